@@ -1,0 +1,119 @@
+#include "neff/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const uint8_t nothing[1];
+
+bool file_map(struct mapped_file *f, const char *path, struct diag *d)
+{
+    *f = (struct mapped_file){nothing, 0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail(d, "%s: cannot open: %s", path, strerror(errno));
+    struct stat st;
+    bool ok = fstat(fd, &st) == 0;
+    if (!ok)
+        fail(d, "%s: cannot read: %s", path, strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        ok = fail(d, "%s: not a regular file", path);
+    else if (st.st_size > 0) {
+        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (p == MAP_FAILED)
+            ok = fail(d, "%s: cannot map %lld bytes: %s", path, (long long)st.st_size,
+                      strerror(errno));
+        else
+            *f = (struct mapped_file){p, (size_t)st.st_size};
+    }
+    close(fd);
+    return ok;
+}
+
+void file_unmap(struct mapped_file *f)
+{
+    if (f->size)
+        munmap((void *)f->data, f->size);
+    *f = (struct mapped_file){nothing, 0};
+}
+
+bool out_open(struct out_file *o, const char *path, struct diag *d)
+{
+    *o = (struct out_file){0};
+    struct stat st;
+    bool direct = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+    if (direct && S_ISDIR(st.st_mode))
+        return fail(d, "%s: is a directory, expected a file name", path);
+    size_t n = strlen(path) + 16;
+    o->path = strdup(path);
+    o->temporary = direct ? NULL : malloc(n);
+    int fd;
+    if (direct) {
+        fd = open(path, O_WRONLY | O_CLOEXEC);
+    } else {
+        snprintf(o->temporary, n, "%s.tmpXXXXXX", path);
+        fd = mkstemp(o->temporary);
+    }
+    if (fd < 0) {
+        int e = errno;
+        free(o->path), free(o->temporary);
+        *o = (struct out_file){0};
+        return fail(d, "%s: cannot write: %s", path, strerror(e));
+    }
+    if (!direct) {
+        mode_t mask = umask(0);
+        umask(mask);
+        if (fchmod(fd, 0666 & ~mask) != 0)
+            warn(d, "%s: cannot set its mode: %s", path, strerror(errno));
+    }
+    o->f = fdopen(fd, "wb");
+    return true;
+}
+
+bool out_commit(struct out_file *o, struct diag *d)
+{
+    bool ok = fflush(o->f) == 0 && !ferror(o->f);
+    int e = errno;
+    if (fclose(o->f) != 0 && ok) {
+        ok = false;
+        e = errno;
+    }
+    o->f = NULL;
+    if (ok && o->temporary && rename(o->temporary, o->path) != 0) {
+        ok = false;
+        e = errno;
+    }
+    if (!ok)
+        fail(d, "%s: cannot write: %s", o->path, strerror(e));
+    else
+        free(o->temporary), o->temporary = NULL;
+    out_abandon(o);
+    return ok;
+}
+
+void out_abandon(struct out_file *o)
+{
+    if (o->f)
+        fclose(o->f);
+    if (o->temporary)
+        unlink(o->temporary);
+    free(o->path), free(o->temporary);
+    *o = (struct out_file){0};
+}
+
+bool file_write_all(const char *path, const void *data, size_t size, struct diag *d)
+{
+    struct out_file o;
+    if (!out_open(&o, path, d))
+        return false;
+    if (size && fwrite(data, 1, size, o.f) != size) {
+        fail(d, "%s: cannot write: %s", path, strerror(errno));
+        out_abandon(&o);
+        return false;
+    }
+    return out_commit(&o, d);
+}

@@ -1,0 +1,37 @@
+/*
+ * Files: read whole by mmap, written whole or not at all.
+ */
+#ifndef NEFF_BASE_FILE_H
+#define NEFF_BASE_FILE_H
+
+#include "neff/base/diag.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct mapped_file {
+    const uint8_t *data; /* never NULL after success, even for an empty file */
+    size_t size;
+};
+
+/* Maps PATH read-only. Fails on directories and on files that cannot be read. */
+bool file_map(struct mapped_file *f, const char *path, struct diag *d);
+void file_unmap(struct mapped_file *f);
+
+/*
+ * Output that appears under its name only when complete: written to PATH.tmpXXXXXX beside it, then
+ * renamed. Any failure (disk full included) removes the temporary file and leaves PATH as it was.
+ * Non-regular destinations such as /dev/stdout are written directly.
+ */
+struct out_file {
+    FILE *f;
+    char *path, *temporary;
+};
+bool out_open(struct out_file *o, const char *path, struct diag *d);
+bool out_commit(struct out_file *o, struct diag *d); /* flush, check, rename, close */
+void out_abandon(struct out_file *o);                /* remove the temporary file; safe after commit */
+
+bool file_write_all(const char *path, const void *data, size_t size, struct diag *d);
+
+#endif
