@@ -1,0 +1,84 @@
+#include "runtime/kernels/kernels.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* KERNEL_VARIANT's `built` column is 0 or 1 after expansion. */
+#define WHEN_0(...)
+#define WHEN_1(...) __VA_ARGS__
+#define WHEN_(built, ...) WHEN_##built(__VA_ARGS__)
+#define WHEN(built, ...) WHEN_(built, __VA_ARGS__)
+
+#define KERNEL_VARIANT(name, built, lanes, fma)                                                    \
+    WHEN(built, extern const struct kernel_table kernel_table_##name;)
+#include "runtime/kernels/kernels.def"
+
+#if KERNELS_X86
+static bool runs_portable(void) { return true; }
+static bool runs_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+static bool runs_avx512(void)
+{
+    return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+static bool runs_avx512vnni(void) { return runs_avx512() && __builtin_cpu_supports("avx512vnni"); }
+static bool runs_avx512bf16(void)
+{
+    return runs_avx512vnni() && __builtin_cpu_supports("avx512bf16");
+}
+#else
+static bool runs_portable(void) { return true; }
+#endif
+
+struct variant {
+    const struct kernel_table *table;
+    bool (*runs)(void);
+};
+static const struct variant variants[] = {
+#define KERNEL_VARIANT(name, built, lanes, fma) WHEN(built, {&kernel_table_##name, runs_##name},)
+#include "runtime/kernels/kernels.def"
+};
+enum { VARIANTS = sizeof variants / sizeof variants[0] };
+
+static _Atomic(const struct kernel_table *) current;
+
+const struct kernel_table *kernels_find(const char *name)
+{
+    for (int i = 0; i < VARIANTS; i++)
+        if (!strcmp(variants[i].table->name, name))
+            return variants[i].runs() ? variants[i].table : NULL;
+    return NULL;
+}
+
+static const struct kernel_table *best(void)
+{
+    for (int i = VARIANTS - 1; i > 0; i--)
+        if (variants[i].runs())
+            return variants[i].table;
+    return variants[0].table;
+}
+
+const struct kernel_table *kernels_get(void)
+{
+    const struct kernel_table *t = atomic_load_explicit(&current, memory_order_acquire);
+    if (t)
+        return t;
+    const char *wanted = getenv("XCC_KERNELS");
+    t = wanted ? kernels_find(wanted) : NULL;
+    if (!t)
+        t = best();
+    atomic_store_explicit(&current, t, memory_order_release);
+    return t;
+}
+
+bool kernels_select(const char *name)
+{
+    const struct kernel_table *t = name ? kernels_find(name) : best();
+    if (t)
+        atomic_store_explicit(&current, t, memory_order_release);
+    return t != NULL;
+}

@@ -1,0 +1,189 @@
+/*
+ * Row kernels: what the Vector and Scalar engines do to one row of a tile.
+ *
+ * A row is n elements, `step` elements apart: 1 contiguous, 0 one value broadcast, anything else
+ * strided (negative allowed). Floats are computed in f32; other stored types pass through the
+ * conversions. Output and input may be the same row (same address and step) but not overlap
+ * otherwise. Rows need the alignment of their element only. Nothing is read or written past a row.
+ *
+ * The same kernels exist for several instruction sets, in one table each; kernels_get() is the best
+ * this CPU has. All variants do the same arithmetic in the same order (reductions always run in 32
+ * interleaved partial results, folded pairwise), except that `fma` variants fuse multiply-adds and
+ * `portable` on x86 does not, and that avx512bf16 multiplies bf16 pairs with the hardware's rounding.
+ * Results never depend on the thread, on alignment or on what was computed before.
+ *
+ * Nothing here fails or allocates. Matrix tiles: gemm.h. What exists: kernels.def.
+ */
+#ifndef RUNTIME_KERNELS_KERNELS_H
+#define RUNTIME_KERNELS_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KERNEL_CONVERT(name, to, from) CONVERT_##name,
+enum kernel_convert {
+#include "runtime/kernels/kernels.def"
+    CONVERT_COUNT
+};
+#define KERNEL_BINARY(name) BINARY_##name,
+enum kernel_binary {
+#include "runtime/kernels/kernels.def"
+    BINARY_COUNT
+};
+#define KERNEL_COMPARE(name, operator) COMPARE_##name,
+enum kernel_compare {
+#include "runtime/kernels/kernels.def"
+    COMPARE_COUNT
+};
+#define KERNEL_ACTIVATION(name, parameters, ulp, floor, low, high) ACTIVATION_##name,
+enum kernel_activation {
+#include "runtime/kernels/kernels.def"
+    ACTIVATION_COUNT
+};
+#define KERNEL_REDUCE(name, start, step) REDUCE_##name,
+enum kernel_reduce {
+#include "runtime/kernels/kernels.def"
+    REDUCE_COUNT
+};
+
+struct in_row {
+    const float *at;
+    ptrdiff_t step; /* elements */
+};
+struct out_row {
+    float *at;
+    ptrdiff_t step; /* elements, not 0 */
+};
+
+/* What follows an accumulation before it is stored: y = activation(x + bias). */
+struct epilogue {
+    const float *bias; /* one per channel, or NULL */
+    enum kernel_activation activation;
+    float p[2]; /* the activation's parameters */
+};
+
+/*
+ * One output row of a depthwise convolution, channels last: output pixel j in first..first+pixels-1
+ *     out[j - first][c] = epilogue(sum over y, x of rows[y][j * stride - pad + x * dilation][c] * weights[y][x][c])
+ * where taps outside the input are zero.
+ */
+struct depthwise_row {
+    const void *const *rows; /* kernel_height input rows, at pixel 0; NULL above or below the image */
+    ptrdiff_t pixel_step;    /* elements between input pixels, at least channels */
+    int width;               /* input pixels in a row */
+    int kernel_height, kernel_width, stride, dilation, pad;
+    int channels, first, pixels;
+    bool bf16;            /* input elements are bf16, otherwise f32; weights are f32 either way */
+    const float *weights; /* [kernel_height][kernel_width][channels] */
+    float *out;           /* output pixel `first` */
+    ptrdiff_t out_step;   /* elements between output pixels */
+    struct epilogue epilogue;
+};
+
+/*
+ * Weight-only quantised product of one row: y[o] = sum over k of x[k] * (q[k][o] - zero) * scale,
+ * scale and zero constant over blocks of `block` k. Layouts: neff/pack.h (weight-only).
+ */
+struct weight_only_row {
+    const float *x; /* k elements */
+    const void *packed;
+    float *y; /* outs elements */
+    int k, outs, block, bits; /* bits: 8 or 4 */
+    bool accumulate;          /* add to y */
+};
+
+struct gemm_block; /* gemm.h */
+
+struct kernel_table {
+    const char *name;
+    int lanes; /* f32 in a vector */
+    bool fma;
+
+    void (*convert[CONVERT_COUNT])(void *y, ptrdiff_t y_step, const void *x, ptrdiff_t x_step,
+                                   size_t n);
+    /* Elements of any size in bytes; steps in bytes. Strings of bytes, no conversion. */
+    void (*copy)(void *y, ptrdiff_t y_step, const void *x, ptrdiff_t x_step, size_t n, size_t size);
+    /* y[j][i] = x[i][j] for rows i, cols j; elements of 1, 2, 4 or 8 bytes; pitches in elements. */
+    void (*transpose)(void *y, ptrdiff_t y_pitch, const void *x, ptrdiff_t x_pitch, size_t rows,
+                      size_t cols, size_t size);
+
+    void (*binary[BINARY_COUNT])(struct out_row y, struct in_row a, struct in_row b, size_t n);
+    /* y: bytes of 0 or 1, y_step apart. */
+    void (*compare[COMPARE_COUNT])(uint8_t *y, ptrdiff_t y_step, struct in_row a, struct in_row b,
+                                   size_t n);
+    /* y = which ? a : b */
+    void (*select)(struct out_row y, const uint8_t *which, ptrdiff_t which_step, struct in_row a,
+                   struct in_row b, size_t n);
+    /* y = x * scale + bias, one rounding in fma variants. */
+    void (*multiply_add)(struct out_row y, struct in_row x, struct in_row scale, struct in_row bias,
+                         size_t n);
+    /* y = f(x * scale + bias). scale.at == NULL is 1, bias.at == NULL is 0; p as in kernels.def. */
+    void (*activation[ACTIVATION_COUNT])(struct out_row y, struct in_row x, struct in_row scale,
+                                         struct in_row bias, size_t n, const float *p);
+
+    float (*reduce[REDUCE_COUNT])(struct in_row x, size_t n);
+    /* accumulator[j] = step(accumulator[j], x[i * pitch + j]) over rows i in order. */
+    void (*reduce_columns[REDUCE_COUNT])(float *accumulator, const float *x, ptrdiff_t pitch,
+                                         size_t rows, size_t n);
+    /* y = exp(x - shift); returns the sum of y. */
+    float (*exp_sum)(struct out_row y, struct in_row x, float shift, size_t n);
+    /* Two passes; variance divides by n. */
+    void (*mean_variance)(struct in_row x, size_t n, float *mean, float *variance);
+    /* Index of the first largest or smallest element; the first NaN if there is one. n > 0. */
+    size_t (*argmax)(struct in_row x, size_t n);
+    size_t (*argmin)(struct in_row x, size_t n);
+
+    void (*softmax)(struct out_row y, struct in_row x, size_t n);
+    void (*log_softmax)(struct out_row y, struct in_row x, size_t n);
+    /* y = (x - mean) / sqrt(variance + eps) * gamma + beta; gamma, beta may have at == NULL. */
+    void (*layer_norm)(struct out_row y, struct in_row x, struct in_row gamma, struct in_row beta,
+                       size_t n, float eps);
+    /* y = x / sqrt(mean of x^2 + eps) * gamma */
+    void (*rms_norm)(struct out_row y, struct in_row x, struct in_row gamma, size_t n, float eps);
+
+    /* y[c] = max, or scale * sum, over the `count` rows of `channels` that taps point to. */
+    void (*pool_max)(float *y, const float *const *taps, size_t count, size_t channels);
+    void (*pool_sum)(float *y, const float *const *taps, size_t count, size_t channels, float scale);
+    void (*depthwise)(const struct depthwise_row *d);
+
+    /*
+     * Winograd F(4x4, 3x3). Input: a 6x6 patch of pixels (row_step, pixel_step in elements) becomes
+     * 36 planes, plane_step elements apart, of `channels` each. Output: 36 planes become 4x4 pixels,
+     * of which the first `rows` x `cols` are stored, through the epilogue.
+     */
+    void (*winograd_input)(float *y, ptrdiff_t plane_step, const float *x, ptrdiff_t row_step,
+                           ptrdiff_t pixel_step, size_t channels);
+    void (*winograd_output)(float *y, ptrdiff_t row_step, ptrdiff_t pixel_step, const float *x,
+                            ptrdiff_t plane_step, size_t channels, int rows, int cols,
+                            const struct epilogue *e);
+
+    void (*weight_only)(const struct weight_only_row *w);
+
+    /* Used by gemm.h. */
+    void (*gemm_f32)(const struct gemm_block *g);
+    void (*gemm_bf16)(const struct gemm_block *g);
+    void (*gemm_u8s8)(const struct gemm_block *g);
+};
+
+/*
+ * The table in use: the best for this CPU, or what the environment's XCC_KERNELS names. Thread-safe.
+ */
+const struct kernel_table *kernels_get(void);
+
+/* Makes kernels_get() return the named variant from now on (NULL: the best). False, and no change, when it is
+   unknown or this CPU cannot run it. For tests; not while kernels run. */
+bool kernels_select(const char *name);
+
+/* The named variant, or NULL when unknown, not built or not runnable here. */
+const struct kernel_table *kernels_find(const char *name);
+
+/* y = epilogue(x) for one contiguous row, in place. */
+static inline void epilogue_row(const struct kernel_table *t, const struct epilogue *e, float *y,
+                                size_t n)
+{
+    t->activation[e->activation]((struct out_row){y, 1}, (struct in_row){y, 1},
+                                 (struct in_row){0, 0}, (struct in_row){e->bias, 1}, n, e->p);
+}
+
+#endif
