@@ -1,0 +1,543 @@
+#include "neff/dim.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void dim_table_init(struct dim_table *t, struct arena *a)
+{
+    *t = (struct dim_table){.arena = a};
+}
+
+static int64_t apply(int op, int64_t a, int64_t b)
+{
+    int64_t q, r;
+    switch (op) {
+    case DIM_ADD:
+        return __builtin_add_overflow(a, b, &r) ? INT64_MAX - 1 : r;
+    case DIM_MUL:
+        return __builtin_mul_overflow(a, b, &r) ? INT64_MAX - 1 : r;
+    case DIM_FLOORDIV:
+    case DIM_CEILDIV:
+    case DIM_MOD:
+        if (b == 0)
+            return 0;
+        if (b == -1)
+            return op == DIM_MOD ? 0 : a == INT64_MIN ? INT64_MAX - 1 : -a;
+        q = a / b, r = a % b;
+        if (op == DIM_CEILDIV)
+            return q + (r != 0 && (r < 0) == (b < 0));
+        if (op == DIM_FLOORDIV)
+            return q - (r != 0 && (r < 0) != (b < 0));
+        return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    case DIM_MIN:
+        return a < b ? a : b;
+    default:
+        return a > b ? a : b;
+    }
+}
+
+static uint32_t hash3(int op, dim_t a, dim_t b)
+{
+    uint64_t h = (uint64_t)op * 0x9E3779B97F4A7C15u;
+    h = (h ^ (uint64_t)a) * 0xD6E8FEB86659FD93u;
+    h = (h ^ (h >> 32) ^ (uint64_t)b) * 0xD6E8FEB86659FD93u;
+    return (uint32_t)(h ^ (h >> 32));
+}
+
+static void rehash(struct dim_table *t)
+{
+    t->hash_cap = t->hash_cap ? t->hash_cap * 2 : 64;
+    t->hash = ARENA_ARRAY(t->arena, uint32_t, t->hash_cap);
+    for (int i = 0; i < t->nnodes; i++) {
+        struct dim_node *n = &t->nodes[i];
+        uint32_t h = hash3(n->op, n->a, n->b);
+        while (t->hash[h &= (uint32_t)t->hash_cap - 1])
+            h++;
+        t->hash[h] = (uint32_t)i + 1;
+    }
+}
+
+static dim_t intern(struct dim_table *t, int op, dim_t a, dim_t b, bool runtime)
+{
+    if (t->nnodes * 2 >= t->hash_cap)
+        rehash(t);
+    uint32_t h = hash3(op, a, b);
+    for (; t->hash[h &= (uint32_t)t->hash_cap - 1]; h++) {
+        struct dim_node *n = &t->nodes[t->hash[h] - 1];
+        if (n->op == op && n->a == a && n->b == b)
+            return INT64_MIN + (dim_t)(t->hash[h] - 1);
+    }
+    ARENA_GROW(t->arena, t->nodes, t->nnodes, t->nodes_cap);
+    t->nodes[t->nnodes] = (struct dim_node){(uint8_t)op, runtime, a, b};
+    t->hash[h] = (uint32_t)++t->nnodes;
+    return INT64_MIN + (t->nnodes - 1);
+}
+
+static dim_t add_symbol(struct dim_table *t, const char *name, bool runtime)
+{
+    ARENA_GROW(t->arena, t->symbols, t->nsymbols, t->symbols_cap);
+    t->symbols[t->nsymbols] = (struct dim_symbol){arena_strdup(t->arena, name), runtime};
+    return intern(t, DIM_SYM, t->nsymbols++, 0, runtime);
+}
+
+dim_t dim_symbol(struct dim_table *t, const char *name)
+{
+    for (int i = 0; i < t->nsymbols; i++)
+        if (!strcmp(t->symbols[i].name, name))
+            return intern(t, DIM_SYM, i, 0, t->symbols[i].runtime);
+    return add_symbol(t, name, false);
+}
+
+dim_t dim_fresh(struct dim_table *t, const char *stem)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.40s.%d", stem, t->nsymbols);
+    return add_symbol(t, name, true);
+}
+
+int dim_as_symbol(const struct dim_table *t, dim_t d)
+{
+    if (dim_is_const(d) || t->nodes[dim_index(d)].op != DIM_SYM)
+        return -1;
+    return (int)t->nodes[dim_index(d)].a;
+}
+
+bool dim_is_runtime(const struct dim_table *t, dim_t d)
+{
+    return !dim_is_const(d) && t->nodes[dim_index(d)].runtime;
+}
+
+static const struct dim_node *node_of(const struct dim_table *t, dim_t d, int op)
+{
+    if (dim_is_const(d) || t->nodes[dim_index(d)].op != op)
+        return NULL;
+    return &t->nodes[dim_index(d)];
+}
+
+static dim_t make(struct dim_table *t, int op, dim_t a, dim_t b)
+{
+    return intern(t, op, a, b, dim_is_runtime(t, a) || dim_is_runtime(t, b));
+}
+
+/* A term as factor * rest, for collecting like terms: 3*x has factor 3 and rest x. */
+static dim_t split_factor(const struct dim_table *t, dim_t d, int64_t *factor)
+{
+    const struct dim_node *n = node_of(t, d, DIM_MUL);
+    *factor = 1;
+    if (n && dim_is_const(n->b)) {
+        *factor = n->b;
+        return n->a;
+    }
+    return d;
+}
+
+/*
+ * Sums are kept as left-leaning chains ((x + y) + 3): symbolic terms in order of handle, the constant
+ * last, like terms collected.
+ */
+dim_t dim_add(struct dim_table *t, dim_t a, dim_t b)
+{
+    if (dim_is_const(a) && dim_is_const(b))
+        return apply(DIM_ADD, a, b);
+    if (dim_is_const(a) || (dim_is_const(b) == false && node_of(t, b, DIM_ADD) == NULL &&
+                            node_of(t, a, DIM_ADD) == NULL && a > b)) {
+        dim_t swap = a;
+        a = b, b = swap;
+    }
+    if (b == 0)
+        return a;
+    const struct dim_node *bn = node_of(t, b, DIM_ADD);
+    if (bn) {
+        dim_t x = bn->a, y = bn->b;
+        return dim_add(t, dim_add(t, a, x), y);
+    }
+    const struct dim_node *an = node_of(t, a, DIM_ADD);
+    if (an) {
+        dim_t x = an->a, y = an->b;
+        if (dim_is_const(y)) {
+            if (dim_is_const(b))
+                return dim_add(t, x, apply(DIM_ADD, y, b));
+            return dim_add(t, dim_add(t, x, b), y);
+        }
+        if (!dim_is_const(b)) {
+            int64_t fy, fb;
+            dim_t ry = split_factor(t, y, &fy), rb = split_factor(t, b, &fb);
+            if (ry == rb)
+                return dim_add(t, x, dim_mul(t, ry, fy + fb));
+            if (rb < ry)
+                return dim_add(t, dim_add(t, x, b), y);
+        }
+    } else if (!dim_is_const(b)) {
+        int64_t fa, fb;
+        dim_t ra = split_factor(t, a, &fa), rb = split_factor(t, b, &fb);
+        if (ra == rb)
+            return dim_mul(t, ra, fa + fb);
+        if (rb < ra)
+            return make(t, DIM_ADD, b, a);
+    }
+    return make(t, DIM_ADD, a, b);
+}
+
+dim_t dim_sub(struct dim_table *t, dim_t a, dim_t b)
+{
+    return dim_add(t, a, dim_mul(t, b, -1));
+}
+
+/* Products: symbolic factors in order of handle, the constant last; sums are distributed over constants. */
+dim_t dim_mul(struct dim_table *t, dim_t a, dim_t b)
+{
+    if (dim_is_const(a) && dim_is_const(b))
+        return apply(DIM_MUL, a, b);
+    if (dim_is_const(a)) {
+        dim_t swap = a;
+        a = b, b = swap;
+    }
+    if (dim_is_const(b)) {
+        if (b == 0 || b == 1)
+            return b ? a : 0;
+        const struct dim_node *n = node_of(t, a, DIM_MUL);
+        if (n && dim_is_const(n->b))
+            return dim_mul(t, n->a, apply(DIM_MUL, n->b, b));
+        n = node_of(t, a, DIM_ADD);
+        if (n) {
+            dim_t x = n->a, y = n->b;
+            return dim_add(t, dim_mul(t, x, b), dim_mul(t, y, b));
+        }
+        return make(t, DIM_MUL, a, b);
+    }
+    const struct dim_node *an = node_of(t, a, DIM_MUL), *bn = node_of(t, b, DIM_MUL);
+    if (bn) {
+        dim_t x = bn->a, y = bn->b;
+        return dim_mul(t, dim_mul(t, a, x), y);
+    }
+    if (an) {
+        dim_t x = an->a, y = an->b;
+        if (dim_is_const(y) || b < y)
+            return dim_mul(t, dim_mul(t, x, b), y);
+        return make(t, DIM_MUL, a, b);
+    }
+    return a < b ? make(t, DIM_MUL, a, b) : make(t, DIM_MUL, b, a);
+}
+
+/* Whether d is a constant multiple of k; the quotient then. Dims are taken as any integers. */
+static bool divides(struct dim_table *t, dim_t d, int64_t k, dim_t *quotient)
+{
+    if (dim_is_const(d)) {
+        *quotient = d / k;
+        return d % k == 0;
+    }
+    const struct dim_node *n = &t->nodes[dim_index(d)];
+    dim_t x = n->a, y = n->b, qx, qy;
+    if (n->op == DIM_MUL && dim_is_const(y) && y % k == 0) {
+        *quotient = dim_mul(t, x, y / k);
+        return true;
+    }
+    if (n->op == DIM_ADD && divides(t, x, k, &qx) && divides(t, y, k, &qy)) {
+        *quotient = dim_add(t, qx, qy);
+        return true;
+    }
+    return false;
+}
+
+/* Whether d is a product that contains the factor b; the rest then. */
+static bool cancel(struct dim_table *t, dim_t d, dim_t b, dim_t *quotient)
+{
+    if (d == b) {
+        *quotient = 1;
+        return true;
+    }
+    const struct dim_node *n = node_of(t, d, DIM_MUL);
+    if (!n)
+        return false;
+    dim_t x = n->a, y = n->b, q;
+    if (y == b) {
+        *quotient = x;
+        return true;
+    }
+    if (cancel(t, x, b, &q)) {
+        *quotient = dim_mul(t, q, y);
+        return true;
+    }
+    return false;
+}
+
+/* Divides by each factor of a symbolic product in turn, so that (n*h*w) / (h*w) is n. */
+static bool cancel_product(struct dim_table *t, dim_t a, dim_t b, dim_t *quotient)
+{
+    if (dim_is_const(b))
+        return b != 0 && divides(t, a, b, quotient);
+    dim_t q;
+    if (cancel(t, a, b, quotient))
+        return true;
+    const struct dim_node *n = node_of(t, b, DIM_MUL);
+    if (!n)
+        return false;
+    dim_t x = n->a, y = n->b;
+    return cancel_product(t, a, y, &q) && cancel_product(t, q, x, quotient);
+}
+
+static dim_t divide(struct dim_table *t, int op, dim_t a, dim_t b)
+{
+    dim_t q;
+    if (dim_is_const(a) && dim_is_const(b))
+        return apply(op, a, b);
+    if (b == 1)
+        return a;
+    if (cancel_product(t, a, b, &q))
+        return q;
+    const struct dim_node *n = node_of(t, a, DIM_ADD);
+    if (n && dim_is_const(b) && b > 0) { /* (k*b + r) / b = k + r / b */
+        dim_t x = n->a, y = n->b;
+        if (divides(t, x, b, &q))
+            return dim_add(t, q, divide(t, op, y, b));
+        if (divides(t, y, b, &q))
+            return dim_add(t, divide(t, op, x, b), q);
+    }
+    n = node_of(t, a, op);
+    if (n && dim_is_const(b) && b > 0 && dim_is_const(n->b) && n->b > 0)
+        return divide(t, op, n->a, apply(DIM_MUL, n->b, b));
+    return make(t, op, a, b);
+}
+
+dim_t dim_floordiv(struct dim_table *t, dim_t a, dim_t b)
+{
+    return divide(t, DIM_FLOORDIV, a, b);
+}
+
+dim_t dim_ceildiv(struct dim_table *t, dim_t a, dim_t b)
+{
+    return divide(t, DIM_CEILDIV, a, b);
+}
+
+dim_t dim_mod(struct dim_table *t, dim_t a, dim_t b)
+{
+    dim_t q;
+    if (dim_is_const(a) && dim_is_const(b))
+        return apply(DIM_MOD, a, b);
+    if (b == 1 || cancel_product(t, a, b, &q))
+        return 0;
+    return make(t, DIM_MOD, a, b);
+}
+
+static dim_t extreme(struct dim_table *t, int op, dim_t a, dim_t b)
+{
+    if (dim_is_const(a) && dim_is_const(b))
+        return apply(op, a, b);
+    dim_t difference = dim_sub(t, a, b);
+    if (dim_is_const(difference))
+        return (difference < 0) == (op == DIM_MIN) ? a : b;
+    return a < b ? make(t, op, a, b) : make(t, op, b, a);
+}
+
+dim_t dim_min(struct dim_table *t, dim_t a, dim_t b)
+{
+    return extreme(t, DIM_MIN, a, b);
+}
+
+dim_t dim_max(struct dim_table *t, dim_t a, dim_t b)
+{
+    return extreme(t, DIM_MAX, a, b);
+}
+
+static dim_t rebuild(struct dim_table *t, int op, dim_t a, dim_t b)
+{
+    switch (op) {
+    case DIM_ADD:
+        return dim_add(t, a, b);
+    case DIM_MUL:
+        return dim_mul(t, a, b);
+    case DIM_MOD:
+        return dim_mod(t, a, b);
+    case DIM_FLOORDIV:
+    case DIM_CEILDIV:
+        return divide(t, op, a, b);
+    default:
+        return extreme(t, op, a, b);
+    }
+}
+
+dim_t dim_substitute(struct dim_table *t, dim_t d, const dim_t *with)
+{
+    if (dim_is_const(d))
+        return d;
+    struct dim_node n = t->nodes[dim_index(d)];
+    if (n.op == DIM_SYM)
+        return with[n.a] == DIM_NOT_BOUND ? d : with[n.a];
+    return rebuild(t, n.op, dim_substitute(t, n.a, with), dim_substitute(t, n.b, with));
+}
+
+void dim_eval_all(const struct dim_table *t, const int64_t *symbol_values, int64_t *values)
+{
+    for (int i = 0; i < t->nnodes; i++) {
+        const struct dim_node *n = &t->nodes[i];
+        if (n->op == DIM_SYM) {
+            values[i] = symbol_values[n->a];
+            continue;
+        }
+        int64_t a = dim_value(values, n->a), b = dim_value(values, n->b);
+        values[i] = a == DIM_NOT_BOUND || b == DIM_NOT_BOUND ? DIM_NOT_BOUND : apply(n->op, a, b);
+    }
+}
+
+int64_t dim_eval(const struct dim_table *t, const int64_t *symbol_values, dim_t d)
+{
+    if (dim_is_const(d))
+        return d;
+    const struct dim_node *n = &t->nodes[dim_index(d)];
+    if (n->op == DIM_SYM)
+        return symbol_values[n->a];
+    int64_t a = dim_eval(t, symbol_values, n->a), b = dim_eval(t, symbol_values, n->b);
+    return a == DIM_NOT_BOUND || b == DIM_NOT_BOUND ? DIM_NOT_BOUND : apply(n->op, a, b);
+}
+
+static const char *const function_names[] = {
+    [DIM_FLOORDIV] = "floordiv", [DIM_CEILDIV] = "ceildiv", [DIM_MOD] = "mod",
+    [DIM_MIN] = "min",           [DIM_MAX] = "max",
+};
+
+/* Symbols that are not identifiers are written in quotes. */
+static bool plain_name(const char *s)
+{
+    if (!isalpha((unsigned char)*s) && *s != '_')
+        return false;
+    for (; *s; s++)
+        if (!isalnum((unsigned char)*s) && *s != '_' && *s != '.')
+            return false;
+    return true;
+}
+
+const char *dim_text(const struct dim_table *t, struct arena *arena, dim_t d)
+{
+    if (dim_is_const(d))
+        return arena_printf(arena, "%lld", (long long)d);
+    const struct dim_node *n = &t->nodes[dim_index(d)];
+    if (n->op == DIM_SYM) {
+        const char *name = t->symbols[n->a].name;
+        return plain_name(name) ? name : arena_printf(arena, "'%s'", name);
+    }
+    const char *a = dim_text(t, arena, n->a), *b = dim_text(t, arena, n->b);
+    if (n->op == DIM_ADD)
+        return arena_printf(arena, "%s+%s", a, b);
+    if (n->op == DIM_MUL)
+        return arena_printf(arena, node_of(t, n->a, DIM_ADD) ? "(%s)*%s" : "%s*%s", a,
+                            node_of(t, n->b, DIM_ADD) ? arena_printf(arena, "(%s)", b) : b);
+    return arena_printf(arena, "%s(%s,%s)", function_names[n->op], a, b);
+}
+
+struct dim_parser {
+    struct dim_table *t;
+    const char *s;
+    struct diag *d;
+    int depth;
+};
+
+static bool parse_sum(struct dim_parser *p, dim_t *out);
+
+static void skip(struct dim_parser *p)
+{
+    while (*p->s == ' ')
+        p->s++;
+}
+
+static bool expect(struct dim_parser *p, char c)
+{
+    skip(p);
+    if (*p->s != c)
+        return fail(p->d, "dimension: expected '%c' at '%.20s'", c, p->s);
+    p->s++;
+    return true;
+}
+
+static bool parse_function(struct dim_parser *p, const char *name, size_t n, dim_t *out)
+{
+    for (int op = DIM_FLOORDIV; op <= DIM_MAX; op++) {
+        dim_t a, b;
+        if (strlen(function_names[op]) != n || memcmp(function_names[op], name, n))
+            continue;
+        if (!expect(p, '(') || !parse_sum(p, &a) || !expect(p, ',') || !parse_sum(p, &b) ||
+            !expect(p, ')'))
+            return false;
+        *out = rebuild(p->t, op, a, b);
+        return true;
+    }
+    return fail(p->d, "dimension: unknown function '%.*s'", (int)n, name);
+}
+
+static bool parse_atom(struct dim_parser *p, dim_t *out)
+{
+    skip(p);
+    const char *s = p->s;
+    if (*s == '(') {
+        p->s++;
+        return parse_sum(p, out) && expect(p, ')');
+    }
+    if (isdigit((unsigned char)*s) || *s == '-') {
+        char *end;
+        *out = strtoll(s, &end, 10);
+        if (end == s || !dim_is_const(*out) || *out == DIM_NOT_BOUND)
+            return fail(p->d, "dimension: expected a number at '%.20s'", s);
+        p->s = end;
+        return true;
+    }
+    const char *name = s, *end;
+    if (*s == '\'') {
+        name = s + 1;
+        end = strchr(name, '\'');
+        if (!end)
+            return fail(p->d, "dimension: missing closing quote at '%.20s'", s);
+        p->s = end + 1;
+    } else {
+        end = s;
+        while (isalnum((unsigned char)*end) || *end == '_' || *end == '.')
+            end++;
+        if (end == s)
+            return fail(p->d, "dimension: expected a name or a number at '%.20s'", s);
+        p->s = end;
+        if (*end == '(')
+            return parse_function(p, name, (size_t)(end - name), out);
+    }
+    *out = dim_symbol(p->t, arena_strndup(p->t->arena, name, (size_t)(end - name)));
+    return true;
+}
+
+static bool parse_product(struct dim_parser *p, dim_t *out)
+{
+    if (!parse_atom(p, out))
+        return false;
+    for (skip(p); *p->s == '*'; skip(p)) {
+        dim_t b;
+        p->s++;
+        if (!parse_atom(p, &b))
+            return false;
+        *out = dim_mul(p->t, *out, b);
+    }
+    return true;
+}
+
+static bool parse_sum(struct dim_parser *p, dim_t *out)
+{
+    if (++p->depth > 64)
+        return fail(p->d, "dimension: nested too deeply");
+    if (!parse_product(p, out))
+        return false;
+    for (skip(p); *p->s == '+' || *p->s == '-'; skip(p)) {
+        bool minus = *p->s++ == '-';
+        dim_t b;
+        if (!parse_product(p, &b))
+            return false;
+        *out = minus ? dim_sub(p->t, *out, b) : dim_add(p->t, *out, b);
+    }
+    p->depth--;
+    return true;
+}
+
+bool dim_parse(struct dim_table *t, const char **s, dim_t *out, struct diag *d)
+{
+    struct dim_parser p = {t, *s, d, 0};
+    if (!parse_sum(&p, out))
+        return false;
+    *s = p.s;
+    return true;
+}

@@ -1,0 +1,88 @@
+/*
+ * Dimensions: constants, or expressions over named symbols.
+ *
+ * A dim_t is an int64_t. Values above DIM_SYMBOLIC are constants (negative ones occur in shape
+ * arithmetic and as contents of small integer tensors); the others name an expression in a dim_table.
+ * Expressions are interned and simplified, so equal expressions are equal handles, and arithmetic on
+ * two constants never touches the table. A program stores its table; the runtime evaluates it.
+ *
+ * Symbols are bound by the dims of the program's inputs, or at run time by the operator that defines
+ * them (the number of non-zeros, the length of a loop's scan output).
+ */
+#ifndef NEFF_DIM_H
+#define NEFF_DIM_H
+
+#include "neff/base/arena.h"
+#include "neff/base/diag.h"
+
+#include <stdint.h>
+
+typedef int64_t dim_t;
+
+#define DIM_SYMBOLIC (INT64_MIN + (INT64_C(1) << 31))
+static inline bool dim_is_const(dim_t d) { return d > DIM_SYMBOLIC; }
+static inline int dim_index(dim_t d) { return (int)(d - INT64_MIN); }
+
+enum dim_op { DIM_SYM, DIM_ADD, DIM_MUL, DIM_FLOORDIV, DIM_CEILDIV, DIM_MOD, DIM_MIN, DIM_MAX };
+
+struct dim_node {
+    uint8_t op;       /* enum dim_op */
+    bool runtime;     /* depends on a symbol that is only known while running */
+    dim_t a, b;       /* operands; DIM_SYM: a is the number of the symbol */
+};
+
+struct dim_symbol {
+    const char *name; /* unique in the table */
+    bool runtime;     /* defined by an operator while running, not by an input's dim */
+};
+
+struct dim_table {
+    struct arena *arena;
+    struct dim_node *nodes;
+    int nnodes, nodes_cap;
+    struct dim_symbol *symbols;
+    int nsymbols, symbols_cap;
+    uint32_t *hash; /* node number + 1 by hash of (op, a, b) */
+    int hash_cap;
+};
+
+void dim_table_init(struct dim_table *t, struct arena *a);
+
+/* The symbol of that name, made when missing. */
+dim_t dim_symbol(struct dim_table *t, const char *name);
+/* A new symbol with a name made from `stem`, defined while running. */
+dim_t dim_fresh(struct dim_table *t, const char *stem);
+/* Number of the symbol when d is a bare symbol, else -1. */
+int dim_as_symbol(const struct dim_table *t, dim_t d);
+
+dim_t dim_add(struct dim_table *t, dim_t a, dim_t b);
+dim_t dim_sub(struct dim_table *t, dim_t a, dim_t b);
+dim_t dim_mul(struct dim_table *t, dim_t a, dim_t b);
+dim_t dim_floordiv(struct dim_table *t, dim_t a, dim_t b); /* towards minus infinity; b 0 gives 0 */
+dim_t dim_ceildiv(struct dim_table *t, dim_t a, dim_t b);
+dim_t dim_mod(struct dim_table *t, dim_t a, dim_t b); /* a - floordiv(a, b) * b */
+dim_t dim_min(struct dim_table *t, dim_t a, dim_t b);
+dim_t dim_max(struct dim_table *t, dim_t a, dim_t b);
+bool dim_is_runtime(const struct dim_table *t, dim_t d);
+/* d with every symbol s replaced by with[s] (DIM_NOT_BOUND: kept). */
+#define DIM_NOT_BOUND INT64_MAX
+dim_t dim_substitute(struct dim_table *t, dim_t d, const dim_t *with);
+
+/*
+ * Evaluation: values[i] for each node of the table, computed in one sweep from symbol values
+ * (symbol_values[s], DIM_NOT_BOUND when unknown; unknown operands give DIM_NOT_BOUND).
+ */
+void dim_eval_all(const struct dim_table *t, const int64_t *symbol_values, int64_t *values);
+static inline int64_t dim_value(const int64_t *values, dim_t d)
+{
+    return dim_is_const(d) ? d : values[dim_index(d)];
+}
+/* One expression, recursively. */
+int64_t dim_eval(const struct dim_table *t, const int64_t *symbol_values, dim_t d);
+
+/* Text: `batch`, `3`, `floordiv(h+2,2)`, `2*seq+1`; parsed back by dim_parse. The text lives in arena. */
+const char *dim_text(const struct dim_table *t, struct arena *arena, dim_t d);
+/* Parses an expression at *s and advances it. */
+bool dim_parse(struct dim_table *t, const char **s, dim_t *out, struct diag *d);
+
+#endif
