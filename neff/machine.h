@@ -1,0 +1,22 @@
+/*
+ * The machines that programs are compiled for.
+ */
+#ifndef NEFF_MACHINE_H
+#define NEFF_MACHINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct machine { /* columns: machine.def */
+    const char *name;
+    bool strict;
+    int32_t partitions, sbuf, psum, psum_bank, matmul_k, matmul_m, matmul_n;
+    double pe_ghz, dve_ghz, act_ghz, pool_ghz, hbm_gbps;
+    const char *doc;
+};
+
+extern const struct machine machines[];
+extern const int nmachines;
+const struct machine *machine_find(const char *name); /* NULL when unknown */
+
+#endif

@@ -1,0 +1,49 @@
+#include "neff/program.h"
+
+#include <stdlib.h>
+
+struct program *program_new(void)
+{
+    struct program *p = calloc(1, sizeof *p);
+    if (p)
+        dim_table_init(&p->dims, &p->arena);
+    return p;
+}
+
+void program_free(struct program *p)
+{
+    if (!p)
+        return;
+    if (p->release)
+        p->release(p->release_arg);
+    arena_free(&p->arena);
+    free(p);
+}
+
+int program_add_slot(struct program *p, struct slot s)
+{
+    ARENA_GROW(&p->arena, p->slots, p->nslots, p->slots_cap);
+    p->slots[p->nslots] = s;
+    return p->nslots++;
+}
+
+int program_add_node(struct program *p, const char *name, const char *source)
+{
+    ARENA_GROW(&p->arena, p->nodes, p->nnodes, p->nodes_cap);
+    p->nodes[p->nnodes] = (struct program_node){arena_strdup(&p->arena, name ? name : ""),
+                                                arena_strdup(&p->arena, source ? source : "")};
+    return p->nnodes++;
+}
+
+struct insn *kernel_add(struct program *p, struct kernel *k, enum opcode op)
+{
+    ARENA_GROW(&p->arena, k->insns, k->ninsns, k->insns_cap);
+    struct insn *i = &k->insns[k->ninsns++];
+    const struct insn_info *info = insn_info(op);
+    *i = (struct insn){.op = (uint8_t)op, .engine = info->engine, .node = -1};
+    i->ap = ARENA_ARRAY(&p->arena, struct ap, info->naps);
+    for (int s = 0; s < MAX_SYNC; s++)
+        i->wait[s].semaphore = -1;
+    i->signal[0] = i->signal[1] = -1;
+    return i;
+}
