@@ -1,0 +1,198 @@
+/*
+ * Networks of inverted residuals: a 1x1 convolution widens, a depthwise one looks around, a gate
+ * may weigh channels, a 1x1 convolution narrows without an activation. One row is one block.
+ * MobileNetV2 (Sandler et al. 2018), MobileNetV3 large (Howard et al. 2019), EfficientNet-B0 (Tan
+ * and Le 2019), with torchvision's numbers.
+ */
+#include "models/builders.h"
+#include "models/layers.h"
+
+/* An activation and the gain that restores unit variance: 1 / sqrt(E[f(x)^2]) for normal x. */
+struct activation {
+    const char *(*apply)(struct model *m, const char *x);
+    float gain;
+};
+
+static const char *relu6(struct model *m, const char *x)
+{
+    return clip(m, x, 0, 6);
+}
+
+static const char *hard_sigmoid(struct model *m, const char *x)
+{
+    return emit(m, "HardSigmoid", INPUTS(x), ATTRIBUTES(FLOAT("alpha", 1.0f / 6)));
+}
+
+static const char *sigmoid(struct model *m, const char *x)
+{
+    return emit(m, "Sigmoid", INPUTS(x), NULL);
+}
+
+static const struct activation use_relu6 = {relu6, 1.38f}, use_relu = {relu, 1.38f},
+                               use_silu = {silu, 1.64f}, use_hard_swish = {hard_swish, 1.64f};
+
+struct block {
+    int kernel, stride;
+    int expanded; /* channels in the middle */
+    int channels; /* of the output */
+    int squeezed; /* channels inside the gate, 0: no gate */
+    const struct activation *activation;
+};
+
+/* How a network spells the gate. */
+struct gate {
+    const struct activation *activation;
+    const char *(*weigh)(struct model *m, const char *x);
+};
+
+static int scaled(const struct model *m, int channels)
+{
+    return !m->tiny ? channels : channels < 32 ? 4 : channels / 8;
+}
+
+static struct image conv_bn(struct model *m, const char *name, struct image x,
+                            struct convolution c, const struct activation *a, float scale)
+{
+    size_t mark = scope_enter(m, "%s", name);
+    x = batch_norm(m, "1", conv(m, "0", x, c), scale);
+    if (a)
+        x.value = a->apply(m, x.value);
+    scope_leave(m, mark);
+    return x;
+}
+
+static struct image excite(struct model *m, struct image x, int squeezed, const struct gate *gate)
+{
+    size_t mark = scope_enter(m, "se");
+    struct convolution down = {squeezed, 1, 1, .bias = true, .gain = 2};
+    struct convolution up = {x.channels, 1, 1, .bias = true, .gain = 2};
+    struct image s = conv(m, "fc1", global_average(m, x), down);
+    s = conv(m, "fc2", image_of(s, gate->activation->apply(m, s.value)), up);
+    x.value = binary(m, "Mul", gate->weigh(m, s.value), x.value);
+    scope_leave(m, mark);
+    return x;
+}
+
+/* `gain_in` is 1 for an input of unit variance, an activation's gain after that activation. */
+static struct image inverted_residual(struct model *m, struct image in, const struct block *b,
+                                      const struct gate *gate, float gain_in)
+{
+    const struct activation *a = b->activation;
+    struct image x = in;
+    if (b->expanded != in.channels) {
+        x = conv_bn(m, "expand", x,
+                    (struct convolution){b->expanded, 1, 1, .gain = gain_in}, a, 1);
+        gain_in = a->gain;
+    }
+    x = conv_bn(m, "depthwise", x,
+                (struct convolution){b->expanded, b->kernel, b->stride, b->expanded,
+                                     .gain = gain_in}, a, 1);
+    if (b->squeezed)
+        x = excite(m, x, b->squeezed, gate);
+    bool residual = b->stride == 1 && b->channels == in.channels;
+    x = conv_bn(m, "project", x,
+                (struct convolution){b->channels, 1, 1,
+                                     .gain = b->squeezed ? 2 * a->gain : a->gain},
+                NULL, residual ? 0.4f : 1);
+    if (residual)
+        x.value = binary(m, "Add", in.value, x.value);
+    return x;
+}
+
+struct network {
+    int stem;
+    const struct activation *activation; /* of the stem and the head */
+    struct gate gate;
+};
+
+static struct image features(struct model *m, const struct network *n, int count,
+                             const struct block *blocks, int head)
+{
+    int side = m->tiny ? 64 : 224;
+    struct image x = {.channels = 3, .height = side, .width = side};
+    x.value = model_input(m, "input", (struct fill){FILL_IMAGE, (float)side, 0}, 4,
+                          (struct dim[]){BATCH, SIZE(3), SIZE(side), SIZE(side)});
+    x = conv_bn(m, "features.0", x, (struct convolution){scaled(m, n->stem), 3, 2, .gain = 1},
+                n->activation, 1);
+    for (int i = 0; i < count; i++) {
+        struct block b = blocks[i];
+        b.expanded = scaled(m, b.expanded);
+        b.channels = scaled(m, b.channels);
+        b.squeezed = b.squeezed ? scaled(m, b.squeezed) : 0;
+        size_t mark = scope_enter(m, "features.%d", i + 1);
+        x = inverted_residual(m, x, &b, &n->gate, i == 0 ? n->activation->gain : 1);
+        scope_leave(m, mark);
+    }
+    size_t mark = scope_enter(m, "features");
+    x = conv_bn(m, "head", x, (struct convolution){scaled(m, head), 1, 1, .gain = 1},
+                n->activation, 1);
+    scope_leave(m, mark);
+    return x;
+}
+
+static void classify(struct model *m, const char *x, int channels)
+{
+    int classes = m->tiny ? 10 : 1000;
+    const char *y = linear_gemm(m, "classifier", x, channels, classes, 2);
+    model_output(m, "output", y, 2, (struct dim[]){BATCH, SIZE(classes)});
+}
+
+static const char *flatten(struct model *m, struct image x)
+{
+    return emit(m, "Flatten", INPUTS(global_average(m, x).value), ATTRIBUTES(INT("axis", 1)));
+}
+
+/* t, channels, repeats and stride of the paper's table 2 become one row per block. */
+void mobilenet_v2(struct model *m)
+{
+    static const int stages[][4] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
+                                    {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
+    struct block blocks[17];
+    int count = 0, channels = 32;
+    for (int s = 0; s < 7; s++)
+        for (int i = 0; i < stages[s][2]; i++) {
+            blocks[count++] = (struct block){3, i ? 1 : stages[s][3], channels * stages[s][0],
+                                             stages[s][1], 0, &use_relu6};
+            channels = stages[s][1];
+        }
+    struct network n = {32, &use_relu6, {0}};
+    struct image x = features(m, &n, count, blocks, 1280);
+    const char *mean = emit(m, "ReduceMean", INPUTS(x.value),
+                            ATTRIBUTES(INTS("axes", 2, 2, 3), INT("keepdims", 0)));
+    classify(m, mean, x.channels);
+}
+
+void mobilenet_v3(struct model *m)
+{
+    const struct activation *re = &use_relu, *hs = &use_hard_swish;
+    const struct block blocks[] = {
+        {3, 1, 16, 16, 0, re},    {3, 2, 64, 24, 0, re},     {3, 1, 72, 24, 0, re},
+        {5, 2, 72, 40, 24, re},   {5, 1, 120, 40, 32, re},   {5, 1, 120, 40, 32, re},
+        {3, 2, 240, 80, 0, hs},   {3, 1, 200, 80, 0, hs},    {3, 1, 184, 80, 0, hs},
+        {3, 1, 184, 80, 0, hs},   {3, 1, 480, 112, 120, hs}, {3, 1, 672, 112, 168, hs},
+        {5, 2, 672, 160, 168, hs}, {5, 1, 960, 160, 240, hs}, {5, 1, 960, 160, 240, hs}};
+    struct network n = {16, hs, {&use_relu, hard_sigmoid}};
+    struct image x = features(m, &n, (int)(sizeof blocks / sizeof *blocks), blocks, 960);
+    const char *y = linear_gemm(m, "pre_classifier", flatten(m, x), x.channels, scaled(m, 1280), 2);
+    classify(m, hard_swish(m, y), scaled(m, 1280));
+}
+
+void efficientnet_b0(struct model *m)
+{
+    /* widening, kernel, stride, channels, repeats */
+    static const int stages[][5] = {{1, 3, 1, 16, 1}, {6, 3, 2, 24, 2},  {6, 5, 2, 40, 2},
+                                    {6, 3, 2, 80, 3}, {6, 5, 1, 112, 3}, {6, 5, 2, 192, 4},
+                                    {6, 3, 1, 320, 1}};
+    struct block blocks[16];
+    int count = 0, channels = 32;
+    for (int s = 0; s < 7; s++)
+        for (int i = 0; i < stages[s][4]; i++) {
+            blocks[count++] =
+                (struct block){stages[s][1], i ? 1 : stages[s][2], channels * stages[s][0],
+                               stages[s][3], channels / 4, &use_silu};
+            channels = stages[s][3];
+        }
+    struct network n = {32, &use_silu, {&use_silu, sigmoid}};
+    struct image x = features(m, &n, count, blocks, 1280);
+    classify(m, flatten(m, x), x.channels);
+}
