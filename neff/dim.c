@@ -321,13 +321,96 @@ dim_t dim_mod(struct dim_table *t, dim_t a, dim_t b)
     return make(t, DIM_MOD, a, b);
 }
 
+struct bounds {
+    int64_t low, high;
+};
+
+static int64_t bound_add(int64_t a, int64_t b, int64_t none)
+{
+    int64_t r;
+    return a == none || b == none || __builtin_add_overflow(a, b, &r) ? none : r;
+}
+
+static struct bounds bounds_of(const struct dim_table *t, dim_t d);
+
+static struct bounds bounds_mul(struct bounds a, struct bounds b)
+{
+    struct bounds none = {INT64_MIN, INT64_MAX};
+    int64_t low, high;
+    if (a.low < 0 || b.low < 0) {
+        if (b.low != b.high || b.high >= 0) /* only factors that are negative constants matter */
+            return none;
+        if (a.high != INT64_MAX && !__builtin_mul_overflow(a.high, b.low, &low))
+            none.low = low;
+        if (a.low != INT64_MIN && !__builtin_mul_overflow(a.low, b.low, &high))
+            none.high = high;
+        return none;
+    }
+    if (__builtin_mul_overflow(a.low, b.low, &low))
+        low = INT64_MAX - 1;
+    if (a.high == INT64_MAX || b.high == INT64_MAX || __builtin_mul_overflow(a.high, b.high, &high))
+        high = INT64_MAX;
+    return (struct bounds){low, high};
+}
+
+static struct bounds bounds_divide(int op, struct bounds a, struct bounds b)
+{
+    if (b.low < 1)
+        return a.low >= 0 && b.low >= 0 ? (struct bounds){0, a.high} /* x / 0 is 0 */
+                                        : (struct bounds){INT64_MIN, INT64_MAX};
+    struct bounds r = a;
+    int64_t low_by = a.low < 0 ? b.low : b.high, high_by = a.high < 0 ? b.high : b.low;
+    if (a.low != INT64_MIN)
+        r.low = apply(op, a.low, low_by);
+    if (a.high != INT64_MAX)
+        r.high = apply(op, a.high, high_by);
+    return r;
+}
+
+static struct bounds bounds_of(const struct dim_table *t, dim_t d)
+{
+    if (dim_is_const(d))
+        return (struct bounds){d, d};
+    const struct dim_node *n = &t->nodes[dim_index(d)];
+    if (n->op == DIM_SYM)
+        return (struct bounds){0, INT64_MAX};
+    struct bounds a = bounds_of(t, n->a), b = bounds_of(t, n->b);
+    switch (n->op) {
+    case DIM_ADD:
+        return (struct bounds){bound_add(a.low, b.low, INT64_MIN),
+                               bound_add(a.high, b.high, INT64_MAX)};
+    case DIM_MUL:
+        return bounds_mul(a, b);
+    case DIM_FLOORDIV:
+    case DIM_CEILDIV:
+        return bounds_divide(n->op, a, b);
+    case DIM_MOD:
+        if (b.low < 0)
+            return (struct bounds){INT64_MIN, INT64_MAX};
+        return (struct bounds){0, b.high == INT64_MAX || b.high == 0 ? b.high : b.high - 1};
+    case DIM_MIN:
+        return (struct bounds){a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
+    default:
+        return (struct bounds){a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
+    }
+}
+
+void dim_bounds(const struct dim_table *t, dim_t d, int64_t *low, int64_t *high)
+{
+    struct bounds b = bounds_of(t, d);
+    *low = b.low;
+    *high = b.high;
+}
+
 static dim_t extreme(struct dim_table *t, int op, dim_t a, dim_t b)
 {
     if (dim_is_const(a) && dim_is_const(b))
         return apply(op, a, b);
-    dim_t difference = dim_sub(t, a, b);
-    if (dim_is_const(difference))
-        return (difference < 0) == (op == DIM_MIN) ? a : b;
+    struct bounds difference = bounds_of(t, dim_sub(t, a, b));
+    if (difference.high <= 0)
+        return op == DIM_MIN ? a : b;
+    if (difference.low >= 0)
+        return op == DIM_MIN ? b : a;
     return a < b ? make(t, op, a, b) : make(t, op, b, a);
 }
 

@@ -58,11 +58,14 @@ int dim_as_symbol(const struct dim_table *t, dim_t d);
 dim_t dim_add(struct dim_table *t, dim_t a, dim_t b);
 dim_t dim_sub(struct dim_table *t, dim_t a, dim_t b);
 dim_t dim_mul(struct dim_table *t, dim_t a, dim_t b);
+/* Quotients cancel equal factors, which are taken not to be 0. */
 dim_t dim_floordiv(struct dim_table *t, dim_t a, dim_t b); /* towards minus infinity; b 0 gives 0 */
 dim_t dim_ceildiv(struct dim_table *t, dim_t a, dim_t b);
 dim_t dim_mod(struct dim_table *t, dim_t a, dim_t b); /* a - floordiv(a, b) * b */
 dim_t dim_min(struct dim_table *t, dim_t a, dim_t b);
 dim_t dim_max(struct dim_table *t, dim_t a, dim_t b);
+/* Bounds that hold whatever the symbols are, which are taken to be 0 or more. INT64_MIN and INT64_MAX: none. */
+void dim_bounds(const struct dim_table *t, dim_t d, int64_t *low, int64_t *high);
 bool dim_is_runtime(const struct dim_table *t, dim_t d);
 /* d with every symbol s replaced by with[s] (DIM_NOT_BOUND: kept). */
 #define DIM_NOT_BOUND INT64_MAX

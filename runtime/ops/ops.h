@@ -55,6 +55,10 @@ bool infer_constants(struct infer *f, int i, const int64_t **v, int64_t *n);
 /* A scalar operand's constant; false when unknown. */
 bool infer_scalar(struct infer *f, int i, int64_t *v);
 void infer_set_content(struct infer *f, int i, const dim_t *v, int64_t n); /* copies */
+/* Contents of a concrete integer or bool tensor. Values that no dim can have are clamped to the nearest. */
+struct content content_of_tensor(struct arena *a, const struct tensor *t);
+dim_t content_clamp(int64_t v);
+enum { MAX_CONTENT = 1024 }; /* longer contents are not kept */
 /* A dim only known after running (compiler), e.g. dim_fresh; in the runtime an internal error. */
 dim_t infer_unknown(struct infer *f, const char *stem);
 /* f->out[i] = tensor of that type; rank RANK_UNKNOWN allowed with dims NULL. Always true. */
@@ -66,7 +70,12 @@ bool infer_axis(struct infer *f, int64_t axis, int rank, int *out);
 bool infer_broadcast(struct infer *f, const struct type *const *in, int n, struct type *out);
 /* The rule of all elementwise rows. */
 bool infer_elementwise(struct infer *f);
+/* Two dims that must be equal; fails when both are constant and differ. */
+bool infer_same_dim(struct infer *f, dim_t a, dim_t b, const char *what, dim_t *out);
 
+/* Checks number and kind of operands, then applies the rule of f->op: what callers outside use. */
+bool infer_run(struct infer *f);
+bool check_arity(enum op op, int nin, int nout, struct diag *d);
 infer_fn op_infer(enum op op); /* never NULL for ops of the table once the table is complete */
 
 /* ---- plain routines ----------------------------------------------------------------------------- */
@@ -112,6 +121,11 @@ static inline bool op_run_planned(struct op_call *c) { return op_eval(c->op)(c);
 
 /* For routines of data-dependent operators: memory for result i. NULL after a failure. */
 struct tensor *call_out(struct op_call *c, int i, int dtype, int rank, const int64_t *dims);
+/* Routines that move elements may leave string results pointing into their operands; this, called last, gives
+ * result i bytes of its own. Nothing to do for other types. */
+bool own_strings(struct op_call *c, int i);
+/* The routine of all UNARY, PARAMETRIC, BINARY and COMPARE rows. */
+bool eval_elementwise(struct op_call *c);
 
 #define OP(id, onnx, hlo, min_in, max_in, min_out, max_out, flags, doc)                            \
     bool infer_##id(struct infer *f);                                                              \
