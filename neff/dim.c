@@ -59,6 +59,26 @@ static void rehash(struct dim_table *t)
     }
 }
 
+bool dim_table_index(struct dim_table *t)
+{
+    t->hash_cap = 32;
+    while (t->hash_cap < t->nnodes * 4)
+        t->hash_cap *= 2;
+    t->hash_cap /= 2;
+    rehash(t);
+    for (int i = 0; i < t->nnodes; i++) {
+        const struct dim_node *n = &t->nodes[i];
+        for (uint32_t h = hash3(n->op, n->a, n->b);; h++) {
+            const struct dim_node *o = &t->nodes[t->hash[h &= (uint32_t)t->hash_cap - 1] - 1];
+            if (o == n)
+                break;
+            if (o->op == n->op && o->a == n->a && o->b == n->b)
+                return false;
+        }
+    }
+    return true;
+}
+
 static dim_t intern(struct dim_table *t, int op, dim_t a, dim_t b, bool runtime)
 {
     if (t->nnodes * 2 >= t->hash_cap)

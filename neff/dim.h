@@ -47,6 +47,8 @@ struct dim_table {
 };
 
 void dim_table_init(struct dim_table *t, struct arena *a);
+/* Makes the lookup index of a table whose nodes and symbols were filled by hand; false when two nodes are equal. */
+bool dim_table_index(struct dim_table *t);
 
 /* The symbol of that name, made when missing. */
 dim_t dim_symbol(struct dim_table *t, const char *name);
