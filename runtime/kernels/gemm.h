@@ -49,7 +49,8 @@ struct gemm {
     struct gemm_tile tile;
     const struct kernel_table *kernels;
     void (*own)(const struct gemm_block *g);
-    void (*generated)(void); /* libxsmm's kernel, or NULL */
+    void (*generated)(void);      /* libxsmm's kernel, or NULL */
+    void (*generated_more)(void); /* the same, adding to C: for batches run in pieces */
 };
 
 /* Asserts that the tile is well formed (the loader has checked it). */

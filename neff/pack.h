@@ -1,0 +1,85 @@
+/*
+ * Packed weights: the layouts in which the compiler stores a matrix and the runtime's matrix kernels
+ * read it in place.
+ *
+ * A weight W[group][k][out] (groups: filter taps of a convolution, otherwise 1) is cut into blocks
+ * of 64 outs. A block holds, group after group,
+ *
+ *     f32   [k][width]          width = 64; in the last block the remaining outs,
+ *     bf16  [k/2][width][2]             rounded up to a multiple of 16
+ *     s8    [k/4][width][4]
+ *
+ * where k is rounded up to the unit (1, 2 or 4) in every group, and what is added is zero. bf16
+ * pairs and s8 quads are what the dot product instructions of AVX-512 (VNNI) take.
+ *
+ * Weight-only quantised weights (8 or 4 bits, scales over blocks of `block` k) are cut into the same
+ * blocks of outs; each holds, for every block of k, the last one padded:
+ *
+ *     scale f32 [width], zero point f32 [width],
+ *     8 bits: s8 [block][width]
+ *     4 bits: u8 [(block + 1) / 2][width], even k in the low half, odd k in the high half
+ *
+ * Nothing here fails; the caller has checked sizes (pack_size saturates to SIZE_MAX on overflow).
+ */
+#ifndef NEFF_PACK_H
+#define NEFF_PACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PACK_OUTS = 64, PACK_ALIGN_OUTS = 16 };
+enum pack_type { PACK_F32, PACK_BF16, PACK_S8 };
+
+struct pack_shape {
+    enum pack_type type;
+    int64_t groups, k, outs;
+};
+
+/* Width of the block that starts with `outs` outs left. */
+static inline int pack_width(int64_t outs)
+{
+    if (outs >= PACK_OUTS)
+        return PACK_OUTS;
+    return (int)((outs + PACK_ALIGN_OUTS - 1) / PACK_ALIGN_OUTS * PACK_ALIGN_OUTS);
+}
+/* k as stored. */
+static inline int64_t pack_k(enum pack_type type, int64_t k)
+{
+    int64_t unit = type == PACK_F32 ? 1 : type == PACK_BF16 ? 2 : 4;
+    return (k + unit - 1) / unit * unit;
+}
+static inline size_t pack_element_size(enum pack_type type)
+{
+    return type == PACK_F32 ? 4 : type == PACK_BF16 ? 2 : 1;
+}
+/* Elements from the start of the packed weight to block `out / 64`, and in it to a group. */
+static inline int64_t pack_offset(const struct pack_shape *s, int64_t out, int64_t group)
+{
+    int64_t block = out / PACK_OUTS, k = pack_k(s->type, s->k);
+    return block * PACK_OUTS * s->groups * k + group * k * pack_width(s->outs - block * PACK_OUTS);
+}
+
+size_t pack_size(const struct pack_shape *s); /* bytes */
+
+/* Element (group, k, out) of the source is at data[group * group_step + k * k_step + out * out_step];
+   f32, bf16 bit patterns or s8, as the shape's type says. */
+struct pack_source {
+    const void *data;
+    int64_t group_step, k_step, out_step;
+};
+void pack_weights(void *packed, const struct pack_shape *s, const struct pack_source *from);
+/* The inverse, for checks and printing. */
+void unpack_weights(void *data, const struct pack_source *to, const struct pack_shape *s,
+                    const void *packed);
+
+struct pack_quantized {
+    int64_t k, outs;
+    int block, bits; /* 8: q is s8; 4: q is one value of 0..15 in a byte */
+};
+size_t pack_quantized_size(const struct pack_quantized *s); /* bytes */
+/* q[k][out] by steps; scale[k block][out] and zero[k block][out] by steps; zero may be NULL for 0. */
+void pack_quantized(void *packed, const struct pack_quantized *s, const uint8_t *q, int64_t q_k_step,
+                    int64_t q_out_step, const float *scale, const float *zero,
+                    int64_t scale_k_step, int64_t scale_out_step);
+
+#endif

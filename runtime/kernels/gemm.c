@@ -1,0 +1,136 @@
+#include "runtime/kernels/gemm.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stddef.h>
+
+#if XCC_XSMM
+#include <libxsmm.h>
+#endif
+
+enum { ADDRESSES = 64 }; /* batch entries handed to a kernel at a time */
+
+static int level_count(const struct gemm_level *l) { return l->count > 0 ? l->count : 1; }
+
+static size_t element_size(enum gemm_type t)
+{
+    static const size_t sizes[] = {[GEMM_F32] = 4, [GEMM_BF16] = 2, [GEMM_U8S8] = 1};
+    return sizes[t];
+}
+
+#if XCC_XSMM
+/*
+ * libxsmm is column-major: its A (m x k) is our W, its B (k x n) our A, so m = outs, n = rows.
+ * Dispatch looks the shape up in libxsmm's own registry and generates code on a miss; the lock
+ * keeps its initialisation and our variants' target apart.
+ */
+static pthread_mutex_t xsmm_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void (*generate(const struct gemm_tile *t, float beta))(void)
+{
+    const float one = 1.0f;
+    libxsmm_blasint lda = t->w_pitch, ldb = (libxsmm_blasint)t->a_pitch;
+    libxsmm_blasint ldc = (libxsmm_blasint)t->c_pitch;
+    int flags = LIBXSMM_GEMM_FLAG_NONE, prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
+    if (t->type == GEMM_F32)
+        return (void (*)(void))libxsmm_smmdispatch_reducebatch_addr(
+            t->outs, t->rows, t->k, &lda, &ldb, &ldc, &one, &beta, &flags, &prefetch);
+    flags = LIBXSMM_GEMM_FLAG_VNNI_A;
+    return (void (*)(void))libxsmm_bsmmdispatch_reducebatch_addr(
+        t->outs, t->rows, t->k, &lda, &ldb, &ldc, &one, &beta, &flags, &prefetch);
+}
+
+/* One row is bound by memory and a job for our own kernel, which prefetches; so is what libxsmm has
+   no instructions for, and an odd k of bf16, where it would read past the end of A's rows. */
+static bool generated_pays(const struct gemm_tile *t, const struct kernel_table *kernels)
+{
+    if (t->rows == 1)
+        return false;
+    if (t->type == GEMM_F32)
+        return kernels->fma && KERNELS_X86;
+    return t->type == GEMM_BF16 && t->k % 2 == 0 && kernels == kernels_find("avx512bf16");
+}
+#endif
+
+void gemm_prepare_own(struct gemm *g, const struct gemm_tile *t, const struct kernel_table *kernels)
+{
+    assert(t->rows > 0 && t->outs > 0 && t->k > 0 && t->w_pitch >= t->outs && t->w_pitch % 16 == 0);
+    *g = (struct gemm){.tile = *t, .kernels = kernels};
+    g->own = t->type == GEMM_F32    ? kernels->gemm_f32
+             : t->type == GEMM_BF16 ? kernels->gemm_bf16
+                                    : kernels->gemm_u8s8;
+}
+
+void gemm_prepare(struct gemm *g, const struct gemm_tile *t, const struct kernel_table *kernels)
+{
+    gemm_prepare_own(g, t, kernels);
+#if XCC_XSMM
+    if (!generated_pays(t, kernels))
+        return;
+    pthread_mutex_lock(&xsmm_lock);
+    g->generated = generate(t, t->accumulate ? 1.0f : 0.0f);
+    g->generated_more = t->accumulate ? g->generated : generate(t, 1.0f);
+    if (!g->generated_more)
+        g->generated = NULL;
+    pthread_mutex_unlock(&xsmm_lock);
+#endif
+}
+
+/* A piece of the batch; `more`: C already holds the sum of the pieces before. */
+static void run_piece(const struct gemm *g, const void **a, const void **w, int count, void *c,
+                      bool more)
+{
+#if XCC_XSMM
+    void (*kernel)(void) = more ? g->generated_more : g->generated;
+    if (kernel) {
+        unsigned long long n = (unsigned long long)count;
+        if (g->tile.type == GEMM_F32)
+            ((libxsmm_smmfunction_reducebatch_addr)kernel)((const float **)w, (const float **)a, c, &n);
+        else
+            ((libxsmm_bsmmfunction_reducebatch_addr)kernel)((const libxsmm_bfloat16 **)w,
+                                                           (const libxsmm_bfloat16 **)a, c, &n);
+        return;
+    }
+#endif
+    const struct gemm_tile *t = &g->tile;
+    struct gemm_block b = {a, w, c, count, t->rows, t->outs, t->k, t->w_pitch,
+                           t->a_pitch, t->c_pitch, t->accumulate || more};
+    g->own(&b);
+}
+
+void gemm_run(const struct gemm *g, const void *a, const void *w, void *c)
+{
+    const struct gemm_level *l = g->tile.batch;
+    const void *as[ADDRESSES], *ws[ADDRESSES];
+    size_t size = element_size(g->tile.type);
+    int n0 = level_count(&l[0]), n1 = level_count(&l[1]), n2 = level_count(&l[2]), n = 0;
+    bool more = false;
+    for (int i0 = 0; i0 < n0; i0++)
+        for (int i1 = 0; i1 < n1; i1++)
+            for (int i2 = 0; i2 < n2; i2++) {
+                if (n == ADDRESSES) {
+                    run_piece(g, as, ws, n, c, more);
+                    more = true;
+                    n = 0;
+                }
+                int64_t at = i0 * l[0].a_step + i1 * l[1].a_step + i2 * l[2].a_step;
+                int64_t wt = i0 * l[0].w_step + i1 * l[1].w_step + i2 * l[2].w_step;
+                as[n] = (const char *)a + at * (int64_t)size;
+                ws[n++] = (const char *)w + wt * (int64_t)size;
+            }
+    run_piece(g, as, ws, n, c, more);
+}
+
+void gemm_run_addresses(const struct gemm *g, const void *const *a, const void *const *w, int count,
+                        void *c)
+{
+    const void *as[ADDRESSES], *ws[ADDRESSES];
+    for (int at = 0; at < count; at += ADDRESSES) {
+        int n = count - at < ADDRESSES ? count - at : ADDRESSES;
+        for (int i = 0; i < n; i++) {
+            as[i] = a[at + i];
+            ws[i] = w[at + i];
+        }
+        run_piece(g, as, ws, n, c, at > 0);
+    }
+}

@@ -1,0 +1,4 @@
+#ifdef __AVX2__
+#define VARIANT avx2
+#include "runtime/kernels/variant.inc"
+#endif

@@ -1,0 +1,2 @@
+#define VARIANT portable
+#include "runtime/kernels/variant.inc"

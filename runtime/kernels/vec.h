@@ -1,0 +1,219 @@
+/*
+ * Vectors of the width a variant is compiled for, by GCC's vector extensions; included once per
+ * variant file and private to it. LANES f32 per vector: 16 with AVX-512, 8 with AVX2, 4 elsewhere
+ * (SSE2, NEON). Intrinsics stand only where the extensions have no word for the instruction.
+ */
+#ifndef RUNTIME_KERNELS_VEC_H
+#define RUNTIME_KERNELS_VEC_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined __SSE2__
+#include <immintrin.h>
+#elif defined __ARM_NEON
+#include <arm_neon.h>
+#endif
+
+#if defined __AVX512F__
+#define LANES 16
+#define HAS_FMA 1
+#elif defined __AVX2__
+#define LANES 8
+#define HAS_FMA 1
+#else
+#define LANES 4
+#if defined __ARM_NEON && defined __ARM_FEATURE_FMA
+#define HAS_FMA 1
+#else
+#define HAS_FMA 0
+#endif
+#endif
+
+#define INLINE static inline __attribute__((always_inline, unused))
+
+/* Loops over a constant number of registers. */
+#if defined __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 32")
+#endif
+
+typedef float vf __attribute__((vector_size(4 * LANES), may_alias));
+typedef int32_t vi __attribute__((vector_size(4 * LANES), may_alias));
+typedef uint32_t vu __attribute__((vector_size(4 * LANES), may_alias));
+typedef float vf_at __attribute__((vector_size(4 * LANES), aligned(1), may_alias));
+typedef uint32_t vu_at __attribute__((vector_size(4 * LANES), aligned(1), may_alias));
+typedef uint16_t vu16 __attribute__((vector_size(2 * LANES), may_alias));
+typedef uint16_t vu16_at __attribute__((vector_size(2 * LANES), aligned(1), may_alias));
+typedef int16_t vi16 __attribute__((vector_size(2 * LANES), may_alias));
+typedef uint8_t vu8 __attribute__((vector_size(LANES), may_alias));
+typedef uint8_t vu8_at __attribute__((vector_size(LANES), aligned(1), may_alias));
+typedef int8_t vi8 __attribute__((vector_size(LANES), may_alias));
+typedef int8_t vi8_at __attribute__((vector_size(LANES), aligned(1), may_alias));
+
+INLINE vf splat(float x) { return x - (vf){0}; }
+INLINE vi splati(int32_t x) { return x - (vi){0}; }
+INLINE vu splatu(uint32_t x) { return x - (vu){0}; }
+
+INLINE vf load(const float *p) { return *(const vf_at *)p; }
+INLINE void store(float *p, vf v) { *(vf_at *)p = v; }
+
+/* The first n lanes, 0 <= n < LANES; the others are zero, and not touched in memory. */
+#if LANES == 16
+INLINE __mmask16 mask_of(size_t n) { return (__mmask16)((1u << n) - 1); }
+INLINE vf load_part(const float *p, size_t n) { return (vf)_mm512_maskz_loadu_ps(mask_of(n), p); }
+INLINE void store_part(float *p, vf v, size_t n)
+{
+    _mm512_mask_storeu_ps(p, mask_of(n), (__m512)v);
+}
+#elif LANES == 8
+static const int32_t part_masks[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+INLINE __m256i mask_of(size_t n) { return _mm256_loadu_si256((const void *)(part_masks + 8 - n)); }
+INLINE vf load_part(const float *p, size_t n) { return (vf)_mm256_maskload_ps(p, mask_of(n)); }
+INLINE void store_part(float *p, vf v, size_t n)
+{
+    _mm256_maskstore_ps(p, mask_of(n), (__m256)v);
+}
+#else
+INLINE vf load_part(const float *p, size_t n)
+{
+    vf v = {0};
+    for (size_t i = 0; i < n; i++)
+        v[i] = p[i];
+    return v;
+}
+INLINE void store_part(float *p, vf v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        p[i] = v[i];
+}
+#endif
+INLINE vf load_n(const float *p, size_t n) { return n >= LANES ? load(p) : load_part(p, n); }
+INLINE void store_n(float *p, vf v, size_t n)
+{
+    if (n >= LANES)
+        store(p, v);
+    else
+        store_part(p, v, n);
+}
+
+INLINE vf choose(vi mask, vf a, vf b) { return (vf)((mask & (vi)a) | (~mask & (vi)b)); }
+INLINE vf absolute(vf x) { return (vf)((vi)x & 0x7fffffff); }
+INLINE vf with_sign_of(vf x, vf sign)
+{
+    return (vf)(((vi)x & 0x7fffffff) | ((vi)sign & (vi)splatu(0x80000000u)));
+}
+
+/* a * b + c: one rounding where HAS_FMA, two elsewhere. */
+INLINE vf madd(vf a, vf b, vf c)
+{
+#if LANES == 16
+    return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif LANES == 8
+    return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif HAS_FMA
+    return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+    return a * b + c;
+#endif
+}
+
+INLINE vf square_root(vf x)
+{
+#if LANES == 16
+    return (vf)_mm512_sqrt_ps((__m512)x);
+#elif LANES == 8
+    return (vf)_mm256_sqrt_ps((__m256)x);
+#elif defined __SSE2__
+    return (vf)_mm_sqrt_ps((__m128)x);
+#else
+    for (int i = 0; i < LANES; i++)
+        x[i] = sqrtf(x[i]);
+    return x;
+#endif
+}
+
+/* The larger of a and b; b when either is NaN. */
+INLINE vf larger(vf a, vf b)
+{
+#if LANES == 16
+    return (vf)_mm512_max_ps((__m512)a, (__m512)b);
+#elif LANES == 8
+    return (vf)_mm256_max_ps((__m256)a, (__m256)b);
+#elif defined __SSE2__
+    return (vf)_mm_max_ps((__m128)a, (__m128)b);
+#else
+    return choose(a > b, a, b);
+#endif
+}
+INLINE vf smaller(vf a, vf b)
+{
+#if LANES == 16
+    return (vf)_mm512_min_ps((__m512)a, (__m512)b);
+#elif LANES == 8
+    return (vf)_mm256_min_ps((__m256)a, (__m256)b);
+#elif defined __SSE2__
+    return (vf)_mm_min_ps((__m128)a, (__m128)b);
+#else
+    return choose(a < b, a, b);
+#endif
+}
+/* NaN if either is NaN. */
+INLINE vf maximum(vf a, vf b) { return choose(a != a, a, larger(a, b)); }
+INLINE vf minimum(vf a, vf b) { return choose(a != a, a, smaller(a, b)); }
+
+/* Nearest integer, half to even, as a float; keeps the sign of zero. */
+INLINE vf round_even(vf x)
+{
+#if LANES == 16
+    return (vf)_mm512_roundscale_ps((__m512)x, 0);
+#elif LANES == 8
+    return (vf)_mm256_round_ps((__m256)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#else
+    vf a = absolute(x);
+    vf r = (a + 8388608.0f) - 8388608.0f;
+    return choose(a < 8388608.0f, with_sign_of(r, x), x);
+#endif
+}
+INLINE vf floor_of(vf x)
+{
+    vf r = round_even(x);
+    vf lower = r - 1.0f;
+    return choose(r > x, lower, r);
+}
+INLINE vf ceil_of(vf x)
+{
+    vf r = round_even(x);
+    return with_sign_of(choose(r < x, r + 1.0f, r), x);
+}
+
+INLINE vf convert_to_float(vi x) { return __builtin_convertvector(x, vf); }
+/* Of values inside int32. */
+INLINE vi convert_to_int(vf x) { return __builtin_convertvector(x, vi); }
+
+/* bf16 and f16 as the low half of each lane. */
+INLINE vf from_bf16(vu x) { return (vf)(x << 16); }
+INLINE vu to_bf16(vf x)
+{
+    vu u = (vu)x;
+    vu rounded = (u + 0x7fffu + ((u >> 16) & 1)) >> 16;
+    vu quiet = (u >> 16) | 0x40;
+    vu nan = (vu)(x != x);
+    return (nan & quiet) | (~nan & rounded);
+}
+INLINE vu load_u16(const uint16_t *p)
+{
+    return __builtin_convertvector(*(const vu16_at *)p, vu);
+}
+INLINE vu load_u16_part(const uint16_t *p, size_t n)
+{
+    uint16_t t[LANES] = {0};
+    memcpy(t, p, n * sizeof *p);
+    return load_u16(t);
+}
+INLINE void store_u16(uint16_t *p, vu x) { *(vu16_at *)p = __builtin_convertvector(x, vu16); }
+
+#endif
