@@ -1,0 +1,148 @@
+/*
+ * bench_kernels [gemm|rows|depthwise]: rates of the kernels on this CPU, one thread.
+ *
+ * Matrix tiles are measured libxsmm and own kernel in turns, A B A B, and the best of each is shown,
+ * in GFLOP/s; W and A of one tile stay in cache, as in a blocked product.
+ */
+#include "neff/pack.h"
+#include "runtime/kernels/gemm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void *filled(size_t bytes)
+{
+    uint8_t *p = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    for (size_t i = 0; i < bytes; i++)
+        p[i] = i % 4 == 3 ? 0x3c : i % 2 ? 0x3c : (uint8_t)i; /* small positive floats */
+    return p;
+}
+
+/* Seconds for one run of g, from a burst of about 2 ms. */
+static double time_tile(const struct gemm *g, const void *a, const void *w, void *c, double flops)
+{
+    int runs = (int)(2e-3 * 60e9 / flops) + 1;
+    double start = now();
+    for (int i = 0; i < runs; i++)
+        gemm_run(g, a, w, c);
+    return (now() - start) / runs;
+}
+
+static void bench_gemm(enum gemm_type type, const char *name)
+{
+    static const int rows[] = {1, 7, 14, 28, 56, 64, 128}, ks[] = {64, 256, 576, 1024, 2304};
+    const struct kernel_table *t = kernels_get();
+    printf("%s, 64 outs, %s: GFLOP/s own / libxsmm (ratio)\nrows     ", name, t->name);
+    for (int k = 0; k < 5; k++)
+        printf("k = %-18d", ks[k]);
+    printf("\n");
+    void *a = filled(4 * 128 * 2304), *w = filled(4 * 64 * 2304), *c = filled(4 * 128 * 64);
+    for (int r = 0; r < 7; r++) {
+        printf("%4d ", rows[r]);
+        for (int k = 0; k < 5; k++) {
+            struct gemm_tile tile = {type, rows[r], 64, 64, ks[k], 64, 64, false,
+                                     {{0}, {0}, {ks[k] / 64, 64, 64 * 64}}};
+            struct gemm own, best;
+            gemm_prepare_own(&own, &tile, t);
+            gemm_prepare(&best, &tile, t);
+            double flops = 2.0 * rows[r] * 64 * ks[k], seconds[2] = {1, 1};
+            for (int i = 0; i < 10; i++) {
+                double s = time_tile(&own, a, w, c, flops);
+                seconds[0] = s < seconds[0] ? s : seconds[0];
+                s = best.generated ? time_tile(&best, a, w, c, flops) : 1;
+                seconds[1] = s < seconds[1] ? s : seconds[1];
+            }
+            printf("  %6.1f", flops / seconds[0] * 1e-9);
+            if (best.generated)
+                printf(" /%6.1f (%.2f)", flops / seconds[1] * 1e-9, seconds[1] / seconds[0]);
+            else
+                printf("%16s", "");
+        }
+        printf("\n");
+    }
+    free(a), free(w), free(c);
+}
+
+static void bench_rows(void)
+{
+    enum { N = 4096 };
+    static const char *const names[] = {
+#define KERNEL_ACTIVATION(name, parameters, ulp, floor, low, high) #name,
+#include "runtime/kernels/kernels.def"
+    };
+    const struct kernel_table *t = kernels_get();
+    float *x = filled(4 * N), *y = filled(4 * N), p[2] = {0.5f, 0.5f};
+    for (int i = 0; i < N; i++)
+        x[i] = (float)(i % 200) / 20.0f - 4.9f;
+    printf("activations, %s, rows of %d in cache: ns per element\n", t->name, N);
+    for (int a = 0; a < ACTIVATION_COUNT; a++) {
+        double best = 1;
+        for (int i = 0; i < 20; i++) {
+            double start = now();
+            for (int j = 0; j < 20; j++)
+                t->activation[a]((struct out_row){y, 1}, (struct in_row){x, 1}, (struct in_row){0, 0},
+                                 (struct in_row){0, 0}, N, p);
+            double s = (now() - start) / 20;
+            best = s < best ? s : best;
+        }
+        printf("  %-18s %6.3f\n", names[a], best * 1e9 / N);
+    }
+    free(x), free(y);
+}
+
+static void bench_depthwise(void)
+{
+    static const int cases[][4] = {{3, 1, 112, 32}, {3, 2, 112, 96}, {3, 1, 56, 144}, {3, 1, 14, 576},
+                                   {5, 1, 28, 240}, {5, 2, 28, 240}, {5, 1, 14, 672}, {3, 1, 7, 960}};
+    const struct kernel_table *t = kernels_get();
+    printf("depthwise, %s: GFLOP/s f32 input, bf16 input\n", t->name);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int kernel = cases[i][0], stride = cases[i][1], width = cases[i][2], channels = cases[i][3];
+        int outs = (width + 2 * (kernel / 2) - kernel) / stride + 1;
+        void *x = filled(4 * (size_t)(kernel * width * channels));
+        float *w = filled(4 * (size_t)(kernel * kernel * channels)), *y = filled(4 * (size_t)(outs * channels));
+        printf("  %dx%d stride %d width %3d channels %3d:", kernel, kernel, stride, width, channels);
+        for (int bf16 = 0; bf16 < 2; bf16++) {
+            const void *rows[5];
+            for (int r = 0; r < kernel; r++)
+                rows[r] = (char *)x + (size_t)(r * width * channels) * (bf16 ? 2 : 4);
+            struct depthwise_row d = {rows, channels, width, kernel, kernel, stride, 1, kernel / 2, channels, 0,
+                                      outs, bf16, w, y, channels, {w, ACTIVATION_relu, {0}}};
+            double best = 1, flops = 2.0 * kernel * kernel * outs * channels;
+            for (int j = 0; j < 20; j++) {
+                double start = now();
+                for (int n = 0; n < 50; n++)
+                    t->depthwise(&d);
+                double s = (now() - start) / 50;
+                best = s < best ? s : best;
+            }
+            printf(" %6.1f", flops / best * 1e-9);
+        }
+        printf("\n");
+        free(x), free(w), free(y);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    if (!*what || !strcmp(what, "gemm")) {
+        bench_gemm(GEMM_F32, "f32");
+        bench_gemm(GEMM_BF16, "bf16");
+        bench_gemm(GEMM_U8S8, "u8 x s8");
+    }
+    if (!*what || !strcmp(what, "rows"))
+        bench_rows();
+    if (!*what || !strcmp(what, "depthwise"))
+        bench_depthwise();
+    return 0;
+}
