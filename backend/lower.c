@@ -1,0 +1,295 @@
+#include "backend/lower.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- values and slots ----------------------------------------------------------------------------------- */
+
+static void grow_maps(struct lowering *l)
+{
+    int n = l->g->next_value + 64;
+    struct arena *a = &l->p->arena;
+    int32_t *slots = ARENA_ARRAY(a, int32_t, n);
+    struct value **alias = ARENA_ARRAY(a, struct value *, n);
+    bool *is_output = ARENA_ARRAY(a, bool, n);
+    for (int i = 0; i < n; i++)
+        slots[i] = i < l->nvalues ? l->slots[i] : -1;
+    arena_move_(alias, l->alias, sizeof *alias * (size_t)l->nvalues);
+    arena_move_(is_output, l->is_output, sizeof *is_output * (size_t)l->nvalues);
+    l->slots = slots, l->alias = alias, l->is_output = is_output;
+    l->nvalues = n;
+}
+
+struct value *outer_value(struct lowering *l, struct value *v)
+{
+    while (v && v->id < l->nvalues && l->alias[v->id])
+        v = l->alias[v->id];
+    return v;
+}
+
+static bool fixed_shape(struct lowering *l, const struct type *t)
+{
+    if (t->kind != VK_TENSOR || t->rank < 0 || t->dtype == DT_STR)
+        return false;
+    for (int i = 0; i < t->rank; i++)
+        if (dim_is_runtime(&l->p->dims, t->dims[i]))
+            return false;
+    return true;
+}
+
+bool has_layout(struct lowering *l, const struct value *v)
+{
+    if (!v || !fixed_shape(l, &v->type))
+        return false;
+    if (v->constant || v->param_of == l->g->main)
+        return true;
+    v = outer_value(l, (struct value *)v);
+    return v->constant || v->param_of == l->g->main ||
+           (v->def && !(op_infos[v->def->op].flags & OPF_DATA_DEPENDENT));
+}
+
+int constant_slot(struct lowering *l, const struct tensor *t, const char *name)
+{
+    dim_t dims[MAX_RANK];
+    for (int i = 0; i < t->rank; i++)
+        dims[i] = t->dims[i];
+    return program_add_slot(l->p, (struct slot){.name = name,
+                                                .type = type_tensor(t->dtype, t->rank, dims),
+                                                .kind = SLOT_CONST,
+                                                .base = -1,
+                                                .data = *t});
+}
+
+int temporary_slot(struct lowering *l, const struct type *t, const char *name)
+{
+    return program_add_slot(l->p, (struct slot){.name = name, .type = *t, .kind = SLOT_PLANNED, .base = -1});
+}
+
+int value_slot(struct lowering *l, struct value *v)
+{
+    if (!v)
+        return -1;
+    v = outer_value(l, v);
+    if (v->id >= l->nvalues)
+        grow_maps(l);
+    if (l->slots[v->id] >= 0)
+        return l->slots[v->id];
+    if (v->constant)
+        return l->slots[v->id] = constant_slot(l, v->constant, v->name);
+    struct slot s = {.name = v->name, .type = v->type, .kind = SLOT_DYNAMIC, .base = -1};
+    if (v->param_of == l->g->main)
+        s.kind = SLOT_INPUT;
+    else if (has_layout(l, v))
+        s.kind = SLOT_PLANNED;
+    s.is_output = l->is_output[v->id];
+    return l->slots[v->id] = program_add_slot(l->p, s);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------ */
+
+static void add_step(struct lowering *l, int kind, int index)
+{
+    struct program_region *r = &l->p->regions[l->region];
+    ARENA_GROW(&l->p->arena, r->steps, r->nsteps, r->steps_cap);
+    r->steps[r->nsteps++] = (struct step){(uint8_t)kind, index};
+}
+
+int add_kernel(struct lowering *l, const char *name)
+{
+    struct program *p = l->p;
+    ARENA_GROW(&p->arena, p->kernels, p->nkernels, p->kernels_cap);
+    p->kernels[p->nkernels] = (struct kernel){.name = name};
+    add_step(l, STEP_LAUNCH, p->nkernels);
+    return p->nkernels++;
+}
+
+int program_node_of(struct lowering *l, const struct node *n)
+{
+    return program_add_node(l->p, n->name ? n->name : "", n->source ? n->source : op_name(n->op));
+}
+
+static int add_region(struct lowering *l)
+{
+    struct program *p = l->p;
+    ARENA_GROW(&p->arena, p->regions, p->nregions, p->regions_cap);
+    p->regions[p->nregions] = (struct program_region){0};
+    return p->nregions++;
+}
+
+static int32_t *slot_list(struct lowering *l, struct value *const *v, int n)
+{
+    int32_t *list = ARENA_ARRAY(&l->p->arena, int32_t, n);
+    for (int i = 0; i < n; i++)
+        list[i] = value_slot(l, v[i]);
+    return list;
+}
+
+static bool lower_region(struct lowering *l, struct region *r, int index)
+{
+    int outer = l->region;
+    l->region = index;
+    int32_t *params = slot_list(l, r->params, r->nparams);
+    l->p->regions[index].params = params;
+    l->p->regions[index].nparams = r->nparams;
+    for (struct node *n = r->first; n && n->op != OP_return; n = n->next)
+        if (lower_node(l, n) == FAILED)
+            return fail_in(l->d, "%s", node_text(l->g, n));
+    struct node *last = region_return(r);
+    int32_t *results = slot_list(l, last->in, last->nin);
+    l->p->regions[index].results = results;
+    l->p->regions[index].nresults = last->nin;
+    l->region = outer;
+    return true;
+}
+
+bool lower_call(struct lowering *l, struct node *n)
+{
+    struct program *p = l->p;
+    struct call c = {.op = n->op, .attrs = n->attrs, .nin = n->nin, .nout = n->nout, .nregions = n->nregions};
+    c.in = slot_list(l, n->in, n->nin);
+    c.out = ARENA_ARRAY(&p->arena, int32_t, n->nout);
+    for (int i = 0; i < n->nout; i++) {
+        bool wanted = n->out[i]->uses || i < op_infos[n->op].min_out;
+        c.out[i] = wanted ? value_slot(l, n->out[i]) : -1;
+    }
+    c.regions = ARENA_ARRAY(&p->arena, int32_t, n->nregions);
+    for (int i = 0; i < n->nregions; i++) {
+        c.regions[i] = add_region(l);
+        if (!lower_region(l, n->regions[i], c.regions[i]))
+            return false;
+    }
+    c.node = program_node_of(l, n);
+    ARENA_GROW(&p->arena, p->calls, p->ncalls, p->calls_cap);
+    p->calls[p->ncalls] = c;
+    add_step(l, STEP_CALL, p->ncalls++);
+    return true;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------ */
+
+/* Same bytes under another shape: the result shares the operand's memory. */
+static bool lower_view(struct lowering *l, struct node *n)
+{
+    struct value *x = outer_value(l, n->in[0]), *y = n->out[0];
+    if (!has_layout(l, x) || !has_layout(l, y) || l->is_output[y->id])
+        return false;
+    int base = value_slot(l, x);
+    const struct slot *s = &l->p->slots[base];
+    if (s->kind == SLOT_DYNAMIC)
+        return false;
+    dim_t offset = 0;
+    if (s->kind == SLOT_VIEW)
+        offset = s->offset, base = s->base;
+    l->slots[y->id] = program_add_slot(l->p, (struct slot){.name = y->name,
+                                                           .type = y->type,
+                                                           .kind = SLOT_VIEW,
+                                                           .base = base,
+                                                           .offset = offset});
+    return true;
+}
+
+static const struct {
+    enum op op;
+    lower_fn lower;
+} rows[] = {
+#define LOWER(op, function) {OP_##op, lower_##function},
+#include "backend/lower.def"
+    {OP_COUNT, NULL},
+};
+
+static enum lowered lower_tiles(struct lowering *l, struct node *n)
+{
+    if (l->o->opt_level == 0)
+        return DECLINED;
+    for (int i = 0; rows[i].lower; i++)
+        if (rows[i].op == n->op)
+            return rows[i].lower(l, n);
+    if (op_infos[n->op].flags & OPF_ELEMENTWISE)
+        return lower_elementwise(l, n);
+    return DECLINED;
+}
+
+/* A fused group that no tile program takes whole: its nodes one by one. */
+static enum lowered lower_pieces(struct lowering *l, struct node *fused)
+{
+    struct region *r = fused->regions[0];
+    struct node *last = region_return(r);
+    for (int i = 0; i < last->nin; i++) /* results get the slots of the fused node's results */
+        if (last->in[i]->def)
+            l->alias[last->in[i]->id] = fused->out[i];
+    for (struct node *n = r->first; n != last; n = n->next)
+        if (lower_node(l, n) == FAILED)
+            return FAILED;
+    return LOWERED;
+}
+
+enum lowered lower_node(struct lowering *l, struct node *n)
+{
+    if (l->g->next_value > l->nvalues)
+        grow_maps(l);
+    if (n->op == OP_fused)
+        for (int i = 0; i < n->regions[0]->nparams; i++)
+            l->alias[n->regions[0]->params[i]->id] = n->in[i];
+    if ((op_infos[n->op].flags & OPF_VIEW) && lower_view(l, n))
+        return LOWERED;
+    enum lowered done = lower_tiles(l, n);
+    if (done != DECLINED)
+        return done;
+    if (n->op == OP_fused)
+        return lower_pieces(l, n);
+    return lower_call(l, n) ? LOWERED : FAILED;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------------------- */
+
+/* The program shares the graph's dims: same handles, copied so that it stands alone. */
+static void copy_dims(struct program *p, const struct graph *g)
+{
+    const struct dim_table *from = &g->dims;
+    struct dim_table *to = &p->dims;
+    to->nodes = arena_copy(to->arena, from->nodes, sizeof *from->nodes * (size_t)from->nnodes);
+    to->symbols = arena_copy(to->arena, from->symbols, sizeof *from->symbols * (size_t)from->nsymbols);
+    to->nnodes = to->nodes_cap = from->nnodes;
+    to->nsymbols = to->symbols_cap = from->nsymbols;
+    for (int i = 0; i < to->nsymbols; i++)
+        to->symbols[i].name = arena_strdup(to->arena, to->symbols[i].name);
+    dim_table_index(to);
+}
+
+static void name_io(struct lowering *l)
+{
+    struct graph *g = l->g;
+    l->p->output_names = ARENA_ARRAY(&l->p->arena, const char *, g->noutputs + 1);
+    for (int i = 0; i < g->noutputs; i++)
+        l->p->output_names[i] = arena_strdup(&l->p->arena, g->output_names[i]);
+}
+
+static bool lower_graph(struct lowering *l)
+{
+    struct node *last = region_return(l->g->main);
+    grow_maps(l);
+    for (int i = 0; i < last->nin; i++)
+        l->is_output[last->in[i]->id] = true;
+    name_io(l);
+    return lower_region(l, l->g->main, add_region(l));
+}
+
+struct program *backend_compile(struct graph *g, const struct options *o, const struct machine *m,
+                                struct diag *d)
+{
+    struct program *p = program_new();
+    struct lowering l = {.g = g, .o = o, .m = m, .p = p, .d = d};
+    p->name = arena_strdup(&p->arena, g->name ? g->name : "");
+    p->target = m->name;
+    copy_dims(p, g);
+    if (!lower_graph(&l)) {
+        program_free(p);
+        return NULL;
+    }
+    if (!program_check(p, d)) {
+        d->internal = true;
+        program_free(p);
+        return NULL;
+    }
+    return p;
+}
