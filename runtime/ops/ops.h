@@ -99,6 +99,7 @@ struct op_call {
     struct tensor *const *out;
     struct op_env *env;
     void *user; /* of whoever runs regions */
+    const struct type *types; /* of results as declared, or NULL: for loops of no steps */
 };
 
 typedef bool (*eval_fn)(struct op_call *c);
