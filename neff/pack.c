@@ -12,8 +12,7 @@ static size_t times(size_t a, size_t b)
 /* Outs as stored, all blocks together. */
 static size_t stored_outs(int64_t outs)
 {
-    int64_t whole = outs / PACK_OUTS * PACK_OUTS;
-    return (size_t)(whole + pack_width(outs - whole));
+    return (size_t)((outs + PACK_OUTS - 1) / PACK_OUTS * pack_width(outs));
 }
 
 size_t pack_size(const struct pack_shape *s)
@@ -50,7 +49,7 @@ DEFINE_PACK(s8, uint8_t, 4)
 void pack_weights(void *packed, const struct pack_shape *s, const struct pack_source *from)
 {
     for (int64_t out = 0; out < s->outs; out += PACK_OUTS) {
-        int width = pack_width(s->outs - out);
+        int width = pack_width(s->outs);
         int outs = s->outs - out < width ? (int)(s->outs - out) : width;
         for (int64_t g = 0; g < s->groups; g++) {
             int64_t to = pack_offset(s, out, g);
@@ -72,7 +71,7 @@ void unpack_weights(void *data, const struct pack_source *to, const struct pack_
                     const void *packed)
 {
     for (int64_t out = 0; out < s->outs; out += PACK_OUTS) {
-        int width = pack_width(s->outs - out);
+        int width = pack_width(s->outs);
         int outs = s->outs - out < width ? (int)(s->outs - out) : width;
         for (int64_t g = 0; g < s->groups; g++) {
             int64_t at = pack_offset(s, out, g);
@@ -110,7 +109,7 @@ void pack_quantized(void *packed, const struct pack_quantized *s, const uint8_t 
     uint8_t *y = packed;
     memset(packed, 0, pack_quantized_size(s));
     for (int64_t out = 0; out < s->outs; out += PACK_OUTS) {
-        int width = pack_width(s->outs - out);
+        int width = pack_width(s->outs);
         int outs = s->outs - out < width ? (int)(s->outs - out) : width;
         for (int64_t k0 = 0; k0 < s->k; k0 += s->block) {
             int64_t at = k0 / s->block * scale_k_step + out * scale_out_step;

@@ -5,8 +5,8 @@
  * A weight W[group][k][out] (groups: filter taps of a convolution, otherwise 1) is cut into blocks
  * of 64 outs. A block holds, group after group,
  *
- *     f32   [k][width]          width = 64; in the last block the remaining outs,
- *     bf16  [k/2][width][2]             rounded up to a multiple of 16
+ *     f32   [k][width]          width = 64; when the weight has fewer than 64 outs,
+ *     bf16  [k/2][width][2]             their number rounded up to a multiple of 16
  *     s8    [k/4][width][4]
  *
  * where k is rounded up to the unit (1, 2 or 4) in every group, and what is added is zero. bf16
@@ -35,7 +35,7 @@ struct pack_shape {
     int64_t groups, k, outs;
 };
 
-/* Width of the block that starts with `outs` outs left. */
+/* Width of every block of a weight with `outs` outs. */
 static inline int pack_width(int64_t outs)
 {
     if (outs >= PACK_OUTS)
@@ -56,7 +56,7 @@ static inline size_t pack_element_size(enum pack_type type)
 static inline int64_t pack_offset(const struct pack_shape *s, int64_t out, int64_t group)
 {
     int64_t block = out / PACK_OUTS, k = pack_k(s->type, s->k);
-    return block * PACK_OUTS * s->groups * k + group * k * pack_width(s->outs - block * PACK_OUTS);
+    return block * PACK_OUTS * s->groups * k + group * k * pack_width(s->outs);
 }
 
 size_t pack_size(const struct pack_shape *s); /* bytes */

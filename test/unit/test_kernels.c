@@ -667,7 +667,7 @@ static void check_gemm(const struct gemm_case *t)
     float *c = malloc(c_count * 4);
     int32_t *ci = (int32_t *)(void *)c;
     for (int out = 0; out < t->outs; out += PACK_OUTS) { /* block by block, as the compiler emits */
-        int outs = t->outs - out < PACK_OUTS ? t->outs - out : PACK_OUTS, width = pack_width(t->outs - out);
+        int outs = t->outs - out < PACK_OUTS ? t->outs - out : PACK_OUTS, width = pack_width(t->outs);
         int64_t group = pack_k(shape.type, t->k) * width;
         struct gemm_tile tile = {t->type, t->rows, outs, t->k, a_pitch, t->outs + 2, width, t->accumulate,
                                  {{0}, {t->taps, a_pitch, group * t->blocks}, {t->blocks, t->k, group}}};
