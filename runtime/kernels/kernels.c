@@ -1,18 +1,9 @@
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/variants.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* KERNEL_VARIANT's `built` column is 0 or 1 after expansion. */
-#define WHEN_0(...)
-#define WHEN_1(...) __VA_ARGS__
-#define WHEN_(built, ...) WHEN_##built(__VA_ARGS__)
-#define WHEN(built, ...) WHEN_(built, __VA_ARGS__)
-
-#define KERNEL_VARIANT(name, built, lanes, fma)                                                    \
-    WHEN(built, extern const struct kernel_table kernel_table_##name;)
-#include "runtime/kernels/kernels.def"
 
 #if KERNELS_X86
 static bool runs_portable(void) { return true; }
@@ -35,11 +26,13 @@ static bool runs_portable(void) { return true; }
 #endif
 
 struct variant {
-    const struct kernel_table *table;
+    const char *name;
+    const struct kernel_table *(*table)(void);
     bool (*runs)(void);
 };
 static const struct variant variants[] = {
-#define KERNEL_VARIANT(name, built, lanes, fma) WHEN(built, {&kernel_table_##name, runs_##name},)
+#define KERNEL_VARIANT(name, built, lanes, fma)                                                    \
+    WHEN(built, {#name, kernel_variant_##name, runs_##name},)
 #include "runtime/kernels/kernels.def"
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };
@@ -49,8 +42,8 @@ static _Atomic(const struct kernel_table *) current;
 const struct kernel_table *kernels_find(const char *name)
 {
     for (int i = 0; i < VARIANTS; i++)
-        if (!strcmp(variants[i].table->name, name))
-            return variants[i].runs() ? variants[i].table : NULL;
+        if (!strcmp(variants[i].name, name))
+            return variants[i].runs() ? variants[i].table() : NULL;
     return NULL;
 }
 
@@ -58,8 +51,8 @@ static const struct kernel_table *best(void)
 {
     for (int i = VARIANTS - 1; i > 0; i--)
         if (variants[i].runs())
-            return variants[i].table;
-    return variants[0].table;
+            return variants[i].table();
+    return variants[0].table();
 }
 
 const struct kernel_table *kernels_get(void)
