@@ -1,6 +1,6 @@
 /*
- * One builder per row of models.def: fills an empty `struct model` (its name, `tiny` and `fixed`
- * are set) with nodes, weights, inputs and outputs. Builders cannot fail.
+ * One builder per row of models.def: fills an empty `struct model` (name, seed, `tiny` and
+ * `fixed` are set) with nodes, weights, inputs and outputs. Builders cannot fail.
  */
 #ifndef MODELS_BUILDERS_H
 #define MODELS_BUILDERS_H

@@ -34,9 +34,9 @@ static uint64_t hash_text(uint64_t h, const char *s)
     return h;
 }
 
-struct random random_from_name(const char *model, const char *tensor)
+struct random random_from_name(const char *seed, const char *tensor)
 {
-    uint64_t h = hash_text(0xcbf29ce484222325u, model);
+    uint64_t h = hash_text(0xcbf29ce484222325u, seed);
     return (struct random){hash_text(hash_text(h, "/"), tensor)};
 }
 
@@ -62,19 +62,14 @@ float random_normal(struct random *r)
     return (float)(sum - 2 * 65535) * 2.6428996e-5f;
 }
 
-void filler_start(struct filler *s, struct fill fill, const char *model, const char *tensor)
+void filler_start(struct filler *s, struct fill fill, const char *seed, const char *tensor)
 {
     memset(s, 0, sizeof *s);
     s->fill = fill;
-    s->random = random_from_name(model, tensor);
-    if (fill.kind != FILL_IMAGE)
-        return;
-    float *p = &s->octave[0][0][0][0];
-    for (size_t i = 0; i < sizeof s->octave / sizeof *p; i++)
-        p[i] = random_unit(&s->random);
+    s->random = random_from_name(seed, tensor);
 }
 
-/* Random values on a 15 x 15 grid of `cells` cells per side used, interpolated between its points. */
+/* Random values at the corners of cells x cells squares, at most 15 x 15, interpolated between. */
 static float smooth(float grid[16][16], int cells, int x, int y, int side)
 {
     float fx = (float)(x * cells) / (float)side, fy = (float)(y * cells) / (float)side;
@@ -95,16 +90,29 @@ static float pixel(struct filler *s)
     int side = (int)s->fill.a;
     int64_t plane = s->next / ((int64_t)side * side), at = s->next % ((int64_t)side * side);
     int c = (int)(plane % 3), x = (int)(at % side), y = (int)(at / side);
-    if (at == 0 && c == 0 && plane > 0) { /* next picture: other grids */
-        float *p = &s->octave[0][0][0][0];
-        for (size_t i = 0; i < sizeof s->octave / sizeof *p; i++)
+    if (at == 0 && c == 0) { /* another picture: other grids */
+        float *p = &s->u.octave[0][0][0][0];
+        for (size_t i = 0; i < sizeof s->u.octave / sizeof *p; i++)
             p[i] = random_unit(&s->random);
     }
-    float v = 4 * smooth(s->octave[c][0], 3, x, y, side) +
-              2 * smooth(s->octave[c][1], 13, x, y, side) + random_unit(&s->random);
+    float v = 4 * smooth(s->u.octave[c][0], 3, x, y, side) +
+              2 * smooth(s->u.octave[c][1], 13, x, y, side) + random_unit(&s->random);
     int byte = (int)((v - 3.5f) * 73.0f + 120.0f);
     byte = byte < 0 ? 0 : byte > 255 ? 255 : byte;
     return ((float)byte / 255.0f - mean[c]) / deviation[c];
+}
+
+static float centred(struct filler *s)
+{
+    int n = s->fill.row, at = (int)(s->next % n);
+    if (at == 0) {
+        float sum = 0;
+        for (int i = 0; i < n; i++)
+            sum += s->u.row[i] = s->fill.b * random_normal(&s->random);
+        for (int i = 0; i < n; i++)
+            s->u.row[i] -= s->fill.a * (sum / (float)n);
+    }
+    return s->u.row[at];
 }
 
 static float real_element(struct filler *s)
@@ -112,6 +120,8 @@ static float real_element(struct filler *s)
     switch (s->fill.kind) {
     case FILL_NORMAL:
         return s->fill.a + s->fill.b * random_normal(&s->random);
+    case FILL_CENTRED:
+        return centred(s);
     case FILL_UNIFORM:
         return s->fill.a + (s->fill.b - s->fill.a) * random_unit(&s->random);
     default:

@@ -33,11 +33,11 @@ struct decoder {
 static const float branch = 0.1f; /* size of each branch beside embeddings of that size */
 
 /* Linear layer with the weight stored in x out, on rows flattened from all leading dimensions. */
-static const char *conv1d(struct model *m, const struct decoder *t, const char *name,
-                          const char *x, int in, int out, float gain)
+static const char *conv1d(struct model *m, const struct decoder *t, const char *name, const char *x,
+                          int in, int out, float gain)
 {
     size_t mark = scope_enter(m, "%s", name);
-    struct fill fill = {FILL_NORMAL, 0, gain / sqrtf((float)in)}, small = {FILL_NORMAL, 0, 0.02f};
+    struct fill fill = FILL(NORMAL, 0, gain / sqrtf((float)in)), small = FILL(NORMAL, 0, 0.02f);
     const char *w = weight(m, "weight", fill, 2, DIMS(in, out));
     const char *b = weight(m, "bias", small, 1, DIMS(out));
     struct extent batch = extent_of(m, x, 0, BATCH), rows = extent_of(m, x, 1, t->s.queries);
@@ -118,8 +118,8 @@ static const char *positions(struct model *m, const struct decoder *t, const cha
         to.scalar = binary(m, "Add", from.scalar, constant_int(m, t->s.queries.size));
     else if (!t->cached)
         to = extent_of(m, ids, 1, t->s.queries);
-    const char *range = emit(m, "Range", INPUTS(extent_scalar(m, from), extent_scalar(m, to),
-                                                constant_int(m, 1)), NULL);
+    const char *start = extent_scalar(m, from), *end = extent_scalar(m, to);
+    const char *range = emit(m, "Range", INPUTS(start, end, constant_int(m, 1)), NULL);
     return binary(m, "Unsqueeze", range, constant_ints(m, 1, DIMS(0)));
 }
 
@@ -127,7 +127,7 @@ static void inputs_of_the_past(struct model *m, struct decoder *t)
 {
     const struct sizes *s = &t->s;
     const struct dim shape[] = {BATCH, SIZE(s->heads), s->past, SIZE(s->width / s->heads)};
-    struct fill unit = {FILL_NORMAL, 0, 1};
+    struct fill unit = FILL(NORMAL, 0, 1);
     char name[64];
     for (int i = 0; i < s->layers; i++) {
         snprintf(name, sizeof name, "past_key_values.%d.key", i);
@@ -135,12 +135,12 @@ static void inputs_of_the_past(struct model *m, struct decoder *t)
         snprintf(name, sizeof name, "past_key_values.%d.value", i);
         t->past_value[i] = model_input(m, name, unit, 4, shape);
     }
-    const char *mask = model_input(m, "attention_mask", (struct fill){FILL_SAME, 1, 0}, 2,
-                                   (struct dim[]){BATCH, s->keys});
+    const char *mask =
+        model_input(m, "attention_mask", FILL(SAME, 1, 0), 2, (struct dim[]){BATCH, s->keys});
     mask = binary(m, "Unsqueeze", mask, constant_ints(m, 1, DIMS(1)));
     mask = binary(m, "Unsqueeze", mask, constant_ints(m, 1, DIMS(2)));
-    mask = emit(m, "Cast", INPUTS(mask),
-                ATTRIBUTES(INT("to", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT)));
+    mask =
+        emit(m, "Cast", INPUTS(mask), ATTRIBUTES(INT("to", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT)));
     mask = binary(m, "Sub", constant_float(m, 1), mask);
     t->padding = binary(m, "Mul", mask, constant_float(m, -3.4028235e38f));
 }
@@ -162,13 +162,12 @@ static void build(struct model *m, struct decoder *t)
 {
     const struct sizes *s = &t->s;
     int width = s->width;
-    const char *ids = model_input(m, "input_ids",
-                                  (struct fill){FILL_TOKENS, (float)s->vocabulary, 0}, 2,
+    const char *ids = model_input(m, "input_ids", FILL(TOKENS, (float)s->vocabulary, 0), 2,
                                   (struct dim[]){BATCH, s->queries});
     if (t->cached)
         inputs_of_the_past(m, t);
     size_t top = scope_enter(m, "transformer");
-    struct fill unit = {FILL_NORMAL, 0, branch}, square = {FILL_CAUSAL, (float)s->positions, 0};
+    struct fill unit = FILL(NORMAL, 0, branch), square = FILL(CAUSAL, (float)s->positions, 0);
     const char *word = weight(m, "wte.weight", unit, 2, DIMS(s->vocabulary, width));
     const char *place = weight(m, "wpe.weight", unit, 2, DIMS(s->positions, width));
     t->causal = weight(m, "h.0.attn.bias", square, 4, DIMS(1, 1, s->positions, s->positions));
@@ -189,16 +188,16 @@ static void build(struct model *m, struct decoder *t)
         outputs_with_the_past(m, t);
 }
 
-static const struct sizes small = {.width = 768, .heads = 12, .layers = 12, .vocabulary = 50257,
-                                   .positions = 1024};
-static const struct sizes tiny = {.width = 32, .heads = 4, .layers = 3, .vocabulary = 103,
-                                  .positions = 40};
+static const struct sizes small = {
+    .width = 768, .heads = 12, .layers = 12, .vocabulary = 50257, .positions = 1024};
+static const struct sizes tiny = {
+    .width = 32, .heads = 4, .layers = 3, .vocabulary = 103, .positions = 40};
 
 void gpt2(struct model *m)
 {
     struct decoder t = {.s = m->tiny ? tiny : small};
-    t.s.queries = t.s.keys = m->tiny ? (struct dim){"sequence", 16, 11}
-                                     : (struct dim){"sequence", 128, 77};
+    t.s.queries = t.s.keys =
+        m->tiny ? (struct dim){"sequence", 16, 11} : (struct dim){"sequence", 128, 77};
     build(m, &t);
 }
 
@@ -206,6 +205,7 @@ void gpt2_decode(struct model *m)
 {
     struct decoder t = {.s = m->tiny ? tiny : small, .cached = true};
     int64_t past = m->tiny ? 15 : 127, other = m->tiny ? 7 : 40;
+    m->seed = "gpt2"; /* the same weights: one continues what the other begins */
     t.s.queries = SIZE(1);
     t.s.past = (struct dim){"past_sequence_length", past, other};
     t.s.keys = (struct dim){"past_sequence_length + 1", past + 1, other + 1};

@@ -2,14 +2,30 @@
 
 #include <math.h>
 
+/*
+ * Batch norms of a trained network take away the mean that rectified inputs have in common; with
+ * random weights this does most of it. Without, every picture gives nearly the same output; with
+ * all of it, small differences grow from layer to layer as they do not in trained networks.
+ */
+static const float centring = 0.9f;
+
+static struct fill filter(int depth, int k, float gain)
+{
+    int fan_in = depth * k * k;
+    struct fill f = FILL(NORMAL, 0, gain / sqrtf((float)fan_in));
+    if (depth > 1)
+        f.kind = FILL_CENTRED, f.a = centring, f.row = fan_in;
+    return f;
+}
+
 static struct fill normal(float fan_in, float gain)
 {
-    return (struct fill){FILL_NORMAL, 0, gain / sqrtf(fan_in)};
+    return FILL(NORMAL, 0, gain / sqrtf(fan_in));
 }
 
 static struct fill bias_fill(void)
 {
-    return (struct fill){FILL_NORMAL, 0, 0.05f};
+    return FILL(NORMAL, 0, 0.05f);
 }
 
 struct image image_of(struct image x, const char *value)
@@ -23,8 +39,7 @@ static struct image convolve(struct model *m, const char *name, struct image x,
 {
     size_t mark = scope_enter(m, "%s", name);
     int groups = c.groups ? c.groups : 1, k = c.kernel, depth = x.channels / groups;
-    const char *w = weight(m, "weight", normal((float)(depth * k * k), c.gain), 4,
-                           DIMS(c.channels, depth, k, k));
+    const char *w = weight(m, "weight", filter(depth, k, c.gain), 4, DIMS(c.channels, depth, k, k));
     const char *b = c.bias ? weight(m, "bias", bias_fill(), 1, DIMS(c.channels)) : NULL;
     struct image y = {.channels = c.channels,
                       .height = (x.height + 2 * pad - k) / c.stride + 1,
@@ -43,7 +58,8 @@ struct image conv(struct model *m, const char *name, struct image x, struct conv
     return convolve(m, name, x, c, c.kernel / 2);
 }
 
-struct image conv_patches(struct model *m, const char *name, struct image x, int channels, int patch)
+struct image conv_patches(struct model *m, const char *name, struct image x, int channels,
+                          int patch)
 {
     struct convolution c = {channels, patch, patch, .bias = true, .gain = 1};
     return convolve(m, name, x, c, 0);
@@ -53,11 +69,10 @@ struct image batch_norm(struct model *m, const char *name, struct image x, float
 {
     size_t mark = scope_enter(m, "%s", name);
     int64_t n = x.channels;
-    const char *gamma =
-        weight(m, "weight", (struct fill){FILL_UNIFORM, 0.8f * scale, 1.2f * scale}, 1, &n);
-    const char *beta = weight(m, "bias", (struct fill){FILL_NORMAL, 0, 0.1f * scale}, 1, &n);
-    const char *mean = weight(m, "running_mean", (struct fill){FILL_NORMAL, 0, 0.1f}, 1, &n);
-    const char *var = weight(m, "running_var", (struct fill){FILL_UNIFORM, 0.7f, 1.3f}, 1, &n);
+    const char *gamma = weight(m, "weight", FILL(UNIFORM, 0.8f * scale, 1.2f * scale), 1, &n);
+    const char *beta = weight(m, "bias", FILL(NORMAL, 0, 0.05f * scale), 1, &n);
+    const char *mean = weight(m, "running_mean", FILL(NORMAL, 0, 0.05f), 1, &n);
+    const char *var = weight(m, "running_var", FILL(UNIFORM, 0.7f, 1.3f), 1, &n);
     x.value = emit(m, "BatchNormalization", INPUTS(x.value, gamma, beta, mean, var),
                    ATTRIBUTES(FLOAT("epsilon", 1e-5f), FLOAT("momentum", 0.9f)));
     scope_leave(m, mark);
@@ -152,7 +167,7 @@ const char *linear(struct model *m, const char *name, const char *x, int64_t row
 
 static void norm_weights(struct model *m, int width, const char **gamma, const char **beta)
 {
-    *gamma = weight(m, "weight", (struct fill){FILL_UNIFORM, 0.8f, 1.2f}, 1, DIMS(width));
+    *gamma = weight(m, "weight", FILL(UNIFORM, 0.8f, 1.2f), 1, DIMS(width));
     *beta = weight(m, "bias", bias_fill(), 1, DIMS(width));
 }
 
@@ -189,8 +204,8 @@ struct extent extent_of(struct model *m, const char *x, int axis, struct dim d)
         return FIXED(d.size);
     const char *shape = emit(m, "Shape", INPUTS(x), NULL);
     const char *index = constant_int(m, axis);
-    return (struct extent){
-        d.size, emit(m, "Gather", INPUTS(shape, index), ATTRIBUTES(INT("axis", 0)))};
+    return (struct extent){d.size,
+                           emit(m, "Gather", INPUTS(shape, index), ATTRIBUTES(INT("axis", 0)))};
 }
 
 const char *extent_scalar(struct model *m, struct extent e)

@@ -24,7 +24,8 @@ struct convolution {
 /* Square kernel, padded by kernel / 2 (rounded down) on every side. */
 struct image conv(struct model *m, const char *name, struct image x, struct convolution c);
 /* Convolution without padding, kernel = stride = `patch`, with bias. */
-struct image conv_patches(struct model *m, const char *name, struct image x, int channels, int patch);
+struct image conv_patches(struct model *m, const char *name, struct image x, int channels,
+                          int patch);
 /* Batch normalisation for inference; its scale is drawn around `scale`. */
 struct image batch_norm(struct model *m, const char *name, struct image x, float scale);
 struct image global_average(struct model *m, struct image x);

@@ -72,7 +72,11 @@ static int64_t parameters(const struct model *m)
 static bool write_one(const struct row *row, const struct options *o, struct diag *d)
 {
     struct arena a = {0};
-    struct model m = {.arena = &a, .name = row->name, .tiny = o->tiny, .fixed = o->fixed,
+    struct model m = {.arena = &a,
+                      .name = row->name,
+                      .seed = row->name,
+                      .tiny = o->tiny,
+                      .fixed = o->fixed,
                       .opset = row->opset};
     row->builder(&m);
     char *folder = arena_printf(&a, "%s/%s", o->out, row->name);
@@ -119,8 +123,10 @@ static bool write_named(const char *name, const struct options *o, struct diag *
             found = true;
             ok = write_one(&rows[i], o, d);
         }
-    return ok && (found || fail(d, "no model is called '%s', build_models without arguments "
-                                   "lists them", name));
+    return ok && (found || fail(d,
+                                "no model is called '%s', build_models without arguments "
+                                "lists them",
+                                name));
 }
 
 int main(int argc, char **argv)

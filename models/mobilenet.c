@@ -28,8 +28,8 @@ static const char *sigmoid(struct model *m, const char *x)
     return emit(m, "Sigmoid", INPUTS(x), NULL);
 }
 
-static const struct activation use_relu6 = {relu6, 1.38f}, use_relu = {relu, 1.38f},
-                               use_silu = {silu, 1.64f}, use_hard_swish = {hard_swish, 1.64f};
+static const struct activation use_relu6 = {relu6, 1.6f}, use_relu = {relu, 1.6f},
+                               use_silu = {silu, 1.85f}, use_hard_swish = {hard_swish, 1.85f};
 
 struct block {
     int kernel, stride;
@@ -37,6 +37,7 @@ struct block {
     int channels; /* of the output */
     int squeezed; /* channels inside the gate, 0: no gate */
     const struct activation *activation;
+    bool widens, residual; /* set by features() */
 };
 
 /* How a network spells the gate. */
@@ -47,11 +48,11 @@ struct gate {
 
 static int scaled(const struct model *m, int channels)
 {
-    return !m->tiny ? channels : channels < 32 ? 4 : channels / 8;
+    return !m->tiny ? channels : channels < 64 ? 8 : channels / 8;
 }
 
-static struct image conv_bn(struct model *m, const char *name, struct image x,
-                            struct convolution c, const struct activation *a, float scale)
+static struct image conv_bn(struct model *m, const char *name, struct image x, struct convolution c,
+                            const struct activation *a, float scale)
 {
     size_t mark = scope_enter(m, "%s", name);
     x = batch_norm(m, "1", conv(m, "0", x, c), scale);
@@ -64,8 +65,8 @@ static struct image conv_bn(struct model *m, const char *name, struct image x,
 static struct image excite(struct model *m, struct image x, int squeezed, const struct gate *gate)
 {
     size_t mark = scope_enter(m, "se");
-    struct convolution down = {squeezed, 1, 1, .bias = true, .gain = 2};
-    struct convolution up = {x.channels, 1, 1, .bias = true, .gain = 2};
+    struct convolution down = {squeezed, 1, 1, .bias = true, .gain = 1};
+    struct convolution up = {x.channels, 1, 1, .bias = true, .gain = 1};
     struct image s = conv(m, "fc1", global_average(m, x), down);
     s = conv(m, "fc2", image_of(s, gate->activation->apply(m, s.value)), up);
     x.value = binary(m, "Mul", gate->weigh(m, s.value), x.value);
@@ -79,22 +80,21 @@ static struct image inverted_residual(struct model *m, struct image in, const st
 {
     const struct activation *a = b->activation;
     struct image x = in;
-    if (b->expanded != in.channels) {
-        x = conv_bn(m, "expand", x,
-                    (struct convolution){b->expanded, 1, 1, .gain = gain_in}, a, 1);
+    if (b->widens) {
+        x = conv_bn(m, "expand", x, (struct convolution){b->expanded, 1, 1, .gain = gain_in}, a, 1);
         gain_in = a->gain;
     }
-    x = conv_bn(m, "depthwise", x,
-                (struct convolution){b->expanded, b->kernel, b->stride, b->expanded,
-                                     .gain = gain_in}, a, 1);
+    x = conv_bn(
+        m, "depthwise", x,
+        (struct convolution){b->expanded, b->kernel, b->stride, b->expanded, .gain = gain_in}, a,
+        1);
     if (b->squeezed)
         x = excite(m, x, b->squeezed, gate);
-    bool residual = b->stride == 1 && b->channels == in.channels;
-    x = conv_bn(m, "project", x,
-                (struct convolution){b->channels, 1, 1,
-                                     .gain = b->squeezed ? 2 * a->gain : a->gain},
-                NULL, residual ? 0.4f : 1);
-    if (residual)
+    x = conv_bn(
+        m, "project", x,
+        (struct convolution){b->channels, 1, 1, .gain = b->squeezed ? 1.6f * a->gain : a->gain},
+        NULL, b->residual ? 0.4f : 1);
+    if (b->residual)
         x.value = binary(m, "Add", in.value, x.value);
     return x;
 }
@@ -110,12 +110,14 @@ static struct image features(struct model *m, const struct network *n, int count
 {
     int side = m->tiny ? 64 : 224;
     struct image x = {.channels = 3, .height = side, .width = side};
-    x.value = model_input(m, "input", (struct fill){FILL_IMAGE, (float)side, 0}, 4,
+    x.value = model_input(m, "input", FILL(IMAGE, (float)side, 0), 4,
                           (struct dim[]){BATCH, SIZE(3), SIZE(side), SIZE(side)});
     x = conv_bn(m, "features.0", x, (struct convolution){scaled(m, n->stem), 3, 2, .gain = 1},
                 n->activation, 1);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0, in = n->stem; i < count; in = blocks[i++].channels) {
         struct block b = blocks[i];
+        b.widens = b.expanded != in;
+        b.residual = b.stride == 1 && b.channels == in;
         b.expanded = scaled(m, b.expanded);
         b.channels = scaled(m, b.channels);
         b.squeezed = b.squeezed ? scaled(m, b.squeezed) : 0;
@@ -124,8 +126,8 @@ static struct image features(struct model *m, const struct network *n, int count
         scope_leave(m, mark);
     }
     size_t mark = scope_enter(m, "features");
-    x = conv_bn(m, "head", x, (struct convolution){scaled(m, head), 1, 1, .gain = 1},
-                n->activation, 1);
+    x = conv_bn(m, "head", x, (struct convolution){scaled(m, head), 1, 1, .gain = 1}, n->activation,
+                1);
     scope_leave(m, mark);
     return x;
 }
@@ -151,8 +153,14 @@ void mobilenet_v2(struct model *m)
     int count = 0, channels = 32;
     for (int s = 0; s < 7; s++)
         for (int i = 0; i < stages[s][2]; i++) {
-            blocks[count++] = (struct block){3, i ? 1 : stages[s][3], channels * stages[s][0],
-                                             stages[s][1], 0, &use_relu6};
+            blocks[count++] = (struct block){3,
+                                             i ? 1 : stages[s][3],
+                                             channels * stages[s][0],
+                                             stages[s][1],
+                                             0,
+                                             &use_relu6,
+                                             false,
+                                             false};
             channels = stages[s][1];
         }
     struct network n = {32, &use_relu6, {0}};
@@ -165,12 +173,14 @@ void mobilenet_v2(struct model *m)
 void mobilenet_v3(struct model *m)
 {
     const struct activation *re = &use_relu, *hs = &use_hard_swish;
-    const struct block blocks[] = {
-        {3, 1, 16, 16, 0, re},    {3, 2, 64, 24, 0, re},     {3, 1, 72, 24, 0, re},
-        {5, 2, 72, 40, 24, re},   {5, 1, 120, 40, 32, re},   {5, 1, 120, 40, 32, re},
-        {3, 2, 240, 80, 0, hs},   {3, 1, 200, 80, 0, hs},    {3, 1, 184, 80, 0, hs},
-        {3, 1, 184, 80, 0, hs},   {3, 1, 480, 112, 120, hs}, {3, 1, 672, 112, 168, hs},
-        {5, 2, 672, 160, 168, hs}, {5, 1, 960, 160, 240, hs}, {5, 1, 960, 160, 240, hs}};
+    const struct block blocks[] = {{3, 1, 16, 16, 0, re, 0, 0},     {3, 2, 64, 24, 0, re, 0, 0},
+                                   {3, 1, 72, 24, 0, re, 0, 0},     {5, 2, 72, 40, 24, re, 0, 0},
+                                   {5, 1, 120, 40, 32, re, 0, 0},   {5, 1, 120, 40, 32, re, 0, 0},
+                                   {3, 2, 240, 80, 0, hs, 0, 0},    {3, 1, 200, 80, 0, hs, 0, 0},
+                                   {3, 1, 184, 80, 0, hs, 0, 0},    {3, 1, 184, 80, 0, hs, 0, 0},
+                                   {3, 1, 480, 112, 120, hs, 0, 0}, {3, 1, 672, 112, 168, hs, 0, 0},
+                                   {5, 2, 672, 160, 168, hs, 0, 0}, {5, 1, 960, 160, 240, hs, 0, 0},
+                                   {5, 1, 960, 160, 240, hs, 0, 0}};
     struct network n = {16, hs, {&use_relu, hard_sigmoid}};
     struct image x = features(m, &n, (int)(sizeof blocks / sizeof *blocks), blocks, 960);
     const char *y = linear_gemm(m, "pre_classifier", flatten(m, x), x.channels, scaled(m, 1280), 2);
@@ -187,9 +197,14 @@ void efficientnet_b0(struct model *m)
     int count = 0, channels = 32;
     for (int s = 0; s < 7; s++)
         for (int i = 0; i < stages[s][4]; i++) {
-            blocks[count++] =
-                (struct block){stages[s][1], i ? 1 : stages[s][2], channels * stages[s][0],
-                               stages[s][3], channels / 4, &use_silu};
+            blocks[count++] = (struct block){stages[s][1],
+                                             i ? 1 : stages[s][2],
+                                             channels * stages[s][0],
+                                             stages[s][3],
+                                             channels / 4,
+                                             &use_silu,
+                                             false,
+                                             false};
             channels = stages[s][3];
         }
     struct network n = {32, &use_silu, {&use_silu, sigmoid}};

@@ -25,7 +25,8 @@ const char *model_input(struct model *m, const char *name, struct fill fill, int
 {
     ARENA_GROW(m->arena, m->inputs, m->input_count, m->input_cap);
     struct port *p = &m->inputs[m->input_count++];
-    *p = (struct port){arena_strdup(m->arena, name), fill_element_type(fill.kind), rank, {{0}}, fill};
+    *p = (struct port){
+        arena_strdup(m->arena, name), fill_element_type(fill.kind), rank, {{0}}, fill};
     memcpy(p->dims, dims, (size_t)rank * sizeof *dims);
     return p->name;
 }

@@ -44,8 +44,9 @@ struct weight {
 struct model {
     struct arena *arena;
     const char *name;
-    bool tiny;  /* small widths and few repeated layers, same structure */
-    bool fixed; /* --static: no symbols, shapes are constants */
+    const char *seed; /* weights depend on it and on their names: equal seeds, equal weights */
+    bool tiny;        /* small widths and few repeated layers, same structure */
+    bool fixed;       /* --static: no symbols, shapes are constants */
     int opset;
     char scope[200]; /* "encoder.layer.3", empty at top level */
     Onnx__NodeProto **nodes;
@@ -88,7 +89,10 @@ struct attribute {
 #define INTS(n, c, ...) {.name = (n), .kind = ATTRIBUTE_INTS, .count = (c), .ints = {__VA_ARGS__}}
 #define DIMS(...) ((const int64_t[]){__VA_ARGS__})
 
-/* Adds a node with one output and returns the output's name; `attributes` may be NULL. */
+/*
+ * Adds a node with one output and returns the output's name; `attributes` may be NULL. Two calls
+ * that add nodes must not stand in one argument list: C leaves their order to the compiler.
+ */
 const char *emit(struct model *m, const char *op, const char *const *inputs,
                  const struct attribute *attributes);
 /* The same with several outputs, whose names are stored. */

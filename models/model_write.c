@@ -59,7 +59,7 @@ static void put_contents(FILE *f, const struct model *m, const struct weight *w)
 {
     uint8_t chunk[CHUNK];
     struct filler filler;
-    filler_start(&filler, w->fill, m->name, w->name);
+    filler_start(&filler, w->fill, m->seed, w->name);
     size_t element = fill_element_size(w->fill.kind);
     for (uint64_t left = weight_bytes(w) / element; left;) {
         size_t n = left < CHUNK / element ? (size_t)left : CHUNK / element;
@@ -229,8 +229,10 @@ bool model_write(const struct model *m, const char *folder, bool external, struc
     Onnx__GraphProto g;
     describe_graph(&g, &a, m);
     struct out_file model = {0}, data = {0};
-    bool ok = inside < INT32_MAX || fail(d, "%s: %" PRIu64 " bytes of weights do not fit in one "
-                                            "protobuf file, use --external", m->name, inside);
+    bool ok = inside < INT32_MAX || fail(d,
+                                         "%s: %" PRIu64 " bytes of weights do not fit in one "
+                                         "protobuf file, use --external",
+                                         m->name, inside);
     ok = ok && (!external || write_external(m, stored, &data,
                                             arena_printf(&a, "%s/model.onnx.data", folder), d));
     ok = ok && out_open(&model, arena_printf(&a, "%s/model.onnx", folder), d);
@@ -254,13 +256,16 @@ static bool write_npy(const struct model *m, const struct port *p, int set, cons
         w.dims[i] = set && p->dims[i].symbol ? p->dims[i].other : p->dims[i].size;
         size_t at = strlen(shape);
         snprintf(shape + at, sizeof shape - at, "%" PRId64 "%s", w.dims[i],
-                 p->rank == 1 ? "," : i + 1 < p->rank ? ", " : "");
+                 p->rank == 1      ? ","
+                 : i + 1 < p->rank ? ", "
+                                   : "");
     }
     bool real = p->element_type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
-    int n = snprintf(header, sizeof header,
-                     "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
-                     real ? "<f4" : "<i8", shape);
-    int padded = (10 + n + 1 + 63) / 64 * 64 - 10; /* magic, version, length: 10 bytes; ends in \n */
+    int n =
+        snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
+                 real ? "<f4" : "<i8", shape);
+    int padded =
+        (10 + n + 1 + 63) / 64 * 64 - 10; /* magic, version, length: 10 bytes; ends in \n */
     struct out_file o;
     if (!out_open(&o, path, d))
         return false;

@@ -3,14 +3,14 @@
 #include "models/builders.h"
 #include "models/layers.h"
 
-static const float he = 1.38f; /* a little below sqrt 2: batch norm statistics add some variance */
+static const float he = 1.55f; /* a little below sqrt 2: batch norm statistics add some variance */
 
 static struct image conv_bn(struct model *m, const char *conv_name, const char *bn_name,
                             struct image x, int channels, int kernel, int stride, float scale)
 {
-    x = conv(m, conv_name, x,
-             (struct convolution){.channels = channels, .kernel = kernel, .stride = stride,
-                                  .gain = he});
+    x = conv(
+        m, conv_name, x,
+        (struct convolution){.channels = channels, .kernel = kernel, .stride = stride, .gain = he});
     return batch_norm(m, bn_name, x, scale);
 }
 
@@ -29,7 +29,7 @@ void resnet50(struct model *m)
     static const int repeats[] = {3, 4, 6, 3};
     int base = m->tiny ? 4 : 64, side = m->tiny ? 64 : 224, classes = m->tiny ? 10 : 1000;
     struct image x = {.channels = 3, .height = side, .width = side};
-    x.value = model_input(m, "input", (struct fill){FILL_IMAGE, (float)side, 0}, 4,
+    x.value = model_input(m, "input", FILL(IMAGE, (float)side, 0), 4,
                           (struct dim[]){BATCH, SIZE(3), SIZE(side), SIZE(side)});
     x = conv_bn(m, "conv1", "bn1", x, base, 7, 2, 1);
     x.value = emit(m, "MaxPool", INPUTS(relu(m, x.value)),

@@ -50,7 +50,7 @@ static const char *perceptron(struct model *m, const struct sizes *s, const char
 static const char *patches(struct model *m, struct sizes *s, int side)
 {
     struct image x = {.channels = 3, .height = side, .width = side};
-    x.value = model_input(m, "input", (struct fill){FILL_IMAGE, (float)side, 0}, 4,
+    x.value = model_input(m, "input", FILL(IMAGE, (float)side, 0), 4,
                           (struct dim[]){BATCH, SIZE(3), SIZE(side), SIZE(side)});
     s->batch = extent_of(m, x.value, 0, BATCH);
     x = conv_patches(m, "patch_embed.proj", x, s->width, 16);
@@ -58,7 +58,7 @@ static const char *patches(struct model *m, struct sizes *s, int side)
     s->tokens = count + 1;
     const char *y = reshape(m, x.value, EXTENTS(s->batch, FIXED(s->width), FIXED(count)));
     y = transpose(m, y, 3, DIMS(0, 2, 1));
-    struct fill unit = {FILL_NORMAL, 0, 0.5f};
+    struct fill unit = FILL(NORMAL, 0, 0.5f);
     const char *token = weight(m, "cls_token", unit, 3, DIMS(1, 1, s->width));
     struct extent shape[] = {s->batch, FIXED(1), FIXED(s->width)};
     token = binary(m, "Expand", token, extent_vector(m, 3, shape));

@@ -1,5 +1,5 @@
 #!/bin/sh
-# build_models: the same bytes twice, valid structure in every variant, refusal of damaged files.
+# build_models: the same bytes twice and on every machine, valid structure in every variant, refusal of damaged files.
 # usage: build_models.sh BUILD_MODELS SCRATCH_FOLDER
 set -eu
 program=$1 scratch=$2
@@ -13,6 +13,11 @@ sums() { (cd "$1" && find . -type f | LC_ALL=C sort | xargs sha256sum); }
 sums "$scratch/first" >"$scratch/first.sums"
 sums "$scratch/second" >"$scratch/second.sums"
 cmp "$scratch/first.sums" "$scratch/second.sums"
+diff "$(dirname "$0")/tiny.sha256" "$scratch/first.sums" || {
+    echo "models differ from those of other machines; if you changed them, copy $scratch/first.sums"
+    echo "to test/models/tiny.sha256"
+    exit 1
+}
 
 "$program" all --tiny --static -o "$scratch/static" >/dev/null
 "$program" all --tiny --external -o "$scratch/external" >/dev/null
