@@ -187,3 +187,33 @@ void content_elementwise(struct infer *f, struct content x, struct content y)
             return;
     infer_set_content(f, 0, z, n);
 }
+
+void content_pass(struct infer *f)
+{
+    struct content x;
+    if (f->result && (x = infer_content(f, 0)).n >= 0)
+        infer_set_content(f, 0, x.v, x.n);
+}
+
+bool content_shape(struct infer *f, int operand, struct type *out)
+{
+    struct content shape = infer_content(f, operand);
+    const struct type *t = &f->in[operand];
+    if (shape.n > MAX_RANK) {
+        out->rank = 0;
+        return fail(f->d, "a shape of rank %lld, expected %d at most", (long long)shape.n, MAX_RANK);
+    }
+    if (shape.n >= 0) {
+        out->rank = (int8_t)shape.n;
+        for (int64_t i = 0; i < shape.n; i++)
+            out->dims[i] = shape.v[i];
+        return true;
+    }
+    out->rank = RANK_UNKNOWN;
+    if (t->rank == 1 && dim_is_const(t->dims[0]) && t->dims[0] >= 0 && t->dims[0] <= MAX_RANK) {
+        out->rank = (int8_t)t->dims[0];
+        for (int i = 0; i < out->rank; i++)
+            out->dims[i] = infer_unknown(f, op_name(f->op));
+    }
+    return false;
+}

@@ -17,4 +17,10 @@ int64_t content_size(const struct type *t);
 /* Whether the constant fits the type; expressions are taken to. */
 bool content_fits(int dtype, dim_t v);
 
+/* Result 0 has operand 0's contents. */
+void content_pass(struct infer *f);
+/* A shape operand as a type's dims; false when unknown: then the rank alone may be known (else RANK_UNKNOWN)
+ * and the dims are fresh symbols. */
+bool content_shape(struct infer *f, int operand, struct type *out);
+
 #endif

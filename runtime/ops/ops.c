@@ -131,6 +131,9 @@ struct tensor *call_out(struct op_call *c, int i, int dtype, int rank, const int
         fail_internal(c->env->d, "operator %s: result %d is not wanted", op_name(c->op), i);
         return NULL;
     }
+    struct type type = type_tensor(dtype, rank <= MAX_RANK ? rank : 0, dims);
+    if (rank <= MAX_RANK && same_shape(c->out[i], &type))
+        return c->out[i];
     return tensor_alloc_dirty(c->out[i], dtype, rank, dims, c->env->d) ? c->out[i] : NULL;
 }
 
