@@ -27,6 +27,7 @@ for variant in first static external; do
     test "$models" -ge 8
     test "$(wc -l <"$scratch/$variant.check")" -eq "$models"
 done
+"$program" --check "$(dirname "$0")/../../models/digits/digits.onnx"
 test -z "$(find "$scratch/first" -size +700k)" || { echo "a tiny model is not tiny"; exit 1; }
 test -e "$scratch/first/gpt2/test_data_set_1/input_0.npy"
 test ! -e "$scratch/static/gpt2/test_data_set_1"
