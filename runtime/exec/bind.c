@@ -1,0 +1,332 @@
+/*
+ * From input shapes to a bound plan: symbols, sizes, places in the arena, kernels in plain integers.
+ *
+ * A context keeps the plans of the last few sets of shapes, so that alternating between them costs a comparison.
+ */
+#include "runtime/exec/memory.h"
+#include "runtime/exec/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_PER_INPUT = 2 + MAX_RANK };
+
+static void make_key(const struct context *c, int64_t *key)
+{
+    for (int i = 0; i < c->m->p->regions[0].nparams; i++, key += KEY_PER_INPUT) {
+        const struct tensor *t = &c->input[i];
+        key[0] = t->kind << 8 | t->dtype;
+        key[1] = t->rank;
+        for (int j = 0; j < MAX_RANK; j++)
+            key[2 + j] = j < t->rank ? t->dims[j] : 0;
+    }
+}
+
+bool slot_dims(const struct slot *s, const int64_t *values, struct tensor *out)
+{
+    *out = (struct tensor){.kind = VK_NONE};
+    if (s->type.kind != VK_TENSOR || s->type.rank < 0)
+        return false;
+    for (int i = 0; i < s->type.rank; i++) {
+        out->dims[i] = dim_value(values, s->type.dims[i]);
+        if (out->dims[i] == DIM_NOT_BOUND)
+            return false;
+    }
+    out->kind = VK_TENSOR;
+    out->dtype = s->type.dtype;
+    out->rank = s->type.rank;
+    return true;
+}
+
+/* Bytes of a tensor whose dims come from a file; fails on negative dims and on overflow. */
+static bool checked_size(const char *name, const struct tensor *t, int64_t *bytes, struct diag *d)
+{
+    int64_t n = (int64_t)dtype_bytes(t->dtype);
+    bool empty = false, overflow = false;
+    for (int i = 0; i < t->rank; i++) {
+        if (t->dims[i] < 0)
+            return fail(d, "'%s': dimension %d is %lld for these input shapes, expected 0 or more", name, i,
+                        (long long)t->dims[i]);
+        empty |= t->dims[i] == 0;
+        overflow |= __builtin_mul_overflow(n, t->dims[i], &n);
+    }
+    if (!empty && (overflow || n > INT64_MAX / 4))
+        return fail(d, "'%s' is too large: its size does not fit 64 bits", name);
+    *bytes = empty ? 0 : n;
+    return true;
+}
+
+static bool wrong_input(const struct program *p, const struct slot *s, const struct tensor *t,
+                        struct diag *d)
+{
+    struct arena scratch = {0};
+    char got[256];
+    fail(d, "input '%s' is %s, expected %s", s->name, tensor_type_text(t, got, sizeof got),
+         type_text(&p->dims, &scratch, &s->type));
+    arena_free(&scratch);
+    return false;
+}
+
+static bool bind_symbols(const struct context *c, int64_t *symbols, struct diag *d)
+{
+    const struct program *p = c->m->p;
+    for (int i = 0; i < p->regions[0].nparams; i++) {
+        const struct slot *s = &p->slots[p->regions[0].params[i]];
+        const struct tensor *t = &c->input[i];
+        if (s->type.kind != VK_TENSOR) {
+            if (t->kind != s->type.kind && s->type.kind != VK_OPTIONAL)
+                return wrong_input(p, s, t, d);
+            continue;
+        }
+        if (t->kind == VK_NONE)
+            return fail(d, "input '%s' is not set", s->name);
+        if (t->kind != VK_TENSOR || t->dtype != s->type.dtype ||
+            (s->type.rank >= 0 && t->rank != s->type.rank))
+            return wrong_input(p, s, t, d);
+        for (int j = 0; j < s->type.rank; j++) {
+            int symbol = dim_as_symbol(&p->dims, s->type.dims[j]);
+            if (dim_is_const(s->type.dims[j]) && t->dims[j] != s->type.dims[j])
+                return wrong_input(p, s, t, d);
+            if (symbol >= 0 && symbols[symbol] == DIM_NOT_BOUND)
+                symbols[symbol] = t->dims[j];
+        }
+    }
+    return true;
+}
+
+/* After the symbols are known: every input's dims are what its type says. */
+static bool check_inputs(const struct context *c, const struct bound *b, struct diag *d)
+{
+    const struct program *p = c->m->p;
+    for (int i = 0; i < p->regions[0].nparams; i++) {
+        const struct slot *s = &p->slots[p->regions[0].params[i]];
+        const struct tensor *t = &c->input[i];
+        for (int j = 0; s->type.kind == VK_TENSOR && j < s->type.rank; j++) {
+            int64_t v = dim_value(b->values, s->type.dims[j]);
+            if (v == t->dims[j])
+                continue;
+            wrong_input(p, s, t, d);
+            struct arena scratch = {0};
+            if (v != DIM_NOT_BOUND)
+                fail_in(d, "dimension %d, '%s', is %lld in this call", j,
+                        dim_text(&p->dims, &scratch, s->type.dims[j]), (long long)v);
+            arena_free(&scratch);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool size_slots(const struct context *c, struct bound *b, int64_t *sizes, struct diag *d)
+{
+    const struct program *p = c->m->p;
+    for (int s = 0; s < p->nslots; s++) {
+        const struct slot *slot = &p->slots[s];
+        const char *name = slot->name ? slot->name : "(unnamed)";
+        sizes[s] = 0;
+        if (c->m->slot_runtime[s] || !slot_dims(slot, b->values, &b->types[s])) {
+            if (slot->kind == SLOT_PLANNED)
+                return fail(d, "'%s' has dims that no input determines, but a place in the plan", name);
+            b->types[s].kind = VK_NONE;
+            continue;
+        }
+        if (!checked_size(name, &b->types[s], &sizes[s], d))
+            return false;
+    }
+    for (int s = 0; s < p->nslots; s++) {
+        const struct slot *slot = &p->slots[s];
+        if (slot->kind != SLOT_VIEW || b->types[s].kind == VK_NONE || b->types[slot->base].kind == VK_NONE)
+            continue;
+        int64_t offset = dim_value(b->values, slot->offset), start;
+        if (offset < 0 || __builtin_mul_overflow(offset, (int64_t)dtype_bytes(slot->type.dtype), &start) ||
+            start > sizes[slot->base] || sizes[s] > sizes[slot->base] - start)
+            return fail(d, "view '%s' (%lld bytes at element %lld) leaves its tensor of %lld bytes",
+                        slot->name ? slot->name : "(unnamed)", (long long)sizes[s], (long long)offset,
+                        (long long)sizes[slot->base]);
+    }
+    return true;
+}
+
+/* ---- calls ---- */
+
+struct shape_query {
+    const struct context *c;
+    const struct call *call;
+    bool asked; /* for contents that only running tells */
+};
+
+static struct content read_constant(struct infer *f, int i)
+{
+    struct shape_query *q = f->user;
+    int slot = q->call->in[i];
+    if (slot >= 0 && q->c->m->p->slots[slot].kind == SLOT_CONST)
+        return content_of_tensor(f->arena, &q->c->m->p->slots[slot].data);
+    q->asked = true;
+    return (struct content){NULL, -1};
+}
+
+static bool no_region(struct infer *f, int region, const struct type *params, int nparams,
+                      struct type *results, int max_results, int *nresults)
+{
+    return fail(f->d, "regions are run");
+}
+
+/* Whether the operator's shape rule gives the planned results' shapes without reading contents that may change
+   between runs. Then the routine alone is run; otherwise op_run checks every time. */
+static bool call_is_checked(const struct context *c, const struct bound *b, const struct call *call)
+{
+    if (op_infos[call->op].flags & (OPF_DATA_DEPENDENT | OPF_REGIONS))
+        return false;
+    for (int i = 0; i < call->nin; i++)
+        if (call->in[i] >= 0 && b->types[call->in[i]].kind != VK_TENSOR)
+            return false;
+    for (int i = 0; i < call->nout; i++)
+        if (call->out[i] >= 0 && c->m->p->slots[call->out[i]].kind != SLOT_PLANNED)
+            return false;
+    struct arena scratch = {0};
+    struct dim_table dims;
+    struct diag ignored = {0};
+    dim_table_init(&dims, &scratch);
+    struct type *types = ARENA_ARRAY(&scratch, struct type, call->nin + call->nout + 1);
+    struct type *out = types + call->nin;
+    for (int i = 0; i < call->nin; i++) {
+        types[i].kind = VK_NONE;
+        if (call->in[i] >= 0)
+            types[i] = type_tensor(b->types[call->in[i]].dtype, b->types[call->in[i]].rank,
+                                   b->types[call->in[i]].dims);
+    }
+    for (int i = 0; i < call->nout; i++)
+        out[i].kind = VK_NONE;
+    struct shape_query q = {c, call, false};
+    struct infer f = {.op = call->op, .attrs = &call->attrs, .dims = &dims, .arena = &scratch,
+                      .d = &ignored, .concrete = true, .nin = call->nin, .nout = call->nout, .in = types,
+                      .out = out, .read = read_constant, .region = no_region, .user = &q};
+    bool same = infer_run(&f) && !q.asked;
+    for (int i = 0; same && i < call->nout; i++) {
+        if (call->out[i] < 0)
+            continue;
+        const struct tensor *t = &b->types[call->out[i]];
+        same = out[i].kind == VK_TENSOR && out[i].dtype == t->dtype && out[i].rank == t->rank;
+        for (int j = 0; same && j < t->rank; j++)
+            same = out[i].dims[j] == t->dims[j];
+    }
+    arena_free(&scratch);
+    return same;
+}
+
+/* ---- plans ---- */
+
+static bool bind_kernels(struct context *c, struct bound *b, struct diag *d)
+{
+    const struct program *p = c->m->p;
+    b->kernels = ARENA_ARRAY(&b->arena, struct bound_kernel *, p->nkernels + 1);
+    for (int k = 0; k < p->nkernels; k++) {
+        if (c->m->kernel_runtime[k])
+            continue;
+        struct bound_kernel *bk = bind_kernel(c->m, &p->kernels[k], b->values, &b->arena, d);
+        if (!bk)
+            return false;
+        b->kernels[k] = bk;
+        if (bk->tile_bytes > b->tile_bytes)
+            b->tile_bytes = bk->tile_bytes;
+        if (bk->scratch_bytes > b->scratch_bytes)
+            b->scratch_bytes = bk->scratch_bytes;
+    }
+    return true;
+}
+
+static bool fill_bound(struct context *c, struct bound *b, struct diag *d)
+{
+    const struct program *p = c->m->p;
+    struct arena scratch = {0};
+    b->types = ARENA_ARRAY(&b->arena, struct tensor, p->nslots + 1);
+    b->symbols = ARENA_ARRAY(&b->arena, int64_t, p->dims.nsymbols + 1);
+    b->values = ARENA_ARRAY(&b->arena, int64_t, p->dims.nnodes + 1);
+    for (int i = 0; i < p->dims.nsymbols; i++)
+        b->symbols[i] = DIM_NOT_BOUND;
+    if (!bind_symbols(c, b->symbols, d))
+        return false;
+    dim_eval_all(&p->dims, b->symbols, b->values);
+    int64_t *sizes = ARENA_ARRAY(&scratch, int64_t, p->nslots + 1);
+    bool ok = check_inputs(c, b, d) && size_slots(c, b, sizes, d);
+    if (ok) {
+        plan_memory(p, sizes, &b->arena, &b->plan);
+        ok = bind_kernels(c, b, d);
+    }
+    b->call_checked = ARENA_ARRAY(&b->arena, bool, p->ncalls + 1);
+    for (int i = 0; ok && i < p->ncalls; i++)
+        b->call_checked[i] = call_is_checked(c, b, &p->calls[i]);
+    arena_free(&scratch);
+    return ok;
+}
+
+void bound_free(struct bound *b)
+{
+    if (!b)
+        return;
+    arena_free(&b->arena);
+    free(b);
+}
+
+/* A place for a new plan: a free one, or that of the plan not used for longest. */
+static struct bound **oldest(struct context *c)
+{
+    struct bound **least = &c->bound[0];
+    if (c->nbound < MAX_BOUND)
+        return &c->bound[c->nbound++];
+    for (int i = 1; i < c->nbound; i++)
+        if (c->bound[i]->used < (*least)->used)
+            least = &c->bound[i];
+    bound_free(*least);
+    return least;
+}
+
+static bool reserve_memory(struct context *c, const struct bound *b, struct diag *d)
+{
+    size_t need = (size_t)b->plan.size;
+    if (need <= c->memory_bytes)
+        return true;
+    free(c->memory);
+    c->memory_bytes = 0;
+    c->memory = large_alloc(need, &c->memory_bytes);
+    if (!c->memory)
+        return fail(d, "out of memory: this model's tensors need %zu bytes for these shapes", need);
+    return true;
+}
+
+static bool use_bound(struct context *c, struct bound *b, struct diag *d)
+{
+    c->now = NULL;
+    if (!reserve_memory(c, b, d) || !lanes_reserve(c, b->tile_bytes, b->scratch_bytes, d))
+        return false;
+    c->now = b;
+    c->placed = false;
+    return true;
+}
+
+bool bind_inputs(struct context *c, struct diag *d)
+{
+    size_t key_bytes = sizeof(int64_t) * KEY_PER_INPUT * (size_t)c->m->p->regions[0].nparams;
+    make_key(c, c->key);
+    if (c->now && !memcmp(c->now->key, c->key, key_bytes)) {
+        c->now->used = ++c->clock;
+        return true;
+    }
+    for (int i = 0; i < c->nbound; i++)
+        if (!memcmp(c->bound[i]->key, c->key, key_bytes)) {
+            c->bound[i]->used = ++c->clock;
+            return use_bound(c, c->bound[i], d);
+        }
+    struct bound *b = calloc(1, sizeof *b);
+    if (!b)
+        return fail(d, "out of memory");
+    b->key = arena_copy(&b->arena, c->key, key_bytes);
+    b->used = ++c->clock;
+    if (!fill_bound(c, b, d)) {
+        bound_free(b);
+        return false;
+    }
+    c->now = NULL; /* may be the one that makes room */
+    *oldest(c) = b;
+    return use_bound(c, b, d);
+}

@@ -1,0 +1,56 @@
+/*
+ * Executing programs: what the C API (runtime/xrt.h) and the compiler driver are written on.
+ *
+ *     struct model *m = model_new(program, d);         takes the program
+ *     struct context *c = context_new(m, threads, d);
+ *     context_set_input(c, 0, &tensor, d);             borrowed until replaced
+ *     context_run(c, d);
+ *     const struct tensor *y = context_output(c, 0);   until the next run
+ *
+ * A model never changes after model_new and may be shared by any number of contexts. A context belongs to one
+ * thread at a time. The first run with new input shapes plans and allocates; runs with shapes seen before (the
+ * last few are kept) of programs without dynamic slots allocate nothing.
+ *
+ * Results do not depend on the number of threads.
+ */
+#ifndef RUNTIME_EXEC_EXEC_H
+#define RUNTIME_EXEC_EXEC_H
+
+#include "neff/program.h"
+
+struct model;
+struct context;
+struct profile;
+
+/* Takes ownership of a program that has passed program_check; frees it after a failure too. */
+struct model *model_new(struct program *p, struct diag *d);
+void model_free(struct model *m); /* after its contexts */
+const struct program *model_program(const struct model *m);
+
+/* threads: lanes that share a kernel's grid, the calling thread being one; 0: one per physical core. */
+struct context *context_new(struct model *m, int threads, struct diag *d);
+void context_free(struct context *c);
+int context_threads(const struct context *c);
+
+/*
+ * Inputs are those of regions[0].params, outputs regions[0].results. A tensor's shape is checked when running.
+ * Its memory must be aligned to its elements and stay as it is until the run that uses it returns.
+ */
+bool context_set_input(struct context *c, int i, const struct tensor *t, struct diag *d);
+/* Has output i written to the caller's memory from the next run on (NULL: to memory of the context). A run fails when the
+ * output does not fit. Tensors of strings and containers cannot be placed. */
+bool context_set_output(struct context *c, int i, void *memory, size_t bytes, struct diag *d);
+bool context_run(struct context *c, struct diag *d);
+/* NULL before a successful run. */
+const struct tensor *context_output(const struct context *c, int i);
+
+/* Bytes of the arena in use, and of all memory of the context. */
+int64_t context_arena_bytes(const struct context *c);
+
+/* Events of the runs from now on are added to `p` (NULL: no more). See profile.h. */
+void context_set_profile(struct context *c, struct profile *p);
+
+/* Physical cores this process may run on. */
+int physical_cores(void);
+
+#endif

@@ -1,0 +1,169 @@
+/*
+ * Launching kernels: the grid's instances in contiguous ranges, one per lane.
+ *
+ * Which lane runs an instance depends on the number of lanes; what an instance computes does not. Engines of one
+ * instance run in the order of the merged stream.
+ */
+#include "runtime/exec/memory.h"
+#include "runtime/exec/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#if XCC_HAVE_PTHREADPOOL
+#include <pthreadpool.h>
+#endif
+
+/* ---- one lane ---- */
+
+static inline int64_t number_value(const struct number *n, const int64_t *vars)
+{
+    int64_t v = n->base;
+    for (int i = 0; i < n->nterms; i++)
+        v += n->terms[i].coef * vars[n->terms[i].var];
+    return v;
+}
+
+static void run_instance(struct lane *l, const struct bound_kernel *k)
+{
+    int64_t left[MAX_VARS];
+    int depth = 0;
+    for (int pc = 0; pc < k->ninsns; pc++) {
+        const struct bound_insn *i = &k->insns[pc];
+        if (i->run) {
+            i->run(l, i);
+        } else if (i->op == INSN_loop) {
+            int64_t count = number_value(&i->imm[1], l->vars);
+            l->vars[i->imm[0].base] = 0;
+            if (count > 0)
+                left[depth++] = count;
+            else
+                pc = i->match;
+        } else if (--left[depth - 1] > 0) {
+            l->vars[k->insns[i->match].imm[0].base]++;
+            pc = i->match;
+        } else {
+            depth--;
+        }
+    }
+}
+
+static void run_range(struct lane *l, const struct bound_kernel *k, int64_t from, int64_t to)
+{
+    int64_t rest = from;
+    for (int g = k->ngrid - 1; g >= 0; g--) {
+        l->vars[g] = rest % k->grid[g];
+        rest /= k->grid[g];
+    }
+    for (int64_t n = from; n < to; n++) {
+        run_instance(l, k);
+        if (atomic_load_explicit(l->error, memory_order_relaxed))
+            return;
+        for (int g = k->ngrid - 1; g >= 0 && ++l->vars[g] == k->grid[g]; g--)
+            l->vars[g] = 0;
+    }
+}
+
+/* ---- all lanes ---- */
+
+/* Fewer nanoseconds of work than it takes to wake a lane are done by the caller alone. */
+enum { ALONE_NS = 4000, FLOPS_PER_NS = 50, BYTES_PER_NS = 8 };
+
+static int lanes_for(const struct context *c, const struct bound_kernel *k)
+{
+    if (c->threads == 1 || k->instances == 1 ||
+        k->flops / FLOPS_PER_NS + k->bytes / BYTES_PER_NS < ALONE_NS)
+        return 1;
+    return k->instances < c->threads ? (int)k->instances : c->threads;
+}
+
+#if XCC_HAVE_PTHREADPOOL
+struct work {
+    struct context *c;
+    const struct bound_kernel *k;
+    int lanes;
+};
+
+static void run_lane(void *arg, size_t lane)
+{
+    struct work *w = arg;
+    int64_t n = w->k->instances, i = (int64_t)lane;
+    run_range(&w->c->lanes[lane], w->k, n * i / w->lanes, n * (i + 1) / w->lanes);
+}
+#endif
+
+bool launch(struct context *c, const struct bound_kernel *k, struct diag *d)
+{
+    _Atomic(const char *) error = NULL;
+    if (k->instances == 0)
+        return true;
+    int lanes = lanes_for(c, k);
+    for (int i = 0; i < lanes; i++)
+        c->lanes[i].error = &error;
+    if (lanes == 1)
+        run_range(&c->lanes[0], k, 0, k->instances);
+#if XCC_HAVE_PTHREADPOOL
+    else
+        pthreadpool_parallelize_1d((pthreadpool_t)c->pool, run_lane, &(struct work){c, k, lanes},
+                                   (size_t)lanes, 0);
+#endif
+    const char *text = atomic_load(&error);
+    if (text)
+        return fail(d, "%s", text);
+    return true;
+}
+
+bool lanes_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes, struct diag *d)
+{
+    enum { LINE = 64, GUARD = 4096 };
+    if (tile_bytes > INT64_MAX / 4096 || scratch_bytes > INT64_MAX / 4096)
+        return fail(d, "out of memory: tiles are too large");
+    size_t tiles = ((size_t)tile_bytes + LINE - 1) / LINE * LINE;
+    size_t need = (tiles + (size_t)scratch_bytes + GUARD - 1) / GUARD * GUARD + GUARD;
+    size_t got;
+    if (need > c->lane_bytes) {
+        free(c->lane_memory);
+        c->lane_bytes = 0;
+        c->lane_memory = large_alloc(need * (size_t)c->threads, &got);
+        if (!c->lane_memory)
+            return fail(d, "out of memory: %zu bytes of tiles for each of %d threads", need, c->threads);
+        c->lane_bytes = need;
+    }
+    for (int i = 0; i < c->threads; i++) {
+        c->lanes[i].tiles = c->lane_memory + (size_t)i * c->lane_bytes;
+        c->lanes[i].scratch = c->lanes[i].tiles + tiles;
+    }
+    return true;
+}
+
+bool lanes_start(struct context *c, struct diag *d)
+{
+#if !XCC_HAVE_PTHREADPOOL
+    c->threads = 1;
+#endif
+    c->lanes = calloc((size_t)c->threads, sizeof *c->lanes);
+    if (!c->lanes)
+        return fail(d, "out of memory");
+    for (int i = 0; i < c->threads; i++) {
+        c->lanes[i].hbm = c->address;
+        c->lanes[i].k = kernels_get();
+    }
+#if XCC_HAVE_PTHREADPOOL
+    if (c->threads > 1) {
+        c->pool = (struct pool *)pthreadpool_create((size_t)c->threads);
+        if (!c->pool)
+            return fail(d, "cannot start %d threads", c->threads);
+    }
+#endif
+    return true;
+}
+
+void lanes_stop(struct context *c)
+{
+#if XCC_HAVE_PTHREADPOOL
+    if (c->pool)
+        pthreadpool_destroy((pthreadpool_t)c->pool);
+#endif
+    free(c->lane_memory);
+    free(c->lanes);
+}

@@ -1,0 +1,28 @@
+#define _GNU_SOURCE
+#include "runtime/exec/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
+
+void prefer_huge_pages(void *p, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    if (bytes >= HUGE_PAGE)
+        madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+}
+
+void *large_alloc(size_t bytes, size_t *got)
+{
+    size_t unit = bytes >= HUGE_PAGE ? HUGE_PAGE : PAGE;
+    if (bytes > SIZE_MAX / 2)
+        return NULL;
+    *got = (bytes + unit - 1) / unit * unit;
+    void *p = aligned_alloc(unit, *got);
+    if (p)
+        prefer_huge_pages(p, *got);
+    return p;
+}

@@ -1,0 +1,248 @@
+/*
+ * A model: the program and what follows from it alone.
+ */
+#include "runtime/exec/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The numbering of program_lifetimes (neff/plan.c): regions' steps right after the call that runs them. */
+struct numbering {
+    const struct program *p;
+    int *step_clock; /* per step */
+    int *end;        /* per region; -1 not reached */
+    const int *first_step;
+    int clock;
+};
+
+static void number_region(struct numbering *n, int region)
+{
+    const struct program_region *r = &n->p->regions[region];
+    n->end[region] = 0;
+    n->clock++;
+    for (int s = 0; s < r->nsteps; s++) {
+        if (r->steps[s].kind == STEP_CALL) {
+            const struct call *c = &n->p->calls[r->steps[s].index];
+            for (int i = 0; i < c->nregions; i++)
+                if (n->end[c->regions[i]] < 0)
+                    number_region(n, c->regions[i]);
+        }
+        n->step_clock[n->first_step[region] + s] = n->clock++;
+    }
+    n->end[region] = n->clock++;
+}
+
+static void list_add(struct arena *a, struct slot_list *l, int slot)
+{
+    for (int i = 0; i < l->count; i++)
+        if (l->slots[i] == slot)
+            return;
+    if ((l->count & (l->count - 1)) == 0) {
+        int32_t *grown = ARENA_ARRAY(a, int32_t, l->count ? l->count * 2 : 1);
+        arena_move_(grown, l->slots, sizeof *grown * (size_t)l->count);
+        l->slots = grown;
+    }
+    l->slots[l->count++] = slot;
+}
+
+static int root_of(const struct program *p, int slot)
+{
+    return p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
+}
+
+/* Where each dynamic slot is used for the last time. */
+static void find_deaths(struct model *m, struct arena *scratch)
+{
+    const struct program *p = m->p;
+    int nsteps = 0;
+    m->first_step = ARENA_ARRAY(&m->arena, int, p->nregions + 1);
+    for (int r = 0; r < p->nregions; r++) {
+        m->first_step[r] = nsteps;
+        nsteps += p->regions[r].nsteps;
+    }
+    m->dying = ARENA_ARRAY(&m->arena, struct slot_list, nsteps + 1);
+    m->region_dying = ARENA_ARRAY(&m->arena, struct slot_list, p->nregions + 1);
+    struct numbering n = {p, ARENA_ARRAY(scratch, int, nsteps + 1),
+                          ARENA_ARRAY(scratch, int, p->nregions + 1), m->first_step, 0};
+    for (int r = 0; r < p->nregions; r++)
+        n.end[r] = -1;
+    if (p->nregions)
+        number_region(&n, 0);
+    int *step_at = ARENA_ARRAY(scratch, int, n.clock + 1), *end_at = ARENA_ARRAY(scratch, int, n.clock + 1);
+    for (int i = 0; i <= n.clock; i++)
+        step_at[i] = end_at[i] = -1;
+    for (int r = 0; r < p->nregions; r++) {
+        if (n.end[r] < 0)
+            continue;
+        end_at[n.end[r]] = r;
+        for (int s = 0; s < p->regions[r].nsteps; s++)
+            step_at[n.step_clock[m->first_step[r] + s]] = m->first_step[r] + s;
+    }
+    const struct lifetime *life = program_lifetimes(p, scratch);
+    for (int s = 0; s < p->nslots; s++) {
+        int last = life[s].last;
+        if (p->slots[s].kind != SLOT_DYNAMIC || last < 0 || last > n.clock)
+            continue;
+        if (step_at[last] >= 0)
+            list_add(&m->arena, &m->dying[step_at[last]], s);
+        else if (end_at[last] >= 0)
+            list_add(&m->arena, &m->region_dying[end_at[last]], s);
+    }
+}
+
+static bool type_is_runtime(const struct dim_table *t, const struct type *type)
+{
+    if (type->kind != VK_TENSOR || type->rank < 0)
+        return true;
+    for (int i = 0; i < type->rank; i++)
+        if (dim_is_runtime(t, type->dims[i]))
+            return true;
+    return false;
+}
+
+static bool affine_is_runtime(const struct dim_table *t, const struct affine *a)
+{
+    bool runtime = dim_is_runtime(t, a->base);
+    for (int i = 0; i < MAX_VARS; i++)
+        runtime |= dim_is_runtime(t, a->coef[i]);
+    return runtime;
+}
+
+static bool ap_is_runtime(const struct model *m, const struct ap *ap)
+{
+    const struct dim_table *t = &m->p->dims;
+    bool runtime = affine_is_runtime(t, &ap->offset);
+    if (ap->mem == MEM_HBM)
+        runtime |= m->slot_runtime[ap->tensor];
+    for (int i = 0; i < ap->rank; i++) {
+        const struct ap_dim *d = &ap->dim[i];
+        runtime |= dim_is_runtime(t, d->step) || dim_is_runtime(t, d->count) ||
+                   dim_is_runtime(t, d->factor) || dim_is_runtime(t, d->limit);
+    }
+    return runtime;
+}
+
+static bool kernel_is_runtime(const struct model *m, const struct kernel *k)
+{
+    const struct dim_table *t = &m->p->dims;
+    bool runtime = false;
+    for (int i = 0; i < k->ngrid; i++)
+        runtime |= dim_is_runtime(t, k->grid[i]);
+    for (int i = 0; i < k->ntiles; i++)
+        runtime |= dim_is_runtime(t, k->tiles[i].partitions) || dim_is_runtime(t, k->tiles[i].elements);
+    for (int i = 0; i < k->ninsns; i++) {
+        const struct insn *insn = &k->insns[i];
+        const struct insn_info *info = insn_info(insn->op);
+        for (int j = 0; j < info->naps; j++)
+            runtime |= insn->ap[j].mem != MEM_NONE && ap_is_runtime(m, &insn->ap[j]);
+        for (int j = 0; j < info->nimms; j++)
+            runtime |= affine_is_runtime(t, &insn->imm[j]);
+    }
+    return runtime;
+}
+
+static void find_kernel_slots(struct model *m, int kernel)
+{
+    const struct kernel *k = &m->p->kernels[kernel];
+    for (int i = 0; i < k->ninsns; i++) {
+        const struct insn_info *info = insn_info(k->insns[i].op);
+        for (int j = 0; j < info->naps; j++) {
+            const struct ap *ap = &k->insns[i].ap[j];
+            if (ap->mem != MEM_HBM)
+                continue;
+            int root = root_of(m->p, ap->tensor);
+            if (m->p->slots[root].kind == SLOT_DYNAMIC && info->ap[j].access != 'r')
+                list_add(&m->arena, &m->kernel_writes[kernel], root);
+            if (m->p->slots[root].kind == SLOT_DYNAMIC)
+                list_add(&m->arena, &m->kernel_uses[kernel], ap->tensor);
+        }
+    }
+}
+
+static void find_slots(struct model *m)
+{
+    const struct program *p = m->p;
+    m->views = ARENA_ARRAY(&m->arena, struct slot_list, p->nslots + 1);
+    m->slot_runtime = ARENA_ARRAY(&m->arena, bool, p->nslots + 1);
+    m->definer = ARENA_ARRAY(&m->arena, int32_t, p->dims.nsymbols + 1);
+    for (int i = 0; i < p->dims.nsymbols; i++)
+        m->definer[i] = -1;
+    for (int s = 0; s < p->nslots; s++) {
+        const struct slot *slot = &p->slots[s];
+        m->slot_runtime[s] = type_is_runtime(&p->dims, &slot->type);
+        m->has_runtime |= slot->kind == SLOT_DYNAMIC;
+        if (slot->kind == SLOT_VIEW)
+            list_add(&m->arena, &m->views[slot->base], s);
+    }
+}
+
+/* The first slot to get a value, in program order, binds the symbols that stand alone in its dims. */
+static void note_definitions(struct model *m, int slot)
+{
+    const struct program *p = m->p;
+    if (slot < 0 || p->slots[slot].kind != SLOT_DYNAMIC || p->slots[slot].type.kind != VK_TENSOR)
+        return;
+    for (int i = 0; i < p->slots[slot].type.rank; i++) {
+        int symbol = dim_as_symbol(&p->dims, p->slots[slot].type.dims[i]);
+        if (symbol >= 0 && p->dims.symbols[symbol].runtime && m->definer[symbol] < 0)
+            m->definer[symbol] = slot;
+    }
+}
+
+static void find_definers(struct model *m, int region, bool *seen)
+{
+    const struct program_region *r = &m->p->regions[region];
+    if (seen[region])
+        return;
+    seen[region] = true;
+    for (int i = 0; i < r->nparams; i++)
+        note_definitions(m, r->params[i]);
+    for (int s = 0; s < r->nsteps; s++) {
+        if (r->steps[s].kind != STEP_CALL)
+            continue;
+        const struct call *c = &m->p->calls[r->steps[s].index];
+        for (int i = 0; i < c->nregions; i++)
+            find_definers(m, c->regions[i], seen);
+        for (int i = 0; i < c->nout; i++)
+            note_definitions(m, c->out[i]);
+    }
+}
+
+struct model *model_new(struct program *p, struct diag *d)
+{
+    struct model *m = calloc(1, sizeof *m);
+    struct arena scratch = {0};
+    if (!m) {
+        fail(d, "out of memory");
+        program_free(p);
+        return NULL;
+    }
+    m->p = p;
+    find_slots(m);
+    if (p->nregions)
+        find_definers(m, 0, ARENA_ARRAY(&scratch, bool, p->nregions));
+    find_deaths(m, &scratch);
+    m->kernel_runtime = ARENA_ARRAY(&m->arena, bool, p->nkernels + 1);
+    m->kernel_writes = ARENA_ARRAY(&m->arena, struct slot_list, p->nkernels + 1);
+    m->kernel_uses = ARENA_ARRAY(&m->arena, struct slot_list, p->nkernels + 1);
+    for (int k = 0; k < p->nkernels; k++) {
+        m->kernel_runtime[k] = kernel_is_runtime(m, &p->kernels[k]);
+        find_kernel_slots(m, k);
+    }
+    arena_free(&scratch);
+    return m;
+}
+
+void model_free(struct model *m)
+{
+    if (!m)
+        return;
+    program_free(m->p);
+    arena_free(&m->arena);
+    free(m);
+}
+
+const struct program *model_program(const struct model *m)
+{
+    return m->p;
+}

@@ -1,0 +1,189 @@
+#include "runtime/exec/profile.h"
+#include "runtime/exec/state.h"
+
+#include "neff/base/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct event {
+    const char *kind, *name, *source;
+    int track;
+    double start, end;
+    int64_t flops, bytes;
+};
+
+struct profile {
+    double begin;
+    struct event *events;
+    int count, cap;
+    bool full; /* memory ran short: later events are not kept */
+};
+
+static double clock_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+struct profile *profile_new(void)
+{
+    struct profile *p = calloc(1, sizeof *p);
+    if (p)
+        p->begin = clock_us();
+    return p;
+}
+
+void profile_free(struct profile *p)
+{
+    if (p)
+        free(p->events);
+    free(p);
+}
+
+double profile_now(const struct profile *p)
+{
+    return clock_us() - p->begin;
+}
+
+void profile_event(struct profile *p, const char *kind, const char *name, const char *source, int track,
+                   double start, double end, int64_t flops, int64_t bytes)
+{
+    if (p->full)
+        return;
+    if (p->count == p->cap) {
+        int cap = p->cap ? p->cap * 2 : 1024;
+        struct event *grown = realloc(p->events, sizeof *grown * (size_t)cap);
+        p->full = !grown;
+        if (!grown)
+            return;
+        p->events = grown;
+        p->cap = cap;
+    }
+    p->events[p->count++] = (struct event){kind, name, source, track, start, end, flops, bytes};
+}
+
+static const struct program_node *node_at(const struct program *program, int node)
+{
+    return node >= 0 && node < program->nnodes ? &program->nodes[node] : NULL;
+}
+
+void profile_launch(struct profile *p, const struct program *program, const struct bound_kernel *k, double start)
+{
+    const struct program_node *n = NULL;
+    for (int i = 0; i < k->ninsns && !n; i++)
+        n = node_at(program, k->insns[i].node);
+    profile_event(p, "kernel", k->kernel->name ? k->kernel->name : "kernel", n ? n->name : NULL, 0, start,
+                  profile_now(p), k->flops, k->bytes);
+}
+
+void profile_call(struct profile *p, const struct program *program, const struct call *call, double start)
+{
+    const struct program_node *n = node_at(program, call->node);
+    profile_event(p, "call", op_name(call->op), n ? n->name : NULL, 0, start, profile_now(p), 0, 0);
+}
+
+void profile_run(struct profile *p, const struct program *program, double start)
+{
+    profile_event(p, "run", program->name ? program->name : "model", NULL, 0, start, profile_now(p), 0, 0);
+}
+
+static void write_string(FILE *f, const char *s)
+{
+    fputc('"', f);
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            fprintf(f, "\\%c", *s);
+        else if ((unsigned char)*s < 32)
+            fprintf(f, "\\u%04x", (unsigned char)*s);
+        else
+            fputc(*s, f);
+    }
+    fputc('"', f);
+}
+
+bool profile_write(const struct profile *p, const char *path, struct diag *d)
+{
+    struct out_file out;
+    if (!out_open(&out, path, d))
+        return false;
+    fprintf(out.f, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+    for (int i = 0; i < p->count; i++) {
+        const struct event *e = &p->events[i];
+        fprintf(out.f, "%s\n{\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"cat\":\"%s\",\"name\":",
+                i ? "," : "", e->track, e->start, e->end - e->start, e->kind);
+        write_string(out.f, e->name);
+        fprintf(out.f, ",\"args\":{\"flops\":%lld,\"bytes\":%lld", (long long)e->flops, (long long)e->bytes);
+        if (e->source) {
+            fprintf(out.f, ",\"node\":");
+            write_string(out.f, e->source);
+        }
+        fprintf(out.f, "}}");
+    }
+    fprintf(out.f, "\n]}\n");
+    return out_commit(&out, d);
+}
+
+/* ---- table ---- */
+
+struct row {
+    const struct event *first;
+    int calls;
+    double total;
+};
+
+static int by_total(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    if (x->total != y->total)
+        return x->total < y->total ? 1 : -1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static int by_identity(const void *a, const void *b)
+{
+    const struct event *x = ((const struct row *)a)->first, *y = ((const struct row *)b)->first;
+    int order = strcmp(x->name, y->name);
+    if (!order)
+        order = strcmp(x->source ? x->source : "", y->source ? y->source : "");
+    return order ? order : x < y ? -1 : x > y;
+}
+
+static bool same_row(const struct event *x, const struct event *y)
+{
+    return !strcmp(x->name, y->name) && !strcmp(x->source ? x->source : "", y->source ? y->source : "");
+}
+
+void profile_print(const struct profile *p, FILE *out, int rows)
+{
+    struct row *r = calloc((size_t)p->count + 1, sizeof *r);
+    int n = 0, merged = 0;
+    double all = 0;
+    for (int i = 0; r && i < p->count; i++)
+        if (strcmp(p->events[i].kind, "run"))
+            r[n++] = (struct row){&p->events[i], 1, p->events[i].end - p->events[i].start};
+    if (n)
+        qsort(r, (size_t)n, sizeof *r, by_identity);
+    for (int i = 0; i < n; i++) {
+        all += r[i].total;
+        if (merged && same_row(r[merged - 1].first, r[i].first)) {
+            r[merged - 1].calls++;
+            r[merged - 1].total += r[i].total;
+        } else {
+            r[merged++] = r[i];
+        }
+    }
+    if (merged)
+        qsort(r, (size_t)merged, sizeof *r, by_total);
+    fprintf(out, "%10s %6s %6s %9s %9s  %s\n", "ms", "share", "runs", "GFLOP/s", "GB/s", "kernel (node)");
+    for (int i = 0; i < merged && i < rows; i++) {
+        const struct event *e = r[i].first;
+        double us = r[i].total / r[i].calls;
+        fprintf(out, "%10.3f %5.1f%% %6d %9.1f %9.1f  %s%s%s%s\n", r[i].total / 1e3, 100 * r[i].total / all,
+                r[i].calls, us > 0 ? (double)e->flops / us / 1e3 : 0, us > 0 ? (double)e->bytes / us / 1e3 : 0,
+                e->name, e->source ? " (" : "", e->source ? e->source : "", e->source ? ")" : "");
+    }
+    free(r);
+}

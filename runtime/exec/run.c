@@ -1,0 +1,461 @@
+/*
+ * The control stream: steps in order, slots made and freed on the way.
+ */
+#include "runtime/exec/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 64 };
+
+static const char *slot_name(const struct program *p, int s)
+{
+    return p->slots[s].name ? p->slots[s].name : "(unnamed)";
+}
+
+/* Values of dims in this run. */
+static const int64_t *values_now(struct context *c)
+{
+    if (!c->m->has_runtime)
+        return c->now->values;
+    if (c->values_stale)
+        dim_eval_all(&c->m->p->dims, c->symbols, c->values);
+    c->values_stale = false;
+    return c->values;
+}
+
+/* ---- slots get values ---- */
+
+static bool place_view(struct context *c, int view, struct diag *d)
+{
+    const struct program *p = c->m->p;
+    const struct slot *s = &p->slots[view];
+    const struct tensor *base = &c->slots[s->base];
+    const struct tensor *known = &c->now->types[view];
+    struct tensor t = *known;
+    int64_t offset = 0;
+    if (t.kind == VK_NONE && (base->kind != VK_TENSOR || !slot_dims(s, values_now(c), &t)))
+        return true; /* not known yet: placed again when used */
+    offset = dim_value(values_now(c), s->offset) * (int64_t)dtype_bytes(s->type.dtype);
+    if (known->kind == VK_NONE || c->now->types[s->base].kind == VK_NONE) {
+        for (int i = 0; i < t.rank; i++)
+            if (t.dims[i] < 0)
+                return fail(d, "view '%s' has a negative dimension", slot_name(p, view));
+        int64_t room = (int64_t)tensor_bytes(base);
+        if (offset < 0 || offset > room || (int64_t)tensor_bytes(&t) > room - offset)
+            return fail(d, "view '%s' leaves its tensor of %lld bytes", slot_name(p, view),
+                        (long long)room);
+    }
+    t.data = (char *)base->data + offset;
+    c->slots[view] = t;
+    c->address[view] = t.data;
+    return true;
+}
+
+bool slot_place(struct context *c, int slot, struct diag *d)
+{
+    const struct slot_list *views = &c->m->views[slot];
+    c->address[slot] = c->slots[slot].data;
+    for (int i = 0; i < views->count; i++)
+        if (!place_view(c, views->slots[i], d))
+            return false;
+    return true;
+}
+
+/* A dynamic slot has got its value: its dims bind run-time symbols or agree with what is known. */
+static bool define_slot(struct context *c, int slot, struct diag *d)
+{
+    const struct program *p = c->m->p;
+    const struct type *type = &p->slots[slot].type;
+    const struct tensor *t = &c->slots[slot];
+    char got[256];
+    if (type->kind != VK_TENSOR || type->rank < 0)
+        return slot_place(c, slot, d);
+    if (t->kind != VK_TENSOR || t->rank != type->rank || (type->dtype && t->dtype != type->dtype))
+        return fail(d, "'%s' is %s, expected %s of rank %d", slot_name(p, slot),
+                    tensor_type_text(t, got, sizeof got), dtype_name(type->dtype), type->rank);
+    for (int i = 0; i < type->rank; i++) {
+        int symbol = dim_as_symbol(&p->dims, type->dims[i]);
+        if (symbol >= 0 && p->dims.symbols[symbol].runtime &&
+            (c->m->definer[symbol] == slot || c->symbols[symbol] == DIM_NOT_BOUND)) {
+            c->values_stale |= c->symbols[symbol] != t->dims[i];
+            c->symbols[symbol] = t->dims[i];
+        }
+    }
+    for (int i = 0; i < type->rank; i++) {
+        int64_t want = dim_eval(&p->dims, c->symbols, type->dims[i]);
+        if (want != t->dims[i] && want != DIM_NOT_BOUND)
+            return fail(d, "'%s' is %s: dimension %d is expected to be %lld", slot_name(p, slot),
+                        tensor_type_text(t, got, sizeof got), i, (long long)want);
+    }
+    return slot_place(c, slot, d);
+}
+
+/* ---- memory at the start of runs with new shapes ---- */
+
+static int output_of(const struct program *p, int slot)
+{
+    for (int i = 0; i < p->regions[0].nresults; i++)
+        if (p->regions[0].results[i] == slot)
+            return i;
+    return -1;
+}
+
+static bool place_planned(struct context *c, int s, struct diag *d)
+{
+    const struct program *p = c->m->p;
+    struct tensor *t = &c->slots[s];
+    const struct tensor *type = &c->now->types[s];
+    int out = p->slots[s].is_output ? output_of(p, s) : -1;
+    if (out >= 0 && c->output[out].memory) {
+        if (tensor_bytes(type) > c->output[out].bytes)
+            return fail(d, "output '%s' has %zu bytes, the memory given for it %zu", p->output_names[out],
+                        tensor_bytes(type), c->output[out].bytes);
+        *t = tensor_view(type->dtype, type->rank, type->dims, c->output[out].memory);
+    } else if (out >= 0) {
+        struct tensor *own = &c->output[out].own;
+        if (!tensor_alloc_dirty(own, type->dtype, type->rank, type->dims, d))
+            return false;
+        *t = tensor_view(type->dtype, type->rank, type->dims, own->data);
+    } else if (c->now->plan.offsets[s] < 0) { /* an output that is not returned, or never used */
+        return tensor_alloc_dirty(t, type->dtype, type->rank, type->dims, d) && slot_place(c, s, d);
+    } else {
+        tensor_free(t);
+        *t = tensor_view(type->dtype, type->rank, type->dims, c->memory + c->now->plan.offsets[s]);
+    }
+    return slot_place(c, s, d);
+}
+
+static bool place_all(struct context *c, struct diag *d)
+{
+    const struct program *p = c->m->p;
+    for (int s = 0; s < p->nslots; s++) {
+        if (p->slots[s].kind == SLOT_CONST) {
+            c->slots[s] = p->slots[s].data;
+            c->slots[s].owned = false;
+            if (!slot_place(c, s, d))
+                return false;
+        } else if (p->slots[s].kind == SLOT_PLANNED && !place_planned(c, s, d)) {
+            return false;
+        } else if (p->slots[s].kind == SLOT_INPUT) {
+            c->slots[s].kind = VK_NONE;
+        }
+    }
+    c->placed = true;
+    return true;
+}
+
+static bool place_inputs(struct context *c, struct diag *d)
+{
+    const struct program_region *r = &c->m->p->regions[0];
+    for (int i = 0; i < r->nparams; i++) {
+        int s = r->params[i];
+        if (c->slots[s].kind == VK_TENSOR && c->slots[s].data == c->input[i].data)
+            continue;
+        c->slots[s] = c->input[i];
+        if (!slot_place(c, s, d))
+            return false;
+    }
+    return true;
+}
+
+/* ---- launches ---- */
+
+static bool reserve_dynamic(struct context *c, const struct slot_list *list, struct diag *d)
+{
+    for (int i = 0; i < list->count; i++) {
+        struct tensor type;
+        int s = list->slots[i];
+        if (!slot_dims(&c->m->p->slots[s], values_now(c), &type))
+            return fail(d, "dims of '%s' are not known when a kernel writes it", slot_name(c->m->p, s));
+        if (!tensor_alloc_dirty(&c->slots[s], type.dtype, type.rank, type.dims, d) || !slot_place(c, s, d))
+            return false;
+    }
+    return true;
+}
+
+/* Every dynamic slot that the kernel touches is there, as its type says. */
+static bool check_uses(struct context *c, const struct slot_list *list, struct diag *d)
+{
+    for (int i = 0; i < list->count; i++) {
+        int s = list->slots[i], root = c->m->p->slots[s].kind == SLOT_VIEW ? c->m->p->slots[s].base : s;
+        if (c->slots[root].kind != VK_TENSOR)
+            return fail(d, "'%s' has no value when a kernel uses it", slot_name(c->m->p, root));
+        if (s != root && !place_view(c, s, d))
+            return false;
+        struct tensor type;
+        if (!slot_dims(&c->m->p->slots[s], values_now(c), &type) || c->slots[s].kind != VK_TENSOR ||
+            tensor_bytes(&type) > tensor_bytes(&c->slots[s]))
+            return fail(d, "'%s' does not have the dims of its type when a kernel uses it",
+                        slot_name(c->m->p, s));
+    }
+    return true;
+}
+
+static const struct bound_kernel *bind_now(struct context *c, int kernel, struct diag *d)
+{
+    const struct program *p = c->m->p;
+    struct kernel_cache *cache = &c->cache[kernel];
+    size_t bytes = sizeof(int64_t) * (size_t)p->dims.nsymbols;
+    if (!cache->symbols) {
+        cache->symbols = malloc(bytes + 1);
+        if (!cache->symbols) {
+            fail(d, "out of memory");
+            return NULL;
+        }
+    } else if (cache->bound && !memcmp(cache->symbols, c->symbols, bytes)) {
+        return cache->bound;
+    }
+    memcpy(cache->symbols, c->symbols, bytes);
+    arena_free(&cache->arena);
+    cache->arena = (struct arena){0};
+    cache->bound = bind_kernel(c->m, &p->kernels[kernel], values_now(c), &cache->arena, d);
+    if (cache->bound && !lanes_reserve(c, cache->bound->tile_bytes, cache->bound->scratch_bytes, d))
+        cache->bound = NULL;
+    return cache->bound;
+}
+
+static bool run_launch(struct context *c, int kernel, struct diag *d)
+{
+    const struct kernel *k = &c->m->p->kernels[kernel];
+    const struct bound_kernel *b = c->now->kernels[kernel];
+    double start = c->profile ? profile_now(c->profile) : 0;
+    bool ok = true;
+    if (c->m->kernel_uses[kernel].count)
+        ok = reserve_dynamic(c, &c->m->kernel_writes[kernel], d) &&
+             check_uses(c, &c->m->kernel_uses[kernel], d);
+    if (ok && !b)
+        ok = (b = bind_now(c, kernel, d)) != NULL;
+    if (!ok || !launch(c, b, d))
+        return fail_in(d, "kernel '%s'", k->name ? k->name : "");
+    if (c->profile)
+        profile_launch(c->profile, c->m->p, b, start);
+    return true;
+}
+
+/* ---- calls ---- */
+
+/* The routine may have put a planned result elsewhere. */
+static bool settle_planned(struct context *c, int s, struct diag *d)
+{
+    struct tensor *t = &c->slots[s];
+    const struct tensor *type = &c->now->types[s];
+    if (t->data == c->address[s] && t->kind == VK_TENSOR)
+        return true;
+    bool same = t->kind == VK_TENSOR && t->dtype == type->dtype && t->rank == type->rank &&
+                t->dtype != DT_STR;
+    for (int i = 0; same && i < t->rank; i++)
+        same = t->dims[i] == type->dims[i];
+    struct tensor elsewhere = *t;
+    char got[256];
+    tensor_type_text(t, got, sizeof got);
+    *t = tensor_view(type->dtype, type->rank, type->dims, c->address[s]);
+    if (same)
+        memcpy(t->data, elsewhere.data, tensor_bytes(t));
+    tensor_free(&elsewhere);
+    if (!same)
+        return fail(d, "'%s' is %s, which is not what was planned", slot_name(c->m->p, s), got);
+    return true;
+}
+
+static bool settle_results(struct context *c, const struct call *call, struct diag *d)
+{
+    for (int i = 0; i < call->nout; i++) {
+        int s = call->out[i];
+        if (s < 0)
+            continue;
+        bool planned = c->m->p->slots[s].kind == SLOT_PLANNED;
+        if (!(planned ? settle_planned(c, s, d) : define_slot(c, s, d)))
+            return false;
+    }
+    return true;
+}
+
+static bool refresh_views(struct context *c, const struct call *call, struct diag *d)
+{
+    for (int i = 0; i < call->nin; i++)
+        if (call->in[i] >= 0 && c->m->p->slots[call->in[i]].kind == SLOT_VIEW &&
+            c->m->slot_runtime[call->in[i]] && !place_view(c, call->in[i], d))
+            return false;
+    return true;
+}
+
+static bool run_call(struct context *c, int index, struct diag *d)
+{
+    const struct program *p = c->m->p;
+    const struct call *call = &p->calls[index];
+    double start = c->profile ? profile_now(c->profile) : 0;
+    bool ok;
+    if (c->now->call_checked[index])
+        ok = op_run_planned(&c->calls[index]);
+    else
+        ok = (!c->m->has_runtime || refresh_views(c, call, d)) && op_run(&c->calls[index]) &&
+             settle_results(c, call, d);
+    if (!ok) {
+        const struct program_node *n = call->node >= 0 && call->node < p->nnodes ? &p->nodes[call->node] : NULL;
+        return n ? fail_in(d, "node '%s' (%s)", n->name, n->source) : fail_in(d, "%s", op_name(call->op));
+    }
+    if (c->profile)
+        profile_call(c->profile, p, call, start);
+    return true;
+}
+
+static void free_slots(struct context *c, const struct slot_list *list)
+{
+    for (int i = 0; i < list->count; i++)
+        tensor_free(&c->slots[list->slots[i]]);
+}
+
+static bool run_steps(struct context *c, int region, struct diag *d)
+{
+    const struct program_region *r = &c->m->p->regions[region];
+    const struct slot_list *dying = &c->m->dying[c->m->first_step[region]];
+    for (int s = 0; s < r->nsteps; s++) {
+        const struct step *step = &r->steps[s];
+        if (!(step->kind == STEP_LAUNCH ? run_launch(c, step->index, d) : run_call(c, step->index, d)))
+            return false;
+        if (dying[s].count)
+            free_slots(c, &dying[s]);
+    }
+    return true;
+}
+
+/* ---- regions ---- */
+
+static bool set_param(struct context *c, int s, struct tensor *arg, struct diag *d)
+{
+    const struct program *p = c->m->p;
+    char got[256];
+    if (p->slots[s].kind == SLOT_DYNAMIC) {
+        tensor_move(&c->slots[s], arg);
+        return define_slot(c, s, d);
+    }
+    const struct tensor *type = &c->now->types[s];
+    bool same = p->slots[s].kind == SLOT_PLANNED && arg->kind == VK_TENSOR && arg->dtype == type->dtype &&
+                arg->rank == type->rank && arg->dtype != DT_STR;
+    for (int i = 0; same && i < arg->rank; i++)
+        same = arg->dims[i] == type->dims[i];
+    if (!same)
+        return fail(d, "region parameter '%s' gets %s, which is not its type", slot_name(p, s),
+                    tensor_type_text(arg, got, sizeof got));
+    memmove(c->slots[s].data, arg->data, tensor_bytes(arg));
+    tensor_free(arg);
+    return true;
+}
+
+static bool list_has(const struct slot_list *l, int slot)
+{
+    for (int i = 0; i < l->count; i++)
+        if (l->slots[i] == slot)
+            return true;
+    return false;
+}
+
+static bool take_result(struct context *c, int region, int i, struct tensor *out, struct diag *d)
+{
+    const struct program_region *r = &c->m->p->regions[region];
+    int s = r->results[i];
+    if (s < 0)
+        return fail(d, "a region's result %d is missing", i);
+    bool again = false;
+    for (int j = i + 1; j < r->nresults; j++)
+        again |= r->results[j] == s;
+    struct tensor *t = &c->slots[s];
+    bool movable = t->owned || t->kind != VK_TENSOR;
+    if (!again && movable && list_has(&c->m->region_dying[region], s)) {
+        tensor_move(out, t);
+        return true;
+    }
+    if (c->m->p->slots[s].kind == SLOT_VIEW && c->m->slot_runtime[s] && !place_view(c, s, d))
+        return false;
+    return tensor_copy(out, t, d);
+}
+
+bool run_region(struct op_env *env, struct op_call *oc, int r, struct tensor *args, int nargs,
+                struct tensor *results, int nresults)
+{
+    struct context *c = oc->user;
+    struct diag *d = env->d;
+    const struct call *call = &c->m->p->calls[oc - c->calls];
+    bool ok = r >= 0 && r < call->nregions;
+    if (!ok)
+        return fail_internal(d, "region %d of a call that has %d", r, call->nregions);
+    int region = call->regions[r];
+    const struct program_region *pr = &c->m->p->regions[region];
+    if (c->depth >= MAX_DEPTH)
+        ok = fail(d, "regions are nested deeper than %d", MAX_DEPTH);
+    else if (nargs != pr->nparams || nresults > pr->nresults)
+        ok = fail(d, "a region of %d parameters and %d results is run with %d and %d", pr->nparams,
+                  pr->nresults, nargs, nresults);
+    c->depth++;
+    for (int i = 0; ok && i < nargs; i++)
+        ok = set_param(c, pr->params[i], &args[i], d);
+    ok = ok && run_steps(c, region, d);
+    for (int i = 0; ok && i < nresults; i++)
+        ok = take_result(c, region, i, &results[i], d);
+    c->depth--;
+    free_slots(c, &c->m->region_dying[region]);
+    for (int i = 0; !ok && i < nargs; i++)
+        tensor_free(&args[i]);
+    return ok;
+}
+
+/* ---- a run ---- */
+
+static bool give_output(struct context *c, int i, struct diag *d)
+{
+    const struct program *p = c->m->p;
+    int s = p->regions[0].results[i];
+    int root = p->slots[s].kind == SLOT_VIEW ? p->slots[s].base : s;
+    struct output *o = &c->output[i];
+    const struct tensor *t = &c->slots[s];
+    if (o->memory && t->data != o->memory) {
+        if (t->kind != VK_TENSOR || t->dtype == DT_STR)
+            return fail(d, "output '%s' cannot be placed in given memory", p->output_names[i]);
+        if (tensor_bytes(t) > o->bytes)
+            return fail(d, "output '%s' has %zu bytes, the memory given for it %zu", p->output_names[i],
+                        tensor_bytes(t), o->bytes);
+        memcpy(o->memory, t->data, tensor_bytes(t));
+        o->result = tensor_view(t->dtype, t->rank, t->dims, o->memory);
+        return true;
+    }
+    if (p->slots[root].kind == SLOT_INPUT || p->slots[root].kind == SLOT_CONST) {
+        if (!tensor_copy(&o->own, t, d))
+            return false;
+        t = &o->own;
+    }
+    o->result = *t;
+    o->result.owned = false;
+    return true;
+}
+
+static void begin_dynamic(struct context *c)
+{
+    const struct program *p = c->m->p;
+    for (int s = 0; s < p->nslots; s++)
+        if (p->slots[s].kind == SLOT_DYNAMIC)
+            tensor_free(&c->slots[s]);
+    memcpy(c->symbols, c->now->symbols, sizeof *c->symbols * (size_t)p->dims.nsymbols);
+    c->values_stale = true;
+}
+
+bool context_run(struct context *c, struct diag *d)
+{
+    c->ran = false;
+    c->env.d = d;
+    c->depth = 0;
+    double start = c->profile ? profile_now(c->profile) : 0;
+    if (!bind_inputs(c, d))
+        return false;
+    if (c->m->has_runtime)
+        begin_dynamic(c);
+    if ((!c->placed && !place_all(c, d)) || !place_inputs(c, d) || !run_steps(c, 0, d))
+        return false;
+    for (int i = 0; i < c->m->p->regions[0].nresults; i++)
+        if (!give_output(c, i, d))
+            return false;
+    c->ran = true;
+    if (c->profile)
+        profile_run(c->profile, c->m->p, start);
+    return true;
+}

@@ -1,0 +1,191 @@
+/*
+ * What the files of runtime/exec share: models, contexts, and programs bound to shapes.
+ */
+#ifndef RUNTIME_EXEC_STATE_H
+#define RUNTIME_EXEC_STATE_H
+
+#include "runtime/exec/exec.h"
+#include "runtime/exec/profile.h"
+#include "runtime/kernels/gemm.h"
+#include "runtime/ops/ops.h"
+
+#include <stdatomic.h>
+
+/* ---- a model: what depends on the program alone -------------------------------------------------- */
+
+struct slot_list {
+    int count;
+    int32_t *slots;
+};
+
+struct model {
+    struct program *p;
+    struct arena arena;
+    int *first_step;              /* per region: number of its first step in one numbering of all steps */
+    struct slot_list *dying;      /* per step: dynamic slots used there for the last time */
+    struct slot_list *region_dying; /* per region: those whose last use is its end */
+    struct slot_list *views;      /* per slot: the views on it */
+    bool *slot_runtime;           /* per slot: type known only while running */
+    bool has_runtime;             /* there are dynamic slots */
+    bool *kernel_runtime;         /* per kernel: shapes known only while running */
+    int32_t *definer;             /* per symbol: the dynamic slot whose dims bind it; -1 */
+    struct slot_list *kernel_writes; /* per kernel: dynamic slots it writes */
+    struct slot_list *kernel_uses;   /* per kernel: slots it touches whose type is known only while running */
+};
+
+/* ---- kernels bound to shapes ------------------------------------------------------------------------ */
+
+struct term {
+    int32_t var;
+    int64_t coef;
+};
+struct clip {
+    uint8_t dim, var;
+    int64_t factor, limit;
+};
+
+/* An access pattern in plain integers. Offset and terms in bytes, steps in elements. */
+struct operand {
+    uint8_t mem, dtype, rank, size; /* mem MEM_NONE: absent; size: bytes of an element */
+    uint8_t nterms, nclips;
+    int32_t slot; /* MEM_HBM */
+    int64_t offset;
+    const struct term *terms;
+    const struct clip *clips;
+    int64_t step[MAX_AP_RANK], count[MAX_AP_RANK];
+};
+
+struct number { /* an affine immediate */
+    int64_t base;
+    int nterms;
+    const struct term *terms;
+};
+
+struct lane;
+struct bound_insn;
+typedef void (*exec_fn)(struct lane *l, const struct bound_insn *i);
+
+struct bound_insn {
+    exec_fn run;
+    uint8_t op, nops;
+    int32_t node;
+    int32_t match; /* loop: index of its end; end: of its loop */
+    struct operand *o;
+    struct number *imm;
+    float flt[MAX_FLOATS];
+    uint16_t func[MAX_FUNCS];
+    void *prepared; /* of the instruction's own, see exec_*.c */
+};
+
+struct bound_kernel {
+    const struct kernel *kernel;
+    int ngrid, ninsns;
+    int64_t grid[MAX_GRID], instances;
+    int64_t tile_bytes, scratch_bytes; /* of one lane */
+    int64_t flops, bytes;
+    struct bound_insn *insns;
+};
+
+/* ---- a program bound to shapes --------------------------------------------------------------------- */
+
+struct bound {
+    struct arena arena;
+    uint64_t used;       /* clock of the last use */
+    int64_t *key;        /* dtype, rank and dims of all inputs */
+    int64_t *symbols;    /* values; runtime ones DIM_NOT_BOUND */
+    int64_t *values;     /* of all dim expressions */
+    struct memory_plan plan;
+    struct tensor *types; /* per slot: dims where they are known, data NULL; else kind VK_NONE */
+    struct bound_kernel **kernels; /* NULL: bound when launched */
+    bool *call_checked;  /* per call: shapes are right whatever the contents of the operands */
+    int64_t tile_bytes, scratch_bytes;
+};
+
+struct kernel_cache { /* of a kernel bound when launched */
+    struct arena arena;
+    int64_t *symbols; /* for these values */
+    struct bound_kernel *bound;
+};
+
+/* ---- a context ------------------------------------------------------------------------------------- */
+
+struct lane {
+    int64_t vars[MAX_VARS];
+    char *const *hbm; /* address of each slot */
+    char *tiles, *scratch;
+    const struct kernel_table *k;
+    _Atomic(const char *) *error; /* of the launch; the first one is kept */
+    char pad[64];
+};
+
+struct output {
+    void *memory; /* the caller's, or NULL */
+    size_t bytes;
+    struct tensor own; /* planned outputs' memory, and copies */
+    struct tensor result; /* what the caller sees */
+};
+
+enum { MAX_BOUND = 8 };
+
+struct context {
+    struct model *m;
+    int threads;
+    struct pool *pool;
+    struct lane *lanes;
+    char *lane_memory;
+    size_t lane_bytes; /* of one lane */
+
+    struct tensor *input;   /* as set */
+    struct output *output;
+    bool ran;
+
+    struct bound *bound[MAX_BOUND], *now;
+    int nbound;
+    uint64_t clock;
+    int64_t *key;
+    char *memory; /* the arena of planned slots */
+    size_t memory_bytes;
+    bool placed;  /* slots hold the addresses of `now` */
+
+    struct tensor *slots;
+    char **address;   /* of each slot, for kernels */
+    int64_t *symbols, *values; /* of this run, run-time symbols included */
+    bool values_stale;
+    struct kernel_cache *cache; /* per kernel */
+    struct op_call *calls;      /* per call, operands in place */
+    struct tensor absent;
+    struct op_env env;
+    int depth; /* nested regions */
+    struct profile *profile;
+};
+
+/* ---- between the files ------------------------------------------------------------------------------ */
+
+/* bind.c: makes c->now the plan for the inputs that are set. */
+bool bind_inputs(struct context *c, struct diag *d);
+void bound_free(struct bound *b);
+/* Dims of a slot's type under `values`; false (no message) when some are not known. */
+bool slot_dims(const struct slot *s, const int64_t *values, struct tensor *out);
+
+/* bind_kernel.c */
+struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k, const int64_t *values,
+                                 struct arena *a, struct diag *d);
+
+/* profile.c: what began at `start` has ended. */
+void profile_launch(struct profile *p, const struct program *program, const struct bound_kernel *k, double start);
+void profile_call(struct profile *p, const struct program *program, const struct call *call, double start);
+void profile_run(struct profile *p, const struct program *program, double start);
+
+/* launch.c */
+bool launch(struct context *c, const struct bound_kernel *k, struct diag *d);
+bool lanes_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes, struct diag *d);
+bool lanes_start(struct context *c, struct diag *d);
+void lanes_stop(struct context *c);
+
+/* run.c */
+bool run_region(struct op_env *env, struct op_call *oc, int r, struct tensor *args, int nargs,
+                struct tensor *results, int nresults);
+/* The slot has its value; addresses and views follow. */
+bool slot_place(struct context *c, int slot, struct diag *d);
+
+#endif
