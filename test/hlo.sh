@@ -1,0 +1,51 @@
+#!/bin/sh
+# hlo.sh HLO_TOOL: the HLO reader and printer, on the modules in test/hlo and on those in
+# $XCC_TEST_DATA/hlo (default ../shared/data beside the source) where it is there.
+tool=$1
+here=$(cd "$(dirname "$0")" && pwd)
+data=${XCC_TEST_DATA:-$here/../../shared/data}/hlo
+status=0
+
+# run NAME COMMAND...: prints what went wrong and a count
+run() {
+    name=$1
+    shift
+    if out=$("$@" 2>&1); then
+        echo "ok   $name: $(echo "$out" | wc -l) lines"
+    else
+        echo "FAIL $name (status $?)"
+        echo "$out" | grep -v '^ok ' | head -40
+        status=1
+    fi
+}
+
+# refused NAME FILE SUBSTRING: the message must have it
+refused() {
+    if ! message=$("$tool" refuse "$2" 2>&1) || ! echo "$message" | grep -qF -- "$3"; then
+        echo "FAIL $1: expected a message with '$3', got: $message"
+        status=1
+    fi
+}
+
+run "own modules" "$tool" check "$here"/hlo/*.hlo
+run "own modules make sense" "$tool" verify "$here"/hlo/*.hlo
+for f in "$here"/hlo/bad/*.hlo; do
+    refused "$f" "$f" "$(sed -n '1s|^// expect: ||p' "$f")"
+done
+run "damaged own modules" "$tool" mutate 11 60 "$here"/hlo/*.hlo
+
+if [ ! -d "$data/parse" ]; then
+    echo "SKIP corpus: no $data (set XCC_TEST_DATA)"
+    exit $status
+fi
+run "corpus" "$tool" check "$data"/parse/*.hlo
+run "executable modules" "$tool" verify "$data"/exec/*/module.hlo
+run "printed executable modules" "$tool" check "$data"/exec/*/module.hlo "$data"/examples/*.hlo
+run "model graphs" "$tool" check "$data"/models/*
+run "model graphs make sense" "$tool" verify "$data"/models/*
+run "fragments" "$tool" fragments "$data"/fragments.tsv
+core=$(awk -F'\t' -v d="$data/parse_fail/" '$2 == "core" { print d $1 ".hlo" }' \
+       "$data"/parse_fail/expected.tsv)
+run "modules to refuse" "$tool" refuse $core
+run "damaged modules" "$tool" mutate 5 8 "$data"/parse/parser_test__*.hlo "$data"/exec/c*/module.hlo
+exit $status
