@@ -1,0 +1,183 @@
+/*
+ * Model-local functions: found by domain, name and overload, and inlined where they are called.
+ */
+#include "frontend/onnx/attributes.h"
+#include "frontend/onnx/importer.h"
+#include "frontend/onnx/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Fields newer than the packaged onnx.proto. */
+enum { FUNCTION_ATTRIBUTE_PROTO = 11, FUNCTION_OVERLOAD = 13, NODE_OVERLOAD = 8 };
+
+const char *domain_name(const char *domain)
+{
+    return !domain || !strcmp(domain, "ai.onnx") ? "" : domain;
+}
+
+int opset_version(const struct opset *opsets, int nopsets, const char *domain)
+{
+    for (int i = 0; i < nopsets; i++)
+        if (!strcmp(opsets[i].domain, domain))
+            return opsets[i].version;
+    return 0;
+}
+
+const struct opset *opsets_read(struct arena *a, Onnx__OperatorSetIdProto *const *imports, size_t n,
+                                int *count)
+{
+    struct opset *list = ARENA_ARRAY(a, struct opset, n + 1);
+    *count = (int)n;
+    for (size_t i = 0; i < n; i++) {
+        int64_t v = imports[i]->version;
+        list[i].domain = arena_strdup(a, domain_name(imports[i]->domain));
+        list[i].version = v < 0 ? 0 : v > 10000 ? 10000 : (int)v;
+    }
+    return list;
+}
+
+/* The bytes of an unknown field of the length-delimited kind, without their length. */
+static bool unknown_bytes(const ProtobufCMessageUnknownField *u, const uint8_t **p, size_t *n)
+{
+    uint64_t size;
+    const uint8_t *at = u->data, *end = u->data + u->len;
+    if (u->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED || !wire_varint(&at, end, &size) ||
+        size > (size_t)(end - at))
+        return false;
+    *p = at;
+    *n = (size_t)size;
+    return true;
+}
+
+static const char *unknown_string(struct arena *a, const ProtobufCMessage *m, uint32_t field)
+{
+    const uint8_t *p;
+    size_t n;
+    for (unsigned i = 0; i < m->n_unknown_fields; i++)
+        if (m->unknown_fields[i].tag == field && unknown_bytes(&m->unknown_fields[i], &p, &n))
+            return arena_strndup(a, (const char *)p, n);
+    return "";
+}
+
+static bool read_defaults(struct importer *im, struct function *f)
+{
+    const ProtobufCMessage *m = &f->proto->base;
+    const Onnx__AttributeProto **list =
+        ARENA_ARRAY(&im->g->arena, const Onnx__AttributeProto *, m->n_unknown_fields + 1);
+    for (unsigned i = 0; i < m->n_unknown_fields; i++) {
+        const uint8_t *p;
+        size_t n;
+        if (m->unknown_fields[i].tag != FUNCTION_ATTRIBUTE_PROTO ||
+            !unknown_bytes(&m->unknown_fields[i], &p, &n))
+            continue;
+        Onnx__AttributeProto *a = onnx__attribute_proto__unpack(NULL, n, p);
+        if (!a)
+            return fail(im->d, "function '%s': a default attribute is damaged", f->name);
+        ARENA_GROW(&im->g->arena, im->unpacked, im->nunpacked, im->unpacked_cap);
+        im->unpacked[im->nunpacked++] = a;
+        if (a->name)
+            list[f->ndefaults++] = a;
+    }
+    f->defaults = list;
+    return true;
+}
+
+bool functions_read(struct importer *im)
+{
+    const Onnx__ModelProto *model = im->file->model;
+    struct arena *a = &im->g->arena;
+    im->functions = ARENA_ARRAY(a, struct function, model->n_functions + 1);
+    for (size_t i = 0; i < model->n_functions; i++) {
+        struct function *f = &im->functions[im->nfunctions++];
+        f->proto = model->functions[i];
+        f->domain = arena_strdup(a, domain_name(f->proto->domain));
+        f->name = arena_strdup(a, f->proto->name ? f->proto->name : "");
+        f->overload = unknown_string(a, &f->proto->base, FUNCTION_OVERLOAD);
+        f->opsets = opsets_read(a, f->proto->opset_import, f->proto->n_opset_import, &f->nopsets);
+        if (!read_defaults(im, f))
+            return false;
+    }
+    return true;
+}
+
+struct function *function_find(struct importer *im, const Onnx__NodeProto *node)
+{
+    if (im->nfunctions == 0 || !node->op_type)
+        return NULL;
+    const char *domain = domain_name(node->domain);
+    const char *overload = unknown_string(&im->g->arena, &node->base, NODE_OVERLOAD);
+    for (int i = 0; i < im->nfunctions; i++) {
+        struct function *f = &im->functions[i];
+        if (!strcmp(f->name, node->op_type) && !strcmp(f->domain, domain) &&
+            !strcmp(f->overload, overload))
+            return f;
+    }
+    return NULL;
+}
+
+static int find_actual(const struct actual *list, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (!strcmp(list[i].name, name))
+            return i;
+    return -1;
+}
+
+/* The call's attributes, then the defaults of those that it leaves out. */
+static void bind_attributes(struct onnx_node *n, const struct function *f, struct frame *frame)
+{
+    struct arena *a = &n->g->arena;
+    struct actual *list = ARENA_ARRAY(a, struct actual, n->proto->n_attribute + (size_t)f->ndefaults);
+    int count = 0;
+    for (size_t i = 0; i < n->proto->n_attribute; i++) {
+        if (!n->proto->attribute[i]->name)
+            continue;
+        struct resolved r = attribute_resolve(n, n->proto->attribute[i]);
+        if (r.proto)
+            list[count++] = (struct actual){r.name, r.proto, r.scope};
+    }
+    for (int i = 0; i < f->ndefaults; i++)
+        if (find_actual(list, count, f->defaults[i]->name) < 0)
+            list[count++] = (struct actual){f->defaults[i]->name, f->defaults[i], n->scope};
+    frame->actuals = list;
+    frame->nactuals = count;
+}
+
+static bool check_call(struct onnx_node *n, const struct function *f)
+{
+    const struct frame *caller = n->scope->frame;
+    if (caller->depth >= MAX_CALL_DEPTH)
+        return NODE_ERROR(n, "functions call each other more than %d deep; recursion is not allowed",
+                          MAX_CALL_DEPTH);
+    if (n->proto->n_input > f->proto->n_input || n->proto->n_output > f->proto->n_output)
+        return NODE_ERROR(n, "%zu inputs and %zu outputs given, function '%s' has %zu and %zu",
+                          n->proto->n_input, n->proto->n_output, f->name, f->proto->n_input,
+                          f->proto->n_output);
+    return true;
+}
+
+bool function_inline(struct onnx_node *n, struct function *f)
+{
+    struct arena *a = &n->g->arena;
+    if (!check_call(n, f))
+        return false;
+    struct frame *frame = ARENA_NEW(a, struct frame);
+    *frame = (struct frame){.opsets = f->opsets, .nopsets = f->nopsets,
+                            .depth = n->scope->frame->depth + 1};
+    frame->prefix = arena_printf(a, "%.400s/", n->name);
+    bind_attributes(n, f, frame);
+    struct scope *s = scope_new(a, NULL, frame);
+    for (size_t i = 0; i < f->proto->n_input; i++)
+        if (!scope_define(s, f->proto->input[i], (int)i < n->nin ? n->in[i] : NULL))
+            return NODE_ERROR(n, "function '%s' has two inputs '%s'", f->name, f->proto->input[i]);
+    if (!import_nodes(n->im, n->r, s, f->proto->node, f->proto->n_node))
+        return false;
+    for (int i = 0; i < n->nout; i++) {
+        n->out[i] = scope_find(s, f->proto->output[i]);
+        if (!n->out[i] && n->wanted[i])
+            return NODE_ERROR(n, "function '%s' does not compute its output '%s'", f->name,
+                              f->proto->output[i]);
+    }
+    return true;
+}

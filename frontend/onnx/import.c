@@ -1,0 +1,376 @@
+#include "frontend/onnx/attributes.h"
+#include "frontend/onnx/importer.h"
+#include "passes/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- nodes ------------------------------------------------------------------------------------------ */
+
+static bool resolve_inputs(struct onnx_node *n)
+{
+    n->nin = (int)n->proto->n_input;
+    n->in = ARENA_ARRAY(&n->g->arena, struct value *, n->nin + 1);
+    for (int i = 0; i < n->nin; i++) {
+        const char *name = n->proto->input[i];
+        if (!*name)
+            continue;
+        n->in[i] = scope_find(n->scope, name);
+        if (!n->in[i] && !scope_has(n->scope, name))
+            return NODE_ERROR(n, "input %d, '%.200s', is not computed by an earlier node; the graph has a "
+                                 "cycle, is not in order, or lacks a node", i, name);
+    }
+    while (n->nin > 0 && !n->in[n->nin - 1])
+        n->nin--;
+    return true;
+}
+
+static void prepare_outputs(struct onnx_node *n)
+{
+    n->nout = (int)n->proto->n_output;
+    while (n->nout > 0 && !*n->proto->output[n->nout - 1])
+        n->nout--;
+    n->out = ARENA_ARRAY(&n->g->arena, struct value *, n->nout + 1);
+    n->wanted = ARENA_ARRAY(&n->g->arena, bool, n->nout + 1);
+    for (int i = 0; i < n->nout; i++)
+        n->wanted[i] = *n->proto->output[i] != 0;
+}
+
+static bool define_outputs(struct onnx_node *n)
+{
+    for (int i = 0; i < n->nout; i++) {
+        if (!n->wanted[i])
+            continue;
+        struct value *v = n->out[i];
+        if (!v)
+            return NODE_ERROR(n, "output %d, '%.200s', is not computed", i, n->proto->output[i]);
+        if (!scope_define(n->scope, n->proto->output[i], v))
+            return NODE_ERROR(n, "output '%.200s' is defined a second time", n->proto->output[i]);
+        if (!v->name)
+            v->name = arena_printf(&n->g->arena, "%s%s", n->scope->frame->prefix, n->proto->output[i]);
+    }
+    return true;
+}
+
+static bool check_arity(struct onnx_node *n, const struct schema *s)
+{
+    if (n->nin < s->min_in || (s->max_in >= 0 && n->nin > s->max_in))
+        return NODE_ERROR(n, "%d inputs, expected %d to %d", n->nin, s->min_in, s->max_in);
+    if (s->max_out >= 0 && n->nout > s->max_out)
+        return NODE_ERROR(n, "%d outputs, expected at most %d", n->nout, s->max_out);
+    for (int i = 0; i < s->min_in; i++)
+        if (!n->in[i])
+            return NODE_ERROR(n, "input %d is left out, this operator needs it", i);
+    return true;
+}
+
+static bool lower(struct onnx_node *n)
+{
+    struct function *f = function_find(n->im, n->proto);
+    if (!resolve_inputs(n))
+        return false;
+    prepare_outputs(n);
+    if (f)
+        return function_inline(n, f) && define_outputs(n);
+    const struct schema *s = schema_find(n->domain, n->op);
+    struct lowering how = lowering_find(n->domain, n->op, n->version);
+    if (!how.lower)
+        return NODE_ERROR(n, "the operator is not supported at version %d", n->version);
+    if ((s && !check_arity(n, s)) || !attributes_convert(n, s))
+        return false;
+    if (!how.lower(n))
+        return diag_failed(n->d) ? false : fail_internal(n->d, "lowering failed without a reason");
+    return define_outputs(n);
+}
+
+static bool import_node(struct importer *im, struct region *r, struct scope *s, const Onnx__NodeProto *proto)
+{
+    struct arena *a = &im->g->arena;
+    if (++im->nnodes > MAX_NODES)
+        return fail(im->d, "the model has more than %d nodes after inlining its functions", MAX_NODES);
+    const char *name = proto->name && *proto->name ? proto->name : proto->n_output ? proto->output[0] : "";
+    struct onnx_node n = {
+        .im = im, .g = im->g, .r = r, .d = im->d, .scope = s, .proto = proto,
+        .name = arena_printf(a, "%s%s", s->frame->prefix, name),
+        .op = proto->op_type ? proto->op_type : "",
+        .domain = domain_name(proto->domain),
+    };
+    n.version = opset_version(s->frame->opsets, s->frame->nopsets, n.domain);
+    return lower(&n) || fail_in(im->d, "node '%.300s' (%.80s)", n.name, n.op);
+}
+
+bool import_nodes(struct importer *im, struct region *r, struct scope *s, Onnx__NodeProto *const *nodes,
+                  size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!import_node(im, r, s, nodes[i]))
+            return false;
+    return true;
+}
+
+/* ---- initializers -------------------------------------------------------------------------------------- */
+
+/* The tensor as a constant of that name in the scope; *t is moved from when it owns memory. */
+static bool define_constant(struct importer *im, struct scope *s, const char *name, struct tensor *t)
+{
+    struct graph *g = im->g;
+    const struct tensor *kept = t->owned ? onnx_file_keep(im->file, t, im->d) : t;
+    if (!kept)
+        return false;
+    const char *full = arena_printf(&g->arena, "%s%s", s->frame->prefix, name);
+    struct value *v = constant_new(g, kept, full);
+    return scope_define(s, name, v) || fail(im->d, "initializer '%.200s' is given twice", name);
+}
+
+static bool import_initializers(struct importer *im, struct scope *s, const Onnx__GraphProto *graph)
+{
+    for (size_t i = 0; i < graph->n_initializer; i++) {
+        const Onnx__TensorProto *t = graph->initializer[i];
+        const char *name = t->name ? t->name : "";
+        struct tensor read;
+        if (!*name)
+            return fail(im->d, "initializer %zu has no name", i);
+        if (!onnx_tensor(im->file, t, &read, im->d))
+            return fail_in(im->d, "initializer '%.200s'", name);
+        if (!define_constant(im, s, name, &read))
+            return false;
+    }
+    for (size_t i = 0; i < graph->n_sparse_initializer; i++) {
+        const Onnx__SparseTensorProto *t = graph->sparse_initializer[i];
+        const char *name = t->values && t->values->name ? t->values->name : "";
+        struct tensor read;
+        if (!*name)
+            return fail(im->d, "sparse initializer %zu has no name", i);
+        if (!onnx_sparse_tensor(im->file, t, &read, im->d))
+            return fail_in(im->d, "sparse initializer '%.200s'", name);
+        if (!define_constant(im, s, name, &read))
+            return false;
+    }
+    return true;
+}
+
+/* ---- subgraphs -------------------------------------------------------------------------------------------- */
+
+bool node_subgraph(struct onnx_node *n, const char *attribute, struct subgraph *s)
+{
+    for (size_t i = 0; i < n->proto->n_attribute; i++) {
+        const Onnx__AttributeProto *a = n->proto->attribute[i];
+        if (!a->name || strcmp(a->name, attribute))
+            continue;
+        struct resolved r = attribute_resolve(n, a);
+        if (r.proto && r.proto->g) {
+            *s = (struct subgraph){r.proto->g, r.scope};
+            return true;
+        }
+    }
+    return NODE_ERROR(n, "attribute '%s' is missing, expected a graph", attribute);
+}
+
+static bool enter(struct onnx_node *n)
+{
+    if (n->im->depth >= MAX_GRAPH_DEPTH)
+        return NODE_ERROR(n, "subgraphs are nested more than %d deep", MAX_GRAPH_DEPTH);
+    n->im->depth++;
+    return true;
+}
+
+static const char *input_name(const Onnx__ValueInfoProto *v)
+{
+    return v->name ? v->name : "";
+}
+
+/* Nodes of a subgraph whose inputs are defined already, and its results. */
+static bool import_body(struct onnx_node *n, const struct subgraph *s, struct region *r,
+                        struct scope *scope, struct value **results)
+{
+    const Onnx__GraphProto *graph = s->graph;
+    if (!import_initializers(n->im, scope, graph) ||
+        !import_nodes(n->im, r, scope, graph->node, graph->n_node))
+        return false;
+    for (size_t i = 0; i < graph->n_output; i++) {
+        const char *name = input_name(graph->output[i]);
+        results[i] = scope_find(scope, name);
+        if (!results[i])
+            return NODE_ERROR(n, "the subgraph does not compute its output '%.200s'", name);
+    }
+    return true;
+}
+
+bool import_region(struct onnx_node *n, const struct subgraph *s, struct region *r,
+                   const struct type *types, int nparams)
+{
+    const Onnx__GraphProto *graph = s->graph;
+    if ((int)graph->n_input != nparams)
+        return NODE_ERROR(n, "the subgraph '%.100s' has %zu inputs, expected %d",
+                          graph->name ? graph->name : "", graph->n_input, nparams);
+    if (!enter(n))
+        return false;
+    struct scope *scope = scope_new(&n->g->arena, s->scope, s->scope->frame);
+    bool ok = true;
+    for (int i = 0; ok && i < nparams; i++) {
+        const char *name = arena_strdup(&n->g->arena, input_name(graph->input[i]));
+        struct type t;
+        ok = onnx_type(&n->im->dims, graph->input[i]->type, NULL, &t, n->d);
+        if (ok && (t.kind == VK_NONE || (t.kind == VK_TENSOR && t.dtype == DT_NONE)))
+            t = types[i];
+        else if (ok && t.kind == VK_TENSOR && t.rank < 0 && types[i].kind == VK_TENSOR)
+            t = types[i];
+        ok = ok && (scope_define(scope, name, region_add_param(r, &t, name)) ||
+                    NODE_ERROR(n, "the subgraph has two inputs '%.200s'", name));
+    }
+    struct value **results = ARENA_ARRAY(&n->g->arena, struct value *, graph->n_output + 1);
+    ok = ok && import_body(n, s, r, scope, results);
+    if (ok)
+        node_append(r, node_new(n->g, OP_return, results, (int)graph->n_output, 0, ""));
+    n->im->depth--;
+    return ok;
+}
+
+bool import_inline(struct onnx_node *n, const struct subgraph *s, struct value *const *args,
+                   int nargs, struct value **results, int nresults)
+{
+    const Onnx__GraphProto *graph = s->graph;
+    if ((int)graph->n_input != nargs || (int)graph->n_output != nresults)
+        return NODE_ERROR(n, "the subgraph has %zu inputs and %zu outputs, expected %d and %d",
+                          graph->n_input, graph->n_output, nargs, nresults);
+    if (!enter(n))
+        return false;
+    struct scope *scope = scope_new(&n->g->arena, s->scope, s->scope->frame);
+    bool ok = true;
+    for (int i = 0; ok && i < nargs; i++)
+        ok = scope_define(scope, input_name(graph->input[i]), args[i]) ||
+             NODE_ERROR(n, "the subgraph has two inputs '%.200s'", input_name(graph->input[i]));
+    ok = ok && import_body(n, s, n->r, scope, results);
+    n->im->depth--;
+    return ok;
+}
+
+bool subgraph_output_type(struct onnx_node *n, const struct subgraph *s, int i, struct type *t)
+{
+    *t = (struct type){.kind = VK_NONE};
+    return i >= (int)s->graph->n_output ||
+           onnx_type(&n->im->dims, s->graph->output[i]->type, NULL, t, n->d);
+}
+
+struct value *node_sparse_constant(struct onnx_node *n, const char *attribute)
+{
+    for (size_t i = 0; i < n->proto->n_attribute; i++) {
+        struct resolved r = attribute_resolve(n, n->proto->attribute[i]);
+        struct tensor t;
+        if (!r.name || strcmp(r.name, attribute) || !r.proto || !r.proto->sparse_tensor)
+            continue;
+        if (!onnx_sparse_tensor(n->im->file, r.proto->sparse_tensor, &t, n->d))
+            return NULL;
+        const struct tensor *kept = onnx_file_keep(n->im->file, &t, n->d);
+        return kept ? constant_new(n->g, kept, NULL) : NULL;
+    }
+    return NULL;
+}
+
+/* ---- the model ---------------------------------------------------------------------------------------------- */
+
+static bool import_inputs(struct importer *im, struct scope *s, const Onnx__GraphProto *graph)
+{
+    for (size_t i = 0; i < graph->n_input; i++) {
+        const Onnx__ValueInfoProto *v = graph->input[i];
+        struct type t;
+        if (!v->name || !*v->name)
+            return fail(im->d, "input %zu has no name", i);
+        if (scope_find(s, v->name))
+            continue; /* an initializer: a constant, whatever the model's caller might give */
+        const char *name = arena_strdup(&im->g->arena, v->name);
+        if (!onnx_type(&im->dims, v->type, name, &t, im->d) ||
+            !onnx_bind_input(&im->dims, name, im->options, &t, im->d))
+            return fail_in(im->d, "input '%.200s'", name);
+        if (t.kind == VK_NONE)
+            return fail(im->d, "input '%.200s' has no type, expected one", name);
+        if (!scope_define(s, name, region_add_param(im->g->main, &t, name)))
+            return fail(im->d, "input '%.200s' is declared twice", name);
+    }
+    return true;
+}
+
+static bool import_outputs(struct importer *im, struct scope *s, const Onnx__GraphProto *graph)
+{
+    struct graph *g = im->g;
+    int n = (int)graph->n_output;
+    struct value **results = ARENA_ARRAY(&g->arena, struct value *, n + 1);
+    g->output_names = ARENA_ARRAY(&g->arena, const char *, n + 1);
+    g->noutputs = n;
+    for (int i = 0; i < n; i++) {
+        const char *name = input_name(graph->output[i]);
+        g->output_names[i] = arena_strdup(&g->arena, name);
+        results[i] = scope_find(s, name);
+        if (!results[i])
+            return fail(im->d, "output '%.200s' is not computed by any node", name);
+    }
+    node_append(g->main, node_new(g, OP_return, results, n, 0, ""));
+    return true;
+}
+
+static bool check_versions(struct importer *im, const struct frame *frame)
+{
+    const Onnx__ModelProto *m = im->file->model;
+    if (m->has_ir_version && (m->ir_version < 1 || m->ir_version > 1000))
+        return fail(im->d, "IR version %lld, expected 1 to %d; is this an ONNX model?",
+                    (long long)m->ir_version, NEWEST_IR);
+    if (m->ir_version > NEWEST_IR)
+        warn(im->d, "%s: IR version %lld is newer than %d, the newest known", im->file->path,
+             (long long)m->ir_version, NEWEST_IR);
+    int version = opset_version(frame->opsets, frame->nopsets, "");
+    if (version > NEWEST_OPSET)
+        warn(im->d, "%s: operator set %d is newer than %d, the newest known; its operators are taken to "
+             "mean what they meant there", im->file->path, version, NEWEST_OPSET);
+    return true;
+}
+
+static bool import_model(struct importer *im)
+{
+    const Onnx__ModelProto *model = im->file->model;
+    const Onnx__GraphProto *graph = model->graph;
+    struct arena *a = &im->g->arena;
+    struct frame *frame = ARENA_NEW(a, struct frame);
+    *frame = (struct frame){.prefix = ""};
+    if (model->n_opset_import == 0) { /* IR versions 1 and 2 had one operator set */
+        static const struct opset first = {"", 1};
+        frame->opsets = &first;
+        frame->nopsets = 1;
+    } else {
+        frame->opsets = opsets_read(a, model->opset_import, model->n_opset_import, &frame->nopsets);
+    }
+    struct scope *s = scope_new(a, NULL, frame);
+    im->g->name = arena_strdup(a, graph->name ? graph->name : "");
+    im->g->producer = arena_strdup(a, model->producer_name ? model->producer_name : "");
+    return check_versions(im, frame) && functions_read(im) &&
+           check_operators(im, graph, frame->opsets, frame->nopsets) &&
+           onnx_bind_shapes(&im->dims, graph, im->options, im->d) &&
+           import_initializers(im, s, graph) && import_inputs(im, s, graph) &&
+           import_nodes(im, im->g->main, s, graph->node, graph->n_node) &&
+           import_outputs(im, s, graph);
+}
+
+static void close_file(void *file)
+{
+    onnx_file_close(file);
+}
+
+struct graph *onnx_import(const char *path, const struct import_options *o, struct diag *d)
+{
+    struct onnx_file *file = onnx_file_open(path, d);
+    if (!file)
+        return NULL;
+    struct graph *g = graph_new();
+    g->release = close_file;
+    g->release_arg = file;
+    struct importer im = {.g = g, .file = file, .options = o, .d = d, .dims = {.g = g}};
+    bool ok = import_model(&im);
+    for (int i = 0; i < im.nunpacked; i++)
+        onnx__attribute_proto__free_unpacked(im.unpacked[i], NULL);
+    onnx_file_drop_message(file);
+    if (!ok) {
+        fail_in(d, "%s", path);
+        graph_free(g);
+        return NULL;
+    }
+    return g;
+}

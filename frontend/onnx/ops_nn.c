@@ -1,0 +1,176 @@
+/* Softmax before opset 13, normalisations, global pools, dropout. */
+#include "frontend/onnx/ops.h"
+
+#include <string.h>
+
+/* Below opset 13 the operand is seen as a matrix, split at `axis`. */
+bool lower_softmax_flat(struct onnx_node *n)
+{
+    struct value *x = n->in[0];
+    enum op op = lowering_find("", n->op, 13).op;
+    int64_t axis = attr_int(&n->attrs, "axis", 1);
+    int rank = x->type.kind == VK_TENSOR ? x->type.rank : RANK_UNKNOWN;
+    struct attrs a = {0};
+    if (rank > 0 && (axis == rank - 1 || axis == -1)) {
+        attr_set_int(&n->g->arena, &a, "axis", -1);
+        return b_done(n, b_op(n, op, &x, 1, &a));
+    }
+    attr_set_int(&n->g->arena, &a, "axis", 1);
+    struct value *flat = b_flatten(n, x, (int)axis);
+    return b_done(n, b_reshape(n, b_op(n, op, &flat, 1, &a), b_shape(n, x)));
+}
+
+/* Old models could keep statistics per element instead of per channel: plain arithmetic. */
+static struct value *normalise_elements(struct onnx_node *n)
+{
+    struct value *x = n->in[0], *scale = n->in[1], *bias = n->in[2], *mean = n->in[3], *var = n->in[4];
+    struct value *eps = b_like(n, x, attr_float(&n->attrs, "epsilon", 1e-5f));
+    struct value *inv = b_1(n, OP_reciprocal, b_1(n, OP_sqrt, b_add(n, var, eps)));
+    return b_add(n, b_mul(n, b_mul(n, b_sub(n, x, mean), inv), scale), bias);
+}
+
+bool lower_batch_norm(struct onnx_node *n)
+{
+    struct attrs a = {0};
+    bool train = n->version >= 14 ? attr_int(&n->attrs, "training_mode", 0) != 0 : n->nout > 1;
+    for (int i = 0; i < 5; i++)
+        if (!b_in(n, i))
+            return NODE_ERROR(n, "input %d is left out, this operator needs it", i);
+    attr_set_float(&n->g->arena, &a, "epsilon", attr_float(&n->attrs, "epsilon", 1e-5f));
+    if (n->version < 9 && !attr_int(&n->attrs, "spatial", 1))
+        return train ? NODE_ERROR(n, "training with 'spatial' = 0 is not supported; export for inference")
+                     : b_done(n, normalise_elements(n));
+    if (!train)
+        return b_done(n, b_op(n, OP_batch_norm, n->in, 5, &a));
+    attr_set_float(&n->g->arena, &a, "momentum", attr_float(&n->attrs, "momentum", 0.9f));
+    struct node *made = b_node(n, OP_batch_norm_train, n->in, 5, 3, &a);
+    for (int i = 0; made && i < n->nout && i < 3; i++)
+        n->out[i] = made->out[i];
+    for (int i = 3; made && i < n->nout; i++)
+        if (n->wanted[i])
+            return NODE_ERROR(n, "output %d (saved statistics) is not supported; export for inference", i);
+    return made != NULL;
+}
+
+/* One scale and bias for each group, as operator set 18 had it: repeated for the group's channels. */
+bool lower_group_norm_18(struct onnx_node *n)
+{
+    int64_t groups = attr_int(&n->attrs, "num_groups", 1), column[] = {-1, 1}, flat[] = {-1};
+    struct value *in[3] = {n->in[0]};
+    if (groups < 1)
+        return NODE_ERROR(n, "attribute 'num_groups' is %lld, expected 1 or more", (long long)groups);
+    struct value *per = b_div(n, b_dim(n, n->in[0], 1), b_i64(n, groups));
+    struct value *shape = b_concat(n, (struct value *[]){b_i64(n, groups), per}, 2, 0);
+    for (int i = 1; i < 3; i++)
+        in[i] = b_reshape_to(n, b_2(n, OP_expand, b_reshape_to(n, n->in[i], column, 2), shape), flat, 1);
+    return b_done(n, b_op(n, OP_group_norm, in, 3, &n->attrs));
+}
+
+bool lower_mean_variance(struct onnx_node *n)
+{
+    static const int64_t usual[] = {0, 2, 3};
+    int count;
+    const int64_t *axes = attr_ints(&n->attrs, "axes", &count);
+    if (!attr_find(&n->attrs, "axes")) {
+        axes = usual;
+        count = 3;
+    }
+    struct value *x = n->in[0];
+    struct value *mean = b_reduce(n, OP_reduce_mean, x, axes, count, true);
+    struct value *squares = b_reduce(n, OP_reduce_mean, b_mul(n, x, x), axes, count, true);
+    struct value *deviation = b_1(n, OP_sqrt, b_sub(n, squares, b_mul(n, mean, mean)));
+    return b_done(n, b_div(n, b_sub(n, x, mean), b_add(n, deviation, b_like(n, x, 1e-9))));
+}
+
+/* Axes 2 and up of an operand of known rank. */
+static bool spatial_axes(struct onnx_node *n, int64_t axes[MAX_RANK], int *count)
+{
+    int rank;
+    if (!b_rank(n, n->in[0], "the operand", &rank))
+        return false;
+    if (rank < 2)
+        return NODE_ERROR(n, "operand of rank %d, expected 2 or more (batch, channels, ...)", rank);
+    *count = rank - 2;
+    for (int i = 0; i < *count; i++)
+        axes[i] = i + 2;
+    return true;
+}
+
+bool lower_global_pool(struct onnx_node *n)
+{
+    int64_t axes[MAX_RANK];
+    int count;
+    enum op op = !strcmp(n->op, "GlobalMaxPool") ? OP_reduce_max : OP_reduce_mean;
+    if (!spatial_axes(n, axes, &count))
+        return false;
+    return b_done(n, count ? b_reduce(n, op, n->in[0], axes, count, true) : b_1(n, OP_identity, n->in[0]));
+}
+
+bool lower_global_lp_pool(struct onnx_node *n)
+{
+    int64_t axes[MAX_RANK];
+    int count;
+    double p = attr_float(&n->attrs, "p", (double)attr_int(&n->attrs, "p", 2));
+    struct value *x = n->in[0];
+    if (!spatial_axes(n, axes, &count))
+        return false;
+    if (!count)
+        return b_done(n, b_1(n, OP_abs, x));
+    if (p == 1 || p == 2)
+        return b_done(n, b_reduce(n, p == 1 ? OP_reduce_l1 : OP_reduce_l2, x, axes, count, true));
+    struct value *powers = b_2(n, OP_pow, b_1(n, OP_abs, x), b_like(n, x, p));
+    struct value *sum = b_reduce(n, OP_reduce_sum, powers, axes, count, true);
+    return b_done(n, b_2(n, OP_pow, sum, b_like(n, x, 1 / p)));
+}
+
+/* p was a float, and the kernel could be left to the imagination. */
+bool lower_lp_pool_1(struct onnx_node *n)
+{
+    double p = attr_float(&n->attrs, "p", 2);
+    if (!attr_find(&n->attrs, "kernel_shape"))
+        return NODE_ERROR(n, "attribute 'kernel_shape' is missing, this operator needs it");
+    if (p != (double)(int64_t)p)
+        return NODE_ERROR(n, "attribute 'p' is %g, expected a whole number", p);
+    attr_remove(&n->attrs, "p");
+    attr_set_int(&n->g->arena, &n->attrs, "p", (int64_t)p);
+    return lower_same(n);
+}
+
+/* Whether the operand is absent, or a constant of value zero. */
+static bool known_false(const struct value *v)
+{
+    const struct tensor *t = b_constant(v);
+    return !v || (t && tensor_count(t) == 1 && tensor_f64(t, 0) == 0);
+}
+
+/* Inference passes everything through; the mask is all true. */
+static bool pass_through(struct onnx_node *n)
+{
+    n->out[0] = b_1(n, OP_identity, n->in[0]);
+    if (n->nout > 1 && n->wanted[1]) {
+        struct value *yes = b_scalar(n, n->version >= 10 ? DT_BOOL : b_dtype(n->in[0]), 1);
+        n->out[1] = b_2(n, OP_expand, yes, b_shape(n, n->in[0]));
+    }
+    return !diag_failed(n->d);
+}
+
+bool lower_dropout(struct onnx_node *n)
+{
+    if (n->version < 12 || known_false(b_in(n, 2)) || (b_in(n, 1) && known_false(b_in(n, 1))))
+        return pass_through(n);
+    enum op training = op_from_name("dropout");
+    if (training == OP_COUNT)
+        return NODE_ERROR(n, "training mode is not supported; export the model for inference");
+    struct node *made = b_node(n, training, n->in, n->nin, 2, &n->attrs);
+    for (int i = 0; made && i < n->nout; i++)
+        n->out[i] = made->out[i];
+    return made != NULL;
+}
+
+bool lower_recurrent(struct onnx_node *n)
+{
+    attr_remove(&n->attrs, "output_sequence"); /* which results are wanted says it already */
+    if (attr_is(&n->attrs, "direction", "foward"))
+        attr_set_str(&n->g->arena, &n->attrs, "direction", "forward");
+    return lower_same(n);
+}
