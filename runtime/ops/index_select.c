@@ -1,0 +1,312 @@
+/*
+ * Choosing elements by their values: compress, nonzero, unique, topk.
+ */
+#include "runtime/ops/axes.h"
+#include "runtime/ops/content.h"
+#include "runtime/ops/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- compress ------------------------------------------------------------------------------------ */
+
+bool infer_compress(struct infer *f)
+{
+    const struct type *x = &f->in[0];
+    struct type out = *x;
+    int axis;
+    if (f->in[1].dtype != DT_BOOL)
+        return fail(f->d, "condition is %s, expected bool", dtype_name(f->in[1].dtype));
+    if (!attr_find(f->attrs, "axis")) {
+        dim_t n = infer_unknown(f, "compress");
+        return infer_out(f, 0, x->dtype, 1, &n);
+    }
+    if (x->rank >= 0) {
+        if (!infer_axis(f, attr_int(f->attrs, "axis", 0), x->rank, &axis))
+            return false;
+        out.dims[axis] = infer_unknown(f, "compress");
+    }
+    f->out[0] = out;
+    return true;
+}
+
+bool eval_compress(struct op_call *c)
+{
+    const struct tensor *x = c->in[0];
+    const uint8_t *test = c->in[1]->data;
+    bool flat = !attr_find(c->attrs, "axis");
+    int64_t given = attr_int(c->attrs, "axis", 0), flat_dims[1] = {tensor_count(x)}, dims[MAX_RANK];
+    if (!flat && (given < -x->rank || given >= x->rank))
+        return fail(c->env->d, "axis %lld is out of range for rank %d", (long long)given, x->rank);
+    int axis = flat ? 0 : (int)(given < 0 ? given + x->rank : given), rank = flat ? 1 : x->rank;
+    memcpy(dims, flat ? flat_dims : x->dims, sizeof *dims * (size_t)rank);
+    int64_t n = dims[axis], count = tensor_count(c->in[1]), kept = 0;
+    if (c->in[1]->dtype != DT_BOOL || count > n)
+        return fail(c->env->d, "a condition of %lld elements for size %lld", (long long)count,
+                    (long long)n);
+    int64_t outer = dims_product(dims, 0, axis), inner = dims_product(dims, axis + 1, rank);
+    size_t row = (size_t)inner * dtype_bytes(x->dtype);
+    for (int64_t i = 0; i < count; i++)
+        kept += test[i] != 0;
+    dims[axis] = kept;
+    struct tensor *z = call_out(c, 0, x->dtype, rank, dims);
+    if (!z)
+        return false;
+    char *to = z->data;
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t i = 0; i < count; i++)
+            if (test[i] && row) {
+                memcpy(to, (const char *)x->data + (size_t)(o * n + i) * row, row);
+                to += row;
+            }
+    return own_strings(c, 0);
+}
+
+/* ---- nonzero ------------------------------------------------------------------------------------- */
+
+bool infer_nonzero(struct infer *f)
+{
+    dim_t dims[2] = {f->in[0].rank, 0};
+    if (f->in[0].rank < 0)
+        dims[0] = infer_unknown(f, "rank");
+    dims[1] = infer_unknown(f, "nonzero");
+    return infer_out(f, 0, DT_I64, 2, dims);
+}
+
+static bool is_nonzero(const struct tensor *x, int64_t i)
+{
+    switch (dtype_class(x->dtype)) {
+    case DTC_FLOAT:
+        return tensor_f64(x, i) != 0;
+    case DTC_STRING:
+        return ((const struct str *)x->data)[i].n != 0;
+    case DTC_COMPLEX: {
+        int part = x->dtype == DT_C64 ? DT_F32 : DT_F64;
+        return dtype_load_f64(part, x->data, (size_t)(2 * i)) != 0 ||
+               dtype_load_f64(part, x->data, (size_t)(2 * i + 1)) != 0;
+    }
+    default:
+        return tensor_i64(x, i) != 0;
+    }
+}
+
+bool eval_nonzero(struct op_call *c)
+{
+    const struct tensor *x = c->in[0];
+    int64_t count = 0, n = tensor_count(x), at = 0;
+    for (int64_t i = 0; i < n; i++)
+        count += is_nonzero(x, i);
+    struct tensor *z = call_out(c, 0, DT_I64, 2, (int64_t[]){x->rank, count});
+    if (!z)
+        return false;
+    int64_t *p = z->data;
+    for (int64_t i = 0; i < n; i++) {
+        if (!is_nonzero(x, i))
+            continue;
+        int64_t rest = i;
+        for (int d = x->rank - 1; d >= 0; d--) {
+            p[d * count + at] = rest % x->dims[d];
+            rest /= x->dims[d];
+        }
+        at++;
+    }
+    return true;
+}
+
+/* ---- unique -------------------------------------------------------------------------------------- */
+
+bool infer_unique(struct infer *f)
+{
+    struct type out = f->in[0];
+    int axis = 0;
+    dim_t n = infer_unknown(f, "unique");
+    if (!attr_find(f->attrs, "axis")) {
+        out.rank = 1;
+    } else if (out.rank >= 0 &&
+               !infer_axis(f, attr_int(f->attrs, "axis", 0), out.rank, &axis)) {
+        return false;
+    }
+    if (out.rank >= 0)
+        out.dims[axis] = n;
+    f->out[0] = out;
+    infer_out(f, 1, DT_I64, 1, &n);
+    infer_out(f, 3, DT_I64, 1, &n);
+    dim_t total;
+    if (attr_find(f->attrs, "axis"))
+        total = f->in[0].rank < 0 ? infer_unknown(f, "unique") : f->in[0].dims[axis];
+    else
+        total = f->in[0].rank < 0 ? infer_unknown(f, "unique") : type_count(f->dims, &f->in[0]);
+    return infer_out(f, 2, DT_I64, 1, &total);
+}
+
+/* Slices of a tensor along an axis, ordered element by element. */
+struct slices {
+    const struct tensor *x;
+    int64_t outer, n, inner;
+};
+
+static int compare_slices(const void *user, int64_t a, int64_t b)
+{
+    const struct slices *s = user;
+    for (int64_t o = 0; o < s->outer; o++)
+        for (int64_t i = 0; i < s->inner; i++) {
+            int order = compare_elements(s->x, (o * s->n + a) * s->inner + i,
+                                         (o * s->n + b) * s->inner + i);
+            if (order)
+                return order;
+        }
+    return 0;
+}
+
+struct groups {
+    int64_t count;
+    int64_t *first, *size; /* per group, in result order: first slice, number of slices */
+    int64_t *of;           /* group of each slice */
+};
+
+/*
+ * Equal slices are neighbours after a stable sort, the first of them being the first in the operand. Without
+ * `sorted`, groups are numbered by their first slice.
+ */
+static void group_slices(const struct slices *s, bool sorted, int64_t *order, int64_t *scratch,
+                         struct groups *g)
+{
+    g->count = 0;
+    for (int64_t i = 0; i < s->n; i++)
+        order[i] = i;
+    sort_indices(order, s->n, scratch, compare_slices, s);
+    int64_t head = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        if (i == 0 || compare_slices(s, order[head], order[i]) != 0)
+            head = i;
+        g->of[order[i]] = order[head];
+    }
+    for (int64_t i = 0; i < s->n; i++) { /* groups in result order get their numbers */
+        int64_t k = sorted ? order[i] : i;
+        if (g->of[k] == k) {
+            scratch[k] = g->count;
+            g->first[g->count] = k;
+            g->size[g->count++] = 0;
+        }
+    }
+    for (int64_t i = 0; i < s->n; i++) {
+        g->of[i] = scratch[g->of[i]];
+        g->size[g->of[i]]++;
+    }
+}
+
+static bool write_unique(struct op_call *c, const struct slices *s, const struct groups *g, int rank,
+                         int64_t *dims, int axis)
+{
+    size_t row = (size_t)s->inner * dtype_bytes(s->x->dtype);
+    const int64_t *lists[] = {NULL, g->first, g->of, g->size};
+    dims[axis] = g->count;
+    struct tensor *z = call_out(c, 0, s->x->dtype, rank, dims);
+    if (!z)
+        return false;
+    for (int64_t o = 0; o < s->outer; o++)
+        for (int64_t i = 0; i < g->count && row; i++)
+            memcpy((char *)z->data + (size_t)(o * g->count + i) * row,
+                   (const char *)s->x->data + (size_t)(o * s->n + g->first[i]) * row, row);
+    for (int i = 1; i < 4; i++) {
+        int64_t n = i == 2 ? s->n : g->count;
+        if (!wants_result(c, i))
+            continue;
+        struct tensor *list = call_out(c, i, DT_I64, 1, &n);
+        if (!list)
+            return false;
+        if (n)
+            memcpy(list->data, lists[i], sizeof **lists * (size_t)n);
+    }
+    return own_strings(c, 0);
+}
+
+bool eval_unique(struct op_call *c)
+{
+    const struct tensor *x = c->in[0];
+    bool flat = !attr_find(c->attrs, "axis"), sorted = attr_int(c->attrs, "sorted", 1);
+    int64_t given = attr_int(c->attrs, "axis", 0), flat_dims[1] = {tensor_count(x)}, dims[MAX_RANK];
+    if (!flat && (given < -x->rank || given >= x->rank))
+        return fail(c->env->d, "axis %lld is out of range for rank %d", (long long)given, x->rank);
+    int axis = flat ? 0 : (int)(given < 0 ? given + x->rank : given), rank = flat ? 1 : x->rank;
+    memcpy(dims, flat ? flat_dims : x->dims, sizeof *dims * (size_t)rank);
+    struct slices s = {x, dims_product(dims, 0, axis), dims[axis], dims_product(dims, axis + 1, rank)};
+    int64_t *memory = malloc(sizeof *memory * (size_t)(5 * s.n + 1));
+    if (!memory)
+        return fail(c->env->d, "out of memory");
+    struct groups g = {0, memory, memory + s.n, memory + 2 * s.n};
+    group_slices(&s, sorted, memory + 3 * s.n, memory + 4 * s.n, &g);
+    bool ok = write_unique(c, &s, &g, rank, dims, axis);
+    free(memory);
+    return ok;
+}
+
+/* ---- topk ---------------------------------------------------------------------------------------- */
+
+bool infer_topk(struct infer *f)
+{
+    const struct type *x = &f->in[0];
+    struct content k = infer_content(f, 1);
+    struct type out = *x;
+    int axis;
+    if (x->rank < 0) {
+        infer_out(f, 0, x->dtype, RANK_UNKNOWN, NULL);
+        return infer_out(f, 1, DT_I64, RANK_UNKNOWN, NULL);
+    }
+    if (!infer_axis(f, attr_int(f->attrs, "axis", -1), x->rank, &axis))
+        return false;
+    if (k.n >= 0 && k.n != 1)
+        return fail(f->d, "k has %lld elements, expected one", (long long)k.n);
+    if (k.n == 1 && dim_is_const(k.v[0]) &&
+        (k.v[0] < 0 || (dim_is_const(x->dims[axis]) && k.v[0] > x->dims[axis])))
+        return fail(f->d, "k is %lld for size %lld", (long long)k.v[0],
+                    dim_is_const(x->dims[axis]) ? (long long)x->dims[axis] : -1);
+    out.dims[axis] = k.n == 1 ? k.v[0] : infer_unknown(f, "topk");
+    infer_out(f, 0, x->dtype, x->rank, out.dims);
+    return infer_out(f, 1, DT_I64, x->rank, out.dims);
+}
+
+/* One line of elements: index i is element first + i * step. */
+struct line {
+    const struct tensor *x;
+    int64_t first, step;
+    bool largest;
+};
+
+static int compare_line(const void *user, int64_t a, int64_t b)
+{
+    const struct line *l = user;
+    int order = compare_elements(l->x, l->first + a * l->step, l->first + b * l->step);
+    return l->largest ? -order : order;
+}
+
+bool eval_topk(struct op_call *c)
+{
+    const struct tensor *x = c->in[0];
+    int axis = call_axis(c, "axis", -1, x->rank);
+    int64_t n = x->dims[axis], k = tensor_i64(c->in[1], 0);
+    int64_t outer = dims_product(x->dims, 0, axis), inner = dims_product(x->dims, axis + 1, x->rank);
+    size_t bytes = dtype_bytes(x->dtype);
+    if (k < 0 || k > n)
+        return fail(c->env->d, "k is %lld for size %lld", (long long)k, (long long)n);
+    int64_t *index = malloc(sizeof *index * (size_t)(2 * n + 1));
+    if (!index)
+        return fail(c->env->d, "out of memory");
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t i = 0; i < inner; i++) {
+            struct line l = {x, o * n * inner + i, inner, attr_int(c->attrs, "largest", 1)};
+            for (int64_t j = 0; j < n; j++)
+                index[j] = j;
+            sort_indices(index, n, index + n, compare_line, &l);
+            for (int64_t j = 0; j < k; j++) {
+                size_t to = (size_t)((o * k + j) * inner + i);
+                if (wants_result(c, 0))
+                    memcpy((char *)c->out[0]->data + to * bytes,
+                           (const char *)x->data + (size_t)(l.first + index[j] * inner) * bytes, bytes);
+                if (wants_result(c, 1))
+                    ((int64_t *)c->out[1]->data)[to] = index[j];
+            }
+        }
+    free(index);
+    return true;
+}
