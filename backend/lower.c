@@ -197,14 +197,16 @@ static const struct {
     {OP_COUNT, NULL},
 };
 
+/* By the first node of the group: its tile program takes the others as an epilogue. */
 static enum lowered lower_tiles(struct lowering *l, struct node *n)
 {
+    const struct node *first = n->op == OP_fused ? n->regions[0]->first : n;
     if (l->o->opt_level == 0)
         return DECLINED;
     for (int i = 0; rows[i].lower; i++)
-        if (rows[i].op == n->op)
+        if (rows[i].op == first->op)
             return rows[i].lower(l, n);
-    if (op_infos[n->op].flags & OPF_ELEMENTWISE)
+    if (op_infos[first->op].flags & OPF_ELEMENTWISE)
         return lower_elementwise(l, n);
     return DECLINED;
 }

@@ -1,5 +1,178 @@
-#include "backend/lower.h"
+/*
+ * Elementwise groups: one pass over memory, tile by tile.
+ */
+#include "backend/expression.h"
+
+#include <string.h>
+
+enum { TILE_ELEMENTS = 4096, MAX_OPERANDS = 64 };
+
+/* An operand or result of the group and its steps along the collapsed dims. */
+struct operand_steps {
+    struct value *v;
+    dim_t steps[MAX_RANK];
+};
+
+struct layout {
+    struct lowering *l;
+    int rank;
+    dim_t dims[MAX_RANK];
+    int n;
+    struct operand_steps operands[MAX_OPERANDS];
+    int var[MAX_RANK]; /* grid variable of a dim outside the tile */
+    int tile_dims;     /* the last dims that the tile covers: 1 or 2 */
+    dim_t tile[2];
+    int tile_var[2];
+};
+
+static bool add_operand(struct layout *y, struct value *v)
+{
+    v = outer_value(y->l, v);
+    for (int i = 0; i < y->n; i++)
+        if (y->operands[i].v == v)
+            return true;
+    if (y->n == MAX_OPERANDS || !has_layout(y->l, v))
+        return false;
+    struct operand_steps *o = &y->operands[y->n++];
+    o->v = v;
+    return broadcast_steps(y->l, v, y->rank, y->dims, o->steps);
+}
+
+static bool collect(struct layout *y, const struct group *g)
+{
+    const struct type *t = &g->results[0]->type;
+    y->rank = t->rank;
+    memcpy(y->dims, t->dims, sizeof y->dims);
+    for (int i = 0; i < g->nresults; i++) {
+        const struct type *r = &g->results[i]->type;
+        if (r->rank != t->rank || memcmp(r->dims, t->dims, sizeof *t->dims * (size_t)t->rank))
+            return false;
+        if (!add_operand(y, g->results[i]))
+            return false;
+    }
+    for (int i = 0; i < g->n; i++)
+        for (int k = 0; k < g->nodes[i]->nin; k++)
+            if (g->nodes[i]->in[k] && !group_def(g, g->nodes[i]->in[k]) && !add_operand(y, g->nodes[i]->in[k]))
+                return false;
+    return true;
+}
+
+static void drop_dim(struct layout *y, int at)
+{
+    y->rank--;
+    for (int i = at; i < y->rank; i++) {
+        y->dims[i] = y->dims[i + 1];
+        for (int o = 0; o < y->n; o++)
+            y->operands[o].steps[i] = y->operands[o].steps[i + 1];
+    }
+}
+
+/* Whether dims i and i + 1 are one dim for every operand. */
+static bool joint(const struct layout *y, int i)
+{
+    struct dim_table *t = &y->l->p->dims;
+    for (int o = 0; o < y->n; o++) {
+        const dim_t *s = y->operands[o].steps;
+        if (s[i] != dim_mul(t, s[i + 1], y->dims[i + 1]))
+            return false;
+    }
+    return true;
+}
+
+static void collapse(struct layout *y)
+{
+    for (int i = y->rank - 1; i >= 0; i--)
+        if (y->dims[i] == 1)
+            drop_dim(y, i);
+    for (int i = y->rank - 2; i >= 0; i--)
+        if (joint(y, i)) {
+            dim_t n = dim_mul(&y->l->p->dims, y->dims[i], y->dims[i + 1]);
+            y->dims[i + 1] = n;
+            drop_dim(y, i);
+        }
+    if (y->rank == 0) {
+        y->rank = 1;
+        y->dims[0] = 1;
+        for (int o = 0; o < y->n; o++)
+            y->operands[o].steps[0] = 0;
+    }
+}
+
+static void choose_tile(struct layout *y)
+{
+    dim_t inner = y->dims[y->rank - 1];
+    bool small = dim_is_const(inner) && inner <= TILE_ELEMENTS;
+    y->tile_dims = small && y->rank > 1 ? 2 : 1;
+    y->tile[1] = small ? inner : TILE_ELEMENTS;
+    y->tile[0] = 1;
+    if (y->tile_dims == 2) {
+        dim_t rows = y->dims[y->rank - 2], most = inner ? TILE_ELEMENTS / inner : 1;
+        y->tile[0] = dim_is_const(rows) && rows < most ? rows : most;
+    }
+}
+
+static void make_grid(struct layout *y, struct kernel_builder *k)
+{
+    struct dim_table *t = &y->l->p->dims;
+    for (int i = 0; i < y->rank - y->tile_dims; i++)
+        y->var[i] = kernel_grid(k, y->dims[i]);
+    for (int i = 2 - y->tile_dims; i < 2; i++)
+        y->tile_var[i] = kernel_grid(k, dim_ceildiv(t, y->dims[y->rank - 2 + i], y->tile[i]));
+}
+
+static struct ap pattern(void *user, struct value *v)
+{
+    struct layout *y = user;
+    struct lowering *l = y->l;
+    v = outer_value(l, v);
+    int o = 0;
+    while (y->operands[o].v != v)
+        o++;
+    const dim_t *steps = y->operands[o].steps;
+    struct ap a = ap_slot(l, value_slot(l, v));
+    for (int i = 0; i < y->rank - y->tile_dims; i++)
+        ap_move(l, &a, y->var[i], steps[i]);
+    for (int i = 2 - y->tile_dims; i < 2; i++) {
+        int d = y->rank - 2 + i;
+        ap_push_tile(l, &a, steps[d], y->tile[i], y->tile_var[i], y->dims[d]);
+    }
+    return a;
+}
+
+static struct space space_of(const struct layout *y)
+{
+    struct space s = {.rank = y->tile_dims};
+    for (int i = 0; i < y->tile_dims; i++) {
+        int at = 2 - y->tile_dims + i;
+        s.dim[i] = (struct space_dim){y->tile[at], y->tile_var[at], y->tile[at],
+                                      y->dims[y->rank - y->tile_dims + i]};
+    }
+    return s;
+}
+
 enum lowered lower_elementwise(struct lowering *l, struct node *n)
 {
-    return DECLINED;
+    struct group g = group_of(l, n);
+    struct layout y = {.l = l};
+    if (l->m->strict || !expression_possible(l, &g, 0))
+        return DECLINED;
+    if (!collect(&y, &g)) {
+        why(l->o, n, "tile.shape", "operands do not broadcast to the result in a way known before running; it runs on GpSimd");
+        return DECLINED;
+    }
+    collapse(&y);
+    if (y.rank > 4) {
+        why(l->o, n, "tile.rank", "%d separate dimensions, at most 4; it runs on GpSimd", y.rank);
+        return DECLINED;
+    }
+    choose_tile(&y);
+    struct kernel_builder k = kernel_begin(l, n, n->name && *n->name ? n->name : op_name(g.nodes[0]->op));
+    make_grid(&y, &k);
+    struct expression e = {.k = &k, .g = &g, .space = space_of(&y), .pattern = pattern, .user = &y};
+    expression_emit(&e, 0);
+    struct kernel *kernel = kernel_of(&k);
+    dim_t count = type_count(&l->p->dims, &g.results[0]->type);
+    kernel->flops = dim_mul(&l->p->dims, count, g.n);
+    kernel->bytes = dim_mul(&l->p->dims, count, 4 * y.n);
+    return LOWERED;
 }

@@ -1,0 +1,352 @@
+#include "backend/expression.h"
+
+#include <assert.h>
+
+enum { MAX_TEMPORARIES = 64 };
+
+dim_t space_count(struct lowering *l, const struct space *s)
+{
+    dim_t n = 1;
+    for (int i = 0; i < s->rank; i++)
+        n = dim_mul(&l->p->dims, n, s->dim[i].count);
+    return n;
+}
+
+static struct ap over_space(const struct space *s, struct ap a, const dim_t *steps)
+{
+    for (int i = 0; i < s->rank; i++) {
+        ap_push(&a, steps[i], s->dim[i].count);
+        if (s->dim[i].var >= 0)
+            ap_clip(&a, i, s->dim[i].var, s->dim[i].factor, s->dim[i].limit);
+    }
+    return a;
+}
+
+struct ap space_slot(const struct space *s, struct lowering *l, int slot, const dim_t *steps)
+{
+    return over_space(s, ap_slot(l, slot), steps);
+}
+
+struct ap space_tile(const struct space *s, struct kernel_builder *k, int tile)
+{
+    const struct tile *t = &kernel_of(k)->tiles[tile];
+    dim_t dims[MAX_SPACE], steps[MAX_SPACE];
+    for (int i = 0; i < s->rank; i++)
+        dims[i] = s->dim[i].count;
+    dense_steps(&k->l->p->dims, s->rank, dims, steps);
+    return over_space(s, (struct ap){.mem = t->mem, .dtype = t->dtype, .tensor = tile}, steps);
+}
+
+/* ---- what can be emitted ------------------------------------------------------------------------------------ */
+
+static bool engine_float(int dtype)
+{
+    return dtype == DT_F32 || dtype == DT_BF16 || dtype == DT_F16;
+}
+
+/* A constant of one element, as a number. */
+static bool scalar_of(struct lowering *l, struct value *v, float *out)
+{
+    v = outer_value(l, v);
+    if (!v || !v->constant || tensor_count(v->constant) != 1)
+        return false;
+    *out = (float)tensor_f64(v->constant, 0);
+    return true;
+}
+
+static bool is_compare(enum op op)
+{
+    return op == OP_eq || op == OP_ne || op == OP_lt || op == OP_le || op == OP_gt || op == OP_ge;
+}
+
+static bool is_float_binary(enum op op)
+{
+    return op == OP_add || op == OP_sub || op == OP_mul || op == OP_div || op == OP_max || op == OP_min ||
+           op == OP_pow || op == OP_prelu;
+}
+
+static bool is_activation(enum op op)
+{
+    const struct op_info *i = &op_infos[op];
+    return (i->flags & OPF_ELEMENTWISE) && i->min_in == 1 && i->max_in == 1 && op != OP_cast &&
+           op != OP_is_nan && op != OP_is_inf && op != OP_is_finite && op != OP_not && op != OP_bitnot;
+}
+
+static bool node_possible(struct lowering *l, const struct node *n)
+{
+    float unused;
+    int out = n->out[0]->type.dtype;
+    if (n->nout != 1)
+        return false;
+    for (int i = 0; i < n->nin; i++) {
+        if (!n->in[i])
+            continue;
+        int t = n->in[i]->type.dtype;
+        bool predicate = n->op == OP_where && i == 0 && t == DT_BOOL;
+        if (!predicate && !engine_float(t))
+            return false;
+    }
+    if (is_compare(n->op))
+        return out == DT_BOOL;
+    if (!engine_float(out))
+        return false;
+    if (n->op == OP_clip)
+        return (n->nin < 2 || !n->in[1] || scalar_of(l, n->in[1], &unused)) &&
+               (n->nin < 3 || !n->in[2] || scalar_of(l, n->in[2], &unused));
+    return n->op == OP_where || n->op == OP_cast || is_float_binary(n->op) || is_activation(n->op);
+}
+
+bool expression_possible(struct lowering *l, const struct group *g, int first)
+{
+    for (int i = first; i < g->n; i++)
+        if (!node_possible(l, g->nodes[i])) {
+            why(l->o, g->nodes[i], "tile.elementwise", "no engine computes %s on %s; it runs on GpSimd",
+                op_name(g->nodes[i]->op), dtype_name(g->nodes[i]->in[0] ? g->nodes[i]->in[0]->type.dtype : 0));
+            return false;
+        }
+    return true;
+}
+
+/* ---- operands and results ------------------------------------------------------------------------------------- */
+
+/* The node computing v when v is used only by the node being emitted, so that both become one instruction. */
+static struct node *absorb(const struct expression *e, struct value *v, enum op op, int first)
+{
+    struct node *n = group_def(e->g, v);
+    if (!n || n->op != op || !group_single_use(e->g, v) || v->type.dtype != DT_F32)
+        return NULL;
+    for (int i = 0; i < e->ngiven; i++)
+        if (e->given[i] == v)
+            return NULL;
+    for (int i = first; i < e->g->n; i++)
+        if (e->g->nodes[i] == n)
+            return n;
+    return NULL;
+}
+
+/* Which operand of a commutative node is the running value: the one made inside the group or given. */
+static int running(const struct expression *e, const struct node *n)
+{
+    for (int i = 0; i < n->nin; i++) {
+        if (group_def(e->g, n->in[i]))
+            return i;
+        for (int k = 0; k < e->ngiven; k++)
+            if (e->given[k] == n->in[i])
+                return i;
+    }
+    return 0;
+}
+
+/* Whether the node's work is done by the instruction of its only user: see linear_of. */
+static bool absorbed(const struct expression *e, const struct node *n, int first)
+{
+    if ((n->op != OP_add && n->op != OP_mul) || !absorb(e, n->out[0], n->op, first))
+        return false;
+    const struct node *user = value_only_user(n->out[0]);
+    if (is_activation(user->op))
+        return true;
+    return n->op == OP_mul && user->op == OP_add && user->in[running(e, user)] == n->out[0];
+}
+
+/* Where the node's operands are read: at its own place, or at that of the user that does its work. */
+static int place_of(const struct expression *e, int i, int first)
+{
+    const struct node *n = e->g->nodes[i];
+    if (!absorbed(e, n, first))
+        return i;
+    const struct node *user = value_only_user(n->out[0]);
+    while (e->g->nodes[i] != user)
+        i++;
+    return place_of(e, i, first);
+}
+
+static int last_use(const struct expression *e, const struct value *v, int first)
+{
+    int last = -1;
+    for (int i = first; i < e->g->n; i++)
+        for (int k = 0; k < e->g->nodes[i]->nin; k++)
+            if (e->g->nodes[i]->in[k] == v && place_of(e, i, first) > last)
+                last = place_of(e, i, first);
+    return last;
+}
+
+static struct ap operand(struct expression *e, struct value *v)
+{
+    for (int i = 0; i < e->ngiven; i++)
+        if (e->given[i] == v)
+            return e->given_pattern[i];
+    int ntiles = kernel_of(e->k)->ntiles;
+    for (int t = 0; t < ntiles && t < MAX_TEMPORARIES; t++)
+        if (e->temporary_of[t] == v)
+            return space_tile(&e->space, e->k, t);
+    return e->pattern(e->user, v);
+}
+
+/* Where a node's result goes: outside, or a tile that is free at node `at`. */
+static struct ap destination(struct expression *e, struct value *v, int at, int first)
+{
+    if (group_is_result(e->g, v))
+        return e->pattern(e->user, v);
+    dim_t count = space_count(e->k->l, &e->space);
+    int dtype = v->type.dtype == DT_BOOL ? DT_BOOL : DT_F32; /* engines compute in f32: no rounding inside */
+    if (v->type.dtype == DT_BF16 || v->type.dtype == DT_F16)
+        dtype = v->type.dtype;
+    int ntiles = kernel_of(e->k)->ntiles, tile = -1;
+    for (int t = 0; t < ntiles && t < MAX_TEMPORARIES && tile < 0; t++) {
+        struct value *old = e->temporary_of[t];
+        const struct tile *have = &kernel_of(e->k)->tiles[t];
+        if (old && last_use(e, old, first) < at && have->dtype == dtype && have->elements == count)
+            tile = t;
+    }
+    if (tile < 0)
+        tile = kernel_tile(e->k, MEM_SBUF, dtype, 1, count);
+    assert(tile < MAX_TEMPORARIES);
+    e->temporary_of[tile] = v;
+    return space_tile(&e->space, e->k, tile);
+}
+
+/* ---- instructions ----------------------------------------------------------------------------------------------- */
+
+struct linear { /* src * scale + bias */
+    struct value *src, *scale, *bias;
+    float factor;
+    bool has_factor;
+};
+
+static struct linear linear_of(const struct expression *e, struct value *v, int first)
+{
+    struct linear x = {.src = v, .factor = 1};
+    struct node *n = absorb(e, v, OP_add, first);
+    if (n) {
+        int run = running(e, n);
+        x.src = n->in[run];
+        x.bias = n->in[1 - run];
+    }
+    n = absorb(e, x.src, OP_mul, first);
+    if (n) {
+        int run = running(e, n);
+        x.src = n->in[run];
+        if (scalar_of(e->k->l, n->in[1 - run], &x.factor))
+            x.has_factor = true;
+        else
+            x.scale = n->in[1 - run];
+    }
+    return x;
+}
+
+/* The node that emits for a mul absorbed into an add that nobody absorbs. */
+static bool emits_linear(const struct expression *e, const struct node *n, int first)
+{
+    if (n->op != OP_add)
+        return false;
+    int run = running(e, n);
+    return absorb(e, n->in[run], OP_mul, first) != NULL;
+}
+
+static void parameters(const struct node *n, float *a, float *b)
+{
+    static const struct {
+        enum op op;
+        const char *name_a, *name_b;
+        float a, b;
+    } rows[] = {
+#define OP(...)
+#define UNARY(...)
+#define BINARY(...)
+#define COMPARE(...)
+#define PARAMETRIC(id, onnx, name_a, a, name_b, b, f) {OP_##id, name_a, name_b, a, b},
+#include "neff/op.def"
+    };
+    *a = *b = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].op == n->op) {
+            *a = (float)attr_float(&n->attrs, rows[i].name_a, rows[i].a);
+            *b = (float)attr_float(&n->attrs, rows[i].name_b, rows[i].b);
+        }
+}
+
+static void emit_linear(struct expression *e, const struct node *n, enum op f, struct value *x, int at,
+                        int first)
+{
+    struct linear v = linear_of(e, x, first);
+    float a, b;
+    parameters(n, &a, &b);
+    struct ap src = operand(e, v.src), bias = v.bias ? operand(e, v.bias) : ap_absent();
+    struct ap scale = v.scale ? operand(e, v.scale) : ap_absent();
+    struct ap dst = destination(e, n->out[0], at, first);
+    emit_activation(e->k, f, dst, src, bias, v.factor, a, b);
+    struct kernel *k = kernel_of(e->k);
+    k->insns[k->ninsns - 1].ap[2] = scale;
+}
+
+static void emit_scalar_op(struct expression *e, const struct node *n, enum op op0, float s0, bool reverse,
+                           enum op op1, float s1, struct value *x, int at, int first)
+{
+    struct ap src = operand(e, x), dst = destination(e, n->out[0], at, first);
+    struct insn *i = kernel_insn(e->k, INSN_tensor_scalar);
+    i->ap[0] = dst, i->ap[1] = src;
+    i->imm[0].base = reverse;
+    i->flt[0] = s0, i->flt[1] = s1;
+    i->func[0] = op0, i->func[1] = op1;
+}
+
+static void emit_binary(struct expression *e, const struct node *n, int at, int first)
+{
+    struct lowering *l = e->k->l;
+    float s;
+    if (!is_compare(n->op) && scalar_of(l, n->in[1], &s)) {
+        emit_scalar_op(e, n, n->op, s, false, OP_identity, 0, n->in[0], at, first);
+    } else if (!is_compare(n->op) && scalar_of(l, n->in[0], &s)) {
+        emit_scalar_op(e, n, n->op, s, true, OP_identity, 0, n->in[1], at, first);
+    } else {
+        struct ap a = operand(e, n->in[0]), b = operand(e, n->in[1]);
+        emit_tensor_tensor(e->k, n->op, destination(e, n->out[0], at, first), a, b);
+    }
+}
+
+static void emit_clip(struct expression *e, const struct node *n, int at, int first)
+{
+    float low = -__builtin_inff(), high = __builtin_inff();
+    if (n->nin > 1 && n->in[1])
+        scalar_of(e->k->l, n->in[1], &low);
+    if (n->nin > 2 && n->in[2])
+        scalar_of(e->k->l, n->in[2], &high);
+    emit_scalar_op(e, n, OP_max, low, false, OP_min, high, n->in[0], at, first);
+}
+
+static void emit_select(struct expression *e, const struct node *n, int at, int first)
+{
+    struct ap p = operand(e, n->in[0]), a = operand(e, n->in[1]), b = operand(e, n->in[2]);
+    struct ap dst = destination(e, n->out[0], at, first);
+    struct insn *i = kernel_insn(e->k, INSN_select);
+    i->ap[0] = dst, i->ap[1] = p, i->ap[2] = a, i->ap[3] = b;
+}
+
+static void emit_node(struct expression *e, int at, int first)
+{
+    const struct node *n = e->g->nodes[at];
+    if (absorbed(e, n, first))
+        return;
+    if (n->op == OP_clip)
+        emit_clip(e, n, at, first);
+    else if (n->op == OP_where)
+        emit_select(e, n, at, first);
+    else if (n->op == OP_cast) {
+        struct ap src = operand(e, n->in[0]);
+        struct ap dst = destination(e, n->out[0], at, first);
+        struct insn *i = kernel_insn(e->k, INSN_tensor_copy);
+        i->ap[0] = dst, i->ap[1] = src;
+    } else if (is_activation(n->op))
+        emit_linear(e, n, n->op, n->in[0], at, first);
+    else if (emits_linear(e, n, first))
+        emit_linear(e, n, OP_identity, n->out[0], at, first);
+    else
+        emit_binary(e, n, at, first);
+}
+
+void expression_emit(struct expression *e, int first)
+{
+    e->temporary_of = ARENA_ARRAY(&e->k->l->p->arena, struct value *, MAX_TEMPORARIES);
+    for (int i = first; i < e->g->n; i++)
+        emit_node(e, i, first);
+}

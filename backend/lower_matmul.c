@@ -1,0 +1,110 @@
+/*
+ * Matrix products by constant weights: rows x features times packed weights, with an epilogue.
+ *
+ * The grid runs over row tiles and blocks of 64 outs. Small weights stay in cache while rows stream (rows outside); otherwise a
+ * block of weights stays while the rows pass by (blocks outside).
+ */
+#include "backend/epilogue.h"
+#include "backend/weights.h"
+
+enum { ROW_TILE = 64, WEIGHTS_IN_CACHE = 512 << 10 };
+
+struct matmul {
+    struct value *x;
+    const struct tensor *w;
+    int64_t k, outs;
+    dim_t rows;
+    bool trans_b;
+};
+
+static bool examine(struct lowering *l, const struct group *g, struct matmul *m)
+{
+    const struct node *n = g->nodes[0];
+    struct value *w = outer_value(l, n->in[1]);
+    m->x = outer_value(l, n->in[0]);
+    const struct type *x = &m->x->type, *y = &n->out[0]->type;
+    if (!w->constant || w->constant->rank != 2 || x->rank < 2 || !has_layout(l, m->x) || y->dtype != DT_F32) {
+        why(l->o, n, "tile.matmul-operands", "not a product of float rows by a constant matrix");
+        return false;
+    }
+    bool same = x->dtype == w->constant->dtype && (x->dtype == DT_F32 || x->dtype == DT_BF16 || x->dtype == DT_F16);
+    if (!same || attr_int(&n->attrs, "trans_a", 0) || attr_float(&n->attrs, "alpha", 1) != 1) {
+        why(l->o, n, "tile.matmul-form", "operand types or a transposed left operand have no tile program");
+        return false;
+    }
+    m->w = w->constant;
+    m->trans_b = attr_int(&n->attrs, "trans_b", 0);
+    m->k = m->w->dims[m->trans_b ? 1 : 0];
+    m->outs = m->w->dims[m->trans_b ? 0 : 1];
+    m->rows = 1;
+    for (int i = 0; i < x->rank - 1; i++)
+        m->rows = dim_mul(&l->p->dims, m->rows, x->dims[i]);
+    return x->dims[x->rank - 1] == m->k && m->k > 0 && m->outs > 0 && m->rows != 0;
+}
+
+/* Row tiles of nearly equal size when the number of rows is known. */
+static dim_t row_tile(dim_t rows)
+{
+    if (!dim_is_const(rows))
+        return ROW_TILE;
+    dim_t tiles = (rows + ROW_TILE - 1) / ROW_TILE;
+    return (rows + tiles - 1) / tiles;
+}
+
+static void emit(struct kernel_builder *k, struct group *g, const struct matmul *m, const struct packed_weights *w)
+{
+    struct lowering *l = k->l;
+    dim_t tile = row_tile(m->rows), tiles = dim_ceildiv(&l->p->dims, m->rows, tile);
+    dim_t blocks = (m->outs + PACK_OUTS - 1) / PACK_OUTS;
+    bool rows_outside = pack_size(&w->shape) <= WEIGHTS_IN_CACHE;
+    int var_row = rows_outside ? kernel_grid(k, tiles) : -1;
+    int var_block = kernel_grid(k, blocks);
+    if (!rows_outside)
+        var_row = kernel_grid(k, tiles);
+
+    const struct type *y = &g->nodes[0]->out[0]->type;
+    struct epilogue e = {.k = k, .g = g, .rank = y->rank, .ncovers = 2};
+    for (int i = 0; i < y->rank; i++)
+        e.dims[i] = y->dims[i];
+    e.covers[0] = (struct cover){0, y->rank - 2, var_row, tile};
+    e.covers[1] = (struct cover){y->rank - 1, y->rank - 1, var_block, w->width < m->outs ? w->width : m->outs};
+    struct space space = epilogue_space(&e);
+
+    struct ap dst;
+    if (epilogue_empty(g)) {
+        dst = epilogue_pattern(&e, g->nodes[0]->out[0]);
+    } else {
+        int psum = kernel_tile(k, MEM_PSUM, DT_F32, tile, PACK_OUTS);
+        dst = (struct ap){.mem = MEM_PSUM, .dtype = DT_F32, .tensor = psum};
+        ap_push(&dst, PACK_OUTS, tile);
+        ap_clip(&dst, 0, var_row, tile, m->rows);
+        ap_push(&dst, 1, space.dim[1].count);
+        ap_clip(&dst, 1, var_block, space.dim[1].count, m->outs);
+    }
+    struct ap moving = ap_slot(l, value_slot(l, m->x));
+    ap_push_tile(l, &moving, m->k, tile, var_row, m->rows);
+    ap_push(&moving, 1, m->k);
+    struct ap stationary = weights_start(l, w, var_block);
+    weights_finish(w, &stationary, var_block);
+    struct insn *i = kernel_insn(k, INSN_nc_matmul);
+    i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
+    i->imm[1].base = 1; /* packed */
+    if (!epilogue_empty(g))
+        epilogue_emit(&e, dst);
+}
+
+enum lowered lower_matmul(struct lowering *l, struct node *n)
+{
+    struct group g = group_of(l, n);
+    struct matmul m;
+    if (l->m->strict || !examine(l, &g, &m) || !epilogue_possible(l, &g, g.nodes[0]->out[0]->type.rank - 2))
+        return DECLINED;
+    struct pack_source steps = {NULL, 0, m.trans_b ? 1 : m.outs, m.trans_b ? m.k : 1};
+    struct packed_weights w = pack_constant(l, m.w, 1, m.k, m.outs, &steps, outer_value(l, g.nodes[0]->in[1])->name);
+    struct kernel_builder k = kernel_begin(l, g.nodes[0], g.nodes[0]->name);
+    emit(&k, &g, &m, &w);
+    struct kernel *kernel = kernel_of(&k);
+    kernel->flops = dim_mul(&l->p->dims, m.rows, 2 * m.k * m.outs);
+    kernel->bytes = dim_add(&l->p->dims, dim_mul(&l->p->dims, m.rows, 4 * (m.k + m.outs)), (dim_t)pack_size(&w.shape));
+    return LOWERED;
+}
