@@ -4,8 +4,11 @@
 #ifndef FRONTEND_IMPORT_H
 #define FRONTEND_IMPORT_H
 
-#include <stdbool.h>
+#include "neff/base/diag.h"
+
 #include <stdint.h>
+
+struct graph;
 
 enum { IMPORT_MAX_RANK = 12 };
 
@@ -20,5 +23,9 @@ struct import_options {
     struct shape_binding *shapes;
     int nshapes;
 };
+
+/* Importers: a graph whose inputs have types and whose other values have none yet; NULL after a failure. The text of
+ * a failure names the node, not the file. */
+struct graph *onnx_import(const char *path, const struct import_options *o, struct diag *d);
 
 #endif

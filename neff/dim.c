@@ -110,6 +110,14 @@ dim_t dim_symbol(struct dim_table *t, const char *name)
     return add_symbol(t, name, false);
 }
 
+dim_t dim_symbol_runtime(struct dim_table *t, const char *name)
+{
+    for (int i = 0; i < t->nsymbols; i++)
+        if (!strcmp(t->symbols[i].name, name))
+            return dim_symbol(t, name);
+    return add_symbol(t, name, true);
+}
+
 dim_t dim_fresh(struct dim_table *t, const char *stem)
 {
     char name[64];

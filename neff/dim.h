@@ -54,6 +54,8 @@ bool dim_table_index(struct dim_table *t);
 dim_t dim_symbol(struct dim_table *t, const char *name);
 /* A new symbol with a name made from `stem`, defined while running. */
 dim_t dim_fresh(struct dim_table *t, const char *stem);
+/* The symbol of that name, defined while running; made when missing. */
+dim_t dim_symbol_runtime(struct dim_table *t, const char *name);
 /* Number of the symbol when d is a bare symbol, else -1. */
 int dim_as_symbol(const struct dim_table *t, dim_t d);
 

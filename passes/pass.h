@@ -12,6 +12,10 @@ struct pass {
     bool (*run)(struct graph *g, const struct options *o, struct diag *d);
 };
 
+#define PASS(id, from_level, doc)                                                                  \
+    bool pass_##id(struct graph *g, const struct options *o, struct diag *d);
+#include "passes/passes.def"
+
 extern const struct pass passes[];
 extern const int npasses;
 

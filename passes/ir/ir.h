@@ -75,6 +75,7 @@ struct graph {
     const char **output_names; /* one per result of main; inputs are named by their values */
     int noutputs;
     int next_value, next_node;
+    bool typed; /* inference has run: every value has a type */
     struct value **constants; /* every constant ever made, in order */
     int nconstants, constants_cap;
     void (*release)(void *); /* called by graph_free, e.g. to unmap the model file */

@@ -1,0 +1,94 @@
+#include "frontend/driver.h"
+
+#include "neff/base/file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#pragma weak onnx_import
+
+void print_operators(void)
+{
+    printf("%-22s %-26s %s\n", "operator", "ONNX", "meaning");
+    for (int i = 0; i < OP_COUNT; i++) {
+        const struct op_info *o = &op_infos[i];
+        printf("%-22s %-26s %s\n", o->name, o->onnx[0] ? o->onnx : "-", o->doc);
+    }
+}
+
+int report_failure(const char *file, const struct diag *d)
+{
+    size_t n = strlen(file);
+    bool named = !strncmp(d->text, file, n) && d->text[n] == ':';
+    fprintf(stderr, "xcc: %s%s%s%s\n", named ? "" : file, named ? "" : ": ",
+            d->internal ? "internal error: " : "", d->text);
+    return d->internal ? EXIT_INTERNAL : EXIT_BAD_INPUT;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && !strcmp(s + n - m, end);
+}
+
+static struct graph *load_text(const char *path, struct diag *d)
+{
+    struct mapped_file f;
+    if (!file_map(&f, path, d))
+        return NULL;
+    struct graph *g = graph_parse((const char *)f.data, f.size, path, d);
+    file_unmap(&f);
+    return g;
+}
+
+struct graph *load_model(const char *path, const struct import_options *o, struct diag *d)
+{
+    if (ends_with(path, ".xir"))
+        return load_text(path, d);
+    if (ends_with(path, ".hlo") || ends_with(path, ".hlo.pb")) {
+        d->unsupported = true;
+        fail(d, "HLO models are not supported; expected an .onnx or .xir file");
+        return NULL;
+    }
+    if (!onnx_import) {
+        fail(d, "this program was built without the ONNX importer");
+        return NULL;
+    }
+    return onnx_import(path, o, d);
+}
+
+static bool write_ir(struct graph *g, const struct command *c, struct diag *d)
+{
+    if (!c->output) {
+        graph_print(g, stdout, -1);
+        return true;
+    }
+    struct out_file o;
+    if (!out_open(&o, c->output, d))
+        return false;
+    graph_print(g, o.f, -1);
+    return out_commit(&o, d);
+}
+
+static bool compile(struct graph *g, struct command *c, struct diag *d)
+{
+    if (!passes_run(g, &c->options, d))
+        return false;
+    if (c->emit == EMIT_IR)
+        return write_ir(g, c, d);
+    return fail_internal(d, "there is no backend for target %s", c->target);
+}
+
+int compile_command(struct command *c)
+{
+    struct diag d = {0};
+    const char *model = c->files[0];
+    struct graph *g = load_model(model, &c->import, &d);
+    if (!g || !compile(g, c, &d)) {
+        int status = report_failure(model, &d);
+        graph_free(g);
+        return status;
+    }
+    graph_free(g);
+    return 0;
+}

@@ -1,0 +1,44 @@
+/*
+ * The parts of the xcc program: its command line, and the way from a model file to a graph after all passes.
+ */
+#ifndef FRONTEND_DRIVER_H
+#define FRONTEND_DRIVER_H
+
+#include "frontend/import.h"
+#include "passes/pass.h"
+
+enum exit_status { EXIT_BAD_INPUT = 1, EXIT_USAGE = 2, EXIT_INTERNAL = 70 };
+enum emit_kind { EMIT_ARCHIVE, EMIT_IR, EMIT_ASM };
+
+struct command {
+    const char **files; /* the model; of `test`, the folders */
+    int nfiles;
+    const char *output; /* NULL when not given */
+    struct options options;
+    struct import_options import;
+    const char *target; /* row of the machine table */
+    int emit;           /* enum emit_kind */
+    bool verify, quiet, verbose;
+    bool help, version, list_operators;
+    /* of `xcc test`; negative: not given */
+    double rtol, atol, norm_tol;
+    bool reference; /* run the graph by plain routines instead of compiling it */
+    struct arena arena;
+};
+
+/* Reads argv (without the program's name and the subcommand). False: a usage error, in d. */
+bool command_parse(struct command *c, int argc, char **argv, bool test, struct diag *d);
+void command_free(struct command *c);
+void print_help(void);
+void print_operators(void);
+
+/* Reads a model by its content and name; the text of a failure does not name the file. */
+struct graph *load_model(const char *path, const struct import_options *o, struct diag *d);
+
+int compile_command(struct command *c);
+int test_command(struct command *c);
+
+/* Prints a failure as 'FILE: what' and gives the exit status for it. */
+int report_failure(const char *file, const struct diag *d);
+
+#endif

@@ -1,0 +1,117 @@
+#include "frontend/test_case.h"
+
+#include "frontend/onnx/tensor_proto.h"
+#include "neff/base/file.h"
+#include "runtime/io/npy.h"
+
+#include <dirent.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const model_names[] = {"model.onnx", "model.hlo", "module.hlo", "model.xir"};
+
+static bool exists(const char *folder, const char *name, char *path, size_t room)
+{
+    snprintf(path, room, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+static bool find_model(struct test_case *t, const char *folder)
+{
+    for (size_t i = 0; i < sizeof model_names / sizeof *model_names; i++)
+        if (exists(folder, model_names[i], t->model, sizeof t->model))
+            return true;
+    DIR *dir = opendir(folder);
+    bool found = false;
+    for (struct dirent *e; dir && !found && (e = readdir(dir));) {
+        size_t n = strlen(e->d_name);
+        found = n > 7 && !strcmp(e->d_name + n - 7, ".hlo.pb") &&
+                exists(folder, e->d_name, t->model, sizeof t->model);
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const char *x = a, *y = b;
+    size_t n = strlen(x), m = strlen(y);
+    return n != m ? (n < m ? -1 : 1) : strcmp(x, y);
+}
+
+static bool find_sets(struct test_case *t, const char *folder)
+{
+    char path[1100];
+    DIR *dir = opendir(folder);
+    for (struct dirent *e; dir && t->nsets < MAX_DATA_SETS && (e = readdir(dir));)
+        if (!strncmp(e->d_name, "test_data_set_", 14))
+            snprintf(t->sets[t->nsets++], sizeof t->sets[0], "%s/%s", folder, e->d_name);
+    if (dir)
+        closedir(dir);
+    qsort(t->sets, (size_t)t->nsets, sizeof t->sets[0], by_number);
+    if (!t->nsets && (exists(folder, "output_0.npy", path, sizeof path) ||
+                      exists(folder, "output_0.pb", path, sizeof path)))
+        snprintf(t->sets[t->nsets++], sizeof t->sets[0], "%s", folder);
+    return t->nsets > 0;
+}
+
+static bool read_tolerances(struct test_case *t, const char *folder, struct diag *d)
+{
+    static const char *const names[] = {"data.json", "case.json"};
+    char path[1100];
+    t->rtol = t->atol = -1;
+    for (int i = 0; i < 2; i++) {
+        if (!exists(folder, names[i], path, sizeof path))
+            continue;
+        json_error_t error;
+        json_t *j = json_load_file(path, 0, &error);
+        if (!j)
+            return fail(d, "%s: line %d: %s", path, error.line, error.text);
+        const json_t *r = json_object_get(j, "rtol"), *a = json_object_get(j, "atol");
+        if (json_is_number(r))
+            t->rtol = json_number_value(r);
+        if (json_is_number(a))
+            t->atol = json_number_value(a);
+        json_decref(j);
+    }
+    return true;
+}
+
+bool test_case_find(struct test_case *t, const char *folder, const char **missing, struct diag *d)
+{
+    *t = (struct test_case){0};
+    *missing = NULL;
+    if (strlen(folder) > sizeof t->model - 300)
+        return fail(d, "its name is too long");
+    if (!find_model(t, folder))
+        *missing = "no model.onnx, model.hlo, module.hlo or *.hlo.pb";
+    else if (!find_sets(t, folder))
+        *missing = "no expected outputs";
+    return !*missing && read_tolerances(t, folder, d);
+}
+
+bool test_value_read(const char *folder, const char *stem, int n, const struct type *type,
+                     struct tensor *out, bool *found, struct diag *d)
+{
+    char path[1200];
+    *out = (struct tensor){.kind = VK_NONE};
+    *found = true;
+    snprintf(path, sizeof path, "%s/%s_%d.pb", folder, stem, n);
+    if (access(path, F_OK) == 0)
+        return onnx_read_tensor_file(path, out, type && type->kind != VK_NONE ? type : NULL, d);
+    snprintf(path, sizeof path, "%s/%s_%d.npy", folder, stem, n);
+    if (access(path, F_OK) == 0) {
+        if (!npy_read(path, out, d))
+            return false;
+        bool typed = type && type->kind == VK_TENSOR && type->dtype;
+        if (typed && !npy_as(out, type->dtype, d))
+            return fail_in(d, "%s_%d.npy", stem, n);
+        return true;
+    }
+    *found = false;
+    return true;
+}

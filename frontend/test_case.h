@@ -1,0 +1,37 @@
+/*
+ * What `xcc test` finds in a folder, and how outputs are compared.
+ */
+#ifndef FRONTEND_TEST_CASE_H
+#define FRONTEND_TEST_CASE_H
+
+#include "passes/ir/ir.h"
+
+struct tolerance {
+    double rtol, atol;
+    double norm; /* negative: by element, with rtol and atol */
+};
+
+enum { MAX_DATA_SETS = 64 };
+
+struct test_case {
+    char model[1024];              /* the model file */
+    char sets[MAX_DATA_SETS][1024]; /* folders with input_N and output_N */
+    int nsets;
+    double rtol, atol; /* of data.json or case.json; negative: not said */
+};
+
+/* False with d empty: there is no test in the folder; `missing` then says what lacks. */
+bool test_case_find(struct test_case *t, const char *folder, const char **missing, struct diag *d);
+
+/*
+ * Reads FOLDER/STEM_N.pb or .npy as a value of that type. *found is false when there is no such file (then
+ * true is returned).
+ */
+bool test_value_read(const char *folder, const char *stem, int n, const struct type *type,
+                     struct tensor *out, bool *found, struct diag *d);
+
+/* Shape, type, and every element; the reason for a difference in d. */
+bool test_compare(const struct tensor *out, const struct tensor *ref, const struct tolerance *t,
+                  struct diag *d);
+
+#endif

@@ -1,0 +1,181 @@
+/*
+ * xcc test: every folder in a process of its own, so that a crash in one does not end the run.
+ */
+#include "frontend/driver.h"
+#include "frontend/test_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum outcome { PASSED, FAILED, SKIPPED };
+
+struct values {
+    struct tensor *v;
+    int count;
+};
+
+static void free_values(struct values *vs)
+{
+    for (int i = 0; i < vs->count; i++)
+        tensor_free(&vs->v[i]);
+    free(vs->v);
+    *vs = (struct values){0};
+}
+
+static bool make_values(struct values *vs, int n, struct diag *d)
+{
+    vs->v = calloc((size_t)n + 1, sizeof *vs->v);
+    vs->count = vs->v ? n : 0;
+    for (int i = 0; i < vs->count; i++)
+        vs->v[i].kind = VK_NONE;
+    return vs->v || fail(d, "out of memory");
+}
+
+static bool read_inputs(struct graph *g, const char *set, struct values *in, struct diag *d)
+{
+    if (!make_values(in, g->main->nparams, d))
+        return false;
+    for (int i = 0; i < in->count; i++) {
+        const struct value *p = g->main->params[i];
+        bool found;
+        if (!test_value_read(set, "input", i, &p->type, &in->v[i], &found, d))
+            return fail_in(d, "input %d", i);
+        if (!found && p->type.kind != VK_OPTIONAL)
+            return fail(d, "there is no file for input %d ('%s')", i, p->name ? p->name : "");
+    }
+    return true;
+}
+
+static bool check_outputs(struct graph *g, const char *set, const struct values *out,
+                          const struct tolerance *t, struct diag *d)
+{
+    for (int i = 0; i < out->count; i++) {
+        const struct value *v = region_return(g->main)->in[i];
+        struct tensor ref;
+        bool found;
+        if (!test_value_read(set, "output", i, v ? &v->type : NULL, &ref, &found, d))
+            return fail_in(d, "expected output %d", i);
+        if (!found)
+            return fail(d, "there is no file for output %d", i);
+        bool ok = test_compare(&out->v[i], &ref, t, d);
+        tensor_free(&ref);
+        if (!ok)
+            return fail_in(d, "output '%s'", g->output_names[i]);
+    }
+    return true;
+}
+
+static bool run_set(struct graph *g, const char *set, const struct tolerance *t, struct diag *d)
+{
+    struct values in = {0}, out = {0};
+    bool ok = read_inputs(g, set, &in, d) && make_values(&out, g->noutputs, d) &&
+              interpret(g, g->main, in.v, in.count, out.v, out.count, NULL, d) &&
+              check_outputs(g, set, &out, t, d);
+    free_values(&in);
+    free_values(&out);
+    return ok;
+}
+
+static struct tolerance choose(const struct command *c, const struct test_case *t)
+{
+    return (struct tolerance){
+        .rtol = c->rtol >= 0 ? c->rtol : t->rtol >= 0 ? t->rtol : 1e-3,
+        .atol = c->atol >= 0 ? c->atol : t->atol >= 0 ? t->atol : 1e-7,
+        .norm = c->norm_tol,
+    };
+}
+
+static bool run_case(struct command *c, const struct test_case *t, struct diag *d)
+{
+    struct tolerance tol = choose(c, t);
+    struct options o = c->options;
+    if (c->reference && !o.only)
+        o.only = "infer";
+    struct graph *g = load_model(t->model, &c->import, d);
+    bool ok = g && passes_run(g, &o, d);
+    if (ok && !c->reference)
+        ok = fail_internal(d, "there is no backend; --reference runs the plain routines");
+    for (int i = 0; ok && i < t->nsets; i++) {
+        ok = run_set(g, t->sets[i], &tol, d);
+        if (!ok && t->nsets > 1)
+            fail_in(d, "data set %d", i);
+    }
+    graph_free(g);
+    return ok;
+}
+
+/* In the child: the reason goes to the parent through the pipe, the outcome is the exit status. */
+static void child(struct command *c, const char *folder, int fd)
+{
+    static struct test_case t;
+    struct diag d = {0};
+    const char *missing;
+    enum outcome outcome = SKIPPED;
+    if (test_case_find(&t, folder, &missing, &d))
+        outcome = run_case(c, &t, &d) ? PASSED : FAILED;
+    else if (!missing)
+        outcome = FAILED;
+    const char *text = missing ? missing : d.text;
+    if (outcome != PASSED && write(fd, text, strlen(text)) < 0)
+        outcome = FAILED;
+    fflush(stdout);
+    _exit((int)outcome);
+}
+
+static enum outcome run_folder(struct command *c, const char *folder, char *text, size_t room)
+{
+    int ends[2], status = 0;
+    text[0] = 0;
+    fflush(stdout);
+    fflush(stderr);
+    pid_t pid = pipe(ends) == 0 ? fork() : -1;
+    if (pid < 0) {
+        snprintf(text, room, "cannot start a process");
+        return FAILED;
+    }
+    if (pid == 0) {
+        close(ends[0]);
+        child(c, folder, ends[1]);
+    }
+    close(ends[1]);
+    size_t n = 0;
+    for (ssize_t got; n + 1 < room && (got = read(ends[0], text + n, room - 1 - n)) > 0;)
+        n += (size_t)got;
+    text[n] = 0;
+    close(ends[0]);
+    waitpid(pid, &status, 0);
+    if (WIFSIGNALED(status)) {
+        snprintf(text, room, "crashed: %s", strsignal(WTERMSIG(status)));
+        return FAILED;
+    }
+    int code = WEXITSTATUS(status);
+    if (code > SKIPPED) {
+        snprintf(text, room, "ended with exit status %d", code);
+        return FAILED;
+    }
+    return (enum outcome)code;
+}
+
+int test_command(struct command *c)
+{
+    static const char *const words[] = {"PASS", "FAIL", "SKIP"};
+    int count[3] = {0};
+    char text[2048];
+    for (int i = 0; i < c->nfiles; i++) {
+        char *folder = arena_strdup(&c->arena, c->files[i]);
+        for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/'; n--)
+            folder[n - 1] = 0;
+        const char *slash = strrchr(folder, '/'), *name = slash && slash[1] ? slash + 1 : folder;
+        enum outcome outcome = run_folder(c, folder, text, sizeof text);
+        for (char *s = text; *s; s++) /* one line per folder */
+            if (*s == '\n')
+                *s = ' ';
+        count[outcome]++;
+        printf("%s %s%s%s\n", words[outcome], name, outcome == PASSED ? "" : ": ", text);
+    }
+    printf("%d passed, %d failed, %d skipped\n", count[PASSED], count[FAILED], count[SKIPPED]);
+    return count[FAILED] ? EXIT_BAD_INPUT : 0;
+}

@@ -1,0 +1,42 @@
+/*
+ * The compiler's program: xcc MODEL -o OUT.neff, xcc test DIR...
+ */
+#include "frontend/driver.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int usage(const char *text)
+{
+    fprintf(stderr, "xcc: %s\n", text);
+    return EXIT_USAGE;
+}
+
+static int run(struct command *c, bool test)
+{
+    if (c->help)
+        return print_help(), 0;
+    if (c->version)
+        return printf("xcc 0.1.0\n"), 0;
+    if (c->list_operators)
+        return print_operators(), 0;
+    if (test)
+        return c->nfiles ? test_command(c) : usage("test: name one or more folders");
+    if (c->nfiles != 1)
+        return usage(c->nfiles ? "name one model" : "name a model; --help tells more");
+    if (!c->output && c->emit == EMIT_ARCHIVE && !c->verify)
+        return usage("name the archive to write with -o OUT.neff");
+    return compile_command(c);
+}
+
+int main(int argc, char **argv)
+{
+    struct command c;
+    struct diag d = {0};
+    bool test = argc > 1 && !strcmp(argv[1], "test");
+    int skip = test || (argc > 1 && !strcmp(argv[1], "compile")) ? 2 : 1;
+    int status = command_parse(&c, argc - skip, argv + skip, test, &d) ? run(&c, test)
+                                                                       : usage(d.text);
+    command_free(&c);
+    return status;
+}

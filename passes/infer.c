@@ -1,0 +1,150 @@
+/*
+ * Types and small contents of all values, by the shape rules of runtime/ops. Symbols that an operator defines
+ * while running keep their names when a graph is inferred again.
+ */
+#include "passes/pass.h"
+#include "runtime/ops/ops.h"
+
+#include <string.h>
+
+struct frame { /* one shape rule at work */
+    struct graph *g;
+    struct node *n;
+};
+
+static struct content read_content(struct infer *f, int i)
+{
+    struct content unknown = {NULL, -1};
+    const struct frame *at = f->user;
+    struct value *v = at->n->in[i];
+    if (!v)
+        return unknown;
+    if (v->content.n < 0 && v->constant && v->constant->kind == VK_TENSOR &&
+        tensor_count(v->constant) <= MAX_CONTENT) {
+        struct content c = content_of_tensor(f->arena, v->constant);
+        v->content = (struct content_list){c.v, c.n};
+    }
+    return (struct content){v->content.v, v->content.n};
+}
+
+static bool infer_body(struct graph *g, struct region *r, struct diag *d)
+{
+    for (struct node *n = r->first; n; n = n->next)
+        if (n->op != OP_return && !infer_node(g, n, d))
+            return false;
+    return true;
+}
+
+static bool infer_region(struct infer *f, int index, const struct type *params, int nparams,
+                         struct type *results, int max_results, int *nresults)
+{
+    const struct frame *at = f->user;
+    if (index < 0 || index >= at->n->nregions)
+        return fail(f->d, "region %d is missing", index);
+    struct region *r = at->n->regions[index];
+    if (nparams != r->nparams)
+        return fail(f->d, "region %d has %d parameters, expected %d", index, r->nparams, nparams);
+    for (int i = 0; i < nparams; i++) {
+        if (params[i].kind != VK_NONE)
+            r->params[i]->type = params[i];
+        r->params[i]->content.n = -1;
+    }
+    if (!infer_body(at->g, r, f->d))
+        return false;
+    struct node *ret = region_return(r);
+    if (!ret || ret->op != OP_return)
+        return fail_internal(f->d, "a region does not end with return");
+    if (ret->nin > max_results)
+        return fail(f->d, "region %d has %d results, expected at most %d", index, ret->nin,
+                    max_results);
+    *nresults = ret->nin;
+    for (int i = 0; i < ret->nin; i++)
+        results[i] = ret->in[i] ? ret->in[i]->type : (struct type){.kind = VK_NONE};
+    return true;
+}
+
+/* New runtime symbols (from number `first` on) get the names that the results had before. */
+static void keep_symbols(struct graph *g, struct node *n, struct infer *f, int first)
+{
+    int count = g->dims.nsymbols;
+    if (count == first)
+        return;
+    dim_t *with = ARENA_ARRAY(&g->arena, dim_t, count);
+    bool any = false;
+    for (int i = 0; i < count; i++)
+        with[i] = DIM_NOT_BOUND;
+    for (int i = 0; i < n->nout; i++) {
+        const struct type *old = &n->out[i]->type, *new = &f->out[i];
+        if (old->kind != VK_TENSOR || new->kind != VK_TENSOR || old->rank != new->rank)
+            continue;
+        for (int k = 0; k < new->rank; k++) {
+            int symbol = dim_as_symbol(&g->dims, new->dims[k]);
+            int before = dim_as_symbol(&g->dims, old->dims[k]);
+            if (symbol >= first && before >= 0 && before < first &&
+                g->dims.symbols[before].runtime && with[symbol] == DIM_NOT_BOUND) {
+                with[symbol] = old->dims[k];
+                any = true;
+            }
+        }
+    }
+    if (!any)
+        return;
+    for (int i = 0; i < n->nout; i++)
+        for (int k = 0; k < f->out[i].rank; k++)
+            f->out[i].dims[k] = dim_substitute(&g->dims, f->out[i].dims[k], with);
+    for (int i = 0; i < n->nout; i++) {
+        dim_t *v = (dim_t *)f->result[i].v;
+        for (int64_t k = 0; k < f->result[i].n; k++)
+            v[k] = dim_substitute(&g->dims, v[k], with);
+    }
+}
+
+bool infer_node(struct graph *g, struct node *n, struct diag *d)
+{
+    struct arena *a = &g->arena;
+    struct frame frame = {g, n};
+    struct type *types = ARENA_ARRAY(a, struct type, n->nin + n->nout + 1);
+    for (int i = 0; i < n->nin; i++)
+        types[i] = n->in[i] ? n->in[i]->type : (struct type){.kind = VK_NONE};
+    struct content *contents = ARENA_ARRAY(a, struct content, n->nout + 1);
+    for (int i = 0; i < n->nout; i++) {
+        types[n->nin + i].kind = VK_NONE;
+        contents[i].n = -1;
+    }
+    struct infer f = {.op = n->op, .attrs = &n->attrs, .dims = &g->dims, .arena = a, .d = d,
+                      .nin = n->nin, .nout = n->nout, .nregions = n->nregions, .in = types,
+                      .out = types + n->nin, .result = contents, .read = read_content,
+                      .region = infer_region, .user = &frame};
+    int first = g->dims.nsymbols;
+    if (!infer_run(&f))
+        return fail_in(d, "%s", node_text(g, n));
+    keep_symbols(g, n, &f, first);
+    for (int i = 0; i < n->nout; i++) {
+        n->out[i]->type = f.out[i];
+        n->out[i]->content = (struct content_list){contents[i].v, contents[i].n};
+    }
+    return true;
+}
+
+bool infer_types(struct graph *g, struct diag *d)
+{
+    g->typed = infer_body(g, g->main, d);
+    return g->typed;
+}
+
+bool pass_infer(struct graph *g, const struct options *o, struct diag *d)
+{
+    return infer_types(g, d);
+}
+
+struct value *emit(struct node *at, enum op op, struct value *const *in, int nin,
+                   const struct attrs *attrs, const char *name, struct diag *d)
+{
+    struct graph *g = at->parent->graph;
+    struct node *n = node_new(g, op, in, nin, 1, name);
+    n->source = at->source;
+    if (attrs)
+        n->attrs = attrs_copy(&g->arena, attrs);
+    node_insert_before(at, n);
+    return infer_node(g, n, d) ? n->out[0] : NULL;
+}
