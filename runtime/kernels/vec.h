@@ -204,16 +204,62 @@ INLINE vu to_bf16(vf x)
     vu nan = (vu)(x != x);
     return (nan & quiet) | (~nan & rounded);
 }
+/* LANES narrow integers in memory, widened; the compilers' own widening goes element by element. */
+#if LANES == 16
 INLINE vu load_u16(const uint16_t *p)
 {
-    return __builtin_convertvector(*(const vu16_at *)p, vu);
+    return (vu)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)p));
 }
+INLINE vi load_u8(const uint8_t *p)
+{
+    return (vi)_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)p));
+}
+INLINE vi load_s8(const int8_t *p)
+{
+    return (vi)_mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)p));
+}
+/* The low 16 or 8 bits of every lane. */
+INLINE void store_u16(uint16_t *p, vu x)
+{
+    _mm256_storeu_si256((void *)p, _mm512_cvtepi32_epi16((__m512i)x));
+}
+INLINE void store_u8(void *p, vi x) { _mm_storeu_si128(p, _mm512_cvtepi32_epi8((__m512i)x)); }
+#elif LANES == 8
+INLINE vu load_u16(const uint16_t *p)
+{
+    return (vu)_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)p));
+}
+INLINE vi load_u8(const uint8_t *p)
+{
+    return (vi)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)p));
+}
+INLINE vi load_s8(const int8_t *p)
+{
+    return (vi)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)p));
+}
+INLINE __m128i low_16_bits(vi x)
+{
+    __m256i y = (__m256i)(x & 0xffff);
+    return _mm_packus_epi32(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
+}
+INLINE void store_u16(uint16_t *p, vu x) { _mm_storeu_si128((void *)p, low_16_bits((vi)x)); }
+INLINE void store_u8(void *p, vi x)
+{
+    __m128i y = low_16_bits(x & 0xff);
+    _mm_storel_epi64(p, _mm_packus_epi16(y, y));
+}
+#else
+INLINE vu load_u16(const uint16_t *p) { return __builtin_convertvector(*(const vu16_at *)p, vu); }
+INLINE vi load_u8(const uint8_t *p) { return __builtin_convertvector(*(const vu8_at *)p, vi); }
+INLINE vi load_s8(const int8_t *p) { return __builtin_convertvector(*(const vi8_at *)p, vi); }
+INLINE void store_u16(uint16_t *p, vu x) { *(vu16_at *)p = __builtin_convertvector(x, vu16); }
+INLINE void store_u8(void *p, vi x) { *(vu8_at *)p = __builtin_convertvector(x & 0xff, vu8); }
+#endif
 INLINE vu load_u16_part(const uint16_t *p, size_t n)
 {
     uint16_t t[LANES] = {0};
     memcpy(t, p, n * sizeof *p);
     return load_u16(t);
 }
-INLINE void store_u16(uint16_t *p, vu x) { *(vu16_at *)p = __builtin_convertvector(x, vu16); }
 
 #endif
