@@ -69,6 +69,11 @@ struct content infer_content(struct infer *f, int i)
     return f->read(f, i);
 }
 
+const struct tensor *infer_tensor(struct infer *f, int i)
+{
+    return has_input(f, i) && f->constant ? f->constant(f, i) : NULL;
+}
+
 bool infer_constants(struct infer *f, int i, const int64_t **v, int64_t *n)
 {
     struct content c = infer_content(f, i);

@@ -62,6 +62,12 @@ static struct content read_operand(struct infer *f, int i)
     return content_of_tensor(f->arena, c->in[i]);
 }
 
+static const struct tensor *constant_operand(struct infer *f, int i)
+{
+    const struct op_call *c = f->user;
+    return c->in[i];
+}
+
 static bool no_region(struct infer *f, int region, const struct type *params, int nparams,
                       struct type *results, int max_results, int *nresults)
 {
@@ -105,7 +111,7 @@ static bool infer_and_allocate(struct op_call *c)
         types[c->nin + i].kind = VK_NONE;
     struct infer f = {.op = c->op, .attrs = c->attrs, .dims = &dims, .arena = &arena, .d = c->env->d,
                       .concrete = true, .nin = c->nin, .nout = c->nout, .nregions = c->nregions,
-                      .in = types, .out = types + c->nin, .read = read_operand,
+                      .in = types, .out = types + c->nin, .read = read_operand, .constant = constant_operand,
                       .region = no_region, .user = c};
     bool ok = infer_run(&f) && allocate(c, f.out);
     arena_free(&arena);
