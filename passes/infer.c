@@ -27,6 +27,13 @@ static struct content read_content(struct infer *f, int i)
     return (struct content){v->content.v, v->content.n};
 }
 
+static const struct tensor *constant_operand(struct infer *f, int i)
+{
+    const struct frame *at = f->user;
+    struct value *v = at->n->in[i];
+    return v && v->constant && v->constant->kind == VK_TENSOR ? v->constant : NULL;
+}
+
 static bool infer_body(struct graph *g, struct region *r, struct diag *d)
 {
     for (struct node *n = r->first; n; n = n->next)
@@ -114,7 +121,7 @@ bool infer_node(struct graph *g, struct node *n, struct diag *d)
     struct infer f = {.op = n->op, .attrs = &n->attrs, .dims = &g->dims, .arena = a, .d = d,
                       .nin = n->nin, .nout = n->nout, .nregions = n->nregions, .in = types,
                       .out = types + n->nin, .result = contents, .read = read_content,
-                      .region = infer_region, .user = &frame};
+                      .constant = constant_operand, .region = infer_region, .user = &frame};
     int first = g->dims.nsymbols;
     if (!infer_run(&f))
         return fail_in(d, "%s", node_text(g, n));

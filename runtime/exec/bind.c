@@ -165,6 +165,16 @@ static struct content read_constant(struct infer *f, int i)
     return (struct content){NULL, -1};
 }
 
+static const struct tensor *constant_operand(struct infer *f, int i)
+{
+    struct shape_query *q = f->user;
+    int slot = q->call->in[i];
+    if (slot >= 0 && q->c->m->p->slots[slot].kind == SLOT_CONST)
+        return &q->c->m->p->slots[slot].data;
+    q->asked = true;
+    return NULL;
+}
+
 static bool no_region(struct infer *f, int region, const struct type *params, int nparams,
                       struct type *results, int max_results, int *nresults)
 {
@@ -200,7 +210,8 @@ static bool call_is_checked(const struct context *c, const struct bound *b, cons
     struct shape_query q = {c, call, false};
     struct infer f = {.op = call->op, .attrs = &call->attrs, .dims = &dims, .arena = &scratch,
                       .d = &ignored, .concrete = true, .nin = call->nin, .nout = call->nout, .in = types,
-                      .out = out, .read = read_constant, .region = no_region, .user = &q};
+                      .out = out, .read = read_constant,
+                      .constant = constant_operand, .region = no_region, .user = &q};
     bool same = infer_run(&f) && !q.asked;
     for (int i = 0; same && i < call->nout; i++) {
         if (call->out[i] < 0)
