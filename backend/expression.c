@@ -68,11 +68,11 @@ static bool is_float_binary(enum op op)
 static bool is_activation(enum op op)
 {
     const struct op_info *i = &op_infos[op];
-    return (i->flags & OPF_ELEMENTWISE) && i->min_in == 1 && i->max_in == 1 && op != OP_cast &&
-           op != OP_is_nan && op != OP_is_inf && op != OP_is_finite && op != OP_not && op != OP_bitnot;
+    return op == OP_clip || ((i->flags & OPF_ELEMENTWISE) && i->min_in == 1 && i->max_in == 1 && op != OP_cast &&
+           op != OP_is_nan && op != OP_is_inf && op != OP_is_finite && op != OP_not && op != OP_bitnot);
 }
 
-static bool node_possible(struct lowering *l, const struct node *n)
+bool node_possible(struct lowering *l, const struct node *n)
 {
     float unused;
     int out = n->out[0]->type.dtype;
@@ -243,7 +243,8 @@ static bool emits_linear(const struct expression *e, const struct node *n, int f
     return absorb(e, n->in[run], OP_mul, first) != NULL;
 }
 
-static void parameters(const struct node *n, float *a, float *b)
+/* The activation's two parameters: attributes, or the limits of clip. */
+void activation_parameters(struct lowering *l, const struct node *n, float *a, float *b)
 {
     static const struct {
         enum op op;
@@ -258,6 +259,13 @@ static void parameters(const struct node *n, float *a, float *b)
 #include "neff/op.def"
     };
     *a = *b = 0;
+    if (n->op == OP_clip) {
+        *a = -__builtin_inff(), *b = __builtin_inff();
+        if (n->nin > 1 && n->in[1])
+            scalar_of(l, n->in[1], a);
+        if (n->nin > 2 && n->in[2])
+            scalar_of(l, n->in[2], b);
+    }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].op == n->op) {
             *a = (float)attr_float(&n->attrs, rows[i].name_a, rows[i].a);
@@ -270,7 +278,7 @@ static void emit_linear(struct expression *e, const struct node *n, enum op f, s
 {
     struct linear v = linear_of(e, x, first);
     float a, b;
-    parameters(n, &a, &b);
+    activation_parameters(e->k->l, n, &a, &b);
     struct ap src = operand(e, v.src), bias = v.bias ? operand(e, v.bias) : ap_absent();
     struct ap scale = v.scale ? operand(e, v.scale) : ap_absent();
     struct ap dst = destination(e, n->out[0], at, first);
@@ -304,16 +312,6 @@ static void emit_binary(struct expression *e, const struct node *n, int at, int 
     }
 }
 
-static void emit_clip(struct expression *e, const struct node *n, int at, int first)
-{
-    float low = -__builtin_inff(), high = __builtin_inff();
-    if (n->nin > 1 && n->in[1])
-        scalar_of(e->k->l, n->in[1], &low);
-    if (n->nin > 2 && n->in[2])
-        scalar_of(e->k->l, n->in[2], &high);
-    emit_scalar_op(e, n, OP_max, low, false, OP_min, high, n->in[0], at, first);
-}
-
 static void emit_select(struct expression *e, const struct node *n, int at, int first)
 {
     struct ap p = operand(e, n->in[0]), a = operand(e, n->in[1]), b = operand(e, n->in[2]);
@@ -327,9 +325,7 @@ static void emit_node(struct expression *e, int at, int first)
     const struct node *n = e->g->nodes[at];
     if (absorbed(e, n, first))
         return;
-    if (n->op == OP_clip)
-        emit_clip(e, n, at, first);
-    else if (n->op == OP_where)
+    if (n->op == OP_where)
         emit_select(e, n, at, first);
     else if (n->op == OP_cast) {
         struct ap src = operand(e, n->in[0]);

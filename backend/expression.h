@@ -40,8 +40,11 @@ struct expression {
 
 /* Whether every node of the group from `first` on can be emitted; says why() not. */
 bool expression_possible(struct lowering *l, const struct group *g, int first);
+bool node_possible(struct lowering *l, const struct node *n);
 /* Emits nodes [first, n) of the group. Results are stored through `pattern`. */
 void expression_emit(struct expression *e, int first);
+/* The two parameters of an activation function's node: attributes, or the limits of clip. */
+void activation_parameters(struct lowering *l, const struct node *n, float *a, float *b);
 /* A pattern over the space on a tile that holds one tile of it densely. */
 struct ap space_tile(const struct space *s, struct kernel_builder *k, int tile);
 /* Elements of a tile of the space, before clipping. */

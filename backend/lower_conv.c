@@ -1,6 +1,336 @@
-#include "backend/lower.h"
+/*
+ * Convolutions, channels last: one matrix product per row of output pixels, with a batch over filter taps.
+ *
+ * The input is padded once. A filter row of a dense filter reads kw * C neighbouring elements, so a tap is a whole filter row. When
+ * a block of weights does not stay in cache, channels are cut into chunks and several output rows accumulate
+ * at once, so that each chunk is read once per band of rows.
+ */
+#include "backend/conv.h"
+#include "backend/product.h"
+
+#include <string.h>
+
+enum { BLOCK_IN_CACHE = 256 << 10, CHUNK = 64, BAND_PIXELS = 112 };
+
+static bool read_geometry(struct lowering *l, const struct node *n, struct conv *c)
+{
+    struct value *w = outer_value(l, n->in[1]);
+    c->x = outer_value(l, n->in[0]);
+    const struct type *x = &c->x->type, *y = &n->out[0]->type;
+    if (!attr_int(&n->attrs, "channels_last", 0) || !w->constant || (x->rank != 3 && x->rank != 4) ||
+        (n->nin > 2 && n->in[2]) || !has_layout(l, c->x))
+        return false;
+    c->spatial = x->rank - 2;
+    c->w = w->constant;
+    bool two = c->spatial == 2;
+    c->n = x->dims[0], c->channels_in = x->dims[x->rank - 1];
+    c->h = two ? x->dims[1] : 1, c->width = x->dims[x->rank - 2];
+    c->oh = two ? y->dims[1] : 1, c->ow = y->dims[x->rank - 2];
+    c->outs = c->w->dims[0];
+    c->kh = two ? c->w->dims[2] : 1, c->kw = c->w->dims[two ? 3 : 2];
+    c->group = attr_int(&n->attrs, "group", 1);
+    int count;
+    const int64_t *v = attr_ints(&n->attrs, "strides", &count);
+    c->sh = two && v ? v[0] : 1, c->sw = v ? v[c->spatial - 1] : 1;
+    v = attr_ints(&n->attrs, "dilations", &count);
+    c->dh = two && v ? v[0] : 1, c->dw = v ? v[c->spatial - 1] : 1;
+    v = attr_ints(&n->attrs, "pads", &count);
+    c->top = two && v ? v[0] : 0, c->left = v ? v[c->spatial - 1] : 0;
+    c->bottom = two && v ? v[2] : 0, c->right = v ? v[2 * c->spatial - 1] : 0;
+    struct str auto_pad = attr_str(&n->attrs, "auto_pad", "NOTSET");
+    bool explicit_pads = !memcmp(auto_pad.p, "NOTSET", 6) || auto_pad.n == 0;
+    if (auto_pad.n == 5 && !memcmp(auto_pad.p, "VALID", 5)) {
+        c->top = c->left = c->bottom = c->right = 0;
+        explicit_pads = true;
+    }
+    const int64_t *lhs = attr_ints(&n->attrs, "lhs_dilation", &count);
+    for (int i = 0; i < count; i++)
+        explicit_pads &= lhs[i] == 1;
+    return explicit_pads && c->top >= 0 && c->left >= 0 && c->bottom >= 0 && c->right >= 0 &&
+           dim_is_const(c->channels_in) && c->channels_in > 0 && c->outs > 0 && c->kh > 0 && c->kw > 0;
+}
+
+/* OIHW weights of one group of outs as [kh][kw][C][outs], the order in which taps are read. */
+static struct tensor reorder(struct lowering *l, const struct conv *c, int64_t first, int64_t outs)
+{
+    int64_t cg = c->w->dims[1], taps = c->kh * c->kw, dims[4] = {c->kh, c->kw, cg, outs};
+    size_t size = dtype_bytes(c->w->dtype);
+    struct tensor t = tensor_view(c->w->dtype, 4, dims, arena_alloc(&l->p->arena, size * (size_t)(taps * cg * outs)));
+    const char *from = c->w->data;
+    char *to = t.data;
+    for (int64_t o = 0; o < outs; o++)
+        for (int64_t i = 0; i < cg; i++)
+            for (int64_t k = 0; k < taps; k++)
+                memcpy(to + size * (size_t)((k * cg + i) * outs + o), from + size * (size_t)(((first + o) * cg + i) * taps + k), size);
+    return t;
+}
+
+/* ---- padding ---------------------------------------------------------------------------------------------- */
+
+static void zero(struct kernel_builder *k, struct ap at, dim_t count)
+{
+    if (count == 0)
+        return;
+    ap_push(&at, 1, count);
+    emit_memset(k, at, 0);
+}
+
+/* The input with a border of zeros, in a temporary; its slot. Sets c->h and c->width to the padded sizes. */
+static int padded_input(struct lowering *l, const struct node *n, struct conv *c)
+{
+    struct dim_table *t = &l->p->dims;
+    int x = value_slot(l, c->x);
+    if (!(c->top | c->left | c->bottom | c->right))
+        return x;
+    dim_t ph = dim_add(t, c->h, c->top + c->bottom), pw = dim_add(t, c->width, c->left + c->right);
+    dim_t dims[4] = {c->n, ph, pw, c->channels_in};
+    struct type type = type_tensor(c->x->type.dtype, 4, dims);
+    int padded = temporary_slot(l, &type, NULL);
+    dim_t row = dim_mul(t, pw, c->channels_in), image = dim_mul(t, row, ph);
+    dim_t source_row = dim_mul(t, c->width, c->channels_in);
+
+    struct kernel_builder k = kernel_begin(l, n, "pad rows");
+    int var_n = kernel_grid(&k, c->n), var_h = kernel_grid(&k, c->h);
+    struct ap to = ap_slot(l, padded), from = ap_slot(l, x);
+    ap_move(l, &to, var_n, image), ap_move(l, &to, var_h, row);
+    to.offset.base = dim_mul(t, row, c->top);
+    ap_move(l, &from, var_n, dim_mul(t, source_row, c->h)), ap_move(l, &from, var_h, source_row);
+    struct ap inside = to, right = to;
+    inside.offset.base = dim_add(t, to.offset.base, c->left * c->channels_in);
+    right.offset.base = dim_add(t, inside.offset.base, source_row);
+    zero(&k, to, c->left * c->channels_in);
+    zero(&k, right, c->right * c->channels_in);
+    ap_push(&inside, 1, source_row), ap_push(&from, 1, source_row);
+    emit_copy(&k, inside, from);
+    kernel_of(&k)->bytes = dim_mul(t, type_count(t, &c->x->type), 8);
+    if (c->top | c->bottom) {
+        k = kernel_begin(l, n, "pad border");
+        var_n = kernel_grid(&k, c->n);
+        struct ap above = ap_slot(l, padded);
+        ap_move(l, &above, var_n, image);
+        struct ap below = above;
+        below.offset.base = dim_mul(t, row, dim_add(t, c->h, c->top));
+        zero(&k, above, dim_mul(t, row, c->top));
+        zero(&k, below, dim_mul(t, row, c->bottom));
+    }
+    c->h = ph, c->width = pw;
+    return padded;
+}
+
+/* ---- the product ------------------------------------------------------------------------------------------- */
+
+struct plan {
+    bool chunked;       /* channels in chunks, bands of output rows */
+    bool whole_rows;    /* a tap is a whole filter row */
+    dim_t tile, band;   /* output pixels in a row of the tile; output rows in it */
+    int64_t chunk, chunks;
+    int var_n, var_row, var_column, var_block; /* -1: no such grid dim */
+};
+
+static dim_t band_of(const struct conv *c, dim_t tile)
+{
+    dim_t best = 1;
+    for (dim_t b = 1; b <= c->oh && b * tile <= BAND_PIXELS; b++)
+        if (c->oh % b == 0)
+            best = b;
+    return best;
+}
+
+static struct plan make_plan(const struct conv *c)
+{
+    struct plan p = {.tile = even_tile(c->ow, ROW_TILE), .band = 1, .chunk = c->channels_in / c->group, .chunks = 1};
+    int64_t block = c->kh * c->kw * c->channels_in * PACK_OUTS * 4;
+    p.chunked = c->group == 1 && block > BLOCK_IN_CACHE && c->channels_in % CHUNK == 0 && dim_is_const(c->oh) &&
+                dim_is_const(c->ow) && c->ow <= ROW_TILE;
+    if (p.chunked) {
+        p.band = band_of(c, p.tile);
+        p.chunk = CHUNK;
+        p.chunks = c->channels_in / CHUNK;
+    }
+    p.whole_rows = !p.chunked && c->dw == 1 && c->group == 1;
+    return p;
+}
+
+static void make_grid(struct lowering *l, struct kernel_builder *k, const struct conv *c, struct plan *p, int64_t weight_bytes)
+{
+    struct dim_table *t = &l->p->dims;
+    dim_t rows = dim_ceildiv(t, c->oh, p->band), columns = dim_ceildiv(t, c->ow, p->tile);
+    dim_t blocks = c->group > 1 ? c->group : (c->outs + PACK_OUTS - 1) / PACK_OUTS;
+    p->var_n = kernel_grid(k, c->n);
+    if (weight_bytes <= WEIGHTS_IN_CACHE) {
+        p->var_row = kernel_grid(k, rows);
+        p->var_column = kernel_grid(k, columns);
+        p->var_block = kernel_grid(k, blocks);
+    } else {
+        p->var_block = kernel_grid(k, blocks);
+        p->var_row = kernel_grid(k, rows);
+        p->var_column = kernel_grid(k, columns);
+    }
+}
+
+static struct packed_weights pack(struct lowering *l, const struct conv *c, const struct plan *p, const char *name)
+{
+    int64_t outs = c->outs / c->group, cg = c->w->dims[1];
+    if (c->group == 1) {
+        struct tensor t = reorder(l, c, 0, outs);
+        if (p->whole_rows) {
+            struct pack_source s = {NULL, c->kw * cg * outs, outs, 1};
+            return pack_constant(l, &t, c->kh, c->kw * cg, outs, &s, name);
+        }
+        struct pack_source s = {NULL, p->chunk * outs, outs, 1}; /* groups: (kh, kw, chunk) */
+        return pack_constant(l, &t, c->kh * c->kw * p->chunks, p->chunk, outs, &s, name);
+    }
+    /* Groups of a grouped convolution take the place of blocks of outs: pack each as if it were a weight of its own. */
+    struct pack_shape shape = {c->w->dtype == DT_BF16 ? PACK_BF16 : PACK_F32, c->kh * c->kw, cg, outs};
+    struct packed_weights all = {.shape = shape};
+    int64_t bytes = (int64_t)pack_size(&shape), total = 0;
+    char *data = arena_alloc(&l->g->arena, (size_t)(bytes * c->group) + 64);
+    data = (char *)(((uintptr_t)data + 63) / 64 * 64);
+    for (int64_t g = 0; g < c->group; g++) {
+        struct tensor t = reorder(l, c, g * outs, outs);
+        struct pack_source s = {NULL, cg * outs, outs, 1};
+        int mark = l->p->nslots;
+        all = pack_constant(l, &t, shape.groups, cg, outs, &s, name);
+        memcpy(data + g * bytes, l->p->slots[all.slot].data.data, (size_t)bytes);
+        l->p->nslots = mark; /* the piece has been copied into the whole */
+        total += bytes / (int64_t)dtype_bytes(all.dtype);
+    }
+    struct tensor t = tensor_view(all.dtype, 1, &total, data);
+    all.slot = constant_slot(l, &t, name);
+    return all;
+}
+
+static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, const struct conv *c, const struct plan *p)
+{
+    const struct type *y = &g->nodes[0]->out[0]->type;
+    struct epilogue e = {.k = k, .g = g, .rank = y->rank};
+    memcpy(e.dims, y->dims, sizeof e.dims);
+    int64_t outs = c->outs / c->group, block = outs < PACK_OUTS ? outs : PACK_OUTS;
+    e.covers[e.ncovers++] = (struct cover){0, 0, p->var_n, 0};
+    if (c->spatial == 2)
+        e.covers[e.ncovers++] = (struct cover){1, 1, p->var_row, p->chunked ? p->band : 0};
+    e.covers[e.ncovers++] = (struct cover){y->rank - 2, y->rank - 2, p->var_column, p->tile};
+    e.covers[e.ncovers++] = (struct cover){y->rank - 1, y->rank - 1, p->var_block, block};
+    return e;
+}
+
+/* One product: the taps of chunk `var_chunk` (-1: the first) for the row of the tile that var_in_band selects. */
+static void emit_taps(struct kernel_builder *k, const struct conv *c, const struct plan *p, const struct packed_weights *w, int input,
+                      struct ap dst, int var_chunk, int var_in_band, bool accumulate)
+{
+    struct lowering *l = k->l;
+    struct dim_table *t = &l->p->dims;
+    dim_t pixel = c->channels_in, row = dim_mul(t, c->width, pixel), image = dim_mul(t, row, c->h);
+    struct ap moving = ap_slot(l, input), stationary = weights_start(l, w, p->var_block);
+    ap_move(l, &moving, p->var_n, image);
+    ap_move(l, &moving, p->var_row, dim_mul(t, row, c->sh * p->band));
+    if (var_in_band >= 0)
+        ap_move(l, &moving, var_in_band, dim_mul(t, row, c->sh));
+    if (c->group > 1)
+        ap_move(l, &moving, p->var_block, p->chunk);
+    if (var_chunk >= 0) {
+        moving.offset.base = stationary.offset.base = 0;
+        ap_move(l, &moving, var_chunk, p->chunk);
+        ap_move(l, &stationary, var_chunk, w->group_step);
+    }
+    ap_push(&moving, dim_mul(t, row, c->dh), c->kh);
+    ap_push(&stationary, w->group_step * (p->whole_rows ? 1 : c->kw * p->chunks), c->kh);
+    if (!p->whole_rows) {
+        ap_push(&moving, c->dw * pixel, c->kw);
+        ap_push(&stationary, w->group_step * p->chunks, c->kw);
+    }
+    ap_push_tile(l, &moving, c->sw * pixel, p->tile, p->var_column, c->ow);
+    ap_push(&moving, 1, w->shape.k);
+    weights_finish(w, &stationary, c->group > 1 ? -1 : p->var_block);
+    struct insn *i = kernel_insn(k, INSN_nc_matmul);
+    i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
+    i->imm[0].base = accumulate;
+    i->imm[1].base = 1;
+}
+
+static void emit_bands(struct kernel_builder *k, const struct conv *c, const struct plan *p, const struct packed_weights *w, int input,
+                       struct ap accumulator)
+{
+    struct lowering *l = k->l;
+    for (int rest = 0; rest < (p->chunks > 1 ? 2 : 1); rest++) {
+        int var_chunk = rest ? kernel_loop(k, p->chunks - 1) : -1;
+        int var_row = kernel_loop(k, p->band);
+        struct ap dst = accumulator;
+        ap_move(l, &dst, var_row, dim_mul(&l->p->dims, p->tile, PACK_OUTS));
+        dst.dim[0] = dst.dim[1], dst.dim[1] = dst.dim[2], dst.rank = 2;
+        emit_taps(k, c, p, w, input, dst, var_chunk, var_row, rest);
+        if (rest) { /* the loop starts at the second chunk */
+            struct insn *i = &kernel_of(k)->insns[kernel_of(k)->ninsns - 1];
+            i->ap[1].offset.base = w->group_step;
+            i->ap[2].offset.base = p->chunk;
+        }
+        kernel_end_loop(k);
+        if (rest)
+            kernel_end_loop(k);
+    }
+}
+
+static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *c)
+{
+    const struct node *n = g->nodes[0];
+    struct plan p = make_plan(c);
+    struct packed_weights w = pack(l, c, &p, outer_value(l, n->in[1])->name);
+    int input = padded_input(l, n, c);
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    make_grid(l, &k, c, &p, (int64_t)pack_size(&w.shape));
+    struct epilogue e = epilogue_of(&k, g, c, &p);
+    struct space space = epilogue_space(&e);
+    bool direct = epilogue_empty(g) && !p.chunked;
+    struct ap dst;
+    if (direct) {
+        dst = epilogue_pattern(&e, n->out[0]);
+    } else {
+        int psum = kernel_tile(&k, MEM_PSUM, DT_F32, dim_mul(&l->p->dims, p.tile, p.band), PACK_OUTS);
+        dst = (struct ap){.mem = MEM_PSUM, .dtype = DT_F32, .tensor = psum};
+        if (p.chunked)
+            ap_push(&dst, p.tile * PACK_OUTS, p.band);
+        ap_push(&dst, PACK_OUTS, p.tile);
+        ap_clip(&dst, dst.rank - 1, p.var_column, p.tile, c->ow);
+        ap_push(&dst, 1, space.dim[space.rank - 1].count);
+        ap_clip(&dst, dst.rank - 1, p.var_block, space.dim[space.rank - 1].count, c->outs);
+    }
+    if (p.chunked)
+        emit_bands(&k, c, &p, &w, input, dst);
+    else
+        emit_taps(&k, c, &p, &w, input, dst, -1, -1, false);
+    if (!direct)
+        epilogue_emit(&e, dst);
+    struct kernel *kernel = kernel_of(&k);
+    dim_t pixels = dim_mul(&l->p->dims, c->n, dim_mul(&l->p->dims, c->oh, c->ow));
+    kernel->flops = dim_mul(&l->p->dims, pixels, 2 * c->kh * c->kw * c->w->dims[1] * c->outs);
+    kernel->bytes = dim_add(&l->p->dims, dim_mul(&l->p->dims, pixels, 4 * (c->outs + c->channels_in)), (dim_t)pack_size(&w.shape));
+    return LOWERED;
+}
+
 enum lowered lower_conv(struct lowering *l, struct node *n)
 {
-    (void)l, (void)n;
-    return DECLINED;
+    struct group g = group_of(l, n);
+    struct node *first = g.nodes[0];
+    struct conv c = {0};
+    if (l->m->strict)
+        return DECLINED;
+    if (!read_geometry(l, first, &c) || first->out[0]->type.dtype != DT_F32 || !epilogue_possible(l, &g, 0)) {
+        why(l->o, first, "tile.conv-form", "only channels-last 1-D and 2-D convolutions with constant weights and explicit pads have a tile program");
+        return DECLINED;
+    }
+    int64_t per_group = c.outs / c.group;
+    if (c.group == c.channels_in && per_group == 1)
+        return emit_depthwise(l, &g, &c);
+    if (!product_types(c.x, c.w) || (c.group > 1 && per_group > PACK_OUTS)) {
+        why(l->o, first, "tile.conv-types", "operand types, or more than 64 outputs in each of several groups");
+        return DECLINED;
+    }
+    bool pointwise = c.kh == 1 && c.kw == 1 && c.sh == 1 && c.sw == 1 && c.group == 1 && !(c.top | c.left | c.bottom | c.right);
+    if (pointwise && epilogue_possible(l, &g, first->out[0]->type.rank - 2)) {
+        struct product p = {.x = c.x, .w = c.w, .steps = {NULL, 0, 1, c.channels_in}, .k = c.channels_in, .outs = c.outs};
+        p.rows = dim_mul(&l->p->dims, c.n, dim_mul(&l->p->dims, c.h, c.width));
+        emit_product(l, &g, &p);
+        return LOWERED;
+    }
+    return emit_conv(l, &g, &c);
 }

@@ -4,57 +4,51 @@
  * The grid runs over row tiles and blocks of 64 outs. Small weights stay in cache while rows stream (rows outside); otherwise a
  * block of weights stays while the rows pass by (blocks outside).
  */
-#include "backend/epilogue.h"
-#include "backend/weights.h"
+#include "backend/product.h"
 
-enum { ROW_TILE = 64, WEIGHTS_IN_CACHE = 512 << 10 };
+bool product_types(const struct value *x, const struct tensor *w)
+{
+    int t = x->type.dtype;
+    return t == w->dtype && (t == DT_F32 || t == DT_BF16 || t == DT_F16);
+}
 
-struct matmul {
-    struct value *x;
-    const struct tensor *w;
-    int64_t k, outs;
-    dim_t rows;
-    bool trans_b;
-};
-
-static bool examine(struct lowering *l, const struct group *g, struct matmul *m)
+static bool examine(struct lowering *l, const struct group *g, struct product *p)
 {
     const struct node *n = g->nodes[0];
     struct value *w = outer_value(l, n->in[1]);
-    m->x = outer_value(l, n->in[0]);
-    const struct type *x = &m->x->type, *y = &n->out[0]->type;
-    if (!w->constant || w->constant->rank != 2 || x->rank < 2 || !has_layout(l, m->x) || y->dtype != DT_F32) {
+    p->x = outer_value(l, n->in[0]);
+    const struct type *x = &p->x->type, *y = &n->out[0]->type;
+    if (!w->constant || w->constant->rank != 2 || x->rank < 2 || !has_layout(l, p->x) || y->dtype != DT_F32) {
         why(l->o, n, "tile.matmul-operands", "not a product of float rows by a constant matrix");
         return false;
     }
-    bool same = x->dtype == w->constant->dtype && (x->dtype == DT_F32 || x->dtype == DT_BF16 || x->dtype == DT_F16);
-    if (!same || attr_int(&n->attrs, "trans_a", 0) || attr_float(&n->attrs, "alpha", 1) != 1) {
+    if (!product_types(p->x, w->constant) || attr_int(&n->attrs, "trans_a", 0) || attr_float(&n->attrs, "alpha", 1) != 1) {
         why(l->o, n, "tile.matmul-form", "operand types or a transposed left operand have no tile program");
         return false;
     }
-    m->w = w->constant;
-    m->trans_b = attr_int(&n->attrs, "trans_b", 0);
-    m->k = m->w->dims[m->trans_b ? 1 : 0];
-    m->outs = m->w->dims[m->trans_b ? 0 : 1];
-    m->rows = 1;
+    bool trans_b = attr_int(&n->attrs, "trans_b", 0);
+    p->w = w->constant;
+    p->k = p->w->dims[trans_b ? 1 : 0];
+    p->outs = p->w->dims[trans_b ? 0 : 1];
+    p->steps = (struct pack_source){NULL, 0, trans_b ? 1 : p->outs, trans_b ? p->k : 1};
+    p->rows = 1;
     for (int i = 0; i < x->rank - 1; i++)
-        m->rows = dim_mul(&l->p->dims, m->rows, x->dims[i]);
-    return x->dims[x->rank - 1] == m->k && m->k > 0 && m->outs > 0 && m->rows != 0;
+        p->rows = dim_mul(&l->p->dims, p->rows, x->dims[i]);
+    return x->dims[x->rank - 1] == p->k && p->k > 0 && p->outs > 0;
 }
 
-/* Row tiles of nearly equal size when the number of rows is known. */
-static dim_t row_tile(dim_t rows)
+dim_t even_tile(dim_t count, dim_t most)
 {
-    if (!dim_is_const(rows))
-        return ROW_TILE;
-    dim_t tiles = (rows + ROW_TILE - 1) / ROW_TILE;
-    return (rows + tiles - 1) / tiles;
+    if (!dim_is_const(count))
+        return most;
+    dim_t tiles = count > most ? (count + most - 1) / most : 1;
+    return count ? (count + tiles - 1) / tiles : 1;
 }
 
-static void emit(struct kernel_builder *k, struct group *g, const struct matmul *m, const struct packed_weights *w)
+static void emit(struct kernel_builder *k, struct group *g, const struct product *m, const struct packed_weights *w)
 {
     struct lowering *l = k->l;
-    dim_t tile = row_tile(m->rows), tiles = dim_ceildiv(&l->p->dims, m->rows, tile);
+    dim_t tile = even_tile(m->rows, ROW_TILE), tiles = dim_ceildiv(&l->p->dims, m->rows, tile);
     dim_t blocks = (m->outs + PACK_OUTS - 1) / PACK_OUTS;
     bool rows_outside = pack_size(&w->shape) <= WEIGHTS_IN_CACHE;
     int var_row = rows_outside ? kernel_grid(k, tiles) : -1;
@@ -93,18 +87,23 @@ static void emit(struct kernel_builder *k, struct group *g, const struct matmul 
         epilogue_emit(&e, dst);
 }
 
+void emit_product(struct lowering *l, struct group *g, const struct product *p)
+{
+    const struct node *n = g->nodes[0];
+    struct packed_weights w = pack_constant(l, p->w, 1, p->k, p->outs, &p->steps, outer_value(l, n->in[1])->name);
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    emit(&k, g, p, &w);
+    struct kernel *kernel = kernel_of(&k);
+    kernel->flops = dim_mul(&l->p->dims, p->rows, 2 * p->k * p->outs);
+    kernel->bytes = dim_add(&l->p->dims, dim_mul(&l->p->dims, p->rows, 4 * (p->k + p->outs)), (dim_t)pack_size(&w.shape));
+}
+
 enum lowered lower_matmul(struct lowering *l, struct node *n)
 {
     struct group g = group_of(l, n);
-    struct matmul m;
-    if (l->m->strict || !examine(l, &g, &m) || !epilogue_possible(l, &g, g.nodes[0]->out[0]->type.rank - 2))
+    struct product p;
+    if (l->m->strict || !examine(l, &g, &p) || !epilogue_possible(l, &g, g.nodes[0]->out[0]->type.rank - 2))
         return DECLINED;
-    struct pack_source steps = {NULL, 0, m.trans_b ? 1 : m.outs, m.trans_b ? m.k : 1};
-    struct packed_weights w = pack_constant(l, m.w, 1, m.k, m.outs, &steps, outer_value(l, g.nodes[0]->in[1])->name);
-    struct kernel_builder k = kernel_begin(l, g.nodes[0], g.nodes[0]->name);
-    emit(&k, &g, &m, &w);
-    struct kernel *kernel = kernel_of(&k);
-    kernel->flops = dim_mul(&l->p->dims, m.rows, 2 * m.k * m.outs);
-    kernel->bytes = dim_add(&l->p->dims, dim_mul(&l->p->dims, m.rows, 4 * (m.k + m.outs)), (dim_t)pack_size(&w.shape));
+    emit_product(l, &g, &p);
     return LOWERED;
 }
