@@ -41,10 +41,11 @@ static void (*generate(const struct gemm_tile *t, float beta))(void)
 }
 
 /* One row is bound by memory and a job for our own kernel, which prefetches; so is what libxsmm has
-   no instructions for, and an odd k of bf16, where it would read past the end of A's rows. */
+   no instructions for, an odd k of bf16, where it would read past the end of A's rows, and a variant
+   below this CPU's, for which libxsmm would use instructions that the variant lacks. */
 static bool generated_pays(const struct gemm_tile *t, const struct kernel_table *kernels)
 {
-    if (t->rows == 1)
+    if (t->rows == 1 || (kernels->lanes < 16 && kernels_find("avx512")))
         return false;
     if (t->type == GEMM_F32)
         return kernels->fma && KERNELS_X86;
@@ -85,7 +86,8 @@ static void run_piece(const struct gemm *g, const void **a, const void **w, int 
     if (kernel) {
         unsigned long long n = (unsigned long long)count;
         if (g->tile.type == GEMM_F32)
-            ((libxsmm_smmfunction_reducebatch_addr)kernel)((const float **)w, (const float **)a, c, &n);
+            ((libxsmm_smmfunction_reducebatch_addr)kernel)((const float **)w, (const float **)a, c,
+                                                           &n);
         else
             ((libxsmm_bsmmfunction_reducebatch_addr)kernel)((const libxsmm_bfloat16 **)w,
                                                            (const libxsmm_bfloat16 **)a, c, &n);

@@ -65,7 +65,8 @@ struct epilogue {
 
 /*
  * One output row of a depthwise convolution, channels last: output pixel j in first..first+pixels-1
- *     out[j - first][c] = epilogue(sum over y, x of rows[y][j * stride - pad + x * dilation][c] * weights[y][x][c])
+ *     out[j - first][c] = epilogue(sum over y, x of
+ *         rows[y][j * stride - pad + x * dilation][c] * weights[y][x][c])
  * where taps outside the input are zero.
  */
 struct depthwise_row {
@@ -171,8 +172,8 @@ struct kernel_table {
  */
 const struct kernel_table *kernels_get(void);
 
-/* Makes kernels_get() return the named variant from now on (NULL: the best). False, and no change, when it is
-   unknown or this CPU cannot run it. For tests; not while kernels run. */
+/* Makes kernels_get() return the named variant from now on (NULL: the best). False, and no change,
+   when it is unknown or this CPU cannot run it. For tests; not while kernels run. */
 bool kernels_select(const char *name);
 
 /* The named variant, or NULL when unknown, not built or not runnable here. */
