@@ -1,5 +1,6 @@
 #include "runtime/ops/numeric.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- shapes ---- */
@@ -166,25 +167,77 @@ static bool conv(struct op_call *c, struct work *w)
 
 bool eval_conv(struct op_call *c) { return with_work(c, conv); }
 
+/* x and w as double with zero points (of the layer, of each output channel) taken off. */
+static bool load_integers(struct op_call *c, struct work *w, const struct tensor *zero_x,
+                          const struct tensor *zero_w, struct conv *v)
+{
+    double *data = work_doubles(w, c->in[0]), *weight = work_doubles(w, c->in[1]);
+    int64_t nx = tensor_count(c->in[0]), nw = tensor_count(c->in[1]), m = c->in[1]->dims[0];
+    int64_t count_x = zero_x ? tensor_count(zero_x) : 1, count_w = zero_w ? tensor_count(zero_w) : 1;
+    if (!data || !weight)
+        return false;
+    if (count_x != 1 || (count_w != 1 && count_w != m))
+        return fail(w->d, "zero points have %lld and %lld elements, expected 1 and 1 or %lld",
+                    (long long)count_x, (long long)count_w, (long long)m);
+    for (int64_t i = 0; zero_x && i < nx; i++)
+        data[i] -= tensor_f64(zero_x, 0);
+    for (int64_t i = 0; zero_w && i < nw; i++)
+        weight[i] -= tensor_f64(zero_w, count_w == 1 ? 0 : i / (nw / m));
+    *v = (struct conv){.data = data, .weight = weight};
+    return true;
+}
+
 static bool conv_integer(struct op_call *c, struct work *w)
 {
-    double *data = work_doubles(w, c->in[0]), *weight = work_doubles(w, c->in[1]), *zx, *zw;
-    if (!data || !weight || !work_optional(c, w, 2, &zx) || !work_optional(c, w, 3, &zw))
-        return false;
-    int64_t nx = tensor_count(c->in[0]), nw = tensor_count(c->in[1]);
-    int64_t m = c->in[1]->dims[0], nz = zw ? tensor_count(c->in[3]) : 1;
-    if ((zx && tensor_count(c->in[2]) != 1) || (nz != 1 && nz != m))
-        return fail(w->d, "zero points have %lld and %lld elements, expected 1 and 1 or %lld",
-                    (long long)(zx ? tensor_count(c->in[2]) : 1), (long long)nz, (long long)m);
-    for (int64_t i = 0; zx && i < nx; i++)
-        data[i] -= zx[0];
-    for (int64_t i = 0; zw && i < nw; i++)
-        weight[i] -= zw[nz == 1 ? 0 : i / (nw / m)];
-    struct conv v = {.data = data, .weight = weight};
-    return convolve(c, w, &v);
+    struct conv v;
+    return load_integers(c, w, has_operand(c, 2) ? c->in[2] : NULL, has_operand(c, 3) ? c->in[3] : NULL,
+                         &v) && convolve(c, w, &v);
 }
 
 bool eval_conv_integer(struct op_call *c) { return with_work(c, conv_integer); }
+
+/* ---- qlinear_conv: x, scale, zero point, w, scale, zero point, y scale, y zero point, bias? ---- */
+
+bool infer_qlinear_conv(struct infer *f)
+{
+    struct infer g = *f;
+    struct type in[] = {f->in[0], f->in[3]};
+    g.in = in;
+    g.nin = 2;
+    return infer_conv_as(&g, f->in[7].dtype);
+}
+
+static bool qlinear_conv(struct op_call *c, struct work *w)
+{
+    struct tensor *in[] = {c->in[0], c->in[3]}, *out = c->out[0], sums, *sums_list[] = {&sums};
+    struct op_call sub = *c;
+    struct conv v;
+    double *bias;
+    int64_t nscales = tensor_count(c->in[4]);
+    sub.in = in;
+    sub.nin = 2;
+    sub.out = sums_list;
+    sums = tensor_view(DT_F64, out->rank, out->dims, WORK(w, double, tensor_count(out)));
+    if (!sums.data || !work_optional(c, w, 8, &bias) || !load_integers(&sub, w, c->in[2], c->in[5], &v))
+        return false;
+    if ((nscales != 1 && nscales != in[1]->dims[0]) || tensor_count(c->in[1]) != 1 ||
+        tensor_count(c->in[6]) != 1 || (bias && tensor_count(c->in[8]) != in[1]->dims[0]))
+        return fail(w->d, "scales or bias of qlinear_conv do not fit %lld output channels",
+                    (long long)in[1]->dims[0]);
+    v.bias = bias;
+    if (!convolve(&sub, w, &v))
+        return false;
+    double scale = tensor_f64(c->in[1], 0) / tensor_f64(c->in[6], 0), zero = tensor_f64(c->in[7], 0);
+    const double *y = sums.data;
+    for (int64_t i = 0; i < tensor_count(out); i++) {
+        int64_t m = i / v.y.channel % v.y.channels;
+        double x = nearbyint(y[i] * scale * tensor_f64(c->in[4], nscales == 1 ? 0 : m)) + zero;
+        dtype_store_f64(out->dtype, out->data, (size_t)i, clamp_to_type(out->dtype, x));
+    }
+    return true;
+}
+
+bool eval_qlinear_conv(struct op_call *c) { return with_work(c, qlinear_conv); }
 
 /* ---- transposed convolution: each input position adds the kernel, scaled, to the output ---- */
 

@@ -1,5 +1,6 @@
 #include "runtime/ops/numeric.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- matmul: numpy's, with transposed operands ---- */
@@ -271,3 +272,51 @@ static bool matmul_integer(struct op_call *c, struct work *w)
 }
 
 bool eval_matmul_integer(struct op_call *c) { return with_work(c, matmul_integer); }
+
+/* ---- qlinear_matmul: operands a, scale, zero point, b, scale, zero point, y scale, y zero point ---- */
+
+bool infer_qlinear_matmul(struct infer *f)
+{
+    struct infer g = *f;
+    struct type in[] = {f->in[0], f->in[3]};
+    g.in = in;
+    g.nin = 2;
+    return infer_product(&g, f->in[7].dtype);
+}
+
+/* The scale of one row or column of one matrix of the result. */
+static double scale_of(const struct tensor *t, int64_t matrix, int64_t each, int64_t place)
+{
+    int64_t n = tensor_count(t);
+    return tensor_f64(t, n == 1 ? 0 : (matrix * each + place) % n);
+}
+
+static bool qlinear_matmul(struct op_call *c, struct work *w)
+{
+    struct tensor *in[] = {c->in[0], c->in[3], c->in[2], c->in[5]}, *out = c->out[0];
+    struct op_call sub = *c;
+    sub.in = in;
+    sub.nin = 4;
+    struct operand a = {.v = work_doubles(w, in[0])}, b = {.v = work_doubles(w, in[1])};
+    int64_t count = tensor_count(out);
+    double *y = WORK(w, double, count);
+    if (!a.v || !b.v || !y || !subtract_zero_point(&sub, w, a.v, in[0], 2, true) ||
+        !subtract_zero_point(&sub, w, b.v, in[1], 3, false) || !multiply(&sub, w, a, b, false, y))
+        return false;
+    for (int i = 1; i < 7; i++)
+        if (tensor_count(c->in[i]) == 0)
+            return fail(w->d, "operand %d of qlinear_matmul is empty", i);
+    int64_t rows = in[0]->rank > 1 ? in[0]->dims[in[0]->rank - 2] : 1;
+    int64_t cols = in[1]->rank > 1 ? in[1]->dims[in[1]->rank - 1] : 1;
+    double y_scale = tensor_f64(c->in[6], 0), zero = tensor_f64(c->in[7], 0);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t matrix = i / (rows * cols);
+        double scale = scale_of(c->in[1], matrix, rows, i / cols % rows) *
+                       scale_of(c->in[4], matrix, cols, i % cols) / y_scale;
+        dtype_store_f64(out->dtype, out->data, (size_t)i,
+                        clamp_to_type(out->dtype, nearbyint(y[i] * scale) + zero));
+    }
+    return true;
+}
+
+bool eval_qlinear_matmul(struct op_call *c) { return with_work(c, qlinear_matmul); }

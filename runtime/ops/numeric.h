@@ -26,6 +26,8 @@ double *work_doubles(struct work *w, const struct tensor *t);
 int64_t *work_ints(struct work *w, const struct tensor *t);
 /* Of an optional operand: false only after a failure; *out NULL when it is left out. */
 bool work_optional(struct op_call *c, struct work *w, int i, double **out);
+/* The nearest number that an integer type holds; NaN gives 0. */
+double clamp_to_type(int dtype, double x);
 /* Stores all elements of result i. */
 void call_store(struct op_call *c, int i, const double *v);
 

@@ -60,7 +60,7 @@ bool infer_quantize_linear(struct infer *f)
     return infer_out(f, 0, dtype, f->in[0].rank, f->in[0].dims);
 }
 
-static double clamp_to(int dtype, double x)
+double clamp_to_type(int dtype, double x)
 {
     int bits = dtype_info(dtype)->bits;
     bool is_signed = dtype_class(dtype) == DTC_SINT;
@@ -99,7 +99,7 @@ static bool quantize_linear(struct op_call *c, struct work *w)
             for (int64_t in = 0; in < s.a.inner; in++, at++) {
                 int64_t k = scale_at(&s, o, i, in);
                 double v = rounded(precision, x[at] / s.scale[k]), zero = s.zero ? s.zero[k] : 0;
-                x[at] = dtype_is_float(to) ? v + zero : clamp_to(to, nearbyint(v) + zero);
+                x[at] = dtype_is_float(to) ? v + zero : clamp_to_type(to, nearbyint(v) + zero);
             }
     dtype_convert(to, y->data, DT_F64, x, (size_t)at, saturate);
     return true;
@@ -135,3 +135,38 @@ static bool dequantize_linear(struct op_call *c, struct work *w)
 }
 
 bool eval_dequantize_linear(struct op_call *c) { return with_work(c, dequantize_linear); }
+
+/* ---- dynamic_quantize_linear ---- */
+
+bool infer_dynamic_quantize_linear(struct infer *f)
+{
+    infer_out(f, 1, DT_F32, 0, NULL);
+    infer_out(f, 2, DT_U8, 0, NULL);
+    return infer_out(f, 0, DT_U8, f->in[0].rank, f->in[0].dims);
+}
+
+static bool dynamic_quantize_linear(struct op_call *c, struct work *w)
+{
+    int64_t n = tensor_count(c->in[0]);
+    double *x = work_doubles(w, c->in[0]);
+    float low = 0, high = 0;
+    if (!x)
+        return false;
+    for (int64_t i = 0; i < n; i++) {
+        low = fminf(low, (float)x[i]);
+        high = fmaxf(high, (float)x[i]);
+    }
+    float scale = (high - low) / 255;
+    scale = scale > 0 ? scale : 1; /* all zeros */
+    double zero = clamp_to_type(DT_U8, nearbyintf(-low / scale));
+    for (int64_t i = 0; i < n; i++)
+        x[i] = clamp_to_type(DT_U8, nearbyintf((float)x[i] / scale) + zero);
+    double scale_out = scale;
+    double *results[] = {x, &scale_out, &zero};
+    for (int i = 0; i < 3; i++)
+        if (wants_result(c, i))
+            call_store(c, i, results[i]);
+    return true;
+}
+
+bool eval_dynamic_quantize_linear(struct op_call *c) { return with_work(c, dynamic_quantize_linear); }

@@ -1,0 +1,438 @@
+#include "runtime/ops/numeric.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- max_unpool ---- */
+
+/* The shape that the pool had before, without an explicit one. */
+static bool unpooled(struct dim_table *t, const struct attrs *as, struct diag *d, const struct type *x,
+                     struct type *y)
+{
+    int n, nstrides, npads;
+    const int64_t *kernel = attr_ints(as, "kernel_shape", &n), *strides = attr_ints(as, "strides", &nstrides);
+    const int64_t *pads = attr_ints(as, "pads", &npads);
+    *y = *x;
+    if (x->rank < 2 || n != x->rank - 2 || (strides && nstrides != n) || (pads && npads != 2 * n))
+        return fail(d, "kernel_shape, strides or pads does not fit x of rank %d", x->rank);
+    for (int i = 0; i < n; i++) {
+        dim_t full = dim_add(t, dim_mul(t, dim_sub(t, x->dims[2 + i], 1), strides ? strides[i] : 1), kernel[i]);
+        y->dims[2 + i] = dim_sub(t, full, pads ? pads[i] + pads[n + i] : 0);
+    }
+    return true;
+}
+
+bool infer_max_unpool(struct infer *f)
+{
+    struct type y;
+    if (f->in[0].rank == RANK_UNKNOWN)
+        return infer_any(f, 0, f->in[0].dtype);
+    if (!unpooled(f->dims, f->attrs, f->d, &f->in[0], &y))
+        return false;
+    if (has_input(f, 2)) {
+        struct content shape = infer_content(f, 2);
+        for (int i = 0; i < y.rank; i++)
+            y.dims[i] = shape.n == y.rank ? shape.v[i] : infer_unknown(f, "unpool");
+    }
+    return infer_out(f, 0, y.dtype, y.rank, y.dims);
+}
+
+/* Indices count places of the shape that the pool had; a larger result has that in its first corner. */
+bool eval_max_unpool(struct op_call *c)
+{
+    const struct tensor *x = c->in[0], *index = c->in[1];
+    struct tensor *y = c->out[0];
+    struct type type = type_tensor(x->dtype, x->rank, x->dims), small;
+    if (!unpooled(NULL, c->attrs, c->env->d, &type, &small))
+        return false;
+    if (tensor_count(index) != tensor_count(x))
+        return fail(c->env->d, "there are %lld indices for %lld values", (long long)tensor_count(index),
+                    (long long)tensor_count(x));
+    memset(y->data, 0, tensor_bytes(y));
+    for (int64_t i = 0; i < tensor_count(x); i++) {
+        int64_t from = tensor_i64(index, i), to = 0, step = 1;
+        bool inside = from >= 0;
+        for (int k = y->rank - 1; inside && k >= 0; k--) {
+            int64_t place = small.dims[k] > 0 ? from % small.dims[k] : 0;
+            inside = small.dims[k] > 0 && place < y->dims[k];
+            from /= small.dims[k] > 0 ? small.dims[k] : 1;
+            to += place * step;
+            step *= y->dims[k];
+        }
+        if (!inside || from)
+            return fail(c->env->d, "index %lld is outside the result", (long long)tensor_i64(index, i));
+        memcpy(element(y, to), element(x, i), dtype_bytes(y->dtype));
+    }
+    return true;
+}
+
+/* ---- regions of interest ---- */
+
+static bool infer_rois(struct infer *f, dim_t height, dim_t width)
+{
+    const struct type *x = &f->in[0], *rois = &f->in[1];
+    if (x->rank == RANK_UNKNOWN || rois->rank == RANK_UNKNOWN)
+        return infer_any(f, 0, x->dtype);
+    if (x->rank != 4 || rois->rank != 2)
+        return fail(f->d, "x and rois have rank %d and %d, expected 4 and 2", x->rank, rois->rank);
+    return infer_out(f, 0, x->dtype, 4, (dim_t[]){rois->dims[0], x->dims[1], height, width});
+}
+
+bool infer_max_roi_pool(struct infer *f)
+{
+    int n;
+    const int64_t *shape = attr_ints(f->attrs, "pooled_shape", &n);
+    if (n != 2 || shape[0] < 1 || shape[1] < 1)
+        return fail(f->d, "pooled_shape is not two positive sizes");
+    return infer_rois(f, shape[0], shape[1]);
+}
+
+bool infer_roi_align(struct infer *f)
+{
+    return infer_rois(f, attr_int(f->attrs, "output_height", 1), attr_int(f->attrs, "output_width", 1));
+}
+
+/* Bin i of n over a region that starts at `start` and has `size` places, cut to [0, limit). */
+static void bin_range(int64_t i, int64_t n, int64_t start, int64_t size, int64_t limit, int64_t *low,
+                      int64_t *high)
+{
+    double bin = (double)size / (double)n;
+    *low = start + (int64_t)floor((double)i * bin);
+    *high = start + (int64_t)ceil((double)(i + 1) * bin);
+    *low = *low < 0 ? 0 : *low > limit ? limit : *low;
+    *high = *high < 0 ? 0 : *high > limit ? limit : *high;
+}
+
+static double largest_in(const double *v, int64_t width, int64_t y0, int64_t y1, int64_t x0, int64_t x1)
+{
+    double best = y0 < y1 && x0 < x1 ? -INFINITY : 0;
+    for (int64_t y = y0; y < y1; y++)
+        for (int64_t x = x0; x < x1; x++)
+            best = v[y * width + x] > best ? v[y * width + x] : best;
+    return best;
+}
+
+static bool max_roi_pool(struct op_call *c, struct work *w)
+{
+    const struct tensor *t = c->in[0];
+    struct tensor *out = c->out[0];
+    int64_t channels = t->dims[1], h = t->dims[2], wide = t->dims[3], ph = out->dims[2], pw = out->dims[3];
+    double scale = attr_float(c->attrs, "spatial_scale", 1);
+    double *x = work_doubles(w, t), *rois = work_doubles(w, c->in[1]);
+    if (!x || !rois)
+        return false;
+    if (c->in[1]->dims[1] != 5)
+        return fail(w->d, "rois have %lld numbers each, expected 5", (long long)c->in[1]->dims[1]);
+    for (int64_t i = 0, at = 0; i < out->dims[0]; i++) {
+        const double *roi = rois + 5 * i;
+        if (!(roi[0] >= 0 && roi[0] < (double)t->dims[0]))
+            return fail(w->d, "roi %lld is of image %g, expected less than %lld", (long long)i, roi[0],
+                        (long long)t->dims[0]);
+        int64_t corner[4];
+        for (int k = 0; k < 4; k++)
+            corner[k] = (int64_t)fmin(fmax(round(roi[1 + k] * scale), -1e9), 1e9);
+        int64_t rw = corner[2] - corner[0] + 1, rh = corner[3] - corner[1] + 1;
+        for (int64_t ch = 0; ch < channels; ch++)
+            for (int64_t y = 0; y < ph; y++)
+                for (int64_t px = 0; px < pw; px++, at++) {
+                    int64_t y0, y1, x0, x1;
+                    bin_range(y, ph, corner[1], rh > 1 ? rh : 1, h, &y0, &y1);
+                    bin_range(px, pw, corner[0], rw > 1 ? rw : 1, wide, &x0, &x1);
+                    const double *plane = x + ((int64_t)roi[0] * channels + ch) * h * wide;
+                    dtype_store_f64(out->dtype, out->data, (size_t)at,
+                                    largest_in(plane, wide, y0, y1, x0, x1));
+                }
+    }
+    return true;
+}
+
+bool eval_max_roi_pool(struct op_call *c) { return with_work(c, max_roi_pool); }
+
+/* Four neighbours of a point and what each weighs; weights are 0 for points off the image. */
+struct corners {
+    int64_t at[4];
+    double weight[4];
+};
+
+static void roi_corners(struct corners *p, double y, double x, int64_t h, int64_t wide)
+{
+    memset(p, 0, sizeof *p);
+    if (!(y >= -1 && y <= (double)h && x >= -1 && x <= (double)wide))
+        return;
+    y = y > 0 ? y : 0;
+    x = x > 0 ? x : 0;
+    int64_t y0 = (int64_t)y, x0 = (int64_t)x, y1 = y0 + 1, x1 = x0 + 1;
+    if (y0 >= h - 1)
+        y = (double)(y0 = y1 = h - 1);
+    if (x0 >= wide - 1)
+        x = (double)(x0 = x1 = wide - 1);
+    double ly = y - (double)y0, lx = x - (double)x0;
+    *p = (struct corners){{y0 * wide + x0, y0 * wide + x1, y1 * wide + x0, y1 * wide + x1},
+                          {(1 - ly) * (1 - lx), (1 - ly) * lx, ly * (1 - lx), ly * lx}};
+}
+
+struct roi {
+    double y, x, bin_h, bin_w; /* start and size of a bin */
+    int64_t grid_h, grid_w;    /* samples in a bin */
+    bool max;
+};
+
+static double sample_bin(const struct roi *r, const double *plane, int64_t h, int64_t wide, int64_t by,
+                         int64_t bx)
+{
+    double sum = 0, best = 0;
+    bool first = true;
+    struct corners p;
+    for (int64_t i = 0; i < r->grid_h; i++)
+        for (int64_t j = 0; j < r->grid_w; j++) {
+            double y = r->y + (double)by * r->bin_h + ((double)i + 0.5) * r->bin_h / (double)r->grid_h;
+            double x = r->x + (double)bx * r->bin_w + ((double)j + 0.5) * r->bin_w / (double)r->grid_w;
+            roi_corners(&p, y, x, h, wide);
+            for (int k = 0; k < 4; k++) {
+                double v = p.weight[k] * plane[p.at[k]];
+                sum += v;
+                best = first || v > best ? v : best;
+                first = false;
+            }
+        }
+    int64_t n = r->grid_h * r->grid_w;
+    return r->max ? best : sum / (double)(n > 1 ? n : 1);
+}
+
+static bool roi_align(struct op_call *c, struct work *w)
+{
+    const struct tensor *t = c->in[0];
+    struct tensor *out = c->out[0];
+    int64_t channels = t->dims[1], h = t->dims[2], wide = t->dims[3], ph = out->dims[2], pw = out->dims[3];
+    int64_t ratio = attr_int(c->attrs, "sampling_ratio", 0);
+    double scale = attr_float(c->attrs, "spatial_scale", 1);
+    bool half = !attr_is(c->attrs, "coordinate_transformation_mode", "output_half_pixel");
+    struct roi r = {.max = attr_is(c->attrs, "mode", "max")};
+    double *x = work_doubles(w, t), *rois = work_doubles(w, c->in[1]);
+    if (!x || !rois)
+        return false;
+    if (c->in[1]->dims[1] != 4 || tensor_count(c->in[2]) != out->dims[0] || (h * wide == 0 && channels))
+        return fail(w->d, "rois or their images do not fit x");
+    for (int64_t i = 0, at = 0; i < out->dims[0]; i++) {
+        const double *roi = rois + 4 * i;
+        int64_t image = tensor_i64(c->in[2], i);
+        if (image < 0 || image >= t->dims[0])
+            return fail(w->d, "roi %lld is of image %lld, expected less than %lld", (long long)i,
+                        (long long)image, (long long)t->dims[0]);
+        double shift = half ? 0.5 : 0, rh = (roi[3] - roi[1]) * scale, rw = (roi[2] - roi[0]) * scale;
+        r.y = roi[1] * scale - shift;
+        r.x = roi[0] * scale - shift;
+        r.bin_h = (half || rh > 1 ? rh : 1) / (double)ph;
+        r.bin_w = (half || rw > 1 ? rw : 1) / (double)pw;
+        if (!(fabs(r.bin_h) < 1e6 && fabs(r.bin_w) < 1e6))
+            return fail(w->d, "roi %lld is too large", (long long)i);
+        r.grid_h = ratio > 0 ? ratio : (int64_t)ceil(r.bin_h);
+        r.grid_w = ratio > 0 ? ratio : (int64_t)ceil(r.bin_w);
+        for (int64_t ch = 0; ch < channels; ch++)
+            for (int64_t y = 0; y < ph; y++)
+                for (int64_t px = 0; px < pw; px++, at++)
+                    dtype_store_f64(out->dtype, out->data, (size_t)at,
+                                    sample_bin(&r, x + (image * channels + ch) * h * wide, h, wide, y, px));
+    }
+    return true;
+}
+
+bool eval_roi_align(struct op_call *c) { return with_work(c, roi_align); }
+
+/* ---- affine_grid ---- */
+
+bool infer_affine_grid(struct infer *f)
+{
+    const struct type *theta = &f->in[0];
+    struct content size = infer_content(f, 1);
+    dim_t dims[MAX_RANK];
+    if (theta->rank != RANK_UNKNOWN && theta->rank != 3)
+        return fail(f->d, "theta has rank %d, expected 3", theta->rank);
+    if (size.n < 0)
+        return infer_any(f, 0, theta->dtype);
+    if (size.n != 4 && size.n != 5)
+        return fail(f->d, "size has %lld elements, expected 4 or 5", (long long)size.n);
+    int n = (int)size.n - 2;
+    dims[0] = size.v[0];
+    for (int i = 0; i < n; i++)
+        dims[1 + i] = size.v[2 + i];
+    dims[n + 1] = n;
+    return infer_out(f, 0, theta->dtype, n + 2, dims);
+}
+
+static bool affine_grid(struct op_call *c, struct work *w)
+{
+    const struct tensor *theta = c->in[0];
+    struct tensor *y = c->out[0];
+    int n = y->rank - 2;
+    bool align = attr_int(c->attrs, "align_corners", 0) != 0;
+    int64_t place[MAX_RANK] = {0}, points = dims_product(y->dims, 1, n + 1), at = 0;
+    double *v = work_doubles(w, theta);
+    if (!v)
+        return false;
+    if (theta->dims[0] != y->dims[0] || theta->dims[1] != n || theta->dims[2] != n + 1)
+        return fail(w->d, "theta is %lld by %lld by %lld, expected %lld by %d by %d", (long long)theta->dims[0],
+                    (long long)theta->dims[1], (long long)theta->dims[2], (long long)y->dims[0], n, n + 1);
+    for (int64_t b = 0; b < y->dims[0]; b++)
+        for (int64_t p = 0; p < points; p++, next_index(place, y->dims + 1, n))
+            for (int row = 0; row < n; row++) {
+                const double *m = v + (b * n + row) * (n + 1);
+                double sum = m[n];
+                for (int k = 0; k < n; k++) { /* x is the last spatial dim */
+                    double length = (double)y->dims[n - k], i = (double)place[n - 1 - k];
+                    double x = !align       ? (2 * i + 1) / length - 1
+                               : length > 1 ? 2 * i / (length - 1) - 1
+                                            : -1;
+                    sum += m[k] * x;
+                }
+                dtype_store_f64(y->dtype, y->data, (size_t)at++, sum);
+            }
+    return true;
+}
+
+bool eval_affine_grid(struct op_call *c) { return with_work(c, affine_grid); }
+
+/* ---- grid_sample ---- */
+
+bool infer_grid_sample(struct infer *f)
+{
+    const struct type *x = &f->in[0], *grid = &f->in[1];
+    dim_t dims[MAX_RANK];
+    if (x->rank == RANK_UNKNOWN || grid->rank == RANK_UNKNOWN)
+        return infer_any(f, 0, x->dtype);
+    if (x->rank < 3 || x->rank != grid->rank)
+        return fail(f->d, "x and grid have rank %d and %d, expected the same, 3 or more", x->rank, grid->rank);
+    dims[0] = x->dims[0];
+    dims[1] = x->dims[1];
+    for (int i = 2; i < x->rank; i++)
+        dims[i] = grid->dims[i - 1];
+    return infer_out(f, 0, x->dtype, x->rank, dims);
+}
+
+enum padding { PADDING_ZEROS, PADDING_BORDER, PADDING_REFLECTION };
+enum { MAX_TAPS = 4 };
+
+struct sampler {
+    int n, taps; /* spatial dims; points used along each: 1 nearest, 2 linear, 4 cubic */
+    enum padding padding;
+    bool align;
+    const int64_t *dims;
+};
+
+static double reflect(double x, double low, double high)
+{
+    double range = high - low;
+    if (range <= 0)
+        return low;
+    if (x >= low && x <= high)
+        return x;
+    double over = x < low ? low - x : x - high, turns = floor(over / range), rest = over - turns * range;
+    bool from_low = (x < low) == (fmod(turns, 2) == 0);
+    return from_low ? low + rest : high - rest;
+}
+
+/* Index i along dim d as it is read: -1 for nothing. */
+static int64_t padded_index(const struct sampler *s, int d, double i)
+{
+    double length = (double)s->dims[d];
+    if (s->padding == PADDING_BORDER)
+        i = fmin(fmax(i, 0), length - 1);
+    else if (s->padding == PADDING_REFLECTION)
+        i = trunc(reflect(i, s->align ? 0 : -0.5, s->align ? length - 1 : length - 0.5));
+    return i >= 0 && i < length ? (int64_t)i : -1;
+}
+
+static void cubic_weights(double t, double *weight)
+{
+    const double a = -0.75;
+    for (int k = 0; k < 4; k++) {
+        double x = fabs(t - (k - 1));
+        weight[k] = x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : ((x - 5) * x + 8) * x * a - 4 * a;
+    }
+}
+
+/* Indices and weights along dim d for the normalised coordinate. */
+static void sample_dim(const struct sampler *s, int d, double coordinate, int64_t *index, double *weight)
+{
+    double length = (double)s->dims[d], low = s->align ? 0 : -0.5, high = length - 1 - low;
+    double x = s->align ? (coordinate + 1) / 2 * (length - 1) : ((coordinate + 1) * length - 1) / 2;
+    x = (double)(float)x;
+    if (!(fabs(x) < 1e15))
+        x = -1e15;
+    if (s->taps == 1)
+        x = nearbyint(x);
+    if (s->padding == PADDING_BORDER && (x < low || x > high))
+        x = fmin(fmax(x, 0), length - 1);
+    else if (s->padding == PADDING_REFLECTION)
+        x = reflect(x, low, high);
+    double base = s->taps == 1 ? trunc(x) : floor(x), t = x - base;
+    if (s->taps == 4)
+        cubic_weights(t, weight);
+    else {
+        weight[0] = s->taps == 1 ? 1 : 1 - t;
+        weight[1] = t;
+    }
+    for (int k = 0; k < s->taps; k++)
+        index[k] = padded_index(s, d, base + k - (s->taps == 4));
+}
+
+/* The points of one output place: input positions (-1: nothing) and weights. */
+static int sample_points(const struct sampler *s, const double *coordinates, int64_t *at, double *weight)
+{
+    int count = 1;
+    at[0] = 0;
+    weight[0] = 1;
+    for (int d = 0; d < s->n; d++) {
+        int64_t index[MAX_TAPS];
+        double factor[MAX_TAPS];
+        sample_dim(s, d, coordinates[s->n - 1 - d], index, factor);
+        for (int i = count - 1; i >= 0; i--)
+            for (int k = s->taps - 1; k >= 0; k--) {
+                bool inside = at[i] >= 0 && index[k] >= 0;
+                double product = weight[i] * factor[k];
+                at[i * s->taps + k] = inside ? at[i] * s->dims[d] + index[k] : -1;
+                weight[i * s->taps + k] = product;
+            }
+        count *= s->taps;
+    }
+    return count;
+}
+
+static bool grid_sample(struct op_call *c, struct work *w)
+{
+    const struct tensor *t = c->in[0], *grid = c->in[1];
+    struct tensor *y = c->out[0];
+    struct sampler s = {.n = t->rank - 2, .taps = 2, .dims = t->dims + 2,
+                        .align = attr_int(c->attrs, "align_corners", 0) != 0};
+    s.padding = attr_is(c->attrs, "padding_mode", "border")       ? PADDING_BORDER
+                : attr_is(c->attrs, "padding_mode", "reflection") ? PADDING_REFLECTION
+                                                                  : PADDING_ZEROS;
+    if (attr_is(c->attrs, "mode", "nearest"))
+        s.taps = 1;
+    else if (attr_is(c->attrs, "mode", "cubic") || attr_is(c->attrs, "mode", "bicubic"))
+        s.taps = 4;
+    if (s.n > 5 || grid->dims[grid->rank - 1] != s.n || grid->dims[0] != t->dims[0])
+        return fail(w->d, "grid does not fit x: it has %lld coordinates for %d spatial dims",
+                    (long long)grid->dims[grid->rank - 1], s.n);
+    int64_t points = dims_product(y->dims, 2, y->rank), plane = dims_product(t->dims, 2, t->rank), most = 1;
+    for (int i = 0; i < s.n; i++)
+        most *= s.taps;
+    double *x = work_doubles(w, t), *g = work_doubles(w, grid), *weight = WORK(w, double, most);
+    int64_t *at = WORK(w, int64_t, most);
+    if (!x || !g || !weight || !at)
+        return false;
+    for (int64_t b = 0; b < t->dims[0]; b++)
+        for (int64_t p = 0; p < points; p++) {
+            int count = sample_points(&s, g + (b * points + p) * s.n, at, weight);
+            for (int64_t ch = 0; ch < t->dims[1]; ch++) {
+                double sum = 0;
+                for (int i = 0; i < count; i++)
+                    if (at[i] >= 0)
+                        sum += weight[i] * x[(b * t->dims[1] + ch) * plane + at[i]];
+                dtype_store_f64(y->dtype, y->data, (size_t)((b * t->dims[1] + ch) * points + p), sum);
+            }
+        }
+    return true;
+}
+
+bool eval_grid_sample(struct op_call *c) { return with_work(c, grid_sample); }
