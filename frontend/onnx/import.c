@@ -58,7 +58,7 @@ static bool check_arity(struct onnx_node *n, const struct schema *s)
         return NODE_ERROR(n, "%d inputs, expected %d to %d", n->nin, s->min_in, s->max_in);
     if (s->max_out >= 0 && n->nout > s->max_out)
         return NODE_ERROR(n, "%d outputs, expected at most %d", n->nout, s->max_out);
-    for (int i = 0; i < s->min_in; i++)
+    for (int i = 0; i < s->min_in && s->max_in >= 0; i++)
         if (!n->in[i])
             return NODE_ERROR(n, "input %d is left out, this operator needs it", i);
     return true;
@@ -96,7 +96,11 @@ static bool import_node(struct importer *im, struct region *r, struct scope *s, 
         .domain = domain_name(proto->domain),
     };
     n.version = opset_version(s->frame->opsets, s->frame->nopsets, n.domain);
-    return lower(&n) || fail_in(im->d, "node '%.300s' (%.80s)", n.name, n.op);
+    if (lower(&n))
+        return true;
+    const char *where = arena_printf(a, "node '%.300s' (%.80s)", n.name, n.op);
+    bool told = !strncmp(im->d->text, where, strlen(where)); /* inference names the node itself */
+    return told ? false : fail_in(im->d, "%s", where);
 }
 
 bool import_nodes(struct importer *im, struct region *r, struct scope *s, Onnx__NodeProto *const *nodes,

@@ -27,6 +27,27 @@ static int results_of(const struct subgraph *s)
     return (int)s->graph->n_output;
 }
 
+/* 1 or 0 when the condition is known while compiling, else -1. */
+static int known_condition(const struct value *v)
+{
+    const struct tensor *t = b_constant(v);
+    if (t && t->dtype == DT_BOOL && tensor_count(t) == 1)
+        return tensor_i64(t, 0) != 0;
+    return v->content.n == 1 && dim_is_const(v->content.v[0]) ? v->content.v[0] != 0 : -1;
+}
+
+/* Only the branch that is taken; the other may not even fit the shapes. */
+static bool inline_branch(struct onnx_node *n, const struct subgraph *branch)
+{
+    int nout = results_of(branch);
+    struct value **results = ARENA_ARRAY(&n->g->arena, struct value *, nout + 1);
+    if (!import_inline(n, branch, NULL, 0, results, nout))
+        return false;
+    for (int i = 0; i < n->nout; i++)
+        n->out[i] = results[i];
+    return true;
+}
+
 bool lower_if(struct onnx_node *n)
 {
     static const char *const names[] = {"then_branch", "else_branch"};
@@ -37,6 +58,9 @@ bool lower_if(struct onnx_node *n)
     if (results_of(&branches[0]) != results_of(&branches[1]) || n->nout > results_of(&branches[0]))
         return NODE_ERROR(n, "the branches have %d and %d outputs, the node %d; expected as many",
                           results_of(&branches[0]), results_of(&branches[1]), n->nout);
+    int known = known_condition(n->in[0]);
+    if (known >= 0)
+        return inline_branch(n, &branches[known ? 0 : 1]);
     struct node *made = place(n, OP_if, n->in, 1, results_of(&branches[0]));
     for (int i = 0; i < 2; i++)
         if (!import_region(n, &branches[i], node_add_region(n->g, made), NULL, 0))
