@@ -191,9 +191,12 @@ bool infer_squeeze(struct infer *f)
             return fail(f->d, "dimension %d is %lld, expected 1", axes[i],
                         (long long)x->dims[axes[i]]);
     }
-    for (int i = 0; i < x->rank; i++)
+    for (int i = 0; i < x->rank; i++) {
+        if (count == AXES_ABSENT && dim_is_runtime(f->dims, x->dims[i]))
+            return infer_out(f, 0, x->dtype, RANK_UNKNOWN, NULL); /* it may turn out to be 1 */
         if (!(count == AXES_ABSENT ? x->dims[i] == 1 : drop[i]))
             dims[rank++] = x->dims[i];
+    }
     infer_out(f, 0, x->dtype, rank, dims);
     content_pass(f);
     return true;
