@@ -101,12 +101,10 @@ static uint64_t nan_code(const struct float_format *f, bool negative)
                (negative ? sign : 0);
     case 2:
         return all | (negative ? sign : 0);
-    case 3:
-        return sign;
     case 4:
         return all;
-    default: /* no NaN: the largest value, as saturation would give */
-        return largest_code(f) | (negative ? sign : 0);
+    default: /* "fnuz", or no NaN at all: then minus zero */
+        return sign;
     }
 }
 
@@ -144,7 +142,7 @@ uint64_t float_encode(const struct float_format *f, double x, bool saturate)
     double a = fabs(x), top = float_largest(f);
     uint64_t infinity = ones(f->exp_bits) << f->man_bits;
     if (isinf(a)) {
-        if (saturate)
+        if (saturate || !f->nan)
             return largest_code(f) | sign;
         return f->inf ? infinity | sign : nan_code(f, negative);
     }
@@ -157,7 +155,7 @@ uint64_t float_encode(const struct float_format *f, double x, bool saturate)
     if (a == 0 || rounded == 0)
         return f->nan == 3 ? 0 : sign; /* "fnuz" has no minus zero */
     if (rounded > top) {
-        if (saturate)
+        if (saturate || !f->nan)
             return largest_code(f) | sign;
         return f->inf ? infinity | sign : nan_code(f, negative);
     }

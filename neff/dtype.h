@@ -59,7 +59,7 @@ const struct float_format *float_format(int dt); /* NULL for other classes */
 
 double float_decode(const struct float_format *f, uint64_t code);
 /* Overflow gives infinity or, without one, NaN or (without NaN) the largest value; with `saturate`
- * overflow and infinities give the largest finite value. */
+ * overflow and infinities give the largest finite value. NaN in a format without NaN gives -0. */
 uint64_t float_encode(const struct float_format *f, double x, bool saturate);
 double float_largest(const struct float_format *f);
 

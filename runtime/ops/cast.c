@@ -208,6 +208,13 @@ static void cast_to_scale(struct op_call *c)
     }
 }
 
+/* Out of range, the low bits of the truncated value remain, as in ONNX's own conversions. */
+static void cast_to_narrow_int(const struct tensor *x, struct tensor *z)
+{
+    for (int64_t i = 0, n = tensor_count(x); i < n; i++)
+        dtype_store_i64(z->dtype, z->data, (size_t)i, tensor_i64(x, i));
+}
+
 bool eval_cast(struct op_call *c)
 {
     const struct tensor *x = c->in[0];
@@ -220,6 +227,8 @@ bool eval_cast(struct op_call *c)
         return cast_to_string(c);
     if (z->dtype == DT_F8E8M0 && x->dtype != DT_F8E8M0)
         cast_to_scale(c);
+    else if (dtype_is_float(x->dtype) && dtype_is_int(z->dtype) && dtype_info(z->dtype)->bits < 8)
+        cast_to_narrow_int(x, z);
     else
         dtype_convert(z->dtype, z->data, x->dtype, x->data, (size_t)tensor_count(x),
                       saturates(c->attrs, z->dtype));

@@ -191,6 +191,12 @@ bool infer_one_hot(struct infer *f)
     struct content depth = infer_content(f, 1);
     struct type out = *x;
     int axis, from = 0;
+    const struct tensor *constant = dtype_is_int(f->in[1].dtype) ? NULL : infer_tensor(f, 1);
+    dim_t value;
+    if (constant && tensor_count(constant) == 1) {
+        value = content_clamp(tensor_i64(constant, 0));
+        depth = (struct content){&value, 1};
+    }
     out.dtype = f->in[2].dtype;
     if (x->rank < 0)
         return infer_out(f, 0, out.dtype, RANK_UNKNOWN, NULL);

@@ -294,10 +294,8 @@ static bool split_sizes(struct infer *f, dim_t n, dim_t *sizes)
         return fail(f->d, "num_outputs is %lld, but there are %d results", (long long)wanted, parts);
     dim_t part = dim_ceildiv(f->dims, n, parts), rest = n;
     for (int i = 0; i < parts; i++) {
-        sizes[i] = i + 1 < parts ? part : rest;
-        if (dim_is_const(rest) && rest < 0)
-            return fail(f->d, "a dimension of %lld does not split into %d parts", (long long)n, parts);
-        rest = dim_sub(f->dims, rest, part);
+        sizes[i] = i + 1 == parts || (dim_is_const(rest) && rest < part) ? rest : part;
+        rest = dim_sub(f->dims, rest, sizes[i]);
     }
     return true;
 }

@@ -1,0 +1,114 @@
+/*
+ * Random expressions: what simplification leaves has the value of plain evaluation, lies in its bounds, and reads
+ * back from its text. Symbols are 1 or more, as quotients take equal factors not to be 0.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "neff/dim.h"
+
+#include <cmocka.h>
+
+enum { SYMBOLS = 3, ROUNDS = 4000 };
+
+static uint32_t seed = 12345;
+
+static uint32_t random_below(uint32_t n)
+{
+    seed = seed * 1664525 + 1013904223;
+    return (seed >> 8) % n;
+}
+
+/* An expression and, beside it, its value computed without the table. */
+struct pair {
+    dim_t d;
+    int64_t v;
+};
+
+static int64_t floor_divide(int64_t a, int64_t b)
+{
+    int64_t q = b ? a / b : 0;
+    return b && a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+static struct pair random_expression(struct dim_table *t, const dim_t *symbols, const int64_t *values,
+                                     int depth)
+{
+    if (depth == 0 || random_below(6) == 0) {
+        uint32_t i = random_below(SYMBOLS + 2);
+        int64_t k = (int64_t)random_below(9) - 3;
+        return i < SYMBOLS ? (struct pair){symbols[i], values[i]} : (struct pair){k, k};
+    }
+    struct pair a = random_expression(t, symbols, values, depth - 1);
+    struct pair b = random_expression(t, symbols, values, depth - 1);
+    switch (random_below(8)) {
+    case 0:
+        return (struct pair){dim_add(t, a.d, b.d), a.v + b.v};
+    case 1:
+        return (struct pair){dim_sub(t, a.d, b.d), a.v - b.v};
+    case 2:
+        return (struct pair){dim_mul(t, a.d, b.d), a.v * b.v};
+    case 3:
+        return b.v == 0 ? a : (struct pair){dim_floordiv(t, a.d, b.d), floor_divide(a.v, b.v)};
+    case 4:
+        return b.v == 0 ? a : (struct pair){dim_ceildiv(t, a.d, b.d), -floor_divide(-a.v, b.v)};
+    case 5:
+        return b.v == 0 ? a : (struct pair){dim_mod(t, a.d, b.d), a.v - floor_divide(a.v, b.v) * b.v};
+    case 6:
+        return (struct pair){dim_min(t, a.d, b.d), a.v < b.v ? a.v : b.v};
+    default:
+        return (struct pair){dim_max(t, a.d, b.d), a.v > b.v ? a.v : b.v};
+    }
+}
+
+static void test_random(void **state)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        struct arena arena = {0};
+        struct dim_table t;
+        struct diag d = {0};
+        dim_table_init(&t, &arena);
+        dim_t symbols[SYMBOLS] = {dim_symbol(&t, "n"), dim_symbol(&t, "seq"), dim_symbol(&t, "a b")};
+        int64_t values[SYMBOLS], low, high;
+        for (int i = 0; i < SYMBOLS; i++)
+            values[i] = 1 + random_below(9);
+        struct pair e = random_expression(&t, symbols, values, 4);
+        const char *text = dim_text(&t, &arena, e.d), *at = text;
+        if (dim_eval(&t, values, e.d) != e.v)
+            fail_msg("round %d: %s is %lld, expected %lld", round, text,
+                     (long long)dim_eval(&t, values, e.d), (long long)e.v);
+        dim_bounds(&t, e.d, &low, &high);
+        if (e.v < low || e.v > high)
+            fail_msg("round %d: %s is %lld, outside its bounds", round, text, (long long)e.v);
+        dim_t back;
+        assert_true(dim_parse(&t, &at, &back, &d));
+        if (back != e.d || *at)
+            fail_msg("round %d: %s reads back as %s", round, text, dim_text(&t, &arena, back));
+        arena_free(&arena);
+    }
+}
+
+static void test_simplified(void **state)
+{
+    struct arena arena = {0};
+    struct dim_table t;
+    dim_table_init(&t, &arena);
+    dim_t n = dim_symbol(&t, "n"), h = dim_symbol(&t, "h"), nh = dim_mul(&t, n, h);
+    assert_int_equal(dim_floordiv(&t, dim_mul(&t, nh, 8), dim_mul(&t, h, 4)), dim_mul(&t, n, 2));
+    assert_int_equal(dim_sub(&t, dim_add(&t, n, h), h), n);
+    assert_int_equal(dim_max(&t, n, 0), n);
+    assert_int_equal(dim_min(&t, n, dim_add(&t, n, 3)), n);
+    arena_free(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_simplified),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
