@@ -41,15 +41,16 @@ static void (*generate(const struct gemm_tile *t, float beta))(void)
 }
 
 /* One row is bound by memory and a job for our own kernel, which prefetches; so is what libxsmm has
-   no instructions for, an odd k of bf16, where it would read past the end of A's rows, and a variant
-   below this CPU's, for which libxsmm would use instructions that the variant lacks. */
+   no instructions for, an odd k of bf16, where it would read past the end of A's rows, an odd pitch,
+   which it counts in pairs, and a variant below this CPU's, for which libxsmm would use instructions that the variant lacks. */
 static bool generated_pays(const struct gemm_tile *t, const struct kernel_table *kernels)
 {
     if (t->rows == 1 || (kernels->lanes < 16 && kernels_find("avx512")))
         return false;
     if (t->type == GEMM_F32)
         return kernels->fma && KERNELS_X86;
-    return t->type == GEMM_BF16 && t->k % 2 == 0 && kernels == kernels_find("avx512bf16");
+    return t->type == GEMM_BF16 && t->k % 2 == 0 && t->a_pitch % 2 == 0 &&
+           kernels == kernels_find("avx512bf16");
 }
 #endif
 

@@ -628,9 +628,10 @@ static float bf16_value(uint16_t h) { return float_of((uint32_t)h << 16); }
 static void check_gemm(const struct gemm_case *t)
 {
     static const enum pack_type packs[] = {PACK_F32, PACK_BF16, PACK_S8};
-    int batch = t->taps * t->blocks, a_pitch = t->blocks * t->k + 3, a_rows = t->rows + t->taps - 1;
+    int batch = t->taps * t->blocks, slack = 3 + t->rows % 2, a_pitch = t->blocks * t->k + slack,
+        a_rows = t->rows + t->taps - 1;
     size_t size = pack_element_size(packs[t->type]);
-    size_t a_count = (size_t)a_rows * (size_t)a_pitch - 3;
+    size_t a_count = (size_t)a_rows * (size_t)a_pitch - (size_t)slack;
     size_t w_count = (size_t)batch * (size_t)t->k * (size_t)t->outs;
     size_t c_count = (size_t)(t->rows - 1) * (size_t)(t->outs + 2) + (size_t)t->outs;
     uint8_t *a = malloc(a_count * size), *w = malloc(w_count * size);
