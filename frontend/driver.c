@@ -1,5 +1,7 @@
 #include "frontend/driver.h"
 
+#include "frontend/compile.h"
+#include "neff/archive.h"
 #include "neff/base/file.h"
 
 #include <stdio.h>
@@ -72,11 +74,12 @@ static bool write_ir(struct graph *g, const struct command *c, struct diag *d)
 
 static bool compile(struct graph *g, struct command *c, struct diag *d)
 {
-    if (!passes_run(g, &c->options, d))
-        return false;
     if (c->emit == EMIT_IR)
-        return write_ir(g, c, d);
-    return fail_internal(d, "there is no backend for target %s", c->target);
+        return passes_run(g, &c->options, d) && write_ir(g, c, d);
+    struct program *p = compile_graph(g, c, d);
+    bool ok = p && neff_write(p, c->output ? c->output : "file.neff", d);
+    program_free(p);
+    return ok;
 }
 
 int compile_command(struct command *c)
