@@ -306,6 +306,22 @@ static bool cancel_product(struct dim_table *t, dim_t a, dim_t b, dim_t *quotien
     return cancel_product(t, a, y, &q) && cancel_product(t, q, x, quotient);
 }
 
+/* Removes one symbolic factor that both products have. */
+static bool cancel_common(struct dim_table *t, dim_t *a, dim_t *b)
+{
+    for (dim_t at = *b; !dim_is_const(at);) {
+        const struct dim_node *n = node_of(t, at, DIM_MUL);
+        dim_t factor = n ? n->b : at, rest = n ? n->a : 1, qa, qb;
+        if (!dim_is_const(factor) && cancel(t, *a, factor, &qa) && cancel(t, *b, factor, &qb)) {
+            *a = qa;
+            *b = qb;
+            return true;
+        }
+        at = rest;
+    }
+    return false;
+}
+
 static dim_t divide(struct dim_table *t, int op, dim_t a, dim_t b)
 {
     dim_t q;
@@ -315,6 +331,8 @@ static dim_t divide(struct dim_table *t, int op, dim_t a, dim_t b)
         return a;
     if (cancel_product(t, a, b, &q))
         return q;
+    if (cancel_common(t, &a, &b))
+        return divide(t, op, a, b);
     const struct dim_node *n = node_of(t, a, DIM_ADD);
     if (n && dim_is_const(b) && b > 0) { /* (k*b + r) / b = k + r / b */
         dim_t x = n->a, y = n->b;
