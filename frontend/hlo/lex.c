@@ -378,6 +378,14 @@ bool lex_raw(struct lex *l, const char **text, size_t *size)
     return false;
 }
 
+bool lex_is_raw(const char *text, size_t size)
+{
+    struct lex l = {.begin = text, .end = text + size, .at = text, .start = text};
+    const char *raw;
+    size_t raw_size;
+    return size && *text == '{' && lex_raw(&l, &raw, &raw_size) && raw_size == size;
+}
+
 bool lex_skip_value(struct lex *l)
 {
     int64_t depth = 0;

@@ -50,6 +50,8 @@ void lex_start(struct lex *l, const char *text, size_t size);
 void lex_next(struct lex *l);
 /* The current token is '{': takes the text up to the matching '}', strings respected. */
 bool lex_raw(struct lex *l, const char **text, size_t *size);
+/* Whether all of the text is one {...} value, so that it can be written without quotes. */
+bool lex_is_raw(const char *text, size_t size);
 /* Skips an attribute value of unknown form: up to a ',' or line end outside of brackets. */
 bool lex_skip_value(struct lex *l);
 /* Bytes that the escapes of a string token stand for; `out` has room for l->size. False: bad escape. */

@@ -89,6 +89,17 @@ bool parse_lists(struct parser *p, struct hlo_lists *out)
     return eat(p, '}');
 }
 
+/* Quoted or in braces; quotes around braces make no difference. */
+static bool parse_config(struct parser *p, struct hlo_text *out)
+{
+    if (lex_is(&p->lex, '{'))
+        return parse_raw(p, out);
+    if (!parse_string(p, out))
+        return false;
+    out->raw = lex_is_raw(out->data, out->size);
+    return true;
+}
+
 bool parse_pairs(struct parser *p, struct hlo_pairs *out)
 {
     int capacity = 0;
@@ -102,8 +113,13 @@ bool parse_pairs(struct parser *p, struct hlo_pairs *out)
         struct hlo_pair *pair = &out->v[out->count++];
         pair->key = token_intern(p);
         lex_next(&p->lex);
-        if (lex_is(&p->lex, '{') ? !parse_raw(p, &pair->value) : !parse_string(p, &pair->value))
+        if (!parse_config(p, &pair->value))
             return false;
+        struct hlo_pair last = *pair; /* sorted: a map has no order of its own */
+        int at = out->count - 1;
+        for (; at > 0 && strcmp(out->v[at - 1].key, last.key) > 0; at--)
+            out->v[at] = out->v[at - 1];
+        out->v[at] = last;
         if (!eat_if(p, ','))
             break;
     }
@@ -593,8 +609,11 @@ bool parse_attr_value(struct parser *p, struct hlo_attr *a)
         return parse_bool(p, &a->i);
     case HLO_KIND_ENUM:
         return parse_enum(p, info->set, info->name, &a->i);
-    case HLO_KIND_FLOAT:
-        return parse_number(p, &a->f);
+    case HLO_KIND_FLOAT: {
+        bool ok = parse_number(p, &a->f);
+        a->f = (float)a->f; /* as protos have it */
+        return ok;
+    }
     case HLO_KIND_INTS: {
         NEW(ints, struct hlo_ints);
         return parse_ints(p, v_);
@@ -621,7 +640,7 @@ bool parse_attr_value(struct parser *p, struct hlo_attr *a)
     }
     case HLO_KIND_CONFIG: {
         NEW(text, struct hlo_text);
-        return p->lex.kind == TOK_STRING ? parse_string(p, v_) : parse_raw(p, v_);
+        return parse_config(p, v_);
     }
     case HLO_KIND_PAIRS: {
         NEW(pairs, struct hlo_pairs);

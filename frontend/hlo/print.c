@@ -341,7 +341,7 @@ static void print_donors(FILE *f, const struct hlo_aliases *a)
 static void print_header(FILE *f, const struct hlo_module *m, int what)
 {
     fprintf(f, "HloModule %s", m->name);
-    if (m->is_scheduled)
+    if (m->is_scheduled && (what & HLO_PRINT_HINTS))
         fputs(", is_scheduled=true", f);
     if (m->aliases.count) {
         fputs(", input_output_alias=", f);
@@ -349,7 +349,7 @@ static void print_header(FILE *f, const struct hlo_module *m, int what)
     }
     if (m->donors.count)
         print_donors(f, &m->donors);
-    if (m->entry_result) {
+    if (m->entry_result && (what & HLO_PRINT_HINTS)) {
         fputs(", entry_computation_layout={(", f);
         for (int k = 0; k < m->entry_parameters.count; k++) {
             fputs(k ? ", " : "", f);
