@@ -347,6 +347,10 @@ void dtype_convert(int dst_dt, void *dst, int src_dt, const void *src, size_t n,
     } else if (wrapping) {
         for (size_t i = 0; i < n; i++)
             dtype_store_i64(dst_dt, dst, i, dtype_load_i64(src_dt, src, i));
+    } else if (dst_dt == DT_F32 && (src_dt == DT_I64 || src_dt == DT_U64)) { /* rounded once */
+        for (size_t i = 0; i < n; i++)
+            ((float *)dst)[i] = src_dt == DT_I64 ? (float)((const int64_t *)src)[i]
+                                                 : (float)((const uint64_t *)src)[i];
     } else {
         for (size_t i = 0; i < n; i++)
             store_f64(dst_dt, dst, i, dtype_load_f64(src_dt, src, i), saturate);

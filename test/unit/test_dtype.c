@@ -80,6 +80,10 @@ static void test_integers(void **state)
     assert_memory_equal(i8, ((int8_t[]){127, -128, 0, 2, -2}), 5);
     dtype_convert(DT_U8, u8, DT_F64, x, 5, false);
     assert_memory_equal(u8, ((uint8_t[]){255, 0, 0, 2, 0}), 5);
+    int64_t wide = (INT64_C(1) << 60) + (INT64_C(1) << 36) + 1; /* in double first, this would be a tie */
+    float single;
+    dtype_convert(DT_F32, &single, DT_I64, &wide, 1, false);
+    assert_true(single == (float)((INT64_C(1) << 60) + (INT64_C(1) << 37)));
     dtype_store_i64(DT_I4, &i4, 0, 9);
     assert_int_equal(dtype_load_i64(DT_I4, &i4, 0), -7);
     assert_int_equal(dtype_load_i64(DT_U4, &i4, 0), 9);
