@@ -1,8 +1,636 @@
+/*
+ * A kernel in plain integers: every dim expression evaluated, every access pattern proved to stay inside its
+ * tensor, operands of one instruction brought to one shape with as few dims as possible.
+ */
 #include "runtime/exec/state.h"
+
+#include <string.h>
+
+/* Larger figures in patterns are refused, so that sums below cannot overflow. */
+#define MOST (INT64_C(1) << 46)
+enum { MAX_TILE_BYTES = 1 << 30, SUM_OPERAND = 4 /* of activation */ };
+
+struct binder {
+    const struct model *m;
+    const struct kernel *k;
+    const int64_t *values;
+    struct arena *a;
+    struct diag *d;
+    struct bound_kernel *out;
+    int64_t *tile_at, *tile_size; /* bytes */
+    int64_t var_count[MAX_VARS];  /* largest counts; 0: not open */
+};
+
+static bool value_of(const struct binder *b, dim_t dim, int64_t *out)
+{
+    *out = dim_value(b->values, dim);
+    if (*out == DIM_NOT_BOUND)
+        return fail(b->d, "a dimension is not known when the kernel starts");
+    if (*out > MOST || *out < -MOST)
+        return fail(b->d, "a dimension or step of %lld is too large", (long long)*out);
+    return true;
+}
+
+/* ---- affine numbers ---- */
+
+static bool bind_affine(struct binder *b, const struct affine *a, int64_t unit, int64_t *base, int32_t *nterms,
+                        const struct term **terms)
+{
+    struct term found[MAX_VARS];
+    int n = 0;
+    if (!value_of(b, a->base, base))
+        return false;
+    *base *= unit;
+    for (int v = 0; v < b->k->nvars; v++) {
+        int64_t coef;
+        if (!value_of(b, a->coef[v], &coef))
+            return false;
+        if (coef && b->var_count[v] > 1)
+            found[n++] = (struct term){v, coef * unit};
+    }
+    *nterms = n;
+    *terms = n ? arena_copy(b->a, found, sizeof *found * (size_t)n) : NULL;
+    return true;
+}
+
+static int64_t largest(const struct binder *b, const struct number *n)
+{
+    __int128 v = n->base;
+    for (int i = 0; i < n->nterms; i++)
+        if (n->terms[i].coef > 0)
+            v += (__int128)n->terms[i].coef * (b->var_count[n->terms[i].var] - 1);
+    return v > MOST ? MOST : v < -MOST ? -MOST : (int64_t)v;
+}
+
+/* ---- access patterns ---- */
+
+struct pattern {
+    struct operand o;
+    struct clip clip[MAX_AP_RANK];
+    int nclips;
+};
+
+/* The count in force never falls below the full count: no clip. */
+static bool cuts(const struct binder *b, const struct clip *c, int64_t count)
+{
+    int64_t last = b->var_count[c->var] - 1;
+    int64_t most = c->factor > 0 ? c->factor : 0;
+    return (__int128)c->limit - (__int128)most * last < count;
+}
+
+static bool bind_ap(struct binder *b, const struct ap *ap, struct pattern *p)
+{
+    struct operand *o = &p->o;
+    *p = (struct pattern){.o = {.mem = ap->mem, .dtype = ap->dtype, .rank = ap->rank, .slot = -1}};
+    if (ap->mem == MEM_NONE)
+        return true;
+    o->size = (uint8_t)dtype_bytes(ap->dtype);
+    if (ap->mem == MEM_HBM)
+        o->slot = ap->tensor;
+    if (!bind_affine(b, &ap->offset, o->size, &o->offset, &o->nterms, &o->terms))
+        return false;
+    for (int i = 0; i < ap->rank; i++) {
+        const struct ap_dim *d = &ap->dim[i];
+        struct clip c = {.dim = (uint8_t)i, .var = (uint8_t)d->var};
+        if (!value_of(b, d->step, &o->step[i]) || !value_of(b, d->count, &o->count[i]))
+            return false;
+        if (o->count[i] < 0)
+            return fail(b->d, "a pattern counts %lld elements", (long long)o->count[i]);
+        if (d->var < 0)
+            continue;
+        if (d->var >= b->k->nvars || !b->var_count[d->var])
+            return fail(b->d, "a pattern is clipped by variable %d, which is not open there", d->var);
+        if (!value_of(b, d->factor, &c.factor) || !value_of(b, d->limit, &c.limit))
+            return false;
+        if (cuts(b, &c, o->count[i]))
+            p->clip[p->nclips++] = c;
+    }
+    return true;
+}
+
+/* ---- bounds ---- */
+
+struct range {
+    __int128 low, high; /* bytes; of first and last element touched */
+    bool never;
+};
+
+/* What one variable contributes to first and last place for value v; false where nothing is accessed. */
+static bool contribution(const struct pattern *p, int64_t coef, int var, int64_t v, struct range *r)
+{
+    r->low = r->high = (__int128)coef * v;
+    for (int i = 0; i < p->nclips; i++) {
+        const struct clip *c = &p->clip[i];
+        if (c->var != var)
+            continue;
+        __int128 count = (__int128)c->limit - (__int128)c->factor * v;
+        if (count > p->o.count[c->dim])
+            count = p->o.count[c->dim];
+        if (count < 1)
+            return false;
+        __int128 span = (__int128)p->o.step[c->dim] * p->o.size * (count - 1);
+        if (span > 0)
+            r->high += span;
+        else
+            r->low += span;
+    }
+    return true;
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}
+
+/* Both places are piecewise linear in the variable, so their extremes are at its ends and beside the breaks. */
+static void variable_range(const struct binder *b, const struct pattern *p, int64_t coef, int var,
+                           struct range *total)
+{
+    int64_t last = b->var_count[var] - 1, at[2 + 4 * MAX_AP_RANK];
+    int n = 0;
+    struct range all = {0, 0, true};
+    at[n++] = 0, at[n++] = last;
+    for (int i = 0; i < p->nclips; i++) {
+        const struct clip *c = &p->clip[i];
+        if (c->var != var || !c->factor)
+            continue;
+        int64_t full = floor_div(c->limit - p->o.count[c->dim], c->factor);
+        int64_t valid = floor_div(c->limit - 1, c->factor);
+        at[n++] = full, at[n++] = full + 1, at[n++] = valid, at[n++] = valid + 1;
+    }
+    for (int i = 0; i < n; i++) {
+        struct range r;
+        if (at[i] < 0 || at[i] > last || !contribution(p, coef, var, at[i], &r))
+            continue;
+        if (all.never || r.low < all.low)
+            all.low = r.low;
+        if (all.never || r.high > all.high)
+            all.high = r.high;
+        all.never = false;
+    }
+    total->low += all.low;
+    total->high += all.high;
+    total->never |= all.never;
+}
+
+static struct range range_of(const struct binder *b, const struct pattern *p)
+{
+    struct range r = {p->o.offset, p->o.offset, false};
+    bool clipped[MAX_AP_RANK] = {0};
+    for (int i = 0; i < p->nclips; i++)
+        clipped[p->clip[i].dim] = true;
+    for (int i = 0; i < p->o.rank; i++) {
+        if (p->o.count[i] == 0)
+            r.never = true;
+        if (clipped[i] || p->o.count[i] == 0)
+            continue;
+        __int128 span = (__int128)p->o.step[i] * p->o.size * (p->o.count[i] - 1);
+        if (span > 0)
+            r.high += span;
+        else
+            r.low += span;
+    }
+    for (int v = 0; v < b->k->nvars; v++) {
+        int64_t coef = 0;
+        bool used = false;
+        if (!b->var_count[v])
+            continue;
+        for (int i = 0; i < p->o.nterms; i++)
+            if (p->o.terms[i].var == v)
+                coef = p->o.terms[i].coef, used = true;
+        for (int i = 0; i < p->nclips; i++)
+            used |= p->clip[i].var == v;
+        if (used)
+            variable_range(b, p, coef, v, &r);
+    }
+    return r;
+}
+
+static bool slot_bytes(const struct binder *b, int slot, int64_t *bytes)
+{
+    const struct slot *s = &b->m->p->slots[slot];
+    struct tensor t;
+    if (!slot_dims(s, b->values, &t))
+        return fail(b->d, "'%s' has no known dims", s->name ? s->name : "(unnamed)");
+    *bytes = (int64_t)dtype_bytes(t.dtype);
+    bool empty = false, overflow = false;
+    for (int i = 0; i < t.rank; i++) {
+        if (t.dims[i] < 0)
+            return fail(b->d, "'%s' has a negative dimension", s->name ? s->name : "(unnamed)");
+        empty |= t.dims[i] == 0;
+        overflow |= __builtin_mul_overflow(*bytes, t.dims[i], bytes);
+    }
+    if (empty)
+        *bytes = 0;
+    return empty || !overflow || fail(b->d, "a tensor is too large");
+}
+
+static bool check_bounds(struct binder *b, const struct pattern *p, const struct ap *ap, const char *what)
+{
+    struct range r = range_of(b, p);
+    int64_t bytes = 0;
+    if (ap->mem != MEM_HBM)
+        bytes = b->tile_size[ap->tensor];
+    else if (!slot_bytes(b, ap->tensor, &bytes))
+        return false;
+    if (r.never || (r.low >= 0 && r.high + p->o.size <= bytes))
+        return true;
+    const char *name = ap->mem == MEM_HBM ? b->m->p->slots[ap->tensor].name : "tile";
+    return fail(b->d, "operand '%s' reaches bytes %lld to %lld of '%s', which has %lld", what, (long long)r.low,
+                (long long)(r.high + p->o.size - 1), name ? name : "(unnamed)", (long long)bytes);
+}
+
+/* Packed weights are read in whole rows of the pack's width, k rounded up to pairs or quads. */
+static void widen_packed(struct pattern *p)
+{
+    struct operand *o = &p->o;
+    int k = o->rank - 2, m = o->rank - 1, unit = o->size == 4 ? 1 : o->size == 2 ? 2 : 4;
+    if (k < 0)
+        return;
+    o->count[k] = (o->count[k] + unit - 1) / unit * unit;
+    if (o->count[m])
+        o->count[m] = o->step[k] > o->count[m] ? o->step[k] : o->count[m];
+    for (int i = 0; i < p->nclips; i++)
+        if (p->clip[i].dim >= k)
+            p->clip[i--] = p->clip[--p->nclips];
+}
+
+/* ---- one shape for all operands ---- */
+
+/* Operands of lower rank lack outer dims. */
+static void align_right(struct pattern *p, int rank)
+{
+    int missing = rank - p->o.rank;
+    if (p->o.mem == MEM_NONE || missing <= 0)
+        return;
+    for (int i = rank - 1; i >= 0; i--) {
+        p->o.step[i] = i >= missing ? p->o.step[i - missing] : 0;
+        p->o.count[i] = i >= missing ? p->o.count[i - missing] : 1;
+    }
+    for (int i = 0; i < p->nclips; i++)
+        p->clip[i].dim = (uint8_t)(p->clip[i].dim + missing);
+    p->o.rank = (uint8_t)rank;
+}
+
+struct joint {
+    int rank, nclips, n;
+    int64_t count[MAX_AP_RANK];
+    struct clip clip[MAX_APS * MAX_AP_RANK];
+    struct operand *o[MAX_APS];
+};
+
+static bool same_clip(const struct clip *a, const struct clip *b)
+{
+    return a->dim == b->dim && a->var == b->var && a->factor == b->factor && a->limit == b->limit;
+}
+
+static bool is_clipped(const struct joint *j, int dim)
+{
+    for (int i = 0; i < j->nclips; i++)
+        if (j->clip[i].dim == dim)
+            return true;
+    return false;
+}
+
+static void remove_dim(struct joint *j, int at)
+{
+    j->rank--;
+    for (int i = at; i < j->rank; i++) {
+        j->count[i] = j->count[i + 1];
+        for (int o = 0; o < j->n; o++)
+            j->o[o]->step[i] = j->o[o]->step[i + 1];
+    }
+    for (int i = 0; i < j->nclips; i++)
+        if (j->clip[i].dim > at)
+            j->clip[i].dim--;
+}
+
+/* Dims at and at + 1 are one dim for every operand. */
+static bool mergeable(const struct joint *j, int at)
+{
+    if (is_clipped(j, at + 1))
+        return false;
+    for (int o = 0; o < j->n; o++)
+        if (j->o[o]->step[at] != j->o[o]->step[at + 1] * j->count[at + 1])
+            return false;
+    return true;
+}
+
+static void merge_pair(struct joint *j, int at)
+{
+    int64_t inner = j->count[at + 1];
+    for (int o = 0; o < j->n; o++)
+        j->o[o]->step[at] = j->o[o]->step[at + 1];
+    j->count[at] *= inner;
+    for (int c = 0; c < j->nclips; c++)
+        if (j->clip[c].dim == at)
+            j->clip[c].factor *= inner, j->clip[c].limit *= inner;
+    remove_dim(j, at + 1);
+}
+
+/* Drops dims of one element and merges neighbours; the last *inner dims stay apart from the others, and as they are
+   unless `merge_inner`. */
+static void merge_dims(struct joint *j, int *inner, bool merge_inner)
+{
+    for (int i = j->rank - 1; i >= 0; i--) {
+        bool in = i >= j->rank - *inner;
+        if (j->count[i] != 1 || is_clipped(j, i) || j->rank == 1 || (in && (!merge_inner || *inner == 1)))
+            continue;
+        remove_dim(j, i);
+        *inner -= in;
+    }
+    for (int i = j->rank - 2; i >= 0; i--) {
+        int border = j->rank - *inner; /* first inner dim */
+        bool in = i >= border;
+        if (i + 1 == border || (in && !merge_inner) || !mergeable(j, i))
+            continue;
+        merge_pair(j, i);
+        *inner -= in;
+    }
+}
+
+/* Every place of a result is written once; results of rows have no place of their own for the row's elements. */
+static bool check_written(struct binder *b, const struct bound_insn *i, const struct pattern *p, const struct joint *j,
+                          int inner)
+{
+    const struct insn_info *info = insn_info(i->op);
+    for (int n = 0; n < i->nops; n++) {
+        bool reduced = i->op == INSN_tensor_reduce || i->op == INSN_bn_stats || n == SUM_OPERAND;
+        for (int r = 0; r < j->rank && info->ap[n].access != 'r' && p[n].o.mem != MEM_NONE; r++)
+            if (p[n].o.step[r] == 0 && j->count[r] > 1 && !(reduced && r >= j->rank - inner))
+                return fail(b->d, "%s: operand '%s' has no place for each element", info->name, info->ap[n].name);
+    }
+    return true;
+}
+
+static bool join(struct binder *b, struct bound_insn *i, struct pattern *p, int inner, bool merge_inner)
+{
+    struct joint j = {0};
+    for (int n = 0; n < i->nops; n++)
+        if (p[n].o.mem != MEM_NONE && p[n].o.rank > j.rank)
+            j.rank = p[n].o.rank;
+    if (j.rank < inner)
+        j.rank = inner;
+    for (int r = 0; r < j.rank; r++)
+        j.count[r] = 1;
+    for (int n = 0; n < i->nops; n++) {
+        if (p[n].o.mem == MEM_NONE)
+            continue;
+        align_right(&p[n], j.rank);
+        j.o[j.n++] = &p[n].o;
+        for (int r = 0; r < j.rank; r++)
+            if (p[n].o.count[r] != 1)
+                j.count[r] = p[n].o.count[r];
+    }
+    for (int n = 0; n < i->nops; n++) {
+        if (p[n].o.mem == MEM_NONE)
+            continue;
+        for (int r = 0; r < j.rank; r++) {
+            if (p[n].o.count[r] == 1 && j.count[r] != 1)
+                p[n].o.step[r] = 0;
+            else if (p[n].o.count[r] != j.count[r])
+                return fail(b->d, "%s: operands count %lld and %lld elements in a dim", insn_info(i->op)->name,
+                            (long long)p[n].o.count[r], (long long)j.count[r]);
+        }
+        for (int c = 0; c < p[n].nclips; c++) {
+            bool known = false;
+            for (int k = 0; k < j.nclips; k++)
+                known |= same_clip(&j.clip[k], &p[n].clip[c]);
+            if (!known)
+                j.clip[j.nclips++] = p[n].clip[c];
+        }
+    }
+    if (!check_written(b, i, p, &j, inner))
+        return false;
+    merge_dims(&j, &inner, merge_inner);
+    i->inner = (uint8_t)inner;
+    i->shape.rank = (uint8_t)j.rank;
+    i->shape.nclips = (uint8_t)j.nclips;
+    memcpy(i->shape.count, j.count, sizeof j.count);
+    i->shape.clips = j.nclips ? arena_copy(b->a, j.clip, sizeof *j.clip * (size_t)j.nclips) : NULL;
+    return true;
+}
+
+/* Results with one element per row have no dim for the row, or one of one element. */
+static void pad_right(struct pattern *p, int dims)
+{
+    for (int i = 0; i < dims && p->o.rank < MAX_AP_RANK; i++) {
+        p->o.count[p->o.rank] = 1;
+        p->o.step[p->o.rank++] = 0;
+    }
+}
+
+static bool row_operands(struct binder *b, const struct insn *insn, struct pattern *p, int *inner)
+{
+    const struct insn_info *info = insn_info(insn->op);
+    int src = 0;
+    if (insn->op == INSN_tensor_reduce) {
+        *inner = (int)insn->imm[0].base;
+        if (*inner < 1 || *inner > MAX_AP_RANK)
+            return fail(b->d, "tensor_reduce over %d axes", *inner);
+    }
+    for (int n = 0; n < info->naps; n++)
+        if (!strcmp(info->ap[n].name, "src"))
+            src = n;
+    for (int n = 0; n < info->naps; n++) {
+        bool reduced = info->ap[n].access == 'w' && (insn->op == INSN_tensor_reduce || insn->op == INSN_bn_stats || n == SUM_OPERAND);
+        if (reduced && p[n].o.mem != MEM_NONE && p[n].o.rank == p[src].o.rank - *inner)
+            pad_right(&p[n], *inner);
+    }
+    return true;
+}
+
+/* ---- instructions ---- */
+
+static bool bind_operand(struct binder *b, const struct insn *insn, int n, struct pattern *p)
+{
+    const struct ap *ap = &insn->ap[n];
+    const char *what = insn_info(insn->op)->ap[n].name;
+    if (!bind_ap(b, ap, p))
+        return false;
+    if (ap->mem == MEM_NONE)
+        return true;
+    int stored = ap->mem == MEM_HBM ? b->m->p->slots[ap->tensor].type.dtype : b->k->tiles[ap->tensor].dtype;
+    if (dtype_bytes(stored) != p->o.size)
+        return fail(b->d, "operand '%s' takes elements of %s for %s", what, dtype_name(stored),
+                    dtype_name(ap->dtype));
+    struct pattern whole = *p;
+    if (insn->op == INSN_nc_matmul && n == 1 && insn->imm[1].base)
+        widen_packed(&whole);
+    if (!check_bounds(b, &whole, ap, what))
+        return false;
+    if (ap->mem != MEM_HBM)
+        p->o.offset += b->tile_at[ap->tensor];
+    return true;
+}
+
+/* The result of a transpose, with its dims in the order of the source's. */
+static void exchange_dims(struct pattern *p)
+{
+    struct operand *o = &p->o;
+    if (o->rank < 2) {
+        p->o.rank = 2;
+        p->o.step[1] = p->o.step[0], p->o.count[1] = p->o.count[0];
+        p->o.step[0] = 0, p->o.count[0] = 1;
+        for (int i = 0; i < p->nclips; i++)
+            p->clip[i].dim = 1;
+    }
+    int r = o->rank - 2, c = r + 1;
+    int64_t step = o->step[r], count = o->count[r];
+    o->step[r] = o->step[c], o->count[r] = o->count[c];
+    o->step[c] = step, o->count[c] = count;
+    for (int i = 0; i < p->nclips; i++)
+        if (p->clip[i].dim >= r)
+            p->clip[i].dim = (uint8_t)(p->clip[i].dim == r ? c : r);
+}
+
+/* Instructions whose operands have shapes of their own keep clips with the operand; all are listed by operand. */
+static void keep_separate(struct binder *b, struct bound_insn *i, struct pattern *p)
+{
+    for (int n = 0; n < i->nops; n++) {
+        i->clip[n] = p[n].nclips ? arena_copy(b->a, p[n].clip, sizeof *p[n].clip * (size_t)p[n].nclips) : NULL;
+        i->nclips[n] = (uint8_t)p[n].nclips;
+    }
+}
+
+static bool bind_insn(struct binder *b, const struct insn *insn, struct bound_insn *i)
+{
+    const struct insn_info *info = insn_info(insn->op);
+    const struct executor *e = &executors[insn->op];
+    struct pattern p[MAX_APS];
+    *i = (struct bound_insn){.op = insn->op, .nops = info->naps, .node = insn->node, .run = e->run};
+    i->imm = ARENA_ARRAY(b->a, struct number, info->nimms + 1);
+    for (int n = 0; n < info->nimms; n++)
+        if (!bind_affine(b, &insn->imm[n], 1, &i->imm[n].base, &i->imm[n].nterms, &i->imm[n].terms))
+            return false;
+    memcpy(i->flt, insn->flt, sizeof i->flt);
+    memcpy(i->func, insn->func, sizeof i->func);
+    for (int n = 0; n < info->nfuncs; n++)
+        if (i->func[n] >= OP_COUNT)
+            return fail(b->d, "unknown function %d", i->func[n]);
+    if (!e->run)
+        return true;
+    for (int n = 0; n < i->nops; n++)
+        if (!bind_operand(b, insn, n, &p[n]))
+            return false;
+    static const int inner_dims[] = {[JOINT] = 0, [JOINT_ROWS] = 1, [JOINT_PLANES] = 2};
+    if (e->geometry == SEPARATE) {
+        keep_separate(b, i, p);
+    } else {
+        int inner = inner_dims[e->geometry];
+        if (insn->op == INSN_nc_transpose || insn->op == INSN_dma_transpose)
+            exchange_dims(&p[0]);
+        if (insn->op == INSN_activation && insn->ap[SUM_OPERAND].mem == MEM_NONE)
+            inner = 0;
+        if (!row_operands(b, insn, p, &inner) || !join(b, i, p, inner, insn->op == INSN_tensor_reduce))
+            return false;
+    }
+    i->o = ARENA_ARRAY(b->a, struct operand, i->nops + 1);
+    for (int n = 0; n < i->nops; n++)
+        i->o[n] = p[n].o;
+    struct binding binding = {b->out, b->a, kernels_get(), b->d, b->var_count};
+    return !e->prepare || e->prepare(&binding, i, insn);
+}
+
+static bool place_tiles(struct binder *b)
+{
+    const struct kernel *k = b->k;
+    b->tile_at = ARENA_ARRAY(b->a, int64_t, k->ntiles + 1);
+    b->tile_size = ARENA_ARRAY(b->a, int64_t, k->ntiles + 1);
+    for (int t = 0; t < k->ntiles; t++) {
+        int64_t partitions, elements, bytes;
+        if (!value_of(b, k->tiles[t].partitions, &partitions) || !value_of(b, k->tiles[t].elements, &elements))
+            return false;
+        if (partitions < 0 || elements < 0 || __builtin_mul_overflow(partitions, elements, &bytes) ||
+            bytes > MAX_TILE_BYTES / (int64_t)dtype_bytes(k->tiles[t].dtype))
+            return fail(b->d, "tile %d of %lld x %lld elements is too large", t, (long long)partitions,
+                        (long long)elements);
+        b->tile_size[t] = bytes * (int64_t)dtype_bytes(k->tiles[t].dtype);
+        b->tile_at[t] = b->out->tile_bytes;
+        b->out->tile_bytes += (b->tile_size[t] + 63) / 64 * 64;
+        if (b->out->tile_bytes > MAX_TILE_BYTES)
+            return fail(b->d, "tiles of more than %d bytes", MAX_TILE_BYTES);
+    }
+    return true;
+}
+
+static bool bind_insns(struct binder *b)
+{
+    const struct kernel *k = b->k;
+    int open[MAX_VARS], depth = 0;
+    b->out->insns = ARENA_ARRAY(b->a, struct bound_insn, k->ninsns + 1);
+    b->out->ninsns = k->ninsns;
+    bool never = b->out->instances == 0;
+    int never_from = -1; /* depth of the loop that never runs */
+    for (int n = 0; n < k->ninsns; n++) {
+        struct bound_insn *i = &b->out->insns[n];
+        const struct insn *insn = &k->insns[n];
+        if (insn->op == INSN_end) {
+            int from = open[--depth], var = (int)b->out->insns[from].imm[0].base;
+            *i = (struct bound_insn){.op = INSN_end, .match = from, .node = -1};
+            b->out->insns[from].match = n;
+            b->var_count[var] = 0;
+            if (never_from == depth)
+                never_from = -1;
+        } else if (never || never_from >= 0) {
+            *i = (struct bound_insn){.op = insn->op, .node = -1, .imm = ARENA_ARRAY(b->a, struct number, 2),
+                                     .run = executors[insn->op].run};
+            i->imm[0].base = insn->op == INSN_loop ? insn->imm[0].base : 0;
+            if (insn->op == INSN_loop)
+                open[depth++] = n;
+        } else if (!bind_insn(b, insn, i)) {
+            const struct program_node *node =
+                insn->node >= 0 && insn->node < b->m->p->nnodes ? &b->m->p->nodes[insn->node] : NULL;
+            return node ? fail_in(b->d, "instruction %d (node '%s')", n, node->name)
+                        : fail_in(b->d, "instruction %d", n);
+        } else if (insn->op == INSN_loop) {
+            int64_t count = largest(b, &i->imm[1]);
+            if (count <= 0)
+                never_from = depth;
+            b->var_count[i->imm[0].base] = count > 0 ? count : 0;
+            open[depth++] = n;
+        }
+    }
+    return true;
+}
+
+/* Work of kernels that do not say: elements touched by operands. */
+static int64_t estimate(const struct bound_kernel *k)
+{
+    int64_t bytes = 0;
+    for (int n = 0; n < k->ninsns; n++)
+        for (int o = 0; k->insns[n].o && o < k->insns[n].nops; o++) {
+            __int128 size = 4;
+            for (int r = 0; r < k->insns[n].o[o].rank; r++)
+                size *= k->insns[n].o[o].count[r] ? k->insns[n].o[o].count[r] : 1;
+            bytes += size > MOST ? MOST : (int64_t)size;
+        }
+    __int128 all = (__int128)bytes * k->instances;
+    return all > MOST ? MOST : (int64_t)all;
+}
 
 struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k, const int64_t *values,
                                  struct arena *a, struct diag *d)
 {
-    fail(d, "kernel '%s' cannot be run yet", k->name ? k->name : "");
-    return NULL;
+    struct binder b = {m, k, values, a, d, ARENA_NEW(a, struct bound_kernel), NULL, NULL, {0}};
+    b.out->kernel = k;
+    b.out->ngrid = k->ngrid;
+    b.out->instances = 1;
+    bool ok = k->ngrid >= 0 && k->ngrid <= MAX_GRID && k->nvars <= MAX_VARS;
+    for (int g = 0; ok && g < k->ngrid; g++) {
+        ok = value_of(&b, k->grid[g], &b.out->grid[g]);
+        if (ok && (b.out->grid[g] < 0 || __builtin_mul_overflow(b.out->instances, b.out->grid[g], &b.out->instances) ||
+                   b.out->instances > MOST))
+            ok = fail(d, "grid dimension %d is %lld", g, (long long)b.out->grid[g]);
+        b.var_count[g] = b.out->grid[g];
+    }
+    if (!ok || !place_tiles(&b) || !bind_insns(&b)) {
+        fail_in(d, "kernel '%s'", k->name ? k->name : "");
+        return NULL;
+    }
+    int64_t flops = dim_value(values, k->flops), bytes = dim_value(values, k->bytes);
+    b.out->flops = flops > 0 && flops != DIM_NOT_BOUND ? flops : 0;
+    b.out->bytes = bytes > 0 && bytes != DIM_NOT_BOUND ? bytes : 0;
+    b.out->work_bytes = b.out->flops || b.out->bytes ? b.out->bytes : estimate(b.out);
+    return b.out;
 }

@@ -44,15 +44,23 @@ struct clip {
     int64_t factor, limit;
 };
 
-/* An access pattern in plain integers. Offset and terms in bytes, steps in elements. */
+/*
+ * Where an operand lies. Its address in an instance is its memory's start + offset + terms; all in bytes. Steps follow
+ * the dims of the instruction's shape, or (SEPARATE instructions) its own.
+ */
 struct operand {
     uint8_t mem, dtype, rank, size; /* mem MEM_NONE: absent; size: bytes of an element */
-    uint8_t nterms, nclips;
-    int32_t slot; /* MEM_HBM */
+    int32_t slot, nterms;           /* slot: of MEM_HBM */
     int64_t offset;
     const struct term *terms;
+    int64_t step[MAX_AP_RANK], count[MAX_AP_RANK]; /* step in elements */
+};
+
+/* Counts in force are min(count, limit - factor * variable) over the clips of a dim. */
+struct shape {
+    uint8_t rank, nclips;
+    int64_t count[MAX_AP_RANK];
     const struct clip *clips;
-    int64_t step[MAX_AP_RANK], count[MAX_AP_RANK];
 };
 
 struct number { /* an affine immediate */
@@ -70,6 +78,10 @@ struct bound_insn {
     uint8_t op, nops;
     int32_t node;
     int32_t match; /* loop: index of its end; end: of its loop */
+    uint8_t inner; /* dims of the shape that belong to a row */
+    struct shape shape;
+    uint8_t nclips[MAX_APS]; /* SEPARATE: clips of each operand */
+    const struct clip *clip[MAX_APS];
     struct operand *o;
     struct number *imm;
     float flt[MAX_FLOATS];
@@ -82,7 +94,7 @@ struct bound_kernel {
     int ngrid, ninsns;
     int64_t grid[MAX_GRID], instances;
     int64_t tile_bytes, scratch_bytes; /* of one lane */
-    int64_t flops, bytes;
+    int64_t flops, bytes, work_bytes; /* work_bytes: estimated where the kernel does not say */
     struct bound_insn *insns;
 };
 
@@ -166,6 +178,27 @@ bool bind_inputs(struct context *c, struct diag *d);
 void bound_free(struct bound *b);
 /* Dims of a slot's type under `values`; false (no message) when some are not known. */
 bool slot_dims(const struct slot *s, const int64_t *values, struct tensor *out);
+
+/* exec.c: how an instruction is bound and run. */
+enum geometry {
+    JOINT,     /* one shape for all operands; dims are merged where all operands allow it */
+    JOINT_ROWS, /* the same, but the last dim stays by itself */
+    JOINT_PLANES, /* the last two dims stay */
+    SEPARATE,  /* each operand keeps its dims; shape holds nothing */
+};
+struct binding {
+    struct bound_kernel *kernel;
+    struct arena *arena;
+    const struct kernel_table *table;
+    struct diag *d;
+    const int64_t *var_count; /* of each variable of the kernel, its largest count */
+};
+struct executor {
+    exec_fn run;
+    uint8_t geometry;
+    bool (*prepare)(struct binding *b, struct bound_insn *i, const struct insn *insn); /* may be NULL */
+};
+extern const struct executor executors[INSN_COUNT];
 
 /* bind_kernel.c */
 struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k, const int64_t *values,

@@ -1,0 +1,102 @@
+/*
+ * Functions of the Vector and Scalar engines: kernels where there are any, the operators' own scalar rows elsewhere.
+ */
+#include "runtime/exec/engine.h"
+#include "runtime/ops/elementwise.h"
+
+#define OP_copy OP_identity
+static const uint8_t activation_of[OP_COUNT] = {
+#define KERNEL_ACTIVATION(name, parameters, ulp, floor, low, high) [OP_##name] = ACTIVATION_##name + 1,
+#include "runtime/kernels/kernels.def"
+};
+#undef OP_copy
+static const uint8_t compare_of[OP_COUNT] = {
+#define KERNEL_COMPARE(name, operator) [OP_##name] = COMPARE_##name + 1,
+#include "runtime/kernels/kernels.def"
+};
+
+struct binary_rule {
+    uint8_t straight, reverse; /* BINARY_ + 1 */
+    bool swap;                 /* reverse changes the operands' places */
+};
+static const struct binary_rule binary_of[OP_COUNT] = {
+    [OP_add] = {BINARY_add + 1, BINARY_add + 1, true},   [OP_mul] = {BINARY_mul + 1, BINARY_mul + 1, true},
+    [OP_max] = {BINARY_max + 1, BINARY_max + 1, true},   [OP_min] = {BINARY_min + 1, BINARY_min + 1, true},
+    [OP_sub] = {BINARY_sub + 1, BINARY_rsub + 1, false}, [OP_div] = {BINARY_div + 1, BINARY_rdiv + 1, false},
+    [OP_pow] = {BINARY_pow + 1, BINARY_pow + 1, true},   [OP_prelu] = {BINARY_prelu + 1, BINARY_prelu + 1, true},
+};
+
+bool alu_find(struct alu *out, int op, bool reverse, float a, float b, struct diag *d)
+{
+    *out = (struct alu){.p = {a, b}, .swap = reverse, .unary = true};
+    if (op == OP_identity) {
+        out->kind = ALU_COPY;
+    } else if (activation_of[op]) {
+        out->kind = ALU_ACTIVATION;
+        out->index = activation_of[op] - 1;
+    } else if (binary_of[op].straight) {
+        out->kind = ALU_BINARY;
+        out->unary = false;
+        out->index = (reverse ? binary_of[op].reverse : binary_of[op].straight) - 1;
+        out->swap = reverse && binary_of[op].swap;
+    } else if (compare_of[op]) {
+        out->kind = ALU_COMPARE;
+        out->unary = false;
+        out->index = compare_of[op] - 1;
+    } else {
+        out->kind = ALU_SCALAR;
+        out->row = ew_row((enum op)op);
+        if (!out->row || !out->row->f)
+            return fail(d, "operator '%s' is no function of an engine on floats", op_name((enum op)op));
+        out->unary = out->row->form == EW_UNARY || out->row->form == EW_PARAMETRIC;
+    }
+    return true;
+}
+
+static void compare_floats(const struct lane *l, const struct alu *f, struct out_row y, struct in_row a,
+                           struct in_row b, int64_t n)
+{
+    uint8_t which[CHUNK];
+    for (int64_t at = 0; at < n; at += CHUNK) {
+        int64_t m = n - at < CHUNK ? n - at : CHUNK;
+        struct in_row ra = {a.at + at * a.step, a.step}, rb = {b.at + at * b.step, b.step};
+        l->k->compare[f->index](which, 1, ra, rb, (size_t)m);
+        l->k->convert[CONVERT_f32_from_u8](y.at + at * y.step, y.step, which, 1, (size_t)m);
+    }
+}
+
+void alu_run(const struct lane *l, const struct alu *f, struct out_row y, struct in_row a, struct in_row b,
+             int64_t n)
+{
+    struct in_row x = f->swap ? b : a, z = f->swap ? a : b;
+    switch (f->kind) {
+    case ALU_COPY:
+        if (y.at != a.at || y.step != a.step)
+            l->k->copy(y.at, y.step * 4, a.at, a.step * 4, (size_t)n, 4);
+        break;
+    case ALU_BINARY:
+        l->k->binary[f->index](y, x, z, (size_t)n);
+        break;
+    case ALU_COMPARE:
+        compare_floats(l, f, y, x, z, n);
+        break;
+    case ALU_ACTIVATION:
+        l->k->activation[f->index](y, a, (struct in_row){0}, (struct in_row){0}, (size_t)n, f->p);
+        break;
+    case ALU_SCALAR:
+        if (f->unary)
+            x = z = a;
+        for (int64_t i = 0; i < n; i++)
+            y.at[i * y.step] = (float)f->row->f(x.at[i * x.step], z.at[i * z.step], f->p[0], f->p[1]);
+        break;
+    }
+}
+
+enum kernel_reduce alu_reduce(int op)
+{
+    return op == OP_add   ? REDUCE_sum
+           : op == OP_mul ? REDUCE_prod
+           : op == OP_max ? REDUCE_max
+           : op == OP_min ? REDUCE_min
+                          : REDUCE_COUNT;
+}

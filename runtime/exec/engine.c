@@ -1,0 +1,149 @@
+#include "runtime/exec/engine.h"
+
+#include <math.h>
+#include <string.h>
+
+const struct executor executors[INSN_COUNT] = {
+#define EXECUTOR(name, geometry, prepare) [INSN_##name] = {exec_##name, geometry, prepare},
+#include "runtime/exec/executors.def"
+};
+
+void for_each_row(struct lane *l, const struct bound_insn *i, const int64_t *count, int outer, row_fn row)
+{
+    int64_t at[MAX_AP_RANK] = {0};
+    char *p[MAX_APS];
+    for (int n = 0; n < i->nops; n++)
+        p[n] = i->o[n].mem ? operand_address(l, &i->o[n]) : NULL;
+    if (outer == 0) {
+        row(l, i, p, count);
+        return;
+    }
+    int64_t step[MAX_APS];
+    for (int n = 0; n < i->nops; n++)
+        step[n] = i->o[n].mem ? i->o[n].step[outer - 1] * i->o[n].size : 0;
+    for (;;) {
+        for (int64_t r = 0; r < count[outer - 1]; r++) {
+            row(l, i, p, count);
+            for (int n = 0; n < i->nops; n++)
+                p[n] += step[n];
+        }
+        for (int n = 0; n < i->nops; n++)
+            p[n] -= step[n] * count[outer - 1];
+        int d = outer - 2;
+        for (; d >= 0; d--) {
+            bool more = ++at[d] < count[d];
+            for (int n = 0; n < i->nops; n++)
+                if (i->o[n].mem)
+                    p[n] += i->o[n].step[d] * i->o[n].size * (more ? 1 : 1 - count[d]);
+            if (more)
+                break;
+            at[d] = 0;
+        }
+        if (d < 0)
+            return;
+    }
+}
+
+void run_rows(struct lane *l, const struct bound_insn *i, row_fn row)
+{
+    int64_t count[MAX_AP_RANK];
+    if (shape_now(l, &i->shape, count))
+        for_each_row(l, i, count, i->shape.rank - (i->inner ? i->inner : 1), row);
+}
+
+/* ---- elements of any type ---- */
+
+static const int8_t to_f32[DT_END] = {
+    [DT_BF16] = CONVERT_f32_from_bf16 + 1, [DT_F16] = CONVERT_f32_from_f16 + 1, [DT_I8] = CONVERT_f32_from_i8 + 1,
+    [DT_U8] = CONVERT_f32_from_u8 + 1,     [DT_BOOL] = CONVERT_f32_from_u8 + 1, [DT_I32] = CONVERT_f32_from_i32 + 1,
+};
+static const int8_t from_f32[DT_END] = {
+    [DT_BF16] = CONVERT_bf16_from_f32 + 1, [DT_F16] = CONVERT_f16_from_f32 + 1, [DT_I8] = CONVERT_i8_from_f32 + 1,
+    [DT_U8] = CONVERT_u8_from_f32 + 1,     [DT_I32] = CONVERT_i32_from_f32 + 1,
+};
+
+static int known(const int8_t *table, int dtype)
+{
+    return dtype < DT_END ? table[dtype] : 0;
+}
+
+struct in_row fetch_slow(const struct lane *l, const struct operand *o, const char *p, int64_t step, int64_t n,
+                         float *buf)
+{
+    int c = known(to_f32, o->dtype);
+    if (step == 0)
+        n = 1;
+    if (c)
+        l->k->convert[c - 1](buf, 1, p, step, (size_t)n);
+    else
+        for (int64_t i = 0; i < n; i++)
+            buf[i] = (float)dtype_load_f64(o->dtype, p + i * step * o->size, 0);
+    return (struct in_row){buf, step == 0 ? 0 : 1};
+}
+
+void store_row(const struct lane *l, const struct operand *o, char *p, int64_t step, const float *x, int64_t n)
+{
+    int c = known(from_f32, o->dtype);
+    if (o->dtype == DT_F32) {
+        l->k->copy(p, step * 4, x, 4, (size_t)n, 4);
+    } else if (c) {
+        l->k->convert[c - 1](p, step, x, 1, (size_t)n);
+    } else if (o->dtype == DT_BOOL) {
+        for (int64_t i = 0; i < n; i++)
+            p[i * step] = x[i] != 0;
+    } else {
+        bool integer = dtype_is_int(o->dtype);
+        for (int64_t i = 0; i < n; i++)
+            dtype_store_f64(o->dtype, p + i * step * o->size, 0, integer ? nearbyint(x[i]) : x[i]);
+    }
+}
+
+float load_one(const struct operand *o, const char *p)
+{
+    return o->dtype == DT_F32 ? *(const float *)p : (float)dtype_load_f64(o->dtype, p, 0);
+}
+
+void convert_row(const struct lane *l, const struct operand *to, char *y, int64_t y_step, const struct operand *from,
+                 const char *x, int64_t x_step, int64_t n)
+{
+    if (to->dtype == from->dtype) {
+        l->k->copy(y, y_step * to->size, x, x_step * from->size, (size_t)n, to->size);
+        return;
+    }
+    bool floats = dtype_is_float(to->dtype) && dtype_is_float(from->dtype);
+    bool narrow = known(to_f32, from->dtype) || from->dtype == DT_F32;
+    bool wide = from->dtype == DT_I32 && to->dtype != DT_F32; /* f32 does not hold all of them */
+    if (narrow && !wide && (floats || dtype_is_float(to->dtype) || from->dtype == DT_F32)) {
+        float buf[CHUNK];
+        for (int64_t at = 0; at < n; at += CHUNK) {
+            int64_t m = n - at < CHUNK ? n - at : CHUNK;
+            struct in_row r = {buf, 1};
+            if (from->dtype == DT_F32 && x_step == 1)
+                r.at = (const float *)x + at;
+            else if (from->dtype == DT_F32)
+                l->k->copy(buf, 4, x + at * x_step * 4, x_step * 4, (size_t)m, 4);
+            else
+                l->k->convert[known(to_f32, from->dtype) - 1](buf, 1, x + at * x_step * from->size, x_step, (size_t)m);
+            store_row(l, to, y + at * y_step * to->size, y_step, r.at, m);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        dtype_convert(to->dtype, y + i * y_step * to->size, from->dtype, x + i * x_step * from->size, 1, true);
+}
+
+bool only_numbers(struct binding *b, const struct bound_insn *i, const struct insn *insn)
+{
+    for (int n = 0; n < i->nops; n++) {
+        int class = dtype_class(i->o[n].dtype);
+        if (i->o[n].mem && class != DTC_FLOAT && class != DTC_SINT && class != DTC_UINT && class != DTC_BOOL)
+            return fail(b->d, "%s does not compute with elements of %s", insn_info(insn->op)->name,
+                        dtype_name(i->o[n].dtype));
+    }
+    return true;
+}
+
+bool prepare_numbers(struct binding *b, struct bound_insn *i, const struct insn *insn)
+{
+    return only_numbers(b, i, insn);
+}

@@ -1,0 +1,143 @@
+/*
+ * What the engines' files share: addresses, counts in force, rows of any element type as rows of f32.
+ */
+#ifndef RUNTIME_EXEC_ENGINE_H
+#define RUNTIME_EXEC_ENGINE_H
+
+#include "runtime/exec/state.h"
+
+enum { CHUNK = 512 }; /* elements of a row that pass through a buffer at a time */
+
+static inline char *operand_address(const struct lane *l, const struct operand *o)
+{
+    char *p = (o->slot >= 0 ? l->hbm[o->slot] : l->tiles) + o->offset;
+    for (int i = 0; i < o->nterms; i++)
+        p += o->terms[i].coef * l->vars[o->terms[i].var];
+    return p;
+}
+
+static inline int64_t number_at(const struct lane *l, const struct number *n)
+{
+    int64_t v = n->base;
+    for (int i = 0; i < n->nterms; i++)
+        v += n->terms[i].coef * l->vars[n->terms[i].var];
+    return v;
+}
+
+static inline bool clip_counts(const struct lane *l, const struct clip *c, int n, int64_t *count)
+{
+    for (int i = 0; i < n; i++) {
+        int64_t most = c[i].limit - c[i].factor * l->vars[c[i].var];
+        if (most < count[c[i].dim])
+            count[c[i].dim] = most;
+    }
+    for (int i = 0; i < n; i++)
+        if (count[c[i].dim] <= 0)
+            return false;
+    return true;
+}
+
+/* Counts in force of the shape; false when there is nothing to do. */
+static inline bool shape_now(const struct lane *l, const struct shape *s, int64_t *count)
+{
+    bool some = true;
+    for (int i = 0; i < s->rank; i++) {
+        count[i] = s->count[i];
+        some &= count[i] > 0;
+    }
+    return some && (!s->nclips || clip_counts(l, s->clips, s->nclips, count));
+}
+
+/* Of one operand of a SEPARATE instruction. */
+static inline bool counts_now(const struct lane *l, const struct bound_insn *i, int operand, int64_t *count)
+{
+    bool some = true;
+    for (int r = 0; r < i->o[operand].rank; r++) {
+        count[r] = i->o[operand].count[r];
+        some &= count[r] > 0;
+    }
+    return some && clip_counts(l, i->clip[operand], i->nclips[operand], count);
+}
+
+/*
+ * Rows: `row` is called for every combination of the outer dims with the operands' addresses there (absent operands
+ * NULL). count: of all dims in force.
+ */
+typedef void (*row_fn)(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count);
+void for_each_row(struct lane *l, const struct bound_insn *i, const int64_t *count, int outer, row_fn row);
+/* shape_now and for_each_row over all dims but the inner ones. */
+void run_rows(struct lane *l, const struct bound_insn *i, row_fn row);
+
+/* n elements of a stored row as f32: in place, or converted into buf (of CHUNK elements, or one for a broadcast). */
+struct in_row fetch_slow(const struct lane *l, const struct operand *o, const char *p, int64_t step, int64_t n,
+                         float *buf);
+static inline struct in_row fetch(const struct lane *l, const struct operand *o, const char *p, int64_t step,
+                                  int64_t n, float *buf)
+{
+    if (o->dtype == DT_F32)
+        return (struct in_row){(const float *)p, step};
+    return fetch_slow(l, o, p, step, n, buf);
+}
+/* Rounds n floats to the stored type. */
+void store_row(const struct lane *l, const struct operand *o, char *p, int64_t step, const float *x, int64_t n);
+float load_one(const struct operand *o, const char *p);
+static inline void store_one(const struct lane *l, const struct operand *o, char *p, float x)
+{
+    if (o->dtype == DT_F32)
+        *(float *)p = x;
+    else
+        store_row(l, o, p, 1, &x, 1);
+}
+
+/* dst = src of any two types; equal types copy bits. */
+void convert_row(const struct lane *l, const struct operand *to, char *y, int64_t y_step, const struct operand *from,
+                 const char *x, int64_t x_step, int64_t n);
+
+/* ---- functions on rows of f32 (alu.c) ---- */
+
+enum alu_kind { ALU_COPY, ALU_BINARY, ALU_COMPARE, ALU_ACTIVATION, ALU_SCALAR };
+struct alu {
+    uint8_t kind;
+    uint8_t index;  /* in the kernel table */
+    bool swap;      /* operands change places */
+    bool unary;
+    const struct ew_row *row; /* ALU_SCALAR */
+    float p[2];     /* parameters of activations */
+};
+/* Fails for operators that engines do not know. */
+bool alu_find(struct alu *out, int op, bool reverse, float a, float b, struct diag *d);
+void alu_run(const struct lane *l, const struct alu *f, struct out_row y, struct in_row a, struct in_row b,
+             int64_t n);
+enum kernel_reduce alu_reduce(int op); /* REDUCE_COUNT when it is none */
+
+/* The first failure of a launch is reported when it ends. */
+static inline void lane_fail(struct lane *l, const char *text)
+{
+    const char *none = NULL;
+    atomic_compare_exchange_strong(l->error, &none, text);
+}
+
+bool only_numbers(struct binding *b, const struct bound_insn *i, const struct insn *insn);
+/* Asks for bytes of every lane's scratch memory. */
+static inline void need_scratch(struct binding *b, int64_t bytes)
+{
+    if (bytes > b->kernel->scratch_bytes)
+        b->kernel->scratch_bytes = bytes;
+}
+
+#define EXECUTOR(name, geometry, prepare)                                                          \
+    void exec_##name(struct lane *l, const struct bound_insn *i);
+#include "runtime/exec/executors.def"
+
+bool prepare_alu(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_activation(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_reduce(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_rows(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_numbers(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_transpose(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_gather(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_image(struct binding *b, struct bound_insn *i, const struct insn *insn);
+
+#endif

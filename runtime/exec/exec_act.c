@@ -1,0 +1,82 @@
+/*
+ * Scalar engine: activation functions.
+ */
+#include "runtime/exec/engine.h"
+
+struct activation {
+    struct alu f;
+    bool direct; /* all operands f32 */
+};
+
+bool prepare_activation(struct binding *b, struct bound_insn *i, const struct insn *insn)
+{
+    struct activation *a = ARENA_NEW(b->arena, struct activation);
+    i->prepared = a;
+    if (!only_numbers(b, i, insn) || !alu_find(&a->f, i->func[0], false, i->flt[1], i->flt[2], b->d))
+        return false;
+    if (a->f.kind == ALU_COPY) {
+        a->f.kind = ALU_ACTIVATION;
+        a->f.index = ACTIVATION_copy;
+    }
+    if (!a->f.unary && a->f.kind != ALU_ACTIVATION)
+        return fail(b->d, "activation: operator '%s' has two operands", op_name((enum op)i->func[0]));
+    a->direct = true;
+    for (int n = 0; n < i->nops; n++)
+        a->direct &= i->o[n].dtype == DT_F32 || !i->o[n].mem;
+    return true;
+}
+
+static void compute(const struct lane *l, const struct activation *a, struct out_row y, struct in_row x,
+                    struct in_row scale, struct in_row bias, int64_t n)
+{
+    if (a->f.kind == ALU_ACTIVATION) {
+        l->k->activation[a->f.index](y, x, scale, bias, (size_t)n, a->f.p);
+        return;
+    }
+    if (scale.at || bias.at) {
+        l->k->activation[ACTIVATION_copy](y, x, scale, bias, (size_t)n, a->f.p);
+        x = (struct in_row){y.at, y.step};
+    }
+    alu_run(l, &a->f, y, x, x, n);
+}
+
+static struct in_row optional_row(const struct lane *l, const struct bound_insn *i, char *const *p, int operand,
+                                  int64_t at, int64_t n, float *buf)
+{
+    const struct operand *o = &i->o[operand];
+    if (!o->mem)
+        return (struct in_row){0};
+    int64_t step = o->step[i->shape.rank - 1];
+    return fetch(l, o, p[operand] + at * step * o->size, step, n, buf);
+}
+
+static void activation_row(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+{
+    const struct activation *a = i->prepared;
+    const struct operand *o = i->o;
+    int last = i->shape.rank - 1;
+    int64_t n = count[last], ys = o[0].step[last], xs = o[1].step[last], chunk = a->direct ? n : CHUNK;
+    float x[CHUNK], s[CHUNK], b[CHUNK], y[CHUNK], sum = 0;
+    for (int64_t at = 0; at < n; at += chunk) {
+        int64_t m = n - at < chunk ? n - at : chunk;
+        struct in_row rx = fetch(l, &o[1], p[1] + at * xs * o[1].size, xs, m, x);
+        struct in_row scale = optional_row(l, i, p, 2, at, m, s), bias = optional_row(l, i, p, 3, at, m, b);
+        struct out_row to = {y, 1};
+        if (!scale.at && i->flt[0] != 1)
+            scale = (struct in_row){&i->flt[0], 0};
+        if (o[0].dtype == DT_F32)
+            to = (struct out_row){(float *)p[0] + at * ys, ys};
+        compute(l, a, to, rx, scale, bias, m);
+        if (o[4].mem)
+            sum += l->k->reduce[REDUCE_sum]((struct in_row){to.at, to.step}, (size_t)m);
+        if (o[0].dtype != DT_F32)
+            store_row(l, &o[0], p[0] + at * ys * o[0].size, ys, y, m);
+    }
+    if (o[4].mem)
+        store_one(l, &o[4], p[4], sum);
+}
+
+void exec_activation(struct lane *l, const struct bound_insn *i)
+{
+    run_rows(l, i, activation_row);
+}

@@ -1,0 +1,401 @@
+/*
+ * Tensor engine: nc_matmul on matrix tiles.
+ *
+ * Tiles are prepared when shapes are bound, one for each combination of counts that clipping can leave. What the tile
+ * kernels do not take (strided rows, other element types, stationaries that are not packed) is brought into shape in
+ * the lane's scratch memory first.
+ */
+#include "runtime/exec/engine.h"
+
+#include <string.h>
+
+enum { MAX_COUNTS = 8, MAX_VARIANTS = 24, BATCHES = GEMM_LEVELS };
+enum { DST, STATIONARY, MOVING };
+
+struct variant {
+    int rows, outs, k;
+    bool accumulate;
+    struct gemm g;
+};
+
+struct matmul {
+    enum gemm_type type;
+    int nbatch;
+    bool packed;      /* stationary in blocks of neff/pack.h */
+    bool in_place;    /* stationary can be read where it is when outs allow it */
+    bool convert_a, convert_c;
+    bool slow;        /* integers that no tile kernel takes */
+    int a_size, w_size;
+    int64_t a_bytes, w_bytes; /* scratch */
+    int64_t k_step;   /* of the stationary: its pitch */
+    int nvariants;
+    struct variant *variants;
+};
+
+static const int64_t unit_of[] = {[GEMM_F32] = 1, [GEMM_BF16] = 2, [GEMM_U8S8] = 4};
+
+static int64_t round_up(int64_t n, int64_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+static bool choose_type(struct binding *b, const struct bound_insn *i, struct matmul *m)
+{
+    int w = i->o[STATIONARY].dtype, a = i->o[MOVING].dtype;
+    if (m->packed) {
+        if (w != DT_F32 && w != DT_BF16 && w != DT_I8)
+            return fail(b->d, "nc_matmul: packed stationary of %s", dtype_name(w));
+        m->type = w == DT_F32 ? GEMM_F32 : w == DT_BF16 ? GEMM_BF16 : GEMM_U8S8;
+        if (m->type == GEMM_U8S8 && a != DT_U8)
+            return fail(b->d, "nc_matmul: moving of %s against 8-bit weights, expected u8", dtype_name(a));
+    } else if (a == DT_BF16 && w == DT_BF16) {
+        m->type = GEMM_BF16;
+    } else if (a == DT_U8 && w == DT_I8) {
+        m->type = GEMM_U8S8;
+    } else {
+        m->type = GEMM_F32;
+        m->slow = !dtype_is_float(a) && !dtype_is_float(w);
+    }
+    m->a_size = m->w_size = m->type == GEMM_F32 ? 4 : m->type == GEMM_BF16 ? 2 : 1;
+    return true;
+}
+
+static int type_of(const struct matmul *m)
+{
+    return m->type == GEMM_F32 ? DT_F32 : m->type == GEMM_BF16 ? DT_BF16 : DT_U8;
+}
+
+/* Outs per row of the stationary as the tile reads it. */
+static int64_t pitch_for(const struct matmul *m, int64_t outs)
+{
+    if (m->packed || (m->in_place && outs % 16 == 0))
+        return m->k_step;
+    return round_up(outs, 16);
+}
+
+static bool reads_in_place(const struct matmul *m, int64_t outs)
+{
+    return m->packed || (m->in_place && outs % 16 == 0);
+}
+
+static bool check_ranks(struct binding *b, struct bound_insn *i, struct matmul *m)
+{
+    struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
+    if (a->rank < 2 || w->rank < 2 || c->rank < 2 || a->rank != w->rank || a->rank - 2 > BATCHES)
+        return fail(b->d, "nc_matmul: operands of rank %d, %d and %d", c->rank, w->rank, a->rank);
+    m->nbatch = a->rank - 2;
+    for (int r = 0; r < c->rank - 2; r++)
+        if (c->count[r] != 1)
+            return fail(b->d, "nc_matmul: its result has %d dims, expected 2", c->rank);
+    for (int r = 0; r < m->nbatch; r++)
+        if (a->count[r] != w->count[r])
+            return fail(b->d, "nc_matmul: batches of %lld and %lld", (long long)a->count[r], (long long)w->count[r]);
+    int64_t n = c->count[c->rank - 2], outs = c->count[c->rank - 1];
+    int64_t k = a->count[a->rank - 1];
+    if (a->count[a->rank - 2] != n || w->count[w->rank - 1] != outs || w->count[w->rank - 2] != k)
+        return fail(b->d, "nc_matmul: [%lld,%lld] from moving [%lld,%lld] and stationary [%lld,%lld]", (long long)n,
+                    (long long)outs, (long long)a->count[a->rank - 2], (long long)k,
+                    (long long)w->count[w->rank - 2], (long long)w->count[w->rank - 1]);
+    if (n > 1 << 20 || outs > 1 << 20 || k > 1 << 24 || n * k > 1 << 28 || outs * k > 1 << 28 || n * outs > 1 << 28)
+        return fail(b->d, "nc_matmul: a tile of %lld x %lld x %lld is too large", (long long)n, (long long)outs, (long long)k);
+    return true;
+}
+
+/* ---- counts that clipping leaves ---- */
+
+struct counts {
+    int n;
+    int64_t v[MAX_COUNTS];
+};
+
+static void add_count(struct counts *c, int64_t v)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->v[i] == v)
+            return;
+    if (v > 0 && c->n < MAX_COUNTS)
+        c->v[c->n++] = v;
+}
+
+static void collect(const struct binding *b, const struct bound_insn *i, int operand, int dim, struct counts *c)
+{
+    enum { LOOK_AT = 4096 };
+    int64_t full = i->o[operand].count[dim];
+    bool clipped = false;
+    for (int k = 0; k < i->nclips[operand]; k++) {
+        const struct clip *cl = &i->clip[operand][k];
+        if (cl->dim != dim)
+            continue;
+        clipped = true;
+        int64_t last = b->var_count[cl->var] - 1, from = last > LOOK_AT ? last - LOOK_AT : 0;
+        add_count(c, cl->limit < full ? cl->limit : full);
+        for (int64_t v = from; v <= last; v++) {
+            int64_t most = cl->limit - cl->factor * v;
+            add_count(c, most < full ? most : full);
+        }
+    }
+    if (!clipped)
+        add_count(c, full);
+}
+
+static struct gemm_tile tile_for(const struct bound_insn *i, const struct matmul *m, int64_t rows, int64_t outs,
+                                 int64_t k, bool accumulate)
+{
+    const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
+    bool in_place = reads_in_place(m, outs);
+    struct gemm_tile t = {.type = m->type, .rows = (int)rows, .outs = (int)outs, .k = (int)k};
+    t.w_pitch = (int)pitch_for(m, outs);
+    t.a_pitch = m->convert_a ? k : a->step[a->rank - 2];
+    t.c_pitch = m->convert_c ? outs : c->step[c->rank - 2];
+    t.accumulate = accumulate && !m->convert_c;
+    int64_t w_block = round_up(k, unit_of[m->type]) * t.w_pitch, a_block = rows * k;
+    for (int r = m->nbatch - 1; r >= 0; r--) {
+        struct gemm_level *l = &t.batch[BATCHES - m->nbatch + r];
+        l->count = (int)a->count[r];
+        l->a_step = m->convert_a ? a_block : a->step[r];
+        l->w_step = in_place ? w->step[r] : w_block;
+        a_block *= a->count[r];
+        w_block *= a->count[r];
+    }
+    return t;
+}
+
+static void prepare_variants(struct binding *b, struct bound_insn *i, struct matmul *m)
+{
+    const struct operand *c = &i->o[DST], *a = &i->o[MOVING], *w = &i->o[STATIONARY];
+    struct counts rows = {0}, outs = {0}, k = {0};
+    collect(b, i, DST, c->rank - 2, &rows);
+    collect(b, i, MOVING, a->rank - 2, &rows);
+    collect(b, i, DST, c->rank - 1, &outs);
+    collect(b, i, STATIONARY, w->rank - 1, &outs);
+    collect(b, i, MOVING, a->rank - 1, &k);
+    collect(b, i, STATIONARY, w->rank - 2, &k);
+    bool varies = i->imm[0].nterms > 0;
+    m->variants = ARENA_ARRAY(b->arena, struct variant, MAX_VARIANTS);
+    for (int x = 0; x < rows.n; x++)
+        for (int y = 0; y < outs.n; y++)
+            for (int z = 0; z < k.n; z++)
+                for (int acc = 0; acc < 2; acc++) {
+                    if ((!varies && acc != (i->imm[0].base != 0)) || m->nvariants == MAX_VARIANTS)
+                        continue;
+                    struct variant *v = &m->variants[m->nvariants++];
+                    *v = (struct variant){(int)rows.v[x], (int)outs.v[y], (int)k.v[z], acc, {.own = NULL}};
+                    struct gemm_tile t = tile_for(i, m, rows.v[x], outs.v[y], k.v[z], acc);
+                    gemm_prepare(&v->g, &t, b->table);
+                }
+}
+
+bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *insn)
+{
+    struct matmul *m = ARENA_NEW(b->arena, struct matmul);
+    struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
+    i->prepared = m;
+    m->packed = i->imm[1].base != 0;
+    if (!only_numbers(b, i, insn) || !check_ranks(b, i, m) || !choose_type(b, i, m))
+        return false;
+    m->k_step = w->step[w->rank - 2];
+    int64_t m_step = w->step[w->rank - 1], rows = c->count[c->rank - 2], outs = c->count[c->rank - 1];
+    int64_t k = a->count[a->rank - 1], batches = 1;
+    if (m->packed && (m_step != 1 || m->k_step < outs || m->k_step % 16 || m->k_step > 1 << 20))
+        return fail(b->d, "nc_matmul: a packed stationary with steps %lld and %lld", (long long)m->k_step, (long long)m_step);
+    for (int r = 0; r < m->nbatch; r++)
+        if (__builtin_mul_overflow(batches, a->count[r], &batches) || batches > 1 << 20)
+            return fail(b->d, "nc_matmul: too many batches");
+    if (batches == 0 || rows == 0 || outs == 0 || k == 0)
+        return fail(b->d, "nc_matmul: an empty tile");
+    m->in_place = !m->packed && w->dtype == DT_F32 && m->type == GEMM_F32 && m_step == 1 && m->k_step % 16 == 0 &&
+                  m->k_step >= outs && m->k_step <= 1 << 20;
+    m->convert_a = a->dtype != type_of(m) || a->step[a->rank - 1] != 1 || a->step[a->rank - 2] < (rows > 1);
+    int c_type = m->type == GEMM_U8S8 ? DT_I32 : DT_F32;
+    m->convert_c = c->dtype != c_type || c->step[c->rank - 1] != 1 || c->step[c->rank - 2] < outs;
+    if (m->slow)
+        return true;
+    m->a_bytes = m->convert_a ? round_up(batches * rows * k * m->a_size, 64) : 0;
+    m->w_bytes = m->packed ? 0 : round_up(batches * round_up(k, 4) * round_up(outs, 16) * m->w_size, 64);
+    if (m->a_bytes > 1 << 28 || m->w_bytes > 1 << 28)
+        return fail(b->d, "nc_matmul: operands of %lld bytes must be rearranged, at most %d are",
+                    (long long)(m->a_bytes > m->w_bytes ? m->a_bytes : m->w_bytes), 1 << 28);
+    need_scratch(b, m->a_bytes + m->w_bytes + (m->convert_c ? rows * outs * 4 : 0) + 64);
+    prepare_variants(b, i, m);
+    return true;
+}
+
+/* ---- running ---- */
+
+struct extent {
+    int64_t rows, outs, k, batch[BATCHES], batches;
+};
+
+/* Counts in force: the least that any operand has, so that no operand is read outside what was checked. */
+static bool extent_now(const struct lane *l, const struct bound_insn *i, const struct matmul *m, struct extent *e)
+{
+    const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
+    int64_t cc[MAX_AP_RANK], wc[MAX_AP_RANK], ac[MAX_AP_RANK];
+    if (!counts_now(l, i, DST, cc) || !counts_now(l, i, STATIONARY, wc) || !counts_now(l, i, MOVING, ac))
+        return false;
+    e->rows = cc[c->rank - 2] < ac[a->rank - 2] ? cc[c->rank - 2] : ac[a->rank - 2];
+    e->outs = cc[c->rank - 1] < wc[w->rank - 1] ? cc[c->rank - 1] : wc[w->rank - 1];
+    e->k = wc[w->rank - 2] < ac[a->rank - 1] ? wc[w->rank - 2] : ac[a->rank - 1];
+    e->batches = 1;
+    for (int r = 0; r < m->nbatch; r++) {
+        e->batch[r] = ac[r] < wc[r] ? ac[r] : wc[r];
+        e->batches *= e->batch[r];
+    }
+    return true;
+}
+
+/* Elements from the start to batch number n. */
+static int64_t batch_offset(const struct operand *o, const struct matmul *m, const struct extent *e, int64_t n)
+{
+    int64_t at = 0;
+    for (int r = m->nbatch - 1; r >= 0; r--) {
+        at += n % e->batch[r] * o->step[r];
+        n /= e->batch[r];
+    }
+    return at;
+}
+
+static void convert_moving(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
+                           const struct extent *e, const char *from, char *to)
+{
+    const struct operand *a = &i->o[MOVING];
+    struct operand as = {.dtype = (uint8_t)type_of(m), .size = (uint8_t)m->a_size};
+    for (int64_t n = 0; n < e->batches; n++) {
+        const char *x = from + batch_offset(a, m, e, n) * a->size;
+        for (int64_t r = 0; r < e->rows; r++, to += e->k * m->a_size)
+            convert_row(l, &as, to, 1, a, x + r * a->step[a->rank - 2] * a->size, a->step[a->rank - 1], e->k);
+    }
+}
+
+/* One [k][outs] block in the layout of neff/pack.h with the given pitch. */
+static void pack_block(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
+                       const struct extent *e, int64_t pitch, const char *x, char *to)
+{
+    const struct operand *w = &i->o[STATIONARY];
+    int64_t ks = w->step[w->rank - 2], ms = w->step[w->rank - 1], unit = unit_of[m->type];
+    struct operand as = {.dtype = m->type == GEMM_F32 ? DT_F32 : w->dtype, .size = (uint8_t)m->w_size};
+    if (w->dtype == as.dtype && ks == 1 && m->type == GEMM_F32) {
+        l->k->transpose(to, pitch, x, ms, (size_t)e->outs, (size_t)e->k, 4);
+        return;
+    }
+    if (ks == 1 && m->type == GEMM_BF16 && e->k % 2 == 0 && ms % 2 == 0) { /* pairs as one element */
+        l->k->transpose(to, pitch, x, ms / 2, (size_t)e->outs, (size_t)e->k / 2, 4);
+        return;
+    }
+    for (int64_t k = 0; k < round_up(e->k, unit); k++) {
+        char *row = to + (k / unit * pitch * unit + k % unit) * m->w_size;
+        if (k < e->k)
+            convert_row(l, &as, row, unit, w, x + k * ks * w->size, ms, e->outs);
+        else
+            for (int64_t o = 0; o < e->outs; o++)
+                memset(row + o * unit * m->w_size, 0, (size_t)m->w_size);
+    }
+}
+
+static void pack_stationary(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
+                            const struct extent *e, const char *from, char *to)
+{
+    const struct operand *w = &i->o[STATIONARY];
+    int64_t pitch = pitch_for(m, e->outs), block = round_up(e->k, unit_of[m->type]) * pitch * m->w_size;
+    for (int64_t n = 0; n < e->batches; n++, to += block)
+        pack_block(l, i, m, e, pitch, from + batch_offset(w, m, e, n) * w->size, to);
+}
+
+static void store_result(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
+                         const struct extent *e, const char *from, char *to, bool accumulate)
+{
+    const struct operand *c = &i->o[DST];
+    struct operand as = {.dtype = m->type == GEMM_U8S8 ? DT_I32 : DT_F32, .size = 4};
+    int64_t rs = c->step[c->rank - 2] * c->size, ms = c->step[c->rank - 1];
+    for (int64_t r = 0; r < e->rows; r++) {
+        char *y = to + r * rs;
+        const char *x = from + r * e->outs * 4;
+        if (!accumulate)
+            convert_row(l, c, y, ms, &as, x, 1, e->outs);
+        for (int64_t o = 0; accumulate && o < e->outs; o++) {
+            double old = dtype_load_f64(c->dtype, y + o * ms * c->size, 0);
+            dtype_store_f64(c->dtype, y + o * ms * c->size, 0, old + dtype_load_f64(as.dtype, x, (size_t)o));
+        }
+    }
+}
+
+static const struct gemm *find_variant(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
+                                       const struct extent *e, bool accumulate, struct gemm *own)
+{
+    bool whole = true;
+    for (int r = 0; r < m->nbatch; r++)
+        whole &= e->batch[r] == i->o[MOVING].count[r];
+    for (int n = 0; n < m->nvariants && whole; n++) {
+        const struct variant *v = &m->variants[n];
+        if (v->rows == e->rows && v->outs == e->outs && v->k == e->k && v->accumulate == accumulate)
+            return &v->g;
+    }
+    struct bound_insn cut = *i; /* batches that are clipped, and counts that were not foreseen */
+    struct operand o[3] = {i->o[0], i->o[1], i->o[2]};
+    cut.o = o;
+    for (int r = 0; r < m->nbatch; r++)
+        o[MOVING].count[r] = e->batch[r];
+    struct gemm_tile t = tile_for(&cut, m, e->rows, e->outs, e->k, accumulate);
+    gemm_prepare(own, &t, l->k);
+    return own;
+}
+
+static void multiply_slow(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
+                          const struct extent *e, char *const *p, bool accumulate)
+{
+    const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
+    for (int64_t r = 0; r < e->rows; r++)
+        for (int64_t o = 0; o < e->outs; o++) {
+            char *y = p[DST] + (r * c->step[c->rank - 2] + o * c->step[c->rank - 1]) * c->size;
+            int64_t sum = accumulate ? dtype_load_i64(c->dtype, y, 0) : 0;
+            for (int64_t n = 0; n < e->batches; n++)
+                for (int64_t k = 0; k < e->k; k++) {
+                    int64_t at = batch_offset(a, m, e, n) + r * a->step[a->rank - 2] + k * a->step[a->rank - 1];
+                    int64_t wt = batch_offset(w, m, e, n) + k * w->step[w->rank - 2] + o * w->step[w->rank - 1];
+                    sum += dtype_load_i64(a->dtype, p[MOVING] + at * a->size, 0) *
+                           dtype_load_i64(w->dtype, p[STATIONARY] + wt * w->size, 0);
+                }
+            if (dtype_is_int(c->dtype))
+                dtype_store_i64(c->dtype, y, 0, sum);
+            else
+                dtype_store_f64(c->dtype, y, 0, (double)sum);
+        }
+}
+
+void exec_nc_matmul(struct lane *l, const struct bound_insn *i)
+{
+    const struct matmul *m = i->prepared;
+    struct extent e;
+    if (!extent_now(l, i, m, &e))
+        return;
+    char *p[3];
+    for (int n = 0; n < 3; n++)
+        p[n] = operand_address(l, &i->o[n]);
+    bool accumulate = number_at(l, &i->imm[0]) != 0;
+    if (m->slow) {
+        multiply_slow(l, i, m, &e, p, accumulate);
+        return;
+    }
+    struct gemm own;
+    const struct gemm *g = find_variant(l, i, m, &e, accumulate, &own);
+    char *scratch = l->scratch, *to = p[DST];
+    if (m->convert_a) {
+        convert_moving(l, i, m, &e, p[MOVING], scratch);
+        p[MOVING] = scratch;
+        scratch += m->a_bytes;
+    }
+    if (!reads_in_place(m, e.outs)) {
+        pack_stationary(l, i, m, &e, p[STATIONARY], scratch);
+        p[STATIONARY] = scratch;
+    }
+    if (m->convert_c)
+        to = l->scratch + m->a_bytes + m->w_bytes;
+    gemm_run(g, p[MOVING], p[STATIONARY], to);
+    if (m->convert_c)
+        store_result(l, i, m, &e, to, p[DST], accumulate);
+}
+
+void exec_nc_transpose(struct lane *l, const struct bound_insn *i)
+{
+    exec_dma_transpose(l, i);
+}

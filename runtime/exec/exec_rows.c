@@ -1,0 +1,194 @@
+/*
+ * Whole rows: reductions, statistics, softmax, normalisation.
+ */
+#include "runtime/exec/engine.h"
+
+#include <math.h>
+
+/* ---- tensor_reduce ---- */
+
+struct reduction {
+    enum kernel_reduce f;
+    bool columns; /* rows are strided but neighbours of each other: reduce many at a time */
+};
+
+bool prepare_reduce(struct binding *b, struct bound_insn *i, const struct insn *insn)
+{
+    struct reduction *r = ARENA_NEW(b->arena, struct reduction);
+    int rank = i->shape.rank;
+    i->prepared = r;
+    r->f = alu_reduce(i->func[0]);
+    if (r->f == REDUCE_COUNT)
+        return fail(b->d, "tensor_reduce: operator '%s' is no reduction", op_name((enum op)i->func[0]));
+    r->columns = i->inner == 1 && rank >= 2 && i->o[1].dtype == DT_F32 && i->o[1].step[rank - 1] != 1 &&
+                 i->o[1].step[rank - 2] == 1;
+    return only_numbers(b, i, insn);
+}
+
+static const float starts[REDUCE_COUNT] = {
+#define KERNEL_REDUCE(name, start, step) [REDUCE_##name] = start,
+#include "runtime/kernels/kernels.def"
+};
+
+static float combine(enum kernel_reduce f, float a, float x)
+{
+    return f == REDUCE_sum    ? a + x
+           : f == REDUCE_prod ? a * x
+           : isnan(a)         ? a
+           : f == REDUCE_max  ? (isnan(x) || x > a ? x : a)
+                              : (isnan(x) || x < a ? x : a);
+}
+
+static float reduce_line(const struct lane *l, enum kernel_reduce f, const struct operand *o, const char *p,
+                         int64_t step, int64_t n)
+{
+    if (o->dtype == DT_F32)
+        return l->k->reduce[f]((struct in_row){(const float *)p, step}, (size_t)n);
+    float buf[CHUNK], v = starts[f];
+    for (int64_t at = 0; at < n; at += CHUNK) {
+        int64_t m = n - at < CHUNK ? n - at : CHUNK;
+        v = combine(f, v, l->k->reduce[f](fetch(l, o, p + at * step * o->size, step, m, buf), (size_t)m));
+    }
+    return v;
+}
+
+static float reduce_dims(const struct lane *l, enum kernel_reduce f, const struct operand *o, const char *p, int dim,
+                         int rank, const int64_t *count)
+{
+    if (dim == rank - 1)
+        return reduce_line(l, f, o, p, o->step[dim], count[dim]);
+    float v = starts[f];
+    for (int64_t n = 0; n < count[dim]; n++)
+        v = combine(f, v, reduce_dims(l, f, o, p + n * o->step[dim] * o->size, dim + 1, rank, count));
+    return v;
+}
+
+static void reduce_store(struct lane *l, const struct bound_insn *i, char *p, float v)
+{
+    const struct reduction *r = i->prepared;
+    v *= i->flt[0];
+    if (number_at(l, &i->imm[1]))
+        v = combine(r->f, load_one(&i->o[0], p), v);
+    store_one(l, &i->o[0], p, v);
+}
+
+static void reduce_row(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+{
+    const struct reduction *r = i->prepared;
+    int rank = i->shape.rank;
+    reduce_store(l, i, p[0], reduce_dims(l, r->f, &i->o[1], p[1], rank - i->inner, rank, count));
+}
+
+static void reduce_columns(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+{
+    const struct reduction *r = i->prepared;
+    const struct operand *y = &i->o[0], *x = &i->o[1];
+    int rank = i->shape.rank;
+    float sums[CHUNK];
+    for (int64_t at = 0; at < count[rank - 2]; at += CHUNK) {
+        int64_t m = count[rank - 2] - at < CHUNK ? count[rank - 2] - at : CHUNK;
+        for (int64_t k = 0; k < m; k++)
+            sums[k] = starts[r->f];
+        l->k->reduce_columns[r->f](sums, (const float *)p[1] + at, x->step[rank - 1], (size_t)count[rank - 1],
+                                   (size_t)m);
+        for (int64_t k = 0; k < m; k++)
+            reduce_store(l, i, p[0] + (at + k) * y->step[rank - 2] * y->size, sums[k]);
+    }
+}
+
+void exec_tensor_reduce(struct lane *l, const struct bound_insn *i)
+{
+    const struct reduction *r = i->prepared;
+    int64_t count[MAX_AP_RANK];
+    if (!shape_now(l, &i->shape, count))
+        return;
+    if (r->columns)
+        for_each_row(l, i, count, i->shape.rank - 2, reduce_columns);
+    else
+        for_each_row(l, i, count, i->shape.rank - i->inner, reduce_row);
+}
+
+/* ---- rows as a whole, in scratch memory when they are not f32 ---- */
+
+bool prepare_rows(struct binding *b, struct bound_insn *i, const struct insn *insn)
+{
+    int64_t n = i->shape.count[i->shape.rank - 1];
+    if (n > INT64_MAX / 64)
+        return fail(b->d, "a row of %lld elements is too long", (long long)n);
+    need_scratch(b, 4 * n * (int64_t)sizeof(float));
+    return only_numbers(b, i, insn);
+}
+
+static struct in_row whole_row(const struct lane *l, const struct bound_insn *i, char *const *p, int operand,
+                               int64_t n)
+{
+    const struct operand *o = &i->o[operand];
+    if (!o->mem)
+        return (struct in_row){0};
+    return fetch(l, o, p[operand], o->step[i->shape.rank - 1], n, (float *)l->scratch + operand * n);
+}
+
+static struct out_row result_row(const struct lane *l, const struct bound_insn *i, char *const *p)
+{
+    if (i->o[0].dtype == DT_F32)
+        return (struct out_row){(float *)p[0], i->o[0].step[i->shape.rank - 1]};
+    return (struct out_row){(float *)l->scratch, 1};
+}
+
+static void store_result(const struct lane *l, const struct bound_insn *i, char *const *p, int64_t n)
+{
+    if (i->o[0].dtype != DT_F32)
+        store_row(l, &i->o[0], p[0], i->o[0].step[i->shape.rank - 1], (const float *)l->scratch, n);
+}
+
+static void stats_row(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+{
+    int64_t n = count[i->shape.rank - 1];
+    float mean, variance;
+    l->k->mean_variance(whole_row(l, i, p, 2, n), (size_t)n, &mean, &variance);
+    store_one(l, &i->o[0], p[0], mean);
+    store_one(l, &i->o[1], p[1], variance);
+}
+
+void exec_bn_stats(struct lane *l, const struct bound_insn *i)
+{
+    run_rows(l, i, stats_row);
+}
+
+static void softmax_row(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+{
+    int64_t n = count[i->shape.rank - 1];
+    struct in_row x = whole_row(l, i, p, 1, n);
+    struct out_row y = result_row(l, i, p);
+    if (i->flt[0] != 1) {
+        l->k->binary[BINARY_mul](y, x, (struct in_row){&i->flt[0], 0}, (size_t)n);
+        x = (struct in_row){y.at, y.step};
+    }
+    (i->imm[0].base ? l->k->log_softmax : l->k->softmax)(y, x, (size_t)n);
+    store_result(l, i, p, n);
+}
+
+void exec_softmax(struct lane *l, const struct bound_insn *i)
+{
+    run_rows(l, i, softmax_row);
+}
+
+static void layer_norm_row(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+{
+    int64_t n = count[i->shape.rank - 1];
+    struct in_row x = whole_row(l, i, p, 1, n), gamma = whole_row(l, i, p, 2, n), beta = whole_row(l, i, p, 3, n);
+    struct out_row y = result_row(l, i, p);
+    if (i->imm[0].base) {
+        l->k->rms_norm(y, x, gamma, (size_t)n, i->flt[0]);
+        if (beta.at)
+            l->k->binary[BINARY_add](y, (struct in_row){y.at, y.step}, beta, (size_t)n);
+    } else {
+        l->k->layer_norm(y, x, gamma, beta, (size_t)n, i->flt[0]);
+    }
+    store_result(l, i, p, n);
+}
+
+void exec_layer_norm(struct lane *l, const struct bound_insn *i)
+{
+    run_rows(l, i, layer_norm_row);
+}
