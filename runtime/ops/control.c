@@ -7,11 +7,23 @@
 
 enum { MAX_VALUES = 256 };
 
-/* What holds for a value that is of type a or of type b: dims that differ are not known. */
+static bool is_optional_of(const struct type *a, const struct type *b)
+{
+    return a->kind == VK_OPTIONAL && b->kind != VK_OPTIONAL && (!a->elem || a->elem->kind == b->kind);
+}
+
+/*
+ * What holds for a value that is of type a or of type b: dims that differ are not known. What is optional on one
+ * side is optional.
+ */
 static bool join(struct infer *f, int i, const struct type *a, const struct type *b, bool fresh_dims,
                  struct type *out)
 {
     *out = *a;
+    if (is_optional_of(a, b) || is_optional_of(b, a)) {
+        *out = a->kind == VK_OPTIONAL ? *a : *b;
+        return true;
+    }
     if (a->kind != b->kind || (a->kind == VK_TENSOR && a->dtype != b->dtype))
         return fail(f->d, "value %d of %s has one type in one place and another type in another", i,
                     op_name(f->op));

@@ -111,12 +111,13 @@ static void transform(const double *re, const double *im, int64_t n, double sign
 
 /* ---- dft ---- */
 
-static bool dft_axis(struct infer *f, const struct type *x, int *axis)
+/* The axis is only known while running: so are all dims but the last. */
+static bool infer_any_axis(struct infer *f, struct type y, dim_t parts)
 {
-    int64_t given = attr_int(f->attrs, "axis", -2);
-    if (has_input(f, 2) && !infer_scalar(f, 2, &given))
-        return fail(f->d, "the axis of dft is only known while running, expected a constant");
-    return infer_axis(f, given, x->rank, axis);
+    for (int i = 0; i < y.rank - 1; i++)
+        y.dims[i] = infer_unknown(f, "dft");
+    y.dims[y.rank - 1] = parts;
+    return infer_out(f, 0, y.dtype, y.rank, y.dims);
 }
 
 bool infer_dft(struct infer *f)
@@ -128,7 +129,10 @@ bool infer_dft(struct infer *f)
         return infer_any(f, 0, y.dtype);
     if (y.rank < 2)
         return fail(f->d, "x of dft has rank %d, expected 2 or more", y.rank);
-    if (!dft_axis(f, &y, &axis))
+    int64_t given_axis = attr_int(f->attrs, "axis", -2);
+    if (has_input(f, 2) && !infer_scalar(f, 2, &given_axis))
+        return infer_any_axis(f, y, inverse && onesided ? 1 : 2);
+    if (!infer_axis(f, given_axis, y.rank, &axis))
         return false;
     if (axis == y.rank - 1)
         return fail(f->d, "the axis of dft is the last dim, which holds real and imaginary part");
