@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#pragma weak onnx_import
-
 void print_operators(void)
 {
     printf("%-22s %-26s %s\n", "operator", "ONNX", "meaning");
@@ -50,10 +48,6 @@ struct graph *load_model(const char *path, const struct import_options *o, struc
     if (ends_with(path, ".hlo") || ends_with(path, ".hlo.pb")) {
         d->unsupported = true;
         fail(d, "HLO models are not supported; expected an .onnx or .xir file");
-        return NULL;
-    }
-    if (!onnx_import) {
-        fail(d, "this program was built without the ONNX importer");
         return NULL;
     }
     return onnx_import(path, o, d);
