@@ -66,20 +66,34 @@ bool lower_group_norm_18(struct onnx_node *n)
     return b_done(n, b_op(n, OP_group_norm, in, 3, &n->attrs));
 }
 
-bool lower_mean_variance(struct onnx_node *n)
+static bool normalise(struct onnx_node *n, const int64_t *axes, int count)
 {
-    static const int64_t usual[] = {0, 2, 3};
-    int count;
-    const int64_t *axes = attr_ints(&n->attrs, "axes", &count);
-    if (!attr_find(&n->attrs, "axes")) {
-        axes = usual;
-        count = 3;
-    }
     struct value *x = n->in[0];
     struct value *mean = b_reduce(n, OP_reduce_mean, x, axes, count, true);
     struct value *squares = b_reduce(n, OP_reduce_mean, b_mul(n, x, x), axes, count, true);
     struct value *deviation = b_1(n, OP_sqrt, b_sub(n, squares, b_mul(n, mean, mean)));
     return b_done(n, b_div(n, b_sub(n, x, mean), b_add(n, deviation, b_like(n, x, 1e-9))));
+}
+
+bool lower_mean_variance(struct onnx_node *n)
+{
+    static const int64_t usual[] = {0, 2, 3};
+    int count;
+    const int64_t *axes = attr_ints(&n->attrs, "axes", &count);
+    bool given = attr_find(&n->attrs, "axes") != NULL;
+    return normalise(n, given ? axes : usual, given ? count : 3);
+}
+
+/* The experimental form: over rows and columns of each image, or over its channels too. */
+bool lower_mean_variance_1(struct onnx_node *n)
+{
+    static const int64_t image[] = {1, 2, 3};
+    bool across = attr_int(&n->attrs, "across_channels", 0) != 0;
+    const int64_t *axes = across ? image : image + 1;
+    int count = across ? 3 : 2;
+    if (attr_int(&n->attrs, "normalize_variance", 1))
+        return normalise(n, axes, count);
+    return b_done(n, b_sub(n, n->in[0], b_reduce(n, OP_reduce_mean, n->in[0], axes, count, true)));
 }
 
 /* Axes 2 and up of an operand of known rank. */
@@ -158,10 +172,7 @@ bool lower_dropout(struct onnx_node *n)
 {
     if (n->version < 12 || known_false(b_in(n, 2)) || (b_in(n, 1) && known_false(b_in(n, 1))))
         return pass_through(n);
-    enum op training = op_from_name("dropout");
-    if (training == OP_COUNT)
-        return NODE_ERROR(n, "training mode is not supported; export the model for inference");
-    struct node *made = b_node(n, training, n->in, n->nin, 2, &n->attrs);
+    struct node *made = b_node(n, OP_dropout, n->in, n->nin, 2, &n->attrs);
     for (int i = 0; made && i < n->nout; i++)
         n->out[i] = made->out[i];
     return made != NULL;
@@ -172,5 +183,28 @@ bool lower_recurrent(struct onnx_node *n)
     attr_remove(&n->attrs, "output_sequence"); /* which results are wanted says it already */
     if (attr_is(&n->attrs, "direction", "foward"))
         attr_set_str(&n->g->arena, &n->attrs, "direction", "forward");
+    return lower_same(n);
+}
+
+/* Before the attribute existed, regions were not shifted by half a pixel. */
+bool lower_roi_align_10(struct onnx_node *n)
+{
+    attr_set_str(&n->g->arena, &n->attrs, "coordinate_transformation_mode", "output_half_pixel");
+    return lower_same(n);
+}
+
+bool lower_grid_sample_16(struct onnx_node *n)
+{
+    if (attr_is(&n->attrs, "mode", "bilinear"))
+        attr_set_str(&n->g->arena, &n->attrs, "mode", "linear");
+    else if (attr_is(&n->attrs, "mode", "bicubic"))
+        attr_set_str(&n->g->arena, &n->attrs, "mode", "cubic");
+    return lower_same(n);
+}
+
+/* The axis was an attribute, and 1 by default. */
+bool lower_dft_17(struct onnx_node *n)
+{
+    attr_set_int(&n->g->arena, &n->attrs, "axis", attr_int(&n->attrs, "axis", 1));
     return lower_same(n);
 }

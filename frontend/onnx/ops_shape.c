@@ -132,6 +132,18 @@ bool lower_scatter(struct onnx_node *n)
     return b_done(n, b_op(n, OP_scatter_elements, n->in, 3, &n->attrs));
 }
 
+/* The depth may be of any numeric type; shape rules want an integer. */
+bool lower_one_hot(struct onnx_node *n)
+{
+    struct value *in[] = {n->in[0], b_cast(n, n->in[1], DT_I64), n->in[2]};
+    return b_done(n, b_op(n, OP_one_hot, in, 3, &n->attrs));
+}
+
+bool lower_dynamic_slice(struct onnx_node *n)
+{
+    return b_done(n, b_op(n, OP_slice, n->in, n->nin, NULL));
+}
+
 static struct value *upsample_scales(struct onnx_node *n)
 {
     const struct attr *scales = attr_find(&n->attrs, "scales");
