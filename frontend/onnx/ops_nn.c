@@ -84,9 +84,14 @@ bool lower_mean_variance(struct onnx_node *n)
     return normalise(n, given ? axes : usual, given ? count : 3);
 }
 
-/* The experimental form: over rows and columns of each image, or over its channels too. */
+/*
+ * The experimental form: over rows and columns of each image, or over its channels too. The function of operator set 9
+ * was there a release before its number; without the old attributes it is meant.
+ */
 bool lower_mean_variance_1(struct onnx_node *n)
 {
+    if (!attr_find(&n->attrs, "across_channels") && !attr_find(&n->attrs, "normalize_variance"))
+        return lower_mean_variance(n);
     static const int64_t image[] = {1, 2, 3};
     bool across = attr_int(&n->attrs, "across_channels", 0) != 0;
     const int64_t *axes = across ? image : image + 1;

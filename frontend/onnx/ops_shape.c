@@ -161,21 +161,36 @@ static struct value *upsample_scales(struct onnx_node *n)
     return NULL;
 }
 
-/* Upsample, and Resize as it was in operator set 10: asymmetric coordinates, nearest rounds down. */
+static struct value *resize_old(struct onnx_node *n, struct value *x, struct value *scales,
+                                const char *mode, const char *nearest)
+{
+    struct attrs a = {0};
+    attr_set_str(&n->g->arena, &a, "mode", mode);
+    attr_set_str(&n->g->arena, &a, "coordinate_transformation_mode", "asymmetric");
+    attr_set_str(&n->g->arena, &a, "nearest_mode", nearest);
+    return b_op(n, OP_resize, (struct value *[]){x, NULL, scales}, 3, &a);
+}
+
+/*
+ * Upsample, and Resize as it was in operator set 10: asymmetric coordinates. Nearest takes the element behind where it
+ * shrinks, and the one before where it grows; an axis does either, so two steps do both.
+ */
 bool lower_upsample(struct onnx_node *n)
 {
-    struct arena *arena = &n->g->arena;
-    struct attrs a = {0};
     struct value *scales = upsample_scales(n);
+    const struct tensor *known = b_constant(scales);
     if (attr_is(&n->attrs, "mode", "linear") || attr_is(&n->attrs, "mode", "bilinear"))
-        attr_set_str(arena, &a, "mode", "linear");
-    else if (attr_find(&n->attrs, "mode") && !attr_is(&n->attrs, "mode", "nearest"))
+        return b_done(n, resize_old(n, n->in[0], scales, "linear", "floor"));
+    if (attr_find(&n->attrs, "mode") && !attr_is(&n->attrs, "mode", "nearest"))
         return NODE_ERROR(n, "attribute 'mode' is neither 'nearest' nor 'linear'");
-    else
-        attr_set_str(arena, &a, "mode", "nearest");
-    attr_set_str(arena, &a, "coordinate_transformation_mode", "asymmetric");
-    attr_set_str(arena, &a, "nearest_mode", "floor");
-    return b_done(n, b_op(n, OP_resize, (struct value *[]){n->in[0], NULL, scales}, 3, &a));
+    bool shrinks = !known;
+    for (int64_t i = 0; known && i < tensor_count(known); i++)
+        shrinks |= tensor_f64(known, i) < 1;
+    if (!shrinks)
+        return b_done(n, resize_old(n, n->in[0], scales, "nearest", "floor"));
+    struct value *one = b_like(n, scales, 1);
+    struct value *smaller = resize_old(n, n->in[0], b_2(n, OP_min, scales, one), "nearest", "ceil");
+    return b_done(n, resize_old(n, smaller, b_2(n, OP_max, scales, one), "nearest", "floor"));
 }
 
 /* Operand i, or NULL when it is known to be empty: operator set 11 had no other way to leave it out. */

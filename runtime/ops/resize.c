@@ -121,10 +121,12 @@ enum coordinates {
     ALIGN_CORNERS,
     ASYMMETRIC,
     CROP_AND_RESIZE,
+    TF_HALF_PIXEL_FOR_NN,
     COORDINATES
 };
 static const char *const coordinate_names[] = {"half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
-                                               "align_corners", "asymmetric", "tf_crop_and_resize"};
+                                               "align_corners", "asymmetric", "tf_crop_and_resize",
+                                               "tf_half_pixel_for_nn"};
 enum filter { NEAREST, LINEAR, CUBIC, FILTERS };
 static const char *const filter_names[] = {"nearest", "linear", "cubic"};
 enum nearest { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL, NEARESTS };
@@ -156,6 +158,8 @@ static double source(const struct resize *r, double at)
         return width == 1 ? 0 : at * (in - 1) / (width - 1);
     case ASYMMETRIC:
         return at / r->scale;
+    case TF_HALF_PIXEL_FOR_NN: /* operator sets 11 and 12 only */
+        return (at + 0.5) / r->scale;
     case CROP_AND_RESIZE:
         if (width == 1)
             return (r->roi_end - r->roi_start) * (in - 1) / 2 + r->roi_start * (in - 1);
