@@ -5,11 +5,7 @@
 #define FRONTEND_TEST_CASE_H
 
 #include "passes/ir/ir.h"
-
-struct tolerance {
-    double rtol, atol;
-    double norm; /* negative: by element, with rtol and atol */
-};
+#include "runtime/io/compare.h"
 
 enum { MAX_DATA_SETS = 64 };
 
@@ -29,9 +25,5 @@ bool test_case_find(struct test_case *t, const char *folder, const char **missin
  */
 bool test_value_read(const char *folder, const char *stem, int n, const struct type *type,
                      struct tensor *out, bool *found, struct diag *d);
-
-/* Shape, type, and every element; the reason for a difference in d. */
-bool test_compare(const struct tensor *out, const struct tensor *ref, const struct tolerance *t,
-                  struct diag *d);
 
 #endif

@@ -60,7 +60,7 @@ static bool check_outputs(struct graph *g, const char *set, const struct values 
             return fail_in(d, "expected output %d", i);
         if (!found)
             return fail(d, "there is no file for output %d", i);
-        bool ok = test_compare(&out->v[i], &ref, t, d);
+        bool ok = compare_tensors(&out->v[i], &ref, t, d);
         tensor_free(&ref);
         if (!ok)
             return fail_in(d, "output '%s'", g->output_names[i]);

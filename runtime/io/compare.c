@@ -1,4 +1,4 @@
-#include "frontend/test_case.h"
+#include "runtime/io/compare.h"
 
 #include <math.h>
 #include <string.h>
@@ -93,12 +93,12 @@ static bool compare_items(const struct tensor *out, const struct tensor *ref,
     if (out->nitems != ref->nitems)
         return fail(d, "%lld items, expected %lld", (long long)out->nitems, (long long)ref->nitems);
     for (int64_t i = 0; i < ref->nitems; i++)
-        if (!test_compare(&out->items[i], &ref->items[i], t, d))
+        if (!compare_tensors(&out->items[i], &ref->items[i], t, d))
             return fail_in(d, "item %lld", (long long)i);
     return true;
 }
 
-bool test_compare(const struct tensor *out, const struct tensor *ref, const struct tolerance *t,
+bool compare_tensors(const struct tensor *out, const struct tensor *ref, const struct tolerance *t,
                   struct diag *d)
 {
     char a[256], b[256];

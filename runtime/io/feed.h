@@ -1,0 +1,35 @@
+/*
+ * Inputs and outputs of a model as files: what xrun does around a run.
+ */
+#ifndef RUNTIME_IO_FEED_H
+#define RUNTIME_IO_FEED_H
+
+#include "neff/tensor.h"
+#include "runtime/xrt.h"
+
+#include <stdio.h>
+
+/* One tensor per input of the model, VK_NONE while nothing is known of it. */
+struct feed {
+    const struct xrt_model *m;
+    struct tensor *inputs;
+    int count;
+};
+
+bool feed_init(struct feed *f, const struct xrt_model *m, struct diag *d);
+void feed_free(struct feed *f);
+/* FILE.npy (the next input without one), NAME=FILE.npy, or FILE.npz (by name, or in order when no name fits). */
+bool feed_file(struct feed *f, const char *argument, struct diag *d);
+/* Fills what is missing from a fixed seed; symbolic dims are taken to be 1 where no other input tells them. */
+bool feed_random(struct feed *f, struct diag *d);
+/* Fails with the list of inputs that have no value. */
+bool feed_complete(const struct feed *f, struct diag *d);
+/* Sets the context's inputs. */
+bool feed_give(const struct feed *f, struct xrt_context *c, struct diag *d);
+
+struct tensor tensor_of(const struct xrt_tensor *t); /* a view */
+/* DIR/<name>.npy, '/' and ':' in the name as '_'. */
+bool write_output(const char *folder, const char *name, const struct tensor *t, struct diag *d);
+void print_output(FILE *out, const char *name, const struct tensor *t);
+
+#endif

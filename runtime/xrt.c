@@ -1,0 +1,227 @@
+#include "runtime/xrt.h"
+
+#include "neff/archive.h"
+#include "runtime/exec/exec.h"
+#include "runtime/exec/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct xrt_model {
+    struct model *model;
+    struct arena arena;
+    struct xrt_info *inputs, *outputs;
+};
+
+struct xrt_context {
+    struct xrt_model *m;
+    struct context *context;
+    struct profile *profile;
+};
+
+static _Thread_local struct diag last;
+
+static struct diag *fresh(void)
+{
+    diag_clear(&last);
+    return &last;
+}
+
+const char *xrt_error(void)
+{
+    return last.text;
+}
+
+static void describe(struct xrt_model *m, const char *name, const struct type *t, struct xrt_info *out)
+{
+    const struct program *p = model_program(m->model);
+    *out = (struct xrt_info){.name = name ? name : "", .dtype = dtype_name(t->dtype), .rank = t->rank};
+    out->text = type_text(&p->dims, &m->arena, t);
+    if (t->kind != VK_TENSOR)
+        out->rank = -1;
+    for (int i = 0; i < out->rank; i++) {
+        bool constant = dim_is_const(t->dims[i]);
+        out->dims[i] = constant ? t->dims[i] : -1;
+        out->symbols[i] = constant ? NULL : dim_text(&p->dims, &m->arena, t->dims[i]);
+    }
+}
+
+static struct xrt_model *make_model(struct neff_file *f, struct diag *d)
+{
+    struct program *p = neff_program(f, true, d);
+    struct xrt_model *m = p ? calloc(1, sizeof *m) : NULL;
+    if (p && !m) {
+        program_free(p);
+        fail(d, "out of memory");
+    }
+    if (!m)
+        return NULL;
+    m->model = model_new(p, d);
+    if (!m->model) {
+        free(m);
+        return NULL;
+    }
+    const struct program_region *r = &p->regions[0];
+    m->inputs = ARENA_ARRAY(&m->arena, struct xrt_info, r->nparams + 1);
+    m->outputs = ARENA_ARRAY(&m->arena, struct xrt_info, r->nresults + 1);
+    for (int i = 0; i < r->nparams; i++)
+        describe(m, p->slots[r->params[i]].name, &p->slots[r->params[i]].type, &m->inputs[i]);
+    for (int i = 0; i < r->nresults; i++)
+        describe(m, p->output_names[i], &p->slots[r->results[i]].type, &m->outputs[i]);
+    return m;
+}
+
+struct xrt_model *xrt_open(const char *path)
+{
+    struct diag *d = fresh();
+    struct neff_file *f = calloc(1, sizeof *f);
+    if (!f) {
+        fail(d, "out of memory");
+        return NULL;
+    }
+    if (!neff_open(f, path, d)) {
+        free(f);
+        return NULL;
+    }
+    struct xrt_model *m = make_model(f, d);
+    if (!m)
+        fail_in(d, "%s", path);
+    return m;
+}
+
+struct xrt_model *xrt_open_memory(const void *data, size_t size)
+{
+    struct diag *d = fresh();
+    struct neff_file *f = calloc(1, sizeof *f);
+    if (!f) {
+        fail(d, "out of memory");
+        return NULL;
+    }
+    if (!neff_open_memory(f, data, size, "archive in memory", d)) {
+        free(f);
+        return NULL;
+    }
+    return make_model(f, d);
+}
+
+void xrt_close(struct xrt_model *m)
+{
+    if (!m)
+        return;
+    model_free(m->model);
+    arena_free(&m->arena);
+    free(m);
+}
+
+int xrt_input_count(const struct xrt_model *m)
+{
+    return model_program(m->model)->regions[0].nparams;
+}
+
+int xrt_output_count(const struct xrt_model *m)
+{
+    return model_program(m->model)->regions[0].nresults;
+}
+
+const struct xrt_info *xrt_input_info(const struct xrt_model *m, int i)
+{
+    return i >= 0 && i < xrt_input_count(m) ? &m->inputs[i] : NULL;
+}
+
+const struct xrt_info *xrt_output_info(const struct xrt_model *m, int i)
+{
+    return i >= 0 && i < xrt_output_count(m) ? &m->outputs[i] : NULL;
+}
+
+struct xrt_context *xrt_context_new(struct xrt_model *m, int threads)
+{
+    struct diag *d = fresh();
+    struct xrt_context *c = calloc(1, sizeof *c);
+    if (!c) {
+        fail(d, "out of memory");
+        return NULL;
+    }
+    c->m = m;
+    c->context = context_new(m->model, threads, d);
+    if (c->context)
+        return c;
+    free(c);
+    return NULL;
+}
+
+void xrt_context_free(struct xrt_context *c)
+{
+    if (!c)
+        return;
+    context_free(c->context);
+    profile_free(c->profile);
+    free(c);
+}
+
+int xrt_threads(const struct xrt_context *c)
+{
+    return context_threads(c->context);
+}
+
+bool xrt_set_input(struct xrt_context *c, int i, const struct xrt_tensor *t)
+{
+    struct diag *d = fresh();
+    enum dtype dtype = t->dtype ? dtype_from_name(t->dtype) : DT_NONE;
+    if (dtype == DT_NONE)
+        return fail(d, "unknown element type '%s'", t->dtype ? t->dtype : "");
+    if (t->rank < 0 || t->rank > XRT_MAX_RANK)
+        return fail(d, "a tensor of rank %d, at most %d", t->rank, XRT_MAX_RANK);
+    for (int k = 0; k < t->rank; k++)
+        if (t->dims[k] < 0)
+            return fail(d, "dimension %d is %lld", k, (long long)t->dims[k]);
+    struct tensor v = tensor_view(dtype, t->rank, t->dims, t->data);
+    return context_set_input(c->context, i, &v, d);
+}
+
+bool xrt_set_output(struct xrt_context *c, int i, void *memory, size_t bytes)
+{
+    return context_set_output(c->context, i, memory, bytes, fresh());
+}
+
+bool xrt_run(struct xrt_context *c)
+{
+    return context_run(c->context, fresh());
+}
+
+bool xrt_output(const struct xrt_context *c, int i, struct xrt_tensor *out)
+{
+    struct diag *d = fresh();
+    const struct tensor *t = context_output(c->context, i);
+    if (!t)
+        return fail(d, "there is no output %d: the last run did not succeed, or the model has fewer", i);
+    if (t->kind != VK_TENSOR)
+        return fail(d, "output %d is no tensor", i);
+    *out = (struct xrt_tensor){.dtype = dtype_name(t->dtype), .rank = t->rank, .data = t->data};
+    memcpy(out->dims, t->dims, sizeof *t->dims * (size_t)t->rank);
+    return true;
+}
+
+bool xrt_profile(struct xrt_context *c, const char *path)
+{
+    struct diag *d = fresh();
+    bool ok = true;
+    if (path) {
+        ok = c->profile ? profile_write(c->profile, path, d) : fail(d, "no profile was started");
+        context_set_profile(c->context, NULL);
+        profile_free(c->profile);
+        c->profile = NULL;
+        return ok;
+    }
+    if (!c->profile)
+        c->profile = profile_new();
+    if (!c->profile)
+        return fail(d, "out of memory");
+    context_set_profile(c->context, c->profile);
+    return true;
+}
+
+size_t xrt_dtype_size(const char *dtype)
+{
+    enum dtype t = dtype_from_name(dtype);
+    return t == DT_NONE ? 0 : dtype_bytes(t);
+}
