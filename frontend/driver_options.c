@@ -106,6 +106,7 @@ static bool set_target(struct command *c, const char *v, struct diag *d)
     for (int i = 0; i < COUNT(targets); i++)
         if (!strcmp(v, targets[i])) {
             c->target = targets[i];
+            c->options.strict_target = i > 0;
             return true;
         }
     return fail(d, "--target takes cpu, trn1, trn2 or inf2, got '%s'", v);

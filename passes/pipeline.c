@@ -1,6 +1,5 @@
 #include "passes/pass.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -16,19 +15,6 @@ const struct pass passes[] = {
 #include "passes/passes.def"
 };
 const int npasses = sizeof passes / sizeof *passes;
-
-void why(const struct options *o, const struct node *n, const char *code, const char *fmt, ...)
-{
-    if (!o || !o->explain)
-        return;
-    va_list ap;
-    va_start(ap, fmt);
-    char text[512];
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    fprintf(stderr, "explain: %s (%s): %s: %s\n",
-            n && n->name && *n->name ? n->name : "unnamed", n ? op_name(n->op) : "graph", code, text);
-}
 
 /* Whether the comma-separated list names it; NULL names nothing. */
 static bool listed(const char *list, const char *name)

@@ -1,0 +1,153 @@
+#include "passes/cse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LARGEST_CONSTANT = 4096 }; /* bytes; larger ones are not compared */
+
+struct entry {
+    struct node *node;      /* one of the two */
+    struct value *constant;
+    uint64_t hash;
+};
+
+struct table {
+    struct entry *entries;
+    size_t cap, count;
+};
+
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * 0x9E3779B97F4A7C15u;
+    return h ^ h >> 29;
+}
+
+static uint64_t hash_bytes(uint64_t h, const void *p, size_t n)
+{
+    const unsigned char *s = p;
+    for (size_t i = 0; i < n; i++)
+        h = mix(h, s[i]);
+    return h;
+}
+
+/* Operand ids, in increasing order where the order does not matter. */
+static void operand_ids(const struct node *n, int64_t *ids)
+{
+    for (int i = 0; i < n->nin; i++)
+        ids[i] = n->in[i] ? n->in[i]->id : -1;
+    if (op_infos[n->op].flags & OPF_COMMUTATIVE && n->nin == 2 && ids[0] > ids[1]) {
+        int64_t first = ids[0];
+        ids[0] = ids[1], ids[1] = first;
+    }
+}
+
+enum { MAX_OPERANDS = 64 };
+
+static uint64_t hash_node(const struct node *n)
+{
+    int64_t ids[MAX_OPERANDS];
+    operand_ids(n, ids);
+    return hash_bytes(mix((uint64_t)n->op, (uint64_t)n->nout), ids, sizeof *ids * (size_t)n->nin);
+}
+
+static bool nodes_equal(const struct node *a, const struct node *b)
+{
+    int64_t x[MAX_OPERANDS], y[MAX_OPERANDS];
+    if (a->op != b->op || a->nin != b->nin || a->nout != b->nout || !attrs_equal(&a->attrs, &b->attrs))
+        return false;
+    operand_ids(a, x);
+    operand_ids(b, y);
+    return a->nin == 0 || !memcmp(x, y, sizeof *x * (size_t)a->nin);
+}
+
+/* The place of an equal entry, or a free one. Nodes match only where their results may be seen. */
+static struct entry *find(struct table *t, const struct entry *e)
+{
+    for (size_t i = e->hash & (t->cap - 1);; i = (i + 1) & (t->cap - 1)) {
+        struct entry *at = &t->entries[i];
+        if (!at->node && !at->constant)
+            return at;
+        if (at->hash != e->hash)
+            continue;
+        if (e->constant && at->constant && tensor_equal(e->constant->constant, at->constant->constant))
+            return at;
+        if (e->node && at->node && nodes_equal(e->node, at->node) &&
+            region_inside(e->node->parent, at->node->parent))
+            return at;
+    }
+}
+
+static void merge_constants(struct graph *g, struct table *t)
+{
+    for (int i = 0; i < g->nconstants; i++) {
+        struct value *v = g->constants[i];
+        const struct tensor *c = v->constant;
+        if (!v->uses || c->kind != VK_TENSOR || c->dtype == DT_STR ||
+            tensor_bytes(c) > LARGEST_CONSTANT)
+            continue;
+        struct entry e = {.constant = v};
+        e.hash = hash_bytes(mix(c->dtype, (uint64_t)c->rank), c->data, tensor_bytes(c));
+        struct entry *at = find(t, &e);
+        if (at->constant)
+            value_replace(v, at->constant);
+        else
+            *at = e;
+    }
+}
+
+static bool mergeable(const struct node *n)
+{
+    return n->nin <= MAX_OPERANDS &&
+           !(op_infos[n->op].flags & (OPF_IMPURE | OPF_REGIONS | OPF_TERMINATOR));
+}
+
+static bool merge_node(struct node *n, void *user)
+{
+    struct entry e = {.node = n};
+    if (!mergeable(n))
+        return true;
+    e.hash = hash_node(n);
+    struct entry *at = find(user, &e);
+    if (!at->node) {
+        *at = e;
+        return true;
+    }
+    for (int i = 0; i < n->nout; i++)
+        value_replace(n->out[i], at->node->out[i]);
+    return true;
+}
+
+void merge_common(struct graph *g)
+{
+    struct table t = {0};
+    size_t most = (size_t)g->next_node + (size_t)g->nconstants + 16;
+    for (t.cap = 64; t.cap < 2 * most; t.cap *= 2)
+        ;
+    t.entries = calloc(t.cap, sizeof *t.entries);
+    if (!t.entries)
+        return; /* an optimisation only */
+    merge_constants(g, &t);
+    region_walk(g->main, merge_node, &t);
+    free(t.entries);
+}
+
+static void remove_dead_in(struct region *r)
+{
+    for (struct node *n = r->last, *prev; n; n = prev) {
+        bool needed = n->op == OP_return;
+        prev = n->prev;
+        for (int i = 0; i < n->nout && !needed; i++)
+            needed = n->out[i]->uses != NULL;
+        if (!needed) {
+            node_remove(n);
+            continue;
+        }
+        for (int i = 0; i < n->nregions; i++)
+            remove_dead_in(n->regions[i]);
+    }
+}
+
+void remove_dead(struct graph *g)
+{
+    remove_dead_in(g->main);
+}

@@ -1,0 +1,14 @@
+/*
+ * Common subexpressions and dead code.
+ */
+#ifndef PASSES_CSE_H
+#define PASSES_CSE_H
+
+#include "passes/ir/ir.h"
+
+/* Nodes with equal operator, operands and attributes become one, as do equal small constants. */
+void merge_common(struct graph *g);
+/* Nodes whose results nobody needs go, in all regions. */
+void remove_dead(struct graph *g);
+
+#endif

@@ -1,0 +1,245 @@
+/*
+ * Constant folding: operators whose operands are all constants become constants, by their plain routines. Values
+ * whose contents inference knows become constants even when their operands are not (shapes of inputs). `if` on a
+ * constant is replaced by the branch taken. Big results stay operators unless they are smaller than what they
+ * are made of; weights are read in place.
+ */
+#include "passes/pass.h"
+#include "runtime/ops/ops.h"
+
+#include <string.h>
+
+enum { LARGEST_RESULT = 64 << 20 }; /* bytes */
+
+struct folder {
+    struct graph *g;
+    const struct options *o;
+    struct diag *d;
+};
+
+static bool never_folded(const struct node *n)
+{
+    return op_infos[n->op].flags & (OPF_IMPURE | OPF_TERMINATOR | OPF_REGIONS);
+}
+
+static bool used(const struct node *n)
+{
+    for (int i = 0; i < n->nout; i++)
+        if (n->out[i]->uses)
+            return true;
+    return false;
+}
+
+static bool operands_constant(const struct node *n)
+{
+    for (int i = 0; i < n->nin; i++)
+        if (n->in[i] && !n->in[i]->constant)
+            return false;
+    return true;
+}
+
+/* Bytes of a value of known size, or -1. */
+static int64_t bytes_of(const struct type *t)
+{
+    if (!type_is_static(t))
+        return -1;
+    int64_t n = (int64_t)dtype_bytes(t->dtype);
+    for (int i = 0; i < t->rank; i++)
+        if (__builtin_mul_overflow(n, t->dims[i], &n))
+            return INT64_MAX;
+    return n;
+}
+
+static bool too_large(const struct node *n)
+{
+    int64_t in = 0, out = 0;
+    for (int i = 0; i < n->nin; i++)
+        if (n->in[i] && n->in[i]->constant->kind == VK_TENSOR)
+            in += (int64_t)tensor_bytes(n->in[i]->constant);
+    for (int i = 0; i < n->nout; i++) {
+        int64_t b = bytes_of(&n->out[i]->type);
+        if (b == INT64_MAX)
+            return true;
+        out += b > 0 ? b : 0;
+    }
+    return out > LARGEST_RESULT && out > in;
+}
+
+/* ---- keeping results ----------------------------------------------------------------------------------- */
+
+/* A copy of a tensor, containers included, in the graph's arena. */
+static struct tensor arena_tensor(struct arena *a, const struct tensor *t)
+{
+    struct tensor copy = *t;
+    copy.owned = false;
+    if (t->kind == VK_NONE)
+        return copy;
+    if (t->kind != VK_TENSOR) {
+        copy.items = ARENA_ARRAY(a, struct tensor, t->nitems + 1);
+        for (int64_t i = 0; i < t->nitems; i++)
+            copy.items[i] = arena_tensor(a, &t->items[i]);
+        return copy;
+    }
+    size_t size = tensor_bytes(t);
+    char *room = arena_alloc(a, size + 64);
+    room += (64 - (uintptr_t)room % 64) % 64;
+    arena_move_(room, t->data, size);
+    copy.data = room;
+    if (t->dtype == DT_STR)
+        for (int64_t i = 0, n = tensor_count(t); i < n; i++) {
+            struct str *s = (struct str *)room + i;
+            s->p = arena_strndup(a, s->p, s->n);
+        }
+    return copy;
+}
+
+static struct value *replace_by_constant(struct graph *g, struct value *v, const struct tensor *t)
+{
+    struct tensor kept = arena_tensor(&g->arena, t);
+    struct value *c = constant_new(g, &kept, v->name);
+    if (v->type.kind != VK_TENSOR && v->type.kind != VK_NONE)
+        c->type = v->type; /* says more than an empty container */
+    c->content = v->content;
+    value_replace(v, c);
+    return c;
+}
+
+/* ---- the three foldings ------------------------------------------------------------------------------ */
+
+static bool evaluate(struct folder *f, struct node *n)
+{
+    static struct tensor absent = {.kind = VK_NONE};
+    struct arena scratch = {0};
+    struct tensor **in = ARENA_ARRAY(&scratch, struct tensor *, n->nin + 1);
+    struct tensor **out = ARENA_ARRAY(&scratch, struct tensor *, n->nout + 1);
+    struct tensor *results = ARENA_ARRAY(&scratch, struct tensor, n->nout + 1);
+    for (int i = 0; i < n->nin; i++)
+        in[i] = n->in[i] ? (struct tensor *)n->in[i]->constant : &absent;
+    for (int i = 0; i < n->nout; i++) {
+        results[i].kind = VK_NONE;
+        out[i] = &results[i];
+    }
+    struct diag d = {0};
+    struct op_env env = {.d = &d};
+    struct op_call c = {.op = n->op, .attrs = &n->attrs, .nin = n->nin, .nout = n->nout,
+                        .in = in, .out = out, .env = &env};
+    bool ok = op_run(&c);
+    for (int i = 0; ok && i < n->nout; i++)
+        replace_by_constant(f->g, n->out[i], &results[i]);
+    for (int i = 0; i < n->nout; i++)
+        tensor_free(&results[i]);
+    arena_free(&scratch);
+    if (ok)
+        why(f->o, n, "fold.constant", "all its operands are constants");
+    else /* it may stand in a branch that never runs: left for run time */
+        why(f->o, n, "fold.failed", "%s", d.text);
+    return ok;
+}
+
+static bool all_constant(const struct content_list *c)
+{
+    for (int64_t i = 0; i < c->n; i++)
+        if (!dim_is_const(c->v[i]))
+            return false;
+    return c->n >= 0;
+}
+
+/* Results whose contents are known by inference. */
+static void use_contents(struct folder *f, struct node *n)
+{
+    for (int i = 0; i < n->nout; i++) {
+        struct value *v = n->out[i];
+        if (!v->uses || !type_is_static(&v->type) || !all_constant(&v->content) ||
+            (!dtype_is_int(v->type.dtype) && v->type.dtype != DT_BOOL) || v->type.dtype == DT_U64)
+            continue;
+        struct tensor t = {.kind = VK_NONE};
+        if (!tensor_alloc(&t, v->type.dtype, v->type.rank, v->type.dims, f->d)) {
+            diag_clear(f->d);
+            continue;
+        }
+        bool exact = tensor_count(&t) == v->content.n;
+        for (int64_t k = 0; exact && k < v->content.n; k++) {
+            dtype_store_i64(t.dtype, t.data, (size_t)k, v->content.v[k]);
+            exact = tensor_i64(&t, k) == v->content.v[k];
+        }
+        if (exact) {
+            replace_by_constant(f->g, v, &t);
+            why(f->o, n, "fold.shape", "its result follows from shapes");
+        }
+        tensor_free(&t);
+    }
+}
+
+/* The nodes of a region take the place of the node that owns it. */
+static struct node *inline_region(struct node *n, struct region *r)
+{
+    struct node *ret = region_return(r), *first = r->first;
+    for (struct node *m = r->first, *next; m != ret; m = next) {
+        next = m->next;
+        r->first = next;
+        next->prev = NULL;
+        m->prev = m->next = NULL;
+        node_insert_before(n, m);
+    }
+    for (int i = 0; i < n->nout; i++)
+        value_replace(n->out[i], ret->in[i]);
+    return first == ret ? n->next : first;
+}
+
+static bool constant_condition(const struct value *v, bool *out)
+{
+    if (v->constant && v->constant->kind == VK_TENSOR && v->constant->dtype == DT_BOOL &&
+        tensor_count(v->constant) == 1)
+        *out = tensor_i64(v->constant, 0) != 0;
+    else if (v->content.n == 1 && dim_is_const(v->content.v[0]))
+        *out = v->content.v[0] != 0;
+    else
+        return false;
+    return true;
+}
+
+static bool fold_region(struct folder *f, struct region *r);
+
+/* The node to go on with; NULL after a failure. Types are inferred anew on the way: what has become constant makes
+ * later ones more exact. */
+static struct node *fold_node(struct folder *f, struct node *n)
+{
+    struct node *next = n->next;
+    bool taken;
+    if (n->op == OP_if && n->in[0] && constant_condition(n->in[0], &taken) &&
+        n->nout == region_return(n->regions[!taken])->nin) {
+        why(f->o, n, "fold.if", "its condition is always %s", taken ? "true" : "false");
+        next = inline_region(n, n->regions[!taken]);
+        node_remove(n);
+        return next;
+    }
+    if (!infer_node(f->g, n, f->d))
+        return NULL;
+    if (!never_folded(n) && used(n)) {
+        use_contents(f, n);
+        if (used(n) && operands_constant(n) && !too_large(n))
+            evaluate(f, n);
+    }
+    if (!never_folded(n) && !used(n)) {
+        node_remove(n);
+        return next;
+    }
+    for (int i = 0; i < n->nregions; i++)
+        if (!fold_region(f, n->regions[i]))
+            return NULL;
+    return next;
+}
+
+static bool fold_region(struct folder *f, struct region *r)
+{
+    for (struct node *n = r->first; n && n->op != OP_return;)
+        if (!(n = fold_node(f, n)))
+            return false;
+    return true;
+}
+
+bool pass_fold(struct graph *g, const struct options *o, struct diag *d)
+{
+    struct folder f = {g, o, d};
+    return fold_region(&f, g->main) && infer_types(g, d);
+}

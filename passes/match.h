@@ -1,0 +1,24 @@
+/*
+ * Questions about values that several rewriting passes ask.
+ */
+#ifndef PASSES_MATCH_H
+#define PASSES_MATCH_H
+
+#include "passes/pass.h"
+
+/* The node that computes v when it is of that operator, else NULL. */
+static inline struct node *made_by(const struct value *v, enum op op)
+{
+    return v && v->def && v->def->op == op ? v->def : NULL;
+}
+
+/* Whether v is a constant whose elements are all the same number; the number then. */
+bool constant_number(const struct value *v, double *out);
+/* The same, close to `expected` up to the rounding of v's type. */
+bool constant_is(const struct value *v, double expected);
+/* Both are tensors of one known type. */
+bool same_type(const struct value *a, const struct value *b);
+/* Axes of a reduction or norm as a sorted list of at most MAX_RANK; -1 when not known. keepdims as well. */
+int reduction_axes(const struct node *n, int *axes);
+
+#endif
