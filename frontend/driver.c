@@ -1,6 +1,7 @@
 #include "frontend/driver.h"
 
 #include "frontend/compile.h"
+#include "frontend/onnx/onnx.h"
 #include "neff/archive.h"
 #include "neff/base/file.h"
 
