@@ -79,11 +79,8 @@ static bool read_members(struct neff_file *f, struct archive *tar, struct diag *
     return rc == ARCHIVE_EOF || fail(d, "damaged tar: %s", archive_error_string(tar));
 }
 
-bool neff_open_memory(struct neff_file *f, const void *data, size_t size, const char *name,
-                      struct diag *d)
+static bool open_bytes(struct neff_file *f, const void *data, size_t size, const char *name, struct diag *d)
 {
-    if (data != f->file.data)
-        *f = (struct neff_file){0};
     f->data = data;
     f->size = size;
     if (size < NEFF_HEADER_SIZE)
@@ -102,12 +99,22 @@ bool neff_open_memory(struct neff_file *f, const void *data, size_t size, const 
     return ok || fail_in(d, "%s", name);
 }
 
+bool neff_open_memory(struct neff_file *f, const void *data, size_t size, const char *name,
+                      struct diag *d)
+{
+    *f = (struct neff_file){0};
+    if (open_bytes(f, data, size, name, d))
+        return true;
+    neff_close(f);
+    return false;
+}
+
 bool neff_open(struct neff_file *f, const char *path, struct diag *d)
 {
     *f = (struct neff_file){0};
     if (!file_map(&f->file, path, d))
         return false;
-    if (neff_open_memory(f, f->file.data, f->file.size, path, d))
+    if (open_bytes(f, f->file.data, f->file.size, path, d))
         return true;
     neff_close(f);
     return false;

@@ -10,6 +10,7 @@
 
 struct checker {
     const struct program *p;
+    const struct machine *m;
     struct diag *d;
     struct arena scratch;
     bool *region_used;
@@ -49,6 +50,28 @@ static bool check_slot(struct checker *c, int i)
 
 static bool written(char access) { return access != 'r'; }
 
+static bool affine_ok(const struct checker *c, const struct kernel *k, const struct affine *a)
+{
+    if (!dim_ok(c, a->base))
+        return false;
+    for (int v = 0; v < MAX_VARS; v++)
+        if (!dim_ok(c, a->coef[v]) || (v >= k->nvars && a->coef[v]))
+            return false;
+    return true;
+}
+
+static bool ap_dims_ok(const struct checker *c, const struct kernel *k, const struct ap *ap)
+{
+    for (int i = 0; i < ap->rank; i++) {
+        const struct ap_dim *d = &ap->dim[i];
+        if (!dim_ok(c, d->step) || !dim_ok(c, d->count) || d->var < -1 || d->var >= k->nvars)
+            return false;
+        if (d->var >= 0 && (!dim_ok(c, d->factor) || !dim_ok(c, d->limit)))
+            return false;
+    }
+    return affine_ok(c, k, &ap->offset);
+}
+
 static bool check_ap(struct checker *c, const struct kernel *k, const struct insn *n, int a)
 {
     const struct insn_info *info = insn_info(n->op);
@@ -57,6 +80,9 @@ static bool check_ap(struct checker *c, const struct kernel *k, const struct ins
         return info->ap[a].optional || fail(c->d, "%s: operand '%s' is missing", info->name, info->ap[a].name);
     if (ap->rank < 1 || ap->rank > MAX_AP_RANK || !dtype_valid(ap->dtype))
         return fail(c->d, "%s: operand '%s' is malformed", info->name, info->ap[a].name);
+    if (!ap_dims_ok(c, k, ap))
+        return fail(c->d, "%s: operand '%s' has an unknown variable or dimension expression", info->name,
+                    info->ap[a].name);
     int limit = ap->mem == MEM_HBM ? c->p->nslots : k->ntiles;
     if (ap->tensor < 0 || ap->tensor >= limit)
         return fail(c->d, "%s: operand '%s' names no tensor", info->name, info->ap[a].name);
@@ -84,33 +110,96 @@ static bool check_strict(struct checker *c, const struct machine *m, const struc
     return true;
 }
 
+static bool check_sync(struct checker *c, const struct kernel *k, const struct insn *n)
+{
+    for (int i = 0; i < MAX_SYNC; i++)
+        if (n->wait[i].semaphore >= k->nsemaphores ||
+            (n->wait[i].semaphore >= 0 && !affine_ok(c, k, &n->wait[i].value)))
+            return fail(c->d, "%s: wait for an unknown semaphore or value", insn_info(n->op)->name);
+    for (int i = 0; i < 2; i++)
+        if (n->signal[i] >= k->nsemaphores)
+            return fail(c->d, "%s: signals an unknown semaphore", insn_info(n->op)->name);
+    bool structure = n->op == INSN_loop || n->op == INSN_end;
+    if (structure && (n->wait[0].semaphore >= 0 || n->signal[0] >= 0 || n->signal[1] >= 0))
+        return fail(c->d, "%s: structure belongs to all engines and cannot wait or signal", insn_info(n->op)->name);
+    return true;
+}
+
+static bool check_insn(struct checker *c, const struct kernel *k, const struct insn *n)
+{
+    const struct insn_info *info = n->op < INSN_COUNT ? insn_info(n->op) : NULL;
+    if (!info || n->engine >= ENGINE_COUNT)
+        return fail(c->d, "unknown instruction or engine");
+    if (n->node < -1 || n->node >= c->p->nnodes)
+        return fail(c->d, "%s: unknown source node", info->name);
+    for (int i = 0; i < info->nimms; i++)
+        if (!affine_ok(c, k, &n->imm[i]))
+            return fail(c->d, "%s: '%s' has an unknown variable or dimension expression", info->name, info->imm[i]);
+    for (int i = 0; i < info->nfuncs; i++)
+        if (n->func[i] >= OP_COUNT)
+            return fail(c->d, "%s: unknown function '%s'", info->name, info->func[i]);
+    for (int a = 0; a < info->naps; a++)
+        if (!check_ap(c, k, n, a))
+            return false;
+    return check_sync(c, k, n);
+}
+
+static bool check_kernel_head(struct checker *c, const struct kernel *k)
+{
+    if (k->ngrid < 0 || k->ngrid > MAX_GRID || k->nvars < k->ngrid || k->nvars > MAX_VARS)
+        return fail(c->d, "grid of %d dimensions with %d variables", k->ngrid, k->nvars);
+    for (int i = 0; i < k->ngrid; i++)
+        if (!dim_ok(c, k->grid[i]))
+            return fail(c->d, "unknown dimension expression in the grid");
+    for (int i = 0; i < k->ntiles; i++) {
+        const struct tile *t = &k->tiles[i];
+        if ((t->mem != MEM_SBUF && t->mem != MEM_PSUM) || !dtype_valid(t->dtype) || t->dtype == DT_STR ||
+            !dim_ok(c, t->partitions) || !dim_ok(c, t->elements) || t->address < -1)
+            return fail(c->d, "tile %d is malformed", i);
+    }
+    return (dim_ok(c, k->flops) && dim_ok(c, k->bytes)) || fail(c->d, "unknown dimension expression");
+}
+
 static bool check_kernel(struct checker *c, const struct kernel *k)
 {
-    const struct machine *m = machine_find(c->p->target ? c->p->target : "cpu");
+    const struct machine *m = c->m;
     int depth = 0;
-    if (!m)
-        return fail(c->d, "unknown target '%s'", c->p->target);
+    if (!check_kernel_head(c, k))
+        return false;
     for (int i = 0; i < k->ninsns; i++) {
         const struct insn *n = &k->insns[i];
-        const struct insn_info *info = insn_info(n->op);
+        if (!check_insn(c, k, n))
+            return false;
         if (n->op == INSN_loop) {
+            for (int v = 0; v < k->nvars; v++)
+                if (n->imm[0].coef[v])
+                    return fail(c->d, "a loop's variable is a number");
             if (n->imm[0].base != k->ngrid + depth || n->imm[0].base >= k->nvars)
                 return fail(c->d, "loop variables are not numbered by depth");
             depth++;
         } else if (n->op == INSN_end && --depth < 0) {
             return fail(c->d, "an `end` without its `loop`");
         }
-        for (int a = 0; a < info->naps; a++)
-            if (!check_ap(c, k, n, a))
-                return false;
         if (m->strict && !check_strict(c, m, n))
             return false;
     }
     return depth == 0 || fail(c->d, "a `loop` without its `end`");
 }
 
+static bool indices_ok(const int32_t *list, int n, int low, int limit)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] < low || list[i] >= limit)
+            return false;
+    return true;
+}
+
 static bool check_call(struct checker *c, const struct call *k)
 {
+    const struct program *p = c->p;
+    if (!indices_ok(k->in, k->nin, -1, p->nslots) || !indices_ok(k->out, k->nout, -1, p->nslots) ||
+        !indices_ok(k->regions, k->nregions, 1, p->nregions) || k->node < -1 || k->node >= p->nnodes)
+        return fail(c->d, "a call of something that does not exist");
     const struct op_info *info = &op_infos[k->op];
     if (k->nin < info->min_in || (info->max_in >= 0 && k->nin > info->max_in) ||
         (info->max_out >= 0 && k->nout > info->max_out))
@@ -152,6 +241,22 @@ static bool check_nesting(struct checker *c, int region, int depth, int *visited
     return true;
 }
 
+static bool check_regions(struct checker *c)
+{
+    const struct program *p = c->p;
+    for (int i = 0; i < p->nregions; i++) {
+        const struct program_region *r = &p->regions[i];
+        if (!indices_ok(r->params, r->nparams, 0, p->nslots) || !indices_ok(r->results, r->nresults, -1, p->nslots))
+            return fail(c->d, "region %d: unknown parameter or result", i);
+        for (int k = 0; k < r->nsteps; k++) {
+            const struct step *s = &r->steps[k];
+            if (s->kind > STEP_CALL || s->index < 0 || s->index >= (s->kind == STEP_LAUNCH ? p->nkernels : p->ncalls))
+                return fail(c->d, "region %d: step %d does not exist", i, k);
+        }
+    }
+    return true;
+}
+
 static bool check_main(struct checker *c)
 {
     const struct program *p = c->p;
@@ -183,6 +288,9 @@ static bool check(struct checker *c)
     const struct program *p = c->p;
     c->region_used = ARENA_ARRAY(&c->scratch, bool, p->nregions + 1);
     c->region_used[0] = true;
+    c->m = machine_find(p->target ? p->target : "cpu");
+    if (!c->m)
+        return fail(c->d, "unknown target '%s'", p->target);
     for (int i = 0; i < p->nslots; i++)
         if (!check_slot(c, i))
             return false;
@@ -192,7 +300,7 @@ static bool check(struct checker *c)
     for (int i = 0; i < p->ncalls; i++)
         if (!check_call(c, &p->calls[i]))
             return fail_in(c->d, "call %d", i);
-    return check_main(c);
+    return check_regions(c) && check_main(c);
 }
 
 bool program_check(const struct program *p, struct diag *d)
