@@ -1,0 +1,56 @@
+/*
+ * Programs for tests of neff/: one with every instruction, and a source of numbers that is the same everywhere.
+ */
+#ifndef TEST_NEFF_TEST_H
+#define TEST_NEFF_TEST_H
+
+#include "neff/asm.h"
+#include "neff/archive.h"
+#include "neff/streams.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct random {
+    uint64_t state;
+};
+static inline uint64_t next_random(struct random *r)
+{
+    uint64_t z = r->state += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+static inline int below(struct random *r, int n)
+{
+    return (int)(next_random(r) % (uint64_t)n);
+}
+
+/* The text of a program; the caller frees it. */
+static inline char *text_of(const struct program *p)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *f = open_memstream(&text, &n);
+    assert_true(program_print(p, f));
+    fclose(f);
+    return text;
+}
+
+static inline struct program *parse_ok(const char *text)
+{
+    struct diag d = {0};
+    struct program *p = program_parse(text, strlen(text), "test", &d);
+    if (!p)
+        fail_msg("%s", d.text);
+    return p;
+}
+
+#endif
