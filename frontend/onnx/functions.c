@@ -147,9 +147,11 @@ static void bind_attributes(struct onnx_node *n, const struct function *f, struc
 static bool check_call(struct onnx_node *n, const struct function *f)
 {
     const struct frame *caller = n->scope->frame;
+    for (const struct frame *at = caller; at; at = at->caller)
+        if (at->function == f)
+            return NODE_ERROR(n, "function '%s' calls itself; recursion is not allowed", f->name);
     if (caller->depth >= MAX_CALL_DEPTH)
-        return NODE_ERROR(n, "functions call each other more than %d deep; recursion is not allowed",
-                          MAX_CALL_DEPTH);
+        return NODE_ERROR(n, "functions call each other more than %d deep", MAX_CALL_DEPTH);
     if (n->proto->n_input > f->proto->n_input || n->proto->n_output > f->proto->n_output)
         return NODE_ERROR(n, "%zu inputs and %zu outputs given, function '%s' has %zu and %zu",
                           n->proto->n_input, n->proto->n_output, f->name, f->proto->n_input,
@@ -163,8 +165,8 @@ bool function_inline(struct onnx_node *n, struct function *f)
     if (!check_call(n, f))
         return false;
     struct frame *frame = ARENA_NEW(a, struct frame);
-    *frame = (struct frame){.opsets = f->opsets, .nopsets = f->nopsets,
-                            .depth = n->scope->frame->depth + 1};
+    *frame = (struct frame){.opsets = f->opsets, .nopsets = f->nopsets, .function = f,
+                            .caller = n->scope->frame, .depth = n->scope->frame->depth + 1};
     frame->prefix = arena_printf(a, "%.400s/", n->name);
     bind_attributes(n, f, frame);
     struct scope *s = scope_new(a, NULL, frame);

@@ -98,9 +98,9 @@ static bool import_node(struct importer *im, struct region *r, struct scope *s, 
     n.version = opset_version(s->frame->opsets, s->frame->nopsets, n.domain);
     if (lower(&n))
         return true;
-    const char *where = arena_printf(a, "node '%.300s' (%.80s)", n.name, n.op);
-    bool told = !strncmp(im->d->text, where, strlen(where)); /* inference names the node itself */
-    return told ? false : fail_in(im->d, "%s", where);
+    if (!strncmp(im->d->text, "node '", 6))
+        return false; /* a node inside a function, or inference, has said where */
+    return fail_in(im->d, "node '%.300s' (%.80s)", n.name, n.op);
 }
 
 bool import_nodes(struct importer *im, struct region *r, struct scope *s, Onnx__NodeProto *const *nodes,
@@ -294,6 +294,21 @@ static bool import_inputs(struct importer *im, struct scope *s, const Onnx__Grap
     return true;
 }
 
+/* A value that may be an optional where the model declares what it holds: unwrapped. */
+static struct value *as_declared(struct importer *im, struct value *v, const Onnx__TypeProto *declared)
+{
+    struct type t;
+    if (v->type.kind != VK_OPTIONAL)
+        return v;
+    if (!onnx_type(&im->dims, declared, NULL, &t, im->d))
+        return NULL;
+    if (t.kind == VK_NONE || t.kind == VK_OPTIONAL)
+        return v;
+    struct node *get = node_new(im->g, OP_optional_get, &v, 1, 1, "");
+    node_append(im->g->main, get);
+    return infer_node(im->g, get, im->d) ? get->out[0] : NULL;
+}
+
 static bool import_outputs(struct importer *im, struct scope *s, const Onnx__GraphProto *graph)
 {
     struct graph *g = im->g;
@@ -307,6 +322,9 @@ static bool import_outputs(struct importer *im, struct scope *s, const Onnx__Gra
         results[i] = scope_find(s, name);
         if (!results[i])
             return fail(im->d, "output '%.200s' is not computed by any node", name);
+        results[i] = as_declared(im, results[i], graph->output[i]->type);
+        if (!results[i])
+            return fail_in(im->d, "output '%.200s'", name);
     }
     node_append(g->main, node_new(g, OP_return, results, n, 0, ""));
     return true;

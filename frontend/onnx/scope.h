@@ -6,6 +6,8 @@
 
 #include "frontend/onnx/lower.h"
 
+struct function;
+
 struct opset {
     const char *domain;
     int version;
@@ -25,6 +27,8 @@ struct frame {
     const char *prefix; /* of node and value names: "" or "call/" */
     const struct actual *actuals;
     int nactuals;
+    const struct function *function; /* NULL: the main graph */
+    const struct frame *caller;
     int depth; /* of function calls */
 };
 
