@@ -23,9 +23,19 @@ char attribute_kind(const Onnx__AttributeProto *a)
     static const char kinds[] = "?fistgFISTGpPyY"; /* by AttributeProto.AttributeType */
     if (a->has_type && a->type > 0 && a->type < (int)sizeof kinds - 1)
         return kinds[a->type];
-    return a->has_f ? 'f' : a->has_i ? 'i' : a->has_s ? 's' : a->t ? 't' : a->g ? 'g'
-         : a->n_floats ? 'F' : a->n_ints ? 'I' : a->n_strings ? 'S' : a->n_tensors ? 'T'
-         : a->n_graphs ? 'G' : a->sparse_tensor ? 'p' : a->tp ? 'y' : '?';
+    return a->has_f           ? 'f'
+           : a->has_i         ? 'i'
+           : a->has_s         ? 's'
+           : a->t             ? 't'
+           : a->g             ? 'g'
+           : a->n_floats      ? 'F'
+           : a->n_ints        ? 'I'
+           : a->n_strings     ? 'S'
+           : a->n_tensors     ? 'T'
+           : a->n_graphs      ? 'G'
+           : a->sparse_tensor ? 'p'
+           : a->tp            ? 'y'
+                              : '?';
 }
 
 const struct tensor *import_tensor(struct onnx_node *n, const Onnx__TensorProto *t)
@@ -41,7 +51,8 @@ const struct tensor *import_tensor(struct onnx_node *n, const Onnx__TensorProto 
     return arena_copy(&n->g->arena, &read, sizeof read);
 }
 
-static bool set_lists(struct onnx_node *n, const char *name, const Onnx__AttributeProto *a, char kind)
+static bool set_lists(struct onnx_node *n, const char *name, const Onnx__AttributeProto *a,
+                      char kind)
 {
     struct arena *arena = &n->g->arena;
     if (kind == 'F') {
@@ -117,7 +128,8 @@ bool attributes_convert(struct onnx_node *n, const struct schema *s)
         const char *expected;
         enum attribute_check check = s ? schema_check(s, a->name, kind, &expected) : ATTRIBUTE_OK;
         if (check == ATTRIBUTE_WRONG_KIND)
-            return NODE_ERROR(n, "attribute '%s' is of the wrong kind, expected %s", a->name, expected);
+            return NODE_ERROR(n, "attribute '%s' is of the wrong kind, expected %s", a->name,
+                              expected);
         if (check == ATTRIBUTE_UNKNOWN) {
             warn(n->d, "%s: node '%s' (%s): attribute '%s' is not one of this operator's; ignored",
                  n->im->file->path, n->name, n->op, a->name);

@@ -13,7 +13,8 @@ struct resolved {
     struct scope *scope;
 };
 struct resolved attribute_resolve(const struct onnx_node *n, const Onnx__AttributeProto *a);
-/* The kind letter of lower.h, by the type field or (old files) by what is filled in; '?' when unclear. */
+/* The kind letter of lower.h, by the type field or (old files) by what is filled in; '?' when
+ * unclear. */
 char attribute_kind(const Onnx__AttributeProto *a);
 /* Fills n->attrs; checks kinds and required attributes against the schema, when there is one. */
 bool attributes_convert(struct onnx_node *n, const struct schema *s);

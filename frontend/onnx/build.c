@@ -40,7 +40,7 @@ bool b_done(struct onnx_node *n, struct value *result)
     return !diag_failed(n->d);
 }
 
-/* ---- constants ------------------------------------------------------------------------------------ */
+/* ---- constants ---- */
 
 struct value *b_i64s(struct onnx_node *n, const int64_t *v, int count)
 {
@@ -73,7 +73,7 @@ struct value *b_tensor(struct onnx_node *n, const struct tensor *t)
     return constant_new(n->g, t, NULL);
 }
 
-/* ---- shapes and movement -------------------------------------------------------------------------- */
+/* ---- shapes and movement ---- */
 
 struct value *b_cast(struct onnx_node *n, struct value *x, int dtype)
 {
@@ -152,8 +152,8 @@ struct value *b_gather(struct onnx_node *n, struct value *x, struct value *indic
     return b_op(n, OP_gather, (struct value *[]){x, indices}, 2, &a);
 }
 
-struct value *b_reduce(struct onnx_node *n, enum op op, struct value *x, const int64_t *axes, int count,
-                       bool keepdims)
+struct value *b_reduce(struct onnx_node *n, enum op op, struct value *x, const int64_t *axes,
+                       int count, bool keepdims)
 {
     struct attrs a = {0};
     if (axes)
@@ -162,7 +162,7 @@ struct value *b_reduce(struct onnx_node *n, enum op op, struct value *x, const i
     return b_op(n, op, &x, 1, &a);
 }
 
-/* ---- what is known -------------------------------------------------------------------------------- */
+/* ---- what is known ---- */
 
 int b_dtype(const struct value *v)
 {
@@ -175,8 +175,10 @@ bool b_rank(struct onnx_node *n, const struct value *v, const char *what, int *r
     if (diag_failed(n->d))
         return false;
     if (!v || v->type.kind != VK_TENSOR || v->type.rank < 0)
-        return NODE_ERROR(n, "the rank of %s is not known, and this operator version needs it; give "
-                             "the input's shape with --shape", what);
+        return NODE_ERROR(n,
+                          "the rank of %s is not known, and this operator version needs it; give "
+                          "the input's shape with --shape",
+                          what);
     *rank = v->type.rank;
     return true;
 }

@@ -1,9 +1,9 @@
 /*
  * Building graph nodes in a lowering function: b_add(n, x, y).
  *
- * Every function places its node at the end of n->r, infers the results' types, and returns the (first) result. A
- * failure is sticky: it is recorded in n->d, results are NULL from then on, and the lowering function only has to
- * `return !diag_failed(n->d)`, or b_done(n, result).
+ * Every function places its node at the end of n->r, infers the results' types, and returns the
+ * (first) result. A failure is sticky: it is recorded in n->d, results are NULL from then on, and
+ * the lowering function only has to `return !diag_failed(n->d)`, or b_done(n, result).
  */
 #ifndef FRONTEND_ONNX_BUILD_H
 #define FRONTEND_ONNX_BUILD_H
@@ -20,10 +20,22 @@ struct value *b_2(struct onnx_node *n, enum op op, struct value *x, struct value
 /* Stores result 0 and says whether all went well. */
 bool b_done(struct onnx_node *n, struct value *result);
 
-static inline struct value *b_add(struct onnx_node *n, struct value *x, struct value *y) { return b_2(n, OP_add, x, y); }
-static inline struct value *b_sub(struct onnx_node *n, struct value *x, struct value *y) { return b_2(n, OP_sub, x, y); }
-static inline struct value *b_mul(struct onnx_node *n, struct value *x, struct value *y) { return b_2(n, OP_mul, x, y); }
-static inline struct value *b_div(struct onnx_node *n, struct value *x, struct value *y) { return b_2(n, OP_div, x, y); }
+static inline struct value *b_add(struct onnx_node *n, struct value *x, struct value *y)
+{
+    return b_2(n, OP_add, x, y);
+}
+static inline struct value *b_sub(struct onnx_node *n, struct value *x, struct value *y)
+{
+    return b_2(n, OP_sub, x, y);
+}
+static inline struct value *b_mul(struct onnx_node *n, struct value *x, struct value *y)
+{
+    return b_2(n, OP_mul, x, y);
+}
+static inline struct value *b_div(struct onnx_node *n, struct value *x, struct value *y)
+{
+    return b_2(n, OP_div, x, y);
+}
 
 /* Constants. */
 struct value *b_i64s(struct onnx_node *n, const int64_t *v, int count); /* rank 1 */
@@ -46,8 +58,8 @@ struct value *b_concat(struct onnx_node *n, struct value *const *v, int count, i
 struct value *b_slice(struct onnx_node *n, struct value *x, int64_t from, int64_t to, int axis);
 struct value *b_gather(struct onnx_node *n, struct value *x, struct value *indices, int axis);
 /* axes NULL: all. */
-struct value *b_reduce(struct onnx_node *n, enum op op, struct value *x, const int64_t *axes, int count,
-                       bool keepdims);
+struct value *b_reduce(struct onnx_node *n, enum op op, struct value *x, const int64_t *axes,
+                       int count, bool keepdims);
 
 /* What is known of a value. */
 int b_dtype(const struct value *v); /* DT_NONE when unknown */
@@ -61,7 +73,10 @@ const struct tensor *b_constant(const struct value *v);
 /* The attributes without those named (NULL-terminated list of names). */
 struct attrs b_attrs_without(struct onnx_node *n, const char *const *names);
 /* Operand i, or NULL. */
-static inline struct value *b_in(const struct onnx_node *n, int i) { return i < n->nin ? n->in[i] : NULL; }
+static inline struct value *b_in(const struct onnx_node *n, int i)
+{
+    return i < n->nin ? n->in[i] : NULL;
+}
 /* An optional list attribute as a rank-1 i64 constant, or NULL when absent. */
 struct value *b_ints_operand(struct onnx_node *n, const char *attribute);
 

@@ -128,7 +128,8 @@ static int find_actual(const struct actual *list, int n, const char *name)
 static void bind_attributes(struct onnx_node *n, const struct function *f, struct frame *frame)
 {
     struct arena *a = &n->g->arena;
-    struct actual *list = ARENA_ARRAY(a, struct actual, n->proto->n_attribute + (size_t)f->ndefaults);
+    struct actual *list =
+        ARENA_ARRAY(a, struct actual, n->proto->n_attribute + (size_t)f->ndefaults);
     int count = 0;
     for (size_t i = 0; i < n->proto->n_attribute; i++) {
         if (!n->proto->attribute[i]->name)
@@ -165,8 +166,11 @@ bool function_inline(struct onnx_node *n, struct function *f)
     if (!check_call(n, f))
         return false;
     struct frame *frame = ARENA_NEW(a, struct frame);
-    *frame = (struct frame){.opsets = f->opsets, .nopsets = f->nopsets, .function = f,
-                            .caller = n->scope->frame, .depth = n->scope->frame->depth + 1};
+    *frame = (struct frame){.opsets = f->opsets,
+                            .nopsets = f->nopsets,
+                            .function = f,
+                            .caller = n->scope->frame,
+                            .depth = n->scope->frame->depth + 1};
     frame->prefix = arena_printf(a, "%.400s/", n->name);
     bind_attributes(n, f, frame);
     struct scope *s = scope_new(a, NULL, frame);

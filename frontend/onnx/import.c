@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- nodes ------------------------------------------------------------------------------------------ */
+/* ---- nodes ---- */
 
 static bool resolve_inputs(struct onnx_node *n)
 {
@@ -17,8 +17,11 @@ static bool resolve_inputs(struct onnx_node *n)
             continue;
         n->in[i] = scope_find(n->scope, name);
         if (!n->in[i] && !scope_has(n->scope, name))
-            return NODE_ERROR(n, "input %d, '%.200s', is not computed by an earlier node; the graph has a "
-                                 "cycle, is not in order, or lacks a node", i, name);
+            return NODE_ERROR(
+                n,
+                "input %d, '%.200s', is not computed by an earlier node; the graph has a "
+                "cycle, is not in order, or lacks a node",
+                i, name);
     }
     while (n->nin > 0 && !n->in[n->nin - 1])
         n->nin--;
@@ -47,7 +50,8 @@ static bool define_outputs(struct onnx_node *n)
         if (!scope_define(n->scope, n->proto->output[i], v))
             return NODE_ERROR(n, "output '%.200s' is defined a second time", n->proto->output[i]);
         if (!v->name)
-            v->name = arena_printf(&n->g->arena, "%s%s", n->scope->frame->prefix, n->proto->output[i]);
+            v->name =
+                arena_printf(&n->g->arena, "%s%s", n->scope->frame->prefix, n->proto->output[i]);
     }
     return true;
 }
@@ -83,14 +87,23 @@ static bool lower(struct onnx_node *n)
     return define_outputs(n);
 }
 
-static bool import_node(struct importer *im, struct region *r, struct scope *s, const Onnx__NodeProto *proto)
+static bool import_node(struct importer *im, struct region *r, struct scope *s,
+                        const Onnx__NodeProto *proto)
 {
     struct arena *a = &im->g->arena;
     if (++im->nnodes > MAX_NODES)
-        return fail(im->d, "the model has more than %d nodes after inlining its functions", MAX_NODES);
-    const char *name = proto->name && *proto->name ? proto->name : proto->n_output ? proto->output[0] : "";
+        return fail(im->d, "the model has more than %d nodes after inlining its functions",
+                    MAX_NODES);
+    const char *name = proto->name && *proto->name ? proto->name
+                       : proto->n_output           ? proto->output[0]
+                                                   : "";
     struct onnx_node n = {
-        .im = im, .g = im->g, .r = r, .d = im->d, .scope = s, .proto = proto,
+        .im = im,
+        .g = im->g,
+        .r = r,
+        .d = im->d,
+        .scope = s,
+        .proto = proto,
         .name = arena_printf(a, "%s%s", s->frame->prefix, name),
         .op = proto->op_type ? proto->op_type : "",
         .domain = domain_name(proto->domain),
@@ -103,8 +116,8 @@ static bool import_node(struct importer *im, struct region *r, struct scope *s, 
     return fail_in(im->d, "node '%.300s' (%.80s)", n.name, n.op);
 }
 
-bool import_nodes(struct importer *im, struct region *r, struct scope *s, Onnx__NodeProto *const *nodes,
-                  size_t n)
+bool import_nodes(struct importer *im, struct region *r, struct scope *s,
+                  Onnx__NodeProto *const *nodes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!import_node(im, r, s, nodes[i]))
@@ -112,10 +125,11 @@ bool import_nodes(struct importer *im, struct region *r, struct scope *s, Onnx__
     return true;
 }
 
-/* ---- initializers -------------------------------------------------------------------------------------- */
+/* ---- initializers ---- */
 
 /* The tensor as a constant of that name in the scope; *t is moved from when it owns memory. */
-static bool define_constant(struct importer *im, struct scope *s, const char *name, struct tensor *t)
+static bool define_constant(struct importer *im, struct scope *s, const char *name,
+                            struct tensor *t)
 {
     struct graph *g = im->g;
     const struct tensor *kept = t->owned ? onnx_file_keep(im->file, t, im->d) : t;
@@ -153,7 +167,7 @@ static bool import_initializers(struct importer *im, struct scope *s, const Onnx
     return true;
 }
 
-/* ---- subgraphs -------------------------------------------------------------------------------------------- */
+/* ---- subgraphs ---- */
 
 bool node_subgraph(struct onnx_node *n, const char *attribute, struct subgraph *s)
 {
@@ -271,7 +285,7 @@ struct value *node_sparse_constant(struct onnx_node *n, const char *attribute)
     return NULL;
 }
 
-/* ---- the model ---------------------------------------------------------------------------------------------- */
+/* ---- the model ---- */
 
 static bool import_inputs(struct importer *im, struct scope *s, const Onnx__GraphProto *graph)
 {
@@ -295,7 +309,8 @@ static bool import_inputs(struct importer *im, struct scope *s, const Onnx__Grap
 }
 
 /* A value that may be an optional where the model declares what it holds: unwrapped. */
-static struct value *as_declared(struct importer *im, struct value *v, const Onnx__TypeProto *declared)
+static struct value *as_declared(struct importer *im, struct value *v,
+                                 const Onnx__TypeProto *declared)
 {
     struct type t;
     if (v->type.kind != VK_OPTIONAL)
@@ -341,8 +356,10 @@ static bool check_versions(struct importer *im, const struct frame *frame)
              (long long)m->ir_version, NEWEST_IR);
     int version = opset_version(frame->opsets, frame->nopsets, "");
     if (version > NEWEST_OPSET)
-        warn(im->d, "%s: operator set %d is newer than %d, the newest known; its operators are taken to "
-             "mean what they meant there", im->file->path, version, NEWEST_OPSET);
+        warn(im->d,
+             "%s: operator set %d is newer than %d, the newest known; its operators are taken to "
+             "mean what they meant there",
+             im->file->path, version, NEWEST_OPSET);
     return true;
 }
 

@@ -7,7 +7,13 @@
 #include "frontend/onnx/scope.h"
 #include "frontend/onnx/type_proto.h"
 
-enum { NEWEST_OPSET = 28, NEWEST_ML = 5, NEWEST_IR = 14, MAX_CALL_DEPTH = 64, MAX_GRAPH_DEPTH = 48 };
+enum {
+    NEWEST_OPSET = 28,
+    NEWEST_ML = 5,
+    NEWEST_IR = 14,
+    MAX_CALL_DEPTH = 64,
+    MAX_GRAPH_DEPTH = 48
+};
 enum { MAX_NODES = 4000000 }; /* after inlining functions */
 
 struct function { /* a model-local function */
@@ -15,7 +21,8 @@ struct function { /* a model-local function */
     const Onnx__FunctionProto *proto;
     const struct opset *opsets;
     int nopsets;
-    const Onnx__AttributeProto *const *defaults; /* attribute_proto, newer than the packaged onnx.proto */
+    const Onnx__AttributeProto *const
+        *defaults; /* attribute_proto, newer than the packaged onnx.proto */
     int ndefaults;
     bool checked; /* by the search for unsupported operators */
 };
@@ -34,7 +41,7 @@ struct importer {
     int depth; /* of subgraphs */
 };
 
-/* ---- functions.c ------------------------------------------------------------------------------------ */
+/* ---- functions.c ---- */
 
 bool functions_read(struct importer *im);
 struct function *function_find(struct importer *im, const Onnx__NodeProto *node);
@@ -47,15 +54,15 @@ int opset_version(const struct opset *opsets, int nopsets, const char *domain);
 const struct opset *opsets_read(struct arena *a, Onnx__OperatorSetIdProto *const *imports, size_t n,
                                 int *count);
 
-/* ---- unsupported.c ------------------------------------------------------------------------------------ */
+/* ---- unsupported.c ---- */
 
 /* Fails with a list of every operator that has no lowering. */
 bool check_operators(struct importer *im, const Onnx__GraphProto *graph, const struct opset *opsets,
                      int nopsets);
 
-/* ---- import.c ----------------------------------------------------------------------------------------- */
+/* ---- import.c ---- */
 
-bool import_nodes(struct importer *im, struct region *r, struct scope *s, Onnx__NodeProto *const *nodes,
-                  size_t n);
+bool import_nodes(struct importer *im, struct region *r, struct scope *s,
+                  Onnx__NodeProto *const *nodes, size_t n);
 
 #endif

@@ -11,25 +11,41 @@ static const struct nesting {
     uint8_t field;
     uint8_t child;
 } nestings[] = {
-    {MSG_MODEL, 7, MSG_GRAPH},         {MSG_MODEL, 20, MSG_TRAINING_INFO},
-    {MSG_MODEL, 25, MSG_FUNCTION},     {MSG_GRAPH, 1, MSG_NODE},
-    {MSG_GRAPH, 5, MSG_TENSOR},        {MSG_GRAPH, 15, MSG_SPARSE_TENSOR},
-    {MSG_GRAPH, 11, MSG_VALUE_INFO},   {MSG_GRAPH, 12, MSG_VALUE_INFO},
-    {MSG_GRAPH, 13, MSG_VALUE_INFO},   {MSG_NODE, 5, MSG_ATTRIBUTE},
-    {MSG_ATTRIBUTE, 5, MSG_TENSOR},    {MSG_ATTRIBUTE, 10, MSG_TENSOR},
-    {MSG_ATTRIBUTE, 6, MSG_GRAPH},     {MSG_ATTRIBUTE, 11, MSG_GRAPH},
-    {MSG_ATTRIBUTE, 22, MSG_SPARSE_TENSOR}, {MSG_ATTRIBUTE, 23, MSG_SPARSE_TENSOR},
-    {MSG_ATTRIBUTE, 14, MSG_TYPE},     {MSG_ATTRIBUTE, 15, MSG_TYPE},
-    {MSG_SPARSE_TENSOR, 1, MSG_TENSOR}, {MSG_SPARSE_TENSOR, 2, MSG_TENSOR},
-    {MSG_FUNCTION, 7, MSG_NODE},       {MSG_FUNCTION, 11, MSG_ATTRIBUTE},
-    {MSG_FUNCTION, 12, MSG_VALUE_INFO}, {MSG_TRAINING_INFO, 1, MSG_GRAPH},
-    {MSG_TRAINING_INFO, 2, MSG_GRAPH}, {MSG_VALUE_INFO, 2, MSG_TYPE},
-    {MSG_TYPE, 4, MSG_TYPE_LIST},      {MSG_TYPE, 9, MSG_TYPE_LIST},
-    {MSG_TYPE, 5, MSG_TYPE_MAP},       {MSG_TYPE_LIST, 1, MSG_TYPE},
+    {MSG_MODEL, 7, MSG_GRAPH},
+    {MSG_MODEL, 20, MSG_TRAINING_INFO},
+    {MSG_MODEL, 25, MSG_FUNCTION},
+    {MSG_GRAPH, 1, MSG_NODE},
+    {MSG_GRAPH, 5, MSG_TENSOR},
+    {MSG_GRAPH, 15, MSG_SPARSE_TENSOR},
+    {MSG_GRAPH, 11, MSG_VALUE_INFO},
+    {MSG_GRAPH, 12, MSG_VALUE_INFO},
+    {MSG_GRAPH, 13, MSG_VALUE_INFO},
+    {MSG_NODE, 5, MSG_ATTRIBUTE},
+    {MSG_ATTRIBUTE, 5, MSG_TENSOR},
+    {MSG_ATTRIBUTE, 10, MSG_TENSOR},
+    {MSG_ATTRIBUTE, 6, MSG_GRAPH},
+    {MSG_ATTRIBUTE, 11, MSG_GRAPH},
+    {MSG_ATTRIBUTE, 22, MSG_SPARSE_TENSOR},
+    {MSG_ATTRIBUTE, 23, MSG_SPARSE_TENSOR},
+    {MSG_ATTRIBUTE, 14, MSG_TYPE},
+    {MSG_ATTRIBUTE, 15, MSG_TYPE},
+    {MSG_SPARSE_TENSOR, 1, MSG_TENSOR},
+    {MSG_SPARSE_TENSOR, 2, MSG_TENSOR},
+    {MSG_FUNCTION, 7, MSG_NODE},
+    {MSG_FUNCTION, 11, MSG_ATTRIBUTE},
+    {MSG_FUNCTION, 12, MSG_VALUE_INFO},
+    {MSG_TRAINING_INFO, 1, MSG_GRAPH},
+    {MSG_TRAINING_INFO, 2, MSG_GRAPH},
+    {MSG_VALUE_INFO, 2, MSG_TYPE},
+    {MSG_TYPE, 4, MSG_TYPE_LIST},
+    {MSG_TYPE, 9, MSG_TYPE_LIST},
+    {MSG_TYPE, 5, MSG_TYPE_MAP},
+    {MSG_TYPE_LIST, 1, MSG_TYPE},
     {MSG_TYPE_MAP, 2, MSG_TYPE},
 };
 
-/* Payload fields of TensorProto: float_data, int32_data, int64_data, raw_data, double_data, uint64_data. */
+/* Payload fields of TensorProto: float_data, int32_data, int64_data, raw_data, double_data,
+ * uint64_data. */
 enum { FIRST_PAYLOAD = 4, LAST_PAYLOAD = 11, FIELD_STRINGS = 6, FIELD_NAME = 8, FIELD_RAW = 9 };
 
 struct lifter {
@@ -83,7 +99,8 @@ static bool is_payload(const struct wire_field *f)
            f->number != FIELD_NAME;
 }
 
-/* Which payload fields of the tensor are lifted: bit i for field i. All chunks of a field, or none. */
+/* Which payload fields of the tensor are lifted: bit i for field i. All chunks of a field, or none.
+ */
 static uint32_t choose(const uint8_t *p, size_t n)
 {
     struct wire w = {p, p + n, false};
@@ -155,8 +172,8 @@ static bool reduce(struct lifter *l, enum message_kind kind, const uint8_t *p, s
             return false;
         }
     }
-    return !w.bad || fail(l->d, "the file is damaged or truncated near byte %zu",
-                          (size_t)(w.p - l->base));
+    return !w.bad ||
+           fail(l->d, "the file is damaged or truncated near byte %zu", (size_t)(w.p - l->base));
 }
 
 uint8_t *lift_payloads(uint8_t *base, size_t size, enum message_kind kind, bool slide,

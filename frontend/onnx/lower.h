@@ -1,10 +1,11 @@
 /*
  * One ONNX node on its way into the graph, and the table of how each operator gets there.
  *
- * The importer resolves a node's operands and attributes and hands them to the operator's lowering function, which
- * builds with build.h and stores the results in n->out. Operators whose newest meaning is a row of op.def
- * need no function: the row's `onnx` column is their entry. The table (ops.c) holds everything else: older versions
- * whose meaning differs, and compositions. An addition is a row there and a function in its family's file.
+ * The importer resolves a node's operands and attributes and hands them to the operator's lowering
+ * function, which builds with build.h and stores the results in n->out. Operators whose newest
+ * meaning is a row of op.def need no function: the row's `onnx` column is their entry. The table
+ * (ops.c) holds everything else: older versions whose meaning differs, and compositions. An
+ * addition is a row there and a function in its family's file.
  */
 #ifndef FRONTEND_ONNX_LOWER_H
 #define FRONTEND_ONNX_LOWER_H
@@ -43,9 +44,10 @@ enum { NEWEST = 32767 };
 /* What a schema says, all versions together (schema.def). */
 struct schema {
     const char *domain, *op;
-    int16_t since; /* first version */
+    int16_t since;                            /* first version */
     int16_t min_in, max_in, min_out, max_out; /* max -1: any number */
-    const char *attributes; /* `name:kinds` each, `!` after it when required; kinds: f i s t g p y, upper case for lists */
+    const char *attributes; /* `name:kinds` each, `!` after it when required; kinds: f i s t g p y,
+                               upper case for lists */
 };
 extern const struct schema schemas[];
 extern const int nschemas;
@@ -67,7 +69,7 @@ bool lower_same(struct onnx_node *n); /* a row of op.def, as it is */
 
 #define NODE_ERROR(n, ...) fail((n)->d, __VA_ARGS__)
 
-/* ---- what control flow needs from the importer (import.c) ---------------------------------------- */
+/* ---- what control flow needs from the importer (import.c) ---- */
 
 struct subgraph {
     const Onnx__GraphProto *graph;
@@ -76,8 +78,9 @@ struct subgraph {
 /* A graph attribute; fails when it is absent or of another kind. */
 bool node_subgraph(struct onnx_node *n, const char *attribute, struct subgraph *s);
 /*
- * Fills a region from a subgraph, with its `return`. Parameters are made from the subgraph's inputs; `types` (nparams
- * of them) say what the importer knows about each. They must agree in number.
+ * Fills a region from a subgraph, with its `return`. Parameters are made from the subgraph's
+ * inputs; `types` (nparams of them) say what the importer knows about each. They must agree in
+ * number.
  */
 bool import_region(struct onnx_node *n, const struct subgraph *s, struct region *r,
                    const struct type *types, int nparams);

@@ -14,7 +14,8 @@ static bool unpack(struct onnx_file *f, struct diag *d)
         return fail(d, "the file is empty, expected an ONNX model");
     bool writable = mprotect((void *)f->map.data, f->map.size, PROT_READ | PROT_WRITE) == 0;
     size_t n;
-    uint8_t *reduced = lift_payloads((uint8_t *)f->map.data, f->map.size, MSG_MODEL, writable, &n, d);
+    uint8_t *reduced =
+        lift_payloads((uint8_t *)f->map.data, f->map.size, MSG_MODEL, writable, &n, d);
     if (!reduced)
         return false;
     f->model = onnx__model_proto__unpack(NULL, n, reduced);
@@ -101,7 +102,8 @@ static char *confined_path(const char *model, const char *location, struct diag 
     char joined[PATH_MAX];
     int folder = slash ? (int)(slash - model) + 1 : 0;
     if (!*location || *location == '/' || strlen(location) + (size_t)folder + 3 > sizeof joined) {
-        fail(d, "external data location '%.200s' is not a path inside the model's folder", location);
+        fail(d, "external data location '%.200s' is not a path inside the model's folder",
+             location);
         return NULL;
     }
     for (const char *part = location; part; part = strchr(part, '/'), part = part ? part + 1 : NULL)
@@ -115,8 +117,8 @@ static char *confined_path(const char *model, const char *location, struct diag 
     strcat(joined, location);
     char *real = root ? realpath(joined, NULL) : NULL;
     if (!real) {
-        fail(d, "external data file '%.200s' cannot be opened: %s; it belongs beside the model", location,
-             strerror(errno));
+        fail(d, "external data file '%.200s' cannot be opened: %s; it belongs beside the model",
+             location, strerror(errno));
     } else {
         size_t n = strlen(root);
         if (strncmp(real, root, n) || (real[n] != '/' && n != 1)) {
@@ -129,7 +131,8 @@ static char *confined_path(const char *model, const char *location, struct diag 
     return real;
 }
 
-static struct onnx_external *open_external(struct onnx_file *f, const char *location, struct diag *d)
+static struct onnx_external *open_external(struct onnx_file *f, const char *location,
+                                           struct diag *d)
 {
     for (int i = 0; i < f->nexternals; i++)
         if (!strcmp(f->externals[i].location, location))
@@ -169,7 +172,8 @@ const uint8_t *onnx_file_external(struct onnx_file *f, const char *location, int
     if (*size < 0)
         *size = have - offset;
     if (offset < 0 || offset > have || *size < 0 || *size > have - offset) {
-        fail(d, "external data file '%.200s' has %lld bytes, the tensor needs %lld bytes from %lld on",
+        fail(d,
+             "external data file '%.200s' has %lld bytes, the tensor needs %lld bytes from %lld on",
              location, (long long)have, (long long)*size, (long long)offset);
         return NULL;
     }

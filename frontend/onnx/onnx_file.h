@@ -1,6 +1,7 @@
 /*
- * An ONNX model file, open: the unpacked message, and the memory that constants borrow from (the mapped file,
- * mapped external data, converted payloads). The graph keeps it until it is freed; the message goes earlier.
+ * An ONNX model file, open: the unpacked message, and the memory that constants borrow from (the
+ * mapped file, mapped external data, converted payloads). The graph keeps it until it is freed; the
+ * message goes earlier.
  */
 #ifndef FRONTEND_ONNX_ONNX_FILE_H
 #define FRONTEND_ONNX_ONNX_FILE_H
@@ -30,13 +31,14 @@ void onnx_file_drop_message(struct onnx_file *f);
 void onnx_file_close(struct onnx_file *f);
 
 /*
- * Bytes [offset, offset + size) of an external data file; size -1: to its end. `location` is relative to the
- * model's folder and may not leave it.
+ * Bytes [offset, offset + size) of an external data file; size -1: to its end. `location` is
+ * relative to the model's folder and may not leave it.
  */
 const uint8_t *onnx_file_external(struct onnx_file *f, const char *location, int64_t offset,
                                   int64_t *size, struct diag *d);
 
-/* A tensor with memory of its own that lives as long as the file; *t is moved from. NULL when memory is short. */
+/* A tensor with memory of its own that lives as long as the file; *t is moved from. NULL when
+ * memory is short. */
 const struct tensor *onnx_file_keep(struct onnx_file *f, struct tensor *t, struct diag *d);
 
 #endif

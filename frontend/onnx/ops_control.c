@@ -14,7 +14,8 @@ static bool take_results(struct onnx_node *n, struct node *made)
     return true;
 }
 
-static struct node *place(struct onnx_node *n, enum op op, struct value *const *in, int nin, int nout)
+static struct node *place(struct onnx_node *n, enum op op, struct value *const *in, int nin,
+                          int nout)
 {
     struct node *made = node_new(n->g, op, in, nin, nout, n->name);
     made->source = arena_strdup(&n->g->arena, n->op);
@@ -68,7 +69,8 @@ bool lower_if(struct onnx_node *n)
     return take_results(n, made);
 }
 
-/* What may be said of a carried value before the body is known: its dims may change from round to round. */
+/* What may be said of a carried value before the body is known: its dims may change from round to
+ * round. */
 static struct type carried_type(const struct value *v)
 {
     struct type t = v ? v->type : type_tensor(DT_NONE, RANK_UNKNOWN, NULL);
@@ -84,16 +86,19 @@ bool lower_loop(struct onnx_node *n)
     if (!node_subgraph(n, "body", &body))
         return false;
     if (results_of(&body) < 1 + carried || n->nout > results_of(&body) - 1)
-        return NODE_ERROR(n, "the body has %d outputs, the node %d carried values and %d outputs; expected "
-                             "a condition, the carried values and the scan outputs",
-                          results_of(&body), carried, n->nout);
+        return NODE_ERROR(
+            n,
+            "the body has %d outputs, the node %d carried values and %d outputs; expected "
+            "a condition, the carried values and the scan outputs",
+            results_of(&body), carried, n->nout);
     struct value *in[2] = {b_in(n, 0), b_in(n, 1)};
     struct type *types = ARENA_ARRAY(&n->g->arena, struct type, carried + 2);
     types[0] = type_tensor(DT_I64, 0, NULL);
     types[1] = type_tensor(DT_BOOL, 0, NULL);
     for (int i = 0; i < carried; i++)
         types[i + 2] = carried_type(n->in[i + 2]);
-    struct node *made = place(n, OP_loop, n->nin > 2 ? n->in : in, 2 + carried, results_of(&body) - 1);
+    struct node *made =
+        place(n, OP_loop, n->nin > 2 ? n->in : in, 2 + carried, results_of(&body) - 1);
     return import_region(n, &body, node_add_region(n->g, made), types, carried + 2) &&
            take_results(n, made);
 }
@@ -118,12 +123,13 @@ static bool scan_states(struct onnx_node *n, const struct subgraph *body, int op
 {
     int64_t scans = attr_int(&n->attrs, "num_scan_inputs", 0);
     if (scans < 1 || scans > operands)
-        return NODE_ERROR(n, "attribute 'num_scan_inputs' is %lld, expected 1 to %d", (long long)scans,
-                          operands);
+        return NODE_ERROR(n, "attribute 'num_scan_inputs' is %lld, expected 1 to %d",
+                          (long long)scans, operands);
     *states = operands - (int)scans;
     if (results_of(body) < *states || n->nout > results_of(body))
-        return NODE_ERROR(n, "the body has %d outputs, expected %d states and as many as the node's %d",
-                          results_of(body), *states, n->nout);
+        return NODE_ERROR(
+            n, "the body has %d outputs, expected %d states and as many as the node's %d",
+            results_of(body), *states, n->nout);
     return true;
 }
 
@@ -145,8 +151,8 @@ bool lower_scan(struct onnx_node *n)
 }
 
 /*
- * Operator set 8 had a batch dim in front of everything: an outer scan over the batch, without states, whose body is the
- * scan of today. `directions` keeps its meaning.
+ * Operator set 8 had a batch dim in front of everything: an outer scan over the batch, without
+ * states, whose body is the scan of today. `directions` keeps its meaning.
  */
 bool lower_scan_8(struct onnx_node *n)
 {
@@ -182,7 +188,7 @@ bool lower_scan_8(struct onnx_node *n)
     return take_results(n, outer);
 }
 
-/* ---- SequenceMap: a loop over the first sequence that collects its body's results ---------------------- */
+/* ---- SequenceMap: a loop over the first sequence that collects its body's results ---- */
 
 static struct value *empty_sequence(struct onnx_node *n, const struct subgraph *body, int i)
 {
@@ -200,7 +206,8 @@ static void map_arguments(struct onnx_node *n, struct value *round, struct value
 {
     for (int i = 0; i < n->nin; i++)
         args[i] = n->in[i] && n->in[i]->type.kind == VK_SEQUENCE
-                      ? b_2(n, OP_sequence_at, n->in[i], round) : n->in[i];
+                      ? b_2(n, OP_sequence_at, n->in[i], round)
+                      : n->in[i];
 }
 
 bool lower_sequence_map(struct onnx_node *n)

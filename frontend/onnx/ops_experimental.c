@@ -46,14 +46,16 @@ bool lower_image_scaler(struct onnx_node *n)
     return b_done(n, b_add(n, y, b_cast(n, per, b_dtype(n->in[0]))));
 }
 
-/* Rows and columns cut from the last two dims: border is left, top, right, bottom; or scale is the size kept. */
+/* Rows and columns cut from the last two dims: border is left, top, right, bottom; or scale is the
+ * size kept. */
 bool lower_crop(struct onnx_node *n)
 {
     int count, sized;
     const int64_t *border = attr_ints(&n->attrs, "border", &count);
     const int64_t *size = attr_ints(&n->attrs, "scale", &sized);
     if (count != 4 || (size && sized != 2))
-        return NODE_ERROR(n, "attribute 'border' has %d entries, expected left, top, right, bottom", count);
+        return NODE_ERROR(n, "attribute 'border' has %d entries, expected left, top, right, bottom",
+                          count);
     struct value *y = n->in[0];
     for (int axis = 0; axis < 2; axis++) { /* height, width */
         int64_t from = border[1 - axis], behind = border[3 - axis];

@@ -10,13 +10,14 @@ static struct value *align_axis(struct onnx_node *n, struct value *x, struct val
     int64_t ones[MAX_RANK];
     if (!attr_int(&n->attrs, "broadcast", 0) || !attr_find(&n->attrs, "axis"))
         return y;
-    if (!b_rank(n, x, "the first operand", &rank_x) || !b_rank(n, y, "the second operand", &rank_y) ||
+    if (!b_rank(n, x, "the first operand", &rank_x) ||
+        !b_rank(n, y, "the second operand", &rank_y) ||
         !b_axis(n, attr_int(&n->attrs, "axis", 0), rank_x + 1, &axis))
         return NULL;
     int behind = rank_x - axis - rank_y;
     if (behind < 0) {
-        NODE_ERROR(n, "the second operand of rank %d does not fit at axis %d of rank %d", rank_y, axis,
-                   rank_x);
+        NODE_ERROR(n, "the second operand of rank %d does not fit at axis %d of rank %d", rank_y,
+                   axis, rank_x);
         return NULL;
     }
     for (int i = 0; i < behind; i++)
@@ -30,7 +31,8 @@ bool lower_binary_axis(struct onnx_node *n)
     return b_done(n, b_2(n, lowering_find("", n->op, 7).op, n->in[0], y));
 }
 
-/* The result has the base's type; an exponent of another class is computed with in a type that holds both. */
+/* The result has the base's type; an exponent of another class is computed with in a type that
+ * holds both. */
 bool lower_pow(struct onnx_node *n)
 {
     struct value *x = n->in[0], *y = n->version < 7 ? align_axis(n, x, n->in[1]) : n->in[1];
@@ -80,7 +82,8 @@ bool lower_bitwise(struct onnx_node *n)
 bool lower_gelu(struct onnx_node *n)
 {
     bool tanh_form = attr_is(&n->attrs, "approximate", "tanh");
-    if (!tanh_form && attr_find(&n->attrs, "approximate") && !attr_is(&n->attrs, "approximate", "none"))
+    if (!tanh_form && attr_find(&n->attrs, "approximate") &&
+        !attr_is(&n->attrs, "approximate", "none"))
         return NODE_ERROR(n, "attribute 'approximate' is neither 'none' nor 'tanh'");
     return b_done(n, b_1(n, tanh_form ? OP_gelu_tanh : OP_gelu, n->in[0]));
 }
@@ -108,7 +111,8 @@ bool lower_selu_1(struct onnx_node *n)
 bool lower_prelu_channels(struct onnx_node *n)
 {
     int rank, slope_rank;
-    if (!b_rank(n, n->in[0], "the operand", &rank) || !b_rank(n, n->in[1], "the slope", &slope_rank))
+    if (!b_rank(n, n->in[0], "the operand", &rank) ||
+        !b_rank(n, n->in[1], "the slope", &slope_rank))
         return false;
     int64_t ones[MAX_RANK];
     int behind = slope_rank == 1 && rank > 2 ? rank - 2 : 0;
@@ -130,18 +134,20 @@ bool lower_cast_name(struct onnx_node *n)
     static const struct {
         const char *name;
         int dtype;
-    } names[] = {{"FLOAT", DT_F32}, {"UINT8", DT_U8}, {"INT8", DT_I8}, {"UINT16", DT_U16},
-                 {"INT16", DT_I16}, {"INT32", DT_I32}, {"INT64", DT_I64}, {"STRING", DT_STR},
-                 {"BOOL", DT_BOOL}, {"FLOAT16", DT_F16}, {"DOUBLE", DT_F64}, {"UINT32", DT_U32},
-                 {"UINT64", DT_U64}, {"COMPLEX64", DT_C64}, {"COMPLEX128", DT_C128}};
+    } names[] = {{"FLOAT", DT_F32},   {"UINT8", DT_U8},      {"INT8", DT_I8},
+                 {"UINT16", DT_U16},  {"INT16", DT_I16},     {"INT32", DT_I32},
+                 {"INT64", DT_I64},   {"STRING", DT_STR},    {"BOOL", DT_BOOL},
+                 {"FLOAT16", DT_F16}, {"DOUBLE", DT_F64},    {"UINT32", DT_U32},
+                 {"UINT64", DT_U64},  {"COMPLEX64", DT_C64}, {"COMPLEX128", DT_C128}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (attr_is(&n->attrs, "to", names[i].name)) {
             attr_remove(&n->attrs, "to");
             attr_set_int(&n->g->arena, &n->attrs, "to", names[i].dtype);
             return lower_same(n);
         }
-    return attr_int(&n->attrs, "to", 0) ? lower_same(n)
-        : NODE_ERROR(n, "attribute 'to' is not the name of an element type");
+    return attr_int(&n->attrs, "to", 0)
+               ? lower_same(n)
+               : NODE_ERROR(n, "attribute 'to' is not the name of an element type");
 }
 
 bool lower_cast_like(struct onnx_node *n)

@@ -23,7 +23,8 @@ bool lower_softmax_flat(struct onnx_node *n)
 /* Old models could keep statistics per element instead of per channel: plain arithmetic. */
 static struct value *normalise_elements(struct onnx_node *n)
 {
-    struct value *x = n->in[0], *scale = n->in[1], *bias = n->in[2], *mean = n->in[3], *var = n->in[4];
+    struct value *x = n->in[0], *scale = n->in[1], *bias = n->in[2], *mean = n->in[3],
+                 *var = n->in[4];
     struct value *eps = b_like(n, x, attr_float(&n->attrs, "epsilon", 1e-5f));
     struct value *inv = b_1(n, OP_reciprocal, b_1(n, OP_sqrt, b_add(n, var, eps)));
     return b_add(n, b_mul(n, b_mul(n, b_sub(n, x, mean), inv), scale), bias);
@@ -38,7 +39,8 @@ bool lower_batch_norm(struct onnx_node *n)
             return NODE_ERROR(n, "input %d is left out, this operator needs it", i);
     attr_set_float(&n->g->arena, &a, "epsilon", attr_float(&n->attrs, "epsilon", 1e-5f));
     if (n->version < 9 && !attr_int(&n->attrs, "spatial", 1))
-        return train ? NODE_ERROR(n, "training with 'spatial' = 0 is not supported; export for inference")
+        return train ? NODE_ERROR(
+                           n, "training with 'spatial' = 0 is not supported; export for inference")
                      : b_done(n, normalise_elements(n));
     if (!train)
         return b_done(n, b_op(n, OP_batch_norm, n->in, 5, &a));
@@ -48,21 +50,25 @@ bool lower_batch_norm(struct onnx_node *n)
         n->out[i] = made->out[i];
     for (int i = 3; made && i < n->nout; i++)
         if (n->wanted[i])
-            return NODE_ERROR(n, "output %d (saved statistics) is not supported; export for inference", i);
+            return NODE_ERROR(
+                n, "output %d (saved statistics) is not supported; export for inference", i);
     return made != NULL;
 }
 
-/* One scale and bias for each group, as operator set 18 had it: repeated for the group's channels. */
+/* One scale and bias for each group, as operator set 18 had it: repeated for the group's channels.
+ */
 bool lower_group_norm_18(struct onnx_node *n)
 {
     int64_t groups = attr_int(&n->attrs, "num_groups", 1), column[] = {-1, 1}, flat[] = {-1};
     struct value *in[3] = {n->in[0]};
     if (groups < 1)
-        return NODE_ERROR(n, "attribute 'num_groups' is %lld, expected 1 or more", (long long)groups);
+        return NODE_ERROR(n, "attribute 'num_groups' is %lld, expected 1 or more",
+                          (long long)groups);
     struct value *per = b_div(n, b_dim(n, n->in[0], 1), b_i64(n, groups));
     struct value *shape = b_concat(n, (struct value *[]){b_i64(n, groups), per}, 2, 0);
     for (int i = 1; i < 3; i++)
-        in[i] = b_reshape_to(n, b_2(n, OP_expand, b_reshape_to(n, n->in[i], column, 2), shape), flat, 1);
+        in[i] = b_reshape_to(n, b_2(n, OP_expand, b_reshape_to(n, n->in[i], column, 2), shape),
+                             flat, 1);
     return b_done(n, b_op(n, OP_group_norm, in, 3, &n->attrs));
 }
 
@@ -85,8 +91,9 @@ bool lower_mean_variance(struct onnx_node *n)
 }
 
 /*
- * The experimental form: over rows and columns of each image, or over its channels too. The function of operator set 9
- * was there a release before its number; without the old attributes it is meant.
+ * The experimental form: over rows and columns of each image, or over its channels too. The
+ * function of operator set 9 was there a release before its number; without the old attributes it
+ * is meant.
  */
 bool lower_mean_variance_1(struct onnx_node *n)
 {
@@ -122,7 +129,8 @@ bool lower_global_pool(struct onnx_node *n)
     enum op op = !strcmp(n->op, "GlobalMaxPool") ? OP_reduce_max : OP_reduce_mean;
     if (!spatial_axes(n, axes, &count))
         return false;
-    return b_done(n, count ? b_reduce(n, op, n->in[0], axes, count, true) : b_1(n, OP_identity, n->in[0]));
+    return b_done(n, count ? b_reduce(n, op, n->in[0], axes, count, true)
+                           : b_1(n, OP_identity, n->in[0]));
 }
 
 bool lower_global_lp_pool(struct onnx_node *n)

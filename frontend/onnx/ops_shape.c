@@ -86,7 +86,8 @@ bool lower_split(struct onnx_node *n)
     attr_remove(&a, "num_outputs");
     if (!sizes)
         attr_set_int(&n->g->arena, &a, "num_outputs", all);
-    struct node *made = b_node(n, OP_split, (struct value *[]){n->in[0], sizes}, sizes ? 2 : 1, all, &a);
+    struct node *made =
+        b_node(n, OP_split, (struct value *[]){n->in[0], sizes}, sizes ? 2 : 1, all, &a);
     for (int i = 0; made && i < n->nout; i++)
         n->out[i] = made->out[i];
     return made != NULL;
@@ -105,7 +106,8 @@ bool lower_tile_1(struct onnx_node *n)
         return lower_same(n);
     const struct tensor *axis = b_constant(n->in[2]);
     if (!axis || tensor_count(axis) != 1 || !b_rank(n, n->in[0], "the operand", &rank))
-        return diag_failed(n->d) ? false : NODE_ERROR(n, "the axis is not a constant, expected one");
+        return diag_failed(n->d) ? false
+                                 : NODE_ERROR(n, "the axis is not a constant, expected one");
     if (!b_axis(n, tensor_i64(axis, 0), rank, &at))
         return false;
     struct value *one = b_i64(n, 1), *parts[MAX_RANK];
@@ -172,8 +174,9 @@ static struct value *resize_old(struct onnx_node *n, struct value *x, struct val
 }
 
 /*
- * Upsample, and Resize as it was in operator set 10: asymmetric coordinates. Nearest takes the element behind where it
- * shrinks, and the one before where it grows; an axis does either, so two steps do both.
+ * Upsample, and Resize as it was in operator set 10: asymmetric coordinates. Nearest takes the
+ * element behind where it shrinks, and the one before where it grows; an axis does either, so two
+ * steps do both.
  */
 bool lower_upsample(struct onnx_node *n)
 {
@@ -193,7 +196,8 @@ bool lower_upsample(struct onnx_node *n)
     return b_done(n, resize_old(n, smaller, b_2(n, OP_max, scales, one), "nearest", "floor"));
 }
 
-/* Operand i, or NULL when it is known to be empty: operator set 11 had no other way to leave it out. */
+/* Operand i, or NULL when it is known to be empty: operator set 11 had no other way to leave it
+ * out. */
 static struct value *unless_empty(struct onnx_node *n, int i)
 {
     struct value *v = b_in(n, i);

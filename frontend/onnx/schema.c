@@ -47,9 +47,9 @@ static const char *kind_text(struct str kinds)
     static const struct {
         char kind;
         const char *text;
-    } texts[] = {{'f', "a float"}, {'i', "an int"}, {'s', "a string"}, {'t', "a tensor"},
-                 {'g', "a graph"}, {'p', "a sparse tensor"}, {'y', "a type"}, {'F', "floats"},
-                 {'I', "ints"}, {'S', "strings"}, {'T', "tensors"}, {'G', "graphs"}};
+    } texts[] = {{'f', "a float"}, {'i', "an int"},          {'s', "a string"}, {'t', "a tensor"},
+                 {'g', "a graph"}, {'p', "a sparse tensor"}, {'y', "a type"},   {'F', "floats"},
+                 {'I', "ints"},    {'S', "strings"},         {'T', "tensors"},  {'G', "graphs"}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].kind == kinds.p[0])
             return texts[i].text;

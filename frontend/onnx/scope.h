@@ -1,5 +1,6 @@
 /*
- * Names of values while importing: a scope per graph, subgraphs see the ones around them, functions do not.
+ * Names of values while importing: a scope per graph, subgraphs see the ones around them, functions
+ * do not.
  */
 #ifndef FRONTEND_ONNX_SCOPE_H
 #define FRONTEND_ONNX_SCOPE_H
@@ -44,7 +45,8 @@ struct scope *scope_new(struct arena *a, struct scope *outer, struct frame *fram
 /* False when the scope itself already has the name. `name` is copied. */
 bool scope_define(struct scope *s, const char *name, struct value *v);
 struct value *scope_find(const struct scope *s, const char *name); /* outwards; NULL when unknown */
-/* Whether the name is defined, be it as an optional function input that a call leaves out (NULL). */
+/* Whether the name is defined, be it as an optional function input that a call leaves out (NULL).
+ */
 bool scope_has(const struct scope *s, const char *name);
 
 #endif

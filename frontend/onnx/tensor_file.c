@@ -1,6 +1,6 @@
 /*
- * Files of test cases and of users: one TensorProto, SequenceProto, OptionalProto or MapProto. The last three are
- * not in onnx.proto; they are read from the wire format.
+ * Files of test cases and of users: one TensorProto, SequenceProto, OptionalProto or MapProto. The
+ * last three are not in onnx.proto; they are read from the wire format.
  */
 #include "frontend/onnx/tensor_proto.h"
 #include "frontend/onnx/wire.h"

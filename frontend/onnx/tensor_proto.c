@@ -8,7 +8,14 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "payloads are used in place");
 
-enum { FIELD_FLOAT = 4, FIELD_INT32 = 5, FIELD_INT64 = 7, FIELD_RAW = 9, FIELD_DOUBLE = 10, FIELD_UINT64 = 11 };
+enum {
+    FIELD_FLOAT = 4,
+    FIELD_INT32 = 5,
+    FIELD_INT64 = 7,
+    FIELD_RAW = 9,
+    FIELD_DOUBLE = 10,
+    FIELD_UINT64 = 11
+};
 
 /* A piece of a payload field inside the mapping. */
 struct chunk {
@@ -17,7 +24,8 @@ struct chunk {
 };
 
 /* The i-th lifted piece of a field; false when there are no more. */
-static bool lifted(struct onnx_file *f, const Onnx__TensorProto *t, int field, int i, struct chunk *c)
+static bool lifted(struct onnx_file *f, const Onnx__TensorProto *t, int field, int i,
+                   struct chunk *c)
 {
     for (size_t u = 0; f && u < t->base.n_unknown_fields; u++) {
         const ProtobufCMessageUnknownField *uf = &t->base.unknown_fields[u];
@@ -34,20 +42,23 @@ static bool lifted(struct onnx_file *f, const Onnx__TensorProto *t, int field, i
 static int typed_field(int dtype)
 {
     switch (dtype) {
-    case DT_F32: case DT_C64:
+    case DT_F32:
+    case DT_C64:
         return FIELD_FLOAT;
-    case DT_F64: case DT_C128:
+    case DT_F64:
+    case DT_C128:
         return FIELD_DOUBLE;
     case DT_I64:
         return FIELD_INT64;
-    case DT_U32: case DT_U64:
+    case DT_U32:
+    case DT_U64:
         return FIELD_UINT64;
     default:
         return FIELD_INT32;
     }
 }
 
-/* ---- from bytes --------------------------------------------------------------------------------- */
+/* ---- from bytes ---- */
 
 static void spread_bits(int dtype, int bits, const uint8_t *p, int64_t n, uint8_t *out)
 {
@@ -73,15 +84,15 @@ static bool from_bytes(int dtype, int rank, const int64_t *dims, int64_t count, 
 {
     int bits = dtype_info(dtype)->bits;
     size_t width = dtype_bytes(dtype);
-    size_t want = bits < 8 ? (size_t)(count / (8 / bits) + (count % (8 / bits) != 0))
-                           : (size_t)count * width;
+    size_t want =
+        bits < 8 ? (size_t)(count / (8 / bits) + (count % (8 / bits) != 0)) : (size_t)count * width;
     if (dtype == DT_STR)
         return fail(d, "strings are stored as raw bytes, expected string_data");
     if (c.n != want)
         return fail(d, "the payload has %zu bytes, its type and shape need %zu", c.n, want);
     size_t align = width > 8 ? 8 : width;
-    bool usable = bits >= 8 && (uintptr_t)c.p % align == 0 &&
-                  (dtype != DT_BOOL || bools_canonical(c.p, c.n));
+    bool usable =
+        bits >= 8 && (uintptr_t)c.p % align == 0 && (dtype != DT_BOOL || bools_canonical(c.p, c.n));
     if (lasting && usable) {
         *out = tensor_view(dtype, rank, dims, (void *)c.p);
         return true;
@@ -98,7 +109,7 @@ static bool from_bytes(int dtype, int rank, const int64_t *dims, int64_t count, 
     return true;
 }
 
-/* ---- from typed fields --------------------------------------------------------------------------- */
+/* ---- from typed fields ---- */
 
 /* Integers of a typed field as they come: from the unpacked array or from lifted varints. */
 struct integers {
@@ -180,7 +191,8 @@ static bool from_floats(struct onnx_file *f, const Onnx__TensorProto *t, int dty
     size_t at = 0, want = tensor_bytes(out);
     for (int i = 0; lifted(f, t, field, i, &more); i++) {
         if (more.n > want - at)
-            return fail(d, "the data field is longer than the %zu bytes its type and shape need", want);
+            return fail(d, "the data field is longer than the %zu bytes its type and shape need",
+                        want);
         memcpy((char *)out->data + at, more.p, more.n);
         at += more.n;
     }
@@ -223,7 +235,8 @@ static bool from_typed(struct onnx_file *f, const Onnx__TensorProto *t, int dtyp
         s.u64 = t->uint64_data;
         s.n = t->n_uint64_data;
     }
-    /* Before memory is taken: every entry needs a byte of the file, and holds four elements at most. */
+    /* Before memory is taken: every entry needs a byte of the file, and holds four elements at
+     * most. */
     if (count > 0 && !has_elements(f, t, field, s.n))
         return fail(d, "the tensor has no data; its type and shape need %lld elements",
                     (long long)count);
@@ -236,7 +249,7 @@ static bool from_typed(struct onnx_file *f, const Onnx__TensorProto *t, int dtyp
     return tensor_alloc_dirty(out, dtype, rank, dims, d) && from_integers(&s, dtype, count, out, d);
 }
 
-/* ---- external ------------------------------------------------------------------------------------ */
+/* ---- external ---- */
 
 static bool to_i64(const char *text, int64_t *out)
 {
@@ -251,14 +264,18 @@ static bool from_external(struct onnx_file *f, const Onnx__TensorProto *t, int d
 {
     const char *location = NULL;
     int bits = dtype_info(dtype)->bits;
-    int64_t offset = 0, size = bits < 8 ? (count * bits + 7) / 8 : count * (int64_t)dtype_bytes(dtype);
+    int64_t offset = 0,
+            size = bits < 8 ? (count * bits + 7) / 8 : count * (int64_t)dtype_bytes(dtype);
     for (size_t i = 0; i < t->n_external_data; i++) {
         const Onnx__StringStringEntryProto *e = t->external_data[i];
         if (!e->key || !e->value)
             return fail(d, "external data entry %zu has no key or no value", i);
-        int64_t *number = !strcmp(e->key, "offset") ? &offset : !strcmp(e->key, "length") ? &size : NULL;
+        int64_t *number = !strcmp(e->key, "offset")   ? &offset
+                          : !strcmp(e->key, "length") ? &size
+                                                      : NULL;
         if (number && !to_i64(e->value, number))
-            return fail(d, "external data %s is '%.40s', expected a number of bytes", e->key, e->value);
+            return fail(d, "external data %s is '%.40s', expected a number of bytes", e->key,
+                        e->value);
         if (!strcmp(e->key, "location"))
             location = e->value;
     }
@@ -268,7 +285,7 @@ static bool from_external(struct onnx_file *f, const Onnx__TensorProto *t, int d
     return p && from_bytes(dtype, rank, dims, count, (struct chunk){p, (size_t)size}, true, out, d);
 }
 
-/* ---- whole ---------------------------------------------------------------------------------------- */
+/* ---- whole ---- */
 
 static bool check_dims(const int64_t *dims, size_t n, int dtype, int64_t *count, struct diag *d)
 {
@@ -288,12 +305,14 @@ static bool check_dims(const int64_t *dims, size_t n, int dtype, int64_t *count,
     return true;
 }
 
-bool onnx_tensor(struct onnx_file *f, const Onnx__TensorProto *t, struct tensor *out, struct diag *d)
+bool onnx_tensor(struct onnx_file *f, const Onnx__TensorProto *t, struct tensor *out,
+                 struct diag *d)
 {
     *out = (struct tensor){.kind = VK_NONE};
     int dtype = t->data_type, rank = (int)t->n_dims;
     if (dtype <= DT_NONE || dtype > DT_I2 || !dtype_valid(dtype))
-        return fail(d, "element type %d is unknown, expected a TensorProto.DataType of 1 to 26", dtype);
+        return fail(d, "element type %d is unknown, expected a TensorProto.DataType of 1 to 26",
+                    dtype);
     int64_t count;
     struct chunk c;
     if (!check_dims(t->dims, t->n_dims, dtype, &count, d))
@@ -347,9 +366,9 @@ bool onnx_sparse_tensor(struct onnx_file *f, const Onnx__SparseTensorProto *s, s
     bool ok = onnx_tensor(f, s->values, &values, d) && onnx_tensor(f, s->indices, &indices, d) &&
               check_dims(s->dims, s->n_dims, values.dtype, &count, d);
     int64_t n = ok ? tensor_count(&values) : 0;
-    if (ok && (values.rank != 1 || indices.dtype != DT_I64 || indices.rank < 1 ||
-               indices.rank > 2 || indices.dims[0] != n ||
-               (indices.rank == 2 && indices.dims[1] != (int64_t)s->n_dims)))
+    if (ok &&
+        (values.rank != 1 || indices.dtype != DT_I64 || indices.rank < 1 || indices.rank > 2 ||
+         indices.dims[0] != n || (indices.rank == 2 && indices.dims[1] != (int64_t)s->n_dims)))
         ok = fail(d, "sparse tensor of %lld values has indices of another shape or type",
                   (long long)n);
     if (ok && values.dtype == DT_STR)

@@ -1,6 +1,7 @@
 #include "frontend/onnx/type_proto.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_TYPE_DEPTH = 16 };
@@ -57,7 +58,8 @@ static bool tensor_type(struct dim_names *names, int dtype, const Onnx__TensorSh
         return true;
     }
     if (dtype <= DT_NONE || dtype > DT_I2 || !dtype_valid(dtype))
-        return fail(d, "element type %d is unknown, expected a TensorProto.DataType of 1 to 26", dtype);
+        return fail(d, "element type %d is unknown, expected a TensorProto.DataType of 1 to 26",
+                    dtype);
     *out = type_tensor(dtype, RANK_UNKNOWN, NULL);
     if (!shape)
         return true;
@@ -127,12 +129,13 @@ bool onnx_type(struct dim_names *names, const Onnx__TypeProto *t, const char *st
     return !t || convert(names, t, stem, 0, out, d);
 }
 
-/* ---- --shape --------------------------------------------------------------------------------------- */
+/* ---- --shape ---- */
 
 static const Onnx__TensorShapeProto *input_shape(const Onnx__ValueInfoProto *v)
 {
     return v->type && v->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE
-               ? v->type->tensor_type->shape : NULL;
+               ? v->type->tensor_type->shape
+               : NULL;
 }
 
 static bool bind(struct dim_names *names, const char *param, int64_t to, struct diag *d)
@@ -153,7 +156,8 @@ static bool bind_input_dims(struct dim_names *names, const Onnx__ValueInfoProto 
     if (!v->type || v->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
         return fail(d, "--shape %s: the input is not a tensor", b->name);
     if (shape && (int)shape->n_dim != b->rank)
-        return fail(d, "--shape %s: %d dims given, the input has %zu", b->name, b->rank, shape->n_dim);
+        return fail(d, "--shape %s: %d dims given, the input has %zu", b->name, b->rank,
+                    shape->n_dim);
     for (int i = 0; shape && i < b->rank; i++) {
         const Onnx__TensorShapeProto__Dimension *dim = shape->dim[i];
         bool value = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
@@ -169,15 +173,29 @@ static bool bind_input_dims(struct dim_names *names, const Onnx__ValueInfoProto 
     return true;
 }
 
+/* Whether a dim of the input is called that, by the model or (unnamed ones) by us. */
+static bool input_has_dim(const Onnx__ValueInfoProto *v, const char *name)
+{
+    const Onnx__TensorShapeProto *shape = input_shape(v);
+    size_t stem = v->name ? strlen(v->name) : 0;
+    for (size_t k = 0; shape && stem && k < shape->n_dim; k++) {
+        const Onnx__TensorShapeProto__Dimension *dim = shape->dim[k];
+        char suffix[32];
+        snprintf(suffix, sizeof suffix, "_d%zu", k);
+        bool param = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
+                     *dim->dim_param;
+        if (param ? !strcmp(dim->dim_param, name)
+                  : !strncmp(name, v->name, stem) && !strcmp(name + stem, suffix))
+            return true;
+    }
+    return false;
+}
+
 static bool names_a_dim(const Onnx__GraphProto *graph, const char *name)
 {
-    for (size_t i = 0; i < graph->n_input; i++) {
-        const Onnx__TensorShapeProto *shape = input_shape(graph->input[i]);
-        for (size_t k = 0; shape && k < shape->n_dim; k++)
-            if (shape->dim[k]->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
-                !strcmp(shape->dim[k]->dim_param, name))
-                return true;
-    }
+    for (size_t i = 0; i < graph->n_input; i++)
+        if (input_has_dim(graph->input[i], name))
+            return true;
     return false;
 }
 

@@ -14,18 +14,20 @@ struct dim_names {
     struct dim_name {
         const char *name; /* the model's dim_param */
         dim_t dim;        /* a symbol, or the constant that --shape bound */
-    } *list;
+    } * list;
     int count, cap;
 };
 
 /*
- * The type of a graph input. `stem` names its unnamed dims (`stem_d0`); NULL makes them unknown symbols of no
- * use outside, and keeps dim_params apart from those of inputs as far as they are not among them.
+ * The type of a graph input. `stem` names its unnamed dims (`stem_d0`); NULL makes them unknown
+ * symbols of no use outside, and keeps dim_params apart from those of inputs as far as they are not
+ * among them.
  */
 bool onnx_type(struct dim_names *names, const Onnx__TypeProto *t, const char *stem,
                struct type *out, struct diag *d);
 
-/* Applies --shape: inputs' symbolic dims and plain symbols become constants. Before the first onnx_type. */
+/* Applies --shape: inputs' symbolic dims and plain symbols become constants. Before the first
+ * onnx_type. */
 bool onnx_bind_shapes(struct dim_names *names, const Onnx__GraphProto *graph,
                       const struct import_options *o, struct diag *d);
 /* Replaces the dims of input `name` by what --shape says, after onnx_type. */

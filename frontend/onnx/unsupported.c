@@ -1,5 +1,6 @@
 /*
- * Before anything else, all operators of a model that have no lowering are found and listed at once.
+ * Before anything else, all operators of a model that have no lowering are found and listed at
+ * once.
  */
 #include "frontend/onnx/importer.h"
 
@@ -26,7 +27,8 @@ static void note(struct search *s, const Onnx__NodeProto *node, int version)
 {
     const char *domain = domain_name(node->domain), *op = node->op_type ? node->op_type : "";
     const char *name = node->name && *node->name ? node->name
-                       : node->n_output ? node->output[0] : "";
+                       : node->n_output          ? node->output[0]
+                                                 : "";
     struct missing *m = NULL;
     s->nodes++;
     for (int i = 0; i < s->count && !m; i++)
@@ -54,8 +56,9 @@ static void search_nodes(struct search *s, Onnx__NodeProto *const *nodes, size_t
         if (f && !f->checked && depth < MAX_CALL_DEPTH) {
             f->checked = true;
             search_nodes(s, f->proto->node, f->proto->n_node, f->opsets, f->nopsets, depth + 1);
-        } else if (!f && (!node->op_type || !lowering_find(domain_name(node->domain), node->op_type,
-                                                           version).lower)) {
+        } else if (!f &&
+                   (!node->op_type ||
+                    !lowering_find(domain_name(node->domain), node->op_type, version).lower)) {
             note(s, node, version);
         }
         for (size_t k = 0; k < node->n_attribute && depth < MAX_CALL_DEPTH; k++)
@@ -75,10 +78,12 @@ static const char *describe(struct arena *a, const struct missing *m)
     char names[400];
     size_t at = 0;
     for (int i = 0; i < NAMES_SHOWN && i < m->count && at < sizeof names; i++)
-        at += (size_t)snprintf(names + at, sizeof names - at, "%s'%.80s'", i ? ", " : "", m->names[i]);
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s'%.80s'", i ? ", " : "",
+                               m->names[i]);
     const struct schema *s = schema_find(m->domain, m->op);
     const char *reason = m->version == 0 ? " (the model does not import this domain's operator set)"
-        : s && m->version < s->since ? " (newer than that operator set)" : "";
+                         : s && m->version < s->since ? " (newer than that operator set)"
+                                                      : "";
     return arena_printf(a, "\n  %s of %s %d, %lld node%s: %s%s%s", m->op, domain_text(m->domain),
                         m->version, (long long)m->count, m->count == 1 ? "" : "s", names,
                         m->count > NAMES_SHOWN ? ", ..." : "", reason);
@@ -96,5 +101,6 @@ bool check_operators(struct importer *im, const Onnx__GraphProto *graph, const s
         text = arena_printf(&im->g->arena, "%s%s", text, describe(&im->g->arena, &s.list[i]));
     im->d->unsupported = true;
     return fail(im->d, "%lld node%s of %d operator%s not supported; see --list-operators:%s",
-                (long long)s.nodes, s.nodes == 1 ? "" : "s", s.count, s.count == 1 ? " is" : "s are", text);
+                (long long)s.nodes, s.nodes == 1 ? "" : "s", s.count,
+                s.count == 1 ? " is" : "s are", text);
 }

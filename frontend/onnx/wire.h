@@ -1,6 +1,6 @@
 /*
- * The protocol-buffer wire format, as far as we read it ourselves: large models before protobuf-c sees
- * them, and messages that the packaged onnx.proto lacks.
+ * The protocol-buffer wire format, as far as we read it ourselves: large models before protobuf-c
+ * sees them, and messages that the packaged onnx.proto lacks.
  */
 #ifndef FRONTEND_ONNX_WIRE_H
 #define FRONTEND_ONNX_WIRE_H

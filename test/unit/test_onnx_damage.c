@@ -1,6 +1,6 @@
 /*
- * Damaged model files: truncated and mutated copies of the operator suite's models are read to a graph or to a
- * message, never to a crash. The same mutations every time.
+ * Damaged model files: truncated and mutated copies of the operator suite's models are read to a
+ * graph or to a message, never to a crash. The same mutations every time.
  */
 #include "frontend/onnx/onnx.h"
 

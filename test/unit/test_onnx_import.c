@@ -1,4 +1,5 @@
-/* Importing: functions, external data, bindings, initializers, and messages. Models are made here. */
+/* Importing: functions, external data, bindings, initializers, and messages. Models are made here.
+ */
 #include "frontend/onnx/onnx.h"
 #include "passes/pass.h"
 
@@ -14,9 +15,13 @@
 static struct arena arena;
 static char folder[64];
 
-/* ---- making models --------------------------------------------------------------------------------- */
+/* ---- making models ---- */
 
-#define LIST(T, ...) (T[]){__VA_ARGS__}
+#define LIST(T, ...)                                                                               \
+    (T[])                                                                                          \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 #define NEW(T, init) ((T *)new_message(sizeof(T), &(T)init))
 
 static void *new_message(size_t size, const void *init)
@@ -51,7 +56,8 @@ static Onnx__AttributeProto *attribute(Onnx__NodeProto *n, const char *name, int
     a->has_type = 1;
     a->type = (Onnx__AttributeProto__AttributeType)type;
     if (n) {
-        Onnx__AttributeProto **list = ARENA_ARRAY(&arena, Onnx__AttributeProto *, n->n_attribute + 1);
+        Onnx__AttributeProto **list =
+            ARENA_ARRAY(&arena, Onnx__AttributeProto *, n->n_attribute + 1);
         for (size_t i = 0; i < n->n_attribute; i++)
             list[i] = n->attribute[i];
         list[n->n_attribute++] = a;
@@ -85,7 +91,8 @@ static Onnx__ValueInfoProto *matrix(const char *name, const char *rows)
     shape->n_dim = 2;
     shape->dim = ARENA_ARRAY(&arena, Onnx__TensorShapeProto__Dimension *, 2);
     for (int i = 0; i < 2; i++)
-        shape->dim[i] = NEW(Onnx__TensorShapeProto__Dimension, ONNX__TENSOR_SHAPE_PROTO__DIMENSION__INIT);
+        shape->dim[i] =
+            NEW(Onnx__TensorShapeProto__Dimension, ONNX__TENSOR_SHAPE_PROTO__DIMENSION__INIT);
     shape->dim[0]->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
     shape->dim[0]->dim_param = (char *)rows;
     return v;
@@ -170,7 +177,7 @@ static float run(struct graph *g, float x)
     return y;
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------- */
+/* ---- tests ---- */
 
 /* The field of FunctionProto that the packaged onnx.proto lacks. */
 static void set_default(Onnx__FunctionProto *f, const Onnx__AttributeProto *a)
@@ -193,8 +200,8 @@ static void add_functions(struct model *m)
     Onnx__FunctionProto *scale = NEW(Onnx__FunctionProto, ONNX__FUNCTION_PROTO__INIT);
     Onnx__FunctionProto *twice = NEW(Onnx__FunctionProto, ONNX__FUNCTION_PROTO__INIT);
     Onnx__NodeProto *constant = node("", "Constant", "", "c");
-    attribute(constant, "value_float", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT)->ref_attr_name =
-        "factor";
+    attribute(constant, "value_float", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT)
+        ->ref_attr_name = "factor";
     Onnx__NodeProto *inner = node("own", "Scale", "a", "b");
     float_attribute(inner, "factor", 2);
     scale->name = "Scale";
@@ -262,7 +269,8 @@ static void messages(void **state)
     } cases[] = {
         {"Elu", "x", "node 'y' (Elu): attribute 'alpha' is of the wrong kind, expected a float"},
         {"Gather", "x", "node 'y' (Gather): 1 inputs, expected 2 to 2"},
-        {"Relu", "nowhere", "node 'y' (Relu): input 0, 'nowhere', is not computed by an earlier node"},
+        {"Relu", "nowhere",
+         "node 'y' (Relu): input 0, 'nowhere', is not computed by an earlier node"},
         {"Cast", "x", "node 'y' (Cast): attribute 'to' is missing, this operator needs it"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -285,13 +293,21 @@ static void shapes_and_bindings(void **state)
     add(m, node("", "Relu", "x", "y"));
     struct graph *g = import(m, NULL, &d);
     assert_non_null(g);
-    assert_string_equal(type_text(&g->dims, &g->arena, &g->main->params[0]->type), "f32[batch_size,x_d1]");
+    assert_string_equal(type_text(&g->dims, &g->arena, &g->main->params[0]->type),
+                        "f32[batch_size,x_d1]");
     graph_free(g);
     struct shape_binding by_symbol[] = {{.name = "batch size", .rank = 1, .dims = {4}}};
     g = import(m, &(struct import_options){.shapes = by_symbol, .nshapes = 1}, &d);
     assert_non_null(g);
     assert_true(by_symbol[0].used);
     assert_string_equal(type_text(&g->dims, &g->arena, &g->main->params[0]->type), "f32[4,x_d1]");
+    graph_free(g);
+    struct shape_binding unnamed[] = {{.name = "x_d1", .rank = 1, .dims = {5}}};
+    g = import(m, &(struct import_options){.shapes = unnamed, .nshapes = 1}, &d);
+    assert_non_null(g);
+    assert_true(unnamed[0].used);
+    assert_string_equal(type_text(&g->dims, &g->arena, &g->main->params[0]->type),
+                        "f32[batch_size,5]");
     graph_free(g);
     struct shape_binding by_name[] = {{.name = "x", .rank = 2, .dims = {2, 7}}};
     g = import(m, &(struct import_options){.shapes = by_name, .nshapes = 1}, &d);
@@ -344,7 +360,8 @@ static void external_data(void **state)
         const char *location, *offset, *expected;
     } cases[] = {
         {"w.bin", "4", NULL},
-        {"w.bin", "12", "external data file 'w.bin' has 16 bytes, the tensor needs 8 bytes from 12 on"},
+        {"w.bin", "12",
+         "external data file 'w.bin' has 16 bytes, the tensor needs 8 bytes from 12 on"},
         {"w.bin", "x", "external data offset is 'x', expected a number of bytes"},
         {"none.bin", "0", "external data file 'none.bin' cannot be opened"},
         {"../w.bin", "0", "leaves the model's folder"},
@@ -358,7 +375,8 @@ static void external_data(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct model *m = new_model();
         Onnx__TensorProto *t = m->tensors[m->graph.n_initializer++] = floats("w", 2);
-        const char *pairs[] = {"location", cases[i].location, "offset", cases[i].offset, "length", "8"};
+        const char *pairs[] = {"location",      cases[i].location, "offset",
+                               cases[i].offset, "length",          "8"};
         t->has_data_location = 1;
         t->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
         t->n_external_data = 3;

@@ -68,7 +68,8 @@ static void sparse(void **state)
 {
     Onnx__TensorProto v = ONNX__TENSOR_PROTO__INIT, i = ONNX__TENSOR_PROTO__INIT;
     Onnx__SparseTensorProto s = ONNX__SPARSE_TENSOR_PROTO__INIT;
-    int64_t two[] = {2}, pairs[] = {2, 2}, dims[] = {2, 2}, linear[] = {1, 2}, coords[] = {0, 1, 1, 0};
+    int64_t two[] = {2}, pairs[] = {2, 2}, dims[] = {2, 2}, linear[] = {1, 2},
+            coords[] = {0, 1, 1, 0};
     float values[] = {3, 4};
     struct tensor x;
     struct diag d = {0};
