@@ -174,6 +174,16 @@ struct region *node_add_region(struct graph *g, struct node *n)
     return r;
 }
 
+void node_unlink(struct node *n)
+{
+    if (n->parent) {
+        *(n->prev ? &n->prev->next : &n->parent->first) = n->next;
+        *(n->next ? &n->next->prev : &n->parent->last) = n->prev;
+    }
+    n->prev = n->next = NULL;
+    n->parent = NULL;
+}
+
 void node_remove(struct node *n)
 {
     for (int r = 0; r < n->nregions; r++)
@@ -181,12 +191,7 @@ void node_remove(struct node *n)
             node_remove(n->regions[r]->last);
     for (int i = 0; i < n->nin; i++)
         node_set_input(n, i, NULL);
-    if (n->parent) {
-        *(n->prev ? &n->prev->next : &n->parent->first) = n->next;
-        *(n->next ? &n->next->prev : &n->parent->last) = n->prev;
-    }
-    n->prev = n->next = NULL;
-    n->parent = NULL;
+    node_unlink(n);
 }
 
 /* ---- constants ------------------------------------------------------------------------------------- */

@@ -100,6 +100,8 @@ void node_insert_after(struct node *at, struct node *n);
 struct region *node_add_region(struct graph *g, struct node *n);
 void node_set_input(struct node *n, int i, struct value *v);
 void node_add_input(struct graph *g, struct node *n, struct value *v);
+/* Takes the node out of its region, operands kept, to be placed elsewhere. */
+void node_unlink(struct node *n);
 /* Unlinks the node (its operands' uses too). Its results must be unused. */
 void node_remove(struct node *n);
 

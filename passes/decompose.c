@@ -1,0 +1,193 @@
+/*
+ * pass decompose: layers into their parts, so that later passes see few forms. Requires inferred types.
+ *
+ *   conv with bias           conv, add
+ *   gemm                     matmul, mul, add
+ *   batch_norm               folded into the weights of the convolution before it, else mul, add
+ *
+ * Arithmetic on constants is done here, in double, rounded once.
+ */
+#include "passes/rewrite.h"
+
+#include <math.h>
+
+static bool is_f32(const struct value *v) { return v && v->type.kind == VK_TENSOR && v->type.dtype == DT_F32; }
+
+/* A vector over channels as a constant that broadcasts against N,C,spatial... (or ...,C when channels come last). */
+static struct value *channel_constant(struct graph *g, const double *v, int64_t n, int rank, bool last, const char *name)
+{
+    int64_t dims[MAX_RANK] = {n};
+    int ones = last ? 0 : rank - 2;
+    for (int i = 1; i <= ones; i++)
+        dims[i] = 1;
+    return constant_floats(g, DT_F32, 1 + (ones > 0 ? ones : 0), dims, v, name);
+}
+
+static bool channels_last(const struct node *n) { return attr_int(&n->attrs, "channels_last", 0) != 0; }
+
+static bool replace(struct node *n, struct value *with)
+{
+    if (!with)
+        return false;
+    value_replace(n->out[0], with);
+    if (!with->name)
+        with->name = n->out[0]->name;
+    node_remove(n);
+    return true;
+}
+
+/* ---- batch normalisation ------------------------------------------------------------------------------------- */
+
+struct affine_channels { /* y = x * scale + shift */
+    double *scale, *shift;
+    int64_t n;
+};
+
+static bool normalisation(struct graph *g, const struct node *n, struct affine_channels *a)
+{
+    for (int i = 1; i < 5; i++)
+        if (!n->in[i] || !n->in[i]->constant || !dtype_is_float(n->in[i]->type.dtype) ||
+            tensor_count(n->in[i]->constant) != tensor_count(n->in[1]->constant))
+            return false;
+    a->n = tensor_count(n->in[1]->constant);
+    a->scale = constant_doubles(g, n->in[1]);
+    a->shift = constant_doubles(g, n->in[2]);
+    const double *mean = constant_doubles(g, n->in[3]), *variance = constant_doubles(g, n->in[4]);
+    double epsilon = attr_float(&n->attrs, "epsilon", 1e-5);
+    for (int64_t i = 0; i < a->n; i++) {
+        a->scale[i] /= sqrt(variance[i] + epsilon);
+        a->shift[i] -= mean[i] * a->scale[i];
+    }
+    return true;
+}
+
+/* The convolution whose only reader is n, with constant weights of a->n outs. */
+static struct node *foldable_conv(const struct node *n, const struct affine_channels *a)
+{
+    struct node *c = n->in[0]->def;
+    if (!c || c->op != OP_conv || !value_has_one_use(n->in[0]) || !is_f32(c->in[1]) || !c->in[1]->constant ||
+        c->parent != n->parent || c->in[1]->constant->dims[0] != a->n)
+        return NULL;
+    if (c->nin > 2 && c->in[2] && !(c->in[2]->constant && is_f32(c->in[2])))
+        return NULL;
+    return c;
+}
+
+static struct value *scaled_weights(struct graph *g, const struct value *w, const double *scale)
+{
+    const struct tensor *t = w->constant;
+    int64_t outs = t->dims[0], each = outs ? tensor_count(t) / outs : 0;
+    struct tensor made = *t;
+    float *data = arena_alloc(&g->arena, tensor_bytes(t) + 16);
+    const float *from = t->data;
+    for (int64_t o = 0; o < outs; o++)
+        for (int64_t i = 0; i < each; i++)
+            data[o * each + i] = (float)(from[o * each + i] * scale[o]);
+    made.data = data;
+    made.owned = false;
+    return constant_new(g, &made, w->name);
+}
+
+static bool fold_into_conv(struct graph *g, struct node *n, struct node *conv, struct affine_channels *a, struct diag *d)
+{
+    struct value *w = scaled_weights(g, conv->in[1], a->scale);
+    if (conv->nin > 2 && conv->in[2]) {
+        const double *bias = constant_doubles(g, conv->in[2]);
+        for (int64_t i = 0; i < a->n; i++)
+            a->shift[i] += bias[i] * a->scale[i];
+        node_set_input(conv, 2, NULL);
+    }
+    node_set_input(conv, 1, w);
+    if (!infer_node(g, w->uses->node, d))
+        return false;
+    struct value *shift = channel_constant(g, a->shift, a->n, n->in[0]->type.rank, channels_last(conv), NULL);
+    return replace(n, emit2(n, OP_add, n->in[0], shift, d));
+}
+
+static bool split_batch_norm(struct graph *g, struct node *n, const struct options *o, struct diag *d)
+{
+    struct affine_channels a;
+    if (!is_f32(n->in[0]) || n->in[0]->type.rank < 2 || attr_int(&n->attrs, "axis", 1) != 1 || !normalisation(g, n, &a))
+        return true;
+    struct node *conv = foldable_conv(n, &a);
+    if (conv) {
+        why(o, n, "decompose.batch-norm", "folded into the weights of the convolution before it");
+        return fold_into_conv(g, n, conv, &a, d);
+    }
+    int rank = n->in[0]->type.rank;
+    struct value *x = emit2(n, OP_mul, n->in[0], channel_constant(g, a.scale, a.n, rank, false, NULL), d);
+    return replace(n, emit2(n, OP_add, x, channel_constant(g, a.shift, a.n, rank, false, NULL), d));
+}
+
+/* ---- bias ------------------------------------------------------------------------------------------------------- */
+
+static bool split_bias(struct graph *g, struct node *n, struct diag *d)
+{
+    if (n->nin < 3 || !n->in[2] || !n->in[2]->constant || !is_f32(n->in[2]) || !is_f32(n->in[0]) || n->in[0]->type.rank < 3)
+        return true;
+    int64_t channels = tensor_count(n->in[2]->constant);
+    struct value *bias = channel_constant(g, constant_doubles(g, n->in[2]), channels, n->in[0]->type.rank, channels_last(n),
+                                          n->in[2]->name);
+    node_set_input(n, 2, NULL);
+    struct node *after = node_new(g, OP_add, (struct value *[]){NULL, bias}, 2, 1, n->name);
+    after->source = n->source;
+    value_replace(n->out[0], after->out[0]);
+    node_set_input(after, 0, n->out[0]);
+    node_insert_after(n, after);
+    return infer_node(g, after, d);
+}
+
+/* ---- gemm ------------------------------------------------------------------------------------------------------- */
+
+static struct value *scaled(struct node *n, struct value *x, double by, struct diag *d)
+{
+    struct graph *g = n->parent->graph;
+    return by == 1 ? x : emit2(n, OP_mul, x, constant_scalar(g, x->type.dtype, by), d);
+}
+
+static bool split_gemm(struct graph *g, struct node *n, struct diag *d)
+{
+    double alpha = attr_float(&n->attrs, "alpha", 1), beta = attr_float(&n->attrs, "beta", 1);
+    if (!is_f32(n->in[0]) || n->in[0]->type.rank != 2 || n->in[1]->type.rank != 2)
+        return true;
+    struct attrs as = {0};
+    attr_set_int(&g->arena, &as, "trans_a", attr_int(&n->attrs, "transA", 0));
+    attr_set_int(&g->arena, &as, "trans_b", attr_int(&n->attrs, "transB", 0));
+    struct value *in[] = {n->in[0], n->in[1]};
+    struct value *y = emit(n, OP_matmul, in, 2, &as, n->name, d);
+    if (!y || !(y = scaled(n, y, alpha, d)))
+        return false;
+    if (n->nin > 2 && n->in[2]) {
+        struct value *c = scaled(n, n->in[2], beta, d);
+        y = c ? emit2(n, OP_add, y, c, d) : NULL;
+    }
+    return replace(n, y);
+}
+
+struct state {
+    const struct options *o;
+    struct diag *d;
+};
+
+static bool visit(struct node *n, void *user)
+{
+    struct state *s = user;
+    struct graph *g = n->parent->graph;
+    if (n->op == OP_batch_norm)
+        return split_batch_norm(g, n, s->o, s->d);
+    if (n->op == OP_gemm)
+        return split_gemm(g, n, s->d);
+    return true;
+}
+
+static bool visit_bias(struct node *n, void *user)
+{
+    struct state *s = user;
+    return n->op == OP_conv || n->op == OP_conv_transpose ? split_bias(n->parent->graph, n, s->d) : true;
+}
+
+bool pass_decompose(struct graph *g, const struct options *o, struct diag *d)
+{
+    struct state s = {o, d};
+    return for_each_node(g->main, visit, &s) && for_each_node(g->main, visit_bias, &s);
+}

@@ -1,0 +1,232 @@
+/*
+ * pass fuse: groups of nodes that one tile program computes, as `fused` nodes.
+ *
+ * A group starts at a node that can carry an elementwise epilogue, or at an elementwise node, and takes the elementwise nodes of the
+ * same shape that follow it and read its values. It ends where another node reads one of them, since it is placed at its last
+ * node. Values read outside are its results. Requires inferred types.
+ */
+#include "passes/rewrite.h"
+
+#include <string.h>
+
+enum { MAX_GROUP = 32, LOOK_AHEAD = 200 };
+
+struct fuser {
+    struct graph *g;
+    const struct options *o;
+    struct diag *d;
+    int n;
+    struct node *nodes[MAX_GROUP];
+};
+
+static bool engine_type(int dtype) { return dtype == DT_F32 || dtype == DT_BF16 || dtype == DT_F16; }
+
+/* Elementwise nodes that engines compute, which is in f32. */
+static bool is_elementwise(const struct node *n)
+{
+    static const enum op never[] = {OP_is_nan, OP_is_inf, OP_is_finite, OP_not, OP_bitnot, OP_and, OP_or, OP_xor,
+                                    OP_bit_shift, OP_rem, OP_mod, OP_atan2};
+    if (!(op_infos[n->op].flags & OPF_ELEMENTWISE) || n->nout != 1)
+        return false;
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        if (n->op == never[i])
+            return false;
+    for (int i = 0; i < n->nin; i++) {
+        if (!n->in[i])
+            continue;
+        bool predicate = n->op == OP_where && i == 0;
+        if (!engine_type(n->in[i]->type.dtype) && !predicate)
+            return false;
+        if (n->op == OP_clip && i > 0 && !n->in[i]->constant)
+            return false;
+    }
+    int out = n->out[0]->type.dtype;
+    return engine_type(out) || out == DT_BOOL;
+}
+
+/* Nodes whose tile program takes an epilogue. */
+static bool is_anchor(const struct node *n)
+{
+    const struct type *t = n->nout ? &n->out[0]->type : NULL;
+    if (!t || t->kind != VK_TENSOR || t->dtype != DT_F32)
+        return false;
+    switch (n->op) {
+    case OP_conv:
+        return n->in[1]->constant && attr_int(&n->attrs, "channels_last", 0);
+    case OP_matmul:
+        return n->in[1]->constant && n->in[1]->type.rank == 2;
+    default:
+        return false;
+    }
+}
+
+static bool same_shape(const struct type *a, const struct type *b)
+{
+    return a->kind == VK_TENSOR && b->kind == VK_TENSOR && a->rank == b->rank && a->rank >= 0 &&
+           (a->rank == 0 || !memcmp(a->dims, b->dims, sizeof *a->dims * (size_t)a->rank));
+}
+
+static bool in_group(const struct fuser *f, const struct node *n)
+{
+    for (int i = 0; i < f->n; i++)
+        if (f->nodes[i] == n)
+            return true;
+    return false;
+}
+
+static bool reads_group(const struct fuser *f, const struct node *n)
+{
+    for (int i = 0; i < n->nin; i++)
+        if (n->in[i] && n->in[i]->def && in_group(f, n->in[i]->def))
+            return true;
+    return false;
+}
+
+static bool visit_read(struct node *n, void *user)
+{
+    return !reads_group(user, n);
+}
+
+/* Whether n or a node in its regions reads a value of the group. */
+static bool touches_group(struct fuser *f, struct node *n)
+{
+    if (reads_group(f, n))
+        return true;
+    for (int i = 0; i < n->nregions; i++)
+        if (!region_walk(n->regions[i], visit_read, f))
+            return true;
+    return false;
+}
+
+static void collect(struct fuser *f, struct node *first)
+{
+    f->n = 0;
+    f->nodes[f->n++] = first;
+    int looked = 0;
+    for (struct node *n = first->next; n && f->n < MAX_GROUP && looked < LOOK_AHEAD; n = n->next, looked++) {
+        if (!touches_group(f, n))
+            continue;
+        if (!is_elementwise(n) || !same_shape(&n->out[0]->type, &first->out[0]->type)) {
+            why(f->o, n, "fuse.end", "not in the group of '%s': not an elementwise operation of the same shape",
+                first->name ? first->name : "");
+            return;
+        }
+        f->nodes[f->n++] = n;
+    }
+}
+
+/* ---- making the fused node ------------------------------------------------------------------------------------ */
+
+static bool read_outside(const struct fuser *f, const struct value *v)
+{
+    for (const struct use *u = v->uses; u; u = u->next)
+        if (!in_group(f, u->node))
+            return true;
+    return false;
+}
+
+struct operands {
+    int n;
+    struct value *outside[MAX_GROUP * 4];
+};
+
+static int operand_of(struct operands *o, struct value *v)
+{
+    for (int i = 0; i < o->n; i++)
+        if (o->outside[i] == v)
+            return i;
+    if (o->n == MAX_GROUP * 4)
+        return -1;
+    o->outside[o->n] = v;
+    return o->n++;
+}
+
+static bool gather_operands(const struct fuser *f, struct operands *o)
+{
+    for (int i = 0; i < f->n; i++)
+        for (int k = 0; k < f->nodes[i]->nin; k++) {
+            struct value *v = f->nodes[i]->in[k];
+            if (v && !v->constant && !(v->def && in_group(f, v->def)) && operand_of(o, v) < 0)
+                return false;
+        }
+    return true;
+}
+
+static void move_into(struct fuser *f, struct node *fused, struct operands *o)
+{
+    struct graph *g = f->g;
+    struct region *r = node_add_region(g, fused);
+    for (int i = 0; i < o->n; i++)
+        region_add_param(r, &o->outside[i]->type, o->outside[i]->name);
+    for (int i = 0; i < f->n; i++) {
+        struct node *n = f->nodes[i];
+        node_unlink(n);
+        node_append(r, n);
+        for (int k = 0; k < n->nin; k++)
+            if (n->in[k] && !n->in[k]->constant && !(n->in[k]->def && in_group(f, n->in[k]->def)))
+                node_set_input(n, k, r->params[operand_of(o, n->in[k])]);
+    }
+}
+
+static bool make_fused(struct fuser *f)
+{
+    struct graph *g = f->g;
+    struct operands o = {0};
+    struct value *results[MAX_GROUP];
+    int nresults = 0;
+    struct node *last = f->nodes[f->n - 1];
+    for (int i = 0; i < f->n; i++)
+        if (read_outside(f, f->nodes[i]->out[0]))
+            results[nresults++] = f->nodes[i]->out[0];
+    if (!gather_operands(f, &o) || nresults == 0)
+        return true;
+    struct node *fused = node_new(g, OP_fused, o.outside, o.n, nresults, f->nodes[0]->name);
+    fused->source = f->nodes[0]->source;
+    node_insert_after(last, fused);
+    for (int i = 0; i < nresults; i++) {
+        fused->out[i]->type = results[i]->type;
+        fused->out[i]->name = results[i]->name;
+        value_replace(results[i], fused->out[i]);
+    }
+    /* uses inside the group were redirected too: put them back */
+    for (int i = 0; i < f->n; i++)
+        for (int k = 0; k < f->nodes[i]->nin; k++)
+            for (int j = 0; j < nresults; j++)
+                if (f->nodes[i]->in[k] == fused->out[j])
+                    node_set_input(f->nodes[i], k, results[j]);
+    move_into(f, fused, &o);
+    struct node *ret = node_new(g, OP_return, results, nresults, 0, "");
+    node_append(fused->regions[0], ret);
+    why(f->o, fused, "fuse.group", "%d nodes in one tile program, %d results", f->n, nresults);
+    return true;
+}
+
+static bool fuse_region(struct fuser *f, struct region *r)
+{
+    for (struct node *n = r->first, *next; n; n = next) {
+        next = n->next;
+        if (n->op == OP_fused)
+            continue;
+        for (int i = 0; i < n->nregions; i++)
+            if (!fuse_region(f, n->regions[i]))
+                return false;
+        if (!is_anchor(n) && !is_elementwise(n))
+            continue;
+        collect(f, n);
+        if (f->n < 2)
+            continue;
+        struct node *last = f->nodes[f->n - 1];
+        while (next && next != last->next && in_group(f, next))
+            next = next->next;
+        if (!make_fused(f))
+            return false;
+    }
+    return true;
+}
+
+bool pass_fuse(struct graph *g, const struct options *o, struct diag *d)
+{
+    struct fuser f = {.g = g, .o = o, .d = d};
+    remove_dead(g->main);
+    return fuse_region(&f, g->main);
+}

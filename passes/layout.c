@@ -1,0 +1,405 @@
+/*
+ * pass layout: images become channels last, so that a pixel is a row of features.
+ *
+ * Values keep their form; those computed channels last have a twin. An operator that works on images (table below) is replaced by
+ * its channels-last form on its operands' twins; operators that do not care about the order of dims follow their operands.
+ * The original value becomes a transpose of the twin, dead unless somebody needs that form: so transposes survive only where the
+ * model's edge, or an operator that cares, asks for them. Requires inferred types.
+ */
+#include "passes/rewrite.h"
+
+#include <string.h>
+
+struct layout {
+    struct graph *g;
+    const struct options *o;
+    struct diag *d;
+    struct value **twin; /* value id -> the value channels last */
+    int nvalues;
+};
+
+enum follow { NO, IMAGE, ELEMENTWISE, AXIS, AXES, RESIZE, PAD, PERMUTE };
+
+static const struct {
+    enum op op;
+    enum follow how;
+} rows[] = {
+    {OP_conv, IMAGE},          {OP_conv_transpose, IMAGE},  {OP_max_pool, IMAGE},
+    {OP_average_pool, IMAGE},  {OP_lp_pool, IMAGE},         {OP_instance_norm, IMAGE},
+    {OP_group_norm, IMAGE},    {OP_depth_to_space, IMAGE},  {OP_space_to_depth, IMAGE},
+    {OP_concat, AXIS},         {OP_softmax, AXIS},          {OP_log_softmax, AXIS},
+    {OP_split, AXIS},          {OP_reduce_mean, AXES},      {OP_reduce_sum, AXES},
+    {OP_reduce_max, AXES},     {OP_reduce_min, AXES},       {OP_reduce_l2, AXES},
+    {OP_reduce_sum_square, AXES}, {OP_resize, RESIZE},      {OP_pad, PAD},
+    {OP_transpose, PERMUTE},
+};
+
+static enum follow how_to_follow(const struct node *n)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].op == n->op)
+            return rows[i].how;
+    return op_infos[n->op].flags & OPF_ELEMENTWISE ? ELEMENTWISE : NO;
+}
+
+/* ---- twins ----------------------------------------------------------------------------------------------- */
+
+static struct value *twin_of(const struct layout *y, const struct value *v)
+{
+    return v && v->id < y->nvalues ? y->twin[v->id] : NULL;
+}
+
+static void set_twin(struct layout *y, const struct value *v, struct value *twin)
+{
+    if (v->id >= y->nvalues) {
+        int n = y->g->next_value * 2;
+        struct value **grown = ARENA_ARRAY(&y->g->arena, struct value *, n);
+        arena_move_(grown, y->twin, sizeof *grown * (size_t)y->nvalues);
+        y->twin = grown;
+        y->nvalues = n;
+    }
+    y->twin[v->id] = twin;
+}
+
+/* N,C,s... to N,s...,C: result dim i is operand dim perm[i]; and back. */
+static void to_last(int rank, int64_t *perm)
+{
+    for (int i = 0; i < rank; i++)
+        perm[i] = i == 0 ? 0 : i == rank - 1 ? 1 : i + 1;
+}
+
+static void to_first(int rank, int64_t *perm)
+{
+    for (int i = 0; i < rank; i++)
+        perm[i] = i == 0 ? 0 : i == 1 ? rank - 1 : i - 1;
+}
+
+/* Where a dim of the model's form lies channels last. */
+static int moved(int axis, int rank)
+{
+    return axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1;
+}
+
+static struct value *constant_last(struct layout *y, struct value *v)
+{
+    const struct tensor *t = v->constant;
+    int64_t perm[MAX_RANK], dims[MAX_RANK], steps[MAX_RANK], index[MAX_RANK] = {0};
+    size_t size = dtype_bytes(t->dtype);
+    if (t->dtype == DT_STR)
+        return NULL;
+    to_last(t->rank, perm);
+    int64_t step = 1;
+    for (int i = t->rank - 1; i >= 0; i--)
+        steps[i] = step, step *= t->dims[i];
+    for (int i = 0; i < t->rank; i++)
+        dims[i] = t->dims[perm[i]];
+    struct tensor made = tensor_view(t->dtype, t->rank, dims, NULL);
+    char *to = made.data = arena_alloc(&y->g->arena, tensor_bytes(t) + 16);
+    for (int64_t n = tensor_count(t); n > 0; n--, to += size) {
+        int64_t at = 0;
+        for (int i = 0; i < t->rank; i++)
+            at += index[i] * steps[perm[i]];
+        memcpy(to, (const char *)t->data + (size_t)at * size, size);
+        for (int i = t->rank - 1; i >= 0 && ++index[i] == dims[i]; i--)
+            index[i] = 0;
+    }
+    return constant_new(y->g, &made, v->name);
+}
+
+/* v channels last, by transposing it before `at` when it has no twin. */
+static struct value *last(struct layout *y, struct node *at, struct value *v)
+{
+    struct value *t = twin_of(y, v);
+    if (t)
+        return t;
+    if (v->constant) {
+        t = constant_last(y, v);
+    } else {
+        int64_t perm[MAX_RANK];
+        to_last(v->type.rank, perm);
+        t = emit_transpose(at, v, perm, y->d);
+    }
+    if (t && v->constant) /* seen from everywhere */
+        set_twin(y, v, t);
+    return t;
+}
+
+/* Makes `made` (channels last) the twin of what n computed; the model's form of it is a transpose. */
+static bool adopt(struct layout *y, struct node *n, int result, struct value *made)
+{
+    struct value *old = n->out[result];
+    int64_t perm[MAX_RANK];
+    if (!made)
+        return false;
+    to_first(made->type.rank, perm);
+    struct value *plain = emit_transpose(n, made, perm, y->d);
+    if (!plain)
+        return false;
+    plain->name = old->name;
+    made->name = NULL;
+    value_replace(old, plain);
+    set_twin(y, plain, made);
+    return true;
+}
+
+/* A node like n, before it, with other operands and attributes. */
+static struct node *like(struct layout *y, struct node *n, struct value *const *in, const struct attrs *as)
+{
+    struct node *made = node_new(y->g, n->op, in, n->nin, n->nout, n->name);
+    made->source = n->source;
+    made->attrs = *as;
+    node_insert_before(n, made);
+    return infer_node(y->g, made, y->d) ? made : NULL;
+}
+
+static bool adopt_all(struct layout *y, struct node *n, struct node *made)
+{
+    for (int i = 0; made && i < n->nout; i++)
+        if (!adopt(y, n, i, made->out[i]))
+            return false;
+    if (made)
+        node_remove(n);
+    return made != NULL;
+}
+
+/* ---- by kind ---------------------------------------------------------------------------------------------- */
+
+static bool convert_image(struct layout *y, struct node *n)
+{
+    int rank = n->in[0]->type.rank;
+    if (rank < 3 || n->in[0]->type.kind != VK_TENSOR || attr_int(&n->attrs, "channels_last", 0))
+        return true;
+    if (n->op == OP_max_pool && n->nout > 1 && n->out[1]->uses)
+        return true; /* indices count in the model's order */
+    if ((n->op == OP_instance_norm || n->op == OP_group_norm || n->op == OP_depth_to_space || n->op == OP_space_to_depth) &&
+        !twin_of(y, n->in[0]))
+        return true;
+    struct value *in[8];
+    if (n->nin > 8)
+        return true;
+    for (int i = 0; i < n->nin; i++)
+        in[i] = n->in[i];
+    if (!(in[0] = last(y, n, n->in[0])))
+        return false;
+    struct attrs as = attrs_copy(&y->g->arena, &n->attrs);
+    attr_set_int(&y->g->arena, &as, "channels_last", 1);
+    struct node *made = like(y, n, in, &as);
+    if (!made || !adopt(y, n, 0, made->out[0]))
+        return false;
+    node_remove(n);
+    return true;
+}
+
+/* An operand of an elementwise operator over images of that rank, channels last; NULL when it would cost a transpose. */
+static struct value *broadcast_last(struct layout *y, struct node *n, struct value *v, int rank)
+{
+    if (twin_of(y, v))
+        return v->type.rank == rank ? twin_of(y, v) : NULL;
+    bool single = v->type.kind == VK_TENSOR && v->type.rank >= 0;
+    for (int i = 0; single && i < v->type.rank; i++)
+        single = v->type.dims[i] == 1;
+    if (single && v->type.rank <= rank)
+        return v;
+    if (v->constant && v->type.rank <= rank && v->type.rank > 0) {
+        struct tensor wide = *v->constant; /* leading ones, then the permutation */
+        int missing = rank - v->type.rank;
+        for (int i = rank - 1; i >= 0; i--)
+            wide.dims[i] = i < missing ? 1 : v->constant->dims[i - missing];
+        wide.rank = rank;
+        struct value *same = constant_new(y->g, &wide, v->name);
+        return constant_last(y, same);
+    }
+    if (v->type.kind == VK_TENSOR && v->type.rank == rank) {
+        int big = 0; /* N,C,1,1 and the like: moving ones is free */
+        for (int i = 2; i < rank; i++)
+            big += v->type.dims[i] != 1;
+        if (big == 0)
+            return last(y, n, v);
+    }
+    return NULL;
+}
+
+static bool any_twin(const struct layout *y, const struct node *n)
+{
+    for (int i = 0; i < n->nin; i++)
+        if (twin_of(y, n->in[i]))
+            return true;
+    return false;
+}
+
+static bool convert_elementwise(struct layout *y, struct node *n)
+{
+    struct value *in[8];
+    int rank = n->out[0]->type.rank;
+    if (!any_twin(y, n) || n->nin > 8 || n->nout != 1 || rank < 3)
+        return true;
+    for (int i = 0; i < n->nin; i++) {
+        in[i] = n->in[i] ? broadcast_last(y, n, n->in[i], rank) : NULL;
+        if (n->in[i] && !in[i])
+            return !diag_failed(y->d);
+    }
+    struct attrs as = attrs_copy(&y->g->arena, &n->attrs);
+    return adopt_all(y, n, like(y, n, in, &as));
+}
+
+static bool convert_axis(struct layout *y, struct node *n)
+{
+    int rank = n->in[0]->type.rank;
+    struct value **in = ARENA_ARRAY(&y->g->arena, struct value *, n->nin);
+    if (!any_twin(y, n) || rank < 3)
+        return true;
+    int data = n->op == OP_split ? 1 : n->nin;
+    for (int i = 0; i < n->nin; i++) {
+        in[i] = n->in[i];
+        if (i < data && (n->in[i]->type.rank != rank || !(in[i] = last(y, n, n->in[i]))))
+            return !diag_failed(y->d);
+    }
+    struct attrs as = attrs_copy(&y->g->arena, &n->attrs);
+    int64_t axis = attr_int(&as, "axis", n->op == OP_split ? 0 : -1);
+    attr_set_int(&y->g->arena, &as, "axis", moved((int)(axis < 0 ? axis + rank : axis), rank));
+    return adopt_all(y, n, like(y, n, in, &as));
+}
+
+/* The constant axes of a reduction, from attribute or operand. */
+static bool constant_axes(const struct node *n, int64_t *axes, int *count)
+{
+    const int64_t *v = attr_ints(&n->attrs, "axes", count);
+    const struct value *operand = n->nin > 1 ? n->in[1] : NULL;
+    if (operand) {
+        int64_t have = operand->constant ? tensor_count(operand->constant) : 0;
+        if (have < 1 || have > MAX_RANK)
+            return false;
+        *count = (int)have;
+    }
+    for (int i = 0; i < *count && i < MAX_RANK; i++)
+        axes[i] = operand ? tensor_i64(operand->constant, i) : v[i];
+    return *count > 0 && *count <= MAX_RANK;
+}
+
+static bool convert_reduce(struct layout *y, struct node *n)
+{
+    struct value *x = twin_of(y, n->in[0]);
+    int64_t axes[MAX_RANK];
+    int count, rank = n->in[0]->type.rank;
+    if (!x || !constant_axes(n, axes, &count))
+        return true;
+    bool keep = attr_int(&n->attrs, "keepdims", 1), spatial = true;
+    for (int i = 0; i < count; i++) {
+        if (axes[i] < 0)
+            axes[i] += rank;
+        spatial &= axes[i] >= 2;
+    }
+    if (!keep && !(spatial && count == rank - 2))
+        return true; /* the rest would have to be put back in order */
+    for (int i = 0; i < count; i++)
+        axes[i] = moved((int)axes[i], rank);
+    struct attrs as = attrs_copy(&y->g->arena, &n->attrs);
+    attr_set_ints(&y->g->arena, &as, "axes", axes, count);
+    struct value *made = emit(n, n->op, &x, 1, &as, n->name, y->d);
+    if (!made)
+        return false;
+    if (keep) {
+        if (!adopt(y, n, 0, made))
+            return false;
+    } else { /* N,C in both forms */
+        made->name = n->out[0]->name;
+        value_replace(n->out[0], made);
+    }
+    node_remove(n);
+    return true;
+}
+
+/* A constant list with one entry per dim (or two: begins, then ends) in the new order. */
+static struct value *permuted_list(struct layout *y, const struct value *v, int rank)
+{
+    if (!v->constant)
+        return NULL;
+    struct tensor made = *v->constant;
+    int64_t n = tensor_count(v->constant);
+    size_t size = dtype_bytes(made.dtype);
+    if (n == 0)
+        return (struct value *)v;
+    if (n % rank)
+        return NULL;
+    char *to = arena_alloc(&y->g->arena, (size_t)n * size);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t part = i / rank * rank;
+        memcpy(to + (size_t)(part + moved((int)(i % rank), rank)) * size, (const char *)made.data + (size_t)i * size, size);
+    }
+    made.data = to;
+    made.owned = false;
+    struct value *made_value = constant_new(y->g, &made, v->name);
+    return made_value;
+}
+
+static bool convert_lists(struct layout *y, struct node *n)
+{
+    int rank = n->in[0]->type.rank, last_list = n->op == OP_pad ? 1 : 3;
+    struct value *in[4] = {twin_of(y, n->in[0])};
+    if (!in[0] || n->nin > 4 || attr_find(&n->attrs, "axes") || (n->op == OP_pad && n->nin > 3 && n->in[3]))
+        return true;
+    for (int i = 1; i < n->nin; i++) {
+        in[i] = n->in[i];
+        if (n->in[i] && i <= last_list && !(in[i] = permuted_list(y, n->in[i], rank)))
+            return true;
+    }
+    struct attrs as = attrs_copy(&y->g->arena, &n->attrs);
+    return adopt_all(y, n, like(y, n, in, &as));
+}
+
+/* The model's own transposes of an image: from the twin, often nothing at all. */
+static bool convert_transpose(struct layout *y, struct node *n)
+{
+    struct value *x = twin_of(y, n->in[0]);
+    int count, rank = n->in[0]->type.rank;
+    const int64_t *perm = attr_ints(&n->attrs, "perm", &count);
+    int64_t composed[MAX_RANK];
+    bool identity = true;
+    if (!x || count != rank)
+        return true;
+    for (int i = 0; i < rank; i++) {
+        composed[i] = moved((int)perm[i], rank);
+        identity &= composed[i] == i;
+    }
+    struct value *made = identity ? x : emit_transpose(n, x, composed, y->d);
+    if (!made)
+        return false;
+    value_replace(n->out[0], made);
+    node_remove(n);
+    return true;
+}
+
+static bool visit(struct node *n, void *user)
+{
+    struct layout *y = user;
+    if (!n->nin || !n->in[0] || n->in[0]->type.kind != VK_TENSOR || n->in[0]->type.rank < 0)
+        return true;
+    switch (how_to_follow(n)) {
+    case IMAGE:
+        return convert_image(y, n);
+    case ELEMENTWISE:
+        return convert_elementwise(y, n);
+    case AXIS:
+        return convert_axis(y, n);
+    case AXES:
+        return convert_reduce(y, n);
+    case RESIZE:
+    case PAD:
+        return convert_lists(y, n);
+    case PERMUTE:
+        return convert_transpose(y, n);
+    default:
+        return true;
+    }
+}
+
+bool pass_layout(struct graph *g, const struct options *o, struct diag *d)
+{
+    struct layout y = {.g = g, .o = o, .d = d};
+    if (o->strict_target)
+        return true;
+    if (!for_each_node(g->main, visit, &y))
+        return false;
+    remove_dead(g->main);
+    return true;
+}

@@ -1,0 +1,121 @@
+#include "passes/rewrite.h"
+
+struct value *emit1(struct node *at, enum op op, struct value *x, struct diag *d)
+{
+    return x ? emit(at, op, &x, 1, NULL, at->name, d) : NULL;
+}
+
+struct value *emit2(struct node *at, enum op op, struct value *x, struct value *y, struct diag *d)
+{
+    struct value *in[] = {x, y};
+    return x && y ? emit(at, op, in, 2, NULL, at->name, d) : NULL;
+}
+
+static bool moves_only_ones(const struct type *t, const int64_t *perm)
+{
+    int last = -1;
+    for (int i = 0; i < t->rank; i++) {
+        if (t->dims[perm[i]] == 1)
+            continue;
+        if (perm[i] < last)
+            return false;
+        last = (int)perm[i];
+    }
+    return true;
+}
+
+/* The permuted shape as a reshape operand: constants, one -1 for the one symbolic dim that changed place. */
+static bool reshape_operand(const struct type *t, const int64_t *perm, int64_t *shape)
+{
+    int unknown = 0;
+    for (int i = 0; i < t->rank; i++) {
+        dim_t d = t->dims[perm[i]];
+        shape[i] = dim_is_const(d) ? d : perm[i] == i ? 0 : -1;
+        unknown += shape[i] == -1;
+        if (d == 0)
+            return false;
+    }
+    return unknown <= 1;
+}
+
+struct value *emit_transpose(struct node *at, struct value *x, const int64_t *perm, struct diag *d)
+{
+    struct graph *g = at->parent->graph;
+    int64_t shape[MAX_RANK];
+    if (!x)
+        return NULL;
+    if (moves_only_ones(&x->type, perm) && reshape_operand(&x->type, perm, shape))
+        return emit2(at, OP_reshape, x, constant_i64s(g, shape, x->type.rank), d);
+    struct attrs as = {0};
+    attr_set_ints(&g->arena, &as, "perm", perm, x->type.rank);
+    return emit(at, OP_transpose, &x, 1, &as, at->name, d);
+}
+
+struct value *emit_cast(struct node *at, struct value *x, int dtype, struct diag *d)
+{
+    struct attrs as = {0};
+    attr_set_int(&at->parent->graph->arena, &as, "to", dtype);
+    return x ? emit(at, OP_cast, &x, 1, &as, at->name, d) : NULL;
+}
+
+struct value *constant_floats(struct graph *g, int dtype, int rank, const int64_t *dims, const double *v,
+                              const char *name)
+{
+    struct tensor t = tensor_view(dtype, rank, dims, NULL);
+    t.data = arena_alloc(&g->arena, tensor_bytes(&t) + 16);
+    dtype_store_f64n(dtype, t.data, (size_t)tensor_count(&t), v);
+    return constant_new(g, &t, name);
+}
+
+double *constant_doubles(struct graph *g, const struct value *v)
+{
+    size_t n = (size_t)tensor_count(v->constant);
+    double *out = ARENA_ARRAY(&g->arena, double, n);
+    dtype_load_f64n(v->constant->dtype, v->constant->data, n, out);
+    return out;
+}
+
+bool constant_uniform(const struct value *v, double *out)
+{
+    if (!v || !v->constant || !dtype_is_float(v->constant->dtype) || tensor_count(v->constant) == 0)
+        return false;
+    *out = tensor_f64(v->constant, 0);
+    for (int64_t i = 1, n = tensor_count(v->constant); i < n; i++)
+        if (tensor_f64(v->constant, i) != *out)
+            return false;
+    return true;
+}
+
+static bool is_dead(const struct node *n)
+{
+    if (op_infos[n->op].flags & (OPF_TERMINATOR | OPF_IMPURE))
+        return false;
+    for (int i = 0; i < n->nout; i++)
+        if (n->out[i]->uses)
+            return false;
+    return true;
+}
+
+void remove_dead(struct region *r)
+{
+    for (struct node *n = r->last, *before; n; n = before) {
+        before = n->prev;
+        for (int i = 0; i < n->nregions; i++)
+            remove_dead(n->regions[i]);
+        if (is_dead(n))
+            node_remove(n);
+    }
+}
+
+bool for_each_node(struct region *r, bool (*visit)(struct node *n, void *user), void *user)
+{
+    for (struct node *n = r->first, *next; n; n = next) {
+        next = n->next;
+        for (int i = 0; i < n->nregions; i++)
+            if (!for_each_node(n->regions[i], visit, user))
+                return false;
+        if (!visit(n, user))
+            return false;
+    }
+    return true;
+}
