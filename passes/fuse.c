@@ -227,6 +227,6 @@ static bool fuse_region(struct fuser *f, struct region *r)
 bool pass_fuse(struct graph *g, const struct options *o, struct diag *d)
 {
     struct fuser f = {.g = g, .o = o, .d = d};
-    remove_dead(g->main);
+    remove_dead(g);
     return fuse_region(&f, g->main);
 }

@@ -400,6 +400,6 @@ bool pass_layout(struct graph *g, const struct options *o, struct diag *d)
         return true;
     if (!for_each_node(g->main, visit, &y))
         return false;
-    remove_dead(g->main);
+    remove_dead(g);
     return true;
 }

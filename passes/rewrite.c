@@ -75,38 +75,6 @@ double *constant_doubles(struct graph *g, const struct value *v)
     return out;
 }
 
-bool constant_uniform(const struct value *v, double *out)
-{
-    if (!v || !v->constant || !dtype_is_float(v->constant->dtype) || tensor_count(v->constant) == 0)
-        return false;
-    *out = tensor_f64(v->constant, 0);
-    for (int64_t i = 1, n = tensor_count(v->constant); i < n; i++)
-        if (tensor_f64(v->constant, i) != *out)
-            return false;
-    return true;
-}
-
-static bool is_dead(const struct node *n)
-{
-    if (op_infos[n->op].flags & (OPF_TERMINATOR | OPF_IMPURE))
-        return false;
-    for (int i = 0; i < n->nout; i++)
-        if (n->out[i]->uses)
-            return false;
-    return true;
-}
-
-void remove_dead(struct region *r)
-{
-    for (struct node *n = r->last, *before; n; n = before) {
-        before = n->prev;
-        for (int i = 0; i < n->nregions; i++)
-            remove_dead(n->regions[i]);
-        if (is_dead(n))
-            node_remove(n);
-    }
-}
-
 bool for_each_node(struct region *r, bool (*visit)(struct node *n, void *user), void *user)
 {
     for (struct node *n = r->first, *next; n; n = next) {

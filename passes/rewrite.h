@@ -4,6 +4,7 @@
 #ifndef PASSES_REWRITE_H
 #define PASSES_REWRITE_H
 
+#include "passes/cse.h"
 #include "passes/pass.h"
 
 /* emit() for the usual arities. NULL after a failure; NULL operands that come from a failed emit fail again. */
@@ -18,11 +19,6 @@ struct value *constant_floats(struct graph *g, int dtype, int rank, const int64_
                               const char *name);
 /* The constant's elements as doubles, in the arena. */
 double *constant_doubles(struct graph *g, const struct value *v);
-/* A float constant with one value everywhere. */
-bool constant_uniform(const struct value *v, double *out);
-
-/* Removes nodes whose results nobody uses, in the region and the regions inside. */
-void remove_dead(struct region *r);
 
 /* Calls visit for each node of the region and inner regions, in order; visit may replace or remove the node it is
  * given and insert nodes before it. Stops at false. */
