@@ -181,6 +181,12 @@ static bool no_region(struct infer *f, int region, const struct type *params, in
     return fail(f->d, "regions are run");
 }
 
+static int root_kind(const struct context *c, int slot)
+{
+    const struct slot *s = &c->m->p->slots[slot];
+    return s->kind == SLOT_VIEW ? c->m->p->slots[s->base].kind : s->kind;
+}
+
 /* Whether the operator's shape rule gives the planned results' shapes without reading contents that may change
    between runs. Then the routine alone is run; otherwise op_run checks every time. */
 static bool call_is_checked(const struct context *c, const struct bound *b, const struct call *call)
@@ -191,7 +197,7 @@ static bool call_is_checked(const struct context *c, const struct bound *b, cons
         if (call->in[i] >= 0 && b->types[call->in[i]].kind != VK_TENSOR)
             return false;
     for (int i = 0; i < call->nout; i++)
-        if (call->out[i] >= 0 && c->m->p->slots[call->out[i]].kind != SLOT_PLANNED)
+        if (call->out[i] >= 0 && (b->types[call->out[i]].kind != VK_TENSOR || root_kind(c, call->out[i]) != SLOT_PLANNED))
             return false;
     struct arena scratch = {0};
     struct dim_table dims;

@@ -249,7 +249,7 @@ static void widen_packed(struct pattern *p)
         return;
     o->count[k] = (o->count[k] + unit - 1) / unit * unit;
     if (o->count[m])
-        o->count[m] = o->step[k] > o->count[m] ? o->step[k] : o->count[m];
+        o->count[m] = o->step[k];
     for (int i = 0; i < p->nclips; i++)
         if (p->clip[i].dim >= k)
             p->clip[i--] = p->clip[--p->nclips];

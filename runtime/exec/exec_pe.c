@@ -176,7 +176,8 @@ static void prepare_variants(struct binding *b, struct bound_insn *i, struct mat
         for (int y = 0; y < outs.n; y++)
             for (int z = 0; z < k.n; z++)
                 for (int acc = 0; acc < 2; acc++) {
-                    if ((!varies && acc != (i->imm[0].base != 0)) || m->nvariants == MAX_VARIANTS)
+                    if ((!varies && acc != (i->imm[0].base != 0)) || m->nvariants == MAX_VARIANTS ||
+                        outs.v[y] > pitch_for(m, outs.v[y]))
                         continue;
                     struct variant *v = &m->variants[m->nvariants++];
                     *v = (struct variant){(int)rows.v[x], (int)outs.v[y], (int)k.v[z], acc, {.own = NULL}};
@@ -196,7 +197,7 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     m->k_step = w->step[w->rank - 2];
     int64_t m_step = w->step[w->rank - 1], rows = c->count[c->rank - 2], outs = c->count[c->rank - 1];
     int64_t k = a->count[a->rank - 1], batches = 1;
-    if (m->packed && (m_step != 1 || m->k_step < outs || m->k_step % 16 || m->k_step > 1 << 20))
+    if (m->packed && (m_step != 1 || m->k_step < 16 || m->k_step % 16 || m->k_step > 1 << 20))
         return fail(b->d, "nc_matmul: a packed stationary with steps %lld and %lld", (long long)m->k_step, (long long)m_step);
     for (int r = 0; r < m->nbatch; r++)
         if (__builtin_mul_overflow(batches, a->count[r], &batches) || batches > 1 << 20)
@@ -236,6 +237,8 @@ static bool extent_now(const struct lane *l, const struct bound_insn *i, const s
     e->rows = cc[c->rank - 2] < ac[a->rank - 2] ? cc[c->rank - 2] : ac[a->rank - 2];
     e->outs = cc[c->rank - 1] < wc[w->rank - 1] ? cc[c->rank - 1] : wc[w->rank - 1];
     e->k = wc[w->rank - 2] < ac[a->rank - 1] ? wc[w->rank - 2] : ac[a->rank - 1];
+    if (m->packed && e->outs > m->k_step) /* only the pack's width was checked */
+        e->outs = m->k_step;
     e->batches = 1;
     for (int r = 0; r < m->nbatch; r++) {
         e->batch[r] = ac[r] < wc[r] ? ac[r] : wc[r];

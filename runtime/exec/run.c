@@ -264,7 +264,7 @@ static bool settle_results(struct context *c, const struct call *call, struct di
         int s = call->out[i];
         if (s < 0)
             continue;
-        bool planned = c->m->p->slots[s].kind == SLOT_PLANNED;
+        bool planned = c->m->p->slots[s].kind != SLOT_DYNAMIC;
         if (!(planned ? settle_planned(c, s, d) : define_slot(c, s, d)))
             return false;
     }
@@ -289,8 +289,8 @@ static bool run_call(struct context *c, int index, struct diag *d)
     if (c->now->call_checked[index])
         ok = op_run_planned(&c->calls[index]);
     else
-        ok = (!c->m->has_runtime || refresh_views(c, call, d)) && op_run(&c->calls[index]) &&
-             settle_results(c, call, d);
+        ok = (!c->m->has_runtime || refresh_views(c, call, d)) && op_run(&c->calls[index]);
+    ok = ok && settle_results(c, call, d);
     if (!ok) {
         const struct program_node *n = call->node >= 0 && call->node < p->nnodes ? &p->nodes[call->node] : NULL;
         return n ? fail_in(d, "node '%s' (%s)", n->name, n->source) : fail_in(d, "%s", op_name(call->op));
