@@ -210,28 +210,31 @@ static struct ap destination(struct expression *e, struct value *v, int at, int 
 struct linear { /* src * scale + bias */
     struct value *src, *scale, *bias;
     float factor;
-    bool has_factor;
 };
 
-static struct linear linear_of(const struct expression *e, struct value *v, int first)
+/* Takes a multiplication of the running value along. */
+static struct linear with_factor(const struct expression *e, struct linear x, int first)
 {
-    struct linear x = {.src = v, .factor = 1};
-    struct node *n = absorb(e, v, OP_add, first);
+    struct node *n = absorb(e, x.src, OP_mul, first);
     if (n) {
         int run = running(e, n);
         x.src = n->in[run];
-        x.bias = n->in[1 - run];
-    }
-    n = absorb(e, x.src, OP_mul, first);
-    if (n) {
-        int run = running(e, n);
-        x.src = n->in[run];
-        if (scalar_of(e->k->l, n->in[1 - run], &x.factor))
-            x.has_factor = true;
-        else
+        if (!scalar_of(e->k->l, n->in[1 - run], &x.factor))
             x.scale = n->in[1 - run];
     }
     return x;
+}
+
+static struct linear linear_of_add(const struct expression *e, const struct node *add, int first)
+{
+    int run = running(e, add);
+    return with_factor(e, (struct linear){.src = add->in[run], .bias = add->in[1 - run], .factor = 1}, first);
+}
+
+static struct linear linear_of(const struct expression *e, struct value *v, int first)
+{
+    const struct node *add = absorb(e, v, OP_add, first);
+    return add ? linear_of_add(e, add, first) : with_factor(e, (struct linear){.src = v, .factor = 1}, first);
 }
 
 /* The node that emits for a mul absorbed into an add that nobody absorbs. */
@@ -273,10 +276,9 @@ void activation_parameters(struct lowering *l, const struct node *n, float *a, f
         }
 }
 
-static void emit_linear(struct expression *e, const struct node *n, enum op f, struct value *x, int at,
+static void emit_linear(struct expression *e, const struct node *n, enum op f, struct linear v, int at,
                         int first)
 {
-    struct linear v = linear_of(e, x, first);
     float a, b;
     activation_parameters(e->k->l, n, &a, &b);
     struct ap src = operand(e, v.src), bias = v.bias ? operand(e, v.bias) : ap_absent();
@@ -333,9 +335,9 @@ static void emit_node(struct expression *e, int at, int first)
         struct insn *i = kernel_insn(e->k, INSN_tensor_copy);
         i->ap[0] = dst, i->ap[1] = src;
     } else if (is_activation(n->op))
-        emit_linear(e, n, n->op, n->in[0], at, first);
+        emit_linear(e, n, n->op, linear_of(e, n->in[0], first), at, first);
     else if (emits_linear(e, n, first))
-        emit_linear(e, n, OP_identity, n->out[0], at, first);
+        emit_linear(e, n, OP_identity, linear_of_add(e, n, first), at, first);
     else
         emit_binary(e, n, at, first);
 }
