@@ -169,7 +169,7 @@ static bool import_initializers(struct importer *im, struct scope *s, const Onnx
 
 /* ---- subgraphs ---- */
 
-bool node_subgraph(struct onnx_node *n, const char *attribute, struct subgraph *s)
+static bool find_subgraph(struct onnx_node *n, const char *attribute, struct subgraph *s)
 {
     for (size_t i = 0; i < n->proto->n_attribute; i++) {
         const Onnx__AttributeProto *a = n->proto->attribute[i];
@@ -181,7 +181,19 @@ bool node_subgraph(struct onnx_node *n, const char *attribute, struct subgraph *
             return true;
         }
     }
-    return NODE_ERROR(n, "attribute '%s' is missing, expected a graph", attribute);
+    return false;
+}
+
+bool node_has_subgraph(struct onnx_node *n, const char *attribute)
+{
+    struct subgraph s;
+    return find_subgraph(n, attribute, &s);
+}
+
+bool node_subgraph(struct onnx_node *n, const char *attribute, struct subgraph *s)
+{
+    return find_subgraph(n, attribute, s) ||
+           NODE_ERROR(n, "attribute '%s' is missing, expected a graph", attribute);
 }
 
 static bool enter(struct onnx_node *n)

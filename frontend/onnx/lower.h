@@ -77,6 +77,7 @@ struct subgraph {
 };
 /* A graph attribute; fails when it is absent or of another kind. */
 bool node_subgraph(struct onnx_node *n, const char *attribute, struct subgraph *s);
+bool node_has_subgraph(struct onnx_node *n, const char *attribute);
 /*
  * Fills a region from a subgraph, with its `return`. Parameters are made from the subgraph's
  * inputs; `types` (nparams of them) say what the importer knows about each. They must agree in
