@@ -62,6 +62,29 @@ bool slot_place(struct context *c, int slot, struct diag *d)
     return true;
 }
 
+/* A loop without trips does not know the shape of what it would have collected; the slot's type does. */
+static void shape_of_nothing(struct context *c, int slot)
+{
+    const struct program *p = c->m->p;
+    const struct type *type = &p->slots[slot].type;
+    struct tensor *t = &c->slots[slot];
+    bool empty = false;
+    int64_t dims[MAX_RANK];
+    if (t->kind != VK_TENSOR || t->rank == type->rank || tensor_count(t) != 0)
+        return;
+    for (int i = 0; i < type->rank; i++) {
+        int symbol = dim_as_symbol(&p->dims, type->dims[i]);
+        dims[i] = symbol >= 0 && c->m->definer[symbol] == slot ? 0 : dim_eval(&p->dims, c->symbols, type->dims[i]);
+        if (dims[i] == DIM_NOT_BOUND || dims[i] < 0)
+            dims[i] = 0;
+        empty |= dims[i] == 0;
+    }
+    if (!empty)
+        return;
+    t->rank = type->rank;
+    memcpy(t->dims, dims, sizeof *dims * (size_t)type->rank);
+}
+
 /* A dynamic slot has got its value: its dims bind run-time symbols or agree with what is known. */
 static bool define_slot(struct context *c, int slot, struct diag *d)
 {
@@ -71,6 +94,7 @@ static bool define_slot(struct context *c, int slot, struct diag *d)
     char got[256];
     if (type->kind != VK_TENSOR || type->rank < 0)
         return slot_place(c, slot, d);
+    shape_of_nothing(c, slot);
     if (t->kind != VK_TENSOR || t->rank != type->rank || (type->dtype && t->dtype != type->dtype))
         return fail(d, "'%s' is %s, expected %s of rank %d", slot_name(p, slot),
                     tensor_type_text(t, got, sizeof got), dtype_name(type->dtype), type->rank);
