@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-/* The step of dims [first, last] walked as one, or false when v does not lie that way. */
-static bool joint_step(struct lowering *l, const dim_t *steps, const dim_t *dims, int first, int last, dim_t *out)
+bool joint_step(struct lowering *l, const dim_t *steps, const dim_t *dims, int first, int last, dim_t *out)
 {
     dim_t step = 0, below = 1; /* `below`: elements of the dims after this one */
     bool any = false;
@@ -22,16 +21,25 @@ static bool joint_step(struct lowering *l, const dim_t *steps, const dim_t *dims
     return true;
 }
 
-static bool operand_fits(struct lowering *l, const struct group *g, struct value *v, int joint_last)
+static bool operand_fits(struct lowering *l, const struct group *g, struct value *v, const struct cover *c, int n)
 {
     const struct type *t = &g->nodes[0]->out[0]->type;
     dim_t steps[MAX_RANK], unused;
     v = outer_value(l, v);
-    return has_layout(l, v) && broadcast_steps(l, v, t->rank, t->dims, steps) &&
-           joint_step(l, steps, t->dims, 0, joint_last, &unused);
+    if (!has_layout(l, v) || !broadcast_steps(l, v, t->rank, t->dims, steps))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (!joint_step(l, steps, t->dims, c[i].first, c[i].last, &unused))
+            return false;
+    return true;
 }
 
 bool epilogue_possible(struct lowering *l, const struct group *g, int joint_last)
+{
+    return epilogue_fits(l, g, &(struct cover){.first = 0, .last = joint_last}, 1);
+}
+
+bool epilogue_fits(struct lowering *l, const struct group *g, const struct cover *c, int ncovers)
 {
     const struct type *t = &g->nodes[0]->out[0]->type;
     if (!expression_possible(l, g, 1))
@@ -42,7 +50,7 @@ bool epilogue_possible(struct lowering *l, const struct group *g, int joint_last
             return false;
         for (int k = 0; k < g->nodes[i]->nin; k++) {
             struct value *v = g->nodes[i]->in[k];
-            if (v && !group_def(g, v) && !operand_fits(l, g, v, joint_last))
+            if (v && !group_def(g, v) && !operand_fits(l, g, v, c, ncovers))
                 return false;
         }
     }

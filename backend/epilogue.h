@@ -28,6 +28,10 @@ struct epilogue {
 /* Checks before a kernel is begun: every epilogue node can be emitted and every outside operand broadcasts, jointly over
  * the joint dims [0, joint_last]. */
 bool epilogue_possible(struct lowering *l, const struct group *g, int joint_last);
+/* The same for any covers; their variables and tiles need not be known yet. */
+bool epilogue_fits(struct lowering *l, const struct group *g, const struct cover *c, int ncovers);
+/* The step of dims [first, last] walked as one dim; false when steps do not allow it. */
+bool joint_step(struct lowering *l, const dim_t *steps, const dim_t *dims, int first, int last, dim_t *out);
 /* The space of the covers that are tile dims. */
 struct space epilogue_space(struct epilogue *e);
 /* Pattern of a result or outside operand over the space. */

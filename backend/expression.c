@@ -39,11 +39,6 @@ struct ap space_tile(const struct space *s, struct kernel_builder *k, int tile)
 
 /* ---- what can be emitted ------------------------------------------------------------------------------------ */
 
-static bool engine_float(int dtype)
-{
-    return dtype == DT_F32 || dtype == DT_BF16 || dtype == DT_F16;
-}
-
 /* A constant of one element, as a number. */
 static bool scalar_of(struct lowering *l, struct value *v, float *out)
 {

@@ -98,5 +98,7 @@ enum kernel_reduce alu_reduce(int op)
            : op == OP_mul ? REDUCE_prod
            : op == OP_max ? REDUCE_max
            : op == OP_min ? REDUCE_min
-                          : REDUCE_COUNT;
+           : op == OP_square ? REDUCE_sum_square
+           : op == OP_abs    ? REDUCE_sum_abs
+                             : REDUCE_COUNT;
 }

@@ -32,7 +32,7 @@ static const float starts[REDUCE_COUNT] = {
 
 static float combine(enum kernel_reduce f, float a, float x)
 {
-    return f == REDUCE_sum    ? a + x
+    return f == REDUCE_sum || f == REDUCE_sum_square || f == REDUCE_sum_abs ? a + x
            : f == REDUCE_prod ? a * x
            : isnan(a)         ? a
            : f == REDUCE_max  ? (isnan(x) || x > a ? x : a)
