@@ -5,14 +5,12 @@
  * instance run in the order of the merged stream.
  */
 #include "runtime/exec/memory.h"
+#include "runtime/exec/pool.h"
 #include "runtime/exec/state.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#if XCC_HAVE_PTHREADPOOL
-#include <pthreadpool.h>
-#endif
 
 /* ---- one lane ---- */
 
@@ -77,20 +75,19 @@ static int lanes_for(const struct context *c, const struct bound_kernel *k)
     return k->instances < c->threads ? (int)k->instances : c->threads;
 }
 
-#if XCC_HAVE_PTHREADPOOL
 struct work {
     struct context *c;
     const struct bound_kernel *k;
     int lanes;
 };
 
-static void run_lane(void *arg, size_t lane)
+static void run_lane(void *arg, int lane)
 {
     struct work *w = arg;
-    int64_t n = w->k->instances, i = (int64_t)lane;
-    run_range(&w->c->lanes[lane], w->k, n * i / w->lanes, n * (i + 1) / w->lanes);
+    int64_t n = w->k->instances, i = lane;
+    if (lane < w->lanes)
+        run_range(&w->c->lanes[lane], w->k, n * i / w->lanes, n * (i + 1) / w->lanes);
 }
-#endif
 
 bool launch(struct context *c, const struct bound_kernel *k, struct diag *d)
 {
@@ -102,11 +99,8 @@ bool launch(struct context *c, const struct bound_kernel *k, struct diag *d)
         c->lanes[i].error = &error;
     if (lanes == 1)
         run_range(&c->lanes[0], k, 0, k->instances);
-#if XCC_HAVE_PTHREADPOOL
     else
-        pthreadpool_parallelize_1d((pthreadpool_t)c->pool, run_lane, &(struct work){c, k, lanes},
-                                   (size_t)lanes, 0);
-#endif
+        pool_run(c->pool, lanes, run_lane, &(struct work){c, k, lanes});
     const char *text = atomic_load(&error);
     if (text)
         return fail(d, "%s", text);
@@ -138,9 +132,6 @@ bool lanes_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes,
 
 bool lanes_start(struct context *c, struct diag *d)
 {
-#if !XCC_HAVE_PTHREADPOOL
-    c->threads = 1;
-#endif
     c->lanes = calloc((size_t)c->threads, sizeof *c->lanes);
     if (!c->lanes)
         return fail(d, "out of memory");
@@ -148,22 +139,14 @@ bool lanes_start(struct context *c, struct diag *d)
         c->lanes[i].hbm = c->address;
         c->lanes[i].k = kernels_get();
     }
-#if XCC_HAVE_PTHREADPOOL
-    if (c->threads > 1) {
-        c->pool = (struct pool *)pthreadpool_create((size_t)c->threads);
-        if (!c->pool)
-            return fail(d, "cannot start %d threads", c->threads);
-    }
-#endif
-    return true;
+    if (c->threads > 1)
+        c->pool = pool_new(c->threads);
+    return c->pool || c->threads == 1 || fail(d, "cannot start %d threads", c->threads);
 }
 
 void lanes_stop(struct context *c)
 {
-#if XCC_HAVE_PTHREADPOOL
-    if (c->pool)
-        pthreadpool_destroy((pthreadpool_t)c->pool);
-#endif
+    pool_free(c->pool);
     free(c->lane_memory);
     free(c->lanes);
 }

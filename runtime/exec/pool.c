@@ -1,0 +1,147 @@
+#include "runtime/exec/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { SPIN_NS = 100000, TURNS = 64 }; /* the clock is read every TURNS turns */
+
+struct worker {
+    struct pool *pool;
+    int lane;
+    pthread_t thread;
+};
+
+struct pool {
+    int lanes, started;
+    struct worker *workers;
+    void (*job)(void *arg, int lane);
+    void *arg;
+    int active;               /* lanes of the job */
+    _Alignas(64) atomic_uint round;    /* number of the latest job */
+    _Alignas(64) atomic_int unfinished; /* workers that have not done it */
+    _Alignas(64) atomic_int sleepers;
+    atomic_bool stop;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+};
+
+static inline void relax(void)
+{
+#if defined __x86_64__ || defined __i386__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("yield");
+#endif
+}
+
+static long long clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/* Until there is a job after `seen`. */
+static unsigned wait_for_job(struct pool *p, unsigned seen)
+{
+    long long until = clock_ns() + SPIN_NS;
+    do {
+        for (int i = 0; i < TURNS; i++) {
+            unsigned round = atomic_load_explicit(&p->round, memory_order_acquire);
+            if (round != seen)
+                return round;
+            relax();
+        }
+    } while (clock_ns() < until);
+    pthread_mutex_lock(&p->lock);
+    atomic_fetch_add(&p->sleepers, 1);
+    while (atomic_load(&p->round) == seen)
+        pthread_cond_wait(&p->wake, &p->lock);
+    atomic_fetch_sub(&p->sleepers, 1);
+    pthread_mutex_unlock(&p->lock);
+    return atomic_load_explicit(&p->round, memory_order_acquire);
+}
+
+static void *work(void *arg)
+{
+    struct worker *w = arg;
+    struct pool *p = w->pool;
+    for (unsigned seen = 0;;) {
+        seen = wait_for_job(p, seen);
+        if (atomic_load(&p->stop))
+            return NULL;
+        if (w->lane < p->active)
+            p->job(p->arg, w->lane);
+        atomic_fetch_sub_explicit(&p->unfinished, 1, memory_order_release);
+    }
+}
+
+/* Sleepers are counted under the lock before they look at the round, so that none is missed. */
+static void announce(struct pool *p)
+{
+    atomic_fetch_add(&p->round, 1);
+    if (atomic_load(&p->sleepers) == 0)
+        return;
+    pthread_mutex_lock(&p->lock);
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void pool_run(struct pool *p, int lanes, void (*job)(void *arg, int lane), void *arg)
+{
+    p->job = job;
+    p->arg = arg;
+    p->active = lanes;
+    atomic_store(&p->unfinished, p->started);
+    announce(p);
+    job(arg, 0);
+    for (long long until = 0; atomic_load_explicit(&p->unfinished, memory_order_acquire) > 0;) {
+        for (int i = 0; i < TURNS && atomic_load_explicit(&p->unfinished, memory_order_acquire) > 0; i++)
+            relax();
+        long long now = clock_ns();
+        if (!until)
+            until = now + SPIN_NS;
+        if (now > until)
+            sched_yield(); /* fewer cores than threads */
+    }
+}
+
+struct pool *pool_new(int lanes)
+{
+    struct pool *p = aligned_alloc(64, sizeof *p);
+    if (!p)
+        return NULL;
+    *p = (struct pool){.lanes = lanes};
+    p->workers = calloc((size_t)lanes, sizeof *p->workers);
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->wake, NULL);
+    bool ok = p->workers != NULL;
+    for (int i = 1; ok && i < lanes; i++) {
+        struct worker *w = &p->workers[p->started];
+        *w = (struct worker){.pool = p, .lane = i};
+        ok = !pthread_create(&w->thread, NULL, work, w);
+        p->started += ok;
+    }
+    if (ok)
+        return p;
+    pool_free(p);
+    return NULL;
+}
+
+void pool_free(struct pool *p)
+{
+    if (!p)
+        return;
+    atomic_store(&p->stop, true);
+    announce(p);
+    for (int i = 0; i < p->started; i++)
+        pthread_join(p->workers[i].thread, NULL);
+    pthread_mutex_destroy(&p->lock);
+    pthread_cond_destroy(&p->wake);
+    free(p->workers);
+    free(p);
+}
