@@ -21,6 +21,7 @@ enum op_flags {
     OPF_IMPURE = 32,         /* two runs may differ: never folded, never merged */
     OPF_REGIONS = 64,
     OPF_TERMINATOR = 128,
+    OPF_CONTAINERS = 256, /* operands or results may be sequences, maps or optionals */
 };
 
 struct op_info {

@@ -21,7 +21,7 @@ bool check_arity(enum op op, int nin, int nout, struct diag *d)
 static bool check_kinds(struct infer *f)
 {
     const struct op_info *info = &op_infos[f->op];
-    if ((info->flags & (OPF_REGIONS | OPF_TERMINATOR)) || f->op == OP_identity ||
+    if ((info->flags & (OPF_REGIONS | OPF_TERMINATOR | OPF_CONTAINERS)) || f->op == OP_identity ||
         (f->op >= OP_sequence_empty && f->op <= OP_optional_has))
         return true;
     for (int i = 0; i < f->nin; i++) {
