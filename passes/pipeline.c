@@ -8,7 +8,6 @@
 /* Rows of the table that are not written yet are skipped; whoever writes one takes its line away (a weak name is not
  * looked for in an archive). */
 #pragma weak pass_compose
-#pragma weak pass_autocast
 
 const struct pass passes[] = {
 #define PASS(id, from_level, doc) {#id, doc, from_level, pass_##id},

@@ -14,12 +14,20 @@ struct graph *graph_new(void)
     return g;
 }
 
+void graph_own(struct graph *g, void *block)
+{
+    ARENA_GROW(&g->arena, g->owned, g->nowned, g->owned_cap);
+    g->owned[g->nowned++] = block;
+}
+
 void graph_free(struct graph *g)
 {
     if (!g)
         return;
     if (g->release)
         g->release(g->release_arg);
+    for (int i = 0; i < g->nowned; i++)
+        free(g->owned[i]);
     struct arena a = g->arena;
     arena_free(&a);
 }

@@ -78,12 +78,17 @@ struct graph {
     bool typed; /* inference has run: every value has a type */
     struct value **constants; /* every constant ever made, in order */
     int nconstants, constants_cap;
+    void **owned;        /* large blocks from malloc, see graph_own */
+    int nowned, owned_cap;
     void (*release)(void *); /* called by graph_free, e.g. to unmap the model file */
     void *release_arg;
 };
 
 struct graph *graph_new(void);
 void graph_free(struct graph *g);
+
+/* The graph frees the block (from malloc) when it is freed: for large constant data that passes make. */
+void graph_own(struct graph *g, void *block);
 
 /* ---- making -------------------------------------------------------------------------------------- */
 

@@ -63,7 +63,11 @@ static bool infer_conv_as(struct infer *f, int dtype)
     return infer_image(f, dtype, m, &w, last);
 }
 
-bool infer_conv(struct infer *f) { return infer_conv_as(f, f->in[0].dtype); }
+bool infer_conv(struct infer *f)
+{
+    return infer_conv_as(f, (int)attr_int(f->attrs, "out_dtype", f->in[0].dtype));
+}
+
 bool infer_conv_integer(struct infer *f) { return infer_conv_as(f, DT_I32); }
 
 /* ---- convolution: for a panel of output positions, weights (M,C*taps) times unfolded input ---- */
@@ -313,7 +317,8 @@ bool infer_conv_transpose(struct infer *f)
         return false;
     for (int i = 0; i < w.n; i++)
         w.out[i] = w.in[i];
-    return infer_image(f, x->dtype, dim_mul(f->dims, weight->dims[1], group), &w, last);
+    int dtype = (int)attr_int(f->attrs, "out_dtype", x->dtype);
+    return infer_image(f, dtype, dim_mul(f->dims, weight->dims[1], group), &w, last);
 }
 
 struct transposed {

@@ -68,6 +68,19 @@ static inline double sigmoid_(double x)
     return e / (1 + e);
 }
 
+/* f32 with 10 mantissa bits, the type of the Tensor engine's tf32 operands. */
+static inline double round_tf32_(double x)
+{
+    static const struct float_format tf32 = {8, 10, 127, true, true, 1, true};
+    return float_decode(&tf32, float_encode(&tf32, x, false));
+}
+
+static inline double round_f8e4m3_(double x)
+{
+    const struct float_format *f = float_format(DT_F8E4M3FN);
+    return float_decode(f, float_encode(f, x, true));
+}
+
 static inline double gelu_tanh_(double x)
 {
     return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));

@@ -52,7 +52,12 @@ static bool infer_product(struct infer *f, int dtype)
     return infer_out(f, 0, dtype, rank, batch.dims);
 }
 
-bool infer_matmul(struct infer *f) { return infer_product(f, f->in[0].dtype); }
+/* out_dtype: operands rounded to a smaller type, result not. */
+bool infer_matmul(struct infer *f)
+{
+    return infer_product(f, (int)attr_int(f->attrs, "out_dtype", f->in[0].dtype));
+}
+
 bool infer_matmul_integer(struct infer *f) { return infer_product(f, DT_I32); }
 
 static struct type shape_of(const struct tensor *t)

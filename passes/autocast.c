@@ -1,0 +1,219 @@
+/*
+ * pass autocast: FP32 arithmetic in a smaller type, with neuronx-cc's meaning.
+ *
+ *   matmult  operands of matrix products and convolutions are rounded to the cast type; they accumulate in FP32 and their results
+ *            are FP32. Constant weights are converted here; the conversion of a computed operand is a cast right after its producer,
+ *            once for all readers, so that fusion makes it part of the producer's epilogue.
+ *   all      every FP32 value inside the model is stored in the cast type; engines compute in FP32.
+ *
+ * Inputs and outputs of the model keep their types. tf32 and fp8_e4m3 have no storage here: operands are rounded to them and stay FP32.
+ * Requires inferred types.
+ */
+#include "passes/rewrite.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct caster {
+    struct graph *g;
+    const struct options *o;
+    struct diag *d;
+    struct value **cast_of; /* value id -> its cast */
+    int nvalues;
+    int nodes; /* how many were cast */
+};
+
+/* Operands of these are multiplied by the Tensor engine: how many, from the first on. */
+static const struct {
+    enum op op;
+    int operands;
+} products[] = {{OP_matmul, 2}, {OP_conv, 2}, {OP_conv_transpose, 2}};
+
+/* Operators that keep FP32 operands even under `all`: parameters that are not data, or exact types asked for. */
+static const enum op keeps[] = {OP_resize, OP_quantize_linear, OP_dequantize_linear, OP_cast, OP_range, OP_bitcast,
+                                OP_if, OP_loop, OP_scan, OP_while, OP_return, OP_sequence_construct, OP_sequence_insert, OP_optional};
+
+static bool matches(const struct node *n, const char *glob)
+{
+    if (!strncmp(glob, "op:", 3))
+        return (n->source && fnmatch(glob + 3, n->source, 0) == 0) || fnmatch(glob + 3, op_name(n->op), 0) == 0;
+    return n->name && fnmatch(glob, n->name, 0) == 0;
+}
+
+static bool kept(const struct caster *c, const struct node *n)
+{
+    for (int i = 0; i < c->o->nkeep_fp32; i++)
+        if (matches(n, c->o->keep_fp32[i])) {
+            why(c->o, n, "autocast.keep", "kept in FP32: --keep-fp32 %s", c->o->keep_fp32[i]);
+            return true;
+        }
+    return false;
+}
+
+static bool is_f32(const struct value *v)
+{
+    return v && v->type.kind == VK_TENSOR && v->type.dtype == DT_F32;
+}
+
+/* ---- one value ------------------------------------------------------------------------------------------------- */
+
+static bool stored(const struct caster *c) { return c->o->cast_type == DT_BF16 || c->o->cast_type == DT_F16; }
+
+static double rounded(const struct caster *c, double x)
+{
+    if (c->o->cast_type == CAST_TF32) {
+        static const struct float_format tf32 = {8, 10, 127, true, true, 1, true};
+        return float_decode(&tf32, float_encode(&tf32, x, false));
+    }
+    const struct float_format *f = float_format(c->o->cast_type);
+    return float_decode(f, float_encode(f, x, c->o->cast_type == DT_F8E4M3FN));
+}
+
+static struct value *cast_constant(struct caster *c, struct value *v)
+{
+    int dtype = stored(c) ? c->o->cast_type : DT_F32;
+    struct tensor t = tensor_view(dtype, v->constant->rank, v->constant->dims, NULL);
+    size_t n = (size_t)tensor_count(v->constant);
+    t.data = malloc(tensor_bytes(&t) + 16);
+    if (!t.data)
+        return fail(c->d, "out of memory: a constant of %zu bytes", tensor_bytes(&t)), NULL;
+    graph_own(c->g, t.data);
+    const float *from = v->constant->data;
+    if (c->o->cast_type == DT_BF16)
+        for (size_t i = 0; i < n; i++)
+            ((uint16_t *)t.data)[i] = f32_to_bf16(from[i]);
+    else
+        for (size_t i = 0; i < n; i++)
+            dtype_store_f64(dtype, t.data, i, rounded(c, from[i]));
+    return constant_new(c->g, &t, v->name);
+}
+
+/* The cast right after v's definition, so that every reader can use it. */
+static struct value *cast_computed(struct caster *c, struct value *v)
+{
+    struct node *at = v->def ? v->def->next : v->param_of->first;
+    if (stored(c))
+        return emit_cast(at, v, c->o->cast_type, c->d);
+    return emit1(at, c->o->cast_type == CAST_TF32 ? OP_round_tf32 : OP_round_f8e4m3, v, c->d);
+}
+
+static struct value *cast_value(struct caster *c, struct value *v)
+{
+    if (v->id >= c->nvalues) {
+        int n = c->g->next_value * 2;
+        struct value **grown = ARENA_ARRAY(&c->g->arena, struct value *, n);
+        arena_move_(grown, c->cast_of, sizeof *grown * (size_t)c->nvalues);
+        c->cast_of = grown;
+        c->nvalues = n;
+    }
+    if (!c->cast_of[v->id])
+        c->cast_of[v->id] = v->constant ? cast_constant(c, v) : cast_computed(c, v);
+    return c->cast_of[v->id];
+}
+
+/* ---- matmult ----------------------------------------------------------------------------------------------------- */
+
+static int product_operands(const struct node *n)
+{
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+        if (products[i].op == n->op)
+            return products[i].operands;
+    return 0;
+}
+
+/* A depthwise convolution runs on the Vector engine, not as a product. */
+static bool is_depthwise(const struct node *n)
+{
+    return n->op == OP_conv && attr_int(&n->attrs, "group", 1) > 1 && n->in[1]->type.rank > 1 && n->in[1]->type.dims[1] == 1;
+}
+
+static bool cast_product(struct caster *c, struct node *n)
+{
+    int operands = product_operands(n);
+    for (int i = 0; i < operands; i++)
+        if (!is_f32(n->in[i]))
+            return true;
+    if (kept(c, n))
+        return true;
+    if (is_depthwise(n)) {
+        why(c->o, n, "autocast.depthwise", "kept in FP32: it does not use the matrix-multiplication engine");
+        return true;
+    }
+    for (int i = 0; i < operands; i++) {
+        struct value *v = cast_value(c, n->in[i]);
+        if (!v)
+            return false;
+        node_set_input(n, i, v);
+    }
+    attr_set_int(&c->g->arena, &n->attrs, "out_dtype", DT_F32);
+    c->nodes++;
+    why(c->o, n, "autocast.cast", "operands rounded to the cast type, accumulation and result in FP32");
+    return infer_node(c->g, n, c->d);
+}
+
+static bool visit_product(struct node *n, void *user)
+{
+    return product_operands(n) ? cast_product(user, n) : true;
+}
+
+/* ---- all ----------------------------------------------------------------------------------------------------------- */
+
+static bool keeps_types(const struct node *n)
+{
+    for (size_t i = 0; i < sizeof keeps / sizeof *keeps; i++)
+        if (keeps[i] == n->op)
+            return true;
+    return (op_infos[n->op].flags & (OPF_REGIONS | OPF_IMPURE)) != 0;
+}
+
+/* An operator that wants FP32 operands, or the model's output: back from the cast type. */
+static bool restore_operands(struct caster *c, struct node *n)
+{
+    for (int i = 0; i < n->nin; i++) {
+        if (!n->in[i] || n->in[i]->type.kind != VK_TENSOR || n->in[i]->type.dtype != c->o->cast_type || !n->in[i]->def)
+            continue;
+        struct value *v = emit_cast(n, n->in[i], DT_F32, c->d);
+        if (!v)
+            return false;
+        node_set_input(n, i, v);
+    }
+    return true;
+}
+
+static bool visit_all(struct node *n, void *user)
+{
+    struct caster *c = user;
+    bool floats = false;
+    for (int i = 0; i < n->nin; i++)
+        floats |= is_f32(n->in[i]);
+    for (int i = 0; i < n->nout; i++)
+        floats |= is_f32(n->out[i]);
+    if (n->op == OP_cast)
+        return infer_node(c->g, n, c->d);
+    if (!floats || keeps_types(n) || kept(c, n))
+        return restore_operands(c, n) && (n->op == OP_return || infer_node(c->g, n, c->d));
+    for (int i = 0; i < n->nin; i++) {
+        if (!is_f32(n->in[i]))
+            continue;
+        struct value *v = cast_value(c, n->in[i]);
+        if (!v)
+            return false;
+        node_set_input(n, i, v);
+    }
+    c->nodes++;
+    return infer_node(c->g, n, c->d);
+}
+
+bool pass_autocast(struct graph *g, const struct options *o, struct diag *d)
+{
+    struct caster c = {.g = g, .o = o, .d = d};
+    if (o->auto_cast == CAST_NONE)
+        return true;
+    bool all = o->auto_cast == CAST_ALL && stored(&c);
+    if (!for_each_node(g->main, all ? visit_all : visit_product, &c))
+        return false;
+    why(o, NULL, "autocast.summary", "%d operators cast", c.nodes);
+    remove_dead(g);
+    return true;
+}
