@@ -616,7 +616,8 @@ struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k, 
     b.out->kernel = k;
     b.out->ngrid = k->ngrid;
     b.out->instances = 1;
-    bool ok = k->ngrid >= 0 && k->ngrid <= MAX_GRID && k->nvars <= MAX_VARS;
+    bool ok = (k->ngrid >= 0 && k->ngrid <= MAX_GRID && k->nvars >= k->ngrid && k->nvars <= MAX_VARS) ||
+              fail(d, "%d grid dimensions and %d variables", k->ngrid, k->nvars);
     for (int g = 0; ok && g < k->ngrid; g++) {
         ok = value_of(&b, k->grid[g], &b.out->grid[g]);
         if (ok && (b.out->grid[g] < 0 || __builtin_mul_overflow(b.out->instances, b.out->grid[g], &b.out->instances) ||

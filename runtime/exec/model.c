@@ -208,12 +208,25 @@ static void find_definers(struct model *m, int region, bool *seen)
     }
 }
 
+/* Every input slot is given by the caller. */
+static bool inputs_are_given(const struct program *p, struct diag *d)
+{
+    for (int s = 0; s < p->nslots; s++) {
+        bool given = p->slots[s].kind != SLOT_INPUT;
+        for (int i = 0; !given && p->nregions && i < p->regions[0].nparams; i++)
+            given = p->regions[0].params[i] == s;
+        if (!given)
+            return fail(d, "slot %d is an input that the main program does not take", s);
+    }
+    return p->nregions > 0 || fail(d, "no main program");
+}
+
 struct model *model_new(struct program *p, struct diag *d)
 {
-    struct model *m = calloc(1, sizeof *m);
+    struct model *m = inputs_are_given(p, d) ? calloc(1, sizeof *m) : NULL;
     struct arena scratch = {0};
     if (!m) {
-        fail(d, "out of memory");
+        fail(d, "out of memory"); /* the first failure is kept */
         program_free(p);
         return NULL;
     }

@@ -295,12 +295,19 @@ static bool settle_results(struct context *c, const struct call *call, struct di
     return true;
 }
 
-static bool refresh_views(struct context *c, const struct call *call, struct diag *d)
+/* Operands are there, and views have the dims of this moment. */
+static bool ready_operands(struct context *c, const struct call *call, struct diag *d)
 {
-    for (int i = 0; i < call->nin; i++)
-        if (call->in[i] >= 0 && c->m->p->slots[call->in[i]].kind == SLOT_VIEW &&
-            c->m->slot_runtime[call->in[i]] && !place_view(c, call->in[i], d))
+    for (int i = 0; i < call->nin; i++) {
+        int s = call->in[i];
+        if (s < 0)
+            continue;
+        const struct slot *slot = &c->m->p->slots[s];
+        if (slot->kind == SLOT_VIEW && c->m->slot_runtime[s] && !place_view(c, s, d))
             return false;
+        if (c->slots[s].kind == VK_NONE && slot->type.kind != VK_OPTIONAL)
+            return fail(d, "operand '%s' has no value yet", slot_name(c->m->p, s));
+    }
     return true;
 }
 
@@ -313,7 +320,7 @@ static bool run_call(struct context *c, int index, struct diag *d)
     if (c->now->call_checked[index])
         ok = op_run_planned(&c->calls[index]);
     else
-        ok = (!c->m->has_runtime || refresh_views(c, call, d)) && op_run(&c->calls[index]);
+        ok = (!c->m->has_runtime || ready_operands(c, call, d)) && op_run(&c->calls[index]);
     ok = ok && settle_results(c, call, d);
     if (!ok) {
         const struct program_node *n = call->node >= 0 && call->node < p->nnodes ? &p->nodes[call->node] : NULL;
@@ -350,6 +357,8 @@ static bool set_param(struct context *c, int s, struct tensor *arg, struct diag 
 {
     const struct program *p = c->m->p;
     char got[256];
+    if (s < 0)
+        return fail(d, "a region's parameter is missing");
     if (p->slots[s].kind == SLOT_DYNAMIC) {
         tensor_move(&c->slots[s], arg);
         return define_slot(c, s, d);
