@@ -1,5 +1,8 @@
 #include "backend/lower.h"
 
+#include "backend/check_sync.h"
+#include "backend/schedule.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -276,6 +279,17 @@ static bool lower_graph(struct lowering *l)
     return lower_region(l, l->g->main, add_region(l));
 }
 
+/* For a few values of the symbols, so that tiles at edges are seen cut. */
+static bool synchronised(const struct program *p, struct diag *d)
+{
+    static const int64_t symbols[] = {1, 2, 70};
+    int n = p->dims.nsymbols ? 3 : 1;
+    for (int i = 0; i < n; i++)
+        if (!check_program_sync(p, symbols[i], d))
+            return false;
+    return true;
+}
+
 struct program *backend_compile(struct graph *g, const struct options *o, const struct machine *m,
                                 struct diag *d)
 {
@@ -284,11 +298,11 @@ struct program *backend_compile(struct graph *g, const struct options *o, const 
     p->name = arena_strdup(&p->arena, g->name ? g->name : "");
     p->target = m->name;
     copy_dims(p, g);
-    if (!lower_graph(&l)) {
+    if (!lower_graph(&l) || !schedule_program(p, m, d)) {
         program_free(p);
         return NULL;
     }
-    if (!program_check(p, d)) {
+    if (!program_check(p, d) || (o->verify_passes && !synchronised(p, d))) {
         d->internal = true;
         program_free(p);
         return NULL;

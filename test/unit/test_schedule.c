@@ -1,0 +1,312 @@
+/*
+ * Semaphores: what sync_kernel makes holds for any interleaving of the engines, and check_sync finds every one that does not.
+ */
+#include "test/unit/neff_test.h"
+
+#include "backend/check_sync.h"
+#include "backend/schedule.h"
+
+static const char head[] = "program \"t\" target cpu\nsymbol \"n\"\ndim sym 0\noutputs \"y\"\n"
+                           "slot %0 input \"x\" f32[n,64]\nslot %1 planned f32[n,64] output\n"
+                           "kernel 0 \"k\" grid(4) vars 3 semaphores 0 flops 0 bytes 0 {\n"
+                           "  tile sbuf0 f32 64 x 64\n  tile sbuf1 f32 64 x 64\n  tile psum2 f32 64 x 64\n";
+static const char tail[] = "}\nregion 0 (%0) -> (%1) {\n launch 0\n}\n";
+
+#define X "%0 f32[g0*4096](64:64, 64:1)"
+#define Y "%1 f32[g0*4096](64:64, 64:1)"
+#define T(t) #t " f32[0](64:64, 64:1)"
+
+static struct program *kernel(const char *body)
+{
+    char text[8192];
+    snprintf(text, sizeof text, "%s%s%s", head, body, tail);
+    return parse_ok(text);
+}
+
+static bool sound(const struct program *p)
+{
+    struct diag d = {0};
+    return check_program_sync(p, 300, &d);
+}
+
+static void sync_ok(struct program *p)
+{
+    struct diag d = {0};
+    if (!sync_kernel(p, &p->kernels[0], &d) || !program_check(p, &d) || !check_program_sync(p, 300, &d))
+        fail_msg("%s", d.text);
+}
+
+/* Every wait that is removed or weakened by one must be missed, as must every signal. */
+static int mutations_found(struct program *p, int *all)
+{
+    struct kernel *k = &p->kernels[0];
+    int found = 0;
+    for (int i = 0; i < k->ninsns; i++) {
+        struct insn old = k->insns[i], *n = &k->insns[i];
+        for (int w = 0; w < MAX_SYNC && old.wait[w].semaphore >= 0; w++) {
+            n->wait[w].value.base = dim_sub(&p->dims, n->wait[w].value.base, 1);
+            found += !sound(p), ++*all;
+            *n = old;
+            for (int v = w; v + 1 < MAX_SYNC; v++)
+                n->wait[v] = n->wait[v + 1];
+            n->wait[MAX_SYNC - 1].semaphore = -1;
+            found += !sound(p), ++*all;
+            *n = old;
+        }
+        if (old.signal[0] >= 0) {
+            n->signal[0] = -1;
+            found += !sound(p), ++*all;
+            *n = old;
+        }
+    }
+    return found;
+}
+
+/* `spare`: mutations that change nothing. In the last kernel the load's wait follows from the previous iteration's store, by way of
+ * a loop that might not have run. */
+static const struct {
+    const char *body;
+    int spare;
+} kernels[] = {
+    /* a chain over all engines */
+    {"sp.dma_copy dst=" T(sbuf0) ", src=" X "\n"
+    "act.activation dst=" T(sbuf1) ", src=" T(sbuf0) ", factor=1, a=0, b=0, f=exp\n"
+    "pe.nc_transpose dst=" T(psum2) ", src=" T(sbuf1) "\n"
+    "dve.tensor_copy dst=" T(sbuf0) ", src=" T(psum2) "\n"
+    "sp.dma_copy dst=" Y ", src=" T(sbuf0) "\n", 0},
+    /* a loop with one buffer: loads wait for the previous iteration's use */
+    {"dve.memset dst=" T(psum2) ", value=0\n"
+    "loop i1 < 5 {\n"
+    "sp.dma_copy dst=" T(sbuf0) ", src=" X "\n"
+    "dve.tensor_tensor dst=" T(psum2) ", a=" T(psum2) ", b=" T(sbuf0) ", op=add\n"
+    "}\n"
+    "act.activation dst=" T(sbuf1) ", src=" T(psum2) ", factor=1, a=0, b=0, f=exp\n"
+    "sp.dma_copy dst=" Y ", src=" T(sbuf1) "\n", 0},
+    /* nested loops, use in the inner one, load in the outer one */
+    {"loop i1 < 3 {\n"
+    "sp.dma_copy dst=" T(sbuf0) ", src=" X "\n"
+    "dve.memset dst=" T(sbuf1) ", value=1\n"
+    "loop i2 < 4 {\n"
+    "act.activation dst=" T(psum2) ", src=" T(sbuf0) ", factor=1, a=0, b=0, f=exp\n"
+    "dve.tensor_tensor dst=" T(sbuf1) ", a=" T(sbuf1) ", b=" T(psum2) ", op=add\n"
+    "}\n"
+    "sp.dma_copy dst=" Y ", src=" T(sbuf1) "\n"
+    "}\n", 2},
+};
+
+static void test_hand_written(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        struct program *p = kernel(kernels[i].body);
+        assert_false(sound(p)); /* without semaphores */
+        sync_ok(p);
+        int all = 0, found = mutations_found(p, &all);
+        if (found != all - kernels[i].spare || all < 9) {
+            char *text = text_of(p);
+            fail_msg("kernel %zu: %d of %d mutations found\n%s", i, found, all, text);
+        }
+        program_free(p);
+    }
+}
+
+static void test_reduction(void **state)
+{
+    (void)state;
+    struct program *p = kernel(kernels[0].body);
+    sync_ok(p);
+    int waits = 0;
+    for (int i = 0; i < p->kernels[0].ninsns; i++)
+        for (int w = 0; w < MAX_SYNC; w++)
+            waits += p->kernels[0].insns[i].wait[w].semaphore >= 0;
+    assert_int_equal(waits, 4); /* the last store follows the copy, and so everything */
+    program_free(p);
+}
+
+static void expect_fault(const char *body, const char *want)
+{
+    struct program *p = kernel(body);
+    struct diag d = {0};
+    assert_false(check_program_sync(p, 300, &d));
+    if (!strstr(d.text, want))
+        fail_msg("'%s' lacks '%s'", d.text, want);
+    program_free(p);
+}
+
+static void test_faults_are_named(void **state)
+{
+    (void)state;
+    expect_fault("dve.tensor_copy dst=" T(sbuf0) ", src=" T(sbuf1) "\n", "nothing has written");
+    expect_fault("dve.memset dst=sbuf0 f32[1](64:64, 64:1), value=0\n", "leaves its tile");
+    expect_fault("dve.memset dst=" T(sbuf0) ", value=0\nact.tensor_copy dst=" T(sbuf0) ", src=" X "\n",
+                 "write after write without a wait");
+    expect_fault("dve.memset dst=" T(sbuf0) ", value=0\nact.tensor_copy dst=" Y ", src=" T(sbuf0) "\n",
+                 "read after write without a wait");
+}
+
+/* ---- random kernels against random interleavings ------------------------------------------------------------ */
+
+struct text {
+    char s[8192];
+    size_t n;
+    struct random r;
+    int depth, insns;
+};
+
+static void say(struct text *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    t->n += (size_t)vsnprintf(t->s + t->n, sizeof t->s - t->n, fmt, ap);
+    va_end(ap);
+}
+
+static void random_body(struct text *t)
+{
+    static const char *const engines[] = {"act", "dve", "pool", "pe", "sp"}, *const tiles[] = {"sbuf0", "sbuf1", "psum2"};
+    int n = 1 + below(&t->r, 4);
+    for (int i = 0; i < n && t->insns < 9; i++) {
+        if (t->depth < 2 && below(&t->r, 4) == 0) {
+            say(t, "loop i%d < %d {\n", 1 + t->depth, below(&t->r, 4));
+            t->depth++;
+            random_body(t);
+            t->depth--;
+            say(t, "}\n");
+            continue;
+        }
+        t->insns++;
+        const char *dst = tiles[below(&t->r, 3)], *src = tiles[below(&t->r, 3)];
+        bool part = below(&t->r, 4) == 0;
+        say(t, "%s.tensor_copy dst=%s f32[%d](32:64, 64:1), src=%s f32[0](%d:64, 64:1)\n", engines[below(&t->r, 5)], dst,
+            below(&t->r, 2) * 2048, src, part ? 32 : 64);
+    }
+}
+
+struct instance {
+    int insn;
+    int64_t vars[MAX_VARS];
+};
+
+static int unroll(const struct kernel *k, int from, int to, int64_t *vars, struct instance *out, int n)
+{
+    struct arena a = {0};
+    int *ends = loop_ends(k, &a);
+    for (int i = from; i < to; i++) {
+        if (k->insns[i].op == INSN_loop) {
+            for (int64_t v = 0; v < k->insns[i].imm[1].base; v++) {
+                vars[k->insns[i].imm[0].base] = v;
+                n = unroll(k, i + 1, ends[i], vars, out, n);
+            }
+            i = ends[i];
+        } else if (k->insns[i].op != INSN_end) {
+            out[n].insn = i;
+            memcpy(out[n++].vars, vars, sizeof out->vars);
+        }
+    }
+    arena_free(&a);
+    return n;
+}
+
+static bool ready(const struct insn *n, const struct instance *x, const int64_t *semaphores)
+{
+    for (int w = 0; w < MAX_SYNC; w++) {
+        if (n->wait[w].semaphore < 0)
+            continue;
+        int64_t v = n->wait[w].value.base;
+        for (int i = 0; i < MAX_VARS; i++)
+            v += n->wait[w].value.coef[i] * x->vars[i];
+        if (semaphores[n->wait[w].semaphore] < v)
+            return false;
+    }
+    return true;
+}
+
+enum outcome { ORDERED, DISORDERED, STUCK };
+
+/* One interleaving of the engines: instances in the order in which they are completed. */
+static enum outcome interleave(const struct program *p, struct random *r, const struct instance *all, int n)
+{
+    const struct kernel *k = &p->kernels[0];
+    int64_t semaphores[ENGINE_COUNT] = {0};
+    bool done[1024] = {false};
+    for (int t = 0; t < n; t++) {
+        int candidates[ENGINE_COUNT], nc = 0, seen = 0;
+        for (int i = 0; i < n && seen != (1 << ENGINE_COUNT) - 1; i++) {
+            int e = k->insns[all[i].insn].engine;
+            if (done[i] || (seen >> e & 1))
+                continue;
+            seen |= 1 << e;
+            if (ready(&k->insns[all[i].insn], &all[i], semaphores))
+                candidates[nc++] = i;
+        }
+        if (!nc)
+            return STUCK;
+        int next = candidates[below(r, nc)];
+        for (int i = 0; i < next; i++)
+            if (!done[i] && insns_conflict(p, k, &k->insns[all[i].insn], &k->insns[all[next].insn], false))
+                return DISORDERED;
+        done[next] = true;
+        if (k->insns[all[next].insn].signal[0] >= 0)
+            semaphores[k->insns[all[next].insn].signal[0]]++;
+    }
+    return ORDERED;
+}
+
+/* A wait less must show in the checker whenever some interleaving goes wrong. */
+static void check_mutant(struct program *p, struct random *r, const struct instance *all, int n, int *harmful)
+{
+    bool wrong = false;
+    for (int t = 0; t < 40 && !wrong; t++)
+        wrong = interleave(p, r, all, n) != ORDERED;
+    *harmful += wrong;
+    if (wrong && sound(p)) {
+        char *text = text_of(p);
+        fail_msg("an interleaving goes wrong, and the checker is content:\n%s", text);
+    }
+}
+
+static void test_random_kernels(void **state)
+{
+    (void)state;
+    struct random r = {42};
+    struct instance *all = calloc(1024, sizeof *all);
+    int harmful = 0, mutants = 0;
+    for (int round = 0; round < 150; round++) {
+        struct text t = {.r = {next_random(&r)}};
+        say(&t, "act.memset dst=" T(sbuf0) ", value=0\ndve.memset dst=" T(sbuf1) ", value=0\npool.memset dst=" T(psum2) ", value=0\n");
+        for (int i = 0; i < 3; i++)
+            random_body(&t);
+        struct program *p = kernel(t.s);
+        sync_ok(p);
+        struct kernel *k = &p->kernels[0];
+        int64_t vars[MAX_VARS] = {0};
+        int n = unroll(k, 0, k->ninsns, vars, all, 0);
+        for (int i = 0; i < 20; i++)
+            if (interleave(p, &r, all, n) != ORDERED) {
+                char *text = text_of(p);
+                fail_msg("an interleaving goes wrong:\n%s", text);
+            }
+        for (int i = 0; i < k->ninsns; i++) {
+            struct insn old = k->insns[i];
+            if (old.wait[0].semaphore < 0)
+                continue;
+            mutants++;
+            k->insns[i].wait[0].value = (struct affine){0};
+            check_mutant(p, &r, all, n, &harmful);
+            k->insns[i] = old;
+        }
+        program_free(p);
+    }
+    free(all);
+    assert_true(mutants > 300);
+    assert_true(harmful * 10 > mutants * 6); /* most waits are needed */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hand_written), cmocka_unit_test(test_reduction), cmocka_unit_test(test_faults_are_named),
+        cmocka_unit_test(test_random_kernels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
