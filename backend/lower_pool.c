@@ -1,0 +1,123 @@
+/*
+ * Pooling: one instruction per row of output pixels; 1-D images are images of one row. Images may be channels last or
+ * channels first: the instruction takes them by steps.
+ */
+#include "backend/epilogue.h"
+
+#include <string.h>
+
+struct pool {
+    bool last, max, count_pad;
+    int spatial;
+    dim_t n, channels, h, w, oh, ow;
+    dim_t row, column, channel, image; /* steps of x */
+    int64_t kernel[2], stride[2], dilation[2], pad[2];
+};
+
+/* Spatial attribute with a value per dim; `at` counts from the last two dims. */
+static void each(const struct node *n, const char *name, int spatial, int64_t otherwise, int64_t *out)
+{
+    int count;
+    const int64_t *v = attr_ints(&n->attrs, name, &count);
+    for (int i = 0; i < 2; i++) {
+        int at = i - (2 - spatial);
+        out[i] = at < 0 ? otherwise : v && at < count ? v[at] : otherwise;
+    }
+}
+
+static bool explicit_pads(const struct node *n, struct pool *p)
+{
+    struct str mode = attr_str(&n->attrs, "auto_pad", "NOTSET");
+    bool notset = mode.n == 0 || (mode.n == 6 && !memcmp(mode.p, "NOTSET", 6));
+    if (mode.n == 5 && !memcmp(mode.p, "VALID", 5))
+        return true;
+    each(n, "pads", p->spatial, 0, p->pad);
+    return notset && p->pad[0] >= 0 && p->pad[1] >= 0;
+}
+
+static bool read_pool(struct lowering *l, const struct node *n, struct pool *p)
+{
+    struct value *x = outer_value(l, n->in[0]);
+    const struct type *t = &x->type, *y = &n->out[0]->type;
+    p->max = n->op == OP_max_pool;
+    p->last = attr_int(&n->attrs, "channels_last", 0) != 0;
+    p->count_pad = attr_int(&n->attrs, "count_include_pad", 0) != 0;
+    p->spatial = t->rank - 2;
+    if (!has_layout(l, x) || !has_layout(l, n->out[0]) || !engine_float(t->dtype) || !engine_float(y->dtype) ||
+        p->spatial < 1 || p->spatial > 2 || (n->nout > 1 && n->out[1]->uses) || !explicit_pads(n, p) ||
+        (p->count_pad && attr_int(&n->attrs, "ceil_mode", 0)))
+        return false;
+    int first = p->last ? 1 : 2;
+    bool two = p->spatial == 2;
+    p->n = t->dims[0];
+    p->channels = t->dims[p->last ? t->rank - 1 : 1];
+    p->h = two ? t->dims[first] : 1, p->w = t->dims[first + two];
+    p->oh = two ? y->dims[first] : 1, p->ow = y->dims[first + two];
+    each(n, "kernel_shape", p->spatial, 1, p->kernel);
+    each(n, "strides", p->spatial, 1, p->stride);
+    each(n, "dilations", p->spatial, 1, p->dilation);
+    dim_t steps[MAX_RANK];
+    dense_steps(&l->p->dims, t->rank, t->dims, steps);
+    p->image = steps[0];
+    p->channel = steps[p->last ? t->rank - 1 : 1];
+    p->column = steps[first + two];
+    p->row = two ? steps[first] : 0;
+    return p->kernel[0] * p->kernel[1] <= 1024;
+}
+
+static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, const struct pool *p, int var_n, int var_row)
+{
+    const struct type *y = &g->nodes[0]->out[0]->type;
+    struct epilogue e = {.k = k, .g = g, .rank = y->rank};
+    int first = p->last ? 1 : 2, column = first + (p->spatial == 2), channel = p->last ? y->rank - 1 : 1;
+    memcpy(e.dims, y->dims, sizeof e.dims);
+    e.covers[e.ncovers++] = (struct cover){0, 0, var_n, 0};
+    if (p->spatial == 2)
+        e.covers[e.ncovers++] = (struct cover){first, first, var_row, 0};
+    e.covers[e.ncovers++] = (struct cover){column, column, -1, p->ow};
+    e.covers[e.ncovers++] = (struct cover){channel, channel, -1, p->channels};
+    return e;
+}
+
+enum lowered lower_pool(struct lowering *l, struct node *whole)
+{
+    struct group g = group_of(l, whole);
+    struct node *n = g.nodes[0];
+    struct pool p = {0};
+    if (l->m->strict)
+        return DECLINED;
+    if (!read_pool(l, n, &p)) {
+        why(l->o, n, "tile.pool-form", "only 1-D and 2-D float pools with explicit pads and without indices have a tile program; it runs on GpSimd");
+        return DECLINED;
+    }
+    if (g.n > 1 && !epilogue_possible(l, &g, 0))
+        return DECLINED;
+    struct dim_table *t = &l->p->dims;
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    int var_n = kernel_grid(&k, p.n), var_row = kernel_grid(&k, p.oh);
+    struct epilogue e = epilogue_of(&k, &g, &p, var_n, var_row);
+    struct ap dst = epilogue_pattern(&e, n->out[0]), image = ap_slot(l, value_slot(l, n->in[0]));
+    if (g.n > 1) {
+        struct space s = epilogue_space(&e);
+        dst = space_tile(&s, &k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, space_count(l, &s)));
+    }
+    ap_move(l, &image, var_n, p.image);
+    ap_push(&image, p.row, p.h), ap_push(&image, p.column, p.w), ap_push(&image, p.channel, p.channels);
+    struct insn *i = kernel_insn(&k, INSN_window_pool);
+    i->ap[0] = dst, i->ap[1] = image;
+    i->imm[0].coef[var_row] = 1;
+    for (int d = 0; d < 2; d++) {
+        i->imm[1 + d].base = p.kernel[d];
+        i->imm[3 + d].base = p.stride[d];
+        i->imm[5 + d].base = p.dilation[d];
+        i->imm[7 + d].base = p.pad[d];
+    }
+    i->imm[9].base = p.count_pad;
+    i->func[0] = p.max ? OP_max : OP_add;
+    if (g.n > 1)
+        epilogue_emit(&e, dst);
+    dim_t outs = type_count(t, &n->out[0]->type);
+    kernel_of(&k)->flops = dim_mul(t, outs, p.kernel[0] * p.kernel[1]);
+    kernel_of(&k)->bytes = dim_mul(t, dim_add(t, outs, type_count(t, &n->in[0]->type)), 4);
+    return LOWERED;
+}
