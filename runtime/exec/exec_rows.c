@@ -7,6 +7,8 @@
 
 /* ---- tensor_reduce ---- */
 
+enum { PART = 32 };
+
 struct reduction {
     enum kernel_reduce f;
     bool columns; /* rows are strided but neighbours of each other: reduce many at a time */
@@ -84,13 +86,21 @@ static void reduce_columns(struct lane *l, const struct bound_insn *i, char *con
     const struct reduction *r = i->prepared;
     const struct operand *y = &i->o[0], *x = &i->o[1];
     int rank = i->shape.rank;
-    float sums[CHUNK];
+    float sums[CHUNK], part[CHUNK];
+    int64_t n = count[rank - 1], pitch = x->step[rank - 1];
     for (int64_t at = 0; at < count[rank - 2]; at += CHUNK) {
         int64_t m = count[rank - 2] - at < CHUNK ? count[rank - 2] - at : CHUNK;
         for (int64_t k = 0; k < m; k++)
             sums[k] = starts[r->f];
-        l->k->reduce_columns[r->f](sums, (const float *)p[1] + at, x->step[rank - 1], (size_t)count[rank - 1],
-                                   (size_t)m);
+        for (int64_t from = 0; from < n; from += PART) { /* partial results: errors grow with n / PART + PART */
+            int64_t rows = n - from < PART ? n - from : PART;
+            for (int64_t k = 0; k < m; k++)
+                part[k] = starts[r->f];
+            l->k->reduce_columns[r->f](n > PART ? part : sums, (const float *)p[1] + from * pitch + at, pitch,
+                                       (size_t)rows, (size_t)m);
+            for (int64_t k = 0; n > PART && k < m; k++)
+                sums[k] = combine(r->f, sums[k], part[k]);
+        }
         for (int64_t k = 0; k < m; k++)
             reduce_store(l, i, p[0] + (at + k) * y->step[rank - 2] * y->size, sums[k]);
     }
