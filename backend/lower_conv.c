@@ -8,6 +8,7 @@
 #include "backend/conv.h"
 #include "backend/product.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { BLOCK_IN_CACHE = 256 << 10, CHUNK = 64, BAND_PIXELS = 112 };
@@ -50,12 +51,14 @@ static bool read_geometry(struct lowering *l, const struct node *n, struct conv 
            dim_is_const(c->channels_in) && c->channels_in > 0 && c->outs > 0 && c->kh > 0 && c->kw > 0;
 }
 
-/* OIHW weights of one group of outs as [kh][kw][C][outs], the order in which taps are read. */
+/* OIHW weights of one group of outs as [kh][kw][C][outs], the order in which taps are read. The caller frees the data. */
 static struct tensor reorder(struct lowering *l, const struct conv *c, int64_t first, int64_t outs)
 {
     int64_t cg = c->w->dims[1], taps = c->kh * c->kw, dims[4] = {c->kh, c->kw, cg, outs};
     size_t size = dtype_bytes(c->w->dtype);
-    struct tensor t = tensor_view(c->w->dtype, 4, dims, arena_alloc(&l->p->arena, size * (size_t)(taps * cg * outs)));
+    struct tensor t = tensor_view(c->w->dtype, 4, dims, malloc(size * (size_t)(taps * cg * outs) + 16));
+    if (!t.data)
+        return t;
     const char *from = c->w->data;
     char *to = t.data;
     for (int64_t o = 0; o < outs; o++)
@@ -173,25 +176,25 @@ static struct packed_weights pack(struct lowering *l, const struct conv *c, cons
     int64_t outs = c->outs / c->group, cg = c->w->dims[1];
     if (c->group == 1) {
         struct tensor t = reorder(l, c, 0, outs);
-        if (p->whole_rows) {
-            struct pack_source s = {NULL, c->kw * cg * outs, outs, 1};
-            return pack_constant(l, &t, c->kh, c->kw * cg, outs, &s, name);
-        }
-        struct pack_source s = {NULL, p->chunk * outs, outs, 1}; /* groups: (kh, kw, chunk) */
-        return pack_constant(l, &t, c->kh * c->kw * p->chunks, p->chunk, outs, &s, name);
+        int64_t groups = p->whole_rows ? c->kh : c->kh * c->kw * p->chunks; /* (kh), or (kh, kw, chunk) */
+        int64_t k = p->whole_rows ? c->kw * cg : p->chunk;
+        struct pack_source s = {NULL, k * outs, outs, 1};
+        struct packed_weights w = pack_constant(l, &t, groups, k, outs, &s, name);
+        free(t.data);
+        return w;
     }
     /* Groups of a grouped convolution take the place of blocks of outs: pack each as if it were a weight of its own. */
     struct pack_shape shape = {c->w->dtype == DT_BF16 ? PACK_BF16 : PACK_F32, c->kh * c->kw, cg, outs};
     struct packed_weights all = {.shape = shape};
     int64_t bytes = (int64_t)pack_size(&shape), total = 0;
-    char *data = arena_alloc(&l->g->arena, (size_t)(bytes * c->group) + 64);
-    data = (char *)(((uintptr_t)data + 63) / 64 * 64);
+    char *data = packed_memory(l, (size_t)(bytes * c->group));
     for (int64_t g = 0; g < c->group; g++) {
         struct tensor t = reorder(l, c, g * outs, outs);
         struct pack_source s = {NULL, cg * outs, outs, 1};
         int mark = l->p->nslots;
         all = pack_constant(l, &t, shape.groups, cg, outs, &s, name);
         memcpy(data + g * bytes, l->p->slots[all.slot].data.data, (size_t)bytes);
+        free(t.data);
         l->p->nslots = mark; /* the piece has been copied into the whole */
         total += bytes / (int64_t)dtype_bytes(all.dtype);
     }
@@ -275,6 +278,7 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
     const struct node *n = g->nodes[0];
     struct plan p = make_plan(c);
     struct packed_weights w = pack(l, c, &p, outer_value(l, n->in[1])->name);
+    release_weights(l, n->in[1]);
     int input = padded_input(l, n, c);
     struct kernel_builder k = kernel_begin(l, n, n->name);
     make_grid(l, &k, c, &p, (int64_t)pack_size(&w.shape));

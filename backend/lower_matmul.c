@@ -91,6 +91,7 @@ void emit_product(struct lowering *l, struct group *g, const struct product *p)
 {
     const struct node *n = g->nodes[0];
     struct packed_weights w = pack_constant(l, p->w, 1, p->k, p->outs, &p->steps, outer_value(l, n->in[1])->name);
+    release_weights(l, n->in[1]);
     struct kernel_builder k = kernel_begin(l, n, n->name);
     emit(&k, g, p, &w);
     struct kernel *kernel = kernel_of(&k);

@@ -1,6 +1,18 @@
 #include "backend/weights.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+void *packed_memory(struct lowering *l, size_t bytes)
+{
+    void *data = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    if (!data) {
+        fprintf(stderr, "out of memory: packed weights of %zu bytes\n", bytes);
+        exit(70);
+    }
+    graph_own(l->g, data);
+    return data;
+}
 
 struct packed_weights pack_constant(struct lowering *l, const struct tensor *w, int64_t groups, int64_t k, int64_t outs,
                                     const struct pack_source *steps, const char *name)
@@ -17,8 +29,7 @@ struct packed_weights pack_constant(struct lowering *l, const struct tensor *w, 
         from.data = wide;
     }
     size_t bytes = pack_size(&p.shape);
-    void *data = arena_alloc(&l->g->arena, bytes + 64);
-    data = (void *)(((uintptr_t)data + 63) / 64 * 64);
+    void *data = packed_memory(l, bytes);
     pack_weights(data, &p.shape, &from);
     free(wide);
     int64_t elements = (int64_t)(bytes / dtype_bytes(p.dtype));
@@ -44,4 +55,11 @@ void weights_finish(const struct packed_weights *w, struct ap *a, int var_block)
     ap_push(a, 1, w->width < w->shape.outs ? w->width : w->shape.outs);
     if (var_block >= 0)
         ap_clip(a, a->rank - 1, var_block, PACK_OUTS, w->shape.outs);
+}
+
+void release_weights(struct lowering *l, struct value *v)
+{
+    v = outer_value(l, v);
+    if (v->constant && value_has_one_use(v) && l->slots[v->id] < 0)
+        constant_release(l->g, v);
 }

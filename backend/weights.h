@@ -21,9 +21,15 @@ struct packed_weights {
 struct packed_weights pack_constant(struct lowering *l, const struct tensor *w, int64_t groups, int64_t k, int64_t outs,
                                     const struct pack_source *steps, const char *name);
 
+/* Memory for packed weights, aligned, owned by the graph. Ends the process when there is none, like an arena. */
+void *packed_memory(struct lowering *l, size_t bytes);
+
 /* The stationary operand: block `var_block` of outs, (batch dims from `groups`..., k, outs). Pushes (k, outs) only; the caller
  * pushes batch dims before. */
 struct ap weights_start(struct lowering *l, const struct packed_weights *w, int var_block);
 void weights_finish(const struct packed_weights *w, struct ap *a, int var_block);
+
+/* The weights have been packed; unless something else reads the constant, its memory is not needed any more. */
+void release_weights(struct lowering *l, struct value *v);
 
 #endif

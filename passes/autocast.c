@@ -144,7 +144,10 @@ static bool cast_product(struct caster *c, struct node *n)
         struct value *v = cast_value(c, n->in[i]);
         if (!v)
             return false;
+        struct value *old = n->in[i];
         node_set_input(n, i, v);
+        if (old->constant && !old->uses)
+            constant_release(c->g, old);
     }
     attr_set_int(&c->g->arena, &n->attrs, "out_dtype", DT_F32);
     c->nodes++;

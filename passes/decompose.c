@@ -10,6 +10,7 @@
 #include "passes/rewrite.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static bool is_f32(const struct value *v) { return v && v->type.kind == VK_TENSOR && v->type.dtype == DT_F32; }
 
@@ -78,7 +79,10 @@ static struct value *scaled_weights(struct graph *g, const struct value *w, cons
     const struct tensor *t = w->constant;
     int64_t outs = t->dims[0], each = outs ? tensor_count(t) / outs : 0;
     struct tensor made = *t;
-    float *data = arena_alloc(&g->arena, tensor_bytes(t) + 16);
+    float *data = malloc(tensor_bytes(t) + 16);
+    if (!data)
+        return NULL;
+    graph_own(g, data);
     const float *from = t->data;
     for (int64_t o = 0; o < outs; o++)
         for (int64_t i = 0; i < each; i++)
@@ -97,9 +101,12 @@ static bool fold_into_conv(struct graph *g, struct node *n, struct node *conv, s
             a->shift[i] += bias[i] * a->scale[i];
         node_set_input(conv, 2, NULL);
     }
+    if (!w)
+        return fail(d, "out of memory");
+    struct value *old = conv->in[1];
     node_set_input(conv, 1, w);
-    if (!infer_node(g, w->uses->node, d))
-        return false;
+    if (!old->uses)
+        constant_release(g, old);
     struct value *shift = channel_constant(g, a->shift, a->n, n->in[0]->type.rank, channels_last(conv), NULL);
     return replace(n, emit2(n, OP_add, n->in[0], shift, d));
 }

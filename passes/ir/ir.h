@@ -118,6 +118,10 @@ struct value *constant_copy(struct graph *g, int dtype, int rank, const int64_t 
 struct value *constant_i64s(struct graph *g, const int64_t *v, int n); /* rank 1 */
 struct value *constant_scalar(struct graph *g, int dtype, double v);   /* rank 0 */
 
+/* Nobody will read this constant's elements again: its pages go back to the system (release.c). Elements of other constants that
+ * share the memory are safe: then nothing happens. */
+void constant_release(struct graph *g, const struct value *v);
+
 /* ---- asking and changing --------------------------------------------------------------------------- */
 
 static inline struct node *region_return(const struct region *r) { return r->last; }
