@@ -1,22 +1,20 @@
 /*
  * Lifetimes of slots and placement of planned slots in the arena.
  *
- * Steps are numbered in the order in which one pass through the program meets them, the steps of a call's
- * regions right after the call. A slot that is used inside a region but made outside stays live to the region's end,
- * since the region may run again.
+ * Numbers are given in the order of one pass through the program: one where a region begins (its parameters share the next
+ * number with its first step), one for each step, after those of the regions it runs, and one where the region ends. The regions of a
+ * call may run many times, in turn: a slot that one of them uses but that was made outside lives until the call is done.
  */
 #include "neff/program.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct walk {
     const struct program *p;
     struct lifetime *life;
-    int *home;      /* region whose steps define the slot; -1 not seen */
-    int *begin, *end; /* step numbers of each region */
-    int *outer;     /* region that calls this one, -1 for main */
+    int *begin, *end; /* per region: where its call begins, and the number of the call; begin -1: not met */
     int clock;
-    int depth;
 };
 
 static int root_of(const struct program *p, int slot)
@@ -24,115 +22,96 @@ static int root_of(const struct program *p, int slot)
     return p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
 }
 
-static void define(struct walk *w, int slot, int region)
+static void touch(struct walk *w, int slot)
 {
     if (slot < 0)
         return;
-    slot = root_of(w->p, slot);
-    if (w->home[slot] < 0) {
-        w->home[slot] = region;
-        w->life[slot].first = w->clock;
-    }
-    if (w->clock > w->life[slot].last)
-        w->life[slot].last = w->clock;
-}
-
-/* Uses in nested regions extend to the end of the outermost region that the slot was made outside of; the end is not
- * known yet while walking, so the use is recorded at the region's end by visit_region. */
-static void use(struct walk *w, int slot, int region)
-{
-    if (slot < 0)
-        return;
-    slot = root_of(w->p, slot);
-    if (w->home[slot] < 0)
-        w->home[slot] = 0; /* inputs, constants */
-    if (w->clock > w->life[slot].last)
-        w->life[slot].last = w->clock;
-    if (w->clock < w->life[slot].first)
-        w->life[slot].first = w->clock;
+    struct lifetime *l = &w->life[root_of(w->p, slot)];
+    if (w->clock < l->first)
+        l->first = w->clock;
+    if (w->clock > l->last)
+        l->last = w->clock;
 }
 
 static void visit_region(struct walk *w, int region);
 
-static void visit_launch(struct walk *w, const struct kernel *k, int region)
+static void visit_launch(struct walk *w, const struct kernel *k)
 {
-    for (int i = 0; i < k->ninsns; i++) {
-        const struct insn_info *info = insn_info(k->insns[i].op);
-        for (int a = 0; a < info->naps; a++) {
-            const struct ap *ap = &k->insns[i].ap[a];
-            if (ap->mem != MEM_HBM)
-                continue;
-            if (info->ap[a].access == 'r')
-                use(w, ap->tensor, region);
-            else
-                define(w, ap->tensor, region);
-        }
-    }
+    for (int i = 0; i < k->ninsns; i++)
+        for (int a = 0; a < insn_info(k->insns[i].op)->naps; a++)
+            if (k->insns[i].ap[a].mem == MEM_HBM)
+                touch(w, k->insns[i].ap[a].tensor);
 }
 
-static void visit_call(struct walk *w, const struct call *c, int region)
+static void visit_call(struct walk *w, const struct call *c)
 {
+    int begin = w->clock;
     for (int i = 0; i < c->nin; i++)
-        use(w, c->in[i], region);
+        touch(w, c->in[i]);
     for (int i = 0; i < c->nregions; i++)
-        if (w->begin[c->regions[i]] < 0) {
-            w->outer[c->regions[i]] = region;
-            visit_region(w, c->regions[i]);
-        }
+        visit_region(w, c->regions[i]);
+    for (int i = 0; i < c->nregions; i++)
+        w->begin[c->regions[i]] = begin, w->end[c->regions[i]] = w->clock;
     for (int i = 0; i < c->nout; i++)
-        define(w, c->out[i], region);
+        touch(w, c->out[i]);
     for (int i = 0; i < c->nin; i++)
-        use(w, c->in[i], region); /* operands stay until the regions are done */
+        touch(w, c->in[i]); /* operands stay until the regions are done */
 }
 
 static void visit_region(struct walk *w, int region)
 {
     const struct program_region *r = &w->p->regions[region];
-    w->begin[region] = w->clock++;
+    w->clock++;
     for (int i = 0; i < r->nparams; i++)
-        define(w, r->params[i], region);
+        touch(w, r->params[i]);
     for (int i = 0; i < r->nsteps; i++, w->clock++) {
         if (r->steps[i].kind == STEP_LAUNCH)
-            visit_launch(w, &w->p->kernels[r->steps[i].index], region);
+            visit_launch(w, &w->p->kernels[r->steps[i].index]);
         else
-            visit_call(w, &w->p->calls[r->steps[i].index], region);
+            visit_call(w, &w->p->calls[r->steps[i].index]);
     }
     for (int i = 0; i < r->nresults; i++)
-        use(w, r->results[i], region);
-    w->end[region] = w->clock++;
+        touch(w, r->results[i]);
+    w->clock++;
 }
 
-/* Every use inside a region of a slot from outside keeps it to the end of that region, and of the regions between. */
-static void extend_region_uses(struct walk *w)
+struct reach { int begin, end; };
+
+static int inner_first(const void *a, const void *b)
 {
-    for (int r = 1; r < w->p->nregions; r++) {
-        if (w->begin[r] < 0)
-            continue;
+    const struct reach *x = a, *y = b;
+    return x->begin != y->begin ? (x->begin < y->begin ? 1 : -1) : x->end - y->end;
+}
+
+/* Slots from outside live to the end of the regions that use them; then perhaps to the end of the regions around those. */
+static void extend_uses(struct walk *w, struct arena *a)
+{
+    struct reach *list = ARENA_ARRAY(a, struct reach, w->p->nregions + 1);
+    int n = 0;
+    for (int r = 1; r < w->p->nregions; r++)
+        if (w->begin[r] >= 0)
+            list[n++] = (struct reach){w->begin[r], w->end[r]};
+    qsort(list, (size_t)n, sizeof *list, inner_first);
+    for (int r = 0; r < n; r++)
         for (int s = 0; s < w->p->nslots; s++) {
             struct lifetime *l = &w->life[s];
-            bool made_before = l->first < w->begin[r];
-            if (made_before && l->last >= w->begin[r] && l->last < w->end[r])
-                l->last = w->end[r];
+            if (l->first <= list[r].begin && l->last > list[r].begin && l->last < list[r].end)
+                l->last = list[r].end;
         }
-    }
 }
 
 struct lifetime *program_lifetimes(const struct program *p, struct arena *a)
 {
-    struct walk w = {.p = p, .life = ARENA_ARRAY(a, struct lifetime, p->nslots)};
-    w.home = ARENA_ARRAY(a, int, p->nslots);
-    w.begin = ARENA_ARRAY(a, int, p->nregions);
-    w.end = ARENA_ARRAY(a, int, p->nregions);
-    w.outer = ARENA_ARRAY(a, int, p->nregions);
-    for (int i = 0; i < p->nslots; i++) {
-        w.home[i] = -1;
+    struct walk w = {.p = p, .life = ARENA_ARRAY(a, struct lifetime, p->nslots + 1)};
+    w.begin = ARENA_ARRAY(a, int, p->nregions + 1);
+    w.end = ARENA_ARRAY(a, int, p->nregions + 1);
+    for (int i = 0; i < p->nslots; i++)
         w.life[i] = (struct lifetime){INT32_MAX, -1};
-    }
     for (int i = 0; i < p->nregions; i++)
-        w.begin[i] = -1, w.outer[i] = -1;
+        w.begin[i] = -1;
     if (p->nregions)
         visit_region(&w, 0);
-    extend_region_uses(&w);
+    extend_uses(&w, a);
     return w.life;
 }
 
@@ -142,6 +121,8 @@ struct item {
     struct lifetime life;
 };
 
+/* ---- orders in which items are placed; the best result counts ------------------------------------------------- */
+
 static int by_size(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
@@ -150,16 +131,31 @@ static int by_size(const void *a, const void *b)
     return x->slot - y->slot;
 }
 
-static int by_offset(const void *a, const void *b)
+static int by_start(const void *a, const void *b)
 {
-    const struct item *x = *(const struct item *const *)a, *y = *(const struct item *const *)b;
-    if (x->offset != y->offset)
-        return x->offset < y->offset ? -1 : 1;
-    return x->slot - y->slot;
+    const struct item *x = a, *y = b;
+    return x->life.first != y->life.first ? x->life.first - y->life.first : by_size(a, b);
 }
 
-/* Best fit: the smallest gap between placed items that are live together with this one. */
-static int64_t best_gap(struct item *it, struct item *const *placed, int n)
+static int by_area(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    double xa = (double)x->size * (x->life.last - x->life.first + 1), ya = (double)y->size * (y->life.last - y->life.first + 1);
+    return xa != ya ? (xa < ya ? 1 : -1) : by_size(a, b);
+}
+
+static int by_duration(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    int xd = x->life.last - x->life.first, yd = y->life.last - y->life.first;
+    return xd != yd ? yd - xd : by_size(a, b);
+}
+
+static int (*const orders[])(const void *, const void *) = {by_size, by_area, by_start, by_duration};
+enum { NORDERS = sizeof orders / sizeof *orders };
+
+/* Among gaps between placed items that are live together with this one: the smallest that holds it, or the lowest. */
+static int64_t find_gap(const struct item *it, struct item *const *placed, int n, bool lowest)
 {
     int64_t best = -1, best_room = INT64_MAX, at = 0;
     for (int i = 0; i < n; i++) {
@@ -167,12 +163,32 @@ static int64_t best_gap(struct item *it, struct item *const *placed, int n)
         if (o->life.last < it->life.first || it->life.last < o->life.first)
             continue;
         int64_t room = o->offset - at;
-        if (room >= it->size && room < best_room)
+        if (room >= it->size && room < best_room) {
             best = at, best_room = room;
+            if (lowest)
+                break;
+        }
         if (o->offset + o->size > at)
             at = o->offset + o->size;
     }
     return best >= 0 ? best : at;
+}
+
+/* Places the items in their order; `placed` is kept sorted by offset. The size of the arena. */
+static int64_t place_items(struct item *items, int n, struct item **placed, bool lowest)
+{
+    int64_t size = 0;
+    for (int i = 0; i < n; i++) {
+        struct item *it = &items[i];
+        it->offset = find_gap(it, placed, i, lowest);
+        int at = i;
+        for (; at > 0 && placed[at - 1]->offset > it->offset; at--)
+            placed[at] = placed[at - 1];
+        placed[at] = it;
+        if (it->offset + it->size > size)
+            size = it->offset + it->size;
+    }
+    return size;
 }
 
 static int64_t lower_bound(const struct item *items, int n, int nsteps, struct arena *a)
@@ -194,10 +210,10 @@ void plan_memory(const struct program *p, const int64_t *sizes, struct arena *a,
                  struct memory_plan *out)
 {
     struct lifetime *life = program_lifetimes(p, a);
-    struct item *items = ARENA_ARRAY(a, struct item, p->nslots);
-    struct item **placed = ARENA_ARRAY(a, struct item *, p->nslots);
+    struct item *items = ARENA_ARRAY(a, struct item, p->nslots + 1);
+    struct item **placed = ARENA_ARRAY(a, struct item *, p->nslots + 1);
     int n = 0, steps = 0;
-    *out = (struct memory_plan){.offsets = ARENA_ARRAY(a, int64_t, p->nslots)};
+    *out = (struct memory_plan){.offsets = ARENA_ARRAY(a, int64_t, p->nslots + 1)};
     for (int i = 0; i < p->nslots; i++) {
         out->offsets[i] = -1;
         if (p->slots[i].kind != SLOT_PLANNED || p->slots[i].is_output || life[i].last < 0)
@@ -208,16 +224,12 @@ void plan_memory(const struct program *p, const int64_t *sizes, struct arena *a,
             steps = life[i].last;
     }
     out->lower_bound = lower_bound(items, n, steps, a);
-    qsort(items, (size_t)n, sizeof *items, by_size);
-    for (int i = 0; i < n; i++) {
-        struct item *it = &items[i];
-        it->offset = best_gap(it, placed, i);
-        int at = i;
-        for (; at > 0 && by_offset(&placed[at - 1], &(const struct item *){it}) > 0; at--)
-            placed[at] = placed[at - 1];
-        placed[at] = it;
-        out->offsets[it->slot] = it->offset;
-        if (it->offset + it->size > out->size)
-            out->size = it->offset + it->size;
+    out->size = INT64_MAX;
+    for (int t = 0; t < 2 * NORDERS && out->size > out->lower_bound; t++) {
+        qsort(items, (size_t)n, sizeof *items, orders[t / 2]);
+        int64_t size = place_items(items, n, placed, t % 2);
+        for (int i = 0; i < n && size < out->size; i++)
+            out->offsets[items[i].slot] = items[i].offset;
+        out->size = size < out->size ? size : out->size;
     }
 }

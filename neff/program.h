@@ -100,7 +100,7 @@ struct memory_plan {
     int64_t lower_bound; /* largest sum of sizes live at one step */
 };
 void plan_memory(const struct program *p, const int64_t *sizes, struct arena *a, struct memory_plan *out);
-/* Per slot the first and last step (in one numbering of all regions' steps, in order of execution) at which it is live. */
+/* Per slot the first and last step (in one numbering of all regions' steps, see plan.c) at which it is live; last -1: never. */
 struct lifetime { int first, last; };
 struct lifetime *program_lifetimes(const struct program *p, struct arena *a);
 
