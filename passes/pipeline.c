@@ -5,10 +5,6 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/* Rows of the table that are not written yet are skipped; whoever writes one takes its line away (a weak name is not
- * looked for in an archive). */
-#pragma weak pass_compose
-
 const struct pass passes[] = {
 #define PASS(id, from_level, doc) {#id, doc, from_level, pass_##id},
 #include "passes/passes.def"

@@ -176,6 +176,10 @@ static bool neutral(enum op op, const struct value *c)
     case OP_or:
     case OP_xor:
         return x == 0;
+    case OP_max:
+        return is_float && x == -INFINITY;
+    case OP_min:
+        return is_float && x == INFINITY;
     default:
         return x == 1; /* mul, div, pow */
     }
@@ -183,7 +187,8 @@ static bool neutral(enum op op, const struct value *c)
 
 static struct value *neutral_element(struct graph *g, struct node *n, struct diag *d)
 {
-    bool either = n->op == OP_add || n->op == OP_mul || n->op == OP_or || n->op == OP_xor;
+    bool either = n->op == OP_add || n->op == OP_mul || n->op == OP_or || n->op == OP_xor ||
+                  n->op == OP_max || n->op == OP_min;
     if (neutral(n->op, n->in[1]) && same_type(n->in[0], n->out[0]))
         return n->in[0];
     if (either && neutral(n->op, n->in[0]) && same_type(n->in[1], n->out[0]))
@@ -202,7 +207,8 @@ static const struct {
     {OP_clip, clip},           {OP_not, twice},           {OP_bitnot, twice},
     {OP_where, where},         {OP_add, neutral_element}, {OP_sub, neutral_element},
     {OP_mul, neutral_element}, {OP_div, neutral_element}, {OP_pow, neutral_element},
-    {OP_or, neutral_element},  {OP_xor, neutral_element},
+    {OP_or, neutral_element},  {OP_xor, neutral_element}, {OP_max, neutral_element},
+    {OP_min, neutral_element},
 };
 
 static rule *rule_of(enum op op)
