@@ -354,6 +354,9 @@ static bool check_written(struct binder *b, const struct bound_insn *i, const st
                           int inner)
 {
     const struct insn_info *info = insn_info(i->op);
+    for (int r = 0; r < j->rank; r++)
+        if (j->count[r] == 0) /* nothing is written; dense steps of empty tensors are 0 */
+            return true;
     for (int n = 0; n < i->nops; n++) {
         bool reduced = i->op == INSN_tensor_reduce || i->op == INSN_bn_stats || n == SUM_OPERAND;
         for (int r = 0; r < j->rank && info->ap[n].access != 'r' && p[n].o.mem != MEM_NONE; r++)
