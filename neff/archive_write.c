@@ -141,6 +141,9 @@ static bool put_members(const struct program *p, struct archive *tar, struct are
     struct placement *at = ARENA_ARRAY(a, struct placement, p->nslots);
     if (!streams_encode(p, a, streams, d))
         return false;
+    for (int i = 0; i < p->nslots; i++)
+        if (p->slots[i].kind == SLOT_CONST && !p->slots[i].data.data && tensor_count(&p->slots[i].data))
+            return fail(d, "constant %d has no data: text of programs leaves large constants out", i);
     uint64_t weights = place_constants(p, data, at, a, d);
     const char *info = p->info ? p->info : "{}";
     struct bytes small[] = {neff_json_write(p, a),

@@ -28,7 +28,7 @@ enum { NVIEWS = sizeof views / sizeof *views };
 struct arguments {
     const char *path, *extract, *diff;
     enum view view;
-    bool has_view, help;
+    bool has_view, help, opcodes;
     struct symbol_binding *bindings;
     int nbindings, bindings_cap;
     struct arena arena;
@@ -42,7 +42,30 @@ static void usage(FILE *out)
         fprintf(out, "  %-10s %s\n", views[i].flag, views[i].doc);
     fprintf(out, "  --dim NAME=VALUE   value of a symbolic dimension in sizes and plans (default 1)\n"
                  "  --extract DIR      write the archive's members, and every constant as .npy\n"
-                 "  --diff OTHER.neff  what differs; exit status 3 when anything does\n");
+                 "  --diff OTHER.neff  what differs; exit status 3 when anything does\n"
+                 "  --opcodes          the table of instructions in FORMAT.md; needs no archive\n");
+}
+
+static void print_opcodes(void)
+{
+    printf("| opcode | engine | instruction | patterns | immediates | floats | functions | meaning |\n"
+           "| --: | --- | --- | --- | --- | --- | --- | --- |\n");
+    for (int op = 0; op < INSN_COUNT; op++) {
+        const struct insn_info *n = insn_info((enum opcode)op);
+        printf("| %d | %s | `%s` | ", op, engine_names[n->engine], n->name);
+        for (int i = 0; i < n->naps; i++)
+            printf("%s%s:%c%s", i ? " " : "", n->ap[i].name, n->ap[i].access, n->ap[i].optional ? "?" : "");
+        printf(" | ");
+        for (int i = 0; i < n->nimms; i++)
+            printf("%s%s", i ? " " : "", n->imm[i]);
+        printf(" | ");
+        for (int i = 0; i < n->nfloats; i++)
+            printf("%s%s", i ? " " : "", n->flt[i]);
+        printf(" | ");
+        for (int i = 0; i < n->nfuncs; i++)
+            printf("%s%s", i ? " " : "", n->func[i]);
+        printf(" | %s |\n", n->doc);
+    }
 }
 
 static bool add_binding(struct arguments *a, const char *text)
@@ -105,6 +128,10 @@ static bool parse_arguments(struct arguments *a, int argc, char **argv)
         bool missing = false;
         if (!strcmp(flag, "--help") || !strcmp(flag, "-h")) {
             a->help = true;
+            return true;
+        }
+        if (!strcmp(flag, "--opcodes")) {
+            a->opcodes = true;
             return true;
         }
         if ((v = value_of("--extract", argc, argv, &i, &missing))) {
@@ -222,7 +249,9 @@ int main(int argc, char **argv)
     if (parse_arguments(&a, argc, argv)) {
         if (a.help)
             usage(stdout);
-        status = a.help ? 0 : run(&a, &d);
+        if (a.opcodes)
+            print_opcodes();
+        status = a.help || a.opcodes ? 0 : run(&a, &d);
     }
     if (diag_failed(&d))
         fprintf(stderr, "xdump: %s\n", d.text);

@@ -315,7 +315,7 @@ static void test_cut_and_mutated_text(void **state)
     program_free(p);
 }
 
-static const char path[] = "test_neff_tmp.neff", path2[] = "test_neff_tmp2.neff";
+static char path[64], path2[64];
 
 static uint8_t *read_file(const char *name, size_t *n)
 {
@@ -439,6 +439,8 @@ static void test_errors_say_where(void **state)
 
 int main(void)
 {
+    snprintf(path, sizeof path, "/tmp/test_neff_%ld.neff", (long)getpid());
+    snprintf(path2, sizeof path2, "/tmp/test_neff_%ld_again.neff", (long)getpid());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_instruction_round_trips), cmocka_unit_test(test_text_round_trips),
         cmocka_unit_test(test_truncated_streams_are_refused), cmocka_unit_test(test_cut_and_mutated_text),
