@@ -51,6 +51,13 @@ void run_rows(struct lane *l, const struct bound_insn *i, row_fn row)
         for_each_row(l, i, count, i->shape.rank - (i->inner ? i->inner : 1), row);
 }
 
+void run_tiles(struct lane *l, const struct bound_insn *i, row_fn tile)
+{
+    int64_t count[MAX_AP_RANK];
+    if (shape_now(l, &i->shape, count))
+        for_each_row(l, i, count, i->shape.rank - 2, tile);
+}
+
 /* ---- elements of any type ---- */
 
 static const int8_t to_f32[DT_END] = {

@@ -68,6 +68,32 @@ void for_each_row(struct lane *l, const struct bound_insn *i, const int64_t *cou
 /* shape_now and for_each_row over all dims but the inner ones. */
 void run_rows(struct lane *l, const struct bound_insn *i, row_fn row);
 
+/* The same over all dims but the last two: the operands of tile kernels (kernels.h). */
+void run_tiles(struct lane *l, const struct bound_insn *i, row_fn tile);
+static inline bool tile_operand(const struct bound_insn *i, int n)
+{
+    const struct operand *o = &i->o[n];
+    int64_t step = o->step[i->shape.rank - 1];
+    return o->dtype == DT_F32 && (step == 0 || step == 1);
+}
+static inline bool tile_result(const struct bound_insn *i, int n)
+{
+    const struct operand *o = &i->o[n];
+    return (o->dtype == DT_F32 || o->dtype == DT_BF16) && o->step[i->shape.rank - 1] == 1;
+}
+static inline struct in_tile tile_at(const struct bound_insn *i, char *const *p, int n)
+{
+    const int64_t *step = i->o[n].step;
+    int last = i->shape.rank - 1;
+    if (!i->o[n].mem)
+        return (struct in_tile){0};
+    return (struct in_tile){(const float *)p[n], step[last], step[last - 1]};
+}
+static inline struct out_tile tile_to(const struct bound_insn *i, char *const *p)
+{
+    return (struct out_tile){p[0], i->o[0].step[i->shape.rank - 2], i->o[0].dtype == DT_BF16};
+}
+
 /* n elements of a stored row as f32: in place, or converted into buf (of CHUNK elements, or one for a broadcast). */
 struct in_row fetch_slow(const struct lane *l, const struct operand *o, const char *p, int64_t step, int64_t n,
                          float *buf);

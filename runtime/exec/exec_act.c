@@ -6,6 +6,7 @@
 struct activation {
     struct alu f;
     bool direct; /* all operands f32 */
+    bool tile;   /* two dims at a time by a tile kernel */
 };
 
 bool prepare_activation(struct binding *b, struct bound_insn *i, const struct insn *insn)
@@ -23,6 +24,9 @@ bool prepare_activation(struct binding *b, struct bound_insn *i, const struct in
     a->direct = true;
     for (int n = 0; n < i->nops; n++)
         a->direct &= i->o[n].dtype == DT_F32 || !i->o[n].mem;
+    a->tile = a->f.kind == ALU_ACTIVATION && i->shape.rank >= 2 && !i->o[4].mem && tile_result(i, 0);
+    for (int n = 1; n < 4; n++)
+        a->tile &= !i->o[n].mem || tile_operand(i, n);
     return true;
 }
 
@@ -76,7 +80,22 @@ static void activation_row(struct lane *l, const struct bound_insn *i, char *con
         store_one(l, &o[4], p[4], sum);
 }
 
+static void activation_tile(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+{
+    const struct activation *a = i->prepared;
+    int last = i->shape.rank - 1;
+    struct in_tile scale = tile_at(i, p, 2), bias = tile_at(i, p, 3);
+    if (!scale.at && i->flt[0] != 1)
+        scale = (struct in_tile){&i->flt[0], 0, 0};
+    l->k->activation_tile[a->f.index](tile_to(i, p), tile_at(i, p, 1), scale, bias, (size_t)count[last - 1],
+                                      (size_t)count[last], a->f.p);
+}
+
 void exec_activation(struct lane *l, const struct bound_insn *i)
 {
-    run_rows(l, i, activation_row);
+    const struct activation *a = i->prepared;
+    if (a->tile)
+        run_tiles(l, i, activation_tile);
+    else
+        run_rows(l, i, activation_row);
 }

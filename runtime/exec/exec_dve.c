@@ -11,6 +11,7 @@ struct arithmetic {
     const struct ew_row *integer; /* tensor_tensor on integers: exact, as the operator's plain routine */
     bool direct;                  /* all operands f32 */
     bool bytes;                   /* a comparison into bytes */
+    bool tile;                    /* tensor_tensor by a tile kernel */
     enum { TWO_STEPS, MULTIPLY_ADD, CLIP } fused;
 };
 
@@ -60,6 +61,8 @@ bool prepare_alu(struct binding *b, struct bound_insn *i, const struct insn *ins
         a->direct &= i->o[n].dtype == DT_F32;
     a->bytes = i->op == INSN_tensor_tensor && a->f[0].kind == ALU_COMPARE &&
                (i->o[0].dtype == DT_BOOL || i->o[0].dtype == DT_U8);
+    a->tile = i->op == INSN_tensor_tensor && a->f[0].kind == ALU_BINARY && i->shape.rank >= 2 && tile_result(i, 0) &&
+              tile_operand(i, 1) && tile_operand(i, 2);
     fuse(i, a);
     return true;
 }
@@ -139,9 +142,21 @@ static void tensor_tensor_row(struct lane *l, const struct bound_insn *i, char *
     }
 }
 
+static void tensor_tensor_tile(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+{
+    const struct arithmetic *a = i->prepared;
+    int last = i->shape.rank - 1;
+    struct in_tile x = tile_at(i, p, a->f[0].swap ? 2 : 1), y = tile_at(i, p, a->f[0].swap ? 1 : 2);
+    l->k->binary_tile[a->f[0].index](tile_to(i, p), x, y, (size_t)count[last - 1], (size_t)count[last]);
+}
+
 void exec_tensor_tensor(struct lane *l, const struct bound_insn *i)
 {
-    run_rows(l, i, tensor_tensor_row);
+    const struct arithmetic *a = i->prepared;
+    if (a->tile)
+        run_tiles(l, i, tensor_tensor_tile);
+    else
+        run_rows(l, i, tensor_tensor_row);
 }
 
 /* ---- tensor_scalar ---- */

@@ -56,6 +56,17 @@ struct out_row {
     ptrdiff_t step; /* elements, not 0 */
 };
 
+/* Rows of a tile: row r starts r * pitch elements on. step is 0 or 1. */
+struct in_tile {
+    const float *at;
+    ptrdiff_t step, pitch;
+};
+struct out_tile { /* f32 or bf16, contiguous along a row */
+    void *at;
+    ptrdiff_t pitch;
+    bool bf16;
+};
+
 /* What follows an accumulation before it is stored: y = activation(x + bias). */
 struct epilogue {
     const float *bias; /* one per channel, or NULL */
@@ -122,6 +133,11 @@ struct kernel_table {
     /* y = f(x * scale + bias). scale.at == NULL is 1, bias.at == NULL is 0; p as in kernels.def. */
     void (*activation[ACTIVATION_COUNT])(struct out_row y, struct in_row x, struct in_row scale,
                                          struct in_row bias, size_t n, const float *p);
+
+    /* The same on tiles of rows x n. */
+    void (*binary_tile[BINARY_COUNT])(struct out_tile y, struct in_tile a, struct in_tile b, size_t rows, size_t n);
+    void (*activation_tile[ACTIVATION_COUNT])(struct out_tile y, struct in_tile x, struct in_tile scale,
+                                              struct in_tile bias, size_t rows, size_t n, const float *p);
 
     float (*reduce[REDUCE_COUNT])(struct in_row x, size_t n);
     /* accumulator[j] = step(accumulator[j], x[i * pitch + j]) over rows i in order. */
