@@ -11,11 +11,19 @@ static const struct row {
 #include "frontend/onnx/ops.def"
 };
 
+static bool spelled(const char *spelling, const char *domain, const char *name)
+{
+    size_t n = strlen(domain);
+    if (!n)
+        return !strcmp(spelling, name);
+    return !strncmp(spelling, domain, n) && spelling[n] == '.' && !strcmp(spelling + n + 1, name);
+}
+
 /* The row of op.def with that ONNX spelling. */
 static enum op core_op(const char *domain, const char *name)
 {
-    for (int op = 0; !*domain && *name && op < OP_COUNT; op++)
-        if (!strcmp(op_infos[op].onnx, name))
+    for (int op = 0; *name && op < OP_COUNT; op++)
+        if (spelled(op_infos[op].onnx, domain, name))
             return op;
     return OP_COUNT;
 }

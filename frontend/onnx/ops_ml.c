@@ -1,17 +1,10 @@
-/* Operators of ai.onnx.ml that are plain arithmetic. */
+/* Operators of ai.onnx.ml: features and labels. */
+#include "frontend/onnx/ml.h"
 #include "frontend/onnx/ops.h"
 
-static struct value *floats_operand(struct onnx_node *n, const char *attribute, double otherwise)
-{
-    int count;
-    const double *v = attr_floats(&n->attrs, attribute, &count);
-    if (!v || count == 0)
-        return b_scalar(n, DT_F32, otherwise);
-    float *list = ARENA_ARRAY(&n->g->arena, float, count);
-    for (int i = 0; i < count; i++)
-        list[i] = (float)v[i];
-    return constant_copy(n->g, DT_F32, 1, (int64_t[]){count}, list, NULL);
-}
+#include <math.h>
+
+/* ---- features ---------------------------------------------------------------------------------------- */
 
 /* Columns of x by index; a vector counts as one row. */
 bool lower_array_feature_extractor(struct onnx_node *n)
@@ -24,16 +17,262 @@ bool lower_array_feature_extractor(struct onnx_node *n)
     return b_done(n, b_gather(n, x, b_reshape_to(n, n->in[1], flat, 1), -1));
 }
 
+/* Integers are above a limit when they are above its floor. */
 bool lower_binarizer(struct onnx_node *n)
 {
-    struct value *limit = b_like(n, n->in[0], attr_float(&n->attrs, "threshold", 0));
-    return b_done(n, b_cast(n, b_2(n, OP_gt, n->in[0], limit), b_dtype(n->in[0])));
+    double limit = attr_float(&n->attrs, "threshold", 0);
+    struct value *x = n->in[0];
+    struct value *least = b_like(n, x, dtype_is_int(b_dtype(x)) ? floor(limit) : limit);
+    return b_done(n, b_cast(n, b_2(n, OP_gt, x, least), b_dtype(x)));
 }
 
 /* (x - offset) * scale, one of each or one for each column. */
 bool lower_scaler(struct onnx_node *n)
 {
     struct value *x = b_cast(n, n->in[0], DT_F32);
-    struct value *moved = b_sub(n, x, floats_operand(n, "offset", 0));
-    return b_done(n, b_mul(n, moved, floats_operand(n, "scale", 1)));
+    struct value *moved = b_sub(n, x, ml_float_list(n, "offset", 0));
+    return b_done(n, b_mul(n, moved, ml_float_list(n, "scale", 1)));
+}
+
+/* Each operand as a matrix with as many columns as inputdimensions says (cut, or padded with zeros), side by side. */
+bool lower_feature_vectorizer(struct onnx_node *n)
+{
+    int count, rank;
+    const int64_t *sizes = attr_ints(&n->attrs, "inputdimensions", &count);
+    struct value **parts = ARENA_ARRAY(&n->g->arena, struct value *, n->nin);
+    if (sizes && count != n->nin)
+        return NODE_ERROR(n, "attribute 'inputdimensions' has %d entries for %d inputs", count, n->nin);
+    for (int i = 0; i < n->nin; i++) {
+        if (!n->in[i] || !b_rank(n, n->in[i], "the operand", &rank))
+            return n->in[i] ? false : NODE_ERROR(n, "input %d is left out", i);
+        struct value *x = b_cast(n, n->in[i], DT_F32);
+        if (rank == 1)
+            x = b_reshape_to(n, x, (int64_t[]){1, -1}, 2);
+        if (sizes && sizes[i] < 0)
+            return NODE_ERROR(n, "attribute 'inputdimensions' holds %lld", (long long)sizes[i]);
+        if (sizes) {
+            x = b_slice(n, x, 0, sizes[i], 1);
+            struct value *missing = b_sub(n, b_i64(n, sizes[i]), b_dim(n, x, 1));
+            struct value *pads = b_concat(n, (struct value *[]){b_i64s(n, (int64_t[]){0, 0, 0}, 3), missing}, 2, 0);
+            bool exact = x && x->type.rank == 2 && x->type.dims[1] == sizes[i];
+            x = exact ? x : b_2(n, OP_pad, x, pads);
+        }
+        parts[i] = x;
+    }
+    return b_done(n, b_concat(n, parts, n->nin, 1));
+}
+
+bool lower_imputer(struct onnx_node *n)
+{
+    int nfloats, nints;
+    const double *floats = attr_floats(&n->attrs, "imputed_value_floats", &nfloats);
+    const int64_t *ints = attr_ints(&n->attrs, "imputed_value_int64s", &nints);
+    struct value *x = n->in[0];
+    bool whole = dtype_is_int(b_dtype(x));
+    if (whole ? !nints : !nfloats)
+        return NODE_ERROR(n, "attribute '%s' is missing, this operator needs it",
+                          whole ? "imputed_value_int64s" : "imputed_value_floats");
+    struct value *put = b_cast(n, whole ? b_i64s(n, ints, nints) : ml_floats(n, floats, 1, (int64_t[]){nfloats}),
+                               b_dtype(x));
+    double replaced = attr_float(&n->attrs, "replaced_value_float", 0);
+    struct value *which;
+    if (whole) {
+        struct value *v = b_i64s(n, (int64_t[]){attr_int(&n->attrs, "replaced_value_int64", 0)}, 1);
+        which = b_2(n, OP_eq, x, b_cast(n, v, b_dtype(x)));
+    } else {
+        which = isnan(replaced) ? b_1(n, OP_is_nan, x) : b_2(n, OP_eq, x, b_like(n, x, replaced));
+    }
+    return b_done(n, b_op(n, OP_where, (struct value *[]){which, put, x}, 3, NULL));
+}
+
+/* Rows over their norm; a norm of zero leaves them as they are. */
+bool lower_normalizer(struct onnx_node *n)
+{
+    static const int64_t last[] = {-1};
+    struct value *x = b_cast(n, n->in[0], DT_F32);
+    bool l1 = attr_is(&n->attrs, "norm", "L1"), l2 = attr_is(&n->attrs, "norm", "L2");
+    if (!l1 && !l2 && attr_find(&n->attrs, "norm") && !attr_is(&n->attrs, "norm", "MAX"))
+        return NODE_ERROR(n, "attribute 'norm' is neither MAX, L1 nor L2");
+    struct value *norm = b_reduce(n, l1 ? OP_reduce_l1 : l2 ? OP_reduce_l2 : OP_reduce_max, x, last, 1, true);
+    struct value *zero = b_2(n, OP_eq, norm, b_like(n, x, 0));
+    struct value *by = b_op(n, OP_where, (struct value *[]){zero, b_like(n, x, 1), norm}, 3, NULL);
+    return b_done(n, b_div(n, x, by));
+}
+
+/* ---- labels -------------------------------------------------------------------------------------------- */
+
+static struct value *encode(struct onnx_node *n, struct value *x, struct value *keys, struct value *values,
+                            struct value *otherwise, bool strict)
+{
+    struct attrs a = {0};
+    if (strict)
+        attr_set_int(&n->g->arena, &a, "strict", 1);
+    return b_op(n, OP_label_encode, (struct value *[]){x, keys, values, otherwise}, 4, &a);
+}
+
+static struct value *sequence_of(struct onnx_node *n, int count) /* 0, 1, ... */
+{
+    int64_t *v = ARENA_ARRAY(&n->g->arena, int64_t, count + 1);
+    for (int i = 0; i < count; i++)
+        v[i] = i;
+    return b_i64s(n, v, count);
+}
+
+static struct value *one_string(struct onnx_node *n, struct str s)
+{
+    struct str *v = ARENA_NEW(&n->g->arena, struct str);
+    *v = s;
+    return ml_strings(n, v, 1);
+}
+
+/* Numbers are looked up as integers, strings as strings. */
+bool lower_one_hot_encoder(struct onnx_node *n)
+{
+    static const int64_t last[] = {-1};
+    int count;
+    bool strict = !attr_int(&n->attrs, "zeros", 1);
+    struct value *keys = ml_labels(n, "cats_int64s", "cats_strings", &count), *x = n->in[0];
+    if (!keys)
+        return NODE_ERROR(n, "one of the attributes 'cats_int64s' and 'cats_strings' is needed");
+    x = b_dtype(keys) == DT_I64 ? b_cast(n, x, DT_I64) : x;
+    struct value *places = sequence_of(n, count);
+    struct value *at = encode(n, x, keys, places, b_i64(n, -1), strict);
+    struct value *hit = b_2(n, OP_eq, b_unsqueeze(n, at, last, 1), places);
+    return b_done(n, b_cast(n, hit, DT_F32));
+}
+
+bool lower_category_mapper(struct onnx_node *n)
+{
+    int nints, nstrs;
+    const int64_t *ints = attr_ints(&n->attrs, "cats_int64s", &nints);
+    const struct str *strs = attr_strs(&n->attrs, "cats_strings", &nstrs);
+    if (!nints || nints != nstrs)
+        return NODE_ERROR(n, "attributes 'cats_int64s' and 'cats_strings' have %d and %d entries", nints, nstrs);
+    struct value *a = b_i64s(n, ints, nints), *b = ml_strings(n, strs, nstrs);
+    if (b_dtype(n->in[0]) == DT_STR)
+        return b_done(n, encode(n, n->in[0], b, a, b_i64(n, attr_int(&n->attrs, "default_int64", -1)), false));
+    struct value *unused = one_string(n, attr_str(&n->attrs, "default_string", "_Unused"));
+    return b_done(n, encode(n, n->in[0], a, b, unused, false));
+}
+
+/* keys_* or values_*, whichever of the four is given, as rank 1. */
+static struct value *side(struct onnx_node *n, const char *ints, const char *strs, const char *floats,
+                          const char *tensor)
+{
+    static const int64_t flat[] = {-1};
+    int count;
+    struct value *v = ml_labels(n, ints, strs, &count);
+    if (v)
+        return v;
+    if (attr_floats(&n->attrs, floats, &count) && count)
+        return ml_float_list(n, floats, 0);
+    const struct tensor *t = attr_tensor(&n->attrs, tensor);
+    return t ? b_reshape_to(n, b_tensor(n, t), flat, 1) : NULL;
+}
+
+static struct value *default_label(struct onnx_node *n, int dtype)
+{
+    static const int64_t flat[] = {-1};
+    const struct tensor *t = attr_tensor(&n->attrs, "default_tensor");
+    if (t)
+        return b_reshape_to(n, b_tensor(n, t), flat, 1);
+    if (dtype == DT_STR)
+        return one_string(n, attr_str(&n->attrs, "default_string", "_Unused"));
+    if (dtype == DT_I64)
+        return b_i64(n, attr_int(&n->attrs, "default_int64", -1));
+    return b_scalar(n, dtype, attr_float(&n->attrs, "default_float", -0.0));
+}
+
+bool lower_label_encoder(struct onnx_node *n)
+{
+    struct value *keys = side(n, "keys_int64s", "keys_strings", "keys_floats", "keys_tensor");
+    struct value *values = side(n, "values_int64s", "values_strings", "values_floats", "values_tensor");
+    if (diag_failed(n->d))
+        return false;
+    if (!keys || !values)
+        return NODE_ERROR(n, "attributes 'keys_*' and 'values_*' are needed");
+    return b_done(n, encode(n, n->in[0], keys, values, default_label(n, b_dtype(values)), false));
+}
+
+/* Version 1: a string's place in a list of classes, and back. */
+bool lower_label_encoder_1(struct onnx_node *n)
+{
+    int count;
+    const struct str *v = attr_strs(&n->attrs, "classes_strings", &count);
+    if (!count)
+        return NODE_ERROR(n, "attribute 'classes_strings' is missing, this operator needs it");
+    struct value *classes = ml_strings(n, v, count), *places = sequence_of(n, count);
+    bool strings = b_dtype(n->in[0]) == DT_STR;
+    return b_done(n, encode(n, n->in[0], strings ? classes : places, strings ? places : classes,
+                            default_label(n, strings ? DT_I64 : DT_STR), false));
+}
+
+bool lower_zip_map(struct onnx_node *n)
+{
+    int count;
+    struct value *keys = ml_labels(n, "classlabels_int64s", "classlabels_strings", &count);
+    if (!keys)
+        return NODE_ERROR(n, "one of the attributes 'classlabels_int64s' and 'classlabels_strings' is needed");
+    return b_done(n, b_2(n, OP_zip_map, n->in[0], keys));
+}
+
+/* ---- linear models --------------------------------------------------------------------------------------- */
+
+/* x (N,F) times `coefficients` (targets, F), plus intercepts. */
+static struct value *linear(struct onnx_node *n, int64_t targets)
+{
+    static const int64_t row[] = {1, -1};
+    int count, rank;
+    const double *v = attr_floats(&n->attrs, "coefficients", &count);
+    struct value *x = b_cast(n, n->in[0], DT_F32);
+    struct attrs a = {0};
+    if (!b_rank(n, x, "the operand", &rank))
+        return NULL;
+    if (targets < 1 || count == 0 || count % targets) {
+        NODE_ERROR(n, "attribute 'coefficients' has %d entries for %lld targets", count, (long long)targets);
+        return NULL;
+    }
+    x = rank == 1 ? b_reshape_to(n, x, row, 2) : x;
+    attr_set_int(&n->g->arena, &a, "transB", 1);
+    struct value *w = ml_floats(n, v, 2, (int64_t[]){targets, count / targets});
+    return b_op(n, OP_gemm, (struct value *[]){x, w, ml_float_list(n, "intercepts", 0)}, 3, &a);
+}
+
+bool lower_linear_regressor(struct onnx_node *n)
+{
+    enum ml_transform t;
+    int64_t targets = attr_int(&n->attrs, "targets", 1);
+    if (!ml_transform_read(n, &t))
+        return false;
+    struct value *scores = linear(n, targets);
+    return b_done(n, ml_transform(n, targets > 1 || t == ML_PROBIT ? t : ML_NONE, scores));
+}
+
+bool lower_linear_classifier(struct onnx_node *n)
+{
+    static const int64_t last[] = {-1};
+    enum ml_transform t;
+    int classes, scores_count, intercepts;
+    struct value *labels = ml_labels(n, "classlabels_ints", "classlabels_strings", &classes);
+    attr_floats(&n->attrs, "intercepts", &intercepts);
+    attr_floats(&n->attrs, "coefficients", &scores_count);
+    if (!ml_transform_read(n, &t))
+        return false;
+    scores_count = intercepts ? intercepts : classes ? classes : 1;
+    struct value *s = linear(n, scores_count);
+    if (scores_count > 1) {
+        if (!labels || classes != scores_count)
+            return NODE_ERROR(n, "%d class labels for %d scores", classes, scores_count);
+        n->out[0] = ml_best(n, labels, s);
+        n->out[1] = ml_transform(n, t, s);
+        return !diag_failed(n->d);
+    }
+    struct value *yes = b_squeeze(n, b_2(n, OP_gt, s, b_like(n, s, 0)), last, 1);
+    n->out[0] = ml_choose(n, classes == 2 ? labels : b_i64s(n, (int64_t[]){0, 1}, 2), yes);
+    if (classes == 2) { /* the other class's score is added */
+        struct value *other = t == ML_NONE || t == ML_LOGISTIC ? b_1(n, OP_neg, s) : b_sub(n, b_like(n, s, 1), s);
+        s = b_concat(n, (struct value *[]){other, s}, 2, 1);
+    }
+    n->out[1] = classes == 2 || t == ML_PROBIT ? ml_transform(n, t, s) : s;
+    return !diag_failed(n->d);
 }
