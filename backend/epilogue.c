@@ -106,7 +106,10 @@ void epilogue_emit(struct epilogue *e, struct ap accumulator)
     x.given_pattern[0] = accumulator;
     x.ngiven = 1;
     if (group_is_result(e->g, x.given[0])) { /* seen outside too, perhaps in another type */
-        emit_copy(e->k, epilogue_pattern(e, x.given[0]), accumulator);
+        if (e->k->l->m->strict)
+            stage_out(e->k, epilogue_pattern(e, x.given[0]), accumulator);
+        else
+            emit_copy(e->k, epilogue_pattern(e, x.given[0]), accumulator);
         if (e->g->n == 1)
             return;
     }

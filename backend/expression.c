@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-enum { MAX_TEMPORARIES = 64 };
+enum { MAX_TEMPORARIES = 256 };
 
 dim_t space_count(struct lowering *l, const struct space *s)
 {
@@ -20,6 +20,17 @@ static struct ap over_space(const struct space *s, struct ap a, const dim_t *ste
             ap_clip(&a, i, s->dim[i].var, s->dim[i].factor, s->dim[i].limit);
     }
     return a;
+}
+
+int space_new_tile(struct kernel_builder *k, const struct space *s, int mem, int dtype)
+{
+    dim_t partitions = 1, elements = 1;
+    for (int i = s->rank - 1; i >= 0; i--)
+        if (i == 0 && k->l->m->strict)
+            partitions = s->dim[i].count;
+        else
+            elements = dim_mul(&k->l->p->dims, elements, s->dim[i].count);
+    return kernel_tile(k, mem, dtype, partitions, elements);
 }
 
 struct ap space_slot(const struct space *s, struct lowering *l, int slot, const dim_t *steps)
@@ -165,6 +176,15 @@ static int last_use(const struct expression *e, const struct value *v, int first
     return last;
 }
 
+/* Where a value from outside, or a result, lies. */
+static struct ap outside(struct expression *e, struct value *v, bool result)
+{
+    struct ap at = e->pattern(e->user, v);
+    if (!e->k->l->m->strict)
+        return at;
+    return stage_value(&e->stage, e->k, outer_value(e->k->l, v), at, result);
+}
+
 static struct ap operand(struct expression *e, struct value *v)
 {
     for (int i = 0; i < e->ngiven; i++)
@@ -174,14 +194,14 @@ static struct ap operand(struct expression *e, struct value *v)
     for (int t = 0; t < ntiles && t < MAX_TEMPORARIES; t++)
         if (e->temporary_of[t] == v)
             return space_tile(&e->space, e->k, t);
-    return e->pattern(e->user, v);
+    return outside(e, v, false);
 }
 
 /* Where a node's result goes: outside, or a tile that is free at node `at`. */
 static struct ap destination(struct expression *e, struct value *v, int at, int first)
 {
     if (group_is_result(e->g, v))
-        return e->pattern(e->user, v);
+        return outside(e, v, true);
     dim_t count = space_count(e->k->l, &e->space);
     int dtype = v->type.dtype == DT_BOOL ? DT_BOOL : DT_F32; /* engines compute in f32: no rounding inside */
     if (v->type.dtype == DT_BF16 || v->type.dtype == DT_F16)
@@ -190,11 +210,12 @@ static struct ap destination(struct expression *e, struct value *v, int at, int 
     for (int t = 0; t < ntiles && t < MAX_TEMPORARIES && tile < 0; t++) {
         struct value *old = e->temporary_of[t];
         const struct tile *have = &kernel_of(e->k)->tiles[t];
-        if (old && last_use(e, old, first) < at && have->dtype == dtype && have->elements == count)
+        if (old && last_use(e, old, first) < at && have->dtype == dtype &&
+            dim_mul(&e->k->l->p->dims, have->partitions, have->elements) == count)
             tile = t;
     }
     if (tile < 0)
-        tile = kernel_tile(e->k, MEM_SBUF, dtype, 1, count);
+        tile = space_new_tile(e->k, &e->space, MEM_SBUF, dtype);
     assert(tile < MAX_TEMPORARIES);
     e->temporary_of[tile] = v;
     return space_tile(&e->space, e->k, tile);
@@ -342,4 +363,5 @@ void expression_emit(struct expression *e, int first)
     e->temporary_of = ARENA_ARRAY(&e->k->l->p->arena, struct value *, MAX_TEMPORARIES);
     for (int i = first; i < e->g->n; i++)
         emit_node(e, i, first);
+    stage_flush(&e->stage, e->k);
 }

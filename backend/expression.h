@@ -10,6 +10,7 @@
 
 #include "backend/group.h"
 #include "backend/kernel.h"
+#include "backend/strict.h"
 
 enum { MAX_SPACE = 5 };
 
@@ -36,6 +37,7 @@ struct expression {
     struct ap given_pattern[4];
     int ngiven;
     struct value **temporary_of; /* tile number -> value it holds, to reuse tiles */
+    struct stage stage; /* strict targets: tiles of operands and results */
 };
 
 /* Element types that engines compute with: they are widened to f32. */
@@ -50,6 +52,8 @@ bool node_possible(struct lowering *l, const struct node *n);
 void expression_emit(struct expression *e, int first);
 /* The two parameters of an activation function's node: attributes, or the limits of clip. */
 void activation_parameters(struct lowering *l, const struct node *n, float *a, float *b);
+/* A tile for one tile of the space, dim 0 over partitions on strict targets; its number. */
+int space_new_tile(struct kernel_builder *k, const struct space *s, int mem, int dtype);
 /* A pattern over the space on a tile that holds one tile of it densely. */
 struct ap space_tile(const struct space *s, struct kernel_builder *k, int tile);
 /* Elements of a tile of the space, before clipping. */

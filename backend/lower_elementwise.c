@@ -1,29 +1,11 @@
 /*
  * Elementwise groups: one pass over memory, tile by tile.
  */
-#include "backend/expression.h"
+#include "backend/elementwise.h"
 
 #include <string.h>
 
-enum { TILE_ELEMENTS = 4096, MAX_OPERANDS = 64 };
-
-/* An operand or result of the group and its steps along the collapsed dims. */
-struct operand_steps {
-    struct value *v;
-    dim_t steps[MAX_RANK];
-};
-
-struct layout {
-    struct lowering *l;
-    int rank;
-    dim_t dims[MAX_RANK];
-    int n;
-    struct operand_steps operands[MAX_OPERANDS];
-    int var[MAX_RANK]; /* grid variable of a dim outside the tile */
-    int tile_dims;     /* the last dims that the tile covers: 1 or 2 */
-    dim_t tile[2];
-    int tile_var[2];
-};
+enum { TILE_ELEMENTS = 4096 };
 
 static bool add_operand(struct layout *y, struct value *v)
 {
@@ -98,6 +80,14 @@ static void collapse(struct layout *y)
     }
 }
 
+int layout_operand(const struct layout *y, const struct value *v)
+{
+    int o = 0;
+    while (y->operands[o].v != v)
+        o++;
+    return o;
+}
+
 static void choose_tile(struct layout *y)
 {
     dim_t inner = y->dims[y->rank - 1];
@@ -125,10 +115,7 @@ static struct ap pattern(void *user, struct value *v)
     struct layout *y = user;
     struct lowering *l = y->l;
     v = outer_value(l, v);
-    int o = 0;
-    while (y->operands[o].v != v)
-        o++;
-    const dim_t *steps = y->operands[o].steps;
+    const dim_t *steps = y->operands[layout_operand(y, v)].steps;
     struct ap a = ap_slot(l, value_slot(l, v));
     for (int i = 0; i < y->rank - y->tile_dims; i++)
         ap_move(l, &a, y->var[i], steps[i]);
@@ -154,7 +141,7 @@ enum lowered lower_elementwise(struct lowering *l, struct node *n)
 {
     struct group g = group_of(l, n);
     struct layout y = {.l = l};
-    if (l->m->strict || !expression_possible(l, &g, 0))
+    if (!expression_possible(l, &g, 0))
         return DECLINED;
     if (!collect(&y, &g)) {
         why(l->o, n, "tile.shape", "operands do not broadcast to the result in a way known before running; it runs on GpSimd");
@@ -165,6 +152,8 @@ enum lowered lower_elementwise(struct lowering *l, struct node *n)
         why(l->o, n, "tile.rank", "%d separate dimensions, at most 4; it runs on GpSimd", y.rank);
         return DECLINED;
     }
+    if (l->m->strict)
+        return strict_elementwise(&y, &g);
     choose_tile(&y);
     struct kernel_builder k = kernel_begin(l, n, n->name && *n->name ? n->name : op_name(g.nodes[0]->op));
     make_grid(&y, &k);

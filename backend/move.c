@@ -152,7 +152,7 @@ void emit_move(struct lowering *l, const struct node *n, const char *name, const
 
 bool movable(struct lowering *l, const struct node *n, int operand, int result)
 {
-    if (n->op == OP_fused || l->m->strict)
+    if (n->op == OP_fused)
         return false;
     if (has_layout(l, outer_value(l, n->in[operand])) && has_layout(l, n->out[result]))
         return true;
