@@ -323,7 +323,7 @@ enum lowered lower_conv(struct lowering *l, struct node *n)
         return DECLINED;
     }
     int64_t per_group = c.outs / c.group;
-    if (c.group == c.channels_in && per_group == 1)
+    if (c.group > 1 && c.group == c.channels_in && per_group == 1)
         return emit_depthwise(l, &g, &c);
     if (!product_types(c.x, c.w) || (c.group > 1 && per_group > PACK_OUTS)) {
         why(l->o, first, "tile.conv-types", "operand types, or more than 64 outputs in each of several groups");
