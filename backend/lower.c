@@ -1,5 +1,7 @@
 #include "backend/lower.h"
 
+#include "backend/strided.h"
+
 #include "backend/check_sync.h"
 #include "backend/schedule.h"
 
@@ -236,6 +238,8 @@ enum lowered lower_node(struct lowering *l, struct node *n)
         for (int i = 0; i < n->regions[0]->nparams; i++)
             l->alias[n->regions[0]->params[i]->id] = n->in[i];
     if ((op_infos[n->op].flags & OPF_VIEW) && lower_view(l, n))
+        return LOWERED;
+    if (strided_skips(l, n))
         return LOWERED;
     enum lowered done = lower_tiles(l, n);
     if (done != DECLINED)

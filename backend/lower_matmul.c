@@ -5,6 +5,7 @@
  * block of weights stays while the rows pass by (blocks outside).
  */
 #include "backend/product.h"
+#include "backend/strided.h"
 
 bool product_types(const struct value *x, const struct tensor *w)
 {
@@ -103,6 +104,8 @@ enum lowered lower_matmul(struct lowering *l, struct node *n)
 {
     struct group g = group_of(l, n);
     struct product p;
+    if (!l->m->strict && product_takes(l, g.nodes[0]))
+        return lower_product(l, n);
     if (l->m->strict || !examine(l, &g, &p) || !epilogue_possible(l, &g, g.nodes[0]->out[0]->type.rank - 2))
         return DECLINED;
     emit_product(l, &g, &p);

@@ -1,0 +1,278 @@
+/*
+ * Attention: softmax(scale * q k^T + mask) v for one tile of queries per instance.
+ *
+ * A short known number of keys: the tile's scores are one block. Otherwise a loop over blocks of keys keeps a running maximum and
+ * sum per query and rescales what it has accumulated, so that no more scores than a block are ever stored.
+ */
+#include "backend/product.h"
+#include "backend/strided.h"
+
+#include <float.h>
+#include <math.h>
+
+enum { ONE_BLOCK = 512, KEY_BLOCK = 128, MAX_BATCH = 3 };
+
+struct attention {
+    struct strided q, k, v, mask, y;
+    bool masked, causal;
+    int64_t causal_offset;
+    float scale;
+    int nbatch;
+    dim_t queries, keys, width, value_width; /* widths of a head */
+    dim_t q_steps[MAX_RANK], k_steps[MAX_RANK], v_steps[MAX_RANK], mask_steps[MAX_RANK];
+    int var[MAX_RANK], var_query, var_key;   /* var_key -1: one block */
+    dim_t tile, block;
+};
+
+static struct strided plain(const struct value *v)
+{
+    struct strided s = {.rank = v->type.rank};
+    for (int i = 0; i < s.rank; i++)
+        s.dims[i] = v->type.dims[i];
+    return s;
+}
+
+bool attention_takes(struct lowering *l, const struct node *n)
+{
+    const struct type *y = &n->out[0]->type;
+    dim_t steps[MAX_RANK], scores[MAX_RANK];
+    if (!has_layout(l, n->out[0]) || !engine_float(y->dtype))
+        return false;
+    int nbatch = y->rank - 2, several = 0;
+    for (int i = 0; i < nbatch; i++)
+        several += y->dims[i] != 1;
+    if (several > MAX_BATCH)
+        return false;
+    for (int i = 0; i < n->nin && n->in[i]; i++) {
+        struct value *v = outer_value(l, n->in[i]);
+        if (!has_layout(l, v) || !engine_float(v->type.dtype))
+            return false;
+        struct strided s = plain(v);
+        if (i < 3 && (s.rank < 2 || !strided_broadcast(&s, 2, nbatch, y->dims, steps)))
+            return false;
+    }
+    struct strided q = plain(outer_value(l, n->in[0])), k = plain(outer_value(l, n->in[1])), v = plain(outer_value(l, n->in[2]));
+    if (q.dims[q.rank - 1] != k.dims[k.rank - 1] || k.dims[k.rank - 2] != v.dims[v.rank - 2] || k.dims[k.rank - 2] == 0 ||
+        q.dims[q.rank - 1] == 0)
+        return false;
+    if (n->nin > 3 && n->in[3]) {
+        struct strided mask = plain(outer_value(l, n->in[3]));
+        for (int i = 0; i < nbatch; i++)
+            scores[i] = y->dims[i];
+        scores[nbatch] = q.dims[q.rank - 2], scores[nbatch + 1] = k.dims[k.rank - 2];
+        return strided_broadcast(&mask, 0, nbatch + 2, scores, steps);
+    }
+    return true;
+}
+
+static struct attention examine(struct lowering *l, const struct node *n)
+{
+    struct attention a = {.q = strided_operand(l, n->in[0]), .k = strided_operand(l, n->in[1]), .v = strided_operand(l, n->in[2])};
+    const struct type *y = &n->out[0]->type;
+    dim_t scores[MAX_RANK];
+    a.y = strided_result(l, n->out[0]);
+    a.nbatch = y->rank - 2;
+    a.queries = a.q.dims[a.q.rank - 2], a.keys = a.k.dims[a.k.rank - 2];
+    a.width = a.q.dims[a.q.rank - 1], a.value_width = a.v.dims[a.v.rank - 1];
+    strided_broadcast(&a.q, 2, a.nbatch, y->dims, a.q_steps);
+    strided_broadcast(&a.k, 2, a.nbatch, y->dims, a.k_steps);
+    strided_broadcast(&a.v, 2, a.nbatch, y->dims, a.v_steps);
+    a.masked = n->nin > 3 && n->in[3];
+    if (a.masked) {
+        struct value *m = outer_value(l, n->in[3]);
+        a.mask = plain(m);
+        a.mask.slot = value_slot(l, m);
+        dense_steps(&l->p->dims, a.mask.rank, a.mask.dims, a.mask.steps);
+        for (int i = 0; i < a.nbatch; i++)
+            scores[i] = y->dims[i];
+        scores[a.nbatch] = a.queries, scores[a.nbatch + 1] = a.keys;
+        strided_broadcast(&a.mask, 0, a.nbatch + 2, scores, a.mask_steps);
+    }
+    a.causal = attr_int(&n->attrs, "causal", 0) != 0;
+    a.causal_offset = attr_int(&n->attrs, "causal_offset", 0);
+    double otherwise = dim_is_const(a.width) ? 1 / sqrt((double)a.width) : 1;
+    a.scale = (float)attr_float(&n->attrs, "scale", otherwise);
+    return a;
+}
+
+static struct ap of_batch(struct lowering *l, const struct attention *a, const struct strided *s, const dim_t *steps)
+{
+    struct ap p = ap_slot(l, s->slot);
+    for (int i = 0; i < a->nbatch; i++)
+        if (a->var[i] >= 0)
+            ap_move(l, &p, a->var[i], steps[i]);
+    return p;
+}
+
+static void push_queries(struct lowering *l, const struct attention *a, struct ap *p, dim_t step)
+{
+    ap_push_tile(l, p, step, a->tile, a->var_query, a->queries);
+}
+
+static void push_keys(struct lowering *l, const struct attention *a, struct ap *p, dim_t step)
+{
+    ap_push_tile(l, p, step, a->block, a->var_key, a->keys);
+}
+
+/* A tile (queries, columns), clipped to the queries there are. */
+static struct ap query_tile(struct kernel_builder *k, const struct attention *a, int mem, int dtype, dim_t columns)
+{
+    struct ap p = ap_tile(k, kernel_tile(k, mem, dtype, a->tile, columns));
+    ap_clip(&p, 0, a->var_query, a->tile, a->queries);
+    return p;
+}
+
+static void clip_keys(const struct attention *a, struct ap *p)
+{
+    if (a->var_key >= 0)
+        ap_clip(p, p->rank - 1, a->var_key, a->block, a->keys);
+}
+
+/* One column of a tile repeated over `count` columns. */
+static struct ap repeated(struct ap column, dim_t count)
+{
+    column.dim[1] = (struct ap_dim){.step = 0, .count = count, .var = -1};
+    return column;
+}
+
+static void matmul(struct kernel_builder *k, struct ap dst, struct ap stationary, struct ap moving, bool accumulate)
+{
+    struct insn *i = kernel_insn(k, INSN_nc_matmul);
+    i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
+    i->imm[0].base = accumulate;
+}
+
+/* Scores of the block, with mask. Returns the factor that is still to be applied. */
+static float emit_scores(struct kernel_builder *k, const struct attention *a, struct ap scores)
+{
+    struct lowering *l = k->l;
+    struct ap q = of_batch(l, a, &a->q, a->q_steps), keys = of_batch(l, a, &a->k, a->k_steps), mask = ap_absent();
+    push_queries(l, a, &q, a->q.steps[a->q.rank - 2]);
+    ap_push(&q, a->q.steps[a->q.rank - 1], a->width);
+    ap_push(&keys, a->k.steps[a->k.rank - 1], a->width);
+    push_keys(l, a, &keys, a->k.steps[a->k.rank - 2]);
+    matmul(k, scores, keys, q, false);
+    if (!a->masked && !a->causal && a->scale > 0)
+        return a->scale;
+    if (a->masked) {
+        mask = of_batch(l, a, &a->mask, a->mask_steps);
+        push_queries(l, a, &mask, a->mask_steps[a->nbatch]);
+        push_keys(l, a, &mask, a->mask_steps[a->nbatch + 1]);
+    }
+    emit_activation(k, OP_identity, scores, scores, mask, a->scale, 0, 0);
+    if (a->causal) {
+        struct insn *i = kernel_insn(k, INSN_affine_select);
+        i->ap[0] = scores, i->ap[1] = scores;
+        i->imm[0].base = a->causal_offset;
+        i->imm[0].coef[a->var_query] = a->tile;
+        if (a->var_key >= 0)
+            i->imm[0].coef[a->var_key] = -a->block;
+        i->imm[1].base = 1, i->imm[2].base = -1;
+        i->flt[0] = -INFINITY;
+    }
+    return 1;
+}
+
+static struct ap values_block(struct lowering *l, const struct attention *a)
+{
+    struct ap v = of_batch(l, a, &a->v, a->v_steps);
+    push_keys(l, a, &v, a->v.steps[a->v.rank - 2]);
+    ap_push(&v, a->v.steps[a->v.rank - 1], a->value_width);
+    return v;
+}
+
+static struct ap destination(struct lowering *l, const struct attention *a)
+{
+    struct ap y = of_batch(l, a, &a->y, a->y.steps);
+    push_queries(l, a, &y, a->y.steps[a->y.rank - 2]);
+    ap_push(&y, a->y.steps[a->y.rank - 1], a->value_width);
+    return y;
+}
+
+/* bf16 values are multiplied by bf16 probabilities. */
+static int probability_type(struct lowering *l, const struct attention *a)
+{
+    return l->p->slots[a->v.slot].type.dtype == DT_BF16 ? DT_BF16 : DT_F32;
+}
+
+static void emit_one_block(struct kernel_builder *k, const struct attention *a)
+{
+    struct ap scores = query_tile(k, a, MEM_PSUM, DT_F32, a->keys), probabilities = scores;
+    if (probability_type(k->l, a) != DT_F32)
+        probabilities = query_tile(k, a, MEM_SBUF, DT_BF16, a->keys);
+    float factor = emit_scores(k, a, scores);
+    struct insn *i = kernel_insn(k, INSN_softmax);
+    i->ap[0] = probabilities, i->ap[1] = scores;
+    i->flt[0] = factor;
+    matmul(k, destination(k->l, a), values_block(k->l, a), probabilities, false);
+}
+
+static void emit_blocks(struct kernel_builder *k, struct attention *a)
+{
+    struct dim_table *t = &k->l->p->dims;
+    struct ap scores = query_tile(k, a, MEM_PSUM, DT_F32, a->block), probabilities = scores;
+    struct ap sum = query_tile(k, a, MEM_PSUM, DT_F32, a->value_width);
+    struct ap top = query_tile(k, a, MEM_SBUF, DT_F32, 1), total = query_tile(k, a, MEM_SBUF, DT_F32, 1);
+    struct ap new_top = query_tile(k, a, MEM_SBUF, DT_F32, 1), ratio = query_tile(k, a, MEM_SBUF, DT_F32, 1);
+    struct ap part = query_tile(k, a, MEM_SBUF, DT_F32, 1);
+    if (probability_type(k->l, a) != DT_F32)
+        probabilities = query_tile(k, a, MEM_SBUF, DT_BF16, a->block);
+    emit_memset(k, top, -FLT_MAX); /* finite, so that blocks masked by minus infinity count nothing */
+    emit_memset(k, total, 0);
+    emit_memset(k, sum, 0);
+    a->var_key = kernel_loop(k, dim_ceildiv(t, a->keys, a->block));
+    clip_keys(a, &scores);
+    clip_keys(a, &probabilities);
+    float factor = emit_scores(k, a, scores);
+    struct insn *i = kernel_insn(k, INSN_tensor_reduce);
+    i->ap[0] = part, i->ap[1] = scores;
+    i->imm[0].base = 1;
+    i->flt[0] = factor;
+    i->func[0] = OP_max;
+    emit_tensor_tensor(k, OP_max, new_top, top, part);
+    emit_tensor_tensor(k, OP_sub, ratio, top, new_top);
+    emit_activation(k, OP_exp, ratio, ratio, ap_absent(), 1, 0, 0);
+    emit_activation(k, OP_identity, top, new_top, ap_absent(), -1, 0, 0);
+    emit_activation(k, OP_exp, probabilities, scores, repeated(top, a->block), factor, 0, 0);
+    struct ap *bias = &kernel_of(k)->insns[kernel_of(k)->ninsns - 1].ap[3];
+    clip_keys(a, bias);
+    kernel_of(k)->insns[kernel_of(k)->ninsns - 1].ap[4] = part;
+    emit_copy(k, top, new_top);
+    emit_tensor_tensor(k, OP_mul, total, total, ratio);
+    emit_tensor_tensor(k, OP_add, total, total, part);
+    emit_tensor_tensor(k, OP_mul, sum, sum, repeated(ratio, a->value_width));
+    matmul(k, sum, values_block(k->l, a), probabilities, true);
+    kernel_end_loop(k);
+    a->var_key = -1;
+    emit_tensor_tensor(k, OP_div, destination(k->l, a), sum, repeated(total, a->value_width));
+}
+
+enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
+{
+    if (l->m->strict || n->op == OP_fused)
+        return DECLINED;
+    if (!attention_takes(l, n)) {
+        why(l->o, n, "tile.attention", "operand types, or shapes that are not proven to fit, have no tile program; it runs on GpSimd");
+        return DECLINED;
+    }
+    struct dim_table *t = &l->p->dims;
+    struct attention a = examine(l, n);
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    for (int i = 0; i < a.nbatch; i++)
+        a.var[i] = n->out[0]->type.dims[i] == 1 ? -1 : kernel_grid(&k, n->out[0]->type.dims[i]);
+    bool one = dim_is_const(a.keys) && a.keys <= ONE_BLOCK;
+    a.tile = even_tile(a.queries, ROW_TILE);
+    a.block = one ? a.keys : KEY_BLOCK;
+    a.var_query = kernel_grid(&k, dim_ceildiv(t, a.queries, a.tile));
+    a.var_key = -1;
+    if (one)
+        emit_one_block(&k, &a);
+    else
+        emit_blocks(&k, &a);
+    dim_t scores = dim_mul(t, a.queries, a.keys);
+    for (int i = 0; i < a.nbatch; i++)
+        scores = dim_mul(t, scores, n->out[0]->type.dims[i]);
+    kernel_of(&k)->flops = dim_mul(t, scores, dim_mul(t, 2, dim_add(t, a.width, a.value_width)));
+    kernel_of(&k)->bytes = dim_mul(t, type_count(t, &n->out[0]->type), 16);
+    return LOWERED;
+}
