@@ -106,6 +106,14 @@ struct value *ml_transform(struct onnx_node *n, enum ml_transform t, struct valu
     }
 }
 
+struct value *ml_both_scores(struct onnx_node *n, enum ml_transform t, struct value *s, bool complement)
+{
+    bool minus = !complement || t == ML_LOGISTIC;
+    struct value *other = minus ? b_1(n, OP_neg, s) : b_sub(n, b_like(n, s, 1), s);
+    struct value *both = b_concat(n, (struct value *[]){other, s}, 2, 1);
+    return t == ML_LOGISTIC || t == ML_PROBIT ? ml_transform(n, t, both) : both;
+}
+
 struct value *ml_choose(struct onnx_node *n, struct value *labels, struct value *condition)
 {
     return b_gather(n, labels, b_cast(n, condition, DT_I64), 0);

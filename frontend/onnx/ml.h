@@ -21,6 +21,11 @@ enum ml_transform { ML_NONE, ML_SOFTMAX, ML_LOGISTIC, ML_SOFTMAX_ZERO, ML_PROBIT
 bool ml_transform_read(struct onnx_node *n, enum ml_transform *t);
 /* Applies it along the last axis. */
 struct value *ml_transform(struct onnx_node *n, enum ml_transform t, struct value *scores);
+/*
+ * Scores (N,2) of two classes from the one score (N,1) of the second: -s, s or 1 - s, s. With one score to go by, only
+ * LOGISTIC and PROBIT are applied; LOGISTIC always to -s, s.
+ */
+struct value *ml_both_scores(struct onnx_node *n, enum ml_transform t, struct value *s, bool complement);
 /* Element 0 of `labels` where the condition (N) is false, element 1 where it is true. */
 struct value *ml_choose(struct onnx_node *n, struct value *labels, struct value *condition);
 /* The label of the largest score of each row (N,C). */

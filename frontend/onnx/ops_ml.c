@@ -3,6 +3,7 @@
 #include "frontend/onnx/ops.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- features ---------------------------------------------------------------------------------------- */
 
@@ -207,13 +208,38 @@ bool lower_label_encoder_1(struct onnx_node *n)
                             default_label(n, strings ? DT_I64 : DT_STR), false));
 }
 
+static int compare_labels(const struct tensor *t, int64_t i, int64_t j)
+{
+    if (t->dtype == DT_I64)
+        return (tensor_i64(t, i) > tensor_i64(t, j)) - (tensor_i64(t, i) < tensor_i64(t, j));
+    const struct str *a = (const struct str *)t->data + i, *b = (const struct str *)t->data + j;
+    size_t least = a->n < b->n ? a->n : b->n;
+    int c = least ? memcmp(a->p, b->p, least) : 0;
+    return c ? c : (a->n > b->n) - (a->n < b->n);
+}
+
+/* Maps have their keys in ascending order. */
 bool lower_zip_map(struct onnx_node *n)
 {
     int count;
-    struct value *keys = ml_labels(n, "classlabels_int64s", "classlabels_strings", &count);
+    struct value *keys = ml_labels(n, "classlabels_int64s", "classlabels_strings", &count), *x = n->in[0];
     if (!keys)
         return NODE_ERROR(n, "one of the attributes 'classlabels_int64s' and 'classlabels_strings' is needed");
-    return b_done(n, b_2(n, OP_zip_map, n->in[0], keys));
+    int64_t *order = ARENA_ARRAY(&n->g->arena, int64_t, count);
+    bool sorted = true;
+    for (int i = 0; i < count; i++) { /* by insertion: classes are few */
+        int at = i;
+        for (; at > 0 && compare_labels(keys->constant, order[at - 1], i) > 0; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+        sorted &= at == i;
+    }
+    if (!sorted) {
+        struct value *by = b_i64s(n, order, count);
+        keys = b_gather(n, keys, by, 0);
+        x = b_gather(n, x, by, -1);
+    }
+    return b_done(n, b_2(n, OP_zip_map, x, keys));
 }
 
 /* ---- linear models --------------------------------------------------------------------------------------- */
@@ -269,10 +295,6 @@ bool lower_linear_classifier(struct onnx_node *n)
     }
     struct value *yes = b_squeeze(n, b_2(n, OP_gt, s, b_like(n, s, 0)), last, 1);
     n->out[0] = ml_choose(n, classes == 2 ? labels : b_i64s(n, (int64_t[]){0, 1}, 2), yes);
-    if (classes == 2) { /* the other class's score is added */
-        struct value *other = t == ML_NONE || t == ML_LOGISTIC ? b_1(n, OP_neg, s) : b_sub(n, b_like(n, s, 1), s);
-        s = b_concat(n, (struct value *[]){other, s}, 2, 1);
-    }
-    n->out[1] = classes == 2 || t == ML_PROBIT ? ml_transform(n, t, s) : s;
+    n->out[1] = classes == 2 ? ml_both_scores(n, t, s, true) : t == ML_PROBIT ? ml_transform(n, t, s) : s;
     return !diag_failed(n->d);
 }

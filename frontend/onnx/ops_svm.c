@@ -156,7 +156,7 @@ static bool classify_pairs(struct onnx_node *n, const struct machine *m, struct 
     struct value *s = pair_scores(n, m), *votes = count_votes(n, m, s);
     if (m->na) {
         struct value *p = probabilities(n, m, s);
-        n->out[0] = ml_best(n, labels, m->classes == 2 ? p : votes);
+        n->out[0] = ml_best(n, labels, votes);
         n->out[1] = ml_transform(n, t, p);
         return !diag_failed(n->d);
     }
@@ -166,9 +166,7 @@ static bool classify_pairs(struct onnx_node *n, const struct machine *m, struct 
         return !diag_failed(n->d);
     }
     n->out[0] = ml_best(n, labels, votes);
-    struct value *other = t == ML_NONE ? b_1(n, OP_neg, s) : b_sub(n, b_like(n, s, 1), s);
-    struct value *both = b_concat(n, (struct value *[]){other, s}, 2, 1);
-    n->out[1] = t == ML_NONE ? both : ml_transform(n, t, both);
+    n->out[1] = ml_both_scores(n, t, s, t != ML_NONE);
     return !diag_failed(n->d);
 }
 

@@ -436,23 +436,46 @@ bool lower_tree_regressor(struct onnx_node *n)
     return b_done(n, b_cast(n, y, DT_F32));
 }
 
-/* Two classes, of which the trees score one. */
+/* Whether no weight is negative: scores are then probabilities of the second class, else they are signed. */
+static bool all_positive(const struct forest *f)
+{
+    for (int64_t i = 0; i < f->nentries; i++)
+        if (f->entries[i].weight < 0)
+            return false;
+    return true;
+}
+
+/* Two classes, of which the trees score one: that score decides. */
 static void score_one(struct onnx_node *n, struct forest *f, struct value *labels, struct value *scores,
                       enum ml_transform t)
 {
     static const int64_t last[] = {-1};
     int64_t count, column = f->nentries ? f->entries[0].target : 0;
-    bool positive = true;
-    for (int64_t i = 0; i < f->nentries; i++)
-        positive &= f->entries[i].weight >= 0;
+    bool positive = all_positive(f);
     struct value *s = b_slice(n, scores, column, column + 1, 1), *base = base_values(n, scores, &count);
     if (base)
         s = b_add(n, s, count == 1 ? base : b_slice(n, base, 1, 2, 0));
     struct value *limit = b_like(n, s, positive ? 0.5 : 0);
     n->out[0] = ml_choose(n, labels, b_squeeze(n, b_2(n, OP_gt, s, limit), last, 1));
-    struct value *other = positive ? b_sub(n, b_like(n, s, 1), s) : b_1(n, OP_neg, s);
-    struct value *both = b_concat(n, (struct value *[]){other, s}, 2, 1);
+    if (column == 0) { /* the second class's score, under the first one's number */
+        n->out[1] = ml_both_scores(n, t, s, positive);
+        return;
+    }
+    struct value *both = b_concat(n, (struct value *[]){b_mul(n, s, b_like(n, s, 0)), s}, 2, 1);
     n->out[1] = ml_transform(n, t, both);
+}
+
+/* One class: 1 or its label above 0, else 0 or nothing. */
+static void score_single(struct onnx_node *n, struct value *labels, struct value *scores, enum ml_transform t)
+{
+    static const int64_t last[] = {-1};
+    static const struct str none = {"", 0};
+    bool strings = b_dtype(labels) == DT_STR;
+    struct value *pair = strings ? b_concat(n, (struct value *[]){ml_strings(n, &none, 1), labels}, 2, 0)
+                                 : b_i64s(n, (int64_t[]){0, 1}, 2);
+    struct value *s = plus_base(n, scores, 1);
+    n->out[0] = ml_choose(n, pair, b_squeeze(n, b_2(n, OP_gt, s, b_like(n, s, 0)), last, 1));
+    n->out[1] = t == ML_PROBIT ? ml_transform(n, t, s) : s;
 }
 
 bool lower_tree_classifier(struct onnx_node *n)
@@ -471,10 +494,12 @@ bool lower_tree_classifier(struct onnx_node *n)
         single &= f.entries[i].target == f.entries[0].target;
     if (classes == 2 && single) {
         score_one(n, &f, labels, scores, t);
+    } else if (classes == 1) {
+        score_single(n, labels, scores, t);
     } else {
         scores = plus_base(n, scores, classes);
         n->out[0] = ml_best(n, labels, scores);
-        n->out[1] = ml_transform(n, classes > 1 || t == ML_PROBIT ? t : ML_NONE, scores);
+        n->out[1] = ml_transform(n, t, scores);
     }
     n->out[1] = b_cast(n, n->out[1], DT_F32);
     return !diag_failed(n->d);
