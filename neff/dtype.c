@@ -304,14 +304,31 @@ void dtype_store_i64(int dt, void *p, size_t i, int64_t x)
         store_f64(dt, p, i, (double)x, false);
 }
 
+/* Types whose memory is a C type: loops without a branch per element. */
+#define PLAIN_TYPES(X)                                                                             \
+    X(DT_F32, float) X(DT_F64, double) X(DT_I8, int8_t) X(DT_U8, uint8_t) X(DT_I16, int16_t)       \
+    X(DT_U16, uint16_t) X(DT_I32, int32_t) X(DT_U32, uint32_t) X(DT_I64, int64_t) X(DT_U64, uint64_t)
+#define PLAIN_INTEGERS(X)                                                                          \
+    X(DT_I8, int8_t) X(DT_U8, uint8_t) X(DT_I16, int16_t) X(DT_U16, uint16_t) X(DT_I32, int32_t)   \
+    X(DT_U32, uint32_t) X(DT_I64, int64_t) X(DT_U64, uint64_t)
+
 void dtype_load_f64n(int dt, const void *p, size_t n, double *out)
 {
-    if (dt == DT_F32)
+    switch (dt) {
+#define LOAD(id, T)                                                                                \
+    case id:                                                                                       \
+        for (size_t i = 0; i < n; i++)                                                             \
+            out[i] = (double)((const T *)p)[i];                                                    \
+        return;
+        PLAIN_TYPES(LOAD)
+#undef LOAD
+    case DT_BF16:
         for (size_t i = 0; i < n; i++)
-            out[i] = ((const float *)p)[i];
-    else
-        for (size_t i = 0; i < n; i++)
-            out[i] = dtype_load_f64(dt, p, i);
+            out[i] = bf16_to_f32(((const uint16_t *)p)[i]);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        out[i] = dtype_load_f64(dt, p, i);
 }
 
 void dtype_store_f64n(int dt, void *p, size_t n, const double *x)
@@ -319,9 +336,49 @@ void dtype_store_f64n(int dt, void *p, size_t n, const double *x)
     if (dt == DT_F32)
         for (size_t i = 0; i < n; i++)
             ((float *)p)[i] = (float)x[i];
+    else if (dt == DT_F64)
+        memcpy(p, x, n * sizeof *x);
     else
         for (size_t i = 0; i < n; i++)
             store_f64(dt, p, i, x[i], false);
+}
+
+void dtype_load_i64n(int dt, const void *p, size_t n, int64_t *out)
+{
+    switch (dt) {
+#define LOAD(id, T)                                                                                \
+    case id:                                                                                       \
+        for (size_t i = 0; i < n; i++)                                                             \
+            out[i] = (int64_t)((const T *)p)[i];                                                   \
+        return;
+        PLAIN_INTEGERS(LOAD)
+#undef LOAD
+    case DT_BOOL:
+        for (size_t i = 0; i < n; i++)
+            out[i] = ((const uint8_t *)p)[i] != 0;
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        out[i] = dtype_load_i64(dt, p, i);
+}
+
+void dtype_store_i64n(int dt, void *p, size_t n, const int64_t *x)
+{
+    switch (dt) {
+#define STORE(id, T)                                                                               \
+    case id:                                                                                       \
+        for (size_t i = 0; i < n; i++)                                                             \
+            ((T *)p)[i] = (T)x[i];                                                                 \
+        return;
+        PLAIN_INTEGERS(STORE)
+#undef STORE
+    case DT_BOOL:
+        for (size_t i = 0; i < n; i++)
+            ((uint8_t *)p)[i] = x[i] != 0;
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        dtype_store_i64(dt, p, i, x[i]);
 }
 
 static void convert_complex(int dst_dt, void *dst, int src_dt, const void *src, size_t n)
@@ -335,6 +392,33 @@ static void convert_complex(int dst_dt, void *dst, int src_dt, const void *src, 
     }
 }
 
+enum { CONVERT_CHUNK = 256 };
+
+static void convert_integers(int dst_dt, void *dst, int src_dt, const void *src, size_t n)
+{
+    int64_t x[CONVERT_CHUNK];
+    for (size_t at = 0; at < n; at += CONVERT_CHUNK) {
+        size_t m = n - at < CONVERT_CHUNK ? n - at : CONVERT_CHUNK;
+        dtype_load_i64n(src_dt, (const char *)src + at * infos[src_dt].bytes, m, x);
+        dtype_store_i64n(dst_dt, (char *)dst + at * infos[dst_dt].bytes, m, x);
+    }
+}
+
+static void convert_by_double(int dst_dt, void *dst, int src_dt, const void *src, size_t n, bool saturate)
+{
+    double x[CONVERT_CHUNK];
+    for (size_t at = 0; at < n; at += CONVERT_CHUNK) {
+        size_t m = n - at < CONVERT_CHUNK ? n - at : CONVERT_CHUNK;
+        char *to = (char *)dst + at * infos[dst_dt].bytes;
+        dtype_load_f64n(src_dt, (const char *)src + at * infos[src_dt].bytes, m, x);
+        if (!saturate || infos[dst_dt].cls != DTC_FLOAT)
+            dtype_store_f64n(dst_dt, to, m, x);
+        else
+            for (size_t i = 0; i < m; i++)
+                store_f64(dst_dt, to, i, x[i], true);
+    }
+}
+
 void dtype_convert(int dst_dt, void *dst, int src_dt, const void *src, size_t n, bool saturate)
 {
     int from = infos[src_dt].cls, to = infos[dst_dt].cls;
@@ -345,14 +429,12 @@ void dtype_convert(int dst_dt, void *dst, int src_dt, const void *src, size_t n,
     } else if (from == DTC_COMPLEX && to == DTC_COMPLEX) {
         convert_complex(dst_dt, dst, src_dt, src, n);
     } else if (wrapping) {
-        for (size_t i = 0; i < n; i++)
-            dtype_store_i64(dst_dt, dst, i, dtype_load_i64(src_dt, src, i));
+        convert_integers(dst_dt, dst, src_dt, src, n);
     } else if (dst_dt == DT_F32 && (src_dt == DT_I64 || src_dt == DT_U64)) { /* rounded once */
         for (size_t i = 0; i < n; i++)
             ((float *)dst)[i] = src_dt == DT_I64 ? (float)((const int64_t *)src)[i]
                                                  : (float)((const uint64_t *)src)[i];
     } else {
-        for (size_t i = 0; i < n; i++)
-            store_f64(dst_dt, dst, i, dtype_load_f64(src_dt, src, i), saturate);
+        convert_by_double(dst_dt, dst, src_dt, src, n, saturate);
     }
 }

@@ -72,6 +72,8 @@ void dtype_store_i64(int dt, void *p, size_t i, int64_t x); /* wraps to the widt
 /* Bulk forms; src and dst do not overlap. */
 void dtype_load_f64n(int dt, const void *p, size_t n, double *out);
 void dtype_store_f64n(int dt, void *p, size_t n, const double *x);
+void dtype_load_i64n(int dt, const void *p, size_t n, int64_t *out);
+void dtype_store_i64n(int dt, void *p, size_t n, const int64_t *x);
 
 /*
  * Value conversion of n elements, the `cast` op's meaning: float to integer truncates and saturates,

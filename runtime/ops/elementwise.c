@@ -112,8 +112,7 @@ static void load_chunk(const struct tensor *t, int64_t at, int64_t step, int64_t
         load_complex(t->dtype, p, count, out->c);
         break;
     default:
-        for (int64_t i = 0; i < count; i++)
-            out->s[i] = dtype_load_i64(t->dtype, p, (size_t)i);
+        dtype_load_i64n(t->dtype, p, (size_t)count, out->s);
     }
     if (step == 0 && dtype_is_complex(t->dtype))
         for (int64_t i = 1; i < n; i++)
@@ -149,8 +148,7 @@ static void store_chunk(struct tensor *t, int64_t at, int class, int64_t n, cons
     else if (class == DTC_COMPLEX)
         store_complex(t->dtype, p, n, z->c);
     else
-        for (int64_t i = 0; i < n; i++)
-            dtype_store_i64(t->dtype, p, (size_t)i, z->s[i]);
+        dtype_store_i64n(t->dtype, p, (size_t)n, z->s);
 }
 
 static void compare_strings(struct op_call *c, struct walk *w)
