@@ -70,6 +70,8 @@ int temporary_slot(struct lowering *l, const struct type *t, const char *name)
     return program_add_slot(l->p, (struct slot){.name = name, .type = *t, .kind = SLOT_PLANNED, .base = -1});
 }
 
+static int container_slot(struct lowering *l, const struct tensor *t, const char *name);
+
 int value_slot(struct lowering *l, struct value *v)
 {
     if (!v)
@@ -79,6 +81,8 @@ int value_slot(struct lowering *l, struct value *v)
         grow_maps(l);
     if (l->slots[v->id] >= 0)
         return l->slots[v->id];
+    if (v->constant && v->constant->kind != VK_TENSOR)
+        return container_slot(l, v->constant, v->name);
     if (v->constant)
         return l->slots[v->id] = constant_slot(l, v->constant, v->name);
     struct slot s = {.name = v->name, .type = v->type, .kind = SLOT_DYNAMIC, .base = -1};
@@ -168,6 +172,36 @@ bool lower_call(struct lowering *l, struct node *n)
     p->calls[p->ncalls] = c;
     add_step(l, STEP_CALL, p->ncalls++);
     return true;
+}
+
+/*
+ * The archive holds tensors only: a constant sequence or optional is made anew in each region that uses it, from its
+ * parts. An absent part has no slot.
+ */
+static int container_slot(struct lowering *l, const struct tensor *t, const char *name)
+{
+    struct program *p = l->p;
+    if (t->kind == VK_NONE)
+        return -1;
+    if (t->kind == VK_TENSOR)
+        return constant_slot(l, t, name);
+    bool sequence = t->kind == VK_SEQUENCE;
+    struct call c = {.op = !sequence ? OP_optional : t->nitems ? OP_sequence_construct : OP_sequence_empty,
+                     .nin = (int)t->nitems, .nout = 1, .node = -1};
+    if (c.op == OP_sequence_empty && t->dtype)
+        attr_set_int(&p->arena, &c.attrs, "dtype", t->dtype);
+    c.in = ARENA_ARRAY(&p->arena, int32_t, c.nin + 1);
+    for (int i = 0; i < c.nin; i++)
+        c.in[i] = container_slot(l, &t->items[i], NULL);
+    struct type *element = ARENA_NEW(&p->arena, struct type);
+    *element = type_tensor(t->dtype, RANK_UNKNOWN, NULL);
+    c.out = ARENA_ARRAY(&p->arena, int32_t, 1);
+    c.out[0] = program_add_slot(p, (struct slot){.name = name, .type = type_container(t->kind, element),
+                                                 .kind = SLOT_DYNAMIC, .base = -1});
+    ARENA_GROW(&p->arena, p->calls, p->ncalls, p->calls_cap);
+    p->calls[p->ncalls] = c;
+    add_step(l, STEP_CALL, p->ncalls++);
+    return c.out[0];
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------ */

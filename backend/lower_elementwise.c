@@ -23,6 +23,8 @@ static bool add_operand(struct layout *y, struct value *v)
 static bool collect(struct layout *y, const struct group *g)
 {
     const struct type *t = &g->results[0]->type;
+    if (t->rank < 0)
+        return false;
     y->rank = t->rank;
     memcpy(y->dims, t->dims, sizeof y->dims);
     for (int i = 0; i < g->nresults; i++) {

@@ -24,7 +24,8 @@ static bool dim_ok(const struct checker *c, dim_t v)
 static bool check_slot(struct checker *c, int i)
 {
     const struct slot *s = &c->p->slots[i];
-    if (s->type.kind == VK_TENSOR && !dtype_valid(s->type.dtype))
+    bool open = s->kind == SLOT_DYNAMIC && s->type.dtype == DT_NONE; /* only known while running */
+    if (s->type.kind == VK_TENSOR && !dtype_valid(s->type.dtype) && !open)
         return fail(c->d, "slot %d: unknown element type", i);
     for (int k = 0; k < s->type.rank; k++)
         if (!dim_ok(c, s->type.dims[k]))

@@ -48,6 +48,17 @@ dim_t type_count(struct dim_table *dt, const struct type *t)
     return n;
 }
 
+static const char *element_text(int dtype)
+{
+    return dtype == DT_NONE ? "any" : dtype_name(dtype);
+}
+
+static bool parse_element(const char *name, uint8_t *dtype)
+{
+    *dtype = strcmp(name, "any") ? (uint8_t)dtype_from_name(name) : DT_NONE;
+    return *dtype != DT_NONE || !strcmp(name, "any");
+}
+
 static const char *const container_names[] = {
     [VK_SEQUENCE] = "seq", [VK_OPTIONAL] = "opt", [VK_MAP] = "map"};
 
@@ -56,14 +67,14 @@ const char *type_text(const struct dim_table *dt, struct arena *a, const struct 
     if (t->kind == VK_NONE)
         return "none";
     if (t->kind == VK_MAP)
-        return arena_printf(a, "map(%s,%s)", dtype_name(t->dtype),
+        return arena_printf(a, "map(%s,%s)", element_text(t->dtype),
                             t->elem ? type_text(dt, a, t->elem) : "none");
     if (t->kind != VK_TENSOR)
         return arena_printf(a, "%s(%s)", container_names[t->kind],
                             t->elem ? type_text(dt, a, t->elem) : "none");
     if (t->rank < 0)
-        return arena_printf(a, "%s[*]", dtype_name(t->dtype));
-    const char *text = arena_printf(a, "%s[", dtype_name(t->dtype));
+        return arena_printf(a, "%s[*]", element_text(t->dtype));
+    const char *text = arena_printf(a, "%s[", element_text(t->dtype));
     for (int i = 0; i < t->rank; i++)
         text = arena_printf(a, "%s%s%s", text, i ? "," : "", dim_text(dt, a, t->dims[i]));
     return arena_printf(a, "%s]", text);
@@ -128,7 +139,7 @@ static bool parse(struct dim_table *dt, const char **s, struct type *out, struct
         if (!expect(s, '(', d))
             return false;
         if (k == VK_MAP) {
-            if (!word(s, name, sizeof name) || !(out->dtype = (uint8_t)dtype_from_name(name)))
+            if (!word(s, name, sizeof name) || !parse_element(name, &out->dtype))
                 return fail(d, "type: expected a key type at '%.20s'", *s);
             if (!expect(s, ',', d))
                 return false;
@@ -137,8 +148,7 @@ static bool parse(struct dim_table *dt, const char **s, struct type *out, struct
         out->elem = elem;
         return parse(dt, s, elem, d, depth + 1) && expect(s, ')', d);
     }
-    out->dtype = (uint8_t)dtype_from_name(name);
-    if (!out->dtype)
+    if (!parse_element(name, &out->dtype))
         return fail(d, "type: unknown element type '%s'", name);
     return expect(s, '[', d) && parse_dims(dt, s, out, d);
 }
