@@ -27,6 +27,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 enum { XRT_MAX_RANK = 12 };
 
@@ -89,6 +90,7 @@ const char *xrt_error(void);
 /* Bytes of an element; 0 for unknown names. */
 size_t xrt_dtype_size(const char *dtype);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -1,10 +1,8 @@
 #include "runtime/ops/ops.h"
 
-
-/* Routines that nobody has written yet link as NULL, and op_run says so. */
 #define OP(id, onnx, hlo, min_in, max_in, min_out, max_out, flags, doc)                            \
-    bool infer_##id(struct infer *f) __attribute__((weak));                                        \
-    bool eval_##id(struct op_call *c) __attribute__((weak));
+    bool infer_##id(struct infer *f);                                                              \
+    bool eval_##id(struct op_call *c);
 #define UNARY(...)
 #define PARAMETRIC(...)
 #define BINARY(...)
@@ -29,24 +27,14 @@ static const eval_fn evals[OP_COUNT] = {
 #include "neff/op.def"
 };
 
-static bool no_routine(struct op_call *c)
-{
-    return fail_internal(c->env->d, "operator %s has no plain routine", op_name(c->op));
-}
-
-static bool no_rule(struct infer *f)
-{
-    return fail_internal(f->d, "operator %s has no shape rule", op_name(f->op));
-}
-
 infer_fn op_infer(enum op op)
 {
-    return infers[op] ? infers[op] : no_rule;
+    return infers[op];
 }
 
 eval_fn op_eval(enum op op)
 {
-    return evals[op] ? evals[op] : no_routine;
+    return evals[op];
 }
 
 static struct type type_of(const struct tensor *t)

@@ -1,0 +1,55 @@
+#!/bin/sh
+# install.sh BUILD SCRATCH: installs into a folder and builds the C program of README.md against what is there: by
+# pkg-config, shared and static, and by find_package. It must see the 7 in digit_7.npy.
+set -eu
+build=$1 scratch=$2
+source=$(cd "$(dirname "$0")/.." && pwd)
+rm -rf "$scratch"
+mkdir -p "$scratch/cmake"
+prefix=$scratch/prefix
+cmake --install "$build" --prefix "$prefix" >"$scratch/install.log"
+library=$(dirname "$(find "$prefix" -name xrt.pc)")
+export PKG_CONFIG_PATH="$library" LD_LIBRARY_PATH="${library%/pkgconfig}"
+example=$scratch/example.c
+sed -n '/^```c$/,/^```$/p' "$source/README.md" | sed '/^```/d' >"$example"
+
+check() { # PROGRAM
+    answer=$("$1" "$scratch/digits.neff" "$source/models/digits/digit_7.npy")
+    [ "$answer" = "it is a 7" ] || { echo "$1 answers '$answer', expected 'it is a 7'"; exit 1; }
+    if "$1" "$example" "$source/models/digits/digit_7.npy" 2>"$scratch/error"; then
+        echo "$1 accepts a file that is no archive"
+        exit 1
+    fi
+    grep -q "example.c" "$scratch/error"
+}
+
+"$prefix/bin/xcc" "$source/models/digits/digits.onnx" -o "$scratch/digits.neff"
+"$prefix/bin/xrun" "$scratch/digits.neff" "$source/models/digits/digit_7.npy" | grep -q 'best:  7 '
+"$prefix/bin/xdump" "$scratch/digits.neff" --header >"$scratch/header"
+
+cc=${CC:-cc}
+flags="-std=c11 -Wall -Wextra -Werror"
+# shellcheck disable=SC2046,SC2086
+$cc $flags "$example" -o "$scratch/shared" $(pkg-config --cflags --libs xrt)
+check "$scratch/shared"
+# shellcheck disable=SC2046,SC2086
+$cc $flags $(pkg-config --cflags xrt) "$example" -o "$scratch/static" "$LD_LIBRARY_PATH/libxrt.a" \
+    $(pkg-config --libs --static xrt | sed 's/-lxrt//')
+check "$scratch/static"
+
+cmake -S "$source/test/install" -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DEXAMPLE="$example" \
+    -DCMAKE_C_COMPILER="$cc" >"$scratch/cmake.log"
+cmake --build "$scratch/cmake" >>"$scratch/cmake.log"
+check "$scratch/cmake/example_xrt"
+check "$scratch/cmake/example_xrt_static"
+
+# The library shows its own functions only and wants nothing of the compiler.
+for l in "$LD_LIBRARY_PATH/libxrt.so -D" "$LD_LIBRARY_PATH/libxrt.a -g"; do
+    # shellcheck disable=SC2086
+    if nm --defined-only $l | awk '$3 != "" { print $3 }' | grep -v '^xrt_'; then
+        echo "libxrt shows names that are not its own"
+        exit 1
+    fi
+done
+if ldd "$LD_LIBRARY_PATH/libxrt.so" | grep protobuf; then exit 1; fi
+echo "installed and used"
