@@ -4,6 +4,7 @@
 
 #include "backend/check_sync.h"
 #include "backend/schedule.h"
+#include "backend/stage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -250,6 +251,44 @@ static enum lowered lower_tiles(struct lowering *l, struct node *n)
     return DECLINED;
 }
 
+/* What lowering has added so far, to take it back. */
+struct mark {
+    int kernels, slots, steps;
+};
+
+static struct mark mark_of(const struct lowering *l)
+{
+    return (struct mark){l->p->nkernels, l->p->nslots, l->p->regions[l->region].nsteps};
+}
+
+static void take_back(struct lowering *l, struct mark m)
+{
+    l->p->nkernels = m.kernels, l->p->nslots = m.slots;
+    l->p->regions[l->region].nsteps = m.steps;
+    for (int i = 0; i < l->nvalues; i++)
+        if (l->slots[i] >= m.slots)
+            l->slots[i] = -1;
+}
+
+/* On strict targets kernels are staged and scheduled at once: what does not fit the machine becomes a call. */
+static enum lowered lower_for_machine(struct lowering *l, struct node *n)
+{
+    struct mark before = mark_of(l);
+    enum lowered done = lower_tiles(l, n);
+    if (done != LOWERED || !l->m->strict)
+        return done;
+    struct diag d = {0};
+    for (int i = before.kernels; i < l->p->nkernels; i++) {
+        struct kernel *k = &l->p->kernels[i];
+        if (stage_kernel(l->p, k, l->m, &d) && schedule_kernel(l->p, k, l->m, &d))
+            continue;
+        why(l->o, n, "tile.machine", "%s; it runs on GpSimd", d.text);
+        take_back(l, before);
+        return DECLINED;
+    }
+    return LOWERED;
+}
+
 /* A fused group that no tile program takes whole: its nodes one by one. */
 static enum lowered lower_pieces(struct lowering *l, struct node *fused)
 {
@@ -275,7 +314,7 @@ enum lowered lower_node(struct lowering *l, struct node *n)
         return LOWERED;
     if (strided_skips(l, n))
         return LOWERED;
-    enum lowered done = lower_tiles(l, n);
+    enum lowered done = lower_for_machine(l, n);
     if (done != DECLINED)
         return done;
     if (n->op == OP_fused)

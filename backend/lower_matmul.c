@@ -106,8 +106,11 @@ enum lowered lower_matmul(struct lowering *l, struct node *n)
     struct product p;
     if (!l->m->strict && product_takes(l, g.nodes[0]))
         return lower_product(l, n);
-    if (l->m->strict || !examine(l, &g, &p) || !epilogue_possible(l, &g, g.nodes[0]->out[0]->type.rank - 2))
+    if (!examine(l, &g, &p) || !epilogue_possible(l, &g, g.nodes[0]->out[0]->type.rank - 2))
         return DECLINED;
-    emit_product(l, &g, &p);
+    if (l->m->strict)
+        emit_product_strict(l, &g, &p);
+    else
+        emit_product(l, &g, &p);
     return LOWERED;
 }

@@ -123,7 +123,7 @@ enum lowered lower_tile(struct lowering *l, struct node *n)
 
 enum lowered lower_constant_of_shape(struct lowering *l, struct node *n)
 {
-    if (n->op == OP_fused || l->m->strict || !has_layout(l, n->out[0]))
+    if (n->op == OP_fused || !has_layout(l, n->out[0]))
         return DECLINED;
     const struct tensor *value = attr_tensor(&n->attrs, "value");
     struct move m = {.rank = n->out[0]->type.rank, .to_slot = value_slot(l, n->out[0])};

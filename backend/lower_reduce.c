@@ -202,7 +202,7 @@ enum lowered lower_reduce(struct lowering *l, struct node *whole)
     struct group g = group_of(l, whole);
     struct node *n = g.nodes[0];
     struct reduction r = {0};
-    if (l->m->strict || !examine(l, n, &r))
+    if (!examine(l, n, &r))
         return DECLINED;
     struct epilogue e = {.g = &g};
     covers(&r, n, &e);

@@ -48,7 +48,7 @@ static enum lowered softmax(struct lowering *l, struct node *whole, bool logarit
     struct group g = group_of(l, whole);
     struct node *n = g.nodes[0];
     int axis;
-    if (l->m->strict || !plain_types(l, n) || !axis_of(n, &axis))
+    if (!plain_types(l, n) || !axis_of(n, &axis))
         return DECLINED;
     struct rows r = rows_of(l, &n->out[0]->type, axis, axis);
     if (!epilogue_covers(l, &g, &r))
@@ -85,7 +85,7 @@ static enum lowered norm(struct lowering *l, struct node *whole, bool rms)
     struct node *n = g.nodes[0];
     dim_t steps[MAX_RANK];
     int axis;
-    if (l->m->strict || !plain_types(l, n) || !axis_of(n, &axis))
+    if (!plain_types(l, n) || !axis_of(n, &axis))
         return DECLINED;
     struct rows r = rows_of(l, &n->out[0]->type, axis, n->in[0]->type.rank - 1);
     for (int i = 1; i < n->nin; i++)

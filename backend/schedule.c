@@ -1,6 +1,6 @@
 #include "backend/schedule.h"
 
-static bool schedule_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d)
+bool schedule_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d)
 {
     return order_kernel(p, k, m, d) && place_kernel(p, k, m, d) && sync_kernel(p, k, d);
 }

@@ -1,6 +1,7 @@
 /*
  * Scheduling: from a kernel's instructions in one order to streams of engines that run side by side.
  *
+ *   stage.c       strict targets: operands in HBM become tiles and DMA (before scheduling, while lowering)
  *   conflict.c    which pairs of instructions may touch the same element
  *   order.c       list scheduling of straight-line stretches on strict targets
  *   place.c       addresses of tiles, and the rules of strict targets
@@ -18,6 +19,9 @@
 
 /* Orders, places and synchronises every kernel. Fails when a kernel exceeds the machine: names kernel, node and tile. */
 bool schedule_program(struct program *p, const struct machine *m, struct diag *d);
+
+/* One kernel; doing it again changes nothing. */
+bool schedule_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d);
 
 /* ---- parts ----------------------------------------------------------------------------------------------- */
 

@@ -42,7 +42,7 @@ void *arena_alloc(struct arena *a, size_t size)
     if (size > SIZE_MAX / 2)
         out_of_memory(size);
     size = (size + ALIGN - 1) / ALIGN * ALIGN;
-    if ((size_t)(a->end - a->at) < size)
+    if (!a->at || (size_t)(a->end - a->at) < size)
         add_block(a, size);
     void *p = a->at;
     a->at += size;

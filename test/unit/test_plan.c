@@ -16,7 +16,7 @@ static int add_slot(struct maker *m, int kind)
 
 static int32_t *copy(struct maker *m, const int32_t *v, int n)
 {
-    return arena_copy(&m->p->arena, v, sizeof *v * (size_t)n + 1);
+    return arena_copy(&m->p->arena, v, sizeof *v * (size_t)n);
 }
 
 static int make_region(struct maker *m, const int32_t *visible, int nvisible, int depth);
@@ -47,7 +47,7 @@ static int make_region(struct maker *m, const int32_t *outer, int nouter, int de
     struct program *p = m->p;
     ARENA_GROW(&p->arena, p->regions, p->nregions, p->regions_cap);
     int index = p->nregions++, n = nouter;
-    memcpy(visible, outer, sizeof *outer * (size_t)nouter);
+    arena_move_(visible, outer, sizeof *outer * (size_t)nouter);
     struct program_region r = {.nparams = 2, .nresults = 2, .nsteps = 2 + below(&m->r, depth ? 4 : 12)};
     for (int i = 0; i < 2; i++)
         visible[n++] = params[i] = add_slot(m, depth ? SLOT_PLANNED : SLOT_INPUT);
