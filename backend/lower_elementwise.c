@@ -99,8 +99,6 @@ static void choose_tile(struct layout *y)
     y->tile[0] = 1;
     if (y->tile_dims == 2) {
         dim_t rows = y->dims[y->rank - 2], most = inner ? TILE_ELEMENTS / inner : 1;
-        if (y->l->m->strict) /* rows lie over partitions */
-            most = y->l->m->partitions;
         y->tile[0] = dim_is_const(rows) && rows < most ? rows : most;
     }
 }
