@@ -10,6 +10,7 @@ struct conv {
     struct value *x;
     const struct tensor *w; /* outs, channels_in / group, kernel dims */
     int spatial;            /* 1 or 2 */
+    bool column;            /* an image one pixel wide: its height is walked as the width */
     dim_t n, h, width, oh, ow;
     int64_t channels_in, outs, group, kh, kw, sh, sw, dh, dw, top, left, bottom, right;
 };

@@ -13,6 +13,17 @@
 
 enum { BLOCK_IN_CACHE = 256 << 10, CHUNK = 64, BAND_PIXELS = 112 };
 
+/* Pixels of an image one pixel wide lie in a row of memory: as wide as it was high. */
+static void lay_down(struct conv *c)
+{
+    c->column = true;
+    c->width = c->h, c->ow = c->oh, c->kw = c->kh, c->sw = c->sh, c->dw = c->dh;
+    c->left = c->top, c->right = c->bottom;
+    c->h = c->oh = 1;
+    c->kh = c->sh = c->dh = 1;
+    c->top = c->bottom = 0;
+}
+
 static bool read_geometry(struct lowering *l, const struct node *n, struct conv *c)
 {
     struct value *w = outer_value(l, n->in[1]);
@@ -47,6 +58,8 @@ static bool read_geometry(struct lowering *l, const struct node *n, struct conv 
     const int64_t *lhs = attr_ints(&n->attrs, "lhs_dilation", &count);
     for (int i = 0; i < count; i++)
         explicit_pads &= lhs[i] == 1;
+    if (two && c->width == 1 && c->ow == 1 && c->kw == 1 && !(c->left | c->right))
+        lay_down(c);
     return explicit_pads && c->top >= 0 && c->left >= 0 && c->bottom >= 0 && c->right >= 0 &&
            dim_is_const(c->channels_in) && c->channels_in > 0 && c->outs > 0 && c->kh > 0 && c->kw > 0;
 }
@@ -144,7 +157,7 @@ static struct plan make_plan(const struct conv *c)
     struct plan p = {.tile = even_tile(c->ow, ROW_TILE), .band = 1, .chunk = c->channels_in / c->group, .chunks = 1};
     int64_t block = c->kh * c->kw * c->channels_in * PACK_OUTS * 4;
     p.chunked = c->group == 1 && block > BLOCK_IN_CACHE && c->channels_in % CHUNK == 0 && dim_is_const(c->oh) &&
-                dim_is_const(c->ow) && c->ow <= ROW_TILE;
+                dim_is_const(c->ow) && c->ow <= ROW_TILE && c->spatial == 2 && !c->column;
     if (p.chunked) {
         p.band = band_of(c, p.tile);
         p.chunk = CHUNK;
@@ -210,9 +223,9 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, co
     memcpy(e.dims, y->dims, sizeof e.dims);
     int64_t outs = c->outs / c->group, block = outs < PACK_OUTS ? outs : PACK_OUTS;
     e.covers[e.ncovers++] = (struct cover){0, 0, p->var_n, 0};
-    if (c->spatial == 2)
+    if (c->spatial == 2 && !c->column)
         e.covers[e.ncovers++] = (struct cover){1, 1, p->var_row, p->chunked ? p->band : 0};
-    e.covers[e.ncovers++] = (struct cover){y->rank - 2, y->rank - 2, p->var_column, p->tile};
+    e.covers[e.ncovers++] = (struct cover){c->column ? 1 : y->rank - 2, y->rank - 2, p->var_column, p->tile};
     e.covers[e.ncovers++] = (struct cover){y->rank - 1, y->rank - 1, p->var_block, block};
     return e;
 }

@@ -80,9 +80,9 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
     struct epilogue e = {.k = &k, .g = g, .rank = y->rank};
     memcpy(e.dims, y->dims, sizeof e.dims);
     e.covers[e.ncovers++] = (struct cover){0, 0, var_n, 0};
-    if (c->spatial == 2)
+    if (c->spatial == 2 && !c->column)
         e.covers[e.ncovers++] = (struct cover){1, 1, var_row, 0};
-    e.covers[e.ncovers++] = (struct cover){y->rank - 2, y->rank - 2, -1, c->ow};
+    e.covers[e.ncovers++] = (struct cover){c->column ? 1 : y->rank - 2, y->rank - 2, -1, c->ow};
     e.covers[e.ncovers++] = (struct cover){y->rank - 1, y->rank - 1, -1, c->channels_in};
 
     struct value *last = g->nodes[tail.taken - 1]->out[0];
