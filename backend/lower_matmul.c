@@ -102,9 +102,11 @@ void emit_product(struct lowering *l, struct group *g, const struct product *p)
 
 enum lowered lower_matmul(struct lowering *l, struct node *n)
 {
+    if (l->m->strict)
+        return strict_matmul(l, n);
     struct group g = group_of(l, n);
     struct product p;
-    if (!l->m->strict && product_takes(l, g.nodes[0]))
+    if (product_takes(l, g.nodes[0]))
         return lower_product(l, n);
     if (!examine(l, &g, &p) || !epilogue_possible(l, &g, g.nodes[0]->out[0]->type.rank - 2))
         return DECLINED;

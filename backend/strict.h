@@ -37,4 +37,8 @@ void stage_flush(struct stage *s, struct kernel_builder *k);
 /* Elements of 4 bytes that each of `tiles` tiles may have in a partition, at most `most`. */
 dim_t strict_free_size(const struct lowering *l, int tiles, dim_t most);
 
+/* ---- families: what lower_NAME does on strict targets -------------------------------------------------------- */
+
+enum lowered strict_matmul(struct lowering *l, struct node *n);
+
 #endif

@@ -45,16 +45,16 @@ static bool is_elementwise(const struct node *n)
 }
 
 /* Nodes whose tile program takes an epilogue. */
-static bool is_anchor(const struct node *n)
+static bool is_anchor(const struct options *o, const struct node *n)
 {
     const struct type *t = n->nout ? &n->out[0]->type : NULL;
     if (!t || t->kind != VK_TENSOR || t->dtype != DT_F32)
         return false;
     switch (n->op) {
     case OP_conv:
-        return n->in[1]->constant && attr_int(&n->attrs, "channels_last", 0);
+        return n->in[1]->constant && (o->strict_target || attr_int(&n->attrs, "channels_last", 0));
     case OP_matmul:
-        return n->in[1]->constant && n->in[1]->type.rank == 2;
+        return o->strict_target || (n->in[1]->constant && n->in[1]->type.rank == 2);
     default:
         return false;
     }
@@ -210,7 +210,7 @@ static bool fuse_region(struct fuser *f, struct region *r)
         for (int i = 0; i < n->nregions; i++)
             if (!fuse_region(f, n->regions[i]))
                 return false;
-        if (!is_anchor(n) && !is_elementwise(n))
+        if (!is_anchor(f->o, n) && !is_elementwise(n))
             continue;
         collect(f, n);
         if (f->n < 2)

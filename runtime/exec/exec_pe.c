@@ -186,6 +186,40 @@ static void prepare_variants(struct binding *b, struct bound_insn *i, struct mat
                 }
 }
 
+/* A result that lies [m][n] is the product of the exchanged operands: the kernels write rows of neighbours. */
+static void exchange_planes(struct arena *a, struct bound_insn *i, int n)
+{
+    struct operand *o = &i->o[n];
+    int r = o->rank - 2, c = r + 1;
+    int64_t step = o->step[r], count = o->count[r];
+    o->step[r] = o->step[c], o->count[r] = o->count[c];
+    o->step[c] = step, o->count[c] = count;
+    struct clip *clips = i->nclips[n] ? arena_copy(a, i->clip[n], sizeof *clips * (size_t)i->nclips[n]) : NULL;
+    for (int k = 0; k < i->nclips[n]; k++)
+        if (clips[k].dim >= r)
+            clips[k].dim = (uint8_t)(clips[k].dim == r ? c : r);
+    i->clip[n] = clips;
+}
+
+static void exchange(struct arena *a, struct bound_insn *i)
+{
+    struct operand o = i->o[STATIONARY];
+    i->o[STATIONARY] = i->o[MOVING], i->o[MOVING] = o;
+    const struct clip *clip = i->clip[STATIONARY];
+    i->clip[STATIONARY] = i->clip[MOVING], i->clip[MOVING] = clip;
+    uint8_t nclips = i->nclips[STATIONARY];
+    i->nclips[STATIONARY] = i->nclips[MOVING], i->nclips[MOVING] = nclips;
+    for (int n = 0; n < 3; n++)
+        exchange_planes(a, i, n);
+}
+
+static bool better_exchanged(const struct bound_insn *i, const struct matmul *m)
+{
+    const struct operand *c = &i->o[DST];
+    return !m->packed && dtype_is_float(i->o[STATIONARY].dtype) && dtype_is_float(i->o[MOVING].dtype) &&
+           c->step[c->rank - 1] > 1 && c->step[c->rank - 2] == 1;
+}
+
 bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     struct matmul *m = ARENA_NEW(b->arena, struct matmul);
@@ -194,6 +228,8 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     m->packed = i->imm[1].base != 0;
     if (!only_numbers(b, i, insn) || !check_ranks(b, i, m) || !choose_type(b, i, m))
         return false;
+    if (better_exchanged(i, m))
+        exchange(b->arena, i);
     m->k_step = w->step[w->rank - 2];
     int64_t m_step = w->step[w->rank - 1], rows = c->count[c->rank - 2], outs = c->count[c->rank - 1];
     int64_t k = a->count[a->rank - 1], batches = 1;

@@ -2,7 +2,8 @@
  * Tile programs against plain routines: every test/tiles/NAME.xir is compiled at -O0 and at -O2 and run on the same
  * random inputs, with several values of its symbols.
  *
- * First line of a file: `// calls N`, how many operators may still run as calls at -O2.
+ * First line of a file: `// calls N`, or `// calls N strict M`: how many operators may still run as calls at -O2, on
+ * cpu and on strict targets.
  */
 #include "backend/backend.h"
 #include "passes/pass.h"
@@ -20,7 +21,7 @@
 
 #include <cmocka.h>
 
-enum { MAX_FILES = 64, MAX_VALUES = 32, SIZES = 6 };
+enum { MAX_FILES = 192, MAX_VALUES = 32, SIZES = 6 };
 
 static char *read_text(const char *path, size_t *size)
 {
@@ -49,14 +50,16 @@ static void explain(const char *path, int level, const struct diag *d)
         fail_msg("%s at -O%d: %s", path, level, d->text);
 }
 
-static struct compiled compile(const char *path, const char *text, size_t size, int level)
+static struct compiled compile(const char *path, const char *text, size_t size, int level, const char *machine)
 {
     struct diag d = {0};
     struct compiled c = {0};
+    const struct machine *m = machine_find(machine);
     struct options o = {.opt_level = level, .verify_passes = true, .explain = getenv("XCC_SHOW_CALLS") != NULL};
+    o.strict_target = m->strict;
     c.g = graph_parse(text, size, path, &d);
     explain(path, level, &d);
-    struct program *p = passes_run(c.g, &o, &d) ? backend_compile(c.g, &o, machine_find("cpu"), &d) : NULL;
+    struct program *p = passes_run(c.g, &o, &d) ? backend_compile(c.g, &o, m, &d) : NULL;
     explain(path, level, &d);
     for (int i = 0; i < p->ncalls; i++)
         if (level && getenv("XCC_SHOW_CALLS"))
@@ -163,16 +166,25 @@ static void run_once(const char *path, struct compiled *plain, struct compiled *
         tensor_free(&in[i]);
 }
 
+struct test {
+    char path[512], name[540];
+    const char *machine;
+};
+
 static void same_results(void **state)
 {
-    const char *path = *state;
+    const struct test *t = *state;
+    const char *path = t->path;
     size_t size;
     char *text = read_text(path, &size);
-    int calls = 0;
-    assert_int_equal(sscanf(text, "// calls %d", &calls), 1);
-    struct compiled plain = compile(path, text, size, 0), tiles = compile(path, text, size, 2);
+    int calls = 0, strict = 0;
+    int given = sscanf(text, "// calls %d strict %d", &calls, &strict);
+    assert_true(given >= 1);
+    if (machine_find(t->machine)->strict)
+        calls = given == 2 ? strict : calls;
+    struct compiled plain = compile(path, text, size, 0, "cpu"), tiles = compile(path, text, size, 2, t->machine);
     if (tiles.calls > calls)
-        fail_msg("%s: %d operators run as calls, expected %d", path, tiles.calls, calls);
+        fail_msg("%s: %d operators run as calls on %s, expected %d", path, tiles.calls, t->machine, calls);
     for (int round = 0; round < SIZES; round++)
         run_once(path, &plain, &tiles, round);
     discard(&plain);
@@ -187,16 +199,22 @@ static int by_name(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
+    static const char *const machines_tried[] = {"cpu", "trn1", "trn2"};
+    enum { MACHINES = 3 };
     static struct CMUnitTest tests[MAX_FILES];
-    static char paths[MAX_FILES][512];
+    static struct test all[MAX_FILES];
     size_t n = 0;
     DIR *dir = opendir("test/tiles");
-    for (struct dirent *e; dir && (e = readdir(dir)) && n < MAX_FILES;) {
+    for (struct dirent *e; dir && (e = readdir(dir)) && n + MACHINES <= MAX_FILES;) {
         if (!strstr(e->d_name, ".xir") || (argc > 1 && !strstr(e->d_name, argv[1])))
             continue;
-        snprintf(paths[n], sizeof paths[n], "test/tiles/%.400s", e->d_name);
-        tests[n] = (struct CMUnitTest){.name = paths[n], .test_func = same_results, .initial_state = paths[n]};
-        n++;
+        for (int m = 0; m < MACHINES; m++, n++) {
+            struct test *t = &all[n];
+            snprintf(t->path, sizeof t->path, "test/tiles/%.400s", e->d_name);
+            t->machine = machines_tried[m];
+            snprintf(t->name, sizeof t->name, "%s on %s", t->path, t->machine);
+            tests[n] = (struct CMUnitTest){.name = t->name, .test_func = same_results, .initial_state = t};
+        }
     }
     if (dir)
         closedir(dir);
