@@ -1,6 +1,7 @@
 #include "frontend/driver.h"
 
 #include "frontend/compile.h"
+#include "frontend/hlo/hlo.h"
 #include "frontend/onnx/onnx.h"
 #include "neff/archive.h"
 #include "neff/base/file.h"
@@ -46,12 +47,12 @@ struct graph *load_model(const char *path, const struct import_options *o, struc
 {
     if (ends_with(path, ".xir"))
         return load_text(path, d);
-    if (ends_with(path, ".hlo") || ends_with(path, ".hlo.pb")) {
-        d->unsupported = true;
-        fail(d, "HLO models are not supported; expected an .onnx or .xir file");
+    struct mapped_file f;
+    if (!file_map(&f, path, d))
         return NULL;
-    }
-    return onnx_import(path, o, d);
+    bool hlo = !ends_with(path, ".onnx") && hlo_detect(f.data, f.size);
+    file_unmap(&f);
+    return hlo ? hlo_import(path, o, d) : onnx_import(path, o, d);
 }
 
 static bool write_ir(struct graph *g, const struct command *c, struct diag *d)

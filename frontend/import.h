@@ -27,5 +27,6 @@ struct import_options {
 /* Importers: a graph whose inputs have types and whose other values have none yet; NULL after a failure. The text of
  * a failure names the node, not the file. */
 struct graph *onnx_import(const char *path, const struct import_options *o, struct diag *d);
+struct graph *hlo_import(const char *path, const struct import_options *o, struct diag *d);
 
 #endif

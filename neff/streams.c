@@ -128,6 +128,19 @@ static void code_insn(struct streams *s, struct codec *c, struct insn *n, const 
 
 /* ---- kernels ------------------------------------------------------------------------------------ */
 
+/* Instructions lie in all engines' streams: one byte each at least. */
+static void code_ninsns(struct streams *s, struct codec *c, struct kernel *k)
+{
+    size_t bytes = 0;
+    for (int e = 0; e < ENGINE_COUNT; e++)
+        bytes += s->c[e].size;
+    code_int(c, &k->ninsns);
+    if (!c->writing && !c->failed && (k->ninsns < 0 || (size_t)k->ninsns > bytes)) {
+        codec_fail(c, "more instructions than the streams can hold");
+        k->ninsns = 0;
+    }
+}
+
 static void code_kernel_header(struct streams *s, struct kernel *k)
 {
     struct codec *c = &s->c[ENGINE_SP];
@@ -154,7 +167,7 @@ static void code_kernel_header(struct streams *s, struct kernel *k)
     code_ranged(c, &k->nsemaphores, 0, INT16_MAX, "number of semaphores");
     code_dim(s, c, &k->flops);
     code_dim(s, c, &k->bytes);
-    code_count(c, &k->ninsns, 1);
+    code_ninsns(s, c, k);
 }
 
 static bool structural(const struct insn *n)

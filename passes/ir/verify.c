@@ -17,8 +17,10 @@ struct verifier {
 
 static const struct {
     enum op op;
-    int regions;
-} region_counts[] = {{OP_if, 2}, {OP_loop, 1}, {OP_scan, 1}, {OP_while, 2}, {OP_fused, 1}};
+    int least, most;
+} region_counts[] = {{OP_if, 2, 2}, {OP_loop, 1, 1}, {OP_scan, 1, 1}, {OP_while, 2, 2}, {OP_fused, 1, 1},
+                     {OP_reduce_with, 0, 1}, {OP_reduce_window, 0, 1}, {OP_select_and_scatter, 0, 2},
+                     {OP_sort, 0, 1}, {OP_map_with, 1, 1}, {OP_scatter_windows, 0, 1}};
 
 #define BROKEN(v, n, ...) broken(v, n, arena_printf(&(v)->scratch, __VA_ARGS__))
 
@@ -94,12 +96,12 @@ static bool check_region(struct verifier *v, struct region *r, int depth);
 
 static bool check_regions(struct verifier *v, struct node *n, int depth)
 {
-    int expected = 0;
+    int least = 0, most = 0;
     for (size_t i = 0; i < sizeof region_counts / sizeof *region_counts; i++)
         if (region_counts[i].op == n->op)
-            expected = region_counts[i].regions;
-    if (n->nregions != expected)
-        return BROKEN(v, n, "%d regions, expected %d", n->nregions, expected);
+            least = region_counts[i].least, most = region_counts[i].most;
+    if (n->nregions < least || n->nregions > most)
+        return BROKEN(v, n, "%d regions, expected %d to %d", n->nregions, least, most);
     for (int i = 0; i < n->nregions; i++) {
         if (n->regions[i]->owner != n)
             return BROKEN(v, n, "region %d has another owner", i);
