@@ -18,17 +18,24 @@ static void code_str(struct codec *c, struct str *s)
         *s = (struct str){arena_strndup(c->arena, p, n), n};
 }
 
+/* Expressions mean nothing outside their table: a type with symbolic dims is stored without its shape. */
 static void code_type(struct codec *c, struct type *t, int depth)
 {
     int dtype = t->dtype, rank = t->rank, kind = t->kind;
+    for (int i = 0; c->writing && i < t->rank; i++)
+        if (!dim_is_const(t->dims[i]))
+            rank = RANK_UNKNOWN;
     code_ranged(c, &kind, VK_TENSOR, VK_NONE, "kind of value");
     code_ranged(c, &dtype, 0, DT_END - 1, "element type");
     code_ranged(c, &rank, RANK_UNKNOWN, MAX_RANK, "rank");
     t->kind = (uint8_t)kind, t->dtype = (uint8_t)dtype, t->rank = (int8_t)rank;
     if (kind == VK_TENSOR && !dtype_valid(dtype))
         codec_fail(c, "unknown element type");
-    for (int i = 0; i < rank; i++)
+    for (int i = 0; i < rank; i++) {
         code_i64(c, &t->dims[i]);
+        if (!dim_is_const(t->dims[i]))
+            codec_fail(c, "bad dimension");
+    }
     bool has_elem = t->elem != NULL;
     code_bool(c, &has_elem);
     if (!has_elem || c->failed)
