@@ -1,0 +1,60 @@
+# Sourced by the tests of this folder, which ctest runs as TEST.sh BUILD SCRATCH.
+set -eu
+build=$1 scratch=$2
+source=$(cd "$(dirname "$0")/../.." && pwd)
+xcc=$build/frontend/xcc xrun=$build/runtime/xrun xdump=$build/xdump build_models=$build/models/build_models
+rm -rf "$scratch"
+mkdir -p "$scratch"
+cd "$scratch"
+failures=0
+
+failed() {
+    echo "FAIL $*"
+    failures=$((failures + 1))
+}
+
+finish() {
+    [ "$failures" = 0 ] || { echo "$failures failed"; exit 1; }
+    echo "all as expected"
+    exit 0
+}
+
+# refuses STATUS TEXT COMMAND...: ends with this status and one message that has TEXT, and leaves no file behind
+refuses() {
+    status=$1 text=$2
+    shift 2
+    ls >"$scratch/../$(basename "$scratch").before"
+    got=0
+    "$@" >stdout.txt 2>stderr.txt </dev/null || got=$?
+    message=$(cat stderr.txt)
+    rm -f stdout.txt stderr.txt
+    [ "$got" = "$status" ] || failed "$*: exit status $got, expected $status: $message"
+    case $message in
+    *"$text"*) ;;
+    *) failed "$*: expected a message with '$text', got '$message'" ;;
+    esac
+    ls | cmp -s - "$scratch/../$(basename "$scratch").before" || failed "$*: left files behind: $(ls)"
+}
+
+# outputs MODEL.neff SET OUT [XRUN OPTION...]: runs on SET/input_N.npy, writes OUT/output_N.npy
+outputs() {
+    neff=$1 set=$2 out=$3
+    shift 3
+    inputs=
+    i=0
+    while [ -e "$set/input_$i.npy" ]; do
+        inputs="$inputs $set/input_$i.npy"
+        i=$((i + 1))
+    done
+    mkdir -p "$out"
+    # shellcheck disable=SC2086
+    "$xrun" "$neff" $inputs "$@" >names.txt
+    # shellcheck disable=SC2086
+    "$xrun" "$neff" $inputs "$@" -o "$out.named"
+    i=0
+    for output in $(sed -n 's/^\([^ ][^ ]*\) .*/\1/p' names.txt | tr '/:' '__'); do
+        mv "$out.named/$output.npy" "$out/output_$i.npy"
+        i=$((i + 1))
+    done
+    rmdir "$out.named"
+}

@@ -1,0 +1,24 @@
+#!/bin/sh
+# The trained digit classifier gives the right answers, in every cast mode and on every target.
+. "$(dirname "$0")/common.sh"
+answers() { # FLAGS...
+    "$xcc" "$source/models/digits/digits.onnx" -o digits.neff "$@" || { failed "xcc $*"; return; }
+    while read -r file digit; do
+        best=$("$xrun" digits.neff "$source/models/digits/$file" | sed -n 's/^ *best:  *\([0-9]*\) .*/\1/p')
+        [ "$best" = "$digit" ] || failed "$file with '$*': '$best', expected $digit"
+    done <"$source/models/digits/expected.txt"
+}
+answers
+answers --auto-cast none
+answers --auto-cast all
+answers --auto-cast-type fp16
+answers --auto-cast-type tf32
+answers --auto-cast-type fp8_e4m3
+answers --auto-cast all --auto-cast-type fp16
+answers -O0
+answers -O3
+answers --shape batch=1
+answers --target trn1
+answers --target trn2
+answers --target inf2
+finish

@@ -1,0 +1,98 @@
+#!/bin/sh
+# What users get wrong: one clear message, the right exit status, no partial file.
+. "$(dirname "$0")/common.sh"
+digits=$source/models/digits/digits.onnx
+picture=$source/models/digits/digit_7.npy
+"$xcc" "$digits" -o good.neff
+
+# Usage.
+refuses 2 "name a model" "$xcc"
+refuses 2 "unknown flag '--nonsense'" "$xcc" "$digits" --nonsense
+refuses 2 "name the archive to write" "$xcc" "$digits"
+refuses 2 "--auto-cast takes none, matmult or all" "$xcc" "$digits" --auto-cast some -o x.neff
+refuses 2 "unknown option" "$xrun" good.neff --nonsense
+refuses 2 "name a compiled model" "$xrun"
+
+# Models that are missing, empty, cut short, something else, or a folder.
+refuses 1 "missing.onnx: cannot open" "$xcc" missing.onnx -o x.neff
+: >empty.onnx
+refuses 1 "empty.onnx" "$xcc" empty.onnx -o x.neff
+mkdir folder.onnx
+refuses 1 "not a regular file" "$xcc" folder.onnx -o x.neff
+cp "$source/models/digits/README.md" text.onnx
+refuses 1 "text.onnx" "$xcc" text.onnx -o x.neff
+size=$(wc -c <"$digits")
+for part in 1 100 1000 $((size / 2)) $((size - 1)); do
+    head -c $part "$digits" >cut.onnx
+    refuses 1 "cut.onnx" "$xcc" cut.onnx -o x.neff
+done
+
+# External data that is missing, short, or outside the model's folder.
+"$build_models" bert_base --tiny --external -o models >/dev/null
+mv models/bert_base/model.onnx.data data
+refuses 1 "model.onnx.data" "$xcc" models/bert_base/model.onnx -o x.neff
+head -c 1000 data >models/bert_base/model.onnx.data
+refuses 1 "model.onnx.data" "$xcc" models/bert_base/model.onnx -o x.neff
+sed 's/model\.onnx\.data/..\/..\/..\/data_/g' models/bert_base/model.onnx >models/bert_base/escape.onnx
+refuses 1 "" "$xcc" models/bert_base/escape.onnx -o x.neff
+rm -r models data
+
+# Unsupported operators: all of them, in one message.
+sed 's/MaxPool/MaxPoul/g; s/Softmax/Saftmax/g' "$digits" >operators.onnx
+refuses 1 "MaxPoul" "$xcc" operators.onnx -o x.neff
+refuses 1 "Saftmax" "$xcc" operators.onnx -o x.neff
+[ ! -e x.neff ] || failed "an archive of a model that was refused"
+
+# Archives that cannot be written.
+refuses 1 "cannot write" "$xcc" "$digits" -o no/such/folder/x.neff
+refuses 1 "is a directory" "$xcc" "$digits" -o folder.onnx
+if [ -w /dev/full ]; then
+    refuses 1 "No space left" "$xcc" "$digits" -o /dev/full
+fi
+small_files() { (ulimit -f 16 && "$@"); }
+refuses 1 "File too large" small_files "$xcc" "$digits" -o x.neff
+cp good.neff old.neff
+refuses 1 "File too large" small_files "$xcc" "$digits" -o old.neff
+cmp good.neff old.neff || failed "an archive changed though its replacement could not be written"
+
+# Archives that are missing, empty, cut short, something else, or changed.
+refuses 1 "missing.neff: cannot open" "$xrun" missing.neff "$picture"
+refuses 1 "empty.onnx" "$xrun" empty.onnx "$picture"
+refuses 1 "digits.onnx" "$xrun" "$digits" "$picture"
+size=$(wc -c <good.neff)
+for part in 1 1000 1024 1025 5000 $((size / 2)) $((size - 1)); do
+    head -c $part good.neff >cut.neff
+    refuses 1 "cut.neff" "$xrun" cut.neff "$picture"
+    refuses 1 "cut.neff" "$xdump" cut.neff
+done
+(cat good.neff; echo more) >long.neff
+refuses 1 "long.neff" "$xrun" long.neff "$picture"
+sed 's/"version"/"Version"/; s/pe\.bin/qe.bin/' good.neff >changed.neff
+refuses 1 "changed.neff" "$xrun" changed.neff "$picture"
+
+# Inputs.
+refuses 1 "f32[batch,1,28,28]" "$xrun" good.neff
+refuses 1 "missing.npy" "$xrun" good.neff missing.npy
+refuses 1 "nobody" "$xrun" good.neff nobody="$picture"
+refuses 1 "" "$xrun" good.neff "$picture" "$picture"
+refuses 1 "README.md" "$xrun" good.neff "$source/README.md"
+head -c 1000 "$picture" >cut.npy
+refuses 1 "cut.npy" "$xrun" good.neff cut.npy
+sed '1s/1, 28, 28/1, 56, 14/' "$picture" >shape.npy
+refuses 1 "28" "$xrun" good.neff shape.npy
+sed '1s/<f4/<i4/' "$picture" >type.npy
+refuses 1 "f32" "$xrun" good.neff type.npy
+sed '1s/<f4/<x9/' "$picture" >unknown.npy
+refuses 1 "unknown.npy" "$xrun" good.neff unknown.npy
+
+# Outputs that cannot be written, or differ.
+refuses 1 "cannot" "$xrun" good.neff "$picture" -o good.neff/out
+if [ "$(id -u)" != 0 ]; then
+    mkdir -m 555 locked
+    refuses 1 "cannot write" "$xrun" good.neff "$picture" -o locked
+fi
+"$xrun" good.neff "$picture" -o out
+"$xrun" good.neff "$picture" --expect out/probabilities.npy >/dev/null || failed "its own output differs"
+"$xrun" good.neff "$source/models/digits/digit_8.npy" -o other
+refuses 3 "probabilities" "$xrun" good.neff "$picture" --expect other/probabilities.npy
+finish
