@@ -10,7 +10,7 @@
 static bool resolve_inputs(struct onnx_node *n)
 {
     n->nin = (int)n->proto->n_input;
-    n->in = ARENA_ARRAY(&n->g->arena, struct value *, n->nin + 1);
+    n->in = ARENA_ARRAY(&n->g->arena, struct value *, n->nin + SPARE_INPUTS);
     for (int i = 0; i < n->nin; i++) {
         const char *name = n->proto->input[i];
         if (!*name)

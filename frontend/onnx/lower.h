@@ -15,6 +15,8 @@
 struct importer;
 struct scope;
 
+enum { SPARE_INPUTS = 16 }; /* as many as any operator has optional inputs */
+
 struct onnx_node {
     struct importer *im;
     struct graph *g;
@@ -26,7 +28,7 @@ struct onnx_node {
     const char *op, *domain;
     int version; /* of the operator set that the model imports */
     int nin, nout;
-    struct value **in;  /* NULL: left out; trailing ones are dropped */
+    struct value **in;  /* NULL: left out; trailing ones are dropped, SPARE_INPUTS of NULL follow */
     struct value **out; /* to be set by the lowering function; those not wanted may stay NULL */
     bool *wanted;       /* the result has a name in the model */
     struct attrs attrs; /* converted, except graphs; graph constants hold their tensors */

@@ -1,0 +1,351 @@
+/*
+ * Attention operators of com.microsoft, over the core attention: heads apart, masks as a sum.
+ */
+#include "frontend/onnx/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+/* (B,S,heads*D) to (B,heads,S,D). */
+static struct value *split_heads(struct onnx_node *n, struct value *x, int64_t heads)
+{
+    static const int64_t order[] = {0, 2, 1, 3};
+    if (heads < 1) {
+        NODE_ERROR(n, "attribute 'num_heads' is %lld", (long long)heads);
+        return NULL;
+    }
+    struct value *y = b_reshape_to(n, x, (int64_t[]){0, 0, heads, -1}, 4);
+    return b_transpose(n, y, order, 4);
+}
+
+static struct value *join_heads(struct onnx_node *n, struct value *x)
+{
+    static const int64_t order[] = {0, 2, 1, 3};
+    return b_reshape_to(n, b_transpose(n, x, order, 4), (int64_t[]){0, 0, -1}, 3);
+}
+
+/* 0, 1, ... up to a length of rank 1 or a scalar. */
+static struct value *count_up(struct onnx_node *n, struct value *length)
+{
+    struct value *to = b_reshape(n, b_cast(n, length, DT_I64), b_i64s(n, NULL, 0));
+    return b_op(n, OP_range, (struct value *[]){b_scalar(n, DT_I64, 0), to, b_scalar(n, DT_I64, 1)}, 3, NULL);
+}
+
+static struct value *where(struct onnx_node *n, struct value *test, struct value *yes, struct value *no)
+{
+    return b_op(n, OP_where, (struct value *[]){test, yes, no}, 3, NULL);
+}
+
+/* ---- what is added to the scores ----------------------------------------------------------------------------- */
+
+/*
+ * (...,S,T): 0 where query i may see key j, else `filter`. Query i is at place i + T - S; `window` > 0: so many keys
+ * back at most.
+ */
+static struct value *causal_mask(struct onnx_node *n, struct value *q, struct value *k, int64_t window, double filter)
+{
+    static const int64_t last[] = {-1};
+    struct value *s = b_dim(n, q, 2), *t = b_dim(n, k, 2);
+    struct value *i = b_unsqueeze(n, b_add(n, count_up(n, s), b_sub(n, t, s)), last, 1), *j = count_up(n, t);
+    struct value *sees = b_2(n, OP_le, j, i);
+    if (window > 0)
+        sees = b_2(n, OP_and, sees, b_2(n, OP_gt, j, b_sub(n, i, b_i64(n, window))));
+    return where(n, sees, b_like(n, q, 0), b_like(n, q, filter));
+}
+
+/* From lengths (B): keys behind a length are hidden. */
+static struct value *length_mask(struct onnx_node *n, struct value *lengths, struct value *q, struct value *k,
+                                 double filter)
+{
+    static const int64_t places[] = {1, 2, 3};
+    struct value *j = count_up(n, b_dim(n, k, 2));
+    struct value *sees = b_2(n, OP_lt, j, b_unsqueeze(n, b_cast(n, lengths, DT_I64), places, 3));
+    return where(n, sees, b_like(n, q, 0), b_like(n, q, filter));
+}
+
+/* From a mask of ones and zeros: (B,T), (B,S,T) or (B,1,S,T). */
+static struct value *raw_mask(struct onnx_node *n, struct value *mask, int rank, struct value *q, double filter)
+{
+    static const int64_t two[] = {1, 2}, one[] = {1};
+    if (rank == 2)
+        mask = b_unsqueeze(n, mask, two, 2);
+    else if (rank == 3)
+        mask = b_unsqueeze(n, mask, one, 1);
+    struct value *sees = b_2(n, OP_ne, mask, b_like(n, mask, 0));
+    return where(n, sees, b_like(n, q, 0), b_like(n, q, filter));
+}
+
+static struct value *mask_of(struct onnx_node *n, struct value *mask, struct value *q, struct value *k, double filter)
+{
+    int rank;
+    if (!b_rank(n, mask, "the mask", &rank))
+        return NULL;
+    if (rank == 1)
+        return length_mask(n, mask, q, k, filter);
+    if (rank > 4) {
+        NODE_ERROR(n, "a mask of rank %d", rank);
+        return NULL;
+    }
+    return raw_mask(n, mask, rank, q, filter);
+}
+
+static struct value *plus(struct onnx_node *n, struct value *a, struct value *b)
+{
+    return a && b ? b_add(n, a, b) : a ? a : b;
+}
+
+static struct value *attend(struct onnx_node *n, struct value *q, struct value *k, struct value *v, struct value *mask)
+{
+    struct attrs a = {0};
+    double scale = attr_float(&n->attrs, "scale", 0);
+    if (scale != 0)
+        attr_set_float(&n->g->arena, &a, "scale", scale);
+    return b_op(n, OP_sdpa, (struct value *[]){q, k, v, mask}, mask ? 4 : 3, &a);
+}
+
+/* ---- Attention, QAttention ------------------------------------------------------------------------------------- */
+
+/* Rows of the past (2,B,heads,P,D) before x. */
+static struct value *after_past(struct onnx_node *n, struct value *past, int which, struct value *x)
+{
+    struct value *old = past ? b_gather(n, past, b_scalar(n, DT_I64, which), 0) : NULL;
+    return past ? b_concat(n, (struct value *[]){old, x}, 2, 2) : x;
+}
+
+/* From the packed projections (B,S,Hq+Hk+Hv). */
+static bool packed_attention(struct onnx_node *n, struct value *qkv, struct value *mask, struct value *past,
+                             struct value *bias)
+{
+    static const int64_t front[] = {0};
+    int64_t heads = attr_int(&n->attrs, "num_heads", 0);
+    int count;
+    const int64_t *sizes = attr_ints(&n->attrs, "qkv_hidden_sizes", &count);
+    struct attrs a = {0};
+    if (attr_int(&n->attrs, "do_rotary", 0) || attr_int(&n->attrs, "past_present_share_buffer", 0))
+        return NODE_ERROR(n, "attributes 'do_rotary' and 'past_present_share_buffer' are not supported");
+    if (count && count != 3)
+        return NODE_ERROR(n, "attribute 'qkv_hidden_sizes' has %d entries, expected 3", count);
+    attr_set_int(&n->g->arena, &a, "axis", -1);
+    if (!count)
+        attr_set_int(&n->g->arena, &a, "num_outputs", 3);
+    struct value *in[] = {qkv, count ? b_i64s(n, sizes, 3) : NULL};
+    struct node *parts = b_node(n, OP_split, in, count ? 2 : 1, 3, &a);
+    if (!parts)
+        return false;
+    struct value *q = split_heads(n, parts->out[0], heads);
+    struct value *k = after_past(n, past, 0, split_heads(n, parts->out[1], heads));
+    struct value *v = after_past(n, past, 1, split_heads(n, parts->out[2], heads));
+    double filter = attr_float(&n->attrs, "mask_filter_value", -10000);
+    struct value *sum = mask ? mask_of(n, mask, q, k, filter) : NULL;
+    if (attr_int(&n->attrs, "unidirectional", 0))
+        sum = plus(n, sum, causal_mask(n, q, k, 0, filter));
+    sum = plus(n, sum, bias);
+    if (n->nout > 1 && n->wanted[1])
+        n->out[1] = b_concat(n, (struct value *[]){b_unsqueeze(n, k, front, 1), b_unsqueeze(n, v, front, 1)}, 2, 0);
+    return b_done(n, join_heads(n, attend(n, q, k, v, sum)));
+}
+
+bool lower_attention_contrib(struct onnx_node *n)
+{
+    struct value *qkv = b_2(n, OP_matmul, n->in[0], n->in[1]);
+    if (b_in(n, 2))
+        qkv = b_add(n, qkv, n->in[2]);
+    return packed_attention(n, qkv, b_in(n, 3), b_in(n, 4), b_in(n, 5));
+}
+
+/* input, weight, bias, input scale, weight scale, mask?, input zero point?, weight zero point?, past? */
+bool lower_qattention(struct onnx_node *n)
+{
+    struct value *in[] = {n->in[0], n->in[1], b_in(n, 6), b_in(n, 7)};
+    struct value *y = b_op(n, OP_matmul_integer, in, in[3] ? 4 : in[2] ? 3 : 2, NULL);
+    y = b_mul(n, b_cast(n, y, b_dtype(n->in[3])), b_mul(n, n->in[3], n->in[4]));
+    return packed_attention(n, b_add(n, y, n->in[2]), b_in(n, 5), b_in(n, 8), NULL);
+}
+
+/* ---- MultiHeadAttention -------------------------------------------------------------------------------------------- */
+
+/* Piece `which` of a packed operand (B,S,heads,pieces,D) as (B,heads,S,D). */
+static struct value *piece(struct onnx_node *n, struct value *x, int which)
+{
+    static const int64_t order[] = {0, 2, 1, 3};
+    return b_transpose(n, b_gather(n, x, b_scalar(n, DT_I64, which), 3), order, 4);
+}
+
+/* Heads of operand i with its share of the bias, whose pieces are of the sizes of q, k and v. */
+static struct value *projected(struct onnx_node *n, struct value *x, struct value *bias, int64_t heads)
+{
+    return split_heads(n, bias ? b_add(n, x, bias) : x, heads);
+}
+
+static bool mha_operands(struct onnx_node *n, int64_t heads, struct value *out[3])
+{
+    struct value *q = n->in[0], *k = b_in(n, 1), *v = b_in(n, 2), *bias = b_in(n, 3), *biases[3] = {NULL};
+    int rank, key_rank = 0;
+    if (!b_rank(n, q, "the query", &rank) || (k && !b_rank(n, k, "the key", &key_rank)))
+        return false;
+    bool packed = rank == 5, packed_kv = key_rank == 5;
+    if ((packed || packed_kv) && bias)
+        return NODE_ERROR(n, "a bias with packed operands is not supported");
+    if (packed) {
+        for (int i = 0; i < 3; i++)
+            out[i] = piece(n, q, i);
+        return true;
+    }
+    if (!k || (!packed_kv && !v))
+        return NODE_ERROR(n, "key or value is left out, this operator needs both");
+    if (bias) { /* (Hq + Hk + Hv) */
+        struct value *hq = b_dim(n, q, -1), *twice = b_mul(n, hq, b_i64(n, 2)), *zero = b_i64(n, 0);
+        struct value *ends = b_i64(n, INT64_MAX);
+        biases[0] = b_op(n, OP_slice, (struct value *[]){bias, zero, hq, zero}, 4, NULL);
+        biases[1] = b_op(n, OP_slice, (struct value *[]){bias, hq, twice, zero}, 4, NULL);
+        biases[2] = b_op(n, OP_slice, (struct value *[]){bias, twice, ends, zero}, 4, NULL);
+    }
+    out[0] = projected(n, q, biases[0], heads);
+    out[1] = packed_kv ? piece(n, k, 0) : key_rank == 4 ? k : projected(n, k, biases[1], heads);
+    out[2] = packed_kv ? piece(n, k, 1) : key_rank == 4 ? v : projected(n, v, biases[2], heads);
+    return true;
+}
+
+bool lower_multi_head_attention(struct onnx_node *n)
+{
+    struct value *qkv[3], *mask = b_in(n, 4), *sum = NULL;
+    double filter = attr_float(&n->attrs, "mask_filter_value", -10000);
+    if (b_in(n, 8) || b_in(n, 9) || (n->nout > 3 && n->wanted[3]))
+        return NODE_ERROR(n, "caches in place (inputs 8 and 9) and output 3 are not supported");
+    if (!mha_operands(n, attr_int(&n->attrs, "num_heads", 0), qkv))
+        return false;
+    for (int i = 1; i < 3; i++) {
+        if (b_in(n, 5 + i))
+            qkv[i] = b_concat(n, (struct value *[]){n->in[5 + i], qkv[i]}, 2, 2);
+        if (n->nout > i)
+            n->out[i] = qkv[i];
+    }
+    if (mask)
+        sum = mask_of(n, mask, qkv[0], qkv[1], filter);
+    if (attr_int(&n->attrs, "unidirectional", 0))
+        sum = plus(n, sum, causal_mask(n, qkv[0], qkv[1], 0, filter));
+    sum = plus(n, sum, b_in(n, 5));
+    return b_done(n, join_heads(n, attend(n, qkv[0], qkv[1], qkv[2], sum)));
+}
+
+/* ---- RotaryEmbedding ------------------------------------------------------------------------------------------------- */
+
+static struct value *rotate(struct onnx_node *n, struct value *x, struct value *cosines, struct value *sines,
+                            struct value *positions, int64_t heads, int64_t interleaved, int64_t size)
+{
+    struct attrs a = {0};
+    struct arena *arena = &n->g->arena;
+    attr_set_int(arena, &a, "interleaved", interleaved);
+    attr_set_int(arena, &a, "num_heads", heads);
+    attr_set_int(arena, &a, "rotary_embedding_dim", size);
+    return b_op(n, OP_rotary_embedding, (struct value *[]){x, cosines, sines, positions}, 4, &a);
+}
+
+/* Positions (B,S) from one first position for all. */
+static struct value *positions_from(struct onnx_node *n, struct value *first, struct value *x, int steps_axis)
+{
+    struct value *steps = b_dim(n, x, steps_axis);
+    struct value *row = b_add(n, count_up(n, steps), b_cast(n, first, DT_I64));
+    return b_2(n, OP_expand, row, b_concat(n, (struct value *[]){b_dim(n, x, 0), steps}, 2, 0));
+}
+
+bool lower_rotary_contrib(struct onnx_node *n)
+{
+    int rank, place_rank;
+    int64_t heads = attr_int(&n->attrs, "num_heads", 0), size = attr_int(&n->attrs, "rotary_embedding_dim", 0);
+    struct value *x = n->in[0], *positions = n->in[1], *table = n->in[2];
+    if (!b_rank(n, x, "the operand", &rank) || !b_rank(n, positions, "the positions", &place_rank))
+        return false;
+    if (attr_int(&n->attrs, "is_packed_batching", 0) || attr_float(&n->attrs, "scale", 1) != 1)
+        return NODE_ERROR(n, "attributes 'is_packed_batching' and 'scale' are not supported");
+    if (rank == 3 && heads == 0) {
+        dim_t width = x->type.dims[2], half = table->type.rank == 2 ? table->type.dims[1] : -1;
+        if (!dim_is_const(width) || !dim_is_const(half) || half < 1 || width % (2 * half))
+            return NODE_ERROR(n, "attribute 'num_heads' is missing and cannot be told from the shapes");
+        heads = width / (2 * half);
+    }
+    if (place_rank < 2)
+        positions = positions_from(n, positions, x, rank == 3 ? 1 : 2);
+    return b_done(n, rotate(n, x, table, n->in[3], positions, heads, attr_int(&n->attrs, "interleaved", 0), size));
+}
+
+/* ---- GroupQueryAttention ----------------------------------------------------------------------------------------------- */
+
+static bool gqa_supported(struct onnx_node *n)
+{
+    static const char *const plain[] = {"qk_output", "smooth_softmax", "kv_cache_bit_width", "sliding_window_cache"};
+    for (int i = 0; i < 4; i++)
+        if (attr_int(&n->attrs, plain[i], 0) > 0)
+            return NODE_ERROR(n, "attribute '%s' is not supported", plain[i]);
+    for (int i = 11; i < n->nin; i++)
+        if (n->in[i])
+            return NODE_ERROR(n, "input %d is not supported", i);
+    if ((b_in(n, 1) == NULL) != (b_in(n, 2) == NULL))
+        return NODE_ERROR(n, "one of key and value is left out");
+    return true;
+}
+
+/* q, k, v as (B,S,heads*D), from separate or packed operands. */
+static bool gqa_operands(struct onnx_node *n, int64_t heads, int64_t kv_heads, struct value *out[3])
+{
+    if (b_in(n, 1)) {
+        for (int i = 0; i < 3; i++)
+            out[i] = n->in[i];
+        return true;
+    }
+    dim_t width = n->in[0]->type.rank == 3 ? n->in[0]->type.dims[2] : -1;
+    if (!dim_is_const(width) || width < 1 || width % (heads + 2 * kv_heads))
+        return NODE_ERROR(n, "the packed operand's width does not split into heads");
+    int64_t size = width / (heads + 2 * kv_heads), ends[] = {heads * size, (heads + kv_heads) * size, width};
+    for (int i = 0; i < 3; i++)
+        out[i] = b_slice(n, n->in[0], i ? ends[i - 1] : 0, ends[i], 2);
+    return true;
+}
+
+/*
+ * Keys so far: all batches hold total - S of them in the past. seqlens_k (total of each batch - 1) hides the padding
+ * behind a shorter batch. Query i of a batch is at place total - S + i.
+ */
+bool lower_group_query_attention(struct onnx_node *n)
+{
+    int64_t heads = attr_int(&n->attrs, "num_heads", 0), kv_heads = attr_int(&n->attrs, "kv_num_heads", 0);
+    struct value *x[3], *total = b_in(n, 6), *zero = b_i64(n, 0);
+    if (heads < 1 || kv_heads < 1 || heads % kv_heads)
+        return NODE_ERROR(n, "attributes num_heads %lld and kv_num_heads %lld", (long long)heads, (long long)kv_heads);
+    if (!gqa_supported(n) || !gqa_operands(n, heads, kv_heads, x))
+        return false;
+    total = b_reshape_to(n, b_cast(n, total, DT_I64), (int64_t[]){1}, 1);
+    struct value *before = b_sub(n, total, b_dim(n, x[0], 1));
+    if (attr_int(&n->attrs, "do_rotary", 0)) {
+        struct value *positions = b_in(n, 9) ? n->in[9] : positions_from(n, before, x[0], 1);
+        int64_t interleaved = attr_int(&n->attrs, "rotary_interleaved", 0);
+        dim_t half = n->in[7] && n->in[7]->type.rank == 2 ? n->in[7]->type.dims[1] : 0;
+        for (int i = 0; i < 2; i++)
+            x[i] = rotate(n, x[i], b_in(n, 7), b_in(n, 8), positions, i ? kv_heads : heads, interleaved,
+                          dim_is_const(half) ? 2 * half : 0);
+    }
+    struct value *q = split_heads(n, x[0], heads), *kv[2];
+    for (int i = 0; i < 2; i++) {
+        struct value *fresh = split_heads(n, x[1 + i], kv_heads), *past = b_in(n, 3 + i);
+        if (past) {
+            past = b_op(n, OP_slice, (struct value *[]){past, zero, before, b_i64(n, 2)}, 4, NULL);
+            fresh = b_concat(n, (struct value *[]){past, fresh}, 2, 2);
+        }
+        kv[i] = fresh;
+        if (n->nout > 1 + i)
+            n->out[1 + i] = fresh;
+    }
+    struct value *lengths = b_add(n, b_cast(n, b_reshape_to(n, n->in[5], (int64_t[]){-1}, 1), DT_I64), b_i64(n, 1));
+    int64_t window = attr_int(&n->attrs, "local_window_size", -1);
+    double filter = b_dtype(q) == DT_F16 ? -65504 : -3.0e38;
+    struct value *mask = b_2(n, OP_min, length_mask(n, lengths, q, kv[0], filter),
+                             causal_mask(n, q, kv[0], window, filter));
+    mask = plus(n, mask, b_in(n, 10));
+    struct attrs a = {0};
+    struct arena *arena = &n->g->arena;
+    if (attr_float(&n->attrs, "scale", 0) != 0)
+        attr_set_float(arena, &a, "scale", attr_float(&n->attrs, "scale", 0));
+    if (attr_float(&n->attrs, "softcap", 0) != 0)
+        attr_set_float(arena, &a, "softcap", attr_float(&n->attrs, "softcap", 0));
+    return b_done(n, join_heads(n, b_op(n, OP_attention, (struct value *[]){q, kv[0], kv[1], mask}, 4, &a)));
+}
