@@ -34,7 +34,8 @@ static bool read_through(struct lowering *l, const struct node *n)
 static struct node *written_through(struct lowering *l, const struct value *v)
 {
     struct node *user = value_only_user(v);
-    if (l->m->strict || l->o->opt_level == 0 || !user || user->op != OP_transpose || l->is_output[v->id] || read_through(l, user) || !has_layout(l, user->out[0]))
+    if (l->m->strict || l->o->opt_level == 0 || !user || user->op != OP_transpose ||
+        l->is_output[v->id] || read_through(l, user) || !has_layout(l, user->out[0]))
         return NULL;
     const struct node *def = v->def;
     if (def && def->op == OP_fused) {
