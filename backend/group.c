@@ -50,6 +50,17 @@ bool group_single_use(const struct group *g, const struct value *v)
     return group_def(g, v) && !group_is_result(g, v) && value_has_one_use(v);
 }
 
+bool broadcast_step(struct dim_table *t, dim_t have, dim_t want, dim_t dense, dim_t *step)
+{
+    *step = have == 1 ? 0 : dense;
+    if (have == 1 || have == want)
+        return true;
+    if (dim_is_const(have))
+        return !dim_is_const(want);
+    *step = dim_mul(t, dense, dim_min(t, dim_sub(t, have, 1), 1));
+    return true;
+}
+
 bool broadcast_steps(struct lowering *l, const struct value *v, int rank, const dim_t *dims, dim_t *steps)
 {
     dim_t dense[MAX_RANK];
@@ -59,11 +70,7 @@ bool broadcast_steps(struct lowering *l, const struct value *v, int rank, const 
     dense_steps(&l->p->dims, v->type.rank, v->type.dims, dense);
     for (int i = 0; i < rank; i++) {
         dim_t have = i < missing ? 1 : v->type.dims[i - missing];
-        if (have == dims[i] && have != 1)
-            steps[i] = dense[i - missing];
-        else if (have == 1)
-            steps[i] = 0;
-        else
+        if (!broadcast_step(&l->p->dims, have, dims[i], i < missing ? 0 : dense[i - missing], &steps[i]))
             return false;
     }
     return true;

@@ -25,8 +25,13 @@ bool group_single_use(const struct group *g, const struct value *v);
 /* ---- shapes of operands against an iteration space ------------------------------------------------------- */
 
 /*
- * Steps of v (dense, in elements) along the dims of a space, numpy broadcasting: 0 where v has size 1. False
- * when v cannot be proven to broadcast to the space.
+ * The step of a dim of `have` elements along one of `want`; `dense` where it has them all, 0 where it has one. Two expressions that are
+ * not known to be equal: the step itself tells when shapes are bound, and a pattern that leaves its tensor is refused
+ * then. False when they never fit.
+ */
+bool broadcast_step(struct dim_table *t, dim_t have, dim_t want, dim_t dense, dim_t *step);
+/*
+ * Steps of v (dense, in elements) along the dims of a space, numpy broadcasting. False when v does not broadcast to the space.
  */
 bool broadcast_steps(struct lowering *l, const struct value *v, int rank, const dim_t *dims, dim_t *steps);
 

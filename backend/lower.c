@@ -1,5 +1,6 @@
 #include "backend/lower.h"
 
+#include "backend/prune.h"
 #include "backend/strided.h"
 
 #include "backend/check_sync.h"
@@ -375,7 +376,10 @@ struct program *backend_compile(struct graph *g, const struct options *o, const 
     p->name = arena_strdup(&p->arena, g->name ? g->name : "");
     p->target = m->name;
     copy_dims(p, g);
-    if (!lower_graph(&l) || !schedule_program(p, m, d)) {
+    bool ok = lower_graph(&l);
+    if (ok && o->opt_level > 0)
+        prune_steps(p);
+    if (!ok || !schedule_program(p, m, d)) {
         program_free(p);
         return NULL;
     }

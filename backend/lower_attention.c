@@ -48,7 +48,7 @@ bool attention_takes(struct lowering *l, const struct node *n)
         if (!has_layout(l, v) || !engine_float(v->type.dtype))
             return false;
         struct strided s = plain(v);
-        if (i < 3 && (s.rank < 2 || !strided_broadcast(&s, 2, nbatch, y->dims, steps)))
+        if (i < 3 && (s.rank < 2 || !strided_broadcast(l, &s, 2, nbatch, y->dims, steps)))
             return false;
     }
     struct strided q = plain(outer_value(l, n->in[0])), k = plain(outer_value(l, n->in[1])), v = plain(outer_value(l, n->in[2]));
@@ -60,7 +60,7 @@ bool attention_takes(struct lowering *l, const struct node *n)
         for (int i = 0; i < nbatch; i++)
             scores[i] = y->dims[i];
         scores[nbatch] = q.dims[q.rank - 2], scores[nbatch + 1] = k.dims[k.rank - 2];
-        return strided_broadcast(&mask, 0, nbatch + 2, scores, steps);
+        return strided_broadcast(l, &mask, 0, nbatch + 2, scores, steps);
     }
     return true;
 }
@@ -74,9 +74,9 @@ static struct attention examine(struct lowering *l, const struct node *n)
     a.nbatch = y->rank - 2;
     a.queries = a.q.dims[a.q.rank - 2], a.keys = a.k.dims[a.k.rank - 2];
     a.width = a.q.dims[a.q.rank - 1], a.value_width = a.v.dims[a.v.rank - 1];
-    strided_broadcast(&a.q, 2, a.nbatch, y->dims, a.q_steps);
-    strided_broadcast(&a.k, 2, a.nbatch, y->dims, a.k_steps);
-    strided_broadcast(&a.v, 2, a.nbatch, y->dims, a.v_steps);
+    strided_broadcast(l, &a.q, 2, a.nbatch, y->dims, a.q_steps);
+    strided_broadcast(l, &a.k, 2, a.nbatch, y->dims, a.k_steps);
+    strided_broadcast(l, &a.v, 2, a.nbatch, y->dims, a.v_steps);
     a.masked = n->nin > 3 && n->in[3];
     if (a.masked) {
         struct value *m = outer_value(l, n->in[3]);
@@ -86,7 +86,7 @@ static struct attention examine(struct lowering *l, const struct node *n)
         for (int i = 0; i < a.nbatch; i++)
             scores[i] = y->dims[i];
         scores[a.nbatch] = a.queries, scores[a.nbatch + 1] = a.keys;
-        strided_broadcast(&a.mask, 0, a.nbatch + 2, scores, a.mask_steps);
+        strided_broadcast(l, &a.mask, 0, a.nbatch + 2, scores, a.mask_steps);
     }
     a.causal = attr_int(&n->attrs, "causal", 0) != 0;
     a.causal_offset = attr_int(&n->attrs, "causal_offset", 0);

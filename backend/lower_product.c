@@ -35,7 +35,8 @@ bool product_takes(struct lowering *l, const struct node *n)
         batch += y->dims[i] != 1;
         for (int o = 0; o < 2; o++) {
             int at = i - (y->rank - operands[o]->rank);
-            if (at >= 0 && operands[o]->dims[at] != 1 && operands[o]->dims[at] != y->dims[i])
+            dim_t step;
+            if (at >= 0 && !broadcast_step(&l->p->dims, operands[o]->dims[at], y->dims[i], 1, &step))
                 return false;
         }
     }
@@ -58,8 +59,8 @@ static struct computed examine(struct lowering *l, const struct node *n)
     if (attr_int(&n->attrs, "trans_b", 0))
         swap_last(&c.b);
     c.nbatch = y->rank - 2;
-    strided_broadcast(&c.a, 2, c.nbatch, y->dims, c.a_steps);
-    strided_broadcast(&c.b, 2, c.nbatch, y->dims, c.b_steps);
+    strided_broadcast(l, &c.a, 2, c.nbatch, y->dims, c.a_steps);
+    strided_broadcast(l, &c.b, 2, c.nbatch, y->dims, c.b_steps);
     c.rows = y->dims[y->rank - 2], c.columns = y->dims[y->rank - 1];
     c.k = c.a.dims[c.a.rank - 1];
     return c;

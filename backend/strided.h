@@ -19,8 +19,8 @@ struct strided strided_operand(struct lowering *l, struct value *v);
 struct strided strided_result(struct lowering *l, struct value *v);
 /* The node needs no code: every user reads through it, or its operand was written in its order. */
 bool strided_skips(struct lowering *l, const struct node *n);
-/* Steps of the first `rank` of s over the dims of a space, numpy broadcasting; false when that cannot be proven. */
-bool strided_broadcast(const struct strided *s, int skip_last, int rank, const dim_t *dims, dim_t *steps);
+/* Steps of the first `rank` of s over the dims of a space, as broadcast_steps. */
+bool strided_broadcast(struct lowering *l, const struct strided *s, int skip_last, int rank, const dim_t *dims, dim_t *steps);
 
 /* Whether these tile programs take the node; used before it is reached. */
 bool product_takes(struct lowering *l, const struct node *n);
