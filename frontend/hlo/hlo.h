@@ -494,7 +494,8 @@ bool hlo_read(struct hlo_file *f, const char *name, const void *data, size_t siz
 void hlo_free(struct hlo_file *f);
 /* Callees fit their callers, shapes follow from operands and attributes, aliases exist. */
 bool hlo_verify(const struct hlo_module *m, struct diag *d);
-/* Whether the content of a file looks like one of the above (or HLO text), decompressed. */
+/* Whether the content of a file looks like one of the above (or HLO text). Compressed files do: no other reader takes
+ * them. */
 bool hlo_detect(const void *data, size_t size);
 
 /* ---- printing (print.c) ---- */

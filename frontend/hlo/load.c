@@ -97,6 +97,8 @@ static enum looks look(const char *text, size_t size)
 
 bool hlo_detect(const void *data, size_t size)
 {
+    if (compressed(data, size))
+        return true;
     if (is_text(data, size)) {
         enum looks l = look(data, size);
         return l == LOOKS_HLO || l == LOOKS_TEXT_PROTO;

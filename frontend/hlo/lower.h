@@ -43,7 +43,7 @@ struct hlo_row {
     int flags;
     const char *reason;
 };
-const struct hlo_row *hlo_row(enum hlo_opcode op); /* table.c of lowering: lower_table.c */
+const struct hlo_row *hlo_row(enum hlo_opcode op); /* lower_table.c */
 bool hlo_lower_same(struct hlo_lower *l);
 
 /* ---- custom-call targets (lower_custom.c) ---- */
@@ -55,9 +55,10 @@ struct hlo_target {
 };
 extern const struct hlo_target hlo_targets[];
 extern const int hlo_target_count;
-const struct hlo_target *hlo_target_find(const char *name); /* NULL when unknown */
+const struct hlo_target *hlo_target_find(const struct hlo_instruction *call); /* NULL when not supported */
 /* Why this call cannot be lowered, in the arena: its target is unknown, or a kernel whose name and grid it tells. */
 const char *hlo_custom_call_reason(struct arena *a, const struct hlo_instruction *i);
+const char *hlo_kernel_reason(struct arena *a, const struct hlo_instruction *i); /* custom_kernel.c */
 
 /* ---- what lowering functions need from the importer (import.c) ---- */
 

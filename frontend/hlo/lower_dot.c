@@ -94,8 +94,7 @@ static struct value *multiply(struct hlo_lower *l, struct side *x, struct side *
 static struct value *contract(struct hlo_lower *l, struct value *vx, struct value *vy, int out)
 {
     struct side x, y;
-    int64_t dims[2 * HLO_MAX_RANK];
-    int n = 0;
+    int64_t dims[2 * HLO_MAX_RANK], n = 0;
     sort_dims(&x, vx, hlo_attr_ints(l->i, HLO_ATTR_lhs_batch_dims),
               hlo_attr_ints(l->i, HLO_ATTR_lhs_contracting_dims));
     sort_dims(&y, vy, hlo_attr_ints(l->i, HLO_ATTR_rhs_batch_dims),
@@ -108,8 +107,9 @@ static struct value *contract(struct hlo_lower *l, struct value *vx, struct valu
         dims[n++] = vx->type.dims[x.free[i]];
     for (int i = 0; i < y.nfree; i++)
         dims[n++] = vy->type.dims[y.free[i]];
-    struct value *z = multiply(l, &x, &y, out);
-    return h_reshape(l, z, dims, n);
+    if (x.k == 0) /* sums of nothing */
+        return h_fill(l, h_scalar(l, out, 0), dims, (int)n);
+    return h_reshape(l, multiply(l, &x, &y, out), dims, (int)n);
 }
 
 bool hlo_lower_dot(struct hlo_lower *l)

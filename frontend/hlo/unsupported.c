@@ -64,10 +64,9 @@ static void check(struct search *s, const struct hlo_instruction *i)
     struct arena *a = &s->im->arena;
     const struct hlo_row *row = hlo_row(i->opcode);
     const char *name = hlo_op_name(i->opcode);
-    const char *target = hlo_attr_text(i, HLO_ATTR_custom_call_target);
     if (!row->lower)
         note(s, i, row->reason ? arena_printf(a, "%s: %s", name, row->reason) : name);
-    else if (i->opcode == HLO_OP_CUSTOM_CALL && !hlo_target_find(target))
+    else if (i->opcode == HLO_OP_CUSTOM_CALL && !hlo_target_find(i))
         note(s, i, hlo_custom_call_reason(a, i));
     else if (i->opcode == HLO_OP_CONSTANT && i->literal->elided)
         note(s, i, "constant: its values were left out ('{...}'); print the module again with large constants");

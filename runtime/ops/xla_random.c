@@ -16,8 +16,8 @@ bool infer_rng_bits(struct infer *f)
     if (!philox && !attr_is(f->attrs, "algorithm", "three_fry"))
         return fail(f->d, "algorithm is neither three_fry nor philox");
     if (state->dtype != DT_U64 || state->rank != 1 ||
-        (dim_is_const(state->dims[0]) && state->dims[0] != 2 && !(philox && state->dims[0] == 3)))
-        return fail(f->d, "the state is not %s 64-bit words", philox ? "2 or 3" : "2");
+        (dim_is_const(state->dims[0]) && state->dims[0] < 2))
+        return fail(f->d, "the state is not 2 or more 64-bit words");
     if (dtype_info(dtype)->bits < 8 || dtype_is_complex(dtype) || count > MAX_RANK)
         return fail(f->d, "bits of type %s and rank %d", dtype_name(dtype), count);
     infer_out(f, 0, DT_U64, 1, state->dims);
