@@ -7,9 +7,10 @@
 #include <string.h>
 
 enum {
-    MAX_INSTANCES = 4000,   /* instructions walked at one point of the grid; a legal order has legal beginnings */
+    MAX_INSTANCES =
+        4000, /* instructions walked at one point of the grid; a legal order has legal beginnings */
     MAX_POINTS = 5,
-    MAX_EXACT = 1 << 16,    /* elements of a pattern that are listed one by one */
+    MAX_EXACT = 1 << 16, /* elements of a pattern that are listed one by one */
 };
 
 struct clock {
@@ -69,7 +70,8 @@ static bool fault(struct checker *c, int i, const char *what)
     return false;
 }
 
-/* ---- which elements --------------------------------------------------------------------------------------- */
+/* ---- which elements
+ * --------------------------------------------------------------------------------------- */
 
 struct box { /* a pattern in numbers */
     int rank;
@@ -85,7 +87,8 @@ static struct box box_of(const struct checker *c, const struct ap *a)
         b.step[i] = dim_value(c->values, d->step);
         b.count[i] = dim_value(c->values, d->count);
         if (d->var >= 0) {
-            int64_t left = dim_value(c->values, d->limit) - c->vars[d->var] * dim_value(c->values, d->factor);
+            int64_t left =
+                dim_value(c->values, d->limit) - c->vars[d->var] * dim_value(c->values, d->factor);
             b.count[i] = left < b.count[i] ? left : b.count[i];
         }
         b.count[i] = b.count[i] < 0 ? 0 : b.count[i];
@@ -98,7 +101,8 @@ static struct box box_of(const struct checker *c, const struct ap *a)
 }
 
 /* Calls visit with every element's index. */
-static void each_element(const struct box *b, void (*visit)(void *user, int64_t element), void *user)
+static void each_element(const struct box *b, void (*visit)(void *user, int64_t element),
+                         void *user)
 {
     int64_t at[MAX_AP_RANK] = {0};
     for (int64_t n = 0; n < b->total; n++) {
@@ -137,7 +141,8 @@ static struct region region_of(struct checker *c, const struct ap *a, const stru
     if (a->mem != MEM_HBM)
         scale = 1;
     r.low = b->low * scale + offset, r.high = b->high * scale + offset;
-    if (b->total * scale > MAX_EXACT || (r.high - r.low) > 64 * MAX_EXACT || b->total * scale == r.high - r.low)
+    if (b->total * scale > MAX_EXACT || (r.high - r.low) > 64 * MAX_EXACT ||
+        b->total * scale == r.high - r.low)
         return r;
     r.bits = arena_alloc(&c->scratch, (size_t)(r.high - r.low + 7) / 8);
     struct bit_target t = {&r, scale, offset};
@@ -170,8 +175,8 @@ static bool overlap(const struct checker *c, const struct region *a, const struc
         return false;
     if (a->tensor != b->tensor) { /* tiles may share memory at other times */
         int64_t p[4], q[4];
-        return a->memory != MEM_HBM && physical(c, a, p) && physical(c, b, q) && p[0] < q[1] && q[0] < p[1] &&
-               p[2] < q[3] && q[2] < p[3];
+        return a->memory != MEM_HBM && physical(c, a, p) && physical(c, b, q) && p[0] < q[1] &&
+               q[0] < p[1] && p[2] < q[3] && q[2] < p[3];
     }
     int64_t low = a->low > b->low ? a->low : b->low, high = a->high < b->high ? a->high : b->high;
     if (!a->bits && !b->bits)
@@ -182,7 +187,9 @@ static bool overlap(const struct checker *c, const struct region *a, const struc
     return false;
 }
 
-/* ---- tiles ------------------------------------------------------------------------------------------------ */
+/* ---- tiles
+ * ------------------------------------------------------------------------------------------------
+ */
 
 struct tile_visit {
     uint8_t *written;
@@ -214,7 +221,9 @@ static bool check_tile(struct checker *c, int i, int a, const struct box *b, boo
     return !v.missing || fault(c, i, "reads elements of a tile that nothing has written");
 }
 
-/* ---- order ------------------------------------------------------------------------------------------------ */
+/* ---- order
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static void join(struct clock *a, const struct clock *b)
 {
@@ -274,13 +283,15 @@ static bool check_access(struct checker *c, int i, const struct access *now)
 {
     for (int k = 0; k < c->naccesses; k++) {
         const struct access *x = &c->accesses[k];
-        bool ordered = x->engine == now->engine || c->engines[now->engine].at[x->engine] >= x->index;
+        bool ordered =
+            x->engine == now->engine || c->engines[now->engine].at[x->engine] >= x->index;
         if (ordered || (!x->write && !now->write) || !overlap(c, &x->where, &now->where))
             continue;
         const struct insn *other = &c->k->insns[x->insn];
-        fail(c->d, "missing synchronisation with instruction %d (%s.%s): %s after %s without a wait", x->insn,
-             engine_names[other->engine], insn_info(other->op)->name, now->write ? "write" : "read",
-             x->write ? "write" : "read");
+        fail(c->d,
+             "missing synchronisation with instruction %d (%s.%s): %s after %s without a wait",
+             x->insn, engine_names[other->engine], insn_info(other->op)->name,
+             now->write ? "write" : "read", x->write ? "write" : "read");
         return fault(c, i, "");
     }
     return true;
@@ -294,7 +305,8 @@ static bool touch(struct checker *c, int i, int a, bool write)
         return false;
     if (b.total == 0)
         return true;
-    struct access now = {region_of(c, &n->ap[a], &b), i, n->engine, c->engines[n->engine].at[n->engine], write};
+    struct access now = {region_of(c, &n->ap[a], &b), i, n->engine,
+                         c->engines[n->engine].at[n->engine], write};
     if (!check_access(c, i, &now))
         return false;
     ARENA_GROW(&c->scratch, c->accesses, c->naccesses, c->accesses_cap);
@@ -320,7 +332,8 @@ static bool step(struct checker *c, int i)
     c->engines[n->engine].at[n->engine]++;
     for (int a = 0; a < info->naps; a++) {
         bool accumulator = a == 0 && accumulates(c, n);
-        if (n->ap[a].mem != MEM_NONE && (info->ap[a].access == 'r' || accumulator) && !touch(c, i, a, false))
+        if (n->ap[a].mem != MEM_NONE && (info->ap[a].access == 'r' || accumulator) &&
+            !touch(c, i, a, false))
             return false;
     }
     for (int a = 0; a < info->naps; a++)
@@ -382,8 +395,8 @@ static bool ap_known(const struct checker *c, const struct ap *a)
 {
     bool known = affine_known(c, &a->offset);
     for (int i = 0; i < a->rank; i++)
-        known &= dim_known(c, a->dim[i].step) && dim_known(c, a->dim[i].count) && dim_known(c, a->dim[i].factor) &&
-                 dim_known(c, a->dim[i].limit);
+        known &= dim_known(c, a->dim[i].step) && dim_known(c, a->dim[i].count) &&
+                 dim_known(c, a->dim[i].factor) && dim_known(c, a->dim[i].limit);
     return known;
 }
 
@@ -405,12 +418,14 @@ static bool all_known(const struct checker *c)
     return known;
 }
 
-bool check_kernel_sync(const struct program *p, const struct kernel *k, const int64_t *values, struct diag *d)
+bool check_kernel_sync(const struct program *p, const struct kernel *k, const int64_t *values,
+                       struct diag *d)
 {
     struct checker c = {.p = p, .k = k, .values = values, .d = d};
     if (!all_known(&c))
         return true;
-    for (int n = 0; n < MAX_POINTS; n++) { /* corners: first, last, and one last coordinate at a time */
+    for (int n = 0; n < MAX_POINTS;
+         n++) { /* corners: first, last, and one last coordinate at a time */
         int64_t point[MAX_GRID + 1] = {0};
         bool empty = false;
         for (int g = 0; g < k->ngrid; g++) {

@@ -49,7 +49,8 @@ static bool span(const struct ap *a, int64_t *low, int64_t *high)
         if (!dim_is_const(a->dim[i].step) || !dim_is_const(a->dim[i].count) || a->dim[i].count < 1)
             return false;
         int64_t reach;
-        if (__builtin_mul_overflow(a->dim[i].step, a->dim[i].count - 1, &reach) || reach > INT32_MAX || reach < -INT32_MAX)
+        if (__builtin_mul_overflow(a->dim[i].step, a->dim[i].count - 1, &reach) ||
+            reach > INT32_MAX || reach < -INT32_MAX)
             return false;
         *(reach < 0 ? &first : &last) += reach;
     }
@@ -58,7 +59,8 @@ static bool span(const struct ap *a, int64_t *low, int64_t *high)
 }
 
 /* Both patterns move alike with the variables, so that their distance is the same everywhere. */
-static bool same_motion(const struct kernel *k, const struct ap *a, const struct ap *b, bool carried)
+static bool same_motion(const struct kernel *k, const struct ap *a, const struct ap *b,
+                        bool carried)
 {
     if (memcmp(a->offset.coef, b->offset.coef, sizeof a->offset.coef) || a->dtype != b->dtype)
         return false;
@@ -77,15 +79,16 @@ static bool disjoint(const struct kernel *k, const struct ap *a, const struct ap
 
 static bool tiles_overlap(const struct tile *s, const struct tile *t)
 {
-    if (s->mem != t->mem || s->address < 0 || t->address < 0 || !dim_is_const(s->elements) || !dim_is_const(t->elements))
+    if (s->mem != t->mem || s->address < 0 || t->address < 0 || !dim_is_const(s->elements) ||
+        !dim_is_const(t->elements))
         return false;
     int64_t s_end = s->address + s->elements * (int64_t)dtype_bytes(s->dtype);
     int64_t t_end = t->address + t->elements * (int64_t)dtype_bytes(t->dtype);
     return s->address < t_end && t->address < s_end;
 }
 
-static bool operands_overlap(const struct program *p, const struct kernel *k, const struct ap *a, const struct ap *b,
-                             bool carried)
+static bool operands_overlap(const struct program *p, const struct kernel *k, const struct ap *a,
+                             const struct ap *b, bool carried)
 {
     if ((a->mem == MEM_HBM) != (b->mem == MEM_HBM))
         return false;
@@ -94,18 +97,20 @@ static bool operands_overlap(const struct program *p, const struct kernel *k, co
     if (a->mem != MEM_HBM)
         return tiles_overlap(&k->tiles[a->tensor], &k->tiles[b->tensor]);
     const struct slot *s = &p->slots[a->tensor], *t = &p->slots[b->tensor];
-    int s_root = s->kind == SLOT_VIEW ? s->base : a->tensor, t_root = t->kind == SLOT_VIEW ? t->base : b->tensor;
+    int s_root = s->kind == SLOT_VIEW ? s->base : a->tensor,
+        t_root = t->kind == SLOT_VIEW ? t->base : b->tensor;
     return s_root == t_root;
 }
 
-bool insns_conflict(const struct program *p, const struct kernel *k, const struct insn *a, const struct insn *b,
-                    bool carried)
+bool insns_conflict(const struct program *p, const struct kernel *k, const struct insn *a,
+                    const struct insn *b, bool carried)
 {
     int na = insn_info(a->op)->naps, nb = insn_info(b->op)->naps;
     for (int i = 0; i < na; i++)
         for (int j = 0; j < nb; j++) {
-            bool one_writes = (operand_writes(a, i) && (operand_writes(b, j) || operand_reads(b, j))) ||
-                              (operand_reads(a, i) && operand_writes(b, j));
+            bool one_writes =
+                (operand_writes(a, i) && (operand_writes(b, j) || operand_reads(b, j))) ||
+                (operand_reads(a, i) && operand_writes(b, j));
             if (one_writes && operands_overlap(p, k, &a->ap[i], &b->ap[j], carried))
                 return true;
         }

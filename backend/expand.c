@@ -1,5 +1,6 @@
 /*
- * Composite instructions of target `cpu` as sequences for machines that lack them: softmax and layer_norm, over rows.
+ * Composite instructions of target `cpu` as sequences for machines that lack them: softmax and
+ * layer_norm, over rows.
  */
 #include "backend/stage.h"
 
@@ -47,7 +48,8 @@ static struct ap along(struct ap row, const struct ap *like)
     return row;
 }
 
-static void activation(struct expander *e, enum op f, struct ap dst, struct ap src, const struct ap *bias, float factor)
+static void activation(struct expander *e, enum op f, struct ap dst, struct ap src,
+                       const struct ap *bias, float factor)
 {
     struct insn *n = add(e, INSN_activation, dst, src);
     if (bias)
@@ -103,8 +105,10 @@ static void softmax(struct expander *e)
 static void layer_norm(struct expander *e)
 {
     const struct insn *s = e->from;
-    struct ap dst = s->ap[0], src = s->ap[1], mean = tile(e, &src, true), scale = tile(e, &src, true);
-    struct ap work = tile(e, &src, false), x = work, means = along(mean, &src), scales = along(scale, &src);
+    struct ap dst = s->ap[0], src = s->ap[1], mean = tile(e, &src, true),
+              scale = tile(e, &src, true);
+    struct ap work = tile(e, &src, false), x = work, means = along(mean, &src),
+              scales = along(scale, &src);
     dim_t n = src.dim[src.rank - 1].count;
     if (s->imm[0].base) {
         activation(e, OP_square, work, src, NULL, 1);

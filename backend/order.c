@@ -1,9 +1,10 @@
 /*
  * List scheduling of the stretches between loops and ends.
  *
- * On strict targets engines run side by side, and each executes its stream in the kernel's order: what is ready first and
- * leads the longest chain goes first. Conflicting instructions keep their order. On `cpu` one thread executes the kernel's order,
- * which lowering has chosen for the caches: it stays.
+ * On strict targets engines run side by side, and each executes its stream in the kernel's order:
+ * what is ready first and leads the longest chain goes first. Conflicting instructions keep their
+ * order. On `cpu` one thread executes the kernel's order, which lowering has chosen for the caches:
+ * it stays.
  */
 #include "backend/schedule.h"
 #include "neff/cost.h"
@@ -36,7 +37,8 @@ static void find_edges(struct stretch *s)
     }
 }
 
-/* Of the instructions without open predecessors: earliest start, then longest chain, then first in order. */
+/* Of the instructions without open predecessors: earliest start, then longest chain, then first in
+ * order. */
 static int choose(const struct stretch *s, const bool *done, const double free_at[ENGINE_COUNT])
 {
     int best = -1;
@@ -95,7 +97,7 @@ bool order_kernel(struct program *p, struct kernel *k, const struct machine *m, 
         s.chain = ARENA_ARRAY(&scratch, double, s.n);
         s.ready = ARENA_ARRAY(&scratch, double, s.n);
         s.waiting = ARENA_ARRAY(&scratch, int, s.n);
-        s.before = ARENA_ARRAY(&scratch, bool, s.n * s.n);
+        s.before = ARENA_ARRAY(&scratch, bool, s.n *s.n);
         for (int j = 0; j < s.n; j++)
             s.cost[j] = insn_ns(m, &k->insns[s.first + j], values);
         find_edges(&s);

@@ -1,10 +1,10 @@
 /*
  * Strict targets: tiles get addresses by liveness, and the machine's rules are checked.
  *
- * A tile is live from its first to its last instruction in the kernel's order, and through every loop that it enters or
- * leaves with a value: loops that hold only some of its instructions, and loops in whose body it is not wholly
- * written first. Addresses are bytes in each partition. On `cpu`, where sizes may depend on symbols, the runtime
- * places tiles when shapes are bound.
+ * A tile is live from its first to its last instruction in the kernel's order, and through every
+ * loop that it enters or leaves with a value: loops that hold only some of its instructions, and
+ * loops in whose body it is not wholly written first. Addresses are bytes in each partition. On
+ * `cpu`, where sizes may depend on symbols, the runtime places tiles when shapes are bound.
  */
 #include "backend/schedule.h"
 
@@ -32,7 +32,8 @@ static bool tile_fault(struct placer *s, int tile)
     int node = -1;
     for (int i = 0; i < s->k->ninsns && node < 0; i++)
         for (int a = 0; a < insn_info(s->k->insns[i].op)->naps; a++)
-            if (s->k->insns[i].ap[a].mem == s->k->tiles[tile].mem && s->k->insns[i].ap[a].tensor == tile)
+            if (s->k->insns[i].ap[a].mem == s->k->tiles[tile].mem &&
+                s->k->insns[i].ap[a].tensor == tile)
                 node = s->k->insns[i].node;
     return fail_in(s->d, "node '%s': tile %d in %s", node >= 0 ? s->p->nodes[node].name : "", tile,
                    s->k->tiles[tile].mem == MEM_PSUM ? "psum" : "sbuf");
@@ -48,14 +49,17 @@ static bool check_tile(struct placer *s, int i)
 {
     const struct tile *t = &s->k->tiles[i];
     if (!dim_is_const(t->partitions) || !dim_is_const(t->elements))
-        return fail(s->d, "size depends on a symbolic dimension, expected constants on %s: give shapes with --shape",
+        return fail(s->d,
+                    "size depends on a symbolic dimension, expected constants on %s: give shapes "
+                    "with --shape",
                     s->m->name);
     if (t->partitions < 1 || t->partitions > s->m->partitions)
-        return fail(s->d, "%lld partitions, %s has %d", (long long)t->partitions, s->m->name, s->m->partitions);
+        return fail(s->d, "%lld partitions, %s has %d", (long long)t->partitions, s->m->name,
+                    s->m->partitions);
     int64_t limit = t->mem == MEM_PSUM ? s->m->psum : s->m->sbuf;
     if (t->elements < 1 || t->elements > limit || tile_bytes(t) > limit)
-        return fail(s->d, "%lld elements in each partition, %s has room for %lld bytes", (long long)t->elements,
-                    s->m->name, (long long)limit);
+        return fail(s->d, "%lld elements in each partition, %s has room for %lld bytes",
+                    (long long)t->elements, s->m->name, (long long)limit);
     return true;
 }
 
@@ -75,7 +79,8 @@ static bool written_first(const struct placer *s, int tile, int from, int to)
             dim_t count = 1;
             for (int k = 0; k < ap->rank; k++)
                 count = dim_mul(&s->p->dims, count, ap->dim[k].count);
-            whole |= operand_writes(n, a) && count == dim_mul(&s->p->dims, t->partitions, t->elements);
+            whole |=
+                operand_writes(n, a) && count == dim_mul(&s->p->dims, t->partitions, t->elements);
         }
         if (touched)
             return whole && !reads;
@@ -88,7 +93,8 @@ static struct span live_span(const struct placer *s, int tile)
     struct span r = {tile, -1, -1, tile_bytes(&s->k->tiles[tile])};
     for (int i = 0; i < s->k->ninsns; i++)
         for (int a = 0; a < insn_info(s->k->insns[i].op)->naps; a++)
-            if (s->k->insns[i].ap[a].mem == s->k->tiles[tile].mem && s->k->insns[i].ap[a].tensor == tile) {
+            if (s->k->insns[i].ap[a].mem == s->k->tiles[tile].mem &&
+                s->k->insns[i].ap[a].tensor == tile) {
                 r.first = r.first < 0 ? i : r.first;
                 r.last = i;
             }
@@ -137,8 +143,9 @@ static int64_t lowest(const struct placer *s, const struct span *spans, int i)
         at = settle(s, t, at, spans[i].size);
         for (int j = 0; j < i; j++) {
             const struct tile *o = &s->k->tiles[spans[j].tile];
-            bool apart = o->mem != t->mem || spans[j].last < spans[i].first || spans[i].last < spans[j].first ||
-                         at + spans[i].size <= o->address || o->address + spans[j].size <= at;
+            bool apart = o->mem != t->mem || spans[j].last < spans[i].first ||
+                         spans[i].last < spans[j].first || at + spans[i].size <= o->address ||
+                         o->address + spans[j].size <= at;
             if (!apart)
                 at = o->address + spans[j].size, moved = true;
         }
@@ -157,7 +164,9 @@ static bool place_tiles(struct placer *s)
         t->address = lowest(s, spans, i);
         int64_t limit = t->mem == MEM_PSUM ? s->m->psum : s->m->sbuf;
         if (t->address + spans[i].size > limit) {
-            fail(s->d, "no room: tiles live together need more than the %lld bytes of each partition of %s",
+            fail(s->d,
+                 "no room: tiles live together need more than the %lld bytes of each partition of "
+                 "%s",
                  (long long)limit, s->m->name);
             return tile_fault(s, spans[i].tile);
         }
@@ -165,7 +174,8 @@ static bool place_tiles(struct placer *s)
     return true;
 }
 
-/* ---- rules of strict targets ------------------------------------------------------------------------------- */
+/* ---- rules of strict targets
+ * ------------------------------------------------------------------------------- */
 
 static bool ap_fault(struct placer *s, const struct insn *n, int a, const char *what)
 {
@@ -194,8 +204,14 @@ static bool check_partitions(struct placer *s, const struct insn *n, int a)
 static bool check_matmul(struct placer *s, const struct insn *n)
 {
     const struct ap *dst = &n->ap[0], *stationary = &n->ap[1], *moving = &n->ap[2];
-    const struct { const struct ap *ap; int dim; int64_t limit; const char *what; } limits[] = {
-        {stationary, stationary->rank - 2, s->m->matmul_k, "contracts more than the array has rows"},
+    const struct {
+        const struct ap *ap;
+        int dim;
+        int64_t limit;
+        const char *what;
+    } limits[] = {
+        {stationary, stationary->rank - 2, s->m->matmul_k,
+         "contracts more than the array has rows"},
         {stationary, stationary->rank - 1, s->m->matmul_m, "has more columns than the array"},
         {moving, moving->rank - 2, s->m->matmul_n, "moves more rows than one instruction may"},
     };
@@ -213,7 +229,8 @@ static bool check_insns(struct placer *s)
     for (int i = 0; i < s->k->ninsns; i++) {
         const struct insn *n = &s->k->insns[i];
         for (int a = 0; a < insn_info(n->op)->naps; a++)
-            if ((n->ap[a].mem == MEM_SBUF || n->ap[a].mem == MEM_PSUM) && !check_partitions(s, n, a))
+            if ((n->ap[a].mem == MEM_SBUF || n->ap[a].mem == MEM_PSUM) &&
+                !check_partitions(s, n, a))
                 return false;
         if (n->op == INSN_nc_matmul && !check_matmul(s, n))
             return false;

@@ -1,9 +1,11 @@
 /*
- * Products on machines with a systolic array: stationary rows of x, moving weights, contraction in blocks of partitions.
+ * Products on machines with a systolic array: stationary rows of x, moving weights, contraction in
+ * blocks of partitions.
  *
- * A tile of the result lies in one bank of PSUM, rows over partitions: (128 rows, 512 outs). What the instruction calls stationary
- * is x (its columns become the result's partitions), what it calls moving is the weights; both lie in SBUF with the
- * contraction over partitions, x by a transposing pattern of DMA.
+ * A tile of the result lies in one bank of PSUM, rows over partitions: (128 rows, 512 outs). What
+ * the instruction calls stationary is x (its columns become the result's partitions), what it calls
+ * moving is the weights; both lie in SBUF with the contraction over partitions, x by a transposing
+ * pattern of DMA.
  */
 #include "backend/product.h"
 
@@ -23,7 +25,8 @@ static struct ap k_clipped(struct ap a, int dim, const struct strict_product *s)
 }
 
 /* A tile (k over partitions, n), seen as (k, n), or (n, k) when `flipped`. */
-static struct ap operand_tile(struct strict_product *s, int tile, dim_t n, int var, dim_t limit, bool flipped)
+static struct ap operand_tile(struct strict_product *s, int tile, dim_t n, int var, dim_t limit,
+                              bool flipped)
 {
     const struct tile *t = &kernel_of(s->k)->tiles[tile];
     struct ap a = {.mem = t->mem, .dtype = t->dtype, .tensor = tile};
@@ -39,7 +42,8 @@ static struct ap operand_tile(struct strict_product *s, int tile, dim_t n, int v
 }
 
 /* The same elements in HBM: element (k, n) at the given steps. */
-static struct ap operand_source(struct strict_product *s, int slot, dim_t k_step, dim_t n_step, dim_t n, int var, dim_t limit)
+static struct ap operand_source(struct strict_product *s, int slot, dim_t k_step, dim_t n_step,
+                                dim_t n, int var, dim_t limit)
 {
     struct lowering *l = s->k->l;
     struct ap a = ap_slot(l, slot);
@@ -57,7 +61,8 @@ static void emit_block(struct strict_product *s, struct ap psum)
     emit_copy(s->k, operand_tile(s, x, s->rows, s->var_row, m->rows, false),
               operand_source(s, value_slot(l, m->x), 1, m->k, s->rows, s->var_row, m->rows));
     emit_copy(s->k, operand_tile(s, w, s->outs, s->var_out, m->outs, false),
-              operand_source(s, s->weights, m->steps.k_step, m->steps.out_step, s->outs, s->var_out, m->outs));
+              operand_source(s, s->weights, m->steps.k_step, m->steps.out_step, s->outs, s->var_out,
+                             m->outs));
     struct insn *i = kernel_insn(s->k, INSN_nc_matmul);
     i->ap[0] = psum;
     i->ap[1] = operand_tile(s, x, s->rows, s->var_row, m->rows, false);
@@ -70,7 +75,8 @@ void emit_product_strict(struct lowering *l, struct group *g, const struct produ
 {
     const struct node *n = g->nodes[0];
     struct kernel_builder k = kernel_begin(l, n, n->name);
-    struct strict_product s = {.k = &k, .m = p, .var_k = -1, .weights = value_slot(l, outer_value(l, n->in[1]))};
+    struct strict_product s = {
+        .k = &k, .m = p, .var_k = -1, .weights = value_slot(l, outer_value(l, n->in[1]))};
     s.rows = even_tile(p->rows, l->m->matmul_m), s.outs = even_tile(p->outs, l->m->matmul_n);
     s.depth = even_tile(p->k, l->m->matmul_k);
     s.var_row = kernel_grid(&k, dim_ceildiv(&l->p->dims, p->rows, s.rows));

@@ -38,7 +38,8 @@ static void append_dma(struct stager *s, const struct ap *dst, const struct ap *
 static int add_tile(struct stager *s, int mem, int dtype, dim_t partitions, dim_t elements)
 {
     ARENA_GROW(&s->p->arena, s->k->tiles, s->k->ntiles, s->k->tiles_cap);
-    s->k->tiles[s->k->ntiles] = (struct tile){(uint8_t)mem, (uint8_t)dtype, partitions, elements, -1};
+    s->k->tiles[s->k->ntiles] =
+        (struct tile){(uint8_t)mem, (uint8_t)dtype, partitions, elements, -1};
     return s->k->ntiles++;
 }
 
@@ -48,7 +49,8 @@ static bool tile_like(struct stager *s, const struct ap *a, struct ap *out)
     dim_t elements = 1;
     *out = (struct ap){.mem = MEM_SBUF, .dtype = a->dtype, .rank = a->rank};
     for (int i = a->rank - 1; i >= 0; i--) {
-        if (!dim_is_const(a->dim[i].count) || a->dim[i].count < 1 || elements > INT32_MAX / a->dim[i].count)
+        if (!dim_is_const(a->dim[i].count) || a->dim[i].count < 1 ||
+            elements > INT32_MAX / a->dim[i].count)
             return fail(s->d, "a tile whose size is not known before running, or too large");
         out->dim[i] = a->dim[i];
         out->dim[i].step = elements;
@@ -136,7 +138,8 @@ static bool writes_hbm(const struct insn *n)
     return n->ap[0].mem == MEM_HBM;
 }
 
-/* Tiles that lowering made as one partition of rows are spread over partitions where every pattern allows it. */
+/* Tiles that lowering made as one partition of rows are spread over partitions where every pattern
+ * allows it. */
 static void spread_tile(struct stager *s, int tile)
 {
     struct tile *t = &s->k->tiles[tile];
@@ -149,8 +152,9 @@ static void spread_tile(struct stager *s, int tile)
             if ((ap->mem != MEM_SBUF && ap->mem != MEM_PSUM) || ap->tensor != tile)
                 continue;
             static const struct affine start;
-            bool fits = ap->rank > 1 && !memcmp(&ap->offset, &start, sizeof start) && dim_is_const(ap->dim[0].count) &&
-                        dim_is_const(ap->dim[0].step) && ap->dim[0].count * ap->dim[0].step == t->elements;
+            bool fits = ap->rank > 1 && !memcmp(&ap->offset, &start, sizeof start) &&
+                        dim_is_const(ap->dim[0].count) && dim_is_const(ap->dim[0].step) &&
+                        ap->dim[0].count * ap->dim[0].step == t->elements;
             if (!fits || (rows && rows != ap->dim[0].count) || ap->dim[0].count > s->m->partitions)
                 return;
             rows = ap->dim[0].count;

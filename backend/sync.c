@@ -1,29 +1,30 @@
 /*
  * Semaphores from operand directions.
  *
- * An instruction c must come after p on another engine when they conflict. What c waits for is a point in the kernel's
- * order, before which all of p's engine must be complete:
+ * An instruction c must come after p on another engine when they conflict. What c waits for is a
+ * point in the kernel's order, before which all of p's engine must be complete:
  *
  *   same iteration      right after p; when p lies in a loop that c is not in, after that loop
- *   earlier iteration   the start of this iteration of the innermost loop around both, less what p's engine still
- *                       signals after p in an iteration
+ *   earlier iteration   the start of this iteration of the innermost loop around both, less what
+ *                       p's engine still signals after p in an iteration
  *
- * Points are ordered by their place in the kernel, so one wait per engine, for the latest point, is enough. Its value is the
- * number of signals before the point: affine in the loop variables. The kernel's own order satisfies every wait, hence
- * no deadlock. A wait is left out when an earlier one, of this engine or of an instruction waited for, implies it; for earlier
- * iterations that is what the engine knows at the end of the loop's body, so all is done twice.
+ * Points are ordered by their place in the kernel, so one wait per engine, for the latest point, is
+ * enough. Its value is the number of signals before the point: affine in the loop variables. The
+ * kernel's own order satisfies every wait, hence no deadlock. A wait is left out when an earlier
+ * one, of this engine or of an instruction waited for, implies it; for earlier iterations that is
+ * what the engine knows at the end of the loop's body, so all is done twice.
  */
 #include "backend/schedule.h"
 
 #include <string.h>
 
 struct need {
-    int64_t key;  /* of the point; 0 none. Later points have greater keys */
-    int at;       /* its place: index of an instruction, a loop's `end`, or (carried) a loop's start */
+    int64_t key; /* of the point; 0 none. Later points have greater keys */
+    int at; /* its place: index of an instruction, a loop's `end`, or (carried) a loop's start */
     int producer;
     bool carried;
-    bool direct;  /* the producer itself always runs before the point, in the same iteration */
-    bool whole;   /* carried: wait for the whole earlier iteration */
+    bool direct; /* the producer itself always runs before the point, in the same iteration */
+    bool whole;  /* carried: wait for the whole earlier iteration */
 };
 
 struct synchroniser {
@@ -32,12 +33,14 @@ struct synchroniser {
     struct diag *d;
     struct arena scratch;
     int *around, *ends;
-    bool *signals; /* instructions that signal */
+    bool *signals;                     /* instructions that signal */
     struct need (*kept)[ENGINE_COUNT]; /* per instruction: its waits, by producer engine */
-    int64_t (*known)[ENGINE_COUNT][ENGINE_COUNT]; /* per loop depth: consumer engine, producer engine -> key */
+    int64_t (*known)[ENGINE_COUNT]
+                    [ENGINE_COUNT]; /* per loop depth: consumer engine, producer engine -> key */
     int64_t (*after)[ENGINE_COUNT]; /* per instruction: what its engine knows once it is complete */
-    int64_t (*at_end)[ENGINE_COUNT][ENGINE_COUNT]; /* per `loop`: what is known at the end of its body */
-    bool again;   /* second round: at_end is filled */
+    int64_t (
+        *at_end)[ENGINE_COUNT][ENGINE_COUNT]; /* per `loop`: what is known at the end of its body */
+    bool again;                               /* second round: at_end is filled */
     int16_t semaphore[ENGINE_COUNT];
 };
 
@@ -122,7 +125,8 @@ static void mark_needs(struct synchroniser *s, int c, int e, const struct need *
         return;
     }
     for (int i = 0; i < s->k->ninsns; i++)
-        if (s->k->insns[i].engine == e && !insn_is_structure(&s->k->insns[i]) && need_between(s, c, i).key)
+        if (s->k->insns[i].engine == e && !insn_is_structure(&s->k->insns[i]) &&
+            need_between(s, c, i).key)
             s->signals[i] = true;
 }
 
@@ -189,7 +193,8 @@ static void find_all(struct synchroniser *s)
     }
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------- */
+/* ---- values
+ * ---------------------------------------------------------------------------------------------- */
 
 static dim_t signals_of_loop(struct synchroniser *s, int loop, int engine);
 
@@ -256,7 +261,8 @@ static bool loops_are_simple(struct synchroniser *s)
     for (int i = 0; i < s->k->ninsns; i++)
         for (int v = 0; s->k->insns[i].op == INSN_loop && v < MAX_VARS; v++)
             if (s->k->insns[i].imm[1].coef[v])
-                return fail_internal(s->d, "the number of iterations of a loop depends on another variable");
+                return fail_internal(
+                    s->d, "the number of iterations of a loop depends on another variable");
     return true;
 }
 

@@ -143,7 +143,8 @@ static void put_f64(struct printer *r, double x)
     put_float(r, x, 17, bits, true);
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------ */
+/* ---- kernels
+ * ------------------------------------------------------------------------------------------ */
 
 static void put_sync(struct printer *r, const struct insn *n)
 {
@@ -264,7 +265,8 @@ void insn_print(const struct program *p, const struct kernel *k, const struct in
     arena_free(&r.scratch);
 }
 
-/* ---- tensors and attributes ------------------------------------------------------------------------------ */
+/* ---- tensors and attributes
+ * ------------------------------------------------------------------------------ */
 
 static void put_element(struct printer *r, const struct tensor *t, int64_t i)
 {
@@ -323,8 +325,9 @@ static void put_list_element(struct printer *r, const struct attr *a, int i)
 static void put_attr(struct printer *r, const struct attr *a)
 {
     static const char *const words[] = {
-        [ATTR_INT] = "int ",     [ATTR_FLOAT] = "float ", [ATTR_STR] = "str ",       [ATTR_INTS] = "ints ",
-        [ATTR_FLOATS] = "floats ", [ATTR_STRS] = "strs ",   [ATTR_TENSOR] = "tensor ", [ATTR_TYPE] = "type "};
+        [ATTR_INT] = "int ",       [ATTR_FLOAT] = "float ",   [ATTR_STR] = "str ",
+        [ATTR_INTS] = "ints ",     [ATTR_FLOATS] = "floats ", [ATTR_STRS] = "strs ",
+        [ATTR_TENSOR] = "tensor ", [ATTR_TYPE] = "type "};
     put_text(r, a->name);
     fprintf(r->out, "=%s", words[a->kind]);
     switch (a->kind) {
@@ -352,7 +355,8 @@ static void put_attr(struct printer *r, const struct attr *a)
     fputc(']', r->out);
 }
 
-/* ---- slots, calls, regions ------------------------------------------------------------------------------- */
+/* ---- slots, calls, regions
+ * ------------------------------------------------------------------------------- */
 
 static void put_slot(struct printer *r, int i)
 {
@@ -420,7 +424,8 @@ static void put_region(struct printer *r, int index)
         const struct step *s = &g->steps[i];
         bool launch = s->kind == STEP_LAUNCH;
         fprintf(r->out, "  %s %d", launch ? "launch" : "call", s->index);
-        const char *name = launch ? r->p->kernels[s->index].name : op_name(r->p->calls[s->index].op);
+        const char *name =
+            launch ? r->p->kernels[s->index].name : op_name(r->p->calls[s->index].op);
         if (name && *name && !strchr(name, '\n'))
             fprintf(r->out, " # %s", name);
         fputc('\n', r->out);
@@ -430,7 +435,8 @@ static void put_region(struct printer *r, int index)
 
 static void put_dims(struct printer *r)
 {
-    static const char *const words[] = {"sym", "add", "mul", "floordiv", "ceildiv", "mod", "min", "max"};
+    static const char *const words[] = {"sym",     "add", "mul", "floordiv",
+                                        "ceildiv", "mod", "min", "max"};
     const struct dim_table *t = &r->p->dims;
     for (int i = 0; i < t->nsymbols; i++) {
         put(r, "symbol ");

@@ -1,6 +1,6 @@
 /*
- * Reading program text character by character. The first failure stays, with its line and column; afterwards every
- * function fails at once, so sequences are written with &&.
+ * Reading program text character by character. The first failure stays, with its line and column;
+ * afterwards every function fails at once, so sequences are written with &&.
  */
 #ifndef NEFF_ASM_LEX_H
 #define NEFF_ASM_LEX_H
@@ -8,7 +8,7 @@
 #include "neff/program.h"
 
 struct asm_lexer {
-    struct arena *arena; /* of strings */
+    struct arena *arena;  /* of strings */
     const char *text, *s; /* ends in 0 */
     const char *file;
     struct diag *d;

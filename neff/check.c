@@ -1,6 +1,6 @@
 /*
- * Structural checks of programs. Whoever made the program (backend, loader, assembler, a test), what passes here
- * can be bound and run without looking at indices again.
+ * Structural checks of programs. Whoever made the program (backend, loader, assembler, a test),
+ * what passes here can be bound and run without looking at indices again.
  */
 #include "neff/machine.h"
 #include "neff/program.h"
@@ -35,7 +35,10 @@ static bool check_slot(struct checker *c, int i)
             return fail(c->d, "slot %d: planned memory for a value without a fixed layout", i);
         for (int k = 0; k < s->type.rank && s->kind == SLOT_PLANNED; k++)
             if (dim_is_runtime(&c->p->dims, s->type.dims[k]))
-                return fail(c->d, "slot %d: planned memory depends on a dimension that is known only while running", i);
+                return fail(c->d,
+                            "slot %d: planned memory depends on a dimension that is known only "
+                            "while running",
+                            i);
     }
     if (s->kind == SLOT_VIEW) {
         if (s->base < 0 || s->base >= c->p->nslots || c->p->slots[s->base].kind == SLOT_VIEW)
@@ -49,7 +52,10 @@ static bool check_slot(struct checker *c, int i)
     return true;
 }
 
-static bool written(char access) { return access != 'r'; }
+static bool written(char access)
+{
+    return access != 'r';
+}
 
 static bool affine_ok(const struct checker *c, const struct kernel *k, const struct affine *a)
 {
@@ -78,24 +84,28 @@ static bool check_ap(struct checker *c, const struct kernel *k, const struct ins
     const struct insn_info *info = insn_info(n->op);
     const struct ap *ap = &n->ap[a];
     if (ap->mem == MEM_NONE)
-        return info->ap[a].optional || fail(c->d, "%s: operand '%s' is missing", info->name, info->ap[a].name);
+        return info->ap[a].optional ||
+               fail(c->d, "%s: operand '%s' is missing", info->name, info->ap[a].name);
     if (ap->rank < 1 || ap->rank > MAX_AP_RANK || !dtype_valid(ap->dtype))
         return fail(c->d, "%s: operand '%s' is malformed", info->name, info->ap[a].name);
     if (!ap_dims_ok(c, k, ap))
-        return fail(c->d, "%s: operand '%s' has an unknown variable or dimension expression", info->name,
-                    info->ap[a].name);
+        return fail(c->d, "%s: operand '%s' has an unknown variable or dimension expression",
+                    info->name, info->ap[a].name);
     int limit = ap->mem == MEM_HBM ? c->p->nslots : k->ntiles;
     if (ap->tensor < 0 || ap->tensor >= limit)
         return fail(c->d, "%s: operand '%s' names no tensor", info->name, info->ap[a].name);
     if (ap->mem == MEM_HBM) {
         const struct slot *s = &c->p->slots[ap->tensor];
         if (s->type.kind != VK_TENSOR || s->type.dtype == DT_STR)
-            return fail(c->d, "%s: operand '%s' is not a tensor of numbers", info->name, info->ap[a].name);
+            return fail(c->d, "%s: operand '%s' is not a tensor of numbers", info->name,
+                        info->ap[a].name);
         const struct slot *root = s->kind == SLOT_VIEW ? &c->p->slots[s->base] : s;
         if (written(info->ap[a].access) && (root->kind == SLOT_CONST || root->kind == SLOT_INPUT))
-            return fail(c->d, "%s: operand '%s' writes a constant or an input", info->name, info->ap[a].name);
+            return fail(c->d, "%s: operand '%s' writes a constant or an input", info->name,
+                        info->ap[a].name);
     } else if (k->tiles[ap->tensor].mem != ap->mem) {
-        return fail(c->d, "%s: operand '%s' is in another memory than its tile", info->name, info->ap[a].name);
+        return fail(c->d, "%s: operand '%s' is in another memory than its tile", info->name,
+                    info->ap[a].name);
     }
     return true;
 }
@@ -106,8 +116,8 @@ static bool check_strict(struct checker *c, const struct machine *m, const struc
     bool dma = n->op == INSN_dma_copy || n->op == INSN_dma_transpose || n->op == INSN_dma_gather;
     for (int a = 0; a < info->naps; a++)
         if (n->ap[a].mem == MEM_HBM && !dma)
-            return fail(c->d, "%s: operand '%s' is in HBM, which engines of %s do not reach", info->name,
-                        info->ap[a].name, m->name);
+            return fail(c->d, "%s: operand '%s' is in HBM, which engines of %s do not reach",
+                        info->name, info->ap[a].name, m->name);
     return true;
 }
 
@@ -122,7 +132,8 @@ static bool check_sync(struct checker *c, const struct kernel *k, const struct i
             return fail(c->d, "%s: signals an unknown semaphore", insn_info(n->op)->name);
     bool structure = n->op == INSN_loop || n->op == INSN_end;
     if (structure && (n->wait[0].semaphore >= 0 || n->signal[0] >= 0 || n->signal[1] >= 0))
-        return fail(c->d, "%s: structure belongs to all engines and cannot wait or signal", insn_info(n->op)->name);
+        return fail(c->d, "%s: structure belongs to all engines and cannot wait or signal",
+                    insn_info(n->op)->name);
     return true;
 }
 
@@ -135,7 +146,8 @@ static bool check_insn(struct checker *c, const struct kernel *k, const struct i
         return fail(c->d, "%s: unknown source node", info->name);
     for (int i = 0; i < info->nimms; i++)
         if (!affine_ok(c, k, &n->imm[i]))
-            return fail(c->d, "%s: '%s' has an unknown variable or dimension expression", info->name, info->imm[i]);
+            return fail(c->d, "%s: '%s' has an unknown variable or dimension expression",
+                        info->name, info->imm[i]);
     for (int i = 0; i < info->nfuncs; i++)
         if (n->func[i] >= OP_COUNT)
             return fail(c->d, "%s: unknown function '%s'", info->name, info->func[i]);
@@ -154,11 +166,13 @@ static bool check_kernel_head(struct checker *c, const struct kernel *k)
             return fail(c->d, "unknown dimension expression in the grid");
     for (int i = 0; i < k->ntiles; i++) {
         const struct tile *t = &k->tiles[i];
-        if ((t->mem != MEM_SBUF && t->mem != MEM_PSUM) || !dtype_valid(t->dtype) || t->dtype == DT_STR ||
-            !dim_ok(c, t->partitions) || !dim_ok(c, t->elements) || t->address < -1)
+        if ((t->mem != MEM_SBUF && t->mem != MEM_PSUM) || !dtype_valid(t->dtype) ||
+            t->dtype == DT_STR || !dim_ok(c, t->partitions) || !dim_ok(c, t->elements) ||
+            t->address < -1)
             return fail(c->d, "tile %d is malformed", i);
     }
-    return (dim_ok(c, k->flops) && dim_ok(c, k->bytes)) || fail(c->d, "unknown dimension expression");
+    return (dim_ok(c, k->flops) && dim_ok(c, k->bytes)) ||
+           fail(c->d, "unknown dimension expression");
 }
 
 static bool check_kernel(struct checker *c, const struct kernel *k)
@@ -199,12 +213,14 @@ static bool check_call(struct checker *c, const struct call *k)
 {
     const struct program *p = c->p;
     if (!indices_ok(k->in, k->nin, -1, p->nslots) || !indices_ok(k->out, k->nout, -1, p->nslots) ||
-        !indices_ok(k->regions, k->nregions, 1, p->nregions) || k->node < -1 || k->node >= p->nnodes)
+        !indices_ok(k->regions, k->nregions, 1, p->nregions) || k->node < -1 ||
+        k->node >= p->nnodes)
         return fail(c->d, "a call of something that does not exist");
     const struct op_info *info = &op_infos[k->op];
     if (k->nin < info->min_in || (info->max_in >= 0 && k->nin > info->max_in) ||
         (info->max_out >= 0 && k->nout > info->max_out))
-        return fail(c->d, "call of %s with %d operands and %d results", info->name, k->nin, k->nout);
+        return fail(c->d, "call of %s with %d operands and %d results", info->name, k->nin,
+                    k->nout);
     for (int i = 0; i < k->nout; i++) {
         if (k->out[i] < 0)
             continue;
@@ -224,7 +240,8 @@ static bool check_call(struct checker *c, const struct call *k)
     return true;
 }
 
-/* Regions form a tree under the main region: each is called from exactly one place, never from inside itself. */
+/* Regions form a tree under the main region: each is called from exactly one place, never from
+ * inside itself. */
 static bool check_nesting(struct checker *c, int region, int depth, int *visited)
 {
     const struct program_region *r = &c->p->regions[region];
@@ -247,11 +264,13 @@ static bool check_regions(struct checker *c)
     const struct program *p = c->p;
     for (int i = 0; i < p->nregions; i++) {
         const struct program_region *r = &p->regions[i];
-        if (!indices_ok(r->params, r->nparams, 0, p->nslots) || !indices_ok(r->results, r->nresults, -1, p->nslots))
+        if (!indices_ok(r->params, r->nparams, 0, p->nslots) ||
+            !indices_ok(r->results, r->nresults, -1, p->nslots))
             return fail(c->d, "region %d: unknown parameter or result", i);
         for (int k = 0; k < r->nsteps; k++) {
             const struct step *s = &r->steps[k];
-            if (s->kind > STEP_CALL || s->index < 0 || s->index >= (s->kind == STEP_LAUNCH ? p->nkernels : p->ncalls))
+            if (s->kind > STEP_CALL || s->index < 0 ||
+                s->index >= (s->kind == STEP_LAUNCH ? p->nkernels : p->ncalls))
                 return fail(c->d, "region %d: step %d does not exist", i, k);
         }
     }

@@ -7,14 +7,22 @@ static const struct row {
     enum opcode op;
     float start, least, rate;
 } rows[] = {
-    {INSN_tensor_copy, 0, 64, 1},       {INSN_memset, 0, 64, 1},
-    {INSN_tensor_tensor, 0, 64, 2},     {INSN_tensor_scalar, 0, 64, 1},
-    {INSN_scalar_tensor_tensor, 0, 64, 2}, {INSN_tensor_reduce, 0, 64, 1},
-    {INSN_select, 0, 64, 2},            {INSN_bn_stats, 0, 64, 1},
-    {INSN_tensor_tensor_scan, 0, 64, 2}, {INSN_activation, 0, 64, 1},
-    {INSN_iota, 150, 150, 1},           {INSN_affine_select, 150, 150, 1},
-    {INSN_softmax, 128, 256, 4},        {INSN_layer_norm, 128, 256, 4},
-    {INSN_depthwise_conv, 0, 64, 9},    {INSN_window_pool, 0, 64, 9},
+    {INSN_tensor_copy, 0, 64, 1},
+    {INSN_memset, 0, 64, 1},
+    {INSN_tensor_tensor, 0, 64, 2},
+    {INSN_tensor_scalar, 0, 64, 1},
+    {INSN_scalar_tensor_tensor, 0, 64, 2},
+    {INSN_tensor_reduce, 0, 64, 1},
+    {INSN_select, 0, 64, 2},
+    {INSN_bn_stats, 0, 64, 1},
+    {INSN_tensor_tensor_scan, 0, 64, 2},
+    {INSN_activation, 0, 64, 1},
+    {INSN_iota, 150, 150, 1},
+    {INSN_affine_select, 150, 150, 1},
+    {INSN_softmax, 128, 256, 4},
+    {INSN_layer_norm, 128, 256, 4},
+    {INSN_depthwise_conv, 0, 64, 9},
+    {INSN_window_pool, 0, 64, 9},
 };
 
 enum { CPU_LANES = 16, CPU_FMA = 32, DMA_START_NS = 1300, CPU_DMA_START_NS = 20 };
@@ -129,7 +137,9 @@ double insn_ns(const struct machine *m, const struct insn *n, const int64_t *val
     return cycles / engine_ghz(m, n->engine);
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------------- */
+/* ---- calls
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static double count_of(const struct program *p, int slot, const int64_t *values)
 {
@@ -156,13 +166,16 @@ double call_flops(const struct program *p, const struct call *c, const int64_t *
     return out;
 }
 
-/* ---- binding ----------------------------------------------------------------------------------------------- */
+/* ---- binding
+ * -----------------------------------------------------------------------------------------------
+ */
 
-int64_t *bind_symbols_for_report(const struct program *p, const struct symbol_binding *b, int n, int64_t otherwise,
-                                 struct arena *a, struct diag *d)
+int64_t *bind_symbols_for_report(const struct program *p, const struct symbol_binding *b, int n,
+                                 int64_t otherwise, struct arena *a, struct diag *d)
 {
     const struct dim_table *t = &p->dims;
-    int64_t *symbols = ARENA_ARRAY(a, int64_t, t->nsymbols + 1), *values = ARENA_ARRAY(a, int64_t, t->nnodes + 1);
+    int64_t *symbols = ARENA_ARRAY(a, int64_t, t->nsymbols + 1),
+            *values = ARENA_ARRAY(a, int64_t, t->nnodes + 1);
     for (int i = 0; i < t->nsymbols; i++)
         symbols[i] = t->symbols[i].runtime ? DIM_NOT_BOUND : otherwise;
     for (int k = 0; k < n; k++) {

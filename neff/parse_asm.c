@@ -1,5 +1,6 @@
 /*
- * Parser of program text (asm.h). What it accepts is well formed field by field; program_check does the rest.
+ * Parser of program text (asm.h). What it accepts is well formed field by field; program_check does
+ * the rest.
  */
 #include "neff/asm.h"
 
@@ -14,24 +15,25 @@ struct parser {
     struct kernel *k; /* being read */
     int depth;        /* loops open */
     bool dims_done;
-    int nsymbols;     /* declared */
+    int nsymbols; /* declared */
     int noutputs, outputs_cap;
 };
 
-/* After type_parse or dim_parse: passes on their failure, and refuses names that are not symbols. */
+/* After type_parse or dim_parse: passes on their failure, and refuses names that are not symbols.
+ */
 static bool expression_ok(struct parser *r, bool ok)
 {
     const struct dim_table *t = &r->p->dims;
     if (!ok)
         return asm_bad_here(&r->x);
-    return t->nsymbols == r->nsymbols || asm_bad(&r->x, "unknown symbol '%s'", t->symbols[t->nsymbols - 1].name);
+    return t->nsymbols == r->nsymbols ||
+           asm_bad(&r->x, "unknown symbol '%s'", t->symbols[t->nsymbols - 1].name);
 }
 
 static bool parse_dim(struct parser *r, dim_t *out)
 {
     if (!asm_peek(&r->x, '('))
-        return asm_i64(&r->x, out) &&
-               (dim_is_const(*out) || asm_bad(&r->x, "constant too small"));
+        return asm_i64(&r->x, out) && (dim_is_const(*out) || asm_bad(&r->x, "constant too small"));
     r->x.s++;
     return expression_ok(r, dim_parse(&r->p->dims, &r->x.s, out, r->x.d)) && asm_want(&r->x, ")");
 }
@@ -47,7 +49,8 @@ static bool parse_var(struct parser *r, int *out)
     if (!asm_int(&r->x, 0, r->k->nvars - 1, "variable", out))
         return false;
     if ((*out < r->k->ngrid) != (kind == 'g'))
-        return asm_bad(&start, "variable %d is %s", *out, kind == 'g' ? "a loop's, written i" : "the grid's, written g");
+        return asm_bad(&start, "variable %d is %s", *out,
+                       kind == 'g' ? "a loop's, written i" : "the grid's, written g");
     return true;
 }
 
@@ -133,7 +136,8 @@ static bool parse_ap(struct parser *r, struct ap *ap)
     return asm_want(&r->x, ")");
 }
 
-/* ---- instructions --------------------------------------------------------------------------------------- */
+/* ---- instructions
+ * --------------------------------------------------------------------------------------- */
 
 static bool parse_semaphore(struct parser *r, int16_t *out)
 {
@@ -315,7 +319,8 @@ static bool parse_index(struct parser *r, int next, const char *what)
     struct asm_lexer start = r->x;
     if (!asm_int(&r->x, 0, INT32_MAX, what, &index))
         return false;
-    return index == next || asm_bad(&start, "%s %d, expected %d: they are numbered in order", what, index, next);
+    return index == next ||
+           asm_bad(&start, "%s %d, expected %d: they are numbered in order", what, index, next);
 }
 
 static bool parse_kernel(struct parser *r)
@@ -331,12 +336,14 @@ static bool parse_kernel(struct parser *r)
         return false;
     return parse_grid(r) && asm_want(&r->x, "vars") &&
            asm_int(&r->x, k->ngrid, MAX_VARS, "number of variables", &k->nvars) &&
-           asm_want(&r->x, "semaphores") && asm_int(&r->x, 0, INT16_MAX, "semaphores", &k->nsemaphores) &&
+           asm_want(&r->x, "semaphores") &&
+           asm_int(&r->x, 0, INT16_MAX, "semaphores", &k->nsemaphores) &&
            asm_want(&r->x, "flops") && parse_dim(r, &k->flops) && asm_want(&r->x, "bytes") &&
            parse_dim(r, &k->bytes) && asm_want(&r->x, "{") && parse_body(r);
 }
 
-/* ---- tensors and attributes ------------------------------------------------------------------------------ */
+/* ---- tensors and attributes
+ * ------------------------------------------------------------------------------ */
 
 static bool parse_element(struct parser *r, struct tensor *t, int64_t i)
 {
@@ -395,9 +402,17 @@ static bool parse_type(struct parser *r, struct type *out)
 
 static bool parse_list(struct parser *r, struct attr *a)
 {
-    static const size_t sizes[] = {
-        [ATTR_INTS] = sizeof(int64_t), [ATTR_FLOATS] = sizeof(double), [ATTR_STRS] = sizeof(struct str)};
-    struct { union { int64_t i; double f; struct str s; } *v; int n, cap; } list = {0};
+    static const size_t sizes[] = {[ATTR_INTS] = sizeof(int64_t),
+                                   [ATTR_FLOATS] = sizeof(double),
+                                   [ATTR_STRS] = sizeof(struct str)};
+    struct {
+        union {
+            int64_t i;
+            double f;
+            struct str s;
+        } * v;
+        int n, cap;
+    } list = {0};
     if (!asm_want(&r->x, "["))
         return false;
     while (!asm_peek(&r->x, ']')) {
@@ -423,8 +438,9 @@ static bool parse_list(struct parser *r, struct attr *a)
 static bool parse_value(struct parser *r, struct attr *a)
 {
     static const char *const words[] = {
-        [ATTR_INT] = "int",       [ATTR_FLOAT] = "float", [ATTR_STR] = "str",       [ATTR_INTS] = "ints",
-        [ATTR_FLOATS] = "floats", [ATTR_STRS] = "strs",   [ATTR_TENSOR] = "tensor", [ATTR_TYPE] = "type"};
+        [ATTR_INT] = "int",       [ATTR_FLOAT] = "float",   [ATTR_STR] = "str",
+        [ATTR_INTS] = "ints",     [ATTR_FLOATS] = "floats", [ATTR_STRS] = "strs",
+        [ATTR_TENSOR] = "tensor", [ATTR_TYPE] = "type"};
     char word[16];
     struct arena *arena = &r->p->arena;
     if (!asm_word(&r->x, word, sizeof word))
@@ -470,7 +486,8 @@ static bool parse_attrs(struct parser *r, struct attrs *as)
     return asm_want(&r->x, "}");
 }
 
-/* ---- slots, calls, regions ------------------------------------------------------------------------------- */
+/* ---- slots, calls, regions
+ * ------------------------------------------------------------------------------- */
 
 static bool parse_kind(struct parser *r, uint8_t *out)
 {
@@ -570,14 +587,16 @@ static bool parse_region(struct parser *r)
     return true;
 }
 
-/* ---- the head -------------------------------------------------------------------------------------------- */
+/* ---- the head
+ * -------------------------------------------------------------------------------------------- */
 
 static bool parse_symbol(struct parser *r)
 {
     struct dim_table *t = &r->p->dims;
     struct dim_symbol s = {0};
     if (r->dims_done || t->nnodes)
-        return asm_bad(&r->x, "symbols come before dims, and dims before everything that uses them");
+        return asm_bad(&r->x,
+                       "symbols come before dims, and dims before everything that uses them");
     if (!asm_text(&r->x, &s.name))
         return false;
     s.runtime = asm_try(&r->x, "runtime");
@@ -602,7 +621,8 @@ static bool parse_dim_operand(struct parser *r, dim_t *out)
 
 static bool parse_dim_node(struct parser *r)
 {
-    static const char *const words[] = {"sym", "add", "mul", "floordiv", "ceildiv", "mod", "min", "max"};
+    static const char *const words[] = {"sym",     "add", "mul", "floordiv",
+                                        "ceildiv", "mod", "min", "max"};
     struct dim_table *t = &r->p->dims;
     struct dim_node n = {0};
     char word[16];
@@ -643,7 +663,8 @@ static bool finish_dims(struct parser *r)
 static bool parse_node(struct parser *r)
 {
     const char *name, *source;
-    if (!parse_index(r, r->p->nnodes, "node") || !asm_text(&r->x, &name) || !asm_text(&r->x, &source))
+    if (!parse_index(r, r->p->nnodes, "node") || !asm_text(&r->x, &name) ||
+        !asm_text(&r->x, &source))
         return false;
     program_add_node(r->p, name, source);
     return true;
@@ -662,8 +683,8 @@ static bool parse_outputs(struct parser *r)
 static bool parse_head(struct parser *r)
 {
     char target[32];
-    if (!asm_want(&r->x, "program") || !asm_text(&r->x, &r->p->name) || !asm_want(&r->x, "target") ||
-        !asm_word(&r->x, target, sizeof target))
+    if (!asm_want(&r->x, "program") || !asm_text(&r->x, &r->p->name) ||
+        !asm_want(&r->x, "target") || !asm_word(&r->x, target, sizeof target))
         return false;
     r->p->target = arena_strdup(&r->p->arena, target);
     return true;
@@ -691,7 +712,9 @@ static bool parse_item(struct parser *r)
         return parse_call(r);
     if (asm_try(&r->x, "region"))
         return parse_region(r);
-    return asm_bad(&r->x, "expected an item (symbol, dim, info, node, outputs, slot, kernel, call, region), found '%.10s'",
+    return asm_bad(&r->x,
+                   "expected an item (symbol, dim, info, node, outputs, slot, kernel, call, "
+                   "region), found '%.10s'",
                    r->x.s);
 }
 
@@ -702,9 +725,11 @@ static bool parse_program(struct parser *r)
     while (!asm_at_end(&r->x))
         if (!parse_item(r))
             return false;
-    ARENA_GROW(&r->p->arena, r->p->output_names, r->noutputs, r->outputs_cap); /* NULL ends the list */
+    ARENA_GROW(&r->p->arena, r->p->output_names, r->noutputs,
+               r->outputs_cap); /* NULL ends the list */
     if (!r->p->nregions || r->noutputs != r->p->regions[0].nresults)
-        return asm_bad(&r->x, "%d names of outputs, expected one for each result of region 0", r->noutputs);
+        return asm_bad(&r->x, "%d names of outputs, expected one for each result of region 0",
+                       r->noutputs);
     return program_check(r->p, r->x.d) || fail_in(r->x.d, "%s", r->x.file);
 }
 

@@ -1,9 +1,10 @@
 /*
  * Lifetimes of slots and placement of planned slots in the arena.
  *
- * Numbers are given in the order of one pass through the program: one where a region begins (its parameters share the next
- * number with its first step), one for each step, after those of the regions it runs, and one where the region ends. The regions of a
- * call may run many times, in turn: a slot that one of them uses but that was made outside lives until the call is done.
+ * Numbers are given in the order of one pass through the program: one where a region begins (its
+ * parameters share the next number with its first step), one for each step, after those of the
+ * regions it runs, and one where the region ends. The regions of a call may run many times, in
+ * turn: a slot that one of them uses but that was made outside lives until the call is done.
  */
 #include "neff/program.h"
 
@@ -13,7 +14,8 @@
 struct walk {
     const struct program *p;
     struct lifetime *life;
-    int *begin, *end; /* per region: where its call begins, and the number of the call; begin -1: not met */
+    int *begin,
+        *end; /* per region: where its call begins, and the number of the call; begin -1: not met */
     int clock;
 };
 
@@ -75,7 +77,9 @@ static void visit_region(struct walk *w, int region)
     w->clock++;
 }
 
-struct reach { int begin, end; };
+struct reach {
+    int begin, end;
+};
 
 static int inner_first(const void *a, const void *b)
 {
@@ -83,7 +87,8 @@ static int inner_first(const void *a, const void *b)
     return x->begin != y->begin ? (x->begin < y->begin ? 1 : -1) : x->end - y->end;
 }
 
-/* Slots from outside live to the end of the regions that use them; then perhaps to the end of the regions around those. */
+/* Slots from outside live to the end of the regions that use them; then perhaps to the end of the
+ * regions around those. */
 static void extend_uses(struct walk *w, struct arena *a)
 {
     struct reach *list = ARENA_ARRAY(a, struct reach, w->p->nregions + 1);
@@ -121,7 +126,8 @@ struct item {
     struct lifetime life;
 };
 
-/* ---- orders in which items are placed; the best result counts ------------------------------------------------- */
+/* ---- orders in which items are placed; the best result counts
+ * ------------------------------------------------- */
 
 static int by_size(const void *a, const void *b)
 {
@@ -140,7 +146,8 @@ static int by_start(const void *a, const void *b)
 static int by_area(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
-    double xa = (double)x->size * (x->life.last - x->life.first + 1), ya = (double)y->size * (y->life.last - y->life.first + 1);
+    double xa = (double)x->size * (x->life.last - x->life.first + 1),
+           ya = (double)y->size * (y->life.last - y->life.first + 1);
     return xa != ya ? (xa < ya ? 1 : -1) : by_size(a, b);
 }
 
@@ -151,10 +158,12 @@ static int by_duration(const void *a, const void *b)
     return xd != yd ? yd - xd : by_size(a, b);
 }
 
-static int (*const orders[])(const void *, const void *) = {by_size, by_area, by_start, by_duration};
+static int (*const orders[])(const void *, const void *) = {by_size, by_area, by_start,
+                                                            by_duration};
 enum { NORDERS = sizeof orders / sizeof *orders };
 
-/* Among gaps between placed items that are live together with this one: the smallest that holds it, or the lowest. */
+/* Among gaps between placed items that are live together with this one: the smallest that holds it,
+ * or the lowest. */
 static int64_t find_gap(const struct item *it, struct item *const *placed, int n, bool lowest)
 {
     int64_t best = -1, best_room = INT64_MAX, at = 0;

@@ -1,5 +1,6 @@
 /*
- * xdump OUT.neff [--header|--info|--asm|--plan|--json] [--dim NAME=VALUE]... [--extract DIR] [--diff OTHER.neff]
+ * xdump OUT.neff [--header|--info|--asm|--plan|--json] [--dim NAME=VALUE]... [--extract DIR]
+ * [--diff OTHER.neff]
  */
 #include "neff/xdump.h"
 
@@ -36,25 +37,30 @@ struct arguments {
 
 static void usage(FILE *out)
 {
-    fprintf(out, "usage: xdump FILE.neff [view] [--dim NAME=VALUE]... [--extract DIR] [--diff OTHER.neff]\n"
-                 "Without a view: a summary. Views:\n");
+    fprintf(
+        out,
+        "usage: xdump FILE.neff [view] [--dim NAME=VALUE]... [--extract DIR] [--diff OTHER.neff]\n"
+        "Without a view: a summary. Views:\n");
     for (int i = 0; i < NVIEWS; i++)
         fprintf(out, "  %-10s %s\n", views[i].flag, views[i].doc);
-    fprintf(out, "  --dim NAME=VALUE   value of a symbolic dimension in sizes and plans (default 1)\n"
-                 "  --extract DIR      write the archive's members, and every constant as .npy\n"
-                 "  --diff OTHER.neff  what differs; exit status 3 when anything does\n"
-                 "  --opcodes          the table of instructions in FORMAT.md; needs no archive\n");
+    fprintf(out,
+            "  --dim NAME=VALUE   value of a symbolic dimension in sizes and plans (default 1)\n"
+            "  --extract DIR      write the archive's members, and every constant as .npy\n"
+            "  --diff OTHER.neff  what differs; exit status 3 when anything does\n"
+            "  --opcodes          the table of instructions in FORMAT.md; needs no archive\n");
 }
 
 static void print_opcodes(void)
 {
-    printf("| opcode | engine | instruction | patterns | immediates | floats | functions | meaning |\n"
-           "| --: | --- | --- | --- | --- | --- | --- | --- |\n");
+    printf(
+        "| opcode | engine | instruction | patterns | immediates | floats | functions | meaning |\n"
+        "| --: | --- | --- | --- | --- | --- | --- | --- |\n");
     for (int op = 0; op < INSN_COUNT; op++) {
         const struct insn_info *n = insn_info((enum opcode)op);
         printf("| %d | %s | `%s` | ", op, engine_names[n->engine], n->name);
         for (int i = 0; i < n->naps; i++)
-            printf("%s%s:%c%s", i ? " " : "", n->ap[i].name, n->ap[i].access, n->ap[i].optional ? "?" : "");
+            printf("%s%s:%c%s", i ? " " : "", n->ap[i].name, n->ap[i].access,
+                   n->ap[i].optional ? "?" : "");
         printf(" | ");
         for (int i = 0; i < n->nimms; i++)
             printf("%s%s", i ? " " : "", n->imm[i]);
@@ -155,7 +161,8 @@ static bool parse_arguments(struct arguments *a, int argc, char **argv)
     return a->path || wrong("expected an archive%s", "");
 }
 
-/* ---- opening --------------------------------------------------------------------------------------------- */
+/* ---- opening
+ * --------------------------------------------------------------------------------------------- */
 
 bool dump_open(struct dump *u, const char *path, struct symbol_binding *b, int nb, struct diag *d)
 {

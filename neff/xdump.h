@@ -19,7 +19,8 @@ struct dump {
     struct lifetime *life;
 };
 
-/* Opens archive and program, binds symbols and plans memory. On failure everything is closed again. */
+/* Opens archive and program, binds symbols and plans memory. On failure everything is closed again.
+ */
 bool dump_open(struct dump *u, const char *path, struct symbol_binding *b, int nb, struct diag *d);
 void dump_close(struct dump *u);
 

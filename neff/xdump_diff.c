@@ -1,5 +1,6 @@
 /*
- * xdump --diff: two archives side by side, part by part. Parts are compared as the text that describes them.
+ * xdump --diff: two archives side by side, part by part. Parts are compared as the text that
+ * describes them.
  */
 #include "neff/xdump.h"
 
@@ -30,7 +31,8 @@ static void compare_text(struct differ *x, const char *what, const char *a, cons
 static void compare_numbers(struct differ *x, const char *what, uint64_t a, uint64_t b)
 {
     if (a != b)
-        differs(x, what, arena_printf(&x->a->scratch, "%" PRIu64, a), arena_printf(&x->a->scratch, "%" PRIu64, b));
+        differs(x, what, arena_printf(&x->a->scratch, "%" PRIu64, a),
+                arena_printf(&x->a->scratch, "%" PRIu64, b));
 }
 
 /* The hash and the sizes follow from the rest: only what people set. */
@@ -53,8 +55,8 @@ static void diff_lines(struct differ *x, const char *what, const char *a, const 
     for (int line = 1; *a || *b; line++) {
         size_t na = strcspn(a, "\n"), nb = strcspn(b, "\n");
         if (na != nb || memcmp(a, b, na)) {
-            differs(x, arena_printf(&x->a->scratch, "%s, line %d", what, line), arena_strndup(&x->a->scratch, a, na),
-                    arena_strndup(&x->a->scratch, b, nb));
+            differs(x, arena_printf(&x->a->scratch, "%s, line %d", what, line),
+                    arena_strndup(&x->a->scratch, a, na), arena_strndup(&x->a->scratch, b, nb));
             return;
         }
         a += na + (a[na] != 0), b += nb + (b[nb] != 0);
@@ -86,7 +88,9 @@ static bool diff_kernels(struct differ *x)
         char *ta = kernel_text(a, i), *tb = kernel_text(b, i);
         bool ok = ta && tb;
         if (ok && has_line_difference(ta, tb))
-            diff_lines(x, arena_printf(&x->a->scratch, "kernel %d '%s'", i, a->kernels[i].name ? a->kernels[i].name : ""),
+            diff_lines(x,
+                       arena_printf(&x->a->scratch, "kernel %d '%s'", i,
+                                    a->kernels[i].name ? a->kernels[i].name : ""),
                        ta, tb);
         free(ta), free(tb);
         if (!ok)
@@ -98,8 +102,9 @@ static bool diff_kernels(struct differ *x)
 static const char *slot_text(struct dump *u, int i)
 {
     const struct slot *s = &u->p->slots[i];
-    return arena_printf(&u->scratch, "%s '%s' %s%s", slot_kind_names[s->kind], s->name ? s->name : "",
-                        type_text(&u->p->dims, &u->scratch, &s->type), s->is_output ? " output" : "");
+    return arena_printf(&u->scratch, "%s '%s' %s%s", slot_kind_names[s->kind],
+                        s->name ? s->name : "", type_text(&u->p->dims, &u->scratch, &s->type),
+                        s->is_output ? " output" : "");
 }
 
 static void diff_slots(struct differ *x)
@@ -118,7 +123,8 @@ static int64_t different_elements(const struct tensor *a, const struct tensor *b
     size_t size = dtype_bytes(a->dtype);
     int64_t n = tensor_count(a), different = 0;
     for (int64_t i = 0; i < n; i++)
-        different += memcmp((char *)a->data + (size_t)i * size, (char *)b->data + (size_t)i * size, size) != 0;
+        different += memcmp((char *)a->data + (size_t)i * size, (char *)b->data + (size_t)i * size,
+                            size) != 0;
     return different;
 }
 
@@ -134,8 +140,9 @@ static void diff_constants(struct differ *x)
         if (s->data.dtype == DT_STR)
             printf("constant %d '%s': strings differ\n", i, s->name ? s->name : "");
         else
-            printf("constant %d '%s': %" PRId64 " of %" PRId64 " elements differ\n", i, s->name ? s->name : "",
-                   different_elements(&s->data, &t->data), tensor_count(&s->data));
+            printf("constant %d '%s': %" PRId64 " of %" PRId64 " elements differ\n", i,
+                   s->name ? s->name : "", different_elements(&s->data, &t->data),
+                   tensor_count(&s->data));
     }
 }
 
@@ -158,7 +165,8 @@ static void diff_calls(struct differ *x)
         char what[64];
         snprintf(what, sizeof what, "call %d", i);
         compare_text(x, what, call_text(x->a, &a->calls[i]), call_text(x->b, &b->calls[i]));
-        if (a->calls[i].op == b->calls[i].op && !attrs_equal(&a->calls[i].attrs, &b->calls[i].attrs)) {
+        if (a->calls[i].op == b->calls[i].op &&
+            !attrs_equal(&a->calls[i].attrs, &b->calls[i].attrs)) {
             x->same = false;
             printf("call %d %s: attributes differ\n", i, op_name(a->calls[i].op));
         }

@@ -24,8 +24,10 @@ static json_t *io_json(struct dump *u, bool outputs)
     for (int i = 0; i < (outputs ? r->nresults : r->nparams); i++) {
         int s = outputs ? r->results[i] : r->params[i];
         json_t *o = json_object();
-        json_object_set_new(o, "name", text_json(outputs ? u->p->output_names[i] : u->p->slots[s].name));
-        json_object_set_new(o, "type", text_json(type_text(&u->p->dims, &u->scratch, &u->p->slots[s].type)));
+        json_object_set_new(o, "name",
+                            text_json(outputs ? u->p->output_names[i] : u->p->slots[s].name));
+        json_object_set_new(o, "type",
+                            text_json(type_text(&u->p->dims, &u->scratch, &u->p->slots[s].type)));
         json_object_set_new(o, "slot", json_integer(s));
         json_array_append_new(list, o);
     }
@@ -94,7 +96,8 @@ static json_t *calls_json(struct dump *u)
         const struct call *c = &u->p->calls[i];
         json_t *o = json_object();
         json_object_set_new(o, "op", json_string(op_name(c->op)));
-        json_object_set_new(o, "node", c->node < 0 ? json_null() : text_json(u->p->nodes[c->node].name));
+        json_object_set_new(o, "node",
+                            c->node < 0 ? json_null() : text_json(u->p->nodes[c->node].name));
         json_object_set_new(o, "flops", json_real(call_flops(u->p, c, u->values)));
         json_array_append_new(list, o);
     }
@@ -108,9 +111,10 @@ static json_t *header_json(const struct neff_header *h)
         snprintf(hash + 2 * i, 3, "%02x", h->hash[i]);
     for (int i = 0; i < 16; i++)
         snprintf(uuid + 2 * i, 3, "%02x", h->uuid[i]);
-    json_t *o = json_pack("{s:I,s:I,s:I,s:I,s:s,s:s}", "pkg_version", (json_int_t)h->pkg_version, "data_size",
-                          (json_int_t)h->data_size, "version_major", (json_int_t)h->version_major,
-                          "version_minor", (json_int_t)h->version_minor, "hash", hash, "uuid", uuid);
+    json_t *o = json_pack("{s:I,s:I,s:I,s:I,s:s,s:s}", "pkg_version", (json_int_t)h->pkg_version,
+                          "data_size", (json_int_t)h->data_size, "version_major",
+                          (json_int_t)h->version_major, "version_minor",
+                          (json_int_t)h->version_minor, "hash", hash, "uuid", uuid);
     char build[sizeof h->build + 1] = "";
     memcpy(build, h->build, sizeof h->build);
     json_object_set_new(o, "build", text_json(build));
@@ -142,11 +146,13 @@ bool dump_json(struct dump *u, struct diag *d)
     return rc == 0 || fail(d, "cannot write JSON");
 }
 
-/* ---- extraction ------------------------------------------------------------------------------------------ */
+/* ---- extraction
+ * ------------------------------------------------------------------------------------------ */
 
 static bool make_folder(const char *path, struct diag *d)
 {
-    return !mkdir(path, 0777) || errno == EEXIST || fail(d, "%s: cannot make the folder: %s", path, strerror(errno));
+    return !mkdir(path, 0777) || errno == EEXIST ||
+           fail(d, "%s: cannot make the folder: %s", path, strerror(errno));
 }
 
 /* Members come from a file: only plain relative names are written. */
@@ -156,18 +162,21 @@ static bool safe_name(const char *name)
         return false;
     for (const char *s = name; s; s = strchr(s, '/')) {
         s += *s == '/';
-        if (!*s || *s == '/' || !strncmp(s, "../", 3) || !strcmp(s, "..") || !strncmp(s, "./", 2) || !strcmp(s, "."))
+        if (!*s || *s == '/' || !strncmp(s, "../", 3) || !strcmp(s, "..") || !strncmp(s, "./", 2) ||
+            !strcmp(s, "."))
             return false;
     }
     return true;
 }
 
-static bool write_member(struct dump *u, const char *folder, const struct neff_member *m, struct diag *d)
+static bool write_member(struct dump *u, const char *folder, const struct neff_member *m,
+                         struct diag *d)
 {
     if (!safe_name(m->name))
         return fail(d, "member '%s': its name leaves the folder", m->name);
     char *path = arena_printf(&u->scratch, "%s/%s", folder, m->name);
-    for (char *slash = strchr(path + strlen(folder) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(path + strlen(folder) + 1, '/'); slash;
+         slash = strchr(slash + 1, '/')) {
         *slash = 0;
         if (!make_folder(path, d))
             return false;
@@ -181,13 +190,16 @@ static bool write_npy(struct dump *u, const char *path, const struct tensor *t, 
 {
     const char *shape = "";
     for (int i = 0; i < t->rank; i++)
-        shape = arena_printf(&u->scratch, "%s%lld,%s", shape, (long long)t->dims[i], i + 1 < t->rank ? " " : "");
-    const char *dict = arena_printf(&u->scratch, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
-                                    dtype_info(t->dtype)->npy, shape);
+        shape = arena_printf(&u->scratch, "%s%lld,%s", shape, (long long)t->dims[i],
+                             i + 1 < t->rank ? " " : "");
+    const char *dict =
+        arena_printf(&u->scratch, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
+                     dtype_info(t->dtype)->npy, shape);
     size_t length = (10 + strlen(dict) + 1 + 63) / 64 * 64 - 10;
     if (length > UINT16_MAX)
         return fail(d, "%s: header too long", path);
-    const uint8_t head[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)length, (uint8_t)(length >> 8)};
+    const uint8_t head[10] = {
+        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)length, (uint8_t)(length >> 8)};
     struct out_file o;
     if (!out_open(&o, path, d))
         return false;
@@ -207,7 +219,8 @@ static bool write_constants(struct dump *u, const char *folder, struct diag *d)
         const struct slot *s = &u->p->slots[i];
         if (s->kind != SLOT_CONST || s->data.dtype == DT_STR)
             continue;
-        char *name = arena_printf(&u->scratch, "%d%s%.100s", i, s->name && *s->name ? "_" : "", s->name ? s->name : "");
+        char *name = arena_printf(&u->scratch, "%d%s%.100s", i, s->name && *s->name ? "_" : "",
+                                  s->name ? s->name : "");
         for (char *c = name; *c; c++)
             if (*c == '/' || *c == ':' || *c == '\\' || (unsigned char)*c < 0x20)
                 *c = '_';

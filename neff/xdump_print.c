@@ -100,24 +100,33 @@ static const char *counts_text(struct arena *a, const int *counts, int n, const 
     }
 }
 
-static const char *insn_name(int i) { return insn_info((enum opcode)i)->name; }
-static const char *call_name(int i) { return op_name((enum op)i); }
+static const char *insn_name(int i)
+{
+    return insn_info((enum opcode)i)->name;
+}
+static const char *call_name(int i)
+{
+    return op_name((enum op)i);
+}
 
 void dump_summary(struct dump *u)
 {
     const struct program *p = u->p;
     struct dump_totals t = dump_count(u);
     struct arena *a = &u->scratch;
-    printf("%s: '%s' for %s, %s\n", u->path, p->name ? p->name : "", p->target, bytes_text(a, (double)u->file->size));
+    printf("%s: '%s' for %s, %s\n", u->path, p->name ? p->name : "", p->target,
+           bytes_text(a, (double)u->file->size));
     print_io(u, "inputs", false);
     print_io(u, "outputs", true);
     print_symbols(u);
-    printf("weights     %s in %" PRId64 " constants\n", bytes_text(a, (double)t.weights), t.nweights);
+    printf("weights     %s in %" PRId64 " constants\n", bytes_text(a, (double)t.weights),
+           t.nweights);
     printf("arena       %s, least possible %s\n", bytes_text(a, (double)u->plan.size),
            bytes_text(a, (double)u->plan.lower_bound));
     t.insns[INSN_loop] = t.insns[INSN_end] = 0;
     printf("kernels     %d: %s\n", p->nkernels, counts_text(a, t.insns, INSN_COUNT, insn_name));
-    printf("calls       %d%s%s\n", p->ncalls, p->ncalls ? ": " : "", counts_text(a, t.calls, OP_COUNT, call_name));
+    printf("calls       %d%s%s\n", p->ncalls, p->ncalls ? ": " : "",
+           counts_text(a, t.calls, OP_COUNT, call_name));
     double all = t.kernel_flops + t.call_flops;
     printf("arithmetic  %s in kernels (%.1f%%), %s in calls\n", flops_text(a, t.kernel_flops),
            all > 0 ? 100 * t.kernel_flops / all : 0, flops_text(a, t.call_flops));
@@ -134,10 +143,16 @@ static void print_hex(const char *name, const uint8_t *b, int n)
 void dump_header(const struct dump *u)
 {
     const struct neff_header *h = &u->file->header;
-    const struct { const char *name; uint64_t value; } numbers[] = {
-        {"header_size", h->header_size}, {"data_size", h->data_size},
-        {"neff_version_major", h->version_major}, {"neff_version_minor", h->version_minor},
-        {"num_tpb", h->num_tpb}, {"requested_tpb_count", h->requested_tpb}, {"lnc_size", h->lnc_size}};
+    const struct {
+        const char *name;
+        uint64_t value;
+    } numbers[] = {{"header_size", h->header_size},
+                   {"data_size", h->data_size},
+                   {"neff_version_major", h->version_major},
+                   {"neff_version_minor", h->version_minor},
+                   {"num_tpb", h->num_tpb},
+                   {"requested_tpb_count", h->requested_tpb},
+                   {"lnc_size", h->lnc_size}};
     printf("%-22s %#" PRIx64 "\n", "pkg_version", h->pkg_version);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         printf("%-22s %" PRIu64 "\n", numbers[i].name, numbers[i].value);
@@ -147,9 +162,11 @@ void dump_header(const struct dump *u)
     print_hex("hash", h->hash, sizeof h->hash);
     print_hex("uuid", h->uuid, sizeof h->uuid);
     struct diag d = {0};
-    printf("%-22s %s\n", "hash check", neff_check_hash(u->file, &d) ? "matches the contents" : d.text);
+    printf("%-22s %s\n", "hash check",
+           neff_check_hash(u->file, &d) ? "matches the contents" : d.text);
     for (int i = 0; i < u->file->nmembers; i++)
-        printf("%s%-22s %zu bytes\n", i ? "" : "members\n", u->file->members[i].name, u->file->members[i].size);
+        printf("%s%-22s %zu bytes\n", i ? "" : "members\n", u->file->members[i].name,
+               u->file->members[i].size);
 }
 
 void dump_info(const struct dump *u)
@@ -175,10 +192,12 @@ void dump_plan(struct dump *u)
     for (int i = 0; i < p->nslots; i++)
         planned += u->plan.offsets[i] >= 0;
     print_symbols(u);
-    printf("arena %" PRId64 " bytes for %d slots; at least %" PRId64 " are live at one step (%.1f%% of the arena)\n",
+    printf("arena %" PRId64 " bytes for %d slots; at least %" PRId64
+           " are live at one step (%.1f%% of the arena)\n",
            u->plan.size, planned, u->plan.lower_bound,
            u->plan.size ? 100.0 * (double)u->plan.lower_bound / (double)u->plan.size : 100.0);
-    printf("%6s %-8s %12s %12s %6s %6s  %s\n", "slot", "kind", "bytes", "offset", "first", "last", "type, name");
+    printf("%6s %-8s %12s %12s %6s %6s  %s\n", "slot", "kind", "bytes", "offset", "first", "last",
+           "type, name");
     for (int i = 0; i < p->nslots; i++) {
         const struct slot *s = &p->slots[i];
         printf("%6d %-8s", i, s->is_output ? "output" : slot_kind_names[s->kind]);

@@ -1,5 +1,6 @@
 /*
- * Programs for tests of neff/: one with every instruction, and a source of numbers that is the same everywhere.
+ * Programs for tests of neff/: one with every instruction, and a source of numbers that is the same
+ * everywhere.
  */
 #ifndef TEST_NEFF_TEST_H
 #define TEST_NEFF_TEST_H

@@ -1,5 +1,6 @@
 /*
- * Streams, text and archives of programs: everything that is written is read back the same, and everything else is refused.
+ * Streams, text and archives of programs: everything that is written is read back the same, and
+ * everything else is refused.
  */
 #include "test/unit/neff_test.h"
 
@@ -32,7 +33,9 @@ static struct affine any_affine(struct maker *m)
 
 static struct ap any_ap(struct maker *m, char access)
 {
-    struct ap a = {.mem = (uint8_t)(MEM_HBM + below(&m->r, 3)), .dtype = DT_BF16, .rank = (uint8_t)(1 + below(&m->r, MAX_AP_RANK))};
+    struct ap a = {.mem = (uint8_t)(MEM_HBM + below(&m->r, 3)),
+                   .dtype = DT_BF16,
+                   .rank = (uint8_t)(1 + below(&m->r, MAX_AP_RANK))};
     a.tensor = a.mem == MEM_HBM ? (access == 'r' ? 0 : 2) : a.mem == MEM_SBUF ? 0 : 1;
     a.offset = any_affine(m);
     for (int i = 0; i < a.rank; i++) {
@@ -90,9 +93,15 @@ static void add_kernel(struct maker *m, int seed)
     struct program *p = m->p;
     ARENA_GROW(&p->arena, p->kernels, p->nkernels, p->kernels_cap);
     m->k = &p->kernels[p->nkernels++];
-    *m->k = (struct kernel){.name = seed ? "k \"quoted\"\n" : NULL, .ngrid = GRID, .nvars = VARS, .nsemaphores = 3,
-                            .grid = {4, m->symbolic[1]}, .flops = m->symbolic[2], .bytes = 7};
-    const struct tile tiles[] = {{MEM_SBUF, DT_F32, 64, m->symbolic[0], -1}, {MEM_PSUM, DT_BF16, 64, 64, 4096}};
+    *m->k = (struct kernel){.name = seed ? "k \"quoted\"\n" : NULL,
+                            .ngrid = GRID,
+                            .nvars = VARS,
+                            .nsemaphores = 3,
+                            .grid = {4, m->symbolic[1]},
+                            .flops = m->symbolic[2],
+                            .bytes = 7};
+    const struct tile tiles[] = {{MEM_SBUF, DT_F32, 64, m->symbolic[0], -1},
+                                 {MEM_PSUM, DT_BF16, 64, 64, 4096}};
     for (int i = 0; i < 2; i++) {
         ARENA_GROW(&p->arena, m->k->tiles, m->k->ntiles, m->k->tiles_cap);
         m->k->tiles[m->k->ntiles++] = tiles[i];
@@ -120,14 +129,24 @@ static void add_slots(struct maker *m)
         big[i] = (float)i;
     const struct slot slots[] = {
         {.name = "x", .type = type_tensor(DT_BF16, 2, dims), .kind = SLOT_INPUT},
-        {.name = "w", .type = type_tensor(DT_F32, 2, weights_dims), .kind = SLOT_CONST,
+        {.name = "w",
+         .type = type_tensor(DT_F32, 2, weights_dims),
+         .kind = SLOT_CONST,
          .data = tensor_view(DT_F32, 2, weights_dims, (void *)weights)},
         {.type = type_tensor(DT_BF16, 2, dims), .kind = SLOT_PLANNED, .is_output = true},
-        {.name = "view", .type = type_tensor(DT_BF16, 1, flat), .kind = SLOT_VIEW, .base = 2, .offset = m->symbolic[0]},
-        {.name = "words", .type = type_tensor(DT_STR, 1, three), .kind = SLOT_CONST,
+        {.name = "view",
+         .type = type_tensor(DT_BF16, 1, flat),
+         .kind = SLOT_VIEW,
+         .base = 2,
+         .offset = m->symbolic[0]},
+        {.name = "words",
+         .type = type_tensor(DT_STR, 1, three),
+         .kind = SLOT_CONST,
          .data = tensor_view(DT_STR, 1, three, (void *)words)},
         {.type = type_container(VK_SEQUENCE, elem), .kind = SLOT_DYNAMIC},
-        {.name = "big", .type = type_tensor(DT_F32, 1, many), .kind = SLOT_CONST,
+        {.name = "big",
+         .type = type_tensor(DT_F32, 1, many),
+         .kind = SLOT_CONST,
          .data = tensor_view(DT_F32, 1, many, big)},
     };
     for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
@@ -175,8 +194,12 @@ static struct program *sample(uint64_t seed)
     add_kernel(&m, 1);
     for (int i = 0; i < 2; i++) {
         ARENA_GROW(&p->arena, p->calls, p->ncalls, p->calls_cap);
-        p->calls[p->ncalls++] = (struct call){.op = i ? OP_identity : OP_if, .nin = 1, .nout = 1, .in = list(p, 0, -1),
-                                              .out = list(p, i ? 3 : 5, -1), .node = i - 1};
+        p->calls[p->ncalls++] = (struct call){.op = i ? OP_identity : OP_if,
+                                              .nin = 1,
+                                              .nout = 1,
+                                              .in = list(p, 0, -1),
+                                              .out = list(p, i ? 3 : 5, -1),
+                                              .node = i - 1};
     }
     add_attrs(p, &p->calls[1].attrs);
     p->calls[0].nregions = 2;
@@ -184,10 +207,15 @@ static struct program *sample(uint64_t seed)
     for (int i = 0; i < 3; i++) {
         ARENA_GROW(&p->arena, p->regions, p->nregions, p->regions_cap);
         struct program_region *g = &p->regions[p->nregions++];
-        *g = (struct program_region){.nparams = i == 0, .nresults = 1, .params = list(p, 0, 0), .results = list(p, i ? 5 : 2, 0)};
+        *g = (struct program_region){.nparams = i == 0,
+                                     .nresults = 1,
+                                     .params = list(p, 0, 0),
+                                     .results = list(p, i ? 5 : 2, 0)};
     }
-    struct step main_steps[] = {{STEP_LAUNCH, 0}, {STEP_CALL, 0}, {STEP_LAUNCH, 1}}, inner[] = {{STEP_CALL, 1}};
-    p->regions[0].nsteps = 3, p->regions[0].steps = arena_copy(&p->arena, main_steps, sizeof main_steps);
+    struct step main_steps[] = {{STEP_LAUNCH, 0}, {STEP_CALL, 0}, {STEP_LAUNCH, 1}},
+                inner[] = {{STEP_CALL, 1}};
+    p->regions[0].nsteps = 3,
+    p->regions[0].steps = arena_copy(&p->arena, main_steps, sizeof main_steps);
     p->regions[1].nsteps = 1, p->regions[1].steps = arena_copy(&p->arena, inner, sizeof inner);
     p->output_names = ARENA_ARRAY(&p->arena, const char *, 2);
     p->output_names[0] = "y/out:0";
@@ -279,7 +307,8 @@ static void test_truncated_streams_are_refused(void **state)
         for (size_t n = 0; n < s[e].size; n++) {
             struct bytes cut[ENGINE_COUNT];
             memcpy(cut, s, sizeof cut);
-            cut[e].data = memcpy(malloc(n + 1), s[e].data, n); /* a block of its own, so that ASan sees overruns */
+            cut[e].data = memcpy(malloc(n + 1), s[e].data,
+                                 n); /* a block of its own, so that ASan sees overruns */
             cut[e].size = n;
             struct program *q = shell_of(p);
             struct diag d = {0};
@@ -307,7 +336,8 @@ static void test_cut_and_mutated_text(void **state)
         struct diag d = {0};
         size_t at = next_random(&r) % n;
         char old = text[at];
-        text[at] = (char)(below(&r, 4) ? "0123456789-(),[]{}%sgi\"# "[below(&r, 25)] : below(&r, 256));
+        text[at] =
+            (char)(below(&r, 4) ? "0123456789-(),[]{}%sgi\"# "[below(&r, 25)] : below(&r, 256));
         program_free(program_parse(text, n, "mutated", &d));
         text[at] = old;
     }
@@ -401,7 +431,8 @@ static void test_damaged_archives(void **state)
         loads(a, n);
         a[at] = old;
     }
-    for (size_t cut = NEFF_HEADER_SIZE; cut < n; cut += 509) { /* with a header that believes in it */
+    for (size_t cut = NEFF_HEADER_SIZE; cut < n;
+         cut += 509) { /* with a header that believes in it */
         uint64_t size = cut - NEFF_HEADER_SIZE, full = n - NEFF_HEADER_SIZE;
         memcpy(a + offsetof(struct neff_header, data_size), &size, 8);
         loads(a, cut);
@@ -413,18 +444,23 @@ static void test_damaged_archives(void **state)
 static void test_errors_say_where(void **state)
 {
     (void)state;
-    static const struct { const char *text, *want; } cases[] = {
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
         {"programme", "t:1:1: expected 'program'"},
         {"program \"x\" target cpu\nslut", "t:2:1: expected an item"},
         {"program \"x\" target cpu\nslot %1 input \"a\" f32[]", "t:2:7: slot 1, expected 0"},
         {"program \"x\" target cpu\nslot %0 input \"a\" f32[q]", "unknown symbol 'q'"},
         {"program \"x\" target cpu\nslot %0 inputs", "t:2:15: unknown kind of slot 'inputs'"},
         {"program \"x\" target mars\nregion 0 () -> () {}", "unknown target 'mars'"},
-        {"program \"x\" target cpu\nkernel 0 grid() vars 1 semaphores 0 flops 0 bytes 0 {\n  dve.memzet dst=",
+        {"program \"x\" target cpu\nkernel 0 grid() vars 1 semaphores 0 flops 0 bytes 0 {\n  "
+         "dve.memzet dst=",
          "t:3:13: unknown instruction 'memzet'"},
-        {"program \"x\" target cpu\nkernel 0 grid() vars 1 semaphores 0 flops 0 bytes 0 {\n  dve.memset dest=",
+        {"program \"x\" target cpu\nkernel 0 grid() vars 1 semaphores 0 flops 0 bytes 0 {\n  "
+         "dve.memset dest=",
          "t:3:14: memset has no operand 'dest'"},
-        {"program \"x\" target cpu\nkernel 0 grid() vars 1 semaphores 0 flops 0 bytes 0 {\n  loop g0 < 3 {",
+        {"program \"x\" target cpu\nkernel 0 grid() vars 1 semaphores 0 flops 0 bytes 0 {\n  loop "
+         "g0 < 3 {",
          "t:3:8: variable 0 is a loop's"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -442,9 +478,13 @@ int main(void)
     snprintf(path, sizeof path, "/tmp/test_neff_%ld.neff", (long)getpid());
     snprintf(path2, sizeof path2, "/tmp/test_neff_%ld_again.neff", (long)getpid());
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_instruction_round_trips), cmocka_unit_test(test_text_round_trips),
-        cmocka_unit_test(test_truncated_streams_are_refused), cmocka_unit_test(test_cut_and_mutated_text),
-        cmocka_unit_test(test_archive), cmocka_unit_test(test_damaged_archives), cmocka_unit_test(test_errors_say_where),
+        cmocka_unit_test(test_every_instruction_round_trips),
+        cmocka_unit_test(test_text_round_trips),
+        cmocka_unit_test(test_truncated_streams_are_refused),
+        cmocka_unit_test(test_cut_and_mutated_text),
+        cmocka_unit_test(test_archive),
+        cmocka_unit_test(test_damaged_archives),
+        cmocka_unit_test(test_errors_say_where),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

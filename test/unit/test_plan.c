@@ -1,5 +1,6 @@
 /*
- * The memory plan against an interpreter that remembers which slot each piece of the arena was last written as.
+ * The memory plan against an interpreter that remembers which slot each piece of the arena was last
+ * written as.
  */
 #include "test/unit/neff_test.h"
 
@@ -11,7 +12,8 @@ struct maker {
 static int add_slot(struct maker *m, int kind)
 {
     dim_t dims[] = {1 + below(&m->r, 400)};
-    return program_add_slot(m->p, (struct slot){.type = type_tensor(DT_F32, 1, dims), .kind = (uint8_t)kind});
+    return program_add_slot(
+        m->p, (struct slot){.type = type_tensor(DT_F32, 1, dims), .kind = (uint8_t)kind});
 }
 
 static int32_t *copy(struct maker *m, const int32_t *v, int n)
@@ -25,16 +27,19 @@ static int make_region(struct maker *m, const int32_t *visible, int nvisible, in
 static int add_call(struct maker *m, int32_t *visible, int nvisible, int depth)
 {
     int32_t in[3], out[2], regions[2];
-    struct call c = {.op = OP_identity, .node = -1, .nin = 1 + below(&m->r, 3), .nout = 1 + below(&m->r, 2)};
+    struct call c = {
+        .op = OP_identity, .node = -1, .nin = 1 + below(&m->r, 3), .nout = 1 + below(&m->r, 2)};
     for (int i = 0; i < c.nin; i++)
-        in[i] = below(&m->r, 3) ? visible[nvisible - 1 - below(&m->r, nvisible < 4 ? nvisible : 4)] : visible[below(&m->r, nvisible)];
+        in[i] = below(&m->r, 3) ? visible[nvisible - 1 - below(&m->r, nvisible < 4 ? nvisible : 4)]
+                                : visible[below(&m->r, nvisible)];
     if (depth < 3 && below(&m->r, 4) == 0)
         c.nregions = 1 + below(&m->r, 2);
     for (int i = 0; i < c.nregions; i++)
         regions[i] = make_region(m, visible, nvisible, depth + 1);
     for (int i = 0; i < c.nout; i++)
         visible[nvisible++] = out[i] = add_slot(m, SLOT_PLANNED);
-    c.in = copy(m, in, c.nin), c.out = copy(m, out, c.nout), c.regions = copy(m, regions, c.nregions);
+    c.in = copy(m, in, c.nin), c.out = copy(m, out, c.nout),
+    c.regions = copy(m, regions, c.nregions);
     ARENA_GROW(&m->p->arena, m->p->calls, m->p->ncalls, m->p->calls_cap);
     m->p->calls[m->p->ncalls] = c;
     return m->p->ncalls++;
@@ -48,7 +53,8 @@ static int make_region(struct maker *m, const int32_t *outer, int nouter, int de
     ARENA_GROW(&p->arena, p->regions, p->nregions, p->regions_cap);
     int index = p->nregions++, n = nouter;
     arena_move_(visible, outer, sizeof *outer * (size_t)nouter);
-    struct program_region r = {.nparams = 2, .nresults = 2, .nsteps = 2 + below(&m->r, depth ? 4 : 12)};
+    struct program_region r = {
+        .nparams = 2, .nresults = 2, .nsteps = 2 + below(&m->r, depth ? 4 : 12)};
     for (int i = 0; i < 2; i++)
         visible[n++] = params[i] = add_slot(m, depth ? SLOT_PLANNED : SLOT_INPUT);
     for (int i = 0; i < r.nsteps; i++) {
@@ -99,7 +105,8 @@ static void access_slot(struct machine_memory *m, int slot, bool write)
     }
 }
 
-/* Results are all complete before any is taken; regions of a call run in any order, several times. */
+/* Results are all complete before any is taken; regions of a call run in any order, several times.
+ */
 static void interpret(struct machine_memory *m, int region)
 {
     const struct program_region *r = &m->p->regions[region];
@@ -120,9 +127,11 @@ static void interpret(struct machine_memory *m, int region)
         access_slot(m, r->results[i], false);
 }
 
-static bool plan_holds(const struct program *p, const struct memory_plan *plan, const int64_t *sizes, uint64_t seed)
+static bool plan_holds(const struct program *p, const struct memory_plan *plan,
+                       const int64_t *sizes, uint64_t seed)
 {
-    struct machine_memory m = {p, plan, sizes, calloc((size_t)plan->size / 64 + 1, sizeof(int)), {seed}, true};
+    struct machine_memory m = {
+        p, plan, sizes, calloc((size_t)plan->size / 64 + 1, sizeof(int)), {seed}, true};
     for (int64_t i = 0; i <= plan->size / 64; i++)
         m.owner[i] = -1;
     interpret(&m, 0);
@@ -151,7 +160,8 @@ static void test_random_programs(void **state)
         int64_t *sizes = sizes_of(m.p, &a);
         plan_memory(m.p, sizes, &a, &plan);
         plan_memory(m.p, sizes, &a, &again);
-        assert_memory_equal(plan.offsets, again.offsets, sizeof *plan.offsets * (size_t)m.p->nslots);
+        assert_memory_equal(plan.offsets, again.offsets,
+                            sizeof *plan.offsets * (size_t)m.p->nslots);
         for (int i = 0; i < m.p->nslots; i++)
             assert_true(plan.offsets[i] % 64 == 0 || plan.offsets[i] == -1);
         assert_true(plan.size >= plan.lower_bound);
@@ -192,11 +202,12 @@ static void test_chain_reaches_the_bound(void **state)
 {
     (void)state;
     struct arena a = {0};
-    struct program *p = parse_ok("program \"chain\" target cpu outputs \"y\"\n"
-                                 "slot %0 input \"x\" f32[64]\nslot %1 planned f32[64]\nslot %2 planned f32[32]\n"
-                                 "slot %3 planned f32[64]\nslot %4 planned f32[64] output\n"
-                                 "call 0 identity(%0) -> (%1)\ncall 1 identity(%1) -> (%2)\ncall 2 identity(%2) -> (%3)\n"
-                                 "call 3 identity(%3) -> (%4)\nregion 0 (%0) -> (%4) { call 0 call 1 call 2 call 3 }\n");
+    struct program *p = parse_ok(
+        "program \"chain\" target cpu outputs \"y\"\n"
+        "slot %0 input \"x\" f32[64]\nslot %1 planned f32[64]\nslot %2 planned f32[32]\n"
+        "slot %3 planned f32[64]\nslot %4 planned f32[64] output\n"
+        "call 0 identity(%0) -> (%1)\ncall 1 identity(%1) -> (%2)\ncall 2 identity(%2) -> (%3)\n"
+        "call 3 identity(%3) -> (%4)\nregion 0 (%0) -> (%4) { call 0 call 1 call 2 call 3 }\n");
     struct memory_plan plan;
     plan_memory(p, sizes_of(p, &a), &a, &plan);
     assert_int_equal(plan.size, 384);
@@ -213,19 +224,22 @@ static void test_nested_regions(void **state)
     struct arena a = {0};
     struct program *p;
     /* %1 is used only by the condition: the body must not take its memory */
-    struct lifetime *l = lifetimes(
-        "program \"while\" target cpu outputs \"y\"\n"
-        "slot %0 input \"x\" f32[4]\nslot %1 planned f32[4]\nslot %2 planned f32[4]\nslot %3 planned f32[4]\n"
-        "slot %4 planned bool[]\nslot %5 planned f32[4]\nslot %6 planned f32[4]\nslot %7 planned f32[4] output\n"
-        "slot %8 view f32[4] of %5 + 0\n"
-        "call 0 identity(%0) -> (%1)\ncall 1 while(%0) -> (%7) regions 1, 2\ncall 2 identity(%1) -> (%4)\n"
-        "call 3 identity(%3) -> (%5)\ncall 4 identity(%8) -> (%6)\n"
-        "region 0 (%0) -> (%7) { call 0 call 1 }\nregion 1 (%2) -> (%4) { call 2 }\n"
-        "region 2 (%3) -> (%6) { call 3 call 4 }\n",
-        &p, &a);
+    struct lifetime *l =
+        lifetimes("program \"while\" target cpu outputs \"y\"\n"
+                  "slot %0 input \"x\" f32[4]\nslot %1 planned f32[4]\nslot %2 planned "
+                  "f32[4]\nslot %3 planned f32[4]\n"
+                  "slot %4 planned bool[]\nslot %5 planned f32[4]\nslot %6 planned f32[4]\nslot %7 "
+                  "planned f32[4] output\n"
+                  "slot %8 view f32[4] of %5 + 0\n"
+                  "call 0 identity(%0) -> (%1)\ncall 1 while(%0) -> (%7) regions 1, 2\ncall 2 "
+                  "identity(%1) -> (%4)\n"
+                  "call 3 identity(%3) -> (%5)\ncall 4 identity(%8) -> (%6)\n"
+                  "region 0 (%0) -> (%7) { call 0 call 1 }\nregion 1 (%2) -> (%4) { call 2 }\n"
+                  "region 2 (%3) -> (%6) { call 3 call 4 }\n",
+                  &p, &a);
     assert_true(l[1].last >= l[6].last && l[1].first < l[2].first);
-    assert_true(l[5].last >= l[6].first);  /* through its view */
-    assert_true(l[2].last < l[3].first);   /* parameters of different regions may share */
+    assert_true(l[5].last >= l[6].first); /* through its view */
+    assert_true(l[2].last < l[3].first);  /* parameters of different regions may share */
     assert_true(l[7].first >= l[6].last);
     assert_int_equal(l[1].last, l[7].first); /* until the call is done, not until a region ends */
     program_free(p);
@@ -235,8 +249,10 @@ static void test_nested_regions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_programs), cmocka_unit_test(test_oracle_sees_overlap),
-        cmocka_unit_test(test_chain_reaches_the_bound), cmocka_unit_test(test_nested_regions),
+        cmocka_unit_test(test_random_programs),
+        cmocka_unit_test(test_oracle_sees_overlap),
+        cmocka_unit_test(test_chain_reaches_the_bound),
+        cmocka_unit_test(test_nested_regions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,21 @@
 /*
- * Semaphores: what sync_kernel makes holds for any interleaving of the engines, and check_sync finds every one that does not.
+ * Semaphores: what sync_kernel makes holds for any interleaving of the engines, and check_sync
+ * finds every one that does not.
  */
 #include "test/unit/neff_test.h"
 
 #include "backend/check_sync.h"
 #include "backend/schedule.h"
 
-static const char head[] = "program \"t\" target cpu\nsymbol \"n\"\ndim sym 0\noutputs \"y\"\n"
-                           "slot %0 input \"x\" f32[n,64]\nslot %1 planned f32[n,64] output\n"
-                           "kernel 0 \"k\" grid(4) vars 3 semaphores 0 flops 0 bytes 0 {\n"
-                           "  tile sbuf0 f32 64 x 64\n  tile sbuf1 f32 64 x 64\n  tile psum2 f32 64 x 64\n";
+static const char head[] =
+    "program \"t\" target cpu\nsymbol \"n\"\ndim sym 0\noutputs \"y\"\n"
+    "slot %0 input \"x\" f32[n,64]\nslot %1 planned f32[n,64] output\n"
+    "kernel 0 \"k\" grid(4) vars 3 semaphores 0 flops 0 bytes 0 {\n"
+    "  tile sbuf0 f32 64 x 64\n  tile sbuf1 f32 64 x 64\n  tile psum2 f32 64 x 64\n";
 static const char tail[] = "}\nregion 0 (%0) -> (%1) {\n launch 0\n}\n";
 
-#define X "%0 f32[g0*4096](64:64, 64:1)"
-#define Y "%1 f32[g0*4096](64:64, 64:1)"
+#define X    "%0 f32[g0*4096](64:64, 64:1)"
+#define Y    "%1 f32[g0*4096](64:64, 64:1)"
 #define T(t) #t " f32[0](64:64, 64:1)"
 
 static struct program *kernel(const char *body)
@@ -32,7 +34,8 @@ static bool sound(const struct program *p)
 static void sync_ok(struct program *p)
 {
     struct diag d = {0};
-    if (!sync_kernel(p, &p->kernels[0], &d) || !program_check(p, &d) || !check_program_sync(p, 300, &d))
+    if (!sync_kernel(p, &p->kernels[0], &d) || !program_check(p, &d) ||
+        !check_program_sync(p, 300, &d))
         fail_msg("%s", d.text);
 }
 
@@ -62,36 +65,51 @@ static int mutations_found(struct program *p, int *all)
     return found;
 }
 
-/* `spare`: mutations that change nothing. In the last kernel the load's wait follows from the previous iteration's store, by way of
- * a loop that might not have run. */
+/* `spare`: mutations that change nothing. In the last kernel the load's wait follows from the
+ * previous iteration's store, by way of a loop that might not have run. */
 static const struct {
     const char *body;
     int spare;
 } kernels[] = {
     /* a chain over all engines */
     {"sp.dma_copy dst=" T(sbuf0) ", src=" X "\n"
-    "act.activation dst=" T(sbuf1) ", src=" T(sbuf0) ", factor=1, a=0, b=0, f=exp\n"
-    "pe.nc_transpose dst=" T(psum2) ", src=" T(sbuf1) "\n"
-    "dve.tensor_copy dst=" T(sbuf0) ", src=" T(psum2) "\n"
-    "sp.dma_copy dst=" Y ", src=" T(sbuf0) "\n", 0},
+                                 "act.activation dst=" T(sbuf1) ", src=" T(
+                                     sbuf0) ", factor=1, a=0, b=0, f=exp\n"
+                                            "pe.nc_transpose dst=" T(psum2) ", src=" T(
+                                                sbuf1) "\n"
+                                                       "dve.tensor_copy dst=" T(sbuf0) ", src=" T(
+                                                           psum2) "\n"
+                                                                  "sp.dma_copy dst=" Y
+                                                                  ", src=" T(sbuf0) "\n",
+     0},
     /* a loop with one buffer: loads wait for the previous iteration's use */
-    {"dve.memset dst=" T(psum2) ", value=0\n"
-    "loop i1 < 5 {\n"
-    "sp.dma_copy dst=" T(sbuf0) ", src=" X "\n"
-    "dve.tensor_tensor dst=" T(psum2) ", a=" T(psum2) ", b=" T(sbuf0) ", op=add\n"
-    "}\n"
-    "act.activation dst=" T(sbuf1) ", src=" T(psum2) ", factor=1, a=0, b=0, f=exp\n"
-    "sp.dma_copy dst=" Y ", src=" T(sbuf1) "\n", 0},
+    {"dve.memset dst=" T(
+         psum2) ", value=0\n"
+                "loop i1 < 5 {\n"
+                "sp.dma_copy dst=" T(
+                    sbuf0) ", src=" X "\n"
+                           "dve.tensor_tensor dst=" T(psum2) ", a=" T(psum2) ", b=" T(
+                               sbuf0) ", op=add\n"
+                                      "}\n"
+                                      "act.activation dst=" T(sbuf1) ", src=" T(
+                                          psum2) ", factor=1, a=0, b=0, f=exp\n"
+                                                 "sp.dma_copy dst=" Y ", src=" T(sbuf1) "\n",
+     0},
     /* nested loops, use in the inner one, load in the outer one */
     {"loop i1 < 3 {\n"
-    "sp.dma_copy dst=" T(sbuf0) ", src=" X "\n"
-    "dve.memset dst=" T(sbuf1) ", value=1\n"
-    "loop i2 < 4 {\n"
-    "act.activation dst=" T(psum2) ", src=" T(sbuf0) ", factor=1, a=0, b=0, f=exp\n"
-    "dve.tensor_tensor dst=" T(sbuf1) ", a=" T(sbuf1) ", b=" T(psum2) ", op=add\n"
-    "}\n"
-    "sp.dma_copy dst=" Y ", src=" T(sbuf1) "\n"
-    "}\n", 2},
+     "sp.dma_copy dst=" T(
+         sbuf0) ", src=" X "\n"
+                "dve.memset dst=" T(
+                    sbuf1) ", value=1\n"
+                           "loop i2 < 4 {\n"
+                           "act.activation dst=" T(psum2) ", src=" T(
+                               sbuf0) ", factor=1, a=0, b=0, f=exp\n"
+                                      "dve.tensor_tensor dst=" T(sbuf1) ", a=" T(sbuf1) ", b=" T(
+                                          psum2) ", op=add\n"
+                                                 "}\n"
+                                                 "sp.dma_copy dst=" Y ", src=" T(sbuf1) "\n"
+                                                                                        "}\n",
+     2},
 };
 
 static void test_hand_written(void **state)
@@ -138,13 +156,16 @@ static void test_faults_are_named(void **state)
     (void)state;
     expect_fault("dve.tensor_copy dst=" T(sbuf0) ", src=" T(sbuf1) "\n", "nothing has written");
     expect_fault("dve.memset dst=sbuf0 f32[1](64:64, 64:1), value=0\n", "leaves its tile");
-    expect_fault("dve.memset dst=" T(sbuf0) ", value=0\nact.tensor_copy dst=" T(sbuf0) ", src=" X "\n",
+    expect_fault("dve.memset dst=" T(sbuf0) ", value=0\nact.tensor_copy dst=" T(sbuf0) ", src=" X
+                                                                                       "\n",
                  "write after write without a wait");
-    expect_fault("dve.memset dst=" T(sbuf0) ", value=0\nact.tensor_copy dst=" Y ", src=" T(sbuf0) "\n",
+    expect_fault("dve.memset dst=" T(sbuf0) ", value=0\nact.tensor_copy dst=" Y
+                                            ", src=" T(sbuf0) "\n",
                  "read after write without a wait");
 }
 
-/* ---- random kernels against random interleavings ------------------------------------------------------------ */
+/* ---- random kernels against random interleavings
+ * ------------------------------------------------------------ */
 
 struct text {
     char s[8192];
@@ -163,7 +184,9 @@ static void say(struct text *t, const char *fmt, ...)
 
 static void random_body(struct text *t)
 {
-    static const char *const engines[] = {"act", "dve", "pool", "pe", "sp"}, *const tiles[] = {"sbuf0", "sbuf1", "psum2"};
+    static const char *const engines[] = {"act", "dve", "pool", "pe", "sp"}, *const tiles[] = {
+                                                                                 "sbuf0", "sbuf1",
+                                                                                 "psum2"};
     int n = 1 + below(&t->r, 4);
     for (int i = 0; i < n && t->insns < 9; i++) {
         if (t->depth < 2 && below(&t->r, 4) == 0) {
@@ -177,8 +200,8 @@ static void random_body(struct text *t)
         t->insns++;
         const char *dst = tiles[below(&t->r, 3)], *src = tiles[below(&t->r, 3)];
         bool part = below(&t->r, 4) == 0;
-        say(t, "%s.tensor_copy dst=%s f32[%d](32:64, 64:1), src=%s f32[0](%d:64, 64:1)\n", engines[below(&t->r, 5)], dst,
-            below(&t->r, 2) * 2048, src, part ? 32 : 64);
+        say(t, "%s.tensor_copy dst=%s f32[%d](32:64, 64:1), src=%s f32[0](%d:64, 64:1)\n",
+            engines[below(&t->r, 5)], dst, below(&t->r, 2) * 2048, src, part ? 32 : 64);
     }
 }
 
@@ -187,7 +210,8 @@ struct instance {
     int64_t vars[MAX_VARS];
 };
 
-static int unroll(const struct kernel *k, int from, int to, int64_t *vars, struct instance *out, int n)
+static int unroll(const struct kernel *k, int from, int to, int64_t *vars, struct instance *out,
+                  int n)
 {
     struct arena a = {0};
     int *ends = loop_ends(k, &a);
@@ -224,7 +248,8 @@ static bool ready(const struct insn *n, const struct instance *x, const int64_t 
 enum outcome { ORDERED, DISORDERED, STUCK };
 
 /* One interleaving of the engines: instances in the order in which they are completed. */
-static enum outcome interleave(const struct program *p, struct random *r, const struct instance *all, int n)
+static enum outcome interleave(const struct program *p, struct random *r,
+                               const struct instance *all, int n)
 {
     const struct kernel *k = &p->kernels[0];
     int64_t semaphores[ENGINE_COUNT] = {0};
@@ -243,7 +268,8 @@ static enum outcome interleave(const struct program *p, struct random *r, const 
             return STUCK;
         int next = candidates[below(r, nc)];
         for (int i = 0; i < next; i++)
-            if (!done[i] && insns_conflict(p, k, &k->insns[all[i].insn], &k->insns[all[next].insn], false))
+            if (!done[i] &&
+                insns_conflict(p, k, &k->insns[all[i].insn], &k->insns[all[next].insn], false))
                 return DISORDERED;
         done[next] = true;
         if (k->insns[all[next].insn].signal[0] >= 0)
@@ -253,7 +279,8 @@ static enum outcome interleave(const struct program *p, struct random *r, const 
 }
 
 /* A wait less must show in the checker whenever some interleaving goes wrong. */
-static void check_mutant(struct program *p, struct random *r, const struct instance *all, int n, int *harmful)
+static void check_mutant(struct program *p, struct random *r, const struct instance *all, int n,
+                         int *harmful)
 {
     bool wrong = false;
     for (int t = 0; t < 40 && !wrong; t++)
@@ -273,7 +300,8 @@ static void test_random_kernels(void **state)
     int harmful = 0, mutants = 0;
     for (int round = 0; round < 150; round++) {
         struct text t = {.r = {next_random(&r)}};
-        say(&t, "act.memset dst=" T(sbuf0) ", value=0\ndve.memset dst=" T(sbuf1) ", value=0\npool.memset dst=" T(psum2) ", value=0\n");
+        say(&t, "act.memset dst=" T(sbuf0) ", value=0\ndve.memset dst=" T(
+                    sbuf1) ", value=0\npool.memset dst=" T(psum2) ", value=0\n");
         for (int i = 0; i < 3; i++)
             random_body(&t);
         struct program *p = kernel(t.s);
@@ -305,7 +333,9 @@ static void test_random_kernels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hand_written), cmocka_unit_test(test_reduction), cmocka_unit_test(test_faults_are_named),
+        cmocka_unit_test(test_hand_written),
+        cmocka_unit_test(test_reduction),
+        cmocka_unit_test(test_faults_are_named),
         cmocka_unit_test(test_random_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
