@@ -2,6 +2,7 @@
  * The compiler's program: xcc MODEL -o OUT.neff, xcc test DIR...
  */
 #include "frontend/driver.h"
+#include "frontend/verify.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -23,9 +24,11 @@ static int run(struct command *c, bool test)
         return print_operators(), 0;
     if (test)
         return c->nfiles ? test_command(c) : usage("test: name one or more folders");
+    if (c->verify && c->nfiles)
+        return verify_command(c);
     if (c->nfiles != 1)
         return usage(c->nfiles ? "name one model" : "name a model; --help tells more");
-    if (!c->output && c->emit == EMIT_ARCHIVE && !c->verify)
+    if (!c->output && c->emit == EMIT_ARCHIVE)
         return usage("name the archive to write with -o OUT.neff");
     return compile_command(c);
 }

@@ -12,6 +12,7 @@
 #include "passes/rewrite.h"
 
 #include <fnmatch.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,14 +61,15 @@ static bool is_f32(const struct value *v)
 
 static bool stored(const struct caster *c) { return c->o->cast_type == DT_BF16 || c->o->cast_type == DT_F16; }
 
+/* Finite numbers stay finite: the lowest f32 in a mask, times zero, must stay zero. */
 static double rounded(const struct caster *c, double x)
 {
     if (c->o->cast_type == CAST_TF32) {
         static const struct float_format tf32 = {8, 10, 127, true, true, 1, true};
-        return float_decode(&tf32, float_encode(&tf32, x, false));
+        return float_decode(&tf32, float_encode(&tf32, x, isfinite(x)));
     }
     const struct float_format *f = float_format(c->o->cast_type);
-    return float_decode(f, float_encode(f, x, c->o->cast_type == DT_F8E4M3FN));
+    return float_decode(f, float_encode(f, x, isfinite(x) || c->o->cast_type == DT_F8E4M3FN));
 }
 
 static struct value *cast_constant(struct caster *c, struct value *v)
@@ -81,8 +83,10 @@ static struct value *cast_constant(struct caster *c, struct value *v)
     graph_own(c->g, t.data);
     const float *from = v->constant->data;
     if (c->o->cast_type == DT_BF16)
-        for (size_t i = 0; i < n; i++)
-            ((uint16_t *)t.data)[i] = f32_to_bf16(from[i]);
+        for (size_t i = 0; i < n; i++) {
+            uint16_t code = f32_to_bf16(from[i]);
+            ((uint16_t *)t.data)[i] = code - ((code & 0x7fff) == 0x7f80 && isfinite(from[i]));
+        }
     else
         for (size_t i = 0; i < n; i++)
             dtype_store_f64(dtype, t.data, i, rounded(c, from[i]));
@@ -93,8 +97,12 @@ static struct value *cast_constant(struct caster *c, struct value *v)
 static struct value *cast_computed(struct caster *c, struct value *v)
 {
     struct node *at = v->def ? v->def->next : v->param_of->first;
-    if (stored(c))
-        return emit_cast(at, v, c->o->cast_type, c->d);
+    if (stored(c)) {
+        struct value *made = emit_cast(at, v, c->o->cast_type, c->d);
+        if (made)
+            made->name = v->name;
+        return made;
+    }
     return emit1(at, c->o->cast_type == CAST_TF32 ? OP_round_tf32 : OP_round_f8e4m3, v, c->d);
 }
 

@@ -107,6 +107,7 @@ static bool fold_into_conv(struct graph *g, struct node *n, struct node *conv, s
     node_set_input(conv, 1, w);
     if (!old->uses)
         constant_release(g, old);
+    conv->out[0]->name = NULL; /* no longer the model's value */
     struct value *shift = channel_constant(g, a->shift, a->n, n->in[0]->type.rank, channels_last(conv), NULL);
     return replace(n, emit2(n, OP_add, n->in[0], shift, d));
 }
@@ -139,6 +140,8 @@ static bool split_bias(struct graph *g, struct node *n, struct diag *d)
     struct node *after = node_new(g, OP_add, (struct value *[]){NULL, bias}, 2, 1, n->name);
     after->source = n->source;
     value_replace(n->out[0], after->out[0]);
+    after->out[0]->name = n->out[0]->name;
+    n->out[0]->name = NULL; /* no longer the model's value */
     node_set_input(after, 0, n->out[0]);
     node_insert_after(n, after);
     return infer_node(g, after, d);

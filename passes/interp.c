@@ -90,7 +90,7 @@ static bool run_node(struct interp *p, struct node *n)
     if (!ok)
         fail_in(p->env.d, "%s", node_text(p->g, n));
     else if (p->hooks && p->hooks->on_node)
-        ok = p->hooks->on_node(p->hooks->user, n, out);
+        ok = p->hooks->on_node(p->hooks->user, n, &c);
     free(in);
     return ok;
 }

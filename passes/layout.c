@@ -136,7 +136,7 @@ static bool adopt(struct layout *y, struct node *n, int result, struct value *ma
     if (!plain)
         return false;
     plain->name = old->name;
-    made->name = NULL;
+    made->name = old->name ? arena_printf(&y->g->arena, "%s" CHANNELS_LAST_NAME, old->name) : NULL;
     value_replace(old, plain);
     set_twin(y, plain, made);
     return true;

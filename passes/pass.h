@@ -32,10 +32,12 @@ struct value *emit(struct node *at, enum op op, struct value *const *in, int nin
 
 /*
  * Runs a region on concrete values by the plain routines, node by node: the reference interpreter. Used by
- * constant folding and --verify. `on_node` (may be NULL) sees every node's results.
+ * constant folding and --verify. `on_node` (may be NULL) sees every node's call after it has run, and may change
+ * the elements of its results.
  */
+struct op_call;
 struct interp_hooks {
-    bool (*on_node)(void *user, struct node *n, struct tensor *const *results);
+    bool (*on_node)(void *user, struct node *n, struct op_call *call);
     void *user;
 };
 bool interpret(struct graph *g, struct region *r, const struct tensor *args, int nargs,

@@ -16,6 +16,9 @@
 
 #include <stdio.h>
 
+/* Ends the name of a value that is the model's value of the name before, with channels last. */
+#define CHANNELS_LAST_NAME " (channels last)"
+
 struct node;
 struct region;
 struct graph;

@@ -158,3 +158,14 @@ void context_set_profile(struct context *c, struct profile *p)
 {
     c->profile = p;
 }
+
+void context_watch(struct context *c, bool (*seen)(void *user, struct context *c, int step, struct diag *d), void *user)
+{
+    c->seen = seen;
+    c->seen_user = user;
+}
+
+const struct tensor *context_slot(const struct context *c, int slot)
+{
+    return &c->slots[slot];
+}

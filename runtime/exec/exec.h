@@ -50,6 +50,13 @@ int64_t context_arena_bytes(const struct context *c);
 /* Events of the runs from now on are added to `p` (NULL: no more). See profile.h. */
 void context_set_profile(struct context *c, struct profile *p);
 
+/*
+ * For `xcc --verify`: `seen` is called after every step of the main program (NULL: no more); context_slot answers with a
+ * slot's value then, kind VK_NONE while it has none.
+ */
+void context_watch(struct context *c, bool (*seen)(void *user, struct context *c, int step, struct diag *d), void *user);
+const struct tensor *context_slot(const struct context *c, int slot);
+
 /* Physical cores this process may run on. */
 int physical_cores(void);
 

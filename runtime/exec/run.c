@@ -345,6 +345,8 @@ static bool run_steps(struct context *c, int region, struct diag *d)
         const struct step *step = &r->steps[s];
         if (!(step->kind == STEP_LAUNCH ? run_launch(c, step->index, d) : run_call(c, step->index, d)))
             return false;
+        if (c->seen && region == 0 && !c->seen(c->seen_user, c, s, d))
+            return false;
         if (dying[s].count)
             free_slots(c, &dying[s]);
     }

@@ -169,6 +169,8 @@ struct context {
     struct op_env env;
     int depth; /* nested regions */
     struct profile *profile;
+    bool (*seen)(void *user, struct context *c, int step, struct diag *d); /* see context_watch */
+    void *seen_user;
 };
 
 /* ---- between the files ------------------------------------------------------------------------------ */

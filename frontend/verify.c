@@ -1,0 +1,254 @@
+#include "frontend/verify.h"
+
+#include "frontend/compile.h"
+#include "frontend/verify_error.h"
+#include "neff/archive.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum verdict { EXACT, ORDER, CAST, DEFECT, NVERDICTS };
+static const char *const verdicts[NVERDICTS] = {
+    "equal", "order of accumulation", "rounding to the cast type", "more than rounding explains"};
+
+enum { MOST_REPORTED = 10 };
+
+struct difference { /* the element of a value that is worst for its bound */
+    enum verdict verdict;
+    int64_t at;
+    double got, ref, allowed;
+    bool nan; /* NaN in one of them only */
+    bool wide; /* half of the bounds allow anything: too much of the program lies before */
+};
+
+struct verify {
+    const struct command *c;
+    struct graph *g;
+    struct capture capture;
+    struct verify_errors errors;
+    int compared, nodes, unbounded, count[NVERDICTS], reported;
+    bool named_first;
+    struct diag *d;
+};
+
+static bool impure(const struct node *n) { return op_infos[n->op].flags & OPF_IMPURE; }
+
+/* ---- one value --------------------------------------------------------------------------------------------- */
+
+static bool is_real(const struct tensor *t)
+{
+    return t->dtype != DT_STR && !dtype_is_complex(t->dtype);
+}
+
+static struct difference compare_exact(const struct tensor *got, const struct tensor *ref)
+{
+    struct difference r = {.verdict = tensor_equal(got, ref) ? EXACT : DEFECT, .at = -1};
+    for (int64_t k = 0; r.verdict == DEFECT && is_real(ref) && k < tensor_count(ref); k++)
+        if (tensor_f64(got, k) != tensor_f64(ref, k)) {
+            r.at = k, r.got = tensor_f64(got, k), r.ref = tensor_f64(ref, k);
+            break;
+        }
+    return r;
+}
+
+/* What storing the value as the program does may cost, relative to the element. */
+static double storage_roundoff(const struct verify *v, const struct tensor *got, const struct tensor *ref)
+{
+    int have = float_format(got->dtype)->man_bits, want = float_format(ref->dtype)->man_bits;
+    double cast = v->c->options.cast_type == CAST_TF32 ? cast_roundoff(&v->c->options) : 0;
+    return have < want ? ldexp(1, -have - 1) : cast;
+}
+
+static struct difference compare_floats(const struct verify *v, const struct value *x, const struct tensor *got,
+                                        const struct tensor *ref)
+{
+    struct difference r = {.verdict = EXACT, .at = -1};
+    const double *order = v->errors.bounds[BOUND_ORDER][x->id], *cast = v->errors.bounds[BOUND_CAST][x->id];
+    double storage = storage_roundoff(v, got, ref), worst = 0, largest = 0;
+    int64_t wide = 0;
+    for (int64_t k = 0, n = tensor_count(ref); k < n; k++)
+        if (isfinite(tensor_f64(ref, k)))
+            largest = fmax(largest, fabs(tensor_f64(ref, k)));
+    for (int64_t k = 0, n = tensor_count(ref); k < n; k++) {
+        double a = tensor_f64(got, k), b = tensor_f64(ref, k), e = fabs(a - b);
+        wide += cast && !(cast[k] <= largest);
+        if (a == b || (isnan(a) && isnan(b)))
+            continue;
+        double by_order = order ? order[k] : 0;
+        double by_cast = (cast ? cast[k] : 0) + storage * fabs(b);
+        enum verdict is = e <= by_order ? ORDER : e <= by_cast ? CAST : DEFECT;
+        double ratio = is == DEFECT && !(e < INFINITY) ? INFINITY : e / (by_cast + 1e-300);
+        if (is < r.verdict || (is == r.verdict && ratio <= worst))
+            continue;
+        worst = ratio;
+        r = (struct difference){is, k, a, b, fmax(by_order, by_cast), isnan(a) != isnan(b), false};
+    }
+    r.wide = 2 * wide > tensor_count(ref) && largest > 0;
+    return r;
+}
+
+/* The value's name, or the name of the output that it is. */
+static const char *name_of(const struct verify *v, const struct value *x)
+{
+    for (const struct use *u = x->uses; u && !x->name; u = u->next)
+        if (u->node == region_return(v->g->main))
+            return v->g->output_names[u->index];
+    return x->name ? x->name : "";
+}
+
+static void report(struct verify *v, const struct node *n, const struct value *x, const struct difference *r)
+{
+    bool first = r->verdict != EXACT && !v->named_first;
+    v->named_first |= first;
+    bool defect = r->verdict == DEFECT && v->reported++ < MOST_REPORTED;
+    if (!first && !defect && !v->c->verbose)
+        return;
+    printf("%s%s: '%s': %s", first ? "first difference: " : "", node_text(v->g, n), name_of(v, x), verdicts[r->verdict]);
+    if (r->nan)
+        printf("; NaN %s here", isnan(r->got) ? "is born" : "is lost");
+    if (r->at >= 0)
+        printf("; element %lld is %.9g, expected %.9g, allowed %.3g", (long long)r->at, r->got, r->ref, r->allowed);
+    printf("\n");
+}
+
+/* The program's value takes the place of the reference's. */
+static void take(struct verify *v, const struct value *x, const struct tensor *got, struct tensor *ref)
+{
+    if (got->dtype == ref->dtype && ref->dtype != DT_STR)
+        memcpy(ref->data, got->data, tensor_bytes(ref));
+    else if (is_real(ref))
+        for (int64_t k = 0, n = tensor_count(ref); k < n; k++)
+            dtype_store_f64(ref->dtype, ref->data, (size_t)k, tensor_f64(got, k));
+    errors_clear(&v->errors, x);
+}
+
+static const struct tensor *find(struct verify *v, const struct value *x, const struct tensor *ref)
+{
+    const struct tensor *got = NULL;
+    if (ref->kind != VK_TENSOR)
+        return NULL;
+    for (const struct use *u = x->uses; u && !got; u = u->next)
+        if (u->node == region_return(v->g->main))
+            got = capture_output(&v->capture, u->index, ref);
+    return got || !x->name ? got : capture_find(&v->capture, x->name, ref);
+}
+
+static void check_value(struct verify *v, const struct node *n, const struct value *x, struct tensor *ref)
+{
+    const struct tensor *got = find(v, x, ref);
+    if (!got || (ref->dtype != got->dtype && !(dtype_is_float(ref->dtype) && dtype_is_float(got->dtype))))
+        return;
+    if (!impure(n)) {
+        struct difference r = dtype_is_float(ref->dtype) ? compare_floats(v, x, got, ref) : compare_exact(got, ref);
+        v->compared++;
+        v->count[r.verdict]++;
+        v->unbounded += r.wide;
+        report(v, n, x, &r);
+    }
+    take(v, x, got, ref);
+}
+
+static bool on_node(void *user, struct node *n, struct op_call *call)
+{
+    struct verify *v = user;
+    if (n->parent != v->g->main)
+        return true;
+    v->nodes++;
+    if (!errors_of_node(&v->errors, n, call, v->d))
+        return false;
+    for (int i = 0; i < n->nout; i++)
+        if (call->out[i])
+            check_value(v, n, n->out[i], call->out[i]);
+    errors_done(&v->errors, n);
+    return true;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------- */
+
+static bool run_program(struct verify *v, struct context *run, const struct program *p, const struct tensor *in)
+{
+    for (int i = 0; i < p->regions[0].nparams; i++)
+        if (!context_set_input(run, i, &in[i], v->d))
+            return false;
+    bool ok = capture_start(&v->capture, run, p, v->d) && context_run(run, v->d);
+    context_watch(run, NULL, NULL);
+    capture_sort(&v->capture);
+    return ok;
+}
+
+static bool run_reference(struct verify *v, const struct tensor *in)
+{
+    struct interp_hooks hooks = {on_node, v};
+    int n = v->g->noutputs;
+    struct tensor *out = calloc((size_t)n + 1, sizeof *out);
+    if (!out)
+        return fail(v->d, "out of memory");
+    bool ok = infer_types(v->g, v->d) && errors_init(&v->errors, v->g, &v->c->options, v->d) &&
+              interpret(v->g, v->g->main, in, v->g->main->nparams, out, n, &hooks, v->d);
+    for (int i = 0; ok && i < n; i++)
+        tensor_free(&out[i]);
+    free(out);
+    errors_free(&v->errors);
+    return ok;
+}
+
+static bool compare(struct verify *v, struct model *m, const struct command *c)
+{
+    struct context *run = context_new(m, 0, v->d);
+    int n = v->g->main->nparams;
+    struct tensor *in = calloc((size_t)n + 1, sizeof *in);
+    for (int i = 0; in && i < n; i++)
+        in[i].kind = VK_NONE;
+    bool ok = run && in && verify_inputs(v->g, c->files + 1, c->nfiles - 1, in, v->d) &&
+              run_program(v, run, model_program(m), in) && run_reference(v, in);
+    for (int i = 0; in && i < n; i++)
+        tensor_free(&in[i]);
+    free(in);
+    context_free(run);
+    capture_free(&v->capture);
+    return ok;
+}
+
+bool verify_graph(struct graph *reference, struct model *m, const struct command *c, struct verify_counts *out,
+                  struct diag *d)
+{
+    struct verify v = {.c = c, .g = reference, .d = d};
+    bool ok = compare(&v, m, c);
+    *out = (struct verify_counts){v.nodes,       v.compared,     v.count[EXACT], v.count[ORDER],
+                                  v.count[CAST], v.count[DEFECT], v.unbounded};
+    return ok;
+}
+
+static void summary(const struct verify_counts *n)
+{
+    printf("%d values of %d nodes compared: %d equal, %d differ by order of accumulation, %d by rounding to the "
+           "cast type, %d by more\n",
+           n->compared, n->nodes, n->equal, n->by_order, n->by_cast, n->by_more);
+    if (n->unbounded)
+        printf("%d of them lie too far from the values that the program keeps for their bounds to say anything\n",
+               n->unbounded);
+}
+
+int verify_command(struct command *c)
+{
+    struct diag d = {0};
+    struct verify_counts counts = {0};
+    const char *file = c->files[0];
+    struct graph *compiled = load_model(file, &c->import, &d);
+    struct graph *reference = compiled ? load_model(file, &c->import, &d) : NULL;
+    struct program *p = reference ? compile_graph(compiled, c, &d) : NULL;
+    bool ok = p && (!c->output || neff_write(p, c->output, &d));
+    if (!ok)
+        program_free(p);
+    struct model *m = ok ? model_new(p, &d) : NULL;
+    ok = m && verify_graph(reference, m, c, &counts, &d);
+    int status = !ok ? report_failure(file, &d) : counts.by_more ? EXIT_DIFFERENT : 0;
+    if (ok && (!c->quiet || status))
+        summary(&counts);
+    model_free(m);
+    graph_free(reference);
+    graph_free(compiled);
+    return status;
+}

@@ -1,0 +1,39 @@
+/*
+ * How far a correct program may be from the plain routines, element by element. A bound belongs to a value of the reference run that the
+ * program does not keep: it grows by each operator's own rounding and by what its operands' bounds do to the result, which is
+ * measured by running the operator on disturbed operands. Where the program's own value takes the reference's place, the bound
+ * is zero again; so bounds never grow over more than one fused program.
+ */
+#ifndef FRONTEND_VERIFY_ERROR_H
+#define FRONTEND_VERIFY_ERROR_H
+
+#include "passes/pass.h"
+#include "runtime/ops/ops.h"
+
+enum bound {
+    BOUND_ORDER, /* f32 arithmetic in any order */
+    BOUND_CAST,  /* that, and operands rounded to the cast type */
+    NBOUNDS
+};
+
+struct verify_errors {
+    const struct options *o;
+    double **bounds[NBOUNDS]; /* by value id; NULL: zero */
+    int *uses;                /* by value id: operands still to come in the main region */
+    int nvalues;
+    uint64_t seed;
+};
+
+bool errors_init(struct verify_errors *e, const struct graph *g, const struct options *o, struct diag *d);
+void errors_free(struct verify_errors *e);
+/* Sets the bounds of the results of a node of the main region, which has just run. */
+bool errors_of_node(struct verify_errors *e, struct node *n, struct op_call *call, struct diag *d);
+/* The program's value has taken the reference's place. */
+void errors_clear(struct verify_errors *e, const struct value *v);
+/* To be called last for each node: bounds that nothing needs any more go. */
+void errors_done(struct verify_errors *e, const struct node *n);
+
+/* Unit roundoff of the cast type, 0 without autocast. */
+double cast_roundoff(const struct options *o);
+
+#endif
