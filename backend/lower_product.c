@@ -27,8 +27,9 @@ bool product_takes(struct lowering *l, const struct node *n)
     if (b->constant && w->rank == 2 && !attr_int(&n->attrs, "trans_a", 0))
         return false; /* packed when compiling */
     bool ta = attr_int(&n->attrs, "trans_a", 0), tb = attr_int(&n->attrs, "trans_b", 0);
-    if (x->dims[x->rank - (ta ? 2 : 1)] != w->dims[w->rank - (tb ? 1 : 2)])
-        return false;
+    dim_t k = x->dims[x->rank - (ta ? 2 : 1)], other = w->dims[w->rank - (tb ? 1 : 2)];
+    if (k != other && dim_is_const(k) && dim_is_const(other))
+        return false; /* expressions are compared when the instruction's shapes are bound */
     int batch = 0;
     for (int i = 0; i < y->rank - 2; i++) {
         const struct type *operands[] = {x, w};
@@ -104,7 +105,7 @@ static void multiply(struct kernel_builder *k, const struct computed *c, struct 
         }
     ap_push_tile(l, &moving, c->a.steps[ra - 2], c->row_tile, c->var_row, c->rows);
     ap_push(&moving, c->a.steps[ra - 1], c->k);
-    ap_push(&stationary, c->b.steps[rb - 2], c->k);
+    ap_push(&stationary, c->b.steps[rb - 2], c->b.dims[rb - 2]);
     ap_push_tile(l, &stationary, c->b.steps[rb - 1], c->column_tile, c->var_column, c->columns);
     struct insn *i = kernel_insn(k, INSN_nc_matmul);
     i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
