@@ -2,11 +2,12 @@
  * Scheduling: from a kernel's instructions in one order to streams of engines that run side by
  * side.
  *
- *   stage.c       strict targets: operands in HBM become tiles and DMA (before scheduling, while
- * lowering) conflict.c    which pairs of instructions may touch the same element order.c       list
- * scheduling of straight-line stretches on strict targets place.c       addresses of tiles, and the
- * rules of strict targets sync.c        semaphores check_sync.c  an independent proof, for tests
- * and `xcc --check`
+ *   stage.c       strict targets, while lowering: operands in HBM become tiles and DMA
+ *   conflict.c    which pairs of instructions may touch the same element
+ *   order.c       list scheduling of straight-line stretches on strict targets
+ *   place.c       addresses of tiles, and the rules of strict targets
+ *   sync.c        semaphores
+ *   check_sync.c  an independent proof, for tests and `xcc --verify-passes`
  *
  * An engine executes its instructions in order, one after the other. Each engine that others wait
  * for has one semaphore, which counts its signalling instructions; a wait names how many of them

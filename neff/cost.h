@@ -13,6 +13,9 @@
 
 /* Nanoseconds of one execution of the instruction on its engine, edges not clipped. */
 double insn_ns(const struct machine *m, const struct insn *n, const int64_t *values);
+/* Nanoseconds each engine is busy with the whole grid of a kernel; added to `busy`. */
+void kernel_busy_ns(const struct machine *m, const struct kernel *k, const int64_t *values,
+                    double busy[ENGINE_COUNT]);
 double engine_ghz(const struct machine *m, int engine);
 /* Elements a pattern covers, edges not clipped. */
 int64_t ap_count(const struct ap *a, const int64_t *values);

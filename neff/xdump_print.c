@@ -109,6 +109,19 @@ static const char *call_name(int i)
     return op_name((enum op)i);
 }
 
+/* By the cost model, every engine on its own: what the busiest one needs is a lower bound. */
+static void print_busy(const struct dump *u)
+{
+    double busy[ENGINE_COUNT] = {0};
+    const struct machine *m = machine_find(u->p->target ? u->p->target : "cpu");
+    for (int i = 0; m && i < u->p->nkernels; i++)
+        kernel_busy_ns(m, &u->p->kernels[i], u->values, busy);
+    printf("engines     estimated busy in kernels:");
+    for (int e = 0; e < ENGINE_COUNT; e++)
+        printf("%s %s %.3g us", e ? "," : "", engine_names[e], busy[e] / 1000);
+    printf("\n");
+}
+
 void dump_summary(struct dump *u)
 {
     const struct program *p = u->p;
@@ -130,6 +143,8 @@ void dump_summary(struct dump *u)
     double all = t.kernel_flops + t.call_flops;
     printf("arithmetic  %s in kernels (%.1f%%), %s in calls\n", flops_text(a, t.kernel_flops),
            all > 0 ? 100 * t.kernel_flops / all : 0, flops_text(a, t.call_flops));
+    if (p->nkernels)
+        print_busy(u);
 }
 
 static void print_hex(const char *name, const uint8_t *b, int n)

@@ -20,7 +20,7 @@ static const char tail[] = "}\nregion 0 (%0) -> (%1) {\n launch 0\n}\n";
 
 static struct program *kernel(const char *body)
 {
-    char text[8192];
+    char text[16384];
     snprintf(text, sizeof text, "%s%s%s", head, body, tail);
     return parse_ok(text);
 }
@@ -162,6 +162,81 @@ static void test_faults_are_named(void **state)
     expect_fault("dve.memset dst=" T(sbuf0) ", value=0\nact.tensor_copy dst=" Y
                                             ", src=" T(sbuf0) "\n",
                  "read after write without a wait");
+}
+
+/* ---- strict targets ---- */
+
+#define STRICT_HEAD                                                                                \
+    "program \"t\" target trn1\nnode 0 \"Conv_7\" \"Conv\"\noutputs \"y\"\n"                       \
+    "slot %0 input \"x\" f32[128,64]\nslot %1 planned f32[128,64] output\n"                        \
+    "kernel 0 \"k\" grid() vars 1 semaphores 0 flops 0 bytes 0 {\n"
+#define STRICT_TAIL "}\nregion 0 (%0) -> (%1) { launch 0 }\n"
+#define ROWS(t)     #t " f32[0](128:64, 64:1)"
+
+static void test_capacity(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *want;
+    } cases[] = {
+        {"tile sbuf0 f32 129 x 4\ndve.memset dst=sbuf0 f32[0](4:1), value=0 node 0\n",
+         "kernel 0 'k': node 'Conv_7': tile 0 in sbuf: 129 partitions, trn1 has 128"},
+        {"tile sbuf0 f32 1 x 45057\ndve.memset dst=sbuf0 f32[0](4:1), value=0 node 0\n",
+         "trn1 has room for 180224 bytes"},
+        {"tile sbuf0 f32 1 x 30000\ntile sbuf1 f32 1 x 30000\n"
+         "dve.memset dst=sbuf0 f32[0](4:1), value=0 node 0\n"
+         "dve.memset dst=sbuf1 f32[0](4:1), value=0 node 0\n"
+         "dve.tensor_tensor dst=sbuf0 f32[0](4:1), a=sbuf0 f32[0](4:1), b=sbuf1 f32[0](4:1), "
+         "op=add node 0\n",
+         "no room: tiles live together need more than the 180224 bytes"},
+        {"tile sbuf0 f32 4 x 8\ndve.memset dst=sbuf0 f32[0](2:16, 8:1), value=0 node 0\n",
+         "memset: operand 'dst' skips partitions"},
+        {"tile sbuf0 bf16 128 x 64\ntile sbuf1 bf16 128 x 64\ntile psum2 f32 64 x 513\n"
+         "pe.nc_matmul dst=psum2 f32[0](64:513, 64:1), stationary=sbuf0 bf16[0](128:64, 64:1), "
+         "moving=sbuf1 bf16[0](64:1, 128:64) node 0\n",
+         "is larger than a bank of psum"},
+        {"tile sbuf0 bf16 128 x 256\ntile sbuf1 bf16 128 x 64\ntile psum2 f32 64 x 256\n"
+         "pe.nc_matmul dst=psum2 f32[0](64:256, 256:1), stationary=sbuf0 bf16[0](128:256, 256:1), "
+         "moving=sbuf1 bf16[0](64:1, 128:64) node 0\n",
+         "has more columns than the array"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[4096];
+        struct diag d = {0};
+        snprintf(text, sizeof text, "%s%s%s", STRICT_HEAD, cases[i].body, STRICT_TAIL);
+        struct program *p = parse_ok(text);
+        assert_false(schedule_program(p, machine_find("trn1"), &d));
+        if (!strstr(d.text, cases[i].want))
+            fail_msg("'%s' lacks '%s'", d.text, cases[i].want);
+        program_free(p);
+    }
+}
+
+/* Tiles that are not live together share memory, and the checker sees the sharing. */
+static void test_tiles_share_memory(void **state)
+{
+    (void)state;
+    struct diag d = {0};
+    struct program *p = parse_ok(
+        STRICT_HEAD "tile sbuf0 f32 128 x 64\ntile sbuf1 f32 128 x 64\ntile sbuf2 f32 128 x 64\n"
+                    "sp.dma_copy dst=" ROWS(sbuf0) ", src=" ROWS(
+                        % 0) "\n"
+                             "act.activation dst=" ROWS(sbuf1) ", src=" ROWS(
+                                 sbuf0) ", factor=1, a=0, b=0, f=exp\n"
+                                        "dve.tensor_scalar dst=" ROWS(sbuf2) ", src=" ROWS(
+                                            sbuf1) ", scalar0=2, scalar1=0, op0=mul, op1=identity\n"
+                                                   "sp.dma_copy dst=" ROWS(% 1) ", src=" ROWS(
+                                                       sbuf2) "\n" STRICT_TAIL);
+    struct kernel *k = &p->kernels[0];
+    if (!schedule_program(p, machine_find("trn1"), &d) || !check_program_sync(p, 1, &d))
+        fail_msg("%s", d.text);
+    assert_int_equal(k->tiles[0].address, k->tiles[2].address);
+    assert_int_not_equal(k->tiles[0].address, k->tiles[1].address);
+    k->tiles[1].address = k->tiles[0].address; /* the exponential overwrites what it reads: fine */
+    assert_true(check_program_sync(p, 1, &d));
+    int all = 0;
+    assert_true(mutations_found(p, &all) >= all - 1);
+    program_free(p);
 }
 
 /* ---- random kernels against random interleavings
@@ -333,10 +408,9 @@ static void test_random_kernels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hand_written),
-        cmocka_unit_test(test_reduction),
-        cmocka_unit_test(test_faults_are_named),
-        cmocka_unit_test(test_random_kernels),
+        cmocka_unit_test(test_hand_written),     cmocka_unit_test(test_reduction),
+        cmocka_unit_test(test_faults_are_named), cmocka_unit_test(test_random_kernels),
+        cmocka_unit_test(test_capacity),         cmocka_unit_test(test_tiles_share_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
