@@ -4,10 +4,12 @@
 #include "frontend/hlo/hlo.h"
 #include "frontend/onnx/onnx.h"
 #include "neff/archive.h"
+#include "neff/asm.h"
 #include "neff/base/file.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 void print_operators(void)
 {
@@ -55,39 +57,60 @@ struct graph *load_model(const char *path, const struct import_options *o, struc
     return hlo ? hlo_import(path, o, d) : onnx_import(path, o, d);
 }
 
-static bool write_ir(struct graph *g, const struct command *c, struct diag *d)
+static void print_text(struct graph *g, const struct program *p, FILE *f)
+{
+    if (p)
+        program_print(p, f);
+    else
+        graph_print(g, f, -1);
+}
+
+/* The graph, or the program when there is one. */
+static bool write_text(struct graph *g, const struct program *p, const struct command *c, struct diag *d)
 {
     if (!c->output) {
-        graph_print(g, stdout, -1);
+        print_text(g, p, stdout);
         return true;
     }
     struct out_file o;
     if (!out_open(&o, c->output, d))
         return false;
-    graph_print(g, o.f, -1);
+    print_text(g, p, o.f);
     return out_commit(&o, d);
 }
 
 static bool compile(struct graph *g, struct command *c, struct diag *d)
 {
     if (c->emit == EMIT_IR)
-        return passes_run(g, &c->options, d) && write_ir(g, c, d);
+        return passes_run(g, &c->options, d) && write_text(g, NULL, c, d);
     struct program *p = compile_graph(g, c, d);
-    bool ok = p && neff_write(p, c->output ? c->output : "file.neff", d);
+    bool ok = p && (c->emit == EMIT_ASM ? write_text(g, p, c, d) : neff_write(p, c->output ? c->output : "file.neff", d));
     program_free(p);
     return ok;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 int compile_command(struct command *c)
 {
     struct diag d = {0};
     const char *model = c->files[0];
+    double start = now();
     struct graph *g = load_model(model, &c->import, &d);
+    if (g && c->options.time_passes)
+        report_time("import", now() - start);
     if (!g || !compile(g, c, &d)) {
         int status = report_failure(model, &d);
         graph_free(g);
         return status;
     }
     graph_free(g);
+    if (c->options.time_passes)
+        report_time("total", now() - start);
     return 0;
 }

@@ -43,4 +43,7 @@ struct interp_hooks {
 bool interpret(struct graph *g, struct region *r, const struct tensor *args, int nargs,
                struct tensor *results, int nresults, const struct interp_hooks *hooks, struct diag *d);
 
+/* One line of --time-passes, on stderr: the stage, its time, the peak memory of the process so far. */
+void report_time(const char *name, double seconds);
+
 #endif

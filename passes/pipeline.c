@@ -44,7 +44,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void report_time(const char *name, double seconds)
+void report_time(const char *name, double seconds)
 {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);

@@ -1,5 +1,6 @@
 /*
- * bench_kernels [gemm|rows|depthwise]: rates of the kernels on this CPU, one thread.
+ * bench_kernels [gemm|rows|depthwise|rate]: rates of the kernels on this CPU, one thread. `rate` prints one line per
+ * element type: the best rate of a product of 64 rows, for scripts/bench to compare models with.
  *
  * Matrix tiles are measured libxsmm and own kernel in turns, A B A B, and the best of each is shown,
  * in GFLOP/s; W and A of one tile stay in cache, as in a blocked product.
@@ -72,6 +73,23 @@ static void bench_gemm(enum gemm_type type, const char *name)
     free(a), free(w), free(c);
 }
 
+static void bench_rate(enum gemm_type type, const char *name)
+{
+    enum { ROWS = 64, K = 1024, TURNS = 40 };
+    struct gemm_tile tile = {type, ROWS, 64, 64, K, 64, 64, false, {{0}, {0}, {K / 64, 64, 64 * 64}}};
+    void *a = filled(4 * ROWS * K), *w = filled(4 * 64 * K), *c = filled(4 * ROWS * 64);
+    struct gemm own, best;
+    gemm_prepare_own(&own, &tile, kernels_get());
+    gemm_prepare(&best, &tile, kernels_get());
+    double flops = 2.0 * ROWS * 64 * K, seconds = 1;
+    for (int i = 0; i < TURNS; i++) {
+        double s = time_tile(i % 2 ? &own : &best, a, w, c, flops);
+        seconds = s < seconds ? s : seconds;
+    }
+    printf("%s %.1f\n", name, flops / seconds * 1e-9);
+    free(a), free(w), free(c);
+}
+
 static void bench_rows(void)
 {
     enum { N = 4096 };
@@ -139,6 +157,11 @@ int main(int argc, char **argv)
         bench_gemm(GEMM_F32, "f32");
         bench_gemm(GEMM_BF16, "bf16");
         bench_gemm(GEMM_U8S8, "u8 x s8");
+    }
+    if (!strcmp(what, "rate")) {
+        bench_rate(GEMM_F32, "f32");
+        bench_rate(GEMM_BF16, "bf16");
+        bench_rate(GEMM_U8S8, "u8s8");
     }
     if (!*what || !strcmp(what, "rows"))
         bench_rows();
