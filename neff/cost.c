@@ -137,6 +137,26 @@ double insn_ns(const struct machine *m, const struct insn *n, const int64_t *val
     return cycles / engine_ghz(m, n->engine);
 }
 
+void kernel_busy_ns(const struct machine *m, const struct kernel *k, const int64_t *values,
+                    double busy[ENGINE_COUNT])
+{
+    double times[MAX_VARS + 1] = {1};
+    int depth = 0;
+    for (int i = 0; i < k->ngrid; i++)
+        times[0] *= (double)value_of(values, k->grid[i]);
+    for (int i = 0; i < k->ninsns; i++) {
+        const struct insn *n = &k->insns[i];
+        if (n->op == INSN_loop && depth < MAX_VARS) {
+            times[depth + 1] = times[depth] * (double)value_of(values, n->imm[1].base);
+            depth++;
+        } else if (n->op == INSN_end && depth > 0) {
+            depth--;
+        } else {
+            busy[n->engine] += times[depth] * insn_ns(m, n, values);
+        }
+    }
+}
+
 /* ---- calls
  * -----------------------------------------------------------------------------------------------
  */
