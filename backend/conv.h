@@ -1,5 +1,5 @@
 /*
- * Geometry of a convolution over channels-last images, 1-D ones as images of one row.
+ * Geometry of a convolution, 1-D ones as images of one row.
  */
 #ifndef BACKEND_CONV_H
 #define BACKEND_CONV_H
@@ -9,12 +9,15 @@
 struct conv {
     struct value *x;
     const struct tensor *w; /* outs, channels_in / group, kernel dims */
+    bool last;              /* channels last */
     int spatial;            /* 1 or 2 */
     bool column;            /* an image one pixel wide: its height is walked as the width */
     dim_t n, h, width, oh, ow;
     int64_t channels_in, outs, group, kh, kw, sh, sw, dh, dw, top, left, bottom, right;
 };
 
+/* Of a 1-D or 2-D convolution with constant weights, explicit pads and a known number of channels; false of others. */
+bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c);
 enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c);
 
 #endif

@@ -24,20 +24,22 @@ static void lay_down(struct conv *c)
     c->top = c->bottom = 0;
 }
 
-static bool read_geometry(struct lowering *l, const struct node *n, struct conv *c)
+bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c)
 {
     struct value *w = outer_value(l, n->in[1]);
     c->x = outer_value(l, n->in[0]);
     const struct type *x = &c->x->type, *y = &n->out[0]->type;
-    if (!attr_int(&n->attrs, "channels_last", 0) || !w->constant || (x->rank != 3 && x->rank != 4) ||
+    c->last = attr_int(&n->attrs, "channels_last", 0) != 0;
+    if (!w->constant || (x->rank != 3 && x->rank != 4) ||
         (n->nin > 2 && n->in[2]) || !has_layout(l, c->x))
         return false;
     c->spatial = x->rank - 2;
     c->w = w->constant;
     bool two = c->spatial == 2;
-    c->n = x->dims[0], c->channels_in = x->dims[x->rank - 1];
-    c->h = two ? x->dims[1] : 1, c->width = x->dims[x->rank - 2];
-    c->oh = two ? y->dims[1] : 1, c->ow = y->dims[x->rank - 2];
+    int first = c->last ? 1 : 2, column = first + two;
+    c->n = x->dims[0], c->channels_in = x->dims[c->last ? x->rank - 1 : 1];
+    c->h = two ? x->dims[first] : 1, c->width = x->dims[column];
+    c->oh = two ? y->dims[first] : 1, c->ow = y->dims[column];
     c->outs = c->w->dims[0];
     c->kh = two ? c->w->dims[2] : 1, c->kw = c->w->dims[two ? 3 : 2];
     c->group = attr_int(&n->attrs, "group", 1);
@@ -58,7 +60,7 @@ static bool read_geometry(struct lowering *l, const struct node *n, struct conv 
     const int64_t *lhs = attr_ints(&n->attrs, "lhs_dilation", &count);
     for (int i = 0; i < count; i++)
         explicit_pads &= lhs[i] == 1;
-    if (two && c->width == 1 && c->ow == 1 && c->kw == 1 && !(c->left | c->right))
+    if (c->last && two && c->width == 1 && c->ow == 1 && c->kw == 1 && !(c->left | c->right))
         lay_down(c);
     return explicit_pads && c->top >= 0 && c->left >= 0 && c->bottom >= 0 && c->right >= 0 &&
            dim_is_const(c->channels_in) && c->channels_in > 0 && c->outs > 0 && c->kh > 0 && c->kw > 0;
@@ -330,8 +332,8 @@ enum lowered lower_conv(struct lowering *l, struct node *n)
     struct node *first = g.nodes[0];
     struct conv c = {0};
     if (l->m->strict)
-        return DECLINED;
-    if (!read_geometry(l, first, &c) || first->out[0]->type.dtype != DT_F32 || !epilogue_possible(l, &g, 0)) {
+        return strict_conv(l, n);
+    if (!conv_geometry(l, first, &c) || !c.last || first->out[0]->type.dtype != DT_F32 || !epilogue_possible(l, &g, 0)) {
         why(l->o, first, "tile.conv-form", "only channels-last 1-D and 2-D convolutions with constant weights and explicit pads have a tile program");
         return DECLINED;
     }

@@ -40,5 +40,7 @@ dim_t strict_free_size(const struct lowering *l, int tiles, dim_t most);
 /* ---- families: what lower_NAME does on strict targets -------------------------------------------------------- */
 
 enum lowered strict_matmul(struct lowering *l, struct node *n);
+enum lowered strict_conv(struct lowering *l, struct node *n);
+enum lowered strict_pool(struct lowering *l, struct node *n);
 
 #endif

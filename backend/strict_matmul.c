@@ -159,7 +159,6 @@ static void operand_patterns(struct lowering *l, const struct node *n, struct ma
     m->p.moving_row = m->trans_a ? 1 : row_a;
     if (w && w->rank == 2 && m->trans_b) {
         m->p.stationary = ap_slot(l, transposed_constant(l, w, w->dims[0], w->dims[1], m->b->name));
-        release_weights(l, n->in[1]);
         m->p.stationary_k = m->p.outs, m->p.stationary_out = 1;
         return;
     }
