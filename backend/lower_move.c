@@ -31,6 +31,17 @@ enum lowered lower_view_copy(struct lowering *l, struct node *n)
     return finish(l, n, &m);
 }
 
+/* Integers and booleans to floats: a copy that converts. Other casts are elementwise. */
+enum lowered lower_cast_copy(struct lowering *l, struct node *n)
+{
+    int from = n->in[0]->type.dtype, to = n->out[0]->type.dtype;
+    bool integer = dtype_class(from) == DTC_BOOL || from == DT_I8 || from == DT_U8 || from == DT_I16 || from == DT_U16 ||
+                   from == DT_I32 || from == DT_I64;
+    if (n->op == OP_fused || !integer || to != DT_F32)
+        return lower_elementwise(l, n);
+    return lower_view_copy(l, n);
+}
+
 enum lowered lower_transpose(struct lowering *l, struct node *n)
 {
     if (!movable(l, n, 0, 0))
