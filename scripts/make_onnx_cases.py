@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Makes test/onnx: small models of operators that the public ONNX suite lacks, random inputs, and what onnxruntime
+computes for them. Needs onnx and onnxruntime; the cases are kept in the tree, so that nobody needs it to test.
+
+    scripts/make_onnx_cases.py OUT [SEED] [--all]
+
+Without --all only the cases that are kept in the tree. Cases in which onnxruntime reads uninitialised scores (two
+classes with base values of which the trees score one, PROBIT of one score) or saturates sums of products at 16 bits
+(u8 by i8) are left out of them.
+"""
+import os, re, shutil, sys
+import numpy as np, onnx, onnxruntime as ort
+from onnx import helper as h, numpy_helper as nh, TensorProto as T
+args=[a for a in sys.argv[1:] if a!='--all']; everything='--all' in sys.argv
+out=args[0]; rng=np.random.default_rng(int(args[1]) if len(args)>1 else 0)
+KEPT=re.compile(r"(treereg_(NONE|SOFTMAX)_3_SUM_1|treereg_NONE_3_(AVERAGE|MIN|MAX)_0|treecls_(NONE|LOGISTIC|SOFTMAX|SOFTMAX_ZERO)_3_012_(neg|pos)_b0_0|treecls_NONE_3_012_neg_b1_1|treecls_(NONE|LOGISTIC)_2_0_(neg|pos)_b[01]_0|treecls_NONE_2_1_neg_b0_1|treecls_NONE_1_0_neg_b0_0|linreg_(NONE|SOFTMAX)_3|lincls_(NONE|LOGISTIC)_2_1_0|lincls_(SOFTMAX|SOFTMAX_ZERO)_3_3_1|svmreg_(LINEAR|POLY|RBF|SIGMOID)_0|svmreg_RBF_1|svmcls_(LINEAR|RBF)_[23]_[01]_NONE_[01]|svmcls_RBF_2_0_LOGISTIC_0|svmlin_3_SOFTMAX|norm_\w+|imputer\w+|onehot_(int64|float32|str)|catmap\w+|labenc1\w+|labenc2_is|featvec\w*|scaler|zipmap\w+|afe1)$")
+LEFT_OUT=re.compile(r"DynamicQuantizeMatMul_i8|QLinearAveragePool")
+def kept(name, domain): return everything or (KEPT.match(name) if domain=="ai.onnx.ml" else not LEFT_OUT.match(name))
+def typ(name,a):
+    if isinstance(a,np.ndarray):
+        return h.make_tensor_value_info(name,h.np_dtype_to_tensor_dtype(a.dtype) if a.dtype!=object else T.STRING,a.shape)
+def case(name,nodes,feeds,outs,opsets=(('',21),('ai.onnx.ml',3)),inits=(),rtol=1e-4,atol=1e-5):
+    if not kept(name,nodes[0].domain): return
+    ins=[typ(k,v) for k,v in feeds.items()]
+    g=h.make_graph(nodes,name,ins,[onnx.ValueInfoProto(name=o) for o in outs],initializer=list(inits))
+    m=h.make_model(g,opset_imports=[h.make_opsetid(*o) for o in opsets],ir_version=10)
+    so=ort.SessionOptions(); so.log_severity_level=3
+    try:
+        s=ort.InferenceSession(m.SerializeToString(),so); r=s.run(None,feeds)
+    except Exception as e: print('ORT',name,str(e)[:150]); return
+    vis=[]
+    for o,v in zip(outs,r):
+        if isinstance(v,np.ndarray): vis.append(typ(o,v))
+        else:
+            vis.append(onnx.ValueInfoProto(name=o)); 
+            kt=T.INT64 if isinstance(next(iter(v[0])),int) else T.STRING
+            vis[-1]=h.make_value_info(o,h.make_sequence_type_proto(h.make_map_type_proto(kt,h.make_tensor_type_proto(T.FLOAT,[]))))
+    g=h.make_graph(nodes,name,ins,vis,initializer=list(inits))
+    m=h.make_model(g,opset_imports=[h.make_opsetid(*o) for o in opsets],ir_version=10)
+    d=f'{out}/{name}'; os.makedirs(d+'/test_data_set_0'); open(d+'/model.onnx','wb').write(m.SerializeToString())
+    for i,v in enumerate(feeds.values()): open(f'{d}/test_data_set_0/input_{i}.pb','wb').write(nh.from_array(v).SerializeToString())
+    for i,v in enumerate(r):
+        if isinstance(v,np.ndarray): b=nh.from_array(v)
+        else:
+            b=onnx.SequenceProto(elem_type=onnx.SequenceProto.MAP)
+            for mm in v:
+                mp=b.map_values.add()
+                k=list(mm.keys())
+                if isinstance(k[0],int): mp.key_type=T.INT64; mp.keys.extend(k)
+                else: mp.key_type=T.STRING; mp.string_keys.extend([x.encode() for x in k])
+                mp.values.elem_type=onnx.SequenceProto.TENSOR
+                mp.values.tensor_values.extend([nh.from_array(np.array(x,np.float32)) for x in mm.values()])
+        open(f'{d}/test_data_set_0/output_{i}.pb','wb').write(b.SerializeToString())
+    open(d+'/data.json','w').write('{"rtol":%g,"atol":%g}'%(rtol,atol))
+f32=lambda *s:rng.standard_normal(s).astype(np.float32)
+N=lambda op,i,o,**k:h.make_node(op,i,o,domain='ai.onnx.ml',**k)
+def tree(tid,depth,feats):
+    # returns list of (nodeid, mode, feat, val, t, f)
+    nodes=[]
+    def rec(d):
+        i=len(nodes); nodes.append(None)
+        if d==0 or rng.random()<.15: nodes[i]=('LEAF',0,0.,0,0); return i
+        t=rec(d-1); f=rec(d-1)
+        nodes[i]=(rng.choice(['BRANCH_LEQ']*4+['BRANCH_LT','BRANCH_GTE','BRANCH_GT','BRANCH_EQ','BRANCH_NEQ']) ,int(rng.integers(feats)),float(np.float32(rng.standard_normal())),t,f); return i
+    rec(depth); return nodes
+def trees(prefix,nt,depth,feats,targets,pos,multi=False,x=None):
+    a={k:[] for k in 'treeids nodeids featureids values modes truenodeids falsenodeids'.split()}; w={k:[] for k in 'treeids nodeids ids weights'.split()}
+    for t in range(nt):
+        for i,(m,f,v,y,n) in enumerate(tree(t,depth,feats)):
+            a['treeids'].append(t);a['nodeids'].append(i);a['featureids'].append(f);a['values'].append(v);a['modes'].append(str(m));a['truenodeids'].append(y);a['falsenodeids'].append(n)
+            if m=='LEAF':
+                for c in (targets if multi else [targets[t%len(targets)]]):
+                    w['treeids'].append(t);w['nodeids'].append(i);w['ids'].append(c);w['weights'].append(float(np.float32(abs(rng.standard_normal())/nt if pos else rng.standard_normal())))
+    r={'nodes_'+k:v for k,v in a.items()}; r.update({prefix+'_'+k:v for k,v in w.items()}); return r
+PT=['NONE','SOFTMAX','LOGISTIC','SOFTMAX_ZERO','PROBIT']
+for pt in PT:
+  for nt in (1,3):
+    for agg in ('SUM','AVERAGE','MIN','MAX'):
+      if agg!='SUM' and pt!='NONE': continue
+      for base in (0,1):
+        k=trees('target',6,3,4,list(range(nt)),pt=='PROBIT',multi=agg in('MIN','MAX') or nt==1)
+        if base: k['base_values']=[float(x) for x in f32(nt)*.1]
+        case(f'treereg_{pt}_{nt}_{agg}_{base}',[N('TreeEnsembleRegressor',['x'],['y'],n_targets=nt,post_transform=pt,aggregate_function=agg,**k)],{'x':f32(9,4)},['y'])
+for pt in PT:
+  for C,tg in ((2,[0]),(2,[1]),(2,[0,1]),(3,[0,1,2]),(1,[0])):
+    for pos in (0,1):
+      for base in (0,1,2):
+        if base==2 and C!=2: continue
+        k=trees('class',6,3,4,tg,pos,multi=len(tg)>1 and pos)
+        if base: k['base_values']=[float(x) for x in f32(1 if base==1 and C==2 else C)*.1]
+        for s in (0,1):
+          if s and (pt!='NONE' or C==1): continue
+          lab=dict(classlabels_strings=['a','bb','ccc'][:C]) if s else dict(classlabels_int64s=[5,7,9][:C])
+          case(f'treecls_{pt}_{C}_{"".join(map(str,tg))}_{"pos" if pos else "neg"}_b{base}_{s}',[N('TreeEnsembleClassifier',['x'],['l','y'],post_transform=pt,**lab,**k)],{'x':f32(9,4)},['l','y'])
+for pt in PT:
+  for t in (1,3):
+    case(f'linreg_{pt}_{t}',[N('LinearRegressor',['x'],['y'],coefficients=[float(v) for v in f32(4*t)*.1],intercepts=[float(abs(v)) for v in f32(t)*.1],targets=t,post_transform=pt)],{'x':f32(5,4)},['y'])
+  for C,S in ((2,1),(2,2),(3,3),(1,1)):
+   for s in (0,1):
+    lab=dict(classlabels_strings=['a','bb','ccc'][:C]) if s else dict(classlabels_ints=[5,7,9][:C])
+    case(f'lincls_{pt}_{C}_{S}_{s}',[N('LinearClassifier',['x'],['l','y'],coefficients=[float(v) for v in f32(4*S)*.3],intercepts=[float(v) for v in f32(S)*.1],post_transform=pt,multi_class=0,**lab)],{'x':f32(7,4)},['l','y'])
+for kt in ('LINEAR','POLY','RBF','SIGMOID'):
+  sv=f32(6,4)
+  for oc in (0,1):
+    case(f'svmreg_{kt}_{oc}',[N('SVMRegressor',['x'],['y'],kernel_type=kt,kernel_params=[.5,.1,3.],support_vectors=[float(v) for v in sv.ravel()],coefficients=[float(v) for v in f32(6)],rho=[.3],n_supports=6,one_class=oc)],{'x':f32(5,4)},['y'])
+  for C in (2,3,4):
+   for pr in (0,1):
+    for pt in PT:
+     if pt!='NONE' and kt!='RBF': continue
+     for s in (0,1):
+      P=C*(C-1)//2; per=[2]*C; V=2*C
+      k=dict(prob_a=[float(-abs(v)) for v in f32(P)],prob_b=[float(v) for v in f32(P)*.1]) if pr else {}
+      lab=dict(classlabels_strings=['a','bb','ccc','d'][:C]) if s else dict(classlabels_ints=[5,7,9,11][:C])
+      case(f'svmcls_{kt}_{C}_{pr}_{pt}_{s}',[N('SVMClassifier',['x'],['l','y'],kernel_type=kt,kernel_params=[.5,.1,3.],support_vectors=[float(v) for v in f32(V*4)],coefficients=[float(v) for v in f32((C-1)*V)],rho=[float(v) for v in f32(P)],vectors_per_class=per,post_transform=pt,**lab,**k)],{'x':f32(9,4)},['l','y'],atol=1e-4,rtol=1e-3)
+for C in (2,3):
+  for pt in PT: case(f'svmlin_{C}_{pt}',[N('SVMClassifier',['x'],['l','y'],kernel_type='LINEAR',coefficients=[float(v) for v in f32(C*4)],rho=[.2],classlabels_ints=[5,7,9][:C],post_transform=pt)],{'x':f32(9,4)},['l','y'])
+S=lambda *a:np.array(a,dtype=object)
+for nm in ('MAX','L1','L2'):
+  x=f32(4,3); x[1]=0; case(f'norm_{nm}',[N('Normalizer',['x'],['y'],norm=nm)],{'x':x},['y'])
+  case(f'norm_{nm}_i',[N('Normalizer',['x'],['y'],norm=nm)],{'x':rng.integers(-5,5,(4,3))},['y'])
+x=f32(4,3); x[0,1]=np.nan; case('imputer_nan',[N('Imputer',['x'],['y'],imputed_value_floats=[1.,2.,3.],replaced_value_float=float('nan'))],{'x':x},['y'])
+case('imputer_int',[N('Imputer',['x'],['y'],imputed_value_int64s=[9],replaced_value_int64=2)],{'x':rng.integers(0,4,(4,3))},['y'])
+for dt in (np.int64,np.float32,np.int32,np.float64): case(f'onehot_{dt.__name__}',[N('OneHotEncoder',['x'],['y'],cats_int64s=[3,1,2],zeros=1)],{'x':rng.integers(0,4,(4,3)).astype(dt)},['y'])
+case('onehot_str',[N('OneHotEncoder',['x'],['y'],cats_strings=['a','b','c'],zeros=1)],{'x':S('b','z','a')},['y'])
+case('catmap_s',[N('CategoryMapper',['x'],['y'],cats_int64s=[3,1],cats_strings=['a','b'],default_int64=-5)],{'x':S('b','z','a')},['y'])
+case('catmap_i',[N('CategoryMapper',['x'],['y'],cats_int64s=[3,1],cats_strings=['a','b'],default_string='none')],{'x':np.array([[1,2,3]])},['y'])
+case('labenc1_s',[N('LabelEncoder',['x'],['y'],classes_strings=['a','b','c'],default_int64=-5)],{'x':S('b','z','a')},['y'],opsets=(('',12),('ai.onnx.ml',1)))
+case('labenc1_i',[N('LabelEncoder',['x'],['y'],classes_strings=['a','b','c'],default_string='zz')],{'x':np.array([0,2,7])},['y'],opsets=(('',12),('ai.onnx.ml',1)))
+case('labenc2_ff',[N('LabelEncoder',['x'],['y'],keys_floats=[1.,float('nan')],values_floats=[5.,6.],default_float=9.)],{'x':np.array([1.,np.nan,4],np.float32)},['y'],opsets=(('',12),('ai.onnx.ml',2)))
+case('labenc2_is',[N('LabelEncoder',['x'],['y'],keys_int64s=[1,2],values_strings=['one','two'])],{'x':np.array([1,2,4])},['y'],opsets=(('',12),('ai.onnx.ml',2)))
+case('featvec',[N('FeatureVectorizer',['a','b'],['y'],inputdimensions=[3,2])],{'a':f32(2,3),'b':f32(2,2)},['y'])
+case('featvec1',[N('FeatureVectorizer',['a','b'],['y'],inputdimensions=[3,2])],{'a':rng.integers(0,9,(2,3)),'b':rng.integers(0,9,(2,2))},['y'])
+case('scaler',[N('Scaler',['a'],['y'],offset=[1.,2.,3.],scale=[.5,.25,2.])],{'a':f32(2,3)},['y'])
+case('zipmap_i',[N('ZipMap',['a'],['y'],classlabels_int64s=[3,1,2])],{'a':f32(2,3)},['y'])
+case('zipmap_s',[N('ZipMap',['a'],['y'],classlabels_strings=['x','y','z'])],{'a':f32(2,3)},['y'])
+case('binarizer',[N('Binarizer',['a'],['y'],threshold=.3)],{'a':f32(2,3)},['y'])
+case('afe1',[N('ArrayFeatureExtractor',['a','i'],['y'])],{'a':f32(5),'i':np.array([[1,3]])},['y'])
+
+# ---- com.microsoft ----
+M=lambda op,i,o,**k:h.make_node(op,i,o,domain='com.microsoft',**k)
+O=(('',21),('com.microsoft',1))
+def c(name,nodes,feeds,outs,**k): case(name,nodes if isinstance(nodes,list) else [nodes],feeds,outs,opsets=O,**k)
+u8=lambda *s:rng.integers(0,256,s).astype(np.uint8); i8=lambda *s:rng.integers(-128,128,s).astype(np.int8)
+F=lambda v:np.array(v,np.float32)
+x=f32(2,5,8)
+c('gelu',M('Gelu',['x'],['y']),{'x':x},['y']); c('biasgelu',M('BiasGelu',['x','b'],['y']),{'x':x,'b':f32(8)},['y'])
+c('fastgelu',M('FastGelu',['x','b'],['y']),{'x':x,'b':f32(8)},['y']); c('quickgelu',M('QuickGelu',['x'],['y'],alpha=1.5),{'x':x},['y'])
+for ta in (0,1):
+  for tb in (0,1):
+    c(f'fmm_{ta}{tb}',M('FusedMatMul',['a','b'],['y'],transA=ta,transB=tb,alpha=.5),{'a':f32(*( (2,4,3) if ta else (2,3,4))),'b':f32(*((2,5,4) if tb else (2,4,5)))},['y'])
+for act,p in (('Relu',[]),('Tanh',[]),('Sigmoid',[]),('LeakyRelu',[.2]),('Clip',[-.5,.5]),('HardSigmoid',[.3,.4])):
+  c('fconv_'+act,M('FusedConv',['x','w','b','z'],['y'],activation=act,pads=[1,1,1,1],**({'activation_params':p} if p else {})),{'x':f32(1,3,6,6),'w':f32(4,3,3,3),'b':f32(4),'z':f32(1,4,6,6)},['y'])
+for act in ('Relu','LeakyRelu'): c('fgemm_'+act,M('FusedGemm',['a','b','c'],['y'],activation=act,transB=1,**({'activation_alpha':.3} if act=='LeakyRelu' else {})),{'a':f32(3,4),'b':f32(5,4),'c':f32(5)},['y'])
+c('skipln',M('SkipLayerNormalization',['x','s','g','b','c'],['y','','','z'],epsilon=1e-5),{'x':x,'s':f32(2,5,8),'g':f32(8),'b':f32(8),'c':f32(8)},['y','z'])
+c('skipln2',M('SkipLayerNormalization',['x','s','g','b'],['y'],epsilon=1e-5),{'x':x,'s':f32(1,5,8),'g':f32(8),'b':f32(8)},['y'])
+c('skipsln',M('SkipSimplifiedLayerNormalization',['x','s','g','c'],['y','','','z'],epsilon=1e-5),{'x':x,'s':f32(2,5,8),'g':f32(8),'c':f32(8)},['y','z'])
+case('sln',[h.make_node('SimplifiedLayerNormalization',['x','g'],['y'],epsilon=1e-5,axis=-1)],{'x':x,'g':f32(8)},['y'],opsets=O)
+I=lambda hi,*s:rng.integers(0,hi,s).astype(np.int32)
+c('embed',M('EmbedLayerNormalization',['i','s','w','p','e','g','b','m'],['y','k'],epsilon=1e-5),{'i':I(20,2,5),'s':I(2,2,5),'w':f32(20,8),'p':f32(7,8),'e':f32(2,8),'g':f32(8),'b':f32(8),'m':np.array([[1,1,1,0,0],[1,1,1,1,1]],np.int32)},['y','k'])
+c('embed2',M('EmbedLayerNormalization',['i','','w','p','','g','b'],['y','k']),{'i':I(20,2,5),'w':f32(20,8),'p':f32(7,8),'g':f32(8),'b':f32(8)},['y','k'])
+# attention
+B,S,H,N=2,5,8,2
+at={'x':f32(B,S,H),'w':f32(H,3*H),'b':f32(3*H)}
+c('att',M('Attention',['x','w','b'],['y'],num_heads=N),at,['y'])
+c('att_uni',M('Attention',['x','w','b'],['y'],num_heads=N,unidirectional=1),at,['y'])
+c('att_m1',M('Attention',['x','w','b','m'],['y'],num_heads=N),{**at,'m':np.array([3,5],np.int32)},['y'])
+c('att_m2',M('Attention',['x','w','b','m'],['y'],num_heads=N),{**at,'m':np.array([[1,1,1,0,0],[1,1,1,1,0]],np.int32)},['y'])
+c('att_m3',M('Attention',['x','w','b','m'],['y'],num_heads=N),{**at,'m':I(2,B,S,S)},['y'])
+c('att_past',M('Attention',['x','w','b','','p'],['y','q'],num_heads=N,unidirectional=1),{**at,'p':f32(2,B,N,3,H//N)},['y','q'])
+c('att_bias',M('Attention',['x','w','b','','','a'],['y'],num_heads=N,scale=.3),{**at,'a':f32(B,N,S,S)},['y'])
+c('att_sizes',M('Attention',['x','w','b'],['y'],num_heads=N,qkv_hidden_sizes=[4,4,8]),{'x':f32(B,S,H),'w':f32(H,16),'b':f32(16)},['y'])
+mh={'q':f32(B,S,H),'k':f32(B,6,H),'v':f32(B,6,H)}
+c('mha',M('MultiHeadAttention',['q','k','v'],['y'],num_heads=N),mh,['y'])
+c('mha_b',M('MultiHeadAttention',['q','k','v','b'],['y'],num_heads=N,scale=.4),{**mh,'b':f32(3*H)},['y'])
+c('mha_m1',M('MultiHeadAttention',['q','k','v','','m'],['y'],num_heads=N),{**mh,'m':np.array([3,6],np.int32)},['y'])
+c('mha_m2',M('MultiHeadAttention',['q','k','v','','m'],['y'],num_heads=N),{**mh,'m':np.array([[1,1,1,0,0,1],[1,1,1,1,0,0]],np.int32)},['y'])
+c('mha_ab',M('MultiHeadAttention',['q','k','v','','','a'],['y'],num_heads=N),{**mh,'a':f32(1,N,S,6)},['y'])
+c('mha_past',M('MultiHeadAttention',['q','k','v','','','','pk','pv'],['y','nk','nv'],num_heads=N),{**mh,'pk':f32(B,N,3,H//N),'pv':f32(B,N,3,H//N)},['y','nk','nv'])
+c('mha_uni',M('MultiHeadAttention',['q','k','v'],['y'],num_heads=N,unidirectional=1),{'q':f32(B,S,H),'k':f32(B,S,H),'v':f32(B,S,H)},['y'])
+c('mha_4d',M('MultiHeadAttention',['q','k','v'],['y'],num_heads=N),{'q':f32(B,S,H),'k':f32(B,N,6,H//N),'v':f32(B,N,6,H//N)},['y'])
+cs=lambda n,d:(np.cos(f32(n,d)),np.sin(f32(n,d)))
+c_,s_=cs(20,4)
+for it in (0,1):
+  c(f'rot_{it}',M('RotaryEmbedding',['x','p','c','s'],['y'],interleaved=it),{'x':f32(2,5,16),'p':np.array([[0,1,2,3,4],[4,5,6,7,8]]),'c':c_,'s':s_},['y'])
+  c(f'rot4_{it}',M('RotaryEmbedding',['x','p','c','s'],['y'],interleaved=it),{'x':f32(2,3,5,8),'p':np.array([3]),'c':c_,'s':s_},['y'])
+c_,s_=cs(20,2)
+c('rot_part',M('RotaryEmbedding',['x','p','c','s'],['y'],rotary_embedding_dim=4,num_heads=2),{'x':f32(2,5,16),'p':np.array([3]),'c':c_,'s':s_},['y'])
+c_,s_=cs(20,4)
+def gqa(name,B,S,P,nh,kv,D,rot=0,packed=0,seql=None,**k):
+  T_=P+S
+  f={'q':f32(B,S,(nh+2*kv if packed else nh)*D)}
+  if not packed: f['k']=f32(B,S,kv*D); f['v']=f32(B,S,kv*D)
+  f['pk']=f32(B,kv,P,D); f['pv']=f32(B,kv,P,D); f['sl']=np.array(seql if seql else [T_-1]*B,np.int32); f['t']=np.array(T_,np.int32)
+  ins=['q','' if packed else 'k','' if packed else 'v','pk','pv','sl','t']
+  if rot: f['c'],f['s']=cs(32,D//2); ins+=['c','s']
+  c(name,M('GroupQueryAttention',ins,['y','nk','nv'],num_heads=nh,kv_num_heads=kv,do_rotary=rot,**k),f,['y','nk','nv'])
+gqa('gqa_prompt',2,5,0,4,2,16); gqa('gqa_prompt_rot',2,5,0,4,2,16,rot=1); gqa('gqa_gen',2,1,4,4,2,16); gqa('gqa_gen_rot',2,1,4,4,2,16,rot=1,rotary_interleaved=1)
+gqa('gqa_packed',1,5,0,4,2,16,rot=1,packed=1); gqa('gqa_window',1,6,0,4,2,16,local_window_size=2); gqa('gqa_softcap',1,6,0,4,2,16,softcap=5.0,scale=.2)
+# quantised
+def nb(name,N_,K_,bs,bits=4,zp=1,bias=0):
+  nbk=(K_+bs-1)//bs
+  f={'a':f32(3,K_)}; b=u8(N_,nbk,bs*bits//8); sc=(np.abs(f32(N_*nbk))*.1).astype(np.float32)
+  ins=['a','b','s']; init=[nh.from_array(b,'b'),nh.from_array(sc,'s')]
+  if zp: ins.append('z'); init.append(nh.from_array(u8(N_*((nbk*bits+7)//8)),'z'))
+  if bias: ins+= ([''] if not zp else [])+['','c']; init.append(nh.from_array(f32(N_),'c'))
+  c(name,M('MatMulNBits',ins,['y'],N=N_,K=K_,block_size=bs,bits=bits),f,['y'],inits=init,atol=1e-4)
+nb('nb4',8,32,16); nb('nb4_nozp',8,32,16,zp=0); nb('nb4_odd',8,48,32); nb('nb8',8,32,16,bits=8); nb('nb4_bias',8,64,32,bias=1)
+qz=lambda v:np.array(v,np.uint8)
+for op in ('QLinearAdd','QLinearMul'):
+  c(op,M(op,['a','as','az','b','bs','bz','cs','cz'],['y']),{'a':u8(3,4),'as':F(.02),'az':qz(120),'b':u8(4),'bs':F(.03),'bz':qz(99),'cs':F(.05),'cz':qz(128)},['y'])
+  c(op+'_i8',M(op,['a','as','az','b','bs','bz','cs','cz'],['y']),{'a':i8(3,4),'as':F(.02),'az':np.array(3,np.int8),'b':i8(3,4),'bs':F(.03),'bz':np.array(-7,np.int8),'cs':F(.05),'cz':np.array(5,np.int8)},['y'])
+c('QLinearConcat',M('QLinearConcat',['ys','yz','a','as','az','b','bs','bz'],['y'],axis=1),{'ys':F(.04),'yz':qz(100),'a':u8(3,4),'as':F(.02),'az':qz(120),'b':u8(3,2),'bs':F(.03),'bz':qz(99)},['y'])
+q5={'x':u8(1,3,6,6),'xs':F(.02),'xz':qz(120),'ys':F(.01),'yz':qz(99)}
+c('QLinearAveragePool',M('QLinearAveragePool',list(q5),['y'],kernel_shape=[3,3],pads=[1,1,1,1],strides=[2,2]),q5,['y'])
+c('QLinearGlobalAveragePool',M('QLinearGlobalAveragePool',list(q5),['y']),q5,['y'])
+c('QLinearGlobalAveragePool_last',M('QLinearGlobalAveragePool',list(q5),['y'],channels_last=1),q5,['y'])
+c('QLinearLeakyRelu',M('QLinearLeakyRelu',list(q5),['y'],alpha=.2),q5,['y']); c('QLinearSigmoid',M('QLinearSigmoid',list(q5),['y']),{**q5,'ys':F(1/256),'yz':qz(0)},['y'])
+c('QLinearSoftmax',M('QLinearSoftmax',list(q5),['y'],axis=-1,opset=13),{**q5,'ys':F(1/256),'yz':qz(0)},['y'])
+c('QLinearSoftmax12',M('QLinearSoftmax',list(q5),['y'],axis=2,opset=12),{**q5,'ys':F(1/256),'yz':qz(0)},['y'])
+c('MatMulIntegerToFloat',M('MatMulIntegerToFloat',['a','b','as','bs','az','bz','c'],['y']),{'a':u8(3,4),'b':u8(4,5),'as':F(.02),'bs':F(.03),'az':qz(120),'bz':qz(99),'c':f32(5)},['y'])
+c('DynamicQuantizeMatMul',M('DynamicQuantizeMatMul',['a','b','bs','bz','c'],['y']),{'a':f32(3,4),'b':u8(4,5),'bs':F(.03),'bz':qz(99),'c':f32(5)},['y'])
+c('DynamicQuantizeMatMul_i8',M('DynamicQuantizeMatMul',['a','b','bs'],['y']),{'a':f32(3,4),'b':i8(4,5),'bs':(np.abs(f32(5))*.1).astype(np.float32)},['y'])
+c('QAttention',M('QAttention',['x','w','b','xs','ws','m','xz','wz'],['y'],num_heads=N),{'x':u8(B,S,H),'w':u8(H,3*H),'b':f32(3*H),'xs':F(.02),'ws':F(.02),'m':np.array([3,5],np.int32),'xz':qz(120),'wz':qz(128)},['y'])
+W=i8(1,4,12); R=i8(1,3,12)
+c('DynamicQuantizeLSTM',M('DynamicQuantizeLSTM',['x','w','r','b','','','','','ws','wz','rs','rz'],['y','hh','cc'],hidden_size=3),{'x':f32(5,2,4),'b':f32(1,24)},['y','hh','cc'],inits=[nh.from_array(W,'w'),nh.from_array(R,'r'),nh.from_array(F([.01]),'ws'),nh.from_array(np.array([2],np.int8),'wz'),nh.from_array(F([.01]),'rs'),nh.from_array(np.array([-3],np.int8),'rz')],atol=.02,rtol=.02)
+c('Pad',M('Pad',['x','p','v'],['y'],mode='constant'),{'x':f32(2,3),'p':np.array([1,0,0,2]),'v':F([.5])},['y'],)
+c('Inverse',M('Inverse',['x'],['y']),{'x':f32(2,4,4)+3*np.eye(4,dtype=np.float32)},['y'])
+c('GatherND',M('GatherND',['x','i'],['y']),{'x':f32(3,4,2),'i':np.array([[0,1],[2,3]])},['y'])
+c('CropAndResize',M('CropAndResize',['x','r','b','s'],['y'],extrapolation_value=.7),{'x':f32(2,3,8,9),'r':F([[.1,.2,.8,.9],[-.2,0,1.2,.5]]),'b':np.array([1,0],np.int32),},['y'],inits=[nh.from_array(np.array([4,5],np.int32),'s')])
+
+# ---- local functions: nested, with attribute defaults, overloads and references to attributes ----
+def model_case(name,m,feeds):
+    s=ort.InferenceSession(m.SerializeToString()); r=s.run(None,feeds)
+    d=f'{out}/{name}'; os.makedirs(d+'/test_data_set_0'); open(d+'/model.onnx','wb').write(m.SerializeToString())
+    for i,v in enumerate(feeds.values()): open(f'{d}/test_data_set_0/input_{i}.pb','wb').write(nh.from_array(v).SerializeToString())
+    for i,v in enumerate(r): open(f'{d}/test_data_set_0/output_{i}.pb','wb').write(nh.from_array(v).SerializeToString())
+ops21=[h.make_opsetid('',21),h.make_opsetid('local',1)]
+def ref(node,attr,of,kind):
+    a=onnx.AttributeProto(name=attr,ref_attr_name=of,type=kind); node.attribute.append(a); return node
+leaky=h.make_function('local','leak',['x'],['y'],[ref(h.make_node('LeakyRelu',['x'],['y']),'alpha','slope',onnx.AttributeProto.FLOAT)],ops21,attribute_protos=[h.make_attribute('slope',.25)])
+twice=h.make_function('local','twice',['x'],['y'],[ref(h.make_node('leak',['x'],['t'],domain='local'),'slope','s',onnx.AttributeProto.FLOAT),h.make_node('leak',['t'],['u'],domain='local'),h.make_node('Add',['t','u'],['y'])],ops21,['s'])
+io=lambda:([h.make_tensor_value_info('x',T.FLOAT,[2,3])],[h.make_tensor_value_info('y',T.FLOAT,[2,3])])
+model_case('function_nested',h.make_model(h.make_graph([h.make_node('twice',['x'],['y'],domain='local',s=.5)],'g',*io()),opset_imports=ops21,functions=[leaky,twice],ir_version=10),{'x':f32(2,3)})
+one=h.make_function('local','f',['x'],['y'],[h.make_node('Neg',['x'],['y'])],ops21,overload='a')
+two=h.make_function('local','f',['x'],['y'],[h.make_node('Exp',['x'],['y'])],ops21,overload='b')
+model_case('function_overload',h.make_model(h.make_graph([h.make_node('f',['x'],['t'],domain='local',overload='a'),h.make_node('f',['t'],['y'],domain='local',overload='b')],'g',*io()),opset_imports=ops21,functions=[one,two],ir_version=10),{'x':f32(2,3)})

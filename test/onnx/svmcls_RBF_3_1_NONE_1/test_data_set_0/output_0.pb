@@ -1,0 +1,1 @@
+	2bb2ccc2ccc2ccc2bb2ccc2bb2ccc2bb
