@@ -2,6 +2,7 @@
 
 #include "frontend/compile.h"
 #include "frontend/hlo/hlo.h"
+#include "frontend/neuronx_options.h"
 #include "frontend/onnx/onnx.h"
 #include "neff/archive.h"
 #include "neff/asm.h"
@@ -101,16 +102,14 @@ int compile_command(struct command *c)
     struct diag d = {0};
     const char *model = c->files[0];
     double start = now();
+    neuronx_begin(c);
     struct graph *g = load_model(model, &c->import, &d);
     if (g && c->options.time_passes)
         report_time("import", now() - start);
-    if (!g || !compile(g, c, &d)) {
-        int status = report_failure(model, &d);
-        graph_free(g);
-        return status;
-    }
+    int status = g && compile(g, c, &d) ? 0 : report_failure(model, &d);
     graph_free(g);
-    if (c->options.time_passes)
+    if (status == 0 && c->options.time_passes)
         report_time("total", now() - start);
-    return 0;
+    neuronx_end(c, status, d.text);
+    return status;
 }

@@ -20,14 +20,19 @@ struct command {
     int emit;           /* enum emit_kind */
     bool verify, quiet, verbose;
     bool help, version, list_operators;
+    /* of `xcc compile`, neuronx-cc's spelling (neuronx_options.h) */
+    bool neuronx;
+    const char *logfile, *notes;
+    int log_level;
     /* of `xcc test`; negative: not given */
     double rtol, atol, norm_tol;
     bool reference; /* run the graph by plain routines instead of compiling it */
     struct arena arena;
 };
 
+enum subcommand { COMMAND_PLAIN, COMMAND_COMPILE, COMMAND_TEST };
 /* Reads argv (without the program's name and the subcommand). False: a usage error, in d. */
-bool command_parse(struct command *c, int argc, char **argv, bool test, struct diag *d);
+bool command_parse(struct command *c, int argc, char **argv, enum subcommand sub, struct diag *d);
 void command_free(struct command *c);
 void print_help(void);
 void print_operators(void);

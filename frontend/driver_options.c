@@ -2,6 +2,7 @@
  * The command line as one table.
  */
 #include "frontend/driver.h"
+#include "frontend/neuronx_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +104,8 @@ static bool set_level(struct command *c, const char *v, struct diag *d)
 
 static bool set_target(struct command *c, const char *v, struct diag *d)
 {
+    if (c->neuronx && !strcmp(v, "trn1n")) /* trn1 with a faster network */
+        v = "trn1";
     for (int i = 0; i < COUNT(targets); i++)
         if (!strcmp(v, targets[i])) {
             c->target = targets[i];
@@ -257,12 +260,14 @@ static const struct flag *find_flag(char **argv, int argc, int *i, const char **
     return NULL;
 }
 
-bool command_parse(struct command *c, int argc, char **argv, bool test, struct diag *d)
+bool command_parse(struct command *c, int argc, char **argv, enum subcommand sub, struct diag *d)
 {
     *c = (struct command){.target = "cpu", .rtol = -1, .atol = -1, .norm_tol = -1};
     c->options = (struct options){.opt_level = 2, .auto_cast = CAST_MATMULT, .cast_type = DT_BF16};
     c->files = ARENA_ARRAY(&c->arena, const char *, argc + 1);
-    bool only_files = false;
+    bool only_files = false, test = sub == COMMAND_TEST;
+    if (sub == COMMAND_COMPILE)
+        neuronx_defaults(c);
     for (int i = 0; i < argc; i++) {
         if (only_files || argv[i][0] != '-' || !argv[i][1]) {
             c->files[c->nfiles++] = argv[i];
@@ -273,6 +278,11 @@ bool command_parse(struct command *c, int argc, char **argv, bool test, struct d
             continue;
         }
         const char *value;
+        bool taken = false;
+        if (c->neuronx && !neuronx_flag(c, argc, argv, &i, &taken, d))
+            return false;
+        if (taken)
+            continue;
         const struct flag *f = find_flag(argv, argc, &i, &value, d);
         if (!f)
             return false;

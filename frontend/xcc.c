@@ -2,6 +2,7 @@
  * The compiler's program: xcc MODEL -o OUT.neff, xcc test DIR...
  */
 #include "frontend/driver.h"
+#include "frontend/neuronx_options.h"
 #include "frontend/verify.h"
 
 #include <signal.h>
@@ -28,6 +29,8 @@ static int run(struct command *c, bool test)
         return verify_command(c);
     if (c->nfiles != 1)
         return usage(c->nfiles ? "name one model" : "name a model; --help tells more");
+    if (!c->output && c->neuronx)
+        c->output = "file.neff";
     if (!c->output && c->emit == EMIT_ARCHIVE)
         return usage("name the archive to write with -o OUT.neff");
     return compile_command(c);
@@ -38,10 +41,15 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write, with its message */
     struct command c;
     struct diag d = {0};
-    bool test = argc > 1 && !strcmp(argv[1], "test");
-    int skip = test || (argc > 1 && !strcmp(argv[1], "compile")) ? 2 : 1;
-    int status = command_parse(&c, argc - skip, argv + skip, test, &d) ? run(&c, test)
-                                                                       : usage(d.text);
+    const char *word = argc > 1 ? argv[1] : "";
+    if (!strcmp(word, "list-operators"))
+        return neuronx_list_operators(argc - 2, argv + 2);
+    enum subcommand sub = !strcmp(word, "test")      ? COMMAND_TEST
+                          : !strcmp(word, "compile") ? COMMAND_COMPILE
+                                                     : COMMAND_PLAIN;
+    int skip = sub == COMMAND_PLAIN ? 1 : 2;
+    int status = command_parse(&c, argc - skip, argv + skip, sub, &d) ? run(&c, sub == COMMAND_TEST)
+                                                                      : usage(d.text);
     command_free(&c);
     return status;
 }

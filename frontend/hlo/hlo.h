@@ -498,6 +498,11 @@ bool hlo_verify(const struct hlo_module *m, struct diag *d);
  * them. */
 bool hlo_detect(const void *data, size_t size);
 
+/* ---- importing (lower_table.c; hlo_import is in frontend/import.h) ---- */
+
+/* Every opcode and custom-call target that can be compiled, one name a line. */
+void hlo_list_operators(FILE *out);
+
 /* ---- printing (print.c) ---- */
 
 enum {

@@ -20,3 +20,12 @@ bool hlo_lower_same(struct hlo_lower *l)
         in[k] = h_in(l, k);
     return h_done(l, h_elementwise(l, rows[l->i->opcode].op, in, l->i->operand_count, NULL));
 }
+
+void hlo_list_operators(FILE *out)
+{
+    for (int op = 1; op < HLO_OP_COUNT; op++)
+        if (rows[op].lower)
+            fprintf(out, "%s\n", hlo_op_name(op));
+    for (int k = 0; k < hlo_target_count; k++)
+        fprintf(out, "custom-call:%s\n", hlo_targets[k].name);
+}
