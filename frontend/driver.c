@@ -12,15 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-void print_operators(void)
-{
-    printf("%-22s %-26s %s\n", "operator", "ONNX", "meaning");
-    for (int i = 0; i < OP_COUNT; i++) {
-        const struct op_info *o = &op_infos[i];
-        printf("%-22s %-26s %s\n", o->name, o->onnx[0] ? o->onnx : "-", o->doc);
-    }
-}
-
 int report_failure(const char *file, const struct diag *d)
 {
     size_t n = strlen(file);

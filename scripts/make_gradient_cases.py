@@ -15,7 +15,7 @@ def case(name,nodes,xs,y,feeds,inits=(),subst=None):
     fm=h.make_model(h.make_graph(nodes,'f',fi,[h.make_tensor_value_info(y,T.DOUBLE,None)],[nh.from_array(v,k) for k,v in inits]),opset_imports=[h.make_opsetid('',21)],ir_version=10)
     ev=RE(fm); f=lambda fd: float(np.sum(ev.run(None,fd)[0]))
     base=dict(feeds); feeds2=dict(feeds)
-    if subst: 
+    if subst:
         feeds2={**feeds,**{k+'_2':v for k,v in subst.items()}}; base={**feeds,**subst}
     gs=[]
     for x in xs:

@@ -32,7 +32,7 @@ def case(name,nodes,feeds,outs,opsets=(('',21),('ai.onnx.ml',3)),inits=(),rtol=1
     for o,v in zip(outs,r):
         if isinstance(v,np.ndarray): vis.append(typ(o,v))
         else:
-            vis.append(onnx.ValueInfoProto(name=o)); 
+            vis.append(onnx.ValueInfoProto(name=o));
             kt=T.INT64 if isinstance(next(iter(v[0])),int) else T.STRING
             vis[-1]=h.make_value_info(o,h.make_sequence_type_proto(h.make_map_type_proto(kt,h.make_tensor_type_proto(T.FLOAT,[]))))
     g=h.make_graph(nodes,name,ins,vis,initializer=list(inits))

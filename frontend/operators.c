@@ -1,0 +1,112 @@
+/*
+ * What is supported, as a table in Markdown, made from the tables of schemas, lowerings, core operators and tile
+ * programs. frontend/onnx/OPERATORS.md is this text; a test compares them.
+ */
+#include "frontend/driver.h"
+#include "frontend/onnx/importer.h"
+#include "runtime/ops/elementwise.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool has_tile_program(enum op op)
+{
+    static const bool listed[OP_COUNT] = {
+#define LOWER(op, function) [OP_##op] = true,
+#include "backend/lower.def"
+    };
+    return listed[op] || (op_infos[op].flags & OPF_ELEMENTWISE);
+}
+
+static const char *engines(enum op op)
+{
+    if (op_infos[op].flags & (OPF_REGIONS | OPF_TERMINATOR))
+        return "control";
+    return has_tile_program(op) ? "tiles" : "GpSimd";
+}
+
+static void print_kinds(enum op op)
+{
+    static const char *const names[] = {"floats", "integers", "bool", "complex"};
+    const struct ew_row *row = op < OP_COUNT ? ew_row(op) : NULL;
+    const char *before = " ";
+    for (int i = 0; row && i < 4; i++)
+        if (row->kinds & 1 << i) {
+            printf("%s%s", before, names[i]);
+            before = ", ";
+        }
+    printf("%s |", row ? "" : " as the standard");
+}
+
+static int newest(const char *domain)
+{
+    if (!*domain)
+        return NEWEST_OPSET;
+    return !strcmp(domain, "ai.onnx.ml") ? NEWEST_ML : 1;
+}
+
+/* `1-28`, or with gaps `1-9, 13-28`; operators that the standard removed end early. */
+static bool print_versions(const struct schema *s, bool print)
+{
+    int last = newest(s->domain), from = 0;
+    bool any = false;
+    for (int v = s->since; v <= last + 1; v++) {
+        bool known = v <= last && lowering_find(s->domain, s->op, v).lower;
+        if (known && !from)
+            from = v;
+        if (known || !from)
+            continue;
+        if (print)
+            printf(from == v - 1 ? "%s%d" : "%s%d-%d", any ? ", " : " ", from, v - 1);
+        any = true;
+        from = 0;
+    }
+    return any;
+}
+
+static void print_onnx(void)
+{
+    printf("| domain | operator | versions | element types | core operator | cpu, trn1, trn2, inf2 |\n"
+           "| --- | --- | --- | --- | --- | --- |\n");
+    for (int i = 0; i < nschemas; i++) {
+        const struct schema *s = &schemas[i];
+        struct lowering l = lowering_find(s->domain, s->op, newest(s->domain));
+        if (!print_versions(s, false))
+            continue;
+        bool same = l.lower == lower_same;
+        printf("| %s | %s |", *s->domain ? s->domain : "ai.onnx", s->op);
+        print_versions(s, true);
+        printf(" |");
+        print_kinds(same ? l.op : OP_COUNT);
+        printf(" %s | %s |\n", same ? op_name(l.op) : "composed", same ? engines(l.op) : "its parts");
+    }
+}
+
+static void print_cell(const char *text) /* a bar would end the cell */
+{
+    for (; *text; text++)
+        printf(*text == '|' ? "\\|" : "%c", *text);
+}
+
+static void print_core(void)
+{
+    printf("| operator | engines | meaning |\n| --- | --- | --- |\n");
+    for (int i = 0; i < OP_COUNT; i++) {
+        printf("| %s | %s | ", op_infos[i].name, engines((enum op)i));
+        print_cell(op_infos[i].doc);
+        printf(" |\n");
+    }
+}
+
+void print_operators(void)
+{
+    printf("# Operators\n\n"
+           "Made by `xcc --list-operators`.\n\n"
+           "Engines: *tiles* has a tile program for the Tensor, Vector and Scalar engines (shapes and element types\n"
+           "that it does not cover run on GpSimd; `--explain` tells), *GpSimd* runs the plain routine, *control* is\n"
+           "the program's own control flow, *its parts* is what the core operators that it is composed of have.\n\n"
+           "## ONNX\n\n");
+    print_onnx();
+    printf("\n## Core\n\n");
+    print_core();
+}
