@@ -6,8 +6,7 @@
 #define RUNTIME_OPS_ELEMENTWISE_H
 
 #include "neff/op.h"
-
-#include <complex.h>
+#include "runtime/ops/complex_number.h"
 
 enum ew_form { EW_NONE, EW_UNARY, EW_PARAMETRIC, EW_BINARY, EW_COMPARE };
 enum ew_kinds { KF = 1, KI = 2, KB = 4, KC = 8 };

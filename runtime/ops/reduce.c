@@ -2,10 +2,10 @@
  * Reductions over axes. One accumulator per result element; the operand is read once in order.
  */
 #include "runtime/ops/axes.h"
+#include "runtime/ops/complex_number.h"
 #include "runtime/ops/content.h"
 #include "runtime/ops/walk.h"
 
-#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

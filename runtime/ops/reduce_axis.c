@@ -2,9 +2,8 @@
  * Operators along one axis: position of the extreme, running sums and products.
  */
 #include "runtime/ops/axes.h"
+#include "runtime/ops/complex_number.h"
 #include "runtime/ops/content.h"
-
-#include <complex.h>
 
 /* The operand as (outer, n, inner) around an axis. */
 struct around {

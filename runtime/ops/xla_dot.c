@@ -1,7 +1,7 @@
 /* dot: batched matrix products of any element types, mixed ones too. */
 #include "runtime/ops/numeric.h"
+#include "runtime/ops/complex_number.h"
 
-#include <complex.h>
 #include <string.h>
 
 bool infer_dot(struct infer *f)

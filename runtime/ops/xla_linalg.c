@@ -1,7 +1,7 @@
 /* Fourier transforms, triangular factors and solutions. All in double. */
 #include "runtime/ops/numeric.h"
+#include "runtime/ops/complex_number.h"
 
-#include <complex.h>
 #include <math.h>
 #include <string.h>
 
