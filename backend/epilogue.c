@@ -21,6 +21,7 @@ bool joint_step(struct lowering *l, const dim_t *steps, const dim_t *dims, int f
     return true;
 }
 
+/* Whether the value, an operand from outside or a result, has one step along each cover. */
 static bool operand_fits(struct lowering *l, const struct group *g, struct value *v, const struct cover *c, int n)
 {
     const struct type *t = &g->nodes[0]->out[0]->type;
@@ -44,6 +45,9 @@ bool epilogue_fits(struct lowering *l, const struct group *g, const struct cover
     const struct type *t = &g->nodes[0]->out[0]->type;
     if (!expression_possible(l, g, 1))
         return false;
+    for (int i = 0; i < g->nresults; i++)
+        if (!operand_fits(l, g, g->results[i], c, ncovers))
+            return false;
     for (int i = 1; i < g->n; i++) {
         const struct type *o = &g->nodes[i]->out[0]->type;
         if (o->rank != t->rank || memcmp(o->dims, t->dims, sizeof *t->dims * (size_t)t->rank))

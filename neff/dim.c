@@ -213,7 +213,40 @@ dim_t dim_sub(struct dim_table *t, dim_t a, dim_t b)
     return dim_add(t, a, dim_mul(t, b, -1));
 }
 
-/* Products: symbolic factors in order of handle, the constant last; sums are distributed over constants. */
+static int64_t gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t r = a % b;
+        a = b, b = r;
+    }
+    return a;
+}
+
+/* The largest constant that divides every term of a sum; 1 for what is no sum. */
+static int64_t content_of_sum(const struct dim_table *t, dim_t d)
+{
+    int64_t common = 0, factor;
+    const struct dim_node *n = node_of(t, d, DIM_ADD);
+    if (!n)
+        return 1;
+    for (; n; d = n->a, n = node_of(t, d, DIM_ADD)) {
+        if (dim_is_const(n->b))
+            factor = n->b;
+        else
+            split_factor(t, n->b, &factor);
+        common = gcd(common, factor);
+    }
+    split_factor(t, d, &factor);
+    common = gcd(common, factor);
+    return common < 0 ? -common : common;
+}
+
+static bool divides(struct dim_table *t, dim_t d, int64_t k, dim_t *quotient);
+
+/*
+ * Products: symbolic factors in order of handle, the constant last. A constant is distributed over a sum that stands
+ * alone; beside other factors a sum gives up what its terms have in common, so that 8*(w+1)*h and (8*w+8)*h are one.
+ */
 dim_t dim_mul(struct dim_table *t, dim_t a, dim_t b)
 {
     if (dim_is_const(a) && dim_is_const(b))
@@ -235,6 +268,10 @@ dim_t dim_mul(struct dim_table *t, dim_t a, dim_t b)
         }
         return make(t, DIM_MUL, a, b);
     }
+    int64_t ca = content_of_sum(t, a), cb = content_of_sum(t, b);
+    dim_t qa, qb;
+    if ((ca > 1 || cb > 1) && divides(t, a, ca, &qa) && divides(t, b, cb, &qb))
+        return dim_mul(t, dim_mul(t, qa, qb), apply(DIM_MUL, ca, cb));
     const struct dim_node *an = node_of(t, a, DIM_MUL), *bn = node_of(t, b, DIM_MUL);
     if (bn) {
         dim_t x = bn->a, y = bn->b;
@@ -298,6 +335,9 @@ static bool cancel_product(struct dim_table *t, dim_t a, dim_t b, dim_t *quotien
         return b != 0 && divides(t, a, b, quotient);
     dim_t q;
     if (cancel(t, a, b, quotient))
+        return true;
+    int64_t content = content_of_sum(t, b);
+    if (content > 1 && divides(t, b, content, &q) && cancel(t, a, q, &q) && divides(t, q, content, quotient))
         return true;
     const struct dim_node *n = node_of(t, b, DIM_MUL);
     if (!n)
