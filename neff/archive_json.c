@@ -8,9 +8,7 @@ static const char *const kind_names[] = {
     [SLOT_INPUT] = "input",     [SLOT_CONST] = "file",   [SLOT_PLANNED] = "tmp-buf",
     [SLOT_DYNAMIC] = "pointer", [SLOT_VIEW] = "virtual",
 };
-static const char *const dim_names[] = {"sym", "add", "mul", "floordiv",
-                                        "ceildiv", "mod", "min", "max"};
-enum { NKINDS = sizeof kind_names / sizeof *kind_names, NDIM_OPS = DIM_MAX + 1 };
+enum { NKINDS = sizeof kind_names / sizeof *kind_names };
 
 static struct bytes dump(json_t *j, struct arena *a)
 {
@@ -52,7 +50,7 @@ static json_t *dims_json(const struct dim_table *t)
     for (int i = 0; i < t->nnodes; i++) {
         const struct dim_node *n = &t->nodes[i];
         json_t *row = json_array();
-        json_array_append_new(row, json_string(dim_names[n->op]));
+        json_array_append_new(row, json_string(dim_op_names[n->op]));
         json_array_append_new(row, n->op == DIM_SYM ? json_integer(n->a) : dim_json(n->a));
         if (n->op != DIM_SYM)
             json_array_append_new(row, dim_json(n->b));
@@ -211,8 +209,8 @@ static bool read_dim(struct reader *r, const json_t *row, int i, struct dim_node
 {
     const struct dim_table *t = &r->p->dims;
     const char *op = json_string_value(json_array_get(row, 0));
-    for (int k = 0; op && k < NDIM_OPS; k++) {
-        if (strcmp(op, dim_names[k]))
+    for (int k = 0; op && k < DIM_OPS; k++) {
+        if (strcmp(op, dim_op_names[k]))
             continue;
         n->op = (uint8_t)k;
         if (!dim_of(json_array_get(row, 1), i, &n->a))

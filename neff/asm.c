@@ -435,8 +435,6 @@ static void put_region(struct printer *r, int index)
 
 static void put_dims(struct printer *r)
 {
-    static const char *const words[] = {"sym",     "add", "mul", "floordiv",
-                                        "ceildiv", "mod", "min", "max"};
     const struct dim_table *t = &r->p->dims;
     for (int i = 0; i < t->nsymbols; i++) {
         put(r, "symbol ");
@@ -445,7 +443,7 @@ static void put_dims(struct printer *r)
     }
     for (int i = 0; i < t->nnodes; i++) {
         const dim_t operand[2] = {t->nodes[i].a, t->nodes[i].b};
-        fprintf(r->out, "dim %s", words[t->nodes[i].op]);
+        fprintf(r->out, "dim %s", dim_op_names[t->nodes[i].op]);
         for (int k = 0; k < (t->nodes[i].op == DIM_SYM ? 1 : 2); k++)
             if (dim_is_const(operand[k]))
                 fprintf(r->out, " %" PRId64, operand[k]);

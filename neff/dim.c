@@ -5,6 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const dim_op_names[DIM_OPS] = {
+    [DIM_SYM] = "sym",           [DIM_ADD] = "add", [DIM_MUL] = "mul", [DIM_FLOORDIV] = "floordiv",
+    [DIM_CEILDIV] = "ceildiv",   [DIM_MOD] = "mod", [DIM_MIN] = "min", [DIM_MAX] = "max",
+    [DIM_BROADCAST] = "broadcast",
+};
+
 void dim_table_init(struct dim_table *t, struct arena *a)
 {
     *t = (struct dim_table){.arena = a};
@@ -33,8 +39,10 @@ static int64_t apply(int op, int64_t a, int64_t b)
         return r != 0 && (r < 0) != (b < 0) ? r + b : r;
     case DIM_MIN:
         return a < b ? a : b;
-    default:
+    case DIM_MAX:
         return a > b ? a : b;
+    default:
+        return a == 1 ? b : b == 1 || a == b ? a : -1;
     }
 }
 
@@ -476,6 +484,8 @@ static struct bounds bounds_of(const struct dim_table *t, dim_t d)
         return (struct bounds){0, b.high == INT64_MAX || b.high == 0 ? b.high : b.high - 1};
     case DIM_MIN:
         return (struct bounds){a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
+    case DIM_BROADCAST:
+        return (struct bounds){a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
     default:
         return (struct bounds){a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
     }
@@ -510,6 +520,31 @@ dim_t dim_max(struct dim_table *t, dim_t a, dim_t b)
     return extreme(t, DIM_MAX, a, b);
 }
 
+/* Broadcasts are kept as left-leaning chains in order of handle; each dim occurs once. */
+dim_t dim_broadcast(struct dim_table *t, dim_t a, dim_t b)
+{
+    if (dim_is_const(a) && dim_is_const(b))
+        return apply(DIM_BROADCAST, a, b);
+    if (a == b || b == 1)
+        return a;
+    if (a == 1)
+        return b;
+    if (dim_is_const(a) || dim_is_const(b)) /* the other one is 1 or the same */
+        return dim_is_const(a) ? a : b;
+    const struct dim_node *n = node_of(t, b, DIM_BROADCAST);
+    if (n) {
+        dim_t x = n->a, y = n->b;
+        return dim_broadcast(t, dim_broadcast(t, a, x), y);
+    }
+    n = node_of(t, a, DIM_BROADCAST);
+    if (!n)
+        return a < b ? make(t, DIM_BROADCAST, a, b) : make(t, DIM_BROADCAST, b, a);
+    dim_t x = n->a, y = n->b;
+    if (y == b)
+        return a;
+    return b < y ? dim_broadcast(t, dim_broadcast(t, x, b), y) : make(t, DIM_BROADCAST, a, b);
+}
+
 static dim_t rebuild(struct dim_table *t, int op, dim_t a, dim_t b)
 {
     switch (op) {
@@ -522,6 +557,8 @@ static dim_t rebuild(struct dim_table *t, int op, dim_t a, dim_t b)
     case DIM_FLOORDIV:
     case DIM_CEILDIV:
         return divide(t, op, a, b);
+    case DIM_BROADCAST:
+        return dim_broadcast(t, a, b);
     default:
         return extreme(t, op, a, b);
     }
@@ -561,11 +598,6 @@ int64_t dim_eval(const struct dim_table *t, const int64_t *symbol_values, dim_t 
     return a == DIM_NOT_BOUND || b == DIM_NOT_BOUND ? DIM_NOT_BOUND : apply(n->op, a, b);
 }
 
-static const char *const function_names[] = {
-    [DIM_FLOORDIV] = "floordiv", [DIM_CEILDIV] = "ceildiv", [DIM_MOD] = "mod",
-    [DIM_MIN] = "min",           [DIM_MAX] = "max",
-};
-
 /* Symbols that are not identifiers are written in quotes. */
 static bool plain_name(const char *s)
 {
@@ -592,7 +624,7 @@ const char *dim_text(const struct dim_table *t, struct arena *arena, dim_t d)
     if (n->op == DIM_MUL)
         return arena_printf(arena, node_of(t, n->a, DIM_ADD) ? "(%s)*%s" : "%s*%s", a,
                             node_of(t, n->b, DIM_ADD) ? arena_printf(arena, "(%s)", b) : b);
-    return arena_printf(arena, "%s(%s,%s)", function_names[n->op], a, b);
+    return arena_printf(arena, "%s(%s,%s)", dim_op_names[n->op], a, b);
 }
 
 struct dim_parser {
@@ -621,9 +653,9 @@ static bool expect(struct dim_parser *p, char c)
 
 static bool parse_function(struct dim_parser *p, const char *name, size_t n, dim_t *out)
 {
-    for (int op = DIM_FLOORDIV; op <= DIM_MAX; op++) {
+    for (int op = DIM_FLOORDIV; op < DIM_OPS; op++) {
         dim_t a, b;
-        if (strlen(function_names[op]) != n || memcmp(function_names[op], name, n))
+        if (strlen(dim_op_names[op]) != n || memcmp(dim_op_names[op], name, n))
             continue;
         if (!expect(p, '(') || !parse_sum(p, &a) || !expect(p, ',') || !parse_sum(p, &b) ||
             !expect(p, ')'))

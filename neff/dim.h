@@ -23,7 +23,12 @@ typedef int64_t dim_t;
 static inline bool dim_is_const(dim_t d) { return d > DIM_SYMBOLIC; }
 static inline int dim_index(dim_t d) { return (int)(d - INT64_MIN); }
 
-enum dim_op { DIM_SYM, DIM_ADD, DIM_MUL, DIM_FLOORDIV, DIM_CEILDIV, DIM_MOD, DIM_MIN, DIM_MAX };
+enum dim_op {
+    DIM_SYM, DIM_ADD, DIM_MUL, DIM_FLOORDIV, DIM_CEILDIV, DIM_MOD, DIM_MIN, DIM_MAX,
+    DIM_BROADCAST, /* of dims that are equal or 1, the one that is not 1; -1 for others */
+    DIM_OPS
+};
+extern const char *const dim_op_names[DIM_OPS]; /* "sym", "add", "mul", "floordiv", ... */
 
 struct dim_node {
     uint8_t op;       /* enum dim_op */
@@ -68,6 +73,7 @@ dim_t dim_ceildiv(struct dim_table *t, dim_t a, dim_t b);
 dim_t dim_mod(struct dim_table *t, dim_t a, dim_t b); /* a - floordiv(a, b) * b */
 dim_t dim_min(struct dim_table *t, dim_t a, dim_t b);
 dim_t dim_max(struct dim_table *t, dim_t a, dim_t b);
+dim_t dim_broadcast(struct dim_table *t, dim_t a, dim_t b);
 /* Bounds that hold whatever the symbols are, which are taken to be 0 or more. INT64_MIN and INT64_MAX: none. */
 void dim_bounds(const struct dim_table *t, dim_t d, int64_t *low, int64_t *high);
 bool dim_is_runtime(const struct dim_table *t, dim_t d);

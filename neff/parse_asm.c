@@ -621,8 +621,6 @@ static bool parse_dim_operand(struct parser *r, dim_t *out)
 
 static bool parse_dim_node(struct parser *r)
 {
-    static const char *const words[] = {"sym",     "add", "mul", "floordiv",
-                                        "ceildiv", "mod", "min", "max"};
     struct dim_table *t = &r->p->dims;
     struct dim_node n = {0};
     char word[16];
@@ -630,9 +628,9 @@ static bool parse_dim_node(struct parser *r)
         return asm_bad(&r->x, "dims come before everything that uses them");
     if (!asm_word(&r->x, word, sizeof word))
         return false;
-    while (n.op <= DIM_MAX && strcmp(words[n.op], word))
+    while (n.op < DIM_OPS && strcmp(dim_op_names[n.op], word))
         n.op++;
-    if (n.op > DIM_MAX)
+    if (n.op >= DIM_OPS)
         return asm_bad(&r->x, "unknown kind of dimension expression '%s'", word);
     if (n.op == DIM_SYM) {
         int symbol;

@@ -152,12 +152,9 @@ bool infer_same_dim(struct infer *f, dim_t a, dim_t b, const char *what, dim_t *
 
 static bool broadcast_dim(struct infer *f, dim_t a, dim_t b, dim_t *out)
 {
-    if (a == 1 || b == 1 || a == b)
-        *out = a == 1 ? b : a;
-    else if (dim_is_const(a) && dim_is_const(b))
+    if (a != 1 && b != 1 && a != b && dim_is_const(a) && dim_is_const(b))
         return fail(f->d, "shapes do not broadcast: %lld against %lld", (long long)a, (long long)b);
-    else
-        *out = prefer(f, a, b);
+    *out = dim_broadcast(f->dims, a, b);
     return true;
 }
 

@@ -69,8 +69,8 @@ dim_t infer_unknown(struct infer *f, const char *stem);
 bool infer_out(struct infer *f, int i, int dtype, int rank, const dim_t *dims);
 /* Normalises a negative axis; fails when out of range. */
 bool infer_axis(struct infer *f, int64_t axis, int rank, int *out);
-/* numpy broadcast of two or more shapes into *out (dtype not touched). Two different symbols: the
- * program checks equality at run time, the result is the one that is not 1. */
+/* numpy broadcast of two or more shapes into *out (dtype not touched). Of two different
+ * symbols the result is the one that is not 1 when they are bound: dim_broadcast. */
 bool infer_broadcast(struct infer *f, const struct type *const *in, int n, struct type *out);
 /* The rule of all elementwise rows. */
 bool infer_elementwise(struct infer *f);

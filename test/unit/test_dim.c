@@ -101,6 +101,33 @@ static void test_simplified(void **state)
     assert_int_equal(dim_sub(&t, dim_add(&t, n, h), h), n);
     assert_int_equal(dim_max(&t, n, 0), n);
     assert_int_equal(dim_min(&t, n, dim_add(&t, n, 3)), n);
+    dim_t n1 = dim_add(&t, n, 1), n8 = dim_mul(&t, n1, 8);
+    assert_int_equal(dim_mul(&t, dim_mul(&t, n1, h), 8), dim_mul(&t, h, n8));
+    assert_int_equal(dim_floordiv(&t, dim_mul(&t, h, n8), n8), h);
+    arena_free(&arena);
+}
+
+static void test_broadcast(void **state)
+{
+    struct arena arena = {0};
+    struct dim_table t;
+    dim_table_init(&t, &arena);
+    dim_t a = dim_symbol(&t, "a"), b = dim_symbol(&t, "b"), c = dim_symbol(&t, "c");
+    dim_t ab = dim_broadcast(&t, b, a);
+    assert_int_equal(dim_broadcast(&t, ab, a), ab);
+    assert_int_equal(dim_broadcast(&t, dim_broadcast(&t, c, a), b), dim_broadcast(&t, ab, c));
+    assert_int_equal(dim_broadcast(&t, a, 1), a);
+    assert_int_equal(dim_broadcast(&t, a, 4), 4);
+    const int64_t cases[][3] = {{1, 5, 5}, {5, 1, 5}, {3, 3, 3}, {1, 0, 0}, {0, 1, 0}, {2, 3, -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t values[] = {cases[i][0], cases[i][1], 1};
+        assert_int_equal(dim_eval(&t, values, ab), cases[i][2]);
+    }
+    const char *text = dim_text(&t, &arena, dim_broadcast(&t, ab, c)), *at = text;
+    dim_t back;
+    struct diag d = {0};
+    assert_true(dim_parse(&t, &at, &back, &d));
+    assert_int_equal(back, dim_broadcast(&t, ab, c));
     arena_free(&arena);
 }
 
@@ -109,6 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_simplified),
+        cmocka_unit_test(test_broadcast),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
