@@ -301,6 +301,10 @@ static bool divides(struct dim_table *t, dim_t d, int64_t k, dim_t *quotient)
         *quotient = d / k;
         return d % k == 0;
     }
+    if (k == 1) {
+        *quotient = d;
+        return true;
+    }
     const struct dim_node *n = &t->nodes[dim_index(d)];
     dim_t x = n->a, y = n->b, qx, qy;
     if (n->op == DIM_MUL && dim_is_const(y) && y % k == 0) {
