@@ -255,7 +255,9 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
     if (!conv_geometry(l, n, &c) || !engine_float(c.x->type.dtype) || !engine_float(c.w->dtype) ||
         !engine_float(n->out[0]->type.dtype) || !dim_is_const(c.h) || !dim_is_const(c.width) || !dim_is_const(c.oh) ||
         !dim_is_const(c.ow)) {
-        why(l->o, n, "tile.conv-form", "only 1-D and 2-D convolutions of floats with constant weights, explicit pads and known sizes have a tile program; it runs on GpSimd");
+        why(l->o, n, "tile.conv-form",
+            "only 1-D and 2-D convolutions of floats with constant weights, explicit pads and known sizes have a tile program; "
+            "it runs on GpSimd");
         return DECLINED;
     }
     bool depthwise = c.group > 1 && c.group == c.channels_in && c.outs == c.group;
@@ -282,6 +284,7 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
         emit_products(&s);
     dim_t pixels = dim_mul(t, c.n, c.oh * c.ow);
     kernel_of(&k)->flops = dim_mul(t, pixels, 2 * s.taps * c.w->dims[1] * c.outs);
-    kernel_of(&k)->bytes = dim_add(t, dim_mul(t, c.n, 4 * (c.oh * c.ow * c.outs + c.h * c.width * c.channels_in)), 4 * tensor_count(&l->p->slots[s.weights].data));
+    int64_t pictures = 4 * (c.oh * c.ow * c.outs + c.h * c.width * c.channels_in);
+    kernel_of(&k)->bytes = dim_add(t, dim_mul(t, c.n, pictures), 4 * tensor_count(&l->p->slots[s.weights].data));
     return LOWERED;
 }
