@@ -103,7 +103,7 @@ static void report(struct verify *v, const struct node *n, const struct value *x
     bool first = r->verdict != EXACT && !v->named_first;
     v->named_first |= first;
     bool defect = r->verdict == DEFECT && v->reported++ < MOST_REPORTED;
-    if (!first && !defect && !v->c->verbose)
+    if (!defect && !v->c->verbose && (!first || v->c->quiet))
         return;
     printf("%s%s: '%s': %s", first ? "first difference: " : "", node_text(v->g, n), name_of(v, x), verdicts[r->verdict]);
     if (r->nan)
