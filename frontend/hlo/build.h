@@ -24,8 +24,11 @@ bool h_done(struct hlo_lower *l, struct value *result);
 /* Stores several. */
 bool h_done_all(struct hlo_lower *l, struct value *const *results, int n);
 
-/* Operand k, when it is one array (its first leaf). */
-static inline struct value *h_in(const struct hlo_lower *l, int k) { return l->operands[k].v[0]; }
+/* Operand k's first leaf: the operand when it is one array. NULL when it has none. */
+static inline struct value *h_in(const struct hlo_lower *l, int k)
+{
+    return k < l->i->operand_count && l->operands[k].count ? l->operands[k].v[0] : NULL;
+}
 static inline const struct hlo_shape *h_in_shape(const struct hlo_lower *l, int k) { return l->i->operands[k]->shape; }
 static inline int h_dtype(const struct value *v) { return v ? v->type.dtype : DT_NONE; }
 static inline int h_rank(const struct value *v) { return v ? v->type.rank : 0; }

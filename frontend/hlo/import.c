@@ -300,6 +300,38 @@ static void remove_unused(struct region *r)
     }
 }
 
+/* Leaf number of an index into a tuple shape; -1 when there is no such array. */
+static int leaf_at(const struct hlo_shape *s, struct hlo_ints index)
+{
+    int at = 0;
+    for (int k = 0; k < index.count; k++) {
+        if (s->type != HLO_TUPLE || index.v[k] < 0 || index.v[k] >= s->count)
+            return -1;
+        for (int e = 0; e < index.v[k]; e++)
+            at += hlo_leaf_count(s->elements[e]);
+        s = s->elements[index.v[k]];
+    }
+    return hlo_is_array(s) ? at : -1;
+}
+
+static void record_aliases(struct hlo_importer *im)
+{
+    const struct hlo_aliases *from = &im->m->aliases;
+    const struct hlo_computation *c = im->m->entry;
+    struct io_alias *list = ARENA_ARRAY(&im->g->arena, struct io_alias, from->count + 1);
+    for (int k = 0; k < from->count; k++) {
+        const struct hlo_alias *a = &from->v[k];
+        if (a->parameter < 0 || a->parameter >= c->parameter_count)
+            continue;
+        int output = leaf_at(c->root->shape, a->output), input = leaf_at(c->parameters[a->parameter]->shape, a->index);
+        for (int p = 0; input >= 0 && p < a->parameter; p++)
+            input += hlo_leaf_count(c->parameters[p]->shape);
+        if (output >= 0 && input >= 0)
+            list[im->g->naliases++] = (struct io_alias){output, input, a->must};
+    }
+    im->g->aliases = list;
+}
+
 static bool import_module(struct hlo_importer *im)
 {
     struct hlo_computation *c = im->m->entry;
@@ -312,6 +344,7 @@ static bool import_module(struct hlo_importer *im)
         return false;
     end_region(im->g, im->g->main, &result);
     remove_unused(im->g->main);
+    record_aliases(im);
     name_outputs(im, &result);
     return true;
 }

@@ -7,7 +7,7 @@
 #include "frontend/hlo/lower.h"
 #include "frontend/import.h"
 
-enum { MAX_INSTRUCTIONS = 4000000, MAX_CALLS = 256 };
+enum { MAX_INSTRUCTIONS = 1000000, MAX_CALLS = 256 };
 
 struct hlo_importer {
     struct graph *g;

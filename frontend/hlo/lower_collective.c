@@ -99,7 +99,12 @@ bool hlo_lower_permute_start(struct hlo_lower *l)
     return !diag_failed(l->d);
 }
 
-bool hlo_lower_permute_done(struct hlo_lower *l) { return h_done(l, l->operands[0].v[1]); }
+bool hlo_lower_permute_done(struct hlo_lower *l)
+{
+    if (l->operands[0].count < 2)
+        return HLO_ERROR(l, "the operand is not what collective-permute-start gives");
+    return h_done(l, l->operands[0].v[1]);
+}
 
 bool hlo_lower_device_id(struct hlo_lower *l)
 {

@@ -51,6 +51,14 @@ static bool shape_is_dynamic(const struct hlo_shape *s)
     return false;
 }
 
+static bool shape_is_deep(const struct hlo_shape *s)
+{
+    for (int k = 0; k < s->count; k++)
+        if (shape_is_deep(s->elements[k]))
+            return true;
+    return s->rank > MAX_RANK;
+}
+
 static bool shape_is_opaque(const struct hlo_shape *s)
 {
     for (int k = 0; k < s->count; k++)
@@ -73,6 +81,8 @@ static void check(struct search *s, const struct hlo_instruction *i)
     else if (shape_is_dynamic(i->shape))
         note(s, i, arena_printf(a, "%s of %s: dimensions known only while running", name,
                                 hlo_shape_text(a, i->shape)));
+    else if (shape_is_deep(i->shape))
+        note(s, i, arena_printf(a, "%s of more than %d dimensions", name, MAX_RANK));
     else if (shape_is_opaque(i->shape))
         note(s, i, arena_printf(a, "%s of an opaque value", name));
 }

@@ -69,6 +69,11 @@ struct region {
     struct node *first, *last; /* last is the `return` once the region is finished */
 };
 
+struct io_alias { /* a result of main that the caller wants in a parameter's memory */
+    int output, input;
+    bool must; /* else: it may lie there */
+};
+
 struct graph {
     struct arena arena;
     struct dim_table dims;
@@ -77,6 +82,8 @@ struct graph {
     const char *producer;
     const char **output_names; /* one per result of main; inputs are named by their values */
     int noutputs;
+    const struct io_alias *aliases; /* as the model states them; text does not carry them */
+    int naliases;
     int next_value, next_node;
     bool typed; /* inference has run: every value has a type */
     struct value **constants; /* every constant ever made, in order */
