@@ -110,9 +110,6 @@ enum lowered lower_matmul(struct lowering *l, struct node *n)
         return lower_product(l, n);
     if (!examine(l, &g, &p) || !epilogue_possible(l, &g, g.nodes[0]->out[0]->type.rank - 2))
         return DECLINED;
-    if (l->m->strict)
-        emit_product_strict(l, &g, &p);
-    else
-        emit_product(l, &g, &p);
+    emit_product(l, &g, &p);
     return LOWERED;
 }

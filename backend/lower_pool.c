@@ -2,17 +2,9 @@
  * Pooling: one instruction per row of output pixels; 1-D images are images of one row. Images may be channels last or
  * channels first: the instruction takes them by steps.
  */
-#include "backend/epilogue.h"
+#include "backend/pool.h"
 
 #include <string.h>
-
-struct pool {
-    bool last, max, count_pad;
-    int spatial;
-    dim_t n, channels, h, w, oh, ow;
-    dim_t row, column, channel, image; /* steps of x */
-    int64_t kernel[2], stride[2], dilation[2], pad[2];
-};
 
 /* Spatial attribute with a value per dim; `at` counts from the last two dims. */
 static void each(const struct node *n, const char *name, int spatial, int64_t otherwise, int64_t *out)
@@ -35,7 +27,7 @@ static bool explicit_pads(const struct node *n, struct pool *p)
     return notset && p->pad[0] >= 0 && p->pad[1] >= 0;
 }
 
-static bool read_pool(struct lowering *l, const struct node *n, struct pool *p)
+bool pool_geometry(struct lowering *l, const struct node *n, struct pool *p)
 {
     struct value *x = outer_value(l, n->in[0]);
     const struct type *t = &x->type, *y = &n->out[0]->type;
@@ -85,8 +77,8 @@ enum lowered lower_pool(struct lowering *l, struct node *whole)
     struct node *n = g.nodes[0];
     struct pool p = {0};
     if (l->m->strict)
-        return DECLINED;
-    if (!read_pool(l, n, &p)) {
+        return strict_pool(l, whole);
+    if (!pool_geometry(l, n, &p)) {
         why(l->o, n, "tile.pool-form", "only 1-D and 2-D float pools with explicit pads and without indices have a tile program; it runs on GpSimd");
         return DECLINED;
     }

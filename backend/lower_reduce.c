@@ -154,6 +154,8 @@ static void make_grid(struct reduction *r, struct kernel_builder *k)
         int64_t most = columns ? COLUMNS : UNKNOWN_ROWS;
         if (!columns && dim_is_const(r->elements))
             most = r->elements >= TILE_ELEMENTS ? 1 : TILE_ELEMENTS / r->elements;
+        if (k->l->m->strict) /* results lie over partitions */
+            most = k->l->m->partitions;
         r->tile = even_tile(s->count, most);
         s->var = kernel_grid(k, dim_ceildiv(&k->l->p->dims, s->count, r->tile));
     }

@@ -19,8 +19,6 @@ struct product {
 bool product_types(const struct value *x, const struct tensor *w);
 /* The group's first node is the product; epilogue_possible has been asked. */
 void emit_product(struct lowering *l, struct group *g, const struct product *p);
-/* The same for machines whose Tensor engine reads tiles of limited size: weights as they are, contraction block by block. */
-void emit_product_strict(struct lowering *l, struct group *g, const struct product *p);
 /* A tile size near `most` that cuts a known count into nearly equal tiles. */
 dim_t even_tile(dim_t count, dim_t most);
 

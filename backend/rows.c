@@ -28,8 +28,9 @@ struct rows rows_of(struct lowering *l, const struct type *t, int first, int las
 void rows_grid(struct rows *r, struct kernel_builder *k)
 {
     struct dim_table *t = &k->l->p->dims;
+    bool strict = k->l->m->strict; /* rows lie over partitions */
     if (r->strided) {
-        r->tile = even_tile(r->inner, INNER_TILE);
+        r->tile = even_tile(r->inner, strict ? k->l->m->partitions : INNER_TILE);
         r->var_outer = kernel_grid(k, r->outer);
         r->var_inner = kernel_grid(k, dim_ceildiv(t, r->inner, r->tile));
         return;
@@ -37,7 +38,7 @@ void rows_grid(struct rows *r, struct kernel_builder *k)
     int64_t most = UNKNOWN_ROWS;
     if (dim_is_const(r->n))
         most = r->n >= TILE_ELEMENTS ? 1 : r->n > 0 ? TILE_ELEMENTS / r->n : TILE_ELEMENTS;
-    r->tile = even_tile(r->outer, most);
+    r->tile = even_tile(r->outer, strict ? k->l->m->partitions : most);
     r->var_outer = kernel_grid(k, dim_ceildiv(t, r->outer, r->tile));
 }
 

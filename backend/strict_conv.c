@@ -175,19 +175,6 @@ static void emit_products(struct strict_conv *s)
 
 /* ---- depthwise --------------------------------------------------------------------------------------------------- */
 
-/* A tile of results, and a tap's elements for them. */
-static struct ap tap_pattern(struct strict_conv *s, const struct space *space, int tap)
-{
-    int band = s->m.resident ? s->var_band : -1;
-    struct ap x = image_tap(s->k, &s->m, s->var_block, band, (int)(tap / s->c->kw), (int)(tap % s->c->kw));
-    for (int i = 1; i < space->rank; i++) {
-        ap_push(&x, i == space->rank - 1 ? image_column_step(&s->m) : image_row_step(&s->m), space->dim[i].count);
-        if (space->dim[i].var >= 0)
-            ap_clip(&x, i, space->dim[i].var, space->dim[i].factor, space->dim[i].limit);
-    }
-    return x;
-}
-
 static void emit_sums(struct strict_conv *s)
 {
     struct kernel_builder *k = s->k;
@@ -209,7 +196,7 @@ static void emit_sums(struct strict_conv *s)
         scale.offset.base += t;
         for (int i = 1; i < space.rank; i++)
             ap_push(&scale, 0, 1);
-        emit_activation(k, OP_identity, t ? part : sum, tap_pattern(s, &space, t), ap_absent(), 1, 0, 0);
+        emit_activation(k, OP_identity, t ? part : sum, image_window(k, &s->m, &space, s->var_block, s->m.resident ? s->var_band : -1, (int)(t / s->c->kw), (int)(t % s->c->kw)), ap_absent(), 1, 0, 0);
         kernel_of(k)->insns[kernel_of(k)->ninsns - 1].ap[2] = scale;
         if (t)
             emit_tensor_tensor(k, OP_add, sum, sum, part);

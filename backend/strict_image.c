@@ -213,14 +213,10 @@ void image_load(struct kernel_builder *k, const struct strict_image *m, int var_
         }
 }
 
-int64_t image_row_step(const struct strict_image *m)
+/* Elements between rows of results. */
+static int64_t row_step(const struct strict_image *m)
 {
     return m->sh / m->fh * m->cols;
-}
-
-int64_t image_column_step(const struct strict_image *m)
-{
-    return m->sw / m->fw;
 }
 
 struct ap image_tap(struct kernel_builder *k, const struct strict_image *m, int var_chunk, int var_band, int i, int j)
@@ -230,6 +226,18 @@ struct ap image_tap(struct kernel_builder *k, const struct strict_image *m, int 
     int64_t phase = row % m->fh * m->fw + column % m->fw;
     a.offset.base += phase * m->rows * m->cols + row / m->fh * m->cols + column / m->fw;
     if (var_band >= 0)
-        ap_move(k->l, &a, var_band, m->band * image_row_step(m));
+        ap_move(k->l, &a, var_band, m->band * row_step(m));
+    return a;
+}
+
+struct ap image_window(struct kernel_builder *k, const struct strict_image *m, const struct space *s, int var_chunk,
+                       int var_band, int i, int j)
+{
+    struct ap a = image_tap(k, m, var_chunk, var_band, i, j);
+    for (int d = 1; d < s->rank; d++) {
+        ap_push(&a, d == s->rank - 1 ? m->sw / m->fw : row_step(m), s->dim[d].count);
+        if (s->dim[d].var >= 0)
+            ap_clip(&a, d, s->dim[d].var, s->dim[d].factor, s->dim[d].limit);
+    }
     return a;
 }

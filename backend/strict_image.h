@@ -42,8 +42,8 @@ void image_load(struct kernel_builder *k, const struct strict_image *m, int var_
                 dim_t group_step, int var_band, int var_column);
 /* The start of tap (i, j) of chunk var_chunk, band var_band (resident tiles; -1 otherwise): a pattern with the dim over partitions. */
 struct ap image_tap(struct kernel_builder *k, const struct strict_image *m, int var_chunk, int var_band, int i, int j);
-/* Elements between rows, and columns, of results. */
-int64_t image_row_step(const struct strict_image *m);
-int64_t image_column_step(const struct strict_image *m);
+/* What tap (i, j) reads for a space of results: (channel, row, column), or (channel, column). */
+struct ap image_window(struct kernel_builder *k, const struct strict_image *m, const struct space *s, int var_chunk,
+                       int var_band, int i, int j);
 
 #endif

@@ -14,6 +14,7 @@ enum opcode {
 #include "neff/isa.def"
     INSN_COUNT
 };
+enum { FIRST_EXTENSION = INSN_depthwise_conv }; /* from here on: target cpu only */
 
 enum { MAX_AP_RANK = 6, MAX_APS = 5, MAX_IMMS = 10, MAX_FLOATS = 3, MAX_FUNCS = 2, MAX_GRID = 4, MAX_VARS = 10 };
 
