@@ -137,11 +137,8 @@ const struct neff_member *neff_find(const struct neff_file *f, const char *name)
 
 bool neff_check_hash(const struct neff_file *f, struct diag *d)
 {
-    struct tree_hash h;
     uint8_t digest[32];
-    hash_init(&h);
-    hash_update(&h, f->data + NEFF_HEADER_SIZE, f->size - NEFF_HEADER_SIZE);
-    hash_finish(&h, digest);
+    tree_hash_memory(f->data + NEFF_HEADER_SIZE, f->size - NEFF_HEADER_SIZE, digest);
     return !memcmp(digest, f->header.hash, 32) || fail(d, "the archive's contents differ from its hash: it is damaged");
 }
 

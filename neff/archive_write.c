@@ -28,7 +28,6 @@ enum { TAR_BLOCK = 512 };
 
 struct writer {
     struct out_file out;
-    struct tree_hash hash;
     uint64_t written; /* bytes after the header */
     bool failed;
 };
@@ -41,7 +40,6 @@ static la_ssize_t on_write(struct archive *a, void *user, const void *data, size
         w->failed = true;
         return -1;
     }
-    hash_update(&w->hash, data, n);
     w->written += n;
     return (la_ssize_t)n;
 }
@@ -191,7 +189,8 @@ static bool put_header(const struct program *p, struct writer *w, struct diag *d
     };
     snprintf(h.build, sizeof h.build, "xcc %s", XCC_VERSION);
     snprintf(h.name, sizeof h.name, "%s", p->name ? p->name : "");
-    hash_finish(&w->hash, h.hash);
+    if (fflush(w->out.f) != 0 || !tree_hash_file(fileno(w->out.f), NEFF_HEADER_SIZE, w->written, h.hash))
+        return fail(d, "cannot read back what was written: %s", strerror(errno));
     make_uuid(h.uuid, h.hash);
     if (fseek(w->out.f, 0, SEEK_SET) != 0 || fwrite(&h, sizeof h, 1, w->out.f) != 1)
         return fail(d, "cannot write: %s", strerror(errno));
@@ -205,7 +204,6 @@ bool neff_write(const struct program *p, const char *path, struct diag *d)
     static const uint8_t blank[NEFF_HEADER_SIZE];
     if (!out_open(&w.out, path, d))
         return false;
-    hash_init(&w.hash);
     struct archive *tar = archive_write_new();
     archive_write_set_format_ustar(tar);
     archive_write_set_bytes_per_block(tar, 0);

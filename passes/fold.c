@@ -198,6 +198,28 @@ static bool constant_condition(const struct value *v, bool *out)
     return true;
 }
 
+/*
+ * A transposed constant matrix that only products read: they read it transposed. So weights of linear layers, and embeddings
+ * shared with the output layer, stay where they are in the model file.
+ */
+static void absorb_transpose(struct folder *f, struct node *n)
+{
+    int count;
+    const int64_t *perm = attr_ints(&n->attrs, "perm", &count);
+    bool reversed = !perm || (count == 2 && perm[0] == 1 && perm[1] == 0);
+    if (n->op != OP_transpose || !n->in[0]->constant || n->in[0]->type.rank != 2 || !reversed)
+        return;
+    for (const struct use *u = n->out[0]->uses; u; u = u->next)
+        if (u->node->op != OP_matmul || u->index != 1)
+            return;
+    for (struct use *u; (u = n->out[0]->uses);) {
+        struct node *product = u->node;
+        attr_set_int(&f->g->arena, &product->attrs, "trans_b", !attr_int(&product->attrs, "trans_b", 0));
+        node_set_input(product, 1, n->in[0]);
+        why(f->o, product, "fold.transpose", "reads its constant operand transposed");
+    }
+}
+
 static bool fold_region(struct folder *f, struct region *r);
 
 /* The node to go on with; NULL after a failure. Types are inferred anew on the way: what has become constant makes
@@ -215,6 +237,7 @@ static struct node *fold_node(struct folder *f, struct node *n)
     }
     if (!infer_node(f->g, n, f->d))
         return NULL;
+    absorb_transpose(f, n);
     if (!never_folded(n) && used(n)) {
         use_contents(f, n);
         if (used(n) && operands_constant(n) && !too_large(n))

@@ -70,7 +70,7 @@ bool out_open(struct out_file *o, const char *path, struct diag *d)
         if (fchmod(fd, 0666 & ~mask) != 0)
             warn(d, "%s: cannot set its mode: %s", path, strerror(errno));
     }
-    o->f = fdopen(fd, "wb");
+    o->f = fdopen(fd, direct ? "wb" : "w+b");
     return true;
 }
 
