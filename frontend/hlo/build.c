@@ -49,7 +49,7 @@ bool h_done_all(struct hlo_lower *l, struct value *const *results, int n)
     if (diag_failed(l->d))
         return false;
     if (n != l->out.count)
-        return fail_internal(l->d, "lowering gives %d arrays, expected %d", n, l->out.count);
+        return HLO_ERROR(l, "%d arrays are computed, but its shape has %d", n, l->out.count);
     memcpy(l->out.v, results, sizeof *results * (size_t)n);
     return true;
 }

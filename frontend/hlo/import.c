@@ -83,9 +83,8 @@ static bool check_leaf(struct hlo_lower *l, int k)
     struct type want = hlo_type_of(s);
     if (type_equal(&want, &v->type))
         return true;
-    return fail_internal(l->d, "lowering gives %s for array %d, expected %s",
-                         type_text(&l->g->dims, &l->g->arena, &v->type), k,
-                         type_text(&l->g->dims, &l->g->arena, &want));
+    return fail(l->d, "array %d is computed as %s, but its shape says %s", k,
+                type_text(&l->g->dims, &l->g->arena, &v->type), type_text(&l->g->dims, &l->g->arena, &want));
 }
 
 static bool lower_instruction(struct hlo_importer *im, struct region *r, struct frame *f,
@@ -138,9 +137,15 @@ static bool import_body(struct hlo_importer *im, struct region *r, const struct 
     return true;
 }
 
-bool hlo_inline(struct hlo_lower *l, const struct hlo_computation *c, const struct leaves *args,
+bool hlo_inline(struct hlo_lower *l, const struct hlo_computation *c, const struct leaves *args, int nargs,
                 struct leaves *result)
 {
+    if (nargs != c->parameter_count)
+        return HLO_ERROR(l, "computation '%s' has %d parameters, but gets %d", c->name, c->parameter_count, nargs);
+    for (int k = 0; k < nargs; k++)
+        if (args[k].count != hlo_leaf_count(c->parameters[k]->shape))
+            return HLO_ERROR(l, "parameter %d of computation '%s' has %d arrays, but gets %d", k, c->name,
+                             hlo_leaf_count(c->parameters[k]->shape), args[k].count);
     return import_body(l->im, l->r, c, args, l->lanes, result);
 }
 

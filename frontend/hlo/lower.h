@@ -68,7 +68,7 @@ int hlo_leaf_count(const struct hlo_shape *s);
 const struct hlo_shape *hlo_leaf(const struct hlo_shape *s, int k);
 struct type hlo_type_of(const struct hlo_shape *s);
 /* The computation's instructions put into l->r, on the given leaves of its parameters. */
-bool hlo_inline(struct hlo_lower *l, const struct hlo_computation *c, const struct leaves *args,
+bool hlo_inline(struct hlo_lower *l, const struct hlo_computation *c, const struct leaves *args, int nargs,
                 struct leaves *result);
 /* A region of the computation, whose parameters are the leaves of all its parameters, with its return. In lanes each
  * parameter is a vector whose length only running tells. */

@@ -12,7 +12,7 @@ bool hlo_lower_pass(struct hlo_lower *l)
     for (int k = 0; k < l->i->operand_count; k++)
         for (int j = 0; j < l->operands[k].count && n < l->out.count; j++)
             l->out.v[n++] = l->operands[k].v[j];
-    return n == l->out.count || fail_internal(l->d, "%d arrays, expected %d", n, l->out.count);
+    return n == l->out.count || HLO_ERROR(l, "its operands hold %d arrays, its shape %d", n, l->out.count);
 }
 
 bool hlo_lower_nothing(struct hlo_lower *l) { return true; }
@@ -20,6 +20,8 @@ bool hlo_lower_nothing(struct hlo_lower *l) { return true; }
 /* The last leaves of the operand: results of what was started. */
 bool hlo_lower_pass_last(struct hlo_lower *l)
 {
+    if (l->operands[0].count < l->out.count)
+        return HLO_ERROR(l, "the operand holds %d arrays, expected %d", l->operands[0].count, l->out.count);
     int first = l->operands[0].count - l->out.count;
     for (int k = 0; k < l->out.count; k++)
         l->out.v[k] = l->operands[0].v[first + k];
@@ -29,7 +31,7 @@ bool hlo_lower_pass_last(struct hlo_lower *l)
 static bool give_at(struct hlo_lower *l, int first)
 {
     if (first + l->out.count > l->operands[0].count)
-        return fail_internal(l->d, "%d arrays, expected %d", l->operands[0].count, first + l->out.count);
+        return HLO_ERROR(l, "the operand holds %d arrays, expected %d", l->operands[0].count, first + l->out.count);
     memcpy(l->out.v, l->operands[0].v + first, sizeof *l->out.v * (size_t)l->out.count);
     return true;
 }
@@ -47,7 +49,7 @@ bool hlo_lower_call(struct hlo_lower *l)
     bool fusion = l->i->opcode == HLO_OP_FUSION;
     struct leaves result;
     if (!hlo_inline(l, hlo_attr_computation(l->i, fusion ? HLO_ATTR_calls : HLO_ATTR_to_apply), l->operands,
-                    &result))
+                    l->i->operand_count, &result))
         return false;
     return h_done_all(l, result.v, result.count);
 }
@@ -55,10 +57,12 @@ bool hlo_lower_call(struct hlo_lower *l)
 /* copy-start gives (copy, source, context). */
 bool hlo_lower_copy_start(struct hlo_lower *l)
 {
+    if (l->out.count < 2)
+        return HLO_ERROR(l, "%d arrays, expected 3", l->out.count);
     l->out.v[0] = l->out.v[1] = h_in(l, 0);
     if (l->out.count > 2)
         l->out.v[2] = h_scalar(l, hlo_type_dtype(hlo_leaf(l->i->shape, 2)->type), 0);
-    return l->out.count <= 3 || fail_internal(l->d, "%d arrays, expected 3", l->out.count);
+    return l->out.count <= 3 || HLO_ERROR(l, "%d arrays, expected 3", l->out.count);
 }
 
 bool hlo_lower_copy_done(struct hlo_lower *l) { return give_at(l, 0); }
@@ -68,7 +72,7 @@ bool hlo_lower_async_start(struct hlo_lower *l)
 {
     struct leaves result;
     int n = 0;
-    if (!hlo_inline(l, hlo_attr_computation(l->i, HLO_ATTR_calls), l->operands, &result))
+    if (!hlo_inline(l, hlo_attr_computation(l->i, HLO_ATTR_calls), l->operands, l->i->operand_count, &result))
         return false;
     for (int k = 0; k < l->i->operand_count; k++)
         for (int j = 0; j < l->operands[k].count && n < l->out.count; j++)
@@ -83,6 +87,8 @@ bool hlo_lower_async_start(struct hlo_lower *l)
 
 bool hlo_lower_async_done(struct hlo_lower *l)
 {
+    if (h_in_shape(l, 0)->type != HLO_TUPLE || h_in_shape(l, 0)->count < 2)
+        return HLO_ERROR(l, "the operand is not what async-start gives");
     return give_at(l, hlo_leaf_count(h_in_shape(l, 0)->elements[0]));
 }
 
@@ -108,7 +114,7 @@ static bool import_branch(struct hlo_lower *l, const struct hlo_computation *c, 
     struct hlo_lower inner = *l;
     struct leaves result;
     inner.r = r;
-    if (!hlo_inline(&inner, c, operand, &result))
+    if (!hlo_inline(&inner, c, operand, 1, &result))
         return false;
     node_append(r, node_new(l->g, OP_return, result.v, result.count, 0, ""));
     return true;
@@ -148,7 +154,7 @@ bool hlo_lower_conditional(struct hlo_lower *l)
         index = !known;
     if (h_known(h_in(l, 0), &known) || count == 1) {
         index = index < 0 || index >= count ? count - 1 : index;
-        return hlo_inline(l, list[index], &l->operands[1 + index], &result) &&
+        return hlo_inline(l, list[index], &l->operands[1 + index], 1, &result) &&
                h_done_all(l, result.v, result.count);
     }
     struct value *test = h_in(l, 0);
@@ -204,7 +210,7 @@ static bool import_turn(struct hlo_lower *l, const struct hlo_computation *c, co
         struct type t = hlo_type_of(hlo_leaf(l->i->shape, k));
         state.v[k] = fixed[k] ? init->v[k] : region_add_param(r, &t, NULL);
     }
-    if (!hlo_inline(&inner, c, &state, &result))
+    if (!hlo_inline(&inner, c, &state, 1, &result))
         return false;
     struct value **out = ARENA_ARRAY(&l->g->arena, struct value *, result.count + 1);
     for (int k = 0; k < result.count; k++)
@@ -221,6 +227,8 @@ bool hlo_lower_while(struct hlo_lower *l)
     bool *fixed = ARENA_ARRAY(&l->g->arena, bool, init->count + 1);
     struct value **in = ARENA_ARRAY(&l->g->arena, struct value *, init->count + 1);
     int at = 0, n = 0;
+    if (hlo_leaf_count(body->root->shape) != init->count || l->out.count != init->count)
+        return HLO_ERROR(l, "the body gives %d arrays, expected %d", hlo_leaf_count(body->root->shape), init->count);
     find_fixed(body->root, fixed, &at);
     for (int k = 0; k < init->count; k++)
         if (!fixed[k])
@@ -278,7 +286,7 @@ bool hlo_lower_scan(struct hlo_lower *l)
         args[parameter].v = ARENA_ARRAY(&l->g->arena, struct value *, 1);
         args[parameter].v[0] = region_add_param(r, &t, NULL);
     }
-    if (!hlo_inline(&inner, c, args, &result))
+    if (!hlo_inline(&inner, c, args, operands, &result))
         return false;
     if (result.count != l->out.count)
         return HLO_ERROR(l, "the computation gives %d results, expected %d", result.count, l->out.count);

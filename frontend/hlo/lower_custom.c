@@ -226,7 +226,7 @@ static bool target_body(struct hlo_lower *l)
     struct leaves result;
     if (!c)
         return HLO_ERROR(l, "the call has no computation that fits it, so its meaning is not known");
-    return hlo_inline(l, c, l->operands, &result) && h_done_all(l, result.v, result.count);
+    return hlo_inline(l, c, l->operands, l->i->operand_count, &result) && h_done_all(l, result.v, result.count);
 }
 
 const struct hlo_target hlo_targets[] = {

@@ -323,7 +323,7 @@ bool hlo_lower_map(struct hlo_lower *l)
     if (hlo_admits_lanes(c)) {
         struct hlo_lower inner = *l;
         inner.lanes = true;
-        if (!hlo_inline(&inner, c, l->operands, &result))
+        if (!hlo_inline(&inner, c, l->operands, n, &result))
             return false;
         struct value *y = result.v[0];
         return h_done(l, h_rank(y) == 0 ? h_fill(l, y, s->dims, s->rank) : y);
