@@ -5,6 +5,7 @@
  * sum per query and rescales what it has accumulated, so that no more scores than a block are ever stored.
  */
 #include "backend/product.h"
+#include "backend/strict_product.h"
 #include "backend/strided.h"
 
 #include <float.h>
@@ -22,6 +23,7 @@ struct attention {
     dim_t q_steps[MAX_RANK], k_steps[MAX_RANK], v_steps[MAX_RANK], mask_steps[MAX_RANK];
     int var[MAX_RANK], var_query, var_key;   /* var_key -1: one block */
     dim_t tile, block;
+    struct ap queries_in; /* strict targets: (width, queries) in SBUF */
 };
 
 static struct strided plain(const struct value *v)
@@ -142,24 +144,45 @@ static void matmul(struct kernel_builder *k, struct ap dst, struct ap stationary
     i->imm[0].base = accumulate;
 }
 
+/* (width, queries), and (width, keys): what is contracted lies first. */
+static struct ap queries_across(struct lowering *l, const struct attention *a)
+{
+    struct ap q = of_batch(l, a, &a->q, a->q_steps);
+    ap_push(&q, a->q.steps[a->q.rank - 1], a->width);
+    push_queries(l, a, &q, a->q.steps[a->q.rank - 2]);
+    return q;
+}
+
+static struct ap keys_across(struct lowering *l, const struct attention *a)
+{
+    struct ap keys = of_batch(l, a, &a->k, a->k_steps);
+    ap_push(&keys, a->k.steps[a->k.rank - 1], a->width);
+    push_keys(l, a, &keys, a->k.steps[a->k.rank - 2]);
+    return keys;
+}
+
 /* Scores of the block, with mask. Returns the factor that is still to be applied. */
 static float emit_scores(struct kernel_builder *k, const struct attention *a, struct ap scores)
 {
     struct lowering *l = k->l;
-    struct ap q = of_batch(l, a, &a->q, a->q_steps), keys = of_batch(l, a, &a->k, a->k_steps), mask = ap_absent();
+    struct ap q = of_batch(l, a, &a->q, a->q_steps), mask = ap_absent(), products = scores;
     push_queries(l, a, &q, a->q.steps[a->q.rank - 2]);
     ap_push(&q, a->q.steps[a->q.rank - 1], a->width);
-    ap_push(&keys, a->k.steps[a->k.rank - 1], a->width);
-    push_keys(l, a, &keys, a->k.steps[a->k.rank - 2]);
-    matmul(k, scores, keys, q, false);
-    if (!a->masked && !a->causal && a->scale > 0)
+    if (l->m->strict) {
+        products = query_tile(k, a, MEM_PSUM, DT_F32, a->block);
+        clip_keys(a, &products);
+        emit_tile_product(k, products, a->queries_in, stage_in(k, keys_across(l, a)));
+    } else {
+        matmul(k, scores, keys_across(l, a), q, false);
+    }
+    if (!l->m->strict && !a->masked && !a->causal && a->scale > 0)
         return a->scale;
     if (a->masked) {
         mask = of_batch(l, a, &a->mask, a->mask_steps);
         push_queries(l, a, &mask, a->mask_steps[a->nbatch]);
         push_keys(l, a, &mask, a->mask_steps[a->nbatch + 1]);
     }
-    emit_activation(k, OP_identity, scores, scores, mask, a->scale, 0, 0);
+    emit_activation(k, OP_identity, scores, products, mask, a->scale, 0, 0);
     if (a->causal) {
         struct insn *i = kernel_insn(k, INSN_affine_select);
         i->ap[0] = scores, i->ap[1] = scores;
@@ -207,16 +230,36 @@ static void emit_one_block(struct kernel_builder *k, const struct attention *a)
     matmul(k, destination(k->l, a), values_block(k->l, a), probabilities, false);
 }
 
+/* sum += probabilities * values on a strict target: the Tensor engine wants keys over partitions, so it transposes first. */
+static void add_values(struct kernel_builder *k, const struct attention *a, struct ap sum, struct ap probabilities)
+{
+    struct lowering *l = k->l;
+    struct ap psum = ap_tile(k, kernel_tile(k, MEM_PSUM, DT_F32, a->block, a->tile));
+    ap_clip(&psum, 0, a->var_key, a->block, a->keys);
+    ap_clip(&psum, 1, a->var_query, a->tile, a->queries);
+    struct ap across = ap_tile(k, kernel_tile(k, MEM_SBUF, l->p->slots[a->v.slot].type.dtype, a->block, a->tile));
+    across.dim[0] = psum.dim[0], across.dim[1] = psum.dim[1];
+    struct insn *i = kernel_insn(k, INSN_nc_transpose);
+    i->ap[0] = psum, i->ap[1] = probabilities;
+    emit_copy(k, across, psum);
+    struct ap part = query_tile(k, a, MEM_PSUM, DT_F32, a->value_width);
+    emit_tile_product(k, part, across, stage_in(k, values_block(l, a)));
+    emit_tensor_tensor(k, OP_add, sum, sum, part);
+}
+
 static void emit_blocks(struct kernel_builder *k, struct attention *a)
 {
     struct dim_table *t = &k->l->p->dims;
-    struct ap scores = query_tile(k, a, MEM_PSUM, DT_F32, a->block), probabilities = scores;
-    struct ap sum = query_tile(k, a, MEM_PSUM, DT_F32, a->value_width);
+    bool strict = k->l->m->strict;
+    struct ap scores = query_tile(k, a, strict ? MEM_SBUF : MEM_PSUM, DT_F32, a->block), probabilities = scores;
+    struct ap sum = query_tile(k, a, strict ? MEM_SBUF : MEM_PSUM, DT_F32, a->value_width);
     struct ap top = query_tile(k, a, MEM_SBUF, DT_F32, 1), total = query_tile(k, a, MEM_SBUF, DT_F32, 1);
     struct ap new_top = query_tile(k, a, MEM_SBUF, DT_F32, 1), ratio = query_tile(k, a, MEM_SBUF, DT_F32, 1);
     struct ap part = query_tile(k, a, MEM_SBUF, DT_F32, 1);
-    if (probability_type(k->l, a) != DT_F32)
+    if (!strict && probability_type(k->l, a) != DT_F32)
         probabilities = query_tile(k, a, MEM_SBUF, DT_BF16, a->block);
+    if (strict)
+        a->queries_in = stage_in(k, queries_across(k->l, a));
     emit_memset(k, top, -FLT_MAX); /* finite, so that blocks masked by minus infinity count nothing */
     emit_memset(k, total, 0);
     emit_memset(k, sum, 0);
@@ -241,7 +284,10 @@ static void emit_blocks(struct kernel_builder *k, struct attention *a)
     emit_tensor_tensor(k, OP_mul, total, total, ratio);
     emit_tensor_tensor(k, OP_add, total, total, part);
     emit_tensor_tensor(k, OP_mul, sum, sum, repeated(ratio, a->value_width));
-    matmul(k, sum, values_block(k->l, a), probabilities, true);
+    if (strict)
+        add_values(k, a, sum, probabilities);
+    else
+        matmul(k, sum, values_block(k->l, a), probabilities, true);
     kernel_end_loop(k);
     a->var_key = -1;
     emit_tensor_tensor(k, OP_div, destination(k->l, a), sum, repeated(total, a->value_width));
@@ -249,7 +295,8 @@ static void emit_blocks(struct kernel_builder *k, struct attention *a)
 
 enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
 {
-    if (l->m->strict || n->op == OP_fused)
+    bool strict = l->m->strict;
+    if (n->op == OP_fused)
         return DECLINED;
     if (!attention_takes(l, n)) {
         why(l->o, n, "tile.attention", "operand types, or shapes that are not proven to fit, have no tile program; it runs on GpSimd");
@@ -257,12 +304,16 @@ enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
     }
     struct dim_table *t = &l->p->dims;
     struct attention a = examine(l, n);
+    if (strict && !(dim_is_const(a.width) && a.width <= l->m->matmul_k && dim_is_const(a.value_width) && a.value_width <= l->m->matmul_n)) {
+        why(l->o, n, "tile.attention-width", "heads are wider than the Tensor engine; it runs on GpSimd");
+        return DECLINED;
+    }
     struct kernel_builder k = kernel_begin(l, n, n->name);
     for (int i = 0; i < a.nbatch; i++)
         a.var[i] = n->out[0]->type.dims[i] == 1 ? -1 : kernel_grid(&k, n->out[0]->type.dims[i]);
-    bool one = dim_is_const(a.keys) && a.keys <= ONE_BLOCK;
-    a.tile = even_tile(a.queries, ROW_TILE);
-    a.block = one ? a.keys : KEY_BLOCK;
+    bool one = !strict && dim_is_const(a.keys) && a.keys <= ONE_BLOCK;
+    a.tile = even_tile(a.queries, strict ? l->m->partitions : ROW_TILE);
+    a.block = one ? a.keys : strict ? even_tile(a.keys, KEY_BLOCK) : KEY_BLOCK;
     a.var_query = kernel_grid(&k, dim_ceildiv(t, a.queries, a.tile));
     a.var_key = -1;
     if (one)
