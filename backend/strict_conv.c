@@ -196,7 +196,10 @@ static void emit_sums(struct strict_conv *s)
         scale.offset.base += t;
         for (int i = 1; i < space.rank; i++)
             ap_push(&scale, 0, 1);
-        emit_activation(k, OP_identity, t ? part : sum, image_window(k, &s->m, &space, s->var_block, s->m.resident ? s->var_band : -1, (int)(t / s->c->kw), (int)(t % s->c->kw)), ap_absent(), 1, 0, 0);
+        emit_activation(k, OP_identity, t ? part : sum,
+                        image_window(k, &s->m, &space, s->var_block, s->m.resident ? s->var_band : -1,
+                                     (int)(t / s->c->kw), (int)(t % s->c->kw)),
+                        ap_absent(), 1, 0, 0);
         kernel_of(k)->insns[kernel_of(k)->ninsns - 1].ap[2] = scale;
         if (t)
             emit_tensor_tensor(k, OP_add, sum, sum, part);
