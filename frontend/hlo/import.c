@@ -79,7 +79,8 @@ static bool check_leaf(struct hlo_lower *l, int k)
         return fail_internal(l->d, "array %d has no value", k);
     if (l->lanes)
         return v->type.dtype == hlo_type_dtype(s->type) ||
-               fail_internal(l->d, "lowering gives %s", type_text(&l->g->dims, &l->g->arena, &v->type));
+               fail(l->d, "array %d is computed as %s, but its shape says %s", k,
+                    dtype_name(v->type.dtype), hlo_type_name(s->type));
     struct type want = hlo_type_of(s);
     if (type_equal(&want, &v->type))
         return true;
