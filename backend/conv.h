@@ -18,6 +18,8 @@ struct conv {
 
 /* Of a 1-D or 2-D convolution with constant weights, explicit pads and a known number of channels; false of others. */
 bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c);
+/* The input with a border of zeros, in a temporary; its slot. Sets c->h and c->width to the padded sizes. */
+int padded_input(struct lowering *l, const struct node *n, struct conv *c);
 enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c);
 
 #endif

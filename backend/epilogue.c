@@ -66,6 +66,18 @@ bool epilogue_empty(const struct group *g)
     return g->n == 1 && g->nodes[0]->out[0]->type.dtype == DT_F32;
 }
 
+/* Indices that a cover walks. */
+static dim_t cover_count(struct epilogue *e, int i)
+{
+    struct dim_table *t = &e->k->l->p->dims;
+    const struct cover *c = &e->covers[i];
+    const struct pick *p = &e->picks[i];
+    dim_t count = 1;
+    for (int d = c->first; d <= c->last; d++)
+        count = dim_mul(t, count, e->dims[d]);
+    return p->stride ? dim_ceildiv(t, dim_sub(t, count, p->start), p->stride) : count;
+}
+
 struct space epilogue_space(struct epilogue *e)
 {
     struct space s = {0};
@@ -73,10 +85,7 @@ struct space epilogue_space(struct epilogue *e)
         const struct cover *c = &e->covers[i];
         if (!c->tile)
             continue;
-        dim_t count = 1;
-        for (int d = c->first; d <= c->last; d++)
-            count = dim_mul(&e->k->l->p->dims, count, e->dims[d]);
-        s.dim[s.rank++] = (struct space_dim){c->tile, c->var, c->tile, count};
+        s.dim[s.rank++] = (struct space_dim){c->tile, c->var, c->tile, cover_count(e, i)};
     }
     return s;
 }
@@ -91,12 +100,14 @@ struct ap epilogue_pattern(void *user, struct value *v)
     struct ap a = ap_slot(l, value_slot(l, v));
     for (int i = 0; i < e->ncovers; i++) {
         const struct cover *c = &e->covers[i];
-        dim_t step = 0, count = 1;
+        dim_t step = 0;
         joint_step(l, steps, e->dims, c->first, c->last, &step);
-        for (int d = c->first; d <= c->last; d++)
-            count = dim_mul(&l->p->dims, count, e->dims[d]);
+        if (e->picks[i].stride) {
+            a.offset.base = dim_add(&l->p->dims, a.offset.base, dim_mul(&l->p->dims, step, e->picks[i].start));
+            step = dim_mul(&l->p->dims, step, e->picks[i].stride);
+        }
         if (c->tile)
-            ap_push_tile(l, &a, step, c->tile, c->var, count);
+            ap_push_tile(l, &a, step, c->tile, c->var, cover_count(e, i));
         else
             ap_move(l, &a, c->var, step);
     }

@@ -23,6 +23,9 @@ struct epilogue {
     dim_t dims[MAX_RANK]; /* of the result */
     int ncovers;
     struct cover covers[MAX_SPACE];
+    struct pick { /* per cover of a single dim: every stride-th index (0: all) from start on */
+        int64_t stride, start;
+    } picks[MAX_SPACE];
 };
 
 /* Checks before a kernel is begun: every epilogue node can be emitted and every outside operand broadcasts, jointly over

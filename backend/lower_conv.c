@@ -93,8 +93,7 @@ static void zero(struct kernel_builder *k, struct ap at, dim_t count)
     emit_memset(k, at, 0);
 }
 
-/* The input with a border of zeros, in a temporary; its slot. Sets c->h and c->width to the padded sizes. */
-static int padded_input(struct lowering *l, const struct node *n, struct conv *c)
+int padded_input(struct lowering *l, const struct node *n, struct conv *c)
 {
     struct dim_table *t = &l->p->dims;
     int x = value_slot(l, c->x);
