@@ -238,11 +238,30 @@ static const struct {
     {OP_COUNT, NULL},
 };
 
+/* Of a constant size of 0: there is nothing to compute, and tiles of no elements mean something else to builders. */
+static bool has_no_elements(const struct value *v)
+{
+    for (int i = 0; v && i < v->type.rank; i++)
+        if (v->type.dims[i] == 0)
+            return true;
+    return false;
+}
+
+static bool touches_nothing(const struct node *n)
+{
+    bool nothing = false;
+    for (int i = 0; i < n->nin; i++)
+        nothing |= has_no_elements(n->in[i]);
+    for (int i = 0; i < n->nout; i++)
+        nothing |= has_no_elements(n->out[i]);
+    return nothing;
+}
+
 /* By the first node of the group: its tile program takes the others as an epilogue. */
 static enum lowered lower_tiles(struct lowering *l, struct node *n)
 {
     const struct node *first = n->op == OP_fused ? n->regions[0]->first : n;
-    if (l->o->opt_level == 0)
+    if (l->o->opt_level == 0 || touches_nothing(first))
         return DECLINED;
     for (int i = 0; rows[i].lower; i++)
         if (rows[i].op == first->op)

@@ -117,6 +117,17 @@ static bool node(struct recipe *r, enum op op, const int *in, int nin, const str
     return false;
 }
 
+/* As node, for windows; none that lie outside the image: with symbolic dims those are an error. */
+static bool window_node(struct recipe *r, enum op op, const int *in, int nin, const struct attrs *attrs)
+{
+    if (!node(r, op, in, nin, attrs, 0))
+        return false;
+    if (count_of(&r->items[r->n - 1].type) > 0 || count_of(&r->items[in[0]].type) == 0)
+        return true;
+    r->n--;
+    return false;
+}
+
 /* ---- choosing operands ------------------------------------------------------------------------------------- */
 
 struct wish {
@@ -328,7 +339,7 @@ static bool draw_conv(struct recipe *r, enum op op)
     int in[3] = {a, leaf(r, ITEM_CONST, DT_F32, t.rank, w, false), -1}, n = 2;
     if (random_below(r, 2))
         in[n++] = leaf(r, ITEM_CONST, DT_F32, 1, w, false);
-    return c > 0 && node(r, op, in, n, &attrs, 0);
+    return c > 0 && window_node(r, op, in, n, &attrs);
 }
 
 static bool draw_pool(struct recipe *r, enum op op)
@@ -348,7 +359,7 @@ static bool draw_pool(struct recipe *r, enum op op)
     attr_set_ints(&r->arena, &attrs, "pads", pads, 2 * spatial);
     if (op == OP_average_pool)
         attr_set_int(&r->arena, &attrs, "count_include_pad", random_below(r, 2));
-    return node(r, op, &a, 1, &attrs, 0);
+    return window_node(r, op, &a, 1, &attrs);
 }
 
 static bool draw_batch_norm(struct recipe *r, enum op op)

@@ -24,7 +24,8 @@ struct matmul {
     bool packed;      /* stationary in blocks of neff/pack.h */
     bool in_place;    /* stationary can be read where it is when outs allow it */
     bool convert_a, convert_c;
-    bool slow;        /* integers that no tile kernel takes */
+    bool slow;
+    bool empty; /* no rows, outs, or terms in the sum */        /* integers that no tile kernel takes */
     int a_size, w_size;
     int64_t a_bytes, w_bytes; /* scratch */
     int64_t k_step;   /* of the stationary: its pitch */
@@ -238,8 +239,9 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     for (int r = 0; r < m->nbatch; r++)
         if (__builtin_mul_overflow(batches, a->count[r], &batches) || batches > 1 << 20)
             return fail(b->d, "nc_matmul: too many batches");
-    if (batches == 0 || rows == 0 || outs == 0 || k == 0)
-        return fail(b->d, "nc_matmul: an empty tile");
+    m->empty = batches == 0 || rows == 0 || outs == 0 || k == 0;
+    if (m->empty)
+        return true;
     m->in_place = !m->packed && w->dtype == DT_F32 && m->type == GEMM_F32 && m_step == 1 && m->k_step % 16 == 0 &&
                   m->k_step >= outs && m->k_step <= 1 << 20;
     m->convert_a = a->dtype != type_of(m) || a->step[a->rank - 1] != 1 || a->step[a->rank - 2] < (rows > 1);
@@ -401,10 +403,27 @@ static void multiply_slow(const struct lane *l, const struct bound_insn *i, cons
         }
 }
 
+/* A sum of nothing. */
+static void clear_result(const struct lane *l, const struct bound_insn *i)
+{
+    const struct operand *c = &i->o[DST];
+    int64_t count[MAX_AP_RANK];
+    if (number_at(l, &i->imm[0]) != 0 || !counts_now(l, i, DST, count))
+        return;
+    char *to = operand_address(l, c);
+    for (int64_t r = 0; r < count[c->rank - 2]; r++)
+        for (int64_t o = 0; o < count[c->rank - 1]; o++)
+            memset(to + (r * c->step[c->rank - 2] + o * c->step[c->rank - 1]) * c->size, 0, c->size);
+}
+
 void exec_nc_matmul(struct lane *l, const struct bound_insn *i)
 {
     const struct matmul *m = i->prepared;
     struct extent e;
+    if (m->empty) {
+        clear_result(l, i);
+        return;
+    }
     if (!extent_now(l, i, m, &e))
         return;
     char *p[3];
