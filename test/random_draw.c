@@ -122,7 +122,7 @@ static bool window_node(struct recipe *r, enum op op, const int *in, int nin, co
 {
     if (!node(r, op, in, nin, attrs, 0))
         return false;
-    if (count_of(&r->items[r->n - 1].type) > 0 || count_of(&r->items[in[0]].type) == 0)
+    if (count_of(&r->items[r->n - 1].type) > 0)
         return true;
     r->n--;
     return false;
