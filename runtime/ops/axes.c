@@ -26,7 +26,7 @@ int infer_axes(struct infer *f, int operand, int rank, int *axes)
     int count;
     const int64_t *list = attr_ints(f->attrs, "axes", &count);
     int64_t n = count;
-    if (has_input(f, operand)) {
+    if (operand >= 0 && has_input(f, operand)) {
         if (!infer_constants(f, operand, &list, &n))
             return AXES_UNKNOWN;
     } else if (!attr_find(f->attrs, "axes")) {
