@@ -63,7 +63,8 @@ bool epilogue_fits(struct lowering *l, const struct group *g, const struct cover
 
 bool epilogue_empty(const struct group *g)
 {
-    return g->n == 1 && g->nodes[0]->out[0]->type.dtype == DT_F32;
+    int t = g->nodes[0]->out[0]->type.dtype;
+    return g->n == 1 && (t == DT_F32 || t == DT_I32);
 }
 
 /* Indices that a cover walks. */

@@ -41,7 +41,7 @@ struct space epilogue_space(struct epilogue *e);
 struct ap epilogue_pattern(void *user, struct value *v);
 /* Emits the nodes after the first, whose result lies in `accumulator`. */
 void epilogue_emit(struct epilogue *e, struct ap accumulator);
-/* The group consists of its first node only and stores f32, so that it may write the result in place. */
+/* The group consists of its first node only and stores what products are summed in, so that it may write the result in place. */
 bool epilogue_empty(const struct group *g);
 
 #endif

@@ -60,6 +60,23 @@ static bool scalar_of(struct lowering *l, struct value *v, float *out)
     return true;
 }
 
+/* Types that quantised data has; engines round half to even and saturate when they store them. */
+static bool is_8bit(int dtype) { return dtype == DT_U8 || dtype == DT_I8; }
+
+/* One scale and one zero point, known when compiling. */
+static bool quantization_possible(struct lowering *l, const struct node *n)
+{
+    bool quantize = n->op == OP_quantize_linear;
+    float unused;
+    int from = n->in[0]->type.dtype, to = n->out[0]->type.dtype;
+    if (n->in[1]->type.dtype != DT_F32 || !scalar_of(l, n->in[1], &unused) ||
+        (n->nin > 2 && n->in[2] && !scalar_of(l, n->in[2], &unused)) || attr_find(&n->attrs, "precision"))
+        return false;
+    if (!quantize && n->nin > 2 && n->in[2] && from == DT_I32)
+        return false;
+    return quantize ? from == DT_F32 && is_8bit(to) : to == DT_F32 && (is_8bit(from) || from == DT_I32);
+}
+
 static bool is_compare(enum op op)
 {
     return op == OP_eq || op == OP_ne || op == OP_lt || op == OP_le || op == OP_gt || op == OP_ge;
@@ -84,6 +101,10 @@ bool node_possible(struct lowering *l, const struct node *n)
     int out = n->out[0]->type.dtype;
     if (n->nout != 1)
         return false;
+    if (n->op == OP_quantize_linear || n->op == OP_dequantize_linear)
+        return quantization_possible(l, n);
+    if (n->op == OP_cast && out == DT_F32 && (is_8bit(n->in[0]->type.dtype) || n->in[0]->type.dtype == DT_I32))
+        return true;
     for (int i = 0; i < n->nin; i++) {
         if (!n->in[i])
             continue;
@@ -143,13 +164,20 @@ static int running(const struct expression *e, const struct node *n)
     return 0;
 }
 
+/* A quantisation without a division. */
+static bool takes_linear(const struct expression *e, const struct node *n)
+{
+    float s;
+    return n->op == OP_quantize_linear && scalar_of(e->k->l, n->in[1], &s) && s == 1;
+}
+
 /* Whether the node's work is done by the instruction of its only user: see linear_of. */
 static bool absorbed(const struct expression *e, const struct node *n, int first)
 {
     if ((n->op != OP_add && n->op != OP_mul) || !absorb(e, n->out[0], n->op, first))
         return false;
     const struct node *user = value_only_user(n->out[0]);
-    if (is_activation(user->op))
+    if (is_activation(user->op) || takes_linear(e, user))
         return true;
     return n->op == OP_mul && user->op == OP_add && user->in[running(e, user)] == n->out[0];
 }
@@ -176,6 +204,18 @@ static int last_use(const struct expression *e, const struct value *v, int first
     return last;
 }
 
+/* A cast to f32 of what is given: engines read integers as f32 anyway. */
+static bool forwarded(const struct expression *e, const struct value *v)
+{
+    const struct node *n = group_def(e->g, v);
+    if (!n || n->op != OP_cast || v->type.dtype != DT_F32 || group_is_result(e->g, v))
+        return false;
+    for (int i = 0; i < e->ngiven; i++)
+        if (e->given[i] == n->in[0] && e->given_pattern[i].dtype == DT_I32)
+            return true;
+    return false;
+}
+
 /* Where a value from outside, or a result, lies. */
 static struct ap outside(struct expression *e, struct value *v, bool result)
 {
@@ -187,6 +227,8 @@ static struct ap outside(struct expression *e, struct value *v, bool result)
 
 static struct ap operand(struct expression *e, struct value *v)
 {
+    if (forwarded(e, v))
+        v = v->def->in[0];
     for (int i = 0; i < e->ngiven; i++)
         if (e->given[i] == v)
             return e->given_pattern[i];
@@ -204,7 +246,7 @@ static struct ap destination(struct expression *e, struct value *v, int at, int 
         return outside(e, v, true);
     dim_t count = space_count(e->k->l, &e->space);
     int dtype = v->type.dtype == DT_BOOL ? DT_BOOL : DT_F32; /* engines compute in f32: no rounding inside */
-    if (v->type.dtype == DT_BF16 || v->type.dtype == DT_F16)
+    if (v->type.dtype == DT_BF16 || v->type.dtype == DT_F16 || is_8bit(v->type.dtype))
         dtype = v->type.dtype;
     int ntiles = kernel_of(e->k)->ntiles, tile = -1;
     for (int t = 0; t < ntiles && t < MAX_TEMPORARIES && tile < 0; t++) {
@@ -316,6 +358,14 @@ static void emit_scalar_op(struct expression *e, const struct node *n, enum op o
     i->func[0] = op0, i->func[1] = op1;
 }
 
+static void emit_tensor_scalar(struct expression *e, struct ap dst, struct ap src, enum op op, float s)
+{
+    struct insn *i = kernel_insn(e->k, INSN_tensor_scalar);
+    i->ap[0] = dst, i->ap[1] = src;
+    i->flt[0] = s;
+    i->func[0] = op, i->func[1] = OP_identity;
+}
+
 static void emit_binary(struct expression *e, const struct node *n, int at, int first)
 {
     struct lowering *l = e->k->l;
@@ -338,13 +388,60 @@ static void emit_select(struct expression *e, const struct node *n, int at, int 
     i->ap[0] = dst, i->ap[1] = p, i->ap[2] = a, i->ap[3] = b;
 }
 
+/* ---- quantisation --------------------------------------------------------------------------------------------- */
+
+static float scale_of(const struct expression *e, const struct node *n)
+{
+    float s = 1;
+    scalar_of(e->k->l, n->in[1], &s);
+    return s;
+}
+
+static float zero_point(const struct expression *e, const struct node *n)
+{
+    float z = 0;
+    if (n->nin > 2 && n->in[2])
+        scalar_of(e->k->l, n->in[2], &z);
+    return z;
+}
+
+/* Rounds before the zero point is added, by a store to i32. */
+static void emit_quantize(struct expression *e, const struct node *n, int at, int first)
+{
+    float scale = scale_of(e, n), zero = zero_point(e, n);
+    struct linear x = {.src = n->in[0], .factor = 1};
+    if (scale == 1)
+        x = linear_of(e, n->in[0], first);
+    struct ap src = operand(e, x.src), bias = x.bias ? operand(e, x.bias) : ap_absent();
+    struct ap by = x.scale ? operand(e, x.scale) : ap_absent();
+    struct ap dst = destination(e, n->out[0], at, first), rounded = dst;
+    if (zero != 0) {
+        if (!e->has_rounded)
+            e->rounded = space_new_tile(e->k, &e->space, MEM_SBUF, DT_I32);
+        e->has_rounded = true;
+        rounded = space_tile(&e->space, e->k, e->rounded);
+    }
+    if (scale == 1) {
+        emit_activation(e->k, OP_identity, rounded, src, bias, x.factor, 0, 0);
+        kernel_of(e->k)->insns[kernel_of(e->k)->ninsns - 1].ap[2] = by;
+    } else {
+        emit_tensor_scalar(e, rounded, src, OP_div, scale);
+    }
+    if (zero != 0)
+        emit_tensor_scalar(e, dst, rounded, OP_add, zero);
+}
+
 static void emit_node(struct expression *e, int at, int first)
 {
     const struct node *n = e->g->nodes[at];
-    if (absorbed(e, n, first))
+    if (absorbed(e, n, first) || forwarded(e, n->out[0]))
         return;
     if (n->op == OP_where)
         emit_select(e, n, at, first);
+    else if (n->op == OP_quantize_linear)
+        emit_quantize(e, n, at, first);
+    else if (n->op == OP_dequantize_linear)
+        emit_scalar_op(e, n, OP_sub, zero_point(e, n), false, OP_mul, scale_of(e, n), n->in[0], at, first);
     else if (n->op == OP_cast) {
         struct ap src = operand(e, n->in[0]);
         struct ap dst = destination(e, n->out[0], at, first);

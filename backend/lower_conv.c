@@ -30,8 +30,9 @@ bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c)
     c->x = outer_value(l, n->in[0]);
     const struct type *x = &c->x->type, *y = &n->out[0]->type;
     c->last = attr_int(&n->attrs, "channels_last", 0) != 0;
+    c->padding = 0, c->bias = -1;
     if (!w->constant || (x->rank != 3 && x->rank != 4) ||
-        (n->nin > 2 && n->in[2]) || !has_layout(l, c->x))
+        (n->op == OP_conv && n->nin > 2 && n->in[2]) || !has_layout(l, c->x))
         return false;
     c->spatial = x->rank - 2;
     c->w = w->constant;
@@ -85,12 +86,12 @@ static struct tensor reorder(struct lowering *l, const struct conv *c, int64_t f
 
 /* ---- padding ---------------------------------------------------------------------------------------------- */
 
-static void zero(struct kernel_builder *k, struct ap at, dim_t count)
+static void fill(struct kernel_builder *k, struct ap at, dim_t count, int64_t value)
 {
     if (count == 0)
         return;
     ap_push(&at, 1, count);
-    emit_memset(k, at, 0);
+    emit_memset(k, at, (float)value);
 }
 
 int padded_input(struct lowering *l, const struct node *n, struct conv *c)
@@ -115,8 +116,8 @@ int padded_input(struct lowering *l, const struct node *n, struct conv *c)
     struct ap inside = to, right = to;
     inside.offset.base = dim_add(t, to.offset.base, c->left * c->channels_in);
     right.offset.base = dim_add(t, inside.offset.base, source_row);
-    zero(&k, to, c->left * c->channels_in);
-    zero(&k, right, c->right * c->channels_in);
+    fill(&k, to, c->left * c->channels_in, c->padding);
+    fill(&k, right, c->right * c->channels_in, c->padding);
     ap_push(&inside, 1, source_row), ap_push(&from, 1, source_row);
     emit_copy(&k, inside, from);
     kernel_of(&k)->bytes = dim_mul(t, type_count(t, &c->x->type), 8);
@@ -127,8 +128,8 @@ int padded_input(struct lowering *l, const struct node *n, struct conv *c)
         ap_move(l, &above, var_n, image);
         struct ap below = above;
         below.offset.base = dim_mul(t, row, dim_add(t, c->h, c->top));
-        zero(&k, above, dim_mul(t, row, c->top));
-        zero(&k, below, dim_mul(t, row, c->bottom));
+        fill(&k, above, dim_mul(t, row, c->top), c->padding);
+        fill(&k, below, dim_mul(t, row, c->bottom), c->padding);
     }
     c->h = ph, c->width = pw;
     return padded;
@@ -198,7 +199,7 @@ static struct packed_weights pack(struct lowering *l, const struct conv *c, cons
         return w;
     }
     /* Groups of a grouped convolution take the place of blocks of outs: pack each as if it were a weight of its own. */
-    struct pack_shape shape = {c->w->dtype == DT_BF16 ? PACK_BF16 : PACK_F32, c->kh * c->kw, cg, outs};
+    struct pack_shape shape = {pack_type_of(c->w->dtype), c->kh * c->kw, cg, outs};
     struct packed_weights all = {.shape = shape};
     int64_t bytes = (int64_t)pack_size(&shape), total = 0;
     char *data = packed_memory(l, (size_t)(bytes * c->group));
@@ -275,7 +276,7 @@ static void emit_bands(struct kernel_builder *k, const struct conv *c, const str
         struct ap dst = accumulator;
         ap_move(l, &dst, var_row, dim_mul(&l->p->dims, p->tile, PACK_OUTS));
         dst.dim[0] = dst.dim[1], dst.dim[1] = dst.dim[2], dst.rank = 2;
-        emit_taps(k, c, p, w, input, dst, var_chunk, var_row, rest);
+        emit_taps(k, c, p, w, input, dst, var_chunk, var_row, rest || c->bias >= 0);
         if (rest) { /* the loop starts at the second chunk */
             struct insn *i = &kernel_of(k)->insns[kernel_of(k)->ninsns - 1];
             i->ap[1].offset.base = w->group_step;
@@ -303,8 +304,9 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
     if (direct) {
         dst = epilogue_pattern(&e, n->out[0]);
     } else {
-        int psum = kernel_tile(&k, MEM_PSUM, DT_F32, dim_mul(&l->p->dims, p.tile, p.band), PACK_OUTS);
-        dst = (struct ap){.mem = MEM_PSUM, .dtype = DT_F32, .tensor = psum};
+        int sums = sum_type(c->x->type.dtype);
+        int psum = kernel_tile(&k, MEM_PSUM, sums, dim_mul(&l->p->dims, p.tile, p.band), PACK_OUTS);
+        dst = (struct ap){.mem = MEM_PSUM, .dtype = (uint8_t)sums, .tensor = psum};
         if (p.chunked)
             ap_push(&dst, p.tile * PACK_OUTS, p.band);
         ap_push(&dst, PACK_OUTS, p.tile);
@@ -312,10 +314,12 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
         ap_push(&dst, 1, space.dim[space.rank - 1].count);
         ap_clip(&dst, dst.rank - 1, p.var_block, space.dim[space.rank - 1].count, c->outs);
     }
+    if (c->bias >= 0)
+        emit_bias(&k, c->bias, dst, p.var_block, space.dim[space.rank - 1].count, c->outs);
     if (p.chunked)
         emit_bands(&k, c, &p, &w, input, dst);
     else
-        emit_taps(&k, c, &p, &w, input, dst, -1, -1, false);
+        emit_taps(&k, c, &p, &w, input, dst, -1, -1, c->bias >= 0);
     if (!direct)
         epilogue_emit(&e, dst);
     struct kernel *kernel = kernel_of(&k);
@@ -325,30 +329,49 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
     return LOWERED;
 }
 
-enum lowered lower_conv(struct lowering *l, struct node *n)
+static enum lowered lower_group(struct lowering *l, struct group *g)
 {
-    struct group g = group_of(l, n);
-    struct node *first = g.nodes[0];
+    struct node *first = g->nodes[0];
     struct conv c = {0};
-    if (l->m->strict)
-        return strict_conv(l, n);
-    if (!conv_geometry(l, first, &c) || !c.last || first->out[0]->type.dtype != DT_F32 || !epilogue_possible(l, &g, 0)) {
+    bool integer = first->op == OP_conv_integer;
+    if (!conv_geometry(l, first, &c) || !c.last || first->out[0]->type.dtype != (integer ? DT_I32 : DT_F32) ||
+        !epilogue_possible(l, g, 0)) {
         why(l->o, first, "tile.conv-form", "only channels-last 1-D and 2-D convolutions with constant weights and explicit pads have a tile program");
         return DECLINED;
     }
     int64_t per_group = c.outs / c.group;
-    if (c.group > 1 && c.group == c.channels_in && per_group == 1)
-        return emit_depthwise(l, &g, &c);
+    if (!integer && c.group > 1 && c.group == c.channels_in && per_group == 1)
+        return emit_depthwise(l, g, &c);
     if (!product_types(c.x, c.w) || (c.group > 1 && per_group > PACK_OUTS)) {
         why(l->o, first, "tile.conv-types", "operand types, or more than 64 outputs in each of several groups");
         return DECLINED;
     }
+    if (integer) {
+        int64_t k = c.w->dims[1] * c.kh * c.kw;
+        c.padding = rows_zero_point(l, first);
+        c.bias = integer_bias(l, first, c.outs, k, k, 1);
+    }
     bool pointwise = c.kh == 1 && c.kw == 1 && c.sh == 1 && c.sw == 1 && c.group == 1 && !(c.top | c.left | c.bottom | c.right);
-    if (pointwise && epilogue_possible(l, &g, first->out[0]->type.rank - 2)) {
-        struct product p = {.x = c.x, .w = c.w, .steps = {NULL, 0, 1, c.channels_in}, .k = c.channels_in, .outs = c.outs};
+    if (pointwise && epilogue_possible(l, g, first->out[0]->type.rank - 2)) {
+        struct product p = {.x = c.x, .w = c.w, .steps = {NULL, 0, 1, c.channels_in}, .k = c.channels_in, .outs = c.outs,
+                            .bias = c.bias};
         p.rows = dim_mul(&l->p->dims, c.n, dim_mul(&l->p->dims, c.h, c.width));
-        emit_product(l, &g, &p);
+        emit_product(l, g, &p);
         return LOWERED;
     }
-    return emit_conv(l, &g, &c);
+    return emit_conv(l, g, &c);
+}
+
+enum lowered lower_conv(struct lowering *l, struct node *n)
+{
+    if (l->m->strict)
+        return strict_conv(l, n);
+    struct group g = group_of(l, n);
+    return lower_group(l, &g);
+}
+
+enum lowered lower_integer_conv(struct lowering *l, struct node *n)
+{
+    struct group g = group_of(l, n);
+    return integer_operands(l, g.nodes[0]) ? lower_group(l, &g) : DECLINED;
 }

@@ -10,16 +10,17 @@
 bool product_types(const struct value *x, const struct tensor *w)
 {
     int t = x->type.dtype;
-    return t == w->dtype && (t == DT_F32 || t == DT_BF16 || t == DT_F16);
+    return (t == DT_U8 && w->dtype == DT_I8) || (t == w->dtype && (t == DT_F32 || t == DT_BF16 || t == DT_F16));
 }
 
 static bool examine(struct lowering *l, const struct group *g, struct product *p)
 {
     const struct node *n = g->nodes[0];
     struct value *w = outer_value(l, n->in[1]);
+    p->bias = -1;
     p->x = outer_value(l, n->in[0]);
     const struct type *x = &p->x->type, *y = &n->out[0]->type;
-    if (!w->constant || w->constant->rank != 2 || x->rank < 2 || !has_layout(l, p->x) || y->dtype != DT_F32) {
+    if (!w->constant || w->constant->rank != 2 || x->rank < 2 || !has_layout(l, p->x) || y->dtype != sum_type(x->dtype)) {
         why(l->o, n, "tile.matmul-operands", "not a product of float rows by a constant matrix");
         return false;
     }
@@ -69,13 +70,15 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
     if (epilogue_empty(g)) {
         dst = epilogue_pattern(&e, g->nodes[0]->out[0]);
     } else {
-        int psum = kernel_tile(k, MEM_PSUM, DT_F32, tile, PACK_OUTS);
-        dst = (struct ap){.mem = MEM_PSUM, .dtype = DT_F32, .tensor = psum};
+        int sums = sum_type(m->x->type.dtype), psum = kernel_tile(k, MEM_PSUM, sums, tile, PACK_OUTS);
+        dst = (struct ap){.mem = MEM_PSUM, .dtype = (uint8_t)sums, .tensor = psum};
         ap_push(&dst, PACK_OUTS, tile);
         ap_clip(&dst, 0, var_row, tile, m->rows);
         ap_push(&dst, 1, space.dim[1].count);
         ap_clip(&dst, 1, var_block, space.dim[1].count, m->outs);
     }
+    if (m->bias >= 0)
+        emit_bias(k, m->bias, dst, var_block, space.dim[1].count, m->outs);
     struct ap moving = ap_slot(l, value_slot(l, m->x));
     ap_push_tile(l, &moving, m->k, tile, var_row, m->rows);
     ap_push(&moving, 1, m->k);
@@ -83,6 +86,7 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
     weights_finish(w, &stationary, var_block);
     struct insn *i = kernel_insn(k, INSN_nc_matmul);
     i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
+    i->imm[0].base = m->bias >= 0;
     i->imm[1].base = 1; /* packed */
     if (!epilogue_empty(g))
         epilogue_emit(&e, dst);
@@ -110,6 +114,18 @@ enum lowered lower_matmul(struct lowering *l, struct node *n)
         return lower_product(l, n);
     if (!examine(l, &g, &p) || !epilogue_possible(l, &g, g.nodes[0]->out[0]->type.rank - 2))
         return DECLINED;
+    emit_product(l, &g, &p);
+    return LOWERED;
+}
+
+enum lowered lower_integer_matmul(struct lowering *l, struct node *n)
+{
+    struct group g = group_of(l, n);
+    const struct node *first = g.nodes[0];
+    struct product p;
+    if (!integer_operands(l, first) || !examine(l, &g, &p) || !epilogue_possible(l, &g, first->out[0]->type.rank - 2))
+        return DECLINED;
+    p.bias = integer_bias(l, first, p.outs, 1, p.k, p.outs);
     emit_product(l, &g, &p);
     return LOWERED;
 }

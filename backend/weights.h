@@ -15,8 +15,10 @@ struct packed_weights {
     int64_t group_step, block_step; /* elements */
 };
 
+enum pack_type pack_type_of(int dtype);
+
 /*
- * Packs a constant f32, bf16 or f16 weight: element (group, k, out) at the given steps. f16 is widened to f32, exactly.
+ * Packs a constant f32, bf16, f16 or s8 weight: element (group, k, out) at the given steps. f16 is widened to f32, exactly.
  */
 struct packed_weights pack_constant(struct lowering *l, const struct tensor *w, int64_t groups, int64_t k, int64_t outs,
                                     const struct pack_source *steps, const char *name);

@@ -21,13 +21,31 @@ struct fuser {
 
 static bool engine_type(int dtype) { return dtype == DT_F32 || dtype == DT_BF16 || dtype == DT_F16; }
 
+/* Types of quantised data and of their sums. */
+static bool quantised_type(int dtype) { return dtype == DT_U8 || dtype == DT_I8 || dtype == DT_I32; }
+
+static bool single(const struct value *v) { return v && v->constant && tensor_count(v->constant) == 1; }
+
+static bool is_quantization(const struct node *n)
+{
+    int data = n->op == OP_quantize_linear ? n->out[0]->type.dtype : n->in[0]->type.dtype;
+    int real = n->op == OP_quantize_linear ? n->in[0]->type.dtype : n->out[0]->type.dtype;
+    return real == DT_F32 && quantised_type(data) && single(n->in[1]) && n->in[1]->type.dtype == DT_F32 &&
+           (n->nin < 3 || !n->in[2] || single(n->in[2])) && (data != DT_I32 || n->op == OP_dequantize_linear) &&
+           !attr_find(&n->attrs, "precision");
+}
+
 /* Elementwise nodes that engines compute, which is in f32. */
 static bool is_elementwise(const struct node *n)
 {
     static const enum op never[] = {OP_is_nan, OP_is_inf, OP_is_finite, OP_not, OP_bitnot, OP_and, OP_or, OP_xor,
                                     OP_bit_shift, OP_rem, OP_mod, OP_atan2};
+    if (n->op == OP_quantize_linear || n->op == OP_dequantize_linear)
+        return is_quantization(n);
     if (!(op_infos[n->op].flags & OPF_ELEMENTWISE) || n->nout != 1)
         return false;
+    if (n->op == OP_cast && quantised_type(n->in[0]->type.dtype) && n->out[0]->type.dtype == DT_F32)
+        return true;
     for (size_t i = 0; i < sizeof never / sizeof *never; i++)
         if (n->op == never[i])
             return false;
@@ -48,13 +66,17 @@ static bool is_elementwise(const struct node *n)
 static bool is_anchor(const struct options *o, const struct node *n)
 {
     const struct type *t = n->nout ? &n->out[0]->type : NULL;
-    if (!t || t->kind != VK_TENSOR || t->dtype != DT_F32)
+    if (!t || t->kind != VK_TENSOR || (t->dtype != DT_F32 && t->dtype != DT_I32))
         return false;
     switch (n->op) {
+    case OP_conv_integer:
+        return n->in[1]->constant && attr_int(&n->attrs, "channels_last", 0);
+    case OP_matmul_integer:
+        return n->in[1]->constant && n->in[1]->type.rank == 2;
     case OP_conv:
-        return n->in[1]->constant && (o->strict_target || attr_int(&n->attrs, "channels_last", 0));
+        return t->dtype == DT_F32 && n->in[1]->constant && (o->strict_target || attr_int(&n->attrs, "channels_last", 0));
     case OP_matmul:
-        return o->strict_target || (n->in[1]->constant && n->in[1]->type.rank == 2);
+        return t->dtype == DT_F32 && (o->strict_target || (n->in[1]->constant && n->in[1]->type.rank == 2));
     default:
         return false;
     }

@@ -18,12 +18,13 @@ struct layout {
     int nvalues;
 };
 
-enum follow { NO, IMAGE, ELEMENTWISE, AXIS, AXES, RESIZE, PAD, PERMUTE };
+enum follow { NO, IMAGE, ELEMENTWISE, SCALED, AXIS, AXES, RESIZE, PAD, PERMUTE };
 
 static const struct {
     enum op op;
     enum follow how;
 } rows[] = {
+    {OP_conv_integer, IMAGE},  {OP_quantize_linear, SCALED}, {OP_dequantize_linear, SCALED},
     {OP_conv, IMAGE},          {OP_conv_transpose, IMAGE},  {OP_max_pool, IMAGE},
     {OP_average_pool, IMAGE},  {OP_lp_pool, IMAGE},         {OP_instance_norm, IMAGE},
     {OP_group_norm, IMAGE},    {OP_depth_to_space, IMAGE},  {OP_space_to_depth, IMAGE},
@@ -242,6 +243,23 @@ static bool convert_elementwise(struct layout *y, struct node *n)
     return adopt_all(y, n, like(y, n, in, &as));
 }
 
+/* Operands after the first lie along an axis, or are single numbers. */
+static bool convert_scaled(struct layout *y, struct node *n)
+{
+    struct value *in[3] = {twin_of(y, n->in[0])};
+    int rank = n->in[0]->type.rank;
+    if (!in[0] || n->nin > 3 || attr_int(&n->attrs, "block_size", 0))
+        return true;
+    for (int i = 1; i < n->nin; i++)
+        in[i] = n->in[i];
+    struct attrs as = attrs_copy(&y->g->arena, &n->attrs);
+    int64_t axis = attr_int(&as, "axis", 1);
+    axis += axis < 0 ? rank : 0;
+    if (axis >= 0 && axis < rank)
+        attr_set_int(&y->g->arena, &as, "axis", moved((int)axis, rank));
+    return adopt_all(y, n, like(y, n, in, &as));
+}
+
 static bool convert_axis(struct layout *y, struct node *n)
 {
     int rank = n->in[0]->type.rank;
@@ -379,6 +397,8 @@ static bool visit(struct node *n, void *user)
         return convert_image(y, n);
     case ELEMENTWISE:
         return convert_elementwise(y, n);
+    case SCALED:
+        return convert_scaled(y, n);
     case AXIS:
         return convert_axis(y, n);
     case AXES:

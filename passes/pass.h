@@ -19,6 +19,9 @@ struct pass {
 extern const struct pass passes[];
 extern const int npasses;
 
+/* Whether a dequantised constant stays what it is until pass quantize has seen the product that reads it. */
+bool quantize_wants(const struct options *o, const struct node *n);
+
 /* Runs the pipeline; the graph is verified before and after (after every pass when asked). */
 bool passes_run(struct graph *g, const struct options *o, struct diag *d);
 

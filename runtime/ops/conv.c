@@ -194,8 +194,15 @@ static bool load_integers(struct op_call *c, struct work *w, const struct tensor
 static bool conv_integer(struct op_call *c, struct work *w)
 {
     struct conv v;
-    return load_integers(c, w, has_operand(c, 2) ? c->in[2] : NULL, has_operand(c, 3) ? c->in[3] : NULL,
-                         &v) && convolve(c, w, &v);
+    double *bias;
+    if (!work_optional(c, w, 4, &bias) ||
+        !load_integers(c, w, has_operand(c, 2) ? c->in[2] : NULL, has_operand(c, 3) ? c->in[3] : NULL, &v))
+        return false;
+    if (bias && tensor_count(c->in[4]) != c->in[1]->dims[0])
+        return fail(w->d, "bias has %lld elements, expected %lld", (long long)tensor_count(c->in[4]),
+                    (long long)c->in[1]->dims[0]);
+    v.bias = bias;
+    return convolve(c, w, &v);
 }
 
 bool eval_conv_integer(struct op_call *c) { return with_work(c, conv_integer); }
@@ -231,11 +238,13 @@ static bool qlinear_conv(struct op_call *c, struct work *w)
     v.bias = bias;
     if (!convolve(&sub, w, &v))
         return false;
-    double scale = tensor_f64(c->in[1], 0) / tensor_f64(c->in[6], 0), zero = tensor_f64(c->in[7], 0);
+    float x_scale = (float)tensor_f64(c->in[1], 0), y_scale = (float)tensor_f64(c->in[6], 0);
+    double zero = tensor_f64(c->in[7], 0);
     const double *y = sums.data;
     for (int64_t i = 0; i < tensor_count(out); i++) {
         int64_t m = i / v.y.channel % v.y.channels;
-        double x = nearbyint(y[i] * scale * tensor_f64(c->in[4], nscales == 1 ? 0 : m)) + zero;
+        float w_scale = (float)tensor_f64(c->in[4], nscales == 1 ? 0 : m);
+        double x = requantized(y[i], x_scale, w_scale, y_scale) + zero;
         dtype_store_f64(out->dtype, out->data, (size_t)i, clamp_to_type(out->dtype, x));
     }
     return true;

@@ -267,12 +267,16 @@ static bool matmul_integer(struct op_call *c, struct work *w)
 {
     struct operand a = {.v = work_doubles(w, c->in[0])}, b = {.v = work_doubles(w, c->in[1])};
     struct tensor *out = c->out[0];
-    double *y = WORK(w, double, tensor_count(out)); /* exact: 8-bit factors */
+    double *y = WORK(w, double, tensor_count(out)), *bias; /* exact: 8-bit factors */
     if (!a.v || !b.v || !y || !subtract_zero_point(c, w, a.v, c->in[0], 2, true) ||
-        !subtract_zero_point(c, w, b.v, c->in[1], 3, false) || !multiply(c, w, a, b, false, y))
+        !subtract_zero_point(c, w, b.v, c->in[1], 3, false) || !multiply(c, w, a, b, false, y) ||
+        !work_optional(c, w, 4, &bias))
         return false;
+    int64_t cols = out->rank && c->in[1]->rank > 1 ? out->dims[out->rank - 1] : 1;
+    if (bias && tensor_count(c->in[4]) != cols)
+        return fail(w->d, "bias has %lld elements, expected %lld", (long long)tensor_count(c->in[4]), (long long)cols);
     for (int64_t i = 0; i < tensor_count(out); i++)
-        dtype_store_i64(out->dtype, out->data, (size_t)i, (int64_t)y[i]);
+        dtype_store_i64(out->dtype, out->data, (size_t)i, (int64_t)(y[i] + (bias ? bias[i % cols] : 0)));
     return true;
 }
 
@@ -290,10 +294,10 @@ bool infer_qlinear_matmul(struct infer *f)
 }
 
 /* The scale of one row or column of one matrix of the result. */
-static double scale_of(const struct tensor *t, int64_t matrix, int64_t each, int64_t place)
+static float scale_of(const struct tensor *t, int64_t matrix, int64_t each, int64_t place)
 {
     int64_t n = tensor_count(t);
-    return tensor_f64(t, n == 1 ? 0 : (matrix * each + place) % n);
+    return (float)tensor_f64(t, n == 1 ? 0 : (matrix * each + place) % n);
 }
 
 static bool qlinear_matmul(struct op_call *c, struct work *w)
@@ -313,13 +317,13 @@ static bool qlinear_matmul(struct op_call *c, struct work *w)
             return fail(w->d, "operand %d of qlinear_matmul is empty", i);
     int64_t rows = in[0]->rank > 1 ? in[0]->dims[in[0]->rank - 2] : 1;
     int64_t cols = in[1]->rank > 1 ? in[1]->dims[in[1]->rank - 1] : 1;
-    double y_scale = tensor_f64(c->in[6], 0), zero = tensor_f64(c->in[7], 0);
+    float y_scale = (float)tensor_f64(c->in[6], 0);
+    double zero = tensor_f64(c->in[7], 0);
     for (int64_t i = 0; i < count; i++) {
         int64_t matrix = i / (rows * cols);
-        double scale = scale_of(c->in[1], matrix, rows, i / cols % rows) *
-                       scale_of(c->in[4], matrix, cols, i % cols) / y_scale;
-        dtype_store_f64(out->dtype, out->data, (size_t)i,
-                        clamp_to_type(out->dtype, nearbyint(y[i] * scale) + zero));
+        double v = requantized(y[i], scale_of(c->in[1], matrix, rows, i / cols % rows),
+                               scale_of(c->in[4], matrix, cols, i % cols), y_scale);
+        dtype_store_f64(out->dtype, out->data, (size_t)i, clamp_to_type(out->dtype, v + zero));
     }
     return true;
 }

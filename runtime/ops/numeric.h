@@ -28,6 +28,9 @@ int64_t *work_ints(struct work *w, const struct tensor *t);
 bool work_optional(struct op_call *c, struct work *w, int i, double **out);
 /* The nearest number that an integer type holds; NaN gives 0. */
 double clamp_to_type(int dtype, double x);
+/* A sum of integer products at the scale of the result, rounded half to even: in f32, scales multiplied first, so that tile programs
+ * and other implementations agree to the bit. */
+double requantized(double sum, float x_scale, float w_scale, float y_scale);
 /* Stores all elements of result i. */
 void call_store(struct op_call *c, int i, const double *v);
 

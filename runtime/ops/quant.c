@@ -68,6 +68,12 @@ double clamp_to_type(int dtype, double x)
     return isnan(x) ? 0 : x < low ? low : x > high ? high : x;
 }
 
+double requantized(double sum, float x_scale, float w_scale, float y_scale)
+{
+    float scale = x_scale * w_scale / y_scale;
+    return nearbyintf((float)sum * scale);
+}
+
 /* x rounded to a float type, as arithmetic in that type gives it. */
 static double rounded(int dtype, double x)
 {
