@@ -488,6 +488,100 @@ static bool draw_gather(struct recipe *r, enum op op)
     return size > 0 && node(r, op, (int[]){a, numbers(r, index, n)}, 2, &attrs, r->items[a].flags);
 }
 
+static bool draw_group_norm(struct recipe *r, enum op op)
+{
+    int a = choose(r, (struct wish){DT_F32, 3, 5, 0});
+    if (a < 0)
+        return false;
+    int64_t c = r->items[a].type.dims[1];
+    int in[3] = {a, leaf(r, ITEM_CONST, DT_F32, 1, &c, false), leaf(r, ITEM_CONST, DT_F32, 1, &c, false)};
+    struct attrs attrs = {0};
+    attr_set_int(&r->arena, &attrs, "num_groups", c % 2 == 0 ? 2 : 1);
+    return c > 0 && count_of(&r->items[a].type) >= 8 * c && node(r, op, in, 3, &attrs, 0);
+}
+
+static bool draw_attention(struct recipe *r, enum op op)
+{
+    int q = choose(r, (struct wish){DT_F32, 3, 4, 0});
+    if (q < 0)
+        return false;
+    struct type t = r->items[q].type;
+    t.dims[t.rank - 2] = 1 + random_below(r, random_below(r, 4) ? 8 : 80);
+    int k = leaf(r, ITEM_INPUT, DT_F32, t.rank, t.dims, false), v = random_below(r, 2) ? k : leaf(r, ITEM_INPUT, DT_F32, t.rank, t.dims, false);
+    int64_t mask[2] = {r->items[q].type.dims[t.rank - 2], t.dims[t.rank - 2]};
+    int in[4] = {q, k, v, random_below(r, 2) ? leaf(r, ITEM_INPUT, DT_F32, 2, mask, false) : -1};
+    struct attrs attrs = {0};
+    attr_set_float(&r->arena, &attrs, "scale", 0.25);
+    attr_set_int(&r->arena, &attrs, "causal", random_below(r, 3) == 0);
+    return node(r, op, in, in[3] < 0 ? 3 : 4, &attrs, 0);
+}
+
+static bool draw_resize(struct recipe *r, enum op op)
+{
+    int a = choose(r, (struct wish){DT_F32, 4, 4, 0});
+    if (a < 0)
+        return false;
+    int scales = leaf(r, ITEM_CONST, DT_F32, 1, (int64_t[]){4}, true);
+    float by = (float)(1 + random_below(r, 3));
+    if (scales < 0)
+        return false;
+    memcpy(r->items[scales].value.data, (float[]){1, 1, by, by}, 4 * sizeof by);
+    static const char *const modes[] = {"nearest", "linear"};
+    struct attrs attrs = {0};
+    bool whole = random_below(r, 2);
+    attr_set_str(&r->arena, &attrs, "mode", modes[random_below(r, 2)]);
+    attr_set_str(&r->arena, &attrs, "coordinate_transformation_mode", whole ? "asymmetric" : "half_pixel");
+    attr_set_str(&r->arena, &attrs, "nearest_mode", "floor");
+    return node(r, op, (int[]){a, -1, scales}, 3, &attrs, 0);
+}
+
+static bool draw_scan(struct recipe *r, enum op op)
+{
+    int a = choose(r, (struct wish){DT_F32, 1, 5, 0});
+    if (a < 0)
+        return false;
+    int64_t at = random_below(r, r->items[a].type.rank);
+    int axis = leaf(r, ITEM_CONST, DT_I64, 0, NULL, true);
+    if (axis < 0)
+        return false;
+    *(int64_t *)r->items[axis].value.data = at;
+    struct attrs attrs = {0};
+    attr_set_int(&r->arena, &attrs, "exclusive", random_below(r, 2));
+    attr_set_int(&r->arena, &attrs, "reverse", random_below(r, 2));
+    return r->items[a].type.dims[at] < 20 && node(r, op, (int[]){a, axis}, 2, &attrs, 0);
+}
+
+static bool draw_conv_transpose(struct recipe *r, enum op op)
+{
+    int a = choose(r, (struct wish){DT_F32, 3, 4, 0});
+    if (a < 0)
+        return false;
+    const struct type t = r->items[a].type;
+    int spatial = t.rank - 2;
+    int64_t w[4] = {t.dims[1], 1 + random_below(r, 6)}, strides[2], pads[4];
+    for (int i = 0; i < spatial; i++) {
+        w[2 + i] = 2 + random_below(r, 2), strides[i] = 1 + random_below(r, 2);
+        pads[i] = random_below(r, 2), pads[spatial + i] = random_below(r, 2);
+    }
+    struct attrs attrs = {0};
+    attr_set_ints(&r->arena, &attrs, "strides", strides, spatial);
+    attr_set_ints(&r->arena, &attrs, "pads", pads, 2 * spatial);
+    attr_set_ints(&r->arena, &attrs, "kernel_shape", w + 2, spatial);
+    int in[3] = {a, leaf(r, ITEM_CONST, DT_F32, t.rank, w, false), leaf(r, ITEM_CONST, DT_F32, 1, w + 1, false)};
+    return t.dims[1] > 0 && window_node(r, op, in, 3, &attrs);
+}
+
+static bool draw_clip(struct recipe *r, enum op op)
+{
+    int a = choose(r, (struct wish){DT_F32, 0, 6, 0}), in[3] = {a, -1, -1};
+    if (a < 0)
+        return false;
+    for (int i = 1; i < 3; i++)
+        if (random_below(r, 3) && (in[i] = leaf(r, ITEM_CONST, DT_F32, 0, NULL, i == 2)) >= 0 && i == 1)
+            *(float *)r->items[in[i]].value.data = -0.5F;
+    return node(r, op, in, 3, NULL, r->items[a].flags & EXACT);
+}
+
 static bool draw_input(struct recipe *r, enum op op)
 {
     int64_t dims[6];
@@ -525,6 +619,12 @@ static const struct family families[] = {
     {draw_pad, 1, {OP_pad}},
     {draw_tile, 1, {OP_tile, OP_expand}},
     {draw_gather, 1, {OP_gather}},
+    {draw_clip, 1, {OP_clip}},
+    {draw_group_norm, 1, {OP_group_norm, OP_instance_norm}},
+    {draw_attention, 2, {OP_sdpa}},
+    {draw_resize, 1, {OP_resize}},
+    {draw_scan, 1, {OP_cumsum}},
+    {draw_conv_transpose, 1, {OP_conv_transpose}},
     {draw_input, 1, {OP_identity}},
 };
 
