@@ -238,7 +238,6 @@ static const struct {
     {OP_COUNT, NULL},
 };
 
-/* Of a constant size of 0: there is nothing to compute, and tiles of no elements mean something else to builders. */
 static bool has_no_elements(const struct value *v)
 {
     for (int i = 0; v && i < v->type.rank; i++)
@@ -247,7 +246,7 @@ static bool has_no_elements(const struct value *v)
     return false;
 }
 
-static bool touches_nothing(const struct node *n)
+bool touches_nothing(const struct node *n)
 {
     bool nothing = false;
     for (int i = 0; i < n->nin; i++)

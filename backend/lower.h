@@ -40,6 +40,9 @@ bool has_layout(struct lowering *l, const struct value *v);
 int add_kernel(struct lowering *l, const char *name); /* index; its launch is added to the region's steps */
 /* The node's number in the program's node list. */
 int program_node_of(struct lowering *l, const struct node *n);
+/* Whether an operand or result has a constant size of 0. Such nodes have no tile program: there is nothing to compute, and a tile
+ * of no elements means something else to builders. */
+bool touches_nothing(const struct node *n);
 enum lowered lower_node(struct lowering *l, struct node *n);
 /* As one GpSimd call. */
 bool lower_call(struct lowering *l, struct node *n);

@@ -38,7 +38,7 @@ bool attention_takes(struct lowering *l, const struct node *n)
 {
     const struct type *y = &n->out[0]->type;
     dim_t steps[MAX_RANK], scores[MAX_RANK];
-    if (!has_layout(l, n->out[0]) || !engine_float(y->dtype))
+    if (touches_nothing(n) || !has_layout(l, n->out[0]) || !engine_float(y->dtype))
         return false;
     int nbatch = y->rank - 2, several = 0;
     for (int i = 0; i < nbatch; i++)

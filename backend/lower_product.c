@@ -21,7 +21,7 @@ bool product_takes(struct lowering *l, const struct node *n)
 {
     struct value *a = outer_value(l, n->in[0]), *b = outer_value(l, n->in[1]);
     const struct type *x = &a->type, *w = &b->type, *y = &n->out[0]->type;
-    if (!has_layout(l, a) || !has_layout(l, b) || !has_layout(l, n->out[0]) || x->rank < 2 || w->rank < 2 ||
+    if (touches_nothing(n) || !has_layout(l, a) || !has_layout(l, b) || !has_layout(l, n->out[0]) || x->rank < 2 || w->rank < 2 ||
         !engine_float(x->dtype) || !engine_float(w->dtype) || !engine_float(y->dtype))
         return false;
     if (b->constant && w->rank == 2 && !attr_int(&n->attrs, "trans_a", 0))
