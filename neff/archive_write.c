@@ -35,7 +35,7 @@ struct writer {
 static la_ssize_t on_write(struct archive *a, void *user, const void *data, size_t n)
 {
     struct writer *w = user;
-    if (fwrite(data, 1, n, w->out.f) != n) {
+    if (n && fwrite(data, 1, n, w->out.f) != n) {
         archive_set_error(a, errno, "%s", strerror(errno));
         w->failed = true;
         return -1;

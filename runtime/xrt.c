@@ -2,9 +2,11 @@
 
 #include "neff/archive.h"
 #include "runtime/exec/exec.h"
+#include "neff/base/file.h"
 #include "runtime/exec/profile.h"
 
 #include <stdlib.h>
+#include <limits.h>
 #include <string.h>
 
 struct xrt_model {
@@ -201,12 +203,25 @@ bool xrt_output(const struct xrt_context *c, int i, struct xrt_tensor *out)
     return true;
 }
 
+/* The format follows the name: a table for people, events for a trace viewer. */
+static bool write_profile(const struct profile *p, const char *path, struct diag *d)
+{
+    size_t n = strlen(path);
+    struct out_file out;
+    if (n < 4 || strcmp(path + n - 4, ".txt"))
+        return profile_write(p, path, d);
+    if (!out_open(&out, path, d))
+        return false;
+    profile_print(p, out.f, INT_MAX);
+    return out_commit(&out, d);
+}
+
 bool xrt_profile(struct xrt_context *c, const char *path)
 {
     struct diag *d = fresh();
     bool ok = true;
     if (path) {
-        ok = c->profile ? profile_write(c->profile, path, d) : fail(d, "no profile was started");
+        ok = c->profile ? write_profile(c->profile, path, d) : fail(d, "no profile was started");
         context_set_profile(c->context, NULL);
         profile_free(c->profile);
         c->profile = NULL;

@@ -82,7 +82,7 @@ bool xrt_run(struct xrt_context *c);
 /* Output i of the last successful run, valid until the next one. */
 bool xrt_output(const struct xrt_context *c, int i, struct xrt_tensor *out);
 
-/* Starts to note what runs when, or (path not NULL) stops and writes it as Chrome trace events. */
+/* Starts to note what runs when, or (path not NULL) stops and writes it: Chrome trace events, or to NAME.txt a table of kernels by time. */
 bool xrt_profile(struct xrt_context *c, const char *path);
 
 /* Why the last call of this thread failed; "" when none did. */

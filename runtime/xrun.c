@@ -35,7 +35,7 @@ static const char help_text[] =
     "  --threads N       threads, default one per physical core\n"
     "  --bench N         run N more times and print the times\n"
     "  --json            print the times as one JSON object\n"
-    "  --profile FILE    write Chrome trace events of one run\n";
+    "  --profile FILE    write Chrome trace events of one run; FILE.txt: a table of kernels by time\n";
 
 /* ---- arguments ---- */
 
