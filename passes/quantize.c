@@ -282,6 +282,20 @@ static bool convert_dequantized(struct quantizer *q, struct node *n)
     return y && replace(n, y);
 }
 
+/* ---- pools ---------------------------------------------------------------------------------------------------------------- */
+
+/* The greatest of small integers is the same in f32, which engines compute in. */
+static bool convert_max_pool(struct quantizer *q, struct node *n)
+{
+    if (!is_8bit(n->in[0]) || n->in[0]->type.rank < 3 || (n->nout > 1 && n->out[1]->uses))
+        return true;
+    struct value *x = centred(q, n, n->in[0], NULL), *zero = constant_scalar(q->g, n->in[0]->type.dtype, 0);
+    struct value *y = x ? emit(n, n->op, &x, 1, &n->attrs, n->name, q->d) : NULL;
+    if (!y)
+        return false;
+    return replace(n, emit(n, OP_quantize_linear, (struct value *[]){y, one(q), zero}, 3, NULL, n->name, q->d));
+}
+
 /* ---- the pass ------------------------------------------------------------------------------------------------------------ */
 
 static bool visit(struct node *n, void *user)
@@ -297,6 +311,8 @@ static bool visit(struct node *n, void *user)
     case OP_conv:
     case OP_matmul:
         return convert_dequantized(q, n);
+    case OP_max_pool:
+        return convert_max_pool(q, n);
     default:
         return true;
     }
