@@ -358,14 +358,6 @@ static void emit_scalar_op(struct expression *e, const struct node *n, enum op o
     i->func[0] = op0, i->func[1] = op1;
 }
 
-static void emit_tensor_scalar(struct expression *e, struct ap dst, struct ap src, enum op op, float s)
-{
-    struct insn *i = kernel_insn(e->k, INSN_tensor_scalar);
-    i->ap[0] = dst, i->ap[1] = src;
-    i->flt[0] = s;
-    i->func[0] = op, i->func[1] = OP_identity;
-}
-
 static void emit_binary(struct expression *e, const struct node *n, int at, int first)
 {
     struct lowering *l = e->k->l;
@@ -405,30 +397,26 @@ static float zero_point(const struct expression *e, const struct node *n)
     return z;
 }
 
-/* Rounds before the zero point is added, by a store to i32. */
+/* Rounds, adds the zero point, and saturates when the result is stored. */
 static void emit_quantize(struct expression *e, const struct node *n, int at, int first)
 {
     float scale = scale_of(e, n), zero = zero_point(e, n);
+    enum op f = zero == 0 ? OP_identity : OP_round_shift;
     struct linear x = {.src = n->in[0], .factor = 1};
     if (scale == 1)
         x = linear_of(e, n->in[0], first);
     struct ap src = operand(e, x.src), bias = x.bias ? operand(e, x.bias) : ap_absent();
     struct ap by = x.scale ? operand(e, x.scale) : ap_absent();
-    struct ap dst = destination(e, n->out[0], at, first), rounded = dst;
-    if (zero != 0) {
-        if (!e->has_rounded)
-            e->rounded = space_new_tile(e->k, &e->space, MEM_SBUF, DT_I32);
-        e->has_rounded = true;
-        rounded = space_tile(&e->space, e->k, e->rounded);
-    }
+    struct ap dst = destination(e, n->out[0], at, first);
     if (scale == 1) {
-        emit_activation(e->k, OP_identity, rounded, src, bias, x.factor, 0, 0);
+        emit_activation(e->k, f, dst, src, bias, x.factor, zero, 0);
         kernel_of(e->k)->insns[kernel_of(e->k)->ninsns - 1].ap[2] = by;
-    } else {
-        emit_tensor_scalar(e, rounded, src, OP_div, scale);
+        return;
     }
-    if (zero != 0)
-        emit_tensor_scalar(e, dst, rounded, OP_add, zero);
+    struct insn *i = kernel_insn(e->k, INSN_tensor_scalar);
+    i->ap[0] = dst, i->ap[1] = src;
+    i->flt[0] = scale, i->flt[1] = zero;
+    i->func[0] = OP_div, i->func[1] = f;
 }
 
 static void emit_node(struct expression *e, int at, int first)

@@ -37,8 +37,6 @@ struct expression {
     struct ap given_pattern[4];
     int ngiven;
     struct value **temporary_of; /* tile number -> value it holds, to reuse tiles */
-    int rounded;      /* tile of rounded numbers, when there is one */
-    bool has_rounded;
     struct stage stage; /* strict targets: tiles of operands and results */
 };
 

@@ -67,6 +67,7 @@ static double ref_copy(double x, const float *p) { return x; }
 static double ref_relu(double x, const float *p) { return x < 0 ? 0 : x; }
 static double ref_clip(double x, const float *p) { return x < p[0] ? p[0] : x > p[1] ? p[1] : x; }
 static double ref_leaky_relu(double x, const float *p) { return x < 0 ? x * p[0] : x; }
+static double ref_round_shift(double x, const float *p) { return nearbyint(x) + p[0]; }
 static double ref_thresholded_relu(double x, const float *p) { return x <= p[0] ? 0 : x; }
 static double ref_sigmoid(double x, const float *p) { return sigmoid(x); }
 static double ref_tanh(double x, const float *p) { return tanh(x); }
