@@ -2,10 +2,12 @@
  * pass layout: images become channels last, so that a pixel is a row of features.
  *
  * Values keep their form; those computed channels last have a twin. An operator that works on images (table below) is replaced by
- * its channels-last form on its operands' twins; operators that do not care about the order of dims follow their operands.
+ * its channels-last form on its operands' twins; operators that do not care about the order of dims follow their operands, and so
+ * does a channel shuffle (reshape, transpose, reshape).
  * The original value becomes a transpose of the twin, dead unless somebody needs that form: so transposes survive only where the
  * model's edge, or an operator that cares, asks for them. Requires inferred types.
  */
+#include "passes/match.h"
 #include "passes/rewrite.h"
 
 #include <string.h>
@@ -18,7 +20,7 @@ struct layout {
     int nvalues;
 };
 
-enum follow { NO, IMAGE, ELEMENTWISE, SCALED, AXIS, AXES, RESIZE, PAD, PERMUTE };
+enum follow { NO, IMAGE, ELEMENTWISE, SCALED, AXIS, AXES, RESIZE, PAD, PERMUTE, SHUFFLE };
 
 static const struct {
     enum op op;
@@ -32,7 +34,7 @@ static const struct {
     {OP_split, AXIS},          {OP_reduce_mean, AXES},      {OP_reduce_sum, AXES},
     {OP_reduce_max, AXES},     {OP_reduce_min, AXES},       {OP_reduce_l2, AXES},
     {OP_reduce_sum_square, AXES}, {OP_resize, RESIZE},      {OP_pad, PAD},
-    {OP_transpose, PERMUTE},
+    {OP_transpose, PERMUTE},   {OP_reshape, SHUFFLE},
 };
 
 static enum follow how_to_follow(const struct node *n)
@@ -387,6 +389,69 @@ static bool convert_transpose(struct layout *y, struct node *n)
     return true;
 }
 
+/* ---- channel shuffles -------------------------------------------------------------------------------------------- */
+
+static bool exchanges_groups(const struct node *n)
+{
+    int count;
+    const int64_t *perm = attr_ints(&n->attrs, "perm", &count);
+    if (count < 4 || perm[0] != 0 || perm[1] != 2 || perm[2] != 1)
+        return false;
+    for (int i = 3; i < count; i++)
+        if (perm[i] != i)
+            return false;
+    return true;
+}
+
+/*
+ * reshape N,C,s.. to N,a,b,s..; transpose to N,b,a,s..; reshape to N,C,s..: channels written as a matrix and read by columns.
+ * `n` is the last of the three; the image before them, or NULL. a and b are set.
+ */
+static struct value *shuffled(const struct node *n, int64_t *a, int64_t *b)
+{
+    const struct node *turn = made_by(n->in[0], OP_transpose), *split = turn ? made_by(turn->in[0], OP_reshape) : NULL;
+    struct value *x = split ? split->in[0] : NULL;
+    if (!x || !exchanges_groups(turn) || !same_type(x, n->out[0]) || x->type.rank + 1 != split->out[0]->type.rank)
+        return NULL;
+    const struct type *from = &x->type, *to = &split->out[0]->type;
+    bool same = from->dims[0] == to->dims[0] && dim_is_const(to->dims[1]) && dim_is_const(to->dims[2]) &&
+                dim_is_const(from->dims[1]);
+    for (int i = 2; i < from->rank; i++)
+        same &= from->dims[i] == to->dims[i + 1];
+    if (!same || to->dims[1] * to->dims[2] != from->dims[1] || from->dims[1] == 0)
+        return NULL;
+    *a = to->dims[1], *b = to->dims[2];
+    return x;
+}
+
+/* Channels last the matrix is (..., a, b): only the last two dims change places. */
+static bool convert_shuffle(struct layout *y, struct node *n)
+{
+    int64_t a, b, perm[MAX_RANK], dims[MAX_RANK];
+    struct value *x = shuffled(n, &a, &b), *last_x = x ? twin_of(y, x) : NULL;
+    int rank = x ? x->type.rank : 0, unknown = 0;
+    if (!last_x || rank + 1 > MAX_RANK)
+        return true;
+    for (int i = 0; i < rank; i++) {
+        dim_t d = last_x->type.dims[i];
+        perm[i] = i;
+        dims[i] = dim_is_const(d) ? d : 0; /* as it was */
+        unknown += d == 0;
+    }
+    if (unknown)
+        return true; /* an empty image */
+    perm[rank - 1] = rank, perm[rank] = rank - 1;
+    dims[rank - 1] = a, dims[rank] = b;
+    struct value *parts = emit2(n, OP_reshape, last_x, constant_i64s(y->g, dims, rank + 1), y->d);
+    struct value *turned = parts ? emit_transpose(n, parts, perm, y->d) : NULL;
+    dims[rank - 1] = a * b;
+    struct value *made = turned ? emit2(n, OP_reshape, turned, constant_i64s(y->g, dims, rank), y->d) : NULL;
+    if (!made || !adopt(y, n, 0, made))
+        return false;
+    node_remove(n);
+    return true;
+}
+
 static bool visit(struct node *n, void *user)
 {
     struct layout *y = user;
@@ -406,6 +471,8 @@ static bool visit(struct node *n, void *user)
     case RESIZE:
     case PAD:
         return convert_lists(y, n);
+    case SHUFFLE:
+        return convert_shuffle(y, n);
     case PERMUTE:
         return convert_transpose(y, n);
     default:
