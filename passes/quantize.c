@@ -296,6 +296,42 @@ static bool convert_max_pool(struct quantizer *q, struct node *n)
     return replace(n, emit(n, OP_quantize_linear, (struct value *[]){y, one(q), zero}, 3, NULL, n->name, q->d));
 }
 
+/* ---- movement ------------------------------------------------------------------------------------------------------------- */
+
+/* Elements change places only; how many operands are data. */
+static int moved_operands(const struct node *n)
+{
+    return n->op == OP_concat ? n->nin : n->op == OP_reshape || n->op == OP_transpose ? 1 : 0;
+}
+
+/* v quantised like n quantises: before elements are moved, so that bytes are moved, and the producer takes it along. */
+static struct value *emit_early(struct quantizer *q, struct node *n, struct value *v, int depth)
+{
+    struct node *move = v->def;
+    int data = move && depth && value_has_one_use(v) && move->parent == n->parent ? moved_operands(move) : 0;
+    if (!data)
+        return emit(n, OP_quantize_linear, (struct value *[]){v, n->in[1], (struct value *)operand(n, 2)}, n->nin, &n->attrs,
+                    n->name, q->d);
+    struct value **in = ARENA_ARRAY(&q->g->arena, struct value *, move->nin);
+    for (int i = 0; i < move->nin; i++) {
+        in[i] = i < data ? emit_early(q, n, move->in[i], depth - 1) : move->in[i];
+        if (i < data && !in[i])
+            return NULL;
+    }
+    return emit(n, move->op, in, move->nin, &move->attrs, move->name, q->d);
+}
+
+static bool convert_quantize(struct quantizer *q, struct node *n)
+{
+    enum { DEPTH = 16 };
+    const struct node *move = n->in[0]->def;
+    bool single_zero = !operand(n, 2) || single_constant(operand(n, 2));
+    if (!move || !moved_operands(move) || !value_has_one_use(n->in[0]) || !single_constant(n->in[1]) || !single_zero ||
+        attr_int(&n->attrs, "block_size", 0))
+        return true;
+    return replace(n, emit_early(q, n, n->in[0], DEPTH));
+}
+
 /* ---- the pass ------------------------------------------------------------------------------------------------------------ */
 
 static bool visit(struct node *n, void *user)
@@ -311,6 +347,8 @@ static bool visit(struct node *n, void *user)
     case OP_conv:
     case OP_matmul:
         return convert_dequantized(q, n);
+    case OP_quantize_linear:
+        return convert_quantize(q, n);
     case OP_max_pool:
         return convert_max_pool(q, n);
     default:
