@@ -14,8 +14,8 @@
 #include "passes/ir/options.h"
 
 /*
- * Compiles the graph, whose types are inferred. The program borrows constants from the graph: it must not outlive it.
- * NULL after a failure.
+ * Compiles the graph, whose types are inferred. The program borrows constants from the graph: it
+ * must not outlive it. NULL after a failure.
  */
 struct program *backend_compile(struct graph *g, const struct options *o, const struct machine *m,
                                 struct diag *d);

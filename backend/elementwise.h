@@ -1,6 +1,6 @@
 /*
- * An elementwise group's iteration space: its shape with neighbouring dims joined where every operand allows it, and
- * where operands and results lie over it.
+ * An elementwise group's iteration space: its shape with neighbouring dims joined where every
+ * operand allows it, and where operands and results lie over it.
  */
 #ifndef BACKEND_ELEMENTWISE_H
 #define BACKEND_ELEMENTWISE_H

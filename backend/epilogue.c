@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-bool joint_step(struct lowering *l, const dim_t *steps, const dim_t *dims, int first, int last, dim_t *out)
+bool joint_step(struct lowering *l, const dim_t *steps, const dim_t *dims, int first, int last,
+                dim_t *out)
 {
     dim_t step = 0, below = 1; /* `below`: elements of the dims after this one */
     bool any = false;
@@ -22,7 +23,8 @@ bool joint_step(struct lowering *l, const dim_t *steps, const dim_t *dims, int f
 }
 
 /* Whether the value, an operand from outside or a result, has one step along each cover. */
-static bool operand_fits(struct lowering *l, const struct group *g, struct value *v, const struct cover *c, int n)
+static bool operand_fits(struct lowering *l, const struct group *g, struct value *v,
+                         const struct cover *c, int n)
 {
     const struct type *t = &g->nodes[0]->out[0]->type;
     dim_t steps[MAX_RANK], unused;
@@ -104,7 +106,8 @@ struct ap epilogue_pattern(void *user, struct value *v)
         dim_t step = 0;
         joint_step(l, steps, e->dims, c->first, c->last, &step);
         if (e->picks[i].stride) {
-            a.offset.base = dim_add(&l->p->dims, a.offset.base, dim_mul(&l->p->dims, step, e->picks[i].start));
+            a.offset.base =
+                dim_add(&l->p->dims, a.offset.base, dim_mul(&l->p->dims, step, e->picks[i].start));
             step = dim_mul(&l->p->dims, step, e->picks[i].stride);
         }
         if (c->tile)
@@ -117,7 +120,8 @@ struct ap epilogue_pattern(void *user, struct value *v)
 
 void epilogue_emit(struct epilogue *e, struct ap accumulator)
 {
-    struct expression x = {.k = e->k, .g = e->g, .space = epilogue_space(e), .pattern = epilogue_pattern, .user = e};
+    struct expression x = {
+        .k = e->k, .g = e->g, .space = epilogue_space(e), .pattern = epilogue_pattern, .user = e};
     x.given[0] = e->g->nodes[0]->out[0];
     x.given_pattern[0] = accumulator;
     x.ngiven = 1;

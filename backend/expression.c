@@ -48,7 +48,8 @@ struct ap space_tile(const struct space *s, struct kernel_builder *k, int tile)
     return over_space(s, (struct ap){.mem = t->mem, .dtype = t->dtype, .tensor = tile}, steps);
 }
 
-/* ---- what can be emitted ------------------------------------------------------------------------------------ */
+/* ---- what can be emitted
+ * ------------------------------------------------------------------------------------ */
 
 /* A constant of one element, as a number. */
 static bool scalar_of(struct lowering *l, struct value *v, float *out)
@@ -61,7 +62,10 @@ static bool scalar_of(struct lowering *l, struct value *v, float *out)
 }
 
 /* Types that quantised data has; engines round half to even and saturate when they store them. */
-static bool is_8bit(int dtype) { return dtype == DT_U8 || dtype == DT_I8; }
+static bool is_8bit(int dtype)
+{
+    return dtype == DT_U8 || dtype == DT_I8;
+}
 
 /* One scale and one zero point, known when compiling. */
 static bool quantization_possible(struct lowering *l, const struct node *n)
@@ -70,11 +74,13 @@ static bool quantization_possible(struct lowering *l, const struct node *n)
     float unused;
     int from = n->in[0]->type.dtype, to = n->out[0]->type.dtype;
     if (n->in[1]->type.dtype != DT_F32 || !scalar_of(l, n->in[1], &unused) ||
-        (n->nin > 2 && n->in[2] && !scalar_of(l, n->in[2], &unused)) || attr_find(&n->attrs, "precision"))
+        (n->nin > 2 && n->in[2] && !scalar_of(l, n->in[2], &unused)) ||
+        attr_find(&n->attrs, "precision"))
         return false;
     if (!quantize && n->nin > 2 && n->in[2] && from == DT_I32)
         return false;
-    return quantize ? from == DT_F32 && is_8bit(to) : to == DT_F32 && (is_8bit(from) || from == DT_I32);
+    return quantize ? from == DT_F32 && is_8bit(to)
+                    : to == DT_F32 && (is_8bit(from) || from == DT_I32);
 }
 
 static bool is_compare(enum op op)
@@ -84,15 +90,16 @@ static bool is_compare(enum op op)
 
 static bool is_float_binary(enum op op)
 {
-    return op == OP_add || op == OP_sub || op == OP_mul || op == OP_div || op == OP_max || op == OP_min ||
-           op == OP_pow || op == OP_prelu;
+    return op == OP_add || op == OP_sub || op == OP_mul || op == OP_div || op == OP_max ||
+           op == OP_min || op == OP_pow || op == OP_prelu;
 }
 
 static bool is_activation(enum op op)
 {
     const struct op_info *i = &op_infos[op];
-    return op == OP_clip || ((i->flags & OPF_ELEMENTWISE) && i->min_in == 1 && i->max_in == 1 && op != OP_cast &&
-           op != OP_is_nan && op != OP_is_inf && op != OP_is_finite && op != OP_not && op != OP_bitnot);
+    return op == OP_clip || ((i->flags & OPF_ELEMENTWISE) && i->min_in == 1 && i->max_in == 1 &&
+                             op != OP_cast && op != OP_is_nan && op != OP_is_inf &&
+                             op != OP_is_finite && op != OP_not && op != OP_bitnot);
 }
 
 bool node_possible(struct lowering *l, const struct node *n)
@@ -103,7 +110,8 @@ bool node_possible(struct lowering *l, const struct node *n)
         return false;
     if (n->op == OP_quantize_linear || n->op == OP_dequantize_linear)
         return quantization_possible(l, n);
-    if (n->op == OP_cast && out == DT_F32 && (is_8bit(n->in[0]->type.dtype) || n->in[0]->type.dtype == DT_I32))
+    if (n->op == OP_cast && out == DT_F32 &&
+        (is_8bit(n->in[0]->type.dtype) || n->in[0]->type.dtype == DT_I32))
         return true;
     for (int i = 0; i < n->nin; i++) {
         if (!n->in[i])
@@ -127,16 +135,19 @@ bool expression_possible(struct lowering *l, const struct group *g, int first)
 {
     for (int i = first; i < g->n; i++)
         if (!node_possible(l, g->nodes[i])) {
-            why(l->o, g->nodes[i], "tile.elementwise", "no engine computes %s on %s; it runs on GpSimd",
-                op_name(g->nodes[i]->op), dtype_name(g->nodes[i]->in[0] ? g->nodes[i]->in[0]->type.dtype : 0));
+            why(l->o, g->nodes[i], "tile.elementwise",
+                "no engine computes %s on %s; it runs on GpSimd", op_name(g->nodes[i]->op),
+                dtype_name(g->nodes[i]->in[0] ? g->nodes[i]->in[0]->type.dtype : 0));
             return false;
         }
     return true;
 }
 
-/* ---- operands and results ------------------------------------------------------------------------------------- */
+/* ---- operands and results
+ * ------------------------------------------------------------------------------------- */
 
-/* The node computing v when v is used only by the node being emitted, so that both become one instruction. */
+/* The node computing v when v is used only by the node being emitted, so that both become one
+ * instruction. */
 static struct node *absorb(const struct expression *e, struct value *v, enum op op, int first)
 {
     struct node *n = group_def(e->g, v);
@@ -151,7 +162,8 @@ static struct node *absorb(const struct expression *e, struct value *v, enum op 
     return NULL;
 }
 
-/* Which operand of a commutative node is the running value: the one made inside the group or given. */
+/* Which operand of a commutative node is the running value: the one made inside the group or given.
+ */
 static int running(const struct expression *e, const struct node *n)
 {
     for (int i = 0; i < n->nin; i++) {
@@ -182,7 +194,8 @@ static bool absorbed(const struct expression *e, const struct node *n, int first
     return n->op == OP_mul && user->op == OP_add && user->in[running(e, user)] == n->out[0];
 }
 
-/* Where the node's operands are read: at its own place, or at that of the user that does its work. */
+/* Where the node's operands are read: at its own place, or at that of the user that does its work.
+ */
 static int place_of(const struct expression *e, int i, int first)
 {
     const struct node *n = e->g->nodes[i];
@@ -245,7 +258,8 @@ static struct ap destination(struct expression *e, struct value *v, int at, int 
     if (group_is_result(e->g, v))
         return outside(e, v, true);
     dim_t count = space_count(e->k->l, &e->space);
-    int dtype = v->type.dtype == DT_BOOL ? DT_BOOL : DT_F32; /* engines compute in f32: no rounding inside */
+    int dtype = v->type.dtype == DT_BOOL ? DT_BOOL
+                                         : DT_F32; /* engines compute in f32: no rounding inside */
     if (v->type.dtype == DT_BF16 || v->type.dtype == DT_F16 || is_8bit(v->type.dtype))
         dtype = v->type.dtype;
     int ntiles = kernel_of(e->k)->ntiles, tile = -1;
@@ -263,7 +277,9 @@ static struct ap destination(struct expression *e, struct value *v, int at, int 
     return space_tile(&e->space, e->k, tile);
 }
 
-/* ---- instructions ----------------------------------------------------------------------------------------------- */
+/* ---- instructions
+ * -----------------------------------------------------------------------------------------------
+ */
 
 struct linear { /* src * scale + bias */
     struct value *src, *scale, *bias;
@@ -286,13 +302,15 @@ static struct linear with_factor(const struct expression *e, struct linear x, in
 static struct linear linear_of_add(const struct expression *e, const struct node *add, int first)
 {
     int run = running(e, add);
-    return with_factor(e, (struct linear){.src = add->in[run], .bias = add->in[1 - run], .factor = 1}, first);
+    return with_factor(
+        e, (struct linear){.src = add->in[run], .bias = add->in[1 - run], .factor = 1}, first);
 }
 
 static struct linear linear_of(const struct expression *e, struct value *v, int first)
 {
     const struct node *add = absorb(e, v, OP_add, first);
-    return add ? linear_of_add(e, add, first) : with_factor(e, (struct linear){.src = v, .factor = 1}, first);
+    return add ? linear_of_add(e, add, first)
+               : with_factor(e, (struct linear){.src = v, .factor = 1}, first);
 }
 
 /* The node that emits for a mul absorbed into an add that nobody absorbs. */
@@ -334,8 +352,8 @@ void activation_parameters(struct lowering *l, const struct node *n, float *a, f
         }
 }
 
-static void emit_linear(struct expression *e, const struct node *n, enum op f, struct linear v, int at,
-                        int first)
+static void emit_linear(struct expression *e, const struct node *n, enum op f, struct linear v,
+                        int at, int first)
 {
     float a, b;
     activation_parameters(e->k->l, n, &a, &b);
@@ -347,8 +365,8 @@ static void emit_linear(struct expression *e, const struct node *n, enum op f, s
     k->insns[k->ninsns - 1].ap[2] = scale;
 }
 
-static void emit_scalar_op(struct expression *e, const struct node *n, enum op op0, float s0, bool reverse,
-                           enum op op1, float s1, struct value *x, int at, int first)
+static void emit_scalar_op(struct expression *e, const struct node *n, enum op op0, float s0,
+                           bool reverse, enum op op1, float s1, struct value *x, int at, int first)
 {
     struct ap src = operand(e, x), dst = destination(e, n->out[0], at, first);
     struct insn *i = kernel_insn(e->k, INSN_tensor_scalar);
@@ -380,7 +398,8 @@ static void emit_select(struct expression *e, const struct node *n, int at, int 
     i->ap[0] = dst, i->ap[1] = p, i->ap[2] = a, i->ap[3] = b;
 }
 
-/* ---- quantisation --------------------------------------------------------------------------------------------- */
+/* ---- quantisation
+ * --------------------------------------------------------------------------------------------- */
 
 static float scale_of(const struct expression *e, const struct node *n)
 {
@@ -429,7 +448,8 @@ static void emit_node(struct expression *e, int at, int first)
     else if (n->op == OP_quantize_linear)
         emit_quantize(e, n, at, first);
     else if (n->op == OP_dequantize_linear)
-        emit_scalar_op(e, n, OP_sub, zero_point(e, n), false, OP_mul, scale_of(e, n), n->in[0], at, first);
+        emit_scalar_op(e, n, OP_sub, zero_point(e, n), false, OP_mul, scale_of(e, n), n->in[0], at,
+                       first);
     else if (n->op == OP_cast) {
         struct ap src = operand(e, n->in[0]);
         struct ap dst = destination(e, n->out[0], at, first);

@@ -1,9 +1,10 @@
 /*
  * Elementwise code: the nodes of a group over one tile of an iteration space.
  *
- * Used by kernels of elementwise groups and by the epilogues of every other kernel. The caller says how the
- * tile lies over the space, and where operands from outside and results lie; temporaries become tiles.
- * Neighbouring multiply, add and activation nodes become one instruction of the Scalar engine.
+ * Used by kernels of elementwise groups and by the epilogues of every other kernel. The caller says
+ * how the tile lies over the space, and where operands from outside and results lie; temporaries
+ * become tiles. Neighbouring multiply, add and activation nodes become one instruction of the
+ * Scalar engine.
  */
 #ifndef BACKEND_EXPRESSION_H
 #define BACKEND_EXPRESSION_H
@@ -32,12 +33,13 @@ struct expression {
     /* The pattern of a value from outside the group, or of a result, over the space's tile. */
     struct ap (*pattern)(void *user, struct value *v);
     void *user;
-    /* Values computed before the expression starts, e.g. the accumulator of a matmul: value and its pattern. */
+    /* Values computed before the expression starts, e.g. the accumulator of a matmul: value and its
+     * pattern. */
     struct value *given[4];
     struct ap given_pattern[4];
     int ngiven;
     struct value **temporary_of; /* tile number -> value it holds, to reuse tiles */
-    struct stage stage; /* strict targets: tiles of operands and results */
+    struct stage stage;          /* strict targets: tiles of operands and results */
 };
 
 /* Element types that engines compute with: they are widened to f32. */

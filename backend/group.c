@@ -61,7 +61,8 @@ bool broadcast_step(struct dim_table *t, dim_t have, dim_t want, dim_t dense, di
     return true;
 }
 
-bool broadcast_steps(struct lowering *l, const struct value *v, int rank, const dim_t *dims, dim_t *steps)
+bool broadcast_steps(struct lowering *l, const struct value *v, int rank, const dim_t *dims,
+                     dim_t *steps)
 {
     dim_t dense[MAX_RANK];
     int missing = rank - v->type.rank;
@@ -70,7 +71,8 @@ bool broadcast_steps(struct lowering *l, const struct value *v, int rank, const 
     dense_steps(&l->p->dims, v->type.rank, v->type.dims, dense);
     for (int i = 0; i < rank; i++) {
         dim_t have = i < missing ? 1 : v->type.dims[i - missing];
-        if (!broadcast_step(&l->p->dims, have, dims[i], i < missing ? 0 : dense[i - missing], &steps[i]))
+        if (!broadcast_step(&l->p->dims, have, dims[i], i < missing ? 0 : dense[i - missing],
+                            &steps[i]))
             return false;
     }
     return true;

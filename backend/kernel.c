@@ -128,7 +128,8 @@ void emit_memset(struct kernel_builder *k, struct ap dst, float value)
     i->flt[0] = value;
 }
 
-void emit_tensor_tensor(struct kernel_builder *k, enum op op, struct ap dst, struct ap a, struct ap b)
+void emit_tensor_tensor(struct kernel_builder *k, enum op op, struct ap dst, struct ap a,
+                        struct ap b)
 {
     struct insn *i = kernel_insn(k, INSN_tensor_tensor);
     i->func[0] = op;
@@ -137,8 +138,8 @@ void emit_tensor_tensor(struct kernel_builder *k, enum op op, struct ap dst, str
     i->ap[2] = b;
 }
 
-void emit_activation(struct kernel_builder *k, enum op f, struct ap dst, struct ap src, struct ap bias,
-                     float factor, float a, float b)
+void emit_activation(struct kernel_builder *k, enum op f, struct ap dst, struct ap src,
+                     struct ap bias, float factor, float a, float b)
 {
     struct insn *i = kernel_insn(k, INSN_activation);
     i->func[0] = f;

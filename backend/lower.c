@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- values and slots ----------------------------------------------------------------------------------- */
+/* ---- values and slots
+ * ----------------------------------------------------------------------------------- */
 
 static void grow_maps(struct lowering *l)
 {
@@ -69,7 +70,8 @@ int constant_slot(struct lowering *l, const struct tensor *t, const char *name)
 
 int temporary_slot(struct lowering *l, const struct type *t, const char *name)
 {
-    return program_add_slot(l->p, (struct slot){.name = name, .type = *t, .kind = SLOT_PLANNED, .base = -1});
+    return program_add_slot(
+        l->p, (struct slot){.name = name, .type = *t, .kind = SLOT_PLANNED, .base = -1});
 }
 
 static int container_slot(struct lowering *l, const struct tensor *t, const char *name);
@@ -96,7 +98,9 @@ int value_slot(struct lowering *l, struct value *v)
     return l->slots[v->id] = program_add_slot(l->p, s);
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------ */
+/* ---- steps
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static void add_step(struct lowering *l, int kind, int index)
 {
@@ -156,7 +160,8 @@ static bool lower_region(struct lowering *l, struct region *r, int index)
 bool lower_call(struct lowering *l, struct node *n)
 {
     struct program *p = l->p;
-    struct call c = {.op = n->op, .attrs = n->attrs, .nin = n->nin, .nout = n->nout, .nregions = n->nregions};
+    struct call c = {
+        .op = n->op, .attrs = n->attrs, .nin = n->nin, .nout = n->nout, .nregions = n->nregions};
     c.in = slot_list(l, n->in, n->nin);
     c.out = ARENA_ARRAY(&p->arena, int32_t, n->nout);
     for (int i = 0; i < n->nout; i++) {
@@ -177,8 +182,8 @@ bool lower_call(struct lowering *l, struct node *n)
 }
 
 /*
- * The archive holds tensors only: a constant sequence or optional is made anew in each region that uses it, from its
- * parts. An absent part has no slot.
+ * The archive holds tensors only: a constant sequence or optional is made anew in each region that
+ * uses it, from its parts. An absent part has no slot.
  */
 static int container_slot(struct lowering *l, const struct tensor *t, const char *name)
 {
@@ -188,8 +193,12 @@ static int container_slot(struct lowering *l, const struct tensor *t, const char
     if (t->kind == VK_TENSOR)
         return constant_slot(l, t, name);
     bool sequence = t->kind == VK_SEQUENCE;
-    struct call c = {.op = !sequence ? OP_optional : t->nitems ? OP_sequence_construct : OP_sequence_empty,
-                     .nin = (int)t->nitems, .nout = 1, .node = -1};
+    struct call c = {.op = !sequence   ? OP_optional
+                           : t->nitems ? OP_sequence_construct
+                                       : OP_sequence_empty,
+                     .nin = (int)t->nitems,
+                     .nout = 1,
+                     .node = -1};
     if (c.op == OP_sequence_empty && t->dtype)
         attr_set_int(&p->arena, &c.attrs, "dtype", t->dtype);
     c.in = ARENA_ARRAY(&p->arena, int32_t, c.nin + 1);
@@ -198,15 +207,19 @@ static int container_slot(struct lowering *l, const struct tensor *t, const char
     struct type *element = ARENA_NEW(&p->arena, struct type);
     *element = type_tensor(t->dtype, RANK_UNKNOWN, NULL);
     c.out = ARENA_ARRAY(&p->arena, int32_t, 1);
-    c.out[0] = program_add_slot(p, (struct slot){.name = name, .type = type_container(t->kind, element),
-                                                 .kind = SLOT_DYNAMIC, .base = -1});
+    c.out[0] = program_add_slot(p, (struct slot){.name = name,
+                                                 .type = type_container(t->kind, element),
+                                                 .kind = SLOT_DYNAMIC,
+                                                 .base = -1});
     ARENA_GROW(&p->arena, p->calls, p->ncalls, p->calls_cap);
     p->calls[p->ncalls] = c;
     add_step(l, STEP_CALL, p->ncalls++);
     return c.out[0];
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------ */
+/* ---- nodes
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* Same bytes under another shape: the result shares the operand's memory. */
 static bool lower_view(struct lowering *l, struct node *n)
@@ -221,11 +234,10 @@ static bool lower_view(struct lowering *l, struct node *n)
     dim_t offset = 0;
     if (s->kind == SLOT_VIEW)
         offset = s->offset, base = s->base;
-    l->slots[y->id] = program_add_slot(l->p, (struct slot){.name = y->name,
-                                                           .type = y->type,
-                                                           .kind = SLOT_VIEW,
-                                                           .base = base,
-                                                           .offset = offset});
+    l->slots[y->id] = program_add_slot(
+        l->p,
+        (struct slot){
+            .name = y->name, .type = y->type, .kind = SLOT_VIEW, .base = base, .offset = offset});
     return true;
 }
 
@@ -289,7 +301,8 @@ static void take_back(struct lowering *l, struct mark m)
             l->slots[i] = -1;
 }
 
-/* On strict targets kernels are staged and scheduled at once: what does not fit the machine becomes a call. */
+/* On strict targets kernels are staged and scheduled at once: what does not fit the machine becomes
+ * a call. */
 static enum lowered lower_for_machine(struct lowering *l, struct node *n)
 {
     struct mark before = mark_of(l);
@@ -341,7 +354,8 @@ enum lowered lower_node(struct lowering *l, struct node *n)
     return lower_call(l, n) ? LOWERED : FAILED;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------- */
+/* ---- the whole
+ * ---------------------------------------------------------------------------------------------- */
 
 /* The program shares the graph's dims: same handles, copied so that it stands alone. */
 static void copy_dims(struct program *p, const struct graph *g)
@@ -349,7 +363,8 @@ static void copy_dims(struct program *p, const struct graph *g)
     const struct dim_table *from = &g->dims;
     struct dim_table *to = &p->dims;
     to->nodes = arena_copy(to->arena, from->nodes, sizeof *from->nodes * (size_t)from->nnodes);
-    to->symbols = arena_copy(to->arena, from->symbols, sizeof *from->symbols * (size_t)from->nsymbols);
+    to->symbols =
+        arena_copy(to->arena, from->symbols, sizeof *from->symbols * (size_t)from->nsymbols);
     to->nnodes = to->nodes_cap = from->nnodes;
     to->nsymbols = to->symbols_cap = from->nsymbols;
     for (int i = 0; i < to->nsymbols; i++)

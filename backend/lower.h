@@ -1,5 +1,6 @@
 /*
- * What lowering functions see: the graph being lowered, the program being made, and the map between them.
+ * What lowering functions see: the graph being lowered, the program being made, and the map between
+ * them.
  */
 #ifndef BACKEND_LOWER_H
 #define BACKEND_LOWER_H
@@ -12,9 +13,10 @@ struct lowering {
     const struct machine *m;
     struct program *p;
     struct diag *d;
-    int region;      /* program region that steps are added to */
-    int32_t *slots;  /* value id -> slot, -1 while it has none */
-    struct value **alias; /* value id -> value that stands for it (parameters of fused regions), or NULL */
+    int region;     /* program region that steps are added to */
+    int32_t *slots; /* value id -> slot, -1 while it has none */
+    struct value *
+        *alias; /* value id -> value that stands for it (parameters of fused regions), or NULL */
     bool *is_output; /* value id: a result of the main region */
     int nvalues;     /* size of the maps; later values grow them */
 };
@@ -34,14 +36,16 @@ int value_slot(struct lowering *l, struct value *v);
 int temporary_slot(struct lowering *l, const struct type *t, const char *name);
 /* A constant slot; data is borrowed and must live as long as the graph (use its arena). */
 int constant_slot(struct lowering *l, const struct tensor *t, const char *name);
-/* Whether kernels can read or write the value: a tensor of numbers with a shape known before running. */
+/* Whether kernels can read or write the value: a tensor of numbers with a shape known before
+ * running. */
 bool has_layout(struct lowering *l, const struct value *v);
 
-int add_kernel(struct lowering *l, const char *name); /* index; its launch is added to the region's steps */
+int add_kernel(struct lowering *l,
+               const char *name); /* index; its launch is added to the region's steps */
 /* The node's number in the program's node list. */
 int program_node_of(struct lowering *l, const struct node *n);
-/* Whether an operand or result has a constant size of 0. Such nodes have no tile program: there is nothing to compute, and a tile
- * of no elements means something else to builders. */
+/* Whether an operand or result has a constant size of 0. Such nodes have no tile program: there is
+ * nothing to compute, and a tile of no elements means something else to builders. */
 bool touches_nothing(const struct node *n);
 enum lowered lower_node(struct lowering *l, struct node *n);
 /* As one GpSimd call. */

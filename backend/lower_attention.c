@@ -1,8 +1,9 @@
 /*
  * Attention: softmax(scale * q k^T + mask) v for one tile of queries per instance.
  *
- * A short known number of keys: the tile's scores are one block. Otherwise a loop over blocks of keys keeps a running maximum and
- * sum per query and rescales what it has accumulated, so that no more scores than a block are ever stored.
+ * A short known number of keys: the tile's scores are one block. Otherwise a loop over blocks of
+ * keys keeps a running maximum and sum per query and rescales what it has accumulated, so that no
+ * more scores than a block are ever stored.
  */
 #include "backend/product.h"
 #include "backend/strict_product.h"
@@ -21,7 +22,7 @@ struct attention {
     int nbatch;
     dim_t queries, keys, width, value_width; /* widths of a head */
     dim_t q_steps[MAX_RANK], k_steps[MAX_RANK], v_steps[MAX_RANK], mask_steps[MAX_RANK];
-    int var[MAX_RANK], var_query, var_key;   /* var_key -1: one block */
+    int var[MAX_RANK], var_query, var_key; /* var_key -1: one block */
     dim_t tile, block;
     struct ap queries_in; /* strict targets: (width, queries) in SBUF */
 };
@@ -53,9 +54,10 @@ bool attention_takes(struct lowering *l, const struct node *n)
         if (i < 3 && (s.rank < 2 || !strided_broadcast(l, &s, 2, nbatch, y->dims, steps)))
             return false;
     }
-    struct strided q = plain(outer_value(l, n->in[0])), k = plain(outer_value(l, n->in[1])), v = plain(outer_value(l, n->in[2]));
-    if (q.dims[q.rank - 1] != k.dims[k.rank - 1] || k.dims[k.rank - 2] != v.dims[v.rank - 2] || k.dims[k.rank - 2] == 0 ||
-        q.dims[q.rank - 1] == 0)
+    struct strided q = plain(outer_value(l, n->in[0])), k = plain(outer_value(l, n->in[1])),
+                   v = plain(outer_value(l, n->in[2]));
+    if (q.dims[q.rank - 1] != k.dims[k.rank - 1] || k.dims[k.rank - 2] != v.dims[v.rank - 2] ||
+        k.dims[k.rank - 2] == 0 || q.dims[q.rank - 1] == 0)
         return false;
     if (n->nin > 3 && n->in[3]) {
         struct strided mask = plain(outer_value(l, n->in[3]));
@@ -69,7 +71,9 @@ bool attention_takes(struct lowering *l, const struct node *n)
 
 static struct attention examine(struct lowering *l, const struct node *n)
 {
-    struct attention a = {.q = strided_operand(l, n->in[0]), .k = strided_operand(l, n->in[1]), .v = strided_operand(l, n->in[2])};
+    struct attention a = {.q = strided_operand(l, n->in[0]),
+                          .k = strided_operand(l, n->in[1]),
+                          .v = strided_operand(l, n->in[2])};
     const struct type *y = &n->out[0]->type;
     dim_t scores[MAX_RANK];
     a.y = strided_result(l, n->out[0]);
@@ -97,7 +101,8 @@ static struct attention examine(struct lowering *l, const struct node *n)
     return a;
 }
 
-static struct ap of_batch(struct lowering *l, const struct attention *a, const struct strided *s, const dim_t *steps)
+static struct ap of_batch(struct lowering *l, const struct attention *a, const struct strided *s,
+                          const dim_t *steps)
 {
     struct ap p = ap_slot(l, s->slot);
     for (int i = 0; i < a->nbatch; i++)
@@ -117,7 +122,8 @@ static void push_keys(struct lowering *l, const struct attention *a, struct ap *
 }
 
 /* A tile (queries, columns), clipped to the queries there are. */
-static struct ap query_tile(struct kernel_builder *k, const struct attention *a, int mem, int dtype, dim_t columns)
+static struct ap query_tile(struct kernel_builder *k, const struct attention *a, int mem, int dtype,
+                            dim_t columns)
 {
     struct ap p = ap_tile(k, kernel_tile(k, mem, dtype, a->tile, columns));
     ap_clip(&p, 0, a->var_query, a->tile, a->queries);
@@ -137,7 +143,8 @@ static struct ap repeated(struct ap column, dim_t count)
     return column;
 }
 
-static void matmul(struct kernel_builder *k, struct ap dst, struct ap stationary, struct ap moving, bool accumulate)
+static void matmul(struct kernel_builder *k, struct ap dst, struct ap stationary, struct ap moving,
+                   bool accumulate)
 {
     struct insn *i = kernel_insn(k, INSN_nc_matmul);
     i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
@@ -230,14 +237,17 @@ static void emit_one_block(struct kernel_builder *k, const struct attention *a)
     matmul(k, destination(k->l, a), values_block(k->l, a), probabilities, false);
 }
 
-/* sum += probabilities * values on a strict target: the Tensor engine wants keys over partitions, so it transposes first. */
-static void add_values(struct kernel_builder *k, const struct attention *a, struct ap sum, struct ap probabilities)
+/* sum += probabilities * values on a strict target: the Tensor engine wants keys over partitions,
+ * so it transposes first. */
+static void add_values(struct kernel_builder *k, const struct attention *a, struct ap sum,
+                       struct ap probabilities)
 {
     struct lowering *l = k->l;
     struct ap psum = ap_tile(k, kernel_tile(k, MEM_PSUM, DT_F32, a->block, a->tile));
     ap_clip(&psum, 0, a->var_key, a->block, a->keys);
     ap_clip(&psum, 1, a->var_query, a->tile, a->queries);
-    struct ap across = ap_tile(k, kernel_tile(k, MEM_SBUF, l->p->slots[a->v.slot].type.dtype, a->block, a->tile));
+    struct ap across =
+        ap_tile(k, kernel_tile(k, MEM_SBUF, l->p->slots[a->v.slot].type.dtype, a->block, a->tile));
     across.dim[0] = psum.dim[0], across.dim[1] = psum.dim[1];
     struct insn *i = kernel_insn(k, INSN_nc_transpose);
     i->ap[0] = psum, i->ap[1] = probabilities;
@@ -251,16 +261,20 @@ static void emit_blocks(struct kernel_builder *k, struct attention *a)
 {
     struct dim_table *t = &k->l->p->dims;
     bool strict = k->l->m->strict;
-    struct ap scores = query_tile(k, a, strict ? MEM_SBUF : MEM_PSUM, DT_F32, a->block), probabilities = scores;
+    struct ap scores = query_tile(k, a, strict ? MEM_SBUF : MEM_PSUM, DT_F32, a->block),
+              probabilities = scores;
     struct ap sum = query_tile(k, a, strict ? MEM_SBUF : MEM_PSUM, DT_F32, a->value_width);
-    struct ap top = query_tile(k, a, MEM_SBUF, DT_F32, 1), total = query_tile(k, a, MEM_SBUF, DT_F32, 1);
-    struct ap new_top = query_tile(k, a, MEM_SBUF, DT_F32, 1), ratio = query_tile(k, a, MEM_SBUF, DT_F32, 1);
+    struct ap top = query_tile(k, a, MEM_SBUF, DT_F32, 1),
+              total = query_tile(k, a, MEM_SBUF, DT_F32, 1);
+    struct ap new_top = query_tile(k, a, MEM_SBUF, DT_F32, 1),
+              ratio = query_tile(k, a, MEM_SBUF, DT_F32, 1);
     struct ap part = query_tile(k, a, MEM_SBUF, DT_F32, 1);
     if (!strict && probability_type(k->l, a) != DT_F32)
         probabilities = query_tile(k, a, MEM_SBUF, DT_BF16, a->block);
     if (strict)
         a->queries_in = stage_in(k, queries_across(k->l, a));
-    emit_memset(k, top, -FLT_MAX); /* finite, so that blocks masked by minus infinity count nothing */
+    emit_memset(k, top,
+                -FLT_MAX); /* finite, so that blocks masked by minus infinity count nothing */
     emit_memset(k, total, 0);
     emit_memset(k, sum, 0);
     a->var_key = kernel_loop(k, dim_ceildiv(t, a->keys, a->block));
@@ -299,13 +313,17 @@ enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
     if (n->op == OP_fused)
         return DECLINED;
     if (!attention_takes(l, n)) {
-        why(l->o, n, "tile.attention", "operand types, or shapes that are not proven to fit, have no tile program; it runs on GpSimd");
+        why(l->o, n, "tile.attention",
+            "operand types, or shapes that are not proven to fit, have no tile program; it runs on "
+            "GpSimd");
         return DECLINED;
     }
     struct dim_table *t = &l->p->dims;
     struct attention a = examine(l, n);
-    if (strict && !(dim_is_const(a.width) && a.width <= l->m->matmul_k && dim_is_const(a.value_width) && a.value_width <= l->m->matmul_n)) {
-        why(l->o, n, "tile.attention-width", "heads are wider than the Tensor engine; it runs on GpSimd");
+    if (strict && !(dim_is_const(a.width) && a.width <= l->m->matmul_k &&
+                    dim_is_const(a.value_width) && a.value_width <= l->m->matmul_n)) {
+        why(l->o, n, "tile.attention-width",
+            "heads are wider than the Tensor engine; it runs on GpSimd");
         return DECLINED;
     }
     struct kernel_builder k = kernel_begin(l, n, n->name);

@@ -1,9 +1,11 @@
 /*
- * Convolutions, channels last: one matrix product per row of output pixels, with a batch over filter taps.
+ * Convolutions, channels last: one matrix product per row of output pixels, with a batch over
+ * filter taps.
  *
- * The input is padded once. A filter row of a dense filter reads kw * C neighbouring elements, so a tap is a whole filter row. When
- * a block of weights does not stay in cache, channels are cut into chunks and several output rows accumulate
- * at once, so that each chunk is read once per band of rows.
+ * The input is padded once. A filter row of a dense filter reads kw * C neighbouring elements, so a
+ * tap is a whole filter row. When a block of weights does not stay in cache, channels are cut into
+ * chunks and several output rows accumulate at once, so that each chunk is read once per band of
+ * rows.
  */
 #include "backend/conv.h"
 #include "backend/product.h"
@@ -64,15 +66,18 @@ bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c)
     if (c->last && two && c->width == 1 && c->ow == 1 && c->kw == 1 && !(c->left | c->right))
         lay_down(c);
     return explicit_pads && c->top >= 0 && c->left >= 0 && c->bottom >= 0 && c->right >= 0 &&
-           dim_is_const(c->channels_in) && c->channels_in > 0 && c->outs > 0 && c->kh > 0 && c->kw > 0;
+           dim_is_const(c->channels_in) && c->channels_in > 0 && c->outs > 0 && c->kh > 0 &&
+           c->kw > 0;
 }
 
-/* OIHW weights of one group of outs as [kh][kw][C][outs], the order in which taps are read. The caller frees the data. */
+/* OIHW weights of one group of outs as [kh][kw][C][outs], the order in which taps are read. The
+ * caller frees the data. */
 static struct tensor reorder(struct lowering *l, const struct conv *c, int64_t first, int64_t outs)
 {
     int64_t cg = c->w->dims[1], taps = c->kh * c->kw, dims[4] = {c->kh, c->kw, cg, outs};
     size_t size = dtype_bytes(c->w->dtype);
-    struct tensor t = tensor_view(c->w->dtype, 4, dims, malloc(size * (size_t)(taps * cg * outs) + 16));
+    struct tensor t =
+        tensor_view(c->w->dtype, 4, dims, malloc(size * (size_t)(taps * cg * outs) + 16));
     if (!t.data)
         return t;
     const char *from = c->w->data;
@@ -80,11 +85,13 @@ static struct tensor reorder(struct lowering *l, const struct conv *c, int64_t f
     for (int64_t o = 0; o < outs; o++)
         for (int64_t i = 0; i < cg; i++)
             for (int64_t k = 0; k < taps; k++)
-                memcpy(to + size * (size_t)((k * cg + i) * outs + o), from + size * (size_t)(((first + o) * cg + i) * taps + k), size);
+                memcpy(to + size * (size_t)((k * cg + i) * outs + o),
+                       from + size * (size_t)(((first + o) * cg + i) * taps + k), size);
     return t;
 }
 
-/* ---- padding ---------------------------------------------------------------------------------------------- */
+/* ---- padding
+ * ---------------------------------------------------------------------------------------------- */
 
 static void fill(struct kernel_builder *k, struct ap at, dim_t count, int64_t value)
 {
@@ -135,12 +142,13 @@ int padded_input(struct lowering *l, const struct node *n, struct conv *c)
     return padded;
 }
 
-/* ---- the product ------------------------------------------------------------------------------------------- */
+/* ---- the product
+ * ------------------------------------------------------------------------------------------- */
 
 struct plan {
-    bool chunked;       /* channels in chunks, bands of output rows */
-    bool whole_rows;    /* a tap is a whole filter row */
-    dim_t tile, band;   /* output pixels in a row of the tile; output rows in it */
+    bool chunked;     /* channels in chunks, bands of output rows */
+    bool whole_rows;  /* a tap is a whole filter row */
+    dim_t tile, band; /* output pixels in a row of the tile; output rows in it */
     int64_t chunk, chunks;
     int var_n, var_row, var_column, var_block; /* -1: no such grid dim */
 };
@@ -156,10 +164,14 @@ static dim_t band_of(const struct conv *c, dim_t tile)
 
 static struct plan make_plan(const struct conv *c)
 {
-    struct plan p = {.tile = even_tile(c->ow, ROW_TILE), .band = 1, .chunk = c->channels_in / c->group, .chunks = 1};
+    struct plan p = {.tile = even_tile(c->ow, ROW_TILE),
+                     .band = 1,
+                     .chunk = c->channels_in / c->group,
+                     .chunks = 1};
     int64_t block = c->kh * c->kw * c->channels_in * PACK_OUTS * 4;
-    p.chunked = c->group == 1 && block > BLOCK_IN_CACHE && c->channels_in % CHUNK == 0 && dim_is_const(c->oh) &&
-                dim_is_const(c->ow) && c->ow <= ROW_TILE && c->spatial == 2 && !c->column;
+    p.chunked = c->group == 1 && block > BLOCK_IN_CACHE && c->channels_in % CHUNK == 0 &&
+                dim_is_const(c->oh) && dim_is_const(c->ow) && c->ow <= ROW_TILE &&
+                c->spatial == 2 && !c->column;
     if (p.chunked) {
         p.band = band_of(c, p.tile);
         p.chunk = CHUNK;
@@ -169,7 +181,8 @@ static struct plan make_plan(const struct conv *c)
     return p;
 }
 
-static void make_grid(struct lowering *l, struct kernel_builder *k, const struct conv *c, struct plan *p, int64_t weight_bytes)
+static void make_grid(struct lowering *l, struct kernel_builder *k, const struct conv *c,
+                      struct plan *p, int64_t weight_bytes)
 {
     struct dim_table *t = &l->p->dims;
     dim_t rows = dim_ceildiv(t, c->oh, p->band), columns = dim_ceildiv(t, c->ow, p->tile);
@@ -186,19 +199,22 @@ static void make_grid(struct lowering *l, struct kernel_builder *k, const struct
     }
 }
 
-static struct packed_weights pack(struct lowering *l, const struct conv *c, const struct plan *p, const char *name)
+static struct packed_weights pack(struct lowering *l, const struct conv *c, const struct plan *p,
+                                  const char *name)
 {
     int64_t outs = c->outs / c->group, cg = c->w->dims[1];
     if (c->group == 1) {
         struct tensor t = reorder(l, c, 0, outs);
-        int64_t groups = p->whole_rows ? c->kh : c->kh * c->kw * p->chunks; /* (kh), or (kh, kw, chunk) */
+        int64_t groups =
+            p->whole_rows ? c->kh : c->kh * c->kw * p->chunks; /* (kh), or (kh, kw, chunk) */
         int64_t k = p->whole_rows ? c->kw * cg : p->chunk;
         struct pack_source s = {NULL, k * outs, outs, 1};
         struct packed_weights w = pack_constant(l, &t, groups, k, outs, &s, name);
         free(t.data);
         return w;
     }
-    /* Groups of a grouped convolution take the place of blocks of outs: pack each as if it were a weight of its own. */
+    /* Groups of a grouped convolution take the place of blocks of outs: pack each as if it were a
+     * weight of its own. */
     struct pack_shape shape = {pack_type_of(c->w->dtype), c->kh * c->kw, cg, outs};
     struct packed_weights all = {.shape = shape};
     int64_t bytes = (int64_t)pack_size(&shape), total = 0;
@@ -218,7 +234,8 @@ static struct packed_weights pack(struct lowering *l, const struct conv *c, cons
     return all;
 }
 
-static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, const struct conv *c, const struct plan *p)
+static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, const struct conv *c,
+                                   const struct plan *p)
 {
     const struct type *y = &g->nodes[0]->out[0]->type;
     struct epilogue e = {.k = k, .g = g, .rank = y->rank};
@@ -227,14 +244,17 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, co
     e.covers[e.ncovers++] = (struct cover){0, 0, p->var_n, 0};
     if (c->spatial == 2 && !c->column)
         e.covers[e.ncovers++] = (struct cover){1, 1, p->var_row, p->chunked ? p->band : 0};
-    e.covers[e.ncovers++] = (struct cover){c->column ? 1 : y->rank - 2, y->rank - 2, p->var_column, p->tile};
+    e.covers[e.ncovers++] =
+        (struct cover){c->column ? 1 : y->rank - 2, y->rank - 2, p->var_column, p->tile};
     e.covers[e.ncovers++] = (struct cover){y->rank - 1, y->rank - 1, p->var_block, block};
     return e;
 }
 
-/* One product: the taps of chunk `var_chunk` (-1: the first) for the row of the tile that var_in_band selects. */
-static void emit_taps(struct kernel_builder *k, const struct conv *c, const struct plan *p, const struct packed_weights *w, int input,
-                      struct ap dst, int var_chunk, int var_in_band, bool accumulate)
+/* One product: the taps of chunk `var_chunk` (-1: the first) for the row of the tile that
+ * var_in_band selects. */
+static void emit_taps(struct kernel_builder *k, const struct conv *c, const struct plan *p,
+                      const struct packed_weights *w, int input, struct ap dst, int var_chunk,
+                      int var_in_band, bool accumulate)
 {
     struct lowering *l = k->l;
     struct dim_table *t = &l->p->dims;
@@ -266,8 +286,8 @@ static void emit_taps(struct kernel_builder *k, const struct conv *c, const stru
     i->imm[1].base = 1;
 }
 
-static void emit_bands(struct kernel_builder *k, const struct conv *c, const struct plan *p, const struct packed_weights *w, int input,
-                       struct ap accumulator)
+static void emit_bands(struct kernel_builder *k, const struct conv *c, const struct plan *p,
+                       const struct packed_weights *w, int input, struct ap accumulator)
 {
     struct lowering *l = k->l;
     for (int rest = 0; rest < (p->chunks > 1 ? 2 : 1); rest++) {
@@ -325,7 +345,9 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
     struct kernel *kernel = kernel_of(&k);
     dim_t pixels = dim_mul(&l->p->dims, c->n, dim_mul(&l->p->dims, c->oh, c->ow));
     kernel->flops = dim_mul(&l->p->dims, pixels, 2 * c->kh * c->kw * c->w->dims[1] * c->outs);
-    kernel->bytes = dim_add(&l->p->dims, dim_mul(&l->p->dims, pixels, 4 * (c->outs + c->channels_in)), (dim_t)pack_size(&w.shape));
+    kernel->bytes =
+        dim_add(&l->p->dims, dim_mul(&l->p->dims, pixels, 4 * (c->outs + c->channels_in)),
+                (dim_t)pack_size(&w.shape));
     return LOWERED;
 }
 
@@ -334,16 +356,19 @@ static enum lowered lower_group(struct lowering *l, struct group *g)
     struct node *first = g->nodes[0];
     struct conv c = {0};
     bool integer = first->op == OP_conv_integer;
-    if (!conv_geometry(l, first, &c) || !c.last || first->out[0]->type.dtype != (integer ? DT_I32 : DT_F32) ||
-        !epilogue_possible(l, g, 0)) {
-        why(l->o, first, "tile.conv-form", "only channels-last 1-D and 2-D convolutions with constant weights and explicit pads have a tile program");
+    if (!conv_geometry(l, first, &c) || !c.last ||
+        first->out[0]->type.dtype != (integer ? DT_I32 : DT_F32) || !epilogue_possible(l, g, 0)) {
+        why(l->o, first, "tile.conv-form",
+            "only channels-last 1-D and 2-D convolutions with constant weights and explicit pads "
+            "have a tile program");
         return DECLINED;
     }
     int64_t per_group = c.outs / c.group;
     if (!integer && c.group > 1 && c.group == c.channels_in && per_group == 1)
         return emit_depthwise(l, g, &c);
     if (!product_types(c.x, c.w) || (c.group > 1 && per_group > PACK_OUTS)) {
-        why(l->o, first, "tile.conv-types", "operand types, or more than 64 outputs in each of several groups");
+        why(l->o, first, "tile.conv-types",
+            "operand types, or more than 64 outputs in each of several groups");
         return DECLINED;
     }
     if (integer) {
@@ -351,9 +376,14 @@ static enum lowered lower_group(struct lowering *l, struct group *g)
         c.padding = rows_zero_point(l, first);
         c.bias = integer_bias(l, first, c.outs, k, k, 1);
     }
-    bool pointwise = c.kh == 1 && c.kw == 1 && c.sh == 1 && c.sw == 1 && c.group == 1 && !(c.top | c.left | c.bottom | c.right);
+    bool pointwise = c.kh == 1 && c.kw == 1 && c.sh == 1 && c.sw == 1 && c.group == 1 &&
+                     !(c.top | c.left | c.bottom | c.right);
     if (pointwise && epilogue_possible(l, g, first->out[0]->type.rank - 2)) {
-        struct product p = {.x = c.x, .w = c.w, .steps = {NULL, 0, 1, c.channels_in}, .k = c.channels_in, .outs = c.outs,
+        struct product p = {.x = c.x,
+                            .w = c.w,
+                            .steps = {NULL, 0, 1, c.channels_in},
+                            .k = c.channels_in,
+                            .outs = c.outs,
                             .bias = c.bias};
         p.rows = dim_mul(&l->p->dims, c.n, dim_mul(&l->p->dims, c.h, c.width));
         emit_product(l, g, &p);

@@ -1,10 +1,11 @@
 /*
  * Transposed convolutions, channels last: a dense convolution per phase of the output.
  *
- * With stride s, output positions q * s + f of one phase f see only the taps i with s | f + pad - i * dilation, each at input
- * position q + (f + pad - i * dilation) / s. These taps lie at equal distances, so a phase is a convolution of stride 1
- * with few taps and no zeros to skip; its results are stored at every s-th position. Channels of several
- * groups are multiplied by one block-diagonal matrix.
+ * With stride s, output positions q * s + f of one phase f see only the taps i with s | f + pad - i
+ * * dilation, each at input position q + (f + pad - i * dilation) / s. These taps lie at equal
+ * distances, so a phase is a convolution of stride 1 with few taps and no zeros to skip; its
+ * results are stored at every s-th position. Channels of several groups are multiplied by one
+ * block-diagonal matrix.
  */
 #include "backend/conv.h"
 #include "backend/product.h"
@@ -18,10 +19,12 @@ enum { MAX_PHASES = 64, MAX_GROUP_CHANNELS = 64 };
 struct axis {
     dim_t in;
     int64_t kernel, stride, dilation, begin;
-    int64_t extent; /* positions of the output of one input position, less padding; may be negative */
+    int64_t
+        extent; /* positions of the output of one input position, less padding; may be negative */
 };
 
-/* The taps of one phase of an axis: input positions first, first + step, ... relative to q, the last filter tap first. */
+/* The taps of one phase of an axis: input positions first, first + step, ... relative to q, the
+ * last filter tap first. */
 struct phase {
     int64_t start, taps, first, step, last_tap, tap_step;
     dim_t count; /* values of q */
@@ -46,7 +49,8 @@ static struct phase phase_of(struct lowering *l, const struct axis *a, int64_t s
             p.tap_step = p.last_tap - i, p.step = at / a->stride - p.first;
         p.taps++;
     }
-    int64_t more = a->extent - start + a->stride - 1; /* the count for one input position, times the stride */
+    int64_t more =
+        a->extent - start + a->stride - 1; /* the count for one input position, times the stride */
     int64_t one = more >= 0 ? more / a->stride : -((-more + a->stride - 1) / a->stride);
     p.count = dim_add(&l->p->dims, a->in, one - 1);
     if (one <= 0)
@@ -60,7 +64,8 @@ static void border(struct lowering *l, const struct axis *a, int64_t *before, in
     for (int64_t f = 0; f < a->stride; f++) {
         struct phase p = phase_of(l, a, f);
         int64_t more = a->extent - f + a->stride - 1, one = more >= 0 ? more / a->stride : 0;
-        int64_t end = p.first + (p.taps - 1) * p.step + one - 1; /* relative to the last input position */
+        int64_t end =
+            p.first + (p.taps - 1) * p.step + one - 1; /* relative to the last input position */
         if (p.taps && -p.first > *before)
             *before = -p.first;
         if (p.taps && end > *after)
@@ -74,12 +79,15 @@ static bool examine(struct lowering *l, const struct node *n, struct transposed 
     struct conv *c = &v->c;
     c->x = outer_value(l, n->in[0]);
     const struct type *x = &c->x->type;
-    if (!w->constant || (x->rank != 3 && x->rank != 4) || (n->nin > 2 && n->in[2]) || !has_layout(l, c->x) ||
-        !has_layout(l, n->out[0]) || !attr_int(&n->attrs, "channels_last", 0))
+    if (!w->constant || (x->rank != 3 && x->rank != 4) || (n->nin > 2 && n->in[2]) ||
+        !has_layout(l, c->x) || !has_layout(l, n->out[0]) ||
+        !attr_int(&n->attrs, "channels_last", 0))
         return false;
     int strides, dilations, pads, extras, shapes;
-    const int64_t *stride = attr_ints(&n->attrs, "strides", &strides), *dilation = attr_ints(&n->attrs, "dilations", &dilations);
-    const int64_t *pad = attr_ints(&n->attrs, "pads", &pads), *extra = attr_ints(&n->attrs, "output_padding", &extras);
+    const int64_t *stride = attr_ints(&n->attrs, "strides", &strides),
+                  *dilation = attr_ints(&n->attrs, "dilations", &dilations);
+    const int64_t *pad = attr_ints(&n->attrs, "pads", &pads),
+                  *extra = attr_ints(&n->attrs, "output_padding", &extras);
     struct str auto_pad = attr_str(&n->attrs, "auto_pad", "NOTSET");
     bool pads_known = auto_pad.n == 0 || (auto_pad.n == 6 && !memcmp(auto_pad.p, "NOTSET", 6));
     if (!pads_known || attr_ints(&n->attrs, "output_shape", &shapes))
@@ -96,33 +104,45 @@ static bool examine(struct lowering *l, const struct node *n, struct transposed 
         if (at < 0)
             continue;
         a->in = x->dims[1 + at], a->kernel = c->w->dims[2 + at];
-        a->stride = stride ? stride[at] : 1, a->dilation = dilation ? dilation[at] : 1, a->begin = pad ? pad[at] : 0;
-        a->extent = a->dilation * (a->kernel - 1) + 1 + (extra ? extra[at] : 0) - a->begin - (pad ? pad[at + spatial] : 0);
+        a->stride = stride ? stride[at] : 1, a->dilation = dilation ? dilation[at] : 1,
+        a->begin = pad ? pad[at] : 0;
+        a->extent = a->dilation * (a->kernel - 1) + 1 + (extra ? extra[at] : 0) - a->begin -
+                    (pad ? pad[at + spatial] : 0);
         if (a->kernel < 1 || a->stride < 1 || a->stride > MAX_PHASES || a->dilation < 1)
             return false;
     }
     c->h = v->axis[0].in, c->width = v->axis[1].in;
-    return dim_is_const(c->channels_in) && c->channels_in > 0 && c->outs > 0 && c->channels_in == c->w->dims[0] &&
-           v->axis[0].stride * v->axis[1].stride <= MAX_PHASES && (c->group == 1 || c->channels_in <= MAX_GROUP_CHANNELS);
+    return dim_is_const(c->channels_in) && c->channels_in > 0 && c->outs > 0 &&
+           c->channels_in == c->w->dims[0] && v->axis[0].stride * v->axis[1].stride <= MAX_PHASES &&
+           (c->group == 1 || c->channels_in <= MAX_GROUP_CHANNELS);
 }
 
-/* The weights of a phase as [rows of taps][taps][C][outs]; zero between groups. The caller frees the data. */
-static struct tensor phase_weights(const struct conv *c, const struct axis *axis, const struct phase *y, const struct phase *x)
+/* The weights of a phase as [rows of taps][taps][C][outs]; zero between groups. The caller frees
+ * the data. */
+static struct tensor phase_weights(const struct conv *c, const struct axis *axis,
+                                   const struct phase *y, const struct phase *x)
 {
-    int64_t dims[4] = {y->taps, x->taps, c->channels_in, c->outs}, part = c->outs / c->group, cg = c->channels_in / c->group;
+    int64_t dims[4] = {y->taps, x->taps, c->channels_in, c->outs}, part = c->outs / c->group,
+            cg = c->channels_in / c->group;
     size_t size = dtype_bytes(c->w->dtype);
-    struct tensor t = tensor_view(c->w->dtype, 4, dims, calloc((size_t)(y->taps * x->taps * c->channels_in * c->outs) + 16, size));
+    struct tensor t =
+        tensor_view(c->w->dtype, 4, dims,
+                    calloc((size_t)(y->taps * x->taps * c->channels_in * c->outs) + 16, size));
     if (!t.data)
         return t;
     const char *from = c->w->data;
     char *to = t.data;
     for (int64_t i = 0; i < y->taps; i++)
         for (int64_t j = 0; j < x->taps; j++) {
-            int64_t tap = (y->last_tap - i * y->tap_step) * axis[1].kernel + x->last_tap - j * x->tap_step;
+            int64_t tap =
+                (y->last_tap - i * y->tap_step) * axis[1].kernel + x->last_tap - j * x->tap_step;
             for (int64_t in = 0; in < c->channels_in; in++, to += size * (size_t)c->outs)
                 for (int64_t o = 0; o < part; o++)
                     memcpy(to + size * (size_t)(in / cg * part + o),
-                           from + size * (size_t)((in * part + o) * axis[0].kernel * axis[1].kernel + tap), size);
+                           from +
+                               size * (size_t)((in * part + o) * axis[0].kernel * axis[1].kernel +
+                                               tap),
+                           size);
         }
     return t;
 }
@@ -132,7 +152,8 @@ struct tiles {
     int var_n, var_row, var_column, var_block;
 };
 
-static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, const struct transposed *v, const struct tiles *p,
+static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
+                                   const struct transposed *v, const struct tiles *p,
                                    const struct phase *y, const struct phase *x)
 {
     const struct type *type = &g->nodes[0]->out[0]->type;
@@ -146,19 +167,22 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, co
     }
     e.picks[e.ncovers] = (struct pick){v->axis[1].stride, x->start};
     e.covers[e.ncovers++] = (struct cover){last - 1, last - 1, p->var_column, p->tile};
-    e.covers[e.ncovers++] = (struct cover){last, last, p->var_block, v->c.outs < PACK_OUTS ? v->c.outs : PACK_OUTS};
+    e.covers[e.ncovers++] =
+        (struct cover){last, last, p->var_block, v->c.outs < PACK_OUTS ? v->c.outs : PACK_OUTS};
     return e;
 }
 
-static void emit_taps(struct kernel_builder *k, const struct transposed *v, const struct tiles *p, const struct packed_weights *w,
-                      const struct phase *y, const struct phase *x, struct ap dst)
+static void emit_taps(struct kernel_builder *k, const struct transposed *v, const struct tiles *p,
+                      const struct packed_weights *w, const struct phase *y, const struct phase *x,
+                      struct ap dst)
 {
     struct lowering *l = k->l;
     struct dim_table *t = &l->p->dims;
     const struct conv *c = &v->c;
     dim_t pixel = c->channels_in, row = dim_mul(t, c->width, pixel);
     struct ap moving = ap_slot(l, v->input), stationary = weights_start(l, w, p->var_block);
-    moving.offset.base = dim_add(t, dim_mul(t, row, y->first + c->top), (x->first + c->left) * pixel);
+    moving.offset.base =
+        dim_add(t, dim_mul(t, row, y->first + c->top), (x->first + c->left) * pixel);
     ap_move(l, &moving, p->var_n, dim_mul(t, row, c->h));
     ap_move(l, &moving, p->var_row, row);
     ap_push(&moving, dim_mul(t, row, y->step), y->taps);
@@ -176,7 +200,8 @@ static void emit_taps(struct kernel_builder *k, const struct transposed *v, cons
     i->imm[1].base = 1;
 }
 
-static void emit_phase(struct lowering *l, struct group *g, const struct transposed *v, const struct phase *y, const struct phase *x)
+static void emit_phase(struct lowering *l, struct group *g, const struct transposed *v,
+                       const struct phase *y, const struct phase *x)
 {
     const struct node *n = g->nodes[0];
     const struct conv *c = &v->c;
@@ -186,7 +211,8 @@ static void emit_phase(struct lowering *l, struct group *g, const struct transpo
     if (any) {
         struct tensor dense = phase_weights(c, v->axis, y, x);
         bool rows = x->step == 1;
-        int64_t groups = rows ? y->taps : y->taps * x->taps, k = rows ? x->taps * c->channels_in : c->channels_in;
+        int64_t groups = rows ? y->taps : y->taps * x->taps,
+                k = rows ? x->taps * c->channels_in : c->channels_in;
         struct pack_source steps = {NULL, k * c->outs, c->outs, 1};
         w = pack_constant(l, &dense, groups, k, c->outs, &steps, outer_value(l, n->in[1])->name);
         free(dense.data);
@@ -209,7 +235,8 @@ static void emit_phase(struct lowering *l, struct group *g, const struct transpo
     if (!direct)
         epilogue_emit(&e, dst);
     dim_t pixels = dim_mul(t, c->n, dim_mul(t, y->count, x->count));
-    kernel_of(&k)->flops = dim_mul(t, pixels, 2 * y->taps * x->taps * c->w->dims[1] * c->channels_in);
+    kernel_of(&k)->flops =
+        dim_mul(t, pixels, 2 * y->taps * x->taps * c->w->dims[1] * c->channels_in);
     kernel_of(&k)->bytes = dim_mul(t, pixels, 4 * (c->outs + c->channels_in));
 }
 
@@ -218,9 +245,11 @@ enum lowered lower_conv_transpose(struct lowering *l, struct node *whole)
     struct group g = group_of(l, whole);
     struct node *n = g.nodes[0];
     struct transposed v = {0};
-    if (l->m->strict || !examine(l, n, &v) || n->out[0]->type.dtype != DT_F32 || !epilogue_possible(l, &g, 0)) {
+    if (l->m->strict || !examine(l, n, &v) || n->out[0]->type.dtype != DT_F32 ||
+        !epilogue_possible(l, &g, 0)) {
         why(l->o, n, "tile.conv-form",
-            "only channels-last 1-D and 2-D transposed convolutions with constant weights and explicit pads have a tile program");
+            "only channels-last 1-D and 2-D transposed convolutions with constant weights and "
+            "explicit pads have a tile program");
         return DECLINED;
     }
     if (!product_types(v.c.x, v.c.w)) {

@@ -1,5 +1,6 @@
 /*
- * Depthwise convolutions: one instruction of the Vector engine per row of output pixels; it takes a bias and an activation along.
+ * Depthwise convolutions: one instruction of the Vector engine per row of output pixels; it takes a
+ * bias and an activation along.
  */
 #include "backend/conv.h"
 
@@ -54,7 +55,8 @@ static struct tail tail_of(struct lowering *l, const struct group *g, const stru
     }
     if (t.taken < g->n && single(g, v) && g->nodes[t.taken]->in[0] == v) {
         const struct node *n = g->nodes[t.taken];
-        static const enum op functions[] = {OP_relu, OP_silu, OP_hard_swish, OP_sigmoid, OP_gelu, OP_tanh, OP_clip};
+        static const enum op functions[] = {OP_relu, OP_silu, OP_hard_swish, OP_sigmoid,
+                                            OP_gelu, OP_tanh, OP_clip};
         for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
             if (n->op == functions[i] && node_possible(l, n)) {
                 t.f = n->op;
@@ -97,7 +99,8 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
     struct ap image = ap_slot(l, value_slot(l, c->x)), weights = ap_slot(l, w), bias = ap_absent();
     dim_t row = dim_mul(t, c->width, c->channels_in);
     ap_move(l, &image, var_n, dim_mul(t, row, c->h));
-    ap_push(&image, row, c->h), ap_push(&image, c->channels_in, c->width), ap_push(&image, 1, c->channels_in);
+    ap_push(&image, row, c->h), ap_push(&image, c->channels_in, c->width),
+        ap_push(&image, 1, c->channels_in);
     ap_push(&weights, c->kw * c->channels_in, c->kh), ap_push(&weights, c->channels_in, c->kw);
     ap_push(&weights, 1, c->channels_in);
     if (tail.bias) {
@@ -113,7 +116,8 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
     i->func[0] = tail.f;
     i->flt[0] = tail.a, i->flt[1] = tail.b;
     if (tail.taken < g->n) {
-        struct expression x = {.k = &k, .g = g, .space = epilogue_space(&e), .pattern = epilogue_pattern, .user = &e};
+        struct expression x = {
+            .k = &k, .g = g, .space = epilogue_space(&e), .pattern = epilogue_pattern, .user = &e};
         x.given[0] = last;
         x.given_pattern[0] = dst;
         x.ngiven = 1;
@@ -122,6 +126,7 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
     struct kernel *kernel = kernel_of(&k);
     dim_t pixels = dim_mul(t, c->n, dim_mul(t, c->oh, c->ow));
     kernel->flops = dim_mul(t, pixels, 2 * c->kh * c->kw * c->channels_in);
-    kernel->bytes = dim_mul(t, dim_add(t, pixels, dim_mul(t, c->n, dim_mul(t, c->h, c->width))), 4 * c->channels_in);
+    kernel->bytes = dim_mul(t, dim_add(t, pixels, dim_mul(t, c->n, dim_mul(t, c->h, c->width))),
+                            4 * c->channels_in);
     return LOWERED;
 }

@@ -36,7 +36,8 @@ static bool collect(struct layout *y, const struct group *g)
     }
     for (int i = 0; i < g->n; i++)
         for (int k = 0; k < g->nodes[i]->nin; k++)
-            if (g->nodes[i]->in[k] && !group_def(g, g->nodes[i]->in[k]) && !add_operand(y, g->nodes[i]->in[k]))
+            if (g->nodes[i]->in[k] && !group_def(g, g->nodes[i]->in[k]) &&
+                !add_operand(y, g->nodes[i]->in[k]))
                 return false;
     return true;
 }
@@ -146,7 +147,9 @@ enum lowered lower_elementwise(struct lowering *l, struct node *n)
     if (!expression_possible(l, &g, 0))
         return DECLINED;
     if (!collect(&y, &g)) {
-        why(l->o, n, "tile.shape", "operands do not broadcast to the result in a way known before running; it runs on GpSimd");
+        why(l->o, n, "tile.shape",
+            "operands do not broadcast to the result in a way known before running; it runs on "
+            "GpSimd");
         return DECLINED;
     }
     collapse(&y);
@@ -157,7 +160,8 @@ enum lowered lower_elementwise(struct lowering *l, struct node *n)
     if (l->m->strict)
         return strict_elementwise(&y, &g);
     choose_tile(&y);
-    struct kernel_builder k = kernel_begin(l, n, n->name && *n->name ? n->name : op_name(g.nodes[0]->op));
+    struct kernel_builder k =
+        kernel_begin(l, n, n->name && *n->name ? n->name : op_name(g.nodes[0]->op));
     make_grid(&y, &k);
     struct expression e = {.k = &k, .g = &g, .space = space_of(&y), .pattern = pattern, .user = &y};
     expression_emit(&e, 0);

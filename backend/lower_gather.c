@@ -8,7 +8,8 @@
 enum { INDEX_TILE = 64 };
 
 /* One index known at compile time: a slice. */
-static enum lowered one_index(struct lowering *l, struct node *n, dim_t entries, dim_t outer, dim_t inner, dim_t index)
+static enum lowered one_index(struct lowering *l, struct node *n, dim_t entries, dim_t outer,
+                              dim_t inner, dim_t index)
 {
     struct dim_table *t = &l->p->dims;
     if (index < 0)
@@ -44,7 +45,8 @@ enum lowered lower_gather(struct lowering *l, struct node *n)
             return one_index(l, n, entries, outer, inner, at);
     }
     if (index->type.dtype != DT_I32 && index->type.dtype != DT_I64) {
-        why(l->o, n, "tile.gather", "indices of %s, expected i32 or i64; it runs on GpSimd", dtype_name(index->type.dtype));
+        why(l->o, n, "tile.gather", "indices of %s, expected i32 or i64; it runs on GpSimd",
+            dtype_name(index->type.dtype));
         return DECLINED;
     }
     struct kernel_builder k = kernel_begin(l, n, n->name);
@@ -60,6 +62,7 @@ enum lowered lower_gather(struct lowering *l, struct node *n)
     struct insn *i = kernel_insn(&k, INSN_dma_gather);
     i->ap[0] = dst, i->ap[1] = table, i->ap[2] = at;
     i->imm[0].base = entries;
-    kernel_of(&k)->bytes = dim_mul(t, type_count(t, &n->out[0]->type), 2 * (dim_t)dtype_bytes(x->type.dtype));
+    kernel_of(&k)->bytes =
+        dim_mul(t, type_count(t, &n->out[0]->type), 2 * (dim_t)dtype_bytes(x->type.dtype));
     return LOWERED;
 }

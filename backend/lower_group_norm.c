@@ -1,6 +1,7 @@
 /*
- * Instance and group normalisation of channels-last images: one group of channels (or a block of channels that are
- * groups of their own) of one image per instance; pixels pass by three times, in parts.
+ * Instance and group normalisation of channels-last images: one group of channels (or a block of
+ * channels that are groups of their own) of one image per instance; pixels pass by three times, in
+ * parts.
  */
 #include "backend/product.h"
 
@@ -21,8 +22,9 @@ static bool examine(struct lowering *l, const struct node *n, struct groups *g)
         if (!has_layout(l, v) || !engine_float(v->type.dtype) || (i && v->type.rank != 1))
             return false;
     }
-    if (!attr_int(&n->attrs, "channels_last", 0) || x->rank < 3 || !dim_is_const(x->dims[x->rank - 1]) ||
-        x->dims[x->rank - 1] < 1 || !has_layout(l, n->out[0]) || !engine_float(n->out[0]->type.dtype))
+    if (!attr_int(&n->attrs, "channels_last", 0) || x->rank < 3 ||
+        !dim_is_const(x->dims[x->rank - 1]) || x->dims[x->rank - 1] < 1 ||
+        !has_layout(l, n->out[0]) || !engine_float(n->out[0]->type.dtype))
         return false;
     g->n = x->dims[0], g->channels = x->dims[x->rank - 1], g->pixels = 1;
     for (int i = 1; i < x->rank - 1; i++)
@@ -39,7 +41,8 @@ static bool examine(struct lowering *l, const struct node *n, struct groups *g)
 }
 
 /* Pixels of the image by channels of the tile; pixels inside a loop are one part. */
-static struct ap image(struct lowering *l, const struct groups *g, struct value *v, bool channels_outside)
+static struct ap image(struct lowering *l, const struct groups *g, struct value *v,
+                       bool channels_outside)
 {
     struct ap a = ap_slot(l, value_slot(l, v));
     ap_move(l, &a, g->var_n, dim_mul(&l->p->dims, g->pixels, g->channels));
@@ -68,7 +71,8 @@ static struct ap channel_vector(struct lowering *l, const struct groups *g, stru
     return a;
 }
 
-static void reduce(struct kernel_builder *k, enum op op, struct ap dst, struct ap src, bool accumulate)
+static void reduce(struct kernel_builder *k, enum op op, struct ap dst, struct ap src,
+                   bool accumulate)
 {
     struct insn *i = kernel_insn(k, INSN_tensor_reduce);
     i->ap[0] = dst, i->ap[1] = src;
@@ -99,13 +103,16 @@ enum lowered lower_group_norm(struct lowering *l, struct node *n)
     if (l->m->strict || n->op == OP_fused)
         return DECLINED;
     if (!examine(l, n, &g)) {
-        why(l->o, n, "tile.group-norm", "only channels-last images with a known number of channels have a tile program; it runs on GpSimd");
+        why(l->o, n, "tile.group-norm",
+            "only channels-last images with a known number of channels have a tile program; it "
+            "runs on GpSimd");
         return DECLINED;
     }
     struct dim_table *t = &l->p->dims;
     struct kernel_builder k = kernel_begin(l, n, n->name);
     g.var_n = kernel_grid(&k, g.n), g.var_c = kernel_grid(&k, dim_ceildiv(t, g.channels, g.tile));
-    struct ap sums = channel_tile(&k, &g), squares = channel_tile(&k, &g), bias = channel_tile(&k, &g);
+    struct ap sums = channel_tile(&k, &g), squares = channel_tile(&k, &g),
+              bias = channel_tile(&k, &g);
     struct ap count = ap_tile(&k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, 1));
     struct insn *i = kernel_insn(&k, INSN_iota);
     i->ap[0] = count;
@@ -134,7 +141,8 @@ enum lowered lower_group_norm(struct lowering *l, struct node *n)
     emit_tensor_tensor(&k, OP_mul, sums, sums, squares);
     emit_tensor_tensor(&k, OP_sub, bias, channel_vector(l, &g, n->in[2]), sums);
     g.var_p = kernel_loop(&k, dim_ceildiv(t, g.pixels, PIXELS));
-    emit_activation(&k, OP_identity, image(l, &g, n->out[0], false), image(l, &g, n->in[0], false), bias, 1, 0, 0);
+    emit_activation(&k, OP_identity, image(l, &g, n->out[0], false), image(l, &g, n->in[0], false),
+                    bias, 1, 0, 0);
     kernel_of(&k)->insns[kernel_of(&k)->ninsns - 1].ap[2] = squares;
     kernel_end_loop(&k);
     kernel_of(&k)->flops = dim_mul(t, type_count(t, &n->out[0]->type), 8);

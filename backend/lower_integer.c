@@ -1,19 +1,21 @@
 /*
- * Integer products: what convolutions and matrix products of quantised operands have in common, and quantisation as an
- * elementwise operator.
+ * Integer products: what convolutions and matrix products of quantised operands have in common, and
+ * quantisation as an elementwise operator.
  */
 #include "backend/product.h"
 
 bool integer_operands(struct lowering *l, const struct node *n)
 {
     const struct value *x = outer_value(l, n->in[0]), *w = outer_value(l, n->in[1]);
-    bool fits = !l->m->strict && x->type.dtype == DT_U8 && w->constant && w->type.dtype == DT_I8 && (n->nin < 4 || !n->in[3]);
+    bool fits = !l->m->strict && x->type.dtype == DT_U8 && w->constant && w->type.dtype == DT_I8 &&
+                (n->nin < 4 || !n->in[3]);
     for (int i = 2; i < n->nin; i++) {
         const struct value *v = n->in[i] ? outer_value(l, n->in[i]) : NULL;
         fits &= !v || (v->constant && (i != 2 || tensor_count(v->constant) == 1));
     }
     if (!fits)
-        why(l->o, n, "tile.integer-form", "not a product of unsigned rows by constant signed weights; it runs on GpSimd");
+        why(l->o, n, "tile.integer-form",
+            "not a product of unsigned rows by constant signed weights; it runs on GpSimd");
     return fits;
 }
 
@@ -22,7 +24,8 @@ int64_t rows_zero_point(struct lowering *l, const struct node *n)
     return n->nin > 2 && n->in[2] ? tensor_i64(outer_value(l, n->in[2])->constant, 0) : 0;
 }
 
-int integer_bias(struct lowering *l, const struct node *n, int64_t outs, int64_t out_step, int64_t k, int64_t step)
+int integer_bias(struct lowering *l, const struct node *n, int64_t outs, int64_t out_step,
+                 int64_t k, int64_t step)
 {
     const int8_t *w = outer_value(l, n->in[1])->constant->data;
     const struct value *bias = n->nin > 4 && n->in[4] ? outer_value(l, n->in[4]) : NULL;
@@ -33,7 +36,8 @@ int integer_bias(struct lowering *l, const struct node *n, int64_t outs, int64_t
         int64_t sum = 0;
         for (int64_t i = 0; i < k; i++)
             sum += w[o * out_step + i * step];
-        sums[o] = (int32_t)(uint32_t)((bias ? tensor_i64(bias->constant, o) : 0) - zero * sum); /* sums wrap: so may this */
+        sums[o] = (int32_t)(uint32_t)((bias ? tensor_i64(bias->constant, o) : 0) -
+                                      zero * sum); /* sums wrap: so may this */
         any |= sums[o] != 0;
     }
     if (!any)
@@ -42,7 +46,8 @@ int integer_bias(struct lowering *l, const struct node *n, int64_t outs, int64_t
     return constant_slot(l, &t, "bias");
 }
 
-void emit_bias(struct kernel_builder *k, int bias, struct ap dst, int var_block, int64_t block, int64_t outs)
+void emit_bias(struct kernel_builder *k, int bias, struct ap dst, int var_block, int64_t block,
+               int64_t outs)
 {
     struct ap src = ap_slot(k->l, bias);
     for (int i = 0; i < dst.rank - 1; i++) {

@@ -1,8 +1,8 @@
 /*
  * Matrix products by constant weights: rows x features times packed weights, with an epilogue.
  *
- * The grid runs over row tiles and blocks of 64 outs. Small weights stay in cache while rows stream (rows outside); otherwise a
- * block of weights stays while the rows pass by (blocks outside).
+ * The grid runs over row tiles and blocks of 64 outs. Small weights stay in cache while rows stream
+ * (rows outside); otherwise a block of weights stays while the rows pass by (blocks outside).
  */
 #include "backend/product.h"
 #include "backend/strided.h"
@@ -10,7 +10,8 @@
 bool product_types(const struct value *x, const struct tensor *w)
 {
     int t = x->type.dtype;
-    return (t == DT_U8 && w->dtype == DT_I8) || (t == w->dtype && (t == DT_F32 || t == DT_BF16 || t == DT_F16));
+    return (t == DT_U8 && w->dtype == DT_I8) ||
+           (t == w->dtype && (t == DT_F32 || t == DT_BF16 || t == DT_F16));
 }
 
 static bool examine(struct lowering *l, const struct group *g, struct product *p)
@@ -20,12 +21,15 @@ static bool examine(struct lowering *l, const struct group *g, struct product *p
     p->bias = -1;
     p->x = outer_value(l, n->in[0]);
     const struct type *x = &p->x->type, *y = &n->out[0]->type;
-    if (!w->constant || w->constant->rank != 2 || x->rank < 2 || !has_layout(l, p->x) || y->dtype != sum_type(x->dtype)) {
+    if (!w->constant || w->constant->rank != 2 || x->rank < 2 || !has_layout(l, p->x) ||
+        y->dtype != sum_type(x->dtype)) {
         why(l->o, n, "tile.matmul-operands", "not a product of float rows by a constant matrix");
         return false;
     }
-    if (!product_types(p->x, w->constant) || attr_int(&n->attrs, "trans_a", 0) || attr_float(&n->attrs, "alpha", 1) != 1) {
-        why(l->o, n, "tile.matmul-form", "operand types or a transposed left operand have no tile program");
+    if (!product_types(p->x, w->constant) || attr_int(&n->attrs, "trans_a", 0) ||
+        attr_float(&n->attrs, "alpha", 1) != 1) {
+        why(l->o, n, "tile.matmul-form",
+            "operand types or a transposed left operand have no tile program");
         return false;
     }
     bool trans_b = attr_int(&n->attrs, "trans_b", 0);
@@ -47,7 +51,8 @@ dim_t even_tile(dim_t count, dim_t most)
     return count ? (count + tiles - 1) / tiles : 1;
 }
 
-static void emit(struct kernel_builder *k, struct group *g, const struct product *m, const struct packed_weights *w)
+static void emit(struct kernel_builder *k, struct group *g, const struct product *m,
+                 const struct packed_weights *w)
 {
     struct lowering *l = k->l;
     dim_t tile = even_tile(m->rows, ROW_TILE), tiles = dim_ceildiv(&l->p->dims, m->rows, tile);
@@ -63,14 +68,16 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
     for (int i = 0; i < y->rank; i++)
         e.dims[i] = y->dims[i];
     e.covers[0] = (struct cover){0, y->rank - 2, var_row, tile};
-    e.covers[1] = (struct cover){y->rank - 1, y->rank - 1, var_block, w->width < m->outs ? w->width : m->outs};
+    e.covers[1] = (struct cover){y->rank - 1, y->rank - 1, var_block,
+                                 w->width < m->outs ? w->width : m->outs};
     struct space space = epilogue_space(&e);
 
     struct ap dst;
     if (epilogue_empty(g)) {
         dst = epilogue_pattern(&e, g->nodes[0]->out[0]);
     } else {
-        int sums = sum_type(m->x->type.dtype), psum = kernel_tile(k, MEM_PSUM, sums, tile, PACK_OUTS);
+        int sums = sum_type(m->x->type.dtype),
+            psum = kernel_tile(k, MEM_PSUM, sums, tile, PACK_OUTS);
         dst = (struct ap){.mem = MEM_PSUM, .dtype = (uint8_t)sums, .tensor = psum};
         ap_push(&dst, PACK_OUTS, tile);
         ap_clip(&dst, 0, var_row, tile, m->rows);
@@ -95,13 +102,15 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
 void emit_product(struct lowering *l, struct group *g, const struct product *p)
 {
     const struct node *n = g->nodes[0];
-    struct packed_weights w = pack_constant(l, p->w, 1, p->k, p->outs, &p->steps, outer_value(l, n->in[1])->name);
+    struct packed_weights w =
+        pack_constant(l, p->w, 1, p->k, p->outs, &p->steps, outer_value(l, n->in[1])->name);
     release_weights(l, n->in[1]);
     struct kernel_builder k = kernel_begin(l, n, n->name);
     emit(&k, g, p, &w);
     struct kernel *kernel = kernel_of(&k);
     kernel->flops = dim_mul(&l->p->dims, p->rows, 2 * p->k * p->outs);
-    kernel->bytes = dim_add(&l->p->dims, dim_mul(&l->p->dims, p->rows, 4 * (p->k + p->outs)), (dim_t)pack_size(&w.shape));
+    kernel->bytes = dim_add(&l->p->dims, dim_mul(&l->p->dims, p->rows, 4 * (p->k + p->outs)),
+                            (dim_t)pack_size(&w.shape));
 }
 
 enum lowered lower_matmul(struct lowering *l, struct node *n)
@@ -123,7 +132,8 @@ enum lowered lower_integer_matmul(struct lowering *l, struct node *n)
     struct group g = group_of(l, n);
     const struct node *first = g.nodes[0];
     struct product p;
-    if (!integer_operands(l, first) || !examine(l, &g, &p) || !epilogue_possible(l, &g, first->out[0]->type.rank - 2))
+    if (!integer_operands(l, first) || !examine(l, &g, &p) ||
+        !epilogue_possible(l, &g, first->out[0]->type.rank - 2))
         return DECLINED;
     p.bias = integer_bias(l, first, p.outs, 1, p.k, p.outs);
     emit_product(l, &g, &p);

@@ -1,5 +1,6 @@
 /*
- * Operators that only change where elements lie: transposes, broadcasts, repeats, blocks of depth and space, and copies of views.
+ * Operators that only change where elements lie: transposes, broadcasts, repeats, blocks of depth
+ * and space, and copies of views.
  */
 #include "backend/group.h"
 #include "backend/move.h"
@@ -35,8 +36,8 @@ enum lowered lower_view_copy(struct lowering *l, struct node *n)
 enum lowered lower_cast_copy(struct lowering *l, struct node *n)
 {
     int from = n->in[0]->type.dtype, to = n->out[0]->type.dtype;
-    bool integer = dtype_class(from) == DTC_BOOL || from == DT_I8 || from == DT_U8 || from == DT_I16 || from == DT_U16 ||
-                   from == DT_I32 || from == DT_I64;
+    bool integer = dtype_class(from) == DTC_BOOL || from == DT_I8 || from == DT_U8 ||
+                   from == DT_I16 || from == DT_U16 || from == DT_I32 || from == DT_I64;
     if (n->op == OP_fused || !integer || to != DT_F32)
         return lower_elementwise(l, n);
     return lower_view_copy(l, n);
@@ -66,7 +67,8 @@ enum lowered lower_expand(struct lowering *l, struct node *n)
     struct value *x = outer_value(l, n->in[0]);
     struct move m = move_onto(l, n->out[0], x);
     if (!broadcast_steps(l, x, m.rank, m.dims, m.from)) {
-        why(l->o, n, "tile.expand", "how the operand broadcasts is known only while running; it runs on GpSimd");
+        why(l->o, n, "tile.expand",
+            "how the operand broadcasts is known only while running; it runs on GpSimd");
         return DECLINED;
     }
     return finish(l, n, &m);
@@ -151,28 +153,41 @@ static enum lowered blocks(struct lowering *l, struct node *n, bool to_space)
     if (!movable(l, n, 0, 0))
         return DECLINED;
     struct dim_table *t = &l->p->dims;
-    bool last = attr_int(&n->attrs, "channels_last", 0) != 0, crd = attr_is(&n->attrs, "mode", "CRD");
+    bool last = attr_int(&n->attrs, "channels_last", 0) != 0,
+         crd = attr_is(&n->attrs, "mode", "CRD");
     int64_t b = attr_int(&n->attrs, "blocksize", 1);
-    struct value *x = outer_value(l, n->in[0]), *fine = to_space ? n->out[0] : x, *deep = to_space ? x : n->out[0];
+    struct value *x = outer_value(l, n->in[0]), *fine = to_space ? n->out[0] : x,
+                 *deep = to_space ? x : n->out[0];
     int channel = last ? 3 : 1, row = last ? 1 : 2, column = row + 1;
     dim_t f[MAX_RANK], d[MAX_RANK], c = fine->type.dims[channel];
     operand_steps(l, fine, f);
     operand_steps(l, deep, d);
     dim_t block_row = dim_mul(t, d[channel], crd ? b : dim_mul(t, c, b));
-    dim_t block_column = dim_mul(t, d[channel], crd ? 1 : c), block_channel = dim_mul(t, d[channel], crd ? b * b : 1);
-    const dim_t count[] = {fine->type.dims[0], deep->type.dims[row], b, deep->type.dims[column], b, c};
-    const dim_t fine_step[] = {f[0], dim_mul(t, f[row], b), f[row], dim_mul(t, f[column], b), f[column], f[channel]};
+    dim_t block_column = dim_mul(t, d[channel], crd ? 1 : c),
+          block_channel = dim_mul(t, d[channel], crd ? b * b : 1);
+    const dim_t count[] = {
+        fine->type.dims[0], deep->type.dims[row], b, deep->type.dims[column], b, c};
+    const dim_t fine_step[] = {
+        f[0], dim_mul(t, f[row], b), f[row], dim_mul(t, f[column], b), f[column], f[channel]};
     const dim_t deep_step[] = {d[0], d[row], block_row, d[column], block_column, block_channel};
     enum { N, H, I, W, J, C };
-    static const int orders[2][2][6] = {{{N, I, J, C, H, W}, {N, H, W, I, J, C}}, {{N, C, H, I, W, J}, {N, H, I, W, J, C}}};
+    static const int orders[2][2][6] = {{{N, I, J, C, H, W}, {N, H, W, I, J, C}},
+                                        {{N, C, H, I, W, J}, {N, H, I, W, J, C}}};
     const int *order = orders[to_space][last];
     struct move m = {.to_slot = value_slot(l, n->out[0]), .from_slot = value_slot(l, x)};
     for (int i = 0; i < 6; i++) {
         int at = order[i];
-        move_dim(&m, count[at], to_space ? fine_step[at] : deep_step[at], to_space ? deep_step[at] : fine_step[at]);
+        move_dim(&m, count[at], to_space ? fine_step[at] : deep_step[at],
+                 to_space ? deep_step[at] : fine_step[at]);
     }
     return finish(l, n, &m);
 }
 
-enum lowered lower_depth_to_space(struct lowering *l, struct node *n) { return blocks(l, n, true); }
-enum lowered lower_space_to_depth(struct lowering *l, struct node *n) { return blocks(l, n, false); }
+enum lowered lower_depth_to_space(struct lowering *l, struct node *n)
+{
+    return blocks(l, n, true);
+}
+enum lowered lower_space_to_depth(struct lowering *l, struct node *n)
+{
+    return blocks(l, n, false);
+}

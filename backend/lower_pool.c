@@ -1,13 +1,14 @@
 /*
- * Pooling: one instruction per row of output pixels; 1-D images are images of one row. Images may be channels last or
- * channels first: the instruction takes them by steps.
+ * Pooling: one instruction per row of output pixels; 1-D images are images of one row. Images may
+ * be channels last or channels first: the instruction takes them by steps.
  */
 #include "backend/pool.h"
 
 #include <string.h>
 
 /* Spatial attribute with a value per dim; `at` counts from the last two dims. */
-static void each(const struct node *n, const char *name, int spatial, int64_t otherwise, int64_t *out)
+static void each(const struct node *n, const char *name, int spatial, int64_t otherwise,
+                 int64_t *out)
 {
     int count;
     const int64_t *v = attr_ints(&n->attrs, name, &count);
@@ -35,8 +36,9 @@ bool pool_geometry(struct lowering *l, const struct node *n, struct pool *p)
     p->last = attr_int(&n->attrs, "channels_last", 0) != 0;
     p->count_pad = attr_int(&n->attrs, "count_include_pad", 0) != 0;
     p->spatial = t->rank - 2;
-    if (!has_layout(l, x) || !has_layout(l, n->out[0]) || !engine_float(t->dtype) || !engine_float(y->dtype) ||
-        p->spatial < 1 || p->spatial > 2 || (n->nout > 1 && n->out[1]->uses) || !explicit_pads(n, p) ||
+    if (!has_layout(l, x) || !has_layout(l, n->out[0]) || !engine_float(t->dtype) ||
+        !engine_float(y->dtype) || p->spatial < 1 || p->spatial > 2 ||
+        (n->nout > 1 && n->out[1]->uses) || !explicit_pads(n, p) ||
         (p->count_pad && attr_int(&n->attrs, "ceil_mode", 0)))
         return false;
     int first = p->last ? 1 : 2;
@@ -57,11 +59,13 @@ bool pool_geometry(struct lowering *l, const struct node *n, struct pool *p)
     return p->kernel[0] * p->kernel[1] <= 1024;
 }
 
-static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, const struct pool *p, int var_n, int var_row)
+static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, const struct pool *p,
+                                   int var_n, int var_row)
 {
     const struct type *y = &g->nodes[0]->out[0]->type;
     struct epilogue e = {.k = k, .g = g, .rank = y->rank};
-    int first = p->last ? 1 : 2, column = first + (p->spatial == 2), channel = p->last ? y->rank - 1 : 1;
+    int first = p->last ? 1 : 2, column = first + (p->spatial == 2),
+        channel = p->last ? y->rank - 1 : 1;
     memcpy(e.dims, y->dims, sizeof e.dims);
     e.covers[e.ncovers++] = (struct cover){0, 0, var_n, 0};
     if (p->spatial == 2)
@@ -79,7 +83,9 @@ enum lowered lower_pool(struct lowering *l, struct node *whole)
     if (l->m->strict)
         return strict_pool(l, whole);
     if (!pool_geometry(l, n, &p)) {
-        why(l->o, n, "tile.pool-form", "only 1-D and 2-D float pools with explicit pads and without indices have a tile program; it runs on GpSimd");
+        why(l->o, n, "tile.pool-form",
+            "only 1-D and 2-D float pools with explicit pads and without indices have a tile "
+            "program; it runs on GpSimd");
         return DECLINED;
     }
     if (g.n > 1 && !epilogue_possible(l, &g, 0))
@@ -94,7 +100,8 @@ enum lowered lower_pool(struct lowering *l, struct node *whole)
         dst = space_tile(&s, &k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, space_count(l, &s)));
     }
     ap_move(l, &image, var_n, p.image);
-    ap_push(&image, p.row, p.h), ap_push(&image, p.column, p.w), ap_push(&image, p.channel, p.channels);
+    ap_push(&image, p.row, p.h), ap_push(&image, p.column, p.w),
+        ap_push(&image, p.channel, p.channels);
     struct insn *i = kernel_insn(&k, INSN_window_pool);
     i->ap[0] = dst, i->ap[1] = image;
     i->imm[0].coef[var_row] = 1;

@@ -1,5 +1,6 @@
 /*
- * Matrix products of two computed operands, with batch dims: a row tile times a block of columns per instance.
+ * Matrix products of two computed operands, with batch dims: a row tile times a block of columns
+ * per instance.
  */
 #include "backend/product.h"
 #include "backend/strided.h"
@@ -21,8 +22,9 @@ bool product_takes(struct lowering *l, const struct node *n)
 {
     struct value *a = outer_value(l, n->in[0]), *b = outer_value(l, n->in[1]);
     const struct type *x = &a->type, *w = &b->type, *y = &n->out[0]->type;
-    if (touches_nothing(n) || !has_layout(l, a) || !has_layout(l, b) || !has_layout(l, n->out[0]) || x->rank < 2 || w->rank < 2 ||
-        !engine_float(x->dtype) || !engine_float(w->dtype) || !engine_float(y->dtype))
+    if (touches_nothing(n) || !has_layout(l, a) || !has_layout(l, b) || !has_layout(l, n->out[0]) ||
+        x->rank < 2 || w->rank < 2 || !engine_float(x->dtype) || !engine_float(w->dtype) ||
+        !engine_float(y->dtype))
         return false;
     if (b->constant && w->rank == 2 && !attr_int(&n->attrs, "trans_a", 0))
         return false; /* packed when compiling */
@@ -37,7 +39,8 @@ bool product_takes(struct lowering *l, const struct node *n)
         for (int o = 0; o < 2; o++) {
             int at = i - (y->rank - operands[o]->rank);
             dim_t step;
-            if (at >= 0 && !broadcast_step(&l->p->dims, operands[o]->dims[at], y->dims[i], 1, &step))
+            if (at >= 0 &&
+                !broadcast_step(&l->p->dims, operands[o]->dims[at], y->dims[i], 1, &step))
                 return false;
         }
     }
@@ -80,7 +83,8 @@ static void make_grid(struct computed *c, struct kernel_builder *k, const struct
     c->var_column = kernel_grid(k, dim_ceildiv(t, c->columns, c->column_tile));
 }
 
-static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, const struct computed *c)
+static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
+                                   const struct computed *c)
 {
     const struct type *y = &g->nodes[0]->out[0]->type;
     struct epilogue e = {.k = k, .g = g, .rank = y->rank};
@@ -131,7 +135,8 @@ enum lowered lower_product(struct lowering *l, struct node *whole)
     if (l->m->strict)
         return DECLINED;
     if (!product_takes(l, n)) {
-        why(l->o, n, "tile.matmul-operands", "operand types, 1-D operands or batch dims without a tile program; it runs on GpSimd");
+        why(l->o, n, "tile.matmul-operands",
+            "operand types, 1-D operands or batch dims without a tile program; it runs on GpSimd");
         return DECLINED;
     }
     if (g.n > 1 && !epilogue_possible(l, &g, 0))
@@ -155,7 +160,8 @@ enum lowered lower_product(struct lowering *l, struct node *whole)
     struct dim_table *t = &l->p->dims;
     kernel_of(&k)->flops = dim_mul(t, type_count(t, &n->out[0]->type), dim_mul(t, 2, c.k));
     dim_t elements = dim_add(t, type_count(t, &n->out[0]->type),
-                             dim_add(t, type_count(t, &outer_value(l, n->in[0])->type), type_count(t, &outer_value(l, n->in[1])->type)));
+                             dim_add(t, type_count(t, &outer_value(l, n->in[0])->type),
+                                     type_count(t, &outer_value(l, n->in[1])->type)));
     kernel_of(&k)->bytes = dim_mul(t, elements, 4);
     return LOWERED;
 }

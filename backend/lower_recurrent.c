@@ -1,12 +1,13 @@
 /*
  * Recurrent layers: lstm, gru and rnn with constant weights.
  *
- * The input is projected for all time steps at once, with the biases added; then one kernel per layer, whose instances are
- * directions and tiles of the batch, loops over time with the state in tiles. Projections lie in the order in which a
- * direction meets them, (direction, step, batch, gates * hidden): the backward one is projected from the end.
+ * The input is projected for all time steps at once, with the biases added; then one kernel per
+ * layer, whose instances are directions and tiles of the batch, loops over time with the state in
+ * tiles. Projections lie in the order in which a direction meets them, (direction, step, batch,
+ * gates * hidden): the backward one is projected from the end.
  *
- * Sequence lengths become a mask (direction, step, batch): outside its sequence a state stays as it is and the result is 0. So the
- * backward direction starts at each sequence's own end.
+ * Sequence lengths become a mask (direction, step, batch): outside its sequence a state stays as it
+ * is and the result is 0. So the backward direction starts at each sequence's own end.
  */
 #include "backend/move.h"
 #include "backend/product.h"
@@ -40,7 +41,8 @@ static const struct {
     enum op op;
 } functions[] = {{"Sigmoid", OP_sigmoid}, {"Tanh", OP_tanh}, {"Relu", OP_relu}};
 
-/* Where a tensor of states or results lies: steps of time, direction and batch; the hidden dim is dense. */
+/* Where a tensor of states or results lies: steps of time, direction and batch; the hidden dim is
+ * dense. */
 struct place {
     int slot; /* -1: not there */
     dim_t time, direction, batch, start;
@@ -59,7 +61,8 @@ struct recurrent {
     int reset_bias; /* slot (direction, hidden) or -1 */
 };
 
-/* ---- what the node says ---------------------------------------------------------------------------------------- */
+/* ---- what the node says
+ * ---------------------------------------------------------------------------------------- */
 
 static bool read_functions(struct recurrent *v, const struct attrs *as)
 {
@@ -104,10 +107,12 @@ static bool examine(struct lowering *l, const struct node *n, struct recurrent *
     while (v->cell->op != n->op)
         v->cell++;
     v->x = outer_value(l, n->in[0]);
-    v->w = constant_f32(l, n, 1, 3), v->r = constant_f32(l, n, 2, 3), v->bias = constant_f32(l, n, 3, 2);
+    v->w = constant_f32(l, n, 1, 3), v->r = constant_f32(l, n, 2, 3),
+    v->bias = constant_f32(l, n, 3, 2);
     const struct type *x = &v->x->type;
-    if (!has_layout(l, v->x) || x->dtype != DT_F32 || x->rank != 3 || !v->w || !v->r || (!v->bias && !absent(l, n, 3)) ||
-        !absent(l, n, 7) || isfinite(attr_float(&n->attrs, "clip", INFINITY)) || attr_int(&n->attrs, "input_forget", 0))
+    if (!has_layout(l, v->x) || x->dtype != DT_F32 || x->rank != 3 || !v->w || !v->r ||
+        (!v->bias && !absent(l, n, 3)) || !absent(l, n, 7) ||
+        isfinite(attr_float(&n->attrs, "clip", INFINITY)) || attr_int(&n->attrs, "input_forget", 0))
         return false;
     v->directions = attr_is(&n->attrs, "direction", "bidirectional") ? 2 : 1;
     v->reverse = attr_is(&n->attrs, "direction", "reverse");
@@ -115,8 +120,9 @@ static bool examine(struct lowering *l, const struct node *n, struct recurrent *
     v->reset_after = attr_int(&n->attrs, "linear_before_reset", 0) != 0;
     v->hidden = v->r->dims[2], v->inputs = v->w->dims[2], v->width = v->cell->gates * v->hidden;
     v->steps = x->dims[v->by_batch], v->batch = x->dims[!v->by_batch];
-    if (v->hidden < 1 || v->inputs < 1 || x->dims[2] != v->inputs || v->w->dims[0] != v->directions ||
-        v->r->dims[0] != v->directions || v->w->dims[1] != v->width || v->r->dims[1] != v->width ||
+    if (v->hidden < 1 || v->inputs < 1 || x->dims[2] != v->inputs ||
+        v->w->dims[0] != v->directions || v->r->dims[0] != v->directions ||
+        v->w->dims[1] != v->width || v->r->dims[1] != v->width ||
         (v->bias && (v->bias->dims[0] != v->directions || v->bias->dims[1] != 2 * v->width)))
         return false;
     for (int i = 0; i < n->nout; i++)
@@ -124,7 +130,8 @@ static bool examine(struct lowering *l, const struct node *n, struct recurrent *
             return false;
     for (int i = 4; i < 5 + v->cell->states; i++) {
         struct value *state = absent(l, n, i) ? NULL : outer_value(l, n->in[i]);
-        if (state && (!has_layout(l, state) || state->type.dtype != (i == 4 ? DT_I32 : DT_F32) || state->type.rank != (i == 4 ? 1 : 3)))
+        if (state && (!has_layout(l, state) || state->type.dtype != (i == 4 ? DT_I32 : DT_F32) ||
+                      state->type.rank != (i == 4 ? 1 : 3)))
             return false;
         if (i == 4)
             v->lengths = state;
@@ -132,10 +139,13 @@ static bool examine(struct lowering *l, const struct node *n, struct recurrent *
     return read_functions(v, &n->attrs);
 }
 
-/* ---- places ------------------------------------------------------------------------------------------------------ */
+/* ---- places
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 /* A temporary (direction, step, batch, width). */
-static struct place temporary(struct lowering *l, const struct recurrent *v, int dtype, int64_t width)
+static struct place temporary(struct lowering *l, const struct recurrent *v, int dtype,
+                              int64_t width)
 {
     struct dim_table *t = &l->p->dims;
     dim_t dims[4] = {v->directions, v->steps, v->batch, width};
@@ -148,7 +158,9 @@ static struct place temporary(struct lowering *l, const struct recurrent *v, int
 
 static struct place state_place(struct lowering *l, const struct recurrent *v, struct value *x)
 {
-    struct place p = {.slot = value_slot(l, x), .direction = dim_mul(&l->p->dims, v->batch, v->hidden), .batch = v->hidden};
+    struct place p = {.slot = value_slot(l, x),
+                      .direction = dim_mul(&l->p->dims, v->batch, v->hidden),
+                      .batch = v->hidden};
     if (v->by_batch)
         p.direction = v->hidden, p.batch = v->directions * v->hidden;
     return p;
@@ -184,9 +196,12 @@ static bool goes_back(const struct recurrent *v, int64_t direction)
     return v->reverse || direction == 1;
 }
 
-/* ---- projection ---------------------------------------------------------------------------------------------------- */
+/* ---- projection
+ * ----------------------------------------------------------------------------------------------------
+ */
 
-/* (direction, gates * hidden): both biases, but the one that a gru resets; that one in a slot of its own. */
+/* (direction, gates * hidden): both biases, but the one that a gru resets; that one in a slot of
+ * its own. */
 static int bias_slot(struct lowering *l, struct recurrent *v)
 {
     bool resets = v->cell->op == OP_gru && v->reset_after;
@@ -204,16 +219,21 @@ static int bias_slot(struct lowering *l, struct recurrent *v)
         for (int64_t i = 0; i < v->hidden; i++)
             reset[d * v->hidden + i] = r[v->width - v->hidden + i];
     }
-    struct tensor t = tensor_view(DT_F32, 2, dims, sum), u = tensor_view(DT_F32, 2, reset_dims, reset);
+    struct tensor t = tensor_view(DT_F32, 2, dims, sum),
+                  u = tensor_view(DT_F32, 2, reset_dims, reset);
     if (resets)
         v->reset_bias = constant_slot(l, &u, NULL);
     return constant_slot(l, &t, NULL);
 }
 
-static void project(struct lowering *l, const struct recurrent *v, const struct packed_weights *w, int bias, int64_t direction)
+static void project(struct lowering *l, const struct recurrent *v, const struct packed_weights *w,
+                    int bias, int64_t direction)
 {
     struct dim_table *t = &l->p->dims;
-    struct place x = {.slot = value_slot(l, v->x), .time = dim_mul(t, v->batch, v->inputs), .batch = v->inputs}, to = v->projected;
+    struct place x = {.slot = value_slot(l, v->x),
+                      .time = dim_mul(t, v->batch, v->inputs),
+                      .batch = v->inputs},
+                 to = v->projected;
     if (v->by_batch)
         x.time = v->inputs, x.batch = dim_mul(t, v->steps, v->inputs);
     dim_t rows = v->steps, batch = v->batch;
@@ -227,19 +247,22 @@ static void project(struct lowering *l, const struct recurrent *v, const struct 
     dim_t tile = even_tile(rows, ROW_TILE);
     int var_b = kernel_grid(&k, batch), var_row = kernel_grid(&k, dim_ceildiv(t, rows, tile));
     int var_block = kernel_grid(&k, (v->width + PACK_OUTS - 1) / PACK_OUTS);
-    struct ap dst = ap_slot(l, to.slot), moving = ap_slot(l, x.slot), stationary = weights_start(l, w, var_block);
+    struct ap dst = ap_slot(l, to.slot), moving = ap_slot(l, x.slot),
+              stationary = weights_start(l, w, var_block);
     int64_t block = v->width < PACK_OUTS ? v->width : PACK_OUTS;
     dst.offset.base = dim_mul(t, to.direction, direction);
     moving.offset.base = x.start;
     stationary.offset.base = direction * w->group_step;
     ap_move(l, &dst, var_b, to.batch), ap_move(l, &moving, var_b, x.batch);
-    ap_push_tile(l, &dst, to.time, tile, var_row, rows), ap_push_tile(l, &dst, 1, block, var_block, v->width);
+    ap_push_tile(l, &dst, to.time, tile, var_row, rows),
+        ap_push_tile(l, &dst, 1, block, var_block, v->width);
     ap_push_tile(l, &moving, x.time, tile, var_row, rows), ap_push(&moving, 1, v->inputs);
     weights_finish(w, &stationary, var_block);
     if (bias >= 0) {
         struct ap from = ap_slot(l, bias);
         from.offset.base = direction * v->width;
-        ap_push_tile(l, &from, 0, tile, var_row, rows), ap_push_tile(l, &from, 1, block, var_block, v->width);
+        ap_push_tile(l, &from, 0, tile, var_row, rows),
+            ap_push_tile(l, &from, 1, block, var_block, v->width);
         emit_copy(&k, dst, from);
     }
     struct insn *i = kernel_insn(&k, INSN_nc_matmul);
@@ -256,8 +279,10 @@ static void emit_mask(struct lowering *l, const struct recurrent *v, int64_t dir
     struct dim_table *t = &l->p->dims;
     bool back = goes_back(v, direction);
     struct kernel_builder k = kernel_begin(l, v->n, "sequence mask");
-    int var_t = kernel_grid(&k, v->steps), var_b = kernel_grid(&k, dim_ceildiv(t, v->batch, BATCH_TILE));
-    int now_tile = kernel_tile(&k, MEM_SBUF, DT_F32, BATCH_TILE, 1), length_tile = kernel_tile(&k, MEM_SBUF, DT_F32, BATCH_TILE, 1);
+    int var_t = kernel_grid(&k, v->steps),
+        var_b = kernel_grid(&k, dim_ceildiv(t, v->batch, BATCH_TILE));
+    int now_tile = kernel_tile(&k, MEM_SBUF, DT_F32, BATCH_TILE, 1),
+        length_tile = kernel_tile(&k, MEM_SBUF, DT_F32, BATCH_TILE, 1);
     struct ap now = ap_tile(&k, now_tile), length = ap_tile(&k, length_tile);
     struct ap from = ap_slot(l, value_slot(l, v->lengths)), to = ap_slot(l, v->mask.slot);
     ap_clip(&now, 0, var_b, BATCH_TILE, v->batch), ap_clip(&length, 0, var_b, BATCH_TILE, v->batch);
@@ -273,7 +298,9 @@ static void emit_mask(struct lowering *l, const struct recurrent *v, int64_t dir
     emit_tensor_tensor(&k, OP_gt, to, length, now);
 }
 
-/* ---- steps ----------------------------------------------------------------------------------------------------------- */
+/* ---- steps
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 struct recurrence {
     struct kernel_builder *k;
@@ -285,7 +312,8 @@ struct recurrence {
 };
 
 /* Columns [first, first + count) of a tile with `width` columns. */
-static struct ap columns(struct recurrence *s, int tile, int64_t width, int64_t first, int64_t count)
+static struct ap columns(struct recurrence *s, int tile, int64_t width, int64_t first,
+                         int64_t count)
 {
     struct ap a = {.mem = MEM_SBUF, .dtype = DT_F32, .tensor = tile};
     a.offset.base = first;
@@ -306,7 +334,8 @@ static struct ap gate(struct recurrence *s, int first, int count)
 }
 
 /* `count` columns of a place; a batch step of 0 repeats. */
-static struct ap at_place(struct recurrence *s, const struct place *p, int var_time, dim_t step, int64_t first, int64_t count)
+static struct ap at_place(struct recurrence *s, const struct place *p, int var_time, dim_t step,
+                          int64_t first, int64_t count)
 {
     struct lowering *l = s->k->l;
     struct ap a = ap_slot(l, p->slot);
@@ -320,7 +349,8 @@ static struct ap at_place(struct recurrence *s, const struct place *p, int var_t
 }
 
 /* Columns from `first` on of a tile += source * weights. */
-static void add_product(struct recurrence *s, int tile, int64_t width, int64_t first, int source, const struct packed_weights *w)
+static void add_product(struct recurrence *s, int tile, int64_t width, int64_t first, int source,
+                        const struct packed_weights *w)
 {
     struct kernel_builder *k = s->k;
     int64_t outs = w->shape.outs, blocks = (outs + PACK_OUTS - 1) / PACK_OUTS;
@@ -381,7 +411,8 @@ static void gru_step(struct recurrence *s)
         add_product(s, s->scratch, v->hidden, 0, s->h, &s->r[1]);
     }
     apply(s, v->function[0], gate(s, UPDATE, 2), gate(s, UPDATE, 2));
-    combine(s, OP_mul, state(s, s->scratch), v->reset_after ? state(s, s->scratch) : state(s, s->h), gate(s, RESET, 1));
+    combine(s, OP_mul, state(s, s->scratch), v->reset_after ? state(s, s->scratch) : state(s, s->h),
+            gate(s, RESET, 1));
     if (v->reset_after)
         combine(s, OP_add, gate(s, NEXT, 1), gate(s, NEXT, 1), state(s, s->scratch));
     else
@@ -399,12 +430,14 @@ static void select_by(struct recurrence *s, struct ap mask, struct ap dst, struc
 }
 
 /* The recurrent weights of gates [first, first + count), a group per direction. */
-static struct packed_weights pack_gates(struct lowering *l, const struct recurrent *v, int first, int count)
+static struct packed_weights pack_gates(struct lowering *l, const struct recurrent *v, int first,
+                                        int count)
 {
     struct tensor part = *v->r;
     part.data = (char *)part.data + sizeof(float) * (size_t)(first * v->hidden * v->hidden);
     struct pack_source steps = {NULL, v->width * v->hidden, 1, v->hidden};
-    return pack_constant(l, &part, v->directions, v->hidden, count * v->hidden, &steps, "recurrent weights");
+    return pack_constant(l, &part, v->directions, v->hidden, count * v->hidden, &steps,
+                         "recurrent weights");
 }
 
 static void emit_time_loop(struct recurrence *s, const int *tiles, const int *old, int zeros)
@@ -488,12 +521,14 @@ enum lowered lower_recurrent_layer(struct lowering *l, struct node *n)
 {
     struct recurrent v = {0};
     if (l->m->strict || n->op == OP_fused || !examine(l, n, &v)) {
-        why(l->o, n, "tile.recurrent", "only f32 layers with constant weights, without peepholes, clip or other activations "
+        why(l->o, n, "tile.recurrent",
+            "only f32 layers with constant weights, without peepholes, clip or other activations "
             "than sigmoid, tanh and relu have a tile program; it runs on GpSimd");
         return DECLINED;
     }
     struct pack_source steps = {NULL, v.width * v.inputs, 1, v.inputs};
-    struct packed_weights w = pack_constant(l, v.w, v.directions, v.inputs, v.width, &steps, "input weights");
+    struct packed_weights w =
+        pack_constant(l, v.w, v.directions, v.inputs, v.width, &steps, "input weights");
     int bias = bias_slot(l, &v);
     v.projected = temporary(l, &v, DT_F32, v.width);
     v.y.slot = -1;

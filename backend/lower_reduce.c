@@ -1,8 +1,9 @@
 /*
  * Reductions over any axes.
  *
- * Neighbouring dims that are all kept, or all reduced, are one segment. The innermost kept segment is cut into tiles,
- * the other kept ones are grid dims; an instance reduces whole tiles, so that the order of sums is that of the shapes.
+ * Neighbouring dims that are all kept, or all reduced, are one segment. The innermost kept segment
+ * is cut into tiles, the other kept ones are grid dims; an instance reduces whole tiles, so that
+ * the order of sums is that of the shapes.
  */
 #include "backend/rows.h"
 #include "backend/product.h"
@@ -15,10 +16,10 @@ enum { COLUMNS = 64, TILE_ELEMENTS = 4096, UNKNOWN_ROWS = 16 };
 /* What a reduction is on the Vector engine. */
 static const struct kind {
     enum op op;
-    enum op reduce;   /* function of tensor_reduce */
-    enum op finish;   /* applied to the result; identity: nothing */
+    enum op reduce; /* function of tensor_reduce */
+    enum op finish; /* applied to the result; identity: nothing */
     bool mean;
-    float start;      /* result over no elements */
+    float start; /* result over no elements */
 } kinds[] = {
     {OP_reduce_sum, OP_add, OP_identity, false, 0},
     {OP_reduce_mean, OP_add, OP_identity, true, 0},
@@ -42,7 +43,7 @@ struct reduction {
     const struct kind *kind;
     int n; /* segments */
     struct segment s[MAX_RANK];
-    int tiled; /* segment; -1: nothing is kept */
+    int tiled;      /* segment; -1: nothing is kept */
     dim_t elements; /* reduced into one */
     dim_t tile;
 };
@@ -74,7 +75,8 @@ static bool read_axes(struct lowering *l, const struct node *n, bool *reduced)
     return true;
 }
 
-static void make_segments(struct lowering *l, const struct node *n, const bool *reduced, struct reduction *r)
+static void make_segments(struct lowering *l, const struct node *n, const bool *reduced,
+                          struct reduction *r)
 {
     struct dim_table *t = &l->p->dims;
     const struct type *x = &n->in[0]->type;
@@ -114,11 +116,13 @@ static bool examine(struct lowering *l, const struct node *n, struct reduction *
             r->kind = &kinds[i];
     if (!r->kind || !has_layout(l, outer_value(l, n->in[0])) || !has_layout(l, n->out[0]) ||
         !engine_float(n->in[0]->type.dtype) || !engine_float(n->out[0]->type.dtype)) {
-        why(l->o, n, "tile.reduce-type", "only f32, bf16 and f16 of known shape are reduced by an engine; it runs on GpSimd");
+        why(l->o, n, "tile.reduce-type",
+            "only f32, bf16 and f16 of known shape are reduced by an engine; it runs on GpSimd");
         return false;
     }
     if (!read_axes(l, n, reduced)) {
-        why(l->o, n, "tile.reduce-axes", "its axes are known only while running; it runs on GpSimd");
+        why(l->o, n, "tile.reduce-axes",
+            "its axes are known only while running; it runs on GpSimd");
         return false;
     }
     make_segments(l, n, reduced, r);
@@ -136,8 +140,8 @@ static void covers(const struct reduction *r, const struct node *n, struct epilo
     memcpy(e->dims, y->dims, sizeof e->dims);
     for (int i = 0; i < r->n; i++)
         if (!r->s[i].reduced)
-            e->covers[e->ncovers++] =
-                (struct cover){r->s[i].first, r->s[i].last, r->s[i].var, i == r->tiled ? r->tile : 0};
+            e->covers[e->ncovers++] = (struct cover){r->s[i].first, r->s[i].last, r->s[i].var,
+                                                     i == r->tiled ? r->tile : 0};
 }
 
 static void make_grid(struct reduction *r, struct kernel_builder *k)

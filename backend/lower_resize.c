@@ -1,5 +1,6 @@
 /*
- * Resizing to the nearest pixel by whole factors: every pixel is repeated, which is a copy with steps of 0.
+ * Resizing to the nearest pixel by whole factors: every pixel is repeated, which is a copy with
+ * steps of 0.
  */
 #include "backend/group.h"
 #include "backend/move.h"
@@ -11,11 +12,15 @@ static bool repeats(const struct node *n)
 {
     const struct attrs *as = &n->attrs;
     struct str rounding = attr_str(as, "nearest_mode", "round_prefer_floor");
-    bool nearest = attr_is(as, "mode", "nearest") || attr_str(as, "mode", "nearest").n == 0 || !attr_find(as, "mode");
-    bool stretch = !attr_find(as, "keep_aspect_ratio_policy") || attr_is(as, "keep_aspect_ratio_policy", "stretch");
+    bool nearest = attr_is(as, "mode", "nearest") || attr_str(as, "mode", "nearest").n == 0 ||
+                   !attr_find(as, "mode");
+    bool stretch = !attr_find(as, "keep_aspect_ratio_policy") ||
+                   attr_is(as, "keep_aspect_ratio_policy", "stretch");
     bool round = rounding.n > 5 && rounding.p[0] == 'r';
-    bool half = !attr_find(as, "coordinate_transformation_mode") || attr_is(as, "coordinate_transformation_mode", "half_pixel");
-    bool low = attr_is(as, "coordinate_transformation_mode", "asymmetric") && attr_is(as, "nearest_mode", "floor");
+    bool half = !attr_find(as, "coordinate_transformation_mode") ||
+                attr_is(as, "coordinate_transformation_mode", "half_pixel");
+    bool low = attr_is(as, "coordinate_transformation_mode", "asymmetric") &&
+               attr_is(as, "nearest_mode", "floor");
     return nearest && stretch && ((half && round) || low);
 }
 
@@ -55,7 +60,8 @@ enum lowered lower_resize_nearest(struct lowering *l, struct node *n)
         whole = factor[i] <= MOST;
     }
     if (!whole || !scales_agree(l, n, factor)) {
-        why(l->o, n, "tile.resize", "only nearest pixels by whole factors have a tile program; it runs on GpSimd");
+        why(l->o, n, "tile.resize",
+            "only nearest pixels by whole factors have a tile program; it runs on GpSimd");
         return DECLINED;
     }
     dense_steps(t, x->type.rank, x->type.dims, steps);

@@ -8,13 +8,15 @@ static bool plain_types(struct lowering *l, const struct node *n)
     for (int i = 0; i < n->nin; i++) {
         struct value *v = outer_value(l, n->in[i]);
         if (v && (!has_layout(l, v) || !engine_float(v->type.dtype))) {
-            why(l->o, n, "tile.row-types", "operand %d is no f32, bf16 or f16 tensor of known shape; it runs on GpSimd", i);
+            why(l->o, n, "tile.row-types",
+                "operand %d is no f32, bf16 or f16 tensor of known shape; it runs on GpSimd", i);
             return false;
         }
     }
     for (int i = 1; i < n->nout; i++)
         if (n->out[i]->uses) {
-            why(l->o, n, "tile.row-results", "result %d is used, which no tile program computes; it runs on GpSimd", i);
+            why(l->o, n, "tile.row-results",
+                "result %d is used, which no tile program computes; it runs on GpSimd", i);
             return false;
         }
     return has_layout(l, n->out[0]) && engine_float(n->out[0]->type.dtype);
@@ -67,8 +69,14 @@ static enum lowered softmax(struct lowering *l, struct node *whole, bool logarit
     return LOWERED;
 }
 
-enum lowered lower_softmax(struct lowering *l, struct node *n) { return softmax(l, n, false); }
-enum lowered lower_log_softmax(struct lowering *l, struct node *n) { return softmax(l, n, true); }
+enum lowered lower_softmax(struct lowering *l, struct node *n)
+{
+    return softmax(l, n, false);
+}
+enum lowered lower_log_softmax(struct lowering *l, struct node *n)
+{
+    return softmax(l, n, true);
+}
 
 static struct ap optional_pattern(struct lowering *l, const struct rows *r, struct value *v)
 {
@@ -90,7 +98,8 @@ static enum lowered norm(struct lowering *l, struct node *whole, bool rms)
     struct rows r = rows_of(l, &n->out[0]->type, axis, n->in[0]->type.rank - 1);
     for (int i = 1; i < n->nin; i++)
         if (n->in[i] && !rows_steps(l, &r, n->in[i], steps)) {
-            why(l->o, n, "tile.norm-scale", "scale or bias does not lie along the rows; it runs on GpSimd");
+            why(l->o, n, "tile.norm-scale",
+                "scale or bias does not lie along the rows; it runs on GpSimd");
             return DECLINED;
         }
     if (!epilogue_covers(l, &g, &r))
@@ -100,7 +109,8 @@ static enum lowered norm(struct lowering *l, struct node *whole, bool rms)
     rows_grid(&r, &k);
     struct ap dst = rows_result(&k, &g, &r, &e);
     struct ap src = rows_dense(l, &r, value_slot(l, n->in[0]));
-    struct ap gamma = optional_pattern(l, &r, n->in[1]), beta = optional_pattern(l, &r, n->nin > 2 ? n->in[2] : NULL);
+    struct ap gamma = optional_pattern(l, &r, n->in[1]),
+              beta = optional_pattern(l, &r, n->nin > 2 ? n->in[2] : NULL);
     struct insn *i = kernel_insn(&k, INSN_layer_norm);
     i->ap[0] = dst, i->ap[1] = src, i->ap[2] = gamma, i->ap[3] = beta;
     i->imm[0].base = rms;
@@ -110,5 +120,11 @@ static enum lowered norm(struct lowering *l, struct node *whole, bool rms)
     return LOWERED;
 }
 
-enum lowered lower_layer_norm(struct lowering *l, struct node *n) { return norm(l, n, false); }
-enum lowered lower_rms_norm(struct lowering *l, struct node *n) { return norm(l, n, true); }
+enum lowered lower_layer_norm(struct lowering *l, struct node *n)
+{
+    return norm(l, n, false);
+}
+enum lowered lower_rms_norm(struct lowering *l, struct node *n)
+{
+    return norm(l, n, true);
+}

@@ -19,15 +19,18 @@ static bool axis_of(const struct node *n, int rank, int *axis)
 }
 
 /* A copy over the dims of the part, which is a value; the other one is the whole. */
-static struct move part_move(struct lowering *l, struct value *part, struct value *whole, bool onto_whole)
+static struct move part_move(struct lowering *l, struct value *part, struct value *whole,
+                             bool onto_whole)
 {
     struct dim_table *t = &l->p->dims;
     dim_t dense[MAX_RANK], steps[MAX_RANK];
     dense_steps(t, part->type.rank, part->type.dims, dense);
     dense_steps(t, whole->type.rank, whole->type.dims, steps);
-    struct move m = {.to_slot = value_slot(l, onto_whole ? whole : part), .from_slot = value_slot(l, onto_whole ? part : whole)};
+    struct move m = {.to_slot = value_slot(l, onto_whole ? whole : part),
+                     .from_slot = value_slot(l, onto_whole ? part : whole)};
     for (int i = 0; i < part->type.rank; i++)
-        move_dim(&m, part->type.dims[i], onto_whole ? steps[i] : dense[i], onto_whole ? dense[i] : steps[i]);
+        move_dim(&m, part->type.dims[i], onto_whole ? steps[i] : dense[i],
+                 onto_whole ? dense[i] : steps[i]);
     return m;
 }
 
@@ -87,10 +90,12 @@ enum lowered lower_split_parts(struct lowering *l, struct node *n)
     return LOWERED;
 }
 
-/* ---- slice -------------------------------------------------------------------------------------------------- */
+/* ---- slice
+ * --------------------------------------------------------------------------------------------------
+ */
 
-/* The first index of a slice: negative starts count from the end, all are clamped. Like the shape rule, which has
- * made sure that the sign can be told. */
+/* The first index of a slice: negative starts count from the end, all are clamped. Like the shape
+ * rule, which has made sure that the sign can be told. */
 static bool first_index(struct lowering *l, dim_t start, dim_t n, bool forward, dim_t *out)
 {
     struct dim_table *t = &l->p->dims;
@@ -121,7 +126,8 @@ enum lowered lower_slice(struct lowering *l, struct node *n)
     bool has_axes = n->nin > 3 && n->in[3], has_steps = n->nin > 4 && n->in[4];
     for (int i = 0; i < MAX_RANK; i++)
         axes[i] = i, steps[i] = 1;
-    if (count < 0 || count > rank || (has_axes && read_numbers(l, n->in[3], axes, MAX_RANK) != count) ||
+    if (count < 0 || count > rank ||
+        (has_axes && read_numbers(l, n->in[3], axes, MAX_RANK) != count) ||
         (has_steps && read_numbers(l, n->in[4], steps, MAX_RANK) != count)) {
         why(l->o, n, "tile.slice", "its places are known only while running; it runs on GpSimd");
         return DECLINED;
@@ -133,7 +139,8 @@ enum lowered lower_slice(struct lowering *l, struct node *n)
         if (!dim_is_const(axis) || !dim_is_const(steps[i]) || steps[i] == 0)
             return DECLINED;
         axis += axis < 0 ? rank : 0;
-        if (axis < 0 || axis >= rank || !first_index(l, starts[i], x->type.dims[axis], steps[i] > 0, &first))
+        if (axis < 0 || axis >= rank ||
+            !first_index(l, starts[i], x->type.dims[axis], steps[i] > 0, &first))
             return DECLINED;
         m.from_offset = dim_add(t, m.from_offset, dim_mul(t, x_steps[axis], first));
         if (steps[i] < INT32_MAX && steps[i] > -(int64_t)INT32_MAX)
@@ -145,7 +152,9 @@ enum lowered lower_slice(struct lowering *l, struct node *n)
     return LOWERED;
 }
 
-/* ---- pad ---------------------------------------------------------------------------------------------------- */
+/* ---- pad
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 struct padding {
     int rank;
@@ -176,7 +185,8 @@ static bool read_padding(struct lowering *l, const struct node *n, struct paddin
 }
 
 /* The border of one dim: whole along later dims, between the borders along earlier ones. */
-static void fill_border(struct lowering *l, const struct node *n, const struct padding *p, int fill, int axis, bool after)
+static void fill_border(struct lowering *l, const struct node *n, const struct padding *p, int fill,
+                        int axis, bool after)
 {
     struct dim_table *t = &l->p->dims;
     struct value *y = n->out[0];
@@ -186,7 +196,8 @@ static void fill_border(struct lowering *l, const struct node *n, const struct p
     if (count == 0)
         return;
     for (int i = 0; i < p->rank; i++) {
-        dim_t low = dim_max(t, p->begin[i], 0), high = dim_max(t, p->end[i], 0), size = y->type.dims[i];
+        dim_t low = dim_max(t, p->begin[i], 0), high = dim_max(t, p->end[i], 0),
+              size = y->type.dims[i];
         dim_t inside = dim_sub(t, size, dim_add(t, low, high));
         dim_t first = i < axis ? low : i == axis && after ? dim_sub(t, size, high) : 0;
         move_dim(&m, i < axis ? inside : i == axis ? count : size, steps[i], 0);
@@ -207,8 +218,11 @@ enum lowered lower_pad(struct lowering *l, struct node *n)
         return DECLINED;
     struct value *x = outer_value(l, n->in[0]), *y = n->out[0];
     if (mode.n != 8 || mode.p[0] != 'c' || !read_padding(l, n, &p) || y->type.rank > MAX_GRID + 2 ||
-        (value && (!has_layout(l, value) || value->type.dtype != y->type.dtype || type_count(t, &value->type) != 1))) {
-        why(l->o, n, "tile.pad", "only padding with a constant by amounts known before running has a tile program; it runs on GpSimd");
+        (value && (!has_layout(l, value) || value->type.dtype != y->type.dtype ||
+                   type_count(t, &value->type) != 1))) {
+        why(l->o, n, "tile.pad",
+            "only padding with a constant by amounts known before running has a tile program; it "
+            "runs on GpSimd");
         return DECLINED;
     }
     int fill = value ? value_slot(l, value) : zero_slot(l, y->type.dtype);
@@ -221,7 +235,8 @@ enum lowered lower_pad(struct lowering *l, struct node *n)
     dense_steps(t, p.rank, y->type.dims, to);
     for (int i = 0; i < p.rank; i++) {
         dim_t cut = dim_max(t, dim_mul(t, p.begin[i], -1), 0), low = dim_max(t, p.begin[i], 0);
-        dim_t count = dim_add(t, x->type.dims[i], dim_add(t, dim_min(t, p.begin[i], 0), dim_min(t, p.end[i], 0)));
+        dim_t count = dim_add(t, x->type.dims[i],
+                              dim_add(t, dim_min(t, p.begin[i], 0), dim_min(t, p.end[i], 0)));
         move_dim(&m, dim_max(t, count, 0), to[i], from[i]);
         m.from_offset = dim_add(t, m.from_offset, dim_mul(t, from[i], cut));
         m.to_offset = dim_add(t, m.to_offset, dim_mul(t, to[i], low));

@@ -42,7 +42,8 @@ bool move_possible(struct lowering *l, struct move *m)
         if (m->dims[i] == 1)
             drop(m, i);
     for (int i = m->rank - 2; i >= 0; i--)
-        if (step_is(l, m->to[i], m->to[i + 1], m->dims[i + 1]) && step_is(l, m->from[i], m->from[i + 1], m->dims[i + 1])) {
+        if (step_is(l, m->to[i], m->to[i + 1], m->dims[i + 1]) &&
+            step_is(l, m->from[i], m->from[i + 1], m->dims[i + 1])) {
             m->dims[i + 1] = dim_mul(&l->p->dims, m->dims[i], m->dims[i + 1]);
             drop(m, i);
         }
@@ -51,7 +52,8 @@ bool move_possible(struct lowering *l, struct move *m)
     return m->rank <= MAX_GRID + 2;
 }
 
-/* The dim that is contiguous in the source when the last one is not: both are walked as a transpose. */
+/* The dim that is contiguous in the source when the last one is not: both are walked as a
+ * transpose. */
 static int transposed(const struct move *m)
 {
     int last = m->rank - 1;
@@ -133,7 +135,8 @@ void emit_move(struct lowering *l, const struct node *n, const char *name, const
     struct kernel_builder k = kernel_begin(l, n, name);
     for (int i = 0; i < count; i++)
         if (w[i].var >= 0)
-            w[i].var = kernel_grid(&k, w[i].tile ? dim_ceildiv(&l->p->dims, w[i].count, w[i].tile) : w[i].count);
+            w[i].var = kernel_grid(&k, w[i].tile ? dim_ceildiv(&l->p->dims, w[i].count, w[i].tile)
+                                                 : w[i].count);
     struct ap to = ap_slot(l, m->to_slot), from = ap_slot(l, m->from_slot);
     to.offset.base = m->to_offset, from.offset.base = m->from_offset;
     for (int i = 0; i < count; i++)

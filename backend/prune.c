@@ -26,7 +26,8 @@ static bool kernel_needed(const struct needs *n, const struct kernel *k)
 {
     for (int i = 0; i < k->ninsns; i++)
         for (int a = 0; a < insn_info(k->insns[i].op)->naps; a++)
-            if (k->insns[i].ap[a].mem == MEM_HBM && insn_info(k->insns[i].op)->ap[a].access != 'r' &&
+            if (k->insns[i].ap[a].mem == MEM_HBM &&
+                insn_info(k->insns[i].op)->ap[a].access != 'r' &&
                 n->slot[owner(n->p, k->insns[i].ap[a].tensor)])
                 return true;
     return false;
@@ -45,7 +46,8 @@ static bool call_needed(const struct needs *n, const struct call *c)
     if (c->nregions || (op_infos[c->op].flags & (OPF_IMPURE | OPF_REGIONS)))
         return true;
     for (int i = 0; i < c->nout; i++)
-        if (c->out[i] >= 0 && (n->slot[owner(n->p, c->out[i])] || n->p->slots[c->out[i]].kind == SLOT_DYNAMIC))
+        if (c->out[i] >= 0 &&
+            (n->slot[owner(n->p, c->out[i])] || n->p->slots[c->out[i]].kind == SLOT_DYNAMIC))
             return true;
     return false;
 }

@@ -1,5 +1,6 @@
 /*
- * Steps whose results nothing reads: shape arithmetic whose values tile programs have taken as expressions.
+ * Steps whose results nothing reads: shape arithmetic whose values tile programs have taken as
+ * expressions.
  */
 #ifndef BACKEND_PRUNE_H
 #define BACKEND_PRUNE_H

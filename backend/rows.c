@@ -16,7 +16,8 @@ static dim_t product(struct lowering *l, const dim_t *dims, int from, int to)
 
 struct rows rows_of(struct lowering *l, const struct type *t, int first, int last)
 {
-    struct rows r = {.rank = t->rank, .first = first, .last = last, .var_outer = -1, .var_inner = -1};
+    struct rows r = {
+        .rank = t->rank, .first = first, .last = last, .var_outer = -1, .var_inner = -1};
     memcpy(r.dims, t->dims, sizeof r.dims);
     r.outer = product(l, r.dims, 0, first);
     r.n = product(l, r.dims, first, last + 1);
@@ -48,7 +49,8 @@ void rows_covers(const struct rows *r, struct epilogue *e)
     memcpy(e->dims, r->dims, sizeof e->dims);
     e->ncovers = 0;
     if (r->first > 0)
-        e->covers[e->ncovers++] = (struct cover){0, r->first - 1, r->var_outer, r->strided ? 0 : r->tile};
+        e->covers[e->ncovers++] =
+            (struct cover){0, r->first - 1, r->var_outer, r->strided ? 0 : r->tile};
     if (r->strided)
         e->covers[e->ncovers++] = (struct cover){r->last + 1, r->rank - 1, r->var_inner, r->tile};
     e->covers[e->ncovers++] = (struct cover){r->first, r->last, -1, r->n};

@@ -1,8 +1,9 @@
 /*
- * Operators that treat joint dims [first, last] of a tensor as one row: softmax, normalisation, reduction.
+ * Operators that treat joint dims [first, last] of a tensor as one row: softmax, normalisation,
+ * reduction.
  *
- * Seen as (outer, n, inner). With inner 1 a tile is several whole rows; otherwise it is several neighbouring rows whose
- * elements lie `inner` apart.
+ * Seen as (outer, n, inner). With inner 1 a tile is several whole rows; otherwise it is several
+ * neighbouring rows whose elements lie `inner` apart.
  */
 #ifndef BACKEND_ROWS_H
 #define BACKEND_ROWS_H
@@ -22,9 +23,11 @@ struct rows {
 struct rows rows_of(struct lowering *l, const struct type *t, int first, int last);
 /* The grid, and the tile sizes. */
 void rows_grid(struct rows *r, struct kernel_builder *k);
-/* How the result's dims are covered, for an epilogue over whole tiles: (rows, n). Before or after rows_grid. */
+/* How the result's dims are covered, for an epilogue over whole tiles: (rows, n). Before or after
+ * rows_grid. */
 void rows_covers(const struct rows *r, struct epilogue *e);
-/* Pattern (rows, n) of a tensor that lies over the dims with the given steps, which are joint where rows are. */
+/* Pattern (rows, n) of a tensor that lies over the dims with the given steps, which are joint where
+ * rows are. */
 struct ap rows_pattern(struct lowering *l, const struct rows *r, int slot, const dim_t *steps);
 /* The same of a dense tensor. */
 struct ap rows_dense(struct lowering *l, const struct rows *r, int slot);
@@ -33,8 +36,10 @@ struct ap rows_tile(struct kernel_builder *k, const struct rows *r);
 /* Where v of a dims-like shape lies over the rows; false when it does not broadcast so. */
 bool rows_steps(struct lowering *l, const struct rows *r, struct value *v, dim_t *steps);
 
-/* Results go out in place when nothing follows; otherwise to a tile, from which rows_finish goes on. */
-struct ap rows_result(struct kernel_builder *k, struct group *g, struct rows *r, struct epilogue *e);
+/* Results go out in place when nothing follows; otherwise to a tile, from which rows_finish goes
+ * on. */
+struct ap rows_result(struct kernel_builder *k, struct group *g, struct rows *r,
+                      struct epilogue *e);
 void rows_finish(struct epilogue *e, struct ap result);
 
 #endif

@@ -1,9 +1,11 @@
 /*
- * Convolutions on strict targets, channels over partitions: no transposes where images are channels first.
+ * Convolutions on strict targets, channels over partitions: no transposes where images are channels
+ * first.
  *
- * Each filter tap multiplies the same tile of the image from another start and accumulates in PSUM, chunk by chunk of 128
- * channels. A run of results goes over the ends of rows: what lies between rows is computed and dropped. Depthwise
- * convolutions have nothing to contract: the Vector engine adds up taps that the Scalar engine has multiplied.
+ * Each filter tap multiplies the same tile of the image from another start and accumulates in PSUM,
+ * chunk by chunk of 128 channels. A run of results goes over the ends of rows: what lies between
+ * rows is computed and dropped. Depthwise convolutions have nothing to contract: the Vector engine
+ * adds up taps that the Scalar engine has multiplied.
  */
 #include "backend/conv.h"
 #include "backend/product.h"
@@ -41,17 +43,33 @@ static int weight_slot(struct lowering *l, const struct conv *c, const char *nam
     return constant_slot(l, &t, name);
 }
 
-static void image_of(struct lowering *l, const struct conv *c, bool depthwise, struct strict_image *m)
+static void image_of(struct lowering *l, const struct conv *c, bool depthwise,
+                     struct strict_image *m)
 {
     const struct type *x = &c->x->type;
     dim_t steps[MAX_RANK];
     int first = c->last ? 1 : 2;
     dense_steps(&l->p->dims, x->rank, x->dims, steps);
-    *m = (struct strict_image){.x = c->x, .channels = depthwise ? c->channels_in : c->w->dims[1], .planes = c->channels_in,
-                               .by_grid = depthwise, .step_n = steps[0], .step_c = steps[c->last ? x->rank - 1 : 1],
-                               .step_w = steps[first + (c->spatial == 2)], .h = c->h, .w = c->width, .top = c->top,
-                               .left = c->left, .oh = c->oh, .ow = c->ow, .kh = c->kh, .kw = c->kw, .sh = c->sh, .sw = c->sw,
-                               .dh = c->dh, .dw = c->dw, .phased = !depthwise};
+    *m = (struct strict_image){.x = c->x,
+                               .channels = depthwise ? c->channels_in : c->w->dims[1],
+                               .planes = c->channels_in,
+                               .by_grid = depthwise,
+                               .step_n = steps[0],
+                               .step_c = steps[c->last ? x->rank - 1 : 1],
+                               .step_w = steps[first + (c->spatial == 2)],
+                               .h = c->h,
+                               .w = c->width,
+                               .top = c->top,
+                               .left = c->left,
+                               .oh = c->oh,
+                               .ow = c->ow,
+                               .kh = c->kh,
+                               .kw = c->kw,
+                               .sh = c->sh,
+                               .sw = c->sw,
+                               .dh = c->dh,
+                               .dw = c->dw,
+                               .phased = !depthwise};
     if (c->spatial == 2)
         m->step_h = steps[first];
 }
@@ -60,7 +78,8 @@ static struct epilogue epilogue_of(const struct strict_conv *s, int64_t channels
 {
     const struct type *y = &s->g->nodes[0]->out[0]->type;
     struct epilogue e = {.k = s->k, .g = s->g, .rank = y->rank};
-    int first = s->c->last ? 1 : 2, channel = s->c->last ? y->rank - 1 : 1, column = first + (s->c->spatial == 2);
+    int first = s->c->last ? 1 : 2, channel = s->c->last ? y->rank - 1 : 1,
+        column = first + (s->c->spatial == 2);
     memcpy(e.dims, y->dims, sizeof e.dims);
     e.covers[e.ncovers++] = (struct cover){channel, channel, s->var_block, channels};
     if (s->c->spatial == 2)
@@ -82,7 +101,9 @@ static void end_loop(struct kernel_builder *k, int var)
         kernel_end_loop(k);
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------- */
+/* ---- products
+ * -------------------------------------------------------------------------------------------------
+ */
 
 /* The tile of weights: (channel, tap, out), of all chunks where the image is resident. */
 static struct ap weights_at(struct strict_conv *s, int var_chunk)
@@ -121,7 +142,9 @@ static void multiply_chunk(struct strict_conv *s, struct ap psum, int64_t run, i
 {
     for (int64_t t = 0; t < s->taps; t++) {
         int band = s->m.resident ? s->var_band : -1;
-        struct ap w = weights_at(s, var_chunk), x = image_tap(s->k, &s->m, var_chunk, band, (int)(t / s->c->kw), (int)(t % s->c->kw));
+        struct ap w = weights_at(s, var_chunk),
+                  x = image_tap(s->k, &s->m, var_chunk, band, (int)(t / s->c->kw),
+                                (int)(t % s->c->kw));
         w.offset.base += t * s->out_tile;
         push_outs(s, &w);
         struct ap moving = {.mem = x.mem, .dtype = x.dtype, .tensor = x.tensor, .offset = x.offset};
@@ -142,7 +165,8 @@ static void emit_products(struct strict_conv *s)
     int64_t run = (m->band - 1) * m->cols + m->width;
     int chunk;
     image_tile(k, &s->m);
-    s->weight_tile = kernel_tile(k, MEM_SBUF, s->c->w->dtype, m->chunk, s->taps * s->out_tile * (m->resident ? m->chunks : 1));
+    s->weight_tile = kernel_tile(k, MEM_SBUF, s->c->w->dtype, m->chunk,
+                                 s->taps * s->out_tile * (m->resident ? m->chunks : 1));
     if (m->resident) {
         chunk = loop_over(k, m->chunks);
         load_chunk(s, chunk);
@@ -173,13 +197,16 @@ static void emit_products(struct strict_conv *s)
         end_loop(k, s->var_band);
 }
 
-/* ---- depthwise --------------------------------------------------------------------------------------------------- */
+/* ---- depthwise
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 static void emit_sums(struct strict_conv *s)
 {
     struct kernel_builder *k = s->k;
     image_tile(k, &s->m);
-    image_load(k, &s->m, s->var_n, s->var_block, -1, 0, s->m.resident ? -1 : s->var_band, s->var_column);
+    image_load(k, &s->m, s->var_n, s->var_block, -1, 0, s->m.resident ? -1 : s->var_band,
+               s->var_column);
     struct ap w = ap_slot(k->l, s->weights);
     ap_push_tile(k->l, &w, s->taps, s->m.chunk, s->var_block, s->m.channels);
     ap_push(&w, 1, s->taps);
@@ -197,8 +224,9 @@ static void emit_sums(struct strict_conv *s)
         for (int i = 1; i < space.rank; i++)
             ap_push(&scale, 0, 1);
         emit_activation(k, OP_identity, t ? part : sum,
-                        image_window(k, &s->m, &space, s->var_block, s->m.resident ? s->var_band : -1,
-                                     (int)(t / s->c->kw), (int)(t % s->c->kw)),
+                        image_window(k, &s->m, &space, s->var_block,
+                                     s->m.resident ? s->var_band : -1, (int)(t / s->c->kw),
+                                     (int)(t % s->c->kw)),
                         ap_absent(), 1, 0, 0);
         kernel_of(k)->insns[kernel_of(k)->ninsns - 1].ap[2] = scale;
         if (t)
@@ -209,7 +237,9 @@ static void emit_sums(struct strict_conv *s)
         end_loop(k, s->var_band);
 }
 
-/* ---- choosing ----------------------------------------------------------------------------------------------------- */
+/* ---- choosing
+ * -----------------------------------------------------------------------------------------------------
+ */
 
 static bool plan(struct lowering *l, struct strict_conv *s, bool depthwise)
 {
@@ -243,17 +273,19 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
     struct conv c = {0};
     struct dim_table *t = &l->p->dims;
     if (!conv_geometry(l, n, &c) || !engine_float(c.x->type.dtype) || !engine_float(c.w->dtype) ||
-        !engine_float(n->out[0]->type.dtype) || !dim_is_const(c.h) || !dim_is_const(c.width) || !dim_is_const(c.oh) ||
-        !dim_is_const(c.ow)) {
+        !engine_float(n->out[0]->type.dtype) || !dim_is_const(c.h) || !dim_is_const(c.width) ||
+        !dim_is_const(c.oh) || !dim_is_const(c.ow)) {
         why(l->o, n, "tile.conv-form",
-            "only 1-D and 2-D convolutions of floats with constant weights, explicit pads and known sizes have a "
+            "only 1-D and 2-D convolutions of floats with constant weights, explicit pads and "
+            "known sizes have a "
             "tile program; it runs on GpSimd");
         return DECLINED;
     }
     bool depthwise = c.group > 1 && c.group == c.channels_in && c.outs == c.group;
     struct strict_conv s = {.g = &g, .c = &c, .var_band = -1, .var_column = -1};
     if (!plan(l, &s, depthwise)) {
-        why(l->o, n, "tile.conv-size", "its filter or image does not fit the machine; it runs on GpSimd");
+        why(l->o, n, "tile.conv-size",
+            "its filter or image does not fit the machine; it runs on GpSimd");
         return DECLINED;
     }
     if (!epilogue_fits(l, &g, &(struct cover){0, 0, -1, 0}, 1))
@@ -275,6 +307,7 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
     dim_t pixels = dim_mul(t, c.n, c.oh * c.ow);
     kernel_of(&k)->flops = dim_mul(t, pixels, 2 * s.taps * c.w->dims[1] * c.outs);
     int64_t pictures = 4 * (c.oh * c.ow * c.outs + c.h * c.width * c.channels_in);
-    kernel_of(&k)->bytes = dim_add(t, dim_mul(t, c.n, pictures), 4 * tensor_count(&l->p->slots[s.weights].data));
+    kernel_of(&k)->bytes =
+        dim_add(t, dim_mul(t, c.n, pictures), 4 * tensor_count(&l->p->slots[s.weights].data));
     return LOWERED;
 }

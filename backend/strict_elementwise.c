@@ -1,8 +1,9 @@
 /*
- * Elementwise groups on strict targets: a tile is up to 128 partitions by a free size that keeps every operand's tile in SBUF.
+ * Elementwise groups on strict targets: a tile is up to 128 partitions by a free size that keeps
+ * every operand's tile in SBUF.
  *
- * One long dim is folded into rows of equal length; what does not fill a row is a tile of its own. When the last dim is
- * short, several neighbouring rows share a partition.
+ * One long dim is folded into rows of equal length; what does not fill a row is a tile of its own.
+ * When the last dim is short, several neighbouring rows share a partition.
  */
 #include "backend/elementwise.h"
 #include "backend/product.h"
@@ -11,12 +12,12 @@ enum { LEAST_FREE = 64, MOST_FREE = 2048, UNKNOWN_FREE = 512 };
 
 struct walk {
     const struct layout *y;
-    dim_t start;          /* elements before the first, in one dim */
-    int part;             /* dim over partitions */
-    dim_t fold;           /* its neighbours in one partition */
-    dim_t tile, free;     /* partitions; elements of the last dim */
-    int var[MAX_RANK];    /* per dim */
-    bool whole;           /* the tile holds the last dim whole */
+    dim_t start;       /* elements before the first, in one dim */
+    int part;          /* dim over partitions */
+    dim_t fold;        /* its neighbours in one partition */
+    dim_t tile, free;  /* partitions; elements of the last dim */
+    int var[MAX_RANK]; /* per dim */
+    bool whole;        /* the tile holds the last dim whole */
 };
 
 static struct ap pattern(void *user, struct value *v)
@@ -48,7 +49,8 @@ static struct space space_of(const struct walk *w)
     s.dim[s.rank++] = (struct space_dim){w->tile, w->var[w->part], w->tile, rows};
     if (w->fold > 1)
         s.dim[s.rank++] = (struct space_dim){w->fold, -1, 0, 0};
-    s.dim[s.rank++] = (struct space_dim){w->free, w->whole ? -1 : w->var[last], w->free, w->y->dims[last]};
+    s.dim[s.rank++] =
+        (struct space_dim){w->free, w->whole ? -1 : w->var[last], w->free, w->y->dims[last]};
     return s;
 }
 
@@ -79,13 +81,18 @@ static void emit(struct layout *y, struct group *g, dim_t start, dim_t most)
     struct walk w = {.y = y, .start = start, .part = partition_dim(y), .fold = 1};
     dim_t inner = y->dims[y->rank - 1], rows = y->dims[w.part];
     w.whole = dim_is_const(inner) && inner <= most;
-    w.free = dim_is_const(inner) ? even_tile(inner, most) : most < UNKNOWN_FREE ? most : UNKNOWN_FREE;
+    w.free = dim_is_const(inner)   ? even_tile(inner, most)
+             : most < UNKNOWN_FREE ? most
+                                   : UNKNOWN_FREE;
     if (w.whole && dim_is_const(rows) && inner > 0 && rows > STRICT_PARTITIONS && inner * 2 <= most)
-        w.fold = divisor(rows, 2, rows / STRICT_PARTITIONS < most / inner ? rows / STRICT_PARTITIONS : most / inner);
+        w.fold = divisor(rows, 2,
+                         rows / STRICT_PARTITIONS < most / inner ? rows / STRICT_PARTITIONS
+                                                                 : most / inner);
     dim_t parts = dim_floordiv(t, rows, w.fold);
     w.tile = even_tile(parts, STRICT_PARTITIONS);
     const struct node *n = g->whole;
-    struct kernel_builder k = kernel_begin(l, n, n->name && *n->name ? n->name : op_name(g->nodes[0]->op));
+    struct kernel_builder k =
+        kernel_begin(l, n, n->name && *n->name ? n->name : op_name(g->nodes[0]->op));
     for (int i = 0; i < y->rank; i++)
         if (i == w.part)
             w.var[i] = kernel_grid(&k, dim_ceildiv(t, parts, w.tile));

@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* Rows (or columns) of one phase for `results` rows of results. */
-static int64_t extent(int64_t results, int64_t stride, int64_t phases, int64_t kernel, int64_t dilation)
+static int64_t extent(int64_t results, int64_t stride, int64_t phases, int64_t kernel,
+                      int64_t dilation)
 {
     return (results - 1) * (stride / phases) + (kernel - 1) * dilation / phases + 1;
 }
@@ -35,9 +36,9 @@ static int64_t ceil_div(int64_t a, int64_t b)
 bool image_plan(struct strict_image *m, int64_t results, int64_t room)
 {
     int64_t elements = room / (int64_t)dtype_bytes(m->x->type.dtype);
-    if (m->oh < 1 || m->ow < 1 || m->h < 1 || m->w < 1 || m->sh < 1 || m->sw < 1 || m->dh < 1 || m->dw < 1 ||
-        m->h > 1 << 24 || m->w > 1 << 24 || m->kh > 1 << 12 || m->kw > 1 << 12 || m->sh > 1 << 12 || m->sw > 1 << 12 ||
-        m->dh > 1 << 12 || m->dw > 1 << 12)
+    if (m->oh < 1 || m->ow < 1 || m->h < 1 || m->w < 1 || m->sh < 1 || m->sw < 1 || m->dh < 1 ||
+        m->dw < 1 || m->h > 1 << 24 || m->w > 1 << 24 || m->kh > 1 << 12 || m->kw > 1 << 12 ||
+        m->sh > 1 << 12 || m->sw > 1 << 12 || m->dh > 1 << 12 || m->dw > 1 << 12)
         return false;
     m->chunk = even_tile(m->channels, STRICT_PARTITIONS);
     m->chunks = ceil_div(m->channels, m->chunk);
@@ -50,7 +51,8 @@ bool image_plan(struct strict_image *m, int64_t results, int64_t room)
     m->bands = ceil_div(m->oh, m->band);
     m->rows = extent(m->band * m->bands, m->sh, m->fh, m->kh, m->dh);
     m->plane = m->fh * m->fw * m->rows * m->cols;
-    m->resident = !m->streamed && m->widths == 1 && m->plane <= elements / (m->by_grid ? 1 : m->chunks);
+    m->resident =
+        !m->streamed && m->widths == 1 && m->plane <= elements / (m->by_grid ? 1 : m->chunks);
     while (!m->resident) {
         m->rows = extent(m->band, m->sh, m->fh, m->kh, m->dh);
         m->plane = m->fh * m->fw * m->rows * m->cols;
@@ -62,7 +64,8 @@ bool image_plan(struct strict_image *m, int64_t results, int64_t room)
     return m->plane <= elements;
 }
 
-/* ---- padding in HBM --------------------------------------------------------------------------------------- */
+/* ---- padding in HBM
+ * --------------------------------------------------------------------------------------- */
 
 static int fill_slot(struct lowering *l, int dtype, float value)
 {
@@ -74,8 +77,8 @@ static int fill_slot(struct lowering *l, int dtype, float value)
 }
 
 /* Rows [r, r + rows) and columns [c, c + cols) of every padded plane are the fill, or the image. */
-static void fill_part(struct lowering *l, const struct node *n, const struct strict_image *m, const dim_t *dims, int from, const dim_t *source,
-                      const int64_t part[4])
+static void fill_part(struct lowering *l, const struct node *n, const struct strict_image *m,
+                      const dim_t *dims, int from, const dim_t *source, const int64_t part[4])
 {
     dim_t to[4];
     if (part[1] <= 0 || part[3] <= 0)
@@ -94,12 +97,15 @@ void image_prepare(struct lowering *l, const struct node *n, struct strict_image
     m->slot = value_slot(l, m->x);
     if (m->resident)
         return;
-    int64_t h = (extent(m->band * m->bands, m->sh, m->fh, m->kh, m->dh) - 1) * m->fh + last_phase(m->kh, m->dh, m->fh) + 1;
-    int64_t w = (extent(m->width * m->widths, m->sw, m->fw, m->kw, m->dw) - 1) * m->fw + last_phase(m->kw, m->dw, m->fw) + 1;
+    int64_t h = (extent(m->band * m->bands, m->sh, m->fh, m->kh, m->dh) - 1) * m->fh +
+                last_phase(m->kh, m->dh, m->fh) + 1;
+    int64_t w = (extent(m->width * m->widths, m->sw, m->fw, m->kw, m->dw) - 1) * m->fw +
+                last_phase(m->kw, m->dw, m->fw) + 1;
     if (m->top == 0 && m->left == 0 && h <= m->h && w <= m->w)
         return;
     h = h > m->h + m->top ? h : m->h + m->top, w = w > m->w + m->left ? w : m->w + m->left;
-    dim_t dims[4] = {images, m->planes, h, w}, none[4] = {0}, image[4] = {m->step_n, m->step_c, m->step_h, m->step_w};
+    dim_t dims[4] = {images, m->planes, h, w}, none[4] = {0},
+          image[4] = {m->step_n, m->step_c, m->step_h, m->step_w};
     struct type type = type_tensor(m->x->type.dtype, 4, dims);
     int from = m->slot, fill = fill_slot(l, m->x->type.dtype, m->fill);
     m->slot = temporary_slot(l, &type, NULL);
@@ -113,11 +119,14 @@ void image_prepare(struct lowering *l, const struct node *n, struct strict_image
     m->top = m->left = 0, m->h = h, m->w = w;
 }
 
-/* ---- the tile ------------------------------------------------------------------------------------------------ */
+/* ---- the tile
+ * ------------------------------------------------------------------------------------------------
+ */
 
 void image_tile(struct kernel_builder *k, struct strict_image *m)
 {
-    m->tile = kernel_tile(k, MEM_SBUF, m->x->type.dtype, m->chunk, m->plane * (m->resident && !m->by_grid ? m->chunks : 1));
+    m->tile = kernel_tile(k, MEM_SBUF, m->x->type.dtype, m->chunk,
+                          m->plane * (m->resident && !m->by_grid ? m->chunks : 1));
 }
 
 /* The tile's chunk, with the dim over partitions. */
@@ -133,7 +142,8 @@ static struct ap chunk_start(struct kernel_builder *k, const struct strict_image
 }
 
 /* Elements of a phase that lie in an image of `size` that starts `before` elements late. */
-static void inside(int64_t size, int64_t before, int64_t phases, int64_t phase, int64_t count, int64_t *first, int64_t *n)
+static void inside(int64_t size, int64_t before, int64_t phases, int64_t phase, int64_t count,
+                   int64_t *first, int64_t *n)
 {
     int64_t low = before - phase, high = size + before - phase; /* [low, high) in steps of 1 */
     *first = low > 0 ? ceil_div(low, phases) : 0;
@@ -159,18 +169,22 @@ struct part { /* of a phase, and where it comes from */
     int64_t row, rows, column, columns, source_row, source_column;
 };
 
-static void load_phase(struct kernel_builder *k, struct ap to, struct ap from, const struct strict_image *m, const struct part *p, int64_t start)
+static void load_phase(struct kernel_builder *k, struct ap to, struct ap from,
+                       const struct strict_image *m, const struct part *p, int64_t start)
 {
     struct dim_table *t = &k->l->p->dims;
     if (p->rows <= 0 || p->columns <= 0)
         return;
     to.offset.base += start + p->row * m->cols + p->column;
-    from.offset.base = dim_add(t, from.offset.base, dim_add(t, dim_mul(t, m->step_h, p->source_row), dim_mul(t, m->step_w, p->source_column)));
+    from.offset.base = dim_add(
+        t, from.offset.base,
+        dim_add(t, dim_mul(t, m->step_h, p->source_row), dim_mul(t, m->step_w, p->source_column)));
     struct ap_dim channels = to.dim[0], rows = {.step = m->cols, .count = p->rows, .var = -1};
     struct ap_dim columns = {.step = 1, .count = p->columns, .var = -1};
     struct ap_dim far_channels = from.dim[0], far_rows = rows, far_columns = columns;
     far_rows.step = dim_mul(t, m->step_h, m->fh), far_columns.step = dim_mul(t, m->step_w, m->fw);
-    bool across = m->step_c == 1 && m->step_w != 1; /* neighbours in memory go to different partitions: a transpose */
+    bool across = m->step_c == 1 &&
+                  m->step_w != 1; /* neighbours in memory go to different partitions: a transpose */
     to.rank = from.rank = 3;
     to.dim[0] = across ? rows : channels, to.dim[1] = across ? channels : rows, to.dim[2] = columns;
     from.dim[0] = across ? far_rows : far_channels, from.dim[1] = across ? far_columns : far_rows;
@@ -179,8 +193,8 @@ static void load_phase(struct kernel_builder *k, struct ap to, struct ap from, c
     i->ap[0] = to, i->ap[1] = from;
 }
 
-void image_load(struct kernel_builder *k, const struct strict_image *m, int var_n, int var_chunk, int var_group,
-                dim_t group_step, int var_band, int var_column)
+void image_load(struct kernel_builder *k, const struct strict_image *m, int var_n, int var_chunk,
+                int var_group, dim_t group_step, int var_band, int var_column)
 {
     struct lowering *l = k->l;
     struct dim_table *t = &l->p->dims;
@@ -219,7 +233,8 @@ static int64_t row_step(const struct strict_image *m)
     return m->sh / m->fh * m->cols;
 }
 
-struct ap image_tap(struct kernel_builder *k, const struct strict_image *m, int var_chunk, int var_band, int i, int j)
+struct ap image_tap(struct kernel_builder *k, const struct strict_image *m, int var_chunk,
+                    int var_band, int i, int j)
 {
     struct ap a = chunk_start(k, m, var_chunk);
     int64_t row = i * m->dh, column = j * m->dw;
@@ -230,8 +245,8 @@ struct ap image_tap(struct kernel_builder *k, const struct strict_image *m, int 
     return a;
 }
 
-struct ap image_window(struct kernel_builder *k, const struct strict_image *m, const struct space *s, int var_chunk,
-                       int var_band, int i, int j)
+struct ap image_window(struct kernel_builder *k, const struct strict_image *m,
+                       const struct space *s, int var_chunk, int var_band, int i, int j)
 {
     struct ap a = image_tap(k, m, var_chunk, var_band, i, j);
     for (int d = 1; d < s->rank; d++) {

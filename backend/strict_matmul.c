@@ -1,5 +1,6 @@
 /*
- * Matrix products on strict targets: any operands, computed or constant, with batch dims and an epilogue.
+ * Matrix products on strict targets: any operands, computed or constant, with batch dims and an
+ * epilogue.
  */
 #include "backend/strict_product.h"
 
@@ -7,7 +8,8 @@
 
 #include <string.h>
 
-/* ---- the product of tiles ---------------------------------------------------------------------------------- */
+/* ---- the product of tiles
+ * ---------------------------------------------------------------------------------- */
 
 void strict_product_tiles(const struct lowering *l, const struct group *g, struct strict_product *p)
 {
@@ -22,7 +24,8 @@ static struct ap swapped(struct ap a)
     return a;
 }
 
-struct insn *emit_tile_product(struct kernel_builder *k, struct ap dst, struct ap stationary, struct ap moving)
+struct insn *emit_tile_product(struct kernel_builder *k, struct ap dst, struct ap stationary,
+                               struct ap moving)
 {
     struct insn *i = kernel_insn(k, INSN_nc_matmul);
     i->ap[0] = swapped(dst), i->ap[1] = stationary, i->ap[2] = swapped(moving);
@@ -53,25 +56,29 @@ struct ap strict_product_emit(struct kernel_builder *k, const struct strict_prod
     return dst;
 }
 
-int transposed_constant(struct lowering *l, const struct tensor *w, int64_t outs, int64_t k, const char *name)
+int transposed_constant(struct lowering *l, const struct tensor *w, int64_t outs, int64_t k,
+                        const char *name)
 {
     size_t size = dtype_bytes(w->dtype);
     int64_t dims[2] = {k, outs};
     char *to = packed_memory(l, size * (size_t)(k * outs));
     for (int64_t i = 0; i < k; i++)
         for (int64_t o = 0; o < outs; o++)
-            memcpy(to + size * (size_t)(i * outs + o), (const char *)w->data + size * (size_t)(o * k + i), size);
+            memcpy(to + size * (size_t)(i * outs + o),
+                   (const char *)w->data + size * (size_t)(o * k + i), size);
     struct tensor t = tensor_view(w->dtype, 2, dims, to);
     return constant_slot(l, &t, name);
 }
 
-/* ---- matmul ------------------------------------------------------------------------------------------------ */
+/* ---- matmul
+ * ------------------------------------------------------------------------------------------------
+ */
 
 struct matmul {
     struct value *a, *b;
     bool trans_a, trans_b;
     float alpha;
-    int nbatch;           /* batch covers, each with a grid variable */
+    int nbatch; /* batch covers, each with a grid variable */
     struct cover batch[3];
     dim_t step_a[3], step_b[3];
     struct cover rows, outs;
@@ -79,7 +86,8 @@ struct matmul {
 };
 
 /* Steps along the result's batch dims, 0 where the operand broadcasts. */
-static bool batch_steps(struct lowering *l, const struct value *v, const struct type *y, dim_t *steps)
+static bool batch_steps(struct lowering *l, const struct value *v, const struct type *y,
+                        dim_t *steps)
 {
     dim_t dense[MAX_RANK];
     int missing = y->rank - v->type.rank;
@@ -93,20 +101,22 @@ static bool batch_steps(struct lowering *l, const struct value *v, const struct 
     return true;
 }
 
-static bool batch_covers(struct lowering *l, const struct group *g, const struct type *y, struct matmul *m)
+static bool batch_covers(struct lowering *l, const struct group *g, const struct type *y,
+                         struct matmul *m)
 {
     dim_t a[MAX_RANK], b[MAX_RANK];
     int n = y->rank - 2;
     if (!batch_steps(l, m->a, y, a) || !batch_steps(l, m->b, y, b))
         return false;
     m->rows = (struct cover){n, n, -1, 1}, m->outs = (struct cover){n + 1, n + 1, -1, 1};
-    if (m->b->type.rank == 2 && !m->trans_a && epilogue_fits(l, g, &(struct cover){0, n, -1, 1}, 1)) {
+    if (m->b->type.rank == 2 && !m->trans_a &&
+        epilogue_fits(l, g, &(struct cover){0, n, -1, 1}, 1)) {
         m->rows.first = 0; /* all dims but the last are rows */
         return true;
     }
     struct cover all = {0, n - 1, -1, 0};
-    if (n > 0 && joint_step(l, a, y->dims, 0, n - 1, &m->step_a[0]) && joint_step(l, b, y->dims, 0, n - 1, &m->step_b[0]) &&
-        epilogue_fits(l, g, &all, 1)) {
+    if (n > 0 && joint_step(l, a, y->dims, 0, n - 1, &m->step_a[0]) &&
+        joint_step(l, b, y->dims, 0, n - 1, &m->step_b[0]) && epilogue_fits(l, g, &all, 1)) {
         m->batch[m->nbatch++] = all;
         return true;
     }
@@ -123,9 +133,10 @@ static bool examine(struct lowering *l, const struct group *g, struct matmul *m)
     const struct type *y = &n->out[0]->type;
     m->a = outer_value(l, n->in[0]), m->b = outer_value(l, n->in[1]);
     const struct type *a = &m->a->type, *b = &m->b->type;
-    if (!has_layout(l, m->a) || !has_layout(l, m->b) || !has_layout(l, n->out[0]) || !engine_float(a->dtype) ||
-        !engine_float(b->dtype) || !engine_float(y->dtype)) {
-        why(l->o, n, "tile.matmul-operands", "not a product of f32, bf16 or f16 of known shape; it runs on GpSimd");
+    if (!has_layout(l, m->a) || !has_layout(l, m->b) || !has_layout(l, n->out[0]) ||
+        !engine_float(a->dtype) || !engine_float(b->dtype) || !engine_float(y->dtype)) {
+        why(l->o, n, "tile.matmul-operands",
+            "not a product of f32, bf16 or f16 of known shape; it runs on GpSimd");
         return false;
     }
     if (a->rank < 2 || b->rank < 2 || (g->n > 1 && y->dtype != DT_F32)) {
@@ -137,9 +148,10 @@ static bool examine(struct lowering *l, const struct group *g, struct matmul *m)
     m->alpha = (float)attr_float(&n->attrs, "alpha", 1);
     m->p.k = a->dims[a->rank - (m->trans_a ? 2 : 1)];
     m->p.outs = y->dims[y->rank - 1];
-    if (m->p.k != b->dims[b->rank - (m->trans_b ? 1 : 2)] || m->p.k == 0 || !expression_possible(l, g, 1) ||
-        !batch_covers(l, g, y, m)) {
-        why(l->o, n, "tile.matmul-shape", "its shape, or that of what follows it, has no tile program; it runs on GpSimd");
+    if (m->p.k != b->dims[b->rank - (m->trans_b ? 1 : 2)] || m->p.k == 0 ||
+        !expression_possible(l, g, 1) || !batch_covers(l, g, y, m)) {
+        why(l->o, n, "tile.matmul-shape",
+            "its shape, or that of what follows it, has no tile program; it runs on GpSimd");
         return false;
     }
     m->p.rows = 1;
@@ -167,7 +179,8 @@ static void operand_patterns(struct lowering *l, const struct node *n, struct ma
     m->p.stationary_out = m->trans_b ? row_b : 1;
 }
 
-static struct ap scaled(struct kernel_builder *k, struct epilogue *e, struct ap accumulator, float alpha)
+static struct ap scaled(struct kernel_builder *k, struct epilogue *e, struct ap accumulator,
+                        float alpha)
 {
     struct space s = epilogue_space(e);
     struct ap to = space_tile(&s, k, space_new_tile(k, &s, MEM_SBUF, DT_F32));
@@ -211,6 +224,10 @@ enum lowered strict_matmul(struct lowering *l, struct node *whole)
     epilogue_emit(&e, result);
     dim_t products = dim_mul(t, batches, dim_mul(t, m.p.rows, m.p.outs));
     kernel_of(&k)->flops = dim_mul(t, 2, dim_mul(t, products, m.p.k));
-    kernel_of(&k)->bytes = dim_mul(t, 4, dim_mul(t, batches, dim_add(t, dim_mul(t, m.p.rows, dim_add(t, m.p.k, m.p.outs)), dim_mul(t, m.p.k, m.p.outs))));
+    kernel_of(&k)->bytes =
+        dim_mul(t, 4,
+                dim_mul(t, batches,
+                        dim_add(t, dim_mul(t, m.p.rows, dim_add(t, m.p.k, m.p.outs)),
+                                dim_mul(t, m.p.k, m.p.outs))));
     return LOWERED;
 }

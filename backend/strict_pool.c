@@ -1,5 +1,6 @@
 /*
- * Pooling on strict targets: the Vector engine reduces windows, which are a pattern over the image's tile.
+ * Pooling on strict targets: the Vector engine reduces windows, which are a pattern over the
+ * image's tile.
  */
 #include "backend/pool.h"
 #include "backend/product.h"
@@ -18,13 +19,30 @@ struct strict_pool {
     int var_n, var_block, var_band, var_column;
 };
 
-static void image_of(struct lowering *l, const struct node *n, const struct pool *p, struct strict_image *m)
+static void image_of(struct lowering *l, const struct node *n, const struct pool *p,
+                     struct strict_image *m)
 {
-    *m = (struct strict_image){.x = outer_value(l, n->in[0]), .channels = p->channels, .planes = p->channels, .by_grid = true,
-                               .step_n = p->image, .step_c = p->channel, .step_h = p->row, .step_w = p->column,
-                               .h = p->h, .w = p->w, .top = p->pad[0], .left = p->pad[1], .oh = p->oh, .ow = p->ow,
-                               .kh = p->kernel[0], .kw = p->kernel[1], .sh = p->stride[0], .sw = p->stride[1],
-                               .dh = p->dilation[0], .dw = p->dilation[1], .fill = p->max ? -INFINITY : 0};
+    *m = (struct strict_image){.x = outer_value(l, n->in[0]),
+                               .channels = p->channels,
+                               .planes = p->channels,
+                               .by_grid = true,
+                               .step_n = p->image,
+                               .step_c = p->channel,
+                               .step_h = p->row,
+                               .step_w = p->column,
+                               .h = p->h,
+                               .w = p->w,
+                               .top = p->pad[0],
+                               .left = p->pad[1],
+                               .oh = p->oh,
+                               .ow = p->ow,
+                               .kh = p->kernel[0],
+                               .kw = p->kernel[1],
+                               .sh = p->stride[0],
+                               .sw = p->stride[1],
+                               .dh = p->dilation[0],
+                               .dw = p->dilation[1],
+                               .fill = p->max ? -INFINITY : 0};
 }
 
 static struct epilogue epilogue_of(const struct strict_pool *s)
@@ -43,7 +61,8 @@ static struct epilogue epilogue_of(const struct strict_pool *s)
 }
 
 /* Elements of window number `at` that lie in an image of `size`. */
-static int64_t inside(int64_t at, int64_t stride, int64_t pad, int64_t kernel, int64_t dilation, int64_t size)
+static int64_t inside(int64_t at, int64_t stride, int64_t pad, int64_t kernel, int64_t dilation,
+                      int64_t size)
 {
     int64_t n = 0;
     for (int64_t i = 0; i < kernel; i++) {
@@ -53,7 +72,8 @@ static int64_t inside(int64_t at, int64_t stride, int64_t pad, int64_t kernel, i
     return n;
 }
 
-/* One over the elements in each window, as a constant (rows, columns); -1 when all windows are whole. */
+/* One over the elements in each window, as a constant (rows, columns); -1 when all windows are
+ * whole. */
 static int count_slot(struct lowering *l, const struct pool *p)
 {
     int64_t dims[2] = {p->oh, p->ow};
@@ -87,14 +107,16 @@ static void emit(struct strict_pool *s, int counts)
     struct kernel_builder *k = s->k;
     const struct pool *p = s->p;
     image_tile(k, &s->m);
-    image_load(k, &s->m, s->var_n, s->var_block, -1, 0, s->m.resident ? -1 : s->var_band, s->var_column);
+    image_load(k, &s->m, s->var_n, s->var_block, -1, 0, s->m.resident ? -1 : s->var_band,
+               s->var_column);
     bool loop = s->m.resident && s->m.bands > 1;
     if (loop)
         s->var_band = kernel_loop(k, s->m.bands);
     struct epilogue e = epilogue_of(s);
     struct space space = epilogue_space(&e);
     struct ap result = space_tile(&space, k, space_new_tile(k, &space, MEM_SBUF, DT_F32));
-    struct ap windows = image_window(k, &s->m, &space, s->var_block, s->m.resident ? s->var_band : -1, 0, 0);
+    struct ap windows =
+        image_window(k, &s->m, &space, s->var_block, s->m.resident ? s->var_band : -1, 0, 0);
     ap_push(&windows, s->m.dh * s->m.cols, s->m.kh);
     ap_push(&windows, s->m.dw, s->m.kw);
     struct insn *i = kernel_insn(k, INSN_tensor_reduce);
@@ -114,9 +136,10 @@ enum lowered strict_pool(struct lowering *l, struct node *whole)
     struct group g = group_of(l, whole);
     struct node *n = g.nodes[0];
     struct pool p = {0};
-    if (!pool_geometry(l, n, &p) || !dim_is_const(p.channels) || !dim_is_const(p.h) || !dim_is_const(p.w) ||
-        !dim_is_const(p.oh) || !dim_is_const(p.ow)) {
-        why(l->o, n, "tile.pool-form", "only 1-D and 2-D float pools of known size with explicit pads and "
+    if (!pool_geometry(l, n, &p) || !dim_is_const(p.channels) || !dim_is_const(p.h) ||
+        !dim_is_const(p.w) || !dim_is_const(p.oh) || !dim_is_const(p.ow)) {
+        why(l->o, n, "tile.pool-form",
+            "only 1-D and 2-D float pools of known size with explicit pads and "
             "without indices have a tile program; it runs on GpSimd");
         return DECLINED;
     }

@@ -30,13 +30,15 @@ static void add_dim(struct ap *to, const struct ap_dim *d)
 }
 
 /* Moves between HBM and a tile: `into` the tile, or out of it. */
-static void transfer(struct kernel_builder *k, const struct ap *hbm, const struct ap *tile, bool into)
+static void transfer(struct kernel_builder *k, const struct ap *hbm, const struct ap *tile,
+                     bool into)
 {
     int inner = -1; /* last dim that takes room */
     for (int i = 1; i < hbm->rank; i++)
         if (has_room(hbm, i))
             inner = i;
-    bool transpose = inner > 0 && hbm->dim[0].count != 1 && hbm->dim[0].step == 1 && hbm->dim[inner].step != 1;
+    bool transpose =
+        inner > 0 && hbm->dim[0].count != 1 && hbm->dim[0].step == 1 && hbm->dim[inner].step != 1;
     struct ap far = *hbm, near = *tile;
     far.rank = near.rank = 0;
     for (int i = transpose; i < (transpose ? inner : hbm->rank); i++)
@@ -68,7 +70,8 @@ void stage_out(struct kernel_builder *k, struct ap hbm, struct ap tile)
     transfer(k, &hbm, &tile, false);
 }
 
-struct ap stage_value(struct stage *s, struct kernel_builder *k, struct value *v, struct ap hbm, bool result)
+struct ap stage_value(struct stage *s, struct kernel_builder *k, struct value *v, struct ap hbm,
+                      bool result)
 {
     for (int i = 0; i < s->n; i++)
         if (s->values[i].v == v)

@@ -21,8 +21,8 @@ static bool use_reads_strided(struct lowering *l, const struct use *u)
 
 static bool read_through(struct lowering *l, const struct node *n)
 {
-    if (n->op != OP_transpose || l->m->strict || l->o->opt_level == 0 || !n->out[0]->uses || !has_layout(l, n->out[0]) ||
-        !has_layout(l, outer_value(l, n->in[0])))
+    if (n->op != OP_transpose || l->m->strict || l->o->opt_level == 0 || !n->out[0]->uses ||
+        !has_layout(l, n->out[0]) || !has_layout(l, outer_value(l, n->in[0])))
         return false;
     for (const struct use *u = n->out[0]->uses; u; u = u->next)
         if (!use_reads_strided(l, u))
@@ -46,13 +46,15 @@ static struct node *written_through(struct lowering *l, const struct value *v)
     }
     if (!def || user->parent != v->def->parent)
         return NULL;
-    bool takes = def->op == OP_sdpa ? attention_takes(l, def) : def->op == OP_matmul && product_takes(l, def);
+    bool takes = def->op == OP_sdpa ? attention_takes(l, def)
+                                    : def->op == OP_matmul && product_takes(l, def);
     return takes ? user : NULL;
 }
 
 bool strided_skips(struct lowering *l, const struct node *n)
 {
-    return n->op == OP_transpose && (read_through(l, n) || written_through(l, outer_value(l, n->in[0])) == n);
+    return n->op == OP_transpose &&
+           (read_through(l, n) || written_through(l, outer_value(l, n->in[0])) == n);
 }
 
 static struct strided dense(struct lowering *l, struct value *v)
@@ -99,14 +101,16 @@ struct strided strided_result(struct lowering *l, struct value *v)
     return x;
 }
 
-bool strided_broadcast(struct lowering *l, const struct strided *s, int skip_last, int rank, const dim_t *dims, dim_t *steps)
+bool strided_broadcast(struct lowering *l, const struct strided *s, int skip_last, int rank,
+                       const dim_t *dims, dim_t *steps)
 {
     int have = s->rank - skip_last, missing = rank - have;
     if (missing < 0)
         return false;
     for (int i = 0; i < rank; i++) {
         bool absent = i < missing;
-        if (!broadcast_step(&l->p->dims, absent ? 1 : s->dims[i - missing], dims[i], absent ? 0 : s->steps[i - missing], &steps[i]))
+        if (!broadcast_step(&l->p->dims, absent ? 1 : s->dims[i - missing], dims[i],
+                            absent ? 0 : s->steps[i - missing], &steps[i]))
             return false;
     }
     return true;

@@ -1,6 +1,6 @@
 /*
- * Transposes that are never carried out: the tile programs of products and of attention read their operands, and write their
- * results, with steps of their own.
+ * Transposes that are never carried out: the tile programs of products and of attention read their
+ * operands, and write their results, with steps of their own.
  */
 #ifndef BACKEND_STRIDED_H
 #define BACKEND_STRIDED_H
@@ -15,12 +15,14 @@ struct strided {
 
 /* Where an operand of a product or of attention lies: looks through transposes that are skipped. */
 struct strided strided_operand(struct lowering *l, struct value *v);
-/* Where their result goes: into the result of a transpose when that is its only user, which is then skipped. */
+/* Where their result goes: into the result of a transpose when that is its only user, which is then
+ * skipped. */
 struct strided strided_result(struct lowering *l, struct value *v);
 /* The node needs no code: every user reads through it, or its operand was written in its order. */
 bool strided_skips(struct lowering *l, const struct node *n);
 /* Steps of the first `rank` of s over the dims of a space, as broadcast_steps. */
-bool strided_broadcast(struct lowering *l, const struct strided *s, int skip_last, int rank, const dim_t *dims, dim_t *steps);
+bool strided_broadcast(struct lowering *l, const struct strided *s, int skip_last, int rank,
+                       const dim_t *dims, dim_t *steps);
 
 /* Whether these tile programs take the node; used before it is reached. */
 bool product_takes(struct lowering *l, const struct node *n);

@@ -19,11 +19,13 @@ enum pack_type pack_type_of(int dtype)
     return dtype == DT_BF16 ? PACK_BF16 : dtype == DT_I8 ? PACK_S8 : PACK_F32;
 }
 
-struct packed_weights pack_constant(struct lowering *l, const struct tensor *w, int64_t groups, int64_t k, int64_t outs,
-                                    const struct pack_source *steps, const char *name)
+struct packed_weights pack_constant(struct lowering *l, const struct tensor *w, int64_t groups,
+                                    int64_t k, int64_t outs, const struct pack_source *steps,
+                                    const char *name)
 {
     bool as_it_is = w->dtype == DT_BF16 || w->dtype == DT_I8;
-    struct packed_weights p = {.shape = {pack_type_of(w->dtype), groups, k, outs}, .dtype = as_it_is ? w->dtype : DT_F32};
+    struct packed_weights p = {.shape = {pack_type_of(w->dtype), groups, k, outs},
+                               .dtype = as_it_is ? w->dtype : DT_F32};
     struct pack_source from = *steps;
     from.data = w->data;
     int64_t count = tensor_count(w);

@@ -17,7 +17,8 @@ struct program *compile_graph(struct graph *g, const struct command *c, struct d
     return passes_run(g, &o, d) ? backend_compile(g, &o, m, d) : NULL;
 }
 
-struct model *compile_and_load(struct graph *g, const struct command *c, const char *path, struct diag *d)
+struct model *compile_and_load(struct graph *g, const struct command *c, const char *path,
+                               struct diag *d)
 {
     struct program *p = compile_graph(g, c, d);
     bool ok = p && neff_write(p, path, d);

@@ -8,10 +8,12 @@
 #include "neff/program.h"
 #include "runtime/exec/exec.h"
 
-/* Runs the passes and the backend. The program borrows the graph's constants. NULL after a failure. */
+/* Runs the passes and the backend. The program borrows the graph's constants. NULL after a failure.
+ */
 struct program *compile_graph(struct graph *g, const struct command *c, struct diag *d);
 
 /* Compiles the graph, writes the archive to PATH, loads it as xrun would. NULL after a failure. */
-struct model *compile_and_load(struct graph *g, const struct command *c, const char *path, struct diag *d);
+struct model *compile_and_load(struct graph *g, const struct command *c, const char *path,
+                               struct diag *d);
 
 #endif

@@ -58,7 +58,8 @@ static void print_text(struct graph *g, const struct program *p, FILE *f)
 }
 
 /* The graph, or the program when there is one. */
-static bool write_text(struct graph *g, const struct program *p, const struct command *c, struct diag *d)
+static bool write_text(struct graph *g, const struct program *p, const struct command *c,
+                       struct diag *d)
 {
     if (!c->output) {
         print_text(g, p, stdout);
@@ -76,7 +77,8 @@ static bool compile(struct graph *g, struct command *c, struct diag *d)
     if (c->emit == EMIT_IR)
         return passes_run(g, &c->options, d) && write_text(g, NULL, c, d);
     struct program *p = compile_graph(g, c, d);
-    bool ok = p && (c->emit == EMIT_ASM ? write_text(g, p, c, d) : neff_write(p, c->output ? c->output : "file.neff", d));
+    bool ok = p && (c->emit == EMIT_ASM ? write_text(g, p, c, d)
+                                        : neff_write(p, c->output ? c->output : "file.neff", d));
     program_free(p);
     return ok;
 }

@@ -1,5 +1,6 @@
 /*
- * The parts of the xcc program: its command line, and the way from a model file to a graph after all passes.
+ * The parts of the xcc program: its command line, and the way from a model file to a graph after
+ * all passes.
  */
 #ifndef FRONTEND_DRIVER_H
 #define FRONTEND_DRIVER_H

@@ -234,7 +234,8 @@ void print_help(void)
 }
 
 /* The flag that argv[*i] spells, and its value: in the next word, after `=`, or joined to -O. */
-static const struct flag *find_flag(char **argv, int argc, int *i, const char **value, struct diag *d)
+static const struct flag *find_flag(char **argv, int argc, int *i, const char **value,
+                                    struct diag *d)
 {
     const char *word = argv[*i];
     size_t length = strcspn(word, "=");

@@ -16,7 +16,7 @@ struct shape_binding { /* --shape NAME=1,3,224,224 */
     const char *name;  /* of a model input, or of a dim symbol (then rank is 1) */
     int rank;
     int64_t dims[IMPORT_MAX_RANK]; /* -1: keep what the model says, written `?` */
-    bool used;         /* set by the importer; the driver reports names that no model has */
+    bool used; /* set by the importer; the driver reports names that no model has */
 };
 
 struct import_options {
@@ -24,8 +24,8 @@ struct import_options {
     int nshapes;
 };
 
-/* Importers: a graph whose inputs have types and whose other values have none yet; NULL after a failure. The text of
- * a failure names the node, not the file. */
+/* Importers: a graph whose inputs have types and whose other values have none yet; NULL after a
+ * failure. The text of a failure names the node, not the file. */
 struct graph *onnx_import(const char *path, const struct import_options *o, struct diag *d);
 struct graph *hlo_import(const char *path, const struct import_options *o, struct diag *d);
 

@@ -17,15 +17,20 @@ static const struct {
 } accepted[] = {
     {"--model-type", VALUE, "generic|transformer|unet-inference|cnn-training|cnn-inference",
      "the passes look at the graph itself, whatever kind of model it is"},
-    {"--native-int64", VALUE, "default|enabled|disabled", "64-bit integers are always computed as they are"},
-    {"--implicit-integer-downcast", VALUE, NULL, "integers are never cast to floats or to fewer bits"},
+    {"--native-int64", VALUE, "default|enabled|disabled",
+     "64-bit integers are always computed as they are"},
+    {"--implicit-integer-downcast", VALUE, NULL,
+     "integers are never cast to floats or to fewer bits"},
     {"--distribution-strategy", VALUE, "llm-training|nemo|NEMO", "programs run on one device"},
     {"--logical-nc-config", VALUE, "1|2", "the runtime shares work among threads"},
     {"--lnc", VALUE, "1|2", "the runtime shares work among threads"},
     {"-lnc", VALUE, "1|2", "the runtime shares work among threads"},
-    {"--enable-mixed-precision-accumulation", NOTHING, NULL, "sums are always accumulated in FP32 or wider"},
-    {"--disable-mixed-precision-accumulation", NOTHING, NULL, "sums are accumulated in FP32 or wider all the same"},
-    {"--enable-saturate-infinity", NOTHING, NULL, "transposes move elements unchanged, infinities too"},
+    {"--enable-mixed-precision-accumulation", NOTHING, NULL,
+     "sums are always accumulated in FP32 or wider"},
+    {"--disable-mixed-precision-accumulation", NOTHING, NULL,
+     "sums are accumulated in FP32 or wider all the same"},
+    {"--enable-saturate-infinity", NOTHING, NULL,
+     "transposes move elements unchanged, infinities too"},
     {"--enable-fast-context-switch", NOTHING, NULL, "weights are mapped and read when first used"},
     {"--enable-fast-loading-neuron-binaries", NOTHING, NULL, "archives are never compressed"},
     {"--enable-experimental-O1", NOTHING, NULL, "use -O1"},
@@ -70,7 +75,8 @@ static bool set_level(struct command *c, const char *v, struct diag *d)
     char *end;
     long n = strtol(v, &end, 10);
     if (end == v || *end || n < 0)
-        return fail(d, "--verbose takes debug, info, warning, error, critical or a number, got '%s'", v);
+        return fail(
+            d, "--verbose takes debug, info, warning, error, critical or a number, got '%s'", v);
     c->log_level = n <= 10 ? 0 : n <= 20 ? 1 : n <= 30 ? 2 : n <= 40 ? 3 : 4;
     return true;
 }
@@ -97,7 +103,8 @@ bool neuronx_flag(struct command *c, int argc, char **argv, int *i, bool *taken,
     const char *word = argv[*i], *equals = strchr(word, '=');
     size_t n = equals ? (size_t)(equals - word) : strlen(word);
     *taken = true;
-    bool log = n == 9 && !strncmp(word, "--logfile", n), verbose = n == 9 && !strncmp(word, "--verbose", n);
+    bool log = n == 9 && !strncmp(word, "--logfile", n),
+         verbose = n == 9 && !strncmp(word, "--verbose", n);
     bool level = n == 10 && !strncmp(word, "--optlevel", n);
     if (log || verbose || level) {
         const char *v = value_of(argc, argv, i, equals);
@@ -159,7 +166,8 @@ void neuronx_end(const struct command *c, int status, const char *text)
         return;
     if (!c->quiet)
         printf("%sCompiler status %s\n", status ? "" : "\n", status ? "FAIL" : "PASS");
-    snprintf(line, sizeof line, "%s%sCompiler status %s\n", text, *text ? "\n" : "", status ? "FAIL" : "PASS");
+    snprintf(line, sizeof line, "%s%sCompiler status %s\n", text, *text ? "\n" : "",
+             status ? "FAIL" : "PASS");
     write_log(c, "a", line);
 }
 
@@ -173,13 +181,16 @@ int neuronx_list_operators(int argc, char **argv)
         else if (!strcmp(argv[i], "--framework") && i + 1 < argc)
             framework = argv[++i];
         else
-            return fprintf(stderr, "xcc: list-operators takes --framework XLA or ONNX, got '%s'\n", argv[i]), EXIT_USAGE;
+            return fprintf(stderr, "xcc: list-operators takes --framework XLA or ONNX, got '%s'\n",
+                           argv[i]),
+                   EXIT_USAGE;
     }
     if (!strcmp(framework, "XLA"))
         hlo_list_operators(stdout);
     else if (!strcmp(framework, "ONNX"))
         print_operators();
     else
-        return fprintf(stderr, "xcc: --framework takes XLA or ONNX, got '%s'\n", framework), EXIT_USAGE;
+        return fprintf(stderr, "xcc: --framework takes XLA or ONNX, got '%s'\n", framework),
+               EXIT_USAGE;
     return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * What is supported, as a table in Markdown, made from the tables of schemas, lowerings, core operators and tile
- * programs. frontend/onnx/OPERATORS.md is this text; a test compares them.
+ * What is supported, as a table in Markdown, made from the tables of schemas, lowerings, core
+ * operators and tile programs. frontend/onnx/OPERATORS.md is this text; a test compares them.
  */
 #include "frontend/driver.h"
 #include "frontend/onnx/importer.h"
@@ -66,8 +66,9 @@ static bool print_versions(const struct schema *s, bool print)
 
 static void print_onnx(void)
 {
-    printf("| domain | operator | versions | element types | core operator | cpu, trn1, trn2, inf2 |\n"
-           "| --- | --- | --- | --- | --- | --- |\n");
+    printf(
+        "| domain | operator | versions | element types | core operator | cpu, trn1, trn2, inf2 |\n"
+        "| --- | --- | --- | --- | --- | --- |\n");
     for (int i = 0; i < nschemas; i++) {
         const struct schema *s = &schemas[i];
         struct lowering l = lowering_find(s->domain, s->op, newest(s->domain));
@@ -78,7 +79,8 @@ static void print_onnx(void)
         print_versions(s, true);
         printf(" |");
         print_kinds(same ? l.op : OP_COUNT);
-        printf(" %s | %s |\n", same ? op_name(l.op) : "composed", same ? engines(l.op) : "its parts");
+        printf(" %s | %s |\n", same ? op_name(l.op) : "composed",
+               same ? engines(l.op) : "its parts");
     }
 }
 
@@ -102,9 +104,12 @@ void print_operators(void)
 {
     printf("# Operators\n\n"
            "Made by `xcc --list-operators`.\n\n"
-           "Engines: *tiles* has a tile program for the Tensor, Vector and Scalar engines (shapes and element types\n"
-           "that it does not cover run on GpSimd; `--explain` tells), *GpSimd* runs the plain routine, *control* is\n"
-           "the program's own control flow, *its parts* is what the core operators that it is composed of have.\n\n"
+           "Engines: *tiles* has a tile program for the Tensor, Vector and Scalar engines (shapes "
+           "and element types\n"
+           "that it does not cover run on GpSimd; `--explain` tells), *GpSimd* runs the plain "
+           "routine, *control* is\n"
+           "the program's own control flow, *its parts* is what the core operators that it is "
+           "composed of have.\n\n"
            "## ONNX\n\n");
     print_onnx();
     printf("\n## Core\n\n");

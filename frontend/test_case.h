@@ -10,7 +10,7 @@
 enum { MAX_DATA_SETS = 64 };
 
 struct test_case {
-    char model[1024];              /* the model file */
+    char model[1024];               /* the model file */
     char sets[MAX_DATA_SETS][1024]; /* folders with input_N and output_N */
     int nsets;
     double rtol, atol; /* of data.json or case.json; negative: not said */
@@ -20,8 +20,8 @@ struct test_case {
 bool test_case_find(struct test_case *t, const char *folder, const char **missing, struct diag *d);
 
 /*
- * Reads FOLDER/STEM_N.pb or .npy as a value of that type. *found is false when there is no such file (then
- * true is returned).
+ * Reads FOLDER/STEM_N.pb or .npy as a value of that type. *found is false when there is no such
+ * file (then true is returned).
  */
 bool test_value_read(const char *folder, const char *stem, int n, const struct type *type,
                      struct tensor *out, bool *found, struct diag *d);

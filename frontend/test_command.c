@@ -68,7 +68,8 @@ static bool check_outputs(struct graph *g, const char *set, const struct values 
     return true;
 }
 
-static bool execute(struct context *run, const struct values *in, struct values *out, struct diag *d)
+static bool execute(struct context *run, const struct values *in, struct values *out,
+                    struct diag *d)
 {
     for (int i = 0; i < in->count; i++)
         if (!context_set_input(run, i, &in->v[i], d))
@@ -82,8 +83,8 @@ static bool execute(struct context *run, const struct values *in, struct values 
 }
 
 /* By the compiled program, or without one by the plain routines. */
-static bool run_set(struct graph *g, struct context *run, const char *set, const struct tolerance *t,
-                    struct diag *d)
+static bool run_set(struct graph *g, struct context *run, const char *set,
+                    const struct tolerance *t, struct diag *d)
 {
     struct values in = {0}, out = {0};
     bool ok = read_inputs(g, set, &in, d) && make_values(&out, g->noutputs, d) &&
@@ -98,8 +99,12 @@ static bool run_set(struct graph *g, struct context *run, const char *set, const
 static struct tolerance choose(const struct command *c, const struct test_case *t)
 {
     return (struct tolerance){
-        .rtol = c->rtol >= 0 ? c->rtol : t->rtol >= 0 ? t->rtol : 1e-3,
-        .atol = c->atol >= 0 ? c->atol : t->atol >= 0 ? t->atol : 1e-7,
+        .rtol = c->rtol >= 0   ? c->rtol
+                : t->rtol >= 0 ? t->rtol
+                               : 1e-3,
+        .atol = c->atol >= 0   ? c->atol
+                : t->atol >= 0 ? t->atol
+                               : 1e-7,
         .norm = c->norm_tol,
     };
 }

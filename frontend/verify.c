@@ -19,7 +19,7 @@ struct difference { /* the element of a value that is worst for its bound */
     enum verdict verdict;
     int64_t at;
     double got, ref, allowed;
-    bool nan; /* NaN in one of them only */
+    bool nan;  /* NaN in one of them only */
     bool wide; /* half of the bounds allow anything: too much of the program lies before */
 };
 
@@ -33,9 +33,13 @@ struct verify {
     struct diag *d;
 };
 
-static bool impure(const struct node *n) { return op_infos[n->op].flags & OPF_IMPURE; }
+static bool impure(const struct node *n)
+{
+    return op_infos[n->op].flags & OPF_IMPURE;
+}
 
-/* ---- one value --------------------------------------------------------------------------------------------- */
+/* ---- one value
+ * --------------------------------------------------------------------------------------------- */
 
 static bool is_real(const struct tensor *t)
 {
@@ -54,18 +58,20 @@ static struct difference compare_exact(const struct tensor *got, const struct te
 }
 
 /* What storing the value as the program does may cost, relative to the element. */
-static double storage_roundoff(const struct verify *v, const struct tensor *got, const struct tensor *ref)
+static double storage_roundoff(const struct verify *v, const struct tensor *got,
+                               const struct tensor *ref)
 {
     int have = float_format(got->dtype)->man_bits, want = float_format(ref->dtype)->man_bits;
     double cast = v->c->options.cast_type == CAST_TF32 ? cast_roundoff(&v->c->options) : 0;
     return have < want ? ldexp(1, -have - 1) : cast;
 }
 
-static struct difference compare_floats(const struct verify *v, const struct value *x, const struct tensor *got,
-                                        const struct tensor *ref)
+static struct difference compare_floats(const struct verify *v, const struct value *x,
+                                        const struct tensor *got, const struct tensor *ref)
 {
     struct difference r = {.verdict = EXACT, .at = -1};
-    const double *order = v->errors.bounds[BOUND_ORDER][x->id], *cast = v->errors.bounds[BOUND_CAST][x->id];
+    const double *order = v->errors.bounds[BOUND_ORDER][x->id],
+                 *cast = v->errors.bounds[BOUND_CAST][x->id];
     double storage = storage_roundoff(v, got, ref), worst = 0, largest = 0;
     int64_t wide = 0;
     for (int64_t k = 0, n = tensor_count(ref); k < n; k++)
@@ -98,23 +104,27 @@ static const char *name_of(const struct verify *v, const struct value *x)
     return x->name ? x->name : "";
 }
 
-static void report(struct verify *v, const struct node *n, const struct value *x, const struct difference *r)
+static void report(struct verify *v, const struct node *n, const struct value *x,
+                   const struct difference *r)
 {
     bool first = r->verdict != EXACT && !v->named_first;
     v->named_first |= first;
     bool defect = r->verdict == DEFECT && v->reported++ < MOST_REPORTED;
     if (!defect && !v->c->verbose && (!first || v->c->quiet))
         return;
-    printf("%s%s: '%s': %s", first ? "first difference: " : "", node_text(v->g, n), name_of(v, x), verdicts[r->verdict]);
+    printf("%s%s: '%s': %s", first ? "first difference: " : "", node_text(v->g, n), name_of(v, x),
+           verdicts[r->verdict]);
     if (r->nan)
         printf("; NaN %s here", isnan(r->got) ? "is born" : "is lost");
     if (r->at >= 0)
-        printf("; element %lld is %.9g, expected %.9g, allowed %.3g", (long long)r->at, r->got, r->ref, r->allowed);
+        printf("; element %lld is %.9g, expected %.9g, allowed %.3g", (long long)r->at, r->got,
+               r->ref, r->allowed);
     printf("\n");
 }
 
 /* The program's value takes the place of the reference's. */
-static void take(struct verify *v, const struct value *x, const struct tensor *got, struct tensor *ref)
+static void take(struct verify *v, const struct value *x, const struct tensor *got,
+                 struct tensor *ref)
 {
     if (got->dtype == ref->dtype && ref->dtype != DT_STR)
         memcpy(ref->data, got->data, tensor_bytes(ref));
@@ -135,13 +145,16 @@ static const struct tensor *find(struct verify *v, const struct value *x, const 
     return got || !x->name ? got : capture_find(&v->capture, x->name, ref);
 }
 
-static void check_value(struct verify *v, const struct node *n, const struct value *x, struct tensor *ref)
+static void check_value(struct verify *v, const struct node *n, const struct value *x,
+                        struct tensor *ref)
 {
     const struct tensor *got = find(v, x, ref);
-    if (!got || (ref->dtype != got->dtype && !(dtype_is_float(ref->dtype) && dtype_is_float(got->dtype))))
+    if (!got ||
+        (ref->dtype != got->dtype && !(dtype_is_float(ref->dtype) && dtype_is_float(got->dtype))))
         return;
     if (!impure(n)) {
-        struct difference r = dtype_is_float(ref->dtype) ? compare_floats(v, x, got, ref) : compare_exact(got, ref);
+        struct difference r =
+            dtype_is_float(ref->dtype) ? compare_floats(v, x, got, ref) : compare_exact(got, ref);
         v->compared++;
         v->count[r.verdict]++;
         v->unbounded += r.wide;
@@ -165,9 +178,12 @@ static bool on_node(void *user, struct node *n, struct op_call *call)
     return true;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------- */
+/* ---- the whole
+ * -----------------------------------------------------------------------------------------------
+ */
 
-static bool run_program(struct verify *v, struct context *run, const struct program *p, const struct tensor *in)
+static bool run_program(struct verify *v, struct context *run, const struct program *p,
+                        const struct tensor *in)
 {
     for (int i = 0; i < p->regions[0].nparams; i++)
         if (!context_set_input(run, i, &in[i], v->d))
@@ -211,23 +227,25 @@ static bool compare(struct verify *v, struct model *m, const struct command *c)
     return ok;
 }
 
-bool verify_graph(struct graph *reference, struct model *m, const struct command *c, struct verify_counts *out,
-                  struct diag *d)
+bool verify_graph(struct graph *reference, struct model *m, const struct command *c,
+                  struct verify_counts *out, struct diag *d)
 {
     struct verify v = {.c = c, .g = reference, .d = d};
     bool ok = compare(&v, m, c);
-    *out = (struct verify_counts){v.nodes,       v.compared,     v.count[EXACT], v.count[ORDER],
+    *out = (struct verify_counts){v.nodes,       v.compared,      v.count[EXACT], v.count[ORDER],
                                   v.count[CAST], v.count[DEFECT], v.unbounded};
     return ok;
 }
 
 static void summary(const struct verify_counts *n)
 {
-    printf("%d values of %d nodes compared: %d equal, %d differ by order of accumulation, %d by rounding to the "
+    printf("%d values of %d nodes compared: %d equal, %d differ by order of accumulation, %d by "
+           "rounding to the "
            "cast type, %d by more\n",
            n->compared, n->nodes, n->equal, n->by_order, n->by_cast, n->by_more);
     if (n->unbounded)
-        printf("%d of them lie too far from the values that the program keeps for their bounds to say anything\n",
+        printf("%d of them lie too far from the values that the program keeps for their bounds to "
+               "say anything\n",
                n->unbounded);
 }
 

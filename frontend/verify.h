@@ -1,9 +1,10 @@
 /*
- * xcc MODEL --verify [INPUT.npy | NAME=INPUT.npy]...: the compiled program against the plain routines.
+ * xcc MODEL --verify [INPUT.npy | NAME=INPUT.npy]...: the compiled program against the plain
+ * routines.
  *
- * The program runs first and every value that it keeps is copied. Then the imported graph runs by the plain routines, node
- * by node; where the program has the value, the two are compared and the program's takes the reference's place, so that what
- * is seen at a node arose there and not before.
+ * The program runs first and every value that it keeps is copied. Then the imported graph runs by
+ * the plain routines, node by node; where the program has the value, the two are compared and the
+ * program's takes the reference's place, so that what is seen at a node arose there and not before.
  */
 #ifndef FRONTEND_VERIFY_H
 #define FRONTEND_VERIFY_H
@@ -22,13 +23,15 @@ struct verify_counts { /* values compared, by what their worst element needs to 
 };
 
 /*
- * Runs the model, and by the plain routines the imported graph, on inputs from the command's files (after the first), and compares. The
- * command's options say which roundings are explained. Differences are printed; those that nothing explains count as by_more.
+ * Runs the model, and by the plain routines the imported graph, on inputs from the command's files
+ * (after the first), and compares. The command's options say which roundings are explained.
+ * Differences are printed; those that nothing explains count as by_more.
  */
-bool verify_graph(struct graph *reference, struct model *m, const struct command *c, struct verify_counts *out,
-                  struct diag *d);
+bool verify_graph(struct graph *reference, struct model *m, const struct command *c,
+                  struct verify_counts *out, struct diag *d);
 
-/* ---- between verify.c and verify_capture.c ----------------------------------------------------------------- */
+/* ---- between verify.c and verify_capture.c
+ * ----------------------------------------------------------------- */
 
 struct captured { /* a value that the program keeps */
     const char *name;
@@ -37,7 +40,7 @@ struct captured { /* a value that the program keeps */
 };
 struct capture {
     const struct program *p;
-    int *last_write; /* per slot: last step of the main program that writes it; -1 */
+    int *last_write;       /* per slot: last step of the main program that writes it; -1 */
     struct captured *list; /* after capture_sort by name, wider types first */
     int count, cap;
     struct arena arena;
@@ -45,13 +48,16 @@ struct capture {
 
 bool capture_start(struct capture *k, struct context *run, const struct program *p, struct diag *d);
 void capture_sort(struct capture *k);
-/* The value of that name with these dims (those of like), or NULL. One that is kept with channels last is put in order. */
+/* The value of that name with these dims (those of like), or NULL. One that is kept with channels
+ * last is put in order. */
 const struct tensor *capture_find(struct capture *k, const char *name, const struct tensor *like);
 /* The same for the value that is output i, which may have no name. */
 const struct tensor *capture_output(struct capture *k, int i, const struct tensor *like);
 void capture_free(struct capture *k);
 
-/* Inputs from files in order or by name, the others from a fixed seed: symbols are 1 in a first dim, else 7. */
-bool verify_inputs(struct graph *g, const char **files, int nfiles, struct tensor *in, struct diag *d);
+/* Inputs from files in order or by name, the others from a fixed seed: symbols are 1 in a first
+ * dim, else 7. */
+bool verify_inputs(struct graph *g, const char **files, int nfiles, struct tensor *in,
+                   struct diag *d);
 
 #endif

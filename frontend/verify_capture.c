@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- values that the program keeps ---------------------------------------------------------------------- */
+/* ---- values that the program keeps
+ * ---------------------------------------------------------------------- */
 
 static void written(struct capture *k, int slot, int step)
 {
@@ -46,7 +47,10 @@ static bool keep(struct capture *k, const char *name, const struct tensor *t, st
     return tensor_copy(&c->value, t, d);
 }
 
-static const char *output_key(struct capture *k, int i) { return arena_printf(&k->arena, "(output %d)", i); }
+static const char *output_key(struct capture *k, int i)
+{
+    return arena_printf(&k->arena, "(output %d)", i);
+}
 
 /* Copies the slots, and views of them, that this step was the last to write. */
 static bool seen(void *user, struct context *run, int step, struct diag *d)
@@ -103,7 +107,8 @@ static int first_of(const struct capture *k, const char *name)
     return low;
 }
 
-static struct tensor *with_dims(const struct capture *k, const char *name, int rank, const int64_t *dims)
+static struct tensor *with_dims(const struct capture *k, const char *name, int rank,
+                                const int64_t *dims)
 {
     for (int i = first_of(k, name); i < k->count && !strcmp(k->list[i].name, name); i++) {
         struct tensor *t = &k->list[i].value;
@@ -120,13 +125,15 @@ static bool channels_first(struct tensor *t, const struct tensor *like)
     struct diag quiet = {0};
     if (!tensor_alloc(&made, t->dtype, like->rank, like->dims, &quiet))
         return false;
-    int64_t channels = like->dims[1], images = like->dims[0], pixels = dims_product(like->dims, 2, like->rank);
+    int64_t channels = like->dims[1], images = like->dims[0],
+            pixels = dims_product(like->dims, 2, like->rank);
     size_t size = dtype_bytes(t->dtype);
     for (int64_t n = 0; n < images; n++)
         for (int64_t c = 0; c < channels; c++)
             for (int64_t p = 0; p < pixels; p++)
                 memcpy((char *)made.data + (size_t)((n * channels + c) * pixels + p) * size,
-                       (const char *)t->data + (size_t)((n * pixels + p) * channels + c) * size, size);
+                       (const char *)t->data + (size_t)((n * pixels + p) * channels + c) * size,
+                       size);
     tensor_move(t, &made);
     return true;
 }
@@ -156,7 +163,9 @@ void capture_free(struct capture *k)
     arena_free(&k->arena);
 }
 
-/* ---- inputs -------------------------------------------------------------------------------------------------- */
+/* ---- inputs
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static int input_named(const struct graph *g, const char *name, size_t n)
 {
@@ -218,20 +227,23 @@ static bool random_input(struct graph *g, int i, struct tensor *in, struct diag 
         return fail_in(d, "input '%s'", v->name ? v->name : "");
     for (int64_t k = 0, n = tensor_count(&in[i]); k < n; k++) {
         if (dtype_is_float(t->dtype))
-            dtype_store_f64(t->dtype, in[i].data, (size_t)k, (double)next_random(&state, 1 << 24) / (1 << 23) - 1);
+            dtype_store_f64(t->dtype, in[i].data, (size_t)k,
+                            (double)next_random(&state, 1 << 24) / (1 << 23) - 1);
         else
             dtype_store_i64(t->dtype, in[i].data, (size_t)k, next_random(&state, 2));
     }
     return true;
 }
 
-bool verify_inputs(struct graph *g, const char **files, int nfiles, struct tensor *in, struct diag *d)
+bool verify_inputs(struct graph *g, const char **files, int nfiles, struct tensor *in,
+                   struct diag *d)
 {
     for (int i = 0; i < nfiles; i++)
         if (!read_input(g, files[i], in, d))
             return false;
     for (int i = 0; i < g->main->nparams; i++)
-        if (in[i].kind == VK_NONE && g->main->params[i]->type.kind != VK_OPTIONAL && !random_input(g, i, in, d))
+        if (in[i].kind == VK_NONE && g->main->params[i]->type.kind != VK_OPTIONAL &&
+            !random_input(g, i, in, d))
             return false;
     return true;
 }

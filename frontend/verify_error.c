@@ -7,11 +7,11 @@
 #define F32_ROUNDOFF 0x1p-24
 enum { DRAWS = 4 }; /* runs on disturbed operands */
 
-enum { /* roundings of f32 that an operator may make */
-    SUM = 32,    /* relative to the sum of magnitudes */
-    WHOLE = 16,  /* relative to the largest element */
-    ELEMENT = 8, /* relative to the element */
-    BODY = 1024, /* of a branch or loop, relative to the largest element */
+enum {              /* roundings of f32 that an operator may make */
+       SUM = 32,    /* relative to the sum of magnitudes */
+       WHOLE = 16,  /* relative to the largest element */
+       ELEMENT = 8, /* relative to the element */
+       BODY = 1024, /* of a branch or loop, relative to the largest element */
 };
 
 enum { LINEAR = 1, CASTS = 2 };
@@ -19,16 +19,26 @@ static const struct {
     enum op op;
     int flags; /* LINEAR: a sum of products; CASTS: autocast rounds its operands */
 } operators[] = {
-    {OP_matmul, LINEAR | CASTS}, {OP_gemm, LINEAR | CASTS},
-    {OP_conv, LINEAR | CASTS},   {OP_conv_transpose, LINEAR | CASTS},
-    {OP_einsum, LINEAR | CASTS}, {OP_reduce_sum, LINEAR},
-    {OP_reduce_mean, LINEAR},    {OP_average_pool, LINEAR},
-    {OP_cumsum, LINEAR},         {OP_add, LINEAR},
-    {OP_sub, LINEAR},            {OP_batch_norm, LINEAR},
-    {OP_attention, CASTS},       {OP_sdpa, CASTS},
-    {OP_lstm, CASTS},            {OP_gru, CASTS},
-    {OP_rnn, CASTS},             {OP_deform_conv, CASTS},
-    {OP_linear_attention, CASTS}, {OP_causal_conv, CASTS},
+    {OP_matmul, LINEAR | CASTS},
+    {OP_gemm, LINEAR | CASTS},
+    {OP_conv, LINEAR | CASTS},
+    {OP_conv_transpose, LINEAR | CASTS},
+    {OP_einsum, LINEAR | CASTS},
+    {OP_reduce_sum, LINEAR},
+    {OP_reduce_mean, LINEAR},
+    {OP_average_pool, LINEAR},
+    {OP_cumsum, LINEAR},
+    {OP_add, LINEAR},
+    {OP_sub, LINEAR},
+    {OP_batch_norm, LINEAR},
+    {OP_attention, CASTS},
+    {OP_sdpa, CASTS},
+    {OP_lstm, CASTS},
+    {OP_gru, CASTS},
+    {OP_rnn, CASTS},
+    {OP_deform_conv, CASTS},
+    {OP_linear_attention, CASTS},
+    {OP_causal_conv, CASTS},
 };
 
 static int flags_of(enum op op)
@@ -47,7 +57,8 @@ double cast_roundoff(const struct options *o)
     return ldexp(1, -bits - 1);
 }
 
-bool errors_init(struct verify_errors *e, const struct graph *g, const struct options *o, struct diag *d)
+bool errors_init(struct verify_errors *e, const struct graph *g, const struct options *o,
+                 struct diag *d)
 {
     *e = (struct verify_errors){.o = o, .nvalues = g->next_value, .seed = 1};
     e->uses = calloc((size_t)e->nvalues + 1, sizeof *e->uses);
@@ -101,7 +112,8 @@ static double random_sign(uint64_t *seed)
     return (z ^ (z >> 31)) & 1 ? 1 : -1;
 }
 
-/* ---- running a call again -------------------------------------------------------------------------------- */
+/* ---- running a call again
+ * -------------------------------------------------------------------------------- */
 
 enum change { ABSOLUTE, BY_BOUND, BY_ROUNDOFF };
 
@@ -123,8 +135,8 @@ static void again_free(struct again *r, const struct op_call *c)
     arena_free(&r->arena);
 }
 
-/* The direction in which one draw moves a whole operand, 0 for random ones. Elementwise operators see every combination of
- * two operands; the others both extremes and random signs. */
+/* The direction in which one draw moves a whole operand, 0 for random ones. Elementwise operators
+ * see every combination of two operands; the others both extremes and random signs. */
 static double direction(const struct node *n, int operand, int draw)
 {
     if (op_infos[n->op].flags & OPF_ELEMENTWISE)
@@ -132,8 +144,8 @@ static double direction(const struct node *n, int operand, int draw)
     return draw == 0 ? 1 : draw == 1 ? -1 : 0;
 }
 
-static void change_operand(struct verify_errors *e, enum change how, const double *bound, double sign,
-                           struct tensor *t)
+static void change_operand(struct verify_errors *e, enum change how, const double *bound,
+                           double sign, struct tensor *t)
 {
     double u = cast_roundoff(e->o);
     for (int64_t k = 0, n = tensor_count(t); k < n; k++) {
@@ -141,14 +153,15 @@ static void change_operand(struct verify_errors *e, enum change how, const doubl
         if (how == ABSOLUTE)
             x = fabs(x);
         else
-            x += (sign != 0 ? sign : random_sign(&e->seed)) * (how == BY_BOUND ? bound ? bound[k] : 0 : u * fabs(x));
+            x += (sign != 0 ? sign : random_sign(&e->seed)) *
+                 (how == BY_BOUND ? bound ? bound[k] : 0 : u * fabs(x));
         dtype_store_f64(t->dtype, t->data, (size_t)k, x);
     }
 }
 
 /* The call on changed operands; false when it fails on them. */
-static bool run_again(struct verify_errors *e, struct node *n, struct op_call *c, enum change how, int draw,
-                      double *const *bounds, struct again *r)
+static bool run_again(struct verify_errors *e, struct node *n, struct op_call *c, enum change how,
+                      int draw, double *const *bounds, struct again *r)
 {
     struct diag quiet = {0}, *loud = c->env->d;
     *r = (struct again){0};
@@ -160,8 +173,8 @@ static bool run_again(struct verify_errors *e, struct node *n, struct op_call *c
         r->in[i].kind = VK_NONE;
         ok = tensor_copy(&r->in[i], c->in[i], &quiet);
         if (ok && is_float(c->in[i]))
-            change_operand(e, how, bounds && n->in[i] ? bounds[n->in[i]->id] : NULL, direction(n, i, draw),
-                           &r->in[i]);
+            change_operand(e, how, bounds && n->in[i] ? bounds[n->in[i]->id] : NULL,
+                           direction(n, i, draw), &r->in[i]);
         r->lists[i] = &r->in[i];
     }
     for (int i = 0; ok && i < c->nout; i++) {
@@ -186,7 +199,9 @@ static bool run_again(struct verify_errors *e, struct node *n, struct op_call *c
     return ok;
 }
 
-/* ---- bounds ------------------------------------------------------------------------------------------------ */
+/* ---- bounds
+ * ------------------------------------------------------------------------------------------------
+ */
 
 struct result { /* of the node being looked at */
     double *bound[NBOUNDS];
@@ -204,13 +219,14 @@ static double largest(const struct tensor *t)
 }
 
 /* What the operator's own arithmetic may do, from its result alone. */
-static void own_rounding(const struct verify_errors *e, const struct node *n, const struct op_call *c, int i,
-                         struct result *r)
+static void own_rounding(const struct verify_errors *e, const struct node *n,
+                         const struct op_call *c, int i, struct result *r)
 {
     const struct tensor *y = c->out[i], *x = c->nin ? c->in[0] : NULL;
     int flags = op_infos[n->op].flags;
     double u = F32_ROUNDOFF, cast = e->o->auto_cast == CAST_ALL ? cast_roundoff(e->o) : 0;
-    double narrow = y->dtype == DT_F32 || y->dtype == DT_F64 ? 0 : ldexp(1, -float_format(y->dtype)->man_bits);
+    double narrow =
+        y->dtype == DT_F32 || y->dtype == DT_F64 ? 0 : ldexp(1, -float_format(y->dtype)->man_bits);
     bool unary = (flags & OPF_ELEMENTWISE) && c->nin == 1 && is_float(x) && tensor_count(x) == r->n;
     double whole = flags & (OPF_ELEMENTWISE | OPF_VIEW) ? 0 : WHOLE * u * largest(y), body = 0;
     if (n->nregions) { /* whatever its body does */
@@ -230,12 +246,14 @@ static void own_rounding(const struct verify_errors *e, const struct node *n, co
 }
 
 /* Sums of products, relative to the sum of magnitudes. */
-static void linear_rounding(struct verify_errors *e, struct node *n, struct op_call *c, struct result *r)
+static void linear_rounding(struct verify_errors *e, struct node *n, struct op_call *c,
+                            struct result *r)
 {
     struct again a;
     bool casts = flags_of(n->op) & CASTS;
     double u = cast_roundoff(e->o), cast = casts ? 2 * u + u * u : 0;
-    if (run_again(e, n, c, ABSOLUTE, 0, NULL, &a) && is_float(&a.out[0]) && tensor_count(&a.out[0]) == r->n)
+    if (run_again(e, n, c, ABSOLUTE, 0, NULL, &a) && is_float(&a.out[0]) &&
+        tensor_count(&a.out[0]) == r->n)
         for (int64_t k = 0; k < r->n; k++) {
             double sum = fabs(tensor_f64(&a.out[0], k));
             if (!isfinite(sum))
@@ -246,17 +264,19 @@ static void linear_rounding(struct verify_errors *e, struct node *n, struct op_c
     again_free(&a, c);
 }
 
-/* What disturbed operands do to result i: the most of some draws, and where elements mix a part of the mean, so that an
- * element that chance spared is not held to zero. */
-static bool disturbance(struct verify_errors *e, struct node *n, struct op_call *c, int i, enum change how,
-                        double *const *bounds, double *add, int64_t count, struct diag *d)
+/* What disturbed operands do to result i: the most of some draws, and where elements mix a part of
+ * the mean, so that an element that chance spared is not held to zero. */
+static bool disturbance(struct verify_errors *e, struct node *n, struct op_call *c, int i,
+                        enum change how, double *const *bounds, double *add, int64_t count,
+                        struct diag *d)
 {
     double *most = calloc((size_t)count + 1, sizeof *most), mean = 0;
     if (!most)
         return fail(d, "out of memory");
     for (int draw = 0; draw < DRAWS; draw++) {
         struct again a;
-        if (run_again(e, n, c, how, draw, bounds, &a) && is_float(&a.out[i]) && tensor_count(&a.out[i]) == count)
+        if (run_again(e, n, c, how, draw, bounds, &a) && is_float(&a.out[i]) &&
+            tensor_count(&a.out[i]) == count)
             for (int64_t k = 0; k < count; k++) {
                 double moved = fabs(tensor_f64(&a.out[i], k) - tensor_f64(c->out[i], k));
                 if (isfinite(moved) && moved > most[k])
@@ -281,7 +301,8 @@ static bool bounded_operand(const struct verify_errors *e, const struct node *n,
     return false;
 }
 
-static bool bound_result(struct verify_errors *e, struct node *n, struct op_call *c, int i, struct diag *d)
+static bool bound_result(struct verify_errors *e, struct node *n, struct op_call *c, int i,
+                         struct diag *d)
 {
     struct result r = {.n = tensor_count(c->out[i])};
     int id = n->out[i]->id, flags = flags_of(n->op);

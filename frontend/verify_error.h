@@ -1,8 +1,9 @@
 /*
- * How far a correct program may be from the plain routines, element by element. A bound belongs to a value of the reference run that the
- * program does not keep: it grows by each operator's own rounding and by what its operands' bounds do to the result, which is
- * measured by running the operator on disturbed operands. Where the program's own value takes the reference's place, the bound
- * is zero again; so bounds never grow over more than one fused program.
+ * How far a correct program may be from the plain routines, element by element. A bound belongs to
+ * a value of the reference run that the program does not keep: it grows by each operator's own
+ * rounding and by what its operands' bounds do to the result, which is measured by running the
+ * operator on disturbed operands. Where the program's own value takes the reference's place, the
+ * bound is zero again; so bounds never grow over more than one fused program.
  */
 #ifndef FRONTEND_VERIFY_ERROR_H
 #define FRONTEND_VERIFY_ERROR_H
@@ -24,7 +25,8 @@ struct verify_errors {
     uint64_t seed;
 };
 
-bool errors_init(struct verify_errors *e, const struct graph *g, const struct options *o, struct diag *d);
+bool errors_init(struct verify_errors *e, const struct graph *g, const struct options *o,
+                 struct diag *d);
 void errors_free(struct verify_errors *e);
 /* Sets the bounds of the results of a node of the main region, which has just run. */
 bool errors_of_node(struct verify_errors *e, struct node *n, struct op_call *call, struct diag *d);

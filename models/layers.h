@@ -35,10 +35,10 @@ struct image image_of(struct image x, const char *value); /* same dimensions, an
 
 const char *relu(struct model *m, const char *x);
 const char *clip(struct model *m, const char *x, float low, float high);
-const char *silu(struct model *m, const char *x);        /* x * Sigmoid(x) */
-const char *hard_swish(struct model *m, const char *x);  /* x * Clip(x + 3, 0, 6) / 6 */
-const char *gelu_erf(struct model *m, const char *x);    /* x / sqrt 2, Erf, + 1, products */
-const char *gelu_tanh(struct model *m, const char *x);   /* GPT-2's, with Pow(x, 3) */
+const char *silu(struct model *m, const char *x);       /* x * Sigmoid(x) */
+const char *hard_swish(struct model *m, const char *x); /* x * Clip(x + 3, 0, 6) / 6 */
+const char *gelu_erf(struct model *m, const char *x);   /* x / sqrt 2, Erf, + 1, products */
+const char *gelu_tanh(struct model *m, const char *x);  /* GPT-2's, with Pow(x, 3) */
 const char *binary(struct model *m, const char *op, const char *a, const char *b);
 const char *transpose(struct model *m, const char *x, int rank, const int64_t *order);
 
@@ -68,13 +68,15 @@ const char *extent_scalar(struct model *m, struct extent e);
 const char *extent_vector(struct model *m, int n, const struct extent *e);
 const char *reshape(struct model *m, const char *x, int n, const struct extent *e);
 #define EXTENTS(...)                                                                               \
-    (int)(sizeof((struct extent[]){__VA_ARGS__}) / sizeof(struct extent)),                         \
-        (const struct extent[]){__VA_ARGS__}
+    (int)(sizeof((struct extent[]){__VA_ARGS__}) / sizeof(struct extent)), (const struct extent[]) \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 /* Elements from .. to - 1 along one axis. */
 const char *slice(struct model *m, const char *x, int axis, struct extent from, struct extent to);
 
 /* Symbols used by all models, with the sizes of the two test data sets. */
-#define BATCH ((struct dim){"batch", 1, 2})
+#define BATCH   ((struct dim){"batch", 1, 2})
 #define SIZE(n) ((struct dim){NULL, (n), (n)})
 
 #endif

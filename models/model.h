@@ -82,11 +82,20 @@ struct attribute {
     int count;
     int64_t ints[8];
 };
-#define INPUTS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define INPUTS(...)     ((const char *const[]){__VA_ARGS__, NULL})
 #define ATTRIBUTES(...) ((const struct attribute[]){__VA_ARGS__, {.name = NULL}})
-#define INT(n, v) {.name = (n), .kind = ATTRIBUTE_INT, .i = (v)}
-#define FLOAT(n, v) {.name = (n), .kind = ATTRIBUTE_FLOAT, .f = (v)}
-#define INTS(n, c, ...) {.name = (n), .kind = ATTRIBUTE_INTS, .count = (c), .ints = {__VA_ARGS__}}
+#define INT(n, v)                                                                                  \
+    {                                                                                              \
+        .name = (n), .kind = ATTRIBUTE_INT, .i = (v)                                               \
+    }
+#define FLOAT(n, v)                                                                                \
+    {                                                                                              \
+        .name = (n), .kind = ATTRIBUTE_FLOAT, .f = (v)                                             \
+    }
+#define INTS(n, c, ...)                                                                            \
+    {                                                                                              \
+        .name = (n), .kind = ATTRIBUTE_INTS, .count = (c), .ints = { __VA_ARGS__ }                 \
+    }
 #define DIMS(...) ((const int64_t[]){__VA_ARGS__})
 
 /*
@@ -100,8 +109,8 @@ void emit_many(struct model *m, const char *op, const char *const *inputs,
                const struct attribute *attributes, int output_count, const char **outputs);
 
 /* Constant nodes, as exporters write small numbers. */
-const char *constant_float(struct model *m, float v);             /* rank 0 */
-const char *constant_int(struct model *m, int64_t v);             /* rank 0 */
+const char *constant_float(struct model *m, float v);                /* rank 0 */
+const char *constant_int(struct model *m, int64_t v);                /* rank 0 */
 const char *constant_ints(struct model *m, int n, const int64_t *v); /* rank 1 */
 
 /* Writes FOLDER/model.onnx, with `external` also FOLDER/model.onnx.data, both or none. */

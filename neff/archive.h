@@ -1,7 +1,9 @@
 /*
- * NEFF-style archives: a 1024-byte header, then an uncompressed tar. FORMAT.md is the specification.
+ * NEFF-style archives: a 1024-byte header, then an uncompressed tar. FORMAT.md is the
+ * specification.
  *
- * Writing is deterministic: same program, same bytes. Reading maps the file; constants are used in place.
+ * Writing is deterministic: same program, same bytes. Reading maps the file; constants are used in
+ * place.
  */
 #ifndef NEFF_ARCHIVE_H
 #define NEFF_ARCHIVE_H
@@ -54,14 +56,14 @@ struct neff_file {
 bool neff_open(struct neff_file *f, const char *path, struct diag *d);
 /* The same for bytes in memory, aligned to 64, which must outlive the archive. */
 bool neff_open_memory(struct neff_file *f, const void *data, size_t size, const char *name,
-                         struct diag *d);
+                      struct diag *d);
 void neff_close(struct neff_file *f);
 const struct neff_member *neff_find(const struct neff_file *f, const char *name);
 /* Recomputes the hash; false with a message when it differs. */
 bool neff_check_hash(const struct neff_file *f, struct diag *d);
 
-/* Decodes and checks the program. It borrows from the archive, which it closes when freed if `own`; then `f` must come
- * from malloc. */
+/* Decodes and checks the program. It borrows from the archive, which it closes when freed if `own`;
+ * then `f` must come from malloc. */
 struct program *neff_program(struct neff_file *f, bool own, struct diag *d);
 
 #endif

@@ -35,7 +35,8 @@ static json_t *text_json(const char *s)
     return j;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------- */
+/* ---- writing
+ * ---------------------------------------------------------------------------------------- */
 
 static json_t *dim_json(dim_t d)
 {
@@ -139,7 +140,8 @@ struct bytes neff_json_write(const struct program *p, struct arena *a)
     return dump(json_pack("{s:s,s:[o]}", "format", "xcc NEFF-style archive", "graphs", sg), a);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------- */
+/* ---- reading
+ * ---------------------------------------------------------------------------------------- */
 
 struct reader {
     struct program *p;

@@ -1,6 +1,6 @@
 /*
- * The JSON members: sg00/def.json holds dims and variables (slots), neff.json what the graph is made of,
- * sg00/debug.json the source nodes.
+ * The JSON members: sg00/def.json holds dims and variables (slots), neff.json what the graph is
+ * made of, sg00/debug.json the source nodes.
  */
 #ifndef NEFF_ARCHIVE_JSON_H
 #define NEFF_ARCHIVE_JSON_H

@@ -28,7 +28,8 @@ static bool check_header(const struct neff_file *f, const char *name, struct dia
     return true;
 }
 
-/* The bytes of the member just read: in place when libarchive hands out our own memory, else a copy. */
+/* The bytes of the member just read: in place when libarchive hands out our own memory, else a
+ * copy. */
 static bool member_data(struct neff_file *f, struct archive *tar, struct neff_member *m,
                         struct diag *d)
 {
@@ -44,7 +45,8 @@ static bool member_data(struct neff_file *f, struct archive *tar, struct neff_me
         if (rc != ARCHIVE_OK || offset != (la_int64_t)done || n > m->size - done)
             return fail(d, "member '%s': %s", m->name,
                         rc == ARCHIVE_OK ? "unexpected layout" : archive_error_string(tar));
-        bool ours = (const uint8_t *)block >= f->data && (const uint8_t *)block + n <= f->data + f->size;
+        bool ours =
+            (const uint8_t *)block >= f->data && (const uint8_t *)block + n <= f->data + f->size;
         if (ours && n == m->size) {
             m->data = block;
             return true;
@@ -79,7 +81,8 @@ static bool read_members(struct neff_file *f, struct archive *tar, struct diag *
     return rc == ARCHIVE_EOF || fail(d, "damaged tar: %s", archive_error_string(tar));
 }
 
-static bool open_bytes(struct neff_file *f, const void *data, size_t size, const char *name, struct diag *d)
+static bool open_bytes(struct neff_file *f, const void *data, size_t size, const char *name,
+                       struct diag *d)
 {
     f->data = data;
     f->size = size;
@@ -139,10 +142,12 @@ bool neff_check_hash(const struct neff_file *f, struct diag *d)
 {
     uint8_t digest[32];
     tree_hash_memory(f->data + NEFF_HEADER_SIZE, f->size - NEFF_HEADER_SIZE, digest);
-    return !memcmp(digest, f->header.hash, 32) || fail(d, "the archive's contents differ from its hash: it is damaged");
+    return !memcmp(digest, f->header.hash, 32) ||
+           fail(d, "the archive's contents differ from its hash: it is damaged");
 }
 
-/* ---- programs ------------------------------------------------------------------------------------------ */
+/* ---- programs
+ * ------------------------------------------------------------------------------------------ */
 
 static bool get(const struct neff_file *f, const char *name, struct bytes *out, struct diag *d)
 {
@@ -166,7 +171,8 @@ static bool bind_constant(struct program *p, int i, struct placement at, struct 
         dims[k] = s->type.dims[k];
     s->data = tensor_view(s->type.dtype, s->type.rank, dims, (void *)(weights.data + at.offset));
     if (s->type.dtype == DT_STR) {
-        struct codec c = codec_reader("weights.bin", weights.data + at.offset, (size_t)at.size, &p->arena, d);
+        struct codec c =
+            codec_reader("weights.bin", weights.data + at.offset, (size_t)at.size, &p->arena, d);
         struct tensor t = {0};
         code_tensor(&c, &t);
         bool same = !c.failed && t.dtype == DT_STR && t.rank == s->type.rank;

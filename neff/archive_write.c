@@ -23,7 +23,6 @@ _Static_assert(offsetof(struct neff_header, tpb_per_node) == 480, "tpb_per_node"
 _Static_assert(offsetof(struct neff_header, feature_bits) == 544, "feature_bits");
 _Static_assert(offsetof(struct neff_header, lnc_size) == 552, "lnc_size");
 
-
 enum { TAR_BLOCK = 512 };
 
 struct writer {
@@ -140,8 +139,10 @@ static bool put_members(const struct program *p, struct archive *tar, struct are
     if (!streams_encode(p, a, streams, d))
         return false;
     for (int i = 0; i < p->nslots; i++)
-        if (p->slots[i].kind == SLOT_CONST && !p->slots[i].data.data && tensor_count(&p->slots[i].data))
-            return fail(d, "constant %d has no data: text of programs leaves large constants out", i);
+        if (p->slots[i].kind == SLOT_CONST && !p->slots[i].data.data &&
+            tensor_count(&p->slots[i].data))
+            return fail(d, "constant %d has no data: text of programs leaves large constants out",
+                        i);
     uint64_t weights = place_constants(p, data, at, a, d);
     const char *info = p->info ? p->info : "{}";
     struct bytes small[] = {neff_json_write(p, a),
@@ -189,7 +190,8 @@ static bool put_header(const struct program *p, struct writer *w, struct diag *d
     };
     snprintf(h.build, sizeof h.build, "xcc %s", XCC_VERSION);
     snprintf(h.name, sizeof h.name, "%s", p->name ? p->name : "");
-    if (fflush(w->out.f) != 0 || !tree_hash_file(fileno(w->out.f), NEFF_HEADER_SIZE, w->written, h.hash))
+    if (fflush(w->out.f) != 0 ||
+        !tree_hash_file(fileno(w->out.f), NEFF_HEADER_SIZE, w->written, h.hash))
         return fail(d, "cannot read back what was written: %s", strerror(errno));
     make_uuid(h.uuid, h.hash);
     if (fseek(w->out.f, 0, SEEK_SET) != 0 || fwrite(&h, sizeof h, 1, w->out.f) != 1)

@@ -146,8 +146,7 @@ void attr_remove(struct attrs *as, const char *name)
 {
     for (int i = 0; i < as->count; i++)
         if (!strcmp(as->list[i].name, name)) {
-            memmove(&as->list[i], &as->list[i + 1],
-                    sizeof *as->list * (size_t)(as->count - i - 1));
+            memmove(&as->list[i], &as->list[i + 1], sizeof *as->list * (size_t)(as->count - i - 1));
             as->count--;
             return;
         }

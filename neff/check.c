@@ -115,7 +115,8 @@ static bool check_strict(struct checker *c, const struct machine *m, const struc
     const struct insn_info *info = insn_info(n->op);
     bool dma = n->op == INSN_dma_copy || n->op == INSN_dma_transpose || n->op == INSN_dma_gather;
     if (n->op >= FIRST_EXTENSION)
-        return fail(c->d, "%s: an instruction of target cpu, which engines of %s lack", info->name, m->name);
+        return fail(c->d, "%s: an instruction of target cpu, which engines of %s lack", info->name,
+                    m->name);
     for (int a = 0; a < info->naps; a++)
         if (n->ap[a].mem == MEM_HBM && !dma)
             return fail(c->d, "%s: operand '%s' is in HBM, which engines of %s do not reach",

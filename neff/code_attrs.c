@@ -18,7 +18,8 @@ static void code_str(struct codec *c, struct str *s)
         *s = (struct str){arena_strndup(c->arena, p, n), n};
 }
 
-/* Expressions mean nothing outside their table: a type with symbolic dims is stored without its shape. */
+/* Expressions mean nothing outside their table: a type with symbolic dims is stored without its
+ * shape. */
 static void code_type(struct codec *c, struct type *t, int depth)
 {
     int dtype = t->dtype, rank = t->rank, kind = t->kind;
@@ -107,7 +108,8 @@ static void code_value(struct codec *c, struct attr *a)
         code_str(c, &a->s);
         return;
     case ATTR_TENSOR: {
-        struct tensor *t = c->writing ? (struct tensor *)a->tensor : ARENA_NEW(c->arena, struct tensor);
+        struct tensor *t =
+            c->writing ? (struct tensor *)a->tensor : ARENA_NEW(c->arena, struct tensor);
         code_tensor(c, t);
         a->tensor = t;
         return;
@@ -119,10 +121,12 @@ static void code_value(struct codec *c, struct attr *a)
         return;
     }
     }
-    static const size_t units[] = {[ATTR_INTS] = sizeof(int64_t), [ATTR_FLOATS] = sizeof(double),
+    static const size_t units[] = {[ATTR_INTS] = sizeof(int64_t),
+                                   [ATTR_FLOATS] = sizeof(double),
                                    [ATTR_STRS] = sizeof(struct str)};
     code_count(c, &a->count, 1);
-    void *list = c->writing ? (void *)a->ints : arena_alloc(c->arena, units[a->kind] * (size_t)a->count);
+    void *list =
+        c->writing ? (void *)a->ints : arena_alloc(c->arena, units[a->kind] * (size_t)a->count);
     a->ints = list;
     for (int i = 0; i < a->count && !c->failed; i++)
         if (a->kind == ATTR_INTS)

@@ -204,7 +204,8 @@ void code_ranged(struct codec *c, int *v, int low, int high, const char *name)
 {
     code_int(c, v);
     if (!c->failed && (*v < low || *v > high)) {
-        fail(c->d, "%s: %s is %d, expected %d to %d, at byte %zu", c->what, name, *v, low, high, c->at);
+        fail(c->d, "%s: %s is %d, expected %d to %d, at byte %zu", c->what, name, *v, low, high,
+             c->at);
         c->failed = true;
     }
     if (c->failed)

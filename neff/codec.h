@@ -1,9 +1,11 @@
 /*
- * One description of a byte format that both writes and reads it: every code_* function appends its argument when the
- * codec writes and fills it when the codec reads. Numbers are LEB128 (signed ones zigzag), floats little endian.
+ * One description of a byte format that both writes and reads it: every code_* function appends its
+ * argument when the codec writes and fills it when the codec reads. Numbers are LEB128 (signed ones
+ * zigzag), floats little endian.
  *
- * Reading never trusts: counts are limited by the bytes left, text is checked for its end, and after the first failure
- * everything reads as zero, so callers test `failed` where it matters, not after every field.
+ * Reading never trusts: counts are limited by the bytes left, text is checked for its end, and
+ * after the first failure everything reads as zero, so callers test `failed` where it matters, not
+ * after every field.
  */
 #ifndef NEFF_CODEC_H
 #define NEFF_CODEC_H
@@ -39,7 +41,7 @@ void code_int(struct codec *c, int *v);
 void code_bool(struct codec *c, bool *v);
 void code_f32(struct codec *c, float *v);
 void code_f64(struct codec *c, double *v);
-void code_text(struct codec *c, const char **s);              /* NULL is kept */
+void code_text(struct codec *c, const char **s);               /* NULL is kept */
 void code_blob(struct codec *c, const void **data, size_t *n); /* read: borrowed from the input */
 /* A count of items of at least `unit` bytes each in the stream; a failure leaves 0. */
 void code_count(struct codec *c, int *n, size_t unit);

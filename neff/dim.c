@@ -6,9 +6,9 @@
 #include <string.h>
 
 const char *const dim_op_names[DIM_OPS] = {
-    [DIM_SYM] = "sym",           [DIM_ADD] = "add", [DIM_MUL] = "mul", [DIM_FLOORDIV] = "floordiv",
-    [DIM_CEILDIV] = "ceildiv",   [DIM_MOD] = "mod", [DIM_MIN] = "min", [DIM_MAX] = "max",
-    [DIM_BROADCAST] = "broadcast",
+    [DIM_SYM] = "sym",           [DIM_ADD] = "add",         [DIM_MUL] = "mul",
+    [DIM_FLOORDIV] = "floordiv", [DIM_CEILDIV] = "ceildiv", [DIM_MOD] = "mod",
+    [DIM_MIN] = "min",           [DIM_MAX] = "max",         [DIM_BROADCAST] = "broadcast",
 };
 
 void dim_table_init(struct dim_table *t, struct arena *a)
@@ -170,8 +170,8 @@ static dim_t split_factor(const struct dim_table *t, dim_t d, int64_t *factor)
 }
 
 /*
- * Sums are kept as left-leaning chains ((x + y) + 3): symbolic terms in order of handle, the constant
- * last, like terms collected.
+ * Sums are kept as left-leaning chains ((x + y) + 3): symbolic terms in order of handle, the
+ * constant last, like terms collected.
  */
 dim_t dim_add(struct dim_table *t, dim_t a, dim_t b)
 {
@@ -252,8 +252,9 @@ static int64_t content_of_sum(const struct dim_table *t, dim_t d)
 static bool divides(struct dim_table *t, dim_t d, int64_t k, dim_t *quotient);
 
 /*
- * Products: symbolic factors in order of handle, the constant last. A constant is distributed over a sum that stands
- * alone; beside other factors a sum gives up what its terms have in common, so that 8*(w+1)*h and (8*w+8)*h are one.
+ * Products: symbolic factors in order of handle, the constant last. A constant is distributed over
+ * a sum that stands alone; beside other factors a sum gives up what its terms have in common, so
+ * that 8*(w+1)*h and (8*w+8)*h are one.
  */
 dim_t dim_mul(struct dim_table *t, dim_t a, dim_t b)
 {
@@ -349,7 +350,8 @@ static bool cancel_product(struct dim_table *t, dim_t a, dim_t b, dim_t *quotien
     if (cancel(t, a, b, quotient))
         return true;
     int64_t content = content_of_sum(t, b);
-    if (content > 1 && divides(t, b, content, &q) && cancel(t, a, q, &q) && divides(t, q, content, quotient))
+    if (content > 1 && divides(t, b, content, &q) && cancel(t, a, q, &q) &&
+        divides(t, q, content, quotient))
         return true;
     const struct dim_node *n = node_of(t, b, DIM_MUL);
     if (!n)

@@ -2,12 +2,13 @@
  * Dimensions: constants, or expressions over named symbols.
  *
  * A dim_t is an int64_t. Values above DIM_SYMBOLIC are constants (negative ones occur in shape
- * arithmetic and as contents of small integer tensors); the others name an expression in a dim_table.
- * Expressions are interned and simplified, so equal expressions are equal handles, and arithmetic on
- * two constants never touches the table. A program stores its table; the runtime evaluates it.
+ * arithmetic and as contents of small integer tensors); the others name an expression in a
+ * dim_table. Expressions are interned and simplified, so equal expressions are equal handles, and
+ * arithmetic on two constants never touches the table. A program stores its table; the runtime
+ * evaluates it.
  *
- * Symbols are bound by the dims of the program's inputs, or at run time by the operator that defines
- * them (the number of non-zeros, the length of a loop's scan output).
+ * Symbols are bound by the dims of the program's inputs, or at run time by the operator that
+ * defines them (the number of non-zeros, the length of a loop's scan output).
  */
 #ifndef NEFF_DIM_H
 #define NEFF_DIM_H
@@ -20,20 +21,33 @@
 typedef int64_t dim_t;
 
 #define DIM_SYMBOLIC (INT64_MIN + (INT64_C(1) << 31))
-static inline bool dim_is_const(dim_t d) { return d > DIM_SYMBOLIC; }
-static inline int dim_index(dim_t d) { return (int)(d - INT64_MIN); }
+static inline bool dim_is_const(dim_t d)
+{
+    return d > DIM_SYMBOLIC;
+}
+static inline int dim_index(dim_t d)
+{
+    return (int)(d - INT64_MIN);
+}
 
 enum dim_op {
-    DIM_SYM, DIM_ADD, DIM_MUL, DIM_FLOORDIV, DIM_CEILDIV, DIM_MOD, DIM_MIN, DIM_MAX,
+    DIM_SYM,
+    DIM_ADD,
+    DIM_MUL,
+    DIM_FLOORDIV,
+    DIM_CEILDIV,
+    DIM_MOD,
+    DIM_MIN,
+    DIM_MAX,
     DIM_BROADCAST, /* of dims that are equal or 1, the one that is not 1; -1 for others */
     DIM_OPS
 };
 extern const char *const dim_op_names[DIM_OPS]; /* "sym", "add", "mul", "floordiv", ... */
 
 struct dim_node {
-    uint8_t op;       /* enum dim_op */
-    bool runtime;     /* depends on a symbol that is only known while running */
-    dim_t a, b;       /* operands; DIM_SYM: a is the number of the symbol */
+    uint8_t op;   /* enum dim_op */
+    bool runtime; /* depends on a symbol that is only known while running */
+    dim_t a, b;   /* operands; DIM_SYM: a is the number of the symbol */
 };
 
 struct dim_symbol {
@@ -52,7 +66,8 @@ struct dim_table {
 };
 
 void dim_table_init(struct dim_table *t, struct arena *a);
-/* Makes the lookup index of a table whose nodes and symbols were filled by hand; false when two nodes are equal. */
+/* Makes the lookup index of a table whose nodes and symbols were filled by hand; false when two
+ * nodes are equal. */
 bool dim_table_index(struct dim_table *t);
 
 /* The symbol of that name, made when missing. */
@@ -74,7 +89,8 @@ dim_t dim_mod(struct dim_table *t, dim_t a, dim_t b); /* a - floordiv(a, b) * b 
 dim_t dim_min(struct dim_table *t, dim_t a, dim_t b);
 dim_t dim_max(struct dim_table *t, dim_t a, dim_t b);
 dim_t dim_broadcast(struct dim_table *t, dim_t a, dim_t b);
-/* Bounds that hold whatever the symbols are, which are taken to be 0 or more. INT64_MIN and INT64_MAX: none. */
+/* Bounds that hold whatever the symbols are, which are taken to be 0 or more. INT64_MIN and
+ * INT64_MAX: none. */
 void dim_bounds(const struct dim_table *t, dim_t d, int64_t *low, int64_t *high);
 bool dim_is_runtime(const struct dim_table *t, dim_t d);
 /* d with every symbol s replaced by with[s] (DIM_NOT_BOUND: kept). */
@@ -93,7 +109,8 @@ static inline int64_t dim_value(const int64_t *values, dim_t d)
 /* One expression, recursively. */
 int64_t dim_eval(const struct dim_table *t, const int64_t *symbol_values, dim_t d);
 
-/* Text: `batch`, `3`, `floordiv(h+2,2)`, `2*seq+1`; parsed back by dim_parse. The text lives in arena. */
+/* Text: `batch`, `3`, `floordiv(h+2,2)`, `2*seq+1`; parsed back by dim_parse. The text lives in
+ * arena. */
 const char *dim_text(const struct dim_table *t, struct arena *arena, dim_t d);
 /* Parses an expression at *s and advances it. */
 bool dim_parse(struct dim_table *t, const char **s, dim_t *out, struct diag *d);

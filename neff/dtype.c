@@ -306,11 +306,13 @@ void dtype_store_i64(int dt, void *p, size_t i, int64_t x)
 
 /* Types whose memory is a C type: loops without a branch per element. */
 #define PLAIN_TYPES(X)                                                                             \
-    X(DT_F32, float) X(DT_F64, double) X(DT_I8, int8_t) X(DT_U8, uint8_t) X(DT_I16, int16_t)       \
-    X(DT_U16, uint16_t) X(DT_I32, int32_t) X(DT_U32, uint32_t) X(DT_I64, int64_t) X(DT_U64, uint64_t)
+    X(DT_F32, float)                                                                               \
+    X(DT_F64, double) X(DT_I8, int8_t) X(DT_U8, uint8_t) X(DT_I16, int16_t) X(DT_U16, uint16_t)    \
+        X(DT_I32, int32_t) X(DT_U32, uint32_t) X(DT_I64, int64_t) X(DT_U64, uint64_t)
 #define PLAIN_INTEGERS(X)                                                                          \
-    X(DT_I8, int8_t) X(DT_U8, uint8_t) X(DT_I16, int16_t) X(DT_U16, uint16_t) X(DT_I32, int32_t)   \
-    X(DT_U32, uint32_t) X(DT_I64, int64_t) X(DT_U64, uint64_t)
+    X(DT_I8, int8_t)                                                                               \
+    X(DT_U8, uint8_t) X(DT_I16, int16_t) X(DT_U16, uint16_t) X(DT_I32, int32_t)                    \
+        X(DT_U32, uint32_t) X(DT_I64, int64_t) X(DT_U64, uint64_t)
 
 void dtype_load_f64n(int dt, const void *p, size_t n, double *out)
 {
@@ -404,7 +406,8 @@ static void convert_integers(int dst_dt, void *dst, int src_dt, const void *src,
     }
 }
 
-static void convert_by_double(int dst_dt, void *dst, int src_dt, const void *src, size_t n, bool saturate)
+static void convert_by_double(int dst_dt, void *dst, int src_dt, const void *src, size_t n,
+                              bool saturate)
 {
     double x[CONVERT_CHUNK];
     for (size_t at = 0; at < n; at += CONVERT_CHUNK) {

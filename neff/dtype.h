@@ -35,15 +35,30 @@ static inline const char *dtype_name(int dt)
     const char *n = dtype_info(dt)->name;
     return n ? n : "?";
 }
-static inline size_t dtype_bytes(int dt) { return dtype_info(dt)->bytes; }
-static inline bool dtype_valid(int dt) { return dtype_info(dt)->name != NULL; }
-static inline int dtype_class(int dt) { return dtype_info(dt)->cls; }
-static inline bool dtype_is_float(int dt) { return dtype_class(dt) == DTC_FLOAT; }
+static inline size_t dtype_bytes(int dt)
+{
+    return dtype_info(dt)->bytes;
+}
+static inline bool dtype_valid(int dt)
+{
+    return dtype_info(dt)->name != NULL;
+}
+static inline int dtype_class(int dt)
+{
+    return dtype_info(dt)->cls;
+}
+static inline bool dtype_is_float(int dt)
+{
+    return dtype_class(dt) == DTC_FLOAT;
+}
 static inline bool dtype_is_int(int dt)
 {
     return dtype_class(dt) == DTC_SINT || dtype_class(dt) == DTC_UINT;
 }
-static inline bool dtype_is_complex(int dt) { return dtype_class(dt) == DTC_COMPLEX; }
+static inline bool dtype_is_complex(int dt)
+{
+    return dtype_class(dt) == DTC_COMPLEX;
+}
 
 /* Parameters of a binary floating-point format of at most 64 bits. */
 struct float_format {
@@ -65,7 +80,7 @@ double float_largest(const struct float_format *f);
 
 /* Element access by index. Loads of complex give the real part; strings are not admitted. */
 double dtype_load_f64(int dt, const void *p, size_t i);
-int64_t dtype_load_i64(int dt, const void *p, size_t i);  /* floats truncate and saturate, NaN 0 */
+int64_t dtype_load_i64(int dt, const void *p, size_t i);   /* floats truncate and saturate, NaN 0 */
 void dtype_store_f64(int dt, void *p, size_t i, double x); /* integers: see dtype_convert */
 void dtype_store_i64(int dt, void *p, size_t i, int64_t x); /* wraps to the width */
 
@@ -76,21 +91,27 @@ void dtype_load_i64n(int dt, const void *p, size_t n, int64_t *out);
 void dtype_store_i64n(int dt, void *p, size_t n, const int64_t *x);
 
 /*
- * Value conversion of n elements, the `cast` op's meaning: float to integer truncates and saturates,
- * NaN to 0; integer to integer wraps; anything to bool is x != 0; complex to real drops the imaginary
- * part. `saturate` as in float_encode. Strings are not admitted.
+ * Value conversion of n elements, the `cast` op's meaning: float to integer truncates and
+ * saturates, NaN to 0; integer to integer wraps; anything to bool is x != 0; complex to real drops
+ * the imaginary part. `saturate` as in float_encode. Strings are not admitted.
  */
 void dtype_convert(int dst_dt, void *dst, int src_dt, const void *src, size_t n, bool saturate);
 
 /* Fast inline conversions for the common types. */
 static inline float bf16_to_f32(uint16_t b)
 {
-    union { uint32_t u; float f; } v = {(uint32_t)b << 16};
+    union {
+        uint32_t u;
+        float f;
+    } v = {(uint32_t)b << 16};
     return v.f;
 }
 static inline uint16_t f32_to_bf16(float x)
 {
-    union { float f; uint32_t u; } v = {x};
+    union {
+        float f;
+        uint32_t u;
+    } v = {x};
     if ((v.u & 0x7fffffff) > 0x7f800000)
         return (uint16_t)((v.u >> 16) | 0x40);
     return (uint16_t)((v.u + 0x7fff + ((v.u >> 16) & 1)) >> 16);

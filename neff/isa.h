@@ -16,19 +16,32 @@ enum opcode {
 };
 enum { FIRST_EXTENSION = INSN_depthwise_conv }; /* from here on: target cpu only */
 
-enum { MAX_AP_RANK = 6, MAX_APS = 5, MAX_IMMS = 10, MAX_FLOATS = 3, MAX_FUNCS = 2, MAX_GRID = 4, MAX_VARS = 10 };
+enum {
+    MAX_AP_RANK = 6,
+    MAX_APS = 5,
+    MAX_IMMS = 10,
+    MAX_FLOATS = 3,
+    MAX_FUNCS = 2,
+    MAX_GRID = 4,
+    MAX_VARS = 10
+};
 
 struct insn_info {
     const char *name, *doc;
     uint8_t engine, naps, nimms, nfloats, nfuncs;
-    struct { char name[15]; char access; bool optional; } ap[MAX_APS]; /* access: 'r', 'w', 'u' */
+    struct {
+        char name[15];
+        char access;
+        bool optional;
+    } ap[MAX_APS]; /* access: 'r', 'w', 'u' */
     char imm[MAX_IMMS][16], flt[MAX_FLOATS][16], func[MAX_FUNCS][8];
 };
 /* The rows of isa.def, split at first use (thread-safe). */
 const struct insn_info *insn_info(enum opcode op);
 enum opcode insn_from_name(const char *name); /* INSN_COUNT when unknown */
 
-/* base + sum of coef[v] * value of variable v. Variables: program ids 0..ngrid-1, then loop variables. */
+/* base + sum of coef[v] * value of variable v. Variables: program ids 0..ngrid-1, then loop
+ * variables. */
 struct affine {
     dim_t base;
     dim_t coef[MAX_VARS];
@@ -37,63 +50,66 @@ struct affine {
 enum memory { MEM_NONE, MEM_HBM, MEM_SBUF, MEM_PSUM };
 
 struct ap_dim {
-    dim_t step;  /* elements */
+    dim_t step; /* elements */
     dim_t count;
-    /* Edges of tiles: the count in force is min(count, limit - value of variable `var` * factor). var -1: no clipping. */
+    /* Edges of tiles: the count in force is min(count, limit - value of variable `var` * factor).
+     * var -1: no clipping. */
     int8_t var;
     dim_t factor, limit;
 };
 
 /* Which elements an instruction touches. */
 struct ap {
-    uint8_t mem;    /* enum memory; MEM_NONE: an absent optional operand */
-    uint8_t dtype;  /* how elements are stored */
-    uint8_t rank;   /* 1..MAX_AP_RANK */
-    int32_t tensor; /* HBM: slot of the program; SBUF, PSUM: tile of the kernel */
-    struct affine offset; /* elements from the tensor's start */
+    uint8_t mem;                    /* enum memory; MEM_NONE: an absent optional operand */
+    uint8_t dtype;                  /* how elements are stored */
+    uint8_t rank;                   /* 1..MAX_AP_RANK */
+    int32_t tensor;                 /* HBM: slot of the program; SBUF, PSUM: tile of the kernel */
+    struct affine offset;           /* elements from the tensor's start */
     struct ap_dim dim[MAX_AP_RANK]; /* outermost first */
 };
 
 enum { MAX_SYNC = 4 };
-struct sync { /* wait until semaphore >= value, or (in signal) add 1 after completion */
+struct sync {          /* wait until semaphore >= value, or (in signal) add 1 after completion */
     int16_t semaphore; /* -1: unused */
     struct affine value;
 };
 
 struct insn {
-    uint8_t op;      /* enum opcode */
-    uint8_t engine;  /* mostly the row's; copies and fills may be moved to another */
-    int32_t node;    /* index in program.nodes, for reports; -1 none */
-    struct ap *ap;   /* insn_info.naps of them */
+    uint8_t op;                  /* enum opcode */
+    uint8_t engine;              /* mostly the row's; copies and fills may be moved to another */
+    int32_t node;                /* index in program.nodes, for reports; -1 none */
+    struct ap *ap;               /* insn_info.naps of them */
     struct affine imm[MAX_IMMS]; /* most are constants: coef all 0 */
     float flt[MAX_FLOATS];
     uint16_t func[MAX_FUNCS]; /* enum op */
     struct sync wait[MAX_SYNC];
-    int16_t signal[2];        /* semaphores to increment, -1 unused */
+    int16_t signal[2]; /* semaphores to increment, -1 unused */
 };
 
 /* On-chip memory of a kernel instance: partitions x elements, row-major in its own memory. */
 struct tile {
-    uint8_t mem;    /* MEM_SBUF or MEM_PSUM */
+    uint8_t mem; /* MEM_SBUF or MEM_PSUM */
     uint8_t dtype;
     dim_t partitions, elements; /* elements per partition */
-    int64_t address; /* strict targets: byte offset in each partition; -1 not placed */
+    int64_t address;            /* strict targets: byte offset in each partition; -1 not placed */
 };
 
 /*
- * A kernel: an SPMD grid of identical tile programs. Instances are independent of each other: no instance reads what
- * another one writes. `insns` is one legal order of all engines' streams; the archive stores them by engine.
+ * A kernel: an SPMD grid of identical tile programs. Instances are independent of each other: no
+ * instance reads what another one writes. `insns` is one legal order of all engines' streams; the
+ * archive stores them by engine.
  */
 struct kernel {
     const char *name;
-    int ngrid, nvars; /* nvars = ngrid + depth of loops */
+    int ngrid, nvars;     /* nvars = ngrid + depth of loops */
     dim_t grid[MAX_GRID]; /* grid[0] varies slowest */
     int ninsns, insns_cap;
     struct insn *insns;
     int ntiles, tiles_cap;
     struct tile *tiles;
     int nsemaphores;
-    dim_t flops, bytes; /* of the whole grid: useful arithmetic, compulsory HBM traffic; for reports */
+    dim_t flops,
+        bytes; /* of the whole grid: useful arithmetic, compulsory HBM traffic; for reports */
 };
 
 #endif

@@ -13,12 +13,13 @@ enum op {
 };
 
 enum op_flags {
-    OPF_ELEMENTWISE = 1,     /* each result element depends on the operand elements at its place */
+    OPF_ELEMENTWISE = 1, /* each result element depends on the operand elements at its place */
     OPF_COMMUTATIVE = 2,
-    OPF_VIEW = 4,            /* the result has the first operand's bytes in the same order */
-    OPF_SHAPE_ONLY = 8,      /* operands are read for their shape only */
-    OPF_DATA_DEPENDENT = 16, /* result shapes or kinds are known after computing: the routine allocates them */
-    OPF_IMPURE = 32,         /* two runs may differ: never folded, never merged */
+    OPF_VIEW = 4,       /* the result has the first operand's bytes in the same order */
+    OPF_SHAPE_ONLY = 8, /* operands are read for their shape only */
+    OPF_DATA_DEPENDENT =
+        16, /* result shapes or kinds are known after computing: the routine allocates them */
+    OPF_IMPURE = 32, /* two runs may differ: never folded, never merged */
     OPF_REGIONS = 64,
     OPF_TERMINATOR = 128,
     OPF_CONTAINERS = 256, /* operands or results may be sequences, maps or optionals */
@@ -31,7 +32,10 @@ struct op_info {
 };
 
 extern const struct op_info op_infos[OP_COUNT];
-static inline const char *op_name(enum op op) { return op_infos[op].name; }
+static inline const char *op_name(enum op op)
+{
+    return op_infos[op].name;
+}
 /* OP_COUNT when there is none of that name. Binary search over a sorted index made at first use. */
 enum op op_from_name(const char *name);
 

@@ -102,8 +102,8 @@ size_t pack_quantized_size(const struct pack_quantized *s)
     return times(per_out, stored_outs(s->outs));
 }
 
-void pack_quantized(void *packed, const struct pack_quantized *s, const uint8_t *q, int64_t q_k_step,
-                    int64_t q_out_step, const float *scale, const float *zero,
+void pack_quantized(void *packed, const struct pack_quantized *s, const uint8_t *q,
+                    int64_t q_k_step, int64_t q_out_step, const float *scale, const float *zero,
                     int64_t scale_k_step, int64_t scale_out_step)
 {
     uint8_t *y = packed;

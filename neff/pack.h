@@ -1,6 +1,6 @@
 /*
- * Packed weights: the layouts in which the compiler stores a matrix and the runtime's matrix kernels
- * read it in place.
+ * Packed weights: the layouts in which the compiler stores a matrix and the runtime's matrix
+ * kernels read it in place.
  *
  * A weight W[group][k][out] (groups: filter taps of a convolution, otherwise 1) is cut into blocks
  * of 64 outs. A block holds, group after group,
@@ -12,8 +12,8 @@
  * where k is rounded up to the unit (1, 2 or 4) in every group, and what is added is zero. bf16
  * pairs and s8 quads are what the dot product instructions of AVX-512 (VNNI) take.
  *
- * Weight-only quantised weights (8 or 4 bits, scales over blocks of `block` k) are cut into the same
- * blocks of outs; each holds, for every block of k, the last one padded:
+ * Weight-only quantised weights (8 or 4 bits, scales over blocks of `block` k) are cut into the
+ * same blocks of outs; each holds, for every block of k, the last one padded:
  *
  *     scale f32 [width], zero point f32 [width],
  *     8 bits: s8 [block][width]
@@ -61,8 +61,8 @@ static inline int64_t pack_offset(const struct pack_shape *s, int64_t out, int64
 
 size_t pack_size(const struct pack_shape *s); /* bytes */
 
-/* Element (group, k, out) of the source is at data[group * group_step + k * k_step + out * out_step];
-   f32, bf16 bit patterns or s8, as the shape's type says. */
+/* Element (group, k, out) of the source is at data[group * group_step + k * k_step + out *
+   out_step]; f32, bf16 bit patterns or s8, as the shape's type says. */
 struct pack_source {
     const void *data;
     int64_t group_step, k_step, out_step;
@@ -77,9 +77,10 @@ struct pack_quantized {
     int block, bits; /* 8: q is s8; 4: q is one value of 0..15 in a byte */
 };
 size_t pack_quantized_size(const struct pack_quantized *s); /* bytes */
-/* q[k][out] by steps; scale[k block][out] and zero[k block][out] by steps; zero may be NULL for 0. */
-void pack_quantized(void *packed, const struct pack_quantized *s, const uint8_t *q, int64_t q_k_step,
-                    int64_t q_out_step, const float *scale, const float *zero,
+/* q[k][out] by steps; scale[k block][out] and zero[k block][out] by steps; zero may be NULL for 0.
+ */
+void pack_quantized(void *packed, const struct pack_quantized *s, const uint8_t *q,
+                    int64_t q_k_step, int64_t q_out_step, const float *scale, const float *zero,
                     int64_t scale_k_step, int64_t scale_out_step);
 
 #endif

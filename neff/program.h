@@ -1,11 +1,12 @@
 /*
  * A program: what the backend makes, the archive holds and the runtime executes.
  *
- * Slots are the variables. Steps are the control stream of the sync engine: launch a kernel, or have GpSimd call an
- * operator's plain routine. Regions (bodies of control flow) are step lists of their own that share the slots; calls
- * run them.
+ * Slots are the variables. Steps are the control stream of the sync engine: launch a kernel, or
+ * have GpSimd call an operator's plain routine. Regions (bodies of control flow) are step lists of
+ * their own that share the slots; calls run them.
  *
- * Everything lives in the program's arena but for constant data, which is borrowed (from the graph, from a mapped archive).
+ * Everything lives in the program's arena but for constant data, which is borrowed (from the graph,
+ * from a mapped archive).
  */
 #ifndef NEFF_PROGRAM_H
 #define NEFF_PROGRAM_H
@@ -15,7 +16,8 @@
 enum slot_kind {
     SLOT_INPUT,   /* bound by the caller */
     SLOT_CONST,   /* data in the archive, read only */
-    SLOT_PLANNED, /* tensor whose dims depend on inputs only: placed in the arena by plan_memory, once per shapes */
+    SLOT_PLANNED, /* tensor whose dims depend on inputs only: placed in the arena by plan_memory,
+                     once per shapes */
     SLOT_DYNAMIC, /* dims (or kind) known only while running: owns its memory while live */
     SLOT_VIEW,    /* another slot's memory, contiguous, under another type */
 };
@@ -23,10 +25,10 @@ enum slot_kind {
 struct slot {
     const char *name; /* of the model's value, may be NULL; inputs and outputs: never NULL */
     struct type type;
-    uint8_t kind;     /* enum slot_kind */
-    bool is_output;   /* its memory must survive the run: not in the arena */
-    int32_t base;     /* SLOT_VIEW: the slot that owns the memory (not itself a view) */
-    dim_t offset;     /* SLOT_VIEW: elements (of this type) from the base's start */
+    uint8_t kind;       /* enum slot_kind */
+    bool is_output;     /* its memory must survive the run: not in the arena */
+    int32_t base;       /* SLOT_VIEW: the slot that owns the memory (not itself a view) */
+    dim_t offset;       /* SLOT_VIEW: elements (of this type) from the base's start */
     struct tensor data; /* SLOT_CONST: a view; dims constant */
 };
 
@@ -51,7 +53,7 @@ struct program_region {
     struct step *steps;
 };
 
-struct program_node { /* source node, for messages and profiles */
+struct program_node {          /* source node, for messages and profiles */
     const char *name, *source; /* "Conv_12", "Conv" */
 };
 
@@ -72,7 +74,8 @@ struct program {
     int nnodes, nodes_cap;
     struct program_node *nodes;
     const char *info; /* JSON object text for info.json */
-    void (*release)(void *); /* called by program_free, e.g. to unmap the archive or free the graph */
+    void (*release)(
+        void *); /* called by program_free, e.g. to unmap the archive or free the graph */
     void *release_arg;
 };
 
@@ -80,28 +83,35 @@ struct program *program_new(void);
 void program_free(struct program *p);
 int program_add_slot(struct program *p, struct slot s);
 int program_add_node(struct program *p, const char *name, const char *source);
-/* Adds an instruction with naps zeroed patterns and no semaphores. Valid until the next one is added. */
+/* Adds an instruction with naps zeroed patterns and no semaphores. Valid until the next one is
+ * added. */
 struct insn *kernel_add(struct program *p, struct kernel *k, enum opcode op);
 
 /*
- * Structural checks of a whole program, whoever made it: indices, arity, ranks, operand counts that must agree, dims bound before
- * they are used, region nesting, and (strict targets) capacities. What the loader calls before anything runs. Bounds
- * of access patterns depend on shapes: they are checked when shapes are bound (runtime/bind).
+ * Structural checks of a whole program, whoever made it: indices, arity, ranks, operand counts that
+ * must agree, dims bound before they are used, region nesting, and (strict targets) capacities.
+ * What the loader calls before anything runs. Bounds of access patterns depend on shapes: they are
+ * checked when shapes are bound (runtime/bind).
  */
 bool program_check(const struct program *p, struct diag *d);
 
 /*
- * Memory plan: offsets of planned slots in one arena. Lifetimes come from the steps, nested regions counting where they are called.
- * Deterministic. sizes[slot] in bytes; offsets[slot] are multiples of 64, -1 for slots without planned memory.
+ * Memory plan: offsets of planned slots in one arena. Lifetimes come from the steps, nested regions
+ * counting where they are called. Deterministic. sizes[slot] in bytes; offsets[slot] are multiples
+ * of 64, -1 for slots without planned memory.
  */
 struct memory_plan {
-    int64_t *offsets; /* per slot */
-    int64_t size;     /* of the arena */
+    int64_t *offsets;    /* per slot */
+    int64_t size;        /* of the arena */
     int64_t lower_bound; /* largest sum of sizes live at one step */
 };
-void plan_memory(const struct program *p, const int64_t *sizes, struct arena *a, struct memory_plan *out);
-/* Per slot the first and last step (in one numbering of all regions' steps, see plan.c) at which it is live; last -1: never. */
-struct lifetime { int first, last; };
+void plan_memory(const struct program *p, const int64_t *sizes, struct arena *a,
+                 struct memory_plan *out);
+/* Per slot the first and last step (in one numbering of all regions' steps, see plan.c) at which it
+ * is live; last -1: never. */
+struct lifetime {
+    int first, last;
+};
 struct lifetime *program_lifetimes(const struct program *p, struct arena *a);
 
 #endif

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Operators are stored by name, so that an archive survives changes of the table: numbers in a stream are indices into
- * the list of names at the start of sp.bin. */
+/* Operators are stored by name, so that an archive survives changes of the table: numbers in a
+ * stream are indices into the list of names at the start of sp.bin. */
 struct op_names {
     int count;
     const char **names;
-    uint16_t *ops;          /* reading: index -> enum op */
+    uint16_t *ops;           /* reading: index -> enum op */
     int32_t index[OP_COUNT]; /* writing: enum op -> index, or -1 */
 };
 
@@ -32,7 +32,8 @@ static void code_dim(struct streams *s, struct codec *c, dim_t *d)
 {
     bool symbolic = !dim_is_const(*d);
     int64_t v = symbolic ? dim_index(*d) : *d;
-    /* constants zigzag in the even numbers, expressions in the odd ones: small ones stay one byte */
+    /* constants zigzag in the even numbers, expressions in the odd ones: small ones stay one byte
+     */
     uint64_t u = symbolic ? (uint64_t)v << 1 | 1 : (((uint64_t)v << 1) ^ (uint64_t)(v >> 63)) << 1;
     if (c->writing && !symbolic && (v > INT64_MAX / 4 || v < -(INT64_MAX / 4)))
         codec_fail(c, "dimension too large");
@@ -126,7 +127,8 @@ static void code_insn(struct streams *s, struct codec *c, struct insn *n, const 
     }
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------ */
+/* ---- kernels ------------------------------------------------------------------------------------
+ */
 
 /* Instructions lie in all engines' streams: one byte each at least. */
 static void code_ninsns(struct streams *s, struct codec *c, struct kernel *k)
@@ -199,7 +201,8 @@ static bool same_loop(const struct insn *a, const struct insn *b)
     return a->op == b->op && !memcmp(a->imm, b->imm, sizeof a->imm);
 }
 
-/* Puts one engine's instructions at their places in the kernel; loops arrive once per engine and must agree. */
+/* Puts one engine's instructions at their places in the kernel; loops arrive once per engine and
+ * must agree. */
 static void read_stream(struct streams *s, struct kernel *k, bool *filled, int engine)
 {
     struct codec *c = &s->c[engine];
@@ -214,7 +217,8 @@ static void read_stream(struct streams *s, struct kernel *k, bool *filled, int e
         at += skip;
         code_u8(c, &n.op);
         if (c->failed || n.op >= INSN_COUNT || at >= k->ninsns) {
-            codec_fail(c, at >= k->ninsns ? "instruction past the end of its kernel" : "unknown instruction");
+            codec_fail(c, at >= k->ninsns ? "instruction past the end of its kernel"
+                                          : "unknown instruction");
             return;
         }
         n.ap = ARENA_ARRAY(&s->p->arena, struct ap, insn_info(n.op)->naps);
@@ -251,7 +255,8 @@ static void read_kernel(struct streams *s, struct kernel *k)
             codec_fail(sp, "an instruction is missing from its engine's stream");
 }
 
-/* ---- calls and regions ---------------------------------------------------------------------------- */
+/* ---- calls and regions
+ * ---------------------------------------------------------------------------- */
 
 static int32_t *code_indices(struct codec *c, int32_t *list, int *n, int low, int high,
                              const char *name)
@@ -294,7 +299,8 @@ static void code_region(struct streams *s, struct program_region *r)
     }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------ */
+/* ---- the whole
+ * ------------------------------------------------------------------------------------ */
 
 static void collect_ops(struct streams *s)
 {
@@ -330,7 +336,9 @@ static void code_op_names(struct streams *s)
             continue;
         enum op op = s->ops.names[i] ? op_from_name(s->ops.names[i]) : OP_COUNT;
         if (op == OP_COUNT) {
-            fail(c->d, "%s: operator '%s' is not known to this version, expected one of its own operators; recompile the model",
+            fail(c->d,
+                 "%s: operator '%s' is not known to this version, expected one of its own "
+                 "operators; recompile the model",
                  c->what, s->ops.names[i] ? s->ops.names[i] : "");
             c->failed = true;
             return;
@@ -357,7 +365,8 @@ static void code_program(struct streams *s)
     code_count(&s->c[ENGINE_POOL], &p->ncalls, 5);
     code_count(sp, &p->nregions, 3);
     if (!sp->writing) {
-        p->kernels = ARENA_ARRAY(&p->arena, struct kernel, p->nkernels), p->kernels_cap = p->nkernels;
+        p->kernels = ARENA_ARRAY(&p->arena, struct kernel, p->nkernels),
+        p->kernels_cap = p->nkernels;
         p->calls = ARENA_ARRAY(&p->arena, struct call, p->ncalls), p->calls_cap = p->ncalls;
         p->regions = ARENA_ARRAY(&p->arena, struct program_region, p->nregions);
         p->regions_cap = p->nregions;
@@ -377,9 +386,8 @@ static void code_program(struct streams *s)
         code_region(s, &p->regions[i]);
 }
 
-static const char *const stream_names[ENGINE_COUNT] = {"sg00/pe.bin", "sg00/act.bin",
-                                                       "sg00/pool.bin", "sg00/dve.bin",
-                                                       "sg00/sp.bin"};
+static const char *const stream_names[ENGINE_COUNT] = {
+    "sg00/pe.bin", "sg00/act.bin", "sg00/pool.bin", "sg00/dve.bin", "sg00/sp.bin"};
 
 bool streams_encode(const struct program *p, struct arena *a, struct bytes out[ENGINE_COUNT],
                     struct diag *d)

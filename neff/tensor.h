@@ -1,10 +1,10 @@
 /*
  * Concrete values: what constants, inputs, outputs and plain routines hold.
  *
- * A tensor owns one block (`data`) or borrows it (`owned` false). Strings are an array of struct str
- * whose bytes lie in the same block. Containers own an array of tensors:
- *   sequence: its elements; optional: none or one; map: two, keys and values.
- * Data is aligned to 64 bytes when owned.
+ * A tensor owns one block (`data`) or borrows it (`owned` false). Strings are an array of struct
+ * str whose bytes lie in the same block. Containers own an array of tensors: sequence: its
+ * elements; optional: none or one; map: two, keys and values. Data is aligned to 64 bytes when
+ * owned.
  */
 #ifndef NEFF_TENSOR_H
 #define NEFF_TENSOR_H
@@ -37,8 +37,9 @@ static inline size_t tensor_bytes(const struct tensor *t)
 int64_t dims_product(const int64_t *dims, int from, int to);
 
 /*
- * Makes *t a tensor of that shape with zeroed memory of its own, freeing what it held; keeps its block when it
- * owns one that is large enough. Fails on negative dims, on overflow, and when memory is short.
+ * Makes *t a tensor of that shape with zeroed memory of its own, freeing what it held; keeps its
+ * block when it owns one that is large enough. Fails on negative dims, on overflow, and when memory
+ * is short.
  */
 bool tensor_alloc(struct tensor *t, int dtype, int rank, const int64_t *dims, struct diag *d);
 /* As tensor_alloc, but memory is not cleared (except for strings). */

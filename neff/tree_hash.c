@@ -60,7 +60,8 @@ static bool run(struct job *j, uint8_t out[TREE_HASH_SIZE])
     j->digests = malloc((j->nchunks ? j->nchunks : 1) * sizeof *j->digests);
     if (!j->digests)
         return false;
-    while (n < want - 1 && (size_t)n + 1 < j->nchunks && pthread_create(&threads[n], NULL, hash_chunks, j) == 0)
+    while (n < want - 1 && (size_t)n + 1 < j->nchunks &&
+           pthread_create(&threads[n], NULL, hash_chunks, j) == 0)
         n++;
     hash_chunks(j);
     for (int i = 0; i < n; i++)

@@ -1,5 +1,6 @@
 /*
- * The archive's hash: sha256 over the sha256 of each MiB, so that chunks are hashed in any order, by several threads.
+ * The archive's hash: sha256 over the sha256 of each MiB, so that chunks are hashed in any order,
+ * by several threads.
  */
 #ifndef NEFF_TREE_HASH_H
 #define NEFF_TREE_HASH_H

@@ -26,7 +26,8 @@ bool type_equal(const struct type *a, const struct type *b);
 bool type_is_static(const struct type *t);
 /* Number of elements as an expression; RANK_UNKNOWN gives a negative constant. */
 dim_t type_count(struct dim_table *dt, const struct type *t);
-/* `f32[batch,3,224,224]`, `f32[*]` for unknown rank, `any[*]` for an unknown element type, `seq(f32[*])`, `opt(...)`, `map(i64,f32[*])`. */
+/* `f32[batch,3,224,224]`, `f32[*]` for unknown rank, `any[*]` for an unknown element type,
+ * `seq(f32[*])`, `opt(...)`, `map(i64,f32[*])`. */
 const char *type_text(const struct dim_table *dt, struct arena *a, const struct type *t);
 bool type_parse(struct dim_table *dt, const char **s, struct type *out, struct diag *d);
 

@@ -1,13 +1,14 @@
 /*
  * pass autocast: FP32 arithmetic in a smaller type, with neuronx-cc's meaning.
  *
- *   matmult  operands of matrix products and convolutions are rounded to the cast type; they accumulate in FP32 and their results
- *            are FP32. Constant weights are converted here; the conversion of a computed operand is a cast right after its producer,
- *            once for all readers, so that fusion makes it part of the producer's epilogue.
- *   all      every FP32 value inside the model is stored in the cast type; engines compute in FP32.
+ *   matmult  operands of matrix products and convolutions are rounded to the cast type; they
+ * accumulate in FP32 and their results are FP32. Constant weights are converted here; the
+ * conversion of a computed operand is a cast right after its producer, once for all readers, so
+ * that fusion makes it part of the producer's epilogue. all      every FP32 value inside the model
+ * is stored in the cast type; engines compute in FP32.
  *
- * Inputs and outputs of the model keep their types. tf32 and fp8_e4m3 have no storage here: operands are rounded to them and stay FP32.
- * Requires inferred types.
+ * Inputs and outputs of the model keep their types. tf32 and fp8_e4m3 have no storage here:
+ * operands are rounded to them and stay FP32. Requires inferred types.
  */
 #include "passes/rewrite.h"
 
@@ -31,14 +32,28 @@ static const struct {
     int operands;
 } products[] = {{OP_matmul, 2}, {OP_conv, 2}, {OP_conv_transpose, 2}};
 
-/* Operators that keep FP32 operands even under `all`: parameters that are not data, or exact types asked for. */
-static const enum op keeps[] = {OP_resize, OP_quantize_linear, OP_dequantize_linear, OP_cast, OP_range, OP_bitcast,
-                                OP_if, OP_loop, OP_scan, OP_while, OP_return, OP_sequence_construct, OP_sequence_insert, OP_optional};
+/* Operators that keep FP32 operands even under `all`: parameters that are not data, or exact types
+ * asked for. */
+static const enum op keeps[] = {OP_resize,
+                                OP_quantize_linear,
+                                OP_dequantize_linear,
+                                OP_cast,
+                                OP_range,
+                                OP_bitcast,
+                                OP_if,
+                                OP_loop,
+                                OP_scan,
+                                OP_while,
+                                OP_return,
+                                OP_sequence_construct,
+                                OP_sequence_insert,
+                                OP_optional};
 
 static bool matches(const struct node *n, const char *glob)
 {
     if (!strncmp(glob, "op:", 3))
-        return (n->source && fnmatch(glob + 3, n->source, 0) == 0) || fnmatch(glob + 3, op_name(n->op), 0) == 0;
+        return (n->source && fnmatch(glob + 3, n->source, 0) == 0) ||
+               fnmatch(glob + 3, op_name(n->op), 0) == 0;
     return n->name && fnmatch(glob, n->name, 0) == 0;
 }
 
@@ -57,9 +72,14 @@ static bool is_f32(const struct value *v)
     return v && v->type.kind == VK_TENSOR && v->type.dtype == DT_F32;
 }
 
-/* ---- one value ------------------------------------------------------------------------------------------------- */
+/* ---- one value
+ * -------------------------------------------------------------------------------------------------
+ */
 
-static bool stored(const struct caster *c) { return c->o->cast_type == DT_BF16 || c->o->cast_type == DT_F16; }
+static bool stored(const struct caster *c)
+{
+    return c->o->cast_type == DT_BF16 || c->o->cast_type == DT_F16;
+}
 
 /* Finite numbers stay finite: the lowest f32 in a mask, times zero, must stay zero. */
 static double rounded(const struct caster *c, double x)
@@ -120,7 +140,9 @@ static struct value *cast_value(struct caster *c, struct value *v)
     return c->cast_of[v->id];
 }
 
-/* ---- matmult ----------------------------------------------------------------------------------------------------- */
+/* ---- matmult
+ * -----------------------------------------------------------------------------------------------------
+ */
 
 static int product_operands(const struct node *n)
 {
@@ -133,7 +155,8 @@ static int product_operands(const struct node *n)
 /* A depthwise convolution runs on the Vector engine, not as a product. */
 static bool is_depthwise(const struct node *n)
 {
-    return n->op == OP_conv && attr_int(&n->attrs, "group", 1) > 1 && n->in[1]->type.rank > 1 && n->in[1]->type.dims[1] == 1;
+    return n->op == OP_conv && attr_int(&n->attrs, "group", 1) > 1 && n->in[1]->type.rank > 1 &&
+           n->in[1]->type.dims[1] == 1;
 }
 
 static bool cast_product(struct caster *c, struct node *n)
@@ -145,7 +168,8 @@ static bool cast_product(struct caster *c, struct node *n)
     if (kept(c, n))
         return true;
     if (is_depthwise(n)) {
-        why(c->o, n, "autocast.depthwise", "kept in FP32: it does not use the matrix-multiplication engine");
+        why(c->o, n, "autocast.depthwise",
+            "kept in FP32: it does not use the matrix-multiplication engine");
         return true;
     }
     for (int i = 0; i < operands; i++) {
@@ -159,7 +183,8 @@ static bool cast_product(struct caster *c, struct node *n)
     }
     attr_set_int(&c->g->arena, &n->attrs, "out_dtype", DT_F32);
     c->nodes++;
-    why(c->o, n, "autocast.cast", "operands rounded to the cast type, accumulation and result in FP32");
+    why(c->o, n, "autocast.cast",
+        "operands rounded to the cast type, accumulation and result in FP32");
     return infer_node(c->g, n, c->d);
 }
 
@@ -168,7 +193,9 @@ static bool visit_product(struct node *n, void *user)
     return product_operands(n) ? cast_product(user, n) : true;
 }
 
-/* ---- all ----------------------------------------------------------------------------------------------------------- */
+/* ---- all
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 static bool keeps_types(const struct node *n)
 {
@@ -182,7 +209,8 @@ static bool keeps_types(const struct node *n)
 static bool restore_operands(struct caster *c, struct node *n)
 {
     for (int i = 0; i < n->nin; i++) {
-        if (!n->in[i] || n->in[i]->type.kind != VK_TENSOR || n->in[i]->type.dtype != c->o->cast_type || !n->in[i]->def)
+        if (!n->in[i] || n->in[i]->type.kind != VK_TENSOR ||
+            n->in[i]->type.dtype != c->o->cast_type || !n->in[i]->def)
             continue;
         struct value *v = emit_cast(n, n->in[i], DT_F32, c->d);
         if (!v)

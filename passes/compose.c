@@ -1,6 +1,7 @@
 /*
- * Primitives that spell one of the composite operators become that operator, which one tile program computes. Every rule
- * proves shapes, axes and constants, and replaces by what is equal up to rounding.
+ * Primitives that spell one of the composite operators become that operator, which one tile program
+ * computes. Every rule proves shapes, axes and constants, and replaces by what is equal up to
+ * rounding.
  *
  * Requires inferred types; simplified graphs match best. Leaves dead nodes to remove_dead.
  */
@@ -10,17 +11,17 @@ static const struct {
     enum op root; /* the operator that the pattern ends with */
     compose_rule *rule;
 } rules[] = {
-    {OP_mul, compose_activation},     {OP_div, compose_activation},
-    {OP_div, compose_sigmoid},        {OP_reciprocal, compose_sigmoid},
-    {OP_min, compose_clip},           {OP_max, compose_clip},
-    {OP_mul, compose_hard_sigmoid},   {OP_div, compose_hard_sigmoid},
-    {OP_div, compose_softmax},        {OP_mul, compose_softmax},
-    {OP_log, compose_log_softmax},    {OP_sub, compose_log_softmax},
-    {OP_div, compose_norm},           {OP_mul, compose_norm},
-    {OP_add, compose_norm_folded},    {OP_mul, compose_norm_scale},
-    {OP_add, compose_norm_bias},      {OP_reshape, compose_group_norm},
-    {OP_mul, compose_group_scale},    {OP_add, compose_group_bias},
-    {OP_einsum, compose_matmul},      {OP_attention, compose_attention},
+    {OP_mul, compose_activation},   {OP_div, compose_activation},
+    {OP_div, compose_sigmoid},      {OP_reciprocal, compose_sigmoid},
+    {OP_min, compose_clip},         {OP_max, compose_clip},
+    {OP_mul, compose_hard_sigmoid}, {OP_div, compose_hard_sigmoid},
+    {OP_div, compose_softmax},      {OP_mul, compose_softmax},
+    {OP_log, compose_log_softmax},  {OP_sub, compose_log_softmax},
+    {OP_div, compose_norm},         {OP_mul, compose_norm},
+    {OP_add, compose_norm_folded},  {OP_mul, compose_norm_scale},
+    {OP_add, compose_norm_bias},    {OP_reshape, compose_group_norm},
+    {OP_mul, compose_group_scale},  {OP_add, compose_group_bias},
+    {OP_einsum, compose_matmul},    {OP_attention, compose_attention},
     {OP_matmul, compose_sdpa},
 };
 

@@ -1,7 +1,8 @@
 /*
- * What the files of the compose pass share. A rule looks at a node with one result and answers with the value that
- * replaces the result, or NULL. Rules see the graph after simplification, each node after its operands' nodes, and grow:
- * a normalisation is found without its scale first and takes the scale when the multiplication by it is reached.
+ * What the files of the compose pass share. A rule looks at a node with one result and answers with
+ * the value that replaces the result, or NULL. Rules see the graph after simplification, each node
+ * after its operands' nodes, and grow: a normalisation is found without its scale first and takes
+ * the scale when the multiplication by it is reached.
  */
 #ifndef PASSES_COMPOSE_H
 #define PASSES_COMPOSE_H
@@ -27,7 +28,8 @@ compose_rule compose_group_norm, compose_group_scale, compose_group_bias;
 /* compose_attention.c */
 compose_rule compose_sdpa, compose_attention, compose_matmul;
 
-/* ---- match_reduce.c: reductions and what they are of --------------------------------------------------- */
+/* ---- match_reduce.c: reductions and what they are of
+ * --------------------------------------------------- */
 
 struct reduction { /* of x over axes; the reduced dims stay as 1 */
     struct value *x;

@@ -1,6 +1,7 @@
 /*
- * Activations: a product of x and a gate t(x). Whatever the order of the multiplications, the primitives above the gate are a
- * polynomial in x and t, and those inside it a polynomial in x; a row says which.
+ * Activations: a product of x and a gate t(x). Whatever the order of the multiplications, the
+ * primitives above the gate are a polynomial in x and t, and those inside it a polynomial in x; a
+ * row says which.
  */
 #include "passes/compose.h"
 
@@ -38,8 +39,8 @@ static void combine(struct poly *a, double factor, const struct poly *b)
 }
 
 /* v as a polynomial in x and t (which may be NULL); false when it is none of low degree. */
-static bool polynomial(const struct value *v, const struct value *x, const struct value *t, int depth,
-                       struct poly *out)
+static bool polynomial(const struct value *v, const struct value *x, const struct value *t,
+                       int depth, struct poly *out)
 {
     struct poly b;
     double number;
@@ -109,7 +110,8 @@ static bool equal(const struct poly *got, const struct poly *want, double rel)
     return true;
 }
 
-/* ---- gates ---------------------------------------------------------------------------------------------- */
+/* ---- gates
+ * ---------------------------------------------------------------------------------------------- */
 
 static double limit(const struct node *clip, int i)
 {
@@ -117,16 +119,25 @@ static double limit(const struct node *clip, int i)
     return i < clip->nin && clip->in[i] && constant_number(clip->in[i], &v) ? v : NAN;
 }
 
-static bool gate_any(const struct node *t) { return true; }
-static bool gate_clip_6(const struct node *t) { return limit(t, 1) == 0 && limit(t, 2) == 6; }
-static bool gate_clip_1(const struct node *t) { return limit(t, 1) == 0 && limit(t, 2) == 1; }
+static bool gate_any(const struct node *t)
+{
+    return true;
+}
+static bool gate_clip_6(const struct node *t)
+{
+    return limit(t, 1) == 0 && limit(t, 2) == 6;
+}
+static bool gate_clip_1(const struct node *t)
+{
+    return limit(t, 1) == 0 && limit(t, 2) == 1;
+}
 static bool gate_hard_sigmoid(const struct node *t)
 {
     return close_to(attr_float(&t->attrs, "alpha", 0.2), 1.0 / 6, 4e-6) &&
            close_to(attr_float(&t->attrs, "beta", 0.5), 0.5, 4e-6);
 }
 
-#define ROOT_HALF 0.70710678118654752440
+#define ROOT_HALF    0.70710678118654752440
 #define ROOT_2_BY_PI 0.79788456080286535588
 
 static const struct {
@@ -135,7 +146,10 @@ static const struct {
     struct poly argument, result;
 } rows[] = {
     {OP_gelu, OP_erf, gate_any, {{{0, ROOT_HALF}}}, {{{0, 0.5}, {0, 0.5}}}},
-    {OP_gelu_tanh, OP_tanh, gate_any, {{{0, ROOT_2_BY_PI, 0, ROOT_2_BY_PI * 0.044715}}},
+    {OP_gelu_tanh,
+     OP_tanh,
+     gate_any,
+     {{{0, ROOT_2_BY_PI, 0, ROOT_2_BY_PI * 0.044715}}},
      {{{0, 0.5}, {0, 0.5}}}},
     {OP_silu, OP_sigmoid, gate_any, {{{0, 1}}}, {{{0}, {0, 1}}}},
     {OP_hard_swish, OP_hard_sigmoid, gate_hard_sigmoid, {{{0, 1}}}, {{{0}, {0, 1}}}},

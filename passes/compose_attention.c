@@ -1,6 +1,6 @@
 /*
- * Attention: softmax(scale * q k^T + mask) v. From the product with v down: the softmax, masks and scales in any order that
- * keeps the meaning, the product of q and k, and scales on either of them.
+ * Attention: softmax(scale * q k^T + mask) v. From the product with v down: the softmax, masks and
+ * scales in any order that keeps the meaning, the product of q and k, and scales on either of them.
  */
 #include "passes/compose.h"
 
@@ -41,12 +41,14 @@ static bool add_mask(struct compose *c, struct node *at, struct scores *s, struc
 
 static bool find_scores(struct compose *c, struct node *at, struct value *v, struct scores *s);
 
-/* where(keep, scores, hiding): hidden scores become the lowest number, which no addition of a score changes, so that rows
- * without any key stay uniform. */
+/* where(keep, scores, hiding): hidden scores become the lowest number, which no addition of a score
+ * changes, so that rows without any key stay uniform. */
 static bool find_where(struct compose *c, struct node *at, struct node *n, struct scores *s)
 {
     double hiding;
-    int hidden = constant_number(n->in[2], &hiding) ? 2 : constant_number(n->in[1], &hiding) ? 1 : 0;
+    int hidden = constant_number(n->in[2], &hiding)   ? 2
+                 : constant_number(n->in[1], &hiding) ? 1
+                                                      : 0;
     struct value *inner = hidden ? n->in[3 - hidden] : NULL;
     if (!hidden || !same_type(inner, n->out[0]))
         return false;
@@ -85,7 +87,8 @@ static bool find_product(struct compose *c, struct node *n, struct scores *s)
     s->q = take_scale(n->in[0], &s->scale);
     s->k = take_scale(n->in[1], &s->scale);
     struct node *t = made_by(s->k, OP_transpose);
-    if (t && s->k_transposed && swaps_last_two(t)) { /* a scale may be below the transposition too */
+    if (t && s->k_transposed &&
+        swaps_last_two(t)) { /* a scale may be below the transposition too */
         s->k = take_scale(t->in[0], &s->scale);
         s->k_transposed = false;
     }
@@ -157,7 +160,8 @@ struct value *compose_sdpa(struct compose *c, struct node *n)
         return NULL;
     if (!over_last(p) || attr_int(&n->attrs, "trans_a", 0) || attr_int(&n->attrs, "trans_b", 0) ||
         attr_float(&n->attrs, "alpha", 1) != 1) {
-        why(c->o, n, "compose.sdpa-form", "looks like attention, but softmax or product is transposed");
+        why(c->o, n, "compose.sdpa-form",
+            "looks like attention, but softmax or product is transposed");
         return NULL;
     }
     if (!value_has_one_use(p->out[0])) {
@@ -166,7 +170,8 @@ struct value *compose_sdpa(struct compose *c, struct node *n)
     }
     if (!find_scores(c, n, p->in[0], &s)) {
         if (!diag_failed(c->d))
-            why(c->o, n, "compose.sdpa-scores", "the operand of softmax is not a masked product of q and k");
+            why(c->o, n, "compose.sdpa-scores",
+                "the operand of softmax is not a masked product of q and k");
         return NULL;
     }
     struct value *k = s.k_transposed ? untransposed(c, n, s.k) : s.k;
@@ -176,7 +181,8 @@ struct value *compose_sdpa(struct compose *c, struct node *n)
     return k ? emit(n, OP_sdpa, in, s.mask ? 4 : 3, &as, n->name, c->d) : NULL;
 }
 
-/* ---- einsum of two operands that is a product of matrices -------------------------------------------------- */
+/* ---- einsum of two operands that is a product of matrices
+ * -------------------------------------------------- */
 
 /* The letters of one term, without spaces; false when there are others or too many. */
 static bool read_term(const char **at, const char *end, char *out)
@@ -192,7 +198,8 @@ static bool read_term(const char **at, const char *end, char *out)
 }
 
 /* The term is batch + x + y (false in *swapped) or batch + y + x, with x and y not in the batch. */
-static bool is_matrix(const char *term, const char *batch, size_t nbatch, char x, char y, bool *swapped)
+static bool is_matrix(const char *term, const char *batch, size_t nbatch, char x, char y,
+                      bool *swapped)
 {
     if (strlen(term) != nbatch + 2 || memcmp(term, batch, nbatch))
         return false;
@@ -207,8 +214,9 @@ struct value *compose_matmul(struct compose *c, struct node *n)
     const char *s = e.p, *end = e.p + e.n;
     char a[MAX_RANK + 1], b[MAX_RANK + 1], y[MAX_RANK + 1];
     bool trans_a, trans_b;
-    if (n->nin != 2 || !read_term(&s, end, a) || s == end || *s++ != ',' || !read_term(&s, end, b) ||
-        end - s < 2 || *s++ != '-' || *s++ != '>' || !read_term(&s, end, y) || s != end)
+    if (n->nin != 2 || !read_term(&s, end, a) || s == end || *s++ != ',' ||
+        !read_term(&s, end, b) || end - s < 2 || *s++ != '-' || *s++ != '>' ||
+        !read_term(&s, end, y) || s != end)
         return NULL;
     size_t nbatch = strlen(y) - 2;
     char i = y[nbatch], j = y[nbatch + 1], k = 0;
@@ -231,7 +239,8 @@ struct value *compose_matmul(struct compose *c, struct node *n)
     return emit(n, OP_matmul, n->in, 2, &as, n->name, c->d);
 }
 
-/* ---- the Attention operator of ONNX ---------------------------------------------------------------------- */
+/* ---- the Attention operator of ONNX
+ * ---------------------------------------------------------------------- */
 
 /* (B,heads,S,D) of an operand that may be (B,S,heads*D). */
 static struct value *split_heads(struct compose *c, struct node *n, struct value *x, int64_t heads)
@@ -243,13 +252,15 @@ static struct value *split_heads(struct compose *c, struct node *n, struct value
     if (t->rank != 3 || heads < 1 || !dim_is_const(t->dims[2]) || t->dims[2] % heads)
         return NULL;
     int64_t shape[] = {0, 0, heads, t->dims[2] / heads};
-    return emit_transpose(n, emit2(n, OP_reshape, x, constant_i64s(c->g, shape, 4), c->d), perm, c->d);
+    return emit_transpose(n, emit2(n, OP_reshape, x, constant_i64s(c->g, shape, 4), c->d), perm,
+                          c->d);
 }
 
 static bool plain_attention(const struct node *n, const char **what)
 {
-    static const char *const plain[] = {"scale", "is_causal", "q_num_heads", "kv_num_heads",
-                                        "softmax_precision", "qk_matmul_output_mode"};
+    static const char *const plain[] = {
+        "scale",        "is_causal",         "q_num_heads",
+        "kv_num_heads", "softmax_precision", "qk_matmul_output_mode"};
     for (int i = 3; i < n->nin; i++)
         if (n->in[i])
             return *what = i == 3 ? "it has a mask" : "it has past keys or lengths", false;
@@ -274,7 +285,8 @@ struct value *compose_attention(struct compose *c, struct node *n)
         why(c->o, n, "compose.attention-form", "it stays whole: %s", what);
         return NULL;
     }
-    int64_t qh = attr_int(&n->attrs, "q_num_heads", 0), kvh = attr_int(&n->attrs, "kv_num_heads", 0);
+    int64_t qh = attr_int(&n->attrs, "q_num_heads", 0),
+            kvh = attr_int(&n->attrs, "kv_num_heads", 0);
     struct value *in[] = {split_heads(c, n, n->in[0], qh), split_heads(c, n, n->in[1], kvh),
                           split_heads(c, n, n->in[2], kvh)};
     static const int64_t perm[] = {0, 2, 1, 3}, merged[] = {0, 0, -1};
@@ -283,7 +295,8 @@ struct value *compose_attention(struct compose *c, struct node *n)
     const struct type *q = &in[0]->type, *k = &in[1]->type, *v = &in[2]->type;
     if (q->dims[1] != k->dims[1] || k->dims[1] != v->dims[1] || q->dims[0] != k->dims[0] ||
         q->dims[0] != v->dims[0] || !dim_is_const(q->dims[3]) || q->dims[3] < 1) {
-        why(c->o, n, "compose.attention-heads", "it stays whole: heads share keys, or sizes are not known");
+        why(c->o, n, "compose.attention-heads",
+            "it stays whole: heads share keys, or sizes are not known");
         return NULL;
     }
     struct attrs as = {0};
@@ -294,5 +307,6 @@ struct value *compose_attention(struct compose *c, struct node *n)
     struct value *y = emit(n, OP_sdpa, in, 3, &as, n->name, c->d);
     if (!y || n->out[0]->type.rank == 4)
         return y;
-    return emit2(n, OP_reshape, emit_transpose(n, y, perm, c->d), constant_i64s(c->g, merged, 3), c->d);
+    return emit2(n, OP_reshape, emit_transpose(n, y, perm, c->d), constant_i64s(c->g, merged, 3),
+                 c->d);
 }

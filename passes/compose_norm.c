@@ -1,6 +1,6 @@
 /*
- * Normalisations. A row is divided by the root of its variance (layer) or mean square (RMS) first; scale and bias are taken in when
- * the multiplication and the addition after it are reached.
+ * Normalisations. A row is divided by the root of its variance (layer) or mean square (RMS) first;
+ * scale and bias are taken in when the multiplication and the addition after it are reached.
  */
 #include "passes/compose.h"
 
@@ -50,8 +50,8 @@ static struct value *centred(struct value *c, struct reduction *mean)
 }
 
 struct statistics {
-    struct value *x;   /* what is normalised */
-    bool has_mean;     /* its mean is subtracted */
+    struct value *x; /* what is normalised */
+    bool has_mean;   /* its mean is subtracted */
     struct reduction over;
     double epsilon;
 };
@@ -147,8 +147,10 @@ struct value *compose_norm(struct compose *c, struct node *n)
     return NULL;
 }
 
-/* v spans rows of y: its trimmed dims are the row's, or it is one number. A constant of the row's shape, or v. */
-static struct value *row_operand(struct compose *c, struct value *v, const struct type *y, int rows_from)
+/* v spans rows of y: its trimmed dims are the row's, or it is one number. A constant of the row's
+ * shape, or v. */
+static struct value *row_operand(struct compose *c, struct value *v, const struct type *y,
+                                 int rows_from)
 {
     double number;
     int rank = y->rank - rows_from, extra = v->type.rank - rank;
@@ -165,7 +167,8 @@ static struct value *row_operand(struct compose *c, struct value *v, const struc
         return v;
     if (!v->constant)
         return NULL;
-    struct tensor t = tensor_view(v->type.dtype, rank, v->constant->dims + extra, v->constant->data);
+    struct tensor t =
+        tensor_view(v->type.dtype, rank, v->constant->dims + extra, v->constant->data);
     return constant_new(c->g, &t, v->name);
 }
 
@@ -185,12 +188,14 @@ struct value *compose_norm_scale(struct compose *c, struct node *n)
             !same_type(norm->out[0], n->out[0]))
             continue;
         if (!value_has_one_use(norm->out[0])) {
-            why(c->o, n, "compose.norm-shared", "the normalisation without its scale is needed too");
+            why(c->o, n, "compose.norm-shared",
+                "the normalisation without its scale is needed too");
             continue;
         }
         struct value *scale = row_operand(c, n->in[!i], &norm->in[0]->type, first_row_dim(norm));
         if (!scale) {
-            why(c->o, n, "compose.norm-scale", "the factor is not one value for each place of a row");
+            why(c->o, n, "compose.norm-scale",
+                "the factor is not one value for each place of a row");
             continue;
         }
         struct value *in[] = {norm->in[0], scale};
@@ -241,16 +246,19 @@ struct value *compose_norm_folded(struct compose *c, struct node *n)
             struct value *scale = row_operand(c, ks->in[at], &x->type, rows_from);
             struct value *bias = row_operand(c, rest->in[0], &x->type, rows_from);
             struct value *in[] = {x, scale, bias};
-            return scale && bias ? emit(n, OP_layer_norm, in, 3, &norm->attrs, n->name, c->d) : NULL;
+            return scale && bias ? emit(n, OP_layer_norm, in, 3, &norm->attrs, n->name, c->d)
+                                 : NULL;
         }
     }
     return NULL;
 }
 
-/* ---- group normalisation, written as instance normalisation of groups seen as channels ------------------- */
+/* ---- group normalisation, written as instance normalisation of groups seen as channels
+ * ------------------- */
 
 /* The numbers of a constant of `groups` elements, each repeated for the channels of its group. */
-static struct value *repeated(struct compose *c, const struct value *v, int64_t groups, int64_t channels)
+static struct value *repeated(struct compose *c, const struct value *v, int64_t groups,
+                              int64_t channels)
 {
     if (!v->constant || tensor_count(v->constant) != groups)
         return NULL;
@@ -272,7 +280,8 @@ struct value *compose_group_norm(struct compose *c, struct node *n)
     if (!same_type(x, n->out[0]) || t->rank < 3 || seen->rank < 3 || t->dims[0] != seen->dims[0] ||
         !dim_is_const(t->dims[1]) || !dim_is_const(seen->dims[1]) || seen->dims[1] < 1 ||
         t->dims[1] < 1 || t->dims[1] > 1 << 24 || t->dims[1] % seen->dims[1]) {
-        why(c->o, n, "compose.group_norm-shape", "the reshapes around do not make groups of channels");
+        why(c->o, n, "compose.group_norm-shape",
+            "the reshapes around do not make groups of channels");
         return NULL;
     }
     struct value *in[] = {x, repeated(c, norm->in[1], seen->dims[1], t->dims[1]),
@@ -312,14 +321,16 @@ static struct value *into_group(struct compose *c, struct node *n, bool multiply
     for (int i = 0; i < 2; i++) {
         struct node *norm = made_by(n->in[i], OP_group_norm);
         if (!norm || !value_has_one_use(norm->out[0]) || !same_type(norm->out[0], n->out[0]) ||
-            !norm->in[1]->constant || !norm->in[2]->constant || attr_int(&norm->attrs, "channels_last", 0))
+            !norm->in[1]->constant || !norm->in[2]->constant ||
+            attr_int(&norm->attrs, "channels_last", 0))
             continue;
         double *v = per_channel(c, n->in[!i], &n->out[0]->type);
         int64_t channels = n->out[0]->type.dims[1];
         if (!v || !dim_is_const(channels) || tensor_count(norm->in[1]->constant) != channels ||
             tensor_count(norm->in[2]->constant) != channels)
             continue;
-        double *scale = constant_doubles(c->g, norm->in[1]), *bias = constant_doubles(c->g, norm->in[2]);
+        double *scale = constant_doubles(c->g, norm->in[1]),
+               *bias = constant_doubles(c->g, norm->in[2]);
         for (int64_t k = 0; k < channels; k++) {
             scale[k] *= multiply ? v[k] : 1;
             bias[k] = multiply ? bias[k] * v[k] : bias[k] + v[k];
@@ -332,5 +343,11 @@ static struct value *into_group(struct compose *c, struct node *n, bool multiply
     return NULL;
 }
 
-struct value *compose_group_scale(struct compose *c, struct node *n) { return into_group(c, n, true); }
-struct value *compose_group_bias(struct compose *c, struct node *n) { return into_group(c, n, false); }
+struct value *compose_group_scale(struct compose *c, struct node *n)
+{
+    return into_group(c, n, true);
+}
+struct value *compose_group_bias(struct compose *c, struct node *n)
+{
+    return into_group(c, n, false);
+}

@@ -8,8 +8,8 @@ static struct value *unshifted(struct value *v, const struct reduction *over)
 {
     struct node *n = made_by(v, OP_sub);
     struct reduction max;
-    if (n && is_reduction(n->in[1], OP_reduce_max, &max) && max.x == n->in[0] && same_axes(&max, over) &&
-        same_type(n->in[0], v))
+    if (n && is_reduction(n->in[1], OP_reduce_max, &max) && max.x == n->in[0] &&
+        same_axes(&max, over) && same_type(n->in[0], v))
         return n->in[0];
     return v;
 }
@@ -19,7 +19,8 @@ static struct value *emit_softmax(struct compose *c, struct node *n, enum op op,
 {
     struct attrs as = {0};
     if (over->naxes != 1) {
-        why(c->o, n, "compose.softmax-axes", "softmax over %d axes is left as primitives", over->naxes);
+        why(c->o, n, "compose.softmax-axes", "softmax over %d axes is left as primitives",
+            over->naxes);
         return NULL;
     }
     attr_set_int(&c->g->arena, &as, "axis", over->axes[0]);
@@ -37,7 +38,8 @@ struct value *compose_softmax(struct compose *c, struct node *n)
             !is_reduction(below, OP_reduce_sum, &sum))
             continue;
         if (sum.x != e->out[0]) {
-            why(c->o, n, "compose.softmax-sum", "looks like softmax, but the sum is of another value");
+            why(c->o, n, "compose.softmax-sum",
+                "looks like softmax, but the sum is of another value");
             continue;
         }
         return emit_softmax(c, n, OP_softmax, unshifted(e->in[0], &sum), &sum);

@@ -6,7 +6,7 @@
 enum { LARGEST_CONSTANT = 4096 }; /* bytes; larger ones are not compared */
 
 struct entry {
-    struct node *node;      /* one of the two */
+    struct node *node; /* one of the two */
     struct value *constant;
     uint64_t hash;
 };
@@ -53,7 +53,8 @@ static uint64_t hash_node(const struct node *n)
 static bool nodes_equal(const struct node *a, const struct node *b)
 {
     int64_t x[MAX_OPERANDS], y[MAX_OPERANDS];
-    if (a->op != b->op || a->nin != b->nin || a->nout != b->nout || !attrs_equal(&a->attrs, &b->attrs))
+    if (a->op != b->op || a->nin != b->nin || a->nout != b->nout ||
+        !attrs_equal(&a->attrs, &b->attrs))
         return false;
     operand_ids(a, x);
     operand_ids(b, y);
@@ -69,7 +70,8 @@ static struct entry *find(struct table *t, const struct entry *e)
             return at;
         if (at->hash != e->hash)
             continue;
-        if (e->constant && at->constant && tensor_equal(e->constant->constant, at->constant->constant))
+        if (e->constant && at->constant &&
+            tensor_equal(e->constant->constant, at->constant->constant))
             return at;
         if (e->node && at->node && nodes_equal(e->node, at->node) &&
             region_inside(e->node->parent, at->node->parent))

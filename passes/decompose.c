@@ -1,5 +1,6 @@
 /*
- * pass decompose: layers into their parts, so that later passes see few forms. Requires inferred types.
+ * pass decompose: layers into their parts, so that later passes see few forms. Requires inferred
+ * types.
  *
  *   conv with bias           conv, add
  *   gemm                     matmul, mul, add
@@ -12,10 +13,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-static bool is_f32(const struct value *v) { return v && v->type.kind == VK_TENSOR && v->type.dtype == DT_F32; }
+static bool is_f32(const struct value *v)
+{
+    return v && v->type.kind == VK_TENSOR && v->type.dtype == DT_F32;
+}
 
-/* A vector over channels as a constant that broadcasts against N,C,spatial... (or ...,C when channels come last). */
-static struct value *channel_constant(struct graph *g, const double *v, int64_t n, int rank, bool last, const char *name)
+/* A vector over channels as a constant that broadcasts against N,C,spatial... (or ...,C when
+ * channels come last). */
+static struct value *channel_constant(struct graph *g, const double *v, int64_t n, int rank,
+                                      bool last, const char *name)
 {
     int64_t dims[MAX_RANK] = {n};
     int ones = last ? 0 : rank - 2;
@@ -24,7 +30,10 @@ static struct value *channel_constant(struct graph *g, const double *v, int64_t 
     return constant_floats(g, DT_F32, 1 + (ones > 0 ? ones : 0), dims, v, name);
 }
 
-static bool channels_last(const struct node *n) { return attr_int(&n->attrs, "channels_last", 0) != 0; }
+static bool channels_last(const struct node *n)
+{
+    return attr_int(&n->attrs, "channels_last", 0) != 0;
+}
 
 static bool replace(struct node *n, struct value *with)
 {
@@ -37,7 +46,8 @@ static bool replace(struct node *n, struct value *with)
     return true;
 }
 
-/* ---- batch normalisation ------------------------------------------------------------------------------------- */
+/* ---- batch normalisation
+ * ------------------------------------------------------------------------------------- */
 
 struct affine_channels { /* y = x * scale + shift */
     double *scale, *shift;
@@ -66,8 +76,8 @@ static bool normalisation(struct graph *g, const struct node *n, struct affine_c
 static struct node *foldable_conv(const struct node *n, const struct affine_channels *a)
 {
     struct node *c = n->in[0]->def;
-    if (!c || c->op != OP_conv || !value_has_one_use(n->in[0]) || !is_f32(c->in[1]) || !c->in[1]->constant ||
-        c->parent != n->parent || c->in[1]->constant->dims[0] != a->n)
+    if (!c || c->op != OP_conv || !value_has_one_use(n->in[0]) || !is_f32(c->in[1]) ||
+        !c->in[1]->constant || c->parent != n->parent || c->in[1]->constant->dims[0] != a->n)
         return NULL;
     if (c->nin > 2 && c->in[2] && !(c->in[2]->constant && is_f32(c->in[2])))
         return NULL;
@@ -92,7 +102,8 @@ static struct value *scaled_weights(struct graph *g, const struct value *w, cons
     return constant_new(g, &made, w->name);
 }
 
-static bool fold_into_conv(struct graph *g, struct node *n, struct node *conv, struct affine_channels *a, struct diag *d)
+static bool fold_into_conv(struct graph *g, struct node *n, struct node *conv,
+                           struct affine_channels *a, struct diag *d)
 {
     struct value *w = scaled_weights(g, conv->in[1], a->scale);
     if (conv->nin > 2 && conv->in[2]) {
@@ -108,14 +119,17 @@ static bool fold_into_conv(struct graph *g, struct node *n, struct node *conv, s
     if (!old->uses)
         constant_release(g, old);
     conv->out[0]->name = NULL; /* no longer the model's value */
-    struct value *shift = channel_constant(g, a->shift, a->n, n->in[0]->type.rank, channels_last(conv), NULL);
+    struct value *shift =
+        channel_constant(g, a->shift, a->n, n->in[0]->type.rank, channels_last(conv), NULL);
     return replace(n, emit2(n, OP_add, n->in[0], shift, d));
 }
 
-static bool split_batch_norm(struct graph *g, struct node *n, const struct options *o, struct diag *d)
+static bool split_batch_norm(struct graph *g, struct node *n, const struct options *o,
+                             struct diag *d)
 {
     struct affine_channels a;
-    if (!is_f32(n->in[0]) || n->in[0]->type.rank < 2 || attr_int(&n->attrs, "axis", 1) != 1 || !normalisation(g, n, &a))
+    if (!is_f32(n->in[0]) || n->in[0]->type.rank < 2 || attr_int(&n->attrs, "axis", 1) != 1 ||
+        !normalisation(g, n, &a))
         return true;
     struct node *conv = foldable_conv(n, &a);
     if (conv) {
@@ -123,19 +137,23 @@ static bool split_batch_norm(struct graph *g, struct node *n, const struct optio
         return fold_into_conv(g, n, conv, &a, d);
     }
     int rank = n->in[0]->type.rank;
-    struct value *x = emit2(n, OP_mul, n->in[0], channel_constant(g, a.scale, a.n, rank, false, NULL), d);
+    struct value *x =
+        emit2(n, OP_mul, n->in[0], channel_constant(g, a.scale, a.n, rank, false, NULL), d);
     return replace(n, emit2(n, OP_add, x, channel_constant(g, a.shift, a.n, rank, false, NULL), d));
 }
 
-/* ---- bias ------------------------------------------------------------------------------------------------------- */
+/* ---- bias
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 static bool split_bias(struct graph *g, struct node *n, struct diag *d)
 {
-    if (n->nin < 3 || !n->in[2] || !n->in[2]->constant || !is_f32(n->in[2]) || !is_f32(n->in[0]) || n->in[0]->type.rank < 3)
+    if (n->nin < 3 || !n->in[2] || !n->in[2]->constant || !is_f32(n->in[2]) || !is_f32(n->in[0]) ||
+        n->in[0]->type.rank < 3)
         return true;
     int64_t channels = tensor_count(n->in[2]->constant);
-    struct value *bias = channel_constant(g, constant_doubles(g, n->in[2]), channels, n->in[0]->type.rank, channels_last(n),
-                                          n->in[2]->name);
+    struct value *bias = channel_constant(g, constant_doubles(g, n->in[2]), channels,
+                                          n->in[0]->type.rank, channels_last(n), n->in[2]->name);
     node_set_input(n, 2, NULL);
     struct node *after = node_new(g, OP_add, (struct value *[]){NULL, bias}, 2, 1, n->name);
     after->source = n->source;
@@ -147,7 +165,9 @@ static bool split_bias(struct graph *g, struct node *n, struct diag *d)
     return infer_node(g, after, d);
 }
 
-/* ---- gemm ------------------------------------------------------------------------------------------------------- */
+/* ---- gemm
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 static struct value *scaled(struct node *n, struct value *x, double by, struct diag *d)
 {
@@ -193,7 +213,8 @@ static bool visit(struct node *n, void *user)
 static bool visit_bias(struct node *n, void *user)
 {
     struct state *s = user;
-    return n->op == OP_conv || n->op == OP_conv_transpose ? split_bias(n->parent->graph, n, s->d) : true;
+    return n->op == OP_conv || n->op == OP_conv_transpose ? split_bias(n->parent->graph, n, s->d)
+                                                          : true;
 }
 
 bool pass_decompose(struct graph *g, const struct options *o, struct diag *d)

@@ -1,8 +1,8 @@
 /*
- * Constant folding: operators whose operands are all constants become constants, by their plain routines. Values
- * whose contents inference knows become constants even when their operands are not (shapes of inputs). `if` on a
- * constant is replaced by the branch taken. Big results stay operators unless they are smaller than what they
- * are made of; weights are read in place.
+ * Constant folding: operators whose operands are all constants become constants, by their plain
+ * routines. Values whose contents inference knows become constants even when their operands are not
+ * (shapes of inputs). `if` on a constant is replaced by the branch taken. Big results stay
+ * operators unless they are smaller than what they are made of; weights are read in place.
  */
 #include "passes/pass.h"
 #include "runtime/ops/ops.h"
@@ -65,7 +65,8 @@ static bool too_large(const struct node *n)
     return out > LARGEST_RESULT && out > in;
 }
 
-/* ---- keeping results ----------------------------------------------------------------------------------- */
+/* ---- keeping results
+ * ----------------------------------------------------------------------------------- */
 
 /* A copy of a tensor, containers included, in the graph's arena. */
 static struct tensor arena_tensor(struct arena *a, const struct tensor *t)
@@ -104,7 +105,8 @@ static struct value *replace_by_constant(struct graph *g, struct value *v, const
     return c;
 }
 
-/* ---- the three foldings ------------------------------------------------------------------------------ */
+/* ---- the three foldings
+ * ------------------------------------------------------------------------------ */
 
 static bool evaluate(struct folder *f, struct node *n)
 {
@@ -121,8 +123,13 @@ static bool evaluate(struct folder *f, struct node *n)
     }
     struct diag d = {0};
     struct op_env env = {.d = &d};
-    struct op_call c = {.op = n->op, .attrs = &n->attrs, .nin = n->nin, .nout = n->nout,
-                        .in = in, .out = out, .env = &env};
+    struct op_call c = {.op = n->op,
+                        .attrs = &n->attrs,
+                        .nin = n->nin,
+                        .nout = n->nout,
+                        .in = in,
+                        .out = out,
+                        .env = &env};
     bool ok = op_run(&c);
     for (int i = 0; ok && i < n->nout; i++)
         replace_by_constant(f->g, n->out[i], &results[i]);
@@ -199,8 +206,9 @@ static bool constant_condition(const struct value *v, bool *out)
 }
 
 /*
- * A transposed constant matrix that only products read: they read it transposed. So weights of linear layers, and embeddings
- * shared with the output layer, stay where they are in the model file.
+ * A transposed constant matrix that only products read: they read it transposed. So weights of
+ * linear layers, and embeddings shared with the output layer, stay where they are in the model
+ * file.
  */
 static void absorb_transpose(struct folder *f, struct node *n)
 {
@@ -214,7 +222,8 @@ static void absorb_transpose(struct folder *f, struct node *n)
             return;
     for (struct use *u; (u = n->out[0]->uses);) {
         struct node *product = u->node;
-        attr_set_int(&f->g->arena, &product->attrs, "trans_b", !attr_int(&product->attrs, "trans_b", 0));
+        attr_set_int(&f->g->arena, &product->attrs, "trans_b",
+                     !attr_int(&product->attrs, "trans_b", 0));
         node_set_input(product, 1, n->in[0]);
         why(f->o, product, "fold.transpose", "reads its constant operand transposed");
     }
@@ -222,8 +231,8 @@ static void absorb_transpose(struct folder *f, struct node *n)
 
 static bool fold_region(struct folder *f, struct region *r);
 
-/* The node to go on with; NULL after a failure. Types are inferred anew on the way: what has become constant makes
- * later ones more exact. */
+/* The node to go on with; NULL after a failure. Types are inferred anew on the way: what has become
+ * constant makes later ones more exact. */
 static struct node *fold_node(struct folder *f, struct node *n)
 {
     struct node *next = n->next;

@@ -1,9 +1,10 @@
 /*
  * pass fuse: groups of nodes that one tile program computes, as `fused` nodes.
  *
- * A group starts at a node that can carry an elementwise epilogue, or at an elementwise node, and takes the elementwise nodes of the
- * same shape that follow it and read its values. It ends where another node reads one of them, since it is placed at its last
- * node. Values read outside are its results. Requires inferred types.
+ * A group starts at a node that can carry an elementwise epilogue, or at an elementwise node, and
+ * takes the elementwise nodes of the same shape that follow it and read its values. It ends where
+ * another node reads one of them, since it is placed at its last node. Values read outside are its
+ * results. Requires inferred types.
  */
 #include "passes/rewrite.h"
 
@@ -19,27 +20,37 @@ struct fuser {
     struct node *nodes[MAX_GROUP];
 };
 
-static bool engine_type(int dtype) { return dtype == DT_F32 || dtype == DT_BF16 || dtype == DT_F16; }
+static bool engine_type(int dtype)
+{
+    return dtype == DT_F32 || dtype == DT_BF16 || dtype == DT_F16;
+}
 
 /* Types of quantised data and of their sums. */
-static bool quantised_type(int dtype) { return dtype == DT_U8 || dtype == DT_I8 || dtype == DT_I32; }
+static bool quantised_type(int dtype)
+{
+    return dtype == DT_U8 || dtype == DT_I8 || dtype == DT_I32;
+}
 
-static bool single(const struct value *v) { return v && v->constant && tensor_count(v->constant) == 1; }
+static bool single(const struct value *v)
+{
+    return v && v->constant && tensor_count(v->constant) == 1;
+}
 
 static bool is_quantization(const struct node *n)
 {
     int data = n->op == OP_quantize_linear ? n->out[0]->type.dtype : n->in[0]->type.dtype;
     int real = n->op == OP_quantize_linear ? n->in[0]->type.dtype : n->out[0]->type.dtype;
-    return real == DT_F32 && quantised_type(data) && single(n->in[1]) && n->in[1]->type.dtype == DT_F32 &&
-           (n->nin < 3 || !n->in[2] || single(n->in[2])) && (data != DT_I32 || n->op == OP_dequantize_linear) &&
-           !attr_find(&n->attrs, "precision");
+    return real == DT_F32 && quantised_type(data) && single(n->in[1]) &&
+           n->in[1]->type.dtype == DT_F32 && (n->nin < 3 || !n->in[2] || single(n->in[2])) &&
+           (data != DT_I32 || n->op == OP_dequantize_linear) && !attr_find(&n->attrs, "precision");
 }
 
 /* Elementwise nodes that engines compute, which is in f32. */
 static bool is_elementwise(const struct node *n)
 {
-    static const enum op never[] = {OP_is_nan, OP_is_inf, OP_is_finite, OP_not, OP_bitnot, OP_and, OP_or, OP_xor,
-                                    OP_bit_shift, OP_rem, OP_mod, OP_atan2};
+    static const enum op never[] = {OP_is_nan,    OP_is_inf, OP_is_finite, OP_not,
+                                    OP_bitnot,    OP_and,    OP_or,        OP_xor,
+                                    OP_bit_shift, OP_rem,    OP_mod,       OP_atan2};
     if (n->op == OP_quantize_linear || n->op == OP_dequantize_linear)
         return is_quantization(n);
     if (!(op_infos[n->op].flags & OPF_ELEMENTWISE) || n->nout != 1)
@@ -74,9 +85,11 @@ static bool is_anchor(const struct options *o, const struct node *n)
     case OP_matmul_integer:
         return n->in[1]->constant && n->in[1]->type.rank == 2;
     case OP_conv:
-        return t->dtype == DT_F32 && n->in[1]->constant && (o->strict_target || attr_int(&n->attrs, "channels_last", 0));
+        return t->dtype == DT_F32 && n->in[1]->constant &&
+               (o->strict_target || attr_int(&n->attrs, "channels_last", 0));
     case OP_matmul:
-        return t->dtype == DT_F32 && (o->strict_target || (n->in[1]->constant && n->in[1]->type.rank == 2));
+        return t->dtype == DT_F32 &&
+               (o->strict_target || (n->in[1]->constant && n->in[1]->type.rank == 2));
     default:
         return false;
     }
@@ -125,11 +138,13 @@ static void collect(struct fuser *f, struct node *first)
     f->n = 0;
     f->nodes[f->n++] = first;
     int looked = 0;
-    for (struct node *n = first->next; n && f->n < MAX_GROUP && looked < LOOK_AHEAD; n = n->next, looked++) {
+    for (struct node *n = first->next; n && f->n < MAX_GROUP && looked < LOOK_AHEAD;
+         n = n->next, looked++) {
         if (!touches_group(f, n))
             continue;
         if (!is_elementwise(n) || !same_shape(&n->out[0]->type, &first->out[0]->type)) {
-            why(f->o, n, "fuse.end", "not in the group of '%s': not an elementwise operation of the same shape",
+            why(f->o, n, "fuse.end",
+                "not in the group of '%s': not an elementwise operation of the same shape",
                 first->name ? first->name : "");
             return;
         }
@@ -137,7 +152,8 @@ static void collect(struct fuser *f, struct node *first)
     }
 }
 
-/* ---- making the fused node ------------------------------------------------------------------------------------ */
+/* ---- making the fused node
+ * ------------------------------------------------------------------------------------ */
 
 static bool read_outside(const struct fuser *f, const struct value *v)
 {

@@ -1,6 +1,6 @@
 /*
- * Types and small contents of all values, by the shape rules of runtime/ops. Symbols that an operator defines
- * while running keep their names when a graph is inferred again.
+ * Types and small contents of all values, by the shape rules of runtime/ops. Symbols that an
+ * operator defines while running keep their names when a graph is inferred again.
  */
 #include "passes/pass.h"
 #include "runtime/ops/ops.h"
@@ -118,10 +118,21 @@ bool infer_node(struct graph *g, struct node *n, struct diag *d)
         types[n->nin + i].kind = VK_NONE;
         contents[i].n = -1;
     }
-    struct infer f = {.op = n->op, .attrs = &n->attrs, .dims = &g->dims, .arena = a, .d = d,
-                      .nin = n->nin, .nout = n->nout, .nregions = n->nregions, .in = types,
-                      .out = types + n->nin, .result = contents, .read = read_content,
-                      .constant = constant_operand, .region = infer_region, .user = &frame};
+    struct infer f = {.op = n->op,
+                      .attrs = &n->attrs,
+                      .dims = &g->dims,
+                      .arena = a,
+                      .d = d,
+                      .nin = n->nin,
+                      .nout = n->nout,
+                      .nregions = n->nregions,
+                      .in = types,
+                      .out = types + n->nin,
+                      .result = contents,
+                      .read = read_content,
+                      .constant = constant_operand,
+                      .region = infer_region,
+                      .user = &frame};
     int first = g->dims.nsymbols;
     if (!infer_run(&f))
         return fail_in(d, "%s", node_text(g, n));

@@ -1,6 +1,6 @@
 /*
- * The reference interpreter: every node by its plain routine, one after the other. A value's memory is given back
- * after the node of its region that needs it last.
+ * The reference interpreter: every node by its plain routine, one after the other. A value's memory
+ * is given back after the node of its region that needs it last.
  */
 #include "passes/pass.h"
 #include "runtime/ops/ops.h"
@@ -13,9 +13,9 @@ struct interp {
     struct region *root;
     const struct interp_hooks *hooks;
     struct arena arena;
-    struct tensor *slots;   /* by value id */
-    int *order;             /* by node id: place in a walk over the root region */
-    struct value **dying;   /* by order: values to free after the node; a list through `next_dying` */
+    struct tensor *slots; /* by value id */
+    int *order;           /* by node id: place in a walk over the root region */
+    struct value **dying; /* by order: values to free after the node; a list through `next_dying` */
     struct value **next_dying;
     int steps;
 };
@@ -84,8 +84,15 @@ static bool run_node(struct interp *p, struct node *n)
         out[i] = &p->slots[n->out[i]->id];
         tensor_free(out[i]);
     }
-    struct op_call c = {.op = n->op, .attrs = &n->attrs, .nin = n->nin, .nout = n->nout,
-                        .nregions = n->nregions, .in = in, .out = out, .env = &p->env, .user = n};
+    struct op_call c = {.op = n->op,
+                        .attrs = &n->attrs,
+                        .nin = n->nin,
+                        .nout = n->nout,
+                        .nregions = n->nregions,
+                        .in = in,
+                        .out = out,
+                        .env = &p->env,
+                        .user = n};
     bool ok = op_run(&c);
     if (!ok)
         fail_in(p->env.d, "%s", node_text(p->g, n));
@@ -146,7 +153,9 @@ bool interpret(struct graph *g, struct region *r, const struct tensor *args, int
                struct diag *d)
 {
     struct interp p = {.env = {.d = d, .run_region = run_region, .random = {1, 2, 3, 4}},
-                       .g = g, .root = r, .hooks = hooks};
+                       .g = g,
+                       .root = r,
+                       .hooks = hooks};
     if (nargs != r->nparams)
         return fail(d, "got %d inputs, expected %d", nargs, r->nparams);
     p.slots = ARENA_ARRAY(&p.arena, struct tensor, g->next_value);

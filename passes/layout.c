@@ -1,11 +1,12 @@
 /*
  * pass layout: images become channels last, so that a pixel is a row of features.
  *
- * Values keep their form; those computed channels last have a twin. An operator that works on images (table below) is replaced by
- * its channels-last form on its operands' twins; operators that do not care about the order of dims follow their operands, and so
- * does a channel shuffle (reshape, transpose, reshape).
- * The original value becomes a transpose of the twin, dead unless somebody needs that form: so transposes survive only where the
- * model's edge, or an operator that cares, asks for them. Requires inferred types.
+ * Values keep their form; those computed channels last have a twin. An operator that works on
+ * images (table below) is replaced by its channels-last form on its operands' twins; operators that
+ * do not care about the order of dims follow their operands, and so does a channel shuffle
+ * (reshape, transpose, reshape). The original value becomes a transpose of the twin, dead unless
+ * somebody needs that form: so transposes survive only where the model's edge, or an operator that
+ * cares, asks for them. Requires inferred types.
  */
 #include "passes/match.h"
 #include "passes/rewrite.h"
@@ -26,15 +27,32 @@ static const struct {
     enum op op;
     enum follow how;
 } rows[] = {
-    {OP_conv_integer, IMAGE},  {OP_quantize_linear, SCALED}, {OP_dequantize_linear, SCALED},
-    {OP_conv, IMAGE},          {OP_conv_transpose, IMAGE},  {OP_max_pool, IMAGE},
-    {OP_average_pool, IMAGE},  {OP_lp_pool, IMAGE},         {OP_instance_norm, IMAGE},
-    {OP_group_norm, IMAGE},    {OP_depth_to_space, IMAGE},  {OP_space_to_depth, IMAGE},
-    {OP_concat, AXIS},         {OP_softmax, AXIS},          {OP_log_softmax, AXIS},
-    {OP_split, AXIS},          {OP_reduce_mean, AXES},      {OP_reduce_sum, AXES},
-    {OP_reduce_max, AXES},     {OP_reduce_min, AXES},       {OP_reduce_l2, AXES},
-    {OP_reduce_sum_square, AXES}, {OP_resize, RESIZE},      {OP_pad, PAD},
-    {OP_transpose, PERMUTE},   {OP_reshape, SHUFFLE},
+    {OP_conv_integer, IMAGE},
+    {OP_quantize_linear, SCALED},
+    {OP_dequantize_linear, SCALED},
+    {OP_conv, IMAGE},
+    {OP_conv_transpose, IMAGE},
+    {OP_max_pool, IMAGE},
+    {OP_average_pool, IMAGE},
+    {OP_lp_pool, IMAGE},
+    {OP_instance_norm, IMAGE},
+    {OP_group_norm, IMAGE},
+    {OP_depth_to_space, IMAGE},
+    {OP_space_to_depth, IMAGE},
+    {OP_concat, AXIS},
+    {OP_softmax, AXIS},
+    {OP_log_softmax, AXIS},
+    {OP_split, AXIS},
+    {OP_reduce_mean, AXES},
+    {OP_reduce_sum, AXES},
+    {OP_reduce_max, AXES},
+    {OP_reduce_min, AXES},
+    {OP_reduce_l2, AXES},
+    {OP_reduce_sum_square, AXES},
+    {OP_resize, RESIZE},
+    {OP_pad, PAD},
+    {OP_transpose, PERMUTE},
+    {OP_reshape, SHUFFLE},
 };
 
 static enum follow how_to_follow(const struct node *n)
@@ -45,7 +63,9 @@ static enum follow how_to_follow(const struct node *n)
     return op_infos[n->op].flags & OPF_ELEMENTWISE ? ELEMENTWISE : NO;
 }
 
-/* ---- twins ----------------------------------------------------------------------------------------------- */
+/* ---- twins
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static struct value *twin_of(const struct layout *y, const struct value *v)
 {
@@ -127,7 +147,8 @@ static struct value *last(struct layout *y, struct node *at, struct value *v)
     return t;
 }
 
-/* Makes `made` (channels last) the twin of what n computed; the model's form of it is a transpose. */
+/* Makes `made` (channels last) the twin of what n computed; the model's form of it is a transpose.
+ */
 static bool adopt(struct layout *y, struct node *n, int result, struct value *made)
 {
     struct value *old = n->out[result];
@@ -146,7 +167,8 @@ static bool adopt(struct layout *y, struct node *n, int result, struct value *ma
 }
 
 /* A node like n, before it, with other operands and attributes. */
-static struct node *like(struct layout *y, struct node *n, struct value *const *in, const struct attrs *as)
+static struct node *like(struct layout *y, struct node *n, struct value *const *in,
+                         const struct attrs *as)
 {
     struct node *made = node_new(y->g, n->op, in, n->nin, n->nout, n->name);
     made->source = n->source;
@@ -165,7 +187,8 @@ static bool adopt_all(struct layout *y, struct node *n, struct node *made)
     return made != NULL;
 }
 
-/* ---- by kind ---------------------------------------------------------------------------------------------- */
+/* ---- by kind
+ * ---------------------------------------------------------------------------------------------- */
 
 static bool convert_image(struct layout *y, struct node *n)
 {
@@ -174,7 +197,8 @@ static bool convert_image(struct layout *y, struct node *n)
         return true;
     if (n->op == OP_max_pool && n->nout > 1 && n->out[1]->uses)
         return true; /* indices count in the model's order */
-    if ((n->op == OP_instance_norm || n->op == OP_group_norm || n->op == OP_depth_to_space || n->op == OP_space_to_depth) &&
+    if ((n->op == OP_instance_norm || n->op == OP_group_norm || n->op == OP_depth_to_space ||
+         n->op == OP_space_to_depth) &&
         !twin_of(y, n->in[0]))
         return true;
     struct value *in[8];
@@ -193,7 +217,8 @@ static bool convert_image(struct layout *y, struct node *n)
     return true;
 }
 
-/* An operand of an elementwise operator over images of that rank, channels last; NULL when it would cost a transpose. */
+/* An operand of an elementwise operator over images of that rank, channels last; NULL when it would
+ * cost a transpose. */
 static struct value *broadcast_last(struct layout *y, struct node *n, struct value *v, int rank)
 {
     if (twin_of(y, v))
@@ -344,7 +369,8 @@ static struct value *permuted_list(struct layout *y, const struct value *v, int 
     char *to = arena_alloc(&y->g->arena, (size_t)n * size);
     for (int64_t i = 0; i < n; i++) {
         int64_t part = i / rank * rank;
-        memcpy(to + (size_t)(part + moved((int)(i % rank), rank)) * size, (const char *)made.data + (size_t)i * size, size);
+        memcpy(to + (size_t)(part + moved((int)(i % rank), rank)) * size,
+               (const char *)made.data + (size_t)i * size, size);
     }
     made.data = to;
     made.owned = false;
@@ -356,7 +382,8 @@ static bool convert_lists(struct layout *y, struct node *n)
 {
     int rank = n->in[0]->type.rank, last_list = n->op == OP_pad ? 1 : 3;
     struct value *in[4] = {twin_of(y, n->in[0])};
-    if (!in[0] || n->nin > 4 || attr_find(&n->attrs, "axes") || (n->op == OP_pad && n->nin > 3 && n->in[3]))
+    if (!in[0] || n->nin > 4 || attr_find(&n->attrs, "axes") ||
+        (n->op == OP_pad && n->nin > 3 && n->in[3]))
         return true;
     for (int i = 1; i < n->nin; i++) {
         in[i] = n->in[i];
@@ -389,7 +416,8 @@ static bool convert_transpose(struct layout *y, struct node *n)
     return true;
 }
 
-/* ---- channel shuffles -------------------------------------------------------------------------------------------- */
+/* ---- channel shuffles
+ * -------------------------------------------------------------------------------------------- */
 
 static bool exchanges_groups(const struct node *n)
 {
@@ -404,18 +432,21 @@ static bool exchanges_groups(const struct node *n)
 }
 
 /*
- * reshape N,C,s.. to N,a,b,s..; transpose to N,b,a,s..; reshape to N,C,s..: channels written as a matrix and read by columns.
- * `n` is the last of the three; the image before them, or NULL. a and b are set.
+ * reshape N,C,s.. to N,a,b,s..; transpose to N,b,a,s..; reshape to N,C,s..: channels written as a
+ * matrix and read by columns. `n` is the last of the three; the image before them, or NULL. a and b
+ * are set.
  */
 static struct value *shuffled(const struct node *n, int64_t *a, int64_t *b)
 {
-    const struct node *turn = made_by(n->in[0], OP_transpose), *split = turn ? made_by(turn->in[0], OP_reshape) : NULL;
+    const struct node *turn = made_by(n->in[0], OP_transpose),
+                      *split = turn ? made_by(turn->in[0], OP_reshape) : NULL;
     struct value *x = split ? split->in[0] : NULL;
-    if (!x || !exchanges_groups(turn) || !same_type(x, n->out[0]) || x->type.rank + 1 != split->out[0]->type.rank)
+    if (!x || !exchanges_groups(turn) || !same_type(x, n->out[0]) ||
+        x->type.rank + 1 != split->out[0]->type.rank)
         return NULL;
     const struct type *from = &x->type, *to = &split->out[0]->type;
-    bool same = from->dims[0] == to->dims[0] && dim_is_const(to->dims[1]) && dim_is_const(to->dims[2]) &&
-                dim_is_const(from->dims[1]);
+    bool same = from->dims[0] == to->dims[0] && dim_is_const(to->dims[1]) &&
+                dim_is_const(to->dims[2]) && dim_is_const(from->dims[1]);
     for (int i = 2; i < from->rank; i++)
         same &= from->dims[i] == to->dims[i + 1];
     if (!same || to->dims[1] * to->dims[2] != from->dims[1] || from->dims[1] == 0)
@@ -445,7 +476,8 @@ static bool convert_shuffle(struct layout *y, struct node *n)
     struct value *parts = emit2(n, OP_reshape, last_x, constant_i64s(y->g, dims, rank + 1), y->d);
     struct value *turned = parts ? emit_transpose(n, parts, perm, y->d) : NULL;
     dims[rank - 1] = a * b;
-    struct value *made = turned ? emit2(n, OP_reshape, turned, constant_i64s(y->g, dims, rank), y->d) : NULL;
+    struct value *made =
+        turned ? emit2(n, OP_reshape, turned, constant_i64s(y->g, dims, rank), y->d) : NULL;
     if (!made || !adopt(y, n, 0, made))
         return false;
     node_remove(n);

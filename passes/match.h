@@ -18,7 +18,8 @@ bool constant_number(const struct value *v, double *out);
 bool constant_is(const struct value *v, double expected);
 /* Both are tensors of one known type. */
 bool same_type(const struct value *a, const struct value *b);
-/* Axes of a reduction or norm as a sorted list of at most MAX_RANK; -1 when not known. keepdims as well. */
+/* Axes of a reduction or norm as a sorted list of at most MAX_RANK; -1 when not known. keepdims as
+ * well. */
 int reduction_axes(const struct node *n, int *axes);
 
 #endif

@@ -19,24 +19,27 @@ struct pass {
 extern const struct pass passes[];
 extern const int npasses;
 
-/* Whether a dequantised constant stays what it is until pass quantize has seen the product that reads it. */
+/* Whether a dequantised constant stays what it is until pass quantize has seen the product that
+ * reads it. */
 bool quantize_wants(const struct options *o, const struct node *n);
 
 /* Runs the pipeline; the graph is verified before and after (after every pass when asked). */
 bool passes_run(struct graph *g, const struct options *o, struct diag *d);
 
-/* Types of every value and contents of small integer tensors, over the whole graph or for one new node. */
+/* Types of every value and contents of small integer tensors, over the whole graph or for one new
+ * node. */
 bool infer_types(struct graph *g, struct diag *d);
 bool infer_node(struct graph *g, struct node *n, struct diag *d);
 
-/* Makes, places before `at`, and infers a node with one result; returns the result or NULL after a failure. */
+/* Makes, places before `at`, and infers a node with one result; returns the result or NULL after a
+ * failure. */
 struct value *emit(struct node *at, enum op op, struct value *const *in, int nin,
                    const struct attrs *attrs, const char *name, struct diag *d);
 
 /*
- * Runs a region on concrete values by the plain routines, node by node: the reference interpreter. Used by
- * constant folding and --verify. `on_node` (may be NULL) sees every node's call after it has run, and may change
- * the elements of its results.
+ * Runs a region on concrete values by the plain routines, node by node: the reference interpreter.
+ * Used by constant folding and --verify. `on_node` (may be NULL) sees every node's call after it
+ * has run, and may change the elements of its results.
  */
 struct op_call;
 struct interp_hooks {
@@ -44,9 +47,11 @@ struct interp_hooks {
     void *user;
 };
 bool interpret(struct graph *g, struct region *r, const struct tensor *args, int nargs,
-               struct tensor *results, int nresults, const struct interp_hooks *hooks, struct diag *d);
+               struct tensor *results, int nresults, const struct interp_hooks *hooks,
+               struct diag *d);
 
-/* One line of --time-passes, on stderr: the stage, its time, the peak memory of the process so far. */
+/* One line of --time-passes, on stderr: the stage, its time, the peak memory of the process so far.
+ */
 void report_time(const char *name, double seconds);
 
 #endif

@@ -1,13 +1,16 @@
 /*
- * pass quantize: products of quantised operands in the form that has a tile program. Requires inferred types.
+ * pass quantize: products of quantised operands in the form that has a tile program. Requires
+ * inferred types.
  *
- *   conv_integer or matmul_integer of u8 rows by constant s8 weights without a zero point (x may have one): s32 sums
- *   cast to f32, mul by the scales, quantize_linear with scale 1: elementwise, an epilogue of the product
+ *   conv_integer or matmul_integer of u8 rows by constant s8 weights without a zero point (x may
+ * have one): s32 sums cast to f32, mul by the scales, quantize_linear with scale 1: elementwise, an
+ * epilogue of the product
  *
- * qlinear_conv, qlinear_matmul, and products of dequantised operands become that; s8 rows are shifted by 128, and weights
- * get rid of their zero points. A depthwise qlinear_conv becomes a convolution of integers as f32, exact since its sums
- * are short. All equal the plain routines, but for products of dequantised operands: there the sum is exact where the
- * plain routine rounds every product, so the quantised result may differ by one where the sum is near the middle.
+ * qlinear_conv, qlinear_matmul, and products of dequantised operands become that; s8 rows are
+ * shifted by 128, and weights get rid of their zero points. A depthwise qlinear_conv becomes a
+ * convolution of integers as f32, exact since its sums are short. All equal the plain routines, but
+ * for products of dequantised operands: there the sum is exact where the plain routine rounds every
+ * product, so the quantised result may differ by one where the sum is near the middle.
  */
 #include "passes/match.h"
 #include "passes/rewrite.h"
@@ -21,16 +24,25 @@ struct quantizer {
     struct diag *d;
 };
 
-static bool is_tensor(const struct value *v) { return v && v->type.kind == VK_TENSOR && v->type.rank >= 0; }
+static bool is_tensor(const struct value *v)
+{
+    return v && v->type.kind == VK_TENSOR && v->type.rank >= 0;
+}
 
 static bool is_8bit(const struct value *v)
 {
     return is_tensor(v) && (v->type.dtype == DT_U8 || v->type.dtype == DT_I8);
 }
 
-static bool single_constant(const struct value *v) { return is_tensor(v) && v->constant && tensor_count(v->constant) == 1; }
+static bool single_constant(const struct value *v)
+{
+    return is_tensor(v) && v->constant && tensor_count(v->constant) == 1;
+}
 
-static const struct value *operand(const struct node *n, int i) { return i < n->nin ? n->in[i] : NULL; }
+static const struct value *operand(const struct node *n, int i)
+{
+    return i < n->nin ? n->in[i] : NULL;
+}
 
 static bool replace(struct node *n, struct value *with)
 {
@@ -42,7 +54,9 @@ static bool replace(struct node *n, struct value *with)
     return true;
 }
 
-/* ---- operands ------------------------------------------------------------------------------------------------------- */
+/* ---- operands
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 /* 8-bit data and what its numbers mean: (x - zero) * scale. */
 struct quantized {
@@ -51,13 +65,15 @@ struct quantized {
 };
 
 /*
- * Weights as s8 without a zero point: element i belongs to channel i / inner % channels. NULL when a number needs more
- * than 8 bits then.
+ * Weights as s8 without a zero point: element i belongs to channel i / inner % channels. NULL when
+ * a number needs more than 8 bits then.
  */
-static struct value *signed_weights(struct quantizer *q, struct value *w, const struct value *zero, int64_t channels, int64_t inner)
+static struct value *signed_weights(struct quantizer *q, struct value *w, const struct value *zero,
+                                    int64_t channels, int64_t inner)
 {
     const struct tensor *t = w->constant;
-    int64_t n = tensor_count(t), zeros = zero ? zero->constant ? tensor_count(zero->constant) : 0 : 1;
+    int64_t n = tensor_count(t),
+            zeros = zero ? zero->constant ? tensor_count(zero->constant) : 0 : 1;
     bool same = w->type.dtype == DT_I8;
     if (zeros != 1 && zeros != channels)
         return NULL;
@@ -70,7 +86,8 @@ static struct value *signed_weights(struct quantizer *q, struct value *w, const 
     made.dtype = DT_I8;
     made.owned = false;
     for (int64_t i = 0; i < n; i++) {
-        int64_t v = tensor_i64(t, i) - (zero ? tensor_i64(zero->constant, zeros == 1 ? 0 : i / inner % channels) : 0);
+        int64_t v = tensor_i64(t, i) -
+                    (zero ? tensor_i64(zero->constant, zeros == 1 ? 0 : i / inner % channels) : 0);
         if (v < INT8_MIN || v > INT8_MAX)
             return NULL;
         to[i] = (int8_t)v;
@@ -78,43 +95,55 @@ static struct value *signed_weights(struct quantizer *q, struct value *w, const 
     return constant_new(q->g, &made, w->name);
 }
 
-static struct value *one(struct quantizer *q) { return constant_scalar(q->g, DT_F32, 1); }
+static struct value *one(struct quantizer *q)
+{
+    return constant_scalar(q->g, DT_F32, 1);
+}
 
 /* x - zero, as f32. */
-static struct value *centred(struct quantizer *q, struct node *at, struct value *x, struct value *zero)
+static struct value *centred(struct quantizer *q, struct node *at, struct value *x,
+                             struct value *zero)
 {
-    return emit(at, OP_dequantize_linear, (struct value *[]){x, one(q), zero}, zero ? 3 : 2, NULL, at->name, q->d);
+    return emit(at, OP_dequantize_linear, (struct value *[]){x, one(q), zero}, zero ? 3 : 2, NULL,
+                at->name, q->d);
 }
 
 /* Makes s8 rows u8. */
-static bool make_unsigned(struct quantizer *q, struct node *at, struct value **x, struct value **zero)
+static bool make_unsigned(struct quantizer *q, struct node *at, struct value **x,
+                          struct value **zero)
 {
     if ((*x)->type.dtype == DT_U8)
         return true;
     struct value *wide = centred(q, at, *x, NULL), *shift = constant_scalar(q->g, DT_U8, 128);
     if (!wide)
         return false;
-    *x = emit(at, OP_quantize_linear, (struct value *[]){wide, one(q), shift}, 3, NULL, at->name, q->d);
-    *zero = constant_scalar(q->g, DT_U8, (double)(128 + (*zero ? tensor_i64((*zero)->constant, 0) : 0)));
+    *x = emit(at, OP_quantize_linear, (struct value *[]){wide, one(q), shift}, 3, NULL, at->name,
+              q->d);
+    *zero = constant_scalar(q->g, DT_U8,
+                            (double)(128 + (*zero ? tensor_i64((*zero)->constant, 0) : 0)));
     return *x != NULL;
 }
 
-/* ---- the product ------------------------------------------------------------------------------------------------------ */
+/* ---- the product
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 struct integer_product {
-    enum op op;             /* OP_conv_integer, OP_matmul_integer */
-    struct value *x, *zero; /* 8-bit rows; zero NULL or constant */
+    enum op op;                      /* OP_conv_integer, OP_matmul_integer */
+    struct value *x, *zero;          /* 8-bit rows; zero NULL or constant */
     struct value *w, *w_zero, *bias; /* constant weights; w_zero, bias may be NULL */
     const struct attrs *attrs;
     int64_t outs, inner; /* of the weights: channel of element i is i / inner % outs */
 };
 
-static bool product_of(struct integer_product *p, enum op op, const struct node *n, struct value *x, struct value *zero,
-                       struct value *w, struct value *w_zero)
+static bool product_of(struct integer_product *p, enum op op, const struct node *n, struct value *x,
+                       struct value *zero, struct value *w, struct value *w_zero)
 {
     bool conv = op == OP_conv_integer;
-    *p = (struct integer_product){.op = op, .x = x, .zero = zero, .w = w, .w_zero = w_zero, .attrs = &n->attrs};
-    if (!is_8bit(x) || !is_8bit(w) || !w->constant || (zero && !single_constant(zero)) || (w_zero && !w_zero->constant))
+    *p = (struct integer_product){
+        .op = op, .x = x, .zero = zero, .w = w, .w_zero = w_zero, .attrs = &n->attrs};
+    if (!is_8bit(x) || !is_8bit(w) || !w->constant || (zero && !single_constant(zero)) ||
+        (w_zero && !w_zero->constant))
         return false;
     if (conv ? w->type.rank < 3 || w->type.rank > 4 : w->type.rank != 2 || x->type.rank < 2)
         return false;
@@ -125,30 +154,43 @@ static bool product_of(struct integer_product *p, enum op op, const struct node 
 }
 
 /* The s32 sums before `at`, or NULL: with no failure, when the weights do not fit. */
-static struct value *emit_sums(struct quantizer *q, struct node *at, const struct integer_product *p)
+static struct value *emit_sums(struct quantizer *q, struct node *at,
+                               const struct integer_product *p)
 {
-    struct value *w = signed_weights(q, p->w, p->w_zero, p->outs, p->inner), *x = p->x, *zero = p->zero;
+    struct value *w = signed_weights(q, p->w, p->w_zero, p->outs, p->inner), *x = p->x,
+                 *zero = p->zero;
     if (!w) {
         why(q->o, at, "quantize.weights", "weights without their zero point need more than 8 bits");
         return NULL;
     }
     if (!make_unsigned(q, at, &x, &zero))
         return NULL;
-    return emit(at, p->op, (struct value *[]){x, w, zero, NULL, p->bias}, p->bias ? 5 : zero ? 3 : 2, p->attrs, at->name, q->d);
+    return emit(at, p->op, (struct value *[]){x, w, zero, NULL, p->bias},
+                p->bias ? 5
+                : zero  ? 3
+                        : 2,
+                p->attrs, at->name, q->d);
 }
 
 /* sums * factor of their channel, in f32. */
-static struct value *emit_scaled(struct quantizer *q, struct node *at, struct value *sums, const struct integer_product *p,
-                                 const float *factor)
+static struct value *emit_scaled(struct quantizer *q, struct node *at, struct value *sums,
+                                 const struct integer_product *p, const float *factor)
 {
     int64_t dims[MAX_RANK] = {p->outs, 1, 1, 1};
-    int rank = p->op == OP_conv_integer && !attr_int(p->attrs, "channels_last", 0) ? p->x->type.rank - 1 : 1;
+    int rank = p->op == OP_conv_integer && !attr_int(p->attrs, "channels_last", 0)
+                   ? p->x->type.rank - 1
+                   : 1;
     struct value *factors = constant_copy(q->g, DT_F32, rank, dims, factor, NULL);
-    return sums ? emit2(at, OP_mul, sums->type.dtype == DT_F32 ? sums : emit_cast(at, sums, DT_F32, q->d), factors, q->d) : NULL;
+    return sums ? emit2(at, OP_mul,
+                        sums->type.dtype == DT_F32 ? sums : emit_cast(at, sums, DT_F32, q->d),
+                        factors, q->d)
+                : NULL;
 }
 
-/* Scale of the rows times scales of the weights, divided by `over`; NULL when they are not known or not one per channel. */
-static float *factors_of(struct quantizer *q, const struct value *x_scale, const struct value *w_scale, float over, int64_t outs)
+/* Scale of the rows times scales of the weights, divided by `over`; NULL when they are not known or
+ * not one per channel. */
+static float *factors_of(struct quantizer *q, const struct value *x_scale,
+                         const struct value *w_scale, float over, int64_t outs)
 {
     if (!single_constant(x_scale) || !is_tensor(w_scale) || !w_scale->constant)
         return NULL;
@@ -161,17 +203,20 @@ static float *factors_of(struct quantizer *q, const struct value *x_scale, const
     return f;
 }
 
-/* ---- qlinear_conv, qlinear_matmul ---------------------------------------------------------------------------------- */
+/* ---- qlinear_conv, qlinear_matmul
+ * ---------------------------------------------------------------------------------- */
 
 /* One weight in each of as many groups as there are channels. */
 static bool is_depthwise(const struct integer_product *p)
 {
     const struct tensor *w = p->w->constant;
-    return p->op == OP_conv_integer && w->dims[1] == 1 && attr_int(p->attrs, "group", 1) == w->dims[0];
+    return p->op == OP_conv_integer && w->dims[1] == 1 &&
+           attr_int(p->attrs, "group", 1) == w->dims[0];
 }
 
 /* The sums of a depthwise convolution, in f32: exact. */
-static struct value *emit_depthwise(struct quantizer *q, struct node *at, const struct integer_product *p)
+static struct value *emit_depthwise(struct quantizer *q, struct node *at,
+                                    const struct integer_product *p)
 {
     const struct tensor *w = p->w->constant;
     int64_t zeros = p->w_zero ? tensor_count(p->w_zero->constant) : 0;
@@ -179,14 +224,17 @@ static struct value *emit_depthwise(struct quantizer *q, struct node *at, const 
         return NULL;
     double *wide = ARENA_ARRAY(&q->g->arena, double, tensor_count(w));
     for (int64_t i = 0; i < tensor_count(w); i++)
-        wide[i] = tensor_f64(w, i) - (zeros ? tensor_f64(p->w_zero->constant, zeros == 1 ? 0 : i / p->inner) : 0);
+        wide[i] = tensor_f64(w, i) -
+                  (zeros ? tensor_f64(p->w_zero->constant, zeros == 1 ? 0 : i / p->inner) : 0);
     struct value *weights = constant_floats(q->g, DT_F32, w->rank, w->dims, wide, p->w->name);
     struct value *x = centred(q, at, p->x, p->zero);
-    struct value *y = x ? emit(at, OP_conv, (struct value *[]){x, weights}, 2, p->attrs, at->name, q->d) : NULL;
+    struct value *y =
+        x ? emit(at, OP_conv, (struct value *[]){x, weights}, 2, p->attrs, at->name, q->d) : NULL;
     if (!y || !p->bias)
         return y;
     int64_t dims[MAX_RANK] = {p->outs, 1, 1, 1};
-    struct value *bias = constant_floats(q->g, DT_F32, p->x->type.rank - 1, dims, constant_doubles(q->g, p->bias), p->bias->name);
+    struct value *bias = constant_floats(q->g, DT_F32, p->x->type.rank - 1, dims,
+                                         constant_doubles(q->g, p->bias), p->bias->name);
     return emit2(at, OP_add, y, bias, q->d);
 }
 
@@ -203,39 +251,45 @@ static bool convert_qlinear(struct quantizer *q, struct node *n)
 {
     struct integer_product p;
     enum op op = n->op == OP_qlinear_conv ? OP_conv_integer : OP_matmul_integer;
-    if (!product_of(&p, op, n, n->in[0], n->in[2], n->in[3], n->in[5]) || !single_constant(n->in[6]) ||
-        !single_constant(n->in[7]) || !is_8bit(n->in[7]))
+    if (!product_of(&p, op, n, n->in[0], n->in[2], n->in[3], n->in[5]) ||
+        !single_constant(n->in[6]) || !single_constant(n->in[7]) || !is_8bit(n->in[7]))
         return true;
     p.bias = (struct value *)operand(n, 8);
     if (p.bias && (!p.bias->constant || tensor_count(p.bias->constant) != p.outs))
         return true;
-    float *factors = factors_of(q, n->in[1], n->in[4], (float)tensor_f64(n->in[6]->constant, 0), p.outs);
+    float *factors =
+        factors_of(q, n->in[1], n->in[4], (float)tensor_f64(n->in[6]->constant, 0), p.outs);
     if (!factors)
         return true;
-    struct value *sums = is_depthwise(&p) && short_sums(&p) ? emit_depthwise(q, n, &p) : emit_sums(q, n, &p);
+    struct value *sums =
+        is_depthwise(&p) && short_sums(&p) ? emit_depthwise(q, n, &p) : emit_sums(q, n, &p);
     if (!sums)
         return !diag_failed(q->d);
     struct value *y = emit_scaled(q, n, sums, &p, factors);
     if (!y)
         return false;
     why(q->o, n, "quantize.product", "an integer product with an epilogue");
-    return replace(n, emit(n, OP_quantize_linear, (struct value *[]){y, one(q), n->in[7]}, 3, NULL, n->name, q->d));
+    return replace(n, emit(n, OP_quantize_linear, (struct value *[]){y, one(q), n->in[7]}, 3, NULL,
+                           n->name, q->d));
 }
 
-/* ---- conv_integer, matmul_integer -------------------------------------------------------------------------------------- */
+/* ---- conv_integer, matmul_integer
+ * -------------------------------------------------------------------------------------- */
 
 static bool convert_integer(struct quantizer *q, struct node *n)
 {
     struct integer_product p;
     bool done = n->in[0]->type.dtype == DT_U8 && n->in[1]->type.dtype == DT_I8 && !operand(n, 3);
-    if (done || !product_of(&p, n->op, n, n->in[0], (struct value *)operand(n, 2), n->in[1], (struct value *)operand(n, 3)))
+    if (done || !product_of(&p, n->op, n, n->in[0], (struct value *)operand(n, 2), n->in[1],
+                            (struct value *)operand(n, 3)))
         return true;
     p.bias = (struct value *)operand(n, 4);
     struct value *sums = emit_sums(q, n, &p);
     return sums ? replace(n, sums) : !diag_failed(q->d);
 }
 
-/* ---- products of dequantised operands ------------------------------------------------------------------------------------ */
+/* ---- products of dequantised operands
+ * ------------------------------------------------------------------------------------ */
 
 static const struct node *dequantized(const struct value *v)
 {
@@ -246,10 +300,12 @@ static const struct node *dequantized(const struct value *v)
 
 bool quantize_wants(const struct options *o, const struct node *n)
 {
-    if (o->opt_level == 0 || o->strict_target || n->op != OP_dequantize_linear || !dequantized(n->out[0]) || !n->out[0]->uses)
+    if (o->opt_level == 0 || o->strict_target || n->op != OP_dequantize_linear ||
+        !dequantized(n->out[0]) || !n->out[0]->uses)
         return false;
     for (const struct use *u = n->out[0]->uses; u; u = u->next)
-        if ((u->node->op != OP_conv && u->node->op != OP_matmul) || u->index != 1 || !dequantized(u->node->in[0]))
+        if ((u->node->op != OP_conv && u->node->op != OP_matmul) || u->index != 1 ||
+            !dequantized(u->node->in[0]))
             return false;
     return true;
 }
@@ -267,10 +323,12 @@ static bool convert_dequantized(struct quantizer *q, struct node *n)
     const struct node *x = dequantized(n->in[0]), *w = dequantized(n->in[1]);
     bool conv = n->op == OP_conv;
     struct integer_product p;
-    if (!x || !w || operand(n, 2) || n->out[0]->type.dtype != DT_F32 || !single_constant(x->in[1]) || !scales_fit(w, conv ? 0 : 1) ||
-        attr_find(&n->attrs, "trans_a") || attr_find(&n->attrs, "trans_b") || attr_find(&n->attrs, "alpha") ||
-        !product_of(&p, conv ? OP_conv_integer : OP_matmul_integer, n, x->in[0], (struct value *)operand(x, 2), w->in[0],
-                    (struct value *)operand(w, 2)) ||
+    if (!x || !w || operand(n, 2) || n->out[0]->type.dtype != DT_F32 ||
+        !single_constant(x->in[1]) || !scales_fit(w, conv ? 0 : 1) ||
+        attr_find(&n->attrs, "trans_a") || attr_find(&n->attrs, "trans_b") ||
+        attr_find(&n->attrs, "alpha") ||
+        !product_of(&p, conv ? OP_conv_integer : OP_matmul_integer, n, x->in[0],
+                    (struct value *)operand(x, 2), w->in[0], (struct value *)operand(w, 2)) ||
         is_depthwise(&p))
         return true;
     float *factors = factors_of(q, x->in[1], w->in[1], 1, p.outs);
@@ -282,21 +340,27 @@ static bool convert_dequantized(struct quantizer *q, struct node *n)
     return y && replace(n, y);
 }
 
-/* ---- pools ---------------------------------------------------------------------------------------------------------------- */
+/* ---- pools
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
 /* The greatest of small integers is the same in f32, which engines compute in. */
 static bool convert_max_pool(struct quantizer *q, struct node *n)
 {
     if (!is_8bit(n->in[0]) || n->in[0]->type.rank < 3 || (n->nout > 1 && n->out[1]->uses))
         return true;
-    struct value *x = centred(q, n, n->in[0], NULL), *zero = constant_scalar(q->g, n->in[0]->type.dtype, 0);
+    struct value *x = centred(q, n, n->in[0], NULL),
+                 *zero = constant_scalar(q->g, n->in[0]->type.dtype, 0);
     struct value *y = x ? emit(n, n->op, &x, 1, &n->attrs, n->name, q->d) : NULL;
     if (!y)
         return false;
-    return replace(n, emit(n, OP_quantize_linear, (struct value *[]){y, one(q), zero}, 3, NULL, n->name, q->d));
+    return replace(n, emit(n, OP_quantize_linear, (struct value *[]){y, one(q), zero}, 3, NULL,
+                           n->name, q->d));
 }
 
-/* ---- movement ------------------------------------------------------------------------------------------------------------- */
+/* ---- movement
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 /* Elements change places only; how many operands are data. */
 static int moved_operands(const struct node *n)
@@ -304,14 +368,18 @@ static int moved_operands(const struct node *n)
     return n->op == OP_concat ? n->nin : n->op == OP_reshape || n->op == OP_transpose ? 1 : 0;
 }
 
-/* v quantised like n quantises: before elements are moved, so that bytes are moved, and the producer takes it along. */
+/* v quantised like n quantises: before elements are moved, so that bytes are moved, and the
+ * producer takes it along. */
 static struct value *emit_early(struct quantizer *q, struct node *n, struct value *v, int depth)
 {
     struct node *move = v->def;
-    int data = move && depth && value_has_one_use(v) && move->parent == n->parent ? moved_operands(move) : 0;
+    int data = move && depth && value_has_one_use(v) && move->parent == n->parent
+                   ? moved_operands(move)
+                   : 0;
     if (!data)
-        return emit(n, OP_quantize_linear, (struct value *[]){v, n->in[1], (struct value *)operand(n, 2)}, n->nin, &n->attrs,
-                    n->name, q->d);
+        return emit(n, OP_quantize_linear,
+                    (struct value *[]){v, n->in[1], (struct value *)operand(n, 2)}, n->nin,
+                    &n->attrs, n->name, q->d);
     struct value **in = ARENA_ARRAY(&q->g->arena, struct value *, move->nin);
     for (int i = 0; i < move->nin; i++) {
         in[i] = i < data ? emit_early(q, n, move->in[i], depth - 1) : move->in[i];
@@ -326,13 +394,15 @@ static bool convert_quantize(struct quantizer *q, struct node *n)
     enum { DEPTH = 16 };
     const struct node *move = n->in[0]->def;
     bool single_zero = !operand(n, 2) || single_constant(operand(n, 2));
-    if (!move || !moved_operands(move) || !value_has_one_use(n->in[0]) || !single_constant(n->in[1]) || !single_zero ||
-        attr_int(&n->attrs, "block_size", 0))
+    if (!move || !moved_operands(move) || !value_has_one_use(n->in[0]) ||
+        !single_constant(n->in[1]) || !single_zero || attr_int(&n->attrs, "block_size", 0))
         return true;
     return replace(n, emit_early(q, n, n->in[0], DEPTH));
 }
 
-/* ---- the pass ------------------------------------------------------------------------------------------------------------ */
+/* ---- the pass
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static bool visit(struct node *n, void *user)
 {

@@ -24,7 +24,8 @@ static bool moves_only_ones(const struct type *t, const int64_t *perm)
     return true;
 }
 
-/* The permuted shape as a reshape operand: constants, one -1 for the one symbolic dim that changed place. */
+/* The permuted shape as a reshape operand: constants, one -1 for the one symbolic dim that changed
+ * place. */
 static bool reshape_operand(const struct type *t, const int64_t *perm, int64_t *shape)
 {
     int unknown = 0;
@@ -58,8 +59,8 @@ struct value *emit_cast(struct node *at, struct value *x, int dtype, struct diag
     return x ? emit(at, OP_cast, &x, 1, &as, at->name, d) : NULL;
 }
 
-struct value *constant_floats(struct graph *g, int dtype, int rank, const int64_t *dims, const double *v,
-                              const char *name)
+struct value *constant_floats(struct graph *g, int dtype, int rank, const int64_t *dims,
+                              const double *v, const char *name)
 {
     struct tensor t = tensor_view(dtype, rank, dims, NULL);
     t.data = arena_alloc(&g->arena, tensor_bytes(&t) + 16);

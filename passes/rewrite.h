@@ -7,7 +7,8 @@
 #include "passes/cse.h"
 #include "passes/pass.h"
 
-/* emit() for the usual arities. NULL after a failure; NULL operands that come from a failed emit fail again. */
+/* emit() for the usual arities. NULL after a failure; NULL operands that come from a failed emit
+ * fail again. */
 struct value *emit1(struct node *at, enum op op, struct value *x, struct diag *d);
 struct value *emit2(struct node *at, enum op op, struct value *x, struct value *y, struct diag *d);
 /* Transposes x before `at`; size-1 dims alone moving around becomes a reshape. */
@@ -15,13 +16,13 @@ struct value *emit_transpose(struct node *at, struct value *x, const int64_t *pe
 struct value *emit_cast(struct node *at, struct value *x, int dtype, struct diag *d);
 
 /* A float constant with the elements of a double array, rounded to dtype. */
-struct value *constant_floats(struct graph *g, int dtype, int rank, const int64_t *dims, const double *v,
-                              const char *name);
+struct value *constant_floats(struct graph *g, int dtype, int rank, const int64_t *dims,
+                              const double *v, const char *name);
 /* The constant's elements as doubles, in the arena. */
 double *constant_doubles(struct graph *g, const struct value *v);
 
-/* Calls visit for each node of the region and inner regions, in order; visit may replace or remove the node it is
- * given and insert nodes before it. Stops at false. */
+/* Calls visit for each node of the region and inner regions, in order; visit may replace or remove
+ * the node it is given and insert nodes before it. Stops at false. */
 bool for_each_node(struct region *r, bool (*visit)(struct node *n, void *user), void *user);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Rewrites that always make the graph smaller: what does nothing goes, pairs that undo or repeat each other merge.
- * A rule answers with the value that replaces result 0, or NULL. Then common subexpressions and dead nodes.
+ * Rewrites that always make the graph smaller: what does nothing goes, pairs that undo or repeat
+ * each other merge. A rule answers with the value that replaces result 0, or NULL. Then common
+ * subexpressions and dead nodes.
  */
 #include "passes/cse.h"
 #include "passes/match.h"
@@ -133,7 +134,8 @@ static bool is_view(const struct value *v)
     return v && v->def && op_infos[v->def->op].flags & OPF_VIEW;
 }
 
-/* A view of a view is one reshape, when its shape can be written down: at most one dim is not constant. */
+/* A view of a view is one reshape, when its shape can be written down: at most one dim is not
+ * constant. */
 static struct value *view(struct graph *g, struct node *n, struct diag *d)
 {
     const struct type *t = &n->out[0]->type;
@@ -156,12 +158,14 @@ static struct value *view(struct graph *g, struct node *n, struct diag *d)
         return NULL;
     struct value *in[2] = {root, constant_i64s(g, dims, t->rank)};
     struct value *v = emit(n, OP_reshape, in, 2, NULL, n->name, d);
-    if (v && !type_equal(&v->type, t)) /* -1 may be inferred less exactly than what the chain says */
+    if (v &&
+        !type_equal(&v->type, t)) /* -1 may be inferred less exactly than what the chain says */
         v->type = *t;
     return v;
 }
 
-/* x op c is x: for an exact neutral element only, so 0 is not one for a sum of floats (-0 + 0 is +0). */
+/* x op c is x: for an exact neutral element only, so 0 is not one for a sum of floats (-0 + 0 is
+ * +0). */
 static bool neutral(enum op op, const struct value *c)
 {
     double x;
@@ -200,14 +204,30 @@ static const struct {
     enum op op;
     rule *rule;
 } rules[] = {
-    {OP_identity, identity},   {OP_cast, cast},           {OP_transpose, transpose},
-    {OP_reshape, view},        {OP_flatten, view},        {OP_squeeze, view},
-    {OP_unsqueeze, view},      {OP_expand, same_shape},   {OP_tile, same_shape},
-    {OP_slice, slice},         {OP_pad, pad},             {OP_concat, concat},
-    {OP_clip, clip},           {OP_not, twice},           {OP_bitnot, twice},
-    {OP_where, where},         {OP_add, neutral_element}, {OP_sub, neutral_element},
-    {OP_mul, neutral_element}, {OP_div, neutral_element}, {OP_pow, neutral_element},
-    {OP_or, neutral_element},  {OP_xor, neutral_element}, {OP_max, neutral_element},
+    {OP_identity, identity},
+    {OP_cast, cast},
+    {OP_transpose, transpose},
+    {OP_reshape, view},
+    {OP_flatten, view},
+    {OP_squeeze, view},
+    {OP_unsqueeze, view},
+    {OP_expand, same_shape},
+    {OP_tile, same_shape},
+    {OP_slice, slice},
+    {OP_pad, pad},
+    {OP_concat, concat},
+    {OP_clip, clip},
+    {OP_not, twice},
+    {OP_bitnot, twice},
+    {OP_where, where},
+    {OP_add, neutral_element},
+    {OP_sub, neutral_element},
+    {OP_mul, neutral_element},
+    {OP_div, neutral_element},
+    {OP_pow, neutral_element},
+    {OP_or, neutral_element},
+    {OP_xor, neutral_element},
+    {OP_max, neutral_element},
     {OP_min, neutral_element},
 };
 

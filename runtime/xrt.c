@@ -34,10 +34,12 @@ const char *xrt_error(void)
     return last.text;
 }
 
-static void describe(struct xrt_model *m, const char *name, const struct type *t, struct xrt_info *out)
+static void describe(struct xrt_model *m, const char *name, const struct type *t,
+                     struct xrt_info *out)
 {
     const struct program *p = model_program(m->model);
-    *out = (struct xrt_info){.name = name ? name : "", .dtype = dtype_name(t->dtype), .rank = t->rank};
+    *out =
+        (struct xrt_info){.name = name ? name : "", .dtype = dtype_name(t->dtype), .rank = t->rank};
     out->text = type_text(&p->dims, &m->arena, t);
     if (t->kind != VK_TENSOR)
         out->rank = -1;
@@ -195,7 +197,8 @@ bool xrt_output(const struct xrt_context *c, int i, struct xrt_tensor *out)
     struct diag *d = fresh();
     const struct tensor *t = context_output(c->context, i);
     if (!t)
-        return fail(d, "there is no output %d: the last run did not succeed, or the model has fewer", i);
+        return fail(
+            d, "there is no output %d: the last run did not succeed, or the model has fewer", i);
     if (t->kind != VK_TENSOR)
         return fail(d, "output %d is no tensor", i);
     *out = (struct xrt_tensor){.dtype = dtype_name(t->dtype), .rank = t->rank, .data = t->data};

@@ -10,12 +10,15 @@
  *     struct xrt_tensor y;
  *     xrt_output(c, 0, &y);
  *
- * Every function that can fail returns NULL or false; xrt_error() then has the reason, for the calling thread.
+ * Every function that can fail returns NULL or false; xrt_error() then has the reason, for the
+ * calling thread.
  *
- * Threads: a model may be used by any number of threads, a context by one at a time. Contexts of one model run
- * independently of each other and share its weights. The result of a run does not depend on the number of threads.
+ * Threads: a model may be used by any number of threads, a context by one at a time. Contexts of
+ * one model run independently of each other and share its weights. The result of a run does not
+ * depend on the number of threads.
  *
- * Memory: the caller owns what it passes in, the context what it hands out. Tensors are dense, row-major.
+ * Memory: the caller owns what it passes in, the context what it hands out. Tensors are dense,
+ * row-major.
  */
 #ifndef RUNTIME_XRT_H
 #define RUNTIME_XRT_H
@@ -44,10 +47,11 @@ struct xrt_tensor {
 /* What a model says about an input or output. Lives as long as the model. */
 struct xrt_info {
     const char *name, *dtype;
-    int rank;                            /* -1: known only when running */
-    int64_t dims[XRT_MAX_RANK];          /* -1: symbolic */
-    const char *symbols[XRT_MAX_RANK];   /* expression of a symbolic dim; NULL for constants. Equal names are equal dims */
-    const char *text;                    /* all of it, like "f32[batch,3,224,224]" */
+    int rank;                          /* -1: known only when running */
+    int64_t dims[XRT_MAX_RANK];        /* -1: symbolic */
+    const char *symbols[XRT_MAX_RANK]; /* expression of a symbolic dim; NULL for constants. Equal
+                                          names are equal dims */
+    const char *text;                  /* all of it, like "f32[batch,3,224,224]" */
 };
 
 /* Opens an archive; its weights are mapped, not read. NULL after a failure. */
@@ -63,26 +67,29 @@ int xrt_output_count(const struct xrt_model *m);
 const struct xrt_info *xrt_input_info(const struct xrt_model *m, int i);
 const struct xrt_info *xrt_output_info(const struct xrt_model *m, int i);
 
-/* threads: how many work on a run, the calling one included; 0: one per physical core. NULL after a failure. */
+/* threads: how many work on a run, the calling one included; 0: one per physical core. NULL after a
+ * failure. */
 struct xrt_context *xrt_context_new(struct xrt_model *m, int threads);
 void xrt_context_free(struct xrt_context *c); /* NULL is allowed */
 int xrt_threads(const struct xrt_context *c);
 
 /*
- * Lends input i to the context until it is set again. data must be aligned to its elements; shape and type are checked by
- * xrt_run. Tensors of strings ("str") are arrays of {const char *bytes; size_t size}.
+ * Lends input i to the context until it is set again. data must be aligned to its elements; shape
+ * and type are checked by xrt_run. Tensors of strings ("str") are arrays of {const char *bytes;
+ * size_t size}.
  */
 bool xrt_set_input(struct xrt_context *c, int i, const struct xrt_tensor *t);
 /*
- * Has output i written to the caller's memory (aligned to 16 bytes) by the runs that follow; NULL: to the context's own. A
- * run fails when `bytes` is too little.
+ * Has output i written to the caller's memory (aligned to 16 bytes) by the runs that follow; NULL:
+ * to the context's own. A run fails when `bytes` is too little.
  */
 bool xrt_set_output(struct xrt_context *c, int i, void *memory, size_t bytes);
 bool xrt_run(struct xrt_context *c);
 /* Output i of the last successful run, valid until the next one. */
 bool xrt_output(const struct xrt_context *c, int i, struct xrt_tensor *out);
 
-/* Starts to note what runs when, or (path not NULL) stops and writes it: Chrome trace events, or to NAME.txt a table of kernels by time. */
+/* Starts to note what runs when, or (path not NULL) stops and writes it: Chrome trace events, or to
+ * NAME.txt a table of kernels by time. */
 bool xrt_profile(struct xrt_context *c, const char *path);
 
 /* Why the last call of this thread failed; "" when none did. */

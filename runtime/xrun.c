@@ -35,7 +35,8 @@ static const char help_text[] =
     "  --threads N       threads, default one per physical core\n"
     "  --bench N         run N more times and print the times\n"
     "  --json            print the times as one JSON object\n"
-    "  --profile FILE    write Chrome trace events of one run; FILE.txt: a table of kernels by time\n";
+    "  --profile FILE    write Chrome trace events of one run; FILE.txt: a table of kernels by "
+    "time\n";
 
 /* ---- arguments ---- */
 
@@ -169,19 +170,21 @@ static void print_times(const struct arguments *a, const struct times *t, int th
     getrusage(RUSAGE_SELF, &usage);
     double rss = (double)usage.ru_maxrss / 1024;
     if (a->json)
-        printf("{\"load_ms\":%.4f,\"first_ms\":%.4f,\"min_ms\":%.4f,\"median_ms\":%.4f,\"p99_ms\":%.4f,"
+        printf("{\"load_ms\":%.4f,\"first_ms\":%.4f,\"min_ms\":%.4f,\"median_ms\":%.4f,\"p99_ms\":%"
+               ".4f,"
                "\"max_ms\":%.4f,\"runs\":%d,\"threads\":%d,\"peak_rss_mb\":%.1f}\n",
                t->load, t->first, t->min, t->median, t->p99, t->max, t->runs, threads, rss);
     else
-        printf("load %.3f ms  first %.3f ms  min %.4f ms  median %.4f ms  p99 %.4f ms  max %.4f ms  (%d runs, %d "
+        printf("load %.3f ms  first %.3f ms  min %.4f ms  median %.4f ms  p99 %.4f ms  max %.4f ms "
+               " (%d runs, %d "
                "threads, %.1f MB)\n",
                t->load, t->first, t->min, t->median, t->p99, t->max, t->runs, threads, rss);
 }
 
 /* ---- outputs ---- */
 
-static bool give_outputs(const struct arguments *a, const struct xrt_model *m, const struct xrt_context *c,
-                         struct diag *d)
+static bool give_outputs(const struct arguments *a, const struct xrt_model *m,
+                         const struct xrt_context *c, struct diag *d)
 {
     if (a->folder && mkdir(a->folder, 0777) && errno != EEXIST)
         return fail(d, "%s: cannot make the folder: %s", a->folder, strerror(errno));
@@ -200,13 +203,14 @@ static bool give_outputs(const struct arguments *a, const struct xrt_model *m, c
 }
 
 /* DIFFERS after naming every output that does. */
-static int compare_outputs(const struct arguments *a, const struct xrt_model *m, const struct xrt_context *c,
-                           struct diag *d)
+static int compare_outputs(const struct arguments *a, const struct xrt_model *m,
+                           const struct xrt_context *c, struct diag *d)
 {
     struct tolerance tolerance = {a->rtol, a->atol, -1};
     int status = OK;
     if (a->nexpected > xrt_output_count(m)) {
-        fail(d, "%d files to compare with, but the model has %d outputs", a->nexpected, xrt_output_count(m));
+        fail(d, "%d files to compare with, but the model has %d outputs", a->nexpected,
+             xrt_output_count(m));
         return BAD_INPUT;
     }
     for (int i = 0; i < a->nexpected; i++) {
@@ -221,8 +225,8 @@ static int compare_outputs(const struct arguments *a, const struct xrt_model *m,
         npy_as(&ref, t.dtype, &difference);
         diag_clear(&difference);
         if (!compare_tensors(&t, &ref, &tolerance, &difference)) {
-            fprintf(stderr, "xrun: output '%s' differs from %s: %s\n", xrt_output_info(m, i)->name, a->expected[i],
-                    difference.text);
+            fprintf(stderr, "xrun: output '%s' differs from %s: %s\n", xrt_output_info(m, i)->name,
+                    a->expected[i], difference.text);
             status = DIFFERS;
         }
         tensor_free(&ref);
@@ -236,10 +240,12 @@ static bool profile_run(const struct arguments *a, struct xrt_context *c, struct
 {
     if (!a->profile)
         return true;
-    return (xrt_profile(c, NULL) && xrt_run(c) && xrt_profile(c, a->profile)) || fail(d, "%s", xrt_error());
+    return (xrt_profile(c, NULL) && xrt_run(c) && xrt_profile(c, a->profile)) ||
+           fail(d, "%s", xrt_error());
 }
 
-static int run(const struct arguments *a, struct xrt_model *m, struct feed *f, double started, struct diag *d)
+static int run(const struct arguments *a, struct xrt_model *m, struct feed *f, double started,
+               struct diag *d)
 {
     struct times t = {0};
     struct xrt_context *c = xrt_context_new(m, a->threads);

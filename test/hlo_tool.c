@@ -2,13 +2,13 @@
  * HLO reader and printer from the command line, for tests and for looking into files.
  *
  *     hlo_tool print FILE...        canonical text
- *     hlo_tool check FILE...        read, print, read again, print: must be the same; one line per file
- *     hlo_tool verify FILE...       must be read and verified
- *     hlo_tool refuse FILE...       must be refused; prints the messages
- *     hlo_tool same FILE FILE       two files must hold the same graphs (text and proto of one module)
- *     hlo_tool same-in FOLDER...    the same for module.hlo and module.pb of each folder
- *     hlo_tool fragments FILE.tsv   attribute and shape fragments: name, ok or fail, text
- *     hlo_tool mutate SEED N FILE...  N damaged variants of each file; only a crash is a failure
+ *     hlo_tool check FILE...        read, print, read again, print: must be the same; one line per
+ * file hlo_tool verify FILE...       must be read and verified hlo_tool refuse FILE...       must
+ * be refused; prints the messages hlo_tool same FILE FILE       two files must hold the same graphs
+ * (text and proto of one module) hlo_tool same-in FOLDER...    the same for module.hlo and
+ * module.pb of each folder hlo_tool fragments FILE.tsv   attribute and shape fragments: name, ok or
+ * fail, text hlo_tool mutate SEED N FILE...  N damaged variants of each file; only a crash is a
+ * failure
  */
 #include "frontend/hlo/hlo.h"
 #include "neff/base/file.h"
@@ -99,7 +99,8 @@ static bool check(const char *path)
         for (int j = 0; j < f.modules[k]->count; j++)
             instructions += f.modules[k]->computations[j]->count;
     if (ok)
-        printf("ok %s: %d instructions, %zu bytes, %.3f s\n", path, instructions, f.arena.used, seconds);
+        printf("ok %s: %d instructions, %zu bytes, %.3f s\n", path, instructions, f.arena.used,
+               seconds);
     free(first);
     free(second);
     hlo_free(&f);
@@ -136,7 +137,8 @@ static size_t drop_zero_signs(char *s)
 {
     char *o = s, *start = s;
     for (; *s; s++)
-        if (!(*s == '-' && s > start && strchr(" ({,", s[-1]) && s[1] == '0' && s[2] && strchr(",) }", s[2])))
+        if (!(*s == '-' && s > start && strchr(" ({,", s[-1]) && s[1] == '0' && s[2] &&
+              strchr(",) }", s[2])))
             *o++ = *s;
     *o = 0;
     return (size_t)(o - start);
@@ -169,7 +171,8 @@ static bool same(const char *a, const char *b)
     return ok;
 }
 
-/* module.hlo and module.pb of a folder. Nested operands of syn_nested_* have no names in the text. */
+/* module.hlo and module.pb of a folder. Nested operands of syn_nested_* have no names in the text.
+ */
 static bool same_in(const char *folder)
 {
     char text[4096], proto[4096];
@@ -198,18 +201,26 @@ static char *wrap_fragment(const char *name, const char *text)
     if (strstr(name, "Shape") || strstr(name, "Dynamic") || strstr(name, "Buffer"))
         fprintf(f, "HloModule m\nENTRY e {\n  ROOT p = %s parameter(0)\n}\n", text);
     else if (strstr(name, "FrontendAttributes"))
-        fprintf(f, "HloModule m\nENTRY e {\n  ROOT p = f32[] parameter(0), frontend_attributes=%s\n}\n", text);
+        fprintf(
+            f, "HloModule m\nENTRY e {\n  ROOT p = f32[] parameter(0), frontend_attributes=%s\n}\n",
+            text);
     else if (strstr(name, "Sharding") || strstr(name, "ShardAs") || strstr(name, "ShardLike"))
         fprintf(f, "HloModule m\nENTRY e {\n  ROOT p = f32[] parameter(0), sharding=%s\n}\n", text);
     else if (strstr(name, "Group") || strstr(name, "DeviceList"))
-        fprintf(f, "HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n"
-                   "  ROOT g = f32[8] all-gather(p), dimensions={0}, replica_groups=%s\n}\n", text);
+        fprintf(f,
+                "HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n"
+                "  ROOT g = f32[8] all-gather(p), dimensions={0}, replica_groups=%s\n}\n",
+                text);
     else if (strstr(name, "Padding"))
-        fprintf(f, "HloModule m\nENTRY e {\n  p = f32[4,4] parameter(0)\n  z = f32[] constant(0)\n"
-                   "  ROOT g = pad(p, z), padding=%s\n}\n", text);
+        fprintf(f,
+                "HloModule m\nENTRY e {\n  p = f32[4,4] parameter(0)\n  z = f32[] constant(0)\n"
+                "  ROOT g = pad(p, z), padding=%s\n}\n",
+                text);
     else
-        fprintf(f, "HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n"
-                   "  ROOT g = f32[8] custom-call(p), custom_call_target=\"t\", dim_labels=%s\n}\n", text);
+        fprintf(f,
+                "HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n"
+                "  ROOT g = f32[8] custom-call(p), custom_call_target=\"t\", dim_labels=%s\n}\n",
+                text);
     fclose(f);
     return out;
 }
@@ -326,8 +337,9 @@ int main(int argc, char **argv)
                               : !strcmp(command, "fragments") ? fragments
                                                               : NULL;
     if (!f) {
-        fprintf(stderr, "usage: hlo_tool print|check|verify|refuse|fragments FILE... | same FILE FILE | "
-                        "mutate SEED N FILE...\n");
+        fprintf(stderr,
+                "usage: hlo_tool print|check|verify|refuse|fragments FILE... | same FILE FILE | "
+                "mutate SEED N FILE...\n");
         return 2;
     }
     for (int k = 2; k < argc; k++)

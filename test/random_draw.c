@@ -1,6 +1,6 @@
 /*
- * Drawing: one row per family of operators, with the operators it draws from and the function that chooses operands,
- * attributes and constants. A row that finds no fitting operand draws nothing.
+ * Drawing: one row per family of operators, with the operators it draws from and the function that
+ * chooses operands, attributes and constants. A row that finds no fitting operand draws nothing.
  */
 #include "test/random_draw.h"
 
@@ -23,7 +23,9 @@ int random_below(struct recipe *r, int n)
     return n > 0 ? (int)(next(r) % (uint64_t)n) : 0;
 }
 
-/* ---- items -------------------------------------------------------------------------------------------------- */
+/* ---- items
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static struct item *add_item(struct recipe *r, int kind)
 {
@@ -35,7 +37,8 @@ static struct item *add_item(struct recipe *r, int kind)
     return i;
 }
 
-/* Values in steps of 1/16 between 0.5 and 2, of either sign unless positive: sums of few are exact. */
+/* Values in steps of 1/16 between 0.5 and 2, of either sign unless positive: sums of few are exact.
+ */
 static double draw_value(struct recipe *r, int dtype, bool positive)
 {
     if (dtype == DT_BOOL)
@@ -92,7 +95,8 @@ static struct node *make_node(struct graph *g, const struct item *i, struct item
 }
 
 /* Adds the node if inference takes it and its result is of moderate size. */
-static bool node(struct recipe *r, enum op op, const int *in, int nin, const struct attrs *attrs, int flags)
+static bool node(struct recipe *r, enum op op, const int *in, int nin, const struct attrs *attrs,
+                 int flags)
 {
     struct diag d = {0};
     for (int k = 0; k < nin; k++)
@@ -118,7 +122,8 @@ static bool node(struct recipe *r, enum op op, const int *in, int nin, const str
 }
 
 /* As node, for windows; none that lie outside the image: with symbolic dims those are an error. */
-static bool window_node(struct recipe *r, enum op op, const int *in, int nin, const struct attrs *attrs)
+static bool window_node(struct recipe *r, enum op op, const int *in, int nin,
+                        const struct attrs *attrs)
 {
     if (!node(r, op, in, nin, attrs, 0))
         return false;
@@ -128,7 +133,8 @@ static bool window_node(struct recipe *r, enum op op, const int *in, int nin, co
     return false;
 }
 
-/* ---- choosing operands ------------------------------------------------------------------------------------- */
+/* ---- choosing operands
+ * ------------------------------------------------------------------------------------- */
 
 struct wish {
     int dtype; /* DT_NONE: any */
@@ -140,8 +146,9 @@ static int choose(struct recipe *r, struct wish w)
     int found = -1, n = 0;
     for (int i = 0; i < r->n; i++) {
         const struct item *t = &r->items[i];
-        if (t->kind == ITEM_CONST || (w.dtype && t->type.dtype != w.dtype) || t->type.rank < w.min_rank ||
-            t->type.rank > w.max_rank || (t->flags & w.flags) != w.flags)
+        if (t->kind == ITEM_CONST || (w.dtype && t->type.dtype != w.dtype) ||
+            t->type.rank < w.min_rank || t->type.rank > w.max_rank ||
+            (t->flags & w.flags) != w.flags)
             continue;
         n += 1 + i / 4; /* later ones more often */
         if (random_below(r, n) < 1 + i / 4)
@@ -171,10 +178,13 @@ static int partner(struct recipe *r, int a, int flags)
     int64_t dims[MAX_RANK];
     for (int k = missing; k < t.rank; k++)
         dims[k - missing] = random_below(r, 3) ? t.dims[k] : 1;
-    return leaf(r, random_below(r, 2) ? ITEM_CONST : ITEM_INPUT, t.dtype, t.rank - missing, dims, flags & POSITIVE);
+    return leaf(r, random_below(r, 2) ? ITEM_CONST : ITEM_INPUT, t.dtype, t.rank - missing, dims,
+                flags & POSITIVE);
 }
 
-/* ---- families ------------------------------------------------------------------------------------------------- */
+/* ---- families
+ * -------------------------------------------------------------------------------------------------
+ */
 
 struct family {
     bool (*draw)(struct recipe *r, enum op op);
@@ -259,7 +269,8 @@ static bool draw_axis(struct recipe *r, enum op op) /* softmax and its like */
     if (a < 0)
         return false;
     struct attrs attrs = {0};
-    attr_set_int(&r->arena, &attrs, "axis", random_below(r, 2) ? -1 : random_below(r, r->items[a].type.rank));
+    attr_set_int(&r->arena, &attrs, "axis",
+                 random_below(r, 2) ? -1 : random_below(r, r->items[a].type.rank));
     return node(r, op, &a, 1, &attrs, op == OP_argmax || op == OP_argmin ? EXACT : 0);
 }
 
@@ -322,8 +333,10 @@ static bool draw_conv(struct recipe *r, enum op op)
         return false;
     const struct type t = r->items[a].type;
     int spatial = t.rank - 2;
-    int64_t c = t.dims[1], group = random_below(r, 3) ? 1 : c, w[4], pads[4], strides[2], dilations[2];
-    w[0] = group == 1 ? 1 + random_below(r, random_below(r, 3) ? 9 : 70) : group * (1 + random_below(r, 2));
+    int64_t c = t.dims[1], group = random_below(r, 3) ? 1 : c, w[4], pads[4], strides[2],
+            dilations[2];
+    w[0] = group == 1 ? 1 + random_below(r, random_below(r, 3) ? 9 : 70)
+                      : group * (1 + random_below(r, 2));
     w[1] = c / group;
     for (int i = 0; i < spatial; i++) {
         w[2 + i] = 1 + random_below(r, 3);
@@ -402,7 +415,8 @@ static bool draw_reshape(struct recipe *r, enum op op)
             dims[n++] = factor, rest /= factor;
     }
     dims[n++] = random_below(r, 2) && r->items[a].type.rank ? -1 : rest;
-    return count_of(&r->items[a].type) > 0 && node(r, op, (int[]){a, numbers(r, dims, n)}, 2, NULL, r->items[a].flags);
+    return count_of(&r->items[a].type) > 0 &&
+           node(r, op, (int[]){a, numbers(r, dims, n)}, 2, NULL, r->items[a].flags);
 }
 
 static bool draw_unsqueeze(struct recipe *r, enum op op)
@@ -434,9 +448,12 @@ static bool draw_slice(struct recipe *r, enum op op)
     if (a < 0)
         return false;
     int64_t axis = random_below(r, r->items[a].type.rank), size = r->items[a].type.dims[axis];
-    int64_t start = random_below(r, (int)size + 1), step = random_below(r, 3) ? 1 : random_below(r, 2) ? 2 : -1;
+    int64_t start = random_below(r, (int)size + 1), step = random_below(r, 3)   ? 1
+                                                           : random_below(r, 2) ? 2
+                                                                                : -1;
     int64_t end = step > 0 ? start + random_below(r, (int)(size - start) + 2) : -100;
-    int in[5] = {a, numbers(r, &start, 1), numbers(r, &end, 1), numbers(r, &axis, 1), numbers(r, &step, 1)};
+    int in[5] = {a, numbers(r, &start, 1), numbers(r, &end, 1), numbers(r, &axis, 1),
+                 numbers(r, &step, 1)};
     return node(r, op, in, 5, NULL, r->items[a].flags);
 }
 
@@ -456,7 +473,8 @@ static bool draw_pad(struct recipe *r, enum op op)
         if (r->items[a].type.dims[i] < 4)
             mode = 0; /* the others need something to repeat */
     attr_set_str(&r->arena, &attrs, "mode", modes[mode]);
-    return node(r, op, (int[]){a, numbers(r, pads, 2 * rank)}, 2, &attrs, r->items[a].flags & EXACT);
+    return node(r, op, (int[]){a, numbers(r, pads, 2 * rank)}, 2, &attrs,
+                r->items[a].flags & EXACT);
 }
 
 static bool draw_tile(struct recipe *r, enum op op)
@@ -469,7 +487,8 @@ static bool draw_tile(struct recipe *r, enum op op)
     for (int i = 0; i < rank; i++)
         repeats[i] = op == OP_expand ? 1 : 1 + random_below(r, 2);
     for (int i = 0; op == OP_expand && i < rank; i++)
-        repeats[i] = r->items[a].type.dims[i] == 1 ? 1 + random_below(r, 4) : r->items[a].type.dims[i];
+        repeats[i] =
+            r->items[a].type.dims[i] == 1 ? 1 + random_below(r, 4) : r->items[a].type.dims[i];
     return node(r, op, (int[]){a, numbers(r, repeats, rank)}, 2, NULL, r->items[a].flags);
 }
 
@@ -494,7 +513,8 @@ static bool draw_group_norm(struct recipe *r, enum op op)
     if (a < 0)
         return false;
     int64_t c = r->items[a].type.dims[1];
-    int in[3] = {a, leaf(r, ITEM_CONST, DT_F32, 1, &c, false), leaf(r, ITEM_CONST, DT_F32, 1, &c, false)};
+    int in[3] = {a, leaf(r, ITEM_CONST, DT_F32, 1, &c, false),
+                 leaf(r, ITEM_CONST, DT_F32, 1, &c, false)};
     struct attrs attrs = {0};
     attr_set_int(&r->arena, &attrs, "num_groups", c % 2 == 0 ? 2 : 1);
     return c > 0 && count_of(&r->items[a].type) >= 8 * c && node(r, op, in, 3, &attrs, 0);
@@ -507,7 +527,8 @@ static bool draw_attention(struct recipe *r, enum op op)
         return false;
     struct type t = r->items[q].type;
     t.dims[t.rank - 2] = 1 + random_below(r, random_below(r, 4) ? 8 : 80);
-    int k = leaf(r, ITEM_INPUT, DT_F32, t.rank, t.dims, false), v = random_below(r, 2) ? k : leaf(r, ITEM_INPUT, DT_F32, t.rank, t.dims, false);
+    int k = leaf(r, ITEM_INPUT, DT_F32, t.rank, t.dims, false),
+        v = random_below(r, 2) ? k : leaf(r, ITEM_INPUT, DT_F32, t.rank, t.dims, false);
     int64_t mask[2] = {r->items[q].type.dims[t.rank - 2], t.dims[t.rank - 2]};
     int in[4] = {q, k, v, random_below(r, 2) ? leaf(r, ITEM_INPUT, DT_F32, 2, mask, false) : -1};
     struct attrs attrs = {0};
@@ -530,7 +551,8 @@ static bool draw_resize(struct recipe *r, enum op op)
     struct attrs attrs = {0};
     bool whole = random_below(r, 2);
     attr_set_str(&r->arena, &attrs, "mode", modes[random_below(r, 2)]);
-    attr_set_str(&r->arena, &attrs, "coordinate_transformation_mode", whole ? "asymmetric" : "half_pixel");
+    attr_set_str(&r->arena, &attrs, "coordinate_transformation_mode",
+                 whole ? "asymmetric" : "half_pixel");
     attr_set_str(&r->arena, &attrs, "nearest_mode", "floor");
     return node(r, op, (int[]){a, -1, scales}, 3, &attrs, 0);
 }
@@ -567,7 +589,8 @@ static bool draw_conv_transpose(struct recipe *r, enum op op)
     attr_set_ints(&r->arena, &attrs, "strides", strides, spatial);
     attr_set_ints(&r->arena, &attrs, "pads", pads, 2 * spatial);
     attr_set_ints(&r->arena, &attrs, "kernel_shape", w + 2, spatial);
-    int in[3] = {a, leaf(r, ITEM_CONST, DT_F32, t.rank, w, false), leaf(r, ITEM_CONST, DT_F32, 1, w + 1, false)};
+    int in[3] = {a, leaf(r, ITEM_CONST, DT_F32, t.rank, w, false),
+                 leaf(r, ITEM_CONST, DT_F32, 1, w + 1, false)};
     return t.dims[1] > 0 && window_node(r, op, in, 3, &attrs);
 }
 
@@ -577,7 +600,8 @@ static bool draw_clip(struct recipe *r, enum op op)
     if (a < 0)
         return false;
     for (int i = 1; i < 3; i++)
-        if (random_below(r, 3) && (in[i] = leaf(r, ITEM_CONST, DT_F32, 0, NULL, i == 2)) >= 0 && i == 1)
+        if (random_below(r, 3) && (in[i] = leaf(r, ITEM_CONST, DT_F32, 0, NULL, i == 2)) >= 0 &&
+            i == 1)
             *(float *)r->items[in[i]].value.data = -0.5F;
     return node(r, op, in, 3, NULL, r->items[a].flags & EXACT);
 }
@@ -587,7 +611,9 @@ static bool draw_input(struct recipe *r, enum op op)
     int64_t dims[6];
     int rank = op == OP_COUNT ? 2 + random_below(r, 3) : random_below(r, 6);
     for (int i = 0; i < rank; i++)
-        dims[i] = random_below(r, 60) == 0 ? 0 : random_below(r, 6) == 0 ? 1 : 2 + random_below(r, i + 2 >= rank ? 9 : 3);
+        dims[i] = random_below(r, 60) == 0  ? 0
+                  : random_below(r, 6) == 0 ? 1
+                                            : 2 + random_below(r, i + 2 >= rank ? 9 : 3);
     if (rank && random_below(r, 6) == 0)
         dims[rank - 1] = 60 + random_below(r, 80);
     int dtype = random_below(r, 6) ? DT_F32 : DT_I32;
@@ -595,8 +621,11 @@ static bool draw_input(struct recipe *r, enum op op)
 }
 
 static const struct family families[] = {
-    {draw_smooth, 6, {OP_tanh, OP_sigmoid, OP_sin, OP_cos, OP_erf, OP_gelu, OP_silu, OP_hard_swish, OP_softsign, OP_square,
-                      OP_leaky_relu, OP_elu, OP_hard_sigmoid, OP_softplus, OP_swish, OP_gelu_tanh, OP_mish, OP_atan, OP_selu}},
+    {draw_smooth,
+     6,
+     {OP_tanh, OP_sigmoid, OP_sin, OP_cos, OP_erf, OP_gelu, OP_silu, OP_hard_swish, OP_softsign,
+      OP_square, OP_leaky_relu, OP_elu, OP_hard_sigmoid, OP_softplus, OP_swish, OP_gelu_tanh,
+      OP_mish, OP_atan, OP_selu}},
     {draw_exact, 3, {OP_relu, OP_neg, OP_abs, OP_identity}},
     {draw_jump, 1, {OP_floor, OP_ceil, OP_round, OP_sign, OP_trunc}},
     {draw_positive, 2, {OP_sqrt, OP_log, OP_rsqrt, OP_reciprocal, OP_log1p}},
@@ -605,7 +634,10 @@ static const struct family families[] = {
     {draw_where, 1, {OP_where}},
     {draw_cast, 1, {OP_cast}},
     {draw_axis, 3, {OP_softmax, OP_log_softmax, OP_argmax, OP_argmin}},
-    {draw_reduce, 3, {OP_reduce_sum, OP_reduce_mean, OP_reduce_max, OP_reduce_min, OP_reduce_l1, OP_reduce_sum_square}},
+    {draw_reduce,
+     3,
+     {OP_reduce_sum, OP_reduce_mean, OP_reduce_max, OP_reduce_min, OP_reduce_l1,
+      OP_reduce_sum_square}},
     {draw_norm, 2, {OP_layer_norm, OP_rms_norm}},
     {draw_matmul, 4, {OP_matmul}},
     {draw_conv, 4, {OP_conv}},
@@ -650,7 +682,8 @@ bool recipe_draw(struct recipe *r, uint64_t seed, int nodes, struct diag *d)
     if (!r->scratch->main)
         r->scratch->main = region_new(r->scratch, NULL);
     draw_input(r, OP_COUNT);
-    for (int tries = 0, made = 0; made < nodes && tries < 20 * nodes && r->n < MAX_ITEMS - 8; tries++) {
+    for (int tries = 0, made = 0; made < nodes && tries < 20 * nodes && r->n < MAX_ITEMS - 8;
+         tries++) {
         const struct family *f = draw_family(r);
         int nops = 1;
         while (nops < 20 && f->ops[nops])
@@ -668,7 +701,9 @@ void recipe_free(struct recipe *r)
     arena_free(&r->arena);
 }
 
-/* ---- building --------------------------------------------------------------------------------------------------- */
+/* ---- building
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 static struct type symbolic(struct graph *g, const struct type *t, enum symbols symbols, int input)
 {
@@ -686,7 +721,8 @@ static struct type symbolic(struct graph *g, const struct type *t, enum symbols 
     return out;
 }
 
-struct graph *recipe_build(struct recipe *r, enum symbols symbols, const bool *result, struct diag *d)
+struct graph *recipe_build(struct recipe *r, enum symbols symbols, const bool *result,
+                           struct diag *d)
 {
     struct graph *g = graph_new();
     struct value *results[MAX_ITEMS];
@@ -702,7 +738,8 @@ struct graph *recipe_build(struct recipe *r, enum symbols symbols, const bool *r
             struct type t = symbolic(g, &it->type, symbols, i);
             it->built = region_add_param(g->main, &t, arena_printf(&g->arena, "x%d", i));
         } else if (it->kind == ITEM_CONST) {
-            it->built = constant_copy(g, it->type.dtype, it->type.rank, it->value.dims, it->value.data, NULL);
+            it->built = constant_copy(g, it->type.dtype, it->type.rank, it->value.dims,
+                                      it->value.data, NULL);
         } else {
             struct node *made = make_node(g, it, r->items);
             if (!infer_node(g, made, d)) {

@@ -1,8 +1,8 @@
 /*
  * Random valid graphs, as recipes: lists of items that a graph is built from, whole or in part.
  *
- * Everything follows from the seed. Shapes are concrete in the recipe; a graph built from it may give symbols
- * to the dims of its inputs.
+ * Everything follows from the seed. Shapes are concrete in the recipe; a graph built from it may
+ * give symbols to the dims of its inputs.
  */
 #ifndef TEST_RANDOM_DRAW_H
 #define TEST_RANDOM_DRAW_H
@@ -13,12 +13,13 @@ enum { MAX_ITEMS = 96, MAX_OPERANDS = 5 };
 
 enum item_kind { ITEM_INPUT, ITEM_CONST, ITEM_NODE };
 
-/* What is known about the values, so that operators with jumps or poles are drawn where rounding cannot matter. */
+/* What is known about the values, so that operators with jumps or poles are drawn where rounding
+ * cannot matter. */
 enum item_flags { EXACT = 1 /* no rounding on the way */, POSITIVE = 2 /* at least 0.1 */ };
 
 struct item {
     uint8_t kind, flags;
-    bool alive;          /* part of the graph; shrinking takes items away */
+    bool alive; /* part of the graph; shrinking takes items away */
     enum op op;
     int nin, in[MAX_OPERANDS]; /* items; -1: absent */
     struct attrs attrs;
@@ -41,9 +42,10 @@ bool recipe_draw(struct recipe *r, uint64_t seed, int nodes, struct diag *d);
 void recipe_free(struct recipe *r);
 int random_below(struct recipe *r, int n);
 /*
- * Dims of inputs above 1 become symbols: none, one for each size, or one for each dim. Results are the items for which
- * result[i] holds. NULL when inference refuses.
+ * Dims of inputs above 1 become symbols: none, one for each size, or one for each dim. Results are
+ * the items for which result[i] holds. NULL when inference refuses.
  */
-struct graph *recipe_build(struct recipe *r, enum symbols symbols, const bool *result, struct diag *d);
+struct graph *recipe_build(struct recipe *r, enum symbols symbols, const bool *result,
+                           struct diag *d);
 
 #endif

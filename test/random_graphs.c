@@ -1,10 +1,12 @@
 /*
- * Random graphs, compiled and run at every -O level, with constant and with symbolic dims, against the plain routines.
+ * Random graphs, compiled and run at every -O level, with constant and with symbolic dims, against
+ * the plain routines.
  *
  *   random_graphs [--count N] [--seed S] [--nodes N] [--target MACHINE] [--keep DIR]
  *
- * A graph that fails is cut down while it still fails, and written as DIR/random_SEED.xir. Every check runs in a
- * process of its own: a crash is a failure like others. Exit status 1 when any graph failed.
+ * A graph that fails is cut down while it still fails, and written as DIR/random_SEED.xir. Every
+ * check runs in a process of its own: a crash is a failure like others. Exit status 1 when any
+ * graph failed.
  */
 #include "backend/backend.h"
 #include "runtime/exec/exec.h"
@@ -24,7 +26,8 @@ struct way { /* of compiling */
 
 static const char *target = "cpu";
 
-/* ---- the reference ------------------------------------------------------------------------------------------- */
+/* ---- the reference
+ * ------------------------------------------------------------------------------------------- */
 
 /* Every node's value by the plain routines, on constant dims. */
 static bool compute(struct recipe *r, struct diag *d)
@@ -58,7 +61,8 @@ static double magnitude(const struct recipe *r)
     double most = 1;
     for (int i = 0; i < r->n; i++) {
         const struct tensor *t = &r->items[i].value;
-        for (int64_t k = 0; r->items[i].alive && dtype_is_float(t->dtype) && k < tensor_count(t); k++) {
+        for (int64_t k = 0; r->items[i].alive && dtype_is_float(t->dtype) && k < tensor_count(t);
+             k++) {
             double v = fabs(tensor_f64(t, k));
             if (!isfinite(v))
                 return -1;
@@ -68,10 +72,13 @@ static double magnitude(const struct recipe *r)
     return most;
 }
 
-/* ---- one check ----------------------------------------------------------------------------------------------- */
+/* ---- one check
+ * -----------------------------------------------------------------------------------------------
+ */
 
 /* Sums in another order differ by as much as the largest number in the graph rounds. */
-static bool same(const struct item *it, int number, const struct tensor *got, double scale, struct diag *d)
+static bool same(const struct item *it, int number, const struct tensor *got, double scale,
+                 struct diag *d)
 {
     const struct tensor *want = &it->value;
     char a[256], b[256];
@@ -85,12 +92,14 @@ static bool same(const struct item *it, int number, const struct tensor *got, do
     for (int64_t k = 0; k < tensor_count(want); k++) {
         double x = tensor_f64(got, k), y = tensor_f64(want, k);
         if (exact ? x != y : !(fabs(x - y) <= 1e-3 * scale))
-            return fail(d, "y%d (%s) element %lld: %.9g, expected %.9g", number, op_name(it->op), (long long)k, x, y);
+            return fail(d, "y%d (%s) element %lld: %.9g, expected %.9g", number, op_name(it->op),
+                        (long long)k, x, y);
     }
     return true;
 }
 
-static bool run(struct recipe *r, struct graph *g, struct model *m, const bool *result, struct diag *d)
+static bool run(struct recipe *r, struct graph *g, struct model *m, const bool *result,
+                struct diag *d)
 {
     struct context *c = context_new(m, 2, d);
     double scale = magnitude(r);
@@ -108,7 +117,8 @@ static bool run(struct recipe *r, struct graph *g, struct model *m, const bool *
 static bool check_here(struct recipe *r, struct way w, const bool *result, struct diag *d)
 {
     const struct machine *machine = machine_find(target);
-    struct options o = {.opt_level = w.level, .verify_passes = true, .strict_target = machine->strict};
+    struct options o = {
+        .opt_level = w.level, .verify_passes = true, .strict_target = machine->strict};
     struct graph *g = recipe_build(r, w.symbols, result, d);
     if (!g)
         return true; /* symbols where inference wants to know */
@@ -143,7 +153,8 @@ static bool check(struct recipe *r, struct way w, const bool *result, char *why,
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* ---- cutting down --------------------------------------------------------------------------------------------- */
+/* ---- cutting down
+ * --------------------------------------------------------------------------------------------- */
 
 /* Alive are the results and what they are made of. */
 static void prune(struct recipe *r, const bool *result)
@@ -151,7 +162,8 @@ static void prune(struct recipe *r, const bool *result)
     for (int i = 0; i < r->n; i++)
         r->items[i].alive = result[i];
     for (int i = r->n - 1; i >= 0; i--)
-        for (int k = 0; r->items[i].alive && r->items[i].kind == ITEM_NODE && k < r->items[i].nin; k++)
+        for (int k = 0; r->items[i].alive && r->items[i].kind == ITEM_NODE && k < r->items[i].nin;
+             k++)
             if (r->items[i].in[k] >= 0)
                 r->items[r->items[i].in[k]].alive = true;
 }
@@ -182,7 +194,8 @@ static void shrink(struct recipe *r, struct way w, bool *result)
     }
 }
 
-static void keep(struct recipe *r, struct way w, const bool *result, const char *folder, uint64_t seed)
+static void keep(struct recipe *r, struct way w, const bool *result, const char *folder,
+                 uint64_t seed)
 {
     char path[1024];
     struct diag d = {0};
@@ -197,7 +210,9 @@ static void keep(struct recipe *r, struct way w, const bool *result, const char 
     graph_free(g);
 }
 
-/* ---- seeds ---------------------------------------------------------------------------------------------------- */
+/* ---- seeds
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 enum outcome { SAME, DIFFERENT, NOT_USED };
 
@@ -229,8 +244,10 @@ static enum outcome try_seed(uint64_t seed, int nodes, const char *folder)
             continue;
         outcome = DIFFERENT;
         printf("seed %llu at -O%d with %s: %s\n", (unsigned long long)seed, ways[i].level,
-               ways[i].symbols == CONSTANT_DIMS ? "constant dims" : ways[i].symbols == DISTINCT ? "a symbol for each dim"
-                                                                                                  : "a symbol for each size", why);
+               ways[i].symbols == CONSTANT_DIMS ? "constant dims"
+               : ways[i].symbols == DISTINCT    ? "a symbol for each dim"
+                                                : "a symbol for each size",
+               why);
         shrink(&r, ways[i], result);
         keep(&r, ways[i], result, folder, seed);
     }
@@ -256,12 +273,13 @@ int main(int argc, char **argv)
             folder = argv[i + 1];
     }
     if (!machine_find(target) || count < 1 || nodes < 1) {
-        fprintf(stderr, "usage: random_graphs [--count N] [--seed S] [--nodes N] [--target MACHINE] [--keep DIR]\n");
+        fprintf(stderr, "usage: random_graphs [--count N] [--seed S] [--nodes N] [--target "
+                        "MACHINE] [--keep DIR]\n");
         return 2;
     }
     for (int i = 0; i < count; i++)
         outcomes[try_seed(seed + (uint64_t)i, nodes, folder)]++;
-    printf("%d graphs the same, %d different, %d not used (not finite or too large)\n", outcomes[SAME],
-           outcomes[DIFFERENT], outcomes[NOT_USED]);
+    printf("%d graphs the same, %d different, %d not used (not finite or too large)\n",
+           outcomes[SAME], outcomes[DIFFERENT], outcomes[NOT_USED]);
     return outcomes[DIFFERENT] > 0 || outcomes[SAME] == 0;
 }

@@ -73,7 +73,8 @@ struct value *h_i64s(struct hlo_lower *l, const int64_t *v, int n)
 
 bool h_known(const struct value *v, double *x)
 {
-    if (!v || !v->constant || tensor_count(v->constant) != 1 || dtype_is_complex(v->constant->dtype))
+    if (!v || !v->constant || tensor_count(v->constant) != 1 ||
+        dtype_is_complex(v->constant->dtype))
         return false;
     *x = tensor_f64(v->constant, 0);
     return true;
@@ -157,8 +158,9 @@ struct value *h_slice(struct hlo_lower *l, struct value *x, int axis, int64_t fr
     int64_t at = axis;
     if (x && from == 0 && x->type.dims[axis] == to)
         return x;
-    return h_op(l, OP_slice, (struct value *[]){x, h_i64s(l, &from, 1), h_i64s(l, &to, 1), h_i64s(l, &at, 1)},
-                4, NULL);
+    return h_op(l, OP_slice,
+                (struct value *[]){x, h_i64s(l, &from, 1), h_i64s(l, &to, 1), h_i64s(l, &at, 1)}, 4,
+                NULL);
 }
 
 struct value *h_concat(struct hlo_lower *l, struct value *const *v, int n, int axis)
@@ -194,7 +196,8 @@ struct value *h_select(struct hlo_lower *l, struct value *p, struct value *x, st
 
 /* ---- elementwise on what is repeated ---- */
 
-/* The array that v repeats, with dims of size 1 where it is repeated; NULL when v is no such value. */
+/* The array that v repeats, with dims of size 1 where it is repeated; NULL when v is no such value.
+ */
 static struct value *repeated(struct hlo_lower *l, struct value *v)
 {
     int64_t dims[MAX_RANK];
@@ -217,7 +220,8 @@ static struct value *repeated(struct hlo_lower *l, struct value *v)
 
 static bool is_scalar_repeated(const struct value *v)
 {
-    return v->def && v->def->op == OP_broadcast_in_dim && v->def->nin == 1 && h_rank(v->def->in[0]) == 0;
+    return v->def && v->def->op == OP_broadcast_in_dim && v->def->nin == 1 &&
+           h_rank(v->def->in[0]) == 0;
 }
 
 struct value *h_elementwise(struct hlo_lower *l, enum op op, struct value *const *in, int nin,

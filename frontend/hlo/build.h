@@ -1,8 +1,9 @@
 /*
  * Building graph nodes while lowering an HLO instruction: h_add(l, x, y).
  *
- * Every function places its node at the end of l->r, infers its type and returns its first result. A failure is sticky:
- * it is recorded in l->d and results are NULL from then on, so a lowering function only has to end with h_done.
+ * Every function places its node at the end of l->r, infers its type and returns its first result.
+ * A failure is sticky: it is recorded in l->d and results are NULL from then on, so a lowering
+ * function only has to end with h_done.
  */
 #ifndef FRONTEND_HLO_BUILD_H
 #define FRONTEND_HLO_BUILD_H
@@ -29,9 +30,18 @@ static inline struct value *h_in(const struct hlo_lower *l, int k)
 {
     return k < l->i->operand_count && l->operands[k].count ? l->operands[k].v[0] : NULL;
 }
-static inline const struct hlo_shape *h_in_shape(const struct hlo_lower *l, int k) { return l->i->operands[k]->shape; }
-static inline int h_dtype(const struct value *v) { return v ? v->type.dtype : DT_NONE; }
-static inline int h_rank(const struct value *v) { return v ? v->type.rank : 0; }
+static inline const struct hlo_shape *h_in_shape(const struct hlo_lower *l, int k)
+{
+    return l->i->operands[k]->shape;
+}
+static inline int h_dtype(const struct value *v)
+{
+    return v ? v->type.dtype : DT_NONE;
+}
+static inline int h_rank(const struct value *v)
+{
+    return v ? v->type.rank : 0;
+}
 
 /* Constants. */
 struct value *h_scalar(struct hlo_lower *l, int dtype, double v);
@@ -57,8 +67,9 @@ struct value *h_iota(struct hlo_lower *l, int dtype, const int64_t *dims, int ra
 struct value *h_select(struct hlo_lower *l, struct value *p, struct value *x, struct value *y);
 
 /*
- * An elementwise operator on operands of one shape. Those that only repeat a smaller array are replaced by it, since
- * core operators broadcast; when all of them do, it is computed before repeating.
+ * An elementwise operator on operands of one shape. Those that only repeat a smaller array are
+ * replaced by it, since core operators broadcast; when all of them do, it is computed before
+ * repeating.
  */
 struct value *h_elementwise(struct hlo_lower *l, enum op op, struct value *const *in, int nin,
                             const struct attrs *attrs);
@@ -68,7 +79,8 @@ static inline void h_set_int(struct hlo_lower *l, struct attrs *a, const char *n
 {
     attr_set_int(&l->g->arena, a, name, v);
 }
-static inline void h_set_ints(struct hlo_lower *l, struct attrs *a, const char *name, struct hlo_ints v)
+static inline void h_set_ints(struct hlo_lower *l, struct attrs *a, const char *name,
+                              struct hlo_ints v)
 {
     attr_set_ints(&l->g->arena, a, name, v.v, v.count);
 }
@@ -86,9 +98,9 @@ static inline bool h_has(struct hlo_ints v, int64_t x)
 }
 
 /*
- * A computation on pairs of scalars, as operators with a `combine` attribute take it: a name when it is one well-known
- * operator, else a region (lanes attribute: whether it takes vectors). Sets the attribute; h_combine_region adds the
- * region to the node afterwards when there is one to add.
+ * A computation on pairs of scalars, as operators with a `combine` attribute take it: a name when
+ * it is one well-known operator, else a region (lanes attribute: whether it takes vectors). Sets
+ * the attribute; h_combine_region adds the region to the node afterwards when there is one to add.
  */
 const char *h_combine_name(const struct hlo_computation *c); /* "add", "max", ...; NULL */
 void h_combine_attrs(struct hlo_lower *l, struct attrs *a, const struct hlo_computation *c);

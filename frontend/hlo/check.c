@@ -1,4 +1,5 @@
-/* What must hold of an instruction or a computation for it to be read at all; verify.c has the rest. */
+/* What must hold of an instruction or a computation for it to be read at all; verify.c has the
+ * rest. */
 #include "frontend/hlo/check.h"
 
 #include <string.h>
@@ -60,21 +61,31 @@ static bool check_operand_count(const struct hlo_instruction *i, struct diag *d)
     if (want >= 0 && have != want)
         return fail(d, "%s has %d operands, expected %d", hlo_op_name(i->opcode), have, want);
     switch (i->opcode) {
-    case HLO_OP_REDUCE: case HLO_OP_REDUCE_WINDOW:
+    case HLO_OP_REDUCE:
+    case HLO_OP_REDUCE_WINDOW:
         return (have && have % 2 == 0) ||
                fail(d, "%s has %d operands, expected inputs and as many initial values",
                     hlo_op_name(i->opcode), have);
     case HLO_OP_SCATTER:
         return (have >= 3 && have % 2) ||
-               fail(d, "scatter has %d operands, expected inputs, indices, and as many updates", have);
-    case HLO_OP_CONCATENATE: case HLO_OP_SORT: case HLO_OP_MAP: case HLO_OP_DYNAMIC_SLICE:
-    case HLO_OP_DYNAMIC_RESHAPE: case HLO_OP_CONDITIONAL: case HLO_OP_ALL_GATHER:
+               fail(d, "scatter has %d operands, expected inputs, indices, and as many updates",
+                    have);
+    case HLO_OP_CONCATENATE:
+    case HLO_OP_SORT:
+    case HLO_OP_MAP:
+    case HLO_OP_DYNAMIC_SLICE:
+    case HLO_OP_DYNAMIC_RESHAPE:
+    case HLO_OP_CONDITIONAL:
+    case HLO_OP_ALL_GATHER:
         return have >= 1 ||
                fail(d, "%s has no operands, expected at least one", hlo_op_name(i->opcode));
-    case HLO_OP_ASYNC_UPDATE: case HLO_OP_ASYNC_DONE:
-        return have >= 1 || fail(d, "%s has no operands, expected at least one", hlo_op_name(i->opcode));
+    case HLO_OP_ASYNC_UPDATE:
+    case HLO_OP_ASYNC_DONE:
+        return have >= 1 ||
+               fail(d, "%s has no operands, expected at least one", hlo_op_name(i->opcode));
     case HLO_OP_DYNAMIC_UPDATE_SLICE:
-        return have >= 2 || fail(d, "dynamic-update-slice has %d operands, expected at least 2", have);
+        return have >= 2 ||
+               fail(d, "dynamic-update-slice has %d operands, expected at least 2", have);
     case HLO_OP_RNG:
         return have >= 1 || fail(d, "rng has no operands");
     default:
@@ -86,17 +97,24 @@ static bool check_attrs(const struct hlo_instruction *i, struct diag *d)
 {
     for (const uint8_t *r = hlo_op_info(i->opcode)->required; *r; r++)
         if (!hlo_attr(i, *r))
-            return fail(d, "%s needs the attribute '%s'", hlo_op_name(i->opcode), hlo_attr_info(*r)->name);
+            return fail(d, "%s needs the attribute '%s'", hlo_op_name(i->opcode),
+                        hlo_attr_info(*r)->name);
     switch (i->opcode) {
-    case HLO_OP_ALL_GATHER: case HLO_OP_ALL_GATHER_START: case HLO_OP_REDUCE_SCATTER:
-    case HLO_OP_CONCATENATE: case HLO_OP_SORT: case HLO_OP_GET_DIMENSION_SIZE:
-    case HLO_OP_SET_DIMENSION_SIZE: case HLO_OP_SCAN: {
+    case HLO_OP_ALL_GATHER:
+    case HLO_OP_ALL_GATHER_START:
+    case HLO_OP_REDUCE_SCATTER:
+    case HLO_OP_CONCATENATE:
+    case HLO_OP_SORT:
+    case HLO_OP_GET_DIMENSION_SIZE:
+    case HLO_OP_SET_DIMENSION_SIZE:
+    case HLO_OP_SCAN: {
         int n = hlo_attr_ints(i, HLO_ATTR_dimensions).count;
         if (n != 1)
             return fail(d, "%s has %d dimensions, expected exactly one", hlo_op_name(i->opcode), n);
         break;
     }
-    case HLO_OP_COLLECTIVE_PERMUTE: case HLO_OP_COLLECTIVE_PERMUTE_START: {
+    case HLO_OP_COLLECTIVE_PERMUTE:
+    case HLO_OP_COLLECTIVE_PERMUTE_START: {
         const struct hlo_lists *l = hlo_attr(i, HLO_ATTR_source_target_pairs)->lists;
         for (int k = 0; k < l->count; k++)
             if (l->v[k].count != 2)
@@ -117,8 +135,8 @@ static bool check_async_shape(struct arena *a, const struct hlo_instruction *i, 
     const struct hlo_shape *s = i->shape;
     bool form = s->type == HLO_TUPLE && s->count >= 2 && s->elements[0]->type == HLO_TUPLE;
     if (!form)
-        return fail(d, "%s has shape %s, expected ((operands), result, ...)", hlo_op_name(i->opcode),
-                    hlo_shape_text(a, s));
+        return fail(d, "%s has shape %s, expected ((operands), result, ...)",
+                    hlo_op_name(i->opcode), hlo_shape_text(a, s));
     return true;
 }
 
@@ -150,8 +168,8 @@ static bool check_async(struct arena *a, struct hlo_instruction *i, struct diag 
                     its->name ? its->name : "(inline)");
     const char *thread = hlo_attr_text(i, HLO_ATTR_async_execution_thread);
     if (*thread && strcmp(thread, hlo_attr_text(start, HLO_ATTR_async_execution_thread)))
-        return fail(d, "async_execution_thread is \"%s\", but '%s' started on \"%s\"", thread, start->name,
-                    hlo_attr_text(start, HLO_ATTR_async_execution_thread));
+        return fail(d, "async_execution_thread is \"%s\", but '%s' started on \"%s\"", thread,
+                    start->name, hlo_attr_text(start, HLO_ATTR_async_execution_thread));
     drop(i, HLO_ATTR_calls); /* both follow from the start */
     drop(i, HLO_ATTR_async_execution_thread);
     return true;
@@ -169,21 +187,23 @@ static bool check_stated(struct arena *a, const struct hlo_instruction *i, struc
         if (!hlo_shape_count(s, &n) || !hlo_shape_count(x, &m))
             return true;
         return (hlo_is_array(x) && hlo_is_array(s) && n == m) ||
-               fail(d, "reshape from %s to %s, which has another number of elements", hlo_shape_text(a, x),
-                    hlo_shape_text(a, s));
+               fail(d, "reshape from %s to %s, which has another number of elements",
+                    hlo_shape_text(a, x), hlo_shape_text(a, s));
     }
     case HLO_OP_DYNAMIC_RESHAPE:
         return i->operand_count - 1 == s->rank ||
-               fail(d, "dynamic-reshape has %d sizes for a result of %d dimensions", i->operand_count - 1,
-                    s->rank);
-    case HLO_OP_RECV: case HLO_OP_INFEED:
+               fail(d, "dynamic-reshape has %d sizes for a result of %d dimensions",
+                    i->operand_count - 1, s->rank);
+    case HLO_OP_RECV:
+    case HLO_OP_INFEED:
         return (s->type == HLO_TUPLE && s->count) ||
                fail(d, "%s has shape %s, expected a tuple with elements", hlo_op_name(i->opcode),
                     hlo_shape_text(a, s));
     case HLO_OP_CUSTOM_CALL: {
         const struct hlo_attr *c = hlo_attr(i, HLO_ATTR_operand_layout_constraints);
         if (c && c->shapes->count != i->operand_count)
-            return fail(d, "%d operand layout constraints for %d operands", c->shapes->count, i->operand_count);
+            return fail(d, "%d operand layout constraints for %d operands", c->shapes->count,
+                        i->operand_count);
         for (int k = 0; c && k < c->shapes->count; k++)
             if (!hlo_shape_compatible(c->shapes->v[k], i->operands[k]->shape))
                 return fail(d, "layout constraint %s for operand %d, which has shape %s",
@@ -212,12 +232,16 @@ static bool check_conditional(struct arena *a, const struct hlo_instruction *i, 
                            ? "a pred[] operand needs true_computation and false_computation"
                            : "an s32[] operand needs branch_computations");
     if (!branches || i->operand_count != 1 + branches)
-        return fail(d, "conditional has %d branches and %d operands, expected one more than branches",
+        return fail(d,
+                    "conditional has %d branches and %d operands, expected one more than branches",
                     branches, i->operand_count);
     return true;
 }
 
-bool hlo_check_attrs(const struct hlo_instruction *i, struct diag *d) { return check_attrs(i, d); }
+bool hlo_check_attrs(const struct hlo_instruction *i, struct diag *d)
+{
+    return check_attrs(i, d);
+}
 
 static bool check(struct arena *scratch, struct arena *a, struct hlo_instruction *i, struct diag *d)
 {

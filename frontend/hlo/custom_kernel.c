@@ -59,12 +59,17 @@ const char *hlo_kernel_reason(struct arena *a, const struct hlo_instruction *i)
     const char *name = json_string_value(json_object_get(j, "func_name"));
     const char *reason;
     if (name)
-        reason = arena_printf(a, "custom-call of '%s': kernel '%s', %s; kernels written by hand are not compiled, "
-                                 "replace the call by operators", target, name,
-                              grid_text(a, json_object_get(j, "grid")));
+        reason = arena_printf(
+            a,
+            "custom-call of '%s': kernel '%s', %s; kernels written by hand are not compiled, "
+            "replace the call by operators",
+            target, name, grid_text(a, json_object_get(j, "grid")));
     else
-        reason = arena_printf(a, "custom-call of '%s': a kernel whose backend_config does not name it%s%s; kernels "
-                                 "written by hand are not compiled", target, *from ? ", called by " : "", from);
+        reason = arena_printf(
+            a,
+            "custom-call of '%s': a kernel whose backend_config does not name it%s%s; kernels "
+            "written by hand are not compiled",
+            target, *from ? ", called by " : "", from);
     json_decref(j);
     return reason;
 }

@@ -123,41 +123,41 @@ struct hlo_pairs { /* frontend_attributes */
     struct hlo_pair {
         const char *key;
         struct hlo_text value;
-    } *v;
+    } * v;
 };
 
 /* ---- shapes ---- */
 
 enum { HLO_MAX_RANK = 64 };
-#define HLO_UNBOUNDED (-1) /* a dimension written `?` */
+#define HLO_UNBOUNDED    (-1)      /* a dimension written `?` */
 #define HLO_TILE_COMBINE INT64_MIN /* a tile dimension written `*` */
 
 struct hlo_layout {
     int64_t *minor_to_major; /* rank entries, fastest dimension first */
     struct hlo_lists tiles;
-    int level_count;         /* sparse level types, "D" "C" "S" "H" and flags */
+    int level_count; /* sparse level types, "D" "C" "S" "H" and flags */
     struct hlo_level {
         char type;
         bool not_unique, not_ordered;
-    } *levels;
-    int64_t tail_alignment;  /* 1 when unspecified */
+    } * levels;
+    int64_t tail_alignment; /* 1 when unspecified */
     enum hlo_type index_type, pointer_type;
     int64_t element_bits, memory_space, metadata_bytes;
     int split_count;
     struct hlo_split {
         int64_t dimension;
         struct hlo_ints at;
-    } *splits;
+    } * splits;
     const struct hlo_shape *physical; /* of a sparse array */
 };
 
 struct hlo_shape {
     enum hlo_type type;
     int rank;
-    int64_t *dims; /* the bound of a dynamic dimension, or HLO_UNBOUNDED */
-    bool *dynamic; /* per dimension; NULL when none is */
+    int64_t *dims;                   /* the bound of a dynamic dimension, or HLO_UNBOUNDED */
+    bool *dynamic;                   /* per dimension; NULL when none is */
     const struct hlo_layout *layout; /* NULL: row-major and nothing else to say */
-    int count; /* of a tuple; 1 for a buffer */
+    int count;                       /* of a tuple; 1 for a buffer */
     const struct hlo_shape **elements;
 };
 
@@ -182,13 +182,13 @@ struct hlo_window {
     struct hlo_window_dim {
         int64_t size, stride, pad_low, pad_high, lhs_dilate, rhs_dilate;
         bool reversal;
-    } *dims;
+    } * dims;
 };
 
 /* One of the three parts of dim_labels: where the two named dimensions and the spatial ones are. */
 struct hlo_labels {
-    int rank;            /* letters, '?' included */
-    int first, second;   /* batch and feature, or input and output feature; -1 when not there */
+    int rank;          /* letters, '?' included */
+    int first, second; /* batch and feature, or input and output feature; -1 when not there */
     int spatial_count;
     int *spatial;
 };
@@ -201,14 +201,14 @@ struct hlo_slices {
     int count;
     struct hlo_slice {
         int64_t start, limit, stride;
-    } *v;
+    } * v;
 };
 
 struct hlo_paddings {
     int count;
     struct hlo_padding {
         int64_t low, high, interior;
-    } *v;
+    } * v;
 };
 
 /* Devices in the order of iota(product of dims) reshaped to dims and transposed by perm. */
@@ -222,7 +222,7 @@ struct hlo_mesh {
     struct hlo_axis {
         const char *name;
         int64_t size;
-    } *axes;
+    } * axes;
     struct hlo_ints device_ids; /* empty: iota, or all of them in order */
     struct hlo_iota iota;
 };
@@ -233,7 +233,7 @@ struct hlo_axis_refs {
     struct hlo_axis_ref {
         int axis;               /* index in the mesh */
         int64_t pre_size, size; /* of a sub-axis; 0, 0 for the whole axis */
-    } *v;
+    } * v;
 };
 
 enum hlo_group_form { HLO_GROUPS_LIST, HLO_GROUPS_IOTA, HLO_GROUPS_MESH };
@@ -257,34 +257,34 @@ struct hlo_metadata {
 };
 
 enum hlo_sharding_kind { /* numbers of the proto */
-    HLO_SHARDING_REPLICATED,
-    HLO_SHARDING_MAXIMAL,
-    HLO_SHARDING_TUPLE,
-    HLO_SHARDING_TILED,
-    HLO_SHARDING_MANUAL,
-    HLO_SHARDING_UNKNOWN,
-    HLO_SHARDING_UNREDUCED,
-    HLO_SHARDING_NAMED, /* by mesh axes */
+                         HLO_SHARDING_REPLICATED,
+                         HLO_SHARDING_MAXIMAL,
+                         HLO_SHARDING_TUPLE,
+                         HLO_SHARDING_TILED,
+                         HLO_SHARDING_MANUAL,
+                         HLO_SHARDING_UNKNOWN,
+                         HLO_SHARDING_UNREDUCED,
+                         HLO_SHARDING_NAMED, /* by mesh axes */
 };
 
 struct hlo_sharding {
     enum hlo_sharding_kind kind;
-    int64_t device;                  /* maximal */
-    struct hlo_ints tile, devices;   /* tiled; without devices: iota */
+    int64_t device;                /* maximal */
+    struct hlo_ints tile, devices; /* tiled; without devices: iota */
     struct hlo_iota iota;
     bool replicate_last_dim;
-    struct hlo_ints last_tile_dims;  /* of enum hlo_sharding_kind */
-    const char *group;               /* "shard_as", "shard_like" or NULL */
+    struct hlo_ints last_tile_dims; /* of enum hlo_sharding_kind */
+    const char *group;              /* "shard_as", "shard_like" or NULL */
     int64_t group_id;
-    int count;                       /* tuple */
+    int count; /* tuple */
     const struct hlo_sharding **elements;
-    const struct hlo_mesh *mesh;     /* named */
-    const char *whole;               /* "replicated", "unreduced", "manual" or NULL */
+    const struct hlo_mesh *mesh; /* named */
+    const char *whole;           /* "replicated", "unreduced", "manual" or NULL */
     bool has_dims;
     int dim_count;
     struct hlo_axis_refs *dims;
     struct hlo_axis_refs replicated, unreduced, manual;
-    const char *reduction;           /* of unreduced: "sum", "max", ... or NULL */
+    const char *reduction; /* of unreduced: "sum", "max", ... or NULL */
     int metadata_count;
     const struct hlo_metadata **metadata;
 };
@@ -307,7 +307,7 @@ struct hlo_aliases {
         int64_t parameter;      /* operand or parameter number */
         struct hlo_ints index;  /* index into it */
         bool must;
-    } *v;
+    } * v;
 };
 
 struct hlo_computations {
@@ -391,10 +391,10 @@ struct hlo_stack_frames { /* ids count from 1; 0 is none */
     const char **files, **functions;
     struct hlo_location {
         int64_t file, function, line, end_line, column, end_column;
-    } *locations;
+    } * locations;
     struct hlo_frame {
         int64_t location, parent;
-    } *frames;
+    } * frames;
 };
 
 struct hlo_module {
@@ -404,11 +404,11 @@ struct hlo_module {
     struct hlo_computation **computations;
     struct hlo_computation *entry;
     bool is_scheduled, passes_aliases;
-    int64_t replica_count, num_partitions;        /* 0 when not stated */
-    struct hlo_shapes entry_parameters;           /* entry_computation_layout; count 0, result NULL */
-    const struct hlo_shape *entry_result;         /* when not stated */
-    struct hlo_aliases aliases;                   /* input_output_alias */
-    struct hlo_aliases donors;                    /* buffer_donor: output unused */
+    int64_t replica_count, num_partitions; /* 0 when not stated */
+    struct hlo_shapes entry_parameters;    /* entry_computation_layout; count 0, result NULL */
+    const struct hlo_shape *entry_result;  /* when not stated */
+    struct hlo_aliases aliases;            /* input_output_alias */
+    struct hlo_aliases donors;             /* buffer_donor: output unused */
     struct hlo_pairs frontend_attributes;
     struct hlo_ints propagate_to_parameters, propagate_to_output; /* allow_spmd_sharding_... */
     struct hlo_text recovery_table, debug_attributes;             /* data NULL when not there */
@@ -419,8 +419,8 @@ struct hlo_module {
 
 struct hlo_op_info {
     const char *name;
-    int operands;                 /* -1: any number */
-    bool infers;                  /* the result's shape may be left out */
+    int operands;                       /* -1: any number */
+    bool infers;                        /* the result's shape may be left out */
     const uint8_t *required, *optional; /* enum hlo_attr_id, ended by 0 */
 };
 
@@ -433,10 +433,14 @@ struct hlo_attr_info {
 #define HLO_ABSENT INT64_MIN
 
 const struct hlo_op_info *hlo_op_info(enum hlo_opcode op);
-static inline const char *hlo_op_name(enum hlo_opcode op) { return hlo_op_info(op)->name; }
+static inline const char *hlo_op_name(enum hlo_opcode op)
+{
+    return hlo_op_info(op)->name;
+}
 const struct hlo_attr_info *hlo_attr_info(enum hlo_attr_id id);
 enum hlo_opcode hlo_op_find(const char *name, size_t size); /* HLO_OP_INVALID when unknown */
-/* The attribute of that spelling which OP takes, or HLO_ATTR_INVALID; *known: some opcode takes it. */
+/* The attribute of that spelling which OP takes, or HLO_ATTR_INVALID; *known: some opcode takes it.
+ */
 enum hlo_attr_id hlo_attr_find(enum hlo_opcode op, const char *name, size_t size, bool *known);
 bool hlo_op_admits(enum hlo_opcode op, enum hlo_attr_id id);
 bool hlo_op_requires(enum hlo_opcode op, enum hlo_attr_id id);
@@ -451,13 +455,14 @@ enum dtype hlo_type_dtype(enum hlo_type t); /* DT_NONE for tuple, opaque, token 
 /* ---- reading an instruction ---- */
 
 const struct hlo_attr *hlo_attr(const struct hlo_instruction *i, enum hlo_attr_id id); /* or NULL */
-int64_t hlo_attr_int(const struct hlo_instruction *i, enum hlo_attr_id id);            /* or its default */
-struct hlo_ints hlo_attr_ints(const struct hlo_instruction *i, enum hlo_attr_id id);   /* or empty */
+int64_t hlo_attr_int(const struct hlo_instruction *i, enum hlo_attr_id id); /* or its default */
+struct hlo_ints hlo_attr_ints(const struct hlo_instruction *i, enum hlo_attr_id id); /* or empty */
 struct hlo_computation *hlo_attr_computation(const struct hlo_instruction *i, enum hlo_attr_id id);
-const char *hlo_attr_text(const struct hlo_instruction *i, enum hlo_attr_id id);       /* or "" */
+const char *hlo_attr_text(const struct hlo_instruction *i, enum hlo_attr_id id); /* or "" */
 
 /* "file.py:12" or the op_name of the source, for messages; NULL when nothing is known. */
-const char *hlo_source(const struct hlo_module *m, const struct hlo_instruction *i, struct arena *a);
+const char *hlo_source(const struct hlo_module *m, const struct hlo_instruction *i,
+                       struct arena *a);
 
 /* ---- shapes (shape.c) ---- */
 
@@ -467,7 +472,8 @@ bool hlo_shape_count(const struct hlo_shape *s, int64_t *count);
 /* Same types and dims, layouts aside; unbounded dims fit any. */
 bool hlo_shape_compatible(const struct hlo_shape *a, const struct hlo_shape *b);
 struct hlo_shape *hlo_shape_new(struct arena *a, enum hlo_type type, int rank, const int64_t *dims);
-struct hlo_shape *hlo_shape_tuple(struct arena *a, int count, const struct hlo_shape *const *elements);
+struct hlo_shape *hlo_shape_tuple(struct arena *a, int count,
+                                  const struct hlo_shape *const *elements);
 /* As written in text, for messages. */
 const char *hlo_shape_text(struct arena *a, const struct hlo_shape *s);
 
@@ -485,17 +491,17 @@ struct hlo_file {
 };
 
 /*
- * Reads text, binary or text-format protos, bare or wrapped, plain or compressed; what it is follows
- * from the content. A message starts with the file, line and column. What is read is well formed,
- * as XLA's own reader understands it; hlo_verify says whether it also makes sense.
+ * Reads text, binary or text-format protos, bare or wrapped, plain or compressed; what it is
+ * follows from the content. A message starts with the file, line and column. What is read is well
+ * formed, as XLA's own reader understands it; hlo_verify says whether it also makes sense.
  */
 bool hlo_load(struct hlo_file *f, const char *path, struct diag *d);
 bool hlo_read(struct hlo_file *f, const char *name, const void *data, size_t size, struct diag *d);
 void hlo_free(struct hlo_file *f);
 /* Callees fit their callers, shapes follow from operands and attributes, aliases exist. */
 bool hlo_verify(const struct hlo_module *m, struct diag *d);
-/* Whether the content of a file looks like one of the above (or HLO text). Compressed files do: no other reader takes
- * them. */
+/* Whether the content of a file looks like one of the above (or HLO text). Compressed files do: no
+ * other reader takes them. */
 bool hlo_detect(const void *data, size_t size);
 
 /* ---- importing (lower_table.c; hlo_import is in frontend/import.h) ---- */

@@ -1,6 +1,7 @@
 /*
- * HLO modules to graphs: computations are inlined where they are called, tuples vanish, control flow and computations
- * on scalars become regions. Only instructions that a result needs are lowered.
+ * HLO modules to graphs: computations are inlined where they are called, tuples vanish, control
+ * flow and computations on scalars become regions. Only instructions that a result needs are
+ * lowered.
  */
 #include "frontend/hlo/importer.h"
 #include "frontend/hlo/build.h"
@@ -85,7 +86,8 @@ static bool check_leaf(struct hlo_lower *l, int k)
     if (type_equal(&want, &v->type))
         return true;
     return fail(l->d, "array %d is computed as %s, but its shape says %s", k,
-                type_text(&l->g->dims, &l->g->arena, &v->type), type_text(&l->g->dims, &l->g->arena, &want));
+                type_text(&l->g->dims, &l->g->arena, &v->type),
+                type_text(&l->g->dims, &l->g->arena, &want));
 }
 
 static bool lower_instruction(struct hlo_importer *im, struct region *r, struct frame *f,
@@ -129,8 +131,9 @@ static bool import_body(struct hlo_importer *im, struct region *r, const struct 
         if (!lower_instruction(im, r, &f, i, lanes)) {
             const char *source = hlo_source(im->m, i, &im->arena);
             return im->placed++ ? false
-                   : fail_in(im->d, "instruction '%s' (%s)%s%s", i->name, hlo_op_name(i->opcode),
-                             source ? " from " : "", source ? source : "");
+                                : fail_in(im->d, "instruction '%s' (%s)%s%s", i->name,
+                                          hlo_op_name(i->opcode), source ? " from " : "",
+                                          source ? source : "");
         }
     }
     im->depth--;
@@ -138,15 +141,16 @@ static bool import_body(struct hlo_importer *im, struct region *r, const struct 
     return true;
 }
 
-bool hlo_inline(struct hlo_lower *l, const struct hlo_computation *c, const struct leaves *args, int nargs,
-                struct leaves *result)
+bool hlo_inline(struct hlo_lower *l, const struct hlo_computation *c, const struct leaves *args,
+                int nargs, struct leaves *result)
 {
     if (nargs != c->parameter_count)
-        return HLO_ERROR(l, "computation '%s' has %d parameters, but gets %d", c->name, c->parameter_count, nargs);
+        return HLO_ERROR(l, "computation '%s' has %d parameters, but gets %d", c->name,
+                         c->parameter_count, nargs);
     for (int k = 0; k < nargs; k++)
         if (args[k].count != hlo_leaf_count(c->parameters[k]->shape))
-            return HLO_ERROR(l, "parameter %d of computation '%s' has %d arrays, but gets %d", k, c->name,
-                             hlo_leaf_count(c->parameters[k]->shape), args[k].count);
+            return HLO_ERROR(l, "parameter %d of computation '%s' has %d arrays, but gets %d", k,
+                             c->name, hlo_leaf_count(c->parameters[k]->shape), args[k].count);
     return import_body(l->im, l->r, c, args, l->lanes, result);
 }
 
@@ -181,7 +185,8 @@ bool hlo_admits_lanes(const struct hlo_computation *c)
 {
     for (int k = 0; k < c->count; k++) {
         const struct hlo_instruction *i = c->instructions[k];
-        bool scalar = i->shape->type == HLO_TUPLE || (hlo_is_array(i->shape) && i->shape->rank == 0);
+        bool scalar =
+            i->shape->type == HLO_TUPLE || (hlo_is_array(i->shape) && i->shape->rank == 0);
         if (i->opcode != HLO_OP_PARAMETER && !(hlo_row(i->opcode)->flags & HLO_LANES))
             return false;
         if (!scalar)
@@ -199,7 +204,8 @@ struct value *hlo_constant(struct hlo_lower *l, const struct hlo_literal *litera
     const struct hlo_shape *s = literal->shape;
     static const char nothing[16];
     if (literal->elided) {
-        HLO_ERROR(l, "its values were left out of the file ('{...}'); print the module again with large constants");
+        HLO_ERROR(l, "its values were left out of the file ('{...}'); print the module again with "
+                     "large constants");
         return NULL;
     }
     if (s->rank > MAX_RANK) {
@@ -262,10 +268,11 @@ static bool import_parameters(struct hlo_importer *im, struct leaves *args)
             struct type t = hlo_type_of(s);
             const char *name = listed(a, names, j);
             if (s->rank > MAX_RANK)
-                return fail(im->d, "parameter '%s' has %d dimensions, expected at most %d", p->name, s->rank,
-                            MAX_RANK);
+                return fail(im->d, "parameter '%s' has %d dimensions, expected at most %d", p->name,
+                            s->rank, MAX_RANK);
             if (!name)
-                name = args[k].count == 1 ? arena_strdup(a, p->name) : arena_printf(a, "%s.%d", p->name, j);
+                name = args[k].count == 1 ? arena_strdup(a, p->name)
+                                          : arena_printf(a, "%s.%d", p->name, j);
             if (names && taken(im, name, im->g->main->nparams))
                 name = arena_printf(a, "%s.%d", name, k);
             args[k].v[j] = region_add_param(im->g->main, &t, name);
@@ -286,7 +293,8 @@ static void name_outputs(struct hlo_importer *im, const struct leaves *result)
         const char *name = listed(&g->arena, names, k);
         if (!name && result->count == 1)
             name = arena_strdup(&g->arena, root->opcode == HLO_OP_TUPLE && root->operand_count
-                                               ? root->operands[0]->name : root->name);
+                                               ? root->operands[0]->name
+                                               : root->name);
         g->output_names[k] = name ? name : arena_printf(&g->arena, "output%d", k);
     }
 }
@@ -329,7 +337,8 @@ static void record_aliases(struct hlo_importer *im)
         const struct hlo_alias *a = &from->v[k];
         if (a->parameter < 0 || a->parameter >= c->parameter_count)
             continue;
-        int output = leaf_at(c->root->shape, a->output), input = leaf_at(c->parameters[a->parameter]->shape, a->index);
+        int output = leaf_at(c->root->shape, a->output),
+            input = leaf_at(c->parameters[a->parameter]->shape, a->index);
         for (int p = 0; input >= 0 && p < a->parameter; p++)
             input += hlo_leaf_count(c->parameters[p]->shape);
         if (output >= 0 && input >= 0)
@@ -366,8 +375,9 @@ static bool one_module(const struct hlo_file *f, struct diag *d)
 {
     if (f->count == 1)
         return true;
-    return fail(d, "the file holds %d modules, expected one; the first two are '%s' and '%s'", f->count,
-                f->count ? f->modules[0]->name : "", f->count > 1 ? f->modules[1]->name : "");
+    return fail(d, "the file holds %d modules, expected one; the first two are '%s' and '%s'",
+                f->count, f->count ? f->modules[0]->name : "",
+                f->count > 1 ? f->modules[1]->name : "");
 }
 
 struct graph *hlo_import(const char *path, const struct import_options *o, struct diag *d)

@@ -13,15 +13,17 @@ struct hlo_importer {
     struct graph *g;
     const struct hlo_module *m;
     struct diag *d;
-    struct arena arena;   /* of the import only */
-    const bool **needed;  /* per computation: its instructions that the root needs; NULL until asked */
+    struct arena arena; /* of the import only */
+    const bool *
+        *needed; /* per computation: its instructions that the root needs; NULL until asked */
     int64_t instructions; /* lowered so far */
     int depth, placed;    /* placed: the failure's text names its instruction */
 };
 
 /* Which instructions of a computation its root needs. */
 const bool *hlo_needed(struct hlo_importer *im, const struct hlo_computation *c);
-/* Fails with a list of all opcodes, custom-call targets and left-out constants that stand in the way. unsupported.c */
+/* Fails with a list of all opcodes, custom-call targets and left-out constants that stand in the
+ * way. unsupported.c */
 bool hlo_check_supported(struct hlo_importer *im);
 
 #endif

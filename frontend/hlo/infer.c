@@ -32,12 +32,12 @@ static const struct hlo_shape *no(const struct context *c, const char *fmt, ...)
 
 static bool array(const struct context *c, int k)
 {
-    return hlo_is_array(shape_of(c, k)) ||
-           fail(c->d, "operand %d is %s, expected an array", k,
-                hlo_shape_text(c->arena, shape_of(c, k)));
+    return hlo_is_array(shape_of(c, k)) || fail(c->d, "operand %d is %s, expected an array", k,
+                                                hlo_shape_text(c->arena, shape_of(c, k)));
 }
 
-static struct hlo_shape *like(const struct context *c, const struct hlo_shape *s, enum hlo_type type)
+static struct hlo_shape *like(const struct context *c, const struct hlo_shape *s,
+                              enum hlo_type type)
 {
     struct hlo_shape *r = hlo_shape_new(c->arena, type, s->rank, s->dims);
     if (s->dynamic)
@@ -68,8 +68,8 @@ static bool agree(const struct context *c, int first, int second)
 {
     const struct hlo_shape *a = shape_of(c, first), *b = shape_of(c, second);
     return hlo_same_dims(a, b) ||
-           fail(c->d, "operands %d and %d have shapes %s and %s, expected the same dimensions", first,
-                second, hlo_shape_text(c->arena, a), hlo_shape_text(c->arena, b));
+           fail(c->d, "operands %d and %d have shapes %s and %s, expected the same dimensions",
+                first, second, hlo_shape_text(c->arena, a), hlo_shape_text(c->arena, b));
 }
 
 /* Entries in [0, rank) and different. */
@@ -112,7 +112,8 @@ static void put(struct dims *d, int64_t v)
         d->v[d->rank++] = v;
 }
 
-static const struct hlo_shape *made(const struct context *c, enum hlo_type type, const struct dims *d)
+static const struct hlo_shape *made(const struct context *c, enum hlo_type type,
+                                    const struct dims *d)
 {
     if (d->rank > HLO_MAX_RANK)
         return no(c, "the result would have %d dimensions, more than %d", d->rank, HLO_MAX_RANK);
@@ -167,14 +168,14 @@ static const struct hlo_shape *infer_dot(const struct context *c)
         !dims_ok(c, HLO_ATTR_rhs_contracting_dims, r->rank))
         return NULL;
     if (lb.count != rb.count || lc.count != rc.count)
-        return no(c, "%d and %d batch dimensions, %d and %d contracting ones, expected pairs", lb.count,
-                  rb.count, lc.count, rc.count);
+        return no(c, "%d and %d batch dimensions, %d and %d contracting ones, expected pairs",
+                  lb.count, rb.count, lc.count, rc.count);
     for (int k = 0; k < lb.count + lc.count; k++) {
         int64_t a = k < lb.count ? lb.v[k] : lc.v[k - lb.count];
         int64_t b = k < lb.count ? rb.v[k] : rc.v[k - lb.count];
         if (l->dims[a] != r->dims[b] && !l->dynamic && !r->dynamic)
-            return no(c, "lhs dimension %lld has size %lld, rhs dimension %lld has %lld", (long long)a,
-                      (long long)l->dims[a], (long long)b, (long long)r->dims[b]);
+            return no(c, "lhs dimension %lld has size %lld, rhs dimension %lld has %lld",
+                      (long long)a, (long long)l->dims[a], (long long)b, (long long)r->dims[b]);
     }
     for (int k = 0; k < lb.count; k++)
         put(&d, l->dims[lb.v[k]]);
@@ -236,8 +237,10 @@ static const struct hlo_shape *reduced(const struct context *c, int k)
 static int64_t places(const struct context *c, int64_t size, const struct hlo_window_dim *w)
 {
     if (w->size < 0 || w->stride < 1 || w->lhs_dilate < 1 || w->rhs_dilate < 1)
-        return fail(c->d, "window with size %lld, stride %lld, dilation %lld and %lld", (long long)w->size,
-                    (long long)w->stride, (long long)w->lhs_dilate, (long long)w->rhs_dilate) - 1;
+        return fail(c->d, "window with size %lld, stride %lld, dilation %lld and %lld",
+                    (long long)w->size, (long long)w->stride, (long long)w->lhs_dilate,
+                    (long long)w->rhs_dilate) -
+               1;
     __int128 span = size ? (__int128)(size - 1) * w->lhs_dilate + 1 : 0;
     __int128 window = w->size ? (__int128)(w->size - 1) * w->rhs_dilate + 1 : 0;
     span += (__int128)w->pad_low + w->pad_high;
@@ -255,17 +258,20 @@ static const struct hlo_shape *windowed(const struct context *c, int k)
     if (!array(c, k))
         return NULL;
     if ((a ? a->window->rank : 0) != s->rank)
-        return no(c, "window has %d dimensions, operand %d has %d", a ? a->window->rank : 0, k, s->rank);
+        return no(c, "window has %d dimensions, operand %d has %d", a ? a->window->rank : 0, k,
+                  s->rank);
     for (int j = 0; j < s->rank; j++)
         if (s->dims[j] >= 0 && (r->dims[j] = places(c, s->dims[j], &a->window->dims[j])) < 0)
             return NULL;
     return r;
 }
 
-static bool labels_ok(const struct context *c, const struct hlo_labels *l, int rank, const char *what)
+static bool labels_ok(const struct context *c, const struct hlo_labels *l, int rank,
+                      const char *what)
 {
     if (l->rank != rank)
-        return fail(c->d, "dim_labels name %d dimensions of the %s, which has %d", l->rank, what, rank);
+        return fail(c->d, "dim_labels name %d dimensions of the %s, which has %d", l->rank, what,
+                    rank);
     return true;
 }
 
@@ -281,11 +287,11 @@ static const struct hlo_shape *infer_convolution(const struct context *c)
         !labels_ok(c, &l->kernel, k->rank, "kernel"))
         return NULL;
     if ((a ? a->window->rank : 0) != spatial)
-        return no(c, "window has %d dimensions, dim_labels have %d spatial ones", a ? a->window->rank : 0,
-                  spatial);
+        return no(c, "window has %d dimensions, dim_labels have %d spatial ones",
+                  a ? a->window->rank : 0, spatial);
     if (groups < 1 || feature_groups < 1)
-        return no(c, "%lld batch groups and %lld feature groups, expected at least 1", (long long)groups,
-                  (long long)feature_groups);
+        return no(c, "%lld batch groups and %lld feature groups, expected at least 1",
+                  (long long)groups, (long long)feature_groups);
     struct dims d = {.rank = l->output.rank};
     for (int j = 0; j < d.rank; j++)
         d.v[j] = 1;
@@ -325,9 +331,11 @@ static const struct hlo_shape *infer_gather(const struct context *c)
         !dims_ok(c, HLO_ATTR_start_indices_batching_dims, at->rank))
         return NULL;
     if (sizes.count != x->rank)
-        return no(c, "slice_sizes has %d entries, the operand has %d dimensions", sizes.count, x->rank);
+        return no(c, "slice_sizes has %d entries, the operand has %d dimensions", sizes.count,
+                  x->rank);
     if (vector < 0 || vector > at->rank)
-        return no(c, "index_vector_dim is %lld, the indices have %d dimensions", (long long)vector, at->rank);
+        return no(c, "index_vector_dim is %lld, the indices have %d dimensions", (long long)vector,
+                  at->rank);
     int64_t components = vector < at->rank ? at->dims[vector] : 1;
     if (components != hlo_attr_ints(c->i, HLO_ATTR_start_index_map).count && components >= 0)
         return no(c, "start_index_map has %d entries, the indices have %lld components",
@@ -338,13 +346,14 @@ static const struct hlo_shape *infer_gather(const struct context *c)
             put(&batch, at->dims[k]);
     for (int k = 0; k < x->rank; k++) {
         if (sizes.v[k] < 0 || (sizes.v[k] > x->dims[k] && x->dims[k] >= 0))
-            return no(c, "slice size %lld of dimension %d, which has size %lld", (long long)sizes.v[k], k,
-                      (long long)x->dims[k]);
+            return no(c, "slice size %lld of dimension %d, which has size %lld",
+                      (long long)sizes.v[k], k, (long long)x->dims[k]);
         if (!in(collapsed, k) && !in(batching, k))
             put(&window, sizes.v[k]);
     }
     if (offset.count != window.rank)
-        return no(c, "offset_dims has %d entries, the slice keeps %d dimensions", offset.count, window.rank);
+        return no(c, "offset_dims has %d entries, the slice keeps %d dimensions", offset.count,
+                  window.rank);
     if (!dims_ok(c, HLO_ATTR_offset_dims, batch.rank + window.rank))
         return NULL;
     int b = 0, w = 0;
@@ -386,7 +395,8 @@ static const struct hlo_shape *infer_fft(const struct context *c)
     if (!array(c, 0))
         return NULL;
     if (n.count < 1 || n.count > 3 || n.count > x->rank)
-        return no(c, "fft_length has %d entries, expected 1 to 3 and at most the rank, %d", n.count, x->rank);
+        return no(c, "fft_length has %d entries, expected 1 to 3 and at most the rank, %d", n.count,
+                  x->rank);
     enum dtype dt = hlo_type_dtype(x->type);
     bool wide = dt == DT_F64 || dt == DT_C128;
     struct hlo_shape *r = like(c, x, x->type);
@@ -429,7 +439,8 @@ static const struct hlo_shape *infer_transpose(const struct context *c)
     if (!array(c, 0) || !dims_ok(c, HLO_ATTR_dimensions, x->rank))
         return NULL;
     if (perm.count != x->rank)
-        return no(c, "dimensions has %d entries, the operand has %d dimensions", perm.count, x->rank);
+        return no(c, "dimensions has %d entries, the operand has %d dimensions", perm.count,
+                  x->rank);
     struct hlo_shape *r = like(c, x, x->type);
     for (int k = 0; k < x->rank; k++) {
         r->dims[k] = x->dims[perm.v[k]];
@@ -441,7 +452,8 @@ static const struct hlo_shape *infer_transpose(const struct context *c)
 
 static const struct hlo_shape *infer_scan(const struct context *c)
 {
-    int64_t carries = hlo_attr_int(c->i, HLO_ATTR_num_carries), inputs = c->i->operand_count - carries;
+    int64_t carries = hlo_attr_int(c->i, HLO_ATTR_num_carries),
+            inputs = c->i->operand_count - carries;
     const struct hlo_computation *body = hlo_attr_computation(c->i, HLO_ATTR_to_apply);
     const struct hlo_shape *out = body->root->shape;
     int64_t dim = one_dim(c, HLO_ATTR_dimensions), length = -1;
@@ -450,7 +462,8 @@ static const struct hlo_shape *infer_scan(const struct context *c)
     for (int k = 0; k < inputs; k++) {
         const struct hlo_shape *s = shape_of(c, k);
         if (!array(c, k) || dim < 0 || dim >= s->rank)
-            return no(c, "scan dimension %lld, operand %d has %d dimensions", (long long)dim, k, s->rank);
+            return no(c, "scan dimension %lld, operand %d has %d dimensions", (long long)dim, k,
+                      s->rank);
         length = s->dims[dim];
     }
     int count = out->type == HLO_TUPLE ? out->count : 1;
@@ -462,7 +475,8 @@ static const struct hlo_shape *infer_scan(const struct context *c)
             continue;
         struct dims d = {0};
         if (length < 0 || dim < 0 || dim > s->rank)
-            return no(c, "scan dimension %lld, output %d has %d dimensions", (long long)dim, k, s->rank);
+            return no(c, "scan dimension %lld, output %d has %d dimensions", (long long)dim, k,
+                      s->rank);
         for (int j = 0; j < s->rank; j++) {
             if (j == dim)
                 put(&d, length);
@@ -483,7 +497,8 @@ static const struct hlo_shape *infer_batch_norm(const struct context *c)
     if (!array(c, 0) || !array(c, 1))
         return NULL;
     if (feature < 0 || feature >= v[0]->rank)
-        return no(c, "feature_index is %lld, the operand has %d dimensions", (long long)feature, v[0]->rank);
+        return no(c, "feature_index is %lld, the operand has %d dimensions", (long long)feature,
+                  v[0]->rank);
     return c->i->opcode == HLO_OP_BATCH_NORM_INFERENCE ? v[0] : hlo_shape_tuple(c->arena, 3, v);
 }
 
@@ -494,7 +509,8 @@ static const struct hlo_shape *infer_topk(const struct context *c)
     if (!array(c, 0))
         return NULL;
     if (!x->rank || k < 0 || k > x->dims[x->rank - 1])
-        return no(c, "k is %lld for an operand of shape %s", (long long)k, hlo_shape_text(c->arena, x));
+        return no(c, "k is %lld for an operand of shape %s", (long long)k,
+                  hlo_shape_text(c->arena, x));
     struct hlo_shape *values = like(c, x, x->type), *indices = like(c, x, HLO_S32);
     values->dims[x->rank - 1] = indices->dims[x->rank - 1] = k;
     const struct hlo_shape *v[2] = {values, indices};
@@ -518,20 +534,34 @@ const struct hlo_shape *hlo_infer(struct arena *a, const struct hlo_instruction 
 {
     const struct context c = {a, d, i};
     switch (i->opcode) {
-    case HLO_OP_ADD: case HLO_OP_SUBTRACT: case HLO_OP_MULTIPLY: case HLO_OP_MULHI:
-    case HLO_OP_DIVIDE: case HLO_OP_REMAINDER: case HLO_OP_POWER: case HLO_OP_MAXIMUM:
-    case HLO_OP_MINIMUM: case HLO_OP_AND: case HLO_OP_OR: case HLO_OP_XOR: case HLO_OP_SHIFT_LEFT:
-    case HLO_OP_SHIFT_RIGHT_ARITHMETIC: case HLO_OP_SHIFT_RIGHT_LOGICAL: case HLO_OP_ATAN2:
+    case HLO_OP_ADD:
+    case HLO_OP_SUBTRACT:
+    case HLO_OP_MULTIPLY:
+    case HLO_OP_MULHI:
+    case HLO_OP_DIVIDE:
+    case HLO_OP_REMAINDER:
+    case HLO_OP_POWER:
+    case HLO_OP_MAXIMUM:
+    case HLO_OP_MINIMUM:
+    case HLO_OP_AND:
+    case HLO_OP_OR:
+    case HLO_OP_XOR:
+    case HLO_OP_SHIFT_LEFT:
+    case HLO_OP_SHIFT_RIGHT_ARITHMETIC:
+    case HLO_OP_SHIFT_RIGHT_LOGICAL:
+    case HLO_OP_ATAN2:
         return array(&c, 0) && agree(&c, 0, 1) ? same(&c, 0) : NULL;
     case HLO_OP_COMPLEX:
-        return agree(&c, 0, 1)
-                   ? like(&c, shape_of(&c, 0), shape_of(&c, 0)->type == HLO_F64 ? HLO_C128 : HLO_C64)
-                   : NULL;
+        return agree(&c, 0, 1) ? like(&c, shape_of(&c, 0),
+                                      shape_of(&c, 0)->type == HLO_F64 ? HLO_C128 : HLO_C64)
+                               : NULL;
     case HLO_OP_COMPARE:
         return array(&c, 0) && agree(&c, 0, 1) ? like(&c, shape_of(&c, 0), HLO_PRED) : NULL;
     case HLO_OP_IS_FINITE:
         return like(&c, shape_of(&c, 0), HLO_PRED);
-    case HLO_OP_REAL: case HLO_OP_IMAG: case HLO_OP_ABS:
+    case HLO_OP_REAL:
+    case HLO_OP_IMAG:
+    case HLO_OP_ABS:
         return like(&c, shape_of(&c, 0), real_part(shape_of(&c, 0)->type));
     case HLO_OP_SELECT:
         return infer_ternary(&c, 1);
@@ -559,11 +589,13 @@ const struct hlo_shape *hlo_infer(struct arena *a, const struct hlo_instruction 
         return b ? b->computations->v[0]->root->shape
                  : hlo_attr_computation(i, HLO_ATTR_true_computation)->root->shape;
     }
-    case HLO_OP_REPLICA_ID: case HLO_OP_PARTITION_ID:
+    case HLO_OP_REPLICA_ID:
+    case HLO_OP_PARTITION_ID:
         return hlo_shape_new(a, HLO_U32, 0, NULL);
     case HLO_OP_GET_DIMENSION_SIZE:
-        return dims_ok(&c, HLO_ATTR_dimensions, shape_of(&c, 0)->rank) ? hlo_shape_new(a, HLO_S32, 0, NULL)
-                                                                       : NULL;
+        return dims_ok(&c, HLO_ATTR_dimensions, shape_of(&c, 0)->rank)
+                   ? hlo_shape_new(a, HLO_S32, 0, NULL)
+                   : NULL;
     case HLO_OP_SET_DIMENSION_SIZE:
         return dims_ok(&c, HLO_ATTR_dimensions, shape_of(&c, 0)->rank) ? same(&c, 0) : NULL;
     case HLO_OP_TRANSPOSE:
@@ -574,7 +606,8 @@ const struct hlo_shape *hlo_infer(struct arena *a, const struct hlo_instruction 
         return dims_ok(&c, HLO_ATTR_dimensions, shape_of(&c, 0)->rank) ? same(&c, 0) : NULL;
     case HLO_OP_CONCATENATE:
         return infer_concatenate(&c);
-    case HLO_OP_DOT: case HLO_OP_SCALED_DOT:
+    case HLO_OP_DOT:
+    case HLO_OP_SCALED_DOT:
         return infer_dot(&c);
     case HLO_OP_RAGGED_DOT:
         return infer_ragged_dot(&c);
@@ -583,10 +616,12 @@ const struct hlo_shape *hlo_infer(struct arena *a, const struct hlo_instruction 
     case HLO_OP_REDUCE_WINDOW:
         return each(&c, i->operand_count / 2, windowed);
     case HLO_OP_SORT:
-        return dims_ok(&c, HLO_ATTR_dimensions, shape_of(&c, 0)->rank) ? each(&c, i->operand_count, same)
-                                                                       : NULL;
+        return dims_ok(&c, HLO_ATTR_dimensions, shape_of(&c, 0)->rank)
+                   ? each(&c, i->operand_count, same)
+                   : NULL;
     case HLO_OP_MAP:
-        return like(&c, shape_of(&c, 0), hlo_attr_computation(i, HLO_ATTR_to_apply)->root->shape->type);
+        return like(&c, shape_of(&c, 0),
+                    hlo_attr_computation(i, HLO_ATTR_to_apply)->root->shape->type);
     case HLO_OP_PAD:
         return infer_pad(&c);
     case HLO_OP_SCATTER:
@@ -603,7 +638,9 @@ const struct hlo_shape *hlo_infer(struct arena *a, const struct hlo_instruction 
         return infer_convolution(&c);
     case HLO_OP_SCAN:
         return infer_scan(&c);
-    case HLO_OP_BATCH_NORM_TRAINING: case HLO_OP_BATCH_NORM_GRAD: case HLO_OP_BATCH_NORM_INFERENCE:
+    case HLO_OP_BATCH_NORM_TRAINING:
+    case HLO_OP_BATCH_NORM_GRAD:
+    case HLO_OP_BATCH_NORM_INFERENCE:
         return infer_batch_norm(&c);
     default: /* elementwise of one operand, and what passes its first operand on */
         return i->operand_count ? same(&c, 0) : no(&c, "the result's shape must be written");

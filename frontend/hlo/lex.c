@@ -2,19 +2,44 @@
 
 #include <string.h>
 
-static bool is_digit(int c) { return c >= '0' && c <= '9'; }
-static bool is_letter(int c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-static bool is_word(int c) { return is_letter(c) || is_digit(c) || c == '.' || c == '-'; }
+static bool is_digit(int c)
+{
+    return c >= '0' && c <= '9';
+}
+static bool is_letter(int c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+static bool is_word(int c)
+{
+    return is_letter(c) || is_digit(c) || c == '.' || c == '-';
+}
 static int hex_digit(int c)
 {
-    return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                       : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return is_digit(c)            ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 static const char *const keywords[] = {
-    "true", "false", "HloModule", "ENTRY", "ROOT", "FileNames", "FunctionNames", "FileLocations",
-    "StackFrames", "maximal", "replicated", "manual", "last_tile_dim_replicate", "shard_as",
-    "shard_like", "unknown", "unreduced",
+    "true",
+    "false",
+    "HloModule",
+    "ENTRY",
+    "ROOT",
+    "FileNames",
+    "FunctionNames",
+    "FileLocations",
+    "StackFrames",
+    "maximal",
+    "replicated",
+    "manual",
+    "last_tile_dim_replicate",
+    "shard_as",
+    "shard_like",
+    "unknown",
+    "unreduced",
 };
 
 void lex_start(struct lex *l, const char *text, size_t size)
@@ -25,7 +50,10 @@ void lex_start(struct lex *l, const char *text, size_t size)
     lex_next(l);
 }
 
-static int peek(const struct lex *l, const char *p) { return p < l->end ? (unsigned char)*p : -1; }
+static int peek(const struct lex *l, const char *p)
+{
+    return p < l->end ? (unsigned char)*p : -1;
+}
 
 static void error(struct lex *l, const char *text)
 {

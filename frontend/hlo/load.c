@@ -15,12 +15,16 @@
 
 static bool compressed(const uint8_t *p, size_t n)
 {
-    return (n > 2 && p[0] == 0x1f && p[1] == 0x8b) || (n > 6 && !memcmp(p, "\xfd" "7zXZ", 6)) ||
+    return (n > 2 && p[0] == 0x1f && p[1] == 0x8b) ||
+           (n > 6 && !memcmp(p,
+                             "\xfd"
+                             "7zXZ",
+                             6)) ||
            (n > 3 && !memcmp(p, "BZh", 3)) || (n > 4 && !memcmp(p, "\x28\xb5\x2f\xfd", 4));
 }
 
-static bool decompress(const char *name, const void *data, size_t size, uint8_t **out, size_t *out_size,
-                       struct diag *d)
+static bool decompress(const char *name, const void *data, size_t size, uint8_t **out,
+                       size_t *out_size, struct diag *d)
 {
     struct archive *a = archive_read_new();
     struct archive_entry *entry;
@@ -108,7 +112,8 @@ bool hlo_detect(const void *data, size_t size)
 
 /* ---- text ---- */
 
-/* Length of "I0521 12:04:45.883483    1509 service.cc:186] " at a line's start; 0 if it is not there. */
+/* Length of "I0521 12:04:45.883483    1509 service.cc:186] " at a line's start; 0 if it is not
+ * there. */
 static size_t log_prefix(const char *p, const char *end)
 {
     const char *s = p;
@@ -193,7 +198,8 @@ static bool blank(const char *p, const char *end)
     return l.kind == TOK_END;
 }
 
-static bool read_text(struct hlo_file *f, const char *name, const char *text, size_t size, struct diag *d)
+static bool read_text(struct hlo_file *f, const char *name, const char *text, size_t size,
+                      struct diag *d)
 {
     int capacity = 0, line = 1;
     text = strip_log(&f->arena, text, &size);
@@ -232,7 +238,8 @@ static bool read_plain(struct hlo_file *f, const char *name, const uint8_t *data
         return hlo_proto_read(f, name, data, size, d);
     switch (look((const char *)data, size)) {
     case LOOKS_STABLEHLO:
-        return fail(d, "%s: this is StableHLO text; convert it to HLO first (as_text('hlo'))", name);
+        return fail(d, "%s: this is StableHLO text; convert it to HLO first (as_text('hlo'))",
+                    name);
     case LOOKS_TEXT_PROTO:
         return hlo_proto_read_text(f, name, (const char *)data, size, d);
     case LOOKS_HLO:

@@ -7,7 +7,8 @@
 
 static int64_t devices(const struct hlo_module *m)
 {
-    int64_t r = m->replica_count > 1 ? m->replica_count : 1, p = m->num_partitions > 1 ? m->num_partitions : 1;
+    int64_t r = m->replica_count > 1 ? m->replica_count : 1,
+            p = m->num_partitions > 1 ? m->num_partitions : 1;
     return r > INT32_MAX || p > INT32_MAX ? INT64_MAX : r * p;
 }
 
@@ -34,11 +35,16 @@ static bool alone(struct hlo_lower *l)
     if (n <= 1)
         return true;
     l->d->unsupported = true;
-    return HLO_ERROR(l, "works among %lld devices, expected one; compile the program for one replica and partition",
-                     (long long)n);
+    return HLO_ERROR(
+        l,
+        "works among %lld devices, expected one; compile the program for one replica and partition",
+        (long long)n);
 }
 
-bool hlo_lower_collective(struct hlo_lower *l) { return alone(l) && hlo_lower_pass(l); }
+bool hlo_lower_collective(struct hlo_lower *l)
+{
+    return alone(l) && hlo_lower_pass(l);
+}
 
 /* all-gather-start gives (operands, results). */
 bool hlo_lower_collective_start(struct hlo_lower *l)
@@ -70,7 +76,8 @@ static struct value *permuted(struct hlo_lower *l, struct value *x)
     bool foreign, self = receives(l, &foreign);
     if (foreign) {
         l->d->unsupported = true;
-        HLO_ERROR(l, "sends between devices, expected one device; compile the program for one replica and partition");
+        HLO_ERROR(l, "sends between devices, expected one device; compile the program for one "
+                     "replica and partition");
         return NULL;
     }
     return self ? x : h_fill(l, h_like(l, x, 0), x->type.dims, h_rank(x));
@@ -91,7 +98,8 @@ bool hlo_lower_collective_permute(struct hlo_lower *l)
 bool hlo_lower_permute_start(struct hlo_lower *l)
 {
     if (l->i->operand_count != 1 || l->out.count < 2)
-        return HLO_ERROR(l, "%d operands and %d results, expected 1 and at least 2", l->i->operand_count, l->out.count);
+        return HLO_ERROR(l, "%d operands and %d results, expected 1 and at least 2",
+                         l->i->operand_count, l->out.count);
     l->out.v[0] = h_in(l, 0);
     l->out.v[1] = permuted(l, h_in(l, 0));
     for (int k = 2; k < l->out.count; k++)
@@ -112,30 +120,39 @@ bool hlo_lower_device_id(struct hlo_lower *l)
     int64_t n = partition ? l->im->m->num_partitions : l->im->m->replica_count;
     if (n > 1) {
         l->d->unsupported = true;
-        return HLO_ERROR(l, "tells %lld devices apart, expected one; compile the program for one replica and partition",
+        return HLO_ERROR(l,
+                         "tells %lld devices apart, expected one; compile the program for one "
+                         "replica and partition",
                          (long long)n);
     }
     return h_done(l, h_scalar(l, hlo_type_dtype(l->i->shape->type), 0));
 }
 
-/* (data, output, input offsets, send sizes, output offsets, receive sizes): rows of the one peer, itself. */
+/* (data, output, input offsets, send sizes, output offsets, receive sizes): rows of the one peer,
+ * itself. */
 bool hlo_lower_ragged_all_to_all(struct hlo_lower *l)
 {
     int64_t none[1] = {0};
     if (!alone(l))
         return false;
     struct value *x = h_in(l, 0), *y = h_in(l, 1), *v[3];
-    if (diag_failed(l->d) || h_rank(x) < 1 || h_in_shape(l, 2)->rank != 1 || h_in_shape(l, 2)->dims[0] != 1) {
+    if (diag_failed(l->d) || h_rank(x) < 1 || h_in_shape(l, 2)->rank != 1 ||
+        h_in_shape(l, 2)->dims[0] != 1) {
         l->d->unsupported = true;
-        return HLO_ERROR(l, "%lld pieces, expected one", (long long)(h_in_shape(l, 2)->rank ? h_in_shape(l, 2)->dims[0] : 0));
+        return HLO_ERROR(l, "%lld pieces, expected one",
+                         (long long)(h_in_shape(l, 2)->rank ? h_in_shape(l, 2)->dims[0] : 0));
     }
     for (int k = 0; k < 3; k++)
         v[k] = h_reshape(l, h_cast(l, h_in(l, 2 + k), DT_I64), none, 0);
     struct value *row = h_iota(l, DT_I64, &y->type.dims[0], 1, 0);
     struct value *from = h_2(l, OP_sub, row, v[2]);
-    struct value *in = h_2(l, OP_and, h_2(l, OP_ge, from, h_like(l, from, 0)), h_2(l, OP_lt, from, v[1]));
+    struct value *in =
+        h_2(l, OP_and, h_2(l, OP_ge, from, h_like(l, from, 0)), h_2(l, OP_lt, from, v[1]));
     struct value *at = h_2(l, OP_add, from, v[0]);
-    at = h_op(l, OP_clip, (struct value *[]){at, h_like(l, at, 0), h_like(l, at, (double)(x->type.dims[0] - 1))}, 3, NULL);
+    at =
+        h_op(l, OP_clip,
+             (struct value *[]){at, h_like(l, at, 0), h_like(l, at, (double)(x->type.dims[0] - 1))},
+             3, NULL);
     struct attrs a = {0};
     h_set_int(l, &a, "axis", 0);
     struct value *rows = h_op(l, OP_gather, (struct value *[]){x, at}, 2, &a);

@@ -12,16 +12,21 @@ bool hlo_lower_pass(struct hlo_lower *l)
     for (int k = 0; k < l->i->operand_count; k++)
         for (int j = 0; j < l->operands[k].count && n < l->out.count; j++)
             l->out.v[n++] = l->operands[k].v[j];
-    return n == l->out.count || HLO_ERROR(l, "its operands hold %d arrays, its shape %d", n, l->out.count);
+    return n == l->out.count ||
+           HLO_ERROR(l, "its operands hold %d arrays, its shape %d", n, l->out.count);
 }
 
-bool hlo_lower_nothing(struct hlo_lower *l) { return true; }
+bool hlo_lower_nothing(struct hlo_lower *l)
+{
+    return true;
+}
 
 /* The last leaves of the operand: results of what was started. */
 bool hlo_lower_pass_last(struct hlo_lower *l)
 {
     if (l->operands[0].count < l->out.count)
-        return HLO_ERROR(l, "the operand holds %d arrays, expected %d", l->operands[0].count, l->out.count);
+        return HLO_ERROR(l, "the operand holds %d arrays, expected %d", l->operands[0].count,
+                         l->out.count);
     int first = l->operands[0].count - l->out.count;
     for (int k = 0; k < l->out.count; k++)
         l->out.v[k] = l->operands[0].v[first + k];
@@ -31,7 +36,8 @@ bool hlo_lower_pass_last(struct hlo_lower *l)
 static bool give_at(struct hlo_lower *l, int first)
 {
     if (first + l->out.count > l->operands[0].count)
-        return HLO_ERROR(l, "the operand holds %d arrays, expected %d", l->operands[0].count, first + l->out.count);
+        return HLO_ERROR(l, "the operand holds %d arrays, expected %d", l->operands[0].count,
+                         first + l->out.count);
     memcpy(l->out.v, l->operands[0].v + first, sizeof *l->out.v * (size_t)l->out.count);
     return true;
 }
@@ -48,8 +54,8 @@ bool hlo_lower_call(struct hlo_lower *l)
 {
     bool fusion = l->i->opcode == HLO_OP_FUSION;
     struct leaves result;
-    if (!hlo_inline(l, hlo_attr_computation(l->i, fusion ? HLO_ATTR_calls : HLO_ATTR_to_apply), l->operands,
-                    l->i->operand_count, &result))
+    if (!hlo_inline(l, hlo_attr_computation(l->i, fusion ? HLO_ATTR_calls : HLO_ATTR_to_apply),
+                    l->operands, l->i->operand_count, &result))
         return false;
     return h_done_all(l, result.v, result.count);
 }
@@ -65,14 +71,18 @@ bool hlo_lower_copy_start(struct hlo_lower *l)
     return l->out.count <= 3 || HLO_ERROR(l, "%d arrays, expected 3", l->out.count);
 }
 
-bool hlo_lower_copy_done(struct hlo_lower *l) { return give_at(l, 0); }
+bool hlo_lower_copy_done(struct hlo_lower *l)
+{
+    return give_at(l, 0);
+}
 
 /* async-start gives ((operands), result, contexts...): the result is computed at once. */
 bool hlo_lower_async_start(struct hlo_lower *l)
 {
     struct leaves result;
     int n = 0;
-    if (!hlo_inline(l, hlo_attr_computation(l->i, HLO_ATTR_calls), l->operands, l->i->operand_count, &result))
+    if (!hlo_inline(l, hlo_attr_computation(l->i, HLO_ATTR_calls), l->operands, l->i->operand_count,
+                    &result))
         return false;
     for (int k = 0; k < l->i->operand_count; k++)
         for (int j = 0; j < l->operands[k].count && n < l->out.count; j++)
@@ -108,8 +118,8 @@ static int branches(const struct hlo_instruction *i, const struct hlo_computatio
 }
 
 /* A branch inside region r; the operands are values from around it. */
-static bool import_branch(struct hlo_lower *l, const struct hlo_computation *c, struct leaves *operand,
-                          struct region *r)
+static bool import_branch(struct hlo_lower *l, const struct hlo_computation *c,
+                          struct leaves *operand, struct region *r)
 {
     struct hlo_lower inner = *l;
     struct leaves result;
@@ -129,8 +139,8 @@ static bool choose(struct hlo_lower *l, const struct hlo_computation **list, int
     if (first == count - 1)
         return import_branch(l, list[first], &l->operands[1 + first], r);
     struct value *index = h_in(l, 0);
-    struct value *here = h_dtype(index) == DT_BOOL ? index
-                                                   : h_2(&inner, OP_eq, index, h_like(l, index, first));
+    struct value *here =
+        h_dtype(index) == DT_BOOL ? index : h_2(&inner, OP_eq, index, h_like(l, index, first));
     struct node *n = h_node(&inner, OP_if, &here, 1, l->out.count, NULL);
     if (!n || !import_branch(l, list[first], &l->operands[1 + first], node_add_region(l->g, n)) ||
         !choose(l, list, first + 1, count, node_add_region(l->g, n)) || !h_infer(&inner, n))
@@ -143,7 +153,8 @@ bool hlo_lower_conditional(struct hlo_lower *l)
 {
     const struct hlo_attr *a = hlo_attr(l->i, HLO_ATTR_branch_computations);
     int room = a ? a->computations->count : 2;
-    const struct hlo_computation **list = ARENA_ARRAY(&l->g->arena, const struct hlo_computation *, room + 1);
+    const struct hlo_computation **list =
+        ARENA_ARRAY(&l->g->arena, const struct hlo_computation *, room + 1);
     int count = branches(l->i, list, room);
     struct leaves result;
     if (l->i->operand_count != count + 1)
@@ -197,7 +208,8 @@ static void find_fixed(const struct hlo_instruction *root, bool *fixed, int *at)
     *at += n;
 }
 
-/* A body or condition whose fixed leaves are the values from around the loop and the others parameters. */
+/* A body or condition whose fixed leaves are the values from around the loop and the others
+ * parameters. */
 static bool import_turn(struct hlo_lower *l, const struct hlo_computation *c, const bool *fixed,
                         struct region *r, bool body)
 {
@@ -228,14 +240,16 @@ bool hlo_lower_while(struct hlo_lower *l)
     struct value **in = ARENA_ARRAY(&l->g->arena, struct value *, init->count + 1);
     int at = 0, n = 0;
     if (hlo_leaf_count(body->root->shape) != init->count || l->out.count != init->count)
-        return HLO_ERROR(l, "the body gives %d arrays, expected %d", hlo_leaf_count(body->root->shape), init->count);
+        return HLO_ERROR(l, "the body gives %d arrays, expected %d",
+                         hlo_leaf_count(body->root->shape), init->count);
     find_fixed(body->root, fixed, &at);
     for (int k = 0; k < init->count; k++)
         if (!fixed[k])
             in[n++] = init->v[k];
     struct node *w = h_node(l, OP_while, in, n, n, NULL);
     if (!w ||
-        !import_turn(l, hlo_attr_computation(l->i, HLO_ATTR_condition), fixed, node_add_region(l->g, w), false) ||
+        !import_turn(l, hlo_attr_computation(l->i, HLO_ATTR_condition), fixed,
+                     node_add_region(l->g, w), false) ||
         !import_turn(l, body, fixed, node_add_region(l->g, w), true) || !h_infer(l, w))
         return false;
     n = 0;
@@ -255,7 +269,8 @@ bool hlo_lower_scan(struct hlo_lower *l)
     int64_t axis = hlo_attr_ints(l->i, HLO_ATTR_dimensions).v[0];
     bool back = hlo_attr_int(l->i, HLO_ATTR_is_reverse);
     if (carries < 0 || inputs < 1 || ys < 0 || c->parameter_count != operands)
-        return HLO_ERROR(l, "%d operands, %d of them carries, and %d results", operands, carries, l->out.count);
+        return HLO_ERROR(l, "%d operands, %d of them carries, and %d results", operands, carries,
+                         l->out.count);
     int count = operands > l->out.count ? operands : l->out.count;
     struct value **in = ARENA_ARRAY(&l->g->arena, struct value *, count + 1);
     int64_t *axes = ARENA_ARRAY(&l->g->arena, int64_t, count + 1);
@@ -289,7 +304,8 @@ bool hlo_lower_scan(struct hlo_lower *l)
     if (!hlo_inline(&inner, c, args, operands, &result))
         return false;
     if (result.count != l->out.count)
-        return HLO_ERROR(l, "the computation gives %d results, expected %d", result.count, l->out.count);
+        return HLO_ERROR(l, "the computation gives %d results, expected %d", result.count,
+                         l->out.count);
     struct value **out = ARENA_ARRAY(&l->g->arena, struct value *, result.count + 1);
     for (int k = 0; k < result.count; k++)
         out[k] = result.v[k < carries ? ys + k : k - carries];

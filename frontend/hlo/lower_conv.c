@@ -1,4 +1,5 @@
-/* Convolutions of any dim order: transposed to images first or channels last, which the core operator takes. */
+/* Convolutions of any dim order: transposed to images first or channels last, which the core
+ * operator takes. */
 #include "frontend/hlo/build.h"
 #include "frontend/hlo/lower_ops.h"
 
@@ -74,19 +75,23 @@ static void window_attrs(struct hlo_lower *l, const struct convolution *c, struc
 }
 
 /* Without spatial dims: (N,C) by (O,C/g), as matrices of each group. */
-static struct value *without_window(struct hlo_lower *l, struct value *x, struct value *w, int64_t groups, int out)
+static struct value *without_window(struct hlo_lower *l, struct value *x, struct value *w,
+                                    int64_t groups, int out)
 {
     int64_t n = x->type.dims[0], c = x->type.dims[1], o = w->type.dims[0];
     struct attrs a = {0};
     h_set_int(l, &a, "dtype", out);
-    x = h_transpose(l, h_reshape(l, x, (int64_t[]){n, groups, c / groups}, 3), (int64_t[]){1, 0, 2}, 3);
-    w = h_transpose(l, h_reshape(l, w, (int64_t[]){groups, o / groups, c / groups}, 3), (int64_t[]){0, 2, 1}, 3);
+    x = h_transpose(l, h_reshape(l, x, (int64_t[]){n, groups, c / groups}, 3), (int64_t[]){1, 0, 2},
+                    3);
+    w = h_transpose(l, h_reshape(l, w, (int64_t[]){groups, o / groups, c / groups}, 3),
+                    (int64_t[]){0, 2, 1}, 3);
     struct value *y = h_op(l, OP_dot, (struct value *[]){x, w}, 2, &a);
     return h_reshape(l, h_transpose(l, y, (int64_t[]){1, 0, 2}, 3), (int64_t[]){n, o}, 2);
 }
 
 /* One convolution of real numbers, operands in core order. */
-static struct value *convolve(struct hlo_lower *l, const struct convolution *c, struct value *x, struct value *w, int out)
+static struct value *convolve(struct hlo_lower *l, const struct convolution *c, struct value *x,
+                              struct value *w, int out)
 {
     struct attrs a = {0};
     int type = out;
@@ -99,21 +104,24 @@ static struct value *convolve(struct hlo_lower *l, const struct convolution *c, 
     else if (dtype_info(out)->bits < 16)
         type = DT_F32;
     window_attrs(l, c, &a);
-    struct value *y = h_op(l, OP_conv, (struct value *[]){h_cast(l, x, type), h_cast(l, w, type)}, 2, &a);
+    struct value *y =
+        h_op(l, OP_conv, (struct value *[]){h_cast(l, x, type), h_cast(l, w, type)}, 2, &a);
     if (dtype_is_int(out)) /* wraps, where a float would saturate */
         y = h_cast(l, y, DT_I64);
     return h_cast(l, y, out);
 }
 
 /* (a + bi)(c + di) by four real convolutions. */
-static struct value *convolve_complex(struct hlo_lower *l, const struct convolution *c, struct value *x,
-                                      struct value *w, int out)
+static struct value *convolve_complex(struct hlo_lower *l, const struct convolution *c,
+                                      struct value *x, struct value *w, int out)
 {
     int part = out == DT_C128 ? DT_F64 : DT_F32;
     struct value *p[2] = {h_1(l, OP_complex_real, x), h_1(l, OP_complex_imag, x)};
     struct value *q[2] = {h_1(l, OP_complex_real, w), h_1(l, OP_complex_imag, w)};
-    struct value *real = h_2(l, OP_sub, convolve(l, c, p[0], q[0], part), convolve(l, c, p[1], q[1], part));
-    struct value *imag = h_2(l, OP_add, convolve(l, c, p[0], q[1], part), convolve(l, c, p[1], q[0], part));
+    struct value *real =
+        h_2(l, OP_sub, convolve(l, c, p[0], q[0], part), convolve(l, c, p[1], q[1], part));
+    struct value *imag =
+        h_2(l, OP_add, convolve(l, c, p[0], q[1], part), convolve(l, c, p[1], q[0], part));
     return h_2(l, OP_complex_make, real, imag);
 }
 
@@ -137,7 +145,8 @@ bool hlo_lower_convolution(struct hlo_lower *l)
     int64_t perm[HLO_MAX_RANK], back[HLO_MAX_RANK];
     c.spatial = c.labels->input.spatial_count;
     if (c.spatial && (!c.window || c.window->rank != c.spatial))
-        return HLO_ERROR(l, "a window of %d dimensions for %d spatial ones", c.window ? c.window->rank : 0, c.spatial);
+        return HLO_ERROR(l, "a window of %d dimensions for %d spatial ones",
+                         c.window ? c.window->rank : 0, c.spatial);
     int rank = c.spatial + 2, out = hlo_type_dtype(l->i->shape->type);
     c.channels_last = c.spatial && c.labels->input.second == rank - 1 && c.labels->input.first == 0;
     order_of(&c.labels->input, perm, c.channels_last);
@@ -150,7 +159,8 @@ bool hlo_lower_convolution(struct hlo_lower *l)
     order_of(&k, perm, false);
     struct value *w = reversed(l, &c, h_transpose(l, h_in(l, 1), perm, rank));
     x = merge_batch(l, x, c.batch_groups, c.channels_last);
-    struct value *y = dtype_is_complex(out) ? convolve_complex(l, &c, x, w, out) : convolve(l, &c, x, w, out);
+    struct value *y =
+        dtype_is_complex(out) ? convolve_complex(l, &c, x, w, out) : convolve(l, &c, x, w, out);
     order_of(&c.labels->output, perm, c.channels_last);
     for (int i = 0; i < rank; i++)
         back[perm[i]] = i;

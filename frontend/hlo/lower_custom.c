@@ -28,8 +28,8 @@ static bool arrays(struct hlo_lower *l, int operands, int results)
     bool ok = l->i->operand_count >= operands && l->out.count == results;
     for (int k = 0; ok && k < operands; k++)
         ok = l->operands[k].count == 1;
-    return ok || HLO_ERROR(l, "%d operands and %d results, expected %d and %d", l->i->operand_count, l->out.count,
-                           operands, results);
+    return ok || HLO_ERROR(l, "%d operands and %d results, expected %d and %d", l->i->operand_count,
+                           l->out.count, operands, results);
 }
 
 /* The dim that backend_config names, else the last. */
@@ -39,12 +39,16 @@ static bool config_dim(struct hlo_lower *l, int64_t *dim)
     if (!config_int(l, dim))
         *dim = rank - 1;
     *dim += *dim < 0 ? rank : 0;
-    return (*dim >= 0 && *dim < rank) || HLO_ERROR(l, "backend_config names dimension %lld of %d", (long long)*dim, rank);
+    return (*dim >= 0 && *dim < rank) ||
+           HLO_ERROR(l, "backend_config names dimension %lld of %d", (long long)*dim, rank);
 }
 
 /* ---- one device: annotations and moves change nothing ---- */
 
-static bool target_pass(struct hlo_lower *l) { return hlo_lower_pass(l); }
+static bool target_pass(struct hlo_lower *l)
+{
+    return hlo_lower_pass(l);
+}
 
 static bool target_buffer(struct hlo_lower *l)
 {
@@ -61,16 +65,29 @@ static const struct {
     const char *name;
     enum op op;
 } unary[] = {
-    {"AwsNeuronErf", OP_erf},       {"AwsNeuronGelu", OP_gelu}, {"AwsNeuronGeluApprxTanh", OP_gelu_tanh},
-    {"AwsNeuronSilu", OP_silu},     {"mhlo.erf", OP_erf},       {"mhlo.tan", OP_tan},
-    {"mhlo.sinh", OP_sinh},         {"mhlo.cosh", OP_cosh},     {"mhlo.asinh", OP_asinh},
-    {"mhlo.acosh", OP_acosh},       {"mhlo.atanh", OP_atanh},   {"mhlo.asin", OP_asin},
+    {"AwsNeuronErf", OP_erf},
+    {"AwsNeuronGelu", OP_gelu},
+    {"AwsNeuronGeluApprxTanh", OP_gelu_tanh},
+    {"AwsNeuronSilu", OP_silu},
+    {"mhlo.erf", OP_erf},
+    {"mhlo.tan", OP_tan},
+    {"mhlo.sinh", OP_sinh},
+    {"mhlo.cosh", OP_cosh},
+    {"mhlo.asinh", OP_asinh},
+    {"mhlo.acosh", OP_acosh},
+    {"mhlo.atanh", OP_atanh},
+    {"mhlo.asin", OP_asin},
     {"mhlo.acos", OP_acos},
-    {"xla_builder.math.Acos", OP_acos},   {"xla_builder.math.Acosh", OP_acosh},
-    {"xla_builder.math.Asin", OP_asin},   {"xla_builder.math.Asinh", OP_asinh},
-    {"xla_builder.math.Atan", OP_atan},   {"xla_builder.math.Atanh", OP_atanh},
-    {"xla_builder.math.Cosh", OP_cosh},   {"xla_builder.math.Sinh", OP_sinh},
-    {"xla_builder.math.Tan", OP_tan},     {"xla_builder.math.Erf", OP_erf},
+    {"xla_builder.math.Acos", OP_acos},
+    {"xla_builder.math.Acosh", OP_acosh},
+    {"xla_builder.math.Asin", OP_asin},
+    {"xla_builder.math.Asinh", OP_asinh},
+    {"xla_builder.math.Atan", OP_atan},
+    {"xla_builder.math.Atanh", OP_atanh},
+    {"xla_builder.math.Cosh", OP_cosh},
+    {"xla_builder.math.Sinh", OP_sinh},
+    {"xla_builder.math.Tan", OP_tan},
+    {"xla_builder.math.Erf", OP_erf},
 };
 
 static bool target_unary(struct hlo_lower *l)
@@ -115,7 +132,8 @@ static bool target_rms_norm(struct hlo_lower *l)
     int64_t last = h_rank(x) - 1;
     struct value *wide = h_cast(l, x, DT_F32);
     struct value *mean = h_reduce(l, OP_reduce_mean, h_2(l, OP_mul, wide, wide), &last, 1, true);
-    struct value *e = given ? h_reshape(l, h_cast(l, h_in(l, 2), DT_F32), NULL, 0) : h_scalar(l, DT_F32, 1e-6);
+    struct value *e =
+        given ? h_reshape(l, h_cast(l, h_in(l, 2), DT_F32), NULL, 0) : h_scalar(l, DT_F32, 1e-6);
     struct value *y = h_2(l, OP_mul, wide, h_1(l, OP_rsqrt, h_2(l, OP_add, mean, e)));
     y = h_cast(l, h_2(l, OP_mul, y, h_cast(l, weight, DT_F32)), h_dtype(h_in(l, 0)));
     return h_done(l, swap_last(l, y, dim));
@@ -134,7 +152,8 @@ static bool target_softmax(struct hlo_lower *l)
 
 /* ---- selection ---- */
 
-/* (values, indices) of the k largest of the last dim, k being the result's; with a comparator that sorts down. */
+/* (values, indices) of the k largest of the last dim, k being the result's; with a comparator that
+ * sorts down. */
 static bool target_top_k(struct hlo_lower *l)
 {
     struct attrs a = {0};
@@ -174,7 +193,8 @@ static bool target_arg(struct hlo_lower *l)
 
 /* ---- resizing ---- */
 
-/* N,H,W,C to the result's shape; backend_config: two digits, align_corners and half_pixel_centers. */
+/* N,H,W,C to the result's shape; backend_config: two digits, align_corners and half_pixel_centers.
+ */
 static bool target_resize(struct hlo_lower *l)
 {
     struct attrs a = {0};
@@ -186,9 +206,13 @@ static bool target_resize(struct hlo_lower *l)
         return false;
     h_set_str(l, &a, "mode", nearest ? "nearest" : "linear");
     h_set_str(l, &a, "coordinate_transformation_mode",
-              corners ? "align_corners" : centers ? "half_pixel" : "asymmetric");
+              corners   ? "align_corners"
+              : centers ? "half_pixel"
+                        : "asymmetric");
     h_set_str(l, &a, "nearest_mode", corners ? "round_prefer_ceil" : "floor");
-    return h_done(l, h_op(l, OP_resize, (struct value *[]){h_in(l, 0), NULL, NULL, h_i64s(l, s->dims, s->rank)}, 4, &a));
+    return h_done(l, h_op(l, OP_resize,
+                          (struct value *[]){h_in(l, 0), NULL, NULL, h_i64s(l, s->dims, s->rank)},
+                          4, &a));
 }
 
 /* ---- products, factors ---- */
@@ -196,7 +220,8 @@ static bool target_resize(struct hlo_lower *l)
 /* (A, B) -> A B, the result perhaps followed by scratch memory. */
 static bool target_matmul(struct hlo_lower *l)
 {
-    if (l->i->operand_count < 2 || l->operands[0].count != 1 || l->operands[1].count != 1 || l->out.count < 1)
+    if (l->i->operand_count < 2 || l->operands[0].count != 1 || l->operands[1].count != 1 ||
+        l->out.count < 1)
         return HLO_ERROR(l, "%d operands, expected 2", l->i->operand_count);
     l->out.v[0] = h_2(l, OP_matmul, h_in(l, 0), h_in(l, 1));
     for (int k = 1; k < l->out.count; k++) {
@@ -210,9 +235,12 @@ static bool target_matmul(struct hlo_lower *l)
 static const struct hlo_computation *own_body(const struct hlo_instruction *i)
 {
     const struct hlo_attr *a = hlo_attr(i, HLO_ATTR_called_computations);
-    const struct hlo_computation *c = hlo_attr(i, HLO_ATTR_to_apply) ? hlo_attr_computation(i, HLO_ATTR_to_apply)
-                                      : a && a->computations->count == 1 ? a->computations->v[0] : NULL;
-    if (!c || c->parameter_count != i->operand_count || !hlo_shape_compatible(c->root->shape, i->shape))
+    const struct hlo_computation *c = hlo_attr(i, HLO_ATTR_to_apply)
+                                          ? hlo_attr_computation(i, HLO_ATTR_to_apply)
+                                      : a && a->computations->count == 1 ? a->computations->v[0]
+                                                                         : NULL;
+    if (!c || c->parameter_count != i->operand_count ||
+        !hlo_shape_compatible(c->root->shape, i->shape))
         return NULL;
     for (int k = 0; k < c->parameter_count; k++)
         if (!hlo_shape_compatible(c->parameters[k]->shape, i->operands[k]->shape))
@@ -225,8 +253,10 @@ static bool target_body(struct hlo_lower *l)
     const struct hlo_computation *c = own_body(l->i);
     struct leaves result;
     if (!c)
-        return HLO_ERROR(l, "the call has no computation that fits it, so its meaning is not known");
-    return hlo_inline(l, c, l->operands, l->i->operand_count, &result) && h_done_all(l, result.v, result.count);
+        return HLO_ERROR(l,
+                         "the call has no computation that fits it, so its meaning is not known");
+    return hlo_inline(l, c, l->operands, l->i->operand_count, &result) &&
+           h_done_all(l, result.v, result.count);
 }
 
 const struct hlo_target hlo_targets[] = {
@@ -305,10 +335,11 @@ const struct hlo_target *hlo_target_find(const struct hlo_instruction *i)
     static const struct hlo_target body = {"", target_body, ""};
     const char *name = hlo_attr_text(i, HLO_ATTR_custom_call_target);
     for (int k = 0; k < hlo_target_count; k++)
-        if (covers(hlo_targets[k].name, name) && (hlo_targets[k].lower != target_unary || known_unary(name)))
+        if (covers(hlo_targets[k].name, name) &&
+            (hlo_targets[k].lower != target_unary || known_unary(name)))
             return &hlo_targets[k];
-    bool builder = !strncmp(name, "xla_builder.", 12) || !strncmp(name, "mhlo.", 5) || !strncmp(name, "stablehlo.", 10) ||
-                   !strncmp(name, "chlo.", 5);
+    bool builder = !strncmp(name, "xla_builder.", 12) || !strncmp(name, "mhlo.", 5) ||
+                   !strncmp(name, "stablehlo.", 10) || !strncmp(name, "chlo.", 5);
     return builder && own_body(i) ? &body : NULL;
 }
 

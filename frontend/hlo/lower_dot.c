@@ -13,7 +13,8 @@ struct side {
     int64_t b, m, k; /* products */
 };
 
-static void sort_dims(struct side *s, struct value *v, struct hlo_ints batch, struct hlo_ints contracting)
+static void sort_dims(struct side *s, struct value *v, struct hlo_ints batch,
+                      struct hlo_ints contracting)
 {
     *s = (struct side){.v = v, .batch = batch, .contracting = contracting, .b = 1, .m = 1, .k = 1};
     for (int d = 0; v && d < v->type.rank; d++) {
@@ -77,7 +78,8 @@ static struct value *multiply(struct hlo_lower *l, struct side *x, struct side *
         return NULL;
     if (!fits_matmul(h_dtype(x->v), h_dtype(y->v), out)) {
         h_set_int(l, &a, "dtype", out);
-        return h_op(l, OP_dot, (struct value *[]){matrices(l, x, false), matrices(l, y, true)}, 2, &a);
+        return h_op(l, OP_dot, (struct value *[]){matrices(l, x, false), matrices(l, y, true)}, 2,
+                    &a);
     }
     bool k_first = lies_k_first(y);
     struct value *p = matrices(l, x, false), *q = matrices(l, y, k_first);
@@ -90,7 +92,8 @@ static struct value *multiply(struct hlo_lower *l, struct side *x, struct side *
     return h_op(l, OP_matmul, (struct value *[]){p, q}, 2, &a);
 }
 
-/* x . y with the instruction's dimension lists; the result's dims are batch, x's free ones, y's free ones. */
+/* x . y with the instruction's dimension lists; the result's dims are batch, x's free ones, y's
+ * free ones. */
 static struct value *contract(struct hlo_lower *l, struct value *vx, struct value *vy, int out)
 {
     struct side x, y;
@@ -135,8 +138,8 @@ static struct value *spread(struct hlo_lower *l, struct value *scale, const stru
         int64_t have = scale->type.dims[k];
         whole[k] = x->type.dims[k];
         if (have == 0 || whole[k] % have) {
-            HLO_ERROR(l, "%lld scales for %lld elements, expected blocks of equal size", (long long)have,
-                      (long long)whole[k]);
+            HLO_ERROR(l, "%lld scales for %lld elements, expected blocks of equal size",
+                      (long long)have, (long long)whole[k]);
             return NULL;
         }
         at[k] = n;
@@ -155,15 +158,18 @@ bool hlo_lower_scaled_dot(struct hlo_lower *l)
     int out = hlo_type_dtype(l->i->shape->type), type = out == DT_F64 ? DT_F64 : DT_F32;
     for (int k = 0; k < 2; k++) {
         struct value *x = h_cast(l, h_in(l, k), type), *scale = h_cast(l, h_in(l, 2 + k), type);
-        v[k] = h_rank(scale) == 0 ? h_2(l, OP_mul, x, scale) : h_2(l, OP_mul, x, spread(l, scale, x));
+        v[k] =
+            h_rank(scale) == 0 ? h_2(l, OP_mul, x, scale) : h_2(l, OP_mul, x, spread(l, scale, x));
     }
     return h_done(l, h_cast(l, contract(l, v[0], v[1], type), out));
 }
 
 /* ---- ragged-dot: rows of the ragged dimension belong to groups of given sizes ---- */
 
-/* x where the ragged dim's place lies in group g, zero elsewhere. `ends`: (G+1) running sums of sizes, from 0. */
-static struct value *of_group(struct hlo_lower *l, struct value *x, int ragged, struct value *ends, int g)
+/* x where the ragged dim's place lies in group g, zero elsewhere. `ends`: (G+1) running sums of
+ * sizes, from 0. */
+static struct value *of_group(struct hlo_lower *l, struct value *x, int ragged, struct value *ends,
+                              int g)
 {
     int64_t none[1] = {0}, at = ragged;
     struct value *low = h_reshape(l, h_slice(l, ends, 0, g, g + 1), none, 0);
@@ -179,7 +185,8 @@ static struct value *group_ends(struct hlo_lower *l, struct value *sizes)
     int64_t one = 1;
     struct attrs a = {0};
     struct value *zero = h_fill(l, h_scalar(l, DT_I64, 0), &one, 1);
-    struct value *sums = h_op(l, OP_cumsum, (struct value *[]){h_cast(l, sizes, DT_I64), h_scalar(l, DT_I64, 0)}, 2, &a);
+    struct value *sums = h_op(
+        l, OP_cumsum, (struct value *[]){h_cast(l, sizes, DT_I64), h_scalar(l, DT_I64, 0)}, 2, &a);
     return h_concat(l, (struct value *[]){zero, sums}, 2, 0);
 }
 
@@ -198,8 +205,9 @@ bool hlo_lower_ragged_dot(struct hlo_lower *l)
     bool summed = h_has(hlo_attr_ints(l->i, HLO_ATTR_lhs_contracting_dims), ragged.v[0]);
     int64_t groups = sizes->type.dims[0];
     if (groups > 4096 || groups < 1 || (!summed && group.count != 1))
-        return HLO_ERROR(l, "%lld groups and %d group dimensions, expected 1 to 4096 groups and one dimension",
-                         (long long)groups, group.count);
+        return HLO_ERROR(
+            l, "%lld groups and %d group dimensions, expected 1 to 4096 groups and one dimension",
+            (long long)groups, group.count);
     struct value *ends = group_ends(l, sizes);
     struct value **parts = ARENA_ARRAY(&l->g->arena, struct value *, groups);
     for (int g = 0; g < groups && !diag_failed(l->d); g++) {

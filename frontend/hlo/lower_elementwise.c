@@ -3,7 +3,8 @@
 #include "frontend/hlo/lower_ops.h"
 
 /* The larger or smaller complex number, by real parts first. */
-static struct value *complex_extreme(struct hlo_lower *l, enum op before, struct value *x, struct value *y)
+static struct value *complex_extreme(struct hlo_lower *l, enum op before, struct value *x,
+                                     struct value *y)
 {
     struct value *p = h_1(l, OP_complex_real, x), *q = h_1(l, OP_complex_real, y);
     struct value *first = h_2(l, before, h_1(l, OP_complex_imag, x), h_1(l, OP_complex_imag, y));
@@ -17,8 +18,8 @@ bool hlo_lower_arithmetic(struct hlo_lower *l)
     static const struct {
         enum op number, truth;
     } ops[HLO_OP_COUNT] = {
-        [HLO_OP_ADD] = {OP_add, OP_or},           [HLO_OP_SUBTRACT] = {OP_sub, OP_xor},
-        [HLO_OP_MULTIPLY] = {OP_mul, OP_and},     [HLO_OP_MAXIMUM] = {OP_max, OP_or},
+        [HLO_OP_ADD] = {OP_add, OP_or},       [HLO_OP_SUBTRACT] = {OP_sub, OP_xor},
+        [HLO_OP_MULTIPLY] = {OP_mul, OP_and}, [HLO_OP_MAXIMUM] = {OP_max, OP_or},
         [HLO_OP_MINIMUM] = {OP_min, OP_and},
     };
     bool truth = h_dtype(h_in(l, 0)) == DT_BOOL;
@@ -62,7 +63,8 @@ bool hlo_lower_power(struct hlo_lower *l)
     struct value *z = h_elementwise(l, OP_pow, (struct value *[]){x, y}, 2, NULL);
     if (dtype_class(h_dtype(x)) != DTC_SINT)
         return h_done(l, z);
-    struct value *odd = h_2(l, OP_and, h_2(l, OP_lt, y, h_like(l, y, 0)), h_2(l, OP_ne, x, h_like(l, x, 1)));
+    struct value *odd =
+        h_2(l, OP_and, h_2(l, OP_lt, y, h_like(l, y, 0)), h_2(l, OP_ne, x, h_like(l, x, 1)));
     return h_done(l, h_select(l, odd, h_like(l, x, 0), z));
 }
 
@@ -74,7 +76,8 @@ static const enum op comparisons[] = {
 bool hlo_lower_compare(struct hlo_lower *l)
 {
     struct value *x = h_in(l, 0), *y = h_in(l, 1);
-    bool total = hlo_attr(l->i, HLO_ATTR_type) && hlo_attr_int(l->i, HLO_ATTR_type) == HLO_COMPARISON_TOTALORDER;
+    bool total = hlo_attr(l->i, HLO_ATTR_type) &&
+                 hlo_attr_int(l->i, HLO_ATTR_type) == HLO_COMPARISON_TOTALORDER;
     if (total && dtype_is_float(h_dtype(x))) {
         x = h_1(l, OP_total_order, x);
         y = h_1(l, OP_total_order, y);
@@ -104,13 +107,16 @@ bool hlo_lower_select(struct hlo_lower *l)
 {
     for (int k = 0; k < l->out.count; k++)
         l->out.v[k] = h_elementwise(
-            l, OP_where, (struct value *[]){h_in(l, 0), l->operands[1].v[k], l->operands[2].v[k]}, 3, NULL);
+            l, OP_where, (struct value *[]){h_in(l, 0), l->operands[1].v[k], l->operands[2].v[k]},
+            3, NULL);
     return !diag_failed(l->d);
 }
 
 bool hlo_lower_clamp(struct hlo_lower *l)
 {
-    return h_done(l, h_elementwise(l, OP_clip, (struct value *[]){h_in(l, 1), h_in(l, 0), h_in(l, 2)}, 3, NULL));
+    return h_done(
+        l,
+        h_elementwise(l, OP_clip, (struct value *[]){h_in(l, 1), h_in(l, 0), h_in(l, 2)}, 3, NULL));
 }
 
 bool hlo_lower_shift(struct hlo_lower *l)
@@ -119,7 +125,8 @@ bool hlo_lower_shift(struct hlo_lower *l)
     h_set_str(l, &a, "direction", l->i->opcode == HLO_OP_SHIFT_LEFT ? "LEFT" : "RIGHT");
     if (l->i->opcode == HLO_OP_SHIFT_RIGHT_ARITHMETIC)
         h_set_int(l, &a, "arithmetic", 1);
-    return h_done(l, h_elementwise(l, OP_bit_shift, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
+    return h_done(
+        l, h_elementwise(l, OP_bit_shift, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
 }
 
 /* real, imag; of what is real already: itself, and zeros. */
@@ -150,5 +157,6 @@ bool hlo_lower_stochastic_convert(struct hlo_lower *l)
 {
     struct attrs a = {0};
     h_set_int(l, &a, "to", hlo_type_dtype(l->i->shape->type));
-    return h_done(l, h_op(l, OP_stochastic_cast, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
+    return h_done(l,
+                  h_op(l, OP_stochastic_cast, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
 }

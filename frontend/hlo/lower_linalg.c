@@ -28,5 +28,6 @@ bool hlo_lower_triangular_solve(struct hlo_lower *l)
     h_set_int(l, &a, "unit_diagonal", hlo_attr_int(l->i, HLO_ATTR_unit_diagonal));
     h_set_int(l, &a, "transpose", how == HLO_TRANSPOSE_TRANSPOSE || how == HLO_TRANSPOSE_ADJOINT);
     h_set_int(l, &a, "conjugate", how == HLO_TRANSPOSE_ADJOINT);
-    return h_done(l, h_op(l, OP_triangular_solve, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
+    return h_done(l,
+                  h_op(l, OP_triangular_solve, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
 }

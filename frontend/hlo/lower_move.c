@@ -111,8 +111,9 @@ bool hlo_lower_slice(struct hlo_lower *l)
     }
     if (n == 0)
         return h_done(l, x);
-    return h_done(l, h_op(l, OP_slice, (struct value *[]){x, h_i64s(l, start, n), h_i64s(l, limit, n),
-                                                          h_i64s(l, axes, n), h_i64s(l, step, n)},
+    return h_done(l, h_op(l, OP_slice,
+                          (struct value *[]){x, h_i64s(l, start, n), h_i64s(l, limit, n),
+                                             h_i64s(l, axes, n), h_i64s(l, step, n)},
                           5, NULL));
 }
 
@@ -129,7 +130,8 @@ static struct value *starts(struct hlo_lower *l, int first, int rank)
         double known;
         struct value *at = h_in(l, first + k);
         int64_t place = h_known(at, &known) ? (int64_t)known : 0;
-        v[k] = h_known(at, &known) ? h_i64s(l, &place, 1) : h_reshape(l, h_cast(l, at, DT_I64), &one, 1);
+        v[k] = h_known(at, &known) ? h_i64s(l, &place, 1)
+                                   : h_reshape(l, h_cast(l, at, DT_I64), &one, 1);
     }
     return h_concat(l, v, rank, 0);
 }
@@ -139,7 +141,8 @@ bool hlo_lower_dynamic_slice(struct hlo_lower *l)
     struct attrs a = {0};
     struct value *x = h_in(l, 0);
     h_set_ints(l, &a, "sizes", hlo_attr_ints(l->i, HLO_ATTR_dynamic_slice_sizes));
-    return h_done(l, h_op(l, OP_dynamic_slice, (struct value *[]){x, starts(l, 1, h_rank(x))}, 2, &a));
+    return h_done(l,
+                  h_op(l, OP_dynamic_slice, (struct value *[]){x, starts(l, 1, h_rank(x))}, 2, &a));
 }
 
 bool hlo_lower_dynamic_update_slice(struct hlo_lower *l)
@@ -162,8 +165,10 @@ bool hlo_lower_pad(struct hlo_lower *l)
         any |= interior[k] != 0;
     }
     if (!any)
-        return h_done(l, h_op(l, OP_pad, (struct value *[]){h_in(l, 0), h_i64s(l, pads, 2 * p->count), h_in(l, 1)},
-                              3, NULL));
+        return h_done(
+            l, h_op(l, OP_pad,
+                    (struct value *[]){h_in(l, 0), h_i64s(l, pads, 2 * p->count), h_in(l, 1)}, 3,
+                    NULL));
     attr_set_ints(&l->g->arena, &a, "pads", pads, 2 * p->count);
     attr_set_ints(&l->g->arena, &a, "interior", interior, p->count);
     return h_done(l, h_op(l, OP_pad_interior, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
@@ -182,8 +187,11 @@ bool hlo_lower_set_dimension_size(struct hlo_lower *l)
     double size;
     if (!h_known(h_in(l, 1), &size) || size != (double)h_in_shape(l, 0)->dims[d]) {
         l->d->unsupported = true;
-        return HLO_ERROR(l, "dimension %lld gets a size that is only known while running; expected the constant "
-                            "%lld, its bound", (long long)d, (long long)h_in_shape(l, 0)->dims[d]);
+        return HLO_ERROR(
+            l,
+            "dimension %lld gets a size that is only known while running; expected the constant "
+            "%lld, its bound",
+            (long long)d, (long long)h_in_shape(l, 0)->dims[d]);
     }
     return h_done(l, h_in(l, 0));
 }

@@ -4,10 +4,10 @@
 
 struct norm {
     struct hlo_lower *l;
-    int rank, type;   /* type: computed in */
+    int rank, type; /* type: computed in */
     int64_t feature, axes[HLO_MAX_RANK];
     int naxes;
-    int64_t count;    /* elements per feature */
+    int64_t count; /* elements per feature */
     double epsilon;
     const int64_t *dims;
 };
@@ -16,8 +16,12 @@ static void norm_init(struct norm *n, struct hlo_lower *l)
 {
     const struct hlo_shape *s = h_in_shape(l, 0);
     int dtype = hlo_type_dtype(s->type);
-    *n = (struct norm){.l = l, .rank = s->rank, .type = dtype == DT_F64 ? DT_F64 : DT_F32, .count = 1,
-                       .feature = hlo_attr_int(l->i, HLO_ATTR_feature_index), .dims = s->dims};
+    *n = (struct norm){.l = l,
+                       .rank = s->rank,
+                       .type = dtype == DT_F64 ? DT_F64 : DT_F32,
+                       .count = 1,
+                       .feature = hlo_attr_int(l->i, HLO_ATTR_feature_index),
+                       .dims = s->dims};
     const struct hlo_attr *e = hlo_attr(l->i, HLO_ATTR_epsilon);
     n->epsilon = e ? e->f : 0;
     for (int k = 0; k < s->rank; k++)
@@ -27,7 +31,10 @@ static void norm_init(struct norm *n, struct hlo_lower *l)
         }
 }
 
-static struct value *in(const struct norm *n, int k) { return h_cast(n->l, h_in(n->l, k), n->type); }
+static struct value *in(const struct norm *n, int k)
+{
+    return h_cast(n->l, h_in(n->l, k), n->type);
+}
 
 /* A value per feature, broadcast over the others. */
 static struct value *wide(const struct norm *n, struct value *v)
@@ -75,8 +82,10 @@ bool hlo_lower_batch_norm_inference(struct hlo_lower *l)
         struct attrs a = {0};
         attr_set_float(&l->g->arena, &a, "epsilon", n.epsilon);
         h_set_int(l, &a, "axis", n.feature);
-        return h_done(l, h_op(l, OP_batch_norm, (struct value *[]){h_in(l, 0), h_in(l, 1), h_in(l, 2), h_in(l, 3),
-                                                                   h_in(l, 4)}, 5, &a));
+        return h_done(
+            l, h_op(l, OP_batch_norm,
+                    (struct value *[]){h_in(l, 0), h_in(l, 1), h_in(l, 2), h_in(l, 3), h_in(l, 4)},
+                    5, &a));
     }
     struct value *centred = h_2(l, OP_sub, in(&n, 0), wide(&n, in(&n, 3)));
     return h_done(l, leaf(&n, normalise(&n, centred, in(&n, 4), in(&n, 1), in(&n, 2)), 0));
@@ -89,7 +98,8 @@ bool hlo_lower_batch_norm_training(struct hlo_lower *l)
     struct value *x = in(&n, 0), *m = mean(&n, x), *centred = h_2(l, OP_sub, x, wide(&n, m));
     struct value *variance = mean(&n, h_2(l, OP_mul, centred, centred));
     struct value *y = normalise(&n, centred, variance, in(&n, 1), in(&n, 2));
-    return h_done_all(l, (struct value *[]){leaf(&n, y, 0), leaf(&n, m, 1), leaf(&n, variance, 2)}, 3);
+    return h_done_all(l, (struct value *[]){leaf(&n, y, 0), leaf(&n, m, 1), leaf(&n, variance, 2)},
+                      3);
 }
 
 bool hlo_lower_batch_norm_grad(struct hlo_lower *l)
@@ -99,11 +109,14 @@ bool hlo_lower_batch_norm_grad(struct hlo_lower *l)
     struct value *x = in(&n, 0), *dy = in(&n, 4), *centred = h_2(l, OP_sub, x, wide(&n, in(&n, 2)));
     struct value *inverse = inverse_deviation(&n, in(&n, 3)), *offset = sum(&n, dy);
     struct value *along = sum(&n, h_2(l, OP_mul, dy, centred));
-    struct value *scale = h_2(l, OP_mul, along, inverse), *count = h_scalar(l, n.type, (double)n.count);
+    struct value *scale = h_2(l, OP_mul, along, inverse),
+                 *count = h_scalar(l, n.type, (double)n.count);
     /* dx = scale/deviation (dy - mean dy - centred/variance mean(dy centred)) */
     struct value *a = h_2(l, OP_sub, dy, wide(&n, h_2(l, OP_div, offset, count)));
-    struct value *b = h_2(l, OP_mul, h_2(l, OP_mul, inverse, inverse), h_2(l, OP_div, along, count));
+    struct value *b =
+        h_2(l, OP_mul, h_2(l, OP_mul, inverse, inverse), h_2(l, OP_div, along, count));
     struct value *dx = h_2(l, OP_sub, a, h_2(l, OP_mul, centred, wide(&n, b)));
     dx = h_2(l, OP_mul, dx, wide(&n, h_2(l, OP_mul, in(&n, 1), inverse)));
-    return h_done_all(l, (struct value *[]){leaf(&n, dx, 0), leaf(&n, scale, 1), leaf(&n, offset, 2)}, 3);
+    return h_done_all(
+        l, (struct value *[]){leaf(&n, dx, 0), leaf(&n, scale, 1), leaf(&n, offset, 2)}, 3);
 }

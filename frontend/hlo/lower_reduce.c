@@ -1,4 +1,5 @@
-/* Reductions, windows, maps: the computation is recognised as a well-known operator, or becomes a region. */
+/* Reductions, windows, maps: the computation is recognised as a well-known operator, or becomes a
+ * region. */
 #include "frontend/hlo/build.h"
 #include "frontend/hlo/lower_ops.h"
 
@@ -23,7 +24,8 @@ static const struct {
 };
 enum { NPAIRS = sizeof pairs / sizeof *pairs };
 
-/* Row of the table, -1 when the computation is not one opcode on its two parameters, in any order. */
+/* Row of the table, -1 when the computation is not one opcode on its two parameters, in any order.
+ */
 static int find_pair(const struct hlo_computation *c)
 {
     const struct hlo_instruction *i = c->root;
@@ -35,7 +37,8 @@ static int find_pair(const struct hlo_computation *c)
         return -1;
     bool ordered = !dtype_is_complex(hlo_type_dtype(i->shape->type));
     for (int k = 0; k < NPAIRS; k++)
-        if (pairs[k].opcode == i->opcode && (ordered || pairs[k].apply == OP_add || pairs[k].apply == OP_mul))
+        if (pairs[k].opcode == i->opcode &&
+            (ordered || pairs[k].apply == OP_add || pairs[k].apply == OP_mul))
             return k;
     return -1;
 }
@@ -88,8 +91,10 @@ static bool neutral(int pair, const struct value *init)
     }
 }
 
-/* Operand k of a reduction as the computation takes it: it may work in a wider type than operands and result have. */
-static struct value *widened(struct hlo_lower *l, const struct hlo_computation *c, struct value *v, int k)
+/* Operand k of a reduction as the computation takes it: it may work in a wider type than operands
+ * and result have. */
+static struct value *widened(struct hlo_lower *l, const struct hlo_computation *c, struct value *v,
+                             int k)
 {
     return k < c->parameter_count ? h_cast(l, v, hlo_type_dtype(c->parameters[k]->shape->type)) : v;
 }
@@ -107,7 +112,8 @@ static struct value *reduce_fast(struct hlo_lower *l, int pair)
         op = any ? OP_reduce_max : all ? OP_reduce_min : OP_COUNT;
         apply = any ? OP_or : OP_and;
     }
-    if (op == OP_COUNT || (dtype_is_complex(h_dtype(x)) && op != OP_reduce_sum && op != OP_reduce_prod))
+    if (op == OP_COUNT ||
+        (dtype_is_complex(h_dtype(x)) && op != OP_reduce_sum && op != OP_reduce_prod))
         return NULL;
     bool extreme = op == OP_reduce_max || op == OP_reduce_min;
     for (int k = 0; k < axes.count && extreme; k++)
@@ -174,10 +180,12 @@ static void window_attrs(struct hlo_lower *l, struct attrs *a, const struct hlo_
 
 static bool is_plain(struct hlo_window_dim d)
 {
-    return d.size == 1 && d.stride == 1 && !d.pad_low && !d.pad_high && d.lhs_dilate == 1 && d.rhs_dilate == 1;
+    return d.size == 1 && d.stride == 1 && !d.pad_low && !d.pad_high && d.lhs_dilate == 1 &&
+           d.rhs_dilate == 1;
 }
 
-/* Running sums: one dim's window reaches from the first element to this one, or from this one to the last. */
+/* Running sums: one dim's window reaches from the first element to this one, or from this one to
+ * the last. */
 static struct value *running_sum(struct hlo_lower *l, const struct hlo_window *w)
 {
     struct value *x = h_in(l, 0);
@@ -194,7 +202,8 @@ static struct value *running_sum(struct hlo_lower *l, const struct hlo_window *w
     struct hlo_window_dim d = w->dims[axis];
     int64_t n = x->type.dims[axis];
     bool up = d.pad_low == n - 1 && d.pad_high == 0, down = d.pad_high == n - 1 && d.pad_low == 0;
-    if (d.size != n || d.stride != 1 || d.lhs_dilate != 1 || d.rhs_dilate != 1 || n < 2 || !(up || down))
+    if (d.size != n || d.stride != 1 || d.lhs_dilate != 1 || d.rhs_dilate != 1 || n < 2 ||
+        !(up || down))
         return NULL;
     if (down)
         h_set_int(l, &a, "reverse", 1);
@@ -206,7 +215,8 @@ static struct value *max_pool(struct hlo_lower *l, const struct hlo_window *w)
 {
     struct value *x = h_in(l, 0);
     int rank = h_rank(x), n = rank - 2;
-    int64_t size[HLO_MAX_RANK], stride[HLO_MAX_RANK], dilation[HLO_MAX_RANK], pads[2 * HLO_MAX_RANK];
+    int64_t size[HLO_MAX_RANK], stride[HLO_MAX_RANK], dilation[HLO_MAX_RANK],
+        pads[2 * HLO_MAX_RANK];
     struct attrs a = {0};
     if (!w || n < 1 || n > 3 || h_dtype(x) != DT_F32 || !is_plain(w->dims[0]))
         return NULL;
@@ -216,7 +226,8 @@ static struct value *max_pool(struct hlo_lower *l, const struct hlo_window *w)
     for (int k = 0; k < n; k++) {
         struct hlo_window_dim d = w->dims[last ? k + 1 : k + 2];
         int64_t reach = (d.size - 1) * d.rhs_dilate;
-        if (d.lhs_dilate != 1 || d.pad_low < 0 || d.pad_high < 0 || d.pad_low > reach || d.pad_high > reach)
+        if (d.lhs_dilate != 1 || d.pad_low < 0 || d.pad_high < 0 || d.pad_low > reach ||
+            d.pad_high > reach)
             return NULL;
         size[k] = d.size;
         stride[k] = d.stride;
@@ -238,7 +249,8 @@ static bool is_empty(const struct hlo_shape *s)
     return !hlo_shape_count(s, &n) || n == 0;
 }
 
-static struct value *window_fast(struct hlo_lower *l, const struct hlo_computation *c, const struct hlo_window *w)
+static struct value *window_fast(struct hlo_lower *l, const struct hlo_computation *c,
+                                 const struct hlo_window *w)
 {
     int pair = find_pair(c), dtype = h_dtype(h_in(l, 0));
     if (pair < 0 || !w || !neutral(pair, h_in(l, 1)) || is_empty(hlo_leaf(l->i->shape, 0)))
@@ -274,9 +286,9 @@ bool hlo_lower_reduce_window(struct hlo_lower *l)
 /* A comparison of the two parameters, as the core operator's name. */
 static const char *comparison_name(const struct hlo_computation *c)
 {
-    static const char *const names[] = {[HLO_DIRECTION_EQ] = "eq", [HLO_DIRECTION_NE] = "ne",
-                                        [HLO_DIRECTION_GE] = "ge", [HLO_DIRECTION_GT] = "gt",
-                                        [HLO_DIRECTION_LE] = "le", [HLO_DIRECTION_LT] = "lt"};
+    static const char *const names[] = {
+        [HLO_DIRECTION_EQ] = "eq", [HLO_DIRECTION_NE] = "ne", [HLO_DIRECTION_GE] = "ge",
+        [HLO_DIRECTION_GT] = "gt", [HLO_DIRECTION_LE] = "le", [HLO_DIRECTION_LT] = "lt"};
     const struct hlo_instruction *i = c->root;
     bool total = i->opcode == HLO_OP_COMPARE && hlo_attr(i, HLO_ATTR_type) &&
                  hlo_attr_int(i, HLO_ATTR_type) == HLO_COMPARISON_TOTALORDER;
@@ -334,5 +346,6 @@ bool hlo_lower_map(struct hlo_lower *l)
         in[k] = h_in(l, k);
     h_set_int(l, &a, "dtype", hlo_type_dtype(s->type));
     struct node *m = h_node(l, OP_map_with, in, n, 1, &a);
-    return m && hlo_region(l, c, node_add_region(l->g, m), false) && h_infer(l, m) && h_done(l, m->out[0]);
+    return m && hlo_region(l, c, node_add_region(l->g, m), false) && h_infer(l, m) &&
+           h_done(l, m->out[0]);
 }

@@ -2,13 +2,15 @@
 #include "frontend/hlo/build.h"
 #include "frontend/hlo/lower_ops.h"
 
-/* The comparator's parameter pair (which = 0 or 1) behind i, through what keeps every number's order and place. */
+/* The comparator's parameter pair (which = 0 or 1) behind i, through what keeps every number's
+ * order and place. */
 static int parameter_of(const struct hlo_instruction *i)
 {
     return i->opcode == HLO_OP_PARAMETER ? (int)i->parameter : -1;
 }
 
-/* Operand by which the comparator sorts, or -1: LT or GT of its two elements, in total order where they are floats. */
+/* Operand by which the comparator sorts, or -1: LT or GT of its two elements, in total order where
+ * they are floats. */
 static int sort_key(const struct hlo_computation *c, bool *descending)
 {
     const struct hlo_instruction *i = c->root;
@@ -17,7 +19,8 @@ static int sort_key(const struct hlo_computation *c, bool *descending)
     int64_t direction = hlo_attr_int(i, HLO_ATTR_direction);
     int a = parameter_of(i->operands[0]), b = parameter_of(i->operands[1]);
     bool is_float = dtype_is_float(hlo_type_dtype(i->operands[0]->shape->type));
-    bool total = hlo_attr(i, HLO_ATTR_type) && hlo_attr_int(i, HLO_ATTR_type) == HLO_COMPARISON_TOTALORDER;
+    bool total =
+        hlo_attr(i, HLO_ATTR_type) && hlo_attr_int(i, HLO_ATTR_type) == HLO_COMPARISON_TOTALORDER;
     if (a < 0 || b < 0 || a / 2 != b / 2 || a == b || (is_float && !total) ||
         dtype_is_complex(hlo_type_dtype(i->operands[0]->shape->type)) ||
         (direction != HLO_DIRECTION_LT && direction != HLO_DIRECTION_GT))
@@ -56,5 +59,10 @@ bool hlo_lower_topk(struct hlo_lower *l)
     h_set_int(l, &a, "k", hlo_attr_int(l->i, HLO_ATTR_k));
     h_set_int(l, &a, "largest", hlo_attr_int(l->i, HLO_ATTR_largest));
     struct node *n = h_node(l, OP_top_k, &x, 1, 2, &a);
-    return h_infer(l, n) && h_done_all(l, (struct value *[]){n->out[0], h_cast(l, n->out[1], hlo_type_dtype(hlo_leaf(l->i->shape, 1)->type))}, 2);
+    return h_infer(l, n) &&
+           h_done_all(
+               l,
+               (struct value *[]){
+                   n->out[0], h_cast(l, n->out[1], hlo_type_dtype(hlo_leaf(l->i->shape, 1)->type))},
+               2);
 }

@@ -5,12 +5,16 @@
 
 static const struct hlo_row rows[HLO_OP_COUNT] = {
 #define SAME(opcode, op, flags) [HLO_OP_##opcode] = {hlo_lower_same, OP_##op, flags, NULL},
-#define LOWER(opcode, function, flags) [HLO_OP_##opcode] = {hlo_lower_##function, OP_COUNT, flags, NULL},
+#define LOWER(opcode, function, flags)                                                             \
+    [HLO_OP_##opcode] = {hlo_lower_##function, OP_COUNT, flags, NULL},
 #define REFUSED(opcode, reason) [HLO_OP_##opcode] = {NULL, OP_COUNT, 0, reason},
 #include "frontend/hlo/lower_ops.def"
 };
 
-const struct hlo_row *hlo_row(enum hlo_opcode op) { return &rows[op]; }
+const struct hlo_row *hlo_row(enum hlo_opcode op)
+{
+    return &rows[op];
+}
 
 /* Elementwise rows: all operands are arrays. */
 bool hlo_lower_same(struct hlo_lower *l)

@@ -40,7 +40,8 @@ static bool fail_v(struct parser *p, const char *at, const char *fmt, va_list ap
     int column = (int)(at - start) + 1;
     if (p->instruction)
         return fail(p->d, "%s:%d:%d: instruction '%.*s': %s", p->file, line, column,
-                    p->instruction_size > 200 ? 200 : (int)p->instruction_size, p->instruction, text);
+                    p->instruction_size > 200 ? 200 : (int)p->instruction_size, p->instruction,
+                    text);
     return fail(p->d, "%s:%d:%d: %s", p->file, line, column, text);
 }
 
@@ -111,8 +112,8 @@ bool token_int(struct parser *p, int64_t *value)
     if (l->kind != TOK_INT)
         return parse_expected(p, "an integer");
     if (l->wide || l->integer > (uint64_t)INT64_MAX + (l->negative ? 1 : 0))
-        return parse_fail(p, "integer %.*s does not fit in 64 bits", (int)(l->size > 40 ? 40 : l->size),
-                          l->text);
+        return parse_fail(p, "integer %.*s does not fit in 64 bits",
+                          (int)(l->size > 40 ? 40 : l->size), l->text);
     *value = l->negative ? (int64_t)(0 - l->integer) : (int64_t)l->integer;
     lex_next(&p->lex);
     return true;
@@ -153,7 +154,8 @@ void *pop_pointers(struct parser *p, int from, int *count)
 {
     *count = p->pointer_count - from;
     p->pointer_count = from;
-    return *count ? arena_copy(p->arena, p->pointers + from, sizeof(void *) * (size_t)*count) : NULL;
+    return *count ? arena_copy(p->arena, p->pointers + from, sizeof(void *) * (size_t)*count)
+                  : NULL;
 }
 
 /* ---- instructions ---- */
@@ -161,7 +163,8 @@ void *pop_pointers(struct parser *p, int from, int *count)
 static bool define(struct parser *p, struct hlo_instruction *i, const char *at)
 {
     if (!hlo_name_add(&p->names, p->scope, i->name, i))
-        return parse_fail_at(p, at, "instruction '%s' is already defined in this computation", i->name);
+        return parse_fail_at(p, at, "instruction '%s' is already defined in this computation",
+                             i->name);
     return true;
 }
 
@@ -216,7 +219,8 @@ static bool implicit_parameter(struct parser *p, const char *name, const struct 
                                struct hlo_instruction **out)
 {
     if (!shape)
-        return parse_fail(p, "operand '%s' has no shape, which an instruction on its own needs", name);
+        return parse_fail(p, "operand '%s' has no shape, which an instruction on its own needs",
+                          name);
     struct hlo_instruction *i = new_instruction(p, HLO_OP_PARAMETER);
     i->name = name;
     i->shape = shape;
@@ -237,7 +241,8 @@ static bool parse_operand(struct parser *p, struct hlo_instruction **out)
     if (!token_is_name(p)) {
         int counter = 0;
         if (alone && shape && (lex_is(&p->lex, ',') || lex_is(&p->lex, ')')))
-            return implicit_parameter(p, hlo_name_fresh(&p->names, p->scope, "p", &counter), shape, out);
+            return implicit_parameter(p, hlo_name_fresh(&p->names, p->scope, "p", &counter), shape,
+                                      out);
         return parse_expected(p, "an operand");
     }
     struct lex after = p->lex;
@@ -291,7 +296,8 @@ static bool parse_opcode(struct parser *p, enum hlo_opcode *op, enum hlo_opcode 
     static const struct {
         const char *suffix;
         enum hlo_opcode op;
-    } sugar[] = {{"-start", HLO_OP_ASYNC_START}, {"-update", HLO_OP_ASYNC_UPDATE},
+    } sugar[] = {{"-start", HLO_OP_ASYNC_START},
+                 {"-update", HLO_OP_ASYNC_UPDATE},
                  {"-done", HLO_OP_ASYNC_DONE}};
     const struct lex *l = &p->lex;
     *wrapped = HLO_OP_INVALID;
@@ -307,7 +313,8 @@ static bool parse_opcode(struct parser *p, enum hlo_opcode *op, enum hlo_opcode 
             *op = sugar[k].op;
     }
     if (!*op)
-        return parse_fail(p, "unknown opcode '%.*s'", (int)(l->size > 100 ? 100 : l->size), l->text);
+        return parse_fail(p, "unknown opcode '%.*s'", (int)(l->size > 100 ? 100 : l->size),
+                          l->text);
     lex_next(&p->lex);
     return true;
 }
@@ -330,8 +337,8 @@ static bool parse_attrs(struct parser *p, struct hlo_instruction *i, enum hlo_op
         if (!id)
             id = hlo_attr_find(i->opcode, l.text, l.size, wrapped ? &known_too : &known);
         if (!id && known)
-            return parse_fail(p, "%s has no attribute '%.*s'", hlo_op_name(wrapped ? wrapped : i->opcode),
-                              size, l.text);
+            return parse_fail(p, "%s has no attribute '%.*s'",
+                              hlo_op_name(wrapped ? wrapped : i->opcode), size, l.text);
         lex_next(&p->lex);
         if (!id) {
             warn(p->d, "%s:%d: attribute '%.*s' is not known and ignored", p->file,
@@ -503,9 +510,10 @@ static bool parse_rhs(struct parser *p, const char *name, const struct hlo_shape
     if (!check(p, i, at))
         return false;
     int counter = 1;
-    i->name = name ? name
-                   : hlo_name_fresh(&p->names, p->scope,
-                                    arena_printf(&p->scratch, "%s.anon", hlo_op_name(op)), &counter);
+    i->name = name
+                  ? name
+                  : hlo_name_fresh(&p->names, p->scope,
+                                   arena_printf(&p->scratch, "%s.anon", hlo_op_name(op)), &counter);
     hlo_append(p->arena, p->computation, i);
     *out = i;
     return define(p, i, at);
@@ -531,7 +539,8 @@ static bool parse_instruction(struct parser *p, struct hlo_computation *c)
     if (!equal && !eat(p, '='))
         return false;
     if (root && c->root)
-        return parse_fail_at(p, at, "a second ROOT in one computation; the first is '%s'", c->root->name);
+        return parse_fail_at(p, at, "a second ROOT in one computation; the first is '%s'",
+                             c->root->name);
     const struct hlo_shape *shape = NULL;
     struct hlo_instruction *i;
     if ((can_shape(p) && !parse_shape(p, &shape)) || !parse_rhs(p, name, shape, at, &i))
@@ -619,9 +628,10 @@ static bool parse_computation(struct parser *p)
         return false;
     c->line = parse_line(p, at);
     if (s.given && !hlo_shape_compatible(s.result, c->root->shape))
-        return parse_fail_at(p, at, "computation '%s' is declared to return %s but its root '%s' has shape %s",
-                             name, hlo_shape_text(&p->scratch, s.result), c->root->name,
-                             hlo_shape_text(&p->scratch, c->root->shape));
+        return parse_fail_at(
+            p, at, "computation '%s' is declared to return %s but its root '%s' has shape %s", name,
+            hlo_shape_text(&p->scratch, s.result), c->root->name,
+            hlo_shape_text(&p->scratch, c->root->shape));
     while (eat_if(p, ',')) {
         struct hlo_text thread;
         if (p->lex.kind != TOK_ATTR || strncmp(p->lex.text, "execution_thread=", 17))
@@ -786,7 +796,7 @@ static bool parse_fields(struct parser *p, const char *const *names, int count, 
 static bool parse_stack(struct parser *p)
 {
     static const char *const location[] = {"file_name_id", "function_name_id", "line",
-                                           "end_line", "column", "end_column"};
+                                           "end_line",     "column",           "end_column"};
     static const char *const frame[] = {"file_location_id", "parent_frame_id"};
     struct hlo_stack_frames *s = &p->module->stack;
     if (!lex_word(&p->lex, "FileNames"))
@@ -832,13 +842,15 @@ static bool parse_alone(struct parser *p)
         const struct hlo_shape *shape;
         struct hlo_instruction *i;
         const char *at = p->lex.start;
-        if (!parse_shape(p, &shape) || !parse_rhs(p, hlo_intern(&p->names, "result", 6), shape, at, &i))
+        if (!parse_shape(p, &shape) ||
+            !parse_rhs(p, hlo_intern(&p->names, "result", 6), shape, at, &i))
             return false;
     } else if (!parse_instruction(p, c)) {
         return false;
     }
     if (p->lex.kind != TOK_END)
-        return parse_expected(p, "nothing after a single instruction (a module has computations in braces)");
+        return parse_expected(
+            p, "nothing after a single instruction (a module has computations in braces)");
     c->root = c->instructions[c->count - 1];
     if (!hlo_check_computation(p->arena, c, p->d))
         return false;

@@ -48,7 +48,7 @@ int parse_line(struct parser *p, const char *at);
 bool eat(struct parser *p, char punct);
 bool eat_if(struct parser *p, char punct);
 bool eat_kind(struct parser *p, enum token kind, const char *what);
-bool enter(struct parser *p); /* one level deeper; pair with p->depth-- */
+bool enter(struct parser *p);                     /* one level deeper; pair with p->depth-- */
 bool token_int(struct parser *p, int64_t *value); /* takes an int token */
 bool token_is_name(const struct parser *p);
 const char *token_intern(struct parser *p); /* text of the token, interned */
@@ -66,7 +66,7 @@ bool parse_string(struct parser *p, struct hlo_text *out);
 bool parse_raw(struct parser *p, struct hlo_text *out);
 bool parse_bool(struct parser *p, int64_t *out);
 bool parse_bools(struct parser *p, struct hlo_ints *out);
-bool parse_ints(struct parser *p, struct hlo_ints *out);  /* {1,2} */
+bool parse_ints(struct parser *p, struct hlo_ints *out);   /* {1,2} */
 bool parse_lists(struct parser *p, struct hlo_lists *out); /* {{0,1},{2}} */
 bool parse_pairs(struct parser *p, struct hlo_pairs *out);
 bool parse_aliases(struct parser *p, bool kinds, struct hlo_aliases *out);

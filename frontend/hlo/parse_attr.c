@@ -376,8 +376,8 @@ static bool parse_dxd(struct parser *p)
 
 static bool parse_window(struct parser *p, struct hlo_window *w)
 {
-    static const char *const fields[] = {"size", "stride", "pad", "lhs_dilate", "rhs_dilate",
-                                         "rhs_reversal"};
+    static const char *const fields[] = {"size",       "stride",     "pad",
+                                         "lhs_dilate", "rhs_dilate", "rhs_reversal"};
     struct hlo_ints v[6] = {{0}};
     struct hlo_paddings pad = {0};
     const char *at = p->lex.start;
@@ -386,10 +386,12 @@ static bool parse_window(struct parser *p, struct hlo_window *w)
     while (!lex_is(&p->lex, '}')) {
         const struct lex *l = &p->lex;
         int k = 0;
-        while (k < 6 && (l->kind != TOK_ATTR || strncmp(fields[k], l->text, l->size) || fields[k][l->size]))
+        while (k < 6 &&
+               (l->kind != TOK_ATTR || strncmp(fields[k], l->text, l->size) || fields[k][l->size]))
             k++;
         if (k == 6)
-            return parse_expected(p, "size=, stride=, pad=, lhs_dilate=, rhs_dilate= or rhs_reversal=");
+            return parse_expected(
+                p, "size=, stride=, pad=, lhs_dilate=, rhs_dilate= or rhs_reversal=");
         if (v[k].count || (k == 2 && pad.count))
             return parse_fail(p, "%s= is given twice in a window", fields[k]);
         lex_next(&p->lex);
@@ -404,8 +406,8 @@ static bool parse_window(struct parser *p, struct hlo_window *w)
     v[2].count = pad.count;
     for (int k = 1; k < 6; k++)
         if (v[k].count && v[k].count != w->rank)
-            return parse_fail_at(p, at, "window has %d sizes, but %s= has %d entries", w->rank, fields[k],
-                                 v[k].count);
+            return parse_fail_at(p, at, "window has %d sizes, but %s= has %d entries", w->rank,
+                                 fields[k], v[k].count);
     for (int k = 0; k < w->rank; k++) {
         w->dims[k] = (struct hlo_window_dim){
             .size = v[0].v[k],
@@ -429,7 +431,9 @@ static bool parse_labels(struct parser *p, const char *text, int size, const cha
     *out = (struct hlo_labels){.rank = size, .first = -1, .second = -1};
     memset(at, -1, sizeof at);
     for (int k = 0; k < size; k++) {
-        int *slot = text[k] == letters[0] ? &out->first : text[k] == letters[1] ? &out->second : NULL;
+        int *slot = text[k] == letters[0]   ? &out->first
+                    : text[k] == letters[1] ? &out->second
+                                            : NULL;
         if (text[k] == '?')
             continue;
         if (!slot) {
@@ -437,14 +441,15 @@ static bool parse_labels(struct parser *p, const char *text, int size, const cha
             out->spatial_count++;
         }
         if (*slot >= 0)
-            return parse_fail(p, "dimension '%c' appears twice in '%.*s' of dim_labels", text[k], size, text);
+            return parse_fail(p, "dimension '%c' appears twice in '%.*s' of dim_labels", text[k],
+                              size, text);
         *slot = k;
     }
     out->spatial = ARENA_ARRAY(p->arena, int, out->spatial_count);
     for (int k = 0; k < out->spatial_count; k++) {
         if (at[k] < 0)
-            return parse_fail(p, "'%.*s' of dim_labels has %d spatial dimensions but not number %d", size,
-                              text, out->spatial_count, k);
+            return parse_fail(p, "'%.*s' of dim_labels has %d spatial dimensions but not number %d",
+                              size, text, out->spatial_count, k);
         out->spatial[k] = at[k];
     }
     return true;
@@ -464,9 +469,9 @@ static bool parse_dim_labels(struct parser *p, struct hlo_dim_labels *out)
         return false;
     if (out->input.spatial_count != out->kernel.spatial_count ||
         out->input.spatial_count != out->output.spatial_count)
-        return parse_fail(p, "dim_labels has %d, %d and %d spatial dimensions, expected the same number",
-                          out->input.spatial_count, out->kernel.spatial_count,
-                          out->output.spatial_count);
+        return parse_fail(
+            p, "dim_labels has %d, %d and %d spatial dimensions, expected the same number",
+            out->input.spatial_count, out->kernel.spatial_count, out->output.spatial_count);
     lex_next(&p->lex);
     return true;
 }

@@ -44,8 +44,8 @@ static bool store_nan(struct parser *p, enum dtype dt, void *data, size_t at)
     bool payload = f->nan == 1;
     if (l->has_payload) {
         if (l->wide || !l->integer || !payload || l->integer >> f->man_bits)
-            return parse_fail(p, "NaN payload 0x%llx does not fit in %s", (unsigned long long)l->integer,
-                              dtype_info(dt)->hlo);
+            return parse_fail(p, "NaN payload 0x%llx does not fit in %s",
+                              (unsigned long long)l->integer, dtype_info(dt)->hlo);
         mantissa = l->integer;
     }
     uint64_t sign = l->negative && f->sign ? (uint64_t)1 << (f->exp_bits + f->man_bits) : 0;
@@ -77,8 +77,9 @@ static bool store_float(struct parser *p, enum dtype dt, void *data, size_t at)
     dtype_store_f64(dt, data, at, v);
     const struct float_format *f = float_format(dt);
     if (isfinite(v) && f->sign && !isfinite(dtype_load_f64(dt, data, at)))
-        return parse_fail(p, "%.*s is out of the range of %s", (int)(p->lex.size > 40 ? 40 : p->lex.size),
-                          p->lex.text, dtype_info(dt)->hlo);
+        return parse_fail(p, "%.*s is out of the range of %s",
+                          (int)(p->lex.size > 40 ? 40 : p->lex.size), p->lex.text,
+                          dtype_info(dt)->hlo);
     return true;
 }
 
@@ -89,8 +90,9 @@ static bool store_integer(struct parser *p, enum dtype dt, void *data, size_t at
     bool is_signed = dtype_class(dt) == DTC_SINT;
     if (l->kind != TOK_INT)
         return parse_expected(p, "an integer");
-    uint64_t positive = is_signed ? ((uint64_t)1 << (bits - 1)) - 1
-                                  : bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    uint64_t positive = is_signed    ? ((uint64_t)1 << (bits - 1)) - 1
+                        : bits == 64 ? UINT64_MAX
+                                     : ((uint64_t)1 << bits) - 1;
     /* XLA itself writes and reads some u64 values with a sign. */
     uint64_t negative = is_signed ? (uint64_t)1 << (bits - 1) : bits == 64 ? (uint64_t)1 << 63 : 0;
     if (l->wide || l->integer > (l->negative ? negative : positive))
@@ -163,8 +165,8 @@ static bool close_brace(struct parser *p, struct dense *s)
         return parse_fail(p, "unexpected '}'");
     int k = --s->level;
     if (s->seen[k] != s->shape->dims[k])
-        return parse_fail(p, "%lld elements in dimension %d, expected %lld", (long long)s->seen[k], k,
-                          (long long)s->shape->dims[k]);
+        return parse_fail(p, "%lld elements in dimension %d, expected %lld", (long long)s->seen[k],
+                          k, (long long)s->shape->dims[k]);
     s->seen[k] = 0;
     return true;
 }

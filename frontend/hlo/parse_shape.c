@@ -198,8 +198,8 @@ static bool parse_layout(struct parser *p, struct hlo_shape *s)
     if (!eat(p, '}'))
         return false;
     if (order.count != s->rank)
-        return parse_fail_at(p, at, "layout orders %d dimensions, but the shape has %d", order.count,
-                             s->rank);
+        return parse_fail_at(p, at, "layout orders %d dimensions, but the shape has %d",
+                             order.count, s->rank);
     if (!plain(&l, s->rank))
         s->layout = arena_copy(p->arena, &l, sizeof l);
     return true;

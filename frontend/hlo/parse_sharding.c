@@ -66,7 +66,8 @@ static bool parse_iota(struct parser *p, struct hlo_iota *out)
     return true;
 }
 
-static bool check_size(struct parser *p, const char *at, const struct hlo_ints *tile, int64_t devices)
+static bool check_size(struct parser *p, const char *at, const struct hlo_ints *tile,
+                       int64_t devices)
 {
     int64_t n;
     if (!product(tile, &n) || n != devices)
@@ -206,7 +207,8 @@ bool parse_groups(struct parser *p, const struct hlo_groups **out)
     }
     g->form = HLO_GROUPS_IOTA;
     int64_t n;
-    if (!parse_bracket_ints(p, &g->tile) || !eat_kind(p, TOK_LE, "'<='") || !parse_iota(p, &g->iota))
+    if (!parse_bracket_ints(p, &g->tile) || !eat_kind(p, TOK_LE, "'<='") ||
+        !parse_iota(p, &g->iota))
         return false;
     if (g->tile.count != 2)
         return parse_fail_at(p, at, "replica groups have %d dimensions, expected [groups,devices]",
@@ -237,7 +239,8 @@ static int simple_word(const struct parser *p)
 
 static bool attr_is(const struct parser *p, const char *name)
 {
-    return p->lex.kind == TOK_ATTR && !strncmp(name, p->lex.text, p->lex.size) && !name[p->lex.size];
+    return p->lex.kind == TOK_ATTR && !strncmp(name, p->lex.text, p->lex.size) &&
+           !name[p->lex.size];
 }
 
 static bool parse_metadata_list(struct parser *p, struct hlo_sharding *s)

@@ -370,7 +370,8 @@ static void print_header(FILE *f, const struct hlo_module *m, int what)
             fprintf(f, ", replica_count=%" PRId64, m->replica_count);
         if (m->num_partitions)
             fprintf(f, ", num_partitions=%" PRId64, m->num_partitions);
-        print_bools(f, "allow_spmd_sharding_propagation_to_parameters", &m->propagate_to_parameters);
+        print_bools(f, "allow_spmd_sharding_propagation_to_parameters",
+                    &m->propagate_to_parameters);
         print_bools(f, "allow_spmd_sharding_propagation_to_output", &m->propagate_to_output);
         if (m->recovery_table.data)
             fprintf(f, ", origin_recovery_table=%s", m->recovery_table.data);
@@ -399,8 +400,9 @@ static void print_stack(FILE *f, const struct hlo_stack_frames *s)
     fputs("\nFileLocations\n", f);
     for (int k = 0; k < s->location_count; k++) {
         const struct hlo_location *l = &s->locations[k];
-        fprintf(f, "%d {file_name_id=%" PRId64 " function_name_id=%" PRId64 " line=%" PRId64
-                   " end_line=%" PRId64 " column=%" PRId64 " end_column=%" PRId64 "}\n",
+        fprintf(f,
+                "%d {file_name_id=%" PRId64 " function_name_id=%" PRId64 " line=%" PRId64
+                " end_line=%" PRId64 " column=%" PRId64 " end_column=%" PRId64 "}\n",
                 k + 1, l->file, l->function, l->line, l->end_line, l->column, l->end_column);
     }
     fputs("\nStackFrames\n", f);

@@ -19,7 +19,10 @@ static void print_name(FILE *f, const char *s)
 {
     fputc('\'', f);
     for (; *s; s++)
-        fprintf(f, *s == '\'' || *s == '\\' ? "\\%c" : (unsigned char)*s < 32 ? "\\%03o" : "%c",
+        fprintf(f,
+                *s == '\'' || *s == '\\' ? "\\%c"
+                : (unsigned char)*s < 32 ? "\\%03o"
+                                         : "%c",
                 (unsigned char)*s);
     fputc('\'', f);
 }
@@ -27,7 +30,8 @@ static void print_name(FILE *f, const char *s)
 static void print_mesh(FILE *f, const struct hlo_mesh *m)
 {
     if (m->maximal) {
-        fprintf(f, "maximal_mesh[device_id=%" PRId64 "]", m->device_ids.count ? m->device_ids.v[0] : 0);
+        fprintf(f, "maximal_mesh[device_id=%" PRId64 "]",
+                m->device_ids.count ? m->device_ids.v[0] : 0);
         return;
     }
     fputs("mesh[", f);
@@ -92,8 +96,8 @@ void hlo_print_groups(FILE *f, const struct hlo_groups *g)
     }
 }
 
-static const char *const sharding_words[] = {"replicated", "maximal", "", "", "manual", "unknown",
-                                             "unreduced", ""};
+static const char *const sharding_words[] = {"replicated", "maximal", "",          "",
+                                             "manual",     "unknown", "unreduced", ""};
 
 static void print_metadata_list(FILE *f, const struct hlo_sharding *s)
 {
@@ -233,8 +237,12 @@ static void print_each(FILE *f, const struct hlo_window *w, const char *name, in
     bool any = field == 0;
     for (int k = 0; k < w->rank && !any; k++) {
         const struct hlo_window_dim *d = &w->dims[k];
-        const int64_t v[] = {0, d->stride - 1, d->pad_low | d->pad_high, d->lhs_dilate - 1,
-                             d->rhs_dilate - 1, d->reversal};
+        const int64_t v[] = {0,
+                             d->stride - 1,
+                             d->pad_low | d->pad_high,
+                             d->lhs_dilate - 1,
+                             d->rhs_dilate - 1,
+                             d->reversal};
         any = v[field] != 0;
     }
     if (!any || !w->rank)
@@ -242,7 +250,8 @@ static void print_each(FILE *f, const struct hlo_window *w, const char *name, in
     fprintf(f, "%s%s=", field ? " " : "", name);
     for (int k = 0; k < w->rank; k++) {
         const struct hlo_window_dim *d = &w->dims[k];
-        const int64_t v[] = {d->size, d->stride, d->pad_low, d->lhs_dilate, d->rhs_dilate, d->reversal};
+        const int64_t v[] = {d->size,       d->stride,     d->pad_low,
+                             d->lhs_dilate, d->rhs_dilate, d->reversal};
         fprintf(f, "%s%" PRId64, k ? "x" : "", v[field]);
         if (field == 2)
             fprintf(f, "_%" PRId64, d->pad_high);
@@ -251,8 +260,8 @@ static void print_each(FILE *f, const struct hlo_window *w, const char *name, in
 
 static void print_window(FILE *f, const struct hlo_window *w)
 {
-    static const char *const names[] = {"size", "stride", "pad", "lhs_dilate", "rhs_dilate",
-                                        "rhs_reversal"};
+    static const char *const names[] = {"size",       "stride",     "pad",
+                                        "lhs_dilate", "rhs_dilate", "rhs_reversal"};
     fputc('{', f);
     for (int k = 0; k < 6; k++)
         print_each(f, w, names[k], k);
@@ -273,7 +282,8 @@ static void print_labels(FILE *f, const struct hlo_labels *l, const char *letter
 static void print_accuracy(FILE *f, const struct hlo_accuracy *a)
 {
     if (a->mode == HLO_ACCURACY_TOLERANCE)
-        fprintf(f, "{tolerance={atol=%.17g,rtol=%.17g,ulps=%" PRId64 "}}", a->atol, a->rtol, a->ulps);
+        fprintf(f, "{tolerance={atol=%.17g,rtol=%.17g,ulps=%" PRId64 "}}", a->atol, a->rtol,
+                a->ulps);
     else
         fprintf(f, "{mode=%s}", hlo_enum_name(HLO_SET_ACCURACY, a->mode));
 }

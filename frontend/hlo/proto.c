@@ -42,7 +42,8 @@ void *id_map_find(const struct id_map *m, int64_t id)
 
 /* ---- instructions ---- */
 
-static bool find_opcode(struct proto_reader *r, const char *name, enum hlo_opcode *op, int64_t *direction)
+static bool find_opcode(struct proto_reader *r, const char *name, enum hlo_opcode *op,
+                        int64_t *direction)
 {
     static const struct {
         const char *name;
@@ -80,7 +81,8 @@ static bool read_value(struct proto_reader *r, const Hlopb__HloInstructionProto 
     struct hlo_literal *l = ARENA_NEW(r->arena, struct hlo_literal);
     int64_t n;
     if (i->shape->type == HLO_TUPLE || !hlo_is_array(i->shape))
-        return fail(r->d, "constant of shape %s without a literal", hlo_shape_text(&r->scratch, i->shape));
+        return fail(r->d, "constant of shape %s without a literal",
+                    hlo_shape_text(&r->scratch, i->shape));
     l->shape = i->shape;
     l->elided = !hlo_shape_count(i->shape, &n) || n;
     i->literal = l;
@@ -98,7 +100,8 @@ static bool fill_instruction(struct proto_reader *r, const Hlopb__HloInstruction
     i->operands = ARENA_ARRAY(r->arena, struct hlo_instruction *, p->n_operand_ids);
     for (size_t k = 0; k < p->n_operand_ids; k++)
         if (!(i->operands[k] = id_map_find(&r->instructions, p->operand_ids[k])))
-            return fail(r->d, "operand id %lld is not defined before", (long long)p->operand_ids[k]);
+            return fail(r->d, "operand id %lld is not defined before",
+                        (long long)p->operand_ids[k]);
     if (!read_value(r, p, i) || !proto_attrs(r, p, i))
         return false;
     if (direction >= 0) {
@@ -115,7 +118,8 @@ static bool fill_instruction(struct proto_reader *r, const Hlopb__HloInstruction
     return hlo_check_instruction(r->arena, i, r->d);
 }
 
-static const char *unique_name(struct proto_reader *r, uint32_t scope, const char *name, void *value)
+static const char *unique_name(struct proto_reader *r, uint32_t scope, const char *name,
+                               void *value)
 {
     int counter = 0;
     const char *n = hlo_name_clean(&r->names, name ? name : "");
@@ -162,7 +166,8 @@ static bool read_computation(struct proto_reader *r, const Hlopb__HloComputation
         return fail(r->d, "computation '%s': root id %lld is not one of its instructions", c->name,
                     (long long)p->root_id);
     if (p->execution_thread && *p->execution_thread && strcmp(p->execution_thread, "main"))
-        c->execution_thread = hlo_intern(&r->names, p->execution_thread, strlen(p->execution_thread));
+        c->execution_thread =
+            hlo_intern(&r->names, p->execution_thread, strlen(p->execution_thread));
     if (!hlo_check_computation(r->arena, c, r->d))
         return fail_in(r->d, "computation '%s'", c->name);
     hlo_append_computation(r->arena, r->module, c);
@@ -198,7 +203,8 @@ static bool read_layout(struct proto_reader *r, const Hlopb__ProgramShapeProto *
     for (size_t k = 0; k < p->n_parameters; k++)
         if (!proto_shape(r->arena, p->parameters[k], &m->entry_parameters.v[k], r->d))
             return fail_in(r->d, "host_program_shape");
-    return proto_shape(r->arena, p->result, &m->entry_result, r->d) || fail_in(r->d, "host_program_shape");
+    return proto_shape(r->arena, p->result, &m->entry_result, r->d) ||
+           fail_in(r->d, "host_program_shape");
 }
 
 static void read_aliases(struct proto_reader *r, const Hlopb__HloModuleProto *p)
@@ -210,7 +216,8 @@ static void read_aliases(struct proto_reader *r, const Hlopb__HloModuleProto *p)
     for (int k = 0; k < m->aliases.count; k++) {
         const Hlopb__HloInputOutputAliasProto__AliasEntryProto *e = a->entries[k];
         m->aliases.v[k] = (struct hlo_alias){
-            proto_ints(r->arena, e->n_output_shape_index, e->output_shape_index), e->parameter_number,
+            proto_ints(r->arena, e->n_output_shape_index, e->output_shape_index),
+            e->parameter_number,
             proto_ints(r->arena, e->n_parameter_shape_index, e->parameter_shape_index),
             e->kind == HLOPB__HLO_INPUT_OUTPUT_ALIAS_PROTO__KIND__MUST_ALIAS};
     }
@@ -219,8 +226,8 @@ static void read_aliases(struct proto_reader *r, const Hlopb__HloModuleProto *p)
     m->donors.v = ARENA_ARRAY(r->arena, struct hlo_alias, m->donors.count);
     for (int k = 0; k < m->donors.count; k++) {
         m->donors.v[k].parameter = b->entries[k]->parameter_number;
-        m->donors.v[k].index =
-            proto_ints(r->arena, b->entries[k]->n_parameter_shape_index, b->entries[k]->parameter_shape_index);
+        m->donors.v[k].index = proto_ints(r->arena, b->entries[k]->n_parameter_shape_index,
+                                          b->entries[k]->parameter_shape_index);
     }
 }
 
@@ -243,8 +250,8 @@ static void read_stack(struct proto_reader *r, const Hlopb__StackFrameIndexProto
     s->locations = ARENA_ARRAY(r->arena, struct hlo_location, p->n_file_locations);
     for (size_t k = 0; k < p->n_file_locations; k++) {
         const Hlopb__StackFrameIndexProto__FileLocation *l = p->file_locations[k];
-        s->locations[k] = (struct hlo_location){l->file_name_id, l->function_name_id, l->line,
-                                                l->end_line,     l->column,           l->end_column};
+        s->locations[k] = (struct hlo_location){
+            l->file_name_id, l->function_name_id, l->line, l->end_line, l->column, l->end_column};
     }
     s->frame_count = (int)p->n_stack_frames;
     s->frames = ARENA_ARRAY(r->arena, struct hlo_frame, p->n_stack_frames);
@@ -268,7 +275,8 @@ static bool read_module(struct proto_reader *r, const Hlopb__HloModuleProto *p)
             return false;
     m->entry = id_map_find(&r->computations, p->entry_computation_id);
     if (!m->entry && p->entry_computation_name)
-        m->entry = hlo_name_find(&r->names, 0, p->entry_computation_name, strlen(p->entry_computation_name));
+        m->entry = hlo_name_find(&r->names, 0, p->entry_computation_name,
+                                 strlen(p->entry_computation_name));
     if (!m->entry)
         return fail(r->d, "entry computation '%.200s' (id %lld) is not in the module",
                     p->entry_computation_name ? p->entry_computation_name : "",
@@ -290,7 +298,8 @@ struct part {
     const uint8_t *p, *end;
 };
 
-/* The next field; a length that reaches past the end is cut there. False at the end or on nonsense. */
+/* The next field; a length that reaches past the end is cut there. False at the end or on nonsense.
+ */
 static bool next_field(struct part *w, uint64_t *field, struct part *content)
 {
     uint64_t v[2] = {0, 0};
@@ -360,7 +369,10 @@ bool hlo_proto_detect(const uint8_t *data, size_t size)
     return wrapper_of((struct part){data, data + size}) != NOT_HLO;
 }
 
-static void *allocate(void *arena, size_t size) { return arena_alloc(arena, size); }
+static void *allocate(void *arena, size_t size)
+{
+    return arena_alloc(arena, size);
+}
 static void release(void *arena, void *p)
 {
     (void)arena;
@@ -379,12 +391,14 @@ static bool read_literals(struct hlo_file *f, size_t n, Hlopb__LiteralProto **v,
 }
 
 /* The module of a decoded message, and a snapshot's values. */
-static bool unwrap(struct hlo_file *f, enum wrapper kind, void *message, Hlopb__HloModuleProto **module,
-                   struct diag *d)
+static bool unwrap(struct hlo_file *f, enum wrapper kind, void *message,
+                   Hlopb__HloModuleProto **module, struct diag *d)
 {
     Hlopb__HloSnapshot *s = message;
     Hlopb__HloUnoptimizedSnapshot *u = message;
-    f->format = kind == SNAPSHOT ? HLO_SNAPSHOT : kind == UNOPTIMIZED ? HLO_UNOPTIMIZED_SNAPSHOT : HLO_PROTO;
+    f->format = kind == SNAPSHOT      ? HLO_SNAPSHOT
+                : kind == UNOPTIMIZED ? HLO_UNOPTIMIZED_SNAPSHOT
+                                      : HLO_PROTO;
     switch (kind) {
     case MODULE:
         *module = message;
@@ -401,8 +415,9 @@ static bool unwrap(struct hlo_file *f, enum wrapper kind, void *message, Hlopb__
         break;
     default:
         *module = u->hlo_module;
-        if (u->n_partitions && !read_literals(f, u->partitions[0]->n_arguments, u->partitions[0]->arguments,
-                                              &f->arguments, &f->argument_count, d))
+        if (u->n_partitions &&
+            !read_literals(f, u->partitions[0]->n_arguments, u->partitions[0]->arguments,
+                           &f->arguments, &f->argument_count, d))
             return fail_in(d, "arguments");
     }
     return *module || fail(d, "the module is missing");

@@ -66,7 +66,10 @@ static const struct {
     uint8_t width;
     uint16_t has, value;
 } numbers[] = {
-#define N(id, field) {HLO_ATTR_##id, sizeof((M *)0)->field, offsetof(M, has_##field), offsetof(M, field)}
+#define N(id, field)                                                                               \
+    {                                                                                              \
+        HLO_ATTR_##id, sizeof((M *)0)->field, offsetof(M, has_##field), offsetof(M, field)         \
+    }
     N(index, tuple_index),
     N(k, k),
     N(largest, largest),
@@ -125,7 +128,8 @@ static bool read_numbers(struct build *b)
         set_int(b, HLO_ATTR_channel_id, b->p->channel_id);
     else if (b->p->all_reduce_id > 0)
         set_int(b, HLO_ATTR_channel_id, b->p->all_reduce_id);
-    set_int(b, HLO_ATTR_feature_group_count, b->p->feature_group_count ? b->p->feature_group_count : 1);
+    set_int(b, HLO_ATTR_feature_group_count,
+            b->p->feature_group_count ? b->p->feature_group_count : 1);
     set_int(b, HLO_ATTR_batch_group_count, b->p->batch_group_count ? b->p->batch_group_count : 1);
     set_int(b, HLO_ATTR_is_associative,
             b->p->is_associative == HLOPB__HLO_INSTRUCTION_PROTO__TRI_STATE__TRI_STATE_TRUE);
@@ -151,7 +155,8 @@ static bool read_words(struct build *b)
         if (!w || !*w || !hlo_op_admits(b->i->opcode, words[k].id))
             continue;
         if (!hlo_enum_find(hlo_attr_info(words[k].id)->set, w, strlen(w), &v))
-            return fail(b->r->d, "unknown value '%.100s' of %s", w, hlo_attr_info(words[k].id)->name);
+            return fail(b->r->d, "unknown value '%.100s' of %s", w,
+                        hlo_attr_info(words[k].id)->name);
         set_int(b, words[k].id, v);
     }
     return true;
@@ -183,7 +188,8 @@ static void read_dimensions(struct build *b)
 static void read_dot(struct build *b)
 {
     const Hlopb__RaggedDotDimensionNumbers *r = b->p->ragged_dot_dimension_numbers;
-    const Hlopb__DotDimensionNumbers *p = r ? r->dot_dimension_numbers : b->p->dot_dimension_numbers;
+    const Hlopb__DotDimensionNumbers *p =
+        r ? r->dot_dimension_numbers : b->p->dot_dimension_numbers;
     if (p) {
         INTS(lhs_contracting_dims, p, lhs_contracting_dimensions);
         INTS(rhs_contracting_dims, p, rhs_contracting_dimensions);
@@ -242,8 +248,8 @@ static void read_window(struct build *b)
     set_pointer(b, HLO_ATTR_window, &w, sizeof w);
 }
 
-static bool labels(struct build *b, int rank, int64_t first, int64_t second, size_t n, const int64_t *v,
-                   struct hlo_labels *l)
+static bool labels(struct build *b, int rank, int64_t first, int64_t second, size_t n,
+                   const int64_t *v, struct hlo_labels *l)
 {
     uint64_t seen = 0;
     *l = (struct hlo_labels){rank, -1, -1, (int)n, ARENA_ARRAY(b->r->arena, int, n)};
@@ -278,8 +284,8 @@ static bool read_convolution(struct build *b)
     if (n != p->n_kernel_spatial_dimensions || n != p->n_output_spatial_dimensions)
         return fail(b->r->d, "%zu, %zu and %zu spatial dimensions, expected the same number", n,
                     p->n_kernel_spatial_dimensions, p->n_output_spatial_dimensions);
-    if (!labels(b, b->i->operands[0]->shape->rank, p->input_batch_dimension, p->input_feature_dimension, n,
-                p->input_spatial_dimensions, &l.input) ||
+    if (!labels(b, b->i->operands[0]->shape->rank, p->input_batch_dimension,
+                p->input_feature_dimension, n, p->input_spatial_dimensions, &l.input) ||
         !labels(b, b->i->operands[1]->shape->rank, p->kernel_input_feature_dimension,
                 p->kernel_output_feature_dimension, n, p->kernel_spatial_dimensions, &l.kernel) ||
         !labels(b, result->rank, p->output_batch_dimension, p->output_feature_dimension, n,
@@ -295,16 +301,19 @@ static void read_slices(struct build *b)
     struct hlo_slices s = {(int)p->n_slice_dimensions,
                            ARENA_ARRAY(b->r->arena, struct hlo_slice, p->n_slice_dimensions)};
     for (int k = 0; k < s.count; k++)
-        s.v[k] = (struct hlo_slice){p->slice_dimensions[k]->start, p->slice_dimensions[k]->limit,
-                                    p->slice_dimensions[k]->has_stride ? p->slice_dimensions[k]->stride : 1};
+        s.v[k] = (struct hlo_slice){
+            p->slice_dimensions[k]->start, p->slice_dimensions[k]->limit,
+            p->slice_dimensions[k]->has_stride ? p->slice_dimensions[k]->stride : 1};
     set_pointer(b, HLO_ATTR_slice, &s, sizeof s);
     if (!p->padding_config)
         return;
-    struct hlo_paddings d = {(int)p->padding_config->n_dimensions,
-                             ARENA_ARRAY(b->r->arena, struct hlo_padding, p->padding_config->n_dimensions)};
+    struct hlo_paddings d = {
+        (int)p->padding_config->n_dimensions,
+        ARENA_ARRAY(b->r->arena, struct hlo_padding, p->padding_config->n_dimensions)};
     for (int k = 0; k < d.count; k++) {
         const Hlopb__PaddingConfig__PaddingConfigDimension *e = p->padding_config->dimensions[k];
-        d.v[k] = (struct hlo_padding){e->edge_padding_low, e->edge_padding_high, e->interior_padding};
+        d.v[k] =
+            (struct hlo_padding){e->edge_padding_low, e->edge_padding_high, e->interior_padding};
     }
     set_pointer(b, HLO_ATTR_padding, &d, sizeof d);
 }
@@ -317,7 +326,8 @@ static void read_precision(struct build *b)
     struct hlo_ints v = {(int)p->n_operand_precision,
                          ARENA_ARRAY(b->r->arena, int64_t, p->n_operand_precision)};
     for (int k = 0; k < v.count; k++)
-        v.v[k] = hlo_enum_name(HLO_SET_PRECISION, p->operand_precision[k]) ? p->operand_precision[k] : 0;
+        v.v[k] =
+            hlo_enum_name(HLO_SET_PRECISION, p->operand_precision[k]) ? p->operand_precision[k] : 0;
     set_pointer(b, HLO_ATTR_operand_precision, &v, sizeof v);
     if (hlo_enum_name(HLO_SET_DOT, p->algorithm))
         set_int(b, HLO_ATTR_algorithm, p->algorithm);
@@ -337,10 +347,11 @@ static void read_options(struct build *b)
         set_int(b, HLO_ATTR_lower, b->p->cholesky_options->lower);
     const Hlopb__ResultAccuracy *r = b->p->result_accuracy;
     if (r) {
-        struct hlo_accuracy v = {.mode = r->mode == 1 ? HLO_ACCURACY_HIGHEST : HLO_ACCURACY_DEFAULT};
+        struct hlo_accuracy v = {.mode =
+                                     r->mode == 1 ? HLO_ACCURACY_HIGHEST : HLO_ACCURACY_DEFAULT};
         if (r->tolerance)
-            v = (struct hlo_accuracy){HLO_ACCURACY_TOLERANCE, r->tolerance->atol, r->tolerance->rtol,
-                                      r->tolerance->ulps};
+            v = (struct hlo_accuracy){HLO_ACCURACY_TOLERANCE, r->tolerance->atol,
+                                      r->tolerance->rtol, r->tolerance->ulps};
         set_pointer(b, HLO_ATTR_result_accuracy, &v, sizeof v);
     }
 }
@@ -364,8 +375,8 @@ static bool read_groups(struct build *b)
         const int64_t tile[2] = {l->num_replica_groups, l->num_devices_per_group};
         g.form = HLO_GROUPS_IOTA;
         g.tile = proto_ints(b->r->arena, 2, tile);
-        if (!proto_iota(b->r, l->n_iota_reshape_dims, l->iota_reshape_dims, l->n_iota_transpose_perm,
-                        l->iota_transpose_perm, &g.iota))
+        if (!proto_iota(b->r, l->n_iota_reshape_dims, l->iota_reshape_dims,
+                        l->n_iota_transpose_perm, l->iota_transpose_perm, &g.iota))
             return false;
     } else if (p->collective_device_list) {
         g.lists = group_lists(b, p->collective_device_list->n_replica_groups,
@@ -389,7 +400,8 @@ static bool read_groups(struct build *b)
     }
     if (p->domain_entry_sharding || p->domain_exit_sharding) {
         struct hlo_domain d = {.kind = "sharding"};
-        if ((p->domain_entry_sharding && !proto_sharding(b->r, p->domain_entry_sharding, &d.entry)) ||
+        if ((p->domain_entry_sharding &&
+             !proto_sharding(b->r, p->domain_entry_sharding, &d.entry)) ||
             (p->domain_exit_sharding && !proto_sharding(b->r, p->domain_exit_sharding, &d.exit)))
             return false;
         set_pointer(b, HLO_ATTR_domain, &d, sizeof d);
@@ -450,7 +462,8 @@ static bool read_callees(struct build *b)
         set_computation(b, HLO_ATTR_to_apply, v[0]);
     }
     n = p->n_control_predecessor_ids;
-    struct hlo_instructions before = {(int)n, ARENA_ARRAY(b->r->arena, struct hlo_instruction *, n)};
+    struct hlo_instructions before = {(int)n,
+                                      ARENA_ARRAY(b->r->arena, struct hlo_instruction *, n)};
     for (size_t k = 0; k < n; k++)
         if (!(before.v[k] = id_map_find(&b->r->instructions, p->control_predecessor_ids[k])))
             return fail(b->r->d, "control predecessor %lld is not defined before",
@@ -488,7 +501,8 @@ static bool read_texts(struct build *b)
     const M *p = b->p;
     struct proto_reader *r = b->r;
     if (p->custom_call_target)
-        set_text(b, HLO_ATTR_custom_call_target, p->custom_call_target, strlen(p->custom_call_target));
+        set_text(b, HLO_ATTR_custom_call_target, p->custom_call_target,
+                 strlen(p->custom_call_target));
     if (p->async_execution_thread && *p->async_execution_thread)
         set_text(b, HLO_ATTR_async_execution_thread, p->async_execution_thread,
                  strlen(p->async_execution_thread));
@@ -502,8 +516,9 @@ static bool read_texts(struct build *b)
             return false;
     }
     if (p->constrain_layout && b->i->opcode == HLO_OP_CUSTOM_CALL) {
-        struct hlo_shapes s = {(int)p->n_operand_shapes_with_layout,
-                               ARENA_ARRAY(r->arena, const struct hlo_shape *, p->n_operand_shapes_with_layout)};
+        struct hlo_shapes s = {
+            (int)p->n_operand_shapes_with_layout,
+            ARENA_ARRAY(r->arena, const struct hlo_shape *, p->n_operand_shapes_with_layout)};
         for (int k = 0; k < s.count; k++)
             if (!proto_shape(r->arena, p->operand_shapes_with_layout[k], &s.v[k], r->d))
                 return false;

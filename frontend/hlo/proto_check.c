@@ -20,11 +20,17 @@ static bool varint(struct wire *w, uint64_t *out)
 static int wire_type(ProtobufCType t)
 {
     switch (t) {
-    case PROTOBUF_C_TYPE_FIXED32: case PROTOBUF_C_TYPE_SFIXED32: case PROTOBUF_C_TYPE_FLOAT:
+    case PROTOBUF_C_TYPE_FIXED32:
+    case PROTOBUF_C_TYPE_SFIXED32:
+    case PROTOBUF_C_TYPE_FLOAT:
         return 5;
-    case PROTOBUF_C_TYPE_FIXED64: case PROTOBUF_C_TYPE_SFIXED64: case PROTOBUF_C_TYPE_DOUBLE:
+    case PROTOBUF_C_TYPE_FIXED64:
+    case PROTOBUF_C_TYPE_SFIXED64:
+    case PROTOBUF_C_TYPE_DOUBLE:
         return 1;
-    case PROTOBUF_C_TYPE_STRING: case PROTOBUF_C_TYPE_BYTES: case PROTOBUF_C_TYPE_MESSAGE:
+    case PROTOBUF_C_TYPE_STRING:
+    case PROTOBUF_C_TYPE_BYTES:
+    case PROTOBUF_C_TYPE_MESSAGE:
         return 2;
     default:
         return 0;
@@ -45,7 +51,8 @@ static bool check_packed(ProtobufCType t, const uint8_t *p, uint64_t n)
     return true;
 }
 
-static bool check_message(const ProtobufCMessageDescriptor *m, struct wire w, int depth, struct diag *d);
+static bool check_message(const ProtobufCMessageDescriptor *m, struct wire w, int depth,
+                          struct diag *d);
 
 static bool check_field(const ProtobufCFieldDescriptor *f, int type, struct wire *w, int depth,
                         struct diag *d)
@@ -73,7 +80,8 @@ static bool check_field(const ProtobufCFieldDescriptor *f, int type, struct wire
     return check_message(f->descriptor, inner, depth + 1, d) || fail_in(d, "%s", f->name);
 }
 
-static bool check_message(const ProtobufCMessageDescriptor *m, struct wire w, int depth, struct diag *d)
+static bool check_message(const ProtobufCMessageDescriptor *m, struct wire w, int depth,
+                          struct diag *d)
 {
     if (depth > HLO_PROTO_DEPTH)
         return fail(d, "messages nested deeper than %d", HLO_PROTO_DEPTH);

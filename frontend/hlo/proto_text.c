@@ -77,8 +77,8 @@ static bool word(struct reader *r, char *out, size_t size)
     size_t n = 0;
     for (; r->at < r->end && n < size - 1; r->at++) {
         char c = *r->at;
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-              c == '.' || c == '+' || c == '-'))
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              c == '_' || c == '.' || c == '+' || c == '-'))
             break;
         out[n++] = c;
     }
@@ -124,13 +124,15 @@ static bool number(struct reader *r, const ProtobufCFieldDescriptor *f, struct b
         return !*rest || bad(r, "a number");
     }
     if (f->type == PROTOBUF_C_TYPE_BOOL) {
-        bool is_true = !strcmp(w, "true") || !strcmp(w, "1") || !strcmp(w, "t") || !strcmp(w, "True");
+        bool is_true =
+            !strcmp(w, "true") || !strcmp(w, "1") || !strcmp(w, "t") || !strcmp(w, "True");
         put_varint(r, out, is_true);
         return is_true || !strcmp(w, "false") || !strcmp(w, "0") || !strcmp(w, "f") ||
                !strcmp(w, "False") || bad(r, "true or false");
     }
     if (f->type == PROTOBUF_C_TYPE_ENUM) {
-        const ProtobufCEnumValue *v = protobuf_c_enum_descriptor_get_value_by_name(f->descriptor, w);
+        const ProtobufCEnumValue *v =
+            protobuf_c_enum_descriptor_get_value_by_name(f->descriptor, w);
         if (v) {
             put_varint(r, out, (uint64_t)(int64_t)v->value);
             return true;
@@ -176,7 +178,8 @@ static bool skip_value(struct reader *r, int depth)
     return word(r, w, sizeof w);
 }
 
-static bool one_value(struct reader *r, const ProtobufCFieldDescriptor *f, int depth, struct bytes *out)
+static bool one_value(struct reader *r, const ProtobufCFieldDescriptor *f, int depth,
+                      struct bytes *out)
 {
     struct bytes value = {0};
     char close;
@@ -199,7 +202,8 @@ static bool one_value(struct reader *r, const ProtobufCFieldDescriptor *f, int d
     return true;
 }
 
-static bool field(struct reader *r, const ProtobufCMessageDescriptor *m, int depth, struct bytes *out)
+static bool field(struct reader *r, const ProtobufCMessageDescriptor *m, int depth,
+                  struct bytes *out)
 {
     char name[128];
     if (!word(r, name, sizeof name))

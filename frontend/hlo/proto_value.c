@@ -25,14 +25,16 @@ static struct hlo_ints ints32(struct arena *a, size_t n, const int32_t *v)
 
 /* ---- shapes ---- */
 
-static bool layout(struct arena *a, const Hlopb__LayoutProto *p, struct hlo_shape *s, struct diag *d)
+static bool layout(struct arena *a, const Hlopb__LayoutProto *p, struct hlo_shape *s,
+                   struct diag *d)
 {
     struct hlo_layout l = {.tail_alignment = 1};
     bool plain = !p->n_tiles && !p->n_split_configs && !p->physical_shape;
     if (!p->n_minor_to_major && s->rank)
         return true; /* no order given: row-major */
     if (p->n_minor_to_major != (size_t)s->rank)
-        return fail(d, "layout orders %zu dimensions, but the shape has %d", p->n_minor_to_major, s->rank);
+        return fail(d, "layout orders %zu dimensions, but the shape has %d", p->n_minor_to_major,
+                    s->rank);
     l.minor_to_major = proto_ints(a, p->n_minor_to_major, p->minor_to_major).v;
     l.tiles.count = (int)p->n_tiles;
     l.tiles.v = ARENA_ARRAY(a, struct hlo_ints, p->n_tiles);
@@ -61,14 +63,15 @@ static bool layout(struct arena *a, const Hlopb__LayoutProto *p, struct hlo_shap
     l.splits = ARENA_ARRAY(a, struct hlo_split, p->n_split_configs);
     for (size_t k = 0; k < p->n_split_configs; k++) {
         const Hlopb__SplitConfigProto *c = p->split_configs[k];
-        l.splits[k] = (struct hlo_split){c->dimension, proto_ints(a, c->n_split_indices, c->split_indices)};
+        l.splits[k] =
+            (struct hlo_split){c->dimension, proto_ints(a, c->n_split_indices, c->split_indices)};
     }
     if (p->physical_shape && !sparse)
         return fail(d, "layout has a physical shape, but the array is not sparse");
     if (p->physical_shape && !proto_shape(a, p->physical_shape, &l.physical, d))
         return false;
-    plain &= !sparse && l.tail_alignment == 1 && !l.index_type && !l.pointer_type && !l.element_bits &&
-             !l.memory_space && !l.metadata_bytes;
+    plain &= !sparse && l.tail_alignment == 1 && !l.index_type && !l.pointer_type &&
+             !l.element_bits && !l.memory_space && !l.metadata_bytes;
     for (int k = 0; k < s->rank; k++)
         plain &= l.minor_to_major[k] == s->rank - 1 - k;
     if (!plain)
@@ -125,8 +128,14 @@ static const struct {
     size_t count, values; /* offsets */
     size_t width;         /* of a stored value */
 } storage[] = {
-#define BYTES(type, field) {HLO_##type, true, 0, offsetof(M, field), 0}
-#define REPEATED(type, field) {HLO_##type, false, offsetof(M, n_##field), offsetof(M, field), sizeof *((M *)0)->field}
+#define BYTES(type, field)                                                                         \
+    {                                                                                              \
+        HLO_##type, true, 0, offsetof(M, field), 0                                                 \
+    }
+#define REPEATED(type, field)                                                                      \
+    {                                                                                              \
+        HLO_##type, false, offsetof(M, n_##field), offsetof(M, field), sizeof *((M *)0)->field     \
+    }
     REPEATED(PRED, preds),
     REPEATED(S32, s32s),
     REPEATED(S64, s64s),
@@ -205,8 +214,8 @@ static bool dense(struct arena *a, const M *p, struct hlo_literal *l, struct dia
         have = *(const size_t *)(base + storage[k].count) / (size_t)parts;
     }
     if (have != (size_t)n)
-        return fail(d, "literal of shape %s has %zu elements, expected %lld", hlo_shape_text(a, s), have,
-                    (long long)n);
+        return fail(d, "literal of shape %s has %zu elements, expected %lld", hlo_shape_text(a, s),
+                    have, (long long)n);
     l->count = (size_t)n;
     char *to = l->data = arena_alloc(a, (size_t)n * bytes);
     if (s->type == HLO_PRED) { /* stored as int */
@@ -225,7 +234,8 @@ static bool dense(struct arena *a, const M *p, struct hlo_literal *l, struct dia
     return true;
 }
 
-bool proto_literal(struct arena *a, const void *message, const struct hlo_literal **out, struct diag *d)
+bool proto_literal(struct arena *a, const void *message, const struct hlo_literal **out,
+                   struct diag *d)
 {
     const M *p = message;
     struct hlo_literal *l = ARENA_NEW(a, struct hlo_literal);
@@ -237,7 +247,8 @@ bool proto_literal(struct arena *a, const void *message, const struct hlo_litera
     if (l->shape->type != HLO_TUPLE)
         return dense(a, p, l, d);
     if (p->n_tuple_literals != (size_t)l->shape->count)
-        return fail(d, "tuple literal has %zu elements, its shape %d", p->n_tuple_literals, l->shape->count);
+        return fail(d, "tuple literal has %zu elements, its shape %d", p->n_tuple_literals,
+                    l->shape->count);
     l->elements = ARENA_ARRAY(a, const struct hlo_literal *, p->n_tuple_literals);
     for (size_t k = 0; k < p->n_tuple_literals; k++) {
         if (!proto_literal(a, p->tuple_literals[k], &l->elements[k], d))
@@ -285,8 +296,8 @@ static bool permutation(const struct hlo_ints *v, int n)
     return v->count == n;
 }
 
-bool proto_iota(struct proto_reader *r, size_t n, const int64_t *dims, size_t m, const int32_t *perm,
-                struct hlo_iota *out)
+bool proto_iota(struct proto_reader *r, size_t n, const int64_t *dims, size_t m,
+                const int32_t *perm, struct hlo_iota *out)
 {
     out->dims = proto_ints(r->arena, n, dims);
     out->perm = ints32(r->arena, m, perm);
@@ -313,7 +324,8 @@ bool proto_sharding(struct proto_reader *r, const void *message, const struct hl
     if (s->kind == HLO_SHARDING_MAXIMAL)
         s->device = p->n_tile_assignment_devices ? p->tile_assignment_devices[0] : 0;
     if (s->kind == HLO_SHARDING_TILED) {
-        s->tile = proto_ints(r->arena, p->n_tile_assignment_dimensions, p->tile_assignment_dimensions);
+        s->tile =
+            proto_ints(r->arena, p->n_tile_assignment_dimensions, p->tile_assignment_dimensions);
         s->devices = proto_ints(r->arena, p->n_tile_assignment_devices, p->tile_assignment_devices);
         if (!s->devices.count && p->n_iota_reshape_dims &&
             !proto_iota(r, p->n_iota_reshape_dims, p->iota_reshape_dims, p->n_iota_transpose_perm,

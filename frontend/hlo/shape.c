@@ -48,7 +48,8 @@ struct hlo_shape *hlo_shape_new(struct arena *a, enum hlo_type type, int rank, c
     return s;
 }
 
-struct hlo_shape *hlo_shape_tuple(struct arena *a, int count, const struct hlo_shape *const *elements)
+struct hlo_shape *hlo_shape_tuple(struct arena *a, int count,
+                                  const struct hlo_shape *const *elements)
 {
     struct hlo_shape *s = ARENA_NEW(a, struct hlo_shape);
     s->type = HLO_TUPLE;

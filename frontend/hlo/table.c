@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#define A(id) HLO_ATTR_##id,
+#define A(id)     HLO_ATTR_##id,
 #define LIST(...) ((const uint8_t[]){__VA_ARGS__ HLO_ATTR_INVALID})
-#define ANY (-1)
-#define INFERRED true
-#define STATED false
+#define ANY       (-1)
+#define INFERRED  true
+#define STATED    false
 
 static const struct hlo_op_info ops[HLO_OP_COUNT] = {
 #define HLO_OP(id, spelling, operands, shape, required, optional)                                  \
@@ -51,8 +51,14 @@ static bool same(const char *name, const char *s, size_t size)
     return strncmp(name, s, size) == 0 && name[size] == 0;
 }
 
-const struct hlo_op_info *hlo_op_info(enum hlo_opcode op) { return &ops[op]; }
-const struct hlo_attr_info *hlo_attr_info(enum hlo_attr_id id) { return &attrs[id]; }
+const struct hlo_op_info *hlo_op_info(enum hlo_opcode op)
+{
+    return &ops[op];
+}
+const struct hlo_attr_info *hlo_attr_info(enum hlo_attr_id id)
+{
+    return &attrs[id];
+}
 
 enum hlo_opcode hlo_op_find(const char *name, size_t size)
 {
@@ -76,7 +82,7 @@ static enum hlo_attr_id find_in(const uint8_t *list, const char *name, size_t si
 {
     for (; *list; list++)
         if (same(attrs[*list].name, name, size))
-            return (enum hlo_attr_id)*list;
+            return (enum hlo_attr_id) * list;
     return HLO_ATTR_INVALID;
 }
 
@@ -111,8 +117,7 @@ bool hlo_op_requires(enum hlo_opcode op, enum hlo_attr_id id)
 
 bool hlo_op_admits(enum hlo_opcode op, enum hlo_attr_id id)
 {
-    return contains(ops[op].required, id) || contains(ops[op].optional, id) ||
-           contains(common, id);
+    return contains(ops[op].required, id) || contains(ops[op].optional, id) || contains(common, id);
 }
 
 bool hlo_enum_find(enum hlo_enum_set set, const char *name, size_t size, int64_t *value)
@@ -149,9 +154,18 @@ enum hlo_type hlo_type_from_number(int64_t number)
     return HLO_TYPE_INVALID;
 }
 
-const char *hlo_type_name(enum hlo_type t) { return types[t].name; }
-int hlo_type_number(enum hlo_type t) { return types[t].number; }
-enum dtype hlo_type_dtype(enum hlo_type t) { return types[t].dtype; }
+const char *hlo_type_name(enum hlo_type t)
+{
+    return types[t].name;
+}
+int hlo_type_number(enum hlo_type t)
+{
+    return types[t].number;
+}
+enum dtype hlo_type_dtype(enum hlo_type t)
+{
+    return types[t].dtype;
+}
 
 const struct hlo_attr *hlo_attr(const struct hlo_instruction *i, enum hlo_attr_id id)
 {

@@ -77,10 +77,13 @@ static void check(struct search *s, const struct hlo_instruction *i)
     else if (i->opcode == HLO_OP_CUSTOM_CALL && !hlo_target_find(i))
         note(s, i, hlo_custom_call_reason(a, i));
     else if (i->opcode == HLO_OP_CONSTANT && i->literal->elided)
-        note(s, i, "constant: its values were left out ('{...}'); print the module again with large constants");
+        note(s, i,
+             "constant: its values were left out ('{...}'); print the module again with large "
+             "constants");
     else if (shape_is_dynamic(i->shape))
-        note(s, i, arena_printf(a, "%s of %s: dimensions known only while running", name,
-                                hlo_shape_text(a, i->shape)));
+        note(s, i,
+             arena_printf(a, "%s of %s: dimensions known only while running", name,
+                          hlo_shape_text(a, i->shape)));
     else if (shape_is_deep(i->shape))
         note(s, i, arena_printf(a, "%s of more than %d dimensions", name, MAX_RANK));
     else if (shape_is_opaque(i->shape))
@@ -122,7 +125,8 @@ static const char *describe(struct arena *a, const struct missing *m)
     char names[400];
     size_t at = 0;
     for (int i = 0; i < NAMES_SHOWN && i < m->count && at < sizeof names; i++)
-        at += (size_t)snprintf(names + at, sizeof names - at, "%s'%.80s'", i ? ", " : "", m->names[i]);
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s'%.80s'", i ? ", " : "",
+                               m->names[i]);
     return arena_printf(a, "\n  %s, %lld instruction%s: %s%s", m->what, (long long)m->count,
                         m->count == 1 ? "" : "s", names, m->count > NAMES_SHOWN ? ", ..." : "");
 }
@@ -138,6 +142,6 @@ bool hlo_check_supported(struct hlo_importer *im)
     for (int i = 0; i < s.count; i++)
         text = arena_printf(&im->arena, "%s%s", text, describe(&im->arena, &s.list[i]));
     im->d->unsupported = true;
-    return fail(im->d, "%lld instruction%s not supported; see --list-operators:%s", (long long)s.instructions,
-                s.instructions == 1 ? " is" : "s are", text);
+    return fail(im->d, "%lld instruction%s not supported; see --list-operators:%s",
+                (long long)s.instructions, s.instructions == 1 ? " is" : "s are", text);
 }

@@ -9,8 +9,8 @@
 static bool check_parameters(const struct hlo_computation *c, int count, struct diag *d)
 {
     return c->parameter_count == count ||
-           fail(d, "computation '%s' has %d parameters, expected %d", c->name ? c->name : "(inline)",
-                c->parameter_count, count);
+           fail(d, "computation '%s' has %d parameters, expected %d",
+                c->name ? c->name : "(inline)", c->parameter_count, count);
 }
 
 /* Parameters of C must fit the operands from FIRST on. */
@@ -20,7 +20,8 @@ static bool check_arguments(struct arena *a, const struct hlo_instruction *i,
     if (!check_parameters(c, count, d))
         return false;
     for (int k = 0; k < count; k++) {
-        const struct hlo_shape *want = c->parameters[k]->shape, *have = i->operands[first + k]->shape;
+        const struct hlo_shape *want = c->parameters[k]->shape,
+                               *have = i->operands[first + k]->shape;
         if (!hlo_shape_compatible(want, have))
             return fail(d, "operand %d has shape %s, but parameter %d of '%s' has %s", first + k,
                         hlo_shape_text(a, have), k, c->name ? c->name : "(inline)",
@@ -76,7 +77,8 @@ static bool check_callees(struct arena *a, const struct hlo_instruction *i, stru
         return check_branches(a, i, d);
     case HLO_OP_MAP:
         return check_parameters(f, n, d);
-    case HLO_OP_REDUCE: case HLO_OP_REDUCE_WINDOW:
+    case HLO_OP_REDUCE:
+    case HLO_OP_REDUCE_WINDOW:
         return check_parameters(f, n, d);
     case HLO_OP_SORT:
         return check_parameters(f, 2 * n, d);
@@ -96,7 +98,8 @@ static bool check_callees(struct arena *a, const struct hlo_instruction *i, stru
 
 static bool same_structure(const struct hlo_shape *a, const struct hlo_shape *b)
 {
-    if (a->count != b->count || (a->type == HLO_TUPLE) != (b->type == HLO_TUPLE) || !hlo_same_dims(a, b))
+    if (a->count != b->count || (a->type == HLO_TUPLE) != (b->type == HLO_TUPLE) ||
+        !hlo_same_dims(a, b))
         return false;
     for (int k = 0; k < a->count; k++)
         if (!same_structure(a->elements[k], b->elements[k]))
@@ -109,19 +112,20 @@ static bool check_slice(struct arena *a, const struct hlo_instruction *i, struct
     const struct hlo_shape *x = i->operands[0]->shape;
     const struct hlo_slices *s = hlo_attr(i, HLO_ATTR_slice)->slices;
     if (s->count != x->rank || i->shape->rank != x->rank)
-        return fail(d, "slice has %d ranges for an operand of shape %s and a result of shape %s", s->count,
-                    hlo_shape_text(a, x), hlo_shape_text(a, i->shape));
+        return fail(d, "slice has %d ranges for an operand of shape %s and a result of shape %s",
+                    s->count, hlo_shape_text(a, x), hlo_shape_text(a, i->shape));
     for (int k = 0; k < s->count; k++) {
         const struct hlo_slice *r = &s->v[k];
-        if (r->start < 0 || r->limit < r->start || r->stride < 1 || (r->limit > x->dims[k] && x->dims[k] >= 0))
+        if (r->start < 0 || r->limit < r->start || r->stride < 1 ||
+            (r->limit > x->dims[k] && x->dims[k] >= 0))
             return fail(d, "range [%lld:%lld:%lld] of dimension %d, which has size %lld",
                         (long long)r->start, (long long)r->limit, (long long)r->stride, k,
                         (long long)x->dims[k]);
         int64_t n = (r->limit - r->start) / r->stride + ((r->limit - r->start) % r->stride != 0);
         if (n != i->shape->dims[k] && !i->shape->dynamic && !x->dynamic)
             return fail(d, "range [%lld:%lld:%lld] takes %lld elements, but the result has %lld",
-                        (long long)r->start, (long long)r->limit, (long long)r->stride, (long long)n,
-                        (long long)i->shape->dims[k]);
+                        (long long)r->start, (long long)r->limit, (long long)r->stride,
+                        (long long)n, (long long)i->shape->dims[k]);
     }
     return true;
 }
@@ -138,11 +142,12 @@ static bool check_dynamic_slice(struct arena *a, const struct hlo_instruction *i
                     hlo_shape_text(a, part), hlo_shape_text(a, x), n);
     for (int k = 0; k < x->rank; k++)
         if (part->dims[k] > x->dims[k] && x->dims[k] >= 0)
-            return fail(d, "size %lld of dimension %d, which has size %lld", (long long)part->dims[k], k,
-                        (long long)x->dims[k]);
+            return fail(d, "size %lld of dimension %d, which has size %lld",
+                        (long long)part->dims[k], k, (long long)x->dims[k]);
     if (!slice)
-        return hlo_same_dims(i->shape, x) || fail(d, "the result has shape %s, expected the operand's, %s",
-                                                  hlo_shape_text(a, i->shape), hlo_shape_text(a, x));
+        return hlo_same_dims(i->shape, x) ||
+               fail(d, "the result has shape %s, expected the operand's, %s",
+                    hlo_shape_text(a, i->shape), hlo_shape_text(a, x));
     struct hlo_ints sizes = hlo_attr_ints(i, HLO_ATTR_dynamic_slice_sizes);
     for (int k = 0; k < sizes.count; k++)
         if (sizes.count != x->rank || (sizes.v[k] != part->dims[k] && !part->dynamic))
@@ -159,15 +164,19 @@ static bool check_shape(struct arena *a, const struct hlo_instruction *i, struct
     case HLO_OP_IOTA: {
         int64_t k = hlo_attr_int(i, HLO_ATTR_iota_dimension);
         return (hlo_is_array(s) && k >= 0 && k < s->rank) ||
-               fail(d, "iota_dimension is %lld in a result of shape %s", (long long)k, hlo_shape_text(a, s));
+               fail(d, "iota_dimension is %lld in a result of shape %s", (long long)k,
+                    hlo_shape_text(a, s));
     }
-    case HLO_OP_CONVERT: case HLO_OP_REDUCE_PRECISION: case HLO_OP_STOCHASTIC_CONVERT:
+    case HLO_OP_CONVERT:
+    case HLO_OP_REDUCE_PRECISION:
+    case HLO_OP_STOCHASTIC_CONVERT:
         return hlo_same_dims(s, x) ||
                fail(d, "the result has shape %s, the operand %s, expected the same dimensions",
                     hlo_shape_text(a, s), hlo_shape_text(a, x));
     case HLO_OP_SLICE:
         return check_slice(a, i, d);
-    case HLO_OP_DYNAMIC_SLICE: case HLO_OP_DYNAMIC_UPDATE_SLICE:
+    case HLO_OP_DYNAMIC_SLICE:
+    case HLO_OP_DYNAMIC_UPDATE_SLICE:
         return check_dynamic_slice(a, i, d);
     case HLO_OP_FUSION: {
         const struct hlo_shape *r = hlo_attr_computation(i, HLO_ATTR_calls)->root->shape;
@@ -180,9 +189,8 @@ static bool check_shape(struct arena *a, const struct hlo_instruction *i, struct
     if (!hlo_op_info(i->opcode)->infers)
         return true;
     const struct hlo_shape *want = hlo_infer(a, i, d);
-    return want && (same_structure(want, s) ||
-                    fail(d, "the result has shape %s, expected %s", hlo_shape_text(a, s),
-                         hlo_shape_text(a, want)));
+    return want && (same_structure(want, s) || fail(d, "the result has shape %s, expected %s",
+                                                    hlo_shape_text(a, s), hlo_shape_text(a, want)));
 }
 
 static bool check_layout(struct arena *a, const struct hlo_module *m, struct diag *d)
@@ -241,7 +249,8 @@ bool hlo_verify(const struct hlo_module *m, struct diag *d)
             ok = check_callees(&a, i, d) && check_shape(&a, i, d);
             if (ok)
                 continue;
-            fail_in(d, "instruction '%s' (%s) in '%s'", i->name, hlo_op_name(i->opcode), i->parent->name);
+            fail_in(d, "instruction '%s' (%s) in '%s'", i->name, hlo_op_name(i->opcode),
+                    i->parent->name);
             const char *source = hlo_source(m, i, &a);
             if (i->line)
                 fail_in(d, "line %d", i->line);

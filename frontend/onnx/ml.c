@@ -44,8 +44,11 @@ struct value *ml_operand(struct onnx_node *n, struct value *x)
 static const struct {
     const char *name;
     enum ml_transform transform;
-} transforms[] = {{"NONE", ML_NONE},         {"SOFTMAX", ML_SOFTMAX},          {"LOGISTIC", ML_LOGISTIC},
-                  {"PROBIT", ML_PROBIT},     {"SOFTMAX_ZERO", ML_SOFTMAX_ZERO}};
+} transforms[] = {{"NONE", ML_NONE},
+                  {"SOFTMAX", ML_SOFTMAX},
+                  {"LOGISTIC", ML_LOGISTIC},
+                  {"PROBIT", ML_PROBIT},
+                  {"SOFTMAX_ZERO", ML_SOFTMAX_ZERO}};
 
 bool ml_transform_read(struct onnx_node *n, enum ml_transform *t)
 {
@@ -74,17 +77,20 @@ static struct value *softmax_zero(struct onnx_node *n, struct value *x)
     struct value *small = b_mul(n, x, b_1(n, OP_exp, b_1(n, OP_neg, most)));
     struct value *large = b_1(n, OP_exp, b_sub(n, x, most));
     struct value *e = b_op(n, OP_where, (struct value *[]){tiny, small, large}, 3, NULL);
-    struct value *kept = b_op(n, OP_where, (struct value *[]){tiny, b_like(n, x, 0), large}, 3, NULL);
+    struct value *kept =
+        b_op(n, OP_where, (struct value *[]){tiny, b_like(n, x, 0), large}, 3, NULL);
     return b_div(n, e, b_reduce(n, OP_reduce_sum, kept, last, 1, true));
 }
 
-/* sqrt(2) erfinv(2x - 1), by the closed form of Winitzki (2008) with a = 0.147, as is usual for this operator. */
+/* sqrt(2) erfinv(2x - 1), by the closed form of Winitzki (2008) with a = 0.147, as is usual for
+ * this operator. */
 static struct value *probit(struct onnx_node *n, struct value *x)
 {
     struct value *y = b_sub(n, b_mul(n, x, b_like(n, x, 2)), b_like(n, x, 1));
     struct value *one = b_like(n, x, 1);
     struct value *l = b_1(n, OP_log, b_mul(n, b_sub(n, one, y), b_add(n, one, y)));
-    struct value *v = b_add(n, b_like(n, x, 2 / (3.14159265358979 * 0.147)), b_mul(n, l, b_like(n, x, 0.5)));
+    struct value *v =
+        b_add(n, b_like(n, x, 2 / (3.14159265358979 * 0.147)), b_mul(n, l, b_like(n, x, 0.5)));
     struct value *under = b_sub(n, b_mul(n, v, v), b_mul(n, l, b_like(n, x, 1 / 0.147)));
     struct value *size = b_1(n, OP_sqrt, b_sub(n, b_1(n, OP_sqrt, under), v));
     return b_mul(n, b_mul(n, b_1(n, OP_sign, y), size), b_like(n, x, 1.41421356));
@@ -106,7 +112,8 @@ struct value *ml_transform(struct onnx_node *n, enum ml_transform t, struct valu
     }
 }
 
-struct value *ml_both_scores(struct onnx_node *n, enum ml_transform t, struct value *s, bool complement)
+struct value *ml_both_scores(struct onnx_node *n, enum ml_transform t, struct value *s,
+                             bool complement)
 {
     bool minus = !complement || t == ML_LOGISTIC;
     struct value *other = minus ? b_1(n, OP_neg, s) : b_sub(n, b_like(n, s, 1), s);

@@ -1,12 +1,14 @@
 /*
- * Operators of com.microsoft that exporters and optimisers leave in models: products, activations and normalisations
- * fused by hand. They are taken apart; what is worth fusing is fused again later.
+ * Operators of com.microsoft that exporters and optimisers leave in models: products, activations
+ * and normalisations fused by hand. They are taken apart; what is worth fusing is fused again
+ * later.
  */
 #include "frontend/onnx/ops.h"
 
 #include <string.h>
 
-/* ---- activations ----------------------------------------------------------------------------------------- */
+/* ---- activations
+ * ----------------------------------------------------------------------------------------- */
 
 bool lower_fast_gelu(struct onnx_node *n)
 {
@@ -72,7 +74,9 @@ static struct value *activate(struct onnx_node *n, struct value *y, const double
             NODE_ERROR(n, "Clip has %d parameters, expected 2", count);
             return NULL;
         }
-        return b_op(n, OP_clip, (struct value *[]){y, b_like(n, y, params[0]), b_like(n, y, params[1])}, 3, NULL);
+        return b_op(n, OP_clip,
+                    (struct value *[]){y, b_like(n, y, params[0]), b_like(n, y, params[1])}, 3,
+                    NULL);
     }
     for (size_t i = 0; i < sizeof activations / sizeof *activations; i++) {
         if (!attr_is(&n->attrs, "activation", activations[i].name))
@@ -85,14 +89,16 @@ static struct value *activate(struct onnx_node *n, struct value *y, const double
     return NULL;
 }
 
-/* ---- products ---------------------------------------------------------------------------------------------- */
+/* ---- products
+ * ---------------------------------------------------------------------------------------------- */
 
 bool lower_fused_matmul(struct onnx_node *n)
 {
     struct attrs a = {0};
     struct arena *arena = &n->g->arena;
     if (attr_int(&n->attrs, "transBatchA", 0) || attr_int(&n->attrs, "transBatchB", 0))
-        return NODE_ERROR(n, "attributes 'transBatchA' and 'transBatchB' are not supported; put a Transpose before it");
+        return NODE_ERROR(n, "attributes 'transBatchA' and 'transBatchB' are not supported; put a "
+                             "Transpose before it");
     attr_set_int(arena, &a, "trans_a", attr_int(&n->attrs, "transA", 0));
     attr_set_int(arena, &a, "trans_b", attr_int(&n->attrs, "transB", 0));
     attr_set_float(arena, &a, "alpha", attr_float(&n->attrs, "alpha", 1));
@@ -101,7 +107,8 @@ bool lower_fused_matmul(struct onnx_node *n)
 
 bool lower_fused_gemm(struct onnx_node *n)
 {
-    static const char *const own[] = {"activation", "activation_alpha", "activation_beta", "activation_gamma", NULL};
+    static const char *const own[] = {"activation", "activation_alpha", "activation_beta",
+                                      "activation_gamma", NULL};
     static const char *const names[] = {"activation_alpha", "activation_beta", "activation_gamma"};
     double params[3];
     int count = 0;
@@ -129,7 +136,8 @@ bool lower_nhwc_conv(struct onnx_node *n)
     return b_done(n, b_op(n, OP_conv, n->in, n->nin, &n->attrs));
 }
 
-/* ---- normalisations ------------------------------------------------------------------------------------------ */
+/* ---- normalisations
+ * ------------------------------------------------------------------------------------------ */
 
 bool lower_simplified_layer_norm(struct onnx_node *n)
 {
@@ -177,7 +185,8 @@ bool lower_skip_simplified_layer_norm(struct onnx_node *n)
     struct value *in[] = {skip_sum(n, 3), b_in(n, 2)};
     for (int i = 1; i < 3 && i < n->nout; i++)
         if (n->wanted[i])
-            return NODE_ERROR(n, "output %d (statistics) is not supported; export for inference", i);
+            return NODE_ERROR(n, "output %d (statistics) is not supported; export for inference",
+                              i);
     attr_set_float(&n->g->arena, &a, "epsilon", attr_float(&n->attrs, "epsilon", 1e-12f));
     return b_done(n, b_op(n, OP_rms_norm, in, 2, &a));
 }
@@ -195,7 +204,10 @@ static struct value *group_norm(struct onnx_node *n, struct value *x)
     return attr_int(&n->attrs, "activation", 0) ? b_1(n, OP_silu, y) : y;
 }
 
-bool lower_group_norm_contrib(struct onnx_node *n) { return b_done(n, group_norm(n, n->in[0])); }
+bool lower_group_norm_contrib(struct onnx_node *n)
+{
+    return b_done(n, group_norm(n, n->in[0]));
+}
 
 /* The skip may be one value for each image and channel. */
 bool lower_skip_group_norm(struct onnx_node *n)
@@ -215,12 +227,15 @@ bool lower_skip_group_norm(struct onnx_node *n)
 bool lower_embed_layer_norm(struct onnx_node *n)
 {
     static const int64_t second[] = {1}, front[] = {0};
-    struct value *ids = n->in[0], *segments = b_in(n, 1), *positions = b_in(n, 8), *mask = b_in(n, 7);
+    struct value *ids = n->in[0], *segments = b_in(n, 1), *positions = b_in(n, 8),
+                 *mask = b_in(n, 7);
     struct value *sum = b_gather(n, n->in[2], ids, 0);
     struct attrs a = {0};
-    struct value *place = positions ? b_gather(n, n->in[3], positions, 0)
-                                    : b_op(n, OP_slice, (struct value *[]){n->in[3], b_i64(n, 0), b_dim(n, ids, 1),
-                                                                           b_i64(n, 0)}, 4, NULL);
+    struct value *place =
+        positions ? b_gather(n, n->in[3], positions, 0)
+                  : b_op(n, OP_slice,
+                         (struct value *[]){n->in[3], b_i64(n, 0), b_dim(n, ids, 1), b_i64(n, 0)},
+                         4, NULL);
     sum = b_add(n, sum, positions ? place : b_unsqueeze(n, place, front, 1));
     if (segments && b_in(n, 4))
         sum = b_add(n, sum, b_gather(n, n->in[4], segments, 0));
@@ -234,15 +249,26 @@ bool lower_embed_layer_norm(struct onnx_node *n)
     return !diag_failed(n->d);
 }
 
-/* ---- what the standard has under another domain ------------------------------------------------------------------ */
+/* ---- what the standard has under another domain
+ * ------------------------------------------------------------------ */
 
-bool lower_pad_contrib(struct onnx_node *n) { return b_done(n, b_op(n, OP_pad, n->in, n->nin, &n->attrs)); }
-bool lower_gather_nd_contrib(struct onnx_node *n) { return b_done(n, b_op(n, OP_gather_nd, n->in, 2, &n->attrs)); }
+bool lower_pad_contrib(struct onnx_node *n)
+{
+    return b_done(n, b_op(n, OP_pad, n->in, n->nin, &n->attrs));
+}
+bool lower_gather_nd_contrib(struct onnx_node *n)
+{
+    return b_done(n, b_op(n, OP_gather_nd, n->in, 2, &n->attrs));
+}
 
-/* ---- CropAndResize ------------------------------------------------------------------------------------------------ */
+/* ---- CropAndResize
+ * ------------------------------------------------------------------------------------------------
+ */
 
-/* Places (regions, count) along one dim whose last place is `most`; the region spans columns from and to. */
-static struct value *crop_places(struct onnx_node *n, struct value *rois, int from, int64_t count, struct value *most)
+/* Places (regions, count) along one dim whose last place is `most`; the region spans columns from
+ * and to. */
+static struct value *crop_places(struct onnx_node *n, struct value *rois, int from, int64_t count,
+                                 struct value *most)
 {
     struct value *start = b_mul(n, b_slice(n, rois, from, from + 1, 1), most);
     struct value *end = b_mul(n, b_slice(n, rois, from + 2, from + 3, 1), most);
@@ -266,7 +292,8 @@ static struct value *normalised(struct onnx_node *n, struct value *x, struct val
 }
 
 /*
- * x (N,C,H,W), regions (R,4) as y1, x1, y2, x2 from 0 to 1, image of each, size. Points outside the image get a constant.
+ * x (N,C,H,W), regions (R,4) as y1, x1, y2, x2 from 0 to 1, image of each, size. Points outside the
+ * image get a constant.
  */
 bool lower_crop_and_resize(struct onnx_node *n)
 {
@@ -276,7 +303,8 @@ bool lower_crop_and_resize(struct onnx_node *n)
     if (!size || tensor_count(size) != 2 || tensor_i64(size, 0) < 1 || tensor_i64(size, 1) < 1 ||
         tensor_i64(size, 0) > 65536 || tensor_i64(size, 1) > 65536)
         return NODE_ERROR(n, "the crop size must be a constant of two numbers, 1 to 65536");
-    struct value *x = b_gather(n, n->in[0], n->in[2], 0), *rois = n->in[1], *places[2], *most[2], *grid[2], *in[2];
+    struct value *x = b_gather(n, n->in[0], n->in[2], 0), *rois = n->in[1], *places[2], *most[2],
+                 *grid[2], *in[2];
     int64_t counts[] = {tensor_i64(size, 0), tensor_i64(size, 1)};
     for (int i = 0; i < 2; i++) { /* rows, columns */
         most[i] = b_sub(n, b_cast(n, b_dim(n, n->in[0], 2 + i), DT_F32), b_scalar(n, DT_F32, 1));
@@ -289,8 +317,12 @@ bool lower_crop_and_resize(struct onnx_node *n)
         both[i] = b_unsqueeze(n, b_2(n, OP_expand, grid[1 - i], shape), last, 1);
     attr_set_int(&n->g->arena, &a, "align_corners", 1);
     attr_set_str(&n->g->arena, &a, "padding_mode", "border");
-    attr_set_str(&n->g->arena, &a, "mode", attr_is(&n->attrs, "mode", "nearest") ? "nearest" : "linear");
-    struct value *y = b_op(n, OP_grid_sample, (struct value *[]){x, b_concat(n, both, 2, 3)}, 2, &a);
+    attr_set_str(&n->g->arena, &a, "mode",
+                 attr_is(&n->attrs, "mode", "nearest") ? "nearest" : "linear");
+    struct value *y =
+        b_op(n, OP_grid_sample, (struct value *[]){x, b_concat(n, both, 2, 3)}, 2, &a);
     struct value *outside = b_like(n, y, attr_float(&n->attrs, "extrapolation_value", 0));
-    return b_done(n, b_op(n, OP_where, (struct value *[]){b_unsqueeze(n, inside, middle, 1), y, outside}, 3, NULL));
+    return b_done(n,
+                  b_op(n, OP_where,
+                       (struct value *[]){b_unsqueeze(n, inside, middle, 1), y, outside}, 3, NULL));
 }

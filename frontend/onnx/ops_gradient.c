@@ -1,7 +1,8 @@
 /*
- * Gradient: reverse-mode differentiation of what the graph computes between xs and y. The nodes that y needs are
- * walked from the last to the first; each adds to the gradients of its operands by its operator's rule. Operands that
- * differ from the values named in xs and zs have that part of the graph computed again from them.
+ * Gradient: reverse-mode differentiation of what the graph computes between xs and y. The nodes
+ * that y needs are walked from the last to the first; each adds to the gradients of its operands by
+ * its operator's rule. Operands that differ from the values named in xs and zs have that part of
+ * the graph computed again from them.
  */
 #include "frontend/onnx/ops.h"
 #include "frontend/onnx/scope.h"
@@ -19,7 +20,8 @@ struct tape {
 /* One step back: adds to the gradients of x->in from g, that of the first result. */
 typedef void (*rule_fn)(struct tape *t, struct node *x, struct value *g);
 
-/* ---- gradients of operands -------------------------------------------------------------------------------------- */
+/* ---- gradients of operands
+ * -------------------------------------------------------------------------------------- */
 
 /* g summed over the dims that v was stretched along. */
 static struct value *shrink(struct onnx_node *n, struct value *g, struct value *v)
@@ -29,7 +31,8 @@ static struct value *shrink(struct onnx_node *n, struct value *g, struct value *
     if (diag_failed(n->d))
         return NULL;
     if (rank < 0 || own < 0) {
-        NODE_ERROR(n, "the rank of a value to differentiate by is not known; give the inputs' shapes with --shape");
+        NODE_ERROR(n, "the rank of a value to differentiate by is not known; give the inputs' "
+                      "shapes with --shape");
         return NULL;
     }
     for (int i = 0; i < rank; i++) {
@@ -61,26 +64,38 @@ static struct value *now(struct tape *t, struct value *v)
     return v && v->id < t->nvalues && t->replaced[v->id] ? t->replaced[v->id] : v;
 }
 
-/* ---- rules ---------------------------------------------------------------------------------------------------------- */
+/* ---- rules
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
-#define RULE(name) static void name(struct tape *t, struct node *x, struct value *g)
-#define A now(t, x->in[0])
-#define B now(t, x->in[1])
-#define Y now(t, x->out[0])
-#define N t->n
-#define ADD(a, b) b_add(N, a, b)
-#define SUB(a, b) b_sub(N, a, b)
-#define MUL(a, b) b_mul(N, a, b)
-#define DIV(a, b) b_div(N, a, b)
-#define ONE(op, a) b_1(N, OP_##op, a)
-#define NUM(v) b_like(N, A, v)
+#define RULE(name)     static void name(struct tape *t, struct node *x, struct value *g)
+#define A              now(t, x->in[0])
+#define B              now(t, x->in[1])
+#define Y              now(t, x->out[0])
+#define N              t->n
+#define ADD(a, b)      b_add(N, a, b)
+#define SUB(a, b)      b_sub(N, a, b)
+#define MUL(a, b)      b_mul(N, a, b)
+#define DIV(a, b)      b_div(N, a, b)
+#define ONE(op, a)     b_1(N, OP_##op, a)
+#define NUM(v)         b_like(N, A, v)
 #define IF(test, a, b) b_op(N, OP_where, (struct value *[]){test, a, b}, 3, NULL)
-#define CMP(op, a, b) b_2(N, OP_##op, a, b)
+#define CMP(op, a, b)  b_2(N, OP_##op, a, b)
 /* y = f(x): the factor in terms of A and Y. */
-#define UNARY_RULE(name, factor) RULE(name) { give(t, x, 0, MUL(g, factor)); }
+#define UNARY_RULE(name, factor)                                                                   \
+    RULE(name)                                                                                     \
+    {                                                                                              \
+        give(t, x, 0, MUL(g, factor));                                                             \
+    }
 
-RULE(pass) { give(t, x, 0, g); }
-RULE(grad_neg) { give(t, x, 0, ONE(neg, g)); }
+RULE(pass)
+{
+    give(t, x, 0, g);
+}
+RULE(grad_neg)
+{
+    give(t, x, 0, ONE(neg, g));
+}
 UNARY_RULE(grad_exp, Y)
 UNARY_RULE(grad_expm1, ADD(Y, NUM(1)))
 UNARY_RULE(grad_log, ONE(reciprocal, A))
@@ -108,9 +123,11 @@ UNARY_RULE(grad_relu, IF(CMP(gt, A, NUM(0)), NUM(1), NUM(0)))
 UNARY_RULE(grad_softplus, ONE(sigmoid, A))
 UNARY_RULE(grad_softsign, ONE(reciprocal, ONE(square, ADD(NUM(1), ONE(abs, A)))))
 UNARY_RULE(grad_silu, ADD(ONE(sigmoid, A), MUL(Y, SUB(NUM(1), ONE(sigmoid, A)))))
-UNARY_RULE(grad_gelu, ADD(MUL(NUM(0.5), ADD(NUM(1), ONE(erf, MUL(A, NUM(0.70710678118654752))))),
-                          MUL(MUL(A, NUM(0.39894228040143268)), ONE(exp, MUL(NUM(-0.5), MUL(A, A))))))
-UNARY_RULE(grad_leaky_relu, IF(CMP(lt, A, NUM(0)), NUM(attr_float(&x->attrs, "alpha", 0.01f)), NUM(1)))
+UNARY_RULE(grad_gelu,
+           ADD(MUL(NUM(0.5), ADD(NUM(1), ONE(erf, MUL(A, NUM(0.70710678118654752))))),
+               MUL(MUL(A, NUM(0.39894228040143268)), ONE(exp, MUL(NUM(-0.5), MUL(A, A))))))
+UNARY_RULE(grad_leaky_relu,
+           IF(CMP(lt, A, NUM(0)), NUM(attr_float(&x->attrs, "alpha", 0.01f)), NUM(1)))
 UNARY_RULE(grad_elu, IF(CMP(lt, A, NUM(0)), ADD(Y, NUM(attr_float(&x->attrs, "alpha", 1))), NUM(1)))
 RULE(nothing) {}
 
@@ -176,7 +193,8 @@ RULE(grad_clip)
     give(t, x, 0, in);
 }
 
-static struct value *product(struct tape *t, struct value *a, bool trans_a, struct value *b, bool trans_b, double alpha)
+static struct value *product(struct tape *t, struct value *a, bool trans_a, struct value *b,
+                             bool trans_b, double alpha)
 {
     struct attrs as = {0};
     attr_set_int(&N->g->arena, &as, "trans_a", trans_a);
@@ -186,7 +204,8 @@ static struct value *product(struct tape *t, struct value *a, bool trans_a, stru
 }
 
 /* y = alpha op(a) op(b): the gradients are products too; vectors count as a row and a column. */
-static void product_rule(struct tape *t, struct node *x, struct value *g, bool ta, bool tb, double alpha)
+static void product_rule(struct tape *t, struct node *x, struct value *g, bool ta, bool tb,
+                         double alpha)
 {
     static const int64_t front[] = {0}, back[] = {-1};
     struct value *a = A, *b = B;
@@ -198,13 +217,16 @@ static void product_rule(struct tape *t, struct node *x, struct value *g, bool t
     if (rb == 1)
         g = b_unsqueeze(N, g, back, 1), b = b_unsqueeze(N, b, back, 1);
     if (ra == 1)
-        g = b_unsqueeze(N, g, rb == 1 ? front : (int64_t[]){-2}, 1), a = b_unsqueeze(N, a, front, 1);
+        g = b_unsqueeze(N, g, rb == 1 ? front : (int64_t[]){-2}, 1),
+        a = b_unsqueeze(N, a, front, 1);
     if (wants(t, x, 0)) {
-        struct value *d = ta ? product(t, b, tb, g, true, alpha) : product(t, g, false, b, !tb, alpha);
+        struct value *d =
+            ta ? product(t, b, tb, g, true, alpha) : product(t, g, false, b, !tb, alpha);
         give(t, x, 0, ra == 1 ? b_squeeze(N, d, (int64_t[]){-2}, 1) : d);
     }
     if (wants(t, x, 1)) {
-        struct value *d = tb ? product(t, g, true, a, ta, alpha) : product(t, a, !ta, g, false, alpha);
+        struct value *d =
+            tb ? product(t, g, true, a, ta, alpha) : product(t, a, !ta, g, false, alpha);
         give(t, x, 1, rb == 1 ? b_squeeze(N, d, back, 1) : d);
     }
 }
@@ -212,13 +234,15 @@ static void product_rule(struct tape *t, struct node *x, struct value *g, bool t
 RULE(grad_matmul)
 {
     const struct attrs *as = &x->attrs;
-    product_rule(t, x, g, attr_int(as, "trans_a", 0), attr_int(as, "trans_b", 0), attr_float(as, "alpha", 1));
+    product_rule(t, x, g, attr_int(as, "trans_a", 0), attr_int(as, "trans_b", 0),
+                 attr_float(as, "alpha", 1));
 }
 
 RULE(grad_gemm)
 {
     const struct attrs *as = &x->attrs;
-    product_rule(t, x, g, attr_int(as, "transA", 0), attr_int(as, "transB", 0), attr_float(as, "alpha", 1));
+    product_rule(t, x, g, attr_int(as, "transA", 0), attr_int(as, "transB", 0),
+                 attr_float(as, "alpha", 1));
     if (wants(t, x, 2))
         give(t, x, 2, MUL(g, b_like(N, g, attr_float(as, "beta", 1))));
 }
@@ -241,18 +265,34 @@ static struct value *put_back(struct tape *t, struct node *x, struct value *g)
     return b_op(N, OP_unsqueeze, (struct value *[]){g, axes ? b_i64s(N, axes, count) : B}, 2, &as);
 }
 
-RULE(grad_reduce_sum) { give(t, x, 0, b_2(N, OP_expand, put_back(t, x, g), b_shape(N, A))); }
+RULE(grad_reduce_sum)
+{
+    give(t, x, 0, b_2(N, OP_expand, put_back(t, x, g), b_shape(N, A)));
+}
 
 RULE(grad_reduce_mean)
 {
-    struct value *count = DIV(b_cast(N, ONE(size, A), b_dtype(g)), b_cast(N, ONE(size, Y), b_dtype(g)));
+    struct value *count =
+        DIV(b_cast(N, ONE(size, A), b_dtype(g)), b_cast(N, ONE(size, Y), b_dtype(g)));
     give(t, x, 0, b_2(N, OP_expand, DIV(put_back(t, x, g), count), b_shape(N, A)));
 }
 
-RULE(grad_reduce_sum_square) { give(t, x, 0, MUL(MUL(A, NUM(2)), put_back(t, x, g))); }
-RULE(grad_reduce_l1) { give(t, x, 0, MUL(ONE(sign, A), put_back(t, x, g))); }
-RULE(grad_reduce_l2) { give(t, x, 0, MUL(A, put_back(t, x, DIV(g, Y)))); }
-RULE(grad_reduce_log_sum_exp) { give(t, x, 0, MUL(ONE(exp, SUB(A, put_back(t, x, Y))), put_back(t, x, g))); }
+RULE(grad_reduce_sum_square)
+{
+    give(t, x, 0, MUL(MUL(A, NUM(2)), put_back(t, x, g)));
+}
+RULE(grad_reduce_l1)
+{
+    give(t, x, 0, MUL(ONE(sign, A), put_back(t, x, g)));
+}
+RULE(grad_reduce_l2)
+{
+    give(t, x, 0, MUL(A, put_back(t, x, DIV(g, Y))));
+}
+RULE(grad_reduce_log_sum_exp)
+{
+    give(t, x, 0, MUL(ONE(exp, SUB(A, put_back(t, x, Y))), put_back(t, x, g)));
+}
 
 /* The largest elements share alike. */
 RULE(grad_reduce_extreme)
@@ -265,7 +305,10 @@ RULE(grad_reduce_extreme)
     give(t, x, 0, MUL(hit, DIV(put_back(t, x, g), count)));
 }
 
-RULE(grad_view) { give(t, x, 0, b_reshape(N, g, b_shape(N, A))); }
+RULE(grad_view)
+{
+    give(t, x, 0, b_reshape(N, g, b_shape(N, A)));
+}
 
 RULE(grad_transpose)
 {
@@ -279,7 +322,10 @@ RULE(grad_transpose)
     give(t, x, 0, b_transpose(N, g, inverse, rank));
 }
 
-RULE(grad_cast) { give(t, x, 0, b_cast(N, g, b_dtype(A))); }
+RULE(grad_cast)
+{
+    give(t, x, 0, b_cast(N, g, b_dtype(A)));
+}
 
 RULE(grad_concat)
 {
@@ -290,7 +336,8 @@ RULE(grad_concat)
         int place = axis < 0 ? axis + part->type.rank : axis;
         struct value *end = ADD(at, b_dim(N, part, place));
         if (wants(t, x, i))
-            give(t, x, i, b_op(N, OP_slice, (struct value *[]){g, at, end, b_i64(N, axis)}, 4, NULL));
+            give(t, x, i,
+                 b_op(N, OP_slice, (struct value *[]){g, at, end, b_i64(N, axis)}, 4, NULL));
         at = end;
     }
 }
@@ -303,13 +350,15 @@ RULE(grad_gather)
                    (long long)attr_int(&x->attrs, "axis", 0));
         return;
     }
-    struct value *rest = b_op(N, OP_slice, (struct value *[]){b_shape(N, A), b_i64(N, 1), b_i64(N, INT64_MAX)}, 3, NULL);
+    struct value *rest = b_op(
+        N, OP_slice, (struct value *[]){b_shape(N, A), b_i64(N, 1), b_i64(N, INT64_MAX)}, 3, NULL);
     struct value *rows = b_reshape_to(N, B, (int64_t[]){-1, 1}, 2);
     struct value *shape = b_concat(N, (struct value *[]){b_i64s(N, flat, 1), rest}, 2, 0);
     struct value *zeros = b_2(N, OP_expand, b_like(N, g, 0), b_shape(N, A));
     struct attrs as = {0};
     attr_set_str(&N->g->arena, &as, "reduction", "add");
-    give(t, x, 0, b_op(N, OP_scatter_nd, (struct value *[]){zeros, rows, b_reshape(N, g, shape)}, 3, &as));
+    give(t, x, 0,
+         b_op(N, OP_scatter_nd, (struct value *[]){zeros, rows, b_reshape(N, g, shape)}, 3, &as));
 }
 
 static struct value *along(struct tape *t, struct node *x, struct value *v)
@@ -318,31 +367,86 @@ static struct value *along(struct tape *t, struct node *x, struct value *v)
     return b_reduce(N, OP_reduce_sum, v, &axis, 1, true);
 }
 
-RULE(grad_softmax) { give(t, x, 0, MUL(Y, SUB(g, along(t, x, MUL(g, Y))))); }
-RULE(grad_log_softmax) { give(t, x, 0, SUB(g, MUL(ONE(exp, Y), along(t, x, g)))); }
+RULE(grad_softmax)
+{
+    give(t, x, 0, MUL(Y, SUB(g, along(t, x, MUL(g, Y)))));
+}
+RULE(grad_log_softmax)
+{
+    give(t, x, 0, SUB(g, MUL(ONE(exp, Y), along(t, x, g))));
+}
 
 static const struct {
     enum op op;
     rule_fn rule;
 } rules[] = {
-    {OP_identity, pass}, {OP_expand, pass}, {OP_neg, grad_neg}, {OP_exp, grad_exp}, {OP_expm1, grad_expm1},
-    {OP_log, grad_log}, {OP_log1p, grad_log1p}, {OP_sqrt, grad_sqrt}, {OP_rsqrt, grad_rsqrt},
-    {OP_reciprocal, grad_reciprocal}, {OP_square, grad_square}, {OP_abs, grad_abs}, {OP_sin, grad_sin},
-    {OP_cos, grad_cos}, {OP_tan, grad_tan}, {OP_asin, grad_asin}, {OP_acos, grad_acos}, {OP_atan, grad_atan},
-    {OP_sinh, grad_sinh}, {OP_cosh, grad_cosh}, {OP_tanh, grad_tanh}, {OP_asinh, grad_asinh},
-    {OP_acosh, grad_acosh}, {OP_atanh, grad_atanh}, {OP_erf, grad_erf}, {OP_sigmoid, grad_sigmoid},
-    {OP_relu, grad_relu}, {OP_softplus, grad_softplus}, {OP_softsign, grad_softsign}, {OP_silu, grad_silu},
-    {OP_gelu, grad_gelu}, {OP_leaky_relu, grad_leaky_relu}, {OP_elu, grad_elu}, {OP_sign, nothing},
-    {OP_floor, nothing}, {OP_ceil, nothing}, {OP_round, nothing}, {OP_shape, nothing}, {OP_size, nothing},
-    {OP_add, grad_add}, {OP_sub, grad_sub}, {OP_mul, grad_mul}, {OP_div, grad_div}, {OP_pow, grad_pow},
-    {OP_max, grad_extreme}, {OP_min, grad_extreme}, {OP_where, grad_where}, {OP_clip, grad_clip},
-    {OP_matmul, grad_matmul}, {OP_gemm, grad_gemm}, {OP_reduce_sum, grad_reduce_sum},
-    {OP_reduce_mean, grad_reduce_mean}, {OP_reduce_sum_square, grad_reduce_sum_square},
-    {OP_reduce_l1, grad_reduce_l1}, {OP_reduce_l2, grad_reduce_l2},
-    {OP_reduce_log_sum_exp, grad_reduce_log_sum_exp}, {OP_reduce_max, grad_reduce_extreme},
-    {OP_reduce_min, grad_reduce_extreme}, {OP_reshape, grad_view}, {OP_flatten, grad_view},
-    {OP_squeeze, grad_view}, {OP_unsqueeze, grad_view}, {OP_transpose, grad_transpose}, {OP_cast, grad_cast},
-    {OP_concat, grad_concat}, {OP_gather, grad_gather}, {OP_softmax, grad_softmax},
+    {OP_identity, pass},
+    {OP_expand, pass},
+    {OP_neg, grad_neg},
+    {OP_exp, grad_exp},
+    {OP_expm1, grad_expm1},
+    {OP_log, grad_log},
+    {OP_log1p, grad_log1p},
+    {OP_sqrt, grad_sqrt},
+    {OP_rsqrt, grad_rsqrt},
+    {OP_reciprocal, grad_reciprocal},
+    {OP_square, grad_square},
+    {OP_abs, grad_abs},
+    {OP_sin, grad_sin},
+    {OP_cos, grad_cos},
+    {OP_tan, grad_tan},
+    {OP_asin, grad_asin},
+    {OP_acos, grad_acos},
+    {OP_atan, grad_atan},
+    {OP_sinh, grad_sinh},
+    {OP_cosh, grad_cosh},
+    {OP_tanh, grad_tanh},
+    {OP_asinh, grad_asinh},
+    {OP_acosh, grad_acosh},
+    {OP_atanh, grad_atanh},
+    {OP_erf, grad_erf},
+    {OP_sigmoid, grad_sigmoid},
+    {OP_relu, grad_relu},
+    {OP_softplus, grad_softplus},
+    {OP_softsign, grad_softsign},
+    {OP_silu, grad_silu},
+    {OP_gelu, grad_gelu},
+    {OP_leaky_relu, grad_leaky_relu},
+    {OP_elu, grad_elu},
+    {OP_sign, nothing},
+    {OP_floor, nothing},
+    {OP_ceil, nothing},
+    {OP_round, nothing},
+    {OP_shape, nothing},
+    {OP_size, nothing},
+    {OP_add, grad_add},
+    {OP_sub, grad_sub},
+    {OP_mul, grad_mul},
+    {OP_div, grad_div},
+    {OP_pow, grad_pow},
+    {OP_max, grad_extreme},
+    {OP_min, grad_extreme},
+    {OP_where, grad_where},
+    {OP_clip, grad_clip},
+    {OP_matmul, grad_matmul},
+    {OP_gemm, grad_gemm},
+    {OP_reduce_sum, grad_reduce_sum},
+    {OP_reduce_mean, grad_reduce_mean},
+    {OP_reduce_sum_square, grad_reduce_sum_square},
+    {OP_reduce_l1, grad_reduce_l1},
+    {OP_reduce_l2, grad_reduce_l2},
+    {OP_reduce_log_sum_exp, grad_reduce_log_sum_exp},
+    {OP_reduce_max, grad_reduce_extreme},
+    {OP_reduce_min, grad_reduce_extreme},
+    {OP_reshape, grad_view},
+    {OP_flatten, grad_view},
+    {OP_squeeze, grad_view},
+    {OP_unsqueeze, grad_view},
+    {OP_transpose, grad_transpose},
+    {OP_cast, grad_cast},
+    {OP_concat, grad_concat},
+    {OP_gather, grad_gather},
+    {OP_softmax, grad_softmax},
     {OP_log_softmax, grad_log_softmax},
 };
 
@@ -354,7 +458,9 @@ static rule_fn rule_of(enum op op)
     return NULL;
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------------------------- */
+/* ---- the walk
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 /* Marks what depends on xs, and computes again what depends on a replaced value. */
 static bool forward(struct tape *t, struct node *last)
@@ -371,8 +477,9 @@ static bool forward(struct tape *t, struct node *last)
             if (active && x->out[i] && !t->replaced[x->out[i]->id])
                 t->active[x->out[i]->id] = true;
         if (changed && x->nregions)
-            return NODE_ERROR(t->n, "node '%s' (%s) with a subgraph cannot be computed again from other values",
-                              x->name, x->source ? x->source : op_name(x->op));
+            return NODE_ERROR(
+                t->n, "node '%s' (%s) with a subgraph cannot be computed again from other values",
+                x->name, x->source ? x->source : op_name(x->op));
         struct node *again = changed ? b_node(t->n, x->op, in, x->nin, x->nout, &x->attrs) : NULL;
         for (int i = 0; again && i < x->nout; i++)
             if (x->out[i] && !t->replaced[x->out[i]->id])
@@ -416,12 +523,15 @@ bool lower_gradient(struct onnx_node *n)
     const struct str *xs = attr_strs(&n->attrs, "xs", &nxs), *zs = attr_strs(&n->attrs, "zs", &nzs);
     struct arena *arena = &n->g->arena;
     int count = n->g->next_value;
-    struct tape t = {n, ARENA_ARRAY(arena, struct value *, count), ARENA_ARRAY(arena, struct value *, count),
-                     ARENA_ARRAY(arena, bool, count), count};
+    struct tape t = {n, ARENA_ARRAY(arena, struct value *, count),
+                     ARENA_ARRAY(arena, struct value *, count), ARENA_ARRAY(arena, bool, count),
+                     count};
     bool *stop = ARENA_ARRAY(arena, bool, count);
     struct value *y = named(n, attr_str(&n->attrs, "y", ""));
     if (!y || n->nin != nxs + nzs || n->nout > nxs)
-        return y ? NODE_ERROR(n, "%d inputs and %d outputs for %d xs and %d zs", n->nin, n->nout, nxs, nzs) : false;
+        return y ? NODE_ERROR(n, "%d inputs and %d outputs for %d xs and %d zs", n->nin, n->nout,
+                              nxs, nzs)
+                 : false;
     struct value **by = ARENA_ARRAY(arena, struct value *, nxs + nzs + 1);
     for (int i = 0; i < nxs + nzs; i++) {
         by[i] = named(n, i < nxs ? xs[i] : zs[i - nxs]);

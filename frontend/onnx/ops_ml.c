@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- features ---------------------------------------------------------------------------------------- */
+/* ---- features
+ * ---------------------------------------------------------------------------------------- */
 
 /* Columns of x by index; a vector counts as one row. */
 bool lower_array_feature_extractor(struct onnx_node *n)
@@ -35,14 +36,16 @@ bool lower_scaler(struct onnx_node *n)
     return b_done(n, b_mul(n, moved, ml_float_list(n, "scale", 1)));
 }
 
-/* Each operand as a matrix with as many columns as inputdimensions says (cut, or padded with zeros), side by side. */
+/* Each operand as a matrix with as many columns as inputdimensions says (cut, or padded with
+ * zeros), side by side. */
 bool lower_feature_vectorizer(struct onnx_node *n)
 {
     int count, rank;
     const int64_t *sizes = attr_ints(&n->attrs, "inputdimensions", &count);
     struct value **parts = ARENA_ARRAY(&n->g->arena, struct value *, n->nin);
     if (sizes && count != n->nin)
-        return NODE_ERROR(n, "attribute 'inputdimensions' has %d entries for %d inputs", count, n->nin);
+        return NODE_ERROR(n, "attribute 'inputdimensions' has %d entries for %d inputs", count,
+                          n->nin);
     for (int i = 0; i < n->nin; i++) {
         if (!n->in[i] || !b_rank(n, n->in[i], "the operand", &rank))
             return n->in[i] ? false : NODE_ERROR(n, "input %d is left out", i);
@@ -54,7 +57,8 @@ bool lower_feature_vectorizer(struct onnx_node *n)
         if (sizes) {
             x = b_slice(n, x, 0, sizes[i], 1);
             struct value *missing = b_sub(n, b_i64(n, sizes[i]), b_dim(n, x, 1));
-            struct value *pads = b_concat(n, (struct value *[]){b_i64s(n, (int64_t[]){0, 0, 0}, 3), missing}, 2, 0);
+            struct value *pads =
+                b_concat(n, (struct value *[]){b_i64s(n, (int64_t[]){0, 0, 0}, 3), missing}, 2, 0);
             bool exact = x && x->type.rank == 2 && x->type.dims[1] == sizes[i];
             x = exact ? x : b_2(n, OP_pad, x, pads);
         }
@@ -73,8 +77,9 @@ bool lower_imputer(struct onnx_node *n)
     if (whole ? !nints : !nfloats)
         return NODE_ERROR(n, "attribute '%s' is missing, this operator needs it",
                           whole ? "imputed_value_int64s" : "imputed_value_floats");
-    struct value *put = b_cast(n, whole ? b_i64s(n, ints, nints) : ml_floats(n, floats, 1, (int64_t[]){nfloats}),
-                               b_dtype(x));
+    struct value *put =
+        b_cast(n, whole ? b_i64s(n, ints, nints) : ml_floats(n, floats, 1, (int64_t[]){nfloats}),
+               b_dtype(x));
     double replaced = attr_float(&n->attrs, "replaced_value_float", 0);
     struct value *which;
     if (whole) {
@@ -94,16 +99,21 @@ bool lower_normalizer(struct onnx_node *n)
     bool l1 = attr_is(&n->attrs, "norm", "L1"), l2 = attr_is(&n->attrs, "norm", "L2");
     if (!l1 && !l2 && attr_find(&n->attrs, "norm") && !attr_is(&n->attrs, "norm", "MAX"))
         return NODE_ERROR(n, "attribute 'norm' is neither MAX, L1 nor L2");
-    struct value *norm = b_reduce(n, l1 ? OP_reduce_l1 : l2 ? OP_reduce_l2 : OP_reduce_max, x, last, 1, true);
+    struct value *norm = b_reduce(n,
+                                  l1   ? OP_reduce_l1
+                                  : l2 ? OP_reduce_l2
+                                       : OP_reduce_max,
+                                  x, last, 1, true);
     struct value *zero = b_2(n, OP_eq, norm, b_like(n, x, 0));
     struct value *by = b_op(n, OP_where, (struct value *[]){zero, b_like(n, x, 1), norm}, 3, NULL);
     return b_done(n, b_div(n, x, by));
 }
 
-/* ---- labels -------------------------------------------------------------------------------------------- */
+/* ---- labels
+ * -------------------------------------------------------------------------------------------- */
 
-static struct value *encode(struct onnx_node *n, struct value *x, struct value *keys, struct value *values,
-                            struct value *otherwise, bool strict)
+static struct value *encode(struct onnx_node *n, struct value *x, struct value *keys,
+                            struct value *values, struct value *otherwise, bool strict)
 {
     struct attrs a = {0};
     if (strict)
@@ -148,17 +158,19 @@ bool lower_category_mapper(struct onnx_node *n)
     const int64_t *ints = attr_ints(&n->attrs, "cats_int64s", &nints);
     const struct str *strs = attr_strs(&n->attrs, "cats_strings", &nstrs);
     if (!nints || nints != nstrs)
-        return NODE_ERROR(n, "attributes 'cats_int64s' and 'cats_strings' have %d and %d entries", nints, nstrs);
+        return NODE_ERROR(n, "attributes 'cats_int64s' and 'cats_strings' have %d and %d entries",
+                          nints, nstrs);
     struct value *a = b_i64s(n, ints, nints), *b = ml_strings(n, strs, nstrs);
     if (b_dtype(n->in[0]) == DT_STR)
-        return b_done(n, encode(n, n->in[0], b, a, b_i64(n, attr_int(&n->attrs, "default_int64", -1)), false));
+        return b_done(n, encode(n, n->in[0], b, a,
+                                b_i64(n, attr_int(&n->attrs, "default_int64", -1)), false));
     struct value *unused = one_string(n, attr_str(&n->attrs, "default_string", "_Unused"));
     return b_done(n, encode(n, n->in[0], a, b, unused, false));
 }
 
 /* keys_* or values_*, whichever of the four is given, as rank 1. */
-static struct value *side(struct onnx_node *n, const char *ints, const char *strs, const char *floats,
-                          const char *tensor)
+static struct value *side(struct onnx_node *n, const char *ints, const char *strs,
+                          const char *floats, const char *tensor)
 {
     static const int64_t flat[] = {-1};
     int count;
@@ -187,7 +199,8 @@ static struct value *default_label(struct onnx_node *n, int dtype)
 bool lower_label_encoder(struct onnx_node *n)
 {
     struct value *keys = side(n, "keys_int64s", "keys_strings", "keys_floats", "keys_tensor");
-    struct value *values = side(n, "values_int64s", "values_strings", "values_floats", "values_tensor");
+    struct value *values =
+        side(n, "values_int64s", "values_strings", "values_floats", "values_tensor");
     if (diag_failed(n->d))
         return false;
     if (!keys || !values)
@@ -222,9 +235,11 @@ static int compare_labels(const struct tensor *t, int64_t i, int64_t j)
 bool lower_zip_map(struct onnx_node *n)
 {
     int count;
-    struct value *keys = ml_labels(n, "classlabels_int64s", "classlabels_strings", &count), *x = n->in[0];
+    struct value *keys = ml_labels(n, "classlabels_int64s", "classlabels_strings", &count),
+                 *x = n->in[0];
     if (!keys)
-        return NODE_ERROR(n, "one of the attributes 'classlabels_int64s' and 'classlabels_strings' is needed");
+        return NODE_ERROR(
+            n, "one of the attributes 'classlabels_int64s' and 'classlabels_strings' is needed");
     int64_t *order = ARENA_ARRAY(&n->g->arena, int64_t, count);
     bool sorted = true;
     for (int i = 0; i < count; i++) { /* by insertion: classes are few */
@@ -242,7 +257,8 @@ bool lower_zip_map(struct onnx_node *n)
     return b_done(n, b_2(n, OP_zip_map, x, keys));
 }
 
-/* ---- linear models --------------------------------------------------------------------------------------- */
+/* ---- linear models
+ * --------------------------------------------------------------------------------------- */
 
 /* x (N,F) times `coefficients` (targets, F), plus intercepts. */
 static struct value *linear(struct onnx_node *n, int64_t targets)
@@ -255,7 +271,8 @@ static struct value *linear(struct onnx_node *n, int64_t targets)
     if (!b_rank(n, x, "the operand", &rank))
         return NULL;
     if (targets < 1 || count == 0 || count % targets) {
-        NODE_ERROR(n, "attribute 'coefficients' has %d entries for %lld targets", count, (long long)targets);
+        NODE_ERROR(n, "attribute 'coefficients' has %d entries for %lld targets", count,
+                   (long long)targets);
         return NULL;
     }
     x = rank == 1 ? b_reshape_to(n, x, row, 2) : x;
@@ -295,6 +312,8 @@ bool lower_linear_classifier(struct onnx_node *n)
     }
     struct value *yes = b_squeeze(n, b_2(n, OP_gt, s, b_like(n, s, 0)), last, 1);
     n->out[0] = ml_choose(n, classes == 2 ? labels : b_i64s(n, (int64_t[]){0, 1}, 2), yes);
-    n->out[1] = classes == 2 ? ml_both_scores(n, t, s, true) : t == ML_PROBIT ? ml_transform(n, t, s) : s;
+    n->out[1] = classes == 2     ? ml_both_scores(n, t, s, true)
+                : t == ML_PROBIT ? ml_transform(n, t, s)
+                                 : s;
     return !diag_failed(n->d);
 }

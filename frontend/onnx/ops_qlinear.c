@@ -1,18 +1,20 @@
 /*
- * Quantised operators of com.microsoft: dequantise, compute, quantise; integer products with a scale behind them;
- * weights of few bits.
+ * Quantised operators of com.microsoft: dequantise, compute, quantise; integer products with a
+ * scale behind them; weights of few bits.
  */
 #include "frontend/onnx/ops.h"
 
 #include <string.h>
 
-static struct value *dequantize(struct onnx_node *n, struct value *x, struct value *scale, struct value *zero)
+static struct value *dequantize(struct onnx_node *n, struct value *x, struct value *scale,
+                                struct value *zero)
 {
     return b_op(n, OP_dequantize_linear, (struct value *[]){x, scale, zero}, zero ? 3 : 2, NULL);
 }
 
 /* Without a zero point the type is the operands'. */
-static struct value *quantize(struct onnx_node *n, struct value *x, struct value *scale, struct value *zero, int dtype)
+static struct value *quantize(struct onnx_node *n, struct value *x, struct value *scale,
+                              struct value *zero, int dtype)
 {
     struct attrs a = {0};
     if (!zero)
@@ -23,7 +25,8 @@ static struct value *quantize(struct onnx_node *n, struct value *x, struct value
 bool lower_qlinear_binary(struct onnx_node *n)
 {
     enum op op = !strcmp(n->op, "QLinearMul") ? OP_mul : OP_add;
-    struct value *a = dequantize(n, n->in[0], n->in[1], n->in[2]), *b = dequantize(n, n->in[3], n->in[4], n->in[5]);
+    struct value *a = dequantize(n, n->in[0], n->in[1], n->in[2]),
+                 *b = dequantize(n, n->in[3], n->in[4], n->in[5]);
     return b_done(n, quantize(n, b_2(n, op, a, b), n->in[6], b_in(n, 7), b_dtype(n->in[0])));
 }
 
@@ -50,7 +53,8 @@ bool lower_qlinear_unary(struct onnx_node *n)
 {
     if (!strcmp(n->op, "QLinearSigmoid"))
         return around(n, OP_sigmoid, NULL);
-    return around(n, !strcmp(n->op, "QLinearLeakyRelu") ? OP_leaky_relu : OP_average_pool, &n->attrs);
+    return around(n, !strcmp(n->op, "QLinearLeakyRelu") ? OP_leaky_relu : OP_average_pool,
+                  &n->attrs);
 }
 
 /* Before operator set 13 the operand counts as a matrix, split at the axis. */
@@ -74,7 +78,8 @@ bool lower_qlinear_global_pool(struct onnx_node *n)
     int rank, first = attr_int(&n->attrs, "channels_last", 0) ? 1 : 2;
     int64_t axes[MAX_RANK];
     if (!b_rank(n, n->in[0], "the operand", &rank) || rank < 3)
-        return diag_failed(n->d) ? false : NODE_ERROR(n, "operand of rank %d, expected 3 or more", rank);
+        return diag_failed(n->d) ? false
+                                 : NODE_ERROR(n, "operand of rank %d, expected 3 or more", rank);
     for (int i = 0; i < rank - 2; i++)
         axes[i] = i + first;
     struct value *x = dequantize(n, n->in[0], n->in[1], n->in[2]);
@@ -82,12 +87,19 @@ bool lower_qlinear_global_pool(struct onnx_node *n)
     return b_done(n, quantize(n, y, n->in[3], b_in(n, 4), b_dtype(n->in[0])));
 }
 
-/* ---- integer products ------------------------------------------------------------------------------------------ */
+/* ---- integer products
+ * ------------------------------------------------------------------------------------------ */
 
-static struct value *scaled_product(struct onnx_node *n, struct value *const *in, struct value *scale,
-                                    struct value *bias)
+static struct value *scaled_product(struct onnx_node *n, struct value *const *in,
+                                    struct value *scale, struct value *bias)
 {
-    struct value *y = b_cast(n, b_op(n, OP_matmul_integer, in, in[3] ? 4 : in[2] ? 3 : 2, NULL), b_dtype(scale));
+    struct value *y = b_cast(n,
+                             b_op(n, OP_matmul_integer, in,
+                                  in[3]   ? 4
+                                  : in[2] ? 3
+                                          : 2,
+                                  NULL),
+                             b_dtype(scale));
     y = b_mul(n, y, scale);
     return bias ? b_add(n, y, bias) : y;
 }
@@ -109,7 +121,8 @@ bool lower_dynamic_quantize_matmul(struct onnx_node *n)
     return b_done(n, scaled_product(n, in, b_mul(n, q->out[1], n->in[2]), b_in(n, 4)));
 }
 
-/* Weights are dequantised once; activations stay in floating point. W and R are (directions, inputs, 4 * hidden). */
+/* Weights are dequantised once; activations stay in floating point. W and R are (directions,
+ * inputs, 4 * hidden). */
 bool lower_dynamic_quantize_lstm(struct onnx_node *n)
 {
     static const int64_t swap[] = {0, 2, 1}, middle[] = {1};
@@ -117,10 +130,14 @@ bool lower_dynamic_quantize_lstm(struct onnx_node *n)
     for (int k = 0; k < 2; k++) {
         struct value *scale = b_in(n, 8 + 2 * k), *zero = b_in(n, 9 + 2 * k);
         if (!scale || !zero)
-            return NODE_ERROR(n, "input %d is left out, this operator needs it", scale ? 9 + 2 * k : 8 + 2 * k);
-        struct value *w = b_sub(n, b_cast(n, n->in[1 + k], DT_F32), b_cast(n, b_unsqueeze(n, zero, middle, 1), DT_F32));
+            return NODE_ERROR(n, "input %d is left out, this operator needs it",
+                              scale ? 9 + 2 * k : 8 + 2 * k);
+        struct value *w = b_sub(n, b_cast(n, n->in[1 + k], DT_F32),
+                                b_cast(n, b_unsqueeze(n, zero, middle, 1), DT_F32));
         bool each = scale->type.rank == 2;
-        w = b_mul(n, w, each ? b_unsqueeze(n, scale, middle, 1) : b_reshape_to(n, scale, (int64_t[]){-1, 1, 1}, 3));
+        w = b_mul(n, w,
+                  each ? b_unsqueeze(n, scale, middle, 1)
+                       : b_reshape_to(n, scale, (int64_t[]){-1, 1, 1}, 3));
         in[1 + k] = b_transpose(n, w, swap, 3);
     }
     for (int i = 3; i < 8; i++)
@@ -131,11 +148,13 @@ bool lower_dynamic_quantize_lstm(struct onnx_node *n)
     return made != NULL;
 }
 
-/* ---- weights of few bits ---------------------------------------------------------------------------------------- */
+/* ---- weights of few bits
+ * ---------------------------------------------------------------------------------------- */
 
-/* Rows of `count` values packed into bytes, each row padded to row_bytes: one value a byte, low bits first. */
-static struct value *unpack(struct onnx_node *n, const struct tensor *t, int bits, int64_t rows, int64_t row_bytes,
-                            int64_t count, const char *what)
+/* Rows of `count` values packed into bytes, each row padded to row_bytes: one value a byte, low
+ * bits first. */
+static struct value *unpack(struct onnx_node *n, const struct tensor *t, int bits, int64_t rows,
+                            int64_t row_bytes, int64_t count, const char *what)
 {
     if (tensor_count(t) < rows * row_bytes || row_bytes * 8 < count * bits) {
         NODE_ERROR(n, "%s has %lld bytes, expected %lld", what, (long long)tensor_count(t),
@@ -158,13 +177,16 @@ static bool packed_shape(struct onnx_node *n, int64_t *rows, int64_t *k, int64_t
     *k = attr_int(&n->attrs, "K", 0);
     *block = attr_int(&n->attrs, "block_size", 0);
     *bits = (int)attr_int(&n->attrs, "bits", 4);
-    if (*rows < 1 || *k < 1 || *block < 8 || *rows > INT32_MAX || *k > INT32_MAX || *block > INT32_MAX)
-        return NODE_ERROR(n, "attributes N %lld, K %lld, block_size %lld", (long long)*rows, (long long)*k,
-                          (long long)*block);
-    return *bits == 2 || *bits == 4 || *bits == 8 || NODE_ERROR(n, "attribute 'bits' is %d, expected 2, 4 or 8", *bits);
+    if (*rows < 1 || *k < 1 || *block < 8 || *rows > INT32_MAX || *k > INT32_MAX ||
+        *block > INT32_MAX)
+        return NODE_ERROR(n, "attributes N %lld, K %lld, block_size %lld", (long long)*rows,
+                          (long long)*k, (long long)*block);
+    return *bits == 2 || *bits == 4 || *bits == 8 ||
+           NODE_ERROR(n, "attribute 'bits' is %d, expected 2, 4 or 8", *bits);
 }
 
-/* a times the transposed (N,K) weights, which have a scale and a zero point for each block of a row. */
+/* a times the transposed (N,K) weights, which have a scale and a zero point for each block of a
+ * row. */
 bool lower_matmul_nbits(struct onnx_node *n)
 {
     int64_t rows, k, block;
@@ -177,7 +199,8 @@ bool lower_matmul_nbits(struct onnx_node *n)
     if (b_in(n, 4))
         return NODE_ERROR(n, "input 4 (g_idx) is not supported; quantise without reordering");
     int64_t blocks = (k + block - 1) / block, dims[] = {rows, blocks};
-    struct value *w = unpack(n, b, bits, rows, blocks * (block * bits / 8), blocks * block, "the weight");
+    struct value *w =
+        unpack(n, b, bits, rows, blocks * (block * bits / 8), blocks * block, "the weight");
     struct value *scale = b_reshape_to(n, n->in[2], dims, 2), *zero;
     if (zeros && zeros->dtype == DT_U8)
         zero = unpack(n, zeros, bits, rows, (blocks * bits + 7) / 8, blocks, "the zero point");
@@ -185,7 +208,8 @@ bool lower_matmul_nbits(struct onnx_node *n)
         zero = zeros ? b_reshape_to(n, n->in[3], dims, 2)
                      : b_2(n, OP_expand, b_scalar(n, DT_U8, 1 << (bits - 1)), b_i64s(n, dims, 2));
     static const int64_t last[] = {-1};
-    struct value *real = b_reshape_to(n, b_cast(n, w, b_dtype(scale)), (int64_t[]){rows, blocks, block}, 3);
+    struct value *real =
+        b_reshape_to(n, b_cast(n, w, b_dtype(scale)), (int64_t[]){rows, blocks, block}, 3);
     real = b_sub(n, real, b_unsqueeze(n, b_cast(n, zero, b_dtype(scale)), last, 1));
     real = b_mul(n, real, b_unsqueeze(n, scale, last, 1));
     real = b_reshape_to(n, real, (int64_t[]){rows, blocks * block}, 2);

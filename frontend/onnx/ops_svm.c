@@ -1,6 +1,7 @@
 /*
- * Support vector machines of ai.onnx.ml: kernel values of every support vector, then products. In a classifier every
- * pair of classes has a machine; its coefficients are gathered into one matrix (vectors, pairs).
+ * Support vector machines of ai.onnx.ml: kernel values of every support vector, then products. In a
+ * classifier every pair of classes has a machine; its coefficients are gathered into one matrix
+ * (vectors, pairs).
  */
 #include "frontend/onnx/ml.h"
 #include "frontend/onnx/ops.h"
@@ -21,7 +22,8 @@ static const char *kernel_name(struct onnx_node *n)
 }
 
 /* (N, count) kernel values of x and `v`, which has `count` rows. */
-static struct value *kernel(struct onnx_node *n, const double *v, int64_t size, int64_t count, const char *name)
+static struct value *kernel(struct onnx_node *n, const double *v, int64_t size, int64_t count,
+                            const char *name)
 {
     int nparams, rank;
     const double *params = attr_floats(&n->attrs, "kernel_params", &nparams);
@@ -38,7 +40,8 @@ static struct value *kernel(struct onnx_node *n, const double *v, int64_t size, 
     static const char *const names[] = {"gamma", "coef0", "degree"};
     for (int i = 0; i < 3; i++)
         attr_set_float(&n->g->arena, &a, names[i], i < nparams ? (double)(float)params[i] : 0);
-    return b_op(n, OP_svm_kernel, (struct value *[]){x, ml_floats(n, v, 2, (int64_t[]){count, size / count})}, 2, &a);
+    return b_op(n, OP_svm_kernel,
+                (struct value *[]){x, ml_floats(n, v, 2, (int64_t[]){count, size / count})}, 2, &a);
 }
 
 bool lower_svm_regressor(struct onnx_node *n)
@@ -52,12 +55,13 @@ bool lower_svm_regressor(struct onnx_node *n)
     if (!ml_transform_read(n, &t))
         return false;
     if (!ncoef || !nrho || (count > 0 && ncoef < count))
-        return NODE_ERROR(n, "%d coefficients and %d values of rho for %lld support vectors", ncoef, nrho,
-                          (long long)count);
+        return NODE_ERROR(n, "%d coefficients and %d values of rho for %lld support vectors", ncoef,
+                          nrho, (long long)count);
     const char *name = kernel_name(n);
     struct value *s;
     if (count > 0)
-        s = b_2(n, OP_matmul, kernel(n, vectors, nvec, count, name), ml_floats(n, coef, 2, (int64_t[]){count, 1}));
+        s = b_2(n, OP_matmul, kernel(n, vectors, nvec, count, name),
+                ml_floats(n, coef, 2, (int64_t[]){count, 1}));
     else
         s = kernel(n, coef, ncoef, 1, "linear");
     s = b_add(n, s, b_scalar(n, DT_F32, rho[0]));
@@ -88,18 +92,20 @@ static bool read_machine(struct onnx_node *n, struct machine *m)
     m->pairs = (int64_t)m->classes * (m->classes - 1) / 2;
     for (int i = 0; i < count; i++) {
         if (m->per_class[i] < 0 || m->per_class[i] > INT32_MAX)
-            return NODE_ERROR(n, "attribute 'vectors_per_class' holds %lld", (long long)m->per_class[i]);
+            return NODE_ERROR(n, "attribute 'vectors_per_class' holds %lld",
+                              (long long)m->per_class[i]);
         m->vectors += m->per_class[i];
     }
     if (!m->ncoef || !m->nrho || m->na != m->nb)
-        return NODE_ERROR(n, "%d coefficients, %d values of rho, %d of prob_a, %d of prob_b", m->ncoef, m->nrho, m->na,
-                          m->nb);
+        return NODE_ERROR(n, "%d coefficients, %d values of rho, %d of prob_a, %d of prob_b",
+                          m->ncoef, m->nrho, m->na, m->nb);
     if (m->vectors == 0)
         return true;
-    if (count != m->classes || m->classes < 2 || m->ncoef < (m->classes - 1) * m->vectors || m->nrho < m->pairs ||
-        (m->na && m->na < m->pairs))
-        return NODE_ERROR(n, "%d coefficients and %d values of rho for %d classes with %lld support vectors", m->ncoef,
-                          m->nrho, m->classes, (long long)m->vectors);
+    if (count != m->classes || m->classes < 2 || m->ncoef < (m->classes - 1) * m->vectors ||
+        m->nrho < m->pairs || (m->na && m->na < m->pairs))
+        return NODE_ERROR(
+            n, "%d coefficients and %d values of rho for %d classes with %lld support vectors",
+            m->ncoef, m->nrho, m->classes, (long long)m->vectors);
     return true;
 }
 
@@ -141,17 +147,20 @@ static struct value *count_votes(struct onnx_node *n, const struct machine *m, s
 }
 
 /* Platt's probabilities of the pairs, coupled to those of the classes. */
-static struct value *probabilities(struct onnx_node *n, const struct machine *m, struct value *scores)
+static struct value *probabilities(struct onnx_node *n, const struct machine *m,
+                                   struct value *scores)
 {
     struct attrs a = {0};
     int64_t dims[] = {m->pairs};
-    struct value *v = b_add(n, b_mul(n, scores, ml_floats(n, m->prob_a, 1, dims)), ml_floats(n, m->prob_b, 1, dims));
+    struct value *v = b_add(n, b_mul(n, scores, ml_floats(n, m->prob_a, 1, dims)),
+                            ml_floats(n, m->prob_b, 1, dims));
     struct value *p = b_1(n, OP_sigmoid, b_1(n, OP_neg, v));
     attr_set_int(&n->g->arena, &a, "classes", m->classes);
     return b_op(n, OP_pairwise_coupling, &p, 1, &a);
 }
 
-static bool classify_pairs(struct onnx_node *n, const struct machine *m, struct value *labels, enum ml_transform t)
+static bool classify_pairs(struct onnx_node *n, const struct machine *m, struct value *labels,
+                           enum ml_transform t)
 {
     struct value *s = pair_scores(n, m), *votes = count_votes(n, m, s);
     if (m->na) {
@@ -176,12 +185,14 @@ bool lower_svm_classifier(struct onnx_node *n)
     enum ml_transform t;
     struct value *labels = ml_labels(n, "classlabels_ints", "classlabels_strings", &m.classes);
     if (!labels)
-        return NODE_ERROR(n, "one of the attributes 'classlabels_ints' and 'classlabels_strings' is needed");
+        return NODE_ERROR(
+            n, "one of the attributes 'classlabels_ints' and 'classlabels_strings' is needed");
     if (!ml_transform_read(n, &t) || !read_machine(n, &m))
         return false;
     if (m.vectors > 0)
         return classify_pairs(n, &m, labels, t);
-    struct value *s = b_add(n, kernel(n, m.coef, m.ncoef, m.classes, "linear"), b_scalar(n, DT_F32, m.rho[0]));
+    struct value *s =
+        b_add(n, kernel(n, m.coef, m.ncoef, m.classes, "linear"), b_scalar(n, DT_F32, m.rho[0]));
     n->out[0] = ml_best(n, labels, s);
     n->out[1] = ml_transform(n, t, s);
     return !diag_failed(n->d);

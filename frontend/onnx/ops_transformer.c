@@ -28,25 +28,30 @@ static struct value *join_heads(struct onnx_node *n, struct value *x)
 static struct value *count_up(struct onnx_node *n, struct value *length)
 {
     struct value *to = b_reshape(n, b_cast(n, length, DT_I64), b_i64s(n, NULL, 0));
-    return b_op(n, OP_range, (struct value *[]){b_scalar(n, DT_I64, 0), to, b_scalar(n, DT_I64, 1)}, 3, NULL);
+    return b_op(n, OP_range, (struct value *[]){b_scalar(n, DT_I64, 0), to, b_scalar(n, DT_I64, 1)},
+                3, NULL);
 }
 
-static struct value *where(struct onnx_node *n, struct value *test, struct value *yes, struct value *no)
+static struct value *where(struct onnx_node *n, struct value *test, struct value *yes,
+                           struct value *no)
 {
     return b_op(n, OP_where, (struct value *[]){test, yes, no}, 3, NULL);
 }
 
-/* ---- what is added to the scores ----------------------------------------------------------------------------- */
+/* ---- what is added to the scores
+ * ----------------------------------------------------------------------------- */
 
 /*
- * (...,S,T): 0 where query i may see key j, else `filter`. Query i is at place i + T - S; `window` > 0: so many keys
- * back at most.
+ * (...,S,T): 0 where query i may see key j, else `filter`. Query i is at place i + T - S; `window`
+ * > 0: so many keys back at most.
  */
-static struct value *causal_mask(struct onnx_node *n, struct value *q, struct value *k, int64_t window, double filter)
+static struct value *causal_mask(struct onnx_node *n, struct value *q, struct value *k,
+                                 int64_t window, double filter)
 {
     static const int64_t last[] = {-1};
     struct value *s = b_dim(n, q, 2), *t = b_dim(n, k, 2);
-    struct value *i = b_unsqueeze(n, b_add(n, count_up(n, s), b_sub(n, t, s)), last, 1), *j = count_up(n, t);
+    struct value *i = b_unsqueeze(n, b_add(n, count_up(n, s), b_sub(n, t, s)), last, 1),
+                 *j = count_up(n, t);
     struct value *sees = b_2(n, OP_le, j, i);
     if (window > 0)
         sees = b_2(n, OP_and, sees, b_2(n, OP_gt, j, b_sub(n, i, b_i64(n, window))));
@@ -54,8 +59,8 @@ static struct value *causal_mask(struct onnx_node *n, struct value *q, struct va
 }
 
 /* From lengths (B): keys behind a length are hidden. */
-static struct value *length_mask(struct onnx_node *n, struct value *lengths, struct value *q, struct value *k,
-                                 double filter)
+static struct value *length_mask(struct onnx_node *n, struct value *lengths, struct value *q,
+                                 struct value *k, double filter)
 {
     static const int64_t places[] = {1, 2, 3};
     struct value *j = count_up(n, b_dim(n, k, 2));
@@ -64,7 +69,8 @@ static struct value *length_mask(struct onnx_node *n, struct value *lengths, str
 }
 
 /* From a mask of ones and zeros: (B,T), (B,S,T) or (B,1,S,T). */
-static struct value *raw_mask(struct onnx_node *n, struct value *mask, int rank, struct value *q, double filter)
+static struct value *raw_mask(struct onnx_node *n, struct value *mask, int rank, struct value *q,
+                              double filter)
 {
     static const int64_t two[] = {1, 2}, one[] = {1};
     if (rank == 2)
@@ -75,7 +81,8 @@ static struct value *raw_mask(struct onnx_node *n, struct value *mask, int rank,
     return where(n, sees, b_like(n, q, 0), b_like(n, q, filter));
 }
 
-static struct value *mask_of(struct onnx_node *n, struct value *mask, struct value *q, struct value *k, double filter)
+static struct value *mask_of(struct onnx_node *n, struct value *mask, struct value *q,
+                             struct value *k, double filter)
 {
     int rank;
     if (!b_rank(n, mask, "the mask", &rank))
@@ -94,7 +101,8 @@ static struct value *plus(struct onnx_node *n, struct value *a, struct value *b)
     return a && b ? b_add(n, a, b) : a ? a : b;
 }
 
-static struct value *attend(struct onnx_node *n, struct value *q, struct value *k, struct value *v, struct value *mask)
+static struct value *attend(struct onnx_node *n, struct value *q, struct value *k, struct value *v,
+                            struct value *mask)
 {
     struct attrs a = {0};
     double scale = attr_float(&n->attrs, "scale", 0);
@@ -103,7 +111,8 @@ static struct value *attend(struct onnx_node *n, struct value *q, struct value *
     return b_op(n, OP_sdpa, (struct value *[]){q, k, v, mask}, mask ? 4 : 3, &a);
 }
 
-/* ---- Attention, QAttention ------------------------------------------------------------------------------------- */
+/* ---- Attention, QAttention
+ * ------------------------------------------------------------------------------------- */
 
 /* Rows of the past (2,B,heads,P,D) before x. */
 static struct value *after_past(struct onnx_node *n, struct value *past, int which, struct value *x)
@@ -113,8 +122,8 @@ static struct value *after_past(struct onnx_node *n, struct value *past, int whi
 }
 
 /* From the packed projections (B,S,Hq+Hk+Hv). */
-static bool packed_attention(struct onnx_node *n, struct value *qkv, struct value *mask, struct value *past,
-                             struct value *bias)
+static bool packed_attention(struct onnx_node *n, struct value *qkv, struct value *mask,
+                             struct value *past, struct value *bias)
 {
     static const int64_t front[] = {0};
     int64_t heads = attr_int(&n->attrs, "num_heads", 0);
@@ -122,7 +131,8 @@ static bool packed_attention(struct onnx_node *n, struct value *qkv, struct valu
     const int64_t *sizes = attr_ints(&n->attrs, "qkv_hidden_sizes", &count);
     struct attrs a = {0};
     if (attr_int(&n->attrs, "do_rotary", 0) || attr_int(&n->attrs, "past_present_share_buffer", 0))
-        return NODE_ERROR(n, "attributes 'do_rotary' and 'past_present_share_buffer' are not supported");
+        return NODE_ERROR(
+            n, "attributes 'do_rotary' and 'past_present_share_buffer' are not supported");
     if (count && count != 3)
         return NODE_ERROR(n, "attribute 'qkv_hidden_sizes' has %d entries, expected 3", count);
     attr_set_int(&n->g->arena, &a, "axis", -1);
@@ -141,7 +151,8 @@ static bool packed_attention(struct onnx_node *n, struct value *qkv, struct valu
         sum = plus(n, sum, causal_mask(n, q, k, 0, filter));
     sum = plus(n, sum, bias);
     if (n->nout > 1 && n->wanted[1])
-        n->out[1] = b_concat(n, (struct value *[]){b_unsqueeze(n, k, front, 1), b_unsqueeze(n, v, front, 1)}, 2, 0);
+        n->out[1] = b_concat(
+            n, (struct value *[]){b_unsqueeze(n, k, front, 1), b_unsqueeze(n, v, front, 1)}, 2, 0);
     return b_done(n, join_heads(n, attend(n, q, k, v, sum)));
 }
 
@@ -153,7 +164,8 @@ bool lower_attention_contrib(struct onnx_node *n)
     return packed_attention(n, qkv, b_in(n, 3), b_in(n, 4), b_in(n, 5));
 }
 
-/* input, weight, bias, input scale, weight scale, mask?, input zero point?, weight zero point?, past? */
+/* input, weight, bias, input scale, weight scale, mask?, input zero point?, weight zero point?,
+ * past? */
 bool lower_qattention(struct onnx_node *n)
 {
     struct value *in[] = {n->in[0], n->in[1], b_in(n, 6), b_in(n, 7)};
@@ -162,7 +174,8 @@ bool lower_qattention(struct onnx_node *n)
     return packed_attention(n, b_add(n, y, n->in[2]), b_in(n, 5), b_in(n, 8), NULL);
 }
 
-/* ---- MultiHeadAttention -------------------------------------------------------------------------------------------- */
+/* ---- MultiHeadAttention
+ * -------------------------------------------------------------------------------------------- */
 
 /* Piece `which` of a packed operand (B,S,heads,pieces,D) as (B,heads,S,D). */
 static struct value *piece(struct onnx_node *n, struct value *x, int which)
@@ -172,14 +185,16 @@ static struct value *piece(struct onnx_node *n, struct value *x, int which)
 }
 
 /* Heads of operand i with its share of the bias, whose pieces are of the sizes of q, k and v. */
-static struct value *projected(struct onnx_node *n, struct value *x, struct value *bias, int64_t heads)
+static struct value *projected(struct onnx_node *n, struct value *x, struct value *bias,
+                               int64_t heads)
 {
     return split_heads(n, bias ? b_add(n, x, bias) : x, heads);
 }
 
 static bool mha_operands(struct onnx_node *n, int64_t heads, struct value *out[3])
 {
-    struct value *q = n->in[0], *k = b_in(n, 1), *v = b_in(n, 2), *bias = b_in(n, 3), *biases[3] = {NULL};
+    struct value *q = n->in[0], *k = b_in(n, 1), *v = b_in(n, 2), *bias = b_in(n, 3),
+                 *biases[3] = {NULL};
     int rank, key_rank = 0;
     if (!b_rank(n, q, "the query", &rank) || (k && !b_rank(n, k, "the key", &key_rank)))
         return false;
@@ -228,10 +243,13 @@ bool lower_multi_head_attention(struct onnx_node *n)
     return b_done(n, join_heads(n, attend(n, qkv[0], qkv[1], qkv[2], sum)));
 }
 
-/* ---- RotaryEmbedding ------------------------------------------------------------------------------------------------- */
+/* ---- RotaryEmbedding
+ * -------------------------------------------------------------------------------------------------
+ */
 
-static struct value *rotate(struct onnx_node *n, struct value *x, struct value *cosines, struct value *sines,
-                            struct value *positions, int64_t heads, int64_t interleaved, int64_t size)
+static struct value *rotate(struct onnx_node *n, struct value *x, struct value *cosines,
+                            struct value *sines, struct value *positions, int64_t heads,
+                            int64_t interleaved, int64_t size)
 {
     struct attrs a = {0};
     struct arena *arena = &n->g->arena;
@@ -242,7 +260,8 @@ static struct value *rotate(struct onnx_node *n, struct value *x, struct value *
 }
 
 /* Positions (B,S) from one first position for all. */
-static struct value *positions_from(struct onnx_node *n, struct value *first, struct value *x, int steps_axis)
+static struct value *positions_from(struct onnx_node *n, struct value *first, struct value *x,
+                                    int steps_axis)
 {
     struct value *steps = b_dim(n, x, steps_axis);
     struct value *row = b_add(n, count_up(n, steps), b_cast(n, first, DT_I64));
@@ -252,7 +271,8 @@ static struct value *positions_from(struct onnx_node *n, struct value *first, st
 bool lower_rotary_contrib(struct onnx_node *n)
 {
     int rank, place_rank;
-    int64_t heads = attr_int(&n->attrs, "num_heads", 0), size = attr_int(&n->attrs, "rotary_embedding_dim", 0);
+    int64_t heads = attr_int(&n->attrs, "num_heads", 0),
+            size = attr_int(&n->attrs, "rotary_embedding_dim", 0);
     struct value *x = n->in[0], *positions = n->in[1], *table = n->in[2];
     if (!b_rank(n, x, "the operand", &rank) || !b_rank(n, positions, "the positions", &place_rank))
         return false;
@@ -261,19 +281,24 @@ bool lower_rotary_contrib(struct onnx_node *n)
     if (rank == 3 && heads == 0) {
         dim_t width = x->type.dims[2], half = table->type.rank == 2 ? table->type.dims[1] : -1;
         if (!dim_is_const(width) || !dim_is_const(half) || half < 1 || width % (2 * half))
-            return NODE_ERROR(n, "attribute 'num_heads' is missing and cannot be told from the shapes");
+            return NODE_ERROR(
+                n, "attribute 'num_heads' is missing and cannot be told from the shapes");
         heads = width / (2 * half);
     }
     if (place_rank < 2)
         positions = positions_from(n, positions, x, rank == 3 ? 1 : 2);
-    return b_done(n, rotate(n, x, table, n->in[3], positions, heads, attr_int(&n->attrs, "interleaved", 0), size));
+    return b_done(n, rotate(n, x, table, n->in[3], positions, heads,
+                            attr_int(&n->attrs, "interleaved", 0), size));
 }
 
-/* ---- GroupQueryAttention ----------------------------------------------------------------------------------------------- */
+/* ---- GroupQueryAttention
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static bool gqa_supported(struct onnx_node *n)
 {
-    static const char *const plain[] = {"qk_output", "smooth_softmax", "kv_cache_bit_width", "sliding_window_cache"};
+    static const char *const plain[] = {"qk_output", "smooth_softmax", "kv_cache_bit_width",
+                                        "sliding_window_cache"};
     for (int i = 0; i < 4; i++)
         if (attr_int(&n->attrs, plain[i], 0) > 0)
             return NODE_ERROR(n, "attribute '%s' is not supported", plain[i]);
@@ -296,22 +321,25 @@ static bool gqa_operands(struct onnx_node *n, int64_t heads, int64_t kv_heads, s
     dim_t width = n->in[0]->type.rank == 3 ? n->in[0]->type.dims[2] : -1;
     if (!dim_is_const(width) || width < 1 || width % (heads + 2 * kv_heads))
         return NODE_ERROR(n, "the packed operand's width does not split into heads");
-    int64_t size = width / (heads + 2 * kv_heads), ends[] = {heads * size, (heads + kv_heads) * size, width};
+    int64_t size = width / (heads + 2 * kv_heads),
+            ends[] = {heads * size, (heads + kv_heads) * size, width};
     for (int i = 0; i < 3; i++)
         out[i] = b_slice(n, n->in[0], i ? ends[i - 1] : 0, ends[i], 2);
     return true;
 }
 
 /*
- * Keys so far: all batches hold total - S of them in the past. seqlens_k (total of each batch - 1) hides the padding
- * behind a shorter batch. Query i of a batch is at place total - S + i.
+ * Keys so far: all batches hold total - S of them in the past. seqlens_k (total of each batch - 1)
+ * hides the padding behind a shorter batch. Query i of a batch is at place total - S + i.
  */
 bool lower_group_query_attention(struct onnx_node *n)
 {
-    int64_t heads = attr_int(&n->attrs, "num_heads", 0), kv_heads = attr_int(&n->attrs, "kv_num_heads", 0);
+    int64_t heads = attr_int(&n->attrs, "num_heads", 0),
+            kv_heads = attr_int(&n->attrs, "kv_num_heads", 0);
     struct value *x[3], *total = b_in(n, 6), *zero = b_i64(n, 0);
     if (heads < 1 || kv_heads < 1 || heads % kv_heads)
-        return NODE_ERROR(n, "attributes num_heads %lld and kv_num_heads %lld", (long long)heads, (long long)kv_heads);
+        return NODE_ERROR(n, "attributes num_heads %lld and kv_num_heads %lld", (long long)heads,
+                          (long long)kv_heads);
     if (!gqa_supported(n) || !gqa_operands(n, heads, kv_heads, x))
         return false;
     total = b_reshape_to(n, b_cast(n, total, DT_I64), (int64_t[]){1}, 1);
@@ -321,8 +349,8 @@ bool lower_group_query_attention(struct onnx_node *n)
         int64_t interleaved = attr_int(&n->attrs, "rotary_interleaved", 0);
         dim_t half = n->in[7] && n->in[7]->type.rank == 2 ? n->in[7]->type.dims[1] : 0;
         for (int i = 0; i < 2; i++)
-            x[i] = rotate(n, x[i], b_in(n, 7), b_in(n, 8), positions, i ? kv_heads : heads, interleaved,
-                          dim_is_const(half) ? 2 * half : 0);
+            x[i] = rotate(n, x[i], b_in(n, 7), b_in(n, 8), positions, i ? kv_heads : heads,
+                          interleaved, dim_is_const(half) ? 2 * half : 0);
     }
     struct value *q = split_heads(n, x[0], heads), *kv[2];
     for (int i = 0; i < 2; i++) {
@@ -335,7 +363,8 @@ bool lower_group_query_attention(struct onnx_node *n)
         if (n->nout > 1 + i)
             n->out[1 + i] = fresh;
     }
-    struct value *lengths = b_add(n, b_cast(n, b_reshape_to(n, n->in[5], (int64_t[]){-1}, 1), DT_I64), b_i64(n, 1));
+    struct value *lengths =
+        b_add(n, b_cast(n, b_reshape_to(n, n->in[5], (int64_t[]){-1}, 1), DT_I64), b_i64(n, 1));
     int64_t window = attr_int(&n->attrs, "local_window_size", -1);
     double filter = b_dtype(q) == DT_F16 ? -65504 : -3.0e38;
     struct value *mask = b_2(n, OP_min, length_mask(n, lengths, q, kv[0], filter),
@@ -347,5 +376,6 @@ bool lower_group_query_attention(struct onnx_node *n)
         attr_set_float(arena, &a, "scale", attr_float(&n->attrs, "scale", 0));
     if (attr_float(&n->attrs, "softcap", 0) != 0)
         attr_set_float(arena, &a, "softcap", attr_float(&n->attrs, "softcap", 0));
-    return b_done(n, join_heads(n, b_op(n, OP_attention, (struct value *[]){q, kv[0], kv[1], mask}, 4, &a)));
+    return b_done(
+        n, join_heads(n, b_op(n, OP_attention, (struct value *[]){q, kv[0], kv[1], mask}, 4, &a)));
 }

@@ -1,6 +1,6 @@
 /*
- * Tree ensembles of ai.onnx.ml: both encodings of the nodes are checked, put in order (a child behind its parent) and
- * written as the operands of tree_ensemble.
+ * Tree ensembles of ai.onnx.ml: both encodings of the nodes are checked, put in order (a child
+ * behind its parent) and written as the operands of tree_ensemble.
  */
 #include "frontend/onnx/ml.h"
 #include "frontend/onnx/ops.h"
@@ -10,20 +10,20 @@
 
 enum { LEQ, MEMBER = 6, MISSING_TRUE = 256 };
 
-static const char *const mode_names[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ",
-                                         "BRANCH_NEQ"};
+static const char *const mode_names[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
+                                         "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
 
 /* A node as the model has it. Children: index of a node, or ~index of a leaf. */
 struct tree_node {
     int64_t tree, id; /* what the older operators call it by */
     int64_t feature, yes, no;
     int mode;
-    bool leaf;        /* the older operators: `at` is its leaf */
+    bool leaf; /* the older operators: `at` is its leaf */
     int64_t at;
     double threshold;
 };
 
-struct entry { /* of a leaf */
+struct entry {                /* of a leaf */
     int64_t leaf, target, at; /* at: place in the attributes, which keeps the order */
     double weight;
 };
@@ -39,7 +39,8 @@ struct forest {
     int dtype; /* of thresholds and weights */
 };
 
-/* ---- into operands --------------------------------------------------------------------------------------- */
+/* ---- into operands
+ * --------------------------------------------------------------------------------------- */
 
 /* Numbers nodes from each root on, parents first. NULL when a node is reached twice. */
 static int64_t *number_nodes(struct onnx_node *n, const struct forest *f)
@@ -91,7 +92,8 @@ static int by_leaf(const void *a, const void *b)
 static void build_leaves(struct onnx_node *n, struct forest *f, struct value **in)
 {
     struct arena *a = &n->g->arena;
-    int32_t *starts = ARENA_ARRAY(a, int32_t, f->nleaves + 1), *targets = ARENA_ARRAY(a, int32_t, f->nentries + 1);
+    int32_t *starts = ARENA_ARRAY(a, int32_t, f->nleaves + 1),
+            *targets = ARENA_ARRAY(a, int32_t, f->nentries + 1);
     double *weights = ARENA_ARRAY(a, double, f->nentries + 1);
     if (f->nentries)
         qsort(f->entries, (size_t)f->nentries, sizeof *f->entries, by_leaf);
@@ -107,7 +109,8 @@ static void build_leaves(struct onnx_node *n, struct forest *f, struct value **i
     in[5] = list_real(n, f->dtype, weights, f->nentries);
 }
 
-static struct value *build_forest(struct onnx_node *n, struct forest *f, int64_t targets, const char *aggregate)
+static struct value *build_forest(struct onnx_node *n, struct forest *f, int64_t targets,
+                                  const char *aggregate)
 {
     struct arena *a = &n->g->arena;
     struct value *in[7] = {ml_operand(n, n->in[0])};
@@ -144,12 +147,13 @@ static struct value *build_forest(struct onnx_node *n, struct forest *f, int64_t
     return b_op(n, OP_tree_ensemble, in, f->members ? 7 : 6, &as);
 }
 
-/* ---- TreeEnsemble (version 5) ------------------------------------------------------------------------------ */
+/* ---- TreeEnsemble (version 5)
+ * ------------------------------------------------------------------------------ */
 
 static bool need_length(struct onnx_node *n, const char *name, int64_t found, int64_t expected)
 {
-    return found == expected || NODE_ERROR(n, "attribute '%s' has %lld entries, expected %lld", name,
-                                           (long long)found, (long long)expected);
+    return found == expected || NODE_ERROR(n, "attribute '%s' has %lld entries, expected %lld",
+                                           name, (long long)found, (long long)expected);
 }
 
 /* Of an attribute that lists a number for each of `count`. */
@@ -163,8 +167,8 @@ static const int64_t *ints_for(struct onnx_node *n, const char *name, int64_t co
 static bool child(struct onnx_node *n, const struct forest *f, int64_t at, bool leaf, int64_t *out)
 {
     if (at < 0 || at >= (leaf ? f->nleaves : f->nnodes))
-        return NODE_ERROR(n, "a branch leads to %s %lld of %lld", leaf ? "leaf" : "node", (long long)at,
-                          (long long)(leaf ? f->nleaves : f->nnodes));
+        return NODE_ERROR(n, "a branch leads to %s %lld of %lld", leaf ? "leaf" : "node",
+                          (long long)at, (long long)(leaf ? f->nleaves : f->nnodes));
     *out = leaf ? ~at : at;
     return true;
 }
@@ -198,24 +202,30 @@ static bool read_nodes_5(struct onnx_node *n, struct forest *f)
     const struct tensor *splits = attr_tensor(&n->attrs, "nodes_splits");
     int64_t count = splits ? tensor_count(splits) : 0;
     f->nnodes = count;
-    const int64_t *features = ints_for(n, "nodes_featureids", count), *yes = ints_for(n, "nodes_truenodeids", count);
-    const int64_t *no = ints_for(n, "nodes_falsenodeids", count), *yes_leaf = ints_for(n, "nodes_trueleafs", count);
+    const int64_t *features = ints_for(n, "nodes_featureids", count),
+                  *yes = ints_for(n, "nodes_truenodeids", count);
+    const int64_t *no = ints_for(n, "nodes_falsenodeids", count),
+                  *yes_leaf = ints_for(n, "nodes_trueleafs", count);
     const int64_t *no_leaf = ints_for(n, "nodes_falseleafs", count);
     bool missing = attr_find(&n->attrs, "nodes_missing_value_tracks_true") != NULL;
     const int64_t *track = missing ? ints_for(n, "nodes_missing_value_tracks_true", count) : NULL;
     if (!modes || !splits || !features || !yes || !no || !yes_leaf || !no_leaf || diag_failed(n->d))
         return diag_failed(n->d) ? false : NODE_ERROR(n, "an attribute 'nodes_*' is missing");
-    if (!need_length(n, "nodes_modes", tensor_count(modes), count) || !dtype_is_float(splits->dtype))
+    if (!need_length(n, "nodes_modes", tensor_count(modes), count) ||
+        !dtype_is_float(splits->dtype))
         return false;
     f->nodes = ARENA_ARRAY(&n->g->arena, struct tree_node, count + 1);
     f->dtype = threshold_type(f, splits->dtype);
     for (int64_t i = 0; i < count; i++) {
         int64_t mode = tensor_i64(modes, i);
         if (mode < LEQ || mode > MEMBER || features[i] < 0 || features[i] > INT32_MAX)
-            return NODE_ERROR(n, "node %lld has mode %lld and feature %lld", (long long)i, (long long)mode,
-                              (long long)features[i]);
-        f->nodes[i] = (struct tree_node){.id = i, .feature = features[i], .threshold = tensor_f64(splits, i),
-                                         .mode = (int)mode | (track && track[i] ? MISSING_TRUE : 0)};
+            return NODE_ERROR(n, "node %lld has mode %lld and feature %lld", (long long)i,
+                              (long long)mode, (long long)features[i]);
+        f->nodes[i] =
+            (struct tree_node){.id = i,
+                               .feature = features[i],
+                               .threshold = tensor_f64(splits, i),
+                               .mode = (int)mode | (track && track[i] ? MISSING_TRUE : 0)};
         if (!child(n, f, yes[i], yes_leaf[i] != 0, &f->nodes[i].yes) ||
             !child(n, f, no[i], no_leaf[i] != 0, &f->nodes[i].no))
             return false;
@@ -230,12 +240,13 @@ static bool read_leaves_5(struct onnx_node *n, struct forest *f, int64_t targets
     const int64_t *ids = ints_for(n, "leaf_targetids", count);
     f->nleaves = f->nentries = count;
     if (!ids || count > INT32_MAX || !dtype_is_float(weights->dtype))
-        return diag_failed(n->d) ? false : NODE_ERROR(n, "attributes 'leaf_*' do not describe leaves");
+        return diag_failed(n->d) ? false
+                                 : NODE_ERROR(n, "attributes 'leaf_*' do not describe leaves");
     f->entries = ARENA_ARRAY(&n->g->arena, struct entry, count + 1);
     for (int64_t i = 0; i < count; i++) {
         if (ids[i] < 0 || ids[i] >= targets)
-            return NODE_ERROR(n, "leaf %lld counts for target %lld of %lld", (long long)i, (long long)ids[i],
-                              (long long)targets);
+            return NODE_ERROR(n, "leaf %lld counts for target %lld of %lld", (long long)i,
+                              (long long)ids[i], (long long)targets);
         f->entries[i] = (struct entry){i, ids[i], i, tensor_f64(weights, i)};
     }
     return true;
@@ -245,12 +256,13 @@ bool lower_tree_ensemble(struct onnx_node *n)
 {
     static const char *const aggregates[] = {"average", "sum", "min", "max"};
     struct forest f = {.members = attr_tensor(&n->attrs, "membership_values")};
-    int64_t targets = attr_int(&n->attrs, "n_targets", 1), how = attr_int(&n->attrs, "aggregate_function", 1);
+    int64_t targets = attr_int(&n->attrs, "n_targets", 1),
+            how = attr_int(&n->attrs, "aggregate_function", 1);
     const int64_t *roots = attr_ints(&n->attrs, "tree_roots", &f.nroots);
     enum ml_transform t;
     if (how < 0 || how > 3 || targets < 1 || targets > INT32_MAX)
-        return NODE_ERROR(n, "attribute 'aggregate_function' is %lld, 'n_targets' %lld", (long long)how,
-                          (long long)targets);
+        return NODE_ERROR(n, "attribute 'aggregate_function' is %lld, 'n_targets' %lld",
+                          (long long)how, (long long)targets);
     if (!ml_transform_read(n, &t) || !read_leaves_5(n, &f, targets) || !read_nodes_5(n, &f))
         return false;
     f.roots = ARENA_ARRAY(&n->g->arena, int64_t, f.nroots + 1);
@@ -261,7 +273,8 @@ bool lower_tree_ensemble(struct onnx_node *n)
     return b_done(n, ml_transform(n, targets > 1 || t == ML_PROBIT ? t : ML_NONE, scores));
 }
 
-/* ---- the older operators ------------------------------------------------------------------------------------ */
+/* ---- the older operators
+ * ------------------------------------------------------------------------------------ */
 
 static int by_id(const void *a, const void *b)
 {
@@ -269,7 +282,8 @@ static int by_id(const void *a, const void *b)
     return x->tree != y->tree ? (x->tree < y->tree ? -1 : 1) : (x->id > y->id) - (x->id < y->id);
 }
 
-static struct tree_node *find_node(struct tree_node **sorted, int64_t count, int64_t tree, int64_t id)
+static struct tree_node *find_node(struct tree_node **sorted, int64_t count, int64_t tree,
+                                   int64_t id)
 {
     struct tree_node key = {.tree = tree, .id = id}, *k = &key;
     struct tree_node **p = bsearch(&k, sorted, (size_t)count, sizeof *sorted, by_id);
@@ -284,7 +298,8 @@ static const double *reals(struct onnx_node *n, const char *name, int64_t *count
     *count = found;
     if (found)
         return v;
-    const struct tensor *t = attr_tensor(&n->attrs, arena_printf(&n->g->arena, "%s_as_tensor", name));
+    const struct tensor *t =
+        attr_tensor(&n->attrs, arena_printf(&n->g->arena, "%s_as_tensor", name));
     if (!t || !dtype_is_float(t->dtype))
         return NULL;
     *count = tensor_count(t);
@@ -308,15 +323,18 @@ static bool read_nodes(struct onnx_node *n, struct forest *f)
     int count;
     int64_t nvalues;
     const int64_t *trees = attr_ints(&n->attrs, "nodes_treeids", &count);
-    const int64_t *ids = ints_for(n, "nodes_nodeids", count), *features = ints_for(n, "nodes_featureids", count);
-    const int64_t *yes = ints_for(n, "nodes_truenodeids", count), *no = ints_for(n, "nodes_falsenodeids", count);
+    const int64_t *ids = ints_for(n, "nodes_nodeids", count),
+                  *features = ints_for(n, "nodes_featureids", count);
+    const int64_t *yes = ints_for(n, "nodes_truenodeids", count),
+                  *no = ints_for(n, "nodes_falsenodeids", count);
     int ntrack, nmodes;
     const int64_t *track = attr_ints(&n->attrs, "nodes_missing_value_tracks_true", &ntrack);
     const struct str *modes = attr_strs(&n->attrs, "nodes_modes", &nmodes);
     const double *values = reals(n, "nodes_values", &nvalues, &f->dtype);
     if (!trees || !ids || !features || !yes || !no || !values)
         return diag_failed(n->d) ? false : NODE_ERROR(n, "an attribute 'nodes_*' is missing");
-    if (!need_length(n, "nodes_modes", nmodes, count) || !need_length(n, "nodes_values", nvalues, count) ||
+    if (!need_length(n, "nodes_modes", nmodes, count) ||
+        !need_length(n, "nodes_values", nvalues, count) ||
         (ntrack && !need_length(n, "nodes_missing_value_tracks_true", ntrack, count)))
         return false;
     f->nnodes = count;
@@ -325,16 +343,23 @@ static bool read_nodes(struct onnx_node *n, struct forest *f)
         bool leaf = modes[i].n == 4 && !memcmp(modes[i].p, "LEAF", 4);
         int mode = leaf ? 0 : mode_of(modes[i]);
         if (mode < 0 || (!leaf && (features[i] < 0 || features[i] > INT32_MAX)))
-            return NODE_ERROR(n, "node %lld has mode '%.*s' and feature %lld", (long long)i, (int)modes[i].n,
-                              modes[i].p, (long long)features[i]);
-        f->nodes[i] = (struct tree_node){.tree = trees[i], .id = ids[i], .feature = features[i], .yes = yes[i],
-                                         .no = no[i], .mode = mode | (ntrack && track[i] ? MISSING_TRUE : 0),
-                                         .leaf = leaf, .at = leaf ? f->nleaves++ : i, .threshold = values[i]};
+            return NODE_ERROR(n, "node %lld has mode '%.*s' and feature %lld", (long long)i,
+                              (int)modes[i].n, modes[i].p, (long long)features[i]);
+        f->nodes[i] = (struct tree_node){.tree = trees[i],
+                                         .id = ids[i],
+                                         .feature = features[i],
+                                         .yes = yes[i],
+                                         .no = no[i],
+                                         .mode = mode | (ntrack && track[i] ? MISSING_TRUE : 0),
+                                         .leaf = leaf,
+                                         .at = leaf ? f->nleaves++ : i,
+                                         .threshold = values[i]};
     }
     return true;
 }
 
-/* Children by number; the roots are the nodes that are no one's child, in the order of the model. */
+/* Children by number; the roots are the nodes that are no one's child, in the order of the model.
+ */
 static bool connect(struct onnx_node *n, struct forest *f, struct tree_node **sorted)
 {
     bool *is_child = ARENA_ARRAY(&n->g->arena, bool, f->nnodes + 1);
@@ -362,8 +387,8 @@ static bool connect(struct onnx_node *n, struct forest *f, struct tree_node **so
 }
 
 /* What leaves count for: the attributes PREFIX_treeids, _nodeids, _ids, _weights. */
-static bool read_entries(struct onnx_node *n, struct forest *f, struct tree_node **sorted, const char *prefix,
-                         int64_t targets)
+static bool read_entries(struct onnx_node *n, struct forest *f, struct tree_node **sorted,
+                         const char *prefix, int64_t targets)
 {
     struct arena *a = &n->g->arena;
     int64_t count;
@@ -377,9 +402,10 @@ static bool read_entries(struct onnx_node *n, struct forest *f, struct tree_node
     for (int64_t i = 0; i < count; i++) {
         struct tree_node *t = find_node(sorted, f->nnodes, trees[i], nodes[i]);
         if (!t || ids[i] < 0 || ids[i] >= targets)
-            return NODE_ERROR(n, "entry %lld of '%s_*' is of node %lld of tree %lld, for %lld of %lld", (long long)i,
-                              prefix, (long long)nodes[i], (long long)trees[i], (long long)ids[i],
-                              (long long)targets);
+            return NODE_ERROR(n,
+                              "entry %lld of '%s_*' is of node %lld of tree %lld, for %lld of %lld",
+                              (long long)i, prefix, (long long)nodes[i], (long long)trees[i],
+                              (long long)ids[i], (long long)targets);
         if (t->leaf) /* weights of inner nodes count for nothing */
             f->entries[f->nentries++] = (struct entry){t->at, ids[i], i, weights[i]};
     }
@@ -398,7 +424,8 @@ static bool read_forest(struct onnx_node *n, struct forest *f, const char *prefi
     return connect(n, f, sorted) && read_entries(n, f, sorted, prefix, targets);
 }
 
-/* base_values as a constant of the scores' type, one or `columns` of them; NULL when there are none. */
+/* base_values as a constant of the scores' type, one or `columns` of them; NULL when there are
+ * none. */
 static struct value *base_values(struct onnx_node *n, struct value *scores, int64_t *count)
 {
     int dtype = DT_F32;
@@ -436,7 +463,8 @@ bool lower_tree_regressor(struct onnx_node *n)
     return b_done(n, b_cast(n, y, DT_F32));
 }
 
-/* Whether no weight is negative: scores are then probabilities of the second class, else they are signed. */
+/* Whether no weight is negative: scores are then probabilities of the second class, else they are
+ * signed. */
 static bool all_positive(const struct forest *f)
 {
     for (int64_t i = 0; i < f->nentries; i++)
@@ -446,13 +474,14 @@ static bool all_positive(const struct forest *f)
 }
 
 /* Two classes, of which the trees score one: that score decides. */
-static void score_one(struct onnx_node *n, struct forest *f, struct value *labels, struct value *scores,
-                      enum ml_transform t)
+static void score_one(struct onnx_node *n, struct forest *f, struct value *labels,
+                      struct value *scores, enum ml_transform t)
 {
     static const int64_t last[] = {-1};
     int64_t count, column = f->nentries ? f->entries[0].target : 0;
     bool positive = all_positive(f);
-    struct value *s = b_slice(n, scores, column, column + 1, 1), *base = base_values(n, scores, &count);
+    struct value *s = b_slice(n, scores, column, column + 1, 1),
+                 *base = base_values(n, scores, &count);
     if (base)
         s = b_add(n, s, count == 1 ? base : b_slice(n, base, 1, 2, 0));
     struct value *limit = b_like(n, s, positive ? 0.5 : 0);
@@ -466,13 +495,15 @@ static void score_one(struct onnx_node *n, struct forest *f, struct value *label
 }
 
 /* One class: 1 or its label above 0, else 0 or nothing. */
-static void score_single(struct onnx_node *n, struct value *labels, struct value *scores, enum ml_transform t)
+static void score_single(struct onnx_node *n, struct value *labels, struct value *scores,
+                         enum ml_transform t)
 {
     static const int64_t last[] = {-1};
     static const struct str none = {"", 0};
     bool strings = b_dtype(labels) == DT_STR;
-    struct value *pair = strings ? b_concat(n, (struct value *[]){ml_strings(n, &none, 1), labels}, 2, 0)
-                                 : b_i64s(n, (int64_t[]){0, 1}, 2);
+    struct value *pair =
+        strings ? b_concat(n, (struct value *[]){ml_strings(n, &none, 1), labels}, 2, 0)
+                : b_i64s(n, (int64_t[]){0, 1}, 2);
     struct value *s = plus_base(n, scores, 1);
     n->out[0] = ml_choose(n, pair, b_squeeze(n, b_2(n, OP_gt, s, b_like(n, s, 0)), last, 1));
     n->out[1] = t == ML_PROBIT ? ml_transform(n, t, s) : s;
@@ -485,7 +516,8 @@ bool lower_tree_classifier(struct onnx_node *n)
     int classes;
     struct value *labels = ml_labels(n, "classlabels_int64s", "classlabels_strings", &classes);
     if (!labels)
-        return NODE_ERROR(n, "one of the attributes 'classlabels_int64s' and 'classlabels_strings' is needed");
+        return NODE_ERROR(
+            n, "one of the attributes 'classlabels_int64s' and 'classlabels_strings' is needed");
     if (!ml_transform_read(n, &t) || !read_forest(n, &f, "class", classes))
         return false;
     struct value *scores = build_forest(n, &f, classes, "sum");

@@ -31,7 +31,7 @@ char *arena_strndup(struct arena *a, const char *s, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(struct arena *a, const char *fmt, va_list ap);
 
-#define ARENA_NEW(a, T) ((T *)arena_alloc((a), sizeof(T)))
+#define ARENA_NEW(a, T)      ((T *)arena_alloc((a), sizeof(T)))
 #define ARENA_ARRAY(a, T, n) ((T *)arena_alloc((a), sizeof(T) * (size_t)(n)))
 
 /*
@@ -41,7 +41,7 @@ char *arena_vprintf(struct arena *a, const char *fmt, va_list ap);
 #define ARENA_GROW(a, ptr, count, cap)                                                             \
     do {                                                                                           \
         if ((count) >= (cap)) {                                                                    \
-            size_t arena_new_cap_ = (cap) ? (size_t)(cap) * 2 : 8;                                 \
+            size_t arena_new_cap_ = (cap) ? (size_t)(cap)*2 : 8;                                   \
             void *arena_new_ = arena_alloc((a), arena_new_cap_ * sizeof *(ptr));                   \
             arena_move_((arena_new_), (ptr), (size_t)(count) * sizeof *(ptr));                     \
             (ptr) = arena_new_;                                                                    \

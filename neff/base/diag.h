@@ -14,9 +14,9 @@
 #include <stdbool.h>
 
 struct diag {
-    char text[2048];    /* the failure; empty while all is well */
-    bool unsupported;   /* the input is valid, but something in it is not supported */
-    bool internal;      /* not the input's fault: exit status 70 */
+    char text[2048];  /* the failure; empty while all is well */
+    bool unsupported; /* the input is valid, but something in it is not supported */
+    bool internal;    /* not the input's fault: exit status 70 */
     int warnings;
     void (*warn)(void *user, const char *text);
     void *user;
@@ -29,7 +29,10 @@ bool fail_internal(struct diag *d, const char *fmt, ...) __attribute__((format(p
 /* Puts "CONTEXT: " before the failure's text. Always false. */
 bool fail_in(struct diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void warn(struct diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static inline bool diag_failed(const struct diag *d) { return d->text[0] != 0; }
+static inline bool diag_failed(const struct diag *d)
+{
+    return d->text[0] != 0;
+}
 /* Forget a failure that the caller has dealt with. */
 void diag_clear(struct diag *d);
 

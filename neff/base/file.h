@@ -30,7 +30,7 @@ struct out_file {
 };
 bool out_open(struct out_file *o, const char *path, struct diag *d);
 bool out_commit(struct out_file *o, struct diag *d); /* flush, check, rename, close */
-void out_abandon(struct out_file *o);                /* remove the temporary file; safe after commit */
+void out_abandon(struct out_file *o); /* remove the temporary file; safe after commit */
 
 bool file_write_all(const char *path, const void *data, size_t size, struct diag *d);
 

@@ -1,11 +1,12 @@
 /*
  * The graph IR: typed SSA values, operators from neff/op.def, regions for control flow.
  *
- * A graph owns everything in one arena; nothing is freed before the graph is. Nodes of a region are a
- * doubly linked list in a topological order. Every region ends with a `return` node whose operands are
- * the region's results, so that all uses of values are operands of nodes. Regions may use values of the
- * regions around them. Constants are values without a node: they belong to the graph and may be used
- * anywhere; their data is borrowed (from a mapped model file, or from the graph's arena).
+ * A graph owns everything in one arena; nothing is freed before the graph is. Nodes of a region are
+ * a doubly linked list in a topological order. Every region ends with a `return` node whose
+ * operands are the region's results, so that all uses of values are operands of nodes. Regions may
+ * use values of the regions around them. Constants are values without a node: they belong to the
+ * graph and may be used anywhere; their data is borrowed (from a mapped model file, or from the
+ * graph's arena).
  *
  * Absent optional operands are NULL.
  */
@@ -35,24 +36,24 @@ struct content_list { /* known elements of a small integer tensor; see runtime/o
 };
 
 struct value {
-    int id;              /* unique in the graph, in order of creation */
-    const char *name;    /* the model's name for it, or NULL */
+    int id;           /* unique in the graph, in order of creation */
+    const char *name; /* the model's name for it, or NULL */
     struct type type;
-    struct node *def;    /* node that computes it; NULL for parameters and constants */
-    int index;           /* result number, or parameter number */
-    struct region *param_of;        /* for parameters */
-    const struct tensor *constant;  /* for constants */
-    struct content_list content;    /* filled by shape inference; n = -1 when unknown */
+    struct node *def;              /* node that computes it; NULL for parameters and constants */
+    int index;                     /* result number, or parameter number */
+    struct region *param_of;       /* for parameters */
+    const struct tensor *constant; /* for constants */
+    struct content_list content;   /* filled by shape inference; n = -1 when unknown */
     struct use *uses;
 };
 
 struct node {
-    int id;             /* unique in the graph, in order of creation */
+    int id; /* unique in the graph, in order of creation */
     enum op op;
     const char *name;   /* the source node's name ("" when it has none) */
     const char *source; /* the source operator's type, e.g. "Conv", for messages */
     int nin, nout, nregions;
-    struct value **in;  /* set through node_set_input only; NULL when absent */
+    struct value **in; /* set through node_set_input only; NULL when absent */
     struct use *in_uses;
     struct value **out;
     struct attrs attrs;
@@ -85,10 +86,10 @@ struct graph {
     const struct io_alias *aliases; /* as the model states them; text does not carry them */
     int naliases;
     int next_value, next_node;
-    bool typed; /* inference has run: every value has a type */
+    bool typed;               /* inference has run: every value has a type */
     struct value **constants; /* every constant ever made, in order */
     int nconstants, constants_cap;
-    void **owned;        /* large blocks from malloc, see graph_own */
+    void **owned; /* large blocks from malloc, see graph_own */
     int nowned, owned_cap;
     void (*release)(void *); /* called by graph_free, e.g. to unmap the model file */
     void *release_arg;
@@ -97,15 +98,18 @@ struct graph {
 struct graph *graph_new(void);
 void graph_free(struct graph *g);
 
-/* The graph frees the block (from malloc) when it is freed: for large constant data that passes make. */
+/* The graph frees the block (from malloc) when it is freed: for large constant data that passes
+ * make. */
 void graph_own(struct graph *g, void *block);
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- making
+ * -------------------------------------------------------------------------------------- */
 
 struct region *region_new(struct graph *g, struct node *owner);
 struct value *region_add_param(struct region *r, const struct type *t, const char *name);
 
-/* A node with nin operands (NULL ones allowed) and nout new results of unknown type, not yet placed. */
+/* A node with nin operands (NULL ones allowed) and nout new results of unknown type, not yet
+ * placed. */
 struct node *node_new(struct graph *g, enum op op, struct value *const *in, int nin, int nout,
                       const char *name);
 void node_append(struct region *r, struct node *n);
@@ -128,13 +132,17 @@ struct value *constant_copy(struct graph *g, int dtype, int rank, const int64_t 
 struct value *constant_i64s(struct graph *g, const int64_t *v, int n); /* rank 1 */
 struct value *constant_scalar(struct graph *g, int dtype, double v);   /* rank 0 */
 
-/* Nobody will read this constant's elements again: its pages go back to the system (release.c). Elements of other constants that
- * share the memory are safe: then nothing happens. */
+/* Nobody will read this constant's elements again: its pages go back to the system (release.c).
+ * Elements of other constants that share the memory are safe: then nothing happens. */
 void constant_release(struct graph *g, const struct value *v);
 
-/* ---- asking and changing --------------------------------------------------------------------------- */
+/* ---- asking and changing
+ * --------------------------------------------------------------------------- */
 
-static inline struct node *region_return(const struct region *r) { return r->last; }
+static inline struct node *region_return(const struct region *r)
+{
+    return r->last;
+}
 void value_replace(struct value *old, struct value *with); /* all uses */
 int value_count_uses(const struct value *v);
 bool value_has_one_use(const struct value *v);
@@ -149,14 +157,16 @@ const char *node_text(struct graph *g, const struct node *n);
 /* All nodes of a region and of regions inside, each before its own regions; stops at false. */
 bool region_walk(struct region *r, bool (*visit)(struct node *n, void *user), void *user);
 
-/* ---- text (text.c, parse.c): print -> parse -> print is the identity ------------------------------- */
+/* ---- text (text.c, parse.c): print -> parse -> print is the identity
+ * ------------------------------- */
 
-/* Prints the graph. Constants of more than `elide` elements print as `...` (then it cannot be parsed back);
- * elide < 0 prints everything. */
+/* Prints the graph. Constants of more than `elide` elements print as `...` (then it cannot be
+ * parsed back); elide < 0 prints everything. */
 void graph_print(struct graph *g, FILE *out, int64_t elide);
 struct graph *graph_parse(const char *text, size_t size, const char *file, struct diag *d);
 
-/* ---- checking (verify.c) ---------------------------------------------------------------------------- */
+/* ---- checking (verify.c)
+ * ---------------------------------------------------------------------------- */
 
 /* Every rule above, and arity, dominance, types present. `where` names the pass for the message. */
 bool graph_verify(struct graph *g, const char *where, struct diag *d);

@@ -11,6 +11,6 @@ void why(const struct options *o, const struct node *n, const char *code, const 
     char text[512];
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    fprintf(stderr, "explain: %s (%s): %s: %s\n",
-            n && n->name && *n->name ? n->name : "unnamed", n ? op_name(n->op) : "graph", code, text);
+    fprintf(stderr, "explain: %s (%s): %s: %s\n", n && n->name && *n->name ? n->name : "unnamed",
+            n ? op_name(n->op) : "graph", code, text);
 }

@@ -1,6 +1,6 @@
 /*
- * The text form, read back: the grammar is what text.c prints. Values are found by their numbers; whether they are
- * used where they may be is the verifier's business, which runs at the end.
+ * The text form, read back: the grammar is what text.c prints. Values are found by their numbers;
+ * whether they are used where they may be is the verifier's business, which runs at the end.
  */
 #include "passes/ir/text.h"
 
@@ -24,7 +24,8 @@ struct parser {
     struct names values, constants;
 };
 
-/* ---- words ---------------------------------------------------------------------------------------------- */
+/* ---- words
+ * ---------------------------------------------------------------------------------------------- */
 
 static bool locate(struct parser *p)
 {
@@ -168,7 +169,8 @@ static bool type(struct parser *p, struct type *out)
     return true;
 }
 
-/* ---- literals ------------------------------------------------------------------------------------------ */
+/* ---- literals
+ * ------------------------------------------------------------------------------------------ */
 
 static bool float_literal(struct parser *p, int dt, void *to, size_t i)
 {
@@ -310,7 +312,8 @@ static bool literal(struct parser *p, struct tensor *out, int depth)
     return elements(p, out, count);
 }
 
-/* ---- attributes ------------------------------------------------------------------------------------- */
+/* ---- attributes
+ * ------------------------------------------------------------------------------------- */
 
 /* Whether the number at the cursor is written as a float. */
 static bool looks_float(const struct parser *p)
@@ -427,7 +430,8 @@ static bool attrs(struct parser *p, struct attrs *as)
     return true;
 }
 
-/* ---- values -------------------------------------------------------------------------------------------- */
+/* ---- values
+ * -------------------------------------------------------------------------------------------- */
 
 struct definition { /* `%3 "name": type`, or a constant's `%c3 "name"` */
     bool constant;
@@ -509,7 +513,8 @@ static bool params(struct parser *p, struct region *r)
     return true;
 }
 
-/* ---- nodes ---------------------------------------------------------------------------------------------- */
+/* ---- nodes
+ * ---------------------------------------------------------------------------------------------- */
 
 static bool body(struct parser *p, struct region *r, int depth);
 
@@ -585,8 +590,7 @@ static bool statement(struct parser *p, struct region *r, int depth)
         struct tensor t;
         if (!defs->constant)
             return BAD(p, "the number of a constant starts with %%c");
-        return literal(p, &t, 0) &&
-               bind(p, true, defs->number, constant_new(p->g, &t, defs->name));
+        return literal(p, &t, 0) && bind(p, true, defs->number, constant_new(p->g, &t, defs->name));
     }
     return node(p, r, defs, ndefs, depth);
 }
@@ -603,7 +607,8 @@ static bool body(struct parser *p, struct region *r, int depth)
     return true;
 }
 
-/* ---- the graph ------------------------------------------------------------------------------------------ */
+/* ---- the graph
+ * ------------------------------------------------------------------------------------------ */
 
 static bool symbols(struct parser *p)
 {

@@ -22,7 +22,8 @@ void constant_release(struct graph *g, const struct value *v)
     for (int i = 0; i < g->nconstants; i++)
         if (g->constants[i] != v && overlaps(g->constants[i]->constant, from, to))
             return;
-    uintptr_t first = ((uintptr_t)from + page - 1) / page * page, last = (uintptr_t)to / page * page;
+    uintptr_t first = ((uintptr_t)from + page - 1) / page * page,
+              last = (uintptr_t)to / page * page;
     if (last > first)
         madvise((void *)first, last - first, MADV_DONTNEED);
 }

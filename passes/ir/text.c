@@ -1,6 +1,6 @@
 /*
- * The text form. Values are numbered in the order they are printed, so equal graphs print alike however they
- * were built; constants are printed before the first node that uses them.
+ * The text form. Values are numbered in the order they are printed, so equal graphs print alike
+ * however they were built; constants are printed before the first node that uses them.
  *
  *   graph "resnet" producer "pytorch" symbols(batch, *nz.1) (%0 "x": f32[batch,3]) {
  *     %c0 "w" = const f32[2] {1, 2}
@@ -11,8 +11,8 @@
  *     return(%1)
  *   } outputs("y")
  *
- * A symbol with a star is only known while running. Floats print as the shortest decimal that gives the same
- * bits; NaNs with a payload and other odd codes print as their bits (`0x7f800001`).
+ * A symbol with a star is only known while running. Floats print as the shortest decimal that gives
+ * the same bits; NaNs with a payload and other odd codes print as their bits (`0x7f800001`).
  */
 #include "passes/ir/text.h"
 
@@ -47,7 +47,8 @@ static void print_string(FILE *out, const char *s, size_t n)
     fputc('"', out);
 }
 
-/* ---- literals ------------------------------------------------------------------------------------------ */
+/* ---- literals
+ * ------------------------------------------------------------------------------------------ */
 
 /* One real component of a float: `dt` is a float type. */
 static void print_float(FILE *out, int dt, const void *p, size_t i, bool as_float)
@@ -112,8 +113,8 @@ static void print_element(FILE *out, int dt, const void *p, size_t i)
 
 static void print_tensor(struct printer *p, const struct tensor *t)
 {
-    static const char *const kinds[] = {[VK_SEQUENCE] = "seq", [VK_OPTIONAL] = "opt",
-                                        [VK_MAP] = "map"};
+    static const char *const kinds[] = {
+        [VK_SEQUENCE] = "seq", [VK_OPTIONAL] = "opt", [VK_MAP] = "map"};
     if (t->kind == VK_NONE) {
         fputs("none", p->out);
         return;
@@ -145,7 +146,8 @@ static void print_tensor(struct printer *p, const struct tensor *t)
     fputc('}', p->out);
 }
 
-/* ---- attributes ------------------------------------------------------------------------------------- */
+/* ---- attributes
+ * ------------------------------------------------------------------------------------- */
 
 static void print_attr_element(struct printer *p, const struct attr *a, int i)
 {
@@ -212,7 +214,8 @@ static void print_attrs(struct printer *p, const struct attrs *as)
     fputc('}', p->out);
 }
 
-/* ---- nodes ---------------------------------------------------------------------------------------------- */
+/* ---- nodes
+ * ---------------------------------------------------------------------------------------------- */
 
 static void indent(struct printer *p, int depth)
 {

@@ -1,6 +1,7 @@
 /*
- * The rules of ir.h, checked: links, uses, arity, regions, dominance, types. A violation is a defect of the pass
- * that ran last (or of the importer, or of a hand-written text), never of a model.
+ * The rules of ir.h, checked: links, uses, arity, regions, dominance, types. A violation is a
+ * defect of the pass that ran last (or of the importer, or of a hand-written text), never of a
+ * model.
  */
 #include "passes/ir/ir.h"
 
@@ -18,15 +19,24 @@ struct verifier {
 static const struct {
     enum op op;
     int least, most;
-} region_counts[] = {{OP_if, 2, 2}, {OP_loop, 1, 1}, {OP_scan, 1, 1}, {OP_while, 2, 2}, {OP_fused, 1, 1},
-                     {OP_reduce_with, 0, 1}, {OP_reduce_window, 0, 1}, {OP_select_and_scatter, 0, 2},
-                     {OP_sort, 0, 1}, {OP_map_with, 1, 1}, {OP_scatter_windows, 0, 1}};
+} region_counts[] = {{OP_if, 2, 2},
+                     {OP_loop, 1, 1},
+                     {OP_scan, 1, 1},
+                     {OP_while, 2, 2},
+                     {OP_fused, 1, 1},
+                     {OP_reduce_with, 0, 1},
+                     {OP_reduce_window, 0, 1},
+                     {OP_select_and_scatter, 0, 2},
+                     {OP_sort, 0, 1},
+                     {OP_map_with, 1, 1},
+                     {OP_scatter_windows, 0, 1}};
 
 #define BROKEN(v, n, ...) broken(v, n, arena_printf(&(v)->scratch, __VA_ARGS__))
 
 static bool broken(struct verifier *v, const struct node *n, const char *text)
 {
-    return fail_internal(v->d, "after %s: %s: %s", v->where, n ? node_text(v->g, n) : "graph", text);
+    return fail_internal(v->d, "after %s: %s: %s", v->where, n ? node_text(v->g, n) : "graph",
+                         text);
 }
 
 static bool check_type(struct verifier *v, const struct node *n, const struct type *t, int depth)
@@ -120,8 +130,9 @@ static bool check_node(struct verifier *v, struct node *n, struct region *r, int
         return BROKEN(v, n, "it is placed twice");
     v->placed[n->id] = true;
     if ((n->op == OP_return) != (n == r->last))
-        return BROKEN(v, n, n->op == OP_return ? "a return in the middle of a region"
-                                               : "the last node of a region is not a return");
+        return BROKEN(v, n,
+                      n->op == OP_return ? "a return in the middle of a region"
+                                         : "the last node of a region is not a return");
     if (!check_operands(v, n) || !check_regions(v, n, depth) || !check_results(v, n))
         return false;
     for (int i = 0; i < n->nout; i++)
@@ -163,7 +174,8 @@ bool graph_verify(struct graph *g, const char *where, struct diag *d)
     if (ok && g->main->last->nin != g->noutputs)
         ok = BROKEN(&v, NULL, "%d results but %d output names", g->main->last->nin, g->noutputs);
     for (int i = 0; ok && i < g->nconstants; i++)
-        ok = check_type(&v, NULL, &g->constants[i]->type, 0) && check_uses(&v, NULL, g->constants[i]);
+        ok = check_type(&v, NULL, &g->constants[i]->type, 0) &&
+             check_uses(&v, NULL, g->constants[i]);
     arena_free(&v.scratch);
     return ok;
 }

@@ -1,12 +1,14 @@
 /*
- * Functions of the Vector and Scalar engines: kernels where there are any, the operators' own scalar rows elsewhere.
+ * Functions of the Vector and Scalar engines: kernels where there are any, the operators' own
+ * scalar rows elsewhere.
  */
 #include "runtime/exec/engine.h"
 #include "runtime/ops/elementwise.h"
 
 #define OP_copy OP_identity
 static const uint8_t activation_of[OP_COUNT] = {
-#define KERNEL_ACTIVATION(name, parameters, ulp, floor, low, high) [OP_##name] = ACTIVATION_##name + 1,
+#define KERNEL_ACTIVATION(name, parameters, ulp, floor, low, high)                                 \
+    [OP_##name] = ACTIVATION_##name + 1,
 #include "runtime/kernels/kernels.def"
 };
 #undef OP_copy
@@ -20,10 +22,14 @@ struct binary_rule {
     bool swap;                 /* reverse changes the operands' places */
 };
 static const struct binary_rule binary_of[OP_COUNT] = {
-    [OP_add] = {BINARY_add + 1, BINARY_add + 1, true},   [OP_mul] = {BINARY_mul + 1, BINARY_mul + 1, true},
-    [OP_max] = {BINARY_max + 1, BINARY_max + 1, true},   [OP_min] = {BINARY_min + 1, BINARY_min + 1, true},
-    [OP_sub] = {BINARY_sub + 1, BINARY_rsub + 1, false}, [OP_div] = {BINARY_div + 1, BINARY_rdiv + 1, false},
-    [OP_pow] = {BINARY_pow + 1, BINARY_pow + 1, true},   [OP_prelu] = {BINARY_prelu + 1, BINARY_prelu + 1, true},
+    [OP_add] = {BINARY_add + 1, BINARY_add + 1, true},
+    [OP_mul] = {BINARY_mul + 1, BINARY_mul + 1, true},
+    [OP_max] = {BINARY_max + 1, BINARY_max + 1, true},
+    [OP_min] = {BINARY_min + 1, BINARY_min + 1, true},
+    [OP_sub] = {BINARY_sub + 1, BINARY_rsub + 1, false},
+    [OP_div] = {BINARY_div + 1, BINARY_rdiv + 1, false},
+    [OP_pow] = {BINARY_pow + 1, BINARY_pow + 1, true},
+    [OP_prelu] = {BINARY_prelu + 1, BINARY_prelu + 1, true},
 };
 
 bool alu_find(struct alu *out, int op, bool reverse, float a, float b, struct diag *d)
@@ -47,14 +53,15 @@ bool alu_find(struct alu *out, int op, bool reverse, float a, float b, struct di
         out->kind = ALU_SCALAR;
         out->row = ew_row((enum op)op);
         if (!out->row || !out->row->f)
-            return fail(d, "operator '%s' is no function of an engine on floats", op_name((enum op)op));
+            return fail(d, "operator '%s' is no function of an engine on floats",
+                        op_name((enum op)op));
         out->unary = out->row->form == EW_UNARY || out->row->form == EW_PARAMETRIC;
     }
     return true;
 }
 
-static void compare_floats(const struct lane *l, const struct alu *f, struct out_row y, struct in_row a,
-                           struct in_row b, int64_t n)
+static void compare_floats(const struct lane *l, const struct alu *f, struct out_row y,
+                           struct in_row a, struct in_row b, int64_t n)
 {
     uint8_t which[CHUNK];
     for (int64_t at = 0; at < n; at += CHUNK) {
@@ -65,8 +72,8 @@ static void compare_floats(const struct lane *l, const struct alu *f, struct out
     }
 }
 
-void alu_run(const struct lane *l, const struct alu *f, struct out_row y, struct in_row a, struct in_row b,
-             int64_t n)
+void alu_run(const struct lane *l, const struct alu *f, struct out_row y, struct in_row a,
+             struct in_row b, int64_t n)
 {
     struct in_row x = f->swap ? b : a, z = f->swap ? a : b;
     switch (f->kind) {
@@ -87,17 +94,18 @@ void alu_run(const struct lane *l, const struct alu *f, struct out_row y, struct
         if (f->unary)
             x = z = a;
         for (int64_t i = 0; i < n; i++)
-            y.at[i * y.step] = (float)f->row->f(x.at[i * x.step], z.at[i * z.step], f->p[0], f->p[1]);
+            y.at[i * y.step] =
+                (float)f->row->f(x.at[i * x.step], z.at[i * z.step], f->p[0], f->p[1]);
         break;
     }
 }
 
 enum kernel_reduce alu_reduce(int op)
 {
-    return op == OP_add   ? REDUCE_sum
-           : op == OP_mul ? REDUCE_prod
-           : op == OP_max ? REDUCE_max
-           : op == OP_min ? REDUCE_min
+    return op == OP_add      ? REDUCE_sum
+           : op == OP_mul    ? REDUCE_prod
+           : op == OP_max    ? REDUCE_max
+           : op == OP_min    ? REDUCE_min
            : op == OP_square ? REDUCE_sum_square
            : op == OP_abs    ? REDUCE_sum_abs
                              : REDUCE_COUNT;

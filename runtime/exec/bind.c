@@ -1,7 +1,9 @@
 /*
- * From input shapes to a bound plan: symbols, sizes, places in the arena, kernels in plain integers.
+ * From input shapes to a bound plan: symbols, sizes, places in the arena, kernels in plain
+ * integers.
  *
- * A context keeps the plans of the last few sets of shapes, so that alternating between them costs a comparison.
+ * A context keeps the plans of the last few sets of shapes, so that alternating between them costs
+ * a comparison.
  */
 #include "runtime/exec/memory.h"
 #include "runtime/exec/state.h"
@@ -45,8 +47,8 @@ static bool checked_size(const char *name, const struct tensor *t, int64_t *byte
     bool empty = false, overflow = false;
     for (int i = 0; i < t->rank; i++) {
         if (t->dims[i] < 0)
-            return fail(d, "'%s': dimension %d is %lld for these input shapes, expected 0 or more", name, i,
-                        (long long)t->dims[i]);
+            return fail(d, "'%s': dimension %d is %lld for these input shapes, expected 0 or more",
+                        name, i, (long long)t->dims[i]);
         empty |= t->dims[i] == 0;
         overflow |= __builtin_mul_overflow(n, t->dims[i], &n);
     }
@@ -126,7 +128,8 @@ static bool size_slots(const struct context *c, struct bound *b, int64_t *sizes,
         sizes[s] = 0;
         if (c->m->slot_runtime[s] || !slot_dims(slot, b->values, &b->types[s])) {
             if (slot->kind == SLOT_PLANNED)
-                return fail(d, "'%s' has dims that no input determines, but a place in the plan", name);
+                return fail(d, "'%s' has dims that no input determines, but a place in the plan",
+                            name);
             b->types[s].kind = VK_NONE;
             continue;
         }
@@ -135,14 +138,16 @@ static bool size_slots(const struct context *c, struct bound *b, int64_t *sizes,
     }
     for (int s = 0; s < p->nslots; s++) {
         const struct slot *slot = &p->slots[s];
-        if (slot->kind != SLOT_VIEW || b->types[s].kind == VK_NONE || b->types[slot->base].kind == VK_NONE)
+        if (slot->kind != SLOT_VIEW || b->types[s].kind == VK_NONE ||
+            b->types[slot->base].kind == VK_NONE)
             continue;
         int64_t offset = dim_value(b->values, slot->offset), start;
-        if (offset < 0 || __builtin_mul_overflow(offset, (int64_t)dtype_bytes(slot->type.dtype), &start) ||
+        if (offset < 0 ||
+            __builtin_mul_overflow(offset, (int64_t)dtype_bytes(slot->type.dtype), &start) ||
             start > sizes[slot->base] || sizes[s] > sizes[slot->base] - start)
             return fail(d, "view '%s' (%lld bytes at element %lld) leaves its tensor of %lld bytes",
-                        slot->name ? slot->name : "(unnamed)", (long long)sizes[s], (long long)offset,
-                        (long long)sizes[slot->base]);
+                        slot->name ? slot->name : "(unnamed)", (long long)sizes[s],
+                        (long long)offset, (long long)sizes[slot->base]);
     }
     return true;
 }
@@ -187,8 +192,8 @@ static int root_kind(const struct context *c, int slot)
     return s->kind == SLOT_VIEW ? c->m->p->slots[s->base].kind : s->kind;
 }
 
-/* Whether the operator's shape rule gives the planned results' shapes without reading contents that may change
-   between runs. Then the routine alone is run; otherwise op_run checks every time. */
+/* Whether the operator's shape rule gives the planned results' shapes without reading contents that
+   may change between runs. Then the routine alone is run; otherwise op_run checks every time. */
 static bool call_is_checked(const struct context *c, const struct bound *b, const struct call *call)
 {
     if (op_infos[call->op].flags & (OPF_DATA_DEPENDENT | OPF_REGIONS))
@@ -197,7 +202,8 @@ static bool call_is_checked(const struct context *c, const struct bound *b, cons
         if (call->in[i] >= 0 && b->types[call->in[i]].kind != VK_TENSOR)
             return false;
     for (int i = 0; i < call->nout; i++)
-        if (call->out[i] >= 0 && (b->types[call->out[i]].kind != VK_TENSOR || root_kind(c, call->out[i]) != SLOT_PLANNED))
+        if (call->out[i] >= 0 && (b->types[call->out[i]].kind != VK_TENSOR ||
+                                  root_kind(c, call->out[i]) != SLOT_PLANNED))
             return false;
     struct arena scratch = {0};
     struct dim_table dims;
@@ -214,10 +220,20 @@ static bool call_is_checked(const struct context *c, const struct bound *b, cons
     for (int i = 0; i < call->nout; i++)
         out[i].kind = VK_NONE;
     struct shape_query q = {c, call, false};
-    struct infer f = {.op = call->op, .attrs = &call->attrs, .dims = &dims, .arena = &scratch,
-                      .d = &ignored, .concrete = true, .nin = call->nin, .nout = call->nout, .in = types,
-                      .out = out, .read = read_constant,
-                      .constant = constant_operand, .region = no_region, .user = &q};
+    struct infer f = {.op = call->op,
+                      .attrs = &call->attrs,
+                      .dims = &dims,
+                      .arena = &scratch,
+                      .d = &ignored,
+                      .concrete = true,
+                      .nin = call->nin,
+                      .nout = call->nout,
+                      .in = types,
+                      .out = out,
+                      .read = read_constant,
+                      .constant = constant_operand,
+                      .region = no_region,
+                      .user = &q};
     bool same = infer_run(&f) && !q.asked;
     for (int i = 0; same && i < call->nout; i++) {
         if (call->out[i] < 0)

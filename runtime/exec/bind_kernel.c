@@ -1,6 +1,6 @@
 /*
- * A kernel in plain integers: every dim expression evaluated, every access pattern proved to stay inside its
- * tensor, operands of one instruction brought to one shape with as few dims as possible.
+ * A kernel in plain integers: every dim expression evaluated, every access pattern proved to stay
+ * inside its tensor, operands of one instruction brought to one shape with as few dims as possible.
  */
 #include "runtime/exec/state.h"
 
@@ -33,8 +33,8 @@ static bool value_of(const struct binder *b, dim_t dim, int64_t *out)
 
 /* ---- affine numbers ---- */
 
-static bool bind_affine(struct binder *b, const struct affine *a, int64_t unit, int64_t *base, int32_t *nterms,
-                        const struct term **terms)
+static bool bind_affine(struct binder *b, const struct affine *a, int64_t unit, int64_t *base,
+                        int32_t *nterms, const struct term **terms)
 {
     struct term found[MAX_VARS];
     int n = 0;
@@ -99,7 +99,8 @@ static bool bind_ap(struct binder *b, const struct ap *ap, struct pattern *p)
         if (d->var < 0)
             continue;
         if (d->var >= b->k->nvars || !b->var_count[d->var])
-            return fail(b->d, "a pattern is clipped by variable %d, which is not open there", d->var);
+            return fail(b->d, "a pattern is clipped by variable %d, which is not open there",
+                        d->var);
         if (!value_of(b, d->factor, &c.factor) || !value_of(b, d->limit, &c.limit))
             return false;
         if (cuts(b, &c, o->count[i]))
@@ -115,7 +116,8 @@ struct range {
     bool never;
 };
 
-/* What one variable contributes to first and last place for value v; false where nothing is accessed. */
+/* What one variable contributes to first and last place for value v; false where nothing is
+ * accessed. */
 static bool contribution(const struct pattern *p, int64_t coef, int var, int64_t v, struct range *r)
 {
     r->low = r->high = (__int128)coef * v;
@@ -142,7 +144,8 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
 }
 
-/* Both places are piecewise linear in the variable, so their extremes are at its ends and beside the breaks. */
+/* Both places are piecewise linear in the variable, so their extremes are at its ends and beside
+ * the breaks. */
 static void variable_range(const struct binder *b, const struct pattern *p, int64_t coef, int var,
                            struct range *total)
 {
@@ -225,7 +228,8 @@ static bool slot_bytes(const struct binder *b, int slot, int64_t *bytes)
     return empty || !overflow || fail(b->d, "a tensor is too large");
 }
 
-static bool check_bounds(struct binder *b, const struct pattern *p, const struct ap *ap, const char *what)
+static bool check_bounds(struct binder *b, const struct pattern *p, const struct ap *ap,
+                         const char *what)
 {
     struct range r = range_of(b, p);
     int64_t bytes = 0;
@@ -236,8 +240,9 @@ static bool check_bounds(struct binder *b, const struct pattern *p, const struct
     if (r.never || (r.low >= 0 && r.high + p->o.size <= bytes))
         return true;
     const char *name = ap->mem == MEM_HBM ? b->m->p->slots[ap->tensor].name : "tile";
-    return fail(b->d, "operand '%s' reaches bytes %lld to %lld of '%s', which has %lld", what, (long long)r.low,
-                (long long)(r.high + p->o.size - 1), name ? name : "(unnamed)", (long long)bytes);
+    return fail(b->d, "operand '%s' reaches bytes %lld to %lld of '%s', which has %lld", what,
+                (long long)r.low, (long long)(r.high + p->o.size - 1), name ? name : "(unnamed)",
+                (long long)bytes);
 }
 
 /* Packed weights are read in whole rows of the pack's width, k rounded up to pairs or quads. */
@@ -328,13 +333,14 @@ static void merge_pair(struct joint *j, int at)
     remove_dim(j, at + 1);
 }
 
-/* Drops dims of one element and merges neighbours; the last *inner dims stay apart from the others, and as they are
-   unless `merge_inner`. */
+/* Drops dims of one element and merges neighbours; the last *inner dims stay apart from the others,
+   and as they are unless `merge_inner`. */
 static void merge_dims(struct joint *j, int *inner, bool merge_inner)
 {
     for (int i = j->rank - 1; i >= 0; i--) {
         bool in = i >= j->rank - *inner;
-        if (j->count[i] != 1 || is_clipped(j, i) || j->rank == 1 || (in && (!merge_inner || *inner == 1)))
+        if (j->count[i] != 1 || is_clipped(j, i) || j->rank == 1 ||
+            (in && (!merge_inner || *inner == 1)))
             continue;
         remove_dim(j, i);
         *inner -= in;
@@ -349,9 +355,10 @@ static void merge_dims(struct joint *j, int *inner, bool merge_inner)
     }
 }
 
-/* Every place of a result is written once; results of rows have no place of their own for the row's elements. */
-static bool check_written(struct binder *b, const struct bound_insn *i, const struct pattern *p, const struct joint *j,
-                          int inner)
+/* Every place of a result is written once; results of rows have no place of their own for the row's
+ * elements. */
+static bool check_written(struct binder *b, const struct bound_insn *i, const struct pattern *p,
+                          const struct joint *j, int inner)
 {
     const struct insn_info *info = insn_info(i->op);
     for (int r = 0; r < j->rank; r++)
@@ -361,12 +368,14 @@ static bool check_written(struct binder *b, const struct bound_insn *i, const st
         bool reduced = i->op == INSN_tensor_reduce || i->op == INSN_bn_stats || n == SUM_OPERAND;
         for (int r = 0; r < j->rank && info->ap[n].access != 'r' && p[n].o.mem != MEM_NONE; r++)
             if (p[n].o.step[r] == 0 && j->count[r] > 1 && !(reduced && r >= j->rank - inner))
-                return fail(b->d, "%s: operand '%s' has no place for each element", info->name, info->ap[n].name);
+                return fail(b->d, "%s: operand '%s' has no place for each element", info->name,
+                            info->ap[n].name);
     }
     return true;
 }
 
-static bool join(struct binder *b, struct bound_insn *i, struct pattern *p, int inner, bool merge_inner)
+static bool join(struct binder *b, struct bound_insn *i, struct pattern *p, int inner,
+                 bool merge_inner)
 {
     struct joint j = {0};
     for (int n = 0; n < i->nops; n++)
@@ -392,8 +401,9 @@ static bool join(struct binder *b, struct bound_insn *i, struct pattern *p, int 
             if (p[n].o.count[r] == 1 && j.count[r] != 1)
                 p[n].o.step[r] = 0;
             else if (p[n].o.count[r] != j.count[r])
-                return fail(b->d, "%s: operands count %lld and %lld elements in a dim", insn_info(i->op)->name,
-                            (long long)p[n].o.count[r], (long long)j.count[r]);
+                return fail(b->d, "%s: operands count %lld and %lld elements in a dim",
+                            insn_info(i->op)->name, (long long)p[n].o.count[r],
+                            (long long)j.count[r]);
         }
         for (int c = 0; c < p[n].nclips; c++) {
             bool known = false;
@@ -436,7 +446,8 @@ static bool row_operands(struct binder *b, const struct insn *insn, struct patte
         if (!strcmp(info->ap[n].name, "src"))
             src = n;
     for (int n = 0; n < info->naps; n++) {
-        bool reduced = info->ap[n].access == 'w' && (insn->op == INSN_tensor_reduce || insn->op == INSN_bn_stats || n == SUM_OPERAND);
+        bool reduced = info->ap[n].access == 'w' && (insn->op == INSN_tensor_reduce ||
+                                                     insn->op == INSN_bn_stats || n == SUM_OPERAND);
         if (reduced && p[n].o.mem != MEM_NONE && p[n].o.rank == p[src].o.rank - *inner)
             pad_right(&p[n], *inner);
     }
@@ -453,7 +464,8 @@ static bool bind_operand(struct binder *b, const struct insn *insn, int n, struc
         return false;
     if (ap->mem == MEM_NONE)
         return true;
-    int stored = ap->mem == MEM_HBM ? b->m->p->slots[ap->tensor].type.dtype : b->k->tiles[ap->tensor].dtype;
+    int stored =
+        ap->mem == MEM_HBM ? b->m->p->slots[ap->tensor].type.dtype : b->k->tiles[ap->tensor].dtype;
     if (dtype_bytes(stored) != p->o.size)
         return fail(b->d, "operand '%s' takes elements of %s for %s", what, dtype_name(stored),
                     dtype_name(ap->dtype));
@@ -487,11 +499,14 @@ static void exchange_dims(struct pattern *p)
             p->clip[i].dim = (uint8_t)(p->clip[i].dim == r ? c : r);
 }
 
-/* Instructions whose operands have shapes of their own keep clips with the operand; all are listed by operand. */
+/* Instructions whose operands have shapes of their own keep clips with the operand; all are listed
+ * by operand. */
 static void keep_separate(struct binder *b, struct bound_insn *i, struct pattern *p)
 {
     for (int n = 0; n < i->nops; n++) {
-        i->clip[n] = p[n].nclips ? arena_copy(b->a, p[n].clip, sizeof *p[n].clip * (size_t)p[n].nclips) : NULL;
+        i->clip[n] = p[n].nclips
+                         ? arena_copy(b->a, p[n].clip, sizeof *p[n].clip * (size_t)p[n].nclips)
+                         : NULL;
         i->nclips[n] = (uint8_t)p[n].nclips;
     }
 }
@@ -525,7 +540,8 @@ static bool bind_insn(struct binder *b, const struct insn *insn, struct bound_in
             exchange_dims(&p[0]);
         if (insn->op == INSN_activation && insn->ap[SUM_OPERAND].mem == MEM_NONE)
             inner = 0;
-        if (!row_operands(b, insn, p, &inner) || !join(b, i, p, inner, insn->op == INSN_tensor_reduce))
+        if (!row_operands(b, insn, p, &inner) ||
+            !join(b, i, p, inner, insn->op == INSN_tensor_reduce))
             return false;
     }
     i->o = ARENA_ARRAY(b->a, struct operand, i->nops + 1);
@@ -542,12 +558,14 @@ static bool place_tiles(struct binder *b)
     b->tile_size = ARENA_ARRAY(b->a, int64_t, k->ntiles + 1);
     for (int t = 0; t < k->ntiles; t++) {
         int64_t partitions, elements, bytes;
-        if (!value_of(b, k->tiles[t].partitions, &partitions) || !value_of(b, k->tiles[t].elements, &elements))
+        if (!value_of(b, k->tiles[t].partitions, &partitions) ||
+            !value_of(b, k->tiles[t].elements, &elements))
             return false;
-        if (partitions < 0 || elements < 0 || __builtin_mul_overflow(partitions, elements, &bytes) ||
+        if (partitions < 0 || elements < 0 ||
+            __builtin_mul_overflow(partitions, elements, &bytes) ||
             bytes > MAX_TILE_BYTES / (int64_t)dtype_bytes(k->tiles[t].dtype))
-            return fail(b->d, "tile %d of %lld x %lld elements is too large", t, (long long)partitions,
-                        (long long)elements);
+            return fail(b->d, "tile %d of %lld x %lld elements is too large", t,
+                        (long long)partitions, (long long)elements);
         b->tile_size[t] = bytes * (int64_t)dtype_bytes(k->tiles[t].dtype);
         b->tile_at[t] = b->out->tile_bytes;
         b->out->tile_bytes += (b->tile_size[t] + 63) / 64 * 64;
@@ -576,14 +594,17 @@ static bool bind_insns(struct binder *b)
             if (never_from == depth)
                 never_from = -1;
         } else if (never || never_from >= 0) {
-            *i = (struct bound_insn){.op = insn->op, .node = -1, .imm = ARENA_ARRAY(b->a, struct number, 2),
+            *i = (struct bound_insn){.op = insn->op,
+                                     .node = -1,
+                                     .imm = ARENA_ARRAY(b->a, struct number, 2),
                                      .run = executors[insn->op].run};
             i->imm[0].base = insn->op == INSN_loop ? insn->imm[0].base : 0;
             if (insn->op == INSN_loop)
                 open[depth++] = n;
         } else if (!bind_insn(b, insn, i)) {
-            const struct program_node *node =
-                insn->node >= 0 && insn->node < b->m->p->nnodes ? &b->m->p->nodes[insn->node] : NULL;
+            const struct program_node *node = insn->node >= 0 && insn->node < b->m->p->nnodes
+                                                  ? &b->m->p->nodes[insn->node]
+                                                  : NULL;
             return node ? fail_in(b->d, "instruction %d (node '%s')", n, node->name)
                         : fail_in(b->d, "instruction %d", n);
         } else if (insn->op == INSN_loop) {
@@ -612,18 +633,20 @@ static int64_t estimate(const struct bound_kernel *k)
     return all > MOST ? MOST : (int64_t)all;
 }
 
-struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k, const int64_t *values,
-                                 struct arena *a, struct diag *d)
+struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k,
+                                 const int64_t *values, struct arena *a, struct diag *d)
 {
     struct binder b = {m, k, values, a, d, ARENA_NEW(a, struct bound_kernel), NULL, NULL, {0}};
     b.out->kernel = k;
     b.out->ngrid = k->ngrid;
     b.out->instances = 1;
-    bool ok = (k->ngrid >= 0 && k->ngrid <= MAX_GRID && k->nvars >= k->ngrid && k->nvars <= MAX_VARS) ||
-              fail(d, "%d grid dimensions and %d variables", k->ngrid, k->nvars);
+    bool ok =
+        (k->ngrid >= 0 && k->ngrid <= MAX_GRID && k->nvars >= k->ngrid && k->nvars <= MAX_VARS) ||
+        fail(d, "%d grid dimensions and %d variables", k->ngrid, k->nvars);
     for (int g = 0; ok && g < k->ngrid; g++) {
         ok = value_of(&b, k->grid[g], &b.out->grid[g]);
-        if (ok && (b.out->grid[g] < 0 || __builtin_mul_overflow(b.out->instances, b.out->grid[g], &b.out->instances) ||
+        if (ok && (b.out->grid[g] < 0 ||
+                   __builtin_mul_overflow(b.out->instances, b.out->grid[g], &b.out->instances) ||
                    b.out->instances > MOST))
             ok = fail(d, "grid dimension %d is %lld", g, (long long)b.out->grid[g]);
         b.var_count[g] = b.out->grid[g];

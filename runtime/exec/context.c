@@ -20,8 +20,8 @@ static bool allocate(struct context *c, struct diag *d)
     c->values = calloc((size_t)p->dims.nnodes + 1, sizeof *c->values);
     c->cache = calloc((size_t)p->nkernels + 1, sizeof *c->cache);
     c->calls = calloc((size_t)p->ncalls + 1, sizeof *c->calls);
-    if (!c->input || !c->output || !c->key || !c->slots || !c->address || !c->symbols || !c->values ||
-        !c->cache || !c->calls)
+    if (!c->input || !c->output || !c->key || !c->slots || !c->address || !c->symbols ||
+        !c->values || !c->cache || !c->calls)
         return fail(d, "out of memory");
     for (int i = 0; i < main_region->nparams; i++)
         c->input[i].kind = VK_NONE;
@@ -46,9 +46,15 @@ static bool make_calls(struct context *c, struct diag *d)
             operands[j] = call->in[j] >= 0 ? &c->slots[call->in[j]] : &c->absent;
         for (int j = 0; j < call->nout; j++)
             operands[call->nin + j] = call->out[j] >= 0 ? &c->slots[call->out[j]] : NULL;
-        c->calls[i] = (struct op_call){.op = call->op, .attrs = &call->attrs, .nin = call->nin,
-                                       .nout = call->nout, .nregions = call->nregions, .in = operands,
-                                       .out = operands + call->nin, .env = &c->env, .user = c};
+        c->calls[i] = (struct op_call){.op = call->op,
+                                       .attrs = &call->attrs,
+                                       .nin = call->nin,
+                                       .nout = call->nout,
+                                       .nregions = call->nregions,
+                                       .in = operands,
+                                       .out = operands + call->nin,
+                                       .env = &c->env,
+                                       .user = c};
     }
     return true;
 }
@@ -134,10 +140,12 @@ bool context_set_output(struct context *c, int i, void *memory, size_t bytes, st
         return fail(d, "output %d of a model that has %d", i, r->nresults);
     const struct type *t = &c->m->p->slots[r->results[i]].type;
     if (memory && (t->kind != VK_TENSOR || t->dtype == DT_STR))
-        return fail(d, "output '%s' holds strings or is no tensor: it cannot be placed in given memory",
-                    c->m->p->output_names[i]);
+        return fail(
+            d, "output '%s' holds strings or is no tensor: it cannot be placed in given memory",
+            c->m->p->output_names[i]);
     if (memory && (uintptr_t)memory % 16)
-        return fail(d, "memory for output '%s' is not aligned to 16 bytes", c->m->p->output_names[i]);
+        return fail(d, "memory for output '%s' is not aligned to 16 bytes",
+                    c->m->p->output_names[i]);
     c->output[i].memory = memory;
     c->output[i].bytes = bytes;
     c->placed = false;
@@ -159,7 +167,9 @@ void context_set_profile(struct context *c, struct profile *p)
     c->profile = p;
 }
 
-void context_watch(struct context *c, bool (*seen)(void *user, struct context *c, int step, struct diag *d), void *user)
+void context_watch(struct context *c,
+                   bool (*seen)(void *user, struct context *c, int step, struct diag *d),
+                   void *user)
 {
     c->seen = seen;
     c->seen_user = user;

@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #ifdef __linux__
-/* The first hardware thread of the core that cpu belongs to; cpu itself when the system does not say. */
+/* The first hardware thread of the core that cpu belongs to; cpu itself when the system does not
+ * say. */
 static int first_sibling(int cpu)
 {
     char path[96];

@@ -8,7 +8,8 @@ const struct executor executors[INSN_COUNT] = {
 #include "runtime/exec/executors.def"
 };
 
-void for_each_row(struct lane *l, const struct bound_insn *i, const int64_t *count, int outer, row_fn row)
+void for_each_row(struct lane *l, const struct bound_insn *i, const int64_t *count, int outer,
+                  row_fn row)
 {
     int64_t at[MAX_AP_RANK] = {0};
     char *p[MAX_APS];
@@ -61,12 +62,14 @@ void run_tiles(struct lane *l, const struct bound_insn *i, row_fn tile)
 /* ---- elements of any type ---- */
 
 static const int8_t to_f32[DT_END] = {
-    [DT_BF16] = CONVERT_f32_from_bf16 + 1, [DT_F16] = CONVERT_f32_from_f16 + 1, [DT_I8] = CONVERT_f32_from_i8 + 1,
-    [DT_U8] = CONVERT_f32_from_u8 + 1,     [DT_BOOL] = CONVERT_f32_from_u8 + 1, [DT_I32] = CONVERT_f32_from_i32 + 1,
+    [DT_BF16] = CONVERT_f32_from_bf16 + 1, [DT_F16] = CONVERT_f32_from_f16 + 1,
+    [DT_I8] = CONVERT_f32_from_i8 + 1,     [DT_U8] = CONVERT_f32_from_u8 + 1,
+    [DT_BOOL] = CONVERT_f32_from_u8 + 1,   [DT_I32] = CONVERT_f32_from_i32 + 1,
 };
 static const int8_t from_f32[DT_END] = {
-    [DT_BF16] = CONVERT_bf16_from_f32 + 1, [DT_F16] = CONVERT_f16_from_f32 + 1, [DT_I8] = CONVERT_i8_from_f32 + 1,
-    [DT_U8] = CONVERT_u8_from_f32 + 1,     [DT_I32] = CONVERT_i32_from_f32 + 1,
+    [DT_BF16] = CONVERT_bf16_from_f32 + 1, [DT_F16] = CONVERT_f16_from_f32 + 1,
+    [DT_I8] = CONVERT_i8_from_f32 + 1,     [DT_U8] = CONVERT_u8_from_f32 + 1,
+    [DT_I32] = CONVERT_i32_from_f32 + 1,
 };
 
 static int known(const int8_t *table, int dtype)
@@ -74,8 +77,8 @@ static int known(const int8_t *table, int dtype)
     return dtype < DT_END ? table[dtype] : 0;
 }
 
-struct in_row fetch_slow(const struct lane *l, const struct operand *o, const char *p, int64_t step, int64_t n,
-                         float *buf)
+struct in_row fetch_slow(const struct lane *l, const struct operand *o, const char *p, int64_t step,
+                         int64_t n, float *buf)
 {
     int c = known(to_f32, o->dtype);
     if (step == 0)
@@ -88,7 +91,8 @@ struct in_row fetch_slow(const struct lane *l, const struct operand *o, const ch
     return (struct in_row){buf, step == 0 ? 0 : 1};
 }
 
-void store_row(const struct lane *l, const struct operand *o, char *p, int64_t step, const float *x, int64_t n)
+void store_row(const struct lane *l, const struct operand *o, char *p, int64_t step, const float *x,
+               int64_t n)
 {
     int c = known(from_f32, o->dtype);
     if (o->dtype == DT_F32) {
@@ -110,8 +114,8 @@ float load_one(const struct operand *o, const char *p)
     return o->dtype == DT_F32 ? *(const float *)p : (float)dtype_load_f64(o->dtype, p, 0);
 }
 
-void convert_row(const struct lane *l, const struct operand *to, char *y, int64_t y_step, const struct operand *from,
-                 const char *x, int64_t x_step, int64_t n)
+void convert_row(const struct lane *l, const struct operand *to, char *y, int64_t y_step,
+                 const struct operand *from, const char *x, int64_t x_step, int64_t n)
 {
     if (to->dtype == from->dtype) {
         l->k->copy(y, y_step * to->size, x, x_step * from->size, (size_t)n, to->size);
@@ -130,20 +134,23 @@ void convert_row(const struct lane *l, const struct operand *to, char *y, int64_
             else if (from->dtype == DT_F32)
                 l->k->copy(buf, 4, x + at * x_step * 4, x_step * 4, (size_t)m, 4);
             else
-                l->k->convert[known(to_f32, from->dtype) - 1](buf, 1, x + at * x_step * from->size, x_step, (size_t)m);
+                l->k->convert[known(to_f32, from->dtype) - 1](buf, 1, x + at * x_step * from->size,
+                                                              x_step, (size_t)m);
             store_row(l, to, y + at * y_step * to->size, y_step, r.at, m);
         }
         return;
     }
     for (int64_t i = 0; i < n; i++)
-        dtype_convert(to->dtype, y + i * y_step * to->size, from->dtype, x + i * x_step * from->size, 1, true);
+        dtype_convert(to->dtype, y + i * y_step * to->size, from->dtype,
+                      x + i * x_step * from->size, 1, true);
 }
 
 bool only_numbers(struct binding *b, const struct bound_insn *i, const struct insn *insn)
 {
     for (int n = 0; n < i->nops; n++) {
         int class = dtype_class(i->o[n].dtype);
-        if (i->o[n].mem && class != DTC_FLOAT && class != DTC_SINT && class != DTC_UINT && class != DTC_BOOL)
+        if (i->o[n].mem && class != DTC_FLOAT && class != DTC_SINT && class != DTC_UINT &&
+            class != DTC_BOOL)
             return fail(b->d, "%s does not compute with elements of %s", insn_info(insn->op)->name,
                         dtype_name(i->o[n].dtype));
     }

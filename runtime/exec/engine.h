@@ -1,5 +1,6 @@
 /*
- * What the engines' files share: addresses, counts in force, rows of any element type as rows of f32.
+ * What the engines' files share: addresses, counts in force, rows of any element type as rows of
+ * f32.
  */
 #ifndef RUNTIME_EXEC_ENGINE_H
 #define RUNTIME_EXEC_ENGINE_H
@@ -49,7 +50,8 @@ static inline bool shape_now(const struct lane *l, const struct shape *s, int64_
 }
 
 /* Of one operand of a SEPARATE instruction. */
-static inline bool counts_now(const struct lane *l, const struct bound_insn *i, int operand, int64_t *count)
+static inline bool counts_now(const struct lane *l, const struct bound_insn *i, int operand,
+                              int64_t *count)
 {
     bool some = true;
     for (int r = 0; r < i->o[operand].rank; r++) {
@@ -60,11 +62,13 @@ static inline bool counts_now(const struct lane *l, const struct bound_insn *i, 
 }
 
 /*
- * Rows: `row` is called for every combination of the outer dims with the operands' addresses there (absent operands
- * NULL). count: of all dims in force.
+ * Rows: `row` is called for every combination of the outer dims with the operands' addresses there
+ * (absent operands NULL). count: of all dims in force.
  */
-typedef void (*row_fn)(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count);
-void for_each_row(struct lane *l, const struct bound_insn *i, const int64_t *count, int outer, row_fn row);
+typedef void (*row_fn)(struct lane *l, const struct bound_insn *i, char *const *p,
+                       const int64_t *count);
+void for_each_row(struct lane *l, const struct bound_insn *i, const int64_t *count, int outer,
+                  row_fn row);
 /* shape_now and for_each_row over all dims but the inner ones. */
 void run_rows(struct lane *l, const struct bound_insn *i, row_fn row);
 
@@ -94,18 +98,20 @@ static inline struct out_tile tile_to(const struct bound_insn *i, char *const *p
     return (struct out_tile){p[0], i->o[0].step[i->shape.rank - 2], i->o[0].dtype == DT_BF16};
 }
 
-/* n elements of a stored row as f32: in place, or converted into buf (of CHUNK elements, or one for a broadcast). */
-struct in_row fetch_slow(const struct lane *l, const struct operand *o, const char *p, int64_t step, int64_t n,
-                         float *buf);
-static inline struct in_row fetch(const struct lane *l, const struct operand *o, const char *p, int64_t step,
-                                  int64_t n, float *buf)
+/* n elements of a stored row as f32: in place, or converted into buf (of CHUNK elements, or one for
+ * a broadcast). */
+struct in_row fetch_slow(const struct lane *l, const struct operand *o, const char *p, int64_t step,
+                         int64_t n, float *buf);
+static inline struct in_row fetch(const struct lane *l, const struct operand *o, const char *p,
+                                  int64_t step, int64_t n, float *buf)
 {
     if (o->dtype == DT_F32)
         return (struct in_row){(const float *)p, step};
     return fetch_slow(l, o, p, step, n, buf);
 }
 /* Rounds n floats to the stored type. */
-void store_row(const struct lane *l, const struct operand *o, char *p, int64_t step, const float *x, int64_t n);
+void store_row(const struct lane *l, const struct operand *o, char *p, int64_t step, const float *x,
+               int64_t n);
 float load_one(const struct operand *o, const char *p);
 static inline void store_one(const struct lane *l, const struct operand *o, char *p, float x)
 {
@@ -116,24 +122,24 @@ static inline void store_one(const struct lane *l, const struct operand *o, char
 }
 
 /* dst = src of any two types; equal types copy bits. */
-void convert_row(const struct lane *l, const struct operand *to, char *y, int64_t y_step, const struct operand *from,
-                 const char *x, int64_t x_step, int64_t n);
+void convert_row(const struct lane *l, const struct operand *to, char *y, int64_t y_step,
+                 const struct operand *from, const char *x, int64_t x_step, int64_t n);
 
 /* ---- functions on rows of f32 (alu.c) ---- */
 
 enum alu_kind { ALU_COPY, ALU_BINARY, ALU_COMPARE, ALU_ACTIVATION, ALU_SCALAR };
 struct alu {
     uint8_t kind;
-    uint8_t index;  /* in the kernel table */
-    bool swap;      /* operands change places */
+    uint8_t index; /* in the kernel table */
+    bool swap;     /* operands change places */
     bool unary;
     const struct ew_row *row; /* ALU_SCALAR */
-    float p[2];     /* parameters of activations */
+    float p[2];               /* parameters of activations */
 };
 /* Fails for operators that engines do not know. */
 bool alu_find(struct alu *out, int op, bool reverse, float a, float b, struct diag *d);
-void alu_run(const struct lane *l, const struct alu *f, struct out_row y, struct in_row a, struct in_row b,
-             int64_t n);
+void alu_run(const struct lane *l, const struct alu *f, struct out_row y, struct in_row a,
+             struct in_row b, int64_t n);
 enum kernel_reduce alu_reduce(int op); /* REDUCE_COUNT when it is none */
 
 /* The first failure of a launch is reported when it ends. */

@@ -7,9 +7,10 @@
  *     context_run(c, d);
  *     const struct tensor *y = context_output(c, 0);   until the next run
  *
- * A model never changes after model_new and may be shared by any number of contexts. A context belongs to one
- * thread at a time. The first run with new input shapes plans and allocates; runs with shapes seen before (the
- * last few are kept) of programs without dynamic slots allocate nothing.
+ * A model never changes after model_new and may be shared by any number of contexts. A context
+ * belongs to one thread at a time. The first run with new input shapes plans and allocates; runs
+ * with shapes seen before (the last few are kept) of programs without dynamic slots allocate
+ * nothing.
  *
  * Results do not depend on the number of threads.
  */
@@ -27,18 +28,21 @@ struct model *model_new(struct program *p, struct diag *d);
 void model_free(struct model *m); /* after its contexts */
 const struct program *model_program(const struct model *m);
 
-/* threads: lanes that share a kernel's grid, the calling thread being one; 0: one per physical core. */
+/* threads: lanes that share a kernel's grid, the calling thread being one; 0: one per physical
+ * core. */
 struct context *context_new(struct model *m, int threads, struct diag *d);
 void context_free(struct context *c);
 int context_threads(const struct context *c);
 
 /*
- * Inputs are those of regions[0].params, outputs regions[0].results. A tensor's shape is checked when running.
- * Its memory must be aligned to its elements and stay as it is until the run that uses it returns.
+ * Inputs are those of regions[0].params, outputs regions[0].results. A tensor's shape is checked
+ * when running. Its memory must be aligned to its elements and stay as it is until the run that
+ * uses it returns.
  */
 bool context_set_input(struct context *c, int i, const struct tensor *t, struct diag *d);
-/* Has output i written to the caller's memory from the next run on (NULL: to memory of the context). A run fails when the
- * output does not fit. Tensors of strings and containers cannot be placed. */
+/* Has output i written to the caller's memory from the next run on (NULL: to memory of the
+ * context). A run fails when the output does not fit. Tensors of strings and containers cannot be
+ * placed. */
 bool context_set_output(struct context *c, int i, void *memory, size_t bytes, struct diag *d);
 bool context_run(struct context *c, struct diag *d);
 /* NULL before a successful run. */
@@ -51,10 +55,12 @@ int64_t context_arena_bytes(const struct context *c);
 void context_set_profile(struct context *c, struct profile *p);
 
 /*
- * For `xcc --verify`: `seen` is called after every step of the main program (NULL: no more); context_slot answers with a
- * slot's value then, kind VK_NONE while it has none.
+ * For `xcc --verify`: `seen` is called after every step of the main program (NULL: no more);
+ * context_slot answers with a slot's value then, kind VK_NONE while it has none.
  */
-void context_watch(struct context *c, bool (*seen)(void *user, struct context *c, int step, struct diag *d), void *user);
+void context_watch(struct context *c,
+                   bool (*seen)(void *user, struct context *c, int step, struct diag *d),
+                   void *user);
 const struct tensor *context_slot(const struct context *c, int slot);
 
 /* Physical cores this process may run on. */

@@ -13,25 +13,28 @@ bool prepare_activation(struct binding *b, struct bound_insn *i, const struct in
 {
     struct activation *a = ARENA_NEW(b->arena, struct activation);
     i->prepared = a;
-    if (!only_numbers(b, i, insn) || !alu_find(&a->f, i->func[0], false, i->flt[1], i->flt[2], b->d))
+    if (!only_numbers(b, i, insn) ||
+        !alu_find(&a->f, i->func[0], false, i->flt[1], i->flt[2], b->d))
         return false;
     if (a->f.kind == ALU_COPY) {
         a->f.kind = ALU_ACTIVATION;
         a->f.index = ACTIVATION_copy;
     }
     if (!a->f.unary && a->f.kind != ALU_ACTIVATION)
-        return fail(b->d, "activation: operator '%s' has two operands", op_name((enum op)i->func[0]));
+        return fail(b->d, "activation: operator '%s' has two operands",
+                    op_name((enum op)i->func[0]));
     a->direct = true;
     for (int n = 0; n < i->nops; n++)
         a->direct &= i->o[n].dtype == DT_F32 || !i->o[n].mem;
-    a->tile = a->f.kind == ALU_ACTIVATION && i->shape.rank >= 2 && !i->o[4].mem && tile_result(i, 0);
+    a->tile =
+        a->f.kind == ALU_ACTIVATION && i->shape.rank >= 2 && !i->o[4].mem && tile_result(i, 0);
     for (int n = 1; n < 4; n++)
         a->tile &= !i->o[n].mem || tile_operand(i, n);
     return true;
 }
 
-static void compute(const struct lane *l, const struct activation *a, struct out_row y, struct in_row x,
-                    struct in_row scale, struct in_row bias, int64_t n)
+static void compute(const struct lane *l, const struct activation *a, struct out_row y,
+                    struct in_row x, struct in_row scale, struct in_row bias, int64_t n)
 {
     if (a->f.kind == ALU_ACTIVATION) {
         l->k->activation[a->f.index](y, x, scale, bias, (size_t)n, a->f.p);
@@ -44,8 +47,8 @@ static void compute(const struct lane *l, const struct activation *a, struct out
     alu_run(l, &a->f, y, x, x, n);
 }
 
-static struct in_row optional_row(const struct lane *l, const struct bound_insn *i, char *const *p, int operand,
-                                  int64_t at, int64_t n, float *buf)
+static struct in_row optional_row(const struct lane *l, const struct bound_insn *i, char *const *p,
+                                  int operand, int64_t at, int64_t n, float *buf)
 {
     const struct operand *o = &i->o[operand];
     if (!o->mem)
@@ -54,17 +57,20 @@ static struct in_row optional_row(const struct lane *l, const struct bound_insn 
     return fetch(l, o, p[operand] + at * step * o->size, step, n, buf);
 }
 
-static void activation_row(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void activation_row(struct lane *l, const struct bound_insn *i, char *const *p,
+                           const int64_t *count)
 {
     const struct activation *a = i->prepared;
     const struct operand *o = i->o;
     int last = i->shape.rank - 1;
-    int64_t n = count[last], ys = o[0].step[last], xs = o[1].step[last], chunk = a->direct ? n : CHUNK;
+    int64_t n = count[last], ys = o[0].step[last], xs = o[1].step[last],
+            chunk = a->direct ? n : CHUNK;
     float x[CHUNK], s[CHUNK], b[CHUNK], y[CHUNK], sum = 0;
     for (int64_t at = 0; at < n; at += chunk) {
         int64_t m = n - at < chunk ? n - at : chunk;
         struct in_row rx = fetch(l, &o[1], p[1] + at * xs * o[1].size, xs, m, x);
-        struct in_row scale = optional_row(l, i, p, 2, at, m, s), bias = optional_row(l, i, p, 3, at, m, b);
+        struct in_row scale = optional_row(l, i, p, 2, at, m, s),
+                      bias = optional_row(l, i, p, 3, at, m, b);
         struct out_row to = {y, 1};
         if (!scale.at && i->flt[0] != 1)
             scale = (struct in_row){&i->flt[0], 0};
@@ -80,15 +86,16 @@ static void activation_row(struct lane *l, const struct bound_insn *i, char *con
         store_one(l, &o[4], p[4], sum);
 }
 
-static void activation_tile(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void activation_tile(struct lane *l, const struct bound_insn *i, char *const *p,
+                            const int64_t *count)
 {
     const struct activation *a = i->prepared;
     int last = i->shape.rank - 1;
     struct in_tile scale = tile_at(i, p, 2), bias = tile_at(i, p, 3);
     if (!scale.at && i->flt[0] != 1)
         scale = (struct in_tile){&i->flt[0], 0, 0};
-    l->k->activation_tile[a->f.index](tile_to(i, p), tile_at(i, p, 1), scale, bias, (size_t)count[last - 1],
-                                      (size_t)count[last], a->f.p);
+    l->k->activation_tile[a->f.index](tile_to(i, p), tile_at(i, p, 1), scale, bias,
+                                      (size_t)count[last - 1], (size_t)count[last], a->f.p);
 }
 
 void exec_activation(struct lane *l, const struct bound_insn *i)

@@ -27,7 +27,8 @@ bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *in
     return true;
 }
 
-static void copy_row(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void copy_row(struct lane *l, const struct bound_insn *i, char *const *p,
+                     const int64_t *count)
 {
     int last = i->shape.rank - 1;
     int64_t n = count[last], ys = i->o[0].step[last], xs = i->o[1].step[last];
@@ -54,20 +55,23 @@ static bool kernel_size(int size)
     return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-static void transpose_plane(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void transpose_plane(struct lane *l, const struct bound_insn *i, char *const *p,
+                            const int64_t *count)
 {
     const struct operand *y = &i->o[0], *x = &i->o[1];
     int r = i->shape.rank - 2, c = r + 1;
     if (y->dtype == x->dtype && y->step[r] == 1 && x->step[c] == 1 && kernel_size(x->size)) {
-        l->k->transpose(p[0], y->step[c], p[1], x->step[r], (size_t)count[r], (size_t)count[c], x->size);
+        l->k->transpose(p[0], y->step[c], p[1], x->step[r], (size_t)count[r], (size_t)count[c],
+                        x->size);
         return;
     }
     for (int64_t j = 0; j < count[r]; j++)
-        convert_row(l, y, p[0] + j * y->step[r] * y->size, y->step[c], x, p[1] + j * x->step[r] * x->size, x->step[c],
-                    count[c]);
+        convert_row(l, y, p[0] + j * y->step[r] * y->size, y->step[c], x,
+                    p[1] + j * x->step[r] * x->size, x->step[c], count[c]);
 }
 
-/* The dims of dst were exchanged when binding (exchange_dims), so that both operands have src's shape. */
+/* The dims of dst were exchanged when binding (exchange_dims), so that both operands have src's
+ * shape. */
 bool prepare_transpose(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     return i->o[0].dtype == i->o[1].dtype || only_numbers(b, i, insn);
@@ -86,12 +90,13 @@ bool prepare_gather(struct binding *b, struct bound_insn *i, const struct insn *
     if (x->dtype != DT_I32 && x->dtype != DT_I64)
         return fail(b->d, "dma_gather: indices of %s, expected i32 or i64", dtype_name(x->dtype));
     if (y->dtype != t->dtype)
-        return fail(b->d, "dma_gather: rows of %s into %s", dtype_name(t->dtype), dtype_name(y->dtype));
+        return fail(b->d, "dma_gather: rows of %s into %s", dtype_name(t->dtype),
+                    dtype_name(y->dtype));
     if (y->rank != t->rank || y->rank < 1)
         return fail(b->d, "dma_gather: rank %d and %d, expected the same", y->rank, t->rank);
     if (i->imm[0].nterms || i->imm[0].base > t->count[0] || i->imm[0].base < 0 || i->nclips[1])
-        return fail(b->d, "dma_gather: limit %lld of a table of %lld entries", (long long)i->imm[0].base,
-                    (long long)t->count[0]);
+        return fail(b->d, "dma_gather: limit %lld of a table of %lld entries",
+                    (long long)i->imm[0].base, (long long)t->count[0]);
     for (int r = 1; r < y->rank; r++)
         if (y->count[r] > t->count[r])
             return fail(b->d, "dma_gather: rows are longer than the table's");
@@ -101,11 +106,12 @@ bool prepare_gather(struct binding *b, struct bound_insn *i, const struct insn *
     for (int r = 0; r < x->rank - 1; r++)
         if (x->count[r] != 1)
             return fail(b->d, "dma_gather: indices in more than one dim");
-    return rows >= y->count[0] || fail(b->d, "dma_gather: %lld indices for %lld rows", (long long)rows, (long long)y->count[0]);
+    return rows >= y->count[0] || fail(b->d, "dma_gather: %lld indices for %lld rows",
+                                       (long long)rows, (long long)y->count[0]);
 }
 
-static void copy_dims(const struct lane *l, const struct bound_insn *i, char *y, const char *x, int dim,
-                      const int64_t *count)
+static void copy_dims(const struct lane *l, const struct bound_insn *i, char *y, const char *x,
+                      int dim, const int64_t *count)
 {
     const struct operand *to = &i->o[0], *from = &i->o[1];
     if (dim == to->rank) {
@@ -114,7 +120,8 @@ static void copy_dims(const struct lane *l, const struct bound_insn *i, char *y,
         convert_row(l, to, y, to->step[dim], from, x, from->step[dim], count[dim]);
     } else {
         for (int64_t n = 0; n < count[dim]; n++)
-            copy_dims(l, i, y + n * to->step[dim] * to->size, x + n * from->step[dim] * from->size, dim + 1, count);
+            copy_dims(l, i, y + n * to->step[dim] * to->size, x + n * from->step[dim] * from->size,
+                      dim + 1, count);
     }
 }
 
@@ -134,6 +141,7 @@ void exec_dma_gather(struct lane *l, const struct bound_insn *i)
             lane_fail(l, "an index is out of the range of the table it selects from");
             return;
         }
-        copy_dims(l, i, to + r * i->o[0].step[0] * i->o[0].size, table + v * i->o[1].step[0] * i->o[1].size, 1, count);
+        copy_dims(l, i, to + r * i->o[0].step[0] * i->o[0].size,
+                  table + v * i->o[1].step[0] * i->o[1].size, 1, count);
     }
 }

@@ -8,10 +8,11 @@
 
 struct arithmetic {
     struct alu f[2];
-    const struct ew_row *integer; /* tensor_tensor on integers: exact, as the operator's plain routine */
-    bool direct;                  /* all operands f32 */
-    bool bytes;                   /* a comparison into bytes */
-    bool tile;                    /* tensor_tensor by a tile kernel */
+    const struct ew_row
+        *integer; /* tensor_tensor on integers: exact, as the operator's plain routine */
+    bool direct;  /* all operands f32 */
+    bool bytes;   /* a comparison into bytes */
+    bool tile;    /* tensor_tensor by a tile kernel */
     enum { TWO_STEPS, MULTIPLY_ADD, CLIP } fused;
 };
 
@@ -27,7 +28,8 @@ static bool find_integer(struct binding *b, struct bound_insn *i, struct arithme
 {
     a->integer = ew_row((enum op)i->func[0]);
     if (!a->integer || !a->integer->sn || !a->integer->un)
-        return fail(b->d, "operator '%s' is no function of an engine on integers", op_name((enum op)i->func[0]));
+        return fail(b->d, "operator '%s' is no function of an engine on integers",
+                    op_name((enum op)i->func[0]));
     return true;
 }
 
@@ -61,15 +63,16 @@ bool prepare_alu(struct binding *b, struct bound_insn *i, const struct insn *ins
         a->direct &= i->o[n].dtype == DT_F32;
     a->bytes = i->op == INSN_tensor_tensor && a->f[0].kind == ALU_COMPARE &&
                (i->o[0].dtype == DT_BOOL || i->o[0].dtype == DT_U8);
-    a->tile = i->op == INSN_tensor_tensor && a->f[0].kind == ALU_BINARY && i->shape.rank >= 2 && tile_result(i, 0) &&
-              tile_operand(i, 1) && tile_operand(i, 2);
+    a->tile = i->op == INSN_tensor_tensor && a->f[0].kind == ALU_BINARY && i->shape.rank >= 2 &&
+              tile_result(i, 0) && tile_operand(i, 1) && tile_operand(i, 2);
     fuse(i, a);
     return true;
 }
 
 /* ---- memset ---- */
 
-static void memset_row(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void memset_row(struct lane *l, const struct bound_insn *i, char *const *p,
+                       const int64_t *count)
 {
     const struct operand *y = &i->o[0];
     int last = i->shape.rank - 1;
@@ -90,7 +93,8 @@ void exec_memset(struct lane *l, const struct bound_insn *i)
 
 /* ---- tensor_tensor ---- */
 
-static void integer_row(struct lane *l, const struct bound_insn *i, char *const *p, int64_t n, const int64_t *step)
+static void integer_row(struct lane *l, const struct bound_insn *i, char *const *p, int64_t n,
+                        const int64_t *step)
 {
     const struct arithmetic *a = i->prepared;
     int64_t x[CHUNK], y[CHUNK], z[CHUNK];
@@ -110,15 +114,16 @@ static void integer_row(struct lane *l, const struct bound_insn *i, char *const 
     }
 }
 
-static void tensor_tensor_row(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void tensor_tensor_row(struct lane *l, const struct bound_insn *i, char *const *p,
+                              const int64_t *count)
 {
     const struct arithmetic *a = i->prepared;
     const struct operand *o = i->o;
     int last = i->shape.rank - 1;
     int64_t n = count[last], ys = o[0].step[last], as = o[1].step[last], bs = o[2].step[last];
     if (a->direct) {
-        alu_run(l, &a->f[0], (struct out_row){(float *)p[0], ys}, (struct in_row){(float *)p[1], as},
-                (struct in_row){(float *)p[2], bs}, n);
+        alu_run(l, &a->f[0], (struct out_row){(float *)p[0], ys},
+                (struct in_row){(float *)p[1], as}, (struct in_row){(float *)p[2], bs}, n);
         return;
     }
     if (a->integer) {
@@ -142,12 +147,14 @@ static void tensor_tensor_row(struct lane *l, const struct bound_insn *i, char *
     }
 }
 
-static void tensor_tensor_tile(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void tensor_tensor_tile(struct lane *l, const struct bound_insn *i, char *const *p,
+                               const int64_t *count)
 {
     const struct arithmetic *a = i->prepared;
     int last = i->shape.rank - 1;
     struct in_tile x = tile_at(i, p, a->f[0].swap ? 2 : 1), y = tile_at(i, p, a->f[0].swap ? 1 : 2);
-    l->k->binary_tile[a->f[0].index](tile_to(i, p), x, y, (size_t)count[last - 1], (size_t)count[last]);
+    l->k->binary_tile[a->f[0].index](tile_to(i, p), x, y, (size_t)count[last - 1],
+                                     (size_t)count[last]);
 }
 
 void exec_tensor_tensor(struct lane *l, const struct bound_insn *i)
@@ -161,21 +168,24 @@ void exec_tensor_tensor(struct lane *l, const struct bound_insn *i)
 
 /* ---- tensor_scalar ---- */
 
-static void two_steps(const struct lane *l, const struct bound_insn *i, struct out_row y, struct in_row x, int64_t n)
+static void two_steps(const struct lane *l, const struct bound_insn *i, struct out_row y,
+                      struct in_row x, int64_t n)
 {
     const struct arithmetic *a = i->prepared;
     struct in_row s0 = {&i->flt[0], 0}, s1 = {&i->flt[1], 0}, again = {y.at, y.step};
     if (a->fused == MULTIPLY_ADD) {
         l->k->multiply_add(y, x, s0, s1, (size_t)n);
     } else if (a->fused == CLIP) {
-        l->k->activation[ACTIVATION_clip](y, x, (struct in_row){0}, (struct in_row){0}, (size_t)n, i->flt);
+        l->k->activation[ACTIVATION_clip](y, x, (struct in_row){0}, (struct in_row){0}, (size_t)n,
+                                          i->flt);
     } else {
         alu_run(l, &a->f[0], y, x, s0, n);
         alu_run(l, &a->f[1], y, again, s1, n);
     }
 }
 
-static void tensor_scalar_row(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void tensor_scalar_row(struct lane *l, const struct bound_insn *i, char *const *p,
+                              const int64_t *count)
 {
     const struct arithmetic *a = i->prepared;
     const struct operand *o = i->o;
@@ -201,7 +211,8 @@ void exec_tensor_scalar(struct lane *l, const struct bound_insn *i)
 
 /* ---- scalar_tensor_tensor ---- */
 
-static void scalar_tensor_tensor_row(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void scalar_tensor_tensor_row(struct lane *l, const struct bound_insn *i, char *const *p,
+                                     const int64_t *count)
 {
     const struct arithmetic *a = i->prepared;
     const struct operand *o = i->o;
@@ -230,11 +241,13 @@ void exec_scalar_tensor_tensor(struct lane *l, const struct bound_insn *i)
 
 /* ---- select ---- */
 
-static void select_row(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void select_row(struct lane *l, const struct bound_insn *i, char *const *p,
+                       const int64_t *count)
 {
     const struct operand *o = i->o;
     int last = i->shape.rank - 1;
-    int64_t n = count[last], ys = o[0].step[last], ws = o[1].step[last], as = o[2].step[last], bs = o[3].step[last];
+    int64_t n = count[last], ys = o[0].step[last], ws = o[1].step[last], as = o[2].step[last],
+            bs = o[3].step[last];
     if (o[0].dtype == o[2].dtype && o[0].dtype == o[3].dtype && o[0].dtype != DT_F32) {
         for (int64_t k = 0; k < n; k++)
             memcpy(p[0] + k * ys * o[0].size,
@@ -264,7 +277,8 @@ void exec_select(struct lane *l, const struct bound_insn *i)
 
 /* ---- tensor_tensor_scan ---- */
 
-static void scan_row(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void scan_row(struct lane *l, const struct bound_insn *i, char *const *p,
+                     const int64_t *count)
 {
     const struct arithmetic *f = i->prepared;
     const struct operand *o = i->o;
@@ -277,8 +291,10 @@ static void scan_row(struct lane *l, const struct bound_insn *i, char *const *p,
         struct in_row rb = fetch(l, &o[2], p[2] + at * bs * o[2].size, bs, m, b);
         for (int64_t k = 0; k < m; k++) {
             float t;
-            alu_run(l, &f->f[0], (struct out_row){&t, 1}, (struct in_row){ra.at + k * ra.step, 0}, (struct in_row){&r, 0}, 1);
-            alu_run(l, &f->f[1], (struct out_row){&y[k], 1}, (struct in_row){&t, 0}, (struct in_row){rb.at + k * rb.step, 0}, 1);
+            alu_run(l, &f->f[0], (struct out_row){&t, 1}, (struct in_row){ra.at + k * ra.step, 0},
+                    (struct in_row){&r, 0}, 1);
+            alu_run(l, &f->f[1], (struct out_row){&y[k], 1}, (struct in_row){&t, 0},
+                    (struct in_row){rb.at + k * rb.step, 0}, 1);
             r = y[k];
         }
         store_row(l, &o[0], p[0] + at * ys * o[0].size, ys, y, m);

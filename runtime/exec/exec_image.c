@@ -1,5 +1,6 @@
 /*
- * Extensions on images [height, width, channels]: depthwise convolution and pooling of one output row.
+ * Extensions on images [height, width, channels]: depthwise convolution and pooling of one output
+ * row.
  */
 #include "runtime/exec/engine.h"
 
@@ -14,13 +15,13 @@ struct image {
     bool direct;    /* the depthwise kernel takes it as it is */
 };
 
-
 static bool constant_imms(struct binding *b, const struct bound_insn *i)
 {
     const struct insn_info *info = insn_info(i->op);
     for (int n = 1; n < info->nimms; n++)
         if (i->imm[n].nterms || i->imm[n].base < 0 || i->imm[n].base > 1 << 20)
-            return fail(b->d, "%s: '%s' is %lld", info->name, info->imm[n], (long long)i->imm[n].base);
+            return fail(b->d, "%s: '%s' is %lld", info->name, info->imm[n],
+                        (long long)i->imm[n].base);
     return true;
 }
 
@@ -28,11 +29,12 @@ static bool prepare_depthwise(struct binding *b, struct bound_insn *i, struct im
 {
     const struct operand *y = &i->o[0], *x = &i->o[1], *w = &i->o[2], *bias = &i->o[3];
     if (y->rank != 2 || x->rank != 3 || w->rank != 3 || (bias->mem && bias->rank > 2))
-        return fail(b->d, "depthwise_conv: operands of rank %d, %d and %d, expected 2, 3 and 3", y->rank, x->rank, w->rank);
+        return fail(b->d, "depthwise_conv: operands of rank %d, %d and %d, expected 2, 3 and 3",
+                    y->rank, x->rank, w->rank);
     if (y->count[1] > x->count[2] || y->count[1] > w->count[2] ||
         (bias->mem && bias->count[bias->rank - 1] < y->count[1]))
-        return fail(b->d, "depthwise_conv: %lld, %lld and %lld channels", (long long)y->count[1], (long long)x->count[2],
-                    (long long)w->count[2]);
+        return fail(b->d, "depthwise_conv: %lld, %lld and %lld channels", (long long)y->count[1],
+                    (long long)x->count[2], (long long)w->count[2]);
     if (w->count[0] * w->count[1] > MAX_TAPS)
         return fail(b->d, "depthwise_conv: a window of more than %d places", MAX_TAPS);
     if (!i->imm[1].base || !i->imm[2].base)
@@ -43,9 +45,10 @@ static bool prepare_depthwise(struct binding *b, struct bound_insn *i, struct im
     m->extra = m->alu.kind != ALU_ACTIVATION && m->alu.kind != ALU_COPY;
     bool dense_weights = w->dtype == DT_F32 && w->step[2] == 1 && w->step[1] == y->count[1] &&
                          w->step[0] == w->step[1] * w->count[1];
-    m->direct = dense_weights && (x->dtype == DT_F32 || x->dtype == DT_BF16) && x->step[2] == 1 && x->step[1] >= y->count[1] &&
-                y->dtype == DT_F32 && y->step[1] == 1 && i->imm[4].base > 0 && !m->extra && !i->nclips[1] &&
-                !i->nclips[2] && (!bias->mem || (bias->dtype == DT_F32 && bias->step[bias->rank - 1] == 1));
+    m->direct = dense_weights && (x->dtype == DT_F32 || x->dtype == DT_BF16) && x->step[2] == 1 &&
+                x->step[1] >= y->count[1] && y->dtype == DT_F32 && y->step[1] == 1 &&
+                i->imm[4].base > 0 && !m->extra && !i->nclips[1] && !i->nclips[2] &&
+                (!bias->mem || (bias->dtype == DT_F32 && bias->step[bias->rank - 1] == 1));
     for (int k = 0; k < i->nclips[0]; k++)
         m->direct &= i->clip[0][k].dim == 0;
     for (int k = 0; k < i->nclips[3]; k++)
@@ -57,11 +60,15 @@ static bool prepare_pool(struct binding *b, struct bound_insn *i, struct image *
 {
     const struct operand *y = &i->o[0], *x = &i->o[1];
     if (y->rank != 2 || x->rank != 3 || y->count[1] > x->count[2])
-        return fail(b->d, "window_pool: operands of rank %d and %d, expected 2 and 3 with equal channels", y->rank, x->rank);
+        return fail(b->d,
+                    "window_pool: operands of rank %d and %d, expected 2 and 3 with equal channels",
+                    y->rank, x->rank);
     if (i->func[0] != OP_max && i->func[0] != OP_add)
-        return fail(b->d, "window_pool: operator '%s', expected max or add", op_name((enum op)i->func[0]));
+        return fail(b->d, "window_pool: operator '%s', expected max or add",
+                    op_name((enum op)i->func[0]));
     if (i->imm[1].base * i->imm[2].base > MAX_TAPS || !i->imm[1].base || !i->imm[2].base)
-        return fail(b->d, "window_pool: a window of %lld x %lld", (long long)i->imm[1].base, (long long)i->imm[2].base);
+        return fail(b->d, "window_pool: a window of %lld x %lld", (long long)i->imm[1].base,
+                    (long long)i->imm[2].base);
     m->direct = x->dtype == DT_F32 && x->step[2] == 1 && y->dtype == DT_F32 && y->step[1] == 1;
     return true;
 }
@@ -99,8 +106,8 @@ static bool depthwise_places(const struct lane *l, const struct bound_insn *i, s
     return true;
 }
 
-static void depthwise_direct(const struct lane *l, const struct bound_insn *i, const struct image *m,
-                             const struct places *e, int64_t first_row)
+static void depthwise_direct(const struct lane *l, const struct bound_insn *i,
+                             const struct image *m, const struct places *e, int64_t first_row)
 {
     const struct operand *y = &i->o[0], *x = &i->o[1], *w = &i->o[2];
     const char *image = operand_address(l, x);
@@ -109,21 +116,30 @@ static void depthwise_direct(const struct lane *l, const struct bound_insn *i, c
         int64_t r = first_row + t * i->imm[3].base;
         rows[t] = r >= 0 && r < e->height ? image + r * x->step[0] * x->size : NULL;
     }
-    struct depthwise_row d = {.rows = rows, .pixel_step = x->step[1], .width = (int)e->width,
-                              .kernel_height = (int)e->taps_h, .kernel_width = (int)e->taps_w,
-                              .stride = (int)i->imm[2].base, .dilation = (int)i->imm[4].base,
-                              .pad = (int)i->imm[6].base, .channels = (int)e->channels, .first = 0,
-                              .pixels = (int)e->pixels, .bf16 = x->dtype == DT_BF16,
+    struct depthwise_row d = {.rows = rows,
+                              .pixel_step = x->step[1],
+                              .width = (int)e->width,
+                              .kernel_height = (int)e->taps_h,
+                              .kernel_width = (int)e->taps_w,
+                              .stride = (int)i->imm[2].base,
+                              .dilation = (int)i->imm[4].base,
+                              .pad = (int)i->imm[6].base,
+                              .channels = (int)e->channels,
+                              .first = 0,
+                              .pixels = (int)e->pixels,
+                              .bf16 = x->dtype == DT_BF16,
                               .weights = (const float *)operand_address(l, w),
-                              .out = (float *)operand_address(l, y), .out_step = y->step[0],
+                              .out = (float *)operand_address(l, y),
+                              .out_step = y->step[0],
                               .epilogue = {.activation = m->f, .p = {i->flt[0], i->flt[1]}}};
     if (i->o[3].mem)
         d.epilogue.bias = (const float *)operand_address(l, &i->o[3]);
     l->k->depthwise(&d);
 }
 
-static float depthwise_sum(const struct bound_insn *i, const struct places *e, const char *image, const char *weights,
-                           int64_t first_row, int64_t first_column, int64_t channel)
+static float depthwise_sum(const struct bound_insn *i, const struct places *e, const char *image,
+                           const char *weights, int64_t first_row, int64_t first_column,
+                           int64_t channel)
 {
     const struct operand *x = &i->o[1], *w = &i->o[2];
     float sum = 0;
@@ -132,14 +148,16 @@ static float depthwise_sum(const struct bound_insn *i, const struct places *e, c
             int64_t r = first_row + t * i->imm[3].base, c = first_column + s * i->imm[4].base;
             if (r < 0 || r >= e->height || c < 0 || c >= e->width)
                 continue;
-            sum += load_one(x, image + (r * x->step[0] + c * x->step[1] + channel * x->step[2]) * x->size) *
-                   load_one(w, weights + (t * w->step[0] + s * w->step[1] + channel * w->step[2]) * w->size);
+            sum += load_one(x, image + (r * x->step[0] + c * x->step[1] + channel * x->step[2]) *
+                                           x->size) *
+                   load_one(w, weights + (t * w->step[0] + s * w->step[1] + channel * w->step[2]) *
+                                             w->size);
         }
     return sum;
 }
 
-static void depthwise_general(const struct lane *l, const struct bound_insn *i, const struct image *m,
-                              const struct places *e, int64_t first_row)
+static void depthwise_general(const struct lane *l, const struct bound_insn *i,
+                              const struct image *m, const struct places *e, int64_t first_row)
 {
     const struct operand *y = &i->o[0], *b = &i->o[3];
     const char *image = operand_address(l, &i->o[1]), *weights = operand_address(l, &i->o[2]);
@@ -149,7 +167,8 @@ static void depthwise_general(const struct lane *l, const struct bound_insn *i, 
     struct out_row to = {row, 1};
     for (int64_t p = 0; p < e->pixels; p++) {
         for (int64_t c = 0; c < e->channels; c++) {
-            row[c] = depthwise_sum(i, e, image, weights, first_row, p * i->imm[2].base - i->imm[6].base, c);
+            row[c] = depthwise_sum(i, e, image, weights, first_row,
+                                   p * i->imm[2].base - i->imm[6].base, c);
             if (bias)
                 row[c] += load_one(b, bias + c * b->step[b->rank - 1] * b->size);
         }
@@ -174,13 +193,13 @@ void exec_depthwise_conv(struct lane *l, const struct bound_insn *i)
 /* ---- pooling ---- */
 
 struct window {
-    int64_t row, column;        /* of the first place; may be outside */
-    int64_t height, width;      /* of the image */
+    int64_t row, column;   /* of the first place; may be outside */
+    int64_t height, width; /* of the image */
     int64_t kernel_h, kernel_w, dilation_h, dilation_w;
 };
 
-static float pool_one(const struct operand *x, const char *image, const struct window *w, bool max, int64_t channel,
-                      int64_t *places)
+static float pool_one(const struct operand *x, const char *image, const struct window *w, bool max,
+                      int64_t channel, int64_t *places)
 {
     float v = max ? -INFINITY : 0;
     *places = 0;
@@ -189,14 +208,16 @@ static float pool_one(const struct operand *x, const char *image, const struct w
             int64_t r = w->row + t * w->dilation_h, c = w->column + s * w->dilation_w;
             if (r < 0 || r >= w->height || c < 0 || c >= w->width)
                 continue;
-            float e = load_one(x, image + (r * x->step[0] + c * x->step[1] + channel * x->step[2]) * x->size);
+            float e = load_one(x, image + (r * x->step[0] + c * x->step[1] + channel * x->step[2]) *
+                                              x->size);
             v = max ? (isnan(v) ? v : isnan(e) || e > v ? e : v) : v + e;
             ++*places;
         }
     return v;
 }
 
-static int64_t list_taps(const struct operand *x, const char *image, const struct window *w, const float **taps)
+static int64_t list_taps(const struct operand *x, const char *image, const struct window *w,
+                         const float **taps)
 {
     int64_t n = 0;
     for (int64_t t = 0; t < w->kernel_h; t++)
@@ -219,8 +240,14 @@ void exec_window_pool(struct lane *l, const struct bound_insn *i)
     bool max = i->func[0] == OP_max, count_pad = i->imm[9].base != 0;
     const char *image = operand_address(l, x);
     char *out = operand_address(l, y);
-    struct window w = {row * i->imm[3].base - i->imm[7].base, -i->imm[8].base, xc[0], xc[1],
-                       i->imm[1].base, i->imm[2].base, i->imm[5].base, i->imm[6].base};
+    struct window w = {row * i->imm[3].base - i->imm[7].base,
+                       -i->imm[8].base,
+                       xc[0],
+                       xc[1],
+                       i->imm[1].base,
+                       i->imm[2].base,
+                       i->imm[5].base,
+                       i->imm[6].base};
     for (int64_t p = 0; p < yc[0]; p++, w.column += i->imm[4].base, out += y->step[0] * y->size) {
         const float *taps[MAX_TAPS];
         int64_t places = w.kernel_h * w.kernel_w;

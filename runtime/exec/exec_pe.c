@@ -1,9 +1,9 @@
 /*
  * Tensor engine: nc_matmul on matrix tiles.
  *
- * Tiles are prepared when shapes are bound, one for each combination of counts that clipping can leave. What the tile
- * kernels do not take (strided rows, other element types, stationaries that are not packed) is brought into shape in
- * the lane's scratch memory first.
+ * Tiles are prepared when shapes are bound, one for each combination of counts that clipping can
+ * leave. What the tile kernels do not take (strided rows, other element types, stationaries that
+ * are not packed) is brought into shape in the lane's scratch memory first.
  */
 #include "runtime/exec/engine.h"
 
@@ -21,14 +21,14 @@ struct variant {
 struct matmul {
     enum gemm_type type;
     int nbatch;
-    bool packed;      /* stationary in blocks of neff/pack.h */
-    bool in_place;    /* stationary can be read where it is when outs allow it */
+    bool packed;   /* stationary in blocks of neff/pack.h */
+    bool in_place; /* stationary can be read where it is when outs allow it */
     bool convert_a, convert_c;
     bool slow;
-    bool empty; /* no rows, outs, or terms in the sum */        /* integers that no tile kernel takes */
+    bool empty; /* no rows, outs, or terms in the sum */ /* integers that no tile kernel takes */
     int a_size, w_size;
     int64_t a_bytes, w_bytes; /* scratch */
-    int64_t k_step;   /* of the stationary: its pitch */
+    int64_t k_step;           /* of the stationary: its pitch */
     int nvariants;
     struct variant *variants;
 };
@@ -48,7 +48,8 @@ static bool choose_type(struct binding *b, const struct bound_insn *i, struct ma
             return fail(b->d, "nc_matmul: packed stationary of %s", dtype_name(w));
         m->type = w == DT_F32 ? GEMM_F32 : w == DT_BF16 ? GEMM_BF16 : GEMM_U8S8;
         if (m->type == GEMM_U8S8 && a != DT_U8)
-            return fail(b->d, "nc_matmul: moving of %s against 8-bit weights, expected u8", dtype_name(a));
+            return fail(b->d, "nc_matmul: moving of %s against 8-bit weights, expected u8",
+                        dtype_name(a));
     } else if (a == DT_BF16 && w == DT_BF16) {
         m->type = GEMM_BF16;
     } else if (a == DT_U8 && w == DT_I8) {
@@ -90,15 +91,19 @@ static bool check_ranks(struct binding *b, struct bound_insn *i, struct matmul *
             return fail(b->d, "nc_matmul: its result has %d dims, expected 2", c->rank);
     for (int r = 0; r < m->nbatch; r++)
         if (a->count[r] != w->count[r])
-            return fail(b->d, "nc_matmul: batches of %lld and %lld", (long long)a->count[r], (long long)w->count[r]);
+            return fail(b->d, "nc_matmul: batches of %lld and %lld", (long long)a->count[r],
+                        (long long)w->count[r]);
     int64_t n = c->count[c->rank - 2], outs = c->count[c->rank - 1];
     int64_t k = a->count[a->rank - 1];
     if (a->count[a->rank - 2] != n || w->count[w->rank - 1] != outs || w->count[w->rank - 2] != k)
-        return fail(b->d, "nc_matmul: [%lld,%lld] from moving [%lld,%lld] and stationary [%lld,%lld]", (long long)n,
-                    (long long)outs, (long long)a->count[a->rank - 2], (long long)k,
+        return fail(b->d,
+                    "nc_matmul: [%lld,%lld] from moving [%lld,%lld] and stationary [%lld,%lld]",
+                    (long long)n, (long long)outs, (long long)a->count[a->rank - 2], (long long)k,
                     (long long)w->count[w->rank - 2], (long long)w->count[w->rank - 1]);
-    if (n > 1 << 20 || outs > 1 << 20 || k > 1 << 24 || n * k > 1 << 28 || outs * k > 1 << 28 || n * outs > 1 << 28)
-        return fail(b->d, "nc_matmul: a tile of %lld x %lld x %lld is too large", (long long)n, (long long)outs, (long long)k);
+    if (n > 1 << 20 || outs > 1 << 20 || k > 1 << 24 || n * k > 1 << 28 || outs * k > 1 << 28 ||
+        n * outs > 1 << 28)
+        return fail(b->d, "nc_matmul: a tile of %lld x %lld x %lld is too large", (long long)n,
+                    (long long)outs, (long long)k);
     return true;
 }
 
@@ -118,7 +123,8 @@ static void add_count(struct counts *c, int64_t v)
         c->v[c->n++] = v;
 }
 
-static void collect(const struct binding *b, const struct bound_insn *i, int operand, int dim, struct counts *c)
+static void collect(const struct binding *b, const struct bound_insn *i, int operand, int dim,
+                    struct counts *c)
 {
     enum { LOOK_AT = 4096 };
     int64_t full = i->o[operand].count[dim];
@@ -139,8 +145,8 @@ static void collect(const struct binding *b, const struct bound_insn *i, int ope
         add_count(c, full);
 }
 
-static struct gemm_tile tile_for(const struct bound_insn *i, const struct matmul *m, int64_t rows, int64_t outs,
-                                 int64_t k, bool accumulate)
+static struct gemm_tile tile_for(const struct bound_insn *i, const struct matmul *m, int64_t rows,
+                                 int64_t outs, int64_t k, bool accumulate)
 {
     const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
     bool in_place = reads_in_place(m, outs);
@@ -181,13 +187,15 @@ static void prepare_variants(struct binding *b, struct bound_insn *i, struct mat
                         outs.v[y] > pitch_for(m, outs.v[y]))
                         continue;
                     struct variant *v = &m->variants[m->nvariants++];
-                    *v = (struct variant){(int)rows.v[x], (int)outs.v[y], (int)k.v[z], acc, {.own = NULL}};
+                    *v = (struct variant){
+                        (int)rows.v[x], (int)outs.v[y], (int)k.v[z], acc, {.own = NULL}};
                     struct gemm_tile t = tile_for(i, m, rows.v[x], outs.v[y], k.v[z], acc);
                     gemm_prepare(&v->g, &t, b->table);
                 }
 }
 
-/* A result that lies [m][n] is the product of the exchanged operands: the kernels write rows of neighbours. */
+/* A result that lies [m][n] is the product of the exchanged operands: the kernels write rows of
+ * neighbours. */
 static void exchange_planes(struct arena *a, struct bound_insn *i, int n)
 {
     struct operand *o = &i->o[n];
@@ -195,7 +203,8 @@ static void exchange_planes(struct arena *a, struct bound_insn *i, int n)
     int64_t step = o->step[r], count = o->count[r];
     o->step[r] = o->step[c], o->count[r] = o->count[c];
     o->step[c] = step, o->count[c] = count;
-    struct clip *clips = i->nclips[n] ? arena_copy(a, i->clip[n], sizeof *clips * (size_t)i->nclips[n]) : NULL;
+    struct clip *clips =
+        i->nclips[n] ? arena_copy(a, i->clip[n], sizeof *clips * (size_t)i->nclips[n]) : NULL;
     for (int k = 0; k < i->nclips[n]; k++)
         if (clips[k].dim >= r)
             clips[k].dim = (uint8_t)(clips[k].dim == r ? c : r);
@@ -217,8 +226,9 @@ static void exchange(struct arena *a, struct bound_insn *i)
 static bool better_exchanged(const struct bound_insn *i, const struct matmul *m)
 {
     const struct operand *c = &i->o[DST];
-    return !m->packed && dtype_is_float(i->o[STATIONARY].dtype) && dtype_is_float(i->o[MOVING].dtype) &&
-           c->step[c->rank - 1] > 1 && c->step[c->rank - 2] == 1;
+    return !m->packed && dtype_is_float(i->o[STATIONARY].dtype) &&
+           dtype_is_float(i->o[MOVING].dtype) && c->step[c->rank - 1] > 1 &&
+           c->step[c->rank - 2] == 1;
 }
 
 bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *insn)
@@ -232,25 +242,29 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     if (better_exchanged(i, m))
         exchange(b->arena, i);
     m->k_step = w->step[w->rank - 2];
-    int64_t m_step = w->step[w->rank - 1], rows = c->count[c->rank - 2], outs = c->count[c->rank - 1];
+    int64_t m_step = w->step[w->rank - 1], rows = c->count[c->rank - 2],
+            outs = c->count[c->rank - 1];
     int64_t k = a->count[a->rank - 1], batches = 1;
     if (m->packed && (m_step != 1 || m->k_step < 16 || m->k_step % 16 || m->k_step > 1 << 20))
-        return fail(b->d, "nc_matmul: a packed stationary with steps %lld and %lld", (long long)m->k_step, (long long)m_step);
+        return fail(b->d, "nc_matmul: a packed stationary with steps %lld and %lld",
+                    (long long)m->k_step, (long long)m_step);
     for (int r = 0; r < m->nbatch; r++)
         if (__builtin_mul_overflow(batches, a->count[r], &batches) || batches > 1 << 20)
             return fail(b->d, "nc_matmul: too many batches");
     m->empty = batches == 0 || rows == 0 || outs == 0 || k == 0;
     if (m->empty)
         return true;
-    m->in_place = !m->packed && w->dtype == DT_F32 && m->type == GEMM_F32 && m_step == 1 && m->k_step % 16 == 0 &&
-                  m->k_step >= outs && m->k_step <= 1 << 20;
-    m->convert_a = a->dtype != type_of(m) || a->step[a->rank - 1] != 1 || a->step[a->rank - 2] < (rows > 1);
+    m->in_place = !m->packed && w->dtype == DT_F32 && m->type == GEMM_F32 && m_step == 1 &&
+                  m->k_step % 16 == 0 && m->k_step >= outs && m->k_step <= 1 << 20;
+    m->convert_a =
+        a->dtype != type_of(m) || a->step[a->rank - 1] != 1 || a->step[a->rank - 2] < (rows > 1);
     int c_type = m->type == GEMM_U8S8 ? DT_I32 : DT_F32;
     m->convert_c = c->dtype != c_type || c->step[c->rank - 1] != 1 || c->step[c->rank - 2] < outs;
     if (m->slow)
         return true;
     m->a_bytes = m->convert_a ? round_up(batches * rows * k * m->a_size, 64) : 0;
-    m->w_bytes = m->packed ? 0 : round_up(batches * round_up(k, 4) * round_up(outs, 16) * m->w_size, 64);
+    m->w_bytes =
+        m->packed ? 0 : round_up(batches * round_up(k, 4) * round_up(outs, 16) * m->w_size, 64);
     if (m->a_bytes > 1 << 28 || m->w_bytes > 1 << 28)
         return fail(b->d, "nc_matmul: operands of %lld bytes must be rearranged, at most %d are",
                     (long long)(m->a_bytes > m->w_bytes ? m->a_bytes : m->w_bytes), 1 << 28);
@@ -265,12 +279,15 @@ struct extent {
     int64_t rows, outs, k, batch[BATCHES], batches;
 };
 
-/* Counts in force: the least that any operand has, so that no operand is read outside what was checked. */
-static bool extent_now(const struct lane *l, const struct bound_insn *i, const struct matmul *m, struct extent *e)
+/* Counts in force: the least that any operand has, so that no operand is read outside what was
+ * checked. */
+static bool extent_now(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
+                       struct extent *e)
 {
     const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
     int64_t cc[MAX_AP_RANK], wc[MAX_AP_RANK], ac[MAX_AP_RANK];
-    if (!counts_now(l, i, DST, cc) || !counts_now(l, i, STATIONARY, wc) || !counts_now(l, i, MOVING, ac))
+    if (!counts_now(l, i, DST, cc) || !counts_now(l, i, STATIONARY, wc) ||
+        !counts_now(l, i, MOVING, ac))
         return false;
     e->rows = cc[c->rank - 2] < ac[a->rank - 2] ? cc[c->rank - 2] : ac[a->rank - 2];
     e->outs = cc[c->rank - 1] < wc[w->rank - 1] ? cc[c->rank - 1] : wc[w->rank - 1];
@@ -286,7 +303,8 @@ static bool extent_now(const struct lane *l, const struct bound_insn *i, const s
 }
 
 /* Elements from the start to batch number n. */
-static int64_t batch_offset(const struct operand *o, const struct matmul *m, const struct extent *e, int64_t n)
+static int64_t batch_offset(const struct operand *o, const struct matmul *m, const struct extent *e,
+                            int64_t n)
 {
     int64_t at = 0;
     for (int r = m->nbatch - 1; r >= 0; r--) {
@@ -304,7 +322,8 @@ static void convert_moving(const struct lane *l, const struct bound_insn *i, con
     for (int64_t n = 0; n < e->batches; n++) {
         const char *x = from + batch_offset(a, m, e, n) * a->size;
         for (int64_t r = 0; r < e->rows; r++, to += e->k * m->a_size)
-            convert_row(l, &as, to, 1, a, x + r * a->step[a->rank - 2] * a->size, a->step[a->rank - 1], e->k);
+            convert_row(l, &as, to, 1, a, x + r * a->step[a->rank - 2] * a->size,
+                        a->step[a->rank - 1], e->k);
     }
 }
 
@@ -314,12 +333,14 @@ static void pack_block(const struct lane *l, const struct bound_insn *i, const s
 {
     const struct operand *w = &i->o[STATIONARY];
     int64_t ks = w->step[w->rank - 2], ms = w->step[w->rank - 1], unit = unit_of[m->type];
-    struct operand as = {.dtype = m->type == GEMM_F32 ? DT_F32 : w->dtype, .size = (uint8_t)m->w_size};
+    struct operand as = {.dtype = m->type == GEMM_F32 ? DT_F32 : w->dtype,
+                         .size = (uint8_t)m->w_size};
     if (w->dtype == as.dtype && ks == 1 && m->type == GEMM_F32) {
         l->k->transpose(to, pitch, x, ms, (size_t)e->outs, (size_t)e->k, 4);
         return;
     }
-    if (ks == 1 && m->type == GEMM_BF16 && e->k % 2 == 0 && ms % 2 == 0) { /* pairs as one element */
+    if (ks == 1 && m->type == GEMM_BF16 && e->k % 2 == 0 &&
+        ms % 2 == 0) { /* pairs as one element */
         l->k->transpose(to, pitch, x, ms / 2, (size_t)e->outs, (size_t)e->k / 2, 4);
         return;
     }
@@ -333,11 +354,13 @@ static void pack_block(const struct lane *l, const struct bound_insn *i, const s
     }
 }
 
-static void pack_stationary(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
-                            const struct extent *e, const char *from, char *to)
+static void pack_stationary(const struct lane *l, const struct bound_insn *i,
+                            const struct matmul *m, const struct extent *e, const char *from,
+                            char *to)
 {
     const struct operand *w = &i->o[STATIONARY];
-    int64_t pitch = pitch_for(m, e->outs), block = round_up(e->k, unit_of[m->type]) * pitch * m->w_size;
+    int64_t pitch = pitch_for(m, e->outs),
+            block = round_up(e->k, unit_of[m->type]) * pitch * m->w_size;
     for (int64_t n = 0; n < e->batches; n++, to += block)
         pack_block(l, i, m, e, pitch, from + batch_offset(w, m, e, n) * w->size, to);
 }
@@ -355,13 +378,15 @@ static void store_result(const struct lane *l, const struct bound_insn *i, const
             convert_row(l, c, y, ms, &as, x, 1, e->outs);
         for (int64_t o = 0; accumulate && o < e->outs; o++) {
             double old = dtype_load_f64(c->dtype, y + o * ms * c->size, 0);
-            dtype_store_f64(c->dtype, y + o * ms * c->size, 0, old + dtype_load_f64(as.dtype, x, (size_t)o));
+            dtype_store_f64(c->dtype, y + o * ms * c->size, 0,
+                            old + dtype_load_f64(as.dtype, x, (size_t)o));
         }
     }
 }
 
-static const struct gemm *find_variant(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
-                                       const struct extent *e, bool accumulate, struct gemm *own)
+static const struct gemm *find_variant(const struct lane *l, const struct bound_insn *i,
+                                       const struct matmul *m, const struct extent *e,
+                                       bool accumulate, struct gemm *own)
 {
     bool whole = true;
     for (int r = 0; r < m->nbatch; r++)
@@ -391,8 +416,10 @@ static void multiply_slow(const struct lane *l, const struct bound_insn *i, cons
             int64_t sum = accumulate ? dtype_load_i64(c->dtype, y, 0) : 0;
             for (int64_t n = 0; n < e->batches; n++)
                 for (int64_t k = 0; k < e->k; k++) {
-                    int64_t at = batch_offset(a, m, e, n) + r * a->step[a->rank - 2] + k * a->step[a->rank - 1];
-                    int64_t wt = batch_offset(w, m, e, n) + k * w->step[w->rank - 2] + o * w->step[w->rank - 1];
+                    int64_t at = batch_offset(a, m, e, n) + r * a->step[a->rank - 2] +
+                                 k * a->step[a->rank - 1];
+                    int64_t wt = batch_offset(w, m, e, n) + k * w->step[w->rank - 2] +
+                                 o * w->step[w->rank - 1];
                     sum += dtype_load_i64(a->dtype, p[MOVING] + at * a->size, 0) *
                            dtype_load_i64(w->dtype, p[STATIONARY] + wt * w->size, 0);
                 }
@@ -413,7 +440,8 @@ static void clear_result(const struct lane *l, const struct bound_insn *i)
     char *to = operand_address(l, c);
     for (int64_t r = 0; r < count[c->rank - 2]; r++)
         for (int64_t o = 0; o < count[c->rank - 1]; o++)
-            memset(to + (r * c->step[c->rank - 2] + o * c->step[c->rank - 1]) * c->size, 0, c->size);
+            memset(to + (r * c->step[c->rank - 2] + o * c->step[c->rank - 1]) * c->size, 0,
+                   c->size);
 }
 
 void exec_nc_matmul(struct lane *l, const struct bound_insn *i)

@@ -13,14 +13,17 @@ static void store_integer(const struct lane *l, const struct operand *o, char *p
         dtype_store_f64(o->dtype, p, 0, (double)v);
 }
 
-static void iota_plane(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void iota_plane(struct lane *l, const struct bound_insn *i, char *const *p,
+                       const int64_t *count)
 {
     const struct operand *y = &i->o[0];
     int r = i->shape.rank - 2, c = r + 1;
-    int64_t base = number_at(l, &i->imm[0]), rows = number_at(l, &i->imm[1]), columns = number_at(l, &i->imm[2]);
+    int64_t base = number_at(l, &i->imm[0]), rows = number_at(l, &i->imm[1]),
+            columns = number_at(l, &i->imm[2]);
     for (int64_t j = 0; j < count[r]; j++)
         for (int64_t k = 0; k < count[c]; k++)
-            store_integer(l, y, p[0] + (j * y->step[r] + k * y->step[c]) * y->size, base + rows * j + columns * k);
+            store_integer(l, y, p[0] + (j * y->step[r] + k * y->step[c]) * y->size,
+                          base + rows * j + columns * k);
 }
 
 void exec_iota(struct lane *l, const struct bound_insn *i)
@@ -28,7 +31,8 @@ void exec_iota(struct lane *l, const struct bound_insn *i)
     run_rows(l, i, iota_plane);
 }
 
-static void select_span(struct lane *l, const struct bound_insn *i, char *y, const char *x, int64_t n, bool keep)
+static void select_span(struct lane *l, const struct bound_insn *i, char *y, const char *x,
+                        int64_t n, bool keep)
 {
     const struct operand *to = &i->o[0], *from = &i->o[1];
     int c = i->shape.rank - 1;
@@ -44,11 +48,13 @@ static void select_span(struct lane *l, const struct bound_insn *i, char *y, con
 }
 
 /* offset + row * i + column * j >= 0 holds for a beginning or an end of each row. */
-static void affine_select_plane(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void affine_select_plane(struct lane *l, const struct bound_insn *i, char *const *p,
+                                const int64_t *count)
 {
     const struct operand *to = &i->o[0], *from = &i->o[1];
     int r = i->shape.rank - 2, c = r + 1;
-    int64_t offset = number_at(l, &i->imm[0]), row = number_at(l, &i->imm[1]), column = number_at(l, &i->imm[2]);
+    int64_t offset = number_at(l, &i->imm[0]), row = number_at(l, &i->imm[1]),
+            column = number_at(l, &i->imm[2]);
     for (int64_t j = 0; j < count[r]; j++) {
         char *y = p[0] + j * to->step[r] * to->size;
         const char *x = p[1] + j * from->step[r] * from->size;
@@ -62,8 +68,8 @@ static void affine_select_plane(struct lane *l, const struct bound_insn *i, char
             split = (-v + column - 1) / column;
         split = split > n ? n : split;
         select_span(l, i, y, x, split, first);
-        select_span(l, i, y + split * to->step[c] * to->size, x + split * from->step[c] * from->size, n - split,
-                    !first);
+        select_span(l, i, y + split * to->step[c] * to->size,
+                    x + split * from->step[c] * from->size, n - split, !first);
     }
 }
 

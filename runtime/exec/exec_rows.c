@@ -21,9 +21,10 @@ bool prepare_reduce(struct binding *b, struct bound_insn *i, const struct insn *
     i->prepared = r;
     r->f = alu_reduce(i->func[0]);
     if (r->f == REDUCE_COUNT)
-        return fail(b->d, "tensor_reduce: operator '%s' is no reduction", op_name((enum op)i->func[0]));
-    r->columns = i->inner == 1 && rank >= 2 && i->o[1].dtype == DT_F32 && i->o[1].step[rank - 1] != 1 &&
-                 i->o[1].step[rank - 2] == 1;
+        return fail(b->d, "tensor_reduce: operator '%s' is no reduction",
+                    op_name((enum op)i->func[0]));
+    r->columns = i->inner == 1 && rank >= 2 && i->o[1].dtype == DT_F32 &&
+                 i->o[1].step[rank - 1] != 1 && i->o[1].step[rank - 2] == 1;
     return only_numbers(b, i, insn);
 }
 
@@ -35,33 +36,35 @@ static const float starts[REDUCE_COUNT] = {
 static float combine(enum kernel_reduce f, float a, float x)
 {
     return f == REDUCE_sum || f == REDUCE_sum_square || f == REDUCE_sum_abs ? a + x
-           : f == REDUCE_prod ? a * x
-           : isnan(a)         ? a
-           : f == REDUCE_max  ? (isnan(x) || x > a ? x : a)
-                              : (isnan(x) || x < a ? x : a);
+           : f == REDUCE_prod                                               ? a * x
+           : isnan(a)                                                       ? a
+           : f == REDUCE_max ? (isnan(x) || x > a ? x : a)
+                             : (isnan(x) || x < a ? x : a);
 }
 
-static float reduce_line(const struct lane *l, enum kernel_reduce f, const struct operand *o, const char *p,
-                         int64_t step, int64_t n)
+static float reduce_line(const struct lane *l, enum kernel_reduce f, const struct operand *o,
+                         const char *p, int64_t step, int64_t n)
 {
     if (o->dtype == DT_F32)
         return l->k->reduce[f]((struct in_row){(const float *)p, step}, (size_t)n);
     float buf[CHUNK], v = starts[f];
     for (int64_t at = 0; at < n; at += CHUNK) {
         int64_t m = n - at < CHUNK ? n - at : CHUNK;
-        v = combine(f, v, l->k->reduce[f](fetch(l, o, p + at * step * o->size, step, m, buf), (size_t)m));
+        v = combine(f, v,
+                    l->k->reduce[f](fetch(l, o, p + at * step * o->size, step, m, buf), (size_t)m));
     }
     return v;
 }
 
-static float reduce_dims(const struct lane *l, enum kernel_reduce f, const struct operand *o, const char *p, int dim,
-                         int rank, const int64_t *count)
+static float reduce_dims(const struct lane *l, enum kernel_reduce f, const struct operand *o,
+                         const char *p, int dim, int rank, const int64_t *count)
 {
     if (dim == rank - 1)
         return reduce_line(l, f, o, p, o->step[dim], count[dim]);
     float v = starts[f];
     for (int64_t n = 0; n < count[dim]; n++)
-        v = combine(f, v, reduce_dims(l, f, o, p + n * o->step[dim] * o->size, dim + 1, rank, count));
+        v = combine(f, v,
+                    reduce_dims(l, f, o, p + n * o->step[dim] * o->size, dim + 1, rank, count));
     return v;
 }
 
@@ -74,14 +77,16 @@ static void reduce_store(struct lane *l, const struct bound_insn *i, char *p, fl
     store_one(l, &i->o[0], p, v);
 }
 
-static void reduce_row(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void reduce_row(struct lane *l, const struct bound_insn *i, char *const *p,
+                       const int64_t *count)
 {
     const struct reduction *r = i->prepared;
     int rank = i->shape.rank;
     reduce_store(l, i, p[0], reduce_dims(l, r->f, &i->o[1], p[1], rank - i->inner, rank, count));
 }
 
-static void reduce_columns(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void reduce_columns(struct lane *l, const struct bound_insn *i, char *const *p,
+                           const int64_t *count)
 {
     const struct reduction *r = i->prepared;
     const struct operand *y = &i->o[0], *x = &i->o[1];
@@ -92,12 +97,14 @@ static void reduce_columns(struct lane *l, const struct bound_insn *i, char *con
         int64_t m = count[rank - 2] - at < CHUNK ? count[rank - 2] - at : CHUNK;
         for (int64_t k = 0; k < m; k++)
             sums[k] = starts[r->f];
-        for (int64_t from = 0; from < n; from += PART) { /* partial results: errors grow with n / PART + PART */
+        for (int64_t from = 0; from < n;
+             from += PART) { /* partial results: errors grow with n / PART + PART */
             int64_t rows = n - from < PART ? n - from : PART;
             for (int64_t k = 0; k < m; k++)
                 part[k] = starts[r->f];
-            l->k->reduce_columns[r->f](n > PART ? part : sums, (const float *)p[1] + from * pitch + at, pitch,
-                                       (size_t)rows, (size_t)m);
+            l->k->reduce_columns[r->f](n > PART ? part : sums,
+                                       (const float *)p[1] + from * pitch + at, pitch, (size_t)rows,
+                                       (size_t)m);
             for (int64_t k = 0; n > PART && k < m; k++)
                 sums[k] = combine(r->f, sums[k], part[k]);
         }
@@ -129,13 +136,14 @@ bool prepare_rows(struct binding *b, struct bound_insn *i, const struct insn *in
     return only_numbers(b, i, insn);
 }
 
-static struct in_row whole_row(const struct lane *l, const struct bound_insn *i, char *const *p, int operand,
-                               int64_t n)
+static struct in_row whole_row(const struct lane *l, const struct bound_insn *i, char *const *p,
+                               int operand, int64_t n)
 {
     const struct operand *o = &i->o[operand];
     if (!o->mem)
         return (struct in_row){0};
-    return fetch(l, o, p[operand], o->step[i->shape.rank - 1], n, (float *)l->scratch + operand * n);
+    return fetch(l, o, p[operand], o->step[i->shape.rank - 1], n,
+                 (float *)l->scratch + operand * n);
 }
 
 static struct out_row result_row(const struct lane *l, const struct bound_insn *i, char *const *p)
@@ -145,13 +153,15 @@ static struct out_row result_row(const struct lane *l, const struct bound_insn *
     return (struct out_row){(float *)l->scratch, 1};
 }
 
-static void store_result(const struct lane *l, const struct bound_insn *i, char *const *p, int64_t n)
+static void store_result(const struct lane *l, const struct bound_insn *i, char *const *p,
+                         int64_t n)
 {
     if (i->o[0].dtype != DT_F32)
         store_row(l, &i->o[0], p[0], i->o[0].step[i->shape.rank - 1], (const float *)l->scratch, n);
 }
 
-static void stats_row(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void stats_row(struct lane *l, const struct bound_insn *i, char *const *p,
+                      const int64_t *count)
 {
     int64_t n = count[i->shape.rank - 1];
     float mean, variance;
@@ -165,7 +175,8 @@ void exec_bn_stats(struct lane *l, const struct bound_insn *i)
     run_rows(l, i, stats_row);
 }
 
-static void softmax_row(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void softmax_row(struct lane *l, const struct bound_insn *i, char *const *p,
+                        const int64_t *count)
 {
     int64_t n = count[i->shape.rank - 1];
     struct in_row x = whole_row(l, i, p, 1, n);
@@ -183,10 +194,12 @@ void exec_softmax(struct lane *l, const struct bound_insn *i)
     run_rows(l, i, softmax_row);
 }
 
-static void layer_norm_row(struct lane *l, const struct bound_insn *i, char *const *p, const int64_t *count)
+static void layer_norm_row(struct lane *l, const struct bound_insn *i, char *const *p,
+                           const int64_t *count)
 {
     int64_t n = count[i->shape.rank - 1];
-    struct in_row x = whole_row(l, i, p, 1, n), gamma = whole_row(l, i, p, 2, n), beta = whole_row(l, i, p, 3, n);
+    struct in_row x = whole_row(l, i, p, 1, n), gamma = whole_row(l, i, p, 2, n),
+                  beta = whole_row(l, i, p, 3, n);
     struct out_row y = result_row(l, i, p);
     if (i->imm[0].base) {
         l->k->rms_norm(y, x, gamma, (size_t)n, i->flt[0]);

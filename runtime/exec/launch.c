@@ -1,8 +1,8 @@
 /*
  * Launching kernels: the grid's instances in contiguous ranges, one per lane.
  *
- * Which lane runs an instance depends on the number of lanes; what an instance computes does not. Engines of one
- * instance run in the order of the merged stream.
+ * Which lane runs an instance depends on the number of lanes; what an instance computes does not.
+ * Engines of one instance run in the order of the merged stream.
  */
 #include "runtime/exec/memory.h"
 #include "runtime/exec/pool.h"
@@ -120,7 +120,8 @@ bool lanes_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes,
         c->lane_bytes = 0;
         c->lane_memory = large_alloc(need * (size_t)c->threads, &got);
         if (!c->lane_memory)
-            return fail(d, "out of memory: %zu bytes of tiles for each of %d threads", need, c->threads);
+            return fail(d, "out of memory: %zu bytes of tiles for each of %d threads", need,
+                        c->threads);
         c->lane_bytes = need;
     }
     for (int i = 0; i < c->threads; i++) {

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The numbering of program_lifetimes (neff/plan.c): regions' steps right after the call that runs them. */
+/* The numbering of program_lifetimes (neff/plan.c): regions' steps right after the call that runs
+ * them. */
 struct numbering {
     const struct program *p;
     int *step_clock; /* per step */
@@ -68,7 +69,8 @@ static void find_deaths(struct model *m, struct arena *scratch)
         n.end[r] = -1;
     if (p->nregions)
         number_region(&n, 0);
-    int *step_at = ARENA_ARRAY(scratch, int, n.clock + 1), *end_at = ARENA_ARRAY(scratch, int, n.clock + 1);
+    int *step_at = ARENA_ARRAY(scratch, int, n.clock + 1),
+        *end_at = ARENA_ARRAY(scratch, int, n.clock + 1);
     for (int i = 0; i <= n.clock; i++)
         step_at[i] = end_at[i] = -1;
     for (int r = 0; r < p->nregions; r++) {
@@ -129,7 +131,8 @@ static bool kernel_is_runtime(const struct model *m, const struct kernel *k)
     for (int i = 0; i < k->ngrid; i++)
         runtime |= dim_is_runtime(t, k->grid[i]);
     for (int i = 0; i < k->ntiles; i++)
-        runtime |= dim_is_runtime(t, k->tiles[i].partitions) || dim_is_runtime(t, k->tiles[i].elements);
+        runtime |=
+            dim_is_runtime(t, k->tiles[i].partitions) || dim_is_runtime(t, k->tiles[i].elements);
     for (int i = 0; i < k->ninsns; i++) {
         const struct insn *insn = &k->insns[i];
         const struct insn_info *info = insn_info(insn->op);
@@ -176,7 +179,8 @@ static void find_slots(struct model *m)
     }
 }
 
-/* The first slot to get a value, in program order, binds the symbols that stand alone in its dims. */
+/* The first slot to get a value, in program order, binds the symbols that stand alone in its dims.
+ */
 static void note_definitions(struct model *m, int slot)
 {
     const struct program *p = m->p;

@@ -20,8 +20,8 @@ struct pool {
     struct worker *workers;
     void (*job)(void *arg, int lane);
     void *arg;
-    int active;               /* lanes of the job */
-    _Alignas(64) atomic_uint round;    /* number of the latest job */
+    int active;                         /* lanes of the job */
+    _Alignas(64) atomic_uint round;     /* number of the latest job */
     _Alignas(64) atomic_int unfinished; /* workers that have not done it */
     _Alignas(64) atomic_int sleepers;
     atomic_bool stop;
@@ -100,7 +100,8 @@ void pool_run(struct pool *p, int lanes, void (*job)(void *arg, int lane), void 
     announce(p);
     job(arg, 0);
     for (long long until = 0; atomic_load_explicit(&p->unfinished, memory_order_acquire) > 0;) {
-        for (int i = 0; i < TURNS && atomic_load_explicit(&p->unfinished, memory_order_acquire) > 0; i++)
+        for (int i = 0; i < TURNS && atomic_load_explicit(&p->unfinished, memory_order_acquire) > 0;
+             i++)
             relax();
         long long now = clock_ns();
         if (!until)

@@ -1,8 +1,8 @@
 /*
  * Worker threads of one context.
  *
- * Workers wait for the next job by spinning for some microseconds, since kernels follow each other closely, and sleep
- * after that. One job at a time, from one thread.
+ * Workers wait for the next job by spinning for some microseconds, since kernels follow each other
+ * closely, and sleep after that. One job at a time, from one thread.
  */
 #ifndef RUNTIME_EXEC_POOL_H
 #define RUNTIME_EXEC_POOL_H
@@ -12,7 +12,8 @@ struct pool;
 /* `lanes` threads, the calling one included; NULL when threads cannot be started. */
 struct pool *pool_new(int lanes);
 void pool_free(struct pool *p);
-/* Runs job(arg, lane) for lanes 0..lanes-1, lane 0 on the calling thread, and returns when all are done. */
+/* Runs job(arg, lane) for lanes 0..lanes-1, lane 0 on the calling thread, and returns when all are
+ * done. */
 void pool_run(struct pool *p, int lanes, void (*job)(void *arg, int lane), void *arg);
 
 #endif

@@ -48,8 +48,8 @@ double profile_now(const struct profile *p)
     return clock_us() - p->begin;
 }
 
-void profile_event(struct profile *p, const char *kind, const char *name, const char *source, int track,
-                   double start, double end, int64_t flops, int64_t bytes)
+void profile_event(struct profile *p, const char *kind, const char *name, const char *source,
+                   int track, double start, double end, int64_t flops, int64_t bytes)
 {
     if (p->full)
         return;
@@ -70,16 +70,18 @@ static const struct program_node *node_at(const struct program *program, int nod
     return node >= 0 && node < program->nnodes ? &program->nodes[node] : NULL;
 }
 
-void profile_launch(struct profile *p, const struct program *program, const struct bound_kernel *k, double start)
+void profile_launch(struct profile *p, const struct program *program, const struct bound_kernel *k,
+                    double start)
 {
     const struct program_node *n = NULL;
     for (int i = 0; i < k->ninsns && !n; i++)
         n = node_at(program, k->insns[i].node);
-    profile_event(p, "kernel", k->kernel->name ? k->kernel->name : "kernel", n ? n->name : NULL, 0, start,
-                  profile_now(p), k->flops, k->bytes);
+    profile_event(p, "kernel", k->kernel->name ? k->kernel->name : "kernel", n ? n->name : NULL, 0,
+                  start, profile_now(p), k->flops, k->bytes);
 }
 
-void profile_call(struct profile *p, const struct program *program, const struct call *call, double start)
+void profile_call(struct profile *p, const struct program *program, const struct call *call,
+                  double start)
 {
     const struct program_node *n = node_at(program, call->node);
     profile_event(p, "call", op_name(call->op), n ? n->name : NULL, 0, start, profile_now(p), 0, 0);
@@ -87,7 +89,8 @@ void profile_call(struct profile *p, const struct program *program, const struct
 
 void profile_run(struct profile *p, const struct program *program, double start)
 {
-    profile_event(p, "run", program->name ? program->name : "model", NULL, 0, start, profile_now(p), 0, 0);
+    profile_event(p, "run", program->name ? program->name : "model", NULL, 0, start, profile_now(p),
+                  0, 0);
 }
 
 static void write_string(FILE *f, const char *s)
@@ -112,10 +115,13 @@ bool profile_write(const struct profile *p, const char *path, struct diag *d)
     fprintf(out.f, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
     for (int i = 0; i < p->count; i++) {
         const struct event *e = &p->events[i];
-        fprintf(out.f, "%s\n{\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"cat\":\"%s\",\"name\":",
+        fprintf(out.f,
+                "%s\n{\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"cat\":\"%s\","
+                "\"name\":",
                 i ? "," : "", e->track, e->start, e->end - e->start, e->kind);
         write_string(out.f, e->name);
-        fprintf(out.f, ",\"args\":{\"flops\":%lld,\"bytes\":%lld", (long long)e->flops, (long long)e->bytes);
+        fprintf(out.f, ",\"args\":{\"flops\":%lld,\"bytes\":%lld", (long long)e->flops,
+                (long long)e->bytes);
         if (e->source) {
             fprintf(out.f, ",\"node\":");
             write_string(out.f, e->source);
@@ -153,7 +159,8 @@ static int by_identity(const void *a, const void *b)
 
 static bool same_row(const struct event *x, const struct event *y)
 {
-    return !strcmp(x->name, y->name) && !strcmp(x->source ? x->source : "", y->source ? y->source : "");
+    return !strcmp(x->name, y->name) &&
+           !strcmp(x->source ? x->source : "", y->source ? y->source : "");
 }
 
 void profile_print(const struct profile *p, FILE *out, int rows)
@@ -177,13 +184,15 @@ void profile_print(const struct profile *p, FILE *out, int rows)
     }
     if (merged)
         qsort(r, (size_t)merged, sizeof *r, by_total);
-    fprintf(out, "%10s %6s %6s %9s %9s  %s\n", "ms", "share", "runs", "GFLOP/s", "GB/s", "kernel (node)");
+    fprintf(out, "%10s %6s %6s %9s %9s  %s\n", "ms", "share", "runs", "GFLOP/s", "GB/s",
+            "kernel (node)");
     for (int i = 0; i < merged && i < rows; i++) {
         const struct event *e = r[i].first;
         double us = r[i].total / r[i].calls;
-        fprintf(out, "%10.3f %5.1f%% %6d %9.1f %9.1f  %s%s%s%s\n", r[i].total / 1e3, 100 * r[i].total / all,
-                r[i].calls, us > 0 ? (double)e->flops / us / 1e3 : 0, us > 0 ? (double)e->bytes / us / 1e3 : 0,
-                e->name, e->source ? " (" : "", e->source ? e->source : "", e->source ? ")" : "");
+        fprintf(out, "%10.3f %5.1f%% %6d %9.1f %9.1f  %s%s%s%s\n", r[i].total / 1e3,
+                100 * r[i].total / all, r[i].calls, us > 0 ? (double)e->flops / us / 1e3 : 0,
+                us > 0 ? (double)e->bytes / us / 1e3 : 0, e->name, e->source ? " (" : "",
+                e->source ? e->source : "", e->source ? ")" : "");
     }
     free(r);
 }

@@ -16,8 +16,8 @@ struct profile *profile_new(void);
 void profile_free(struct profile *p);
 double profile_now(const struct profile *p);
 /* A finished event; strings must outlive the profile. `source` may be NULL. track: lane number. */
-void profile_event(struct profile *p, const char *kind, const char *name, const char *source, int track,
-                   double start, double end, int64_t flops, int64_t bytes);
+void profile_event(struct profile *p, const char *kind, const char *name, const char *source,
+                   int track, double start, double end, int64_t flops, int64_t bytes);
 /* Written whole or not at all. */
 bool profile_write(const struct profile *p, const char *path, struct diag *d);
 /* Text table of the most expensive kernels and calls, longest first. */

@@ -62,7 +62,8 @@ bool slot_place(struct context *c, int slot, struct diag *d)
     return true;
 }
 
-/* A loop without trips does not know the shape of what it would have collected; the slot's type does. */
+/* A loop without trips does not know the shape of what it would have collected; the slot's type
+ * does. */
 static void shape_of_nothing(struct context *c, int slot)
 {
     const struct program *p = c->m->p;
@@ -74,7 +75,9 @@ static void shape_of_nothing(struct context *c, int slot)
         return;
     for (int i = 0; i < type->rank; i++) {
         int symbol = dim_as_symbol(&p->dims, type->dims[i]);
-        dims[i] = symbol >= 0 && c->m->definer[symbol] == slot ? 0 : dim_eval(&p->dims, c->symbols, type->dims[i]);
+        dims[i] = symbol >= 0 && c->m->definer[symbol] == slot
+                      ? 0
+                      : dim_eval(&p->dims, c->symbols, type->dims[i]);
         if (dims[i] == DIM_NOT_BOUND || dims[i] < 0)
             dims[i] = 0;
         empty |= dims[i] == 0;
@@ -133,8 +136,8 @@ static bool place_planned(struct context *c, int s, struct diag *d)
     int out = p->slots[s].is_output ? output_of(p, s) : -1;
     if (out >= 0 && c->output[out].memory) {
         if (tensor_bytes(type) > c->output[out].bytes)
-            return fail(d, "output '%s' has %zu bytes, the memory given for it %zu", p->output_names[out],
-                        tensor_bytes(type), c->output[out].bytes);
+            return fail(d, "output '%s' has %zu bytes, the memory given for it %zu",
+                        p->output_names[out], tensor_bytes(type), c->output[out].bytes);
         *t = tensor_view(type->dtype, type->rank, type->dims, c->output[out].memory);
     } else if (out >= 0) {
         struct tensor *own = &c->output[out].own;
@@ -191,8 +194,10 @@ static bool reserve_dynamic(struct context *c, const struct slot_list *list, str
         struct tensor type;
         int s = list->slots[i];
         if (!slot_dims(&c->m->p->slots[s], values_now(c), &type))
-            return fail(d, "dims of '%s' are not known when a kernel writes it", slot_name(c->m->p, s));
-        if (!tensor_alloc_dirty(&c->slots[s], type.dtype, type.rank, type.dims, d) || !slot_place(c, s, d))
+            return fail(d, "dims of '%s' are not known when a kernel writes it",
+                        slot_name(c->m->p, s));
+        if (!tensor_alloc_dirty(&c->slots[s], type.dtype, type.rank, type.dims, d) ||
+            !slot_place(c, s, d))
             return false;
     }
     return true;
@@ -202,7 +207,8 @@ static bool reserve_dynamic(struct context *c, const struct slot_list *list, str
 static bool check_uses(struct context *c, const struct slot_list *list, struct diag *d)
 {
     for (int i = 0; i < list->count; i++) {
-        int s = list->slots[i], root = c->m->p->slots[s].kind == SLOT_VIEW ? c->m->p->slots[s].base : s;
+        int s = list->slots[i],
+            root = c->m->p->slots[s].kind == SLOT_VIEW ? c->m->p->slots[s].base : s;
         if (c->slots[root].kind != VK_TENSOR)
             return fail(d, "'%s' has no value when a kernel uses it", slot_name(c->m->p, root));
         if (s != root && !place_view(c, s, d))
@@ -323,8 +329,10 @@ static bool run_call(struct context *c, int index, struct diag *d)
         ok = (!c->m->has_runtime || ready_operands(c, call, d)) && op_run(&c->calls[index]);
     ok = ok && settle_results(c, call, d);
     if (!ok) {
-        const struct program_node *n = call->node >= 0 && call->node < p->nnodes ? &p->nodes[call->node] : NULL;
-        return n ? fail_in(d, "node '%s' (%s)", n->name, n->source) : fail_in(d, "%s", op_name(call->op));
+        const struct program_node *n =
+            call->node >= 0 && call->node < p->nnodes ? &p->nodes[call->node] : NULL;
+        return n ? fail_in(d, "node '%s' (%s)", n->name, n->source)
+                 : fail_in(d, "%s", op_name(call->op));
     }
     if (c->profile)
         profile_call(c->profile, p, call, start);
@@ -343,7 +351,8 @@ static bool run_steps(struct context *c, int region, struct diag *d)
     const struct slot_list *dying = &c->m->dying[c->m->first_step[region]];
     for (int s = 0; s < r->nsteps; s++) {
         const struct step *step = &r->steps[s];
-        if (!(step->kind == STEP_LAUNCH ? run_launch(c, step->index, d) : run_call(c, step->index, d)))
+        if (!(step->kind == STEP_LAUNCH ? run_launch(c, step->index, d)
+                                        : run_call(c, step->index, d)))
             return false;
         if (c->seen && region == 0 && !c->seen(c->seen_user, c, s, d))
             return false;
@@ -366,8 +375,8 @@ static bool set_param(struct context *c, int s, struct tensor *arg, struct diag 
         return define_slot(c, s, d);
     }
     const struct tensor *type = &c->now->types[s];
-    bool same = p->slots[s].kind == SLOT_PLANNED && arg->kind == VK_TENSOR && arg->dtype == type->dtype &&
-                arg->rank == type->rank && arg->dtype != DT_STR;
+    bool same = p->slots[s].kind == SLOT_PLANNED && arg->kind == VK_TENSOR &&
+                arg->dtype == type->dtype && arg->rank == type->rank && arg->dtype != DT_STR;
     for (int i = 0; same && i < arg->rank; i++)
         same = arg->dims[i] == type->dims[i];
     if (!same)
@@ -448,8 +457,8 @@ static bool give_output(struct context *c, int i, struct diag *d)
         if (t->kind != VK_TENSOR || t->dtype == DT_STR)
             return fail(d, "output '%s' cannot be placed in given memory", p->output_names[i]);
         if (tensor_bytes(t) > o->bytes)
-            return fail(d, "output '%s' has %zu bytes, the memory given for it %zu", p->output_names[i],
-                        tensor_bytes(t), o->bytes);
+            return fail(d, "output '%s' has %zu bytes, the memory given for it %zu",
+                        p->output_names[i], tensor_bytes(t), o->bytes);
         memcpy(o->memory, t->data, tensor_bytes(t));
         o->result = tensor_view(t->dtype, t->rank, t->dims, o->memory);
         return true;

@@ -11,7 +11,8 @@
 
 #include <stdatomic.h>
 
-/* ---- a model: what depends on the program alone -------------------------------------------------- */
+/* ---- a model: what depends on the program alone
+ * -------------------------------------------------- */
 
 struct slot_list {
     int count;
@@ -21,19 +22,21 @@ struct slot_list {
 struct model {
     struct program *p;
     struct arena arena;
-    int *first_step;              /* per region: number of its first step in one numbering of all steps */
-    struct slot_list *dying;      /* per step: dynamic slots used there for the last time */
-    struct slot_list *region_dying; /* per region: those whose last use is its end */
-    struct slot_list *views;      /* per slot: the views on it */
-    bool *slot_runtime;           /* per slot: type known only while running */
-    bool has_runtime;             /* there are dynamic slots */
-    bool *kernel_runtime;         /* per kernel: shapes known only while running */
-    int32_t *definer;             /* per symbol: the dynamic slot whose dims bind it; -1 */
+    int *first_step; /* per region: number of its first step in one numbering of all steps */
+    struct slot_list *dying;         /* per step: dynamic slots used there for the last time */
+    struct slot_list *region_dying;  /* per region: those whose last use is its end */
+    struct slot_list *views;         /* per slot: the views on it */
+    bool *slot_runtime;              /* per slot: type known only while running */
+    bool has_runtime;                /* there are dynamic slots */
+    bool *kernel_runtime;            /* per kernel: shapes known only while running */
+    int32_t *definer;                /* per symbol: the dynamic slot whose dims bind it; -1 */
     struct slot_list *kernel_writes; /* per kernel: dynamic slots it writes */
-    struct slot_list *kernel_uses;   /* per kernel: slots it touches whose type is known only while running */
+    struct slot_list
+        *kernel_uses; /* per kernel: slots it touches whose type is known only while running */
 };
 
-/* ---- kernels bound to shapes ------------------------------------------------------------------------ */
+/* ---- kernels bound to shapes
+ * ------------------------------------------------------------------------ */
 
 struct term {
     int32_t var;
@@ -45,8 +48,8 @@ struct clip {
 };
 
 /*
- * Where an operand lies. Its address in an instance is its memory's start + offset + terms; all in bytes. Steps follow
- * the dims of the instruction's shape, or (SEPARATE instructions) its own.
+ * Where an operand lies. Its address in an instance is its memory's start + offset + terms; all in
+ * bytes. Steps follow the dims of the instruction's shape, or (SEPARATE instructions) its own.
  */
 struct operand {
     uint8_t mem, dtype, rank, size; /* mem MEM_NONE: absent; size: bytes of an element */
@@ -94,22 +97,23 @@ struct bound_kernel {
     int ngrid, ninsns;
     int64_t grid[MAX_GRID], instances;
     int64_t tile_bytes, scratch_bytes; /* of one lane */
-    int64_t flops, bytes, work_bytes; /* work_bytes: estimated where the kernel does not say */
+    int64_t flops, bytes, work_bytes;  /* work_bytes: estimated where the kernel does not say */
     struct bound_insn *insns;
 };
 
-/* ---- a program bound to shapes --------------------------------------------------------------------- */
+/* ---- a program bound to shapes
+ * --------------------------------------------------------------------- */
 
 struct bound {
     struct arena arena;
-    uint64_t used;       /* clock of the last use */
-    int64_t *key;        /* dtype, rank and dims of all inputs */
-    int64_t *symbols;    /* values; runtime ones DIM_NOT_BOUND */
-    int64_t *values;     /* of all dim expressions */
+    uint64_t used;    /* clock of the last use */
+    int64_t *key;     /* dtype, rank and dims of all inputs */
+    int64_t *symbols; /* values; runtime ones DIM_NOT_BOUND */
+    int64_t *values;  /* of all dim expressions */
     struct memory_plan plan;
     struct tensor *types; /* per slot: dims where they are known, data NULL; else kind VK_NONE */
     struct bound_kernel **kernels; /* NULL: bound when launched */
-    bool *call_checked;  /* per call: shapes are right whatever the contents of the operands */
+    bool *call_checked; /* per call: shapes are right whatever the contents of the operands */
     int64_t tile_bytes, scratch_bytes;
 };
 
@@ -119,7 +123,8 @@ struct kernel_cache { /* of a kernel bound when launched */
     struct bound_kernel *bound;
 };
 
-/* ---- a context ------------------------------------------------------------------------------------- */
+/* ---- a context
+ * ------------------------------------------------------------------------------------- */
 
 struct lane {
     int64_t vars[MAX_VARS];
@@ -133,7 +138,7 @@ struct lane {
 struct output {
     void *memory; /* the caller's, or NULL */
     size_t bytes;
-    struct tensor own; /* planned outputs' memory, and copies */
+    struct tensor own;    /* planned outputs' memory, and copies */
     struct tensor result; /* what the caller sees */
 };
 
@@ -147,7 +152,7 @@ struct context {
     char *lane_memory;
     size_t lane_bytes; /* of one lane */
 
-    struct tensor *input;   /* as set */
+    struct tensor *input; /* as set */
     struct output *output;
     bool ran;
 
@@ -157,10 +162,10 @@ struct context {
     int64_t *key;
     char *memory; /* the arena of planned slots */
     size_t memory_bytes;
-    bool placed;  /* slots hold the addresses of `now` */
+    bool placed; /* slots hold the addresses of `now` */
 
     struct tensor *slots;
-    char **address;   /* of each slot, for kernels */
+    char **address;            /* of each slot, for kernels */
     int64_t *symbols, *values; /* of this run, run-time symbols included */
     bool values_stale;
     struct kernel_cache *cache; /* per kernel */
@@ -173,7 +178,8 @@ struct context {
     void *seen_user;
 };
 
-/* ---- between the files ------------------------------------------------------------------------------ */
+/* ---- between the files
+ * ------------------------------------------------------------------------------ */
 
 /* bind.c: makes c->now the plan for the inputs that are set. */
 bool bind_inputs(struct context *c, struct diag *d);
@@ -183,10 +189,10 @@ bool slot_dims(const struct slot *s, const int64_t *values, struct tensor *out);
 
 /* exec.c: how an instruction is bound and run. */
 enum geometry {
-    JOINT,     /* one shape for all operands; dims are merged where all operands allow it */
-    JOINT_ROWS, /* the same, but the last dim stays by itself */
+    JOINT,        /* one shape for all operands; dims are merged where all operands allow it */
+    JOINT_ROWS,   /* the same, but the last dim stays by itself */
     JOINT_PLANES, /* the last two dims stay */
-    SEPARATE,  /* each operand keeps its dims; shape holds nothing */
+    SEPARATE,     /* each operand keeps its dims; shape holds nothing */
 };
 struct binding {
     struct bound_kernel *kernel;
@@ -198,17 +204,20 @@ struct binding {
 struct executor {
     exec_fn run;
     uint8_t geometry;
-    bool (*prepare)(struct binding *b, struct bound_insn *i, const struct insn *insn); /* may be NULL */
+    bool (*prepare)(struct binding *b, struct bound_insn *i,
+                    const struct insn *insn); /* may be NULL */
 };
 extern const struct executor executors[INSN_COUNT];
 
 /* bind_kernel.c */
-struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k, const int64_t *values,
-                                 struct arena *a, struct diag *d);
+struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k,
+                                 const int64_t *values, struct arena *a, struct diag *d);
 
 /* profile.c: what began at `start` has ended. */
-void profile_launch(struct profile *p, const struct program *program, const struct bound_kernel *k, double start);
-void profile_call(struct profile *p, const struct program *program, const struct call *call, double start);
+void profile_launch(struct profile *p, const struct program *program, const struct bound_kernel *k,
+                    double start);
+void profile_call(struct profile *p, const struct program *program, const struct call *call,
+                  double start);
 void profile_run(struct profile *p, const struct program *program, double start);
 
 /* launch.c */

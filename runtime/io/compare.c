@@ -32,8 +32,9 @@ static bool compare_norm(const struct tensor *out, const struct tensor *ref, int
     }
     if (most <= tol * scale)
         return true;
-    return fail(d, "largest error %.3g of a norm of %.3g (%.3g, allowed %.3g), at element %lld: "
-                   "%.9g, expected %.9g",
+    return fail(d,
+                "largest error %.3g of a norm of %.3g (%.3g, allowed %.3g), at element %lld: "
+                "%.9g, expected %.9g",
                 most, scale, scale > 0 ? most / scale : INFINITY, tol, (long long)where,
                 part(out, where), part(ref, where));
 }
@@ -66,8 +67,8 @@ static bool compare_strings(const struct tensor *out, const struct tensor *ref, 
     const struct str *a = out->data, *b = ref->data;
     for (int64_t i = 0, n = tensor_count(ref); i < n; i++)
         if (a[i].n != b[i].n || (a[i].n && memcmp(a[i].p, b[i].p, a[i].n)))
-            return fail(d, "element %lld is \"%.*s\", expected \"%.*s\"", (long long)i,
-                        (int)a[i].n, a[i].p, (int)b[i].n, b[i].p);
+            return fail(d, "element %lld is \"%.*s\", expected \"%.*s\"", (long long)i, (int)a[i].n,
+                        a[i].p, (int)b[i].n, b[i].p);
     return true;
 }
 
@@ -99,11 +100,11 @@ static bool compare_items(const struct tensor *out, const struct tensor *ref,
 }
 
 bool compare_tensors(const struct tensor *out, const struct tensor *ref, const struct tolerance *t,
-                  struct diag *d)
+                     struct diag *d)
 {
     char a[256], b[256];
-    bool alike = out->kind == ref->kind && (out->kind != VK_TENSOR || (out->dtype == ref->dtype &&
-                                                                     out->rank == ref->rank));
+    bool alike = out->kind == ref->kind &&
+                 (out->kind != VK_TENSOR || (out->dtype == ref->dtype && out->rank == ref->rank));
     for (int i = 0; alike && out->kind == VK_TENSOR && i < out->rank; i++)
         alike = out->dims[i] == ref->dims[i];
     if (!alike)

@@ -11,7 +11,9 @@ struct tolerance {
     double norm; /* negative: by element, with rtol and atol */
 };
 
-/* Shape, type, and every element: exactly but for floats; NaN equals NaN. The reason for a difference in d. */
-bool compare_tensors(const struct tensor *out, const struct tensor *ref, const struct tolerance *t, struct diag *d);
+/* Shape, type, and every element: exactly but for floats; NaN equals NaN. The reason for a
+ * difference in d. */
+bool compare_tensors(const struct tensor *out, const struct tensor *ref, const struct tolerance *t,
+                     struct diag *d);
 
 #endif

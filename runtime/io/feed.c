@@ -61,7 +61,8 @@ static bool feed_npz(struct feed *f, const char *path, struct diag *d)
         named += input_named(f, z.entries[e].name, strlen(z.entries[e].name)) >= 0;
     bool ok = true;
     for (int e = 0; ok && e < z.count; e++) {
-        int i = named ? input_named(f, z.entries[e].name, strlen(z.entries[e].name)) : next_input(f);
+        int i =
+            named ? input_named(f, z.entries[e].name, strlen(z.entries[e].name)) : next_input(f);
         if (i >= 0)
             ok = take(f, i, &z.entries[e].t, d);
         else if (!named)
@@ -108,7 +109,8 @@ static int64_t dim_elsewhere(const struct feed *f, const char *symbol)
 {
     for (int i = 0; i < f->count; i++) {
         const struct xrt_info *info = xrt_input_info(f->m, i);
-        for (int k = 0; f->inputs[i].kind == VK_TENSOR && k < info->rank && k < f->inputs[i].rank; k++)
+        for (int k = 0; f->inputs[i].kind == VK_TENSOR && k < info->rank && k < f->inputs[i].rank;
+             k++)
             if (info->symbols[k] && !strcmp(info->symbols[k], symbol))
                 return f->inputs[i].dims[k];
     }
@@ -122,10 +124,13 @@ static void fill_random(struct tensor *t, uint64_t seed)
     for (int64_t k = 0, n = tensor_count(t); k < n; k++) {
         uint64_t r = next_random(&seed) >> 11;
         if (class == DTC_FLOAT || class == DTC_COMPLEX)
-            dtype_store_f64(t->dtype, t->data, (size_t)k, (double)r / (double)(UINT64_C(1) << 52) - 1);
+            dtype_store_f64(t->dtype, t->data, (size_t)k,
+                            (double)r / (double)(UINT64_C(1) << 52) - 1);
         else if (class != DTC_STRING)
             dtype_store_i64(t->dtype, t->data, (size_t)k,
-                            (int64_t)(r % (class == DTC_BOOL ? 2 : t->dtype == DT_U8 ? 256 : 10)));
+                            (int64_t)(r % (class == DTC_BOOL   ? 2
+                                           : t->dtype == DT_U8 ? 256
+                                                               : 10)));
     }
 }
 
@@ -154,7 +159,8 @@ bool feed_complete(const struct feed *f, struct diag *d)
     for (int i = 0; i < f->count; i++)
         if (f->inputs[i].kind == VK_NONE && n < sizeof list.text) {
             const struct xrt_info *info = xrt_input_info(f->m, i);
-            n += (size_t)snprintf(list.text + n, sizeof list.text - n, "%s%s %s", n ? ", " : "", info->name, info->text);
+            n += (size_t)snprintf(list.text + n, sizeof list.text - n, "%s%s %s", n ? ", " : "",
+                                  info->name, info->text);
         }
     return !n || fail(d, "missing inputs: %s; give NAME=FILE.npy for each, or --random", list.text);
 }

@@ -18,9 +18,11 @@ struct feed {
 
 bool feed_init(struct feed *f, const struct xrt_model *m, struct diag *d);
 void feed_free(struct feed *f);
-/* FILE.npy (the next input without one), NAME=FILE.npy, or FILE.npz (by name, or in order when no name fits). */
+/* FILE.npy (the next input without one), NAME=FILE.npy, or FILE.npz (by name, or in order when no
+ * name fits). */
 bool feed_file(struct feed *f, const char *argument, struct diag *d);
-/* Fills what is missing from a fixed seed; symbolic dims are taken to be 1 where no other input tells them. */
+/* Fills what is missing from a fixed seed; symbolic dims are taken to be 1 where no other input
+ * tells them. */
 bool feed_random(struct feed *f, struct diag *d);
 /* Fails with the list of inputs that have no value. */
 bool feed_complete(const struct feed *f, struct diag *d);

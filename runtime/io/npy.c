@@ -21,7 +21,8 @@ static bool bad(struct diag *d, const char *name, const char *what)
     return fail(d, "%s: not a .npy file that can be read: %s", name, what);
 }
 
-/* ---- header: a Python dict literal --------------------------------------------------------------- */
+/* ---- header: a Python dict literal
+ * --------------------------------------------------------------- */
 
 /* The text after `'key':`, blanks skipped; NULL when missing. */
 static const char *entry(const char *text, const char *key)
@@ -94,7 +95,8 @@ static bool parse_header(struct header *h, const uint8_t *p, size_t size, const 
            parse_shape(h, entry(text, "shape"), d, name);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------- */
+/* ---- reading
+ * ---------------------------------------------------------------------------------------- */
 
 static int dtype_of(const struct header *h)
 {
@@ -177,9 +179,12 @@ static bool read_strings(const struct header *h, const uint8_t *data, size_t n, 
             if (unit == 1)
                 text[used++] = (char)*c;
             else
-                used += h->order == '>'
-                            ? utf8((uint32_t)c[0] << 24 | (uint32_t)c[1] << 16 | (uint32_t)c[2] << 8 | c[3], text + used)
-                            : utf8((uint32_t)c[3] << 24 | (uint32_t)c[2] << 16 | (uint32_t)c[1] << 8 | c[0], text + used);
+                used += h->order == '>' ? utf8((uint32_t)c[0] << 24 | (uint32_t)c[1] << 16 |
+                                                   (uint32_t)c[2] << 8 | c[3],
+                                               text + used)
+                                        : utf8((uint32_t)c[3] << 24 | (uint32_t)c[2] << 16 |
+                                                   (uint32_t)c[1] << 8 | c[0],
+                                               text + used);
         }
         list[i].n = (size_t)(text + used - list[i].p);
     }
@@ -251,7 +256,8 @@ bool npy_as(struct tensor *t, int dtype, struct diag *d)
     return fail(d, "element type is %s, expected %s", dtype_name(t->dtype), dtype_name(dtype));
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------- */
+/* ---- writing
+ * ------------------------------------------------------------------------------------------- */
 
 static uint32_t next_character(const char **p, const char *end)
 {
@@ -287,7 +293,8 @@ static void write_strings(FILE *f, const struct tensor *t, int64_t width)
         const char *p = s[i].p, *end = p + s[i].n;
         for (int64_t k = 0; k < width; k++) {
             uint32_t c = p < end ? next_character(&p, end) : 0;
-            uint8_t bytes[4] = {(uint8_t)c, (uint8_t)(c >> 8), (uint8_t)(c >> 16), (uint8_t)(c >> 24)};
+            uint8_t bytes[4] = {(uint8_t)c, (uint8_t)(c >> 8), (uint8_t)(c >> 16),
+                                (uint8_t)(c >> 24)};
             fwrite(bytes, 1, 4, f);
         }
     }
@@ -312,8 +319,8 @@ bool npy_write(const char *path, const struct tensor *t, struct diag *d)
         snprintf(descr, sizeof descr, "<U%lld", (long long)width);
     else
         snprintf(descr, sizeof descr, "%s", dtype_info(t->dtype)->npy);
-    int n = snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }",
-                     descr, shape);
+    int n = snprintf(header, sizeof header,
+                     "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape);
     while ((10 + n + 1) % 64) /* data starts aligned */
         header[n++] = ' ';
     header[n++] = '\n';

@@ -1,5 +1,6 @@
 /*
- * Outputs for a person to look at: range, mean, first values, and the best five of a vector of scores.
+ * Outputs for a person to look at: range, mean, first values, and the best five of a vector of
+ * scores.
  */
 #include "runtime/io/feed.h"
 
@@ -24,7 +25,8 @@ static void print_value(FILE *out, const struct tensor *t, int64_t i)
 /* All dims are 1 but the last, which is long. */
 static bool is_scores(const struct tensor *t, int64_t n)
 {
-    return dtype_class(t->dtype) == DTC_FLOAT && t->rank >= 1 && t->dims[t->rank - 1] == n && n >= BEST * 2;
+    return dtype_class(t->dtype) == DTC_FLOAT && t->rank >= 1 && t->dims[t->rank - 1] == n &&
+           n >= BEST * 2;
 }
 
 static void print_best(FILE *out, const struct tensor *t, int64_t n)

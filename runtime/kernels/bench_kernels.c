@@ -1,9 +1,10 @@
 /*
- * bench_kernels [gemm|rows|depthwise|rate]: rates of the kernels on this CPU, one thread. `rate` prints one line per
- * element type: the best rate of a product of 64 rows, for scripts/bench to compare models with.
+ * bench_kernels [gemm|rows|depthwise|rate]: rates of the kernels on this CPU, one thread. `rate`
+ * prints one line per element type: the best rate of a product of 64 rows, for scripts/bench to
+ * compare models with.
  *
- * Matrix tiles are measured libxsmm and own kernel in turns, A B A B, and the best of each is shown,
- * in GFLOP/s; W and A of one tile stay in cache, as in a blocked product.
+ * Matrix tiles are measured libxsmm and own kernel in turns, A B A B, and the best of each is
+ * shown, in GFLOP/s; W and A of one tile stay in cache, as in a blocked product.
  */
 #include "neff/pack.h"
 #include "runtime/kernels/gemm.h"
@@ -50,8 +51,8 @@ static void bench_gemm(enum gemm_type type, const char *name)
     for (int r = 0; r < 7; r++) {
         printf("%4d ", rows[r]);
         for (int k = 0; k < 5; k++) {
-            struct gemm_tile tile = {type, rows[r], 64, 64, ks[k], 64, 64, false,
-                                     {{0}, {0}, {ks[k] / 64, 64, 64 * 64}}};
+            struct gemm_tile tile = {
+                type, rows[r], 64, 64, ks[k], 64, 64, false, {{0}, {0}, {ks[k] / 64, 64, 64 * 64}}};
             struct gemm own, best;
             gemm_prepare_own(&own, &tile, t);
             gemm_prepare(&best, &tile, t);
@@ -76,7 +77,8 @@ static void bench_gemm(enum gemm_type type, const char *name)
 static void bench_rate(enum gemm_type type, const char *name)
 {
     enum { ROWS = 64, K = 1024, TURNS = 40 };
-    struct gemm_tile tile = {type, ROWS, 64, 64, K, 64, 64, false, {{0}, {0}, {K / 64, 64, 64 * 64}}};
+    struct gemm_tile tile = {
+        type, ROWS, 64, 64, K, 64, 64, false, {{0}, {0}, {K / 64, 64, 64 * 64}}};
     void *a = filled(4 * ROWS * K), *w = filled(4 * 64 * K), *c = filled(4 * ROWS * 64);
     struct gemm own, best;
     gemm_prepare_own(&own, &tile, kernels_get());
@@ -107,8 +109,8 @@ static void bench_rows(void)
         for (int i = 0; i < 20; i++) {
             double start = now();
             for (int j = 0; j < 20; j++)
-                t->activation[a]((struct out_row){y, 1}, (struct in_row){x, 1}, (struct in_row){0, 0},
-                                 (struct in_row){0, 0}, N, p);
+                t->activation[a]((struct out_row){y, 1}, (struct in_row){x, 1},
+                                 (struct in_row){0, 0}, (struct in_row){0, 0}, N, p);
             double s = (now() - start) / 20;
             best = s < best ? s : best;
         }
@@ -119,22 +121,27 @@ static void bench_rows(void)
 
 static void bench_depthwise(void)
 {
-    static const int cases[][4] = {{3, 1, 112, 32}, {3, 2, 112, 96}, {3, 1, 56, 144}, {3, 1, 14, 576},
-                                   {5, 1, 28, 240}, {5, 2, 28, 240}, {5, 1, 14, 672}, {3, 1, 7, 960}};
+    static const int cases[][4] = {{3, 1, 112, 32}, {3, 2, 112, 96}, {3, 1, 56, 144},
+                                   {3, 1, 14, 576}, {5, 1, 28, 240}, {5, 2, 28, 240},
+                                   {5, 1, 14, 672}, {3, 1, 7, 960}};
     const struct kernel_table *t = kernels_get();
     printf("depthwise, %s: GFLOP/s f32 input, bf16 input\n", t->name);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int kernel = cases[i][0], stride = cases[i][1], width = cases[i][2], channels = cases[i][3];
         int outs = (width + 2 * (kernel / 2) - kernel) / stride + 1;
         void *x = filled(4 * (size_t)(kernel * width * channels));
-        float *w = filled(4 * (size_t)(kernel * kernel * channels)), *y = filled(4 * (size_t)(outs * channels));
-        printf("  %dx%d stride %d width %3d channels %3d:", kernel, kernel, stride, width, channels);
+        float *w = filled(4 * (size_t)(kernel * kernel * channels)),
+              *y = filled(4 * (size_t)(outs * channels));
+        printf("  %dx%d stride %d width %3d channels %3d:", kernel, kernel, stride, width,
+               channels);
         for (int bf16 = 0; bf16 < 2; bf16++) {
             const void *rows[5];
             for (int r = 0; r < kernel; r++)
                 rows[r] = (char *)x + (size_t)(r * width * channels) * (bf16 ? 2 : 4);
-            struct depthwise_row d = {rows, channels, width, kernel, kernel, stride, 1, kernel / 2, channels, 0,
-                                      outs, bf16, w, y, channels, {w, ACTIVATION_relu, {0}}};
+            struct depthwise_row d = {rows,     channels, width,    kernel,
+                                      kernel,   stride,   1,        kernel / 2,
+                                      channels, 0,        outs,     bf16,
+                                      w,        y,        channels, {w, ACTIVATION_relu, {0}}};
             double best = 1, flops = 2.0 * kernel * kernel * outs * channels;
             for (int j = 0; j < 20; j++) {
                 double start = now();

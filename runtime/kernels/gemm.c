@@ -10,7 +10,10 @@
 
 enum { ADDRESSES = 64 }; /* batch entries handed to a kernel at a time */
 
-static int level_count(const struct gemm_level *l) { return l->count > 0 ? l->count : 1; }
+static int level_count(const struct gemm_level *l)
+{
+    return l->count > 0 ? l->count : 1;
+}
 
 static size_t element_size(enum gemm_type t)
 {
@@ -41,8 +44,9 @@ static void (*generate(const struct gemm_tile *t, float beta))(void)
 }
 
 /* One row is bound by memory and a job for our own kernel, which prefetches; so is what libxsmm has
-   no instructions for, an odd k of bf16, where it would read past the end of A's rows, an odd pitch,
-   which it counts in pairs, and a variant below this CPU's, for which libxsmm would use instructions that the variant lacks. */
+   no instructions for, an odd k of bf16, where it would read past the end of A's rows, an odd
+   pitch, which it counts in pairs, and a variant below this CPU's, for which libxsmm would use
+   instructions that the variant lacks. */
 static bool generated_pays(const struct gemm_tile *t, const struct kernel_table *kernels)
 {
     if (t->rows == 1 || (kernels->lanes < 16 && kernels_find("avx512")))
@@ -91,13 +95,22 @@ static void run_piece(const struct gemm *g, const void **a, const void **w, int 
                                                            &n);
         else
             ((libxsmm_bsmmfunction_reducebatch_addr)kernel)((const libxsmm_bfloat16 **)w,
-                                                           (const libxsmm_bfloat16 **)a, c, &n);
+                                                            (const libxsmm_bfloat16 **)a, c, &n);
         return;
     }
 #endif
     const struct gemm_tile *t = &g->tile;
-    struct gemm_block b = {a, w, c, count, t->rows, t->outs, t->k, t->w_pitch,
-                           t->a_pitch, t->c_pitch, t->accumulate || more};
+    struct gemm_block b = {a,
+                           w,
+                           c,
+                           count,
+                           t->rows,
+                           t->outs,
+                           t->k,
+                           t->w_pitch,
+                           t->a_pitch,
+                           t->c_pitch,
+                           t->accumulate || more};
     g->own(&b);
 }
 

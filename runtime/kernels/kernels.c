@@ -6,7 +6,10 @@
 #include <string.h>
 
 #if KERNELS_X86
-static bool runs_portable(void) { return true; }
+static bool runs_portable(void)
+{
+    return true;
+}
 static bool runs_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -16,13 +19,19 @@ static bool runs_avx512(void)
     return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
-static bool runs_avx512vnni(void) { return runs_avx512() && __builtin_cpu_supports("avx512vnni"); }
+static bool runs_avx512vnni(void)
+{
+    return runs_avx512() && __builtin_cpu_supports("avx512vnni");
+}
 static bool runs_avx512bf16(void)
 {
     return runs_avx512vnni() && __builtin_cpu_supports("avx512bf16");
 }
 #else
-static bool runs_portable(void) { return true; }
+static bool runs_portable(void)
+{
+    return true;
+}
 #endif
 
 struct variant {
@@ -32,7 +41,7 @@ struct variant {
 };
 static const struct variant variants[] = {
 #define KERNEL_VARIANT(name, built, lanes, fma)                                                    \
-    WHEN(built, {#name, kernel_variant_##name, runs_##name},)
+    WHEN(built, {#name, kernel_variant_##name, runs_##name}, )
 #include "runtime/kernels/kernels.def"
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };

@@ -9,8 +9,8 @@
  * The same kernels exist for several instruction sets, in one table each; kernels_get() is the best
  * this CPU has. All variants do the same arithmetic in the same order (reductions always run in 32
  * interleaved partial results, folded pairwise), except that `fma` variants fuse multiply-adds and
- * `portable` on x86 does not, and that avx512bf16 multiplies bf16 pairs with the hardware's rounding.
- * Results never depend on the thread, on alignment or on what was computed before.
+ * `portable` on x86 does not, and that avx512bf16 multiplies bf16 pairs with the hardware's
+ * rounding. Results never depend on the thread, on alignment or on what was computed before.
  *
  * Nothing here fails or allocates. Matrix tiles: gemm.h. What exists: kernels.def.
  */
@@ -81,9 +81,10 @@ struct epilogue {
  * where taps outside the input are zero.
  */
 struct depthwise_row {
-    const void *const *rows; /* kernel_height input rows, at pixel 0; NULL above or below the image */
-    ptrdiff_t pixel_step;    /* elements between input pixels, at least channels */
-    int width;               /* input pixels in a row */
+    const void *const
+        *rows;            /* kernel_height input rows, at pixel 0; NULL above or below the image */
+    ptrdiff_t pixel_step; /* elements between input pixels, at least channels */
+    int width;            /* input pixels in a row */
     int kernel_height, kernel_width, stride, dilation, pad;
     int channels, first, pixels;
     bool bf16;            /* input elements are bf16, otherwise f32; weights are f32 either way */
@@ -100,7 +101,7 @@ struct depthwise_row {
 struct weight_only_row {
     const float *x; /* k elements */
     const void *packed;
-    float *y; /* outs elements */
+    float *y;                 /* outs elements */
     int k, outs, block, bits; /* bits: 8 or 4 */
     bool accumulate;          /* add to y */
 };
@@ -135,9 +136,11 @@ struct kernel_table {
                                          struct in_row bias, size_t n, const float *p);
 
     /* The same on tiles of rows x n. */
-    void (*binary_tile[BINARY_COUNT])(struct out_tile y, struct in_tile a, struct in_tile b, size_t rows, size_t n);
-    void (*activation_tile[ACTIVATION_COUNT])(struct out_tile y, struct in_tile x, struct in_tile scale,
-                                              struct in_tile bias, size_t rows, size_t n, const float *p);
+    void (*binary_tile[BINARY_COUNT])(struct out_tile y, struct in_tile a, struct in_tile b,
+                                      size_t rows, size_t n);
+    void (*activation_tile[ACTIVATION_COUNT])(struct out_tile y, struct in_tile x,
+                                              struct in_tile scale, struct in_tile bias,
+                                              size_t rows, size_t n, const float *p);
 
     float (*reduce[REDUCE_COUNT])(struct in_row x, size_t n);
     /* accumulator[j] = step(accumulator[j], x[i * pitch + j]) over rows i in order. */
@@ -161,13 +164,14 @@ struct kernel_table {
 
     /* y[c] = max, or scale * sum, over the `count` rows of `channels` that taps point to. */
     void (*pool_max)(float *y, const float *const *taps, size_t count, size_t channels);
-    void (*pool_sum)(float *y, const float *const *taps, size_t count, size_t channels, float scale);
+    void (*pool_sum)(float *y, const float *const *taps, size_t count, size_t channels,
+                     float scale);
     void (*depthwise)(const struct depthwise_row *d);
 
     /*
      * Winograd F(4x4, 3x3). Input: a 6x6 patch of pixels (row_step, pixel_step in elements) becomes
-     * 36 planes, plane_step elements apart, of `channels` each. Output: 36 planes become 4x4 pixels,
-     * of which the first `rows` x `cols` are stored, through the epilogue.
+     * 36 planes, plane_step elements apart, of `channels` each. Output: 36 planes become 4x4
+     * pixels, of which the first `rows` x `cols` are stored, through the epilogue.
      */
     void (*winograd_input)(float *y, ptrdiff_t plane_step, const float *x, ptrdiff_t row_step,
                            ptrdiff_t pixel_step, size_t channels);
@@ -184,7 +188,8 @@ struct kernel_table {
 };
 
 /*
- * The table in use: the best for this CPU, or what the environment's XCC_KERNELS names. Thread-safe.
+ * The table in use: the best for this CPU, or what the environment's XCC_KERNELS names.
+ * Thread-safe.
  */
 const struct kernel_table *kernels_get(void);
 

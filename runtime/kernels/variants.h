@@ -13,9 +13,9 @@
 
 /* KERNEL_VARIANT's `built` column is 0 or 1 after expansion. */
 #define WHEN_0(...)
-#define WHEN_1(...) __VA_ARGS__
+#define WHEN_1(...)       __VA_ARGS__
 #define WHEN_(built, ...) WHEN_##built(__VA_ARGS__)
-#define WHEN(built, ...) WHEN_(built, __VA_ARGS__)
+#define WHEN(built, ...)  WHEN_(built, __VA_ARGS__)
 
 #define KERNEL_VARIANT(name, built, lanes, fma)                                                    \
     WHEN(built, const struct kernel_table *kernel_variant_##name(void);)

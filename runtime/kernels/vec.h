@@ -18,10 +18,10 @@
 #endif
 
 #if defined __AVX512F__
-#define LANES 16
+#define LANES   16
 #define HAS_FMA 1
 #elif defined __AVX2__
-#define LANES 8
+#define LANES   8
 #define HAS_FMA 1
 #else
 #define LANES 4
@@ -54,25 +54,52 @@ typedef uint8_t vu8_at __attribute__((vector_size(LANES), aligned(1), may_alias)
 typedef int8_t vi8 __attribute__((vector_size(LANES), may_alias));
 typedef int8_t vi8_at __attribute__((vector_size(LANES), aligned(1), may_alias));
 
-INLINE vf splat(float x) { return x - (vf){0}; }
-INLINE vi splati(int32_t x) { return x - (vi){0}; }
-INLINE vu splatu(uint32_t x) { return x - (vu){0}; }
+INLINE vf splat(float x)
+{
+    return x - (vf){0};
+}
+INLINE vi splati(int32_t x)
+{
+    return x - (vi){0};
+}
+INLINE vu splatu(uint32_t x)
+{
+    return x - (vu){0};
+}
 
-INLINE vf load(const float *p) { return *(const vf_at *)p; }
-INLINE void store(float *p, vf v) { *(vf_at *)p = v; }
+INLINE vf load(const float *p)
+{
+    return *(const vf_at *)p;
+}
+INLINE void store(float *p, vf v)
+{
+    *(vf_at *)p = v;
+}
 
 /* The first n lanes, 0 <= n < LANES; the others are zero, and not touched in memory. */
 #if LANES == 16
-INLINE __mmask16 mask_of(size_t n) { return (__mmask16)((1u << n) - 1); }
-INLINE vf load_part(const float *p, size_t n) { return (vf)_mm512_maskz_loadu_ps(mask_of(n), p); }
+INLINE __mmask16 mask_of(size_t n)
+{
+    return (__mmask16)((1u << n) - 1);
+}
+INLINE vf load_part(const float *p, size_t n)
+{
+    return (vf)_mm512_maskz_loadu_ps(mask_of(n), p);
+}
 INLINE void store_part(float *p, vf v, size_t n)
 {
     _mm512_mask_storeu_ps(p, mask_of(n), (__m512)v);
 }
 #elif LANES == 8
 static const int32_t part_masks[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
-INLINE __m256i mask_of(size_t n) { return _mm256_loadu_si256((const void *)(part_masks + 8 - n)); }
-INLINE vf load_part(const float *p, size_t n) { return (vf)_mm256_maskload_ps(p, mask_of(n)); }
+INLINE __m256i mask_of(size_t n)
+{
+    return _mm256_loadu_si256((const void *)(part_masks + 8 - n));
+}
+INLINE vf load_part(const float *p, size_t n)
+{
+    return (vf)_mm256_maskload_ps(p, mask_of(n));
+}
 INLINE void store_part(float *p, vf v, size_t n)
 {
     _mm256_maskstore_ps(p, mask_of(n), (__m256)v);
@@ -91,7 +118,10 @@ INLINE void store_part(float *p, vf v, size_t n)
         p[i] = v[i];
 }
 #endif
-INLINE vf load_n(const float *p, size_t n) { return n >= LANES ? load(p) : load_part(p, n); }
+INLINE vf load_n(const float *p, size_t n)
+{
+    return n >= LANES ? load(p) : load_part(p, n);
+}
 INLINE void store_n(float *p, vf v, size_t n)
 {
     if (n >= LANES)
@@ -100,8 +130,14 @@ INLINE void store_n(float *p, vf v, size_t n)
         store_part(p, v, n);
 }
 
-INLINE vf choose(vi mask, vf a, vf b) { return (vf)((mask & (vi)a) | (~mask & (vi)b)); }
-INLINE vf absolute(vf x) { return (vf)((vi)x & 0x7fffffff); }
+INLINE vf choose(vi mask, vf a, vf b)
+{
+    return (vf)((mask & (vi)a) | (~mask & (vi)b));
+}
+INLINE vf absolute(vf x)
+{
+    return (vf)((vi)x & 0x7fffffff);
+}
 INLINE vf with_sign_of(vf x, vf sign)
 {
     return (vf)(((vi)x & 0x7fffffff) | ((vi)sign & (vi)splatu(0x80000000u)));
@@ -162,8 +198,14 @@ INLINE vf smaller(vf a, vf b)
 #endif
 }
 /* NaN if either is NaN. */
-INLINE vf maximum(vf a, vf b) { return choose(a != a, a, larger(a, b)); }
-INLINE vf minimum(vf a, vf b) { return choose(a != a, a, smaller(a, b)); }
+INLINE vf maximum(vf a, vf b)
+{
+    return choose(a != a, a, larger(a, b));
+}
+INLINE vf minimum(vf a, vf b)
+{
+    return choose(a != a, a, smaller(a, b));
+}
 
 /* Nearest integer, half to even, as a float; keeps the sign of zero. */
 INLINE vf round_even(vf x)
@@ -190,12 +232,21 @@ INLINE vf ceil_of(vf x)
     return with_sign_of(choose(r < x, r + 1.0f, r), x);
 }
 
-INLINE vf convert_to_float(vi x) { return __builtin_convertvector(x, vf); }
+INLINE vf convert_to_float(vi x)
+{
+    return __builtin_convertvector(x, vf);
+}
 /* Of values inside int32. */
-INLINE vi convert_to_int(vf x) { return __builtin_convertvector(x, vi); }
+INLINE vi convert_to_int(vf x)
+{
+    return __builtin_convertvector(x, vi);
+}
 
 /* bf16 and f16 as the low half of each lane. */
-INLINE vf from_bf16(vu x) { return (vf)(x << 16); }
+INLINE vf from_bf16(vu x)
+{
+    return (vf)(x << 16);
+}
 INLINE vu to_bf16(vf x)
 {
     vu u = (vu)x;
@@ -223,7 +274,10 @@ INLINE void store_u16(uint16_t *p, vu x)
 {
     _mm256_storeu_si256((void *)p, _mm512_cvtepi32_epi16((__m512i)x));
 }
-INLINE void store_u8(void *p, vi x) { _mm_storeu_si128(p, _mm512_cvtepi32_epi8((__m512i)x)); }
+INLINE void store_u8(void *p, vi x)
+{
+    _mm_storeu_si128(p, _mm512_cvtepi32_epi8((__m512i)x));
+}
 #elif LANES == 8
 INLINE vu load_u16(const uint16_t *p)
 {
@@ -242,18 +296,36 @@ INLINE __m128i low_16_bits(vi x)
     __m256i y = (__m256i)(x & 0xffff);
     return _mm_packus_epi32(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
 }
-INLINE void store_u16(uint16_t *p, vu x) { _mm_storeu_si128((void *)p, low_16_bits((vi)x)); }
+INLINE void store_u16(uint16_t *p, vu x)
+{
+    _mm_storeu_si128((void *)p, low_16_bits((vi)x));
+}
 INLINE void store_u8(void *p, vi x)
 {
     __m128i y = low_16_bits(x & 0xff);
     _mm_storel_epi64(p, _mm_packus_epi16(y, y));
 }
 #else
-INLINE vu load_u16(const uint16_t *p) { return __builtin_convertvector(*(const vu16_at *)p, vu); }
-INLINE vi load_u8(const uint8_t *p) { return __builtin_convertvector(*(const vu8_at *)p, vi); }
-INLINE vi load_s8(const int8_t *p) { return __builtin_convertvector(*(const vi8_at *)p, vi); }
-INLINE void store_u16(uint16_t *p, vu x) { *(vu16_at *)p = __builtin_convertvector(x, vu16); }
-INLINE void store_u8(void *p, vi x) { *(vu8_at *)p = __builtin_convertvector(x & 0xff, vu8); }
+INLINE vu load_u16(const uint16_t *p)
+{
+    return __builtin_convertvector(*(const vu16_at *)p, vu);
+}
+INLINE vi load_u8(const uint8_t *p)
+{
+    return __builtin_convertvector(*(const vu8_at *)p, vi);
+}
+INLINE vi load_s8(const int8_t *p)
+{
+    return __builtin_convertvector(*(const vi8_at *)p, vi);
+}
+INLINE void store_u16(uint16_t *p, vu x)
+{
+    *(vu16_at *)p = __builtin_convertvector(x, vu16);
+}
+INLINE void store_u8(void *p, vi x)
+{
+    *(vu8_at *)p = __builtin_convertvector(x & 0xff, vu8);
+}
 #endif
 INLINE vu load_u16_part(const uint16_t *p, size_t n)
 {

@@ -16,7 +16,8 @@ bool infer_sdpa(struct infer *f)
         if (!rank_known(f, i))
             return infer_any(f, 0, f->in[0].dtype);
         if (f->in[i].rank < 2)
-            return fail(f->d, "operand %d of sdpa has rank %d, expected 2 or more", i, f->in[i].rank);
+            return fail(f->d, "operand %d of sdpa has rank %d, expected 2 or more", i,
+                        f->in[i].rank);
         parts[i] = leading(&f->in[i]);
     }
     const struct type *q = &f->in[0], *v = &f->in[2];
@@ -52,16 +53,18 @@ static bool sdpa(struct op_call *c, struct work *w)
     int64_t sq = q->dims[q->rank - 2], d = q->dims[q->rank - 1], skv = k->dims[k->rank - 2];
     int64_t dv = v->dims[v->rank - 1], batches = dims_product(out->dims, 0, nbatch), full[MAX_RANK];
     if (k->dims[k->rank - 1] != d || v->dims[v->rank - 2] != skv)
-        return fail(w->d, "q, k and v of sdpa do not fit: q has %lld features, k %lld; k has %lld rows, v %lld",
-                    (long long)d, (long long)k->dims[k->rank - 1], (long long)skv,
-                    (long long)v->dims[v->rank - 2]);
+        return fail(
+            w->d,
+            "q, k and v of sdpa do not fit: q has %lld features, k %lld; k has %lld rows, v %lld",
+            (long long)d, (long long)k->dims[k->rank - 1], (long long)skv,
+            (long long)v->dims[v->rank - 2]);
     double scale = attr_float(c->attrs, "scale", d ? 1 / sqrt((double)d) : 1), *mask;
     bool causal = attr_int(c->attrs, "causal", 0) != 0;
     int64_t offset = attr_int(c->attrs, "causal_offset", 0);
     int64_t *at_q = matrix_of(w, q, out->dims, nbatch), *at_k = matrix_of(w, k, out->dims, nbatch);
     int64_t *at_v = matrix_of(w, v, out->dims, nbatch), *at_mask = NULL;
     double *dq = work_doubles(w, q), *dk = work_doubles(w, k), *dv_ = work_doubles(w, v);
-    double *kt = WORK(w, double, d * skv), *scores = WORK(w, double, sq * skv);
+    double *kt = WORK(w, double, d *skv), *scores = WORK(w, double, sq *skv);
     double *y = WORK(w, double, tensor_count(out));
     for (int i = 0; i < nbatch; i++)
         full[i] = out->dims[i];
@@ -93,4 +96,7 @@ static bool sdpa(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_sdpa(struct op_call *c) { return with_work(c, sdpa); }
+bool eval_sdpa(struct op_call *c)
+{
+    return with_work(c, sdpa);
+}

@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- attention: operands (B,heads,S,D), or (B,S,heads*D) with the numbers of heads as attributes ---- */
+/* ---- attention: operands (B,heads,S,D), or (B,S,heads*D) with the numbers of heads as attributes
+ * ---- */
 
 enum { Q, K, V, MASK, PAST_K, PAST_V, LENGTHS };
 
@@ -38,7 +39,8 @@ bool infer_attention(struct infer *f)
             infer_any(f, i, i == 2 ? f->in[V].dtype : dtype);
         return true;
     }
-    if (!read_heads(&q, f->dims, &f->in[Q], qh, f->d) || !read_heads(&k, f->dims, &f->in[K], kvh, f->d) ||
+    if (!read_heads(&q, f->dims, &f->in[Q], qh, f->d) ||
+        !read_heads(&k, f->dims, &f->in[K], kvh, f->d) ||
         !read_heads(&v, f->dims, &f->in[V], kvh, f->d))
         return false;
     dim_t total = past ? dim_add(f->dims, k.length, f->in[PAST_K].dims[2]) : k.length;
@@ -77,7 +79,8 @@ static double *load_heads(struct op_call *c, struct work *w, int i, const struct
                 memcpy(to, old + at * before * h->size, row * (size_t)before);
             for (int64_t s = 0; s < h->length; s++)
                 memcpy(to + (before + s) * h->size,
-                       x + (packed ? (b * h->length + s) * h->heads + head : at * h->length + s) * h->size,
+                       x + (packed ? (b * h->length + s) * h->heads + head : at * h->length + s) *
+                               h->size,
                        row);
         }
     return y;
@@ -108,7 +111,8 @@ static double bias_at(const struct op_call *c, const struct attention *a, int64_
     if (a->mask) {
         if (j >= a->mask_length)
             return -INFINITY;
-        bias = a->mask[a->mask_at[((b * a->q.heads + head) * a->q.length + i) * a->mask_length + j]];
+        bias =
+            a->mask[a->mask_at[((b * a->q.heads + head) * a->q.length + i) * a->mask_length + j]];
         if (a->mask_is_bool)
             bias = bias != 0 ? 0 : -INFINITY;
     }
@@ -180,23 +184,27 @@ static bool attend_head(struct op_call *c, struct work *w, const struct attentio
 static bool load_attention(struct op_call *c, struct work *w, struct attention *a)
 {
     struct type type[3];
-    int64_t total_v, qh = attr_int(c->attrs, "q_num_heads", 0), kvh = attr_int(c->attrs, "kv_num_heads", 0);
+    int64_t total_v, qh = attr_int(c->attrs, "q_num_heads", 0),
+                     kvh = attr_int(c->attrs, "kv_num_heads", 0);
     for (int i = 0; i < 3; i++)
         type[i] = type_tensor(c->in[i]->dtype, c->in[i]->rank, c->in[i]->dims);
-    if (!read_heads(&a->q, NULL, &type[Q], qh, w->d) || !read_heads(&a->k, NULL, &type[K], kvh, w->d) ||
+    if (!read_heads(&a->q, NULL, &type[Q], qh, w->d) ||
+        !read_heads(&a->k, NULL, &type[K], kvh, w->d) ||
         !read_heads(&a->v, NULL, &type[V], kvh, w->d))
         return false;
     if (has_operand(c, PAST_K) != has_operand(c, PAST_V))
         return fail(w->d, "attention has one of past key and past value, expected both or none");
-    if (a->q.size != a->k.size || a->k.heads != a->v.heads || a->k.heads < 1 || a->q.heads % a->k.heads ||
-        a->k.length != a->v.length || a->q.batch != a->k.batch || a->q.batch != a->v.batch)
+    if (a->q.size != a->k.size || a->k.heads != a->v.heads || a->k.heads < 1 ||
+        a->q.heads % a->k.heads || a->k.length != a->v.length || a->q.batch != a->k.batch ||
+        a->q.batch != a->v.batch)
         return fail(w->d, "q, k and v of attention do not fit together");
     if (!(a->dq = load_heads(c, w, Q, &a->q, -1, &total_v)) ||
         !(a->dk = load_heads(c, w, K, &a->k, PAST_K, &a->total)) ||
         !(a->dv = load_heads(c, w, V, &a->v, PAST_V, &total_v)))
         return false;
     if (total_v != a->total)
-        return fail(w->d, "attention has %lld keys and %lld values", (long long)a->total, (long long)total_v);
+        return fail(w->d, "attention has %lld keys and %lld values", (long long)a->total,
+                    (long long)total_v);
     a->before = a->total - a->k.length;
     a->scale = attr_float(c->attrs, "scale", a->q.size ? 1 / sqrt((double)a->q.size) : 1);
     a->softcap = attr_float(c->attrs, "softcap", 0);
@@ -228,9 +236,9 @@ static bool attention(struct op_call *c, struct work *w)
     if (!load_attention(c, w, &a))
         return false;
     int64_t rows = a.q.length, larger = a.q.size > 0 ? a.q.size : 1;
-    double *kt = WORK(w, double, a.total * larger), *scores = WORK(w, double, rows * a.total);
+    double *kt = WORK(w, double, a.total *larger), *scores = WORK(w, double, rows *a.total);
     double *bias = WORK(w, double, a.total), *y = WORK(w, double, tensor_count(c->out[0]));
-    double *head_y = WORK(w, double, rows * a.v.size);
+    double *head_y = WORK(w, double, rows *a.v.size);
     bool packed = c->in[Q]->rank == 3;
     if (!kt || !scores || !bias || !y || !head_y)
         return false;
@@ -239,9 +247,10 @@ static bool attention(struct op_call *c, struct work *w)
             if (!attend_head(c, w, &a, b, h, kt, scores, bias, head_y))
                 return false;
             for (int64_t i = 0; i < rows; i++)
-                memcpy(y + (packed ? (b * rows + i) * a.q.heads + h : (b * a.q.heads + h) * rows + i) *
-                               a.v.size,
-                       head_y + i * a.v.size, (size_t)a.v.size * sizeof *y);
+                memcpy(
+                    y + (packed ? (b * rows + i) * a.q.heads + h : (b * a.q.heads + h) * rows + i) *
+                            a.v.size,
+                    head_y + i * a.v.size, (size_t)a.v.size * sizeof *y);
         }
     call_store(c, 0, y);
     if (wants_result(c, 1))
@@ -251,4 +260,7 @@ static bool attention(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_attention(struct op_call *c) { return with_work(c, attention); }
+bool eval_attention(struct op_call *c)
+{
+    return with_work(c, attention);
+}

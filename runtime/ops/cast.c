@@ -20,7 +20,8 @@ static bool target_type(struct infer *f, int *to)
     return true;
 }
 
-/* ---- cast -------------------------------------------------------------------------------------- */
+/* ---- cast --------------------------------------------------------------------------------------
+ */
 
 static void cast_content(struct infer *f, int to)
 {
@@ -62,7 +63,8 @@ static const struct {
     {"infinity", INFINITY}, {"+infinity", INFINITY}, {"-infinity", -INFINITY},
 };
 
-/* A decimal number, surrounded by spaces or not; `integer` when it is one without point and exponent. */
+/* A decimal number, surrounded by spaces or not; `integer` when it is one without point and
+ * exponent. */
 static bool parse_number(struct str s, char *buf, size_t size, double *value, bool *integer)
 {
     while (s.n && isspace((unsigned char)*s.p))
@@ -96,7 +98,8 @@ static bool cast_from_string(struct op_call *c, int to)
         double value;
         bool integer;
         if (!parse_number(s[i], buf, sizeof buf, &value, &integer))
-            return fail(c->env->d, "'%.*s' is not a number", (int)(s[i].n > 60 ? 60 : s[i].n), s[i].p);
+            return fail(c->env->d, "'%.*s' is not a number", (int)(s[i].n > 60 ? 60 : s[i].n),
+                        s[i].p);
         if (integer && to == DT_U64 && buf[0] != '-')
             ((uint64_t *)p)[i] = strtoull(buf, NULL, 10);
         else if (integer && to == DT_I64)
@@ -235,7 +238,8 @@ bool eval_cast(struct op_call *c)
     return true;
 }
 
-/* ---- bitcast ----------------------------------------------------------------------------------- */
+/* ---- bitcast -----------------------------------------------------------------------------------
+ */
 
 bool infer_bitcast(struct infer *f)
 {
@@ -249,7 +253,8 @@ bool infer_bitcast(struct infer *f)
     out.dtype = (uint8_t)to;
     if (out.rank >= 0 && to_bits < from_bits) {
         if (from_bits % to_bits || out.rank == MAX_RANK)
-            return fail(f->d, "%s does not divide into %s", dtype_name(f->in[0].dtype), dtype_name(to));
+            return fail(f->d, "%s does not divide into %s", dtype_name(f->in[0].dtype),
+                        dtype_name(to));
         out.dims[out.rank++] = from_bits / to_bits;
     } else if (out.rank >= 0 && to_bits > from_bits) {
         if (to_bits % from_bits || out.rank == 0 ||

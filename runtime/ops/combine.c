@@ -31,21 +31,23 @@ bool combine_init(struct combine *m, struct op_call *c, const char *attribute, i
 {
     *m = (struct combine){.c = c, .region = region, .lanes = attr_int(c->attrs, "lanes", 0) != 0};
     if (!find_form(c->attrs, attribute, m))
-        return fail(c->env->d, "attribute %s does not name an elementwise operator of two operands", attribute);
+        return fail(c->env->d, "attribute %s does not name an elementwise operator of two operands",
+                    attribute);
     if (m->form == COMBINE_REGION && region >= c->nregions)
         return fail(c->env->d, "there is neither an attribute %s nor a region", attribute);
     return true;
 }
 
-bool combine_infer(struct infer *f, const char *attribute, int region, const int *dtypes, int nparams,
-                   const int *results, int nresults)
+bool combine_infer(struct infer *f, const char *attribute, int region, const int *dtypes,
+                   int nparams, const int *results, int nresults)
 {
     struct combine m;
     struct type params[MAX_ARGS], out[MAX_ARGS];
     bool lanes = attr_int(f->attrs, "lanes", 0) != 0;
     int n;
     if (!find_form(f->attrs, attribute, &m))
-        return fail(f->d, "attribute %s does not name an elementwise operator of two operands", attribute);
+        return fail(f->d, "attribute %s does not name an elementwise operator of two operands",
+                    attribute);
     if (m.form != COMBINE_REGION && nresults != 1)
         return fail(f->d, "%d results of a computation that has one", nresults);
     if (m.form != COMBINE_REGION || f->concrete)
@@ -63,32 +65,36 @@ bool combine_infer(struct infer *f, const char *attribute, int region, const int
         return fail(f->d, "the computation has %d results, expected %d", n, nresults);
     for (int i = 0; i < n; i++)
         if (out[i].kind != VK_TENSOR || out[i].dtype != results[i] || out[i].rank > (lanes ? 1 : 0))
-            return fail(f->d, "result %d of the computation is not a scalar of %s", i, dtype_name(results[i]));
+            return fail(f->d, "result %d of the computation is not a scalar of %s", i,
+                        dtype_name(results[i]));
     return true;
 }
 
 /* ---- running ---- */
 
-static bool run_op(struct combine *m, int64_t lanes, const struct vector *args, const struct vector *result)
+static bool run_op(struct combine *m, int64_t lanes, const struct vector *args,
+                   const struct vector *result)
 {
     static const struct attrs none;
     struct tensor in[2], out = tensor_view(result->dtype, 1, &lanes, result->data);
     struct tensor *ins[] = {&in[0], &in[1]}, *outs[] = {&out};
     for (int i = 0; i < 2; i++)
         in[i] = tensor_view(args[i].dtype, 1, &lanes, args[i].data);
-    struct op_call c = {.op = m->op, .attrs = &none, .nin = 2, .nout = 1, .in = ins, .out = outs, .env = m->c->env};
+    struct op_call c = {
+        .op = m->op, .attrs = &none, .nin = 2, .nout = 1, .in = ins, .out = outs, .env = m->c->env};
     return eval_elementwise(&c);
 }
 
 /* Writes a region's result, a vector or one scalar for all lanes. */
-static bool take(struct combine *m, const struct tensor *t, int64_t at, int64_t lanes, const struct vector *to)
+static bool take(struct combine *m, const struct tensor *t, int64_t at, int64_t lanes,
+                 const struct vector *to)
 {
     size_t bytes = dtype_bytes(to->dtype);
     char *p = (char *)to->data + (size_t)at * bytes;
     int64_t n = t->kind == VK_TENSOR ? tensor_count(t) : -1;
     if (t->dtype != to->dtype || (n != lanes && n != 1))
-        return fail(m->c->env->d, "a computation on %lld elements gives a result of %lld", (long long)lanes,
-                    (long long)n);
+        return fail(m->c->env->d, "a computation on %lld elements gives a result of %lld",
+                    (long long)lanes, (long long)n);
     if (n == lanes)
         memcpy(p, t->data, bytes * (size_t)lanes);
     else
@@ -98,8 +104,8 @@ static bool take(struct combine *m, const struct tensor *t, int64_t at, int64_t 
 }
 
 /* Lanes [at, at + n) by one run of the region. */
-static bool run_region(struct combine *m, int64_t at, int64_t n, const struct vector *args, int nargs,
-                       const struct vector *results, int nresults)
+static bool run_region(struct combine *m, int64_t at, int64_t n, const struct vector *args,
+                       int nargs, const struct vector *results, int nresults)
 {
     struct tensor in[MAX_ARGS], out[MAX_ARGS];
     struct op_env *env = m->c->env;
@@ -124,7 +130,8 @@ bool combine_run(struct combine *m, int64_t lanes, const struct vector *args, in
     if (lanes == 0)
         return true;
     if (nargs > MAX_ARGS || nresults > MAX_ARGS)
-        return fail(m->c->env->d, "a computation of %d parameters, expected at most %d", nargs, MAX_ARGS);
+        return fail(m->c->env->d, "a computation of %d parameters, expected at most %d", nargs,
+                    MAX_ARGS);
     if (m->form == COMBINE_OP)
         return run_op(m, lanes, args, results);
     if (m->form == COMBINE_ARGUMENT) {

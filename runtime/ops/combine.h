@@ -1,5 +1,6 @@
 /*
- * A computation on scalars that an operator applies to many elements: an elementwise operator by name, or a region.
+ * A computation on scalars that an operator applies to many elements: an elementwise operator by
+ * name, or a region.
  *
  *     struct combine m;
  *     combine_init(&m, c, "combine", 0)             attribute, region when the attribute is absent
@@ -20,7 +21,7 @@ struct vector {
 enum combine_form { COMBINE_OP, COMBINE_ARGUMENT, COMBINE_REGION };
 struct combine {
     struct op_call *c;
-    int form;     /* enum combine_form */
+    int form; /* enum combine_form */
     enum op op;
     int argument; /* which one the result is */
     int region;
@@ -31,9 +32,9 @@ bool combine_init(struct combine *m, struct op_call *c, const char *attribute, i
 bool combine_run(struct combine *m, int64_t lanes, const struct vector *args, int nargs,
                  const struct vector *results, int nresults);
 
-/* Checks the operator's name, or infers the region from parameters of these element types (rank 0 or, in lanes, as they
- * are declared). */
-bool combine_infer(struct infer *f, const char *attribute, int region, const int *dtypes, int nparams,
-                   const int *results, int nresults);
+/* Checks the operator's name, or infers the region from parameters of these element types (rank 0
+ * or, in lanes, as they are declared). */
+bool combine_infer(struct infer *f, const char *attribute, int region, const int *dtypes,
+                   int nparams, const int *results, int nresults);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * <complex.h>, with CMPLX where the C library leaves it out for compilers that it does not know (clang).
+ * <complex.h>, with CMPLX where the C library leaves it out for compilers that it does not know
+ * (clang).
  */
 #ifndef RUNTIME_OPS_COMPLEX_NUMBER_H
 #define RUNTIME_OPS_COMPLEX_NUMBER_H

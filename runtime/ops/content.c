@@ -201,7 +201,8 @@ bool content_shape(struct infer *f, int operand, struct type *out)
     const struct type *t = &f->in[operand];
     if (shape.n > MAX_RANK) {
         out->rank = 0;
-        return fail(f->d, "a shape of rank %lld, expected %d at most", (long long)shape.n, MAX_RANK);
+        return fail(f->d, "a shape of rank %lld, expected %d at most", (long long)shape.n,
+                    MAX_RANK);
     }
     if (shape.n >= 0) {
         out->rank = (int8_t)shape.n;

@@ -9,15 +9,16 @@ enum { MAX_VALUES = 256 };
 
 static bool is_optional_of(const struct type *a, const struct type *b)
 {
-    return a->kind == VK_OPTIONAL && b->kind != VK_OPTIONAL && (!a->elem || a->elem->kind == b->kind);
+    return a->kind == VK_OPTIONAL && b->kind != VK_OPTIONAL &&
+           (!a->elem || a->elem->kind == b->kind);
 }
 
 /*
- * What holds for a value that is of type a or of type b: dims that differ are not known. What is optional on one
- * side is optional.
+ * What holds for a value that is of type a or of type b: dims that differ are not known. What is
+ * optional on one side is optional.
  */
-static bool join(struct infer *f, int i, const struct type *a, const struct type *b, bool fresh_dims,
-                 struct type *out)
+static bool join(struct infer *f, int i, const struct type *a, const struct type *b,
+                 bool fresh_dims, struct type *out)
 {
     *out = *a;
     if (is_optional_of(a, b) || is_optional_of(b, a)) {
@@ -50,7 +51,10 @@ static bool join(struct infer *f, int i, const struct type *a, const struct type
     return true;
 }
 
-bool infer_return(struct infer *f) { return true; }
+bool infer_return(struct infer *f)
+{
+    return true;
+}
 
 /* While running, the region gives its results their shapes. */
 bool infer_fused(struct infer *f)
@@ -66,8 +70,8 @@ bool infer_if(struct infer *f)
     if (f->concrete)
         return true;
     if (f->nregions != 2 || f->nout > MAX_VALUES)
-        return fail(f->d, "if has %d regions and %d results, expected 2 and at most %d", f->nregions,
-                    f->nout, MAX_VALUES);
+        return fail(f->d, "if has %d regions and %d results, expected 2 and at most %d",
+                    f->nregions, f->nout, MAX_VALUES);
     if (!f->region(f, 0, NULL, 0, f->out, f->nout, &n) ||
         !f->region(f, 1, NULL, 0, other, MAX_VALUES, &m))
         return false;
@@ -80,10 +84,12 @@ bool infer_if(struct infer *f)
 }
 
 /*
- * Types of values carried around a loop: params[at..at+n) against results[from..]. A shape that changes from one turn
- * to the next is not known. Returns whether a parameter changed; the region is to be inferred again then.
+ * Types of values carried around a loop: params[at..at+n) against results[from..]. A shape that
+ * changes from one turn to the next is not known. Returns whether a parameter changed; the region
+ * is to be inferred again then.
  */
-static bool widen(struct infer *f, struct type *params, const struct type *results, int n, bool *changed)
+static bool widen(struct infer *f, struct type *params, const struct type *results, int n,
+                  bool *changed)
 {
     *changed = false;
     for (int i = 0; i < n; i++) {
@@ -96,7 +102,8 @@ static bool widen(struct infer *f, struct type *params, const struct type *resul
     return true;
 }
 
-/* Infers region r until the carried types stand still: they only lose knowledge, so few turns suffice. */
+/* Infers region r until the carried types stand still: they only lose knowledge, so few turns
+ * suffice. */
 static bool infer_carried(struct infer *f, int r, struct type *params, int nparams, int param_at,
                           struct type *results, int result_at, int ncarried, int expected)
 {
@@ -159,7 +166,8 @@ bool infer_while(struct infer *f)
     if (f->concrete)
         return true;
     if (f->nregions != 2 || f->nin != f->nout || f->nin > MAX_VALUES)
-        return fail(f->d, "while has %d operands, %d results and %d regions", f->nin, f->nout, f->nregions);
+        return fail(f->d, "while has %d operands, %d results and %d regions", f->nin, f->nout,
+                    f->nregions);
     for (int i = 0; i < f->nin; i++)
         params[i] = f->in[i];
     int n;
@@ -179,7 +187,8 @@ static int64_t list_at(const struct attrs *as, const char *name, int i)
 }
 
 /* Type of one step of a scanned input, and the number of steps. */
-static bool scan_step(struct infer *f, const struct type *in, int64_t axis, struct type *step, dim_t *length)
+static bool scan_step(struct infer *f, const struct type *in, int64_t axis, struct type *step,
+                      dim_t *length)
 {
     int at;
     *step = *in;
@@ -203,13 +212,13 @@ bool infer_scan(struct infer *f)
         return true;
     if (f->nregions != 1 || inputs < 1 || states < 0 || f->nout < states || f->nin > MAX_VALUES ||
         f->nout > MAX_VALUES)
-        return fail(f->d, "scan has %d operands, %d of them scanned, and %d results", f->nin, inputs,
-                    f->nout);
+        return fail(f->d, "scan has %d operands, %d of them scanned, and %d results", f->nin,
+                    inputs, f->nout);
     for (int i = 0; i < states; i++)
         params[i] = f->in[i];
     for (int i = 0; i < inputs; i++)
-        if (!scan_step(f, &f->in[states + i], list_at(f->attrs, "scan_input_axes", i), &params[states + i],
-                       &length))
+        if (!scan_step(f, &f->in[states + i], list_at(f->attrs, "scan_input_axes", i),
+                       &params[states + i], &length))
             return false;
     if (!infer_carried(f, 0, params, f->nin, 0, results, 0, states, f->nout))
         return false;
@@ -224,7 +233,10 @@ bool infer_scan(struct infer *f)
 
 /* ---- running regions ---- */
 
-bool eval_return(struct op_call *c) { return true; }
+bool eval_return(struct op_call *c)
+{
+    return true;
+}
 
 /* An operand as a region's argument: tensors by view, containers copied. */
 static bool lend(struct op_call *c, const struct tensor *t, struct tensor *arg)
@@ -255,8 +267,8 @@ static void free_all(struct tensor *t, int n)
         tensor_free(&t[i]);
 }
 
-static bool run(struct op_call *c, int region, struct tensor *args, int nargs, struct tensor *results,
-                int nresults)
+static bool run(struct op_call *c, int region, struct tensor *args, int nargs,
+                struct tensor *results, int nresults)
 {
     for (int i = 0; i < nresults; i++)
         results[i] = (struct tensor){.kind = VK_NONE};
@@ -335,9 +347,9 @@ static bool pile_add(struct op_call *c, struct pile *p, struct tensor *t)
         p->items = grown;
         p->cap = cap;
     }
-    if (t->kind != VK_TENSOR || (p->n && (t->dtype != p->items[0].dtype || t->rank != p->items[0].rank ||
-                                          memcmp(t->dims, p->items[0].dims,
-                                                 (size_t)t->rank * sizeof *t->dims))))
+    if (t->kind != VK_TENSOR ||
+        (p->n && (t->dtype != p->items[0].dtype || t->rank != p->items[0].rank ||
+                  memcmp(t->dims, p->items[0].dims, (size_t)t->rank * sizeof *t->dims))))
         return fail(c->env->d, "scan results differ in type or shape from step to step");
     p->items[p->n] = (struct tensor){.kind = VK_NONE};
     tensor_move(&p->items[p->n++], t);
@@ -375,7 +387,8 @@ static bool give_stack(struct op_call *c, int i, const struct pile *p, int64_t a
     int rank = first->rank + 1;
     axis += axis < 0 ? rank : 0;
     if (axis < 0 || axis >= rank || rank > MAX_RANK)
-        return fail(c->env->d, "scan output axis %lld is out of range for rank %d", (long long)axis, rank);
+        return fail(c->env->d, "scan output axis %lld is out of range for rank %d", (long long)axis,
+                    rank);
     memcpy(dims, first->dims, (size_t)axis * sizeof *dims);
     dims[axis] = p->n;
     memcpy(dims + axis + 1, first->dims + axis, (size_t)(first->rank - axis) * sizeof *dims);
@@ -539,7 +552,8 @@ bool eval_while(struct op_call *c)
 /* ---- scan ---- */
 
 /* Place `at` of t along the axis, as a tensor of its own. */
-static bool take_step(struct op_call *c, const struct tensor *t, int64_t axis, int64_t at, struct tensor *step)
+static bool take_step(struct op_call *c, const struct tensor *t, int64_t axis, int64_t at,
+                      struct tensor *step)
 {
     int64_t dims[MAX_RANK], outer = dims_product(t->dims, 0, (int)axis), length = t->dims[axis];
     size_t bytes = (size_t)dims_product(t->dims, (int)axis + 1, t->rank) * dtype_bytes(t->dtype);
@@ -558,7 +572,8 @@ static bool take_step(struct op_call *c, const struct tensor *t, int64_t axis, i
     return t->dtype != DT_STR || tensor_set_strings(step, step->rank, dims, step->data, c->env->d);
 }
 
-static bool scan_turn(struct op_call *c, struct loop *l, const int64_t *axes, int64_t turn, int64_t turns)
+static bool scan_turn(struct op_call *c, struct loop *l, const int64_t *axes, int64_t turn,
+                      int64_t turns)
 {
     struct tensor args[MAX_VALUES];
     int n = l->ncarried, inputs = c->nin - n;
@@ -620,7 +635,8 @@ bool eval_scan(struct op_call *c)
 {
     int64_t inputs = attr_int(c->attrs, "num_scan_inputs", 1);
     if (inputs < 1 || inputs > c->nin)
-        return fail(c->env->d, "num_scan_inputs is %lld, expected 1 to %d", (long long)inputs, c->nin);
+        return fail(c->env->d, "num_scan_inputs is %lld, expected 1 to %d", (long long)inputs,
+                    c->nin);
     int states = c->nin - (int)inputs;
     struct loop *l = loop_new(c, states, c->nout - states);
     if (!l)

@@ -5,7 +5,10 @@
 
 /* ---- shapes ---- */
 
-static bool is_channels_last(const struct attrs *as) { return attr_int(as, "channels_last", 0) != 0; }
+static bool is_channels_last(const struct attrs *as)
+{
+    return attr_int(as, "channels_last", 0) != 0;
+}
 
 static bool check_ranks(struct infer *f)
 {
@@ -18,7 +21,8 @@ static bool check_ranks(struct infer *f)
     return true;
 }
 
-static void spatial_dims(struct window *w, const struct type *x, const struct type *weight, bool last)
+static void spatial_dims(struct window *w, const struct type *x, const struct type *weight,
+                         bool last)
 {
     w->n = x->rank - 2;
     for (int i = 0; i < w->n; i++) {
@@ -27,7 +31,8 @@ static void spatial_dims(struct window *w, const struct type *x, const struct ty
     }
 }
 
-static bool infer_image(struct infer *f, int dtype, dim_t channels, const struct window *w, bool last)
+static bool infer_image(struct infer *f, int dtype, dim_t channels, const struct window *w,
+                        bool last)
 {
     dim_t dims[MAX_RANK];
     dims[0] = f->in[0].dims[0];
@@ -55,8 +60,8 @@ static bool infer_conv_as(struct infer *f, int dtype)
         return fail(f->d, "x has %lld channels, the weight expects %lld in each of %lld groups",
                     (long long)channels, (long long)weight->dims[1], (long long)group);
     if (dim_is_const(m) && m % group)
-        return fail(f->d, "the weight makes %lld channels, not a multiple of %lld groups", (long long)m,
-                    (long long)group);
+        return fail(f->d, "the weight makes %lld channels, not a multiple of %lld groups",
+                    (long long)m, (long long)group);
     spatial_dims(&w, x, weight, last);
     if (!window_make(&w, f->dims, f->attrs, f->d, false))
         return false;
@@ -68,9 +73,13 @@ bool infer_conv(struct infer *f)
     return infer_conv_as(f, (int)attr_int(f->attrs, "out_dtype", f->in[0].dtype));
 }
 
-bool infer_conv_integer(struct infer *f) { return infer_conv_as(f, DT_I32); }
+bool infer_conv_integer(struct infer *f)
+{
+    return infer_conv_as(f, DT_I32);
+}
 
-/* ---- convolution: for a panel of output positions, weights (M,C*taps) times unfolded input ---- */
+/* ---- convolution: for a panel of output positions, weights (M,C*taps) times unfolded input ----
+ */
 
 struct conv {
     struct window window;
@@ -144,7 +153,7 @@ static bool convolve(struct op_call *c, struct work *w, struct conv *v)
         return fail(w->d, "x has %lld channels, the weight expects %lld", (long long)v->x.channels,
                     (long long)(weight->dims[1] * v->groups));
     v->at = WORK(w, int64_t, v->taps * PANEL);
-    v->panel = WORK(w, double, v->k * PANEL);
+    v->panel = WORK(w, double, v->k *PANEL);
     if (!v->at || !v->panel)
         return false;
     for (int64_t first = 0; first < v->y.positions; first += PANEL) {
@@ -169,7 +178,10 @@ static bool conv(struct op_call *c, struct work *w)
     return v.data && v.weight && convolve(c, w, &v);
 }
 
-bool eval_conv(struct op_call *c) { return with_work(c, conv); }
+bool eval_conv(struct op_call *c)
+{
+    return with_work(c, conv);
+}
 
 /* x and w as double with zero points (of the layer, of each output channel) taken off. */
 static bool load_integers(struct op_call *c, struct work *w, const struct tensor *zero_x,
@@ -177,7 +189,8 @@ static bool load_integers(struct op_call *c, struct work *w, const struct tensor
 {
     double *data = work_doubles(w, c->in[0]), *weight = work_doubles(w, c->in[1]);
     int64_t nx = tensor_count(c->in[0]), nw = tensor_count(c->in[1]), m = c->in[1]->dims[0];
-    int64_t count_x = zero_x ? tensor_count(zero_x) : 1, count_w = zero_w ? tensor_count(zero_w) : 1;
+    int64_t count_x = zero_x ? tensor_count(zero_x) : 1,
+            count_w = zero_w ? tensor_count(zero_w) : 1;
     if (!data || !weight)
         return false;
     if (count_x != 1 || (count_w != 1 && count_w != m))
@@ -195,19 +208,23 @@ static bool conv_integer(struct op_call *c, struct work *w)
 {
     struct conv v;
     double *bias;
-    if (!work_optional(c, w, 4, &bias) ||
-        !load_integers(c, w, has_operand(c, 2) ? c->in[2] : NULL, has_operand(c, 3) ? c->in[3] : NULL, &v))
+    if (!work_optional(c, w, 4, &bias) || !load_integers(c, w, has_operand(c, 2) ? c->in[2] : NULL,
+                                                         has_operand(c, 3) ? c->in[3] : NULL, &v))
         return false;
     if (bias && tensor_count(c->in[4]) != c->in[1]->dims[0])
-        return fail(w->d, "bias has %lld elements, expected %lld", (long long)tensor_count(c->in[4]),
-                    (long long)c->in[1]->dims[0]);
+        return fail(w->d, "bias has %lld elements, expected %lld",
+                    (long long)tensor_count(c->in[4]), (long long)c->in[1]->dims[0]);
     v.bias = bias;
     return convolve(c, w, &v);
 }
 
-bool eval_conv_integer(struct op_call *c) { return with_work(c, conv_integer); }
+bool eval_conv_integer(struct op_call *c)
+{
+    return with_work(c, conv_integer);
+}
 
-/* ---- qlinear_conv: x, scale, zero point, w, scale, zero point, y scale, y zero point, bias? ---- */
+/* ---- qlinear_conv: x, scale, zero point, w, scale, zero point, y scale, y zero point, bias? ----
+ */
 
 bool infer_qlinear_conv(struct infer *f)
 {
@@ -229,7 +246,8 @@ static bool qlinear_conv(struct op_call *c, struct work *w)
     sub.nin = 2;
     sub.out = sums_list;
     sums = tensor_view(DT_F64, out->rank, out->dims, WORK(w, double, tensor_count(out)));
-    if (!sums.data || !work_optional(c, w, 8, &bias) || !load_integers(&sub, w, c->in[2], c->in[5], &v))
+    if (!sums.data || !work_optional(c, w, 8, &bias) ||
+        !load_integers(&sub, w, c->in[2], c->in[5], &v))
         return false;
     if ((nscales != 1 && nscales != in[1]->dims[0]) || tensor_count(c->in[1]) != 1 ||
         tensor_count(c->in[6]) != 1 || (bias && tensor_count(c->in[8]) != in[1]->dims[0]))
@@ -250,16 +268,20 @@ static bool qlinear_conv(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_qlinear_conv(struct op_call *c) { return with_work(c, qlinear_conv); }
+bool eval_qlinear_conv(struct op_call *c)
+{
+    return with_work(c, qlinear_conv);
+}
 
 /* ---- transposed convolution: each input position adds the kernel, scaled, to the output ---- */
 
 /*
- * The window that runs over the OUTPUT: w->in is the output's spatial dims, w->out the input's. Padding comes
- * from pads, or from auto_pad and output_shape.
+ * The window that runs over the OUTPUT: w->in is the output's spatial dims, w->out the input's.
+ * Padding comes from pads, or from auto_pad and output_shape.
  */
 static bool transposed_window(struct window *w, struct dim_table *t, const struct attrs *as,
-                              struct diag *d, const struct type *x, const struct type *weight, bool last)
+                              struct diag *d, const struct type *x, const struct type *weight,
+                              bool last)
 {
     struct attrs plain = {0};
     struct attr kept[2];
@@ -268,7 +290,8 @@ static bool transposed_window(struct window *w, struct dim_table *t, const struc
     const int64_t *adjust = attr_ints(as, "output_padding", &n_adjust);
     const int64_t *shape = attr_ints(as, "output_shape", &n_shape);
     const int64_t *pads = attr_ints(as, "pads", &n_pads);
-    bool upper = attr_is(as, "auto_pad", "SAME_UPPER"), lower = attr_is(as, "auto_pad", "SAME_LOWER");
+    bool upper = attr_is(as, "auto_pad", "SAME_UPPER"),
+         lower = attr_is(as, "auto_pad", "SAME_LOWER");
     plain.list = kept;
     if (strides)
         kept[plain.count++] = *strides;
@@ -286,7 +309,8 @@ static bool transposed_window(struct window *w, struct dim_table *t, const struc
     for (int i = 0; i < w->n; i++) {
         dim_t in = w->in[i], extra = adjust ? adjust[i] : 0;
         dim_t extent = dim_add(t, dim_mul(t, dim_sub(t, w->kernel[i], 1), w->dilation[i]), 1);
-        dim_t full = dim_add(t, dim_mul(t, dim_sub(t, in, 1), w->stride[i]), dim_add(t, extent, extra));
+        dim_t full =
+            dim_add(t, dim_mul(t, dim_sub(t, in, 1), w->stride[i]), dim_add(t, extent, extra));
         dim_t out;
         if (shape || upper || lower) {
             out = shape ? shape[i] : dim_mul(t, in, w->stride[i]);
@@ -338,7 +362,8 @@ struct transposed {
     double *sums;      /* all of y, as y lies in memory */
 };
 
-static void spread(const struct transposed *v, int64_t n, int64_t channel, int64_t first, int64_t count)
+static void spread(const struct transposed *v, int64_t n, int64_t channel, int64_t first,
+                   int64_t count)
 {
     int64_t group = channel / v->in_group;
     const double *from = v->data + n * v->x.image + channel * v->x.channel + first * v->x.pixel;
@@ -368,8 +393,14 @@ static bool conv_transpose(struct op_call *c, struct work *w)
         return false;
     int64_t taps = window_taps(&window), group = attr_int(c->attrs, "group", 1);
     int64_t *at = WORK(w, int64_t, taps * PANEL);
-    struct transposed v = {image_of(x, last),      image_of(out, last), taps, x->dims[0], weight->dims[1],
-                           work_doubles(w, x),     work_doubles(w, weight), at,
+    struct transposed v = {image_of(x, last),
+                           image_of(out, last),
+                           taps,
+                           x->dims[0],
+                           weight->dims[1],
+                           work_doubles(w, x),
+                           work_doubles(w, weight),
+                           at,
                            WORK(w, double, tensor_count(out))};
     v.in_group = v.x.channels / group;
     if (!at || !v.data || !v.weight || !v.sums)
@@ -392,4 +423,7 @@ static bool conv_transpose(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_conv_transpose(struct op_call *c) { return with_work(c, conv_transpose); }
+bool eval_conv_transpose(struct op_call *c)
+{
+    return with_work(c, conv_transpose);
+}

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * An equation as labels: a letter is its code, dims of an ellipsis are -1 (the last), -2, ... For each operand
- * and the result, the label of each dim.
+ * An equation as labels: a letter is its code, dims of an ellipsis are -1 (the last), -2, ... For
+ * each operand and the result, the label of each dim.
  */
 enum { MAX_OPERANDS = 16, MAX_LABELS = 2 * MAX_RANK };
 
@@ -45,7 +45,8 @@ static bool read_term(struct reader *r, int *label, int *rank, int ellipsis)
                 return fail(r->d, "a term of the equation has more than %d letters", MAX_RANK);
             label[n++] = *r->at++;
         } else {
-            return fail(r->d, "the equation has '%c', expected letters, '...', ',' or '->'", *r->at);
+            return fail(r->d, "the equation has '%c', expected letters, '...', ',' or '->'",
+                        *r->at);
         }
     }
     *rank = n;
@@ -108,7 +109,8 @@ static bool collect_labels(struct equation *e, struct diag *d)
     return true;
 }
 
-static bool parse(struct equation *e, const struct attrs *as, const int *ranks, int nops, struct diag *d)
+static bool parse(struct equation *e, const struct attrs *as, const int *ranks, int nops,
+                  struct diag *d)
 {
     struct str text = attr_str(as, "equation", "");
     struct reader r = {text.p, text.p + text.n, d};
@@ -120,8 +122,8 @@ static bool parse(struct equation *e, const struct attrs *as, const int *ranks, 
         bool dots;
         int ellipsis = ranks[i] - letters_of_term(r.at, r.end, &dots);
         if (ellipsis < 0 || (!dots && ellipsis))
-            return fail(d, "operand %d has rank %d, which its term of the equation does not have", i,
-                        ranks[i]);
+            return fail(d, "operand %d has rank %d, which its term of the equation does not have",
+                        i, ranks[i]);
         widest = ellipsis > widest ? ellipsis : widest;
         if (!read_term(&r, e->label[i], &e->rank[i], ellipsis))
             return false;
@@ -244,4 +246,7 @@ static bool einsum(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_einsum(struct op_call *c) { return with_work(c, einsum); }
+bool eval_einsum(struct op_call *c)
+{
+    return with_work(c, einsum);
+}

@@ -1,8 +1,8 @@
 /*
  * The shape rule and the plain routine of all UNARY, PARAMETRIC, BINARY and COMPARE rows.
  *
- * Elements are loaded in chunks to the widest type of their class, computed by the row's function, and
- * rounded or wrapped once while they are stored.
+ * Elements are loaded in chunks to the widest type of their class, computed by the row's function,
+ * and rounded or wrapped once while they are stored.
  */
 #include "runtime/ops/elementwise.h"
 
@@ -100,7 +100,8 @@ static void store_complex(int dtype, void *p, int64_t n, const double complex *z
 }
 
 /* n elements, dense or all the same one (step 0). */
-static void load_chunk(const struct tensor *t, int64_t at, int64_t step, int64_t n, union chunk *out)
+static void load_chunk(const struct tensor *t, int64_t at, int64_t step, int64_t n,
+                       union chunk *out)
 {
     const char *p = (const char *)t->data + at * (int64_t)dtype_bytes(t->dtype);
     int64_t count = step ? n : 1;
@@ -122,8 +123,8 @@ static void load_chunk(const struct tensor *t, int64_t at, int64_t step, int64_t
             out->u[i] = out->u[0];
 }
 
-static void compute_chunk(const struct ew_row *row, int class, const double *ab, const union chunk *x,
-                          const union chunk *y, union chunk *z, int64_t n)
+static void compute_chunk(const struct ew_row *row, int class, const double *ab,
+                          const union chunk *x, const union chunk *y, union chunk *z, int64_t n)
 {
     switch (class) {
     case DTC_FLOAT:

@@ -1,6 +1,6 @@
 /*
- * The elementwise rows of op_elementwise.def as functions: what the plain routine runs, and the oracle for
- * engines and kernels that compute the same rows faster.
+ * The elementwise rows of op_elementwise.def as functions: what the plain routine runs, and the
+ * oracle for engines and kernels that compute the same rows faster.
  */
 #ifndef RUNTIME_OPS_ELEMENTWISE_H
 #define RUNTIME_OPS_ELEMENTWISE_H
@@ -15,11 +15,11 @@ struct ew_row {
     uint8_t form, kinds;         /* enum ew_form, enum ew_kinds */
     const char *name_a, *name_b; /* PARAMETRIC: attributes, "" for none, and their defaults */
     double a, b;
-    /* One element as a float: y for two operands, a and b for PARAMETRIC. Comparisons give 0 or 1. NULL when
-     * floats are not admitted. */
+    /* One element as a float: y for two operands, a and b for PARAMETRIC. Comparisons give 0 or 1.
+     * NULL when floats are not admitted. */
     double (*f)(double x, double y, double a, double b);
-    /* n elements of a class: floats, signed, unsigned or bool, complex. Integers are wrapped to their
-     * type, and floats rounded to it, by whoever stores z. y is NULL for one operand. */
+    /* n elements of a class: floats, signed, unsigned or bool, complex. Integers are wrapped to
+     * their type, and floats rounded to it, by whoever stores z. y is NULL for one operand. */
     void (*fn)(const double *x, const double *y, double a, double b, double *z, int64_t n);
     void (*sn)(const int64_t *x, const int64_t *y, int64_t *z, int64_t n);
     void (*un)(const uint64_t *x, const uint64_t *y, uint64_t *z, int64_t n);

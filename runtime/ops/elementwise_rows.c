@@ -1,7 +1,8 @@
 /*
  * Functions from the rows of op_elementwise.def, and the helpers that the rows name.
  *
- * Integer division follows XLA: x / 0 is -1, x % 0 is x, and the lowest value divided by -1 is itself.
+ * Integer division follows XLA: x / 0 is -1, x % 0 is x, and the lowest value divided by -1 is
+ * itself.
  */
 #include "runtime/ops/elementwise.h"
 
@@ -125,7 +126,10 @@ static inline double complex catan2_(double complex x, double complex y)
 #pragma GCC diagnostic ignored "-Wsign-compare"
 
 #define SCALAR(id, expr)                                                                           \
-    static inline double f_##id(double x, double y, double a, double b) { return expr; }           \
+    static inline double f_##id(double x, double y, double a, double b)                            \
+    {                                                                                              \
+        return expr;                                                                               \
+    }                                                                                              \
     static void fn_##id(const double *px, const double *py, double a, double b, double *z,         \
                         int64_t n)                                                                 \
     {                                                                                              \
@@ -174,8 +178,8 @@ static inline double complex catan2_(double complex x, double complex y)
 #include "neff/op.def"
 
 #define FUNCTIONS(id, kinds)                                                                       \
-    (kinds) & KF ? f_##id : NULL, (kinds) & KF ? fn_##id : NULL, (kinds) & KI ? sn_##id : NULL,    \
-        (kinds) & (KI | KB) ? un_##id : NULL, (kinds) & KC ? cn_##id : NULL
+    (kinds) & KF ? f_##id : NULL, (kinds)&KF ? fn_##id : NULL, (kinds)&KI ? sn_##id : NULL,        \
+        (kinds) & (KI | KB) ? un_##id : NULL, (kinds)&KC ? cn_##id : NULL
 
 static const struct ew_row rows[OP_COUNT] = {
 #define OP(...)

@@ -14,7 +14,9 @@ bool infer_col2im(struct infer *f)
     if (x->rank == RANK_UNKNOWN || image.n < 0 || image.n + 2 > MAX_RANK)
         return infer_any(f, 0, x->dtype);
     if (x->rank != 3 || (block.n >= 0 && block.n != image.n))
-        return fail(f->d, "col2im has columns of rank %d, expected 3, and as many block as image dims", x->rank);
+        return fail(f->d,
+                    "col2im has columns of rank %d, expected 3, and as many block as image dims",
+                    x->rank);
     for (int64_t i = 0; i < block.n; i++)
         taps = dim_mul(f->dims, taps, block.v[i]);
     dims[0] = x->dims[0];
@@ -39,7 +41,8 @@ static bool col2im(struct op_call *c, struct work *w)
     int64_t taps = window_taps(&win), places = window_outputs(&win), plane = window_inputs(&win);
     if (t->dims[1] != out->dims[1] * taps || t->dims[2] != places)
         return fail(w->d, "columns are %lld by %lld, expected a multiple of %lld by %lld",
-                    (long long)t->dims[1], (long long)t->dims[2], (long long)taps, (long long)places);
+                    (long long)t->dims[1], (long long)t->dims[2], (long long)taps,
+                    (long long)places);
     double *x = work_doubles(w, t), *y = WORK(w, double, tensor_count(out));
     int64_t *at = WORK(w, int64_t, taps * PANEL);
     if (!x || !y || !at)
@@ -58,15 +61,19 @@ static bool col2im(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_col2im(struct op_call *c) { return with_work(c, col2im); }
+bool eval_col2im(struct op_call *c)
+{
+    return with_work(c, col2im);
+}
 
 /* ---- deform_conv: 2-D convolution whose taps are moved by an offset and weighed by a mask ---- */
 
-static bool deform_window(struct window *w, struct dim_table *t, const struct attrs *as, struct diag *d,
-                          const struct type *x, const struct type *weight)
+static bool deform_window(struct window *w, struct dim_table *t, const struct attrs *as,
+                          struct diag *d, const struct type *x, const struct type *weight)
 {
     if (x->rank != 4 || weight->rank != 4)
-        return fail(d, "x and weight of deform_conv have rank %d and %d, expected 4", x->rank, weight->rank);
+        return fail(d, "x and weight of deform_conv have rank %d and %d, expected 4", x->rank,
+                    weight->rank);
     w->n = 2;
     for (int i = 0; i < 2; i++) {
         w->in[i] = x->dims[2 + i];
@@ -102,7 +109,8 @@ static double between(const double *plane, int64_t h, int64_t wide, double y, do
 
 struct deform {
     struct window window;
-    int64_t channels, group_channels, offset_channels, taps, places; /* channels of a group, of an offset group */
+    int64_t channels, group_channels, offset_channels, taps,
+        places; /* channels of a group, of an offset group */
     double *x, *offset, *mask;
 };
 
@@ -117,8 +125,10 @@ static void deform_column(const struct deform *v, int64_t n, int64_t place, doub
             int64_t at = (n * groups + ch / v->offset_channels) * v->taps + t;
             double dy = v->offset[(2 * at) * v->places + place];
             double dx = v->offset[(2 * at + 1) * v->places + place];
-            double y = (double)(oy * w->stride[0] - w->begin[0] + t / w->kernel[1] * w->dilation[0]) + dy;
-            double x = (double)(ox * w->stride[1] - w->begin[1] + t % w->kernel[1] * w->dilation[1]) + dx;
+            double y =
+                (double)(oy * w->stride[0] - w->begin[0] + t / w->kernel[1] * w->dilation[0]) + dy;
+            double x =
+                (double)(ox * w->stride[1] - w->begin[1] + t % w->kernel[1] * w->dilation[1]) + dx;
             double weight = v->mask ? v->mask[at * v->places + place] : 1;
             *column++ = weight * between(v->x + (n * v->channels + ch) * h * wide, h, wide, y, x);
         }
@@ -129,7 +139,8 @@ static bool load_deform(struct op_call *c, struct work *w, struct deform *v)
     const struct tensor *x = c->in[0], *weight = c->in[1];
     struct type type_x = type_tensor(x->dtype, x->rank, x->dims);
     struct type type_w = type_tensor(weight->dtype, weight->rank, weight->dims);
-    int64_t groups = attr_int(c->attrs, "group", 1), offsets = attr_int(c->attrs, "offset_group", 1);
+    int64_t groups = attr_int(c->attrs, "group", 1),
+            offsets = attr_int(c->attrs, "offset_group", 1);
     if (!deform_window(&v->window, NULL, c->attrs, w->d, &type_x, &type_w))
         return false;
     v->channels = x->dims[1];
@@ -141,7 +152,8 @@ static bool load_deform(struct op_call *c, struct work *w, struct deform *v)
         tensor_count(c->in[2]) != x->dims[0] * offsets * v->taps * 2 * v->places ||
         (has_operand(c, 3) && tensor_count(c->in[3]) != weight->dims[0]) ||
         (has_operand(c, 4) && tensor_count(c->in[4]) != x->dims[0] * offsets * v->taps * v->places))
-        return fail(w->d, "operands of deform_conv do not fit %lld channels", (long long)v->channels);
+        return fail(w->d, "operands of deform_conv do not fit %lld channels",
+                    (long long)v->channels);
     v->offset_channels = v->channels / offsets;
     v->x = work_doubles(w, x);
     v->offset = work_doubles(w, c->in[2]);
@@ -155,8 +167,9 @@ static bool deform_conv(struct op_call *c, struct work *w)
     double *bias, *weight = work_doubles(w, c->in[1]);
     if (!weight || !load_deform(c, w, &v) || !work_optional(c, w, 3, &bias))
         return false;
-    int64_t m = out->dims[1], k = v.group_channels * v.taps, per_group = m / (v.channels / v.group_channels);
-    double *column = WORK(w, double, v.channels * v.taps);
+    int64_t m = out->dims[1], k = v.group_channels * v.taps,
+            per_group = m / (v.channels / v.group_channels);
+    double *column = WORK(w, double, v.channels *v.taps);
     if (!column)
         return false;
     for (int64_t n = 0; n < out->dims[0]; n++)
@@ -174,7 +187,10 @@ static bool deform_conv(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_deform_conv(struct op_call *c) { return with_work(c, deform_conv); }
+bool eval_deform_conv(struct op_call *c)
+{
+    return with_work(c, deform_conv);
+}
 
 /* ---- center_crop_pad ---- */
 
@@ -249,11 +265,17 @@ static bool global_lp_pool(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_global_lp_pool(struct op_call *c) { return with_work(c, global_lp_pool); }
+bool eval_global_lp_pool(struct op_call *c)
+{
+    return with_work(c, global_lp_pool);
+}
 
 /* ---- reverse_sequence ---- */
 
-bool infer_reverse_sequence(struct infer *f) { return infer_same(f, 0, 0); }
+bool infer_reverse_sequence(struct infer *f)
+{
+    return infer_same(f, 0, 0);
+}
 
 bool eval_reverse_sequence(struct op_call *c)
 {
@@ -261,15 +283,17 @@ bool eval_reverse_sequence(struct op_call *c)
     struct tensor *y = c->out[0];
     int64_t batch = attr_int(c->attrs, "batch_axis", 1), time = attr_int(c->attrs, "time_axis", 0);
     if (x->rank < 2 || batch == time || batch < 0 || batch > 1 || time < 0 || time > 1)
-        return fail(c->env->d, "batch_axis and time_axis are %lld and %lld, expected 0 and 1 or 1 and 0",
+        return fail(c->env->d,
+                    "batch_axis and time_axis are %lld and %lld, expected 0 and 1 or 1 and 0",
                     (long long)batch, (long long)time);
     if (tensor_count(c->in[1]) != x->dims[batch])
-        return fail(c->env->d, "there are %lld lengths for %lld sequences", (long long)tensor_count(c->in[1]),
-                    (long long)x->dims[batch]);
+        return fail(c->env->d, "there are %lld lengths for %lld sequences",
+                    (long long)tensor_count(c->in[1]), (long long)x->dims[batch]);
     int64_t inner = dims_product(x->dims, 2, x->rank);
     for (int64_t i = 0; i < x->dims[0]; i++)
         for (int64_t j = 0; j < x->dims[1]; j++) {
-            int64_t b = batch == 0 ? i : j, t = batch == 0 ? j : i, length = tensor_i64(c->in[1], b);
+            int64_t b = batch == 0 ? i : j, t = batch == 0 ? j : i,
+                    length = tensor_i64(c->in[1], b);
             if (length < 0 || length > x->dims[time])
                 return fail(c->env->d, "length %lld is not in 0 to %lld", (long long)length,
                             (long long)x->dims[time]);
@@ -297,9 +321,11 @@ struct box {
 
 static struct box read_box(const double *v, bool centre, double score, int64_t index)
 {
-    struct box b = {fmin(v[0], v[2]), fmin(v[1], v[3]), fmax(v[0], v[2]), fmax(v[1], v[3]), score, index};
+    struct box b = {
+        fmin(v[0], v[2]), fmin(v[1], v[3]), fmax(v[0], v[2]), fmax(v[1], v[3]), score, index};
     if (centre) /* x, y, width, height */
-        b = (struct box){v[1] - v[3] / 2, v[0] - v[2] / 2, v[1] + v[3] / 2, v[0] + v[2] / 2, score, index};
+        b = (struct box){v[1] - v[3] / 2, v[0] - v[2] / 2, v[1] + v[3] / 2,
+                         v[0] + v[2] / 2, score,           index};
     return b;
 }
 
@@ -369,4 +395,7 @@ static bool non_max_suppression(struct op_call *c, struct work *w)
     return y != NULL;
 }
 
-bool eval_non_max_suppression(struct op_call *c) { return with_work(c, non_max_suppression); }
+bool eval_non_max_suppression(struct op_call *c)
+{
+    return with_work(c, non_max_suppression);
+}

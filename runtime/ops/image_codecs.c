@@ -133,7 +133,8 @@ bool decode_webp(struct bytes file, struct picture *out, struct diag *d)
         return fail(d, "the header is damaged");
     if (!picture_alloc(out, width, height, d))
         return false;
-    return WebPDecodeRGBInto(file.p, file.n, out->rgb, (size_t)width * (size_t)height * 3, 3 * width) ||
+    return WebPDecodeRGBInto(file.p, file.n, out->rgb, (size_t)width * (size_t)height * 3,
+                             3 * width) ||
            fail(d, "the data is damaged");
 }
 #else
@@ -153,14 +154,18 @@ struct tiff_source {
 static tmsize_t tiff_read(thandle_t h, void *to, tmsize_t n)
 {
     struct tiff_source *s = h;
-    size_t left = s->at < s->file.n ? s->file.n - s->at : 0, count = (size_t)n < left ? (size_t)n : left;
+    size_t left = s->at < s->file.n ? s->file.n - s->at : 0,
+           count = (size_t)n < left ? (size_t)n : left;
     if (count)
         memcpy(to, s->file.p + s->at, count);
     s->at += count;
     return (tmsize_t)count;
 }
 
-static tmsize_t tiff_write(thandle_t h, void *from, tmsize_t n) { return 0; }
+static tmsize_t tiff_write(thandle_t h, void *from, tmsize_t n)
+{
+    return 0;
+}
 
 static toff_t tiff_seek(thandle_t h, toff_t at, int whence)
 {
@@ -169,16 +174,22 @@ static toff_t tiff_seek(thandle_t h, toff_t at, int whence)
     return s->at;
 }
 
-static int tiff_close(thandle_t h) { return 0; }
-static toff_t tiff_size(thandle_t h) { return ((struct tiff_source *)h)->file.n; }
+static int tiff_close(thandle_t h)
+{
+    return 0;
+}
+static toff_t tiff_size(thandle_t h)
+{
+    return ((struct tiff_source *)h)->file.n;
+}
 
 static TIFF *tiff_open(struct tiff_source *s)
 {
     /* Messages would go to stderr; the handlers are the library's only global state. */
     TIFFSetErrorHandler(NULL);
     TIFFSetWarningHandler(NULL);
-    return TIFFClientOpen("image", "rm", s, tiff_read, tiff_write, tiff_seek, tiff_close, tiff_size, NULL,
-                          NULL);
+    return TIFFClientOpen("image", "rm", s, tiff_read, tiff_write, tiff_seek, tiff_close, tiff_size,
+                          NULL, NULL);
 }
 
 bool decode_tiff(struct bytes file, struct picture *out, struct diag *d)
@@ -264,7 +275,10 @@ static int j2k_sample(const opj_image_comp_t *c, int64_t x, int64_t y)
     return (int)(c->prec > 8 ? v >> (c->prec - 8) : c->prec == 8 ? v : v * 255 / most);
 }
 
-static uint8_t to_byte(double v) { return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v + 0.5); }
+static uint8_t to_byte(double v)
+{
+    return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v + 0.5);
+}
 
 static bool j2k_convert(const opj_image_t *image, struct picture *out, struct diag *d)
 {
@@ -306,7 +320,8 @@ bool decode_jpeg2000(struct bytes file, struct picture *out, struct diag *d)
         opj_stream_set_skip_function(stream, j2k_skip);
         opj_stream_set_seek_function(stream, j2k_seek);
     }
-    bool ok = codec && stream && opj_setup_decoder(codec, &how) && opj_read_header(stream, codec, &image);
+    bool ok =
+        codec && stream && opj_setup_decoder(codec, &how) && opj_read_header(stream, codec, &image);
     ok = ok && (double)(image->x1 - image->x0) * (image->y1 - image->y0) <= 0x1p28;
     ok = ok && opj_decode(codec, stream, image) && opj_end_decompress(codec, stream);
     ok = ok ? j2k_convert(image, out, d) : fail(d, "the data is damaged");

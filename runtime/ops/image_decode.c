@@ -34,12 +34,13 @@ bool picture_alloc(struct picture *out, int64_t width, int64_t height, struct di
 {
     if (width < 1 || height < 1 || width > INT32_MAX || height > INT32_MAX ||
         width * height > INT64_C(1) << 28)
-        return fail(d, "an image of %lld x %lld pixels, expected 1 to 2^28 pixels", (long long)width,
-                    (long long)height);
+        return fail(d, "an image of %lld x %lld pixels, expected 1 to 2^28 pixels",
+                    (long long)width, (long long)height);
     out->width = width;
     out->height = height;
     out->rgb = malloc((size_t)(width * height * 3));
-    return out->rgb || fail(d, "out of memory for an image of %lld x %lld", (long long)width, (long long)height);
+    return out->rgb || fail(d, "out of memory for an image of %lld x %lld", (long long)width,
+                            (long long)height);
 }
 
 static bool decode(struct bytes file, struct picture *out, struct diag *d)
@@ -49,8 +50,10 @@ static bool decode(struct bytes file, struct picture *out, struct diag *d)
         if (file.n >= f->at + f->size && !memcmp(file.p + f->at, f->mark, f->size))
             return f->decode(file, out, d) || fail_in(d, "%s", f->name);
     }
-    return fail(d, "%zu bytes of no known image format, expected JPEG, PNG, WebP, JPEG 2000, TIFF, BMP or PNM",
-                file.n);
+    return fail(
+        d,
+        "%zu bytes of no known image format, expected JPEG, PNG, WebP, JPEG 2000, TIFF, BMP or PNM",
+        file.n);
 }
 
 bool infer_image_decode(struct infer *f)
@@ -59,7 +62,8 @@ bool infer_image_decode(struct infer *f)
         return fail(f->d, "the encoded image is %s of rank %d, expected u8 of rank 1",
                     dtype_name(f->in[0].dtype), f->in[0].rank);
     dim_t h = infer_unknown(f, "height"), w = infer_unknown(f, "width");
-    return infer_out(f, 0, DT_U8, 3, (dim_t[]){h, w, attr_is(f->attrs, "pixel_format", "Grayscale") ? 1 : 3});
+    return infer_out(f, 0, DT_U8, 3,
+                     (dim_t[]){h, w, attr_is(f->attrs, "pixel_format", "Grayscale") ? 1 : 3});
 }
 
 static void to_grey(const uint8_t *rgb, int64_t n, uint8_t *grey) /* ITU-R 601 in 16 bits */
@@ -92,14 +96,17 @@ bool eval_image_decode(struct op_call *c)
 {
     const struct tensor *x = c->in[0];
     struct picture p = {0};
-    bool grey = attr_is(c->attrs, "pixel_format", "Grayscale"), bgr = attr_is(c->attrs, "pixel_format", "BGR");
+    bool grey = attr_is(c->attrs, "pixel_format", "Grayscale"),
+         bgr = attr_is(c->attrs, "pixel_format", "BGR");
     struct str format = attr_str(c->attrs, "pixel_format", "RGB");
     if (x->dtype != DT_U8 || x->rank != 1)
         return fail(c->env->d, "the encoded image is %s of rank %d, expected u8 of rank 1",
                     dtype_name(x->dtype), x->rank);
     if (!grey && !bgr && !(format.n == 3 && !memcmp(format.p, "RGB", 3)))
-        return fail(c->env->d, "pixel_format is '%.*s', expected RGB, BGR or Grayscale", (int)format.n, format.p);
-    bool ok = decode((struct bytes){x->data, (size_t)x->dims[0]}, &p, c->env->d) && store(c, &p, grey, bgr);
+        return fail(c->env->d, "pixel_format is '%.*s', expected RGB, BGR or Grayscale",
+                    (int)format.n, format.p);
+    bool ok = decode((struct bytes){x->data, (size_t)x->dims[0]}, &p, c->env->d) &&
+              store(c, &p, grey, bgr);
     free(p.rgb);
     return ok;
 }

@@ -1,6 +1,7 @@
 /*
- * Decoders of image files in memory, for ImageDecoder. Each fills a picture of 8-bit RGB, rows from the top; a damaged
- * file fails with a message. Those over a library say so when the build has none.
+ * Decoders of image files in memory, for ImageDecoder. Each fills a picture of 8-bit RGB, rows from
+ * the top; a damaged file fails with a message. Those over a library say so when the build has
+ * none.
  */
 #ifndef RUNTIME_OPS_IMAGE_DECODE_H
 #define RUNTIME_OPS_IMAGE_DECODE_H

@@ -52,8 +52,8 @@ static bool bmp_header(struct bmp *b, struct diag *d)
     for (int i = 0; masks && i < 3; i++)
         b->mask[i] = le(p + 54 + 4 * i, 4);
     if (b->compression != BMP_PLAIN && !(masks && (b->bits == 16 || b->bits == 32)))
-        return fail(d, "compression %u with %u bits is not supported; save it uncompressed", b->compression,
-                    b->bits);
+        return fail(d, "compression %u with %u bits is not supported; save it uncompressed",
+                    b->compression, b->bits);
     return true;
 }
 
@@ -108,7 +108,8 @@ bool decode_bmp(struct bytes file, struct picture *out, struct diag *d)
     if (b.pixels > file.n || stride > (file.n - b.pixels) / (size_t)b.height)
         return fail(d, "the pixels are cut off: %zu bytes", file.n);
     for (int64_t y = 0; y < b.height; y++) {
-        const uint8_t *row = file.p + b.pixels + stride * (size_t)(b.top_down ? y : b.height - 1 - y);
+        const uint8_t *row =
+            file.p + b.pixels + stride * (size_t)(b.top_down ? y : b.height - 1 - y);
         for (int64_t x = 0; x < b.width; x++)
             bmp_pixel(&b, row, x, out->rgb + (y * b.width + x) * 3);
     }
@@ -117,7 +118,10 @@ bool decode_bmp(struct bytes file, struct picture *out, struct diag *d)
 
 /* ---- PNM ---- */
 
-static bool pnm_space(uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+static bool pnm_space(uint8_t c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
 
 /* A decimal number after white space and comments. */
 static bool pnm_number(struct bytes *f, uint32_t *v, struct diag *d)
@@ -183,7 +187,8 @@ static bool pnm_bits(struct pnm *p, struct picture *out, struct diag *d)
 bool decode_pnm(struct bytes file, struct picture *out, struct diag *d)
 {
     int kind = file.p[1] - '0';
-    struct pnm p = {{file.p + 2, file.n - 2}, kind <= 3, kind == 1 || kind == 4, kind % 3 ? 1 : 3, 1};
+    struct pnm p = {
+        {file.p + 2, file.n - 2}, kind <= 3, kind == 1 || kind == 4, kind % 3 ? 1 : 3, 1};
     uint32_t width, height, v;
     if (!pnm_number(&p.file, &width, d) || !pnm_number(&p.file, &height, d) ||
         (!p.bitmap && !pnm_number(&p.file, &p.most, d)))
@@ -203,7 +208,8 @@ bool decode_pnm(struct bytes file, struct picture *out, struct diag *d)
             if (!pnm_sample(&p, &v, d))
                 return false;
             v = v > p.most ? p.most : v;
-            memset(out->rgb + 3 * i + c, (int)((v * 255 + p.most / 2) / p.most), p.channels == 1 ? 3 : 1);
+            memset(out->rgb + 3 * i + c, (int)((v * 255 + p.most / 2) / p.most),
+                   p.channels == 1 ? 3 : 1);
         }
     return true;
 }

@@ -15,7 +15,8 @@ static bool index_type(struct infer *f, int i)
 }
 
 /* Index i of a tensor as a place in [0, n). */
-static bool place(struct op_call *c, const struct tensor *indices, int64_t i, int64_t n, int64_t *out)
+static bool place(struct op_call *c, const struct tensor *indices, int64_t i, int64_t n,
+                  int64_t *out)
 {
     int64_t v = tensor_i64(indices, i);
     *out = v < 0 ? v + n : v;
@@ -24,7 +25,8 @@ static bool place(struct op_call *c, const struct tensor *indices, int64_t i, in
     return fail(c->env->d, "index %lld is out of range for size %lld", (long long)v, (long long)n);
 }
 
-/* ---- gather ------------------------------------------------------------------------------------- */
+/* ---- gather -------------------------------------------------------------------------------------
+ */
 
 static void gather_content(struct infer *f)
 {
@@ -55,7 +57,8 @@ bool infer_gather(struct infer *f)
     if (!infer_axis(f, attr_int(f->attrs, "axis", 0), x->rank, &axis))
         return false;
     if (x->rank - 1 + at->rank > MAX_RANK)
-        return fail(f->d, "a result of rank %d, expected %d at most", x->rank - 1 + at->rank, MAX_RANK);
+        return fail(f->d, "a result of rank %d, expected %d at most", x->rank - 1 + at->rank,
+                    MAX_RANK);
     out.rank = (int8_t)axis;
     for (int i = 0; i < at->rank; i++)
         out.dims[out.rank++] = at->dims[i];
@@ -70,7 +73,8 @@ bool eval_gather(struct op_call *c)
 {
     const struct tensor *x = c->in[0];
     int axis = call_axis(c, "axis", 0, x->rank);
-    int64_t outer = dims_product(x->dims, 0, axis), n = x->dims[axis], count = tensor_count(c->in[1]);
+    int64_t outer = dims_product(x->dims, 0, axis), n = x->dims[axis],
+            count = tensor_count(c->in[1]);
     size_t row = (size_t)dims_product(x->dims, axis + 1, x->rank) * dtype_bytes(x->dtype);
     char *to = c->out[0]->data;
     for (int64_t o = 0; o < outer; o++)
@@ -84,7 +88,8 @@ bool eval_gather(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- gather_elements ------------------------------------------------------------------------------ */
+/* ---- gather_elements
+ * ------------------------------------------------------------------------------ */
 
 bool infer_gather_elements(struct infer *f)
 {
@@ -123,13 +128,15 @@ bool eval_gather_elements(struct op_call *c)
             if (!place(c, indices, to, n, &at))
                 return false;
             memcpy((char *)c->out[0]->data + (size_t)to * bytes,
-                   (const char *)x->data + (size_t)(w.offset[1] + i * w.step[1] + at * step) * bytes,
+                   (const char *)x->data +
+                       (size_t)(w.offset[1] + i * w.step[1] + at * step) * bytes,
                    bytes);
         }
     return own_strings(c, 0);
 }
 
-/* ---- gather_nd ------------------------------------------------------------------------------------ */
+/* ---- gather_nd
+ * ------------------------------------------------------------------------------------ */
 
 bool infer_gather_nd(struct infer *f)
 {
@@ -144,8 +151,8 @@ bool infer_gather_nd(struct infer *f)
         return fail(f->d, "ranks %d and %d, expected 1 or more", x->rank, at->rank);
     int64_t depth = at->dims[at->rank - 1];
     if (batch < 0 || batch >= at->rank || depth < 0 || batch + depth > x->rank)
-        return fail(f->d, "batch_dims %lld and indices of length %lld for rank %d", (long long)batch,
-                    (long long)depth, x->rank);
+        return fail(f->d, "batch_dims %lld and indices of length %lld for rank %d",
+                    (long long)batch, (long long)depth, x->rank);
     if (at->rank - 1 + x->rank - batch - depth > MAX_RANK)
         return fail(f->d, "the result's rank exceeds %d", MAX_RANK);
     out.rank = 0;
@@ -183,7 +190,8 @@ bool eval_gather_nd(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- one_hot -------------------------------------------------------------------------------------- */
+/* ---- one_hot
+ * -------------------------------------------------------------------------------------- */
 
 bool infer_one_hot(struct infer *f)
 {
@@ -228,11 +236,13 @@ bool eval_one_hot(struct op_call *c)
     int64_t depth = z->dims[axis], inner = dims_product(z->dims, axis + 1, z->rank);
     size_t bytes = dtype_bytes(z->dtype);
     if (tensor_count(values) != 2)
-        return fail(c->env->d, "values has %lld elements, expected two", (long long)tensor_count(values));
+        return fail(c->env->d, "values has %lld elements, expected two",
+                    (long long)tensor_count(values));
     for (int64_t i = 0, n = tensor_count(z); i < n; i++) {
         int64_t at = i / inner % depth, want = tensor_i64(x, i / inner / depth * inner + i % inner);
         bool on = at == (want < 0 ? want + depth : want);
-        memcpy((char *)z->data + (size_t)i * bytes, (const char *)values->data + (on ? bytes : 0), bytes);
+        memcpy((char *)z->data + (size_t)i * bytes, (const char *)values->data + (on ? bytes : 0),
+               bytes);
     }
     return own_strings(c, 0);
 }

@@ -10,7 +10,8 @@
 static const struct {
     const char *name;
     enum op op; /* how an update meets what is there; OP_COUNT: it replaces it */
-} reductions[] = {{"none", OP_COUNT}, {"add", OP_add}, {"mul", OP_mul}, {"max", OP_max}, {"min", OP_min}};
+} reductions[] = {
+    {"none", OP_COUNT}, {"add", OP_add}, {"mul", OP_mul}, {"max", OP_max}, {"min", OP_min}};
 
 static bool reduction_of(struct diag *d, const struct attrs *attrs, int dtype, enum op *op)
 {
@@ -23,8 +24,10 @@ static bool reduction_of(struct diag *d, const struct attrs *attrs, int dtype, e
             return true;
         int class = dtype_class(dtype);
         const struct ew_row *row = ew_row(*op);
-        if (class == DTC_FLOAT ? row->fn != NULL : class == DTC_SINT ? row->sn != NULL
-            : class == DTC_UINT || class == DTC_BOOL ? row->un != NULL : class == DTC_COMPLEX && row->cn)
+        if (class == DTC_FLOAT                       ? row->fn != NULL
+            : class == DTC_SINT                      ? row->sn != NULL
+            : class == DTC_UINT || class == DTC_BOOL ? row->un != NULL
+                                                     : class == DTC_COMPLEX && row->cn)
             return true;
         return fail(d, "reduction %s of %s", reductions[i].name, dtype_name(dtype));
     }
@@ -59,8 +62,8 @@ static void combine(enum op op, struct tensor *z, int64_t to, const struct tenso
     }
 }
 
-static void write_run(enum op op, struct tensor *z, int64_t to, const struct tensor *u, int64_t from,
-                      int64_t n)
+static void write_run(enum op op, struct tensor *z, int64_t to, const struct tensor *u,
+                      int64_t from, int64_t n)
 {
     size_t bytes = dtype_bytes(z->dtype);
     if (op == OP_COUNT && n > 0)
@@ -78,7 +81,8 @@ static bool start_from(struct op_call *c)
     return true;
 }
 
-static bool place(struct op_call *c, const struct tensor *indices, int64_t i, int64_t n, int64_t *out)
+static bool place(struct op_call *c, const struct tensor *indices, int64_t i, int64_t n,
+                  int64_t *out)
 {
     int64_t v = tensor_i64(indices, i);
     *out = v < 0 ? v + n : v;
@@ -99,7 +103,8 @@ static bool infer_scatter(struct infer *f)
     return reduction_of(f->d, f->attrs, f->in[0].dtype, &op);
 }
 
-/* ---- scatter_elements ----------------------------------------------------------------------------- */
+/* ---- scatter_elements
+ * ----------------------------------------------------------------------------- */
 
 bool infer_scatter_elements(struct infer *f)
 {
@@ -148,7 +153,8 @@ bool eval_scatter_elements(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- scatter_nd ----------------------------------------------------------------------------------- */
+/* ---- scatter_nd
+ * ----------------------------------------------------------------------------------- */
 
 bool infer_scatter_nd(struct infer *f)
 {

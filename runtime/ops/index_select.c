@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- compress ------------------------------------------------------------------------------------ */
+/* ---- compress
+ * ------------------------------------------------------------------------------------ */
 
 bool infer_compress(struct infer *f)
 {
@@ -62,7 +63,8 @@ bool eval_compress(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- nonzero ------------------------------------------------------------------------------------- */
+/* ---- nonzero
+ * ------------------------------------------------------------------------------------- */
 
 bool infer_nonzero(struct infer *f)
 {
@@ -113,7 +115,8 @@ bool eval_nonzero(struct op_call *c)
     return true;
 }
 
-/* ---- unique -------------------------------------------------------------------------------------- */
+/* ---- unique
+ * -------------------------------------------------------------------------------------- */
 
 bool infer_unique(struct infer *f)
 {
@@ -122,8 +125,7 @@ bool infer_unique(struct infer *f)
     dim_t n = infer_unknown(f, "unique");
     if (!attr_find(f->attrs, "axis")) {
         out.rank = 1;
-    } else if (out.rank >= 0 &&
-               !infer_axis(f, attr_int(f->attrs, "axis", 0), out.rank, &axis)) {
+    } else if (out.rank >= 0 && !infer_axis(f, attr_int(f->attrs, "axis", 0), out.rank, &axis)) {
         return false;
     }
     if (out.rank >= 0)
@@ -165,8 +167,8 @@ struct groups {
 };
 
 /*
- * Equal slices are neighbours after a stable sort, the first of them being the first in the operand. Without
- * `sorted`, groups are numbered by their first slice.
+ * Equal slices are neighbours after a stable sort, the first of them being the first in the
+ * operand. Without `sorted`, groups are numbered by their first slice.
  */
 static void group_slices(const struct slices *s, bool sorted, int64_t *order, int64_t *scratch,
                          struct groups *g)
@@ -195,8 +197,8 @@ static void group_slices(const struct slices *s, bool sorted, int64_t *order, in
     }
 }
 
-static bool write_unique(struct op_call *c, const struct slices *s, const struct groups *g, int rank,
-                         int64_t *dims, int axis)
+static bool write_unique(struct op_call *c, const struct slices *s, const struct groups *g,
+                         int rank, int64_t *dims, int axis)
 {
     size_t row = (size_t)s->inner * dtype_bytes(s->x->dtype);
     const int64_t *lists[] = {NULL, g->first, g->of, g->size};
@@ -230,7 +232,8 @@ bool eval_unique(struct op_call *c)
         return fail(c->env->d, "axis %lld is out of range for rank %d", (long long)given, x->rank);
     int axis = flat ? 0 : (int)(given < 0 ? given + x->rank : given), rank = flat ? 1 : x->rank;
     memcpy(dims, flat ? flat_dims : x->dims, sizeof *dims * (size_t)rank);
-    struct slices s = {x, dims_product(dims, 0, axis), dims[axis], dims_product(dims, axis + 1, rank)};
+    struct slices s = {x, dims_product(dims, 0, axis), dims[axis],
+                       dims_product(dims, axis + 1, rank)};
     int64_t *memory = malloc(sizeof *memory * (size_t)(5 * s.n + 1));
     if (!memory)
         return fail(c->env->d, "out of memory");
@@ -241,7 +244,8 @@ bool eval_unique(struct op_call *c)
     return ok;
 }
 
-/* ---- topk ---------------------------------------------------------------------------------------- */
+/* ---- topk
+ * ---------------------------------------------------------------------------------------- */
 
 bool infer_topk(struct infer *f)
 {
@@ -285,7 +289,8 @@ bool eval_topk(struct op_call *c)
     const struct tensor *x = c->in[0];
     int axis = call_axis(c, "axis", -1, x->rank);
     int64_t n = x->dims[axis], k = tensor_i64(c->in[1], 0);
-    int64_t outer = dims_product(x->dims, 0, axis), inner = dims_product(x->dims, axis + 1, x->rank);
+    int64_t outer = dims_product(x->dims, 0, axis),
+            inner = dims_product(x->dims, axis + 1, x->rank);
     size_t bytes = dtype_bytes(x->dtype);
     if (k < 0 || k > n)
         return fail(c->env->d, "k is %lld for size %lld", (long long)k, (long long)n);
@@ -302,7 +307,8 @@ bool eval_topk(struct op_call *c)
                 size_t to = (size_t)((o * k + j) * inner + i);
                 if (wants_result(c, 0))
                     memcpy((char *)c->out[0]->data + to * bytes,
-                           (const char *)x->data + (size_t)(l.first + index[j] * inner) * bytes, bytes);
+                           (const char *)x->data + (size_t)(l.first + index[j] * inner) * bytes,
+                           bytes);
                 if (wants_result(c, 1))
                     ((int64_t *)c->out[1]->data)[to] = index[j];
             }

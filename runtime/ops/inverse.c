@@ -10,9 +10,10 @@ bool infer_inverse(struct infer *f)
     const struct type *x = &f->in[0];
     dim_t n;
     if (!dtype_is_float(x->dtype) || (x->rank >= 0 && x->rank < 2))
-        return fail(f->d, "the operand is %s of rank %d, expected floats of rank 2 or more", dtype_name(x->dtype),
-                    x->rank);
-    if (x->rank >= 2 && !infer_same_dim(f, x->dims[x->rank - 2], x->dims[x->rank - 1], "rows and columns", &n))
+        return fail(f->d, "the operand is %s of rank %d, expected floats of rank 2 or more",
+                    dtype_name(x->dtype), x->rank);
+    if (x->rank >= 2 &&
+        !infer_same_dim(f, x->dims[x->rank - 2], x->dims[x->rank - 1], "rows and columns", &n))
         return false;
     return infer_same(f, 0, 0);
 }
@@ -65,4 +66,7 @@ static bool inverse(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_inverse(struct op_call *c) { return with_work(c, inverse); }
+bool eval_inverse(struct op_call *c)
+{
+    return with_work(c, inverse);
+}

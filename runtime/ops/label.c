@@ -11,9 +11,11 @@ bool infer_label_encode(struct infer *f)
 {
     const struct type *x = &f->in[0];
     if (f->in[1].dtype != x->dtype)
-        return fail(f->d, "keys are %s, the operand %s", dtype_name(f->in[1].dtype), dtype_name(x->dtype));
+        return fail(f->d, "keys are %s, the operand %s", dtype_name(f->in[1].dtype),
+                    dtype_name(x->dtype));
     if (f->in[3].dtype != f->in[2].dtype)
-        return fail(f->d, "values are %s, the default %s", dtype_name(f->in[2].dtype), dtype_name(f->in[3].dtype));
+        return fail(f->d, "values are %s, the default %s", dtype_name(f->in[2].dtype),
+                    dtype_name(f->in[3].dtype));
     if (dtype_is_complex(x->dtype))
         return fail(f->d, "element type %s is not admitted", dtype_name(x->dtype));
     return infer_out(f, 0, f->in[2].dtype, x->rank, x->dims);
@@ -79,8 +81,10 @@ static bool label_encode(struct op_call *c, struct work *w)
     int64_t n = tensor_count(x), count = tensor_count(c->in[1]);
     size_t bytes = dtype_bytes(y->dtype);
     if (tensor_count(values) != count || tensor_count(c->in[3]) < 1)
-        return fail(w->d, "%lld keys, %lld values, %lld defaults; expected as many values as keys and a default",
-                    (long long)count, (long long)tensor_count(values), (long long)tensor_count(c->in[3]));
+        return fail(
+            w->d,
+            "%lld keys, %lld values, %lld defaults; expected as many values as keys and a default",
+            (long long)count, (long long)tensor_count(values), (long long)tensor_count(c->in[3]));
     struct key *keys = WORK(w, struct key, count);
     if (!keys)
         return false;
@@ -91,11 +95,15 @@ static bool label_encode(struct op_call *c, struct work *w)
         struct key k = key_of(x, i);
         int64_t at = find(keys, count, &k);
         if (at < 0 && attr_int(c->attrs, "strict", 0))
-            return fail(w->d, "element %lld is none of the %lld categories", (long long)i, (long long)count);
+            return fail(w->d, "element %lld is none of the %lld categories", (long long)i,
+                        (long long)count);
         memcpy((char *)y->data + (size_t)i * bytes,
                at < 0 ? c->in[3]->data : (const char *)values->data + (size_t)at * bytes, bytes);
     }
     return own_strings(c, 0);
 }
 
-bool eval_label_encode(struct op_call *c) { return with_work(c, label_encode); }
+bool eval_label_encode(struct op_call *c)
+{
+    return with_work(c, label_encode);
+}

@@ -15,8 +15,14 @@ static bool infer_loss(struct infer *f)
     return infer_out(f, 0, x->dtype, labels->rank, labels->dims);
 }
 
-bool infer_nll_loss(struct infer *f) { return infer_loss(f); }
-bool infer_softmax_cross_entropy_loss(struct infer *f) { return infer_loss(f); }
+bool infer_nll_loss(struct infer *f)
+{
+    return infer_loss(f);
+}
+bool infer_softmax_cross_entropy_loss(struct infer *f)
+{
+    return infer_loss(f);
+}
 
 /* x: log probabilities. */
 static bool pick(struct op_call *c, struct work *w, const double *x)
@@ -35,7 +41,8 @@ static bool pick(struct op_call *c, struct work *w, const double *x)
         if (ignored && label == ignore)
             continue;
         if (label < 0 || label >= a.n)
-            return fail(w->d, "label %lld is not one of %lld classes", (long long)label, (long long)a.n);
+            return fail(w->d, "label %lld is not one of %lld classes", (long long)label,
+                        (long long)a.n);
         double factor = weight ? weight[label] : 1;
         loss[i] = -factor * x[(i / a.inner * a.n + label) * a.inner + i % a.inner];
         sum += loss[i];
@@ -53,7 +60,8 @@ static bool pick(struct op_call *c, struct work *w, const double *x)
 
 static bool check_scores(struct op_call *c)
 {
-    return c->in[0]->rank >= 2 || fail(c->env->d, "scores have rank %d, expected 2 or more", c->in[0]->rank);
+    return c->in[0]->rank >= 2 ||
+           fail(c->env->d, "scores have rank %d, expected 2 or more", c->in[0]->rank);
 }
 
 static bool nll_loss(struct op_call *c, struct work *w)
@@ -62,7 +70,10 @@ static bool nll_loss(struct op_call *c, struct work *w)
     return x && check_scores(c) && pick(c, w, x);
 }
 
-bool eval_nll_loss(struct op_call *c) { return with_work(c, nll_loss); }
+bool eval_nll_loss(struct op_call *c)
+{
+    return with_work(c, nll_loss);
+}
 
 static bool cross_entropy(struct op_call *c, struct work *w)
 {
@@ -85,7 +96,10 @@ static bool cross_entropy(struct op_call *c, struct work *w)
     return pick(c, w, x);
 }
 
-bool eval_softmax_cross_entropy_loss(struct op_call *c) { return with_work(c, cross_entropy); }
+bool eval_softmax_cross_entropy_loss(struct op_call *c)
+{
+    return with_work(c, cross_entropy);
+}
 
 /* ---- dropout ---- */
 
@@ -112,7 +126,8 @@ bool eval_dropout(struct op_call *c)
         if (mask)
             dtype_store_i64(DT_BOOL, mask->data, (size_t)i, kept);
         if (training)
-            dtype_store_f64(y->dtype, y->data, (size_t)i, kept ? tensor_f64(x, i) / (1 - ratio) : 0);
+            dtype_store_f64(y->dtype, y->data, (size_t)i,
+                            kept ? tensor_f64(x, i) / (1 - ratio) : 0);
     }
     if (training)
         call_random_done(c, &r);
@@ -123,7 +138,8 @@ bool eval_dropout(struct op_call *c)
 
 bool infer_bernoulli(struct infer *f)
 {
-    return infer_out(f, 0, (int)attr_int(f->attrs, "dtype", f->in[0].dtype), f->in[0].rank, f->in[0].dims);
+    return infer_out(f, 0, (int)attr_int(f->attrs, "dtype", f->in[0].dtype), f->in[0].rank,
+                     f->in[0].dims);
 }
 
 bool eval_bernoulli(struct op_call *c)
@@ -143,7 +159,8 @@ bool infer_multinomial(struct infer *f)
         return infer_any(f, 0, dtype);
     if (f->in[0].rank != 2)
         return fail(f->d, "probabilities have rank %d, expected 2", f->in[0].rank);
-    return infer_out(f, 0, dtype, 2, (dim_t[]){f->in[0].dims[0], attr_int(f->attrs, "sample_size", 1)});
+    return infer_out(f, 0, dtype, 2,
+                     (dim_t[]){f->in[0].dims[0], attr_int(f->attrs, "sample_size", 1)});
 }
 
 static bool multinomial(struct op_call *c, struct work *w)
@@ -166,7 +183,7 @@ static bool multinomial(struct op_call *c, struct work *w)
             double draw = random_unit(&r) * sum;
             int64_t class = 0;
             while (class < classes - 1 && v[class] <= draw)
-                class++;
+                class ++;
             dtype_store_i64(y->dtype, y->data, (size_t)(row * samples + s), class);
         }
     }
@@ -174,4 +191,7 @@ static bool multinomial(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_multinomial(struct op_call *c) { return with_work(c, multinomial); }
+bool eval_multinomial(struct op_call *c)
+{
+    return with_work(c, multinomial);
+}

@@ -1,6 +1,6 @@
 /*
- * Dictionaries: maps from integers or strings to numbers or strings, as ai.onnx.ml has them. A map's two items are its
- * keys, a tensor of rank 1, and its values, a sequence of scalars.
+ * Dictionaries: maps from integers or strings to numbers or strings, as ai.onnx.ml has them. A
+ * map's two items are its keys, a tensor of rank 1, and its values, a sequence of scalars.
  */
 #include "runtime/ops/numeric.h"
 
@@ -22,15 +22,16 @@ bool infer_zip_map(struct infer *f)
     return true;
 }
 
-static bool make_map(struct tensor *map, const struct tensor *keys, const void *values, int dtype, int64_t n,
-                     struct diag *d)
+static bool make_map(struct tensor *map, const struct tensor *keys, const void *values, int dtype,
+                     int64_t n, struct diag *d)
 {
     struct tensor *k, *v;
     if (!tensor_alloc_items(map, VK_MAP, 2, d))
         return false;
     map->dtype = keys->dtype;
     k = &map->items[0], v = &map->items[1];
-    if (keys->dtype == DT_STR ? !tensor_set_strings(k, 1, &n, keys->data, d) : !tensor_copy(k, keys, d))
+    if (keys->dtype == DT_STR ? !tensor_set_strings(k, 1, &n, keys->data, d)
+                              : !tensor_copy(k, keys, d))
         return false;
     k->rank = 1;
     k->dims[0] = n;
@@ -39,7 +40,8 @@ static bool make_map(struct tensor *map, const struct tensor *keys, const void *
     for (int64_t i = 0; i < n; i++) {
         if (!tensor_alloc(&v->items[i], dtype, 0, NULL, d))
             return false;
-        memcpy(v->items[i].data, (const char *)values + (size_t)i * dtype_bytes(dtype), dtype_bytes(dtype));
+        memcpy(v->items[i].data, (const char *)values + (size_t)i * dtype_bytes(dtype),
+               dtype_bytes(dtype));
     }
     return true;
 }
@@ -50,11 +52,13 @@ bool eval_zip_map(struct op_call *c)
     int64_t columns = tensor_count(keys), rows = x->rank == 2 ? x->dims[0] : 1;
     if (x->kind != VK_TENSOR || x->rank < 1 || x->rank > 2 || x->dims[x->rank - 1] != columns ||
         x->dtype == DT_STR)
-        return fail(c->env->d, "expected numbers with %lld columns, as there are keys", (long long)columns);
+        return fail(c->env->d, "expected numbers with %lld columns, as there are keys",
+                    (long long)columns);
     if (!tensor_alloc_items(c->out[0], VK_SEQUENCE, rows, c->env->d))
         return false;
     for (int64_t i = 0; i < rows; i++)
-        if (!make_map(&c->out[0]->items[i], keys, element(x, i * columns), x->dtype, columns, c->env->d))
+        if (!make_map(&c->out[0]->items[i], keys, element(x, i * columns), x->dtype, columns,
+                      c->env->d))
             return false;
     return true;
 }
@@ -64,8 +68,8 @@ bool eval_zip_map(struct op_call *c)
 static bool read_map(struct op_call *c, const struct tensor **keys, const struct tensor **values)
 {
     const struct tensor *x = c->in[0];
-    if (x->kind != VK_MAP || x->nitems != 2 || x->items[0].kind != VK_TENSOR || x->items[1].kind != VK_SEQUENCE ||
-        tensor_count(&x->items[0]) != x->items[1].nitems)
+    if (x->kind != VK_MAP || x->nitems != 2 || x->items[0].kind != VK_TENSOR ||
+        x->items[1].kind != VK_SEQUENCE || tensor_count(&x->items[0]) != x->items[1].nitems)
         return fail(c->env->d, "the operand is not a map of scalars");
     *keys = &x->items[0];
     *values = x->items[1].items;
@@ -99,7 +103,10 @@ bool infer_dict_vectorize(struct infer *f)
     return infer_out(f, 0, v->dtype, 2, (dim_t[]){1, ints ? ints : strs});
 }
 
-static bool same_string(struct str a, struct str b) { return a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n)); }
+static bool same_string(struct str a, struct str b)
+{
+    return a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n));
+}
 
 bool eval_dict_vectorize(struct op_call *c)
 {
@@ -131,7 +138,9 @@ bool eval_dict_vectorize(struct op_call *c)
 
 static int cast_type(const struct attrs *as)
 {
-    return attr_is(as, "cast_to", "TO_INT64") ? DT_I64 : attr_is(as, "cast_to", "TO_STRING") ? DT_STR : DT_F32;
+    return attr_is(as, "cast_to", "TO_INT64")    ? DT_I64
+           : attr_is(as, "cast_to", "TO_STRING") ? DT_STR
+                                                 : DT_F32;
 }
 
 bool infer_cast_map(struct infer *f)
@@ -156,7 +165,8 @@ static bool parse_number(struct str s, double *v)
     return !*end;
 }
 
-static bool cast_value(struct op_call *c, const struct tensor *value, struct tensor *y, int64_t to, char **text)
+static bool cast_value(struct op_call *c, const struct tensor *value, struct tensor *y, int64_t to,
+                       char **text)
 {
     double v;
     if (value->dtype == DT_STR) {
@@ -213,4 +223,7 @@ static bool cast_map(struct op_call *c, struct work *w)
     return own_strings(c, 0);
 }
 
-bool eval_cast_map(struct op_call *c) { return with_work(c, cast_map); }
+bool eval_cast_map(struct op_call *c)
+{
+    return with_work(c, cast_map);
+}

@@ -38,8 +38,9 @@ static bool infer_product(struct infer *f, int dtype)
     if (!split_dims(&s, &f->in[0], &f->in[1], f->attrs, f->d))
         return false;
     if (dim_is_const(s.k) && dim_is_const(s.k_of_b) && s.k != s.k_of_b)
-        return fail(f->d, "matmul sums over %lld columns of the first operand but %lld rows of the second",
-                    (long long)s.k, (long long)s.k_of_b);
+        return fail(
+            f->d, "matmul sums over %lld columns of the first operand but %lld rows of the second",
+            (long long)s.k, (long long)s.k_of_b);
     if (!infer_broadcast(f, (const struct type *[]){&s.batch_a, &s.batch_b}, 2, &batch))
         return false;
     int rank = batch.rank;
@@ -58,7 +59,10 @@ bool infer_matmul(struct infer *f)
     return infer_product(f, (int)attr_int(f->attrs, "out_dtype", f->in[0].dtype));
 }
 
-bool infer_matmul_integer(struct infer *f) { return infer_product(f, DT_I32); }
+bool infer_matmul_integer(struct infer *f)
+{
+    return infer_product(f, DT_I32);
+}
 
 static struct type shape_of(const struct tensor *t)
 {
@@ -76,7 +80,8 @@ static struct type shape_of(const struct tensor *t)
 TRANSPOSED(transposed_f64, double)
 TRANSPOSED(transposed_i64, int64_t)
 
-/* Operands: their elements as 8-byte numbers, matrices in row-major order whether transposed or not. */
+/* Operands: their elements as 8-byte numbers, matrices in row-major order whether transposed or
+ * not. */
 struct operand {
     void *v;
     int64_t *batch; /* for each batch of the result: which matrix */
@@ -111,8 +116,8 @@ static bool load_operand(struct work *w, struct operand *o, const struct tensor 
 }
 
 /* y: all batches of the result, as double or int64. a and b may come with values already loaded. */
-static bool multiply(struct op_call *c, struct work *w, struct operand a, struct operand b, bool integer,
-                     void *y)
+static bool multiply(struct op_call *c, struct work *w, struct operand a, struct operand b,
+                     bool integer, void *y)
 {
     const struct tensor *ta = c->in[0], *tb = c->in[1], *out = c->out[0];
     struct type type_a = shape_of(ta), type_b = shape_of(tb);
@@ -120,8 +125,9 @@ static bool multiply(struct op_call *c, struct work *w, struct operand a, struct
     if (!split_dims(&s, &type_a, &type_b, c->attrs, w->d))
         return false;
     if (s.k != s.k_of_b)
-        return fail(w->d, "matmul sums over %lld columns of the first operand but %lld rows of the second",
-                    (long long)s.k, (long long)s.k_of_b);
+        return fail(
+            w->d, "matmul sums over %lld columns of the first operand but %lld rows of the second",
+            (long long)s.k, (long long)s.k_of_b);
     int nbatch = out->rank - !s.vector_a - !s.vector_b;
     int64_t batches = dims_product(out->dims, 0, nbatch), m = s.m;
     a.rows = s.m, a.cols = s.k, b.rows = s.k, b.cols = s.n;
@@ -135,7 +141,8 @@ static bool multiply(struct op_call *c, struct work *w, struct operand a, struct
     for (int64_t i = 0; i < batches; i++) {
         int64_t at_a = a.batch[i] * s.m * s.k, at_b = b.batch[i] * s.k * s.n, at = i * m * s.n;
         if (integer)
-            multiply_i64(m, s.n, s.k, (int64_t *)a.v + at_a, (int64_t *)b.v + at_b, (int64_t *)y + at);
+            multiply_i64(m, s.n, s.k, (int64_t *)a.v + at_a, (int64_t *)b.v + at_b,
+                         (int64_t *)y + at);
         else if (!multiply_f64(w, m, s.n, s.k, (double *)a.v + at_a, (double *)b.v + at_b,
                                (double *)y + at))
             return false;
@@ -194,7 +201,10 @@ static bool matmul(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_matmul(struct op_call *c) { return with_work(c, matmul); }
+bool eval_matmul(struct op_call *c)
+{
+    return with_work(c, matmul);
+}
 
 /* ---- gemm ---- */
 
@@ -204,7 +214,8 @@ bool infer_gemm(struct infer *f)
     if (!rank_known(f, 0) || !rank_known(f, 1))
         return infer_out(f, 0, dtype, RANK_UNKNOWN, NULL);
     if (f->in[0].rank != 2 || f->in[1].rank != 2)
-        return fail(f->d, "gemm has operands of rank %d and %d, expected 2", f->in[0].rank, f->in[1].rank);
+        return fail(f->d, "gemm has operands of rank %d and %d, expected 2", f->in[0].rank,
+                    f->in[1].rank);
     int ta = attr_int(f->attrs, "transA", 0) != 0, tb = attr_int(f->attrs, "transB", 0) != 0;
     dim_t ka = f->in[0].dims[!ta], kb = f->in[1].dims[tb];
     if (dim_is_const(ka) && dim_is_const(kb) && ka != kb)
@@ -237,13 +248,16 @@ static bool gemm(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_gemm(struct op_call *c) { return with_work(c, gemm); }
+bool eval_gemm(struct op_call *c)
+{
+    return with_work(c, gemm);
+}
 
 /* ---- matmul_integer: (a - zero point of its row) (b - zero point of its column) ---- */
 
 /* Subtracts a zero point for all, or one for each row (column) of each matrix. */
-static bool subtract_zero_point(struct op_call *c, struct work *w, double *v, const struct tensor *t,
-                                int zero_point, bool by_row)
+static bool subtract_zero_point(struct op_call *c, struct work *w, double *v,
+                                const struct tensor *t, int zero_point, bool by_row)
 {
     double *z;
     if (!work_optional(c, w, zero_point, &z))
@@ -251,7 +265,8 @@ static bool subtract_zero_point(struct op_call *c, struct work *w, double *v, co
     if (!z)
         return true;
     int64_t count = tensor_count(t), nz = tensor_count(c->in[zero_point]);
-    int64_t cols = t->rank ? t->dims[t->rank - 1] : 1, rows = t->rank > 1 ? t->dims[t->rank - 2] : 1;
+    int64_t cols = t->rank ? t->dims[t->rank - 1] : 1,
+            rows = t->rank > 1 ? t->dims[t->rank - 2] : 1;
     int64_t each = by_row ? rows : cols;
     if (nz != 1 && (each == 0 || nz % each))
         return fail(w->d, "zero point has %lld elements, expected 1 or %lld", (long long)nz,
@@ -274,15 +289,21 @@ static bool matmul_integer(struct op_call *c, struct work *w)
         return false;
     int64_t cols = out->rank && c->in[1]->rank > 1 ? out->dims[out->rank - 1] : 1;
     if (bias && tensor_count(c->in[4]) != cols)
-        return fail(w->d, "bias has %lld elements, expected %lld", (long long)tensor_count(c->in[4]), (long long)cols);
+        return fail(w->d, "bias has %lld elements, expected %lld",
+                    (long long)tensor_count(c->in[4]), (long long)cols);
     for (int64_t i = 0; i < tensor_count(out); i++)
-        dtype_store_i64(out->dtype, out->data, (size_t)i, (int64_t)(y[i] + (bias ? bias[i % cols] : 0)));
+        dtype_store_i64(out->dtype, out->data, (size_t)i,
+                        (int64_t)(y[i] + (bias ? bias[i % cols] : 0)));
     return true;
 }
 
-bool eval_matmul_integer(struct op_call *c) { return with_work(c, matmul_integer); }
+bool eval_matmul_integer(struct op_call *c)
+{
+    return with_work(c, matmul_integer);
+}
 
-/* ---- qlinear_matmul: operands a, scale, zero point, b, scale, zero point, y scale, y zero point ---- */
+/* ---- qlinear_matmul: operands a, scale, zero point, b, scale, zero point, y scale, y zero point
+ * ---- */
 
 bool infer_qlinear_matmul(struct infer *f)
 {
@@ -328,4 +349,7 @@ static bool qlinear_matmul(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_qlinear_matmul(struct op_call *c) { return with_work(c, qlinear_matmul); }
+bool eval_qlinear_matmul(struct op_call *c)
+{
+    return with_work(c, qlinear_matmul);
+}

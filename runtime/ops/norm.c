@@ -29,7 +29,10 @@ static bool infer_batch(struct infer *f)
     return infer_same(f, 0, 0);
 }
 
-bool infer_batch_norm(struct infer *f) { return infer_batch(f); }
+bool infer_batch_norm(struct infer *f)
+{
+    return infer_batch(f);
+}
 bool infer_batch_norm_train(struct infer *f)
 {
     return infer_batch(f) && infer_same(f, 1, 3) && infer_same(f, 2, 4);
@@ -82,11 +85,14 @@ static bool batch_norm(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_batch_norm(struct op_call *c) { return with_work(c, batch_norm); }
+bool eval_batch_norm(struct op_call *c)
+{
+    return with_work(c, batch_norm);
+}
 
 /* Mean and variance of n values `stride` apart in each of `outer` blocks `block` apart. */
-static void moments(const double *v, int64_t outer, int64_t block, int64_t n, int64_t stride, double *mean,
-                    double *var)
+static void moments(const double *v, int64_t outer, int64_t block, int64_t n, int64_t stride,
+                    double *mean, double *var)
 {
     double sum = 0, squares = 0, count = (double)(outer * n);
     for (int64_t o = 0; o < outer; o++)
@@ -127,12 +133,21 @@ static bool batch_norm_train(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_batch_norm_train(struct op_call *c) { return with_work(c, batch_norm_train); }
+bool eval_batch_norm_train(struct op_call *c)
+{
+    return with_work(c, batch_norm_train);
+}
 
 /* ---- instance and group normalisation: statistics per image and group of channels ---- */
 
-bool infer_instance_norm(struct infer *f) { return infer_same(f, 0, 0); }
-bool infer_group_norm(struct infer *f) { return infer_same(f, 0, 0); }
+bool infer_instance_norm(struct infer *f)
+{
+    return infer_same(f, 0, 0);
+}
+bool infer_group_norm(struct infer *f)
+{
+    return infer_same(f, 0, 0);
+}
 
 static bool normalise_groups(struct op_call *c, struct work *w, int64_t groups)
 {
@@ -141,7 +156,8 @@ static bool normalise_groups(struct op_call *c, struct work *w, int64_t groups)
         return fail(w->d, "%s has x of rank %d, expected 2 or more", op_name(c->op), t->rank);
     struct image m = image_of(t, attr_int(c->attrs, "channels_last", 0) != 0);
     double epsilon = attr_float(c->attrs, "epsilon", 1e-5), mean, var;
-    double *x = work_doubles(w, t), *scale = work_doubles(w, c->in[1]), *bias = work_doubles(w, c->in[2]);
+    double *x = work_doubles(w, t), *scale = work_doubles(w, c->in[1]),
+           *bias = work_doubles(w, c->in[2]);
     if (!x || !scale || !bias)
         return false;
     groups = groups ? groups : m.channels;
@@ -160,14 +176,18 @@ static bool normalise_groups(struct op_call *c, struct work *w, int64_t groups)
             for (int64_t ch = 0; ch < size; ch++)
                 for (int64_t p = 0; p < m.positions; p++) {
                     double *v = group + ch * m.channel + p * m.pixel;
-                    *v = (*v - mean) / sqrt(var + epsilon) * scale[g * size + ch] + bias[g * size + ch];
+                    *v = (*v - mean) / sqrt(var + epsilon) * scale[g * size + ch] +
+                         bias[g * size + ch];
                 }
         }
     call_store(c, 0, x);
     return true;
 }
 
-static bool instance_norm(struct op_call *c, struct work *w) { return normalise_groups(c, w, 0); }
+static bool instance_norm(struct op_call *c, struct work *w)
+{
+    return normalise_groups(c, w, 0);
+}
 static bool group_norm(struct op_call *c, struct work *w)
 {
     int64_t groups = attr_int(c->attrs, "num_groups", 1);
@@ -176,8 +196,14 @@ static bool group_norm(struct op_call *c, struct work *w)
     return normalise_groups(c, w, groups);
 }
 
-bool eval_instance_norm(struct op_call *c) { return with_work(c, instance_norm); }
-bool eval_group_norm(struct op_call *c) { return with_work(c, group_norm); }
+bool eval_instance_norm(struct op_call *c)
+{
+    return with_work(c, instance_norm);
+}
+bool eval_group_norm(struct op_call *c)
+{
+    return with_work(c, group_norm);
+}
 
 /* ---- layer and RMS normalisation: statistics over the last dims ---- */
 
@@ -196,7 +222,10 @@ bool infer_layer_norm(struct infer *f)
     return infer_same(f, 0, 0);
 }
 
-bool infer_rms_norm(struct infer *f) { return infer_layer_norm(f); }
+bool infer_rms_norm(struct infer *f)
+{
+    return infer_layer_norm(f);
+}
 
 static bool normalise_rows(struct op_call *c, struct work *w, bool centred)
 {
@@ -236,15 +265,30 @@ static bool normalise_rows(struct op_call *c, struct work *w, bool centred)
     return true;
 }
 
-static bool layer_norm(struct op_call *c, struct work *w) { return normalise_rows(c, w, true); }
-static bool rms_norm(struct op_call *c, struct work *w) { return normalise_rows(c, w, false); }
+static bool layer_norm(struct op_call *c, struct work *w)
+{
+    return normalise_rows(c, w, true);
+}
+static bool rms_norm(struct op_call *c, struct work *w)
+{
+    return normalise_rows(c, w, false);
+}
 
-bool eval_layer_norm(struct op_call *c) { return with_work(c, layer_norm); }
-bool eval_rms_norm(struct op_call *c) { return with_work(c, rms_norm); }
+bool eval_layer_norm(struct op_call *c)
+{
+    return with_work(c, layer_norm);
+}
+bool eval_rms_norm(struct op_call *c)
+{
+    return with_work(c, rms_norm);
+}
 
 /* ---- local response normalisation ---- */
 
-bool infer_lrn(struct infer *f) { return infer_same(f, 0, 0); }
+bool infer_lrn(struct infer *f)
+{
+    return infer_same(f, 0, 0);
+}
 
 static bool lrn(struct op_call *c, struct work *w)
 {
@@ -252,7 +296,8 @@ static bool lrn(struct op_call *c, struct work *w)
     if (t->rank < 2)
         return fail(w->d, "lrn has x of rank %d, expected 2 or more", t->rank);
     struct image m = image_of(t, false);
-    int64_t size = attr_int(c->attrs, "size", 1), before = (size - 1) / 2, after = size - 1 - before;
+    int64_t size = attr_int(c->attrs, "size", 1), before = (size - 1) / 2,
+            after = size - 1 - before;
     double alpha = attr_float(c->attrs, "alpha", 1e-4), beta = attr_float(c->attrs, "beta", 0.75);
     double bias = attr_float(c->attrs, "bias", 1), *x = work_doubles(w, t);
     double *y = WORK(w, double, tensor_count(t));
@@ -277,4 +322,7 @@ static bool lrn(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_lrn(struct op_call *c) { return with_work(c, lrn); }
+bool eval_lrn(struct op_call *c)
+{
+    return with_work(c, lrn);
+}

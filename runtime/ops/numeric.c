@@ -76,7 +76,8 @@ bool next_index(int64_t *index, const int64_t *dims, int rank)
 
 int64_t *broadcast_offsets(struct work *w, const struct tensor *t, const int64_t *dims, int rank)
 {
-    int64_t n = dims_product(dims, 0, rank), stride[MAX_RANK] = {0}, index[MAX_RANK] = {0}, step = 1;
+    int64_t n = dims_product(dims, 0, rank), stride[MAX_RANK] = {0}, index[MAX_RANK] = {0},
+            step = 1;
     int64_t *at = WORK(w, int64_t, n);
     if (!at || n == 0)
         return at;
@@ -113,10 +114,10 @@ void panel_f64(const double *restrict a, int64_t stride, int rows, int64_t k,
     memcpy(acc, sum, sizeof sum);
 }
 
-bool multiply_f64(struct work *w, int64_t m, int64_t n, int64_t k, const double *a,
-                  const double *b, double *y)
+bool multiply_f64(struct work *w, int64_t m, int64_t n, int64_t k, const double *a, const double *b,
+                  double *y)
 {
-    double *panel = WORK(w, double, k * PANEL), acc[PANEL_ROWS][PANEL];
+    double *panel = WORK(w, double, k *PANEL), acc[PANEL_ROWS][PANEL];
     if (!panel)
         return false;
     for (int64_t j = 0; j < n; j += PANEL) {
@@ -154,8 +155,8 @@ struct around around_axis(const struct tensor *t, int from, int to)
 struct image image_of(const struct tensor *t, bool channels_last)
 {
     struct image m = {.n = t->dims[0], .channels = t->dims[channel_axis(t->rank, channels_last)]};
-    m.positions = channels_last ? dims_product(t->dims, 1, t->rank - 1)
-                                : dims_product(t->dims, 2, t->rank);
+    m.positions =
+        channels_last ? dims_product(t->dims, 1, t->rank - 1) : dims_product(t->dims, 2, t->rank);
     m.image = m.channels * m.positions;
     m.channel = channels_last ? 1 : m.positions;
     m.pixel = channels_last ? m.channels : 1;

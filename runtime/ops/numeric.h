@@ -1,9 +1,9 @@
 /*
- * What the plain routines of contractions, windows and normalisations share: whole operands as double,
- * a plain matrix product, and the arithmetic of sliding windows.
+ * What the plain routines of contractions, windows and normalisations share: whole operands as
+ * double, a plain matrix product, and the arithmetic of sliding windows.
  *
- * Operands are loaded to double once, results rounded once, so that one routine serves all dtypes and
- * the order of every sum is fixed.
+ * Operands are loaded to double once, results rounded once, so that one routine serves all dtypes
+ * and the order of every sum is fixed.
  */
 #ifndef RUNTIME_OPS_NUMERIC_H
 #define RUNTIME_OPS_NUMERIC_H
@@ -11,8 +11,9 @@
 #include "runtime/ops/ops.h"
 
 /*
- * Memory of one call, freed together when its body returns: eval_x(c) is with_work(c, x), and x(c, w) takes what
- * it needs from w. All takers return NULL after a failure (the message is in the call's diag).
+ * Memory of one call, freed together when its body returns: eval_x(c) is with_work(c, x), and x(c,
+ * w) takes what it needs from w. All takers return NULL after a failure (the message is in the
+ * call's diag).
  */
 struct work {
     struct diag *d;
@@ -28,8 +29,8 @@ int64_t *work_ints(struct work *w, const struct tensor *t);
 bool work_optional(struct op_call *c, struct work *w, int i, double **out);
 /* The nearest number that an integer type holds; NaN gives 0. */
 double clamp_to_type(int dtype, double x);
-/* A sum of integer products at the scale of the result, rounded half to even: in f32, scales multiplied first, so that tile programs
- * and other implementations agree to the bit. */
+/* A sum of integer products at the scale of the result, rounded half to even: in f32, scales
+ * multiplied first, so that tile programs and other implementations agree to the bit. */
 double requantized(double sum, float x_scale, float w_scale, float y_scale);
 /* Stores all elements of result i. */
 void call_store(struct op_call *c, int i, const double *v);
@@ -44,12 +45,14 @@ bool next_index(int64_t *index, const int64_t *dims, int rank);
 int64_t *broadcast_offsets(struct work *w, const struct tensor *t, const int64_t *dims, int rank);
 
 /* y (m,n) = a (m,k) b (k,n), all dense and row-major, summed in order of k. */
-bool multiply_f64(struct work *w, int64_t m, int64_t n, int64_t k, const double *a,
-                  const double *b, double *y);
-void multiply_i64(int64_t m, int64_t n, int64_t k, const int64_t *a, const int64_t *b, int64_t *y); /* wraps */
+bool multiply_f64(struct work *w, int64_t m, int64_t n, int64_t k, const double *a, const double *b,
+                  double *y);
+void multiply_i64(int64_t m, int64_t n, int64_t k, const int64_t *a, const int64_t *b,
+                  int64_t *y); /* wraps */
 
 enum { PANEL = 32, PANEL_ROWS = 4 };
-/* acc[r][j] = sum over i < k of a[r * stride + i] * b[i][j], r < PANEL_ROWS (rows past `rows` repeat the last). */
+/* acc[r][j] = sum over i < k of a[r * stride + i] * b[i][j], r < PANEL_ROWS (rows past `rows`
+ * repeat the last). */
 void panel_f64(const double *a, int64_t stride, int rows, int64_t k, const double *b,
                double acc[PANEL_ROWS][PANEL]);
 
@@ -57,11 +60,13 @@ void panel_f64(const double *a, int64_t stride, int rows, int64_t k, const doubl
 struct around {
     int64_t outer, n, inner;
 };
-struct around around_axis(const struct tensor *t, int from, int to); /* n: product of dims [from, to) */
+struct around around_axis(const struct tensor *t, int from,
+                          int to); /* n: product of dims [from, to) */
 
 /*
- * A sliding window over the spatial dims. The caller fills n, in and kernel; window_make adds the rest from the
- * attributes strides, dilations, lhs_dilation, pads, auto_pad. Dims may be symbolic with a table t.
+ * A sliding window over the spatial dims. The caller fills n, in and kernel; window_make adds the
+ * rest from the attributes strides, dilations, lhs_dilation, pads, auto_pad. Dims may be symbolic
+ * with a table t.
  */
 struct window {
     int n;
@@ -77,19 +82,27 @@ int64_t window_inputs(const struct window *w);  /* input positions */
 int64_t window_outputs(const struct window *w); /* output positions */
 enum { WINDOW_PAD = -1, WINDOW_OUTSIDE = -2 };
 /*
- * at[tap * count + p]: the input position (row-major over spatial dims) that tap sees from output position
- * first + p; WINDOW_PAD in padding and dilation gaps, WINDOW_OUTSIDE beyond the padding (ceil_mode).
+ * at[tap * count + p]: the input position (row-major over spatial dims) that tap sees from output
+ * position first + p; WINDOW_PAD in padding and dilation gaps, WINDOW_OUTSIDE beyond the padding
+ * (ceil_mode).
  */
 void window_positions(const struct window *w, int64_t first, int64_t count, int64_t *at);
 
-/* Images of N,C,spatial... or N,spatial...,C: element = n * image + c * channel + position * pixel. */
+/* Images of N,C,spatial... or N,spatial...,C: element = n * image + c * channel + position * pixel.
+ */
 struct image {
     int64_t n, channels, positions;
     int64_t image, channel, pixel;
 };
 struct image image_of(const struct tensor *t, bool channels_last);
-static inline int channel_axis(int rank, bool channels_last) { return channels_last ? rank - 1 : 1; }
-static inline int spatial_axis(int i, bool channels_last) { return channels_last ? i + 1 : i + 2; }
+static inline int channel_axis(int rank, bool channels_last)
+{
+    return channels_last ? rank - 1 : 1;
+}
+static inline int spatial_axis(int i, bool channels_last)
+{
+    return channels_last ? i + 1 : i + 2;
+}
 
 /* ---- shape rules ---- */
 /* Result i has operand j's type. */

@@ -11,19 +11,19 @@
 
 static const infer_fn infers[OP_COUNT] = {
 #define OP(id, onnx, hlo, min_in, max_in, min_out, max_out, flags, doc) [OP_##id] = infer_##id,
-#define UNARY(id, ...) [OP_##id] = infer_elementwise,
-#define PARAMETRIC UNARY
-#define BINARY UNARY
-#define COMPARE UNARY
+#define UNARY(id, ...)                                                  [OP_##id] = infer_elementwise,
+#define PARAMETRIC                                                      UNARY
+#define BINARY                                                          UNARY
+#define COMPARE                                                         UNARY
 #include "neff/op.def"
 };
 
 static const eval_fn evals[OP_COUNT] = {
 #define OP(id, onnx, hlo, min_in, max_in, min_out, max_out, flags, doc) [OP_##id] = eval_##id,
-#define UNARY(id, ...) [OP_##id] = eval_elementwise,
-#define PARAMETRIC UNARY
-#define BINARY UNARY
-#define COMPARE UNARY
+#define UNARY(id, ...)                                                  [OP_##id] = eval_elementwise,
+#define PARAMETRIC                                                      UNARY
+#define BINARY                                                          UNARY
+#define COMPARE                                                         UNARY
 #include "neff/op.def"
 };
 
@@ -59,7 +59,8 @@ static const struct tensor *constant_operand(struct infer *f, int i)
 static bool no_region(struct infer *f, int region, const struct type *params, int nparams,
                       struct type *results, int max_results, int *nresults)
 {
-    return fail_internal(f->d, "operator %s: the shape rule of a region was asked for while running",
+    return fail_internal(f->d,
+                         "operator %s: the shape rule of a region was asked for while running",
                          op_name(f->op));
 }
 
@@ -79,7 +80,8 @@ static bool allocate(struct op_call *c, const struct type *types)
         if (!wants_result(c, i) || types[i].kind != VK_TENSOR || same_shape(c->out[i], &types[i]))
             continue;
         if (types[i].rank < 0)
-            return fail_internal(c->env->d, "operator %s: rank of result %d is unknown while running",
+            return fail_internal(c->env->d,
+                                 "operator %s: rank of result %d is unknown while running",
                                  op_name(c->op), i);
         if (!tensor_alloc_dirty(c->out[i], types[i].dtype, types[i].rank, types[i].dims, c->env->d))
             return false;
@@ -97,10 +99,21 @@ static bool infer_and_allocate(struct op_call *c)
         types[i] = type_of(c->in[i]);
     for (int i = 0; i < c->nout; i++)
         types[c->nin + i].kind = VK_NONE;
-    struct infer f = {.op = c->op, .attrs = c->attrs, .dims = &dims, .arena = &arena, .d = c->env->d,
-                      .concrete = true, .nin = c->nin, .nout = c->nout, .nregions = c->nregions,
-                      .in = types, .out = types + c->nin, .read = read_operand, .constant = constant_operand,
-                      .region = no_region, .user = c};
+    struct infer f = {.op = c->op,
+                      .attrs = c->attrs,
+                      .dims = &dims,
+                      .arena = &arena,
+                      .d = c->env->d,
+                      .concrete = true,
+                      .nin = c->nin,
+                      .nout = c->nout,
+                      .nregions = c->nregions,
+                      .in = types,
+                      .out = types + c->nin,
+                      .read = read_operand,
+                      .constant = constant_operand,
+                      .region = no_region,
+                      .user = c};
     bool ok = infer_run(&f) && allocate(c, f.out);
     arena_free(&arena);
     return ok;

@@ -6,16 +6,17 @@
  *     bool infer_softmax(struct infer *f)   types of the results from types of the operands
  *     bool eval_softmax(struct op_call *c)  the results: obvious C, every admitted dtype, any shape
  *
- * They have four readers: constant folding, the node-by-node reference of `xcc --verify`, the GpSimd
- * engine, and the tests of tile programs. Shape rules serve the compiler with symbolic dims and the
- * runtime with constant ones: written with dim_* arithmetic, the same code does both.
+ * They have four readers: constant folding, the node-by-node reference of `xcc --verify`, the
+ * GpSimd engine, and the tests of tile programs. Shape rules serve the compiler with symbolic dims
+ * and the runtime with constant ones: written with dim_* arithmetic, the same code does both.
  */
 #ifndef RUNTIME_OPS_OPS_H
 #define RUNTIME_OPS_OPS_H
 
 #include "neff/op.h"
 
-/* ---- shape rules ------------------------------------------------------------------------------ */
+/* ---- shape rules ------------------------------------------------------------------------------
+ */
 
 /* Contents of a small integer or bool tensor, as dims in row-major order. */
 struct content {
@@ -49,8 +50,8 @@ static inline bool has_input(const struct infer *f, int i)
 {
     return i < f->nin && f->in[i].kind != VK_NONE;
 }
-/* Contents of operand i: unknown for floats, for large tensors and for what only running tells. Each element
- * may be an expression. */
+/* Contents of operand i: unknown for floats, for large tensors and for what only running tells.
+ * Each element may be an expression. */
 struct content infer_content(struct infer *f, int i);
 /* The operand as a constant tensor, floats included; NULL when it is none. */
 const struct tensor *infer_tensor(struct infer *f, int i);
@@ -59,7 +60,8 @@ bool infer_constants(struct infer *f, int i, const int64_t **v, int64_t *n);
 /* A scalar operand's constant; false when unknown. */
 bool infer_scalar(struct infer *f, int i, int64_t *v);
 void infer_set_content(struct infer *f, int i, const dim_t *v, int64_t n); /* copies */
-/* Contents of a concrete integer or bool tensor. Values that no dim can have are clamped to the nearest. */
+/* Contents of a concrete integer or bool tensor. Values that no dim can have are clamped to the
+ * nearest. */
 struct content content_of_tensor(struct arena *a, const struct tensor *t);
 dim_t content_clamp(int64_t v);
 enum { MAX_CONTENT = 1024 }; /* longer contents are not kept */
@@ -82,7 +84,8 @@ bool infer_run(struct infer *f);
 bool check_arity(enum op op, int nin, int nout, struct diag *d);
 infer_fn op_infer(enum op op); /* never NULL for ops of the table once the table is complete */
 
-/* ---- plain routines ----------------------------------------------------------------------------- */
+/* ---- plain routines -----------------------------------------------------------------------------
+ */
 
 struct op_call;
 
@@ -102,7 +105,7 @@ struct op_call {
     struct tensor *const *in; /* kind VK_NONE: left out. Only read */
     struct tensor *const *out;
     struct op_env *env;
-    void *user; /* of whoever runs regions */
+    void *user;               /* of whoever runs regions */
     const struct type *types; /* of results as declared, or NULL: for loops of no steps */
 };
 
@@ -113,21 +116,28 @@ static inline bool has_operand(const struct op_call *c, int i)
 {
     return i < c->nin && c->in[i]->kind != VK_NONE;
 }
-static inline bool wants_result(const struct op_call *c, int i) { return i < c->nout && c->out[i]; }
+static inline bool wants_result(const struct op_call *c, int i)
+{
+    return i < c->nout && c->out[i];
+}
 
 /*
- * Runs one operator: checks arity, applies the shape rule to the actual operands and allocates the results
- * (unless the operator is data dependent, whose routine does that), then calls the routine. Results that are
- * already tensors of the right type and shape are used as they are, so planned memory stays in use.
+ * Runs one operator: checks arity, applies the shape rule to the actual operands and allocates the
+ * results (unless the operator is data dependent, whose routine does that), then calls the routine.
+ * Results that are already tensors of the right type and shape are used as they are, so planned
+ * memory stays in use.
  */
 bool op_run(struct op_call *c);
 /* As op_run, with results already allocated and shapes known to be right: the hot path. */
-static inline bool op_run_planned(struct op_call *c) { return op_eval(c->op)(c); }
+static inline bool op_run_planned(struct op_call *c)
+{
+    return op_eval(c->op)(c);
+}
 
 /* For routines of data-dependent operators: memory for result i. NULL after a failure. */
 struct tensor *call_out(struct op_call *c, int i, int dtype, int rank, const int64_t *dims);
-/* Routines that move elements may leave string results pointing into their operands; this, called last, gives
- * result i bytes of its own. Nothing to do for other types. */
+/* Routines that move elements may leave string results pointing into their operands; this, called
+ * last, gives result i bytes of its own. Nothing to do for other types. */
 bool own_strings(struct op_call *c, int i);
 /* The routine of all UNARY, PARAMETRIC, BINARY and COMPARE rows. */
 bool eval_elementwise(struct op_call *c);

@@ -5,8 +5,8 @@
 
 /* ---- shapes ---- */
 
-static bool pool_window(struct window *w, struct dim_table *t, const struct attrs *as, struct diag *d,
-                        const struct type *x)
+static bool pool_window(struct window *w, struct dim_table *t, const struct attrs *as,
+                        struct diag *d, const struct type *x)
 {
     bool last = attr_int(as, "channels_last", 0) != 0;
     int n;
@@ -45,9 +45,18 @@ static bool infer_pool(struct infer *f)
     return infer_out(f, 0, x->dtype, y.rank, y.dims);
 }
 
-bool infer_max_pool(struct infer *f) { return infer_pool(f); }
-bool infer_average_pool(struct infer *f) { return infer_pool(f); }
-bool infer_lp_pool(struct infer *f) { return infer_pool(f); }
+bool infer_max_pool(struct infer *f)
+{
+    return infer_pool(f);
+}
+bool infer_average_pool(struct infer *f)
+{
+    return infer_pool(f);
+}
+bool infer_lp_pool(struct infer *f)
+{
+    return infer_pool(f);
+}
 
 /* ---- one loop for all pools: what a window holds becomes one number ---- */
 
@@ -81,8 +90,8 @@ static double pool_max(const struct pool *v, const double *from, const int64_t *
     return best;
 }
 
-static double pool_average(const struct pool *v, const double *from, const int64_t *at, int64_t step,
-                           int64_t *where)
+static double pool_average(const struct pool *v, const double *from, const int64_t *at,
+                           int64_t step, int64_t *where)
 {
     double sum = 0;
     int64_t n = 0;
@@ -105,8 +114,8 @@ static double pool_lp(const struct pool *v, const double *from, const int64_t *a
     return v->p == 2 ? sqrt(sum) : v->p == 1 ? sum : pow(sum, 1 / v->p);
 }
 
-static void pool_plane(struct op_call *c, const struct pool *v, const double *data, int64_t n, int64_t ch,
-                       int64_t first, int64_t count, const int64_t *at, pool_fn *fn)
+static void pool_plane(struct op_call *c, const struct pool *v, const double *data, int64_t n,
+                       int64_t ch, int64_t first, int64_t count, const int64_t *at, pool_fn *fn)
 {
     struct tensor *y = c->out[0];
     const double *from = data + n * v->x.image + ch * v->x.channel;
@@ -118,9 +127,9 @@ static void pool_plane(struct op_call *c, const struct pool *v, const double *da
         else
             dtype_store_i64(y->dtype, y->data, (size_t)to, isinf(value) ? 0 : (int64_t)value);
         if (wants_result(c, 1))
-            dtype_store_i64(DT_I64, c->out[1]->data, (size_t)to,
-                            where < 0 ? -1
-                                      : (n * v->x.channels + ch) * v->x.positions + v->index_of[where]);
+            dtype_store_i64(
+                DT_I64, c->out[1]->data, (size_t)to,
+                where < 0 ? -1 : (n * v->x.channels + ch) * v->x.positions + v->index_of[where]);
     }
 }
 
@@ -164,10 +173,28 @@ static bool pool(struct op_call *c, struct work *w, pool_fn *fn)
     return true;
 }
 
-static bool max_pool(struct op_call *c, struct work *w) { return pool(c, w, pool_max); }
-static bool average_pool(struct op_call *c, struct work *w) { return pool(c, w, pool_average); }
-static bool lp_pool(struct op_call *c, struct work *w) { return pool(c, w, pool_lp); }
+static bool max_pool(struct op_call *c, struct work *w)
+{
+    return pool(c, w, pool_max);
+}
+static bool average_pool(struct op_call *c, struct work *w)
+{
+    return pool(c, w, pool_average);
+}
+static bool lp_pool(struct op_call *c, struct work *w)
+{
+    return pool(c, w, pool_lp);
+}
 
-bool eval_max_pool(struct op_call *c) { return with_work(c, max_pool); }
-bool eval_average_pool(struct op_call *c) { return with_work(c, average_pool); }
-bool eval_lp_pool(struct op_call *c) { return with_work(c, lp_pool); }
+bool eval_max_pool(struct op_call *c)
+{
+    return with_work(c, max_pool);
+}
+bool eval_average_pool(struct op_call *c)
+{
+    return with_work(c, average_pool);
+}
+bool eval_lp_pool(struct op_call *c)
+{
+    return with_work(c, lp_pool);
+}

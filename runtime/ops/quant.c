@@ -5,8 +5,8 @@
 /* ---- where the scale of each element lies ---- */
 
 /*
- * For x of shape (outer, n, inner) around the axis: one scale for all, one per place on the axis, or one per
- * block of block_size places (scale has x's rank then).
+ * For x of shape (outer, n, inner) around the axis: one scale for all, one per place on the axis,
+ * or one per block of block_size places (scale has x's rank then).
  */
 struct scales {
     struct around a;
@@ -28,9 +28,12 @@ static bool load_scales(struct op_call *c, struct work *w, struct scales *s)
         s->a = around_axis(x, (int)axis, (int)axis + 1);
         s->blocks = s->block > 0 ? scale->rank == x->rank ? scale->dims[axis] : 0 : s->a.n;
         int64_t needed = s->block > 0 ? s->a.outer * s->blocks * s->a.inner : s->a.n;
-        if (s->count != needed || s->block < 0 || (s->block && (s->a.n + s->block - 1) / s->block != s->blocks))
-            return fail(w->d, "scale has %lld elements, which does not fit axis %lld of length %lld with "
-                              "block_size %lld", (long long)s->count, (long long)axis, (long long)s->a.n,
+        if (s->count != needed || s->block < 0 ||
+            (s->block && (s->a.n + s->block - 1) / s->block != s->blocks))
+            return fail(w->d,
+                        "scale has %lld elements, which does not fit axis %lld of length %lld with "
+                        "block_size %lld",
+                        (long long)s->count, (long long)axis, (long long)s->a.n,
                         (long long)s->block);
     }
     if (per_tensor)
@@ -111,7 +114,10 @@ static bool quantize_linear(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_quantize_linear(struct op_call *c) { return with_work(c, quantize_linear); }
+bool eval_quantize_linear(struct op_call *c)
+{
+    return with_work(c, quantize_linear);
+}
 
 /* ---- dequantize_linear ---- */
 
@@ -140,7 +146,10 @@ static bool dequantize_linear(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_dequantize_linear(struct op_call *c) { return with_work(c, dequantize_linear); }
+bool eval_dequantize_linear(struct op_call *c)
+{
+    return with_work(c, dequantize_linear);
+}
 
 /* ---- dynamic_quantize_linear ---- */
 
@@ -175,4 +184,7 @@ static bool dynamic_quantize_linear(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_dynamic_quantize_linear(struct op_call *c) { return with_work(c, dynamic_quantize_linear); }
+bool eval_dynamic_quantize_linear(struct op_call *c)
+{
+    return with_work(c, dynamic_quantize_linear);
+}

@@ -3,7 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-static uint64_t rotate(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
+static uint64_t rotate(uint64_t x, int k)
+{
+    return (x << k) | (x >> (64 - k));
+}
 
 void random_seed(struct random *r, uint64_t seed)
 {
@@ -27,7 +30,10 @@ uint64_t random_bits(struct random *r)
     return result;
 }
 
-double random_unit(struct random *r) { return (double)(random_bits(r) >> 11) * 0x1p-53; }
+double random_unit(struct random *r)
+{
+    return (double)(random_bits(r) >> 11) * 0x1p-53;
+}
 
 double random_normal(struct random *r)
 {
@@ -82,8 +88,14 @@ static bool infer_random(struct infer *f)
     return infer_out(f, 0, dtype, RANK_UNKNOWN, NULL);
 }
 
-bool infer_random_normal(struct infer *f) { return infer_random(f); }
-bool infer_random_uniform(struct infer *f) { return infer_random(f); }
+bool infer_random_normal(struct infer *f)
+{
+    return infer_random(f);
+}
+bool infer_random_uniform(struct infer *f)
+{
+    return infer_random(f);
+}
 
 static void fill(struct op_call *c, double (*draw)(struct random *r), double offset, double factor)
 {

@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- shapes ------------------------------------------------------------------------------------ */
+/* ---- shapes ------------------------------------------------------------------------------------
+ */
 
 /* Which axes are reduced; false when only running tells. */
-static bool reduced_axes(int count, const int *axes, const struct attrs *attrs, int rank, bool *mask)
+static bool reduced_axes(int count, const int *axes, const struct attrs *attrs, int rank,
+                         bool *mask)
 {
     memset(mask, 0, MAX_RANK);
     if (count == AXES_UNKNOWN)
@@ -87,7 +89,8 @@ static bool infer_reduction(struct infer *f)
     return true;
 }
 
-/* ---- accumulating ------------------------------------------------------------------------------- */
+/* ---- accumulating -------------------------------------------------------------------------------
+ */
 
 /* n elements into accumulators a[0], a[step], ...; aux: the greatest element, for log_sum_exp. */
 static void accumulate_float(enum op op, const double *x, int64_t n, double *a, const double *aux,
@@ -163,7 +166,10 @@ static uint64_t accumulate_int(enum op op, uint64_t a, int64_t x, bool is_signed
 
 static double first_float(enum op op)
 {
-    return op == OP_reduce_prod ? 1 : op == OP_reduce_max ? -INFINITY : op == OP_reduce_min ? INFINITY : 0;
+    return op == OP_reduce_prod  ? 1
+           : op == OP_reduce_max ? -INFINITY
+           : op == OP_reduce_min ? INFINITY
+                                 : 0;
 }
 
 static uint64_t first_int(enum op op, int dtype)
@@ -271,8 +277,8 @@ static bool reduce_complex(struct op_call *c, const bool *mask, int64_t reduced)
     for (walk_start(&w); !w.done; walk_next(&w))
         for (int64_t i = 0; i < w.count; i++) {
             size_t from = (size_t)(w.offset[0] + i) * 2;
-            double complex v = CMPLX(dtype_load_f64(part, x->data, from),
-                                     dtype_load_f64(part, x->data, from + 1));
+            double complex v =
+                CMPLX(dtype_load_f64(part, x->data, from), dtype_load_f64(part, x->data, from + 1));
             double complex *at = &a[w.offset[1] + i * w.step[1]];
             *at = c->op == OP_reduce_prod ? *at * v : *at + v;
         }
@@ -310,8 +316,14 @@ static bool eval_reduction(struct op_call *c)
 }
 
 #define REDUCTION(id)                                                                              \
-    bool infer_reduce_##id(struct infer *f) { return infer_reduction(f); }                         \
-    bool eval_reduce_##id(struct op_call *c) { return eval_reduction(c); }
+    bool infer_reduce_##id(struct infer *f)                                                        \
+    {                                                                                              \
+        return infer_reduction(f);                                                                 \
+    }                                                                                              \
+    bool eval_reduce_##id(struct op_call *c)                                                       \
+    {                                                                                              \
+        return eval_reduction(c);                                                                  \
+    }
 REDUCTION(sum)
 REDUCTION(mean)
 REDUCTION(prod)

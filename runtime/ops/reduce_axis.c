@@ -16,7 +16,8 @@ static struct around around_axis(const struct tensor *x, int axis)
                            dims_product(x->dims, axis + 1, x->rank)};
 }
 
-/* ---- argmax, argmin ----------------------------------------------------------------------------- */
+/* ---- argmax, argmin -----------------------------------------------------------------------------
+ */
 
 static bool infer_arg(struct infer *f)
 {
@@ -92,7 +93,8 @@ bool eval_argmin(struct op_call *c)
     return eval_arg(c);
 }
 
-/* ---- cumsum, cumprod ------------------------------------------------------------------------------ */
+/* ---- cumsum, cumprod
+ * ------------------------------------------------------------------------------ */
 
 static bool infer_running(struct infer *f)
 {

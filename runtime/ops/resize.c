@@ -1,6 +1,6 @@
 /*
- * resize, as ONNX Resize-19: one axis at a time. Along an axis each result place has a source coordinate, and from it
- * either the nearest index or taps with weights.
+ * resize, as ONNX Resize-19: one axis at a time. Along an axis each result place has a source
+ * coordinate, and from it either the nearest index or taps with weights.
  */
 #include "runtime/ops/axes.h"
 #include "runtime/ops/content.h"
@@ -11,7 +11,8 @@
 
 enum { IN_X, IN_ROI, IN_SCALES, IN_SIZES };
 
-/* ---- shape ------------------------------------------------------------------------------------- */
+/* ---- shape -------------------------------------------------------------------------------------
+ */
 
 /* Axes that roi, scales and sizes speak of: all unless attribute `axes` names some. */
 static bool resized_axes(struct diag *d, const struct attrs *attrs, int rank, int *axes, int *count)
@@ -30,7 +31,8 @@ static bool resized_axes(struct diag *d, const struct attrs *attrs, int rank, in
     return true;
 }
 
-/* floor(n * scale); scales that are fractions with a small power of two below keep symbols exact. */
+/* floor(n * scale); scales that are fractions with a small power of two below keep symbols exact.
+ */
 static dim_t scaled(struct infer *f, dim_t n, double scale)
 {
     if (dim_is_const(n))
@@ -43,7 +45,8 @@ static dim_t scaled(struct infer *f, dim_t n, double scale)
     return infer_unknown(f, "resize");
 }
 
-/* One factor for all axes, so that no size, or every size, reaches what is asked for; 0 without such a policy. */
+/* One factor for all axes, so that no size, or every size, reaches what is asked for; 0 without
+ * such a policy. */
 static double common_scale(const struct attrs *attrs, int count, const double *factors)
 {
     bool larger = attr_is(attrs, "keep_aspect_ratio_policy", "not_smaller");
@@ -102,7 +105,8 @@ bool infer_resize(struct infer *f)
         double scale = scales ? tensor_f64(scales, i) : 1;
         if (!(scale > 0) || scale > 1e9)
             return fail(f->d, "scale %g of axis %d", scale, axes[i]);
-        out.dims[axes[i]] = scales ? scaled(f, x->dims[axes[i]], scale) : infer_unknown(f, "resize");
+        out.dims[axes[i]] =
+            scales ? scaled(f, x->dims[axes[i]], scale) : infer_unknown(f, "resize");
     }
     for (int i = 0; i < out.rank; i++)
         if (dim_is_const(out.dims[i]) && (out.dims[i] < 0 || (x->dims[i] == 0 && out.dims[i] > 0)))
@@ -112,7 +116,8 @@ bool infer_resize(struct infer *f)
     return true;
 }
 
-/* ---- coordinates -------------------------------------------------------------------------------- */
+/* ---- coordinates --------------------------------------------------------------------------------
+ */
 
 enum coordinates {
     HALF_PIXEL,
@@ -124,13 +129,14 @@ enum coordinates {
     TF_HALF_PIXEL_FOR_NN,
     COORDINATES
 };
-static const char *const coordinate_names[] = {"half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
-                                               "align_corners", "asymmetric", "tf_crop_and_resize",
-                                               "tf_half_pixel_for_nn"};
+static const char *const coordinate_names[] = {
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",  "align_corners",
+    "asymmetric", "tf_crop_and_resize",   "tf_half_pixel_for_nn"};
 enum filter { NEAREST, LINEAR, CUBIC, FILTERS };
 static const char *const filter_names[] = {"nearest", "linear", "cubic"};
 enum nearest { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL, NEARESTS };
-static const char *const nearest_names[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+static const char *const nearest_names[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                            "ceil"};
 
 struct resize {
     int coordinates, filter, nearest; /* enums above */
@@ -192,7 +198,8 @@ static int64_t nearest_index(const struct resize *r, double x)
     return clamp(below + up, r->in);
 }
 
-/* ---- weights ------------------------------------------------------------------------------------ */
+/* ---- weights ------------------------------------------------------------------------------------
+ */
 
 /* Factor by which the filter is stretched, as a number to multiply distances with. */
 static double shrink(const struct resize *r)
@@ -231,7 +238,8 @@ static void fill_weights(const struct resize *r, double x, int64_t half, double 
             w[i] /= sum;
 }
 
-/* ---- one axis ------------------------------------------------------------------------------------- */
+/* ---- one axis
+ * ------------------------------------------------------------------------------------- */
 
 /* from (outer, in, inner) to (outer, out, inner) */
 static bool interpolate(struct op_call *c, const struct resize *r, const double *from, double *to,
@@ -359,12 +367,13 @@ bool eval_resize(struct op_call *c)
     const struct tensor *x = c->in[0];
     struct tensor *z = c->out[0];
     struct resize plan[MAX_RANK], common = {
-        .antialias = attr_int(c->attrs, "antialias", 0),
-        .exclude_outside = attr_int(c->attrs, "exclude_outside", 0),
-        .cubic_a = attr_float(c->attrs, "cubic_coeff_a", -0.75),
-        .outside = attr_float(c->attrs, "extrapolation_value", 0),
-    };
-    if (!choice(c, "coordinate_transformation_mode", coordinate_names, COORDINATES, &common.coordinates) ||
+                                      .antialias = attr_int(c->attrs, "antialias", 0),
+                                      .exclude_outside = attr_int(c->attrs, "exclude_outside", 0),
+                                      .cubic_a = attr_float(c->attrs, "cubic_coeff_a", -0.75),
+                                      .outside = attr_float(c->attrs, "extrapolation_value", 0),
+                                  };
+    if (!choice(c, "coordinate_transformation_mode", coordinate_names, COORDINATES,
+                &common.coordinates) ||
         !choice(c, "mode", filter_names, FILTERS, &common.filter) ||
         !choice(c, "nearest_mode", nearest_names, NEARESTS, &common.nearest) ||
         !plan_axes(c, &common, plan))

@@ -7,17 +7,50 @@
 /* ---- activations ---- */
 
 typedef double activation_fn(double x, double a, double b);
-static double act_sigmoid(double x, double a, double b) { return 1 / (1 + exp(-x)); }
-static double act_tanh(double x, double a, double b) { return tanh(x); }
-static double act_relu(double x, double a, double b) { return x < 0 ? 0 : x; }
-static double act_leaky(double x, double a, double b) { return x < 0 ? a * x : x; }
-static double act_thresholded(double x, double a, double b) { return x > a ? x : 0; }
-static double act_scaled_tanh(double x, double a, double b) { return a * tanh(b * x); }
-static double act_hard_sigmoid(double x, double a, double b) { return fmin(fmax(a * x + b, 0), 1); }
-static double act_elu(double x, double a, double b) { return x < 0 ? a * expm1(x) : x; }
-static double act_softsign(double x, double a, double b) { return x / (1 + fabs(x)); }
-static double act_softplus(double x, double a, double b) { return fmax(x, 0) + log1p(exp(-fabs(x))); }
-static double act_affine(double x, double a, double b) { return a * x + b; }
+static double act_sigmoid(double x, double a, double b)
+{
+    return 1 / (1 + exp(-x));
+}
+static double act_tanh(double x, double a, double b)
+{
+    return tanh(x);
+}
+static double act_relu(double x, double a, double b)
+{
+    return x < 0 ? 0 : x;
+}
+static double act_leaky(double x, double a, double b)
+{
+    return x < 0 ? a * x : x;
+}
+static double act_thresholded(double x, double a, double b)
+{
+    return x > a ? x : 0;
+}
+static double act_scaled_tanh(double x, double a, double b)
+{
+    return a * tanh(b * x);
+}
+static double act_hard_sigmoid(double x, double a, double b)
+{
+    return fmin(fmax(a * x + b, 0), 1);
+}
+static double act_elu(double x, double a, double b)
+{
+    return x < 0 ? a * expm1(x) : x;
+}
+static double act_softsign(double x, double a, double b)
+{
+    return x / (1 + fabs(x));
+}
+static double act_softplus(double x, double a, double b)
+{
+    return fmax(x, 0) + log1p(exp(-fabs(x)));
+}
+static double act_affine(double x, double a, double b)
+{
+    return a * x + b;
+}
 
 static const struct activation {
     const char *name;
@@ -41,7 +74,8 @@ static const struct activation {
 static bool find_activation(struct activation *to, struct str name, struct diag *d)
 {
     for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
-        if (name.n == strlen(activations[i].name) && !strncasecmp(name.p, activations[i].name, name.n)) {
+        if (name.n == strlen(activations[i].name) &&
+            !strncasecmp(name.p, activations[i].name, name.n)) {
             *to = activations[i];
             return true;
         }
@@ -53,7 +87,8 @@ static bool find_activation(struct activation *to, struct str name, struct diag 
 enum { MAX_ACTIVATIONS = 3 };
 
 struct layer;
-/* One step of one sequence: x holds the gates' input part (gates * hidden), state h (and c) is replaced. */
+/* One step of one sequence: x holds the gates' input part (gates * hidden), state h (and c) is
+ * replaced. */
 typedef void step_fn(const struct layer *l, int dir, const double *x, double *h, double *c);
 
 struct layer {
@@ -92,8 +127,8 @@ static double bias_of(const struct layer *l, int dir, int gate, int64_t i, bool 
 static double gate_input(const struct layer *l, int dir, int gate, int64_t i, const double *x,
                          const double *h)
 {
-    return x[gate * l->hidden + i] + recurrent(l, dir, gate, i, h) + bias_of(l, dir, gate, i, false) +
-           bias_of(l, dir, gate, i, true);
+    return x[gate * l->hidden + i] + recurrent(l, dir, gate, i, h) +
+           bias_of(l, dir, gate, i, false) + bias_of(l, dir, gate, i, true);
 }
 
 static void rnn_step(const struct layer *l, int dir, const double *x, double *h, double *c)
@@ -183,17 +218,27 @@ static bool infer_layer(struct infer *f)
     }
     dim_t steps = x->dims[by_batch], batch = x->dims[!by_batch];
     if (f->nout > 0)
-        infer_out(f, 0, x->dtype, 4, by_batch ? (dim_t[]){batch, steps, dirs, hidden}
-                                              : (dim_t[]){steps, dirs, batch, hidden});
+        infer_out(f, 0, x->dtype, 4,
+                  by_batch ? (dim_t[]){batch, steps, dirs, hidden}
+                           : (dim_t[]){steps, dirs, batch, hidden});
     for (int i = 1; i < f->nout; i++)
-        infer_out(f, i, x->dtype, 3, by_batch ? (dim_t[]){batch, dirs, hidden}
-                                              : (dim_t[]){dirs, batch, hidden});
+        infer_out(f, i, x->dtype, 3,
+                  by_batch ? (dim_t[]){batch, dirs, hidden} : (dim_t[]){dirs, batch, hidden});
     return true;
 }
 
-bool infer_rnn(struct infer *f) { return infer_layer(f); }
-bool infer_gru(struct infer *f) { return infer_layer(f); }
-bool infer_lstm(struct infer *f) { return infer_layer(f); }
+bool infer_rnn(struct infer *f)
+{
+    return infer_layer(f);
+}
+bool infer_gru(struct infer *f)
+{
+    return infer_layer(f);
+}
+bool infer_lstm(struct infer *f)
+{
+    return infer_layer(f);
+}
 
 /* ---- driver ---- */
 
@@ -232,8 +277,8 @@ static bool load_layer(struct op_call *c, struct work *w, struct layer *l, const
     const struct tensor *x = c->in[0], *r = c->in[2];
     bool lstm = c->op == OP_lstm;
     if (x->rank != 3 || c->in[1]->rank != 3 || r->rank != 3)
-        return fail(w->d, "x, w and r of %s have rank %d, %d and %d, expected 3", op_name(c->op), x->rank,
-                    c->in[1]->rank, r->rank);
+        return fail(w->d, "x, w and r of %s have rank %d, %d and %d, expected 3", op_name(c->op),
+                    x->rank, c->in[1]->rank, r->rank);
     l->gates = cell->gates;
     l->nact = cell->nact;
     l->ndir = attr_is(c->attrs, "direction", "bidirectional") ? 2 : 1;
@@ -248,7 +293,8 @@ static bool load_layer(struct op_call *c, struct work *w, struct layer *l, const
     l->hidden = r->dims[2];
     int64_t rows = l->ndir * l->gates * l->hidden, states = l->ndir * l->batch * l->hidden;
     if (!check_count(c, 1, rows * l->inputs) || !check_count(c, 2, rows * l->hidden) ||
-        !check_count(c, 3, 2 * rows) || !check_count(c, 4, l->batch) || !check_count(c, 5, states) ||
+        !check_count(c, 3, 2 * rows) || !check_count(c, 4, l->batch) ||
+        !check_count(c, 5, states) ||
         (lstm && (!check_count(c, 6, states) || !check_count(c, 7, 3 * l->ndir * l->hidden))) ||
         !read_activations(l, cell, c->attrs, w->d))
         return false;
@@ -301,8 +347,8 @@ static bool run_layer(struct op_call *c, struct work *w)
         return false;
     int64_t states = l.ndir * l.batch * l.hidden, rows = l.gates * l.hidden;
     double *x = work_doubles(w, c->in[0]), *weight = work_doubles(w, c->in[1]);
-    double *projected = WORK(w, double, l.steps * l.batch * rows);
-    double *y = WORK(w, double, l.steps * states);
+    double *projected = WORK(w, double, l.steps *l.batch *rows);
+    double *y = WORK(w, double, l.steps *states);
     if (!x || !weight || !projected || !y || !work_optional(c, w, 5, &h) ||
         (c->op == OP_lstm && !work_optional(c, w, 6, &state)) ||
         (!h && !(h = WORK(w, double, states))) || (!state && !(state = WORK(w, double, states))))
@@ -311,7 +357,8 @@ static bool run_layer(struct op_call *c, struct work *w)
         if (!project(w, &l, x, weight + dir * rows * l.inputs, projected))
             return false;
         for (int64_t b = 0; b < l.batch; b++) {
-            int64_t length = has_operand(c, 4) ? tensor_i64(c->in[4], b) : l.steps, at = state_at(&l, dir, b);
+            int64_t length = has_operand(c, 4) ? tensor_i64(c->in[4], b) : l.steps,
+                    at = state_at(&l, dir, b);
             if (length < 0 || length > l.steps)
                 return fail(w->d, "sequence length %lld is not in 0 to %lld", (long long)length,
                             (long long)l.steps);
@@ -325,6 +372,15 @@ static bool run_layer(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_rnn(struct op_call *c) { return with_work(c, run_layer); }
-bool eval_gru(struct op_call *c) { return with_work(c, run_layer); }
-bool eval_lstm(struct op_call *c) { return with_work(c, run_layer); }
+bool eval_rnn(struct op_call *c)
+{
+    return with_work(c, run_layer);
+}
+bool eval_gru(struct op_call *c)
+{
+    return with_work(c, run_layer);
+}
+bool eval_lstm(struct op_call *c)
+{
+    return with_work(c, run_layer);
+}

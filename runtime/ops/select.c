@@ -16,7 +16,8 @@ static void walk_call(struct walk *w, const struct op_call *c)
             walk_broadcast(w, i + 1, c->in[i]->rank, c->in[i]->dims);
 }
 
-/* ---- where ------------------------------------------------------------------------------------- */
+/* ---- where -------------------------------------------------------------------------------------
+ */
 
 static void where_content(struct infer *f)
 {
@@ -42,8 +43,8 @@ bool infer_where(struct infer *f)
     if (f->in[0].dtype != DT_BOOL)
         return fail(f->d, "condition is %s, expected bool", dtype_name(f->in[0].dtype));
     if (f->in[1].dtype != f->in[2].dtype)
-        return fail(f->d, "element types %s and %s, expected the same",
-                    dtype_name(f->in[1].dtype), dtype_name(f->in[2].dtype));
+        return fail(f->d, "element types %s and %s, expected the same", dtype_name(f->in[1].dtype),
+                    dtype_name(f->in[2].dtype));
     if (!infer_broadcast(f, in, 3, &out))
         return false;
     f->out[0] = out;
@@ -70,7 +71,8 @@ bool eval_where(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- clip -------------------------------------------------------------------------------------- */
+/* ---- clip --------------------------------------------------------------------------------------
+ */
 
 bool infer_clip(struct infer *f)
 {
@@ -123,8 +125,9 @@ static void clip_element(struct op_call *c, int64_t out, const int64_t *at)
     int64_t x = tensor_i64(c->in[0], at[0]);
     int64_t low = has_low ? tensor_i64(c->in[1], at[1]) : class == DTC_SINT ? INT64_MIN : 0;
     int64_t high = has_high ? tensor_i64(c->in[2], at[2]) : class == DTC_SINT ? INT64_MAX : -1;
-    int64_t z = class == DTC_SINT ? clip_signed(x, low, high)
-                                  : (int64_t)clip_unsigned((uint64_t)x, (uint64_t)low, (uint64_t)high);
+    int64_t z = class == DTC_SINT
+                    ? clip_signed(x, low, high)
+                    : (int64_t)clip_unsigned((uint64_t)x, (uint64_t)low, (uint64_t)high);
     dtype_store_i64(dtype, p, (size_t)out, z);
 }
 
@@ -145,7 +148,8 @@ bool eval_clip(struct op_call *c)
     return true;
 }
 
-/* ---- tests of floats ---------------------------------------------------------------------------- */
+/* ---- tests of floats ----------------------------------------------------------------------------
+ */
 
 static bool infer_test(struct infer *f)
 {
@@ -198,7 +202,8 @@ static bool test_floats(struct op_call *c)
             continue;
         }
         bool re = test_element(c->op, dtype_load_f64(part, x->data, (size_t)(2 * i)), true, true);
-        bool im = test_element(c->op, dtype_load_f64(part, x->data, (size_t)(2 * i + 1)), true, true);
+        bool im =
+            test_element(c->op, dtype_load_f64(part, x->data, (size_t)(2 * i + 1)), true, true);
         z[i] = c->op == OP_is_finite ? re && im : re || im;
     }
     return true;
@@ -219,7 +224,8 @@ bool eval_is_finite(struct op_call *c)
     return test_floats(c);
 }
 
-/* ---- bit_shift ---------------------------------------------------------------------------------- */
+/* ---- bit_shift ----------------------------------------------------------------------------------
+ */
 
 bool infer_bit_shift(struct infer *f)
 {

@@ -57,7 +57,10 @@ bool infer_sequence_at(struct infer *f)
     return true;
 }
 
-bool infer_sequence_length(struct infer *f) { return infer_out(f, 0, DT_I64, 0, NULL); }
+bool infer_sequence_length(struct infer *f)
+{
+    return infer_out(f, 0, DT_I64, 0, NULL);
+}
 
 bool infer_split_to_sequence(struct infer *f)
 {
@@ -102,14 +105,16 @@ bool infer_optional_get(struct infer *f)
     return true;
 }
 
-bool infer_optional_has(struct infer *f) { return infer_out(f, 0, DT_BOOL, 0, NULL); }
+bool infer_optional_has(struct infer *f)
+{
+    return infer_out(f, 0, DT_BOOL, 0, NULL);
+}
 
 /* ---- sequences ---- */
 
 static bool is_sequence(struct op_call *c, int i)
 {
-    return c->in[i]->kind == VK_SEQUENCE ||
-           fail(c->env->d, "operand %d is not a sequence", i);
+    return c->in[i]->kind == VK_SEQUENCE || fail(c->env->d, "operand %d is not a sequence", i);
 }
 
 /* A new sequence of n items in place of result 0, with the operand's element type. */
@@ -186,7 +191,8 @@ static bool edited(struct op_call *c, int64_t at, int64_t skip, const struct ten
 bool eval_sequence_insert(struct op_call *c)
 {
     int64_t at;
-    return is_sequence(c, 0) && read_position(c, 2, c->in[0]->nitems, c->in[0]->nitems, true, &at) &&
+    return is_sequence(c, 0) &&
+           read_position(c, 2, c->in[0]->nitems, c->in[0]->nitems, true, &at) &&
            edited(c, at, -1, c->in[1]);
 }
 
@@ -219,8 +225,8 @@ bool eval_sequence_length(struct op_call *c)
 /* ---- between sequences and tensors ---- */
 
 /*
- * Copies places [from, from + n) of `whole` along the axis out of (or, with `into`, to) the dense tensor `part`,
- * whose axis is n long.
+ * Copies places [from, from + n) of `whole` along the axis out of (or, with `into`, to) the dense
+ * tensor `part`, whose axis is n long.
  */
 static bool copy_part(struct tensor *whole, struct tensor *part, int axis, int64_t from, int64_t n,
                       int64_t length, bool into, struct diag *d)

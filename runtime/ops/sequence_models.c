@@ -5,7 +5,10 @@
 
 /* ---- rotary_embedding ---- */
 
-bool infer_rotary_embedding(struct infer *f) { return infer_same(f, 0, 0); }
+bool infer_rotary_embedding(struct infer *f)
+{
+    return infer_same(f, 0, 0);
+}
 
 static bool rotary_embedding(struct op_call *c, struct work *w)
 {
@@ -23,11 +26,12 @@ static bool rotary_embedding(struct op_call *c, struct work *w)
     rotated = rotated ? rotated : size;
     half = rotated / 2;
     int64_t rows = table->rank && half ? tensor_count(table) / half : 0;
-    double *v = work_doubles(w, x), *cosines = work_doubles(w, table), *sines = work_doubles(w, c->in[2]);
+    double *v = work_doubles(w, x), *cosines = work_doubles(w, table),
+           *sines = work_doubles(w, c->in[2]);
     if (!v || !cosines || !sines)
         return false;
-    if (rotated < 0 || rotated > size || rotated % 2 || tensor_count(table) != tensor_count(c->in[2]) ||
-        rows * half != tensor_count(table) ||
+    if (rotated < 0 || rotated > size || rotated % 2 ||
+        tensor_count(table) != tensor_count(c->in[2]) || rows * half != tensor_count(table) ||
         (has_operand(c, 3) ? tensor_count(c->in[3]) : rows) != x->dims[0] * steps)
         return fail(w->d, "cos, sin and positions of rotary_embedding do not fit x");
     for (int64_t at = 0, line = 0; size > 0 && at < total; at += size, line++) {
@@ -36,7 +40,8 @@ static bool rotary_embedding(struct op_call *c, struct work *w)
         if (has_operand(c, 3))
             row = tensor_i64(c->in[3], row);
         if (row < 0 || row >= rows)
-            return fail(w->d, "position %lld is outside the table of %lld", (long long)row, (long long)rows);
+            return fail(w->d, "position %lld is outside the table of %lld", (long long)row,
+                        (long long)rows);
         for (int64_t i = 0; i < half; i++) {
             double *a = v + at + (interleaved ? 2 * i : i), *b = a + (interleaved ? 1 : half);
             double p = *a, q = *b, cosine = cosines[row * half + i], sine = sines[row * half + i];
@@ -48,7 +53,10 @@ static bool rotary_embedding(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_rotary_embedding(struct op_call *c) { return with_work(c, rotary_embedding); }
+bool eval_rotary_embedding(struct op_call *c)
+{
+    return with_work(c, rotary_embedding);
+}
 
 /* ---- linear_attention: a state (keys, values) for each head, updated step by step ---- */
 
@@ -60,22 +68,27 @@ bool infer_linear_attention(struct infer *f)
     if (q->rank == RANK_UNKNOWN || k->rank == RANK_UNKNOWN || v->rank == RANK_UNKNOWN)
         return infer_any(f, 1, state) && infer_any(f, 0, q->dtype);
     if (q->rank != 3 || k->rank != 3 || v->rank != 3 || kvh < 1 || qh < 1 || qh % kvh)
-        return fail(f->d, "linear_attention needs operands of rank 3, and q_num_heads a multiple of "
-                          "kv_num_heads");
+        return fail(f->d,
+                    "linear_attention needs operands of rank 3, and q_num_heads a multiple of "
+                    "kv_num_heads");
     dim_t dk = dim_floordiv(f->dims, k->dims[2], kvh), dv = dim_floordiv(f->dims, v->dims[2], kvh);
     infer_out(f, 1, state, 4, (dim_t[]){q->dims[0], kvh, dk, dv});
-    return infer_out(f, 0, q->dtype, 3, (dim_t[]){q->dims[0], q->dims[1], dim_mul(f->dims, dv, qh)});
+    return infer_out(f, 0, q->dtype, 3,
+                     (dim_t[]){q->dims[0], q->dims[1], dim_mul(f->dims, dv, qh)});
 }
 
 struct linear {
-    int64_t batch, steps, qh, kvh, dk, dv, ndecay, nbeta; /* ndecay: for a head, nbeta: for a step */
+    int64_t batch, steps, qh, kvh, dk, dv, ndecay,
+        nbeta; /* ndecay: for a head, nbeta: for a step */
     double *q, *k, *v, *state, *decay, *beta, scale;
 };
 
 /* S = exp(g) S + b k (v - delta * S^T k); one head, one step. */
-static void update(const struct linear *l, int64_t row, int64_t head, double *s, bool gated, bool delta)
+static void update(const struct linear *l, int64_t row, int64_t head, double *s, bool gated,
+                   bool delta)
 {
-    const double *k = l->k + (row * l->kvh + head) * l->dk, *v = l->v + (row * l->kvh + head) * l->dv;
+    const double *k = l->k + (row * l->kvh + head) * l->dk,
+                 *v = l->v + (row * l->kvh + head) * l->dv;
     double beta = delta ? l->beta[row * l->nbeta + (l->nbeta == 1 ? 0 : head)] : 1;
     for (int64_t i = 0; gated && i < l->dk; i++) {
         double decay = exp(l->decay[(row * l->kvh + head) * l->ndecay + (l->ndecay == 1 ? 0 : i)]);
@@ -105,7 +118,8 @@ static bool load_linear(struct op_call *c, struct work *w, struct linear *l, boo
         q->dims[2] != l->qh * l->dk || (has_operand(c, 3) && tensor_count(c->in[3]) != states))
         return fail(w->d, "query, key, value and state of linear_attention do not fit together");
     if ((gated && !has_operand(c, 4)) || (delta && !has_operand(c, 5)))
-        return fail(w->d, "this update_rule needs %s", gated && !has_operand(c, 4) ? "decay" : "beta");
+        return fail(w->d, "this update_rule needs %s",
+                    gated && !has_operand(c, 4) ? "decay" : "beta");
     l->ndecay = gated && rows > 0 ? tensor_count(c->in[4]) / (rows * l->kvh) : 1;
     l->nbeta = delta && rows ? tensor_count(c->in[5]) / rows : 1;
     if ((l->ndecay != 1 && l->ndecay != l->dk) || (l->nbeta != 1 && l->nbeta != l->kvh))
@@ -118,7 +132,8 @@ static bool load_linear(struct op_call *c, struct work *w, struct linear *l, boo
         l->scale = l->dk ? 1 / sqrt((double)l->dk) : 1;
     return l->q && l->k && l->v && work_optional(c, w, 3, &l->state) &&
            (l->state || (l->state = WORK(w, double, states))) &&
-           (!gated || work_optional(c, w, 4, &l->decay)) && (!delta || work_optional(c, w, 5, &l->beta));
+           (!gated || work_optional(c, w, 4, &l->decay)) &&
+           (!delta || work_optional(c, w, 5, &l->beta));
 }
 
 static bool linear_attention(struct op_call *c, struct work *w)
@@ -126,7 +141,9 @@ static bool linear_attention(struct op_call *c, struct work *w)
     static const struct rule {
         const char *name;
         bool gated, delta;
-    } rules[] = {{"linear", false, false}, {"gated", true, false}, {"delta", false, true},
+    } rules[] = {{"linear", false, false},
+                 {"gated", true, false},
+                 {"delta", false, true},
                  {"gated_delta", true, true}};
     struct str name = attr_str(c->attrs, "update_rule", "gated_delta");
     const struct rule *rule = NULL;
@@ -138,7 +155,7 @@ static bool linear_attention(struct op_call *c, struct work *w)
         return fail(w->d, "update_rule '%.*s' is not known", (int)name.n, name.p);
     if (!load_linear(c, w, &l, rule->gated, rule->delta))
         return false;
-    double *y = WORK(w, double, l.batch * l.steps * l.qh * l.dv);
+    double *y = WORK(w, double, l.batch *l.steps *l.qh *l.dv);
     if (!y)
         return false;
     int64_t shared = l.qh / l.kvh;
@@ -160,7 +177,10 @@ static bool linear_attention(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_linear_attention(struct op_call *c) { return with_work(c, linear_attention); }
+bool eval_linear_attention(struct op_call *c)
+{
+    return with_work(c, linear_attention);
+}
 
 /* ---- causal_conv: depthwise over the past and x ---- */
 
@@ -173,7 +193,8 @@ bool infer_causal_conv(struct infer *f)
     else if (x->rank == RANK_UNKNOWN || k->rank == RANK_UNKNOWN)
         infer_any(f, 1, x->dtype);
     else
-        return fail(f->d, "x and weight of causal_conv have rank %d and %d, expected 3", x->rank, k->rank);
+        return fail(f->d, "x and weight of causal_conv have rank %d and %d, expected 3", x->rank,
+                    k->rank);
     return infer_same(f, 0, 0);
 }
 
@@ -192,7 +213,7 @@ static bool causal_conv(struct op_call *c, struct work *w)
         return fail(w->d, "weight, bias or past of causal_conv does not fit %lld channels",
                     (long long)channels);
     double *all = WORK(w, double, row);
-    double *y = WORK(w, double, planes * length), *present = WORK(w, double, planes * past);
+    double *y = WORK(w, double, planes *length), *present = WORK(w, double, planes *past);
     if (!all || !y || !present)
         return false;
     for (int64_t p = 0; p < planes; p++) {
@@ -214,11 +235,17 @@ static bool causal_conv(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_causal_conv(struct op_call *c) { return with_work(c, causal_conv); }
+bool eval_causal_conv(struct op_call *c)
+{
+    return with_work(c, causal_conv);
+}
 
 /* ---- tensor_scatter ---- */
 
-bool infer_tensor_scatter(struct infer *f) { return infer_same(f, 0, 0); }
+bool infer_tensor_scatter(struct infer *f)
+{
+    return infer_same(f, 0, 0);
+}
 
 bool eval_tensor_scatter(struct op_call *c)
 {
@@ -232,11 +259,13 @@ bool eval_tensor_scatter(struct op_call *c)
                     cache->rank - 1);
     for (int i = 0; i < cache->rank; i++)
         if (i != axis ? u->dims[i] != cache->dims[i] : u->dims[i] > cache->dims[i])
-            return fail(c->env->d, "the update of tensor_scatter does not fit dim %d of the cache", i);
+            return fail(c->env->d, "the update of tensor_scatter does not fit dim %d of the cache",
+                        i);
     if (has_operand(c, 2) && tensor_count(c->in[2]) != cache->dims[0])
         return fail(c->env->d, "write_indices has %lld elements, expected %lld",
                     (long long)tensor_count(c->in[2]), (long long)cache->dims[0]);
-    int64_t length = cache->dims[axis], n = u->dims[axis], inner = dims_product(cache->dims, 1, (int)axis);
+    int64_t length = cache->dims[axis], n = u->dims[axis],
+            inner = dims_product(cache->dims, 1, (int)axis);
     int64_t width = dims_product(cache->dims, (int)axis + 1, cache->rank);
     size_t bytes = (size_t)width * dtype_bytes(y->dtype);
     memcpy(y->data, cache->data, tensor_bytes(cache));
@@ -247,7 +276,8 @@ bool eval_tensor_scatter(struct op_call *c)
             if (at < 0 || at >= length)
                 return fail(c->env->d, "place %lld is outside a cache of %lld", (long long)at,
                             (long long)length);
-            memcpy(element(y, (row * length + at) * width), element(u, (row * n + i) * width), bytes);
+            memcpy(element(y, (row * length + at) * width), element(u, (row * n + i) * width),
+                   bytes);
         }
     }
     return own_strings(c, 0);

@@ -7,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- range ------------------------------------------------------------------------------------- */
+/* ---- range -------------------------------------------------------------------------------------
+ */
 
 static bool range_type(struct diag *d, int dtype)
 {
@@ -93,7 +94,8 @@ bool eval_range(struct op_call *c)
     return z != NULL;
 }
 
-/* ---- constant_of_shape, iota ------------------------------------------------------------------------ */
+/* ---- constant_of_shape, iota
+ * ------------------------------------------------------------------------ */
 
 static bool check_dims(struct infer *f, const struct type *t)
 {
@@ -114,7 +116,8 @@ bool infer_constant_of_shape(struct infer *f)
         return false;
     f->out[0] = out;
     int64_t n = content_size(&out);
-    if (!f->result || !known || n < 0 || !value || (!dtype_is_int(value->dtype) && value->dtype != DT_BOOL))
+    if (!f->result || !known || n < 0 || !value ||
+        (!dtype_is_int(value->dtype) && value->dtype != DT_BOOL))
         return true;
     dim_t *z = ARENA_ARRAY(f->arena, dim_t, n ? n : 1);
     for (int64_t i = 0; i < n; i++)
@@ -145,7 +148,8 @@ bool infer_iota(struct infer *f)
     const int64_t *shape = attr_ints(f->attrs, "shape", &count);
     struct type out = {.kind = VK_TENSOR, .dtype = (uint8_t)dtype};
     if (dtype <= 0 || dtype >= DT_END || !dtype_valid((int)dtype) || dtype == DT_STR)
-        return fail(f->d, "dtype is %lld, which is not an element type with numbers", (long long)dtype);
+        return fail(f->d, "dtype is %lld, which is not an element type with numbers",
+                    (long long)dtype);
     if (has_input(f, 0)) {
         content_shape(f, 0, &out);
     } else {
@@ -186,7 +190,8 @@ bool eval_iota(struct op_call *c)
     return true;
 }
 
-/* ---- eye_like, trilu ------------------------------------------------------------------------------- */
+/* ---- eye_like, trilu
+ * ------------------------------------------------------------------------------- */
 
 bool infer_eye_like(struct infer *f)
 {
@@ -195,7 +200,8 @@ bool infer_eye_like(struct infer *f)
     if (x->rank >= 0 && x->rank != 2)
         return fail(f->d, "operand has rank %d, expected 2", x->rank);
     if (dtype <= 0 || dtype >= DT_END || !dtype_valid((int)dtype) || dtype == DT_STR)
-        return fail(f->d, "dtype is %lld, which is not an element type with numbers", (long long)dtype);
+        return fail(f->d, "dtype is %lld, which is not an element type with numbers",
+                    (long long)dtype);
     f->out[0] = *x;
     f->out[0].dtype = (uint8_t)dtype;
     return true;
@@ -225,7 +231,8 @@ bool eval_trilu(struct op_call *c)
     const struct tensor *x = c->in[0];
     bool upper = attr_int(c->attrs, "upper", 1);
     if (has_operand(c, 1) && tensor_count(c->in[1]) != 1)
-        return fail(c->env->d, "k has %lld elements, expected one", (long long)tensor_count(c->in[1]));
+        return fail(c->env->d, "k has %lld elements, expected one",
+                    (long long)tensor_count(c->in[1]));
     int64_t k = has_operand(c, 1) ? tensor_i64(c->in[1], 0) : 0;
     int64_t rows = x->dims[x->rank - 2], columns = x->dims[x->rank - 1];
     k = k > columns ? columns : k < -rows ? -rows : k;

@@ -1,5 +1,6 @@
 /*
- * Operators that move elements by strides: broadcast, transpose, reverse, concat, split, depth and space.
+ * Operators that move elements by strides: broadcast, transpose, reverse, concat, split, depth and
+ * space.
  */
 #include "runtime/ops/axes.h"
 #include "runtime/ops/content.h"
@@ -7,7 +8,8 @@
 
 #include <string.h>
 
-/* ---- expand, broadcast_in_dim -------------------------------------------------------------------- */
+/* ---- expand, broadcast_in_dim
+ * -------------------------------------------------------------------- */
 
 /* Result contents that repeat operand 0's by broadcasting. */
 static void repeat_content(struct infer *f)
@@ -82,7 +84,8 @@ bool infer_broadcast_in_dim(struct infer *f)
         return fail(f->d, "%d places for an operand of rank %d", count, x->rank);
     for (int i = 0; i < count && out.rank >= 0; i++) {
         if (place[i] < 0 || place[i] >= out.rank)
-            return fail(f->d, "place %lld is out of range for rank %d", (long long)place[i], out.rank);
+            return fail(f->d, "place %lld is out of range for rank %d", (long long)place[i],
+                        out.rank);
         dim_t from = x->rank < 0 ? 1 : x->dims[i], to = out.dims[place[i]];
         if (from != 1 && from != to && dim_is_const(from) && dim_is_const(to))
             return fail(f->d, "dimension %d is %lld, expected 1 or %lld", i, (long long)from,
@@ -110,7 +113,8 @@ bool eval_broadcast_in_dim(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- transpose, reverse -------------------------------------------------------------------------- */
+/* ---- transpose, reverse
+ * -------------------------------------------------------------------------- */
 
 static bool permutation(struct diag *d, const struct attrs *attrs, int rank, int *perm)
 {
@@ -184,7 +188,8 @@ bool eval_reverse(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- concat, split ------------------------------------------------------------------------------- */
+/* ---- concat, split
+ * ------------------------------------------------------------------------------- */
 
 static void concat_content(struct infer *f)
 {
@@ -291,7 +296,8 @@ static bool split_sizes(struct infer *f, dim_t n, dim_t *sizes)
     }
     int64_t wanted = attr_int(f->attrs, "num_outputs", parts);
     if (wanted != parts)
-        return fail(f->d, "num_outputs is %lld, but there are %d results", (long long)wanted, parts);
+        return fail(f->d, "num_outputs is %lld, but there are %d results", (long long)wanted,
+                    parts);
     dim_t part = dim_ceildiv(f->dims, n, parts), rest = n;
     for (int i = 0; i < parts; i++) {
         sizes[i] = i + 1 == parts || (dim_is_const(rest) && rest < part) ? rest : part;
@@ -338,8 +344,9 @@ bool eval_split(struct op_call *c)
             if (c->out[i]->dims[axis] != part)
                 return fail(c->env->d, "part %d has size %lld, expected %lld", i, (long long)part,
                             (long long)c->out[i]->dims[axis]);
-            copy_rows(c->out[i]->data, (size_t)part * step, (const char *)x->data + (size_t)at * step,
-                      (size_t)n * step, rows, (size_t)part * step);
+            copy_rows(c->out[i]->data, (size_t)part * step,
+                      (const char *)x->data + (size_t)at * step, (size_t)n * step, rows,
+                      (size_t)part * step);
             if (!own_strings(c, i))
                 return false;
         }
@@ -348,7 +355,8 @@ bool eval_split(struct op_call *c)
     return true;
 }
 
-/* ---- depth_to_space, space_to_depth --------------------------------------------------------------- */
+/* ---- depth_to_space, space_to_depth
+ * --------------------------------------------------------------- */
 
 static bool infer_depth_space(struct infer *f, bool to_space)
 {
@@ -391,8 +399,8 @@ bool infer_space_to_depth(struct infer *f)
  * Both walk (n, c, h, i, w, j): pixel (h*b+i, w*b+j) of channel c in the image against channel
  * (i*b+j)*C+c, or c*b*b+i*b+j in mode CRD, of (h, w) in the deep one.
  */
-static bool move_depth_space(struct op_call *c, const struct tensor *image, const struct tensor *deep,
-                             int image_operand)
+static bool move_depth_space(struct op_call *c, const struct tensor *image,
+                             const struct tensor *deep, int image_operand)
 {
     int64_t b = attr_int(c->attrs, "blocksize", 1), strides[4];
     bool last = attr_int(c->attrs, "channels_last", 0);
@@ -403,13 +411,13 @@ static bool move_depth_space(struct op_call *c, const struct tensor *image, cons
     struct walk w;
     walk_dims(&w, 6, dims, 2);
     dense_strides(4, image->dims, strides);
-    int64_t of_image[6] = {strides[0],     strides[ch],     strides[hi] * b,
-                           strides[hi],    strides[wi] * b, strides[wi]};
+    int64_t of_image[6] = {strides[0],  strides[ch],     strides[hi] * b,
+                           strides[hi], strides[wi] * b, strides[wi]};
     dense_strides(4, deep->dims, strides);
     int64_t per = strides[ch];
-    int64_t of_deep[6] = {strides[0],  crd ? per * b * b : per,      strides[hi],
-                          crd ? per * b : per * b * channels, strides[wi],
-                          crd ? per : per * channels};
+    int64_t of_deep[6] = {strides[0],  crd ? per * b * b : per,
+                          strides[hi], crd ? per * b : per * b * channels,
+                          strides[wi], crd ? per : per * channels};
     memcpy(w.stride[image_operand], of_image, sizeof of_image);
     memcpy(w.stride[other], of_deep, sizeof of_deep);
     walk_copy(&w, c->out[0]->data, c->in[0]->data, dtype_bytes(c->in[0]->dtype));

@@ -8,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- slice ------------------------------------------------------------------------------------- */
+/* ---- slice -------------------------------------------------------------------------------------
+ */
 
 /* Models write "to the end" as the largest 32- or 64-bit number. */
 enum { NO_LIMIT = INT32_MAX };
 
 /*
- * A start or end as a place in [low, n + high]: negative ones count from the end. False when the sign of an
- * expression cannot be told.
+ * A start or end as a place in [low, n + high]: negative ones count from the end. False when the
+ * sign of an expression cannot be told.
  */
 static bool place(struct infer *f, dim_t v, dim_t n, int64_t low, int64_t high, dim_t *out)
 {
@@ -78,7 +79,8 @@ bool infer_slice(struct infer *f)
 {
     const struct type *x = &f->in[0];
     struct type out = *x;
-    struct content start = infer_content(f, 1), end = infer_content(f, 2), step = infer_content(f, 4);
+    struct content start = infer_content(f, 1), end = infer_content(f, 2),
+                   step = infer_content(f, 4);
     int axes[MAX_RANK];
     if (x->rank < 0)
         return infer_out(f, 0, x->dtype, RANK_UNKNOWN, NULL);
@@ -142,7 +144,8 @@ bool eval_slice(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- index maps: pad and tile -------------------------------------------------------------------- */
+/* ---- index maps: pad and tile
+ * -------------------------------------------------------------------- */
 
 /* For each axis, operand offset (in elements) of each result index; -1: none. */
 struct maps {
@@ -183,8 +186,9 @@ static void move_mapped(struct tensor *z, const struct tensor *x, const struct m
         }
         for (int64_t i = 0; i < run; i++, to += bytes) {
             int64_t last = inner < 0 ? 0 : m->axis[inner][i];
-            const char *from = none || last < 0 ? (const char *)value
-                                                : (const char *)x->data + (size_t)(base + last) * bytes;
+            const char *from = none || last < 0
+                                   ? (const char *)value
+                                   : (const char *)x->data + (size_t)(base + last) * bytes;
             memcpy(to, from, bytes);
         }
         for (int i = inner - 1; i >= 0; i--) {
@@ -195,7 +199,8 @@ static void move_mapped(struct tensor *z, const struct tensor *x, const struct m
     }
 }
 
-/* ---- pad --------------------------------------------------------------------------------------- */
+/* ---- pad ---------------------------------------------------------------------------------------
+ */
 
 bool infer_pad(struct infer *f)
 {
@@ -279,8 +284,8 @@ bool eval_pad(struct op_call *c)
     static const char zeros[16] __attribute__((aligned(16))) = {0};
     enum pad_mode mode = PAD_CONSTANT;
     struct str name = attr_str(c->attrs, "mode", "constant");
-    while (mode < PAD_MODES && (strlen(pad_modes[mode]) != name.n ||
-                                memcmp(pad_modes[mode], name.p, name.n)))
+    while (mode < PAD_MODES &&
+           (strlen(pad_modes[mode]) != name.n || memcmp(pad_modes[mode], name.p, name.n)))
         mode++;
     if (mode == PAD_MODES)
         return fail(c->env->d, "unknown mode '%.*s'", (int)name.n, name.p);
@@ -297,7 +302,8 @@ bool eval_pad(struct op_call *c)
     return ok && own_strings(c, 0);
 }
 
-/* ---- tile -------------------------------------------------------------------------------------- */
+/* ---- tile --------------------------------------------------------------------------------------
+ */
 
 bool infer_tile(struct infer *f)
 {
@@ -311,8 +317,8 @@ bool infer_tile(struct infer *f)
     for (int i = 0; i < x->rank; i++) {
         if (repeats.n >= 0 && dim_is_const(repeats.v[i]) && repeats.v[i] < 0)
             return fail(f->d, "axis %d is repeated %lld times", i, (long long)repeats.v[i]);
-        out.dims[i] = repeats.n < 0 ? infer_unknown(f, "tile")
-                                    : dim_mul(f->dims, x->dims[i], repeats.v[i]);
+        out.dims[i] =
+            repeats.n < 0 ? infer_unknown(f, "tile") : dim_mul(f->dims, x->dims[i], repeats.v[i]);
     }
     f->out[0] = out;
     struct content values = {NULL, -1};

@@ -10,8 +10,8 @@ static bool copy_all(struct op_call *c)
 {
     size_t bytes = tensor_bytes(c->in[0]);
     if (tensor_bytes(c->out[0]) != bytes)
-        return fail(c->env->d, "the result has %zu bytes, the operand %zu",
-                    tensor_bytes(c->out[0]), bytes);
+        return fail(c->env->d, "the result has %zu bytes, the operand %zu", tensor_bytes(c->out[0]),
+                    bytes);
     if (c->out[0]->data == c->in[0]->data)
         return true;
     if (bytes)
@@ -19,7 +19,8 @@ static bool copy_all(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- shape, size ------------------------------------------------------------------------------- */
+/* ---- shape, size -------------------------------------------------------------------------------
+ */
 
 static int clamp_place(int64_t v, int rank)
 {
@@ -75,11 +76,12 @@ bool eval_size(struct op_call *c)
     return true;
 }
 
-/* ---- reshape ----------------------------------------------------------------------------------- */
+/* ---- reshape -----------------------------------------------------------------------------------
+ */
 
 /*
- * The dim that -1 stands for. Dims that stay the same on both sides cancel first, so that a shape with a size of
- * 0 copied from the operand still has an answer, the same one as with symbols.
+ * The dim that -1 stands for. Dims that stay the same on both sides cancel first, so that a shape
+ * with a size of 0 copied from the operand still has an answer, the same one as with symbols.
  */
 static bool missing_dim(struct infer *f, const struct type *x, struct type *out, int missing)
 {
@@ -96,7 +98,8 @@ static bool missing_dim(struct infer *f, const struct type *x, struct type *out,
     for (int k = 0; k < x->rank; k++)
         if (!used[k])
             have = dim_mul(f->dims, have, x->dims[k]);
-    if (dim_is_const(have) && dim_is_const(others) && (others == 0 ? have != 0 : have % others != 0))
+    if (dim_is_const(have) && dim_is_const(others) &&
+        (others == 0 ? have != 0 : have % others != 0))
         return fail(f->d, "%lld elements do not divide into rows of %lld", (long long)have,
                     (long long)others);
     out->dims[missing] = dim_floordiv(f->dims, have, others);
@@ -146,7 +149,8 @@ bool eval_reshape(struct op_call *c)
     return copy_all(c);
 }
 
-/* ---- flatten, squeeze, unsqueeze ----------------------------------------------------------------- */
+/* ---- flatten, squeeze, unsqueeze
+ * ----------------------------------------------------------------- */
 
 bool infer_flatten(struct infer *f)
 {

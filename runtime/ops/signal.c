@@ -57,16 +57,19 @@ static bool det(struct op_call *c, struct work *w)
     return v != NULL;
 }
 
-bool eval_det(struct op_call *c) { return with_work(c, det); }
+bool eval_det(struct op_call *c)
+{
+    return with_work(c, det);
+}
 
 /* ---- Fourier transform of one line ---- */
 
 /*
- * to[k] = sum over j of (re[j] + i im[j]) turn^(jk), turn the n-th root of one, k < nout. A power of two
- * by halving, anything else by the definition. work: 4 n doubles.
+ * to[k] = sum over j of (re[j] + i im[j]) turn^(jk), turn the n-th root of one, k < nout. A power
+ * of two by halving, anything else by the definition. work: 4 n doubles.
  */
-static void halve(const double *re, const double *im, int64_t stride, int64_t n, double sign, double *out_re,
-                  double *out_im, double *work)
+static void halve(const double *re, const double *im, int64_t stride, int64_t n, double sign,
+                  double *out_re, double *out_im, double *work)
 {
     if (n == 1) {
         out_re[0] = re[0];
@@ -123,7 +126,8 @@ static bool infer_any_axis(struct infer *f, struct type y, dim_t parts)
 bool infer_dft(struct infer *f)
 {
     struct type y = f->in[0];
-    bool inverse = attr_int(f->attrs, "inverse", 0) != 0, onesided = attr_int(f->attrs, "onesided", 0) != 0;
+    bool inverse = attr_int(f->attrs, "inverse", 0) != 0,
+         onesided = attr_int(f->attrs, "onesided", 0) != 0;
     int axis;
     if (y.rank == RANK_UNKNOWN)
         return infer_any(f, 0, y.dtype);
@@ -194,18 +198,23 @@ static void spectrum_line(const struct spectrum *s, const double *x, int64_t str
 static bool dft(struct op_call *c, struct work *w)
 {
     const struct tensor *x = c->in[0], *out = c->out[0];
-    bool inverse = attr_int(c->attrs, "inverse", 0) != 0, onesided = attr_int(c->attrs, "onesided", 0) != 0;
+    bool inverse = attr_int(c->attrs, "inverse", 0) != 0,
+         onesided = attr_int(c->attrs, "onesided", 0) != 0;
     int64_t axis = has_operand(c, 2) ? tensor_i64(c->in[2], 0) : attr_int(c->attrs, "axis", -2);
     axis += axis < 0 ? x->rank : 0;
-    struct spectrum s = {.in = x->dims[axis], .out = out->dims[axis], .parts_in = x->dims[x->rank - 1],
-                         .parts_out = out->dims[out->rank - 1], .sign = inverse ? 1 : -1,
+    struct spectrum s = {.in = x->dims[axis],
+                         .out = out->dims[axis],
+                         .parts_in = x->dims[x->rank - 1],
+                         .parts_out = out->dims[out->rank - 1],
+                         .sign = inverse ? 1 : -1,
                          .mirror = inverse && onesided};
     s.length = inverse && onesided ? s.out : has_operand(c, 1) ? tensor_i64(c->in[1], 0) : s.in;
     s.factor = inverse ? 1 / (double)s.length : 1;
     if (s.parts_in < 1 || s.parts_in > 2 || s.length < 1)
-        return tensor_count(out) == 0 ||
-               fail(w->d, "dft has %lld numbers in the last dim and length %lld, expected 1 or 2, and 1 or more",
-                    (long long)s.parts_in, (long long)s.length);
+        return tensor_count(out) == 0 || fail(w->d,
+                                              "dft has %lld numbers in the last dim and length "
+                                              "%lld, expected 1 or 2, and 1 or more",
+                                              (long long)s.parts_in, (long long)s.length);
     int64_t outer = dims_product(x->dims, 0, (int)axis);
     int64_t inner = dims_product(x->dims, (int)axis + 1, x->rank - 1);
     double *v = work_doubles(w, x), *y = WORK(w, double, tensor_count(out));
@@ -219,7 +228,10 @@ static bool dft(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_dft(struct op_call *c) { return with_work(c, dft); }
+bool eval_dft(struct op_call *c)
+{
+    return with_work(c, dft);
+}
 
 /* ---- stft ---- */
 
@@ -240,9 +252,10 @@ bool infer_stft(struct infer *f)
         length = given.n == 1 ? given.v[0] : infer_unknown(f, "frame");
     else if (has_input(f, 2) && f->in[2].rank == 1)
         length = f->in[2].dims[0];
-    frames = steps.n == 1 ? dim_add(f->dims, 1, dim_floordiv(f->dims, dim_sub(f->dims, x->dims[1], length),
-                                                             steps.v[0]))
-                          : infer_unknown(f, "frames");
+    frames = steps.n == 1
+                 ? dim_add(f->dims, 1,
+                           dim_floordiv(f->dims, dim_sub(f->dims, x->dims[1], length), steps.v[0]))
+                 : infer_unknown(f, "frames");
     if (dim_is_const(frames) && frames < 0)
         frames = 0;
     if (onesided)
@@ -255,8 +268,8 @@ static bool stft(struct op_call *c, struct work *w)
     const struct tensor *x = c->in[0], *out = c->out[0];
     int64_t step = tensor_i64(c->in[1], 0), frames = out->dims[1], total = x->dims[1];
     double *v = work_doubles(w, x), *y = WORK(w, double, tensor_count(out)), *window;
-    struct spectrum s = {.out = out->dims[2], .parts_in = x->dims[2], .parts_out = 2, .sign = -1,
-                         .factor = 1};
+    struct spectrum s = {
+        .out = out->dims[2], .parts_in = x->dims[2], .parts_out = 2, .sign = -1, .factor = 1};
     s.length = s.in = has_operand(c, 3)   ? tensor_i64(c->in[3], 0)
                       : has_operand(c, 2) ? tensor_count(c->in[2])
                                           : total;
@@ -266,7 +279,7 @@ static bool stft(struct op_call *c, struct work *w)
         (window && tensor_count(c->in[2]) != s.length) ||
         (frames > 0 && (frames - 1) * step > total - s.length))
         return fail(w->d, "signal, step, window and frame length of stft do not fit together");
-    double *frame = WORK(w, double, s.length * s.parts_in);
+    double *frame = WORK(w, double, s.length *s.parts_in);
     if (!frame || !spectrum_alloc(w, &s))
         return false;
     for (int64_t b = 0; b < x->dims[0]; b++)
@@ -280,7 +293,10 @@ static bool stft(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_stft(struct op_call *c) { return with_work(c, stft); }
+bool eval_stft(struct op_call *c)
+{
+    return with_work(c, stft);
+}
 
 /* ---- windows ---- */
 
@@ -291,9 +307,18 @@ static bool infer_window(struct infer *f)
     return infer_out(f, 0, (int)attr_int(f->attrs, "output_datatype", DT_F32), 1, &n);
 }
 
-bool infer_hann_window(struct infer *f) { return infer_window(f); }
-bool infer_hamming_window(struct infer *f) { return infer_window(f); }
-bool infer_blackman_window(struct infer *f) { return infer_window(f); }
+bool infer_hann_window(struct infer *f)
+{
+    return infer_window(f);
+}
+bool infer_hamming_window(struct infer *f)
+{
+    return infer_window(f);
+}
+bool infer_blackman_window(struct infer *f)
+{
+    return infer_window(f);
+}
 
 /* a0 - a1 cos(t) + a2 cos(2t), t from 0 to 2 pi over the window. */
 static bool fill_window(struct op_call *c, double a0, double a1, double a2)
@@ -307,9 +332,18 @@ static bool fill_window(struct op_call *c, double a0, double a1, double a2)
     return true;
 }
 
-bool eval_hann_window(struct op_call *c) { return fill_window(c, 0.5, 0.5, 0); }
-bool eval_hamming_window(struct op_call *c) { return fill_window(c, 25.0 / 46, 1 - 25.0 / 46, 0); }
-bool eval_blackman_window(struct op_call *c) { return fill_window(c, 0.42, 0.5, 0.08); }
+bool eval_hann_window(struct op_call *c)
+{
+    return fill_window(c, 0.5, 0.5, 0);
+}
+bool eval_hamming_window(struct op_call *c)
+{
+    return fill_window(c, 25.0 / 46, 1 - 25.0 / 46, 0);
+}
+bool eval_blackman_window(struct op_call *c)
+{
+    return fill_window(c, 0.42, 0.5, 0.08);
+}
 
 /* ---- mel_weight_matrix: triangles over the bins of a spectrum, evenly spaced in mel ---- */
 
@@ -326,7 +360,8 @@ bool infer_mel_weight_matrix(struct infer *f)
 static bool mel_weight_matrix(struct op_call *c, struct work *w)
 {
     int64_t mels = tensor_i64(c->in[0], 0), length = tensor_i64(c->in[1], 0);
-    int64_t rate = tensor_i64(c->in[2], 0), rows = length / 2 + 1, *edge = WORK(w, int64_t, mels + 2);
+    int64_t rate = tensor_i64(c->in[2], 0), rows = length / 2 + 1,
+            *edge = WORK(w, int64_t, mels + 2);
     double low = 2595 * log10(1 + tensor_f64(c->in[3], 0) / 700);
     double high = 2595 * log10(1 + tensor_f64(c->in[4], 0) / 700);
     double *y = WORK(w, double, tensor_count(c->out[0]));
@@ -339,7 +374,8 @@ static bool mel_weight_matrix(struct op_call *c, struct work *w)
         double hertz = 700 * (pow(10, mel / 2595) - 1);
         edge[i] = (int64_t)floor((double)(length + 1) * hertz / (double)rate);
         if (edge[i] < 0 || edge[i] >= rows)
-            return fail(w->d, "the mel bands reach past the spectrum of %lld bins", (long long)rows);
+            return fail(w->d, "the mel bands reach past the spectrum of %lld bins",
+                        (long long)rows);
     }
     for (int64_t i = 0; i < mels; i++) {
         int64_t left = edge[i], centre = edge[i + 1], right = edge[i + 2];
@@ -354,4 +390,7 @@ static bool mel_weight_matrix(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_mel_weight_matrix(struct op_call *c) { return with_work(c, mel_weight_matrix); }
+bool eval_mel_weight_matrix(struct op_call *c)
+{
+    return with_work(c, mel_weight_matrix);
+}

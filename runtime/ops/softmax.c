@@ -10,10 +10,22 @@ static bool infer_axis_kept(struct infer *f)
     return infer_same(f, 0, 0);
 }
 
-bool infer_softmax(struct infer *f) { return infer_axis_kept(f); }
-bool infer_log_softmax(struct infer *f) { return infer_axis_kept(f); }
-bool infer_hardmax(struct infer *f) { return infer_axis_kept(f); }
-bool infer_lp_norm(struct infer *f) { return infer_axis_kept(f); }
+bool infer_softmax(struct infer *f)
+{
+    return infer_axis_kept(f);
+}
+bool infer_log_softmax(struct infer *f)
+{
+    return infer_axis_kept(f);
+}
+bool infer_hardmax(struct infer *f)
+{
+    return infer_axis_kept(f);
+}
+bool infer_lp_norm(struct infer *f)
+{
+    return infer_axis_kept(f);
+}
 
 static int64_t largest(const double *v, int64_t n)
 {
@@ -83,12 +95,36 @@ static bool along_axis(struct op_call *c, struct work *w,
     return true;
 }
 
-static bool softmax(struct op_call *c, struct work *w) { return along_axis(c, w, softmax_row); }
-static bool log_softmax(struct op_call *c, struct work *w) { return along_axis(c, w, log_softmax_row); }
-static bool hardmax(struct op_call *c, struct work *w) { return along_axis(c, w, hardmax_row); }
-static bool lp_norm(struct op_call *c, struct work *w) { return along_axis(c, w, lp_norm_row); }
+static bool softmax(struct op_call *c, struct work *w)
+{
+    return along_axis(c, w, softmax_row);
+}
+static bool log_softmax(struct op_call *c, struct work *w)
+{
+    return along_axis(c, w, log_softmax_row);
+}
+static bool hardmax(struct op_call *c, struct work *w)
+{
+    return along_axis(c, w, hardmax_row);
+}
+static bool lp_norm(struct op_call *c, struct work *w)
+{
+    return along_axis(c, w, lp_norm_row);
+}
 
-bool eval_softmax(struct op_call *c) { return with_work(c, softmax); }
-bool eval_log_softmax(struct op_call *c) { return with_work(c, log_softmax); }
-bool eval_hardmax(struct op_call *c) { return with_work(c, hardmax); }
-bool eval_lp_norm(struct op_call *c) { return with_work(c, lp_norm); }
+bool eval_softmax(struct op_call *c)
+{
+    return with_work(c, softmax);
+}
+bool eval_log_softmax(struct op_call *c)
+{
+    return with_work(c, log_softmax);
+}
+bool eval_hardmax(struct op_call *c)
+{
+    return with_work(c, hardmax);
+}
+bool eval_lp_norm(struct op_call *c)
+{
+    return with_work(c, lp_norm);
+}

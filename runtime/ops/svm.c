@@ -1,5 +1,6 @@
 /*
- * What support vector machines need beyond products: kernels, and probabilities of classes from those of pairs.
+ * What support vector machines need beyond products: kernels, and probabilities of classes from
+ * those of pairs.
  */
 #include "runtime/ops/numeric.h"
 
@@ -39,9 +40,9 @@ static double kernel_of(const struct kernel *k, const double *x, const double *s
 static bool svm_kernel(struct op_call *c, struct work *w)
 {
     double *x = work_doubles(w, c->in[0]), *s = work_doubles(w, c->in[1]);
-    struct kernel k = {attr_is(c->attrs, "kernel", "rbf"), attr_is(c->attrs, "kernel", "poly"),
+    struct kernel k = {attr_is(c->attrs, "kernel", "rbf"),     attr_is(c->attrs, "kernel", "poly"),
                        attr_is(c->attrs, "kernel", "sigmoid"), attr_float(c->attrs, "gamma", 0),
-                       attr_float(c->attrs, "coef0", 0), attr_float(c->attrs, "degree", 0)};
+                       attr_float(c->attrs, "coef0", 0),       attr_float(c->attrs, "degree", 0)};
     int64_t rows = c->in[0]->dims[0], vectors = c->in[1]->dims[0], n = c->in[0]->dims[1];
     float *y = c->out[0]->data;
     for (int64_t i = 0; x && s && i < rows; i++)
@@ -50,7 +51,10 @@ static bool svm_kernel(struct op_call *c, struct work *w)
     return x && s;
 }
 
-bool eval_svm_kernel(struct op_call *c) { return with_work(c, svm_kernel); }
+bool eval_svm_kernel(struct op_call *c)
+{
+    return with_work(c, svm_kernel);
+}
 
 /* ---- pairwise_coupling ---- */
 
@@ -60,12 +64,15 @@ bool infer_pairwise_coupling(struct infer *f)
 {
     const struct type *p = &f->in[0];
     int64_t k = attr_int(f->attrs, "classes", 0);
-    if (k < 2 || k > MAX_CLASSES || p->rank != 2 || (dim_is_const(p->dims[1]) && p->dims[1] != k * (k - 1) / 2))
-        return fail(f->d, "probabilities of rank %d for the pairs of %lld classes", p->rank, (long long)k);
+    if (k < 2 || k > MAX_CLASSES || p->rank != 2 ||
+        (dim_is_const(p->dims[1]) && p->dims[1] != k * (k - 1) / 2))
+        return fail(f->d, "probabilities of rank %d for the pairs of %lld classes", p->rank,
+                    (long long)k);
     return infer_out(f, 0, DT_F32, 2, (dim_t[]){p->dims[0], k});
 }
 
-/* r[i][j]: that i wins against j. Minimises sum of (r[j][i] p[i] - r[i][j] p[j])^2 over distributions p. */
+/* r[i][j]: that i wins against j. Minimises sum of (r[j][i] p[i] - r[i][j] p[j])^2 over
+ * distributions p. */
 static void couple(int64_t k, const double *r, double *q, double *qp, double *p)
 {
     for (int64_t i = 0; i < k; i++) {
@@ -104,8 +111,9 @@ static void couple(int64_t k, const double *r, double *q, double *qp, double *p)
 static bool pairwise_coupling(struct op_call *c, struct work *w)
 {
     int64_t k = c->out[0]->dims[1], rows = c->out[0]->dims[0];
-    double *pairs = work_doubles(w, c->in[0]), *r = WORK(w, double, k * k), *q = WORK(w, double, k * k);
-    double *qp = WORK(w, double, k), *p = WORK(w, double, rows * k);
+    double *pairs = work_doubles(w, c->in[0]), *r = WORK(w, double, k *k),
+           *q = WORK(w, double, k *k);
+    double *qp = WORK(w, double, k), *p = WORK(w, double, rows *k);
     if (!pairs || !r || !q || !qp || !p)
         return false;
     for (int64_t row = 0; row < rows; row++) {
@@ -120,4 +128,7 @@ static bool pairwise_coupling(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_pairwise_coupling(struct op_call *c) { return with_work(c, pairwise_coupling); }
+bool eval_pairwise_coupling(struct op_call *c)
+{
+    return with_work(c, pairwise_coupling);
+}

@@ -55,7 +55,10 @@ static bool string_concat(struct op_call *c, struct work *w)
     return tensor_set_strings(y, y->rank, y->dims, made, w->d);
 }
 
-bool eval_string_concat(struct op_call *c) { return with_work(c, string_concat); }
+bool eval_string_concat(struct op_call *c)
+{
+    return with_work(c, string_concat);
+}
 
 /* ---- string_split ---- */
 
@@ -171,4 +174,7 @@ static bool string_split(struct op_call *c, struct work *w)
     return sizes || !wants_result(c, 1);
 }
 
-bool eval_string_split(struct op_call *c) { return with_work(c, string_split); }
+bool eval_string_split(struct op_call *c)
+{
+    return with_work(c, string_split);
+}

@@ -1,6 +1,7 @@
 /*
- * StringNormalizer: stop words removed, case changed. Case mapping is Unicode's simple one (a code point to a code
- * point), whatever the locale; without libutf8proc only ASCII is mapped and other letters are an error.
+ * StringNormalizer: stop words removed, case changed. Case mapping is Unicode's simple one (a code
+ * point to a code point), whatever the locale; without libutf8proc only ASCII is mapped and other
+ * letters are an error.
  */
 #include "runtime/ops/numeric.h"
 
@@ -30,13 +31,15 @@ static size_t change_one(const char *p, size_t n, enum change change, char **to,
 {
     unsigned char u = (unsigned char)*p;
     if (u < 0x80 || change == KEEP) {
-        bool letter = change == LOWER ? u >= 'A' && u <= 'Z' : change == UPPER && u >= 'a' && u <= 'z';
+        bool letter =
+            change == LOWER ? u >= 'A' && u <= 'Z' : change == UPPER && u >= 'a' && u <= 'z';
         *(*to)++ = (char)(letter ? u ^ 0x20 : u);
         return 1;
     }
 #if XCC_UTF8PROC
     utf8proc_int32_t code;
-    utf8proc_ssize_t size = utf8proc_iterate((const utf8proc_uint8_t *)p, (utf8proc_ssize_t)n, &code);
+    utf8proc_ssize_t size =
+        utf8proc_iterate((const utf8proc_uint8_t *)p, (utf8proc_ssize_t)n, &code);
     if (size <= 0) {
         fail(d, "a string is not valid UTF-8");
         return 0;
@@ -54,7 +57,7 @@ enum { GROWTH = 3 }; /* a mapped code point takes at most 3 times the bytes */
 
 static bool change_case(struct work *w, struct str s, enum change change, struct str *out)
 {
-    char *text = WORK(w, char, (int64_t)s.n * GROWTH + 4), *to = text;
+    char *text = WORK(w, char, (int64_t)s.n *GROWTH + 4), *to = text;
     for (size_t i = 0, k; text && i < s.n; i += k)
         if (!(k = change_one(s.p + i, s.n - i, change, &to, w->d)))
             return false;
@@ -62,7 +65,10 @@ static bool change_case(struct work *w, struct str s, enum change change, struct
     return text != NULL;
 }
 
-static bool same(struct str a, struct str b) { return a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n)); }
+static bool same(struct str a, struct str b)
+{
+    return a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n));
+}
 
 static bool read_change(struct op_call *c, enum change *change)
 {
@@ -73,8 +79,8 @@ static bool read_change(struct op_call *c, enum change *change)
             *change = (enum change)i;
             return true;
         }
-    return fail(c->env->d, "case_change_action is '%.*s', expected NONE, LOWER or UPPER", (int)action.n,
-                action.p);
+    return fail(c->env->d, "case_change_action is '%.*s', expected NONE, LOWER or UPPER",
+                (int)action.n, action.p);
 }
 
 static bool string_normalize(struct op_call *c, struct work *w)
@@ -105,7 +111,11 @@ static bool string_normalize(struct op_call *c, struct work *w)
     }
     if (kept == 0)
         words[kept++] = (struct str){"", 0};
-    return tensor_set_strings(c->out[0], x->rank, x->rank == 2 ? (int64_t[]){1, kept} : &kept, words, w->d);
+    return tensor_set_strings(c->out[0], x->rank, x->rank == 2 ? (int64_t[]){1, kept} : &kept,
+                              words, w->d);
 }
 
-bool eval_string_normalize(struct op_call *c) { return with_work(c, string_normalize); }
+bool eval_string_normalize(struct op_call *c)
+{
+    return with_work(c, string_normalize);
+}

@@ -1,7 +1,8 @@
 /*
- * RegexFullMatch. Patterns are RE2's; PCRE2 matches them. What PCRE2 has and RE2 has not (look-around, back references,
- * atomic groups, recursion, ...) is refused, so that a model means the same everywhere. Matching has a step limit: a
- * pattern that backtracks without end gives a message.
+ * RegexFullMatch. Patterns are RE2's; PCRE2 matches them. What PCRE2 has and RE2 has not
+ * (look-around, back references, atomic groups, recursion, ...) is refused, so that a model means
+ * the same everywhere. Matching has a step limit: a pattern that backtracks without end gives a
+ * message.
  */
 #include "runtime/ops/ops.h"
 
@@ -21,8 +22,8 @@ bool infer_regex_full_match(struct infer *f)
 #if XCC_PCRE2
 static bool refuse(struct diag *d, struct str s, size_t at, const char *what)
 {
-    return fail(d, "pattern '%.*s' has %s at byte %zu, which RE2 has not; rewrite the pattern", (int)s.n,
-                s.p, what, at);
+    return fail(d, "pattern '%.*s' has %s at byte %zu, which RE2 has not; rewrite the pattern",
+                (int)s.n, s.p, what, at);
 }
 
 static bool check_escape(struct str s, size_t *i, bool in_set, struct diag *d)
@@ -56,7 +57,8 @@ static bool check_group(struct str s, size_t i, struct diag *d)
     return (k < s.n && (s.p[k] == ':' || s.p[k] == ')')) || refuse(d, s, i, "a group of a kind");
 }
 
-static bool quantified(struct str s, size_t i) /* a whole quantifier ends at i, so + behind it is possessive */
+static bool quantified(struct str s,
+                       size_t i) /* a whole quantifier ends at i, so + behind it is possessive */
 {
     char c = s.p[i];
     if (c == '*' || c == '+' || c == '?')
@@ -71,7 +73,7 @@ static bool quantified(struct str s, size_t i) /* a whole quantifier ends at i, 
 
 static bool check_syntax(struct str s, struct diag *d)
 {
-    size_t set = 0; /* 1 + where the open character class begins */
+    size_t set = 0;      /* 1 + where the open character class begins */
     bool escaped = true; /* the character before was an escape or the start */
     for (size_t i = 0; i < s.n; i++) {
         bool was_escaped = escaped;
@@ -115,8 +117,10 @@ static pcre2_code *compile(struct str s, struct diag *d)
     }
     pcre2_set_newline(how, PCRE2_NEWLINE_LF);
     pcre2_set_parens_nest_limit(how, 200);
-    pcre2_code *made = pcre2_compile((PCRE2_SPTR)s.p, s.n, PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C |
-                                     PCRE2_DOLLAR_ENDONLY | PCRE2_ANCHORED | PCRE2_ENDANCHORED, &code, &at, how);
+    pcre2_code *made = pcre2_compile((PCRE2_SPTR)s.p, s.n,
+                                     PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY |
+                                         PCRE2_ANCHORED | PCRE2_ENDANCHORED,
+                                     &code, &at, how);
     pcre2_compile_context_free(how);
     if (!made) {
         unsigned char text[200] = "";
@@ -136,9 +140,10 @@ static bool match_all(struct op_call *c, const pcre2_code *code, pcre2_match_dat
     for (int64_t i = 0, n = tensor_count(c->in[0]); i < n; i++) {
         int r = pcre2_match(code, (PCRE2_SPTR)(x[i].p ? x[i].p : ""), x[i].n, 0, 0, match, how);
         y[i] = r >= 0;
-        if (r == PCRE2_ERROR_MATCHLIMIT || r == PCRE2_ERROR_HEAPLIMIT || r == PCRE2_ERROR_NOMEMORY ||
-            r == PCRE2_ERROR_DEPTHLIMIT)
-            return fail(c->env->d, "matching element %lld takes too many steps; simplify the pattern",
+        if (r == PCRE2_ERROR_MATCHLIMIT || r == PCRE2_ERROR_HEAPLIMIT ||
+            r == PCRE2_ERROR_NOMEMORY || r == PCRE2_ERROR_DEPTHLIMIT)
+            return fail(c->env->d,
+                        "matching element %lld takes too many steps; simplify the pattern",
                         (long long)i);
     }
     return true;

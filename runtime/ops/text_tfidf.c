@@ -1,6 +1,6 @@
 /*
- * TfIdfVectorizer: counts of n-grams, with gaps. The pool's n-grams form a trie; its edges lie in a hash table
- * from (trie node, token) to trie node.
+ * TfIdfVectorizer: counts of n-grams, with gaps. The pool's n-grams form a trie; its edges lie in a
+ * hash table from (trie node, token) to trie node.
  */
 #include "runtime/ops/numeric.h"
 
@@ -8,11 +8,11 @@
 
 struct trie {
     const struct tensor *x;
-    const int64_t *ints;     /* the pool: one of the two */
+    const int64_t *ints; /* the pool: one of the two */
     const struct str *strs;
     int64_t pool;
     int64_t *edge_from, *edge_token, *edge_to, slots; /* edge_to 0: free */
-    int64_t *column;         /* of trie node; -1: no n-gram ends there */
+    int64_t *column;                                  /* of trie node; -1: no n-gram ends there */
     int64_t nodes;
 };
 
@@ -36,8 +36,8 @@ static bool read_shape(const struct attrs *as, struct gram_shape *s, struct diag
         s->columns = columns[i] + 1 > s->columns ? columns[i] + 1 : s->columns;
     }
     if (s->least < 1 || s->most < s->least || s->skips < 0 || s->most > counts)
-        return fail(d, "grams of %lld to %lld tokens with %lld skips, of %d in ngram_counts", (long long)s->least,
-                    (long long)s->most, (long long)s->skips, counts);
+        return fail(d, "grams of %lld to %lld tokens with %lld skips, of %d in ngram_counts",
+                    (long long)s->least, (long long)s->most, (long long)s->skips, counts);
     for (int64_t g = 0, grams = 0; g < counts; g++) {
         int64_t end = g + 1 < counts ? starts[g + 1] : pool;
         if (starts[g] < 0 || starts[g] > end || end > pool || (end - starts[g]) % (g + 1))
@@ -65,7 +65,8 @@ bool infer_tfidf_vectorizer(struct infer *f)
     if (x->rank > 2)
         return fail(f->d, "rank %d, expected at most 2", x->rank);
     dim_t dims[] = {x->rank == 2 ? x->dims[0] : s.columns, s.columns};
-    return x->rank < 0 ? infer_any(f, 0, DT_F32) : infer_out(f, 0, DT_F32, x->rank == 2 ? 2 : 1, dims);
+    return x->rank < 0 ? infer_any(f, 0, DT_F32)
+                       : infer_out(f, 0, DT_F32, x->rank == 2 ? 2 : 1, dims);
 }
 
 /* ---- the trie ---- */
@@ -169,10 +170,12 @@ static void count_from(const struct trie *t, const struct gram_shape *s, int64_t
     }
 }
 
-static void count_row(const struct trie *t, const struct gram_shape *s, int64_t begin, int64_t end, float *y)
+static void count_row(const struct trie *t, const struct gram_shape *s, int64_t begin, int64_t end,
+                      float *y)
 {
     int64_t least = s->least;
-    for (int64_t distance = 1; distance <= s->skips + 1 && distance <= end - begin + 1; distance++) {
+    for (int64_t distance = 1; distance <= s->skips + 1 && distance <= end - begin + 1;
+         distance++) {
         for (int64_t at = begin; at < end && (least - 1) <= (end - 1 - at) / distance; at++)
             count_from(t, s, least, at, end, distance, y);
         if (least == 1 && ++least > s->most) /* single tokens have no gaps: counted once */
@@ -208,4 +211,7 @@ static bool tfidf(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_tfidf_vectorizer(struct op_call *c) { return with_work(c, tfidf); }
+bool eval_tfidf_vectorizer(struct op_call *c)
+{
+    return with_work(c, tfidf);
+}

@@ -6,17 +6,19 @@
 /* ---- max_unpool ---- */
 
 /* The shape that the pool had before, without an explicit one. */
-static bool unpooled(struct dim_table *t, const struct attrs *as, struct diag *d, const struct type *x,
-                     struct type *y)
+static bool unpooled(struct dim_table *t, const struct attrs *as, struct diag *d,
+                     const struct type *x, struct type *y)
 {
     int n, nstrides, npads;
-    const int64_t *kernel = attr_ints(as, "kernel_shape", &n), *strides = attr_ints(as, "strides", &nstrides);
+    const int64_t *kernel = attr_ints(as, "kernel_shape", &n),
+                  *strides = attr_ints(as, "strides", &nstrides);
     const int64_t *pads = attr_ints(as, "pads", &npads);
     *y = *x;
     if (x->rank < 2 || n != x->rank - 2 || (strides && nstrides != n) || (pads && npads != 2 * n))
         return fail(d, "kernel_shape, strides or pads does not fit x of rank %d", x->rank);
     for (int i = 0; i < n; i++) {
-        dim_t full = dim_add(t, dim_mul(t, dim_sub(t, x->dims[2 + i], 1), strides ? strides[i] : 1), kernel[i]);
+        dim_t full = dim_add(t, dim_mul(t, dim_sub(t, x->dims[2 + i], 1), strides ? strides[i] : 1),
+                             kernel[i]);
         y->dims[2 + i] = dim_sub(t, full, pads ? pads[i] + pads[n + i] : 0);
     }
     return true;
@@ -37,7 +39,8 @@ bool infer_max_unpool(struct infer *f)
     return infer_out(f, 0, y.dtype, y.rank, y.dims);
 }
 
-/* Indices count places of the shape that the pool had; a larger result has that in its first corner. */
+/* Indices count places of the shape that the pool had; a larger result has that in its first
+ * corner. */
 bool eval_max_unpool(struct op_call *c)
 {
     const struct tensor *x = c->in[0], *index = c->in[1];
@@ -46,8 +49,8 @@ bool eval_max_unpool(struct op_call *c)
     if (!unpooled(NULL, c->attrs, c->env->d, &type, &small))
         return false;
     if (tensor_count(index) != tensor_count(x))
-        return fail(c->env->d, "there are %lld indices for %lld values", (long long)tensor_count(index),
-                    (long long)tensor_count(x));
+        return fail(c->env->d, "there are %lld indices for %lld values",
+                    (long long)tensor_count(index), (long long)tensor_count(x));
     memset(y->data, 0, tensor_bytes(y));
     for (int64_t i = 0; i < tensor_count(x); i++) {
         int64_t from = tensor_i64(index, i), to = 0, step = 1;
@@ -60,7 +63,8 @@ bool eval_max_unpool(struct op_call *c)
             step *= y->dims[k];
         }
         if (!inside || from)
-            return fail(c->env->d, "index %lld is outside the result", (long long)tensor_i64(index, i));
+            return fail(c->env->d, "index %lld is outside the result",
+                        (long long)tensor_i64(index, i));
         memcpy(element(y, to), element(x, i), dtype_bytes(y->dtype));
     }
     return true;
@@ -89,12 +93,13 @@ bool infer_max_roi_pool(struct infer *f)
 
 bool infer_roi_align(struct infer *f)
 {
-    return infer_rois(f, attr_int(f->attrs, "output_height", 1), attr_int(f->attrs, "output_width", 1));
+    return infer_rois(f, attr_int(f->attrs, "output_height", 1),
+                      attr_int(f->attrs, "output_width", 1));
 }
 
 /* Bin i of n over a region that starts at `start` and has `size` places, cut to [0, limit). */
-static void bin_range(int64_t i, int64_t n, int64_t start, int64_t size, int64_t limit, int64_t *low,
-                      int64_t *high)
+static void bin_range(int64_t i, int64_t n, int64_t start, int64_t size, int64_t limit,
+                      int64_t *low, int64_t *high)
 {
     double bin = (double)size / (double)n;
     *low = start + (int64_t)floor((double)i * bin);
@@ -103,7 +108,8 @@ static void bin_range(int64_t i, int64_t n, int64_t start, int64_t size, int64_t
     *high = *high < 0 ? 0 : *high > limit ? limit : *high;
 }
 
-static double largest_in(const double *v, int64_t width, int64_t y0, int64_t y1, int64_t x0, int64_t x1)
+static double largest_in(const double *v, int64_t width, int64_t y0, int64_t y1, int64_t x0,
+                         int64_t x1)
 {
     double best = y0 < y1 && x0 < x1 ? -INFINITY : 0;
     for (int64_t y = y0; y < y1; y++)
@@ -116,7 +122,8 @@ static bool max_roi_pool(struct op_call *c, struct work *w)
 {
     const struct tensor *t = c->in[0];
     struct tensor *out = c->out[0];
-    int64_t channels = t->dims[1], h = t->dims[2], wide = t->dims[3], ph = out->dims[2], pw = out->dims[3];
+    int64_t channels = t->dims[1], h = t->dims[2], wide = t->dims[3], ph = out->dims[2],
+            pw = out->dims[3];
     double scale = attr_float(c->attrs, "spatial_scale", 1);
     double *x = work_doubles(w, t), *rois = work_doubles(w, c->in[1]);
     if (!x || !rois)
@@ -126,8 +133,8 @@ static bool max_roi_pool(struct op_call *c, struct work *w)
     for (int64_t i = 0, at = 0; i < out->dims[0]; i++) {
         const double *roi = rois + 5 * i;
         if (!(roi[0] >= 0 && roi[0] < (double)t->dims[0]))
-            return fail(w->d, "roi %lld is of image %g, expected less than %lld", (long long)i, roi[0],
-                        (long long)t->dims[0]);
+            return fail(w->d, "roi %lld is of image %g, expected less than %lld", (long long)i,
+                        roi[0], (long long)t->dims[0]);
         int64_t corner[4];
         for (int k = 0; k < 4; k++)
             corner[k] = (int64_t)fmin(fmax(round(roi[1 + k] * scale), -1e9), 1e9);
@@ -146,7 +153,10 @@ static bool max_roi_pool(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_max_roi_pool(struct op_call *c) { return with_work(c, max_roi_pool); }
+bool eval_max_roi_pool(struct op_call *c)
+{
+    return with_work(c, max_roi_pool);
+}
 
 /* Four neighbours of a point and what each weighs; weights are 0 for points off the image. */
 struct corners {
@@ -177,16 +187,18 @@ struct roi {
     bool max;
 };
 
-static double sample_bin(const struct roi *r, const double *plane, int64_t h, int64_t wide, int64_t by,
-                         int64_t bx)
+static double sample_bin(const struct roi *r, const double *plane, int64_t h, int64_t wide,
+                         int64_t by, int64_t bx)
 {
     double sum = 0, best = 0;
     bool first = true;
     struct corners p;
     for (int64_t i = 0; i < r->grid_h; i++)
         for (int64_t j = 0; j < r->grid_w; j++) {
-            double y = r->y + (double)by * r->bin_h + ((double)i + 0.5) * r->bin_h / (double)r->grid_h;
-            double x = r->x + (double)bx * r->bin_w + ((double)j + 0.5) * r->bin_w / (double)r->grid_w;
+            double y =
+                r->y + (double)by * r->bin_h + ((double)i + 0.5) * r->bin_h / (double)r->grid_h;
+            double x =
+                r->x + (double)bx * r->bin_w + ((double)j + 0.5) * r->bin_w / (double)r->grid_w;
             roi_corners(&p, y, x, h, wide);
             for (int k = 0; k < 4; k++) {
                 double v = p.weight[k] * plane[p.at[k]];
@@ -203,7 +215,8 @@ static bool roi_align(struct op_call *c, struct work *w)
 {
     const struct tensor *t = c->in[0];
     struct tensor *out = c->out[0];
-    int64_t channels = t->dims[1], h = t->dims[2], wide = t->dims[3], ph = out->dims[2], pw = out->dims[3];
+    int64_t channels = t->dims[1], h = t->dims[2], wide = t->dims[3], ph = out->dims[2],
+            pw = out->dims[3];
     int64_t ratio = attr_int(c->attrs, "sampling_ratio", 0);
     double scale = attr_float(c->attrs, "spatial_scale", 1);
     bool half = !attr_is(c->attrs, "coordinate_transformation_mode", "output_half_pixel");
@@ -211,7 +224,8 @@ static bool roi_align(struct op_call *c, struct work *w)
     double *x = work_doubles(w, t), *rois = work_doubles(w, c->in[1]);
     if (!x || !rois)
         return false;
-    if (c->in[1]->dims[1] != 4 || tensor_count(c->in[2]) != out->dims[0] || (h * wide == 0 && channels))
+    if (c->in[1]->dims[1] != 4 || tensor_count(c->in[2]) != out->dims[0] ||
+        (h * wide == 0 && channels))
         return fail(w->d, "rois or their images do not fit x");
     for (int64_t i = 0, at = 0; i < out->dims[0]; i++) {
         const double *roi = rois + 4 * i;
@@ -219,7 +233,8 @@ static bool roi_align(struct op_call *c, struct work *w)
         if (image < 0 || image >= t->dims[0])
             return fail(w->d, "roi %lld is of image %lld, expected less than %lld", (long long)i,
                         (long long)image, (long long)t->dims[0]);
-        double shift = half ? 0.5 : 0, rh = (roi[3] - roi[1]) * scale, rw = (roi[2] - roi[0]) * scale;
+        double shift = half ? 0.5 : 0, rh = (roi[3] - roi[1]) * scale,
+               rw = (roi[2] - roi[0]) * scale;
         r.y = roi[1] * scale - shift;
         r.x = roi[0] * scale - shift;
         r.bin_h = (half || rh > 1 ? rh : 1) / (double)ph;
@@ -231,13 +246,17 @@ static bool roi_align(struct op_call *c, struct work *w)
         for (int64_t ch = 0; ch < channels; ch++)
             for (int64_t y = 0; y < ph; y++)
                 for (int64_t px = 0; px < pw; px++, at++)
-                    dtype_store_f64(out->dtype, out->data, (size_t)at,
-                                    sample_bin(&r, x + (image * channels + ch) * h * wide, h, wide, y, px));
+                    dtype_store_f64(
+                        out->dtype, out->data, (size_t)at,
+                        sample_bin(&r, x + (image * channels + ch) * h * wide, h, wide, y, px));
     }
     return true;
 }
 
-bool eval_roi_align(struct op_call *c) { return with_work(c, roi_align); }
+bool eval_roi_align(struct op_call *c)
+{
+    return with_work(c, roi_align);
+}
 
 /* ---- affine_grid ---- */
 
@@ -271,8 +290,9 @@ static bool affine_grid(struct op_call *c, struct work *w)
     if (!v)
         return false;
     if (theta->dims[0] != y->dims[0] || theta->dims[1] != n || theta->dims[2] != n + 1)
-        return fail(w->d, "theta is %lld by %lld by %lld, expected %lld by %d by %d", (long long)theta->dims[0],
-                    (long long)theta->dims[1], (long long)theta->dims[2], (long long)y->dims[0], n, n + 1);
+        return fail(w->d, "theta is %lld by %lld by %lld, expected %lld by %d by %d",
+                    (long long)theta->dims[0], (long long)theta->dims[1], (long long)theta->dims[2],
+                    (long long)y->dims[0], n, n + 1);
     for (int64_t b = 0; b < y->dims[0]; b++)
         for (int64_t p = 0; p < points; p++, next_index(place, y->dims + 1, n))
             for (int row = 0; row < n; row++) {
@@ -290,7 +310,10 @@ static bool affine_grid(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_affine_grid(struct op_call *c) { return with_work(c, affine_grid); }
+bool eval_affine_grid(struct op_call *c)
+{
+    return with_work(c, affine_grid);
+}
 
 /* ---- grid_sample ---- */
 
@@ -301,7 +324,8 @@ bool infer_grid_sample(struct infer *f)
     if (x->rank == RANK_UNKNOWN || grid->rank == RANK_UNKNOWN)
         return infer_any(f, 0, x->dtype);
     if (x->rank < 3 || x->rank != grid->rank)
-        return fail(f->d, "x and grid have rank %d and %d, expected the same, 3 or more", x->rank, grid->rank);
+        return fail(f->d, "x and grid have rank %d and %d, expected the same, 3 or more", x->rank,
+                    grid->rank);
     dims[0] = x->dims[0];
     dims[1] = x->dims[1];
     for (int i = 2; i < x->rank; i++)
@@ -326,7 +350,8 @@ static double reflect(double x, double low, double high)
         return low;
     if (x >= low && x <= high)
         return x;
-    double over = x < low ? low - x : x - high, turns = floor(over / range), rest = over - turns * range;
+    double over = x < low ? low - x : x - high, turns = floor(over / range),
+           rest = over - turns * range;
     bool from_low = (x < low) == (fmod(turns, 2) == 0);
     return from_low ? low + rest : high - rest;
 }
@@ -347,12 +372,14 @@ static void cubic_weights(double t, double *weight)
     const double a = -0.75;
     for (int k = 0; k < 4; k++) {
         double x = fabs(t - (k - 1));
-        weight[k] = x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : ((x - 5) * x + 8) * x * a - 4 * a;
+        weight[k] =
+            x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : ((x - 5) * x + 8) * x * a - 4 * a;
     }
 }
 
 /* Indices and weights along dim d for the normalised coordinate. */
-static void sample_dim(const struct sampler *s, int d, double coordinate, int64_t *index, double *weight)
+static void sample_dim(const struct sampler *s, int d, double coordinate, int64_t *index,
+                       double *weight)
 {
     double length = (double)s->dims[d], low = s->align ? 0 : -0.5, high = length - 1 - low;
     double x = s->align ? (coordinate + 1) / 2 * (length - 1) : ((coordinate + 1) * length - 1) / 2;
@@ -377,7 +404,8 @@ static void sample_dim(const struct sampler *s, int d, double coordinate, int64_
 }
 
 /* The points of one output place: input positions (-1: nothing) and weights. */
-static int sample_points(const struct sampler *s, const double *coordinates, int64_t *at, double *weight)
+static int sample_points(const struct sampler *s, const double *coordinates, int64_t *at,
+                         double *weight)
 {
     int count = 1;
     at[0] = 0;
@@ -402,7 +430,9 @@ static bool grid_sample(struct op_call *c, struct work *w)
 {
     const struct tensor *t = c->in[0], *grid = c->in[1];
     struct tensor *y = c->out[0];
-    struct sampler s = {.n = t->rank - 2, .taps = 2, .dims = t->dims + 2,
+    struct sampler s = {.n = t->rank - 2,
+                        .taps = 2,
+                        .dims = t->dims + 2,
                         .align = attr_int(c->attrs, "align_corners", 0) != 0};
     s.padding = attr_is(c->attrs, "padding_mode", "border")       ? PADDING_BORDER
                 : attr_is(c->attrs, "padding_mode", "reflection") ? PADDING_REFLECTION
@@ -414,7 +444,8 @@ static bool grid_sample(struct op_call *c, struct work *w)
     if (s.n > 5 || grid->dims[grid->rank - 1] != s.n || grid->dims[0] != t->dims[0])
         return fail(w->d, "grid does not fit x: it has %lld coordinates for %d spatial dims",
                     (long long)grid->dims[grid->rank - 1], s.n);
-    int64_t points = dims_product(y->dims, 2, y->rank), plane = dims_product(t->dims, 2, t->rank), most = 1;
+    int64_t points = dims_product(y->dims, 2, y->rank), plane = dims_product(t->dims, 2, t->rank),
+            most = 1;
     for (int i = 0; i < s.n; i++)
         most *= s.taps;
     double *x = work_doubles(w, t), *g = work_doubles(w, grid), *weight = WORK(w, double, most);
@@ -429,10 +460,14 @@ static bool grid_sample(struct op_call *c, struct work *w)
                 for (int i = 0; i < count; i++)
                     if (at[i] >= 0)
                         sum += weight[i] * x[(b * t->dims[1] + ch) * plane + at[i]];
-                dtype_store_f64(y->dtype, y->data, (size_t)((b * t->dims[1] + ch) * points + p), sum);
+                dtype_store_f64(y->dtype, y->data, (size_t)((b * t->dims[1] + ch) * points + p),
+                                sum);
             }
         }
     return true;
 }
 
-bool eval_grid_sample(struct op_call *c) { return with_work(c, grid_sample); }
+bool eval_grid_sample(struct op_call *c)
+{
+    return with_work(c, grid_sample);
+}

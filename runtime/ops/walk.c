@@ -87,7 +87,7 @@ void walk_next(struct walk *w)
 
 #define COPY_LOOP(T)                                                                               \
     for (int64_t i = 0; i < count; i++)                                                            \
-        ((T *)dst)[i * dst_step] = ((const T *)src)[i * src_step]
+    ((T *)dst)[i * dst_step] = ((const T *)src)[i * src_step]
 
 struct bytes16 {
     uint64_t v[2];

@@ -25,7 +25,8 @@ struct walk {
 
 /* Strides of operand 0.. are set as if all were dense arrays of these dims. */
 void walk_dims(struct walk *w, int rank, const int64_t *dims, int noperands);
-/* Operand k is a dense array of shape (rank, dims) that broadcasts (numpy rules) to the walk's dims. */
+/* Operand k is a dense array of shape (rank, dims) that broadcasts (numpy rules) to the walk's
+ * dims. */
 void walk_broadcast(struct walk *w, int k, int rank, const int64_t *dims);
 void walk_start(struct walk *w);
 void walk_next(struct walk *w);

@@ -3,8 +3,8 @@
 #include <string.h>
 
 /* The attribute's value for each spatial dim, or `otherwise` for all. */
-static bool each_dim(const struct window *w, const struct attrs *as, const char *name, int64_t otherwise,
-                     int64_t least, dim_t *out, struct diag *d)
+static bool each_dim(const struct window *w, const struct attrs *as, const char *name,
+                     int64_t otherwise, int64_t least, dim_t *out, struct diag *d)
 {
     int n;
     const int64_t *v = attr_ints(as, name, &n);
@@ -36,7 +36,8 @@ static bool explicit_pads(struct window *w, const struct attrs *as, struct diag 
 }
 
 /* Padding that makes the result ceil(in / stride) long; the odd one at the end unless `lower`. */
-static void same_pads(struct window *w, struct dim_table *t, int i, dim_t in, dim_t extent, bool lower)
+static void same_pads(struct window *w, struct dim_table *t, int i, dim_t in, dim_t extent,
+                      bool lower)
 {
     w->out[i] = dim_ceildiv(t, in, w->stride[i]);
     dim_t needed = dim_add(t, dim_mul(t, dim_sub(t, w->out[i], 1), w->stride[i]), extent);
@@ -49,7 +50,8 @@ static void same_pads(struct window *w, struct dim_table *t, int i, dim_t in, di
 bool window_make(struct window *w, struct dim_table *t, const struct attrs *as, struct diag *d,
                  bool ceil_mode)
 {
-    bool upper = attr_is(as, "auto_pad", "SAME_UPPER"), lower = attr_is(as, "auto_pad", "SAME_LOWER");
+    bool upper = attr_is(as, "auto_pad", "SAME_UPPER"),
+         lower = attr_is(as, "auto_pad", "SAME_LOWER");
     bool valid = attr_is(as, "auto_pad", "VALID");
     memset(w->begin, 0, sizeof w->begin);
     memset(w->end, 0, sizeof w->end);
@@ -80,9 +82,18 @@ bool window_make(struct window *w, struct dim_table *t, const struct attrs *as, 
     return true;
 }
 
-int64_t window_taps(const struct window *w) { return dims_product(w->kernel, 0, w->n); }
-int64_t window_inputs(const struct window *w) { return dims_product(w->in, 0, w->n); }
-int64_t window_outputs(const struct window *w) { return dims_product(w->out, 0, w->n); }
+int64_t window_taps(const struct window *w)
+{
+    return dims_product(w->kernel, 0, w->n);
+}
+int64_t window_inputs(const struct window *w)
+{
+    return dims_product(w->in, 0, w->n);
+}
+int64_t window_outputs(const struct window *w)
+{
+    return dims_product(w->out, 0, w->n);
+}
 
 static int64_t position(const struct window *w, const int64_t *at, const int64_t *tap)
 {

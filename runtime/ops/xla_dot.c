@@ -53,7 +53,7 @@ static bool dot_real(struct op_call *c, struct work *w)
     const struct tensor *x = c->in[0], *y = c->in[1];
     struct tensor *z = c->out[0];
     int64_t m = x->dims[1], k = x->dims[2], n = y->dims[2];
-    double *a = work_doubles(w, x), *b = work_doubles(w, y), *r = WORK(w, double, m * n);
+    double *a = work_doubles(w, x), *b = work_doubles(w, y), *r = WORK(w, double, m *n);
     for (int64_t i = 0; a && b && r && i < x->dims[0]; i++) {
         if (!multiply_f64(w, m, n, k, a + i * m * k, b + i * k * n, r))
             return false;
@@ -71,7 +71,8 @@ static bool dot_integer(struct op_call *c, struct work *w)
     for (int64_t i = 0; a && b && r && i < x->dims[0]; i++) {
         multiply_i64(m, n, k, a + i * m * k, b + i * k * n, r);
         for (int64_t j = 0; j < m * n; j++)
-            dtype_store_i64(z->dtype, z->data, (size_t)(i * m * n + j), z->dtype == DT_BOOL ? r[j] != 0 : r[j]);
+            dtype_store_i64(z->dtype, z->data, (size_t)(i * m * n + j),
+                            z->dtype == DT_BOOL ? r[j] != 0 : r[j]);
     }
     return a && b && r;
 }
@@ -81,7 +82,11 @@ static bool dot(struct op_call *c, struct work *w)
     int x = c->in[0]->dtype, y = c->in[1]->dtype, z = c->out[0]->dtype;
     if (dtype_is_complex(x) || dtype_is_complex(y) || dtype_is_complex(z))
         return dot_complex(c, w);
-    return dtype_is_float(x) || dtype_is_float(y) || dtype_is_float(z) ? dot_real(c, w) : dot_integer(c, w);
+    return dtype_is_float(x) || dtype_is_float(y) || dtype_is_float(z) ? dot_real(c, w)
+                                                                       : dot_integer(c, w);
 }
 
-bool eval_dot(struct op_call *c) { return with_work(c, dot); }
+bool eval_dot(struct op_call *c)
+{
+    return with_work(c, dot);
+}

@@ -1,4 +1,5 @@
-/* Windows picked by an array of start indices: gather_windows reads them, scatter_windows combines updates into them. */
+/* Windows picked by an array of start indices: gather_windows reads them, scatter_windows combines
+ * updates into them. */
 #include "runtime/ops/combine.h"
 #include "runtime/ops/numeric.h"
 #include "runtime/ops/walk.h"
@@ -35,21 +36,23 @@ static bool in_range(struct diag *d, struct list l, int rank, const char *what)
 
 /* Which dims of the windowed array come from where. */
 struct windows {
-    struct list offset;    /* dims of the result (gather) or the updates (scatter) that run through a window */
+    struct list
+        offset; /* dims of the result (gather) or the updates (scatter) that run through a window */
     struct list collapsed; /* array dims that a window has not */
     struct list map;       /* array dim of each index component */
     struct list batching, index_batching;
-    int index_dim;         /* of the index array; its rank when indices are scalars */
+    int index_dim; /* of the index array; its rank when indices are scalars */
 };
 
-static bool read_windows(struct windows *w, const struct attrs *as, bool gather, int rank, int index_rank,
-                         int outer_rank, struct diag *d)
+static bool read_windows(struct windows *w, const struct attrs *as, bool gather, int rank,
+                         int index_rank, int outer_rank, struct diag *d)
 {
     w->offset = list_of(as, gather ? "offset_dims" : "update_window_dims");
     w->collapsed = list_of(as, gather ? "collapsed_slice_dims" : "inserted_window_dims");
     w->map = list_of(as, gather ? "start_index_map" : "scatter_dims_to_operand_dims");
     w->batching = list_of(as, gather ? "operand_batching_dims" : "input_batching_dims");
-    w->index_batching = list_of(as, gather ? "start_indices_batching_dims" : "scatter_indices_batching_dims");
+    w->index_batching =
+        list_of(as, gather ? "start_indices_batching_dims" : "scatter_indices_batching_dims");
     w->index_dim = (int)attr_int(as, "index_vector_dim", index_rank);
     if (w->index_dim < 0 || w->index_dim > index_rank)
         return fail(d, "index_vector_dim is %d for indices of rank %d", w->index_dim, index_rank);
@@ -57,10 +60,12 @@ static bool read_windows(struct windows *w, const struct attrs *as, bool gather,
         return fail(d, "%d batching dims of the array, %d of the indices", w->batching.count,
                     w->index_batching.count);
     if (w->offset.count != rank - w->collapsed.count - w->batching.count)
-        return fail(d, "%d window dims, expected %d", w->offset.count, rank - w->collapsed.count - w->batching.count);
+        return fail(d, "%d window dims, expected %d", w->offset.count,
+                    rank - w->collapsed.count - w->batching.count);
     return in_range(d, w->offset, outer_rank, "the list of window dims") &&
            in_range(d, w->collapsed, rank, "the list of collapsed dims") &&
-           in_range(d, w->map, rank, "the index map") && in_range(d, w->batching, rank, "the list of batching dims") &&
+           in_range(d, w->map, rank, "the index map") &&
+           in_range(d, w->batching, rank, "the list of batching dims") &&
            in_range(d, w->index_batching, index_rank, "the list of batching dims of the indices");
 }
 
@@ -80,7 +85,8 @@ bool infer_gather_windows(struct infer *f)
     if (x->rank < 0 || index->rank < 0)
         return infer_any(f, 0, x->dtype);
     if (!dtype_is_int(index->dtype) || sizes.count != x->rank)
-        return fail(f->d, "indices of %s and %d sizes for rank %d", dtype_name(index->dtype), sizes.count, x->rank);
+        return fail(f->d, "indices of %s and %d sizes for rank %d", dtype_name(index->dtype),
+                    sizes.count, x->rank);
     for (int i = 0; i < x->rank; i++)
         if (sizes.v[i] < 0 || (dim_is_const(x->dims[i]) && sizes.v[i] > x->dims[i]))
             return fail(f->d, "a window of %lld in dimension %d", (long long)sizes.v[i], i);
@@ -108,8 +114,9 @@ bool infer_scatter_windows(struct infer *f)
 {
     int n = f->nin / 2, dtypes[256];
     if (f->nin % 2 == 0 || f->nout != n || n > 64)
-        return fail(f->d, "%d operands and %d results, expected arrays, indices and as many updates", f->nin,
-                    f->nout);
+        return fail(f->d,
+                    "%d operands and %d results, expected arrays, indices and as many updates",
+                    f->nin, f->nout);
     for (int i = 0; i < n; i++) {
         if (f->in[n + 1 + i].dtype != f->in[i].dtype)
             return fail(f->d, "update %d has another element type than its array", i);
@@ -125,16 +132,18 @@ struct places {
     struct windows w;
     const struct tensor *x, *index;
     int64_t index_strides[MAX_RANK], x_strides[MAX_RANK], outer_strides[MAX_RANK];
-    int64_t window[MAX_RANK];       /* of every array dim */
-    int64_t batch_dims[MAX_RANK];   /* index dims but for the vector, in order */
-    int64_t batch_stride[MAX_RANK]; /* in the result or updates */
-    int64_t index_stride[MAX_RANK]; /* in the indices */
-    int64_t window_stride[MAX_RANK]; /* array dim -> stride in the result or updates; 0 for dims not there */
+    int64_t window[MAX_RANK];        /* of every array dim */
+    int64_t batch_dims[MAX_RANK];    /* index dims but for the vector, in order */
+    int64_t batch_stride[MAX_RANK];  /* in the result or updates */
+    int64_t index_stride[MAX_RANK];  /* in the indices */
+    int64_t window_stride[MAX_RANK]; /* array dim -> stride in the result or updates; 0 for dims not
+                                        there */
     int batches;
 };
 
-static bool places_init(struct places *p, const struct attrs *as, bool gather, const struct tensor *x,
-                        const struct tensor *index, const struct tensor *outer, struct diag *d)
+static bool places_init(struct places *p, const struct attrs *as, bool gather,
+                        const struct tensor *x, const struct tensor *index,
+                        const struct tensor *outer, struct diag *d)
 {
     p->x = x;
     p->index = index;
@@ -153,27 +162,29 @@ static bool places_init(struct places *p, const struct attrs *as, bool gather, c
     for (int i = 0; i < outer->rank; i++)
         if (!has(p->w.offset, i) && b < p->batches) {
             if (outer->dims[i] != p->batch_dims[b])
-                return fail(d, "dimension %d has %lld elements, the indices %lld", i, (long long)outer->dims[i],
-                            (long long)p->batch_dims[b]);
+                return fail(d, "dimension %d has %lld elements, the indices %lld", i,
+                            (long long)outer->dims[i], (long long)p->batch_dims[b]);
             p->batch_stride[b++] = p->outer_strides[i];
         }
     if (b != p->batches || outer->rank - p->w.offset.count != b)
-        return fail(d, "%d dimensions besides those of windows, expected %d", outer->rank - p->w.offset.count,
-                    p->batches);
+        return fail(d, "%d dimensions besides those of windows, expected %d",
+                    outer->rank - p->w.offset.count, p->batches);
     int k = 0;
     for (int i = 0; i < x->rank; i++) {
         bool there = !has(p->w.collapsed, i) && !has(p->w.batching, i);
         p->window[i] = there ? outer->dims[p->w.offset.v[k]] : 1;
         p->window_stride[i] = there ? p->outer_strides[p->w.offset.v[k++]] : 0;
         if (p->window[i] > x->dims[i] && gather)
-            return fail(d, "a window of %lld in dimension %d of size %lld", (long long)p->window[i], i,
-                        (long long)x->dims[i]);
+            return fail(d, "a window of %lld in dimension %d of size %lld", (long long)p->window[i],
+                        i, (long long)x->dims[i]);
     }
     int components = p->w.index_dim < index->rank ? (int)index->dims[p->w.index_dim] : 1;
-    return components == p->w.map.count || fail(d, "indices of %d components, expected %d", components, p->w.map.count);
+    return components == p->w.map.count ||
+           fail(d, "indices of %d components, expected %d", components, p->w.map.count);
 }
 
-/* Where the window of one index vector begins in the array; false when it does not fit and must not be moved. */
+/* Where the window of one index vector begins in the array; false when it does not fit and must not
+ * be moved. */
 static bool place(const struct places *p, const int64_t *batch, bool clamp, int64_t *at)
 {
     int64_t start[MAX_RANK] = {0}, from = 0;
@@ -212,8 +223,8 @@ static int64_t outer_place(const struct places *p, const int64_t *batch)
 }
 
 /* Copies between a window of the array and a dense or strided one. */
-static void copy_window(const struct places *p, void *dst, const int64_t *dst_strides, const void *src,
-                        const int64_t *src_strides, size_t bytes)
+static void copy_window(const struct places *p, void *dst, const int64_t *dst_strides,
+                        const void *src, const int64_t *src_strides, size_t bytes)
 {
     struct walk w;
     walk_dims(&w, p->x->rank, p->window, 2);
@@ -245,15 +256,16 @@ bool eval_gather_windows(struct op_call *c)
 /* ---- scatter ---- */
 
 /* The window at `at` of every array combined with its update at `from`. */
-static bool scatter_one(struct op_call *c, const struct places *p, struct combine *m, struct vector *v,
-                        int64_t at, int64_t from)
+static bool scatter_one(struct op_call *c, const struct places *p, struct combine *m,
+                        struct vector *v, int64_t at, int64_t from)
 {
     int n = c->nout;
     int64_t dense[MAX_RANK], count = dims_product(p->window, 0, p->x->rank);
     dense_strides(p->x->rank, p->window, dense);
     for (int i = 0; i < n; i++) {
         size_t bytes = dtype_bytes(v[i].dtype);
-        copy_window(p, v[i].data, dense, (char *)c->out[i]->data + at * (int64_t)bytes, p->x_strides, bytes);
+        copy_window(p, v[i].data, dense, (char *)c->out[i]->data + at * (int64_t)bytes,
+                    p->x_strides, bytes);
         copy_window(p, v[n + i].data, dense, (char *)c->in[n + 1 + i]->data + from * (int64_t)bytes,
                     p->window_stride, bytes);
     }
@@ -261,7 +273,8 @@ static bool scatter_one(struct op_call *c, const struct places *p, struct combin
         return false;
     for (int i = 0; i < n; i++) {
         size_t bytes = dtype_bytes(v[i].dtype);
-        copy_window(p, (char *)c->out[i]->data + at * (int64_t)bytes, p->x_strides, v[i].data, dense, bytes);
+        copy_window(p, (char *)c->out[i]->data + at * (int64_t)bytes, p->x_strides, v[i].data,
+                    dense, bytes);
     }
     return true;
 }
@@ -282,7 +295,8 @@ static bool scatter_windows(struct op_call *c, struct work *w)
     for (int i = 0; i < n; i++) {
         const struct tensor *x = c->in[i], *u = c->in[n + 1 + i];
         if (x->rank != p.x->rank || memcmp(x->dims, p.x->dims, sizeof *x->dims * (size_t)x->rank) ||
-            u->rank != c->in[n + 1]->rank || memcmp(u->dims, c->in[n + 1]->dims, sizeof *u->dims * (size_t)u->rank))
+            u->rank != c->in[n + 1]->rank ||
+            memcmp(u->dims, c->in[n + 1]->dims, sizeof *u->dims * (size_t)u->rank))
             return fail(w->d, "array or update %d has another shape than the first", i);
         if (c->out[i]->data != x->data && tensor_bytes(x))
             memcpy(c->out[i]->data, x->data, tensor_bytes(x));
@@ -301,4 +315,7 @@ static bool scatter_windows(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_scatter_windows(struct op_call *c) { return with_work(c, scatter_windows); }
+bool eval_scatter_windows(struct op_call *c)
+{
+    return with_work(c, scatter_windows);
+}

@@ -40,7 +40,8 @@ bool infer_fft(struct infer *f)
     struct type out = f->in[0];
     int count;
     const int64_t *lengths = attr_ints(f->attrs, "lengths", &count);
-    bool to_real = attr_is(f->attrs, "kind", "IRFFT"), from_real = attr_is(f->attrs, "kind", "RFFT");
+    bool to_real = attr_is(f->attrs, "kind", "IRFFT"),
+         from_real = attr_is(f->attrs, "kind", "RFFT");
     bool wide = out.dtype == DT_F64 || out.dtype == DT_C128;
     if (count < 1 || count > MAX_FFT || count > out.rank)
         return fail(f->d, "%d lengths for an operand of rank %d", count, out.rank);
@@ -92,7 +93,8 @@ static void fft_power(double complex *x, int64_t n, int sign)
 /* e^(sign i pi k^2 / n) */
 static double complex chirp(int64_t k, int64_t n, int sign)
 {
-    double angle = sign * pi * (double)((unsigned __int128)k * (uint64_t)k % (uint64_t)(2 * n)) / (double)n;
+    double angle =
+        sign * pi * (double)((unsigned __int128)k * (uint64_t)k % (uint64_t)(2 * n)) / (double)n;
     return CMPLX(cos(angle), sin(angle));
 }
 
@@ -121,9 +123,11 @@ static void fft_any(double complex *x, int64_t n, int sign, int64_t size, double
 }
 
 /* Along one axis of dense dims. */
-static bool transform_axis(struct work *w, double complex *v, const int64_t *dims, int rank, int axis, int sign)
+static bool transform_axis(struct work *w, double complex *v, const int64_t *dims, int rank,
+                           int axis, int sign)
 {
-    int64_t n = dims[axis], inner = dims_product(dims, axis + 1, rank), outer = dims_product(dims, 0, axis);
+    int64_t n = dims[axis], inner = dims_product(dims, axis + 1, rank),
+            outer = dims_product(dims, 0, axis);
     int64_t size = 1;
     while (size < 2 * n - 1)
         size *= 2;
@@ -141,11 +145,12 @@ static bool transform_axis(struct work *w, double complex *v, const int64_t *dim
     return true;
 }
 
-/* The last dim from its first half: element n - k is the conjugate of element k. Only one row at a time: the other
- * transformed dims have been transformed already. */
-static double complex *unfold(struct work *w, const double complex *v, int64_t rows, int64_t half, int64_t n)
+/* The last dim from its first half: element n - k is the conjugate of element k. Only one row at a
+ * time: the other transformed dims have been transformed already. */
+static double complex *unfold(struct work *w, const double complex *v, int64_t rows, int64_t half,
+                              int64_t n)
 {
-    double complex *full = WORK(w, double complex, rows * n);
+    double complex *full = WORK(w, double complex, rows *n);
     for (int64_t r = 0; full && r < rows; r++)
         for (int64_t k = 0; k < n; k++)
             full[r * n + k] = k < half ? v[r * half + k] : conj(v[r * half + n - k]);
@@ -158,7 +163,8 @@ static bool fft(struct op_call *c, struct work *w)
     struct tensor *y = c->out[0];
     int count, rank = x->rank;
     const int64_t *lengths = attr_ints(c->attrs, "lengths", &count);
-    bool to_real = attr_is(c->attrs, "kind", "IRFFT"), from_real = attr_is(c->attrs, "kind", "RFFT");
+    bool to_real = attr_is(c->attrs, "kind", "IRFFT"),
+         from_real = attr_is(c->attrs, "kind", "RFFT");
     int sign = to_real || attr_is(c->attrs, "kind", "IFFT") ? 1 : -1;
     if (tensor_count(x) == 0 || tensor_count(y) == 0) {
         memset(y->data, 0, tensor_bytes(y));
@@ -188,13 +194,20 @@ static bool fft(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_fft(struct op_call *c) { return with_work(c, fft); }
+bool eval_fft(struct op_call *c)
+{
+    return with_work(c, fft);
+}
 
 /* ---- cholesky ---- */
 
-bool infer_cholesky(struct infer *f) { return is_square(f, 0) && infer_same(f, 0, 0); }
+bool infer_cholesky(struct infer *f)
+{
+    return is_square(f, 0) && infer_same(f, 0, 0);
+}
 
-/* The lower factor of a matrix whose lower half is given, zeros above; NaN when it is not positive definite. */
+/* The lower factor of a matrix whose lower half is given, zeros above; NaN when it is not positive
+ * definite. */
 static void factor(double complex *a, int64_t n)
 {
     for (int64_t j = 0; j < n; j++) {
@@ -243,7 +256,10 @@ static bool cholesky(struct op_call *c, struct work *w)
     return v != NULL;
 }
 
-bool eval_cholesky(struct op_call *c) { return with_work(c, cholesky); }
+bool eval_cholesky(struct op_call *c)
+{
+    return with_work(c, cholesky);
+}
 
 /* ---- triangular_solve ---- */
 
@@ -259,7 +275,8 @@ bool infer_triangular_solve(struct infer *f)
     for (int i = 0; i < a->rank - 2; i++)
         if (!infer_same_dim(f, a->dims[i], b->dims[i], "batch", &same))
             return false;
-    return infer_same_dim(f, a->dims[a->rank - 1], b->dims[b->rank - (left ? 2 : 1)], "matrix size", &same) &&
+    return infer_same_dim(f, a->dims[a->rank - 1], b->dims[b->rank - (left ? 2 : 1)], "matrix size",
+                          &same) &&
            infer_same(f, 0, 1);
 }
 
@@ -294,7 +311,8 @@ static bool triangular_solve(struct op_call *c, struct work *w)
     int64_t rows = tb->dims[tb->rank - 2], cols = tb->dims[tb->rank - 1];
     bool left = attr_int(c->attrs, "left_side", 0) != 0;
     double complex *a = load(w, ta), *b = load(w, tb);
-    struct triangle t = {.n = n, .unit = attr_int(c->attrs, "unit_diagonal", 0) != 0,
+    struct triangle t = {.n = n,
+                         .unit = attr_int(c->attrs, "unit_diagonal", 0) != 0,
                          .transpose = attr_int(c->attrs, "transpose", 0) != 0,
                          .conjugate = attr_int(c->attrs, "conjugate", 0) != 0};
     t.lower = (attr_int(c->attrs, "lower", 0) != 0) != t.transpose;
@@ -313,4 +331,7 @@ static bool triangular_solve(struct op_call *c, struct work *w)
     return a && b;
 }
 
-bool eval_triangular_solve(struct op_call *c) { return with_work(c, triangular_solve); }
+bool eval_triangular_solve(struct op_call *c)
+{
+    return with_work(c, triangular_solve);
+}

@@ -1,7 +1,7 @@
 /*
- * rng_bits: counter-based generators. Threefry-2x32 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as
- * 1, 2, 3", 2011) and Philox-4x32 with 10 rounds (same paper), with the states and the order of output words that XLA
- * gives them.
+ * rng_bits: counter-based generators. Threefry-2x32 with 20 rounds (Salmon et al., "Parallel random
+ * numbers: as easy as 1, 2, 3", 2011) and Philox-4x32 with 10 rounds (same paper), with the states
+ * and the order of output words that XLA gives them.
  */
 #include "runtime/ops/numeric.h"
 
@@ -24,7 +24,10 @@ bool infer_rng_bits(struct infer *f)
     return infer_out(f, 1, dtype, count, shape);
 }
 
-static uint32_t rotate(uint32_t x, int by) { return x << by | x >> (32 - by); }
+static uint32_t rotate(uint32_t x, int by)
+{
+    return x << by | x >> (32 - by);
+}
 
 static void threefry(uint64_t key, uint64_t counter, uint32_t out[2])
 {
@@ -50,8 +53,8 @@ static void philox(uint64_t key, uint64_t low, uint64_t high, uint32_t out[4])
     uint32_t x[4] = {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high, (uint32_t)(high >> 32)};
     for (int round = 0; round < 10; round++) {
         uint64_t p0 = (uint64_t)0xD2511F53 * x[0], p1 = (uint64_t)0xCD9E8D57 * x[2];
-        uint32_t next[4] = {(uint32_t)(p1 >> 32) ^ x[1] ^ k0, (uint32_t)p1, (uint32_t)(p0 >> 32) ^ x[3] ^ k1,
-                            (uint32_t)p0};
+        uint32_t next[4] = {(uint32_t)(p1 >> 32) ^ x[1] ^ k0, (uint32_t)p1,
+                            (uint32_t)(p0 >> 32) ^ x[3] ^ k1, (uint32_t)p0};
         memcpy(x, next, sizeof x);
         k0 += 0x9E3779B9;
         k1 += 0xBB67AE85;
@@ -76,8 +79,8 @@ static uint64_t threefry_wide(struct tensor *y, uint64_t key, uint64_t counter)
     return (uint64_t)n;
 }
 
-/* Blocks are counted over the shape with one dim halved, the first even one or else the largest; the two words of a
- * block are neighbours in that dim. */
+/* Blocks are counted over the shape with one dim halved, the first even one or else the largest;
+ * the two words of a block are neighbours in that dim. */
 static uint64_t threefry_narrow(struct tensor *y, uint64_t key, uint64_t counter)
 {
     int split = -1;
@@ -105,7 +108,8 @@ static uint64_t threefry_narrow(struct tensor *y, uint64_t key, uint64_t counter
 /* Four words a block, in order; 64-bit numbers take two. */
 static uint64_t philox_fill(struct tensor *y, uint64_t key, uint64_t low, uint64_t high)
 {
-    int64_t n = tensor_count(y), per = dtype_bytes(y->dtype) == 8 ? 2 : 4, blocks = (n + per - 1) / per;
+    int64_t n = tensor_count(y), per = dtype_bytes(y->dtype) == 8 ? 2 : 4,
+            blocks = (n + per - 1) / per;
     for (int64_t i = 0; i < blocks; i++) {
         uint32_t x[4];
         uint64_t at = low + (uint64_t)i;
@@ -124,7 +128,8 @@ bool eval_rng_bits(struct op_call *c)
     memcpy(state, c->in[0]->data, tensor_bytes(c->in[0]));
     if (attr_is(c->attrs, "algorithm", "three_fry")) {
         bool wide = dtype_bytes(y->dtype) == 8;
-        state[1] += wide ? threefry_wide(y, state[0], state[1]) : threefry_narrow(y, state[0], state[1]);
+        state[1] +=
+            wide ? threefry_wide(y, state[0], state[1]) : threefry_narrow(y, state[0], state[1]);
         return true;
     }
     uint64_t low = state[1], high = words > 2 ? state[2] : state[0];

@@ -12,11 +12,16 @@ static bool pairs(struct infer *f, int *n, int *dtypes)
 {
     *n = f->nin / 2;
     if (f->nin % 2 || f->nout != *n || *n > MAX_PAIRS)
-        return fail(f->d, "%d operands and %d results, expected inputs and as many first values and results",
-                    f->nin, f->nout);
+        return fail(
+            f->d,
+            "%d operands and %d results, expected inputs and as many first values and results",
+            f->nin, f->nout);
     for (int i = 0; i < *n; i++) {
         if (f->in[*n + i].dtype != f->in[i].dtype || f->in[i].rank != f->in[0].rank)
-            return fail(f->d, "input %d has another rank than the first, or another type than its first value", i);
+            return fail(
+                f->d,
+                "input %d has another rank than the first, or another type than its first value",
+                i);
         dtypes[i] = dtypes[*n + i] = f->in[i].dtype;
     }
     return true;
@@ -67,7 +72,8 @@ static char *slice_at(const struct vector *v, int64_t k, int64_t lanes)
 }
 
 /* acc = combine(acc, slice k of x) */
-static bool step(struct reduction *r, struct vector *acc, const struct vector *x, int64_t k, int64_t lanes)
+static bool step(struct reduction *r, struct vector *acc, const struct vector *x, int64_t k,
+                 int64_t lanes)
 {
     struct vector args[2 * MAX_PAIRS];
     for (int i = 0; i < r->n; i++) {
@@ -78,8 +84,8 @@ static bool step(struct reduction *r, struct vector *acc, const struct vector *x
 }
 
 /*
- * Many short slices: runs of PART neighbours are reduced side by side, and their results, followed by the slices left
- * over, take the place of x. The order of elements is kept.
+ * Many short slices: runs of PART neighbours are reduced side by side, and their results, followed
+ * by the slices left over, take the place of x. The order of elements is kept.
  */
 static bool shorten(struct reduction *r, struct vector *x, int64_t *count)
 {
@@ -95,7 +101,8 @@ static bool shorten(struct reduction *r, struct vector *x, int64_t *count)
     for (int j = 0; j < PART; j++) {
         for (int i = 0; i < r->n; i++)
             for (int64_t p = 0; p < parts; p++)
-                memcpy(slice_at(j ? &next[i] : &acc[i], p, lanes), slice_at(&x[i], p * PART + j, lanes),
+                memcpy(slice_at(j ? &next[i] : &acc[i], p, lanes),
+                       slice_at(&x[i], p * PART + j, lanes),
                        (size_t)lanes * dtype_bytes(x[i].dtype));
         if (j && !step(r, acc, next, 0, parts * lanes))
             return false;
@@ -174,7 +181,10 @@ static bool reduce_with(struct op_call *c, struct work *w)
     return r.lanes == 0 || reduce_all(&r, x, count);
 }
 
-bool eval_reduce_with(struct op_call *c) { return with_work(c, reduce_with); }
+bool eval_reduce_with(struct op_call *c)
+{
+    return with_work(c, reduce_with);
+}
 
 /* ---- reduce_window ---- */
 
@@ -197,8 +207,8 @@ static bool frame_of(struct frame *w, const struct attrs *as, int rank, struct d
     w->pads = w->pads ? w->pads : zeros;
     w->base = w->base ? w->base : ones;
     w->dilation = w->dilation ? w->dilation : ones;
-    if (n[0] != rank || (n[1] && n[1] != rank) || (n[2] && n[2] != 2 * rank) || (n[3] && n[3] != rank) ||
-        (n[4] && n[4] != rank))
+    if (n[0] != rank || (n[1] && n[1] != rank) || (n[2] && n[2] != 2 * rank) ||
+        (n[3] && n[3] != rank) || (n[4] && n[4] != rank))
         return fail(d, "the window's lists do not fit an operand of rank %d", rank);
     for (int i = 0; i < rank; i++)
         if (w->size[i] < 1 || w->stride[i] < 1 || w->base[i] < 1 || w->dilation[i] < 1)
@@ -233,11 +243,11 @@ bool infer_reduce_window(struct infer *f)
 }
 
 /*
- * Places of x that tap (an index into the window) sees from all places of y, in order: for those inside x, where in y
- * and where in x. Returns how many.
+ * Places of x that tap (an index into the window) sees from all places of y, in order: for those
+ * inside x, where in y and where in x. Returns how many.
  */
-static int64_t tap_places(const struct frame *w, const int64_t *tap, const struct tensor *y, const int64_t *x_dims,
-                          int64_t *at_y, int64_t *at_x)
+static int64_t tap_places(const struct frame *w, const int64_t *tap, const struct tensor *y,
+                          const int64_t *x_dims, int64_t *at_y, int64_t *at_x)
 {
     int64_t index[MAX_RANK] = {0}, strides[MAX_RANK], n = 0, place = 0;
     dense_strides(w->rank, x_dims, strides);
@@ -264,14 +274,16 @@ static void pick(const struct vector *to, const void *from, const int64_t *at, i
 {
     size_t bytes = dtype_bytes(to->dtype);
     for (int64_t i = 0; i < n; i++)
-        memcpy((char *)to->data + (size_t)i * bytes, (const char *)from + (size_t)at[i] * bytes, bytes);
+        memcpy((char *)to->data + (size_t)i * bytes, (const char *)from + (size_t)at[i] * bytes,
+               bytes);
 }
 
 static void put(void *to, const struct vector *from, const int64_t *at, int64_t n)
 {
     size_t bytes = dtype_bytes(from->dtype);
     for (int64_t i = 0; i < n; i++)
-        memcpy((char *)to + (size_t)at[i] * bytes, (const char *)from->data + (size_t)i * bytes, bytes);
+        memcpy((char *)to + (size_t)at[i] * bytes, (const char *)from->data + (size_t)i * bytes,
+               bytes);
 }
 
 static bool reduce_window(struct op_call *c, struct work *w)
@@ -308,7 +320,10 @@ static bool reduce_window(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_reduce_window(struct op_call *c) { return with_work(c, reduce_window); }
+bool eval_reduce_window(struct op_call *c)
+{
+    return with_work(c, reduce_window);
+}
 
 /* ---- select_and_scatter ---- */
 
@@ -316,8 +331,10 @@ bool infer_select_and_scatter(struct infer *f)
 {
     struct frame w;
     int dtypes[2] = {f->in[0].dtype, f->in[0].dtype}, truth = DT_BOOL;
-    if (f->in[1].dtype != dtypes[0] || f->in[2].dtype != dtypes[0] || f->in[1].rank != f->in[0].rank)
-        return fail(f->d, "the source or first value has another element type or rank than the operand");
+    if (f->in[1].dtype != dtypes[0] || f->in[2].dtype != dtypes[0] ||
+        f->in[1].rank != f->in[0].rank)
+        return fail(f->d,
+                    "the source or first value has another element type or rank than the operand");
     if (!frame_of(&w, f->attrs, f->in[0].rank, f->d) || !infer_same(f, 0, 0))
         return false;
     bool named = attr_find(f->attrs, "select") != NULL;
@@ -325,14 +342,15 @@ bool infer_select_and_scatter(struct infer *f)
            combine_infer(f, "combine", named ? 0 : 1, dtypes, 2, dtypes, 1);
 }
 
-struct selection { /* of every window: the element kept so far */
+struct selection {  /* of every window: the element kept so far */
     int64_t *where; /* place in x; -1: none yet */
     struct vector kept;
 };
 
 /* Takes the elements that one tap sees: kept where select(kept, element) holds. */
-static bool select_tap(struct op_call *c, struct combine *select, struct selection *s, const int64_t *at_y,
-                       const int64_t *at_x, int64_t n, struct vector *args, uint8_t *truth)
+static bool select_tap(struct op_call *c, struct combine *select, struct selection *s,
+                       const int64_t *at_y, const int64_t *at_x, int64_t n, struct vector *args,
+                       uint8_t *truth)
 {
     struct vector result = {DT_BOOL, truth};
     size_t bytes = dtype_bytes(s->kept.dtype);
@@ -343,7 +361,8 @@ static bool select_tap(struct op_call *c, struct combine *select, struct selecti
     for (int64_t i = 0; i < n; i++)
         if (s->where[at_y[i]] < 0 || !truth[i]) {
             s->where[at_y[i]] = at_x[i];
-            memcpy((char *)s->kept.data + (size_t)at_y[i] * bytes, (char *)args[1].data + (size_t)i * bytes, bytes);
+            memcpy((char *)s->kept.data + (size_t)at_y[i] * bytes,
+                   (char *)args[1].data + (size_t)i * bytes, bytes);
         }
     return true;
 }
@@ -357,7 +376,8 @@ static bool select_and_scatter(struct op_call *c, struct work *w)
     int64_t count = tensor_count(source), tap[MAX_RANK] = {0};
     struct combine select, scatter;
     struct frame f;
-    struct vector args[2] = {{dtype, work_take(w, count, bytes)}, {dtype, work_take(w, count, bytes)}};
+    struct vector args[2] = {{dtype, work_take(w, count, bytes)},
+                             {dtype, work_take(w, count, bytes)}};
     struct selection s = {WORK(w, int64_t, count), {dtype, work_take(w, count, bytes)}};
     int64_t *at_y = WORK(w, int64_t, count), *at_x = WORK(w, int64_t, count);
     uint8_t *truth = WORK(w, uint8_t, count);
@@ -383,7 +403,10 @@ static bool select_and_scatter(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_select_and_scatter(struct op_call *c) { return with_work(c, select_and_scatter); }
+bool eval_select_and_scatter(struct op_call *c)
+{
+    return with_work(c, select_and_scatter);
+}
 
 /* ---- map_with ---- */
 

@@ -25,8 +25,8 @@ bool infer_dynamic_slice(struct infer *f)
         return fail(f->d, "%d sizes for an operand of rank %d", count, x->rank);
     for (int i = 0; i < count; i++)
         if (sizes[i] < 0 || (dim_is_const(x->dims[i]) && sizes[i] > x->dims[i]))
-            return fail(f->d, "a window of %lld in dimension %d of size %lld", (long long)sizes[i], i,
-                        (long long)x->dims[i]);
+            return fail(f->d, "a window of %lld in dimension %d of size %lld", (long long)sizes[i],
+                        i, (long long)x->dims[i]);
     return check_starts(f, 1, x->rank) && infer_out(f, 0, x->dtype, count, sizes);
 }
 
@@ -37,14 +37,14 @@ bool infer_dynamic_update_slice(struct infer *f)
         return fail(f->d, "the update has another element type or rank than the operand");
     for (int i = 0; i < x->rank; i++)
         if (dim_is_const(u->dims[i]) && dim_is_const(x->dims[i]) && u->dims[i] > x->dims[i])
-            return fail(f->d, "an update of %lld in dimension %d of size %lld", (long long)u->dims[i], i,
-                        (long long)x->dims[i]);
+            return fail(f->d, "an update of %lld in dimension %d of size %lld",
+                        (long long)u->dims[i], i, (long long)x->dims[i]);
     return (x->rank < 0 || check_starts(f, 2, x->rank)) && infer_same(f, 0, 0);
 }
 
 /* Where the window begins in x, moved so that it fits. */
-static int64_t window_start(const struct tensor *x, const int64_t *sizes, const struct tensor *starts,
-                            const int64_t *strides)
+static int64_t window_start(const struct tensor *x, const int64_t *sizes,
+                            const struct tensor *starts, const int64_t *strides)
 {
     int64_t at = 0;
     for (int i = 0; i < x->rank; i++) {
@@ -54,8 +54,8 @@ static int64_t window_start(const struct tensor *x, const int64_t *sizes, const 
     return at;
 }
 
-static void copy_window(const struct tensor *x, const struct tensor *part, const struct tensor *starts,
-                        bool into_x)
+static void copy_window(const struct tensor *x, const struct tensor *part,
+                        const struct tensor *starts, bool into_x)
 {
     struct walk w;
     int64_t strides[MAX_RANK];
@@ -84,8 +84,8 @@ bool eval_dynamic_update_slice(struct op_call *c)
 
 /* ---- pad_interior ---- */
 
-static bool pad_lists(const struct attrs *as, int rank, const int64_t **pads, const int64_t **interior,
-                      struct diag *d)
+static bool pad_lists(const struct attrs *as, int rank, const int64_t **pads,
+                      const int64_t **interior, struct diag *d)
 {
     int n, m;
     *pads = attr_ints(as, "pads", &n);
@@ -114,7 +114,8 @@ bool infer_pad_interior(struct infer *f)
         dims[i] = dim_add(f->dims, x->dims[i], dim_mul(f->dims, gaps, interior[i]));
         dims[i] = dim_add(f->dims, dims[i], pads[i] + pads[x->rank + i]);
         if (dim_is_const(dims[i]) && dims[i] < 0)
-            return fail(f->d, "dimension %d has %lld elements after padding", i, (long long)dims[i]);
+            return fail(f->d, "dimension %d has %lld elements after padding", i,
+                        (long long)dims[i]);
     }
     return infer_out(f, 0, x->dtype, x->rank, dims);
 }
@@ -148,6 +149,7 @@ bool eval_pad_interior(struct op_call *c)
     walk_dims(&w, x->rank, dims, 2);
     memcpy(w.stride[0], ys, sizeof *ys * (size_t)x->rank);
     memcpy(w.stride[1], xs, sizeof *xs * (size_t)x->rank);
-    walk_copy(&w, (char *)y->data + first * (int64_t)bytes, (char *)x->data + from * (int64_t)bytes, bytes);
+    walk_copy(&w, (char *)y->data + first * (int64_t)bytes, (char *)x->data + from * (int64_t)bytes,
+              bytes);
     return true;
 }

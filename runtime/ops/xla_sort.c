@@ -7,7 +7,8 @@
 
 enum { MAX_ARRAYS = 32 };
 
-/* Integers whose order is the element's: floats in total order, unsigned ones shifted into the signed range. */
+/* Integers whose order is the element's: floats in total order, unsigned ones shifted into the
+ * signed range. */
 static int64_t order_key(const struct tensor *t, int64_t i)
 {
     if (dtype_is_float(t->dtype)) {
@@ -40,7 +41,8 @@ bool infer_sort(struct infer *f)
 {
     int dtypes[2 * MAX_ARRAYS], truth = DT_BOOL, axis;
     if (f->nin != f->nout || f->nin > MAX_ARRAYS)
-        return fail(f->d, "%d operands and %d results, expected as many and at most %d", f->nin, f->nout, MAX_ARRAYS);
+        return fail(f->d, "%d operands and %d results, expected as many and at most %d", f->nin,
+                    f->nout, MAX_ARRAYS);
     if (f->in[0].rank >= 0 && !infer_axis(f, attr_int(f->attrs, "axis", -1), f->in[0].rank, &axis))
         return false;
     for (int i = 0; i < f->nin; i++) {
@@ -89,10 +91,10 @@ struct merge {
     int64_t row, left, left_end, right, right_end, to;
 };
 
-/* For all merges at once: takes one element each until all are done. The right one goes first only when it compares
- * below the left one, so that equal elements keep their order. */
-static bool merge_all(struct sorting *s, struct combine *m, struct merge *list, int64_t count, int64_t *to,
-                      struct vector *args, uint8_t *truth)
+/* For all merges at once: takes one element each until all are done. The right one goes first only
+ * when it compares below the left one, so that equal elements keep their order. */
+static bool merge_all(struct sorting *s, struct combine *m, struct merge *list, int64_t count,
+                      int64_t *to, struct vector *args, uint8_t *truth)
 {
     struct vector result = {DT_BOOL, truth};
     int nin = s->c->nin;
@@ -177,11 +179,13 @@ static bool sort(struct op_call *c, struct work *w)
     if (!s.order)
         return false;
     for (int i = 1; i < c->nin; i++)
-        if (c->in[i]->rank != x->rank || memcmp(c->in[i]->dims, x->dims, sizeof *x->dims * (size_t)x->rank))
+        if (c->in[i]->rank != x->rank ||
+            memcmp(c->in[i]->dims, x->dims, sizeof *x->dims * (size_t)x->rank))
             return fail(w->d, "operand %d has another shape than the first", i);
     if (s.rows * s.a.n == 0)
         return true;
-    if (!(key >= 0 ? order_by_key(&s, (int)key, attr_int(c->attrs, "descending", 0) != 0) : order_by_region(&s)))
+    if (!(key >= 0 ? order_by_key(&s, (int)key, attr_int(c->attrs, "descending", 0) != 0)
+                   : order_by_region(&s)))
         return false;
     for (int i = 0; i < c->nin; i++) {
         size_t bytes = dtype_bytes(c->in[i]->dtype);
@@ -193,7 +197,10 @@ static bool sort(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_sort(struct op_call *c) { return with_work(c, sort); }
+bool eval_sort(struct op_call *c)
+{
+    return with_work(c, sort);
+}
 
 /* ---- top_k ---- */
 
@@ -205,7 +212,8 @@ bool infer_top_k(struct infer *f)
     if (x->rank < 1)
         return fail(f->d, "x has rank %d, expected 1 or more", x->rank);
     if (k < 0 || (dim_is_const(x->dims[x->rank - 1]) && k > x->dims[x->rank - 1]))
-        return fail(f->d, "k is %lld of %lld elements", (long long)k, (long long)x->dims[x->rank - 1]);
+        return fail(f->d, "k is %lld of %lld elements", (long long)k,
+                    (long long)x->dims[x->rank - 1]);
     if (!dtype_is_float(x->dtype) && !dtype_is_int(x->dtype) && x->dtype != DT_BOOL)
         return fail(f->d, "element type %s has no order", dtype_name(x->dtype));
     out.dims[x->rank - 1] = k;
@@ -218,7 +226,8 @@ bool infer_top_k(struct infer *f)
 static bool top_k(struct op_call *c, struct work *w)
 {
     const struct tensor *x = c->in[0];
-    int64_t n = x->dims[x->rank - 1], rows = dims_product(x->dims, 0, x->rank - 1), k = c->out[0]->dims[x->rank - 1];
+    int64_t n = x->dims[x->rank - 1], rows = dims_product(x->dims, 0, x->rank - 1),
+            k = c->out[0]->dims[x->rank - 1];
     int64_t *v = WORK(w, int64_t, n), *order = WORK(w, int64_t, n), *scratch = WORK(w, int64_t, n);
     struct keys keys = {v, attr_int(c->attrs, "largest", 1) != 0};
     if (!v || !order || !scratch)
@@ -230,11 +239,15 @@ static bool top_k(struct op_call *c, struct work *w)
         }
         sort_indices(order, n, scratch, compare_keys, &keys);
         for (int64_t i = 0; i < k; i++) {
-            memcpy(element(c->out[0], row * k + i), element(x, row * n + order[i]), dtype_bytes(x->dtype));
+            memcpy(element(c->out[0], row * k + i), element(x, row * n + order[i]),
+                   dtype_bytes(x->dtype));
             dtype_store_i64(DT_I32, c->out[1]->data, (size_t)(row * k + i), order[i]);
         }
     }
     return true;
 }
 
-bool eval_top_k(struct op_call *c) { return with_work(c, top_k); }
+bool eval_top_k(struct op_call *c)
+{
+    return with_work(c, top_k);
+}

@@ -16,7 +16,11 @@
 /* After our headers: cmocka has a macro of the name fail. */
 #include <cmocka.h>
 
-#define DIMS(...) (sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__}
+#define DIMS(...)                                                                                  \
+    (sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[])                              \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 #define SCALAR 0, NULL
 
 struct op_test {
@@ -62,8 +66,13 @@ static inline bool op_test_run(struct op_test *t, enum op op, int nout)
         out[i] = &t->out[i];
     diag_clear(&t->d);
     t->env = (struct op_env){.d = &t->d};
-    struct op_call c = {.op = op, .attrs = &t->attrs, .nin = t->nin, .nout = nout, .in = in,
-                        .out = out, .env = &t->env};
+    struct op_call c = {.op = op,
+                        .attrs = &t->attrs,
+                        .nin = t->nin,
+                        .nout = nout,
+                        .in = in,
+                        .out = out,
+                        .env = &t->env};
     return op_run(&c);
 }
 

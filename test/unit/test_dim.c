@@ -1,6 +1,7 @@
 /*
- * Random expressions: what simplification leaves has the value of plain evaluation, lies in its bounds, and reads
- * back from its text. Symbols are 1 or more, as quotients take equal factors not to be 0.
+ * Random expressions: what simplification leaves has the value of plain evaluation, lies in its
+ * bounds, and reads back from its text. Symbols are 1 or more, as quotients take equal factors not
+ * to be 0.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,8 +35,8 @@ static int64_t floor_divide(int64_t a, int64_t b)
     return b && a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
-static struct pair random_expression(struct dim_table *t, const dim_t *symbols, const int64_t *values,
-                                     int depth)
+static struct pair random_expression(struct dim_table *t, const dim_t *symbols,
+                                     const int64_t *values, int depth)
 {
     if (depth == 0 || random_below(6) == 0) {
         uint32_t i = random_below(SYMBOLS + 2);
@@ -56,7 +57,8 @@ static struct pair random_expression(struct dim_table *t, const dim_t *symbols, 
     case 4:
         return b.v == 0 ? a : (struct pair){dim_ceildiv(t, a.d, b.d), -floor_divide(-a.v, b.v)};
     case 5:
-        return b.v == 0 ? a : (struct pair){dim_mod(t, a.d, b.d), a.v - floor_divide(a.v, b.v) * b.v};
+        return b.v == 0 ? a
+                        : (struct pair){dim_mod(t, a.d, b.d), a.v - floor_divide(a.v, b.v) * b.v};
     case 6:
         return (struct pair){dim_min(t, a.d, b.d), a.v < b.v ? a.v : b.v};
     default:
@@ -71,7 +73,8 @@ static void test_random(void **state)
         struct dim_table t;
         struct diag d = {0};
         dim_table_init(&t, &arena);
-        dim_t symbols[SYMBOLS] = {dim_symbol(&t, "n"), dim_symbol(&t, "seq"), dim_symbol(&t, "a b")};
+        dim_t symbols[SYMBOLS] = {dim_symbol(&t, "n"), dim_symbol(&t, "seq"),
+                                  dim_symbol(&t, "a b")};
         int64_t values[SYMBOLS], low, high;
         for (int i = 0; i < SYMBOLS; i++)
             values[i] = 1 + random_below(9);

@@ -1,6 +1,6 @@
 /*
- * Every code of every float type of at most 16 bits: decoding and encoding are inverse, values between two
- * neighbours round to the nearer one, ties to the even code.
+ * Every code of every float type of at most 16 bits: decoding and encoding are inverse, values
+ * between two neighbours round to the nearer one, ties to the even code.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,7 +80,8 @@ static void test_integers(void **state)
     assert_memory_equal(i8, ((int8_t[]){127, -128, 0, 2, -2}), 5);
     dtype_convert(DT_U8, u8, DT_F64, x, 5, false);
     assert_memory_equal(u8, ((uint8_t[]){255, 0, 0, 2, 0}), 5);
-    int64_t wide = (INT64_C(1) << 60) + (INT64_C(1) << 36) + 1; /* in double first, this would be a tie */
+    int64_t wide =
+        (INT64_C(1) << 60) + (INT64_C(1) << 36) + 1; /* in double first, this would be a tie */
     float single;
     dtype_convert(DT_F32, &single, DT_I64, &wide, 1, false);
     assert_true(single == (float)((INT64_C(1) << 60) + (INT64_C(1) << 37)));

@@ -1,6 +1,7 @@
 /*
- * Every instruction against a reference that computes element by element in double, on odd sizes, strides,
- * broadcasts, clipped tiles and element types; and the refusal of patterns that leave their tensors.
+ * Every instruction against a reference that computes element by element in double, on odd sizes,
+ * strides, broadcasts, clipped tiles and element types; and the refusal of patterns that leave
+ * their tensors.
  */
 #include "neff/pack.h"
 #include "runtime/exec/exec.h"
@@ -18,7 +19,8 @@
 
 enum { MAX_BUFFERS = 6 };
 
-/* A program of one kernel; slots are inputs but for the last `nout`, which are results that start as inputs' copies. */
+/* A program of one kernel; slots are inputs but for the last `nout`, which are results that start
+ * as inputs' copies. */
 struct bench {
     struct program *p;
     struct kernel *k;
@@ -55,10 +57,12 @@ static int buffer(struct bench *b, int dtype, int64_t elements, bool written)
     assert_true(tensor_alloc(&b->buffer[i], dtype, 1, &elements, &d));
     for (int64_t k = 0; k < elements; k++) {
         double v = 4 * uniform() - 2;
-        dtype_store_f64(dtype, b->buffer[i].data, (size_t)k, dtype_class(dtype) == DTC_FLOAT ? v : floor(10 * uniform()));
+        dtype_store_f64(dtype, b->buffer[i].data, (size_t)k,
+                        dtype_class(dtype) == DTC_FLOAT ? v : floor(10 * uniform()));
     }
     b->written[i] = written;
-    struct slot s = {.name = "buffer", .type = type_tensor(dtype, 1, &elements), .data = {.kind = VK_NONE}};
+    struct slot s = {
+        .name = "buffer", .type = type_tensor(dtype, 1, &elements), .data = {.kind = VK_NONE}};
     s.kind = written ? SLOT_PLANNED : SLOT_INPUT;
     s.is_output = written;
     return program_add_slot(b->p, s);
@@ -72,7 +76,8 @@ static int grid(struct bench *b, int64_t n)
 }
 
 /* Row-major steps over counts; the inner step and padding after rows as given. */
-static struct ap pattern(int slot, int dtype, int rank, const int64_t *counts, int64_t inner, int64_t padding)
+static struct ap pattern(int slot, int dtype, int rank, const int64_t *counts, int64_t inner,
+                         int64_t padding)
 {
     struct ap a = {.mem = MEM_HBM, .dtype = (uint8_t)dtype, .rank = (uint8_t)rank, .tensor = slot};
     int64_t step = inner;
@@ -127,7 +132,8 @@ static double get(const struct bench *b, const struct ap *a, const int64_t *at, 
     return tensor_f64(&b->buffer[a->tensor], place(a, at, vars));
 }
 
-static void put(struct bench *b, const struct ap *a, const int64_t *at, const int64_t *vars, double v)
+static void put(struct bench *b, const struct ap *a, const int64_t *at, const int64_t *vars,
+                double v)
 {
     if (dtype_is_int(a->dtype))
         v = nearbyint(v);
@@ -141,7 +147,8 @@ static double function(int op, double x, double y, double p, double q)
     return ew_row((enum op)op)->f(x, y, p, q);
 }
 
-static double elementwise(const struct bench *b, const struct insn *i, const int64_t *at, const int64_t *vars)
+static double elementwise(const struct bench *b, const struct insn *i, const int64_t *at,
+                          const int64_t *vars)
 {
     double x = i->op == INSN_memset ? 0 : get(b, &i->ap[1], at, vars);
     int f = i->func[0], g = i->func[1];
@@ -179,7 +186,8 @@ static bool next(int64_t *at, const int64_t *count, int rank)
     return false;
 }
 
-static void reference_row(struct bench *b, const struct insn *i, int64_t *at, int64_t n, const int64_t *vars)
+static void reference_row(struct bench *b, const struct insn *i, int64_t *at, int64_t n,
+                          const int64_t *vars)
 {
     int last = i->ap[1].rank - 1;
     double mean = 0, variance = 0, most = -INFINITY, sum = 0, *x = calloc((size_t)n, sizeof *x);
@@ -192,7 +200,9 @@ static void reference_row(struct bench *b, const struct insn *i, int64_t *at, in
         most = fmax(most, x[k]);
     }
     for (int64_t k = 0; k < n; k++) {
-        variance += (i->imm[0].base && i->op == INSN_layer_norm ? x[k] * x[k] : (x[k] - mean) * (x[k] - mean)) / (double)n;
+        variance += (i->imm[0].base && i->op == INSN_layer_norm ? x[k] * x[k]
+                                                                : (x[k] - mean) * (x[k] - mean)) /
+                    (double)n;
         sum += exp(x[k] - most);
     }
     at[last] = 0;
@@ -213,20 +223,25 @@ static void reference_row(struct bench *b, const struct insn *i, int64_t *at, in
             v *= i->ap[2].mem ? get(b, &i->ap[2], column, vars) : 1;
             v += i->ap[3].mem ? get(b, &i->ap[3], column, vars) : 0;
         } else {
-            v = r = function(i->func[1], function(i->func[0], x[k], r, 0, 0), get(b, &i->ap[2], at, vars), 0, 0);
+            v = r = function(i->func[1], function(i->func[0], x[k], r, 0, 0),
+                             get(b, &i->ap[2], at, vars), 0, 0);
         }
         put(b, &i->ap[0], at, vars, v);
     }
     free(x);
 }
 
-static void reference_reduce(struct bench *b, const struct insn *i, const int64_t *count, const int64_t *vars)
+static void reference_reduce(struct bench *b, const struct insn *i, const int64_t *count,
+                             const int64_t *vars)
 {
     const struct ap *src = &i->ap[1];
     int outer = src->rank - (int)i->imm[0].base;
     int64_t at[MAX_AP_RANK] = {0};
     do {
-        double v = i->func[0] == OP_add ? 0 : i->func[0] == OP_mul ? 1 : i->func[0] == OP_max ? -INFINITY : INFINITY;
+        double v = i->func[0] == OP_add   ? 0
+                   : i->func[0] == OP_mul ? 1
+                   : i->func[0] == OP_max ? -INFINITY
+                                          : INFINITY;
         do
             v = function(i->func[0], v, get(b, src, at, vars), 0, 0);
         while (next(at + outer, count + outer, src->rank - outer));
@@ -261,8 +276,11 @@ static void reference_matmul(struct bench *b, const struct insn *i, const int64_
 
 static void reference_insn(struct bench *b, const struct insn *i, const int64_t *vars)
 {
-    bool rows = i->op == INSN_bn_stats || i->op == INSN_softmax || i->op == INSN_layer_norm || i->op == INSN_tensor_tensor_scan;
-    const struct ap *shape = i->op == INSN_tensor_reduce ? &i->ap[1] : i->op == INSN_bn_stats ? &i->ap[2] : &i->ap[0];
+    bool rows = i->op == INSN_bn_stats || i->op == INSN_softmax || i->op == INSN_layer_norm ||
+                i->op == INSN_tensor_tensor_scan;
+    const struct ap *shape = i->op == INSN_tensor_reduce ? &i->ap[1]
+                             : i->op == INSN_bn_stats    ? &i->ap[2]
+                                                         : &i->ap[0];
     int64_t count[MAX_AP_RANK], at[MAX_AP_RANK] = {0};
     for (int d = 0; d < shape->rank; d++)
         if ((count[d] = count_now(shape, d, vars)) <= 0)
@@ -284,9 +302,13 @@ static void reference_insn(struct bench *b, const struct insn *i, const int64_t 
                 from[r] = at[r + 1], from[r + 1] = at[r];
                 put(b, &i->ap[0], at, vars, get(b, &i->ap[1], from, vars));
             } else if (i->op == INSN_iota) {
-                put(b, &i->ap[0], at, vars, (double)(affine_now(&i->imm[0], vars) + i->imm[1].base * at[r] + i->imm[2].base * at[r + 1]));
+                put(b, &i->ap[0], at, vars,
+                    (double)(affine_now(&i->imm[0], vars) + i->imm[1].base * at[r] +
+                             i->imm[2].base * at[r + 1]));
             } else if (i->op == INSN_affine_select) {
-                bool keep = affine_now(&i->imm[0], vars) + i->imm[1].base * at[r] + i->imm[2].base * at[r + 1] >= 0;
+                bool keep = affine_now(&i->imm[0], vars) + i->imm[1].base * at[r] +
+                                i->imm[2].base * at[r + 1] >=
+                            0;
                 put(b, &i->ap[0], at, vars, keep ? get(b, &i->ap[1], at, vars) : i->flt[0]);
             } else if (i->op == INSN_dma_gather) {
                 int64_t row = (int64_t)get(b, &i->ap[2], at, vars);
@@ -324,7 +346,8 @@ static void reference(struct bench *b)
 
 /* ---- running ---- */
 
-/* Results start with what the buffers hold: a call copies it there, since planned memory starts as anything. */
+/* Results start with what the buffers hold: a call copies it there, since planned memory starts as
+ * anything. */
 static void add_steps(struct bench *b)
 {
     struct program *p = b->p;
@@ -342,7 +365,8 @@ static void add_steps(struct bench *b)
             in = program_add_slot(p, s);
             int32_t *ids = ARENA_ARRAY(&p->arena, int32_t, 2);
             ids[0] = in, ids[1] = i;
-            p->calls[p->ncalls] = (struct call){.op = OP_identity, .nin = 1, .nout = 1, .in = ids, .out = ids + 1, .node = -1};
+            p->calls[p->ncalls] = (struct call){
+                .op = OP_identity, .nin = 1, .nout = 1, .in = ids, .out = ids + 1, .node = -1};
             r->steps[r->nsteps++] = (struct step){STEP_CALL, p->ncalls++};
             p->output_names[r->nresults] = "out";
             r->results[r->nresults++] = i;
@@ -358,10 +382,12 @@ static bool close_enough(const struct tensor *t, int64_t i, double x, double y, 
     double unit = units[t->dtype] > 0 ? units[t->dtype] : dtype_is_int(t->dtype) ? 0 : tolerance;
     if (x == y || (isnan(x) && isnan(y)))
         return true;
-    return fabs(x - y) <= unit * (fabs(y) + 1) || (dtype_is_int(t->dtype) && tolerance > 0 && fabs(x - y) <= 1);
+    return fabs(x - y) <= unit * (fabs(y) + 1) ||
+           (dtype_is_int(t->dtype) && tolerance > 0 && fabs(x - y) <= 1);
 }
 
-/* Runs with 1 and in every 4th case with 2 and 4 threads, compares bits among them and values with the reference; frees everything. */
+/* Runs with 1 and in every 4th case with 2 and 4 threads, compares bits among them and values with
+ * the reference; frees everything. */
 static void check(struct bench *b, double tolerance)
 {
     struct diag d = {0};
@@ -395,8 +421,8 @@ static void check(struct bench *b, double tolerance)
         for (int64_t k = 0; b->written[i] && k < tensor_count(&first[i]); k++) {
             double x = tensor_f64(&first[i], k), y = tensor_f64(&b->buffer[i], k);
             if (!close_enough(&first[i], k, x, y, tolerance))
-                fail_msg("%s: element %lld of buffer %d is %.9g, expected %.9g", insn_info(b->k->insns[0].op)->name,
-                         (long long)k, i, x, y);
+                fail_msg("%s: element %lld of buffer %d is %.9g, expected %.9g",
+                         insn_info(b->k->insns[0].op)->name, (long long)k, i, x, y);
         }
         if (b->written[i])
             tensor_free(&first[i]);
@@ -439,7 +465,8 @@ static const struct elementwise_case elementwise_cases[] = {
 };
 
 /* One case on one layout: dims in tiles along the first, operands strided, padded or broadcast. */
-static void elementwise_case(const struct elementwise_case *e, int dtype_in, int dtype_out, int layout)
+static void elementwise_case(const struct elementwise_case *e, int dtype_in, int dtype_out,
+                             int layout)
 {
     static const int64_t shapes[][3] = {{7, 5, 9}, {1, 3, 70}, {4, 1, 1}, {3, 2, 1030}};
     const int64_t *s = shapes[layout % 4];
@@ -449,7 +476,8 @@ static void elementwise_case(const struct elementwise_case *e, int dtype_in, int
     int var = grid(&b, (s[0] + 2) / 3);
     struct ap ap[4] = {{0}};
     for (int n = 0; n <= e->operands; n++) {
-        int slot = buffer(&b, n ? dtype_in : dtype_out, (s[0] * (s[1] * (s[2] * 2 + 3) + 3) + 8), n == 0);
+        int slot =
+            buffer(&b, n ? dtype_in : dtype_out, (s[0] * (s[1] * (s[2] * 2 + 3) + 3) + 8), n == 0);
         ap[n] = pattern(slot, n ? dtype_in : dtype_out, 3, s, inner, padding);
         tiled(&ap[n], 0, var, 3);
         if (n >= 2 && layout % 5 == 1)
@@ -468,7 +496,8 @@ static void elementwise_case(const struct elementwise_case *e, int dtype_in, int
 
 static void elementwise_instructions(void **state)
 {
-    static const int types[][2] = {{DT_F32, DT_F32}, {DT_BF16, DT_F32}, {DT_F32, DT_BF16}, {DT_F16, DT_F16}, {DT_F64, DT_F32}};
+    static const int types[][2] = {
+        {DT_F32, DT_F32}, {DT_BF16, DT_F32}, {DT_F32, DT_BF16}, {DT_F16, DT_F16}, {DT_F64, DT_F32}};
     for (size_t c = 0; c < sizeof elementwise_cases / sizeof *elementwise_cases; c++)
         for (int t = 0; t < 5; t++)
             for (int layout = 0; layout < 12; layout += 1 + (t > 0))
@@ -481,7 +510,8 @@ static void select_and_integers(void **state)
         struct bench b;
         const int64_t s[2] = {5, 37};
         begin(&b);
-        int out = buffer(&b, layout & 1 ? DT_BF16 : DT_F32, 400, true), which = buffer(&b, DT_BOOL, 400, false);
+        int out = buffer(&b, layout & 1 ? DT_BF16 : DT_F32, 400, true),
+            which = buffer(&b, DT_BOOL, 400, false);
         int x = buffer(&b, DT_F32, 400, false), y = buffer(&b, DT_F32, 400, false);
         for (int64_t k = 0; k < 400; k++)
             ((uint8_t *)b.buffer[1].data)[k] &= 1;
@@ -496,7 +526,8 @@ static void select_and_integers(void **state)
         struct bench b;
         const int64_t s[2] = {3, 19};
         begin(&b);
-        int out = buffer(&b, DT_I32, 64, true), x = buffer(&b, DT_I32, 64, false), y = buffer(&b, DT_I64, 64, false);
+        int out = buffer(&b, DT_I32, 64, true), x = buffer(&b, DT_I32, 64, false),
+            y = buffer(&b, DT_I64, 64, false);
         struct insn *i = add(&b, INSN_tensor_tensor);
         i->func[0] = (uint16_t)(op == 0 ? OP_add : op == 1 ? OP_mul : OP_sub);
         i->ap[0] = pattern(out, DT_I32, 2, s, 1, 0);
@@ -516,10 +547,12 @@ static void row_case(enum opcode op, int dtype, int64_t n, int option)
     int var = grid(&b, 2);
     bool stats = op == INSN_bn_stats;
     int64_t size = 12 * (n * 2 + 4) + 8;
-    int out = buffer(&b, dtype, size, true), second = buffer(&b, stats ? dtype : DT_F32, size, stats);
+    int out = buffer(&b, dtype, size, true),
+        second = buffer(&b, stats ? dtype : DT_F32, size, stats);
     int src = buffer(&b, dtype, size, false), gamma = buffer(&b, DT_F32, n, false);
     struct insn *i = add(&b, op);
-    struct ap x = pattern(src, dtype, 3, s, 1 + (option & 1), 3), y = pattern(out, dtype, 3, s, 1, 0);
+    struct ap x = pattern(src, dtype, 3, s, 1 + (option & 1), 3),
+              y = pattern(out, dtype, 3, s, 1, 0);
     if (stats) {
         i->ap[0] = pattern(out, dtype, 3, one, 1, 0);
         i->ap[1] = pattern(second, dtype, 2, one, 1, 0);
@@ -549,7 +582,8 @@ static void row_case(enum opcode op, int dtype, int64_t n, int option)
 
 static void row_instructions(void **state)
 {
-    static const enum opcode ops[] = {INSN_bn_stats, INSN_softmax, INSN_layer_norm, INSN_tensor_tensor_scan};
+    static const enum opcode ops[] = {INSN_bn_stats, INSN_softmax, INSN_layer_norm,
+                                      INSN_tensor_tensor_scan};
     for (int o = 0; o < 4; o++)
         for (int option = 0; option < 4; option++)
             for (int64_t n = 1; n < 700; n = n * 3 + 1) {
@@ -583,7 +617,8 @@ static void reductions(void **state)
                 int64_t counts[3] = {s[0], axes < 2 ? s[1] : 1, 1};
                 if (axes == 3)
                     counts[0] = 1;
-                i->ap[0] = pattern(out, DT_F32, layout & 2 && axes < 3 ? 3 - axes : 3, counts, 1, 0);
+                i->ap[0] =
+                    pattern(out, DT_F32, layout & 2 && axes < 3 ? 3 - axes : 3, counts, 1, 0);
                 check(&b, 2e-5);
             }
 }
@@ -596,13 +631,15 @@ static void activation_sums(void **state)
             const int64_t s[2] = {6, n}, one[2] = {6, 1};
             begin(&b);
             int var = grid(&b, 2), dtype = t ? DT_BF16 : DT_F32;
-            int out = buffer(&b, dtype, 6 * n, true), sum = buffer(&b, DT_F32, 6, true), x = buffer(&b, dtype, 6 * n, false);
+            int out = buffer(&b, dtype, 6 * n, true), sum = buffer(&b, DT_F32, 6, true),
+                x = buffer(&b, dtype, 6 * n, false);
             int bias = buffer(&b, DT_F32, 6, false);
             struct insn *i = add(&b, INSN_activation);
             i->func[0] = OP_exp;
             i->flt[0] = 0.5f;
             i->ap[0] = pattern(out, dtype, 2, s, 1, 0), i->ap[1] = pattern(x, dtype, 2, s, 1, 0);
-            i->ap[3] = pattern(bias, DT_F32, 2, one, 1, 0), i->ap[4] = pattern(sum, DT_F32, 2, one, 1, 0);
+            i->ap[3] = pattern(bias, DT_F32, 2, one, 1, 0),
+            i->ap[4] = pattern(sum, DT_F32, 2, one, 1, 0);
             i->ap[3].dim[1].step = i->ap[4].dim[1].step = 0;
             for (int k = 0; k < 5; k++)
                 if (i->ap[k].mem)
@@ -635,7 +672,8 @@ static void planes(void **state)
         int out = buffer(&b, dtype, 200, true), x = buffer(&b, dtype, 200, false);
         struct insn *i = add(&b, layout < 2 ? INSN_iota : INSN_affine_select);
         i->ap[0] = pattern(out, dtype, 2, s, 1, 0);
-        i->imm[0].base = layout - 3, i->imm[1].base = layout == 4 ? -2 : 1, i->imm[2].base = layout & 1 ? -1 : 2;
+        i->imm[0].base = layout - 3, i->imm[1].base = layout == 4 ? -2 : 1,
+        i->imm[2].base = layout & 1 ? -1 : 2;
         i->imm[0].coef[var] = 3 * i->imm[1].base;
         tiled(&i->ap[0], 0, var, 4);
         i->imm[0].coef[var] = 4 * i->imm[1].base;
@@ -650,10 +688,12 @@ static void planes(void **state)
         struct bench b;
         const int64_t s[2] = {9, 14}, table[2] = {10, 14}, nine = 9;
         begin(&b);
-        int out = buffer(&b, types[t], 200, true), from = buffer(&b, types[t], 200, false), x = buffer(&b, t & 1 ? DT_I32 : DT_I64, 9, false);
+        int out = buffer(&b, types[t], 200, true), from = buffer(&b, types[t], 200, false),
+            x = buffer(&b, t & 1 ? DT_I32 : DT_I64, 9, false);
         dtype_store_i64(b.buffer[2].dtype, b.buffer[2].data, 4, -3);
         struct insn *i = add(&b, INSN_dma_gather);
-        i->ap[0] = pattern(out, types[t], 2, s, 1, 1), i->ap[1] = pattern(from, types[t], 2, table, 1, 2);
+        i->ap[0] = pattern(out, types[t], 2, s, 1, 1),
+        i->ap[1] = pattern(from, types[t], 2, table, 1, 2);
         i->ap[2] = pattern(x, t & 1 ? DT_I32 : DT_I64, 1, &nine, 1, 0);
         i->imm[0].base = 10;
         check(&b, 0);
@@ -674,7 +714,8 @@ static void matmul_case(const struct matmul_case *x)
     begin(&b);
     int rows = grid(&b, (x->n + 15) / 16), outs = grid(&b, (x->m + 31) / 32);
     int64_t inner = x->strided ? 2 : 1;
-    int c = buffer(&b, x->c, x->n * x->m * inner, true), w = buffer(&b, x->w, x->batch * x->k * x->m, false);
+    int c = buffer(&b, x->c, x->n * x->m * inner, true),
+        w = buffer(&b, x->w, x->batch * x->k * x->m, false);
     int a = buffer(&b, x->a, x->batch * x->n * x->k * inner, false);
     struct insn *i = add(&b, INSN_nc_matmul);
     i->imm[0].base = x->accumulate;
@@ -690,15 +731,18 @@ static void matmul_case(const struct matmul_case *x)
 
 static void matrix_products(void **state)
 {
-    static const int types[][3] = {{DT_F32, DT_F32, DT_F32}, {DT_BF16, DT_BF16, DT_F32}, {DT_U8, DT_I8, DT_I32},
-                                   {DT_BF16, DT_F32, DT_F32}, {DT_F32, DT_F32, DT_BF16}, {DT_I8, DT_I8, DT_I32},
+    static const int types[][3] = {{DT_F32, DT_F32, DT_F32},  {DT_BF16, DT_BF16, DT_F32},
+                                   {DT_U8, DT_I8, DT_I32},    {DT_BF16, DT_F32, DT_F32},
+                                   {DT_F32, DT_F32, DT_BF16}, {DT_I8, DT_I8, DT_I32},
                                    {DT_F16, DT_F16, DT_F32}};
-    static const int64_t sizes[][4] = {{1, 1, 1, 1}, {16, 32, 8, 1}, {33, 40, 17, 2}, {5, 100, 3, 3}, {20, 64, 64, 1}};
+    static const int64_t sizes[][4] = {
+        {1, 1, 1, 1}, {16, 32, 8, 1}, {33, 40, 17, 2}, {5, 100, 3, 3}, {20, 64, 64, 1}};
     for (int t = 0; t < 7; t++)
         for (int s = 0; s < 5; s++)
             for (int option = 0; option < 8; option++) {
-                struct matmul_case x = {sizes[s][0], sizes[s][1], sizes[s][2], sizes[s][3], types[t][0], types[t][1],
-                                        types[t][2], option & 1, option & 2, option & 4};
+                struct matmul_case x = {sizes[s][0], sizes[s][1], sizes[s][2], sizes[s][3],
+                                        types[t][0], types[t][1], types[t][2], option & 1,
+                                        option & 2,  option & 4};
                 matmul_case(&x);
             }
 }
@@ -706,7 +750,8 @@ static void matrix_products(void **state)
 /* Packed weights, K in blocks: moving [block, n, k], stationary in the blocks of pack.h. */
 static void packed_products(void **state)
 {
-    static const int types[][3] = {{DT_F32, DT_F32, DT_F32}, {DT_BF16, DT_BF16, DT_F32}, {DT_U8, DT_I8, DT_I32}};
+    static const int types[][3] = {
+        {DT_F32, DT_F32, DT_F32}, {DT_BF16, DT_BF16, DT_F32}, {DT_U8, DT_I8, DT_I32}};
     for (int t = 0; t < 3; t++)
         for (int64_t m = 10; m < 200; m += 63) {
             enum { N = 21, K = 24 };
@@ -729,7 +774,8 @@ static void packed_products(void **state)
             i->ap[2] = pattern(a, types[t][0], 2, (int64_t[]){N, K}, 1, 0);
             i->ap[1] = pattern(packed, types[t][1], 2, (int64_t[]){K, m}, 1, 0);
             i->ap[1].dim[0].step = width;
-            tiled(&i->ap[0], 0, rows, 16), tiled(&i->ap[0], 1, outs, 64), tiled(&i->ap[2], 0, rows, 16);
+            tiled(&i->ap[0], 0, rows, 16), tiled(&i->ap[0], 1, outs, 64),
+                tiled(&i->ap[2], 0, rows, 16);
             tiled(&i->ap[1], 1, outs, 64);
             i->ap[1].offset.coef[outs] = width * K;
             /* the reference multiplies plain weights */
@@ -739,7 +785,8 @@ static void packed_products(void **state)
                 for (int64_t o = 0; o < m; o++) {
                     double sum = 0;
                     for (int64_t k = 0; k < K; k++)
-                        sum += tensor_f64(&b.buffer[a], r * K + k) * tensor_f64(&plain.buffer[w], k * m + o);
+                        sum += tensor_f64(&b.buffer[a], r * K + k) *
+                               tensor_f64(&plain.buffer[w], k * m + o);
                     dtype_store_f64(types[t][2], expect.data, (size_t)(r * m + o), sum);
                 }
             add_steps(&b);
@@ -752,7 +799,8 @@ static void packed_products(void **state)
             for (int64_t k = 0; k < N * m; k++) {
                 double got = tensor_f64(context_output(x, 0), k), want = tensor_f64(&expect, k);
                 if (!(fabs(got - want) <= (t == 1 ? 1e-2 : 1e-4) * (fabs(want) + 1)))
-                    fail_msg("outs %lld, element %lld: %g, expected %g", (long long)m, (long long)k, got, want);
+                    fail_msg("outs %lld, element %lld: %g, expected %g", (long long)m, (long long)k,
+                             got, want);
             }
             context_free(x);
             model_free(model);
@@ -796,17 +844,44 @@ static bool copy_accepted(int change)
     tiled(&i->ap[0], 0, var, 8), tiled(&i->ap[1], 0, var, 8);
     struct ap *a = &i->ap[change & 1];
     switch (change / 2) {
-    case 1: a->offset.base = 1; break;
-    case 2: a->offset.base = -1; break;
-    case 3: a->offset.coef[var] = 9; break;
-    case 4: a->dim[0].limit = 31; b.k->insns[0].ap[!(change & 1)].dim[0].limit = 31; break;
-    case 5: a->dim[0].step = -1; break;
-    case 6: a->offset.base = INT64_MAX / 2; break;
-    case 7: a->dim[0].step = INT64_C(1) << 45; break;
-    case 8: b.k->grid[0] = 5; a->dim[0].limit = 40; b.k->insns[0].ap[!(change & 1)].dim[0].limit = 40; break;
-    case 9: a->dim[0].factor = 0; a->dim[0].limit = 8; b.k->insns[0].ap[!(change & 1)].dim[0] = a->dim[0]; break;
-    case 10: a->dim[0].var = 3; break;
-    case 11: a->dtype = DT_F64; break;
+    case 1:
+        a->offset.base = 1;
+        break;
+    case 2:
+        a->offset.base = -1;
+        break;
+    case 3:
+        a->offset.coef[var] = 9;
+        break;
+    case 4:
+        a->dim[0].limit = 31;
+        b.k->insns[0].ap[!(change & 1)].dim[0].limit = 31;
+        break;
+    case 5:
+        a->dim[0].step = -1;
+        break;
+    case 6:
+        a->offset.base = INT64_MAX / 2;
+        break;
+    case 7:
+        a->dim[0].step = INT64_C(1) << 45;
+        break;
+    case 8:
+        b.k->grid[0] = 5;
+        a->dim[0].limit = 40;
+        b.k->insns[0].ap[!(change & 1)].dim[0].limit = 40;
+        break;
+    case 9:
+        a->dim[0].factor = 0;
+        a->dim[0].limit = 8;
+        b.k->insns[0].ap[!(change & 1)].dim[0] = a->dim[0];
+        break;
+    case 10:
+        a->dim[0].var = 3;
+        break;
+    case 11:
+        a->dtype = DT_F64;
+        break;
     }
     return accepted(&b);
 }
@@ -824,7 +899,8 @@ static void indices_outside_are_refused(void **state)
     struct bench b;
     const int64_t s[2] = {3, 4}, three = 3;
     begin(&b);
-    int out = buffer(&b, DT_F32, 12, true), from = buffer(&b, DT_F32, 12, false), x = buffer(&b, DT_I64, 3, false);
+    int out = buffer(&b, DT_F32, 12, true), from = buffer(&b, DT_F32, 12, false),
+        x = buffer(&b, DT_I64, 3, false);
     memcpy(b.buffer[x].data, (int64_t[]){0, 3, 1}, 24);
     struct insn *i = add(&b, INSN_dma_gather);
     i->ap[0] = pattern(out, DT_F32, 2, s, 1, 0), i->ap[1] = pattern(from, DT_F32, 2, s, 1, 0);
@@ -836,11 +912,16 @@ static void indices_outside_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elementwise_instructions), cmocka_unit_test(select_and_integers),
-        cmocka_unit_test(row_instructions),         cmocka_unit_test(reductions),
-        cmocka_unit_test(activation_sums),          cmocka_unit_test(planes),
-        cmocka_unit_test(matrix_products),          cmocka_unit_test(packed_products),
-        cmocka_unit_test(patterns_outside_are_refused), cmocka_unit_test(indices_outside_are_refused),
+        cmocka_unit_test(elementwise_instructions),
+        cmocka_unit_test(select_and_integers),
+        cmocka_unit_test(row_instructions),
+        cmocka_unit_test(reductions),
+        cmocka_unit_test(activation_sums),
+        cmocka_unit_test(planes),
+        cmocka_unit_test(matrix_products),
+        cmocka_unit_test(packed_products),
+        cmocka_unit_test(patterns_outside_are_refused),
+        cmocka_unit_test(indices_outside_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

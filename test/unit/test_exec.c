@@ -30,13 +30,15 @@ static int add_region(struct program *p)
 
 static int add_slot(struct program *p, const char *name, int kind, struct type t)
 {
-    return program_add_slot(p, (struct slot){.name = name, .type = t, .kind = (uint8_t)kind,
-                                             .data = {.kind = VK_NONE}});
+    return program_add_slot(
+        p,
+        (struct slot){.name = name, .type = t, .kind = (uint8_t)kind, .data = {.kind = VK_NONE}});
 }
 
 static int add_const(struct program *p, struct type t, void *data)
 {
-    return program_add_slot(p, (struct slot){.type = t, .kind = SLOT_CONST,
+    return program_add_slot(p, (struct slot){.type = t,
+                                             .kind = SLOT_CONST,
                                              .data = tensor_view(t.dtype, t.rank, t.dims, data)});
 }
 
@@ -71,8 +73,8 @@ static void add_step(struct program *p, int region, int kind, int index)
     r->steps[r->nsteps++] = (struct step){(uint8_t)kind, index};
 }
 
-static struct call *add_call(struct program *p, int region, enum op op, int nin, int32_t *in, int nout,
-                             int32_t *out)
+static struct call *add_call(struct program *p, int region, enum op op, int nin, int32_t *in,
+                             int nout, int32_t *out)
 {
     ARENA_GROW(&p->arena, p->calls, p->ncalls, p->calls_cap);
     struct call *c = &p->calls[p->ncalls];
@@ -93,9 +95,11 @@ static struct type tensor_type(int dtype, int rank, ...)
     return type_tensor(dtype, rank, dims);
 }
 #define F32(...)                                                                                   \
-    type_tensor(DT_F32, (int)(sizeof(dim_t[]){__VA_ARGS__} / sizeof(dim_t)), (const dim_t[]){__VA_ARGS__})
+    type_tensor(DT_F32, (int)(sizeof(dim_t[]){__VA_ARGS__} / sizeof(dim_t)),                       \
+                (const dim_t[]){__VA_ARGS__})
 #define I64(...)                                                                                   \
-    type_tensor(DT_I64, (int)(sizeof(dim_t[]){__VA_ARGS__} / sizeof(dim_t)), (const dim_t[]){__VA_ARGS__})
+    type_tensor(DT_I64, (int)(sizeof(dim_t[]){__VA_ARGS__} / sizeof(dim_t)),                       \
+                (const dim_t[]){__VA_ARGS__})
 
 static struct tensor floats(float *v, int64_t n)
 {
@@ -207,16 +211,20 @@ static void binds_dims_while_running(void **state)
     model_free(m);
 }
 
-/* Carried over n trips: x = x + x, with a scan output of every x. The body's memory is planned or dynamic. */
+/* Carried over n trips: x = x + x, with a scan output of every x. The body's memory is planned or
+ * dynamic. */
 static struct program *doubling(int kind)
 {
     struct program *p = new_program();
-    int n = add_slot(p, "n", SLOT_INPUT, tensor_type(DT_I64, 0)), x = add_slot(p, "x", SLOT_INPUT, F32(3));
+    int n = add_slot(p, "n", SLOT_INPUT, tensor_type(DT_I64, 0)),
+        x = add_slot(p, "x", SLOT_INPUT, F32(3));
     dim_t trips = dim_fresh(&p->dims, "trips");
-    int last = add_slot(p, "last", SLOT_DYNAMIC, F32(3)), all = add_slot(p, "all", SLOT_DYNAMIC, F32(trips, 3));
+    int last = add_slot(p, "last", SLOT_DYNAMIC, F32(3)),
+        all = add_slot(p, "all", SLOT_DYNAMIC, F32(trips, 3));
     set_io(p, 0, 2, IDS(p, n, x), 2, IDS(p, last, all));
     int body = add_region(p);
-    int i = add_slot(p, NULL, SLOT_DYNAMIC, tensor_type(DT_I64, 0)), on = add_slot(p, NULL, SLOT_DYNAMIC, tensor_type(DT_BOOL, 0));
+    int i = add_slot(p, NULL, SLOT_DYNAMIC, tensor_type(DT_I64, 0)),
+        on = add_slot(p, NULL, SLOT_DYNAMIC, tensor_type(DT_BOOL, 0));
     int carried = add_slot(p, NULL, kind, F32(3)), next = add_slot(p, NULL, kind, F32(3));
     set_io(p, body, 3, IDS(p, i, on, carried), 3, IDS(p, on, next, next));
     add_call(p, body, OP_add, 2, IDS(p, carried, carried), 1, IDS(p, next));
@@ -245,7 +253,8 @@ static void runs_loops(void **state)
             assert_true(((float *)context_output(c, 0)->data)[2] == (float)(3 << trips));
             assert_int_equal(context_output(c, 1)->dims[0], trips);
             if (trips)
-                assert_true(((float *)context_output(c, 1)->data)[(trips - 1) * 3] == (float)(1 << trips));
+                assert_true(((float *)context_output(c, 1)->data)[(trips - 1) * 3] ==
+                            (float)(1 << trips));
         }
         context_free(c);
         model_free(m);
@@ -312,7 +321,10 @@ static void repeated_runs_allocate_nothing(void **state)
     model_free(m);
 }
 #else
-static void repeated_runs_allocate_nothing(void **state) { skip(); }
+static void repeated_runs_allocate_nothing(void **state)
+{
+    skip();
+}
 #endif
 
 static void an_empty_graph_costs_little(void **state)

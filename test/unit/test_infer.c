@@ -1,5 +1,6 @@
 /*
- * Shape rules with symbols: what models compute about shapes becomes expressions over the inputs' dims.
+ * Shape rules with symbols: what models compute about shapes becomes expressions over the inputs'
+ * dims.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,9 +41,18 @@ static void operand(struct rules *r, int i, const char *type, const dim_t *v, in
 
 static const char *infer(struct rules *r, enum op op, int nin)
 {
-    struct infer f = {.op = op, .attrs = &r->attrs, .dims = &r->dims, .arena = &r->arena, .d = &r->d,
-                      .nin = nin, .nout = 1, .in = r->in, .out = r->out, .result = r->result,
-                      .read = known, .user = r};
+    struct infer f = {.op = op,
+                      .attrs = &r->attrs,
+                      .dims = &r->dims,
+                      .arena = &r->arena,
+                      .d = &r->d,
+                      .nin = nin,
+                      .nout = 1,
+                      .in = r->in,
+                      .out = r->out,
+                      .result = r->result,
+                      .read = known,
+                      .user = r};
     r->result[0].n = -1;
     if (!infer_run(&f))
         return r->d.text;

@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-/* ---- construction ----------------------------------------------------------------------------------------- */
+/* ---- construction
+ * ----------------------------------------------------------------------------------------- */
 
 struct sample { /* y = add(x, c); return y */
     struct graph *g;
@@ -70,7 +71,8 @@ static void uses(void **state)
 static void placing(void **state)
 {
     struct sample s = make();
-    struct node *before = node_new(s.g, OP_neg, &s.x, 1, 1, ""), *after = node_new(s.g, OP_abs, &s.x, 1, 1, "");
+    struct node *before = node_new(s.g, OP_neg, &s.x, 1, 1, ""),
+                *after = node_new(s.g, OP_abs, &s.x, 1, 1, "");
     node_insert_before(s.add, before);
     node_insert_after(s.add, after);
     assert_ptr_equal(s.g->main->first, before);
@@ -83,24 +85,73 @@ static void placing(void **state)
     expect(&s, NULL);
 }
 
-/* ---- what the verifier catches ---------------------------------------------------------------------------------- */
+/* ---- what the verifier catches
+ * ---------------------------------------------------------------------------------- */
 
-static void change_link(struct sample *s) { s->add->next = NULL; }
-static void change_parent(struct sample *s) { s->add->parent = NULL; }
-static void change_use(struct sample *s) { s->add->in_uses[0].index = 1; }
-static void change_operand(struct sample *s) { s->add->in[0] = s->c; }
-static void change_result(struct sample *s) { s->add->out[0]->def = s->last; }
-static void change_dtype(struct sample *s) { s->x->type.dtype = 99; }
-static void change_rank(struct sample *s) { s->x->type.rank = MAX_RANK + 1; }
-static void change_dim(struct sample *s) { s->x->type.dims[1] = -3; }
-static void change_expression(struct sample *s) { s->x->type.dims[1] = INT64_MIN + 1000; }
-static void change_kind(struct sample *s) { s->x->type.kind = 77; }
-static void change_names(struct sample *s) { s->g->noutputs = 0; }
-static void change_typed(struct sample *s) { s->g->typed = true; }
-static void change_param(struct sample *s) { s->x->index = 1; }
-static void add_operand(struct sample *s) { node_add_input(s->g, s->add, s->x); }
-static void add_region(struct sample *s) { node_add_region(s->g, s->add); }
-static void remove_last(struct sample *s) { node_remove(s->last); }
+static void change_link(struct sample *s)
+{
+    s->add->next = NULL;
+}
+static void change_parent(struct sample *s)
+{
+    s->add->parent = NULL;
+}
+static void change_use(struct sample *s)
+{
+    s->add->in_uses[0].index = 1;
+}
+static void change_operand(struct sample *s)
+{
+    s->add->in[0] = s->c;
+}
+static void change_result(struct sample *s)
+{
+    s->add->out[0]->def = s->last;
+}
+static void change_dtype(struct sample *s)
+{
+    s->x->type.dtype = 99;
+}
+static void change_rank(struct sample *s)
+{
+    s->x->type.rank = MAX_RANK + 1;
+}
+static void change_dim(struct sample *s)
+{
+    s->x->type.dims[1] = -3;
+}
+static void change_expression(struct sample *s)
+{
+    s->x->type.dims[1] = INT64_MIN + 1000;
+}
+static void change_kind(struct sample *s)
+{
+    s->x->type.kind = 77;
+}
+static void change_names(struct sample *s)
+{
+    s->g->noutputs = 0;
+}
+static void change_typed(struct sample *s)
+{
+    s->g->typed = true;
+}
+static void change_param(struct sample *s)
+{
+    s->x->index = 1;
+}
+static void add_operand(struct sample *s)
+{
+    node_add_input(s->g, s->add, s->x);
+}
+static void add_region(struct sample *s)
+{
+    node_add_region(s->g, s->add);
+}
+static void remove_last(struct sample *s)
+{
+    node_remove(s->last);
+}
 static void remove_all(struct sample *s)
 {
     node_remove(s->last);
@@ -136,16 +187,26 @@ static void rules(void **state)
         void (*change)(struct sample *s);
         const char *text;
     } broken[] = {
-        {change_link, "not linked"},         {change_parent, "uses of value 0"},
-        {change_use, "damaged"},             {change_operand, "damaged"},
-        {change_result, "does not belong"},  {change_dtype, "element type number 99"},
-        {change_rank, "rank"},               {change_dim, "dim 1"},
-        {change_expression, "dim 1"},        {change_kind, "damaged type"},
-        {change_names, "output names"},      {change_typed, "has no type"},
-        {change_param, "parameter 0"},       {add_operand, "3 operands, expected 2 to 2"},
-        {add_region, "1 regions, expected 0"}, {remove_last, "not a return"},
-        {remove_all, "empty region"},        {use_early, "before it is computed"},
-        {return_early, "middle of a region"}, {use_inner, "before it is computed"},
+        {change_link, "not linked"},
+        {change_parent, "uses of value 0"},
+        {change_use, "damaged"},
+        {change_operand, "damaged"},
+        {change_result, "does not belong"},
+        {change_dtype, "element type number 99"},
+        {change_rank, "rank"},
+        {change_dim, "dim 1"},
+        {change_expression, "dim 1"},
+        {change_kind, "damaged type"},
+        {change_names, "output names"},
+        {change_typed, "has no type"},
+        {change_param, "parameter 0"},
+        {add_operand, "3 operands, expected 2 to 2"},
+        {add_region, "1 regions, expected 0"},
+        {remove_last, "not a return"},
+        {remove_all, "empty region"},
+        {use_early, "before it is computed"},
+        {return_early, "middle of a region"},
+        {use_inner, "before it is computed"},
     };
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         struct sample s = make();
@@ -154,7 +215,9 @@ static void rules(void **state)
     }
 }
 
-/* ---- text -------------------------------------------------------------------------------------------------------- */
+/* ---- text
+ * --------------------------------------------------------------------------------------------------------
+ */
 
 static char *print(struct graph *g)
 {
@@ -191,8 +254,8 @@ static void every_dtype(void **state)
         char text[512];
         if (!dtype_valid(dt))
             continue;
-        const char *elements = dtype_class(dt) == DTC_BOOL     ? "true, false"
-                               : dtype_class(dt) == DTC_STRING ? "\"a\\n\", \"\""
+        const char *elements = dtype_class(dt) == DTC_BOOL      ? "true, false"
+                               : dtype_class(dt) == DTC_STRING  ? "\"a\\n\", \"\""
                                : dtype_class(dt) == DTC_COMPLEX ? "(1 -2), (nan 0)"
                                                                 : "1, 0";
         if (dt == DT_F8E8M0)
@@ -201,18 +264,23 @@ static void every_dtype(void **state)
             elements = "-1, 0";
         snprintf(text, sizeof text,
                  "graph \"g\" (%%0 \"x\": %s[2]) {\n%%c0 = const %s[2] {%s}\n%%1 = identity(%%c0)\n"
-                 "%%2 = identity(%%0) {t=tensor %s[2] {%s}, y=type %s[3]}\nreturn(%%1, %%2)\n} outputs(\"a\", \"b\")",
-                 dtype_name(dt), dtype_name(dt), elements, dtype_name(dt), elements, dtype_name(dt));
+                 "%%2 = identity(%%0) {t=tensor %s[2] {%s}, y=type %s[3]}\nreturn(%%1, %%2)\n} "
+                 "outputs(\"a\", \"b\")",
+                 dtype_name(dt), dtype_name(dt), elements, dtype_name(dt), elements,
+                 dtype_name(dt));
         round_trip(text);
     }
 }
 
 static const char rich[] =
-    "graph \"rich\" producer \"me\" symbols(batch, *nz.1) (%0 \"x\": f32[batch,3], %1: seq(f32[*]), %2: opt(i64[]), "
+    "graph \"rich\" producer \"me\" symbols(batch, *nz.1) (%0 \"x\": f32[batch,3], %1: "
+    "seq(f32[*]), %2: opt(i64[]), "
     "%3: map(i64,f32[])) {\n"
     "  %c0 \"w\" = const f32[3] {1, 0x7f800001, -inf}\n"
-    "  %4 \"y\": f32[batch,3] = clip(%0, _, %c0) {a=1, b=2.0, c=\"q\\\"\\x01\", d=[1, 2], e=[1.0, nan], f=strs[], "
-    "g=tensor i64[2] {1, 2}, h=type seq(f32[batch*2+1]), i=[\"a\", \"b\"], j=ints[], k=floats[], l=-9223372036854775807, "
+    "  %4 \"y\": f32[batch,3] = clip(%0, _, %c0) {a=1, b=2.0, c=\"q\\\"\\x01\", d=[1, 2], e=[1.0, "
+    "nan], f=strs[], "
+    "g=tensor i64[2] {1, 2}, h=type seq(f32[batch*2+1]), i=[\"a\", \"b\"], j=ints[], k=floats[], "
+    "l=-9223372036854775807, "
     "\"odd name\"=1e-300} @\"n\" : \"Clip\"\n"
     "  %c1 = const bool[] {true}\n"
     "  %5 = if(%c1) ^() {\n    return(%4)\n  } ^() {\n    %6 = identity(%0)\n    return(%6)\n  }\n"
@@ -225,7 +293,10 @@ static const char rich[] =
     "  return(%5, %7, %8, %9, %10)\n"
     "} outputs(\"a\", \"b\", \"c\", \"d\", \"e\")\n";
 
-static void every_construct(void **state) { round_trip(rich); }
+static void every_construct(void **state)
+{
+    round_trip(rich);
+}
 
 static void absent_operands(void **state)
 {
@@ -271,8 +342,10 @@ static uint64_t next_random(uint64_t *state)
 
 static void damaged(void **state)
 {
-    static const char *const pieces[] = {"%", "(", ")", "{", "}", "[", "]", "99999999999999999999", "-1", "\"", "f32", "^",
-                                         "_", "=", ":", ",", "*", "nan", "0x", "\\", "seq<", "type ", "tensor ", "\n"};
+    static const char *const pieces[] = {
+        "%",  "(",   ")",   "{",  "}",    "[",     "]",       "99999999999999999999",
+        "-1", "\"",  "f32", "^",  "_",    "=",     ":",       ",",
+        "*",  "nan", "0x",  "\\", "seq<", "type ", "tensor ", "\n"};
     uint64_t seed = 7;
     size_t size = sizeof rich - 1;
     char *text = malloc(size + 64);
@@ -318,9 +391,15 @@ static void deep(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(uses),        cmocka_unit_test(placing),         cmocka_unit_test(rules),
-        cmocka_unit_test(every_dtype), cmocka_unit_test(every_construct), cmocka_unit_test(absent_operands),
-        cmocka_unit_test(cut_short),   cmocka_unit_test(damaged),         cmocka_unit_test(deep),
+        cmocka_unit_test(uses),
+        cmocka_unit_test(placing),
+        cmocka_unit_test(rules),
+        cmocka_unit_test(every_dtype),
+        cmocka_unit_test(every_construct),
+        cmocka_unit_test(absent_operands),
+        cmocka_unit_test(cut_short),
+        cmocka_unit_test(damaged),
+        cmocka_unit_test(deep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,10 @@ static float float_of(uint32_t u)
     memcpy(&x, &u, 4);
     return x;
 }
-static struct in_row row(const float *p) { return (struct in_row){p, 1}; }
+static struct in_row row(const float *p)
+{
+    return (struct in_row){p, 1};
+}
 static const struct in_row none = {NULL, 0};
 
 /* Difference in units in the last place of the f32 nearest to max(|expected|, floor). */
@@ -55,27 +58,71 @@ static double ulps(float got, double expected, double floor)
     if (isnan(expected))
         return isnan(got) ? 0 : INFINITY;
     if (isinf((float)expected) || isinf(got))
-        return (float)expected == got ? 0 : fabs(expected) > 3.4e38 && fabs(got) > 3.4e38 ? 1 : INFINITY;
+        return (float)expected == got                          ? 0
+               : fabs(expected) > 3.4e38 && fabs(got) > 3.4e38 ? 1
+                                                               : INFINITY;
     double m = fmax(fmax(fabs(expected), floor), 0x1p-126);
     return fabs(got - expected) / ldexp(1.0, ilogb(m) - 23);
 }
 
 /* ---- activations ---- */
 
-static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
-static double ref_copy(double x, const float *p) { return x; }
-static double ref_relu(double x, const float *p) { return x < 0 ? 0 : x; }
-static double ref_clip(double x, const float *p) { return x < p[0] ? p[0] : x > p[1] ? p[1] : x; }
-static double ref_leaky_relu(double x, const float *p) { return x < 0 ? x * p[0] : x; }
-static double ref_round_shift(double x, const float *p) { return nearbyint(x) + p[0]; }
-static double ref_thresholded_relu(double x, const float *p) { return x <= p[0] ? 0 : x; }
-static double ref_sigmoid(double x, const float *p) { return sigmoid(x); }
-static double ref_tanh(double x, const float *p) { return tanh(x); }
-static double ref_exp(double x, const float *p) { return exp(x); }
-static double ref_expm1(double x, const float *p) { return expm1(x); }
-static double ref_log(double x, const float *p) { return log(x); }
-static double ref_log1p(double x, const float *p) { return log1p(x); }
-static double ref_erf(double x, const float *p) { return erf(x); }
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+static double ref_copy(double x, const float *p)
+{
+    return x;
+}
+static double ref_relu(double x, const float *p)
+{
+    return x < 0 ? 0 : x;
+}
+static double ref_clip(double x, const float *p)
+{
+    return x < p[0] ? p[0] : x > p[1] ? p[1] : x;
+}
+static double ref_leaky_relu(double x, const float *p)
+{
+    return x < 0 ? x * p[0] : x;
+}
+static double ref_round_shift(double x, const float *p)
+{
+    return nearbyint(x) + p[0];
+}
+static double ref_thresholded_relu(double x, const float *p)
+{
+    return x <= p[0] ? 0 : x;
+}
+static double ref_sigmoid(double x, const float *p)
+{
+    return sigmoid(x);
+}
+static double ref_tanh(double x, const float *p)
+{
+    return tanh(x);
+}
+static double ref_exp(double x, const float *p)
+{
+    return exp(x);
+}
+static double ref_expm1(double x, const float *p)
+{
+    return expm1(x);
+}
+static double ref_log(double x, const float *p)
+{
+    return log(x);
+}
+static double ref_log1p(double x, const float *p)
+{
+    return log1p(x);
+}
+static double ref_erf(double x, const float *p)
+{
+    return erf(x);
+}
 static double ref_gelu(double x, const float *p)
 {
     return x == -INFINITY ? -0.0 : 0.5 * x * erfc(-x * M_SQRT1_2);
@@ -84,7 +131,10 @@ static double ref_gelu_tanh(double x, const float *p)
 {
     return x == -INFINITY ? -0.0 : x * sigmoid(2 * sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
 }
-static double ref_silu(double x, const float *p) { return x == -INFINITY ? -0.0 : x * sigmoid(x); }
+static double ref_silu(double x, const float *p)
+{
+    return x == -INFINITY ? -0.0 : x * sigmoid(x);
+}
 static double ref_hard_sigmoid(double x, const float *p)
 {
     double y = p[0] * x + p[1];
@@ -103,22 +153,70 @@ static double ref_mish(double x, const float *p)
 {
     return x == -INFINITY ? -0.0 : x * tanh(ref_softplus(x, p));
 }
-static double ref_elu(double x, const float *p) { return x <= 0 ? p[0] * expm1(x) : x; }
-static double ref_celu(double x, const float *p) { return x <= 0 ? p[0] * expm1(x / p[0]) : x; }
-static double ref_selu(double x, const float *p) { return p[1] * (x <= 0 ? p[0] * expm1(x) : x); }
-static double ref_softsign(double x, const float *p) { return x / (1 + fabs(x)); }
-static double ref_sqrt(double x, const float *p) { return sqrt(x); }
-static double ref_rsqrt(double x, const float *p) { return 1 / sqrt(x); }
-static double ref_reciprocal(double x, const float *p) { return 1 / x; }
-static double ref_abs(double x, const float *p) { return fabs(x); }
-static double ref_neg(double x, const float *p) { return -x; }
-static double ref_square(double x, const float *p) { return x * x; }
-static double ref_sign(double x, const float *p) { return x > 0 ? 1 : x < 0 ? -1 : x; }
-static double ref_floor(double x, const float *p) { return floor(x); }
-static double ref_ceil(double x, const float *p) { return ceil(x); }
-static double ref_round(double x, const float *p) { return rint(x); }
-static double ref_sin(double x, const float *p) { return sin(x); }
-static double ref_cos(double x, const float *p) { return cos(x); }
+static double ref_elu(double x, const float *p)
+{
+    return x <= 0 ? p[0] * expm1(x) : x;
+}
+static double ref_celu(double x, const float *p)
+{
+    return x <= 0 ? p[0] * expm1(x / p[0]) : x;
+}
+static double ref_selu(double x, const float *p)
+{
+    return p[1] * (x <= 0 ? p[0] * expm1(x) : x);
+}
+static double ref_softsign(double x, const float *p)
+{
+    return x / (1 + fabs(x));
+}
+static double ref_sqrt(double x, const float *p)
+{
+    return sqrt(x);
+}
+static double ref_rsqrt(double x, const float *p)
+{
+    return 1 / sqrt(x);
+}
+static double ref_reciprocal(double x, const float *p)
+{
+    return 1 / x;
+}
+static double ref_abs(double x, const float *p)
+{
+    return fabs(x);
+}
+static double ref_neg(double x, const float *p)
+{
+    return -x;
+}
+static double ref_square(double x, const float *p)
+{
+    return x * x;
+}
+static double ref_sign(double x, const float *p)
+{
+    return x > 0 ? 1 : x < 0 ? -1 : x;
+}
+static double ref_floor(double x, const float *p)
+{
+    return floor(x);
+}
+static double ref_ceil(double x, const float *p)
+{
+    return ceil(x);
+}
+static double ref_round(double x, const float *p)
+{
+    return rint(x);
+}
+static double ref_sin(double x, const float *p)
+{
+    return sin(x);
+}
+static double ref_cos(double x, const float *p)
+{
+    return cos(x);
+}
 
 struct activation_case {
     const char *name;
@@ -133,7 +231,9 @@ static const struct activation_case activation_cases[] = {
 };
 static void parameters_of(int activation, float *p)
 {
-    p[0] = activation == ACTIVATION_clip ? -0.75f : activation == ACTIVATION_hard_sigmoid ? 0.2f : 0.5f;
+    p[0] = activation == ACTIVATION_clip           ? -0.75f
+           : activation == ACTIVATION_hard_sigmoid ? 0.2f
+                                                   : 0.5f;
     p[1] = activation == ACTIVATION_clip ? 1.5f : activation == ACTIVATION_selu ? 1.05f : 0.5f;
 }
 
@@ -196,8 +296,9 @@ static void test_activation_operands(void **state)
         for (int steps = 1; steps <= 3; steps += 2) {
             float *x = random_row(n * steps), *s = random_row(n), *b = random_row(1);
             float *y = random_row(n * steps);
-            table->activation[ACTIVATION_clip]((struct out_row){y, steps}, (struct in_row){x, steps},
-                                               row(s), (struct in_row){b, 0}, n, p);
+            table->activation[ACTIVATION_clip]((struct out_row){y, steps},
+                                               (struct in_row){x, steps}, row(s),
+                                               (struct in_row){b, 0}, n, p);
             for (size_t i = 0; i < n; i++) {
                 double e = (double)x[i * steps] * s[i] + b[0];
                 e = e < p[0] ? p[0] : e > p[1] ? p[1] : e;
@@ -215,16 +316,26 @@ static void test_activation_operands(void **state)
 static double binary_reference(int op, double a, double b)
 {
     switch (op) {
-    case BINARY_add: return a + b;
-    case BINARY_sub: return a - b;
-    case BINARY_rsub: return b - a;
-    case BINARY_mul: return a * b;
-    case BINARY_div: return a / b;
-    case BINARY_rdiv: return b / a;
-    case BINARY_max: return isnan(a) ? a : isnan(b) || b > a ? b : a;
-    case BINARY_min: return isnan(a) ? a : isnan(b) || b < a ? b : a;
-    case BINARY_pow: return pow(a, b);
-    default: return a < 0 ? a * b : a;
+    case BINARY_add:
+        return a + b;
+    case BINARY_sub:
+        return a - b;
+    case BINARY_rsub:
+        return b - a;
+    case BINARY_mul:
+        return a * b;
+    case BINARY_div:
+        return a / b;
+    case BINARY_rdiv:
+        return b / a;
+    case BINARY_max:
+        return isnan(a) ? a : isnan(b) || b > a ? b : a;
+    case BINARY_min:
+        return isnan(a) ? a : isnan(b) || b < a ? b : a;
+    case BINARY_pow:
+        return pow(a, b);
+    default:
+        return a < 0 ? a * b : a;
     }
 }
 
@@ -234,7 +345,12 @@ static void test_binary(void **state)
     for (int op = 0; op < BINARY_COUNT; op++)
         for (size_t n = 1; n < 300; n = n < 40 ? n + 1 : n + 83)
             for (int form = 0; form < 4; form++) {
-                ptrdiff_t as = form == 1 ? 0 : form == 3 ? 2 : 1, bs = form == 2 ? 0 : form == 3 ? 3 : 1;
+                ptrdiff_t as = form == 1   ? 0
+                               : form == 3 ? 2
+                                           : 1,
+                          bs = form == 2   ? 0
+                               : form == 3 ? 3
+                                           : 1;
                 float *a = random_row(2 * n), *b = random_row(3 * n), *y = random_row(n);
                 for (size_t i = 0; i < 2 * n; i++)
                     a[i] = i % 3 == 1 ? odd[next_random() % 10] : a[i];
@@ -256,7 +372,8 @@ static bool compare_reference(int op, float a, float b)
 {
     switch (op) {
 #define KERNEL_COMPARE(name, operator)                                                             \
-    case COMPARE_##name: return a operator b;
+    case COMPARE_##name:                                                                           \
+        return a operator b;
 #include "runtime/kernels/kernels.def"
     }
     return false;
@@ -301,7 +418,10 @@ static double half_value(uint16_t h)
     double v = e == 31 ? (m ? NAN : INFINITY) : e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);
     return h & 0x8000 ? -v : v;
 }
-static bool same(double a, double b) { return (isnan(a) && isnan(b)) || (a == b && !signbit(a) == !signbit(b)); }
+static bool same(double a, double b)
+{
+    return (isnan(a) && isnan(b)) || (a == b && !signbit(a) == !signbit(b));
+}
 
 static void test_convert(void **state)
 {
@@ -383,7 +503,8 @@ static void test_copy_transpose(void **state)
                 table->transpose(y, (ptrdiff_t)rows, x, (ptrdiff_t)cols, rows, cols, size);
                 for (size_t i = 0; i < rows; i++)
                     for (size_t j = 0; j < cols; j++)
-                        assert_memory_equal(y + (j * rows + i) * size, x + (i * cols + j) * size, size);
+                        assert_memory_equal(y + (j * rows + i) * size, x + (i * cols + j) * size,
+                                            size);
                 /* a column, copied out */
                 table->copy(y, (ptrdiff_t)size, x, (ptrdiff_t)(cols * size), rows, size);
                 for (size_t i = 0; i < rows; i++)
@@ -419,9 +540,12 @@ static void test_reduce(void **state)
             for (int op = 0; op < REDUCE_COUNT; op++) {
                 double e = reduce_reference(op, x, step, n);
                 float y = table->reduce[op]((struct in_row){x, step}, n);
-                double scale = op == REDUCE_prod ? fabs(e) : op == REDUCE_max || op == REDUCE_min ? 0
-                               : reduce_reference(REDUCE_sum_abs, x, step, n) * 2;
-                double bound = scale * (2 + n / 32.0 + 6) * 0x1p-24 + (op == REDUCE_prod ? n * fabs(e) * 0x1p-23 : 0);
+                double scale = op == REDUCE_prod ? fabs(e)
+                               : op == REDUCE_max || op == REDUCE_min
+                                   ? 0
+                                   : reduce_reference(REDUCE_sum_abs, x, step, n) * 2;
+                double bound = scale * (2 + n / 32.0 + 6) * 0x1p-24 +
+                               (op == REDUCE_prod ? n * fabs(e) * 0x1p-23 : 0);
                 assert_true(y == e || fabs(y - e) <= bound + 1e-30);
             }
             if (n) {
@@ -447,7 +571,10 @@ static void test_reduce(void **state)
             for (size_t j = 0; j < n; j++) {
                 double e = reduce_reference(op, x + j, (ptrdiff_t)n + 2, ROWS);
                 double a = start[j];
-                e = op == REDUCE_prod ? a * e : op == REDUCE_max ? fmax(a, e) : op == REDUCE_min ? fmin(a, e) : a + e;
+                e = op == REDUCE_prod  ? a * e
+                    : op == REDUCE_max ? fmax(a, e)
+                    : op == REDUCE_min ? fmin(a, e)
+                                       : a + e;
                 assert_true(fabs(y[j] - e) <= 1e-4);
             }
         }
@@ -459,7 +586,8 @@ static void test_softmax_norms(void **state)
 {
     for (size_t n = 1; n < 2000; n = n < 70 ? n + 1 : n * 3)
         for (int step = 1; step <= 2; step++) {
-            float *x = random_row(n * step), *y = random_row(n * step), *g = random_row(n), *b = random_row(n);
+            float *x = random_row(n * step), *y = random_row(n * step), *g = random_row(n),
+                  *b = random_row(n);
             struct in_row in = {x, step};
             struct out_row out = {y, step};
             double sum = 0, mean = 0, variance = 0, square = 0, top = -INFINITY;
@@ -473,7 +601,8 @@ static void test_softmax_norms(void **state)
                 variance += (x[i * step] - mean) * (x[i * step] - mean) / (double)n;
             table->softmax(out, in, n);
             for (size_t i = 0; i < n; i++)
-                assert_true(ulps(y[i * step], exp(x[i * step]) / sum, 0) <= 6 + sqrt((double)n) / 8);
+                assert_true(ulps(y[i * step], exp(x[i * step]) / sum, 0) <=
+                            6 + sqrt((double)n) / 8);
             table->log_softmax(out, in, n);
             for (size_t i = 0; i < n; i++)
                 assert_true(ulps(y[i * step], x[i * step] - log(sum), 2) <= 8);
@@ -484,7 +613,9 @@ static void test_softmax_norms(void **state)
             assert_true(fabs(m - mean) <= 1e-6 && fabs(v - variance) <= 1e-6 * (1 + variance));
             table->layer_norm(out, in, row(g), row(b), n, 1e-5f);
             for (size_t i = 0; i < n; i++)
-                assert_true(fabs(y[i * step] - ((x[i * step] - mean) / sqrt(variance + 1e-5) * g[i] + b[i])) <= 2e-5);
+                assert_true(fabs(y[i * step] -
+                                 ((x[i * step] - mean) / sqrt(variance + 1e-5) * g[i] + b[i])) <=
+                            2e-5);
             table->rms_norm(out, in, row(g), n, 1e-5f);
             for (size_t i = 0; i < n; i++)
                 assert_true(fabs(y[i * step] - x[i * step] / sqrt(square + 1e-5) * g[i]) <= 4e-6);
@@ -526,15 +657,16 @@ static void test_pool(void **state)
     }
 }
 
-static void check_depthwise(int kernel, int stride, int dilation, int width, int channels, bool bf16,
-                            enum kernel_activation activation)
+static void check_depthwise(int kernel, int stride, int dilation, int width, int channels,
+                            bool bf16, enum kernel_activation activation)
 {
     int pad = kernel / 2 * dilation, reach = (kernel - 1) * dilation + 1;
     int outs = (width + 2 * pad - reach) / stride + 1;
     if (outs < 1)
         return;
     size_t n = (size_t)width * (size_t)channels;
-    float *x[8], *w = random_row((size_t)(kernel * kernel * channels)), *bias = random_row((size_t)channels);
+    float *x[8], *w = random_row((size_t)(kernel * kernel * channels)),
+                 *bias = random_row((size_t)channels);
     float *y = random_row((size_t)outs * (size_t)channels);
     uint16_t *h[8];
     const void *rows[8];
@@ -546,8 +678,10 @@ static void check_depthwise(int kernel, int stride, int dilation, int width, int
             table->convert[CONVERT_bf16_round](x[i], 1, x[i], 1, n);
         rows[i] = i == 0 && kernel > 1 ? NULL : bf16 ? (const void *)h[i] : x[i];
     }
-    struct depthwise_row d = {rows, channels, width, kernel, kernel, stride, dilation, pad, channels, 0,
-                              outs, bf16, w, y, channels, {bias, activation, {0.1f, 0.7f}}};
+    struct depthwise_row d = {rows,     channels, width,    kernel,
+                              kernel,   stride,   dilation, pad,
+                              channels, 0,        outs,     bf16,
+                              w,        y,        channels, {bias, activation, {0.1f, 0.7f}}};
     table->depthwise(&d);
     for (int j = 0; j < outs; j++)
         for (int c = 0; c < channels; c++) {
@@ -556,7 +690,8 @@ static void check_depthwise(int kernel, int stride, int dilation, int width, int
                 for (int kx = 0; kx < kernel; kx++) {
                     int at = j * stride - pad + kx * dilation;
                     if (rows[ky] && at >= 0 && at < width)
-                        e += (double)x[ky][at * channels + c] * w[(ky * kernel + kx) * channels + c];
+                        e +=
+                            (double)x[ky][at * channels + c] * w[(ky * kernel + kx) * channels + c];
                 }
             e = epilogue_reference(&d.epilogue, e, c);
             assert_true(fabs(y[j * channels + c] - e) <= 3e-5);
@@ -569,8 +704,8 @@ static void check_depthwise(int kernel, int stride, int dilation, int width, int
 static void test_depthwise(void **state)
 {
     static const int channels[] = {1, 3, 16, 19, 33};
-    static const enum kernel_activation activations[] = {ACTIVATION_copy, ACTIVATION_relu, ACTIVATION_clip,
-                                                         ACTIVATION_silu, ACTIVATION_hard_swish};
+    static const enum kernel_activation activations[] = {
+        ACTIVATION_copy, ACTIVATION_relu, ACTIVATION_clip, ACTIVATION_silu, ACTIVATION_hard_swish};
     int i = 0;
     for (int kernel = 1; kernel <= 7; kernel++)
         for (int stride = 1; stride <= 3; stride++)
@@ -584,10 +719,15 @@ static void test_depthwise(void **state)
 static void test_winograd(void **state)
 {
     enum { PATCH = 6 };
-    static const double g_matrix[6][3] = {{1 / 4.0, 0, 0}, {-1 / 6.0, -1 / 6.0, -1 / 6.0}, {-1 / 6.0, 1 / 6.0, -1 / 6.0},
-                                          {1 / 24.0, 1 / 12.0, 1 / 6.0}, {1 / 24.0, -1 / 12.0, 1 / 6.0}, {0, 0, 1}};
+    static const double g_matrix[6][3] = {{1 / 4.0, 0, 0},
+                                          {-1 / 6.0, -1 / 6.0, -1 / 6.0},
+                                          {-1 / 6.0, 1 / 6.0, -1 / 6.0},
+                                          {1 / 24.0, 1 / 12.0, 1 / 6.0},
+                                          {1 / 24.0, -1 / 12.0, 1 / 6.0},
+                                          {0, 0, 1}};
     for (int channels = 1; channels < 40; channels += 3) {
-        float *x = random_row((size_t)(PATCH * PATCH * channels)), *t = random_row((size_t)(36 * channels));
+        float *x = random_row((size_t)(PATCH * PATCH * channels)),
+              *t = random_row((size_t)(36 * channels));
         float *y = random_row((size_t)(16 * channels)), *bias = random_row((size_t)channels), w[9];
         for (int i = 0; i < 9; i++)
             w[i] = uniform(-1, 1);
@@ -609,8 +749,10 @@ static void test_winograd(void **state)
                     double sum = 0;
                     for (int a = 0; a < 3; a++)
                         for (int b = 0; b < 3; b++)
-                            sum += (double)x[((i + a) * PATCH + j + b) * channels + c] * w[a * 3 + b];
-                    assert_true(fabs(y[(i * 4 + j) * channels + c] - epilogue_reference(&e, sum, c)) <= 5e-5);
+                            sum +=
+                                (double)x[((i + a) * PATCH + j + b) * channels + c] * w[a * 3 + b];
+                    assert_true(fabs(y[(i * 4 + j) * channels + c] -
+                                     epilogue_reference(&e, sum, c)) <= 5e-5);
                 }
         free(x), free(t), free(y), free(bias);
     }
@@ -624,7 +766,10 @@ struct gemm_case {
     bool accumulate, own, addresses;
 };
 
-static float bf16_value(uint16_t h) { return float_of((uint32_t)h << 16); }
+static float bf16_value(uint16_t h)
+{
+    return float_of((uint32_t)h << 16);
+}
 
 static void check_gemm(const struct gemm_case *t)
 {
@@ -660,7 +805,8 @@ static void check_gemm(const struct gemm_case *t)
     struct pack_shape shape = {packs[t->type], batch, t->k, t->outs};
     struct pack_source source = {w, (int64_t)t->k * t->outs, t->outs, 1};
     size_t packed_size = pack_size(&shape);
-    uint8_t *packed = aligned_alloc(64, (packed_size + 63) / 64 * 64), *back = malloc(w_count * size);
+    uint8_t *packed = aligned_alloc(64, (packed_size + 63) / 64 * 64),
+            *back = malloc(w_count * size);
     pack_weights(packed, &shape, &source);
     struct pack_source to = {NULL, source.group_step, source.k_step, 1};
     unpack_weights(back, &to, &shape, packed);
@@ -669,10 +815,19 @@ static void check_gemm(const struct gemm_case *t)
     float *c = malloc(c_count * 4);
     int32_t *ci = (int32_t *)(void *)c;
     for (int out = 0; out < t->outs; out += PACK_OUTS) { /* block by block, as the compiler emits */
-        int outs = t->outs - out < PACK_OUTS ? t->outs - out : PACK_OUTS, width = pack_width(t->outs);
+        int outs = t->outs - out < PACK_OUTS ? t->outs - out : PACK_OUTS,
+            width = pack_width(t->outs);
         int64_t group = pack_k(shape.type, t->k) * width;
-        struct gemm_tile tile = {t->type, t->rows, outs, t->k, a_pitch, t->outs + 2, width, t->accumulate,
-                                 {{0}, {t->taps, a_pitch, group * t->blocks}, {t->blocks, t->k, group}}};
+        struct gemm_tile tile = {
+            t->type,
+            t->rows,
+            outs,
+            t->k,
+            a_pitch,
+            t->outs + 2,
+            width,
+            t->accumulate,
+            {{0}, {t->taps, a_pitch, group * t->blocks}, {t->blocks, t->k, group}}};
         struct gemm g;
         (t->own ? gemm_prepare_own : gemm_prepare)(&g, &tile, table);
         for (int r = 0; r < t->rows; r++)
@@ -685,7 +840,8 @@ static void check_gemm(const struct gemm_case *t)
             }
         const uint8_t *wb = packed + (size_t)pack_offset(&shape, out, 0) * size;
         if (t->addresses) {
-            const void **as = malloc((size_t)batch * sizeof *as), **ws = malloc((size_t)batch * sizeof *ws);
+            const void **as = malloc((size_t)batch * sizeof *as),
+                       **ws = malloc((size_t)batch * sizeof *ws);
             for (int b = 0; b < batch; b++) {
                 as[b] = a + (size_t)(b / t->blocks * a_pitch + b % t->blocks * t->k) * size;
                 ws[b] = wb + (size_t)(b * group) * size;
@@ -705,10 +861,13 @@ static void check_gemm(const struct gemm_case *t)
                          wv[(size_t)((b * t->k + k) * t->outs + o)];
             size_t at = (size_t)(r * (t->outs + 2) + o);
             double got = t->type == GEMM_U8S8 ? ci[at] : c[at], total = batch * t->k;
-            double bound = t->type == GEMM_U8S8 ? 0 : 4 * (sqrt(total) + 4) * (sqrt(total) + 4) * 0x1p-24;
+            double bound =
+                t->type == GEMM_U8S8 ? 0 : 4 * (sqrt(total) + 4) * (sqrt(total) + 4) * 0x1p-24;
             if (!(fabs(got - e) <= bound))
-                fail_msg("%s type %d rows %d outs %d k %d taps %d blocks %d own %d: [%d][%d] is %.9g, expected %.9g",
-                         table->name, t->type, t->rows, t->outs, t->k, t->taps, t->blocks, t->own, r, o, got, e);
+                fail_msg("%s type %d rows %d outs %d k %d taps %d blocks %d own %d: [%d][%d] is "
+                         "%.9g, expected %.9g",
+                         table->name, t->type, t->rows, t->outs, t->k, t->taps, t->blocks, t->own,
+                         r, o, got, e);
         }
     free(a), free(w), free(av), free(wv), free(packed), free(back), free(c);
 }
@@ -722,11 +881,12 @@ static void test_gemm(void **state)
         for (int r = 0; r < 9; r++)
             for (int o = 0; o < 7; o++)
                 for (int k = 0; k < 8; k++, i++) {
-                    struct gemm_case c = {type, rows[r], outs[o], ks[k], 1 + i % 3, 1 + i % 2,
-                                          i % 5 == 0, i % 4 != 0, i % 7 == 0};
+                    struct gemm_case c = {type,      rows[r],    outs[o],    ks[k],     1 + i % 3,
+                                          1 + i % 2, i % 5 == 0, i % 4 != 0, i % 7 == 0};
                     check_gemm(&c);
                 }
-    struct gemm_case many = {GEMM_F32, 7, 20, 3, 90, 2, false, false, false}; /* over one piece of the batch */
+    struct gemm_case many = {GEMM_F32, 7,     20,    3,    90,
+                             2,        false, false, false}; /* over one piece of the batch */
     for (int type = GEMM_F32; type <= GEMM_U8S8; type++)
         for (int own = 0; own < 2; own++) {
             many.type = type;
@@ -740,7 +900,8 @@ static void check_weight_only(int k, int outs, int block, int bits, bool accumul
     int blocks = (k + block - 1) / block;
     uint8_t *q = malloc((size_t)(k * outs));
     float *scale = random_row((size_t)(blocks * outs)), *zero = random_row((size_t)(blocks * outs));
-    float *x = random_row((size_t)k), *y = random_row((size_t)outs), *before = random_row((size_t)outs);
+    float *x = random_row((size_t)k), *y = random_row((size_t)outs),
+          *before = random_row((size_t)outs);
     memcpy(y, before, (size_t)outs * sizeof *y);
     for (int i = 0; i < k * outs; i++)
         q[i] = (uint8_t)(next_random() & (bits == 8 ? 255 : 15));
@@ -753,7 +914,8 @@ static void check_weight_only(int k, int outs, int block, int bits, bool accumul
         double e = accumulate ? before[o] : 0, size = fabs(e);
         for (int i = 0; i < k; i++) {
             int value = bits == 8 ? (int8_t)q[o * k + i] : q[o * k + i];
-            double product = x[i] * ((double)value - zero[o * blocks + i / block]) * scale[o * blocks + i / block];
+            double product = x[i] * ((double)value - zero[o * blocks + i / block]) *
+                             scale[o * blocks + i / block];
             e += product;
             size += fabs(product);
         }
@@ -786,12 +948,12 @@ static void test_selection(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_activations),        cmocka_unit_test(test_activation_operands),
-        cmocka_unit_test(test_binary),             cmocka_unit_test(test_compare_select),
-        cmocka_unit_test(test_convert),            cmocka_unit_test(test_copy_transpose),
-        cmocka_unit_test(test_reduce),             cmocka_unit_test(test_softmax_norms),
-        cmocka_unit_test(test_pool),               cmocka_unit_test(test_depthwise),
-        cmocka_unit_test(test_winograd),           cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_activations), cmocka_unit_test(test_activation_operands),
+        cmocka_unit_test(test_binary),      cmocka_unit_test(test_compare_select),
+        cmocka_unit_test(test_convert),     cmocka_unit_test(test_copy_transpose),
+        cmocka_unit_test(test_reduce),      cmocka_unit_test(test_softmax_norms),
+        cmocka_unit_test(test_pool),        cmocka_unit_test(test_depthwise),
+        cmocka_unit_test(test_winograd),    cmocka_unit_test(test_gemm),
         cmocka_unit_test(test_weight_only),
     };
     const struct CMUnitTest selection[] = {cmocka_unit_test(test_selection)};
@@ -806,7 +968,8 @@ int main(void)
             print_message("[ SKIPPED  ] %s: not built, or this CPU cannot run it\n", names[i]);
             continue;
         }
-        failed += _cmocka_run_group_tests(names[i], tests, sizeof tests / sizeof tests[0], NULL, NULL);
+        failed +=
+            _cmocka_run_group_tests(names[i], tests, sizeof tests / sizeof tests[0], NULL, NULL);
     }
     return failed;
 }

@@ -15,7 +15,8 @@ static void want(struct op_test *t, int result, size_t rank, const int64_t *dims
         assert_int_equal(y->dims[i], dims[i]);
     for (int64_t i = 0; i < tensor_count(y); i++)
         if (!(fabs(tensor_f64(y, i) - v[i]) <= 1e-5 * (1 + fabs(v[i]))))
-            fail_msg("result %d element %d is %g, expected %g", result, (int)i, tensor_f64(y, i), v[i]);
+            fail_msg("result %d element %d is %g, expected %g", result, (int)i, tensor_f64(y, i),
+                     v[i]);
 }
 
 static void run(struct op_test *t, enum op op, int nout)
@@ -116,8 +117,8 @@ static const struct conv_case conv_cases[] = {
     {1, 3, 11, 10, 5, 1, 1, 1, {1, 1}, {0, 0, 0, 0}, {1, 1}, {1, 1}},
 };
 
-static double conv_at(const struct conv_case *k, const double *x, const double *weight, int64_t n, int64_t m,
-                      int64_t oy, int64_t ox)
+static double conv_at(const struct conv_case *k, const double *x, const double *weight, int64_t n,
+                      int64_t m, int64_t oy, int64_t ox)
 {
     int64_t per = k->c / k->group, g = m / (k->m / k->group);
     double sum = 0;
@@ -162,7 +163,9 @@ static void check_conv(const struct conv_case *k, bool last)
     const struct tensor *y = &t.out[0];
     int64_t oh = y->dims[last ? 1 : 2], ow = y->dims[last ? 2 : 3];
     assert_int_equal(oh, ((k->h - 1) * k->lhs[0] + 1 + k->pads[0] + k->pads[2] -
-                          (k->kh - 1) * k->dilations[0] - 1) / k->strides[0] + 1);
+                          (k->kh - 1) * k->dilations[0] - 1) /
+                                 k->strides[0] +
+                             1);
     for (int64_t n = 0; n < k->n; n++)
         for (int64_t m = 0; m < k->m; m++)
             for (int64_t i = 0; i < oh; i++)
@@ -182,7 +185,8 @@ static void test_conv(void **state)
     }
 }
 
-/* conv_transpose with stride s is conv with lhs_dilation s, the kernel turned and its channels swapped. */
+/* conv_transpose with stride s is conv with lhs_dilation s, the kernel turned and its channels
+ * swapped. */
 static void test_conv_transpose(void **state)
 {
     struct op_test t = {0};
@@ -422,11 +426,19 @@ static void test_symbolic(void **state)
     dim_table_init(&dims, &arena);
     dim_t n = dim_symbol(&dims, "n"), h = dim_symbol(&dims, "h");
     struct type in[] = {type_tensor(DT_F32, 4, (dim_t[]){n, 3, h, 224}),
-                        type_tensor(DT_F32, 4, (dim_t[]){8, 3, 3, 3})}, out[1];
+                        type_tensor(DT_F32, 4, (dim_t[]){8, 3, 3, 3})},
+                out[1];
     attr_set_ints(&arena, &attrs, "strides", (int64_t[]){2, 2}, 2);
     attr_set_ints(&arena, &attrs, "pads", (int64_t[]){1, 1, 1, 1}, 4);
-    struct infer f = {.op = OP_conv, .attrs = &attrs, .dims = &dims, .arena = &arena, .d = &d, .nin = 2,
-                      .nout = 1, .in = in, .out = out};
+    struct infer f = {.op = OP_conv,
+                      .attrs = &attrs,
+                      .dims = &dims,
+                      .arena = &arena,
+                      .d = &d,
+                      .nin = 2,
+                      .nout = 1,
+                      .in = in,
+                      .out = out};
     assert_true(infer_run(&f));
     assert_int_equal(out[0].dims[0], n);
     assert_int_equal(out[0].dims[3], 112);
@@ -442,13 +454,13 @@ static void test_symbolic(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matmul_ranks),    cmocka_unit_test(test_matmul_complex),
-        cmocka_unit_test(test_matmul_integer),  cmocka_unit_test(test_conv),
-        cmocka_unit_test(test_conv_transpose),  cmocka_unit_test(test_max_pool_indices),
-        cmocka_unit_test(test_average_pool),    cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_norms),           cmocka_unit_test(test_sdpa),
-        cmocka_unit_test(test_recurrent),       cmocka_unit_test(test_quantize),
-        cmocka_unit_test(test_einsum),          cmocka_unit_test(test_symbolic),
+        cmocka_unit_test(test_matmul_ranks),   cmocka_unit_test(test_matmul_complex),
+        cmocka_unit_test(test_matmul_integer), cmocka_unit_test(test_conv),
+        cmocka_unit_test(test_conv_transpose), cmocka_unit_test(test_max_pool_indices),
+        cmocka_unit_test(test_average_pool),   cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_norms),          cmocka_unit_test(test_sdpa),
+        cmocka_unit_test(test_recurrent),      cmocka_unit_test(test_quantize),
+        cmocka_unit_test(test_einsum),         cmocka_unit_test(test_symbolic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

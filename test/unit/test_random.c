@@ -1,6 +1,6 @@
 /*
- * Random operators: means, deviations and proportions of many draws. Seeds are fixed, so the outcome is too; bounds are
- * five standard errors.
+ * Random operators: means, deviations and proportions of many draws. Seeds are fixed, so the
+ * outcome is too; bounds are five standard errors.
  */
 #include "test/unit/op_test.h"
 
@@ -107,15 +107,19 @@ static void multinomial(void **state)
         counts[c]++;
     }
     for (int c = 0; c < 3; c++)
-        assert_true(fabs((double)counts[c] / DRAWS - shares[c]) < 5 * sqrt(shares[c] * (1 - shares[c]) / DRAWS));
+        assert_true(fabs((double)counts[c] / DRAWS - shares[c]) <
+                    5 * sqrt(shares[c] * (1 - shares[c]) / DRAWS));
     op_test_clear(&t);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(normal),    cmocka_unit_test(uniform),     cmocka_unit_test(same_seed_same_draws),
-        cmocka_unit_test(bernoulli), cmocka_unit_test(multinomial),
+        cmocka_unit_test(normal),
+        cmocka_unit_test(uniform),
+        cmocka_unit_test(same_seed_same_draws),
+        cmocka_unit_test(bernoulli),
+        cmocka_unit_test(multinomial),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /*
- * Strings: what RE2 has not is refused, case mapping does not depend on the locale, white space is Unicode's.
+ * Strings: what RE2 has not is refused, case mapping does not depend on the locale, white space is
+ * Unicode's.
  */
 #include "test/unit/op_test.h"
 
@@ -29,11 +30,20 @@ static void patterns(void **state)
         const char *pattern, *text;
         bool result;
     } cases[] = {
-        {"a|ab", "ab", true},          {"[a-z]+", "abc1", false},    {"(?i)straße", "STRAßE", true},
-        {"\\d{2,3}", "1234", false},   {"[]a]+", "a]a", true},       {"(?P<n>x)*", "xxx", true},
-        {"a.c", "a\nc", false},        {"(?s)a.c", "a\nc", true},    {"[[:alpha:]]\\pL", "éé", false},
-        {"\\Qa+b\\E", "a+b", true},    {"x*?", "xxxx", true},        {"[^]]*", "abc", true},
-        {"", "", true},                {"a$", "a\n", false},
+        {"a|ab", "ab", true},
+        {"[a-z]+", "abc1", false},
+        {"(?i)straße", "STRAßE", true},
+        {"\\d{2,3}", "1234", false},
+        {"[]a]+", "a]a", true},
+        {"(?P<n>x)*", "xxx", true},
+        {"a.c", "a\nc", false},
+        {"(?s)a.c", "a\nc", true},
+        {"[[:alpha:]]\\pL", "éé", false},
+        {"\\Qa+b\\E", "a+b", true},
+        {"x*?", "xxxx", true},
+        {"[^]]*", "abc", true},
+        {"", "", true},
+        {"a$", "a\n", false},
     };
     bool result;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -43,8 +53,9 @@ static void patterns(void **state)
 
 static void refused_patterns(void **state)
 {
-    static const char *const refused[] = {"(a)\\1", "(?=a)a", "(?!a)b", "(?<=a)b", "(?>a)", "a*+", "a{2}+", "(?R)",
-                                          "(*FAIL)", "\\Ka", "\\h", "(", "[a", "a\\"};
+    static const char *const refused[] = {"(a)\\1", "(?=a)a", "(?!a)b", "(?<=a)b", "(?>a)",
+                                          "a*+",    "a{2}+",  "(?R)",   "(*FAIL)", "\\Ka",
+                                          "\\h",    "(",      "[a",     "a\\"};
     bool result;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (matches(refused[i], "a", &result))
@@ -96,7 +107,9 @@ static void split(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns), cmocka_unit_test(refused_patterns), cmocka_unit_test(case_mapping),
+        cmocka_unit_test(patterns),
+        cmocka_unit_test(refused_patterns),
+        cmocka_unit_test(case_mapping),
         cmocka_unit_test(split),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,9 @@
 /*
- * Tile programs against plain routines: every test/tiles/NAME.xir is compiled at -O0 and at -O2 and run on the same
- * random inputs, with several values of its symbols.
+ * Tile programs against plain routines: every test/tiles/NAME.xir is compiled at -O0 and at -O2 and
+ * run on the same random inputs, with several values of its symbols.
  *
- * First line of a file: `// calls N`, or `// calls N strict M`: how many operators may still run as calls at -O2, on
- * cpu and on strict targets.
+ * First line of a file: `// calls N`, or `// calls N strict M`: how many operators may still run as
+ * calls at -O2, on cpu and on strict targets.
  */
 #include "backend/backend.h"
 #include "passes/pass.h"
@@ -50,12 +50,14 @@ static void explain(const char *path, int level, const struct diag *d)
         fail_msg("%s at -O%d: %s", path, level, d->text);
 }
 
-static struct compiled compile(const char *path, const char *text, size_t size, int level, const char *machine)
+static struct compiled compile(const char *path, const char *text, size_t size, int level,
+                               const char *machine)
 {
     struct diag d = {0};
     struct compiled c = {0};
     const struct machine *m = machine_find(machine);
-    struct options o = {.opt_level = level, .verify_passes = true, .explain = getenv("XCC_SHOW_CALLS") != NULL};
+    struct options o = {
+        .opt_level = level, .verify_passes = true, .explain = getenv("XCC_SHOW_CALLS") != NULL};
     o.strict_target = m->strict;
     c.g = graph_parse(text, size, path, &d);
     explain(path, level, &d);
@@ -110,7 +112,8 @@ static double tolerance_of(int dtype)
     return dtype == DT_BF16 ? 2e-2 : dtype == DT_F16 ? 4e-3 : 2e-5;
 }
 
-static void compare(const char *path, const char *name, int round, const struct tensor *got, const struct tensor *want)
+static void compare(const char *path, const char *name, int round, const struct tensor *got,
+                    const struct tensor *want)
 {
     assert_int_equal(got->rank, want->rank);
     assert_int_equal(got->dtype, want->dtype);
@@ -123,14 +126,16 @@ static void compare(const char *path, const char *name, int round, const struct 
     for (int64_t i = 0; i < tensor_count(want); i++) {
         if (!numbers) {
             if (tensor_i64(got, i) != tensor_i64(want, i))
-                fail_msg("%s, sizes %d: '%s' element %lld is %lld, expected %lld", path, round, name, (long long)i,
-                         (long long)tensor_i64(got, i), (long long)tensor_i64(want, i));
+                fail_msg("%s, sizes %d: '%s' element %lld is %lld, expected %lld", path, round,
+                         name, (long long)i, (long long)tensor_i64(got, i),
+                         (long long)tensor_i64(want, i));
             continue;
         }
         double a = tensor_f64(got, i), b = tensor_f64(want, i);
         bool same = a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= allowed * scale;
         if (!same)
-            fail_msg("%s, sizes %d: '%s' element %lld is %g, expected %g", path, round, name, (long long)i, a, b);
+            fail_msg("%s, sizes %d: '%s' element %lld is %g, expected %g", path, round, name,
+                     (long long)i, a, b);
     }
 }
 
@@ -161,7 +166,8 @@ static void run_once(const char *path, struct compiled *plain, struct compiled *
     explain(path, 2, &d);
     assert_true(ok);
     for (int i = 0; i < g->noutputs; i++)
-        compare(path, g->output_names[i], round, context_output(tiles->c, i), context_output(plain->c, i));
+        compare(path, g->output_names[i], round, context_output(tiles->c, i),
+                context_output(plain->c, i));
     for (int i = 0; i < g->main->nparams; i++)
         tensor_free(&in[i]);
 }
@@ -182,9 +188,11 @@ static void same_results(void **state)
     assert_true(given >= 1);
     if (machine_find(t->machine)->strict)
         calls = given == 2 ? strict : calls;
-    struct compiled plain = compile(path, text, size, 0, "cpu"), tiles = compile(path, text, size, 2, t->machine);
+    struct compiled plain = compile(path, text, size, 0, "cpu"),
+                    tiles = compile(path, text, size, 2, t->machine);
     if (tiles.calls > calls)
-        fail_msg("%s: %d operators run as calls on %s, expected %d", path, tiles.calls, t->machine, calls);
+        fail_msg("%s: %d operators run as calls on %s, expected %d", path, tiles.calls, t->machine,
+                 calls);
     for (int round = 0; round < SIZES; round++)
         run_once(path, &plain, &tiles, round);
     discard(&plain);
@@ -213,7 +221,8 @@ int main(int argc, char **argv)
             snprintf(t->path, sizeof t->path, "test/tiles/%.400s", e->d_name);
             t->machine = machines_tried[m];
             snprintf(t->name, sizeof t->name, "%s on %s", t->path, t->machine);
-            tests[n] = (struct CMUnitTest){.name = t->name, .test_func = same_results, .initial_state = t};
+            tests[n] =
+                (struct CMUnitTest){.name = t->name, .test_func = same_results, .initial_state = t};
         }
     }
     if (dir)

@@ -12,7 +12,9 @@
 #include <cmocka.h>
 
 #define HEAD "graph \"g\" symbols(n) (%0 \"x\": f32[n,4]) {\n"
-#define WEIGHTS(w) "%c0 = const f32[4,3] {0.3, -0.7, " w ", 0.9, 0.11, -0.33, 0.21, 0.5, -0.61, 0.77, 0.13, -0.45}\n"
+#define WEIGHTS(w)                                                                                 \
+    "%c0 = const f32[4,3] {0.3, -0.7, " w                                                          \
+    ", 0.9, 0.11, -0.33, 0.21, 0.5, -0.61, 0.77, 0.13, -0.45}\n"
 #define TAIL "%1 \"product\" = matmul(%0, %c0)\n%2 \"y\" = tanh(%1)\nreturn(%2)\n} outputs(\"y\")\n"
 
 static struct graph *parse(const char *text)
@@ -25,13 +27,18 @@ static struct graph *parse(const char *text)
 }
 
 /* Compiles `compiled`, compares with `reference`; roundings of `cast` count as explained. */
-static struct verify_counts verify(const char *compiled, const char *reference, int compile_cast, int cast)
+static struct verify_counts verify(const char *compiled, const char *reference, int compile_cast,
+                                   int cast)
 {
     static const char *files[] = {"text"};
     struct diag d = {0};
     struct verify_counts counts;
-    struct command c = {.files = files, .nfiles = 1, .target = "cpu", .quiet = true,
-                        .options = {.opt_level = 2, .auto_cast = compile_cast, .cast_type = DT_BF16}};
+    struct command c = {
+        .files = files,
+        .nfiles = 1,
+        .target = "cpu",
+        .quiet = true,
+        .options = {.opt_level = 2, .auto_cast = compile_cast, .cast_type = DT_BF16}};
     struct graph *g = parse(compiled), *r = parse(reference);
     struct program *p = compile_graph(g, &c, &d);
     struct model *m = p ? model_new(p, &d) : NULL;
@@ -78,8 +85,9 @@ static void other_weights(void **state)
 /* The defect is counted where it arose: what follows is computed from the program's own values. */
 static void local(void **state)
 {
-    static const char tail[] = "%1 \"a\" = softmax(%0)\n%2 \"b\" = reduce_sum(%1) {axes=[1], keepdims=1}\n"
-                               "%3 \"c\" = cumsum(%2, %c0)\n return(%3, %1, %2)\n} outputs(\"c\", \"a\", \"b\")\n";
+    static const char tail[] =
+        "%1 \"a\" = softmax(%0)\n%2 \"b\" = reduce_sum(%1) {axes=[1], keepdims=1}\n"
+        "%3 \"c\" = cumsum(%2, %c0)\n return(%3, %1, %2)\n} outputs(\"c\", \"a\", \"b\")\n";
     char right[512], wrong[512];
     snprintf(right, sizeof right, "%s%%c0 = const i64[] {1}\n%s", HEAD, tail);
     snprintf(wrong, sizeof wrong, "%s%%c0 = const i64[] {1}\n%s", HEAD, tail);
@@ -99,9 +107,12 @@ static void born_nan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal),         cmocka_unit_test(cast_is_explained),
-        cmocka_unit_test(cast_without_leave), cmocka_unit_test(other_weights),
-        cmocka_unit_test(local),         cmocka_unit_test(born_nan),
+        cmocka_unit_test(equal),
+        cmocka_unit_test(cast_is_explained),
+        cmocka_unit_test(cast_without_leave),
+        cmocka_unit_test(other_weights),
+        cmocka_unit_test(local),
+        cmocka_unit_test(born_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
