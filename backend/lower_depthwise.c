@@ -3,6 +3,7 @@
  * bias and an activation along.
  */
 #include "backend/conv.h"
+#include "backend/tail.h"
 
 #include <string.h>
 
@@ -18,63 +19,13 @@ static int weights_slot(struct lowering *l, const struct conv *c, const char *na
     return constant_slot(l, &t, name);
 }
 
-/* Whether v is a constant f32 vector over the channels. */
-static bool channel_vector(struct lowering *l, struct value *v, int64_t channels)
-{
-    v = outer_value(l, v);
-    if (!v || !v->constant || v->type.dtype != DT_F32 || tensor_count(v->constant) != channels)
-        return false;
-    return v->type.rank == 0 ? channels == 1 : v->type.dims[v->type.rank - 1] == channels;
-}
-
-struct tail {
-    struct value *bias;
-    enum op f;
-    float a, b;
-    int taken; /* nodes of the group done by the instruction */
-};
-
-static bool single(const struct group *g, const struct value *v)
-{
-    return group_single_use(g, v) && v->type.dtype == DT_F32;
-}
-
-/* A following bias and activation, as far as the instruction can take them. */
-static struct tail tail_of(struct lowering *l, const struct group *g, const struct conv *c)
-{
-    struct tail t = {.f = OP_identity, .taken = 1};
-    struct value *v = g->nodes[0]->out[0];
-    if (t.taken < g->n && single(g, v) && g->nodes[1]->op == OP_add) {
-        struct node *n = g->nodes[1];
-        int other = n->in[0] == v ? 1 : 0;
-        if (n->in[1 - other] == v && channel_vector(l, n->in[other], c->channels_in)) {
-            t.bias = n->in[other];
-            v = n->out[0];
-            t.taken++;
-        }
-    }
-    if (t.taken < g->n && single(g, v) && g->nodes[t.taken]->in[0] == v) {
-        const struct node *n = g->nodes[t.taken];
-        static const enum op functions[] = {OP_relu, OP_silu, OP_hard_swish, OP_sigmoid,
-                                            OP_gelu, OP_tanh, OP_clip};
-        for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-            if (n->op == functions[i] && node_possible(l, n)) {
-                t.f = n->op;
-                activation_parameters(l, n, &t.a, &t.b);
-                t.taken++;
-                break;
-            }
-    }
-    return t;
-}
-
 enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
 {
     struct dim_table *t = &l->p->dims;
     struct node *n = g->nodes[0];
     if (!dtype_is_float(c->x->type.dtype) || dtype_bytes(c->x->type.dtype) > 4)
         return DECLINED;
-    struct tail tail = tail_of(l, g, c);
+    struct tail tail = tail_of(l, g, c->channels_in);
     int w = weights_slot(l, c, outer_value(l, n->in[1])->name);
     struct kernel_builder k = kernel_begin(l, n, n->name);
     int var_n = kernel_grid(&k, c->n), var_row = kernel_grid(&k, c->oh);
