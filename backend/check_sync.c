@@ -444,8 +444,12 @@ bool check_kernel_sync(const struct program *p, const struct kernel *k, const in
 bool check_program_sync(const struct program *p, int64_t symbol, struct diag *d)
 {
     struct arena scratch = {0};
-    int64_t *values = bind_symbols_for_report(p, NULL, 0, symbol, &scratch, d);
-    bool ok = values != NULL;
+    int64_t *symbols = ARENA_ARRAY(&scratch, int64_t, p->dims.nsymbols + 1),
+            *values = ARENA_ARRAY(&scratch, int64_t, p->dims.nnodes + 1);
+    for (int i = 0; i < p->dims.nsymbols; i++)
+        symbols[i] = symbol;
+    dim_eval_all(&p->dims, symbols, values);
+    bool ok = true;
     for (int i = 0; ok && i < p->nkernels; i++)
         if (!check_kernel_sync(p, &p->kernels[i], values, d))
             ok = fail_in(d, "kernel %d '%s'", i, p->kernels[i].name ? p->kernels[i].name : "");

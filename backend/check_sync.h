@@ -16,7 +16,7 @@
  * values are passed over. */
 bool check_kernel_sync(const struct program *p, const struct kernel *k, const int64_t *values,
                        struct diag *d);
-/* All kernels, every symbol that inputs bind being `symbol`. */
+/* All kernels, every symbol being `symbol`, those that running defines too. */
 bool check_program_sync(const struct program *p, int64_t symbol, struct diag *d);
 
 #endif

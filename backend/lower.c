@@ -35,25 +35,74 @@ struct value *outer_value(struct lowering *l, struct value *v)
     return v;
 }
 
-static bool fixed_shape(struct lowering *l, const struct type *t)
+static void define_dim(struct lowering *l, dim_t d);
+
+/* ---- dims that running defines
+ * ------------------------------------------------------------------------- */
+
+/* Whether the dim has a value by the time that the step being lowered runs. */
+bool dim_is_known(struct lowering *l, dim_t d)
 {
-    if (t->kind != VK_TENSOR || t->rank < 0 || t->dtype == DT_STR)
+    if (!dim_is_runtime(&l->p->dims, d))
+        return true;
+    int i = dim_index(d);
+    if (i < l->ndefined && l->defined[i])
+        return true;
+    const struct dim_node *n = &l->p->dims.nodes[i];
+    if (n->op == DIM_SYM || !dim_is_known(l, n->a) || !dim_is_known(l, n->b))
+        return false;
+    define_dim(l, d); /* found once */
+    return true;
+}
+
+static void define_dim(struct lowering *l, dim_t d)
+{
+    int i = dim_index(d);
+    if (i >= l->ndefined) {
+        int n = l->p->dims.nnodes + 64;
+        bool *grown = ARENA_ARRAY(&l->p->arena, bool, n);
+        arena_move_(grown, l->defined, sizeof *grown * (size_t)l->ndefined);
+        l->defined = grown, l->ndefined = n;
+    }
+    l->defined[i] = true;
+}
+
+/* What the runtime does when the slot gets its value: symbols that stand alone in its dims get
+ * theirs. */
+static void note_definitions(struct lowering *l, int slot)
+{
+    const struct slot *s = slot >= 0 ? &l->p->slots[slot] : NULL;
+    if (!s || s->kind != SLOT_DYNAMIC || s->type.kind != VK_TENSOR)
+        return;
+    for (int i = 0; i < s->type.rank; i++)
+        if (dim_as_symbol(&l->p->dims, s->type.dims[i]) >= 0)
+            define_dim(l, s->type.dims[i]);
+}
+
+static bool shape_is_known(struct lowering *l, const struct type *t)
+{
+    if (t->kind != VK_TENSOR || t->rank < 0 || t->dtype == DT_STR || t->dtype == DT_NONE)
         return false;
     for (int i = 0; i < t->rank; i++)
-        if (dim_is_runtime(&l->p->dims, t->dims[i]))
+        if (!dim_is_known(l, t->dims[i]))
             return false;
     return true;
 }
 
 bool has_layout(struct lowering *l, const struct value *v)
 {
-    if (!v || !fixed_shape(l, &v->type))
+    return v && shape_is_known(l, &outer_value(l, (struct value *)v)->type);
+}
+
+/* The inputs' shapes alone determine the shape, so that it has a place before anything runs. */
+static bool is_planned(const struct lowering *l, const struct type *t)
+{
+    if (t->kind != VK_TENSOR || t->rank < 0 || t->dtype == DT_STR || t->dtype == DT_NONE)
         return false;
-    if (v->constant || v->param_of == l->g->main)
-        return true;
-    v = outer_value(l, (struct value *)v);
-    return v->constant || v->param_of == l->g->main ||
-           (v->def && !(op_infos[v->def->op].flags & OPF_DATA_DEPENDENT));
+    for (int i = 0; i < t->rank; i++)
+        if (dim_is_runtime(&l->p->dims, t->dims[i]))
+            return false;
+    return true;
 }
 
 int constant_slot(struct lowering *l, const struct tensor *t, const char *name)
@@ -70,8 +119,9 @@ int constant_slot(struct lowering *l, const struct tensor *t, const char *name)
 
 int temporary_slot(struct lowering *l, const struct type *t, const char *name)
 {
+    int kind = is_planned(l, t) ? SLOT_PLANNED : SLOT_DYNAMIC;
     return program_add_slot(
-        l->p, (struct slot){.name = name, .type = *t, .kind = SLOT_PLANNED, .base = -1});
+        l->p, (struct slot){.name = name, .type = *t, .kind = (uint8_t)kind, .base = -1});
 }
 
 static int container_slot(struct lowering *l, const struct tensor *t, const char *name);
@@ -92,7 +142,8 @@ int value_slot(struct lowering *l, struct value *v)
     struct slot s = {.name = v->name, .type = v->type, .kind = SLOT_DYNAMIC, .base = -1};
     if (v->param_of == l->g->main)
         s.kind = SLOT_INPUT;
-    else if (has_layout(l, v))
+    else if (is_planned(l, &v->type) && v->def &&
+             !(op_infos[v->def->op].flags & OPF_DATA_DEPENDENT))
         s.kind = SLOT_PLANNED;
     s.is_output = l->is_output[v->id];
     return l->slots[v->id] = program_add_slot(l->p, s);
@@ -141,9 +192,13 @@ static int32_t *slot_list(struct lowering *l, struct value *const *v, int n)
 
 static bool lower_region(struct lowering *l, struct region *r, int index)
 {
-    int outer = l->region;
+    int outer = l->region, ndefined = l->ndefined;
+    bool *defined = l->defined; /* what a region defines is its own */
+    l->defined = arena_copy(&l->p->arena, defined, sizeof *defined * (size_t)ndefined);
     l->region = index;
     int32_t *params = slot_list(l, r->params, r->nparams);
+    for (int i = 0; i < r->nparams; i++)
+        note_definitions(l, params[i]);
     l->p->regions[index].params = params;
     l->p->regions[index].nparams = r->nparams;
     for (struct node *n = r->first; n && n->op != OP_return; n = n->next)
@@ -154,6 +209,7 @@ static bool lower_region(struct lowering *l, struct region *r, int index)
     l->p->regions[index].results = results;
     l->p->regions[index].nresults = last->nin;
     l->region = outer;
+    l->defined = defined, l->ndefined = ndefined;
     return true;
 }
 
@@ -178,6 +234,8 @@ bool lower_call(struct lowering *l, struct node *n)
     ARENA_GROW(&p->arena, p->calls, p->ncalls, p->calls_cap);
     p->calls[p->ncalls] = c;
     add_step(l, STEP_CALL, p->ncalls++);
+    for (int i = 0; i < c.nout; i++)
+        note_definitions(l, c.out[i]);
     return true;
 }
 
@@ -229,8 +287,6 @@ static bool lower_view(struct lowering *l, struct node *n)
         return false;
     int base = value_slot(l, x);
     const struct slot *s = &l->p->slots[base];
-    if (s->kind == SLOT_DYNAMIC)
-        return false;
     dim_t offset = 0;
     if (s->kind == SLOT_VIEW)
         offset = s->offset, base = s->base;

@@ -19,6 +19,8 @@ struct lowering {
         *alias; /* value id -> value that stands for it (parameters of fused regions), or NULL */
     bool *is_output; /* value id: a result of the main region */
     int nvalues;     /* size of the maps; later values grow them */
+    bool *defined;   /* dim node: depends on symbols that running defines, all by steps before */
+    int ndefined;
 };
 
 enum lowered {
@@ -36,9 +38,11 @@ int value_slot(struct lowering *l, struct value *v);
 int temporary_slot(struct lowering *l, const struct type *t, const char *name);
 /* A constant slot; data is borrowed and must live as long as the graph (use its arena). */
 int constant_slot(struct lowering *l, const struct tensor *t, const char *name);
-/* Whether kernels can read or write the value: a tensor of numbers with a shape known before
- * running. */
+/* Whether kernels can read or write the value: a tensor of numbers whose shape is known when the
+ * step being lowered runs. */
 bool has_layout(struct lowering *l, const struct value *v);
+/* Whether the dim is known then: by the inputs, or by what earlier steps define. */
+bool dim_is_known(struct lowering *l, dim_t d);
 
 int add_kernel(struct lowering *l,
                const char *name); /* index; its launch is added to the region's steps */

@@ -18,7 +18,7 @@ int read_numbers(struct lowering *l, struct value *v, dim_t *out, int most)
         return -1;
     for (int64_t i = 0; i < v->content.n; i++) {
         out[i] = v->content.v[i];
-        if (dim_is_runtime(&l->p->dims, out[i]))
+        if (!dim_is_known(l, out[i]))
             return -1;
     }
     return (int)v->content.n;

@@ -112,8 +112,12 @@ bool lanes_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes,
     enum { LINE = 64, GUARD = 4096 };
     if (tile_bytes > INT64_MAX / 4096 || scratch_bytes > INT64_MAX / 4096)
         return fail(d, "out of memory: tiles are too large");
-    size_t tiles = ((size_t)tile_bytes + LINE - 1) / LINE * LINE;
-    size_t need = (tiles + (size_t)scratch_bytes + GUARD - 1) / GUARD * GUARD + GUARD;
+    size_t tiles = ((size_t)tile_bytes + LINE - 1) / LINE * LINE, scratch = (size_t)scratch_bytes;
+    if (tiles > c->tile_bytes)
+        c->tile_bytes = tiles; /* kernels bound before keep the room they were promised */
+    if (scratch > c->scratch_bytes)
+        c->scratch_bytes = scratch;
+    size_t need = (c->tile_bytes + c->scratch_bytes + GUARD - 1) / GUARD * GUARD + GUARD;
     size_t got;
     if (need > c->lane_bytes) {
         free(c->lane_memory);
@@ -126,7 +130,7 @@ bool lanes_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes,
     }
     for (int i = 0; i < c->threads; i++) {
         c->lanes[i].tiles = c->lane_memory + (size_t)i * c->lane_bytes;
-        c->lanes[i].scratch = c->lanes[i].tiles + tiles;
+        c->lanes[i].scratch = c->lanes[i].tiles + c->tile_bytes;
     }
     return true;
 }

@@ -156,7 +156,7 @@ static void find_kernel_slots(struct model *m, int kernel)
             int root = root_of(m->p, ap->tensor);
             if (m->p->slots[root].kind == SLOT_DYNAMIC && info->ap[j].access != 'r')
                 list_add(&m->arena, &m->kernel_writes[kernel], root);
-            if (m->p->slots[root].kind == SLOT_DYNAMIC)
+            if (m->p->slots[root].kind == SLOT_DYNAMIC || m->slot_runtime[ap->tensor])
                 list_add(&m->arena, &m->kernel_uses[kernel], ap->tensor);
         }
     }

@@ -395,6 +395,11 @@ static bool list_has(const struct slot_list *l, int slot)
     return false;
 }
 
+static int root_of(const struct program *p, int slot)
+{
+    return slot >= 0 && p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
+}
+
 static bool take_result(struct context *c, int region, int i, struct tensor *out, struct diag *d)
 {
     const struct program_region *r = &c->m->p->regions[region];
@@ -403,7 +408,7 @@ static bool take_result(struct context *c, int region, int i, struct tensor *out
         return fail(d, "a region's result %d is missing", i);
     bool again = false;
     for (int j = i + 1; j < r->nresults; j++)
-        again |= r->results[j] == s;
+        again |= root_of(c->m->p, r->results[j]) == s;
     struct tensor *t = &c->slots[s];
     bool movable = t->owned || t->kind != VK_TENSOR;
     if (!again && movable && list_has(&c->m->region_dying[region], s)) {

@@ -150,7 +150,8 @@ struct context {
     struct pool *pool;
     struct lane *lanes;
     char *lane_memory;
-    size_t lane_bytes; /* of one lane */
+    size_t lane_bytes;                /* of one lane */
+    size_t tile_bytes, scratch_bytes; /* of one lane: the most that a kernel bound so far needs */
 
     struct tensor *input; /* as set */
     struct output *output;
