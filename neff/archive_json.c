@@ -68,6 +68,8 @@ static json_t *symbols_json(const struct dim_table *t)
         json_object_set_new(s, "name", text_json(t->symbols[i].name));
         if (t->symbols[i].runtime)
             json_object_set_new(s, "runtime", json_true());
+        if (t->symbols[i].most)
+            json_object_set_new(s, "most", json_integer(t->symbols[i].most));
         json_array_append_new(list, s);
     }
     return list;
@@ -199,9 +201,11 @@ static bool read_symbols(struct reader *r, const json_t *list)
     for (size_t i = 0; i < n; i++) {
         const json_t *s = json_array_get(list, i);
         const char *name = text_of(r, json_object_get(s, "name"));
-        if (!name)
+        const json_t *most = json_object_get(s, "most");
+        if (!name || (most && json_integer_value(most) < 1))
             return bad(r, "symbols", (int)i);
-        t->symbols[i] = (struct dim_symbol){name, json_is_true(json_object_get(s, "runtime"))};
+        t->symbols[i] = (struct dim_symbol){name, json_is_true(json_object_get(s, "runtime")),
+                                            most ? json_integer_value(most) : 0};
         t->nsymbols = (int)i + 1;
     }
     return true;

@@ -439,7 +439,10 @@ static void put_dims(struct printer *r)
     for (int i = 0; i < t->nsymbols; i++) {
         put(r, "symbol ");
         put_text(r, t->symbols[i].name);
-        put(r, t->symbols[i].runtime ? " runtime\n" : "\n");
+        put(r, t->symbols[i].runtime ? " runtime" : "");
+        if (t->symbols[i].most)
+            fprintf(r->out, " most %" PRId64, t->symbols[i].most);
+        put(r, "\n");
     }
     for (int i = 0; i < t->nnodes; i++) {
         const dim_t operand[2] = {t->nodes[i].a, t->nodes[i].b};

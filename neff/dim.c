@@ -106,7 +106,7 @@ static dim_t intern(struct dim_table *t, int op, dim_t a, dim_t b, bool runtime)
 static dim_t add_symbol(struct dim_table *t, const char *name, bool runtime)
 {
     ARENA_GROW(t->arena, t->symbols, t->nsymbols, t->symbols_cap);
-    t->symbols[t->nsymbols] = (struct dim_symbol){arena_strdup(t->arena, name), runtime};
+    t->symbols[t->nsymbols] = (struct dim_symbol){arena_strdup(t->arena, name), runtime, 0};
     return intern(t, DIM_SYM, t->nsymbols++, 0, runtime);
 }
 
@@ -472,8 +472,10 @@ static struct bounds bounds_of(const struct dim_table *t, dim_t d)
     if (dim_is_const(d))
         return (struct bounds){d, d};
     const struct dim_node *n = &t->nodes[dim_index(d)];
-    if (n->op == DIM_SYM)
-        return (struct bounds){0, INT64_MAX};
+    if (n->op == DIM_SYM) {
+        int64_t most = t->symbols[n->a].most;
+        return (struct bounds){0, most ? most : INT64_MAX};
+    }
     struct bounds a = bounds_of(t, n->a), b = bounds_of(t, n->b);
     switch (n->op) {
     case DIM_ADD:
@@ -502,6 +504,33 @@ void dim_bounds(const struct dim_table *t, dim_t d, int64_t *low, int64_t *high)
     struct bounds b = bounds_of(t, d);
     *low = b.low;
     *high = b.high;
+}
+
+bool dim_at_most(struct dim_table *t, dim_t d, int64_t most)
+{
+    if (dim_is_const(d))
+        return false;
+    const struct dim_node *n = &t->nodes[dim_index(d)];
+    if (n->op == DIM_ADD && dim_is_const(n->b) &&
+        __builtin_sub_overflow(most, n->b, &most) == false)
+        return !dim_is_const(n->a) && t->nodes[dim_index(n->a)].op == DIM_SYM &&
+               dim_at_most(t, n->a, most);
+    if (n->op != DIM_SYM || t->symbols[n->a].runtime || most < 1)
+        return false;
+    int64_t *known = &t->symbols[n->a].most;
+    bool news = !*known || most < *known;
+    *known = news ? most : *known;
+    return news;
+}
+
+bool dim_is_limited(const struct dim_table *t, dim_t b, dim_t *a, int64_t *most)
+{
+    const struct dim_node *n = dim_is_const(b) ? NULL : &t->nodes[dim_index(b)];
+    if (!n || n->op != DIM_MIN || dim_is_const(n->a) == dim_is_const(n->b))
+        return false;
+    *a = dim_is_const(n->a) ? n->b : n->a;
+    *most = dim_is_const(n->a) ? n->a : n->b;
+    return true;
 }
 
 static dim_t extreme(struct dim_table *t, int op, dim_t a, dim_t b)

@@ -53,6 +53,7 @@ struct dim_node {
 struct dim_symbol {
     const char *name; /* unique in the table */
     bool runtime;     /* defined by an operator while running, not by an input's dim */
+    int64_t most;     /* inputs with a larger dim are refused; 0: no limit */
 };
 
 struct dim_table {
@@ -76,6 +77,13 @@ dim_t dim_symbol(struct dim_table *t, const char *name);
 dim_t dim_fresh(struct dim_table *t, const char *stem);
 /* The symbol of that name, defined while running; made when missing. */
 dim_t dim_symbol_runtime(struct dim_table *t, const char *name);
+/*
+ * d is known to be at most `most`: the model is meaningless otherwise. Limits the symbol when d is
+ * a symbol of inputs plus a constant; true when that is news. Dims that exist stay as they are.
+ */
+bool dim_at_most(struct dim_table *t, dim_t d, int64_t most);
+/* The dim that b is the minimum of, besides a constant, which is *most; false for other dims. */
+bool dim_is_limited(const struct dim_table *t, dim_t b, dim_t *a, int64_t *most);
 /* Number of the symbol when d is a bare symbol, else -1. */
 int dim_as_symbol(const struct dim_table *t, dim_t d);
 

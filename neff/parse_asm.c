@@ -600,6 +600,8 @@ static bool parse_symbol(struct parser *r)
     if (!asm_text(&r->x, &s.name))
         return false;
     s.runtime = asm_try(&r->x, "runtime");
+    if (asm_try(&r->x, "most") && (!asm_i64(&r->x, &s.most) || s.most < 1))
+        return asm_bad(&r->x, "the largest value of symbol '%s' is not a number above 0", s.name);
     for (int i = 0; i < t->nsymbols; i++)
         if (!strcmp(t->symbols[i].name, s.name))
             return asm_bad(&r->x, "symbol '%s' occurs twice", s.name);

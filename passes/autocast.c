@@ -159,6 +159,14 @@ static bool is_depthwise(const struct node *n)
            n->in[1]->type.dims[1] == 1;
 }
 
+/* One row by a computed operand reads that once: to round it first is one more pass over memory. */
+static bool is_one_row(const struct node *n)
+{
+    const struct type *x = &n->in[0]->type;
+    return (n->op == OP_matmul || n->op == OP_sdpa) && !n->in[1]->constant && x->rank >= 2 &&
+           x->dims[x->rank - 2] == 1 && !attr_int(&n->attrs, "trans_a", 0);
+}
+
 static bool cast_product(struct caster *c, struct node *n)
 {
     int operands = product_operands(n);
@@ -170,6 +178,11 @@ static bool cast_product(struct caster *c, struct node *n)
     if (is_depthwise(n)) {
         why(c->o, n, "autocast.depthwise",
             "kept in FP32: it does not use the matrix-multiplication engine");
+        return true;
+    }
+    if (is_one_row(n)) {
+        why(c->o, n, "autocast.one-row",
+            "kept in FP32: one row by a computed operand takes longer to round than to multiply");
         return true;
     }
     for (int i = 0; i < operands; i++) {

@@ -144,10 +144,43 @@ bool infer_node(struct graph *g, struct node *n, struct diag *d)
     return true;
 }
 
+/*
+ * Limits of symbols that follow from operators that always run. A dim a against min(a, c), c above
+ * 1, as a slice of a constant table of c rows has it: they are equal or do not broadcast, so a is
+ * at most c. True when something new was learnt.
+ */
+static bool learn_limits(struct graph *g, const struct node *n)
+{
+    bool news = false;
+    for (int i = 0; i < n->nin; i++)
+        for (int k = 0; k < n->nin; k++) {
+            if (!n->in[i] || !n->in[k])
+                continue;
+            const struct type *x = &n->in[i]->type, *y = &n->in[k]->type;
+            for (int at = 1; at <= x->rank && at <= y->rank; at++) {
+                dim_t a;
+                int64_t most;
+                if (dim_is_limited(&g->dims, y->dims[y->rank - at], &a, &most) && most > 1 &&
+                    a == x->dims[x->rank - at])
+                    news |= dim_at_most(&g->dims, a, most);
+            }
+        }
+    return news;
+}
+
 bool infer_types(struct graph *g, struct diag *d)
 {
-    g->typed = infer_body(g, g->main, d);
-    return g->typed;
+    enum { ROUNDS = 4 };
+    bool news = true;
+    for (int i = 0; i < ROUNDS && news; i++) {
+        news = false;
+        if (!(g->typed = infer_body(g, g->main, d)))
+            return false;
+        for (struct node *n = g->main->first; n; n = n->next)
+            if (n->op == OP_where || op_infos[n->op].flags & OPF_ELEMENTWISE)
+                news |= learn_limits(g, n);
+    }
+    return true;
 }
 
 bool pass_infer(struct graph *g, const struct options *o, struct diag *d)

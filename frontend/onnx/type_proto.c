@@ -42,9 +42,79 @@ static const char *identifier(struct graph *g, const char *text)
     }
 }
 
+/* ---- names that are sums, as exporters write them: "past_sequence_length + 1" ---- */
+
+static bool names_a_dim(const Onnx__GraphProto *graph, const char *name);
+static dim_t named_dim(struct dim_names *names, const char *param);
+
+static const char *skip_spaces(const char *p)
+{
+    while (*p == ' ')
+        p++;
+    return p;
+}
+
+/* A number, or a name that an input's dim has by itself. */
+static bool sum_atom(struct dim_names *names, const char **at, dim_t *out)
+{
+    enum { LONGEST = 100, LARGEST = 1 << 30 };
+    const char *p = skip_spaces(*at), *start = p;
+    if (isdigit((unsigned char)*p)) {
+        for (*out = 0; isdigit((unsigned char)*p); p++)
+            if ((*out = 10 * *out + (*p - '0')) > LARGEST)
+                return false;
+    } else {
+        char name[LONGEST + 1];
+        while (isalnum((unsigned char)*p) || *p == '_')
+            p++;
+        if (p == start || p - start > LONGEST)
+            return false;
+        memcpy(name, start, (size_t)(p - start));
+        name[p - start] = 0;
+        if (!names_a_dim(names->graph, name))
+            return false;
+        *out = named_dim(names, name);
+    }
+    *at = skip_spaces(p);
+    return true;
+}
+
+static bool sum_term(struct dim_names *names, const char **at, dim_t *out)
+{
+    if (!sum_atom(names, at, out))
+        return false;
+    while (**at == '*') {
+        dim_t factor;
+        *at += 1;
+        if (!sum_atom(names, at, &factor))
+            return false;
+        *out = dim_mul(&names->g->dims, *out, factor);
+    }
+    return true;
+}
+
+/* Whether the whole of `param` is sums and products of numbers and dims of inputs. */
+static bool sum_dim(struct dim_names *names, const char *param, dim_t *out)
+{
+    const char *p = param;
+    if (!names->graph || !strpbrk(param, "+*") || !sum_term(names, &p, out))
+        return false;
+    while (*p == '+') {
+        dim_t term;
+        p++;
+        if (!sum_term(names, &p, &term))
+            return false;
+        *out = dim_add(&names->g->dims, *out, term);
+    }
+    return *p == 0;
+}
+
 static dim_t named_dim(struct dim_names *names, const char *param)
 {
     struct dim_name *known = find_name(names, param);
+    dim_t sum;
+    if (!known && sum_dim(names, param, &sum))
+        known = add_name(names, param, sum);
     if (!known)
         known = add_name(names, param, dim_symbol(&names->g->dims, identifier(names->g, param)));
     return known->dim;
@@ -202,6 +272,7 @@ static bool names_a_dim(const Onnx__GraphProto *graph, const char *name)
 bool onnx_bind_shapes(struct dim_names *names, const Onnx__GraphProto *graph,
                       const struct import_options *o, struct diag *d)
 {
+    names->graph = graph;
     for (int s = 0; o && s < o->nshapes; s++) {
         struct shape_binding *b = &o->shapes[s];
         for (size_t i = 0; i < graph->n_input && !b->used; i++)

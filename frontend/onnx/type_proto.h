@@ -11,9 +11,10 @@
 /* Names of the model's dims and what they stand for; lives in the graph's arena. */
 struct dim_names {
     struct graph *g;
+    const Onnx__GraphProto *graph; /* the model's; names of its inputs' dims may be added up */
     struct dim_name {
         const char *name; /* the model's dim_param */
-        dim_t dim;        /* a symbol, or the constant that --shape bound */
+        dim_t dim;        /* a symbol, a sum of them, or the constant that --shape bound */
     } * list;
     int count, cap;
 };

@@ -2,7 +2,7 @@
  * The text form. Values are numbered in the order they are printed, so equal graphs print alike
  * however they were built; constants are printed before the first node that uses them.
  *
- *   graph "resnet" producer "pytorch" symbols(batch, *nz.1) (%0 "x": f32[batch,3]) {
+ *   graph "resnet" producer "pytorch" symbols(batch<=64, *nz.1) (%0 "x": f32[batch,3]) {
  *     %c0 "w" = const f32[2] {1, 2}
  *     %1 "y": f32[batch,2] = conv(%0, %c0, _) {pads=[3,3], alpha=0.5} @"Conv_0" : "Conv"
  *     %2: f32[1] = loop(_, %1) ^(%3: i64[], %4: bool[]) {
@@ -328,6 +328,8 @@ static void print_symbols(struct printer *p)
             fputs(name, p->out);
         else
             print_string(p->out, name, strlen(name));
+        if (t->symbols[i].most)
+            fprintf(p->out, "<=%" PRId64, t->symbols[i].most);
     }
     fputc(')', p->out);
 }

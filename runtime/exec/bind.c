@@ -93,6 +93,12 @@ static bool bind_symbols(const struct context *c, int64_t *symbols, struct diag 
                 symbols[symbol] = t->dims[j];
         }
     }
+    for (int i = 0; i < p->dims.nsymbols; i++)
+        if (p->dims.symbols[i].most && symbols[i] != DIM_NOT_BOUND &&
+            symbols[i] > p->dims.symbols[i].most)
+            return fail(d, "dimension '%s' is %lld, this model takes %lld at most",
+                        p->dims.symbols[i].name, (long long)symbols[i],
+                        (long long)p->dims.symbols[i].most);
     return true;
 }
 

@@ -1,7 +1,8 @@
 /*
- * bench_kernels [gemm|rows|depthwise|rate]: rates of the kernels on this CPU, one thread. `rate`
- * prints one line per element type: the best rate of a product of 64 rows, for scripts/bench to
- * compare models with.
+ * bench_kernels [gemm|rows|depthwise|rate|memory]: rates of the kernels on this CPU, one thread.
+ * `rate` prints one line per element type: the best rate of a product of 64 rows, for scripts/bench
+ * to compare models with. `memory`: the rate at which one and two threads read memory, and that of
+ * one row times weights that are not in cache, in turns.
  *
  * Matrix tiles are measured libxsmm and own kernel in turns, A B A B, and the best of each is
  * shown, in GFLOP/s; W and A of one tile stay in cache, as in a blocked product.
@@ -9,6 +10,7 @@
 #include "neff/pack.h"
 #include "runtime/kernels/gemm.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,6 +159,97 @@ static void bench_depthwise(void)
     }
 }
 
+/* ---- memory ---- */
+
+enum { MEMORY_K = 2048, MEMORY_OUTS = 4096, MEMORY_BYTES = 4 * MEMORY_K * MEMORY_OUTS * 8 };
+
+struct reading {
+    const float *at;
+    size_t n;
+    float most;
+};
+
+/* Reads all of it: the greatest element. */
+static void *read_all(void *arg)
+{
+    struct reading *r = arg;
+    enum { ROW = 16384 };
+    for (size_t i = 0; i + ROW <= r->n; i += ROW) {
+        float m = kernels_get()->reduce[REDUCE_max]((struct in_row){r->at + i, 1}, ROW);
+        r->most = m > r->most ? m : r->most;
+    }
+    return NULL;
+}
+
+static double time_reading(const void *p, size_t bytes, int threads)
+{
+    pthread_t id;
+    struct reading part[2];
+    size_t n = bytes / sizeof(float) / (size_t)threads;
+    double start = now();
+    for (int i = 0; i < threads; i++)
+        part[i] = (struct reading){(const float *)p + (size_t)i * n, n, 0};
+    bool started = threads > 1 && pthread_create(&id, NULL, read_all, &part[1]) == 0;
+    read_all(&part[0]);
+    if (threads > 1 && !started)
+        read_all(&part[1]);
+    if (started)
+        pthread_join(id, NULL);
+    return now() - start;
+}
+
+/* All of the memory as weights of the type, row after row of products. */
+static double time_one_row(enum gemm_type type, const void *x, const void *w, float *y)
+{
+    static const size_t sizes[] = {[GEMM_F32] = 4, [GEMM_BF16] = 2, [GEMM_U8S8] = 1};
+    struct gemm_tile tile = {type, 1, 64, MEMORY_K, MEMORY_K, 64, 64, false, {{0}, {0}, {0}}};
+    struct gemm g;
+    gemm_prepare(&g, &tile, kernels_get());
+    size_t block = sizes[type] * MEMORY_K * 64;
+    double start = now();
+    for (size_t at = 0; at + block <= MEMORY_BYTES; at += block)
+        gemm_run(&g, x, (const char *)w + at, y);
+    return now() - start;
+}
+
+static double time_weight_only(int bits, int block, const float *x, const void *w, float *y)
+{
+    struct pack_quantized shape = {MEMORY_K, 64, block, bits};
+    size_t bytes = pack_quantized_size(&shape);
+    double start = now();
+    for (size_t at = 0; at + bytes <= MEMORY_BYTES; at += bytes) {
+        struct weight_only_row row = {x, (const char *)w + at, y, MEMORY_K, 64, block, bits, false};
+        kernels_get()->weight_only(&row);
+    }
+    return now() - start;
+}
+
+static void bench_memory(void)
+{
+    enum { TURNS = 8, KINDS = 8 };
+    static const char *const names[KINDS] = {"read, one thread",      "read, two threads",
+                                             "one row, f32",          "one row, bf16",
+                                             "one row, u8 x s8",      "one row, 8 bits by 32",
+                                             "one row, 4 bits by 32", "one row, 4 bits by 128"};
+    void *w = filled(MEMORY_BYTES), *x = filled(4 * MEMORY_K);
+    float y[64];
+    double best[KINDS];
+    for (int t = 0; t < TURNS; t++)
+        for (int i = 0; i < KINDS; i++) {
+            double s = i < 2   ? time_reading(w, MEMORY_BYTES, i + 1)
+                       : i < 5 ? time_one_row((enum gemm_type)(i - 2), x, w, y)
+                       : i < 6 ? time_weight_only(8, 32, x, w, y)
+                               : time_weight_only(4, i == 6 ? 32 : 128, x, w, y);
+            best[i] = t == 0 || s < best[i] ? s : best[i];
+        }
+    printf("memory, %s, %d MB, best of %d: GB/s, and the share of the best reading\n",
+           kernels_get()->name, MEMORY_BYTES >> 20, TURNS);
+    for (int i = 0; i < KINDS; i++)
+        printf("  %-24s %6.1f  %3.0f%%\n", names[i], MEMORY_BYTES / best[i] * 1e-9,
+               100 * (best[0] < best[1] ? best[0] : best[1]) / best[i]);
+    free(w), free(x);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -174,5 +267,7 @@ int main(int argc, char **argv)
         bench_rows();
     if (!*what || !strcmp(what, "depthwise"))
         bench_depthwise();
+    if (!strcmp(what, "memory"))
+        bench_memory();
     return 0;
 }

@@ -19,4 +19,8 @@ check() { # NORM-TOLERANCE PASSES XCC-FLAGS...
 }
 check 1e-4 infer --auto-cast none
 check 1e-3 infer,fold,simplify,compose,decompose,layout,autocast --auto-cast matmult
+# A dim called "past_sequence_length + 1" is that sum, and the table of 40 positions limits it.
+"$xcc" models/gpt2_decode/model.onnx --emit ir >decode.xir
+grep -q 'symbols(batch, past_sequence_length<=39)' decode.xir || failed "gpt2_decode: its symbols"
+grep -q 'sdpa(' decode.xir || failed "gpt2_decode: its attention is not recognised"
 finish
