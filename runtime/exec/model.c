@@ -102,46 +102,100 @@ static bool type_is_runtime(const struct dim_table *t, const struct type *type)
     return false;
 }
 
-static bool affine_is_runtime(const struct dim_table *t, const struct affine *a)
+/* ---- what kernels depend on
+ * -------------------------------------------------------------------------- */
+
+struct dims_used {
+    const struct model *m;
+    int32_t *node; /* per dim node: the last kernel that was seen to need it */
+    int32_t kernel;
+    int most;     /* highest node that it needs */
+    bool runtime; /* running defines one of them */
+};
+
+static void use_dim(struct dims_used *u, dim_t d)
 {
-    bool runtime = dim_is_runtime(t, a->base);
+    if (dim_is_const(d))
+        return;
+    int i = dim_index(d);
+    u->node[i] = u->kernel;
+    u->most = i > u->most ? i : u->most;
+    u->runtime |= u->m->p->dims.nodes[i].runtime;
+}
+
+static void use_affine(struct dims_used *u, const struct affine *a)
+{
+    use_dim(u, a->base);
     for (int i = 0; i < MAX_VARS; i++)
-        runtime |= dim_is_runtime(t, a->coef[i]);
-    return runtime;
+        use_dim(u, a->coef[i]);
 }
 
-static bool ap_is_runtime(const struct model *m, const struct ap *ap)
+static void use_type(struct dims_used *u, const struct type *t)
 {
-    const struct dim_table *t = &m->p->dims;
-    bool runtime = affine_is_runtime(t, &ap->offset);
+    for (int i = 0; t->kind == VK_TENSOR && i < t->rank; i++)
+        use_dim(u, t->dims[i]);
+}
+
+static void use_ap(struct dims_used *u, const struct ap *ap)
+{
+    const struct slot *slots = u->m->p->slots;
+    if (ap->mem == MEM_NONE)
+        return;
+    use_affine(u, &ap->offset);
     if (ap->mem == MEM_HBM)
-        runtime |= m->slot_runtime[ap->tensor];
+        use_type(u, &slots[ap->tensor].type);
     for (int i = 0; i < ap->rank; i++) {
-        const struct ap_dim *d = &ap->dim[i];
-        runtime |= dim_is_runtime(t, d->step) || dim_is_runtime(t, d->count) ||
-                   dim_is_runtime(t, d->factor) || dim_is_runtime(t, d->limit);
+        use_dim(u, ap->dim[i].step);
+        use_dim(u, ap->dim[i].count);
+        use_dim(u, ap->dim[i].factor);
+        use_dim(u, ap->dim[i].limit);
     }
-    return runtime;
 }
 
-static bool kernel_is_runtime(const struct model *m, const struct kernel *k)
+static void use_kernel(struct dims_used *u, const struct kernel *k)
 {
-    const struct dim_table *t = &m->p->dims;
-    bool runtime = false;
     for (int i = 0; i < k->ngrid; i++)
-        runtime |= dim_is_runtime(t, k->grid[i]);
-    for (int i = 0; i < k->ntiles; i++)
-        runtime |=
-            dim_is_runtime(t, k->tiles[i].partitions) || dim_is_runtime(t, k->tiles[i].elements);
-    for (int i = 0; i < k->ninsns; i++) {
-        const struct insn *insn = &k->insns[i];
-        const struct insn_info *info = insn_info(insn->op);
-        for (int j = 0; j < info->naps; j++)
-            runtime |= insn->ap[j].mem != MEM_NONE && ap_is_runtime(m, &insn->ap[j]);
-        for (int j = 0; j < info->nimms; j++)
-            runtime |= affine_is_runtime(t, &insn->imm[j]);
+        use_dim(u, k->grid[i]);
+    for (int i = 0; i < k->ntiles; i++) {
+        use_dim(u, k->tiles[i].partitions);
+        use_dim(u, k->tiles[i].elements);
     }
-    return runtime;
+    for (int i = 0; i < k->ninsns; i++) {
+        const struct insn_info *info = insn_info(k->insns[i].op);
+        for (int j = 0; j < info->naps; j++)
+            use_ap(u, &k->insns[i].ap[j]);
+        for (int j = 0; j < info->nimms; j++)
+            use_affine(u, &k->insns[i].imm[j]);
+    }
+}
+
+static bool touches_unknown(const struct model *m, const struct kernel *k)
+{
+    for (int i = 0; i < k->ninsns; i++)
+        for (int j = 0; j < insn_info(k->insns[i].op)->naps; j++)
+            if (k->insns[i].ap[j].mem == MEM_HBM && m->slot_runtime[k->insns[i].ap[j].tensor])
+                return true;
+    return false;
+}
+
+/* Whether the kernel is bound when launched, and to which symbols. Operands of a dim come before
+ * it. */
+static void find_kernel_symbols(struct model *m, int kernel, int32_t *node)
+{
+    struct dims_used u = {m, node, kernel + 1, -1, false};
+    use_kernel(&u, &m->p->kernels[kernel]);
+    m->kernel_runtime[kernel] = u.runtime || touches_unknown(m, &m->p->kernels[kernel]);
+    for (int i = u.most; i >= 0 && m->kernel_runtime[kernel]; i--) {
+        const struct dim_node *n = &m->p->dims.nodes[i];
+        if (node[i] != u.kernel)
+            continue;
+        if (n->op == DIM_SYM) {
+            list_add(&m->arena, &m->kernel_symbols[kernel], (int)n->a);
+            continue;
+        }
+        use_dim(&u, n->a);
+        use_dim(&u, n->b);
+    }
 }
 
 static void find_kernel_slots(struct model *m, int kernel)
@@ -240,10 +294,12 @@ struct model *model_new(struct program *p, struct diag *d)
         find_definers(m, 0, ARENA_ARRAY(&scratch, bool, p->nregions));
     find_deaths(m, &scratch);
     m->kernel_runtime = ARENA_ARRAY(&m->arena, bool, p->nkernels + 1);
+    m->kernel_symbols = ARENA_ARRAY(&m->arena, struct slot_list, p->nkernels + 1);
     m->kernel_writes = ARENA_ARRAY(&m->arena, struct slot_list, p->nkernels + 1);
     m->kernel_uses = ARENA_ARRAY(&m->arena, struct slot_list, p->nkernels + 1);
+    int32_t *node = ARENA_ARRAY(&scratch, int32_t, p->dims.nnodes + 1);
     for (int k = 0; k < p->nkernels; k++) {
-        m->kernel_runtime[k] = kernel_is_runtime(m, &p->kernels[k]);
+        find_kernel_symbols(m, k, node);
         find_kernel_slots(m, k);
     }
     arena_free(&scratch);

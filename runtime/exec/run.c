@@ -222,21 +222,32 @@ static bool check_uses(struct context *c, const struct slot_list *list, struct d
     return true;
 }
 
+/* Whether the kernel is bound to the symbols of this moment; they are noted. */
+static bool still_bound(struct context *c, int kernel, struct kernel_cache *cache)
+{
+    const struct slot_list *on = &c->m->kernel_symbols[kernel];
+    bool same = cache->bound != NULL;
+    for (int i = 0; i < on->count; i++) {
+        int64_t value = c->symbols[on->slots[i]];
+        same &= cache->symbols[i] == value;
+        cache->symbols[i] = value;
+    }
+    return same;
+}
+
 static const struct bound_kernel *bind_now(struct context *c, int kernel, struct diag *d)
 {
     const struct program *p = c->m->p;
     struct kernel_cache *cache = &c->cache[kernel];
-    size_t bytes = sizeof(int64_t) * (size_t)p->dims.nsymbols;
     if (!cache->symbols) {
-        cache->symbols = malloc(bytes + 1);
+        cache->symbols = calloc((size_t)c->m->kernel_symbols[kernel].count + 1, sizeof(int64_t));
         if (!cache->symbols) {
             fail(d, "out of memory");
             return NULL;
         }
-    } else if (cache->bound && !memcmp(cache->symbols, c->symbols, bytes)) {
-        return cache->bound;
     }
-    memcpy(cache->symbols, c->symbols, bytes);
+    if (still_bound(c, kernel, cache))
+        return cache->bound;
     arena_free(&cache->arena);
     cache->arena = (struct arena){0};
     cache->bound = bind_kernel(c->m, &p->kernels[kernel], values_now(c), &cache->arena, d);

@@ -23,14 +23,15 @@ struct model {
     struct program *p;
     struct arena arena;
     int *first_step; /* per region: number of its first step in one numbering of all steps */
-    struct slot_list *dying;         /* per step: dynamic slots used there for the last time */
-    struct slot_list *region_dying;  /* per region: those whose last use is its end */
-    struct slot_list *views;         /* per slot: the views on it */
-    bool *slot_runtime;              /* per slot: type known only while running */
-    bool has_runtime;                /* there are dynamic slots */
-    bool *kernel_runtime;            /* per kernel: shapes known only while running */
-    int32_t *definer;                /* per symbol: the dynamic slot whose dims bind it; -1 */
-    struct slot_list *kernel_writes; /* per kernel: dynamic slots it writes */
+    struct slot_list *dying;          /* per step: dynamic slots used there for the last time */
+    struct slot_list *region_dying;   /* per region: those whose last use is its end */
+    struct slot_list *views;          /* per slot: the views on it */
+    bool *slot_runtime;               /* per slot: type known only while running */
+    bool has_runtime;                 /* there are dynamic slots */
+    bool *kernel_runtime;             /* per kernel: shapes known only while running */
+    struct slot_list *kernel_symbols; /* per such kernel: the symbols that its shapes depend on */
+    int32_t *definer;                 /* per symbol: the dynamic slot whose dims bind it; -1 */
+    struct slot_list *kernel_writes;  /* per kernel: dynamic slots it writes */
     struct slot_list
         *kernel_uses; /* per kernel: slots it touches whose type is known only while running */
 };
@@ -119,7 +120,7 @@ struct bound {
 
 struct kernel_cache { /* of a kernel bound when launched */
     struct arena arena;
-    int64_t *symbols; /* for these values */
+    int64_t *symbols; /* for these values of the kernel's symbols */
     struct bound_kernel *bound;
 };
 
