@@ -10,6 +10,8 @@
 struct frame { /* one shape rule at work */
     struct graph *g;
     struct node *n;
+    int first;            /* number of its first new symbol */
+    struct type **before; /* per region: types of the parameters when it was inferred before */
 };
 
 static struct content read_content(struct infer *f, int i)
@@ -70,6 +72,31 @@ static bool infer_region(struct infer *f, int index, const struct type *params, 
     return true;
 }
 
+/* The symbol that the dim had before, so that inferring again changes nothing. */
+static dim_t turning_dim(struct infer *f, int region, int param, int dim, dim_t operand)
+{
+    const struct frame *at = f->user;
+    const struct type *old = &at->before[region][param];
+    if (old->kind == VK_TENSOR && old->rank > dim && old->dims[dim] != operand) {
+        int symbol = dim_as_symbol(f->dims, old->dims[dim]);
+        if (symbol >= 0 && symbol < at->first &&
+            !strncmp(f->dims->symbols[symbol].name, "turn.", 5))
+            return old->dims[dim];
+    }
+    return infer_unknown(f, "turn");
+}
+
+static struct type **parameter_types(struct graph *g, const struct node *n)
+{
+    struct type **types = ARENA_ARRAY(&g->arena, struct type *, n->nregions);
+    for (int r = 0; r < n->nregions; r++) {
+        types[r] = ARENA_ARRAY(&g->arena, struct type, n->regions[r]->nparams + 1);
+        for (int i = 0; i < n->regions[r]->nparams; i++)
+            types[r][i] = n->regions[r]->params[i]->type;
+    }
+    return types;
+}
+
 /* New runtime symbols (from number `first` on) get the names that the results had before. */
 static void keep_symbols(struct graph *g, struct node *n, struct infer *f, int first)
 {
@@ -109,7 +136,7 @@ static void keep_symbols(struct graph *g, struct node *n, struct infer *f, int f
 bool infer_node(struct graph *g, struct node *n, struct diag *d)
 {
     struct arena *a = &g->arena;
-    struct frame frame = {g, n};
+    struct frame frame = {g, n, g->dims.nsymbols, n->nregions ? parameter_types(g, n) : NULL};
     struct type *types = ARENA_ARRAY(a, struct type, n->nin + n->nout + 1);
     for (int i = 0; i < n->nin; i++)
         types[i] = n->in[i] ? n->in[i]->type : (struct type){.kind = VK_NONE};
@@ -132,11 +159,11 @@ bool infer_node(struct graph *g, struct node *n, struct diag *d)
                       .read = read_content,
                       .constant = constant_operand,
                       .region = infer_region,
+                      .turning = turning_dim,
                       .user = &frame};
-    int first = g->dims.nsymbols;
     if (!infer_run(&f))
         return fail_in(d, "%s", node_text(g, n));
-    keep_symbols(g, n, &f, first);
+    keep_symbols(g, n, &f, frame.first);
     for (int i = 0; i < n->nout; i++) {
         n->out[i]->type = f.out[i];
         n->out[i]->content = (struct content_list){contents[i].v, contents[i].n};

@@ -83,44 +83,105 @@ bool infer_if(struct infer *f)
     return true;
 }
 
-/*
- * Types of values carried around a loop: params[at..at+n) against results[from..]. A shape that
- * changes from one turn to the next is not known. Returns whether a parameter changed; the region
- * is to be inferred again then.
- */
-static bool widen(struct infer *f, struct type *params, const struct type *results, int n,
-                  bool *changed)
+/* Values carried around a loop, as parameters of the region that computes them anew. */
+struct carried {
+    int region, param, result, n; /* from which parameter and from which result on */
+    bool turns[MAX_VALUES];       /* has dims that differ from turn to turn */
+    bool turning[MAX_VALUES][MAX_RANK];
+};
+
+/* A tensor that keeps its rank: dims that change get symbols, which each turn binds. */
+static bool widen_dims(struct infer *f, struct carried *c, int i, struct type *param,
+                       const struct type *result)
+{
+    bool changed = false;
+    for (int k = 0; k < param->rank; k++) {
+        if (param->dims[k] == result->dims[k] || c->turning[i][k])
+            continue;
+        param->dims[k] = f->turning(f, c->region, c->param + i, k, param->dims[k]);
+        c->turns[i] = c->turning[i][k] = changed = true;
+    }
+    return changed;
+}
+
+/* Parameters against the results of a turn. Whether a parameter changed: the region is to be
+ * inferred again then. */
+static bool widen(struct infer *f, struct carried *c, struct type *params,
+                  const struct type *results, bool *changed)
 {
     *changed = false;
-    for (int i = 0; i < n; i++) {
-        struct type t;
-        if (!join(f, i, &params[i], &results[i], false, &t))
+    for (int i = 0; i < c->n; i++) {
+        struct type t, *param = &params[c->param + i];
+        const struct type *result = &results[c->result + i];
+        if (f->turning && param->kind == VK_TENSOR && result->kind == VK_TENSOR &&
+            param->dtype == result->dtype && param->rank == result->rank && param->rank >= 0) {
+            *changed |= widen_dims(f, c, i, param, result);
+            continue;
+        }
+        if (!join(f, i, param, result, false, &t))
             return false;
-        *changed |= !type_equal(&t, &params[i]);
-        params[i] = t;
+        *changed |= !type_equal(&t, param);
+        *param = t;
+        c->turns[i] = false;
     }
     return true;
 }
 
 /* Infers region r until the carried types stand still: they only lose knowledge, so few turns
  * suffice. */
-static bool infer_carried(struct infer *f, int r, struct type *params, int nparams, int param_at,
-                          struct type *results, int result_at, int ncarried, int expected)
+static bool infer_carried(struct infer *f, struct carried *c, struct type *params, int nparams,
+                          struct type *results, int expected)
 {
     for (int turn = 0; turn < 2 + MAX_VALUES; turn++) {
         bool changed;
         int n;
-        if (!f->region(f, r, params, nparams, results, MAX_VALUES, &n))
+        if (!f->region(f, c->region, params, nparams, results, MAX_VALUES, &n))
             return false;
         if (n != expected)
-            return fail(f->d, "region %d of %s has %d results, expected %d", r, op_name(f->op), n,
-                        expected);
-        if (!widen(f, params + param_at, results + result_at, ncarried, &changed))
+            return fail(f->d, "region %d of %s has %d results, expected %d", c->region,
+                        op_name(f->op), n, expected);
+        if (!widen(f, c, params, results, &changed))
             return false;
         if (!changed)
             return true;
     }
     return fail_internal(f->d, "types of %s do not settle", op_name(f->op));
+}
+
+/* What the last turn leaves: its dims are those of no parameter. */
+static void infer_left(struct infer *f, const struct carried *c, const struct type *params)
+{
+    for (int i = 0; i < c->n; i++) {
+        f->out[i] = params[c->param + i];
+        for (int k = 0; c->turns[i] && k < f->out[i].rank; k++)
+            if (c->turning[i][k])
+                f->out[i].dims[k] = infer_unknown(f, "last");
+    }
+}
+
+/* One turn's dim as all turns have it: what a symbol of the turn decides is not known outside. */
+static dim_t outside(struct infer *f, const struct carried *c, const struct type *params, dim_t d)
+{
+    if (dim_is_const(d))
+        return d;
+    dim_t *with = ARENA_ARRAY(f->arena, dim_t, f->dims->nsymbols + 1);
+    bool any = false;
+    for (int i = 0; i < f->dims->nsymbols; i++)
+        with[i] = DIM_NOT_BOUND;
+    for (int i = 0; i < c->n; i++)
+        for (int k = 0; c->turns[i] && k < params[c->param + i].rank; k++) {
+            int symbol = dim_as_symbol(f->dims, params[c->param + i].dims[k]);
+            if (c->turning[i][k] && symbol >= 0)
+                with[symbol] = 1, any = true;
+        }
+    return any && dim_substitute(f->dims, d, with) != d ? infer_unknown(f, "each") : d;
+}
+
+static void leave_turn(struct infer *f, const struct carried *c, const struct type *params,
+                       struct type *t)
+{
+    for (int k = 0; t->kind == VK_TENSOR && k < t->rank; k++)
+        t->dims[k] = outside(f, c, params, t->dims[k]);
 }
 
 /* t with a dim put in at the axis. */
@@ -150,13 +211,15 @@ bool infer_loop(struct infer *f)
     params[1] = type_tensor(DT_BOOL, 0, NULL);
     for (int i = 0; i < carried; i++)
         params[2 + i] = f->in[2 + i];
-    if (!infer_carried(f, 0, params, f->nin, 2, results, 1, carried, f->nout + 1))
+    struct carried c = {.region = 0, .param = 2, .result = 1, .n = carried};
+    if (!infer_carried(f, &c, params, f->nin, results, f->nout + 1))
         return false;
-    for (int i = 0; i < carried; i++)
-        f->out[i] = params[2 + i];
+    infer_left(f, &c, params);
     dim_t trips = scans ? infer_unknown(f, "trips") : 0;
-    for (int i = carried; i < f->nout; i++)
+    for (int i = carried; i < f->nout; i++) {
+        leave_turn(f, &c, params, &results[1 + i]);
         f->out[i] = stacked(&results[1 + i], 0, trips);
+    }
     return true;
 }
 
@@ -171,11 +234,11 @@ bool infer_while(struct infer *f)
     for (int i = 0; i < f->nin; i++)
         params[i] = f->in[i];
     int n;
-    if (!infer_carried(f, 1, params, f->nin, 0, results, 0, f->nin, f->nin) ||
+    struct carried c = {.region = 1, .n = f->nin};
+    if (!infer_carried(f, &c, params, f->nin, results, f->nin) ||
         !f->region(f, 0, params, f->nin, results, MAX_VALUES, &n))
         return false;
-    for (int i = 0; i < f->nin; i++)
-        f->out[i] = params[i];
+    infer_left(f, &c, params);
     return true;
 }
 
@@ -220,14 +283,16 @@ bool infer_scan(struct infer *f)
         if (!scan_step(f, &f->in[states + i], list_at(f->attrs, "scan_input_axes", i),
                        &params[states + i], &length))
             return false;
-    if (!infer_carried(f, 0, params, f->nin, 0, results, 0, states, f->nout))
+    struct carried c = {.region = 0, .n = states};
+    if (!infer_carried(f, &c, params, f->nin, results, f->nout))
         return false;
-    for (int i = 0; i < states; i++)
-        f->out[i] = params[i];
+    infer_left(f, &c, params);
     if (dim_is_const(length) && length < 0 && f->nout > states)
         length = infer_unknown(f, "steps");
-    for (int i = states; i < f->nout; i++)
+    for (int i = states; i < f->nout; i++) {
+        leave_turn(f, &c, params, &results[i]);
         f->out[i] = stacked(&results[i], list_at(f->attrs, "scan_output_axes", i - states), length);
+    }
     return true;
 }
 

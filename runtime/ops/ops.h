@@ -41,6 +41,9 @@ struct infer {
     const struct tensor *(*constant)(struct infer *f, int i);
     bool (*region)(struct infer *f, int region, const struct type *params, int nparams,
                    struct type *results, int max_results, int *nresults);
+    /* A dim of a region's parameter that changes from turn to turn: a symbol of its own. The first
+     * turn's is `operand`. */
+    dim_t (*turning)(struct infer *f, int region, int param, int dim, dim_t operand);
     void *user;
 };
 
