@@ -7,16 +7,44 @@
 
 #include <string.h>
 
-/* Weights C,1,kh,kw as f32 [kh][kw][C]. */
-static int weights_slot(struct lowering *l, const struct conv *c, const char *name)
+/* Rows of output pixels are made for a block of channels at a time, all rows of an image before the
+ * next block: what the kernel's rows have in common then stays in the cache. */
+static int64_t channel_block(const struct conv *c)
 {
-    int64_t taps = c->kh * c->kw, n = c->channels_in, dims[3] = {c->kh, c->kw, n};
-    float *data = arena_alloc(&l->g->arena, sizeof *data * (size_t)(taps * n));
+    enum { CACHE = 24 << 10, VECTOR = 16, LEAST = 4 * VECTOR };
+    int64_t width = dim_is_const(c->width) ? c->width : 1, n = c->channels_in;
+    int64_t block = CACHE / (4 * c->kh * width) / VECTOR * VECTOR;
+    block = block < LEAST ? LEAST : block;
+    if (c->kh == 1 || block >= n)
+        return n;
+    int64_t blocks = (n + block - 1) / block;
+    return ((n + blocks - 1) / blocks + VECTOR - 1) / VECTOR * VECTOR;
+}
+
+/* Weights C,1,kh,kw as f32 [blocks of channels][kh][kw][channels]. */
+static int weights_slot(struct lowering *l, const struct conv *c, int64_t block, const char *name)
+{
+    int64_t taps = c->kh * c->kw, n = c->channels_in, blocks = (n + block - 1) / block;
+    int64_t dims[4] = {blocks, c->kh, c->kw, block};
+    size_t bytes = sizeof(float) * (size_t)(blocks * taps * block);
+    float *data = arena_alloc(&l->g->arena, bytes);
+    memset(data, 0, bytes);
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < taps; k++)
-            data[k * n + i] = (float)tensor_f64(c->w, i * taps + k);
-    struct tensor t = tensor_view(DT_F32, 3, dims, data);
+            data[(i / block * taps + k) * block + i % block] =
+                (float)tensor_f64(c->w, i * taps + k);
+    struct tensor t = tensor_view(DT_F32, 4, dims, data);
     return constant_slot(l, &t, name);
+}
+
+/* The innermost dim: the channels of block `var`. */
+static void push_channels(struct lowering *l, struct ap *a, const struct conv *c, int64_t block,
+                          int var)
+{
+    if (var >= 0)
+        ap_push_tile(l, a, 1, block, var, c->channels_in);
+    else
+        ap_push(a, 1, block);
 }
 
 enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
@@ -26,9 +54,11 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
     if (!dtype_is_float(c->x->type.dtype) || dtype_bytes(c->x->type.dtype) > 4)
         return DECLINED;
     struct tail tail = tail_of(l, g, c->channels_in);
-    int w = weights_slot(l, c, outer_value(l, n->in[1])->name);
+    int64_t block = channel_block(c), blocks = (c->channels_in + block - 1) / block;
+    int w = weights_slot(l, c, block, outer_value(l, n->in[1])->name);
     struct kernel_builder k = kernel_begin(l, n, n->name);
-    int var_n = kernel_grid(&k, c->n), var_row = kernel_grid(&k, c->oh);
+    int var_n = kernel_grid(&k, c->n), var_block = blocks > 1 ? kernel_grid(&k, blocks) : -1;
+    int var_row = kernel_grid(&k, c->oh);
     const struct type *y = &n->out[0]->type;
     struct epilogue e = {.k = &k, .g = g, .rank = y->rank};
     memcpy(e.dims, y->dims, sizeof e.dims);
@@ -36,7 +66,7 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
     if (c->spatial == 2 && !c->column)
         e.covers[e.ncovers++] = (struct cover){1, 1, var_row, 0};
     e.covers[e.ncovers++] = (struct cover){c->column ? 1 : y->rank - 2, y->rank - 2, -1, c->ow};
-    e.covers[e.ncovers++] = (struct cover){y->rank - 1, y->rank - 1, -1, c->channels_in};
+    e.covers[e.ncovers++] = (struct cover){y->rank - 1, y->rank - 1, var_block, block};
 
     struct value *last = g->nodes[tail.taken - 1]->out[0];
     bool direct = group_is_result(g, last);
@@ -50,13 +80,15 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
     struct ap image = ap_slot(l, value_slot(l, c->x)), weights = ap_slot(l, w), bias = ap_absent();
     dim_t row = dim_mul(t, c->width, c->channels_in);
     ap_move(l, &image, var_n, dim_mul(t, row, c->h));
-    ap_push(&image, row, c->h), ap_push(&image, c->channels_in, c->width),
-        ap_push(&image, 1, c->channels_in);
-    ap_push(&weights, c->kw * c->channels_in, c->kh), ap_push(&weights, c->channels_in, c->kw);
-    ap_push(&weights, 1, c->channels_in);
+    ap_push(&image, row, c->h), ap_push(&image, c->channels_in, c->width);
+    push_channels(l, &image, c, block, var_block);
+    ap_push(&weights, c->kw * block, c->kh), ap_push(&weights, block, c->kw);
+    push_channels(l, &weights, c, block, var_block);
+    if (blocks > 1)
+        weights.offset.coef[var_block] = c->kh * c->kw * block;
     if (tail.bias) {
         bias = ap_slot(l, value_slot(l, tail.bias));
-        ap_push(&bias, 1, c->channels_in);
+        push_channels(l, &bias, c, block, var_block);
     }
     struct insn *i = kernel_insn(&k, INSN_depthwise_conv);
     i->ap[0] = dst, i->ap[1] = image, i->ap[2] = weights, i->ap[3] = bias;

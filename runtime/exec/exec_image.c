@@ -43,16 +43,14 @@ static bool prepare_depthwise(struct binding *b, struct bound_insn *i, struct im
         return false;
     m->f = m->alu.kind == ALU_ACTIVATION ? (enum kernel_activation)m->alu.index : ACTIVATION_copy;
     m->extra = m->alu.kind != ALU_ACTIVATION && m->alu.kind != ALU_COPY;
-    bool dense_weights = w->dtype == DT_F32 && w->step[2] == 1 && w->step[1] == y->count[1] &&
-                         w->step[0] == w->step[1] * w->count[1];
+    bool dense_weights =
+        w->dtype == DT_F32 && w->step[2] == 1 && w->step[0] == w->step[1] * w->count[1];
     m->direct = dense_weights && (x->dtype == DT_F32 || x->dtype == DT_BF16) && x->step[2] == 1 &&
                 x->step[1] >= y->count[1] && y->dtype == DT_F32 && y->step[1] == 1 &&
-                i->imm[4].base > 0 && !m->extra && !i->nclips[1] && !i->nclips[2] &&
+                i->imm[4].base > 0 && !m->extra &&
                 (!bias->mem || (bias->dtype == DT_F32 && bias->step[bias->rank - 1] == 1));
-    for (int k = 0; k < i->nclips[0]; k++)
-        m->direct &= i->clip[0][k].dim == 0;
-    for (int k = 0; k < i->nclips[3]; k++)
-        m->direct = false;
+    for (int k = 0; k < i->nclips[2]; k++)
+        m->direct &= i->clip[2][k].dim == 2;
     return true;
 }
 
@@ -129,6 +127,7 @@ static void depthwise_direct(const struct lane *l, const struct bound_insn *i,
                               .pixels = (int)e->pixels,
                               .bf16 = x->dtype == DT_BF16,
                               .weights = (const float *)operand_address(l, w),
+                              .weight_step = w->step[1],
                               .out = (float *)operand_address(l, y),
                               .out_step = y->step[0],
                               .epilogue = {.activation = m->f, .p = {i->flt[0], i->flt[1]}}};
@@ -184,7 +183,7 @@ void exec_depthwise_conv(struct lane *l, const struct bound_insn *i)
     if (!depthwise_places(l, i, &e))
         return;
     int64_t first_row = number_at(l, &i->imm[0]) * i->imm[1].base - i->imm[5].base;
-    if (m->direct && e.channels == i->o[0].count[1])
+    if (m->direct)
         depthwise_direct(l, i, m, &e, first_row);
     else
         depthwise_general(l, i, m, &e, first_row);

@@ -136,25 +136,28 @@ bool profile_write(const struct profile *p, const char *path, struct diag *d)
 
 struct row {
     const struct event *first;
-    int calls;
-    double total;
+    int run, calls;
+    double time; /* of all calls in that run, us */
 };
 
-static int by_total(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
-    if (x->total != y->total)
-        return x->total < y->total ? 1 : -1;
+    if (x->time != y->time)
+        return x->time < y->time ? 1 : -1;
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
 static int by_identity(const void *a, const void *b)
 {
-    const struct event *x = ((const struct row *)a)->first, *y = ((const struct row *)b)->first;
+    const struct row *r = a, *s = b;
+    const struct event *x = r->first, *y = s->first;
     int order = strcmp(x->name, y->name);
     if (!order)
         order = strcmp(x->source ? x->source : "", y->source ? y->source : "");
-    return order ? order : x < y ? -1 : x > y;
+    if (!order)
+        order = (r->run > s->run) - (r->run < s->run);
+    return order ? order : (x > y) - (x < y);
 }
 
 static bool same_row(const struct event *x, const struct event *y)
@@ -163,34 +166,56 @@ static bool same_row(const struct event *x, const struct event *y)
            !strcmp(x->source ? x->source : "", y->source ? y->source : "");
 }
 
-void profile_print(const struct profile *p, FILE *out, int rows)
+/* Events of one kernel in one run become one row, then its runs become the fastest of them. */
+static int merge_rows(struct row *r, int n)
 {
-    struct row *r = calloc((size_t)p->count + 1, sizeof *r);
-    int n = 0, merged = 0;
-    double all = 0;
-    for (int i = 0; r && i < p->count; i++)
-        if (strcmp(p->events[i].kind, "run"))
-            r[n++] = (struct row){&p->events[i], 1, p->events[i].end - p->events[i].start};
-    if (n)
-        qsort(r, (size_t)n, sizeof *r, by_identity);
+    int merged = 0;
     for (int i = 0; i < n; i++) {
-        all += r[i].total;
-        if (merged && same_row(r[merged - 1].first, r[i].first)) {
-            r[merged - 1].calls++;
-            r[merged - 1].total += r[i].total;
+        struct row *last = merged ? &r[merged - 1] : NULL;
+        if (last && last->run == r[i].run && same_row(last->first, r[i].first)) {
+            last->calls += r[i].calls;
+            last->time += r[i].time;
         } else {
             r[merged++] = r[i];
         }
     }
-    if (merged)
-        qsort(r, (size_t)merged, sizeof *r, by_total);
-    fprintf(out, "%10s %6s %6s %9s %9s  %s\n", "ms", "share", "runs", "GFLOP/s", "GB/s",
+    n = merged, merged = 0;
+    for (int i = 0; i < n; i++) {
+        struct row *last = merged ? &r[merged - 1] : NULL;
+        if (!last || !same_row(last->first, r[i].first))
+            r[merged++] = r[i];
+        else if (r[i].time < last->time)
+            *last = r[i];
+    }
+    return merged;
+}
+
+void profile_print(const struct profile *p, FILE *out, int rows)
+{
+    struct row *r = calloc((size_t)p->count + 1, sizeof *r);
+    int n = 0, run = 0;
+    double all = 0;
+    for (int i = 0; r && i < p->count; i++) {
+        const struct event *e = &p->events[i];
+        if (strcmp(e->kind, "run"))
+            r[n++] = (struct row){.first = e, .run = run, .calls = 1, .time = e->end - e->start};
+        else
+            run++;
+    }
+    if (n)
+        qsort(r, (size_t)n, sizeof *r, by_identity);
+    n = merge_rows(r, n);
+    for (int i = 0; i < n; i++)
+        all += r[i].time;
+    if (n)
+        qsort(r, (size_t)n, sizeof *r, by_time);
+    fprintf(out, "%10s %6s %6s %9s %9s  %s\n", "ms", "share", "calls", "GFLOP/s", "GB/s",
             "kernel (node)");
-    for (int i = 0; i < merged && i < rows; i++) {
+    for (int i = 0; i < n && i < rows; i++) {
         const struct event *e = r[i].first;
-        double us = r[i].total / r[i].calls;
-        fprintf(out, "%10.3f %5.1f%% %6d %9.1f %9.1f  %s%s%s%s\n", r[i].total / 1e3,
-                100 * r[i].total / all, r[i].calls, us > 0 ? (double)e->flops / us / 1e3 : 0,
+        double us = r[i].time / r[i].calls;
+        fprintf(out, "%10.3f %5.1f%% %6d %9.1f %9.1f  %s%s%s%s\n", r[i].time / 1e3,
+                100 * r[i].time / all, r[i].calls, us > 0 ? (double)e->flops / us / 1e3 : 0,
                 us > 0 ? (double)e->bytes / us / 1e3 : 0, e->name, e->source ? " (" : "",
                 e->source ? e->source : "", e->source ? ")" : "");
     }

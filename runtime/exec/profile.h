@@ -20,7 +20,7 @@ void profile_event(struct profile *p, const char *kind, const char *name, const 
                    int track, double start, double end, int64_t flops, int64_t bytes);
 /* Written whole or not at all. */
 bool profile_write(const struct profile *p, const char *path, struct diag *d);
-/* Text table of the most expensive kernels and calls, longest first. */
+/* Text table of the most expensive kernels and calls, longest first: of each, its fastest run. */
 void profile_print(const struct profile *p, FILE *out, int rows);
 
 #endif

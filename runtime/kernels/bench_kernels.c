@@ -140,10 +140,23 @@ static void bench_depthwise(void)
             const void *rows[5];
             for (int r = 0; r < kernel; r++)
                 rows[r] = (char *)x + (size_t)(r * width * channels) * (bf16 ? 2 : 4);
-            struct depthwise_row d = {rows,     channels, width,    kernel,
-                                      kernel,   stride,   1,        kernel / 2,
-                                      channels, 0,        outs,     bf16,
-                                      w,        y,        channels, {w, ACTIVATION_relu, {0}}};
+            struct depthwise_row d = {rows,
+                                      channels,
+                                      width,
+                                      kernel,
+                                      kernel,
+                                      stride,
+                                      1,
+                                      kernel / 2,
+                                      channels,
+                                      0,
+                                      outs,
+                                      bf16,
+                                      w,
+                                      channels,
+                                      y,
+                                      channels,
+                                      {w, ACTIVATION_relu, {0}}};
             double best = 1, flops = 2.0 * kernel * kernel * outs * channels;
             for (int j = 0; j < 20; j++) {
                 double start = now();

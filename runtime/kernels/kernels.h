@@ -88,9 +88,10 @@ struct depthwise_row {
     int kernel_height, kernel_width, stride, dilation, pad;
     int channels, first, pixels;
     bool bf16;            /* input elements are bf16, otherwise f32; weights are f32 either way */
-    const float *weights; /* [kernel_height][kernel_width][channels] */
-    float *out;           /* output pixel `first` */
-    ptrdiff_t out_step;   /* elements between output pixels */
+    const float *weights; /* [kernel_height][kernel_width][weight_step], the first `channels` */
+    ptrdiff_t weight_step;
+    float *out;         /* output pixel `first` */
+    ptrdiff_t out_step; /* elements between output pixels */
     struct epilogue epilogue;
 };
 

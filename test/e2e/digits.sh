@@ -21,4 +21,9 @@ answers --shape batch=1
 answers --target trn1
 answers --target trn2
 answers --target inf2
+"$xcc" "$source/models/digits/digits.onnx" -o digits.neff
+"$xrun" digits.neff "$source/models/digits/digit_7.npy" --bench 5 --profile table.txt >bench.txt ||
+    failed "a profile of five runs"
+awk 'NR == 1 { exit $3 != "calls" } ' table.txt || failed "the table's head: $(head -1 table.txt)"
+awk 'NR > 1 && $3 > 2 { exit 1 }' table.txt || failed "the table counts the calls of several runs"
 finish

@@ -665,7 +665,8 @@ static void check_depthwise(int kernel, int stride, int dilation, int width, int
     if (outs < 1)
         return;
     size_t n = (size_t)width * (size_t)channels;
-    float *x[8], *w = random_row((size_t)(kernel * kernel * channels)),
+    int step = channels + channels % 3; /* between the weights of taps */
+    float *x[8], *w = random_row((size_t)(kernel * kernel * step)),
                  *bias = random_row((size_t)channels);
     float *y = random_row((size_t)outs * (size_t)channels);
     uint16_t *h[8];
@@ -678,10 +679,23 @@ static void check_depthwise(int kernel, int stride, int dilation, int width, int
             table->convert[CONVERT_bf16_round](x[i], 1, x[i], 1, n);
         rows[i] = i == 0 && kernel > 1 ? NULL : bf16 ? (const void *)h[i] : x[i];
     }
-    struct depthwise_row d = {rows,     channels, width,    kernel,
-                              kernel,   stride,   dilation, pad,
-                              channels, 0,        outs,     bf16,
-                              w,        y,        channels, {bias, activation, {0.1f, 0.7f}}};
+    struct depthwise_row d = {rows,
+                              channels,
+                              width,
+                              kernel,
+                              kernel,
+                              stride,
+                              dilation,
+                              pad,
+                              channels,
+                              0,
+                              outs,
+                              bf16,
+                              w,
+                              step,
+                              y,
+                              channels,
+                              {bias, activation, {0.1f, 0.7f}}};
     table->depthwise(&d);
     for (int j = 0; j < outs; j++)
         for (int c = 0; c < channels; c++) {
@@ -690,8 +704,7 @@ static void check_depthwise(int kernel, int stride, int dilation, int width, int
                 for (int kx = 0; kx < kernel; kx++) {
                     int at = j * stride - pad + kx * dilation;
                     if (rows[ky] && at >= 0 && at < width)
-                        e +=
-                            (double)x[ky][at * channels + c] * w[(ky * kernel + kx) * channels + c];
+                        e += (double)x[ky][at * channels + c] * w[(ky * kernel + kx) * step + c];
                 }
             e = epilogue_reference(&d.epilogue, e, c);
             assert_true(fabs(y[j * channels + c] - e) <= 3e-5);
