@@ -140,11 +140,14 @@ int value_slot(struct lowering *l, struct value *v)
     if (v->constant)
         return l->slots[v->id] = constant_slot(l, v->constant, v->name);
     struct slot s = {.name = v->name, .type = v->type, .kind = SLOT_DYNAMIC, .base = -1};
-    if (v->param_of == l->g->main)
+    if (v->param_of == l->g->main) {
         s.kind = SLOT_INPUT;
-    else if (is_planned(l, &v->type) && v->def &&
-             !(op_infos[v->def->op].flags & OPF_DATA_DEPENDENT))
+        if (!s.name)
+            s.name = arena_printf(&l->p->arena, "input_%d", v->index);
+    } else if (is_planned(l, &v->type) && v->def &&
+               !(op_infos[v->def->op].flags & OPF_DATA_DEPENDENT)) {
         s.kind = SLOT_PLANNED;
+    }
     s.is_output = l->is_output[v->id];
     return l->slots[v->id] = program_add_slot(l->p, s);
 }

@@ -4,6 +4,7 @@
 #include "frontend/driver.h"
 #include "frontend/neuronx_options.h"
 #include "frontend/verify.h"
+#include "neff/base/memory.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -38,6 +39,7 @@ static int run(struct command *c, bool test)
 
 int main(int argc, char **argv)
 {
+    memory_cap();
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write, with its message */
     struct command c;
     struct diag d = {0};

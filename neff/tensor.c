@@ -1,5 +1,7 @@
 #include "neff/tensor.h"
 
+#include "neff/base/memory.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +54,7 @@ static bool get_block(struct tensor *t, size_t bytes, struct diag *d)
     if (t->kind == VK_TENSOR && t->owned && t->capacity >= bytes)
         return true;
     tensor_free(t);
-    t->data = aligned_alloc(64, bytes);
+    t->data = bytes > memory_total() ? NULL : aligned_alloc(64, bytes);
     if (!t->data)
         return fail(d, "out of memory: a tensor needs %zu bytes", bytes);
     t->owned = true;

@@ -23,6 +23,9 @@ extern const int npasses;
  * reads it. */
 bool quantize_wants(const struct options *o, const struct node *n);
 
+/* Refuses tensors and loops that no machine can hold or end (limits.c). Needs types. */
+bool limits_check(struct graph *g, struct diag *d);
+
 /* Runs the pipeline; the graph is verified before and after (after every pass when asked). */
 bool passes_run(struct graph *g, const struct options *o, struct diag *d);
 

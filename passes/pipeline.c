@@ -82,5 +82,5 @@ bool passes_run(struct graph *g, const struct options *o, struct diag *d)
         if (wanted && p->run && !run_pass(p, g, o, d))
             return false;
     }
-    return graph_verify(g, "the last pass", d);
+    return graph_verify(g, "the last pass", d) && (!g->typed || limits_check(g, d));
 }

@@ -1,6 +1,7 @@
 /*
  * xrun: runs a compiled model on files.
  */
+#include "neff/base/memory.h"
 #include "runtime/io/compare.h"
 #include "runtime/io/feed.h"
 #include "runtime/io/npy.h"
@@ -277,6 +278,7 @@ static int run(const struct arguments *a, struct xrt_model *m, struct feed *f, d
 
 int main(int argc, char **argv)
 {
+    memory_cap();
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write, with its message */
     struct arguments a;
     struct diag d = {0};

@@ -17,7 +17,7 @@ enum { ALIGN = 16, FIRST_BLOCK = 16 << 10, LARGEST_BLOCK = 4 << 20 };
 static void out_of_memory(size_t size)
 {
     fprintf(stderr, "out of memory: could not get %zu bytes\n", size);
-    exit(70);
+    exit(1);
 }
 
 static void add_block(struct arena *a, size_t size)

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "runtime/exec/memory.h"
 
+#include "neff/base/memory.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -18,7 +20,7 @@ void prefer_huge_pages(void *p, size_t bytes)
 void *large_alloc(size_t bytes, size_t *got)
 {
     size_t unit = bytes >= HUGE_PAGE ? HUGE_PAGE : PAGE;
-    if (bytes > SIZE_MAX / 2)
+    if (bytes > memory_total())
         return NULL;
     *got = (bytes + unit - 1) / unit * unit;
     void *p = aligned_alloc(unit, *got);

@@ -8,8 +8,8 @@
 
 /* Asks for huge pages where the system has them. */
 void prefer_huge_pages(void *p, size_t bytes);
-/* `bytes` rounded up to whole pages (huge ones when large), aligned to them; NULL when memory is
- * short. Freed by free. */
+/* `bytes` rounded up to whole pages (huge ones when large), aligned to them; NULL when the
+ * machine has less. Freed by free. */
 void *large_alloc(size_t bytes, size_t *got);
 
 #endif

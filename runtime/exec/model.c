@@ -266,10 +266,13 @@ static void find_definers(struct model *m, int region, bool *seen)
     }
 }
 
-/* Every input slot is given by the caller. */
+/* Every input slot is given by the caller, and constants have data: text may lack it. */
 static bool inputs_are_given(const struct program *p, struct diag *d)
 {
     for (int s = 0; s < p->nslots; s++) {
+        const struct tensor *t = &p->slots[s].data;
+        if (p->slots[s].kind == SLOT_CONST && t->kind == VK_TENSOR && !t->data && tensor_bytes(t))
+            return fail(d, "slot %d is a constant without data", s);
         bool given = p->slots[s].kind != SLOT_INPUT;
         for (int i = 0; !given && p->nregions && i < p->regions[0].nparams; i++)
             given = p->regions[0].params[i] == s;

@@ -95,4 +95,29 @@ fi
 "$xrun" good.neff "$picture" --expect out/probabilities.npy >/dev/null || failed "its own output differs"
 "$xrun" good.neff "$source/models/digits/digit_8.npy" -o other
 refuses 3 "probabilities" "$xrun" good.neff "$picture" --expect other/probabilities.npy
+# Memory and time that no machine has: refused when compiled, or when run where only then it is known.
+absurd() { # TEXT OPERATOR-LINES...
+    text=$1
+    shift
+    { printf 'graph "absurd" (%%0 "x": f32[2], %%1 "n": i64[1]) {\n'
+      printf '  %s\n' "$@" 'return(%9)' '} outputs("y")'; } >absurd.xir
+    refuses 1 "$text" "$xcc" absurd.xir -o x.neff
+}
+larger="which is larger than 1099511627776 bytes"
+absurd "$larger" '%c0 = const i64[1] {1099511627776}' '%9 = constant_of_shape(%c0)'
+absurd "$larger" '%c0 = const i64[1] {4611686018427387904}' '%c1 = const f32[] {1}' '%9 = expand(%c1, %c0)'
+absurd "$larger" '%c0 = const i64[1] {1099511627776}' '%9 = tile(%0, %c0)'
+absurd "$larger" '%c0 = const i64[] {0}' '%c1 = const i64[] {1099511627776}' '%c2 = const i64[] {1}' '%9 = range(%c0, %c1, %c2)'
+absurd "$larger" '%c0 = const i64[2] {1099511627776, 0}' '%9 = pad(%0, %c0)'
+absurd "never ends it" '%c0 = const i64[] {1152921504606846976}' '%c1 = const bool[] {true}' \
+    '%9: f32[2] = loop(%c0, %c1, %0) ^(%10: i64[], %11: bool[], %12: f32[2]) {' \
+    '    %13 = add(%12, %0)' 'return(%11, %13)' '}'
+for step in '%9 = constant_of_shape(%8)' '%9 = expand(%0, %8)' '%9 = tile(%0, %8)'; do
+    { printf 'graph "absurd" (%%0 "x": f32[1], %%1 "n": i64[1]) {\n  %%c0 = const i64[1] {17592186044416}\n'
+      printf '  %s\n' '%7 = abs(%1)' '%6 = max(%7, %c0)' '%8 = identity(%6)' "$step" 'return(%9)' '} outputs("y")'; } >absurd.xir
+    "$xcc" absurd.xir -o absurd.neff
+    refuses 1 "out of memory: a tensor needs" "$xrun" absurd.neff --random
+done
+rm -f absurd.xir absurd.neff
+
 finish

@@ -1,0 +1,18 @@
+/*
+ * How much memory there is: what is refused with a message before the system ends the process.
+ */
+#ifndef NEFF_BASE_MEMORY_H
+#define NEFF_BASE_MEMORY_H
+
+#include <stddef.h>
+
+/* Bytes that this machine, or the control group of the process, has in all. Never 0. */
+size_t memory_total(void);
+
+/*
+ * For programs, at their start: from now on, allocations past what the machine has free return NULL
+ * rather than invite the kernel's killer. Keeps a smaller limit that is set already.
+ */
+void memory_cap(void);
+
+#endif

@@ -1,0 +1,113 @@
+#define _GNU_SOURCE
+#include "test/fuzz/fuzz.h"
+
+#include "backend/backend.h"
+#include "passes/pass.h"
+#include "runtime/exec/exec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { MOST_ELEMENTS = 1 << 14, MOST_STEPS = 2000, SYMBOL_SIZE = 2 };
+
+const char *fuzz_file(const uint8_t *data, size_t size)
+{
+    static char path[64];
+    static int fd = -1;
+    if (fd < 0)
+        fd = memfd_create("fuzz", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, 0) || (size && pwrite(fd, data, size, 0) != (ssize_t)size))
+        return NULL;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return path;
+}
+
+static void quiet(void *user, const char *text) {}
+
+struct diag fuzz_diag(void)
+{
+    return (struct diag){.warn = quiet};
+}
+
+struct program *fuzz_compile(struct graph *g, const char *target, struct diag *d)
+{
+    const struct machine *machine = machine_find(target);
+    struct options o = {.opt_level = 2, .verify_passes = true, .strict_target = machine->strict};
+    return passes_run(g, &o, d) ? backend_compile(g, &o, machine, d) : NULL;
+}
+
+void fuzz_agree(bool ok, const struct diag *d)
+{
+    if (ok == diag_failed(d) || d->internal) {
+        fprintf(stderr, "%s: '%s'\n", ok ? "succeeds with a message" : "fails", d->text);
+        abort();
+    }
+}
+
+/* ---- running ---- */
+
+static bool count_steps(void *user, struct context *c, int step, struct diag *d)
+{
+    int *left = user;
+    return --*left > 0 || fail(d, "enough steps");
+}
+
+/* Ones in the shape of a parameter; false when it is large or no tensor. */
+static bool fill(const struct program *p, const struct type *t, struct tensor *out, struct diag *d)
+{
+    int64_t dims[MAX_RANK], count = 1;
+    if (t->kind != VK_TENSOR || t->rank < 0)
+        return false;
+    for (int i = 0; i < t->rank; i++) {
+        dims[i] = dim_is_const(t->dims[i]) ? t->dims[i] : SYMBOL_SIZE;
+        if (dims[i] > MOST_ELEMENTS || (count *= dims[i]) > MOST_ELEMENTS)
+            return false;
+    }
+    if (!tensor_alloc(out, t->dtype, t->rank, dims, d))
+        return false;
+    for (int64_t i = 0; t->dtype != DT_STR && i < count; i++)
+        dtype_store_i64(t->dtype, out->data, (size_t)i, 1);
+    return true;
+}
+
+/* Whether every slot that has a constant shape is small. */
+static bool small(const struct program *p)
+{
+    for (int i = 0; i < p->nslots; i++) {
+        const struct type *t = &p->slots[i].type;
+        int64_t count = 1;
+        for (int k = 0; t->kind == VK_TENSOR && k < t->rank; k++)
+            if (dim_is_const(t->dims[k]) &&
+                (t->dims[k] > MOST_ELEMENTS || (count *= t->dims[k]) > MOST_ELEMENTS))
+                return false;
+    }
+    return true;
+}
+
+void fuzz_run(struct program *p, struct diag *d)
+{
+    if (!small(p)) {
+        program_free(p);
+        return;
+    }
+    struct model *m = model_new(p, d);
+    struct context *c = m ? context_new(m, 1, d) : NULL;
+    int n = m ? p->regions[0].nparams : 0, steps = MOST_STEPS;
+    struct tensor *inputs = calloc((size_t)n + 1, sizeof *inputs);
+    bool ok = c && inputs;
+    for (int i = 0; ok && i < n; i++)
+        ok = fill(p, &p->slots[p->regions[0].params[i]].type, &inputs[i], d) &&
+             context_set_input(c, i, &inputs[i], d);
+    if (ok) {
+        context_watch(c, count_steps, &steps);
+        context_run(c, d);
+    }
+    context_free(c);
+    model_free(m);
+    for (int i = 0; inputs && i < n; i++)
+        tensor_free(&inputs[i]);
+    free(inputs);
+}

@@ -1,0 +1,35 @@
+/*
+ * Fuzz targets: one file each, one function that takes bytes and must return, whatever they are. A
+ * message is as good as a result; a crash, a leak, undefined behaviour, minutes or gigabytes are
+ * findings.
+ *
+ * Built with -DXCC_FUZZ=ON (clang) a target is a libFuzzer program; always, it is a test that
+ * replays the files of corpus/TARGET/ (replay.c). A finding, cut down, goes there once it is
+ * mended.
+ */
+#ifndef TEST_FUZZ_FUZZ_H
+#define TEST_FUZZ_FUZZ_H
+
+#include "passes/ir/ir.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct program;
+struct model;
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A path whose file holds these bytes until the next call; NULL when the system has none to give.
+ */
+const char *fuzz_file(const uint8_t *data, size_t size);
+/* A diagnostic that keeps warnings to itself. */
+struct diag fuzz_diag(void);
+/* All passes and the backend, for cpu or for trn1. NULL after a failure. The graph stays. */
+struct program *fuzz_compile(struct graph *g, const char *target, struct diag *d);
+/* Loads the program and runs it once on small inputs of ones, for a limited number of steps. */
+void fuzz_run(struct program *p, struct diag *d);
+/* Aborts when a failure has no message, or a success has one. */
+void fuzz_agree(bool ok, const struct diag *d);
+
+#endif

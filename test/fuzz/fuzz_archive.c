@@ -1,0 +1,45 @@
+/* An archive: every view of xdump, then loaded and run once. */
+#include "neff/archive.h"
+#include "test/fuzz/fuzz.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int xdump_main(int argc, char **argv); /* neff/xdump.c, its main under this name */
+
+static void to_nothing(void)
+{
+    static bool done;
+    int fd = done ? -1 : open("/dev/null", O_WRONLY);
+    if (fd >= 0)
+        dup2(fd, STDOUT_FILENO);
+    done = true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static char *views[] = {"--header", "--info", "--asm", "--plan", "--json", "--diff"};
+    const char *path = fuzz_file(data, size);
+    struct diag d = fuzz_diag();
+    if (!path)
+        return 0;
+    struct neff_file *f = calloc(1, sizeof *f);
+    bool ok = f && neff_open(f, path, &d);
+    struct program *p = ok ? neff_program(f, true, &d) : NULL;
+    fuzz_agree(p != NULL, &d);
+    if (!p) {
+        if (ok)
+            neff_close(f);
+        free(f);
+        return 0;
+    }
+    to_nothing();
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        char *argv[] = {"xdump", (char *)path, views[i], (char *)path, NULL};
+        xdump_main(!strcmp(views[i], "--diff") ? 4 : 3, argv);
+    }
+    fuzz_run(p, &d);
+    return 0;
+}
