@@ -207,26 +207,31 @@ static int place_of(const struct expression *e, int i, int first)
     return place_of(e, i, first);
 }
 
-static int last_use(const struct expression *e, const struct value *v, int first)
-{
-    int last = -1;
-    for (int i = first; i < e->g->n; i++)
-        for (int k = 0; k < e->g->nodes[i]->nin; k++)
-            if (e->g->nodes[i]->in[k] == v && place_of(e, i, first) > last)
-                last = place_of(e, i, first);
-    return last;
-}
-
-/* A cast to f32 of what is given: engines read integers as f32 anyway. */
+/* A cast to f32 of what is given or of 8-bit numbers: engines read integers as f32 anyway. */
 static bool forwarded(const struct expression *e, const struct value *v)
 {
     const struct node *n = group_def(e->g, v);
     if (!n || n->op != OP_cast || v->type.dtype != DT_F32 || group_is_result(e->g, v))
         return false;
+    if (is_8bit(n->in[0]->type.dtype) && !e->k->l->m->strict)
+        return true;
     for (int i = 0; i < e->ngiven; i++)
         if (e->given[i] == n->in[0] && e->given_pattern[i].dtype == DT_I32)
             return true;
     return false;
+}
+
+static int last_use(const struct expression *e, const struct value *v, int first)
+{
+    int last = -1;
+    for (int i = first; i < e->g->n; i++)
+        for (int k = 0; k < e->g->nodes[i]->nin; k++)
+            if (e->g->nodes[i]->in[k] == v) {
+                const struct value *y = e->g->nodes[i]->out[0];
+                int at = forwarded(e, y) ? last_use(e, y, first) : place_of(e, i, first);
+                last = at > last ? at : last;
+            }
+    return last;
 }
 
 /* Where a value from outside, or a result, lies. */

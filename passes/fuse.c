@@ -133,8 +133,34 @@ static bool touches_group(struct fuser *f, struct node *n)
     return false;
 }
 
+/* A stored number made f32, perhaps scaled and shifted: what a reader takes along. */
+static bool is_widening(const struct fuser *f, const struct value *v, const struct type *shape,
+                        int longest)
+{
+    const struct node *n = v->def;
+    if (!n || !longest || n->parent != f->nodes[0]->parent || in_group(f, n) ||
+        !value_has_one_use(v) || !is_elementwise(n) || !same_shape(&v->type, shape))
+        return false;
+    if (n->op == OP_dequantize_linear || n->op == OP_cast)
+        return n->in[0]->type.dtype == DT_U8 || n->in[0]->type.dtype == DT_I8;
+    if (n->op != OP_mul && n->op != OP_add)
+        return false;
+    return (n->in[1]->constant && is_widening(f, n->in[0], shape, longest - 1)) ||
+           (n->in[0]->constant && is_widening(f, n->in[1], shape, longest - 1));
+}
+
+/* Adds what widens v, in order. */
+static void take_widening(struct fuser *f, struct value *v)
+{
+    struct node *n = v->def;
+    if (n->op == OP_mul || n->op == OP_add)
+        take_widening(f, n->in[n->in[0]->constant ? 1 : 0]);
+    f->nodes[f->n++] = n;
+}
+
 static void collect(struct fuser *f, struct node *first)
 {
+    enum { LONGEST_WIDENING = 4 };
     f->n = 0;
     f->nodes[f->n++] = first;
     int looked = 0;
@@ -148,6 +174,10 @@ static void collect(struct fuser *f, struct node *first)
                 first->name ? first->name : "");
             return;
         }
+        for (int i = 0; i < n->nin; i++)
+            if (n->in[i] && f->n + LONGEST_WIDENING < MAX_GROUP &&
+                is_widening(f, n->in[i], &first->out[0]->type, LONGEST_WIDENING))
+                take_widening(f, n->in[i]);
         f->nodes[f->n++] = n;
     }
 }

@@ -59,6 +59,47 @@ void run_tiles(struct lane *l, const struct bound_insn *i, row_fn tile)
         for_each_row(l, i, count, i->shape.rank - 2, tile);
 }
 
+/* ---- tiles of 8-bit numbers and sums ---- */
+
+static int tile_type_of(int dtype)
+{
+    return dtype == DT_F32   ? TILE_F32
+           : dtype == DT_I32 ? TILE_I32
+           : dtype == DT_U8  ? TILE_U8
+           : dtype == DT_I8  ? TILE_I8
+                             : -1;
+}
+
+bool affine_operands(const struct bound_insn *i)
+{
+    int last = i->shape.rank - 1, y = i->o[0].dtype, x = i->o[1].dtype;
+    return last >= 0 && tile_type_of(x) >= 0 && tile_type_of(y) >= 0 && y != DT_I32 &&
+           (x != DT_F32 || y != DT_F32) && i->o[0].step[last] == 1 && i->o[1].step[last] == 1;
+}
+
+struct affine_tile affine_at(const struct bound_insn *i, char *const *p, const int64_t *count)
+{
+    int last = i->shape.rank - 1, before = last ? last - 1 : 0;
+    return (struct affine_tile){
+        .x = p[1],
+        .y = p[0],
+        .x_pitch = i->o[1].step[before],
+        .y_pitch = i->o[0].step[before],
+        .x_type = (enum tile_type)tile_type_of(i->o[1].dtype),
+        .y_type = (enum tile_type)tile_type_of(i->o[0].dtype),
+        .rows = last ? (size_t)count[last - 1] : 1,
+        .n = (size_t)count[last],
+    };
+}
+
+void run_affine(struct lane *l, const struct bound_insn *i, row_fn tile)
+{
+    if (i->shape.rank >= 2)
+        run_tiles(l, i, tile);
+    else
+        run_rows(l, i, tile);
+}
+
 /* ---- elements of any type ---- */
 
 static const int8_t to_f32[DT_END] = {

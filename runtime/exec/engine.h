@@ -98,6 +98,21 @@ static inline struct out_tile tile_to(const struct bound_insn *i, char *const *p
     return (struct out_tile){p[0], i->o[0].step[i->shape.rank - 2], i->o[0].dtype == DT_BF16};
 }
 
+/*
+ * Tiles of 8-bit numbers, sums and f32 in the affine kernel: whether operands 0 and 1 are such
+ * tiles and the result is not all that f32 kernels take; and the tile there, its form and scales
+ * left to the caller.
+ */
+bool affine_operands(const struct bound_insn *i);
+struct affine_tile affine_at(const struct bound_insn *i, char *const *p, const int64_t *count);
+/* Whether z is a zero point of the kernel's. */
+static inline bool affine_zero(float z)
+{
+    return z >= -32768 && z <= 32767 && z == (float)(int)z;
+}
+/* run_tiles, or rows as tiles of one. */
+void run_affine(struct lane *l, const struct bound_insn *i, row_fn tile);
+
 /* n elements of a stored row as f32: in place, or converted into buf (of CHUNK elements, or one for
  * a broadcast). */
 struct in_row fetch_slow(const struct lane *l, const struct operand *o, const char *p, int64_t step,

@@ -7,6 +7,7 @@ struct activation {
     struct alu f;
     bool direct; /* all operands f32 */
     bool tile;   /* two dims at a time by a tile kernel */
+    bool affine; /* integers in or out, by the affine kernel */
 };
 
 bool prepare_activation(struct binding *b, struct bound_insn *i, const struct insn *insn)
@@ -30,6 +31,12 @@ bool prepare_activation(struct binding *b, struct bound_insn *i, const struct in
         a->f.kind == ALU_ACTIVATION && i->shape.rank >= 2 && !i->o[4].mem && tile_result(i, 0);
     for (int n = 1; n < 4; n++)
         a->tile &= !i->o[n].mem || tile_operand(i, n);
+    bool copies = a->f.index == ACTIVATION_copy,
+         rounds = a->f.index == ACTIVATION_round_shift && i->o[0].dtype != DT_F32;
+    a->affine = a->f.kind == ALU_ACTIVATION && (copies || (rounds && affine_zero(a->f.p[0]))) &&
+                affine_operands(i) && !i->o[4].mem;
+    for (int n = 2; n < 4; n++)
+        a->affine &= !i->o[n].mem || tile_operand(i, n);
     return true;
 }
 
@@ -98,10 +105,24 @@ static void activation_tile(struct lane *l, const struct bound_insn *i, char *co
                                       (size_t)count[last - 1], (size_t)count[last], a->f.p);
 }
 
+static void activation_affine(struct lane *l, const struct bound_insn *i, char *const *p,
+                              const int64_t *count)
+{
+    const struct activation *a = i->prepared;
+    struct affine_tile t = affine_at(i, p, count);
+    t.scale = tile_at(i, p, 2), t.bias = tile_at(i, p, 3);
+    if (!t.scale.at && i->flt[0] != 1)
+        t.scale = (struct in_tile){&i->flt[0], 0, 0};
+    t.zero = a->f.index == ACTIVATION_round_shift ? (int)a->f.p[0] : 0;
+    l->k->affine(&t);
+}
+
 void exec_activation(struct lane *l, const struct bound_insn *i)
 {
     const struct activation *a = i->prepared;
-    if (a->tile)
+    if (a->affine)
+        run_affine(l, i, activation_affine);
+    else if (a->tile)
         run_tiles(l, i, activation_tile);
     else
         run_rows(l, i, activation_row);

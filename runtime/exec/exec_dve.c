@@ -13,6 +13,7 @@ struct arithmetic {
     bool direct;  /* all operands f32 */
     bool bytes;   /* a comparison into bytes */
     bool tile;    /* tensor_tensor by a tile kernel */
+    bool affine;  /* tensor_scalar that quantises or dequantises, by the affine kernel */
     enum { TWO_STEPS, MULTIPLY_ADD, CLIP } fused;
 };
 
@@ -66,6 +67,12 @@ bool prepare_alu(struct binding *b, struct bound_insn *i, const struct insn *ins
     a->tile = i->op == INSN_tensor_tensor && a->f[0].kind == ALU_BINARY && i->shape.rank >= 2 &&
               tile_result(i, 0) && tile_operand(i, 1) && tile_operand(i, 2);
     fuse(i, a);
+    bool straight = i->op == INSN_tensor_scalar && !i->imm[0].base && !i->imm[1].base,
+         shifts = i->func[0] == OP_sub && i->func[1] == OP_mul,
+         divides = i->func[0] == OP_div && i->o[0].dtype != DT_F32 &&
+                   (i->func[1] == OP_identity ||
+                    (i->func[1] == OP_round_shift && affine_zero(i->flt[1])));
+    a->affine = straight && (shifts || divides) && affine_operands(i);
     return true;
 }
 
@@ -204,9 +211,26 @@ static void tensor_scalar_row(struct lane *l, const struct bound_insn *i, char *
     }
 }
 
+static void tensor_scalar_affine(struct lane *l, const struct bound_insn *i, char *const *p,
+                                 const int64_t *count)
+{
+    struct affine_tile t = affine_at(i, p, count);
+    struct in_tile first = {&i->flt[0], 0, 0}, second = {&i->flt[1], 0, 0};
+    bool divides = i->func[0] == OP_div;
+    t.form = divides ? AFFINE_DIVIDE : AFFINE_SHIFT_SCALE;
+    t.scale = divides ? first : second;
+    t.bias = divides ? (struct in_tile){0} : first;
+    t.zero = divides && i->func[1] == OP_round_shift ? (int)i->flt[1] : 0;
+    l->k->affine(&t);
+}
+
 void exec_tensor_scalar(struct lane *l, const struct bound_insn *i)
 {
-    run_rows(l, i, tensor_scalar_row);
+    const struct arithmetic *a = i->prepared;
+    if (a->affine)
+        run_affine(l, i, tensor_scalar_affine);
+    else
+        run_rows(l, i, tensor_scalar_row);
 }
 
 /* ---- scalar_tensor_tensor ---- */

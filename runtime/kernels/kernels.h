@@ -67,6 +67,25 @@ struct out_tile { /* f32 or bf16, contiguous along a row */
     bool bf16;
 };
 
+/*
+ * A tile of rows x n numbers of one type made from one of another: v = x * scale + bias (one
+ * rounding in fma variants), (x - bias) * scale, or x / scale. f32 results are v, 8-bit ones v
+ * rounded half to even, plus zero, saturated; NaN is 0. Operands are contiguous along a row. A
+ * missing scale is 1, a missing bias -0 or 0; in the last two forms they are one number for all.
+ */
+enum tile_type { TILE_F32, TILE_I32, TILE_U8, TILE_I8 };
+enum affine_form { AFFINE_SCALE_ADD, AFFINE_SHIFT_SCALE, AFFINE_DIVIDE };
+struct affine_tile {
+    const void *x;
+    void *y;
+    ptrdiff_t x_pitch, y_pitch;    /* elements between rows */
+    enum tile_type x_type, y_type; /* y is not TILE_I32 */
+    enum affine_form form;
+    struct in_tile scale, bias;
+    int zero; /* within -32768..32767 */
+    size_t rows, n;
+};
+
 /* What follows an accumulation before it is stored: y = activation(x + bias). */
 struct epilogue {
     const float *bias; /* one per channel, or NULL */
@@ -142,6 +161,8 @@ struct kernel_table {
     void (*activation_tile[ACTIVATION_COUNT])(struct out_tile y, struct in_tile x,
                                               struct in_tile scale, struct in_tile bias,
                                               size_t rows, size_t n, const float *p);
+
+    void (*affine)(const struct affine_tile *t);
 
     float (*reduce[REDUCE_COUNT])(struct in_row x, size_t n);
     /* accumulator[j] = step(accumulator[j], x[i * pitch + j]) over rows i in order. */

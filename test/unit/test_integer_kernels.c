@@ -1,0 +1,143 @@
+/*
+ * The kernels of quantised data in every variant this CPU can run, against scalar references.
+ */
+#include "runtime/kernels/kernels.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct kernel_table *table; /* the variant under test */
+
+static uint32_t random_state = 12345;
+static uint32_t next_random(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 17;
+    return random_state ^= random_state << 5;
+}
+static float uniform(float low, float high)
+{
+    return low + (high - low) * (float)(next_random() >> 8) / 16777216.0f;
+}
+static float *random_row(size_t n)
+{
+    float *x = malloc((n ? n : 1) * sizeof *x); /* exact size: ASan sees every overrun */
+    for (size_t i = 0; i < n; i++)
+        x[i] = uniform(-2, 2);
+    return x;
+}
+
+/* ---- affine tiles ---- */
+
+static const size_t tile_sizes[] = {[TILE_F32] = 4, [TILE_I32] = 4, [TILE_U8] = 1, [TILE_I8] = 1};
+
+static double affine_reference(const struct affine_tile *t, size_t r, size_t c)
+{
+    const char *x = (const char *)t->x + (r * (size_t)t->x_pitch + c) * tile_sizes[t->x_type];
+    float v = t->x_type == TILE_F32   ? *(const float *)(const void *)x
+              : t->x_type == TILE_I32 ? (float)*(const int32_t *)(const void *)x
+              : t->x_type == TILE_U8  ? (float)*(const uint8_t *)x
+                                      : (float)*(const int8_t *)x;
+    float scale =
+        t->scale.at ? t->scale.at[(ptrdiff_t)r * t->scale.pitch + (ptrdiff_t)c * t->scale.step] : 1;
+    float bias =
+        t->bias.at ? t->bias.at[(ptrdiff_t)r * t->bias.pitch + (ptrdiff_t)c * t->bias.step] : 0;
+    if (t->form == AFFINE_SHIFT_SCALE)
+        return (float)((v - bias) * scale);
+    if (t->form == AFFINE_DIVIDE)
+        return (float)(v / scale);
+    return table->fma ? fmaf(v, scale, bias) : (float)((float)(v * scale) + bias);
+}
+
+static void check_affine(enum tile_type from, enum tile_type to, enum affine_form form, size_t n,
+                         bool rows_differ)
+{
+    enum { ROWS = 3, GAP = 5 };
+    size_t pitch = n + (rows_differ ? GAP : 0), count = ROWS * pitch;
+    unsigned char *x = malloc(count * tile_sizes[from]), *y = malloc(count * tile_sizes[to]);
+    float *scale = random_row(count), *bias = random_row(count);
+    for (size_t i = 0; i < count * tile_sizes[from]; i++)
+        x[i] = (unsigned char)next_random();
+    for (size_t i = 0; i < count; i++) { /* sums and numbers of use, and specials */
+        if (from == TILE_I32)
+            ((int32_t *)(void *)x)[i] = i % 11 == 0 ? INT32_MAX : (int32_t)next_random() >> 20;
+        if (from == TILE_F32)
+            ((float *)(void *)x)[i] = i % 7 == 0   ? NAN
+                                      : i % 7 == 1 ? -INFINITY
+                                      : i % 7 == 2 ? 1e30f
+                                                   : uniform(-300, 300);
+        scale[i] = fabsf(scale[i]) + 0.1f;
+    }
+    memset(y, 0x5a, count * tile_sizes[to]);
+    ptrdiff_t step = form == AFFINE_SCALE_ADD, p = rows_differ ? (ptrdiff_t)pitch : 0;
+    struct affine_tile t = {.x = x,
+                            .y = y,
+                            .x_pitch = (ptrdiff_t)pitch,
+                            .y_pitch = (ptrdiff_t)pitch,
+                            .x_type = from,
+                            .y_type = to,
+                            .form = form,
+                            .scale = {scale, step, step * p},
+                            .bias = {bias, step, step * p},
+                            .zero = to == TILE_F32 ? 0 : 7,
+                            .rows = ROWS,
+                            .n = n};
+    if (n % 3 == 0 && form == AFFINE_SCALE_ADD)
+        t.scale.at = t.bias.at = NULL;
+    table->affine(&t);
+    for (size_t r = 0; r < ROWS; r++)
+        for (size_t c = 0; c < pitch; c++) {
+            size_t at = r * pitch + c;
+            if (c >= n) {
+                for (size_t b = 0; b < tile_sizes[to]; b++)
+                    assert_int_equal(y[at * tile_sizes[to] + b], 0x5a);
+                continue;
+            }
+            double e = affine_reference(&t, r, c);
+            if (to == TILE_F32) {
+                float got = ((float *)(void *)y)[at];
+                assert_true(got == e || (isnan(got) && isnan(e)));
+                continue;
+            }
+            double low = to == TILE_U8 ? 0 : -128, high = to == TILE_U8 ? 255 : 127;
+            double whole = isnan(e) ? 0 : fmin(fmax(nearbyint(e) + t.zero, low), high);
+            assert_int_equal(to == TILE_U8 ? y[at] : (int8_t)y[at], (int)whole);
+        }
+    free(x), free(y), free(scale), free(bias);
+}
+
+static void test_affine(void **state)
+{
+    for (int from = TILE_F32; from <= TILE_I8; from++)
+        for (int to = TILE_F32; to <= TILE_I8; to++)
+            for (int form = AFFINE_SCALE_ADD; form <= AFFINE_DIVIDE; form++)
+                for (size_t n = 1; to != TILE_I32 && n < 40; n++)
+                    check_affine((enum tile_type)from, (enum tile_type)to, (enum affine_form)form,
+                                 n, n % 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_affine)};
+    static const char *const names[] = {
+#define KERNEL_VARIANT(name, built, lanes, fma) #name,
+#include "runtime/kernels/kernels.def"
+    };
+    int failed = 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        table = kernels_find(names[i]);
+        if (!table) {
+            print_message("[ SKIPPED  ] %s: not built, or this CPU cannot run it\n", names[i]);
+            continue;
+        }
+        failed +=
+            _cmocka_run_group_tests(names[i], tests, sizeof tests / sizeof tests[0], NULL, NULL);
+    }
+    return failed;
+}
