@@ -8,22 +8,25 @@
 
 struct conv {
     struct value *x;
-    const struct tensor *w; /* outs, channels_in / group, kernel dims */
+    struct value *weights;  /* outs, channels_in / group, kernel dims */
+    const struct tensor *w; /* theirs when compiling; NULL: known only while running */
     bool last;              /* channels last */
-    int spatial;            /* 1 or 2 */
-    bool column;            /* an image one pixel wide: its height is walked as the width */
+    bool depthwise;
+    int spatial; /* 1 or 2 */
+    bool column; /* an image one pixel wide: its height is walked as the width */
     dim_t n, h, width, oh, ow;
-    int64_t channels_in, outs, group, kh, kw, sh, sw, dh, dw, top, left, bottom, right;
+    int64_t channels_in, outs, group, in_group, kh, kw, sh, sw, dh, dw, top, left, bottom, right;
     int64_t padding; /* what stands outside the image */
     int bias;        /* slot of s32 sums to start from; -1: none */
 };
 
-/* Of a 1-D or 2-D convolution with constant weights, explicit pads and a known number of channels;
- * false of others. */
+/* Of a 1-D or 2-D convolution with explicit pads and known numbers of channels and taps; false of
+ * others. */
 bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c);
 /* The input with a border of padding, in a temporary; its slot. Sets c->h and c->width to the
  * padded sizes. */
 int padded_input(struct lowering *l, const struct node *n, struct conv *c);
+bool depthwise_types(const struct conv *c);
 enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c);
 
 #endif

@@ -33,18 +33,23 @@ bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c)
     const struct type *x = &c->x->type, *y = &n->out[0]->type;
     c->last = attr_int(&n->attrs, "channels_last", 0) != 0;
     c->padding = 0, c->bias = -1;
-    if (!w->constant || (x->rank != 3 && x->rank != 4) ||
-        (n->op == OP_conv && n->nin > 2 && n->in[2]) || !has_layout(l, c->x))
+    const struct type *weights = &w->type;
+    if ((x->rank != 3 && x->rank != 4) || weights->rank != x->rank ||
+        (n->op == OP_conv && n->nin > 2 && n->in[2]) || !has_layout(l, c->x) || !has_layout(l, w))
         return false;
+    for (int i = 0; i < weights->rank; i++)
+        if (!dim_is_const(weights->dims[i]))
+            return false;
     c->spatial = x->rank - 2;
+    c->weights = w;
     c->w = w->constant;
     bool two = c->spatial == 2;
     int first = c->last ? 1 : 2, column = first + two;
     c->n = x->dims[0], c->channels_in = x->dims[c->last ? x->rank - 1 : 1];
     c->h = two ? x->dims[first] : 1, c->width = x->dims[column];
     c->oh = two ? y->dims[first] : 1, c->ow = y->dims[column];
-    c->outs = c->w->dims[0];
-    c->kh = two ? c->w->dims[2] : 1, c->kw = c->w->dims[two ? 3 : 2];
+    c->outs = weights->dims[0], c->in_group = weights->dims[1];
+    c->kh = two ? weights->dims[2] : 1, c->kw = weights->dims[two ? 3 : 2];
     c->group = attr_int(&n->attrs, "group", 1);
     int count;
     const int64_t *v = attr_ints(&n->attrs, "strides", &count);
@@ -74,7 +79,7 @@ bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c)
  * caller frees the data. */
 static struct tensor reorder(struct lowering *l, const struct conv *c, int64_t first, int64_t outs)
 {
-    int64_t cg = c->w->dims[1], taps = c->kh * c->kw, dims[4] = {c->kh, c->kw, cg, outs};
+    int64_t cg = c->in_group, taps = c->kh * c->kw, dims[4] = {c->kh, c->kw, cg, outs};
     size_t size = dtype_bytes(c->w->dtype);
     struct tensor t =
         tensor_view(c->w->dtype, 4, dims, malloc(size * (size_t)(taps * cg * outs) + 16));
@@ -199,10 +204,24 @@ static void make_grid(struct lowering *l, struct kernel_builder *k, const struct
     }
 }
 
+/* Element (kh, kw, in, out) of computed weights, cut into the groups that the plan wants. */
+static struct packed_weights pack_parameter(struct lowering *l, const struct node *n,
+                                            const struct conv *c, const struct plan *p)
+{
+    struct strided s = strided_operand(l, n->in[1]);
+    struct packed_weights w = pack_computed(l, n, &s, c->weights->type.dtype, c->group);
+    if (c->group == 1) {
+        w.shape.groups = p->whole_rows ? c->kh : c->kh * c->kw * p->chunks;
+        w.shape.k = p->whole_rows ? c->kw * c->in_group : p->chunk;
+        w.group_step = w.pitch * w.shape.k;
+    }
+    return w;
+}
+
 static struct packed_weights pack(struct lowering *l, const struct conv *c, const struct plan *p,
                                   const char *name)
 {
-    int64_t outs = c->outs / c->group, cg = c->w->dims[1];
+    int64_t outs = c->outs / c->group, cg = c->in_group;
     if (c->group == 1) {
         struct tensor t = reorder(l, c, 0, outs);
         int64_t groups =
@@ -283,7 +302,7 @@ static void emit_taps(struct kernel_builder *k, const struct conv *c, const stru
     struct insn *i = kernel_insn(k, INSN_nc_matmul);
     i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
     i->imm[0].base = accumulate;
-    i->imm[1].base = 1;
+    i->imm[1].base = !w->in_place;
 }
 
 static void emit_bands(struct kernel_builder *k, const struct conv *c, const struct plan *p,
@@ -312,8 +331,9 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
 {
     const struct node *n = g->nodes[0];
     struct plan p = make_plan(c);
-    struct packed_weights w = pack(l, c, &p, outer_value(l, n->in[1])->name);
-    release_weights(l, n->in[1]);
+    struct packed_weights w = c->w ? pack(l, c, &p, c->weights->name) : pack_parameter(l, n, c, &p);
+    if (c->w)
+        release_weights(l, n->in[1]);
     int input = padded_input(l, n, c);
     struct kernel_builder k = kernel_begin(l, n, n->name);
     make_grid(l, &k, c, &p, (int64_t)pack_size(&w.shape));
@@ -344,47 +364,73 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
         epilogue_emit(&e, dst);
     struct kernel *kernel = kernel_of(&k);
     dim_t pixels = dim_mul(&l->p->dims, c->n, dim_mul(&l->p->dims, c->oh, c->ow));
-    kernel->flops = dim_mul(&l->p->dims, pixels, 2 * c->kh * c->kw * c->w->dims[1] * c->outs);
+    kernel->flops = dim_mul(&l->p->dims, pixels, 2 * c->kh * c->kw * c->in_group * c->outs);
     kernel->bytes =
         dim_add(&l->p->dims, dim_mul(&l->p->dims, pixels, 4 * (c->outs + c->channels_in)),
                 (dim_t)pack_size(&w.shape));
     return LOWERED;
 }
 
+/* Whether the group has a tile program; says why() not. */
+static bool examine(struct lowering *l, struct group *g, struct conv *c)
+{
+    struct node *first = g->nodes[0];
+    bool integer = first->op == OP_conv_integer;
+    if (!conv_geometry(l, first, c) || !c->last ||
+        first->out[0]->type.dtype != (integer ? DT_I32 : DT_F32) || !epilogue_possible(l, g, 0)) {
+        why(l->o, first, "tile.conv-form",
+            "only channels-last 1-D and 2-D convolutions with weights of a known shape and "
+            "explicit "
+            "pads have a tile program");
+        return false;
+    }
+    int type = c->weights->type.dtype;
+    int64_t per_group = c->outs / c->group;
+    c->depthwise = !integer && c->group > 1 && c->group == c->channels_in && per_group == 1;
+    if (c->depthwise ? !depthwise_types(c)
+                     : !product_types(c->x, type) || (c->group > 1 && per_group > PACK_OUTS) ||
+                           (!c->w && !pack_computed_possible(type, c->in_group))) {
+        why(l->o, first, "tile.conv-types",
+            "operand types, or more than 64 outputs in each of several groups");
+        return false;
+    }
+    return true;
+}
+
+bool conv_reads_strided(struct lowering *l, const struct node *whole)
+{
+    struct group g = group_of(l, (struct node *)whole);
+    struct conv c = {0};
+    return g.nodes[0]->op == OP_conv && examine(l, &g, &c) && !c.w;
+}
+
 static enum lowered lower_group(struct lowering *l, struct group *g)
 {
     struct node *first = g->nodes[0];
     struct conv c = {0};
-    bool integer = first->op == OP_conv_integer;
-    if (!conv_geometry(l, first, &c) || !c.last ||
-        first->out[0]->type.dtype != (integer ? DT_I32 : DT_F32) || !epilogue_possible(l, g, 0)) {
-        why(l->o, first, "tile.conv-form",
-            "only channels-last 1-D and 2-D convolutions with constant weights and explicit pads "
-            "have a tile program");
+    if (!examine(l, g, &c))
         return DECLINED;
-    }
-    int64_t per_group = c.outs / c.group;
-    if (!integer && c.group > 1 && c.group == c.channels_in && per_group == 1)
+    if (c.depthwise)
         return emit_depthwise(l, g, &c);
-    if (!product_types(c.x, c.w) || (c.group > 1 && per_group > PACK_OUTS)) {
-        why(l->o, first, "tile.conv-types",
-            "operand types, or more than 64 outputs in each of several groups");
-        return DECLINED;
-    }
-    if (integer) {
-        int64_t k = c.w->dims[1] * c.kh * c.kw;
+    if (first->op == OP_conv_integer) {
+        int64_t k = c.in_group * c.kh * c.kw;
         c.padding = rows_zero_point(l, first);
         c.bias = integer_bias(l, first, c.outs, k, k, 1);
     }
     bool pointwise = c.kh == 1 && c.kw == 1 && c.sh == 1 && c.sw == 1 && c.group == 1 &&
                      !(c.top | c.left | c.bottom | c.right);
     if (pointwise && epilogue_possible(l, g, first->out[0]->type.rank - 2)) {
+        struct packed_weights packed;
         struct product p = {.x = c.x,
                             .w = c.w,
                             .steps = {NULL, 0, 1, c.channels_in},
                             .k = c.channels_in,
                             .outs = c.outs,
                             .bias = c.bias};
+        if (!c.w) {
+            packed = pack_parameter(l, first, &c, &(struct plan){.whole_rows = true});
+            p.packed = &packed;
+        }
         p.rows = dim_mul(&l->p->dims, c.n, dim_mul(&l->p->dims, c.h, c.width));
         emit_product(l, g, &p);
         return LOWERED;

@@ -252,7 +252,7 @@ enum lowered lower_conv_transpose(struct lowering *l, struct node *whole)
             "explicit pads have a tile program");
         return DECLINED;
     }
-    if (!product_types(v.c.x, v.c.w)) {
+    if (!product_types(v.c.x, v.c.w->dtype)) {
         why(l->o, n, "tile.conv-types", "the operands' types are not multiplied by tile programs");
         return DECLINED;
     }

@@ -3,15 +3,43 @@
  * bias and an activation along.
  */
 #include "backend/conv.h"
+#include "backend/move.h"
+#include "backend/strided.h"
 #include "backend/tail.h"
 
 #include <string.h>
+
+bool depthwise_types(const struct conv *c)
+{
+    int t = c->x->type.dtype;
+    return dtype_is_float(t) && dtype_bytes(t) <= 4 && (c->w || c->weights->type.dtype == DT_F32);
+}
+
+/* Computed weights as f32 [kh][kw][C]. */
+static int reordered(struct lowering *l, const struct node *n, const struct conv *c)
+{
+    struct strided w = strided_operand(l, n->in[1]);
+    dim_t dims[3] = {c->kh, c->kw, c->channels_in};
+    struct type type = type_tensor(DT_F32, 3, dims);
+    struct move m = {.to_slot = temporary_slot(l, &type, NULL), .from_slot = w.slot};
+    int64_t taps = c->kh * c->kw;
+    for (int i = 2; i < w.rank; i++) {
+        taps /= w.dims[i];
+        move_dim(&m, w.dims[i], taps * c->channels_in, w.steps[i]);
+    }
+    move_dim(&m, c->channels_in, 1, w.steps[0]);
+    move_possible(l, &m); /* three dims always are */
+    emit_move(l, n, "pack weights", &m);
+    return m.to_slot;
+}
 
 /* Rows of output pixels are made for a block of channels at a time, all rows of an image before the
  * next block: what the kernel's rows have in common then stays in the cache. */
 static int64_t channel_block(const struct conv *c)
 {
     enum { CACHE = 24 << 10, VECTOR = 16, LEAST = 4 * VECTOR };
+    if (!c->w)
+        return c->channels_in; /* computed weights are put in order by one kernel */
     int64_t width = dim_is_const(c->width) ? c->width : 1, n = c->channels_in;
     int64_t block = CACHE / (4 * c->kh * width) / VECTOR * VECTOR;
     block = block < LEAST ? LEAST : block;
@@ -22,19 +50,23 @@ static int64_t channel_block(const struct conv *c)
 }
 
 /* Weights C,1,kh,kw as f32 [blocks of channels][kh][kw][channels]. */
-static int weights_slot(struct lowering *l, const struct conv *c, int64_t block, const char *name)
+static int weights_slot(struct lowering *l, const struct node *n, const struct conv *c,
+                        int64_t block)
 {
-    int64_t taps = c->kh * c->kw, n = c->channels_in, blocks = (n + block - 1) / block;
+    if (!c->w)
+        return reordered(l, n, c);
+    int64_t taps = c->kh * c->kw, channels = c->channels_in;
+    int64_t blocks = (channels + block - 1) / block;
     int64_t dims[4] = {blocks, c->kh, c->kw, block};
     size_t bytes = sizeof(float) * (size_t)(blocks * taps * block);
     float *data = arena_alloc(&l->g->arena, bytes);
     memset(data, 0, bytes);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < channels; i++)
         for (int64_t k = 0; k < taps; k++)
             data[(i / block * taps + k) * block + i % block] =
                 (float)tensor_f64(c->w, i * taps + k);
     struct tensor t = tensor_view(DT_F32, 4, dims, data);
-    return constant_slot(l, &t, name);
+    return constant_slot(l, &t, c->weights->name);
 }
 
 /* The innermost dim: the channels of block `var`. */
@@ -51,11 +83,13 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
 {
     struct dim_table *t = &l->p->dims;
     struct node *n = g->nodes[0];
-    if (!dtype_is_float(c->x->type.dtype) || dtype_bytes(c->x->type.dtype) > 4)
-        return DECLINED;
     struct tail tail = tail_of(l, g, c->channels_in);
+<<<<<<< HEAD
     int64_t block = channel_block(c), blocks = (c->channels_in + block - 1) / block;
-    int w = weights_slot(l, c, block, outer_value(l, n->in[1])->name);
+    int w = weights_slot(l, n, c, block);
+=======
+    int w = weights_slot(l, n, c);
+>>>>>>> a68a027 (Convolutions with computed weights as tile programs)
     struct kernel_builder k = kernel_begin(l, n, n->name);
     int var_n = kernel_grid(&k, c->n), var_block = blocks > 1 ? kernel_grid(&k, blocks) : -1;
     int var_row = kernel_grid(&k, c->oh);

@@ -7,11 +7,11 @@
 #include "backend/product.h"
 #include "backend/strided.h"
 
-bool product_types(const struct value *x, const struct tensor *w)
+bool product_types(const struct value *x, int weights)
 {
     int t = x->type.dtype;
-    return (t == DT_U8 && w->dtype == DT_I8) ||
-           (t == w->dtype && (t == DT_F32 || t == DT_BF16 || t == DT_F16));
+    return (t == DT_U8 && weights == DT_I8) ||
+           (t == weights && (t == DT_F32 || t == DT_BF16 || t == DT_F16));
 }
 
 static bool examine(struct lowering *l, const struct group *g, struct product *p)
@@ -26,7 +26,7 @@ static bool examine(struct lowering *l, const struct group *g, struct product *p
         why(l->o, n, "tile.matmul-operands", "not a product of float rows by a constant matrix");
         return false;
     }
-    if (!product_types(p->x, w->constant) || attr_int(&n->attrs, "trans_a", 0) ||
+    if (!product_types(p->x, w->constant->dtype) || attr_int(&n->attrs, "trans_a", 0) ||
         attr_float(&n->attrs, "alpha", 1) != 1) {
         why(l->o, n, "tile.matmul-form",
             "operand types or a transposed left operand have no tile program");
@@ -94,7 +94,7 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
     struct insn *i = kernel_insn(k, INSN_nc_matmul);
     i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
     i->imm[0].base = m->bias >= 0;
-    i->imm[1].base = 1; /* packed */
+    i->imm[1].base = !w->in_place;
     if (!epilogue_empty(g))
         epilogue_emit(&e, dst);
 }
@@ -102,9 +102,13 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
 void emit_product(struct lowering *l, struct group *g, const struct product *p)
 {
     const struct node *n = g->nodes[0];
-    struct packed_weights w =
-        pack_constant(l, p->w, 1, p->k, p->outs, &p->steps, outer_value(l, n->in[1])->name);
-    release_weights(l, n->in[1]);
+    struct packed_weights w;
+    if (p->packed) {
+        w = *p->packed;
+    } else {
+        w = pack_constant(l, p->w, 1, p->k, p->outs, &p->steps, outer_value(l, n->in[1])->name);
+        release_weights(l, n->in[1]);
+    }
     struct kernel_builder k = kernel_begin(l, n, n->name);
     emit(&k, g, p, &w);
     struct kernel *kernel = kernel_of(&k);

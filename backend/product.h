@@ -9,8 +9,9 @@
 #include "backend/weights.h"
 
 struct product {
-    struct value *x;        /* dense rows: all dims but the last, k features each */
-    const struct tensor *w; /* element (k, out) at the given steps */
+    struct value *x;                     /* dense rows: all dims but the last, k features each */
+    const struct tensor *w;              /* element (k, out) at the given steps */
+    const struct packed_weights *packed; /* instead of w */
     struct pack_source steps;
     int64_t k, outs;
     dim_t rows;
@@ -39,8 +40,9 @@ int integer_bias(struct lowering *l, const struct node *n, int64_t outs, int64_t
 void emit_bias(struct kernel_builder *k, int bias, struct ap dst, int var_block, int64_t block,
                int64_t outs);
 
-/* Whether x and w have types the Tensor engine multiplies: both f32, bf16 or f16, or u8 and s8. */
-bool product_types(const struct value *x, const struct tensor *w);
+/* Whether x and weights of a type have types the Tensor engine multiplies: both f32, bf16 or f16,
+ * or u8 and s8. */
+bool product_types(const struct value *x, int weights);
 /* The group's first node is the product; epilogue_possible has been asked. */
 void emit_product(struct lowering *l, struct group *g, const struct product *p);
 /* A tile size near `most` that cuts a known count into nearly equal tiles. */

@@ -29,7 +29,7 @@ struct strict_conv {
 /* OIHW weights in the order in which a partition holds them. */
 static int weight_slot(struct lowering *l, const struct conv *c, const char *name)
 {
-    int64_t taps = c->kh * c->kw, cg = c->w->dims[1], og = c->outs / c->group;
+    int64_t taps = c->kh * c->kw, cg = c->in_group, og = c->outs / c->group;
     size_t size = dtype_bytes(c->w->dtype);
     char *to = packed_memory(l, size * (size_t)tensor_count(c->w));
     const char *from = c->w->data;
@@ -51,7 +51,7 @@ static void image_of(struct lowering *l, const struct conv *c, bool depthwise,
     int first = c->last ? 1 : 2;
     dense_steps(&l->p->dims, x->rank, x->dims, steps);
     *m = (struct strict_image){.x = c->x,
-                               .channels = depthwise ? c->channels_in : c->w->dims[1],
+                               .channels = depthwise ? c->channels_in : c->in_group,
                                .planes = c->channels_in,
                                .by_grid = depthwise,
                                .step_n = steps[0],
@@ -272,7 +272,7 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
     struct node *n = g.nodes[0];
     struct conv c = {0};
     struct dim_table *t = &l->p->dims;
-    if (!conv_geometry(l, n, &c) || !engine_float(c.x->type.dtype) || !engine_float(c.w->dtype) ||
+    if (!conv_geometry(l, n, &c) || !c.w || !engine_float(c.x->type.dtype) || !engine_float(c.w->dtype) ||
         !engine_float(n->out[0]->type.dtype) || !dim_is_const(c.h) || !dim_is_const(c.width) ||
         !dim_is_const(c.oh) || !dim_is_const(c.ow)) {
         why(l->o, n, "tile.conv-form",
@@ -305,7 +305,7 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
     else
         emit_products(&s);
     dim_t pixels = dim_mul(t, c.n, c.oh * c.ow);
-    kernel_of(&k)->flops = dim_mul(t, pixels, 2 * s.taps * c.w->dims[1] * c.outs);
+    kernel_of(&k)->flops = dim_mul(t, pixels, 2 * s.taps * c.in_group * c.outs);
     int64_t pictures = 4 * (c.oh * c.ow * c.outs + c.h * c.width * c.channels_in);
     kernel_of(&k)->bytes =
         dim_add(t, dim_mul(t, c.n, pictures), 4 * tensor_count(&l->p->slots[s.weights].data));

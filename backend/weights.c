@@ -1,5 +1,7 @@
 #include "backend/weights.h"
 
+#include "backend/move.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -42,9 +44,83 @@ struct packed_weights pack_constant(struct lowering *l, const struct tensor *w, 
     int64_t elements = (int64_t)(bytes / dtype_bytes(p.dtype));
     struct tensor t = tensor_view(p.dtype, 1, &elements, data);
     p.slot = constant_slot(l, &t, name);
-    p.width = pack_width(outs);
+    p.width = p.pitch = pack_width(outs);
     p.group_step = pack_k(p.shape.type, k) * p.width;
     p.block_step = groups * p.group_step;
+    return p;
+}
+
+bool pack_computed_possible(int dtype, int64_t in_group)
+{
+    return dtype == DT_F32 || (dtype == DT_BF16 && in_group % 2 == 0);
+}
+
+/* Part of the outs of every tap, from the model's order to the packed one. */
+static void emit_pack(struct lowering *l, const struct node *n, const struct packed_weights *p,
+                      const struct strided *w, int64_t first, int64_t block, int64_t blocks)
+{
+    int64_t unit = p->dtype == DT_BF16 ? 2 : 1, row = p->pitch * unit;
+    struct dim_table *t = &l->p->dims;
+    struct move m = {.to_slot = p->slot, .from_slot = w->slot};
+    m.to_offset = first / p->width * p->block_step;
+    m.from_offset = dim_mul(t, w->steps[0], first);
+    move_dim(&m, blocks, p->block_step, dim_mul(t, w->steps[0], block));
+    int64_t taps = p->shape.groups;
+    for (int i = 2; i < w->rank; i++) {
+        taps /= w->dims[i];
+        move_dim(&m, w->dims[i], taps * p->group_step, w->steps[i]);
+    }
+    move_dim(&m, p->shape.k / unit, row, dim_mul(t, w->steps[1], unit));
+    move_dim(&m, block, unit, w->steps[0]);
+    if (unit > 1)
+        move_dim(&m, unit, 1, w->steps[1]);
+    if (move_possible(l, &m))
+        emit_move(l, n, "pack weights", &m);
+}
+
+/* What is stored beside the weights is multiplied too, and thrown away: it must be a number. */
+static void clear(struct lowering *l, const struct node *n, const struct packed_weights *p,
+                  int64_t count)
+{
+    struct kernel_builder k = kernel_begin(l, n, "clear weights");
+    struct ap a = ap_slot(l, p->slot);
+    ap_push(&a, 1, count);
+    emit_memset(&k, a, 0);
+}
+
+struct packed_weights pack_computed(struct lowering *l, const struct node *n,
+                                    const struct strided *w, int dtype, int64_t group)
+{
+    int64_t outs = w->dims[0] / group, taps = 1;
+    for (int i = 2; i < w->rank; i++)
+        taps *= w->dims[i];
+    struct packed_weights p = {.shape = {pack_type_of(dtype), taps, w->dims[1], outs},
+                               .dtype = dtype,
+                               .width = pack_width(outs)};
+    dim_t step = w->dims[0] * w->dims[1];
+    p.in_place = dtype == DT_F32 && w->steps[0] == 1 && outs % PACK_ALIGN_OUTS == 0 &&
+                 w->steps[1] == w->dims[0];
+    for (int i = w->rank - 1; i >= 2; i--, step *= w->dims[i + 1])
+        p.in_place &= w->steps[i] == step;
+    if (p.in_place) {
+        p.slot = w->slot;
+        p.pitch = w->dims[0];
+        p.group_step = p.pitch * p.shape.k;
+        p.block_step = group > 1 ? outs : PACK_OUTS;
+        return p;
+    }
+    int64_t block = outs < PACK_OUTS ? outs : PACK_OUTS, whole = outs / block;
+    p.pitch = p.width;
+    p.group_step = p.pitch * p.shape.k;
+    p.block_step = taps * p.group_step;
+    dim_t total = p.block_step * group * ((outs + PACK_OUTS - 1) / PACK_OUTS);
+    struct type type = type_tensor(dtype, 1, &total);
+    p.slot = temporary_slot(l, &type, NULL);
+    if (outs % p.width)
+        clear(l, n, &p, total);
+    emit_pack(l, n, &p, w, 0, block, group > 1 ? group : whole);
+    if (outs % block)
+        emit_pack(l, n, &p, w, whole * block, outs % block, 1);
     return p;
 }
 
@@ -58,7 +134,7 @@ struct ap weights_start(struct lowering *l, const struct packed_weights *w, int 
 
 void weights_finish(const struct packed_weights *w, struct ap *a, int var_block)
 {
-    ap_push(a, w->width, w->shape.k);
+    ap_push(a, w->pitch, w->shape.k);
     ap_push(a, 1, w->width < w->shape.outs ? w->width : w->shape.outs);
     if (var_block >= 0)
         ap_clip(a, a->rank - 1, var_block, PACK_OUTS, w->shape.outs);
