@@ -84,12 +84,8 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
     struct dim_table *t = &l->p->dims;
     struct node *n = g->nodes[0];
     struct tail tail = tail_of(l, g, c->channels_in);
-<<<<<<< HEAD
     int64_t block = channel_block(c), blocks = (c->channels_in + block - 1) / block;
     int w = weights_slot(l, n, c, block);
-=======
-    int w = weights_slot(l, n, c);
->>>>>>> a68a027 (Convolutions with computed weights as tile programs)
     struct kernel_builder k = kernel_begin(l, n, n->name);
     int var_n = kernel_grid(&k, c->n), var_block = blocks > 1 ? kernel_grid(&k, blocks) : -1;
     int var_row = kernel_grid(&k, c->oh);

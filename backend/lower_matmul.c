@@ -122,7 +122,7 @@ enum lowered lower_matmul(struct lowering *l, struct node *n)
     if (l->m->strict)
         return strict_matmul(l, n);
     struct group g = group_of(l, n);
-    struct product p;
+    struct product p = {0};
     if (product_takes(l, g.nodes[0]))
         return lower_product(l, n);
     if (!examine(l, &g, &p) || !epilogue_possible(l, &g, g.nodes[0]->out[0]->type.rank - 2))
@@ -135,7 +135,7 @@ enum lowered lower_integer_matmul(struct lowering *l, struct node *n)
 {
     struct group g = group_of(l, n);
     const struct node *first = g.nodes[0];
-    struct product p;
+    struct product p = {0};
     if (!integer_operands(l, first) || !examine(l, &g, &p) ||
         !epilogue_possible(l, &g, first->out[0]->type.rank - 2))
         return DECLINED;
