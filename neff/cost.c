@@ -166,8 +166,26 @@ static double count_of(const struct program *p, int slot, const int64_t *values)
     if (slot < 0 || p->slots[slot].type.kind != VK_TENSOR)
         return 0;
     double n = 1;
-    for (int i = 0; i < p->slots[slot].type.rank; i++)
-        n *= (double)value_of(values, p->slots[slot].type.dims[i]);
+    for (int i = 0; i < p->slots[slot].type.rank; i++) {
+        int64_t v = value_of(values, p->slots[slot].type.dims[i]);
+        n *= v > 0 ? (double)v : 0;
+    }
+    return n;
+}
+
+static double bytes_of(const struct program *p, int slot, const int64_t *values)
+{
+    return count_of(p, slot, values) *
+           (slot < 0 ? 0 : (double)dtype_bytes(p->slots[slot].type.dtype));
+}
+
+double call_bytes(const struct program *p, const struct call *c, const int64_t *values)
+{
+    double n = 0;
+    for (int i = 0; i < c->nin; i++)
+        n += bytes_of(p, c->in[i], values);
+    for (int i = 0; i < c->nout; i++)
+        n += bytes_of(p, c->out[i], values);
     return n;
 }
 

@@ -23,6 +23,8 @@ int64_t ap_count(const struct ap *a, const int64_t *values);
 /* Useful arithmetic of a call: 2 * m * n * k of products and convolutions, one per result element
  * of the others. */
 double call_flops(const struct program *p, const struct call *c, const int64_t *values);
+/* Of a call: of all operands and results. */
+double call_bytes(const struct program *p, const struct call *c, const int64_t *values);
 
 /* Values of all expressions for given symbols ("batch=4"); symbols not named get `otherwise`,
  * run-time ones none. */

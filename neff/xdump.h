@@ -36,7 +36,7 @@ bool dump_diff(struct dump *a, struct dump *b, bool *same, struct diag *d);
 /* What the summary and the JSON form count. */
 struct dump_totals {
     int64_t weights, nweights;
-    double kernel_flops, call_flops, kernel_bytes;
+    double kernel_flops, call_flops, kernel_bytes, call_bytes;
     int insns[INSN_COUNT], calls[OP_COUNT];
 };
 struct dump_totals dump_count(const struct dump *u);

@@ -135,6 +135,7 @@ bool dump_json(struct dump *u, struct diag *d)
     json_object_set_new(root, "weights_bytes", json_integer(t.weights));
     json_object_set_new(root, "kernel_flops", json_real(t.kernel_flops));
     json_object_set_new(root, "call_flops", json_real(t.call_flops));
+    json_object_set_new(root, "call_bytes", json_real(t.call_bytes));
     json_object_set_new(root, "arena_bytes", json_integer(u->plan.size));
     json_object_set_new(root, "arena_lower_bound", json_integer(u->plan.lower_bound));
     json_object_set_new(root, "slots", slots_json(u));

@@ -29,7 +29,7 @@ static const char *flops_text(struct arena *a, double n)
 static double known(const int64_t *values, dim_t d)
 {
     int64_t v = dim_value(values, d);
-    return v == DIM_NOT_BOUND ? 0 : (double)v;
+    return v == DIM_NOT_BOUND || v < 0 ? 0 : (double)v;
 }
 
 struct dump_totals dump_count(const struct dump *u)
@@ -49,6 +49,7 @@ struct dump_totals dump_count(const struct dump *u)
     for (int i = 0; i < p->ncalls; i++) {
         t.calls[p->calls[i].op]++;
         t.call_flops += call_flops(p, &p->calls[i], u->values);
+        t.call_bytes += call_bytes(p, &p->calls[i], u->values);
     }
     return t;
 }
@@ -122,6 +123,12 @@ static void print_busy(const struct dump *u)
     printf("\n");
 }
 
+/* Percent. */
+static double share(double part, double rest)
+{
+    return part + rest > 0 ? 100 * part / (part + rest) : 0;
+}
+
 void dump_summary(struct dump *u)
 {
     const struct program *p = u->p;
@@ -140,9 +147,10 @@ void dump_summary(struct dump *u)
     printf("kernels     %d: %s\n", p->nkernels, counts_text(a, t.insns, INSN_COUNT, insn_name));
     printf("calls       %d%s%s\n", p->ncalls, p->ncalls ? ": " : "",
            counts_text(a, t.calls, OP_COUNT, call_name));
-    double all = t.kernel_flops + t.call_flops;
     printf("arithmetic  %s in kernels (%.1f%%), %s in calls\n", flops_text(a, t.kernel_flops),
-           all > 0 ? 100 * t.kernel_flops / all : 0, flops_text(a, t.call_flops));
+           share(t.kernel_flops, t.call_flops), flops_text(a, t.call_flops));
+    printf("movement    %s in kernels (%.1f%%), %s in calls\n", bytes_text(a, t.kernel_bytes),
+           share(t.kernel_bytes, t.call_bytes), bytes_text(a, t.call_bytes));
     if (p->nkernels)
         print_busy(u);
 }

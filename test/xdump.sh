@@ -24,6 +24,7 @@ cmp "$dir/a.neff" "$dir/b.neff" || bad "compiling twice gives different bytes"
 
 status 0 "$xdump" "$dir/a.neff"
 grep -q '^inputs *image f32\[batch,1,28,28\]' "$dir/out" || bad "summary lacks the input"
+grep -q '^movement .* in kernels (100.0%), 0 B in calls' "$dir/out" || bad "summary lacks the share of bytes"
 for view in --header --info --asm --plan --json; do status 0 "$xdump" "$dir/a.neff" $view; done
 status 0 "$xdump" "$dir/a.neff" --header
 grep -q 'matches the contents' "$dir/out" || bad "hash does not match"

@@ -80,11 +80,21 @@ void profile_launch(struct profile *p, const struct program *program, const stru
                   start, profile_now(p), k->flops, k->bytes);
 }
 
+static int64_t bytes_of(struct tensor *const *t, int n)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < n; i++)
+        if (t[i] && t[i]->kind == VK_TENSOR)
+            bytes += (int64_t)tensor_bytes(t[i]);
+    return bytes;
+}
+
 void profile_call(struct profile *p, const struct program *program, const struct call *call,
-                  double start)
+                  const struct op_call *with, double start)
 {
     const struct program_node *n = node_at(program, call->node);
-    profile_event(p, "call", op_name(call->op), n ? n->name : NULL, 0, start, profile_now(p), 0, 0);
+    profile_event(p, "call", op_name(call->op), n ? n->name : NULL, 0, start, profile_now(p), 0,
+                  bytes_of(with->in, with->nin) + bytes_of(with->out, with->nout));
 }
 
 void profile_run(struct profile *p, const struct program *program, double start)
@@ -137,7 +147,8 @@ bool profile_write(const struct profile *p, const char *path, struct diag *d)
 struct row {
     const struct event *first;
     int run, calls;
-    double time; /* of all calls in that run, us */
+    double time; /* of all calls in that run, us, without what ran inside them */
+    double flops, bytes;
 };
 
 static int by_time(const void *a, const void *b)
@@ -175,6 +186,8 @@ static int merge_rows(struct row *r, int n)
         if (last && last->run == r[i].run && same_row(last->first, r[i].first)) {
             last->calls += r[i].calls;
             last->time += r[i].time;
+            last->flops += r[i].flops;
+            last->bytes += r[i].bytes;
         } else {
             r[merged++] = r[i];
         }
@@ -190,18 +203,57 @@ static int merge_rows(struct row *r, int n)
     return merged;
 }
 
+/*
+ * One row for each event but runs; their number. Events are in the order in which they ended, so
+ * those inside an event come right before it: their time is taken from its own.
+ */
+static int own_times(const struct profile *p, struct row *r, int *open)
+{
+    int n = 0, nopen = 0, run = 0;
+    for (int i = 0; i < p->count; i++) {
+        const struct event *e = &p->events[i];
+        if (!strcmp(e->kind, "run")) {
+            run++, nopen = 0;
+            continue;
+        }
+        r[n] = (struct row){e, run, 1, e->end - e->start, (double)e->flops, (double)e->bytes};
+        for (; nopen && r[open[nopen - 1]].first->start >= e->start; nopen--) {
+            const struct event *inside = r[open[nopen - 1]].first;
+            r[n].time -= inside->end - inside->start;
+        }
+        open[nopen++] = n++;
+    }
+    return n;
+}
+
+static double share(double part, double all)
+{
+    return all > 0 ? 100 * part / all : 0;
+}
+
+static void print_shares(const struct row *r, int n, FILE *out)
+{
+    static const char *const names[] = {"tile programs", "calls"};
+    double time[2] = {0}, flops[2] = {0}, bytes[2] = {0};
+    for (int i = 0; i < n; i++) {
+        int k = !strcmp(r[i].first->kind, "call");
+        time[k] += r[i].time;
+        flops[k] += r[i].flops;
+        bytes[k] += r[i].bytes;
+    }
+    for (int k = 0; k < 2; k++)
+        fprintf(out,
+                "%s: %.1f%% of the time (%.3f ms), %.1f%% of the bytes (%.3f MB), %.1f MFLOP\n",
+                names[k], share(time[k], time[0] + time[1]), time[k] / 1e3,
+                share(bytes[k], bytes[0] + bytes[1]), bytes[k] / 1e6, flops[k] / 1e6);
+}
+
 void profile_print(const struct profile *p, FILE *out, int rows)
 {
     struct row *r = calloc((size_t)p->count + 1, sizeof *r);
-    int n = 0, run = 0;
+    int *open = calloc((size_t)p->count + 1, sizeof *open);
+    int n = r && open ? own_times(p, r, open) : 0;
     double all = 0;
-    for (int i = 0; r && i < p->count; i++) {
-        const struct event *e = &p->events[i];
-        if (strcmp(e->kind, "run"))
-            r[n++] = (struct row){.first = e, .run = run, .calls = 1, .time = e->end - e->start};
-        else
-            run++;
-    }
     if (n)
         qsort(r, (size_t)n, sizeof *r, by_identity);
     n = merge_rows(r, n);
@@ -210,14 +262,16 @@ void profile_print(const struct profile *p, FILE *out, int rows)
     if (n)
         qsort(r, (size_t)n, sizeof *r, by_time);
     fprintf(out, "%10s %6s %6s %9s %9s  %s\n", "ms", "share", "calls", "GFLOP/s", "GB/s",
-            "kernel (node)");
+            "kernel or call (node)");
     for (int i = 0; i < n && i < rows; i++) {
         const struct event *e = r[i].first;
-        double us = r[i].time / r[i].calls;
-        fprintf(out, "%10.3f %5.1f%% %6d %9.1f %9.1f  %s%s%s%s\n", r[i].time / 1e3,
-                100 * r[i].time / all, r[i].calls, us > 0 ? (double)e->flops / us / 1e3 : 0,
-                us > 0 ? (double)e->bytes / us / 1e3 : 0, e->name, e->source ? " (" : "",
+        double us = r[i].time;
+        fprintf(out, "%10.3f %5.1f%% %6d %9.1f %9.1f  %s%s%s%s%s\n", us / 1e3, share(us, all),
+                r[i].calls, us > 0 ? r[i].flops / us / 1e3 : 0, us > 0 ? r[i].bytes / us / 1e3 : 0,
+                !strcmp(e->kind, "call") ? "call " : "", e->name, e->source ? " (" : "",
                 e->source ? e->source : "", e->source ? ")" : "");
     }
+    print_shares(r, n, out);
+    free(open);
     free(r);
 }

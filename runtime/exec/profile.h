@@ -20,7 +20,8 @@ void profile_event(struct profile *p, const char *kind, const char *name, const 
                    int track, double start, double end, int64_t flops, int64_t bytes);
 /* Written whole or not at all. */
 bool profile_write(const struct profile *p, const char *path, struct diag *d);
-/* Text table of the most expensive kernels and calls, longest first: of each, its fastest run. */
+/* Text table of the most expensive kernels and calls, longest first: of each, its fastest run,
+ * without what ran inside it. Last, the shares of tile programs and of calls. */
 void profile_print(const struct profile *p, FILE *out, int rows);
 
 #endif

@@ -346,7 +346,7 @@ static bool run_call(struct context *c, int index, struct diag *d)
                  : fail_in(d, "%s", op_name(call->op));
     }
     if (c->profile)
-        profile_call(c->profile, p, call, start);
+        profile_call(c->profile, p, call, &c->calls[index], start);
     return true;
 }
 

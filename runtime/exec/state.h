@@ -219,7 +219,7 @@ struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k,
 void profile_launch(struct profile *p, const struct program *program, const struct bound_kernel *k,
                     double start);
 void profile_call(struct profile *p, const struct program *program, const struct call *call,
-                  double start);
+                  const struct op_call *with, double start);
 void profile_run(struct profile *p, const struct program *program, double start);
 
 /* launch.c */
