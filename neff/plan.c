@@ -6,7 +6,7 @@
  * regions it runs, and one where the region ends. The regions of a call may run many times, in
  * turn: a slot that one of them uses but that was made outside lives until the call is done.
  */
-#include "neff/program.h"
+#include "neff/in_place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -215,30 +215,107 @@ static int64_t lower_bound(const struct item *items, int n, int nsteps, struct a
     return most;
 }
 
-void plan_memory(const struct program *p, const int64_t *sizes, struct arena *a,
-                 struct memory_plan *out)
+/* One item for each piece of memory: slots that take each other's in turn are one. */
+static int make_items(const struct program *p, const int64_t *sizes, const struct lifetime *life,
+                      const int32_t *onto, struct item *items, int *item_of)
 {
-    struct lifetime *life = program_lifetimes(p, a);
-    struct item *items = ARENA_ARRAY(a, struct item, p->nslots + 1);
-    struct item **placed = ARENA_ARRAY(a, struct item *, p->nslots + 1);
-    int n = 0, steps = 0;
-    *out = (struct memory_plan){.offsets = ARENA_ARRAY(a, int64_t, p->nslots + 1)};
+    int n = 0;
+    for (int i = 0; i < p->nslots; i++)
+        item_of[i] = -1;
     for (int i = 0; i < p->nslots; i++) {
-        out->offsets[i] = -1;
         if (p->slots[i].kind != SLOT_PLANNED || p->slots[i].is_output || life[i].last < 0)
             continue;
         int64_t size = sizes[i] > 0 ? (sizes[i] + 63) / 64 * 64 : 64;
-        items[n++] = (struct item){i, size, -1, life[i]};
-        if (life[i].last > steps)
-            steps = life[i].last;
+        int *at = &item_of[onto[i]];
+        if (*at < 0) {
+            *at = n;
+            items[n++] = (struct item){onto[i], size, -1, life[i]};
+            continue;
+        }
+        struct item *it = &items[*at];
+        it->size = size > it->size ? size : it->size;
+        it->life.first = life[i].first < it->life.first ? life[i].first : it->life.first;
+        it->life.last = life[i].last > it->life.last ? life[i].last : it->life.last;
     }
-    out->lower_bound = lower_bound(items, n, steps, a);
-    out->size = INT64_MAX;
-    for (int t = 0; t < 2 * NORDERS && out->size > out->lower_bound; t++) {
-        qsort(items, (size_t)n, sizeof *items, orders[t / 2]);
-        int64_t size = place_items(items, n, placed, t % 2);
-        for (int i = 0; i < n && size < out->size; i++)
-            out->offsets[items[i].slot] = items[i].offset;
-        out->size = size < out->size ? size : out->size;
+    return n;
+}
+
+/* ---- the best arrangement found
+ * --------------------------------------------------------------------------- */
+
+struct search {
+    struct item *items, **placed;
+    int n;
+    int64_t *best; /* per slot: offset */
+    int64_t size, bound;
+};
+
+static void try_order(struct search *s, bool lowest)
+{
+    int64_t size = place_items(s->items, s->n, s->placed, lowest);
+    if (size >= s->size)
+        return;
+    s->size = size;
+    for (int i = 0; i < s->n; i++)
+        s->best[s->items[i].slot] = s->items[i].offset;
+}
+
+/* What lies highest goes first in the next round, for it found no room. Rounds are few: planning
+ * is part of the first run with new shapes. */
+static void lift_highest(struct search *s, bool lowest)
+{
+    enum { WORK = 2000000, MOST = 100 };
+    int64_t each = (int64_t)s->n * s->n + 1;
+    int rounds = each * MOST < WORK ? MOST : (int)(WORK / each);
+    for (int r = 0; r < rounds && s->size > s->bound + s->bound / 100; r++) {
+        int top = 0;
+        for (int i = 1; i < s->n; i++)
+            if (s->items[i].offset + s->items[i].size > s->items[top].offset + s->items[top].size)
+                top = i;
+        if (top == 0)
+            return;
+        struct item it = s->items[top];
+        memmove(s->items + 1, s->items, sizeof it * (size_t)top);
+        s->items[0] = it;
+        try_order(s, lowest);
     }
+}
+
+static void search_places(struct search *s)
+{
+    for (int t = 0; t < 2 * NORDERS && s->size > s->bound; t++) {
+        qsort(s->items, (size_t)s->n, sizeof *s->items, orders[t / 2]);
+        try_order(s, t % 2);
+    }
+    for (int t = 0; t < 2 * NORDERS && s->size > s->bound + s->bound / 100; t++) {
+        qsort(s->items, (size_t)s->n, sizeof *s->items, orders[t / 2]);
+        place_items(s->items, s->n, s->placed, t % 2);
+        lift_highest(s, t % 2);
+    }
+}
+
+void plan_memory(const struct program *p, const int64_t *values, const int64_t *sizes,
+                 struct arena *a, struct memory_plan *out)
+{
+    struct arena scratch = {0};
+    struct lifetime *life = program_lifetimes(p, &scratch);
+    const int32_t *onto = find_in_place(p, values, life, &scratch);
+    struct search s = {.items = ARENA_ARRAY(&scratch, struct item, p->nslots + 1),
+                       .placed = ARENA_ARRAY(&scratch, struct item *, p->nslots + 1),
+                       .best = ARENA_ARRAY(&scratch, int64_t, p->nslots + 1),
+                       .size = INT64_MAX};
+    int *item_of = ARENA_ARRAY(&scratch, int, p->nslots + 1), steps = 0;
+    s.n = make_items(p, sizes, life, onto, s.items, item_of);
+    for (int i = 0; i < s.n; i++)
+        steps = s.items[i].life.last > steps ? s.items[i].life.last : steps;
+    s.bound = lower_bound(s.items, s.n, steps, &scratch);
+    search_places(&s);
+    *out = (struct memory_plan){
+        .offsets = ARENA_ARRAY(a, int64_t, p->nslots + 1), .size = s.size, .lower_bound = s.bound};
+    for (int i = 0; i < p->nslots; i++)
+        out->offsets[i] =
+            p->slots[i].kind == SLOT_PLANNED && !p->slots[i].is_output && life[i].last >= 0
+                ? s.best[onto[i]]
+                : -1;
+    arena_free(&scratch);
 }

@@ -98,15 +98,16 @@ bool program_check(const struct program *p, struct diag *d);
 /*
  * Memory plan: offsets of planned slots in one arena. Lifetimes come from the steps, nested regions
  * counting where they are called. Deterministic. sizes[slot] in bytes; offsets[slot] are multiples
- * of 64, -1 for slots without planned memory.
+ * of 64, -1 for slots without planned memory. values: of all dim expressions, NULL when they are
+ * not known; with them results take the memory of operands that die (neff/in_place.h).
  */
 struct memory_plan {
     int64_t *offsets;    /* per slot */
     int64_t size;        /* of the arena */
     int64_t lower_bound; /* largest sum of sizes live at one step */
 };
-void plan_memory(const struct program *p, const int64_t *sizes, struct arena *a,
-                 struct memory_plan *out);
+void plan_memory(const struct program *p, const int64_t *values, const int64_t *sizes,
+                 struct arena *a, struct memory_plan *out);
 /* Per slot the first and last step (in one numbering of all regions' steps, see plan.c) at which it
  * is live; last -1: never. */
 struct lifetime {

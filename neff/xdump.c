@@ -183,7 +183,7 @@ bool dump_open(struct dump *u, const char *path, struct symbol_binding *b, int n
         return fail_in(d, "%s", path);
     }
     u->sizes = slot_sizes(u->p, u->values, &u->scratch);
-    plan_memory(u->p, u->sizes, &u->scratch, &u->plan);
+    plan_memory(u->p, u->values, u->sizes, &u->scratch, &u->plan);
     u->life = program_lifetimes(u->p, &u->scratch);
     return true;
 }

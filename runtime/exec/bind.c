@@ -289,7 +289,7 @@ static bool fill_bound(struct context *c, struct bound *b, struct diag *d)
     int64_t *sizes = ARENA_ARRAY(&scratch, int64_t, p->nslots + 1);
     bool ok = check_inputs(c, b, d) && size_slots(c, b, sizes, d);
     if (ok) {
-        plan_memory(p, sizes, &b->arena, &b->plan);
+        plan_memory(p, b->values, sizes, &b->arena, &b->plan);
         ok = bind_kernels(c, b, d);
     }
     b->call_checked = ARENA_ARRAY(&b->arena, bool, p->ncalls + 1);

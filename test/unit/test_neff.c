@@ -402,7 +402,7 @@ static bool loads(const void *data, size_t n)
         struct arena a = {0};
         struct memory_plan plan;
         free(text_of(q));
-        plan_memory(q, ARENA_ARRAY(&a, int64_t, q->nslots), &a, &plan);
+        plan_memory(q, NULL, ARENA_ARRAY(&a, int64_t, q->nslots), &a, &plan);
         arena_free(&a);
     }
     program_free(q);

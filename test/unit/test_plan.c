@@ -158,8 +158,8 @@ static void test_random_programs(void **state)
         struct memory_plan plan, again;
         make_region(&m, NULL, 0, 0);
         int64_t *sizes = sizes_of(m.p, &a);
-        plan_memory(m.p, sizes, &a, &plan);
-        plan_memory(m.p, sizes, &a, &again);
+        plan_memory(m.p, NULL, sizes, &a, &plan);
+        plan_memory(m.p, NULL, sizes, &a, &again);
         assert_memory_equal(plan.offsets, again.offsets,
                             sizeof *plan.offsets * (size_t)m.p->nslots);
         for (int i = 0; i < m.p->nslots; i++)
@@ -184,7 +184,7 @@ static void test_oracle_sees_overlap(void **state)
     struct memory_plan plan;
     make_region(&m, NULL, 0, 0);
     int64_t *sizes = sizes_of(m.p, &a);
-    plan_memory(m.p, sizes, &a, &plan);
+    plan_memory(m.p, NULL, sizes, &a, &plan);
     for (int i = 0; i < m.p->nslots; i++)
         plan.offsets[i] = plan.offsets[i] < 0 ? -1 : 0;
     assert_false(plan_holds(m.p, &plan, sizes, 1));
@@ -209,7 +209,7 @@ static void test_chain_reaches_the_bound(void **state)
         "call 0 identity(%0) -> (%1)\ncall 1 identity(%1) -> (%2)\ncall 2 identity(%2) -> (%3)\n"
         "call 3 identity(%3) -> (%4)\nregion 0 (%0) -> (%4) { call 0 call 1 call 2 call 3 }\n");
     struct memory_plan plan;
-    plan_memory(p, sizes_of(p, &a), &a, &plan);
+    plan_memory(p, NULL, sizes_of(p, &a), &a, &plan);
     assert_int_equal(plan.size, 384);
     assert_int_equal(plan.lower_bound, 384);
     assert_int_equal(plan.offsets[1], plan.offsets[3]);
@@ -246,6 +246,63 @@ static void test_nested_regions(void **state)
     arena_free(&a);
 }
 
+/* Whether %2 takes the memory of %1, made by a call, when the kernel's body is `insns`. */
+static bool in_place(const char *insns, const char *later)
+{
+    char text[2048];
+    snprintf(text, sizeof text,
+             "program \"p\" target cpu outputs \"y\"\n"
+             "slot %%0 input \"x\" f32[100,8]\nslot %%1 planned f32[100,8]\n"
+             "slot %%2 planned f32[100,8]\nslot %%3 planned f32[100,8] output\n"
+             "slot %%4 planned f32[100,8]\nslot %%5 planned f32[8]\n"
+             "kernel 0 \"k\" grid(13) vars 1 semaphores 0 flops 0 bytes 0 { %s }\n"
+             "call 0 identity(%%0) -> (%%1)\ncall 1 identity(%%2) -> (%%3)\n"
+             "call 2 identity(%s) -> (%%5)\n"
+             "region 0 (%%0) -> (%%3) { call 0 launch 0 call 1 call 2 }\n",
+             insns, later);
+    struct arena a = {0};
+    struct program *p = parse_ok(text);
+    struct memory_plan plan;
+    int64_t none = 0;
+    plan_memory(p, &none, sizes_of(p, &a), &a, &plan);
+    bool same = plan.offsets[1] == plan.offsets[2];
+    program_free(p);
+    arena_free(&a);
+    return same;
+}
+
+#define TILE           "f32[g0*64](min(8,100-g0*8):8, 8:1)"
+#define ADD(dst, a, b) "dve.tensor_tensor dst=" dst ", a=" a ", b=" b ", op=add\n"
+
+static void test_results_take_the_memory_of_operands(void **state)
+{
+    (void)state;
+    assert_true(in_place(ADD("%2 " TILE, "%1 " TILE, "%0 " TILE), "%0"));
+    assert_true(in_place(ADD("%2 " TILE, "%0 " TILE, "%1 " TILE), "%0"));
+    assert_true(in_place(
+        ADD("%4 " TILE, "%1 " TILE, "%0 " TILE) ADD("%2 " TILE, "%4 " TILE, "%1 " TILE), "%0"));
+    /* the operand is read later */
+    assert_false(in_place(ADD("%2 " TILE, "%1 " TILE, "%0 " TILE), "%1"));
+    assert_false(in_place(
+        ADD("%2 " TILE, "%0 " TILE, "%0 " TILE) ADD("%4 " TILE, "%1 " TILE, "%0 " TILE), "%0"));
+    /* other elements than those that are written */
+    assert_false(
+        in_place(ADD("%2 " TILE, "%1 f32[g0*64](min(8,100-g0*8):8, 8:0)", "%0 " TILE), "%0"));
+    assert_false(
+        in_place(ADD("%2 " TILE, "%1 f32[g0*-64+792](min(8,100-g0*8):-8, 8:1)", "%0 " TILE), "%0"));
+    /* each instance writes all rows: the second one would read sums */
+    assert_false(in_place(ADD("%2 f32[0](100:8, 8:1)", "%1 f32[0](100:8, 8:1)", "%0 " TILE), "%0"));
+    /* tiles overlap */
+    assert_false(
+        in_place(ADD("%2 f32[g0*32](8:8, 8:1)", "%1 f32[g0*32](8:8, 8:1)", "%0 " TILE), "%0"));
+    /* two results, one operand: only one of them may have it */
+    bool first = in_place(
+        ADD("%2 " TILE, "%1 " TILE, "%0 " TILE) ADD("%4 " TILE, "%0 " TILE, "%0 " TILE), "%4");
+    bool second = in_place(
+        ADD("%2 " TILE, "%1 " TILE, "%0 " TILE) ADD("%4 " TILE, "%1 " TILE, "%0 " TILE), "%4");
+    assert_true(first && !second);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_oracle_sees_overlap),
         cmocka_unit_test(test_chain_reaches_the_bound),
         cmocka_unit_test(test_nested_regions),
+        cmocka_unit_test(test_results_take_the_memory_of_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
