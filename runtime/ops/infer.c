@@ -33,11 +33,24 @@ static bool check_kinds(struct infer *f)
     return true;
 }
 
+/* What a rule has made of the contents of its operands may be nonsense. */
+static bool check_results(struct infer *f)
+{
+    for (int i = 0; i < f->nout; i++) {
+        const struct type *t = &f->out[i];
+        for (int k = 0; t->kind == VK_TENSOR && k < t->rank; k++)
+            if (dim_is_const(t->dims[k]) && t->dims[k] < 0)
+                return fail(f->d, "dimension %d of the result is %lld, expected 0 or more", k,
+                            (long long)t->dims[k]);
+    }
+    return true;
+}
+
 bool infer_run(struct infer *f)
 {
     if (!check_arity(f->op, f->nin, f->nout, f->d) || !check_kinds(f))
         return false;
-    return op_infer(f->op)(f) && !diag_failed(f->d);
+    return op_infer(f->op)(f) && !diag_failed(f->d) && check_results(f);
 }
 
 dim_t content_clamp(int64_t v)
