@@ -2,7 +2,7 @@
  * Drawing: one row per family of operators, with the operators it draws from and the function that
  * chooses operands, attributes and constants. A row that finds no fitting operand draws nothing.
  */
-#include "test/random_draw.h"
+#include "test/random_families.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static struct item *add_item(struct recipe *r, int kind)
     if (r->n == MAX_ITEMS)
         return NULL;
     struct item *i = &r->items[r->n++];
-    *i = (struct item){.kind = (uint8_t)kind, .alive = true};
+    *i = (struct item){.kind = (uint8_t)kind, .alive = true, .body = {i->body[0], i->body[1]}};
     i->value.kind = VK_NONE;
     return i;
 }
@@ -48,7 +48,7 @@ static double draw_value(struct recipe *r, int dtype, bool positive)
 }
 
 /* An input or constant with random contents; its number or -1. */
-static int leaf(struct recipe *r, int kind, int dtype, int rank, const int64_t *dims, bool positive)
+int leaf(struct recipe *r, int kind, int dtype, int rank, const int64_t *dims, bool positive)
 {
     struct diag d = {0};
     struct item *i = add_item(r, kind);
@@ -70,7 +70,7 @@ static int leaf(struct recipe *r, int kind, int dtype, int rank, const int64_t *
     return r->n - 1;
 }
 
-static int numbers(struct recipe *r, const int64_t *v, int n) /* constant i64 operand */
+int numbers(struct recipe *r, const int64_t *v, int n) /* constant i64 operand */
 {
     int at = leaf(r, ITEM_CONST, DT_I64, 1, (int64_t[]){n}, true);
     if (at >= 0)
@@ -86,6 +86,8 @@ static int64_t count_of(const struct type *t)
 static struct node *make_node(struct graph *g, const struct item *i, struct item *items)
 {
     struct value *in[MAX_OPERANDS];
+    if (op_infos[i->op].flags & OPF_REGIONS)
+        return make_regions(g, i, items);
     for (int k = 0; k < i->nin; k++)
         in[k] = i->in[k] >= 0 ? items[i->in[k]].built : NULL;
     struct node *n = node_new(g, i->op, in, i->nin, op_infos[i->op].min_out, "n");
@@ -95,8 +97,8 @@ static struct node *make_node(struct graph *g, const struct item *i, struct item
 }
 
 /* Adds the node if inference takes it and its result is of moderate size. */
-static bool node(struct recipe *r, enum op op, const int *in, int nin, const struct attrs *attrs,
-                 int flags)
+bool node(struct recipe *r, enum op op, const int *in, int nin, const struct attrs *attrs,
+          int flags)
 {
     struct diag d = {0};
     for (int k = 0; k < nin; k++)
@@ -110,7 +112,13 @@ static bool node(struct recipe *r, enum op op, const int *in, int nin, const str
     if (attrs)
         i->attrs = *attrs;
     struct node *n = make_node(r->scratch, i, r->items);
-    if (infer_node(r->scratch, n, &d) && type_is_static(&n->out[0]->type) &&
+    bool inferred = infer_node(r->scratch, n, &d);
+    if (inferred && (flags & FINAL) && n->out[0]->type.kind == VK_TENSOR) {
+        i->built = n->out[0];
+        i->type = n->out[0]->type;
+        return true;
+    }
+    if (inferred && type_is_static(&n->out[0]->type) &&
         count_of(&n->out[0]->type) <= MAX_ELEMENTS && n->out[0]->type.rank <= 6) {
         i->built = n->out[0];
         i->type = n->out[0]->type;
@@ -136,17 +144,12 @@ static bool window_node(struct recipe *r, enum op op, const int *in, int nin,
 /* ---- choosing operands
  * ------------------------------------------------------------------------------------- */
 
-struct wish {
-    int dtype; /* DT_NONE: any */
-    int min_rank, max_rank, flags;
-};
-
-static int choose(struct recipe *r, struct wish w)
+int choose(struct recipe *r, struct wish w)
 {
     int found = -1, n = 0;
     for (int i = 0; i < r->n; i++) {
         const struct item *t = &r->items[i];
-        if (t->kind == ITEM_CONST || (w.dtype && t->type.dtype != w.dtype) ||
+        if (t->kind == ITEM_CONST || (t->flags & FINAL) || (w.dtype && t->type.dtype != w.dtype) ||
             t->type.rank < w.min_rank || t->type.rank > w.max_rank ||
             (t->flags & w.flags) != w.flags)
             continue;
@@ -157,13 +160,13 @@ static int choose(struct recipe *r, struct wish w)
     return found;
 }
 
-static int both(const struct recipe *r, int a, int b)
+int both(const struct recipe *r, int a, int b)
 {
     return r->items[a].flags & r->items[b].flags;
 }
 
 /* An operand that broadcasts with item a: another item, or a new input or constant. */
-static int partner(struct recipe *r, int a, int flags)
+int partner(struct recipe *r, int a, int flags)
 {
     const struct type t = r->items[a].type;
     int same = choose(r, (struct wish){t.dtype, t.rank, t.rank, flags});
@@ -185,12 +188,6 @@ static int partner(struct recipe *r, int a, int flags)
 /* ---- families
  * -------------------------------------------------------------------------------------------------
  */
-
-struct family {
-    bool (*draw)(struct recipe *r, enum op op);
-    int weight;
-    enum op ops[20];
-};
 
 static bool draw_smooth(struct recipe *r, enum op op)
 {
@@ -333,7 +330,7 @@ static bool draw_conv(struct recipe *r, enum op op)
         return false;
     const struct type t = r->items[a].type;
     int spatial = t.rank - 2;
-    int64_t c = t.dims[1], group = random_below(r, 3) ? 1 : c, w[4], pads[4], strides[2],
+    int64_t c = t.dims[1], group = random_below(r, 3) || !c ? 1 : c, w[4], pads[4], strides[2],
             dilations[2];
     w[0] = group == 1 ? 1 + random_below(r, random_below(r, 3) ? 9 : 70)
                       : group * (1 + random_below(r, 2));
@@ -665,12 +662,15 @@ enum { FAMILIES = sizeof families / sizeof *families };
 static const struct family *draw_family(struct recipe *r)
 {
     int total = 0;
-    for (int i = 0; i < FAMILIES; i++)
-        total += families[i].weight;
+    for (int i = 0; i < FAMILIES + typed_families_count; i++)
+        total += i < FAMILIES ? families[i].weight : typed_families[i - FAMILIES].weight;
     int at = random_below(r, total), i = 0;
-    while (at >= families[i].weight)
-        at -= families[i++].weight;
-    return &families[i];
+    for (;; i++) {
+        const struct family *f = i < FAMILIES ? &families[i] : &typed_families[i - FAMILIES];
+        if (at < f->weight)
+            return f;
+        at -= f->weight;
+    }
 }
 
 bool recipe_draw(struct recipe *r, uint64_t seed, int nodes, struct diag *d)

@@ -15,13 +15,18 @@ enum item_kind { ITEM_INPUT, ITEM_CONST, ITEM_NODE };
 
 /* What is known about the values, so that operators with jumps or poles are drawn where rounding
  * cannot matter. */
-enum item_flags { EXACT = 1 /* no rounding on the way */, POSITIVE = 2 /* at least 0.1 */ };
+enum item_flags {
+    EXACT = 1 /* no rounding on the way */,
+    POSITIVE = 2 /* at least 0.1 */,
+    FINAL = 4 /* its shape depends on data: nothing is drawn from it */
+};
 
 struct item {
     uint8_t kind, flags;
     bool alive; /* part of the graph; shrinking takes items away */
     enum op op;
     int nin, in[MAX_OPERANDS]; /* items; -1: absent */
+    enum op body[2];           /* of control flow: what its regions compute */
     struct attrs attrs;
     struct type type;    /* with constant dims */
     struct tensor value; /* data of an input or constant; of a node, what plain routines computed */
