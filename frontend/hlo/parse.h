@@ -1,7 +1,8 @@
 /*
- * The text parser's own parts. parse.c: modules, computations, instructions; parse_shape.c;
- * parse_literal.c; parse_attr.c; parse_sharding.c. Every function returns false (or NULL) after
- * putting a message with file, line and column into the diag.
+ * The text parser's own parts. parse.c: modules and computations; parse_instruction.c,
+ * parse_async.c; parse_shape.c; parse_literal.c; parse_attr.c; parse_sharding.c; parse_token.c.
+ * Every function returns false (or NULL) after putting a message with file, line and column into
+ * the diag.
  */
 #ifndef FRONTEND_HLO_PARSE_H
 #define FRONTEND_HLO_PARSE_H
@@ -57,6 +58,22 @@ struct hlo_ints pop_ints(struct parser *p, int from); /* those pushed since int_
 void push_pointer(struct parser *p, const void *v);
 void *pop_pointers(struct parser *p, int from, int *count);
 
+/* Instructions. */
+struct attr_list {
+    int count;
+    struct hlo_attr v[HLO_ATTR_COUNT];
+};
+
+struct hlo_instruction *new_instruction(struct parser *p, enum hlo_opcode op);
+void set_attrs(struct parser *p, struct hlo_instruction *i, const struct attr_list *list);
+bool parse_instruction(struct parser *p, struct hlo_computation *c);
+/* What follows the shape. `name` NULL: nested in an operand list, without attributes. */
+bool parse_rhs(struct parser *p, const char *name, const struct hlo_shape *shape, const char *at,
+               struct hlo_instruction **out);
+/* The rest of a short async form of `wrapped`; takes its attributes from the list. */
+bool parse_async(struct parser *p, struct hlo_instruction *i, enum hlo_opcode wrapped,
+                 struct attr_list *list, const char *at);
+
 bool parse_body(struct parser *p, const char *name, struct hlo_computation **out);
 bool can_shape(const struct parser *p);
 bool parse_shape(struct parser *p, const struct hlo_shape **out);
@@ -66,6 +83,7 @@ bool parse_string(struct parser *p, struct hlo_text *out);
 bool parse_raw(struct parser *p, struct hlo_text *out);
 bool parse_bool(struct parser *p, int64_t *out);
 bool parse_bools(struct parser *p, struct hlo_ints *out);
+bool parse_int_list(struct parser *p, char open, char close, struct hlo_ints *out);
 bool parse_ints(struct parser *p, struct hlo_ints *out);   /* {1,2} */
 bool parse_lists(struct parser *p, struct hlo_lists *out); /* {{0,1},{2}} */
 bool parse_pairs(struct parser *p, struct hlo_pairs *out);

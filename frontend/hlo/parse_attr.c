@@ -56,12 +56,12 @@ bool parse_bools(struct parser *p, struct hlo_ints *out)
     return eat(p, '}');
 }
 
-bool parse_ints(struct parser *p, struct hlo_ints *out)
+bool parse_int_list(struct parser *p, char open, char close, struct hlo_ints *out)
 {
     int from = p->int_count;
-    if (!eat(p, '{'))
+    if (!eat(p, open))
         return false;
-    while (!lex_is(&p->lex, '}')) {
+    while (!lex_is(&p->lex, close)) {
         int64_t v;
         if (!token_int(p, &v))
             return false;
@@ -70,7 +70,12 @@ bool parse_ints(struct parser *p, struct hlo_ints *out)
             break;
     }
     *out = pop_ints(p, from);
-    return eat(p, '}');
+    return eat(p, close);
+}
+
+bool parse_ints(struct parser *p, struct hlo_ints *out)
+{
+    return parse_int_list(p, '{', '}', out);
 }
 
 bool parse_lists(struct parser *p, struct hlo_lists *out)

@@ -3,23 +3,6 @@
 
 #include <string.h>
 
-static bool parse_bracket_ints(struct parser *p, struct hlo_ints *out)
-{
-    int from = p->int_count;
-    if (!eat(p, '['))
-        return false;
-    while (!lex_is(&p->lex, ']')) {
-        int64_t v;
-        if (!token_int(p, &v))
-            return false;
-        push_int(p, v);
-        if (!eat_if(p, ','))
-            break;
-    }
-    *out = pop_ints(p, from);
-    return eat(p, ']');
-}
-
 static bool product(const struct hlo_ints *v, int64_t *out)
 {
     *out = 1;
@@ -33,7 +16,7 @@ static bool product(const struct hlo_ints *v, int64_t *out)
 static bool parse_iota(struct parser *p, struct hlo_iota *out)
 {
     const char *at = p->lex.start;
-    if (!parse_bracket_ints(p, &out->dims))
+    if (!parse_int_list(p, '[', ']', &out->dims))
         return false;
     int from = p->int_count;
     if (lex_word(&p->lex, "T")) {
@@ -207,7 +190,7 @@ bool parse_groups(struct parser *p, const struct hlo_groups **out)
     }
     g->form = HLO_GROUPS_IOTA;
     int64_t n;
-    if (!parse_bracket_ints(p, &g->tile) || !eat_kind(p, TOK_LE, "'<='") ||
+    if (!parse_int_list(p, '[', ']', &g->tile) || !eat_kind(p, TOK_LE, "'<='") ||
         !parse_iota(p, &g->iota))
         return false;
     if (g->tile.count != 2)
@@ -273,7 +256,7 @@ static bool parse_tile(struct parser *p, struct hlo_sharding *s)
     const char *at = p->lex.start;
     int64_t n;
     s->kind = HLO_SHARDING_TILED;
-    if (!parse_bracket_ints(p, &s->tile))
+    if (!parse_int_list(p, '[', ']', &s->tile))
         return false;
     if (p->lex.kind == TOK_LE) {
         lex_next(&p->lex);
