@@ -27,6 +27,10 @@ bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c);
  * padded sizes. */
 int padded_input(struct lowering *l, const struct node *n, struct conv *c);
 bool depthwise_types(const struct conv *c);
+/* Pixels a side of the tiles with which Winograd's convolution pays, 2 or 4, or 0; says why(). The
+ * group's epilogue is possible. */
+int winograd_size(struct lowering *l, const struct node *n, const struct conv *c);
+enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c, int size);
 enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c);
 
 #endif

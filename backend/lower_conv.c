@@ -435,7 +435,8 @@ static enum lowered lower_group(struct lowering *l, struct group *g)
         emit_product(l, g, &p);
         return LOWERED;
     }
-    return emit_conv(l, g, &c);
+    int size = winograd_size(l, first, &c);
+    return size ? emit_winograd(l, g, &c, size) : emit_conv(l, g, &c);
 }
 
 enum lowered lower_conv(struct lowering *l, struct node *n)

@@ -171,7 +171,8 @@ bool stage_kernel(struct program *p, struct kernel *k, const struct machine *m, 
     bool ok = true;
     k->insns = NULL, k->ninsns = k->insns_cap = 0;
     for (int i = 0; ok && i < n; i++) {
-        if (old[i].op == INSN_depthwise_conv || old[i].op == INSN_window_pool) {
+        if (old[i].op == INSN_depthwise_conv || old[i].op == INSN_window_pool ||
+            old[i].op == INSN_winograd_input || old[i].op == INSN_winograd_output) {
             ok = fail(d, "%s is an instruction of target cpu only", insn_info(old[i].op)->name);
         } else if (insn_is_structure(&old[i])) {
             append(&s, &old[i]);

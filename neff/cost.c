@@ -23,6 +23,8 @@ static const struct row {
     {INSN_layer_norm, 128, 256, 4},
     {INSN_depthwise_conv, 0, 64, 9},
     {INSN_window_pool, 0, 64, 9},
+    {INSN_winograd_input, 0, 64, 3},
+    {INSN_winograd_output, 0, 64, 3},
 };
 
 enum { CPU_LANES = 16, CPU_FMA = 32, DMA_START_NS = 1300, CPU_DMA_START_NS = 20 };

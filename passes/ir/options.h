@@ -18,6 +18,7 @@ struct options {   /* strings are borrowed */
     int cast_type; /* "bf16" DT_BF16, "fp16" DT_F16, "tf32" CAST_TF32, "fp8_e4m3" DT_F8E4M3FN */
     const char **keep_fp32; /* globs by node name, or op:Type */
     int nkeep_fp32;
+    bool no_winograd;        /* 3x3 convolutions by direct sums only */
     bool strict_target;      /* the machine's engines work on on-chip memory only */
     bool explain;            /* print decisions */
     bool verify_passes;      /* run the verifier after every pass */

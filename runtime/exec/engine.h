@@ -185,6 +185,7 @@ bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *in
 bool prepare_transpose(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_gather(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_winograd(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_image(struct binding *b, struct bound_insn *i, const struct insn *insn);
 
 #endif

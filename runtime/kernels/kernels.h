@@ -191,14 +191,15 @@ struct kernel_table {
     void (*depthwise)(const struct depthwise_row *d);
 
     /*
-     * Winograd F(4x4, 3x3). Input: a 6x6 patch of pixels (row_step, pixel_step in elements) becomes
-     * 36 planes, plane_step elements apart, of `channels` each. Output: 36 planes become 4x4
-     * pixels, of which the first `rows` x `cols` are stored, through the epilogue.
+     * Winograd F(size x size, 3x3), size 2 or 4 (winograd.inc). Input: the (size + 2)^2 pixels of a
+     * patch, row by row, become as many planes, plane_step elements apart, of `channels` each.
+     * Output: the planes become size x size pixels, of which the first `rows` x `cols` are stored,
+     * through the epilogue.
      */
-    void (*winograd_input)(float *y, ptrdiff_t plane_step, const float *x, ptrdiff_t row_step,
-                           ptrdiff_t pixel_step, size_t channels);
+    void (*winograd_input)(float *y, ptrdiff_t plane_step, const float *const *pixels,
+                           size_t channels, int size);
     void (*winograd_output)(float *y, ptrdiff_t row_step, ptrdiff_t pixel_step, const float *x,
-                            ptrdiff_t plane_step, size_t channels, int rows, int cols,
+                            ptrdiff_t plane_step, size_t channels, int size, int rows, int cols,
                             const struct epilogue *e);
 
     void (*weight_only)(const struct weight_only_row *w);

@@ -729,48 +729,6 @@ static void test_depthwise(void **state)
                                         activations[i / 5 % 5]);
 }
 
-static void test_winograd(void **state)
-{
-    enum { PATCH = 6 };
-    static const double g_matrix[6][3] = {{1 / 4.0, 0, 0},
-                                          {-1 / 6.0, -1 / 6.0, -1 / 6.0},
-                                          {-1 / 6.0, 1 / 6.0, -1 / 6.0},
-                                          {1 / 24.0, 1 / 12.0, 1 / 6.0},
-                                          {1 / 24.0, -1 / 12.0, 1 / 6.0},
-                                          {0, 0, 1}};
-    for (int channels = 1; channels < 40; channels += 3) {
-        float *x = random_row((size_t)(PATCH * PATCH * channels)),
-              *t = random_row((size_t)(36 * channels));
-        float *y = random_row((size_t)(16 * channels)), *bias = random_row((size_t)channels), w[9];
-        for (int i = 0; i < 9; i++)
-            w[i] = uniform(-1, 1);
-        table->winograd_input(t, channels, x, PATCH * channels, channels, (size_t)channels);
-        for (int i = 0; i < 6; i++) /* one filter, the same for every channel */
-            for (int j = 0; j < 6; j++) {
-                double u = 0;
-                for (int a = 0; a < 3; a++)
-                    for (int b = 0; b < 3; b++)
-                        u += g_matrix[i][a] * w[a * 3 + b] * g_matrix[j][b];
-                for (int c = 0; c < channels; c++)
-                    t[(i * 6 + j) * channels + c] *= (float)u;
-            }
-        struct epilogue e = {bias, ACTIVATION_relu, {0}};
-        table->winograd_output(y, 4 * channels, channels, t, channels, (size_t)channels, 4, 4, &e);
-        for (int i = 0; i < 4; i++)
-            for (int j = 0; j < 4; j++)
-                for (int c = 0; c < channels; c++) {
-                    double sum = 0;
-                    for (int a = 0; a < 3; a++)
-                        for (int b = 0; b < 3; b++)
-                            sum +=
-                                (double)x[((i + a) * PATCH + j + b) * channels + c] * w[a * 3 + b];
-                    assert_true(fabs(y[(i * 4 + j) * channels + c] -
-                                     epilogue_reference(&e, sum, c)) <= 5e-5);
-                }
-        free(x), free(t), free(y), free(bias);
-    }
-}
-
 /* ---- matrix tiles ---- */
 
 struct gemm_case {
@@ -970,8 +928,7 @@ int main(void)
         cmocka_unit_test(test_convert),     cmocka_unit_test(test_copy_transpose),
         cmocka_unit_test(test_reduce),      cmocka_unit_test(test_softmax_norms),
         cmocka_unit_test(test_pool),        cmocka_unit_test(test_depthwise),
-        cmocka_unit_test(test_winograd),    cmocka_unit_test(test_gemm),
-        cmocka_unit_test(test_weight_only),
+        cmocka_unit_test(test_gemm),        cmocka_unit_test(test_weight_only),
     };
     const struct CMUnitTest selection[] = {cmocka_unit_test(test_selection)};
     static const char *const names[] = {

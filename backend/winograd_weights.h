@@ -1,0 +1,15 @@
+/*
+ * The filters of Winograd's convolution, transformed when compiling (runtime/kernels/winograd.inc
+ * has the transforms of images).
+ */
+#ifndef BACKEND_WINOGRAD_WEIGHTS_H
+#define BACKEND_WINOGRAD_WEIGHTS_H
+
+#include "backend/weights.h"
+
+/* f32 weights [outs][channels][3][3] as packed products, group p being plane p of G g G^T for tiles
+ * of size x size pixels: k channels, outs. Computed in double and rounded once. */
+struct packed_weights winograd_weights(struct lowering *l, const struct tensor *w, int size,
+                                       const char *name);
+
+#endif

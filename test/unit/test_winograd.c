@@ -1,0 +1,350 @@
+/*
+ * 3x3 convolutions by Winograd's method against the plain routine, which sums in double: which
+ * convolutions are taken, what the error is, and that the bits do not depend on threads.
+ */
+#include "backend/backend.h"
+#include "passes/pass.h"
+#include "runtime/exec/exec.h"
+#include "runtime/kernels/kernels.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Of the largest result, where images and filters are uniform in -1..1. README.md states it. */
+#define ERROR_BOUND 5e-6
+
+struct conv_case {
+    int batch, channels, outs, high, wide, top, left, bottom, right;
+    const char *after; /* nodes after the convolution %1, ending in %9 */
+    int size;          /* of tiles; 0: a direct sum */
+};
+
+static const char *const relu = "  %9: f32[*] = relu(%1)\n";
+static const char *const bias_silu = "  %2: f32[*] = add(%1, %c1)\n  %9: f32[*] = silu(%2)\n";
+static const char *const residual =
+    "  %2: f32[*] = add(%1, %c1)\n  %3: f32[*] = add(%2, %c2)\n  %9: f32[*] = relu(%3)\n";
+
+static const struct conv_case cases[] = {
+    {1, 16, 16, 40, 36, 1, 1, 1, 1, NULL, 4},   /* all blocks of outs in an instance */
+    {2, 21, 70, 33, 47, 1, 1, 1, 1, NULL, 4},   /* odd everything */
+    {1, 8, 9, 61, 400, 0, 0, 0, 0, NULL, 4},    /* blocks of columns */
+    {2, 24, 24, 30, 30, 2, 0, 1, 3, NULL, 4},   /* uneven borders */
+    {1, 128, 128, 28, 28, 1, 1, 1, 1, NULL, 4}, /* planes shared by blocks of outs */
+    {2, 256, 192, 14, 14, 1, 1, 1, 1, NULL, 2}, /* small images */
+    {2, 48, 80, 20, 22, 1, 1, 1, 1, "relu", 4}, /* epilogues */
+    {1, 48, 80, 20, 22, 1, 1, 1, 1, "bias_silu", 4},
+    {1, 130, 150, 22, 26, 1, 1, 1, 1, "residual", 4},
+    {1, 4, 16, 40, 40, 1, 1, 1, 1, NULL, 0},  /* few channels */
+    {1, 256, 256, 3, 3, 1, 1, 1, 1, NULL, 0}, /* few pixels */
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+struct text {
+    char *at;
+    size_t n, size;
+};
+
+static void put(struct text *t, const char *fmt, ...)
+{
+    va_list ap;
+    if (t->n + 4096 > t->size)
+        t->at = realloc(t->at, t->size = 2 * t->size + 8192);
+    va_start(ap, fmt);
+    t->n += (size_t)vsnprintf(t->at + t->n, t->size - t->n, fmt, ap);
+    va_end(ap);
+}
+
+static uint32_t seed;
+static double uniform(void)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (double)(seed >> 8) / (1 << 23) - 1;
+}
+
+static void put_constant(struct text *t, const char *name, const char *type, int count)
+{
+    put(t, "  %%%s = const %s {", name, type);
+    for (int i = 0; i < count; i++)
+        put(t, "%s%.9g", i ? ", " : "", (double)(float)uniform());
+    put(t, "}\n");
+}
+
+/* ---- the transforms, against double ---- */
+
+static float *row_of(size_t n)
+{
+    float *x = malloc(n * sizeof *x);
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)uniform();
+    return x;
+}
+
+/* G of both sizes, from the points. */
+static void filter_matrix(int size, double g[6][3])
+{
+    static const double points[2][5] = {{0, 1, -1}, {0, M_SQRT1_2, -M_SQRT1_2, M_SQRT2, -M_SQRT2}};
+    const double *at = points[size == 4];
+    int n = size + 1;
+    for (int i = 0; i < n; i++) {
+        double product = 1;
+        for (int k = 0; k < n; k++)
+            product *= k == i ? 1 : at[i] - at[k];
+        if (size == 2 && i == 0)
+            product = 1; /* its sign is B's */
+        for (int k = 0; k < 3; k++)
+            g[i][k] = pow(at[i], k) / product;
+    }
+    for (int k = 0; k < 3; k++)
+        g[n][k] = k == 2;
+}
+
+/* One filter w, the same for every channel: planes times plane of the filter. */
+static void winograd_filter(float *planes, int channels, int size, const float *w)
+{
+    double g[6][3];
+    int side = size + 2;
+    filter_matrix(size, g);
+    for (int i = 0; i < side; i++)
+        for (int j = 0; j < side; j++) {
+            double u = 0;
+            for (int a = 0; a < 3; a++)
+                for (int b = 0; b < 3; b++)
+                    u += g[i][a] * w[a * 3 + b] * g[j][b];
+            for (int c = 0; c < channels; c++)
+                planes[(i * side + j) * channels + c] *= (float)u;
+        }
+}
+
+static void check_transforms(const struct kernel_table *k, int channels, int size, int rows,
+                             int cols)
+{
+    int side = size + 2;
+    float *x = row_of((size_t)(side * side * channels)),
+          *t = row_of((size_t)(side * side * channels)), w[9];
+    float *y = row_of((size_t)(size * size * channels)), *bias = row_of((size_t)channels);
+    float *before = row_of((size_t)(size * size * channels));
+    memcpy(y, before, (size_t)(size * size * channels) * sizeof *y);
+    const float *pixels[36];
+    for (int i = 0; i < 9; i++)
+        w[i] = (float)uniform();
+    for (int i = 0; i < side * side; i++)
+        pixels[i] = x + i * channels;
+    k->winograd_input(t, channels, pixels, (size_t)channels, size);
+    winograd_filter(t, channels, size, w);
+    struct epilogue e = {bias, ACTIVATION_relu, {0}};
+    k->winograd_output(y, size * channels, channels, t, channels, (size_t)channels, size, rows,
+                       cols, &e);
+    for (int i = 0; i < size; i++)
+        for (int j = 0; j < size; j++)
+            for (int c = 0; c < channels; c++) {
+                float got = y[(i * size + j) * channels + c];
+                if (i >= rows || j >= cols) {
+                    assert_true(got == before[(i * size + j) * channels + c]);
+                    continue;
+                }
+                double sum = 0;
+                for (int a = 0; a < 3; a++)
+                    for (int b = 0; b < 3; b++)
+                        sum += (double)x[((i + a) * side + j + b) * channels + c] * w[a * 3 + b];
+                assert_true(fabs(got - fmax(sum + bias[c], 0)) <= 1e-5);
+            }
+    free(x), free(t), free(y), free(bias), free(before);
+}
+
+static void transforms(void **state)
+{
+    static const char *const names[] = {
+#define KERNEL_VARIANT(name, built, lanes, fma) #name,
+#include "runtime/kernels/kernels.def"
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct kernel_table *k = kernels_find(names[i]);
+        if (!k) {
+            print_message("[ SKIPPED  ] %s: not built, or this CPU cannot run it\n", names[i]);
+            continue;
+        }
+        for (int channels = 1; channels < 40; channels += 3)
+            for (int size = 2; size <= 4; size += 2) {
+                check_transforms(k, channels, size, size, size);
+                check_transforms(k, channels, size, 1 + channels % size, 1 + channels / 3 % size);
+            }
+    }
+}
+
+/* ---- whole convolutions ---- */
+
+/* A symbol stands for the height where `symbolic`. */
+static struct text graph_text(const struct conv_case *c, bool symbolic)
+{
+    struct text t = {0};
+    char type[64], high[16];
+    snprintf(high, sizeof high, symbolic ? "h" : "%d", c->high);
+    seed = 7;
+    put(&t, "graph \"conv\" symbols(n, h) (%%0 \"x\": f32[n,%d,%s,%d]) {\n", c->channels, high,
+        c->wide);
+    snprintf(type, sizeof type, "f32[%d,%d,3,3]", c->outs, c->channels);
+    put_constant(&t, "c0", type, 9 * c->outs * c->channels);
+    snprintf(type, sizeof type, "f32[%d,1,1]", c->outs);
+    put_constant(&t, "c1", type, c->outs);
+    snprintf(type, sizeof type, "f32[%d,1,%d]", c->outs, c->wide);
+    put_constant(&t, "c2", type, c->outs * c->wide);
+    put(&t,
+        "  %%1: f32[*] = conv(%%0, %%c0) {kernel_shape=[3,3], strides=[1,1], pads=[%d,%d,%d,%d], "
+        "dilations=[1,1], group=1}\n",
+        c->top, c->left, c->bottom, c->right);
+    const char *after = !c->after                       ? ""
+                        : !strcmp(c->after, "relu")     ? relu
+                        : !strcmp(c->after, "residual") ? residual
+                                                        : bias_silu;
+    put(&t, "%s  return(%%%d)\n} outputs(\"y\")\n", after, c->after ? 9 : 1);
+    return t;
+}
+
+struct compiled {
+    struct graph *g;
+    struct model *m;
+    int size; /* of the tiles of its Winograd instructions; 0: there are none */
+};
+
+static int tile_size(const struct program *p)
+{
+    int inputs = 0, outputs = 0, size = 0;
+    for (int k = 0; k < p->nkernels; k++)
+        for (int i = 0; i < p->kernels[k].ninsns; i++) {
+            const struct insn *n = &p->kernels[k].insns[i];
+            inputs += n->op == INSN_winograd_input, outputs += n->op == INSN_winograd_output;
+            if (n->op == INSN_winograd_output)
+                size = (int)n->imm[0].base;
+        }
+    assert_int_equal(inputs, outputs);
+    return size;
+}
+
+static struct compiled compile(const struct text *t, const struct options *o, const char *machine)
+{
+    struct diag d = {0};
+    struct compiled c = {.g = graph_parse(t->at, t->n, "conv", &d)};
+    struct options now = *o;
+    const struct machine *m = machine_find(machine);
+    now.strict_target = m->strict;
+    if (diag_failed(&d) || !passes_run(c.g, &now, &d))
+        fail_msg("%s", d.text);
+    struct program *p = backend_compile(c.g, &now, m, &d);
+    if (!p)
+        fail_msg("%s", d.text);
+    c.size = tile_size(p);
+    c.m = model_new(p, &d);
+    if (!c.m)
+        fail_msg("%s", d.text);
+    return c;
+}
+
+static void discard(struct compiled *c)
+{
+    model_free(c->m);
+    graph_free(c->g);
+}
+
+/* The output's floats, count in *n; the caller frees them. */
+static float *run(struct compiled *c, int threads, const struct conv_case *k, int64_t *n)
+{
+    struct diag d = {0};
+    struct context *x = context_new(c->m, threads, &d);
+    int64_t dims[4] = {k->batch, k->channels, k->high, k->wide};
+    struct tensor in = {.kind = VK_NONE};
+    assert_non_null(x);
+    assert_true(tensor_alloc(&in, DT_F32, 4, dims, &d));
+    seed = 99;
+    for (int64_t i = 0; i < tensor_count(&in); i++)
+        ((float *)in.data)[i] = (float)uniform();
+    if (!context_set_input(x, 0, &in, &d) || !context_run(x, &d))
+        fail_msg("%s", d.text);
+    const struct tensor *y = context_output(x, 0);
+    *n = tensor_count(y);
+    float *copy = malloc((size_t)*n * sizeof *copy);
+    memcpy(copy, y->data, (size_t)*n * sizeof *copy);
+    tensor_free(&in);
+    context_free(x);
+    return copy;
+}
+
+/* The largest error over the largest result. */
+static double error_of(const float *got, const float *want, int64_t n)
+{
+    double error = 0, most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        error = fmax(error, fabs((double)got[i] - want[i]));
+        most = fmax(most, fabs(want[i]));
+    }
+    return error / most;
+}
+
+static void check_case(const struct conv_case *k, bool symbolic)
+{
+    struct text t = graph_text(k, symbolic);
+    struct options plain = {.opt_level = 0}, fast = {.opt_level = 2, .verify_passes = true};
+    struct compiled a = compile(&t, &plain, "cpu"), b = compile(&t, &fast, "cpu");
+    int64_t na, nb, nc;
+    float *want = run(&a, 1, k, &na), *got = run(&b, 1, k, &nb), *again = run(&b, 3, k, &nc);
+    if (!symbolic && b.size != k->size)
+        fail_msg("%d to %d channels, %d x %d: tiles of %d, expected %d", k->channels, k->outs,
+                 k->high, k->wide, b.size, k->size);
+    assert_true(na == nb && nb == nc);
+    double error = error_of(got, want, na);
+    if (!(error <= ERROR_BOUND))
+        fail_msg("%d to %d channels, %d x %d: an error of %g", k->channels, k->outs, k->high,
+                 k->wide, error);
+    assert_memory_equal(got, again, (size_t)nb * sizeof *got);
+    free(want), free(got), free(again), free(t.at);
+    discard(&a), discard(&b);
+}
+
+static void same_as_plain(void **state)
+{
+    for (int i = 0; i < CASES; i++)
+        check_case(&cases[i], false);
+}
+
+static void unknown_height(void **state)
+{
+    for (int i = 0; i < 3; i++)
+        check_case(&cases[i], true);
+}
+
+/* Off by the flag, for strict targets, and where products are in bf16. */
+static void direct_otherwise(void **state)
+{
+    struct text t = graph_text(&cases[0], false);
+    static const struct {
+        struct options o;
+        const char *machine;
+        int size;
+    } ways[] = {
+        {{.opt_level = 2}, "cpu", 4},
+        {{.opt_level = 2, .no_winograd = true}, "cpu", 0},
+        {{.opt_level = 2, .auto_cast = CAST_MATMULT, .cast_type = DT_BF16}, "cpu", 0},
+        {{.opt_level = 2}, "trn1", 0},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct compiled c = compile(&t, &ways[i].o, ways[i].machine);
+        assert_int_equal(c.size, ways[i].size);
+        discard(&c);
+    }
+    free(t.at);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(transforms), cmocka_unit_test(same_as_plain),
+        cmocka_unit_test(unknown_height), cmocka_unit_test(direct_otherwise)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
