@@ -11,7 +11,8 @@ bool integer_operands(struct lowering *l, const struct node *n)
                 (n->nin < 4 || !n->in[3]);
     for (int i = 2; i < n->nin; i++) {
         const struct value *v = n->in[i] ? outer_value(l, n->in[i]) : NULL;
-        fits &= !v || (v->constant && (i != 2 || tensor_count(v->constant) == 1));
+        bool computed = v && i == 4 && !rows_zero_point(l, n) && has_layout(l, v);
+        fits &= !v || computed || (v->constant && (i != 2 || tensor_count(v->constant) == 1));
     }
     if (!fits)
         why(l->o, n, "tile.integer-form",
@@ -21,13 +22,16 @@ bool integer_operands(struct lowering *l, const struct node *n)
 
 int64_t rows_zero_point(struct lowering *l, const struct node *n)
 {
-    return n->nin > 2 && n->in[2] ? tensor_i64(outer_value(l, n->in[2])->constant, 0) : 0;
+    const struct value *zero = n->nin > 2 && n->in[2] ? outer_value(l, n->in[2]) : NULL;
+    return zero && zero->constant ? tensor_i64(zero->constant, 0) : 0;
 }
 
 int integer_bias(struct lowering *l, const struct node *n, int64_t outs, int64_t out_step,
                  int64_t k, int64_t step)
 {
     const int8_t *w = outer_value(l, n->in[1])->constant->data;
+    if (n->nin > 4 && n->in[4] && !outer_value(l, n->in[4])->constant)
+        return value_slot(l, outer_value(l, n->in[4]));
     const struct value *bias = n->nin > 4 && n->in[4] ? outer_value(l, n->in[4]) : NULL;
     int64_t zero = rows_zero_point(l, n), dims[2] = {1, outs};
     int32_t *sums = arena_alloc(&l->g->arena, sizeof *sums * (size_t)outs);

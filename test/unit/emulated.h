@@ -1,0 +1,152 @@
+/*
+ * Kernels for instructions that this CPU lacks: the variant's own source, its few intrinsics
+ * replaced by plain C that computes what the instruction is documented to compute, against sums in
+ * double. Needs AVX-512 all the same; says so and passes where there is none.
+ *
+ * A test includes this, defines emulated intrinsics and includes the variant's source; then calls
+ * check_emulated() with the variant's function.
+ */
+#ifndef TEST_UNIT_EMULATED_H
+#define TEST_UNIT_EMULATED_H
+
+#include "neff/pack.h"
+#include "runtime/kernels/gemm.h"
+#include "runtime/kernels/variants.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t emulated_state = 2463534242u;
+static uint32_t emulated_random(void)
+{
+    emulated_state ^= emulated_state << 13;
+    emulated_state ^= emulated_state >> 17;
+    return emulated_state ^= emulated_state << 5;
+}
+
+struct emulated_case {
+    int rows, outs, k, batch;
+    bool bf16, accumulate;
+};
+
+/* Element i of a matrix and its value. bf16: small integers, so that every sum is exact. */
+static double emulated_element(void *to, size_t i, bool bf16, bool is_signed)
+{
+    uint32_t r = emulated_random();
+    if (bf16) {
+        float x = (float)((int)(r % 33) - 16);
+        uint32_t u;
+        memcpy(&u, &x, 4);
+        ((uint16_t *)to)[i] = (uint16_t)(u >> 16);
+        return x;
+    }
+    uint8_t byte = r % 8 ? (uint8_t)(r >> 8) : is_signed ? 0x80 : 0xff;
+    ((uint8_t *)to)[i] = byte;
+    return is_signed ? (int8_t)byte : byte;
+}
+
+/* The number of wrong elements. */
+static int emulated_run(const struct emulated_case *c, const struct kernel_table *t)
+{
+    enum { GAP = 3 };
+    size_t size = c->bf16 ? 2 : 1, pitch = (size_t)(c->k + GAP), c_pitch = (size_t)c->outs + 2;
+    size_t na = (size_t)(c->batch * c->rows) * pitch, nw = (size_t)(c->batch * c->k * c->outs);
+    struct pack_shape shape = {c->bf16 ? PACK_BF16 : PACK_S8, c->batch, c->k, c->outs};
+    void *a = malloc(na * size), *w = malloc(nw * size), *packed = malloc(pack_size(&shape) + 64);
+    double *av = malloc(na * sizeof *av), *wv = malloc(nw * sizeof *wv);
+    float *y = malloc((size_t)c->rows * c_pitch * 4);
+    for (size_t i = 0; i < na; i++)
+        av[i] = emulated_element(a, i, c->bf16, false);
+    for (size_t i = 0; i < nw; i++)
+        wv[i] = emulated_element(w, i, c->bf16, true);
+    struct pack_source from = {w, (int64_t)c->k * c->outs, c->outs, 1};
+    pack_weights(packed, &shape, &from);
+    for (size_t i = 0; i < (size_t)c->rows * c_pitch; i++) {
+        if (c->bf16)
+            y[i] = 100;
+        else
+            ((int32_t *)(void *)y)[i] = 100;
+    }
+    const void *as[4], *ws[4];
+    for (int b = 0; b < c->batch; b++) {
+        as[b] = (char *)a + (size_t)(b * c->rows) * pitch * size;
+        ws[b] = (char *)packed + (size_t)pack_offset(&shape, 0, b) * size;
+    }
+    struct gemm_block g = {as,
+                           ws,
+                           y,
+                           c->batch,
+                           c->rows,
+                           c->outs,
+                           c->k,
+                           pack_width(c->outs),
+                           (int64_t)pitch,
+                           (int64_t)c_pitch,
+                           c->accumulate};
+    (c->bf16 ? t->gemm_bf16 : t->gemm_u8s8)(&g);
+    int wrong = 0;
+    for (int r = 0; r < c->rows; r++)
+        for (size_t o = 0; o < c_pitch; o++) {
+            double e = c->accumulate || o >= (size_t)c->outs ? 100 : 0;
+            for (int b = 0; b < c->batch && o < (size_t)c->outs; b++)
+                for (int k = 0; k < c->k; k++)
+                    e += av[(size_t)(b * c->rows + r) * pitch + (size_t)k] *
+                         wv[(size_t)(b * c->k + k) * (size_t)c->outs + o];
+            size_t at = (size_t)r * c_pitch + o;
+            wrong += (c->bf16 ? y[at] : ((int32_t *)(void *)y)[at]) != e;
+        }
+    free(a), free(w), free(packed), free(av), free(wv), free(y);
+    return wrong;
+}
+
+static int check_emulated(const struct kernel_table *(*variant)(void), bool bf16)
+{
+    static const int rows[] = {1, 2, 5, 6, 7, 14}, outs[] = {1, 16, 17, 40, 64},
+                     ks[] = {1, 2, 3, 4, 7, 64, 67, 130};
+    int cases = 0, wrong = 0;
+    for (int r = 0; r < 6; r++)
+        for (int o = 0; o < 5; o++)
+            for (int k = 0; k < 8; k++, cases++) {
+                struct emulated_case c = {rows[r], outs[o], ks[k], 1 + cases % 3, bf16, cases % 2};
+                int n = emulated_run(&c, variant());
+                if (n)
+                    printf("rows %d outs %d k %d batch %d: %d elements are wrong\n", c.rows, c.outs,
+                           c.k, c.batch, n);
+                wrong += n;
+            }
+    printf("%s: %d cases, %d elements wrong\n", variant()->name, cases, wrong);
+    return wrong != 0;
+}
+
+static bool emulation_runs(void)
+{
+    bool runs = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    if (!runs)
+        printf("skipped: this CPU has no AVX-512\n");
+    return runs;
+}
+
+#if KERNELS_X86
+#include <immintrin.h>
+
+/* The variant as the test compiles it. */
+const struct kernel_table *emulated_variant(void);
+
+/* vpdpbusd: four products of a u8 and an s8 added to each lane, wrapping. */
+static __m512i emulated_dpbusd(__m512i sums, __m512i a, __m512i w)
+{
+    uint32_t s[16];
+    uint8_t x[64];
+    int8_t y[64];
+    memcpy(s, &sums, 64), memcpy(x, &a, 64), memcpy(y, &w, 64);
+    for (int i = 0; i < 64; i++)
+        s[i / 4] += (uint32_t)(x[i] * y[i]);
+    memcpy(&sums, s, 64);
+    return sums;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,44 @@
+/* The avx512bf16 variant on CPUs without those instructions; see emulated.h. */
+#include "test/unit/emulated.h"
+
+#if KERNELS_X86
+/* vdpbf16ps: both products of a lane added to it, the odd one first. */
+static __m512 emulated_dpbf16(__m512 sums, __m512bh a, __m512bh b)
+{
+    float s[16];
+    uint16_t x[32], y[32];
+    memcpy(s, &sums, 64), memcpy(x, &a, 64), memcpy(y, &b, 64);
+    for (int i = 31; i >= 0; i--) {
+        uint32_t u = (uint32_t)x[i] << 16, v = (uint32_t)y[i] << 16;
+        float p, q;
+        memcpy(&p, &u, 4), memcpy(&q, &v, 4);
+        s[i / 2] += p * q;
+    }
+    memcpy(&sums, s, 64);
+    return sums;
+}
+
+#ifndef __AVX512VNNI__
+#define __AVX512VNNI__ 1
+#endif
+#ifndef __AVX512BF16__
+#define __AVX512BF16__ 1
+#endif
+#define _mm512_dpbusd_epi32       emulated_dpbusd
+#define _mm512_dpbf16_ps          emulated_dpbf16
+#define kernel_variant_avx512bf16 emulated_variant
+#include "runtime/kernels/variant_avx512bf16.c"
+
+int main(void)
+{
+    if (!emulation_runs())
+        return 0;
+    int wrong = check_emulated(emulated_variant, true);
+    return check_emulated(emulated_variant, false) | wrong;
+}
+#else
+int main(void)
+{
+    return 0;
+}
+#endif
