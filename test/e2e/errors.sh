@@ -118,6 +118,15 @@ for step in '%9 = constant_of_shape(%8)' '%9 = expand(%0, %8)' '%9 = tile(%0, %8
     "$xcc" absurd.xir -o absurd.neff
     refuses 1 "out of memory: a tensor needs" "$xrun" absurd.neff --random
 done
+# Two tensors that fit one by one and not together: a limit is met with a message, not with a signal.
+printf '%s\n' 'graph "two" (%0 "x": f32[1], %1 "n": i64[1]) {' '  %c0 = const i64[1] {67108864}' '  %2 = max(%1, %c0)' \
+    '  %3 = identity(%2)' '  %4 = expand(%0, %3)' '  %5 = tile(%0, %3)' '  return(%4, %5)' '} outputs("a", "b")' >absurd.xir
+"$xcc" absurd.xir -o absurd.neff
+limited() (
+    ulimit -d 400000
+    "$xrun" absurd.neff --random --threads 1
+)
+grep -q __asan_init "$xrun" || refuses 1 "out of memory: a tensor needs" limited
 rm -f absurd.xir absurd.neff
 
 finish
