@@ -1,7 +1,12 @@
-"""bench_peer.py PEER FOLDER THREADS RUNS MODE: median milliseconds of another runtime, for scripts/bench."""
+"""bench_peer.py PEER FOLDER THREADS RUNS MODE SCRATCH: median milliseconds of another runtime, for scripts/bench.
+
+What a peer compiles ahead of time is kept in SCRATCH for the next round."""
 import glob
+import hashlib
 import os
+import shutil
 import statistics
+import subprocess
 import sys
 import time
 
@@ -23,7 +28,7 @@ def read_inputs(folder):
     return values
 
 
-def onnxruntime_runner(path, values, threads, mode):
+def onnxruntime_runner(path, values, threads, mode, scratch):
     import onnxruntime
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
@@ -33,7 +38,7 @@ def onnxruntime_runner(path, values, threads, mode):
     return lambda: session.run(None, feed)
 
 
-def openvino_runner(path, values, threads, mode):
+def openvino_runner(path, values, threads, mode, scratch):
     import openvino
     core = openvino.Core()
     settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads,
@@ -44,12 +49,83 @@ def openvino_runner(path, values, threads, mode):
     return request.infer
 
 
+def tool(name, *arguments):
+    """A program that a peer's package puts beside python."""
+    path = shutil.which(name, path=os.path.dirname(sys.executable)) or shutil.which(name)
+    if not path:
+        sys.exit("bench_peer.py: %s is not installed" % name)
+    result = subprocess.run([path, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if result.returncode:
+        sys.exit("bench_peer.py: %s: %s" % (name, result.stdout[-500:]))
+
+
+def iree_runner(path, values, threads, mode, scratch):
+    import iree.runtime
+    if threads != 1:
+        sys.exit("bench_peer.py: iree is measured on its local-sync device, one thread")
+    module = os.path.join(scratch, "model.vmfb")
+    if not os.path.exists(module):
+        text = os.path.join(scratch, "model.mlir")
+        tool("iree-import-onnx", path, "--opset-version", "17", "-o", text)
+        tool("iree-compile", text, "--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu",
+             "--iree-llvmcpu-target-cpu=host", "-o", module)
+    config = iree.runtime.Config("local-sync")
+    context = iree.runtime.SystemContext(config=config)
+    loaded = iree.runtime.VmModule.mmap(config.vm_instance, module)
+    context.add_vm_module(loaded)
+    name = next(n for n in loaded.function_names if "$" not in n and not n.startswith("__"))
+    function = context.modules["module"][name]
+    return lambda: function(*values)
+
+
+def ncnn_runner(path, values, threads, mode, scratch):
+    import ncnn
+    if len(values) != 1:
+        sys.exit("bench_peer.py: ncnn is measured on models with one input")
+    copy = os.path.join(scratch, "model.onnx")
+    if not os.path.exists(copy):
+        shutil.copy(path, copy)
+        tool("pnnx", copy, "inputshape=[%s]" % ",".join(str(d) for d in values[0].shape), "fp16=0")
+    net = ncnn.Net()
+    net.opt.num_threads = threads
+    net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic = False
+    net.opt.use_bf16_storage = mode != "none"
+    net.load_param(os.path.join(scratch, "model.ncnn.param"))
+    net.load_model(os.path.join(scratch, "model.ncnn.bin"))
+    name, result, image = net.input_names()[0], net.output_names()[0], ncnn.Mat(values[0][0])
+
+    def run():
+        extractor = net.create_extractor()
+        extractor.input(name, image)
+        return extractor.extract(result)
+    return run
+
+
+def tvm_runner(path, values, threads, mode, scratch):
+    os.environ["TVM_NUM_THREADS"] = str(threads)
+    import onnx
+    import tvm
+    from tvm import relax
+    from tvm.relax.frontend.onnx import from_onnx
+    cpu = {"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu(), "num-cores": threads}
+    module = from_onnx(onnx.load(path), keep_params_in_input=False)
+    machine = relax.VirtualMachine(tvm.compile(module, target=tvm.target.Target(cpu)), tvm.cpu())
+    tensors = [tvm.runtime.tensor(v) for v in values]
+    return lambda: machine["main"](*tensors)
+
+
+RUNNERS = {"onnxruntime": onnxruntime_runner, "openvino": openvino_runner, "iree": iree_runner, "ncnn": ncnn_runner,
+           "tvm": tvm_runner}
+
+
 def main():
-    peer, folder, threads, runs, mode = sys.argv[1:]
-    runners = {"onnxruntime": onnxruntime_runner, "openvino": openvino_runner}
-    if peer not in runners:
-        sys.exit("bench_peer.py: no peer '%s', there are: %s" % (peer, ", ".join(runners)))
-    run = runners[peer](os.path.join(folder, "model.onnx"), read_inputs(folder), int(threads), mode)
+    peer, folder, threads, runs, mode, scratch = sys.argv[1:]
+    if peer not in RUNNERS:
+        sys.exit("bench_peer.py: no peer '%s', there are: %s" % (peer, ", ".join(RUNNERS)))
+    path = os.path.join(folder, "model.onnx")
+    kept = os.path.join(scratch, peer, hashlib.sha256(os.path.abspath(path).encode()).hexdigest()[:16])
+    os.makedirs(kept, exist_ok=True)
+    run = RUNNERS[peer](path, read_inputs(folder), int(threads), mode, kept)
     start = time.perf_counter()
     for _ in range(int(runs)):  # as xrun does: up to a tenth of a second to warm up
         run()
