@@ -115,6 +115,13 @@ struct value *b_flatten(struct onnx_node *n, struct value *x, int axis)
     return b_op(n, OP_flatten, &x, 1, &a);
 }
 
+struct value *b_reshape_as(struct onnx_node *n, struct value *x, struct value *model)
+{
+    struct attrs a = {0};
+    attr_set_int(&n->g->arena, &a, "allowzero", 1);
+    return b_op(n, OP_reshape, (struct value *[]){x, b_shape(n, model)}, 2, &a);
+}
+
 struct value *b_squeeze(struct onnx_node *n, struct value *x, const int64_t *axes, int count)
 {
     return b_2(n, OP_squeeze, x, b_i64s(n, axes, count));

@@ -49,6 +49,8 @@ struct value *b_cast(struct onnx_node *n, struct value *x, int dtype); /* x itse
 struct value *b_shape(struct onnx_node *n, struct value *x);
 struct value *b_dim(struct onnx_node *n, struct value *x, int axis); /* rank 1, one element */
 struct value *b_reshape(struct onnx_node *n, struct value *x, struct value *shape);
+/* x in the shape of another value of as many elements */
+struct value *b_reshape_as(struct onnx_node *n, struct value *x, struct value *model);
 struct value *b_reshape_to(struct onnx_node *n, struct value *x, const int64_t *shape, int rank);
 struct value *b_flatten(struct onnx_node *n, struct value *x, int axis);
 struct value *b_squeeze(struct onnx_node *n, struct value *x, const int64_t *axes, int count);

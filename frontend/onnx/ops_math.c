@@ -1,6 +1,7 @@
 /* Elementwise arithmetic: old broadcasting, variadic forms, mixed types. */
 #include "frontend/onnx/ops.h"
 
+#include <float.h>
 #include <string.h>
 
 /* y with dims of size 1 behind it, so that its first dim meets dim `axis` of x; below opset 7. */
@@ -68,8 +69,6 @@ bool lower_variadic(struct onnx_node *n)
 bool lower_mod(struct onnx_node *n)
 {
     bool truncating = attr_int(&n->attrs, "fmod", 0) != 0;
-    if (!truncating && dtype_is_float(b_dtype(n->in[0])))
-        return NODE_ERROR(n, "Mod of floats needs attribute 'fmod' = 1");
     return b_done(n, b_2(n, truncating ? OP_rem : OP_mod, n->in[0], n->in[1]));
 }
 
@@ -88,13 +87,33 @@ bool lower_gelu(struct onnx_node *n)
     return b_done(n, b_1(n, tanh_form ? OP_gelu_tanh : OP_gelu, n->in[0]));
 }
 
+/* Operators that are functions of floats, but admit integers: the result is truncated. */
+bool lower_as_floats(struct onnx_node *n)
+{
+    static const struct {
+        const char *name;
+        enum op op;
+    } ops[] = {{"Erf", OP_erf}, {"Shrink", OP_shrink}};
+    enum op op = OP_erf;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (!strcmp(ops[i].name, n->op))
+            op = ops[i].op;
+    int dtype = b_dtype(n->in[0]);
+    if (dtype_is_float(dtype))
+        return b_done(n, b_op(n, op, n->in, 1, &n->attrs));
+    struct value *x = b_cast(n, n->in[0], DT_F64);
+    return b_done(n, b_cast(n, b_op(n, op, &x, 1, &n->attrs), dtype));
+}
+
 bool lower_clip_attributes(struct onnx_node *n)
 {
     struct value *x = n->in[0], *limits[2];
     static const char *const names[] = {"min", "max"};
     for (int i = 0; i < 2; i++) {
         const struct attr *a = attr_find(&n->attrs, names[i]);
-        limits[i] = a ? b_like(n, x, a->f) : NULL;
+        bool always = n->version >= 6; /* the defaults are FLT_MAX, which infinities exceed */
+        double most = dtype_is_float(b_dtype(x)) && b_dtype(x) != DT_F16 ? FLT_MAX : 0;
+        limits[i] = a ? b_like(n, x, a->f) : always && most ? b_like(n, x, i ? most : -most) : NULL;
     }
     return b_done(n, b_op(n, OP_clip, (struct value *[]){x, limits[0], limits[1]}, 3, NULL));
 }

@@ -17,7 +17,7 @@ bool lower_softmax_flat(struct onnx_node *n)
     }
     attr_set_int(&n->g->arena, &a, "axis", 1);
     struct value *flat = b_flatten(n, x, (int)axis);
-    return b_done(n, b_reshape(n, b_op(n, op, &flat, 1, &a), b_shape(n, x)));
+    return b_done(n, b_reshape_as(n, b_op(n, op, &flat, 1, &a), x));
 }
 
 /* Old models could keep statistics per element instead of per channel: plain arithmetic. */

@@ -66,7 +66,7 @@ bool lower_qlinear_softmax(struct onnx_node *n)
     attr_set_int(&n->g->arena, &a, "axis", opset < 13 ? 1 : axis);
     if (opset < 13) {
         struct value *flat = b_flatten(n, x, (int)axis);
-        y = b_reshape(n, b_op(n, OP_softmax, &flat, 1, &a), b_shape(n, x));
+        y = b_reshape_as(n, b_op(n, OP_softmax, &flat, 1, &a), x);
     } else {
         y = b_op(n, OP_softmax, &x, 1, &a);
     }

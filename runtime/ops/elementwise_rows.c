@@ -44,6 +44,15 @@ static inline int64_t floor_mod(int64_t x, int64_t y)
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 
+/* The same of floats; a remainder of 0 has the sign of y too. */
+static inline double floor_mod_(double x, double y)
+{
+    double r = fmod(x, y);
+    if (r == 0)
+        return copysign(0, y);
+    return (r < 0) != (y < 0) ? r + y : r;
+}
+
 static inline uint64_t uint_pow(uint64_t x, uint64_t y)
 {
     uint64_t z = 1;
@@ -85,6 +94,12 @@ static inline double round_f8e4m3_(double x)
 static inline double gelu_tanh_(double x)
 {
     return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+}
+
+/* x between 0 and 1; NaN stays. */
+static inline double unit_(double x)
+{
+    return x < 0 ? 0 : x > 1 ? 1 : x;
 }
 
 static inline double complex csign_(double complex x)

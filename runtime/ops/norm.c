@@ -230,7 +230,7 @@ bool infer_rms_norm(struct infer *f)
 static bool normalise_rows(struct op_call *c, struct work *w, bool centred)
 {
     const struct tensor *t = c->in[0];
-    int64_t axis = attr_int(c->attrs, "axis", -1), total = tensor_count(t);
+    int64_t axis = attr_int(c->attrs, "axis", -1);
     axis += axis < 0 ? t->rank : 0;
     struct around a = {1, 1, 1};
     if (t->rank)
@@ -243,7 +243,8 @@ static bool normalise_rows(struct op_call *c, struct work *w, bool centred)
     int64_t *at_bias = bias ? broadcast_offsets(w, c->in[2], t->dims, t->rank) : at_scale;
     if (!at_scale || !at_bias)
         return false;
-    for (int64_t first = 0, row = 0; first < total; first += a.n, row++) {
+    for (int64_t row = 0; row < a.outer; row++) {
+        int64_t first = row * a.n;
         double mean = 0, var;
         if (centred) {
             moments(x + first, 1, 0, a.n, 1, &mean, &var);

@@ -300,7 +300,9 @@ static bool split_sizes(struct infer *f, dim_t n, dim_t *sizes)
                     parts);
     dim_t part = dim_ceildiv(f->dims, n, parts), rest = n;
     for (int i = 0; i < parts; i++) {
-        sizes[i] = i + 1 == parts || (dim_is_const(rest) && rest < part) ? rest : part;
+        sizes[i] = i + 1 == parts || (dim_is_const(rest) && rest < part) ? rest
+                   : i > 0 ? dim_min(f->dims, part, rest)
+                           : part;
         rest = dim_sub(f->dims, rest, sizes[i]);
     }
     return true;

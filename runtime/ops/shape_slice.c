@@ -260,20 +260,25 @@ static bool pad_maps(struct op_call *c, enum pad_mode mode, struct maps *m)
 {
     const struct tensor *x = c->in[0], *z = c->out[0];
     int axes[MAX_RANK], count = has_operand(c, 3) ? call_axes(c, 3, x->rank, axes) : AXES_ABSENT;
-    int64_t begin[MAX_RANK] = {0}, n = tensor_count(c->in[1]) / 2, strides[MAX_RANK];
+    int64_t begin[MAX_RANK] = {0}, end[MAX_RANK] = {0}, n = tensor_count(c->in[1]) / 2;
+    int64_t strides[MAX_RANK];
     if (count == AXES_BAD)
         return false;
     if (n != (count >= 0 ? count : x->rank))
         return fail(c->env->d, "%lld pads do not fit the operand", (long long)(2 * n));
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         begin[count >= 0 ? axes[i] : i] = tensor_i64(c->in[1], i);
+        end[count >= 0 ? axes[i] : i] = tensor_i64(c->in[1], i + n);
+    }
     dense_strides(x->rank, x->dims, strides);
     for (int i = 0; i < x->rank; i++) {
-        if (mode != PAD_CONSTANT && x->dims[i] == 0 && z->dims[i] > 0)
-            return fail(c->env->d, "axis %d of size 0 has nothing to pad with", i);
+        int64_t first = begin[i] < 0 ? -begin[i] : 0; /* negative pads crop before others repeat */
+        int64_t kept = x->dims[i] - first + (end[i] < 0 ? end[i] : 0);
+        if (mode != PAD_CONSTANT && kept <= 0 && z->dims[i] > 0)
+            return fail(c->env->d, "axis %d has nothing left to pad with", i);
         for (int64_t k = 0; k < z->dims[i]; k++) {
-            int64_t from = pad_index(mode, k - begin[i], x->dims[i]);
-            m->axis[i][k] = from < 0 ? -1 : from * strides[i];
+            int64_t from = pad_index(mode, k - (begin[i] > 0 ? begin[i] : 0), kept);
+            m->axis[i][k] = from < 0 ? -1 : (first + from) * strides[i];
         }
     }
     return true;

@@ -93,7 +93,7 @@ static double ref_round_shift(double x, const float *p)
 }
 static double ref_thresholded_relu(double x, const float *p)
 {
-    return x <= p[0] ? 0 : x;
+    return x > p[0] ? x : 0;
 }
 static double ref_sigmoid(double x, const float *p)
 {
