@@ -92,11 +92,12 @@ def ncnn_runner(path, values, threads, mode, scratch):
     net.opt.use_bf16_storage = mode != "none"
     net.load_param(os.path.join(scratch, "model.ncnn.param"))
     net.load_model(os.path.join(scratch, "model.ncnn.bin"))
-    name, result, image = net.input_names()[0], net.output_names()[0], ncnn.Mat(values[0][0])
+    name, result = net.input_names()[0], net.output_names()[0]
+    pixels = numpy.ascontiguousarray(values[0][0])  # the Mat borrows it
 
     def run():
         extractor = net.create_extractor()
-        extractor.input(name, image)
+        extractor.input(name, ncnn.Mat(pixels))
         return extractor.extract(result)
     return run
 
