@@ -4,6 +4,7 @@
  *
  *   conv with bias           conv, add
  *   gemm                     matmul, mul, add
+ *   rnn, gru, lstm           operands of unknown rank get the shape that the layer demands
  *   batch_norm               folded into the weights of the convolution before it, else mul, add
  *
  * Arithmetic on constants is done here, in double, rounded once.
@@ -194,6 +195,38 @@ static bool split_gemm(struct graph *g, struct node *n, struct diag *d)
     return replace(n, y);
 }
 
+/* ---- recurrent layers
+ * ---------------------------------------------------------------------------------------- */
+
+/* The operand as a tensor of rank 3: 0 keeps a dim. Changes nothing about operands that the layer
+ * accepts. */
+static bool demand_rank(struct graph *g, struct node *n, int operand, const int64_t *dims,
+                        struct diag *d)
+{
+    struct value *x = operand < n->nin ? n->in[operand] : NULL;
+    if (!x || x->type.kind != VK_TENSOR || x->type.rank >= 0)
+        return true;
+    x = emit2(n, OP_reshape, x, constant_i64s(g, dims, 3), d);
+    if (x)
+        node_set_input(n, operand, x);
+    return x != NULL;
+}
+
+static bool demand_ranks(struct graph *g, struct node *n, struct diag *d)
+{
+    const struct value *w = n->in[1];
+    int64_t hidden = attr_int(&n->attrs, "hidden_size", 0);
+    int64_t directions = attr_is(&n->attrs, "direction", "bidirectional") ? 2 : 1;
+    bool by_batch = attr_int(&n->attrs, "layout", 0) != 0;
+    if (n->in[0]->type.rank >= 0 || !w || !w->constant || w->type.rank != 3 || hidden < 1)
+        return true;
+    if (!demand_rank(g, n, 0, (int64_t[]){0, 0, w->constant->dims[2]}, d))
+        return false;
+    int64_t state[] = {by_batch ? 0 : directions, by_batch ? directions : 0, hidden};
+    return demand_rank(g, n, 5, state, d) && (n->op != OP_lstm || demand_rank(g, n, 6, state, d)) &&
+           infer_types(g, d);
+}
+
 struct state {
     const struct options *o;
     struct diag *d;
@@ -207,6 +240,8 @@ static bool visit(struct node *n, void *user)
         return split_batch_norm(g, n, s->o, s->d);
     if (n->op == OP_gemm)
         return split_gemm(g, n, s->d);
+    if (n->op == OP_rnn || n->op == OP_gru || n->op == OP_lstm)
+        return demand_ranks(g, n, s->d);
     return true;
 }
 
