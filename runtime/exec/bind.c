@@ -125,6 +125,41 @@ static bool check_inputs(const struct context *c, const struct bound *b, struct 
     return true;
 }
 
+/* The innermost broadcast of the expression whose operands have sizes that do not go together. */
+static const struct dim_node *odd_broadcast(const struct dim_table *t, const int64_t *values,
+                                            dim_t d)
+{
+    const struct dim_node *n = dim_is_const(d) ? NULL : &t->nodes[dim_index(d)];
+    if (!n || n->op == DIM_SYM)
+        return NULL;
+    const struct dim_node *inner = odd_broadcast(t, values, n->a);
+    if (!inner)
+        inner = odd_broadcast(t, values, n->b);
+    if (inner || n->op != DIM_BROADCAST)
+        return inner;
+    int64_t a = dim_value(values, n->a), b = dim_value(values, n->b);
+    return a >= 0 && b >= 0 && a != b && a != 1 && b != 1 ? n : NULL;
+}
+
+/* Negative dims that come from operands which were to broadcast, in the words of the model. */
+static bool check_broadcasts(const struct program *p, int slot, const int64_t *values,
+                             struct diag *d)
+{
+    const struct slot *s = &p->slots[slot];
+    for (int i = 0; s->type.kind == VK_TENSOR && i < s->type.rank; i++) {
+        if (dim_value(values, s->type.dims[i]) >= 0)
+            continue;
+        const struct dim_node *n = odd_broadcast(&p->dims, values, s->type.dims[i]);
+        if (n)
+            return fail(d,
+                        "'%s': sizes %lld and %lld do not broadcast in dimension %d: these input "
+                        "shapes do not go together in this model",
+                        s->name ? s->name : "(unnamed)", (long long)dim_value(values, n->a),
+                        (long long)dim_value(values, n->b), i);
+    }
+    return true;
+}
+
 static bool size_slots(const struct context *c, struct bound *b, int64_t *sizes, struct diag *d)
 {
     const struct program *p = c->m->p;
@@ -139,7 +174,8 @@ static bool size_slots(const struct context *c, struct bound *b, int64_t *sizes,
             b->types[s].kind = VK_NONE;
             continue;
         }
-        if (!checked_size(name, &b->types[s], &sizes[s], d))
+        if (!check_broadcasts(p, s, b->values, d) ||
+            !checked_size(name, &b->types[s], &sizes[s], d))
             return false;
     }
     for (int s = 0; s < p->nslots; s++) {

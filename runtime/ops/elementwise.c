@@ -164,6 +164,21 @@ static void compare_strings(struct op_call *c, struct walk *w)
         }
 }
 
+/* Runs of 64-bit integers are already as the functions take them. */
+static bool is_wide(const struct tensor *t)
+{
+    return t->dtype == DT_I64 || t->dtype == DT_U64;
+}
+
+static const union chunk *load(const struct tensor *t, int64_t at, int64_t step, int64_t n,
+                               union chunk *room)
+{
+    if (is_wide(t) && step)
+        return (const union chunk *)((const char *)t->data + at * 8);
+    load_chunk(t, at, step, n, room);
+    return room;
+}
+
 static void run_rows(struct op_call *c, struct walk *w)
 {
     const struct ew_row *row = ew_row(c->op);
@@ -172,15 +187,21 @@ static void run_rows(struct op_call *c, struct walk *w)
                     attr_float(c->attrs, row->name_b, row->b)};
     int class = dtype_class(x->dtype);
     union chunk cx, cy, cz;
-    for (walk_start(w); !w->done; walk_next(w))
+    bool direct = is_wide(c->out[0]);
+    for (walk_start(w); !w->done; walk_next(w)) {
+        const union chunk *px = NULL, *py = NULL;
         for (int64_t i = 0; i < w->count; i += CHUNK) {
-            int64_t n = w->count - i < CHUNK ? w->count - i : CHUNK;
-            load_chunk(x, w->offset[1] + i * w->step[1], w->step[1], n, &cx);
-            if (y)
-                load_chunk(y, w->offset[2] + i * w->step[2], w->step[2], n, &cy);
-            compute_chunk(row, class, ab, &cx, y ? &cy : NULL, &cz, n);
-            store_chunk(c->out[0], w->offset[0] + i, class, n, &cz);
+            int64_t n = w->count - i < CHUNK ? w->count - i : CHUNK, to = w->offset[0] + i;
+            if (i == 0 || w->step[1]) /* the same for all: the first chunk has them */
+                px = load(x, w->offset[1] + i * w->step[1], w->step[1], n, &cx);
+            if (y && (i == 0 || w->step[2]))
+                py = load(y, w->offset[2] + i * w->step[2], w->step[2], n, &cy);
+            char *at = (char *)c->out[0]->data + to * 8;
+            compute_chunk(row, class, ab, px, py, direct ? (union chunk *)at : &cz, n);
+            if (!direct)
+                store_chunk(c->out[0], to, class, n, &cz);
         }
+    }
 }
 
 bool eval_elementwise(struct op_call *c)
