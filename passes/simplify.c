@@ -3,6 +3,7 @@
  * each other merge. A rule answers with the value that replaces result 0, or NULL. Then common
  * subexpressions and dead nodes.
  */
+#include "passes/assign.h"
 #include "passes/cse.h"
 #include "passes/match.h"
 
@@ -220,6 +221,7 @@ static const struct {
     {OP_not, twice},
     {OP_bitnot, twice},
     {OP_where, where},
+    {OP_scatter_nd, slice_assignment},
     {OP_add, neutral_element},
     {OP_sub, neutral_element},
     {OP_mul, neutral_element},

@@ -1,0 +1,87 @@
+#include "passes/assign.h"
+
+#include <string.h>
+
+struct box { /* of the first `depth` axes of what is written to */
+    int depth;
+    int64_t start[MAX_RANK], count[MAX_RANK];
+};
+
+static int64_t at_index(const struct tensor *indices, int64_t i, int64_t size)
+{
+    int64_t v = tensor_i64(indices, i);
+    return v < 0 ? v + size : v;
+}
+
+/* Indices (count of axis 0, count of axis 1, ..., depth): element (i, j, ...) is start + (i, j,
+ * ...). */
+static bool is_box(const struct tensor *indices, const struct type *x, struct box *b)
+{
+    int depth = b->depth = indices->rank - 1;
+    if (depth < 1 || depth > x->rank || indices->dims[depth] != depth || tensor_count(indices) == 0)
+        return false;
+    for (int a = 0; a < depth; a++) {
+        if (!dim_is_const(x->dims[a]))
+            return false;
+        b->start[a] = at_index(indices, a, x->dims[a]), b->count[a] = indices->dims[a];
+        if (b->start[a] < 0 || b->start[a] + b->count[a] > x->dims[a])
+            return false;
+    }
+    int64_t at[MAX_RANK] = {0}, n = tensor_count(indices) / depth;
+    for (int64_t i = 0; i < n; i++) {
+        for (int a = 0; a < depth; a++)
+            if (at_index(indices, i * depth + a, x->dims[a]) != b->start[a] + at[a])
+                return false;
+        for (int a = depth - 1; a >= 0 && ++at[a] == b->count[a]; a--)
+            at[a] = 0;
+    }
+    return true;
+}
+
+/* The axis that the box does not span; -1: it spans all, -2: it leaves several. */
+static int open_axis(const struct box *b, const struct type *x)
+{
+    int open = -1;
+    for (int a = 0; a < b->depth; a++)
+        if (b->count[a] != x->dims[a])
+            open = open == -1 ? a : -2;
+    return open;
+}
+
+static struct value *piece(struct graph *g, struct node *n, int axis, int64_t from, int64_t to,
+                           struct diag *d)
+{
+    int64_t along = axis;
+    struct value *in[] = {n->in[0], constant_i64s(g, &from, 1), constant_i64s(g, &to, 1),
+                          constant_i64s(g, &along, 1)};
+    return emit(n, OP_slice, in, 4, NULL, NULL, d);
+}
+
+struct value *slice_assignment(struct graph *g, struct node *n, struct diag *d)
+{
+    const struct value *indices = n->in[1], *u = n->in[2];
+    const struct type *x = &n->in[0]->type;
+    struct box b;
+    if (!attr_is(&n->attrs, "reduction", "none") && attr_find(&n->attrs, "reduction"))
+        return NULL;
+    if (!indices->constant || indices->constant->kind != VK_TENSOR || x->rank < 1 ||
+        u->type.rank != x->rank || !is_box(indices->constant, x, &b))
+        return NULL;
+    int axis = open_axis(&b, x);
+    if (axis < 0)
+        return axis == -1 && type_equal(&u->type, &n->out[0]->type) ? n->in[2] : NULL;
+    struct value *parts[3];
+    int nparts = 0;
+    int64_t end = b.start[axis] + b.count[axis];
+    if (b.start[axis] > 0)
+        parts[nparts++] = piece(g, n, axis, 0, b.start[axis], d);
+    parts[nparts++] = n->in[2];
+    if (end < x->dims[axis])
+        parts[nparts++] = piece(g, n, axis, end, x->dims[axis], d);
+    struct attrs as = {0};
+    attr_set_int(&g->arena, &as, "axis", axis);
+    for (int i = 0; i < nparts; i++)
+        if (!parts[i])
+            return NULL;
+    return emit(n, OP_concat, parts, nparts, &as, n->name, d);
+}
