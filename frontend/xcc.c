@@ -40,6 +40,7 @@ static int run(struct command *c, bool test)
 int main(int argc, char **argv)
 {
     memory_cap();
+    memory_return_large();
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write, with its message */
     struct command c;
     struct diag d = {0};

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 /* A number from a file that holds nothing else; SIZE_MAX when there is none ("max"). */
 static size_t file_number(const char *path)
@@ -88,4 +91,11 @@ void memory_cap(void)
         r.rlim_cur = free_now;
         setrlimit(RLIMIT_DATA, &r);
     }
+}
+
+void memory_return_large(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 128 << 10); /* otherwise it grows with every block freed */
+#endif
 }

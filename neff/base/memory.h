@@ -15,4 +15,8 @@ size_t memory_total(void);
  */
 void memory_cap(void);
 
+/* Large blocks go back to the system when they are freed, where the C library can be told to. For
+ * programs that pass weights from one form to the next. */
+void memory_return_large(void);
+
 #endif
