@@ -89,17 +89,10 @@ void unpack_weights(void *data, const struct pack_source *to, const struct pack_
     }
 }
 
-/* Bytes of quantised values for one block of k, per out. */
-static int64_t value_rows(const struct pack_quantized *s)
-{
-    return s->bits == 8 ? s->block : (s->block + 1) / 2;
-}
-
 size_t pack_quantized_size(const struct pack_quantized *s)
 {
     size_t blocks = (size_t)((s->k + s->block - 1) / s->block);
-    size_t per_out = times(blocks, (size_t)(2 * (int64_t)sizeof(float) + value_rows(s)));
-    return times(per_out, stored_outs(s->outs));
+    return times(times(blocks, (size_t)pack_quantized_block(s, 1)), stored_outs(s->outs));
 }
 
 void pack_quantized(void *packed, const struct pack_quantized *s, const uint8_t *q,
@@ -111,14 +104,15 @@ void pack_quantized(void *packed, const struct pack_quantized *s, const uint8_t 
     for (int64_t out = 0; out < s->outs; out += PACK_OUTS) {
         int width = pack_width(s->outs);
         int outs = s->outs - out < width ? (int)(s->outs - out) : width;
-        for (int64_t k0 = 0; k0 < s->k; k0 += s->block) {
+        for (int64_t k0 = 0; k0 < s->k; k0 += s->block, y += pack_quantized_block(s, width)) {
             int64_t at = k0 / s->block * scale_k_step + out * scale_out_step;
             int64_t n = s->k - k0 < s->block ? s->k - k0 : s->block;
-            uint8_t *values = y + 2 * sizeof(float) * (size_t)width;
+            uint8_t *values = y + pack_quantized_head(s, width);
             for (int o = 0; o < outs; o++) {
-                float z = zero ? zero[at + o * scale_out_step] : 0.0f;
-                memcpy(y + sizeof(float) * (size_t)o, &scale[at + o * scale_out_step], sizeof z);
-                memcpy(y + sizeof(float) * (size_t)(width + o), &z, sizeof z);
+                int64_t of = at + o * scale_out_step;
+                memcpy(y + sizeof(float) * (size_t)o, &scale[of], sizeof *scale);
+                if (s->zeros)
+                    memcpy(y + sizeof(float) * (size_t)(width + o), &zero[of], sizeof *zero);
                 const uint8_t *x = q + k0 * q_k_step + (out + o) * q_out_step;
                 for (int64_t k = 0; k < n; k++)
                     if (s->bits == 8)
@@ -126,7 +120,6 @@ void pack_quantized(void *packed, const struct pack_quantized *s, const uint8_t 
                     else
                         values[k / 2 * width + o] |= (uint8_t)(x[k * q_k_step] << (k & 1 ? 4 : 0));
             }
-            y = values + value_rows(s) * width;
         }
     }
 }

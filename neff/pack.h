@@ -15,7 +15,7 @@
  * Weight-only quantised weights (8 or 4 bits, scales over blocks of `block` k) are cut into the
  * same blocks of outs; each holds, for every block of k, the last one padded:
  *
- *     scale f32 [width], zero point f32 [width],
+ *     scale f32 [width], zero point f32 [width] unless all of the weight's are one number,
  *     8 bits: s8 [block][width]
  *     4 bits: u8 [(block + 1) / 2][width], even k in the low half, odd k in the high half
  *
@@ -24,6 +24,7 @@
 #ifndef NEFF_PACK_H
 #define NEFF_PACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -75,10 +76,22 @@ void unpack_weights(void *data, const struct pack_source *to, const struct pack_
 struct pack_quantized {
     int64_t k, outs;
     int block, bits; /* 8: q is s8; 4: q is one value of 0..15 in a byte */
+    bool zeros;      /* zero points are stored */
 };
-size_t pack_quantized_size(const struct pack_quantized *s); /* bytes */
-/* q[k][out] by steps; scale[k block][out] and zero[k block][out] by steps; zero may be NULL for 0.
+/* Bytes of scales and zero points before the values of a block, and of the block, of `width` outs.
  */
+static inline int64_t pack_quantized_head(const struct pack_quantized *s, int width)
+{
+    return (s->zeros ? 8 : 4) * (int64_t)width;
+}
+static inline int64_t pack_quantized_block(const struct pack_quantized *s, int width)
+{
+    int64_t rows = s->bits == 8 ? s->block : (s->block + 1) / 2;
+    return pack_quantized_head(s, width) + rows * width;
+}
+size_t pack_quantized_size(const struct pack_quantized *s); /* bytes */
+/* q[k][out] by steps; scale[k block][out] and zero[k block][out] by steps, read when zero
+ * points are stored. */
 void pack_quantized(void *packed, const struct pack_quantized *s, const uint8_t *q,
                     int64_t q_k_step, int64_t q_out_step, const float *scale, const float *zero,
                     int64_t scale_k_step, int64_t scale_out_step);

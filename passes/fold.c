@@ -249,7 +249,8 @@ static struct node *fold_node(struct folder *f, struct node *n)
     absorb_transpose(f, n);
     if (!never_folded(n) && used(n)) {
         use_contents(f, n);
-        if (used(n) && operands_constant(n) && !too_large(n) && !quantize_wants(f->o, n))
+        if (used(n) && operands_constant(n) && !too_large(n) && !quantize_wants(f->o, n) &&
+            !weight_only_wants(f->o, n))
             evaluate(f, n);
     }
     if (!never_folded(n) && !used(n)) {

@@ -84,6 +84,8 @@ static bool is_anchor(const struct options *o, const struct node *n)
         return n->in[1]->constant && attr_int(&n->attrs, "channels_last", 0);
     case OP_matmul_integer:
         return n->in[1]->constant && n->in[1]->type.rank == 2;
+    case OP_weight_only_matmul:
+        return !o->strict_target && t->dtype == DT_F32;
     case OP_conv:
         return t->dtype == DT_F32 && n->in[1]->constant &&
                (o->strict_target || attr_int(&n->attrs, "channels_last", 0));

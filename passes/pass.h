@@ -26,6 +26,9 @@ bool quantize_wants(const struct options *o, const struct node *n);
 /* Refuses tensors and loops that no machine can hold or end (limits.c). Needs types. */
 bool limits_check(struct graph *g, struct diag *d);
 
+/* The same of pass weight_only. */
+bool weight_only_wants(const struct options *o, const struct node *n);
+
 /* Runs the pipeline; the graph is verified before and after (after every pass when asked). */
 bool passes_run(struct graph *g, const struct options *o, struct diag *d);
 

@@ -185,37 +185,67 @@ static bool packed_shape(struct onnx_node *n, int64_t *rows, int64_t *k, int64_t
            NODE_ERROR(n, "attribute 'bits' is %d, expected 2, 4 or 8", *bits);
 }
 
+/* (w - zero) * scale, k belonging to the group that g_idx (K) names. */
+static struct value *dequantized(struct onnx_node *n, struct value *w, struct value *scale,
+                                 struct value *zero, struct value *groups)
+{
+    struct value *real = b_sub(n, b_cast(n, w, b_dtype(scale)),
+                               b_gather(n, b_cast(n, zero, b_dtype(scale)), groups, 1));
+    return b_mul(n, real, b_gather(n, scale, groups, 1));
+}
+
+/* Columns 0 .. k - 1 of rows of bytes. */
+static struct value *first_columns(struct onnx_node *n, struct value *w, int64_t k)
+{
+    int64_t rows = w->constant->dims[0], width = w->constant->dims[1], dims[] = {rows, k};
+    const uint8_t *from = w->constant->data;
+    if (width == k)
+        return w;
+    uint8_t *v = arena_alloc(&n->g->arena, (size_t)(rows * k) + 1);
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(v + r * k, from + r * width, (size_t)k);
+    return constant_copy(n->g, DT_U8, 2, dims, v, NULL);
+}
+
 /* a times the transposed (N,K) weights, which have a scale and a zero point for each block of a
  * row. */
 bool lower_matmul_nbits(struct onnx_node *n)
 {
+    static const int64_t swap[] = {1, 0};
     int64_t rows, k, block;
-    int bits;
+    int bits, dtype = b_dtype(n->in[0]);
     const struct tensor *b = b_constant(b_in(n, 1)), *zeros = b_constant(b_in(n, 3));
+    struct value *groups = b_in(n, 4), *bias = b_in(n, 5), *scale = b_in(n, 2), *zero = NULL;
     if (!packed_shape(n, &rows, &k, &block, &bits))
         return false;
     if (!b || b->dtype != DT_U8 || (b_in(n, 3) && !zeros))
         return NODE_ERROR(n, "weights and zero points must be constants, of bytes");
-    if (b_in(n, 4))
-        return NODE_ERROR(n, "input 4 (g_idx) is not supported; quantise without reordering");
+    if (!scale)
+        return NODE_ERROR(n, "scales are left out");
     int64_t blocks = (k + block - 1) / block, dims[] = {rows, blocks};
     struct value *w =
         unpack(n, b, bits, rows, blocks * (block * bits / 8), blocks * block, "the weight");
-    struct value *scale = b_reshape_to(n, n->in[2], dims, 2), *zero;
     if (zeros && zeros->dtype == DT_U8)
         zero = unpack(n, zeros, bits, rows, (blocks * bits + 7) / 8, blocks, "the zero point");
-    else
-        zero = zeros ? b_reshape_to(n, n->in[3], dims, 2)
-                     : b_2(n, OP_expand, b_scalar(n, DT_U8, 1 << (bits - 1)), b_i64s(n, dims, 2));
-    static const int64_t last[] = {-1};
-    struct value *real =
-        b_reshape_to(n, b_cast(n, w, b_dtype(scale)), (int64_t[]){rows, blocks, block}, 3);
-    real = b_sub(n, real, b_unsqueeze(n, b_cast(n, zero, b_dtype(scale)), last, 1));
-    real = b_mul(n, real, b_unsqueeze(n, scale, last, 1));
-    real = b_reshape_to(n, real, (int64_t[]){rows, blocks * block}, 2);
-    if (blocks * block != k)
-        real = b_slice(n, real, 0, k, 1);
-    static const int64_t swap[] = {1, 0};
-    struct value *y = b_2(n, OP_matmul, n->in[0], b_transpose(n, real, swap, 2));
-    return b_done(n, b_in(n, 5) ? b_add(n, y, n->in[5]) : y);
+    else if (zeros)
+        zero = b_reshape_to(n, n->in[3], dims, 2);
+    scale = b_reshape_to(n, scale, dims, 2);
+    if (!w || !scale || (zeros && !zero))
+        return false;
+    struct value *y;
+    if (groups) {
+        zero = zero ? zero
+                    : b_2(n, OP_expand, b_scalar(n, DT_U8, 1 << (bits - 1)), b_i64s(n, dims, 2));
+        w = dequantized(n, first_columns(n, w, k), scale, zero, groups);
+        y = b_2(n, OP_matmul, n->in[0], b_transpose(n, w, swap, 2));
+    } else {
+        struct attrs a = {0};
+        attr_set_int(&n->g->arena, &a, "block_size", block);
+        attr_set_int(&n->g->arena, &a, "trans_b", 1);
+        attr_set_float(&n->g->arena, &a, "zero_point", 1 << (bits - 1));
+        struct value *in[] = {b_cast(n, n->in[0], DT_F32), first_columns(n, w, k),
+                              b_cast(n, scale, DT_F32), zero ? b_cast(n, zero, DT_F32) : NULL};
+        y = b_cast(n, b_op(n, OP_weight_only_matmul, in, zero ? 4 : 3, &a), dtype);
+    }
+    return b_done(n, bias ? b_add(n, y, bias) : y);
 }

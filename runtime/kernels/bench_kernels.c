@@ -227,11 +227,11 @@ static double time_one_row(enum gemm_type type, const void *x, const void *w, fl
 
 static double time_weight_only(int bits, int block, const float *x, const void *w, float *y)
 {
-    struct pack_quantized shape = {MEMORY_K, 64, block, bits};
+    struct pack_quantized shape = {MEMORY_K, 64, block, bits, false};
     size_t bytes = pack_quantized_size(&shape);
     double start = now();
     for (size_t at = 0; at + bytes <= MEMORY_BYTES; at += bytes) {
-        struct weight_only_row row = {x, (const char *)w + at, y, MEMORY_K, 64, block, bits, false};
+        struct weight_only_row row = {x, (const char *)w + at, y, MEMORY_K, 64, block, bits, false, 8};
         kernels_get()->weight_only(&row);
     }
     return now() - start;

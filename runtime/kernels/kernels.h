@@ -116,14 +116,16 @@ struct depthwise_row {
 
 /*
  * Weight-only quantised product of one row: y[o] = sum over k of x[k] * (q[k][o] - zero) * scale,
- * scale and zero constant over blocks of `block` k. Layouts: neff/pack.h (weight-only).
+ * scale and zero constant over blocks of `block` k; without stored zero points zero is `centre`.
+ * Layouts: neff/pack.h (weight-only).
  */
 struct weight_only_row {
     const float *x; /* k elements */
     const void *packed;
     float *y;                 /* outs elements */
     int k, outs, block, bits; /* bits: 8 or 4 */
-    bool accumulate;          /* add to y */
+    bool zeros;               /* zero points are stored */
+    float centre;
 };
 
 struct gemm_block; /* gemm.h */
@@ -203,6 +205,9 @@ struct kernel_table {
                             const struct epilogue *e);
 
     void (*weight_only)(const struct weight_only_row *w);
+    /* Weights k0 .. k0 + n - 1 of the first block of outs as f32 [n][pack_width(outs)]; x and y are
+     * not used. */
+    void (*weight_only_unpack)(const struct weight_only_row *w, int k0, int n, float *to);
 
     /* Used by gemm.h. */
     void (*gemm_f32)(const struct gemm_block *g);

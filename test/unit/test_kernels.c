@@ -870,33 +870,37 @@ static void test_gemm(void **state)
         }
 }
 
-static void check_weight_only(int k, int outs, int block, int bits, bool accumulate)
+static void check_weight_only(int k, int outs, int block, int bits, bool zeros)
 {
     int blocks = (k + block - 1) / block;
     uint8_t *q = malloc((size_t)(k * outs));
     float *scale = random_row((size_t)(blocks * outs)), *zero = random_row((size_t)(blocks * outs));
-    float *x = random_row((size_t)k), *y = random_row((size_t)outs),
-          *before = random_row((size_t)outs);
-    memcpy(y, before, (size_t)outs * sizeof *y);
+    float *x = random_row((size_t)k), *y = random_row((size_t)outs), centre = 5;
     for (int i = 0; i < k * outs; i++)
         q[i] = (uint8_t)(next_random() & (bits == 8 ? 255 : 15));
-    struct pack_quantized shape = {k, outs, block, bits};
+    struct pack_quantized shape = {k, outs, block, bits, zeros};
     void *packed = aligned_alloc(64, (pack_quantized_size(&shape) + 63) / 64 * 64);
     pack_quantized(packed, &shape, q, 1, k, scale, zero, 1, blocks);
-    struct weight_only_row w = {x, packed, y, k, outs, block, bits, accumulate};
-    table->weight_only(&w);
+    struct weight_only_row row = {x, packed, y, k, outs, block, bits, zeros, centre};
+    table->weight_only(&row);
     for (int o = 0; o < outs; o++) {
-        double e = accumulate ? before[o] : 0, size = fabs(e);
+        double e = 0, size = 0;
         for (int i = 0; i < k; i++) {
             int value = bits == 8 ? (int8_t)q[o * k + i] : q[o * k + i];
-            double product = x[i] * ((double)value - zero[o * blocks + i / block]) *
-                             scale[o * blocks + i / block];
+            double middle = zeros ? zero[o * blocks + i / block] : centre;
+            double w = ((double)value - middle) * scale[o * blocks + i / block], product = x[i] * w;
+            if (o < PACK_OUTS) {
+                float unpacked[PACK_OUTS];
+                table->weight_only_unpack(&row, i, 1, unpacked);
+                assert_true(fabs(unpacked[o] - w) <= fabs(w) * 1e-6 + 1e-6);
+            }
             e += product;
-            size += fabs(product);
+            size += fabs(x[i]) * (fabs((double)value) + fabs(middle)) *
+                    fabs(scale[o * blocks + i / block]);
         }
         assert_true(fabs(y[o] - e) <= size * 1e-5);
     }
-    free(q), free(scale), free(zero), free(x), free(y), free(before), free(packed);
+    free(q), free(scale), free(zero), free(x), free(y), free(packed);
 }
 
 static void test_weight_only(void **state)

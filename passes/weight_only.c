@@ -1,0 +1,181 @@
+/*
+ * pass weight_only: a product of computed rows by a constant matrix of 8 bits or fewer that is
+ * dequantised first becomes weight_only_matmul, so that the archive holds the integers and running
+ * reads them. Scales belong to the tensor, to an out, or to a block of k of an out.
+ *
+ * The other way round for strict targets, whose engines multiply floats.
+ */
+#include "passes/match.h"
+#include "passes/rewrite.h"
+
+#include <string.h>
+
+struct weigher {
+    struct graph *g;
+    const struct options *o;
+    struct diag *d;
+};
+
+enum { FEWEST = 1024 }; /* smaller matrices are folded */
+
+static bool few_bits(int dtype)
+{
+    return dtype == DT_U8 || dtype == DT_I8 || dtype == DT_U4 || dtype == DT_I4 || dtype == DT_U2 ||
+           dtype == DT_I2;
+}
+
+static bool is_weights(const struct node *n)
+{
+    const struct value *w = n->in[0], *zero = n->nin > 2 ? n->in[2] : NULL;
+    return n->op == OP_dequantize_linear && w->constant && n->in[1]->constant &&
+           (!zero || zero->constant) && w->type.rank == 2 && few_bits(w->type.dtype) &&
+           dtype_is_float(n->in[1]->type.dtype) && tensor_count(w->constant) >= FEWEST;
+}
+
+/* Rows are f32 and not dequantised themselves: such products are pass quantize's. */
+static bool takes_rows(const struct value *x)
+{
+    return x->type.kind == VK_TENSOR && x->type.rank >= 2 && x->type.dtype == DT_F32 &&
+           !x->constant && !made_by(x, OP_dequantize_linear);
+}
+
+static bool only_products(const struct value *v, bool transposes)
+{
+    for (const struct use *u = v->uses; u; u = u->next) {
+        const struct node *n = u->node;
+        if (transposes && n->op == OP_transpose) {
+            if (!only_products(n->out[0], false))
+                return false;
+        } else if ((n->op != OP_matmul && n->op != OP_gemm) || u->index != 1 ||
+                   !takes_rows(n->in[0])) {
+            return false;
+        }
+    }
+    return v->uses != NULL;
+}
+
+bool weight_only_wants(const struct options *o, const struct node *n)
+{
+    return o->opt_level > 0 && !o->strict_target && n->op == OP_dequantize_linear &&
+           is_weights(n) && n->out[0]->type.dtype == DT_F32 && only_products(n->out[0], true);
+}
+
+/* The scale or zero point as f32 (blocks, outs) or, transposed, (outs, blocks). */
+static struct value *per_block(struct weigher *c, const struct value *v, bool transposed,
+                               int64_t blocks, int64_t outs)
+{
+    const struct tensor *t = v->constant;
+    int64_t n = blocks * outs, count = tensor_count(t);
+    int64_t dims[] = {transposed ? outs : blocks, transposed ? blocks : outs};
+    double *x = ARENA_ARRAY(&c->g->arena, double, n);
+    if (count != 1 && count != n)
+        return NULL;
+    for (int64_t i = 0; i < n; i++)
+        x[i] = tensor_f64(t, count == 1 ? 0 : i);
+    return constant_floats(c->g, DT_F32, 2, dims, x, v->name);
+}
+
+static bool convert_product(struct weigher *c, struct node *n)
+{
+    struct value *w = n->in[1];
+    bool transposed = attr_int(&n->attrs, "trans_b", 0) != 0;
+    struct node *t = made_by(w, OP_transpose);
+    if (t) { /* of two dims: whatever it says, it exchanges them, or does nothing */
+        int count;
+        const int64_t *perm = attr_ints(&t->attrs, "perm", &count);
+        transposed ^= !perm || (count == 2 && perm[0] == 1);
+        w = t->in[0];
+    }
+    struct node *real = made_by(w, OP_dequantize_linear);
+    if (!real || !is_weights(real) || !takes_rows(n->in[0]) || n->out[0]->type.dtype != DT_F32 ||
+        attr_int(&n->attrs, "trans_a", 0) || attr_float(&n->attrs, "alpha", 1) != 1)
+        return true;
+    const int64_t *dims = real->in[0]->constant->dims;
+    int64_t k = dims[transposed], outs = dims[!transposed],
+            axis = attr_int(&real->attrs, "axis", 1);
+    int64_t block = attr_int(&real->attrs, "block_size", 0);
+    axis += axis < 0 ? 2 : 0;
+    bool single = tensor_count(real->in[1]->constant) == 1;
+    bool along_k = axis == transposed;
+    if (block ? !along_k : along_k && !single) {
+        why(c->o, n, "weight_only.axis", "scales do not belong to outs or to blocks of k");
+        return true;
+    }
+    int64_t blocks = block && !single ? (k + block - 1) / block : 1;
+    struct value *zero = real->nin > 2 ? real->in[2] : NULL;
+    struct value *in[] = {n->in[0], real->in[0],
+                          per_block(c, real->in[1], transposed, blocks, outs), NULL};
+    if (zero)
+        in[3] = per_block(c, zero, transposed, blocks, outs);
+    if (!in[2] || (zero && !in[3]))
+        return true;
+    struct attrs a = {0};
+    if (blocks > 1)
+        attr_set_int(&c->g->arena, &a, "block_size", block);
+    if (transposed)
+        attr_set_int(&c->g->arena, &a, "trans_b", 1);
+    struct value *y = emit(n, OP_weight_only_matmul, in, zero ? 4 : 3, &a, n->name, c->d);
+    if (!y)
+        return false;
+    why(c->o, n, "weight_only.product", "its weights stay integers");
+    y->name = n->out[0]->name;
+    value_replace(n->out[0], y);
+    node_remove(n);
+    return true;
+}
+
+/* weight_only_matmul as a product of floats. */
+static bool expand(struct weigher *c, struct node *n)
+{
+    struct value *zero = n->nin > 3 ? n->in[3] : NULL, *w = n->in[1];
+    if (!n->in[2]->constant || !w->constant)
+        return true;
+    bool transposed = attr_int(&n->attrs, "trans_b", 0) != 0;
+    int64_t k = w->constant->dims[transposed], outs = w->constant->dims[!transposed];
+    int64_t block = attr_int(&n->attrs, "block_size", 0), blocks;
+    if (block <= 0 || block > k)
+        block = k ? k : 1;
+    blocks = (k + block - 1) / block;
+    double centre = attr_float(&n->attrs, "zero_point", 0);
+    int64_t count = tensor_count(w->constant), scales = tensor_count(n->in[2]->constant);
+    if (scales != blocks * outs || (zero && tensor_count(zero->constant) != scales))
+        return true;
+    double *v = constant_doubles(c->g, w);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = transposed ? i % k : i / outs, out = transposed ? i / k : i % outs;
+        int64_t s = transposed ? out * blocks + at / block : at / block * outs + out;
+        v[i] = (v[i] - (zero ? tensor_f64(zero->constant, s) : centre)) *
+               tensor_f64(n->in[2]->constant, s);
+    }
+    struct attrs a = {0};
+    if (transposed)
+        attr_set_int(&c->g->arena, &a, "trans_b", 1);
+    struct value *in[] = {
+        n->in[0], constant_floats(c->g, n->out[0]->type.dtype, 2, w->constant->dims, v, w->name)};
+    struct value *y = emit(n, OP_matmul, in, 2, &a, n->name, c->d);
+    if (!y)
+        return false;
+    y->name = n->out[0]->name;
+    value_replace(n->out[0], y);
+    node_remove(n);
+    return true;
+}
+
+static bool visit(struct node *n, void *user)
+{
+    struct weigher *c = user;
+    if (n->op == OP_weight_only_matmul && c->o->strict_target)
+        return expand(c, n);
+    if (n->op == OP_matmul && !c->o->strict_target)
+        return convert_product(c, n);
+    return true;
+}
+
+bool pass_weight_only(struct graph *g, const struct options *o, struct diag *d)
+{
+    struct weigher c = {g, o, d};
+    if (!for_each_node(g->main, visit, &c))
+        return false;
+    remove_dead(g);
+    return true;
+}

@@ -1,0 +1,119 @@
+/*
+ * Tensor engine: weight_only_matmul. One row is multiplied straight on the packed integers; more
+ * rows share weights that are unpacked a chunk of k at a time.
+ */
+#include "neff/pack.h"
+#include "runtime/exec/engine.h"
+#include "runtime/kernels/gemm.h"
+
+#include <string.h>
+
+enum { DST, STATIONARY, MOVING };
+enum { K_CHUNK = 256 };
+
+struct weight_only {
+    int k, width, block, bits; /* width: outs as stored */
+    bool zeros, convert_rows, convert_result;
+    int64_t row_bytes, chunk_bytes; /* scratch */
+};
+
+static int64_t line(int64_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+static bool shapes_fit(struct binding *b, const struct bound_insn *i, struct weight_only *m)
+{
+    const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
+    enum { MOST = 1 << 24 };
+    if (c->rank != 2 || w->rank != 1 || a->rank != 2 || c->count[0] != a->count[0])
+        return fail(b->d, "weight_only_matmul: operands of rank %d, %d and %d, expected 2, 1 and 2",
+                    c->rank, w->rank, a->rank);
+    int64_t k = a->count[1], block = i->imm[0].base, bits = i->imm[1].base;
+    if (w->size != 1 || w->step[0] != 1 || i->nclips[STATIONARY] || k > MOST || block < 1 ||
+        block > MOST || (bits != 4 && bits != 8) || c->count[0] > 1 << 20)
+        return fail(b->d, "weight_only_matmul: %lld rows by blocks of %lld of %lld bits",
+                    (long long)c->count[0], (long long)block, (long long)bits);
+    *m = (struct weight_only){
+        .k = (int)k, .block = (int)block, .bits = (int)bits, .zeros = i->imm[2].base != 0};
+    for (int width = PACK_ALIGN_OUTS; width <= PACK_OUTS; width += PACK_ALIGN_OUTS) {
+        struct pack_quantized s = {k, width, m->block, m->bits, m->zeros};
+        if (pack_quantized_size(&s) == (size_t)w->count[0])
+            m->width = width;
+    }
+    if (k > 0 && (m->width == 0 || c->count[1] > m->width))
+        return fail(b->d, "weight_only_matmul: %lld bytes of weights are no block of %lld outs",
+                    (long long)w->count[0], (long long)c->count[1]);
+    return true;
+}
+
+bool prepare_weight_only(struct binding *b, struct bound_insn *i, const struct insn *insn)
+{
+    struct weight_only *m = ARENA_NEW(b->arena, struct weight_only);
+    const struct operand *c = &i->o[DST], *a = &i->o[MOVING];
+    i->prepared = m;
+    if (!only_numbers(b, i, insn) || !shapes_fit(b, i, m))
+        return false;
+    m->convert_rows = a->dtype != DT_F32 || a->step[1] != 1;
+    m->convert_result = c->dtype != DT_F32 || c->step[1] != 1 || c->step[0] < c->count[1];
+    m->row_bytes = m->convert_rows ? line(a->count[0] * m->k * 4) : 0;
+    m->chunk_bytes = line((int64_t)K_CHUNK * m->width * 4);
+    need_scratch(b, m->row_bytes + m->chunk_bytes +
+                        (m->convert_result ? line(c->count[0] * m->width * 4) : 0) + 64);
+    return true;
+}
+
+/* All rows by each chunk of k in turn. */
+static void multiply_rows(const struct lane *l, const struct weight_only *m,
+                          const struct weight_only_row *w, const float *x, int64_t x_pitch,
+                          int64_t rows, int64_t outs, float *y, int64_t y_pitch, float *chunk)
+{
+    for (int k = 0; k < m->k; k += K_CHUNK) {
+        int n = m->k - k < K_CHUNK ? m->k - k : K_CHUNK;
+        struct gemm_tile t = {.type = GEMM_F32, .rows = (int)rows, .outs = (int)outs, .k = n};
+        t.a_pitch = x_pitch, t.c_pitch = y_pitch, t.w_pitch = m->width;
+        t.accumulate = k > 0;
+        struct gemm g;
+        l->k->weight_only_unpack(w, k, n, chunk);
+        gemm_prepare_own(&g, &t, l->k);
+        gemm_run(&g, x + k, chunk, y);
+    }
+}
+
+void exec_weight_only_matmul(struct lane *l, const struct bound_insn *i)
+{
+    const struct weight_only *m = i->prepared;
+    const struct operand *c = &i->o[DST], *a = &i->o[MOVING];
+    int64_t cc[MAX_AP_RANK], ac[MAX_AP_RANK], x_pitch = a->step[0], y_pitch = c->step[0];
+    if (!counts_now(l, i, DST, cc) || !counts_now(l, i, MOVING, ac) || m->k == 0)
+        return;
+    int64_t rows = cc[0] < ac[0] ? cc[0] : ac[0], outs = cc[1];
+    char *to = operand_address(l, c), *from = operand_address(l, a), *scratch = l->scratch;
+    const float *x = (const float *)(void *)from;
+    float *y = (float *)(void *)to, *chunk = (float *)(void *)(scratch + m->row_bytes);
+    static const struct operand f32 = {.dtype = DT_F32, .size = 4};
+    if (m->convert_rows) {
+        for (int64_t r = 0; r < rows; r++)
+            convert_row(l, &f32, scratch + r * m->k * 4, 1, a, from + r * a->step[0] * a->size,
+                        a->step[1], m->k);
+        x = (const float *)(void *)scratch, x_pitch = m->k;
+    }
+    if (m->convert_result)
+        y = (float *)(void *)(scratch + m->row_bytes + m->chunk_bytes), y_pitch = m->width;
+    struct weight_only_row w = {x,        operand_address(l, &i->o[STATIONARY]),
+                                y,        m->k,
+                                m->width, m->block,
+                                m->bits,  m->zeros,
+                                i->flt[0]};
+    if (rows == 1) {
+        float whole[PACK_OUTS];
+        w.y = whole;
+        l->k->weight_only(&w);
+        memcpy(y, whole, sizeof(float) * (size_t)outs);
+    } else {
+        multiply_rows(l, m, &w, x, x_pitch, rows, outs, y, y_pitch, chunk);
+    }
+    for (int64_t r = 0; m->convert_result && r < rows; r++)
+        convert_row(l, c, to + r * c->step[0] * c->size, c->step[1], &f32,
+                    (const char *)(y + r * y_pitch), 1, outs);
+}
