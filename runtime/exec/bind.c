@@ -141,9 +141,7 @@ static const struct dim_node *odd_broadcast(const struct dim_table *t, const int
     return a >= 0 && b >= 0 && a != b && a != 1 && b != 1 ? n : NULL;
 }
 
-/* Negative dims that come from operands which were to broadcast, in the words of the model. */
-static bool check_broadcasts(const struct program *p, int slot, const int64_t *values,
-                             struct diag *d)
+bool check_broadcasts(const struct program *p, int slot, const int64_t *values, struct diag *d)
 {
     const struct slot *s = &p->slots[slot];
     for (int i = 0; s->type.kind == VK_TENSOR && i < s->type.rank; i++) {

@@ -196,6 +196,8 @@ static bool reserve_dynamic(struct context *c, const struct slot_list *list, str
         if (!slot_dims(&c->m->p->slots[s], values_now(c), &type))
             return fail(d, "dims of '%s' are not known when a kernel writes it",
                         slot_name(c->m->p, s));
+        if (!check_broadcasts(c->m->p, s, values_now(c), d))
+            return false;
         if (!tensor_alloc_dirty(&c->slots[s], type.dtype, type.rank, type.dims, d) ||
             !slot_place(c, s, d))
             return false;

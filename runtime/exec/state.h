@@ -188,6 +188,8 @@ bool bind_inputs(struct context *c, struct diag *d);
 void bound_free(struct bound *b);
 /* Dims of a slot's type under `values`; false (no message) when some are not known. */
 bool slot_dims(const struct slot *s, const int64_t *values, struct tensor *out);
+/* Fails when a dim of the slot is negative for its operands' sizes do not broadcast. */
+bool check_broadcasts(const struct program *p, int slot, const int64_t *values, struct diag *d);
 
 /* exec.c: how an instruction is bound and run. */
 enum geometry {

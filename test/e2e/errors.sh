@@ -85,6 +85,41 @@ refuses 1 "f32" "$xrun" good.neff type.npy
 sed '1s/<f4/<x9/' "$picture" >unknown.npy
 refuses 1 "unknown.npy" "$xrun" good.neff unknown.npy
 
+# Sizes that only the inputs tell, and that do not go together: the message names the node's result.
+rows() { # ROWS: an .npy of ROWS x 4 zeros
+    printf '\223NUMPY\001\000v\000'
+    printf '%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': ($1, 4), }"
+    head -c $(($1 * 16)) /dev/zero
+}
+for n in 0 1 2 3; do rows $n >rows_$n.npy; done
+cat >broadcast.xir <<'END'
+graph "broadcast" symbols(n, m) (%0 "x": f32[n,4], %1 "y": f32[m,4]) {
+  %2 "sum": f32[*] = add(%0, %1)
+  %3 "soft": f32[*] = softmax(%2) {axis=1}
+  return(%3)
+} outputs("o")
+END
+"$xcc" broadcast.xir -q -o broadcast.neff
+refuses 1 "'sum': sizes 3 and 2 do not broadcast in dimension 0" "$xrun" broadcast.neff rows_3.npy rows_2.npy
+cat >counts.xir <<'END'
+graph "counts" symbols(n, m) (%0 "x": f32[n,4], %1 "y": f32[m,4]) {
+  %c0 = const f32[] {1}
+  %2 "one": f32[*] = add(%0, %c0)
+  %3 "where": i64[*] = nonzero(%2)
+  %4 "numbers": f32[*] = cast(%3) {to=1}
+  %5 "row": f32[*] = reduce_sum(%1) {axes=[1], keepdims=0}
+  %6 "sum": f32[*] = add(%4, %5)
+  return(%6)
+} outputs("o")
+END
+"$xcc" counts.xir -q -o counts.neff
+refuses 1 "'sum': sizes 2 and 12 do not broadcast in dimension 1" "$xrun" counts.neff rows_3.npy rows_2.npy
+"$xrun" counts.neff rows_3.npy rows_1.npy | grep -qF 'f32[2,12]' || failed "counts and 1 row"
+for pair in "3 1 3" "1 3 3" "1 0 0" "2 2 2" "0 0 0"; do
+    set -- $pair
+    "$xrun" broadcast.neff rows_$1.npy rows_$2.npy | grep -qF "f32[$3,4]" || failed "$1 rows and $2"
+done
+
 # Outputs that cannot be written, or differ.
 refuses 1 "cannot" "$xrun" good.neff "$picture" -o good.neff/out
 if [ "$(id -u)" != 0 ]; then
