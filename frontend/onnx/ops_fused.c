@@ -92,17 +92,30 @@ static struct value *activate(struct onnx_node *n, struct value *y, const double
 /* ---- products
  * ---------------------------------------------------------------------------------------------- */
 
+/* The first dim in front of the last: (d0, d1, ..., k) as (d1, ..., d0, k). */
+static struct value *batch_inside(struct onnx_node *n, struct value *x, const char *attribute)
+{
+    int64_t perm[MAX_RANK];
+    int rank;
+    if (!attr_int(&n->attrs, attribute, 0))
+        return x;
+    if (!b_rank(n, x, "an operand with its batch transposed", &rank))
+        return NULL;
+    for (int i = 0; i < rank; i++)
+        perm[i] = i == rank - 1 ? i : i == rank - 2 ? 0 : i + 1;
+    return rank > 2 ? b_transpose(n, x, perm, rank) : x;
+}
+
 bool lower_fused_matmul(struct onnx_node *n)
 {
     struct attrs a = {0};
     struct arena *arena = &n->g->arena;
-    if (attr_int(&n->attrs, "transBatchA", 0) || attr_int(&n->attrs, "transBatchB", 0))
-        return NODE_ERROR(n, "attributes 'transBatchA' and 'transBatchB' are not supported; put a "
-                             "Transpose before it");
+    struct value *in[] = {batch_inside(n, n->in[0], "transBatchA"),
+                          batch_inside(n, n->in[1], "transBatchB")};
     attr_set_int(arena, &a, "trans_a", attr_int(&n->attrs, "transA", 0));
     attr_set_int(arena, &a, "trans_b", attr_int(&n->attrs, "transB", 0));
     attr_set_float(arena, &a, "alpha", attr_float(&n->attrs, "alpha", 1));
-    return b_done(n, b_op(n, OP_matmul, n->in, 2, &a));
+    return b_done(n, b_op(n, OP_matmul, in, 2, &a));
 }
 
 bool lower_fused_gemm(struct onnx_node *n)

@@ -276,8 +276,8 @@ bool lower_rotary_contrib(struct onnx_node *n)
     struct value *x = n->in[0], *positions = n->in[1], *table = n->in[2];
     if (!b_rank(n, x, "the operand", &rank) || !b_rank(n, positions, "the positions", &place_rank))
         return false;
-    if (attr_int(&n->attrs, "is_packed_batching", 0) || attr_float(&n->attrs, "scale", 1) != 1)
-        return NODE_ERROR(n, "attributes 'is_packed_batching' and 'scale' are not supported");
+    if (attr_int(&n->attrs, "is_packed_batching", 0))
+        return NODE_ERROR(n, "attribute 'is_packed_batching' is not supported");
     if (rank == 3 && heads == 0) {
         dim_t width = x->type.dims[2], half = table->type.rank == 2 ? table->type.dims[1] : -1;
         if (!dim_is_const(width) || !dim_is_const(half) || half < 1 || width % (2 * half))
@@ -297,12 +297,11 @@ bool lower_rotary_contrib(struct onnx_node *n)
 
 static bool gqa_supported(struct onnx_node *n)
 {
-    static const char *const plain[] = {"qk_output", "smooth_softmax", "kv_cache_bit_width",
-                                        "sliding_window_cache"};
-    for (int i = 0; i < 4; i++)
+    static const char *const plain[] = {"qk_output", "kv_cache_bit_width", "sliding_window_cache"};
+    for (int i = 0; i < 3; i++)
         if (attr_int(&n->attrs, plain[i], 0) > 0)
             return NODE_ERROR(n, "attribute '%s' is not supported", plain[i]);
-    for (int i = 11; i < n->nin; i++)
+    for (int i = 12; i < n->nin; i++)
         if (n->in[i])
             return NODE_ERROR(n, "input %d is not supported", i);
     if ((b_in(n, 1) == NULL) != (b_in(n, 2) == NULL))
@@ -328,24 +327,92 @@ static bool gqa_operands(struct onnx_node *n, int64_t heads, int64_t kv_heads, s
     return true;
 }
 
+/* How many keys each batch (B) holds before this call: none when all of them are given now. */
+static struct value *keys_before(struct onnx_node *n, struct value *lengths, struct value *total,
+                                 struct value *given)
+{
+    struct value *all_new = b_2(n, OP_eq, total, given);
+    return where(n, all_new, b_i64(n, 0), b_sub(n, lengths, given));
+}
+
+/* The cache (B,heads,L,D) with the fresh rows behind those before, and zeros behind them. */
+static struct value *cached(struct onnx_node *n, struct value *past, struct value *fresh,
+                            struct value *before, struct value *total)
+{
+    static const int64_t places[] = {1, 2, 3}, last[] = {-1};
+    struct value *length = b_dim(n, past, 2), *zero = b_like(n, past, 0);
+    struct value *most = b_2(n, OP_max, length, total), *more = b_sub(n, most, length);
+    struct value *shape = b_concat(
+        n, (struct value *[]){b_dim(n, past, 0), b_dim(n, past, 1), more, b_dim(n, past, 3)}, 4, 0);
+    struct value *room = b_2(n, OP_expand, zero, shape);
+    struct value *grown = b_concat(n, (struct value *[]){past, room}, 2, 2);
+    struct value *old = b_2(n, OP_lt, b_unsqueeze(n, count_up(n, most), last, 1),
+                            b_unsqueeze(n, before, places, 3));
+    struct attrs a = {0};
+    attr_set_int(&n->g->arena, &a, "axis", 2);
+    return b_op(n, OP_tensor_scatter, (struct value *[]){where(n, old, grown, zero), fresh, before},
+                3, &a);
+}
+
+/* (B,1,S,L): query i of a batch is at place before + i and sees what is not behind it, `window` > 0
+ * keys back at most. */
+static struct value *cache_mask(struct onnx_node *n, struct value *before, struct value *q,
+                                struct value *k, int64_t window, double filter)
+{
+    static const int64_t places[] = {1, 2, 3}, last[] = {-1};
+    struct value *j = count_up(n, b_dim(n, k, 2)), *i = count_up(n, b_dim(n, q, 2));
+    i = b_add(n, b_unsqueeze(n, i, last, 1), b_unsqueeze(n, before, places, 3));
+    struct value *sees = b_2(n, OP_le, j, i);
+    if (window > 0)
+        sees = b_2(n, OP_and, sees, b_2(n, OP_gt, j, b_sub(n, i, b_i64(n, window))));
+    return where(n, sees, b_like(n, q, 0), b_like(n, q, filter));
+}
+
+/* A key of zeros more, with a score of its own: `sink` (heads), or 0. */
+static void add_sink(struct onnx_node *n, struct value *sink, struct value *kv[2],
+                     struct value **mask)
+{
+    struct value *one = b_i64(n, 1), *zero = b_like(n, kv[0], 0);
+    for (int i = 0; i < 2; i++) {
+        struct value *shape = b_concat(
+            n, (struct value *[]){b_dim(n, kv[i], 0), b_dim(n, kv[i], 1), one, b_dim(n, kv[i], 3)},
+            4, 0);
+        kv[i] = b_concat(n, (struct value *[]){kv[i], b_2(n, OP_expand, zero, shape)}, 2, 2);
+    }
+    struct value *score = sink ? b_reshape_to(n, sink, (int64_t[]){1, -1, 1, 1}, 4)
+                               : b_reshape_to(n, zero, (int64_t[]){1, 1, 1, 1}, 4);
+    struct value *empty =
+        b_mul(n, score, zero); /* the mask for each head, then the score for all */
+    *mask = b_add(n, *mask, empty);
+    struct value *shape = b_concat(
+        n, (struct value *[]){b_dim(n, *mask, 0), b_dim(n, *mask, 1), b_dim(n, *mask, 2), one}, 4,
+        0);
+    *mask = b_concat(n, (struct value *[]){*mask, b_2(n, OP_expand, score, shape)}, 2, 3);
+}
+
 /*
- * Keys so far: all batches hold total - S of them in the past. seqlens_k (total of each batch - 1)
- * hides the padding behind a shorter batch. Query i of a batch is at place total - S + i.
+ * Batches may hold different numbers of keys: seqlens_k is the total of each batch - 1, fresh keys
+ * lie behind the batch's own past. The cache is as long as the past's buffer or the largest total.
  */
 bool lower_group_query_attention(struct onnx_node *n)
 {
     int64_t heads = attr_int(&n->attrs, "num_heads", 0),
             kv_heads = attr_int(&n->attrs, "kv_num_heads", 0);
-    struct value *x[3], *total = b_in(n, 6), *zero = b_i64(n, 0);
+    struct value *x[3], *total = b_in(n, 6), *sink = b_in(n, 11);
     if (heads < 1 || kv_heads < 1 || heads % kv_heads)
         return NODE_ERROR(n, "attributes num_heads %lld and kv_num_heads %lld", (long long)heads,
                           (long long)kv_heads);
     if (!gqa_supported(n) || !gqa_operands(n, heads, kv_heads, x))
         return false;
     total = b_reshape_to(n, b_cast(n, total, DT_I64), (int64_t[]){1}, 1);
-    struct value *before = b_sub(n, total, b_dim(n, x[0], 1));
+    struct value *lengths =
+        b_add(n, b_cast(n, b_reshape_to(n, n->in[5], (int64_t[]){-1}, 1), DT_I64), b_i64(n, 1));
+    struct value *before = keys_before(n, lengths, total, b_dim(n, x[0], 1));
     if (attr_int(&n->attrs, "do_rotary", 0)) {
-        struct value *positions = b_in(n, 9) ? n->in[9] : positions_from(n, before, x[0], 1);
+        static const int64_t last[] = {-1};
+        struct value *steps = count_up(n, b_dim(n, x[0], 1));
+        struct value *positions =
+            b_in(n, 9) ? n->in[9] : b_add(n, b_unsqueeze(n, before, last, 1), steps);
         int64_t interleaved = attr_int(&n->attrs, "rotary_interleaved", 0);
         dim_t half = n->in[7] && n->in[7]->type.rank == 2 ? n->in[7]->type.dims[1] : 0;
         for (int i = 0; i < 2; i++)
@@ -355,21 +422,17 @@ bool lower_group_query_attention(struct onnx_node *n)
     struct value *q = split_heads(n, x[0], heads), *kv[2];
     for (int i = 0; i < 2; i++) {
         struct value *fresh = split_heads(n, x[1 + i], kv_heads), *past = b_in(n, 3 + i);
-        if (past) {
-            past = b_op(n, OP_slice, (struct value *[]){past, zero, before, b_i64(n, 2)}, 4, NULL);
-            fresh = b_concat(n, (struct value *[]){past, fresh}, 2, 2);
-        }
-        kv[i] = fresh;
+        kv[i] = past ? cached(n, past, fresh, before, total) : fresh;
         if (n->nout > 1 + i)
-            n->out[1 + i] = fresh;
+            n->out[1 + i] = kv[i];
     }
-    struct value *lengths =
-        b_add(n, b_cast(n, b_reshape_to(n, n->in[5], (int64_t[]){-1}, 1), DT_I64), b_i64(n, 1));
     int64_t window = attr_int(&n->attrs, "local_window_size", -1);
     double filter = b_dtype(q) == DT_F16 ? -65504 : -3.0e38;
     struct value *mask = b_2(n, OP_min, length_mask(n, lengths, q, kv[0], filter),
-                             causal_mask(n, q, kv[0], window, filter));
+                             cache_mask(n, before, q, kv[0], window, filter));
     mask = plus(n, mask, b_in(n, 10));
+    if (sink || attr_int(&n->attrs, "smooth_softmax", 0) > 0)
+        add_sink(n, sink, kv, &mask);
     struct attrs a = {0};
     struct arena *arena = &n->g->arena;
     if (attr_float(&n->attrs, "scale", 0) != 0)
