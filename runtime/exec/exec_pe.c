@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+enum { LEAST_DOT = 32 }; /* terms from which on one output is worth a kernel of its own */
 enum { MAX_COUNTS = 8, MAX_VARIANTS = 24, BATCHES = GEMM_LEVELS };
 enum { DST, STATIONARY, MOVING };
 
@@ -24,6 +25,7 @@ struct matmul {
     bool packed;   /* stationary in blocks of neff/pack.h */
     bool in_place; /* stationary can be read where it is when outs allow it */
     bool convert_a, convert_c;
+    bool dot; /* one output: sums along the rows of moving */
     bool slow;
     bool empty; /* no rows, outs, or terms in the sum */ /* integers that no tile kernel takes */
     int a_size, w_size;
@@ -268,6 +270,10 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     if (m->a_bytes > 1 << 28 || m->w_bytes > 1 << 28)
         return fail(b->d, "nc_matmul: operands of %lld bytes must be rearranged, at most %d are",
                     (long long)(m->a_bytes > m->w_bytes ? m->a_bytes : m->w_bytes), 1 << 28);
+    m->dot = outs == 1 && k >= LEAST_DOT && m->packed && m->type == GEMM_F32 && !m->convert_a &&
+             c->dtype == DT_F32 && w->dtype == DT_F32;
+    if (m->dot)
+        m->w_bytes = round_up(k * 4, 64);
     need_scratch(b, m->a_bytes + m->w_bytes + (m->convert_c ? rows * outs * 4 : 0) + 64);
     prepare_variants(b, i, m);
     return true;
@@ -430,6 +436,21 @@ static void multiply_slow(const struct lane *l, const struct bound_insn *i, cons
         }
 }
 
+/* One output of many terms: partial sums along the rows, which is also closer than one long sum. */
+static void multiply_dot(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
+                         const struct extent *e, char *const *p, bool accumulate)
+{
+    const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
+    float *column = (float *)l->scratch;
+    for (int64_t n = 0; n < e->batches; n++) {
+        const float *from = (const float *)p[STATIONARY] + batch_offset(w, m, e, n);
+        l->k->copy(column, 4, from, w->step[w->rank - 2] * 4, (size_t)e->k, 4);
+        l->k->dot((float *)p[DST], c->step[c->rank - 2],
+                  (const float *)p[MOVING] + batch_offset(a, m, e, n), a->step[a->rank - 2], column,
+                  (size_t)e->rows, (size_t)e->k, accumulate || n > 0);
+    }
+}
+
 /* A sum of nothing. */
 static void clear_result(const struct lane *l, const struct bound_insn *i)
 {
@@ -460,6 +481,10 @@ void exec_nc_matmul(struct lane *l, const struct bound_insn *i)
     bool accumulate = number_at(l, &i->imm[0]) != 0;
     if (m->slow) {
         multiply_slow(l, i, m, &e, p, accumulate);
+        return;
+    }
+    if (m->dot) {
+        multiply_dot(l, i, m, &e, p, accumulate);
         return;
     }
     struct gemm own;

@@ -170,6 +170,10 @@ struct kernel_table {
     /* accumulator[j] = step(accumulator[j], x[i * pitch + j]) over rows i in order. */
     void (*reduce_columns[REDUCE_COUNT])(float *accumulator, const float *x, ptrdiff_t pitch,
                                          size_t rows, size_t n);
+    /* y[r * y_step] = (+ its old value where `accumulate`) sum over i < n of a[r * a_step + i] *
+     * w[i] */
+    void (*dot)(float *y, ptrdiff_t y_step, const float *a, ptrdiff_t a_step, const float *w,
+                size_t rows, size_t n, bool accumulate);
     /* y = exp(x - shift); returns the sum of y. */
     float (*exp_sum)(struct out_row y, struct in_row x, float shift, size_t n);
     /* Two passes; variance divides by n. */

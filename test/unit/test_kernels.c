@@ -657,6 +657,26 @@ static void test_pool(void **state)
     }
 }
 
+static void test_dot(void **state)
+{
+    enum { ROWS = 3 };
+    for (size_t n = 0; n < 300; n += n < 70 ? 1 : 37)
+        for (int accumulate = 0; accumulate < 2; accumulate++) {
+            float *a = random_row(ROWS * (n + 5)), *w = random_row(n + 1), y[2 * ROWS], old = 0.5f;
+            for (int i = 0; i < 2 * ROWS; i++)
+                y[i] = old;
+            table->dot(y, 2, a, (ptrdiff_t)n + 5, w, ROWS, n, accumulate);
+            for (size_t r = 0; r < ROWS; r++) {
+                double e = accumulate ? old : 0;
+                for (size_t i = 0; i < n; i++)
+                    e += (double)a[r * (n + 5) + i] * w[i];
+                assert_true(fabs(y[2 * r] - e) <= 4e-6 * (1 + sqrt((double)n)));
+                assert_true(y[2 * r + 1] == old);
+            }
+            free(a), free(w);
+        }
+}
+
 static void check_depthwise(int kernel, int stride, int dilation, int width, int channels,
                             bool bf16, enum kernel_activation activation)
 {
@@ -932,7 +952,8 @@ int main(void)
         cmocka_unit_test(test_convert),     cmocka_unit_test(test_copy_transpose),
         cmocka_unit_test(test_reduce),      cmocka_unit_test(test_softmax_norms),
         cmocka_unit_test(test_pool),        cmocka_unit_test(test_depthwise),
-        cmocka_unit_test(test_gemm),        cmocka_unit_test(test_weight_only),
+        cmocka_unit_test(test_dot),         cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_weight_only),
     };
     const struct CMUnitTest selection[] = {cmocka_unit_test(test_selection)};
     static const char *const names[] = {
