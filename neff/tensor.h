@@ -59,11 +59,13 @@ bool tensor_alloc_items(struct tensor *t, int kind, int64_t n, struct diag *d);
 
 static inline double tensor_f64(const struct tensor *t, int64_t i)
 {
-    return dtype_load_f64(t->dtype, t->data, (size_t)i);
+    return t->dtype == DT_F32 ? (double)((const float *)t->data)[i]
+                              : dtype_load_f64(t->dtype, t->data, (size_t)i);
 }
 static inline int64_t tensor_i64(const struct tensor *t, int64_t i)
 {
-    return dtype_load_i64(t->dtype, t->data, (size_t)i);
+    return t->dtype == DT_I64 ? ((const int64_t *)t->data)[i]
+                              : dtype_load_i64(t->dtype, t->data, (size_t)i);
 }
 /* `f32[1,3,224,224]`, as text in a caller's buffer. */
 const char *tensor_type_text(const struct tensor *t, char *buf, size_t size);

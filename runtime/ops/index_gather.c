@@ -238,11 +238,14 @@ bool eval_one_hot(struct op_call *c)
     if (tensor_count(values) != 2)
         return fail(c->env->d, "values has %lld elements, expected two",
                     (long long)tensor_count(values));
-    for (int64_t i = 0, n = tensor_count(z); i < n; i++) {
-        int64_t at = i / inner % depth, want = tensor_i64(x, i / inner / depth * inner + i % inner);
-        bool on = at == (want < 0 ? want + depth : want);
-        memcpy((char *)z->data + (size_t)i * bytes, (const char *)values->data + (on ? bytes : 0),
-               bytes);
+    char *to = z->data;
+    const char *off = values->data;
+    copy_run(to, 1, off, 0, tensor_count(z), bytes);
+    for (int64_t i = 0, n = tensor_count(x); i < n && depth; i++) {
+        int64_t want = tensor_i64(x, i), at = want < 0 ? want + depth : want;
+        if (at >= 0 && at < depth)
+            memcpy(to + (size_t)((i / inner * depth + at) * inner + i % inner) * bytes, off + bytes,
+                   bytes);
     }
     return own_strings(c, 0);
 }

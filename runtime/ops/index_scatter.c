@@ -66,7 +66,9 @@ static void write_run(enum op op, struct tensor *z, int64_t to, const struct ten
                       int64_t from, int64_t n)
 {
     size_t bytes = dtype_bytes(z->dtype);
-    if (op == OP_COUNT && n > 0)
+    if (op == OP_COUNT && n == 1 && bytes == 4)
+        ((uint32_t *)z->data)[to] = ((const uint32_t *)u->data)[from];
+    else if (op == OP_COUNT && n > 0)
         memcpy((char *)z->data + (size_t)to * bytes, (const char *)u->data + (size_t)from * bytes,
                (size_t)n * bytes);
     for (int64_t i = 0; op != OP_COUNT && i < n; i++)

@@ -270,18 +270,73 @@ bool infer_topk(struct infer *f)
     return infer_out(f, 1, DT_I64, x->rank, out.dims);
 }
 
-/* One line of elements: index i is element first + i * step. */
-struct line {
-    const struct tensor *x;
-    int64_t first, step;
-    bool largest;
+/*
+ * The k first elements of a line in order. Elements are ranked by a key, less is earlier; equal
+ * keys keep their order. A heap holds the best so far, the last of them on top.
+ */
+struct ranked {
+    uint64_t key;
+    int64_t index;
 };
 
-static int compare_line(const void *user, int64_t a, int64_t b)
+static bool earlier(struct ranked a, struct ranked b)
 {
-    const struct line *l = user;
-    int order = compare_elements(l->x, l->first + a * l->step, l->first + b * l->step);
-    return l->largest ? -order : order;
+    return a.key < b.key || (a.key == b.key && a.index < b.index);
+}
+
+/* Unsigned integers in the order of the elements; NaN after all numbers. */
+static uint64_t rank_key(const struct tensor *x, int64_t i, bool largest)
+{
+    uint64_t key;
+    int class = dtype_class(x->dtype);
+    if (class == DTC_FLOAT) {
+        double v = tensor_f64(x, i) + 0.0; /* one zero */
+        memcpy(&key, &v, sizeof key);
+        key = v != v ? UINT64_MAX : key >> 63 ? ~key : key | UINT64_C(1) << 63;
+    } else {
+        key = (uint64_t)tensor_i64(x, i);
+        if (class == DTC_SINT)
+            key ^= UINT64_C(1) << 63;
+    }
+    return largest ? ~key : key;
+}
+
+static void sift_down(struct ranked *heap, int64_t n, struct ranked x)
+{
+    int64_t at = 0;
+    for (int64_t child = 1; child < n; child = 2 * at + 1) {
+        if (child + 1 < n && earlier(heap[child], heap[child + 1]))
+            child++;
+        if (!earlier(x, heap[child]))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = x;
+}
+
+static void sift_up(struct ranked *heap, int64_t at, struct ranked x)
+{
+    for (; at && earlier(heap[(at - 1) / 2], x); at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = x;
+}
+
+static void rank_line(const struct tensor *x, int64_t first, int64_t step, int64_t n, int64_t k,
+                      bool largest, struct ranked *heap)
+{
+    for (int64_t i = 0; i < n && k; i++) {
+        struct ranked r = {rank_key(x, first + i * step, largest), i};
+        if (i < k)
+            sift_up(heap, i, r);
+        else if (r.key < heap[0].key)
+            sift_down(heap, k, r);
+    }
+    for (int64_t last = k - 1; last > 0; last--) {
+        struct ranked x_last = heap[last];
+        heap[last] = heap[0];
+        sift_down(heap, last, x_last);
+    }
 }
 
 bool eval_topk(struct op_call *c)
@@ -292,27 +347,26 @@ bool eval_topk(struct op_call *c)
     int64_t outer = dims_product(x->dims, 0, axis),
             inner = dims_product(x->dims, axis + 1, x->rank);
     size_t bytes = dtype_bytes(x->dtype);
+    bool largest = attr_int(c->attrs, "largest", 1);
     if (k < 0 || k > n)
         return fail(c->env->d, "k is %lld for size %lld", (long long)k, (long long)n);
-    int64_t *index = malloc(sizeof *index * (size_t)(2 * n + 1));
-    if (!index)
+    struct ranked *best = malloc(sizeof *best * (size_t)(k + 1));
+    if (!best)
         return fail(c->env->d, "out of memory");
     for (int64_t o = 0; o < outer; o++)
         for (int64_t i = 0; i < inner; i++) {
-            struct line l = {x, o * n * inner + i, inner, attr_int(c->attrs, "largest", 1)};
-            for (int64_t j = 0; j < n; j++)
-                index[j] = j;
-            sort_indices(index, n, index + n, compare_line, &l);
+            int64_t first = o * n * inner + i;
+            rank_line(x, first, inner, n, k, largest, best);
             for (int64_t j = 0; j < k; j++) {
                 size_t to = (size_t)((o * k + j) * inner + i);
                 if (wants_result(c, 0))
                     memcpy((char *)c->out[0]->data + to * bytes,
-                           (const char *)x->data + (size_t)(l.first + index[j] * inner) * bytes,
+                           (const char *)x->data + (size_t)(first + best[j].index * inner) * bytes,
                            bytes);
                 if (wants_result(c, 1))
-                    ((int64_t *)c->out[1]->data)[to] = index[j];
+                    ((int64_t *)c->out[1]->data)[to] = best[j].index;
             }
         }
-    free(index);
+    free(best);
     return true;
 }

@@ -448,20 +448,23 @@ static bool grid_sample(struct op_call *c, struct work *w)
             most = 1;
     for (int i = 0; i < s.n; i++)
         most *= s.taps;
-    double *x = work_doubles(w, t), *g = work_doubles(w, grid), *weight = WORK(w, double, most);
+    double *g = work_doubles(w, grid), *weight = WORK(w, double, most);
     int64_t *at = WORK(w, int64_t, most);
-    if (!x || !g || !weight || !at)
+    if (!g || !weight || !at)
         return false;
     for (int64_t b = 0; b < t->dims[0]; b++)
         for (int64_t p = 0; p < points; p++) {
             int count = sample_points(&s, g + (b * points + p) * s.n, at, weight);
             for (int64_t ch = 0; ch < t->dims[1]; ch++) {
                 double sum = 0;
+                int64_t channel = b * t->dims[1] + ch;
                 for (int i = 0; i < count; i++)
                     if (at[i] >= 0)
-                        sum += weight[i] * x[(b * t->dims[1] + ch) * plane + at[i]];
-                dtype_store_f64(y->dtype, y->data, (size_t)((b * t->dims[1] + ch) * points + p),
-                                sum);
+                        sum += weight[i] * tensor_f64(t, channel * plane + at[i]);
+                if (y->dtype == DT_F32)
+                    ((float *)y->data)[channel * points + p] = (float)sum;
+                else
+                    dtype_store_f64(y->dtype, y->data, (size_t)(channel * points + p), sum);
             }
         }
     return true;
