@@ -5,6 +5,7 @@
 #include "runtime/io/compare.h"
 #include "runtime/io/feed.h"
 #include "runtime/io/npy.h"
+#include "runtime/kernels/kernels.h"
 #include "runtime/xrt.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ struct arguments {
     const char *inputs[MAX_FILES], *expected[MAX_FILES];
     int ninputs, nexpected;
     int threads, bench;
-    bool json, random, help;
+    bool json, random, strict, help;
     double rtol, atol;
 };
 
@@ -34,6 +35,7 @@ static const char help_text[] =
     "  --expect FILE     compare the next output with FILE.npy; exit status 3 when they differ\n"
     "  --rtol R --atol A tolerances of --expect (1e-3, 1e-7)\n"
     "  --threads N       threads, default one per physical core\n"
+    "  --strict-isa      the same bits on every CPU: IEEE operations in one order, slower\n"
     "  --bench N         run N more times and print the times\n"
     "  --json            print the times as one JSON object\n"
     "  --profile FILE    write Chrome trace events of one run; FILE.txt: a table of kernels by\n"
@@ -96,6 +98,8 @@ static bool parse_option(struct arguments *a, const char *s, const char *value, 
         return a->json = true;
     if (!strcmp(s, "--random"))
         return a->random = true;
+    if (!strcmp(s, "--strict-isa"))
+        return a->strict = true;
     if (!strcmp(s, "--help") || !strcmp(s, "-h"))
         return a->help = true;
     fprintf(stderr, "xrun: unknown option '%s'; --help lists them\n", s);
@@ -253,6 +257,8 @@ static int run(const struct arguments *a, struct xrt_model *m, struct feed *f, d
                struct diag *d)
 {
     struct times t = {0};
+    if (a->strict)
+        kernels_select("strict"); /* runs everywhere */
     struct xrt_context *c = xrt_context_new(m, a->threads);
     if (!c)
         return fail(d, "%s", xrt_error()), BAD_INPUT;

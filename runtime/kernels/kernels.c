@@ -5,11 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if KERNELS_X86
+static bool runs_strict(void)
+{
+    return true;
+}
 static bool runs_portable(void)
 {
     return true;
 }
+#if KERNELS_X86
 static bool runs_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -26,11 +30,6 @@ static bool runs_avx512vnni(void)
 static bool runs_avx512bf16(void)
 {
     return runs_avx512vnni() && __builtin_cpu_supports("avx512bf16");
-}
-#else
-static bool runs_portable(void)
-{
-    return true;
 }
 #endif
 

@@ -9,8 +9,9 @@
  * The same kernels exist for several instruction sets, in one table each; kernels_get() is the best
  * this CPU has. All variants do the same arithmetic in the same order (reductions always run in 32
  * interleaved partial results, folded pairwise), except that `fma` variants fuse multiply-adds and
- * `portable` on x86 does not, and that avx512bf16 multiplies bf16 pairs with the hardware's
- * rounding. Results never depend on the thread, on alignment or on what was computed before.
+ * `portable` on x86 and `strict` anywhere do not (`strict` gives the same bits on every CPU), and
+ * that avx512bf16 multiplies bf16 pairs with the hardware's rounding. Results never depend on the
+ * thread, on alignment or on what was computed before.
  *
  * Nothing here fails or allocates. Matrix tiles: gemm.h. What exists: kernels.def.
  */

@@ -1,7 +1,8 @@
 /*
  * Vectors of the width a variant is compiled for, by GCC's vector extensions; included once per
  * variant file and private to it. LANES f32 per vector: 16 with AVX-512, 8 with AVX2, 4 elsewhere
- * (SSE2, NEON). Intrinsics stand only where the extensions have no word for the instruction.
+ * (SSE2, NEON), and in the strict variant. Intrinsics stand only where the extensions have no word
+ * for the instruction.
  */
 #ifndef RUNTIME_KERNELS_VEC_H
 #define RUNTIME_KERNELS_VEC_H
@@ -17,7 +18,10 @@
 #include <arm_neon.h>
 #endif
 
-#if defined __AVX512F__
+#if defined STRICT_ISA
+#define LANES   4
+#define HAS_FMA 0
+#elif defined __AVX512F__
 #define LANES   16
 #define HAS_FMA 1
 #elif defined __AVX2__

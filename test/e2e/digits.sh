@@ -28,4 +28,10 @@ awk 'NR == 1 { exit $3 != "calls" } ' table.txt || failed "the table's head: $(h
 awk '$1 ~ /^[0-9]/ && $3 > 2 { exit 1 }' table.txt || failed "the table counts the calls of several runs"
 grep -q '^tile programs: 100.0% of the time (.* ms), 100.0% of the bytes' table.txt ||
     failed "the share of tile programs: $(tail -2 table.txt)"
+
+# --strict-isa: bits that do not depend on the machine or the C compiler. Another sum is right after the kernels'
+# arithmetic was changed on purpose, and only then.
+"$xcc" "$source/models/digits/digits.onnx" -o digits.neff --auto-cast none
+strict=$("$xrun" digits.neff "$source/models/digits/digit_7.npy" -o strict --strict-isa >/dev/null && sha256sum <strict/probabilities.npy)
+[ "${strict%% *}" = c7919c5c46b88e32b45eb4f35171d79f60ad826a3033dd628cf16e70d66a9ccf ] || failed "--strict-isa gives other bits: $strict"
 finish
