@@ -37,7 +37,7 @@ static int reordered(struct lowering *l, const struct node *n, const struct conv
  * next block: what the kernel's rows have in common then stays in the cache. */
 static int64_t channel_block(const struct conv *c)
 {
-    enum { CACHE = 24 << 10, VECTOR = 16, LEAST = 4 * VECTOR };
+    enum { CACHE = 24 << 10, VECTOR = 16, LEAST = 8 * VECTOR };
     if (!c->w)
         return c->channels_in; /* computed weights are put in order by one kernel */
     int64_t width = dim_is_const(c->width) ? c->width : 1, n = c->channels_in;
