@@ -4,7 +4,7 @@
  */
 #include "frontend/driver.h"
 #include "frontend/onnx/importer.h"
-#include "runtime/ops/elementwise.h"
+#include "neff/signature.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,17 +25,15 @@ static const char *engines(enum op op)
     return has_tile_program(op) ? "tiles" : "GpSimd";
 }
 
-static void print_kinds(enum op op)
+/* A signature, with commas between the operands. */
+static void print_types(const char *signature)
 {
-    static const char *const names[] = {"floats", "integers", "bool", "complex"};
-    const struct ew_row *row = op < OP_COUNT ? ew_row(op) : NULL;
-    const char *before = " ";
-    for (int i = 0; row && i < 4; i++)
-        if (row->kinds & 1 << i) {
-            printf("%s%s", before, names[i]);
-            before = ", ";
-        }
-    printf("%s |", row ? "" : " as the standard");
+    for (; *signature; signature++)
+        if (*signature == '|')
+            printf(" or ");
+        else
+            printf(*signature == ' ' ? ", " : "%c", *signature);
+    printf(" |");
 }
 
 static int newest(const char *domain)
@@ -66,9 +64,9 @@ static bool print_versions(const struct schema *s, bool print)
 
 static void print_onnx(void)
 {
-    printf(
-        "| domain | operator | versions | element types | core operator | cpu, trn1, trn2, inf2 |\n"
-        "| --- | --- | --- | --- | --- | --- |\n");
+    printf("| domain | operator | versions | types of the inputs | core operator | cpu, trn1, "
+           "trn2, inf2 |\n"
+           "| --- | --- | --- | --- | --- | --- |\n");
     for (int i = 0; i < nschemas; i++) {
         const struct schema *s = &schemas[i];
         struct lowering l = lowering_find(s->domain, s->op, newest(s->domain));
@@ -78,9 +76,21 @@ static void print_onnx(void)
         printf("| %s | %s |", *s->domain ? s->domain : "ai.onnx", s->op);
         print_versions(s, true);
         printf(" |");
-        print_kinds(same ? l.op : OP_COUNT);
+        printf(" ");
+        print_types(s->types);
         printf(" %s | %s |\n", same ? op_name(l.op) : "composed",
                same ? engines(l.op) : "its parts");
+    }
+}
+
+static void print_sets(void)
+{
+    const struct type_set_info *set;
+    printf("| set | types |\n| --- | --- |\n");
+    for (int i = 0; (set = type_set_info(i)); i++) {
+        printf("| %s | ", set->name);
+        print_types(set->members);
+        printf("\n");
     }
 }
 
@@ -110,6 +120,12 @@ void print_operators(void)
            "routine, *control* is\n"
            "the program's own control flow, *its parts* is what the core operators that it is "
            "composed of have.\n\n"
+           "The types of the inputs are those that any version of the operator admits, one entry "
+           "an input; `T=` gives a\n"
+           "name to the type, `T` is the same type again, `...` means any number of inputs alike. "
+           "The named sets:\n\n");
+    print_sets();
+    printf("\n"
            "## ONNX\n\n");
     print_onnx();
     printf("\n## Core\n\n");

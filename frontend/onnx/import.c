@@ -1,5 +1,6 @@
 #include "frontend/onnx/attributes.h"
 #include "frontend/onnx/importer.h"
+#include "neff/signature.h"
 #include "passes/pass.h"
 
 #include <stdlib.h>
@@ -68,6 +69,18 @@ static bool check_arity(struct onnx_node *n, const struct schema *s)
     return true;
 }
 
+/* The types that any version admits; core operators check what they compute with. */
+static bool check_types(struct onnx_node *n, const struct schema *s)
+{
+    struct signature signature;
+    struct type *types = ARENA_ARRAY(&n->g->arena, struct type, n->nin + 1);
+    if (!signature_parse(s->types, &signature))
+        return fail_internal(n->d, "'%s' is not a signature", s->types);
+    for (int i = 0; i < n->nin; i++)
+        types[i] = n->in[i] ? n->in[i]->type : (struct type){.kind = VK_NONE};
+    return signature_check(&signature, types, n->nin, n->d);
+}
+
 static bool lower(struct onnx_node *n)
 {
     struct function *f = function_find(n->im, n->proto);
@@ -80,7 +93,7 @@ static bool lower(struct onnx_node *n)
     struct lowering how = lowering_find(n->domain, n->op, n->version);
     if (!how.lower)
         return NODE_ERROR(n, "the operator is not supported at version %d", n->version);
-    if ((s && !check_arity(n, s)) || !attributes_convert(n, s))
+    if ((s && (!check_arity(n, s) || !check_types(n, s))) || !attributes_convert(n, s))
         return false;
     if (!how.lower(n))
         return diag_failed(n->d) ? false : fail_internal(n->d, "lowering failed without a reason");

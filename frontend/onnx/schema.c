@@ -4,8 +4,8 @@
 #include <string.h>
 
 const struct schema schemas[] = {
-#define SCHEMA(domain, op, since, min_in, max_in, min_out, max_out, attributes)                    \
-    {domain, op, since, min_in, max_in, min_out, max_out, attributes},
+#define SCHEMA(domain, op, since, min_in, max_in, min_out, max_out, types, attributes)             \
+    {domain, op, since, min_in, max_in, min_out, max_out, types, attributes},
 #include "frontend/onnx/schema.def"
 };
 const int nschemas = sizeof schemas / sizeof *schemas;

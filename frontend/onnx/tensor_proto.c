@@ -60,12 +60,16 @@ static int typed_field(int dtype)
 
 /* ---- from bytes ---- */
 
+/* Elements of less than 8 bits lie one after the other from the lowest bit of each byte up; those
+ * of 6 bits cross bytes. */
 static void spread_bits(int dtype, int bits, const uint8_t *p, int64_t n, uint8_t *out)
 {
-    int per = 8 / bits, mask = (1 << bits) - 1;
+    int mask = (1 << bits) - 1;
     bool sign = dtype_class(dtype) == DTC_SINT;
     for (int64_t i = 0; i < n; i++) {
-        int v = p[i / per] >> (int)(i % per) * bits & mask;
+        int64_t byte = i / 8 * bits + i % 8 * bits / 8;
+        int shift = (int)(i % 8 * bits % 8);
+        int v = (p[byte] | (shift + bits > 8 ? p[byte + 1] << 8 : 0)) >> shift & mask;
         out[i] = (uint8_t)(sign && v >> (bits - 1) ? v - (1 << bits) : v);
     }
 }
@@ -85,7 +89,7 @@ static bool from_bytes(int dtype, int rank, const int64_t *dims, int64_t count, 
     int bits = dtype_info(dtype)->bits;
     size_t width = dtype_bytes(dtype);
     size_t want =
-        bits < 8 ? (size_t)(count / (8 / bits) + (count % (8 / bits) != 0)) : (size_t)count * width;
+        bits < 8 ? (size_t)(count / 8 * bits + (count % 8 * bits + 7) / 8) : (size_t)count * width;
     if (dtype == DT_STR)
         return fail(d, "strings are stored as raw bytes, expected string_data");
     if (c.n != want)
@@ -310,8 +314,8 @@ bool onnx_tensor(struct onnx_file *f, const Onnx__TensorProto *t, struct tensor 
 {
     *out = (struct tensor){.kind = VK_NONE};
     int dtype = t->data_type, rank = (int)t->n_dims;
-    if (dtype <= DT_NONE || dtype > DT_I2 || !dtype_valid(dtype))
-        return fail(d, "element type %d is unknown, expected a TensorProto.DataType of 1 to 26",
+    if (dtype <= DT_NONE || dtype > DT_F6E3M2FN || !dtype_valid(dtype))
+        return fail(d, "element type %d is unknown, expected a TensorProto.DataType of 1 to 28",
                     dtype);
     int64_t count;
     struct chunk c;

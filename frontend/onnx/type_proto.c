@@ -127,8 +127,8 @@ static bool tensor_type(struct dim_names *names, int dtype, const Onnx__TensorSh
         *out = type_tensor(DT_NONE, RANK_UNKNOWN, NULL);
         return true;
     }
-    if (dtype <= DT_NONE || dtype > DT_I2 || !dtype_valid(dtype))
-        return fail(d, "element type %d is unknown, expected a TensorProto.DataType of 1 to 26",
+    if (dtype <= DT_NONE || dtype > DT_F6E3M2FN || !dtype_valid(dtype))
+        return fail(d, "element type %d is unknown, expected a TensorProto.DataType of 1 to 28",
                     dtype);
     *out = type_tensor(dtype, RANK_UNKNOWN, NULL);
     if (!shape)
@@ -188,7 +188,7 @@ static bool convert(struct dim_names *names, const Onnx__TypeProto *t, const cha
     if (!convert(names, elem, NULL, depth + 1, inner, d))
         return false;
     *out = type_container(kind, inner);
-    out->dtype = (uint8_t)(key > 0 && key <= DT_I2 ? key : DT_NONE);
+    out->dtype = (uint8_t)(key > 0 && key <= DT_F6E3M2FN ? key : DT_NONE);
     return true;
 }
 

@@ -271,6 +271,8 @@ static void messages(void **state)
         {"Gather", "x", "node 'y' (Gather): 1 inputs, expected 2 to 2"},
         {"Relu", "nowhere",
          "node 'y' (Relu): input 0, 'nowhere', is not computed by an earlier node"},
+        {"Gather", "x x", "node 'y' (Gather): operand 1 is f32, expected index"},
+        {"Erf", "flag", "node 'y' (Erf): operand 0 is bool, expected numbers"},
         {"Cast", "x", "node 'y' (Cast): attribute 'to' is missing, this operator needs it"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -279,6 +281,8 @@ static void messages(void **state)
         Onnx__NodeProto *n = node("", cases[i].op, cases[i].in, "y");
         if (!strcmp(cases[i].op, "Elu"))
             attribute(n, "alpha", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT)->i = 1;
+        if (!strcmp(cases[i].in, "flag"))
+            add(m, node("", "IsNaN", "x", "flag"));
         add(m, n);
         assert_null(import(m, NULL, &d));
         if (!strstr(d.text, cases[i].expected))

@@ -37,6 +37,32 @@ static void packed_nibbles(void **state)
     tensor_free(&x);
 }
 
+/* Four codes in three bytes. */
+static void packed_sixes(void **state)
+{
+    Onnx__TensorProto t = ONNX__TENSOR_PROTO__INIT;
+    int64_t dims[] = {5};
+    uint8_t raw[] = {0x01 | 0x02 << 6, 0xf0, 0x03 | 0x20 << 2, 0x15};
+    int32_t words[] = {1, 2, 0x3f, 0x20, 0x15};
+    struct diag d = {0};
+    struct tensor x;
+    t.n_dims = 1;
+    t.dims = dims;
+    t.data_type = DT_F6E2M3FN;
+    t.has_raw_data = 1;
+    t.raw_data = (ProtobufCBinaryData){4, raw};
+    assert_true(onnx_tensor(NULL, &t, &x, &d));
+    assert_memory_equal(x.data, ((uint8_t[]){1, 2, 0x3f, 0x20, 0x15}), 5);
+    tensor_free(&x);
+    t.has_raw_data = 0;
+    t.data_type = DT_F6E3M2FN;
+    t.n_int32_data = 5;
+    t.int32_data = words;
+    assert_true(onnx_tensor(NULL, &t, &x, &d));
+    assert_memory_equal(x.data, ((uint8_t[]){1, 2, 0x3f, 0x20, 0x15}), 5);
+    tensor_free(&x);
+}
+
 static void wrong_sizes(void **state)
 {
     Onnx__TensorProto t = ONNX__TENSOR_PROTO__INIT;
@@ -102,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packed_nibbles),
+        cmocka_unit_test(packed_sixes),
         cmocka_unit_test(wrong_sizes),
         cmocka_unit_test(sparse),
     };
