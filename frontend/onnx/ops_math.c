@@ -87,6 +87,12 @@ bool lower_gelu(struct onnx_node *n)
     return b_done(n, b_1(n, tanh_form ? OP_gelu_tanh : OP_gelu, n->in[0]));
 }
 
+bool lower_bit_shift(struct onnx_node *n)
+{
+    attr_set_int(&n->g->arena, &n->attrs, "arithmetic", 1); /* of signed types */
+    return lower_same(n);
+}
+
 /* Operators that are functions of floats, but admit integers: the result is truncated. */
 bool lower_as_floats(struct onnx_node *n)
 {

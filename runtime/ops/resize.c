@@ -156,6 +156,16 @@ static bool choice(struct op_call *c, const char *attr, const char *const *names
     return fail(c->env->d, "%s is '%.*s', which is unknown", attr, (int)s.n, s.p);
 }
 
+/*
+ * Scales are floats, and a point between two elements is meant to be one: 1.5 / 0.6f is 2.5 only
+ * when the quotient is rounded to a float. Where weights follow, the last bits do not matter.
+ */
+static double unscaled(const struct resize *r, double at)
+{
+    double x = at / r->scale;
+    return r->filter == NEAREST ? (double)(float)x : x;
+}
+
 static double source(const struct resize *r, double at)
 {
     double in = (double)r->in, width = r->scale * in;
@@ -163,19 +173,19 @@ static double source(const struct resize *r, double at)
     case ALIGN_CORNERS:
         return width == 1 ? 0 : at * (in - 1) / (width - 1);
     case ASYMMETRIC:
-        return at / r->scale;
+        return unscaled(r, at);
     case TF_HALF_PIXEL_FOR_NN: /* operator sets 11 and 12 only */
-        return (at + 0.5) / r->scale;
+        return unscaled(r, at + 0.5);
     case CROP_AND_RESIZE:
         if (width == 1)
             return (r->roi_end - r->roi_start) * (in - 1) / 2 + r->roi_start * (in - 1);
         return at * (r->roi_end - r->roi_start) * (in - 1) / (width - 1) + r->roi_start * (in - 1);
     case PYTORCH_HALF_PIXEL:
-        return width == 1 ? -0.5 : (at + 0.5) / r->scale - 0.5;
+        return width == 1 ? -0.5 : unscaled(r, at + 0.5) - 0.5;
     case HALF_PIXEL_SYMMETRIC:
-        return in / 2 * (1 - (double)r->out / width) + (at + 0.5) / r->scale - 0.5;
+        return in / 2 * (1 - (double)r->out / width) + unscaled(r, at + 0.5) - 0.5;
     default:
-        return (at + 0.5) / r->scale - 0.5;
+        return unscaled(r, at + 0.5) - 0.5;
     }
 }
 
