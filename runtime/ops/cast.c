@@ -194,7 +194,7 @@ static bool saturates(const struct attrs *attrs, int to)
     return t->cls == DTC_FLOAT && t->bits <= 8 && attr_int(attrs, "saturate", 1);
 }
 
-/* e8m0: a power of two, so `up` and `down` say which neighbour a value between two gets. */
+/* e8m0: a power of two; round_mode says which neighbour a value between two gets. Ties go up. */
 static void cast_to_scale(struct op_call *c)
 {
     bool saturate = attr_int(c->attrs, "saturate", 1);
@@ -205,8 +205,9 @@ static void cast_to_scale(struct op_call *c)
     for (int64_t i = 0, n = tensor_count(c->in[0]); i < n; i++) {
         double x = fabs(tensor_f64(c->in[0], i));
         int e;
-        if (!nearest && isfinite(x) && x > 0 && frexp(x, &e) != 0.5)
-            x = ldexp(1, down ? e - 1 : e);
+        double part = frexp(x, &e);
+        if (isfinite(x) && x > 0 && part != 0.5)
+            x = ldexp(1, down || (nearest && part < 0.75) ? e - 1 : e);
         p[i] = (uint8_t)float_encode(f, x, saturate);
     }
 }
