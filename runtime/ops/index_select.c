@@ -272,7 +272,9 @@ bool infer_topk(struct infer *f)
 
 /*
  * The k first elements of a line in order. Elements are ranked by a key, less is earlier; equal
- * keys keep their order. A heap holds the best so far, the last of them on top.
+ * keys keep their order. Keys of up to 32 bits and their indices are one number, of which few
+ * firsts are inserted into a list and many are selected by their bits from the highest on; wider
+ * ones go through a heap that holds the best so far, the last of them on top.
  */
 struct ranked {
     uint64_t key;
@@ -299,6 +301,98 @@ static uint64_t rank_key(const struct tensor *x, int64_t i, bool largest)
             key ^= UINT64_C(1) << 63;
     }
     return largest ? ~key : key;
+}
+
+/* The same of f32 in 32 bits. */
+static inline uint32_t rank_f32(float v, uint32_t flip)
+{
+    uint32_t key;
+    v += 0.0f;
+    memcpy(&key, &v, sizeof key);
+    uint32_t ordered = key ^ (key >> 31 ? UINT32_MAX : UINT32_C(1) << 31);
+    return (v != v ? UINT32_MAX : ordered) ^ flip;
+}
+
+/* Key and index of each element of a line; of types of up to 32 bits. */
+static void pack_line(const struct tensor *x, int64_t first, int64_t step, int64_t n, bool largest,
+                      uint64_t *out)
+{
+    uint32_t flip = largest ? UINT32_MAX : 0;
+    int class = dtype_class(x->dtype);
+    if (x->dtype == DT_F32) {
+        const float *from = (const float *)x->data + first;
+        for (int64_t i = 0; i < n; i++)
+            out[i] = (uint64_t)rank_f32(from[i * step], flip) << 32 | (uint64_t)i;
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = first + i * step;
+        uint32_t key = class == DTC_FLOAT
+                           ? rank_f32((float)tensor_f64(x, at), flip)
+                           : (uint32_t)((uint64_t)tensor_i64(x, at) ^
+                                        (class == DTC_SINT ? UINT64_C(1) << 31 : 0)) ^
+                                 flip;
+        out[i] = (uint64_t)key << 32 | (uint64_t)i;
+    }
+}
+
+/* The k least of v, sorted, in front: for few. */
+static void insert_least(uint64_t *v, int64_t n, int64_t k)
+{
+    for (int64_t i = 1; i < n; i++) {
+        uint64_t x = v[i];
+        int64_t at = i < k ? i : k;
+        if (x >= v[at - 1])
+            continue;
+        for (at -= i >= k; at && v[at - 1] > x; at--)
+            v[at] = v[at - 1];
+        v[at] = x;
+    }
+}
+
+/* The k least of v in front, in any order: digit by digit, from the highest on. */
+static void select_least(uint64_t *v, int64_t n, int64_t k)
+{
+    enum { DIGIT = 8, VALUES = 1 << DIGIT };
+    for (int shift = 64 - DIGIT; shift >= 0 && k > 0 && k < n; shift -= DIGIT) {
+        int64_t count[VALUES] = {0}, below = 0;
+        unsigned pivot = 0;
+        for (int64_t i = 0; i < n; i++)
+            count[v[i] >> shift & (VALUES - 1)]++;
+        while (below + count[pivot] < k)
+            below += count[pivot++];
+        /* those below the digit of the k-th go to the front; then those of that digit */
+        int64_t less = 0, same = 0;
+        for (int64_t i = 0; i < n; i++) {
+            uint64_t x = v[i];
+            unsigned digit = x >> shift & (VALUES - 1);
+            if (digit > pivot)
+                continue;
+            v[i] = v[less + same];
+            if (digit < pivot) {
+                v[less + same] = v[less];
+                v[less++] = x;
+            } else {
+                v[less + same++] = x;
+            }
+        }
+        v += below, k -= below, n = same;
+    }
+}
+
+static void sort_numbers(uint64_t *v, int64_t n, uint64_t *scratch)
+{
+    enum { SHORT = 16 };
+    if (n <= SHORT) {
+        insert_least(v, n, n);
+        return;
+    }
+    int64_t half = n / 2;
+    sort_numbers(v, half, scratch);
+    sort_numbers(v + half, n - half, scratch);
+    memcpy(scratch, v, sizeof *v * (size_t)half);
+    for (int64_t i = 0, j = half, k = 0; i < half; k++)
+        v[k] = j < n && v[j] < scratch[i] ? v[j++] : scratch[i++];
 }
 
 static void sift_down(struct ranked *heap, int64_t n, struct ranked x)
@@ -339,6 +433,30 @@ static void rank_line(const struct tensor *x, int64_t first, int64_t step, int64
     }
 }
 
+/* Which elements of the line are the first k: in `index`, with `room` for n numbers and k more. */
+static void first_of_line(const struct tensor *x, int64_t first, int64_t step, int64_t n, int64_t k,
+                          bool largest, uint64_t *room, int64_t *index)
+{
+    enum { FEW = 12 };
+    pack_line(x, first, step, n, largest, room);
+    if (k <= FEW) {
+        insert_least(room, n, k);
+    } else {
+        select_least(room, n, k);
+        sort_numbers(room, k, room + n);
+    }
+    for (int64_t j = 0; j < k; j++)
+        index[j] = (int64_t)(room[j] & UINT32_MAX);
+}
+
+static void first_of_wide_line(const struct tensor *x, int64_t first, int64_t step, int64_t n,
+                               int64_t k, bool largest, struct ranked *heap, int64_t *index)
+{
+    rank_line(x, first, step, n, k, largest, heap);
+    for (int64_t j = 0; j < k; j++)
+        index[j] = heap[j].index;
+}
+
 bool eval_topk(struct op_call *c)
 {
     const struct tensor *x = c->in[0];
@@ -347,26 +465,34 @@ bool eval_topk(struct op_call *c)
     int64_t outer = dims_product(x->dims, 0, axis),
             inner = dims_product(x->dims, axis + 1, x->rank);
     size_t bytes = dtype_bytes(x->dtype);
-    bool largest = attr_int(c->attrs, "largest", 1);
+    bool largest = attr_int(c->attrs, "largest", 1),
+         narrow = dtype_info(x->dtype)->bits <= 32 && n <= UINT32_MAX;
     if (k < 0 || k > n)
         return fail(c->env->d, "k is %lld for size %lld", (long long)k, (long long)n);
-    struct ranked *best = malloc(sizeof *best * (size_t)(k + 1));
-    if (!best)
-        return fail(c->env->d, "out of memory");
-    for (int64_t o = 0; o < outer; o++)
+    if (k == 0)
+        return true;
+    int64_t *index = malloc(sizeof *index * (size_t)k);
+    void *room =
+        malloc(narrow ? sizeof(uint64_t) * (size_t)(n + k) : sizeof(struct ranked) * (size_t)k);
+    for (int64_t o = 0; index && room && o < outer; o++)
         for (int64_t i = 0; i < inner; i++) {
             int64_t first = o * n * inner + i;
-            rank_line(x, first, inner, n, k, largest, best);
+            if (narrow)
+                first_of_line(x, first, inner, n, k, largest, room, index);
+            else
+                first_of_wide_line(x, first, inner, n, k, largest, room, index);
             for (int64_t j = 0; j < k; j++) {
                 size_t to = (size_t)((o * k + j) * inner + i);
                 if (wants_result(c, 0))
                     memcpy((char *)c->out[0]->data + to * bytes,
-                           (const char *)x->data + (size_t)(first + best[j].index * inner) * bytes,
+                           (const char *)x->data + (size_t)(first + index[j] * inner) * bytes,
                            bytes);
                 if (wants_result(c, 1))
-                    ((int64_t *)c->out[1]->data)[to] = best[j].index;
+                    ((int64_t *)c->out[1]->data)[to] = index[j];
             }
         }
-    free(best);
-    return true;
+    bool ok = index && room;
+    free(index);
+    free(room);
+    return ok || fail(c->env->d, "out of memory");
 }

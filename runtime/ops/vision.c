@@ -357,7 +357,7 @@ static double reflect(double x, double low, double high)
 }
 
 /* Index i along dim d as it is read: -1 for nothing. */
-static int64_t padded_index(const struct sampler *s, int d, double i)
+static inline int64_t padded_index(const struct sampler *s, int d, double i)
 {
     double length = (double)s->dims[d];
     if (s->padding == PADDING_BORDER)
@@ -378,8 +378,8 @@ static void cubic_weights(double t, double *weight)
 }
 
 /* Indices and weights along dim d for the normalised coordinate. */
-static void sample_dim(const struct sampler *s, int d, double coordinate, int64_t *index,
-                       double *weight)
+static inline __attribute__((always_inline)) void
+sample_dim(const struct sampler *s, int d, double coordinate, int64_t *index, double *weight)
 {
     double length = (double)s->dims[d], low = s->align ? 0 : -0.5, high = length - 1 - low;
     double x = s->align ? (coordinate + 1) / 2 * (length - 1) : ((coordinate + 1) * length - 1) / 2;
@@ -392,7 +392,9 @@ static void sample_dim(const struct sampler *s, int d, double coordinate, int64_
         x = fmin(fmax(x, 0), length - 1);
     else if (s->padding == PADDING_REFLECTION)
         x = reflect(x, low, high);
-    double base = s->taps == 1 ? trunc(x) : floor(x), t = x - base;
+    double base = (double)(int64_t)x;
+    base -= s->taps != 1 && base > x; /* the floor: x is below 1e15 */
+    double t = x - base;
     if (s->taps == 4)
         cubic_weights(t, weight);
     else {
@@ -404,8 +406,8 @@ static void sample_dim(const struct sampler *s, int d, double coordinate, int64_
 }
 
 /* The points of one output place: input positions (-1: nothing) and weights. */
-static int sample_points(const struct sampler *s, const double *coordinates, int64_t *at,
-                         double *weight)
+static inline __attribute__((always_inline)) int
+sample_points(const struct sampler *s, const double *coordinates, int64_t *at, double *weight)
 {
     int count = 1;
     at[0] = 0;
@@ -424,6 +426,50 @@ static int sample_points(const struct sampler *s, const double *coordinates, int
         count *= s->taps;
     }
     return count;
+}
+
+/* The same of the most frequent kind, in code of its own. */
+static int sample_plain_points(const struct sampler *given, const double *coordinates, int64_t *at,
+                               double *weight)
+{
+    struct sampler s = {2, 2, PADDING_ZEROS, given->align, given->dims};
+    return sample_points(&s, coordinates, at, weight);
+}
+
+static int sample_any_points(const struct sampler *s, const double *coordinates, int64_t *at,
+                             double *weight)
+{
+    return sample_points(s, coordinates, at, weight);
+}
+
+/* Keeps the points that are inside. */
+static int inside_points(int64_t *at, double *weight, int count)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        if (at[i] >= 0) {
+            at[kept] = at[i];
+            weight[kept++] = weight[i];
+        }
+    return kept;
+}
+
+static void sum_channels(const float *x, int64_t plane, int64_t channels, const int64_t *at,
+                         const double *weight, int count, float *y, int64_t step)
+{
+    for (int64_t ch = 0; ch < channels; ch++, x += plane, y += step) {
+        double sum = 0;
+        if (count == 4) {
+            sum += weight[0] * (double)x[at[0]];
+            sum += weight[1] * (double)x[at[1]];
+            sum += weight[2] * (double)x[at[2]];
+            sum += weight[3] * (double)x[at[3]];
+        } else {
+            for (int i = 0; i < count; i++)
+                sum += weight[i] * (double)x[at[i]];
+        }
+        *y = (float)sum;
+    }
 }
 
 static bool grid_sample(struct op_call *c, struct work *w)
@@ -448,24 +494,28 @@ static bool grid_sample(struct op_call *c, struct work *w)
             most = 1;
     for (int i = 0; i < s.n; i++)
         most *= s.taps;
+    bool plain = s.n == 2 && s.taps == 2 && s.padding == PADDING_ZEROS;
+    int (*points_of)(const struct sampler *, const double *, int64_t *, double *) =
+        plain ? sample_plain_points : sample_any_points;
     double *g = work_doubles(w, grid), *weight = WORK(w, double, most);
     int64_t *at = WORK(w, int64_t, most);
     if (!g || !weight || !at)
         return false;
     for (int64_t b = 0; b < t->dims[0]; b++)
         for (int64_t p = 0; p < points; p++) {
-            int count = sample_points(&s, g + (b * points + p) * s.n, at, weight);
-            for (int64_t ch = 0; ch < t->dims[1]; ch++) {
-                double sum = 0;
-                int64_t channel = b * t->dims[1] + ch;
-                for (int i = 0; i < count; i++)
-                    if (at[i] >= 0)
-                        sum += weight[i] * tensor_f64(t, channel * plane + at[i]);
-                if (y->dtype == DT_F32)
-                    ((float *)y->data)[channel * points + p] = (float)sum;
-                else
-                    dtype_store_f64(y->dtype, y->data, (size_t)(channel * points + p), sum);
-            }
+            int count = points_of(&s, g + (b * points + p) * s.n, at, weight);
+            count = inside_points(at, weight, count);
+            int64_t first = b * t->dims[1];
+            if (t->dtype == DT_F32 && y->dtype == DT_F32)
+                sum_channels((const float *)t->data + first * plane, plane, t->dims[1], at, weight,
+                             count, (float *)y->data + first * points + p, points);
+            else
+                for (int64_t ch = first; ch < first + t->dims[1]; ch++) {
+                    double sum = 0;
+                    for (int i = 0; i < count; i++)
+                        sum += weight[i] * tensor_f64(t, ch * plane + at[i]);
+                    dtype_store_f64(y->dtype, y->data, (size_t)(ch * points + p), sum);
+                }
         }
     return true;
 }
