@@ -5,6 +5,8 @@
 struct kernel_builder kernel_begin(struct lowering *l, const struct node *n, const char *name)
 {
     struct kernel_builder k = {.l = l, .node = program_node_of(l, n)};
+    if ((!name || !*name) && n->nout && n->out[0]->name)
+        name = n->out[0]->name;
     k.kernel = add_kernel(l, arena_strdup(&l->p->arena, name));
     return k;
 }

@@ -97,7 +97,12 @@ static bool check_ranks(struct binding *b, struct bound_insn *i, struct matmul *
                         (long long)w->count[r]);
     int64_t n = c->count[c->rank - 2], outs = c->count[c->rank - 1];
     int64_t k = a->count[a->rank - 1];
-    if (a->count[a->rank - 2] != n || w->count[w->rank - 1] != outs || w->count[w->rank - 2] != k)
+    if (w->count[w->rank - 2] != k)
+        return fail(b->d,
+                    "a product sums over %lld columns of its first operand but %lld rows of its "
+                    "second: these input shapes do not go together in this model",
+                    (long long)k, (long long)w->count[w->rank - 2]);
+    if (a->count[a->rank - 2] != n || w->count[w->rank - 1] != outs)
         return fail(b->d,
                     "nc_matmul: [%lld,%lld] from moving [%lld,%lld] and stationary [%lld,%lld]",
                     (long long)n, (long long)outs, (long long)a->count[a->rank - 2], (long long)k,

@@ -120,6 +120,23 @@ for pair in "3 1 3" "1 3 3" "1 0 0" "2 2 2" "0 0 0"; do
     "$xrun" broadcast.neff rows_$1.npy rows_$2.npy | grep -qF "f32[$3,4]" || failed "$1 rows and $2"
 done
 
+# Sizes along the axis that a product sums over.
+cat >product.xir <<'END'
+graph "product" symbols(n, m) (%0 "x": f32[n,4], %1 "y": f32[m,4]) {
+  %2 "soft": f32[*] = softmax(%0) {axis=1}
+  %3 "product": f32[*] = matmul(%2, %1) {trans_a=1}
+  return(%3)
+} outputs("o")
+END
+"$xcc" product.xir -q -o product.neff
+for pair in "3 2" "2 3" "1 3" "3 1" "0 1"; do
+    set -- $pair
+    refuses 1 "'product'" "$xrun" product.neff rows_$1.npy rows_$2.npy
+    refuses 1 "sums over $1 columns of its first operand but $2 rows of its second" "$xrun" product.neff \
+        rows_$1.npy rows_$2.npy
+done
+"$xrun" product.neff rows_3.npy rows_3.npy | grep -qF 'f32[4,4]' || failed "product of 3 rows"
+
 # Outputs that cannot be written, or differ.
 refuses 1 "cannot" "$xrun" good.neff "$picture" -o good.neff/out
 if [ "$(id -u)" != 0 ]; then
