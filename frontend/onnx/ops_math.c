@@ -9,11 +9,12 @@ static struct value *align_axis(struct onnx_node *n, struct value *x, struct val
 {
     int rank_x, rank_y, axis;
     int64_t ones[MAX_RANK];
-    if (!attr_int(&n->attrs, "broadcast", 0) || !attr_find(&n->attrs, "axis"))
+    int64_t given = attr_int(&n->attrs, "axis", -1); /* -1: the last dims */
+    if (!attr_int(&n->attrs, "broadcast", 0) || given == -1)
         return y;
     if (!b_rank(n, x, "the first operand", &rank_x) ||
         !b_rank(n, y, "the second operand", &rank_y) ||
-        !b_axis(n, attr_int(&n->attrs, "axis", 0), rank_x + 1, &axis))
+        !b_axis(n, given < 0 ? given + rank_x : given, rank_x + 1, &axis))
         return NULL;
     int behind = rank_x - axis - rank_y;
     if (behind < 0) {
