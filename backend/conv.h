@@ -32,5 +32,7 @@ bool depthwise_types(const struct conv *c);
 int winograd_size(struct lowering *l, const struct node *n, const struct conv *c);
 enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c, int size);
 enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c);
+/* Of a conv_integer; padding and bias are set. */
+enum lowered emit_depthwise_integer(struct lowering *l, struct group *g, struct conv *c);
 
 #endif

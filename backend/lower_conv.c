@@ -416,6 +416,8 @@ static enum lowered lower_group(struct lowering *l, struct group *g)
         int64_t k = c.in_group * c.kh * c.kw;
         c.padding = rows_zero_point(l, first);
         c.bias = integer_bias(l, first, c.outs, k, k, 1);
+        if (c.group > 1 && c.group == c.channels_in && c.outs == c.group)
+            return emit_depthwise_integer(l, g, &c);
     }
     bool pointwise = c.kh == 1 && c.kw == 1 && c.sh == 1 && c.sw == 1 && c.group == 1 &&
                      !(c.top | c.left | c.bottom | c.right);

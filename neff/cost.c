@@ -25,6 +25,7 @@ static const struct row {
     {INSN_window_pool, 0, 64, 9},
     {INSN_winograd_input, 0, 64, 3},
     {INSN_winograd_output, 0, 64, 3},
+    {INSN_depthwise_integer, 0, 64, 9},
 };
 
 enum { CPU_LANES = 16, CPU_FMA = 32, DMA_START_NS = 1300, CPU_DMA_START_NS = 20 };

@@ -7,8 +7,9 @@
  * epilogue of the product
  *
  * qlinear_conv, qlinear_matmul, and products of dequantised operands become that; s8 rows are
- * shifted by 128, and weights get rid of their zero points. A depthwise qlinear_conv becomes a
- * convolution of integers as f32, exact since its sums are short. All equal the plain routines, but
+ * shifted by 128, and weights get rid of their zero points. A depthwise qlinear_conv whose
+ * weights need more than 8 bits then becomes a convolution of integers as f32, exact since its sums
+ * are short. All equal the plain routines, but
  * for products of dequantised operands: there the sum is exact where the plain routine rounds every
  * product, so the quantised result may differ by one where the sum is near the middle.
  */
@@ -262,7 +263,9 @@ static bool convert_qlinear(struct quantizer *q, struct node *n)
     if (!factors)
         return true;
     struct value *sums =
-        is_depthwise(&p) && short_sums(&p) ? emit_depthwise(q, n, &p) : emit_sums(q, n, &p);
+        is_depthwise(&p) && short_sums(&p) && !signed_weights(q, p.w, p.w_zero, p.outs, p.inner)
+            ? emit_depthwise(q, n, &p)
+            : emit_sums(q, n, &p);
     if (!sums)
         return !diag_failed(q->d);
     struct value *y = emit_scaled(q, n, sums, &p, factors);
@@ -328,8 +331,7 @@ static bool convert_dequantized(struct quantizer *q, struct node *n)
         attr_find(&n->attrs, "trans_a") || attr_find(&n->attrs, "trans_b") ||
         attr_find(&n->attrs, "alpha") ||
         !product_of(&p, conv ? OP_conv_integer : OP_matmul_integer, n, x->in[0],
-                    (struct value *)operand(x, 2), w->in[0], (struct value *)operand(w, 2)) ||
-        is_depthwise(&p))
+                    (struct value *)operand(x, 2), w->in[0], (struct value *)operand(w, 2)))
         return true;
     float *factors = factors_of(q, x->in[1], w->in[1], 1, p.outs);
     struct value *sums = factors ? emit_sums(q, n, &p) : NULL;

@@ -116,6 +116,20 @@ struct depthwise_row {
 };
 
 /*
+ * The same of u8 images: s32 sums, exact. Taps outside read the row `outside`.
+ */
+struct depthwise_integer_row {
+    const uint8_t *const *rows; /* kernel_height input rows, at pixel 0; NULL outside the image */
+    ptrdiff_t pixel_step;
+    int width, kernel_height, kernel_width, stride, dilation, pad, channels, pixels;
+    const uint8_t *outside; /* `channels` bytes */
+    const int16_t *weights; /* [pairs of places][channels][2], an odd last place with 0 */
+    const int32_t *bias;    /* one per channel, or NULL */
+    int32_t *out;
+    ptrdiff_t out_step; /* elements between output pixels */
+};
+
+/*
  * Weight-only quantised product of one row: y[o] = sum over k of x[k] * (q[k][o] - zero) * scale,
  * scale and zero constant over blocks of `block` k; without stored zero points zero is `centre`.
  * Layouts: neff/pack.h (weight-only).
@@ -196,6 +210,7 @@ struct kernel_table {
     void (*pool_sum)(float *y, const float *const *taps, size_t count, size_t channels,
                      float scale);
     void (*depthwise)(const struct depthwise_row *d);
+    void (*depthwise_integer)(const struct depthwise_integer_row *d);
 
     /*
      * Winograd F(size x size, 3x3), size 2 or 4 (winograd.inc). Input: the (size + 2)^2 pixels of a

@@ -122,9 +122,89 @@ static void test_affine(void **state)
                                  n, n % 2);
 }
 
+/* ---- depthwise convolution ---- */
+
+static void check_depthwise(int kernel_h, int kernel_w, int stride, int dilation, int width,
+                            int channels, bool with_bias)
+{
+    enum { GAP = 3, ZERO = 117, MOST = 8 };
+    int pad = kernel_w / 2 * dilation, places = kernel_h * kernel_w;
+    int outs = (width + 2 * pad - ((kernel_w - 1) * dilation + 1)) / stride + 1;
+    if (outs < 1)
+        return;
+    size_t n = (size_t)(width * channels), pairs = (size_t)(places + 1) / 2,
+           pitch = (size_t)(channels + GAP);
+    uint8_t *x[MOST], *outside = malloc((size_t)channels);
+    const uint8_t *rows[MOST];
+    int16_t *w = calloc(pairs * (size_t)channels * 2, sizeof *w);
+    int32_t *bias = malloc((size_t)channels * 4), *y = malloc((size_t)outs * pitch * 4);
+    memset(outside, ZERO, (size_t)channels);
+    memset(y, 0x5a, (size_t)outs * pitch * 4);
+    for (int i = 0; i < kernel_h; i++) {
+        x[i] = malloc(n); /* exact size: ASan sees every overrun */
+        for (size_t k = 0; k < n; k++)
+            x[i][k] = next_random() % 8 ? (uint8_t)next_random() : 255;
+        rows[i] = i == 0 && kernel_h > 1 ? NULL : x[i];
+    }
+    for (int c = 0; c < channels; c++) {
+        bias[c] = (int32_t)next_random() >> 12;
+        for (int k = 0; k < places; k++)
+            w[((size_t)(k / 2 * channels + c)) * 2 + (size_t)(k % 2)] =
+                next_random() % 8 ? (int8_t)next_random() : -128;
+    }
+    struct depthwise_integer_row d = {rows,
+                                      channels,
+                                      width,
+                                      kernel_h,
+                                      kernel_w,
+                                      stride,
+                                      dilation,
+                                      pad,
+                                      channels,
+                                      outs,
+                                      outside,
+                                      w,
+                                      with_bias ? bias : NULL,
+                                      y,
+                                      (ptrdiff_t)pitch};
+    table->depthwise_integer(&d);
+    for (int j = 0; j < outs; j++)
+        for (int c = 0; c < (int)pitch; c++) {
+            int32_t got = y[(size_t)j * pitch + (size_t)c],
+                    e = with_bias && c < channels ? bias[c] : 0;
+            if (c >= channels) {
+                assert_int_equal(got, 0x5a5a5a5a);
+                continue;
+            }
+            for (int k = 0; k < places; k++) {
+                int at = j * stride - pad + k % kernel_w * dilation, row = k / kernel_w;
+                bool inside = rows[row] && at >= 0 && at < width;
+                e += (inside ? x[row][at * channels + c] : ZERO) *
+                     w[((size_t)(k / 2 * channels + c)) * 2 + (size_t)(k % 2)];
+            }
+            assert_int_equal(got, e);
+        }
+    for (int i = 0; i < kernel_h; i++)
+        free(x[i]);
+    free(outside), free(w), free(bias), free(y);
+}
+
+static void test_depthwise_integer(void **state)
+{
+    static const int kernels[][2] = {{3, 3}, {5, 5}, {1, 3}, {3, 1}, {2, 2}, {1, 1}, {7, 7}};
+    static const int channels[] = {1, 4, 15, 16, 17, 40, 64, 70};
+    int i = 0;
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
+        for (size_t c = 0; c < sizeof channels / sizeof *channels; c++)
+            for (int stride = 1; stride <= 2; stride++, i++)
+                check_depthwise(kernels[k][0], kernels[k][1], stride, 1 + i % 5 / 4,
+                                i % 7 == 0 ? 70 : 9, channels[c], i % 3);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_affine)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_affine),
+                                       cmocka_unit_test(test_depthwise_integer)};
     static const char *const names[] = {
 #define KERNEL_VARIANT(name, built, lanes, fma) #name,
 #include "runtime/kernels/kernels.def"

@@ -1,0 +1,73 @@
+/*
+ * Depthwise convolutions of u8 by s8: one instruction of the Vector engine per row of output
+ * pixels, whose sums the epilogue scales, rounds and stores.
+ */
+#include "backend/conv.h"
+#include "backend/product.h"
+
+#include <string.h>
+
+/* Weights C,1,kh,kw as s16 [pairs of taps][C][2]. */
+static int weights_slot(struct lowering *l, const struct conv *c, const char *name)
+{
+    int64_t taps = c->kh * c->kw, n = c->channels_in, dims[3] = {(taps + 1) / 2, n, 2};
+    int16_t *data = arena_alloc(&l->g->arena, sizeof *data * (size_t)(dims[0] * n * 2));
+    memset(data, 0, sizeof *data * (size_t)(dims[0] * n * 2));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < taps; k++)
+            data[(k / 2 * n + i) * 2 + k % 2] = (int16_t)tensor_i64(c->w, i * taps + k);
+    struct tensor t = tensor_view(DT_I16, 3, dims, data);
+    return constant_slot(l, &t, name);
+}
+
+enum lowered emit_depthwise_integer(struct lowering *l, struct group *g, struct conv *c)
+{
+    enum { MAX_PLACES = 256 };
+    struct dim_table *t = &l->p->dims;
+    struct node *n = g->nodes[0];
+    if (c->kh * c->kw > MAX_PLACES)
+        return DECLINED;
+    int w = weights_slot(l, c, outer_value(l, n->in[1])->name);
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    int var_n = kernel_grid(&k, c->n), var_row = kernel_grid(&k, c->oh);
+    const struct type *y = &n->out[0]->type;
+    struct epilogue e = {.k = &k, .g = g, .rank = y->rank};
+    memcpy(e.dims, y->dims, sizeof e.dims);
+    e.covers[e.ncovers++] = (struct cover){0, 0, var_n, 0};
+    if (c->spatial == 2 && !c->column)
+        e.covers[e.ncovers++] = (struct cover){1, 1, var_row, 0};
+    e.covers[e.ncovers++] = (struct cover){c->column ? 1 : y->rank - 2, y->rank - 2, -1, c->ow};
+    e.covers[e.ncovers++] = (struct cover){y->rank - 1, y->rank - 1, -1, c->channels_in};
+
+    struct space s = epilogue_space(&e);
+    bool direct = epilogue_empty(g);
+    struct ap dst =
+        direct ? epilogue_pattern(&e, n->out[0])
+               : space_tile(&s, &k, kernel_tile(&k, MEM_SBUF, DT_I32, 1, space_count(l, &s)));
+    struct ap image = ap_slot(l, value_slot(l, c->x)), weights = ap_slot(l, w), bias = ap_absent();
+    dim_t row = dim_mul(t, c->width, c->channels_in);
+    ap_move(l, &image, var_n, dim_mul(t, row, c->h));
+    ap_push(&image, row, c->h), ap_push(&image, c->channels_in, c->width);
+    ap_push(&image, 1, c->channels_in);
+    ap_push(&weights, 2 * c->channels_in, (c->kh * c->kw + 1) / 2);
+    ap_push(&weights, 2, c->channels_in), ap_push(&weights, 1, 2);
+    if (c->bias >= 0) {
+        bias = ap_slot(l, c->bias);
+        ap_push(&bias, 1, c->channels_in);
+    }
+    struct insn *i = kernel_insn(&k, INSN_depthwise_integer);
+    i->ap[0] = dst, i->ap[1] = image, i->ap[2] = weights, i->ap[3] = bias;
+    i->imm[0].coef[var_row] = 1;
+    const int64_t geometry[] = {c->kh, c->kw,  c->sh,   c->sw,     c->dh,
+                                c->dw, c->top, c->left, c->padding};
+    for (int j = 0; j < 9; j++)
+        i->imm[1 + j].base = geometry[j];
+    if (!direct)
+        epilogue_emit(&e, dst);
+    struct kernel *kernel = kernel_of(&k);
+    dim_t pixels = dim_mul(t, c->n, dim_mul(t, c->oh, c->ow));
+    kernel->flops = dim_mul(t, pixels, 2 * c->kh * c->kw * c->channels_in);
+    kernel->bytes = dim_mul(t, dim_add(t, pixels, dim_mul(t, c->n, dim_mul(t, c->h, c->width))),
+                            c->channels_in);
+    return LOWERED;
+}
