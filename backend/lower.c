@@ -303,10 +303,11 @@ static bool lower_view(struct lowering *l, struct node *n)
 static const struct {
     enum op op;
     lower_fn lower;
+    enum { ALL, DIRECT } machines;
 } rows[] = {
-#define LOWER(op, function) {OP_##op, lower_##function},
+#define LOWER(op, function, machines) {OP_##op, lower_##function, machines},
 #include "backend/lower.def"
-    {OP_COUNT, NULL},
+    {OP_COUNT, NULL, ALL},
 };
 
 static bool has_no_elements(const struct value *v)
@@ -335,7 +336,7 @@ static enum lowered lower_tiles(struct lowering *l, struct node *n)
         return DECLINED;
     for (int i = 0; rows[i].lower; i++)
         if (rows[i].op == first->op)
-            return rows[i].lower(l, n);
+            return rows[i].machines == DIRECT && l->m->strict ? DECLINED : rows[i].lower(l, n);
     if (op_infos[first->op].flags & OPF_ELEMENTWISE)
         return lower_elementwise(l, n);
     return DECLINED;

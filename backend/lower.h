@@ -55,7 +55,8 @@ enum lowered lower_node(struct lowering *l, struct node *n);
 /* As one GpSimd call. */
 bool lower_call(struct lowering *l, struct node *n);
 
-#define LOWER(op, function) enum lowered lower_##function(struct lowering *l, struct node *n);
+#define LOWER(op, function, machines)                                                              \
+    enum lowered lower_##function(struct lowering *l, struct node *n);
 #include "backend/lower.def"
 enum lowered lower_elementwise(struct lowering *l, struct node *n);
 

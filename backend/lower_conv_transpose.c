@@ -245,8 +245,7 @@ enum lowered lower_conv_transpose(struct lowering *l, struct node *whole)
     struct group g = group_of(l, whole);
     struct node *n = g.nodes[0];
     struct transposed v = {0};
-    if (l->m->strict || !examine(l, n, &v) || n->out[0]->type.dtype != DT_F32 ||
-        !epilogue_possible(l, &g, 0)) {
+    if (!examine(l, n, &v) || n->out[0]->type.dtype != DT_F32 || !epilogue_possible(l, &g, 0)) {
         why(l->o, n, "tile.conv-form",
             "only channels-last 1-D and 2-D transposed convolutions with constant weights and "
             "explicit pads have a tile program");

@@ -100,7 +100,7 @@ static void mean(struct kernel_builder *k, const struct groups *g, struct ap sum
 enum lowered lower_group_norm(struct lowering *l, struct node *n)
 {
     struct groups g = {0};
-    if (l->m->strict || n->op == OP_fused)
+    if (n->op == OP_fused)
         return DECLINED;
     if (!examine(l, n, &g)) {
         why(l->o, n, "tile.group-norm",

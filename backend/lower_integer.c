@@ -7,7 +7,7 @@
 bool integer_operands(struct lowering *l, const struct node *n)
 {
     const struct value *x = outer_value(l, n->in[0]), *w = outer_value(l, n->in[1]);
-    bool fits = !l->m->strict && x->type.dtype == DT_U8 && w->constant && w->type.dtype == DT_I8 &&
+    bool fits = x->type.dtype == DT_U8 && w->constant && w->type.dtype == DT_I8 &&
                 (n->nin < 4 || !n->in[3]);
     for (int i = 2; i < n->nin; i++) {
         const struct value *v = n->in[i] ? outer_value(l, n->in[i]) : NULL;
@@ -65,7 +65,7 @@ void emit_bias(struct kernel_builder *k, int bias, struct ap dst, int var_block,
 enum lowered lower_quantization(struct lowering *l, struct node *n)
 {
     struct group g = group_of(l, n);
-    if (l->m->strict || !node_possible(l, g.nodes[0]))
+    if (!node_possible(l, g.nodes[0]))
         return DECLINED;
     return lower_elementwise(l, n);
 }

@@ -520,7 +520,7 @@ static void emit_results(struct lowering *l, const struct recurrent *v)
 enum lowered lower_recurrent_layer(struct lowering *l, struct node *n)
 {
     struct recurrent v = {0};
-    if (l->m->strict || n->op == OP_fused || !examine(l, n, &v)) {
+    if (n->op == OP_fused || !examine(l, n, &v)) {
         why(l->o, n, "tile.recurrent",
             "only f32 layers with constant weights, without peepholes, clip or other activations "
             "than sigmoid, tanh and relu have a tile program; it runs on GpSimd");

@@ -5,29 +5,32 @@
 #include "frontend/driver.h"
 #include "frontend/onnx/importer.h"
 #include "neff/signature.h"
+#include "runtime/ops/elementwise.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static bool has_tile_program(enum op op)
+/* What runs the operator on machines whose engines address memory (cpu), or on the strict ones. */
+static const char *engines(enum op op, bool strict)
 {
-    static const bool listed[OP_COUNT] = {
-#define LOWER(op, function) [OP_##op] = true,
+    enum { NONE, ALL, DIRECT };
+    static const char tiles[OP_COUNT] = {
+#define LOWER(op, function, machines) [OP_##op] = machines,
 #include "backend/lower.def"
     };
-    return listed[op] || (op_infos[op].flags & OPF_ELEMENTWISE);
-}
-
-static const char *engines(enum op op)
-{
     if (op_infos[op].flags & (OPF_REGIONS | OPF_TERMINATOR))
         return "control";
-    return has_tile_program(op) ? "tiles" : "GpSimd";
+    if (tiles[op] == ALL || (tiles[op] == DIRECT && !strict) ||
+        (op_infos[op].flags & OPF_ELEMENTWISE))
+        return "tiles";
+    return "GpSimd";
 }
 
 /* A signature, with commas between the operands. */
 static void print_types(const char *signature)
 {
+    if (!*signature)
+        printf("-");
     for (; *signature; signature++)
         if (*signature == '|')
             printf(" or ");
@@ -78,8 +81,8 @@ static void print_onnx(void)
         printf(" |");
         printf(" ");
         print_types(s->types);
-        printf(" %s | %s |\n", same ? op_name(l.op) : "composed",
-               same ? engines(l.op) : "its parts");
+        printf(" %s | %s | %s |\n", same ? op_name(l.op) : "composed",
+               same ? engines(l.op, false) : "its parts", same ? engines(l.op, true) : "its parts");
     }
 }
 
@@ -102,9 +105,14 @@ static void print_cell(const char *text) /* a bar would end the cell */
 
 static void print_core(void)
 {
-    printf("| operator | engines | meaning |\n| --- | --- | --- |\n");
+    char kinds[EW_TYPES];
+    printf("| operator | types of the operands | cpu | trn1, trn2, inf2 | meaning |\n"
+           "| --- | --- | --- | --- | --- |\n");
     for (int i = 0; i < OP_COUNT; i++) {
-        printf("| %s | %s | ", op_infos[i].name, engines((enum op)i));
+        enum op op = (enum op)i;
+        printf("| %s | ", op_infos[i].name);
+        print_types(ew_row(op) ? ew_types(op, kinds) : op_types(op));
+        printf(" %s | %s | ", engines(op, false), engines(op, true));
         print_cell(op_infos[i].doc);
         printf(" |\n");
     }
@@ -112,18 +120,21 @@ static void print_core(void)
 
 void print_operators(void)
 {
-    printf("# Operators\n\n"
-           "Made by `xcc --list-operators`.\n\n"
-           "Engines: *tiles* has a tile program for the Tensor, Vector and Scalar engines (shapes "
-           "and element types\n"
-           "that it does not cover run on GpSimd; `--explain` tells), *GpSimd* runs the plain "
-           "routine, *control* is\n"
-           "the program's own control flow, *its parts* is what the core operators that it is "
-           "composed of have.\n\n"
-           "The types of the inputs are those that any version of the operator admits, one entry "
-           "an input; `T=` gives a\n"
-           "name to the type, `T` is the same type again, `...` means any number of inputs alike. "
-           "The named sets:\n\n");
+    printf(
+        "# Operators\n\n"
+        "Made by `xcc --list-operators`.\n\n"
+        "Engines: *tiles* has a tile program for the Tensor, Vector and Scalar engines (shapes "
+        "and element types\n"
+        "that it does not cover run on GpSimd; `--explain` tells), *GpSimd* runs the plain "
+        "routine, *control* is\n"
+        "the program's own control flow, *its parts* is what the core operators that it is "
+        "composed of have.\n\n"
+        "The types of the inputs are those that any version of the operator admits, one entry "
+        "an input; `T=` gives a\n"
+        "name to the type, `T` is the same type again, `...` means any number of inputs alike, `-` "
+        "that there are none or\n"
+        "that they may be anything. An elementwise core operator has one entry: its operands are "
+        "of one type. The named sets:\n\n");
     print_sets();
     printf("\n"
            "## ONNX\n\n");

@@ -5,7 +5,7 @@
 #include <string.h>
 
 const struct op_info op_infos[OP_COUNT] = {
-#define OP(id, onnx, hlo, min_in, max_in, min_out, max_out, flags, doc)                            \
+#define OP(id, onnx, hlo, min_in, max_in, min_out, max_out, flags, types, doc)                     \
     {#id, onnx, hlo, doc, min_in, max_in, min_out, max_out, flags},
 #include "neff/op.def"
 };

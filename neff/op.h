@@ -7,7 +7,7 @@
 #include "neff/attr.h"
 
 enum op {
-#define OP(id, onnx, hlo, min_in, max_in, min_out, max_out, flags, doc) OP_##id,
+#define OP(id, ...) OP_##id,
 #include "neff/op.def"
     OP_COUNT
 };

@@ -18,6 +18,7 @@
 
 #include "neff/base/diag.h"
 #include "neff/dtype.h"
+#include "neff/op.h"
 #include "neff/type.h"
 
 enum { SIGNATURE_OPERANDS = 16 };
@@ -45,6 +46,11 @@ static inline bool type_set_has(type_set set, int dtype)
 }
 /* The set in as few words as typeset.def allows, separated by `|`. Returns buf. */
 const char *type_set_text(type_set set, char *buf, size_t size);
+
+/* What the row of op.def says; n is 0 for rows without a signature: regions, and elementwise rows
+ * whose kinds say it. */
+const struct signature *op_signature(enum op op);
+const char *op_types(enum op op);
 
 /* The named sets: fewer than 0 or more than that many give NULL. */
 struct type_set_info {

@@ -10,6 +10,7 @@
 #include "runtime/ops/ops.h"
 #include "runtime/ops/walk.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool admitted(const struct ew_row *row, int dtype)
@@ -24,15 +25,22 @@ static bool admitted(const struct ew_row *row, int dtype)
         return row->kinds & KB;
     case DTC_COMPLEX:
         return row->kinds & KC;
+    case DTC_STRING:
+        return row->kinds & KS;
     default:
         return false;
     }
 }
 
-/* Strings are copied and compared for equality. */
-static bool admits_strings(enum op op)
+const char *ew_types(enum op op, char buf[EW_TYPES])
 {
-    return op == OP_identity || op == OP_eq || op == OP_ne;
+    static const char *const names[] = {"any_float", "any_int", "bool", "complex", "str"};
+    size_t at = 0;
+    *buf = 0;
+    for (int i = 0; i < 5; i++)
+        if (ew_row(op)->kinds & 1 << i)
+            at += (size_t)snprintf(buf + at, EW_TYPES - at, "%s%s", at ? "|" : "", names[i]);
+    return buf;
 }
 
 static void infer_element_contents(struct infer *f)
@@ -53,11 +61,13 @@ bool infer_elementwise(struct infer *f)
         return true;
     }
     int dtype = f->in[0].dtype;
-    if (!admitted(row, dtype) && !(dtype == DT_STR && admits_strings(f->op)))
-        return fail(f->d, "element type %s is not admitted", dtype_name(dtype));
+    char types[EW_TYPES];
+    if (!admitted(row, dtype))
+        return fail(f->d, "operand 0 is %s, expected %s", dtype_name(dtype),
+                    ew_types(f->op, types));
     if (f->nin == 2 && f->in[1].dtype != dtype)
-        return fail(f->d, "element types %s and %s, expected the same", dtype_name(dtype),
-                    dtype_name(f->in[1].dtype));
+        return fail(f->d, "operand 1 is %s, expected %s as operand 0", dtype_name(f->in[1].dtype),
+                    dtype_name(dtype));
     const struct type *in[2] = {&f->in[0], &f->in[f->nin - 1]};
     struct type out = f->in[0];
     if (!infer_broadcast(f, in, 2, &out))

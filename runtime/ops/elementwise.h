@@ -9,7 +9,7 @@
 #include "runtime/ops/complex_number.h"
 
 enum ew_form { EW_NONE, EW_UNARY, EW_PARAMETRIC, EW_BINARY, EW_COMPARE };
-enum ew_kinds { KF = 1, KI = 2, KB = 4, KC = 8 };
+enum ew_kinds { KF = 1, KI = 2, KB = 4, KC = 8, KS = 16 };
 
 struct ew_row {
     uint8_t form, kinds;         /* enum ew_form, enum ew_kinds */
@@ -28,5 +28,9 @@ struct ew_row {
 
 /* The row of an operator, or NULL when it is none of UNARY, PARAMETRIC, BINARY, COMPARE. */
 const struct ew_row *ew_row(enum op op);
+/* The types that its operands may have, all the same, as a word of neff/signature.h. Returns buf.
+ */
+enum { EW_TYPES = 64 };
+const char *ew_types(enum op op, char buf[EW_TYPES]);
 
 #endif

@@ -3,6 +3,8 @@
  */
 #include "runtime/ops/ops.h"
 
+#include "neff/signature.h"
+
 #include <string.h>
 
 bool check_arity(enum op op, int nin, int nout, struct diag *d)
@@ -48,7 +50,8 @@ static bool check_results(struct infer *f)
 
 bool infer_run(struct infer *f)
 {
-    if (!check_arity(f->op, f->nin, f->nout, f->d) || !check_kinds(f))
+    if (!check_arity(f->op, f->nin, f->nout, f->d) || !check_kinds(f) ||
+        !signature_check(op_signature(f->op), f->in, f->nin, f->d))
         return false;
     return op_infer(f->op)(f) && !diag_failed(f->d) && check_results(f);
 }

@@ -1,6 +1,6 @@
 #include "runtime/ops/ops.h"
 
-#define OP(id, onnx, hlo, min_in, max_in, min_out, max_out, flags, doc)                            \
+#define OP(id, ...)                                                                                \
     bool infer_##id(struct infer *f);                                                              \
     bool eval_##id(struct op_call *c);
 #define UNARY(...)
@@ -10,20 +10,20 @@
 #include "neff/op.def"
 
 static const infer_fn infers[OP_COUNT] = {
-#define OP(id, onnx, hlo, min_in, max_in, min_out, max_out, flags, doc) [OP_##id] = infer_##id,
-#define UNARY(id, ...)                                                  [OP_##id] = infer_elementwise,
-#define PARAMETRIC                                                      UNARY
-#define BINARY                                                          UNARY
-#define COMPARE                                                         UNARY
+#define OP(id, ...)    [OP_##id] = infer_##id,
+#define UNARY(id, ...) [OP_##id] = infer_elementwise,
+#define PARAMETRIC     UNARY
+#define BINARY         UNARY
+#define COMPARE        UNARY
 #include "neff/op.def"
 };
 
 static const eval_fn evals[OP_COUNT] = {
-#define OP(id, onnx, hlo, min_in, max_in, min_out, max_out, flags, doc) [OP_##id] = eval_##id,
-#define UNARY(id, ...)                                                  [OP_##id] = eval_elementwise,
-#define PARAMETRIC                                                      UNARY
-#define BINARY                                                          UNARY
-#define COMPARE                                                         UNARY
+#define OP(id, ...)    [OP_##id] = eval_##id,
+#define UNARY(id, ...) [OP_##id] = eval_elementwise,
+#define PARAMETRIC     UNARY
+#define BINARY         UNARY
+#define COMPARE        UNARY
 #include "neff/op.def"
 };
 

@@ -145,7 +145,7 @@ bool own_strings(struct op_call *c, int i);
 /* The routine of all UNARY, PARAMETRIC, BINARY and COMPARE rows. */
 bool eval_elementwise(struct op_call *c);
 
-#define OP(id, onnx, hlo, min_in, max_in, min_out, max_out, flags, doc)                            \
+#define OP(id, ...)                                                                                \
     bool infer_##id(struct infer *f);                                                              \
     bool eval_##id(struct op_call *c);
 #define UNARY(...)

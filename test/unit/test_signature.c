@@ -1,6 +1,7 @@
 /* Signatures of operators: every row of the tables is one, and what they say of wrong types. */
 #include "frontend/onnx/lower.h"
 #include "neff/signature.h"
+#include "runtime/ops/elementwise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,6 +80,45 @@ static void schemas_have_signatures(void **state)
                      s.n);
 }
 
+static void core_operators_have_signatures(void **state)
+{
+    struct signature s;
+    for (int i = 0; i < OP_COUNT; i++) {
+        const struct op_info *info = &op_infos[i];
+        if (!signature_parse(op_types((enum op)i), &s))
+            fail_msg("%s: '%s' is not a signature", info->name, op_types((enum op)i));
+        if (s.n && !s.repeats && info->max_in != s.n)
+            fail_msg("%s has up to %d operands, its signature %d", info->name, info->max_in, s.n);
+    }
+}
+
+/* An ONNX operator that is a core operator: what the standard admits, the core operator does. */
+static void core_operators_admit_the_standard(void **state)
+{
+    char types[EW_TYPES], missing[256];
+    int compared = 0;
+    for (int i = 0; i < nschemas; i++) {
+        const struct schema *schema = &schemas[i];
+        struct lowering how = lowering_find(schema->domain, schema->op, *schema->domain ? 1 : 28);
+        struct signature s, core;
+        if (how.lower != lower_same ||
+            lowering_find(schema->domain, schema->op, schema->since).lower != lower_same)
+            continue;
+        bool elementwise = ew_row(how.op) != NULL;
+        assert_true(signature_parse(schema->types, &s));
+        assert_true(
+            signature_parse(elementwise ? ew_types(how.op, types) : op_types(how.op), &core));
+        for (int k = 0; k < s.n && core.n; k++, compared++) {
+            int at = elementwise ? 0 : k < core.n ? k : core.n - 1;
+            type_set left = s.operand[k].admits & ~core.operand[at].admits;
+            if (left && how.op != OP_identity)
+                fail_msg("%s admits %s as input %d, %s does not", schema->op,
+                         type_set_text(left, missing, sizeof missing), k, op_name(how.op));
+        }
+    }
+    assert_true(compared > 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -86,6 +126,8 @@ int main(void)
         cmocka_unit_test(not_signatures),
         cmocka_unit_test(texts),
         cmocka_unit_test(schemas_have_signatures),
+        cmocka_unit_test(core_operators_have_signatures),
+        cmocka_unit_test(core_operators_admit_the_standard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
