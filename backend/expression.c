@@ -1,5 +1,7 @@
 #include "backend/expression.h"
 
+#include "passes/ir/integer.h"
+
 #include <assert.h>
 
 enum { MAX_TEMPORARIES = 256 };
@@ -110,6 +112,8 @@ bool node_possible(struct lowering *l, const struct node *n)
         return false;
     if (n->op == OP_quantize_linear || n->op == OP_dequantize_linear)
         return quantization_possible(l, n);
+    if (!l->m->strict && is_integer_elementwise(n))
+        return true;
     if (n->op == OP_cast && out == DT_F32 &&
         (is_8bit(n->in[0]->type.dtype) || n->in[0]->type.dtype == DT_I32))
         return true;
@@ -265,7 +269,7 @@ static struct ap destination(struct expression *e, struct value *v, int at, int 
     dim_t count = space_count(e->k->l, &e->space);
     int dtype = v->type.dtype == DT_BOOL ? DT_BOOL
                                          : DT_F32; /* engines compute in f32: no rounding inside */
-    if (v->type.dtype == DT_BF16 || v->type.dtype == DT_F16 || is_8bit(v->type.dtype))
+    if (v->type.dtype == DT_BF16 || v->type.dtype == DT_F16 || dtype_is_int(v->type.dtype))
         dtype = v->type.dtype;
     int ntiles = kernel_of(e->k)->ntiles, tile = -1;
     for (int t = 0; t < ntiles && t < MAX_TEMPORARIES && tile < 0; t++) {
@@ -443,12 +447,21 @@ static void emit_quantize(struct expression *e, const struct node *n, int at, in
     i->func[0] = OP_div, i->func[1] = f;
 }
 
+/* Functions of integers: a function of one operand takes it twice. */
+static void emit_integer(struct expression *e, const struct node *n, int at, int first)
+{
+    struct ap a = operand(e, n->in[0]), b = n->nin > 1 ? operand(e, n->in[1]) : a;
+    emit_tensor_tensor(e->k, n->op, destination(e, n->out[0], at, first), a, b);
+}
+
 static void emit_node(struct expression *e, int at, int first)
 {
     const struct node *n = e->g->nodes[at];
     if (absorbed(e, n, first) || forwarded(e, n->out[0]))
         return;
-    if (n->op == OP_where)
+    if (n->op != OP_where && n->op != OP_cast && is_integer_elementwise(n))
+        emit_integer(e, n, at, first);
+    else if (n->op == OP_where)
         emit_select(e, n, at, first);
     else if (n->op == OP_quantize_linear)
         emit_quantize(e, n, at, first);

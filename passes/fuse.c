@@ -6,6 +6,7 @@
  * another node reads one of them, since it is placed at its last node. Values read outside are its
  * results. Requires inferred types.
  */
+#include "passes/ir/integer.h"
 #include "passes/rewrite.h"
 
 #include <string.h>
@@ -45,8 +46,8 @@ static bool is_quantization(const struct node *n)
            (data != DT_I32 || n->op == OP_dequantize_linear) && !attr_find(&n->attrs, "precision");
 }
 
-/* Elementwise nodes that engines compute, which is in f32. */
-static bool is_elementwise(const struct node *n)
+/* Elementwise nodes that engines compute: in f32, or exactly on integers. */
+static bool is_elementwise(const struct options *o, const struct node *n)
 {
     static const enum op never[] = {OP_is_nan,    OP_is_inf, OP_is_finite, OP_not,
                                     OP_bitnot,    OP_and,    OP_or,        OP_xor,
@@ -55,6 +56,8 @@ static bool is_elementwise(const struct node *n)
         return is_quantization(n);
     if (!(op_infos[n->op].flags & OPF_ELEMENTWISE) || n->nout != 1)
         return false;
+    if (!o->strict_target && is_integer_elementwise(n))
+        return true;
     if (n->op == OP_cast && quantised_type(n->in[0]->type.dtype) && n->out[0]->type.dtype == DT_F32)
         return true;
     for (size_t i = 0; i < sizeof never / sizeof *never; i++)
@@ -141,7 +144,7 @@ static bool is_widening(const struct fuser *f, const struct value *v, const stru
 {
     const struct node *n = v->def;
     if (!n || !longest || n->parent != f->nodes[0]->parent || in_group(f, n) ||
-        !value_has_one_use(v) || !is_elementwise(n) || !same_shape(&v->type, shape))
+        !value_has_one_use(v) || !is_elementwise(f->o, n) || !same_shape(&v->type, shape))
         return false;
     if (n->op == OP_dequantize_linear || n->op == OP_cast)
         return n->in[0]->type.dtype == DT_U8 || n->in[0]->type.dtype == DT_I8;
@@ -170,7 +173,7 @@ static void collect(struct fuser *f, struct node *first)
          n = n->next, looked++) {
         if (!touches_group(f, n))
             continue;
-        if (!is_elementwise(n) || !same_shape(&n->out[0]->type, &first->out[0]->type)) {
+        if (!is_elementwise(f->o, n) || !same_shape(&n->out[0]->type, &first->out[0]->type)) {
             why(f->o, n, "fuse.end",
                 "not in the group of '%s': not an elementwise operation of the same shape",
                 first->name ? first->name : "");
@@ -280,7 +283,7 @@ static bool fuse_region(struct fuser *f, struct region *r)
         for (int i = 0; i < n->nregions; i++)
             if (!fuse_region(f, n->regions[i]))
                 return false;
-        if (!is_anchor(f->o, n) && !is_elementwise(n))
+        if (!is_anchor(f->o, n) && !is_elementwise(f->o, n))
             continue;
         collect(f, n);
         if (f->n < 2)

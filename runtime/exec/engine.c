@@ -181,6 +181,10 @@ void convert_row(const struct lane *l, const struct operand *to, char *y, int64_
         }
         return;
     }
+    if (y_step == 1 && x_step == 1) {
+        dtype_convert(to->dtype, y, from->dtype, x, (size_t)n, true);
+        return;
+    }
     for (int64_t i = 0; i < n; i++)
         dtype_convert(to->dtype, y + i * y_step * to->size, from->dtype,
                       x + i * x_step * from->size, 1, true);

@@ -2,18 +2,17 @@
  * Vector engine: arithmetic on whole tiles.
  */
 #include "runtime/exec/engine.h"
-#include "runtime/ops/elementwise.h"
+#include "runtime/exec/integer.h"
 
 #include <string.h>
 
 struct arithmetic {
     struct alu f[2];
-    const struct ew_row
-        *integer; /* tensor_tensor on integers: exact, as the operator's plain routine */
-    bool direct;  /* all operands f32 */
-    bool bytes;   /* a comparison into bytes */
-    bool tile;    /* tensor_tensor by a tile kernel */
-    bool affine;  /* tensor_scalar that quantises or dequantises, by the affine kernel */
+    struct integer_function integer; /* tensor_tensor on integers only */
+    bool direct;                     /* all operands f32 */
+    bool bytes;                      /* a comparison into bytes */
+    bool tile;                       /* tensor_tensor by a tile kernel */
+    bool affine; /* tensor_scalar that quantises or dequantises, by the affine kernel */
     enum { TWO_STEPS, MULTIPLY_ADD, CLIP } fused;
 };
 
@@ -22,15 +21,6 @@ static bool integers(const struct bound_insn *i)
     for (int n = 0; n < i->nops; n++)
         if (dtype_class(i->o[n].dtype) == DTC_FLOAT)
             return false;
-    return true;
-}
-
-static bool find_integer(struct binding *b, struct bound_insn *i, struct arithmetic *a)
-{
-    a->integer = ew_row((enum op)i->func[0]);
-    if (!a->integer || !a->integer->sn || !a->integer->un)
-        return fail(b->d, "operator '%s' is no function of an engine on integers",
-                    op_name((enum op)i->func[0]));
     return true;
 }
 
@@ -53,7 +43,7 @@ bool prepare_alu(struct binding *b, struct bound_insn *i, const struct insn *ins
     if (!only_numbers(b, i, insn))
         return false;
     if (i->op == INSN_tensor_tensor && integers(i))
-        return find_integer(b, i, a);
+        return integer_find(&a->integer, i, b->d);
     int nfuncs = insn_info(i->op)->nfuncs;
     bool reversible = i->op == INSN_tensor_scalar || i->op == INSN_scalar_tensor_tensor;
     for (int n = 0; n < nfuncs; n++)
@@ -100,27 +90,6 @@ void exec_memset(struct lane *l, const struct bound_insn *i)
 
 /* ---- tensor_tensor ---- */
 
-static void integer_row(struct lane *l, const struct bound_insn *i, char *const *p, int64_t n,
-                        const int64_t *step)
-{
-    const struct arithmetic *a = i->prepared;
-    int64_t x[CHUNK], y[CHUNK], z[CHUNK];
-    bool is_signed = dtype_class(i->o[1].dtype) == DTC_SINT;
-    for (int64_t at = 0; at < n; at += CHUNK) {
-        int64_t m = n - at < CHUNK ? n - at : CHUNK;
-        for (int64_t k = 0; k < m; k++) {
-            x[k] = dtype_load_i64(i->o[1].dtype, p[1] + (at + k) * step[1], 0);
-            y[k] = dtype_load_i64(i->o[2].dtype, p[2] + (at + k) * step[2], 0);
-        }
-        if (is_signed)
-            a->integer->sn(x, y, z, m);
-        else
-            a->integer->un((const uint64_t *)x, (const uint64_t *)y, (uint64_t *)z, m);
-        for (int64_t k = 0; k < m; k++)
-            dtype_store_i64(i->o[0].dtype, p[0] + (at + k) * step[0], 0, z[k]);
-    }
-}
-
 static void tensor_tensor_row(struct lane *l, const struct bound_insn *i, char *const *p,
                               const int64_t *count)
 {
@@ -133,8 +102,8 @@ static void tensor_tensor_row(struct lane *l, const struct bound_insn *i, char *
                 (struct in_row){(float *)p[1], as}, (struct in_row){(float *)p[2], bs}, n);
         return;
     }
-    if (a->integer) {
-        integer_row(l, i, p, n, (int64_t[]){ys * o[0].size, as * o[1].size, bs * o[2].size});
+    if (a->integer.run || a->integer.row) {
+        integer_row(&a->integer, i, p, n);
         return;
     }
     float x[CHUNK], y[CHUNK], z[CHUNK];
@@ -273,9 +242,7 @@ static void select_row(struct lane *l, const struct bound_insn *i, char *const *
     int64_t n = count[last], ys = o[0].step[last], ws = o[1].step[last], as = o[2].step[last],
             bs = o[3].step[last];
     if (o[0].dtype == o[2].dtype && o[0].dtype == o[3].dtype && o[0].dtype != DT_F32) {
-        for (int64_t k = 0; k < n; k++)
-            memcpy(p[0] + k * ys * o[0].size,
-                   p[1][k * ws] ? p[2] + k * as * o[2].size : p[3] + k * bs * o[3].size, o[0].size);
+        choose_row(i, p, n);
         return;
     }
     float a[CHUNK], b[CHUNK], y[CHUNK];
