@@ -31,6 +31,10 @@ static bool split_dims(struct matrices *s, const struct type *a, const struct ty
 
 static bool infer_product(struct infer *f, int dtype)
 {
+    int first = f->in[0].dtype, second = f->in[1].dtype;
+    if (first != second && (dtype_is_complex(first) || dtype_is_complex(second)))
+        return fail(f->d, "operand 1 is %s, expected %s as operand 0", dtype_name(second),
+                    dtype_name(first));
     struct matrices s;
     struct type batch;
     if (!rank_known(f, 0) || !rank_known(f, 1))

@@ -8,6 +8,7 @@
 #include "runtime/exec/exec.h"
 #include "runtime/ops/elementwise.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -59,9 +60,10 @@ static void operand_types(const struct signature *s, int n, int k, int dtype, in
     for (int i = 0; i < n; i++) {
         int at = i < s->n ? i : s->n - 1, with = k < s->n ? k : s->n - 1;
         int v = s->operand[at].variable;
-        types[i] = i == k || (v >= 0 && v == s->operand[with].variable)
-                       ? dtype
-                       : preferred(s->operand[at].admits);
+        bool same = i == k || (v >= 0 && v == s->operand[with].variable);
+        /* products of complex numbers are not mixed with others */
+        same |= dtype_is_complex(dtype) && type_set_has(s->operand[at].admits, dtype);
+        types[i] = same ? dtype : preferred(s->operand[at].admits);
     }
 }
 
@@ -91,20 +93,38 @@ static bool run(enum op op, const int *types, int n, int level, struct tensor *o
     struct program *p = g && passes_run(g, &o, d) ? backend_compile(g, &o, machine, d) : NULL;
     struct model *m = p ? model_new(p, d) : NULL;
     struct context *c = m ? context_new(m, 1, d) : NULL;
+    struct tensor x[4] = {
+        {.kind = VK_NONE}, {.kind = VK_NONE}, {.kind = VK_NONE}, {.kind = VK_NONE}};
     bool ok = c != NULL;
     for (int i = 0; ok && i < n; i++) {
-        struct tensor x = {.kind = VK_NONE};
-        ok = tensor_alloc(&x, types[i], 2, (int64_t[]){2, 2}, d);
+        ok = tensor_alloc(&x[i], types[i], 2, (int64_t[]){2, 2}, d);
         for (int64_t k = 0; ok && types[i] != DT_STR && k < 4; k++)
-            dtype_store_f64(types[i], x.data, (size_t)k, k == 1 ? 0 : 1);
-        ok = ok && context_set_input(c, i, &x, d);
-        tensor_free(&x);
+            dtype_store_f64(types[i], x[i].data, (size_t)k, k == 1 ? 0 : 1);
+        ok = ok && context_set_input(c, i, &x[i], d);
     }
     ok = ok && context_run(c, d) && tensor_copy(out, context_output(c, 0), d);
+    for (int i = 0; i < n; i++)
+        tensor_free(&x[i]);
     context_free(c);
     model_free(m);
     graph_free(g);
     return ok;
+}
+
+/* To what the narrowest floats and the approximations of engines leave. */
+static bool same(const struct tensor *a, const struct tensor *b)
+{
+    if (a->dtype != b->dtype || tensor_count(a) != tensor_count(b))
+        return false;
+    if (a->dtype == DT_STR || dtype_is_complex(a->dtype))
+        return tensor_equal(a, b);
+    for (int64_t i = 0; i < tensor_count(a); i++) {
+        double x = tensor_f64(a, i), y = tensor_f64(b, i);
+        bool equal = x == y || (isnan(x) && isnan(y));
+        if (!equal && !(dtype_is_float(a->dtype) && fabs(x - y) <= 1e-2 * fmax(1, fabs(y))))
+            return false;
+    }
+    return true;
 }
 
 static void claimed_types_run(void **state)
@@ -127,13 +147,14 @@ static void claimed_types_run(void **state)
                 if (!run(op, types, n, 0, &y[0], &d) || !run(op, types, n, 2, &y[1], &d))
                     bad++, print_error("%s, operand %d %s: %s\n", op_name(op), k, dtype_name(dt),
                                        d.text);
-                else if (y[0].dtype != y[1].dtype || tensor_count(&y[0]) != tensor_count(&y[1]))
+                else if (!same(&y[1], &y[0]))
                     bad++,
                         print_error("%s on %s: -O0 and -O2 differ\n", op_name(op), dtype_name(dt));
                 tensor_free(&y[0]);
                 tensor_free(&y[1]);
             }
     }
+    print_message("%d pairs of operand and type\n", runs);
     assert_true(runs > 1000);
     assert_int_equal(bad, 0);
 }
@@ -165,6 +186,7 @@ static void other_types_are_refused(void **state)
                 refused++;
             }
     }
+    print_message("%d refused\n", refused);
     assert_true(refused > 3000);
 }
 
