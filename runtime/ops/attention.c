@@ -9,6 +9,20 @@ static struct type leading(const struct type *t)
     return type_tensor(t->dtype, t->rank < 2 ? 0 : t->rank - 2, t->dims);
 }
 
+/* The mask stretches to the scores; it never stretches them. */
+static bool mask_fits(struct infer *f, const struct type *scores)
+{
+    const struct type *mask = &f->in[3];
+    for (int i = 1; i <= mask->rank; i++) {
+        dim_t dim = mask->dims[mask->rank - i];
+        dim_t to = i <= scores->rank ? scores->dims[scores->rank - i] : 1;
+        if (dim_is_const(dim) && dim_is_const(to) && dim != 1 && dim != to)
+            return fail(f->d, "the mask of sdpa has %lld at dim %d, expected 1 or %lld",
+                        (long long)dim, mask->rank - i, (long long)to);
+    }
+    return true;
+}
+
 bool infer_sdpa(struct infer *f)
 {
     struct type batch, parts[3];
@@ -20,8 +34,13 @@ bool infer_sdpa(struct infer *f)
                         f->in[i].rank);
         parts[i] = leading(&f->in[i]);
     }
-    const struct type *q = &f->in[0], *v = &f->in[2];
+    const struct type *q = &f->in[0], *k = &f->in[1], *v = &f->in[2];
     if (!infer_broadcast(f, (const struct type *[]){&parts[0], &parts[1], &parts[2]}, 3, &batch))
+        return false;
+    struct type scores = batch;
+    scores.dims[scores.rank++] = q->dims[q->rank - 2];
+    scores.dims[scores.rank++] = k->dims[k->rank - 2];
+    if (has_input(f, 3) && rank_known(f, 3) && !mask_fits(f, &scores))
         return false;
     batch.dims[batch.rank] = q->dims[q->rank - 2];
     batch.dims[batch.rank + 1] = v->dims[v->rank - 1];

@@ -126,13 +126,29 @@ static void test_broadcast(void **state)
     arena_free(&r.arena);
 }
 
+/* A mask has one entry or as many as the scores, nothing in between. */
+static void test_sdpa_mask(void **state)
+{
+    struct rules r;
+    start(&r);
+    operand(&r, 0, "f32[2,4,3,8]", NULL, -1);
+    operand(&r, 1, "f32[2,4,5,8]", NULL, -1);
+    operand(&r, 2, "f32[2,4,5,6]", NULL, -1);
+    operand(&r, 3, "f32[2,1,1,5]", NULL, -1);
+    assert_string_equal(infer(&r, OP_sdpa, 4), "f32[2,4,3,6]");
+    operand(&r, 3, "f32[n,1,3,5]", NULL, -1);
+    assert_string_equal(infer(&r, OP_sdpa, 4), "f32[2,4,3,6]");
+    operand(&r, 3, "f32[4,1,1,5]", NULL, -1);
+    assert_non_null(strstr(infer(&r, OP_sdpa, 4), "the mask of sdpa has 4 at dim 0"));
+    arena_free(&r.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shape_chain),
-        cmocka_unit_test(test_reshape),
-        cmocka_unit_test(test_slice),
-        cmocka_unit_test(test_broadcast),
+        cmocka_unit_test(test_shape_chain), cmocka_unit_test(test_reshape),
+        cmocka_unit_test(test_slice),       cmocka_unit_test(test_broadcast),
+        cmocka_unit_test(test_sdpa_mask),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
