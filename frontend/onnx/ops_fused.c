@@ -152,9 +152,16 @@ bool lower_nhwc_conv(struct onnx_node *n)
 /* ---- normalisations
  * ------------------------------------------------------------------------------------------ */
 
-bool lower_simplified_layer_norm(struct onnx_node *n)
+/* 1 / sqrt(mean of squares + epsilon) of each row. */
+static struct value *inverse_rms(struct onnx_node *n, struct value *x, double epsilon)
 {
     static const int64_t last[] = {-1};
+    struct value *mean = b_reduce(n, OP_reduce_mean, b_mul(n, x, x), last, 1, true);
+    return b_1(n, OP_reciprocal, b_1(n, OP_sqrt, b_add(n, mean, b_like(n, x, epsilon))));
+}
+
+bool lower_simplified_layer_norm(struct onnx_node *n)
+{
     struct attrs a = {0};
     struct value *x = n->in[0];
     double epsilon = attr_float(&n->attrs, "epsilon", 1e-5f);
@@ -164,8 +171,7 @@ bool lower_simplified_layer_norm(struct onnx_node *n)
     if (n->nout > 1 && n->wanted[1]) {
         if (axis != -1)
             return NODE_ERROR(n, "the second output is supported for the last axis only");
-        struct value *mean = b_reduce(n, OP_reduce_mean, b_mul(n, x, x), last, 1, true);
-        n->out[1] = b_1(n, OP_reciprocal, b_1(n, OP_sqrt, b_add(n, mean, b_like(n, x, epsilon))));
+        n->out[1] = inverse_rms(n, x, epsilon);
     }
     return b_done(n, b_op(n, OP_rms_norm, n->in, 2, &a));
 }
@@ -196,11 +202,12 @@ bool lower_skip_simplified_layer_norm(struct onnx_node *n)
 {
     struct attrs a = {0};
     struct value *in[] = {skip_sum(n, 3), b_in(n, 2)};
-    for (int i = 1; i < 3 && i < n->nout; i++)
-        if (n->wanted[i])
-            return NODE_ERROR(n, "output %d (statistics) is not supported; export for inference",
-                              i);
-    attr_set_float(&n->g->arena, &a, "epsilon", attr_float(&n->attrs, "epsilon", 1e-12f));
+    double epsilon = attr_float(&n->attrs, "epsilon", 1e-12f);
+    if (n->nout > 1 && n->wanted[1])
+        return NODE_ERROR(n, "output 1 (a mean) is not supported; export for inference");
+    if (n->nout > 2 && n->wanted[2])
+        n->out[2] = inverse_rms(n, in[0], epsilon);
+    attr_set_float(&n->g->arena, &a, "epsilon", epsilon);
     return b_done(n, b_op(n, OP_rms_norm, in, 2, &a));
 }
 
@@ -222,15 +229,18 @@ bool lower_group_norm_contrib(struct onnx_node *n)
     return b_done(n, group_norm(n, n->in[0]));
 }
 
-/* The skip may be one value for each image and channel. */
+/* The skip may be one value for each image and channel; a bias has one for each channel. */
 bool lower_skip_group_norm(struct onnx_node *n)
 {
-    static const int64_t places[] = {1, 2};
-    struct value *skip = n->in[3];
+    static const int64_t inner[] = {1, 2}, outer[] = {2, 3};
+    bool last = attr_int(&n->attrs, "channels_last", 1);
+    struct value *skip = n->in[3], *bias = b_in(n, 4);
     if (skip && skip->type.rank == 2)
-        skip = b_unsqueeze(n, skip, places, 2);
+        skip = b_unsqueeze(n, skip, last ? inner : outer, 2);
+    if (bias && !last)
+        bias = b_unsqueeze(n, bias, inner, 2);
     struct value *sum = b_add(n, n->in[0], skip);
-    sum = b_in(n, 4) ? b_add(n, sum, n->in[4]) : sum;
+    sum = bias ? b_add(n, sum, bias) : sum;
     if (n->nout > 1)
         n->out[1] = sum;
     return b_done(n, group_norm(n, sum));

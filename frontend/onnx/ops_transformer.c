@@ -58,42 +58,84 @@ static struct value *causal_mask(struct onnx_node *n, struct value *q, struct va
     return where(n, sees, b_like(n, q, 0), b_like(n, q, filter));
 }
 
-/* From lengths (B): keys behind a length are hidden. */
-static struct value *length_mask(struct onnx_node *n, struct value *lengths, struct value *q,
-                                 struct value *k, double filter)
+/* From lengths (B): keys behind a length are hidden, and those before `starts` (B) where given. */
+static struct value *length_mask(struct onnx_node *n, struct value *lengths, struct value *starts,
+                                 struct value *q, struct value *k, double filter)
 {
     static const int64_t places[] = {1, 2, 3};
     struct value *j = count_up(n, b_dim(n, k, 2));
     struct value *sees = b_2(n, OP_lt, j, b_unsqueeze(n, b_cast(n, lengths, DT_I64), places, 3));
+    if (starts) {
+        struct value *first = b_unsqueeze(n, b_cast(n, starts, DT_I64), places, 3);
+        sees = b_2(n, OP_and, sees, b_2(n, OP_ge, j, first));
+    }
     return where(n, sees, b_like(n, q, 0), b_like(n, q, filter));
 }
 
-/* From a mask of ones and zeros: (B,T), (B,S,T) or (B,1,S,T). */
+/*
+ * From indices: (B) lengths, (2B) ends and then starts, or (3B+2) lengths and then the places that
+ * packed rows would have. Which of them it is, is told from the number of entries.
+ */
+static struct value *index_mask(struct onnx_node *n, struct value *mask, struct value *q,
+                                struct value *k, double filter)
+{
+    dim_t entries = mask->type.dims[0], batch = q->type.rank > 0 ? q->type.dims[0] : -1;
+    if (entries == batch)
+        return length_mask(n, mask, NULL, q, k, filter);
+    if (dim_is_const(entries) && dim_is_const(batch) && entries != 2 * batch &&
+        entries != 3 * batch + 2) {
+        NODE_ERROR(n, "a mask of %lld indices for a batch of %lld", (long long)entries,
+                   (long long)batch);
+        return NULL;
+    }
+    struct value *b = b_dim(n, q, 0), *m = b_dim(n, mask, 0), *zero = b_i64(n, 0);
+    struct value *ends = b_op(n, OP_slice, (struct value *[]){mask, zero, b, zero}, 4, NULL);
+    struct value *starts =
+        b_op(n, OP_slice, (struct value *[]){mask, b_sub(n, m, b), m, zero}, 4, NULL);
+    struct value *both = b_2(n, OP_eq, m, b_add(n, b, b));
+    return length_mask(n, ends, where(n, both, starts, b_like(n, starts, 0)), q, k, filter);
+}
+
+/* The square (B,1,M,M) for all places, cut to the rows of the queries and the columns of the keys.
+ */
+static struct value *cut_square(struct onnx_node *n, struct value *mask, struct value *q,
+                                struct value *k)
+{
+    struct value *zero = b_i64(n, 0), *rows = b_i64(n, 2), *columns = b_i64(n, 3);
+    struct value *t = b_dim(n, k, 2), *past = b_sub(n, t, b_dim(n, q, 2));
+    mask = b_op(n, OP_slice, (struct value *[]){mask, past, t, rows}, 4, NULL);
+    return b_op(n, OP_slice, (struct value *[]){mask, zero, t, columns}, 4, NULL);
+}
+
+/* From a mask of ones and zeros: (B,T), (B,S,T) or (B,1,M,M). */
 static struct value *raw_mask(struct onnx_node *n, struct value *mask, int rank, struct value *q,
-                              double filter)
+                              struct value *k, double filter)
 {
     static const int64_t two[] = {1, 2}, one[] = {1};
     if (rank == 2)
         mask = b_unsqueeze(n, mask, two, 2);
     else if (rank == 3)
         mask = b_unsqueeze(n, mask, one, 1);
+    else
+        mask = cut_square(n, mask, q, k);
     struct value *sees = b_2(n, OP_ne, mask, b_like(n, mask, 0));
     return where(n, sees, b_like(n, q, 0), b_like(n, q, filter));
 }
 
+/* NULL for a mask that hides nothing: one entry for all keys. */
 static struct value *mask_of(struct onnx_node *n, struct value *mask, struct value *q,
                              struct value *k, double filter)
 {
     int rank;
     if (!b_rank(n, mask, "the mask", &rank))
         return NULL;
-    if (rank == 1)
-        return length_mask(n, mask, q, k, filter);
-    if (rank > 4) {
+    if (rank < 1 || rank > 4) {
         NODE_ERROR(n, "a mask of rank %d", rank);
         return NULL;
     }
-    return raw_mask(n, mask, rank, q, filter);
+    if (rank == 2 && mask->type.dims[1] == 1)
+        return NULL;
+    return rank == 1 ? index_mask(n, mask, q, k, filter) : raw_mask(n, mask, rank, q, k, filter);
 }
 
 static struct value *plus(struct onnx_node *n, struct value *a, struct value *b)
@@ -199,11 +241,16 @@ static bool mha_operands(struct onnx_node *n, int64_t heads, struct value *out[3
     if (!b_rank(n, q, "the query", &rank) || (k && !b_rank(n, k, "the key", &key_rank)))
         return false;
     bool packed = rank == 5, packed_kv = key_rank == 5;
-    if ((packed || packed_kv) && bias)
-        return NODE_ERROR(n, "a bias with packed operands is not supported");
+    if (packed_kv && bias)
+        return NODE_ERROR(n, "a bias with packed keys and values is not supported");
     if (packed) {
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             out[i] = piece(n, q, i);
+            if (bias) { /* (3, heads, D) */
+                struct value *all = b_reshape_to(n, bias, (int64_t[]){3, heads, 1, -1}, 4);
+                out[i] = b_add(n, out[i], b_gather(n, all, b_scalar(n, DT_I64, i), 0));
+            }
+        }
         return true;
     }
     if (!k || (!packed_kv && !v))
@@ -276,8 +323,6 @@ bool lower_rotary_contrib(struct onnx_node *n)
     struct value *x = n->in[0], *positions = n->in[1], *table = n->in[2];
     if (!b_rank(n, x, "the operand", &rank) || !b_rank(n, positions, "the positions", &place_rank))
         return false;
-    if (attr_int(&n->attrs, "is_packed_batching", 0))
-        return NODE_ERROR(n, "attribute 'is_packed_batching' is not supported");
     if (rank == 3 && heads == 0) {
         dim_t width = x->type.dims[2], half = table->type.rank == 2 ? table->type.dims[1] : -1;
         if (!dim_is_const(width) || !dim_is_const(half) || half < 1 || width % (2 * half))
@@ -289,6 +334,21 @@ bool lower_rotary_contrib(struct onnx_node *n)
         positions = positions_from(n, positions, x, rank == 3 ? 1 : 2);
     return b_done(n, rotate(n, x, table, n->in[3], positions, heads,
                             attr_int(&n->attrs, "interleaved", 0), size));
+}
+
+/* Angles (B,S,D), then q and k (B,heads,S,D), each followed by its own halves swapped and negated.
+ */
+bool lower_gemma_rotary(struct onnx_node *n)
+{
+    static const int64_t heads[] = {1};
+    struct value *cosines = b_cast(n, b_1(n, OP_cos, n->in[0]), b_dtype(n->in[1]));
+    struct value *sines = b_cast(n, b_1(n, OP_sin, n->in[0]), b_dtype(n->in[1]));
+    cosines = b_unsqueeze(n, cosines, heads, 1);
+    sines = b_unsqueeze(n, sines, heads, 1);
+    for (int i = 0; i < 2 && i < n->nout; i++)
+        n->out[i] =
+            b_add(n, b_mul(n, n->in[1 + 2 * i], cosines), b_mul(n, n->in[2 + 2 * i], sines));
+    return !diag_failed(n->d);
 }
 
 /* ---- GroupQueryAttention
@@ -428,7 +488,7 @@ bool lower_group_query_attention(struct onnx_node *n)
     }
     int64_t window = attr_int(&n->attrs, "local_window_size", -1);
     double filter = b_dtype(q) == DT_F16 ? -65504 : -3.0e38;
-    struct value *mask = b_2(n, OP_min, length_mask(n, lengths, q, kv[0], filter),
+    struct value *mask = b_2(n, OP_min, length_mask(n, lengths, NULL, q, kv[0], filter),
                              cache_mask(n, before, q, kv[0], window, filter));
     mask = plus(n, mask, b_in(n, 10));
     if (sink || attr_int(&n->attrs, "smooth_softmax", 0) > 0)
