@@ -8,7 +8,12 @@
 #include <libxsmm.h>
 #endif
 
-enum { ADDRESSES = 64 }; /* batch entries handed to a kernel at a time */
+enum {
+    ADDRESSES = 64,             /* batch entries handed to a kernel at a time, at most */
+    TOO_MANY_BYTES = 384 << 10, /* of W: a generated kernel reads all of it for every few rows */
+    PIECE_BYTES = 192 << 10,
+    PIECE_STEP = 16, /* k of a piece is a multiple of it */
+};
 
 static int level_count(const struct gemm_level *l)
 {
@@ -29,7 +34,7 @@ static size_t element_size(enum gemm_type t)
  */
 static pthread_mutex_t xsmm_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void (*generate(const struct gemm_tile *t, float beta))(void)
+static void (*generate(const struct gemm_tile *t, int k, float beta))(void)
 {
     const float one = 1.0f;
     libxsmm_blasint lda = t->w_pitch, ldb = (libxsmm_blasint)t->a_pitch;
@@ -37,10 +42,10 @@ static void (*generate(const struct gemm_tile *t, float beta))(void)
     int flags = LIBXSMM_GEMM_FLAG_NONE, prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
     if (t->type == GEMM_F32)
         return (void (*)(void))libxsmm_smmdispatch_reducebatch_addr(
-            t->outs, t->rows, t->k, &lda, &ldb, &ldc, &one, &beta, &flags, &prefetch);
+            t->outs, t->rows, k, &lda, &ldb, &ldc, &one, &beta, &flags, &prefetch);
     flags = LIBXSMM_GEMM_FLAG_VNNI_A;
     return (void (*)(void))libxsmm_bsmmdispatch_reducebatch_addr(
-        t->outs, t->rows, t->k, &lda, &ldb, &ldc, &one, &beta, &flags, &prefetch);
+        t->outs, t->rows, k, &lda, &ldb, &ldc, &one, &beta, &flags, &prefetch);
 }
 
 /* One row is bound by memory and a job for our own kernel, which prefetches; so is what libxsmm has
@@ -61,11 +66,28 @@ static bool generated_pays(const struct gemm_tile *t, const struct kernel_table 
 void gemm_prepare_own(struct gemm *g, const struct gemm_tile *t, const struct kernel_table *kernels)
 {
     assert(t->rows > 0 && t->outs > 0 && t->k > 0 && t->w_pitch >= t->outs && t->w_pitch % 16 == 0);
-    *g = (struct gemm){.tile = *t, .kernels = kernels};
+    *g = (struct gemm){.tile = *t, .kernels = kernels, .k = t->k, .pieces = 1};
     g->own = t->type == GEMM_F32    ? kernels->gemm_f32
              : t->type == GEMM_BF16 ? kernels->gemm_bf16
                                     : kernels->gemm_u8s8;
 }
+
+#if XCC_XSMM
+/* Sums of many terms run in pieces whose weights stay in the second-level cache while all rows
+ * pass; the order of the sum, and so its bits, stay. */
+static void cut(struct gemm *g)
+{
+    const struct gemm_tile *t = &g->tile;
+    int64_t row = (int64_t)element_size(t->type) * t->w_pitch;
+    if (row * t->k <= TOO_MANY_BYTES)
+        return;
+    for (int pieces = 2; row * g->k > PIECE_BYTES && pieces <= t->k / PIECE_STEP; pieces++)
+        if (t->k % (pieces * PIECE_STEP) == 0) {
+            g->k = t->k / pieces;
+            g->pieces = pieces;
+        }
+}
+#endif
 
 void gemm_prepare(struct gemm *g, const struct gemm_tile *t, const struct kernel_table *kernels)
 {
@@ -73,12 +95,14 @@ void gemm_prepare(struct gemm *g, const struct gemm_tile *t, const struct kernel
 #if XCC_XSMM
     if (!generated_pays(t, kernels))
         return;
+    struct gemm made = *g;
+    cut(&made);
     pthread_mutex_lock(&xsmm_lock);
-    g->generated = generate(t, t->accumulate ? 1.0f : 0.0f);
-    g->generated_more = t->accumulate ? g->generated : generate(t, 1.0f);
-    if (!g->generated_more)
-        g->generated = NULL;
+    made.generated = generate(t, made.k, t->accumulate ? 1.0f : 0.0f);
+    made.generated_more = t->accumulate ? made.generated : generate(t, made.k, 1.0f);
     pthread_mutex_unlock(&xsmm_lock);
+    if (made.generated && made.generated_more)
+        *g = made;
 #endif
 }
 
@@ -119,34 +143,41 @@ void gemm_run(const struct gemm *g, const void *a, const void *w, void *c)
     const struct gemm_level *l = g->tile.batch;
     const void *as[ADDRESSES], *ws[ADDRESSES];
     size_t size = element_size(g->tile.type);
-    int n0 = level_count(&l[0]), n1 = level_count(&l[1]), n2 = level_count(&l[2]), n = 0;
+    const int count[] = {level_count(&l[0]), level_count(&l[1]), level_count(&l[2])};
+    int total = count[0] * count[1] * count[2] * g->pieces, n = 0;
+    int entries = g->pieces > 1 ? 1 : ADDRESSES;
     bool more = false;
-    for (int i0 = 0; i0 < n0; i0++)
-        for (int i1 = 0; i1 < n1; i1++)
-            for (int i2 = 0; i2 < n2; i2++) {
-                if (n == ADDRESSES) {
-                    run_piece(g, as, ws, n, c, more);
-                    more = true;
-                    n = 0;
-                }
-                int64_t at = i0 * l[0].a_step + i1 * l[1].a_step + i2 * l[2].a_step;
-                int64_t wt = i0 * l[0].w_step + i1 * l[1].w_step + i2 * l[2].w_step;
-                as[n] = (const char *)a + at * (int64_t)size;
-                ws[n++] = (const char *)w + wt * (int64_t)size;
-            }
+    for (int i = 0; i < total; i++) {
+        if (n == entries) {
+            run_piece(g, as, ws, n, c, more);
+            more = true;
+            n = 0;
+        }
+        int rest = i / g->pieces, i2 = rest % count[2], i1 = rest / count[2] % count[1],
+            i0 = rest / count[2] / count[1];
+        int64_t k = (int64_t)(i % g->pieces) * g->k;
+        int64_t at = i0 * l[0].a_step + i1 * l[1].a_step + i2 * l[2].a_step + k;
+        int64_t wt = i0 * l[0].w_step + i1 * l[1].w_step + i2 * l[2].w_step + k * g->tile.w_pitch;
+        as[n] = (const char *)a + at * (int64_t)size;
+        ws[n++] = (const char *)w + wt * (int64_t)size;
+    }
     run_piece(g, as, ws, n, c, more);
 }
 
 void gemm_run_addresses(const struct gemm *g, const void *const *a, const void *const *w, int count,
                         void *c)
 {
+    const struct gemm_tile *t = &g->tile;
+    int64_t size = (int64_t)element_size(t->type), step = g->k * size;
     const void *as[ADDRESSES], *ws[ADDRESSES];
-    for (int at = 0; at < count; at += ADDRESSES) {
-        int n = count - at < ADDRESSES ? count - at : ADDRESSES;
-        for (int i = 0; i < n; i++) {
-            as[i] = a[at + i];
-            ws[i] = w[at + i];
+    int entries = g->pieces > 1 ? 1 : ADDRESSES, n = 0;
+    for (int i = 0; i < count * g->pieces; i++) {
+        int at = i / g->pieces, piece = i % g->pieces;
+        as[n] = (const char *)a[at] + piece * step;
+        ws[n++] = (const char *)w[at] + piece * step * t->w_pitch;
+        if (n == entries || i + 1 == count * g->pieces) {
+            run_piece(g, as, ws, n, c, i >= entries);
+            n = 0;
         }
-        run_piece(g, as, ws, n, c, at > 0);
     }
 }

@@ -50,6 +50,7 @@ struct gemm {
     void (*own)(const struct gemm_block *g);
     void (*generated)(void);      /* libxsmm's kernel, or NULL */
     void (*generated_more)(void); /* the same, adding to C: for batches run in pieces */
+    int k, pieces;                /* of one kernel call; calls for the k of the tile */
 };
 
 /* Asserts that the tile is well formed (the loader has checked it). */
