@@ -888,6 +888,14 @@ static void test_gemm(void **state)
             many.own = own;
             check_gemm(&many);
         }
+    struct gemm_case deep = {GEMM_F32, 14,    100,   1600, 2,
+                             1,        false, false, false}; /* a sum that is cut into pieces */
+    for (int way = 0; way < 8; way++) {
+        deep.type = way & 1 ? GEMM_BF16 : GEMM_F32;
+        deep.addresses = way & 2;
+        deep.accumulate = way & 4;
+        check_gemm(&deep);
+    }
 }
 
 static void check_weight_only(int k, int outs, int block, int bits, bool zeros)
