@@ -196,7 +196,7 @@ bool infer_squeeze(struct infer *f)
                         (long long)x->dims[axes[i]]);
     }
     for (int i = 0; i < x->rank; i++) {
-        if (count == AXES_ABSENT && dim_is_runtime(f->dims, x->dims[i]))
+        if (count == AXES_ABSENT && !dim_is_const(x->dims[i]))
             return infer_out(f, 0, x->dtype, RANK_UNKNOWN, NULL); /* it may turn out to be 1 */
         if (!(count == AXES_ABSENT ? x->dims[i] == 1 : drop[i]))
             dims[rank++] = x->dims[i];
