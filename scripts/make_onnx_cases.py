@@ -217,6 +217,12 @@ c('QLinearGlobalAveragePool_last',M('QLinearGlobalAveragePool',list(q5),['y'],ch
 c('QLinearLeakyRelu',M('QLinearLeakyRelu',list(q5),['y'],alpha=.2),q5,['y']); c('QLinearSigmoid',M('QLinearSigmoid',list(q5),['y']),{**q5,'ys':F(1/256),'yz':qz(0)},['y'])
 c('QLinearSoftmax',M('QLinearSoftmax',list(q5),['y'],axis=-1,opset=13),{**q5,'ys':F(1/256),'yz':qz(0)},['y'])
 c('QLinearSoftmax12',M('QLinearSoftmax',list(q5),['y'],axis=2,opset=12),{**q5,'ys':F(1/256),'yz':qz(0)},['y'])
+for name,each,transposed,sums,result in (('QGemm',0,0,1,1),('QGemm_columns',7,1,1,1),('QGemm_float',7,0,1,0),('QGemm_no_sums',0,1,0,1)):
+  g={'a':u8(5,19),'as':F(.02),'az':qz(117),'b':(i8(7,19) if transposed else i8(19,7))//4,'bs':f32(7)**2*.01+.01 if each else F(.02),'bz':np.zeros(each or (),np.int8)}
+  if sums: g['c']=rng.integers(-5000,5000,7).astype(np.int32)
+  if result: g.update(ys=F(.5),yz=qz(130))
+  names=['a','as','az','b','bs','bz','c' if sums else '']+(['ys','yz'] if result else [])
+  c(name,M('QGemm',names,['y'],transB=transposed),g,['y'])
 c('MatMulIntegerToFloat',M('MatMulIntegerToFloat',['a','b','as','bs','az','bz','c'],['y']),{'a':u8(3,4),'b':u8(4,5),'as':F(.02),'bs':F(.03),'az':qz(120),'bz':qz(99),'c':f32(5)},['y'])
 c('DynamicQuantizeMatMul',M('DynamicQuantizeMatMul',['a','b','bs','bz','c'],['y']),{'a':f32(3,4),'b':u8(4,5),'bs':F(.03),'bz':qz(99),'c':f32(5)},['y'])
 c('DynamicQuantizeMatMul_i8',M('DynamicQuantizeMatMul',['a','b','bs'],['y']),{'a':f32(3,4),'b':i8(4,5),'bs':(np.abs(f32(5))*.1).astype(np.float32)},['y'])

@@ -104,6 +104,31 @@ static struct value *scaled_product(struct onnx_node *n, struct value *const *in
     return bias ? b_add(n, y, bias) : y;
 }
 
+/* a, scale, zero point; b likewise, one or one for each column; sums to start from?; scale and zero
+ * point of the result, which is a float without them. */
+bool lower_qgemm(struct onnx_node *n)
+{
+    static const int64_t swap[] = {1, 0};
+    struct attrs columns = {0};
+    struct value *b = n->in[3], *sums = b_in(n, 6), *scale = b_in(n, 7);
+    attr_set_int(&n->g->arena, &columns, "axis", 1);
+    if (attr_int(&n->attrs, "transB", 0))
+        b = b_transpose(n, b, swap, 2);
+    struct value *x = dequantize(n, n->in[0], n->in[1], n->in[2]);
+    if (attr_int(&n->attrs, "transA", 0))
+        x = b_transpose(n, x, swap, 2);
+    b = b_op(n, OP_dequantize_linear, (struct value *[]){b, n->in[4], n->in[5]}, 3, &columns);
+    struct value *y = b_2(n, OP_matmul, x, b);
+    if (sums)
+        y = b_add(n, y, b_mul(n, b_cast(n, sums, DT_F32), b_mul(n, n->in[1], n->in[4])));
+    double alpha = attr_float(&n->attrs, "alpha", 1);
+    if (alpha != 1)
+        y = b_mul(n, y, b_like(n, y, alpha));
+    if (scale)
+        y = quantize(n, y, scale, b_in(n, 8), b_dtype(n->in[0]));
+    return b_done(n, y);
+}
+
 /* a, b, a scale, b scale, a zero point?, b zero point?, bias? */
 bool lower_matmul_integer_to_float(struct onnx_node *n)
 {
