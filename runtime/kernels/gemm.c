@@ -143,24 +143,25 @@ void gemm_run(const struct gemm *g, const void *a, const void *w, void *c)
     const struct gemm_level *l = g->tile.batch;
     const void *as[ADDRESSES], *ws[ADDRESSES];
     size_t size = element_size(g->tile.type);
-    const int count[] = {level_count(&l[0]), level_count(&l[1]), level_count(&l[2])};
-    int total = count[0] * count[1] * count[2] * g->pieces, n = 0;
+    int n0 = level_count(&l[0]), n1 = level_count(&l[1]), n2 = level_count(&l[2]), n = 0;
     int entries = g->pieces > 1 ? 1 : ADDRESSES;
+    int64_t a_piece = g->k * (int64_t)size, w_piece = a_piece * g->tile.w_pitch;
     bool more = false;
-    for (int i = 0; i < total; i++) {
-        if (n == entries) {
-            run_piece(g, as, ws, n, c, more);
-            more = true;
-            n = 0;
-        }
-        int rest = i / g->pieces, i2 = rest % count[2], i1 = rest / count[2] % count[1],
-            i0 = rest / count[2] / count[1];
-        int64_t k = (int64_t)(i % g->pieces) * g->k;
-        int64_t at = i0 * l[0].a_step + i1 * l[1].a_step + i2 * l[2].a_step + k;
-        int64_t wt = i0 * l[0].w_step + i1 * l[1].w_step + i2 * l[2].w_step + k * g->tile.w_pitch;
-        as[n] = (const char *)a + at * (int64_t)size;
-        ws[n++] = (const char *)w + wt * (int64_t)size;
-    }
+    for (int i0 = 0; i0 < n0; i0++)
+        for (int i1 = 0; i1 < n1; i1++)
+            for (int i2 = 0; i2 < n2; i2++) {
+                int64_t at = i0 * l[0].a_step + i1 * l[1].a_step + i2 * l[2].a_step;
+                int64_t wt = i0 * l[0].w_step + i1 * l[1].w_step + i2 * l[2].w_step;
+                for (int piece = 0; piece < g->pieces; piece++) {
+                    if (n == entries) {
+                        run_piece(g, as, ws, n, c, more);
+                        more = true;
+                        n = 0;
+                    }
+                    as[n] = (const char *)a + at * (int64_t)size + piece * a_piece;
+                    ws[n++] = (const char *)w + wt * (int64_t)size + piece * w_piece;
+                }
+            }
     run_piece(g, as, ws, n, c, more);
 }
 
