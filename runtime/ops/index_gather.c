@@ -3,6 +3,7 @@
  */
 #include "runtime/ops/axes.h"
 #include "runtime/ops/content.h"
+#include "runtime/ops/indices.h"
 #include "runtime/ops/walk.h"
 
 #include <string.h>
@@ -12,17 +13,6 @@ static bool index_type(struct infer *f, int i)
     if (dtype_is_int(f->in[i].dtype))
         return true;
     return fail(f->d, "indices are %s, expected integers", dtype_name(f->in[i].dtype));
-}
-
-/* Index i of a tensor as a place in [0, n). */
-static bool place(struct op_call *c, const struct tensor *indices, int64_t i, int64_t n,
-                  int64_t *out)
-{
-    int64_t v = tensor_i64(indices, i);
-    *out = v < 0 ? v + n : v;
-    if (*out >= 0 && *out < n)
-        return true;
-    return fail(c->env->d, "index %lld is out of range for size %lld", (long long)v, (long long)n);
 }
 
 /* ---- gather -------------------------------------------------------------------------------------
@@ -80,7 +70,7 @@ bool eval_gather(struct op_call *c)
     for (int64_t o = 0; o < outer; o++)
         for (int64_t i = 0; i < count; i++, to += row) {
             int64_t at;
-            if (!place(c, c->in[1], i, n, &at))
+            if (!index_place(c, c->in[1], i, n, &at))
                 return false;
             if (row)
                 memcpy(to, (const char *)x->data + (size_t)(o * n + at) * row, row);
@@ -125,7 +115,7 @@ bool eval_gather_elements(struct op_call *c)
     for (walk_start(&w); !w.done; walk_next(&w))
         for (int64_t i = 0; i < w.count; i++) {
             int64_t at, to = w.offset[0] + i * w.step[0];
-            if (!place(c, indices, to, n, &at))
+            if (!index_place(c, indices, to, n, &at))
                 return false;
             memcpy((char *)c->out[0]->data + (size_t)to * bytes,
                    (const char *)x->data +
@@ -180,7 +170,7 @@ bool eval_gather_nd(struct op_call *c)
     for (int64_t i = 0; i < batches * each; i++, to += row) {
         int64_t at = i / each, k;
         for (int d = 0; d < depth; d++) {
-            if (!place(c, indices, i * depth + d, x->dims[batch + d], &k))
+            if (!index_place(c, indices, i * depth + d, x->dims[batch + d], &k))
                 return false;
             at = at * x->dims[batch + d] + k;
         }

@@ -2,6 +2,7 @@
  * Writing elements at indices: scatter_elements, scatter_nd.
  */
 #include "runtime/ops/axes.h"
+#include "runtime/ops/indices.h"
 #include "runtime/ops/elementwise.h"
 #include "runtime/ops/walk.h"
 
@@ -83,16 +84,6 @@ static bool start_from(struct op_call *c)
     return true;
 }
 
-static bool place(struct op_call *c, const struct tensor *indices, int64_t i, int64_t n,
-                  int64_t *out)
-{
-    int64_t v = tensor_i64(indices, i);
-    *out = v < 0 ? v + n : v;
-    if (*out >= 0 && *out < n)
-        return true;
-    return fail(c->env->d, "index %lld is out of range for size %lld", (long long)v, (long long)n);
-}
-
 static bool infer_scatter(struct infer *f)
 {
     enum op op;
@@ -148,7 +139,7 @@ bool eval_scatter_elements(struct op_call *c)
     for (walk_start(&w); !w.done; walk_next(&w))
         for (int64_t i = 0; i < w.count; i++) {
             int64_t at, from = w.offset[0] + i * w.step[0];
-            if (!place(c, indices, from, n, &at))
+            if (!index_place(c, indices, from, n, &at))
                 return false;
             write_run(op, z, w.offset[1] + i * w.step[1] + at * step, c->in[2], from, 1);
         }
@@ -195,7 +186,7 @@ bool eval_scatter_nd(struct op_call *c)
     for (int64_t i = 0; i < rows; i++) {
         int64_t at = 0, k;
         for (int d = 0; d < depth; d++) {
-            if (!place(c, indices, i * depth + d, z->dims[d], &k))
+            if (!index_place(c, indices, i * depth + d, z->dims[d], &k))
                 return false;
             at = at * z->dims[d] + k;
         }

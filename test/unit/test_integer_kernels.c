@@ -1,37 +1,7 @@
 /*
  * The kernels of quantised data in every variant this CPU can run, against scalar references.
  */
-#include "runtime/kernels/kernels.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static const struct kernel_table *table; /* the variant under test */
-
-static uint32_t random_state = 12345;
-static uint32_t next_random(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 17;
-    return random_state ^= random_state << 5;
-}
-static float uniform(float low, float high)
-{
-    return low + (high - low) * (float)(next_random() >> 8) / 16777216.0f;
-}
-static float *random_row(size_t n)
-{
-    float *x = malloc((n ? n : 1) * sizeof *x); /* exact size: ASan sees every overrun */
-    for (size_t i = 0; i < n; i++)
-        x[i] = uniform(-2, 2);
-    return x;
-}
+#include "test/unit/kernel_test.h"
 
 /* ---- affine tiles ---- */
 
@@ -205,19 +175,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_affine),
                                        cmocka_unit_test(test_depthwise_integer)};
-    static const char *const names[] = {
-#define KERNEL_VARIANT(name, built, lanes, fma) #name,
-#include "runtime/kernels/kernels.def"
-    };
-    int failed = 0;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        table = kernels_find(names[i]);
-        if (!table) {
-            print_message("[ SKIPPED  ] %s: not built, or this CPU cannot run it\n", names[i]);
-            continue;
-        }
-        failed +=
-            _cmocka_run_group_tests(names[i], tests, sizeof tests / sizeof tests[0], NULL, NULL);
-    }
-    return failed;
+    return run_variants(tests, sizeof tests / sizeof tests[0]);
 }

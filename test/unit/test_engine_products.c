@@ -1,0 +1,121 @@
+/*
+ * Matrix products of the Tensor engine against the reference, as patterns say and packed.
+ */
+#include "neff/pack.h"
+#include "test/unit/engine_test.h"
+
+struct matmul_case {
+    int64_t n, m, k, batch;
+    int a, w, c; /* element types */
+    bool transposed, accumulate, strided;
+};
+
+static void matmul_case(const struct matmul_case *x)
+{
+    struct bench b;
+    begin(&b);
+    int rows = grid(&b, (x->n + 15) / 16), outs = grid(&b, (x->m + 31) / 32);
+    int64_t inner = x->strided ? 2 : 1;
+    int c = buffer(&b, x->c, x->n * x->m * inner, true),
+        w = buffer(&b, x->w, x->batch * x->k * x->m, false);
+    int a = buffer(&b, x->a, x->batch * x->n * x->k * inner, false);
+    struct insn *i = add(&b, INSN_nc_matmul);
+    i->imm[0].base = x->accumulate;
+    i->ap[0] = pattern(c, x->c, 2, (int64_t[]){x->n, x->m}, inner, 0);
+    i->ap[1] = pattern(w, x->w, 3, (int64_t[]){x->batch, x->k, x->m}, 1, 0);
+    i->ap[2] = pattern(a, x->a, 3, (int64_t[]){x->batch, x->n, x->k}, inner, 0);
+    if (x->transposed)
+        i->ap[1].dim[1].step = 1, i->ap[1].dim[2].step = x->k;
+    tiled(&i->ap[0], 0, rows, 16), tiled(&i->ap[0], 1, outs, 32);
+    tiled(&i->ap[1], 2, outs, 32), tiled(&i->ap[2], 1, rows, 16);
+    check(&b, x->a == DT_BF16 && x->w == DT_BF16 ? 1e-2 : 1e-4);
+}
+
+static void matrix_products(void **state)
+{
+    static const int types[][3] = {{DT_F32, DT_F32, DT_F32},  {DT_BF16, DT_BF16, DT_F32},
+                                   {DT_U8, DT_I8, DT_I32},    {DT_BF16, DT_F32, DT_F32},
+                                   {DT_F32, DT_F32, DT_BF16}, {DT_I8, DT_I8, DT_I32},
+                                   {DT_F16, DT_F16, DT_F32}};
+    static const int64_t sizes[][4] = {
+        {1, 1, 1, 1}, {16, 32, 8, 1}, {33, 40, 17, 2}, {5, 100, 3, 3}, {20, 64, 64, 1}};
+    for (int t = 0; t < 7; t++)
+        for (int s = 0; s < 5; s++)
+            for (int option = 0; option < 8; option++) {
+                struct matmul_case x = {sizes[s][0], sizes[s][1], sizes[s][2], sizes[s][3],
+                                        types[t][0], types[t][1], types[t][2], option & 1,
+                                        option & 2,  option & 4};
+                matmul_case(&x);
+            }
+}
+
+/* Packed weights, K in blocks: moving [block, n, k], stationary in the blocks of pack.h. */
+static void packed_products(void **state)
+{
+    static const int types[][3] = {
+        {DT_F32, DT_F32, DT_F32}, {DT_BF16, DT_BF16, DT_F32}, {DT_U8, DT_I8, DT_I32}};
+    for (int t = 0; t < 3; t++)
+        for (int64_t m = 10; m < 200; m += 63) {
+            enum { N = 21, K = 24 };
+            struct bench b, plain;
+            struct diag d = {0};
+            struct pack_shape shape = {(enum pack_type)t, 1, K, m};
+            begin(&b);
+            int rows = grid(&b, 2), outs = grid(&b, (m + 63) / 64);
+            int width = pack_width(m);
+            int c = buffer(&b, types[t][2], N * m, true), a = buffer(&b, types[t][0], N * K, false);
+            begin(&plain);
+            int w = buffer(&plain, types[t][1], K * m, false);
+            int64_t elements = (int64_t)(pack_size(&shape) / dtype_bytes(types[t][1]));
+            int packed = buffer(&b, types[t][1], elements, false);
+            struct pack_source from = {plain.buffer[w].data, 0, m, 1};
+            pack_weights(b.buffer[packed].data, &shape, &from);
+            struct insn *i = add(&b, INSN_nc_matmul);
+            i->imm[1].base = 1;
+            i->ap[0] = pattern(c, types[t][2], 2, (int64_t[]){N, m}, 1, 0);
+            i->ap[2] = pattern(a, types[t][0], 2, (int64_t[]){N, K}, 1, 0);
+            i->ap[1] = pattern(packed, types[t][1], 2, (int64_t[]){K, m}, 1, 0);
+            i->ap[1].dim[0].step = width;
+            tiled(&i->ap[0], 0, rows, 16), tiled(&i->ap[0], 1, outs, 64),
+                tiled(&i->ap[2], 0, rows, 16);
+            tiled(&i->ap[1], 1, outs, 64);
+            i->ap[1].offset.coef[outs] = width * K;
+            /* the reference multiplies plain weights */
+            struct tensor expect = {.kind = VK_NONE};
+            assert_true(tensor_copy(&expect, &b.buffer[c], &d));
+            for (int64_t r = 0; r < N; r++)
+                for (int64_t o = 0; o < m; o++) {
+                    double sum = 0;
+                    for (int64_t k = 0; k < K; k++)
+                        sum += tensor_f64(&b.buffer[a], r * K + k) *
+                               tensor_f64(&plain.buffer[w], k * m + o);
+                    dtype_store_f64(types[t][2], expect.data, (size_t)(r * m + o), sum);
+                }
+            add_steps(&b);
+            struct model *model = model_new(b.p, &d);
+            struct context *x = context_new(model, 2, &d);
+            for (int n = 0; n < b.n; n++)
+                assert_true(context_set_input(x, n, &b.buffer[n], &d));
+            if (!context_run(x, &d))
+                fail_msg("%s", d.text);
+            for (int64_t k = 0; k < N * m; k++) {
+                double got = tensor_f64(context_output(x, 0), k), want = tensor_f64(&expect, k);
+                if (!(fabs(got - want) <= (t == 1 ? 1e-2 : 1e-4) * (fabs(want) + 1)))
+                    fail_msg("outs %lld, element %lld: %g, expected %g", (long long)m, (long long)k,
+                             got, want);
+            }
+            context_free(x);
+            model_free(model);
+            program_free(plain.p);
+            tensor_free(&plain.buffer[w]);
+            tensor_free(&expect);
+            for (int n = 0; n < b.n; n++)
+                tensor_free(&b.buffer[n]);
+        }
+}
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(matrix_products),
+                                       cmocka_unit_test(packed_products)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,203 @@
+/*
+ * Matrix tiles and weight-only rows of every variant this CPU can run, against sums in double.
+ */
+#include "neff/pack.h"
+#include "runtime/kernels/gemm.h"
+#include "test/unit/kernel_test.h"
+
+struct gemm_case {
+    enum gemm_type type;
+    int rows, outs, k, taps, blocks; /* batch: taps x blocks of k */
+    bool accumulate, own, addresses;
+};
+
+static float bf16_value(uint16_t h)
+{
+    return float_of((uint32_t)h << 16);
+}
+
+static void check_gemm(const struct gemm_case *t)
+{
+    static const enum pack_type packs[] = {PACK_F32, PACK_BF16, PACK_S8};
+    int batch = t->taps * t->blocks, slack = 3 + t->rows % 2, a_pitch = t->blocks * t->k + slack,
+        a_rows = t->rows + t->taps - 1;
+    size_t size = pack_element_size(packs[t->type]);
+    size_t a_count = (size_t)a_rows * (size_t)a_pitch - (size_t)slack;
+    size_t w_count = (size_t)batch * (size_t)t->k * (size_t)t->outs;
+    size_t c_count = (size_t)(t->rows - 1) * (size_t)(t->outs + 2) + (size_t)t->outs;
+    uint8_t *a = malloc(a_count * size), *w = malloc(w_count * size);
+    double *av = malloc(a_count * sizeof *av), *wv = malloc(w_count * sizeof *wv);
+    static const uint32_t small[] = {0, 40, UINT32_MAX};
+    uint32_t mostly_small = small[(t->rows + t->outs + t->k) % 3];
+    for (size_t i = 0; i < a_count + w_count; i++) {
+        bool weight = i >= a_count;
+        size_t at = weight ? i - a_count : i;
+        float x = uniform(-1, 1);
+        uint16_t h;
+        table->convert[CONVERT_bf16_from_f32](&h, 1, &x, 1, 1);
+        double value;
+        if (t->type == GEMM_F32) {
+            memcpy((weight ? w : a) + 4 * at, &x, 4);
+            value = x;
+        } else if (t->type == GEMM_BF16) {
+            memcpy((weight ? w : a) + 2 * at, &h, 2);
+            value = bf16_value(h);
+        } else {
+            uint8_t byte = next_random() % 8 ? (uint8_t)next_random() : weight ? 0x80 : 0xff;
+            if (!weight && mostly_small && next_random() % mostly_small)
+                byte &= 0x7f; /* the kernels treat quads without a greater number apart */
+            (weight ? w : a)[at] = byte;
+            value = weight ? (int8_t)byte : byte;
+        }
+        (weight ? wv : av)[at] = value;
+    }
+    struct pack_shape shape = {packs[t->type], batch, t->k, t->outs};
+    struct pack_source source = {w, (int64_t)t->k * t->outs, t->outs, 1};
+    size_t packed_size = pack_size(&shape);
+    uint8_t *packed = aligned_alloc(64, (packed_size + 63) / 64 * 64),
+            *back = malloc(w_count * size);
+    pack_weights(packed, &shape, &source);
+    struct pack_source to = {NULL, source.group_step, source.k_step, 1};
+    unpack_weights(back, &to, &shape, packed);
+    assert_memory_equal(back, w, w_count * size);
+
+    float *c = malloc(c_count * 4);
+    int32_t *ci = (int32_t *)(void *)c;
+    for (int out = 0; out < t->outs; out += PACK_OUTS) { /* block by block, as the compiler emits */
+        int outs = t->outs - out < PACK_OUTS ? t->outs - out : PACK_OUTS,
+            width = pack_width(t->outs);
+        int64_t group = pack_k(shape.type, t->k) * width;
+        struct gemm_tile tile = {
+            t->type,
+            t->rows,
+            outs,
+            t->k,
+            a_pitch,
+            t->outs + 2,
+            width,
+            t->accumulate,
+            {{0}, {t->taps, a_pitch, group * t->blocks}, {t->blocks, t->k, group}}};
+        struct gemm g;
+        (t->own ? gemm_prepare_own : gemm_prepare)(&g, &tile, table);
+        for (int r = 0; r < t->rows; r++)
+            for (int o = 0; o < outs; o++) {
+                size_t at = (size_t)(r * (t->outs + 2) + out + o);
+                if (t->type == GEMM_U8S8)
+                    ci[at] = t->accumulate ? 1000 : -1;
+                else
+                    c[at] = t->accumulate ? 3.0f : NAN;
+            }
+        const uint8_t *wb = packed + (size_t)pack_offset(&shape, out, 0) * size;
+        if (t->addresses) {
+            const void **as = malloc((size_t)batch * sizeof *as),
+                       **ws = malloc((size_t)batch * sizeof *ws);
+            for (int b = 0; b < batch; b++) {
+                as[b] = a + (size_t)(b / t->blocks * a_pitch + b % t->blocks * t->k) * size;
+                ws[b] = wb + (size_t)(b * group) * size;
+            }
+            gemm_run_addresses(&g, as, ws, batch, c + out);
+            free(as), free(ws);
+        } else {
+            gemm_run(&g, a, wb, c + out);
+        }
+    }
+    for (int r = 0; r < t->rows; r++)
+        for (int o = 0; o < t->outs; o++) {
+            double e = t->accumulate ? t->type == GEMM_U8S8 ? 1000 : 3 : 0;
+            for (int b = 0; b < batch; b++)
+                for (int k = 0; k < t->k; k++)
+                    e += av[(size_t)((r + b / t->blocks) * a_pitch + b % t->blocks * t->k + k)] *
+                         wv[(size_t)((b * t->k + k) * t->outs + o)];
+            size_t at = (size_t)(r * (t->outs + 2) + o);
+            double got = t->type == GEMM_U8S8 ? ci[at] : c[at], total = batch * t->k;
+            double bound =
+                t->type == GEMM_U8S8 ? 0 : 4 * (sqrt(total) + 4) * (sqrt(total) + 4) * 0x1p-24;
+            if (!(fabs(got - e) <= bound))
+                fail_msg("%s type %d rows %d outs %d k %d taps %d blocks %d own %d: [%d][%d] is "
+                         "%.9g, expected %.9g",
+                         table->name, t->type, t->rows, t->outs, t->k, t->taps, t->blocks, t->own,
+                         r, o, got, e);
+        }
+    free(a), free(w), free(av), free(wv), free(packed), free(back), free(c);
+}
+
+static void test_gemm(void **state)
+{
+    static const int rows[] = {1, 2, 3, 5, 6, 7, 13, 14, 28}, outs[] = {1, 8, 16, 17, 40, 64, 100};
+    static const int ks[] = {1, 2, 3, 7, 16, 33, 64, 300};
+    int i = 0;
+    for (int type = GEMM_F32; type <= GEMM_U8S8; type++)
+        for (int r = 0; r < 9; r++)
+            for (int o = 0; o < 7; o++)
+                for (int k = 0; k < 8; k++, i++) {
+                    struct gemm_case c = {type,      rows[r],    outs[o],    ks[k],     1 + i % 3,
+                                          1 + i % 2, i % 5 == 0, i % 4 != 0, i % 7 == 0};
+                    check_gemm(&c);
+                }
+    struct gemm_case many = {GEMM_F32, 7,     20,    3,    90,
+                             2,        false, false, false}; /* over one piece of the batch */
+    for (int type = GEMM_F32; type <= GEMM_U8S8; type++)
+        for (int own = 0; own < 2; own++) {
+            many.type = type;
+            many.own = own;
+            check_gemm(&many);
+        }
+    struct gemm_case deep = {GEMM_F32, 14,    100,   1600, 2,
+                             1,        false, false, false}; /* a sum that is cut into pieces */
+    for (int way = 0; way < 8; way++) {
+        deep.type = way & 1 ? GEMM_BF16 : GEMM_F32;
+        deep.addresses = way & 2;
+        deep.accumulate = way & 4;
+        check_gemm(&deep);
+    }
+}
+
+static void check_weight_only(int k, int outs, int block, int bits, bool zeros)
+{
+    int blocks = (k + block - 1) / block;
+    uint8_t *q = malloc((size_t)(k * outs));
+    float *scale = random_row((size_t)(blocks * outs)), *zero = random_row((size_t)(blocks * outs));
+    float *x = random_row((size_t)k), *y = random_row((size_t)outs), centre = 5;
+    for (int i = 0; i < k * outs; i++)
+        q[i] = (uint8_t)(next_random() & (bits == 8 ? 255 : 15));
+    struct pack_quantized shape = {k, outs, block, bits, zeros};
+    void *packed = aligned_alloc(64, (pack_quantized_size(&shape) + 63) / 64 * 64);
+    pack_quantized(packed, &shape, q, 1, k, scale, zero, 1, blocks);
+    struct weight_only_row row = {x, packed, y, k, outs, block, bits, zeros, centre};
+    table->weight_only(&row);
+    for (int o = 0; o < outs; o++) {
+        double e = 0, size = 0;
+        for (int i = 0; i < k; i++) {
+            int value = bits == 8 ? (int8_t)q[o * k + i] : q[o * k + i];
+            double middle = zeros ? zero[o * blocks + i / block] : centre;
+            double w = ((double)value - middle) * scale[o * blocks + i / block], product = x[i] * w;
+            if (o < PACK_OUTS) {
+                float unpacked[PACK_OUTS];
+                table->weight_only_unpack(&row, i, 1, unpacked);
+                assert_true(fabs(unpacked[o] - w) <= fabs(w) * 1e-6 + 1e-6);
+            }
+            e += product;
+            size += fabs(x[i]) * (fabs((double)value) + fabs(middle)) *
+                    fabs(scale[o * blocks + i / block]);
+        }
+        assert_true(fabs(y[o] - e) <= size * 1e-5);
+    }
+    free(q), free(scale), free(zero), free(x), free(y), free(packed);
+}
+
+static void test_weight_only(void **state)
+{
+    for (int bits = 4; bits <= 8; bits += 4)
+        for (int block = 16; block <= 64; block *= 2)
+            for (int k = 1; k < 200; k += 33)
+                for (int outs = 1; outs < 150; outs += 21)
+                    check_weight_only(k, outs, block, bits, k % 2);
+}
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_weight_only),
+    };
+    return run_variants(tests, sizeof tests / sizeof tests[0]);
+}
