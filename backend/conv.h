@@ -23,6 +23,14 @@ struct conv {
 /* Of a 1-D or 2-D convolution with explicit pads and known numbers of channels and taps; false of
  * others. */
 bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c);
+/* How the output pixels are walked: grid variables (-1: none), and what a tile holds. */
+struct conv_walk {
+    int var_n, var_row, var_column, var_block;
+    dim_t rows, columns; /* rows 0: a single one, not a dim of the tile */
+    int64_t outs;
+};
+struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const struct conv *c,
+                              const struct conv_walk *w);
 /* The input with a border of padding, in a temporary; its slot. Sets c->h and c->width to the
  * padded sizes. */
 int padded_input(struct lowering *l, const struct node *n, struct conv *c);

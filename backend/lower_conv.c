@@ -253,19 +253,18 @@ static struct packed_weights pack(struct lowering *l, const struct conv *c, cons
     return all;
 }
 
-static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, const struct conv *c,
-                                   const struct plan *p)
+struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const struct conv *c,
+                              const struct conv_walk *w)
 {
     const struct type *y = &g->nodes[0]->out[0]->type;
     struct epilogue e = {.k = k, .g = g, .rank = y->rank};
     memcpy(e.dims, y->dims, sizeof e.dims);
-    int64_t outs = c->outs / c->group, block = outs < PACK_OUTS ? outs : PACK_OUTS;
-    e.covers[e.ncovers++] = (struct cover){0, 0, p->var_n, 0};
+    e.covers[e.ncovers++] = (struct cover){0, 0, w->var_n, 0};
     if (c->spatial == 2 && !c->column)
-        e.covers[e.ncovers++] = (struct cover){1, 1, p->var_row, p->chunked ? p->band : 0};
+        e.covers[e.ncovers++] = (struct cover){1, 1, w->var_row, w->rows};
     e.covers[e.ncovers++] =
-        (struct cover){c->column ? 1 : y->rank - 2, y->rank - 2, p->var_column, p->tile};
-    e.covers[e.ncovers++] = (struct cover){y->rank - 1, y->rank - 1, p->var_block, block};
+        (struct cover){c->column ? 1 : y->rank - 2, y->rank - 2, w->var_column, w->columns};
+    e.covers[e.ncovers++] = (struct cover){y->rank - 1, y->rank - 1, w->var_block, w->outs};
     return e;
 }
 
@@ -337,7 +336,15 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
     int input = padded_input(l, n, c);
     struct kernel_builder k = kernel_begin(l, n, n->name);
     make_grid(l, &k, c, &p, (int64_t)pack_size(&w.shape));
-    struct epilogue e = epilogue_of(&k, g, c, &p);
+    int64_t outs = c->outs / c->group;
+    struct conv_walk walk = {p.var_n,
+                             p.var_row,
+                             p.var_column,
+                             p.var_block,
+                             p.chunked ? p.band : 0,
+                             p.tile,
+                             outs < PACK_OUTS ? outs : PACK_OUTS};
+    struct epilogue e = conv_epilogue(&k, g, c, &walk);
     struct space space = epilogue_space(&e);
     bool direct = epilogue_empty(g) && !p.chunked;
     struct ap dst;

@@ -89,14 +89,8 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
     struct kernel_builder k = kernel_begin(l, n, n->name);
     int var_n = kernel_grid(&k, c->n), var_block = blocks > 1 ? kernel_grid(&k, blocks) : -1;
     int var_row = kernel_grid(&k, c->oh);
-    const struct type *y = &n->out[0]->type;
-    struct epilogue e = {.k = &k, .g = g, .rank = y->rank};
-    memcpy(e.dims, y->dims, sizeof e.dims);
-    e.covers[e.ncovers++] = (struct cover){0, 0, var_n, 0};
-    if (c->spatial == 2 && !c->column)
-        e.covers[e.ncovers++] = (struct cover){1, 1, var_row, 0};
-    e.covers[e.ncovers++] = (struct cover){c->column ? 1 : y->rank - 2, y->rank - 2, -1, c->ow};
-    e.covers[e.ncovers++] = (struct cover){y->rank - 1, y->rank - 1, var_block, block};
+    struct conv_walk walk = {var_n, var_row, -1, var_block, 0, c->ow, block};
+    struct epilogue e = conv_epilogue(&k, g, c, &walk);
 
     struct value *last = g->nodes[tail.taken - 1]->out[0];
     bool direct = group_is_result(g, last);

@@ -30,14 +30,8 @@ enum lowered emit_depthwise_integer(struct lowering *l, struct group *g, struct 
     int w = weights_slot(l, c, outer_value(l, n->in[1])->name);
     struct kernel_builder k = kernel_begin(l, n, n->name);
     int var_n = kernel_grid(&k, c->n), var_row = kernel_grid(&k, c->oh);
-    const struct type *y = &n->out[0]->type;
-    struct epilogue e = {.k = &k, .g = g, .rank = y->rank};
-    memcpy(e.dims, y->dims, sizeof e.dims);
-    e.covers[e.ncovers++] = (struct cover){0, 0, var_n, 0};
-    if (c->spatial == 2 && !c->column)
-        e.covers[e.ncovers++] = (struct cover){1, 1, var_row, 0};
-    e.covers[e.ncovers++] = (struct cover){c->column ? 1 : y->rank - 2, y->rank - 2, -1, c->ow};
-    e.covers[e.ncovers++] = (struct cover){y->rank - 1, y->rank - 1, -1, c->channels_in};
+    struct conv_walk walk = {var_n, var_row, -1, -1, 0, c->ow, c->channels_in};
+    struct epilogue e = conv_epilogue(&k, g, c, &walk);
 
     struct space s = epilogue_space(&e);
     bool direct = epilogue_empty(g);

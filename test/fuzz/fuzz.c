@@ -111,3 +111,14 @@ void fuzz_run(struct program *p, struct diag *d)
         tensor_free(&inputs[i]);
     free(inputs);
 }
+
+void fuzz_graph(struct graph *g, size_t size, struct diag *d)
+{
+    if (!g)
+        return;
+    struct program *p = fuzz_compile(g, size % 2 ? "trn1" : "cpu", d);
+    fuzz_agree(p != NULL, d);
+    if (p)
+        fuzz_run(p, d);
+    graph_free(g);
+}

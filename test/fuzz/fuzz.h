@@ -27,6 +27,8 @@ const char *fuzz_file(const uint8_t *data, size_t size);
 struct diag fuzz_diag(void);
 /* All passes and the backend, for cpu or for trn1. NULL after a failure. The graph stays. */
 struct program *fuzz_compile(struct graph *g, const char *target, struct diag *d);
+/* Both of these with what an importer returned, for trn1 when the size is odd; frees the graph. */
+void fuzz_graph(struct graph *g, size_t size, struct diag *d);
 /* Loads the program and runs it once on small inputs of ones, for a limited number of steps. */
 void fuzz_run(struct program *p, struct diag *d);
 /* Aborts when a failure has no message, or a success has one. */

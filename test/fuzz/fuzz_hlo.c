@@ -1,6 +1,5 @@
 /* An HLO module, text or proto: read, compiled, run. */
 #include "frontend/import.h"
-#include "neff/program.h"
 #include "test/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -8,13 +7,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct diag d = fuzz_diag();
     const char *path = fuzz_file(data, size);
     struct graph *g = path ? hlo_import(path, NULL, &d) : NULL;
-    if (path)
+    if (path) {
         fuzz_agree(g != NULL, &d);
-    struct program *p = g ? fuzz_compile(g, size % 2 ? "trn1" : "cpu", &d) : NULL;
-    if (g)
-        fuzz_agree(p != NULL, &d);
-    if (p)
-        fuzz_run(p, &d);
-    graph_free(g);
+        fuzz_graph(g, size, &d);
+    }
     return 0;
 }

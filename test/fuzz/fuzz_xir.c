@@ -1,5 +1,4 @@
 /* A graph as text: read, printed, read again, compiled, run. */
-#include "neff/program.h"
 #include "test/fuzz/fuzz.h"
 
 #include <stdlib.h>
@@ -37,10 +36,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     graph_free(again);
     free(first);
     free(second);
-    struct program *p = fuzz_compile(g, size % 2 ? "trn1" : "cpu", &d);
-    fuzz_agree(p != NULL, &d);
-    if (p)
-        fuzz_run(p, &d);
-    graph_free(g);
+    fuzz_graph(g, size, &d);
     return 0;
 }
