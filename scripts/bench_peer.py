@@ -1,6 +1,7 @@
-"""bench_peer.py PEER FOLDER THREADS RUNS MODE SCRATCH: median milliseconds of another runtime, for scripts/bench.
+"""bench_peer.py PEER FOLDER THREADS RUNS SECONDS MODE SCRATCH: median milliseconds of another runtime, for scripts/bench.
 
-What a peer compiles ahead of time is kept in SCRATCH for the next round."""
+RUNS are timed, or as many as fit in SECONDS, at least three. What a peer compiles ahead of time is kept in SCRATCH for
+the next round. The last line of stderr says what failed."""
 import glob
 import hashlib
 import os
@@ -30,7 +31,9 @@ def read_inputs(folder):
 
 def onnxruntime_runner(path, values, threads, mode, scratch):
     import onnxruntime
+    onnxruntime.set_default_logger_severity(3)  # errors
     options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
@@ -53,23 +56,22 @@ def tool(name, *arguments):
     """A program that a peer's package puts beside python."""
     path = shutil.which(name, path=os.path.dirname(sys.executable)) or shutil.which(name)
     if not path:
-        sys.exit("bench_peer.py: %s is not installed" % name)
+        sys.exit("%s is not installed" % name)
     result = subprocess.run([path, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if result.returncode:
-        sys.exit("bench_peer.py: %s: %s" % (name, result.stdout[-500:]))
+        sys.exit("%s: %s" % (name, (result.stdout.strip() or "failed").splitlines()[-1]))
 
 
 def iree_runner(path, values, threads, mode, scratch):
     import iree.runtime
-    if threads != 1:
-        sys.exit("bench_peer.py: iree is measured on its local-sync device, one thread")
     module = os.path.join(scratch, "model.vmfb")
     if not os.path.exists(module):
         text = os.path.join(scratch, "model.mlir")
         tool("iree-import-onnx", path, "--opset-version", "17", "-o", text)
         tool("iree-compile", text, "--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu",
-             "--iree-llvmcpu-target-cpu=host", "-o", module)
-    config = iree.runtime.Config("local-sync")
+             "--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3", "-o", module)
+    iree.runtime.flags.parse_flags("--task_topology_group_count=%d" % threads)
+    config = iree.runtime.Config("local-sync" if threads == 1 else "local-task")
     context = iree.runtime.SystemContext(config=config)
     loaded = iree.runtime.VmModule.mmap(config.vm_instance, module)
     context.add_vm_module(loaded)
@@ -81,9 +83,9 @@ def iree_runner(path, values, threads, mode, scratch):
 def ncnn_runner(path, values, threads, mode, scratch):
     import ncnn
     if len(values) != 1:
-        sys.exit("bench_peer.py: ncnn is measured on models with one input")
+        sys.exit("ncnn is measured on models with one input")
     copy = os.path.join(scratch, "model.onnx")
-    if not os.path.exists(copy):
+    if not os.path.exists(os.path.join(scratch, "model.ncnn.param")):
         shutil.copy(path, copy)
         tool("pnnx", copy, "inputshape=[%s]" % ",".join(str(d) for d in values[0].shape), "fp16=0")
     net = ncnn.Net()
@@ -119,24 +121,33 @@ RUNNERS = {"onnxruntime": onnxruntime_runner, "openvino": openvino_runner, "iree
            "tvm": tvm_runner}
 
 
+def measure(run, runs, seconds):
+    start = time.perf_counter()
+    for _ in range(runs):  # as xrun does: up to a tenth of a second to warm up
+        run()
+        if time.perf_counter() - start > 0.1:
+            break
+    times = []
+    while len(times) < runs and (len(times) < 3 or sum(times) < seconds):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return times
+
+
 def main():
-    peer, folder, threads, runs, mode, scratch = sys.argv[1:]
+    peer, folder, threads, runs, seconds, mode, scratch = sys.argv[1:]
     if peer not in RUNNERS:
         sys.exit("bench_peer.py: no peer '%s', there are: %s" % (peer, ", ".join(RUNNERS)))
     path = os.path.join(folder, "model.onnx")
     kept = os.path.join(scratch, peer, hashlib.sha256(os.path.abspath(path).encode()).hexdigest()[:16])
     os.makedirs(kept, exist_ok=True)
-    run = RUNNERS[peer](path, read_inputs(folder), int(threads), mode, kept)
-    start = time.perf_counter()
-    for _ in range(int(runs)):  # as xrun does: up to a tenth of a second to warm up
-        run()
-        if time.perf_counter() - start > 0.1:
-            break
-    times = []
-    for _ in range(int(runs)):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
+    try:
+        run = RUNNERS[peer](path, read_inputs(folder), int(threads), mode, kept)
+        times = measure(run, int(runs), float(seconds))
+    except Exception as e:  # libraries have no common one; the last line of theirs tells most
+        lines = [line.strip() for line in str(e).splitlines() if line.strip()]
+        sys.exit("%s: %s" % (type(e).__name__, lines[-1] if lines else "no message"))
     print(1e3 * statistics.median(times))
 
 
