@@ -6,7 +6,6 @@
 #include "runtime/exec/profile.h"
 
 #include <stdlib.h>
-#include <limits.h>
 #include <string.h>
 
 struct xrt_model {
@@ -207,15 +206,18 @@ bool xrt_output(const struct xrt_context *c, int i, struct xrt_tensor *out)
 }
 
 /* The format follows the name: a table for people, events for a trace viewer. */
-static bool write_profile(const struct profile *p, const char *path, struct diag *d)
+static bool write_profile(const struct xrt_context *c, const char *path, struct diag *d)
 {
     size_t n = strlen(path);
     struct out_file out;
+    struct machine_rates rates;
     if (n < 4 || strcmp(path + n - 4, ".txt"))
-        return profile_write(p, path, d);
+        return profile_write(c->profile, path, d);
+    if (!rates_measure(&rates, xrt_threads(c)))
+        return fail(d, "out of memory: cannot measure the machine's rates");
     if (!out_open(&out, path, d))
         return false;
-    profile_print(p, out.f, INT_MAX);
+    profile_print(c->profile, &rates, out.f);
     return out_commit(&out, d);
 }
 
@@ -224,7 +226,7 @@ bool xrt_profile(struct xrt_context *c, const char *path)
     struct diag *d = fresh();
     bool ok = true;
     if (path) {
-        ok = c->profile ? write_profile(c->profile, path, d) : fail(d, "no profile was started");
+        ok = c->profile ? write_profile(c, path, d) : fail(d, "no profile was started");
         context_set_profile(c->context, NULL);
         profile_free(c->profile);
         c->profile = NULL;

@@ -39,7 +39,7 @@ static const char help_text[] =
     "  --bench N         run N more times and print the times\n"
     "  --json            print the times as one JSON object\n"
     "  --profile FILE    write Chrome trace events of one run; FILE.txt: a table of kernels by\n"
-    "                    time, the fastest of the --bench runs of each\n";
+    "                    time, the fastest of the --bench runs of each, and what bounds it\n";
 
 /* ---- arguments ---- */
 

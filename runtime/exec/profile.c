@@ -8,8 +8,11 @@
 #include <time.h>
 
 struct event {
-    const char *kind, *name, *source;
-    int track;
+    const char *kind, *name;
+    const struct program *program; /* whose nodes it comes from; NULL: of none */
+    const struct kernel *kernel;   /* NULL: a call or a run */
+    int node;                      /* of a call */
+    enum gemm_type type;           /* of the arithmetic */
     double start, end;
     int64_t flops, bytes;
 };
@@ -48,8 +51,7 @@ double profile_now(const struct profile *p)
     return clock_us() - p->begin;
 }
 
-void profile_event(struct profile *p, const char *kind, const char *name, const char *source,
-                   int track, double start, double end, int64_t flops, int64_t bytes)
+static void add_event(struct profile *p, const struct event *e)
 {
     if (p->full)
         return;
@@ -62,22 +64,28 @@ void profile_event(struct profile *p, const char *kind, const char *name, const 
         p->events = grown;
         p->cap = cap;
     }
-    p->events[p->count++] = (struct event){kind, name, source, track, start, end, flops, bytes};
+    p->events[p->count++] = *e;
 }
 
-static const struct program_node *node_at(const struct program *program, int node)
+/* What the products of a kernel are made of. */
+static enum gemm_type product_type(const struct kernel *k)
 {
-    return node >= 0 && node < program->nnodes ? &program->nodes[node] : NULL;
+    for (int i = 0; i < k->ninsns; i++) {
+        if (k->insns[i].op != INSN_nc_matmul)
+            continue;
+        size_t bytes = dtype_bytes(k->insns[i].ap[2].dtype);
+        return bytes == 1 ? GEMM_U8S8 : bytes == 2 ? GEMM_BF16 : GEMM_F32;
+    }
+    return GEMM_F32;
 }
 
 void profile_launch(struct profile *p, const struct program *program, const struct bound_kernel *k,
                     double start)
 {
-    const struct program_node *n = NULL;
-    for (int i = 0; i < k->ninsns && !n; i++)
-        n = node_at(program, k->insns[i].node);
-    profile_event(p, "kernel", k->kernel->name ? k->kernel->name : "kernel", n ? n->name : NULL, 0,
-                  start, profile_now(p), k->flops, k->bytes);
+    const char *name = k->kernel->name ? k->kernel->name : "kernel";
+    enum gemm_type type = product_type(k->kernel);
+    add_event(p, &(struct event){"kernel", name, program, k->kernel, -1, type, start,
+                                 profile_now(p), k->flops, k->bytes});
 }
 
 static int64_t bytes_of(struct tensor *const *t, int n)
@@ -92,16 +100,52 @@ static int64_t bytes_of(struct tensor *const *t, int n)
 void profile_call(struct profile *p, const struct program *program, const struct call *call,
                   const struct op_call *with, double start)
 {
-    const struct program_node *n = node_at(program, call->node);
-    profile_event(p, "call", op_name(call->op), n ? n->name : NULL, 0, start, profile_now(p), 0,
-                  bytes_of(with->in, with->nin) + bytes_of(with->out, with->nout));
+    add_event(p, &(struct event){"call", op_name(call->op), program, NULL, call->node, GEMM_F32,
+                                 start, profile_now(p), 0,
+                                 bytes_of(with->in, with->nin) + bytes_of(with->out, with->nout)});
 }
 
 void profile_run(struct profile *p, const struct program *program, double start)
 {
-    profile_event(p, "run", program->name ? program->name : "model", NULL, 0, start, profile_now(p),
-                  0, 0);
+    const char *name = program->name ? program->name : "model";
+    add_event(p, &(struct event){"run", name, NULL, NULL, -1, GEMM_F32, start, profile_now(p), 0, 0});
 }
+
+/* ---- source nodes ---- */
+
+enum { MOST_NODES = 4 };
+
+struct nodes {
+    const char *name[MOST_NODES];
+    int count; /* of different ones, also those that are not named here */
+};
+
+static void add_node(struct nodes *n, const struct program *p, int node, const char *known)
+{
+    const char *name = node >= 0 && node < p->nnodes ? p->nodes[node].name : known;
+    if (!strcmp(name, known))
+        return;
+    for (int i = 0; i < n->count && i < MOST_NODES; i++)
+        if (!strcmp(n->name[i], name))
+            return;
+    if (n->count < MOST_NODES)
+        n->name[n->count] = name;
+    n->count++;
+}
+
+/* The nodes that an event computes, in the order of its instructions, but the one named `known`. */
+static struct nodes nodes_of(const struct event *e, const char *known)
+{
+    struct nodes n = {{0}, 0};
+    if (!e->program)
+        return n;
+    add_node(&n, e->program, e->node, known);
+    for (int i = 0; e->kernel && i < e->kernel->ninsns; i++)
+        add_node(&n, e->program, e->kernel->insns[i].node, known);
+    return n;
+}
+
+/* ---- trace ---- */
 
 static void write_string(FILE *f, const char *s)
 {
@@ -126,15 +170,16 @@ bool profile_write(const struct profile *p, const char *path, struct diag *d)
     for (int i = 0; i < p->count; i++) {
         const struct event *e = &p->events[i];
         fprintf(out.f,
-                "%s\n{\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"cat\":\"%s\","
+                "%s\n{\"ph\":\"X\",\"pid\":1,\"tid\":0,\"ts\":%.3f,\"dur\":%.3f,\"cat\":\"%s\","
                 "\"name\":",
-                i ? "," : "", e->track, e->start, e->end - e->start, e->kind);
+                i ? "," : "", e->start, e->end - e->start, e->kind);
         write_string(out.f, e->name);
         fprintf(out.f, ",\"args\":{\"flops\":%lld,\"bytes\":%lld", (long long)e->flops,
                 (long long)e->bytes);
-        if (e->source) {
+        struct nodes nodes = nodes_of(e, "");
+        if (nodes.count) {
             fprintf(out.f, ",\"node\":");
-            write_string(out.f, e->source);
+            write_string(out.f, nodes.name[0]);
         }
         fprintf(out.f, "}}");
     }
@@ -159,22 +204,27 @@ static int by_time(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
+/* Kernels are themselves; calls are alike when they run one operator for one node. */
+static int compare_identity(const struct event *x, const struct event *y)
+{
+    if (x->kernel != y->kernel)
+        return !x->kernel ? -1 : !y->kernel ? 1 : x->kernel < y->kernel ? -1 : 1;
+    int order = x->kernel ? 0 : strcmp(x->name, y->name);
+    return order ? order : (x->node > y->node) - (x->node < y->node);
+}
+
 static int by_identity(const void *a, const void *b)
 {
     const struct row *r = a, *s = b;
-    const struct event *x = r->first, *y = s->first;
-    int order = strcmp(x->name, y->name);
-    if (!order)
-        order = strcmp(x->source ? x->source : "", y->source ? y->source : "");
+    int order = compare_identity(r->first, s->first);
     if (!order)
         order = (r->run > s->run) - (r->run < s->run);
-    return order ? order : (x > y) - (x < y);
+    return order ? order : (r->first > s->first) - (r->first < s->first);
 }
 
 static bool same_row(const struct event *x, const struct event *y)
 {
-    return !strcmp(x->name, y->name) &&
-           !strcmp(x->source ? x->source : "", y->source ? y->source : "");
+    return compare_identity(x, y) == 0;
 }
 
 /* Events of one kernel in one run become one row, then its runs become the fastest of them. */
@@ -248,7 +298,47 @@ static void print_shares(const struct row *r, int n, FILE *out)
                 share(bytes[k], bytes[0] + bytes[1]), bytes[k] / 1e6, flops[k] / 1e6);
 }
 
-void profile_print(const struct profile *p, FILE *out, int rows)
+/*
+ * Which limit of the machine explains most of a row's time. At the machine's rate, its arithmetic
+ * and its bytes would take shares of that time; what moves clearly faster than memory comes from a cache.
+ * Where both together are less than half of it, the rest is the answer.
+ */
+struct bound_by {
+    const char *what;
+    double share; /* of the time */
+};
+
+static struct bound_by bound_by(const struct row *r, const struct machine_rates *rates)
+{
+    double us = r->time > 0 ? r->time : 1e-3;
+    double bytes = r->bytes / us * 1e-3; /* GB/s */
+    bool cached = bytes > 1.25 * rates->memory;
+    double compute = r->flops / us * 1e-3 / rates->gflops[r->first->type];
+    double moving = bytes / (cached ? rates->cache : rates->memory);
+    if (compute + moving < 0.5)
+        return (struct bound_by){"overhead", 1 - compute - moving};
+    if (compute >= moving)
+        return (struct bound_by){"compute", compute};
+    return (struct bound_by){cached ? "cache" : "memory", moving};
+}
+
+static void print_row(const struct row *r, double all, const struct machine_rates *rates, FILE *out)
+{
+    const struct event *e = r->first;
+    struct nodes nodes = nodes_of(e, e->name);
+    struct bound_by bound = bound_by(r, rates);
+    fprintf(out, "%10.4f %5.1f%% %6d %9.1f %9.1f  %-8s %4.0f%%  %s%s", r->time / 1e3,
+            share(r->time, all), r->calls, r->time > 0 ? r->flops / r->time / 1e3 : 0,
+            r->time > 0 ? r->bytes / r->time / 1e3 : 0, bound.what, 100 * bound.share,
+            e->kernel ? "" : "call ", e->name);
+    for (int i = 0; i < nodes.count && i < MOST_NODES; i++)
+        fprintf(out, "%s%s", i ? ", " : " (", nodes.name[i]);
+    if (nodes.count > MOST_NODES)
+        fprintf(out, ", %d more", nodes.count - MOST_NODES);
+    fprintf(out, "%s\n", nodes.count ? ")" : "");
+}
+
+void profile_print(const struct profile *p, const struct machine_rates *rates, FILE *out)
 {
     struct row *r = calloc((size_t)p->count + 1, sizeof *r);
     int *open = calloc((size_t)p->count + 1, sizeof *open);
@@ -261,16 +351,15 @@ void profile_print(const struct profile *p, FILE *out, int rows)
         all += r[i].time;
     if (n)
         qsort(r, (size_t)n, sizeof *r, by_time);
-    fprintf(out, "%10s %6s %6s %9s %9s  %s\n", "ms", "share", "calls", "GFLOP/s", "GB/s",
-            "kernel or call (node)");
-    for (int i = 0; i < n && i < rows; i++) {
-        const struct event *e = r[i].first;
-        double us = r[i].time;
-        fprintf(out, "%10.3f %5.1f%% %6d %9.1f %9.1f  %s%s%s%s%s\n", us / 1e3, share(us, all),
-                r[i].calls, us > 0 ? r[i].flops / us / 1e3 : 0, us > 0 ? r[i].bytes / us / 1e3 : 0,
-                !strcmp(e->kind, "call") ? "call " : "", e->name, e->source ? " (" : "",
-                e->source ? e->source : "", e->source ? ")" : "");
-    }
+    fprintf(out,
+            "this machine, %d thread%s: %.0f GFLOP/s f32, %.0f bf16, %.0f int8; %.1f GB/s from "
+            "memory, %.1f from cache\n",
+            rates->threads, rates->threads == 1 ? "" : "s", rates->gflops[GEMM_F32],
+            rates->gflops[GEMM_BF16], rates->gflops[GEMM_U8S8], rates->memory, rates->cache);
+    fprintf(out, "%10s %6s %6s %9s %9s  %-14s  %s\n", "ms", "share", "calls", "GFLOP/s", "GB/s",
+            "bound by", "kernel or call (nodes)");
+    for (int i = 0; i < n; i++)
+        print_row(&r[i], all, rates, out);
     print_shares(r, n, out);
     free(open);
     free(r);

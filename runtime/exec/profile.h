@@ -6,6 +6,7 @@
 #ifndef RUNTIME_EXEC_PROFILE_H
 #define RUNTIME_EXEC_PROFILE_H
 
+#include "runtime/exec/rates.h"
 #include "neff/program.h"
 
 #include <stdio.h>
@@ -15,13 +16,13 @@ struct profile;
 struct profile *profile_new(void);
 void profile_free(struct profile *p);
 double profile_now(const struct profile *p);
-/* A finished event; strings must outlive the profile. `source` may be NULL. track: lane number. */
-void profile_event(struct profile *p, const char *kind, const char *name, const char *source,
-                   int track, double start, double end, int64_t flops, int64_t bytes);
 /* Written whole or not at all. */
 bool profile_write(const struct profile *p, const char *path, struct diag *d);
-/* Text table of the most expensive kernels and calls, longest first: of each, its fastest run,
- * without what ran inside it. Last, the shares of tile programs and of calls. */
-void profile_print(const struct profile *p, FILE *out, int rows);
+/*
+ * Text table of kernels and calls, longest first: of each, its fastest run, without what ran inside
+ * it, the rates it reached, and which of the machine's rates bounds it. Last, the shares of tile
+ * programs and of calls.
+ */
+void profile_print(const struct profile *p, const struct machine_rates *rates, FILE *out);
 
 #endif

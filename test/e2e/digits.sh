@@ -24,8 +24,15 @@ answers --target inf2
 "$xcc" "$source/models/digits/digits.onnx" -o digits.neff
 "$xrun" digits.neff "$source/models/digits/digit_7.npy" --bench 5 --profile table.txt >bench.txt ||
     failed "a profile of five runs"
-awk 'NR == 1 { exit $3 != "calls" } ' table.txt || failed "the table's head: $(head -1 table.txt)"
+grep -q '^this machine, [0-9]* threads*: [1-9][0-9]* GFLOP/s f32, [1-9][0-9]* bf16, [1-9][0-9]* int8; [0-9.]* GB/s' table.txt ||
+    failed "the machine's rates: $(head -1 table.txt)"
+awk 'NR == 2 { exit $3 != "calls" || $6 != "bound" } ' table.txt || failed "the table's head: $(sed -n 2p table.txt)"
 awk '$1 ~ /^[0-9]/ && $3 > 2 { exit 1 }' table.txt || failed "the table counts the calls of several runs"
+awk '$1 ~ /^[0-9]/ && ($6 !~ /^(compute|memory|cache|overhead)$/ || $7 !~ /^[0-9]+%$/ || $8 == "") { exit 1 }' table.txt ||
+    failed "columns of the table: $(cat table.txt)"
+awk '$1 ~ /^[0-9]/ { sum += $2; rows++ }
+     END { off = sum - 100; exit !(rows > 3 && off <= 0.05 * rows + 0.01 && off >= -0.05 * rows - 0.01) }' table.txt ||
+    failed "shares do not add to 100%: $(cat table.txt)"
 grep -q '^tile programs: 100.0% of the time (.* ms), 100.0% of the bytes' table.txt ||
     failed "the share of tile programs: $(tail -2 table.txt)"
 
