@@ -22,9 +22,9 @@ struct layout {
     int n;
     struct operand_steps operands[MAX_OPERANDS];
     int var[MAX_RANK]; /* grid variable of a dim outside the tile */
-    int tile_dims;     /* the last dims that the tile covers: 1 or 2 */
-    dim_t tile[2];
-    int tile_var[2];
+    int tile_dims;     /* the last dims, which the tile covers */
+    dim_t tile;        /* its count of the first of them; of the others it has all */
+    int tile_var;      /* grid variable of the first of them; -1: it has all of that, too */
 };
 
 /* The number of an operand of the layout. */

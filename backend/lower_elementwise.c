@@ -91,52 +91,50 @@ int layout_operand(const struct layout *y, const struct value *v)
     return o;
 }
 
+/* Whole dims from the last on while they fit, and as much of the next one as does. */
 static void choose_tile(struct layout *y)
 {
-    dim_t inner = y->dims[y->rank - 1];
-    bool small = dim_is_const(inner) && inner <= TILE_ELEMENTS;
-    y->tile_dims = small && y->rank > 1 ? 2 : 1;
-    y->tile[1] = small ? inner : TILE_ELEMENTS;
-    y->tile[0] = 1;
-    if (y->tile_dims == 2) {
-        dim_t rows = y->dims[y->rank - 2], most = inner ? TILE_ELEMENTS / inner : 1;
-        y->tile[0] = dim_is_const(rows) && rows < most ? rows : most;
-    }
+    int64_t room = TILE_ELEMENTS;
+    int first = y->rank - 1;
+    for (; first > 0 && dim_is_const(y->dims[first]) && y->dims[first] <= room; first--)
+        room = y->dims[first] ? room / y->dims[first] : 1;
+    y->tile_dims = y->rank - first;
+    y->tile = dim_is_const(y->dims[first]) && y->dims[first] < room ? y->dims[first] : room;
 }
 
 static void make_grid(struct layout *y, struct kernel_builder *k)
 {
-    struct dim_table *t = &y->l->p->dims;
-    for (int i = 0; i < y->rank - y->tile_dims; i++)
+    int first = y->rank - y->tile_dims;
+    for (int i = 0; i < first; i++)
         y->var[i] = kernel_grid(k, y->dims[i]);
-    for (int i = 2 - y->tile_dims; i < 2; i++)
-        y->tile_var[i] = kernel_grid(k, dim_ceildiv(t, y->dims[y->rank - 2 + i], y->tile[i]));
+    y->tile_var = -1;
+    if (y->tile != y->dims[first])
+        y->tile_var = kernel_grid(k, dim_ceildiv(&y->l->p->dims, y->dims[first], y->tile));
 }
 
 static struct ap pattern(void *user, struct value *v)
 {
     struct layout *y = user;
     struct lowering *l = y->l;
+    int first = y->rank - y->tile_dims;
     v = outer_value(l, v);
     const dim_t *steps = y->operands[layout_operand(y, v)].steps;
     struct ap a = ap_slot(l, value_slot(l, v));
-    for (int i = 0; i < y->rank - y->tile_dims; i++)
+    for (int i = 0; i < first; i++)
         ap_move(l, &a, y->var[i], steps[i]);
-    for (int i = 2 - y->tile_dims; i < 2; i++) {
-        int d = y->rank - 2 + i;
-        ap_push_tile(l, &a, steps[d], y->tile[i], y->tile_var[i], y->dims[d]);
-    }
+    ap_push_tile(l, &a, steps[first], y->tile, y->tile_var, y->dims[first]);
+    for (int i = first + 1; i < y->rank; i++)
+        ap_push(&a, steps[i], y->dims[i]);
     return a;
 }
 
 static struct space space_of(const struct layout *y)
 {
     struct space s = {.rank = y->tile_dims};
-    for (int i = 0; i < y->tile_dims; i++) {
-        int at = 2 - y->tile_dims + i;
-        s.dim[i] = (struct space_dim){y->tile[at], y->tile_var[at], y->tile[at],
-                                      y->dims[y->rank - y->tile_dims + i]};
-    }
+    int first = y->rank - y->tile_dims;
+    s.dim[0] = (struct space_dim){y->tile, y->tile_var, y->tile, y->dims[first]};
+    for (int i = 1; i < y->tile_dims; i++)
+        s.dim[i] = (struct space_dim){y->dims[first + i], -1, 0, 0};
     return s;
 }
 
@@ -153,13 +151,16 @@ enum lowered lower_elementwise(struct lowering *l, struct node *n)
         return DECLINED;
     }
     collapse(&y);
-    if (y.rank > 4) {
-        why(l->o, n, "tile.rank", "%d separate dimensions, at most 4; it runs on GpSimd", y.rank);
+    choose_tile(&y);
+    bool fits = l->m->strict ? y.rank <= 4
+                             : y.rank - y.tile_dims < MAX_GRID && y.tile_dims <= MAX_SPACE;
+    if (!fits) {
+        why(l->o, n, "tile.rank", "%d separate dimensions, which are too many; it runs on GpSimd",
+            y.rank);
         return DECLINED;
     }
     if (l->m->strict)
         return strict_elementwise(&y, &g);
-    choose_tile(&y);
     struct kernel_builder k =
         kernel_begin(l, n, n->name && *n->name ? n->name : op_name(g.nodes[0]->op));
     make_grid(&y, &k);

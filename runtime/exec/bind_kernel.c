@@ -548,7 +548,10 @@ static bool bind_insn(struct binder *b, const struct insn *insn, struct bound_in
     for (int n = 0; n < i->nops; n++)
         i->o[n] = p[n].o;
     struct binding binding = {b->out, b->a, kernels_get(), b->d, b->var_count};
-    return !e->prepare || e->prepare(&binding, i, insn);
+    if (e->prepare && !e->prepare(&binding, i, insn))
+        return false;
+    flatten(&binding, i);
+    return true;
 }
 
 static bool place_tiles(struct binder *b)

@@ -48,7 +48,9 @@ void for_each_row(struct lane *l, const struct bound_insn *i, const int64_t *cou
 void run_rows(struct lane *l, const struct bound_insn *i, row_fn row)
 {
     int64_t count[MAX_AP_RANK];
-    if (shape_now(l, &i->shape, count))
+    if (i->flat)
+        run_flat(l, i, row);
+    else if (shape_now(l, &i->shape, count))
         for_each_row(l, i, count, i->shape.rank - (i->inner ? i->inner : 1), row);
 }
 

@@ -69,8 +69,12 @@ typedef void (*row_fn)(struct lane *l, const struct bound_insn *i, char *const *
                        const int64_t *count);
 void for_each_row(struct lane *l, const struct bound_insn *i, const int64_t *count, int outer,
                   row_fn row);
-/* shape_now and for_each_row over all dims but the inner ones. */
+/* shape_now and for_each_row over all dims but the inner ones; on dense rows when those are short.
+ */
 void run_rows(struct lane *l, const struct bound_insn *i, row_fn row);
+
+/* Calls `row` for the dense rows of i->flat. */
+void run_flat(struct lane *l, const struct bound_insn *i, row_fn row);
 
 /* The same over all dims but the last two: the operands of tile kernels (kernels.h). */
 void run_tiles(struct lane *l, const struct bound_insn *i, row_fn tile);

@@ -122,7 +122,7 @@ void exec_activation(struct lane *l, const struct bound_insn *i)
     const struct activation *a = i->prepared;
     if (a->affine)
         run_affine(l, i, activation_affine);
-    else if (a->tile)
+    else if (a->tile && !i->flat)
         run_tiles(l, i, activation_tile);
     else
         run_rows(l, i, activation_row);

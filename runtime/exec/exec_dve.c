@@ -136,7 +136,7 @@ static void tensor_tensor_tile(struct lane *l, const struct bound_insn *i, char 
 void exec_tensor_tensor(struct lane *l, const struct bound_insn *i)
 {
     const struct arithmetic *a = i->prepared;
-    if (a->tile)
+    if (a->tile && !i->flat)
         run_tiles(l, i, tensor_tensor_tile);
     else
         run_rows(l, i, tensor_tensor_row);

@@ -228,15 +228,40 @@ static int64_t list_taps(const struct operand *x, const char *image, const struc
     return n;
 }
 
+/* One pixel; or neighbours that have all their columns inside, as one pixel of more channels. */
+static void pool_pixels(const struct lane *l, const struct bound_insn *i, const struct window *w,
+                        const char *image, char *out, int64_t channels)
+{
+    const struct image *m = i->prepared;
+    const struct operand *y = &i->o[0], *x = &i->o[1];
+    bool max = i->func[0] == OP_max, count_pad = i->imm[9].base != 0;
+    const float *taps[MAX_TAPS];
+    int64_t places = w->kernel_h * w->kernel_w;
+    int64_t inside = m->direct ? list_taps(x, image, w, taps) : 0;
+    if (inside && max) {
+        l->k->pool_max((float *)out, taps, (size_t)inside, (size_t)channels);
+    } else if (inside) {
+        float scale = 1.0f / (float)(count_pad ? places : inside);
+        l->k->pool_sum((float *)out, taps, (size_t)inside, (size_t)channels, scale);
+    } else {
+        for (int64_t c = 0; c < channels; c++) {
+            int64_t found;
+            float v = pool_one(x, image, w, max, c, &found);
+            if (!max && (count_pad || found))
+                v /= (float)(count_pad ? places : found);
+            store_one(l, y, out + c * y->step[1] * y->size, v);
+        }
+    }
+}
+
 void exec_window_pool(struct lane *l, const struct bound_insn *i)
 {
     const struct image *m = i->prepared;
     const struct operand *y = &i->o[0], *x = &i->o[1];
-    int64_t yc[MAX_AP_RANK], xc[MAX_AP_RANK];
+    int64_t yc[MAX_AP_RANK], xc[MAX_AP_RANK], stride = i->imm[4].base;
     if (!counts_now(l, i, 0, yc) || !counts_now(l, i, 1, xc))
         return;
     int64_t channels = yc[1] < xc[2] ? yc[1] : xc[2], row = number_at(l, &i->imm[0]);
-    bool max = i->func[0] == OP_max, count_pad = i->imm[9].base != 0;
     const char *image = operand_address(l, x);
     char *out = operand_address(l, y);
     struct window w = {row * i->imm[3].base - i->imm[7].base,
@@ -247,23 +272,13 @@ void exec_window_pool(struct lane *l, const struct bound_insn *i)
                        i->imm[2].base,
                        i->imm[5].base,
                        i->imm[6].base};
-    for (int64_t p = 0; p < yc[0]; p++, w.column += i->imm[4].base, out += y->step[0] * y->size) {
-        const float *taps[MAX_TAPS];
-        int64_t places = w.kernel_h * w.kernel_w;
-        int64_t inside = m->direct ? list_taps(x, image, &w, taps) : 0;
-        if (inside && max) {
-            l->k->pool_max((float *)out, taps, (size_t)inside, (size_t)channels);
-        } else if (inside) {
-            float scale = 1.0f / (float)(count_pad ? places : inside);
-            l->k->pool_sum((float *)out, taps, (size_t)inside, (size_t)channels, scale);
-        } else {
-            for (int64_t c = 0; c < channels; c++) {
-                int64_t found;
-                float v = pool_one(x, image, &w, max, c, &found);
-                if (!max && (count_pad || found))
-                    v /= (float)(count_pad ? places : found);
-                store_one(l, y, out + c * y->step[1] * y->size, v);
-            }
-        }
+    bool joint =
+        m->direct && stride == 1 && x->step[1] == channels && y->step[0] == channels;
+    for (int64_t p = 0, run; p < yc[0]; p += run) {
+        int64_t inside = w.width - (w.kernel_w - 1) * w.dilation_w - w.column, left = yc[0] - p;
+        run = joint && w.column >= 0 && inside > 1 ? (inside < left ? inside : left) : 1;
+        pool_pixels(l, i, &w, image, out, channels * run);
+        w.column += run * stride;
+        out += run * y->step[0] * y->size;
     }
 }

@@ -12,6 +12,7 @@ enum { PART = 32 };
 struct reduction {
     enum kernel_reduce f;
     bool columns; /* rows are strided but neighbours of each other: reduce many at a time */
+    bool tile;    /* rows of neighbours, many of them */
 };
 
 bool prepare_reduce(struct binding *b, struct bound_insn *i, const struct insn *insn)
@@ -25,6 +26,7 @@ bool prepare_reduce(struct binding *b, struct bound_insn *i, const struct insn *
                     op_name((enum op)i->func[0]));
     r->columns = i->inner == 1 && rank >= 2 && i->o[1].dtype == DT_F32 &&
                  i->o[1].step[rank - 1] != 1 && i->o[1].step[rank - 2] == 1;
+    r->tile = i->inner == 1 && rank >= 2 && i->o[1].dtype == DT_F32 && i->o[1].step[rank - 1] == 1;
     return only_numbers(b, i, insn);
 }
 
@@ -113,6 +115,30 @@ static void reduce_columns(struct lane *l, const struct bound_insn *i, char *con
     }
 }
 
+static void reduce_tile(struct lane *l, const struct bound_insn *i, char *const *p,
+                        const int64_t *count)
+{
+    const struct reduction *r = i->prepared;
+    const struct operand *y = &i->o[0], *x = &i->o[1];
+    int last = i->shape.rank - 1;
+    int64_t rows = count[last - 1], pitch = x->step[last - 1];
+    bool direct = y->dtype == DT_F32 && y->step[last - 1] == 1 && i->flt[0] == 1 &&
+                  !number_at(l, &i->imm[1]);
+    if (direct) {
+        l->k->reduce_rows[r->f]((float *)p[0], (const float *)p[1], pitch, (size_t)rows,
+                                (size_t)count[last]);
+        return;
+    }
+    float sums[CHUNK];
+    for (int64_t at = 0; at < rows; at += CHUNK) {
+        int64_t m = rows - at < CHUNK ? rows - at : CHUNK;
+        l->k->reduce_rows[r->f](sums, (const float *)p[1] + at * pitch, pitch, (size_t)m,
+                                (size_t)count[last]);
+        for (int64_t k = 0; k < m; k++)
+            reduce_store(l, i, p[0] + (at + k) * y->step[last - 1] * y->size, sums[k]);
+    }
+}
+
 void exec_tensor_reduce(struct lane *l, const struct bound_insn *i)
 {
     const struct reduction *r = i->prepared;
@@ -121,6 +147,8 @@ void exec_tensor_reduce(struct lane *l, const struct bound_insn *i)
         return;
     if (r->columns)
         for_each_row(l, i, count, i->shape.rank - 2, reduce_columns);
+    else if (r->tile)
+        for_each_row(l, i, count, i->shape.rank - 2, reduce_tile);
     else
         for_each_row(l, i, count, i->shape.rank - i->inner, reduce_row);
 }
@@ -189,9 +217,24 @@ static void softmax_row(struct lane *l, const struct bound_insn *i, char *const 
     store_result(l, i, p, n);
 }
 
+static void softmax_tile(struct lane *l, const struct bound_insn *i, char *const *p,
+                         const int64_t *count)
+{
+    int last = i->shape.rank - 1;
+    l->k->softmax_rows((float *)p[0], i->o[0].step[last - 1], (const float *)p[1],
+                       i->o[1].step[last - 1], (size_t)count[last - 1], (size_t)count[last],
+                       i->flt[0]);
+}
+
 void exec_softmax(struct lane *l, const struct bound_insn *i)
 {
-    run_rows(l, i, softmax_row);
+    int last = i->shape.rank - 1;
+    bool tile = last > 0 && !i->imm[0].base && i->o[0].dtype == DT_F32 &&
+                i->o[1].dtype == DT_F32 && i->o[0].step[last] == 1 && i->o[1].step[last] == 1;
+    if (tile)
+        run_tiles(l, i, softmax_tile);
+    else
+        run_rows(l, i, softmax_row);
 }
 
 static void layer_norm_row(struct lane *l, const struct bound_insn *i, char *const *p,

@@ -91,6 +91,7 @@ struct bound_insn {
     float flt[MAX_FLOATS];
     uint16_t func[MAX_FUNCS];
     void *prepared; /* of the instruction's own, see exec_*.c */
+    const struct flat *flat; /* when its rows are short: see flat.c */
 };
 
 struct bound_kernel {
@@ -212,6 +213,9 @@ struct executor {
                     const struct insn *insn); /* may be NULL */
 };
 extern const struct executor executors[INSN_COUNT];
+
+/* flat.c: makes i->flat for elementwise instructions with many short rows and a dense result. */
+void flatten(struct binding *b, struct bound_insn *i);
 
 /* bind_kernel.c */
 struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k,

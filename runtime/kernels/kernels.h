@@ -182,6 +182,9 @@ struct kernel_table {
     void (*affine)(const struct affine_tile *t);
 
     float (*reduce[REDUCE_COUNT])(struct in_row x, size_t n);
+    /* y[r] = the same of each of many rows of n neighbours, `pitch` apart. */
+    void (*reduce_rows[REDUCE_COUNT])(float *y, const float *x, ptrdiff_t pitch, size_t rows,
+                                      size_t n);
     /* accumulator[j] = step(accumulator[j], x[i * pitch + j]) over rows i in order. */
     void (*reduce_columns[REDUCE_COUNT])(float *accumulator, const float *x, ptrdiff_t pitch,
                                          size_t rows, size_t n);
@@ -198,6 +201,9 @@ struct kernel_table {
     size_t (*argmin)(struct in_row x, size_t n);
 
     void (*softmax)(struct out_row y, struct in_row x, size_t n);
+    /* softmax of factor * x in each of many rows of n neighbours; y may be x. */
+    void (*softmax_rows)(float *y, ptrdiff_t y_pitch, const float *x, ptrdiff_t x_pitch,
+                         size_t rows, size_t n, float factor);
     void (*log_softmax)(struct out_row y, struct in_row x, size_t n);
     /* y = (x - mean) / sqrt(variance + eps) * gamma + beta; gamma, beta may have at == NULL. */
     void (*layer_norm)(struct out_row y, struct in_row x, struct in_row gamma, struct in_row beta,

@@ -276,6 +276,38 @@ static void test_reduce(void **state)
     }
 }
 
+/* Many rows at a time give the bits of one after the other. */
+static void test_rows(void **state)
+{
+    for (size_t n = 1; n < 70; n = n < 36 ? n + 1 : n + 15)
+        for (size_t rows = 1; rows < 40; rows += 1 + rows / 3) {
+            size_t pitch = n + rows % 3;
+            float *x = random_row(rows * pitch), *y = random_row(rows * pitch),
+                  *z = random_row(rows * pitch);
+            if (rows > 4)
+                x[2 * pitch] = NAN, x[3 * pitch + n / 2] = -INFINITY, x[4 * pitch] = -0.0f;
+            for (int op = 0; op < REDUCE_COUNT; op++) {
+                table->reduce_rows[op](y, x, (ptrdiff_t)pitch, rows, n);
+                for (size_t r = 0; r < rows; r++) {
+                    float one = table->reduce[op]((struct in_row){x + r * pitch, 1}, n);
+                    assert_true(isnan(one) ? isnan(y[r]) : !memcmp(&one, &y[r], sizeof one));
+                }
+            }
+            memcpy(y, z, rows * pitch * sizeof *y);
+            float factor = rows % 2 ? 1 : 0.3f;
+            table->softmax_rows(y, (ptrdiff_t)pitch, x, (ptrdiff_t)pitch, rows, n, factor);
+            for (size_t r = 0; r < rows; r++) {
+                struct out_row one = {z + r * pitch, 1};
+                table->binary[BINARY_mul](one, (struct in_row){x + r * pitch, 1},
+                                          (struct in_row){&factor, 0}, n);
+                table->softmax(one, (struct in_row){z + r * pitch, 1}, n);
+            }
+            for (size_t i = 0; i < rows * pitch; i++)
+                assert_true(isnan(z[i]) ? isnan(y[i]) : y[i] == z[i]);
+            free(x), free(y), free(z);
+        }
+}
+
 static void test_softmax_norms(void **state)
 {
     for (size_t n = 1; n < 2000; n = n < 70 ? n + 1 : n * 3)
@@ -461,7 +493,7 @@ int main(void)
         cmocka_unit_test(test_convert), cmocka_unit_test(test_copy_transpose),
         cmocka_unit_test(test_reduce),  cmocka_unit_test(test_softmax_norms),
         cmocka_unit_test(test_pool),    cmocka_unit_test(test_depthwise),
-        cmocka_unit_test(test_dot),
+        cmocka_unit_test(test_dot),     cmocka_unit_test(test_rows),
     };
     const struct CMUnitTest selection[] = {cmocka_unit_test(test_selection)};
     int failed = cmocka_run_group_tests_name("selection", selection, NULL, NULL);
