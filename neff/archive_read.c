@@ -221,6 +221,38 @@ static bool load(struct neff_file *f, struct program *p, struct diag *d)
     return program_check(p, d);
 }
 
+static void mark(const struct program *p, bool *slots, int s)
+{
+    if (s >= 0)
+        slots[p->slots[s].kind == SLOT_VIEW ? p->slots[s].base : s] = true;
+}
+
+/* Constants that are read whole come into memory in large pieces. Of tables from which rows are
+ * gathered, a run reads a few rows. */
+static void advise_tables(const struct program *p)
+{
+    bool *whole = calloc((size_t)p->nslots + 1, sizeof *whole);
+    if (!whole)
+        return;
+    for (int i = 0; i < p->nkernels; i++)
+        for (int j = 0; j < p->kernels[i].ninsns; j++) {
+            const struct insn *n = &p->kernels[i].insns[j];
+            for (int k = 0; k < insn_info(n->op)->naps; k++)
+                if (n->ap[k].mem == MEM_HBM && (n->op != INSN_dma_gather || k != 1))
+                    mark(p, whole, n->ap[k].tensor);
+        }
+    for (int i = 0; i < p->ncalls; i++)
+        for (int j = 0; j < p->calls[i].nin; j++)
+            mark(p, whole, p->calls[i].in[j]);
+    for (int i = 0; i < p->nregions; i++)
+        for (int j = 0; j < p->regions[i].nresults; j++)
+            mark(p, whole, p->regions[i].results[j]);
+    for (int s = 0; s < p->nslots; s++)
+        if (p->slots[s].kind == SLOT_CONST && !whole[s])
+            file_sparse(p->slots[s].data.data, tensor_bytes(&p->slots[s].data));
+    free(whole);
+}
+
 static void close_archive(void *f)
 {
     neff_close(f);
@@ -234,6 +266,8 @@ struct program *neff_program(struct neff_file *f, bool own, struct diag *d)
         program_free(p);
         return NULL;
     }
+    if (f->file.size)
+        advise_tables(p);
     if (own) {
         p->release = close_archive;
         p->release_arg = f;

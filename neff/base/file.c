@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HUGE_PAGE = 2 << 20 };
+enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
 
 static const uint8_t nothing[1];
 
@@ -46,6 +46,16 @@ void file_unmap(struct mapped_file *f)
     if (f->size)
         munmap((void *)f->data, f->size);
     *f = (struct mapped_file){nothing, 0};
+}
+
+void file_sparse(const void *p, size_t bytes)
+{
+#ifdef MADV_NOHUGEPAGE
+    uintptr_t from = ((uintptr_t)p + PAGE - 1) / PAGE * PAGE;
+    uintptr_t end = ((uintptr_t)p + bytes) / PAGE * PAGE;
+    if (bytes >= HUGE_PAGE)
+        madvise((void *)from, end - from, MADV_NOHUGEPAGE);
+#endif
 }
 
 bool out_open(struct out_file *o, const char *path, struct diag *d)

@@ -18,6 +18,8 @@ struct mapped_file {
 /* Maps PATH read-only. Fails on directories and on files that cannot be read. */
 bool file_map(struct mapped_file *f, const char *path, struct diag *d);
 void file_unmap(struct mapped_file *f);
+/* Of these bytes of a mapped file only some here and there are read: no more come into memory. */
+void file_sparse(const void *p, size_t bytes);
 
 /*
  * Output that appears under its name only when complete: written to PATH.tmpXXXXXX beside it, then

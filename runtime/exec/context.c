@@ -75,6 +75,7 @@ struct context *context_new(struct model *m, int threads, struct diag *d)
         context_free(c);
         return NULL;
     }
+    bind_ahead(c);
     return c;
 }
 

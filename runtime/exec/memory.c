@@ -12,8 +12,9 @@ enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
 void prefer_huge_pages(void *p, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
+    uintptr_t from = ((uintptr_t)p + PAGE - 1) / PAGE * PAGE, end = ((uintptr_t)p + bytes) / PAGE * PAGE;
     if (bytes >= HUGE_PAGE)
-        madvise(p, bytes, MADV_HUGEPAGE);
+        madvise((void *)from, end - from, MADV_HUGEPAGE);
 #endif
 }
 
@@ -27,4 +28,12 @@ void *large_alloc(size_t bytes, size_t *got)
     if (p)
         prefer_huge_pages(p, *got);
     return p;
+}
+
+void large_touch(void *p, size_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+    if (p && bytes)
+        madvise(p, bytes, MADV_POPULATE_WRITE);
+#endif
 }

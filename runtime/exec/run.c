@@ -1,6 +1,7 @@
 /*
  * The control stream: steps in order, slots made and freed on the way.
  */
+#include "runtime/exec/memory.h"
 #include "runtime/exec/state.h"
 
 #include <stdlib.h>
@@ -143,6 +144,7 @@ static bool place_planned(struct context *c, int s, struct diag *d)
         struct tensor *own = &c->output[out].own;
         if (!tensor_alloc_dirty(own, type->dtype, type->rank, type->dims, d))
             return false;
+        prefer_huge_pages(own->data, tensor_bytes(own));
         *t = tensor_view(type->dtype, type->rank, type->dims, own->data);
     } else if (c->now->plan.offsets[s] < 0) { /* an output that is not returned, or never used */
         return tensor_alloc_dirty(t, type->dtype, type->rank, type->dims, d) && slot_place(c, s, d);

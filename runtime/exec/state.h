@@ -186,6 +186,8 @@ struct context {
 
 /* bind.c: makes c->now the plan for the inputs that are set. */
 bool bind_inputs(struct context *c, struct diag *d);
+/* Makes the plan of the first run now, memory included, when no input has an open dimension. */
+void bind_ahead(struct context *c);
 void bound_free(struct bound *b);
 /* Dims of a slot's type under `values`; false (no message) when some are not known. */
 bool slot_dims(const struct slot *s, const int64_t *values, struct tensor *out);

@@ -1,7 +1,8 @@
 #include "runtime/kernels/gemm.h"
 
+#include "runtime/kernels/generate.h"
+
 #include <assert.h>
-#include <pthread.h>
 #include <stddef.h>
 
 #if XCC_XSMM
@@ -27,27 +28,6 @@ static size_t element_size(enum gemm_type t)
 }
 
 #if XCC_XSMM
-/*
- * libxsmm is column-major: its A (m x k) is our W, its B (k x n) our A, so m = outs, n = rows.
- * Dispatch looks the shape up in libxsmm's own registry and generates code on a miss; the lock
- * keeps its initialisation and our variants' target apart.
- */
-static pthread_mutex_t xsmm_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void (*generate(const struct gemm_tile *t, int k, float beta))(void)
-{
-    const float one = 1.0f;
-    libxsmm_blasint lda = t->w_pitch, ldb = (libxsmm_blasint)t->a_pitch;
-    libxsmm_blasint ldc = (libxsmm_blasint)t->c_pitch;
-    int flags = LIBXSMM_GEMM_FLAG_NONE, prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
-    if (t->type == GEMM_F32)
-        return (void (*)(void))libxsmm_smmdispatch_reducebatch_addr(
-            t->outs, t->rows, k, &lda, &ldb, &ldc, &one, &beta, &flags, &prefetch);
-    flags = LIBXSMM_GEMM_FLAG_VNNI_A;
-    return (void (*)(void))libxsmm_bsmmdispatch_reducebatch_addr(
-        t->outs, t->rows, k, &lda, &ldb, &ldc, &one, &beta, &flags, &prefetch);
-}
-
 /* One row is bound by memory and a job for our own kernel, which prefetches; so is what libxsmm has
    no instructions for, an odd k of bf16, where it would read past the end of A's rows, an odd
    pitch, which it counts in pairs, and a variant below this CPU's, for which libxsmm would use
@@ -97,10 +77,8 @@ void gemm_prepare(struct gemm *g, const struct gemm_tile *t, const struct kernel
         return;
     struct gemm made = *g;
     cut(&made);
-    pthread_mutex_lock(&xsmm_lock);
-    made.generated = generate(t, made.k, t->accumulate ? 1.0f : 0.0f);
-    made.generated_more = t->accumulate ? made.generated : generate(t, made.k, 1.0f);
-    pthread_mutex_unlock(&xsmm_lock);
+    made.generated = gemm_generate(t, made.k, t->accumulate);
+    made.generated_more = t->accumulate ? made.generated : gemm_generate(t, made.k, true);
     if (made.generated && made.generated_more)
         *g = made;
 #endif

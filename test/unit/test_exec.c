@@ -106,17 +106,22 @@ static struct tensor floats(float *v, int64_t n)
     return tensor_view(DT_F32, 1, &n, v);
 }
 
-/* y = (x + x) * x, over a symbolic dim. */
-static struct program *arithmetic(void)
+/* y = (x + x) * x, over a symbolic dim or one of `size`. */
+static struct program *arithmetic_of(int64_t size)
 {
     struct program *p = new_program();
-    dim_t n = dim_symbol(&p->dims, "n");
+    dim_t n = size ? size : dim_symbol(&p->dims, "n");
     int x = add_slot(p, "x", SLOT_INPUT, F32(n)), t = add_slot(p, NULL, SLOT_PLANNED, F32(n));
     int y = add_slot(p, "y", SLOT_PLANNED, F32(n));
     set_io(p, 0, 1, IDS(p, x), 1, IDS(p, y));
     add_call(p, 0, OP_add, 2, IDS(p, x, x), 1, IDS(p, t));
     add_call(p, 0, OP_mul, 2, IDS(p, t, x), 1, IDS(p, y));
     return p;
+}
+
+static struct program *arithmetic(void)
+{
+    return arithmetic_of(0);
 }
 
 static void runs_calls_for_any_shape(void **state)
@@ -261,6 +266,32 @@ static void runs_loops(void **state)
     }
 }
 
+/* Shapes that the types tell are planned before the first run; others in it. */
+static void plans_known_shapes_ahead(void **state)
+{
+    struct diag d = {0};
+    for (int64_t size = 0; size <= 24; size += 24) {
+        struct model *m = model_new(arithmetic_of(size), &d);
+        struct context *c = context_new(m, 1, &d);
+        float v[24] = {[0] = 1, [23] = 3};
+        struct tensor x = floats(v, 24), wrong = floats(v, 23);
+        assert_int_equal(context_arena_bytes(c) > 0, size > 0);
+        assert_false(context_run(c, &d));
+        assert_string_equal(d.text, "input 'x' is not set");
+        diag_clear(&d);
+        if (size) {
+            assert_true(context_set_input(c, 0, &wrong, &d));
+            assert_false(context_run(c, &d));
+            diag_clear(&d);
+        }
+        assert_true(context_set_input(c, 0, &x, &d) && context_run(c, &d));
+        assert_true(context_arena_bytes(c) > 0);
+        assert_true(((float *)context_output(c, 0)->data)[23] == 18);
+        context_free(c);
+        model_free(m);
+    }
+}
+
 /* Inputs and constants that are results are copied; one value may be two results. */
 static void copies_inputs_to_outputs(void **state)
 {
@@ -362,6 +393,7 @@ int main(void)
         cmocka_unit_test(uses_given_output_memory),
         cmocka_unit_test(binds_dims_while_running),
         cmocka_unit_test(runs_loops),
+        cmocka_unit_test(plans_known_shapes_ahead),
         cmocka_unit_test(copies_inputs_to_outputs),
         cmocka_unit_test(repeated_runs_allocate_nothing),
         cmocka_unit_test(an_empty_graph_costs_little),

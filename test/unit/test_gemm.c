@@ -152,6 +152,33 @@ static void test_gemm(void **state)
     }
 }
 
+/* Rows of A that overlap, as frames of a signal do, and code that is made once for a shape. */
+static void test_overlapping_rows(void **state)
+{
+    enum { ROWS = 7, OUTS = 16, K = 40 };
+    float a[ROWS * K], w[K * OUTS], c[ROWS * OUTS];
+    for (int i = 0; i < ROWS * K; i++)
+        a[i] = uniform(-1, 1);
+    for (int i = 0; i < K * OUTS; i++)
+        w[i] = uniform(-1, 1);
+    for (int pitch = 0; pitch <= K; pitch += 5) {
+        struct gemm_tile tile = {GEMM_F32, ROWS, OUTS, K, pitch, OUTS, OUTS, false, {{0}, {0}, {0}}};
+        struct gemm g, again;
+        gemm_prepare(&g, &tile, table);
+        gemm_prepare(&again, &tile, table);
+        assert_true(g.generated == again.generated && g.generated_more == again.generated_more);
+        assert_true(pitch >= K || !g.generated);
+        gemm_run(&g, a, w, c);
+        for (int r = 0; r < ROWS; r++)
+            for (int o = 0; o < OUTS; o++) {
+                double e = 0;
+                for (int k = 0; k < K; k++)
+                    e += (double)a[r * pitch + k] * w[k * OUTS + o];
+                assert_true(fabs(c[r * OUTS + o] - e) <= K * 1e-6);
+            }
+    }
+}
+
 static void check_weight_only(int k, int outs, int block, int bits, bool zeros)
 {
     int blocks = (k + block - 1) / block;
@@ -197,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_overlapping_rows),
         cmocka_unit_test(test_weight_only),
     };
     return run_variants(tests, sizeof tests / sizeof tests[0]);
