@@ -5,6 +5,7 @@
 #define BACKEND_CONV_H
 
 #include "backend/epilogue.h"
+#include "neff/conv_cost.h"
 
 struct conv {
     struct value *x;
@@ -35,10 +36,10 @@ struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const s
  * padded sizes. */
 int padded_input(struct lowering *l, const struct node *n, struct conv *c);
 bool depthwise_types(const struct conv *c);
-/* Pixels a side of the tiles with which Winograd's convolution pays, 2 or 4, or 0; says why(). The
- * group's epilogue is possible. */
-int winograd_size(struct lowering *l, const struct node *n, const struct conv *c);
-enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c, int size);
+/* Winograd's tiles where they pay, otherwise size 0; says why(). The group's epilogue is possible. */
+struct conv_way winograd_way(struct lowering *l, const struct node *n, const struct conv *c);
+enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c,
+                           struct conv_way way);
 enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c);
 /* Of a conv_integer; padding and bias are set. */
 enum lowered emit_depthwise_integer(struct lowering *l, struct group *g, struct conv *c);

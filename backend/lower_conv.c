@@ -444,8 +444,8 @@ static enum lowered lower_group(struct lowering *l, struct group *g)
         emit_product(l, g, &p);
         return LOWERED;
     }
-    int size = winograd_size(l, first, &c);
-    return size ? emit_winograd(l, g, &c, size) : emit_conv(l, g, &c);
+    struct conv_way way = winograd_way(l, first, &c);
+    return way.size ? emit_winograd(l, g, &c, way) : emit_conv(l, g, &c);
 }
 
 enum lowered lower_conv(struct lowering *l, struct node *n)

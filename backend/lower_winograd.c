@@ -1,7 +1,7 @@
 /*
- * Dense 3x3 convolutions of stride 1 by Winograd's F(size x size, 3x3), in FP32: a tile of
- * size x size output pixels is (size + 2)^2 products instead of 9 * size^2, a fourth of them for
- * size 4.
+ * Dense 3x3 convolutions of stride 1 by Winograd's F(size x size, 3x3): a tile of size x size
+ * output pixels is (size + 2)^2 products instead of 9 * size^2, a fourth of them for size 4. All in
+ * FP32, or with the operands of products rounded to bf16.
  *
  * One instance takes a block of tiles: the patches under them are transformed into planes
  * [plane][tile][channel], every plane is multiplied by its plane of the filters, and the sums are
@@ -15,7 +15,6 @@
 #include "backend/tail.h"
 #include "backend/winograd_weights.h"
 
-#include <math.h>
 #include <string.h>
 
 enum {
@@ -24,12 +23,11 @@ enum {
     TILES_BYTES = 160 << 10,     /* of the planes of a block of tiles, and of its sums */
     WEIGHTS_IN_TURN = 640 << 10, /* at most, where every instance reads all filters */
     SHARED_PLANES = 4 << 20,     /* at most, of an image whose planes are written once */
-    MIN_CHANNELS = 8,
 };
-#define WORTH_IT 0.8 /* of the direct sum's time: larger weights are not free */
 
 struct winograd {
     int size, planes;
+    int dtype;           /* of the operands of products */
     bool shared;         /* planes of the whole image, in memory */
     dim_t high, wide;    /* tiles of the image */
     dim_t rows, columns; /* tiles of a block; several rows only of whole rows */
@@ -46,65 +44,37 @@ static dim_t tiles_in(const struct winograd *w)
 
 /* ---- what pays ---- */
 
-/*
- * Nanoseconds of a convolution of `pixels` output pixels with `side` x `side` planes per tile of
- * size x size of them (the direct sum: 9 products a pixel): products at the Tensor engine's rate,
- * filters from memory, planes through the second-level cache.
- */
-static double cost_ns(const struct machine *m, const struct conv *c, double tiles, int products,
-                      bool transformed)
-{
-    enum { FLOPS_PER_CYCLE = 64, CACHE_BYTES_PER_CYCLE = 16 };
-    double filters = (double)products * (double)c->channels_in * (double)c->outs;
-    double planes = tiles * products * (double)(c->channels_in + c->outs) * 4;
-    return 2 * tiles * filters / (FLOPS_PER_CYCLE * m->pe_ghz) + 4 * filters / m->hbm_gbps +
-           (transformed ? planes / (CACHE_BYTES_PER_CYCLE * m->pe_ghz) : 0);
-}
-
 static bool known_size(const struct conv *c)
 {
     return dim_is_const(c->oh) && dim_is_const(c->ow);
 }
 
-/* Pixels a side of the tiles that cost least; 0: none is clearly ahead of the direct sum. */
-static int best_size(struct lowering *l, const struct conv *c)
+struct conv_way winograd_way(struct lowering *l, const struct node *n, const struct conv *c)
 {
-    enum { SUPPOSED = 56 }; /* pixels a side where it is not known */
-    double high = known_size(c) ? (double)c->oh : SUPPOSED;
-    double wide = known_size(c) ? (double)c->ow : SUPPOSED;
-    double best = WORTH_IT * cost_ns(l->m, c, high * wide, 9, false);
-    int size = 0;
-    for (int s = 4; s >= 2; s -= 2) {
-        double tiles = ceil(high / s) * ceil(wide / s);
-        double ns = cost_ns(l->m, c, tiles, (s + 2) * (s + 2), true);
-        if (ns < best)
-            best = ns, size = s;
-    }
-    return size;
-}
-
-int winograd_size(struct lowering *l, const struct node *n, const struct conv *c)
-{
+    struct conv_way direct = {0, false};
     if (c->kh != 3 || c->kw != 3 || c->sh != 1 || c->sw != 1 || c->dh != 1 || c->dw != 1 ||
         c->group != 1 || c->spatial != 2 || c->column || !c->w || c->x->type.dtype != DT_F32 ||
         c->w->dtype != DT_F32 || c->bias >= 0)
-        return 0;
+        return direct;
     if (l->o->no_winograd) {
         why(l->o, n, "winograd.off", "a direct sum, as --winograd off asks");
-        return 0;
+        return direct;
     }
-    int64_t pairs = c->channels_in * c->outs;
-    int size = c->channels_in < MIN_CHANNELS || c->outs < MIN_CHANNELS ? 0 : best_size(l, c);
-    if (size)
+    double side = CONV_SUPPOSED_SIDE;
+    struct conv_size size = {known_size(c) ? (double)c->oh : side,
+                             known_size(c) ? (double)c->ow : side, c->channels_in, c->outs};
+    bool bf16 = attr_int(&n->attrs, "winograd_dtype", DT_F32) == DT_BF16;
+    struct conv_way way = bf16 ? (struct conv_way){2, true} : conv_best_way(l->m, &size, false);
+    if (way.size)
         why(l->o, n, "winograd.on",
-            "F(%dx%d,3x3); its weights take %lld KB, those of a direct sum %lld KB", size, size,
-            (long long)((size + 2) * (size + 2) * pairs * 4 >> 10),
-            (long long)(9 * pairs * 4 >> 10));
+            "F(%dx%d,3x3)%s; its weights take %.0f KB, those of a direct sum %.0f KB", way.size,
+            way.size, way.bf16 ? " of planes in bf16" : "", conv_weight_bytes(&size, way) / 1024,
+            conv_weight_bytes(&size, (struct conv_way){0, bf16}) / 1024);
     else
         why(l->o, n, "winograd.no-gain",
             "a direct sum: transforms or larger weights cost what "
             "fewer products save");
-    return size;
+    return way;
 }
 
 /* ---- the plan ---- */
@@ -115,14 +85,18 @@ static dim_t even_parts(dim_t count, dim_t most)
     return (count + parts - 1) / parts;
 }
 
-static struct winograd make_plan(struct lowering *l, const struct conv *c, int size)
+static struct winograd make_plan(struct lowering *l, const struct conv *c, struct conv_way way)
 {
     struct dim_table *t = &l->p->dims;
-    struct winograd w = {.size = size, .planes = (size + 2) * (size + 2)};
+    struct winograd w = {.size = way.size,
+                         .planes = (way.size + 2) * (way.size + 2),
+                         .dtype = way.bf16 ? DT_BF16 : DT_F32};
+    int size = w.size;
     w.high = dim_ceildiv(t, c->oh, size), w.wide = dim_ceildiv(t, c->ow, size);
     w.outs = c->outs < PACK_OUTS ? c->outs : PACK_OUTS;
     bool known = known_size(c);
-    int64_t all = known ? w.high * w.wide : 0, bytes = 4 * w.planes;
+    int64_t all = known ? w.high * w.wide : 0;
+    int64_t bytes = (int64_t)dtype_bytes(w.dtype) * w.planes;
     w.shared = bytes * c->channels_in * c->outs > WEIGHTS_IN_TURN && known &&
                bytes * all * c->channels_in <= SHARED_PLANES;
     int64_t widest = c->channels_in > w.outs ? c->channels_in : w.outs;
@@ -186,7 +160,7 @@ static int share_planes(struct lowering *l, const struct node *n, const struct c
     struct dim_table *t = &l->p->dims;
     dim_t tiles = dim_mul(t, whole->high, whole->wide);
     dim_t step = dim_add(t, dim_mul(t, tiles, c->channels_in), PAD);
-    struct type type = type_tensor(DT_F32, 3, (dim_t[]){c->n, whole->planes, step});
+    struct type type = type_tensor(whole->dtype, 3, (dim_t[]){c->n, whole->planes, step});
     int slot = temporary_slot(l, &type, NULL);
     struct kernel_builder k = kernel_begin(l, n, "winograd input");
     struct winograd w = *whole;
@@ -213,8 +187,8 @@ static int share_planes(struct lowering *l, const struct node *n, const struct c
 static struct ap own_planes(struct kernel_builder *k, const struct conv *c,
                             const struct winograd *w)
 {
-    int tile = kernel_tile(k, MEM_SBUF, DT_F32, w->planes, w->plane_step);
-    struct ap moving = {.mem = MEM_SBUF, .dtype = DT_F32, .tensor = tile}, dst = moving;
+    int tile = kernel_tile(k, MEM_SBUF, w->dtype, w->planes, w->plane_step);
+    struct ap moving = {.mem = MEM_SBUF, .dtype = (uint8_t)w->dtype, .tensor = tile}, dst = moving;
     ap_push(&dst, w->plane_step, w->planes);
     push_tiles(k->l, w, &dst, c->channels_in);
     ap_push(&dst, 1, c->channels_in);
@@ -314,12 +288,13 @@ static void finish(struct kernel_builder *k, struct group *g, const struct conv 
         expression_emit(&x, tail.taken);
 }
 
-enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c, int size)
+enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c,
+                           struct conv_way way)
 {
     struct dim_table *t = &l->p->dims;
     const struct node *n = g->nodes[0];
-    struct winograd w = make_plan(l, c, size);
-    w.weights = winograd_weights(l, c->w, w.size, outer_value(l, n->in[1])->name);
+    struct winograd w = make_plan(l, c, way);
+    w.weights = winograd_weights(l, c->w, way, outer_value(l, n->in[1])->name);
     int slot = w.shared ? share_planes(l, n, c, &w) : -1;
     struct kernel_builder k = kernel_begin(l, n, n->name);
     make_grid(&k, c, &w);

@@ -21,13 +21,25 @@ enum pack_type pack_type_of(int dtype)
     return dtype == DT_BF16 ? PACK_BF16 : dtype == DT_I8 ? PACK_S8 : PACK_F32;
 }
 
+struct packed_weights packed_constant(struct lowering *l, const struct pack_shape *shape, void *data,
+                                      const char *name)
+{
+    static const int dtypes[] = {[PACK_F32] = DT_F32, [PACK_BF16] = DT_BF16, [PACK_S8] = DT_I8};
+    struct packed_weights p = {.shape = *shape, .dtype = dtypes[shape->type]};
+    int64_t elements = (int64_t)(pack_size(shape) / dtype_bytes(p.dtype));
+    struct tensor t = tensor_view(p.dtype, 1, &elements, data);
+    p.slot = constant_slot(l, &t, name);
+    p.width = p.pitch = pack_width(shape->outs);
+    p.group_step = pack_k(shape->type, shape->k) * p.width;
+    p.block_step = shape->groups * p.group_step;
+    return p;
+}
+
 struct packed_weights pack_constant(struct lowering *l, const struct tensor *w, int64_t groups,
                                     int64_t k, int64_t outs, const struct pack_source *steps,
                                     const char *name)
 {
-    bool as_it_is = w->dtype == DT_BF16 || w->dtype == DT_I8;
-    struct packed_weights p = {.shape = {pack_type_of(w->dtype), groups, k, outs},
-                               .dtype = as_it_is ? w->dtype : DT_F32};
+    struct pack_shape shape = {pack_type_of(w->dtype), groups, k, outs};
     struct pack_source from = *steps;
     from.data = w->data;
     int64_t count = tensor_count(w);
@@ -37,17 +49,10 @@ struct packed_weights pack_constant(struct lowering *l, const struct tensor *w, 
         dtype_convert(DT_F32, wide, DT_F16, w->data, (size_t)count, false);
         from.data = wide;
     }
-    size_t bytes = pack_size(&p.shape);
-    void *data = packed_memory(l, bytes);
-    pack_weights(data, &p.shape, &from);
+    void *data = packed_memory(l, pack_size(&shape));
+    pack_weights(data, &shape, &from);
     free(wide);
-    int64_t elements = (int64_t)(bytes / dtype_bytes(p.dtype));
-    struct tensor t = tensor_view(p.dtype, 1, &elements, data);
-    p.slot = constant_slot(l, &t, name);
-    p.width = p.pitch = pack_width(outs);
-    p.group_step = pack_k(p.shape.type, k) * p.width;
-    p.block_step = groups * p.group_step;
-    return p;
+    return packed_constant(l, &shape, data, name);
 }
 
 bool pack_computed_possible(int dtype, int64_t in_group)

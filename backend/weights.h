@@ -29,6 +29,10 @@ struct packed_weights pack_constant(struct lowering *l, const struct tensor *w, 
                                     int64_t k, int64_t outs, const struct pack_source *steps,
                                     const char *name);
 
+/* The same of data that has been packed, in packed_memory(). */
+struct packed_weights packed_constant(struct lowering *l, const struct pack_shape *shape, void *data,
+                                      const char *name);
+
 /*
  * Computed weights of a convolution, (outs, in_group, taps...), as `w` says they lie: read in place
  * when the outs are neighbours, otherwise packed by a kernel of its own. Element (tap, in, out) of

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { TAPS = 9, MAX_SIDE = 6 };
 
@@ -19,7 +20,7 @@ static const double g4[MAX_SIDE][3] = {{1, 0, 0},
 static const double g2[MAX_SIDE][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
 
 /* Of one channel: taps[3 * i + j][out], rows[side * i + j][out] for i < 3. */
-struct filters {
+struct filters { /* the next sums lie behind the rows */
     int64_t outs;
     double *taps, *rows;
 };
@@ -38,44 +39,49 @@ static void combine(double *y, const double *row, const double *x, int64_t step,
         y[o] = row[0] * x[o] + row[1] * x[step + o] + row[2] * x[2 * step + o];
 }
 
-/* Plane p goes to to[p * plane_step]. */
-static void transform(const struct filters *f, const double (*g)[3], int side, float *to,
-                      int64_t plane_step, double *sum)
+/* Channel k of all planes, into the layout of neff/pack.h. */
+static void transform(const struct filters *f, const double (*g)[3], int side,
+                      const struct pack_shape *to, void *data, int64_t k)
 {
-    int64_t n = f->outs;
+    int64_t n = f->outs, width = pack_width(n);
+    double *sum = f->rows + 3 * side * n;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < side; j++)
             combine(f->rows + (i * side + j) * n, g[j], f->taps + 3 * i * n, n, n);
-    for (int i = 0; i < side; i++)
-        for (int j = 0; j < side; j++) {
-            combine(sum, g[i], f->rows + j * n, side * n, n);
-            float *y = to + (i * side + j) * plane_step;
-            for (int64_t o = 0; o < n; o++)
-                y[o] = (float)sum[o];
+    for (int p = 0; p < side * side; p++) {
+        combine(sum, g[p / side], f->rows + p % side * n, side * n, n);
+        for (int64_t first = 0; first < n; first += width) {
+            int64_t at = pack_offset(to, first, p), end = first + width < n ? first + width : n;
+            float *y = (float *)data + at + k * width;
+            uint16_t *half = (uint16_t *)data + at + k / 2 * 2 * width + k % 2;
+            for (int64_t o = first; o < end && to->type == PACK_F32; o++)
+                *y++ = (float)sum[o];
+            for (int64_t o = first; o < end && to->type == PACK_BF16; o++, half += 2)
+                *half = f32_to_bf16((float)sum[o]);
         }
+    }
 }
 
-struct packed_weights winograd_weights(struct lowering *l, const struct tensor *w, int size,
-                                       const char *name)
+struct packed_weights winograd_weights(struct lowering *l, const struct tensor *w,
+                                       struct conv_way way, const char *name)
 {
-    int64_t outs = w->dims[0], channels = w->dims[1], side = size + 2;
-    int64_t dims[3] = {side * side, channels, outs}, plane = channels * outs;
-    struct tensor t =
-        tensor_view(DT_F32, 3, dims, malloc(sizeof(float) * (size_t)(dims[0] * plane)));
+    int64_t outs = w->dims[0], channels = w->dims[1], side = way.size + 2;
+    int dtype = way.bf16 ? DT_BF16 : DT_F32;
+    struct pack_shape shape = {pack_type_of(dtype), side * side, channels, outs};
+    size_t bytes = pack_size(&shape);
+    void *data = packed_memory(l, bytes);
     double *scratch = malloc(sizeof *scratch * (size_t)(outs * (TAPS + 3 * MAX_SIDE + 1)));
-    if (!t.data || !scratch) {
+    if (!scratch) {
         fprintf(stderr, "out of memory: transformed weights\n");
         exit(70);
     }
+    if (outs % pack_width(outs) || channels != pack_k(shape.type, channels))
+        memset(data, 0, bytes); /* what lies between */
     struct filters f = {outs, scratch, scratch + outs * TAPS};
     for (int64_t c = 0; c < channels; c++) {
         gather(&f, (const float *)w->data + c * TAPS, channels * TAPS);
-        transform(&f, size == 4 ? g4 : g2, (int)side, (float *)t.data + c * outs, plane,
-                  scratch + outs * (TAPS + 3 * MAX_SIDE));
+        transform(&f, way.size == 4 ? g4 : g2, (int)side, &shape, data, c);
     }
     free(scratch);
-    struct pack_source s = {NULL, plane, outs, 1};
-    struct packed_weights packed = pack_constant(l, &t, dims[0], channels, outs, &s, name);
-    free(t.data);
-    return packed;
+    return packed_constant(l, &shape, data, name);
 }

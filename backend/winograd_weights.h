@@ -6,10 +6,12 @@
 #define BACKEND_WINOGRAD_WEIGHTS_H
 
 #include "backend/weights.h"
+#include "neff/conv_cost.h"
 
 /* f32 weights [outs][channels][3][3] as packed products, group p being plane p of G g G^T for tiles
- * of size x size pixels: k channels, outs. Computed in double and rounded once. */
-struct packed_weights winograd_weights(struct lowering *l, const struct tensor *w, int size,
-                                       const char *name);
+ * of size x size pixels: k channels, outs. Computed in double and rounded once,
+ * to f32 or bf16. */
+struct packed_weights winograd_weights(struct lowering *l, const struct tensor *w,
+                                       struct conv_way way, const char *name);
 
 #endif

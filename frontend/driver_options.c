@@ -197,7 +197,7 @@ static const struct flag flags[] = {
     {"--auto-cast", "none|matmult|all", FOR_ALL, set_auto_cast, "what is cast from FP32 (matmult)"},
     {"--auto-cast-type", "bf16|fp16|tf32|fp8_e4m3", FOR_ALL, set_cast_type, "to which type (bf16)"},
     {"--keep-fp32", "GLOB", FOR_ALL, add_keep, "but not these: node names, or op:Type"},
-    {"--winograd", "on|off", FOR_ALL, set_winograd, "fast FP32 3x3 convolutions (on)"},
+    {"--winograd", "on|off", FOR_ALL, set_winograd, "3x3 convolutions by Winograd's method where that pays (on)"},
     {"-O", "0|1|2|3", FOR_ALL, set_level, "how much to optimise (2)"},
     {"--target", "cpu|trn1|trn2|inf2", FOR_ALL, set_target, "the machine (cpu)"},
     {"--emit", "ir|asm", FOR_COMPILE, set_emit, "print the graph or the program instead"},

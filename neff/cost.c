@@ -28,7 +28,7 @@ static const struct row {
     {INSN_depthwise_integer, 0, 64, 9},
 };
 
-enum { CPU_LANES = 16, CPU_FMA = 32, DMA_START_NS = 1300, CPU_DMA_START_NS = 20 };
+enum { CPU_LANES = 16, CPU_FMA = 16, DMA_START_NS = 1300, CPU_DMA_START_NS = 20 };
 
 static int64_t value_of(const int64_t *values, dim_t d)
 {

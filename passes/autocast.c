@@ -2,14 +2,17 @@
  * pass autocast: FP32 arithmetic in a smaller type, with neuronx-cc's meaning.
  *
  *   matmult  operands of matrix products and convolutions are rounded to the cast type; they
- * accumulate in FP32 and their results are FP32. Constant weights are converted here; the
- * conversion of a computed operand is a cast right after its producer, once for all readers, so
- * that fusion makes it part of the producer's epilogue. all      every FP32 value inside the model
- * is stored in the cast type; engines compute in FP32.
+ *            accumulate in FP32 and their results are FP32. Constant weights are converted here;
+ *            the conversion of a computed operand is a cast right after its producer, once for all
+ *            readers, so that fusion makes it part of the producer's epilogue. 3x3 convolutions
+ *            that Winograd's method computes faster keep FP32 operands; what it multiplies is
+ *            rounded, or nothing.
+ *   all      every FP32 value inside the model is stored in the cast type; engines compute in FP32.
  *
  * Inputs and outputs of the model keep their types. tf32 and fp8_e4m3 have no storage here:
  * operands are rounded to them and stay FP32. Requires inferred types.
  */
+#include "neff/conv_cost.h"
 #include "passes/rewrite.h"
 
 #include <fnmatch.h>
@@ -167,8 +170,39 @@ static bool is_one_row(const struct node *n)
            x->dims[x->rank - 2] == 1 && !attr_int(&n->attrs, "trans_a", 0);
 }
 
+static bool all_are(const struct node *n, const char *attr, int64_t value)
+{
+    int count;
+    const int64_t *v = attr_ints(&n->attrs, attr, &count);
+    for (int i = 0; i < count; i++)
+        if (v[i] != value)
+            return false;
+    return true;
+}
+
+/* A 3x3 convolution of stride 1 that is computed by Winograd's method: it transforms FP32 operands,
+ * and rounds none, or what it multiplies. */
+static bool is_winograd(const struct caster *c, const struct node *n, struct conv_way *way)
+{
+    struct value *w = n->op == OP_conv ? n->in[1] : NULL;
+    const struct type *y = &n->out[0]->type;
+    if (!w || !w->constant || w->type.rank != 4 || w->type.dims[2] != 3 || w->type.dims[3] != 3 ||
+        y->rank != 4 || !attr_int(&n->attrs, "channels_last", 0) ||
+        attr_int(&n->attrs, "group", 1) != 1 || !all_are(n, "strides", 1) ||
+        !all_are(n, "dilations", 1) || !all_are(n, "lhs_dilation", 1) || c->o->no_winograd ||
+        c->o->strict_target || c->o->cast_type != DT_BF16)
+        return false;
+    bool known = dim_is_const(y->dims[1]) && dim_is_const(y->dims[2]);
+    struct conv_size size = {known ? (double)y->dims[1] : CONV_SUPPOSED_SIDE,
+                             known ? (double)y->dims[2] : CONV_SUPPOSED_SIDE, w->type.dims[1],
+                             w->type.dims[0]};
+    *way = conv_best_way(machine_find("cpu"), &size, true);
+    return way->size != 0;
+}
+
 static bool cast_product(struct caster *c, struct node *n)
 {
+    struct conv_way way;
     int operands = product_operands(n);
     for (int i = 0; i < operands; i++)
         if (!is_f32(n->in[i]))
@@ -183,6 +217,15 @@ static bool cast_product(struct caster *c, struct node *n)
     if (is_one_row(n)) {
         why(c->o, n, "autocast.one-row",
             "kept in FP32: one row by a computed operand takes longer to round than to multiply");
+        return true;
+    }
+    if (is_winograd(c, n, &way)) {
+        c->nodes += way.bf16;
+        if (way.bf16)
+            attr_set_int(&c->g->arena, &n->attrs, "winograd_dtype", DT_BF16);
+        why(c->o, n, "autocast.winograd",
+            way.bf16 ? "Winograd's method, planes rounded to bf16: fewer products than a direct sum"
+                     : "kept in FP32: Winograd's method is faster than a direct sum in bf16");
         return true;
     }
     for (int i = 0; i < operands; i++) {

@@ -13,15 +13,16 @@ enum { SIZE, ROW, COLUMN, COLUMNS, PAD_H, PAD_W };
 
 struct winograd {
     int size, side; /* of a tile, of the patch under it */
+    bool bf16;      /* planes of the input */
     int64_t columns;
     enum kernel_activation f;
     struct alu alu; /* functions without a kernel */
     bool extra;     /* alu runs after */
 };
 
-static bool contiguous_f32(const struct operand *o)
+static bool contiguous(const struct operand *o, int dtype)
 {
-    return o->dtype == DT_F32 && (o->step[o->rank - 1] == 1 || o->count[o->rank - 1] == 1);
+    return o->dtype == dtype && (o->step[o->rank - 1] == 1 || o->count[o->rank - 1] == 1);
 }
 
 static bool constant_numbers(struct binding *b, const struct bound_insn *i, int columns)
@@ -51,9 +52,11 @@ bool prepare_winograd(struct binding *b, struct bound_insn *i, const struct insn
     w->size = (int)i->imm[SIZE].base, w->side = w->size + 2;
     w->columns = i->imm[columns].base;
     const struct operand *image = &i->o[input ? 1 : 0], *planes = &i->o[input ? 0 : 1];
-    if (image->rank != 3 || planes->rank != 3 || !contiguous_f32(image) || !contiguous_f32(planes))
-        return fail(b->d, "%s: expected images and planes of contiguous channels in f32",
-                    info->name);
+    w->bf16 = input && planes->dtype == DT_BF16;
+    if (image->rank != 3 || planes->rank != 3 || !contiguous(image, DT_F32) ||
+        !contiguous(planes, w->bf16 ? DT_BF16 : DT_F32))
+        return fail(b->d, "%s: expected images and planes of contiguous channels in f32%s",
+                    info->name, input ? ", or planes in bf16" : "");
     if (planes->count[0] != w->side * w->side || planes->count[2] != image->count[2] ||
         image->count[2] > MAX_CHANNELS)
         return fail(b->d, "%s: %lld planes of %lld channels, expected %d of %lld", info->name,
@@ -68,7 +71,7 @@ bool prepare_winograd(struct binding *b, struct bound_insn *i, const struct insn
     }
     const struct operand *bias = &i->o[2];
     if (bias->mem &&
-        (!contiguous_f32(bias) || bias->count[bias->rank - 1] != image->count[2] || bias->rank > 2))
+        (!contiguous(bias, DT_F32) || bias->count[bias->rank - 1] != image->count[2] || bias->rank > 2))
         return fail(b->d, "%s: a bias that is not %lld f32", info->name,
                     (long long)image->count[2]);
     if (!alu_find(&w->alu, i->func[0], false, i->flt[0], i->flt[1], b->d))
@@ -107,15 +110,16 @@ void exec_winograd_input(struct lane *l, const struct bound_insn *i)
     int64_t yc[MAX_AP_RANK], xc[MAX_AP_RANK];
     if (!counts_now(l, i, 0, yc) || !counts_now(l, i, 1, xc))
         return;
-    float *planes = (float *)operand_address(l, y), *zeros = (float *)l->scratch;
+    char *planes = operand_address(l, y);
+    float *zeros = (float *)l->scratch;
     const float *image = (const float *)operand_address(l, x), *pixels[MAX_SIDE * MAX_SIDE];
     int64_t channels = least(yc[2], xc[2]);
     int64_t first_row = number_at(l, &i->imm[ROW]), first_column = number_at(l, &i->imm[COLUMN]);
     memset(zeros, 0, (size_t)channels * sizeof *zeros);
-    for (int64_t t = 0, row = 0, column = 0; t < yc[1]; t++, planes += y->step[1]) {
+    for (int64_t t = 0, row = 0, column = 0; t < yc[1]; t++, planes += y->step[1] * y->size) {
         list_patch(x, image, xc, (first_row + row) * w->size - i->imm[PAD_H].base,
                    (first_column + column) * w->size - i->imm[PAD_W].base, w->side, zeros, pixels);
-        l->k->winograd_input(planes, y->step[0], pixels, (size_t)channels, w->size);
+        l->k->winograd_input(planes, y->step[0], w->bf16, pixels, (size_t)channels, w->size);
         if (++column == w->columns)
             column = 0, row++;
     }

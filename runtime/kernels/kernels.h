@@ -220,11 +220,12 @@ struct kernel_table {
 
     /*
      * Winograd F(size x size, 3x3), size 2 or 4 (winograd.inc). Input: the (size + 2)^2 pixels of a
-     * patch, row by row, become as many planes, plane_step elements apart, of `channels` each.
+     * patch, row by row, become as many planes, plane_step elements apart, of `channels` each, f32
+     * or rounded to bf16.
      * Output: the planes become size x size pixels, of which the first `rows` x `cols` are stored,
      * through the epilogue.
      */
-    void (*winograd_input)(float *y, ptrdiff_t plane_step, const float *const *pixels,
+    void (*winograd_input)(void *y, ptrdiff_t plane_step, bool bf16, const float *const *pixels,
                            size_t channels, int size);
     void (*winograd_output)(float *y, ptrdiff_t row_step, ptrdiff_t pixel_step, const float *x,
                             ptrdiff_t plane_step, size_t channels, int size, int rows, int cols,

@@ -35,7 +35,7 @@ static const char *const residual =
 static const struct conv_case cases[] = {
     {1, 16, 16, 40, 36, 1, 1, 1, 1, NULL, 4},   /* all blocks of outs in an instance */
     {2, 21, 70, 33, 47, 1, 1, 1, 1, NULL, 4},   /* odd everything */
-    {1, 8, 9, 61, 400, 0, 0, 0, 0, NULL, 4},    /* blocks of columns */
+    {1, 12, 20, 61, 400, 0, 0, 0, 0, NULL, 4},  /* blocks of columns */
     {2, 24, 24, 30, 30, 2, 0, 1, 3, NULL, 4},   /* uneven borders */
     {1, 128, 128, 28, 28, 1, 1, 1, 1, NULL, 4}, /* planes shared by blocks of outs */
     {2, 256, 192, 14, 14, 1, 1, 1, 1, NULL, 2}, /* small images */
@@ -123,6 +123,24 @@ static void winograd_filter(float *planes, int channels, int size, const float *
         }
 }
 
+/* Planes in bf16 are those in f32, rounded, and nothing is written behind them. */
+static void check_rounded(const struct kernel_table *k, int channels, int size)
+{
+    int side = size + 2, count = side * side * channels;
+    float *x = row_of((size_t)count), *t = row_of((size_t)count);
+    uint16_t *rounded = malloc(((size_t)count + 1) * sizeof *rounded);
+    const float *pixels[36];
+    for (int i = 0; i < side * side; i++)
+        pixels[i] = x + i * channels;
+    rounded[count] = 0x1234;
+    k->winograd_input(t, channels, false, pixels, (size_t)channels, size);
+    k->winograd_input(rounded, channels, true, pixels, (size_t)channels, size);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(rounded[i], f32_to_bf16(t[i]));
+    assert_int_equal(rounded[count], 0x1234);
+    free(x), free(t), free(rounded);
+}
+
 static void check_transforms(const struct kernel_table *k, int channels, int size, int rows,
                              int cols)
 {
@@ -137,7 +155,7 @@ static void check_transforms(const struct kernel_table *k, int channels, int siz
         w[i] = (float)uniform();
     for (int i = 0; i < side * side; i++)
         pixels[i] = x + i * channels;
-    k->winograd_input(t, channels, pixels, (size_t)channels, size);
+    k->winograd_input(t, channels, false, pixels, (size_t)channels, size);
     winograd_filter(t, channels, size, w);
     struct epilogue e = {bias, ACTIVATION_relu, {0}};
     k->winograd_output(y, size * channels, channels, t, channels, (size_t)channels, size, rows,
@@ -173,6 +191,7 @@ static void transforms(void **state)
         }
         for (int channels = 1; channels < 40; channels += 3)
             for (int size = 2; size <= 4; size += 2) {
+                check_rounded(k, channels, size);
                 check_transforms(k, channels, size, size, size);
                 check_transforms(k, channels, size, 1 + channels % size, 1 + channels / 3 % size);
             }
@@ -211,16 +230,20 @@ static struct text graph_text(const struct conv_case *c, bool symbolic)
 struct compiled {
     struct graph *g;
     struct model *m;
-    int size; /* of the tiles of its Winograd instructions; 0: there are none */
+    int size;  /* of the tiles of its Winograd instructions; 0: there are none */
+    bool bf16; /* their planes */
 };
 
-static int tile_size(const struct program *p)
+static int tile_size(const struct program *p, bool *bf16)
 {
     int inputs = 0, outputs = 0, size = 0;
+    *bf16 = false;
     for (int k = 0; k < p->nkernels; k++)
         for (int i = 0; i < p->kernels[k].ninsns; i++) {
             const struct insn *n = &p->kernels[k].insns[i];
             inputs += n->op == INSN_winograd_input, outputs += n->op == INSN_winograd_output;
+            if (n->op == INSN_winograd_input)
+                *bf16 |= n->ap[0].dtype == DT_BF16;
             if (n->op == INSN_winograd_output)
                 size = (int)n->imm[0].base;
         }
@@ -240,7 +263,7 @@ static struct compiled compile(const struct text *t, const struct options *o, co
     struct program *p = backend_compile(c.g, &now, m, &d);
     if (!p)
         fail_msg("%s", d.text);
-    c.size = tile_size(p);
+    c.size = tile_size(p, &c.bf16);
     c.m = model_new(p, &d);
     if (!c.m)
         fail_msg("%s", d.text);
@@ -319,32 +342,114 @@ static void unknown_height(void **state)
         check_case(&cases[i], true);
 }
 
-/* Off by the flag, for strict targets, and where products are in bf16. */
-static void direct_otherwise(void **state)
+/* ---- where operands of products may be rounded ---- */
+
+/* The error's root mean square. */
+static double deviation(const float *got, const float *want, int64_t n)
 {
-    struct text t = graph_text(&cases[0], false);
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += pow((double)got[i] - want[i], 2);
+    return sqrt(sum / (double)n);
+}
+
+/* README.md states the bounds: planes in bf16 against a direct sum in bf16. */
+static void rounded_planes(void **state)
+{
+    static const struct conv_case rounded[] = {
+        {1, 256, 192, 14, 14, 1, 1, 1, 1, NULL, 2},
+        {1, 128, 130, 28, 30, 1, 1, 1, 1, "residual", 2},
+        {1, 512, 130, 8, 8, 1, 1, 1, 1, "relu", 2},
+        {1, 131, 256, 28, 28, 0, 1, 0, 1, "bias_silu", 2}, /* an odd number of channels */
+    };
+    const struct options plain = {.opt_level = 0},
+                         fast = {.opt_level = 2,
+                                 .verify_passes = true,
+                                 .auto_cast = CAST_MATMULT,
+                                 .cast_type = DT_BF16};
+    struct options direct = fast;
+    direct.no_winograd = true;
+    for (size_t i = 0; i < sizeof rounded / sizeof *rounded; i++) {
+        const struct conv_case *k = &rounded[i];
+        struct text t = graph_text(k, false);
+        struct compiled ways[] = {compile(&t, &plain, "cpu"), compile(&t, &fast, "cpu"),
+                                  compile(&t, &direct, "cpu")};
+        float *y[4];
+        int64_t n;
+        for (int w = 0; w < 3; w++)
+            y[w] = run(&ways[w], 1, k, &n);
+        y[3] = run(&ways[1], 3, k, &n);
+        assert_memory_equal(y[1], y[3], (size_t)n * sizeof *y[1]);
+        assert_int_equal(ways[1].size, 2);
+        assert_true(ways[1].bf16 && !ways[2].size);
+        double of_planes = deviation(y[1], y[0], n), of_sums = deviation(y[2], y[0], n);
+        double most = error_of(y[1], y[0], n), most_direct = error_of(y[2], y[0], n);
+        print_message("%d to %d channels: deviation %.2f, largest error %.2f times the direct sum's\n",
+                      k->channels, k->outs, of_planes / of_sums, most / most_direct);
+        assert_true(of_planes > 0 && of_planes <= 2 * of_sums);
+        assert_true(most <= 2.5 * most_direct);
+        for (int w = 0; w < 3; w++)
+            discard(&ways[w]), free(y[w]);
+        free(y[3]), free(t.at);
+    }
+}
+
+/* Which way each type of products takes: off by the flag and for strict targets, in FP32 where that
+ * is as fast, otherwise by planes in bf16. */
+static void ways_by_type(void **state)
+{
+    static const struct conv_case deep = {1, 256, 256, 14, 14, 1, 1, 1, 1, NULL, 2},
+                                  shallow = {1, 64, 64, 56, 56, 1, 1, 1, 1, NULL, 4};
+#define MATMULT(type) .opt_level = 2, .auto_cast = CAST_MATMULT, .cast_type = type
     static const struct {
         struct options o;
         const char *machine;
-        int size;
+        int deep, shallow;
+        bool bf16;
     } ways[] = {
-        {{.opt_level = 2}, "cpu", 4},
-        {{.opt_level = 2, .no_winograd = true}, "cpu", 0},
-        {{.opt_level = 2, .auto_cast = CAST_MATMULT, .cast_type = DT_BF16}, "cpu", 0},
-        {{.opt_level = 2}, "trn1", 0},
+        {{.opt_level = 2}, "cpu", 2, 4, false},
+        {{.opt_level = 2, .no_winograd = true}, "cpu", 0, 0, false},
+        {{MATMULT(DT_BF16)}, "cpu", 2, 4, true},
+        {{MATMULT(DT_BF16), .no_winograd = true}, "cpu", 0, 0, false},
+        {{MATMULT(DT_F16)}, "cpu", 0, 0, false},
+        {{MATMULT(DT_BF16)}, "trn1", 0, 0, false},
+        {{.opt_level = 2}, "trn1", 0, 0, false},
     };
+#undef MATMULT
+    struct text at[] = {graph_text(&deep, false), graph_text(&shallow, false)};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        struct compiled c = compile(&t, &ways[i].o, ways[i].machine);
-        assert_int_equal(c.size, ways[i].size);
-        discard(&c);
+        struct compiled c[] = {compile(&at[0], &ways[i].o, ways[i].machine),
+                               compile(&at[1], &ways[i].o, ways[i].machine)};
+        assert_int_equal(c[0].size, ways[i].deep);
+        assert_int_equal(c[0].bf16, ways[i].bf16);
+        assert_int_equal(c[1].size, ways[i].shallow);
+        assert_false(c[1].bf16);
+        discard(&c[0]), discard(&c[1]);
     }
-    free(t.at);
+    free(at[0].at), free(at[1].at);
+}
+
+/* What stays in FP32 among rounded operators is exact to FP32. */
+static void exact_among_rounded(void **state)
+{
+    static const struct conv_case k = {1, 64, 64, 56, 56, 1, 1, 1, 1, "relu", 4};
+    struct text t = graph_text(&k, false);
+    struct options plain = {.opt_level = 0},
+                   cast = {.opt_level = 2, .auto_cast = CAST_MATMULT, .cast_type = DT_BF16};
+    struct compiled a = compile(&t, &plain, "cpu"), b = compile(&t, &cast, "cpu");
+    int64_t n;
+    float *want = run(&a, 1, &k, &n), *got = run(&b, 1, &k, &n);
+    assert_int_equal(b.size, 4);
+    assert_true(error_of(got, want, n) <= ERROR_BOUND);
+    free(want), free(got), free(t.at);
+    discard(&a), discard(&b);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transforms), cmocka_unit_test(same_as_plain),
-        cmocka_unit_test(unknown_height), cmocka_unit_test(direct_otherwise)};
+        cmocka_unit_test(unknown_height), cmocka_unit_test(rounded_planes),
+        cmocka_unit_test(ways_by_type),   cmocka_unit_test(exact_among_rounded)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
