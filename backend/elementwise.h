@@ -23,8 +23,8 @@ struct layout {
     struct operand_steps operands[MAX_OPERANDS];
     int var[MAX_RANK]; /* grid variable of a dim outside the tile */
     int tile_dims;     /* the last dims, which the tile covers */
-    dim_t tile;        /* its count of the first of them; of the others it has all */
-    int tile_var;      /* grid variable of the first of them; -1: it has all of that, too */
+    dim_t tile[MAX_RANK];   /* its count of each of them */
+    int tile_var[MAX_RANK]; /* and the grid variable; -1: it has all of that dim */
 };
 
 /* The number of an operand of the layout. */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { TILE_ELEMENTS = 4096 };
+enum { TILE_ELEMENTS = 4096, UNKNOWN_TILE = 256 };
 
 static bool add_operand(struct layout *y, struct value *v)
 {
@@ -91,15 +91,26 @@ int layout_operand(const struct layout *y, const struct value *v)
     return o;
 }
 
-/* Whole dims from the last on while they fit, and as much of the next one as does. */
+/*
+ * Whole dims from the last on while they fit, and as much of the next one as does. Of a last dim
+ * whose size is not known a tile takes a part, so that there is room for several rows should they be
+ * short.
+ */
 static void choose_tile(struct layout *y)
 {
     int64_t room = TILE_ELEMENTS;
-    int first = y->rank - 1;
-    for (; first > 0 && dim_is_const(y->dims[first]) && y->dims[first] <= room; first--)
-        room = y->dims[first] ? room / y->dims[first] : 1;
-    y->tile_dims = y->rank - first;
-    y->tile = dim_is_const(y->dims[first]) && y->dims[first] < room ? y->dims[first] : room;
+    int d = y->rank - 1;
+    for (; d >= 0; d--) {
+        int64_t n = y->dims[d], most = room;
+        bool whole = dim_is_const(n) && n <= room, rows = d == y->rank - 1 && d > 0;
+        if (!dim_is_const(n) && rows)
+            most = UNKNOWN_TILE;
+        y->tile[d] = whole ? n : most;
+        room /= y->tile[d] ? y->tile[d] : 1;
+        if (!whole && !(rows && !dim_is_const(n)))
+            break;
+    }
+    y->tile_dims = y->rank - (d < 0 ? 0 : d);
 }
 
 static void make_grid(struct layout *y, struct kernel_builder *k)
@@ -107,9 +118,11 @@ static void make_grid(struct layout *y, struct kernel_builder *k)
     int first = y->rank - y->tile_dims;
     for (int i = 0; i < first; i++)
         y->var[i] = kernel_grid(k, y->dims[i]);
-    y->tile_var = -1;
-    if (y->tile != y->dims[first])
-        y->tile_var = kernel_grid(k, dim_ceildiv(&y->l->p->dims, y->dims[first], y->tile));
+    for (int i = first; i < y->rank; i++)
+        y->tile_var[i] =
+            y->tile[i] == y->dims[i]
+                ? -1
+                : kernel_grid(k, dim_ceildiv(&y->l->p->dims, y->dims[i], y->tile[i]));
 }
 
 static struct ap pattern(void *user, struct value *v)
@@ -122,20 +135,28 @@ static struct ap pattern(void *user, struct value *v)
     struct ap a = ap_slot(l, value_slot(l, v));
     for (int i = 0; i < first; i++)
         ap_move(l, &a, y->var[i], steps[i]);
-    ap_push_tile(l, &a, steps[first], y->tile, y->tile_var, y->dims[first]);
-    for (int i = first + 1; i < y->rank; i++)
-        ap_push(&a, steps[i], y->dims[i]);
+    for (int i = first; i < y->rank; i++)
+        ap_push_tile(l, &a, steps[i], y->tile[i], y->tile_var[i], y->dims[i]);
     return a;
 }
 
 static struct space space_of(const struct layout *y)
 {
     struct space s = {.rank = y->tile_dims};
-    int first = y->rank - y->tile_dims;
-    s.dim[0] = (struct space_dim){y->tile, y->tile_var, y->tile, y->dims[first]};
-    for (int i = 1; i < y->tile_dims; i++)
-        s.dim[i] = (struct space_dim){y->dims[first + i], -1, 0, 0};
+    for (int i = 0; i < y->tile_dims; i++) {
+        int d = y->rank - y->tile_dims + i;
+        s.dim[i] = (struct space_dim){y->tile[d], y->tile_var[d], y->tile[d], y->dims[d]};
+    }
     return s;
+}
+
+/* Dims outside the tile, and those of which a tile has a part. */
+static int grid_rank(const struct layout *y)
+{
+    int n = 0;
+    for (int i = 0; i < y->rank; i++)
+        n += i < y->rank - y->tile_dims || y->tile[i] != y->dims[i];
+    return n;
 }
 
 enum lowered lower_elementwise(struct lowering *l, struct node *n)
@@ -153,7 +174,7 @@ enum lowered lower_elementwise(struct lowering *l, struct node *n)
     collapse(&y);
     choose_tile(&y);
     bool fits = l->m->strict ? y.rank <= 4
-                             : y.rank - y.tile_dims < MAX_GRID && y.tile_dims <= MAX_SPACE;
+                             : grid_rank(&y) <= MAX_GRID && y.tile_dims <= MAX_SPACE;
     if (!fits) {
         why(l->o, n, "tile.rank", "%d separate dimensions, which are too many; it runs on GpSimd",
             y.rank);
