@@ -511,6 +511,49 @@ static void keep_separate(struct binder *b, struct bound_insn *i, struct pattern
     }
 }
 
+static struct operand *keep_operands(struct binder *b, const struct bound_insn *i,
+                                     const struct pattern *p)
+{
+    struct operand *o = ARENA_ARRAY(b->a, struct operand, i->nops + 1);
+    for (int n = 0; n < i->nops; n++)
+        o[n] = p[n].o;
+    return o;
+}
+
+/* ---- what follows a product ---- */
+
+/* An instruction on tiles of rows x outs, two dims; nothing prepared. */
+static bool bind_planes(struct binder *b, const struct insn *insn, struct bound_insn *i)
+{
+    const struct insn_info *info = insn_info(insn->op);
+    struct pattern p[MAX_APS];
+    *i = (struct bound_insn){.op = insn->op, .nops = info->naps, .node = insn->node};
+    for (int n = 0; n < i->nops; n++)
+        if (!bind_operand(b, insn, n, &p[n]))
+            return false;
+    if (!join(b, i, p, 2, false))
+        return false;
+    i->o = keep_operands(b, i, p);
+    return true;
+}
+
+static bool bind_next(struct binder *b, const struct insn *insn, struct binding *binding)
+{
+    const struct insn *end = b->k->insns + b->k->ninsns;
+    struct bound_insn *next = binding->bound_next;
+    binding->next = insn + 1;
+    for (insn++; insn < end && binding->nnext < MAX_NEXT; insn++) {
+        bool elementwise = insn->op == INSN_tensor_tensor || insn->op == INSN_activation ||
+                           insn->op == INSN_tensor_copy;
+        if (!elementwise ||
+            (insn->op == INSN_activation && insn->ap[SUM_OPERAND].mem != MEM_NONE))
+            return true;
+        if (!bind_planes(b, insn, &next[binding->nnext++]))
+            return false;
+    }
+    return true;
+}
+
 static bool bind_insn(struct binder *b, const struct insn *insn, struct bound_insn *i)
 {
     const struct insn_info *info = insn_info(insn->op);
@@ -544,11 +587,16 @@ static bool bind_insn(struct binder *b, const struct insn *insn, struct bound_in
             !join(b, i, p, inner, insn->op == INSN_tensor_reduce))
             return false;
     }
-    i->o = ARENA_ARRAY(b->a, struct operand, i->nops + 1);
-    for (int n = 0; n < i->nops; n++)
-        i->o[n] = p[n].o;
-    struct binding binding = {b->out, b->a, kernels_get(), b->d, b->var_count};
-    if (e->prepare && !e->prepare(&binding, i, insn))
+    i->o = keep_operands(b, i, p);
+    struct bound_insn following[MAX_NEXT];
+    struct binding binding = {.kernel = b->out,
+                              .arena = b->a,
+                              .table = kernels_get(),
+                              .d = b->d,
+                              .var_count = b->var_count,
+                              .bound_next = following};
+    if ((insn->op == INSN_nc_matmul && !bind_next(b, insn, &binding)) ||
+        (e->prepare && !e->prepare(&binding, i, insn)))
         return false;
     flatten(&binding, i);
     return true;

@@ -180,6 +180,18 @@ static inline void need_scratch(struct binding *b, int64_t bytes)
     void exec_##name(struct lane *l, const struct bound_insn *i);
 #include "runtime/exec/executors.def"
 
+/*
+ * Steps after a product (exec_steps.c): the instructions behind nc_matmul that its tile kernel does
+ * on sums in registers. Tiles that nothing else reads are not written then.
+ */
+enum { MAX_STEPS = 16 };
+struct product_steps;
+/* NULL: none. *skip: how many instructions they stand for. */
+const struct product_steps *find_steps(const struct binding *b, const struct bound_insn *product,
+                                       int *skip);
+/* The steps of an instance; how many. */
+int place_steps(const struct lane *l, const struct product_steps *s, struct gemm_step *steps);
+
 bool prepare_alu(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_activation(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_reduce(struct binding *b, struct bound_insn *i, const struct insn *insn);

@@ -33,6 +33,7 @@ struct matmul {
     int64_t k_step;           /* of the stationary: its pitch */
     int nvariants;
     struct variant *variants;
+    const struct product_steps *steps; /* NULL: none */
 };
 
 static const int64_t unit_of[] = {[GEMM_F32] = 1, [GEMM_BF16] = 2, [GEMM_U8S8] = 4};
@@ -174,6 +175,15 @@ static struct gemm_tile tile_for(const struct bound_insn *i, const struct matmul
     return t;
 }
 
+static void prepare_tile(const struct matmul *m, struct gemm *g, const struct gemm_tile *t,
+                         const struct kernel_table *k)
+{
+    if (m->steps)
+        gemm_prepare_steps(g, t, k);
+    else
+        gemm_prepare(g, t, k);
+}
+
 static void prepare_variants(struct binding *b, struct bound_insn *i, struct matmul *m)
 {
     const struct operand *c = &i->o[DST], *a = &i->o[MOVING], *w = &i->o[STATIONARY];
@@ -197,7 +207,7 @@ static void prepare_variants(struct binding *b, struct bound_insn *i, struct mat
                     *v = (struct variant){
                         (int)rows.v[x], (int)outs.v[y], (int)k.v[z], acc, {.own = NULL}};
                     struct gemm_tile t = tile_for(i, m, rows.v[x], outs.v[y], k.v[z], acc);
-                    gemm_prepare(&v->g, &t, b->table);
+                    prepare_tile(m, &v->g, &t, b->table);
                 }
 }
 
@@ -280,6 +290,14 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     if (m->dot)
         m->w_bytes = round_up(k * 4, 64);
     need_scratch(b, m->a_bytes + m->w_bytes + (m->convert_c ? rows * outs * 4 : 0) + 64);
+    bool accumulates = i->imm[0].base || i->imm[0].nterms;
+    bool many = rows > 1 || b->table->lanes == 16; /* one row alone is read in longer panels */
+    if (!m->dot && !m->convert_c && m->type != GEMM_U8S8 && !accumulates && many &&
+        gemm_steps_pay(m->type, b->table)) {
+        int skip = 0;
+        m->steps = find_steps(b, i, &skip);
+        i->skip = skip;
+    }
     prepare_variants(b, i, m);
     return true;
 }
@@ -413,7 +431,7 @@ static const struct gemm *find_variant(const struct lane *l, const struct bound_
     for (int r = 0; r < m->nbatch; r++)
         o[MOVING].count[r] = e->batch[r];
     struct gemm_tile t = tile_for(&cut, m, e->rows, e->outs, e->k, accumulate);
-    gemm_prepare(own, &t, l->k);
+    prepare_tile(m, own, &t, l->k);
     return own;
 }
 
@@ -506,6 +524,11 @@ void exec_nc_matmul(struct lane *l, const struct bound_insn *i)
     }
     if (m->convert_c)
         to = l->scratch + m->a_bytes + m->w_bytes;
+    if (m->steps) {
+        struct gemm_step steps[MAX_STEPS];
+        gemm_run_steps(g, p[MOVING], p[STATIONARY], to, steps, place_steps(l, m->steps, steps));
+        return;
+    }
     gemm_run(g, p[MOVING], p[STATIONARY], to);
     if (m->convert_c)
         store_result(l, i, m, &e, to, p[DST], accumulate);

@@ -30,6 +30,7 @@ static void run_instance(struct lane *l, const struct bound_kernel *k)
         const struct bound_insn *i = &k->insns[pc];
         if (i->run) {
             i->run(l, i);
+            pc += i->skip;
         } else if (i->op == INSN_loop) {
             int64_t count = number_value(&i->imm[1], l->vars);
             l->vars[i->imm[0].base] = 0;

@@ -82,6 +82,7 @@ struct bound_insn {
     uint8_t op, nops;
     int32_t node;
     int32_t match; /* loop: index of its end; end: of its loop */
+    int32_t skip;  /* instructions after it that it does too */
     uint8_t inner; /* dims of the shape that belong to a row */
     struct shape shape;
     uint8_t nclips[MAX_APS]; /* SEPARATE: clips of each operand */
@@ -207,7 +208,12 @@ struct binding {
     const struct kernel_table *table;
     struct diag *d;
     const int64_t *var_count; /* of each variable of the kernel, its largest count */
+    /* Of a product: what comes next, its operands bound but nothing prepared. */
+    const struct insn *next;
+    struct bound_insn *bound_next;
+    int nnext;
 };
+enum { MAX_NEXT = 6 };
 struct executor {
     exec_fn run;
     uint8_t geometry;

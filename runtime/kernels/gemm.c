@@ -14,6 +14,8 @@ enum {
     TOO_MANY_BYTES = 384 << 10, /* of W: a generated kernel reads all of it for every few rows */
     PIECE_BYTES = 192 << 10,
     PIECE_STEP = 16, /* k of a piece is a multiple of it */
+    OWN_TOO_MANY_BYTES = 704 << 10, /* the same of own kernels, which take more rows at a time */
+    OWN_PIECE_BYTES = 384 << 10,
 };
 
 static int level_count(const struct gemm_level *l)
@@ -43,6 +45,21 @@ static bool generated_pays(const struct gemm_tile *t, const struct kernel_table 
 }
 #endif
 
+/* Sums of many terms run in pieces whose weights stay in the second-level cache while all rows
+ * pass; the order of the sum, and so its bits, stay. */
+static void cut(struct gemm *g, int64_t too_many, int64_t most)
+{
+    const struct gemm_tile *t = &g->tile;
+    int64_t row = (int64_t)element_size(t->type) * t->w_pitch;
+    if (row * t->k <= too_many)
+        return;
+    for (int pieces = 2; row * g->k > most && pieces <= t->k / PIECE_STEP; pieces++)
+        if (t->k % (pieces * PIECE_STEP) == 0) {
+            g->k = t->k / pieces;
+            g->pieces = pieces;
+        }
+}
+
 void gemm_prepare_own(struct gemm *g, const struct gemm_tile *t, const struct kernel_table *kernels)
 {
     assert(t->rows > 0 && t->outs > 0 && t->k > 0 && t->w_pitch >= t->outs && t->w_pitch % 16 == 0);
@@ -52,22 +69,22 @@ void gemm_prepare_own(struct gemm *g, const struct gemm_tile *t, const struct ke
                                     : kernels->gemm_u8s8;
 }
 
-#if XCC_XSMM
-/* Sums of many terms run in pieces whose weights stay in the second-level cache while all rows
- * pass; the order of the sum, and so its bits, stay. */
-static void cut(struct gemm *g)
+bool gemm_steps_pay(enum gemm_type type, const struct kernel_table *kernels)
 {
-    const struct gemm_tile *t = &g->tile;
-    int64_t row = (int64_t)element_size(t->type) * t->w_pitch;
-    if (row * t->k <= TOO_MANY_BYTES)
-        return;
-    for (int pieces = 2; row * g->k > PIECE_BYTES && pieces <= t->k / PIECE_STEP; pieces++)
-        if (t->k % (pieces * PIECE_STEP) == 0) {
-            g->k = t->k / pieces;
-            g->pieces = pieces;
-        }
-}
+#if XCC_XSMM
+    struct gemm_tile some = {.type = type, .rows = 2, .outs = 16, .k = 2, .a_pitch = 2};
+    return kernels->lanes == 16 || !generated_pays(&some, kernels);
+#else
+    return true;
 #endif
+}
+
+void gemm_prepare_steps(struct gemm *g, const struct gemm_tile *t,
+                        const struct kernel_table *kernels)
+{
+    gemm_prepare_own(g, t, kernels);
+    cut(g, OWN_TOO_MANY_BYTES, OWN_PIECE_BYTES);
+}
 
 void gemm_prepare(struct gemm *g, const struct gemm_tile *t, const struct kernel_table *kernels)
 {
@@ -76,7 +93,7 @@ void gemm_prepare(struct gemm *g, const struct gemm_tile *t, const struct kernel
     if (!generated_pays(t, kernels))
         return;
     struct gemm made = *g;
-    cut(&made);
+    cut(&made, TOO_MANY_BYTES, PIECE_BYTES);
     made.generated = gemm_generate(t, made.k, t->accumulate);
     made.generated_more = t->accumulate ? made.generated : gemm_generate(t, made.k, true);
     if (made.generated && made.generated_more)
@@ -84,13 +101,20 @@ void gemm_prepare(struct gemm *g, const struct gemm_tile *t, const struct kernel
 #endif
 }
 
-/* A piece of the batch; `more`: C already holds the sum of the pieces before. */
+struct steps {
+    const struct gemm_step *at;
+    int n;
+};
+
+/* A piece of the batch; `more`: C already holds the sum of the pieces before. Steps follow the last
+ * piece. */
 static void run_piece(const struct gemm *g, const void **a, const void **w, int count, void *c,
-                      bool more)
+                      bool more, struct steps steps)
 {
 #if XCC_XSMM
     void (*kernel)(void) = more ? g->generated_more : g->generated;
     if (kernel) {
+        assert(steps.n == 0);
         unsigned long long n = (unsigned long long)count;
         if (g->tile.type == GEMM_F32)
             ((libxsmm_smmfunction_reducebatch_addr)kernel)((const float **)w, (const float **)a, c,
@@ -108,15 +132,17 @@ static void run_piece(const struct gemm *g, const void **a, const void **w, int 
                            count,
                            t->rows,
                            t->outs,
-                           t->k,
+                           g->k,
                            t->w_pitch,
                            t->a_pitch,
                            t->c_pitch,
-                           t->accumulate || more};
+                           t->accumulate || more,
+                           steps.at,
+                           steps.n};
     g->own(&b);
 }
 
-void gemm_run(const struct gemm *g, const void *a, const void *w, void *c)
+static void run_all(const struct gemm *g, const void *a, const void *w, void *c, struct steps steps)
 {
     const struct gemm_level *l = g->tile.batch;
     const void *as[ADDRESSES], *ws[ADDRESSES];
@@ -132,7 +158,7 @@ void gemm_run(const struct gemm *g, const void *a, const void *w, void *c)
                 int64_t wt = i0 * l[0].w_step + i1 * l[1].w_step + i2 * l[2].w_step;
                 for (int piece = 0; piece < g->pieces; piece++) {
                     if (n == entries) {
-                        run_piece(g, as, ws, n, c, more);
+                        run_piece(g, as, ws, n, c, more, (struct steps){0});
                         more = true;
                         n = 0;
                     }
@@ -140,7 +166,18 @@ void gemm_run(const struct gemm *g, const void *a, const void *w, void *c)
                     ws[n++] = (const char *)w + wt * (int64_t)size + piece * w_piece;
                 }
             }
-    run_piece(g, as, ws, n, c, more);
+    run_piece(g, as, ws, n, c, more, steps);
+}
+
+void gemm_run(const struct gemm *g, const void *a, const void *w, void *c)
+{
+    run_all(g, a, w, c, (struct steps){0});
+}
+
+void gemm_run_steps(const struct gemm *g, const void *a, const void *w, void *c,
+                    const struct gemm_step *steps, int nsteps)
+{
+    run_all(g, a, w, c, (struct steps){steps, nsteps});
 }
 
 void gemm_run_addresses(const struct gemm *g, const void *const *a, const void *const *w, int count,
@@ -155,7 +192,7 @@ void gemm_run_addresses(const struct gemm *g, const void *const *a, const void *
         as[n] = (const char *)a[at] + piece * step;
         ws[n++] = (const char *)w[at] + piece * step * t->w_pitch;
         if (n == entries || i + 1 == count * g->pieces) {
-            run_piece(g, as, ws, n, c, i >= entries);
+            run_piece(g, as, ws, n, c, i >= entries, (struct steps){0});
             n = 0;
         }
     }

@@ -43,6 +43,30 @@ struct gemm_tile {
     struct gemm_level batch[GEMM_LEVELS]; /* outermost first */
 };
 
+/*
+ * What follows a product, block by block while the sums are in registers: each step takes the
+ * values of the one before, the first the sums. Operands and results lie as C does, one element per
+ * out; an operand's pitch may be 0, one row for all.
+ */
+enum gemm_step_kind {
+    STEP_ADD,        /* the operand */
+    STEP_MULTIPLY,   /* by the operand */
+    STEP_RELU,       /* larger of 0 and x, as the activation of that name */
+    STEP_CLIP,       /* to p[0] .. p[1] */
+    STEP_ACTIVATION, /* a tile function of the kernel table */
+    STEP_STORE,      /* f32; values stay */
+    STEP_STORE_BF16, /* rounded; values stay */
+};
+struct gemm_step {
+    enum gemm_step_kind kind;
+    const float *operand;
+    void *result;
+    int64_t pitch; /* elements between rows of the operand or result */
+    void (*activation)(struct out_tile y, struct in_tile x, struct in_tile scale,
+                       struct in_tile bias, size_t rows, size_t n, const float *p);
+    float p[2];
+};
+
 /* A prepared tile. Plain data: copy freely. */
 struct gemm {
     struct gemm_tile tile;
@@ -58,11 +82,20 @@ void gemm_prepare(struct gemm *g, const struct gemm_tile *t, const struct kernel
 /* The same without libxsmm. */
 void gemm_prepare_own(struct gemm *g, const struct gemm_tile *t,
                       const struct kernel_table *kernels);
+/* For gemm_run_steps; f32 or bf16. It always works; it pays where own kernels are as fast as
+ * libxsmm's. */
+bool gemm_steps_pay(enum gemm_type type, const struct kernel_table *kernels);
+void gemm_prepare_steps(struct gemm *g, const struct gemm_tile *t,
+                        const struct kernel_table *kernels);
 
 void gemm_run(const struct gemm *g, const void *a, const void *w, void *c);
 /* The batch given as `count` pairs of addresses instead; tile.batch is not used. */
 void gemm_run_addresses(const struct gemm *g, const void *const *a, const void *const *w, int count,
                         void *c);
+
+/* The same with steps, the last of which stores; C holds sums in between when they run in pieces. */
+void gemm_run_steps(const struct gemm *g, const void *a, const void *w, void *c,
+                    const struct gemm_step *steps, int nsteps);
 
 /* What a variant's own kernel is given: one contiguous list of batch addresses. */
 struct gemm_block {
@@ -71,6 +104,8 @@ struct gemm_block {
     int count, rows, outs, k, w_pitch;
     int64_t a_pitch, c_pitch;
     bool accumulate;
+    const struct gemm_step *steps; /* instead of storing to C */
+    int nsteps;
 };
 
 #endif

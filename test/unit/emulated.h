@@ -83,7 +83,9 @@ static int emulated_run(const struct emulated_case *c, const struct kernel_table
                            pack_width(c->outs),
                            (int64_t)pitch,
                            (int64_t)c_pitch,
-                           c->accumulate};
+                           c->accumulate,
+                           NULL,
+                           0};
     (c->bf16 ? t->gemm_bf16 : t->gemm_u8s8)(&g);
     int wrong = 0;
     for (int r = 0; r < c->rows; r++)

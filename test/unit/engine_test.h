@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-enum { MAX_BUFFERS = 6 };
+enum { MAX_BUFFERS = 10 };
 
 /* A program of one kernel; slots are inputs but for the last `nout`, which are results that start
  * as inputs' copies. */

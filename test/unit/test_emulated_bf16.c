@@ -18,6 +18,14 @@ static __m512 emulated_dpbf16(__m512 sums, __m512bh a, __m512bh b)
     return sums;
 }
 
+typedef float sums_of_16 __attribute__((vector_size(64), may_alias));
+static sums_of_16 emulated_dpbf16_memory(const uint16_t *x, __m512i w, sums_of_16 sums)
+{
+    int pair;
+    memcpy(&pair, x, sizeof pair);
+    return (sums_of_16)emulated_dpbf16((__m512)sums, (__m512bh)w, (__m512bh)_mm512_set1_epi32(pair));
+}
+
 #ifndef __AVX512VNNI__
 #define __AVX512VNNI__ 1
 #endif
@@ -26,6 +34,7 @@ static __m512 emulated_dpbf16(__m512 sums, __m512bh a, __m512bh b)
 #endif
 #define _mm512_dpbusd_epi32       emulated_dpbusd
 #define _mm512_dpbf16_ps          emulated_dpbf16
+#define DPBF16_MEMORY             emulated_dpbf16_memory
 #define kernel_variant_avx512bf16 emulated_variant
 #include "runtime/kernels/variant_avx512bf16.c"
 

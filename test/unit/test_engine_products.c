@@ -113,9 +113,60 @@ static void packed_products(void **state)
                 tensor_free(&b.buffer[n]);
         }
 }
+/*
+ * A product and what follows it: a bias, a residual and an activation, a copy rounded to bf16, and
+ * one that takes two results of the others.
+ */
+static void steps_case(int type, int64_t n, int64_t m, int64_t k, int activation, bool tile_bias)
+{
+    struct bench b;
+    begin(&b);
+    int rows = grid(&b, (n + 15) / 16), outs = grid(&b, (m + 31) / 32);
+    int a = buffer(&b, type, n * k, false), w = buffer(&b, type, k * m, false);
+    int residual = buffer(&b, DT_F32, n * m, false), bias = buffer(&b, DT_F32, m, false);
+    int sums = buffer(&b, DT_F32, n * m, true), biased = buffer(&b, DT_F32, n * m, true);
+    int active = buffer(&b, DT_F32, n * m, true), rounded = buffer(&b, DT_BF16, n * m, true);
+    int both = buffer(&b, DT_F32, n * m, true);
+    struct ap at[9];
+    for (int i = 0; i < 9; i++) {
+        at[i] = pattern(i, i == rounded ? DT_BF16 : DT_F32, 2, (int64_t[]){n, m}, 1, 0);
+        if (i == bias)
+            at[i].dim[0].step = 0;
+        if (i > w)
+            tiled(&at[i], 0, rows, 16), tiled(&at[i], 1, outs, 32);
+    }
+    struct insn *i = add(&b, INSN_nc_matmul);
+    i->ap[0] = at[sums];
+    i->ap[1] = pattern(w, type, 2, (int64_t[]){k, m}, 1, 0);
+    i->ap[2] = pattern(a, type, 2, (int64_t[]){n, k}, 1, 0);
+    tiled(&i->ap[1], 1, outs, 32), tiled(&i->ap[2], 0, rows, 16);
+    i = add(&b, INSN_tensor_tensor);
+    i->ap[0] = at[biased], i->ap[1] = at[tile_bias ? residual : bias], i->ap[2] = at[sums];
+    i->func[0] = tile_bias ? OP_mul : OP_add;
+    i = add(&b, INSN_activation);
+    i->ap[0] = at[active], i->ap[1] = at[biased], i->ap[3] = at[tile_bias ? bias : residual];
+    i->func[0] = (uint16_t)activation, i->flt[0] = 1, i->flt[1] = -0.5, i->flt[2] = 3;
+    i = add(&b, INSN_tensor_copy);
+    i->ap[0] = at[rounded], i->ap[1] = at[active];
+    i = add(&b, INSN_tensor_tensor);
+    i->ap[0] = at[both], i->ap[1] = at[active], i->ap[2] = at[biased];
+    i->func[0] = OP_mul;
+    check(&b, 1e-2);
+}
+
+static void products_with_steps(void **state)
+{
+    static const int activations[] = {OP_relu, OP_clip, OP_sigmoid, OP_identity};
+    for (int f = 0; f < 4; f++)
+        for (int bf16 = 0; bf16 < 2; bf16++)
+            for (int64_t m = 20; m < 140; m += 44)
+                steps_case(bf16 ? DT_BF16 : DT_F32, 37, m, 24, activations[f], m % 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(matrix_products),
-                                       cmocka_unit_test(packed_products)};
+                                       cmocka_unit_test(packed_products),
+                                       cmocka_unit_test(products_with_steps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

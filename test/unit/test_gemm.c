@@ -179,6 +179,100 @@ static void test_overlapping_rows(void **state)
     }
 }
 
+/* The steps on a buffer, one after the other. */
+static void expect_steps(const struct gemm_step *steps, int n, float *x, int rows, int outs)
+{
+    for (int i = 0; i < n; i++) {
+        const struct gemm_step *s = &steps[i];
+        for (int r = 0; r < rows; r++)
+            for (int o = 0; o < outs; o++) {
+                float *v = &x[r * outs + o];
+                int64_t at = r * s->pitch + o;
+                struct out_row y = {v, 1};
+                struct in_row from = {v, 1}, absent = {0};
+                if (s->kind == STEP_ADD)
+                    *v += s->operand[at];
+                else if (s->kind == STEP_MULTIPLY)
+                    *v *= s->operand[at];
+                else if (s->kind == STEP_RELU)
+                    table->activation[ACTIVATION_relu](y, from, absent, absent, 1, s->p);
+                else if (s->kind == STEP_CLIP)
+                    table->activation[ACTIVATION_clip](y, from, absent, absent, 1, s->p);
+                else if (s->kind == STEP_ACTIVATION)
+                    table->activation[ACTIVATION_tanh](y, from, absent, absent, 1, s->p);
+                else if (s->kind == STEP_STORE)
+                    assert_memory_equal((float *)s->result + at, v, 4);
+                else {
+                    uint16_t h;
+                    table->convert[CONVERT_bf16_from_f32](&h, 1, v, 1, 1);
+                    assert_int_equal(((uint16_t *)s->result)[at], h);
+                }
+            }
+    }
+}
+
+/* Sums, then steps, are the bits of sums stored and steps done on them there. */
+static void check_steps(enum gemm_type type, int rows, int outs, int k, bool accumulate)
+{
+    enum { PITCH = 83 };
+    size_t size = type == GEMM_F32 ? 4 : 2, count = (size_t)rows * PITCH;
+    int width = (outs + 15) / 16 * 16;
+    float *af = random_row((size_t)(rows * k)), *wf = random_row((size_t)((k + 1) * width));
+    uint16_t *ah = malloc(2 * (size_t)(rows * k)), *wh = malloc(2 * (size_t)((k + 1) * width));
+    table->convert[CONVERT_bf16_from_f32](ah, 1, af, 1, (size_t)(rows * k));
+    table->convert[CONVERT_bf16_from_f32](wh, 1, wf, 1, (size_t)((k + 1) * width));
+    float *row = random_row(PITCH), *tile = random_row(count), *sums = random_row(count);
+    float *c = malloc(4 * count), *kept = malloc(4 * count), *last = malloc(4 * count);
+    float *plain = malloc(4 * (size_t)(rows * outs));
+    uint16_t *rounded = malloc(2 * count);
+    memcpy(c, sums, 4 * count);
+    memset(kept, 0x5a, 4 * count), memset(last, 0x5a, 4 * count), memset(rounded, 0x5a, 2 * count);
+    tile[0] = NAN, row[outs > 3 ? 3 : 0] = INFINITY;
+    struct gemm_step steps[] = {
+        {.kind = STEP_ADD, .operand = row},
+        {.kind = STEP_STORE, .result = kept, .pitch = PITCH},
+        {.kind = STEP_MULTIPLY, .operand = tile, .pitch = PITCH},
+        {.kind = STEP_CLIP, .p = {-2, 30}},
+        {.kind = STEP_ADD, .operand = tile, .pitch = PITCH},
+        {.kind = STEP_ACTIVATION, .activation = table->activation_tile[ACTIVATION_tanh]},
+        {.kind = STEP_RELU},
+        {.kind = STEP_STORE_BF16, .result = rounded, .pitch = PITCH},
+        {.kind = STEP_STORE, .result = last, .pitch = PITCH},
+    };
+    int n = sizeof steps / sizeof steps[0];
+    struct gemm_tile t = {type, rows, outs, k, k, PITCH, width, accumulate, {{0}, {0}, {0}}};
+    struct gemm g;
+    const void *a = size == 4 ? (void *)af : ah, *w = size == 4 ? (void *)wf : wh;
+    gemm_prepare_steps(&g, &t, table);
+    gemm_run(&g, a, w, c);
+    for (int r = 0; r < rows; r++)
+        memcpy(plain + r * outs, c + r * PITCH, 4 * (size_t)outs);
+    memcpy(c, sums, 4 * count);
+    gemm_run_steps(&g, a, w, c, steps, n);
+    expect_steps(steps, n, plain, rows, outs);
+    for (int r = 0; r < rows; r++) /* nothing beside the tile */
+        for (int o = outs; o < PITCH; o++) {
+            assert_memory_equal(&kept[r * PITCH + o], "ZZZZ", 4);
+            assert_memory_equal(&last[r * PITCH + o], "ZZZZ", 4);
+            assert_memory_equal(&rounded[r * PITCH + o], "ZZ", 2);
+        }
+    free(af), free(wf), free(ah), free(wh), free(row), free(tile), free(sums), free(c), free(kept);
+    free(last), free(plain), free(rounded);
+}
+
+static void test_steps(void **state)
+{
+    for (int type = GEMM_F32; type <= GEMM_BF16; type++) {
+        for (int rows = 1; rows <= 15; rows++)
+            for (int outs = 1; outs <= 80; outs += outs % 16 == 15 ? 1 : 5)
+                check_steps(type, rows, outs, 1 + (rows * 7 + outs) % 13, (rows + outs) % 2);
+        for (int outs = 16; outs <= 80; outs += 16)
+            check_steps(type, 14, outs, 6, false);
+        check_steps(type, 9, 64, 9600, false); /* a sum in pieces */
+        check_steps(type, 9, 64, 9600, true);
+    }
+}
+
 static void check_weight_only(int k, int outs, int block, int bits, bool zeros)
 {
     int blocks = (k + block - 1) / block;
@@ -224,6 +318,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_steps),
         cmocka_unit_test(test_overlapping_rows),
         cmocka_unit_test(test_weight_only),
     };

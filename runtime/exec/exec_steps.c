@@ -1,0 +1,214 @@
+/*
+ * What follows a product in its kernel, found when shapes are bound: sums of bias and residual,
+ * activations and roundings of the very tile that it makes, each instruction taking what the one
+ * before has left. The product's tile kernel does them on registers; the bits are the same.
+ */
+#include "runtime/exec/engine.h"
+
+struct planned_step {
+    struct gemm_step step;
+    struct operand o; /* the operand or result */
+    int tile;         /* of a result: -1 when it must be stored whoever reads it */
+};
+
+struct product_steps {
+    int n;
+    struct planned_step *at;
+};
+
+/* ---- what an instruction sees ---- */
+
+static bool same_place(const struct operand *a, const struct operand *b)
+{
+    if (a->mem != b->mem || a->dtype != b->dtype || a->slot != b->slot || a->offset != b->offset ||
+        a->nterms != b->nterms || a->step[0] != b->step[0] || a->step[1] != b->step[1])
+        return false;
+    for (int i = 0; i < a->nterms; i++)
+        if (a->terms[i].var != b->terms[i].var || a->terms[i].coef != b->terms[i].coef)
+            return false;
+    return true;
+}
+
+static bool has_clip(const struct clip *c, int n, const struct clip *wanted)
+{
+    for (int i = 0; i < n; i++)
+        if (c[i].dim == wanted->dim && c[i].var == wanted->var && c[i].factor == wanted->factor &&
+            c[i].limit == wanted->limit)
+            return true;
+    return false;
+}
+
+/* The instruction's two dims are those of the product's result. */
+static bool same_shape(const struct bound_insn *product, const struct bound_insn *i)
+{
+    const struct operand *c = &product->o[0];
+    const struct shape *s = &i->shape;
+    if (c->rank != 2 || s->rank != 2 || s->count[0] != c->count[0] || s->count[1] != c->count[1])
+        return false;
+    for (int k = 0; k < s->nclips; k++)
+        if (!has_clip(product->clip[0], product->nclips[0], &s->clips[k]))
+            return false;
+    for (int k = 0; k < product->nclips[0]; k++)
+        if (!has_clip(s->clips, s->nclips, &product->clip[0][k]))
+            return false;
+    return true;
+}
+
+/* ---- building ---- */
+
+struct finder {
+    const struct binding *b;
+    struct product_steps *s;
+    struct operand now; /* where the value of the last step would lie */
+    bool rounded;       /* it is not there but in bf16: nothing can follow */
+    const struct ap *written[MAX_STEPS];
+    int nwritten;
+};
+
+static bool add_step(struct finder *f, enum gemm_step_kind kind, const struct operand *o, int tile)
+{
+    if (f->s->n == MAX_STEPS)
+        return false;
+    struct planned_step *p = &f->s->at[f->s->n++];
+    *p = (struct planned_step){.step = {.kind = kind}, .tile = tile};
+    if (o) {
+        p->o = *o;
+        p->step.pitch = o->step[0];
+    }
+    return true;
+}
+
+/* A result of the steps so far is no operand from outside: its blocks are not there yet. */
+static bool from_outside(const struct finder *f, const struct ap *a)
+{
+    for (int i = 0; i < f->nwritten; i++) {
+        const struct ap *w = f->written[i];
+        if ((a->mem == MEM_HBM) == (w->mem == MEM_HBM) && a->tensor == w->tensor)
+            return false;
+    }
+    return true;
+}
+
+static bool add_operand(struct finder *f, enum gemm_step_kind kind, const struct operand *o,
+                        const struct ap *ap)
+{
+    return o->dtype == DT_F32 && o->step[1] == 1 && from_outside(f, ap) &&
+           add_step(f, kind, o, -1);
+}
+
+static bool add_store(struct finder *f, const struct operand *o, const struct ap *ap)
+{
+    if ((o->dtype != DT_F32 && o->dtype != DT_BF16) || o->step[1] != 1 ||
+        f->nwritten == MAX_STEPS || !from_outside(f, ap))
+        return false;
+    f->written[f->nwritten++] = ap;
+    return add_step(f, o->dtype == DT_F32 ? STEP_STORE : STEP_STORE_BF16, o,
+                    o->mem == MEM_HBM ? -1 : ap->tensor);
+}
+
+static bool add_tensor_tensor(struct finder *f, const struct bound_insn *i,
+                              const struct insn *insn)
+{
+    bool first = same_place(&i->o[1], &f->now), second = same_place(&i->o[2], &f->now);
+    int other = first ? 2 : 1, op = insn->func[0];
+    return first != second && (op == OP_add || op == OP_mul) &&
+           add_operand(f, op == OP_add ? STEP_ADD : STEP_MULTIPLY, &i->o[other], &insn->ap[other]);
+}
+
+static bool add_activation(struct finder *f, const struct bound_insn *i,
+                           const struct insn *insn)
+{
+    const struct operand *scale = &i->o[2], *bias = &i->o[3];
+    struct alu alu;
+    if (!same_place(&i->o[1], &f->now) || (scale->mem && bias->mem) || insn->flt[0] != 1 ||
+        !alu_find(&alu, insn->func[0], false, insn->flt[1], insn->flt[2], f->b->d) ||
+        (alu.kind != ALU_ACTIVATION && alu.kind != ALU_COPY) ||
+        (scale->mem && !add_operand(f, STEP_MULTIPLY, scale, &insn->ap[2])) ||
+        (bias->mem && !add_operand(f, STEP_ADD, bias, &insn->ap[3])))
+        return false;
+    if (alu.kind == ALU_COPY || alu.index == ACTIVATION_copy)
+        return true;
+    enum gemm_step_kind kind = alu.index == ACTIVATION_relu   ? STEP_RELU
+                               : alu.index == ACTIVATION_clip ? STEP_CLIP
+                                                              : STEP_ACTIVATION;
+    if (!add_step(f, kind, NULL, -1))
+        return false;
+    struct gemm_step *s = &f->s->at[f->s->n - 1].step;
+    s->p[0] = alu.p[0], s->p[1] = alu.p[1];
+    s->activation = f->b->table->activation_tile[alu.index];
+    return true;
+}
+
+/* The instruction's steps and the store of its result. */
+static bool add_insn(struct finder *f, const struct bound_insn *i, const struct insn *insn)
+{
+    bool copies = i->op == INSN_tensor_copy;
+    if (f->rounded || (copies                          ? !same_place(&i->o[1], &f->now)
+                       : i->op == INSN_tensor_tensor ? !add_tensor_tensor(f, i, insn)
+                                                     : !add_activation(f, i, insn)))
+        return false;
+    if (!add_store(f, &i->o[0], &insn->ap[0]))
+        return false;
+    if (i->o[0].dtype == DT_F32)
+        f->now = i->o[0];
+    else
+        f->rounded = !copies; /* a copy leaves what it has copied */
+    return true;
+}
+
+/* Whether others than the product and the n instructions behind it read the tile. */
+static bool tile_read(const struct binding *b, int tile, int n)
+{
+    const struct kernel *k = b->kernel->kernel;
+    for (const struct insn *i = k->insns; i < k->insns + k->ninsns; i++) {
+        const struct insn_info *info = insn_info(i->op);
+        for (int a = 0; a < info->naps && (i < b->next - 1 || i >= b->next + n); a++)
+            if (i->ap[a].mem != MEM_NONE && i->ap[a].mem != MEM_HBM && i->ap[a].tensor == tile &&
+                info->ap[a].access != 'w')
+                return true;
+    }
+    return false;
+}
+
+const struct product_steps *find_steps(const struct binding *b, const struct bound_insn *product,
+                                       int *skip)
+{
+    const struct ap *sums = &b->next[-1].ap[0];
+    struct planned_step at[MAX_STEPS];
+    struct product_steps found = {0, at};
+    struct finder f = {.b = b, .s = &found, .now = product->o[0]};
+    *skip = 0;
+    if (!b->nnext || !add_store(&f, &product->o[0], sums))
+        return NULL;
+    int done = found.n;
+    for (int n = 0; n < b->nnext && same_shape(product, &b->bound_next[n]) &&
+                    add_insn(&f, &b->bound_next[n], &b->next[n]);
+         n++) {
+        done = found.n;
+        *skip = n + 1;
+    }
+    if (!*skip)
+        return NULL;
+    struct product_steps *kept = ARENA_NEW(b->arena, struct product_steps);
+    kept->at = ARENA_ARRAY(b->arena, struct planned_step, done);
+    for (int n = 0; n < done; n++)
+        if (n + 1 == done || found.at[n].tile < 0 || tile_read(b, found.at[n].tile, *skip))
+            kept->at[kept->n++] = found.at[n];
+    return kept;
+}
+
+int place_steps(const struct lane *l, const struct product_steps *s, struct gemm_step *steps)
+{
+    for (int n = 0; n < s->n; n++) {
+        const struct planned_step *p = &s->at[n];
+        steps[n] = p->step;
+        if (!p->o.mem)
+            continue;
+        char *at = operand_address(l, &p->o);
+        if (p->step.kind == STEP_STORE || p->step.kind == STEP_STORE_BF16)
+            steps[n].result = at;
+        else
+            steps[n].operand = (const float *)at;
+    }
+    return s->n;
+}
