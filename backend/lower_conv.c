@@ -3,9 +3,9 @@
  * filter taps.
  *
  * The input is padded once. A filter row of a dense filter reads kw * C neighbouring elements, so a
- * tap is a whole filter row. When a block of weights does not stay in cache, channels are cut into
- * chunks and several output rows accumulate at once, so that each chunk is read once per band of
- * rows.
+ * tap is a whole filter row. When a block of weights does not stay in the second-level cache,
+ * channels are cut into chunks and several output rows accumulate at once, so that each chunk is
+ * read once per band of rows.
  */
 #include "backend/conv.h"
 #include "backend/product.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_IN_CACHE = 256 << 10, CHUNK = 64, BAND_PIXELS = 112 };
+enum { BLOCK_IN_CACHE = 640 << 10, CHUNK = 64, BAND_PIXELS = 112 };
 
 /* Pixels of an image one pixel wide lie in a row of memory: as wide as it was high. */
 static void lay_down(struct conv *c)
@@ -173,7 +173,8 @@ static struct plan make_plan(const struct conv *c)
                      .band = 1,
                      .chunk = c->channels_in / c->group,
                      .chunks = 1};
-    int64_t block = c->kh * c->kw * c->channels_in * PACK_OUTS * 4;
+    int64_t block = c->kh * c->kw * c->channels_in * PACK_OUTS *
+                    (int64_t)dtype_bytes(c->weights->type.dtype);
     p.chunked = c->group == 1 && block > BLOCK_IN_CACHE && c->channels_in % CHUNK == 0 &&
                 dim_is_const(c->oh) && dim_is_const(c->ow) && c->ow <= ROW_TILE &&
                 c->spatial == 2 && !c->column;
