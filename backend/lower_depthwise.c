@@ -79,6 +79,15 @@ static void push_channels(struct lowering *l, struct ap *a, const struct conv *c
         ap_push(a, 1, block);
 }
 
+/* Whether the group ends by rounding to bf16 what its first `taken` nodes compute. */
+static bool rounds(const struct group *g, int taken)
+{
+    const struct value *v = g->nodes[taken - 1]->out[0];
+    return taken + 1 == g->n && g->nodes[taken]->op == OP_cast && g->nodes[taken]->in[0] == v &&
+           v->type.dtype == DT_F32 && g->nodes[taken]->out[0]->type.dtype == DT_BF16 &&
+           group_single_use(g, v);
+}
+
 enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
 {
     struct dim_table *t = &l->p->dims;
@@ -92,6 +101,8 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
     struct conv_walk walk = {var_n, var_row, -1, var_block, 0, c->ow, block};
     struct epilogue e = conv_epilogue(&k, g, c, &walk);
 
+    if (rounds(g, tail.taken))
+        tail.taken++;
     struct value *last = g->nodes[tail.taken - 1]->out[0];
     bool direct = group_is_result(g, last);
     struct ap dst;

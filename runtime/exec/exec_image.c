@@ -13,6 +13,7 @@ struct image {
     struct alu alu; /* functions without a kernel */
     bool extra;     /* alu runs after */
     bool direct;    /* the depthwise kernel takes it as it is */
+    bool apart;     /* direct, but activated and rounded to bf16 after */
 };
 
 static bool constant_imms(struct binding *b, const struct bound_insn *i)
@@ -46,11 +47,17 @@ static bool prepare_depthwise(struct binding *b, struct bound_insn *i, struct im
     bool dense_weights =
         w->dtype == DT_F32 && w->step[2] == 1 && w->step[0] == w->step[1] * w->count[1];
     m->direct = dense_weights && (x->dtype == DT_F32 || x->dtype == DT_BF16) && x->step[2] == 1 &&
-                x->step[1] >= y->count[1] && y->dtype == DT_F32 && y->step[1] == 1 &&
+                x->step[1] >= y->count[1] && (y->dtype == DT_F32 || y->dtype == DT_BF16) &&
+                y->step[1] == 1 &&
                 i->imm[4].base > 0 && !m->extra &&
                 (!bias->mem || (bias->dtype == DT_F32 && bias->step[bias->rank - 1] == 1));
     for (int k = 0; k < i->nclips[2]; k++)
         m->direct &= i->clip[2][k].dim == 2;
+    bool in_registers =
+        m->f == ACTIVATION_copy || m->f == ACTIVATION_relu || m->f == ACTIVATION_clip;
+    m->apart = m->direct && y->dtype == DT_BF16 && !in_registers;
+    if (m->apart)
+        need_scratch(b, y->count[0] * y->count[1] * (int64_t)sizeof(float));
     return true;
 }
 
@@ -128,12 +135,24 @@ static void depthwise_direct(const struct lane *l, const struct bound_insn *i,
                               .bf16 = x->dtype == DT_BF16,
                               .weights = (const float *)operand_address(l, w),
                               .weight_step = w->step[1],
-                              .out = (float *)operand_address(l, y),
+                              .out = operand_address(l, y),
                               .out_step = y->step[0],
+                              .out_bf16 = y->dtype == DT_BF16,
                               .epilogue = {.activation = m->f, .p = {i->flt[0], i->flt[1]}}};
     if (i->o[3].mem)
         d.epilogue.bias = (const float *)operand_address(l, &i->o[3]);
+    if (!m->apart) {
+        l->k->depthwise(&d);
+        return;
+    }
+    struct out_tile to = {d.out, d.out_step, true};
+    float *sums = (float *)l->scratch;
+    d.out = sums, d.out_step = e->channels, d.out_bf16 = false;
+    d.epilogue.activation = ACTIVATION_copy;
     l->k->depthwise(&d);
+    l->k->activation_tile[m->f](to, (struct in_tile){sums, 1, e->channels}, (struct in_tile){0},
+                                (struct in_tile){0}, (size_t)e->pixels, (size_t)e->channels,
+                                d.epilogue.p);
 }
 
 static float depthwise_sum(const struct bound_insn *i, const struct places *e, const char *image,

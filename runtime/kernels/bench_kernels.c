@@ -156,7 +156,8 @@ static void bench_depthwise(void)
                                       channels,
                                       y,
                                       channels,
-                                      {w, ACTIVATION_relu, {0}}};
+                                      {w, ACTIVATION_relu, {0}},
+                                      false};
             double best = 1, flops = 2.0 * kernel * kernel * outs * channels;
             for (int j = 0; j < 20; j++) {
                 double start = now();

@@ -110,9 +110,10 @@ struct depthwise_row {
     bool bf16;            /* input elements are bf16, otherwise f32; weights are f32 either way */
     const float *weights; /* [kernel_height][kernel_width][weight_step], the first `channels` */
     ptrdiff_t weight_step;
-    float *out;         /* output pixel `first` */
+    void *out;          /* output pixel `first` */
     ptrdiff_t out_step; /* elements between output pixels */
     struct epilogue epilogue;
+    bool out_bf16; /* results are rounded to bf16; activations copy, relu and clip only */
 };
 
 /*

@@ -331,6 +331,20 @@ INLINE void store_u8(void *p, vi x)
     *(vu8_at *)p = __builtin_convertvector(x & 0xff, vu8);
 }
 #endif
+/* Rounded to bf16: the first n lanes. */
+INLINE void store_bf16_part(uint16_t *p, vf x, size_t n)
+{
+    uint16_t whole[LANES];
+    store_u16(whole, to_bf16(x));
+    memcpy(p, whole, 2 * n);
+}
+INLINE void store_bf16_n(uint16_t *p, vf x, size_t n)
+{
+    if (n >= LANES)
+        store_u16(p, to_bf16(x));
+    else
+        store_bf16_part(p, x, n);
+}
 INLINE vu load_u16_part(const uint16_t *p, size_t n)
 {
     uint16_t t[LANES] = {0};

@@ -441,7 +441,8 @@ static void check_depthwise(int kernel, int stride, int dilation, int width, int
                               step,
                               y,
                               channels,
-                              {bias, activation, {0.1f, 0.7f}}};
+                              {bias, activation, {0.1f, 0.7f}},
+                              false};
     table->depthwise(&d);
     for (int j = 0; j < outs; j++)
         for (int c = 0; c < channels; c++) {
@@ -455,6 +456,18 @@ static void check_depthwise(int kernel, int stride, int dilation, int width, int
             e = epilogue_reference(&d.epilogue, e, c);
             assert_true(fabs(y[j * channels + c] - e) <= 3e-5);
         }
+    if (activation == ACTIVATION_copy || activation == ACTIVATION_relu ||
+        activation == ACTIVATION_clip) { /* rounded: the same bits as by a conversion */
+        size_t count = (size_t)outs * (size_t)channels;
+        uint16_t *z = malloc(count * 2 + 2), *expected = malloc(count * 2);
+        z[count] = 0xabcd;
+        d.out = z, d.out_bf16 = true;
+        table->depthwise(&d);
+        table->convert[CONVERT_bf16_from_f32](expected, 1, y, 1, count);
+        assert_memory_equal(z, expected, count * 2);
+        assert_int_equal(z[count], 0xabcd);
+        free(z), free(expected);
+    }
     for (int i = 0; i < kernel; i++)
         free(x[i]), free(h[i]);
     free(w), free(bias), free(y);
