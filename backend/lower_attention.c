@@ -1,9 +1,9 @@
 /*
  * Attention: softmax(scale * q k^T + mask) v for one tile of queries per instance.
  *
- * A short known number of keys: the tile's scores are one block. Otherwise a loop over blocks of
- * keys keeps a running maximum and sum per query and rescales what it has accumulated, so that no
- * more scores than a block are ever stored.
+ * A loop over blocks of keys keeps the largest score and the sum of weights per query and rescales
+ * what it has accumulated, so that no more scores than a block are ever stored. A short known number
+ * of keys is one block.
  */
 #include "backend/product.h"
 #include "backend/strict_product.h"
@@ -143,12 +143,12 @@ static struct ap repeated(struct ap column, dim_t count)
     return column;
 }
 
-static void matmul(struct kernel_builder *k, struct ap dst, struct ap stationary, struct ap moving,
-                   bool accumulate)
+static struct insn *matmul(struct kernel_builder *k, struct ap dst, struct ap stationary,
+                           struct ap moving)
 {
     struct insn *i = kernel_insn(k, INSN_nc_matmul);
     i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
-    i->imm[0].base = accumulate;
+    return i;
 }
 
 /* (width, queries), and (width, keys): what is contracted lies first. */
@@ -168,28 +168,33 @@ static struct ap keys_across(struct lowering *l, const struct attention *a)
     return keys;
 }
 
-/* Scores of the block, with mask. Returns the factor that is still to be applied. */
-static float emit_scores(struct kernel_builder *k, const struct attention *a, struct ap scores)
+static struct ap mask_block(struct lowering *l, const struct attention *a)
+{
+    if (!a->masked)
+        return ap_absent();
+    struct ap mask = of_batch(l, a, &a->mask, a->mask_steps);
+    push_queries(l, a, &mask, a->mask_steps[a->nbatch]);
+    push_keys(l, a, &mask, a->mask_steps[a->nbatch + 1]);
+    return mask;
+}
+
+static void emit_products(struct kernel_builder *k, const struct attention *a, struct ap products)
 {
     struct lowering *l = k->l;
-    struct ap q = of_batch(l, a, &a->q, a->q_steps), mask = ap_absent(), products = scores;
+    struct ap q = of_batch(l, a, &a->q, a->q_steps);
     push_queries(l, a, &q, a->q.steps[a->q.rank - 2]);
     ap_push(&q, a->q.steps[a->q.rank - 1], a->width);
-    if (l->m->strict) {
-        products = query_tile(k, a, MEM_PSUM, DT_F32, a->block);
-        clip_keys(a, &products);
+    if (l->m->strict)
         emit_tile_product(k, products, a->queries_in, stage_in(k, keys_across(l, a)));
-    } else {
-        matmul(k, scores, keys_across(l, a), q, false);
-    }
-    if (!l->m->strict && !a->masked && !a->causal && a->scale > 0)
-        return a->scale;
-    if (a->masked) {
-        mask = of_batch(l, a, &a->mask, a->mask_steps);
-        push_queries(l, a, &mask, a->mask_steps[a->nbatch]);
-        push_keys(l, a, &mask, a->mask_steps[a->nbatch + 1]);
-    }
-    emit_activation(k, OP_identity, scores, products, mask, a->scale, 0, 0);
+    else
+        matmul(k, products, keys_across(l, a), q);
+}
+
+/* Scores of the block from its products: scaled, masked, and those of later keys hidden. */
+static void emit_scores(struct kernel_builder *k, const struct attention *a, struct ap scores,
+                        struct ap products)
+{
+    emit_activation(k, OP_identity, scores, products, mask_block(k->l, a), a->scale, 0, 0);
     if (a->causal) {
         struct insn *i = kernel_insn(k, INSN_affine_select);
         i->ap[0] = scores, i->ap[1] = scores;
@@ -200,7 +205,6 @@ static float emit_scores(struct kernel_builder *k, const struct attention *a, st
         i->imm[1].base = 1, i->imm[2].base = -1;
         i->flt[0] = -INFINITY;
     }
-    return 1;
 }
 
 static struct ap values_block(struct lowering *l, const struct attention *a)
@@ -225,16 +229,44 @@ static int probability_type(struct lowering *l, const struct attention *a)
     return l->p->slots[a->v.slot].type.dtype == DT_BF16 ? DT_BF16 : DT_F32;
 }
 
-static void emit_one_block(struct kernel_builder *k, const struct attention *a)
+/* Blocks of keys in turn, or the one block there is; what is accumulated is divided by the sum of
+ * weights at the end. */
+static void emit_blocks(struct kernel_builder *k, struct attention *a, bool one)
 {
-    struct ap scores = query_tile(k, a, MEM_PSUM, DT_F32, a->keys), probabilities = scores;
-    if (probability_type(k->l, a) != DT_F32)
-        probabilities = query_tile(k, a, MEM_SBUF, DT_BF16, a->keys);
-    float factor = emit_scores(k, a, scores);
-    struct insn *i = kernel_insn(k, INSN_softmax);
-    i->ap[0] = probabilities, i->ap[1] = scores;
-    i->flt[0] = factor;
-    matmul(k, destination(k->l, a), values_block(k->l, a), probabilities, false);
+    struct lowering *l = k->l;
+    struct ap scores = query_tile(k, a, MEM_PSUM, DT_F32, a->block), weights = scores;
+    struct ap sum = query_tile(k, a, MEM_PSUM, DT_F32, a->value_width);
+    struct ap state = query_tile(k, a, MEM_SBUF, DT_F32, 2), total = state;
+    bool plain_mask = a->masked && l->p->slots[a->mask.slot].type.dtype == DT_F32;
+    bool apart = a->causal || (a->masked && !plain_mask);
+    total.offset.base = 1;
+    total.dim[1].count = 1;
+    if (probability_type(l, a) != DT_F32)
+        weights = query_tile(k, a, MEM_SBUF, DT_BF16, a->block);
+    if (!one && !dim_is_const(a->keys)) { /* perhaps there are none: 0 / 1 */
+        emit_memset(k, sum, 0);
+        emit_memset(k, state, 1);
+    }
+    if (!one)
+        a->var_key = kernel_loop(k, dim_ceildiv(&l->p->dims, a->keys, a->block));
+    clip_keys(a, &scores);
+    clip_keys(a, &weights);
+    emit_products(k, a, scores);
+    if (apart)
+        emit_scores(k, a, scores, scores);
+    struct insn *i = kernel_insn(k, INSN_softmax_block);
+    i->ap[0] = weights, i->ap[1] = scores, i->ap[2] = apart ? ap_absent() : mask_block(l, a);
+    i->ap[3] = state, i->ap[4] = sum;
+    i->flt[0] = apart ? 1 : a->scale;
+    if (!one)
+        i->imm[0].coef[a->var_key] = 1;
+    i = matmul(k, sum, values_block(l, a), weights);
+    if (!one) {
+        i->imm[0].coef[a->var_key] = 1;
+        kernel_end_loop(k);
+    }
+    a->var_key = -1;
+    emit_tensor_tensor(k, OP_div, destination(l, a), sum, repeated(total, a->value_width));
 }
 
 /* sum += probabilities * values on a strict target: the Tensor engine wants keys over partitions,
@@ -257,40 +289,38 @@ static void add_values(struct kernel_builder *k, const struct attention *a, stru
     emit_tensor_tensor(k, OP_add, sum, sum, part);
 }
 
-static void emit_blocks(struct kernel_builder *k, struct attention *a)
+/* The same on a strict target, of its instructions. */
+static void emit_strict_blocks(struct kernel_builder *k, struct attention *a)
 {
     struct dim_table *t = &k->l->p->dims;
-    bool strict = k->l->m->strict;
-    struct ap scores = query_tile(k, a, strict ? MEM_SBUF : MEM_PSUM, DT_F32, a->block),
-              probabilities = scores;
-    struct ap sum = query_tile(k, a, strict ? MEM_SBUF : MEM_PSUM, DT_F32, a->value_width);
+    struct ap scores = query_tile(k, a, MEM_SBUF, DT_F32, a->block);
+    struct ap sum = query_tile(k, a, MEM_SBUF, DT_F32, a->value_width);
     struct ap top = query_tile(k, a, MEM_SBUF, DT_F32, 1),
               total = query_tile(k, a, MEM_SBUF, DT_F32, 1);
     struct ap new_top = query_tile(k, a, MEM_SBUF, DT_F32, 1),
               ratio = query_tile(k, a, MEM_SBUF, DT_F32, 1);
     struct ap part = query_tile(k, a, MEM_SBUF, DT_F32, 1);
-    if (!strict && probability_type(k->l, a) != DT_F32)
-        probabilities = query_tile(k, a, MEM_SBUF, DT_BF16, a->block);
-    if (strict)
-        a->queries_in = stage_in(k, queries_across(k->l, a));
+    a->queries_in = stage_in(k, queries_across(k->l, a));
     emit_memset(k, top,
                 -FLT_MAX); /* finite, so that blocks masked by minus infinity count nothing */
     emit_memset(k, total, 0);
     emit_memset(k, sum, 0);
     a->var_key = kernel_loop(k, dim_ceildiv(t, a->keys, a->block));
     clip_keys(a, &scores);
-    clip_keys(a, &probabilities);
-    float factor = emit_scores(k, a, scores);
+    struct ap products = query_tile(k, a, MEM_PSUM, DT_F32, a->block);
+    clip_keys(a, &products);
+    emit_products(k, a, products);
+    emit_scores(k, a, scores, products);
     struct insn *i = kernel_insn(k, INSN_tensor_reduce);
     i->ap[0] = part, i->ap[1] = scores;
     i->imm[0].base = 1;
-    i->flt[0] = factor;
+    i->flt[0] = 1;
     i->func[0] = OP_max;
     emit_tensor_tensor(k, OP_max, new_top, top, part);
     emit_tensor_tensor(k, OP_sub, ratio, top, new_top);
     emit_activation(k, OP_exp, ratio, ratio, ap_absent(), 1, 0, 0);
     emit_activation(k, OP_identity, top, new_top, ap_absent(), -1, 0, 0);
-    emit_activation(k, OP_exp, probabilities, scores, repeated(top, a->block), factor, 0, 0);
+    emit_activation(k, OP_exp, scores, scores, repeated(top, a->block), 1, 0, 0);
     struct ap *bias = &kernel_of(k)->insns[kernel_of(k)->ninsns - 1].ap[3];
     clip_keys(a, bias);
     kernel_of(k)->insns[kernel_of(k)->ninsns - 1].ap[4] = part;
@@ -298,10 +328,7 @@ static void emit_blocks(struct kernel_builder *k, struct attention *a)
     emit_tensor_tensor(k, OP_mul, total, total, ratio);
     emit_tensor_tensor(k, OP_add, total, total, part);
     emit_tensor_tensor(k, OP_mul, sum, sum, repeated(ratio, a->value_width));
-    if (strict)
-        add_values(k, a, sum, probabilities);
-    else
-        matmul(k, sum, values_block(k->l, a), probabilities, true);
+    add_values(k, a, sum, scores);
     kernel_end_loop(k);
     a->var_key = -1;
     emit_tensor_tensor(k, OP_div, destination(k->l, a), sum, repeated(total, a->value_width));
@@ -334,10 +361,10 @@ enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
     a.block = one ? a.keys : strict ? even_tile(a.keys, KEY_BLOCK) : KEY_BLOCK;
     a.var_query = kernel_grid(&k, dim_ceildiv(t, a.queries, a.tile));
     a.var_key = -1;
-    if (one)
-        emit_one_block(&k, &a);
+    if (strict)
+        emit_strict_blocks(&k, &a);
     else
-        emit_blocks(&k, &a);
+        emit_blocks(&k, &a, one);
     dim_t scores = dim_mul(t, a.queries, a.keys);
     for (int i = 0; i < a.nbatch; i++)
         scores = dim_mul(t, scores, n->out[0]->type.dims[i]);

@@ -33,7 +33,7 @@ struct caster {
 static const struct {
     enum op op;
     int operands;
-} products[] = {{OP_matmul, 2}, {OP_conv, 2}, {OP_conv_transpose, 2}};
+} products[] = {{OP_matmul, 2}, {OP_conv, 2}, {OP_conv_transpose, 2}, {OP_sdpa, 3}};
 
 /* Operators that keep FP32 operands even under `all`: parameters that are not data, or exact types
  * asked for. */
@@ -249,6 +249,74 @@ static bool visit_product(struct node *n, void *user)
     return product_operands(n) ? cast_product(user, n) : true;
 }
 
+/* ---- casts before what only moves elements
+ * ------------------------------------------------------------------------------------------------ */
+
+static bool only_moves(const struct node *n)
+{
+    switch (n->op) {
+    case OP_transpose:
+    case OP_reshape:
+    case OP_flatten:
+    case OP_squeeze:
+    case OP_unsqueeze:
+    case OP_slice:
+    case OP_split:
+    case OP_expand:
+        return !n->in[0]->constant && is_f32(n->in[0]);
+    default:
+        return false;
+    }
+}
+
+/* The cast that alone uses v. */
+static struct node *only_cast(const struct caster *c, const struct value *v)
+{
+    struct node *n = v->uses && !v->uses->next ? v->uses->node : NULL;
+    return n && n->op == OP_cast && n->out[0]->type.dtype == c->o->cast_type ? n : NULL;
+}
+
+/* All that n moves is cast: what it moves is cast instead, and n moves half the bytes. */
+static bool cast_what_moves(struct caster *c, struct node *n)
+{
+    struct value *x = cast_value(c, n->in[0]);
+    if (!x)
+        return false;
+    node_set_input(n, 0, x);
+    if (!infer_node(c->g, n, c->d))
+        return false;
+    for (int i = 0; i < n->nout; i++)
+        value_replace(only_cast(c, n->out[i])->out[0], n->out[i]);
+    return true;
+}
+
+/* Attention rounds its result once, to the type it is stored in. */
+static bool store_cast(struct caster *c, struct node *attention, struct node *cast)
+{
+    attr_set_int(&c->g->arena, &attention->attrs, "out_dtype", c->o->cast_type);
+    if (!infer_node(c->g, attention, c->d))
+        return false;
+    value_replace(cast->out[0], attention->out[0]);
+    return true;
+}
+
+/* A cast moves up to what computes its operand. */
+static bool visit_cast(struct node *n, void *user)
+{
+    struct caster *c = user;
+    while (n && n->op == OP_cast && n->in[0]->def && only_moves(n->in[0]->def)) {
+        struct node *mover = n->in[0]->def;
+        for (int i = 0; i < mover->nout; i++)
+            if (!only_cast(c, mover->out[i]))
+                return true;
+        if (!cast_what_moves(c, mover))
+            return false;
+        n = mover->in[0]->def;
+    }
+    return !n || n->op != OP_cast || !n->in[0]->def || n->in[0]->def->op != OP_sdpa ||
+           !only_cast(c, n->in[0]) || store_cast(c, n->in[0]->def, n);
+}
+
 /* ---- all
  * -----------------------------------------------------------------------------------------------------------
  */
@@ -306,7 +374,8 @@ bool pass_autocast(struct graph *g, const struct options *o, struct diag *d)
     if (o->auto_cast == CAST_NONE)
         return true;
     bool all = o->auto_cast == CAST_ALL && stored(&c);
-    if (!for_each_node(g->main, all ? visit_all : visit_product, &c))
+    if (!for_each_node(g->main, all ? visit_all : visit_product, &c) ||
+        (!all && stored(&c) && !for_each_node(g->main, visit_cast, &c)))
         return false;
     why(o, NULL, "autocast.summary", "%d operators cast", c.nodes);
     remove_dead(g);

@@ -196,6 +196,7 @@ bool prepare_alu(struct binding *b, struct bound_insn *i, const struct insn *ins
 bool prepare_activation(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_reduce(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_rows(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_softmax_block(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_numbers(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_transpose(struct binding *b, struct bound_insn *i, const struct insn *insn);

@@ -373,6 +373,13 @@ static void pack_block(const struct lane *l, const struct bound_insn *i, const s
         l->k->transpose(to, pitch, x, ms / 2, (size_t)e->outs, (size_t)e->k / 2, 4);
         return;
     }
+    if (w->dtype == as.dtype && ms == 1 && m->type == GEMM_BF16) {
+        const uint16_t *row = (const uint16_t *)x;
+        for (int64_t k = 0; k < e->k; k += 2, row += 2 * ks)
+            l->k->interleave((uint16_t *)to + k * pitch, row, k + 1 < e->k ? row + ks : NULL,
+                             (size_t)e->outs);
+        return;
+    }
     for (int64_t k = 0; k < round_up(e->k, unit); k++) {
         char *row = to + (k / unit * pitch * unit + k % unit) * m->w_size;
         if (k < e->k)

@@ -258,3 +258,60 @@ void exec_layer_norm(struct lane *l, const struct bound_insn *i)
 {
     run_rows(l, i, layer_norm_row);
 }
+
+/* ---- softmax_block ---- */
+
+enum { WEIGHTS, SCORES, BIAS, STATE, SUM };
+
+static bool two_dims(const struct bound_insn *i, int n, int64_t rows, int64_t columns)
+{
+    const struct operand *o = &i->o[n];
+    return o->rank == 2 && o->count[0] == rows && (columns < 0 || o->count[1] == columns);
+}
+
+bool prepare_softmax_block(struct binding *b, struct bound_insn *i, const struct insn *insn)
+{
+    const struct operand *o = i->o;
+    int64_t rows = o[WEIGHTS].count[0], n = o[WEIGHTS].rank == 2 ? o[WEIGHTS].count[1] : -1;
+    if (n < 0 || !two_dims(i, SCORES, rows, n) || !two_dims(i, STATE, rows, 2) ||
+        !two_dims(i, SUM, rows, -1) || (o[BIAS].mem && !two_dims(i, BIAS, rows, n)))
+        return fail(b->d, "softmax_block: operands of other shapes");
+    for (int k = SCORES; k <= SUM; k++) {
+        bool along = k == BIAS && o[k].step[1] == 0;
+        if (o[k].mem && (o[k].dtype != DT_F32 || (o[k].step[1] != 1 && !along && n > 1)))
+            return fail(b->d, "softmax_block: operand %d is no row of f32", k);
+    }
+    if ((o[WEIGHTS].dtype != DT_F32 && o[WEIGHTS].dtype != DT_BF16) ||
+        (o[WEIGHTS].step[1] != 1 && n > 1))
+        return fail(b->d, "softmax_block: its result is no row of f32 or bf16");
+    return only_numbers(b, i, insn);
+}
+
+void exec_softmax_block(struct lane *l, const struct bound_insn *i)
+{
+    const struct operand *o = i->o;
+    int64_t to[MAX_AP_RANK], from[MAX_AP_RANK], state[MAX_AP_RANK], sum[MAX_AP_RANK];
+    if (!counts_now(l, i, WEIGHTS, to) || !counts_now(l, i, SCORES, from) ||
+        !counts_now(l, i, STATE, state) || !counts_now(l, i, SUM, sum))
+        return;
+    int64_t rows = to[0], n = to[1] < from[1] ? to[1] : from[1];
+    int64_t most[] = {from[0], state[0], sum[0]};
+    for (int k = 0; k < 3; k++)
+        rows = most[k] < rows ? most[k] : rows;
+    struct softmax_block s = {
+        .x = {(const float *)operand_address(l, &o[SCORES]), 1, o[SCORES].step[0]},
+        .y = {operand_address(l, &o[WEIGHTS]), o[WEIGHTS].step[0], o[WEIGHTS].dtype == DT_BF16},
+        .scale = i->flt[0],
+        .rows = (size_t)rows,
+        .n = (size_t)n,
+        .sums = (size_t)sum[1],
+        .state = (float *)operand_address(l, &o[STATE]),
+        .sum = (float *)operand_address(l, &o[SUM]),
+        .state_pitch = o[STATE].step[0],
+        .sum_pitch = o[SUM].step[0],
+        .more = number_at(l, &i->imm[0]) != 0};
+    if (o[BIAS].mem)
+        s.bias = (struct in_tile){(const float *)operand_address(l, &o[BIAS]),
+                                  o[BIAS].step[1] != 0, o[BIAS].step[0]};
+    l->k->softmax_block(&s);
+}

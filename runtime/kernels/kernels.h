@@ -131,6 +131,22 @@ struct depthwise_integer_row {
 };
 
 /*
+ * One block of columns of a softmax whose weights multiply something: y = exp(score - largest), a
+ * score being x * scale + bias. A row's state is the largest score so far, and the sum of the
+ * weights. Where a block after the first (`more`) has a larger score, that sum and the row of `sums`
+ * are scaled to it; the first block only writes the state, and does not touch `sum`.
+ */
+struct softmax_block {
+    struct in_tile x, bias; /* x contiguous along a row; bias.at NULL is 0 */
+    struct out_tile y;
+    float scale;
+    size_t rows, n, sums;
+    float *state, *sum;
+    ptrdiff_t state_pitch, sum_pitch;
+    bool more;
+};
+
+/*
  * Weight-only quantised product of one row: y[o] = sum over k of x[k] * (q[k][o] - zero) * scale,
  * scale and zero constant over blocks of `block` k; without stored zero points zero is `centre`.
  * Layouts: neff/pack.h (weight-only).
@@ -158,6 +174,8 @@ struct kernel_table {
     /* y[j][i] = x[i][j] for rows i, cols j; elements of 1, 2, 4 or 8 bytes; pitches in elements. */
     void (*transpose)(void *y, ptrdiff_t y_pitch, const void *x, ptrdiff_t x_pitch, size_t rows,
                       size_t cols, size_t size);
+    /* y[2 i] = a[i], y[2 i + 1] = b[i] for i < n, elements of 2 bytes; b NULL: zeros. */
+    void (*interleave)(uint16_t *y, const uint16_t *a, const uint16_t *b, size_t n);
 
     void (*binary[BINARY_COUNT])(struct out_row y, struct in_row a, struct in_row b, size_t n);
     /* y: bytes of 0 or 1, y_step apart. */
@@ -206,6 +224,7 @@ struct kernel_table {
     void (*softmax_rows)(float *y, ptrdiff_t y_pitch, const float *x, ptrdiff_t x_pitch,
                          size_t rows, size_t n, float factor);
     void (*log_softmax)(struct out_row y, struct in_row x, size_t n);
+    void (*softmax_block)(const struct softmax_block *b);
     /* y = (x - mean) / sqrt(variance + eps) * gamma + beta; gamma, beta may have at == NULL. */
     void (*layer_norm)(struct out_row y, struct in_row x, struct in_row gamma, struct in_row beta,
                        size_t n, float eps);

@@ -28,7 +28,7 @@ bool infer_sdpa(struct infer *f)
     struct type batch, parts[3];
     for (int i = 0; i < 3; i++) {
         if (!rank_known(f, i))
-            return infer_any(f, 0, f->in[0].dtype);
+            return infer_any(f, 0, (int)attr_int(f->attrs, "out_dtype", f->in[0].dtype));
         if (f->in[i].rank < 2)
             return fail(f->d, "operand %d of sdpa has rank %d, expected 2 or more", i,
                         f->in[i].rank);
@@ -44,7 +44,8 @@ bool infer_sdpa(struct infer *f)
         return false;
     batch.dims[batch.rank] = q->dims[q->rank - 2];
     batch.dims[batch.rank + 1] = v->dims[v->rank - 1];
-    return infer_out(f, 0, q->dtype, batch.rank + 2, batch.dims);
+    return infer_out(f, 0, (int)attr_int(f->attrs, "out_dtype", q->dtype), batch.rank + 2,
+                     batch.dims);
 }
 
 /* In place; a line that is wholly minus infinity gives NaN, as the formula says. */

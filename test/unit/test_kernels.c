@@ -5,6 +5,8 @@
 #include "test/unit/activation_reference.h"
 #include "test/unit/kernel_test.h"
 
+#include <float.h>
+
 /* ---- binary, compare, select ---- */
 
 static double binary_reference(int op, double a, double b)
@@ -349,6 +351,92 @@ static void test_softmax_norms(void **state)
         }
 }
 
+/* Two blocks, and what they weigh: the same as the softmax of both together. */
+static void softmax_block_case(size_t n, bool bf16, int bias_step, bool hidden)
+{
+    enum { ROWS = 3, SUMS = 20 };
+    const size_t widths[2] = {n, 2 * n + 3};
+    size_t pitch = 2 * n + 5;
+    float *x = random_row(ROWS * pitch), *bias = random_row(ROWS * pitch), state[ROWS][4] = {{0}},
+          *y = random_row(ROWS * pitch), *sum = random_row(ROWS * SUMS);
+    double total[ROWS] = {0}, most[ROWS] = {-FLT_MAX, -FLT_MAX, -FLT_MAX}, scaled[ROWS * SUMS];
+    for (int block = 0; block < 2; block++) {
+        size_t width = widths[block];
+        for (size_t i = 0; i < ROWS * pitch; i++) {
+            x[i] += (float)(2 * block * (int)(i % 3));
+            bias[i] = hidden && i % 7 == 1 ? -INFINITY : bias[i];
+        }
+        for (size_t i = 0; i < ROWS * SUMS; i++)
+            scaled[i] = sum[i] = block ? sum[i] : NAN; /* not read before the second */
+        struct softmax_block b = {.x = {x, 1, (ptrdiff_t)pitch},
+                                  .bias = {bias_step < 0 ? NULL : bias, bias_step, 1},
+                                  .y = {y, (ptrdiff_t)pitch, bf16},
+                                  .scale = 0.7f,
+                                  .rows = ROWS,
+                                  .n = width,
+                                  .sums = SUMS,
+                                  .state = state[0],
+                                  .sum = sum,
+                                  .state_pitch = 4,
+                                  .sum_pitch = SUMS,
+                                  .more = block != 0};
+        table->softmax_block(&b);
+        for (size_t r = 0; r < ROWS; r++) {
+            double before = most[r], weights = 0;
+            for (size_t i = 0; i < width; i++) {
+                double v = 0.7f * (double)x[r * pitch + i];
+                most[r] = fmax(most[r], bias_step < 0 ? v : v + bias[r + i * (size_t)bias_step]);
+            }
+            for (size_t i = 0; i < width; i++) {
+                double v = 0.7f * (double)x[r * pitch + i];
+                double e = exp((bias_step < 0 ? v : v + bias[r + i * (size_t)bias_step]) - most[r]);
+                uint32_t u = bf16 ? (uint32_t)((uint16_t *)y)[r * pitch + i] << 16 : 0;
+                float got = y[r * pitch + i];
+                if (bf16)
+                    memcpy(&got, &u, 4);
+                assert_true(fabs(got - e) <= e * (bf16 ? 0.0040 : 2e-6) + 1e-37);
+                weights += e;
+            }
+            total[r] = total[r] * exp(before - most[r]) + weights;
+            assert_true(fabs(state[r][0] - most[r]) <= 1e-6 * (1 + fabs(most[r])));
+            assert_true(fabs(state[r][1] - total[r]) <= 2e-6 * total[r]);
+            for (int i = 0; i < SUMS; i++) {
+                double want = block ? scaled[r * SUMS + i] * exp(before - most[r]) : 0;
+                assert_true(block ? fabs(sum[r * SUMS + i] - want) <= 2e-6 * fabs(want)
+                                  : isnan(sum[r * SUMS + i]));
+            }
+        }
+        for (size_t i = 0; i < ROWS * SUMS; i++)
+            sum[i] = (float)i - 20;
+    }
+    free(x), free(bias), free(y), free(sum);
+}
+
+static void test_softmax_block(void **state)
+{
+    for (size_t n = 1; n < 300; n = n < 70 ? n + 1 : n * 2)
+        for (int bf16 = 0; bf16 < 2; bf16++)
+            for (int bias_step = -1; bias_step <= 1; bias_step++)
+                softmax_block_case(n, bf16, bias_step, bias_step == 1 && n > 9);
+}
+
+static void test_interleave(void **state)
+{
+    for (size_t n = 1; n < 100; n++) {
+        uint16_t *a = malloc(2 * n), *b = malloc(2 * n), *y = malloc(4 * n);
+        for (size_t i = 0; i < n; i++)
+            a[i] = (uint16_t)next_random(), b[i] = (uint16_t)next_random();
+        for (int odd = 0; odd < 2; odd++) {
+            table->interleave(y, a, odd ? NULL : b, n);
+            for (size_t i = 0; i < n; i++) {
+                assert_int_equal(y[2 * i], a[i]);
+                assert_int_equal(y[2 * i + 1], odd ? 0 : b[i]);
+            }
+        }
+        free(a), free(b), free(y);
+    }
+}
+
 /* ---- windows ---- */
 
 static double epilogue_reference(const struct epilogue *e, double x, int channel)
@@ -504,6 +592,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_binary),  cmocka_unit_test(test_compare_select),
         cmocka_unit_test(test_convert), cmocka_unit_test(test_copy_transpose),
+        cmocka_unit_test(test_softmax_block), cmocka_unit_test(test_interleave),
         cmocka_unit_test(test_reduce),  cmocka_unit_test(test_softmax_norms),
         cmocka_unit_test(test_pool),    cmocka_unit_test(test_depthwise),
         cmocka_unit_test(test_dot),     cmocka_unit_test(test_rows),
