@@ -261,9 +261,28 @@ static struct ap operand(struct expression *e, struct value *v)
     return outside(e, v, false);
 }
 
+/* The cast that alone reads an f32 value, which its instruction then stores rounded. */
+static const struct node *rounding(const struct expression *e, const struct value *v)
+{
+    const struct node *def = group_def(e->g, v), *n = v->uses ? v->uses->node : NULL;
+    if (!def || !n || v->uses->next || n->op != OP_cast || e->k->l->m->strict ||
+        group_is_result(e->g, v) || v->type.dtype != DT_F32 ||
+        (n->out[0]->type.dtype != DT_BF16 && n->out[0]->type.dtype != DT_F16))
+        return NULL;
+    for (int i = 0; i < e->ngiven; i++)
+        if (e->given[i] == v)
+            return NULL;
+    bool arithmetic = is_activation(def->op) || def->op == OP_add || def->op == OP_sub ||
+                      def->op == OP_mul || def->op == OP_div;
+    return arithmetic && group_def(e->g, n->out[0]) ? n : NULL;
+}
+
 /* Where a node's result goes: outside, or a tile that is free at node `at`. */
 static struct ap destination(struct expression *e, struct value *v, int at, int first)
 {
+    const struct node *cast = rounding(e, v);
+    if (cast)
+        v = cast->out[0];
     if (group_is_result(e->g, v))
         return outside(e, v, true);
     dim_t count = space_count(e->k->l, &e->space);
@@ -457,7 +476,8 @@ static void emit_integer(struct expression *e, const struct node *n, int at, int
 static void emit_node(struct expression *e, int at, int first)
 {
     const struct node *n = e->g->nodes[at];
-    if (absorbed(e, n, first) || forwarded(e, n->out[0]))
+    if (absorbed(e, n, first) || forwarded(e, n->out[0]) ||
+        (n->op == OP_cast && rounding(e, n->in[0]) == n))
         return;
     if (n->op != OP_where && n->op != OP_cast && is_integer_elementwise(n))
         emit_integer(e, n, at, first);

@@ -95,6 +95,12 @@ static bool is_anchor(const struct options *o, const struct node *n)
     case OP_matmul:
         return t->dtype == DT_F32 &&
                (o->strict_target || (n->in[1]->constant && n->in[1]->type.rank == 2));
+    case OP_layer_norm:
+    case OP_rms_norm:
+        for (int i = 1; i < n->nout; i++)
+            if (n->out[i]->uses)
+                return false;
+        return t->dtype == DT_F32 && !o->strict_target;
     default:
         return false;
     }
