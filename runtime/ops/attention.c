@@ -48,16 +48,23 @@ bool infer_sdpa(struct infer *f)
                      batch.dims);
 }
 
-/* In place; a line that is wholly minus infinity gives NaN, as the formula says. */
-static void softmax_line(double *v, int64_t n)
+/* In place: exp(v - the largest); their sum. A line that is wholly minus infinity gives NaN, as the
+ * formula says. */
+static double weigh_line(double *v, int64_t n)
 {
     double max = -INFINITY, sum = 0;
     for (int64_t i = 0; i < n; i++)
         max = v[i] > max ? v[i] : max;
     for (int64_t i = 0; i < n; i++)
         sum += v[i] = exp(v[i] - max);
-    for (int64_t i = 0; i < n; i++)
-        v[i] /= sum;
+    return sum;
+}
+
+/* Weights as the product with v reads them: numbers of v's type when that is bf16. */
+static void round_weights(double *v, int64_t n, int dtype)
+{
+    for (int64_t i = 0; dtype == DT_BF16 && i < n; i++)
+        v[i] = bf16_to_f32(f32_to_bf16((float)v[i]));
 }
 
 static int64_t *matrix_of(struct work *w, const struct tensor *t, const int64_t *batch, int nbatch)
@@ -85,12 +92,12 @@ static bool sdpa(struct op_call *c, struct work *w)
     int64_t *at_v = matrix_of(w, v, out->dims, nbatch), *at_mask = NULL;
     double *dq = work_doubles(w, q), *dk = work_doubles(w, k), *dv_ = work_doubles(w, v);
     double *kt = WORK(w, double, d *skv), *scores = WORK(w, double, sq *skv);
-    double *y = WORK(w, double, tensor_count(out));
+    double *y = WORK(w, double, tensor_count(out)), *sums = WORK(w, double, sq);
     for (int i = 0; i < nbatch; i++)
         full[i] = out->dims[i];
     full[nbatch] = sq;
     full[nbatch + 1] = skv;
-    if (!at_q || !at_k || !at_v || !dq || !dk || !dv_ || !kt || !scores || !y ||
+    if (!at_q || !at_k || !at_v || !dq || !dk || !dv_ || !kt || !scores || !y || !sums ||
         !work_optional(c, w, 3, &mask) ||
         (mask && !(at_mask = broadcast_offsets(w, c->in[3], full, nbatch + 2))))
         return false;
@@ -107,10 +114,13 @@ static bool sdpa(struct op_call *c, struct work *w)
                 if (mask)
                     *s += mask[at_mask[(b * sq + i) * skv + j]];
             }
-            softmax_line(scores + i * skv, skv);
+            sums[i] = weigh_line(scores + i * skv, skv);
+            round_weights(scores + i * skv, skv, v->dtype);
         }
         if (!multiply_f64(w, sq, dv, skv, scores, dv_ + at_v[b] * skv * dv, y + b * sq * dv))
             return false;
+        for (int64_t i = 0; i < sq * dv; i++)
+            y[b * sq * dv + i] /= sums[i / dv];
     }
     call_store(c, 0, y);
     return true;
