@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-enum { LEAST_DOT = 32 }; /* terms from which on one output is worth a kernel of its own */
+/* Terms from which on one output is a dot product; rows of gathered terms at a time. */
+enum { LEAST_DOT = 32, DOT_ROWS = 16 };
 enum { MAX_COUNTS = 8, MAX_VARIANTS = 24, BATCHES = GEMM_LEVELS };
 enum { DST, STATIONARY, MOVING };
 
@@ -285,10 +286,10 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     if (m->a_bytes > 1 << 28 || m->w_bytes > 1 << 28)
         return fail(b->d, "nc_matmul: operands of %lld bytes must be rearranged, at most %d are",
                     (long long)(m->a_bytes > m->w_bytes ? m->a_bytes : m->w_bytes), 1 << 28);
-    m->dot = outs == 1 && k >= LEAST_DOT && m->packed && m->type == GEMM_F32 && !m->convert_a &&
-             c->dtype == DT_F32 && w->dtype == DT_F32;
+    m->dot = outs == 1 && k * batches >= LEAST_DOT && m->packed && m->type == GEMM_F32 &&
+             !m->convert_a && c->dtype == DT_F32 && w->dtype == DT_F32;
     if (m->dot)
-        m->w_bytes = round_up(k * 4, 64);
+        m->w_bytes = round_up(batches * k * 4 * (batches > 1 ? 1 + DOT_ROWS : 1), 64);
     need_scratch(b, m->a_bytes + m->w_bytes + (m->convert_c ? rows * outs * 4 : 0) + 64);
     bool accumulates = i->imm[0].base || i->imm[0].nterms;
     bool many = rows > 1 || b->table->lanes == 16; /* one row alone is read in longer panels */
@@ -466,18 +467,31 @@ static void multiply_slow(const struct lane *l, const struct bound_insn *i, cons
         }
 }
 
-/* One output of many terms: partial sums along the rows, which is also closer than one long sum. */
+/* One output of many terms: partial sums along the rows, which is also closer than one long sum.
+ * The terms of all batches are brought together: a row costs one fold. */
 static void multiply_dot(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
                          const struct extent *e, char *const *p, bool accumulate)
 {
     const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
-    float *column = (float *)l->scratch;
-    for (int64_t n = 0; n < e->batches; n++) {
-        const float *from = (const float *)p[STATIONARY] + batch_offset(w, m, e, n);
-        l->k->copy(column, 4, from, w->step[w->rank - 2] * 4, (size_t)e->k, 4);
-        l->k->dot((float *)p[DST], c->step[c->rank - 2],
-                  (const float *)p[MOVING] + batch_offset(a, m, e, n), a->step[a->rank - 2], column,
-                  (size_t)e->rows, (size_t)e->k, accumulate || n > 0);
+    int64_t terms = e->batches * e->k, c_step = c->step[c->rank - 2], a_step = a->step[a->rank - 2];
+    float *column = (float *)l->scratch, *rows = column + terms, *to = (float *)p[DST];
+    const float *from = (const float *)p[MOVING];
+    for (int64_t n = 0; n < e->batches; n++)
+        l->k->copy(column + n * e->k, 4, (const float *)p[STATIONARY] + batch_offset(w, m, e, n),
+                   w->step[w->rank - 2] * 4, (size_t)e->k, 4);
+    if (e->batches == 1) {
+        l->k->dot(to, c_step, from, a_step, column, (size_t)e->rows, (size_t)terms, accumulate);
+        return;
+    }
+    for (int64_t r = 0; r < e->rows; r += DOT_ROWS) {
+        int64_t some = e->rows - r < DOT_ROWS ? e->rows - r : DOT_ROWS;
+        for (int64_t n = 0; n < e->batches; n++) {
+            const float *x = from + r * a_step + batch_offset(a, m, e, n);
+            for (int64_t q = 0; q < some; q++)
+                memcpy(rows + q * terms + n * e->k, x + q * a_step, (size_t)e->k * sizeof *x);
+        }
+        l->k->dot(to + r * c_step, c_step, rows, terms, column, (size_t)some, (size_t)terms,
+                  accumulate);
     }
 }
 
