@@ -36,20 +36,11 @@ struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const s
  * padded sizes. */
 int padded_input(struct lowering *l, const struct node *n, struct conv *c);
 bool depthwise_types(const struct conv *c);
-/* Whether the group, which starts with a convolution, has a tile program; says why() not. */
-bool conv_takes(struct lowering *l, struct group *g, struct conv *c);
 /* Winograd's tiles where they pay, otherwise size 0; says why(). The group's epilogue is possible. */
 struct conv_way winograd_way(struct lowering *l, const struct node *n, const struct conv *c);
 enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c,
                            struct conv_way way);
 enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c);
-/* Slot of the weights as f32 [blocks of channels][kh][kw][channels]. */
-int depthwise_weights(struct lowering *l, const struct node *n, const struct conv *c,
-                      int64_t block);
-/* The group, a 1x1 convolution, is computed by the kernel of the depthwise one that reads it; that
- * kernel, or DECLINED when there is none. */
-bool expands_in_place(struct lowering *l, const struct group *g);
-enum lowered emit_expanded(struct lowering *l, const struct conv *depthwise);
 /* Of a conv_integer; padding and bias are set. */
 enum lowered emit_depthwise_integer(struct lowering *l, struct group *g, struct conv *c);
 

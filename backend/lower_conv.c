@@ -379,7 +379,8 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
     return LOWERED;
 }
 
-bool conv_takes(struct lowering *l, struct group *g, struct conv *c)
+/* Whether the group has a tile program; says why() not. */
+static bool examine(struct lowering *l, struct group *g, struct conv *c)
 {
     struct node *first = g->nodes[0];
     bool integer = first->op == OP_conv_integer;
@@ -408,14 +409,14 @@ bool conv_reads_strided(struct lowering *l, const struct node *whole)
 {
     struct group g = group_of(l, (struct node *)whole);
     struct conv c = {0};
-    return g.nodes[0]->op == OP_conv && conv_takes(l, &g, &c) && !c.w;
+    return g.nodes[0]->op == OP_conv && examine(l, &g, &c) && !c.w;
 }
 
 static enum lowered lower_group(struct lowering *l, struct group *g)
 {
     struct node *first = g->nodes[0];
     struct conv c = {0};
-    if (!conv_takes(l, g, &c))
+    if (!examine(l, g, &c))
         return DECLINED;
     if (c.depthwise)
         return emit_depthwise(l, g, &c);
@@ -428,8 +429,6 @@ static enum lowered lower_group(struct lowering *l, struct group *g)
     }
     bool pointwise = c.kh == 1 && c.kw == 1 && c.sh == 1 && c.sw == 1 && c.group == 1 &&
                      !(c.top | c.left | c.bottom | c.right);
-    if (pointwise && first->op == OP_conv && expands_in_place(l, g))
-        return LOWERED;
     if (pointwise && epilogue_possible(l, g, first->out[0]->type.rank - 2)) {
         struct packed_weights packed;
         struct product p = {.x = c.x,

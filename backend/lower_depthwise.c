@@ -49,8 +49,9 @@ static int64_t channel_block(const struct conv *c)
     return ((n + blocks - 1) / blocks + VECTOR - 1) / VECTOR * VECTOR;
 }
 
-int depthwise_weights(struct lowering *l, const struct node *n, const struct conv *c,
-                      int64_t block)
+/* Weights C,1,kh,kw as f32 [blocks of channels][kh][kw][channels]. */
+static int weights_slot(struct lowering *l, const struct node *n, const struct conv *c,
+                        int64_t block)
 {
     if (!c->w)
         return reordered(l, n, c);
@@ -78,22 +79,30 @@ static void push_channels(struct lowering *l, struct ap *a, const struct conv *c
         ap_push(a, 1, block);
 }
 
+/* Whether the group ends by rounding to bf16 what its first `taken` nodes compute. */
+static bool rounds(const struct group *g, int taken)
+{
+    const struct value *v = g->nodes[taken - 1]->out[0];
+    return taken + 1 == g->n && g->nodes[taken]->op == OP_cast && g->nodes[taken]->in[0] == v &&
+           v->type.dtype == DT_F32 && g->nodes[taken]->out[0]->type.dtype == DT_BF16 &&
+           group_single_use(g, v);
+}
+
 enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
 {
-    if (emit_expanded(l, c) == LOWERED)
-        return LOWERED;
     struct dim_table *t = &l->p->dims;
     struct node *n = g->nodes[0];
     struct tail tail = tail_of(l, g, c->channels_in);
     int64_t block = channel_block(c), blocks = (c->channels_in + block - 1) / block;
-    int w = depthwise_weights(l, n, c, block);
+    int w = weights_slot(l, n, c, block);
     struct kernel_builder k = kernel_begin(l, n, n->name);
     int var_n = kernel_grid(&k, c->n), var_block = blocks > 1 ? kernel_grid(&k, blocks) : -1;
     int var_row = kernel_grid(&k, c->oh);
     struct conv_walk walk = {var_n, var_row, -1, var_block, 0, c->ow, block};
     struct epilogue e = conv_epilogue(&k, g, c, &walk);
 
-    tail_rounds(g, &tail);
+    if (rounds(g, tail.taken))
+        tail.taken++;
     struct value *last = g->nodes[tail.taken - 1]->out[0];
     bool direct = group_is_result(g, last);
     struct ap dst;

@@ -41,12 +41,3 @@ struct tail tail_of(struct lowering *l, const struct group *g, int64_t channels)
     }
     return t;
 }
-
-void tail_rounds(const struct group *g, struct tail *t)
-{
-    const struct value *v = g->nodes[t->taken - 1]->out[0];
-    const struct node *last = g->nodes[g->n - 1];
-    if (t->taken + 1 == g->n && last->op == OP_cast && last->in[0] == v &&
-        v->type.dtype == DT_F32 && last->out[0]->type.dtype == DT_BF16 && group_single_use(g, v))
-        t->taken++;
-}

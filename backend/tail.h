@@ -16,7 +16,5 @@ struct tail {
 /* What follows the group's first node, as far as such an instruction takes it. Channels are the
  * last dim. */
 struct tail tail_of(struct lowering *l, const struct group *g, int64_t channels);
-/* Takes along a last node that only rounds the result to bf16. */
-void tail_rounds(const struct group *g, struct tail *t);
 
 #endif
