@@ -1,7 +1,7 @@
 # libxrt: neff and runtime in one library. Their own functions are hidden, so that no name of theirs
 # meets one of the program that links it.
 include(CMakePackageConfigHelpers)
-set(objects $<TARGET_OBJECTS:neff> $<TARGET_OBJECTS:runtime>)
+set(objects $<TARGET_OBJECTS:neff> $<TARGET_OBJECTS:runtime> ${KERNEL_OBJECTS})
 
 add_library(xrt SHARED ${objects})
 target_link_libraries(xrt PRIVATE ${XRT_LIBS})

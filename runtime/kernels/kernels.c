@@ -1,6 +1,7 @@
 #include "runtime/kernels/kernels.h"
 #include "runtime/kernels/variants.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,34 +34,53 @@ static bool runs_avx512bf16(void)
 }
 #endif
 
-struct variant {
-    const char *name;
-    const struct kernel_table *(*table)(void);
+#define KERNEL_VARIANT(id, built, vector, has_fma, base)                                           \
+    WHEN(built,                                                                                    \
+         struct kernel_table KERNEL_TABLE(id) = {.name = #id, .lanes = vector, .fma = has_fma};    \
+         static void fill_##id(struct kernel_table *t) {                                           \
+             KERNEL_FAMILY(rows, base)(t);                                                         \
+             KERNEL_FAMILY(images, base)(t);                                                       \
+             KERNEL_FAMILY(products, id)(t);                                                       \
+         })
+#include "runtime/kernels/kernels.def"
+
+static const struct variant {
+    struct kernel_table *table;
     bool (*runs)(void);
-};
-static const struct variant variants[] = {
-#define KERNEL_VARIANT(name, built, lanes, fma)                                                    \
-    WHEN(built, {#name, kernel_variant_##name, runs_##name}, )
+    void (*fill)(struct kernel_table *t); /* with instructions of the variant */
+} variants[] = {
+#define KERNEL_VARIANT(name, built, lanes, fma, base)                                              \
+    WHEN(built, {&KERNEL_TABLE(name), runs_##name, fill_##name}, )
 #include "runtime/kernels/kernels.def"
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };
+
+static void fill_tables(void)
+{
+    for (int i = 0; i < VARIANTS; i++)
+        if (variants[i].runs())
+            variants[i].fill(variants[i].table);
+}
+static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
 static _Atomic(const struct kernel_table *) current;
 
 const struct kernel_table *kernels_find(const char *name)
 {
+    pthread_once(&filled, fill_tables);
     for (int i = 0; i < VARIANTS; i++)
-        if (!strcmp(variants[i].name, name))
-            return variants[i].runs() ? variants[i].table() : NULL;
+        if (!strcmp(variants[i].table->name, name))
+            return variants[i].runs() ? variants[i].table : NULL;
     return NULL;
 }
 
 static const struct kernel_table *best(void)
 {
-    for (int i = VARIANTS - 1; i > 0; i--)
-        if (variants[i].runs())
-            return variants[i].table();
-    return variants[0].table();
+    pthread_once(&filled, fill_tables);
+    int i = VARIANTS - 1;
+    while (i > 0 && !variants[i].runs())
+        i--;
+    return variants[i].table;
 }
 
 const struct kernel_table *kernels_get(void)

@@ -1,6 +1,11 @@
 /*
- * The tables of all variants built, for the chooser (kernels.c); each function is defined by the
- * variant's own file and does not check that the CPU can run it.
+ * The variants of the kernels, for the chooser (kernels.c) and for the files that define them.
+ *
+ * A variant is a set of instructions to compile for; a family, family_NAME.c, is some kernels of
+ * the table. The build compiles each family for each variant, with VARIANT defined as its name; a
+ * variant whose instructions only make some families better takes the others from its base
+ * (kernels.def). A family's function fills in its part of a table and does not check that the CPU
+ * can run it.
  */
 #ifndef RUNTIME_KERNELS_VARIANTS_H
 #define RUNTIME_KERNELS_VARIANTS_H
@@ -17,8 +22,16 @@
 #define WHEN_(built, ...) WHEN_##built(__VA_ARGS__)
 #define WHEN(built, ...)  WHEN_(built, __VA_ARGS__)
 
-#define KERNEL_VARIANT(name, built, lanes, fma)                                                    \
-    WHEN(built, const struct kernel_table *kernel_variant_##name(void);)
+#define KERNEL_TABLE_(variant)          kernel_table_##variant
+#define KERNEL_TABLE(variant)           KERNEL_TABLE_(variant)
+#define KERNEL_FAMILY_(family, variant) kernel_##family##_##variant
+#define KERNEL_FAMILY(family, variant)  KERNEL_FAMILY_(family, variant)
+
+#define KERNEL_VARIANT(name, built, lanes, fma, base)                                              \
+    WHEN(built, extern struct kernel_table KERNEL_TABLE(name);                                     \
+         void KERNEL_FAMILY(rows, name)(struct kernel_table *);                                    \
+         void KERNEL_FAMILY(images, name)(struct kernel_table *);                                  \
+         void KERNEL_FAMILY(products, name)(struct kernel_table *);)
 #include "runtime/kernels/kernels.def"
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Vectors of the width a variant is compiled for, by GCC's vector extensions; included once per
- * variant file and private to it. LANES f32 per vector: 16 with AVX-512, 8 with AVX2, 4 elsewhere
+ * Vectors of the width a variant is compiled for, by GCC's vector extensions; compiled once per
+ * variant and private to it. LANES f32 per vector: 16 with AVX-512, 8 with AVX2, 4 elsewhere
  * (SSE2, NEON), and in the strict variant. Intrinsics stand only where the extensions have no word
  * for the instruction.
  */
@@ -201,6 +201,7 @@ INLINE vf smaller(vf a, vf b)
     return choose(a < b, a, b);
 #endif
 }
+INLINE vf clip_to(vf x, vf low, vf high) { return smaller(high, larger(low, x)); }
 /* NaN if either is NaN. */
 INLINE vf maximum(vf a, vf b)
 {

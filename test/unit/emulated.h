@@ -1,10 +1,10 @@
 /*
- * Kernels for instructions that this CPU lacks: the variant's own source, its few intrinsics
+ * Kernels for instructions that this CPU lacks: the source of the products, its few intrinsics
  * replaced by plain C that computes what the instruction is documented to compute, against sums in
  * double. Needs AVX-512 all the same; says so and passes where there is none.
  *
- * A test includes this, defines emulated intrinsics and includes the variant's source; then calls
- * check_emulated() with the variant's function.
+ * A test includes this, defines emulated intrinsics and includes the family's source; then calls
+ * check_emulated() with the table that it fills.
  */
 #ifndef TEST_UNIT_EMULATED_H
 #define TEST_UNIT_EMULATED_H
@@ -102,7 +102,7 @@ static int emulated_run(const struct emulated_case *c, const struct kernel_table
     return wrong;
 }
 
-static int check_emulated(const struct kernel_table *(*variant)(void), bool bf16)
+static int check_emulated(const struct kernel_table *t, bool bf16)
 {
     static const int rows[] = {1, 2, 5, 6, 7, 14}, outs[] = {1, 16, 17, 40, 64},
                      ks[] = {1, 2, 3, 4, 7, 64, 67, 130};
@@ -111,13 +111,13 @@ static int check_emulated(const struct kernel_table *(*variant)(void), bool bf16
         for (int o = 0; o < 5; o++)
             for (int k = 0; k < 8; k++, cases++) {
                 struct emulated_case c = {rows[r], outs[o], ks[k], 1 + cases % 3, bf16, cases % 2};
-                int n = emulated_run(&c, variant());
+                int n = emulated_run(&c, t);
                 if (n)
                     printf("rows %d outs %d k %d batch %d: %d elements are wrong\n", c.rows, c.outs,
                            c.k, c.batch, n);
                 wrong += n;
             }
-    printf("%s: %d cases, %d elements wrong\n", variant()->name, cases, wrong);
+    printf("%s: %d cases, %d elements wrong\n", t->name, cases, wrong);
     return wrong != 0;
 }
 
@@ -133,8 +133,8 @@ static bool emulation_runs(void)
 #if KERNELS_X86
 #include <immintrin.h>
 
-/* The variant as the test compiles it. */
-const struct kernel_table *emulated_variant(void);
+/* The family of products as the test compiles it. */
+void kernel_products_emulated(struct kernel_table *t);
 
 /* vpdpbusd: four products of a u8 and an s8 added to each lane, wrapping. */
 static __m512i emulated_dpbusd(__m512i sums, __m512i a, __m512i w)

@@ -35,15 +35,17 @@ static sums_of_16 emulated_dpbf16_memory(const uint16_t *x, __m512i w, sums_of_1
 #define _mm512_dpbusd_epi32       emulated_dpbusd
 #define _mm512_dpbf16_ps          emulated_dpbf16
 #define DPBF16_MEMORY             emulated_dpbf16_memory
-#define kernel_variant_avx512bf16 emulated_variant
-#include "runtime/kernels/variant_avx512bf16.c"
+#define VARIANT emulated
+#include "runtime/kernels/family_products.c"
 
 int main(void)
 {
     if (!emulation_runs())
         return 0;
-    int wrong = check_emulated(emulated_variant, true);
-    return check_emulated(emulated_variant, false) | wrong;
+    struct kernel_table t = {.name = "avx512bf16"};
+    kernel_products_emulated(&t);
+    int wrong = check_emulated(&t, true);
+    return check_emulated(&t, false) | wrong;
 }
 #else
 int main(void)

@@ -6,12 +6,16 @@
 #define __AVX512VNNI__ 1
 #endif
 #define _mm512_dpbusd_epi32       emulated_dpbusd
-#define kernel_variant_avx512vnni emulated_variant
-#include "runtime/kernels/variant_avx512vnni.c"
+#define VARIANT emulated
+#include "runtime/kernels/family_products.c"
 
 int main(void)
 {
-    return emulation_runs() ? check_emulated(emulated_variant, false) : 0;
+    if (!emulation_runs())
+        return 0;
+    struct kernel_table t = {.name = "avx512vnni"};
+    kernel_products_emulated(&t);
+    return check_emulated(&t, false);
 }
 #else
 int main(void)

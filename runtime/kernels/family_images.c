@@ -1,0 +1,32 @@
+/*
+ * Kernels over channels-last images: pooling, depthwise convolutions, Winograd transforms.
+ * A family of kernels, compiled once for each variant that has its own; see variants.h.
+ */
+#include "runtime/kernels/variants.h"
+#include "runtime/kernels/vec.h"
+
+#include <float.h>
+
+#include "runtime/kernels/fold.inc"
+#include "runtime/kernels/conv.inc"
+#include "runtime/kernels/winograd.inc"
+#include "runtime/kernels/depthwise_integer.inc"
+
+static void activate_tile(const struct epilogue *e, float *y, ptrdiff_t pitch, size_t rows,
+                          size_t n)
+{
+    KERNEL_TABLE(VARIANT).activation_tile[e->activation]((struct out_tile){y, pitch, false},
+                                                         (struct in_tile){y, 1, pitch},
+                                                         (struct in_tile){0}, (struct in_tile){0},
+                                                         rows, n, e->p);
+}
+
+void KERNEL_FAMILY(images, VARIANT)(struct kernel_table *t)
+{
+    t->pool_max = pool_max;
+    t->pool_sum = pool_sum;
+    t->depthwise = depthwise;
+    t->depthwise_integer = depthwise_integer;
+    t->winograd_input = winograd_input;
+    t->winograd_output = winograd_output;
+}

@@ -1,4 +1,0 @@
-#ifdef __AVX512F__
-#define VARIANT avx512
-#include "runtime/kernels/variant.inc"
-#endif

@@ -1,2 +1,0 @@
-#define VARIANT portable
-#include "runtime/kernels/variant.inc"
