@@ -1,7 +1,9 @@
 /*
- * Launching kernels: the grid's instances in contiguous ranges, one per lane.
+ * Launching kernels: the grid's instances in contiguous ranges, one per lane, so that a lane finds
+ * in its cache what it wrote in the kernel before. A lane that is done takes from the end of
+ * another's range: cores are not equally fast, and instances not equally long.
  *
- * Which lane runs an instance depends on the number of lanes; what an instance computes does not.
+ * Which lane runs an instance is a matter of time; what an instance computes does not depend on it.
  * Engines of one instance run in the order of the merged stream.
  */
 #include "runtime/exec/memory.h"
@@ -76,18 +78,56 @@ static int lanes_for(const struct context *c, const struct bound_kernel *k)
     return k->instances < c->threads ? (int)k->instances : c->threads;
 }
 
+/*
+ * What a lane has left is in its `share`: chunks first..end - 1 of the kernel's instances, as
+ * first << 32 | end.
+ */
+enum { CHUNKS = 64 }; /* of a lane, at most */
+
 struct work {
     struct context *c;
     const struct bound_kernel *k;
     int lanes;
+    int64_t chunk; /* instances of one */
 };
+
+/* The first chunk of a share, or its last; -1 when nothing is left. */
+static int64_t take(atomic_uint_fast64_t *share, bool first)
+{
+    uint_fast64_t now = atomic_load_explicit(share, memory_order_relaxed), next;
+    do {
+        if (now >> 32 >= (now & UINT32_MAX))
+            return -1;
+        next = first ? now + (1ull << 32) : now - 1;
+    } while (!atomic_compare_exchange_weak_explicit(share, &now, next, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    return (int64_t)(first ? now >> 32 : next & UINT32_MAX);
+}
 
 static void run_lane(void *arg, int lane)
 {
     struct work *w = arg;
-    int64_t n = w->k->instances, i = lane;
-    if (lane < w->lanes)
-        run_range(&w->c->lanes[lane], w->k, n * i / w->lanes, n * (i + 1) / w->lanes);
+    const struct bound_kernel *k = w->k;
+    struct lane *lanes = w->c->lanes, *own = &lanes[lane];
+    for (int i = 0; i < w->lanes; i++)
+        for (int64_t n; (n = take(&lanes[(lane + i) % w->lanes].share, i == 0)) >= 0;) {
+            int64_t from = n * w->chunk, to = from + w->chunk;
+            run_range(own, k, from, to < k->instances ? to : k->instances);
+            if (atomic_load_explicit(own->error, memory_order_relaxed))
+                return;
+        }
+}
+
+static void run_shared(struct context *c, const struct bound_kernel *k, int lanes)
+{
+    int64_t chunk = 1 + (k->instances - 1) / ((int64_t)lanes * CHUNKS);
+    int64_t chunks = (k->instances + chunk - 1) / chunk;
+    for (int i = 0; i < lanes; i++)
+        atomic_store_explicit(&c->lanes[i].share,
+                              (uint64_t)(chunks * i / lanes) << 32 |
+                                  (uint64_t)(chunks * (i + 1) / lanes),
+                              memory_order_relaxed);
+    pool_run(c->pool, lanes, run_lane, &(struct work){c, k, lanes, chunk});
 }
 
 bool launch(struct context *c, const struct bound_kernel *k, struct diag *d)
@@ -101,7 +141,7 @@ bool launch(struct context *c, const struct bound_kernel *k, struct diag *d)
     if (lanes == 1)
         run_range(&c->lanes[0], k, 0, k->instances);
     else
-        pool_run(c->pool, lanes, run_lane, &(struct work){c, k, lanes});
+        run_shared(c, k, lanes);
     const char *text = atomic_load(&error);
     if (text)
         return fail(d, "%s", text);

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* CPU sets, sched_getcpu */
 #include "runtime/exec/pool.h"
 
 #include <pthread.h>
@@ -13,11 +14,13 @@ struct worker {
     struct pool *pool;
     int lane;
     pthread_t thread;
+    atomic_int cpu; /* where it ran last; -1: not yet */
 };
 
 struct pool {
     int lanes, started;
-    struct worker *workers;
+    struct worker *workers; /* of lane 1 and on */
+    atomic_int caller_cpu;
     void (*job)(void *arg, int lane);
     void *arg;
     int active;                         /* lanes of the job */
@@ -66,6 +69,41 @@ static unsigned wait_for_job(struct pool *p, unsigned seen)
     return atomic_load_explicit(&p->round, memory_order_acquire);
 }
 
+/* The CPU of a lane. */
+static int lane_cpu(struct pool *p, int lane)
+{
+    return atomic_load_explicit(lane ? &p->workers[lane - 1].cpu : &p->caller_cpu,
+                                memory_order_relaxed);
+}
+
+/*
+ * Schedulers wake a thread beside the one that woke it, and leave two that spin in turns on one CPU
+ * there for whole seconds. A worker that finds itself on the CPU of a lane before it moves away, by
+ * allowing itself the other CPUs only for a moment.
+ */
+static void leave_shared_cpu(struct worker *w)
+{
+#if defined __linux__
+    int here = sched_getcpu();
+    bool shared = false;
+    for (int i = 0; i < w->lane; i++)
+        shared |= lane_cpu(w->pool, i) == here;
+    if (shared && here >= 0) {
+        cpu_set_t allowed, others;
+        if (pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed))
+            return;
+        others = allowed;
+        for (int i = 0, cpu; i < w->lane; i++)
+            if ((cpu = lane_cpu(w->pool, i)) >= 0)
+                CPU_CLR(cpu, &others);
+        if (CPU_COUNT(&others) && !pthread_setaffinity_np(pthread_self(), sizeof others, &others))
+            pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
+        here = sched_getcpu();
+    }
+    atomic_store_explicit(&w->cpu, here, memory_order_relaxed);
+#endif
+}
+
 static void *work(void *arg)
 {
     struct worker *w = arg;
@@ -74,8 +112,10 @@ static void *work(void *arg)
         seen = wait_for_job(p, seen);
         if (atomic_load(&p->stop))
             return NULL;
-        if (w->lane < p->active)
+        if (w->lane < p->active) {
+            leave_shared_cpu(w);
             p->job(p->arg, w->lane);
+        }
         atomic_fetch_sub_explicit(&p->unfinished, 1, memory_order_release);
     }
 }
@@ -96,6 +136,9 @@ void pool_run(struct pool *p, int lanes, void (*job)(void *arg, int lane), void 
     p->job = job;
     p->arg = arg;
     p->active = lanes;
+#if defined __linux__
+    atomic_store_explicit(&p->caller_cpu, sched_getcpu(), memory_order_relaxed);
+#endif
     atomic_store(&p->unfinished, p->started);
     announce(p);
     job(arg, 0);
@@ -123,7 +166,7 @@ struct pool *pool_new(int lanes)
     bool ok = p->workers != NULL;
     for (int i = 1; ok && i < lanes; i++) {
         struct worker *w = &p->workers[p->started];
-        *w = (struct worker){.pool = p, .lane = i};
+        *w = (struct worker){.pool = p, .lane = i, .cpu = -1};
         ok = !pthread_create(&w->thread, NULL, work, w);
         p->started += ok;
     }

@@ -135,6 +135,7 @@ struct lane {
     char *tiles, *scratch;
     const struct kernel_table *k;
     _Atomic(const char *) *error; /* of the launch; the first one is kept */
+    atomic_uint_fast64_t share;   /* what is left of the launch, see launch.c */
     char pad[64];
 };
 

@@ -15,10 +15,9 @@
 static void activate_tile(const struct epilogue *e, float *y, ptrdiff_t pitch, size_t rows,
                           size_t n)
 {
-    KERNEL_TABLE(VARIANT).activation_tile[e->activation]((struct out_tile){y, pitch, false},
-                                                         (struct in_tile){y, 1, pitch},
-                                                         (struct in_tile){0}, (struct in_tile){0},
-                                                         rows, n, e->p);
+    KERNEL_TABLE(VARIANT).activation_tile[e->activation](
+        (struct out_tile){y, pitch, false}, (struct in_tile){y, 1, pitch}, (struct in_tile){0},
+        (struct in_tile){0}, rows, n, e->p);
 }
 
 void KERNEL_FAMILY(images, VARIANT)(struct kernel_table *t)

@@ -1,7 +1,7 @@
 /*
- * Kernels over rows of elements: conversions, elementwise, reductions, softmax and norms, copies and
- * transposes.
- * A family of kernels, compiled once for each variant that has its own; see variants.h.
+ * Kernels over rows of elements: conversions, elementwise, reductions, softmax and norms, copies
+ * and transposes. A family of kernels, compiled once for each variant that has its own; see
+ * variants.h.
  */
 #include "runtime/kernels/variants.h"
 #include "runtime/kernels/vec.h"

@@ -35,13 +35,14 @@ static bool runs_avx512bf16(void)
 #endif
 
 #define KERNEL_VARIANT(id, built, vector, has_fma, base)                                           \
-    WHEN(built,                                                                                    \
-         struct kernel_table KERNEL_TABLE(id) = {.name = #id, .lanes = vector, .fma = has_fma};    \
-         static void fill_##id(struct kernel_table *t) {                                           \
-             KERNEL_FAMILY(rows, base)(t);                                                         \
-             KERNEL_FAMILY(images, base)(t);                                                       \
-             KERNEL_FAMILY(products, id)(t);                                                       \
-         })
+    WHEN(                                                                                          \
+        built,                                                                                     \
+        struct kernel_table KERNEL_TABLE(id) = {.name = #id, .lanes = vector, .fma = has_fma};     \
+        static void fill_##id(struct kernel_table *t) {                                            \
+            KERNEL_FAMILY(rows, base)(t);                                                          \
+            KERNEL_FAMILY(images, base)(t);                                                        \
+            KERNEL_FAMILY(products, id)(t);                                                        \
+        })
 #include "runtime/kernels/kernels.def"
 
 static const struct variant {

@@ -1,0 +1,74 @@
+/* Worker threads: every lane of a job runs once, whatever runs beside them, and threads end up
+ * allowed the CPUs they began with. */
+#define _GNU_SOURCE
+#include "runtime/exec/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { LANES = 5, JOBS = 3000 };
+
+static atomic_int ran[LANES], narrowed;
+static cpu_set_t allowed;
+
+static void job(void *arg, int lane)
+{
+    cpu_set_t now;
+    atomic_fetch_add(&ran[lane], 1);
+    if (!pthread_getaffinity_np(pthread_self(), sizeof now, &now) && !CPU_EQUAL(&now, &allowed))
+        atomic_fetch_add(&narrowed, 1);
+}
+
+static void test_lanes(void **state)
+{
+    assert_int_equal(pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed), 0);
+    struct pool *p = pool_new(LANES);
+    assert_non_null(p);
+    int want[LANES] = {0};
+    for (int i = 0; i < JOBS; i++) {
+        int lanes = 1 + i % LANES;
+        for (int l = 0; l < lanes; l++)
+            want[l]++;
+        pool_run(p, lanes, job, NULL);
+        for (int l = 0; l < LANES; l++)
+            assert_int_equal(atomic_load(&ran[l]), want[l]);
+    }
+    pool_free(p);
+    assert_int_equal(atomic_load(&narrowed), 0);
+}
+
+/* On one CPU the workers cannot move away, and still finish. */
+static void test_one_cpu(void **state)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+        if (CPU_ISSET(i, &allowed))
+            CPU_SET(i, &one);
+    cpu_set_t before = allowed;
+    assert_int_equal(pthread_setaffinity_np(pthread_self(), sizeof one, &one), 0);
+    allowed = one;
+    struct pool *p = pool_new(3);
+    assert_non_null(p);
+    int had = atomic_load(&ran[2]);
+    for (int i = 0; i < 50; i++)
+        pool_run(p, 3, job, NULL);
+    pool_free(p);
+    assert_int_equal(atomic_load(&ran[2]), had + 50);
+    assert_int_equal(atomic_load(&narrowed), 0);
+    pthread_setaffinity_np(pthread_self(), sizeof before, &before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lanes),
+                                       cmocka_unit_test(test_one_cpu)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
