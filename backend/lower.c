@@ -404,7 +404,7 @@ enum lowered lower_node(struct lowering *l, struct node *n)
             l->alias[n->regions[0]->params[i]->id] = n->in[i];
     if ((op_infos[n->op].flags & OPF_VIEW) && lower_view(l, n))
         return LOWERED;
-    if (strided_skips(l, n))
+    if (strided_skips(l, n) || attention_appends(l, n))
         return LOWERED;
     enum lowered done = lower_for_machine(l, n);
     if (done != DECLINED)

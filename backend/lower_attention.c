@@ -2,12 +2,12 @@
  * Attention: softmax(scale * q k^T + mask) v for one tile of queries per instance.
  *
  * A loop over blocks of keys keeps the largest score and the sum of weights per query and rescales
- * what it has accumulated, so that no more scores than a block are ever stored. A short known number
- * of keys is one block.
+ * what it has accumulated, so that no more scores than a block are ever stored. A short known
+ * number of keys is one block, and so are the keys of one query.
  */
+#include "backend/attention.h"
 #include "backend/product.h"
 #include "backend/strict_product.h"
-#include "backend/strided.h"
 
 #include <float.h>
 #include <math.h>
@@ -15,13 +15,14 @@
 enum { ONE_BLOCK = 512, KEY_BLOCK = 128, MAX_BATCH = 3 };
 
 struct attention {
-    struct strided q, k, v, mask, y;
+    struct strided q, mask, y;
+    struct attended k, v;
     bool masked, causal;
     int64_t causal_offset;
     float scale;
     int nbatch;
     dim_t queries, keys, width, value_width; /* widths of a head */
-    dim_t q_steps[MAX_RANK], k_steps[MAX_RANK], v_steps[MAX_RANK], mask_steps[MAX_RANK];
+    dim_t q_steps[MAX_RANK], mask_steps[MAX_RANK];
     int var[MAX_RANK], var_query, var_key; /* var_key -1: one block */
     dim_t tile, block;
     struct ap queries_in; /* strict targets: (width, queries) in SBUF */
@@ -72,17 +73,15 @@ bool attention_takes(struct lowering *l, const struct node *n)
 static struct attention examine(struct lowering *l, const struct node *n)
 {
     struct attention a = {.q = strided_operand(l, n->in[0]),
-                          .k = strided_operand(l, n->in[1]),
-                          .v = strided_operand(l, n->in[2])};
-    const struct type *y = &n->out[0]->type;
+                          .k = attended_operand(l, n, 1),
+                          .v = attended_operand(l, n, 2)};
+    const struct type *y = &n->out[0]->type, *k = &outer_value(l, n->in[1])->type;
     dim_t scores[MAX_RANK];
     a.y = strided_result(l, n->out[0]);
     a.nbatch = y->rank - 2;
-    a.queries = a.q.dims[a.q.rank - 2], a.keys = a.k.dims[a.k.rank - 2];
-    a.width = a.q.dims[a.q.rank - 1], a.value_width = a.v.dims[a.v.rank - 1];
+    a.queries = a.q.dims[a.q.rank - 2], a.keys = k->dims[k->rank - 2];
+    a.width = a.q.dims[a.q.rank - 1], a.value_width = y->dims[y->rank - 1];
     strided_broadcast(l, &a.q, 2, a.nbatch, y->dims, a.q_steps);
-    strided_broadcast(l, &a.k, 2, a.nbatch, y->dims, a.k_steps);
-    strided_broadcast(l, &a.v, 2, a.nbatch, y->dims, a.v_steps);
     a.masked = n->nin > 3 && n->in[3];
     if (a.masked) {
         struct value *m = outer_value(l, n->in[3]);
@@ -160,12 +159,34 @@ static struct ap queries_across(struct lowering *l, const struct attention *a)
     return q;
 }
 
-static struct ap keys_across(struct lowering *l, const struct attention *a)
+/* The keys of part i in a block; of several parts all, for they are in one block. */
+static void push_part(struct lowering *l, const struct attention *a, const struct attended *o,
+                      int i, struct ap *p)
 {
-    struct ap keys = of_batch(l, a, &a->k, a->k_steps);
-    ap_push(&keys, a->k.steps[a->k.rank - 1], a->width);
-    push_keys(l, a, &keys, a->k.steps[a->k.rank - 2]);
+    const struct strided *s = &o->part[i];
+    if (o->nparts == 1)
+        push_keys(l, a, p, s->steps[s->rank - 2]);
+    else
+        ap_push(p, s->steps[s->rank - 2], s->dims[s->rank - 2]);
+}
+
+static struct ap keys_across(struct lowering *l, const struct attention *a, int i)
+{
+    const struct strided *s = &a->k.part[i];
+    struct ap keys = of_batch(l, a, s, a->k.steps[i]);
+    ap_push(&keys, s->steps[s->rank - 1], a->width);
+    push_part(l, a, &a->k, i, &keys);
     return keys;
+}
+
+/* The columns of a row of scores or weights that belong to part i. */
+static struct ap columns_of(const struct attended *o, int i, struct ap row)
+{
+    if (o->nparts == 1)
+        return row;
+    row.offset.base = o->at[i];
+    row.dim[1].count = o->part[i].dims[o->part[i].rank - 2];
+    return row;
 }
 
 static struct ap mask_block(struct lowering *l, const struct attention *a)
@@ -185,9 +206,9 @@ static void emit_products(struct kernel_builder *k, const struct attention *a, s
     push_queries(l, a, &q, a->q.steps[a->q.rank - 2]);
     ap_push(&q, a->q.steps[a->q.rank - 1], a->width);
     if (l->m->strict)
-        emit_tile_product(k, products, a->queries_in, stage_in(k, keys_across(l, a)));
-    else
-        matmul(k, products, keys_across(l, a), q);
+        emit_tile_product(k, products, a->queries_in, stage_in(k, keys_across(l, a, 0)));
+    for (int i = 0; !l->m->strict && i < a->k.nparts; i++)
+        matmul(k, columns_of(&a->k, i, products), keys_across(l, a, i), q);
 }
 
 /* Scores of the block from its products: scaled, masked, and those of later keys hidden. */
@@ -207,11 +228,12 @@ static void emit_scores(struct kernel_builder *k, const struct attention *a, str
     }
 }
 
-static struct ap values_block(struct lowering *l, const struct attention *a)
+static struct ap values_block(struct lowering *l, const struct attention *a, int i)
 {
-    struct ap v = of_batch(l, a, &a->v, a->v_steps);
-    push_keys(l, a, &v, a->v.steps[a->v.rank - 2]);
-    ap_push(&v, a->v.steps[a->v.rank - 1], a->value_width);
+    const struct strided *s = &a->v.part[i];
+    struct ap v = of_batch(l, a, s, a->v.steps[i]);
+    push_part(l, a, &a->v, i, &v);
+    ap_push(&v, s->steps[s->rank - 1], a->value_width);
     return v;
 }
 
@@ -226,7 +248,7 @@ static struct ap destination(struct lowering *l, const struct attention *a)
 /* bf16 values are multiplied by bf16 probabilities. */
 static int probability_type(struct lowering *l, const struct attention *a)
 {
-    return l->p->slots[a->v.slot].type.dtype == DT_BF16 ? DT_BF16 : DT_F32;
+    return l->p->slots[a->v.part[0].slot].type.dtype == DT_BF16 ? DT_BF16 : DT_F32;
 }
 
 /* Blocks of keys in turn, or the one block there is; what is accumulated is divided by the sum of
@@ -243,7 +265,7 @@ static void emit_blocks(struct kernel_builder *k, struct attention *a, bool one)
     total.dim[1].count = 1;
     if (probability_type(l, a) != DT_F32)
         weights = query_tile(k, a, MEM_SBUF, DT_BF16, a->block);
-    if (!one && !dim_is_const(a->keys)) { /* perhaps there are none: 0 / 1 */
+    if (!dim_is_const(a->keys)) { /* perhaps there are none: 0 / 1 */
         emit_memset(k, sum, 0);
         emit_memset(k, state, 1);
     }
@@ -251,6 +273,7 @@ static void emit_blocks(struct kernel_builder *k, struct attention *a, bool one)
         a->var_key = kernel_loop(k, dim_ceildiv(&l->p->dims, a->keys, a->block));
     clip_keys(a, &scores);
     clip_keys(a, &weights);
+    attended_append(k, &a->k, a->nbatch, a->var);
     emit_products(k, a, scores);
     if (apart)
         emit_scores(k, a, scores, scores);
@@ -260,7 +283,11 @@ static void emit_blocks(struct kernel_builder *k, struct attention *a, bool one)
     i->flt[0] = apart ? 1 : a->scale;
     if (!one)
         i->imm[0].coef[a->var_key] = 1;
-    i = matmul(k, sum, values_block(l, a), weights);
+    attended_append(k, &a->v, a->nbatch, a->var);
+    for (int part = 0; part < a->v.nparts; part++) {
+        i = matmul(k, sum, values_block(l, a, part), columns_of(&a->v, part, weights));
+        i->imm[0].base = part > 0;
+    }
     if (!one) {
         i->imm[0].coef[a->var_key] = 1;
         kernel_end_loop(k);
@@ -278,14 +305,14 @@ static void add_values(struct kernel_builder *k, const struct attention *a, stru
     struct ap psum = ap_tile(k, kernel_tile(k, MEM_PSUM, DT_F32, a->block, a->tile));
     ap_clip(&psum, 0, a->var_key, a->block, a->keys);
     ap_clip(&psum, 1, a->var_query, a->tile, a->queries);
-    struct ap across =
-        ap_tile(k, kernel_tile(k, MEM_SBUF, l->p->slots[a->v.slot].type.dtype, a->block, a->tile));
+    struct ap across = ap_tile(
+        k, kernel_tile(k, MEM_SBUF, l->p->slots[a->v.part[0].slot].type.dtype, a->block, a->tile));
     across.dim[0] = psum.dim[0], across.dim[1] = psum.dim[1];
     struct insn *i = kernel_insn(k, INSN_nc_transpose);
     i->ap[0] = psum, i->ap[1] = probabilities;
     emit_copy(k, across, psum);
     struct ap part = query_tile(k, a, MEM_PSUM, DT_F32, a->value_width);
-    emit_tile_product(k, part, across, stage_in(k, values_block(l, a)));
+    emit_tile_product(k, part, across, stage_in(k, values_block(l, a, 0)));
     emit_tensor_tensor(k, OP_add, sum, sum, part);
 }
 
@@ -334,6 +361,19 @@ static void emit_strict_blocks(struct kernel_builder *k, struct attention *a)
     emit_tensor_tensor(k, OP_div, destination(k->l, a), sum, repeated(total, a->value_width));
 }
 
+/* Operands and result once; what is appended again. */
+static dim_t bytes_moved(struct lowering *l, const struct node *n, const struct attention *a)
+{
+    struct dim_table *t = &l->p->dims;
+    dim_t bytes = 0;
+    for (int i = 0; i < 4; i++) {
+        const struct type *x = i < 3 ? &outer_value(l, n->in[i])->type : &n->out[0]->type;
+        int64_t times = 1 + ((i == 1 && a->k.whole) || (i == 2 && a->v.whole));
+        bytes = dim_add(t, bytes, dim_mul(t, type_count(t, x), times * dtype_bytes(x->dtype)));
+    }
+    return bytes;
+}
+
 enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
 {
     bool strict = l->m->strict;
@@ -356,7 +396,7 @@ enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
     struct kernel_builder k = kernel_begin(l, n, n->name);
     for (int i = 0; i < a.nbatch; i++)
         a.var[i] = n->out[0]->type.dims[i] == 1 ? -1 : kernel_grid(&k, n->out[0]->type.dims[i]);
-    bool one = !strict && dim_is_const(a.keys) && a.keys <= ONE_BLOCK;
+    bool one = !strict && ((dim_is_const(a.keys) && a.keys <= ONE_BLOCK) || attention_is_row(l, n));
     a.tile = even_tile(a.queries, strict ? l->m->partitions : ROW_TILE);
     a.block = one ? a.keys : strict ? even_tile(a.keys, KEY_BLOCK) : KEY_BLOCK;
     a.var_query = kernel_grid(&k, dim_ceildiv(t, a.queries, a.tile));
@@ -369,6 +409,6 @@ enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
     for (int i = 0; i < a.nbatch; i++)
         scores = dim_mul(t, scores, n->out[0]->type.dims[i]);
     kernel_of(&k)->flops = dim_mul(t, scores, dim_mul(t, 2, dim_add(t, a.width, a.value_width)));
-    kernel_of(&k)->bytes = dim_mul(t, type_count(t, &n->out[0]->type), 16);
+    kernel_of(&k)->bytes = bytes_moved(l, n, &a);
     return LOWERED;
 }

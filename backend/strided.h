@@ -29,6 +29,8 @@ bool product_takes(struct lowering *l, const struct node *n);
 bool attention_takes(struct lowering *l, const struct node *n);
 /* The whole group is a convolution whose computed weights are read as they lie. */
 bool conv_reads_strided(struct lowering *l, const struct node *whole);
+/* The node is a concatenation that attention reads in parts, and writes where it is an output. */
+bool attention_appends(struct lowering *l, const struct node *n);
 /* A product of two computed operands. */
 enum lowered lower_product(struct lowering *l, struct node *n);
 

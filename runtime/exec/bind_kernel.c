@@ -589,7 +589,8 @@ static bool bind_insn(struct binder *b, const struct insn *insn, struct bound_in
     }
     i->o = keep_operands(b, i, p);
     struct bound_insn following[MAX_NEXT];
-    struct binding binding = {.kernel = b->out,
+    struct binding binding = {.m = b->m,
+                              .kernel = b->out,
                               .arena = b->a,
                               .table = kernels_get(),
                               .d = b->d,

@@ -26,9 +26,10 @@ struct matmul {
     bool packed;   /* stationary in blocks of neff/pack.h */
     bool in_place; /* stationary can be read where it is when outs allow it */
     bool convert_a, convert_c;
-    bool dot; /* one output: sums along the rows of moving */
-    bool slow;
-    bool empty; /* no rows, outs, or terms in the sum */ /* integers that no tile kernel takes */
+    bool dot;   /* one output: sums along the rows of moving */
+    bool dots;  /* one row by a stationary that lies across: sums along the stationary's rows */
+    bool slow;  /* integers that no tile kernel takes */
+    bool empty; /* no rows, outs, or terms in the sum */
     int a_size, w_size;
     int64_t a_bytes, w_bytes; /* scratch */
     int64_t k_step;           /* of the stationary: its pitch */
@@ -280,6 +281,10 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     m->convert_c = c->dtype != c_type || c->step[c->rank - 1] != 1 || c->step[c->rank - 2] < outs;
     if (m->slow)
         return true;
+    m->dots = rows == 1 && m->nbatch == 0 && !m->packed && m->type == GEMM_F32 && !m->convert_a &&
+              w->dtype == DT_F32 && c->dtype == DT_F32 && m->k_step == 1 && m_step >= k;
+    if (m->dots)
+        return true;
     m->a_bytes = m->convert_a ? round_up(batches * rows * k * m->a_size, 64) : 0;
     m->w_bytes =
         m->packed ? 0 : round_up(batches * round_up(k, 4) * round_up(outs, 16) * m->w_size, 64);
@@ -529,6 +534,12 @@ void exec_nc_matmul(struct lane *l, const struct bound_insn *i)
     }
     if (m->dot) {
         multiply_dot(l, i, m, &e, p, accumulate);
+        return;
+    }
+    if (m->dots) {
+        l->k->dot((float *)p[DST], i->o[DST].step[i->o[DST].rank - 1], (const float *)p[STATIONARY],
+                  i->o[STATIONARY].step[1], (const float *)p[MOVING], (size_t)e.outs, (size_t)e.k,
+                  accumulate);
         return;
     }
     struct gemm own;

@@ -208,6 +208,7 @@ static void find_kernel_slots(struct model *m, int kernel)
             if (ap->mem != MEM_HBM)
                 continue;
             int root = root_of(m->p, ap->tensor);
+            m->slot_read[root] |= info->ap[j].access != 'w';
             if (m->p->slots[root].kind == SLOT_DYNAMIC && info->ap[j].access != 'r')
                 list_add(&m->arena, &m->kernel_writes[kernel], root);
             if (m->p->slots[root].kind == SLOT_DYNAMIC || m->slot_runtime[ap->tensor])
@@ -221,6 +222,7 @@ static void find_slots(struct model *m)
     const struct program *p = m->p;
     m->views = ARENA_ARRAY(&m->arena, struct slot_list, p->nslots + 1);
     m->slot_runtime = ARENA_ARRAY(&m->arena, bool, p->nslots + 1);
+    m->slot_read = ARENA_ARRAY(&m->arena, bool, p->nslots + 1);
     m->definer = ARENA_ARRAY(&m->arena, int32_t, p->dims.nsymbols + 1);
     for (int i = 0; i < p->dims.nsymbols; i++)
         m->definer[i] = -1;
@@ -231,6 +233,14 @@ static void find_slots(struct model *m)
         if (slot->kind == SLOT_VIEW)
             list_add(&m->arena, &m->views[slot->base], s);
     }
+}
+
+static void find_reads_of_calls(struct model *m)
+{
+    for (int c = 0; c < m->p->ncalls; c++)
+        for (int i = 0; i < m->p->calls[c].nin; i++)
+            if (m->p->calls[c].in[i] >= 0)
+                m->slot_read[root_of(m->p, m->p->calls[c].in[i])] = true;
 }
 
 /* The first slot to get a value, in program order, binds the symbols that stand alone in its dims.
@@ -296,6 +306,7 @@ struct model *model_new(struct program *p, struct diag *d)
     if (p->nregions)
         find_definers(m, 0, ARENA_ARRAY(&scratch, bool, p->nregions));
     find_deaths(m, &scratch);
+    find_reads_of_calls(m);
     m->kernel_runtime = ARENA_ARRAY(&m->arena, bool, p->nkernels + 1);
     m->kernel_symbols = ARENA_ARRAY(&m->arena, struct slot_list, p->nkernels + 1);
     m->kernel_writes = ARENA_ARRAY(&m->arena, struct slot_list, p->nkernels + 1);

@@ -27,6 +27,7 @@ struct model {
     struct slot_list *region_dying;   /* per region: those whose last use is its end */
     struct slot_list *views;          /* per slot: the views on it */
     bool *slot_runtime;               /* per slot: type known only while running */
+    bool *slot_read;                  /* per slot, views aside: the program reads it */
     bool has_runtime;                 /* there are dynamic slots */
     bool *kernel_runtime;             /* per kernel: shapes known only while running */
     struct slot_list *kernel_symbols; /* per such kernel: the symbols that its shapes depend on */
@@ -204,6 +205,7 @@ enum geometry {
     SEPARATE,     /* each operand keeps its dims; shape holds nothing */
 };
 struct binding {
+    const struct model *m;
     struct bound_kernel *kernel;
     struct arena *arena;
     const struct kernel_table *table;
