@@ -1,5 +1,6 @@
 #include "backend/lower.h"
 
+#include "backend/made.h"
 #include "backend/prune.h"
 #include "backend/strided.h"
 
@@ -470,6 +471,7 @@ struct program *backend_compile(struct graph *g, const struct options *o, const 
     p->target = m->name;
     copy_dims(p, g);
     bool ok = lower_graph(&l);
+    made_count(&l);
     if (ok && o->opt_level > 0)
         prune_steps(p);
     if (!ok || !schedule_program(p, m, d)) {

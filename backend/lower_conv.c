@@ -10,7 +10,6 @@
 #include "backend/conv.h"
 #include "backend/product.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { BLOCK_IN_CACHE = 640 << 10, CHUNK = 64, BAND_PIXELS = 112 };
@@ -75,24 +74,24 @@ bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c)
            c->kw > 0;
 }
 
-/* OIHW weights of one group of outs as [kh][kw][C][outs], the order in which taps are read. The
- * caller frees the data. */
-static struct tensor reorder(struct lowering *l, const struct conv *c, int64_t first, int64_t outs)
+struct taps {
+    int64_t count, in_group;
+};
+
+/* OIHW weights of some outs as [kh][kw][C][outs], the order in which taps are read. */
+static void reorder(const void *layout, const struct tensor *w, int64_t first, int64_t outs,
+                    void *reordered)
 {
-    int64_t cg = c->in_group, taps = c->kh * c->kw, dims[4] = {c->kh, c->kw, cg, outs};
-    size_t size = dtype_bytes(c->w->dtype);
-    struct tensor t =
-        tensor_view(c->w->dtype, 4, dims, malloc(size * (size_t)(taps * cg * outs) + 16));
-    if (!t.data)
-        return t;
-    const char *from = c->w->data;
-    char *to = t.data;
+    const struct taps *t = layout;
+    size_t size = dtype_bytes(w->dtype);
+    const char *from = w->data;
+    char *to = reordered;
     for (int64_t o = 0; o < outs; o++)
-        for (int64_t i = 0; i < cg; i++)
-            for (int64_t k = 0; k < taps; k++)
-                memcpy(to + size * (size_t)((k * cg + i) * outs + o),
-                       from + size * (size_t)(((first + o) * cg + i) * taps + k), size);
-    return t;
+        for (int64_t i = 0; i < t->in_group; i++)
+            for (int64_t k = 0; k < t->count; k++)
+                memcpy(to + size * (size_t)((k * t->in_group + i) * outs + o),
+                       from + size * (size_t)(((first + o) * t->in_group + i) * t->count + k),
+                       size);
 }
 
 /* ---- padding
@@ -173,8 +172,8 @@ static struct plan make_plan(const struct conv *c)
                      .band = 1,
                      .chunk = c->channels_in / c->group,
                      .chunks = 1};
-    int64_t block = c->kh * c->kw * c->channels_in * PACK_OUTS *
-                    (int64_t)dtype_bytes(c->weights->type.dtype);
+    int64_t block =
+        c->kh * c->kw * c->channels_in * PACK_OUTS * (int64_t)dtype_bytes(c->weights->type.dtype);
     p.chunked = c->group == 1 && block > BLOCK_IN_CACHE && c->channels_in % CHUNK == 0 &&
                 dim_is_const(c->oh) && dim_is_const(c->ow) && c->ow <= ROW_TILE &&
                 c->spatial == 2 && !c->column;
@@ -219,39 +218,20 @@ static struct packed_weights pack_parameter(struct lowering *l, const struct nod
     return w;
 }
 
+/* Groups of a grouped convolution take the place of blocks of outs: each is packed as if it were a
+ * weight of its own. */
 static struct packed_weights pack(struct lowering *l, const struct conv *c, const struct plan *p,
                                   const char *name)
 {
-    int64_t outs = c->outs / c->group, cg = c->in_group;
-    if (c->group == 1) {
-        struct tensor t = reorder(l, c, 0, outs);
-        int64_t groups =
-            p->whole_rows ? c->kh : c->kh * c->kw * p->chunks; /* (kh), or (kh, kw, chunk) */
-        int64_t k = p->whole_rows ? c->kw * cg : p->chunk;
-        struct pack_source s = {NULL, k * outs, outs, 1};
-        struct packed_weights w = pack_constant(l, &t, groups, k, outs, &s, name);
-        free(t.data);
-        return w;
-    }
-    /* Groups of a grouped convolution take the place of blocks of outs: pack each as if it were a
-     * weight of its own. */
-    struct pack_shape shape = {pack_type_of(c->w->dtype), c->kh * c->kw, cg, outs};
-    struct packed_weights all = {.shape = shape};
-    int64_t bytes = (int64_t)pack_size(&shape), total = 0;
-    char *data = packed_memory(l, (size_t)(bytes * c->group));
-    for (int64_t g = 0; g < c->group; g++) {
-        struct tensor t = reorder(l, c, g * outs, outs);
-        struct pack_source s = {NULL, cg * outs, outs, 1};
-        int mark = l->p->nslots;
-        all = pack_constant(l, &t, shape.groups, cg, outs, &s, name);
-        memcpy(data + g * bytes, l->p->slots[all.slot].data.data, (size_t)bytes);
-        free(t.data);
-        l->p->nslots = mark; /* the piece has been copied into the whole */
-        total += bytes / (int64_t)dtype_bytes(all.dtype);
-    }
-    struct tensor t = tensor_view(all.dtype, 1, &total, data);
-    all.slot = constant_slot(l, &t, name);
-    return all;
+    int64_t taps = c->kh * c->kw, cg = c->in_group, outs = c->outs / c->group;
+    struct taps layout = {taps, cg};
+    struct weight_source w = {.constant = c->weights,
+                              .gather = reorder,
+                              .layout = arena_copy(&l->g->arena, &layout, sizeof layout)};
+    if (c->group > 1)
+        return pack_constant(l, &w, taps, cg, outs, c->group, name);
+    int64_t groups = p->whole_rows ? c->kh : taps * p->chunks; /* (kh), or (kh, kw, chunk) */
+    return pack_constant(l, &w, groups, p->whole_rows ? c->kw * cg : p->chunk, outs, 1, name);
 }
 
 struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const struct conv *c,
@@ -332,8 +312,6 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
     const struct node *n = g->nodes[0];
     struct plan p = make_plan(c);
     struct packed_weights w = c->w ? pack(l, c, &p, c->weights->name) : pack_parameter(l, n, c, &p);
-    if (c->w)
-        release_weights(l, n->in[1]);
     int input = padded_input(l, n, c);
     struct kernel_builder k = kernel_begin(l, n, n->name);
     make_grid(l, &k, c, &p, (int64_t)pack_size(&w.shape));
@@ -432,7 +410,7 @@ static enum lowered lower_group(struct lowering *l, struct group *g)
     if (pointwise && epilogue_possible(l, g, first->out[0]->type.rank - 2)) {
         struct packed_weights packed;
         struct product p = {.x = c.x,
-                            .w = c.w,
+                            .w = c.weights,
                             .steps = {NULL, 0, 1, c.channels_in},
                             .k = c.channels_in,
                             .outs = c.outs,

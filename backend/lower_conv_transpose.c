@@ -10,7 +10,6 @@
 #include "backend/conv.h"
 #include "backend/product.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_PHASES = 64, MAX_GROUP_CHANNELS = 64 };
@@ -117,34 +116,50 @@ static bool examine(struct lowering *l, const struct node *n, struct transposed 
            (c->group == 1 || c->channels_in <= MAX_GROUP_CHANNELS);
 }
 
-/* The weights of a phase as [rows of taps][taps][C][outs]; zero between groups. The caller frees
- * the data. */
-static struct tensor phase_weights(const struct conv *c, const struct axis *axis,
-                                   const struct phase *y, const struct phase *x)
+struct phase_taps {
+    struct phase y, x;
+    int64_t kernel[2], channels, outs, groups; /* channels and outs of all groups */
+};
+
+/* The weights of a phase as [rows of taps][taps][C][outs]; zero between groups. */
+static void phase_weights(const void *layout, const struct tensor *w, int64_t first, int64_t outs,
+                          void *to)
 {
-    int64_t dims[4] = {y->taps, x->taps, c->channels_in, c->outs}, part = c->outs / c->group,
-            cg = c->channels_in / c->group;
-    size_t size = dtype_bytes(c->w->dtype);
-    struct tensor t =
-        tensor_view(c->w->dtype, 4, dims,
-                    calloc((size_t)(y->taps * x->taps * c->channels_in * c->outs) + 16, size));
-    if (!t.data)
-        return t;
-    const char *from = c->w->data;
-    char *to = t.data;
-    for (int64_t i = 0; i < y->taps; i++)
-        for (int64_t j = 0; j < x->taps; j++) {
-            int64_t tap =
-                (y->last_tap - i * y->tap_step) * axis[1].kernel + x->last_tap - j * x->tap_step;
-            for (int64_t in = 0; in < c->channels_in; in++, to += size * (size_t)c->outs)
-                for (int64_t o = 0; o < part; o++)
-                    memcpy(to + size * (size_t)(in / cg * part + o),
-                           from +
-                               size * (size_t)((in * part + o) * axis[0].kernel * axis[1].kernel +
-                                               tap),
-                           size);
+    const struct phase_taps *p = layout;
+    int64_t part = p->outs / p->groups, cg = p->channels / p->groups, taps = 0;
+    size_t size = dtype_bytes(w->dtype);
+    memset(to, 0, size * (size_t)(p->y.taps * p->x.taps * p->channels * outs));
+    for (int64_t i = 0; i < p->y.taps; i++)
+        for (int64_t j = 0; j < p->x.taps; j++, taps++) {
+            int64_t tap = (p->y.last_tap - i * p->y.tap_step) * p->kernel[1] + p->x.last_tap -
+                          j * p->x.tap_step;
+            for (int64_t in = 0; in < p->channels; in++) {
+                int64_t from = in / cg * part, end = from + part;
+                for (int64_t o = from > first ? from : first; o < end && o < first + outs; o++)
+                    memcpy(
+                        (char *)to + size * (size_t)((taps * p->channels + in) * outs + o - first),
+                        (const char *)w->data +
+                            size * (size_t)((in * part + o - from) * p->kernel[0] * p->kernel[1] +
+                                            tap),
+                        size);
+            }
         }
-    return t;
+}
+
+static struct packed_weights pack_phase(struct lowering *l, const struct node *n,
+                                        const struct transposed *v, const struct phase *y,
+                                        const struct phase *x)
+{
+    const struct conv *c = &v->c;
+    struct phase_taps p = {*y,      *x,      {v->axis[0].kernel, v->axis[1].kernel}, c->channels_in,
+                           c->outs, c->group};
+    const struct value *value = outer_value(l, n->in[1]);
+    struct weight_source w = {.constant = value,
+                              .gather = phase_weights,
+                              .layout = arena_copy(&l->g->arena, &p, sizeof p)};
+    bool rows = x->step == 1;
+    return pack_constant(l, &w, rows ? y->taps : y->taps * x->taps,
+                         rows ? x->taps * c->channels_in : c->channels_in, c->outs, 1, value->name);
 }
 
 struct tiles {
@@ -208,15 +223,8 @@ static void emit_phase(struct lowering *l, struct group *g, const struct transpo
     struct dim_table *t = &l->p->dims;
     struct packed_weights w = {0};
     bool any = y->taps && x->taps;
-    if (any) {
-        struct tensor dense = phase_weights(c, v->axis, y, x);
-        bool rows = x->step == 1;
-        int64_t groups = rows ? y->taps : y->taps * x->taps,
-                k = rows ? x->taps * c->channels_in : c->channels_in;
-        struct pack_source steps = {NULL, k * c->outs, c->outs, 1};
-        w = pack_constant(l, &dense, groups, k, c->outs, &steps, outer_value(l, n->in[1])->name);
-        free(dense.data);
-    }
+    if (any)
+        w = pack_phase(l, n, v, y, x);
     struct kernel_builder k = kernel_begin(l, n, n->name);
     struct tiles p = {.tile = even_tile(x->count, ROW_TILE)};
     p.var_n = kernel_grid(&k, c->n);
@@ -264,6 +272,5 @@ enum lowered lower_conv_transpose(struct lowering *l, struct node *whole)
             if (y.count != 0 && x.count != 0)
                 emit_phase(l, &g, &v, &y, &x);
         }
-    release_weights(l, n->in[1]);
     return LOWERED;
 }

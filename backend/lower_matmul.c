@@ -33,9 +33,9 @@ static bool examine(struct lowering *l, const struct group *g, struct product *p
         return false;
     }
     bool trans_b = attr_int(&n->attrs, "trans_b", 0);
-    p->w = w->constant;
-    p->k = p->w->dims[trans_b ? 1 : 0];
-    p->outs = p->w->dims[trans_b ? 0 : 1];
+    p->w = w;
+    p->k = w->constant->dims[trans_b ? 1 : 0];
+    p->outs = w->constant->dims[trans_b ? 0 : 1];
     p->steps = (struct pack_source){NULL, 0, trans_b ? 1 : p->outs, trans_b ? p->k : 1};
     p->rows = 1;
     for (int i = 0; i < x->rank - 1; i++)
@@ -106,8 +106,9 @@ void emit_product(struct lowering *l, struct group *g, const struct product *p)
     if (p->packed) {
         w = *p->packed;
     } else {
-        w = pack_constant(l, p->w, 1, p->k, p->outs, &p->steps, outer_value(l, n->in[1])->name);
-        release_weights(l, n->in[1]);
+        struct weight_source from = {.constant = p->w, .steps = p->steps};
+        from.steps.data = p->w->constant->data;
+        w = pack_constant(l, &from, 1, p->k, p->outs, 1, outer_value(l, n->in[1])->name);
     }
     struct kernel_builder k = kernel_begin(l, n, n->name);
     emit(&k, g, p, &w);

@@ -209,8 +209,8 @@ static int bias_slot(struct lowering *l, struct recurrent *v)
     if (!v->bias)
         return -1;
     int64_t dims[2] = {v->directions, v->width}, reset_dims[2] = {v->directions, v->hidden};
-    float *sum = packed_memory(l, sizeof *sum * (size_t)(v->directions * v->width));
-    float *reset = packed_memory(l, sizeof *reset * (size_t)(v->directions * v->hidden));
+    float *sum = ARENA_ARRAY(&l->g->arena, float, v->directions *v->width);
+    float *reset = ARENA_ARRAY(&l->g->arena, float, v->directions *v->hidden);
     for (int64_t d = 0; d < v->directions; d++) {
         const float *w = (const float *)v->bias->data + d * 2 * v->width, *r = w + v->width;
         int64_t joint = resets ? 2 * v->hidden : v->width;
@@ -433,10 +433,10 @@ static void select_by(struct recurrence *s, struct ap mask, struct ap dst, struc
 static struct packed_weights pack_gates(struct lowering *l, const struct recurrent *v, int first,
                                         int count)
 {
-    struct tensor part = *v->r;
-    part.data = (char *)part.data + sizeof(float) * (size_t)(first * v->hidden * v->hidden);
-    struct pack_source steps = {NULL, v->width * v->hidden, 1, v->hidden};
-    return pack_constant(l, &part, v->directions, v->hidden, count * v->hidden, &steps,
+    const float *part = (const float *)v->r->data + first * v->hidden * v->hidden;
+    struct weight_source from = {.constant = outer_value(l, v->n->in[2]),
+                                 .steps = {part, v->width * v->hidden, 1, v->hidden}};
+    return pack_constant(l, &from, v->directions, v->hidden, count * v->hidden, 1,
                          "recurrent weights");
 }
 
@@ -526,9 +526,10 @@ enum lowered lower_recurrent_layer(struct lowering *l, struct node *n)
             "than sigmoid, tanh and relu have a tile program; it runs on GpSimd");
         return DECLINED;
     }
-    struct pack_source steps = {NULL, v.width * v.inputs, 1, v.inputs};
+    struct weight_source from = {.constant = outer_value(l, n->in[1]),
+                                 .steps = {v.w->data, v.width * v.inputs, 1, v.inputs}};
     struct packed_weights w =
-        pack_constant(l, v.w, v.directions, v.inputs, v.width, &steps, "input weights");
+        pack_constant(l, &from, v.directions, v.inputs, v.width, 1, "input weights");
     int bias = bias_slot(l, &v);
     v.projected = temporary(l, &v, DT_F32, v.width);
     v.y.slot = -1;
@@ -555,7 +556,5 @@ enum lowered lower_recurrent_layer(struct lowering *l, struct node *n)
     emit_recurrence(l, &v);
     if (wanted(&v, 0) && both)
         emit_results(l, &v);
-    release_weights(l, n->in[1]);
-    release_weights(l, n->in[2]);
     return LOWERED;
 }

@@ -5,6 +5,7 @@
 #include "backend/product.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 struct few_bits {
     struct value *x;
@@ -69,30 +70,45 @@ static bool examine(struct lowering *l, const struct node *n, struct few_bits *m
     return true;
 }
 
-/* The slot of the packed weights. */
-static int pack(struct lowering *l, const struct few_bits *m, const char *name)
+struct packer {
+    struct made made;
+    struct few_bits m;
+    int shift;
+};
+
+static bool pack_all(const struct constant_maker *maker, int64_t piece, void *to)
 {
+    const struct packer *p = (const struct packer *)maker;
+    const struct few_bits *m = &p->m;
     const struct pack_quantized *s = &m->shape;
-    int shift = shift_of(m);
     int64_t n = s->k * s->outs, scales = m->blocks * s->outs;
-    uint8_t *q = arena_alloc(&l->g->arena, (size_t)n);
-    float *scale = ARENA_ARRAY(&l->g->arena, float, scales), *zero = NULL;
-    for (int64_t i = 0; i < n; i++)
-        q[i] = (uint8_t)(tensor_i64(m->w, i) + shift);
-    for (int64_t i = 0; i < scales; i++)
+    uint8_t *q = malloc((size_t)n);
+    float *scale = malloc(sizeof *scale * (size_t)scales);
+    float *zero = s->zeros ? malloc(sizeof *zero * (size_t)scales) : NULL;
+    bool ok = q && scale && (zero || !s->zeros), t = m->transposed;
+    for (int64_t i = 0; ok && i < n; i++)
+        q[i] = (uint8_t)(tensor_i64(m->w, i) + p->shift);
+    for (int64_t i = 0; ok && i < scales; i++)
         scale[i] = (float)tensor_f64(m->scale, i);
-    if (s->zeros) {
-        zero = ARENA_ARRAY(&l->g->arena, float, scales);
-        for (int64_t i = 0; i < scales; i++)
-            zero[i] = (float)(tensor_f64(m->zero, i) + shift);
-    }
-    int64_t bytes = (int64_t)pack_quantized_size(s);
-    void *data = packed_memory(l, (size_t)bytes);
-    bool t = m->transposed;
-    pack_quantized(data, s, q, t ? 1 : s->outs, t ? s->k : 1, scale, zero, t ? 1 : s->outs,
-                   t ? m->blocks : 1);
-    struct tensor packed = tensor_view(DT_U8, 1, &bytes, data);
-    return constant_slot(l, &packed, name);
+    for (int64_t i = 0; ok && zero && i < scales; i++)
+        zero[i] = (float)(tensor_f64(m->zero, i) + p->shift);
+    if (ok)
+        pack_quantized(to, s, q, t ? 1 : s->outs, t ? s->k : 1, scale, zero, t ? 1 : s->outs,
+                       t ? m->blocks : 1);
+    free(q), free(scale), free(zero);
+    return ok;
+}
+
+/* The slot of the packed weights. */
+static int pack(struct lowering *l, const struct few_bits *m, const struct value *w)
+{
+    struct packer *p = ARENA_NEW(&l->g->arena, struct packer);
+    int64_t bytes = (int64_t)pack_quantized_size(&m->shape);
+    p->made.maker.make = pack_all;
+    p->m = *m;
+    p->shift = shift_of(m);
+    struct tensor shape = tensor_view(DT_U8, 1, &bytes, NULL);
+    return made_slot(l, &p->made, w, 1, &shape, w->name);
 }
 
 static void emit(struct kernel_builder *k, struct group *g, const struct few_bits *m, int weights)
@@ -144,8 +160,7 @@ enum lowered lower_weight_only(struct lowering *l, struct node *n)
         why(l->o, first, "tile.weight-only", "operands without a tile program; it runs on GpSimd");
         return DECLINED;
     }
-    int weights = pack(l, &m, outer_value(l, first->in[1])->name);
-    release_weights(l, first->in[1]);
+    int weights = pack(l, &m, outer_value(l, first->in[1]));
     struct kernel_builder k = kernel_begin(l, first, first->name);
     emit(&k, &g, &m, weights);
     struct kernel *kernel = kernel_of(&k);

@@ -294,7 +294,7 @@ enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c,
     struct dim_table *t = &l->p->dims;
     const struct node *n = g->nodes[0];
     struct winograd w = make_plan(l, c, way);
-    w.weights = winograd_weights(l, c->w, way, outer_value(l, n->in[1])->name);
+    w.weights = winograd_weights(l, outer_value(l, n->in[1]), way);
     int slot = w.shared ? share_planes(l, n, c, &w) : -1;
     struct kernel_builder k = kernel_begin(l, n, n->name);
     make_grid(&k, c, &w);
@@ -307,7 +307,6 @@ enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c,
     finish(&k, g, c, &w, sums);
     if (!w.shared)
         kernel_end_loop(&k);
-    release_weights(l, n->in[1]);
     struct kernel *kernel = kernel_of(&k);
     dim_t pixels = dim_mul(t, c->n, dim_mul(t, c->oh, c->ow));
     kernel->flops = dim_mul(t, pixels, 18 * c->channels_in * c->outs);

@@ -10,7 +10,7 @@
 
 struct product {
     struct value *x;                     /* dense rows: all dims but the last, k features each */
-    const struct tensor *w;              /* element (k, out) at the given steps */
+    const struct value *w;               /* a constant: element (k, out) at the given steps */
     const struct packed_weights *packed; /* instead of w */
     struct pack_source steps;
     int64_t k, outs;

@@ -8,6 +8,7 @@
  * adds up taps that the Scalar engine has multiplied.
  */
 #include "backend/conv.h"
+#include "backend/made.h"
 #include "backend/product.h"
 #include "backend/strict_image.h"
 
@@ -26,21 +27,37 @@ struct strict_conv {
     int var_n, var_block, var_band, var_column;
 };
 
-/* OIHW weights in the order in which a partition holds them. */
+struct reordered {
+    struct made made;
+    int64_t in_group, part, taps; /* part: outs of a group */
+};
+
+/* OIHW weights in the order in which a partition holds them; a group is a piece. */
+static bool reorder(const struct constant_maker *maker, int64_t group, void *to)
+{
+    const struct reordered *r = (const struct reordered *)maker;
+    const struct tensor *w = r->made.from->constant;
+    size_t size = dtype_bytes(w->dtype);
+    const char *from =
+        (const char *)w->data + size * (size_t)(group * r->part * r->in_group * r->taps);
+    for (int64_t o = 0; o < r->part; o++)
+        for (int64_t i = 0; i < r->in_group; i++)
+            for (int64_t t = 0; t < r->taps; t++)
+                memcpy((char *)to + size * (size_t)((i * r->taps + t) * r->part + o),
+                       from + size * (size_t)((o * r->in_group + i) * r->taps + t), size);
+    return true;
+}
+
 static int weight_slot(struct lowering *l, const struct conv *c, const char *name)
 {
-    int64_t taps = c->kh * c->kw, cg = c->in_group, og = c->outs / c->group;
-    size_t size = dtype_bytes(c->w->dtype);
-    char *to = packed_memory(l, size * (size_t)tensor_count(c->w));
-    const char *from = c->w->data;
-    for (int64_t o = 0; o < c->outs; o++)
-        for (int64_t i = 0; i < cg; i++)
-            for (int64_t t = 0; t < taps; t++)
-                memcpy(to + size * (size_t)(((o / og * cg + i) * taps + t) * og + o % og),
-                       from + size * (size_t)((o * cg + i) * taps + t), size);
-    int64_t dims[4] = {c->group, cg, taps, og};
-    struct tensor t = tensor_view(c->w->dtype, 4, dims, to);
-    return constant_slot(l, &t, name);
+    struct reordered *r = ARENA_NEW(&l->g->arena, struct reordered);
+    *r = (struct reordered){.made.maker.make = reorder,
+                            .in_group = c->in_group,
+                            .part = c->outs / c->group,
+                            .taps = c->kh * c->kw};
+    int64_t dims[4] = {c->group, c->in_group, r->taps, r->part};
+    struct tensor shape = tensor_view(c->w->dtype, 4, dims, NULL);
+    return made_slot(l, &r->made, c->weights, c->group, &shape, name);
 }
 
 static void image_of(struct lowering *l, const struct conv *c, bool depthwise,
@@ -272,9 +289,9 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
     struct node *n = g.nodes[0];
     struct conv c = {0};
     struct dim_table *t = &l->p->dims;
-    if (!conv_geometry(l, n, &c) || !c.w || !engine_float(c.x->type.dtype) || !engine_float(c.w->dtype) ||
-        !engine_float(n->out[0]->type.dtype) || !dim_is_const(c.h) || !dim_is_const(c.width) ||
-        !dim_is_const(c.oh) || !dim_is_const(c.ow)) {
+    if (!conv_geometry(l, n, &c) || !c.w || !engine_float(c.x->type.dtype) ||
+        !engine_float(c.w->dtype) || !engine_float(n->out[0]->type.dtype) || !dim_is_const(c.h) ||
+        !dim_is_const(c.width) || !dim_is_const(c.oh) || !dim_is_const(c.ow)) {
         why(l->o, n, "tile.conv-form",
             "only 1-D and 2-D convolutions of floats with constant weights, explicit pads and "
             "known sizes have a "

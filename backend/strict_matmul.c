@@ -4,6 +4,7 @@
  */
 #include "backend/strict_product.h"
 
+#include "backend/made.h"
 #include "backend/product.h"
 
 #include <string.h>
@@ -56,18 +57,30 @@ struct ap strict_product_emit(struct kernel_builder *k, const struct strict_prod
     return dst;
 }
 
-int transposed_constant(struct lowering *l, const struct tensor *w, int64_t outs, int64_t k,
-                        const char *name)
+struct transposed {
+    struct made made;
+    int64_t outs, k;
+};
+
+static bool transpose(const struct constant_maker *maker, int64_t piece, void *to)
 {
+    const struct transposed *t = (const struct transposed *)maker;
+    const struct tensor *w = t->made.from->constant;
     size_t size = dtype_bytes(w->dtype);
-    int64_t dims[2] = {k, outs};
-    char *to = packed_memory(l, size * (size_t)(k * outs));
-    for (int64_t i = 0; i < k; i++)
-        for (int64_t o = 0; o < outs; o++)
-            memcpy(to + size * (size_t)(i * outs + o),
-                   (const char *)w->data + size * (size_t)(o * k + i), size);
-    struct tensor t = tensor_view(w->dtype, 2, dims, to);
-    return constant_slot(l, &t, name);
+    for (int64_t i = 0; i < t->k; i++)
+        for (int64_t o = 0; o < t->outs; o++)
+            memcpy((char *)to + size * (size_t)(i * t->outs + o),
+                   (const char *)w->data + size * (size_t)(o * t->k + i), size);
+    return true;
+}
+
+int transposed_constant(struct lowering *l, const struct value *w)
+{
+    struct transposed *t = ARENA_NEW(&l->g->arena, struct transposed);
+    *t = (struct transposed){
+        .made.maker.make = transpose, .outs = w->type.dims[0], .k = w->type.dims[1]};
+    struct tensor shape = tensor_view(w->type.dtype, 2, (int64_t[]){t->k, t->outs}, NULL);
+    return made_slot(l, &t->made, w, 1, &shape, w->name);
 }
 
 /* ---- matmul
@@ -170,7 +183,7 @@ static void operand_patterns(struct lowering *l, const struct node *n, struct ma
     m->p.moving_k = m->trans_a ? row_a : 1;
     m->p.moving_row = m->trans_a ? 1 : row_a;
     if (w && w->rank == 2 && m->trans_b) {
-        m->p.stationary = ap_slot(l, transposed_constant(l, w, w->dims[0], w->dims[1], m->b->name));
+        m->p.stationary = ap_slot(l, transposed_constant(l, m->b));
         m->p.stationary_k = m->p.outs, m->p.stationary_out = 1;
         return;
     }

@@ -26,7 +26,6 @@ struct ap strict_product_emit(struct kernel_builder *k, const struct strict_prod
 struct insn *emit_tile_product(struct kernel_builder *k, struct ap dst, struct ap stationary,
                                struct ap moving);
 /* A constant's [outs][k] as [k][outs]; the slot of the copy. */
-int transposed_constant(struct lowering *l, const struct tensor *w, int64_t outs, int64_t k,
-                        const char *name);
+int transposed_constant(struct lowering *l, const struct value *w);
 
 #endif

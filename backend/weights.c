@@ -2,57 +2,96 @@
 
 #include "backend/move.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-
-void *packed_memory(struct lowering *l, size_t bytes)
-{
-    void *data = aligned_alloc(64, (bytes + 127) / 64 * 64);
-    if (!data) {
-        fprintf(stderr, "out of memory: packed weights of %zu bytes\n", bytes);
-        exit(70);
-    }
-    graph_own(l->g, data);
-    return data;
-}
+#include <string.h>
 
 enum pack_type pack_type_of(int dtype)
 {
     return dtype == DT_BF16 ? PACK_BF16 : dtype == DT_I8 ? PACK_S8 : PACK_F32;
 }
 
-struct packed_weights packed_constant(struct lowering *l, const struct pack_shape *shape, void *data,
-                                      const char *name)
+struct packed_weights packed_constant(struct lowering *l, struct made *m,
+                                      const struct value *constant, const struct pack_shape *shape,
+                                      int64_t parts, const char *name)
 {
     static const int dtypes[] = {[PACK_F32] = DT_F32, [PACK_BF16] = DT_BF16, [PACK_S8] = DT_I8};
     struct packed_weights p = {.shape = *shape, .dtype = dtypes[shape->type]};
-    int64_t elements = (int64_t)(pack_size(shape) / dtype_bytes(p.dtype));
-    struct tensor t = tensor_view(p.dtype, 1, &elements, data);
-    p.slot = constant_slot(l, &t, name);
+    int64_t blocks = (shape->outs + PACK_OUTS - 1) / PACK_OUTS;
+    int64_t elements = parts * (int64_t)(pack_size(shape) / dtype_bytes(p.dtype));
+    struct tensor t = tensor_view(p.dtype, 1, &elements, NULL);
+    p.slot = made_slot(l, m, constant, parts * blocks, &t, name);
     p.width = p.pitch = pack_width(shape->outs);
     p.group_step = pack_k(shape->type, shape->k) * p.width;
     p.block_step = shape->groups * p.group_step;
     return p;
 }
 
-struct packed_weights pack_constant(struct lowering *l, const struct tensor *w, int64_t groups,
-                                    int64_t k, int64_t outs, const struct pack_source *steps,
+struct packer {
+    struct made made;
+    struct weight_source from;
+    struct pack_shape shape; /* of a part */
+};
+
+/* The outs as dense f32, bf16 or s8 (group, k, outs); NULL: out of memory. */
+static void *gathered(const struct packer *p, int64_t first, int64_t outs)
+{
+    const struct tensor *w = p->from.constant->constant;
+    const struct pack_source *s = &p->from.steps;
+    size_t count = (size_t)(p->shape.groups * p->shape.k * outs), size = dtype_bytes(w->dtype);
+    char *dense = malloc(count * size);
+    if (!dense)
+        return NULL;
+    if (p->from.gather) {
+        p->from.gather(p->from.layout, w, first, outs, dense);
+    } else {
+        char *to = dense;
+        for (int64_t g = 0; g < p->shape.groups; g++)
+            for (int64_t k = 0; k < p->shape.k; k++)
+                for (int64_t o = first; o < first + outs; o++, to += size) {
+                    int64_t at = g * s->group_step + k * s->k_step + o * s->out_step;
+                    memcpy(to, (const char *)s->data + size * (size_t)at, size);
+                }
+    }
+    if (w->dtype != DT_F16)
+        return dense;
+    float *wide = malloc(count * sizeof *wide);
+    if (wide)
+        dtype_convert(DT_F32, wide, DT_F16, dense, count, false);
+    free(dense);
+    return wide;
+}
+
+static bool pack_piece(const struct constant_maker *maker, int64_t piece, void *to)
+{
+    const struct packer *p = (const struct packer *)maker;
+    const struct tensor *w = p->from.constant->constant;
+    int64_t all = p->shape.outs, blocks = (all + PACK_OUTS - 1) / PACK_OUTS;
+    int64_t out = piece % blocks * PACK_OUTS, first = piece / blocks * all + out;
+    int64_t outs = all - out < PACK_OUTS ? all - out : PACK_OUTS;
+    struct pack_source from = p->from.steps;
+    if (!p->from.gather && w->dtype != DT_F16) {
+        from.data =
+            (const char *)from.data + (int64_t)dtype_bytes(w->dtype) * first * from.out_step;
+        pack_block(to, &p->shape, &from, (int)outs);
+        return true;
+    }
+    void *dense = gathered(p, first, outs);
+    from = (struct pack_source){dense, p->shape.k * outs, outs, 1};
+    if (dense)
+        pack_block(to, &p->shape, &from, (int)outs);
+    free(dense);
+    return dense != NULL;
+}
+
+struct packed_weights pack_constant(struct lowering *l, const struct weight_source *w,
+                                    int64_t groups, int64_t k, int64_t outs, int64_t parts,
                                     const char *name)
 {
-    struct pack_shape shape = {pack_type_of(w->dtype), groups, k, outs};
-    struct pack_source from = *steps;
-    from.data = w->data;
-    int64_t count = tensor_count(w);
-    float *wide = NULL;
-    if (w->dtype == DT_F16) {
-        wide = malloc(sizeof *wide * (size_t)(count ? count : 1));
-        dtype_convert(DT_F32, wide, DT_F16, w->data, (size_t)count, false);
-        from.data = wide;
-    }
-    void *data = packed_memory(l, pack_size(&shape));
-    pack_weights(data, &shape, &from);
-    free(wide);
-    return packed_constant(l, &shape, data, name);
+    struct packer *p = ARENA_NEW(&l->g->arena, struct packer);
+    p->made.maker.make = pack_piece;
+    p->from = *w;
+    p->shape = (struct pack_shape){pack_type_of(w->constant->type.dtype), groups, k, outs};
+    return packed_constant(l, &p->made, w->constant, &p->shape, parts, name);
 }
 
 bool pack_computed_possible(int dtype, int64_t in_group)
@@ -143,11 +182,4 @@ void weights_finish(const struct packed_weights *w, struct ap *a, int var_block)
     ap_push(a, 1, w->width < w->shape.outs ? w->width : w->shape.outs);
     if (var_block >= 0)
         ap_clip(a, a->rank - 1, var_block, PACK_OUTS, w->shape.outs);
-}
-
-void release_weights(struct lowering *l, struct value *v)
-{
-    v = outer_value(l, v);
-    if (v->constant && value_has_one_use(v) && l->slots[v->id] < 0)
-        constant_release(l->g, v);
 }

@@ -6,6 +6,7 @@
 #define BACKEND_WEIGHTS_H
 
 #include "backend/kernel.h"
+#include "backend/made.h"
 #include "backend/strided.h"
 #include "neff/pack.h"
 
@@ -22,16 +23,30 @@ struct packed_weights {
 enum pack_type pack_type_of(int dtype);
 
 /*
- * Packs a constant f32, bf16, f16 or s8 weight: element (group, k, out) at the given steps. f16 is
- * widened to f32, exactly.
+ * A constant weight, f32, bf16, f16 or s8: element (group, k, out) lies at the given steps of the
+ * data, or where `gather` finds it: that writes `outs` outs from `first` on as (group, k, outs), in
+ * the constant's type. f16 is widened to f32, exactly.
  */
-struct packed_weights pack_constant(struct lowering *l, const struct tensor *w, int64_t groups,
-                                    int64_t k, int64_t outs, const struct pack_source *steps,
+struct weight_source {
+    const struct value *constant;
+    struct pack_source steps;
+    void (*gather)(const void *layout, const struct tensor *w, int64_t first, int64_t outs,
+                   void *to);
+    const void *layout; /* in the graph's arena */
+};
+
+/*
+ * Packed when the archive is written. The constant may consist of several parts, each packed as a
+ * weight of its own, of `outs` outs; out o of part p is out p * outs + o of the source.
+ */
+struct packed_weights pack_constant(struct lowering *l, const struct weight_source *w,
+                                    int64_t groups, int64_t k, int64_t outs, int64_t parts,
                                     const char *name);
 
-/* The same of data that has been packed, in packed_memory(). */
-struct packed_weights packed_constant(struct lowering *l, const struct pack_shape *shape, void *data,
-                                      const char *name);
+/* The same of data in the layout of neff/pack.h that `m` makes, block of outs by block. */
+struct packed_weights packed_constant(struct lowering *l, struct made *m,
+                                      const struct value *constant, const struct pack_shape *shape,
+                                      int64_t parts, const char *name);
 
 /*
  * Computed weights of a convolution, (outs, in_group, taps...), as `w` says they lie: read in place
@@ -43,17 +58,9 @@ struct packed_weights pack_computed(struct lowering *l, const struct node *n,
                                     const struct strided *w, int dtype, int64_t group);
 bool pack_computed_possible(int dtype, int64_t in_group);
 
-/* Memory for packed weights, aligned, owned by the graph. Ends the process when there is none, like
- * an arena. */
-void *packed_memory(struct lowering *l, size_t bytes);
-
 /* The stationary operand: block `var_block` of outs, (batch dims from `groups`..., k, outs). Pushes
  * (k, outs) only; the caller pushes batch dims before. */
 struct ap weights_start(struct lowering *l, const struct packed_weights *w, int var_block);
 void weights_finish(const struct packed_weights *w, struct ap *a, int var_block);
-
-/* The weights have been packed; unless something else reads the constant, its memory is not needed
- * any more. */
-void release_weights(struct lowering *l, struct value *v);
 
 #endif

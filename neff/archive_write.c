@@ -1,7 +1,7 @@
 #include "neff/archive.h"
 
 #include "neff/archive_json.h"
-#include "neff/codec.h"
+#include "neff/archive_weights.h"
 #include "neff/streams.h"
 #include "neff/tree_hash.h"
 
@@ -24,8 +24,8 @@ _Static_assert(offsetof(struct neff_header, feature_bits) == 544, "feature_bits"
 _Static_assert(offsetof(struct neff_header, lnc_size) == 552, "lnc_size");
 
 /*
- * Whole huge pages at a time: a file system with large folios then caches the archive in huge pages,
- * and those who map it read its weights with fewer page faults and TLB misses.
+ * Whole huge pages at a time: a file system with large folios then caches the archive in huge
+ * pages, and those who map it read its weights with fewer page faults and TLB misses.
  */
 enum { TAR_BLOCK = 512, WRITE_BYTES = 2 << 20 };
 
@@ -81,50 +81,15 @@ static bool put_member(struct archive *tar, const char *name, struct bytes b, st
     return begin_member(tar, name, b.size, d) && put(tar, b.data, b.size, d);
 }
 
-/* A constant's bytes as stored; strings go through the codec. */
-static struct bytes constant_bytes(const struct slot *s, struct arena *a, struct diag *d)
+/* What writes the weights' bytes into their member. */
+static bool put_piece(void *tar, const void *data, size_t n, struct diag *d)
 {
-    if (s->data.dtype != DT_STR)
-        return (struct bytes){s->data.data, tensor_bytes(&s->data)};
-    struct codec c = codec_writer("weights.bin", a, d);
-    code_tensor(&c, (struct tensor *)&s->data);
-    return (struct bytes){c.out, c.at};
+    return data ? put(tar, data, n, d) : put_zeros(tar, n, d);
 }
 
 static uint64_t aligned(uint64_t n, uint64_t to)
 {
     return (n + to - 1) / to * to;
-}
-
-static uint64_t place_constants(const struct program *p, struct bytes *data, struct placement *at,
-                                struct arena *a, struct diag *d)
-{
-    uint64_t end = 0;
-    for (int i = 0; i < p->nslots; i++) {
-        if (p->slots[i].kind != SLOT_CONST)
-            continue;
-        data[i] = constant_bytes(&p->slots[i], a, d);
-        end = aligned(end, data[i].size >= 16 * NEFF_ALIGN ? NEFF_ALIGN : NEFF_SLOT_ALIGN);
-        at[i] = (struct placement){end, data[i].size};
-        end += data[i].size;
-    }
-    return end;
-}
-
-static bool put_weights(const struct program *p, struct archive *tar, const struct bytes *data,
-                        const struct placement *at, uint64_t size, struct diag *d)
-{
-    uint64_t done = 0;
-    if (!begin_member(tar, "sg00/weights.bin", size, d))
-        return false;
-    for (int i = 0; i < p->nslots; i++) {
-        if (p->slots[i].kind != SLOT_CONST)
-            continue;
-        if (!put_zeros(tar, at[i].offset - done, d) || !put(tar, data[i].data, data[i].size, d))
-            return false;
-        done = at[i].offset + at[i].size;
-    }
-    return true;
 }
 
 static uint64_t tar_size(uint64_t n)
@@ -138,20 +103,15 @@ static bool put_members(const struct program *p, struct archive *tar, struct are
     static const char *const bins[ENGINE_COUNT] = {"sg00/pe.bin", "sg00/act.bin", "sg00/pool.bin",
                                                    "sg00/dve.bin", "sg00/sp.bin"};
     struct bytes streams[ENGINE_COUNT];
-    struct bytes *data = ARENA_ARRAY(a, struct bytes, p->nslots);
-    struct placement *at = ARENA_ARRAY(a, struct placement, p->nslots);
     if (!streams_encode(p, a, streams, d))
         return false;
-    for (int i = 0; i < p->nslots; i++)
-        if (p->slots[i].kind == SLOT_CONST && !p->slots[i].data.data &&
-            tensor_count(&p->slots[i].data))
-            return fail(d, "constant %d has no data: text of programs leaves large constants out",
-                        i);
-    uint64_t weights = place_constants(p, data, at, a, d);
+    struct weights weights;
+    if (!weights_place(&weights, p, a, d))
+        return false;
     const char *info = p->info ? p->info : "{}";
     struct bytes small[] = {neff_json_write(p, a),
                             {(const uint8_t *)info, strlen(info)},
-                            def_json_write(p, at, a),
+                            def_json_write(p, weights.at, a),
                             debug_json_write(p, a)};
     static const char *const names[] = {"neff.json", "info.json", "sg00/def.json",
                                         "sg00/debug.json"};
@@ -169,7 +129,8 @@ static bool put_members(const struct program *p, struct archive *tar, struct are
     uint64_t gap = aligned(offset + 2 * TAR_BLOCK, NEFF_ALIGN) - offset - 2 * TAR_BLOCK;
     if (!begin_member(tar, "sg00/align", gap, d) || !put_zeros(tar, gap, d))
         return false;
-    return put_weights(p, tar, data, at, weights, d);
+    return begin_member(tar, "sg00/weights.bin", weights.size, d) &&
+           weights_write(&weights, put_piece, tar, d);
 }
 
 static void make_uuid(uint8_t uuid[16], const uint8_t hash[32])

@@ -358,6 +358,15 @@ static void put_attr(struct printer *r, const struct attr *a)
 /* ---- slots, calls, regions
  * ------------------------------------------------------------------------------- */
 
+static void put_constant(struct printer *r, const struct slot *s)
+{
+    struct tensor made = {.kind = VK_NONE};
+    struct diag d = {0};
+    bool make = s->maker && !s->data.data && tensor_count(&s->data) <= ASM_INLINE;
+    put_data(r, make && constant_make(s, &made, &d) ? &made : &s->data);
+    tensor_free(&made);
+}
+
 static void put_slot(struct printer *r, int i)
 {
     const struct slot *s = &r->p->slots[i];
@@ -375,7 +384,7 @@ static void put_slot(struct printer *r, int i)
     }
     if (s->kind == SLOT_CONST) {
         put(r, " = ");
-        put_data(r, &s->data);
+        put_constant(r, s);
     }
     fputc('\n', r->out);
 }

@@ -46,24 +46,32 @@ DEFINE_PACK(f32, uint32_t, 1)
 DEFINE_PACK(bf16, uint16_t, 2)
 DEFINE_PACK(s8, uint8_t, 4)
 
+void pack_block(void *block, const struct pack_shape *s, const struct pack_source *from, int outs)
+{
+    int width = pack_width(s->outs);
+    int64_t step = pack_k(s->type, s->k) * width;
+    for (int64_t g = 0; g < s->groups; g++) {
+        int64_t at = g * from->group_step;
+        if (s->type == PACK_F32)
+            pack_f32((uint32_t *)block + g * step, width, (const uint32_t *)from->data + at,
+                     from->k_step, from->out_step, s->k, outs);
+        else if (s->type == PACK_BF16)
+            pack_bf16((uint16_t *)block + g * step, width, (const uint16_t *)from->data + at,
+                      from->k_step, from->out_step, s->k, outs);
+        else
+            pack_s8((uint8_t *)block + g * step, width, (const uint8_t *)from->data + at,
+                    from->k_step, from->out_step, s->k, outs);
+    }
+}
+
 void pack_weights(void *packed, const struct pack_shape *s, const struct pack_source *from)
 {
+    size_t size = pack_element_size(s->type);
     for (int64_t out = 0; out < s->outs; out += PACK_OUTS) {
-        int width = pack_width(s->outs);
-        int outs = s->outs - out < width ? (int)(s->outs - out) : width;
-        for (int64_t g = 0; g < s->groups; g++) {
-            int64_t to = pack_offset(s, out, g);
-            int64_t at = g * from->group_step + out * from->out_step;
-            if (s->type == PACK_F32)
-                pack_f32((uint32_t *)packed + to, width, (const uint32_t *)from->data + at,
-                         from->k_step, from->out_step, s->k, outs);
-            else if (s->type == PACK_BF16)
-                pack_bf16((uint16_t *)packed + to, width, (const uint16_t *)from->data + at,
-                          from->k_step, from->out_step, s->k, outs);
-            else
-                pack_s8((uint8_t *)packed + to, width, (const uint8_t *)from->data + at,
-                        from->k_step, from->out_step, s->k, outs);
-        }
+        struct pack_source block = *from;
+        block.data = (const char *)from->data + (int64_t)size * out * from->out_step;
+        pack_block((char *)packed + (int64_t)size * pack_offset(s, out, 0), s, &block,
+                   s->outs - out < PACK_OUTS ? (int)(s->outs - out) : PACK_OUTS);
     }
 }
 

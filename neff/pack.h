@@ -68,6 +68,8 @@ struct pack_source {
     const void *data;
     int64_t group_step, k_step, out_step;
 };
+/* One block of at most 64 outs, of which `outs` exist; the source is that of its first out. */
+void pack_block(void *block, const struct pack_shape *s, const struct pack_source *from, int outs);
 void pack_weights(void *packed, const struct pack_shape *s, const struct pack_source *from);
 /* The inverse, for checks and printing. */
 void unpack_weights(void *data, const struct pack_source *to, const struct pack_shape *s,

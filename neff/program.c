@@ -14,10 +14,41 @@ void program_free(struct program *p)
 {
     if (!p)
         return;
+    for (int i = 0; i < p->nslots; i++)
+        if (p->slots[i].maker)
+            tensor_free(&p->slots[i].data);
     if (p->release)
         p->release(p->release_arg);
     arena_free(&p->arena);
     free(p);
+}
+
+bool constant_make(const struct slot *s, struct tensor *out, struct diag *d)
+{
+    const struct tensor *t = &s->data;
+    if (!tensor_alloc_dirty(out, t->dtype, t->rank, t->dims, d))
+        return false;
+    size_t piece = tensor_bytes(out) / (size_t)s->maker->pieces;
+    for (int64_t i = 0; i < s->maker->pieces; i++)
+        if (!s->maker->make(s->maker, i, (char *)out->data + (size_t)i * piece))
+            return fail(d, "out of memory: a constant of %zu bytes", tensor_bytes(out));
+    return true;
+}
+
+bool program_make_constants(struct program *p, struct diag *d)
+{
+    for (int i = 0; i < p->nslots; i++) {
+        struct tensor made = {.kind = VK_NONE};
+        struct slot *s = &p->slots[i];
+        if (!s->maker || s->data.data)
+            continue;
+        if (!constant_make(s, &made, d)) {
+            tensor_free(&made);
+            return false;
+        }
+        s->data = made;
+    }
+    return true;
 }
 
 int program_add_slot(struct program *p, struct slot s)

@@ -6,7 +6,7 @@
  * their own that share the slots; calls run them.
  *
  * Everything lives in the program's arena but for constant data, which is borrowed (from the graph,
- * from a mapped archive).
+ * from a mapped archive) or made when it is wanted.
  */
 #ifndef NEFF_PROGRAM_H
 #define NEFF_PROGRAM_H
@@ -22,6 +22,18 @@ enum slot_kind {
     SLOT_VIEW,    /* another slot's memory, contiguous, under another type */
 };
 
+/*
+ * A constant that nobody holds: weights in another layout, made while the archive is written. It is
+ * made in pieces, so that only a few of them are in memory at a time.
+ */
+struct constant_maker {
+    int64_t pieces; /* of equal size, one after another; at least 1 */
+    /* Writes a piece to `to`, in any thread, several at once. False: out of memory. */
+    bool (*make)(const struct constant_maker *m, int64_t piece, void *to);
+    /* It will not be made again: the memory of what it is made of may go. */
+    void (*release)(const struct constant_maker *m);
+};
+
 struct slot {
     const char *name; /* of the model's value, may be NULL; inputs and outputs: never NULL */
     struct type type;
@@ -30,6 +42,7 @@ struct slot {
     int32_t base;       /* SLOT_VIEW: the slot that owns the memory (not itself a view) */
     dim_t offset;       /* SLOT_VIEW: elements (of this type) from the base's start */
     struct tensor data; /* SLOT_CONST: a view; dims constant */
+    const struct constant_maker *maker; /* SLOT_CONST: where data.data is NULL; or NULL */
 };
 
 struct call {
@@ -81,6 +94,10 @@ struct program {
 
 struct program *program_new(void);
 void program_free(struct program *p);
+/* Makes a constant that has a maker, in memory of its own. */
+bool constant_make(const struct slot *s, struct tensor *out, struct diag *d);
+/* All of them; the program holds them from now on. */
+bool program_make_constants(struct program *p, struct diag *d);
 int program_add_slot(struct program *p, struct slot s);
 int program_add_node(struct program *p, const char *name, const char *source);
 /* Adds an instruction with naps zeroed patterns and no semaphores. Valid until the next one is

@@ -294,7 +294,8 @@ static bool inputs_are_given(const struct program *p, struct diag *d)
 
 struct model *model_new(struct program *p, struct diag *d)
 {
-    struct model *m = inputs_are_given(p, d) ? calloc(1, sizeof *m) : NULL;
+    bool whole = program_make_constants(p, d) && inputs_are_given(p, d);
+    struct model *m = whole ? calloc(1, sizeof *m) : NULL;
     struct arena scratch = {0};
     if (!m) {
         fail(d, "out of memory"); /* the first failure is kept */
