@@ -70,8 +70,7 @@ static bool fault(struct checker *c, int i, const char *what)
     return false;
 }
 
-/* ---- which elements
- * --------------------------------------------------------------------------------------- */
+/* ---- which elements ---- */
 
 struct box { /* a pattern in numbers */
     int rank;

@@ -50,8 +50,7 @@ struct ap space_tile(const struct space *s, struct kernel_builder *k, int tile)
     return over_space(s, (struct ap){.mem = t->mem, .dtype = t->dtype, .tensor = tile}, steps);
 }
 
-/* ---- what can be emitted
- * ------------------------------------------------------------------------------------ */
+/* ---- what can be emitted ---- */
 
 /* A constant of one element, as a number. */
 static bool scalar_of(struct lowering *l, struct value *v, float *out)
@@ -147,8 +146,7 @@ bool expression_possible(struct lowering *l, const struct group *g, int first)
     return true;
 }
 
-/* ---- operands and results
- * ------------------------------------------------------------------------------------- */
+/* ---- operands and results ---- */
 
 /* The node computing v when v is used only by the node being emitted, so that both become one
  * instruction. */
@@ -426,8 +424,7 @@ static void emit_select(struct expression *e, const struct node *n, int at, int 
     i->ap[0] = dst, i->ap[1] = p, i->ap[2] = a, i->ap[3] = b;
 }
 
-/* ---- quantisation
- * --------------------------------------------------------------------------------------------- */
+/* ---- quantisation ---- */
 
 static float scale_of(const struct expression *e, const struct node *n)
 {

@@ -23,8 +23,7 @@ bool group_is_result(const struct group *g, const struct value *v);
 /* v is used by exactly one node of the group, once, and by nobody else. */
 bool group_single_use(const struct group *g, const struct value *v);
 
-/* ---- shapes of operands against an iteration space
- * ------------------------------------------------------- */
+/* ---- shapes of operands against an iteration space ---- */
 
 /*
  * The step of a dim of `have` elements along one of `want`; `dense` where it has them all, 0 where

@@ -29,8 +29,7 @@ void kernel_end_loop(struct kernel_builder *k);
 int kernel_tile(struct kernel_builder *k, int mem, int dtype, dim_t partitions, dim_t elements);
 struct insn *kernel_insn(struct kernel_builder *k, enum opcode op);
 
-/* ---- patterns
- * ------------------------------------------------------------------------------------------ */
+/* ---- patterns ---- */
 
 /* A pattern on an HBM slot without dims yet, at offset 0. The dtype is the slot's. */
 struct ap ap_slot(struct lowering *l, int slot);
@@ -50,8 +49,7 @@ void ap_clip(struct ap *a, int dim, int var, dim_t factor, dim_t limit);
 /* Dense strides of a shape, in elements. */
 void dense_steps(struct dim_table *t, int rank, const dim_t *dims, dim_t *steps);
 
-/* ---- common instructions
- * ----------------------------------------------------------------------------------- */
+/* ---- common instructions ---- */
 
 void emit_copy(struct kernel_builder *k, struct ap dst,
                struct ap src); /* between tiles, or to and from HBM */

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- values and slots
- * ----------------------------------------------------------------------------------- */
+/* ---- values and slots ---- */
 
 static void grow_maps(struct lowering *l)
 {
@@ -38,8 +37,7 @@ struct value *outer_value(struct lowering *l, struct value *v)
 
 static void define_dim(struct lowering *l, dim_t d);
 
-/* ---- dims that running defines
- * ------------------------------------------------------------------------- */
+/* ---- dims that running defines ---- */
 
 /* Whether the dim has a value by the time that the step being lowered runs. */
 bool dim_is_known(struct lowering *l, dim_t d)
@@ -415,8 +413,7 @@ enum lowered lower_node(struct lowering *l, struct node *n)
     return lower_call(l, n) ? LOWERED : FAILED;
 }
 
-/* ---- the whole
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 /* The program shares the graph's dims: same handles, copied so that it stands alone. */
 static void copy_dims(struct program *p, const struct graph *g)

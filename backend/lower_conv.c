@@ -94,8 +94,7 @@ static void reorder(const void *layout, const struct tensor *w, int64_t first, i
                        size);
 }
 
-/* ---- padding
- * ---------------------------------------------------------------------------------------------- */
+/* ---- padding ---- */
 
 static void fill(struct kernel_builder *k, struct ap at, dim_t count, int64_t value)
 {
@@ -146,8 +145,7 @@ int padded_input(struct lowering *l, const struct node *n, struct conv *c)
     return padded;
 }
 
-/* ---- the product
- * ------------------------------------------------------------------------------------------- */
+/* ---- the product ---- */
 
 struct plan {
     bool chunked;     /* channels in chunks, bands of output rows */

@@ -61,8 +61,7 @@ struct recurrent {
     int reset_bias; /* slot (direction, hidden) or -1 */
 };
 
-/* ---- what the node says
- * ---------------------------------------------------------------------------------------- */
+/* ---- what the node says ---- */
 
 static bool read_functions(struct recurrent *v, const struct attrs *as)
 {

@@ -14,6 +14,7 @@
 #include "backend/product.h"
 #include "backend/tail.h"
 #include "backend/winograd_weights.h"
+#include "passes/ir/winograd.h"
 
 #include <string.h>
 
@@ -52,17 +53,14 @@ static bool known_size(const struct conv *c)
 struct conv_way winograd_way(struct lowering *l, const struct node *n, const struct conv *c)
 {
     struct conv_way direct = {0, false};
-    if (c->kh != 3 || c->kw != 3 || c->sh != 1 || c->sw != 1 || c->dh != 1 || c->dw != 1 ||
-        c->group != 1 || c->spatial != 2 || c->column || !c->w || c->x->type.dtype != DT_F32 ||
+    struct conv_size size;
+    if (!winograd_can(n, &size) || c->column || c->x->type.dtype != DT_F32 ||
         c->w->dtype != DT_F32 || c->bias >= 0)
         return direct;
     if (l->o->no_winograd) {
         why(l->o, n, "winograd.off", "a direct sum, as --winograd off asks");
         return direct;
     }
-    double side = CONV_SUPPOSED_SIDE;
-    struct conv_size size = {known_size(c) ? (double)c->oh : side,
-                             known_size(c) ? (double)c->ow : side, c->channels_in, c->outs};
     bool bf16 = attr_int(&n->attrs, "winograd_dtype", DT_F32) == DT_BF16;
     struct conv_way way = bf16 ? (struct conv_way){2, true} : conv_best_way(l->m, &size, false);
     if (way.size)
@@ -288,8 +286,7 @@ static void finish(struct kernel_builder *k, struct group *g, const struct conv 
         expression_emit(&x, tail.taken);
 }
 
-enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c,
-                           struct conv_way way)
+enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c, struct conv_way way)
 {
     struct dim_table *t = &l->p->dims;
     const struct node *n = g->nodes[0];

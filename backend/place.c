@@ -174,8 +174,7 @@ static bool place_tiles(struct placer *s)
     return true;
 }
 
-/* ---- rules of strict targets
- * ------------------------------------------------------------------------------- */
+/* ---- rules of strict targets ---- */
 
 static bool ap_fault(struct placer *s, const struct insn *n, int a, const char *what)
 {

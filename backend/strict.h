@@ -13,8 +13,7 @@
 
 enum { STRICT_PARTITIONS = 128 };
 
-/* ---- staging (strict_stage.c)
- * ------------------------------------------------------------------------------ */
+/* ---- staging (strict_stage.c) ---- */
 
 /* A tile that holds what an HBM pattern covers; the pattern over it. Counts are constants, dim 0's
  * at most 128. */
@@ -44,8 +43,7 @@ void stage_flush(struct stage *s, struct kernel_builder *k);
 /* Elements of 4 bytes that each of `tiles` tiles may have in a partition, at most `most`. */
 dim_t strict_free_size(const struct lowering *l, int tiles, dim_t most);
 
-/* ---- families: what lower_NAME does on strict targets
- * -------------------------------------------------------- */
+/* ---- families: what lower_NAME does on strict targets ---- */
 
 enum lowered strict_matmul(struct lowering *l, struct node *n);
 enum lowered strict_conv(struct lowering *l, struct node *n);

@@ -64,8 +64,7 @@ bool image_plan(struct strict_image *m, int64_t results, int64_t room)
     return m->plane <= elements;
 }
 
-/* ---- padding in HBM
- * --------------------------------------------------------------------------------------- */
+/* ---- padding in HBM ---- */
 
 static int fill_slot(struct lowering *l, int dtype, float value)
 {

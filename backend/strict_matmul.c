@@ -9,8 +9,7 @@
 
 #include <string.h>
 
-/* ---- the product of tiles
- * ---------------------------------------------------------------------------------- */
+/* ---- the product of tiles ---- */
 
 void strict_product_tiles(const struct lowering *l, const struct group *g, struct strict_product *p)
 {

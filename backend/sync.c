@@ -193,8 +193,7 @@ static void find_all(struct synchroniser *s)
     }
 }
 
-/* ---- values
- * ---------------------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 static dim_t signals_of_loop(struct synchroniser *s, int loop, int engine);
 

@@ -38,8 +38,7 @@ static bool impure(const struct node *n)
     return op_infos[n->op].flags & OPF_IMPURE;
 }
 
-/* ---- one value
- * --------------------------------------------------------------------------------------------- */
+/* ---- one value ---- */
 
 static bool is_real(const struct tensor *t)
 {

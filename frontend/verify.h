@@ -30,8 +30,7 @@ struct verify_counts { /* values compared, by what their worst element needs to 
 bool verify_graph(struct graph *reference, struct model *m, const struct command *c,
                   struct verify_counts *out, struct diag *d);
 
-/* ---- between verify.c and verify_capture.c
- * ----------------------------------------------------------------- */
+/* ---- between verify.c and verify_capture.c ---- */
 
 struct captured { /* a value that the program keeps */
     const char *name;

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- values that the program keeps
- * ---------------------------------------------------------------------- */
+/* ---- values that the program keeps ---- */
 
 static void written(struct capture *k, int slot, int step)
 {

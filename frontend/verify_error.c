@@ -112,8 +112,7 @@ static double random_sign(uint64_t *seed)
     return (z ^ (z >> 31)) & 1 ? 1 : -1;
 }
 
-/* ---- running a call again
- * -------------------------------------------------------------------------------- */
+/* ---- running a call again ---- */
 
 enum change { ABSOLUTE, BY_BOUND, BY_ROUNDOFF };
 

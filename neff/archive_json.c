@@ -35,8 +35,7 @@ static json_t *text_json(const char *s)
     return j;
 }
 
-/* ---- writing
- * ---------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static json_t *dim_json(dim_t d)
 {
@@ -142,8 +141,7 @@ struct bytes neff_json_write(const struct program *p, struct arena *a)
     return dump(json_pack("{s:s,s:[o]}", "format", "xcc NEFF-style archive", "graphs", sg), a);
 }
 
-/* ---- reading
- * ---------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 struct reader {
     struct program *p;

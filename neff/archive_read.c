@@ -146,8 +146,7 @@ bool neff_check_hash(const struct neff_file *f, struct diag *d)
            fail(d, "the archive's contents differ from its hash: it is damaged");
 }
 
-/* ---- programs
- * ------------------------------------------------------------------------------------------ */
+/* ---- programs ---- */
 
 static bool get(const struct neff_file *f, const char *name, struct bytes *out, struct diag *d)
 {

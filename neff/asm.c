@@ -143,8 +143,7 @@ static void put_f64(struct printer *r, double x)
     put_float(r, x, 17, bits, true);
 }
 
-/* ---- kernels
- * ------------------------------------------------------------------------------------------ */
+/* ---- kernels ---- */
 
 static void put_sync(struct printer *r, const struct insn *n)
 {
@@ -265,8 +264,7 @@ void insn_print(const struct program *p, const struct kernel *k, const struct in
     arena_free(&r.scratch);
 }
 
-/* ---- tensors and attributes
- * ------------------------------------------------------------------------------ */
+/* ---- tensors and attributes ---- */
 
 static void put_element(struct printer *r, const struct tensor *t, int64_t i)
 {
@@ -355,8 +353,7 @@ static void put_attr(struct printer *r, const struct attr *a)
     fputc(']', r->out);
 }
 
-/* ---- slots, calls, regions
- * ------------------------------------------------------------------------------- */
+/* ---- slots, calls, regions ---- */
 
 static void put_constant(struct printer *r, const struct slot *s)
 {

@@ -39,8 +39,7 @@ static bool may_move(const struct finder *f, int slot)
     return s->kind == SLOT_PLANNED && !s->is_output && !f->param[slot];
 }
 
-/* ---- no element is written twice
- * ------------------------------------------------------------------------- */
+/* ---- no element is written twice ---- */
 
 struct span {
     int64_t step, count;
@@ -118,8 +117,7 @@ static bool writes_once(const struct finder *f, const struct ap *ap, const int64
     return true;
 }
 
-/* ---- an operand and a result
- * ----------------------------------------------------------------------------- */
+/* ---- an operand and a result ---- */
 
 static bool same_affine(const struct affine *a, const struct affine *b)
 {

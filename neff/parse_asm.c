@@ -136,8 +136,7 @@ static bool parse_ap(struct parser *r, struct ap *ap)
     return asm_want(&r->x, ")");
 }
 
-/* ---- instructions
- * --------------------------------------------------------------------------------------- */
+/* ---- instructions ---- */
 
 static bool parse_semaphore(struct parser *r, int16_t *out)
 {
@@ -342,8 +341,7 @@ static bool parse_kernel(struct parser *r)
            parse_dim(r, &k->bytes) && asm_want(&r->x, "{") && parse_body(r);
 }
 
-/* ---- tensors and attributes
- * ------------------------------------------------------------------------------ */
+/* ---- tensors and attributes ---- */
 
 static bool parse_element(struct parser *r, struct tensor *t, int64_t i)
 {
@@ -486,8 +484,7 @@ static bool parse_attrs(struct parser *r, struct attrs *as)
     return asm_want(&r->x, "}");
 }
 
-/* ---- slots, calls, regions
- * ------------------------------------------------------------------------------- */
+/* ---- slots, calls, regions ---- */
 
 static bool parse_kind(struct parser *r, uint8_t *out)
 {
@@ -587,8 +584,7 @@ static bool parse_region(struct parser *r)
     return true;
 }
 
-/* ---- the head
- * -------------------------------------------------------------------------------------------- */
+/* ---- the head ---- */
 
 static bool parse_symbol(struct parser *r)
 {

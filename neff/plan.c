@@ -126,8 +126,7 @@ struct item {
     struct lifetime life;
 };
 
-/* ---- orders in which items are placed; the best result counts
- * ------------------------------------------------- */
+/* ---- orders in which items are placed; the best result counts ---- */
 
 static int by_size(const void *a, const void *b)
 {
@@ -240,8 +239,7 @@ static int make_items(const struct program *p, const int64_t *sizes, const struc
     return n;
 }
 
-/* ---- the best arrangement found
- * --------------------------------------------------------------------------- */
+/* ---- the best arrangement found ---- */
 
 struct search {
     struct item *items, **placed;

@@ -255,8 +255,7 @@ static void read_kernel(struct streams *s, struct kernel *k)
             codec_fail(sp, "an instruction is missing from its engine's stream");
 }
 
-/* ---- calls and regions
- * ---------------------------------------------------------------------------- */
+/* ---- calls and regions ---- */
 
 static int32_t *code_indices(struct codec *c, int32_t *list, int *n, int low, int high,
                              const char *name)
@@ -299,8 +298,7 @@ static void code_region(struct streams *s, struct program_region *r)
     }
 }
 
-/* ---- the whole
- * ------------------------------------------------------------------------------------ */
+/* ---- the whole ---- */
 
 static void collect_ops(struct streams *s)
 {

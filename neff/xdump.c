@@ -161,8 +161,7 @@ static bool parse_arguments(struct arguments *a, int argc, char **argv)
     return a->path || wrong("expected an archive%s", "");
 }
 
-/* ---- opening
- * --------------------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 bool dump_open(struct dump *u, const char *path, struct symbol_binding *b, int nb, struct diag *d)
 {

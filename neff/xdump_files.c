@@ -147,8 +147,7 @@ bool dump_json(struct dump *u, struct diag *d)
     return rc == 0 || fail(d, "cannot write JSON");
 }
 
-/* ---- extraction
- * ------------------------------------------------------------------------------------------ */
+/* ---- extraction ---- */
 
 static bool make_folder(const char *path, struct diag *d)
 {

@@ -12,7 +12,7 @@
  * Inputs and outputs of the model keep their types. tf32 and fp8_e4m3 have no storage here:
  * operands are rounded to them and stay FP32. Requires inferred types.
  */
-#include "neff/conv_cost.h"
+#include "passes/ir/winograd.h"
 #include "passes/rewrite.h"
 
 #include <fnmatch.h>
@@ -170,32 +170,14 @@ static bool is_one_row(const struct node *n)
            x->dims[x->rank - 2] == 1 && !attr_int(&n->attrs, "trans_a", 0);
 }
 
-static bool all_are(const struct node *n, const char *attr, int64_t value)
-{
-    int count;
-    const int64_t *v = attr_ints(&n->attrs, attr, &count);
-    for (int i = 0; i < count; i++)
-        if (v[i] != value)
-            return false;
-    return true;
-}
-
-/* A 3x3 convolution of stride 1 that is computed by Winograd's method: it transforms FP32 operands,
- * and rounds none, or what it multiplies. */
+/* A convolution that Winograd's method computes: it transforms FP32 operands, and rounds none, or
+ * what it multiplies. */
 static bool is_winograd(const struct caster *c, const struct node *n, struct conv_way *way)
 {
-    struct value *w = n->op == OP_conv ? n->in[1] : NULL;
-    const struct type *y = &n->out[0]->type;
-    if (!w || !w->constant || w->type.rank != 4 || w->type.dims[2] != 3 || w->type.dims[3] != 3 ||
-        y->rank != 4 || !attr_int(&n->attrs, "channels_last", 0) ||
-        attr_int(&n->attrs, "group", 1) != 1 || !all_are(n, "strides", 1) ||
-        !all_are(n, "dilations", 1) || !all_are(n, "lhs_dilation", 1) || c->o->no_winograd ||
-        c->o->strict_target || c->o->cast_type != DT_BF16)
+    struct conv_size size;
+    if (c->o->no_winograd || c->o->strict_target || c->o->cast_type != DT_BF16 ||
+        !winograd_can(n, &size))
         return false;
-    bool known = dim_is_const(y->dims[1]) && dim_is_const(y->dims[2]);
-    struct conv_size size = {known ? (double)y->dims[1] : CONV_SUPPOSED_SIDE,
-                             known ? (double)y->dims[2] : CONV_SUPPOSED_SIDE, w->type.dims[1],
-                             w->type.dims[0]};
     *way = conv_best_way(machine_find("cpu"), &size, true);
     return way->size != 0;
 }
@@ -249,8 +231,7 @@ static bool visit_product(struct node *n, void *user)
     return product_operands(n) ? cast_product(user, n) : true;
 }
 
-/* ---- casts before what only moves elements
- * ------------------------------------------------------------------------------------------------ */
+/* ---- casts before what only moves elements ---- */
 
 static bool only_moves(const struct node *n)
 {

@@ -28,8 +28,7 @@ compose_rule compose_group_norm, compose_group_scale, compose_group_bias;
 /* compose_attention.c */
 compose_rule compose_sdpa, compose_attention, compose_matmul;
 
-/* ---- match_reduce.c: reductions and what they are of
- * --------------------------------------------------- */
+/* ---- match_reduce.c: reductions and what they are of ---- */
 
 struct reduction { /* of x over axes; the reduced dims stay as 1 */
     struct value *x;

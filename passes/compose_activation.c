@@ -110,8 +110,7 @@ static bool equal(const struct poly *got, const struct poly *want, double rel)
     return true;
 }
 
-/* ---- gates
- * ---------------------------------------------------------------------------------------------- */
+/* ---- gates ---- */
 
 static double limit(const struct node *clip, int i)
 {

@@ -181,8 +181,7 @@ struct value *compose_sdpa(struct compose *c, struct node *n)
     return k ? emit(n, OP_sdpa, in, s.mask ? 4 : 3, &as, n->name, c->d) : NULL;
 }
 
-/* ---- einsum of two operands that is a product of matrices
- * -------------------------------------------------- */
+/* ---- einsum of two operands that is a product of matrices ---- */
 
 /* The letters of one term, without spaces; false when there are others or too many. */
 static bool read_term(const char **at, const char *end, char *out)
@@ -239,8 +238,7 @@ struct value *compose_matmul(struct compose *c, struct node *n)
     return emit(n, OP_matmul, n->in, 2, &as, n->name, c->d);
 }
 
-/* ---- the Attention operator of ONNX
- * ---------------------------------------------------------------------- */
+/* ---- the Attention operator of ONNX ---- */
 
 /* (B,heads,S,D) of an operand that may be (B,S,heads*D). */
 static struct value *split_heads(struct compose *c, struct node *n, struct value *x, int64_t heads)

@@ -253,8 +253,7 @@ struct value *compose_norm_folded(struct compose *c, struct node *n)
     return NULL;
 }
 
-/* ---- group normalisation, written as instance normalisation of groups seen as channels
- * ------------------- */
+/* ---- group normalisation, written as instance normalisation of groups seen as channels ---- */
 
 /* The numbers of a constant of `groups` elements, each repeated for the channels of its group. */
 static struct value *repeated(struct compose *c, const struct value *v, int64_t groups,

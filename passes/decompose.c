@@ -47,8 +47,7 @@ static bool replace(struct node *n, struct value *with)
     return true;
 }
 
-/* ---- batch normalisation
- * ------------------------------------------------------------------------------------- */
+/* ---- batch normalisation ---- */
 
 struct affine_channels { /* y = x * scale + shift */
     double *scale, *shift;
@@ -195,8 +194,7 @@ static bool split_gemm(struct graph *g, struct node *n, struct diag *d)
     return replace(n, y);
 }
 
-/* ---- recurrent layers
- * ---------------------------------------------------------------------------------------- */
+/* ---- recurrent layers ---- */
 
 /* The operand as a tensor of rank 3: 0 keeps a dim. Changes nothing about operands that the layer
  * accepts. */

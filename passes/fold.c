@@ -65,8 +65,7 @@ static bool too_large(const struct node *n)
     return out > LARGEST_RESULT && out > in;
 }
 
-/* ---- keeping results
- * ----------------------------------------------------------------------------------- */
+/* ---- keeping results ---- */
 
 /* A copy of a tensor, containers included, in the graph's arena. */
 static struct tensor arena_tensor(struct arena *a, const struct tensor *t)
@@ -105,8 +104,7 @@ static struct value *replace_by_constant(struct graph *g, struct value *v, const
     return c;
 }
 
-/* ---- the three foldings
- * ------------------------------------------------------------------------------ */
+/* ---- the three foldings ---- */
 
 static bool evaluate(struct folder *f, struct node *n)
 {

@@ -193,8 +193,7 @@ static void collect(struct fuser *f, struct node *first)
     }
 }
 
-/* ---- making the fused node
- * ------------------------------------------------------------------------------------ */
+/* ---- making the fused node ---- */
 
 static bool read_outside(const struct fuser *f, const struct value *v)
 {

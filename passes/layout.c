@@ -187,8 +187,7 @@ static bool adopt_all(struct layout *y, struct node *n, struct node *made)
     return made != NULL;
 }
 
-/* ---- by kind
- * ---------------------------------------------------------------------------------------------- */
+/* ---- by kind ---- */
 
 static bool convert_image(struct layout *y, struct node *n)
 {
@@ -416,8 +415,7 @@ static bool convert_transpose(struct layout *y, struct node *n)
     return true;
 }
 
-/* ---- channel shuffles
- * -------------------------------------------------------------------------------------------- */
+/* ---- channel shuffles ---- */
 
 static bool exchanges_groups(const struct node *n)
 {

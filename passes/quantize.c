@@ -204,8 +204,7 @@ static float *factors_of(struct quantizer *q, const struct value *x_scale,
     return f;
 }
 
-/* ---- qlinear_conv, qlinear_matmul
- * ---------------------------------------------------------------------------------- */
+/* ---- qlinear_conv, qlinear_matmul ---- */
 
 /* One weight in each of as many groups as there are channels. */
 static bool is_depthwise(const struct integer_product *p)
@@ -276,8 +275,7 @@ static bool convert_qlinear(struct quantizer *q, struct node *n)
                            n->name, q->d));
 }
 
-/* ---- conv_integer, matmul_integer
- * -------------------------------------------------------------------------------------- */
+/* ---- conv_integer, matmul_integer ---- */
 
 static bool convert_integer(struct quantizer *q, struct node *n)
 {
@@ -291,8 +289,7 @@ static bool convert_integer(struct quantizer *q, struct node *n)
     return sums ? replace(n, sums) : !diag_failed(q->d);
 }
 
-/* ---- products of dequantised operands
- * ------------------------------------------------------------------------------------ */
+/* ---- products of dequantised operands ---- */
 
 static const struct node *dequantized(const struct value *v)
 {

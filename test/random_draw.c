@@ -141,8 +141,7 @@ static bool window_node(struct recipe *r, enum op op, const int *in, int nin,
     return false;
 }
 
-/* ---- choosing operands
- * ------------------------------------------------------------------------------------- */
+/* ---- choosing operands ---- */
 
 int choose(struct recipe *r, struct wish w)
 {

@@ -26,8 +26,7 @@ struct way { /* of compiling */
 
 static const char *target = "cpu";
 
-/* ---- the reference
- * ------------------------------------------------------------------------------------------- */
+/* ---- the reference ---- */
 
 /* Every node's value by the plain routines, on constant dims. */
 static bool compute(struct recipe *r, struct diag *d)
@@ -170,8 +169,7 @@ static bool check(struct recipe *r, struct way w, const bool *result, char *why,
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* ---- cutting down
- * --------------------------------------------------------------------------------------------- */
+/* ---- cutting down ---- */
 
 /* Alive are the results and what they are made of. */
 static void prune(struct recipe *r, const bool *result)

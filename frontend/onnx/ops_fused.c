@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-/* ---- activations
- * ----------------------------------------------------------------------------------------- */
+/* ---- activations ---- */
 
 bool lower_fast_gelu(struct onnx_node *n)
 {
@@ -89,8 +88,7 @@ static struct value *activate(struct onnx_node *n, struct value *y, const double
     return NULL;
 }
 
-/* ---- products
- * ---------------------------------------------------------------------------------------------- */
+/* ---- products ---- */
 
 /* The first dim in front of the last: (d0, d1, ..., k) as (d1, ..., d0, k). */
 static struct value *batch_inside(struct onnx_node *n, struct value *x, const char *attribute)
@@ -149,8 +147,7 @@ bool lower_nhwc_conv(struct onnx_node *n)
     return b_done(n, b_op(n, OP_conv, n->in, n->nin, &n->attrs));
 }
 
-/* ---- normalisations
- * ------------------------------------------------------------------------------------------ */
+/* ---- normalisations ---- */
 
 /* 1 / sqrt(mean of squares + epsilon) of each row. */
 static struct value *inverse_rms(struct onnx_node *n, struct value *x, double epsilon)
@@ -272,8 +269,7 @@ bool lower_embed_layer_norm(struct onnx_node *n)
     return !diag_failed(n->d);
 }
 
-/* ---- what the standard has under another domain
- * ------------------------------------------------------------------ */
+/* ---- what the standard has under another domain ---- */
 
 bool lower_pad_contrib(struct onnx_node *n)
 {

@@ -20,8 +20,7 @@ struct tape {
 /* One step back: adds to the gradients of x->in from g, that of the first result. */
 typedef void (*rule_fn)(struct tape *t, struct node *x, struct value *g);
 
-/* ---- gradients of operands
- * -------------------------------------------------------------------------------------- */
+/* ---- gradients of operands ---- */
 
 /* g summed over the dims that v was stretched along. */
 static struct value *shrink(struct onnx_node *n, struct value *g, struct value *v)

@@ -5,8 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- features
- * ---------------------------------------------------------------------------------------- */
+/* ---- features ---- */
 
 /* Columns of x by index; a vector counts as one row. */
 bool lower_array_feature_extractor(struct onnx_node *n)
@@ -109,8 +108,7 @@ bool lower_normalizer(struct onnx_node *n)
     return b_done(n, b_div(n, x, by));
 }
 
-/* ---- labels
- * -------------------------------------------------------------------------------------------- */
+/* ---- labels ---- */
 
 static struct value *encode(struct onnx_node *n, struct value *x, struct value *keys,
                             struct value *values, struct value *otherwise, bool strict)
@@ -257,8 +255,7 @@ bool lower_zip_map(struct onnx_node *n)
     return b_done(n, b_2(n, OP_zip_map, x, keys));
 }
 
-/* ---- linear models
- * --------------------------------------------------------------------------------------- */
+/* ---- linear models ---- */
 
 /* x (N,F) times `coefficients` (targets, F), plus intercepts. */
 static struct value *linear(struct onnx_node *n, int64_t targets)

@@ -87,8 +87,7 @@ bool lower_qlinear_global_pool(struct onnx_node *n)
     return b_done(n, quantize(n, y, n->in[3], b_in(n, 4), b_dtype(n->in[0])));
 }
 
-/* ---- integer products
- * ------------------------------------------------------------------------------------------ */
+/* ---- integer products ---- */
 
 static struct value *scaled_product(struct onnx_node *n, struct value *const *in,
                                     struct value *scale, struct value *bias)
@@ -173,8 +172,7 @@ bool lower_dynamic_quantize_lstm(struct onnx_node *n)
     return made != NULL;
 }
 
-/* ---- weights of few bits
- * ---------------------------------------------------------------------------------------- */
+/* ---- weights of few bits ---- */
 
 /* Rows of `count` values packed into bytes, each row padded to row_bytes: one value a byte, low
  * bits first. */

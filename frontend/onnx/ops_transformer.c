@@ -38,8 +38,7 @@ static struct value *where(struct onnx_node *n, struct value *test, struct value
     return b_op(n, OP_where, (struct value *[]){test, yes, no}, 3, NULL);
 }
 
-/* ---- what is added to the scores
- * ----------------------------------------------------------------------------- */
+/* ---- what is added to the scores ---- */
 
 /*
  * (...,S,T): 0 where query i may see key j, else `filter`. Query i is at place i + T - S; `window`
@@ -153,8 +152,7 @@ static struct value *attend(struct onnx_node *n, struct value *q, struct value *
     return b_op(n, OP_sdpa, (struct value *[]){q, k, v, mask}, mask ? 4 : 3, &a);
 }
 
-/* ---- Attention, QAttention
- * ------------------------------------------------------------------------------------- */
+/* ---- Attention, QAttention ---- */
 
 /* Rows of the past (2,B,heads,P,D) before x. */
 static struct value *after_past(struct onnx_node *n, struct value *past, int which, struct value *x)
@@ -216,8 +214,7 @@ bool lower_qattention(struct onnx_node *n)
     return packed_attention(n, b_add(n, y, n->in[2]), b_in(n, 5), b_in(n, 8), NULL);
 }
 
-/* ---- MultiHeadAttention
- * -------------------------------------------------------------------------------------------- */
+/* ---- MultiHeadAttention ---- */
 
 /* Piece `which` of a packed operand (B,S,heads,pieces,D) as (B,heads,S,D). */
 static struct value *piece(struct onnx_node *n, struct value *x, int which)

@@ -39,8 +39,7 @@ struct forest {
     int dtype; /* of thresholds and weights */
 };
 
-/* ---- into operands
- * --------------------------------------------------------------------------------------- */
+/* ---- into operands ---- */
 
 /* Numbers nodes from each root on, parents first. NULL when a node is reached twice. */
 static int64_t *number_nodes(struct onnx_node *n, const struct forest *f)
@@ -147,8 +146,7 @@ static struct value *build_forest(struct onnx_node *n, struct forest *f, int64_t
     return b_op(n, OP_tree_ensemble, in, f->members ? 7 : 6, &as);
 }
 
-/* ---- TreeEnsemble (version 5)
- * ------------------------------------------------------------------------------ */
+/* ---- TreeEnsemble (version 5) ---- */
 
 static bool need_length(struct onnx_node *n, const char *name, int64_t found, int64_t expected)
 {
@@ -273,8 +271,7 @@ bool lower_tree_ensemble(struct onnx_node *n)
     return b_done(n, ml_transform(n, targets > 1 || t == ML_PROBIT ? t : ML_NONE, scores));
 }
 
-/* ---- the older operators
- * ------------------------------------------------------------------------------------ */
+/* ---- the older operators ---- */
 
 static int by_id(const void *a, const void *b)
 {

@@ -74,8 +74,7 @@ struct value *region_add_param(struct region *r, const struct type *t, const cha
     return v;
 }
 
-/* ---- uses
- * ------------------------------------------------------------------------------------------ */
+/* ---- uses ---- */
 
 static void use_link(struct use *u, struct value *v)
 {
@@ -127,8 +126,7 @@ void node_add_input(struct graph *g, struct node *n, struct value *v)
     node_set_input(n, n->nin++, v);
 }
 
-/* ---- nodes
- * ------------------------------------------------------------------------------------------- */
+/* ---- nodes ---- */
 
 struct node *node_new(struct graph *g, enum op op, struct value *const *in, int nin, int nout,
                       const char *name)
@@ -204,8 +202,7 @@ void node_remove(struct node *n)
     node_unlink(n);
 }
 
-/* ---- constants
- * ------------------------------------------------------------------------------------- */
+/* ---- constants ---- */
 
 static struct type constant_type(struct arena *a, const struct tensor *t)
 {
@@ -274,8 +271,7 @@ struct value *constant_scalar(struct graph *g, int dtype, double v)
     return constant_copy(g, dtype, 0, NULL, room, NULL);
 }
 
-/* ---- asking and changing
- * ------------------------------------------------------------------------------ */
+/* ---- asking and changing ---- */
 
 void value_replace(struct value *old, struct value *with)
 {

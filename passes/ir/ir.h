@@ -102,8 +102,7 @@ void graph_free(struct graph *g);
  * make. */
 void graph_own(struct graph *g, void *block);
 
-/* ---- making
- * -------------------------------------------------------------------------------------- */
+/* ---- making ---- */
 
 struct region *region_new(struct graph *g, struct node *owner);
 struct value *region_add_param(struct region *r, const struct type *t, const char *name);
@@ -136,8 +135,7 @@ struct value *constant_scalar(struct graph *g, int dtype, double v);   /* rank 0
  * Elements of other constants that share the memory are safe: then nothing happens. */
 void constant_release(struct graph *g, const struct value *v);
 
-/* ---- asking and changing
- * --------------------------------------------------------------------------- */
+/* ---- asking and changing ---- */
 
 static inline struct node *region_return(const struct region *r)
 {
@@ -157,16 +155,14 @@ const char *node_text(struct graph *g, const struct node *n);
 /* All nodes of a region and of regions inside, each before its own regions; stops at false. */
 bool region_walk(struct region *r, bool (*visit)(struct node *n, void *user), void *user);
 
-/* ---- text (text.c, parse.c): print -> parse -> print is the identity
- * ------------------------------- */
+/* ---- text (text.c, parse.c): print -> parse -> print is the identity ---- */
 
 /* Prints the graph. Constants of more than `elide` elements print as `...` (then it cannot be
  * parsed back); elide < 0 prints everything. */
 void graph_print(struct graph *g, FILE *out, int64_t elide);
 struct graph *graph_parse(const char *text, size_t size, const char *file, struct diag *d);
 
-/* ---- checking (verify.c)
- * ---------------------------------------------------------------------------- */
+/* ---- checking (verify.c) ---- */
 
 /* Every rule above, and arity, dominance, types present. `where` names the pass for the message. */
 bool graph_verify(struct graph *g, const char *where, struct diag *d);

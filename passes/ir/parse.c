@@ -24,8 +24,7 @@ struct parser {
     struct names values, constants;
 };
 
-/* ---- words
- * ---------------------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 static bool locate(struct parser *p)
 {
@@ -169,8 +168,7 @@ static bool type(struct parser *p, struct type *out)
     return true;
 }
 
-/* ---- literals
- * ------------------------------------------------------------------------------------------ */
+/* ---- literals ---- */
 
 static bool float_literal(struct parser *p, int dt, void *to, size_t i)
 {
@@ -312,8 +310,7 @@ static bool literal(struct parser *p, struct tensor *out, int depth)
     return elements(p, out, count);
 }
 
-/* ---- attributes
- * ------------------------------------------------------------------------------------- */
+/* ---- attributes ---- */
 
 /* Whether the number at the cursor is written as a float. */
 static bool looks_float(const struct parser *p)
@@ -430,8 +427,7 @@ static bool attrs(struct parser *p, struct attrs *as)
     return true;
 }
 
-/* ---- values
- * -------------------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 struct definition { /* `%3 "name": type`, or a constant's `%c3 "name"` */
     bool constant;
@@ -513,8 +509,7 @@ static bool params(struct parser *p, struct region *r)
     return true;
 }
 
-/* ---- nodes
- * ---------------------------------------------------------------------------------------------- */
+/* ---- nodes ---- */
 
 static bool body(struct parser *p, struct region *r, int depth);
 
@@ -607,8 +602,7 @@ static bool body(struct parser *p, struct region *r, int depth)
     return true;
 }
 
-/* ---- the graph
- * ------------------------------------------------------------------------------------------ */
+/* ---- the graph ---- */
 
 static bool symbols(struct parser *p)
 {

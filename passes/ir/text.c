@@ -47,8 +47,7 @@ static void print_string(FILE *out, const char *s, size_t n)
     fputc('"', out);
 }
 
-/* ---- literals
- * ------------------------------------------------------------------------------------------ */
+/* ---- literals ---- */
 
 /* One real component of a float: `dt` is a float type. */
 static void print_float(FILE *out, int dt, const void *p, size_t i, bool as_float)
@@ -146,8 +145,7 @@ static void print_tensor(struct printer *p, const struct tensor *t)
     fputc('}', p->out);
 }
 
-/* ---- attributes
- * ------------------------------------------------------------------------------------- */
+/* ---- attributes ---- */
 
 static void print_attr_element(struct printer *p, const struct attr *a, int i)
 {
@@ -214,8 +212,7 @@ static void print_attrs(struct printer *p, const struct attrs *as)
     fputc('}', p->out);
 }
 
-/* ---- nodes
- * ---------------------------------------------------------------------------------------------- */
+/* ---- nodes ---- */
 
 static void indent(struct printer *p, int depth)
 {

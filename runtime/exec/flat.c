@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { SHORT_ROW = 16, LEAST_ROWS = 4, PART_ELEMENTS = 1024 };
+enum { LONG_ROW = 16, LEAST_ROWS = 4, PART_ELEMENTS = 1024 };
 
 struct flat {
     struct bound_insn insn; /* the instruction on one dense row */
@@ -58,7 +58,7 @@ void flatten(struct binding *b, struct bound_insn *i)
 {
     const struct shape *s = &i->shape;
     int last = s->rank - 1, from = last;
-    if (!elementwise(i) || i->inner || last < 1 || s->count[last] >= SHORT_ROW || !whole_dims(s) ||
+    if (!elementwise(i) || i->inner || last < 1 || s->count[last] >= LONG_ROW || !whole_dims(s) ||
         !dense(&i->o[0], s, 0))
         return;
     int64_t each = 1;

@@ -102,8 +102,7 @@ static bool type_is_runtime(const struct dim_table *t, const struct type *type)
     return false;
 }
 
-/* ---- what kernels depend on
- * -------------------------------------------------------------------------- */
+/* ---- what kernels depend on ---- */
 
 struct dims_used {
     const struct model *m;

@@ -11,8 +11,7 @@
 
 #include <stdatomic.h>
 
-/* ---- a model: what depends on the program alone
- * -------------------------------------------------- */
+/* ---- a model: what depends on the program alone ---- */
 
 struct slot_list {
     int count;
@@ -37,8 +36,7 @@ struct model {
         *kernel_uses; /* per kernel: slots it touches whose type is known only while running */
 };
 
-/* ---- kernels bound to shapes
- * ------------------------------------------------------------------------ */
+/* ---- kernels bound to shapes ---- */
 
 struct term {
     int32_t var;
@@ -105,8 +103,7 @@ struct bound_kernel {
     struct bound_insn *insns;
 };
 
-/* ---- a program bound to shapes
- * --------------------------------------------------------------------- */
+/* ---- a program bound to shapes ---- */
 
 struct bound {
     struct arena arena;
@@ -127,8 +124,7 @@ struct kernel_cache { /* of a kernel bound when launched */
     struct bound_kernel *bound;
 };
 
-/* ---- a context
- * ------------------------------------------------------------------------------------- */
+/* ---- a context ---- */
 
 struct lane {
     int64_t vars[MAX_VARS];
@@ -184,8 +180,7 @@ struct context {
     void *seen_user;
 };
 
-/* ---- between the files
- * ------------------------------------------------------------------------------ */
+/* ---- between the files ---- */
 
 /* bind.c: makes c->now the plan for the inputs that are set. */
 bool bind_inputs(struct context *c, struct diag *d);

@@ -21,8 +21,7 @@ static bool bad(struct diag *d, const char *name, const char *what)
     return fail(d, "%s: not a .npy file that can be read: %s", name, what);
 }
 
-/* ---- header: a Python dict literal
- * --------------------------------------------------------------- */
+/* ---- header: a Python dict literal ---- */
 
 /* The text after `'key':`, blanks skipped; NULL when missing. */
 static const char *entry(const char *text, const char *key)
@@ -95,8 +94,7 @@ static bool parse_header(struct header *h, const uint8_t *p, size_t size, const 
            parse_shape(h, entry(text, "shape"), d, name);
 }
 
-/* ---- reading
- * ---------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static int dtype_of(const struct header *h)
 {
@@ -256,8 +254,7 @@ bool npy_as(struct tensor *t, int dtype, struct diag *d)
     return fail(d, "element type is %s, expected %s", dtype_name(t->dtype), dtype_name(dtype));
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static uint32_t next_character(const char **p, const char *end)
 {

@@ -78,8 +78,7 @@ bool eval_gather(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- gather_elements
- * ------------------------------------------------------------------------------ */
+/* ---- gather_elements ---- */
 
 bool infer_gather_elements(struct infer *f)
 {
@@ -125,8 +124,7 @@ bool eval_gather_elements(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- gather_nd
- * ------------------------------------------------------------------------------------ */
+/* ---- gather_nd ---- */
 
 bool infer_gather_nd(struct infer *f)
 {
@@ -180,8 +178,7 @@ bool eval_gather_nd(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- one_hot
- * -------------------------------------------------------------------------------------- */
+/* ---- one_hot ---- */
 
 bool infer_one_hot(struct infer *f)
 {

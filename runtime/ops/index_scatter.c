@@ -96,8 +96,7 @@ static bool infer_scatter(struct infer *f)
     return reduction_of(f->d, f->attrs, f->in[0].dtype, &op);
 }
 
-/* ---- scatter_elements
- * ----------------------------------------------------------------------------- */
+/* ---- scatter_elements ---- */
 
 bool infer_scatter_elements(struct infer *f)
 {
@@ -146,8 +145,7 @@ bool eval_scatter_elements(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- scatter_nd
- * ----------------------------------------------------------------------------------- */
+/* ---- scatter_nd ---- */
 
 bool infer_scatter_nd(struct infer *f)
 {

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- compress
- * ------------------------------------------------------------------------------------ */
+/* ---- compress ---- */
 
 bool infer_compress(struct infer *f)
 {
@@ -63,8 +62,7 @@ bool eval_compress(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- nonzero
- * ------------------------------------------------------------------------------------- */
+/* ---- nonzero ---- */
 
 bool infer_nonzero(struct infer *f)
 {
@@ -115,8 +113,7 @@ bool eval_nonzero(struct op_call *c)
     return true;
 }
 
-/* ---- unique
- * -------------------------------------------------------------------------------------- */
+/* ---- unique ---- */
 
 bool infer_unique(struct infer *f)
 {
@@ -244,8 +241,7 @@ bool eval_unique(struct op_call *c)
     return ok;
 }
 
-/* ---- topk
- * ---------------------------------------------------------------------------------------- */
+/* ---- topk ---- */
 
 bool infer_topk(struct infer *f)
 {

@@ -93,8 +93,7 @@ bool eval_argmin(struct op_call *c)
     return eval_arg(c);
 }
 
-/* ---- cumsum, cumprod
- * ------------------------------------------------------------------------------ */
+/* ---- cumsum, cumprod ---- */
 
 static bool infer_running(struct infer *f)
 {

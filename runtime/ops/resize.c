@@ -248,8 +248,7 @@ static void fill_weights(const struct resize *r, double x, int64_t half, double 
             w[i] /= sum;
 }
 
-/* ---- one axis
- * ------------------------------------------------------------------------------------- */
+/* ---- one axis ---- */
 
 /* from (outer, in, inner) to (outer, out, inner) */
 static bool interpolate(struct op_call *c, const struct resize *r, const double *from, double *to,

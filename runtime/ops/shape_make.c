@@ -94,8 +94,7 @@ bool eval_range(struct op_call *c)
     return z != NULL;
 }
 
-/* ---- constant_of_shape, iota
- * ------------------------------------------------------------------------ */
+/* ---- constant_of_shape, iota ---- */
 
 static bool check_dims(struct infer *f, const struct type *t)
 {
@@ -190,8 +189,7 @@ bool eval_iota(struct op_call *c)
     return true;
 }
 
-/* ---- eye_like, trilu
- * ------------------------------------------------------------------------------- */
+/* ---- eye_like, trilu ---- */
 
 bool infer_eye_like(struct infer *f)
 {

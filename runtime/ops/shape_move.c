@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* ---- expand, broadcast_in_dim
- * -------------------------------------------------------------------- */
+/* ---- expand, broadcast_in_dim ---- */
 
 /* Result contents that repeat operand 0's by broadcasting. */
 static void repeat_content(struct infer *f)
@@ -113,8 +112,7 @@ bool eval_broadcast_in_dim(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- transpose, reverse
- * -------------------------------------------------------------------------- */
+/* ---- transpose, reverse ---- */
 
 static bool permutation(struct diag *d, const struct attrs *attrs, int rank, int *perm)
 {
@@ -188,8 +186,7 @@ bool eval_reverse(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- concat, split
- * ------------------------------------------------------------------------------- */
+/* ---- concat, split ---- */
 
 static void concat_content(struct infer *f)
 {
@@ -357,8 +354,7 @@ bool eval_split(struct op_call *c)
     return true;
 }
 
-/* ---- depth_to_space, space_to_depth
- * --------------------------------------------------------------- */
+/* ---- depth_to_space, space_to_depth ---- */
 
 static bool infer_depth_space(struct infer *f, bool to_space)
 {

@@ -144,8 +144,7 @@ bool eval_slice(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- index maps: pad and tile
- * -------------------------------------------------------------------- */
+/* ---- index maps: pad and tile ---- */
 
 /* For each axis, operand offset (in elements) of each result index; -1: none. */
 struct maps {

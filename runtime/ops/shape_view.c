@@ -149,8 +149,7 @@ bool eval_reshape(struct op_call *c)
     return copy_all(c);
 }
 
-/* ---- flatten, squeeze, unsqueeze
- * ----------------------------------------------------------------- */
+/* ---- flatten, squeeze, unsqueeze ---- */
 
 bool infer_flatten(struct infer *f)
 {

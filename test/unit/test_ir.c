@@ -10,8 +10,7 @@
 
 #include <cmocka.h>
 
-/* ---- construction
- * ----------------------------------------------------------------------------------------- */
+/* ---- construction ---- */
 
 struct sample { /* y = add(x, c); return y */
     struct graph *g;
@@ -85,8 +84,7 @@ static void placing(void **state)
     expect(&s, NULL);
 }
 
-/* ---- what the verifier catches
- * ---------------------------------------------------------------------------------- */
+/* ---- what the verifier catches ---- */
 
 static void change_link(struct sample *s)
 {

@@ -239,8 +239,7 @@ static void test_tiles_share_memory(void **state)
     program_free(p);
 }
 
-/* ---- random kernels against random interleavings
- * ------------------------------------------------------------ */
+/* ---- random kernels against random interleavings ---- */
 
 struct text {
     char s[8192];
