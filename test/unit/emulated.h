@@ -46,6 +46,31 @@ static double emulated_element(void *to, size_t i, bool bf16, bool is_signed)
     return is_signed ? (int8_t)byte : byte;
 }
 
+/* bf16: sums stored rounded; y holds those that are added to. The number of wrong elements. */
+static int emulated_rounded(const struct gemm_block *g, const struct kernel_table *t, const float *y)
+{
+    size_t count = (size_t)g->rows * (size_t)g->c_pitch;
+    float *sums = malloc(count * 4);
+    uint16_t *rounded = malloc(count * 2);
+    const struct gemm_step stores[] = {
+        {.kind = STEP_STORE, .result = sums, .pitch = g->c_pitch},
+        {.kind = STEP_STORE_BF16, .result = rounded, .pitch = g->c_pitch}};
+    memset(rounded, 0xff, count * 2);
+    struct gemm_block with = *g;
+    with.steps = stores, with.nsteps = 2;
+    t->gemm_bf16(&with);
+    int wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool inside = (int64_t)i % g->c_pitch < g->outs;
+        uint32_t u = 0;
+        memcpy(&u, &sums[i], inside ? 4 : 0);
+        uint16_t expected = inside ? (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16) : 0xffff;
+        wrong += rounded[i] != expected || (inside && sums[i] != y[i]);
+    }
+    free(sums), free(rounded);
+    return wrong;
+}
+
 /* The number of wrong elements. */
 static int emulated_run(const struct emulated_case *c, const struct kernel_table *t)
 {
@@ -98,6 +123,8 @@ static int emulated_run(const struct emulated_case *c, const struct kernel_table
             size_t at = (size_t)r * c_pitch + o;
             wrong += (c->bf16 ? y[at] : ((int32_t *)(void *)y)[at]) != e;
         }
+    if (c->bf16 && !c->accumulate)
+        wrong += emulated_rounded(&g, t, y);
     free(a), free(w), free(packed), free(av), free(wv), free(y);
     return wrong;
 }

@@ -26,6 +26,19 @@ static sums_of_16 emulated_dpbf16_memory(const uint16_t *x, __m512i w, sums_of_1
     return (sums_of_16)emulated_dpbf16((__m512)sums, (__m512bh)w, (__m512bh)_mm512_set1_epi32(pair));
 }
 
+/* vcvtne2ps2bf16: b, then a, rounded to nearest even. */
+static __m512bh emulated_cvtne2ps(__m512 a, __m512 b)
+{
+    uint32_t u[32];
+    uint16_t y[32];
+    __m512bh rounded;
+    memcpy(u, &b, 64), memcpy(u + 16, &a, 64);
+    for (int i = 0; i < 32; i++)
+        y[i] = (uint16_t)((u[i] + 0x7fff + (u[i] >> 16 & 1)) >> 16);
+    memcpy(&rounded, y, 64);
+    return rounded;
+}
+
 #ifndef __AVX512VNNI__
 #define __AVX512VNNI__ 1
 #endif
@@ -34,6 +47,7 @@ static sums_of_16 emulated_dpbf16_memory(const uint16_t *x, __m512i w, sums_of_1
 #endif
 #define _mm512_dpbusd_epi32       emulated_dpbusd
 #define _mm512_dpbf16_ps          emulated_dpbf16
+#define _mm512_cvtne2ps_pbh       emulated_cvtne2ps
 #define DPBF16_MEMORY             emulated_dpbf16_memory
 #define VARIANT emulated
 #include "runtime/kernels/family_products.c"
