@@ -186,9 +186,7 @@ static bool overlap(const struct checker *c, const struct region *a, const struc
     return false;
 }
 
-/* ---- tiles
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- tiles ---- */
 
 struct tile_visit {
     uint8_t *written;
@@ -220,9 +218,7 @@ static bool check_tile(struct checker *c, int i, int a, const struct box *b, boo
     return !v.missing || fault(c, i, "reads elements of a tile that nothing has written");
 }
 
-/* ---- order
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- order ---- */
 
 static void join(struct clock *a, const struct clock *b)
 {

@@ -303,9 +303,7 @@ static struct ap destination(struct expression *e, struct value *v, int at, int 
     return space_tile(&e->space, e->k, tile);
 }
 
-/* ---- instructions
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- instructions ---- */
 
 struct linear { /* src * scale + bias */
     struct value *src, *scale, *bias;

@@ -151,9 +151,7 @@ int value_slot(struct lowering *l, struct value *v)
     return l->slots[v->id] = program_add_slot(l->p, s);
 }
 
-/* ---- steps
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- steps ---- */
 
 static void add_step(struct lowering *l, int kind, int index)
 {
@@ -277,9 +275,7 @@ static int container_slot(struct lowering *l, const struct tensor *t, const char
     return c.out[0];
 }
 
-/* ---- nodes
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- nodes ---- */
 
 /* Same bytes under another shape: the result shares the operand's memory. */
 static bool lower_view(struct lowering *l, struct node *n)

@@ -138,9 +138,7 @@ static bool examine(struct lowering *l, const struct node *n, struct recurrent *
     return read_functions(v, &n->attrs);
 }
 
-/* ---- places
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- places ---- */
 
 /* A temporary (direction, step, batch, width). */
 static struct place temporary(struct lowering *l, const struct recurrent *v, int dtype,
@@ -195,9 +193,7 @@ static bool goes_back(const struct recurrent *v, int64_t direction)
     return v->reverse || direction == 1;
 }
 
-/* ---- projection
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- projection ---- */
 
 /* (direction, gates * hidden): both biases, but the one that a gru resets; that one in a slot of
  * its own. */
@@ -297,9 +293,7 @@ static void emit_mask(struct lowering *l, const struct recurrent *v, int64_t dir
     emit_tensor_tensor(&k, OP_gt, to, length, now);
 }
 
-/* ---- steps
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- steps ---- */
 
 struct recurrence {
     struct kernel_builder *k;

@@ -90,9 +90,7 @@ enum lowered lower_split_parts(struct lowering *l, struct node *n)
     return LOWERED;
 }
 
-/* ---- slice
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- slice ---- */
 
 /* The first index of a slice: negative starts count from the end, all are clamped. Like the shape
  * rule, which has made sure that the sign can be told. */
@@ -152,9 +150,7 @@ enum lowered lower_slice(struct lowering *l, struct node *n)
     return LOWERED;
 }
 
-/* ---- pad
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- pad ---- */
 
 struct padding {
     int rank;

@@ -26,9 +26,7 @@ bool schedule_program(struct program *p, const struct machine *m, struct diag *d
 /* One kernel; doing it again changes nothing. */
 bool schedule_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d);
 
-/* ---- parts
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- parts ---- */
 
 bool operand_reads(const struct insn *n, int operand);
 bool operand_writes(const struct insn *n, int operand);

@@ -118,9 +118,7 @@ static void end_loop(struct kernel_builder *k, int var)
         kernel_end_loop(k);
 }
 
-/* ---- products
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- products ---- */
 
 /* The tile of weights: (channel, tap, out), of all chunks where the image is resident. */
 static struct ap weights_at(struct strict_conv *s, int var_chunk)
@@ -214,9 +212,7 @@ static void emit_products(struct strict_conv *s)
         end_loop(k, s->var_band);
 }
 
-/* ---- depthwise
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- depthwise ---- */
 
 static void emit_sums(struct strict_conv *s)
 {
@@ -254,9 +250,7 @@ static void emit_sums(struct strict_conv *s)
         end_loop(k, s->var_band);
 }
 
-/* ---- choosing
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- choosing ---- */
 
 static bool plan(struct lowering *l, struct strict_conv *s, bool depthwise)
 {

@@ -118,9 +118,7 @@ void image_prepare(struct lowering *l, const struct node *n, struct strict_image
     m->top = m->left = 0, m->h = h, m->w = w;
 }
 
-/* ---- the tile
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- the tile ---- */
 
 void image_tile(struct kernel_builder *k, struct strict_image *m)
 {

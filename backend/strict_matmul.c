@@ -82,9 +82,7 @@ int transposed_constant(struct lowering *l, const struct value *w)
     return made_slot(l, &t->made, w, 1, &shape, w->name);
 }
 
-/* ---- matmul
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- matmul ---- */
 
 struct matmul {
     struct value *a, *b;

@@ -177,9 +177,7 @@ static bool on_node(void *user, struct node *n, struct op_call *call)
     return true;
 }
 
-/* ---- the whole
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- the whole ---- */
 
 static bool run_program(struct verify *v, struct context *run, const struct program *p,
                         const struct tensor *in)

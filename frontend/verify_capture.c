@@ -162,9 +162,7 @@ void capture_free(struct capture *k)
     arena_free(&k->arena);
 }
 
-/* ---- inputs
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- inputs ---- */
 
 static int input_named(const struct graph *g, const char *name, size_t n)
 {

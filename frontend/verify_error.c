@@ -198,9 +198,7 @@ static bool run_again(struct verify_errors *e, struct node *n, struct op_call *c
     return ok;
 }
 
-/* ---- bounds
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- bounds ---- */
 
 struct result { /* of the node being looked at */
     double *bound[NBOUNDS];

@@ -9,9 +9,7 @@
 
 enum { MAX_THREADS = 4, ALONE = 1 << 20 /* bytes that are not worth a thread */ };
 
-/* ---- places
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- places ---- */
 
 static struct bytes encoded_strings(const struct slot *s, struct arena *a, struct diag *d)
 {
@@ -46,9 +44,7 @@ bool weights_place(struct weights *w, const struct program *p, struct arena *a, 
     return true;
 }
 
-/* ---- bytes
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- bytes ---- */
 
 struct piece {
     int slot;

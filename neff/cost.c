@@ -160,9 +160,7 @@ void kernel_busy_ns(const struct machine *m, const struct kernel *k, const int64
     }
 }
 
-/* ---- calls
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- calls ---- */
 
 static double count_of(const struct program *p, int slot, const int64_t *values)
 {
@@ -207,9 +205,7 @@ double call_flops(const struct program *p, const struct call *c, const int64_t *
     return out;
 }
 
-/* ---- binding
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- binding ---- */
 
 int64_t *bind_symbols_for_report(const struct program *p, const struct symbol_binding *b, int n,
                                  int64_t otherwise, struct arena *a, struct diag *d)

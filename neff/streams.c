@@ -127,8 +127,7 @@ static void code_insn(struct streams *s, struct codec *c, struct insn *n, const 
     }
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------
- */
+/* ---- kernels ---- */
 
 /* Instructions lie in all engines' streams: one byte each at least. */
 static void code_ninsns(struct streams *s, struct codec *c, struct kernel *k)

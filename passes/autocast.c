@@ -26,7 +26,8 @@ struct caster {
     struct diag *d;
     struct value **cast_of; /* value id -> its cast */
     int nvalues;
-    int nodes; /* how many were cast */
+    int nodes;  /* how many were cast */
+    bool moved; /* a cast, in this walk over the graph */
 };
 
 /* Operands of these are multiplied by the Tensor engine: how many, from the first on. */
@@ -75,9 +76,7 @@ static bool is_f32(const struct value *v)
     return v && v->type.kind == VK_TENSOR && v->type.dtype == DT_F32;
 }
 
-/* ---- one value
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- one value ---- */
 
 static bool stored(const struct caster *c)
 {
@@ -143,9 +142,7 @@ static struct value *cast_value(struct caster *c, struct value *v)
     return c->cast_of[v->id];
 }
 
-/* ---- matmult
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- matmult ---- */
 
 static int product_operands(const struct node *n)
 {
@@ -233,8 +230,10 @@ static bool visit_product(struct node *n, void *user)
 
 /* ---- casts before what only moves elements ---- */
 
-static bool only_moves(const struct node *n)
+/* How many operands are the elements that n moves; 0: it does something else. */
+static int moved_operands(const struct node *n)
 {
+    int operands = 0;
     switch (n->op) {
     case OP_transpose:
     case OP_reshape:
@@ -244,10 +243,18 @@ static bool only_moves(const struct node *n)
     case OP_slice:
     case OP_split:
     case OP_expand:
-        return !n->in[0]->constant && is_f32(n->in[0]);
+        operands = n->in[0]->constant ? 0 : 1;
+        break;
+    case OP_concat:
+        operands = n->nin;
+        break;
     default:
-        return false;
+        break;
     }
+    for (int i = 0; i < operands; i++)
+        if (!is_f32(n->in[i]))
+            return 0;
+    return operands;
 }
 
 /* The cast that alone uses v. */
@@ -258,12 +265,15 @@ static struct node *only_cast(const struct caster *c, const struct value *v)
 }
 
 /* All that n moves is cast: what it moves is cast instead, and n moves half the bytes. */
-static bool cast_what_moves(struct caster *c, struct node *n)
+static bool cast_what_moves(struct caster *c, struct node *n, int operands)
 {
-    struct value *x = cast_value(c, n->in[0]);
-    if (!x)
-        return false;
-    node_set_input(n, 0, x);
+    for (int i = 0; i < operands; i++) {
+        struct value *x = cast_value(c, n->in[i]);
+        if (!x)
+            return false;
+        node_set_input(n, i, x);
+    }
+    c->moved = true;
     if (!infer_node(c->g, n, c->d))
         return false;
     for (int i = 0; i < n->nout; i++)
@@ -281,16 +291,17 @@ static bool store_cast(struct caster *c, struct node *attention, struct node *ca
     return true;
 }
 
-/* A cast moves up to what computes its operand. */
+/* A cast moves up to what computes its operand; of several operands, to that of the first. */
 static bool visit_cast(struct node *n, void *user)
 {
     struct caster *c = user;
-    while (n && n->op == OP_cast && n->in[0]->def && only_moves(n->in[0]->def)) {
+    int operands;
+    while (n && n->op == OP_cast && n->in[0]->def && (operands = moved_operands(n->in[0]->def))) {
         struct node *mover = n->in[0]->def;
         for (int i = 0; i < mover->nout; i++)
             if (!only_cast(c, mover->out[i]))
                 return true;
-        if (!cast_what_moves(c, mover))
+        if (!cast_what_moves(c, mover, operands))
             return false;
         n = mover->in[0]->def;
     }
@@ -298,9 +309,18 @@ static bool visit_cast(struct node *n, void *user)
            !only_cast(c, n->in[0]) || store_cast(c, n->in[0]->def, n);
 }
 
-/* ---- all
- * -----------------------------------------------------------------------------------------------------------
- */
+/* Walks until no cast moves: those of further operands are met in the next one. */
+static bool move_casts(struct caster *c)
+{
+    do {
+        c->moved = false;
+        if (!for_each_node(c->g->main, visit_cast, c))
+            return false;
+    } while (c->moved);
+    return true;
+}
+
+/* ---- all ---- */
 
 static bool keeps_types(const struct node *n)
 {
@@ -356,7 +376,7 @@ bool pass_autocast(struct graph *g, const struct options *o, struct diag *d)
         return true;
     bool all = o->auto_cast == CAST_ALL && stored(&c);
     if (!for_each_node(g->main, all ? visit_all : visit_product, &c) ||
-        (!all && stored(&c) && !for_each_node(g->main, visit_cast, &c)))
+        (!all && stored(&c) && !move_casts(&c)))
         return false;
     why(o, NULL, "autocast.summary", "%d operators cast", c.nodes);
     remove_dead(g);

@@ -142,9 +142,7 @@ static bool split_batch_norm(struct graph *g, struct node *n, const struct optio
     return replace(n, emit2(n, OP_add, x, channel_constant(g, a.shift, a.n, rank, false, NULL), d));
 }
 
-/* ---- bias
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- bias ---- */
 
 static bool split_bias(struct graph *g, struct node *n, struct diag *d)
 {
@@ -165,9 +163,7 @@ static bool split_bias(struct graph *g, struct node *n, struct diag *d)
     return infer_node(g, after, d);
 }
 
-/* ---- gemm
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- gemm ---- */
 
 static struct value *scaled(struct node *n, struct value *x, double by, struct diag *d)
 {

@@ -76,9 +76,7 @@ static bool expand(struct expander *e, struct node *n)
     return true;
 }
 
-/* ---- zero points of rows
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- zero points of rows ---- */
 
 static bool no_zero_point(const struct node *n, int i)
 {

@@ -63,9 +63,7 @@ static enum follow how_to_follow(const struct node *n)
     return op_infos[n->op].flags & OPF_ELEMENTWISE ? ELEMENTWISE : NO;
 }
 
-/* ---- twins
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- twins ---- */
 
 static struct value *twin_of(const struct layout *y, const struct value *v)
 {

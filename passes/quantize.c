@@ -55,9 +55,7 @@ static bool replace(struct node *n, struct value *with)
     return true;
 }
 
-/* ---- operands
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- operands ---- */
 
 /* 8-bit data and what its numbers mean: (x - zero) * scale. */
 struct quantized {
@@ -125,9 +123,7 @@ static bool make_unsigned(struct quantizer *q, struct node *at, struct value **x
     return *x != NULL;
 }
 
-/* ---- the product
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- the product ---- */
 
 struct integer_product {
     enum op op;                      /* OP_conv_integer, OP_matmul_integer */
@@ -339,9 +335,7 @@ static bool convert_dequantized(struct quantizer *q, struct node *n)
     return y && replace(n, y);
 }
 
-/* ---- pools
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- pools ---- */
 
 /* The greatest of small integers is the same in f32, which engines compute in. */
 static bool convert_max_pool(struct quantizer *q, struct node *n)
@@ -357,9 +351,7 @@ static bool convert_max_pool(struct quantizer *q, struct node *n)
                            n->name, q->d));
 }
 
-/* ---- movement
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- movement ---- */
 
 /* Elements change places only; how many operands are data. */
 static int moved_operands(const struct node *n)
@@ -399,9 +391,7 @@ static bool convert_quantize(struct quantizer *q, struct node *n)
     return replace(n, emit_early(q, n, n->in[0], DEPTH));
 }
 
-/* ---- the pass
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- the pass ---- */
 
 static bool visit(struct node *n, void *user)
 {

@@ -23,9 +23,7 @@ int random_below(struct recipe *r, int n)
     return n > 0 ? (int)(next(r) % (uint64_t)n) : 0;
 }
 
-/* ---- items
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- items ---- */
 
 static struct item *add_item(struct recipe *r, int kind)
 {
@@ -184,9 +182,7 @@ int partner(struct recipe *r, int a, int flags)
                 flags & POSITIVE);
 }
 
-/* ---- families
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- families ---- */
 
 static bool draw_smooth(struct recipe *r, enum op op)
 {
@@ -700,9 +696,7 @@ void recipe_free(struct recipe *r)
     arena_free(&r->arena);
 }
 
-/* ---- building
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- building ---- */
 
 static struct type symbolic(struct graph *g, const struct type *t, enum symbols symbols, int input)
 {

@@ -74,9 +74,7 @@ static double magnitude(const struct recipe *r)
     return most;
 }
 
-/* ---- one check
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- one check ---- */
 
 /* What a few roundings to the narrowest type of the graph amount to: fused operators skip some. */
 static double roundings(const struct recipe *r)
@@ -225,9 +223,7 @@ static void keep(struct recipe *r, struct way w, const bool *result, const char 
     graph_free(g);
 }
 
-/* ---- seeds
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- seeds ---- */
 
 enum outcome { SAME, DIFFERENT, NOT_USED };
 

@@ -280,9 +280,7 @@ bool lower_gather_nd_contrib(struct onnx_node *n)
     return b_done(n, b_op(n, OP_gather_nd, n->in, 2, &n->attrs));
 }
 
-/* ---- CropAndResize
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- CropAndResize ---- */
 
 /* Places (regions, count) along one dim whose last place is `most`; the region spans columns from
  * and to. */

@@ -63,9 +63,7 @@ static struct value *now(struct tape *t, struct value *v)
     return v && v->id < t->nvalues && t->replaced[v->id] ? t->replaced[v->id] : v;
 }
 
-/* ---- rules
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- rules ---- */
 
 #define RULE(name)     static void name(struct tape *t, struct node *x, struct value *g)
 #define A              now(t, x->in[0])
@@ -457,9 +455,7 @@ static rule_fn rule_of(enum op op)
     return NULL;
 }
 
-/* ---- the walk
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- the walk ---- */
 
 /* Marks what depends on xs, and computes again what depends on a replaced value. */
 static bool forward(struct tape *t, struct node *last)

@@ -287,9 +287,7 @@ bool lower_multi_head_attention(struct onnx_node *n)
     return b_done(n, join_heads(n, attend(n, qkv[0], qkv[1], qkv[2], sum)));
 }
 
-/* ---- RotaryEmbedding
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- RotaryEmbedding ---- */
 
 static struct value *rotate(struct onnx_node *n, struct value *x, struct value *cosines,
                             struct value *sines, struct value *positions, int64_t heads,
@@ -348,9 +346,7 @@ bool lower_gemma_rotary(struct onnx_node *n)
     return !diag_failed(n->d);
 }
 
-/* ---- GroupQueryAttention
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- GroupQueryAttention ---- */
 
 static bool gqa_supported(struct onnx_node *n)
 {

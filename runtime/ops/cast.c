@@ -20,8 +20,7 @@ static bool target_type(struct infer *f, int *to)
     return true;
 }
 
-/* ---- cast --------------------------------------------------------------------------------------
- */
+/* ---- cast ---- */
 
 static void cast_content(struct infer *f, int to)
 {
@@ -239,8 +238,7 @@ bool eval_cast(struct op_call *c)
     return true;
 }
 
-/* ---- bitcast -----------------------------------------------------------------------------------
- */
+/* ---- bitcast ---- */
 
 bool infer_bitcast(struct infer *f)
 {

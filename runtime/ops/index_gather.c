@@ -15,8 +15,7 @@ static bool index_type(struct infer *f, int i)
     return fail(f->d, "indices are %s, expected integers", dtype_name(f->in[i].dtype));
 }
 
-/* ---- gather -------------------------------------------------------------------------------------
- */
+/* ---- gather ---- */
 
 static void gather_content(struct infer *f)
 {

@@ -15,8 +15,7 @@
 
 #include "neff/op.h"
 
-/* ---- shape rules ------------------------------------------------------------------------------
- */
+/* ---- shape rules ---- */
 
 /* Contents of a small integer or bool tensor, as dims in row-major order. */
 struct content {
@@ -87,8 +86,7 @@ bool infer_run(struct infer *f);
 bool check_arity(enum op op, int nin, int nout, struct diag *d);
 infer_fn op_infer(enum op op); /* never NULL for ops of the table once the table is complete */
 
-/* ---- plain routines -----------------------------------------------------------------------------
- */
+/* ---- plain routines ---- */
 
 struct op_call;
 

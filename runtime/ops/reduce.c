@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- shapes ------------------------------------------------------------------------------------
- */
+/* ---- shapes ---- */
 
 /* Which axes are reduced; false when only running tells. */
 static bool reduced_axes(int count, const int *axes, const struct attrs *attrs, int rank,
@@ -89,8 +88,7 @@ static bool infer_reduction(struct infer *f)
     return true;
 }
 
-/* ---- accumulating -------------------------------------------------------------------------------
- */
+/* ---- accumulating ---- */
 
 /* n elements into accumulators a[0], a[step], ...; aux: the greatest element, for log_sum_exp. */
 static void accumulate_float(enum op op, const double *x, int64_t n, double *a, const double *aux,

@@ -16,8 +16,7 @@ static struct around around_axis(const struct tensor *x, int axis)
                            dims_product(x->dims, axis + 1, x->rank)};
 }
 
-/* ---- argmax, argmin -----------------------------------------------------------------------------
- */
+/* ---- argmax, argmin ---- */
 
 static bool infer_arg(struct infer *f)
 {

@@ -11,8 +11,7 @@
 
 enum { IN_X, IN_ROI, IN_SCALES, IN_SIZES };
 
-/* ---- shape -------------------------------------------------------------------------------------
- */
+/* ---- shape ---- */
 
 /* Axes that roi, scales and sizes speak of: all unless attribute `axes` names some. */
 static bool resized_axes(struct diag *d, const struct attrs *attrs, int rank, int *axes, int *count)
@@ -116,8 +115,7 @@ bool infer_resize(struct infer *f)
     return true;
 }
 
-/* ---- coordinates --------------------------------------------------------------------------------
- */
+/* ---- coordinates ---- */
 
 enum coordinates {
     HALF_PIXEL,
@@ -208,8 +206,7 @@ static int64_t nearest_index(const struct resize *r, double x)
     return clamp(below + up, r->in);
 }
 
-/* ---- weights ------------------------------------------------------------------------------------
- */
+/* ---- weights ---- */
 
 /* Factor by which the filter is stretched, as a number to multiply distances with. */
 static double shrink(const struct resize *r)

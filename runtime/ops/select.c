@@ -16,8 +16,7 @@ static void walk_call(struct walk *w, const struct op_call *c)
             walk_broadcast(w, i + 1, c->in[i]->rank, c->in[i]->dims);
 }
 
-/* ---- where -------------------------------------------------------------------------------------
- */
+/* ---- where ---- */
 
 static void where_content(struct infer *f)
 {
@@ -96,8 +95,7 @@ bool eval_where(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- clip --------------------------------------------------------------------------------------
- */
+/* ---- clip ---- */
 
 bool infer_clip(struct infer *f)
 {
@@ -173,8 +171,7 @@ bool eval_clip(struct op_call *c)
     return true;
 }
 
-/* ---- tests of floats ----------------------------------------------------------------------------
- */
+/* ---- tests of floats ---- */
 
 static bool infer_test(struct infer *f)
 {
@@ -249,8 +246,7 @@ bool eval_is_finite(struct op_call *c)
     return test_floats(c);
 }
 
-/* ---- bit_shift ----------------------------------------------------------------------------------
- */
+/* ---- bit_shift ---- */
 
 bool infer_bit_shift(struct infer *f)
 {

@@ -7,8 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- range -------------------------------------------------------------------------------------
- */
+/* ---- range ---- */
 
 static bool range_type(struct diag *d, int dtype)
 {

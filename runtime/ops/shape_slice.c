@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- slice -------------------------------------------------------------------------------------
- */
+/* ---- slice ---- */
 
 /* Models write "to the end" as the largest 32- or 64-bit number. */
 enum { NO_LIMIT = INT32_MAX };
@@ -198,8 +197,7 @@ static void move_mapped(struct tensor *z, const struct tensor *x, const struct m
     }
 }
 
-/* ---- pad ---------------------------------------------------------------------------------------
- */
+/* ---- pad ---- */
 
 bool infer_pad(struct infer *f)
 {
@@ -306,8 +304,7 @@ bool eval_pad(struct op_call *c)
     return ok && own_strings(c, 0);
 }
 
-/* ---- tile --------------------------------------------------------------------------------------
- */
+/* ---- tile ---- */
 
 bool infer_tile(struct infer *f)
 {

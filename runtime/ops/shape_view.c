@@ -19,8 +19,7 @@ static bool copy_all(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- shape, size -------------------------------------------------------------------------------
- */
+/* ---- shape, size ---- */
 
 static int clamp_place(int64_t v, int rank)
 {
@@ -76,8 +75,7 @@ bool eval_size(struct op_call *c)
     return true;
 }
 
-/* ---- reshape -----------------------------------------------------------------------------------
- */
+/* ---- reshape ---- */
 
 /*
  * The dim that -1 stands for. Dims that stay the same on both sides cancel first, so that a shape
