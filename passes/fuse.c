@@ -92,9 +92,14 @@ static bool is_anchor(const struct options *o, const struct node *n)
     case OP_conv:
         return t->dtype == DT_F32 && n->in[1]->constant &&
                (o->strict_target || attr_int(&n->attrs, "channels_last", 0));
+    case OP_conv_transpose:
+        return t->dtype == DT_F32 && n->in[1]->constant && !o->strict_target &&
+               attr_int(&n->attrs, "channels_last", 0);
     case OP_matmul:
         return t->dtype == DT_F32 &&
                (o->strict_target || (n->in[1]->constant && n->in[1]->type.rank == 2));
+    case OP_max_pool:
+    case OP_average_pool:
     case OP_layer_norm:
     case OP_rms_norm:
         for (int i = 1; i < n->nout; i++)
