@@ -9,10 +9,12 @@
  */
 #include "backend/conv.h"
 #include "backend/product.h"
+#include "backend/quantized.h"
 
 #include <string.h>
 
-enum { BLOCK_IN_CACHE = 640 << 10, CHUNK = 64, BAND_PIXELS = 112 };
+enum { BLOCK_IN_CACHE = 640 << 10, CHUNK = 64, BAND_PIXELS = 112, MOST_TAPS = 64 };
+enum { ALL_ROWS = -2 };
 
 /* Pixels of an image one pixel wide lie in a row of memory: as wide as it was high. */
 static void lay_down(struct conv *c)
@@ -149,6 +151,7 @@ int padded_input(struct lowering *l, const struct node *n, struct conv *c)
 
 struct plan {
     bool chunked;     /* channels in chunks, bands of output rows */
+    bool quantized;   /* one instruction from bytes to bytes */
     bool whole_rows;  /* a tap is a whole filter row */
     dim_t tile, band; /* output pixels in a row of the tile; output rows in it */
     int64_t chunk, chunks;
@@ -162,6 +165,20 @@ static dim_t band_of(const struct conv *c, dim_t tile)
         if (c->oh % b == 0)
             best = b;
     return best;
+}
+
+/* Sums that leave the cache as 8-bit numbers: bands of rows by all taps at once. */
+static struct plan quantized_plan(const struct conv *c)
+{
+    struct plan p = {.tile = even_tile(c->ow, ROW_TILE),
+                     .band = 1,
+                     .chunk = c->channels_in / c->group,
+                     .chunks = 1,
+                     .quantized = true,
+                     .whole_rows = c->dw == 1 && c->group == 1};
+    if (c->spatial == 2 && !c->column && dim_is_const(c->oh) && dim_is_const(c->ow))
+        p.band = band_of(c, p.tile);
+    return p;
 }
 
 static struct plan make_plan(const struct conv *c)
@@ -247,36 +264,46 @@ struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const s
     return e;
 }
 
-/* One product: the taps of chunk `var_chunk` (-1: the first) for the row of the tile that
- * var_in_band selects. */
-static void emit_taps(struct kernel_builder *k, const struct conv *c, const struct plan *p,
-                      const struct packed_weights *w, int input, struct ap dst, int var_chunk,
-                      int var_in_band, bool accumulate)
+/* The taps of chunk `var_chunk` (-1: the first) for the row of the tile that var_in_band selects, or
+ * ALL_ROWS of it, a dim of moving. */
+static void read_taps(struct kernel_builder *k, const struct conv *c, const struct plan *p,
+                      const struct packed_weights *w, int input, int var_chunk, int var_in_band,
+                      struct ap *moving, struct ap *stationary)
 {
     struct lowering *l = k->l;
     struct dim_table *t = &l->p->dims;
     dim_t pixel = c->channels_in, row = dim_mul(t, c->width, pixel), image = dim_mul(t, row, c->h);
-    struct ap moving = ap_slot(l, input), stationary = weights_start(l, w, p->var_block);
-    ap_move(l, &moving, p->var_n, image);
-    ap_move(l, &moving, p->var_row, dim_mul(t, row, c->sh * p->band));
+    *moving = ap_slot(l, input), *stationary = weights_start(l, w, p->var_block);
+    ap_move(l, moving, p->var_n, image);
+    ap_move(l, moving, p->var_row, dim_mul(t, row, c->sh * p->band));
     if (var_in_band >= 0)
-        ap_move(l, &moving, var_in_band, dim_mul(t, row, c->sh));
+        ap_move(l, moving, var_in_band, dim_mul(t, row, c->sh));
     if (c->group > 1)
-        ap_move(l, &moving, p->var_block, p->chunk);
+        ap_move(l, moving, p->var_block, p->chunk);
     if (var_chunk >= 0) {
-        moving.offset.base = stationary.offset.base = 0;
-        ap_move(l, &moving, var_chunk, p->chunk);
-        ap_move(l, &stationary, var_chunk, w->group_step);
+        moving->offset.base = stationary->offset.base = 0;
+        ap_move(l, moving, var_chunk, p->chunk);
+        ap_move(l, stationary, var_chunk, w->group_step);
     }
-    ap_push(&moving, dim_mul(t, row, c->dh), c->kh);
-    ap_push(&stationary, w->group_step * (p->whole_rows ? 1 : c->kw * p->chunks), c->kh);
+    ap_push(moving, dim_mul(t, row, c->dh), c->kh);
+    ap_push(stationary, w->group_step * (p->whole_rows ? 1 : c->kw * p->chunks), c->kh);
     if (!p->whole_rows) {
-        ap_push(&moving, c->dw * pixel, c->kw);
-        ap_push(&stationary, w->group_step * p->chunks, c->kw);
+        ap_push(moving, c->dw * pixel, c->kw);
+        ap_push(stationary, w->group_step * p->chunks, c->kw);
     }
-    ap_push_tile(l, &moving, c->sw * pixel, p->tile, p->var_column, c->ow);
-    ap_push(&moving, 1, w->shape.k);
-    weights_finish(w, &stationary, c->group > 1 ? -1 : p->var_block);
+    if (var_in_band == ALL_ROWS)
+        ap_push(moving, dim_mul(t, row, c->sh), p->band);
+    ap_push_tile(l, moving, c->sw * pixel, p->tile, p->var_column, c->ow);
+    ap_push(moving, 1, w->shape.k);
+    weights_finish(w, stationary, c->group > 1 ? -1 : p->var_block);
+}
+
+static void emit_taps(struct kernel_builder *k, const struct conv *c, const struct plan *p,
+                      const struct packed_weights *w, int input, struct ap dst, int var_chunk,
+                      int var_in_band, bool accumulate)
+{
+    struct ap moving, stationary;
+    read_taps(k, c, p, w, input, var_chunk, var_in_band, &moving, &stationary);
     struct insn *i = kernel_insn(k, INSN_nc_matmul);
     i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
     i->imm[0].base = accumulate;
@@ -305,10 +332,47 @@ static void emit_bands(struct kernel_builder *k, const struct conv *c, const str
     }
 }
 
+/* Sums as such, and the epilogue's instructions. */
+static void emit_sums(struct kernel_builder *k, struct group *g, const struct conv *c,
+                      const struct plan *p, const struct packed_weights *w, int input,
+                      struct epilogue *e)
+{
+    struct lowering *l = k->l;
+    struct space space = epilogue_space(e);
+    dim_t block = space.dim[space.rank - 1].count;
+    bool direct = epilogue_empty(g) && !p->chunked;
+    struct ap dst;
+    if (direct) {
+        dst = epilogue_pattern(e, g->nodes[0]->out[0]);
+    } else {
+        int sums = sum_type(c->x->type.dtype);
+        dim_t rows = dim_mul(&l->p->dims, p->tile, p->band);
+        int psum = kernel_tile(k, MEM_PSUM, sums, rows, PACK_OUTS);
+        dst = (struct ap){.mem = MEM_PSUM, .dtype = (uint8_t)sums, .tensor = psum};
+        if (p->chunked)
+            ap_push(&dst, p->tile * PACK_OUTS, p->band);
+        ap_push(&dst, PACK_OUTS, p->tile);
+        ap_clip(&dst, dst.rank - 1, p->var_column, p->tile, c->ow);
+        ap_push(&dst, 1, block);
+        ap_clip(&dst, dst.rank - 1, p->var_block, block, c->outs);
+    }
+    if (c->bias >= 0)
+        emit_bias(k, c->bias, dst, p->var_block, block, c->outs);
+    if (p->chunked)
+        emit_bands(k, c, p, w, input, dst);
+    else
+        emit_taps(k, c, p, w, input, dst, -1, -1, c->bias >= 0);
+    if (!direct)
+        epilogue_emit(e, dst);
+}
+
 static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *c)
 {
     const struct node *n = g->nodes[0];
-    struct plan p = make_plan(c);
+    struct quantized q;
+    bool quantized = c->x->type.dtype == DT_U8 && c->kh * c->kw <= MOST_TAPS &&
+                     quantized_of(l, g, c->outs, c->bias, &q);
+    struct plan p = quantized ? quantized_plan(c) : make_plan(c);
     struct packed_weights w = c->w ? pack(l, c, &p, c->weights->name) : pack_parameter(l, n, c, &p);
     int input = padded_input(l, n, c);
     struct kernel_builder k = kernel_begin(l, n, n->name);
@@ -318,34 +382,19 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
                              p.var_row,
                              p.var_column,
                              p.var_block,
-                             p.chunked ? p.band : 0,
+                             p.chunked || p.band > 1 ? p.band : 0,
                              p.tile,
                              outs < PACK_OUTS ? outs : PACK_OUTS};
     struct epilogue e = conv_epilogue(&k, g, c, &walk);
     struct space space = epilogue_space(&e);
-    bool direct = epilogue_empty(g) && !p.chunked;
-    struct ap dst;
-    if (direct) {
-        dst = epilogue_pattern(&e, n->out[0]);
+    int64_t block = space.dim[space.rank - 1].count;
+    if (p.quantized) {
+        struct ap moving, stationary;
+        read_taps(&k, c, &p, &w, input, -1, ALL_ROWS, &moving, &stationary);
+        emit_quantized(&e, &q, stationary, moving, p.var_block, block, c->outs);
     } else {
-        int sums = sum_type(c->x->type.dtype);
-        int psum = kernel_tile(&k, MEM_PSUM, sums, dim_mul(&l->p->dims, p.tile, p.band), PACK_OUTS);
-        dst = (struct ap){.mem = MEM_PSUM, .dtype = (uint8_t)sums, .tensor = psum};
-        if (p.chunked)
-            ap_push(&dst, p.tile * PACK_OUTS, p.band);
-        ap_push(&dst, PACK_OUTS, p.tile);
-        ap_clip(&dst, dst.rank - 1, p.var_column, p.tile, c->ow);
-        ap_push(&dst, 1, space.dim[space.rank - 1].count);
-        ap_clip(&dst, dst.rank - 1, p.var_block, space.dim[space.rank - 1].count, c->outs);
+        emit_sums(&k, g, c, &p, &w, input, &e);
     }
-    if (c->bias >= 0)
-        emit_bias(&k, c->bias, dst, p.var_block, space.dim[space.rank - 1].count, c->outs);
-    if (p.chunked)
-        emit_bands(&k, c, &p, &w, input, dst);
-    else
-        emit_taps(&k, c, &p, &w, input, dst, -1, -1, c->bias >= 0);
-    if (!direct)
-        epilogue_emit(&e, dst);
     struct kernel *kernel = kernel_of(&k);
     dim_t pixels = dim_mul(&l->p->dims, c->n, dim_mul(&l->p->dims, c->oh, c->ow));
     kernel->flops = dim_mul(&l->p->dims, pixels, 2 * c->kh * c->kw * c->in_group * c->outs);

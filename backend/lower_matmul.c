@@ -5,6 +5,7 @@
  * (rows outside); otherwise a block of weights stays while the rows pass by (blocks outside).
  */
 #include "backend/product.h"
+#include "backend/quantized.h"
 #include "backend/strided.h"
 
 bool product_types(const struct value *x, int weights)
@@ -71,6 +72,17 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
     e.covers[1] = (struct cover){y->rank - 1, y->rank - 1, var_block,
                                  w->width < m->outs ? w->width : m->outs};
     struct space space = epilogue_space(&e);
+    struct ap moving = ap_slot(l, value_slot(l, m->x));
+    ap_push_tile(l, &moving, m->k, tile, var_row, m->rows);
+    ap_push(&moving, 1, m->k);
+    struct ap stationary = weights_start(l, w, var_block);
+    weights_finish(w, &stationary, var_block);
+    struct quantized q;
+    if (sum_type(m->x->type.dtype) == DT_I32 && quantized_of(l, g, m->outs, m->bias, &q)) {
+        emit_quantized(&e, &q, stationary, ap_in_bands(moving), var_block, space.dim[1].count,
+                       m->outs);
+        return;
+    }
 
     struct ap dst;
     if (epilogue_empty(g)) {
@@ -86,11 +98,6 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
     }
     if (m->bias >= 0)
         emit_bias(k, m->bias, dst, var_block, space.dim[1].count, m->outs);
-    struct ap moving = ap_slot(l, value_slot(l, m->x));
-    ap_push_tile(l, &moving, m->k, tile, var_row, m->rows);
-    ap_push(&moving, 1, m->k);
-    struct ap stationary = weights_start(l, w, var_block);
-    weights_finish(w, &stationary, var_block);
     struct insn *i = kernel_insn(k, INSN_nc_matmul);
     i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
     i->imm[0].base = m->bias >= 0;

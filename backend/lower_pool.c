@@ -28,6 +28,13 @@ static bool explicit_pads(const struct node *n, struct pool *p)
     return notset && p->pad[0] >= 0 && p->pad[1] >= 0;
 }
 
+/* What engines pool: floats, and the greatest of 8-bit numbers. */
+static bool pooled_types(const struct lowering *l, const struct node *n, int x, int y)
+{
+    bool bytes = n->op == OP_max_pool && x == y && (x == DT_U8 || x == DT_I8) && !l->m->strict;
+    return bytes || (engine_float(x) && engine_float(y));
+}
+
 bool pool_geometry(struct lowering *l, const struct node *n, struct pool *p)
 {
     struct value *x = outer_value(l, n->in[0]);
@@ -36,8 +43,8 @@ bool pool_geometry(struct lowering *l, const struct node *n, struct pool *p)
     p->last = attr_int(&n->attrs, "channels_last", 0) != 0;
     p->count_pad = attr_int(&n->attrs, "count_include_pad", 0) != 0;
     p->spatial = t->rank - 2;
-    if (!has_layout(l, x) || !has_layout(l, n->out[0]) || !engine_float(t->dtype) ||
-        !engine_float(y->dtype) || p->spatial < 1 || p->spatial > 2 ||
+    if (!has_layout(l, x) || !has_layout(l, n->out[0]) ||
+        !pooled_types(l, n, t->dtype, y->dtype) || p->spatial < 1 || p->spatial > 2 ||
         (n->nout > 1 && n->out[1]->uses) || !explicit_pads(n, p) ||
         (p->count_pad && attr_int(&n->attrs, "ceil_mode", 0)))
         return false;
@@ -118,7 +125,8 @@ static int emit_along_rows(struct lowering *l, const struct node *n, struct pool
 {
     struct dim_table *t = &l->p->dims;
     dim_t dims[4] = {p->n, p->h, p->ow, p->channels};
-    struct type type = type_tensor(DT_F32, 4, dims);
+    int own = n->out[0]->type.dtype;
+    struct type type = type_tensor(engine_float(own) ? DT_F32 : own, 4, dims);
     int slot = temporary_slot(l, &type, NULL);
     struct pool rows = *p;
     rows.kernel[0] = rows.stride[0] = rows.dilation[0] = 1;
@@ -161,7 +169,8 @@ enum lowered lower_pool(struct lowering *l, struct node *whole)
     struct ap dst = epilogue_pattern(&e, n->out[0]);
     if (g.n > 1) {
         struct space s = epilogue_space(&e);
-        dst = space_tile(&s, &k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, space_count(l, &s)));
+        int own = n->out[0]->type.dtype, type = engine_float(own) ? DT_F32 : own;
+        dst = space_tile(&s, &k, kernel_tile(&k, MEM_SBUF, type, 1, space_count(l, &s)));
     }
     emit_window(&k, &p, dst, slot, var_n, var_row);
     if (g.n > 1)

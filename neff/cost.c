@@ -127,6 +127,7 @@ double insn_ns(const struct machine *m, const struct insn *n, const int64_t *val
     case INSN_dma_gather:
         return dma_ns(m, n, values);
     case INSN_nc_matmul:
+    case INSN_quantized_matmul:
         cycles = matmul_cycles(m, n, values);
         break;
     case INSN_nc_transpose:

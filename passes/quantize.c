@@ -300,7 +300,8 @@ bool quantize_wants(const struct options *o, const struct node *n)
         !dequantized(n->out[0]) || !n->out[0]->uses)
         return false;
     for (const struct use *u = n->out[0]->uses; u; u = u->next)
-        if ((u->node->op != OP_conv && u->node->op != OP_matmul) || u->index != 1 ||
+        if ((u->node->op != OP_conv && u->node->op != OP_matmul && u->node->op != OP_gemm) ||
+            u->index != 1 ||
             !dequantized(u->node->in[0]))
             return false;
     return true;
@@ -314,18 +315,38 @@ static bool scales_fit(const struct node *w, int axis)
     return single_constant(w->in[1]) || (given < 0 ? given + rank : given) == axis;
 }
 
+/* A constant matrix (outs, k) as (k, outs). */
+static struct value *exchanged(struct quantizer *q, const struct value *w)
+{
+    const struct tensor *t = w->constant;
+    struct tensor made = *t;
+    int64_t outs = t->dims[0], k = t->dims[1];
+    const int8_t *from = t->data;
+    int8_t *to = made.data = arena_alloc(&q->g->arena, (size_t)(outs * k) + 16);
+    made.dims[0] = k, made.dims[1] = outs;
+    made.owned = false;
+    for (int64_t o = 0; o < outs; o++)
+        for (int64_t i = 0; i < k; i++)
+            to[i * outs + o] = from[o * k + i];
+    return constant_new(q->g, &made, w->name);
+}
+
 static bool convert_dequantized(struct quantizer *q, struct node *n)
 {
     const struct node *x = dequantized(n->in[0]), *w = dequantized(n->in[1]);
-    bool conv = n->op == OP_conv;
+    bool conv = n->op == OP_conv, transposed = attr_int(&n->attrs, "trans_b", 0) != 0;
     struct integer_product p;
     if (!x || !w || operand(n, 2) || n->out[0]->type.dtype != DT_F32 ||
-        !single_constant(x->in[1]) || !scales_fit(w, conv ? 0 : 1) ||
-        attr_find(&n->attrs, "trans_a") || attr_find(&n->attrs, "trans_b") ||
-        attr_find(&n->attrs, "alpha") ||
+        !single_constant(x->in[1]) || !scales_fit(w, conv || transposed ? 0 : 1) ||
+        attr_int(&n->attrs, "trans_a", 0) || attr_float(&n->attrs, "alpha", 1) != 1 ||
+        (transposed && (!w->in[0]->constant || w->in[0]->type.rank != 2)) ||
         !product_of(&p, conv ? OP_conv_integer : OP_matmul_integer, n, x->in[0],
-                    (struct value *)operand(x, 2), w->in[0], (struct value *)operand(w, 2)))
+                    (struct value *)operand(x, 2), transposed ? exchanged(q, w->in[0]) : w->in[0],
+                    (struct value *)operand(w, 2)))
         return true;
+    struct attrs none = {0};
+    if (!conv)
+        p.attrs = &none; /* of the product as it has become */
     float *factors = factors_of(q, x->in[1], w->in[1], 1, p.outs);
     struct value *sums = factors ? emit_sums(q, n, &p) : NULL;
     if (!sums)
@@ -337,18 +358,25 @@ static bool convert_dequantized(struct quantizer *q, struct node *n)
 
 /* ---- pools ---- */
 
-/* The greatest of small integers is the same in f32, which engines compute in. */
-static bool convert_max_pool(struct quantizer *q, struct node *n)
+static bool same_number(const struct value *a, const struct value *b)
 {
-    if (!is_8bit(n->in[0]) || n->in[0]->type.rank < 3 || (n->nout > 1 && n->out[1]->uses))
+    return single_constant(a) && single_constant(b) && a->type.dtype == b->type.dtype &&
+           tensor_f64(a->constant, 0) == tensor_f64(b->constant, 0);
+}
+
+/* quantize_linear(max_pool(dequantize_linear(x))) by one scale and zero point: the greatest of
+ * numbers as they are stored. */
+static bool convert_pooled(struct quantizer *q, struct node *n)
+{
+    struct node *pool = n->in[0]->def;
+    const struct node *x = dequantized(pool->in[0]);
+    if (!x || !value_has_one_use(n->in[0]) || (pool->nout > 1 && pool->out[1]->uses) ||
+        !same_number(x->in[1], n->in[1]) || !(tensor_f64(n->in[1]->constant, 0) > 0) ||
+        x->in[0]->type.dtype != n->out[0]->type.dtype || !operand(x, 2) != !operand(n, 2) ||
+        (operand(n, 2) && !same_number(x->in[2], n->in[2])))
         return true;
-    struct value *x = centred(q, n, n->in[0], NULL),
-                 *zero = constant_scalar(q->g, n->in[0]->type.dtype, 0);
-    struct value *y = x ? emit(n, n->op, &x, 1, &n->attrs, n->name, q->d) : NULL;
-    if (!y)
-        return false;
-    return replace(n, emit(n, OP_quantize_linear, (struct value *[]){y, one(q), zero}, 3, NULL,
-                           n->name, q->d));
+    why(q->o, n, "quantize.pool", "the greatest of numbers as they are stored");
+    return replace(n, emit(n, pool->op, x->in, 1, &pool->attrs, pool->name, q->d));
 }
 
 /* ---- movement ---- */
@@ -407,9 +435,8 @@ static bool visit(struct node *n, void *user)
     case OP_matmul:
         return convert_dequantized(q, n);
     case OP_quantize_linear:
-        return convert_quantize(q, n);
-    case OP_max_pool:
-        return convert_max_pool(q, n);
+        return n->in[0]->def && n->in[0]->def->op == OP_max_pool ? convert_pooled(q, n)
+                                                                 : convert_quantize(q, n);
     default:
         return true;
     }

@@ -470,7 +470,9 @@ static bool bind_operand(struct binder *b, const struct insn *insn, int n, struc
         return fail(b->d, "operand '%s' takes elements of %s for %s", what, dtype_name(stored),
                     dtype_name(ap->dtype));
     struct pattern whole = *p;
-    if (insn->op == INSN_nc_matmul && n == 1 && insn->imm[1].base)
+    bool packed = (insn->op == INSN_nc_matmul && insn->imm[1].base) ||
+                  insn->op == INSN_quantized_matmul;
+    if (packed && n == 1)
         widen_packed(&whole);
     if (!check_bounds(b, &whole, ap, what))
         return false;

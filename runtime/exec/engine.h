@@ -202,6 +202,7 @@ bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *in
 bool prepare_transpose(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_weight_only(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_quantized(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_gather(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_winograd(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_depthwise_integer(struct binding *b, struct bound_insn *i, const struct insn *insn);

@@ -5,6 +5,7 @@
 #include "runtime/exec/engine.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MAX_TAPS = 1024 };
 
@@ -14,6 +15,7 @@ struct image {
     bool extra;     /* alu runs after */
     bool direct;    /* the depthwise kernel takes it as it is */
     bool apart;     /* direct, but activated and rounded to bf16 after */
+    bool bytes;     /* so does the pooling kernel of 8-bit numbers */
 };
 
 static bool constant_imms(struct binding *b, const struct bound_insn *i)
@@ -75,6 +77,8 @@ static bool prepare_pool(struct binding *b, struct bound_insn *i, struct image *
         return fail(b->d, "window_pool: a window of %lld x %lld", (long long)i->imm[1].base,
                     (long long)i->imm[2].base);
     m->direct = x->dtype == DT_F32 && x->step[2] == 1 && y->dtype == DT_F32 && y->step[1] == 1;
+    m->bytes = (x->dtype == DT_U8 || x->dtype == DT_I8) && x->dtype == y->dtype &&
+               i->func[0] == OP_max && x->step[2] == 1 && y->step[1] == 1;
     return true;
 }
 
@@ -234,6 +238,57 @@ static float pool_one(const struct operand *x, const char *image, const struct w
     return v;
 }
 
+/* Channels from..to, fewer than the kernel takes at once; bytes whose sign is turned by `turned` are
+ * compared as unsigned. */
+static void pool_few_bytes(uint8_t *y, const uint8_t *const *taps, size_t count, size_t from,
+                           size_t to, uint8_t turned)
+{
+    enum { BYTES = 16 };
+    typedef uint8_t bytes __attribute__((vector_size(16)));
+    size_t c = from;
+    for (; c + BYTES <= to; c += BYTES) {
+        bytes most = {0}, x;
+        for (size_t t = 0; t < count; t++) {
+            memcpy(&x, taps[t] + c, BYTES);
+            x ^= turned;
+            bytes greater = (bytes)(x > most);
+            most = (x & greater) | (most & ~greater);
+        }
+        most ^= turned;
+        memcpy(y + c, &most, BYTES);
+    }
+    for (; c < to; c++) {
+        uint8_t most = 0;
+        for (size_t t = 0; t < count; t++)
+            if ((taps[t][c] ^ turned) > most)
+                most = taps[t][c] ^ turned;
+        y[c] = most ^ turned;
+    }
+}
+
+/* The greatest of 8-bit numbers. */
+static void pool_bytes(const struct lane *l, const struct bound_insn *i, const struct window *w,
+                       const char *image, char *out, int64_t channels)
+{
+    const struct operand *x = &i->o[1];
+    const uint8_t *taps[MAX_TAPS];
+    bool is_signed = x->dtype == DT_I8;
+    enum { AT_ONCE = 64 };
+    size_t n = 0, whole = (size_t)channels / AT_ONCE * AT_ONCE;
+    for (int64_t t = 0; t < w->kernel_h; t++)
+        for (int64_t s = 0; s < w->kernel_w; s++) {
+            int64_t r = w->row + t * w->dilation_h, c = w->column + s * w->dilation_w;
+            if (r >= 0 && r < w->height && c >= 0 && c < w->width)
+                taps[n++] = (const uint8_t *)image + r * x->step[0] + c * x->step[1];
+        }
+    if (n && whole)
+        l->k->pool_max_bytes((uint8_t *)out, taps, n, whole, is_signed);
+    if (n)
+        pool_few_bytes((uint8_t *)out, taps, n, whole, (size_t)channels, is_signed ? 0x80 : 0);
+    else
+        memset(out, is_signed ? 0x80 : 0, (size_t)channels);
+}
+
 static int64_t list_taps(const struct operand *x, const char *image, const struct window *w,
                          const float **taps)
 {
@@ -254,6 +309,10 @@ static void pool_pixels(const struct lane *l, const struct bound_insn *i, const 
     const struct image *m = i->prepared;
     const struct operand *y = &i->o[0], *x = &i->o[1];
     bool max = i->func[0] == OP_max, count_pad = i->imm[9].base != 0;
+    if (m->bytes) {
+        pool_bytes(l, i, w, image, out, channels);
+        return;
+    }
     const float *taps[MAX_TAPS];
     int64_t places = w->kernel_h * w->kernel_w;
     int64_t inside = m->direct ? list_taps(x, image, w, taps) : 0;
@@ -292,7 +351,7 @@ void exec_window_pool(struct lane *l, const struct bound_insn *i)
                        i->imm[5].base,
                        i->imm[6].base};
     bool joint =
-        m->direct && stride == 1 && x->step[1] == channels && y->step[0] == channels;
+        (m->direct || m->bytes) && stride == 1 && x->step[1] == channels && y->step[0] == channels;
     for (int64_t p = 0, run; p < yc[0]; p += run) {
         int64_t inside = w.width - (w.kernel_w - 1) * w.dilation_w - w.column, left = yc[0] - p;
         run = joint && w.column >= 0 && inside > 1 ? (inside < left ? inside : left) : 1;

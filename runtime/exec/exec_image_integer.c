@@ -5,36 +5,51 @@
 
 #include <string.h>
 
-enum { DST, IMAGE, WEIGHTS, BIAS };
+enum { DST, IMAGE, WEIGHTS, TERMS };
 enum { ROW, KERNEL_H, KERNEL_W, STRIDE_H, STRIDE_W, DILATION_H, DILATION_W, PAD_H, PAD_W, OUTSIDE };
-enum { MAX_PLACES = 256 };
+enum { MAX_ROWS = 16, MAX_PLACES = 256, QUAD = 4 };
+
+static bool types_fit(struct binding *b, const struct bound_insn *i)
+{
+    const struct operand *y = &i->o[DST], *x = &i->o[IMAGE], *w = &i->o[WEIGHTS],
+                         *terms = &i->o[TERMS];
+    bool quantized = y->dtype == DT_U8 || y->dtype == DT_I8;
+    if ((y->dtype != DT_I32 && !quantized) || x->dtype != DT_U8 || w->dtype != DT_I8 ||
+        (terms->mem && terms->dtype != DT_I32))
+        return fail(b->d, "depthwise_integer: %s from %s and %s, expected i32 or 8-bit from u8, i8",
+                    dtype_name(y->dtype), dtype_name(x->dtype), dtype_name(w->dtype));
+    if (y->rank != 2 || x->rank != 3 || w->rank != 4 || (terms->mem && terms->rank != 2) ||
+        (quantized && !terms->mem) || (terms->mem && terms->count[0] != (quantized ? 3 : 1)))
+        return fail(b->d, "depthwise_integer: operands of rank %d, %d and %d, expected 2, 3 and 4",
+                    y->rank, x->rank, w->rank);
+    float zero = i->flt[0];
+    if (!(zero >= -128 && zero <= 255) || zero != (float)(int)zero)
+        return fail(b->d, "depthwise_integer: 'zero' is %g", (double)zero);
+    return true;
+}
 
 bool prepare_depthwise_integer(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     const struct operand *y = &i->o[DST], *x = &i->o[IMAGE], *w = &i->o[WEIGHTS],
-                         *bias = &i->o[BIAS];
+                         *terms = &i->o[TERMS];
     for (int n = KERNEL_H; n <= OUTSIDE; n++)
         if (i->imm[n].nterms || i->imm[n].base < 0 || i->imm[n].base > 1 << 20)
             return fail(b->d, "depthwise_integer: '%s' is %lld", insn_info(insn->op)->imm[n],
                         (long long)i->imm[n].base);
-    if (y->dtype != DT_I32 || x->dtype != DT_U8 || w->dtype != DT_I16 ||
-        (bias->mem && bias->dtype != DT_I32))
-        return fail(b->d, "depthwise_integer: %s from %s and %s, expected i32 from u8 and i16",
-                    dtype_name(y->dtype), dtype_name(x->dtype), dtype_name(w->dtype));
-    if (y->rank != 2 || x->rank != 3 || w->rank != 3 || (bias->mem && bias->rank != 1))
-        return fail(b->d, "depthwise_integer: operands of rank %d, %d and %d, expected 2, 3 and 3",
-                    y->rank, x->rank, w->rank);
-    int64_t channels = y->count[1], places = i->imm[KERNEL_H].base * i->imm[KERNEL_W].base;
-    if (places < 1 || places > MAX_PLACES || w->count[0] != (places + 1) / 2 ||
-        w->count[1] != channels || w->count[2] != 2 || x->count[2] != channels ||
-        (bias->mem && bias->count[0] != channels))
-        return fail(b->d, "depthwise_integer: %lld channels, %lld places, weights of %lld x %lld",
-                    (long long)channels, (long long)places, (long long)w->count[0],
-                    (long long)w->count[1]);
-    if (y->step[1] != 1 || x->step[2] != 1 || w->step[2] != 1 || w->step[1] != 2 ||
-        w->step[0] != 2 * channels || (bias->mem && bias->step[0] != 1))
+    if (!types_fit(b, i))
+        return false;
+    int64_t channels = y->count[1], rows = i->imm[KERNEL_H].base, columns = i->imm[KERNEL_W].base;
+    if (rows < 1 || rows > MAX_ROWS || columns < 1 || rows * columns > MAX_PLACES ||
+        w->count[0] != columns || w->count[1] != (rows + QUAD - 1) / QUAD ||
+        w->count[2] != channels || w->count[3] != QUAD || x->count[2] != channels ||
+        (terms->mem && terms->count[1] != channels))
+        return fail(b->d, "depthwise_integer: %lld channels, %lld x %lld places",
+                    (long long)channels, (long long)rows, (long long)columns);
+    if (y->step[1] != 1 || x->step[2] != 1 || w->step[3] != 1 || w->step[2] != QUAD ||
+        w->step[1] != QUAD * channels || w->step[0] != w->count[1] * w->step[1] ||
+        (terms->mem && terms->step[1] != 1))
         return fail(b->d, "depthwise_integer: operands with steps between channels");
-    if (i->nclips[IMAGE] || i->nclips[WEIGHTS] || i->nclips[BIAS])
+    if (i->nclips[IMAGE] || i->nclips[WEIGHTS] || i->nclips[TERMS])
         return fail(b->d, "depthwise_integer: clipped operands");
     if (!i->imm[STRIDE_H].base || !i->imm[STRIDE_W].base || i->imm[OUTSIDE].base > 255)
         return fail(b->d, "depthwise_integer: a stride of 0, or more than a byte outside");
@@ -52,7 +67,7 @@ void exec_depthwise_integer(struct lane *l, const struct bound_insn *i)
     if (!counts_now(l, i, DST, count) || count[1] != y->count[1])
         return;
     bool some = counts_now(l, i, IMAGE, image_count);
-    const uint8_t *image = (const uint8_t *)operand_address(l, x), *rows[MAX_PLACES];
+    const uint8_t *image = (const uint8_t *)operand_address(l, x), *rows[MAX_ROWS];
     int64_t first = number_at(l, &i->imm[ROW]) * i->imm[STRIDE_H].base - i->imm[PAD_H].base;
     for (int64_t t = 0; t < i->imm[KERNEL_H].base; t++) {
         int64_t r = first + t * i->imm[DILATION_H].base;
@@ -72,11 +87,20 @@ void exec_depthwise_integer(struct lane *l, const struct bound_insn *i)
         .channels = (int)count[1],
         .pixels = (int)count[0],
         .outside = outside,
-        .weights = (const int16_t *)(const void *)operand_address(l, &i->o[WEIGHTS]),
-        .out = (int32_t *)(void *)operand_address(l, y),
+        .weights = (const int8_t *)operand_address(l, &i->o[WEIGHTS]),
         .out_step = y->step[0],
     };
-    if (i->o[BIAS].mem)
-        d.bias = (const int32_t *)(const void *)operand_address(l, &i->o[BIAS]);
+    struct requantize as = {.is_signed = y->dtype == DT_I8, .zero = (int)i->flt[0]};
+    char *to = operand_address(l, y);
+    if (i->o[TERMS].mem)
+        d.bias = (const int32_t *)(const void *)operand_address(l, &i->o[TERMS]);
+    if (y->dtype == DT_I32) {
+        d.sums = (int32_t *)(void *)to;
+    } else {
+        as.scale = (const float *)(const void *)(d.bias + i->o[TERMS].step[0]);
+        as.shift = as.scale + i->o[TERMS].step[0];
+        d.as = &as;
+        d.bytes = (uint8_t *)to;
+    }
     l->k->depthwise_integer(&d);
 }

@@ -10,7 +10,6 @@
 #include "runtime/kernels/fold.inc"
 #include "runtime/kernels/conv.inc"
 #include "runtime/kernels/winograd.inc"
-#include "runtime/kernels/depthwise_integer.inc"
 
 static void activate_tile(const struct epilogue *e, float *y, ptrdiff_t pitch, size_t rows,
                           size_t n)
@@ -24,8 +23,8 @@ void KERNEL_FAMILY(images, VARIANT)(struct kernel_table *t)
 {
     t->pool_max = pool_max;
     t->pool_sum = pool_sum;
+    t->pool_max_bytes = pool_max_bytes;
     t->depthwise = depthwise;
-    t->depthwise_integer = depthwise_integer;
     t->winograd_input = winograd_input;
     t->winograd_output = winograd_output;
 }

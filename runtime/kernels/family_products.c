@@ -1,5 +1,5 @@
 /*
- * Matrix tiles and products of one row, weights packed (neff/pack.h).
+ * Matrix tiles of floats and products of one row, weights packed (neff/pack.h).
  * A family of kernels, compiled once for each variant that has its own; see variants.h.
  */
 #include "neff/pack.h"
@@ -11,7 +11,6 @@
 #include "runtime/kernels/gemm_f32.inc"
 #include "runtime/kernels/gemm_bf16.inc"
 #include "runtime/kernels/gemm_row.inc"
-#include "runtime/kernels/gemm_u8s8.inc"
 #include "runtime/kernels/weight_only.inc"
 
 void KERNEL_FAMILY(products, VARIANT)(struct kernel_table *t)
@@ -20,5 +19,4 @@ void KERNEL_FAMILY(products, VARIANT)(struct kernel_table *t)
     t->weight_only_unpack = weight_only_unpack;
     t->gemm_f32 = gemm_or_row_f32;
     t->gemm_bf16 = gemm_or_row_bf16;
-    t->gemm_u8s8 = gemm_u8s8;
 }

@@ -138,7 +138,8 @@ static void run_piece(const struct gemm *g, const void **a, const void **w, int 
                            t->c_pitch,
                            t->accumulate || more,
                            steps.at,
-                           steps.n};
+                           steps.n,
+                           NULL};
     g->own(&b);
 }
 

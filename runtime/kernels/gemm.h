@@ -97,6 +97,19 @@ void gemm_run_addresses(const struct gemm *g, const void *const *a, const void *
 void gemm_run_steps(const struct gemm *g, const void *a, const void *w, void *c,
                     const struct gemm_step *steps, int nsteps);
 
+/*
+ * Sums of u8 x s8 products stored as 8-bit numbers. Rows may lie in bands: row r is number r % width
+ * of band r / width; pitches lead from row to row, `band`s from band to band. In elements.
+ */
+struct gemm_quantized {
+    struct requantize as;
+    const int32_t *bias; /* what sums start from, one per out */
+    uint8_t *y;
+    const uint8_t *other; /* where the requantisation adds one */
+    int64_t y_pitch, other_pitch, a_band, y_band, other_band;
+    int width;
+};
+
 /* What a variant's own kernel is given: one contiguous list of batch addresses. */
 struct gemm_block {
     const void *const *a, *const *w;
@@ -106,6 +119,7 @@ struct gemm_block {
     bool accumulate;
     const struct gemm_step *steps; /* instead of storing to C */
     int nsteps;
+    const struct gemm_quantized *quantized; /* u8s8: where sums go instead of c; or NULL */
 };
 
 #endif

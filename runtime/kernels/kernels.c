@@ -42,6 +42,7 @@ static bool runs_avx512bf16(void)
             KERNEL_FAMILY(rows, base)(t);                                                          \
             KERNEL_FAMILY(images, base)(t);                                                        \
             KERNEL_FAMILY(products, id)(t);                                                        \
+            KERNEL_FAMILY(integers, id)(t);                                                        \
         })
 #include "runtime/kernels/kernels.def"
 

@@ -87,6 +87,21 @@ struct affine_tile {
     size_t rows, n;
 };
 
+/*
+ * 8-bit numbers made of s32 sums: round(sum * scale + shift) + zero, saturated; fma variants round
+ * the product and sum once. Where another 8-bit operand is added, that is an inner number x, and
+ * the result is round(x * factor + (other * other_factor + offset)) + zero, saturated again;
+ * other_first: x and other change places. Numbers to be rounded must be within +-2^30.
+ */
+struct requantize {
+    const float *scale, *shift;    /* one per out */
+    bool is_signed, adds;          /* results are s8, otherwise u8; there is another operand */
+    bool sum_signed, other_signed; /* the inner number is s8; the other operand */
+    bool other_first;
+    int zero, sum_zero; /* within -128..255 */
+    float factor, other_factor, offset;
+};
+
 /* What follows an accumulation before it is stored: y = activation(x + bias). */
 struct epilogue {
     const float *bias; /* one per channel, or NULL */
@@ -117,16 +132,19 @@ struct depthwise_row {
 };
 
 /*
- * The same of u8 images: s32 sums, exact. Taps outside read the row `outside`.
+ * The same of u8 images by s8 weights: s32 sums, exact, or 8-bit numbers made of them. Places
+ * outside read the row `outside`. At most 16 filter rows and 256 places.
  */
 struct depthwise_integer_row {
     const uint8_t *const *rows; /* kernel_height input rows, at pixel 0; NULL outside the image */
     ptrdiff_t pixel_step;
     int width, kernel_height, kernel_width, stride, dilation, pad, channels, pixels;
-    const uint8_t *outside; /* `channels` bytes */
-    const int16_t *weights; /* [pairs of places][channels][2], an odd last place with 0 */
+    const uint8_t *outside; /* `channels` bytes, all the same */
+    const int8_t *weights;  /* [kernel_width][kernel_height / 4, rounded up][channels][4 rows] */
     const int32_t *bias;    /* one per channel, or NULL */
-    int32_t *out;
+    const struct requantize *as; /* without another operand; NULL: sums are stored */
+    int32_t *sums;
+    uint8_t *bytes;
     ptrdiff_t out_step; /* elements between output pixels */
 };
 
@@ -235,6 +253,9 @@ struct kernel_table {
     void (*pool_max)(float *y, const float *const *taps, size_t count, size_t channels);
     void (*pool_sum)(float *y, const float *const *taps, size_t count, size_t channels,
                      float scale);
+    /* The greatest u8, or s8, of count > 0 rows. */
+    void (*pool_max_bytes)(uint8_t *y, const uint8_t *const *taps, size_t count, size_t channels,
+                           bool is_signed);
     void (*depthwise)(const struct depthwise_row *d);
     void (*depthwise_integer)(const struct depthwise_integer_row *d);
 

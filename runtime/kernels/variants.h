@@ -31,7 +31,8 @@
     WHEN(built, extern struct kernel_table KERNEL_TABLE(name);                                     \
          void KERNEL_FAMILY(rows, name)(struct kernel_table *);                                    \
          void KERNEL_FAMILY(images, name)(struct kernel_table *);                                  \
-         void KERNEL_FAMILY(products, name)(struct kernel_table *);)
+         void KERNEL_FAMILY(products, name)(struct kernel_table *);                                \
+         void KERNEL_FAMILY(integers, name)(struct kernel_table *);)
 #include "runtime/kernels/kernels.def"
 
 #endif

@@ -247,6 +247,13 @@ INLINE vi convert_to_int(vf x)
     return __builtin_convertvector(x, vi);
 }
 
+/* Clipped to low..high and rounded; NaN is 0. Both bounds must be exact in f32. */
+INLINE vi to_int(vf x, float low, float high)
+{
+    vf c = larger(splat(low), smaller(splat(high), x));
+    return convert_to_int(choose(x != x, splat(0.0f), round_even(c)));
+}
+
 /* bf16 and f16 as the low half of each lane. */
 INLINE vf from_bf16(vu x)
 {

@@ -1,5 +1,5 @@
 /*
- * Kernels for instructions that this CPU lacks: the source of the products, its few intrinsics
+ * Kernels for instructions that this CPU lacks: the source of a family, its few intrinsics
  * replaced by plain C that computes what the instruction is documented to compute, against sums in
  * double. Needs AVX-512 all the same; says so and passes where there is none.
  *
@@ -110,7 +110,8 @@ static int emulated_run(const struct emulated_case *c, const struct kernel_table
                            (int64_t)c_pitch,
                            c->accumulate,
                            NULL,
-                           0};
+                           0,
+                           NULL};
     (c->bf16 ? t->gemm_bf16 : t->gemm_u8s8)(&g);
     int wrong = 0;
     for (int r = 0; r < c->rows; r++)
@@ -160,22 +161,9 @@ static bool emulation_runs(void)
 #if KERNELS_X86
 #include <immintrin.h>
 
-/* The family of products as the test compiles it. */
+/* The family as the test compiles it. */
 void kernel_products_emulated(struct kernel_table *t);
-
-/* vpdpbusd: four products of a u8 and an s8 added to each lane, wrapping. */
-static __m512i emulated_dpbusd(__m512i sums, __m512i a, __m512i w)
-{
-    uint32_t s[16];
-    uint8_t x[64];
-    int8_t y[64];
-    memcpy(s, &sums, 64), memcpy(x, &a, 64), memcpy(y, &w, 64);
-    for (int i = 0; i < 64; i++)
-        s[i / 4] += (uint32_t)(x[i] * y[i]);
-    memcpy(&sums, s, 64);
-    return sums;
-}
-
+void kernel_integers_emulated(struct kernel_table *t);
 #endif
 
 #endif

@@ -39,13 +39,9 @@ static __m512bh emulated_cvtne2ps(__m512 a, __m512 b)
     return rounded;
 }
 
-#ifndef __AVX512VNNI__
-#define __AVX512VNNI__ 1
-#endif
 #ifndef __AVX512BF16__
 #define __AVX512BF16__ 1
 #endif
-#define _mm512_dpbusd_epi32       emulated_dpbusd
 #define _mm512_dpbf16_ps          emulated_dpbf16
 #define _mm512_cvtne2ps_pbh       emulated_cvtne2ps
 #define DPBF16_MEMORY             emulated_dpbf16_memory
@@ -58,8 +54,7 @@ int main(void)
         return 0;
     struct kernel_table t = {.name = "avx512bf16"};
     kernel_products_emulated(&t);
-    int wrong = check_emulated(&t, true);
-    return check_emulated(&t, false) | wrong;
+    return check_emulated(&t, true);
 }
 #else
 int main(void)

@@ -1,6 +1,8 @@
 /*
  * The kernels of quantised data in every variant this CPU can run, against scalar references.
  */
+#include "neff/pack.h"
+#include "runtime/kernels/gemm.h"
 #include "test/unit/kernel_test.h"
 
 /* ---- affine tiles ---- */
@@ -92,24 +94,50 @@ static void test_affine(void **state)
                                  n, n % 2);
 }
 
+/* ---- sums as 8-bit numbers ---- */
+
+static int saturated(double v, int zero, bool is_signed)
+{
+    double low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;
+    return (int)fmin(fmax(nearbyint(v) + zero, low), high);
+}
+
+static float multiply_add(float a, float b, float c)
+{
+    return table->fma ? fmaf(a, b, c) : (float)((float)(a * b) + c);
+}
+
+static int quantized_reference(const struct requantize *q, int32_t sum, int out, uint8_t other)
+{
+    float x = multiply_add((float)sum, q->scale[out], q->shift[out]);
+    float z = q->other_signed ? (int8_t)other : other;
+    if (q->adds) {
+        x = (float)saturated(x, q->sum_zero, q->sum_signed);
+        x = q->other_first ? multiply_add(z, q->other_factor, multiply_add(x, q->factor, q->offset))
+                           : multiply_add(x, q->factor, multiply_add(z, q->other_factor, q->offset));
+    }
+    return saturated(x, q->zero, q->is_signed);
+}
+
 /* ---- depthwise convolution ---- */
 
 static void check_depthwise(int kernel_h, int kernel_w, int stride, int dilation, int width,
-                            int channels, bool with_bias)
+                            int channels, bool with_bias, bool quantized)
 {
     enum { GAP = 3, ZERO = 117, MOST = 8 };
-    int pad = kernel_w / 2 * dilation, places = kernel_h * kernel_w;
+    int pad = kernel_w / 2 * dilation, quads = (kernel_h + 3) / 4;
     int outs = (width + 2 * pad - ((kernel_w - 1) * dilation + 1)) / stride + 1;
     if (outs < 1)
         return;
-    size_t n = (size_t)(width * channels), pairs = (size_t)(places + 1) / 2,
-           pitch = (size_t)(channels + GAP);
-    uint8_t *x[MOST], *outside = malloc((size_t)channels);
+    size_t n = (size_t)(width * channels), pitch = (size_t)(channels + GAP),
+           y_count = (size_t)(outs - 1) * pitch + (size_t)channels;
+    uint8_t *x[MOST], *outside = malloc((size_t)channels), *bytes = malloc(y_count);
     const uint8_t *rows[MOST];
-    int16_t *w = calloc(pairs * (size_t)channels * 2, sizeof *w);
-    int32_t *bias = malloc((size_t)channels * 4), *y = malloc((size_t)outs * pitch * 4);
+    int8_t *w = calloc((size_t)(kernel_w * quads * channels * 4), 1);
+    int32_t *bias = malloc((size_t)channels * 4), *y = malloc(y_count * 4);
+    float *scale = random_row((size_t)channels), *shift = random_row((size_t)channels);
     memset(outside, ZERO, (size_t)channels);
-    memset(y, 0x5a, (size_t)outs * pitch * 4);
+    memset(y, 0x5a, y_count * 4), memset(bytes, 0x5a, y_count);
     for (int i = 0; i < kernel_h; i++) {
         x[i] = malloc(n); /* exact size: ASan sees every overrun */
         for (size_t k = 0; k < n; k++)
@@ -118,62 +146,201 @@ static void check_depthwise(int kernel_h, int kernel_w, int stride, int dilation
     }
     for (int c = 0; c < channels; c++) {
         bias[c] = (int32_t)next_random() >> 12;
-        for (int k = 0; k < places; k++)
-            w[((size_t)(k / 2 * channels + c)) * 2 + (size_t)(k % 2)] =
-                next_random() % 8 ? (int8_t)next_random() : -128;
+        scale[c] *= 0.005f, shift[c] *= 50;
+        for (int i = 0; i < kernel_h; i++)
+            for (int j = 0; j < kernel_w; j++)
+                w[((j * quads + i / 4) * channels + c) * 4 + i % 4] =
+                    next_random() % 8 ? (int8_t)next_random() : -128;
     }
-    struct depthwise_integer_row d = {rows,
-                                      channels,
-                                      width,
-                                      kernel_h,
-                                      kernel_w,
-                                      stride,
-                                      dilation,
-                                      pad,
-                                      channels,
-                                      outs,
-                                      outside,
-                                      w,
-                                      with_bias ? bias : NULL,
-                                      y,
-                                      (ptrdiff_t)pitch};
-    table->depthwise_integer(&d);
-    for (int j = 0; j < outs; j++)
-        for (int c = 0; c < (int)pitch; c++) {
-            int32_t got = y[(size_t)j * pitch + (size_t)c],
-                    e = with_bias && c < channels ? bias[c] : 0;
-            if (c >= channels) {
-                assert_int_equal(got, 0x5a5a5a5a);
-                continue;
-            }
-            for (int k = 0; k < places; k++) {
-                int at = j * stride - pad + k % kernel_w * dilation, row = k / kernel_w;
-                bool inside = rows[row] && at >= 0 && at < width;
-                e += (inside ? x[row][at * channels + c] : ZERO) *
-                     w[((size_t)(k / 2 * channels + c)) * 2 + (size_t)(k % 2)];
-            }
-            assert_int_equal(got, e);
+    struct requantize as = {scale, shift, .is_signed = channels % 3 == 0, .zero = channels % 3 * 40};
+    table->depthwise_integer(&(struct depthwise_integer_row){
+        .rows = rows,
+        .pixel_step = channels,
+        .width = width,
+        .kernel_height = kernel_h,
+        .kernel_width = kernel_w,
+        .stride = stride,
+        .dilation = dilation,
+        .pad = pad,
+        .channels = channels,
+        .pixels = outs,
+        .outside = outside,
+        .weights = w,
+        .bias = with_bias ? bias : NULL,
+        .as = quantized ? &as : NULL,
+        .sums = quantized ? NULL : y,
+        .bytes = quantized ? bytes : NULL,
+        .out_step = (ptrdiff_t)pitch});
+    for (size_t at = 0; at < y_count; at++) {
+        int j = (int)(at / pitch), c = (int)(at % pitch);
+        int32_t e = with_bias && c < channels ? bias[c] : 0;
+        if (c >= channels) {
+            assert_int_equal(y[at], 0x5a5a5a5a);
+            assert_int_equal(bytes[at], 0x5a);
+            continue;
         }
+        for (int row = 0; row < kernel_h; row++)
+            for (int k = 0; k < kernel_w; k++) {
+                int column = j * stride - pad + k * dilation;
+                bool inside = rows[row] && column >= 0 && column < width;
+                e += (inside ? x[row][column * channels + c] : ZERO) *
+                     w[((k * quads + row / 4) * channels + c) * 4 + row % 4];
+            }
+        if (!quantized)
+            assert_int_equal(y[at], e);
+        else
+            assert_int_equal(as.is_signed ? (int8_t)bytes[at] : bytes[at],
+                             quantized_reference(&as, e, c, 0));
+    }
     for (int i = 0; i < kernel_h; i++)
         free(x[i]);
-    free(outside), free(w), free(bias), free(y);
+    free(outside), free(w), free(bias), free(y), free(bytes), free(scale), free(shift);
 }
 
 static void test_depthwise_integer(void **state)
 {
     static const int kernels[][2] = {{3, 3}, {5, 5}, {1, 3}, {3, 1}, {2, 2}, {1, 1}, {7, 7}};
-    static const int channels[] = {1, 4, 15, 16, 17, 40, 64, 70};
+    static const int channels[] = {1, 4, 15, 16, 17, 40, 64, 70, 130};
     int i = 0;
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         for (size_t c = 0; c < sizeof channels / sizeof *channels; c++)
-            for (int stride = 1; stride <= 2; stride++, i++)
-                check_depthwise(kernels[k][0], kernels[k][1], stride, 1 + i % 5 / 4,
-                                i % 7 == 0 ? 70 : 9, channels[c], i % 3);
+            for (int stride = 1; stride <= 3; stride++)
+                for (int quantized = 0; quantized < 2; quantized++, i++)
+                    check_depthwise(kernels[k][0], kernels[k][1], stride, 1 + i % 5 / 4,
+                                    i % 7 == 0 ? 70 : 9, channels[c], i % 3, quantized);
+}
+
+/* ---- products stored as 8-bit numbers ---- */
+
+struct quantized_case {
+    int bands, width, outs, k, taps;
+    bool is_signed, adds, other_signed, sum_signed, other_first, with_bias;
+};
+
+static void check_quantized(const struct quantized_case *c)
+{
+    enum { GAP = 3, BAND_GAP = 11, MOST_TAPS = 3 };
+    int pitch = c->k + GAP, a_band = c->width * pitch + BAND_GAP, y_pitch = c->outs + GAP,
+        y_band = c->width * y_pitch + BAND_GAP, width = pack_width(c->outs);
+    size_t a_count = (size_t)((c->bands - 1) * a_band + (c->width - 1) * pitch + c->k),
+           y_count = (size_t)((c->bands - 1) * y_band + (c->width - 1) * y_pitch + c->outs);
+    uint8_t *a[MOST_TAPS], *y = malloc(y_count), *other = malloc(y_count);
+    int8_t *w = malloc((size_t)(c->taps * c->k * c->outs));
+    struct pack_shape shape = {PACK_S8, c->taps, c->k, c->outs};
+    int8_t *packed = malloc(pack_size(&shape));
+    float *scale = random_row((size_t)c->outs), *shift = random_row((size_t)c->outs);
+    int32_t *bias = malloc((size_t)c->outs * 4);
+    const void *as[MOST_TAPS], *ws[MOST_TAPS];
+    for (int t = 0; t < c->taps; t++) {
+        as[t] = a[t] = malloc(a_count); /* exact size: ASan sees every overrun */
+        for (size_t i = 0; i < a_count; i++)
+            a[t][i] = (uint8_t)next_random();
+        ws[t] = packed + pack_offset(&shape, 0, t);
+    }
+    for (int i = 0; i < c->taps * c->k * c->outs; i++)
+        w[i] = (int8_t)next_random();
+    pack_weights(packed, &shape, &(struct pack_source){w, (int64_t)c->k * c->outs, c->outs, 1});
+    for (int o = 0; o < c->outs; o++) {
+        bias[o] = (int32_t)next_random() >> 16;
+        scale[o] = (fabsf(scale[o]) + 0.1f) / (float)(64 * c->k * c->taps);
+        shift[o] *= 100;
+    }
+    for (size_t i = 0; i < y_count; i++)
+        other[i] = (uint8_t)next_random();
+    memset(y, 0x5a, y_count);
+    struct gemm_quantized to = {
+        .as = {scale, shift, c->is_signed, c->adds, c->sum_signed, c->other_signed, c->other_first,
+               .zero = c->is_signed ? -7 : 117, .sum_zero = c->sum_signed ? -128 : 101,
+               .factor = 0.37f, .other_factor = 0.81f, .offset = -50.25f},
+        .bias = c->with_bias ? bias : NULL,
+        .y = y,
+        .other = c->adds ? other : NULL,
+        .y_pitch = y_pitch,
+        .other_pitch = y_pitch,
+        .a_band = a_band,
+        .y_band = y_band,
+        .other_band = y_band,
+        .width = c->width};
+    table->gemm_u8s8(&(struct gemm_block){.a = as,
+                                          .w = ws,
+                                          .count = c->taps,
+                                          .rows = c->bands * c->width,
+                                          .outs = c->outs,
+                                          .k = c->k,
+                                          .w_pitch = width,
+                                          .a_pitch = pitch,
+                                          .quantized = &to});
+    for (size_t i = 0; i < y_count; i++) {
+        int band = (int)i / y_band, row = (int)i % y_band / y_pitch, out = (int)i % y_band % y_pitch;
+        if (row >= c->width || out >= c->outs) {
+            assert_int_equal(y[i], 0x5a);
+            continue;
+        }
+        int32_t sum = c->with_bias ? bias[out] : 0;
+        for (int t = 0; t < c->taps; t++)
+            for (int k = 0; k < c->k; k++)
+                sum += a[t][band * a_band + row * pitch + k] * w[(t * c->k + k) * c->outs + out];
+        int e = quantized_reference(&to.as, sum, out, other[i]);
+        assert_int_equal(c->is_signed ? (int8_t)y[i] : y[i], e);
+    }
+    for (int t = 0; t < c->taps; t++)
+        free(a[t]);
+    free(y), free(other), free(w), free(packed), free(scale), free(shift), free(bias);
+}
+
+static void test_quantized(void **state)
+{
+    static const int rows[][2] = {{1, 1}, {1, 7}, {3, 5}, {2, 14}, {5, 1}},
+                     outs[] = {1, 8, 16, 17, 33, 40, 63, 64}, ks[] = {1, 3, 21, 64, 130};
+    int i = 0;
+    for (int r = 0; r < 5; r++)
+        for (int o = 0; o < 8; o++)
+            for (int k = 0; k < 5; k++, i++) {
+                struct quantized_case c = {rows[r][0],  rows[r][1],   outs[o],      ks[k],
+                                           1 + i % 3,   i % 2 == 0,   i % 5 < 3,    i % 7 < 3,
+                                           i % 11 < 5,  i % 3 == 0,   i % 13 < 8};
+                check_quantized(&c);
+            }
+}
+
+/* ---- pooling of bytes ---- */
+
+static void check_pool(size_t channels, size_t count, bool is_signed)
+{
+    enum { MOST = 9 };
+    uint8_t *rows[MOST], *y = malloc(channels);
+    for (size_t t = 0; t < count; t++) {
+        rows[t] = malloc(channels); /* exact size: ASan sees every overrun */
+        for (size_t c = 0; c < channels; c++)
+            rows[t][c] = (uint8_t)next_random();
+    }
+    table->pool_max_bytes(y, (const uint8_t *const *)rows, count, channels, is_signed);
+    for (size_t c = 0; c < channels; c++) {
+        int e = -1000;
+        for (size_t t = 0; t < count; t++) {
+            int x = is_signed ? (int8_t)rows[t][c] : rows[t][c];
+            e = x > e ? x : e;
+        }
+        assert_int_equal(is_signed ? (int8_t)y[c] : y[c], e);
+    }
+    for (size_t t = 0; t < count; t++)
+        free(rows[t]);
+    free(y);
+}
+
+static void test_pool(void **state)
+{
+    for (size_t channels = 1; channels < 200; channels += 1 + channels / 9)
+        for (size_t count = 1; count <= 9; count += 4)
+            for (int is_signed = 0; is_signed < 2; is_signed++)
+                check_pool(channels, count, is_signed);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_affine),
-                                       cmocka_unit_test(test_depthwise_integer)};
+                                       cmocka_unit_test(test_depthwise_integer),
+                                       cmocka_unit_test(test_quantized),
+                                       cmocka_unit_test(test_pool)};
     return run_variants(tests, sizeof tests / sizeof tests[0]);
 }

@@ -1,0 +1,166 @@
+/*
+ * Tensor engine: quantized_matmul, whose sums become 8-bit numbers before they leave the cache.
+ */
+#include "neff/pack.h"
+#include "runtime/exec/engine.h"
+#include "runtime/kernels/gemm.h"
+
+enum { DST, STATIONARY, MOVING, TERMS, OTHER, OPERANDS };
+enum { ZERO, SUM_ZERO, SUM_SIGNED, OTHER_FIRST };
+enum { FACTOR, OTHER_FACTOR, OFFSET };
+enum { MOST_BATCHES = 64 };
+
+struct quantized {
+    int nbatch, batches;
+    int64_t a_step[MOST_BATCHES], w_step[MOST_BATCHES];
+};
+
+static bool is_8bit(const struct operand *o)
+{
+    return o->dtype == DT_U8 || o->dtype == DT_I8;
+}
+
+static bool operands_fit(struct binding *b, const struct bound_insn *i)
+{
+    const struct operand *y = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING],
+                         *terms = &i->o[TERMS], *other = &i->o[OTHER];
+    if (!is_8bit(y) || w->dtype != DT_I8 || a->dtype != DT_U8 || terms->dtype != DT_I32 ||
+        (other->mem && !is_8bit(other)))
+        return fail(b->d, "quantized_matmul: %s from %s and %s, expected 8-bit from u8 and i8",
+                    dtype_name(y->dtype), dtype_name(a->dtype), dtype_name(w->dtype));
+    if (y->rank != 3 || a->rank < 3 || w->rank != a->rank - 1 || terms->rank != 2 ||
+        terms->count[0] != 3 || (other->mem && other->rank != 3))
+        return fail(b->d, "quantized_matmul: operands of rank %d, %d and %d", y->rank, w->rank,
+                    a->rank);
+    const int64_t *rows = a->count + a->rank - 3, *w_count = w->count + w->rank - 2;
+    bool equal = rows[0] == y->count[0] && rows[1] == y->count[1] && rows[2] == w_count[0] &&
+                 w_count[1] == y->count[2] && terms->count[1] == y->count[2];
+    for (int r = 0; r < a->rank - 3; r++)
+        equal &= a->count[r] == w->count[r];
+    for (int r = 0; r < 3 && other->mem; r++)
+        equal &= other->count[r] == y->count[r];
+    if (!equal)
+        return fail(b->d, "quantized_matmul: operands' counts do not go together");
+    if (y->step[2] != 1 || w->step[w->rank - 1] != 1 || a->step[a->rank - 1] != 1 ||
+        terms->step[1] != 1 || (other->mem && other->step[2] != 1))
+        return fail(b->d, "quantized_matmul: operands with steps between outs or terms");
+    int64_t pitch = w->step[w->rank - 2];
+    if (y->count[2] > pitch || pitch % PACK_ALIGN_OUTS || pitch > 1 << 20 || rows[0] > 1 << 12 ||
+        rows[1] > 1 << 16 || rows[2] > 1 << 24)
+        return fail(b->d, "quantized_matmul: %lld x %lld rows of %lld, weights %lld apart",
+                    (long long)rows[0], (long long)rows[1], (long long)rows[2], (long long)pitch);
+    return true;
+}
+
+/* Only counts of rows and outs may be clipped. */
+static bool clips_fit(struct binding *b, const struct bound_insn *i)
+{
+    for (int n = 0; n < OPERANDS; n++)
+        for (int k = 0; k < i->nclips[n]; k++) {
+            int dim = i->clip[n][k].dim, rank = i->o[n].rank;
+            if (n == MOVING             ? dim < rank - 3 || dim == rank - 1
+                : n == STATIONARY       ? dim != rank - 1
+                : n == TERMS && dim == 0)
+                return fail(b->d, "quantized_matmul: a clipped sum");
+        }
+    return true;
+}
+
+static bool numbers_fit(struct binding *b, const struct bound_insn *i)
+{
+    for (int n = ZERO; n <= OTHER_FIRST; n++) {
+        int64_t v = i->imm[n].base;
+        if (i->imm[n].nterms || v < (n > SUM_ZERO ? 0 : -128) || v > (n > SUM_ZERO ? 1 : 255))
+            return fail(b->d, "quantized_matmul: '%s' is %lld",
+                        insn_info(INSN_quantized_matmul)->imm[n], (long long)v);
+    }
+    return true;
+}
+
+bool prepare_quantized(struct binding *b, struct bound_insn *i, const struct insn *insn)
+{
+    struct quantized *m = ARENA_NEW(b->arena, struct quantized);
+    const struct operand *w = &i->o[STATIONARY], *a = &i->o[MOVING];
+    i->prepared = m;
+    if (!only_numbers(b, i, insn) || !operands_fit(b, i) || !clips_fit(b, i) || !numbers_fit(b, i))
+        return false;
+    m->nbatch = a->rank - 3;
+    int64_t batches = 1;
+    for (int r = 0; r < m->nbatch; r++)
+        if (__builtin_mul_overflow(batches, a->count[r], &batches) || batches > MOST_BATCHES)
+            return fail(b->d, "quantized_matmul: more than %d batches", MOST_BATCHES);
+    m->batches = (int)batches;
+    for (int64_t n = 0; n < batches; n++) {
+        int64_t rest = n;
+        m->a_step[n] = m->w_step[n] = 0;
+        for (int r = m->nbatch - 1; r >= 0; r--) {
+            m->a_step[n] += rest % a->count[r] * a->step[r];
+            m->w_step[n] += rest % a->count[r] * w->step[r];
+            rest /= a->count[r];
+        }
+    }
+    return true;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+void exec_quantized_matmul(struct lane *l, const struct bound_insn *i)
+{
+    const struct quantized *m = i->prepared;
+    const struct operand *o = i->o, *y = &o[DST], *a = &o[MOVING], *terms = &o[TERMS],
+                         *other = &o[OTHER];
+    int64_t now[OPERANDS][MAX_AP_RANK], rows[2], outs;
+    for (int n = 0; n < OPERANDS; n++)
+        if (o[n].mem && !counts_now(l, i, n, now[n]))
+            return;
+    for (int r = 0; r < 2; r++) {
+        rows[r] = least(now[DST][r], now[MOVING][m->nbatch + r]);
+        if (other->mem)
+            rows[r] = least(rows[r], now[OTHER][r]);
+    }
+    outs = least(least(now[DST][2], now[STATIONARY][m->nbatch + 1]), now[TERMS][1]);
+    if (other->mem)
+        outs = least(outs, now[OTHER][2]);
+    const char *moving = operand_address(l, a), *stationary = operand_address(l, &o[STATIONARY]);
+    const int32_t *term = (const int32_t *)(const void *)operand_address(l, terms);
+    const void *as[MOST_BATCHES], *ws[MOST_BATCHES];
+    for (int n = 0; n < m->batches; n++)
+        as[n] = moving + m->a_step[n], ws[n] = stationary + m->w_step[n];
+    struct gemm_quantized to = {
+        .as = {.scale = (const float *)(const void *)(term + terms->step[0]),
+               .shift = (const float *)(const void *)(term + 2 * terms->step[0]),
+               .is_signed = y->dtype == DT_I8,
+               .adds = other->mem != MEM_NONE,
+               .sum_signed = i->imm[SUM_SIGNED].base != 0,
+               .other_signed = other->dtype == DT_I8,
+               .other_first = i->imm[OTHER_FIRST].base != 0,
+               .zero = (int)i->imm[ZERO].base,
+               .sum_zero = (int)i->imm[SUM_ZERO].base,
+               .factor = i->flt[FACTOR],
+               .other_factor = i->flt[OTHER_FACTOR],
+               .offset = i->flt[OFFSET]},
+        .bias = term,
+        .y = (uint8_t *)operand_address(l, y),
+        .y_pitch = y->step[1],
+        .y_band = y->step[0],
+        .a_band = a->step[m->nbatch],
+        .width = (int)rows[1],
+    };
+    if (other->mem) {
+        to.other = (const uint8_t *)operand_address(l, other);
+        to.other_pitch = other->step[1], to.other_band = other->step[0];
+    }
+    struct gemm_block g = {.a = as,
+                           .w = ws,
+                           .count = m->batches,
+                           .rows = (int)(rows[0] * rows[1]),
+                           .outs = (int)outs,
+                           .k = (int)a->count[a->rank - 1],
+                           .w_pitch = (int)o[STATIONARY].step[o[STATIONARY].rank - 2],
+                           .a_pitch = a->step[m->nbatch + 1],
+                           .quantized = &to};
+    l->k->gemm_u8s8(&g);
+}

@@ -1,0 +1,19 @@
+/*
+ * Kernels of quantised numbers: matrix tiles and depthwise convolutions of u8 by s8, whose sums are
+ * exact, and the rounding of sums to 8 bits.
+ * A family of kernels, compiled once for each variant that has its own; see variants.h.
+ */
+#include "runtime/kernels/gemm.h"
+#include "runtime/kernels/variants.h"
+#include "runtime/kernels/vec.h"
+
+#include "runtime/kernels/gemm.inc"
+#include "runtime/kernels/requantize.inc"
+#include "runtime/kernels/gemm_u8s8.inc"
+#include "runtime/kernels/depthwise_integer.inc"
+
+void KERNEL_FAMILY(integers, VARIANT)(struct kernel_table *t)
+{
+    t->gemm_u8s8 = gemm_u8s8;
+    t->depthwise_integer = depthwise_integer;
+}
