@@ -226,13 +226,9 @@ static void mark(const struct program *p, bool *slots, int s)
         slots[p->slots[s].kind == SLOT_VIEW ? p->slots[s].base : s] = true;
 }
 
-/* Constants that are read whole come into memory in large pieces. Of tables from which rows are
- * gathered, a run reads a few rows. */
-static void advise_tables(const struct program *p)
+/* The slots that a run reads whole. Of tables from which rows are gathered, it reads a few rows. */
+static void mark_whole(const struct program *p, bool *whole)
 {
-    bool *whole = calloc((size_t)p->nslots + 1, sizeof *whole);
-    if (!whole)
-        return;
     for (int i = 0; i < p->nkernels; i++)
         for (int j = 0; j < p->kernels[i].ninsns; j++) {
             const struct insn *n = &p->kernels[i].insns[j];
@@ -246,9 +242,37 @@ static void advise_tables(const struct program *p)
     for (int i = 0; i < p->nregions; i++)
         for (int j = 0; j < p->regions[i].nresults; j++)
             mark(p, whole, p->regions[i].results[j]);
+}
+
+/* Constants that are read whole come into memory in large pieces, all at once when they are small:
+ * a run of microseconds would wait for many times as long as it takes. */
+static void advise(const struct program *p)
+{
+    enum { AHEAD = 16 << 20 };
+    bool *whole = calloc((size_t)p->nslots + 1, sizeof *whole);
+    size_t total = 0;
+    if (!whole)
+        return;
+    mark_whole(p, whole);
     for (int s = 0; s < p->nslots; s++)
-        if (p->slots[s].kind == SLOT_CONST && !whole[s])
-            file_sparse(p->slots[s].data.data, tensor_bytes(&p->slots[s].data));
+        if (p->slots[s].kind == SLOT_CONST && whole[s])
+            total += tensor_bytes(&p->slots[s].data);
+    const char *from = NULL, *to = NULL; /* neighbours together */
+    for (int s = 0; s < p->nslots; s++) {
+        const struct tensor *t = &p->slots[s].data;
+        if (p->slots[s].kind != SLOT_CONST || t->dtype == DT_STR)
+            continue;
+        if (!whole[s])
+            file_sparse(t->data, tensor_bytes(t));
+        if (!whole[s] || !from) {
+            file_ahead(from, (size_t)(to - from));
+            from = whole[s] ? t->data : NULL;
+        }
+        to = whole[s] ? (const char *)t->data + tensor_bytes(t) : NULL;
+        if (total > AHEAD)
+            from = to = NULL;
+    }
+    file_ahead(from, (size_t)(to - from));
     free(whole);
 }
 
@@ -266,7 +290,7 @@ struct program *neff_program(struct neff_file *f, bool own, struct diag *d)
         return NULL;
     }
     if (f->file.size)
-        advise_tables(p);
+        advise(p);
     if (own) {
         p->release = close_archive;
         p->release_arg = f;

@@ -20,7 +20,7 @@ static void out_of_memory(size_t size)
     exit(1);
 }
 
-static void add_block(struct arena *a, size_t size)
+static struct arena_block *new_block(const struct arena *a, size_t size)
 {
     size_t want = a->head ? a->head->size * 2 : FIRST_BLOCK;
     if (want > LARGEST_BLOCK)
@@ -30,11 +30,21 @@ static void add_block(struct arena *a, size_t size)
     struct arena_block *b = want > SIZE_MAX - HEADER ? NULL : malloc(HEADER + want);
     if (!b)
         out_of_memory(want);
-    b->next = a->head;
     b->size = want;
+    return b;
+}
+
+static void add_block(struct arena *a, size_t size)
+{
+    struct arena_block *b = a->spare;
+    if (b && b->size >= size)
+        a->spare = b->next;
+    else
+        b = new_block(a, size);
+    b->next = a->head;
     a->head = b;
     a->at = (char *)b + HEADER;
-    a->end = a->at + want;
+    a->end = a->at + b->size;
 }
 
 void *arena_alloc(struct arena *a, size_t size)
@@ -50,13 +60,28 @@ void *arena_alloc(struct arena *a, size_t size)
     return memset(p, 0, size);
 }
 
-void arena_free(struct arena *a)
+static void free_blocks(struct arena_block *b)
 {
-    for (struct arena_block *b = a->head, *next; b; b = next) {
+    for (struct arena_block *next; b; b = next) {
         next = b->next;
         free(b);
     }
+}
+
+void arena_free(struct arena *a)
+{
+    free_blocks(a->head);
+    free_blocks(a->spare);
     *a = (struct arena){0};
+}
+
+void arena_clear(struct arena *a)
+{
+    struct arena_block **end = &a->head;
+    while (*end)
+        end = &(*end)->next;
+    *end = a->spare;
+    *a = (struct arena){.spare = a->head};
 }
 
 void arena_move_(void *dst, const void *src, size_t n)

@@ -15,13 +15,16 @@
 struct arena_block;
 
 struct arena {
-    struct arena_block *head; /* newest block first */
-    char *at, *end;           /* free part of the newest block */
-    size_t used;              /* bytes handed out, for reports */
+    struct arena_block *head;  /* newest block first */
+    struct arena_block *spare; /* to be taken before new ones are made, the largest first */
+    char *at, *end;            /* free part of the newest block */
+    size_t used;               /* bytes handed out, for reports */
 };
 
 /* A zeroed `struct arena` is ready to use. */
 void arena_free(struct arena *a);
+/* Takes back all that was handed out; the memory is kept for what follows. */
+void arena_clear(struct arena *a);
 
 /* `size` zeroed bytes, aligned to 16. Never NULL. */
 void *arena_alloc(struct arena *a, size_t size);

@@ -58,6 +58,15 @@ void file_sparse(const void *p, size_t bytes)
 #endif
 }
 
+void file_ahead(const void *p, size_t bytes)
+{
+#ifdef MADV_POPULATE_READ
+    uintptr_t from = (uintptr_t)p / PAGE * PAGE;
+    if (bytes)
+        madvise((void *)from, (uintptr_t)p + bytes - from, MADV_POPULATE_READ);
+#endif
+}
+
 bool out_open(struct out_file *o, const char *path, struct diag *d)
 {
     *o = (struct out_file){0};

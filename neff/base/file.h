@@ -20,6 +20,8 @@ bool file_map(struct mapped_file *f, const char *path, struct diag *d);
 void file_unmap(struct mapped_file *f);
 /* Of these bytes of a mapped file only some here and there are read: no more come into memory. */
 void file_sparse(const void *p, size_t bytes);
+/* All of these bytes of a mapped file will be read soon: they are put in place at once. */
+void file_ahead(const void *p, size_t bytes);
 
 /*
  * Output that appears under its name only when complete: written to PATH.tmpXXXXXX beside it, then

@@ -377,6 +377,22 @@ static bool use_bound(struct context *c, struct bound *b, struct diag *d)
     return true;
 }
 
+/* A plan to be filled: with the memory of the one that was planned ahead, when that was for other
+ * shapes. */
+static struct bound *new_bound(struct context *c)
+{
+    struct bound *b = calloc(1, sizeof *b);
+    if (b && c->guessed && c->clock == 1) {
+        b->arena = c->bound[0]->arena;
+        arena_clear(&b->arena);
+        free(c->bound[0]);
+        c->nbound = 0;
+        c->now = NULL;
+        c->guessed = false;
+    }
+    return b;
+}
+
 bool bind_inputs(struct context *c, struct diag *d)
 {
     size_t key_bytes = sizeof(int64_t) * KEY_PER_INPUT * (size_t)c->m->p->regions[0].nparams;
@@ -390,7 +406,7 @@ bool bind_inputs(struct context *c, struct diag *d)
             c->bound[i]->used = ++c->clock;
             return use_bound(c, c->bound[i], d);
         }
-    struct bound *b = calloc(1, sizeof *b);
+    struct bound *b = new_bound(c);
     if (!b)
         return fail(d, "out of memory");
     b->key = arena_copy(&b->arena, c->key, key_bytes);
@@ -404,18 +420,24 @@ bool bind_inputs(struct context *c, struct diag *d)
     return use_bound(c, b, d);
 }
 
-/* Inputs as their types say, without values; false when these leave anything open. */
+/* Inputs as their types say, without values, open dimensions being 1; false when a type leaves more
+ * than these open. */
 static bool expected_inputs(struct context *c)
 {
-    const struct program_region *r = &c->m->p->regions[0];
+    const struct program *p = c->m->p;
+    const struct program_region *r = &p->regions[0];
+    for (int i = 0; i < p->dims.nsymbols; i++)
+        c->symbols[i] = p->dims.symbols[i].runtime ? DIM_NOT_BOUND : 1;
     for (int i = 0; i < r->nparams; i++) {
-        const struct type *t = &c->m->p->slots[r->params[i]].type;
+        const struct type *t = &p->slots[r->params[i]].type;
+        int64_t dims[MAX_RANK];
         if (t->kind != VK_TENSOR || t->rank < 0)
             return false;
-        for (int j = 0; j < t->rank; j++)
-            if (!dim_is_const(t->dims[j]))
-                return false;
-        c->input[i] = tensor_view(t->dtype, t->rank, t->dims, NULL);
+        for (int j = 0; j < t->rank; j++) {
+            dims[j] = dim_eval(&p->dims, c->symbols, t->dims[j]);
+            c->guessed |= !dim_is_const(t->dims[j]);
+        }
+        c->input[i] = tensor_view(t->dtype, t->rank, dims, NULL);
     }
     return true;
 }
@@ -423,8 +445,9 @@ static bool expected_inputs(struct context *c)
 void bind_ahead(struct context *c)
 {
     struct diag ignored = {0}; /* the first run meets the same and reports it */
-    if (expected_inputs(c) && bind_inputs(c, &ignored))
-        large_touch(c->memory, c->memory_bytes);
+    c->guessed = false;
+    if (!expected_inputs(c) || !bind_inputs(c, &ignored))
+        c->guessed = false;
     for (int i = 0; i < c->m->p->regions[0].nparams; i++)
         c->input[i].kind = VK_NONE;
 }

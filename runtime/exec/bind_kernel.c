@@ -260,6 +260,14 @@ static void widen_packed(struct pattern *p)
             p->clip[i--] = p->clip[--p->nclips];
 }
 
+static bool check_packed(struct binder *b, const struct pattern *p, const struct ap *ap,
+                         const char *what)
+{
+    struct pattern whole = *p;
+    widen_packed(&whole);
+    return check_bounds(b, &whole, ap, what);
+}
+
 /* ---- one shape for all operands ---- */
 
 /* Operands of lower rank lack outer dims. */
@@ -469,12 +477,9 @@ static bool bind_operand(struct binder *b, const struct insn *insn, int n, struc
     if (dtype_bytes(stored) != p->o.size)
         return fail(b->d, "operand '%s' takes elements of %s for %s", what, dtype_name(stored),
                     dtype_name(ap->dtype));
-    struct pattern whole = *p;
-    bool packed = (insn->op == INSN_nc_matmul && insn->imm[1].base) ||
-                  insn->op == INSN_quantized_matmul;
-    if (packed && n == 1)
-        widen_packed(&whole);
-    if (!check_bounds(b, &whole, ap, what))
+    bool packed = n == 1 && ((insn->op == INSN_nc_matmul && insn->imm[1].base) ||
+                             insn->op == INSN_quantized_matmul);
+    if (!(packed ? check_packed(b, p, ap, what) : check_bounds(b, p, ap, what)))
         return false;
     if (ap->mem != MEM_HBM)
         p->o.offset += b->tile_at[ap->tensor];

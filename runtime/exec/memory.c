@@ -9,12 +9,18 @@
 
 enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
 
-void prefer_huge_pages(void *p, size_t bytes)
+void pages_ahead(void *p, size_t bytes)
 {
+    uintptr_t from = ((uintptr_t)p + PAGE - 1) / PAGE * PAGE,
+              end = ((uintptr_t)p + bytes) / PAGE * PAGE;
+    if (end <= from)
+        return;
 #ifdef MADV_HUGEPAGE
-    uintptr_t from = ((uintptr_t)p + PAGE - 1) / PAGE * PAGE, end = ((uintptr_t)p + bytes) / PAGE * PAGE;
     if (bytes >= HUGE_PAGE)
         madvise((void *)from, end - from, MADV_HUGEPAGE);
+#endif
+#ifdef MADV_POPULATE_WRITE
+    madvise((void *)from, end - from, MADV_POPULATE_WRITE);
 #endif
 }
 
@@ -26,14 +32,6 @@ void *large_alloc(size_t bytes, size_t *got)
     *got = (bytes + unit - 1) / unit * unit;
     void *p = aligned_alloc(unit, *got);
     if (p)
-        prefer_huge_pages(p, *got);
+        pages_ahead(p, *got);
     return p;
-}
-
-void large_touch(void *p, size_t bytes)
-{
-#ifdef MADV_POPULATE_WRITE
-    if (p && bytes)
-        madvise(p, bytes, MADV_POPULATE_WRITE);
-#endif
 }

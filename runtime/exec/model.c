@@ -3,6 +3,8 @@
  */
 #include "runtime/exec/state.h"
 
+#include "neff/signature.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -302,6 +304,8 @@ struct model *model_new(struct program *p, struct diag *d)
         return NULL;
     }
     m->p = p;
+    if (p->ncalls)
+        op_signature(p->calls[0].op); /* reads the signatures of all operators, once */
     find_slots(m);
     if (p->nregions)
         find_definers(m, 0, ARENA_ARRAY(&scratch, bool, p->nregions));

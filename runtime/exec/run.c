@@ -142,9 +142,11 @@ static bool place_planned(struct context *c, int s, struct diag *d)
         *t = tensor_view(type->dtype, type->rank, type->dims, c->output[out].memory);
     } else if (out >= 0) {
         struct tensor *own = &c->output[out].own;
+        const void *before = own->data;
         if (!tensor_alloc_dirty(own, type->dtype, type->rank, type->dims, d))
             return false;
-        prefer_huge_pages(own->data, tensor_bytes(own));
+        if (own->data != before)
+            pages_ahead(own->data, tensor_bytes(own));
         *t = tensor_view(type->dtype, type->rank, type->dims, own->data);
     } else if (c->now->plan.offsets[s] < 0) { /* an output that is not returned, or never used */
         return tensor_alloc_dirty(t, type->dtype, type->rank, type->dims, d) && slot_place(c, s, d);

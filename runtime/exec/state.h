@@ -90,7 +90,7 @@ struct bound_insn {
     struct number *imm;
     float flt[MAX_FLOATS];
     uint16_t func[MAX_FUNCS];
-    void *prepared; /* of the instruction's own, see exec_*.c */
+    void *prepared;          /* of the instruction's own, see exec_*.c */
     const struct flat *flat; /* when its rows are short: see flat.c */
 };
 
@@ -164,7 +164,8 @@ struct context {
     int64_t *key;
     char *memory; /* the arena of planned slots */
     size_t memory_bytes;
-    bool placed; /* slots hold the addresses of `now` */
+    bool placed;  /* slots hold the addresses of `now` */
+    bool guessed; /* bound[0] was planned ahead for open dimensions of 1 */
 
     struct tensor *slots;
     char **address;            /* of each slot, for kernels */
@@ -184,7 +185,8 @@ struct context {
 
 /* bind.c: makes c->now the plan for the inputs that are set. */
 bool bind_inputs(struct context *c, struct diag *d);
-/* Makes the plan of the first run now, memory included, when no input has an open dimension. */
+/* Makes the plan of the first run now, memory included. Open dimensions are taken to be 1; when
+ * they are not, that plan goes. */
 void bind_ahead(struct context *c);
 void bound_free(struct bound *b);
 /* Dims of a slot's type under `values`; false (no message) when some are not known. */
