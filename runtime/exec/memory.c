@@ -24,14 +24,20 @@ void pages_ahead(void *p, size_t bytes)
 #endif
 }
 
+/* Whole huge pages where that adds little; otherwise the rest lies in small ones. */
+static size_t rounded(size_t bytes)
+{
+    size_t huge = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    return huge - bytes <= bytes / 16 ? huge : (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
 void *large_alloc(size_t bytes, size_t *got)
 {
-    size_t unit = bytes >= HUGE_PAGE ? HUGE_PAGE : PAGE;
-    if (bytes > memory_total())
+    void *p;
+    *got = rounded(bytes);
+    if (bytes > memory_total() ||
+        posix_memalign(&p, bytes >= HUGE_PAGE ? HUGE_PAGE : PAGE, *got ? *got : PAGE) != 0)
         return NULL;
-    *got = (bytes + unit - 1) / unit * unit;
-    void *p = aligned_alloc(unit, *got);
-    if (p)
-        pages_ahead(p, *got);
+    pages_ahead(p, *got);
     return p;
 }

@@ -11,7 +11,7 @@
  * block is large: all at once, so that no write waits for one.
  */
 void pages_ahead(void *p, size_t bytes);
-/* `bytes` rounded up to whole pages (huge ones when large), aligned to them, in place; NULL when
+/* `bytes` rounded up to whole pages, aligned to them (to huge ones when large), in place; NULL when
  * the machine has less. Freed by free. */
 void *large_alloc(size_t bytes, size_t *got);
 
