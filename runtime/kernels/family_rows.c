@@ -21,6 +21,8 @@
 
 void KERNEL_FAMILY(rows, VARIANT)(struct kernel_table *t)
 {
+    t->lanes = LANES;
+    t->fma = HAS_FMA;
 #define KERNEL_CONVERT(name, to, from) t->convert[CONVERT_##name] = convert_##name;
 #define KERNEL_COMPARE(name, operator) t->compare[COMPARE_##name] = compare_##name;
 #define KERNEL_BINARY(name)                                                                        \

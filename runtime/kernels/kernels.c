@@ -34,15 +34,14 @@ static bool runs_avx512bf16(void)
 }
 #endif
 
-#define KERNEL_VARIANT(id, built, vector, has_fma, base)                                           \
+#define KERNEL_VARIANT(id, built, base, dots, integer_dots)                                        \
     WHEN(                                                                                          \
-        built,                                                                                     \
-        struct kernel_table KERNEL_TABLE(id) = {.name = #id, .lanes = vector, .fma = has_fma};     \
+        built, struct kernel_table KERNEL_TABLE(id) = {.name = #id};                               \
         static void fill_##id(struct kernel_table *t) {                                            \
             KERNEL_FAMILY(rows, base)(t);                                                          \
             KERNEL_FAMILY(images, base)(t);                                                        \
-            KERNEL_FAMILY(products, id)(t);                                                        \
-            KERNEL_FAMILY(integers, id)(t);                                                        \
+            KERNEL_FAMILY(products, dots)(t);                                                      \
+            KERNEL_FAMILY(integers, integer_dots)(t);                                              \
         })
 #include "runtime/kernels/kernels.def"
 
@@ -51,7 +50,7 @@ static const struct variant {
     bool (*runs)(void);
     void (*fill)(struct kernel_table *t); /* with instructions of the variant */
 } variants[] = {
-#define KERNEL_VARIANT(name, built, lanes, fma, base)                                              \
+#define KERNEL_VARIANT(name, built, base, dots, integer_dots)                                      \
     WHEN(built, {&KERNEL_TABLE(name), runs_##name, fill_##name}, )
 #include "runtime/kernels/kernels.def"
 };

@@ -27,7 +27,7 @@
 #define KERNEL_FAMILY_(family, variant) kernel_##family##_##variant
 #define KERNEL_FAMILY(family, variant)  KERNEL_FAMILY_(family, variant)
 
-#define KERNEL_VARIANT(name, built, lanes, fma, base)                                              \
+#define KERNEL_VARIANT(name, built, base, dots, integer_dots)                                      \
     WHEN(built, extern struct kernel_table KERNEL_TABLE(name);                                     \
          void KERNEL_FAMILY(rows, name)(struct kernel_table *);                                    \
          void KERNEL_FAMILY(images, name)(struct kernel_table *);                                  \

@@ -13,6 +13,7 @@
 #include "runtime/kernels/gemm.h"
 #include "runtime/kernels/variants.h"
 
+#include <immintrin.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +48,8 @@ static double emulated_element(void *to, size_t i, bool bf16, bool is_signed)
 }
 
 /* bf16: sums stored rounded; y holds those that are added to. The number of wrong elements. */
-static int emulated_rounded(const struct gemm_block *g, const struct kernel_table *t, const float *y)
+static int emulated_rounded(const struct gemm_block *g, const struct kernel_table *t,
+                            const float *y)
 {
     size_t count = (size_t)g->rows * (size_t)g->c_pitch;
     float *sums = malloc(count * 4);
@@ -158,12 +160,8 @@ static bool emulation_runs(void)
     return runs;
 }
 
-#if KERNELS_X86
-#include <immintrin.h>
-
 /* The family as the test compiles it. */
 void kernel_products_emulated(struct kernel_table *t);
 void kernel_integers_emulated(struct kernel_table *t);
-#endif
 
 #endif

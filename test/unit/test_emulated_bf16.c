@@ -1,7 +1,6 @@
 /* The avx512bf16 variant on CPUs without those instructions; see emulated.h. */
 #include "test/unit/emulated.h"
 
-#if KERNELS_X86
 /* vdpbf16ps: both products of a lane added to it, the odd one first. */
 static __m512 emulated_dpbf16(__m512 sums, __m512bh a, __m512bh b)
 {
@@ -23,7 +22,8 @@ static sums_of_16 emulated_dpbf16_memory(const uint16_t *x, __m512i w, sums_of_1
 {
     int pair;
     memcpy(&pair, x, sizeof pair);
-    return (sums_of_16)emulated_dpbf16((__m512)sums, (__m512bh)w, (__m512bh)_mm512_set1_epi32(pair));
+    return (sums_of_16)emulated_dpbf16((__m512)sums, (__m512bh)w,
+                                       (__m512bh)_mm512_set1_epi32(pair));
 }
 
 /* vcvtne2ps2bf16: b, then a, rounded to nearest even. */
@@ -42,10 +42,10 @@ static __m512bh emulated_cvtne2ps(__m512 a, __m512 b)
 #ifndef __AVX512BF16__
 #define __AVX512BF16__ 1
 #endif
-#define _mm512_dpbf16_ps          emulated_dpbf16
-#define _mm512_cvtne2ps_pbh       emulated_cvtne2ps
-#define DPBF16_MEMORY             emulated_dpbf16_memory
-#define VARIANT emulated
+#define _mm512_dpbf16_ps    emulated_dpbf16
+#define _mm512_cvtne2ps_pbh emulated_cvtne2ps
+#define DPBF16_MEMORY       emulated_dpbf16_memory
+#define VARIANT             emulated
 #include "runtime/kernels/family_products.c"
 
 int main(void)
@@ -56,9 +56,3 @@ int main(void)
     kernel_products_emulated(&t);
     return check_emulated(&t, true);
 }
-#else
-int main(void)
-{
-    return 0;
-}
-#endif

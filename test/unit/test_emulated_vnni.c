@@ -1,7 +1,6 @@
 /* The avx512vnni variant on CPUs without VNNI; see emulated.h. */
 #include "test/unit/emulated.h"
 
-#if KERNELS_X86
 /* vpdpbusd: four products of a u8 and an s8 added to each lane, wrapping. */
 static __m512i emulated_dpbusd(__m512i sums, __m512i a, __m512i w)
 {
@@ -18,8 +17,8 @@ static __m512i emulated_dpbusd(__m512i sums, __m512i a, __m512i w)
 #ifndef __AVX512VNNI__
 #define __AVX512VNNI__ 1
 #endif
-#define _mm512_dpbusd_epi32       emulated_dpbusd
-#define VARIANT emulated
+#define _mm512_dpbusd_epi32 emulated_dpbusd
+#define VARIANT             emulated
 #include "runtime/kernels/family_integers.c"
 
 int main(void)
@@ -30,9 +29,3 @@ int main(void)
     kernel_integers_emulated(&t);
     return check_emulated(&t, false);
 }
-#else
-int main(void)
-{
-    return 0;
-}
-#endif
