@@ -346,12 +346,21 @@ INLINE void store_bf16_part(uint16_t *p, vf x, size_t n)
     store_u16(whole, to_bf16(x));
     memcpy(p, whole, 2 * n);
 }
+/* The instruction makes numbers below the least normal one 0, as those that multiply bf16 read them. */
 INLINE void store_bf16_n(uint16_t *p, vf x, size_t n)
 {
+#ifdef __AVX512BF16__
+    __m256i y = (__m256i)_mm512_cvtneps_pbh((__m512)x);
+    if (n >= LANES)
+        _mm256_storeu_si256((void *)p, y);
+    else
+        _mm256_mask_storeu_epi16(p, mask_of(n), y);
+#else
     if (n >= LANES)
         store_u16(p, to_bf16(x));
     else
         store_bf16_part(p, x, n);
+#endif
 }
 INLINE vu load_u16_part(const uint16_t *p, size_t n)
 {

@@ -39,11 +39,20 @@ static __m512bh emulated_cvtne2ps(__m512 a, __m512 b)
     return rounded;
 }
 
+static __m256bh emulated_cvtneps(__m512 x)
+{
+    __m512bh y = emulated_cvtne2ps(x, x);
+    __m256bh half;
+    memcpy(&half, &y, 32);
+    return half;
+}
+
 #ifndef __AVX512BF16__
 #define __AVX512BF16__ 1
 #endif
 #define _mm512_dpbf16_ps    emulated_dpbf16
 #define _mm512_cvtne2ps_pbh emulated_cvtne2ps
+#define _mm512_cvtneps_pbh  emulated_cvtneps
 #define DPBF16_MEMORY       emulated_dpbf16_memory
 #define VARIANT             emulated
 #include "runtime/kernels/family_products.c"

@@ -491,8 +491,8 @@ static void test_dot(void **state)
         }
 }
 
-static void check_depthwise(int kernel, int stride, int dilation, int width, int channels,
-                            bool bf16, enum kernel_activation activation)
+static void check_depthwise(int height, int kernel, int stride, int dilation, int width,
+                            int channels, bool bf16, enum kernel_activation activation)
 {
     int pad = kernel / 2 * dilation, reach = (kernel - 1) * dilation + 1;
     int outs = (width + 2 * pad - reach) / stride + 1;
@@ -500,23 +500,23 @@ static void check_depthwise(int kernel, int stride, int dilation, int width, int
         return;
     size_t n = (size_t)width * (size_t)channels;
     int step = channels + channels % 3; /* between the weights of taps */
-    float *x[8], *w = random_row((size_t)(kernel * kernel * step)),
+    float *x[8], *w = random_row((size_t)(height * kernel * step)),
                  *bias = random_row((size_t)channels);
     float *y = random_row((size_t)outs * (size_t)channels);
     uint16_t *h[8];
     const void *rows[8];
-    for (int i = 0; i < kernel; i++) {
+    for (int i = 0; i < height; i++) {
         x[i] = random_row(n);
         h[i] = malloc(n * sizeof *h[i]);
         table->convert[CONVERT_bf16_from_f32](h[i], 1, x[i], 1, n);
         if (bf16)
             table->convert[CONVERT_bf16_round](x[i], 1, x[i], 1, n);
-        rows[i] = i == 0 && kernel > 1 ? NULL : bf16 ? (const void *)h[i] : x[i];
+        rows[i] = i == 0 && height > 1 ? NULL : bf16 ? (const void *)h[i] : x[i];
     }
     struct depthwise_row d = {rows,
                               channels,
                               width,
-                              kernel,
+                              height,
                               kernel,
                               stride,
                               dilation,
@@ -535,7 +535,7 @@ static void check_depthwise(int kernel, int stride, int dilation, int width, int
     for (int j = 0; j < outs; j++)
         for (int c = 0; c < channels; c++) {
             double e = 0;
-            for (int ky = 0; ky < kernel; ky++)
+            for (int ky = 0; ky < height; ky++)
                 for (int kx = 0; kx < kernel; kx++) {
                     int at = j * stride - pad + kx * dilation;
                     if (rows[ky] && at >= 0 && at < width)
@@ -556,7 +556,7 @@ static void check_depthwise(int kernel, int stride, int dilation, int width, int
         assert_int_equal(z[count], 0xabcd);
         free(z), free(expected);
     }
-    for (int i = 0; i < kernel; i++)
+    for (int i = 0; i < height; i++)
         free(x[i]), free(h[i]);
     free(w), free(bias), free(y);
 }
@@ -572,8 +572,12 @@ static void test_depthwise(void **state)
             for (int dilation = 1; dilation <= 2; dilation++)
                 for (int width = 1; width < 40; width += 4)
                     for (int bf16 = 0; bf16 < 2; bf16++, i++)
-                        check_depthwise(kernel, stride, dilation, width, channels[i % 5], bf16,
-                                        activations[i / 5 % 5]);
+                        check_depthwise(kernel, kernel, stride, dilation, width, channels[i % 5],
+                                        bf16, activations[i / 5 % 5]);
+    for (int height = 1; height <= 7; height++) /* and channels that are many */
+        for (int width = 6; width < 30; width += 7, i++)
+            check_depthwise(height, 3 + height % 2 * 2, 1 + width % 2, 1, width,
+                            height == 4 ? 2053 : 17, i % 2, activations[i % 5]);
 }
 /* ---- the choice of a variant ---- */
 
