@@ -239,15 +239,16 @@ static float pool_one(const struct operand *x, const char *image, const struct w
 }
 
 /* Channels from..to, fewer than the kernel takes at once; bytes whose sign is turned by `turned` are
- * compared as unsigned. */
+ * compared as unsigned. The last vector overlaps the one before it. */
 static void pool_few_bytes(uint8_t *y, const uint8_t *const *taps, size_t count, size_t from,
                            size_t to, uint8_t turned)
 {
     enum { BYTES = 16 };
     typedef uint8_t bytes __attribute__((vector_size(16)));
     size_t c = from;
-    for (; c + BYTES <= to; c += BYTES) {
+    for (; c < to && to >= BYTES; c += BYTES) {
         bytes most = {0}, x;
+        c = c + BYTES <= to ? c : to - BYTES;
         for (size_t t = 0; t < count; t++) {
             memcpy(&x, taps[t] + c, BYTES);
             x ^= turned;
