@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { BLOCKS_TO_SHARE = 8 };
+
 struct few_bits {
     struct value *x;
     const struct tensor *w, *scale, *zero; /* zero NULL: the same number everywhere */
@@ -115,9 +117,12 @@ static void emit(struct kernel_builder *k, struct group *g, const struct few_bit
 {
     struct lowering *l = k->l;
     int64_t width = pack_width(m->shape.outs), outs = m->shape.outs;
+    int64_t tiles_out = (outs + PACK_OUTS - 1) / PACK_OUTS;
     int64_t bytes = m->blocks * pack_quantized_block(&m->shape, (int)width);
+    if (tiles_out >= BLOCKS_TO_SHARE && tiles_out % 2 == 0)
+        tiles_out /= 2, width *= 2, bytes *= 2; /* a row is prepared once for both */
     dim_t tile = even_tile(m->rows, ROW_TILE), tiles = dim_ceildiv(&l->p->dims, m->rows, tile);
-    int var_block = kernel_grid(k, (outs + PACK_OUTS - 1) / PACK_OUTS);
+    int var_block = kernel_grid(k, tiles_out);
     int var_row = kernel_grid(k, tiles);
     const struct type *y = &g->nodes[0]->out[0]->type;
     struct epilogue e = {.k = k, .g = g, .rank = y->rank, .ncovers = 2};
@@ -130,9 +135,9 @@ static void emit(struct kernel_builder *k, struct group *g, const struct few_bit
     if (epilogue_empty(g)) {
         dst = epilogue_pattern(&e, g->nodes[0]->out[0]);
     } else {
-        int psum = kernel_tile(k, MEM_PSUM, DT_F32, tile, PACK_OUTS);
+        int psum = kernel_tile(k, MEM_PSUM, DT_F32, tile, width);
         dst = (struct ap){.mem = MEM_PSUM, .dtype = DT_F32, .tensor = psum};
-        ap_push(&dst, PACK_OUTS, tile);
+        ap_push(&dst, width, tile);
         ap_clip(&dst, 0, var_row, tile, m->rows);
         ap_push(&dst, 1, space.dim[1].count);
         ap_clip(&dst, 1, var_block, space.dim[1].count, outs);

@@ -124,9 +124,10 @@ void pack_quantized(void *packed, const struct pack_quantized *s, const uint8_t 
                 const uint8_t *x = q + k0 * q_k_step + (out + o) * q_out_step;
                 for (int64_t k = 0; k < n; k++)
                     if (s->bits == 8)
-                        values[k * width + o] = x[k * q_k_step];
+                        values[(k / 4 * width + o) * 4 + k % 4] = x[k * q_k_step];
                     else
-                        values[k / 2 * width + o] |= (uint8_t)(x[k * q_k_step] << (k & 1 ? 4 : 0));
+                        values[(k / 8 * width + o) * 4 + k % 8 / 2] |=
+                            (uint8_t)(x[k * q_k_step] << (k & 1 ? 4 : 0));
             }
         }
     }

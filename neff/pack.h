@@ -16,8 +16,10 @@
  * same blocks of outs; each holds, for every block of k, the last one padded:
  *
  *     scale f32 [width], zero point f32 [width] unless all of the weight's are one number,
- *     8 bits: s8 [block][width]
- *     4 bits: u8 [(block + 1) / 2][width], even k in the low half, odd k in the high half
+ *     words of 32 bits [k / 8][width], the four bits of k at bit 4 (k % 8), or
+ *     words of 32 bits [k / 4][width], the eight bits of k at bit 8 (k % 4)
+ *
+ * with k rounded up to whole words in every block.
  *
  * Nothing here fails; the caller has checked sizes (pack_size saturates to SIZE_MAX on overflow).
  */
@@ -88,8 +90,8 @@ static inline int64_t pack_quantized_head(const struct pack_quantized *s, int wi
 }
 static inline int64_t pack_quantized_block(const struct pack_quantized *s, int width)
 {
-    int64_t rows = s->bits == 8 ? s->block : (s->block + 1) / 2;
-    return pack_quantized_head(s, width) + rows * width;
+    int terms = 32 / s->bits;
+    return pack_quantized_head(s, width) + (s->block + terms - 1) / terms * 4 * (int64_t)width;
 }
 size_t pack_quantized_size(const struct pack_quantized *s); /* bytes */
 /* q[k][out] by steps; scale[k block][out] and zero[k block][out] by steps, read when zero

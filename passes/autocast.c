@@ -34,7 +34,8 @@ struct caster {
 static const struct {
     enum op op;
     int operands;
-} products[] = {{OP_matmul, 2}, {OP_conv, 2}, {OP_conv_transpose, 2}, {OP_sdpa, 3}};
+} products[] = {
+    {OP_matmul, 2}, {OP_conv, 2}, {OP_conv_transpose, 2}, {OP_sdpa, 3}, {OP_weight_only_matmul, 1}};
 
 /* Operators that keep FP32 operands even under `all`: parameters that are not data, or exact types
  * asked for. */
@@ -193,6 +194,8 @@ static bool cast_product(struct caster *c, struct node *n)
             "kept in FP32: it does not use the matrix-multiplication engine");
         return true;
     }
+    if (n->op == OP_weight_only_matmul && c->o->cast_type != DT_BF16)
+        return true; /* integers of 8 bits are numbers of bf16 */
     if (is_one_row(n)) {
         why(c->o, n, "autocast.one-row",
             "kept in FP32: one row by a computed operand takes longer to round than to multiply");

@@ -147,11 +147,15 @@ static bool expand(struct weigher *c, struct node *n)
         v[i] = (v[i] - (zero ? tensor_f64(zero->constant, s) : centre)) *
                tensor_f64(n->in[2]->constant, s);
     }
-    struct attrs a = {0};
+    struct attrs a = {0}, to = {0};
+    struct value *x = n->in[0];
+    int dtype = n->out[0]->type.dtype;
+    attr_set_int(&c->g->arena, &to, "to", dtype);
+    if (x->type.dtype != dtype && !(x = emit(n, OP_cast, &x, 1, &to, n->name, c->d)))
+        return false;
     if (transposed)
         attr_set_int(&c->g->arena, &a, "trans_b", 1);
-    struct value *in[] = {
-        n->in[0], constant_floats(c->g, n->out[0]->type.dtype, 2, w->constant->dims, v, w->name)};
+    struct value *in[] = {x, constant_floats(c->g, dtype, 2, w->constant->dims, v, w->name)};
     struct value *y = emit(n, OP_matmul, in, 2, &a, n->name, c->d);
     if (!y)
         return false;

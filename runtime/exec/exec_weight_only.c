@@ -12,9 +12,11 @@ enum { DST, STATIONARY, MOVING };
 enum { K_CHUNK = 256 };
 
 struct weight_only {
-    int k, width, block, bits; /* width: outs as stored */
+    int k, width, block, bits; /* width: of a block of outs */
+    int outs;                  /* of all blocks, as stored */
     bool zeros, convert_rows, convert_result;
-    int64_t row_bytes, chunk_bytes; /* scratch */
+    bool bf16_row;                  /* one row is multiplied as it is */
+    int64_t row_bytes, chunk_bytes; /* scratch: rows; weights of a chunk, or the prepared row */
 };
 
 static int64_t line(int64_t bytes)
@@ -36,13 +38,15 @@ static bool shapes_fit(struct binding *b, const struct bound_insn *i, struct wei
                     (long long)c->count[0], (long long)block, (long long)bits);
     *m = (struct weight_only){
         .k = (int)k, .block = (int)block, .bits = (int)bits, .zeros = i->imm[2].base != 0};
-    for (int width = PACK_ALIGN_OUTS; width <= PACK_OUTS; width += PACK_ALIGN_OUTS) {
-        struct pack_quantized s = {k, width, m->block, m->bits, m->zeros};
-        if (pack_quantized_size(&s) == (size_t)w->count[0])
-            m->width = width;
+    struct pack_quantized least = {k, PACK_ALIGN_OUTS, m->block, m->bits, m->zeros};
+    int64_t bytes = (int64_t)pack_quantized_size(&least), n = bytes ? w->count[0] / bytes : 0;
+    bool blocks = n <= 4 || n % 4 == 0;
+    if (bytes && w->count[0] % bytes == 0 && n > 0 && n < 1 << 16 && blocks) {
+        m->outs = (int)n * PACK_ALIGN_OUTS;
+        m->width = pack_width(m->outs);
     }
-    if (k > 0 && (m->width == 0 || c->count[1] > m->width))
-        return fail(b->d, "weight_only_matmul: %lld bytes of weights are no block of %lld outs",
+    if (k > 0 && (m->width == 0 || c->count[1] > m->outs))
+        return fail(b->d, "weight_only_matmul: %lld bytes of weights are no blocks of %lld outs",
                     (long long)w->count[0], (long long)c->count[1]);
     return true;
 }
@@ -54,29 +58,38 @@ bool prepare_weight_only(struct binding *b, struct bound_insn *i, const struct i
     i->prepared = m;
     if (!only_numbers(b, i, insn) || !shapes_fit(b, i, m))
         return false;
+    m->bf16_row = a->dtype == DT_BF16 && a->step[1] == 1;
     m->convert_rows = a->dtype != DT_F32 || a->step[1] != 1;
     m->convert_result = c->dtype != DT_F32 || c->step[1] != 1 || c->step[0] < c->count[1];
     m->row_bytes = m->convert_rows ? line(a->count[0] * m->k * 4) : 0;
-    m->chunk_bytes = line((int64_t)K_CHUNK * m->width * 4);
-    need_scratch(b, m->row_bytes + m->chunk_bytes +
-                        (m->convert_result ? line(c->count[0] * m->width * 4) : 0) + 64);
+    int64_t chunk = (int64_t)K_CHUNK * m->width, work = weight_only_work(m->k, m->block);
+    m->chunk_bytes = line((chunk > work ? chunk : work) * 4);
+    int64_t rows = m->convert_result ? c->count[0] : 1;
+    need_scratch(b, m->row_bytes + m->chunk_bytes + line(rows * m->outs * 4) + 64);
     return true;
 }
 
-/* All rows by each chunk of k in turn. */
+/* All rows by each chunk of k in turn, a block of outs after the other. */
 static void multiply_rows(const struct lane *l, const struct weight_only *m,
-                          const struct weight_only_row *w, const float *x, int64_t x_pitch,
-                          int64_t rows, int64_t outs, float *y, int64_t y_pitch, float *chunk)
+                          const struct weight_only_row *all, int64_t x_pitch, int64_t rows,
+                          int64_t outs, float *y, int64_t y_pitch)
 {
-    for (int k = 0; k < m->k; k += K_CHUNK) {
-        int n = m->k - k < K_CHUNK ? m->k - k : K_CHUNK;
-        struct gemm_tile t = {.type = GEMM_F32, .rows = (int)rows, .outs = (int)outs, .k = n};
-        t.a_pitch = x_pitch, t.c_pitch = y_pitch, t.w_pitch = m->width;
-        t.accumulate = k > 0;
-        struct gemm g;
-        l->k->weight_only_unpack(w, k, n, chunk);
-        gemm_prepare_own(&g, &t, l->k);
-        gemm_run(&g, x + k, chunk, y);
+    struct weight_only_row w = *all;
+    struct pack_quantized block = {m->k, m->width, m->block, m->bits, m->zeros};
+    w.outs = m->width;
+    for (int64_t o = 0; o < outs; o += m->width, y += m->width) {
+        for (int k = 0; k < m->k; k += K_CHUNK) {
+            int n = m->k - k < K_CHUNK ? m->k - k : K_CHUNK;
+            int64_t some = outs - o < m->width ? outs - o : m->width;
+            struct gemm_tile t = {.type = GEMM_F32, .rows = (int)rows, .outs = (int)some, .k = n};
+            t.a_pitch = x_pitch, t.c_pitch = y_pitch, t.w_pitch = m->width;
+            t.accumulate = k > 0;
+            struct gemm g;
+            l->k->weight_only_unpack(&w, k, n, w.work);
+            gemm_prepare_own(&g, &t, l->k);
+            gemm_run(&g, (const float *)w.x + k, w.work, y);
+        }
+        w.packed = (const char *)w.packed + pack_quantized_size(&block);
     }
 }
 
@@ -89,29 +102,36 @@ void exec_weight_only_matmul(struct lane *l, const struct bound_insn *i)
         return;
     int64_t rows = cc[0] < ac[0] ? cc[0] : ac[0], outs = cc[1];
     char *to = operand_address(l, c), *from = operand_address(l, a), *scratch = l->scratch;
-    const float *x = (const float *)(void *)from;
+    const void *x = from;
     float *y = (float *)(void *)to, *chunk = (float *)(void *)(scratch + m->row_bytes);
     static const struct operand f32 = {.dtype = DT_F32, .size = 4};
-    if (m->convert_rows) {
+    bool bf16 = m->bf16_row && rows == 1;
+    if (m->convert_rows && !bf16) {
         for (int64_t r = 0; r < rows; r++)
             convert_row(l, &f32, scratch + r * m->k * 4, 1, a, from + r * a->step[0] * a->size,
                         a->step[1], m->k);
-        x = (const float *)(void *)scratch, x_pitch = m->k;
+        x = scratch, x_pitch = m->k;
     }
+    float *whole = (float *)(void *)(scratch + m->row_bytes + m->chunk_bytes);
     if (m->convert_result)
-        y = (float *)(void *)(scratch + m->row_bytes + m->chunk_bytes), y_pitch = m->width;
-    struct weight_only_row w = {x,        operand_address(l, &i->o[STATIONARY]),
-                                y,        m->k,
-                                m->width, m->block,
-                                m->bits,  m->zeros,
-                                i->flt[0]};
+        y = whole, y_pitch = m->outs;
+    struct weight_only_row w = {.x = x,
+                                .packed = operand_address(l, &i->o[STATIONARY]),
+                                .k = m->k,
+                                .outs = m->outs,
+                                .block = m->block,
+                                .bits = m->bits,
+                                .zeros = m->zeros,
+                                .centre = i->flt[0],
+                                .bf16 = bf16,
+                                .work = chunk};
     if (rows == 1) {
-        float whole[PACK_OUTS];
-        w.y = whole;
+        w.y = outs == m->outs ? y : whole;
         l->k->weight_only(&w);
-        memcpy(y, whole, sizeof(float) * (size_t)outs);
+        if (w.y != y)
+            memcpy(y, whole, sizeof(float) * (size_t)outs);
     } else {
-        multiply_rows(l, m, &w, x, x_pitch, rows, outs, y, y_pitch, chunk);
+        multiply_rows(l, m, &w, x_pitch, rows, outs, y, y_pitch);
     }
     for (int64_t r = 0; m->convert_result && r < rows; r++)
         convert_row(l, c, to + r * c->step[0] * c->size, c->step[1], &f32,

@@ -226,13 +226,16 @@ static double time_one_row(enum gemm_type type, const void *x, const void *w, fl
     return now() - start;
 }
 
-static double time_weight_only(int bits, int block, const float *x, const void *w, float *y)
+static double time_weight_only(int bits, int block, bool bf16, const void *x, const void *w,
+                               float *y)
 {
+    static float work[2 * MEMORY_K];
     struct pack_quantized shape = {MEMORY_K, 64, block, bits, false};
     size_t bytes = pack_quantized_size(&shape);
     double start = now();
     for (size_t at = 0; at + bytes <= MEMORY_BYTES; at += bytes) {
-        struct weight_only_row row = {x, (const char *)w + at, y, MEMORY_K, 64, block, bits, false, 8};
+        struct weight_only_row row = {
+            x, (const char *)w + at, y, MEMORY_K, 64, block, bits, false, 8, bf16, work};
         kernels_get()->weight_only(&row);
     }
     return now() - start;
@@ -240,11 +243,11 @@ static double time_weight_only(int bits, int block, const float *x, const void *
 
 static void bench_memory(void)
 {
-    enum { TURNS = 8, KINDS = 8 };
-    static const char *const names[KINDS] = {"read, one thread",      "read, two threads",
-                                             "one row, f32",          "one row, bf16",
-                                             "one row, u8 x s8",      "one row, 8 bits by 32",
-                                             "one row, 4 bits by 32", "one row, 4 bits by 128"};
+    enum { TURNS = 8, KINDS = 9 };
+    static const char *const names[KINDS] = {
+        "read, one thread",      "read, two threads",      "one row, f32",
+        "one row, bf16",         "one row, u8 x s8",       "one row, 8 bits by 32",
+        "one row, 4 bits by 32", "one row, 4 bits by 128", "bf16, 4 bits by 32"};
     void *w = filled(MEMORY_BYTES), *x = filled(4 * MEMORY_K);
     float y[64];
     double best[KINDS];
@@ -252,8 +255,8 @@ static void bench_memory(void)
         for (int i = 0; i < KINDS; i++) {
             double s = i < 2   ? time_reading(w, MEMORY_BYTES, i + 1)
                        : i < 5 ? time_one_row((enum gemm_type)(i - 2), x, w, y)
-                       : i < 6 ? time_weight_only(8, 32, x, w, y)
-                               : time_weight_only(4, i == 6 ? 32 : 128, x, w, y);
+                       : i < 6 ? time_weight_only(8, 32, false, x, w, y)
+                               : time_weight_only(4, i == 7 ? 128 : 32, i == 8, x, w, y);
             best[i] = t == 0 || s < best[i] ? s : best[i];
         }
     printf("memory, %s, %d MB, best of %d: GB/s, and the share of the best reading\n",

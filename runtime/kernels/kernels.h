@@ -170,13 +170,28 @@ struct softmax_block {
  * Layouts: neff/pack.h (weight-only).
  */
 struct weight_only_row {
-    const float *x; /* k elements */
+    const void *x; /* k elements, f32 or bf16 */
     const void *packed;
     float *y;                 /* outs elements */
     int k, outs, block, bits; /* bits: 8 or 4 */
     bool zeros;               /* zero points are stored */
     float centre;
+    bool bf16;   /* x is */
+    float *work; /* weight_only_work() floats */
 };
+static inline int weight_only_blocks(int k, int block)
+{
+    return (k + block - 1) / block;
+}
+/* Of a block, as the row is prepared. */
+static inline int weight_only_terms(int block)
+{
+    return (block + 15) / 16 * 16;
+}
+static inline int64_t weight_only_work(int k, int block)
+{
+    return weight_only_blocks(k, block) * (int64_t)(1 + weight_only_terms(block));
+}
 
 struct gemm_block; /* gemm.h */
 
@@ -273,8 +288,8 @@ struct kernel_table {
                             const struct epilogue *e);
 
     void (*weight_only)(const struct weight_only_row *w);
-    /* Weights k0 .. k0 + n - 1 of the first block of outs as f32 [n][pack_width(outs)]; x and y are
-     * not used. */
+    /* Weights k0 .. k0 + n - 1 of the first block of outs as f32 [n][pack_width(outs)]; x, y and
+     * work are not used. */
     void (*weight_only_unpack)(const struct weight_only_row *w, int k0, int n, float *to);
 
     /* Used by gemm.h. */

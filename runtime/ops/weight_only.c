@@ -26,7 +26,7 @@ bool infer_weight_only_matmul(struct infer *f)
 {
     const struct type *x = &f->in[0], *w = &f->in[1];
     struct few_bits m;
-    int dtype = f->in[0].dtype;
+    int dtype = (int)attr_int(f->attrs, "out_dtype", f->in[0].dtype);
     if (!rank_known(f, 0) || !rank_known(f, 1) || w->rank != 2 || x->rank < 1 ||
         !dim_is_const(w->dims[0]) || !dim_is_const(w->dims[1]))
         return fail(f->d, "expected rows, and weights of rank 2 of known size");

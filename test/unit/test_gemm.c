@@ -1,6 +1,7 @@
 /*
  * Matrix tiles and weight-only rows of every variant this CPU can run, against sums in double.
  */
+#include "neff/dtype.h"
 #include "neff/pack.h"
 #include "runtime/kernels/gemm.h"
 #include "test/unit/kernel_test.h"
@@ -273,7 +274,7 @@ static void test_steps(void **state)
     }
 }
 
-static void check_weight_only(int k, int outs, int block, int bits, bool zeros)
+static void check_weight_only(int k, int outs, int block, int bits, bool zeros, bool bf16)
 {
     int blocks = (k + block - 1) / block;
     uint8_t *q = malloc((size_t)(k * outs));
@@ -284,7 +285,12 @@ static void check_weight_only(int k, int outs, int block, int bits, bool zeros)
     struct pack_quantized shape = {k, outs, block, bits, zeros};
     void *packed = aligned_alloc(64, (pack_quantized_size(&shape) + 63) / 64 * 64);
     pack_quantized(packed, &shape, q, 1, k, scale, zero, 1, blocks);
-    struct weight_only_row row = {x, packed, y, k, outs, block, bits, zeros, centre};
+    uint16_t *h = malloc(sizeof *h * (size_t)k);
+    for (int i = 0; bf16 && i < k; i++)
+        x[i] = bf16_to_f32(h[i] = f32_to_bf16(x[i]));
+    float *work = malloc(sizeof *work * (size_t)weight_only_work(k, block));
+    struct weight_only_row row = {
+        bf16 ? (void *)h : x, packed, y, k, outs, block, bits, zeros, centre, bf16, work};
     table->weight_only(&row);
     for (int o = 0; o < outs; o++) {
         double e = 0, size = 0;
@@ -303,16 +309,18 @@ static void check_weight_only(int k, int outs, int block, int bits, bool zeros)
         }
         assert_true(fabs(y[o] - e) <= size * 1e-5);
     }
-    free(q), free(scale), free(zero), free(x), free(y), free(packed);
+    free(q), free(scale), free(zero), free(x), free(y), free(packed), free(h), free(work);
 }
 
 static void test_weight_only(void **state)
 {
+    static const int blocks[] = {3, 16, 24, 32, 64};
     for (int bits = 4; bits <= 8; bits += 4)
-        for (int block = 16; block <= 64; block *= 2)
+        for (int b = 0; b < 5; b++)
             for (int k = 1; k < 200; k += 33)
                 for (int outs = 1; outs < 150; outs += 21)
-                    check_weight_only(k, outs, block, bits, k % 2);
+                    for (int bf16 = 0; bf16 < 2; bf16++)
+                        check_weight_only(k, outs, blocks[b], bits, k % 2, bf16);
 }
 int main(void)
 {
