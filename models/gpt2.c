@@ -204,7 +204,7 @@ void gpt2(struct model *m)
 void gpt2_decode(struct model *m)
 {
     struct decoder t = {.s = m->tiny ? tiny : small, .cached = true};
-    int64_t past = m->tiny ? 15 : 127, other = m->tiny ? 7 : 40;
+    int64_t past = m->tiny ? 15 : 512, other = m->tiny ? 7 : 40;
     m->seed = "gpt2"; /* the same weights: one continues what the other begins */
     t.s.queries = SIZE(1);
     t.s.past = (struct dim){"past_sequence_length", past, other};
