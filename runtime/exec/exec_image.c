@@ -13,9 +13,9 @@ struct image {
     enum kernel_activation f;
     struct alu alu; /* functions without a kernel */
     bool extra;     /* alu runs after */
-    bool direct;    /* the depthwise kernel takes it as it is */
+    bool direct;    /* the kernel takes it as it is */
+    bool bytes;     /* the pooling kernel of 8-bit numbers does */
     bool apart;     /* direct, but activated and rounded to bf16 after */
-    bool bytes;     /* so does the pooling kernel of 8-bit numbers */
 };
 
 static bool constant_imms(struct binding *b, const struct bound_insn *i)
@@ -50,14 +50,11 @@ static bool prepare_depthwise(struct binding *b, struct bound_insn *i, struct im
         w->dtype == DT_F32 && w->step[2] == 1 && w->step[0] == w->step[1] * w->count[1];
     m->direct = dense_weights && (x->dtype == DT_F32 || x->dtype == DT_BF16) && x->step[2] == 1 &&
                 x->step[1] >= y->count[1] && (y->dtype == DT_F32 || y->dtype == DT_BF16) &&
-                y->step[1] == 1 &&
-                i->imm[4].base > 0 && !m->extra &&
+                y->step[1] == 1 && i->imm[4].base > 0 && !m->extra &&
                 (!bias->mem || (bias->dtype == DT_F32 && bias->step[bias->rank - 1] == 1));
     for (int k = 0; k < i->nclips[2]; k++)
         m->direct &= i->clip[2][k].dim == 2;
-    bool in_registers =
-        m->f == ACTIVATION_copy || m->f == ACTIVATION_relu || m->f == ACTIVATION_clip;
-    m->apart = m->direct && y->dtype == DT_BF16 && !in_registers;
+    m->apart = m->direct && y->dtype == DT_BF16 && !activation_in_registers(m->f);
     if (m->apart)
         need_scratch(b, y->count[0] * y->count[1] * (int64_t)sizeof(float));
     return true;
@@ -238,35 +235,6 @@ static float pool_one(const struct operand *x, const char *image, const struct w
     return v;
 }
 
-/* Channels from..to, fewer than the kernel takes at once; bytes whose sign is turned by `turned` are
- * compared as unsigned. The last vector overlaps the one before it. */
-static void pool_few_bytes(uint8_t *y, const uint8_t *const *taps, size_t count, size_t from,
-                           size_t to, uint8_t turned)
-{
-    enum { BYTES = 16 };
-    typedef uint8_t bytes __attribute__((vector_size(16)));
-    size_t c = from;
-    for (; c < to && to >= BYTES; c += BYTES) {
-        bytes most = {0}, x;
-        c = c + BYTES <= to ? c : to - BYTES;
-        for (size_t t = 0; t < count; t++) {
-            memcpy(&x, taps[t] + c, BYTES);
-            x ^= turned;
-            bytes greater = (bytes)(x > most);
-            most = (x & greater) | (most & ~greater);
-        }
-        most ^= turned;
-        memcpy(y + c, &most, BYTES);
-    }
-    for (; c < to; c++) {
-        uint8_t most = 0;
-        for (size_t t = 0; t < count; t++)
-            if ((taps[t][c] ^ turned) > most)
-                most = taps[t][c] ^ turned;
-        y[c] = most ^ turned;
-    }
-}
-
 /* The greatest of 8-bit numbers. */
 static void pool_bytes(const struct lane *l, const struct bound_insn *i, const struct window *w,
                        const char *image, char *out, int64_t channels)
@@ -274,18 +242,15 @@ static void pool_bytes(const struct lane *l, const struct bound_insn *i, const s
     const struct operand *x = &i->o[1];
     const uint8_t *taps[MAX_TAPS];
     bool is_signed = x->dtype == DT_I8;
-    enum { AT_ONCE = 64 };
-    size_t n = 0, whole = (size_t)channels / AT_ONCE * AT_ONCE;
+    size_t n = 0;
     for (int64_t t = 0; t < w->kernel_h; t++)
         for (int64_t s = 0; s < w->kernel_w; s++) {
             int64_t r = w->row + t * w->dilation_h, c = w->column + s * w->dilation_w;
             if (r >= 0 && r < w->height && c >= 0 && c < w->width)
                 taps[n++] = (const uint8_t *)image + r * x->step[0] + c * x->step[1];
         }
-    if (n && whole)
-        l->k->pool_max_bytes((uint8_t *)out, taps, n, whole, is_signed);
     if (n)
-        pool_few_bytes((uint8_t *)out, taps, n, whole, (size_t)channels, is_signed ? 0x80 : 0);
+        l->k->pool_max_bytes((uint8_t *)out, taps, n, (size_t)channels, is_signed);
     else
         memset(out, is_signed ? 0x80 : 0, (size_t)channels);
 }

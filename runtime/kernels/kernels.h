@@ -109,6 +109,12 @@ struct epilogue {
     float p[2]; /* the activation's parameters */
 };
 
+/* Whether image kernels apply it to sums in registers; others follow on the stored row. */
+static inline bool activation_in_registers(enum kernel_activation f)
+{
+    return f == ACTIVATION_copy || f == ACTIVATION_relu || f == ACTIVATION_clip;
+}
+
 /*
  * One output row of a depthwise convolution, channels last: output pixel j in first..first+pixels-1
  *     out[j - first][c] = epilogue(sum over y, x of
@@ -151,8 +157,8 @@ struct depthwise_integer_row {
 /*
  * One block of columns of a softmax whose weights multiply something: y = exp(score - largest), a
  * score being x * scale + bias. A row's state is the largest score so far, and the sum of the
- * weights. Where a block after the first (`more`) has a larger score, that sum and the row of `sums`
- * are scaled to it; the first block only writes the state, and does not touch `sum`.
+ * weights. Where a block after the first (`more`) has a larger score, that sum and the row of
+ * `sums` are scaled to it; the first block only writes the state, and does not touch `sum`.
  */
 struct softmax_block {
     struct in_tile x, bias; /* x contiguous along a row; bias.at NULL is 0 */
