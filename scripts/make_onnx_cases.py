@@ -250,3 +250,8 @@ model_case('function_nested',h.make_model(h.make_graph([h.make_node('twice',['x'
 one=h.make_function('local','f',['x'],['y'],[h.make_node('Neg',['x'],['y'])],ops21,overload='a')
 two=h.make_function('local','f',['x'],['y'],[h.make_node('Exp',['x'],['y'])],ops21,overload='b')
 model_case('function_overload',h.make_model(h.make_graph([h.make_node('f',['x'],['t'],domain='local',overload='a'),h.make_node('f',['t'],['y'],domain='local',overload='b')],'g',*io()),opset_imports=ops21,functions=[one,two],ir_version=10),{'x':f32(2,3)})
+
+# ---- what exporters write beside the specification's text ----
+c('STFT_real_rank2',h.make_node('STFT',['x','step','w'],['y']),{'x':f32(2,64)},['y'],inits=[nh.from_array(np.array(8),'step'),nh.from_array(np.hanning(16).astype(np.float32),'w')])
+W,R=i8(2,4,12),i8(2,3,12)
+c('DynamicQuantizeLSTM_directions',M('DynamicQuantizeLSTM',['x','w','r','b','','','','','ws','wz','rs','rz'],['y','hh','cc'],hidden_size=3,direction='bidirectional'),{'x':f32(5,2,4),'b':f32(2,24)},['y','hh','cc'],inits=[nh.from_array(W,'w'),nh.from_array(R,'r'),nh.from_array(F([.01,.02]),'ws'),nh.from_array(np.array([2,-1],np.int8),'wz'),nh.from_array(F([.01,.015]),'rs'),nh.from_array(np.array([-3,4],np.int8),'rz')],atol=.02,rtol=.02)

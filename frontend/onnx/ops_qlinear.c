@@ -145,11 +145,20 @@ bool lower_dynamic_quantize_matmul(struct onnx_node *n)
     return b_done(n, scaled_product(n, in, b_mul(n, q->out[1], n->in[2]), b_in(n, 4)));
 }
 
+/* Scales or zero points of a direction, or of each of its columns, against (directions, inputs,
+ * 4 * hidden). */
+static struct value *of_directions(struct onnx_node *n, struct value *v)
+{
+    static const int64_t middle[] = {1};
+    return v->type.rank == 2 ? b_unsqueeze(n, v, middle, 1)
+                             : b_reshape_to(n, v, (int64_t[]){-1, 1, 1}, 3);
+}
+
 /* Weights are dequantised once; activations stay in floating point. W and R are (directions,
  * inputs, 4 * hidden). */
 bool lower_dynamic_quantize_lstm(struct onnx_node *n)
 {
-    static const int64_t swap[] = {0, 2, 1}, middle[] = {1};
+    static const int64_t swap[] = {0, 2, 1};
     struct value *in[8] = {n->in[0]};
     for (int k = 0; k < 2; k++) {
         struct value *scale = b_in(n, 8 + 2 * k), *zero = b_in(n, 9 + 2 * k);
@@ -157,12 +166,8 @@ bool lower_dynamic_quantize_lstm(struct onnx_node *n)
             return NODE_ERROR(n, "input %d is left out, this operator needs it",
                               scale ? 9 + 2 * k : 8 + 2 * k);
         struct value *w = b_sub(n, b_cast(n, n->in[1 + k], DT_F32),
-                                b_cast(n, b_unsqueeze(n, zero, middle, 1), DT_F32));
-        bool each = scale->type.rank == 2;
-        w = b_mul(n, w,
-                  each ? b_unsqueeze(n, scale, middle, 1)
-                       : b_reshape_to(n, scale, (int64_t[]){-1, 1, 1}, 3));
-        in[1 + k] = b_transpose(n, w, swap, 3);
+                                b_cast(n, of_directions(n, zero), DT_F32));
+        in[1 + k] = b_transpose(n, b_mul(n, w, of_directions(n, scale)), swap, 3);
     }
     for (int i = 3; i < 8; i++)
         in[i] = b_in(n, i);

@@ -242,8 +242,9 @@ bool infer_stft(struct infer *f)
     int64_t step;
     if (x->rank == RANK_UNKNOWN)
         return infer_any(f, 0, x->dtype);
-    if (x->rank != 3)
-        return fail(f->d, "the signal of stft has rank %d, expected 3", x->rank);
+    if (x->rank != 2 && x->rank != 3)
+        return fail(f->d, "the signal of stft has rank %d, expected 3, or 2 of real numbers",
+                    x->rank);
     if (infer_scalar(f, 1, &step) && step < 1)
         return fail(f->d, "the step of stft is %lld, expected 1 or more", (long long)step);
     struct content steps = infer_content(f, 1), given = infer_content(f, 3);
@@ -269,7 +270,7 @@ static bool stft(struct op_call *c, struct work *w)
     int64_t step = tensor_i64(c->in[1], 0), frames = out->dims[1], total = x->dims[1];
     double *v = work_doubles(w, x), *y = WORK(w, double, tensor_count(out)), *window;
     struct spectrum s = {
-        .out = out->dims[2], .parts_in = x->dims[2], .parts_out = 2, .sign = -1, .factor = 1};
+        .out = out->dims[2], .parts_in = x->rank == 3 ? x->dims[2] : 1, .parts_out = 2, .sign = -1, .factor = 1};
     s.length = s.in = has_operand(c, 3)   ? tensor_i64(c->in[3], 0)
                       : has_operand(c, 2) ? tensor_count(c->in[2])
                                           : total;
