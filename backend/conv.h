@@ -16,13 +16,14 @@ struct conv {
     int spatial; /* 1 or 2 */
     bool column; /* an image one pixel wide: its height is walked as the width */
     dim_t n, h, width, oh, ow;
-    int64_t channels_in, outs, group, in_group, kh, kw, sh, sw, dh, dw, top, left, bottom, right;
-    int64_t padding; /* what stands outside the image */
-    int bias;        /* slot of s32 sums to start from; -1: none */
+    int64_t channels_in, outs, group, in_group, kh, kw, sh, sw, dh, dw;
+    dim_t top, left, bottom, right; /* padding */
+    int64_t padding;                /* what stands outside the image */
+    int bias;                       /* slot of s32 sums to start from; -1: none */
 };
 
-/* Of a 1-D or 2-D convolution with explicit pads and known numbers of channels and taps; false of
- * others. */
+/* Of a 1-D or 2-D convolution whose padding does not crop and whose numbers of channels and taps
+ * are known; false of others. */
 bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c);
 /* How the output pixels are walked: grid variables (-1: none), and what a tile holds. */
 struct conv_walk {
@@ -36,7 +37,8 @@ struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const s
  * padded sizes. */
 int padded_input(struct lowering *l, const struct node *n, struct conv *c);
 bool depthwise_types(const struct conv *c);
-/* Winograd's tiles where they pay, otherwise size 0; says why(). The group's epilogue is possible. */
+/* Winograd's tiles where they pay, otherwise size 0; says why(). The group's epilogue is possible.
+ */
 struct conv_way winograd_way(struct lowering *l, const struct node *n, const struct conv *c);
 enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c,
                            struct conv_way way);

@@ -8,6 +8,7 @@
  * read once per band of rows.
  */
 #include "backend/conv.h"
+#include "backend/pads.h"
 #include "backend/product.h"
 #include "backend/quantized.h"
 
@@ -25,6 +26,18 @@ static void lay_down(struct conv *c)
     c->h = c->oh = 1;
     c->kh = c->sh = c->dh = 1;
     c->top = c->bottom = 0;
+}
+
+/* false when it crops. */
+static bool conv_pads(struct dim_table *t, const struct node *n, struct conv *c)
+{
+    struct pads rows = {0, 0}, columns;
+    if (c->spatial == 2)
+        rows = pads_of(t, n, 0, window_excess(t, c->h, c->oh, c->kh, c->sh, c->dh));
+    columns = pads_of(t, n, c->spatial - 1, window_excess(t, c->width, c->ow, c->kw, c->sw, c->dw));
+    c->top = rows.begin, c->bottom = rows.end;
+    c->left = columns.begin, c->right = columns.end;
+    return !pads_crop(rows) && !pads_crop(columns);
 }
 
 bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c)
@@ -57,23 +70,14 @@ bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c)
     c->sh = two && v ? v[0] : 1, c->sw = v ? v[c->spatial - 1] : 1;
     v = attr_ints(&n->attrs, "dilations", &count);
     c->dh = two && v ? v[0] : 1, c->dw = v ? v[c->spatial - 1] : 1;
-    v = attr_ints(&n->attrs, "pads", &count);
-    c->top = two && v ? v[0] : 0, c->left = v ? v[c->spatial - 1] : 0;
-    c->bottom = two && v ? v[2] : 0, c->right = v ? v[2 * c->spatial - 1] : 0;
-    struct str auto_pad = attr_str(&n->attrs, "auto_pad", "NOTSET");
-    bool explicit_pads = !memcmp(auto_pad.p, "NOTSET", 6) || auto_pad.n == 0;
-    if (auto_pad.n == 5 && !memcmp(auto_pad.p, "VALID", 5)) {
-        c->top = c->left = c->bottom = c->right = 0;
-        explicit_pads = true;
-    }
+    bool possible = conv_pads(&l->p->dims, n, c);
     const int64_t *lhs = attr_ints(&n->attrs, "lhs_dilation", &count);
     for (int i = 0; i < count; i++)
-        explicit_pads &= lhs[i] == 1;
+        possible &= lhs[i] == 1;
     if (c->last && two && c->width == 1 && c->ow == 1 && c->kw == 1 && !(c->left | c->right))
         lay_down(c);
-    return explicit_pads && c->top >= 0 && c->left >= 0 && c->bottom >= 0 && c->right >= 0 &&
-           dim_is_const(c->channels_in) && c->channels_in > 0 && c->outs > 0 && c->kh > 0 &&
-           c->kw > 0;
+    return possible && dim_is_const(c->channels_in) && c->channels_in > 0 && c->outs > 0 &&
+           c->kh > 0 && c->kw > 0;
 }
 
 struct taps {
@@ -112,7 +116,8 @@ int padded_input(struct lowering *l, const struct node *n, struct conv *c)
     int x = value_slot(l, c->x);
     if (!(c->top | c->left | c->bottom | c->right))
         return x;
-    dim_t ph = dim_add(t, c->h, c->top + c->bottom), pw = dim_add(t, c->width, c->left + c->right);
+    dim_t ph = dim_add(t, c->h, dim_add(t, c->top, c->bottom));
+    dim_t pw = dim_add(t, c->width, dim_add(t, c->left, c->right));
     dim_t dims[4] = {c->n, ph, pw, c->channels_in};
     struct type type = type_tensor(c->x->type.dtype, 4, dims);
     int padded = temporary_slot(l, &type, NULL);
@@ -126,10 +131,10 @@ int padded_input(struct lowering *l, const struct node *n, struct conv *c)
     to.offset.base = dim_mul(t, row, c->top);
     ap_move(l, &from, var_n, dim_mul(t, source_row, c->h)), ap_move(l, &from, var_h, source_row);
     struct ap inside = to, right = to;
-    inside.offset.base = dim_add(t, to.offset.base, c->left * c->channels_in);
+    inside.offset.base = dim_add(t, to.offset.base, dim_mul(t, c->left, c->channels_in));
     right.offset.base = dim_add(t, inside.offset.base, source_row);
-    fill(&k, to, c->left * c->channels_in, c->padding);
-    fill(&k, right, c->right * c->channels_in, c->padding);
+    fill(&k, to, dim_mul(t, c->left, c->channels_in), c->padding);
+    fill(&k, right, dim_mul(t, c->right, c->channels_in), c->padding);
     ap_push(&inside, 1, source_row), ap_push(&from, 1, source_row);
     emit_copy(&k, inside, from);
     kernel_of(&k)->bytes = dim_mul(t, type_count(t, &c->x->type), 8);
@@ -264,8 +269,8 @@ struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const s
     return e;
 }
 
-/* The taps of chunk `var_chunk` (-1: the first) for the row of the tile that var_in_band selects, or
- * ALL_ROWS of it, a dim of moving. */
+/* The taps of chunk `var_chunk` (-1: the first) for the row of the tile that var_in_band selects,
+ * or ALL_ROWS of it, a dim of moving. */
 static void read_taps(struct kernel_builder *k, const struct conv *c, const struct plan *p,
                       const struct packed_weights *w, int input, int var_chunk, int var_in_band,
                       struct ap *moving, struct ap *stationary)
@@ -412,9 +417,8 @@ static bool examine(struct lowering *l, struct group *g, struct conv *c)
     if (!conv_geometry(l, first, c) || !c->last ||
         first->out[0]->type.dtype != (integer ? DT_I32 : DT_F32) || !epilogue_possible(l, g, 0)) {
         why(l->o, first, "tile.conv-form",
-            "only channels-last 1-D and 2-D convolutions with weights of a known shape and "
-            "explicit "
-            "pads have a tile program");
+            "only channels-last 1-D and 2-D convolutions with weights of a known shape that do "
+            "not crop have a tile program");
         return false;
     }
     int type = c->weights->type.dtype;

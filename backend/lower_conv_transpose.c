@@ -8,6 +8,7 @@
  * block-diagonal matrix.
  */
 #include "backend/conv.h"
+#include "backend/pads.h"
 #include "backend/product.h"
 
 #include <string.h>
@@ -58,7 +59,7 @@ static struct phase phase_of(struct lowering *l, const struct axis *a, int64_t s
 }
 
 /* Zeros before and after the input that the phases read. */
-static void border(struct lowering *l, const struct axis *a, int64_t *before, int64_t *after)
+static void border(struct lowering *l, const struct axis *a, dim_t *before, dim_t *after)
 {
     for (int64_t f = 0; f < a->stride; f++) {
         struct phase p = phase_of(l, a, f);
@@ -72,6 +73,22 @@ static void border(struct lowering *l, const struct axis *a, int64_t *before, in
     }
 }
 
+/* Takes from the axis what its padding cuts off, given or to leave `out` positions; false when that
+ * is not known, or nothing has to be cut but added. */
+static bool cut(struct dim_table *t, const struct node *n, int at, dim_t out, struct axis *a)
+{
+    int count;
+    dim_t full = dim_add(t, dim_mul(t, dim_sub(t, a->in, 1), a->stride), a->extent);
+    dim_t excess = dim_sub(t, full, out);
+    bool shape = attr_ints(&n->attrs, "output_shape", &count) != NULL;
+    bool upper = attr_is(&n->attrs, "auto_pad", "SAME_UPPER");
+    struct pads p = shape ? pads_share(t, excess, upper) : pads_of(t, n, at, excess);
+    a->begin = p.begin;
+    a->extent -= p.begin + p.end;
+    return dim_is_const(excess) && dim_is_const(p.begin) && dim_is_const(p.end) &&
+           excess == p.begin + p.end;
+}
+
 static bool examine(struct lowering *l, const struct node *n, struct transposed *v)
 {
     struct value *w = outer_value(l, n->in[1]);
@@ -82,15 +99,10 @@ static bool examine(struct lowering *l, const struct node *n, struct transposed 
         !has_layout(l, c->x) || !has_layout(l, n->out[0]) ||
         !attr_int(&n->attrs, "channels_last", 0))
         return false;
-    int strides, dilations, pads, extras, shapes;
+    int strides, dilations, extras;
     const int64_t *stride = attr_ints(&n->attrs, "strides", &strides),
                   *dilation = attr_ints(&n->attrs, "dilations", &dilations);
-    const int64_t *pad = attr_ints(&n->attrs, "pads", &pads),
-                  *extra = attr_ints(&n->attrs, "output_padding", &extras);
-    struct str auto_pad = attr_str(&n->attrs, "auto_pad", "NOTSET");
-    bool pads_known = auto_pad.n == 0 || (auto_pad.n == 6 && !memcmp(auto_pad.p, "NOTSET", 6));
-    if (!pads_known || attr_ints(&n->attrs, "output_shape", &shapes))
-        return false;
+    const int64_t *extra = attr_ints(&n->attrs, "output_padding", &extras);
     int spatial = c->spatial = x->rank - 2;
     c->w = w->constant;
     c->n = x->dims[0], c->channels_in = x->dims[x->rank - 1];
@@ -104,9 +116,9 @@ static bool examine(struct lowering *l, const struct node *n, struct transposed 
             continue;
         a->in = x->dims[1 + at], a->kernel = c->w->dims[2 + at];
         a->stride = stride ? stride[at] : 1, a->dilation = dilation ? dilation[at] : 1,
-        a->begin = pad ? pad[at] : 0;
-        a->extent = a->dilation * (a->kernel - 1) + 1 + (extra ? extra[at] : 0) - a->begin -
-                    (pad ? pad[at + spatial] : 0);
+        a->extent = a->dilation * (a->kernel - 1) + 1 + (extra ? extra[at] : 0);
+        if (!cut(&l->p->dims, n, at, n->out[0]->type.dims[1 + at], a))
+            return false;
         if (a->kernel < 1 || a->stride < 1 || a->stride > MAX_PHASES || a->dilation < 1)
             return false;
     }
@@ -255,8 +267,8 @@ enum lowered lower_conv_transpose(struct lowering *l, struct node *whole)
     struct transposed v = {0};
     if (!examine(l, n, &v) || n->out[0]->type.dtype != DT_F32 || !epilogue_possible(l, &g, 0)) {
         why(l->o, n, "tile.conv-form",
-            "only channels-last 1-D and 2-D transposed convolutions with constant weights and "
-            "explicit pads have a tile program");
+            "only channels-last 1-D and 2-D transposed convolutions with constant weights, "
+            "whose padding is known, have a tile program");
         return DECLINED;
     }
     if (!product_types(v.c.x, v.c.w->dtype)) {

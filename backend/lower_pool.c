@@ -2,6 +2,7 @@
  * Pooling: one instruction per row of output pixels; 1-D images are images of one row. Images may
  * be channels last or channels first: the instruction takes them by steps.
  */
+#include "backend/pads.h"
 #include "backend/pool.h"
 
 #include <string.h>
@@ -18,14 +19,19 @@ static void each(const struct node *n, const char *name, int spatial, int64_t ot
     }
 }
 
-static bool explicit_pads(const struct node *n, struct pool *p)
+/* false when it crops. */
+static bool pool_pads(struct dim_table *t, const struct node *n, struct pool *p)
 {
-    struct str mode = attr_str(&n->attrs, "auto_pad", "NOTSET");
-    bool notset = mode.n == 0 || (mode.n == 6 && !memcmp(mode.p, "NOTSET", 6));
-    if (mode.n == 5 && !memcmp(mode.p, "VALID", 5))
-        return true;
-    each(n, "pads", p->spatial, 0, p->pad);
-    return notset && p->pad[0] >= 0 && p->pad[1] >= 0;
+    dim_t size[2] = {p->h, p->w}, windows[2] = {p->oh, p->ow};
+    bool crops = false;
+    for (int i = 2 - p->spatial; i < 2; i++) {
+        dim_t excess =
+            window_excess(t, size[i], windows[i], p->kernel[i], p->stride[i], p->dilation[i]);
+        struct pads along = pads_of(t, n, i - (2 - p->spatial), excess);
+        p->pad[i] = along.begin;
+        crops |= pads_crop(along);
+    }
+    return !crops;
 }
 
 /* What engines pool: floats, and the greatest of 8-bit numbers. */
@@ -43,9 +49,8 @@ bool pool_geometry(struct lowering *l, const struct node *n, struct pool *p)
     p->last = attr_int(&n->attrs, "channels_last", 0) != 0;
     p->count_pad = attr_int(&n->attrs, "count_include_pad", 0) != 0;
     p->spatial = t->rank - 2;
-    if (!has_layout(l, x) || !has_layout(l, n->out[0]) ||
-        !pooled_types(l, n, t->dtype, y->dtype) || p->spatial < 1 || p->spatial > 2 ||
-        (n->nout > 1 && n->out[1]->uses) || !explicit_pads(n, p) ||
+    if (!has_layout(l, x) || !has_layout(l, n->out[0]) || !pooled_types(l, n, t->dtype, y->dtype) ||
+        p->spatial < 1 || p->spatial > 2 || (n->nout > 1 && n->out[1]->uses) ||
         (p->count_pad && attr_int(&n->attrs, "ceil_mode", 0)))
         return false;
     int first = p->last ? 1 : 2;
@@ -63,7 +68,7 @@ bool pool_geometry(struct lowering *l, const struct node *n, struct pool *p)
     p->channel = steps[p->last ? t->rank - 1 : 1];
     p->column = steps[first + two];
     p->row = two ? steps[first] : 0;
-    return p->kernel[0] * p->kernel[1] <= 1024;
+    return pool_pads(&l->p->dims, n, p) && p->kernel[0] * p->kernel[1] <= 1024;
 }
 
 static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, const struct pool *p,
@@ -115,8 +120,7 @@ static void report(struct kernel_builder *k, const struct pool *p, dim_t outs, d
 static bool separates(const struct pool *p)
 {
     return p->max && dim_is_const(p->h) && dim_is_const(p->oh) &&
-           2 * (p->h * p->kernel[1] + p->oh * p->kernel[0]) <=
-               p->oh * p->kernel[0] * p->kernel[1];
+           2 * (p->h * p->kernel[1] + p->oh * p->kernel[0]) <= p->oh * p->kernel[0] * p->kernel[1];
 }
 
 /* The maxima along the image's rows, in a temporary, channels last; its slot. What is left to do
@@ -156,7 +160,7 @@ enum lowered lower_pool(struct lowering *l, struct node *whole)
         return strict_pool(l, whole);
     if (!pool_geometry(l, n, &p)) {
         why(l->o, n, "tile.pool-form",
-            "only 1-D and 2-D float pools with explicit pads and without indices have a tile "
+            "only 1-D and 2-D float pools that do not crop and give no indices have a tile "
             "program; it runs on GpSimd");
         return DECLINED;
     }

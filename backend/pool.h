@@ -11,10 +11,11 @@ struct pool {
     int spatial;
     dim_t n, channels, h, w, oh, ow;
     dim_t row, column, channel, image; /* steps of x */
-    int64_t kernel[2], stride[2], dilation[2], pad[2];
+    int64_t kernel[2], stride[2], dilation[2];
+    dim_t pad[2]; /* before the image */
 };
 
-/* Of a 1-D or 2-D float pooling with explicit pads and without indices; false of others. */
+/* Of a 1-D or 2-D float pooling that does not crop and gives no indices; false of others. */
 bool pool_geometry(struct lowering *l, const struct node *n, struct pool *p);
 
 #endif

@@ -287,9 +287,8 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
         !engine_float(c.w->dtype) || !engine_float(n->out[0]->type.dtype) || !dim_is_const(c.h) ||
         !dim_is_const(c.width) || !dim_is_const(c.oh) || !dim_is_const(c.ow)) {
         why(l->o, n, "tile.conv-form",
-            "only 1-D and 2-D convolutions of floats with constant weights, explicit pads and "
-            "known sizes have a "
-            "tile program; it runs on GpSimd");
+            "only 1-D and 2-D convolutions of floats of known size with constant weights "
+            "that do not crop have a tile program; it runs on GpSimd");
         return DECLINED;
     }
     bool depthwise = c.group > 1 && c.group == c.channels_in && c.outs == c.group;

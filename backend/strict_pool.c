@@ -139,8 +139,8 @@ enum lowered strict_pool(struct lowering *l, struct node *whole)
     if (!pool_geometry(l, n, &p) || !dim_is_const(p.channels) || !dim_is_const(p.h) ||
         !dim_is_const(p.w) || !dim_is_const(p.oh) || !dim_is_const(p.ow)) {
         why(l->o, n, "tile.pool-form",
-            "only 1-D and 2-D float pools of known size with explicit pads and "
-            "without indices have a tile program; it runs on GpSimd");
+            "only 1-D and 2-D float pools of known size that do not crop and give "
+            "no indices have a tile program; it runs on GpSimd");
         return DECLINED;
     }
     struct strict_pool s = {.g = &g, .p = &p, .var_band = -1, .var_column = -1};

@@ -318,6 +318,17 @@ static bool draw_matmul(struct recipe *r, enum op op)
     return b >= 0 && node(r, op, (int[]){a, b}, 2, &attrs, 0);
 }
 
+/* The pads, or a rule that makes them of the sizes. */
+static void draw_padding(struct recipe *r, struct attrs *attrs, const int64_t *pads, int spatial)
+{
+    static const char *const rules[] = {"SAME_UPPER", "SAME_LOWER", "VALID"};
+    int rule = random_below(r, 9);
+    if (rule < 3)
+        attr_set_str(&r->arena, attrs, "auto_pad", rules[rule]);
+    else
+        attr_set_ints(&r->arena, attrs, "pads", pads, 2 * spatial);
+}
+
 static bool draw_conv(struct recipe *r, enum op op)
 {
     int a = choose(r, (struct wish){DT_F32, 3, 4, 0});
@@ -337,7 +348,7 @@ static bool draw_conv(struct recipe *r, enum op op)
     }
     struct attrs attrs = {0};
     attr_set_ints(&r->arena, &attrs, "strides", strides, spatial);
-    attr_set_ints(&r->arena, &attrs, "pads", pads, 2 * spatial);
+    draw_padding(r, &attrs, pads, spatial);
     attr_set_ints(&r->arena, &attrs, "dilations", dilations, spatial);
     attr_set_ints(&r->arena, &attrs, "kernel_shape", w + 2, spatial);
     attr_set_int(&r->arena, &attrs, "group", group);
@@ -361,7 +372,7 @@ static bool draw_pool(struct recipe *r, enum op op)
     struct attrs attrs = {0};
     attr_set_ints(&r->arena, &attrs, "kernel_shape", kernel, spatial);
     attr_set_ints(&r->arena, &attrs, "strides", strides, spatial);
-    attr_set_ints(&r->arena, &attrs, "pads", pads, 2 * spatial);
+    draw_padding(r, &attrs, pads, spatial);
     if (op == OP_average_pool)
         attr_set_int(&r->arena, &attrs, "count_include_pad", random_below(r, 2));
     return window_node(r, op, &a, 1, &attrs);
@@ -579,7 +590,7 @@ static bool draw_conv_transpose(struct recipe *r, enum op op)
     }
     struct attrs attrs = {0};
     attr_set_ints(&r->arena, &attrs, "strides", strides, spatial);
-    attr_set_ints(&r->arena, &attrs, "pads", pads, 2 * spatial);
+    draw_padding(r, &attrs, pads, spatial);
     attr_set_ints(&r->arena, &attrs, "kernel_shape", w + 2, spatial);
     int in[3] = {a, leaf(r, ITEM_CONST, DT_F32, t.rank, w, false),
                  leaf(r, ITEM_CONST, DT_F32, 1, w + 1, false)};
