@@ -64,6 +64,10 @@ static bool matches(const struct node *n, const char *glob)
 
 static bool kept(const struct caster *c, const struct node *n)
 {
+    if (attr_int(&n->attrs, "keep_fp32", 0)) {
+        why(c->o, n, "autocast.keep", "kept in FP32: its digits matter more than its speed");
+        return true;
+    }
     for (int i = 0; i < c->o->nkeep_fp32; i++)
         if (matches(n, c->o->keep_fp32[i])) {
             why(c->o, n, "autocast.keep", "kept in FP32: --keep-fp32 %s", c->o->keep_fp32[i]);

@@ -1,4 +1,4 @@
-#include "runtime/ops/numeric.h"
+#include "runtime/ops/fourier.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,56 +62,6 @@ bool eval_det(struct op_call *c)
     return with_work(c, det);
 }
 
-/* ---- Fourier transform of one line ---- */
-
-/*
- * to[k] = sum over j of (re[j] + i im[j]) turn^(jk), turn the n-th root of one, k < nout. A power
- * of two by halving, anything else by the definition. work: 4 n doubles.
- */
-static void halve(const double *re, const double *im, int64_t stride, int64_t n, double sign,
-                  double *out_re, double *out_im, double *work)
-{
-    if (n == 1) {
-        out_re[0] = re[0];
-        out_im[0] = im[0];
-        return;
-    }
-    int64_t h = n / 2;
-    double *er = work, *ei = work + h, *or_ = work + n, *oi = work + n + h;
-    halve(re, im, 2 * stride, h, sign, er, ei, work + 2 * n);
-    halve(re + stride, im + stride, 2 * stride, h, sign, or_, oi, work + 2 * n);
-    for (int64_t k = 0; k < h; k++) {
-        double angle = sign * two_pi * (double)k / (double)n, co = cos(angle), si = sin(angle);
-        double tr = co * or_[k] - si * oi[k], ti = si * or_[k] + co * oi[k];
-        out_re[k] = er[k] + tr;
-        out_im[k] = ei[k] + ti;
-        out_re[k + h] = er[k] - tr;
-        out_im[k + h] = ei[k] - ti;
-    }
-}
-
-static void transform(const double *re, const double *im, int64_t n, double sign, double *out_re,
-                      double *out_im, double *work)
-{
-    if (n > 0 && (n & (n - 1)) == 0) {
-        halve(re, im, 1, n, sign, out_re, out_im, work);
-        return;
-    }
-    for (int64_t j = 0; j < n; j++) { /* table of turns */
-        work[j] = cos(sign * two_pi * (double)j / (double)n);
-        work[n + j] = sin(sign * two_pi * (double)j / (double)n);
-    }
-    for (int64_t k = 0; k < n; k++) {
-        double sr = 0, si = 0;
-        for (int64_t j = 0, at = 0; j < n; j++, at = (at + k) % n) {
-            sr += re[j] * work[at] - im[j] * work[n + at];
-            si += re[j] * work[n + at] + im[j] * work[at];
-        }
-        out_re[k] = sr;
-        out_im[k] = si;
-    }
-}
-
 /* ---- dft ---- */
 
 /* The axis is only known while running: so are all dims but the last. */
@@ -157,19 +107,19 @@ bool infer_dft(struct infer *f)
 struct spectrum {
     int64_t length, in, out; /* of the transform, of lines of x and y */
     int64_t parts_in, parts_out;
-    double sign, factor;
+    int sign;
+    double factor;
     bool mirror; /* the second half of the input is the conjugate of the first */
-    double *re, *im, *out_re, *out_im, *work;
+    struct fourier *plan;
+    double complex *line, *bins;
 };
 
 static bool spectrum_alloc(struct work *w, struct spectrum *s)
 {
-    s->re = WORK(w, double, s->length);
-    s->im = WORK(w, double, s->length);
-    s->out_re = WORK(w, double, s->length);
-    s->out_im = WORK(w, double, s->length);
-    s->work = WORK(w, double, 4 * s->length + 4);
-    return s->re && s->im && s->out_re && s->out_im && s->work;
+    s->line = WORK(w, double complex, s->length);
+    s->bins = WORK(w, double complex, s->length);
+    s->plan = fourier_plan(w, s->length, s->sign);
+    return s->line && s->bins && s->plan;
 }
 
 /* Elements of a line lie `stride` numbers apart, the imaginary part next to the real. */
@@ -178,20 +128,18 @@ static void spectrum_line(const struct spectrum *s, const double *x, int64_t str
 {
     int64_t n = s->length;
     for (int64_t i = 0; i < n; i++) {
-        int64_t from = s->mirror && i > n / 2 ? n - i : i;
+        bool conjugate = s->mirror && i > n / 2, real = s->mirror && (i == 0 || 2 * i == n);
+        int64_t from = conjugate ? n - i : i;
         bool has = from < s->in;
-        s->re[i] = has ? x[from * stride] : 0;
-        s->im[i] = has && s->parts_in > 1 ? x[from * stride + 1] : 0;
-        if (from != i)
-            s->im[i] = -s->im[i];
-        else if (s->mirror && (i == 0 || 2 * i == n))
-            s->im[i] = 0;
+        double re = has ? x[from * stride] : 0;
+        double im = has && s->parts_in > 1 && !real ? x[from * stride + 1] : 0;
+        s->line[i] = CMPLX(re, conjugate ? -im : im);
     }
-    transform(s->re, s->im, n, s->sign, s->out_re, s->out_im, s->work);
+    fourier_line(s->plan, s->line, s->bins);
     for (int64_t i = 0; i < s->out; i++) {
-        y[i * y_stride] = s->out_re[i] * s->factor;
+        y[i * y_stride] = creal(s->bins[i]) * s->factor;
         if (s->parts_out > 1)
-            y[i * y_stride + 1] = s->out_im[i] * s->factor;
+            y[i * y_stride + 1] = cimag(s->bins[i]) * s->factor;
     }
 }
 
@@ -269,8 +217,11 @@ static bool stft(struct op_call *c, struct work *w)
     const struct tensor *x = c->in[0], *out = c->out[0];
     int64_t step = tensor_i64(c->in[1], 0), frames = out->dims[1], total = x->dims[1];
     double *v = work_doubles(w, x), *y = WORK(w, double, tensor_count(out)), *window;
-    struct spectrum s = {
-        .out = out->dims[2], .parts_in = x->rank == 3 ? x->dims[2] : 1, .parts_out = 2, .sign = -1, .factor = 1};
+    struct spectrum s = {.out = out->dims[2],
+                         .parts_in = x->rank == 3 ? x->dims[2] : 1,
+                         .parts_out = 2,
+                         .sign = -1,
+                         .factor = 1};
     s.length = s.in = has_operand(c, 3)   ? tensor_i64(c->in[3], 0)
                       : has_operand(c, 2) ? tensor_count(c->in[2])
                                           : total;

@@ -1,11 +1,8 @@
 /* Fourier transforms, triangular factors and solutions. All in double. */
-#include "runtime/ops/numeric.h"
-#include "runtime/ops/complex_number.h"
+#include "runtime/ops/fourier.h"
 
 #include <math.h>
 #include <string.h>
-
-static const double pi = 3.14159265358979323846;
 
 static bool is_square(struct infer *f, int i)
 {
@@ -64,83 +61,23 @@ bool infer_fft(struct infer *f)
     return true;
 }
 
-/* In place, n a power of two, sign -1 forward. */
-static void fft_power(double complex *x, int64_t n, int sign)
-{
-    for (int64_t i = 1, j = 0; i < n; i++) {
-        int64_t bit = n >> 1;
-        for (; j & bit; bit >>= 1)
-            j ^= bit;
-        j ^= bit;
-        if (i < j) {
-            double complex swap = x[i];
-            x[i] = x[j];
-            x[j] = swap;
-        }
-    }
-    for (int64_t half = 1; half < n; half *= 2)
-        for (int64_t k = 0; k < half; k++) {
-            double angle = sign * pi * (double)k / (double)half;
-            double complex turn = CMPLX(cos(angle), sin(angle));
-            for (int64_t i = k; i < n; i += 2 * half) {
-                double complex odd = x[i + half] * turn;
-                x[i + half] = x[i] - odd;
-                x[i] += odd;
-            }
-        }
-}
-
-/* e^(sign i pi k^2 / n) */
-static double complex chirp(int64_t k, int64_t n, int sign)
-{
-    double angle =
-        sign * pi * (double)((unsigned __int128)k * (uint64_t)k % (uint64_t)(2 * n)) / (double)n;
-    return CMPLX(cos(angle), sin(angle));
-}
-
-/* Any length, as a convolution of a power of two (Bluestein). scratch: 2 * size. */
-static void fft_any(double complex *x, int64_t n, int sign, int64_t size, double complex *scratch)
-{
-    double complex *a = scratch, *b = scratch + size;
-    if ((n & (n - 1)) == 0) {
-        fft_power(x, n, sign);
-        return;
-    }
-    memset(scratch, 0, sizeof *scratch * (size_t)(2 * size));
-    for (int64_t k = 0; k < n; k++) {
-        a[k] = x[k] * chirp(k, n, sign);
-        b[k] = chirp(k, n, -sign);
-        if (k)
-            b[size - k] = b[k];
-    }
-    fft_power(a, size, -1);
-    fft_power(b, size, -1);
-    for (int64_t k = 0; k < size; k++)
-        a[k] *= b[k];
-    fft_power(a, size, 1);
-    for (int64_t k = 0; k < n; k++)
-        x[k] = a[k] / (double)size * chirp(k, n, sign);
-}
-
 /* Along one axis of dense dims. */
 static bool transform_axis(struct work *w, double complex *v, const int64_t *dims, int rank,
                            int axis, int sign)
 {
     int64_t n = dims[axis], inner = dims_product(dims, axis + 1, rank),
             outer = dims_product(dims, 0, axis);
-    int64_t size = 1;
-    while (size < 2 * n - 1)
-        size *= 2;
-    double complex *line = WORK(w, double complex, n), *scratch = WORK(w, double complex, 2 * size);
-    if (!line || !scratch)
+    double complex *line = WORK(w, double complex, n), *bins = WORK(w, double complex, n);
+    struct fourier *plan = fourier_plan(w, n, sign);
+    if (!line || !bins || !plan)
         return false;
     for (int64_t o = 0; o < outer * inner; o++) {
         double complex *at = v + o / inner * n * inner + o % inner;
         for (int64_t i = 0; i < n; i++)
             line[i] = at[i * inner];
-        fft_any(line, n, sign, size, scratch);
+        fourier_line(plan, line, bins);
         for (int64_t i = 0; i < n; i++)
-            at[i * inner] = line[i];
+            at[i * inner] = bins[i];
     }
     return true;
 }
