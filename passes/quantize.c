@@ -6,39 +6,23 @@
  * have one): s32 sums cast to f32, mul by the scales, quantize_linear with scale 1: elementwise, an
  * epilogue of the product
  *
- * qlinear_conv, qlinear_matmul, and products of dequantised operands become that; s8 rows are
- * shifted by 128, and weights get rid of their zero points. A depthwise qlinear_conv whose
- * weights need more than 8 bits then becomes a convolution of integers as f32, exact since its sums
- * are short. All equal the plain routines, but
- * for products of dequantised operands: there the sum is exact where the plain routine rounds every
- * product, so the quantised result may differ by one where the sum is near the middle.
+ * qlinear_conv, qlinear_matmul, and products of dequantised operands become that, whatever their
+ * types and zero points: integer_product.h. A depthwise qlinear_conv whose weights need more than 8
+ * bits then becomes a convolution of integers as f32, exact since its sums are short; so does a
+ * matrix product of two computed operands. All equal the plain routines, but for products of
+ * dequantised operands: there the sum is exact where the plain routine rounds every product, so the
+ * quantised result may differ by one where the sum is near the middle.
  */
+#include "passes/integer_product.h"
 #include "passes/match.h"
-#include "passes/rewrite.h"
 
 #include <math.h>
-#include <string.h>
 
 struct quantizer {
     struct graph *g;
     const struct options *o;
     struct diag *d;
 };
-
-static bool is_tensor(const struct value *v)
-{
-    return v && v->type.kind == VK_TENSOR && v->type.rank >= 0;
-}
-
-static bool is_8bit(const struct value *v)
-{
-    return is_tensor(v) && (v->type.dtype == DT_U8 || v->type.dtype == DT_I8);
-}
-
-static bool single_constant(const struct value *v)
-{
-    return is_tensor(v) && v->constant && tensor_count(v->constant) == 1;
-}
 
 static const struct value *operand(const struct node *n, int i)
 {
@@ -55,118 +39,11 @@ static bool replace(struct node *n, struct value *with)
     return true;
 }
 
-/* ---- operands ---- */
-
-/* 8-bit data and what its numbers mean: (x - zero) * scale. */
-struct quantized {
-    struct value *x, *zero; /* zero NULL: 0 */
-    const struct value *scale;
-};
-
-/*
- * Weights as s8 without a zero point: element i belongs to channel i / inner % channels. NULL when
- * a number needs more than 8 bits then.
- */
-static struct value *signed_weights(struct quantizer *q, struct value *w, const struct value *zero,
-                                    int64_t channels, int64_t inner)
-{
-    const struct tensor *t = w->constant;
-    int64_t n = tensor_count(t),
-            zeros = zero ? zero->constant ? tensor_count(zero->constant) : 0 : 1;
-    bool same = w->type.dtype == DT_I8;
-    if (zeros != 1 && zeros != channels)
-        return NULL;
-    for (int64_t i = 0; zero && i < zeros; i++)
-        same &= tensor_i64(zero->constant, i) == 0;
-    if (same)
-        return w;
-    struct tensor made = *t;
-    int8_t *to = made.data = arena_alloc(&q->g->arena, (size_t)n + 16);
-    made.dtype = DT_I8;
-    made.owned = false;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t v = tensor_i64(t, i) -
-                    (zero ? tensor_i64(zero->constant, zeros == 1 ? 0 : i / inner % channels) : 0);
-        if (v < INT8_MIN || v > INT8_MAX)
-            return NULL;
-        to[i] = (int8_t)v;
-    }
-    return constant_new(q->g, &made, w->name);
-}
+/* ---- the product ---- */
 
 static struct value *one(struct quantizer *q)
 {
     return constant_scalar(q->g, DT_F32, 1);
-}
-
-/* x - zero, as f32. */
-static struct value *centred(struct quantizer *q, struct node *at, struct value *x,
-                             struct value *zero)
-{
-    return emit(at, OP_dequantize_linear, (struct value *[]){x, one(q), zero}, zero ? 3 : 2, NULL,
-                at->name, q->d);
-}
-
-/* Makes s8 rows u8. */
-static bool make_unsigned(struct quantizer *q, struct node *at, struct value **x,
-                          struct value **zero)
-{
-    if ((*x)->type.dtype == DT_U8)
-        return true;
-    struct value *wide = centred(q, at, *x, NULL), *shift = constant_scalar(q->g, DT_U8, 128);
-    if (!wide)
-        return false;
-    *x = emit(at, OP_quantize_linear, (struct value *[]){wide, one(q), shift}, 3, NULL, at->name,
-              q->d);
-    *zero = constant_scalar(q->g, DT_U8,
-                            (double)(128 + (*zero ? tensor_i64((*zero)->constant, 0) : 0)));
-    return *x != NULL;
-}
-
-/* ---- the product ---- */
-
-struct integer_product {
-    enum op op;                      /* OP_conv_integer, OP_matmul_integer */
-    struct value *x, *zero;          /* 8-bit rows; zero NULL or constant */
-    struct value *w, *w_zero, *bias; /* constant weights; w_zero, bias may be NULL */
-    const struct attrs *attrs;
-    int64_t outs, inner; /* of the weights: channel of element i is i / inner % outs */
-};
-
-static bool product_of(struct integer_product *p, enum op op, const struct node *n, struct value *x,
-                       struct value *zero, struct value *w, struct value *w_zero)
-{
-    bool conv = op == OP_conv_integer;
-    *p = (struct integer_product){
-        .op = op, .x = x, .zero = zero, .w = w, .w_zero = w_zero, .attrs = &n->attrs};
-    if (!is_8bit(x) || !is_8bit(w) || !w->constant || (zero && !single_constant(zero)) ||
-        (w_zero && !w_zero->constant))
-        return false;
-    if (conv ? w->type.rank < 3 || w->type.rank > 4 : w->type.rank != 2 || x->type.rank < 2)
-        return false;
-    const int64_t *dims = w->constant->dims;
-    p->outs = conv ? dims[0] : dims[1];
-    p->inner = conv && dims[0] ? tensor_count(w->constant) / dims[0] : 1;
-    return tensor_count(w->constant) > 0;
-}
-
-/* The s32 sums before `at`, or NULL: with no failure, when the weights do not fit. */
-static struct value *emit_sums(struct quantizer *q, struct node *at,
-                               const struct integer_product *p)
-{
-    struct value *w = signed_weights(q, p->w, p->w_zero, p->outs, p->inner), *x = p->x,
-                 *zero = p->zero;
-    if (!w) {
-        why(q->o, at, "quantize.weights", "weights without their zero point need more than 8 bits");
-        return NULL;
-    }
-    if (!make_unsigned(q, at, &x, &zero))
-        return NULL;
-    return emit(at, p->op, (struct value *[]){x, w, zero, NULL, p->bias},
-                p->bias ? 5
-                : zero  ? 3
-                        : 2,
-                p->attrs, at->name, q->d);
 }
 
 /* sums * factor of their channel, in f32. */
@@ -200,7 +77,7 @@ static float *factors_of(struct quantizer *q, const struct value *x_scale,
     return f;
 }
 
-/* ---- qlinear_conv, qlinear_matmul ---- */
+/* ---- depthwise convolutions ---- */
 
 /* One weight in each of as many groups as there are channels. */
 static bool is_depthwise(const struct integer_product *p)
@@ -223,7 +100,7 @@ static struct value *emit_depthwise(struct quantizer *q, struct node *at,
         wide[i] = tensor_f64(w, i) -
                   (zeros ? tensor_f64(p->w_zero->constant, zeros == 1 ? 0 : i / p->inner) : 0);
     struct value *weights = constant_floats(q->g, DT_F32, w->rank, w->dims, wide, p->w->name);
-    struct value *x = centred(q, at, p->x, p->zero);
+    struct value *x = emit_centred(at, p->x, p->zero, q->d);
     struct value *y =
         x ? emit(at, OP_conv, (struct value *[]){x, weights}, 2, p->attrs, at->name, q->d) : NULL;
     if (!y || !p->bias)
@@ -243,12 +120,79 @@ static bool short_sums(const struct integer_product *p)
     return 255.0 * 255.0 * (double)p->inner + bias < most;
 }
 
+/* ---- matrix products of two computed operands ---- */
+
+/* The largest number that x - zero can be. */
+static double most_centred(const struct value *x, const struct value *zero)
+{
+    bool is_signed = x->type.dtype == DT_I8;
+    double low = is_signed ? -128 : 0,
+           z = zero && zero->constant ? tensor_f64(zero->constant, 0) : 0;
+    return zero && !zero->constant ? 255 : fmax(z - low, low + 255 - z);
+}
+
+/*
+ * Sums in f32 of the centred operands, when they are exact: every operand has 8 bits and a sign,
+ * which bf16 holds as well. NULL with no failure when they are not.
+ */
+static struct value *emit_computed(struct quantizer *q, struct node *n, struct value *a,
+                                   struct value *a_zero, struct value *b, struct value *b_zero)
+{
+    const double exact = 1 << 24;
+    bool fits = is_8bit(a) && is_8bit(b) && !b->constant && a->type.rank >= 2 &&
+                b->type.rank >= 2 && (!a_zero || single_8bit(a_zero)) &&
+                (!b_zero || single_8bit(b_zero)) && q->o->cast_type != DT_F8E4M3FN;
+    dim_t k = fits ? a->type.dims[a->type.rank - 1] : 0;
+    if (!fits || !dim_is_const(k) ||
+        (double)k * most_centred(a, a_zero) * most_centred(b, b_zero) >= exact)
+        return NULL;
+    why(q->o, n, "quantize.computed", "a product in f32: its sums are exact there");
+    a = emit_centred(n, a, a_zero, q->d);
+    b = a ? emit_centred(n, b, b_zero, q->d) : NULL;
+    return emit2(n, OP_matmul, a, b, q->d);
+}
+
+static bool convert_computed_qlinear(struct quantizer *q, struct node *n)
+{
+    if (n->op != OP_qlinear_matmul || !single_constant(n->in[6]) || !single_constant(n->in[7]) ||
+        !is_8bit(n->in[7]))
+        return true;
+    float *factor = factors_of(q, n->in[1], n->in[4], (float)tensor_f64(n->in[6]->constant, 0), 1);
+    struct value *y = factor ? emit_computed(q, n, n->in[0], n->in[2], n->in[3], n->in[5]) : NULL;
+    if (!y)
+        return !diag_failed(q->d);
+    y = emit2(n, OP_mul, y, constant_scalar(q->g, DT_F32, (double)*factor), q->d);
+    return y && replace(n, emit(n, OP_quantize_linear, (struct value *[]){y, one(q), n->in[7]}, 3,
+                                NULL, n->name, q->d));
+}
+
+/* The sums go to those who read them in f32: only for these. */
+static bool convert_computed_integer(struct quantizer *q, struct node *n)
+{
+    const struct use *u;
+    for (u = n->out[0]->uses; u; u = u->next)
+        if (u->node->op != OP_cast || u->node->out[0]->type.dtype != DT_F32)
+            return true;
+    struct value *y = n->op == OP_matmul_integer && !operand(n, 4)
+                          ? emit_computed(q, n, n->in[0], (struct value *)operand(n, 2), n->in[1],
+                                          (struct value *)operand(n, 3))
+                          : NULL;
+    if (!y)
+        return !diag_failed(q->d);
+    for (u = n->out[0]->uses; u; u = u->next)
+        value_replace(u->node->out[0], y); /* the casts are dead */
+    return true;
+}
+
+/* ---- qlinear_conv, qlinear_matmul, conv_integer, matmul_integer ---- */
+
 static bool convert_qlinear(struct quantizer *q, struct node *n)
 {
     struct integer_product p;
     enum op op = n->op == OP_qlinear_conv ? OP_conv_integer : OP_matmul_integer;
-    if (!product_of(&p, op, n, n->in[0], n->in[2], n->in[3], n->in[5]) ||
-        !single_constant(n->in[6]) || !single_constant(n->in[7]) || !is_8bit(n->in[7]))
+    if (!integer_product_of(&p, op, &n->attrs, n->in[0], n->in[2], n->in[3], n->in[5]))
+        return convert_computed_qlinear(q, n);
+    if (!single_constant(n->in[6]) || !single_constant(n->in[7]) || !is_8bit(n->in[7]))
         return true;
     p.bias = (struct value *)operand(n, 8);
     if (p.bias && (!p.bias->constant || tensor_count(p.bias->constant) != p.outs))
@@ -257,12 +201,9 @@ static bool convert_qlinear(struct quantizer *q, struct node *n)
         factors_of(q, n->in[1], n->in[4], (float)tensor_f64(n->in[6]->constant, 0), p.outs);
     if (!factors)
         return true;
-    struct value *sums =
-        is_depthwise(&p) && short_sums(&p) && !signed_weights(q, p.w, p.w_zero, p.outs, p.inner)
-            ? emit_depthwise(q, n, &p)
-            : emit_sums(q, n, &p);
-    if (!sums)
-        return !diag_failed(q->d);
+    struct value *sums = is_depthwise(&p) && short_sums(&p) && !integer_weights_fit(&p)
+                             ? emit_depthwise(q, n, &p)
+                             : emit_integer_product(n, &p, q->d);
     struct value *y = emit_scaled(q, n, sums, &p, factors);
     if (!y)
         return false;
@@ -271,18 +212,25 @@ static bool convert_qlinear(struct quantizer *q, struct node *n)
                            n->name, q->d));
 }
 
-/* ---- conv_integer, matmul_integer ---- */
+/* Nothing is left to be done: no zero points but a known one of u8 rows. */
+static bool is_plain(const struct node *n)
+{
+    const struct value *zero = operand(n, 2);
+    return n->in[0]->type.dtype == DT_U8 && n->in[1]->type.dtype == DT_I8 && n->in[1]->constant &&
+           !operand(n, 3) && (!zero || zero->constant);
+}
 
 static bool convert_integer(struct quantizer *q, struct node *n)
 {
     struct integer_product p;
-    bool done = n->in[0]->type.dtype == DT_U8 && n->in[1]->type.dtype == DT_I8 && !operand(n, 3);
-    if (done || !product_of(&p, n->op, n, n->in[0], (struct value *)operand(n, 2), n->in[1],
-                            (struct value *)operand(n, 3)))
+    if (is_plain(n))
         return true;
+    if (!integer_product_of(&p, n->op, &n->attrs, n->in[0], (struct value *)operand(n, 2), n->in[1],
+                            (struct value *)operand(n, 3)))
+        return convert_computed_integer(q, n);
     p.bias = (struct value *)operand(n, 4);
-    struct value *sums = emit_sums(q, n, &p);
-    return sums ? replace(n, sums) : !diag_failed(q->d);
+    why(q->o, n, "quantize.sums", "a product of unsigned rows by signed weights");
+    return replace(n, emit_integer_product(n, &p, q->d));
 }
 
 /* ---- products of dequantised operands ---- */
@@ -301,8 +249,7 @@ bool quantize_wants(const struct options *o, const struct node *n)
         return false;
     for (const struct use *u = n->out[0]->uses; u; u = u->next)
         if ((u->node->op != OP_conv && u->node->op != OP_matmul && u->node->op != OP_gemm) ||
-            u->index != 1 ||
-            !dequantized(u->node->in[0]))
+            u->index != 1 || !dequantized(u->node->in[0]))
             return false;
     return true;
 }
@@ -335,25 +282,22 @@ static bool convert_dequantized(struct quantizer *q, struct node *n)
 {
     const struct node *x = dequantized(n->in[0]), *w = dequantized(n->in[1]);
     bool conv = n->op == OP_conv, transposed = attr_int(&n->attrs, "trans_b", 0) != 0;
+    const struct attrs none = {0}; /* of a matrix product as it has become */
     struct integer_product p;
     if (!x || !w || operand(n, 2) || n->out[0]->type.dtype != DT_F32 ||
         !single_constant(x->in[1]) || !scales_fit(w, conv || transposed ? 0 : 1) ||
         attr_int(&n->attrs, "trans_a", 0) || attr_float(&n->attrs, "alpha", 1) != 1 ||
         (transposed && (!w->in[0]->constant || w->in[0]->type.rank != 2)) ||
-        !product_of(&p, conv ? OP_conv_integer : OP_matmul_integer, n, x->in[0],
-                    (struct value *)operand(x, 2), transposed ? exchanged(q, w->in[0]) : w->in[0],
-                    (struct value *)operand(w, 2)))
+        !integer_product_of(&p, conv ? OP_conv_integer : OP_matmul_integer,
+                            conv ? &n->attrs : &none, x->in[0], (struct value *)operand(x, 2),
+                            transposed ? exchanged(q, w->in[0]) : w->in[0],
+                            (struct value *)operand(w, 2)))
         return true;
-    struct attrs none = {0};
-    if (!conv)
-        p.attrs = &none; /* of the product as it has become */
     float *factors = factors_of(q, x->in[1], w->in[1], 1, p.outs);
-    struct value *sums = factors ? emit_sums(q, n, &p) : NULL;
-    if (!sums)
-        return !diag_failed(q->d);
-    struct value *y = emit_scaled(q, n, sums, &p, factors);
+    if (!factors)
+        return true;
     why(q->o, n, "quantize.product", "an integer product with an epilogue");
-    return y && replace(n, y);
+    return replace(n, emit_scaled(q, n, emit_integer_product(n, &p, q->d), &p, factors));
 }
 
 /* ---- pools ---- */
@@ -449,6 +393,8 @@ bool pass_quantize(struct graph *g, const struct options *o, struct diag *d)
         return true;
     if (!for_each_node(g->main, visit, &q))
         return false;
+    remove_dead(g);
+    merge_common(g); /* products of the same rows share what was made of them */
     remove_dead(g);
     struct options rest = *o; /* weights of products that stay in f32 are folded now */
     rest.opt_level = 0;

@@ -663,20 +663,26 @@ static const struct family families[] = {
     {draw_input, 1, {OP_identity}},
 };
 
-enum { FAMILIES = sizeof families / sizeof *families };
-
 static const struct family *draw_family(struct recipe *r)
 {
+    const struct {
+        const struct family *rows;
+        int n;
+    } lists[] = {{families, sizeof families / sizeof *families},
+                 {typed_families, typed_families_count},
+                 {quantised_families, quantised_families_count}};
+    enum { LISTS = sizeof lists / sizeof *lists };
     int total = 0;
-    for (int i = 0; i < FAMILIES + typed_families_count; i++)
-        total += i < FAMILIES ? families[i].weight : typed_families[i - FAMILIES].weight;
-    int at = random_below(r, total), i = 0;
-    for (;; i++) {
-        const struct family *f = i < FAMILIES ? &families[i] : &typed_families[i - FAMILIES];
-        if (at < f->weight)
-            return f;
-        at -= f->weight;
-    }
+    for (int k = 0; k < LISTS; k++)
+        for (int i = 0; i < lists[k].n; i++)
+            total += lists[k].rows[i].weight;
+    int at = random_below(r, total);
+    for (int k = 0;; k++)
+        for (int i = 0; i < lists[k].n; i++) {
+            if (at < lists[k].rows[i].weight)
+                return &lists[k].rows[i];
+            at -= lists[k].rows[i].weight;
+        }
 }
 
 bool recipe_draw(struct recipe *r, uint64_t seed, int nodes, struct diag *d)

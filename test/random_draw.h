@@ -9,7 +9,7 @@
 
 #include "passes/pass.h"
 
-enum { MAX_ITEMS = 96, MAX_OPERANDS = 5 };
+enum { MAX_ITEMS = 96, MAX_OPERANDS = 9 };
 
 enum item_kind { ITEM_INPUT, ITEM_CONST, ITEM_NODE };
 

@@ -16,6 +16,9 @@ struct family {
 /* Of other element types, of shapes that depend on data, of control flow (random_typed.c). */
 extern const struct family typed_families[];
 extern const int typed_families_count;
+/* Products of 8-bit operands (random_quantised.c). */
+extern const struct family quantised_families[];
+extern const int quantised_families_count;
 
 struct wish {
     int dtype; /* DT_NONE: any */

@@ -20,6 +20,12 @@ static bool is_8bit(const struct operand *o)
     return o->dtype == DT_U8 || o->dtype == DT_I8;
 }
 
+/* Whether elements of that dim are neighbours; one alone is. */
+static bool dense(const struct operand *o, int dim)
+{
+    return o->step[dim] == 1 || o->count[dim] == 1;
+}
+
 static bool operands_fit(struct binding *b, const struct bound_insn *i)
 {
     const struct operand *y = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING],
@@ -41,8 +47,8 @@ static bool operands_fit(struct binding *b, const struct bound_insn *i)
         equal &= other->count[r] == y->count[r];
     if (!equal)
         return fail(b->d, "quantized_matmul: operands' counts do not go together");
-    if (y->step[2] != 1 || w->step[w->rank - 1] != 1 || a->step[a->rank - 1] != 1 ||
-        terms->step[1] != 1 || (other->mem && other->step[2] != 1))
+    if (!dense(y, 2) || !dense(w, w->rank - 1) || !dense(a, a->rank - 1) || !dense(terms, 1) ||
+        (other->mem && !dense(other, 2)))
         return fail(b->d, "quantized_matmul: operands with steps between outs or terms");
     int64_t pitch = w->step[w->rank - 2];
     if (y->count[2] > pitch || pitch % PACK_ALIGN_OUTS || pitch > 1 << 20 || rows[0] > 1 << 12 ||
@@ -58,9 +64,9 @@ static bool clips_fit(struct binding *b, const struct bound_insn *i)
     for (int n = 0; n < OPERANDS; n++)
         for (int k = 0; k < i->nclips[n]; k++) {
             int dim = i->clip[n][k].dim, rank = i->o[n].rank;
-            if (n == MOVING             ? dim < rank - 3 || dim == rank - 1
-                : n == STATIONARY       ? dim != rank - 1
-                : n == TERMS && dim == 0)
+            if (n == MOVING       ? dim < rank - 3 || dim == rank - 1
+                : n == STATIONARY ? dim != rank - 1
+                                  : n == TERMS && dim == 0)
                 return fail(b->d, "quantized_matmul: a clipped sum");
         }
     return true;
