@@ -21,7 +21,7 @@ static const struct {
     {OP_add, compose_norm_folded},  {OP_mul, compose_norm_scale},
     {OP_add, compose_norm_bias},    {OP_reshape, compose_group_norm},
     {OP_mul, compose_group_scale},  {OP_add, compose_group_bias},
-    {OP_einsum, compose_matmul},    {OP_attention, compose_attention},
+    {OP_einsum, compose_einsum},    {OP_attention, compose_attention},
     {OP_matmul, compose_sdpa},
 };
 

@@ -26,7 +26,9 @@ compose_rule compose_softmax, compose_log_softmax;
 compose_rule compose_norm, compose_norm_folded, compose_norm_scale, compose_norm_bias;
 compose_rule compose_group_norm, compose_group_scale, compose_group_bias;
 /* compose_attention.c */
-compose_rule compose_sdpa, compose_attention, compose_matmul;
+compose_rule compose_sdpa, compose_attention;
+/* compose_einsum.c */
+compose_rule compose_einsum;
 
 /* ---- match_reduce.c: reductions and what they are of ---- */
 

@@ -4,7 +4,6 @@
  */
 #include "passes/compose.h"
 
-#include <ctype.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -179,63 +178,6 @@ struct value *compose_sdpa(struct compose *c, struct node *n)
     struct attrs as = {0};
     attr_set_float(&c->g->arena, &as, "scale", s.scale);
     return k ? emit(n, OP_sdpa, in, s.mask ? 4 : 3, &as, n->name, c->d) : NULL;
-}
-
-/* ---- einsum of two operands that is a product of matrices ---- */
-
-/* The letters of one term, without spaces; false when there are others or too many. */
-static bool read_term(const char **at, const char *end, char *out)
-{
-    int n = 0;
-    for (; *at < end && (**at == ' ' || isalpha((unsigned char)**at)); (*at)++)
-        if (**at != ' ' && n < MAX_RANK)
-            out[n++] = **at;
-        else if (**at != ' ')
-            return false;
-    out[n] = 0;
-    return n >= 2;
-}
-
-/* The term is batch + x + y (false in *swapped) or batch + y + x, with x and y not in the batch. */
-static bool is_matrix(const char *term, const char *batch, size_t nbatch, char x, char y,
-                      bool *swapped)
-{
-    if (strlen(term) != nbatch + 2 || memcmp(term, batch, nbatch))
-        return false;
-    *swapped = term[nbatch] == y && term[nbatch + 1] == x;
-    return *swapped || (term[nbatch] == x && term[nbatch + 1] == y);
-}
-
-/* "bhid,bhjd->bhij" and the like */
-struct value *compose_matmul(struct compose *c, struct node *n)
-{
-    struct str e = attr_str(&n->attrs, "equation", "");
-    const char *s = e.p, *end = e.p + e.n;
-    char a[MAX_RANK + 1], b[MAX_RANK + 1], y[MAX_RANK + 1];
-    bool trans_a, trans_b;
-    if (n->nin != 2 || !read_term(&s, end, a) || s == end || *s++ != ',' ||
-        !read_term(&s, end, b) || end - s < 2 || *s++ != '-' || *s++ != '>' ||
-        !read_term(&s, end, y) || s != end)
-        return NULL;
-    size_t nbatch = strlen(y) - 2;
-    char i = y[nbatch], j = y[nbatch + 1], k = 0;
-    for (const char *l = a; *l; l++)
-        if (!strchr(y, *l))
-            k = *l;
-    for (const char *l = y; *l; l++)
-        if (strchr(l + 1, *l))
-            return NULL;
-    if (!k || !is_matrix(a, y, nbatch, i, k, &trans_a) || !is_matrix(b, y, nbatch, k, j, &trans_b))
-        return NULL;
-    for (size_t d = 0; d < nbatch; d++) /* dims of 1 do not broadcast differently */
-        if (n->in[0]->type.dims[d] != n->in[1]->type.dims[d])
-            return NULL;
-    struct attrs as = {0};
-    if (trans_a)
-        attr_set_int(&c->g->arena, &as, "trans_a", 1);
-    if (trans_b)
-        attr_set_int(&c->g->arena, &as, "trans_b", 1);
-    return emit(n, OP_matmul, n->in, 2, &as, n->name, c->d);
 }
 
 /* ---- the Attention operator of ONNX ---- */

@@ -1,21 +1,9 @@
+#include "runtime/ops/einsum.h"
+
 #include "runtime/ops/numeric.h"
 
 #include <ctype.h>
 #include <string.h>
-
-/*
- * An equation as labels: a letter is its code, dims of an ellipsis are -1 (the last), -2, ... For
- * each operand and the result, the label of each dim.
- */
-enum { MAX_OPERANDS = 16, MAX_LABELS = 2 * MAX_RANK };
-
-struct equation {
-    int nops;
-    int rank[MAX_OPERANDS + 1]; /* the result is last */
-    int label[MAX_OPERANDS + 1][MAX_RANK];
-    int nlabels; /* all of them: the result's first, then the summed */
-    int labels[MAX_LABELS];
-};
 
 struct reader {
     const char *at, *end;
@@ -98,8 +86,8 @@ static bool collect_labels(struct equation *e, struct diag *d)
                 return fail(d, "a letter occurs twice in the result of the equation");
             if (seen)
                 continue;
-            if (e->nlabels == MAX_LABELS)
-                return fail(d, "the equation has more than %d different letters", MAX_LABELS);
+            if (e->nlabels == EINSUM_LABELS)
+                return fail(d, "the equation has more than %d different letters", EINSUM_LABELS);
             e->labels[e->nlabels++] = e->label[i][k];
         }
     }
@@ -109,14 +97,14 @@ static bool collect_labels(struct equation *e, struct diag *d)
     return true;
 }
 
-static bool parse(struct equation *e, const struct attrs *as, const int *ranks, int nops,
+bool einsum_parse(struct equation *e, const struct attrs *as, const int *ranks, int nops,
                   struct diag *d)
 {
     struct str text = attr_str(as, "equation", "");
     struct reader r = {text.p, text.p + text.n, d};
     int widest = 0;
-    if (nops > MAX_OPERANDS)
-        return fail(d, "einsum has %d operands, expected at most %d", nops, MAX_OPERANDS);
+    if (nops > EINSUM_OPERANDS)
+        return fail(d, "einsum has %d operands, expected at most %d", nops, EINSUM_OPERANDS);
     e->nops = nops;
     for (int i = 0; i < nops; i++) {
         bool dots;
@@ -147,14 +135,14 @@ static bool parse(struct equation *e, const struct attrs *as, const int *ranks, 
 bool infer_einsum(struct infer *f)
 {
     struct equation e;
-    int ranks[MAX_OPERANDS], nops = f->nin < MAX_OPERANDS ? f->nin : MAX_OPERANDS;
+    int ranks[EINSUM_OPERANDS], nops = f->nin < EINSUM_OPERANDS ? f->nin : EINSUM_OPERANDS;
     dim_t dims[MAX_RANK];
     for (int i = 0; i < nops; i++) {
         if (f->in[i].rank == RANK_UNKNOWN)
             return infer_any(f, 0, f->in[0].dtype);
         ranks[i] = f->in[i].rank;
     }
-    if (!parse(&e, f->attrs, ranks, f->nin, f->d))
+    if (!einsum_parse(&e, f->attrs, ranks, f->nin, f->d))
         return false;
     for (int o = 0; o < e.rank[e.nops]; o++) {
         dims[o] = 1;
@@ -200,14 +188,14 @@ static bool label_sizes(struct op_call *c, const struct equation *e, int64_t *si
 static bool einsum(struct op_call *c, struct work *w)
 {
     struct equation e;
-    int ranks[MAX_OPERANDS];
-    int64_t size[MAX_LABELS], stride[MAX_OPERANDS][MAX_LABELS], index[MAX_LABELS] = {0};
+    int ranks[EINSUM_OPERANDS];
+    int64_t size[EINSUM_LABELS], stride[EINSUM_OPERANDS][EINSUM_LABELS], index[EINSUM_LABELS] = {0};
     struct tensor *y = c->out[0];
     bool integer = !dtype_is_float(y->dtype);
-    void *v[MAX_OPERANDS];
-    for (int i = 0; i < c->nin && i < MAX_OPERANDS; i++)
+    void *v[EINSUM_OPERANDS];
+    for (int i = 0; i < c->nin && i < EINSUM_OPERANDS; i++)
         ranks[i] = c->in[i]->rank;
-    if (!parse(&e, c->attrs, ranks, c->nin, w->d) || !label_sizes(c, &e, size))
+    if (!einsum_parse(&e, c->attrs, ranks, c->nin, w->d) || !label_sizes(c, &e, size))
         return false;
     for (int i = 0; i < e.nops; i++) {
         v[i] = integer ? (void *)work_ints(w, c->in[i]) : (void *)work_doubles(w, c->in[i]);
