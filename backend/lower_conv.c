@@ -81,10 +81,11 @@ bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c)
 }
 
 struct taps {
-    int64_t count, in_group;
+    int64_t count, in_group, chunk;
 };
 
-/* OIHW weights of some outs as [kh][kw][C][outs], the order in which taps are read. */
+/* OIHW weights of some outs as [chunk of C][kh][kw][C in it][outs], the order in which they are
+ * read. */
 static void reorder(const void *layout, const struct tensor *w, int64_t first, int64_t outs,
                     void *reordered)
 {
@@ -95,9 +96,11 @@ static void reorder(const void *layout, const struct tensor *w, int64_t first, i
     for (int64_t o = 0; o < outs; o++)
         for (int64_t i = 0; i < t->in_group; i++)
             for (int64_t k = 0; k < t->count; k++)
-                memcpy(to + size * (size_t)((k * t->in_group + i) * outs + o),
-                       from + size * (size_t)(((first + o) * t->in_group + i) * t->count + k),
-                       size);
+                memcpy(
+                    to + size * (size_t)(((i / t->chunk * t->count + k) * t->chunk + i % t->chunk) *
+                                             outs +
+                                         o),
+                    from + size * (size_t)(((first + o) * t->in_group + i) * t->count + k), size);
 }
 
 /* ---- padding ---- */
@@ -160,6 +163,7 @@ struct plan {
     bool whole_rows;  /* a tap is a whole filter row */
     dim_t tile, band; /* output pixels in a row of the tile; output rows in it */
     int64_t chunk, chunks;
+    int64_t tap_step, chunk_step;              /* of weights, in groups of the pack */
     int var_n, var_row, var_column, var_block; /* -1: no such grid dim */
 };
 
@@ -226,8 +230,9 @@ static void make_grid(struct lowering *l, struct kernel_builder *k, const struct
 
 /* Element (kh, kw, in, out) of computed weights, cut into the groups that the plan wants. */
 static struct packed_weights pack_parameter(struct lowering *l, const struct node *n,
-                                            const struct conv *c, const struct plan *p)
+                                            const struct conv *c, struct plan *p)
 {
+    p->tap_step = p->chunks, p->chunk_step = 1;
     struct strided s = strided_operand(l, n->in[1]);
     struct packed_weights w = pack_computed(l, n, &s, c->weights->type.dtype, c->group);
     if (c->group == 1) {
@@ -240,17 +245,18 @@ static struct packed_weights pack_parameter(struct lowering *l, const struct nod
 
 /* Groups of a grouped convolution take the place of blocks of outs: each is packed as if it were a
  * weight of its own. */
-static struct packed_weights pack(struct lowering *l, const struct conv *c, const struct plan *p,
+static struct packed_weights pack(struct lowering *l, const struct conv *c, struct plan *p,
                                   const char *name)
 {
     int64_t taps = c->kh * c->kw, cg = c->in_group, outs = c->outs / c->group;
-    struct taps layout = {taps, cg};
+    struct taps layout = {taps, cg, p->chunk};
+    p->tap_step = 1, p->chunk_step = taps;
     struct weight_source w = {.constant = c->weights,
                               .gather = reorder,
                               .layout = arena_copy(&l->g->arena, &layout, sizeof layout)};
     if (c->group > 1)
         return pack_constant(l, &w, taps, cg, outs, c->group, name);
-    int64_t groups = p->whole_rows ? c->kh : taps * p->chunks; /* (kh), or (kh, kw, chunk) */
+    int64_t groups = p->whole_rows ? c->kh : taps * p->chunks; /* (kh), or (chunk, kh, kw) */
     return pack_constant(l, &w, groups, p->whole_rows ? c->kw * cg : p->chunk, outs, 1, name);
 }
 
@@ -288,13 +294,13 @@ static void read_taps(struct kernel_builder *k, const struct conv *c, const stru
     if (var_chunk >= 0) {
         moving->offset.base = stationary->offset.base = 0;
         ap_move(l, moving, var_chunk, p->chunk);
-        ap_move(l, stationary, var_chunk, w->group_step);
+        ap_move(l, stationary, var_chunk, w->group_step * p->chunk_step);
     }
     ap_push(moving, dim_mul(t, row, c->dh), c->kh);
-    ap_push(stationary, w->group_step * (p->whole_rows ? 1 : c->kw * p->chunks), c->kh);
+    ap_push(stationary, w->group_step * (p->whole_rows ? 1 : c->kw * p->tap_step), c->kh);
     if (!p->whole_rows) {
         ap_push(moving, c->dw * pixel, c->kw);
-        ap_push(stationary, w->group_step * p->chunks, c->kw);
+        ap_push(stationary, w->group_step * p->tap_step, c->kw);
     }
     if (var_in_band == ALL_ROWS)
         ap_push(moving, dim_mul(t, row, c->sh), p->band);
@@ -328,7 +334,7 @@ static void emit_bands(struct kernel_builder *k, const struct conv *c, const str
         emit_taps(k, c, p, w, input, dst, var_chunk, var_row, rest || c->bias >= 0);
         if (rest) { /* the loop starts at the second chunk */
             struct insn *i = &kernel_of(k)->insns[kernel_of(k)->ninsns - 1];
-            i->ap[1].offset.base = w->group_step;
+            i->ap[1].offset.base = w->group_step * p->chunk_step;
             i->ap[2].offset.base = p->chunk;
         }
         kernel_end_loop(k);
@@ -467,7 +473,8 @@ static enum lowered lower_group(struct lowering *l, struct group *g)
                             .outs = c.outs,
                             .bias = c.bias};
         if (!c.w) {
-            packed = pack_parameter(l, first, &c, &(struct plan){.whole_rows = true});
+            struct plan plan = {.whole_rows = true};
+            packed = pack_parameter(l, first, &c, &plan);
             p.packed = &packed;
         }
         p.rows = dim_mul(&l->p->dims, c.n, dim_mul(&l->p->dims, c.h, c.width));

@@ -208,3 +208,20 @@ bool prepare_numbers(struct binding *b, struct bound_insn *i, const struct insn 
 {
     return only_numbers(b, i, insn);
 }
+
+bool weights_stream(const struct binding *b, const struct operand *w)
+{
+    enum { STAY_IN_CACHE = 640 << 10 };
+    bool again = false;
+    int64_t bytes = w->size;
+    for (int d = 0; d < w->rank; d++)
+        bytes *= w->count[d];
+    for (int v = 0; v < b->kernel->kernel->nvars; v++) {
+        int64_t coef = 0;
+        for (int i = 0; i < w->nterms; i++)
+            coef += w->terms[i].var == v ? w->terms[i].coef : 0;
+        again |= coef == 0 && b->var_count[v] > 1;
+        bytes += coef * (b->var_count[v] - 1) * w->size;
+    }
+    return w->mem == MEM_HBM && (!again || bytes > STAY_IN_CACHE);
+}

@@ -176,6 +176,11 @@ static inline void need_scratch(struct binding *b, int64_t bytes)
         b->kernel->scratch_bytes = bytes;
 }
 
+/* Whether a packed stationary comes from memory, block after block, when the kernel's instances run
+ * one after the other: it does not when they go through it again and again and it stays in cache.
+ */
+bool weights_stream(const struct binding *b, const struct operand *w);
+
 #define EXECUTOR(name, geometry, prepare)                                                          \
     void exec_##name(struct lane *l, const struct bound_insn *i);
 #include "runtime/exec/executors.def"

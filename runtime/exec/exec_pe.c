@@ -24,6 +24,7 @@ struct matmul {
     enum gemm_type type;
     int nbatch;
     bool packed;   /* stationary in blocks of neff/pack.h */
+    bool streams;  /* they come from memory */
     bool in_place; /* stationary can be read where it is when outs allow it */
     bool convert_a, convert_c;
     bool dot;   /* one output: sums along the rows of moving */
@@ -165,6 +166,7 @@ static struct gemm_tile tile_for(const struct bound_insn *i, const struct matmul
     t.a_pitch = m->convert_a ? k : a->step[a->rank - 2];
     t.c_pitch = m->convert_c ? outs : c->step[c->rank - 2];
     t.accumulate = accumulate && !m->convert_c;
+    t.streams = m->streams;
     int64_t w_block = round_up(k, unit_of[m->type]) * t.w_pitch, a_block = rows * k;
     for (int r = m->nbatch - 1; r >= 0; r--) {
         struct gemm_level *l = &t.batch[BATCHES - m->nbatch + r];
@@ -270,6 +272,7 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     for (int r = 0; r < m->nbatch; r++)
         if (__builtin_mul_overflow(batches, a->count[r], &batches) || batches > 1 << 20)
             return fail(b->d, "nc_matmul: too many batches");
+    m->streams = m->packed && weights_stream(b, w);
     m->empty = batches == 0 || rows == 0 || outs == 0 || k == 0;
     if (m->empty)
         return true;
@@ -558,10 +561,11 @@ void exec_nc_matmul(struct lane *l, const struct bound_insn *i)
         to = l->scratch + m->a_bytes + m->w_bytes;
     if (m->steps) {
         struct gemm_step steps[MAX_STEPS];
-        gemm_run_steps(g, p[MOVING], p[STATIONARY], to, steps, place_steps(l, m->steps, steps));
+        gemm_run_steps(g, p[MOVING], p[STATIONARY], to, steps, place_steps(l, m->steps, steps),
+                       &l->ahead);
         return;
     }
-    gemm_run(g, p[MOVING], p[STATIONARY], to);
+    gemm_run_ahead(g, p[MOVING], p[STATIONARY], to, &l->ahead);
     if (m->convert_c)
         store_result(l, i, m, &e, to, p[DST], accumulate);
 }

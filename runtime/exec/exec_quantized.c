@@ -12,6 +12,7 @@ enum { MOST_BATCHES = 64 };
 
 struct quantized {
     int nbatch, batches;
+    bool streams; /* the stationary comes from memory */
     int64_t a_step[MOST_BATCHES], w_step[MOST_BATCHES];
 };
 
@@ -96,6 +97,7 @@ bool prepare_quantized(struct binding *b, struct bound_insn *i, const struct ins
         if (__builtin_mul_overflow(batches, a->count[r], &batches) || batches > MOST_BATCHES)
             return fail(b->d, "quantized_matmul: more than %d batches", MOST_BATCHES);
     m->batches = (int)batches;
+    m->streams = weights_stream(b, w);
     for (int64_t n = 0; n < batches; n++) {
         int64_t rest = n;
         m->a_step[n] = m->w_step[n] = 0;
@@ -168,5 +170,7 @@ void exec_quantized_matmul(struct lane *l, const struct bound_insn *i)
                            .w_pitch = (int)o[STATIONARY].step[o[STATIONARY].rank - 2],
                            .a_pitch = a->step[m->nbatch + 1],
                            .quantized = &to};
+    if (m->streams)
+        gemm_look_ahead(&g, GEMM_U8S8, &l->ahead);
     l->k->gemm_u8s8(&g);
 }

@@ -69,7 +69,8 @@ static void read_part(void *arg, int lane)
 /* Bursts of about a millisecond. */
 static double product_rate(struct job *j, enum gemm_type type)
 {
-    const struct gemm_tile tile = {type, ROWS, OUTS, K, K, OUTS, OUTS, false, {{0}, {0}, {0}}};
+    const struct gemm_tile tile = {type, ROWS, OUTS, K, K, OUTS, OUTS, false, {{0}, {0}, {0}},
+                                   false};
     gemm_prepare(&j->gemm, &tile, kernels_get());
     j->repeat = 1;
     double once = fastest(j, multiply, 3);

@@ -54,7 +54,8 @@ static void bench_gemm(enum gemm_type type, const char *name)
         printf("%4d ", rows[r]);
         for (int k = 0; k < 5; k++) {
             struct gemm_tile tile = {
-                type, rows[r], 64, 64, ks[k], 64, 64, false, {{0}, {0}, {ks[k] / 64, 64, 64 * 64}}};
+                type, rows[r], 64, 64, ks[k], 64, 64, false, {{0}, {0}, {ks[k] / 64, 64, 64 * 64}},
+                false};
             struct gemm own, best;
             gemm_prepare_own(&own, &tile, t);
             gemm_prepare(&best, &tile, t);
@@ -80,7 +81,7 @@ static void bench_rate(enum gemm_type type, const char *name)
 {
     enum { ROWS = 64, K = 1024, TURNS = 40 };
     struct gemm_tile tile = {
-        type, ROWS, 64, 64, K, 64, 64, false, {{0}, {0}, {K / 64, 64, 64 * 64}}};
+        type, ROWS, 64, 64, K, 64, 64, false, {{0}, {0}, {K / 64, 64, 64 * 64}}, false};
     void *a = filled(4 * ROWS * K), *w = filled(4 * 64 * K), *c = filled(4 * ROWS * 64);
     struct gemm own, best;
     gemm_prepare_own(&own, &tile, kernels_get());
@@ -216,7 +217,8 @@ static double time_reading(const void *p, size_t bytes, int threads)
 static double time_one_row(enum gemm_type type, const void *x, const void *w, float *y)
 {
     static const size_t sizes[] = {[GEMM_F32] = 4, [GEMM_BF16] = 2, [GEMM_U8S8] = 1};
-    struct gemm_tile tile = {type, 1, 64, MEMORY_K, MEMORY_K, 64, 64, false, {{0}, {0}, {0}}};
+    struct gemm_tile tile = {type, 1,  64,    MEMORY_K,        MEMORY_K,
+                             64,   64, false, {{0}, {0}, {0}}, false};
     struct gemm g;
     gemm_prepare(&g, &tile, kernels_get());
     size_t block = sizes[type] * MEMORY_K * 64;

@@ -13,9 +13,13 @@ enum {
     ADDRESSES = 64,             /* batch entries handed to a kernel at a time, at most */
     TOO_MANY_BYTES = 384 << 10, /* of W: a generated kernel reads all of it for every few rows */
     PIECE_BYTES = 192 << 10,
-    PIECE_STEP = 16, /* k of a piece is a multiple of it */
+    PIECE_STEP = 16,                /* k of a piece is a multiple of it */
     OWN_TOO_MANY_BYTES = 704 << 10, /* the same of own kernels, which take more rows at a time */
     OWN_PIECE_BYTES = 384 << 10,
+    STREAM_BYTES = 832 << 10, /* of a tile's weights and the next ones together */
+    STREAM_ROWS = 7,
+    STREAM_LINE = 96, /* bytes that come while so many rows times a row of W are summed */
+    FEW_OUTS = 48,    /* up to here generated kernels take more rows at a time */
 };
 
 static int level_count(const struct gemm_level *l)
@@ -30,13 +34,14 @@ static size_t element_size(enum gemm_type t)
 }
 
 #if XCC_XSMM
-/* One row is bound by memory and a job for our own kernel, which prefetches; so is what libxsmm has
-   no instructions for, an odd k of bf16, where it would read past the end of A's rows, an odd
-   pitch, which it counts in pairs, and a variant below this CPU's, for which libxsmm would use
-   instructions that the variant lacks. */
+/* One row is bound by memory and a job for our own kernel; so are weights from memory, which it
+   asks for ahead, what libxsmm has no instructions for, an odd k of bf16, where it would read past
+   the end of A's rows, an odd pitch, which it counts in pairs, and a variant below this CPU's, for
+   which libxsmm would use instructions that the variant lacks. */
 static bool generated_pays(const struct gemm_tile *t, const struct kernel_table *kernels)
 {
-    if (t->rows == 1 || (kernels->lanes < 16 && kernels_find("avx512")))
+    if (t->rows == 1 || (t->streams && t->outs > FEW_OUTS && kernels->lanes == 16) ||
+        (kernels->lanes < 16 && kernels_find("avx512")))
         return false;
     if (t->type == GEMM_F32)
         return kernels->fma && KERNELS_X86;
@@ -101,20 +106,41 @@ void gemm_prepare(struct gemm *g, const struct gemm_tile *t, const struct kernel
 #endif
 }
 
-struct steps {
-    const struct gemm_step *at;
-    int n;
+void gemm_look_ahead(struct gemm_block *b, enum gemm_type type, struct gemm_ahead *ahead)
+{
+    static const int unit[] = {[GEMM_F32] = 1, [GEMM_BF16] = 2, [GEMM_U8S8] = 4};
+    const char *end = b->w[0];
+    for (int i = 1; i < b->count; i++)
+        end = (const char *)b->w[i] > end ? b->w[i] : end;
+    int64_t k = (b->k + unit[type] - 1) / unit[type];
+    int64_t panel = k * unit[type] * b->w_pitch * (int64_t)element_size(type);
+    int64_t bytes = panel * b->count, room = STREAM_BYTES - bytes;
+    int64_t wanted = room < bytes ? room : bytes;
+    if (b->rows == 1 || wanted <= 0)
+        return;
+    end += panel;
+    bool asked = ahead->asked >= end && ahead->asked <= end + wanted;
+    b->next = asked ? ahead->asked : end;
+    int64_t comes = (b->rows + STREAM_ROWS - 1) / STREAM_ROWS * k * b->count * STREAM_LINE;
+    b->next_end = b->next + comes < end + wanted ? b->next + comes : end + wanted;
+    ahead->asked = b->next_end;
+}
+
+struct more { /* than a product */
+    const struct gemm_step *steps;
+    int nsteps;
+    struct gemm_ahead *ahead;
 };
 
-/* A piece of the batch; `more`: C already holds the sum of the pieces before. Steps follow the last
- * piece. */
+/* A piece of the batch; `accumulate`: C already holds the sum of the pieces before. Steps follow
+ * the last piece. */
 static void run_piece(const struct gemm *g, const void **a, const void **w, int count, void *c,
-                      bool more, struct steps steps)
+                      bool accumulate, struct more more)
 {
 #if XCC_XSMM
-    void (*kernel)(void) = more ? g->generated_more : g->generated;
+    void (*kernel)(void) = accumulate ? g->generated_more : g->generated;
     if (kernel) {
-        assert(steps.n == 0);
+        assert(more.nsteps == 0);
         unsigned long long n = (unsigned long long)count;
         if (g->tile.type == GEMM_F32)
             ((libxsmm_smmfunction_reducebatch_addr)kernel)((const float **)w, (const float **)a, c,
@@ -126,24 +152,25 @@ static void run_piece(const struct gemm *g, const void **a, const void **w, int 
     }
 #endif
     const struct gemm_tile *t = &g->tile;
-    struct gemm_block b = {a,
-                           w,
-                           c,
-                           count,
-                           t->rows,
-                           t->outs,
-                           g->k,
-                           t->w_pitch,
-                           t->a_pitch,
-                           t->c_pitch,
-                           t->accumulate || more,
-                           steps.at,
-                           steps.n,
-                           NULL};
+    struct gemm_block b = {.a = a,
+                           .w = w,
+                           .c = c,
+                           .count = count,
+                           .rows = t->rows,
+                           .outs = t->outs,
+                           .k = g->k,
+                           .w_pitch = t->w_pitch,
+                           .a_pitch = t->a_pitch,
+                           .c_pitch = t->c_pitch,
+                           .accumulate = t->accumulate || accumulate,
+                           .steps = more.steps,
+                           .nsteps = more.nsteps};
+    if (t->streams && more.ahead)
+        gemm_look_ahead(&b, t->type, more.ahead);
     g->own(&b);
 }
 
-static void run_all(const struct gemm *g, const void *a, const void *w, void *c, struct steps steps)
+static void run_all(const struct gemm *g, const void *a, const void *w, void *c, struct more more)
 {
     const struct gemm_level *l = g->tile.batch;
     const void *as[ADDRESSES], *ws[ADDRESSES];
@@ -151,7 +178,7 @@ static void run_all(const struct gemm *g, const void *a, const void *w, void *c,
     int n0 = level_count(&l[0]), n1 = level_count(&l[1]), n2 = level_count(&l[2]), n = 0;
     int entries = g->pieces > 1 ? 1 : ADDRESSES;
     int64_t a_piece = g->k * (int64_t)size, w_piece = a_piece * g->tile.w_pitch;
-    bool more = false;
+    bool accumulate = false;
     for (int i0 = 0; i0 < n0; i0++)
         for (int i1 = 0; i1 < n1; i1++)
             for (int i2 = 0; i2 < n2; i2++) {
@@ -159,26 +186,32 @@ static void run_all(const struct gemm *g, const void *a, const void *w, void *c,
                 int64_t wt = i0 * l[0].w_step + i1 * l[1].w_step + i2 * l[2].w_step;
                 for (int piece = 0; piece < g->pieces; piece++) {
                     if (n == entries) {
-                        run_piece(g, as, ws, n, c, more, (struct steps){0});
-                        more = true;
+                        run_piece(g, as, ws, n, c, accumulate, (struct more){.ahead = more.ahead});
+                        accumulate = true;
                         n = 0;
                     }
                     as[n] = (const char *)a + at * (int64_t)size + piece * a_piece;
                     ws[n++] = (const char *)w + wt * (int64_t)size + piece * w_piece;
                 }
             }
-    run_piece(g, as, ws, n, c, more, steps);
+    run_piece(g, as, ws, n, c, accumulate, more);
 }
 
 void gemm_run(const struct gemm *g, const void *a, const void *w, void *c)
 {
-    run_all(g, a, w, c, (struct steps){0});
+    run_all(g, a, w, c, (struct more){0});
+}
+
+void gemm_run_ahead(const struct gemm *g, const void *a, const void *w, void *c,
+                    struct gemm_ahead *ahead)
+{
+    run_all(g, a, w, c, (struct more){.ahead = ahead});
 }
 
 void gemm_run_steps(const struct gemm *g, const void *a, const void *w, void *c,
-                    const struct gemm_step *steps, int nsteps)
+                    const struct gemm_step *steps, int nsteps, struct gemm_ahead *ahead)
 {
-    run_all(g, a, w, c, (struct steps){steps, nsteps});
+    run_all(g, a, w, c, (struct more){steps, nsteps, ahead});
 }
 
 void gemm_run_addresses(const struct gemm *g, const void *const *a, const void *const *w, int count,
@@ -193,7 +226,7 @@ void gemm_run_addresses(const struct gemm *g, const void *const *a, const void *
         as[n] = (const char *)a[at] + piece * step;
         ws[n++] = (const char *)w[at] + piece * step * t->w_pitch;
         if (n == entries || i + 1 == count * g->pieces) {
-            run_piece(g, as, ws, n, c, i >= entries, (struct steps){0});
+            run_piece(g, as, ws, n, c, i >= entries, (struct more){0});
             n = 0;
         }
     }

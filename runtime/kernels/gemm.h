@@ -18,6 +18,10 @@
  * free: generated code is kept and shared by shape until the process ends. Reads stay inside A's k
  * columns and W's packed block; writes inside C's outs columns.
  *
+ * Weights come from memory block after block. Own kernels ask for the next block while they
+ * multiply by this one, evenly over their work: asked for at once, as a panel's first rows would,
+ * it comes at memory's rate while nothing is computed.
+ *
  * Sums over k and b run in order, in f32, per element of C: the bits depend on the shape of the
  * instruction and the variant, never on which rows share a tile.
  */
@@ -41,6 +45,7 @@ struct gemm_tile {
     int w_pitch;              /* outs in a packed row of W, at least outs, a multiple of 16 */
     bool accumulate;          /* add to C, otherwise overwrite */
     struct gemm_level batch[GEMM_LEVELS]; /* outermost first */
+    bool streams;                         /* W lies in memory, and what follows it is wanted next */
 };
 
 /*
@@ -89,17 +94,25 @@ void gemm_prepare_steps(struct gemm *g, const struct gemm_tile *t,
                         const struct kernel_table *kernels);
 
 void gemm_run(const struct gemm *g, const void *a, const void *w, void *c);
+/* Up to where a thread has asked for weights; NULL at first. */
+struct gemm_ahead {
+    const char *asked;
+};
+/* The same for a tile that streams. */
+void gemm_run_ahead(const struct gemm *g, const void *a, const void *w, void *c,
+                    struct gemm_ahead *ahead);
 /* The batch given as `count` pairs of addresses instead; tile.batch is not used. */
 void gemm_run_addresses(const struct gemm *g, const void *const *a, const void *const *w, int count,
                         void *c);
 
-/* The same with steps, the last of which stores; C holds sums in between when they run in pieces. */
+/* The same with steps, the last of which stores; C holds sums in between when they run in pieces.
+ * ahead: or NULL. */
 void gemm_run_steps(const struct gemm *g, const void *a, const void *w, void *c,
-                    const struct gemm_step *steps, int nsteps);
+                    const struct gemm_step *steps, int nsteps, struct gemm_ahead *ahead);
 
 /*
- * Sums of u8 x s8 products stored as 8-bit numbers. Rows may lie in bands: row r is number r % width
- * of band r / width; pitches lead from row to row, `band`s from band to band. In elements.
+ * Sums of u8 x s8 products stored as 8-bit numbers. Rows may lie in bands: row r is number r %
+ * width of band r / width; pitches lead from row to row, `band`s from band to band. In elements.
  */
 struct gemm_quantized {
     struct requantize as;
@@ -120,6 +133,11 @@ struct gemm_block {
     const struct gemm_step *steps; /* instead of storing to C */
     int nsteps;
     const struct gemm_quantized *quantized; /* u8s8: where sums go instead of c; or NULL */
+    const char *next, *next_end;            /* memory to ask for meanwhile; or NULL */
 };
+
+/* Sets `next` to what follows the block's weights, as far as it has not been asked for and comes in
+ * the time of the block. */
+void gemm_look_ahead(struct gemm_block *b, enum gemm_type type, struct gemm_ahead *ahead);
 
 #endif

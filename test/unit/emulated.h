@@ -100,20 +100,17 @@ static int emulated_run(const struct emulated_case *c, const struct kernel_table
         as[b] = (char *)a + (size_t)(b * c->rows) * pitch * size;
         ws[b] = (char *)packed + (size_t)pack_offset(&shape, 0, b) * size;
     }
-    struct gemm_block g = {as,
-                           ws,
-                           y,
-                           c->batch,
-                           c->rows,
-                           c->outs,
-                           c->k,
-                           pack_width(c->outs),
-                           (int64_t)pitch,
-                           (int64_t)c_pitch,
-                           c->accumulate,
-                           NULL,
-                           0,
-                           NULL};
+    struct gemm_block g = {.a = as,
+                           .w = ws,
+                           .c = y,
+                           .count = c->batch,
+                           .rows = c->rows,
+                           .outs = c->outs,
+                           .k = c->k,
+                           .w_pitch = pack_width(c->outs),
+                           .a_pitch = (int64_t)pitch,
+                           .c_pitch = (int64_t)c_pitch,
+                           .accumulate = c->accumulate};
     (c->bf16 ? t->gemm_bf16 : t->gemm_u8s8)(&g);
     int wrong = 0;
     for (int r = 0; r < c->rows; r++)

@@ -9,7 +9,7 @@
 struct gemm_case {
     enum gemm_type type;
     int rows, outs, k, taps, blocks; /* batch: taps x blocks of k */
-    bool accumulate, own, addresses;
+    bool accumulate, own, addresses, streams;
 };
 
 static float bf16_value(uint16_t h)
@@ -64,6 +64,7 @@ static void check_gemm(const struct gemm_case *t)
 
     float *c = malloc(c_count * 4);
     int32_t *ci = (int32_t *)(void *)c;
+    struct gemm_ahead ahead = {NULL};
     for (int out = 0; out < t->outs; out += PACK_OUTS) { /* block by block, as the compiler emits */
         int outs = t->outs - out < PACK_OUTS ? t->outs - out : PACK_OUTS,
             width = pack_width(t->outs);
@@ -77,7 +78,8 @@ static void check_gemm(const struct gemm_case *t)
             t->outs + 2,
             width,
             t->accumulate,
-            {{0}, {t->taps, a_pitch, group * t->blocks}, {t->blocks, t->k, group}}};
+            {{0}, {t->taps, a_pitch, group * t->blocks}, {t->blocks, t->k, group}},
+            t->streams};
         struct gemm g;
         (t->own ? gemm_prepare_own : gemm_prepare)(&g, &tile, table);
         for (int r = 0; r < t->rows; r++)
@@ -98,6 +100,8 @@ static void check_gemm(const struct gemm_case *t)
             }
             gemm_run_addresses(&g, as, ws, batch, c + out);
             free(as), free(ws);
+        } else if (t->streams) {
+            gemm_run_ahead(&g, a, wb, c + out, &ahead);
         } else {
             gemm_run(&g, a, wb, c + out);
         }
@@ -131,26 +135,66 @@ static void test_gemm(void **state)
         for (int r = 0; r < 9; r++)
             for (int o = 0; o < 7; o++)
                 for (int k = 0; k < 8; k++, i++) {
-                    struct gemm_case c = {type,      rows[r],    outs[o],    ks[k],     1 + i % 3,
-                                          1 + i % 2, i % 5 == 0, i % 4 != 0, i % 7 == 0};
+                    struct gemm_case c = {type,       rows[r],   outs[o],    ks[k],
+                                          1 + i % 3,  1 + i % 2, i % 5 == 0, i % 4 != 0,
+                                          i % 7 == 0, i % 3 == 0};
                     check_gemm(&c);
                 }
-    struct gemm_case many = {GEMM_F32, 7,     20,    3,    90,
-                             2,        false, false, false}; /* over one piece of the batch */
+    struct gemm_case many = {GEMM_F32, 7,     20,    3,    90, 2,
+                             false,    false, false, false}; /* over one piece of the batch */
     for (int type = GEMM_F32; type <= GEMM_U8S8; type++)
         for (int own = 0; own < 2; own++) {
             many.type = type;
             many.own = own;
             check_gemm(&many);
         }
-    struct gemm_case deep = {GEMM_F32, 14,    100,   1600, 2,
-                             1,        false, false, false}; /* a sum that is cut into pieces */
-    for (int way = 0; way < 8; way++) {
+    struct gemm_case deep = {GEMM_F32, 14,    100,   1600,  2,
+                             1,        false, false, false, false}; /* a sum cut into pieces */
+    for (int way = 0; way < 16; way++) {
         deep.type = way & 1 ? GEMM_BF16 : GEMM_F32;
         deep.addresses = way & 2;
         deep.accumulate = way & 4;
+        deep.streams = way & 8;
         check_gemm(&deep);
     }
+}
+
+/* Weights that lie one behind the other are asked for once each, before they are read; of a tile of
+ * few rows, as much as comes meanwhile. */
+static void test_look_ahead(void **state)
+{
+    enum { K = 256, PITCH = 64, PANELS = 6, BATCH = 2, PANEL = 4 * K * PITCH * BATCH };
+    static const int rows[] = {3, 7, 16, 49};
+    char *weights = malloc(PANEL * (PANELS + 1));
+    for (int r = 0; r < 4; r++)
+        for (int again = 1; again <= 4; again++) { /* tiles of rows by each block */
+            struct gemm_ahead ahead = {NULL};
+            const char *last = NULL;
+            for (int i = 0; i < PANELS * again; i++) {
+                const char *w = weights + PANEL * (i / again), *end = w + PANEL;
+                const void *ws[BATCH] = {w, w + PANEL / BATCH};
+                struct gemm_block b = {
+                    .w = ws, .count = BATCH, .rows = rows[r], .outs = 64, .k = K, .w_pitch = PITCH};
+                gemm_look_ahead(&b, GEMM_F32, &ahead);
+                assert_true(b.next >= end && b.next <= b.next_end && b.next_end <= end + PANEL);
+                assert_true(b.next == (last && last >= end ? last : end));
+                int64_t asked = b.next_end - b.next, most = (rows[r] + 6) / 7 * K * BATCH * 128;
+                assert_true(asked <= most);
+                if (i % again == again - 1 && (rows[r] + 6) / 7 * again >= 3)
+                    assert_true(b.next_end == end + PANEL); /* all of the next block */
+                last = b.next_end;
+            }
+        }
+    const void *w = weights;
+    struct gemm_ahead ahead = {NULL};
+    struct gemm_block one = {.w = &w, .count = 1, .rows = 1, .outs = 64, .k = K, .w_pitch = PITCH};
+    gemm_look_ahead(&one, GEMM_F32, &ahead);
+    assert_true(!one.next && !one.next_end);
+    struct gemm_block large = {
+        .w = &w, .count = 1, .rows = 99, .outs = 64, .k = 4096, .w_pitch = 64};
+    gemm_look_ahead(&large, GEMM_F32, &ahead); /* two of them exceed the cache */
+    assert_true(!large.next && !large.next_end);
+    free(weights);
 }
 
 /* Rows of A that overlap, as frames of a signal do, and code that is made once for a shape. */
@@ -163,7 +207,8 @@ static void test_overlapping_rows(void **state)
     for (int i = 0; i < K * OUTS; i++)
         w[i] = uniform(-1, 1);
     for (int pitch = 0; pitch <= K; pitch += 5) {
-        struct gemm_tile tile = {GEMM_F32, ROWS, OUTS, K, pitch, OUTS, OUTS, false, {{0}, {0}, {0}}};
+        struct gemm_tile tile = {GEMM_F32,        ROWS, OUTS, K, pitch, OUTS, OUTS, false,
+                                 {{0}, {0}, {0}}, false};
         struct gemm g, again;
         gemm_prepare(&g, &tile, table);
         gemm_prepare(&again, &tile, table);
@@ -241,7 +286,7 @@ static void check_steps(enum gemm_type type, int rows, int outs, int k, bool acc
         {.kind = STEP_STORE, .result = last, .pitch = PITCH},
     };
     int n = sizeof steps / sizeof steps[0];
-    struct gemm_tile t = {type, rows, outs, k, k, PITCH, width, accumulate, {{0}, {0}, {0}}};
+    struct gemm_tile t = {type, rows, outs, k, k, PITCH, width, accumulate, {{0}, {0}, {0}}, false};
     struct gemm g;
     const void *a = size == 4 ? (void *)af : ah, *w = size == 4 ? (void *)wf : wh;
     gemm_prepare_steps(&g, &t, table);
@@ -249,7 +294,7 @@ static void check_steps(enum gemm_type type, int rows, int outs, int k, bool acc
     for (int r = 0; r < rows; r++)
         memcpy(plain + r * outs, c + r * PITCH, 4 * (size_t)outs);
     memcpy(c, sums, 4 * count);
-    gemm_run_steps(&g, a, w, c, steps, n);
+    gemm_run_steps(&g, a, w, c, steps, n, NULL);
     expect_steps(steps, n, plain, rows, outs);
     for (int r = 0; r < rows; r++) /* nothing beside the tile */
         for (int o = outs; o < PITCH; o++) {
@@ -325,9 +370,8 @@ static void test_weight_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_overlapping_rows),
+        cmocka_unit_test(test_gemm),        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_look_ahead),  cmocka_unit_test(test_overlapping_rows),
         cmocka_unit_test(test_weight_only),
     };
     return run_variants(tests, sizeof tests / sizeof tests[0]);

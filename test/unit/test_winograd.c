@@ -38,7 +38,7 @@ static const struct conv_case cases[] = {
     {1, 12, 20, 61, 400, 0, 0, 0, 0, NULL, 4},  /* blocks of columns */
     {2, 24, 24, 30, 30, 2, 0, 1, 3, NULL, 4},   /* uneven borders */
     {1, 128, 128, 28, 28, 1, 1, 1, 1, NULL, 4}, /* planes shared by blocks of outs */
-    {2, 256, 192, 14, 14, 1, 1, 1, 1, NULL, 2}, /* small images */
+    {2, 256, 192, 14, 14, 1, 1, 1, 1, NULL, 4}, /* small images */
     {2, 48, 80, 20, 22, 1, 1, 1, 1, "relu", 4}, /* epilogues */
     {1, 48, 80, 20, 22, 1, 1, 1, 1, "bias_silu", 4},
     {1, 130, 150, 22, 26, 1, 1, 1, 1, "residual", 4},
@@ -407,7 +407,7 @@ static void ways_by_type(void **state)
         int deep, shallow;
         bool bf16;
     } ways[] = {
-        {{.opt_level = 2}, "cpu", 2, 4, false},
+        {{.opt_level = 2}, "cpu", 4, 4, false},
         {{.opt_level = 2, .no_winograd = true}, "cpu", 0, 0, false},
         {{MATMULT(DT_BF16)}, "cpu", 2, 4, true},
         {{MATMULT(DT_BF16), .no_winograd = true}, "cpu", 0, 0, false},
