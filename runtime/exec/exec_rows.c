@@ -122,8 +122,8 @@ static void reduce_tile(struct lane *l, const struct bound_insn *i, char *const 
     const struct operand *y = &i->o[0], *x = &i->o[1];
     int last = i->shape.rank - 1;
     int64_t rows = count[last - 1], pitch = x->step[last - 1];
-    bool direct = y->dtype == DT_F32 && y->step[last - 1] == 1 && i->flt[0] == 1 &&
-                  !number_at(l, &i->imm[1]);
+    bool direct =
+        y->dtype == DT_F32 && y->step[last - 1] == 1 && i->flt[0] == 1 && !number_at(l, &i->imm[1]);
     if (direct) {
         l->k->reduce_rows[r->f]((float *)p[0], (const float *)p[1], pitch, (size_t)rows,
                                 (size_t)count[last]);
@@ -226,13 +226,29 @@ static void softmax_tile(struct lane *l, const struct bound_insn *i, char *const
                        i->flt[0]);
 }
 
+static void softmax_columns(struct lane *l, const struct bound_insn *i, char *const *p,
+                            const int64_t *count)
+{
+    int last = i->shape.rank - 1;
+    l->k->softmax_across((float *)p[0], i->o[0].step[last], (const float *)p[1], i->o[1].step[last],
+                         (size_t)count[last - 1], (size_t)count[last], i->flt[0],
+                         i->imm[0].base != 0);
+}
+
+/* Whether both operands are f32 whose neighbours differ in that dim. */
+static bool neighbours_along(const struct bound_insn *i, int dim)
+{
+    return dim >= 0 && i->o[0].dtype == DT_F32 && i->o[1].dtype == DT_F32 &&
+           i->o[0].step[dim] == 1 && i->o[1].step[dim] == 1;
+}
+
 void exec_softmax(struct lane *l, const struct bound_insn *i)
 {
     int last = i->shape.rank - 1;
-    bool tile = last > 0 && !i->imm[0].base && i->o[0].dtype == DT_F32 &&
-                i->o[1].dtype == DT_F32 && i->o[0].step[last] == 1 && i->o[1].step[last] == 1;
-    if (tile)
+    if (last > 0 && !i->imm[0].base && neighbours_along(i, last))
         run_tiles(l, i, softmax_tile);
+    else if (neighbours_along(i, last - 1))
+        run_tiles(l, i, softmax_columns);
     else
         run_rows(l, i, softmax_row);
 }
@@ -311,7 +327,7 @@ void exec_softmax_block(struct lane *l, const struct bound_insn *i)
         .sum_pitch = o[SUM].step[0],
         .more = number_at(l, &i->imm[0]) != 0};
     if (o[BIAS].mem)
-        s.bias = (struct in_tile){(const float *)operand_address(l, &o[BIAS]),
-                                  o[BIAS].step[1] != 0, o[BIAS].step[0]};
+        s.bias = (struct in_tile){(const float *)operand_address(l, &o[BIAS]), o[BIAS].step[1] != 0,
+                                  o[BIAS].step[0]};
     l->k->softmax_block(&s);
 }

@@ -49,6 +49,7 @@ void KERNEL_FAMILY(rows, VARIANT)(struct kernel_table *t)
     t->argmin = argmin;
     t->softmax = softmax;
     t->softmax_rows = softmax_rows;
+    t->softmax_across = softmax_across;
     t->log_softmax = log_softmax;
     t->softmax_block = softmax_block;
     t->layer_norm = layer_norm;

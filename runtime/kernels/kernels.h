@@ -262,6 +262,9 @@ struct kernel_table {
     /* softmax of factor * x in each of many rows of n neighbours; y may be x. */
     void (*softmax_rows)(float *y, ptrdiff_t y_pitch, const float *x, ptrdiff_t x_pitch,
                          size_t rows, size_t n, float factor);
+    /* The same where rows are neighbours of each other and their elements lie `step` apart. */
+    void (*softmax_across)(float *y, ptrdiff_t y_step, const float *x, ptrdiff_t x_step,
+                           size_t rows, size_t n, float factor, bool logarithm);
     void (*log_softmax)(struct out_row y, struct in_row x, size_t n);
     void (*softmax_block)(const struct softmax_block *b);
     /* y = (x - mean) / sqrt(variance + eps) * gamma + beta; gamma, beta may have at == NULL. */

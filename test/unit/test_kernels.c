@@ -310,6 +310,41 @@ static void test_rows(void **state)
         }
 }
 
+/* Rows that are neighbours of each other; what lies beyond them is not touched. */
+static void softmax_across_case(size_t rows, size_t n, float factor, bool logarithm)
+{
+    size_t pitch = rows + 3, size = pitch * n;
+    float *x = random_row(size), *y = random_row(size), *before = malloc(size * sizeof *y);
+    memcpy(before, y, size * sizeof *y);
+    table->softmax_across(y, (ptrdiff_t)pitch, x, (ptrdiff_t)pitch, rows, n, factor, logarithm);
+    for (size_t r = 0; r < pitch; r++) {
+        double sum = 0;
+        for (size_t j = 0; j < n; j++)
+            sum += exp((double)(x[j * pitch + r] * factor));
+        for (size_t j = 0; j < n; j++) {
+            size_t at = j * pitch + r;
+            double z = x[at] * factor;
+            if (r >= rows)
+                assert_true(!memcmp(&y[at], &before[at], sizeof *y));
+            else if (logarithm)
+                assert_true(ulps(y[at], z - log(sum), 2) <= 8);
+            else
+                assert_true(ulps(y[at], exp(z) / sum, 0) <= 6 + sqrt((double)n) / 4);
+        }
+    }
+    table->softmax_across(x, (ptrdiff_t)pitch, x, (ptrdiff_t)pitch, rows, n, factor, logarithm);
+    for (size_t at = 0; at < size; at++)
+        assert_true(at % pitch >= rows || !memcmp(&x[at], &y[at], sizeof *y));
+    free(x), free(y), free(before);
+}
+
+static void test_softmax_across(void **state)
+{
+    for (size_t rows = 1; rows < 70; rows += 1 + rows / 3)
+        for (size_t n = 1; n < 600; n += 1 + n / 2)
+            softmax_across_case(rows, n, rows % 2 ? 1 : 0.3f, n % 2);
+}
+
 static void test_softmax_norms(void **state)
 {
     for (size_t n = 1; n < 2000; n = n < 70 ? n + 1 : n * 3)
@@ -594,12 +629,13 @@ static void test_selection(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_binary),  cmocka_unit_test(test_compare_select),
-        cmocka_unit_test(test_convert), cmocka_unit_test(test_copy_transpose),
-        cmocka_unit_test(test_softmax_block), cmocka_unit_test(test_interleave),
-        cmocka_unit_test(test_reduce),  cmocka_unit_test(test_softmax_norms),
-        cmocka_unit_test(test_pool),    cmocka_unit_test(test_depthwise),
-        cmocka_unit_test(test_dot),     cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_binary),         cmocka_unit_test(test_compare_select),
+        cmocka_unit_test(test_convert),        cmocka_unit_test(test_copy_transpose),
+        cmocka_unit_test(test_softmax_block),  cmocka_unit_test(test_interleave),
+        cmocka_unit_test(test_reduce),         cmocka_unit_test(test_softmax_norms),
+        cmocka_unit_test(test_softmax_across), cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_depthwise),      cmocka_unit_test(test_dot),
+        cmocka_unit_test(test_rows),
     };
     const struct CMUnitTest selection[] = {cmocka_unit_test(test_selection)};
     int failed = cmocka_run_group_tests_name("selection", selection, NULL, NULL);
