@@ -230,6 +230,8 @@ double dtype_load_f64(int dt, const void *p, size_t i)
         return ((const double *)p)[i];
     case DT_BF16:
         return bf16_to_f32(((const uint16_t *)p)[i]);
+    case DT_F16:
+        return f16_to_f32(((const uint16_t *)p)[i]);
     case DT_C64:
         return ((const float *)p)[2 * i];
     case DT_C128:
@@ -304,42 +306,32 @@ void dtype_store_i64(int dt, void *p, size_t i, int64_t x)
         store_f64(dt, p, i, (double)x, false);
 }
 
-/* Types whose memory is a C type: loops without a branch per element. */
-#define PLAIN_TYPES(X)                                                                             \
-    X(DT_F32, float)                                                                               \
-    X(DT_F64, double) X(DT_I8, int8_t) X(DT_U8, uint8_t) X(DT_I16, int16_t) X(DT_U16, uint16_t)    \
-        X(DT_I32, int32_t) X(DT_U32, uint32_t) X(DT_I64, int64_t) X(DT_U64, uint64_t)
-#define PLAIN_INTEGERS(X)                                                                          \
-    X(DT_I8, int8_t)                                                                               \
-    X(DT_U8, uint8_t) X(DT_I16, int16_t) X(DT_U16, uint16_t) X(DT_I32, int32_t)                    \
-        X(DT_U32, uint32_t) X(DT_I64, int64_t) X(DT_U64, uint64_t)
+#include "neff/convert.inc"
+
+static void (*const converters[DT_END][DT_END])(void *y, const void *x, size_t n) = {
+#define CONVERT(to, T, to_class, from, F, from_class)                                              \
+    [DT_##to][DT_##from] = convert_##to##_from_##from,
+    CONVERT_PAIRS(CONVERT)};
 
 void dtype_load_f64n(int dt, const void *p, size_t n, double *out)
 {
-    switch (dt) {
-#define LOAD(id, T)                                                                                \
-    case id:                                                                                       \
-        for (size_t i = 0; i < n; i++)                                                             \
-            out[i] = (double)((const T *)p)[i];                                                    \
-        return;
-        PLAIN_TYPES(LOAD)
-#undef LOAD
-    case DT_BF16:
+    if (converters[DT_F64][dt])
+        converters[DT_F64][dt](out, p, n);
+    else if (dt == DT_BF16)
         for (size_t i = 0; i < n; i++)
             out[i] = bf16_to_f32(((const uint16_t *)p)[i]);
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        out[i] = dtype_load_f64(dt, p, i);
+    else if (dt == DT_F16)
+        for (size_t i = 0; i < n; i++)
+            out[i] = f16_to_f32(((const uint16_t *)p)[i]);
+    else
+        for (size_t i = 0; i < n; i++)
+            out[i] = dtype_load_f64(dt, p, i);
 }
 
 void dtype_store_f64n(int dt, void *p, size_t n, const double *x)
 {
-    if (dt == DT_F32)
-        for (size_t i = 0; i < n; i++)
-            ((float *)p)[i] = (float)x[i];
-    else if (dt == DT_F64)
-        memcpy(p, x, n * sizeof *x);
+    if (converters[dt][DT_F64])
+        converters[dt][DT_F64](p, x, n);
     else
         for (size_t i = 0; i < n; i++)
             store_f64(dt, p, i, x[i], false);
@@ -347,40 +339,20 @@ void dtype_store_f64n(int dt, void *p, size_t n, const double *x)
 
 void dtype_load_i64n(int dt, const void *p, size_t n, int64_t *out)
 {
-    switch (dt) {
-#define LOAD(id, T)                                                                                \
-    case id:                                                                                       \
-        for (size_t i = 0; i < n; i++)                                                             \
-            out[i] = (int64_t)((const T *)p)[i];                                                   \
-        return;
-        PLAIN_INTEGERS(LOAD)
-#undef LOAD
-    case DT_BOOL:
+    if (converters[DT_I64][dt])
+        converters[DT_I64][dt](out, p, n);
+    else
         for (size_t i = 0; i < n; i++)
-            out[i] = ((const uint8_t *)p)[i] != 0;
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        out[i] = dtype_load_i64(dt, p, i);
+            out[i] = dtype_load_i64(dt, p, i);
 }
 
 void dtype_store_i64n(int dt, void *p, size_t n, const int64_t *x)
 {
-    switch (dt) {
-#define STORE(id, T)                                                                               \
-    case id:                                                                                       \
-        for (size_t i = 0; i < n; i++)                                                             \
-            ((T *)p)[i] = (T)x[i];                                                                 \
-        return;
-        PLAIN_INTEGERS(STORE)
-#undef STORE
-    case DT_BOOL:
+    if (infos[dt].cls != DTC_FLOAT && converters[dt][DT_I64]) /* floats: by way of double */
+        converters[dt][DT_I64](p, x, n);
+    else
         for (size_t i = 0; i < n; i++)
-            ((uint8_t *)p)[i] = x[i] != 0;
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        dtype_store_i64(dt, p, i, x[i]);
+            dtype_store_i64(dt, p, i, x[i]);
 }
 
 static void convert_complex(int dst_dt, void *dst, int src_dt, const void *src, size_t n)
@@ -425,19 +397,14 @@ static void convert_by_double(int dst_dt, void *dst, int src_dt, const void *src
 void dtype_convert(int dst_dt, void *dst, int src_dt, const void *src, size_t n, bool saturate)
 {
     int from = infos[src_dt].cls, to = infos[dst_dt].cls;
-    bool wrapping = (from == DTC_SINT || from == DTC_UINT || from == DTC_BOOL) &&
-                    (to == DTC_SINT || to == DTC_UINT || to == DTC_BOOL);
-    if (dst_dt == src_dt) {
+    if (dst_dt == src_dt)
         memcpy(dst, src, n * infos[src_dt].bytes);
-    } else if (from == DTC_COMPLEX && to == DTC_COMPLEX) {
+    else if (from == DTC_COMPLEX && to == DTC_COMPLEX)
         convert_complex(dst_dt, dst, src_dt, src, n);
-    } else if (wrapping) {
+    else if (converters[dst_dt][src_dt] && !(saturate && dst_dt == DT_F32 && src_dt == DT_F64))
+        converters[dst_dt][src_dt](dst, src, n);
+    else if (from != DTC_FLOAT && from != DTC_COMPLEX && to != DTC_FLOAT && to != DTC_COMPLEX)
         convert_integers(dst_dt, dst, src_dt, src, n);
-    } else if (dst_dt == DT_F32 && (src_dt == DT_I64 || src_dt == DT_U64)) { /* rounded once */
-        for (size_t i = 0; i < n; i++)
-            ((float *)dst)[i] = src_dt == DT_I64 ? (float)((const int64_t *)src)[i]
-                                                 : (float)((const uint64_t *)src)[i];
-    } else {
+    else
         convert_by_double(dst_dt, dst, src_dt, src, n, saturate);
-    }
 }

@@ -106,6 +106,17 @@ static inline float bf16_to_f32(uint16_t b)
     } v = {(uint32_t)b << 16};
     return v.f;
 }
+static inline float f16_to_f32(uint16_t h)
+{
+    union {
+        uint32_t u;
+        float f;
+    } v = {(uint32_t)(h & 0x7fff) << 13};
+    v.f *= 0x1p112f; /* the exponent's bias; denormals become normal */
+    v.u = (h & 0x7fff) < 0x7c00 ? v.u : (h & 0x3ff) ? 0x7fc00000 : 0x7f800000;
+    v.u |= (uint32_t)(h & 0x8000) << 16;
+    return v.f;
+}
 static inline uint16_t f32_to_bf16(float x)
 {
     union {

@@ -167,6 +167,35 @@ static void copy_dims(const struct lane *l, const struct bound_insn *i, char *y,
     }
 }
 
+/* Rows of one element: false when an index is out of range. */
+static bool gather_elements(const struct bound_insn *i, char *to, const char *table,
+                            const char *index, int64_t rows)
+{
+    const struct operand *y = &i->o[0], *t = &i->o[1], *x = &i->o[2];
+    int64_t ys = y->step[0], ts = t->step[0], xs = x->step[x->rank - 1], limit = i->imm[0].base;
+    bool wide = x->dtype == DT_I64;
+#define MOVE(T)                                                                                    \
+    for (int64_t r = 0; r < rows; r++) {                                                           \
+        int64_t v = wide ? ((const int64_t *)index)[r * xs] : ((const int32_t *)index)[r * xs];    \
+        v += limit & (v >> 63);                                                                    \
+        if (v < 0 || v >= limit)                                                                   \
+            return false;                                                                          \
+        ((T *)to)[r * ys] = ((const T *)table)[v * ts];                                            \
+    }                                                                                              \
+    return true
+    switch (y->size) {
+    case 1:
+        MOVE(uint8_t);
+    case 2:
+        MOVE(uint16_t);
+    case 4:
+        MOVE(uint32_t);
+    default:
+        MOVE(uint64_t);
+    }
+#undef MOVE
+}
+
 void exec_dma_gather(struct lane *l, const struct bound_insn *i)
 {
     const struct operand *x = &i->o[2];
@@ -175,7 +204,14 @@ void exec_dma_gather(struct lane *l, const struct bound_insn *i)
         return;
     char *to = operand_address(l, &i->o[0]);
     const char *table = operand_address(l, &i->o[1]), *index = operand_address(l, x);
-    int64_t rows = count[0] < indices[x->rank - 1] ? count[0] : indices[x->rank - 1];
+    int64_t rows = count[0] < indices[x->rank - 1] ? count[0] : indices[x->rank - 1], row = 1;
+    for (int d = 1; d < i->o[0].rank; d++)
+        row *= count[d];
+    if (row == 1 && kernel_size(i->o[0].size)) {
+        if (!gather_elements(i, to, table, index, rows))
+            lane_fail(l, "an index is out of the range of the table it selects from");
+        return;
+    }
     for (int64_t r = 0; r < rows; r++) {
         int64_t v = dtype_load_i64(x->dtype, index + r * x->step[x->rank - 1] * x->size, 0);
         v += v < 0 ? limit : 0;

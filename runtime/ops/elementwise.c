@@ -174,10 +174,10 @@ static void compare_strings(struct op_call *c, struct walk *w)
         }
 }
 
-/* Runs of 64-bit integers are already as the functions take them. */
+/* Runs of 64-bit numbers are already as the functions take them. */
 static bool is_wide(const struct tensor *t)
 {
-    return t->dtype == DT_I64 || t->dtype == DT_U64;
+    return t->dtype == DT_I64 || t->dtype == DT_U64 || t->dtype == DT_F64;
 }
 
 static const union chunk *load(const struct tensor *t, int64_t at, int64_t step, int64_t n,

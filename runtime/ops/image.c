@@ -1,4 +1,5 @@
 #include "runtime/ops/numeric.h"
+#include "runtime/ops/walk.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -218,23 +219,19 @@ bool eval_center_crop_pad(struct op_call *c)
 {
     const struct tensor *x = c->in[0];
     struct tensor *y = c->out[0];
-    int64_t from[MAX_RANK], to[MAX_RANK], n[MAX_RANK], place[MAX_RANK] = {0};
+    int64_t n[MAX_RANK];
+    struct walk w;
     memset(y->data, 0, tensor_bytes(y));
+    for (int i = 0; i < x->rank; i++)
+        n[i] = x->dims[i] < y->dims[i] ? x->dims[i] : y->dims[i];
+    walk_dims(&w, x->rank, n, 2);
+    dense_strides(x->rank, y->dims, w.stride[0]);
+    dense_strides(x->rank, x->dims, w.stride[1]);
     for (int i = 0; i < x->rank; i++) {
-        int64_t in = x->dims[i], out = y->dims[i];
-        from[i] = in > out ? (in - out) / 2 : 0;
-        to[i] = out > in ? (out - in) / 2 : 0;
-        n[i] = in < out ? in : out;
+        w.offset[0] += (y->dims[i] - n[i]) / 2 * w.stride[0][i];
+        w.offset[1] += (x->dims[i] - n[i]) / 2 * w.stride[1][i];
     }
-    if (dims_product(n, 0, x->rank) > 0)
-        do {
-            int64_t a = 0, b = 0;
-            for (int i = 0; i < x->rank; i++) {
-                a = a * x->dims[i] + from[i] + place[i];
-                b = b * y->dims[i] + to[i] + place[i];
-            }
-            memcpy(element(y, b), element(x, a), dtype_bytes(x->dtype));
-        } while (next_index(place, n, x->rank));
+    walk_copy(&w, y->data, x->data, dtype_bytes(x->dtype));
     return own_strings(c, 0);
 }
 

@@ -4,8 +4,10 @@
 #include "runtime/ops/axes.h"
 #include "runtime/ops/content.h"
 #include "runtime/ops/indices.h"
+#include "runtime/ops/typed.h"
 #include "runtime/ops/walk.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool index_type(struct infer *f, int i)
@@ -58,6 +60,35 @@ bool infer_gather(struct infer *f)
     return true;
 }
 
+/* Places of one row of indices, for several rows of short elements. */
+static void gather_places(struct op_call *c, const int64_t *place, int64_t outer, int64_t n,
+                          int64_t count, size_t bytes)
+{
+    const char *from = c->in[0]->data;
+    char *to = c->out[0]->data;
+    for (int64_t o = 0; o < outer; o++, from += (size_t)n * bytes, to += (size_t)count * bytes)
+        switch (bytes) {
+#define MOVE(size, T)                                                                              \
+    case size:                                                                                     \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            ((T *)to)[i] = ((const T *)from)[place[i]];                                            \
+        break;
+            TYPED_SIZES(MOVE)
+#undef MOVE
+        }
+}
+
+static bool gather_columns(struct op_call *c, int64_t outer, int64_t n, int64_t count, size_t bytes)
+{
+    int64_t *place = malloc(sizeof *place * (size_t)count);
+    bool ok = place || fail(c->env->d, "out of memory");
+    ok = ok && index_places(c, c->in[1], 0, count, n, place);
+    if (ok)
+        gather_places(c, place, outer, n, count, bytes);
+    free(place);
+    return ok;
+}
+
 bool eval_gather(struct op_call *c)
 {
     const struct tensor *x = c->in[0];
@@ -66,6 +97,8 @@ bool eval_gather(struct op_call *c)
             count = tensor_count(c->in[1]);
     size_t row = (size_t)dims_product(x->dims, axis + 1, x->rank) * dtype_bytes(x->dtype);
     char *to = c->out[0]->data;
+    if (outer > 1 && count > 0 && (row == 1 || row == 2 || row == 4 || row == 8))
+        return gather_columns(c, outer, n, count, row);
     for (int64_t o = 0; o < outer; o++)
         for (int64_t i = 0; i < count; i++, to += row) {
             int64_t at;
@@ -78,6 +111,10 @@ bool eval_gather(struct op_call *c)
 }
 
 /* ---- gather_elements ---- */
+
+struct pair {
+    uint64_t v[2];
+};
 
 bool infer_gather_elements(struct infer *f)
 {
@@ -99,6 +136,22 @@ bool infer_gather_elements(struct infer *f)
     return true;
 }
 
+/* `count` elements to `to` from places that are `step` apart, of lines that are `line` apart. */
+static void move_elements(char *to, const char *from, int64_t line, const int64_t *place,
+                          int64_t step, int64_t count, size_t bytes)
+{
+    switch (bytes) {
+#define MOVE(size, T)                                                                              \
+    case size:                                                                                     \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            ((T *)to)[i] = ((const T *)from)[i * line + place[i] * step];                          \
+        break;
+        TYPED_SIZES(MOVE)
+        MOVE(16, struct pair)
+#undef MOVE
+    }
+}
+
 bool eval_gather_elements(struct op_call *c)
 {
     const struct tensor *x = c->in[0], *indices = c->in[1];
@@ -110,15 +163,16 @@ bool eval_gather_elements(struct op_call *c)
     int64_t step = x->rank ? w.stride[1][axis] : 1, n = x->rank ? x->dims[axis] : 1;
     if (x->rank)
         w.stride[1][axis] = 0;
+    int64_t place[PLACES], m;
     for (walk_start(&w); !w.done; walk_next(&w))
-        for (int64_t i = 0; i < w.count; i++) {
-            int64_t at, to = w.offset[0] + i * w.step[0];
-            if (!index_place(c, indices, to, n, &at))
+        for (int64_t i = 0; i < w.count; i += m) {
+            int64_t to = w.offset[0] + i, from = w.offset[1] + i * w.step[1];
+            m = w.count - i < PLACES ? w.count - i : PLACES;
+            if (!index_places(c, indices, to, m, n, place))
                 return false;
-            memcpy((char *)c->out[0]->data + (size_t)to * bytes,
-                   (const char *)x->data +
-                       (size_t)(w.offset[1] + i * w.step[1] + at * step) * bytes,
-                   bytes);
+            move_elements((char *)c->out[0]->data + (size_t)to * bytes,
+                          (const char *)x->data + (size_t)from * bytes, w.step[1], place, step, m,
+                          bytes);
         }
     return own_strings(c, 0);
 }

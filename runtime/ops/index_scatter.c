@@ -135,12 +135,15 @@ bool eval_scatter_elements(struct op_call *c)
     int64_t step = z->rank ? w.stride[1][axis] : 1, n = z->rank ? z->dims[axis] : 1;
     if (z->rank)
         w.stride[1][axis] = 0;
+    int64_t place[PLACES], m;
     for (walk_start(&w); !w.done; walk_next(&w))
-        for (int64_t i = 0; i < w.count; i++) {
-            int64_t at, from = w.offset[0] + i * w.step[0];
-            if (!index_place(c, indices, from, n, &at))
+        for (int64_t i = 0; i < w.count; i += m) {
+            int64_t from = w.offset[0] + i, to = w.offset[1] + i * w.step[1];
+            m = w.count - i < PLACES ? w.count - i : PLACES;
+            if (!index_places(c, indices, from, m, n, place))
                 return false;
-            write_run(op, z, w.offset[1] + i * w.step[1] + at * step, c->in[2], from, 1);
+            for (int64_t k = 0; k < m; k++)
+                write_run(op, z, to + k * w.step[1] + place[k] * step, c->in[2], from + k, 1);
         }
     return own_strings(c, 0);
 }

@@ -1,5 +1,5 @@
 /*
- * Choosing elements by their values: compress, nonzero, unique, topk.
+ * Choosing elements by their values: compress, nonzero, unique.
  */
 #include "runtime/ops/axes.h"
 #include "runtime/ops/content.h"
@@ -73,42 +73,55 @@ bool infer_nonzero(struct infer *f)
     return infer_out(f, 0, DT_I64, 2, dims);
 }
 
-static bool is_nonzero(const struct tensor *x, int64_t i)
+/* Whether elements from `at` on are zero or not; how many of them. */
+enum { TESTS = 1024 };
+static int64_t test_nonzero(const struct tensor *x, int64_t at, uint8_t *test)
 {
-    switch (dtype_class(x->dtype)) {
-    case DTC_FLOAT:
-        return tensor_f64(x, i) != 0;
-    case DTC_STRING:
-        return ((const struct str *)x->data)[i].n != 0;
-    case DTC_COMPLEX: {
-        int part = x->dtype == DT_C64 ? DT_F32 : DT_F64;
-        return dtype_load_f64(part, x->data, (size_t)(2 * i)) != 0 ||
-               dtype_load_f64(part, x->data, (size_t)(2 * i + 1)) != 0;
+    int64_t n = tensor_count(x) - at < TESTS ? tensor_count(x) - at : TESTS;
+    const char *p = (const char *)x->data + (size_t)at * dtype_bytes(x->dtype);
+    if (dtype_is_complex(x->dtype)) {
+        uint8_t parts[2 * TESTS];
+        dtype_convert(DT_BOOL, parts, x->dtype == DT_C64 ? DT_F32 : DT_F64, p, (size_t)(2 * n),
+                      false);
+        for (int64_t i = 0; i < n; i++)
+            test[i] = parts[2 * i] | parts[2 * i + 1];
+    } else if (x->dtype == DT_STR) {
+        for (int64_t i = 0; i < n; i++)
+            test[i] = ((const struct str *)p)[i].n != 0;
+    } else {
+        dtype_convert(DT_BOOL, test, x->dtype, p, (size_t)n, false);
     }
-    default:
-        return tensor_i64(x, i) != 0;
-    }
+    return n;
 }
 
 bool eval_nonzero(struct op_call *c)
 {
     const struct tensor *x = c->in[0];
-    int64_t count = 0, n = tensor_count(x), at = 0;
-    for (int64_t i = 0; i < n; i++)
-        count += is_nonzero(x, i);
+    int64_t count = 0, n = tensor_count(x), at = 0, m, place[MAX_RANK] = {0};
+    int last = x->rank - 1;
+    uint8_t test[TESTS];
+    for (int64_t i = 0; i < n; i += m) {
+        m = test_nonzero(x, i, test);
+        for (int64_t k = 0; k < m; k++)
+            count += test[k] != 0;
+    }
     struct tensor *z = call_out(c, 0, DT_I64, 2, (int64_t[]){x->rank, count});
     if (!z)
         return false;
     int64_t *p = z->data;
-    for (int64_t i = 0; i < n; i++) {
-        if (!is_nonzero(x, i))
-            continue;
-        int64_t rest = i;
-        for (int d = x->rank - 1; d >= 0; d--) {
-            p[d * count + at] = rest % x->dims[d];
-            rest /= x->dims[d];
+    for (int64_t i = 0; i < n && last >= 0; i += m) {
+        m = test_nonzero(x, i, test);
+        for (int64_t k = 0; k < m; k++) {
+            for (int d = 0; test[k] && d <= last; d++)
+                p[d * count + at] = place[d];
+            at += test[k] != 0;
+            if (++place[last] < x->dims[last])
+                continue;
+            for (int d = last; d > 0 && place[d] == x->dims[d]; d--) {
+                place[d] = 0;
+                place[d - 1]++;
+            }
         }
-        at++;
     }
     return true;
 }
@@ -157,6 +170,42 @@ static int compare_slices(const void *user, int64_t a, int64_t b)
     return 0;
 }
 
+/* The same order for single numbers: digit by digit from the lowest on, those that all share left
+ * out. False: no memory, or no such type. */
+static bool sort_numbers_by_key(const struct slices *s, int64_t *order)
+{
+    enum { DIGITS = 8, VALUES = 256, LEAST = 64 };
+    int class = dtype_class(s->x->dtype);
+    if (s->outer != 1 || s->inner != 1 || s->n < LEAST || class == DTC_STRING ||
+        class == DTC_COMPLEX)
+        return false;
+    struct ranked *v = malloc(2 * sizeof *v * (size_t)s->n), *to = v + s->n, *from = v;
+    int64_t count[DIGITS][VALUES] = {{0}};
+    for (int64_t i = 0; v && i < s->n; i++) {
+        from[i] = (struct ranked){rank_key(s->x, i, false), i};
+        for (int d = 0; d < DIGITS; d++)
+            count[d][from[i].key >> 8 * d & (VALUES - 1)]++;
+    }
+    for (int d = 0; v && d < DIGITS; d++) {
+        int64_t at = 0;
+        if (count[d][from[0].key >> 8 * d & (VALUES - 1)] == s->n)
+            continue;
+        for (int k = 0; k < VALUES; k++) {
+            int64_t here = count[d][k];
+            count[d][k] = at;
+            at += here;
+        }
+        for (int64_t i = 0; i < s->n; i++)
+            to[count[d][from[i].key >> 8 * d & (VALUES - 1)]++] = from[i];
+        struct ranked *other = from;
+        from = to, to = other;
+    }
+    for (int64_t i = 0; v && i < s->n; i++)
+        order[i] = from[i].index;
+    free(v);
+    return v != NULL;
+}
+
 struct groups {
     int64_t count;
     int64_t *first, *size; /* per group, in result order: first slice, number of slices */
@@ -171,9 +220,11 @@ static void group_slices(const struct slices *s, bool sorted, int64_t *order, in
                          struct groups *g)
 {
     g->count = 0;
-    for (int64_t i = 0; i < s->n; i++)
-        order[i] = i;
-    sort_indices(order, s->n, scratch, compare_slices, s);
+    if (!sort_numbers_by_key(s, order)) {
+        for (int64_t i = 0; i < s->n; i++)
+            order[i] = i;
+        sort_indices(order, s->n, scratch, compare_slices, s);
+    }
     int64_t head = 0;
     for (int64_t i = 0; i < s->n; i++) {
         if (i == 0 || compare_slices(s, order[head], order[i]) != 0)
@@ -239,256 +290,4 @@ bool eval_unique(struct op_call *c)
     bool ok = write_unique(c, &s, &g, rank, dims, axis);
     free(memory);
     return ok;
-}
-
-/* ---- topk ---- */
-
-bool infer_topk(struct infer *f)
-{
-    const struct type *x = &f->in[0];
-    struct content k = infer_content(f, 1);
-    struct type out = *x;
-    int axis;
-    if (x->rank < 0) {
-        infer_out(f, 0, x->dtype, RANK_UNKNOWN, NULL);
-        return infer_out(f, 1, DT_I64, RANK_UNKNOWN, NULL);
-    }
-    if (!infer_axis(f, attr_int(f->attrs, "axis", -1), x->rank, &axis))
-        return false;
-    if (k.n >= 0 && k.n != 1)
-        return fail(f->d, "k has %lld elements, expected one", (long long)k.n);
-    if (k.n == 1 && dim_is_const(k.v[0]) &&
-        (k.v[0] < 0 || (dim_is_const(x->dims[axis]) && k.v[0] > x->dims[axis])))
-        return fail(f->d, "k is %lld for size %lld", (long long)k.v[0],
-                    dim_is_const(x->dims[axis]) ? (long long)x->dims[axis] : -1);
-    out.dims[axis] = k.n == 1 ? k.v[0] : infer_unknown(f, "topk");
-    infer_out(f, 0, x->dtype, x->rank, out.dims);
-    return infer_out(f, 1, DT_I64, x->rank, out.dims);
-}
-
-/*
- * The k first elements of a line in order. Elements are ranked by a key, less is earlier; equal
- * keys keep their order. Keys of up to 32 bits and their indices are one number, of which few
- * firsts are inserted into a list and many are selected by their bits from the highest on; wider
- * ones go through a heap that holds the best so far, the last of them on top.
- */
-struct ranked {
-    uint64_t key;
-    int64_t index;
-};
-
-static bool earlier(struct ranked a, struct ranked b)
-{
-    return a.key < b.key || (a.key == b.key && a.index < b.index);
-}
-
-/* Unsigned integers in the order of the elements; NaN after all numbers. */
-static uint64_t rank_key(const struct tensor *x, int64_t i, bool largest)
-{
-    uint64_t key;
-    int class = dtype_class(x->dtype);
-    if (class == DTC_FLOAT) {
-        double v = tensor_f64(x, i) + 0.0; /* one zero */
-        memcpy(&key, &v, sizeof key);
-        key = v != v ? UINT64_MAX : key >> 63 ? ~key : key | UINT64_C(1) << 63;
-    } else {
-        key = (uint64_t)tensor_i64(x, i);
-        if (class == DTC_SINT)
-            key ^= UINT64_C(1) << 63;
-    }
-    return largest ? ~key : key;
-}
-
-/* The same of f32 in 32 bits. */
-static inline uint32_t rank_f32(float v, uint32_t flip)
-{
-    uint32_t key;
-    v += 0.0f;
-    memcpy(&key, &v, sizeof key);
-    uint32_t ordered = key ^ (key >> 31 ? UINT32_MAX : UINT32_C(1) << 31);
-    return (v != v ? UINT32_MAX : ordered) ^ flip;
-}
-
-/* Key and index of each element of a line; of types of up to 32 bits. */
-static void pack_line(const struct tensor *x, int64_t first, int64_t step, int64_t n, bool largest,
-                      uint64_t *out)
-{
-    uint32_t flip = largest ? UINT32_MAX : 0;
-    int class = dtype_class(x->dtype);
-    if (x->dtype == DT_F32) {
-        const float *from = (const float *)x->data + first;
-        for (int64_t i = 0; i < n; i++)
-            out[i] = (uint64_t)rank_f32(from[i * step], flip) << 32 | (uint64_t)i;
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at = first + i * step;
-        uint32_t key = class == DTC_FLOAT
-                           ? rank_f32((float)tensor_f64(x, at), flip)
-                           : (uint32_t)((uint64_t)tensor_i64(x, at) ^
-                                        (class == DTC_SINT ? UINT64_C(1) << 31 : 0)) ^
-                                 flip;
-        out[i] = (uint64_t)key << 32 | (uint64_t)i;
-    }
-}
-
-/* The k least of v, sorted, in front: for few. */
-static void insert_least(uint64_t *v, int64_t n, int64_t k)
-{
-    for (int64_t i = 1; i < n; i++) {
-        uint64_t x = v[i];
-        int64_t at = i < k ? i : k;
-        if (x >= v[at - 1])
-            continue;
-        for (at -= i >= k; at && v[at - 1] > x; at--)
-            v[at] = v[at - 1];
-        v[at] = x;
-    }
-}
-
-/* The k least of v in front, in any order: digit by digit, from the highest on. */
-static void select_least(uint64_t *v, int64_t n, int64_t k)
-{
-    enum { DIGIT = 8, VALUES = 1 << DIGIT };
-    for (int shift = 64 - DIGIT; shift >= 0 && k > 0 && k < n; shift -= DIGIT) {
-        int64_t count[VALUES] = {0}, below = 0;
-        unsigned pivot = 0;
-        for (int64_t i = 0; i < n; i++)
-            count[v[i] >> shift & (VALUES - 1)]++;
-        while (below + count[pivot] < k)
-            below += count[pivot++];
-        /* those below the digit of the k-th go to the front; then those of that digit */
-        int64_t less = 0, same = 0;
-        for (int64_t i = 0; i < n; i++) {
-            uint64_t x = v[i];
-            unsigned digit = x >> shift & (VALUES - 1);
-            if (digit > pivot)
-                continue;
-            v[i] = v[less + same];
-            if (digit < pivot) {
-                v[less + same] = v[less];
-                v[less++] = x;
-            } else {
-                v[less + same++] = x;
-            }
-        }
-        v += below, k -= below, n = same;
-    }
-}
-
-static void sort_numbers(uint64_t *v, int64_t n, uint64_t *scratch)
-{
-    enum { SHORT = 16 };
-    if (n <= SHORT) {
-        insert_least(v, n, n);
-        return;
-    }
-    int64_t half = n / 2;
-    sort_numbers(v, half, scratch);
-    sort_numbers(v + half, n - half, scratch);
-    memcpy(scratch, v, sizeof *v * (size_t)half);
-    for (int64_t i = 0, j = half, k = 0; i < half; k++)
-        v[k] = j < n && v[j] < scratch[i] ? v[j++] : scratch[i++];
-}
-
-static void sift_down(struct ranked *heap, int64_t n, struct ranked x)
-{
-    int64_t at = 0;
-    for (int64_t child = 1; child < n; child = 2 * at + 1) {
-        if (child + 1 < n && earlier(heap[child], heap[child + 1]))
-            child++;
-        if (!earlier(x, heap[child]))
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = x;
-}
-
-static void sift_up(struct ranked *heap, int64_t at, struct ranked x)
-{
-    for (; at && earlier(heap[(at - 1) / 2], x); at = (at - 1) / 2)
-        heap[at] = heap[(at - 1) / 2];
-    heap[at] = x;
-}
-
-static void rank_line(const struct tensor *x, int64_t first, int64_t step, int64_t n, int64_t k,
-                      bool largest, struct ranked *heap)
-{
-    for (int64_t i = 0; i < n && k; i++) {
-        struct ranked r = {rank_key(x, first + i * step, largest), i};
-        if (i < k)
-            sift_up(heap, i, r);
-        else if (r.key < heap[0].key)
-            sift_down(heap, k, r);
-    }
-    for (int64_t last = k - 1; last > 0; last--) {
-        struct ranked x_last = heap[last];
-        heap[last] = heap[0];
-        sift_down(heap, last, x_last);
-    }
-}
-
-/* Which elements of the line are the first k: in `index`, with `room` for n numbers and k more. */
-static void first_of_line(const struct tensor *x, int64_t first, int64_t step, int64_t n, int64_t k,
-                          bool largest, uint64_t *room, int64_t *index)
-{
-    enum { FEW = 12 };
-    pack_line(x, first, step, n, largest, room);
-    if (k <= FEW) {
-        insert_least(room, n, k);
-    } else {
-        select_least(room, n, k);
-        sort_numbers(room, k, room + n);
-    }
-    for (int64_t j = 0; j < k; j++)
-        index[j] = (int64_t)(room[j] & UINT32_MAX);
-}
-
-static void first_of_wide_line(const struct tensor *x, int64_t first, int64_t step, int64_t n,
-                               int64_t k, bool largest, struct ranked *heap, int64_t *index)
-{
-    rank_line(x, first, step, n, k, largest, heap);
-    for (int64_t j = 0; j < k; j++)
-        index[j] = heap[j].index;
-}
-
-bool eval_topk(struct op_call *c)
-{
-    const struct tensor *x = c->in[0];
-    int axis = call_axis(c, "axis", -1, x->rank);
-    int64_t n = x->dims[axis], k = tensor_i64(c->in[1], 0);
-    int64_t outer = dims_product(x->dims, 0, axis),
-            inner = dims_product(x->dims, axis + 1, x->rank);
-    size_t bytes = dtype_bytes(x->dtype);
-    bool largest = attr_int(c->attrs, "largest", 1),
-         narrow = dtype_info(x->dtype)->bits <= 32 && n <= UINT32_MAX;
-    if (k < 0 || k > n)
-        return fail(c->env->d, "k is %lld for size %lld", (long long)k, (long long)n);
-    if (k == 0)
-        return true;
-    int64_t *index = malloc(sizeof *index * (size_t)k);
-    void *room =
-        malloc(narrow ? sizeof(uint64_t) * (size_t)(n + k) : sizeof(struct ranked) * (size_t)k);
-    for (int64_t o = 0; index && room && o < outer; o++)
-        for (int64_t i = 0; i < inner; i++) {
-            int64_t first = o * n * inner + i;
-            if (narrow)
-                first_of_line(x, first, inner, n, k, largest, room, index);
-            else
-                first_of_wide_line(x, first, inner, n, k, largest, room, index);
-            for (int64_t j = 0; j < k; j++) {
-                size_t to = (size_t)((o * k + j) * inner + i);
-                if (wants_result(c, 0))
-                    memcpy((char *)c->out[0]->data + to * bytes,
-                           (const char *)x->data + (size_t)(first + index[j] * inner) * bytes,
-                           bytes);
-                if (wants_result(c, 1))
-                    ((int64_t *)c->out[1]->data)[to] = index[j];
-            }
-        }
-    bool ok = index && room;
-    free(index);
-    free(room);
-    return ok || fail(c->env->d, "out of memory");
 }

@@ -59,3 +59,19 @@ void sort_indices(int64_t *index, int64_t n, int64_t *scratch,
         else
             index[k] = scratch[i++];
 }
+
+uint64_t rank_key(const struct tensor *x, int64_t i, bool largest)
+{
+    uint64_t key;
+    int class = dtype_class(x->dtype);
+    if (class == DTC_FLOAT) {
+        double v = tensor_f64(x, i) + 0.0; /* one zero */
+        memcpy(&key, &v, sizeof key);
+        key = v != v ? UINT64_MAX : key >> 63 ? ~key : key | UINT64_C(1) << 63;
+    } else {
+        key = (uint64_t)tensor_i64(x, i);
+        if (class == DTC_SINT)
+            key ^= UINT64_C(1) << 63;
+    }
+    return largest ? ~key : key;
+}

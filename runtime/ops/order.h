@@ -15,4 +15,12 @@ int compare_elements(const struct tensor *t, int64_t a, int64_t b);
 void sort_indices(int64_t *index, int64_t n, int64_t *scratch,
                   int (*compare)(const void *user, int64_t a, int64_t b), const void *user);
 
+/* Numbers, not strings or complex, as unsigned integers in the same order, or with `largest` in the
+ * opposite one. */
+uint64_t rank_key(const struct tensor *t, int64_t i, bool largest);
+struct ranked {
+    uint64_t key;
+    int64_t index;
+};
+
 #endif

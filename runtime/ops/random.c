@@ -35,12 +35,6 @@ double random_unit(struct random *r)
     return (double)(random_bits(r) >> 11) * 0x1p-53;
 }
 
-double random_normal(struct random *r)
-{
-    double radius = sqrt(-2 * log(1 - random_unit(r)));
-    return radius * cos(6.283185307179586477 * random_unit(r));
-}
-
 static const struct attr *seed_of(const struct op_call *c)
 {
     const struct attr *a = attr_find(c->attrs, "seed");
@@ -97,25 +91,54 @@ bool infer_random_uniform(struct infer *f)
     return infer_random(f);
 }
 
-static void fill(struct op_call *c, double (*draw)(struct random *r), double offset, double factor)
+enum { CHUNK = 256 }; /* even: normal numbers come in pairs */
+
+static void fill(struct op_call *c, void (*draw)(struct random *r, double *x, int n), double offset,
+                 double factor)
 {
     struct tensor *y = c->out[0];
     struct random r = call_random(c);
     int64_t n = tensor_count(y);
-    for (int64_t i = 0; i < n; i++)
-        dtype_store_f64(y->dtype, y->data, (size_t)i, offset + factor * draw(&r));
+    double x[CHUNK];
+    for (int64_t at = 0; at < n; at += CHUNK) {
+        int m = n - at < CHUNK ? (int)(n - at) : CHUNK;
+        draw(&r, x, m);
+        for (int i = 0; i < m; i++)
+            x[i] = offset + factor * x[i];
+        dtype_store_f64n(y->dtype, (char *)y->data + (size_t)at * dtype_bytes(y->dtype), (size_t)m,
+                         x);
+    }
     call_random_done(c, &r);
+}
+
+static void units(struct random *r, double *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = random_unit(r);
+}
+
+/* Marsaglia's polar method: of a point in the unit circle come two numbers. */
+static void normals(struct random *r, double *x, int n)
+{
+    for (int i = 0; i < n;) {
+        double u = 2 * random_unit(r) - 1, v = 2 * random_unit(r) - 1, s = u * u + v * v;
+        if (s >= 1 || s == 0)
+            continue;
+        double factor = sqrt(-2 * log(s) / s);
+        x[i++] = u * factor;
+        x[i++] = v * factor;
+    }
 }
 
 bool eval_random_normal(struct op_call *c)
 {
-    fill(c, random_normal, attr_float(c->attrs, "mean", 0), attr_float(c->attrs, "scale", 1));
+    fill(c, normals, attr_float(c->attrs, "mean", 0), attr_float(c->attrs, "scale", 1));
     return true;
 }
 
 bool eval_random_uniform(struct op_call *c)
 {
     double low = attr_float(c->attrs, "low", 0), high = attr_float(c->attrs, "high", 1);
-    fill(c, random_unit, low, high - low);
+    fill(c, units, low, high - low);
     return true;
 }

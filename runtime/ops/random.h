@@ -13,8 +13,7 @@ struct random {
 
 void random_seed(struct random *r, uint64_t seed);
 uint64_t random_bits(struct random *r);
-double random_unit(struct random *r);   /* in [0, 1), 53 bits */
-double random_normal(struct random *r); /* mean 0, deviation 1; Box-Muller, two draws each */
+double random_unit(struct random *r); /* in [0, 1), 53 bits */
 
 /* The generator of a call: from the attribute `seed`, else the state that lives in its environment.
  */

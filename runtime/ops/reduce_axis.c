@@ -1,5 +1,5 @@
 /*
- * Operators along one axis: position of the extreme, running sums and products.
+ * Operators along one axis: running sums and products.
  */
 #include "runtime/ops/axes.h"
 #include "runtime/ops/complex_number.h"
@@ -14,82 +14,6 @@ static struct around around_axis(const struct tensor *x, int axis)
 {
     return (struct around){dims_product(x->dims, 0, axis), x->dims[axis],
                            dims_product(x->dims, axis + 1, x->rank)};
-}
-
-/* ---- argmax, argmin ---- */
-
-static bool infer_arg(struct infer *f)
-{
-    const struct type *x = &f->in[0];
-    int axis, rank = 0;
-    dim_t dims[MAX_RANK];
-    if (!dtype_is_float(x->dtype) && !dtype_is_int(x->dtype) && x->dtype != DT_BOOL)
-        return fail(f->d, "element type %s is not admitted", dtype_name(x->dtype));
-    if (x->rank < 0)
-        return infer_out(f, 0, DT_I64, RANK_UNKNOWN, NULL);
-    if (!infer_axis(f, attr_int(f->attrs, "axis", 0), x->rank, &axis))
-        return false;
-    if (x->dims[axis] == 0)
-        return fail(f->d, "axis %d has size 0, so no element is the extreme one", axis);
-    for (int i = 0; i < x->rank; i++)
-        if (i != axis || attr_int(f->attrs, "keepdims", 1))
-            dims[rank++] = i == axis ? 1 : x->dims[i];
-    return infer_out(f, 0, DT_I64, rank, dims);
-}
-
-/* Whether element a beats element b; NaN beats everything. */
-static bool beats(const struct tensor *x, int64_t a, int64_t b, bool max, bool last)
-{
-    int class = dtype_class(x->dtype);
-    if (class == DTC_FLOAT) {
-        double p = tensor_f64(x, a), q = tensor_f64(x, b);
-        if (p != p || q != q)
-            return p != p && (last || q == q);
-        return p == q ? last : (p > q) == max;
-    }
-    int64_t p = tensor_i64(x, a), q = tensor_i64(x, b);
-    if (p == q)
-        return last;
-    return (class == DTC_SINT ? p > q : (uint64_t)p > (uint64_t)q) == max;
-}
-
-static bool eval_arg(struct op_call *c)
-{
-    const struct tensor *x = c->in[0];
-    struct around s = around_axis(x, call_axis(c, "axis", 0, x->rank));
-    bool last = attr_int(c->attrs, "select_last_index", 0);
-    int64_t *z = c->out[0]->data;
-    if (s.n == 0 && tensor_count(c->out[0]) > 0)
-        return fail(c->env->d, "an axis of size 0 has no extreme element");
-    for (int64_t o = 0; o < s.outer; o++)
-        for (int64_t i = 0; i < s.inner; i++) {
-            int64_t first = o * s.n * s.inner + i, best = 0;
-            for (int64_t k = 1; k < s.n; k++)
-                if (beats(x, first + k * s.inner, first + best * s.inner, c->op == OP_argmax, last))
-                    best = k;
-            z[o * s.inner + i] = best;
-        }
-    return true;
-}
-
-bool infer_argmax(struct infer *f)
-{
-    return infer_arg(f);
-}
-
-bool infer_argmin(struct infer *f)
-{
-    return infer_arg(f);
-}
-
-bool eval_argmax(struct op_call *c)
-{
-    return eval_arg(c);
-}
-
-bool eval_argmin(struct op_call *c)
-{
-    return eval_arg(c);
 }
 
 /* ---- cumsum, cumprod ---- */
@@ -155,6 +79,64 @@ static union sum neutral(int dtype, bool product)
     return (union sum){.c = product};
 }
 
+/*
+ * The same in the element's own type, a few neighbouring lines at a time; A: the type of the sums.
+ */
+enum { LINES = 128 };
+#define RUNNING(id, T, A)                                                                          \
+    static inline __attribute__((always_inline)) void lines_##id(                                  \
+        T *z, const T *x, int64_t n, int64_t step, int64_t lines, bool product, bool exclusive)    \
+    {                                                                                              \
+        A sum[LINES];                                                                              \
+        for (int64_t j = 0; j < lines; j++)                                                        \
+            sum[j] = product;                                                                      \
+        for (int64_t k = 0; k < n; k++, x += step, z += step)                                      \
+            for (int64_t j = 0; j < lines; j++) {                                                  \
+                A before = sum[j];                                                                 \
+                sum[j] = product ? before * (A)x[j] : before + (A)x[j];                            \
+                z[j] = (T)(exclusive ? before : sum[j]);                                           \
+            }                                                                                      \
+    }                                                                                              \
+    static void running_##id(struct tensor *z, const struct tensor *x, struct around s,            \
+                             bool product, bool exclusive, bool reverse)                           \
+    {                                                                                              \
+        int64_t step = reverse ? -s.inner : s.inner;                                               \
+        for (int64_t o = 0; s.n > 0 && o < s.outer; o++)                                           \
+            for (int64_t i = 0; i < s.inner; i += LINES) {                                         \
+                int64_t m = s.inner - i < LINES ? s.inner - i : LINES;                             \
+                int64_t at = (o * s.n + (reverse ? s.n - 1 : 0)) * s.inner + i;                    \
+                T *to = (T *)z->data + at;                                                         \
+                const T *from = (const T *)x->data + at;                                           \
+                if (m == 1)                                                                        \
+                    lines_##id(to, from, s.n, step, 1, product, exclusive);                        \
+                else if (product || exclusive)                                                     \
+                    lines_##id(to, from, s.n, step, m, product, exclusive);                        \
+                else                                                                               \
+                    lines_##id(to, from, s.n, step, m, false, false);                              \
+            }                                                                                      \
+    }
+#define RUNNING_TYPES(X)                                                                           \
+    X(DT_F32, float, double)                                                                       \
+    X(DT_F64, double, double)                                                                      \
+    X(DT_I32, int32_t, uint32_t)                                                                   \
+    X(DT_U32, uint32_t, uint32_t)                                                                  \
+    X(DT_I64, int64_t, uint64_t)                                                                   \
+    X(DT_U64, uint64_t, uint64_t)
+RUNNING_TYPES(RUNNING)
+
+static bool run_typed(struct op_call *c, struct around s, bool product, bool exclusive,
+                      bool reverse)
+{
+    switch (c->in[0]->dtype) {
+#define RUN(id, T, A)                                                                              \
+    case id:                                                                                       \
+        running_##id(c->out[0], c->in[0], s, product, exclusive, reverse);                         \
+        return true;
+        RUNNING_TYPES(RUN)
+    }
+    return false;
+}
+
 static bool eval_running(struct op_call *c)
 {
     const struct tensor *x = c->in[0];
@@ -167,6 +149,8 @@ static bool eval_running(struct op_call *c)
     if (axis < -x->rank || axis >= x->rank)
         return fail(c->env->d, "axis %lld is out of range for rank %d", (long long)axis, x->rank);
     struct around s = around_axis(x, (int)(axis < 0 ? axis + x->rank : axis));
+    if (run_typed(c, s, product, exclusive, reverse))
+        return true;
     for (int64_t o = 0; o < s.outer; o++)
         for (int64_t i = 0; i < s.inner; i++) {
             union sum a = neutral(x->dtype, product);

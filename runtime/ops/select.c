@@ -3,6 +3,7 @@
  */
 #include "runtime/ops/content.h"
 #include "runtime/ops/ops.h"
+#include "runtime/ops/typed.h"
 #include "runtime/ops/walk.h"
 
 #include <math.h>
@@ -210,6 +211,32 @@ static bool test_element(enum op op, double x, bool negative, bool positive)
     }
 }
 
+#define TEST_RUN(id, T)                                                                            \
+    case id: {                                                                                     \
+        const T *p = x->data, top = (T)INFINITY;                                                   \
+        if (c->op == OP_is_nan)                                                                    \
+            for (int64_t i = 0; i < n; i++)                                                        \
+                z[i] = p[i] != p[i];                                                               \
+        else if (c->op == OP_is_finite)                                                            \
+            for (int64_t i = 0; i < n; i++)                                                        \
+                z[i] = p[i] - p[i] == 0;                                                           \
+        else                                                                                       \
+            for (int64_t i = 0; i < n; i++)                                                        \
+                z[i] = (positive & (p[i] == top)) | (negative & (p[i] == -top));                   \
+        return true;                                                                               \
+    }
+
+static bool test_run(struct op_call *c, bool negative, bool positive)
+{
+    const struct tensor *x = c->in[0];
+    uint8_t *z = c->out[0]->data;
+    int64_t n = tensor_count(x);
+    switch (x->dtype) {
+        TYPED_FLOATS(TEST_RUN)
+    }
+    return false;
+}
+
 static bool test_floats(struct op_call *c)
 {
     bool negative = attr_int(c->attrs, "detect_negative", 1);
@@ -218,6 +245,8 @@ static bool test_floats(struct op_call *c)
     bool is_complex = dtype_is_complex(x->dtype);
     int part = x->dtype == DT_C64 ? DT_F32 : x->dtype == DT_C128 ? DT_F64 : x->dtype;
     uint8_t *z = c->out[0]->data;
+    if (x->dtype == DT_F32 || x->dtype == DT_F64)
+        return test_run(c, negative, positive);
     for (int64_t i = 0, n = tensor_count(x); i < n; i++) {
         if (!is_complex) {
             z[i] = test_element(c->op, tensor_f64(x, i), negative, positive);
@@ -274,6 +303,28 @@ static int64_t shift(int64_t x, uint64_t by, int bits, bool left, bool arithmeti
     return past ? 0 : (int64_t)(((uint64_t)x & mask) >> by);
 }
 
+/* A run of unsigned numbers without a branch: what is past the width shifts by 0 and is masked. */
+#define SHIFT_RUN(id, T)                                                                           \
+    case id: {                                                                                     \
+        T *z = (T *)c->out[0]->data + w->offset[0];                                                \
+        const T *x = (const T *)c->in[0]->data + w->offset[1],                                     \
+                *y = (const T *)c->in[1]->data + w->offset[2];                                     \
+        for (int64_t i = 0; i < w->count; i++) {                                                   \
+            T a = x[i * w->step[1]], by = y[i * w->step[2]], in = by < 8 * sizeof(T);              \
+            by = in ? by : 0;                                                                      \
+            z[i] = (T)((left ? (T)(a << by) : (T)(a >> by)) * in);                                 \
+        }                                                                                          \
+        return true;                                                                               \
+    }
+
+static bool shift_run(struct op_call *c, const struct walk *w, bool left)
+{
+    switch (c->out[0]->dtype) {
+        TYPED_UNSIGNED(SHIFT_RUN)
+    }
+    return false;
+}
+
 bool eval_bit_shift(struct op_call *c)
 {
     struct walk w;
@@ -281,12 +332,15 @@ bool eval_bit_shift(struct op_call *c)
     bool left = attr_is(c->attrs, "direction", "LEFT");
     bool arithmetic = attr_int(c->attrs, "arithmetic", 0) && dtype_class(dtype) == DTC_SINT;
     walk_call(&w, c);
-    for (walk_start(&w); !w.done; walk_next(&w))
+    for (walk_start(&w); !w.done; walk_next(&w)) {
+        if (shift_run(c, &w, left))
+            continue;
         for (int64_t i = 0; i < w.count; i++) {
             int64_t x = tensor_i64(c->in[0], w.offset[1] + i * w.step[1]);
             int64_t by = tensor_i64(c->in[1], w.offset[2] + i * w.step[2]);
             dtype_store_i64(dtype, c->out[0]->data, (size_t)(w.offset[0] + i),
                             shift(x, (uint64_t)by, bits, left, arithmetic));
         }
+    }
     return true;
 }

@@ -233,15 +233,16 @@ bool eval_trilu(struct op_call *c)
     int64_t k = has_operand(c, 1) ? tensor_i64(c->in[1], 0) : 0;
     int64_t rows = x->dims[x->rank - 2], columns = x->dims[x->rank - 1];
     k = k > columns ? columns : k < -rows ? -rows : k;
-    size_t bytes = dtype_bytes(x->dtype);
-    for (int64_t i = 0, n = tensor_count(x); i < n; i++) {
-        int64_t column = i % columns, row = i / columns % rows;
-        bool keep = upper ? column >= row + k : column <= row + k;
-        char *to = (char *)c->out[0]->data + (size_t)i * bytes;
-        if (keep)
-            memcpy(to, (const char *)x->data + (size_t)i * bytes, bytes);
-        else
-            memset(to, 0, bytes);
+    size_t bytes = dtype_bytes(x->dtype), row = (size_t)columns * bytes;
+    const char *from = x->data;
+    char *to = c->out[0]->data;
+    int64_t lines = row ? tensor_count(x) / columns : 0;
+    for (int64_t i = 0; i < lines; i++, from += row, to += row) {
+        int64_t first = i % rows + k + !upper; /* column from which on the other part lies */
+        size_t left = (size_t)(first < 0 ? 0 : first > columns ? columns : first) * bytes;
+        if (to != from)
+            memcpy(upper ? to + left : to, upper ? from + left : from, upper ? row - left : left);
+        memset(upper ? to : to + left, 0, upper ? left : row - left);
     }
     return own_strings(c, 0);
 }

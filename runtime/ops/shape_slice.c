@@ -3,6 +3,7 @@
  */
 #include "runtime/ops/axes.h"
 #include "runtime/ops/content.h"
+#include "runtime/ops/typed.h"
 #include "runtime/ops/walk.h"
 
 #include <stdlib.h>
@@ -166,29 +167,63 @@ static bool maps_init(struct maps *m, const struct tensor *z, struct diag *d)
     return true;
 }
 
+/* One row through the innermost map: its longest run of neighbours, first..end, is copied. */
+static void move_row(char *to, const char *from, const void *value, const int64_t *map, int64_t n,
+                     int64_t first, int64_t end, size_t bytes)
+{
+    for (int64_t i = first ? 0 : end; i < n; i = i + 1 == first ? end : i + 1) {
+        const char *one = map[i] < 0 ? (const char *)value : from + (size_t)map[i] * bytes;
+        switch (bytes) {
+#define MOVE(size, T)                                                                              \
+    case size:                                                                                     \
+        ((T *)to)[i] = *(const T *)one;                                                            \
+        break;
+            TYPED_SIZES(MOVE)
+#undef MOVE
+        default:
+            memcpy(to + (size_t)i * bytes, one, bytes);
+        }
+    }
+    if (end > first)
+        memcpy(to + (size_t)first * bytes, from + (size_t)map[first] * bytes,
+               (size_t)(end - first) * bytes);
+}
+
+static void longest_run(const int64_t *map, int64_t n, int64_t *first, int64_t *end)
+{
+    *first = *end = 0;
+    for (int64_t i = 0, j; i < n; i = j) {
+        for (j = i + 1; j < n && map[i] >= 0 && map[j] == map[j - 1] + 1;)
+            j++;
+        if (map[i] >= 0 && j - i > *end - *first)
+            *first = i, *end = j;
+    }
+}
+
 /* Fills the result from x through the maps; `value` where there is no operand element. */
 static void move_mapped(struct tensor *z, const struct tensor *x, const struct maps *m,
                         const void *value)
 {
+    static const int64_t scalar[1] = {0};
     size_t bytes = dtype_bytes(z->dtype);
-    int64_t at[MAX_RANK] = {0}, count = tensor_count(z);
+    int64_t at[MAX_RANK] = {0}, count = tensor_count(z), first, end;
     int inner = z->rank - 1;
     int64_t run = inner < 0 ? 1 : z->dims[inner];
+    const int64_t *map = inner < 0 ? scalar : m->axis[inner];
     char *to = z->data;
-    for (int64_t done = 0; done < count; done += run) {
+    longest_run(map, run, &first, &end);
+    for (int64_t done = 0; done < count; done += run, to += (size_t)run * bytes) {
         int64_t base = 0;
         bool none = false;
         for (int i = 0; i < inner; i++) {
             none |= m->axis[i][at[i]] < 0;
             base += m->axis[i][at[i]];
         }
-        for (int64_t i = 0; i < run; i++, to += bytes) {
-            int64_t last = inner < 0 ? 0 : m->axis[inner][i];
-            const char *from = none || last < 0
-                                   ? (const char *)value
-                                   : (const char *)x->data + (size_t)(base + last) * bytes;
-            memcpy(to, from, bytes);
-        }
+        if (none)
+            copy_run(to, 1, value, 0, run, bytes);
+        else
+            move_row(to, (const char *)x->data + (size_t)base * bytes, value, map, run, first, end,
+                     bytes);
         for (int i = inner - 1; i >= 0; i--) {
             if (++at[i] < z->dims[i])
                 break;

@@ -279,34 +279,47 @@ bool infer_affine_grid(struct infer *f)
     return infer_out(f, 0, theta->dtype, n + 2, dims);
 }
 
+/* Coordinates of the points along a dim. */
+static double *grid_line(struct work *w, int64_t length, bool align)
+{
+    double *x = WORK(w, double, length), n = (double)length;
+    for (int64_t i = 0; x && i < length; i++)
+        x[i] = !align ? (2 * (double)i + 1) / n - 1 : n > 1 ? 2 * (double)i / (n - 1) - 1 : -1;
+    return x;
+}
+
 static bool affine_grid(struct op_call *c, struct work *w)
 {
     const struct tensor *theta = c->in[0];
     struct tensor *y = c->out[0];
     int n = y->rank - 2;
     bool align = attr_int(c->attrs, "align_corners", 0) != 0;
-    int64_t place[MAX_RANK] = {0}, points = dims_product(y->dims, 1, n + 1), at = 0;
-    double *v = work_doubles(w, theta);
-    if (!v)
+    int64_t place[MAX_RANK] = {0}, run = y->dims[n], at = 0;
+    int64_t lines = run ? dims_product(y->dims, 1, n + 1) / run : 0;
+    double *v = work_doubles(w, theta), *x[MAX_RANK], *line = WORK(w, double, run *n);
+    if (!v || !line)
         return false;
+    for (int k = 0; k < n; k++) /* x is the last spatial dim */
+        if (!(x[k] = grid_line(w, y->dims[n - k], align)))
+            return false;
     if (theta->dims[0] != y->dims[0] || theta->dims[1] != n || theta->dims[2] != n + 1)
         return fail(w->d, "theta is %lld by %lld by %lld, expected %lld by %d by %d",
                     (long long)theta->dims[0], (long long)theta->dims[1], (long long)theta->dims[2],
                     (long long)y->dims[0], n, n + 1);
     for (int64_t b = 0; b < y->dims[0]; b++)
-        for (int64_t p = 0; p < points; p++, next_index(place, y->dims + 1, n))
+        for (int64_t p = 0; p < lines; p++, at += run * n, next_index(place, y->dims + 1, n - 1)) {
             for (int row = 0; row < n; row++) {
                 const double *m = v + (b * n + row) * (n + 1);
-                double sum = m[n];
-                for (int k = 0; k < n; k++) { /* x is the last spatial dim */
-                    double length = (double)y->dims[n - k], i = (double)place[n - 1 - k];
-                    double x = !align       ? (2 * i + 1) / length - 1
-                               : length > 1 ? 2 * i / (length - 1) - 1
-                                            : -1;
-                    sum += m[k] * x;
+                for (int64_t i = 0; i < run; i++)
+                    line[i * n + row] = m[n] + m[0] * x[0][i];
+                for (int k = 1; k < n; k++) {
+                    double more = m[k] * x[k][place[n - 1 - k]];
+                    for (int64_t i = 0; i < run; i++)
+                        line[i * n + row] += more;
                 }
-                dtype_store_f64(y->dtype, y->data, (size_t)at++, sum);
             }
+            dtype_store_f64n(y->dtype, element(y, at), (size_t)(run * n), line);
+        }
     return true;
 }
 

@@ -90,13 +90,90 @@ static void test_integers(void **state)
     assert_int_equal(dtype_load_i64(DT_U4, &i4, 0), 9);
 }
 
+/* ---- loops over many elements against conversions of one ---- */
+
+static const int numbers[] = {DT_BOOL, DT_I8,  DT_U8,  DT_I16, DT_U16, DT_I32, DT_U32,
+                              DT_I64,  DT_U64, DT_F16, DT_F32, DT_F64, DT_BF16};
+enum { NUMBERS = sizeof numbers / sizeof *numbers, MOST = 300 };
+
+/* Powers of two, what lies beside them and between them, both signs; and what is no number. */
+static void edge_values(int dt, void *p, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int bit = i / 8 % 66;
+        double x = ldexp(1, bit) + (i & 1 ? 0.75 : -1), sign = i & 2 ? -1 : 1;
+        x = i & 4 ? nextafterf((float)ldexp(1, bit), i & 1 ? 0 : INFINITY) : x;
+        if (dtype_is_float(dt))
+            dtype_store_f64(dt, p, (size_t)i,
+                            i == 5   ? NAN
+                            : i == 6 ? INFINITY
+                            : i == 7 ? -INFINITY
+                                     : sign * x);
+        else
+            dtype_store_i64(dt, p, (size_t)i,
+                            i == 0 ? 0
+                                   : (int64_t)((UINT64_C(1) << bit % 64) + (uint64_t)(i % 3 - 1)));
+    }
+}
+
+static void convert_one(int to, void *y, int from, const void *x, size_t i)
+{
+    bool wide = from == DT_I64 || from == DT_U64;
+    if (!dtype_is_float(from) && !dtype_is_float(to)) {
+        dtype_store_i64(to, y, i, dtype_load_i64(from, x, i));
+    } else if (wide && to == DT_F32) { /* rounded once */
+        int64_t v = dtype_load_i64(from, x, i);
+        ((float *)y)[i] = from == DT_I64 ? (float)v : (float)(uint64_t)v;
+    } else {
+        dtype_store_f64(to, y, i, dtype_load_f64(from, x, i));
+    }
+}
+
+static void test_loops(void **state)
+{
+    static const int lengths[] = {0, 1, 3, 15, 16, 17, 33, 64, MOST};
+    uint64_t x[MOST + 1], y[MOST + 1], want[MOST + 1];
+    for (int t = 0; t < NUMBERS; t++)
+        for (int f = 0; f < NUMBERS; f++)
+            for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+                int to = numbers[t], from = numbers[f], n = lengths[l];
+                size_t bytes = dtype_bytes(to);
+                edge_values(from, x, MOST);
+                memset(y, 0x5a, sizeof y);
+                memset(want, 0x5a, sizeof want);
+                dtype_convert(to, y, from, x, (size_t)n, false);
+                if (to == from)
+                    memcpy(want, x, (size_t)n * bytes);
+                for (int i = 0; i < n && to != from; i++)
+                    convert_one(to, want, from, x, (size_t)i);
+                for (int i = 0; i < n; i++) {
+                    double a = dtype_load_f64(to, y, (size_t)i),
+                           b = dtype_load_f64(to, want, (size_t)i);
+                    bool same = !memcmp((char *)y + (size_t)i * bytes,
+                                        (char *)want + (size_t)i * bytes, bytes);
+                    if (!same && !(isnan(a) && isnan(b)))
+                        fail_msg("%s from %s: element %d of %d is %.17g, expected %.17g",
+                                 dtype_name(to), dtype_name(from), i, n, a, b);
+                }
+                assert_memory_equal((char *)y + (size_t)n * bytes, (char *)want + (size_t)n * bytes,
+                                    8);
+            }
+}
+
+static void test_f16(void **state)
+{
+    for (uint32_t code = 0; code < 65536; code++) {
+        double x = f16_to_f32((uint16_t)code), y = float_decode(float_format(DT_F16), code);
+        assert_true((x == y || (isnan(x) && isnan(y))) && signbit(x) == signbit(y));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_codes),
-        cmocka_unit_test(test_rounding),
-        cmocka_unit_test(test_saturation),
-        cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_codes),      cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_saturation), cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_loops),      cmocka_unit_test(test_f16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

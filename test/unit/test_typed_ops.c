@@ -1,0 +1,390 @@
+/*
+ * Routines that have loops in the element's own type, against the operators' definitions element by
+ * element: all types, lengths around the blocks of the loops, ties, NaN.
+ */
+#include "test/unit/op_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST = 40000 };
+static const int numbers[] = {DT_I8,  DT_U8,  DT_I16, DT_U16, DT_I32, DT_U32,
+                              DT_I64, DT_U64, DT_F32, DT_F64, DT_F16, DT_BF16};
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
+static const int64_t shapes[][3] = {{2, 1, 1},    {3, 7, 1},  {1, 32, 1},  {2, 33, 1},
+                                    {1, 100, 1},  {1, 5, 3},  {2, 9, 130}, {1, 3, 513},
+                                    {2, 2, 1030}, {1, 64, 2}, {1, 300, 8}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static uint32_t draw(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+/* Small integers with many ties; every so often NaN or infinity where there is one. */
+static void fill(double *v, int64_t n, int dtype, uint32_t seed, bool odd)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t r = draw(&seed);
+        v[i] = (double)(r % 9) - (dtype_class(dtype) == DTC_UINT ? 0 : 4);
+        if (odd && dtype_is_float(dtype) && r % 64 < 3)
+            v[i] = r % 64 == 0 ? NAN : r % 64 == 1 ? INFINITY : -INFINITY;
+    }
+}
+
+static void start(struct op_test *t, int dtype, const int64_t *dims, int axis, bool odd)
+{
+    static double v[MOST];
+    op_test_clear(t);
+    fill(v, dims[0] * dims[1] * dims[2], dtype, (uint32_t)(dims[1] * 7 + dims[2] + dtype), odd);
+    op_test_in(t, dtype, 3, dims, v);
+    attr_set_int(&t->arena, &t->attrs, "axis", axis);
+}
+
+static void run(struct op_test *t, enum op op)
+{
+    if (!op_test_run(t, op, 1))
+        fail_msg("%s: %s", op_name(op), t->d.text);
+}
+
+/* ---- argmax, argmin ---- */
+
+static int64_t extreme(const struct tensor *x, int64_t first, int64_t n, int64_t step, bool max,
+                       bool last)
+{
+    int64_t best = 0;
+    for (int64_t k = 1; k < n; k++) {
+        double a = tensor_f64(x, first + k * step), b = tensor_f64(x, first + best * step);
+        bool more = isnan(b) ? isnan(a) && last : isnan(a) ? true : a == b ? last : (a > b) == max;
+        best = more ? k : best;
+    }
+    return best;
+}
+
+static void test_extremes(void **state)
+{
+    struct op_test t = {0};
+    for (int d = 0; d < NUMBERS; d++)
+        for (int s = 0; s < SHAPES; s++)
+            for (int way = 0; way < 8; way++) {
+                const int64_t *dims = shapes[s];
+                start(&t, numbers[d], dims, 1, way & 4);
+                attr_set_int(&t.arena, &t.attrs, "select_last_index", way & 1);
+                run(&t, way & 2 ? OP_argmax : OP_argmin);
+                for (int64_t i = 0; i < dims[0] * dims[2]; i++) {
+                    int64_t first = i / dims[2] * dims[1] * dims[2] + i % dims[2];
+                    int64_t want = extreme(&t.in[0], first, dims[1], dims[2], way & 2, way & 1);
+                    if (tensor_i64(&t.out[0], i) != want)
+                        fail_msg("%s, shape %d, way %d: line %lld gives %lld, expected %lld",
+                                 dtype_name(numbers[d]), s, way, (long long)i,
+                                 (long long)tensor_i64(&t.out[0], i), (long long)want);
+                }
+            }
+    op_test_clear(&t);
+}
+
+/* ---- cumsum, cumprod ---- */
+
+static void test_running(void **state)
+{
+    struct op_test t = {0};
+    for (int d = 0; d < NUMBERS; d++)
+        for (int s = 0; s < SHAPES; s++)
+            for (int way = 0; way < 8; way++) {
+                const int64_t *dims = shapes[s];
+                int dtype = numbers[d];
+                bool product = way & 1, exclusive = way & 2, reverse = way & 4;
+                if (dtype == DT_F16 || dtype == DT_BF16 || (product && dtype_is_float(dtype)))
+                    continue; /* sums of these are rounded */
+                start(&t, dtype, dims, 0, false);
+                op_test_in(&t, DT_I64, SCALAR, (double[]){1});
+                attr_set_int(&t.arena, &t.attrs, "exclusive", exclusive);
+                attr_set_int(&t.arena, &t.attrs, "reverse", reverse);
+                run(&t, product ? OP_cumprod : OP_cumsum);
+                for (int64_t i = 0; i < dims[0] * dims[2]; i++) {
+                    uint64_t sum = product;
+                    for (int64_t k = 0; k < dims[1]; k++) {
+                        int64_t at =
+                            (i / dims[2] * dims[1] + (reverse ? dims[1] - 1 - k : k)) * dims[2] +
+                            i % dims[2];
+                        uint64_t before = sum, x = (uint64_t)tensor_i64(&t.in[0], at), want;
+                        sum = product ? sum * x : sum + x;
+                        dtype_store_i64(dtype, &want, 0, (int64_t)(exclusive ? before : sum));
+                        assert_memory_equal((char *)t.out[0].data + (size_t)at * dtype_bytes(dtype),
+                                            &want, dtype_bytes(dtype));
+                    }
+                }
+            }
+    op_test_clear(&t);
+}
+
+/* ---- gather, gather_elements, scatter_elements ---- */
+
+static const int moved[] = {DT_U8, DT_I16, DT_F32, DT_I64, DT_C128};
+static const int index_types[] = {DT_I32, DT_I64, DT_I16};
+enum {
+    MOVED = sizeof moved / sizeof *moved,
+    INDEX_TYPES = sizeof index_types / sizeof *index_types
+};
+
+static void index_operand(struct op_test *t, int dtype, size_t rank, const int64_t *dims, int64_t n)
+{
+    static double v[MOST];
+    uint32_t seed = 77;
+    int64_t count = 1;
+    for (size_t i = 0; i < rank; i++)
+        count *= dims[i];
+    for (int64_t i = 0; i < count; i++)
+        v[i] = (double)(draw(&seed) % (uint32_t)(2 * n)) - (double)n;
+    op_test_in(t, dtype, rank, dims, v);
+}
+
+static int64_t index_at(const struct tensor *t, int64_t i, int64_t n)
+{
+    int64_t v = tensor_i64(t, i);
+    return v < 0 ? v + n : v;
+}
+
+static void same_element(const struct tensor *a, int64_t i, const struct tensor *b, int64_t j)
+{
+    size_t bytes = dtype_bytes(a->dtype);
+    assert_memory_equal((char *)a->data + (size_t)i * bytes, (char *)b->data + (size_t)j * bytes,
+                        bytes);
+}
+
+static void test_gathers(void **state)
+{
+    struct op_test t = {0};
+    for (int d = 0; d < MOVED; d++)
+        for (int s = 0; s < SHAPES; s++)
+            for (int k = 0; k < INDEX_TYPES; k++) {
+                const int64_t *dims = shapes[s], n = dims[1];
+                start(&t, moved[d], dims, 1, false);
+                index_operand(&t, index_types[k], 3, dims, n);
+                run(&t, OP_gather_elements);
+                for (int64_t i = 0; i < dims[0] * n * dims[2]; i++)
+                    same_element(&t.out[0], i, &t.in[0],
+                                 (i / (n * dims[2]) * n + index_at(&t.in[1], i, n)) * dims[2] +
+                                     i % dims[2]);
+                start(&t, moved[d], dims, 1, false);
+                index_operand(&t, index_types[k], 1, &n, n);
+                run(&t, OP_gather);
+                for (int64_t i = 0; i < dims[0] * n * dims[2]; i++)
+                    same_element(&t.out[0], i, &t.in[0],
+                                 (i / (n * dims[2]) * n + index_at(&t.in[1], i / dims[2] % n, n)) *
+                                         dims[2] +
+                                     i % dims[2]);
+            }
+    op_test_clear(&t);
+}
+
+static void test_indices_outside(void **state)
+{
+    static const int64_t wrong[] = {3, -4, INT64_MAX, INT64_MIN};
+    static const enum op ops[] = {OP_gather, OP_gather_elements};
+    struct op_test t = {0};
+    for (int w = 0; w < 4; w++)
+        for (int o = 0; o < 2; o++) {
+            start(&t, DT_F32, (int64_t[]){2, 3, 1}, 1, false);
+            index_operand(&t, DT_I64, o ? 3 : 1, (int64_t[]){2, 3, 1}, 3);
+            ((int64_t *)t.in[1].data)[1] = wrong[w];
+            assert_false(op_test_run(&t, ops[o], 1));
+            assert_non_null(strstr(t.d.text, "out of range"));
+        }
+    op_test_clear(&t);
+}
+
+/* ---- trilu, pad, nonzero, unique ---- */
+
+static void test_trilu(void **state)
+{
+    struct op_test t = {0};
+    for (int d = 0; d < MOVED; d++)
+        for (int k = -9; k <= 9; k++)
+            for (int upper = 0; upper < 2; upper++) {
+                const int64_t dims[3] = {2, 5, 7};
+                start(&t, moved[d], dims, 0, false);
+                op_test_in(&t, DT_I64, SCALAR, (double[]){k});
+                attr_set_int(&t.arena, &t.attrs, "upper", upper);
+                run(&t, OP_trilu);
+                for (int64_t i = 0; i < 70; i++) {
+                    int64_t row = i / 7 % 5, column = i % 7;
+                    if (upper ? column >= row + k : column <= row + k)
+                        same_element(&t.out[0], i, &t.in[0], i);
+                    else
+                        assert_true(tensor_f64(&t.out[0], i) == 0);
+                }
+            }
+    op_test_clear(&t);
+}
+
+static int64_t pad_source(const char *mode, int64_t i, int64_t n)
+{
+    if (!strcmp(mode, "edge"))
+        return i < 0 ? 0 : i >= n ? n - 1 : i;
+    if (!strcmp(mode, "wrap"))
+        return (i + 8 * n) % n;
+    if (!strcmp(mode, "reflect"))
+        return n == 1 ? 0 : labs((i + 8 * (n - 1) + n - 1) % (2 * (n - 1)) - (n - 1));
+    return i < 0 || i >= n ? -1 : i;
+}
+
+static void test_pads(void **state)
+{
+    static const char *const modes[] = {"constant", "edge", "wrap", "reflect"};
+    static const double amounts[][4] = {
+        {0, 0, 0, 0}, {1, 2, 3, 4}, {0, 5, 0, 1}, {2, 0, 1, 0}, {0, -1, 0, -2}};
+    struct op_test t = {0};
+    for (int d = 0; d < MOVED; d++)
+        for (int m = 0; m < 4; m++)
+            for (int a = 0; a < 5; a++) {
+                const double *p = amounts[a];
+                start(&t, moved[d], (int64_t[]){1, 4, 9}, 0, false);
+                op_test_in(&t, DT_I64, DIMS(6), (double[]){0, p[0], p[1], 0, p[2], p[3]});
+                attr_set_str(&t.arena, &t.attrs, "mode", modes[m]);
+                run(&t, OP_pad);
+                int64_t rows = t.out[0].dims[1], columns = t.out[0].dims[2];
+                /* negative amounts crop before others repeat */
+                int64_t cut = p[1] < 0 ? 1 : 0, kept = 9 - cut + (p[3] < 0 ? (int64_t)p[3] : 0);
+                for (int64_t i = 0; i < rows * columns; i++) {
+                    int64_t y = pad_source(modes[m], i / columns - (int64_t)p[0], 4);
+                    int64_t x =
+                        pad_source(modes[m], i % columns - (p[1] > 0 ? (int64_t)p[1] : 0), kept);
+                    if (y < 0 || x < 0)
+                        assert_true(tensor_f64(&t.out[0], i) == 0);
+                    else
+                        same_element(&t.out[0], i, &t.in[0], y * 9 + x + cut);
+                }
+            }
+    op_test_clear(&t);
+}
+
+static void test_nonzero(void **state)
+{
+    static const int types[] = {DT_BOOL, DT_I8, DT_F32, DT_F16, DT_I64, DT_C64};
+    struct op_test t = {0};
+    for (int d = 0; d < 6; d++)
+        for (int s = 0; s < SHAPES; s++) {
+            const int64_t *dims = shapes[s], n = dims[0] * dims[1] * dims[2];
+            int64_t at = 0;
+            start(&t, types[d], dims, 0, false);
+            run(&t, OP_nonzero);
+            int64_t count = t.out[0].dims[1];
+            for (int64_t i = 0; i < n; i++) {
+                if (tensor_f64(&t.in[0], i) == 0)
+                    continue;
+                assert_int_equal(tensor_i64(&t.out[0], at), i / (dims[1] * dims[2]));
+                assert_int_equal(tensor_i64(&t.out[0], count + at), i / dims[2] % dims[1]);
+                assert_int_equal(tensor_i64(&t.out[0], 2 * count + at), i % dims[2]);
+                at++;
+            }
+            assert_int_equal(at, count);
+        }
+    op_test_clear(&t);
+}
+
+static void test_unique(void **state)
+{
+    struct op_test t = {0};
+    for (int d = 0; d < NUMBERS; d++)
+        for (int sorted = 0; sorted < 2; sorted++) {
+            const int64_t dims[3] = {1, 500, 1};
+            op_test_clear(&t);
+            start(&t, numbers[d], dims, 0, true);
+            memset(&t.attrs, 0, sizeof t.attrs);
+            attr_set_int(&t.arena, &t.attrs, "sorted", sorted);
+            if (!op_test_run(&t, OP_unique, 4))
+                fail_msg("%s", t.d.text);
+            int64_t n = tensor_count(&t.out[0]), counted = 0;
+            for (int64_t i = 0; i < n; i++) {
+                int64_t first = tensor_i64(&t.out[1], i);
+                double v = tensor_f64(&t.out[0], i);
+                same_element(&t.out[0], i, &t.in[0], first);
+                counted += tensor_i64(&t.out[3], i);
+                if (i && sorted)
+                    assert_true(tensor_f64(&t.out[0], i - 1) < v || isnan(v));
+                if (i && !sorted)
+                    assert_true(tensor_i64(&t.out[1], i - 1) < first);
+                for (int64_t k = 0; k < first; k++) {
+                    double w = tensor_f64(&t.in[0], k);
+                    assert_false(w == v || (isnan(w) && isnan(v)));
+                }
+            }
+            assert_int_equal(counted, 500);
+            for (int64_t i = 0; i < 500; i++) {
+                double v = tensor_f64(&t.in[0], i),
+                       w = tensor_f64(&t.out[0], tensor_i64(&t.out[2], i));
+                assert_true(v == w || (isnan(v) && isnan(w)));
+            }
+        }
+    op_test_clear(&t);
+}
+
+/* ---- shifts, tests of floats ---- */
+
+static void test_shifts(void **state)
+{
+    static const int types[] = {DT_U8, DT_U16, DT_U32, DT_U64};
+    struct op_test t = {0};
+    for (int d = 0; d < 4; d++)
+        for (int left = 0; left < 2; left++) {
+            int64_t n = 201;
+            int bits = dtype_info(types[d])->bits;
+            double v[201];
+            op_test_clear(&t);
+            for (int64_t i = 0; i < n; i++)
+                v[i] = (double)(i * 37);
+            op_test_in(&t, types[d], 1, &n, v);
+            for (int64_t i = 0; i < n; i++)
+                v[i] = (double)(i % 70);
+            op_test_in(&t, types[d], 1, &n, v);
+            attr_set_str(&t.arena, &t.attrs, "direction", left ? "LEFT" : "RIGHT");
+            run(&t, OP_bit_shift);
+            for (int64_t i = 0; i < n; i++) {
+                uint64_t x = (uint64_t)tensor_i64(&t.in[0], i), by = (uint64_t)(i % 70), want = 0;
+                if (by < (uint64_t)bits)
+                    want = left ? x << by : x >> by;
+                dtype_store_i64(types[d], &want, 0, (int64_t)want);
+                assert_memory_equal((char *)t.out[0].data + (size_t)i * dtype_bytes(types[d]),
+                                    &want, dtype_bytes(types[d]));
+            }
+        }
+    op_test_clear(&t);
+}
+
+static void test_float_tests(void **state)
+{
+    static const int types[] = {DT_F32, DT_F64, DT_F16};
+    struct op_test t = {0};
+    for (int d = 0; d < 3; d++)
+        for (int way = 0; way < 5; way++) {
+            const int64_t dims[3] = {1, 300, 1};
+            enum op op = way == 0 ? OP_is_nan : way == 1 ? OP_is_finite : OP_is_inf;
+            start(&t, types[d], dims, 0, true);
+            memset(&t.attrs, 0, sizeof t.attrs);
+            attr_set_int(&t.arena, &t.attrs, "detect_negative", way != 3);
+            attr_set_int(&t.arena, &t.attrs, "detect_positive", way != 4);
+            run(&t, op);
+            for (int64_t i = 0; i < 300; i++) {
+                double x = tensor_f64(&t.in[0], i);
+                bool want = way == 0   ? isnan(x)
+                            : way == 1 ? isfinite(x)
+                                       : isinf(x) && (x < 0 ? way != 3 : way != 4);
+                assert_int_equal(((uint8_t *)t.out[0].data)[i], want);
+            }
+        }
+    op_test_clear(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_extremes), cmocka_unit_test(test_running),
+        cmocka_unit_test(test_gathers),  cmocka_unit_test(test_indices_outside),
+        cmocka_unit_test(test_trilu),    cmocka_unit_test(test_pads),
+        cmocka_unit_test(test_nonzero),  cmocka_unit_test(test_unique),
+        cmocka_unit_test(test_shifts),   cmocka_unit_test(test_float_tests),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
