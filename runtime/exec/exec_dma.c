@@ -5,25 +5,8 @@
 #include "runtime/exec/state.h"
 
 #include <string.h>
-#if defined __SSE2__
-#include <emmintrin.h>
-#endif
 
 /* ---- copies ---- */
-
-static void copy_around_caches(char *to, const char *from, size_t n)
-{
-#if defined __SSE2__
-    size_t head = (size_t)(-(uintptr_t)to % 64);
-    head = head < n ? head : n;
-    memcpy(to, from, head);
-    for (to += head, from += head, n -= head; n >= 64; to += 64, from += 64, n -= 64)
-        for (int i = 0; i < 64; i += 16)
-            _mm_stream_si128((void *)(to + i), _mm_loadu_si128((const void *)(from + i)));
-    _mm_sfence(); /* whoever is told that the copy is done may read it */
-#endif
-    memcpy(to, from, n);
-}
 
 enum { STREAMED_RUN = 16 << 10, STREAMED_SLOT = 256 << 10 };
 
@@ -46,11 +29,25 @@ static bool streams(const struct binding *b, const struct bound_insn *i)
     return b->m->p->slots[root].is_output && !b->m->slot_read[root] && bytes >= STREAMED_SLOT;
 }
 
+static void stream_row(struct lane *l, const struct bound_insn *i, char *const *p,
+                       const int64_t *count)
+{
+    l->k->copy_streamed(p[0], p[1], (size_t)(count[i->shape.rank - 1] * i->o[0].size));
+}
+
+static void exec_streamed_copy(struct lane *l, const struct bound_insn *i)
+{
+    run_rows(l, i, stream_row);
+}
+
 bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     if (i->o[0].dtype != i->o[1].dtype && !only_numbers(b, i, insn))
         return false;
-    i->prepared = streams(b, i) ? i : NULL;
+    if (streams(b, i)) {
+        i->run = exec_streamed_copy;
+        return true;
+    }
     /* Runs along the dim with unit steps: a copy of columns is done in rows of the other order. */
     struct operand *y = &i->o[0], *x = &i->o[1];
     int last = i->shape.rank - 1;
@@ -72,9 +69,7 @@ static void copy_row(struct lane *l, const struct bound_insn *i, char *const *p,
 {
     int last = i->shape.rank - 1;
     int64_t n = count[last], ys = i->o[0].step[last], xs = i->o[1].step[last];
-    if (i->prepared)
-        copy_around_caches(p[0], p[1], (size_t)(n * i->o[0].size));
-    else if (i->o[0].dtype == i->o[1].dtype && ys == 1 && xs == 1)
+    if (i->o[0].dtype == i->o[1].dtype && ys == 1 && xs == 1)
         memmove(p[0], p[1], (size_t)(n * i->o[0].size));
     else
         convert_row(l, &i->o[0], p[0], ys, &i->o[1], p[1], xs, n);

@@ -199,7 +199,7 @@ static void prepare_variants(struct binding *b, struct bound_insn *i, struct mat
     collect(b, i, MOVING, a->rank - 1, &k);
     collect(b, i, STATIONARY, w->rank - 2, &k);
     bool varies = i->imm[0].nterms > 0;
-    m->variants = ARENA_ARRAY(b->arena, struct variant, MAX_VARIANTS);
+    struct variant variants[MAX_VARIANTS];
     for (int x = 0; x < rows.n; x++)
         for (int y = 0; y < outs.n; y++)
             for (int z = 0; z < k.n; z++)
@@ -207,12 +207,13 @@ static void prepare_variants(struct binding *b, struct bound_insn *i, struct mat
                     if ((!varies && acc != (i->imm[0].base != 0)) || m->nvariants == MAX_VARIANTS ||
                         outs.v[y] > pitch_for(m, outs.v[y]))
                         continue;
-                    struct variant *v = &m->variants[m->nvariants++];
+                    struct variant *v = &variants[m->nvariants++];
                     *v = (struct variant){
                         (int)rows.v[x], (int)outs.v[y], (int)k.v[z], acc, {.own = NULL}};
                     struct gemm_tile t = tile_for(i, m, rows.v[x], outs.v[y], k.v[z], acc);
                     prepare_tile(m, &v->g, &t, b->table);
                 }
+    m->variants = arena_copy(b->arena, variants, sizeof *variants * (size_t)m->nvariants);
 }
 
 /* A result that lies [m][n] is the product of the exchanged operands: the kernels write rows of

@@ -37,6 +37,7 @@ void KERNEL_FAMILY(rows, VARIANT)(struct kernel_table *t)
     t->reduce_columns[REDUCE_##name] = reduce_columns_##name;
 #include "runtime/kernels/kernels.def"
     t->copy = copy_row;
+    t->copy_streamed = copy_streamed;
     t->transpose = transpose;
     t->interleave = interleave;
     t->select = select_row;

@@ -210,6 +210,8 @@ struct kernel_table {
                                    size_t n);
     /* Elements of any size in bytes; steps in bytes. Strings of bytes, no conversion. */
     void (*copy)(void *y, ptrdiff_t y_step, const void *x, ptrdiff_t x_step, size_t n, size_t size);
+    /* n bytes that nobody reads soon: around the caches where there are instructions for it. */
+    void (*copy_streamed)(void *y, const void *x, size_t n);
     /* y[j][i] = x[i][j] for rows i, cols j; elements of 1, 2, 4 or 8 bytes; pitches in elements. */
     void (*transpose)(void *y, ptrdiff_t y_pitch, const void *x, ptrdiff_t x_pitch, size_t rows,
                       size_t cols, size_t size);

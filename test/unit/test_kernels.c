@@ -209,6 +209,22 @@ static void test_copy_transpose(void **state)
             }
 }
 
+static void test_copy_streamed(void **state)
+{
+    enum { MOST = 400, GUARD = 16 };
+    uint8_t x[MOST + 64], y[MOST + 64 + GUARD];
+    for (size_t i = 0; i < sizeof x; i++)
+        x[i] = (uint8_t)next_random();
+    for (size_t n = 0; n < MOST; n += n < 70 ? 1 : 13)
+        for (size_t at = 0; at < 64; at += 7) {
+            memset(y, 0x5a, sizeof y);
+            table->copy_streamed(y + at, x + (at * 5) % 64, n);
+            assert_memory_equal(y + at, x + (at * 5) % 64, n);
+            for (size_t i = 0; i < sizeof y; i++)
+                assert_true((i >= at && i < at + n) || y[i] == 0x5a);
+        }
+}
+
 /* ---- reductions ---- */
 
 static double reduce_reference(int op, const float *data, ptrdiff_t step, size_t n)
@@ -635,7 +651,7 @@ int main(void)
         cmocka_unit_test(test_reduce),         cmocka_unit_test(test_softmax_norms),
         cmocka_unit_test(test_softmax_across), cmocka_unit_test(test_pool),
         cmocka_unit_test(test_depthwise),      cmocka_unit_test(test_dot),
-        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_rows),           cmocka_unit_test(test_copy_streamed),
     };
     const struct CMUnitTest selection[] = {cmocka_unit_test(test_selection)};
     int failed = cmocka_run_group_tests_name("selection", selection, NULL, NULL);
