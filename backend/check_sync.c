@@ -54,9 +54,8 @@ struct checker {
 static int64_t evaluate(const struct checker *c, const struct affine *a)
 {
     int64_t v = dim_value(c->values, a->base);
-    for (int i = 0; i < c->k->nvars; i++)
-        if (a->coef[i])
-            v += dim_value(c->values, a->coef[i]) * c->vars[i];
+    for (int i = 0; i < a->nterms; i++)
+        v += dim_value(c->values, a->terms[i].coef) * c->vars[a->terms[i].var];
     return v;
 }
 
@@ -85,9 +84,9 @@ static struct box box_of(const struct checker *c, const struct ap *a)
         const struct ap_dim *d = &a->dim[i];
         b.step[i] = dim_value(c->values, d->step);
         b.count[i] = dim_value(c->values, d->count);
-        if (d->var >= 0) {
-            int64_t left =
-                dim_value(c->values, d->limit) - c->vars[d->var] * dim_value(c->values, d->factor);
+        if (d->clip) {
+            int64_t left = dim_value(c->values, d->clip->limit) -
+                           c->vars[d->clip->var] * dim_value(c->values, d->clip->factor);
             b.count[i] = left < b.count[i] ? left : b.count[i];
         }
         b.count[i] = b.count[i] < 0 ? 0 : b.count[i];
@@ -230,9 +229,7 @@ static void join(struct clock *a, const struct clock *b)
 static bool wait(struct checker *c, int i)
 {
     const struct insn *n = &c->k->insns[i];
-    for (int w = 0; w < MAX_SYNC; w++) {
-        if (n->wait[w].semaphore < 0)
-            continue;
+    for (int w = 0; w < n->nwaits; w++) {
         const struct signal_list *s = &c->semaphores[n->wait[w].semaphore];
         int64_t value = evaluate(c, &n->wait[w].value);
         if (value > s->n)
@@ -381,8 +378,8 @@ static bool dim_known(const struct checker *c, dim_t d)
 static bool affine_known(const struct checker *c, const struct affine *a)
 {
     bool known = dim_known(c, a->base);
-    for (int v = 0; v < MAX_VARS; v++)
-        known &= dim_known(c, a->coef[v]);
+    for (int i = 0; i < a->nterms; i++)
+        known &= dim_known(c, a->terms[i].coef);
     return known;
 }
 
@@ -391,7 +388,8 @@ static bool ap_known(const struct checker *c, const struct ap *a)
     bool known = affine_known(c, &a->offset);
     for (int i = 0; i < a->rank; i++)
         known &= dim_known(c, a->dim[i].step) && dim_known(c, a->dim[i].count) &&
-                 dim_known(c, a->dim[i].factor) && dim_known(c, a->dim[i].limit);
+                 (!a->dim[i].clip ||
+                  (dim_known(c, a->dim[i].clip->factor) && dim_known(c, a->dim[i].clip->limit)));
     return known;
 }
 

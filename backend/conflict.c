@@ -14,10 +14,7 @@ static int64_t flag(const struct insn *n, const char *name)
     for (int i = 0; i < info->nimms; i++) {
         if (strcmp(info->imm[i], name))
             continue;
-        for (int v = 0; v < MAX_VARS; v++)
-            if (n->imm[i].coef[v])
-                return 1;
-        return dim_is_const(n->imm[i].base) ? n->imm[i].base : 1;
+        return !n->imm[i].nterms && dim_is_const(n->imm[i].base) ? n->imm[i].base : 1;
     }
     return -1;
 }
@@ -62,10 +59,12 @@ static bool span(const struct ap *a, int64_t *low, int64_t *high)
 static bool same_motion(const struct kernel *k, const struct ap *a, const struct ap *b,
                         bool carried)
 {
-    if (memcmp(a->offset.coef, b->offset.coef, sizeof a->offset.coef) || a->dtype != b->dtype)
+    struct affine motion = a->offset;
+    motion.base = b->offset.base;
+    if (!affine_equal(&motion, &b->offset) || a->dtype != b->dtype)
         return false;
-    for (int v = k->ngrid; carried && v < k->nvars; v++)
-        if (a->offset.coef[v])
+    for (int i = 0; carried && i < motion.nterms; i++)
+        if (motion.terms[i].var >= k->ngrid)
             return false;
     return true;
 }

@@ -26,7 +26,7 @@ static struct ap tile(struct expander *e, const struct ap *like, bool per_row)
     for (int i = like->rank - 1; i >= 0; i--) {
         a.dim[i] = like->dim[i];
         if (per_row && i == like->rank - 1)
-            a.dim[i] = (struct ap_dim){.count = 1, .var = -1};
+            a.dim[i] = (struct ap_dim){.count = 1};
         a.dim[i].step = elements;
         elements = dim_mul(&e->p->dims, elements, a.dim[i].count);
     }

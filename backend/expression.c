@@ -14,12 +14,13 @@ dim_t space_count(struct lowering *l, const struct space *s)
     return n;
 }
 
-static struct ap over_space(const struct space *s, struct ap a, const dim_t *steps)
+static struct ap over_space(struct lowering *l, const struct space *s, struct ap a,
+                            const dim_t *steps)
 {
     for (int i = 0; i < s->rank; i++) {
         ap_push(&a, steps[i], s->dim[i].count);
         if (s->dim[i].var >= 0)
-            ap_clip(&a, i, s->dim[i].var, s->dim[i].factor, s->dim[i].limit);
+            ap_clip(l, &a, i, s->dim[i].var, s->dim[i].factor, s->dim[i].limit);
     }
     return a;
 }
@@ -37,7 +38,7 @@ int space_new_tile(struct kernel_builder *k, const struct space *s, int mem, int
 
 struct ap space_slot(const struct space *s, struct lowering *l, int slot, const dim_t *steps)
 {
-    return over_space(s, ap_slot(l, slot), steps);
+    return over_space(l, s, ap_slot(l, slot), steps);
 }
 
 struct ap space_tile(const struct space *s, struct kernel_builder *k, int tile)
@@ -47,7 +48,8 @@ struct ap space_tile(const struct space *s, struct kernel_builder *k, int tile)
     for (int i = 0; i < s->rank; i++)
         dims[i] = s->dim[i].count;
     dense_steps(&k->l->p->dims, s->rank, dims, steps);
-    return over_space(s, (struct ap){.mem = t->mem, .dtype = t->dtype, .tensor = tile}, steps);
+    return over_space(k->l, s, (struct ap){.mem = t->mem, .dtype = t->dtype, .tensor = tile},
+                      steps);
 }
 
 /* ---- what can be emitted ---- */

@@ -82,7 +82,7 @@ struct ap ap_absent(void)
 void ap_push(struct ap *a, dim_t step, dim_t count)
 {
     assert(a->rank < MAX_AP_RANK);
-    a->dim[a->rank++] = (struct ap_dim){.step = step, .count = count, .var = -1};
+    a->dim[a->rank++] = (struct ap_dim){.step = step, .count = count};
 }
 
 void ap_push_tile(struct lowering *l, struct ap *a, dim_t step, dim_t tile, int var, dim_t limit)
@@ -90,20 +90,20 @@ void ap_push_tile(struct lowering *l, struct ap *a, dim_t step, dim_t tile, int 
     ap_push(a, step, tile);
     if (var < 0)
         return;
-    ap_clip(a, a->rank - 1, var, tile, limit);
+    ap_clip(l, a, a->rank - 1, var, tile, limit);
     ap_move(l, a, var, dim_mul(&l->p->dims, tile, step));
 }
 
 void ap_move(struct lowering *l, struct ap *a, int var, dim_t coef)
 {
-    a->offset.coef[var] = dim_add(&l->p->dims, a->offset.coef[var], coef);
+    coef = dim_add(&l->p->dims, affine_coef(&a->offset, var), coef);
+    affine_set(&a->offset, &l->p->arena, var, coef);
 }
 
-void ap_clip(struct ap *a, int dim, int var, dim_t factor, dim_t limit)
+void ap_clip(struct lowering *l, struct ap *a, int dim, int var, dim_t factor, dim_t limit)
 {
-    a->dim[dim].var = (int8_t)var;
-    a->dim[dim].factor = factor;
-    a->dim[dim].limit = limit;
+    struct ap_clip clip = {var, factor, limit};
+    a->dim[dim].clip = var >= 0 ? arena_copy(&l->p->arena, &clip, sizeof clip) : NULL;
 }
 
 void dense_steps(struct dim_table *t, int rank, const dim_t *dims, dim_t *steps)

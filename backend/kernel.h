@@ -43,8 +43,8 @@ void ap_push(struct ap *a, dim_t step, dim_t count);
 void ap_push_tile(struct lowering *l, struct ap *a, dim_t step, dim_t tile, int var, dim_t limit);
 /* Moves the start by coef * variable. */
 void ap_move(struct lowering *l, struct ap *a, int var, dim_t coef);
-/* Clips the innermost dim of a pattern on a tile like ap_push_tile does, without moving it. */
-void ap_clip(struct ap *a, int dim, int var, dim_t factor, dim_t limit);
+/* Clips a dim of a pattern on a tile like ap_push_tile does, without moving it. */
+void ap_clip(struct lowering *l, struct ap *a, int dim, int var, dim_t factor, dim_t limit);
 
 /* Dense strides of a shape, in elements. */
 void dense_steps(struct dim_table *t, int rank, const dim_t *dims, dim_t *steps);

@@ -125,20 +125,20 @@ static struct ap query_tile(struct kernel_builder *k, const struct attention *a,
                             dim_t columns)
 {
     struct ap p = ap_tile(k, kernel_tile(k, mem, dtype, a->tile, columns));
-    ap_clip(&p, 0, a->var_query, a->tile, a->queries);
+    ap_clip(k->l, &p, 0, a->var_query, a->tile, a->queries);
     return p;
 }
 
-static void clip_keys(const struct attention *a, struct ap *p)
+static void clip_keys(struct lowering *l, const struct attention *a, struct ap *p)
 {
     if (a->var_key >= 0)
-        ap_clip(p, p->rank - 1, a->var_key, a->block, a->keys);
+        ap_clip(l, p, p->rank - 1, a->var_key, a->block, a->keys);
 }
 
 /* One column of a tile repeated over `count` columns. */
 static struct ap repeated(struct ap column, dim_t count)
 {
-    column.dim[1] = (struct ap_dim){.step = 0, .count = count, .var = -1};
+    column.dim[1] = (struct ap_dim){.step = 0, .count = count};
     return column;
 }
 
@@ -220,9 +220,9 @@ static void emit_scores(struct kernel_builder *k, const struct attention *a, str
         struct insn *i = kernel_insn(k, INSN_affine_select);
         i->ap[0] = scores, i->ap[1] = scores;
         i->imm[0].base = a->causal_offset;
-        i->imm[0].coef[a->var_query] = a->tile;
+        affine_set(&i->imm[0], &k->l->p->arena, a->var_query, a->tile);
         if (a->var_key >= 0)
-            i->imm[0].coef[a->var_key] = -a->block;
+            affine_set(&i->imm[0], &k->l->p->arena, a->var_key, -a->block);
         i->imm[1].base = 1, i->imm[2].base = -1;
         i->flt[0] = -INFINITY;
     }
@@ -271,8 +271,8 @@ static void emit_blocks(struct kernel_builder *k, struct attention *a, bool one)
     }
     if (!one)
         a->var_key = kernel_loop(k, dim_ceildiv(&l->p->dims, a->keys, a->block));
-    clip_keys(a, &scores);
-    clip_keys(a, &weights);
+    clip_keys(l, a, &scores);
+    clip_keys(l, a, &weights);
     attended_append(k, &a->k, a->nbatch, a->var);
     emit_products(k, a, scores);
     if (apart)
@@ -282,14 +282,14 @@ static void emit_blocks(struct kernel_builder *k, struct attention *a, bool one)
     i->ap[3] = state, i->ap[4] = sum;
     i->flt[0] = apart ? 1 : a->scale;
     if (!one)
-        i->imm[0].coef[a->var_key] = 1;
+        affine_set(&i->imm[0], &l->p->arena, a->var_key, 1);
     attended_append(k, &a->v, a->nbatch, a->var);
     for (int part = 0; part < a->v.nparts; part++) {
         i = matmul(k, sum, values_block(l, a, part), columns_of(&a->v, part, weights));
         i->imm[0].base = part > 0;
     }
     if (!one) {
-        i->imm[0].coef[a->var_key] = 1;
+        affine_set(&i->imm[0], &l->p->arena, a->var_key, 1);
         kernel_end_loop(k);
     }
     a->var_key = -1;
@@ -303,8 +303,8 @@ static void add_values(struct kernel_builder *k, const struct attention *a, stru
 {
     struct lowering *l = k->l;
     struct ap psum = ap_tile(k, kernel_tile(k, MEM_PSUM, DT_F32, a->block, a->tile));
-    ap_clip(&psum, 0, a->var_key, a->block, a->keys);
-    ap_clip(&psum, 1, a->var_query, a->tile, a->queries);
+    ap_clip(l, &psum, 0, a->var_key, a->block, a->keys);
+    ap_clip(l, &psum, 1, a->var_query, a->tile, a->queries);
     struct ap across = ap_tile(
         k, kernel_tile(k, MEM_SBUF, l->p->slots[a->v.part[0].slot].type.dtype, a->block, a->tile));
     across.dim[0] = psum.dim[0], across.dim[1] = psum.dim[1];
@@ -333,9 +333,9 @@ static void emit_strict_blocks(struct kernel_builder *k, struct attention *a)
     emit_memset(k, total, 0);
     emit_memset(k, sum, 0);
     a->var_key = kernel_loop(k, dim_ceildiv(t, a->keys, a->block));
-    clip_keys(a, &scores);
+    clip_keys(k->l, a, &scores);
     struct ap products = query_tile(k, a, MEM_PSUM, DT_F32, a->block);
-    clip_keys(a, &products);
+    clip_keys(k->l, a, &products);
     emit_products(k, a, products);
     emit_scores(k, a, scores, products);
     struct insn *i = kernel_insn(k, INSN_tensor_reduce);
@@ -349,7 +349,7 @@ static void emit_strict_blocks(struct kernel_builder *k, struct attention *a)
     emit_activation(k, OP_identity, top, new_top, ap_absent(), -1, 0, 0);
     emit_activation(k, OP_exp, scores, scores, repeated(top, a->block), 1, 0, 0);
     struct ap *bias = &kernel_of(k)->insns[kernel_of(k)->ninsns - 1].ap[3];
-    clip_keys(a, bias);
+    clip_keys(k->l, a, bias);
     kernel_of(k)->insns[kernel_of(k)->ninsns - 1].ap[4] = part;
     emit_copy(k, top, new_top);
     emit_tensor_tensor(k, OP_mul, total, total, ratio);

@@ -306,7 +306,7 @@ static void read_taps(struct kernel_builder *k, const struct conv *c, const stru
         ap_push(moving, dim_mul(t, row, c->sh), p->band);
     ap_push_tile(l, moving, c->sw * pixel, p->tile, p->var_column, c->ow);
     ap_push(moving, 1, w->shape.k);
-    weights_finish(w, stationary, c->group > 1 ? -1 : p->var_block);
+    weights_finish(l, w, stationary, c->group > 1 ? -1 : p->var_block);
 }
 
 static void emit_taps(struct kernel_builder *k, const struct conv *c, const struct plan *p,
@@ -363,9 +363,9 @@ static void emit_sums(struct kernel_builder *k, struct group *g, const struct co
         if (p->chunked)
             ap_push(&dst, p->tile * PACK_OUTS, p->band);
         ap_push(&dst, PACK_OUTS, p->tile);
-        ap_clip(&dst, dst.rank - 1, p->var_column, p->tile, c->ow);
+        ap_clip(l, &dst, dst.rank - 1, p->var_column, p->tile, c->ow);
         ap_push(&dst, 1, block);
-        ap_clip(&dst, dst.rank - 1, p->var_block, block, c->outs);
+        ap_clip(l, &dst, dst.rank - 1, p->var_block, block, c->outs);
     }
     if (c->bias >= 0)
         emit_bias(k, c->bias, dst, p->var_block, block, c->outs);

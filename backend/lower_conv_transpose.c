@@ -221,7 +221,7 @@ static void emit_taps(struct kernel_builder *k, const struct transposed *v, cons
     }
     ap_push_tile(l, &moving, pixel, p->tile, p->var_column, x->count);
     ap_push(&moving, 1, w->shape.k);
-    weights_finish(w, &stationary, p->var_block);
+    weights_finish(l, w, &stationary, p->var_block);
     struct insn *i = kernel_insn(k, INSN_nc_matmul);
     i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
     i->imm[1].base = 1;

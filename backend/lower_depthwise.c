@@ -120,14 +120,14 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
     ap_push(&weights, c->kw * block, c->kh), ap_push(&weights, block, c->kw);
     push_channels(l, &weights, c, block, var_block);
     if (blocks > 1)
-        weights.offset.coef[var_block] = c->kh * c->kw * block;
+        ap_move(l, &weights, var_block, c->kh * c->kw * block);
     if (tail.bias) {
         bias = ap_slot(l, value_slot(l, tail.bias));
         push_channels(l, &bias, c, block, var_block);
     }
     struct insn *i = kernel_insn(&k, INSN_depthwise_conv);
     i->ap[0] = dst, i->ap[1] = image, i->ap[2] = weights, i->ap[3] = bias;
-    i->imm[0].coef[var_row] = 1;
+    affine_set(&i->imm[0], &l->p->arena, var_row, 1);
     const int64_t geometry[] = {c->sh, c->sw, c->dh, c->dw, c->top, c->left};
     for (int j = 0; j < 6; j++)
         i->imm[1 + j].base = geometry[j];

@@ -66,7 +66,7 @@ enum lowered emit_depthwise_integer(struct lowering *l, struct group *g, struct 
     struct insn *i = kernel_insn(&k, INSN_depthwise_integer);
     i->ap[0] = dst, i->ap[1] = image, i->ap[2] = weights, i->ap[3] = terms;
     i->flt[0] = quantized ? (float)q.zero : 0;
-    i->imm[0].coef[var_row] = 1;
+    affine_set(&i->imm[0], &l->p->arena, var_row, 1);
     const int64_t geometry[] = {c->kh, c->kw,  c->sh,   c->sw,     c->dh,
                                 c->dw, c->top, c->left, c->padding};
     for (int j = 0; j < 9; j++)

@@ -60,7 +60,7 @@ static struct ap channel_tile(struct kernel_builder *k, const struct groups *g)
 {
     struct ap a = ap_tile(k, kernel_tile(k, MEM_SBUF, DT_F32, 1, g->tile));
     a.dim[0] = a.dim[1], a.rank = 1;
-    ap_clip(&a, 0, g->var_c, g->tile, g->channels);
+    ap_clip(k->l, &a, 0, g->var_c, g->tile, g->channels);
     return a;
 }
 
@@ -89,7 +89,7 @@ static void mean(struct kernel_builder *k, const struct groups *g, struct ap sum
         all.rank = 1;
         struct ap row = sums;
         row.dim[1] = row.dim[0], row.rank = 2;
-        row.dim[0] = (struct ap_dim){.step = 0, .count = 1, .var = -1};
+        row.dim[0] = (struct ap_dim){.step = 0, .count = 1};
         reduce(k, OP_add, all, row, false);
         all.dim[0].step = 0, all.dim[0].count = g->tile;
         emit_copy(k, sums, all);
@@ -124,8 +124,8 @@ enum lowered lower_group_norm(struct lowering *l, struct node *n)
     emit_memset(&k, squares, 0);
     struct ap work = ap_tile(&k, kernel_tile(&k, MEM_SBUF, DT_F32, PIXELS, g.tile));
     g.var_p = kernel_loop(&k, dim_ceildiv(t, g.pixels, PIXELS));
-    ap_clip(&work, 0, g.var_p, PIXELS, g.pixels);
-    ap_clip(&work, 1, g.var_c, g.tile, g.channels);
+    ap_clip(l, &work, 0, g.var_p, PIXELS, g.pixels);
+    ap_clip(l, &work, 1, g.var_c, g.tile, g.channels);
     emit_tensor_tensor(&k, OP_sub, work, image(l, &g, n->in[0], false), sums);
     struct ap columns = work;
     columns.dim[0] = work.dim[1], columns.dim[1] = work.dim[0];

@@ -76,7 +76,7 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
     ap_push_tile(l, &moving, m->k, tile, var_row, m->rows);
     ap_push(&moving, 1, m->k);
     struct ap stationary = weights_start(l, w, var_block);
-    weights_finish(w, &stationary, var_block);
+    weights_finish(l, w, &stationary, var_block);
     struct quantized q;
     if (sum_type(m->x->type.dtype) == DT_I32 && quantized_of(l, g, m->outs, m->bias, &q)) {
         emit_quantized(&e, &q, stationary, ap_in_bands(moving), var_block, space.dim[1].count,
@@ -92,9 +92,9 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
             psum = kernel_tile(k, MEM_PSUM, sums, tile, PACK_OUTS);
         dst = (struct ap){.mem = MEM_PSUM, .dtype = (uint8_t)sums, .tensor = psum};
         ap_push(&dst, PACK_OUTS, tile);
-        ap_clip(&dst, 0, var_row, tile, m->rows);
+        ap_clip(l, &dst, 0, var_row, tile, m->rows);
         ap_push(&dst, 1, space.dim[1].count);
-        ap_clip(&dst, 1, var_block, space.dim[1].count, m->outs);
+        ap_clip(l, &dst, 1, var_block, space.dim[1].count, m->outs);
     }
     if (m->bias >= 0)
         emit_bias(k, m->bias, dst, var_block, space.dim[1].count, m->outs);

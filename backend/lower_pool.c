@@ -97,7 +97,7 @@ static void emit_window(struct kernel_builder *k, const struct pool *p, struct a
         ap_push(&image, p->channel, p->channels);
     struct insn *i = kernel_insn(k, INSN_window_pool);
     i->ap[0] = dst, i->ap[1] = image;
-    i->imm[0].coef[var_row] = 1;
+    affine_set(&i->imm[0], &k->l->p->arena, var_row, 1);
     for (int d = 0; d < 2; d++) {
         i->imm[1 + d].base = p->kernel[d];
         i->imm[3 + d].base = p->stride[d];

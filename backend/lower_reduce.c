@@ -188,7 +188,7 @@ static struct ap accumulator_tile(struct kernel_builder *k, const struct reducti
     struct ap a = {.mem = MEM_SBUF, .dtype = DT_F32, .tensor = tile};
     ap_push(&a, 1, r->tiled < 0 ? 1 : r->tile);
     if (r->tiled >= 0)
-        ap_clip(&a, 0, r->s[r->tiled].var, r->tile, r->s[r->tiled].count);
+        ap_clip(k->l, &a, 0, r->s[r->tiled].var, r->tile, r->s[r->tiled].count);
     return a;
 }
 

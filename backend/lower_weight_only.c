@@ -138,9 +138,9 @@ static void emit(struct kernel_builder *k, struct group *g, const struct few_bit
         int psum = kernel_tile(k, MEM_PSUM, DT_F32, tile, width);
         dst = (struct ap){.mem = MEM_PSUM, .dtype = DT_F32, .tensor = psum};
         ap_push(&dst, width, tile);
-        ap_clip(&dst, 0, var_row, tile, m->rows);
+        ap_clip(l, &dst, 0, var_row, tile, m->rows);
         ap_push(&dst, 1, space.dim[1].count);
-        ap_clip(&dst, 1, var_block, space.dim[1].count, outs);
+        ap_clip(l, &dst, 1, var_block, space.dim[1].count, outs);
     }
     struct ap moving = ap_slot(l, value_slot(l, m->x)), stationary = ap_slot(l, weights);
     ap_push_tile(l, &moving, m->shape.k, tile, var_row, m->rows);

@@ -128,9 +128,10 @@ static void push_tiles(struct lowering *l, const struct winograd *w, struct ap *
 {
     ap_push(a, step, tiles_in(w));
     if (w->rows > 1)
-        ap_clip(a, a->rank - 1, w->var_row, tiles_in(w), dim_mul(&l->p->dims, w->high, w->columns));
+        ap_clip(l, a, a->rank - 1, w->var_row, tiles_in(w),
+                dim_mul(&l->p->dims, w->high, w->columns));
     else
-        ap_clip(a, a->rank - 1, w->var_column, w->columns, w->wide);
+        ap_clip(l, a, a->rank - 1, w->var_column, w->columns, w->wide);
 }
 
 static void emit_input(struct kernel_builder *k, const struct conv *c, const struct winograd *w,
@@ -146,7 +147,8 @@ static void emit_input(struct kernel_builder *k, const struct conv *c, const str
     struct insn *i = kernel_insn(k, INSN_winograd_input);
     i->ap[0] = planes, i->ap[1] = image;
     i->imm[0].base = w->size;
-    i->imm[1].coef[w->var_row] = w->rows, i->imm[2].coef[w->var_column] = w->columns;
+    affine_set(&i->imm[1], &l->p->arena, w->var_row, w->rows),
+        affine_set(&i->imm[2], &l->p->arena, w->var_column, w->columns);
     i->imm[3].base = w->columns;
     i->imm[4].base = c->top, i->imm[5].base = c->left;
 }
@@ -216,14 +218,14 @@ static void multiply(struct kernel_builder *k, const struct conv *c, const struc
     int var_plane = kernel_loop(k, w->planes);
     struct ap stationary = weights_start(l, &w->weights, w->var_block);
     ap_move(l, &stationary, var_plane, w->weights.group_step);
-    weights_finish(&w->weights, &stationary, w->var_block);
+    weights_finish(l, &w->weights, &stationary, w->var_block);
     ap_move(l, &moving, var_plane, w->plane_step);
     push_tiles(l, w, &moving, c->channels_in);
     ap_push(&moving, 1, c->channels_in);
     ap_move(l, &sums, var_plane, w->sums_step);
     push_tiles(l, w, &sums, pack_width(c->outs));
     ap_push(&sums, 1, w->outs);
-    ap_clip(&sums, 1, w->var_block, PACK_OUTS, c->outs);
+    ap_clip(l, &sums, 1, w->var_block, PACK_OUTS, c->outs);
     struct insn *i = kernel_insn(k, INSN_nc_matmul);
     i->ap[0] = sums, i->ap[1] = stationary, i->ap[2] = moving;
     i->imm[1].base = 1;
@@ -267,7 +269,7 @@ static void finish(struct kernel_builder *k, struct group *g, const struct conv 
     ap_push(&planes, w->sums_step, w->planes);
     push_tiles(l, w, &planes, pack_width(c->outs));
     ap_push(&planes, 1, w->outs);
-    ap_clip(&planes, 2, w->var_block, PACK_OUTS, c->outs);
+    ap_clip(l, &planes, 2, w->var_block, PACK_OUTS, c->outs);
     struct insn *i = kernel_insn(k, INSN_winograd_output);
     i->ap[0] = dst, i->ap[1] = planes, i->ap[2] = bias;
     i->imm[0].base = w->size, i->imm[1].base = w->columns;

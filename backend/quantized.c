@@ -251,7 +251,7 @@ struct ap ap_in_bands(struct ap a)
 {
     if (a.rank == 2) {
         memmove(a.dim + 1, a.dim, sizeof *a.dim * 2);
-        a.dim[0] = (struct ap_dim){.step = 0, .count = 1, .var = -1};
+        a.dim[0] = (struct ap_dim){.step = 0, .count = 1};
         a.rank = 3;
     }
     return a;

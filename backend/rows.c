@@ -85,9 +85,9 @@ struct ap rows_tile(struct kernel_builder *k, const struct rows *r)
     int tile = kernel_tile(k, MEM_SBUF, DT_F32, r->tile, r->n);
     struct ap a = ap_tile(k, tile);
     if (r->strided)
-        ap_clip(&a, 0, r->var_inner, r->tile, r->inner);
+        ap_clip(k->l, &a, 0, r->var_inner, r->tile, r->inner);
     else
-        ap_clip(&a, 0, r->var_outer, r->tile, r->outer);
+        ap_clip(k->l, &a, 0, r->var_outer, r->tile, r->outer);
     return a;
 }
 

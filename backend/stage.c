@@ -64,7 +64,7 @@ static bool tile_like(struct stager *s, const struct ap *a, struct ap *out)
 static bool load(struct stager *s, struct ap *a, int node)
 {
     for (int i = 0; i < s->nloaded; i++)
-        if (!memcmp(&s->loaded[i].from, a, sizeof *a)) {
+        if (ap_equal(&s->loaded[i].from, a)) {
             *a = s->loaded[i].tile;
             return true;
         }

@@ -126,7 +126,7 @@ static struct ap weights_at(struct strict_conv *s, int var_chunk)
     struct ap a = {.mem = MEM_SBUF, .dtype = s->c->w->dtype, .tensor = s->weight_tile};
     ap_push(&a, kernel_of(s->k)->tiles[s->weight_tile].elements, s->m.chunk);
     if (var_chunk >= 0)
-        ap_clip(&a, 0, var_chunk, s->m.chunk, s->m.channels);
+        ap_clip(s->k->l, &a, 0, var_chunk, s->m.chunk, s->m.channels);
     if (var_chunk >= 0 && s->m.resident)
         ap_move(s->k->l, &a, var_chunk, s->taps * s->out_tile);
     return a;
@@ -136,7 +136,7 @@ static void push_outs(struct strict_conv *s, struct ap *a)
 {
     ap_push(a, 1, s->out_tile);
     if (s->c->group == 1)
-        ap_clip(a, a->rank - 1, s->var_block, s->out_tile, s->outs);
+        ap_clip(s->k->l, a, a->rank - 1, s->var_block, s->out_tile, s->outs);
 }
 
 static void load_chunk(struct strict_conv *s, int var_chunk)
@@ -169,7 +169,7 @@ static void multiply_chunk(struct strict_conv *s, struct ap psum, int64_t run, i
         i->ap[0] = psum, i->ap[1] = w, i->ap[2] = moving;
         i->imm[0].base = t > 0;
         if (var_chunk >= 0)
-            i->imm[0].coef[var_chunk] = 1;
+            affine_set(&i->imm[0], &s->k->l->p->arena, var_chunk, 1);
     }
 }
 
@@ -194,13 +194,13 @@ static void emit_products(struct strict_conv *s)
     ap_push(&psum, 1, run);
     ap_push(&psum, run, s->out_tile);
     if (s->c->group == 1)
-        ap_clip(&psum, 1, s->var_block, s->out_tile, s->outs);
+        ap_clip(k->l, &psum, 1, s->var_block, s->out_tile, s->outs);
     struct epilogue e = epilogue_of(s, s->out_tile);
     struct space space = epilogue_space(&e);
     for (int i = 0; i < space.rank; i++) {
         ap_push(&result, i == 0 ? run : i == space.rank - 1 ? 1 : m->cols, space.dim[i].count);
         if (space.dim[i].var >= 0)
-            ap_clip(&result, i, space.dim[i].var, space.dim[i].factor, space.dim[i].limit);
+            ap_clip(k->l, &result, i, space.dim[i].var, space.dim[i].factor, space.dim[i].limit);
     }
     chunk = loop_over(k, m->chunks);
     if (!m->resident)

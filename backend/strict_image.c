@@ -132,7 +132,7 @@ static struct ap chunk_start(struct kernel_builder *k, const struct strict_image
     struct ap a = {.mem = MEM_SBUF, .dtype = m->x->type.dtype, .tensor = m->tile};
     ap_push(&a, kernel_of(k)->tiles[m->tile].elements, m->chunk);
     if (var_chunk >= 0)
-        ap_clip(&a, 0, var_chunk, m->chunk, m->channels);
+        ap_clip(k->l, &a, 0, var_chunk, m->chunk, m->channels);
     if (var_chunk >= 0 && m->resident && !m->by_grid)
         ap_move(k->l, &a, var_chunk, m->plane);
     return a;
@@ -176,8 +176,8 @@ static void load_phase(struct kernel_builder *k, struct ap to, struct ap from,
     from.offset.base = dim_add(
         t, from.offset.base,
         dim_add(t, dim_mul(t, m->step_h, p->source_row), dim_mul(t, m->step_w, p->source_column)));
-    struct ap_dim channels = to.dim[0], rows = {.step = m->cols, .count = p->rows, .var = -1};
-    struct ap_dim columns = {.step = 1, .count = p->columns, .var = -1};
+    struct ap_dim channels = to.dim[0], rows = {.step = m->cols, .count = p->rows};
+    struct ap_dim columns = {.step = 1, .count = p->columns};
     struct ap_dim far_channels = from.dim[0], far_rows = rows, far_columns = columns;
     far_rows.step = dim_mul(t, m->step_h, m->fh), far_columns.step = dim_mul(t, m->step_w, m->fw);
     bool across = m->step_c == 1 &&
@@ -249,7 +249,7 @@ struct ap image_window(struct kernel_builder *k, const struct strict_image *m,
     for (int d = 1; d < s->rank; d++) {
         ap_push(&a, d == s->rank - 1 ? m->sw / m->fw : row_step(m), s->dim[d].count);
         if (s->dim[d].var >= 0)
-            ap_clip(&a, d, s->dim[d].var, s->dim[d].factor, s->dim[d].limit);
+            ap_clip(k->l, &a, d, s->dim[d].var, s->dim[d].factor, s->dim[d].limit);
     }
     return a;
 }

@@ -38,8 +38,8 @@ struct ap strict_product_emit(struct kernel_builder *k, const struct strict_prod
     dim_t block = even_tile(p->k, l->m->matmul_k);
     struct ap dst = {.mem = MEM_PSUM, .dtype = DT_F32};
     dst.tensor = kernel_tile(k, MEM_PSUM, DT_F32, p->out_tile, p->row_tile);
-    ap_push(&dst, p->row_tile, p->out_tile), ap_clip(&dst, 0, p->var_out, p->out_tile, p->outs);
-    ap_push(&dst, 1, p->row_tile), ap_clip(&dst, 1, p->var_row, p->row_tile, p->rows);
+    ap_push(&dst, p->row_tile, p->out_tile), ap_clip(l, &dst, 0, p->var_out, p->out_tile, p->outs);
+    ap_push(&dst, 1, p->row_tile), ap_clip(l, &dst, 1, p->var_row, p->row_tile, p->rows);
     bool loop = block != p->k;
     int var_k = loop ? kernel_loop(k, dim_ceildiv(&l->p->dims, p->k, block)) : -1;
     struct ap stationary = p->stationary, moving = p->moving;
@@ -50,7 +50,7 @@ struct ap strict_product_emit(struct kernel_builder *k, const struct strict_prod
     struct ap w = stage_in(k, stationary), x = stage_in(k, moving);
     struct insn *i = emit_tile_product(k, dst, w, x);
     if (loop) {
-        i->imm[0].coef[var_k] = 1; /* the first block overwrites */
+        affine_set(&i->imm[0], &l->p->arena, var_k, 1); /* the first block overwrites */
         kernel_end_loop(k);
     }
     return dst;

@@ -95,7 +95,7 @@ static struct ap counts_in(struct strict_pool *s, int slot)
     struct lowering *l = s->k->l;
     struct ap a = ap_slot(l, slot);
     ap_push(&a, 0, s->m.chunk);
-    ap_clip(&a, 0, s->var_block, s->m.chunk, s->m.channels);
+    ap_clip(l, &a, 0, s->var_block, s->m.chunk, s->m.channels);
     if (s->p->spatial == 2)
         ap_push_tile(l, &a, s->p->ow, s->m.band, s->var_band, s->p->oh);
     ap_push_tile(l, &a, 1, s->m.width, s->var_column, s->p->ow);

@@ -232,7 +232,8 @@ static struct affine signals_before_iteration(struct synchroniser *s, int loop, 
     for (; loop >= 0; loop = s->around[loop]) {
         dim_t before = signals_between(s, body_start(s->around[loop]), loop, engine);
         a.base = dim_add(&s->p->dims, a.base, before);
-        a.coef[s->k->insns[loop].imm[0].base] = signals_of_loop(s, loop, engine);
+        affine_set(&a, &s->p->arena, (int)s->k->insns[loop].imm[0].base,
+                   signals_of_loop(s, loop, engine));
     }
     return a;
 }
@@ -258,10 +259,9 @@ static struct affine value_of(struct synchroniser *s, const struct need *n, int 
 static bool loops_are_simple(struct synchroniser *s)
 {
     for (int i = 0; i < s->k->ninsns; i++)
-        for (int v = 0; s->k->insns[i].op == INSN_loop && v < MAX_VARS; v++)
-            if (s->k->insns[i].imm[1].coef[v])
-                return fail_internal(
-                    s->d, "the number of iterations of a loop depends on another variable");
+        if (s->k->insns[i].op == INSN_loop && s->k->insns[i].imm[1].nterms)
+            return fail_internal(s->d,
+                                 "the number of iterations of a loop depends on another variable");
     return true;
 }
 
@@ -281,14 +281,14 @@ static void write_sync(struct synchroniser *s)
     number_semaphores(s);
     for (int i = 0; i < s->k->ninsns; i++) {
         struct insn *n = &s->k->insns[i];
-        int waits = 0;
-        for (int w = 0; w < MAX_SYNC; w++)
-            n->wait[w] = (struct sync){.semaphore = -1};
+        struct sync wait[ENGINE_COUNT];
+        n->nwaits = 0;
         n->signal[0] = s->signals[i] ? s->semaphore[n->engine] : -1;
         n->signal[1] = -1;
         for (int e = 0; e < ENGINE_COUNT; e++)
             if (s->kept[i][e].key)
-                n->wait[waits++] = (struct sync){s->semaphore[e], value_of(s, &s->kept[i][e], e)};
+                wait[n->nwaits++] = (struct sync){s->semaphore[e], value_of(s, &s->kept[i][e], e)};
+        n->wait = arena_copy(&s->p->arena, wait, sizeof *wait * n->nwaits);
     }
 }
 

@@ -176,10 +176,10 @@ struct ap weights_start(struct lowering *l, const struct packed_weights *w, int 
     return a;
 }
 
-void weights_finish(const struct packed_weights *w, struct ap *a, int var_block)
+void weights_finish(struct lowering *l, const struct packed_weights *w, struct ap *a, int var_block)
 {
     ap_push(a, w->pitch, w->shape.k);
     ap_push(a, 1, w->width < w->shape.outs ? w->width : w->shape.outs);
     if (var_block >= 0)
-        ap_clip(a, a->rank - 1, var_block, PACK_OUTS, w->shape.outs);
+        ap_clip(l, a, a->rank - 1, var_block, PACK_OUTS, w->shape.outs);
 }

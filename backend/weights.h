@@ -61,6 +61,7 @@ bool pack_computed_possible(int dtype, int64_t in_group);
 /* The stationary operand: block `var_block` of outs, (batch dims from `groups`..., k, outs). Pushes
  * (k, outs) only; the caller pushes batch dims before. */
 struct ap weights_start(struct lowering *l, const struct packed_weights *w, int var_block);
-void weights_finish(const struct packed_weights *w, struct ap *a, int var_block);
+void weights_finish(struct lowering *l, const struct packed_weights *w, struct ap *a,
+                    int var_block);
 
 #endif

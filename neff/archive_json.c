@@ -1,5 +1,7 @@
 #include "neff/archive_json.h"
 
+#include "neff/base/json.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +146,9 @@ struct bytes neff_json_write(const struct program *p, struct arena *a)
 /* ---- reading ---- */
 
 struct reader {
+    struct json_reader j;
     struct program *p;
+    struct arena scratch;
     struct diag *d;
     const char *file;
 };
@@ -154,103 +158,101 @@ static bool bad(struct reader *r, const char *what, int i)
     return fail(r->d, "%s: bad entry in '%s' at index %d", r->file, what, i);
 }
 
-static bool load(struct reader *r, struct bytes text, json_t **out)
+/* Whether the text could be read so far; after a failure that has a message of its own, false. */
+static bool well_formed(struct reader *r)
 {
-    json_error_t e;
-    *out = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &e);
-    if (!*out)
-        return fail(r->d, "%s: not valid JSON, line %d: %s", r->file, e.line, e.text);
-    if (!json_is_object(*out)) {
-        json_decref(*out);
-        return fail(r->d, "%s: expected a JSON object", r->file);
-    }
-    return true;
-}
-
-static const char *text_of(struct reader *r, const json_t *j)
-{
-    return json_is_string(j) ? arena_strdup(&r->p->arena, json_string_value(j)) : NULL;
+    if (r->j.problem && !diag_failed(r->d))
+        fail(r->d, "%s: not valid JSON, line %d: %s", r->file, json_line(&r->j), r->j.problem);
+    return !diag_failed(r->d);
 }
 
 /* A number, or "$n" for an expression before `limit`. */
-static bool dim_of(const json_t *j, int limit, dim_t *out)
+static bool read_dim(struct reader *r, int limit, dim_t *out)
 {
-    if (json_is_integer(j)) {
-        *out = json_integer_value(j);
+    if (!json_begins(&r->j, '"')) {
+        *out = json_read_integer(&r->j);
         return dim_is_const(*out);
     }
-    const char *s = json_string_value(j);
+    const char *s = json_read_word(&r->j);
     char *end;
-    if (!s || *s != '$')
-        return false;
-    long n = strtol(s + 1, &end, 10);
-    if (*end || end == s + 1 || n < 0 || n >= limit)
+    long n = *s == '$' ? strtol(s + 1, &end, 10) : -1;
+    if (n < 0 || n >= limit || *end || end == s + 1)
         return false;
     *out = INT64_MIN + n;
     return true;
 }
 
-static bool read_symbols(struct reader *r, const json_t *list)
+static bool read_symbols(struct reader *r)
 {
     struct dim_table *t = &r->p->dims;
-    size_t n = json_array_size(list);
-    t->symbols = ARENA_ARRAY(t->arena, struct dim_symbol, n);
-    t->symbols_cap = (int)n;
-    for (size_t i = 0; i < n; i++) {
-        const json_t *s = json_array_get(list, i);
-        const char *name = text_of(r, json_object_get(s, "name"));
-        const json_t *most = json_object_get(s, "most");
-        if (!name || (most && json_integer_value(most) < 1))
-            return bad(r, "symbols", (int)i);
-        t->symbols[i] = (struct dim_symbol){name, json_is_true(json_object_get(s, "runtime")),
-                                            most ? json_integer_value(most) : 0};
-        t->nsymbols = (int)i + 1;
+    json_enter(&r->j, '[');
+    while (json_read_element(&r->j)) {
+        struct dim_symbol s = {0};
+        json_enter(&r->j, '{');
+        for (const char *key; (key = json_read_key(&r->j));) {
+            if (!strcmp(key, "name"))
+                s.name = json_read_text(&r->j, t->arena);
+            else if (!strcmp(key, "runtime"))
+                s.runtime = json_read_bool(&r->j);
+            else if (strcmp(key, "most") != 0)
+                json_skip(&r->j);
+            else if ((s.most = json_read_integer(&r->j)) < 1)
+                return bad(r, "symbols", t->nsymbols);
+        }
+        if (!s.name)
+            return bad(r, "symbols", t->nsymbols);
+        ARENA_GROW(t->arena, t->symbols, t->nsymbols, t->symbols_cap);
+        t->symbols[t->nsymbols++] = s;
     }
-    return true;
+    return well_formed(r);
 }
 
-static bool read_dim(struct reader *r, const json_t *row, int i, struct dim_node *n)
+static int dim_op_from_name(const char *name)
+{
+    int op = 0;
+    while (op < DIM_OPS && strcmp(name, dim_op_names[op]) != 0)
+        op++;
+    return op;
+}
+
+static bool read_expression(struct reader *r, struct dim_node *n)
 {
     const struct dim_table *t = &r->p->dims;
-    const char *op = json_string_value(json_array_get(row, 0));
-    for (int k = 0; op && k < DIM_OPS; k++) {
-        if (strcmp(op, dim_op_names[k]))
-            continue;
-        n->op = (uint8_t)k;
-        if (!dim_of(json_array_get(row, 1), i, &n->a))
-            return bad(r, "dims", i);
-        if (k == DIM_SYM) {
-            if (!dim_is_const(n->a) || n->a < 0 || n->a >= t->nsymbols)
-                return bad(r, "dims", i);
-            n->runtime = t->symbols[n->a].runtime;
-            return true;
-        }
-        if (!dim_of(json_array_get(row, 2), i, &n->b))
-            return bad(r, "dims", i);
+    json_enter(&r->j, '[');
+    int op = json_read_element(&r->j) ? dim_op_from_name(json_read_word(&r->j)) : DIM_OPS;
+    n->op = (uint8_t)op;
+    if (op == DIM_OPS || !json_read_element(&r->j) || !read_dim(r, t->nnodes, &n->a))
+        return false;
+    if (op == DIM_SYM) {
+        if (!dim_is_const(n->a) || n->a < 0 || n->a >= t->nsymbols)
+            return false;
+        n->runtime = t->symbols[n->a].runtime;
+    } else {
+        if (!json_read_element(&r->j) || !read_dim(r, t->nnodes, &n->b))
+            return false;
         n->runtime = dim_is_runtime(t, n->a) || dim_is_runtime(t, n->b);
-        return true;
     }
-    return bad(r, "dims", i);
+    return !json_read_element(&r->j);
 }
 
-static bool read_dims(struct reader *r, const json_t *list)
+static bool read_dims(struct reader *r)
 {
     struct dim_table *t = &r->p->dims;
-    size_t n = json_array_size(list);
-    t->nodes = ARENA_ARRAY(t->arena, struct dim_node, n);
-    t->nodes_cap = (int)n;
-    for (size_t i = 0; i < n; i++) {
-        if (!read_dim(r, json_array_get(list, i), (int)i, &t->nodes[i]))
-            return false;
-        t->nnodes = (int)i + 1;
+    json_enter(&r->j, '[');
+    while (json_read_element(&r->j)) {
+        ARENA_GROW(t->arena, t->nodes, t->nnodes, t->nodes_cap);
+        if (!read_expression(r, &t->nodes[t->nnodes]))
+            return bad(r, "dims", t->nnodes);
+        t->nnodes++;
     }
-    return dim_table_index(t) || fail(r->d, "%s: a dimension expression occurs twice", r->file);
+    return well_formed(r) &&
+           (dim_table_index(t) || fail(r->d, "%s: a dimension expression occurs twice", r->file));
 }
 
-static bool read_kind(const json_t *v, struct slot *s)
+static bool read_kind(struct reader *r, struct slot *s)
 {
-    const char *kind = json_string_value(json_object_get(v, "type"));
-    for (int k = 0; kind && k < NKINDS; k++)
+    const char *kind = json_read_word(&r->j);
+    for (int k = 0; k < NKINDS; k++)
         if (!strcmp(kind, kind_names[k])) {
             s->kind = (uint8_t)k;
             return true;
@@ -258,92 +260,170 @@ static bool read_kind(const json_t *v, struct slot *s)
     return false;
 }
 
-static bool read_var(struct reader *r, const json_t *v, int i, struct placement *at)
+static bool read_type(struct reader *r, struct type *out)
 {
-    struct slot *s = &r->p->slots[i];
-    const char *type = json_string_value(json_object_get(v, "value"));
-    if (!read_kind(v, s) || !type)
-        return bad(r, "var", i);
-    if (!type_parse(&r->p->dims, &type, &s->type, r->d))
-        return fail_in(r->d, "%s: variable %d", r->file, i);
-    if (*type)
-        return bad(r, "var", i);
-    s->name = text_of(r, json_object_get(v, "name"));
-    s->is_output = json_is_true(json_object_get(v, "output"));
-    if (s->kind == SLOT_VIEW) {
-        json_int_t base = json_integer_value(json_object_get(v, "backing_variable"));
-        if (base < 0 || base >= r->p->nslots ||
-            !dim_of(json_object_get(v, "backing_variable_off"), r->p->dims.nnodes, &s->offset))
-            return bad(r, "var", i);
+    const char *text = json_read_text(&r->j, &r->scratch);
+    bool ok = type_parse(&r->p->dims, &text, out, r->d) && !*text;
+    arena_clear(&r->scratch);
+    return ok;
+}
+
+/* One member of a variable; those that are not read here are for people. */
+static bool read_member(struct reader *r, const char *key, struct slot *s, struct placement *at)
+{
+    if (!strcmp(key, "type"))
+        return read_kind(r, s);
+    if (!strcmp(key, "value"))
+        return read_type(r, &s->type);
+    if (!strcmp(key, "name"))
+        s->name = json_read_text(&r->j, &r->p->arena);
+    else if (!strcmp(key, "output"))
+        s->is_output = json_read_bool(&r->j);
+    else if (!strcmp(key, "file_offset"))
+        at->offset = (uint64_t)json_read_integer(&r->j);
+    else if (!strcmp(key, "size"))
+        at->size = (uint64_t)json_read_integer(&r->j);
+    else if (!strcmp(key, "backing_variable_off"))
+        return read_dim(r, r->p->dims.nnodes, &s->offset);
+    else if (!strcmp(key, "backing_variable")) {
+        int64_t base = json_read_integer(&r->j);
         s->base = (int32_t)base;
-    }
-    if (s->kind == SLOT_CONST) {
-        json_int_t offset = json_integer_value(json_object_get(v, "file_offset"));
-        json_int_t size = json_integer_value(json_object_get(v, "size"));
-        if (offset < 0 || size < 0)
-            return bad(r, "var", i);
-        *at = (struct placement){(uint64_t)offset, (uint64_t)size};
+        return base >= 0 && base <= INT32_MAX; /* program_check knows how many there are */
+    } else {
+        json_skip(&r->j);
     }
     return true;
 }
 
-static bool read_vars(struct reader *r, const json_t *vars, struct placement **at)
+static bool read_var(struct reader *r, int i, struct slot *s, struct placement *at)
 {
-    size_t n = json_object_size(vars);
-    r->p->slots = ARENA_ARRAY(&r->p->arena, struct slot, n);
-    r->p->nslots = r->p->slots_cap = (int)n;
-    *at = ARENA_ARRAY(&r->p->arena, struct placement, n);
-    for (size_t i = 0; i < n; i++) {
-        char key[32];
-        snprintf(key, sizeof key, "v%zu", i);
-        if (!read_var(r, json_object_get(vars, key), (int)i, &(*at)[i]))
+    char expected[16];
+    bool kind = false, type = false;
+    s->base = -1;
+    snprintf(expected, sizeof expected, "v%d", i);
+    if (strcmp(r->j.word, expected) != 0)
+        return bad(r, "var", i);
+    json_enter(&r->j, '{');
+    for (const char *key; (key = json_read_key(&r->j));) {
+        kind |= !strcmp(key, "type");
+        type |= !strcmp(key, "value");
+        if (!read_member(r, key, s, at))
+            return diag_failed(r->d) ? fail_in(r->d, "%s: variable %d", r->file, i)
+                                     : bad(r, "var", i);
+    }
+    if (!kind || !type || at->offset > INT64_MAX || at->size > INT64_MAX ||
+        (s->kind == SLOT_VIEW && s->base < 0))
+        return bad(r, "var", i);
+    s->base = s->base < 0 ? 0 : s->base;
+    return true;
+}
+
+static bool read_vars(struct reader *r, struct placement **at)
+{
+    struct program *p = r->p;
+    struct json_reader start = r->j;
+    int n = 0;
+    json_enter(&r->j, '{');
+    while (json_read_key(&r->j) && n < INT32_MAX) {
+        json_skip(&r->j);
+        n++;
+    }
+    if (!well_formed(r))
+        return false;
+    p->slots = ARENA_ARRAY(&p->arena, struct slot, n);
+    *at = ARENA_ARRAY(&p->arena, struct placement, n);
+    p->slots_cap = n;
+    r->j = start;
+    json_enter(&r->j, '{');
+    while (json_read_key(&r->j)) {
+        int i = p->nslots++;
+        if (!read_var(r, i, &p->slots[i], &(*at)[i]))
             return false;
     }
-    return true;
+    return well_formed(r);
 }
 
-static bool read_outputs(struct reader *r, const json_t *list)
+static bool read_outputs(struct reader *r)
 {
-    size_t n = json_array_size(list);
-    r->p->output_names = ARENA_ARRAY(&r->p->arena, const char *, n + 1); /* NULL ends the list */
-    for (size_t i = 0; i < n; i++)
-        if (!(r->p->output_names[i] = text_of(r, json_array_get(list, i))))
-            return bad(r, "outputs", (int)i);
-    return true;
+    int n = 0, cap = 0;
+    json_enter(&r->j, '[');
+    ARENA_GROW(&r->p->arena, r->p->output_names, n, cap);
+    while (json_read_element(&r->j)) {
+        r->p->output_names[n++] = json_read_text(&r->j, &r->p->arena);
+        ARENA_GROW(&r->p->arena, r->p->output_names, n, cap); /* NULL ends the list */
+    }
+    return well_formed(r);
+}
+
+/* Where the members of the text's object are read from. */
+struct member {
+    const char *name;
+    struct json_reader value;
+};
+
+static bool find_members(struct reader *r, struct member *m, int n)
+{
+    json_enter(&r->j, '{');
+    for (const char *key; (key = json_read_key(&r->j));) {
+        for (int i = 0; i < n; i++)
+            if (!strcmp(key, m[i].name))
+                m[i].value = r->j;
+        json_skip(&r->j);
+    }
+    if (!r->j.problem && !json_done(&r->j))
+        r->j.problem = "more text after the end";
+    for (int i = 0; i < n && well_formed(r); i++)
+        if (!m[i].value.at)
+            fail(r->d, "%s: '%s' is missing", r->file, m[i].name);
+    return !diag_failed(r->d);
 }
 
 bool def_json_read(struct program *p, struct bytes text, struct placement **at, struct diag *d)
 {
-    struct reader r = {p, d, "sg00/def.json"};
-    json_t *root;
-    if (!load(&r, text, &root))
-        return false;
-    p->name = text_of(&r, json_object_get(root, "name"));
-    p->target = text_of(&r, json_object_get(root, "target"));
-    bool ok = read_symbols(&r, json_object_get(root, "symbols")) &&
-              read_dims(&r, json_object_get(root, "dims")) &&
-              read_vars(&r, json_object_get(root, "var"), at) &&
-              read_outputs(&r, json_object_get(root, "outputs"));
-    json_decref(root);
+    struct reader r = {
+        .j = json_reader(text.data, text.size), .p = p, .d = d, .file = "sg00/def.json"};
+    enum { NAME, TARGET, SYMBOLS, DIMS, VAR, OUTPUTS, MEMBERS };
+    struct member m[MEMBERS] = {{.name = "name"}, {.name = "target"}, {.name = "symbols"},
+                                {.name = "dims"}, {.name = "var"},    {.name = "outputs"}};
+    bool ok = find_members(&r, m, MEMBERS);
+    if (ok) {
+        p->name = json_read_text(&m[NAME].value, &p->arena);
+        p->target = json_read_text(&m[TARGET].value, &p->arena);
+        r.j = m[SYMBOLS].value, ok = read_symbols(&r);
+        r.j = m[DIMS].value, ok = ok && read_dims(&r);
+        r.j = m[VAR].value, ok = ok && read_vars(&r, at);
+        r.j = m[OUTPUTS].value, ok = ok && read_outputs(&r);
+    }
+    arena_free(&r.scratch);
     return ok;
+}
+
+static bool read_node(struct reader *r)
+{
+    const char *text[2];
+    json_enter(&r->j, '[');
+    for (int i = 0; i < 2; i++)
+        text[i] = json_read_element(&r->j) ? json_read_text(&r->j, &r->scratch) : NULL;
+    bool ok = text[0] && text[1] && !json_read_element(&r->j);
+    if (ok)
+        program_add_node(r->p, text[0], text[1]);
+    arena_clear(&r->scratch);
+    return ok || bad(r, "nodes", r->p->nnodes);
 }
 
 bool debug_json_read(struct program *p, struct bytes text, struct diag *d)
 {
-    struct reader r = {p, d, "sg00/debug.json"};
-    json_t *root;
-    if (!load(&r, text, &root))
-        return false;
-    const json_t *nodes = json_object_get(root, "nodes");
-    bool ok = true;
-    for (size_t i = 0; ok && i < json_array_size(nodes); i++) {
-        const json_t *n = json_array_get(nodes, i);
-        const char *name = json_string_value(json_array_get(n, 0));
-        const char *source = json_string_value(json_array_get(n, 1));
-        ok = name && source ? true : bad(&r, "nodes", (int)i);
-        if (ok)
-            program_add_node(p, name, source);
+    struct reader r = {
+        .j = json_reader(text.data, text.size), .p = p, .d = d, .file = "sg00/debug.json"};
+    struct member nodes = {.name = "nodes"};
+    bool ok = find_members(&r, &nodes, 1);
+    if (ok) {
+        r.j = nodes.value;
+        json_enter(&r.j, '[');
+        while (ok && json_read_element(&r.j))
+            ok = read_node(&r);
+        ok = ok && well_formed(&r);
     }
-    json_decref(root);
+    arena_free(&r.scratch);
     return ok;
 }

@@ -74,13 +74,11 @@ static void put_var(struct printer *r, int v)
 static void put_affine(struct printer *r, const struct affine *a)
 {
     const char *plus = "";
-    for (int v = 0; v < MAX_VARS; v++) {
-        if (!a->coef[v])
-            continue;
+    for (int i = 0; i < a->nterms; i++) {
         put(r, plus);
-        put_var(r, v);
+        put_var(r, a->terms[i].var);
         fputc('*', r->out);
-        put_dim(r, a->coef[v]);
+        put_dim(r, a->terms[i].coef);
         plus = "+";
     }
     if (*plus && !a->base)
@@ -97,15 +95,15 @@ static void put_ap(struct printer *r, const struct ap *ap)
     for (int i = 0; i < ap->rank; i++) {
         const struct ap_dim *d = &ap->dim[i];
         put(r, i ? ", " : "");
-        if (d->var >= 0) {
+        if (d->clip) {
             put(r, "min(");
             put_dim(r, d->count);
             fputc(',', r->out);
-            put_dim(r, d->limit);
+            put_dim(r, d->clip->limit);
             fputc('-', r->out);
-            put_var(r, d->var);
+            put_var(r, d->clip->var);
             fputc('*', r->out);
-            put_dim(r, d->factor);
+            put_dim(r, d->clip->factor);
             put(r, ")");
         } else {
             put_dim(r, d->count);
@@ -147,7 +145,7 @@ static void put_f64(struct printer *r, double x)
 
 static void put_sync(struct printer *r, const struct insn *n)
 {
-    for (int i = 0; i < MAX_SYNC && n->wait[i].semaphore >= 0; i++) {
+    for (int i = 0; i < n->nwaits; i++) {
         fprintf(r->out, "%s s%d>=", i ? "," : " wait", n->wait[i].semaphore);
         put_affine(r, &n->wait[i].value);
     }
@@ -178,8 +176,7 @@ static void put_operands(struct printer *r, const struct insn *n)
             put_ap(r, &n->ap[i]);
         }
     for (int i = 0; i < info->nimms; i++) {
-        static const struct affine zero;
-        if (!memcmp(&n->imm[i], &zero, sizeof zero))
+        if (!n->imm[i].base && !n->imm[i].nterms)
             continue;
         fprintf(r->out, "%s%s=", comma(&first), info->imm[i]);
         put_affine(r, &n->imm[i]);

@@ -61,8 +61,8 @@ static bool affine_ok(const struct checker *c, const struct kernel *k, const str
 {
     if (!dim_ok(c, a->base))
         return false;
-    for (int v = 0; v < MAX_VARS; v++)
-        if (!dim_ok(c, a->coef[v]) || (v >= k->nvars && a->coef[v]))
+    for (int i = 0; i < a->nterms; i++)
+        if (!dim_ok(c, a->terms[i].coef) || a->terms[i].var >= k->nvars)
             return false;
     return true;
 }
@@ -71,9 +71,10 @@ static bool ap_dims_ok(const struct checker *c, const struct kernel *k, const st
 {
     for (int i = 0; i < ap->rank; i++) {
         const struct ap_dim *d = &ap->dim[i];
-        if (!dim_ok(c, d->step) || !dim_ok(c, d->count) || d->var < -1 || d->var >= k->nvars)
+        if (!dim_ok(c, d->step) || !dim_ok(c, d->count))
             return false;
-        if (d->var >= 0 && (!dim_ok(c, d->factor) || !dim_ok(c, d->limit)))
+        if (d->clip && (d->clip->var < 0 || d->clip->var >= k->nvars ||
+                        !dim_ok(c, d->clip->factor) || !dim_ok(c, d->clip->limit)))
             return false;
     }
     return affine_ok(c, k, &ap->offset);
@@ -126,15 +127,15 @@ static bool check_strict(struct checker *c, const struct machine *m, const struc
 
 static bool check_sync(struct checker *c, const struct kernel *k, const struct insn *n)
 {
-    for (int i = 0; i < MAX_SYNC; i++)
-        if (n->wait[i].semaphore >= k->nsemaphores ||
-            (n->wait[i].semaphore >= 0 && !affine_ok(c, k, &n->wait[i].value)))
+    for (int i = 0; i < n->nwaits; i++)
+        if (n->wait[i].semaphore < 0 || n->wait[i].semaphore >= k->nsemaphores ||
+            !affine_ok(c, k, &n->wait[i].value))
             return fail(c->d, "%s: wait for an unknown semaphore or value", insn_info(n->op)->name);
     for (int i = 0; i < 2; i++)
         if (n->signal[i] >= k->nsemaphores)
             return fail(c->d, "%s: signals an unknown semaphore", insn_info(n->op)->name);
     bool structure = n->op == INSN_loop || n->op == INSN_end;
-    if (structure && (n->wait[0].semaphore >= 0 || n->signal[0] >= 0 || n->signal[1] >= 0))
+    if (structure && (n->nwaits || n->signal[0] >= 0 || n->signal[1] >= 0))
         return fail(c->d, "%s: structure belongs to all engines and cannot wait or signal",
                     insn_info(n->op)->name);
     return true;
@@ -189,9 +190,8 @@ static bool check_kernel(struct checker *c, const struct kernel *k)
         if (!check_insn(c, k, n))
             return false;
         if (n->op == INSN_loop) {
-            for (int v = 0; v < k->nvars; v++)
-                if (n->imm[0].coef[v])
-                    return fail(c->d, "a loop's variable is a number");
+            if (n->imm[0].nterms)
+                return fail(c->d, "a loop's variable is a number");
             if (n->imm[0].base != k->ngrid + depth || n->imm[0].base >= k->nvars)
                 return fail(c->d, "loop variables are not numbered by depth");
             depth++;

@@ -66,9 +66,8 @@ static bool variable_counts(const struct finder *f, int insn, int64_t *counts)
         counts[g] = dim_value(f->values, f->k->grid[g]);
     for (int l = f->loop[insn]; l >= 0; l = f->loop[l]) {
         const struct affine *count = &f->k->insns[l].imm[1];
-        for (int v = 0; v < MAX_VARS; v++)
-            if (count->coef[v])
-                return false;
+        if (count->nterms)
+            return false;
         counts[f->k->insns[l].imm[0].base] = dim_value(f->values, count->base);
     }
     for (int v = 0; v < MAX_VARS; v++)
@@ -90,20 +89,21 @@ static bool writes_once(const struct finder *f, const struct ap *ap, const int64
     for (int i = 0; i < ap->rank; i++) {
         const struct ap_dim *d = &ap->dim[i];
         int64_t step = dim_value(f->values, d->step), count = dim_value(f->values, d->count);
-        if (d->var >= 0) {
-            int64_t factor = dim_value(f->values, d->factor),
-                    coef = dim_value(f->values, ap->offset.coef[d->var]), moved;
-            if (used[d->var] || factor != count || __builtin_mul_overflow(factor, step, &moved) ||
+        if (d->clip) {
+            int var = d->clip->var;
+            int64_t factor = dim_value(f->values, d->clip->factor),
+                    coef = dim_value(f->values, affine_coef(&ap->offset, var)), moved;
+            if (used[var] || factor != count || __builtin_mul_overflow(factor, step, &moved) ||
                 moved != coef)
                 return false;
-            used[d->var] = true;
-            count = dim_value(f->values, d->limit);
+            used[var] = true;
+            count = dim_value(f->values, d->clip->limit);
         }
         if (step == DIM_NOT_BOUND || count == DIM_NOT_BOUND || !add_span(spans, &n, step, count))
             return false;
     }
     for (int v = 0; v < MAX_VARS; v++) {
-        int64_t coef = dim_value(f->values, ap->offset.coef[v]);
+        int64_t coef = dim_value(f->values, affine_coef(&ap->offset, v));
         if (!used[v] && counts[v] > 1 &&
             (coef == DIM_NOT_BOUND || !add_span(spans, &n, coef, counts[v])))
             return false;
@@ -119,26 +119,12 @@ static bool writes_once(const struct finder *f, const struct ap *ap, const int64
 
 /* ---- an operand and a result ---- */
 
-static bool same_affine(const struct affine *a, const struct affine *b)
-{
-    return a->base == b->base && !memcmp(a->coef, b->coef, sizeof a->coef);
-}
-
 /* Both from the start of their memory. */
 static bool same_place(const struct finder *f, const struct ap *a, const struct ap *b)
 {
     const struct slot *s = &f->p->slots[a->tensor], *t = &f->p->slots[b->tensor];
-    if (a->rank != b->rank || dtype_bytes(a->dtype) != dtype_bytes(b->dtype) ||
-        (s->kind == SLOT_VIEW && s->offset) || (t->kind == SLOT_VIEW && t->offset) ||
-        !same_affine(&a->offset, &b->offset))
-        return false;
-    for (int i = 0; i < a->rank; i++) {
-        const struct ap_dim *x = &a->dim[i], *y = &b->dim[i];
-        if (x->step != y->step || x->count != y->count || x->var != y->var ||
-            (x->var >= 0 && (x->factor != y->factor || x->limit != y->limit)))
-            return false;
-    }
-    return true;
+    return dtype_bytes(a->dtype) == dtype_bytes(b->dtype) && !(s->kind == SLOT_VIEW && s->offset) &&
+           !(t->kind == SLOT_VIEW && t->offset) && ap_places_equal(a, b);
 }
 
 /* Instruction `at` alone writes `result`, and reads of `operand` come before, at its elements. */

@@ -63,6 +63,57 @@ const struct insn_info *insn_info(enum opcode op)
     return &infos[op];
 }
 
+dim_t affine_coef(const struct affine *a, int var)
+{
+    for (int i = 0; i < a->nterms; i++)
+        if (a->terms[i].var == var)
+            return a->terms[i].coef;
+    return 0;
+}
+
+void affine_set(struct affine *a, struct arena *arena, int var, dim_t coef)
+{
+    struct affine_term *terms = ARENA_ARRAY(arena, struct affine_term, a->nterms + 1);
+    int n = 0, i = 0;
+    while (i < a->nterms && a->terms[i].var < var)
+        terms[n++] = a->terms[i++];
+    if (coef)
+        terms[n++] = (struct affine_term){var, coef};
+    for (; i < a->nterms; i++)
+        if (a->terms[i].var != var)
+            terms[n++] = a->terms[i];
+    a->nterms = n;
+    a->terms = n ? terms : NULL;
+}
+
+bool affine_equal(const struct affine *a, const struct affine *b)
+{
+    bool same = a->base == b->base && a->nterms == b->nterms;
+    for (int i = 0; same && i < a->nterms; i++)
+        same = a->terms[i].var == b->terms[i].var && a->terms[i].coef == b->terms[i].coef;
+    return same;
+}
+
+static bool clip_equal(const struct ap_clip *a, const struct ap_clip *b)
+{
+    return a == b || (a && b && a->var == b->var && a->factor == b->factor && a->limit == b->limit);
+}
+
+bool ap_places_equal(const struct ap *a, const struct ap *b)
+{
+    bool same = a->rank == b->rank && affine_equal(&a->offset, &b->offset);
+    for (int i = 0; same && i < a->rank; i++)
+        same = a->dim[i].step == b->dim[i].step && a->dim[i].count == b->dim[i].count &&
+               clip_equal(a->dim[i].clip, b->dim[i].clip);
+    return same;
+}
+
+bool ap_equal(const struct ap *a, const struct ap *b)
+{
+    return a->mem == b->mem && a->dtype == b->dtype && a->tensor == b->tensor &&
+           ap_places_equal(a, b);
+}
+
 enum opcode insn_from_name(const char *name)
 {
     for (int i = 0; i < INSN_COUNT; i++)

@@ -40,22 +40,32 @@ struct insn_info {
 const struct insn_info *insn_info(enum opcode op);
 enum opcode insn_from_name(const char *name); /* INSN_COUNT when unknown */
 
-/* base + sum of coef[v] * value of variable v. Variables: program ids 0..ngrid-1, then loop
- * variables. */
+/* base + sum of coef * value of variable over the terms. Variables: program ids 0..ngrid-1, then
+ * loop variables. Copies share their terms, which never change: affine_set makes others. */
+struct affine_term {
+    int32_t var;
+    dim_t coef; /* not 0 */
+};
 struct affine {
     dim_t base;
-    dim_t coef[MAX_VARS];
+    int32_t nterms;
+    const struct affine_term *terms; /* by rising variable */
 };
+dim_t affine_coef(const struct affine *a, int var); /* 0 for variables that do not occur */
+void affine_set(struct affine *a, struct arena *arena, int var, dim_t coef);
+bool affine_equal(const struct affine *a, const struct affine *b);
 
 enum memory { MEM_NONE, MEM_HBM, MEM_SBUF, MEM_PSUM };
 
+/* Edges of tiles: the count in force is min(count, limit - value of variable `var` * factor). */
+struct ap_clip {
+    int32_t var;
+    dim_t factor, limit;
+};
 struct ap_dim {
     dim_t step; /* elements */
     dim_t count;
-    /* Edges of tiles: the count in force is min(count, limit - value of variable `var` * factor).
-     * var -1: no clipping. */
-    int8_t var;
-    dim_t factor, limit;
+    const struct ap_clip *clip; /* NULL: none; shared by copies, like terms */
 };
 
 /* Which elements an instruction touches. */
@@ -68,22 +78,27 @@ struct ap {
     struct ap_dim dim[MAX_AP_RANK]; /* outermost first */
 };
 
+bool ap_equal(const struct ap *a, const struct ap *b);
+/* The same elements counted from their tensors' starts, in the same order. */
+bool ap_places_equal(const struct ap *a, const struct ap *b);
+
 enum { MAX_SYNC = 4 };
-struct sync {          /* wait until semaphore >= value, or (in signal) add 1 after completion */
-    int16_t semaphore; /* -1: unused */
+struct sync { /* wait until semaphore >= value */
+    int16_t semaphore;
     struct affine value;
 };
 
 struct insn {
-    uint8_t op;                  /* enum opcode */
-    uint8_t engine;              /* mostly the row's; copies and fills may be moved to another */
-    int32_t node;                /* index in program.nodes, for reports; -1 none */
-    struct ap *ap;               /* insn_info.naps of them */
-    struct affine imm[MAX_IMMS]; /* most are constants: coef all 0 */
+    uint8_t op;         /* enum opcode */
+    uint8_t engine;     /* mostly the row's; copies and fills may be moved to another */
+    uint8_t nwaits;     /* at most MAX_SYNC */
+    int16_t signal[2];  /* semaphores to increment after completion, -1 unused */
+    int32_t node;       /* index in program.nodes, for reports; -1 none */
+    struct ap *ap;      /* insn_info.naps of them */
+    struct affine *imm; /* insn_info.nimms of them; most are constants */
+    struct sync *wait;
     float flt[MAX_FLOATS];
     uint16_t func[MAX_FUNCS]; /* enum op */
-    struct sync wait[MAX_SYNC];
-    int16_t signal[2]; /* semaphores to increment, -1 unused */
 };
 
 /* On-chip memory of a kernel instance: partitions x elements, row-major in its own memory. */

@@ -63,9 +63,9 @@ static bool parse_affine(struct parser *r, struct affine *out)
         if (asm_peek(&r->x, 'g') || asm_peek(&r->x, 'i')) {
             if (!parse_var(r, &v) || !asm_want(&r->x, "*") || !parse_dim(r, &d))
                 return false;
-            if (out->coef[v])
+            if (affine_coef(out, v))
                 return asm_bad(&r->x, "variable %d occurs twice", v);
-            out->coef[v] = d;
+            affine_set(out, &r->p->arena, v, d);
         } else if (parse_dim(r, &d)) {
             out->base = d;
             return true;
@@ -92,14 +92,14 @@ static bool parse_slot(struct parser *r, int32_t *out)
 
 static bool parse_ap_dim(struct parser *r, struct ap_dim *d)
 {
-    *d = (struct ap_dim){.var = -1};
+    *d = (struct ap_dim){0};
     if (asm_try(&r->x, "min")) {
-        int var;
+        struct ap_clip *clip = ARENA_NEW(&r->p->arena, struct ap_clip);
         if (!asm_want(&r->x, "(") || !parse_dim(r, &d->count) || !asm_want(&r->x, ",") ||
-            !parse_dim(r, &d->limit) || !asm_want(&r->x, "-") || !parse_var(r, &var) ||
-            !asm_want(&r->x, "*") || !parse_dim(r, &d->factor) || !asm_want(&r->x, ")"))
+            !parse_dim(r, &clip->limit) || !asm_want(&r->x, "-") || !parse_var(r, &clip->var) ||
+            !asm_want(&r->x, "*") || !parse_dim(r, &clip->factor) || !asm_want(&r->x, ")"))
             return false;
-        d->var = (int8_t)var;
+        d->clip = clip;
     } else if (!parse_dim(r, &d->count)) {
         return false;
     }
@@ -153,14 +153,14 @@ static bool parse_semaphore(struct parser *r, int16_t *out)
 static bool parse_sync(struct parser *r, struct insn *n)
 {
     if (asm_try(&r->x, "wait")) {
-        int i = 0;
+        n->wait = ARENA_ARRAY(&r->p->arena, struct sync, MAX_SYNC);
         do {
-            if (i == MAX_SYNC)
+            if (n->nwaits == MAX_SYNC)
                 return asm_bad(&r->x, "more than %d waits", MAX_SYNC);
-            if (!parse_semaphore(r, &n->wait[i].semaphore) || !asm_want(&r->x, ">=") ||
-                !parse_affine(r, &n->wait[i].value))
+            struct sync *wait = &n->wait[n->nwaits++];
+            if (!parse_semaphore(r, &wait->semaphore) || !asm_want(&r->x, ">=") ||
+                !parse_affine(r, &wait->value))
                 return false;
-            i++;
         } while (asm_try(&r->x, ","));
     }
     if (asm_try(&r->x, "signal")) {

@@ -73,8 +73,7 @@ struct insn *kernel_add(struct program *p, struct kernel *k, enum opcode op)
     const struct insn_info *info = insn_info(op);
     *i = (struct insn){.op = (uint8_t)op, .engine = info->engine, .node = -1};
     i->ap = ARENA_ARRAY(&p->arena, struct ap, info->naps);
-    for (int s = 0; s < MAX_SYNC; s++)
-        i->wait[s].semaphore = -1;
+    i->imm = ARENA_ARRAY(&p->arena, struct affine, info->nimms);
     i->signal[0] = i->signal[1] = -1;
     return i;
 }

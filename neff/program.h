@@ -100,8 +100,8 @@ bool constant_make(const struct slot *s, struct tensor *out, struct diag *d);
 bool program_make_constants(struct program *p, struct diag *d);
 int program_add_slot(struct program *p, struct slot s);
 int program_add_node(struct program *p, const char *name, const char *source);
-/* Adds an instruction with naps zeroed patterns and no semaphores. Valid until the next one is
- * added. */
+/* Adds an instruction with zeroed patterns and immediates, and no semaphores. Valid until the next
+ * one is added. */
 struct insn *kernel_add(struct program *p, struct kernel *k, enum opcode op);
 
 /*

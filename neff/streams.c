@@ -53,18 +53,39 @@ static void code_dim(struct streams *s, struct codec *c, dim_t *d)
 static void code_affine(struct streams *s, struct codec *c, struct affine *a, int nvars)
 {
     uint16_t mask = 0;
-    for (int v = 0; v < nvars; v++)
-        if (a->coef[v] != 0)
-            mask |= (uint16_t)(1u << v);
+    for (int i = 0; i < a->nterms; i++)
+        mask |= (uint16_t)(1u << a->terms[i].var);
     code_u16(c, &mask);
     if (mask >> nvars) {
         codec_fail(c, "unknown loop variable");
         return;
     }
     code_dim(s, c, &a->base);
-    for (int v = 0; v < nvars; v++)
+    struct affine_term terms[MAX_VARS];
+    int n = 0;
+    for (int v = 0; v < nvars; v++) {
+        dim_t coef = c->writing ? affine_coef(a, v) : 0;
         if (mask >> v & 1)
-            code_dim(s, c, &a->coef[v]);
+            code_dim(s, c, &coef);
+        if (coef)
+            terms[n++] = (struct affine_term){v, coef};
+    }
+    if (c->writing || !n)
+        return;
+    a->nterms = n;
+    a->terms = arena_copy(&s->p->arena, terms, sizeof *terms * (size_t)n);
+}
+
+static void code_clip(struct streams *s, struct codec *c, const struct ap_clip **clip, int nvars)
+{
+    struct ap_clip v = *clip ? **clip : (struct ap_clip){.var = -1};
+    code_ranged(c, &v.var, -1, nvars - 1, "loop variable");
+    if (v.var < 0)
+        return;
+    code_dim(s, c, &v.factor);
+    code_dim(s, c, &v.limit);
+    if (!c->writing)
+        *clip = arena_copy(&s->p->arena, &v, sizeof v);
 }
 
 static void code_ap(struct streams *s, struct codec *c, struct ap *ap, const struct kernel *k,
@@ -86,15 +107,9 @@ static void code_ap(struct streams *s, struct codec *c, struct ap *ap, const str
     code_affine(s, c, &ap->offset, k->nvars);
     for (int i = 0; i < rank; i++) {
         struct ap_dim *dim = &ap->dim[i];
-        int var = dim->var;
         code_dim(s, c, &dim->step);
         code_dim(s, c, &dim->count);
-        code_ranged(c, &var, -1, k->nvars - 1, "loop variable");
-        dim->var = (int8_t)var;
-        if (var >= 0) {
-            code_dim(s, c, &dim->factor);
-            code_dim(s, c, &dim->limit);
-        }
+        code_clip(s, c, &dim->clip, k->nvars);
     }
 }
 
@@ -110,10 +125,11 @@ static void code_insn(struct streams *s, struct codec *c, struct insn *n, const 
         code_f32(c, &n->flt[i]);
     for (int i = 0; i < info->nfuncs; i++)
         code_op(s, c, &n->func[i]);
-    int waits = 0;
-    while (waits < MAX_SYNC && n->wait[waits].semaphore >= 0)
-        waits++;
+    int waits = n->nwaits;
     code_ranged(c, &waits, 0, MAX_SYNC, "number of waits");
+    n->nwaits = (uint8_t)waits;
+    if (!c->writing && waits)
+        n->wait = ARENA_ARRAY(&s->p->arena, struct sync, waits);
     for (int i = 0; i < waits; i++) {
         code_i16(c, &n->wait[i].semaphore);
         code_affine(s, c, &n->wait[i].value, k->nvars);
@@ -197,7 +213,10 @@ static void write_stream(struct streams *s, struct kernel *k, int engine)
 
 static bool same_loop(const struct insn *a, const struct insn *b)
 {
-    return a->op == b->op && !memcmp(a->imm, b->imm, sizeof a->imm);
+    bool same = a->op == b->op;
+    for (int i = 0; same && i < insn_info(a->op)->nimms; i++)
+        same = affine_equal(&a->imm[i], &b->imm[i]);
+    return same;
 }
 
 /* Puts one engine's instructions at their places in the kernel; loops arrive once per engine and
@@ -210,8 +229,6 @@ static void read_stream(struct streams *s, struct kernel *k, bool *filled, int e
     for (int i = 0, at = 0; i < count && !c->failed; i++) {
         int skip = 0;
         struct insn n = {.engine = (uint8_t)engine, .node = -1, .signal = {-1, -1}};
-        for (int w = 0; w < MAX_SYNC; w++)
-            n.wait[w].semaphore = -1;
         code_ranged(c, &skip, i > 0, INT32_MAX - k->ninsns, "position");
         at += skip;
         code_u8(c, &n.op);
@@ -221,6 +238,7 @@ static void read_stream(struct streams *s, struct kernel *k, bool *filled, int e
             return;
         }
         n.ap = ARENA_ARRAY(&s->p->arena, struct ap, insn_info(n.op)->naps);
+        n.imm = ARENA_ARRAY(&s->p->arena, struct affine, insn_info(n.op)->nimms);
         code_insn(s, c, &n, k);
         if (structural(&n))
             n.engine = ENGINE_SP;

@@ -41,12 +41,13 @@ static bool bind_affine(struct binder *b, const struct affine *a, int64_t unit, 
     if (!value_of(b, a->base, base))
         return false;
     *base *= unit;
-    for (int v = 0; v < b->k->nvars; v++) {
+    for (int i = 0; i < a->nterms; i++) {
         int64_t coef;
-        if (!value_of(b, a->coef[v], &coef))
+        int var = a->terms[i].var;
+        if (!value_of(b, a->terms[i].coef, &coef))
             return false;
-        if (coef && b->var_count[v] > 1)
-            found[n++] = (struct term){v, coef * unit};
+        if (coef && b->var_count[var] > 1)
+            found[n++] = (struct term){var, coef * unit};
     }
     *nterms = n;
     *terms = n ? arena_copy(b->a, found, sizeof *found * (size_t)n) : NULL;
@@ -91,17 +92,17 @@ static bool bind_ap(struct binder *b, const struct ap *ap, struct pattern *p)
         return false;
     for (int i = 0; i < ap->rank; i++) {
         const struct ap_dim *d = &ap->dim[i];
-        struct clip c = {.dim = (uint8_t)i, .var = (uint8_t)d->var};
         if (!value_of(b, d->step, &o->step[i]) || !value_of(b, d->count, &o->count[i]))
             return false;
         if (o->count[i] < 0)
             return fail(b->d, "a pattern counts %lld elements", (long long)o->count[i]);
-        if (d->var < 0)
+        if (!d->clip)
             continue;
-        if (d->var >= b->k->nvars || !b->var_count[d->var])
-            return fail(b->d, "a pattern is clipped by variable %d, which is not open there",
-                        d->var);
-        if (!value_of(b, d->factor, &c.factor) || !value_of(b, d->limit, &c.limit))
+        int var = d->clip->var;
+        struct clip c = {.dim = (uint8_t)i, .var = (uint8_t)var};
+        if (var >= b->k->nvars || !b->var_count[var])
+            return fail(b->d, "a pattern is clipped by variable %d, which is not open there", var);
+        if (!value_of(b, d->clip->factor, &c.factor) || !value_of(b, d->clip->limit, &c.limit))
             return false;
         if (cuts(b, &c, o->count[i]))
             p->clip[p->nclips++] = c;

@@ -127,8 +127,8 @@ static void use_dim(struct dims_used *u, dim_t d)
 static void use_affine(struct dims_used *u, const struct affine *a)
 {
     use_dim(u, a->base);
-    for (int i = 0; i < MAX_VARS; i++)
-        use_dim(u, a->coef[i]);
+    for (int i = 0; i < a->nterms; i++)
+        use_dim(u, a->terms[i].coef);
 }
 
 static void use_type(struct dims_used *u, const struct type *t)
@@ -148,8 +148,10 @@ static void use_ap(struct dims_used *u, const struct ap *ap)
     for (int i = 0; i < ap->rank; i++) {
         use_dim(u, ap->dim[i].step);
         use_dim(u, ap->dim[i].count);
-        use_dim(u, ap->dim[i].factor);
-        use_dim(u, ap->dim[i].limit);
+        if (ap->dim[i].clip) {
+            use_dim(u, ap->dim[i].clip->factor);
+            use_dim(u, ap->dim[i].clip->limit);
+        }
     }
 }
 

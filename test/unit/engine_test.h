@@ -83,19 +83,24 @@ static inline struct ap pattern(int slot, int dtype, int rank, const int64_t *co
     struct ap a = {.mem = MEM_HBM, .dtype = (uint8_t)dtype, .rank = (uint8_t)rank, .tensor = slot};
     int64_t step = inner;
     for (int i = rank - 1; i >= 0; i--) {
-        a.dim[i] = (struct ap_dim){.step = step, .count = counts[i], .var = -1};
+        a.dim[i] = (struct ap_dim){.step = step, .count = counts[i]};
         step = step * counts[i] + padding;
     }
     return a;
 }
 
-/* Dim `dim` becomes tiles of `tile` elements along variable var, cut at the edge. */
-static inline void tiled(struct ap *a, int dim, int var, int64_t tile)
+static inline void clip(struct bench *b, struct ap *a, int dim, struct ap_clip clip)
 {
-    int64_t all = a->dim[dim].count;
-    a->offset.coef[var] += a->dim[dim].step * tile;
-    a->dim[dim].count = tile, a->dim[dim].var = (int8_t)var;
-    a->dim[dim].factor = tile, a->dim[dim].limit = all;
+    a->dim[dim].clip = arena_copy(&b->p->arena, &clip, sizeof clip);
+}
+
+/* Dim `dim` becomes tiles of `tile` elements along variable var, cut at the edge. */
+static inline void tiled(struct bench *b, struct ap *a, int dim, int var, int64_t tile)
+{
+    affine_set(&a->offset, &b->p->arena, var,
+               affine_coef(&a->offset, var) + a->dim[dim].step * tile);
+    clip(b, a, dim, (struct ap_clip){var, tile, a->dim[dim].count});
+    a->dim[dim].count = tile;
 }
 
 static inline struct insn *add(struct bench *b, enum opcode op)
@@ -108,15 +113,15 @@ static inline struct insn *add(struct bench *b, enum opcode op)
 static inline int64_t affine_now(const struct affine *a, const int64_t *vars)
 {
     int64_t v = a->base;
-    for (int i = 0; i < MAX_VARS; i++)
-        v += a->coef[i] * vars[i];
+    for (int i = 0; i < a->nterms; i++)
+        v += a->terms[i].coef * vars[a->terms[i].var];
     return v;
 }
 
 static inline int64_t count_now(const struct ap *a, int dim, const int64_t *vars)
 {
     const struct ap_dim *d = &a->dim[dim];
-    int64_t most = d->var < 0 ? d->count : d->limit - d->factor * vars[d->var];
+    int64_t most = d->clip ? d->clip->limit - d->clip->factor * vars[d->clip->var] : d->count;
     return most < d->count ? most : d->count;
 }
 

@@ -26,8 +26,8 @@ static void matmul_case(const struct matmul_case *x)
     i->ap[2] = pattern(a, x->a, 3, (int64_t[]){x->batch, x->n, x->k}, inner, 0);
     if (x->transposed)
         i->ap[1].dim[1].step = 1, i->ap[1].dim[2].step = x->k;
-    tiled(&i->ap[0], 0, rows, 16), tiled(&i->ap[0], 1, outs, 32);
-    tiled(&i->ap[1], 2, outs, 32), tiled(&i->ap[2], 1, rows, 16);
+    tiled(&b, &i->ap[0], 0, rows, 16), tiled(&b, &i->ap[0], 1, outs, 32);
+    tiled(&b, &i->ap[1], 2, outs, 32), tiled(&b, &i->ap[2], 1, rows, 16);
     check(&b, x->a == DT_BF16 && x->w == DT_BF16 ? 1e-2 : 1e-4);
 }
 
@@ -76,10 +76,10 @@ static void packed_products(void **state)
             i->ap[2] = pattern(a, types[t][0], 2, (int64_t[]){N, K}, 1, 0);
             i->ap[1] = pattern(packed, types[t][1], 2, (int64_t[]){K, m}, 1, 0);
             i->ap[1].dim[0].step = width;
-            tiled(&i->ap[0], 0, rows, 16), tiled(&i->ap[0], 1, outs, 64),
-                tiled(&i->ap[2], 0, rows, 16);
-            tiled(&i->ap[1], 1, outs, 64);
-            i->ap[1].offset.coef[outs] = width * K;
+            tiled(&b, &i->ap[0], 0, rows, 16), tiled(&b, &i->ap[0], 1, outs, 64),
+                tiled(&b, &i->ap[2], 0, rows, 16);
+            tiled(&b, &i->ap[1], 1, outs, 64);
+            affine_set(&i->ap[1].offset, &b.p->arena, outs, width * K);
             /* the reference multiplies plain weights */
             struct tensor expect = {.kind = VK_NONE};
             assert_true(tensor_copy(&expect, &b.buffer[c], &d));
@@ -133,13 +133,13 @@ static void steps_case(int type, int64_t n, int64_t m, int64_t k, int activation
         if (i == bias)
             at[i].dim[0].step = 0;
         if (i > w)
-            tiled(&at[i], 0, rows, 16), tiled(&at[i], 1, outs, 32);
+            tiled(&b, &at[i], 0, rows, 16), tiled(&b, &at[i], 1, outs, 32);
     }
     struct insn *i = add(&b, INSN_nc_matmul);
     i->ap[0] = at[sums];
     i->ap[1] = pattern(w, type, 2, (int64_t[]){k, m}, 1, 0);
     i->ap[2] = pattern(a, type, 2, (int64_t[]){n, k}, 1, 0);
-    tiled(&i->ap[1], 1, outs, 32), tiled(&i->ap[2], 0, rows, 16);
+    tiled(&b, &i->ap[1], 1, outs, 32), tiled(&b, &i->ap[2], 0, rows, 16);
     i = add(&b, INSN_tensor_tensor);
     i->ap[0] = at[biased], i->ap[1] = at[tile_bias ? residual : bias], i->ap[2] = at[sums];
     i->func[0] = tile_bias ? OP_mul : OP_add;

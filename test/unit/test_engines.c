@@ -52,11 +52,11 @@ static void elementwise_case(const struct elementwise_case *e, int dtype_in, int
         int slot =
             buffer(&b, n ? dtype_in : dtype_out, (s[0] * (s[1] * (s[2] * 2 + 3) + 3) + 8), n == 0);
         ap[n] = pattern(slot, n ? dtype_in : dtype_out, 3, s, inner, padding);
-        tiled(&ap[n], 0, var, 3);
+        tiled(&b, &ap[n], 0, var, 3);
         if (n >= 2 && layout % 5 == 1)
             ap[n].dim[2].step = 0;
         if (n >= 2 && layout % 5 == 2)
-            ap[n].dim[1].step = 0, ap[n].dim[0].step = 0, ap[n].offset.coef[var] = 0;
+            ap[n].dim[1].step = 0, ap[n].dim[0].step = 0, ap[n].offset = (struct affine){0};
     }
     struct insn *i = add(&b, e->op);
     memcpy(i->ap, ap, sizeof *ap * (size_t)(e->operands + 1));
@@ -130,19 +130,19 @@ static void row_case(enum opcode op, int dtype, int64_t n, int option)
         i->ap[0] = pattern(out, dtype, 3, one, 1, 0);
         i->ap[1] = pattern(second, dtype, 2, one, 1, 0);
         i->ap[2] = x;
-        i->ap[1].rank = 3, i->ap[1].dim[2] = (struct ap_dim){.step = 0, .count = 1, .var = -1};
+        i->ap[1].rank = 3, i->ap[1].dim[2] = (struct ap_dim){.step = 0, .count = 1};
         for (int k = 0; k < 3; k++)
-            tiled(&i->ap[k], 0, var, 3);
+            tiled(&b, &i->ap[k], 0, var, 3);
         check(&b, 4e-6);
         return;
     }
     i->ap[0] = y, i->ap[1] = x;
-    tiled(&i->ap[0], 0, var, 3), tiled(&i->ap[1], 0, var, 3);
+    tiled(&b, &i->ap[0], 0, var, 3), tiled(&b, &i->ap[1], 0, var, 3);
     i->flt[0] = op == INSN_layer_norm ? 1e-5f : 0.7f;
     if (op == INSN_tensor_tensor_scan) {
         i->func[0] = OP_mul, i->func[1] = OP_add;
         i->ap[2] = pattern(second, DT_F32, 3, s, 1, 0);
-        tiled(&i->ap[2], 0, var, 3);
+        tiled(&b, &i->ap[2], 0, var, 3);
     } else {
         i->imm[0].base = option >> 1 & 1;
     }
@@ -183,8 +183,8 @@ static void reductions(void **state)
                 i->flt[0] = 0.25f;
                 i->ap[1] = pattern(src, dtype, 3, s, 1, layout == 2);
                 if (layout == 3) { /* columns */
-                    i->ap[1].dim[2] = (struct ap_dim){.step = 6, .count = s[2], .var = -1};
-                    i->ap[1].dim[1] = (struct ap_dim){.step = 1, .count = 6, .var = -1};
+                    i->ap[1].dim[2] = (struct ap_dim){.step = 6, .count = s[2]};
+                    i->ap[1].dim[1] = (struct ap_dim){.step = 1, .count = 6};
                     i->ap[1].dim[0].step = 6 * s[2];
                 }
                 int64_t counts[3] = {s[0], axes < 2 ? s[1] : 1, 1};
@@ -216,7 +216,7 @@ static void activation_sums(void **state)
             i->ap[3].dim[1].step = i->ap[4].dim[1].step = 0;
             for (int k = 0; k < 5; k++)
                 if (i->ap[k].mem)
-                    tiled(&i->ap[k], 0, var, 4);
+                    tiled(&b, &i->ap[k], 0, var, 4);
             check(&b, 1e-5);
         }
 }
@@ -247,12 +247,12 @@ static void planes(void **state)
         i->ap[0] = pattern(out, dtype, 2, s, 1, 0);
         i->imm[0].base = layout - 3, i->imm[1].base = layout == 4 ? -2 : 1,
         i->imm[2].base = layout & 1 ? -1 : 2;
-        i->imm[0].coef[var] = 3 * i->imm[1].base;
-        tiled(&i->ap[0], 0, var, 4);
-        i->imm[0].coef[var] = 4 * i->imm[1].base;
+        affine_set(&i->imm[0], &b.p->arena, var, 3 * i->imm[1].base);
+        tiled(&b, &i->ap[0], 0, var, 4);
+        affine_set(&i->imm[0], &b.p->arena, var, 4 * i->imm[1].base);
         if (layout >= 2) {
             i->ap[1] = pattern(x, dtype, 2, s, 1, 0);
-            tiled(&i->ap[1], 0, var, 4);
+            tiled(&b, &i->ap[1], 0, var, 4);
             i->flt[0] = -7;
         }
         check(&b, 0);
@@ -301,7 +301,7 @@ static bool copy_accepted(int change)
     int out = buffer(&b, DT_F32, 30, true), x = buffer(&b, DT_F32, 30, false);
     struct insn *i = add(&b, INSN_dma_copy);
     i->ap[0] = pattern(out, DT_F32, 1, &n, 1, 0), i->ap[1] = pattern(x, DT_F32, 1, &n, 1, 0);
-    tiled(&i->ap[0], 0, var, 8), tiled(&i->ap[1], 0, var, 8);
+    tiled(&b, &i->ap[0], 0, var, 8), tiled(&b, &i->ap[1], 0, var, 8);
     struct ap *a = &i->ap[change & 1];
     switch (change / 2) {
     case 1:
@@ -311,11 +311,11 @@ static bool copy_accepted(int change)
         a->offset.base = -1;
         break;
     case 3:
-        a->offset.coef[var] = 9;
+        affine_set(&a->offset, &b.p->arena, var, 9);
         break;
     case 4:
-        a->dim[0].limit = 31;
-        b.k->insns[0].ap[!(change & 1)].dim[0].limit = 31;
+        clip(&b, a, 0, (struct ap_clip){var, 8, 31});
+        i->ap[!(change & 1)].dim[0] = a->dim[0];
         break;
     case 5:
         a->dim[0].step = -1;
@@ -328,16 +328,15 @@ static bool copy_accepted(int change)
         break;
     case 8:
         b.k->grid[0] = 5;
-        a->dim[0].limit = 40;
-        b.k->insns[0].ap[!(change & 1)].dim[0].limit = 40;
+        clip(&b, a, 0, (struct ap_clip){var, 8, 40});
+        i->ap[!(change & 1)].dim[0] = a->dim[0];
         break;
     case 9:
-        a->dim[0].factor = 0;
-        a->dim[0].limit = 8;
-        b.k->insns[0].ap[!(change & 1)].dim[0] = a->dim[0];
+        clip(&b, a, 0, (struct ap_clip){var, 0, 8});
+        i->ap[!(change & 1)].dim[0] = a->dim[0];
         break;
     case 10:
-        a->dim[0].var = 3;
+        clip(&b, a, 0, (struct ap_clip){3, 8, 30});
         break;
     case 11:
         a->dtype = DT_F64;

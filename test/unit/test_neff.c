@@ -25,10 +25,28 @@ static dim_t any_dim(struct maker *m)
 
 static struct affine any_affine(struct maker *m)
 {
-    struct affine a = {any_dim(m), {0}};
+    struct affine a = {.base = any_dim(m)};
     for (int v = 0; v < VARS; v++)
-        a.coef[v] = below(&m->r, 2) ? any_dim(m) : 0;
+        affine_set(&a, &m->p->arena, v, below(&m->r, 2) ? any_dim(m) : 0);
     return a;
+}
+
+static void test_affine(void **state)
+{
+    struct arena a = {0};
+    struct affine x = {.base = 3}, y = x, none = x;
+    affine_set(&x, &a, 4, 40), affine_set(&x, &a, 1, 10), affine_set(&x, &a, 6, 60);
+    struct affine copy = x;
+    affine_set(&x, &a, 4, 0);
+    assert_true(x.nterms == 2 && affine_coef(&x, 1) == 10 && !affine_coef(&x, 4));
+    assert_true(copy.nterms == 3 && affine_coef(&copy, 4) == 40 && affine_coef(&copy, 6) == 60);
+    affine_set(&y, &a, 6, 60), affine_set(&y, &a, 1, 11);
+    assert_false(affine_equal(&x, &y));
+    affine_set(&y, &a, 1, 10);
+    assert_true(affine_equal(&x, &y));
+    affine_set(&y, &a, 1, 0), affine_set(&y, &a, 6, 0), affine_set(&y, &a, 2, 0);
+    assert_true(affine_equal(&y, &none));
+    arena_free(&a);
 }
 
 static struct ap any_ap(struct maker *m, char access)
@@ -39,10 +57,10 @@ static struct ap any_ap(struct maker *m, char access)
     a.tensor = a.mem == MEM_HBM ? (access == 'r' ? 0 : 2) : a.mem == MEM_SBUF ? 0 : 1;
     a.offset = any_affine(m);
     for (int i = 0; i < a.rank; i++) {
-        a.dim[i] = (struct ap_dim){.step = any_dim(m), .count = any_dim(m), .var = -1};
+        a.dim[i] = (struct ap_dim){.step = any_dim(m), .count = any_dim(m)};
         if (below(&m->r, 2)) {
-            a.dim[i].var = (int8_t)below(&m->r, VARS);
-            a.dim[i].factor = any_dim(m), a.dim[i].limit = any_dim(m);
+            struct ap_clip clip = {below(&m->r, VARS), any_dim(m), any_dim(m)};
+            a.dim[i].clip = arena_copy(&m->p->arena, &clip, sizeof clip);
         }
     }
     return a;
@@ -65,8 +83,9 @@ static void any_insn(struct maker *m, enum opcode op)
     }
     for (int i = 0; i < info->nfuncs; i++)
         n->func[i] = (uint16_t)below(&m->r, OP_COUNT);
-    int waits = below(&m->r, MAX_SYNC + 1);
-    for (int i = 0; i < waits; i++)
+    n->nwaits = (uint8_t)below(&m->r, MAX_SYNC + 1);
+    n->wait = ARENA_ARRAY(&m->p->arena, struct sync, n->nwaits);
+    for (int i = 0; i < n->nwaits; i++)
         n->wait[i] = (struct sync){(int16_t)below(&m->r, 3), any_affine(m)};
     n->signal[0] = (int16_t)(below(&m->r, 4) - 1);
     n->signal[1] = n->signal[0] < 0 ? -1 : (int16_t)(below(&m->r, 4) - 1);
@@ -480,6 +499,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_instruction_round_trips),
         cmocka_unit_test(test_text_round_trips),
+        cmocka_unit_test(test_affine),
         cmocka_unit_test(test_truncated_streams_are_refused),
         cmocka_unit_test(test_cut_and_mutated_text),
         cmocka_unit_test(test_archive),

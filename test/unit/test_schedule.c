@@ -46,13 +46,11 @@ static int mutations_found(struct program *p, int *all)
     int found = 0;
     for (int i = 0; i < k->ninsns; i++) {
         struct insn old = k->insns[i], *n = &k->insns[i];
-        for (int w = 0; w < MAX_SYNC && old.wait[w].semaphore >= 0; w++) {
+        for (int w = 0; w < old.nwaits; w++) {
+            n->wait = arena_copy(&p->arena, old.wait, sizeof *old.wait * old.nwaits);
             n->wait[w].value.base = dim_sub(&p->dims, n->wait[w].value.base, 1);
             found += !sound(p), ++*all;
-            *n = old;
-            for (int v = w; v + 1 < MAX_SYNC; v++)
-                n->wait[v] = n->wait[v + 1];
-            n->wait[MAX_SYNC - 1].semaphore = -1;
+            n->wait[w] = n->wait[--n->nwaits]; /* their order does not matter */
             found += !sound(p), ++*all;
             *n = old;
         }
@@ -135,8 +133,7 @@ static void test_reduction(void **state)
     sync_ok(p);
     int waits = 0;
     for (int i = 0; i < p->kernels[0].ninsns; i++)
-        for (int w = 0; w < MAX_SYNC; w++)
-            waits += p->kernels[0].insns[i].wait[w].semaphore >= 0;
+        waits += p->kernels[0].insns[i].nwaits;
     assert_int_equal(waits, 4); /* the last store follows the copy, and so everything */
     program_free(p);
 }
@@ -307,12 +304,11 @@ static int unroll(const struct kernel *k, int from, int to, int64_t *vars, struc
 
 static bool ready(const struct insn *n, const struct instance *x, const int64_t *semaphores)
 {
-    for (int w = 0; w < MAX_SYNC; w++) {
-        if (n->wait[w].semaphore < 0)
-            continue;
-        int64_t v = n->wait[w].value.base;
-        for (int i = 0; i < MAX_VARS; i++)
-            v += n->wait[w].value.coef[i] * x->vars[i];
+    for (int w = 0; w < n->nwaits; w++) {
+        const struct affine *a = &n->wait[w].value;
+        int64_t v = a->base;
+        for (int i = 0; i < a->nterms; i++)
+            v += a->terms[i].coef * x->vars[a->terms[i].var];
         if (semaphores[n->wait[w].semaphore] < v)
             return false;
     }
@@ -389,13 +385,13 @@ static void test_random_kernels(void **state)
                 fail_msg("an interleaving goes wrong:\n%s", text);
             }
         for (int i = 0; i < k->ninsns; i++) {
-            struct insn old = k->insns[i];
-            if (old.wait[0].semaphore < 0)
+            if (!k->insns[i].nwaits)
                 continue;
+            struct affine *value = &k->insns[i].wait[0].value, old = *value;
             mutants++;
-            k->insns[i].wait[0].value = (struct affine){0};
+            *value = (struct affine){0};
             check_mutant(p, &r, all, n, &harmful);
-            k->insns[i] = old;
+            *value = old;
         }
         program_free(p);
     }
