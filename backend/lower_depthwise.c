@@ -120,7 +120,7 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
     ap_push(&weights, c->kw * block, c->kh), ap_push(&weights, block, c->kw);
     push_channels(l, &weights, c, block, var_block);
     if (blocks > 1)
-        ap_move(l, &weights, var_block, c->kh * c->kw * block);
+        affine_set(&weights.offset, &l->p->arena, var_block, c->kh * c->kw * block);
     if (tail.bias) {
         bias = ap_slot(l, value_slot(l, tail.bias));
         push_channels(l, &bias, c, block, var_block);

@@ -446,8 +446,12 @@ void bind_ahead(struct context *c)
 {
     struct diag ignored = {0}; /* the first run meets the same and reports it */
     c->guessed = false;
-    if (!expected_inputs(c) || !bind_inputs(c, &ignored))
+    if (!expected_inputs(c) || !bind_inputs(c, &ignored)) {
         c->guessed = false;
+    } else {
+        rehearse(c);
+        c->clock = c->now->used = 1;
+    }
     for (int i = 0; i < c->m->p->regions[0].nparams; i++)
         c->input[i].kind = VK_NONE;
 }

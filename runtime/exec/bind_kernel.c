@@ -34,7 +34,7 @@ static bool value_of(const struct binder *b, dim_t dim, int64_t *out)
 /* ---- affine numbers ---- */
 
 static bool bind_affine(struct binder *b, const struct affine *a, int64_t unit, int64_t *base,
-                        int32_t *nterms, const struct term **terms)
+                        uint8_t *nterms, const struct term **terms)
 {
     struct term found[MAX_VARS];
     int n = 0;
@@ -49,7 +49,7 @@ static bool bind_affine(struct binder *b, const struct affine *a, int64_t unit, 
         if (coef && b->var_count[var] > 1)
             found[n++] = (struct term){var, coef * unit};
     }
-    *nterms = n;
+    *nterms = (uint8_t)n;
     *terms = n ? arena_copy(b->a, found, sizeof *found * (size_t)n) : NULL;
     return true;
 }
@@ -66,7 +66,8 @@ static int64_t largest(const struct binder *b, const struct number *n)
 /* ---- access patterns ---- */
 
 struct pattern {
-    struct operand o;
+    struct operand o; /* its steps and counts are those below */
+    int64_t step[MAX_AP_RANK], count[MAX_AP_RANK];
     struct clip clip[MAX_AP_RANK];
     int nclips;
 };
@@ -83,6 +84,7 @@ static bool bind_ap(struct binder *b, const struct ap *ap, struct pattern *p)
 {
     struct operand *o = &p->o;
     *p = (struct pattern){.o = {.mem = ap->mem, .dtype = ap->dtype, .rank = ap->rank, .slot = -1}};
+    o->step = p->step, o->count = p->count;
     if (ap->mem == MEM_NONE)
         return true;
     o->size = (uint8_t)dtype_bytes(ap->dtype);
@@ -265,6 +267,7 @@ static bool check_packed(struct binder *b, const struct pattern *p, const struct
                          const char *what)
 {
     struct pattern whole = *p;
+    whole.o.step = whole.step, whole.o.count = whole.count;
     widen_packed(&whole);
     return check_bounds(b, &whole, ap, what);
 }
@@ -507,24 +510,28 @@ static void exchange_dims(struct pattern *p)
             p->clip[i].dim = (uint8_t)(p->clip[i].dim == r ? c : r);
 }
 
-/* Instructions whose operands have shapes of their own keep clips with the operand; all are listed
- * by operand. */
-static void keep_separate(struct binder *b, struct bound_insn *i, struct pattern *p)
+/* Instructions whose operands have shapes of their own keep clips with the operand. */
+static void keep_clips(struct binder *b, struct operand *o, const struct pattern *p)
 {
-    for (int n = 0; n < i->nops; n++) {
-        i->clip[n] = p[n].nclips
-                         ? arena_copy(b->a, p[n].clip, sizeof *p[n].clip * (size_t)p[n].nclips)
-                         : NULL;
-        i->nclips[n] = (uint8_t)p[n].nclips;
-    }
+    o->nclips = (uint8_t)p->nclips;
+    if (p->nclips)
+        o->clips = arena_copy(b->a, p->clip, sizeof *p->clip * (size_t)p->nclips);
 }
 
 static struct operand *keep_operands(struct binder *b, const struct bound_insn *i,
                                      const struct pattern *p)
 {
-    struct operand *o = ARENA_ARRAY(b->a, struct operand, i->nops + 1);
-    for (int n = 0; n < i->nops; n++)
+    static int64_t none[MAX_AP_RANK]; /* of absent operands; nobody writes there */
+    struct operand *o = ARENA_ARRAY(b->a, struct operand, i->nops);
+    for (int n = 0; n < i->nops; n++) {
+        size_t dims = sizeof *none * p[n].o.rank;
+        bool absent = p[n].o.mem == MEM_NONE;
         o[n] = p[n].o;
+        o[n].step = absent ? none : arena_copy(b->a, p[n].step, dims);
+        o[n].count = absent ? none : arena_copy(b->a, p[n].count, dims);
+        if (executors[i->op].geometry == SEPARATE)
+            keep_clips(b, &o[n], &p[n]);
+    }
     return o;
 }
 
@@ -583,9 +590,7 @@ static bool bind_insn(struct binder *b, const struct insn *insn, struct bound_in
         if (!bind_operand(b, insn, n, &p[n]))
             return false;
     static const int inner_dims[] = {[JOINT] = 0, [JOINT_ROWS] = 1, [JOINT_PLANES] = 2};
-    if (e->geometry == SEPARATE) {
-        keep_separate(b, i, p);
-    } else {
+    if (e->geometry != SEPARATE) {
         int inner = inner_dims[e->geometry];
         if (insn->op == INSN_nc_transpose || insn->op == INSN_dma_transpose)
             exchange_dims(&p[0]);

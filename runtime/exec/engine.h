@@ -58,7 +58,7 @@ static inline bool counts_now(const struct lane *l, const struct bound_insn *i, 
         count[r] = i->o[operand].count[r];
         some &= count[r] > 0;
     }
-    return some && clip_counts(l, i->clip[operand], i->nclips[operand], count);
+    return some && clip_counts(l, i->o[operand].clips, i->o[operand].nclips, count);
 }
 
 /*

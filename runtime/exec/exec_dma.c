@@ -131,7 +131,7 @@ bool prepare_gather(struct binding *b, struct bound_insn *i, const struct insn *
                     dtype_name(y->dtype));
     if (y->rank != t->rank || y->rank < 1)
         return fail(b->d, "dma_gather: rank %d and %d, expected the same", y->rank, t->rank);
-    if (i->imm[0].nterms || i->imm[0].base > t->count[0] || i->imm[0].base < 0 || i->nclips[1])
+    if (i->imm[0].nterms || i->imm[0].base > t->count[0] || i->imm[0].base < 0 || i->o[1].nclips)
         return fail(b->d, "dma_gather: limit %lld of a table of %lld entries",
                     (long long)i->imm[0].base, (long long)t->count[0]);
     for (int r = 1; r < y->rank; r++)

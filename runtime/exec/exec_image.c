@@ -52,8 +52,8 @@ static bool prepare_depthwise(struct binding *b, struct bound_insn *i, struct im
                 x->step[1] >= y->count[1] && (y->dtype == DT_F32 || y->dtype == DT_BF16) &&
                 y->step[1] == 1 && i->imm[4].base > 0 && !m->extra &&
                 (!bias->mem || (bias->dtype == DT_F32 && bias->step[bias->rank - 1] == 1));
-    for (int k = 0; k < i->nclips[2]; k++)
-        m->direct &= i->clip[2][k].dim == 2;
+    for (int k = 0; k < i->o[2].nclips; k++)
+        m->direct &= i->o[2].clips[k].dim == 2;
     m->apart = m->direct && y->dtype == DT_BF16 && !activation_in_registers(m->f);
     if (m->apart)
         need_scratch(b, y->count[0] * y->count[1] * (int64_t)sizeof(float));

@@ -49,7 +49,7 @@ bool prepare_depthwise_integer(struct binding *b, struct bound_insn *i, const st
         w->step[1] != QUAD * channels || w->step[0] != w->count[1] * w->step[1] ||
         (terms->mem && terms->step[1] != 1))
         return fail(b->d, "depthwise_integer: operands with steps between channels");
-    if (i->nclips[IMAGE] || i->nclips[WEIGHTS] || i->nclips[TERMS])
+    if (i->o[IMAGE].nclips || i->o[WEIGHTS].nclips || i->o[TERMS].nclips)
         return fail(b->d, "depthwise_integer: clipped operands");
     if (!i->imm[STRIDE_H].base || !i->imm[STRIDE_W].base || i->imm[OUTSIDE].base > 255)
         return fail(b->d, "depthwise_integer: a stride of 0, or more than a byte outside");

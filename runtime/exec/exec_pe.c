@@ -140,8 +140,8 @@ static void collect(const struct binding *b, const struct bound_insn *i, int ope
     enum { LOOK_AT = 4096 };
     int64_t full = i->o[operand].count[dim];
     bool clipped = false;
-    for (int k = 0; k < i->nclips[operand]; k++) {
-        const struct clip *cl = &i->clip[operand][k];
+    for (int k = 0; k < i->o[operand].nclips; k++) {
+        const struct clip *cl = &i->o[operand].clips[k];
         if (cl->dim != dim)
             continue;
         clipped = true;
@@ -226,21 +226,17 @@ static void exchange_planes(struct arena *a, struct bound_insn *i, int n)
     o->step[r] = o->step[c], o->count[r] = o->count[c];
     o->step[c] = step, o->count[c] = count;
     struct clip *clips =
-        i->nclips[n] ? arena_copy(a, i->clip[n], sizeof *clips * (size_t)i->nclips[n]) : NULL;
-    for (int k = 0; k < i->nclips[n]; k++)
+        i->o[n].nclips ? arena_copy(a, i->o[n].clips, sizeof *clips * (size_t)i->o[n].nclips) : NULL;
+    for (int k = 0; k < i->o[n].nclips; k++)
         if (clips[k].dim >= r)
             clips[k].dim = (uint8_t)(clips[k].dim == r ? c : r);
-    i->clip[n] = clips;
+    i->o[n].clips = clips;
 }
 
 static void exchange(struct arena *a, struct bound_insn *i)
 {
     struct operand o = i->o[STATIONARY];
     i->o[STATIONARY] = i->o[MOVING], i->o[MOVING] = o;
-    const struct clip *clip = i->clip[STATIONARY];
-    i->clip[STATIONARY] = i->clip[MOVING], i->clip[MOVING] = clip;
-    uint8_t nclips = i->nclips[STATIONARY];
-    i->nclips[STATIONARY] = i->nclips[MOVING], i->nclips[MOVING] = nclips;
     for (int n = 0; n < 3; n++)
         exchange_planes(a, i, n);
 }
@@ -444,9 +440,11 @@ static const struct gemm *find_variant(const struct lane *l, const struct bound_
     }
     struct bound_insn cut = *i; /* batches that are clipped, and counts that were not foreseen */
     struct operand o[3] = {i->o[0], i->o[1], i->o[2]};
+    int64_t count[MAX_AP_RANK];
+    memcpy(count, o[MOVING].count, sizeof *count * o[MOVING].rank);
+    memcpy(count, e->batch, sizeof *count * (size_t)m->nbatch);
+    o[MOVING].count = count;
     cut.o = o;
-    for (int r = 0; r < m->nbatch; r++)
-        o[MOVING].count[r] = e->batch[r];
     struct gemm_tile t = tile_for(&cut, m, e->rows, e->outs, e->k, accumulate);
     prepare_tile(m, own, &t, l->k);
     return own;

@@ -63,8 +63,8 @@ static bool operands_fit(struct binding *b, const struct bound_insn *i)
 static bool clips_fit(struct binding *b, const struct bound_insn *i)
 {
     for (int n = 0; n < OPERANDS; n++)
-        for (int k = 0; k < i->nclips[n]; k++) {
-            int dim = i->clip[n][k].dim, rank = i->o[n].rank;
+        for (int k = 0; k < i->o[n].nclips; k++) {
+            int dim = i->o[n].clips[k].dim, rank = i->o[n].rank;
             if (n == MOVING       ? dim < rank - 3 || dim == rank - 1
                 : n == STATIONARY ? dim != rank - 1
                                   : n == TERMS && dim == 0)

@@ -46,10 +46,10 @@ static bool same_shape(const struct bound_insn *product, const struct bound_insn
     if (c->rank != 2 || s->rank != 2 || s->count[0] != c->count[0] || s->count[1] != c->count[1])
         return false;
     for (int k = 0; k < s->nclips; k++)
-        if (!has_clip(product->clip[0], product->nclips[0], &s->clips[k]))
+        if (!has_clip(product->o[0].clips, product->o[0].nclips, &s->clips[k]))
             return false;
-    for (int k = 0; k < product->nclips[0]; k++)
-        if (!has_clip(s->clips, s->nclips, &product->clip[0][k]))
+    for (int k = 0; k < product->o[0].nclips; k++)
+        if (!has_clip(s->clips, s->nclips, &product->o[0].clips[k]))
             return false;
     return true;
 }

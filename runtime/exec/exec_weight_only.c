@@ -32,7 +32,7 @@ static bool shapes_fit(struct binding *b, const struct bound_insn *i, struct wei
         return fail(b->d, "weight_only_matmul: operands of rank %d, %d and %d, expected 2, 1 and 2",
                     c->rank, w->rank, a->rank);
     int64_t k = a->count[1], block = i->imm[0].base, bits = i->imm[1].base;
-    if (w->size != 1 || w->step[0] != 1 || i->nclips[STATIONARY] || k > MOST || block < 1 ||
+    if (w->size != 1 || w->step[0] != 1 || i->o[STATIONARY].nclips || k > MOST || block < 1 ||
         block > MOST || (bits != 4 && bits != 8) || c->count[0] > 1 << 20)
         return fail(b->d, "weight_only_matmul: %lld rows by blocks of %lld of %lld bits",
                     (long long)c->count[0], (long long)block, (long long)bits);

@@ -62,8 +62,8 @@ bool prepare_winograd(struct binding *b, struct bound_insn *i, const struct insn
         return fail(b->d, "%s: %lld planes of %lld channels, expected %d of %lld", info->name,
                     (long long)planes->count[0], (long long)planes->count[2], w->side * w->side,
                     (long long)image->count[2]);
-    for (int n = 0; n < i->nclips[input ? 0 : 1]; n++)
-        if (i->clip[input ? 0 : 1][n].dim == 0)
+    for (int n = 0; n < i->o[input ? 0 : 1].nclips; n++)
+        if (i->o[input ? 0 : 1].clips[n].dim == 0)
             return fail(b->d, "%s: planes that are cut", info->name);
     if (input) {
         need_scratch(b, image->count[2] * (int64_t)sizeof(float) + 64);

@@ -83,6 +83,7 @@ void flatten(struct binding *b, struct bound_insn *i)
         f->at[n] = room;
         room += f->spread[n] ? (part * each * o->size + 63) / 64 * 64 : 0;
         o->rank = 1;
+        o->step = ARENA_NEW(b->arena, int64_t);
         o->step[0] = !one;
     }
     need_scratch(b, room);

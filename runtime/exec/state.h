@@ -53,10 +53,12 @@ struct clip {
  */
 struct operand {
     uint8_t mem, dtype, rank, size; /* mem MEM_NONE: absent; size: bytes of an element */
-    int32_t slot, nterms;           /* slot: of MEM_HBM */
+    uint8_t nterms, nclips;
+    int32_t slot; /* of MEM_HBM, else -1 */
     int64_t offset;
     const struct term *terms;
-    int64_t step[MAX_AP_RANK], count[MAX_AP_RANK]; /* step in elements */
+    const struct clip *clips; /* SEPARATE: of this operand */
+    int64_t *step, *count;    /* of each dim, step in elements; its own */
 };
 
 /* Counts in force are min(count, limit - factor * variable) over the clips of a dim. */
@@ -68,7 +70,7 @@ struct shape {
 
 struct number { /* an affine immediate */
     int64_t base;
-    int nterms;
+    uint8_t nterms;
     const struct term *terms;
 };
 
@@ -84,8 +86,6 @@ struct bound_insn {
     int32_t skip;  /* instructions after it that it does too */
     uint8_t inner; /* dims of the shape that belong to a row */
     struct shape shape;
-    uint8_t nclips[MAX_APS]; /* SEPARATE: clips of each operand */
-    const struct clip *clip[MAX_APS];
     struct operand *o;
     struct number *imm;
     float flt[MAX_FLOATS];
@@ -189,6 +189,8 @@ bool bind_inputs(struct context *c, struct diag *d);
 /* Makes the plan of the first run now, memory included. Open dimensions are taken to be 1; when
  * they are not, that plan goes. */
 void bind_ahead(struct context *c);
+/* rehearsal.c: with that plan and its inputs, without data. */
+void rehearse(struct context *c);
 void bound_free(struct bound *b);
 /* Dims of a slot's type under `values`; false (no message) when some are not known. */
 bool slot_dims(const struct slot *s, const int64_t *values, struct tensor *out);

@@ -323,6 +323,31 @@ static void copies_inputs_to_outputs(void **state)
     model_free(m);
 }
 
+/* A model that is run on zeros when its context is made shows nothing of it, and has no part in
+ * what the first run gives, whatever its shapes. */
+static void rehearses(void **state)
+{
+    for (int size = 0; size <= 3; size += 3) {
+        struct diag d = {0};
+        struct model *m = model_new(arithmetic_of(size), &d);
+        struct context *c = context_new(m, 2, &d);
+        assert_null(context_output(c, 0));
+        assert_false(context_run(c, &d));
+        assert_string_equal(d.text, "input 'x' is not set");
+        diag_clear(&d);
+        float v[3] = {1, 2, 3};
+        for (int64_t n = size ? size : 1; n <= 3; n++) {
+            struct tensor x = floats(v, n);
+            assert_true(context_set_input(c, 0, &x, &d) && context_run(c, &d));
+            const float *y = context_output(c, 0)->data;
+            for (int64_t i = 0; i < n; i++)
+                assert_true(y[i] == 2 * v[i] * v[i]);
+        }
+        context_free(c);
+        model_free(m);
+    }
+}
+
 #if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__
 static _Atomic int allocations;
 void *__libc_malloc(size_t n);
@@ -404,6 +429,7 @@ int main(void)
         cmocka_unit_test(binds_dims_while_running),
         cmocka_unit_test(runs_loops),
         cmocka_unit_test(plans_ahead),
+        cmocka_unit_test(rehearses),
         cmocka_unit_test(copies_inputs_to_outputs),
         cmocka_unit_test(repeated_runs_allocate_nothing),
         cmocka_unit_test(an_empty_graph_costs_little),
