@@ -52,11 +52,22 @@ dim_t even_tile(dim_t count, dim_t most)
     return count ? (count + tiles - 1) / tiles : 1;
 }
 
+/* Rows of an instance: of a number with an unknown factor, which is often 1, a tile that leaves no
+ * rest where there is one of about the size wanted. */
+static dim_t row_tile(const struct dim_table *t, dim_t rows)
+{
+    int64_t factor = dim_constant_factor(t, rows);
+    for (int64_t n = ROW_TILE; !dim_is_const(rows) && n >= ROW_TILE * 3 / 4; n--)
+        if (factor % n == 0)
+            return n;
+    return even_tile(rows, ROW_TILE);
+}
+
 static void emit(struct kernel_builder *k, struct group *g, const struct product *m,
                  const struct packed_weights *w)
 {
     struct lowering *l = k->l;
-    dim_t tile = even_tile(m->rows, ROW_TILE), tiles = dim_ceildiv(&l->p->dims, m->rows, tile);
+    dim_t tile = row_tile(&l->p->dims, m->rows), tiles = dim_ceildiv(&l->p->dims, m->rows, tile);
     dim_t blocks = (m->outs + PACK_OUTS - 1) / PACK_OUTS;
     bool rows_outside = pack_size(&w->shape) <= WEIGHTS_IN_CACHE;
     int var_row = rows_outside ? kernel_grid(k, tiles) : -1;

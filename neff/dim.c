@@ -230,6 +230,14 @@ static int64_t gcd(int64_t a, int64_t b)
     return a;
 }
 
+int64_t dim_constant_factor(const struct dim_table *t, dim_t d)
+{
+    if (dim_is_const(d))
+        return d;
+    const struct dim_node *n = node_of(t, d, DIM_MUL);
+    return n && dim_is_const(n->b) ? n->b : 1;
+}
+
 /* The largest constant that divides every term of a sum; 1 for what is no sum. */
 static int64_t content_of_sum(const struct dim_table *t, dim_t d)
 {

@@ -84,6 +84,8 @@ dim_t dim_symbol_runtime(struct dim_table *t, const char *name);
 bool dim_at_most(struct dim_table *t, dim_t d, int64_t most);
 /* The dim that b is the minimum of, besides a constant, which is *most; false for other dims. */
 bool dim_is_limited(const struct dim_table *t, dim_t b, dim_t *a, int64_t *most);
+/* A constant that d is known to be a multiple of: that of a product, 1 for other expressions. */
+int64_t dim_constant_factor(const struct dim_table *t, dim_t d);
 /* Number of the symbol when d is a bare symbol, else -1. */
 int dim_as_symbol(const struct dim_table *t, dim_t d);
 

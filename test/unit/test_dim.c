@@ -107,6 +107,10 @@ static void test_simplified(void **state)
     dim_t n1 = dim_add(&t, n, 1), n8 = dim_mul(&t, n1, 8);
     assert_int_equal(dim_mul(&t, dim_mul(&t, n1, h), 8), dim_mul(&t, h, n8));
     assert_int_equal(dim_floordiv(&t, dim_mul(&t, h, n8), n8), h);
+    assert_int_equal(dim_constant_factor(&t, dim_mul(&t, nh, 196)), 196);
+    assert_int_equal(dim_constant_factor(&t, nh), 1);
+    assert_int_equal(dim_constant_factor(&t, n1), 1);
+    assert_int_equal(dim_constant_factor(&t, 49), 49);
     arena_free(&arena);
 }
 
