@@ -12,7 +12,7 @@
 #include <float.h>
 #include <math.h>
 
-enum { ONE_BLOCK = 512, KEY_BLOCK = 128, MAX_BATCH = 3 };
+enum { ONE_BLOCK = 512, KEY_BLOCK = 128, QUERY_TILE = 128, MAX_BATCH = 3 };
 
 struct attention {
     struct strided q, mask, y;
@@ -397,7 +397,7 @@ enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
     for (int i = 0; i < a.nbatch; i++)
         a.var[i] = n->out[0]->type.dims[i] == 1 ? -1 : kernel_grid(&k, n->out[0]->type.dims[i]);
     bool one = !strict && ((dim_is_const(a.keys) && a.keys <= ONE_BLOCK) || attention_is_row(l, n));
-    a.tile = even_tile(a.queries, strict ? l->m->partitions : ROW_TILE);
+    a.tile = even_tile(a.queries, strict ? l->m->partitions : QUERY_TILE);
     a.block = one ? a.keys : strict ? even_tile(a.keys, KEY_BLOCK) : KEY_BLOCK;
     a.var_query = kernel_grid(&k, dim_ceildiv(t, a.queries, a.tile));
     a.var_key = -1;
