@@ -339,6 +339,24 @@ INLINE void store_u8(void *p, vi x)
     *(vu8_at *)p = __builtin_convertvector(x & 0xff, vu8);
 }
 #endif
+#if LANES == 16
+/* Two vectors as to_bf16 has them, one behind the other. */
+static const uint16_t odd_words[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21,
+                                       23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,
+                                       45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
+INLINE vu rounded_up(vf x)
+{
+    vu u = (vu)x;
+    vu y = u + 0x7fffu + ((u >> 16) & 1);
+    __mmask16 nan = _mm512_cmp_ps_mask((__m512)x, (__m512)x, _CMP_UNORD_Q);
+    return (vu)_mm512_mask_or_epi32((__m512i)y, nan, (__m512i)u, _mm512_set1_epi32(0x400000));
+}
+INLINE __m512i rounded_pair(vf a, vf b)
+{
+    __m512i odd = _mm512_loadu_si512(odd_words);
+    return _mm512_permutex2var_epi16((__m512i)rounded_up(a), odd, (__m512i)rounded_up(b));
+}
+#endif
 /* Rounded to bf16: the first n lanes. */
 INLINE void store_bf16_part(uint16_t *p, vf x, size_t n)
 {

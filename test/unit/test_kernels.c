@@ -405,12 +405,14 @@ static void test_softmax_norms(void **state)
 /* Two blocks, and what they weigh: the same as the softmax of both together. */
 static void softmax_block_case(size_t n, bool bf16, int bias_step, bool hidden)
 {
-    enum { ROWS = 3, SUMS = 20 };
+    enum { ROWS = 11, SUMS = 20 };
     const size_t widths[2] = {n, 2 * n + 3};
     size_t pitch = 2 * n + 5;
     float *x = random_row(ROWS * pitch), *bias = random_row(ROWS * pitch), state[ROWS][4] = {{0}},
           *y = random_row(ROWS * pitch), *sum = random_row(ROWS * SUMS);
-    double total[ROWS] = {0}, most[ROWS] = {-FLT_MAX, -FLT_MAX, -FLT_MAX}, scaled[ROWS * SUMS];
+    double total[ROWS] = {0}, most[ROWS], scaled[ROWS * SUMS];
+    for (int r = 0; r < ROWS; r++)
+        most[r] = -FLT_MAX;
     for (int block = 0; block < 2; block++) {
         size_t width = widths[block];
         for (size_t i = 0; i < ROWS * pitch; i++) {
