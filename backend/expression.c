@@ -211,13 +211,23 @@ static int place_of(const struct expression *e, int i, int first)
     return place_of(e, i, first);
 }
 
-/* A cast to f32 of what is given or of 8-bit numbers: engines read integers as f32 anyway. */
+/* One multiplication in f32 is all that reads v. */
+static bool multiplied(const struct value *v)
+{
+    return value_has_one_use(v) && v->uses->node->op == OP_mul;
+}
+
+/* A cast to f32 of what is given, of 8-bit numbers, or of sums that are multiplied: engines read
+ * integers as f32 anyway. */
 static bool forwarded(const struct expression *e, const struct value *v)
 {
     const struct node *n = group_def(e->g, v);
     if (!n || n->op != OP_cast || v->type.dtype != DT_F32 || group_is_result(e->g, v))
         return false;
     if (is_8bit(n->in[0]->type.dtype) && !e->k->l->m->strict)
+        return true;
+    if (n->in[0]->type.dtype == DT_I32 && group_def(e->g, n->in[0]) && !e->k->l->m->strict &&
+        multiplied(v))
         return true;
     for (int i = 0; i < e->ngiven; i++)
         if (e->given[i] == n->in[0] && e->given_pattern[i].dtype == DT_I32)
@@ -312,15 +322,22 @@ struct linear { /* src * scale + bias */
     float factor;
 };
 
+static struct linear linear_of_mul(const struct expression *e, const struct node *mul)
+{
+    int run = running(e, mul);
+    struct linear x = {.src = mul->in[run], .factor = 1};
+    if (!scalar_of(e->k->l, mul->in[1 - run], &x.factor))
+        x.scale = mul->in[1 - run];
+    return x;
+}
+
 /* Takes a multiplication of the running value along. */
 static struct linear with_factor(const struct expression *e, struct linear x, int first)
 {
-    struct node *n = absorb(e, x.src, OP_mul, first);
+    const struct node *n = absorb(e, x.src, OP_mul, first);
     if (n) {
-        int run = running(e, n);
-        x.src = n->in[run];
-        if (!scalar_of(e->k->l, n->in[1 - run], &x.factor))
-            x.scale = n->in[1 - run];
+        struct linear by = linear_of_mul(e, n);
+        x.src = by.src, x.scale = by.scale, x.factor = by.factor;
     }
     return x;
 }
@@ -337,6 +354,12 @@ static struct linear linear_of(const struct expression *e, struct value *v, int 
     const struct node *add = absorb(e, v, OP_add, first);
     return add ? linear_of_add(e, add, first)
                : with_factor(e, (struct linear){.src = v, .factor = 1}, first);
+}
+
+/* A multiplication of integers read as f32, which the affine function does on whole tiles. */
+static bool scales_integers(const struct expression *e, const struct node *n)
+{
+    return n->op == OP_mul && n->out[0]->type.dtype == DT_F32 && forwarded(e, n->in[running(e, n)]);
 }
 
 /* The node that emits for a mul absorbed into an add that nobody absorbs. */
@@ -494,6 +517,8 @@ static void emit_node(struct expression *e, int at, int first)
         emit_linear(e, n, n->op, linear_of(e, n->in[0], first), at, first);
     else if (emits_linear(e, n, first))
         emit_linear(e, n, OP_identity, linear_of_add(e, n, first), at, first);
+    else if (scales_integers(e, n))
+        emit_linear(e, n, OP_identity, linear_of_mul(e, n), at, first);
     else
         emit_binary(e, n, at, first);
 }

@@ -316,11 +316,24 @@ static bool constant_axes(const struct node *n, int64_t *axes, int *count)
     return *count > 0 && *count <= MAX_RANK;
 }
 
+/* Everything becomes one number: in any order of dims. */
+static bool reduces_all(const struct node *n)
+{
+    int count;
+    attr_ints(&n->attrs, "axes", &count);
+    return count == 0 && (n->nin < 2 || !n->in[1]) && !attr_int(&n->attrs, "keepdims", 1) &&
+           !attr_int(&n->attrs, "noop_with_empty_axes", 0);
+}
+
 static bool convert_reduce(struct layout *y, struct node *n)
 {
     struct value *x = twin_of(y, n->in[0]);
     int64_t axes[MAX_RANK];
     int count, rank = n->in[0]->type.rank;
+    if (x && reduces_all(n)) {
+        node_set_input(n, 0, x);
+        return true;
+    }
     if (!x || !constant_axes(n, axes, &count))
         return true;
     bool keep = attr_int(&n->attrs, "keepdims", 1), spatial = true;

@@ -220,6 +220,23 @@ static bool is_plain(const struct node *n)
            !operand(n, 3) && (!zero || zero->constant);
 }
 
+/* The addition of one s32 number per channel that alone reads the sums, or NULL. */
+static struct node *added_bias(const struct node *n, const struct integer_product *p)
+{
+    struct node *add = value_has_one_use(n->out[0]) ? n->out[0]->uses->node : NULL;
+    if (!add || add->op != OP_add || add->parent != n->parent || p->bias ||
+        !same_type(add->out[0], n->out[0]) || attr_int(p->attrs, "channels_last", 0))
+        return NULL;
+    const struct type *t = &add->in[add->in[0] == n->out[0]]->type;
+    int rank = n->out[0]->type.rank, channel = p->op == OP_conv_integer ? 1 : rank - 1;
+    int at = channel - (rank - t->rank); /* of the dim that has all elements */
+    for (int i = 0; i < t->rank; i++)
+        if (t->dims[i] != (i == at ? p->outs : 1))
+            return NULL;
+    bool known = p->zero && p->zero->constant; /* then the bias must be */
+    return at >= 0 && !known ? add : NULL;
+}
+
 static bool convert_integer(struct quantizer *q, struct node *n)
 {
     struct integer_product p;
@@ -230,7 +247,17 @@ static bool convert_integer(struct quantizer *q, struct node *n)
         return convert_computed_integer(q, n);
     p.bias = (struct value *)operand(n, 4);
     why(q->o, n, "quantize.sums", "a product of unsigned rows by signed weights");
-    return replace(n, emit_integer_product(n, &p, q->d));
+    struct node *add = added_bias(n, &p);
+    if (!add)
+        return replace(n, emit_integer_product(n, &p, q->d));
+    p.bias = emit2(add, OP_reshape, add->in[add->in[0] == n->out[0]],
+                   constant_i64s(q->g, &p.outs, 1), q->d);
+    struct value *y = p.bias ? emit_integer_product(add, &p, q->d) : NULL;
+    if (!y)
+        return false;
+    y->name = add->out[0]->name;
+    value_replace(add->out[0], y); /* nobody reads the sums without it */
+    return true;
 }
 
 /* ---- products of dequantised operands ---- */

@@ -90,6 +90,8 @@ static bool scaled(struct recipe *r, bool quantised)
     if (factor < 0 || !node(r, OP_cast, &sums, 1, &to, EXACT) ||
         !node(r, OP_mul, (int[]){r->n - 1, factor}, 2, NULL, EXACT))
         return true;
+    if (random_below(r, 3) == 0)
+        node(r, OP_relu, (int[]){r->n - 1}, 1, NULL, EXACT);
     int y = r->n - 1, scale = number(r, 0.5F), zero = bytes(r, ITEM_CONST, u8_or_s8(r), 0, NULL);
     if (quantised && zero >= 0)
         node(r, OP_quantize_linear, (int[]){y, scale, zero}, 3, NULL, EXACT);
@@ -115,6 +117,13 @@ static bool draw_sums(struct recipe *r, enum op op)
         in[4] = leaf(r, ITEM_CONST, DT_I32, 1, &outs, false), n = 5;
     if (!node(r, op, in, n, &attrs, EXACT))
         return false;
+    if (random_below(r, 3) == 0) { /* a bias of its own */
+        int sums = r->n - 1, rank = r->items[sums].type.rank;
+        int64_t dims[4] = {1, 1, 1, 1};
+        dims[conv ? 1 : rank - 1] = outs;
+        int bias = leaf(r, random_below(r, 2) ? ITEM_INPUT : ITEM_CONST, DT_I32, rank, dims, false);
+        node(r, OP_add, (int[]){sums, bias}, 2, NULL, EXACT);
+    }
     return random_below(r, 4) == 0 || scaled(r, random_below(r, 2));
 }
 

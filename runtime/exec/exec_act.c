@@ -8,7 +8,10 @@ struct activation {
     bool direct; /* all operands f32 */
     bool tile;   /* two dims at a time by a tile kernel */
     bool affine; /* integers in or out, by the affine kernel */
+    bool widens; /* a tile of integers made f32 first, block by block */
 };
+
+enum { BLOCK = 2048 }; /* elements made f32 at a time */
 
 bool prepare_activation(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
@@ -29,8 +32,10 @@ bool prepare_activation(struct binding *b, struct bound_insn *i, const struct in
         a->direct &= i->o[n].dtype == DT_F32 || !i->o[n].mem;
     a->tile =
         a->f.kind == ALU_ACTIVATION && i->shape.rank >= 2 && !i->o[4].mem && tile_result(i, 0);
-    for (int n = 1; n < 4; n++)
+    for (int n = 2; n < 4; n++)
         a->tile &= !i->o[n].mem || tile_operand(i, n);
+    a->widens = a->tile && affine_operands(i) && i->o[1].dtype != DT_F32;
+    a->tile &= tile_operand(i, 1);
     bool copies = a->f.index == ACTIVATION_copy,
          rounds = a->f.index == ACTIVATION_round_shift && i->o[0].dtype != DT_F32;
     a->affine = a->f.kind == ALU_ACTIVATION && (copies || (rounds && affine_zero(a->f.p[0]))) &&
@@ -105,6 +110,41 @@ static void activation_tile(struct lane *l, const struct bound_insn *i, char *co
                                       (size_t)count[last - 1], (size_t)count[last], a->f.p);
 }
 
+static struct in_tile part_of(struct in_tile t, int64_t row, int64_t column)
+{
+    if (t.at)
+        t.at += row * t.pitch + column * t.step;
+    return t;
+}
+
+static void activation_widened(struct lane *l, const struct bound_insn *i, char *const *p,
+                               const int64_t *count)
+{
+    const struct activation *a = i->prepared;
+    int last = i->shape.rank - 1;
+    int64_t rows = count[last - 1], n = count[last], columns = n < BLOCK ? n : BLOCK,
+            many = BLOCK / columns;
+    struct in_tile scale = tile_at(i, p, 2), bias = tile_at(i, p, 3);
+    if (!scale.at && i->flt[0] != 1)
+        scale = (struct in_tile){&i->flt[0], 0, 0};
+    float block[BLOCK];
+    struct affine_tile widen = affine_at(i, p, count);
+    widen.y = block, widen.y_type = TILE_F32;
+    for (int64_t r = 0; r < rows; r += many)
+        for (int64_t c = 0; c < n; c += columns) {
+            struct out_tile y = tile_to(i, p);
+            y.at = (char *)y.at + (r * y.pitch + c) * i->o[0].size;
+            widen.x = p[1] + (r * widen.x_pitch + c) * i->o[1].size;
+            widen.rows = (size_t)(rows - r < many ? rows - r : many);
+            widen.n = (size_t)(n - c < columns ? n - c : columns);
+            widen.y_pitch = (ptrdiff_t)widen.n;
+            l->k->affine(&widen);
+            l->k->activation_tile[a->f.index](y, (struct in_tile){block, 1, widen.y_pitch},
+                                              part_of(scale, r, c), part_of(bias, r, c), widen.rows,
+                                              widen.n, a->f.p);
+        }
+}
+
 static void activation_affine(struct lane *l, const struct bound_insn *i, char *const *p,
                               const int64_t *count)
 {
@@ -124,6 +164,8 @@ void exec_activation(struct lane *l, const struct bound_insn *i)
         run_affine(l, i, activation_affine);
     else if (a->tile && !i->flat)
         run_tiles(l, i, activation_tile);
+    else if (a->widens && !i->flat)
+        run_tiles(l, i, activation_widened);
     else
         run_rows(l, i, activation_row);
 }

@@ -77,6 +77,43 @@ static void elementwise_instructions(void **state)
                 elementwise_case(&elementwise_cases[c], types[t][0], types[t][1], layout);
 }
 
+/* Functions of tiles of integers, with scale and bias of every broadcast. */
+static void widened_case(enum op f, int from, int to, const int64_t *s, int layout)
+{
+    struct bench b;
+    begin(&b);
+    int var = grid(&b, 2), slot[4];
+    for (int n = 0; n < 4; n++)
+        slot[n] = buffer(&b,
+                         n == 0   ? to
+                         : n == 1 ? from
+                                  : DT_F32,
+                         s[0] * (s[1] + 1) * (s[2] + 3), n == 0);
+    struct insn *i = add(&b, INSN_activation);
+    i->func[0] = (uint16_t)f;
+    i->flt[0] = layout & 1 ? 0.25f : 1, i->flt[1] = -0.5f, i->flt[2] = 3;
+    for (int n = 0; n < (layout & 1 ? 2 : 4); n++) {
+        i->ap[n] = pattern(slot[n], n == 0 ? to : n == 1 ? from : DT_F32, 3, s, 1, n < 2 ? 2 : 0);
+        tiled(&i->ap[n], 0, var, 2);
+    }
+    if (!(layout & 1)) {
+        i->ap[2].dim[1].step = 0;
+        i->ap[3].dim[2].step = 0;
+    }
+    check(&b, 2e-6);
+}
+
+static void widened_tiles(void **state)
+{
+    static const int64_t shapes[][3] = {{3, 37, 70}, {3, 1, 64}, {3, 2, 2500}, {3, 40, 5}};
+    static const enum op functions[] = {OP_relu, OP_silu, OP_clip};
+    static const int types[][2] = {{DT_I32, DT_F32}, {DT_U8, DT_F32}, {DT_I32, DT_BF16}};
+    for (int f = 0; f < 3; f++)
+        for (int t = 0; t < 3; t++)
+            for (int k = 0; k < 8; k++)
+                widened_case(functions[f], types[t][0], types[t][1], shapes[k / 2], k);
+}
+
 static void select_and_integers(void **state)
 {
     for (int layout = 0; layout < 4; layout++) {
@@ -372,6 +409,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elementwise_instructions),
+        cmocka_unit_test(widened_tiles),
         cmocka_unit_test(select_and_integers),
         cmocka_unit_test(row_instructions),
         cmocka_unit_test(reductions),
