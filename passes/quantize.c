@@ -120,6 +120,20 @@ static bool short_sums(const struct integer_product *p)
     return 255.0 * 255.0 * (double)p->inner + bias < most;
 }
 
+/* Depthwise sums in f32: as integers, wide weights would take a second such convolution. */
+static bool sums_in_f32(const struct quantizer *q, const struct integer_product *p)
+{
+    return q->o->cast_type != DT_F8E4M3FN && is_depthwise(p) && short_sums(p) &&
+           !integer_weights_fit(p);
+}
+
+/* The sums, s32 or f32. */
+static struct value *emit_sums(struct quantizer *q, struct node *at,
+                               const struct integer_product *p)
+{
+    return sums_in_f32(q, p) ? emit_depthwise(q, at, p) : emit_integer_product(at, p, q->d);
+}
+
 /* ---- matrix products of two computed operands ---- */
 
 /* The largest number that x - zero can be. */
@@ -166,21 +180,33 @@ static bool convert_computed_qlinear(struct quantizer *q, struct node *n)
                                 NULL, n->name, q->d));
 }
 
-/* The sums go to those who read them in f32: only for these. */
+/* Whether all that read v read it in f32. */
+static bool read_in_f32(const struct value *v)
+{
+    for (const struct use *u = v->uses; u; u = u->next)
+        if (u->node->op != OP_cast || u->node->out[0]->type.dtype != DT_F32)
+            return false;
+    return true;
+}
+
+/* Sums in f32 instead of s32 ones that are read so. */
+static void replace_casts(struct value *sums, struct value *with)
+{
+    for (const struct use *u = sums->uses; u; u = u->next)
+        value_replace(u->node->out[0], with); /* the casts are dead */
+}
+
 static bool convert_computed_integer(struct quantizer *q, struct node *n)
 {
-    const struct use *u;
-    for (u = n->out[0]->uses; u; u = u->next)
-        if (u->node->op != OP_cast || u->node->out[0]->type.dtype != DT_F32)
-            return true;
+    if (!read_in_f32(n->out[0]))
+        return true;
     struct value *y = n->op == OP_matmul_integer && !operand(n, 4)
                           ? emit_computed(q, n, n->in[0], (struct value *)operand(n, 2), n->in[1],
                                           (struct value *)operand(n, 3))
                           : NULL;
     if (!y)
         return !diag_failed(q->d);
-    for (u = n->out[0]->uses; u; u = u->next)
-        value_replace(u->node->out[0], y); /* the casts are dead */
+    replace_casts(n->out[0], y);
     return true;
 }
 
@@ -247,6 +273,12 @@ static bool convert_integer(struct quantizer *q, struct node *n)
         return convert_computed_integer(q, n);
     p.bias = (struct value *)operand(n, 4);
     why(q->o, n, "quantize.sums", "a product of unsigned rows by signed weights");
+    if (read_in_f32(n->out[0]) && (!p.bias || p.bias->constant) && sums_in_f32(q, &p)) {
+        struct value *y = emit_depthwise(q, n, &p);
+        if (y)
+            replace_casts(n->out[0], y);
+        return y != NULL;
+    }
     struct node *add = added_bias(n, &p);
     if (!add)
         return replace(n, emit_integer_product(n, &p, q->d));
@@ -324,7 +356,7 @@ static bool convert_dequantized(struct quantizer *q, struct node *n)
     if (!factors)
         return true;
     why(q->o, n, "quantize.product", "an integer product with an epilogue");
-    return replace(n, emit_scaled(q, n, emit_integer_product(n, &p, q->d), &p, factors));
+    return replace(n, emit_scaled(q, n, emit_sums(q, n, &p), &p, factors));
 }
 
 /* ---- pools ---- */
