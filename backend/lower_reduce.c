@@ -203,6 +203,75 @@ static void divide_by(struct kernel_builder *k, struct ap at, dim_t count)
     emit_tensor_tensor(k, OP_div, at, at, number);
 }
 
+/* ---- the greatest and least of all elements ---- */
+
+static const struct kind *extreme_kind(enum op op)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].op == op && (op == OP_reduce_max || op == OP_reduce_min))
+            return &kinds[i];
+    return NULL;
+}
+
+static bool all_extremes(const struct group *g)
+{
+    for (int i = 0; i < g->n; i++)
+        if (!extreme_kind(g->nodes[i]->op))
+            return false;
+    return true;
+}
+
+static void emit_extreme(struct kernel_builder *k, const struct kind *kind, struct ap dst,
+                         struct ap src)
+{
+    ap_push(&dst, 1, 1);
+    if (!dim_is_const(src.dim[1].count))
+        emit_memset(k, dst, kind->start);
+    struct insn *i = kernel_insn(k, INSN_tensor_reduce);
+    i->ap[0] = dst, i->ap[1] = src;
+    i->imm[0].base = 1;
+    i->flt[0] = 1;
+    i->func[0] = kind->reduce;
+}
+
+/* Those of every piece of the elements, read once for both, then those of the pieces. Neither
+ * depends on the order. */
+static enum lowered lower_extremes(struct lowering *l, struct group *g, const struct reduction *r)
+{
+    enum { PIECE = TILE_ELEMENTS, BOTH = 2 };
+    struct dim_table *t = &l->p->dims;
+    dim_t pieces = dim_ceildiv(t, r->elements, PIECE);
+    bool one = dim_is_const(pieces) && pieces == 1;
+    int of_pieces[BOTH], x = value_slot(l, g->nodes[0]->in[0]);
+    struct type type = type_tensor(DT_F32, 1, &pieces);
+    struct kernel_builder k = kernel_begin(l, g->nodes[0], g->nodes[0]->name);
+    int var = one ? -1 : kernel_grid(&k, pieces);
+    for (int i = 0; i < g->n; i++) {
+        const struct node *n = g->nodes[i];
+        of_pieces[i] = one ? value_slot(l, n->out[0]) : temporary_slot(l, &type, NULL);
+        struct ap dst = ap_slot(l, of_pieces[i]), src = ap_slot(l, x);
+        ap_push(&src, 0, 1);
+        ap_push_tile(l, &src, 1, one ? r->elements : PIECE, var, r->elements);
+        if (!one)
+            ap_move(l, &dst, var, 1);
+        emit_extreme(&k, extreme_kind(n->op), dst, src);
+    }
+    kernel_of(&k)->flops = dim_mul(t, r->elements, g->n);
+    kernel_of(&k)->bytes = dim_mul(t, r->elements, 4);
+    if (one)
+        return LOWERED;
+    k = kernel_begin(l, g->nodes[0], g->nodes[0]->name);
+    for (int i = 0; i < g->n; i++) {
+        const struct node *n = g->nodes[i];
+        struct ap src = ap_slot(l, of_pieces[i]);
+        ap_push(&src, 0, 1), ap_push(&src, 1, pieces);
+        emit_extreme(&k, extreme_kind(n->op), ap_slot(l, value_slot(l, n->out[0])), src);
+    }
+    kernel_of(&k)->flops = dim_mul(t, pieces, g->n);
+    kernel_of(&k)->bytes = dim_mul(t, pieces, 4 * g->n);
+    return LOWERED;
+}
+
 enum lowered lower_reduce(struct lowering *l, struct node *whole)
 {
     struct group g = group_of(l, whole);
@@ -210,6 +279,8 @@ enum lowered lower_reduce(struct lowering *l, struct node *whole)
     struct reduction r = {0};
     if (!examine(l, n, &r))
         return DECLINED;
+    if (r.tiled < 0 && r.n == 1 && all_extremes(&g) && !l->m->strict)
+        return lower_extremes(l, &g, &r);
     struct epilogue e = {.g = &g};
     covers(&r, n, &e);
     if (g.n > 1 && (r.tiled < 0 || !epilogue_fits(l, &g, e.covers, e.ncovers)))

@@ -20,13 +20,12 @@ static struct value *number(struct expander *e, double v)
     return constant_scalar(e->g, DT_F32, v);
 }
 
-/* The greatest or least element of x and 0, of rank 0. */
-static struct value *extreme(struct expander *e, struct node *at, enum op reduce, enum op join)
+/* The greatest or least element of x, of rank 0. */
+static struct value *extreme(struct expander *e, struct node *at, enum op reduce)
 {
     struct attrs attrs = {0};
     attr_set_int(&e->g->arena, &attrs, "keepdims", 0);
-    struct value *v = emit(at, reduce, at->in, 1, &attrs, at->name, e->d);
-    return v ? emit2(at, join, v, number(e, 0), e->d) : NULL;
+    return emit(at, reduce, at->in, 1, &attrs, at->name, e->d);
 }
 
 static struct value *scale_of(struct expander *e, struct node *at, struct value *low,
@@ -60,8 +59,10 @@ static bool expand(struct expander *e, struct node *n)
 {
     if (n->in[0]->type.dtype != DT_F32)
         return true;
-    struct value *high = extreme(e, n, OP_reduce_max, OP_max);
-    struct value *low = high ? extreme(e, n, OP_reduce_min, OP_min) : NULL;
+    struct value *high = extreme(e, n, OP_reduce_max);
+    struct value *low = high ? extreme(e, n, OP_reduce_min) : NULL;
+    high = low ? emit2(n, OP_max, high, number(e, 0), e->d) : NULL;
+    low = high ? emit2(n, OP_min, low, number(e, 0), e->d) : NULL;
     struct value *scale = low ? scale_of(e, n, low, high) : NULL;
     struct value *zero = scale ? zero_of(e, n, low, scale) : NULL;
     struct value *y = zero ? emit2(n, OP_div, n->in[0], scale, e->d) : NULL;

@@ -198,6 +198,32 @@ static void collect(struct fuser *f, struct node *first)
     }
 }
 
+/* The greatest or least of all elements. */
+static bool is_extreme(const struct fuser *f, const struct node *n)
+{
+    int count;
+    attr_ints(&n->attrs, "axes", &count);
+    return (n->op == OP_reduce_max || n->op == OP_reduce_min) && !f->o->strict_target &&
+           count == 0 && (n->nin < 2 || !n->in[1]) && n->in[0]->type.dtype == DT_F32 &&
+           !attr_int(&n->attrs, "noop_with_empty_axes", 0);
+}
+
+/* The greatest and the least of the same elements, which are then read once. */
+static void collect_extremes(struct fuser *f, struct node *first)
+{
+    f->n = 1;
+    f->nodes[0] = first;
+    int looked = 0;
+    for (struct node *n = first->next; n && looked < LOOK_AHEAD; n = n->next, looked++) {
+        if (is_extreme(f, n) && n->op != first->op && n->in[0] == first->in[0]) {
+            f->nodes[f->n++] = n;
+            return;
+        }
+        if (touches_group(f, n))
+            return;
+    }
+}
+
 /* ---- making the fused node ---- */
 
 static bool read_outside(const struct fuser *f, const struct value *v)
@@ -293,9 +319,12 @@ static bool fuse_region(struct fuser *f, struct region *r)
         for (int i = 0; i < n->nregions; i++)
             if (!fuse_region(f, n->regions[i]))
                 return false;
-        if (!is_anchor(f->o, n) && !is_elementwise(f->o, n))
+        if (is_extreme(f, n))
+            collect_extremes(f, n);
+        else if (is_anchor(f->o, n) || is_elementwise(f->o, n))
+            collect(f, n);
+        else
             continue;
-        collect(f, n);
         if (f->n < 2)
             continue;
         struct node *last = f->nodes[f->n - 1];

@@ -150,7 +150,28 @@ static bool draw_requantised(struct recipe *r, enum op op)
     return node(r, op, in, in[8] >= 0 ? 9 : 8, &attrs, EXACT);
 }
 
+/* The greatest and the least of all elements, of few or many. */
+static bool draw_extremes(struct recipe *r, enum op op)
+{
+    int64_t dims[3] = {1 + random_below(r, 4), 1 + random_below(r, 40), 1 + random_below(r, 100)};
+    int found = choose(r, (struct wish){DT_F32, 1, 6, EXACT}),
+        x = found >= 0 && random_below(r, 2) ? found : leaf(r, ITEM_INPUT, DT_F32, 3, dims, false);
+    struct attrs attrs = {0};
+    attr_set_int(&r->arena, &attrs, "keepdims", random_below(r, 2));
+    enum op other = op == OP_reduce_max ? OP_reduce_min : OP_reduce_max;
+    return x >= 0 && node(r, op, &x, 1, &attrs, EXACT) &&
+           (random_below(r, 3) == 0 || node(r, other, &x, 1, &attrs, EXACT));
+}
+
+static bool draw_dynamic(struct recipe *r, enum op op)
+{
+    int x = choose(r, (struct wish){DT_F32, 1, 4, EXACT});
+    return x >= 0 && node(r, op, &x, 1, NULL, EXACT);
+}
+
 const struct family quantised_families[] = {
+    {draw_extremes, 1, {OP_reduce_max, OP_reduce_min}},
+    {draw_dynamic, 1, {OP_dynamic_quantize_linear}},
     {draw_sums, 3, {OP_matmul_integer, OP_conv_integer}},
     {draw_requantised, 2, {OP_qlinear_matmul, OP_qlinear_conv}},
 };

@@ -303,7 +303,8 @@ void exec_window_pool(struct lane *l, const struct bound_insn *i)
     const struct image *m = i->prepared;
     const struct operand *y = &i->o[0], *x = &i->o[1];
     int64_t yc[MAX_AP_RANK], xc[MAX_AP_RANK], stride = i->imm[4].base;
-    if (!counts_now(l, i, 0, yc) || !counts_now(l, i, 1, xc))
+    bool pixels = counts_now(l, i, 1, xc); /* without any, windows lie in the padding */
+    if (!counts_now(l, i, 0, yc) || (!pixels && m->bytes))
         return;
     int64_t channels = yc[1] < xc[2] ? yc[1] : xc[2], row = number_at(l, &i->imm[0]);
     const char *image = operand_address(l, x);
