@@ -1,0 +1,413 @@
+/*
+ * pass depth: operators on images of three spatial dims, channels last, as operators on images of
+ * two.
+ *
+ *   conv             the depths that a window sees lie side by side in the channels of one image
+ *                    for each depth of the result; grouped ones are sums over those depths
+ *   conv_transpose   windows over the operand's depths give `stride` depths of the result at once,
+ *                    as channels, which then change places
+ *   pools            along the depth, then over images
+ *
+ * Images are numbered by one joint dim, so that this changes no layout but that of the depths.
+ * Elementwise operators that follow stay on such images, where a product takes them along.
+ * Requires inferred types and pass layout.
+ */
+#include "passes/rewrite.h"
+
+#include <string.h>
+
+enum { N, DEPTH, HEIGHT, WIDTH, CHANNELS, RANK }; /* dims of a volume */
+
+struct depth {
+    struct graph *g;
+    const struct options *o;
+    struct diag *d;
+};
+
+struct window { /* along the depth */
+    int64_t in, out, taps, stride, dilation, begin, end;
+};
+
+static int64_t at_or(const struct attrs *as, const char *name, int i, int64_t otherwise)
+{
+    int count;
+    const int64_t *v = attr_ints(as, name, &count);
+    return v && i < count ? v[i] : otherwise;
+}
+
+static struct window window_of(const struct node *n, int64_t taps)
+{
+    struct window w = {.in = n->in[0]->type.dims[DEPTH],
+                       .out = n->out[0]->type.dims[DEPTH],
+                       .taps = taps,
+                       .stride = at_or(&n->attrs, "strides", 0, 1),
+                       .dilation = at_or(&n->attrs, "dilations", 0, 1)};
+    int64_t excess = (w.out - 1) * w.stride + (taps - 1) * w.dilation + 1 - w.in;
+    int64_t total = excess > 0 ? excess : 0;
+    if (attr_is(&n->attrs, "auto_pad", "SAME_UPPER"))
+        w.begin = total / 2, w.end = total - w.begin;
+    else if (attr_is(&n->attrs, "auto_pad", "SAME_LOWER"))
+        w.end = total / 2, w.begin = total - w.end;
+    else if (!attr_is(&n->attrs, "auto_pad", "VALID"))
+        w.begin = at_or(&n->attrs, "pads", 0, 0), w.end = at_or(&n->attrs, "pads", 3, 0);
+    return w;
+}
+
+/* A volume channels last of which only the number may be unknown. */
+static bool is_volume(const struct type *t)
+{
+    if (t->kind != VK_TENSOR || t->rank != RANK || t->dims[N] == 0)
+        return false;
+    for (int i = DEPTH; i < RANK; i++)
+        if (!dim_is_const(t->dims[i]) || t->dims[i] < 1)
+            return false;
+    return true;
+}
+
+static bool known_weights(const struct type *w)
+{
+    for (int i = 0; i < w->rank; i++)
+        if (!dim_is_const(w->dims[i]) || w->dims[i] < 1)
+            return false;
+    return w->kind == VK_TENSOR && w->rank == RANK;
+}
+
+/* ---- emitting ---- */
+
+static struct value *reshape(struct depth *p, struct node *at, struct value *x,
+                             const int64_t *dims, int rank)
+{
+    return x ? emit2(at, OP_reshape, x, constant_i64s(p->g, dims, rank), p->d) : NULL;
+}
+
+/* `images` of the given dims, and back to volumes of so many depths. */
+static struct value *images(struct depth *p, struct node *at, struct value *x)
+{
+    if (!x)
+        return NULL;
+    const dim_t *v = x->type.dims;
+    dim_t n = dim_is_const(v[N]) ? v[N] * v[DEPTH] : -1;
+    return reshape(p, at, x, (int64_t[]){n, v[HEIGHT], v[WIDTH], v[CHANNELS]}, 4);
+}
+
+static struct value *volumes(struct depth *p, struct node *at, struct value *x, dim_t n,
+                             int64_t depths)
+{
+    if (!x)
+        return NULL;
+    const dim_t *v = x->type.dims;
+    return reshape(p, at, x,
+                   (int64_t[]){dim_is_const(n) ? n : -1, depths, v[1], v[2], v[3]}, RANK);
+}
+
+/* Every step-th of `count` depths from `first` on. */
+static struct value *depths(struct depth *p, struct node *at, struct value *x, int64_t first,
+                            int64_t count, int64_t step)
+{
+    int64_t end = first + (count - 1) * step + 1, axis = DEPTH;
+    if (!x || (first == 0 && step == 1 && count == x->type.dims[DEPTH]))
+        return x;
+    struct value *in[] = {x, constant_i64s(p->g, &first, 1), constant_i64s(p->g, &end, 1),
+                          constant_i64s(p->g, &axis, 1), constant_i64s(p->g, &step, 1)};
+    return emit(at, OP_slice, in, 5, NULL, at->name, p->d);
+}
+
+/* Zeros before and after the depths; negative numbers crop. */
+static struct value *padded(struct depth *p, struct node *at, struct value *x, int64_t begin,
+                            int64_t end)
+{
+    int64_t pads[2 * RANK] = {0};
+    pads[DEPTH] = begin, pads[RANK + DEPTH] = end;
+    return begin | end ? emit2(at, OP_pad, x, constant_i64s(p->g, pads, 2 * RANK), p->d) : x;
+}
+
+/* What tap `tap` of the window sees, for every depth of the result. */
+static struct value *seen(struct depth *p, struct node *at, struct value *x,
+                          const struct window *w, int64_t tap)
+{
+    return depths(p, at, x, tap * w->dilation, w->out, w->stride);
+}
+
+/* The channels of all taps side by side. */
+static struct value *side_by_side(struct depth *p, struct node *at, struct value *x,
+                                  const struct window *w)
+{
+    struct value **parts = ARENA_ARRAY(&p->g->arena, struct value *, (size_t)w->taps);
+    struct attrs as = {0};
+    attr_set_int(&p->g->arena, &as, "axis", CHANNELS);
+    for (int64_t i = 0; i < w->taps; i++)
+        if (!(parts[i] = seen(p, at, x, w, i)))
+            return NULL;
+    return w->taps == 1 ? parts[0]
+                        : emit(at, OP_concat, parts, (int)w->taps, &as, at->name, p->d);
+}
+
+/* The node's attributes without those of the depth. */
+static struct attrs flat_attributes(struct depth *p, const struct node *n)
+{
+    static const char *const lists[] = {"strides", "dilations", "kernel_shape", "output_padding",
+                                        "lhs_dilation"};
+    struct attrs as = attrs_copy(&p->g->arena, &n->attrs);
+    int count;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const int64_t *v = attr_ints(&as, lists[i], &count);
+        if (v && count == 3)
+            attr_set_ints(&p->g->arena, &as, lists[i], v + 1, 2);
+    }
+    const int64_t *v = attr_ints(&as, "pads", &count);
+    if (v && count == 6)
+        attr_set_ints(&p->g->arena, &as, "pads", (int64_t[]){v[1], v[2], v[4], v[5]}, 4);
+    return as;
+}
+
+static bool replace(struct depth *p, struct node *n, struct value *with)
+{
+    if (!with)
+        return false;
+    if (!with->name)
+        with->name = n->out[0]->name;
+    value_replace(n->out[0], with);
+    node_remove(n);
+    return true;
+}
+
+static struct value *like(struct depth *p, struct node *n, struct value *x, struct value *w,
+                          const struct attrs *as)
+{
+    struct value *in[] = {x, w};
+    if (!x || (n->nin > 1 && !w))
+        return NULL;
+    struct node *made = node_new(p->g, n->op, in, n->nin > 1 ? 2 : 1, 1, n->name);
+    made->source = n->source;
+    made->attrs = *as;
+    node_insert_before(n, made);
+    return infer_node(p->g, made, p->d) ? made->out[0] : NULL;
+}
+
+/* ---- convolutions ---- */
+
+/*
+ * Constant weights (a, b, taps, filter) as (a, places * b, filter) or, of transposed ones,
+ * (places * a, phases * b, filter): place q and phase f take tap[q * phases + f]; none: -1.
+ */
+static struct value *arranged(struct depth *p, const struct value *w, const int64_t *tap,
+                              int64_t places, int64_t phases, bool transposed)
+{
+    const struct tensor *t = w->constant;
+    int64_t a = t->dims[0], b = t->dims[1], taps = t->dims[2];
+    size_t filter = (size_t)(t->dims[3] * t->dims[4]) * dtype_bytes(t->dtype);
+    int64_t dims[4] = {transposed ? places * a : a, transposed ? phases * b : places * b,
+                       t->dims[3], t->dims[4]};
+    struct tensor made = tensor_view(t->dtype, 4, dims, NULL);
+    char *to = made.data = arena_alloc(&p->g->arena, tensor_bytes(&made) + 16);
+    memset(to, 0, tensor_bytes(&made));
+    for (int64_t i = 0; i < a; i++)
+        for (int64_t q = 0; q < places; q++)
+            for (int64_t f = 0; f < phases; f++)
+                for (int64_t j = 0; j < b && tap[q * phases + f] >= 0; j++) {
+                    int64_t row = transposed ? q * a + i : i, column = (transposed ? f : q) * b + j;
+                    memcpy(to + (size_t)(row * dims[1] + column) * filter,
+                           (const char *)t->data +
+                               (size_t)((i * b + j) * taps + tap[q * phases + f]) * filter,
+                           filter);
+                }
+    return constant_new(p->g, &made, w->name);
+}
+
+static struct value *dense_weights(struct depth *p, struct node *n, struct value *w)
+{
+    const dim_t *v = w->type.dims;
+    int64_t *tap = ARENA_ARRAY(&p->g->arena, int64_t, (size_t)v[2]);
+    for (int64_t i = 0; i < v[2]; i++)
+        tap[i] = i;
+    if (w->constant)
+        return arranged(p, w, tap, v[2], 1, false);
+    struct value *turned = emit_transpose(n, w, (int64_t[]){0, 2, 1, 3, 4}, p->d);
+    return reshape(p, n, turned, (int64_t[]){v[0], v[2] * v[1], v[3], v[4]}, 4);
+}
+
+static bool convolve(struct depth *p, struct node *n)
+{
+    struct value *w = n->in[1];
+    struct attrs as = flat_attributes(p, n);
+    struct window d = window_of(n, w->type.dims[2]);
+    bool grouped = attr_int(&n->attrs, "group", 1) > 1 && d.taps > 1;
+    for (int i = 0; i < 3; i++)
+        if (at_or(&n->attrs, "lhs_dilation", i, 1) != 1)
+            return true;
+    if (grouped && (!w->constant || n->out[0]->type.dtype != DT_F32))
+        return true; /* sums are rounded to the result's type */
+    struct value *x = padded(p, n, n->in[0], d.begin, d.end), *y = NULL;
+    if (!x)
+        return false;
+    why(p->o, n, "depth.conv", "a convolution of images, %s",
+        grouped ? "summed over the depths of a window" : "the depths of a window as channels");
+    if (!grouped)
+        y = like(p, n, images(p, n, side_by_side(p, n, x, &d)), dense_weights(p, n, w), &as);
+    for (int64_t i = 0; grouped && i < d.taps; i++) {
+        struct value *part = images(p, n, seen(p, n, x, &d, i));
+        part = like(p, n, part, arranged(p, w, &i, 1, 1, false), &as);
+        y = i ? emit2(n, OP_add, part, y, p->d) : part;
+        if (!y)
+            return false;
+    }
+    return replace(p, n, volumes(p, n, y, n->out[0]->type.dims[N], d.out));
+}
+
+/* Result depth stride * q + f, counted from the first before padding cuts, is the sum over depths
+ * q - j of taps f + stride * j. */
+static bool convolve_transposed(struct depth *p, struct node *n)
+{
+    struct value *w = n->in[1];
+    int64_t taps = w->type.dims[2], stride = at_or(&n->attrs, "strides", 0, 1);
+    int64_t in = n->in[0]->type.dims[DEPTH], out = n->out[0]->type.dims[DEPTH];
+    int64_t outs = n->out[0]->type.dims[CHANNELS], begin = at_or(&n->attrs, "pads", 0, 0);
+    if (!w->constant || attr_int(&n->attrs, "group", 1) != 1 || begin < 0 ||
+        at_or(&n->attrs, "dilations", 0, 1) != 1 || attr_find(&n->attrs, "output_shape") ||
+        attr_is(&n->attrs, "auto_pad", "SAME_UPPER") ||
+        attr_is(&n->attrs, "auto_pad", "SAME_LOWER"))
+        return true;
+    struct window d = {.out = (out + begin + stride - 1) / stride,
+                       .taps = (taps + stride - 1) / stride,
+                       .stride = 1,
+                       .dilation = 1};
+    int64_t *tap = ARENA_ARRAY(&p->g->arena, int64_t, (size_t)(d.taps * stride));
+    for (int64_t q = 0; q < d.taps; q++)
+        for (int64_t f = 0; f < stride; f++) {
+            int64_t t = f + stride * (d.taps - 1 - q);
+            tap[q * stride + f] = t < taps ? t : -1;
+        }
+    struct attrs as = flat_attributes(p, n);
+    attr_remove(&as, "kernel_shape");
+    struct value *x = padded(p, n, n->in[0], d.taps - 1, d.out - in);
+    if (!x)
+        return false;
+    why(p->o, n, "depth.conv-transpose", "a transposed convolution of images to %lld depths each",
+        (long long)stride);
+    struct value *y = like(p, n, images(p, n, side_by_side(p, n, x, &d)),
+                           arranged(p, w, tap, d.taps, stride, true), &as);
+    if (!y)
+        return false;
+    dim_t number = n->out[0]->type.dims[N], known = dim_is_const(number) ? number : -1;
+    int64_t height = y->type.dims[1], width = y->type.dims[2];
+    y = reshape(p, n, y, (int64_t[]){known, d.out, height, width, stride, outs}, 6);
+    y = y ? emit_transpose(n, y, (int64_t[]){0, 1, 4, 2, 3, 5}, p->d) : NULL;
+    y = reshape(p, n, y, (int64_t[]){known, d.out * stride, height, width, outs}, RANK);
+    return replace(p, n, depths(p, n, y, begin, out, 1));
+}
+
+/* ---- pools ---- */
+
+static bool pool(struct depth *p, struct node *n)
+{
+    int64_t taps = at_or(&n->attrs, "kernel_shape", 0, 1);
+    struct window d = window_of(n, taps);
+    struct attrs as = flat_attributes(p, n), along = attrs_copy(&p->g->arena, &n->attrs);
+    const dim_t *v = n->in[0]->type.dims;
+    struct arena *a = &p->g->arena;
+    bool counted = attr_int(&n->attrs, "count_include_pad", 0) &&
+                   attr_int(&n->attrs, "ceil_mode", 0); /* no product of numbers of places */
+    if (n->op == OP_average_pool && (n->in[0]->type.dtype != DT_F32 || counted))
+        return true; /* means are rounded to the type */
+    attr_remove(&along, "auto_pad");
+    attr_set_ints(a, &along, "kernel_shape", (int64_t[]){taps, 1}, 2);
+    attr_set_ints(a, &along, "strides", (int64_t[]){d.stride, 1}, 2);
+    attr_set_ints(a, &along, "dilations", (int64_t[]){d.dilation, 1}, 2);
+    attr_set_ints(a, &along, "pads", (int64_t[]){d.begin, 0, d.end, 0}, 4);
+    dim_t number = dim_is_const(v[N]) ? v[N] : -1;
+    struct value *x = n->in[0];
+    why(p->o, n, "depth.pool", "along the depth, then over images");
+    if (d.taps > 1 || d.stride > 1 || d.begin || d.end) {
+        int64_t columns[] = {number, v[DEPTH], v[HEIGHT] * v[WIDTH], v[CHANNELS]};
+        x = like(p, n, reshape(p, n, x, columns, 4), NULL, &along);
+        int64_t whole[] = {number, d.out, v[HEIGHT], v[WIDTH], v[CHANNELS]};
+        x = reshape(p, n, x, whole, RANK);
+    }
+    struct value *y = like(p, n, images(p, n, x), NULL, &as);
+    return replace(p, n, volumes(p, n, y, n->out[0]->type.dims[N], d.out));
+}
+
+/* ---- what follows ---- */
+
+static bool is_split(const struct value *v)
+{
+    const struct node *n = v && v->def && v->def->op == OP_reshape ? v->def : NULL;
+    const struct type *x = n ? &n->in[0]->type : NULL;
+    return n && is_volume(&v->type) && x->rank == 4 &&
+           !memcmp(x->dims + 1, v->type.dims + 2, 3 * sizeof *x->dims);
+}
+
+/* An operand of an elementwise operator over volumes of that type, as one over images; NULL when it
+ * does not broadcast over them. */
+static struct value *flat_operand(struct depth *p, struct node *n, struct value *v)
+{
+    const struct type *y = &n->out[0]->type;
+    if (is_split(v))
+        return v->def->in[0];
+    if (v->type.kind != VK_TENSOR || v->type.rank < 0 || v->type.rank > RANK)
+        return NULL;
+    if (v->type.rank == RANK && !memcmp(v->type.dims, y->dims, sizeof *y->dims * RANK))
+        return images(p, n, v);
+    for (int i = 0; i < v->type.rank - 1; i++)
+        if (v->type.dims[i] != 1)
+            return NULL;
+    if (v->type.rank < RANK)
+        return v;
+    if (!v->constant)
+        return NULL;
+    struct tensor same = *v->constant;
+    same.rank = 1, same.dims[0] = v->constant->dims[RANK - 1];
+    same.owned = false;
+    return constant_new(p->g, &same, v->name);
+}
+
+static bool follow(struct depth *p, struct node *n)
+{
+    struct value *in[8];
+    bool any = false;
+    if (n->nin > 8 || n->nout != 1 || !is_volume(&n->out[0]->type))
+        return true;
+    for (int i = 0; i < n->nin; i++)
+        any |= is_split(n->in[i]) &&
+               !memcmp(n->in[i]->type.dims, n->out[0]->type.dims, sizeof(dim_t) * RANK);
+    for (int i = 0; any && i < n->nin; i++) {
+        in[i] = n->in[i] ? flat_operand(p, n, n->in[i]) : NULL;
+        if (n->in[i] && !in[i])
+            return !diag_failed(p->d);
+    }
+    if (!any)
+        return true;
+    struct node *made = node_new(p->g, n->op, in, n->nin, 1, n->name);
+    made->source = n->source;
+    made->attrs = n->attrs;
+    node_insert_before(n, made);
+    if (!infer_node(p->g, made, p->d))
+        return false;
+    const struct type *y = &n->out[0]->type;
+    return replace(p, n, volumes(p, n, made->out[0], y->dims[N], y->dims[DEPTH]));
+}
+
+static bool visit(struct node *n, void *user)
+{
+    struct depth *p = user;
+    bool weights = n->op == OP_conv || n->op == OP_conv_transpose;
+    if (op_infos[n->op].flags & OPF_ELEMENTWISE)
+        return follow(p, n);
+    if (!(weights || n->op == OP_max_pool || n->op == OP_average_pool) ||
+        !attr_int(&n->attrs, "channels_last", 0) || !is_volume(&n->in[0]->type) ||
+        !is_volume(&n->out[0]->type) || (n->nout > 1 && n->out[1]->uses))
+        return true;
+    if (weights && (!known_weights(&n->in[1]->type) || (n->nin > 2 && n->in[2])))
+        return true;
+    return n->op == OP_conv             ? convolve(p, n)
+           : n->op == OP_conv_transpose ? convolve_transposed(p, n)
+                                        : pool(p, n);
+}
+
+bool pass_depth(struct graph *g, const struct options *o, struct diag *d)
+{
+    if (!for_each_node(g->main, visit, &(struct depth){g, o, d}))
+        return false;
+    remove_dead(g); /* volumes that nobody reads */
+    return true;
+}
