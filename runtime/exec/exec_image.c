@@ -15,7 +15,6 @@ struct image {
     bool extra;     /* alu runs after */
     bool direct;    /* the kernel takes it as it is */
     bool bytes;     /* the pooling kernel of 8-bit numbers does */
-    bool apart;     /* direct, but activated and rounded to bf16 after */
 };
 
 static bool constant_imms(struct binding *b, const struct bound_insn *i)
@@ -54,9 +53,6 @@ static bool prepare_depthwise(struct binding *b, struct bound_insn *i, struct im
                 (!bias->mem || (bias->dtype == DT_F32 && bias->step[bias->rank - 1] == 1));
     for (int k = 0; k < i->o[2].nclips; k++)
         m->direct &= i->o[2].clips[k].dim == 2;
-    m->apart = m->direct && y->dtype == DT_BF16 && !activation_in_registers(m->f);
-    if (m->apart)
-        need_scratch(b, y->count[0] * y->count[1] * (int64_t)sizeof(float));
     return true;
 }
 
@@ -142,18 +138,7 @@ static void depthwise_direct(const struct lane *l, const struct bound_insn *i,
                               .epilogue = {.activation = m->f, .p = {i->flt[0], i->flt[1]}}};
     if (i->o[3].mem)
         d.epilogue.bias = (const float *)operand_address(l, &i->o[3]);
-    if (!m->apart) {
-        l->k->depthwise(&d);
-        return;
-    }
-    struct out_tile to = {d.out, d.out_step, true};
-    float *sums = (float *)l->scratch;
-    d.out = sums, d.out_step = e->channels, d.out_bf16 = false;
-    d.epilogue.activation = ACTIVATION_copy;
     l->k->depthwise(&d);
-    l->k->activation_tile[m->f](to, (struct in_tile){sums, 1, e->channels}, (struct in_tile){0},
-                                (struct in_tile){0}, (size_t)e->pixels, (size_t)e->channels,
-                                d.epilogue.p);
 }
 
 static float depthwise_sum(const struct bound_insn *i, const struct places *e, const char *image,

@@ -135,7 +135,7 @@ static bool add_activation(struct finder *f, const struct bound_insn *i,
         return false;
     struct gemm_step *s = &f->s->at[f->s->n - 1].step;
     s->p[0] = alu.p[0], s->p[1] = alu.p[1];
-    s->activation = f->b->table->activation_tile[alu.index];
+    s->activation = f->b->table->activate[alu.index];
     return true;
 }
 

@@ -19,6 +19,11 @@ static void activate_tile(const struct epilogue *e, float *y, ptrdiff_t pitch, s
         (struct in_tile){0}, rows, n, e->p);
 }
 
+static void activate(const struct epilogue *e, float *x, size_t n)
+{
+    KERNEL_TABLE(VARIANT).activate[e->activation](x, n, e->p);
+}
+
 void KERNEL_FAMILY(images, VARIANT)(struct kernel_table *t)
 {
     t->pool_max = pool_max;

@@ -30,7 +30,8 @@ void KERNEL_FAMILY(rows, VARIANT)(struct kernel_table *t)
     t->binary_tile[BINARY_##name] = binary_tile_##name;
 #define KERNEL_ACTIVATION(name, parameters, ulp, floor, low, high)                                 \
     t->activation[ACTIVATION_##name] = activation_##name;                                          \
-    t->activation_tile[ACTIVATION_##name] = activation_tile_##name;
+    t->activation_tile[ACTIVATION_##name] = activation_tile_##name;                                \
+    t->activate[ACTIVATION_##name] = activate_##name;
 #define KERNEL_REDUCE(name, start, step)                                                           \
     t->reduce[REDUCE_##name] = reduce_##name;                                                      \
     t->reduce_rows[REDUCE_##name] = reduce_rows_##name;                                            \

@@ -58,7 +58,7 @@ enum gemm_step_kind {
     STEP_MULTIPLY,   /* by the operand */
     STEP_RELU,       /* larger of 0 and x, as the activation of that name */
     STEP_CLIP,       /* to p[0] .. p[1] */
-    STEP_ACTIVATION, /* a tile function of the kernel table */
+    STEP_ACTIVATION, /* a function of the kernel table */
     STEP_STORE,      /* f32; values stay */
     STEP_STORE_BF16, /* rounded; values stay */
 };
@@ -67,8 +67,7 @@ struct gemm_step {
     const float *operand;
     void *result;
     int64_t pitch; /* elements between rows of the operand or result */
-    void (*activation)(struct out_tile y, struct in_tile x, struct in_tile scale,
-                       struct in_tile bias, size_t rows, size_t n, const float *p);
+    void (*activation)(float *x, size_t n, const float *p);
     float p[2];
 };
 

@@ -9,8 +9,9 @@
  * The same kernels exist for several instruction sets, in one table each; kernels_get() is the best
  * this CPU has. All variants do the same arithmetic in the same order (reductions always run in 32
  * interleaved partial results, folded pairwise), except that `fma` variants fuse multiply-adds and
- * `portable` on x86 and `strict` anywhere do not (`strict` gives the same bits on every CPU), and
- * that avx512bf16 multiplies bf16 pairs with the hardware's rounding. Results never depend on the
+ * `portable` on x86 and `strict` anywhere do not (`strict` gives the same bits on every CPU), that
+ * avx512 takes exponentials from a table, and that avx512bf16 multiplies bf16 pairs with the
+ * hardware's rounding. Results never depend on the
  * thread, on alignment or on what was computed before.
  *
  * Nothing here fails or allocates. Matrix tiles: gemm.h. What exists: kernels.def.
@@ -134,7 +135,7 @@ struct depthwise_row {
     void *out;          /* output pixel `first` */
     ptrdiff_t out_step; /* elements between output pixels */
     struct epilogue epilogue;
-    bool out_bf16; /* results are rounded to bf16; activations copy, relu and clip only */
+    bool out_bf16; /* results are rounded to bf16 */
 };
 
 /*
@@ -238,6 +239,8 @@ struct kernel_table {
     void (*activation_tile[ACTIVATION_COUNT])(struct out_tile y, struct in_tile x,
                                               struct in_tile scale, struct in_tile bias,
                                               size_t rows, size_t n, const float *p);
+    /* x = f(x), n a multiple of `lanes`: for sums on their way from registers to memory. */
+    void (*activate[ACTIVATION_COUNT])(float *x, size_t n, const float *p);
 
     void (*affine)(const struct affine_tile *t);
 

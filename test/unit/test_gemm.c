@@ -280,7 +280,7 @@ static void check_steps(enum gemm_type type, int rows, int outs, int k, bool acc
         {.kind = STEP_MULTIPLY, .operand = tile, .pitch = PITCH},
         {.kind = STEP_CLIP, .p = {-2, 30}},
         {.kind = STEP_ADD, .operand = tile, .pitch = PITCH},
-        {.kind = STEP_ACTIVATION, .activation = table->activation_tile[ACTIVATION_tanh]},
+        {.kind = STEP_ACTIVATION, .activation = table->activate[ACTIVATION_tanh]},
         {.kind = STEP_RELU},
         {.kind = STEP_STORE_BF16, .result = rounded, .pitch = PITCH},
         {.kind = STEP_STORE, .result = last, .pitch = PITCH},
@@ -296,6 +296,19 @@ static void check_steps(enum gemm_type type, int rows, int outs, int k, bool acc
     memcpy(c, sums, 4 * count);
     gemm_run_steps(&g, a, w, c, steps, n, NULL);
     expect_steps(steps, n, plain, rows, outs);
+    memcpy(c, sums, 4 * count);
+    static const enum gemm_step_kind kinds[] = {STEP_RELU, STEP_CLIP, STEP_ACTIVATION};
+    for (int i = 0; i < 6; i++) { /* a row, an activation, a store: in one piece */
+        struct gemm_step usual[] = {steps[0], steps[i / 2 == 2 ? 5 : 3], steps[7 + i % 2]};
+        usual[1].kind = kinds[i / 2];
+        gemm_run(&g, a, w, c);
+        for (int r = 0; r < rows; r++)
+            memcpy(plain + r * outs, c + r * PITCH, 4 * (size_t)outs);
+        memcpy(c, sums, 4 * count);
+        gemm_run_steps(&g, a, w, c, usual, 3);
+        expect_steps(usual, 3, plain, rows, outs);
+        memcpy(c, sums, 4 * count);
+    }
     for (int r = 0; r < rows; r++) /* nothing beside the tile */
         for (int o = outs; o < PITCH; o++) {
             assert_memory_equal(&kept[r * PITCH + o], "ZZZZ", 4);
