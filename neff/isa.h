@@ -18,7 +18,7 @@ enum { FIRST_EXTENSION = INSN_depthwise_conv }; /* from here on: target cpu only
 
 enum {
     MAX_AP_RANK = 6,
-    MAX_APS = 5,
+    MAX_APS = 7,
     MAX_IMMS = 10,
     MAX_FLOATS = 3,
     MAX_FUNCS = 2,

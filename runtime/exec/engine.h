@@ -211,6 +211,7 @@ bool prepare_quantized(struct binding *b, struct bound_insn *i, const struct ins
 bool prepare_gather(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_winograd(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_depthwise_integer(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_recurrence(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_image(struct binding *b, struct bound_insn *i, const struct insn *insn);
 
 #endif

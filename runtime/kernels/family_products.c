@@ -12,11 +12,14 @@
 #include "runtime/kernels/gemm_bf16.inc"
 #include "runtime/kernels/gemm_row.inc"
 #include "runtime/kernels/weight_only.inc"
+#include "runtime/kernels/math.inc"
+#include "runtime/kernels/recurrent.inc"
 
 void KERNEL_FAMILY(products, VARIANT)(struct kernel_table *t)
 {
     t->weight_only = weight_only;
     t->weight_only_unpack = weight_only_unpack;
+    t->recurrent = recurrent;
     t->gemm_f32 = gemm_or_row_f32;
     t->gemm_bf16 = gemm_or_row_bf16;
 }

@@ -200,6 +200,28 @@ static inline int64_t weight_only_work(int k, int block)
     return weight_only_blocks(k, block) * (int64_t)(1 + weight_only_terms(block));
 }
 
+/*
+ * A step of a recurrent cell for rows of a batch. With sum[g] = sum over k of h[k] * weights[.., k, g]
+ * and in[g] = x[g] + bias[g]:
+ *     LSTM (4 gates: in, out, forget, cell)   c = c * s(forget) + s(in) * tanh(cell)
+ *                                             next = s(out) * tanh(c)
+ *     GRU (3 gates: update, reset, next)      n = tanh(in[next] + s(reset) * (sum[next] + bias[3]))
+ *                                             next = (h - n) * s(update) + n
+ * where a gate without a formula of its own is in + sum, and s the sigmoid. Hidden unit j has its
+ * weights in part j / RECURRENT_UNITS, [k][gate][j % RECURRENT_UNITS], zeros beyond `hidden`.
+ */
+enum { RECURRENT_UNITS = 16 };
+struct recurrent_step {
+    int gates, rows, hidden;
+    const float *weights;
+    ptrdiff_t part_step;
+    const float *x, *bias; /* [rows][gates][hidden]; [4][hidden] */
+    const float *h;        /* [rows], h_pitch apart */
+    float *c, *next, *y;   /* c: of an LSTM; y: a copy of next, or NULL */
+    ptrdiff_t h_pitch, c_pitch, next_pitch, y_pitch;
+    bool back; /* the last part first: it is still in the first-level cache */
+};
+
 struct gemm_block; /* gemm.h */
 
 struct kernel_table {
@@ -305,6 +327,8 @@ struct kernel_table {
     /* Weights k0 .. k0 + n - 1 of the first block of outs as f32 [n][pack_width(outs)]; x, y and
      * work are not used. */
     void (*weight_only_unpack)(const struct weight_only_row *w, int k0, int n, float *to);
+
+    void (*recurrent)(const struct recurrent_step *s); /* next is not h */
 
     /* Used by gemm.h. */
     void (*gemm_f32)(const struct gemm_block *g);

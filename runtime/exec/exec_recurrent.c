@@ -1,0 +1,246 @@
+/*
+ * Tensor engine: recurrence. The input is projected for a few times at once, then the state takes
+ * one step after the other. Times that no row takes part in cost nothing but zeros in y.
+ */
+#include "runtime/exec/engine.h"
+
+#include <string.h>
+
+enum { STATE, Y, X, INPUT_WEIGHTS, WEIGHTS, BIAS, LENGTHS };
+enum { CHUNK_ROWS = 64, LEAST_TIMES = 8 };
+enum { LSTM = 4, GRU = 3 };
+
+struct recurrence {
+    int gates, hidden, inputs, width; /* width: gates * hidden */
+    int times;                        /* projected at once */
+    int64_t gates_bytes, state_bytes; /* scratch: projections, the rows' h */
+};
+
+/* A layer on its way: the rows in force, and addresses. */
+struct layer {
+    struct lane *l;
+    const struct bound_insn *i;
+    const struct recurrence *m;
+    int64_t times, rows;
+    const int32_t *lengths; /* NULL: all rows take part always */
+    int64_t length_step;
+    float *gates, *h, *next, *c, *y; /* h and next: rows of `hidden` */
+    const float *x, *weights;
+    bool back;
+};
+
+static int64_t line(int64_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+static bool fits(const struct bound_insn *i, int operand, int rank, int dtype)
+{
+    const struct operand *o = &i->o[operand];
+    return o->mem && o->rank == rank && o->dtype == dtype &&
+           (o->step[rank - 1] == 1 || o->count[rank - 1] <= 1);
+}
+
+/* Counts of operands go together, and what is read as a whole lies dense. */
+static bool shapes_fit(const struct bound_insn *i, struct recurrence *m)
+{
+    enum { MOST = 1 << 16, MOST_ROWS = 1 << 12 };
+    const struct operand *state = &i->o[STATE], *y = &i->o[Y], *x = &i->o[X], *b = &i->o[BIAS];
+    const struct operand *in = &i->o[INPUT_WEIGHTS], *w = &i->o[WEIGHTS];
+    int64_t gates = i->imm[0].base;
+    if (i->imm[0].nterms || (gates != LSTM && gates != GRU) || !fits(i, STATE, 2, DT_F32) ||
+        !fits(i, X, 3, DT_F32) || !fits(i, INPUT_WEIGHTS, 3, DT_F32) ||
+        !fits(i, WEIGHTS, 3, DT_F32) || !fits(i, BIAS, 2, DT_F32) ||
+        (y->mem && !fits(i, Y, 3, DT_F32)) || (i->o[LENGTHS].mem && i->o[LENGTHS].rank != 1) ||
+        (i->o[LENGTHS].mem && i->o[LENGTHS].dtype != DT_I32))
+        return false;
+    int64_t hidden = w->count[1], inputs = x->count[2], width = gates * hidden;
+    int64_t parts = (hidden + RECURRENT_UNITS - 1) / RECURRENT_UNITS;
+    *m = (struct recurrence){(int)gates, (int)hidden, (int)inputs, (int)width, 0, 0, 0};
+    bool whole = !i->nclips[INPUT_WEIGHTS] && !i->nclips[WEIGHTS] && !i->nclips[BIAS];
+    for (int n = 0; n < i->nclips[X]; n++)
+        whole &= i->clip[X][n].dim == 1;
+    return whole && hidden > 0 && hidden < MOST && inputs > 0 && inputs < MOST &&
+           x->count[1] < MOST_ROWS && state->count[0] == x->count[1] &&
+           state->count[1] == (gates == LSTM ? 2 : 1) * hidden &&
+           (!y->mem ||
+            (y->count[0] == x->count[0] && y->count[1] == x->count[1] && y->count[2] == hidden)) &&
+           in->count[1] == inputs && in->step[1] == in->count[2] && in->count[2] > 0 &&
+           in->count[2] < MOST && in->count[2] % 16 == 0 && in->count[0] < MOST &&
+           in->count[0] * in->count[2] >= width && w->count[0] == parts &&
+           w->count[2] == gates * RECURRENT_UNITS && w->step[1] == w->count[2] &&
+           b->count[0] == 4 && b->count[1] == hidden && b->step[0] == hidden &&
+           (!i->o[LENGTHS].mem || i->o[LENGTHS].count[0] == x->count[1]);
+}
+
+bool prepare_recurrence(struct binding *b, struct bound_insn *i, const struct insn *insn)
+{
+    struct recurrence *m = ARENA_NEW(b->arena, struct recurrence);
+    i->prepared = m;
+    if (!shapes_fit(i, m))
+        return fail(b->d, "recurrence: operands that do not go together");
+    int64_t rows = i->o[X].count[1], times = rows ? CHUNK_ROWS / rows : 1;
+    times = times < LEAST_TIMES ? LEAST_TIMES : times;
+    m->times = (int)(i->o[X].count[0] < times ? i->o[X].count[0] : times);
+    m->gates_bytes = line(m->times * rows * m->width * 4);
+    m->state_bytes = line(rows * m->hidden * 4);
+    need_scratch(b, m->gates_bytes + 2 * m->state_bytes);
+    return true;
+}
+
+/* ---- the input's part of the gates ---- */
+
+static void project_rows(const struct layer *y, const float *x, int64_t pitch, int64_t rows,
+                         float *to, int64_t to_pitch)
+{
+    const struct operand *w = &y->i->o[INPUT_WEIGHTS];
+    struct gemm_tile t = {.type = GEMM_F32, .rows = (int)rows, .k = y->m->inputs};
+    t.a_pitch = pitch, t.c_pitch = to_pitch, t.w_pitch = (int)w->count[2];
+    const float *weights = (const float *)operand_address(y->l, w);
+    for (int out = 0; out < y->m->width; out += t.w_pitch, weights += w->step[0]) {
+        struct gemm g;
+        t.outs = y->m->width - out < t.w_pitch ? y->m->width - out : t.w_pitch;
+        gemm_prepare_own(&g, &t, y->l->k);
+        gemm_run(&g, x, weights, to + out);
+    }
+}
+
+/* gates[time][row][gate][hidden] of times from..from + n - 1. */
+static void project(const struct layer *y, int64_t from, int64_t n)
+{
+    const struct operand *x = &y->i->o[X];
+    int64_t time_step = x->step[0], row_step = x->step[1], width = y->m->width;
+    const float *at = y->x + from * time_step;
+    if (y->rows == 1)
+        project_rows(y, at, time_step, n, y->gates, width);
+    else if (time_step == y->rows * row_step)
+        project_rows(y, at, row_step, n * y->rows, y->gates, width);
+    else
+        for (int64_t r = 0; r < y->rows; r++)
+            project_rows(y, at + r * row_step, time_step, n, y->gates + r * width, y->rows * width);
+}
+
+/* ---- steps ---- */
+
+static bool takes_part(const struct layer *y, int64_t row, int64_t time)
+{
+    return !y->lengths || time < y->lengths[row * y->length_step];
+}
+
+static void clear_rows(const struct layer *y, int64_t time, int64_t row, int64_t rows)
+{
+    const struct operand *o = &y->i->o[Y];
+    for (int64_t r = row; y->y && r < row + rows; r++)
+        memset(y->y + time * o->step[0] + r * o->step[1], 0, (size_t)y->m->hidden * sizeof *y->y);
+}
+
+/* Rows that all take part. */
+static void step_rows(const struct layer *y, int64_t time, const float *gates, bool back,
+                      int64_t row, int64_t rows)
+{
+    const struct operand *out = &y->i->o[Y], *state = &y->i->o[STATE];
+    int64_t hidden = y->m->hidden;
+    struct recurrent_step s = {
+        .gates = y->m->gates,
+        .rows = (int)rows,
+        .hidden = y->m->hidden,
+        .weights = y->weights,
+        .part_step = y->i->o[WEIGHTS].step[0],
+        .x = gates + row * y->m->width,
+        .bias = (const float *)operand_address(y->l, &y->i->o[BIAS]),
+        .h = y->h + row * hidden,
+        .c = y->c + row * state->step[0],
+        .next = y->next + row * hidden,
+        .h_pitch = hidden,
+        .c_pitch = state->step[0],
+        .next_pitch = hidden,
+        .back = back,
+    };
+    if (y->y)
+        s.y = y->y + time * out->step[0] + row * out->step[1], s.y_pitch = out->step[1];
+    y->l->k->recurrent(&s);
+}
+
+static void step(struct layer *y, int64_t time, const float *gates, bool back)
+{
+    for (int64_t row = 0, end; row < y->rows; row = end) {
+        bool part = takes_part(y, row, time);
+        for (end = row + 1; end < y->rows && takes_part(y, end, time) == part; end++)
+            ;
+        if (part) {
+            step_rows(y, time, gates, back, row, end - row);
+            continue;
+        }
+        size_t hidden = (size_t)y->m->hidden;
+        memcpy(y->next + row * y->m->hidden, y->h + row * y->m->hidden,
+               (size_t)(end - row) * hidden * sizeof *y->h);
+        clear_rows(y, time, row, end - row);
+    }
+    float *h = y->h;
+    y->h = y->next, y->next = h;
+}
+
+/* ---- the layer ---- */
+
+/* Times that any row takes part in. */
+static int64_t longest(const struct layer *y)
+{
+    int64_t most = 0;
+    if (!y->lengths)
+        return y->times;
+    for (int64_t r = 0; r < y->rows; r++)
+        if (y->lengths[r * y->length_step] > most)
+            most = y->lengths[r * y->length_step];
+    return most < y->times ? most : y->times;
+}
+
+static void run_layer(struct layer *y)
+{
+    int64_t longest_row = longest(y), width = y->m->width;
+    for (int64_t t = longest_row; t < y->times; t++)
+        clear_rows(y, t, 0, y->rows);
+    for (int64_t done = 0, n; done < longest_row; done += n) {
+        n = longest_row - done < y->m->times ? longest_row - done : y->m->times;
+        int64_t from = y->back ? longest_row - done - n : done;
+        project(y, from, n);
+        for (int64_t s = 0; s < n; s++) {
+            int64_t at = y->back ? n - 1 - s : s;
+            step(y, from + at, y->gates + at * y->rows * width, s % 2);
+        }
+    }
+}
+
+void exec_recurrence(struct lane *l, const struct bound_insn *i)
+{
+    const struct recurrence *m = i->prepared;
+    const struct operand *state = &i->o[STATE], *lengths = &i->o[LENGTHS];
+    int64_t sc[MAX_AP_RANK], xc[MAX_AP_RANK], most[MAX_AP_RANK];
+    if (!counts_now(l, i, STATE, sc) || !counts_now(l, i, X, xc))
+        return;
+    struct layer y = {
+        .l = l, .i = i, .m = m, .times = xc[0], .rows = xc[1] < sc[0] ? xc[1] : sc[0]};
+    if (i->o[Y].mem && (!counts_now(l, i, Y, most) || most[0] < y.times))
+        return;
+    if (i->o[Y].mem && most[1] < y.rows)
+        y.rows = most[1];
+    if (lengths->mem && !counts_now(l, i, LENGTHS, most))
+        return;
+    if (lengths->mem && most[0] < y.rows)
+        y.rows = most[0];
+    float *h = (float *)operand_address(l, state);
+    y.gates = (float *)(void *)l->scratch;
+    y.h = (float *)(void *)(l->scratch + m->gates_bytes);
+    y.next = (float *)(void *)(l->scratch + m->gates_bytes + m->state_bytes);
+    y.c = h + m->hidden;
+    y.y = i->o[Y].mem ? (float *)operand_address(l, &i->o[Y]) : NULL;
+    y.x = (const float *)operand_address(l, &i->o[X]);
+    y.weights = (const float *)operand_address(l, &i->o[WEIGHTS]);
+    y.lengths = lengths->mem ? (const int32_t *)operand_address(l, lengths) : NULL;
+    y.length_step = lengths->mem ? lengths->step[0] : 0;
+    y.back = number_at(l, &i->imm[1]) != 0;
+    for (int64_t r = 0; r < y.rows; r++)
+        memcpy(y.h + r * m->hidden, h + r * state->step[0], (size_t)m->hidden * sizeof *h);
+    run_layer(&y);
+    for (int64_t r = 0; r < y.rows; r++)
+        memcpy(h + r * state->step[0], y.h + r * m->hidden, (size_t)m->hidden * sizeof *h);
+}

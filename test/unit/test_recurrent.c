@@ -1,0 +1,157 @@
+/*
+ * A step of recurrent cells against plain sums in double.
+ */
+#include "test/unit/kernel_test.h"
+
+enum { LSTM = 4, GRU = 3, BIASES = 4 };
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+struct case_of {
+    int gates, rows, hidden, pitch;
+    float *weights, *x, *bias, *h, *c; /* weights: (gate, hidden, k) */
+};
+
+static double sum_of(const struct case_of *t, int row, int gate, int unit)
+{
+    double sum = 0;
+    for (int k = 0; k < t->hidden; k++)
+        sum += (double)t->h[row * t->pitch + k] *
+               t->weights[(gate * t->hidden + unit) * t->hidden + k];
+    return sum;
+}
+
+static double input_of(const struct case_of *t, int row, int gate, int unit)
+{
+    return (double)t->x[(row * t->gates + gate) * t->hidden + unit] +
+           t->bias[gate * t->hidden + unit];
+}
+
+static double gate_of(const struct case_of *t, int row, int gate, int unit)
+{
+    return sum_of(t, row, gate, unit) + input_of(t, row, gate, unit);
+}
+
+/* The new state; *c is replaced. */
+static double expected(const struct case_of *t, int row, int unit, double *c)
+{
+    double first = sigmoid(gate_of(t, row, 0, unit)), second = sigmoid(gate_of(t, row, 1, unit));
+    if (t->gates == LSTM) {
+        double forget = sigmoid(gate_of(t, row, 2, unit));
+        *c = *c * forget + first * tanh(gate_of(t, row, 3, unit));
+        return second * tanh(*c);
+    }
+    double part = sum_of(t, row, 2, unit) + t->bias[3 * t->hidden + unit];
+    double next = tanh(input_of(t, row, 2, unit) + second * part);
+    return (t->h[row * t->pitch + unit] - next) * first + next;
+}
+
+static float *packed_parts(const struct case_of *t, ptrdiff_t *part_step)
+{
+    int width = t->gates * RECURRENT_UNITS, parts = (t->hidden + 15) / RECURRENT_UNITS;
+    *part_step = (ptrdiff_t)t->hidden * width;
+    float *y = calloc((size_t)(parts * *part_step), sizeof *y);
+    for (int g = 0; g < t->gates; g++)
+        for (int u = 0; u < t->hidden; u++)
+            for (int k = 0; k < t->hidden; k++)
+                y[u / RECURRENT_UNITS * *part_step + k * width + g * RECURRENT_UNITS +
+                  u % RECURRENT_UNITS] = t->weights[(g * t->hidden + u) * t->hidden + k];
+    return y;
+}
+
+static void check_step(int gates, int rows, int hidden, bool back, bool copies)
+{
+    int pitch = hidden + 3 * copies, all = (rows - 1) * pitch + hidden;
+    struct case_of t = {gates, rows, hidden, pitch, NULL, NULL, NULL, NULL, NULL};
+    t.weights = random_row((size_t)(gates * hidden * hidden));
+    t.x = random_row((size_t)(rows * gates * hidden)), t.bias = random_row((size_t)(4 * hidden));
+    t.h = random_row((size_t)all), t.c = random_row((size_t)all);
+    float *c = random_row((size_t)all), *next = random_row((size_t)(rows * hidden));
+    float *y = random_row((size_t)all), *before = malloc(sizeof *y * (size_t)all);
+    memcpy(c, t.c, sizeof *c * (size_t)all), memcpy(before, y, sizeof *y * (size_t)all);
+    struct recurrent_step s = {.gates = gates,
+                               .rows = rows,
+                               .hidden = hidden,
+                               .x = t.x,
+                               .bias = t.bias,
+                               .h = t.h,
+                               .c = gates == LSTM ? c : NULL,
+                               .next = next,
+                               .y = copies ? y : NULL,
+                               .h_pitch = pitch,
+                               .c_pitch = pitch,
+                               .next_pitch = hidden,
+                               .y_pitch = pitch,
+                               .back = back};
+    float *parts = packed_parts(&t, &s.part_step);
+    s.weights = parts;
+    table->recurrent(&s);
+    for (int r = 0; r < rows; r++)
+        for (int u = 0; u < pitch; u++) {
+            int at = r * pitch + u;
+            if (at >= all)
+                continue;
+            if (u >= hidden) { /* between rows: untouched */
+                assert_true(c[at] == t.c[at] && y[at] == before[at]);
+                continue;
+            }
+            double state = t.c[at], e = expected(&t, r, u, &state);
+            assert_true(fabs(next[r * hidden + u] - e) <= 2e-5);
+            assert_true(gates != LSTM || fabs(c[at] - state) <= 2e-5);
+            assert_true(y[at] == (copies ? next[r * hidden + u] : before[at]));
+        }
+    free(t.weights), free(t.x), free(t.bias), free(t.h), free(t.c);
+    free(c), free(next), free(y), free(before), free(parts);
+}
+
+static void test_steps(void **state)
+{
+    static const int hidden[] = {1, 3, 4, 5, 8, 15, 16, 17, 24, 31, 32, 33, 48, 56, 65};
+    for (int gates = GRU; gates <= LSTM; gates++)
+        for (size_t n = 0; n < sizeof hidden / sizeof *hidden; n++)
+            for (int rows = 1; rows <= 7; rows++) {
+                check_step(gates, rows, hidden[n], false, rows % 2);
+                check_step(gates, rows, hidden[n], true, !(rows % 2));
+            }
+}
+
+/* A row's bits do not depend on its company, nor on the order of the parts. */
+static void test_same_bits(void **state)
+{
+    enum { ROWS = 7, HIDDEN = 40 };
+    for (int gates = GRU; gates <= LSTM; gates++) {
+        struct case_of t = {gates, ROWS, HIDDEN, HIDDEN, NULL, NULL, NULL, NULL, NULL};
+        t.weights = random_row((size_t)gates * HIDDEN * HIDDEN);
+        t.x = random_row((size_t)(ROWS * gates * HIDDEN)), t.bias = random_row(BIASES * HIDDEN);
+        t.h = random_row(ROWS * HIDDEN), t.c = random_row(ROWS * HIDDEN);
+        float together[ROWS * HIDDEN], alone[ROWS * HIDDEN], c[ROWS * HIDDEN];
+        memcpy(c, t.c, sizeof c);
+        struct recurrent_step s = {gates, ROWS,     HIDDEN, NULL,   0,      t.x,    t.bias, t.h,
+                                   c,     together, NULL,   HIDDEN, HIDDEN, HIDDEN, 0,      false};
+        float *parts = packed_parts(&t, &s.part_step);
+        s.weights = parts;
+        table->recurrent(&s);
+        for (int r = 0; r < ROWS; r++) {
+            struct recurrent_step one = s;
+            one.rows = 1, one.back = r % 2;
+            one.x += r * gates * HIDDEN, one.h += r * HIDDEN, one.next = alone + r * HIDDEN;
+            one.c = t.c + r * HIDDEN;
+            table->recurrent(&one);
+        }
+        assert_memory_equal(together, alone, sizeof alone);
+        assert_memory_equal(c, t.c, gates == LSTM ? sizeof c : 0);
+        free(t.weights), free(t.x), free(t.bias), free(t.h), free(t.c), free(parts);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_same_bits),
+    };
+    return run_variants(tests, sizeof tests / sizeof tests[0]);
+}
