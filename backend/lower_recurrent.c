@@ -47,11 +47,19 @@ static bool read_functions(struct recurrent *v, const struct attrs *as)
     return true;
 }
 
-static const struct tensor *constant_f32(struct lowering *l, const struct node *n, int i, int rank)
+/* f32 or bf16. */
+static const struct tensor *constant_of(struct lowering *l, const struct node *n, int i, int rank)
 {
     struct value *v = i < n->nin && n->in[i] ? outer_value(l, n->in[i]) : NULL;
     const struct tensor *t = v ? v->constant : NULL;
-    return t && t->kind == VK_TENSOR && t->dtype == DT_F32 && t->rank == rank ? t : NULL;
+    bool weights = t && t->kind == VK_TENSOR && t->rank == rank;
+    return weights && (t->dtype == DT_F32 || t->dtype == DT_BF16) ? t : NULL;
+}
+
+static const struct tensor *constant_f32(struct lowering *l, const struct node *n, int i, int rank)
+{
+    const struct tensor *t = constant_of(l, n, i, rank);
+    return t && t->dtype == DT_F32 ? t : NULL;
 }
 
 static bool absent(struct lowering *l, const struct node *n, int i)
@@ -69,7 +77,7 @@ static bool examine(struct lowering *l, const struct node *n, struct recurrent *
     while (v->cell->op != n->op)
         v->cell++;
     v->x = outer_value(l, n->in[0]);
-    v->w = constant_f32(l, n, 1, 3), v->r = constant_f32(l, n, 2, 3),
+    v->w = constant_f32(l, n, 1, 3), v->r = constant_of(l, n, 2, 3),
     v->bias = constant_f32(l, n, 3, 2);
     const struct type *x = &v->x->type;
     if (!has_layout(l, v->x) || x->dtype != DT_F32 || x->rank != 3 || !v->w || !v->r ||
@@ -162,14 +170,19 @@ static void gather_part(const void *layout, const struct tensor *w, int64_t firs
                         void *to)
 {
     const struct parts *p = layout;
-    const float *from = w->data;
-    float *y = to;
+    const char *from = w->data;
+    char *y = to;
+    size_t size = dtype_bytes(w->dtype);
     int64_t start = first / (p->gates * UNITS) * UNITS, out = first % (p->gates * UNITS);
     for (int64_t d = 0; d < p->directions; d++)
         for (int64_t k = 0; k < p->hidden; k++)
             for (int64_t o = out; o < out + outs; o++) {
                 int64_t unit = start + o % UNITS, row = (d * p->gates + o / UNITS) * p->hidden;
-                *y++ = unit < p->hidden ? from[(row + unit) * p->hidden + k] : 0;
+                if (unit < p->hidden)
+                    memcpy(y, from + (size_t)((row + unit) * p->hidden + k) * size, size);
+                else
+                    memset(y, 0, size);
+                y += size;
             }
 }
 
@@ -190,7 +203,7 @@ static struct ap whole_weights(struct lowering *l, const struct packed_weights *
     struct ap a = ap_slot(l, w->slot);
     ap_move(l, &a, var_direction, w->group_step);
     ap_push(&a, w->block_step, blocks);
-    ap_push(&a, w->pitch, w->shape.k);
+    ap_push(&a, w->pitch, pack_k(w->shape.type, w->shape.k));
     ap_push(&a, 1, w->width);
     return a;
 }

@@ -282,7 +282,8 @@ static void select_by(struct recurrence *s, struct ap mask, struct ap dst, struc
 static struct packed_weights pack_gates(struct lowering *l, const struct recurrent *v, int first,
                                         int count)
 {
-    const float *part = (const float *)v->r->data + first * v->hidden * v->hidden;
+    const char *part = (const char *)v->r->data +
+                       first * v->hidden * v->hidden * (int64_t)dtype_bytes(v->r->dtype);
     struct weight_source from = {.constant = outer_value(l, v->n->in[2]),
                                  .steps = {part, v->width * v->hidden, 1, v->hidden}};
     return pack_constant(l, &from, v->directions, v->hidden, count * v->hidden, 1,

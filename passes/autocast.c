@@ -6,7 +6,7 @@
  *            the conversion of a computed operand is a cast right after its producer, once for all
  *            readers, so that fusion makes it part of the producer's epilogue. 3x3 convolutions
  *            that Winograd's method computes faster keep FP32 operands; what it multiplies is
- *            rounded, or nothing.
+ *            rounded, or nothing. Of recurrent layers, constant weights of the state are rounded.
  *   all      every FP32 value inside the model is stored in the cast type; engines compute in FP32.
  *
  * Inputs and outputs of the model keep their types. tf32 and fp8_e4m3 have no storage here:
@@ -230,8 +230,33 @@ static bool cast_product(struct caster *c, struct node *n)
     return infer_node(c->g, n, c->d);
 }
 
+static bool is_recurrent(const struct node *n)
+{
+    return n->op == OP_lstm || n->op == OP_gru || n->op == OP_rnn;
+}
+
+/* The weights that every step reads anew. */
+static bool cast_recurrent(struct caster *c, struct node *n)
+{
+    struct value *old = n->in[2];
+    if (c->o->cast_type != DT_BF16 || c->o->strict_target || !old || !old->constant ||
+        !is_f32(old) || kept(c, n))
+        return true;
+    struct value *v = cast_value(c, old);
+    if (!v)
+        return false;
+    node_set_input(n, 2, v);
+    if (!old->uses)
+        constant_release(c->g, old);
+    c->nodes++;
+    why(c->o, n, "autocast.recurrent", "recurrent weights rounded to the cast type");
+    return infer_node(c->g, n, c->d);
+}
+
 static bool visit_product(struct node *n, void *user)
 {
+    if (is_recurrent(n))
+        return cast_recurrent(user, n);
     return product_operands(n) ? cast_product(user, n) : true;
 }
 

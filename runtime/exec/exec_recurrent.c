@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { STATE, Y, X, INPUT_WEIGHTS, WEIGHTS, BIAS, LENGTHS };
-enum { CHUNK_ROWS = 64, LEAST_TIMES = 8 };
+enum { CHUNK_ROWS = 64, LEAST_TIMES = 8, MOST_SCRATCH = 1 << 28 };
 enum { LSTM = 4, GRU = 3 };
 
 struct recurrence {
@@ -25,7 +25,8 @@ struct layer {
     const int32_t *lengths; /* NULL: all rows take part always */
     int64_t length_step;
     float *gates, *h, *next, *c, *y; /* h and next: rows of `hidden` */
-    const float *x, *weights;
+    const float *x;
+    const void *weights;
     bool back;
 };
 
@@ -48,13 +49,14 @@ static bool shapes_fit(const struct bound_insn *i, struct recurrence *m)
     const struct operand *state = &i->o[STATE], *y = &i->o[Y], *x = &i->o[X], *b = &i->o[BIAS];
     const struct operand *in = &i->o[INPUT_WEIGHTS], *w = &i->o[WEIGHTS];
     int64_t gates = i->imm[0].base;
+    bool bf16 = w->dtype == DT_BF16;
     if (i->imm[0].nterms || (gates != LSTM && gates != GRU) || !fits(i, STATE, 2, DT_F32) ||
         !fits(i, X, 3, DT_F32) || !fits(i, INPUT_WEIGHTS, 3, DT_F32) ||
-        !fits(i, WEIGHTS, 3, DT_F32) || !fits(i, BIAS, 2, DT_F32) ||
+        !fits(i, WEIGHTS, 3, bf16 ? DT_BF16 : DT_F32) || !fits(i, BIAS, 2, DT_F32) ||
         (y->mem && !fits(i, Y, 3, DT_F32)) || (i->o[LENGTHS].mem && i->o[LENGTHS].rank != 1) ||
         (i->o[LENGTHS].mem && i->o[LENGTHS].dtype != DT_I32))
         return false;
-    int64_t hidden = w->count[1], inputs = x->count[2], width = gates * hidden;
+    int64_t hidden = b->count[1], inputs = x->count[2], width = gates * hidden;
     int64_t parts = (hidden + RECURRENT_UNITS - 1) / RECURRENT_UNITS;
     *m = (struct recurrence){(int)gates, (int)hidden, (int)inputs, (int)width, 0, 0, 0};
     bool whole = !i->nclips[INPUT_WEIGHTS] && !i->nclips[WEIGHTS] && !i->nclips[BIAS];
@@ -68,8 +70,9 @@ static bool shapes_fit(const struct bound_insn *i, struct recurrence *m)
            in->count[1] == inputs && in->step[1] == in->count[2] && in->count[2] > 0 &&
            in->count[2] < MOST && in->count[2] % 16 == 0 && in->count[0] < MOST &&
            in->count[0] * in->count[2] >= width && w->count[0] == parts &&
+           w->count[1] == (bf16 ? (hidden + 1) / 2 * 2 : hidden) &&
            w->count[2] == gates * RECURRENT_UNITS && w->step[1] == w->count[2] &&
-           b->count[0] == 4 && b->count[1] == hidden && b->step[0] == hidden &&
+           b->count[0] == 4 && b->step[0] == hidden &&
            (!i->o[LENGTHS].mem || i->o[LENGTHS].count[0] == x->count[1]);
 }
 
@@ -84,6 +87,9 @@ bool prepare_recurrence(struct binding *b, struct bound_insn *i, const struct in
     m->times = (int)(i->o[X].count[0] < times ? i->o[X].count[0] : times);
     m->gates_bytes = line(m->times * rows * m->width * 4);
     m->state_bytes = line(rows * m->hidden * 4);
+    if (m->gates_bytes > MOST_SCRATCH)
+        return fail(b->d, "recurrence: projections of %lld bytes, at most %d",
+                    (long long)m->gates_bytes, MOST_SCRATCH);
     need_scratch(b, m->gates_bytes + 2 * m->state_bytes);
     return true;
 }
@@ -145,7 +151,8 @@ static void step_rows(const struct layer *y, int64_t time, const float *gates, b
         .rows = (int)rows,
         .hidden = y->m->hidden,
         .weights = y->weights,
-        .part_step = y->i->o[WEIGHTS].step[0],
+        .part_bytes = y->i->o[WEIGHTS].step[0] * y->i->o[WEIGHTS].size,
+        .bf16 = y->i->o[WEIGHTS].dtype == DT_BF16,
         .x = gates + row * y->m->width,
         .bias = (const float *)operand_address(y->l, &y->i->o[BIAS]),
         .h = y->h + row * hidden,
@@ -234,7 +241,7 @@ void exec_recurrence(struct lane *l, const struct bound_insn *i)
     y.c = h + m->hidden;
     y.y = i->o[Y].mem ? (float *)operand_address(l, &i->o[Y]) : NULL;
     y.x = (const float *)operand_address(l, &i->o[X]);
-    y.weights = (const float *)operand_address(l, &i->o[WEIGHTS]);
+    y.weights = operand_address(l, &i->o[WEIGHTS]);
     y.lengths = lengths->mem ? (const int32_t *)operand_address(l, lengths) : NULL;
     y.length_step = lengths->mem ? lengths->step[0] : 0;
     y.back = number_at(l, &i->imm[1]) != 0;

@@ -213,12 +213,13 @@ static inline int64_t weight_only_work(int k, int block)
 enum { RECURRENT_UNITS = 16 };
 struct recurrent_step {
     int gates, rows, hidden;
-    const float *weights;
-    ptrdiff_t part_step;
+    const void *weights;
+    ptrdiff_t part_bytes;
     const float *x, *bias; /* [rows][gates][hidden]; [4][hidden] */
     const float *h;        /* [rows], h_pitch apart */
     float *c, *next, *y;   /* c: of an LSTM; y: a copy of next, or NULL */
     ptrdiff_t h_pitch, c_pitch, next_pitch, y_pitch;
+    bool bf16; /* weights are, in the pairs of neff/pack.h: [k / 2][gate][unit][2] */
     bool back; /* the last part first: it is still in the first-level cache */
 };
 

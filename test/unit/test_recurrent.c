@@ -49,16 +49,32 @@ static double expected(const struct case_of *t, int row, int unit, double *c)
     return (t->h[row * t->pitch + unit] - next) * first + next;
 }
 
-static float *packed_parts(const struct case_of *t, ptrdiff_t *part_step)
+static float *packed_parts(const struct case_of *t, ptrdiff_t *part_bytes)
 {
     int width = t->gates * RECURRENT_UNITS, parts = (t->hidden + 15) / RECURRENT_UNITS;
-    *part_step = (ptrdiff_t)t->hidden * width;
-    float *y = calloc((size_t)(parts * *part_step), sizeof *y);
+    ptrdiff_t step = (ptrdiff_t)t->hidden * width;
+    float *y = calloc((size_t)(parts * step), sizeof *y);
     for (int g = 0; g < t->gates; g++)
         for (int u = 0; u < t->hidden; u++)
             for (int k = 0; k < t->hidden; k++)
-                y[u / RECURRENT_UNITS * *part_step + k * width + g * RECURRENT_UNITS +
+                y[u / RECURRENT_UNITS * step + k * width + g * RECURRENT_UNITS +
                   u % RECURRENT_UNITS] = t->weights[(g * t->hidden + u) * t->hidden + k];
+    *part_bytes = step * 4;
+    return y;
+}
+
+/* The same parts in pairs of bf16. */
+static uint16_t *paired_parts(const struct case_of *t, const float *parts, ptrdiff_t *part_bytes)
+{
+    int width = t->gates * RECURRENT_UNITS, count = (t->hidden + 15) / RECURRENT_UNITS;
+    ptrdiff_t step = (ptrdiff_t)(t->hidden + 1) / 2 * 2 * width;
+    uint16_t *y = calloc((size_t)(count * step), sizeof *y);
+    for (int p = 0; p < count; p++)
+        for (int k = 0; k < t->hidden; k++)
+            for (int o = 0; o < width; o++)
+                y[p * step + (k / 2 * width + o) * 2 + k % 2] =
+                    (uint16_t)(bits_of(parts[(p * t->hidden + k) * width + o]) >> 16);
+    *part_bytes = step * 2;
     return y;
 }
 
@@ -86,7 +102,7 @@ static void check_step(int gates, int rows, int hidden, bool back, bool copies)
                                .next_pitch = hidden,
                                .y_pitch = pitch,
                                .back = back};
-    float *parts = packed_parts(&t, &s.part_step);
+    float *parts = packed_parts(&t, &s.part_bytes);
     s.weights = parts;
     table->recurrent(&s);
     for (int r = 0; r < rows; r++)
@@ -131,7 +147,7 @@ static void test_same_bits(void **state)
         memcpy(c, t.c, sizeof c);
         struct recurrent_step s = {gates, ROWS,     HIDDEN, NULL,   0,      t.x,    t.bias, t.h,
                                    c,     together, NULL,   HIDDEN, HIDDEN, HIDDEN, 0,      false};
-        float *parts = packed_parts(&t, &s.part_step);
+        float *parts = packed_parts(&t, &s.part_bytes);
         s.weights = parts;
         table->recurrent(&s);
         for (int r = 0; r < ROWS; r++) {
@@ -147,11 +163,43 @@ static void test_same_bits(void **state)
     }
 }
 
+/* bf16 weights give the bits of the same numbers in f32. */
+static void test_bf16(void **state)
+{
+    for (int gates = GRU; gates <= LSTM; gates++)
+        for (int hidden = 1; hidden < 70; hidden += 3)
+            for (int rows = 1; rows <= 7; rows += 2) {
+                struct case_of t = {gates, rows, hidden, hidden, NULL, NULL, NULL, NULL, NULL};
+                size_t all = (size_t)(rows * hidden), n = (size_t)(gates * hidden * hidden);
+                t.weights = random_row(n), t.x = random_row(all * (size_t)gates);
+                t.bias = random_row((size_t)(BIASES * hidden));
+                t.h = random_row(all), t.c = random_row(all);
+                float *c = random_row(all), *y = random_row(2 * all);
+                memcpy(c, t.c, all * sizeof *c);
+                for (size_t i = 0; i < n; i++)
+                    t.weights[i] = float_of(bits_of(t.weights[i]) & 0xffff0000u);
+                struct recurrent_step s = {gates,  rows,   hidden, NULL,  0,    t.x,
+                                           t.bias, t.h,    c,      y,     NULL, hidden,
+                                           hidden, hidden, 0,      false, false};
+                float *parts = packed_parts(&t, &s.part_bytes);
+                s.weights = parts;
+                table->recurrent(&s);
+                uint16_t *pairs = paired_parts(&t, parts, &s.part_bytes);
+                s.weights = pairs, s.bf16 = true, s.c = t.c, s.next = y + all;
+                table->recurrent(&s);
+                assert_memory_equal(y, y + all, all * sizeof *y);
+                assert_memory_equal(c, t.c, gates == LSTM ? all * sizeof *c : 0);
+                free(t.weights), free(t.x), free(t.bias), free(t.h), free(t.c);
+                free(c), free(y), free(parts), free(pairs);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps),
         cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_bf16),
     };
     return run_variants(tests, sizeof tests / sizeof tests[0]);
 }
