@@ -40,6 +40,20 @@ static void exec_streamed_copy(struct lane *l, const struct bound_insn *i)
     run_rows(l, i, stream_row);
 }
 
+/* Exchanges two dims of a copy. */
+static void exchange(struct bound_insn *i, int a, int b)
+{
+    int64_t count = i->shape.count[a];
+    i->shape.count[a] = i->shape.count[b], i->shape.count[b] = count;
+    for (int n = 0; n < 2; n++) {
+        struct operand *o = &i->o[n];
+        int64_t step = o->step[a];
+        o->step[a] = o->step[b], o->step[b] = step;
+    }
+}
+
+enum { FEW_REPEATS = 8 };
+
 bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     if (i->o[0].dtype != i->o[1].dtype && !only_numbers(b, i, insn))
@@ -48,18 +62,22 @@ bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *in
         i->run = exec_streamed_copy;
         return true;
     }
-    /* Runs along the dim with unit steps: a copy of columns is done in rows of the other order. */
-    struct operand *y = &i->o[0], *x = &i->o[1];
+    /* Runs along the dim with unit steps: a copy of columns is done in rows of the other order; and
+     * along that of x rather than along a few repeats of one element. */
+    const struct operand *y = &i->o[0], *x = &i->o[1];
     int last = i->shape.rank - 1;
     if (last < 1 || i->shape.nclips || (y->step[last] == 1 && x->step[last] == 1))
         return true;
     for (int d = 0; d < last; d++)
         if (y->step[d] == 1 && x->step[d] == 1) {
-            int64_t count = i->shape.count[d], ys = y->step[d], xs = x->step[d];
-            i->shape.count[d] = i->shape.count[last], i->shape.count[last] = count;
-            y->step[d] = y->step[last], y->step[last] = ys;
-            x->step[d] = x->step[last], x->step[last] = xs;
-            break;
+            exchange(i, d, last);
+            return true;
+        }
+    bool repeats = x->step[last] == 0 && i->shape.count[last] <= FEW_REPEATS;
+    for (int d = 0; d < last && repeats; d++)
+        if (x->step[d] == 1 && i->shape.count[d] > i->shape.count[last]) {
+            exchange(i, d, last);
+            return true;
         }
     return true;
 }

@@ -94,20 +94,6 @@ bool infer_deform_conv(struct infer *f)
                      (dim_t[]){f->in[0].dims[0], f->in[1].dims[0], w.out[0], w.out[1]});
 }
 
-/* Linear interpolation; what lies off the image counts as 0. */
-static double between(const double *plane, int64_t h, int64_t wide, double y, double x)
-{
-    double sum = 0;
-    if (!(y > -1 && y < (double)h && x > -1 && x < (double)wide))
-        return 0;
-    int64_t y0 = (int64_t)floor(y), x0 = (int64_t)floor(x);
-    for (int64_t i = y0; i <= y0 + 1; i++)
-        for (int64_t j = x0; j <= x0 + 1; j++)
-            if (i >= 0 && i < h && j >= 0 && j < wide)
-                sum += plane[i * wide + j] * (1 - fabs(y - (double)i)) * (1 - fabs(x - (double)j));
-    return sum;
-}
-
 struct deform {
     struct window window;
     int64_t channels, group_channels, offset_channels, taps,
@@ -115,24 +101,60 @@ struct deform {
     double *x, *offset, *mask;
 };
 
-/* Column of all channels * taps at one output place of image n. */
-static void deform_column(const struct deform *v, int64_t n, int64_t place, double *column)
+/* The neighbours of a point that lie on the image, and what each weighs. */
+struct neighbours {
+    int n;
+    int64_t at[4];
+    double weight[4];
+};
+
+static struct neighbours neighbours_of(int64_t h, int64_t wide, double y, double x, double factor)
+{
+    struct neighbours p = {0};
+    if (!(y > -1 && y < (double)h && x > -1 && x < (double)wide))
+        return p;
+    int64_t y0 = (int64_t)floor(y), x0 = (int64_t)floor(x);
+    for (int64_t i = y0; i <= y0 + 1; i++)
+        for (int64_t j = x0; j <= x0 + 1; j++)
+            if (i >= 0 && i < h && j >= 0 && j < wide) {
+                p.at[p.n] = i * wide + j;
+                p.weight[p.n++] = (1 - fabs(y - (double)i)) * (1 - fabs(x - (double)j)) * factor;
+            }
+    return p;
+}
+
+/* What tap t of an offset group sees from an output place of image n. */
+static struct neighbours deform_point(const struct deform *v, int64_t n, int64_t group, int64_t t,
+                                      int64_t place)
 {
     const struct window *w = &v->window;
-    int64_t h = w->in[0], wide = w->in[1], oy = place / w->out[1], ox = place % w->out[1];
-    int64_t groups = v->channels / v->offset_channels;
-    for (int64_t ch = 0; ch < v->channels; ch++)
-        for (int64_t t = 0; t < v->taps; t++) {
-            int64_t at = (n * groups + ch / v->offset_channels) * v->taps + t;
-            double dy = v->offset[(2 * at) * v->places + place];
-            double dx = v->offset[(2 * at + 1) * v->places + place];
-            double y =
-                (double)(oy * w->stride[0] - w->begin[0] + t / w->kernel[1] * w->dilation[0]) + dy;
-            double x =
-                (double)(ox * w->stride[1] - w->begin[1] + t % w->kernel[1] * w->dilation[1]) + dx;
-            double weight = v->mask ? v->mask[at * v->places + place] : 1;
-            *column++ = weight * between(v->x + (n * v->channels + ch) * h * wide, h, wide, y, x);
-        }
+    int64_t oy = place / w->out[1], ox = place % w->out[1];
+    int64_t at = (n * (v->channels / v->offset_channels) + group) * v->taps + t;
+    double y = (double)(oy * w->stride[0] - w->begin[0] + t / w->kernel[1] * w->dilation[0]);
+    double x = (double)(ox * w->stride[1] - w->begin[1] + t % w->kernel[1] * w->dilation[1]);
+    return neighbours_of(w->in[0], w->in[1], y + v->offset[(2 * at) * v->places + place],
+                         x + v->offset[(2 * at + 1) * v->places + place],
+                         v->mask ? v->mask[at * v->places + place] : 1);
+}
+
+/* panel (channels * taps, PANEL): columns at output places first... of image n. */
+static void deform_panel(const struct deform *v, int64_t n, int64_t first, int64_t count,
+                         double *panel)
+{
+    int64_t plane = window_inputs(&v->window);
+    for (int64_t ch = 0; ch < v->channels; ch += v->offset_channels)
+        for (int64_t t = 0; t < v->taps; t++)
+            for (int64_t p = 0; p < count; p++) {
+                struct neighbours near =
+                    deform_point(v, n, ch / v->offset_channels, t, first + p);
+                for (int64_t i = ch; i < ch + v->offset_channels; i++) {
+                    const double *x = v->x + (n * v->channels + i) * plane;
+                    double sum = 0;
+                    for (int k = 0; k < near.n; k++)
+                        sum += near.weight[k] * x[near.at[k]];
+                    panel[(i * v->taps + t) * PANEL + p] = sum;
+                }
+            }
 }
 
 static bool load_deform(struct op_call *c, struct work *w, struct deform *v)
@@ -165,26 +187,30 @@ static bool deform_conv(struct op_call *c, struct work *w)
 {
     struct deform v = {0};
     struct tensor *out = c->out[0];
-    double *bias, *weight = work_doubles(w, c->in[1]);
+    double *bias, *weight = work_doubles(w, c->in[1]), acc[PANEL_ROWS][PANEL];
     if (!weight || !load_deform(c, w, &v) || !work_optional(c, w, 3, &bias))
         return false;
     int64_t m = out->dims[1], k = v.group_channels * v.taps,
             per_group = m / (v.channels / v.group_channels);
-    double *column = WORK(w, double, v.channels *v.taps);
-    if (!column)
+    double *panel = WORK(w, double, v.channels *v.taps *PANEL);
+    if (!panel)
         return false;
-    for (int64_t n = 0; n < out->dims[0]; n++)
-        for (int64_t place = 0; place < v.places; place++) {
-            deform_column(&v, n, place, column);
-            for (int64_t i = 0; i < m; i++) {
-                const double *from = column + i / per_group * k;
-                double sum = 0;
-                for (int64_t j = 0; j < k; j++)
-                    sum += weight[i * k + j] * from[j];
-                dtype_store_f64(out->dtype, out->data, (size_t)((n * m + i) * v.places + place),
-                                sum + (bias ? bias[i] : 0));
-            }
+    for (int64_t at = 0; at < out->dims[0] * v.places;) {
+        int64_t n = at / v.places, first = at % v.places, left = v.places - first;
+        int64_t count = left < PANEL ? left : PANEL;
+        deform_panel(&v, n, first, count, panel);
+        for (int64_t i = 0, rows; i < m; i += rows) {
+            rows = per_group - i % per_group;
+            rows = rows < PANEL_ROWS ? rows : PANEL_ROWS;
+            panel_f64(weight + i * k, k, (int)rows, k, panel + i / per_group * k * PANEL, acc);
+            for (int64_t r = 0; r < rows; r++)
+                for (int64_t p = 0; p < count; p++)
+                    dtype_store_f64(out->dtype, out->data,
+                                    (size_t)((n * m + i + r) * v.places + first + p),
+                                    acc[r][p] + (bias ? bias[i + r] : 0));
         }
+        at += count;
+    }
     return true;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "runtime/ops/axes.h"
 #include "runtime/ops/content.h"
+#include "runtime/ops/numeric.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -230,6 +231,14 @@ static double weight(const struct resize *r, double distance)
     return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
+/* Of one axis, one row per result place. */
+struct taps {
+    int64_t n; /* in a row */
+    double *weight;
+    int64_t *index;
+    bool *outside; /* the place has the extrapolation value */
+};
+
 static void fill_weights(const struct resize *r, double x, int64_t half, double *w, int64_t *index)
 {
     double below = floor(x), sum = 0;
@@ -245,33 +254,85 @@ static void fill_weights(const struct resize *r, double x, int64_t half, double 
             w[i] /= sum;
 }
 
-/* ---- one axis ---- */
-
-/* from (outer, in, inner) to (outer, out, inner) */
-static bool interpolate(struct op_call *c, const struct resize *r, const double *from, double *to,
-                        int64_t outer, int64_t inner)
+static bool taps_make(const struct resize *r, struct taps *t, struct diag *d)
 {
     int64_t half = half_taps(r);
-    double *w = malloc((sizeof *w + sizeof(int64_t)) * (size_t)(2 * half));
-    if (!w)
-        return fail(c->env->d, "out of memory");
-    int64_t *index = (int64_t *)(w + 2 * half);
+    t->n = 2 * half;
+    t->weight = malloc((size_t)(r->out * t->n + 1) * sizeof *t->weight);
+    t->index = malloc((size_t)(r->out * t->n + 1) * sizeof *t->index);
+    t->outside = malloc((size_t)r->out + 1);
+    if (!t->weight || !t->index || !t->outside)
+        return fail(d, "out of memory");
     for (int64_t k = 0; k < r->out; k++) {
         double x = source(r, (double)k);
-        fill_weights(r, x, half, w, index);
-        for (int64_t o = 0; o < outer; o++) {
-            double *row = to + (o * r->out + k) * inner;
+        t->outside[k] = is_outside(r, x);
+        fill_weights(r, x, half, t->weight + k * t->n, t->index + k * t->n);
+    }
+    return true;
+}
+
+static void taps_free(struct taps *t)
+{
+    free(t->weight), free(t->index), free(t->outside);
+}
+
+/* ---- one axis ---- */
+
+/* Taps without weight see nothing, not even what is no number. */
+static double interpolated(const struct taps *t, int64_t k, const double *row)
+{
+    const double *w = t->weight + k * t->n;
+    const int64_t *index = t->index + k * t->n;
+    double sum = 0;
+    for (int64_t i = 0; i < t->n; i++)
+        if (w[i] != 0)
+            sum += w[i] * row[index[i]];
+    return sum;
+}
+
+/* The most frequent case: two taps, both with weight; false of others. */
+static inline bool two_taps(const struct taps *t, int64_t k)
+{
+    return t->n == 2 && !t->outside[k] && t->weight[2 * k] != 0 && t->weight[2 * k + 1] != 0;
+}
+
+static void interpolate_row(const struct resize *r, const struct taps *t,
+                            const double *restrict from, double *restrict to)
+{
+    for (int64_t k = 0; k < r->out; k++)
+        if (two_taps(t, k))
+            to[k] = 0 + t->weight[2 * k] * from[t->index[2 * k]] +
+                    t->weight[2 * k + 1] * from[t->index[2 * k + 1]];
+        else
+            to[k] = t->outside[k] ? r->outside : interpolated(t, k, from);
+}
+
+/* from (outer, in, inner) to (outer, out, inner) */
+static void interpolate(const struct resize *r, const struct taps *t, const double *restrict from,
+                        double *restrict to, int64_t outer, int64_t inner)
+{
+    for (int64_t o = 0; o < outer && inner == 1; o++)
+        interpolate_row(r, t, from + o * r->in, to + o * r->out);
+    for (int64_t o = 0; o < outer && inner != 1; o++, from += r->in * inner)
+        for (int64_t k = 0; k < r->out; k++, to += inner) {
+            bool outside = t->outside[k];
+            if (two_taps(t, k)) {
+                const double *a = from + t->index[2 * k] * inner;
+                const double *b = from + t->index[2 * k + 1] * inner;
+                double wa = t->weight[2 * k], wb = t->weight[2 * k + 1];
+                for (int64_t i = 0; i < inner; i++)
+                    to[i] = 0 + wa * a[i] + wb * b[i];
+                continue;
+            }
             for (int64_t i = 0; i < inner; i++)
-                row[i] = is_outside(r, x) ? r->outside : 0;
-            for (int64_t t = 0; t < 2 * half && !is_outside(r, x); t++) {
-                const double *src = from + (o * r->in + index[t]) * inner;
-                for (int64_t i = 0; w[t] != 0 && i < inner; i++)
-                    row[i] += w[t] * src[i];
+                to[i] = outside ? r->outside : 0;
+            for (int64_t n = k * t->n; n < (k + 1) * t->n && !outside; n++) {
+                const double *src = from + t->index[n] * inner;
+                double w = t->weight[n];
+                for (int64_t i = 0; w != 0 && i < inner; i++)
+                    to[i] += w * src[i];
             }
         }
-    }
-    free(w);
-    return true;
 }
 
 /* Moves whole elements, so any type will do. */
@@ -333,39 +394,100 @@ static bool plan_axes(struct op_call *c, const struct resize *common, struct res
     return true;
 }
 
-static void store_rounded(struct tensor *z, const double *v, int64_t n)
-{
-    bool whole = !dtype_is_float(z->dtype);
-    for (int64_t i = 0; i < n; i++)
-        dtype_store_f64(z->dtype, z->data, (size_t)i, whole ? nearbyint(v[i]) : v[i]);
-}
-
 /* Axis by axis, from one buffer of elements to the next. */
-static bool resize_axes(struct op_call *c, const struct resize *plan, size_t bytes, void **buffer)
+static bool pick_axes(struct op_call *c, const struct resize *plan)
 {
     const struct tensor *x = c->in[0], *z = c->out[0];
+    size_t bytes = dtype_bytes(x->dtype);
     int64_t dims[MAX_RANK];
     memcpy(dims, x->dims, sizeof dims);
+    char *buffer = NULL;
+    const char *from = x->data;
     for (int i = 0; i < x->rank; i++) {
         const struct resize *r = &plan[i];
         if (r->out < 0)
             continue;
         int64_t outer = dims_product(dims, 0, i), inner = dims_product(dims, i + 1, x->rank);
         dims[i] = r->out;
-        void *next = malloc((size_t)dims_product(dims, 0, x->rank) * bytes + 1);
-        if (!next)
+        char *next = malloc((size_t)dims_product(dims, 0, x->rank) * bytes + 1);
+        if (!next) {
+            free(buffer);
             return fail(c->env->d, "out of memory");
-        bool ok = true;
-        if (r->filter == NEAREST)
-            pick_nearest(r, *buffer, next, outer, (size_t)inner * bytes, z->dtype);
-        else
-            ok = interpolate(c, r, *buffer, next, outer, inner);
-        free(*buffer);
-        *buffer = next;
-        if (!ok)
-            return false;
+        }
+        pick_nearest(r, from, next, outer, (size_t)inner * bytes, z->dtype);
+        free(buffer);
+        from = buffer = next;
     }
+    memcpy(z->data, from, (size_t)tensor_count(z) * bytes);
+    free(buffer);
     return true;
+}
+
+struct slab { /* what lies within one index of the dims before the first resized one */
+    int first;
+    int64_t count, in, out; /* slabs, elements of each */
+    int64_t most;           /* between axes */
+};
+
+static struct slab slab_of(const struct tensor *x, const struct tensor *z,
+                           const struct resize *plan)
+{
+    struct slab s = {.first = 0};
+    int64_t dims[MAX_RANK];
+    memcpy(dims, x->dims, sizeof dims);
+    while (s.first < x->rank && plan[s.first].out < 0)
+        s.first++;
+    s.count = dims_product(x->dims, 0, s.first);
+    s.most = s.in = dims_product(x->dims, s.first, x->rank);
+    s.out = dims_product(z->dims, s.first, x->rank);
+    for (int i = s.first; i < x->rank; i++) {
+        dims[i] = plan[i].out < 0 ? dims[i] : plan[i].out;
+        int64_t n = dims_product(dims, s.first, x->rank);
+        s.most = n > s.most ? n : s.most;
+    }
+    return s;
+}
+
+/* In two buffers by turns, which stay in a cache where slabs are small. */
+static void interpolate_slabs(struct op_call *c, const struct resize *plan, const struct taps *taps,
+                              const struct slab *s, double *buffer)
+{
+    const struct tensor *x = c->in[0];
+    struct tensor *z = c->out[0];
+    for (int64_t n = 0; n < s->count; n++) {
+        double *from = buffer, *to = buffer + s->most;
+        int64_t outer = 1, inner = s->in;
+        dtype_load_f64n(x->dtype, element(x, n * s->in), (size_t)s->in, from);
+        for (int i = s->first; i < x->rank; i++) {
+            inner /= x->dims[i];
+            if (plan[i].out >= 0) {
+                interpolate(&plan[i], &taps[i], from, to, outer, inner);
+                double *swap = from;
+                from = to, to = swap;
+            }
+            outer *= plan[i].out < 0 ? x->dims[i] : plan[i].out;
+        }
+        for (int64_t i = 0; !dtype_is_float(z->dtype) && i < s->out; i++)
+            from[i] = nearbyint(from[i]);
+        dtype_store_f64n(z->dtype, element(z, n * s->out), (size_t)s->out, from);
+    }
+}
+
+static bool interpolate_axes(struct op_call *c, const struct resize *plan)
+{
+    const struct tensor *x = c->in[0], *z = c->out[0];
+    struct taps taps[MAX_RANK] = {{0}};
+    struct slab s = slab_of(x, z, plan);
+    double *buffer = malloc((size_t)s.most * 2 * sizeof *buffer + 1);
+    bool ok = buffer || fail(c->env->d, "out of memory");
+    for (int i = 0; ok && i < x->rank; i++)
+        ok = plan[i].out < 0 || taps_make(&plan[i], &taps[i], c->env->d);
+    if (ok)
+        interpolate_slabs(c, plan, taps, &s, buffer);
+    for (int i = 0; i < x->rank; i++)
+        taps_free(&taps[i]);
+    free(buffer);
+    return ok;
 }
 
 bool eval_resize(struct op_call *c)
@@ -384,25 +506,12 @@ bool eval_resize(struct op_call *c)
         !choice(c, "nearest_mode", nearest_names, NEARESTS, &common.nearest) ||
         !plan_axes(c, &common, plan))
         return false;
-    int64_t from = tensor_count(x), to = tensor_count(z);
     bool moves = common.filter == NEAREST;
     if (!moves && (dtype_is_complex(x->dtype) || x->dtype == DT_STR))
         return fail(c->env->d, "element type %s cannot be interpolated", dtype_name(x->dtype));
-    size_t bytes = moves ? dtype_bytes(x->dtype) : sizeof(double);
-    if (to == 0)
+    if (tensor_count(z) == 0)
         return true;
-    void *buffer = malloc((size_t)from * bytes + 1);
-    if (!buffer)
-        return fail(c->env->d, "out of memory");
-    if (moves)
-        memcpy(buffer, x->data, (size_t)from * bytes);
-    else
-        dtype_load_f64n(x->dtype, x->data, (size_t)from, buffer);
-    bool ok = resize_axes(c, plan, bytes, &buffer);
-    if (ok && moves)
-        memcpy(z->data, buffer, (size_t)to * bytes);
-    else if (ok)
-        store_rounded(z, buffer, to);
-    free(buffer);
-    return ok && own_strings(c, 0);
+    if (tensor_count(x) == 0)
+        return fail(c->env->d, "nothing to resize to %lld elements", (long long)tensor_count(z));
+    return (moves ? pick_axes(c, plan) : interpolate_axes(c, plan)) && own_strings(c, 0);
 }

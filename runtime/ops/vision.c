@@ -52,8 +52,20 @@ bool eval_max_unpool(struct op_call *c)
         return fail(c->env->d, "there are %lld indices for %lld values",
                     (long long)tensor_count(index), (long long)tensor_count(x));
     memset(y->data, 0, tensor_bytes(y));
-    for (int64_t i = 0; i < tensor_count(x); i++) {
+    int64_t places = tensor_count(y), values = tensor_count(x);
+    size_t size = dtype_bytes(y->dtype);
+    bool same = true;
+    for (int k = 0; k < y->rank; k++)
+        same &= y->dims[k] == small.dims[k];
+    for (int64_t i = 0; i < values; i++) {
         int64_t from = tensor_i64(index, i), to = 0, step = 1;
+        if (same && from >= 0 && from < places) {
+            if (size == sizeof(float))
+                ((uint32_t *)y->data)[from] = ((const uint32_t *)x->data)[i];
+            else
+                memcpy(element(y, from), element(x, i), size);
+            continue;
+        }
         bool inside = from >= 0;
         for (int k = y->rank - 1; inside && k >= 0; k--) {
             int64_t place = small.dims[k] > 0 ? from % small.dims[k] : 0;
@@ -65,197 +77,9 @@ bool eval_max_unpool(struct op_call *c)
         if (!inside || from)
             return fail(c->env->d, "index %lld is outside the result",
                         (long long)tensor_i64(index, i));
-        memcpy(element(y, to), element(x, i), dtype_bytes(y->dtype));
+        memcpy(element(y, to), element(x, i), size);
     }
     return true;
-}
-
-/* ---- regions of interest ---- */
-
-static bool infer_rois(struct infer *f, dim_t height, dim_t width)
-{
-    const struct type *x = &f->in[0], *rois = &f->in[1];
-    if (x->rank == RANK_UNKNOWN || rois->rank == RANK_UNKNOWN)
-        return infer_any(f, 0, x->dtype);
-    if (x->rank != 4 || rois->rank != 2)
-        return fail(f->d, "x and rois have rank %d and %d, expected 4 and 2", x->rank, rois->rank);
-    return infer_out(f, 0, x->dtype, 4, (dim_t[]){rois->dims[0], x->dims[1], height, width});
-}
-
-bool infer_max_roi_pool(struct infer *f)
-{
-    int n;
-    const int64_t *shape = attr_ints(f->attrs, "pooled_shape", &n);
-    if (n != 2 || shape[0] < 1 || shape[1] < 1)
-        return fail(f->d, "pooled_shape is not two positive sizes");
-    return infer_rois(f, shape[0], shape[1]);
-}
-
-bool infer_roi_align(struct infer *f)
-{
-    return infer_rois(f, attr_int(f->attrs, "output_height", 1),
-                      attr_int(f->attrs, "output_width", 1));
-}
-
-/* Bin i of n over a region that starts at `start` and has `size` places, cut to [0, limit). */
-static void bin_range(int64_t i, int64_t n, int64_t start, int64_t size, int64_t limit,
-                      int64_t *low, int64_t *high)
-{
-    double bin = (double)size / (double)n;
-    *low = start + (int64_t)floor((double)i * bin);
-    *high = start + (int64_t)ceil((double)(i + 1) * bin);
-    *low = *low < 0 ? 0 : *low > limit ? limit : *low;
-    *high = *high < 0 ? 0 : *high > limit ? limit : *high;
-}
-
-static double largest_in(const double *v, int64_t width, int64_t y0, int64_t y1, int64_t x0,
-                         int64_t x1)
-{
-    double best = y0 < y1 && x0 < x1 ? -INFINITY : 0;
-    for (int64_t y = y0; y < y1; y++)
-        for (int64_t x = x0; x < x1; x++)
-            best = v[y * width + x] > best ? v[y * width + x] : best;
-    return best;
-}
-
-static bool max_roi_pool(struct op_call *c, struct work *w)
-{
-    const struct tensor *t = c->in[0];
-    struct tensor *out = c->out[0];
-    int64_t channels = t->dims[1], h = t->dims[2], wide = t->dims[3], ph = out->dims[2],
-            pw = out->dims[3];
-    double scale = attr_float(c->attrs, "spatial_scale", 1);
-    double *x = work_doubles(w, t), *rois = work_doubles(w, c->in[1]);
-    if (!x || !rois)
-        return false;
-    if (c->in[1]->dims[1] != 5)
-        return fail(w->d, "rois have %lld numbers each, expected 5", (long long)c->in[1]->dims[1]);
-    for (int64_t i = 0, at = 0; i < out->dims[0]; i++) {
-        const double *roi = rois + 5 * i;
-        if (!(roi[0] >= 0 && roi[0] < (double)t->dims[0]))
-            return fail(w->d, "roi %lld is of image %g, expected less than %lld", (long long)i,
-                        roi[0], (long long)t->dims[0]);
-        int64_t corner[4];
-        for (int k = 0; k < 4; k++)
-            corner[k] = (int64_t)fmin(fmax(round(roi[1 + k] * scale), -1e9), 1e9);
-        int64_t rw = corner[2] - corner[0] + 1, rh = corner[3] - corner[1] + 1;
-        for (int64_t ch = 0; ch < channels; ch++)
-            for (int64_t y = 0; y < ph; y++)
-                for (int64_t px = 0; px < pw; px++, at++) {
-                    int64_t y0, y1, x0, x1;
-                    bin_range(y, ph, corner[1], rh > 1 ? rh : 1, h, &y0, &y1);
-                    bin_range(px, pw, corner[0], rw > 1 ? rw : 1, wide, &x0, &x1);
-                    const double *plane = x + ((int64_t)roi[0] * channels + ch) * h * wide;
-                    dtype_store_f64(out->dtype, out->data, (size_t)at,
-                                    largest_in(plane, wide, y0, y1, x0, x1));
-                }
-    }
-    return true;
-}
-
-bool eval_max_roi_pool(struct op_call *c)
-{
-    return with_work(c, max_roi_pool);
-}
-
-/* Four neighbours of a point and what each weighs; weights are 0 for points off the image. */
-struct corners {
-    int64_t at[4];
-    double weight[4];
-};
-
-static void roi_corners(struct corners *p, double y, double x, int64_t h, int64_t wide)
-{
-    memset(p, 0, sizeof *p);
-    if (!(y >= -1 && y <= (double)h && x >= -1 && x <= (double)wide))
-        return;
-    y = y > 0 ? y : 0;
-    x = x > 0 ? x : 0;
-    int64_t y0 = (int64_t)y, x0 = (int64_t)x, y1 = y0 + 1, x1 = x0 + 1;
-    if (y0 >= h - 1)
-        y = (double)(y0 = y1 = h - 1);
-    if (x0 >= wide - 1)
-        x = (double)(x0 = x1 = wide - 1);
-    double ly = y - (double)y0, lx = x - (double)x0;
-    *p = (struct corners){{y0 * wide + x0, y0 * wide + x1, y1 * wide + x0, y1 * wide + x1},
-                          {(1 - ly) * (1 - lx), (1 - ly) * lx, ly * (1 - lx), ly * lx}};
-}
-
-struct roi {
-    double y, x, bin_h, bin_w; /* start and size of a bin */
-    int64_t grid_h, grid_w;    /* samples in a bin */
-    bool max;
-};
-
-static double sample_bin(const struct roi *r, const double *plane, int64_t h, int64_t wide,
-                         int64_t by, int64_t bx)
-{
-    double sum = 0, best = 0;
-    bool first = true;
-    struct corners p;
-    for (int64_t i = 0; i < r->grid_h; i++)
-        for (int64_t j = 0; j < r->grid_w; j++) {
-            double y =
-                r->y + (double)by * r->bin_h + ((double)i + 0.5) * r->bin_h / (double)r->grid_h;
-            double x =
-                r->x + (double)bx * r->bin_w + ((double)j + 0.5) * r->bin_w / (double)r->grid_w;
-            roi_corners(&p, y, x, h, wide);
-            for (int k = 0; k < 4; k++) {
-                double v = p.weight[k] * plane[p.at[k]];
-                sum += v;
-                best = first || v > best ? v : best;
-                first = false;
-            }
-        }
-    int64_t n = r->grid_h * r->grid_w;
-    return r->max ? best : sum / (double)(n > 1 ? n : 1);
-}
-
-static bool roi_align(struct op_call *c, struct work *w)
-{
-    const struct tensor *t = c->in[0];
-    struct tensor *out = c->out[0];
-    int64_t channels = t->dims[1], h = t->dims[2], wide = t->dims[3], ph = out->dims[2],
-            pw = out->dims[3];
-    int64_t ratio = attr_int(c->attrs, "sampling_ratio", 0);
-    double scale = attr_float(c->attrs, "spatial_scale", 1);
-    bool half = !attr_is(c->attrs, "coordinate_transformation_mode", "output_half_pixel");
-    struct roi r = {.max = attr_is(c->attrs, "mode", "max")};
-    double *x = work_doubles(w, t), *rois = work_doubles(w, c->in[1]);
-    if (!x || !rois)
-        return false;
-    if (c->in[1]->dims[1] != 4 || tensor_count(c->in[2]) != out->dims[0] ||
-        (h * wide == 0 && channels))
-        return fail(w->d, "rois or their images do not fit x");
-    for (int64_t i = 0, at = 0; i < out->dims[0]; i++) {
-        const double *roi = rois + 4 * i;
-        int64_t image = tensor_i64(c->in[2], i);
-        if (image < 0 || image >= t->dims[0])
-            return fail(w->d, "roi %lld is of image %lld, expected less than %lld", (long long)i,
-                        (long long)image, (long long)t->dims[0]);
-        double shift = half ? 0.5 : 0, rh = (roi[3] - roi[1]) * scale,
-               rw = (roi[2] - roi[0]) * scale;
-        r.y = roi[1] * scale - shift;
-        r.x = roi[0] * scale - shift;
-        r.bin_h = (half || rh > 1 ? rh : 1) / (double)ph;
-        r.bin_w = (half || rw > 1 ? rw : 1) / (double)pw;
-        if (!(fabs(r.bin_h) < 1e6 && fabs(r.bin_w) < 1e6))
-            return fail(w->d, "roi %lld is too large", (long long)i);
-        r.grid_h = ratio > 0 ? ratio : (int64_t)ceil(r.bin_h);
-        r.grid_w = ratio > 0 ? ratio : (int64_t)ceil(r.bin_w);
-        for (int64_t ch = 0; ch < channels; ch++)
-            for (int64_t y = 0; y < ph; y++)
-                for (int64_t px = 0; px < pw; px++, at++)
-                    dtype_store_f64(
-                        out->dtype, out->data, (size_t)at,
-                        sample_bin(&r, x + (image * channels + ch) * h * wide, h, wide, y, px));
-    }
-    return true;
-}
-
-bool eval_roi_align(struct op_call *c)
-{
-    return with_work(c, roi_align);
 }
 
 /* ---- affine_grid ---- */
