@@ -6,10 +6,11 @@
  *   gemm                     matmul, mul, add
  *   rnn, gru, lstm           operands of unknown rank get the shape that the layer demands
  *   batch_norm               folded into the weights of the convolution before it, else mul, add
+ *   decompose_parts.h        others
  *
  * Arithmetic on constants is done here, in double, rounded once.
  */
-#include "passes/rewrite.h"
+#include "passes/decompose_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -236,7 +237,8 @@ static bool visit(struct node *n, void *user)
         return split_gemm(g, n, s->d);
     if (n->op == OP_rnn || n->op == OP_gru || n->op == OP_lstm)
         return demand_ranks(g, n, s->d);
-    return true;
+    struct value *parts;
+    return decompose_parts(n, &parts, s->d) && (!parts || replace(n, parts));
 }
 
 static bool visit_bias(struct node *n, void *user)
