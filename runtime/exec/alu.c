@@ -29,6 +29,7 @@ static const struct binary_rule binary_of[OP_COUNT] = {
     [OP_sub] = {BINARY_sub + 1, BINARY_rsub + 1, false},
     [OP_div] = {BINARY_div + 1, BINARY_rdiv + 1, false},
     [OP_pow] = {BINARY_pow + 1, BINARY_pow + 1, true},
+    [OP_rem] = {BINARY_rem + 1, BINARY_rem + 1, true},
     [OP_prelu] = {BINARY_prelu + 1, BINARY_prelu + 1, true},
 };
 

@@ -9,6 +9,7 @@
 #include <float.h>
 
 #include "runtime/kernels/math.inc"
+#include "runtime/kernels/functions.inc"
 #include "runtime/kernels/rows.inc"
 #include "runtime/kernels/convert.inc"
 #include "runtime/kernels/transpose.inc"

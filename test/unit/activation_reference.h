@@ -159,6 +159,50 @@ static inline double ref_cos(double x, const float *p)
 {
     return cos(x);
 }
+static inline double ref_tan(double x, const float *p)
+{
+    return tan(x);
+}
+static inline double ref_asin(double x, const float *p)
+{
+    return asin(x);
+}
+static inline double ref_acos(double x, const float *p)
+{
+    return acos(x);
+}
+static inline double ref_atan(double x, const float *p)
+{
+    return atan(x);
+}
+static inline double ref_sinh(double x, const float *p)
+{
+    return sinh(x);
+}
+static inline double ref_cosh(double x, const float *p)
+{
+    return cosh(x);
+}
+static inline double ref_asinh(double x, const float *p)
+{
+    return asinh(x);
+}
+static inline double ref_acosh(double x, const float *p)
+{
+    return acosh(x);
+}
+static inline double ref_atanh(double x, const float *p)
+{
+    return atanh(x);
+}
+static inline double ref_trunc(double x, const float *p)
+{
+    return trunc(x);
+}
+static inline double ref_shrink(double x, const float *p)
+{
+    return x < -p[1] ? x + p[0] : x > p[1] ? x - p[0] : 0;
+}
 
 struct activation_case {
     const char *name;

@@ -30,10 +30,14 @@ static double binary_reference(int op, double a, double b)
         return isnan(a) ? a : isnan(b) || b < a ? b : a;
     case BINARY_pow:
         return pow(a, b);
+    case BINARY_rem:
+        return fmod(a, b);
     default:
         return a < 0 ? a * b : a;
     }
 }
+
+static const double POW_ULP = 1.25; /* as kernels.def says */
 
 static void test_binary(void **state)
 {
@@ -57,11 +61,43 @@ static void test_binary(void **state)
                 for (size_t i = 0; i < n; i++) {
                     float av = a[(ptrdiff_t)i * as], bv = b[(ptrdiff_t)i * bs];
                     double e = binary_reference(op, av, bv);
-                    double bound = op == BINARY_pow ? 1 : 0;
+                    double bound = op == BINARY_pow ? POW_ULP : 0;
                     assert_true(ulps(y[i], op == BINARY_pow ? e : (float)e, 0) <= bound);
                 }
                 free(a), free(b), free(y);
             }
+}
+
+/* Powers and remainders of numbers of every size, by exponents of every size. */
+static void test_binary_functions(void **state)
+{
+    static float a[4096], b[4096], y[4096];
+    double worst = 0;
+    for (int round = 0; round < 200; round++) {
+        for (int i = 0; i < 4096; i++) {
+            a[i] = float_of(next_random() & (round % 2 ? 0x7fffffff : 0xffffffff));
+            b[i] = round % 4 == 0   ? (float)(next_random() % 41) - 20
+                   : round % 4 == 1 ? uniform(-20, 20)
+                   : round % 4 == 2 ? float_of(next_random())
+                                    : 80 / log2f(a[i]) * uniform(-2, 2);
+            if (round % 8 >= 6)
+                a[i] = uniform(0.9f, 1.1f), b[i] *= uniform(0, 1000);
+            a[i] = isnan(a[i]) ? NAN : a[i], b[i] = isnan(b[i]) ? NAN : b[i]; /* quiet ones */
+        }
+        table->binary[BINARY_rem]((struct out_row){y, 1}, row(a), row(b), 4096);
+        for (int i = 0; i < 4096; i++)
+            if (ulps(y[i], fmod(a[i], b[i]), 0) != 0)
+                fail_msg("%s: remainder of %a and %a is %a", table->name, a[i], b[i], y[i]);
+        table->binary[BINARY_pow]((struct out_row){y, 1}, row(a), row(b), 4096);
+        for (int i = 0; i < 4096; i++) {
+            double e = ulps(y[i], pow(a[i], b[i]), 0);
+            if (e > POW_ULP)
+                fail_msg("%s: %a to the power of %a is %a", table->name, a[i], b[i], y[i]);
+            worst = fmax(worst, e);
+        }
+    }
+    if (getenv("XCC_KERNELS_REPORT"))
+        print_message("%s pow: %.2f ulp\n", table->name, worst);
 }
 
 static bool compare_reference(int op, float a, float b)
@@ -644,13 +680,21 @@ static void test_selection(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_binary),         cmocka_unit_test(test_compare_select),
-        cmocka_unit_test(test_convert),        cmocka_unit_test(test_copy_transpose),
-        cmocka_unit_test(test_softmax_block),  cmocka_unit_test(test_interleave),
-        cmocka_unit_test(test_reduce),         cmocka_unit_test(test_softmax_norms),
-        cmocka_unit_test(test_softmax_across), cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_depthwise),      cmocka_unit_test(test_dot),
-        cmocka_unit_test(test_rows),           cmocka_unit_test(test_copy_streamed),
+        cmocka_unit_test(test_binary),
+        cmocka_unit_test(test_binary_functions),
+        cmocka_unit_test(test_compare_select),
+        cmocka_unit_test(test_convert),
+        cmocka_unit_test(test_copy_transpose),
+        cmocka_unit_test(test_softmax_block),
+        cmocka_unit_test(test_interleave),
+        cmocka_unit_test(test_reduce),
+        cmocka_unit_test(test_softmax_norms),
+        cmocka_unit_test(test_softmax_across),
+        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_depthwise),
+        cmocka_unit_test(test_dot),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_copy_streamed),
     };
     const struct CMUnitTest selection[] = {cmocka_unit_test(test_selection)};
     int failed = cmocka_run_group_tests_name("selection", selection, NULL, NULL);
