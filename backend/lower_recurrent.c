@@ -235,7 +235,7 @@ static struct ap state_columns(const struct instances *s, int tile, int first, i
     struct ap a = {.mem = MEM_SBUF, .dtype = DT_F32, .tensor = tile};
     a.offset.base = first * v->hidden;
     ap_push(&a, v->cell->states * v->hidden, s->tile);
-    ap_clip(&a, 0, s->var_batch, s->tile, v->batch);
+    ap_clip(s->k->l, &a, 0, s->var_batch, s->tile, v->batch);
     ap_push(&a, 1, count * v->hidden);
     return a;
 }
@@ -270,7 +270,7 @@ static void emit_instruction(const struct instances *s, struct ap state)
     i->ap[6] = lengths;
     i->imm[0].base = v->cell->gates;
     i->imm[1].base = v->reverse;
-    i->imm[1].coef[s->var_direction] = v->directions == 2;
+    affine_set(&i->imm[1], &l->p->arena, s->var_direction, v->directions == 2);
 }
 
 static void emit_layer(struct lowering *l, const struct recurrent *v)

@@ -99,7 +99,7 @@ static void project(struct lowering *l, const struct recurrent *v, const struct 
     ap_push_tile(l, &dst, to.time, tile, var_row, rows),
         ap_push_tile(l, &dst, 1, block, var_block, v->width);
     ap_push_tile(l, &moving, x.time, tile, var_row, rows), ap_push(&moving, 1, v->inputs);
-    weights_finish(w, &stationary, var_block);
+    weights_finish(l, w, &stationary, var_block);
     if (bias >= 0) {
         struct ap from = ap_slot(l, bias);
         from.offset.base = direction * v->width;
@@ -127,7 +127,8 @@ static void emit_mask(struct lowering *l, const struct recurrent *v, int64_t dir
         length_tile = kernel_tile(&k, MEM_SBUF, DT_F32, BATCH_TILE, 1);
     struct ap now = ap_tile(&k, now_tile), length = ap_tile(&k, length_tile);
     struct ap from = ap_slot(l, value_slot(l, v->lengths)), to = ap_slot(l, v->mask.slot);
-    ap_clip(&now, 0, var_b, BATCH_TILE, v->batch), ap_clip(&length, 0, var_b, BATCH_TILE, v->batch);
+    ap_clip(l, &now, 0, var_b, BATCH_TILE, v->batch),
+        ap_clip(l, &length, 0, var_b, BATCH_TILE, v->batch);
     ap_push_tile(l, &from, 1, BATCH_TILE, var_b, v->batch), ap_push(&from, 1, 1);
     to.offset.base = dim_mul(t, v->mask.direction, direction);
     ap_move(l, &to, var_t, v->mask.time);
@@ -136,7 +137,7 @@ static void emit_mask(struct lowering *l, const struct recurrent *v, int64_t dir
     struct insn *i = kernel_insn(&k, INSN_iota);
     i->ap[0] = now;
     i->imm[0].base = back ? dim_sub(t, v->steps, 1) : 0;
-    i->imm[0].coef[var_t] = back ? -1 : 1;
+    affine_set(&i->imm[0], &l->p->arena, var_t, back ? -1 : 1);
     emit_tensor_tensor(&k, OP_gt, to, length, now);
 }
 
@@ -162,7 +163,7 @@ static struct ap columns(struct recurrence *s, int tile, int64_t width, int64_t 
     struct ap a = {.mem = MEM_SBUF, .dtype = DT_F32, .tensor = tile};
     a.offset.base = first;
     ap_push(&a, width, s->tile);
-    ap_clip(&a, 0, s->var_batch, s->tile, s->v->batch);
+    ap_clip(s->k->l, &a, 0, s->var_batch, s->tile, s->v->batch);
     ap_push(&a, 1, count);
     return a;
 }
@@ -203,7 +204,7 @@ static void add_product(struct recurrence *s, int tile, int64_t width, int64_t f
     dst.rank = 1;
     ap_push_tile(k->l, &dst, 1, outs < PACK_OUTS ? outs : PACK_OUTS, var, outs);
     ap_move(k->l, &stationary, s->var_direction, w->group_step);
-    weights_finish(w, &stationary, var);
+    weights_finish(k->l, w, &stationary, var);
     struct insn *i = kernel_insn(k, INSN_nc_matmul);
     i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = state(s, source);
     i->imm[0].base = i->imm[1].base = 1;

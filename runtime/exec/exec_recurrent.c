@@ -59,9 +59,9 @@ static bool shapes_fit(const struct bound_insn *i, struct recurrence *m)
     int64_t hidden = b->count[1], inputs = x->count[2], width = gates * hidden;
     int64_t parts = (hidden + RECURRENT_UNITS - 1) / RECURRENT_UNITS;
     *m = (struct recurrence){(int)gates, (int)hidden, (int)inputs, (int)width, 0, 0, 0};
-    bool whole = !i->nclips[INPUT_WEIGHTS] && !i->nclips[WEIGHTS] && !i->nclips[BIAS];
-    for (int n = 0; n < i->nclips[X]; n++)
-        whole &= i->clip[X][n].dim == 1;
+    bool whole = !in->nclips && !w->nclips && !b->nclips;
+    for (int n = 0; n < x->nclips; n++)
+        whole &= x->clips[n].dim == 1;
     return whole && hidden > 0 && hidden < MOST && inputs > 0 && inputs < MOST &&
            x->count[1] < MOST_ROWS && state->count[0] == x->count[1] &&
            state->count[1] == (gates == LSTM ? 2 : 1) * hidden &&

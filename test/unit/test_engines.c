@@ -94,7 +94,7 @@ static void widened_case(enum op f, int from, int to, const int64_t *s, int layo
     i->flt[0] = layout & 1 ? 0.25f : 1, i->flt[1] = -0.5f, i->flt[2] = 3;
     for (int n = 0; n < (layout & 1 ? 2 : 4); n++) {
         i->ap[n] = pattern(slot[n], n == 0 ? to : n == 1 ? from : DT_F32, 3, s, 1, n < 2 ? 2 : 0);
-        tiled(&i->ap[n], 0, var, 2);
+        tiled(&b, &i->ap[n], 0, var, 2);
     }
     if (!(layout & 1)) {
         i->ap[2].dim[1].step = 0;

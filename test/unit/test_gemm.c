@@ -305,7 +305,7 @@ static void check_steps(enum gemm_type type, int rows, int outs, int k, bool acc
         for (int r = 0; r < rows; r++)
             memcpy(plain + r * outs, c + r * PITCH, 4 * (size_t)outs);
         memcpy(c, sums, 4 * count);
-        gemm_run_steps(&g, a, w, c, usual, 3);
+        gemm_run_steps(&g, a, w, c, usual, 3, NULL);
         expect_steps(usual, 3, plain, rows, outs);
         memcpy(c, sums, 4 * count);
     }

@@ -145,8 +145,8 @@ static void test_same_bits(void **state)
         t.h = random_row(ROWS * HIDDEN), t.c = random_row(ROWS * HIDDEN);
         float together[ROWS * HIDDEN], alone[ROWS * HIDDEN], c[ROWS * HIDDEN];
         memcpy(c, t.c, sizeof c);
-        struct recurrent_step s = {gates, ROWS,     HIDDEN, NULL,   0,      t.x,    t.bias, t.h,
-                                   c,     together, NULL,   HIDDEN, HIDDEN, HIDDEN, 0,      false};
+        struct recurrent_step s = {gates,    ROWS, HIDDEN, NULL,   0,      t.x, t.bias, t.h,  c,
+                                   together, NULL, HIDDEN, HIDDEN, HIDDEN, 0,   false,  false};
         float *parts = packed_parts(&t, &s.part_bytes);
         s.weights = parts;
         table->recurrent(&s);
