@@ -29,7 +29,7 @@
     X(or, id, T, T, (T)(a | b))                                                                    \
     X(xor, id, T, T, (T)(a ^ b))                                                                   \
     X(neg, id, T, T, (T)(0 - (U)a))                                                                \
-    X(abs, id, T, T, (T)(a < 0 ? 0 - (U)a : (U)a))                                                 \
+    X(abs, id, T, T, (T)(((U)a ^ sign_##id(a)) - sign_##id(a)))                                    \
     X(bitnot, id, T, T, (T) ~(U)a)                                                                 \
     X(not, id, T, T, (T)(a == 0))                                                                  \
     X(eq, id, T, uint8_t, a == b)                                                                  \
@@ -38,6 +38,14 @@
     X(le, id, T, uint8_t, a <= b)                                                                  \
     X(gt, id, T, uint8_t, a > b)                                                                   \
     X(ge, id, T, uint8_t, a >= b)
+
+/* All ones for negative numbers, without a branch. */
+#define SIGN(id, T, U)                                                                             \
+    static inline U sign_##id(T a)                                                                 \
+    {                                                                                              \
+        return (U)0 - (U)(a < 0);                                                                  \
+    }
+INTEGER_TYPES(SIGN)
 
 #define LOOP(T, R, zstep, xstep, ystep, value)                                                     \
     for (int64_t i = 0; i < n; i++) {                                                              \
