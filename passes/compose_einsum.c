@@ -169,7 +169,7 @@ static struct value *matrix(struct sum *s, struct term t, const struct pair *p,
 /* Two operands as one; `needed`: labels of what follows and of the result. */
 static struct term joined(struct sum *s, struct term x, struct term y, const struct labels *needed)
 {
-    struct term none = {NULL};
+    struct term none = {.v = NULL};
     struct labels of_x = join(pick(&x.l, &y.l, true), needed),
                   of_y = join(pick(&y.l, &x.l, true), needed);
     x = summed(s, x, &of_x), y = summed(s, y, &of_y);
