@@ -8,7 +8,7 @@
  * read once per band of rows.
  */
 #include "backend/conv.h"
-#include "backend/pads.h"
+#include "passes/pads.h"
 #include "backend/product.h"
 #include "backend/quantized.h"
 

@@ -8,7 +8,7 @@
  * block-diagonal matrix.
  */
 #include "backend/conv.h"
-#include "backend/pads.h"
+#include "passes/pads.h"
 #include "backend/product.h"
 
 #include <string.h>

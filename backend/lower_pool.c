@@ -2,7 +2,7 @@
  * Pooling: one instruction per row of output pixels; 1-D images are images of one row. Images may
  * be channels last or channels first: the instruction takes them by steps.
  */
-#include "backend/pads.h"
+#include "passes/pads.h"
 #include "backend/pool.h"
 
 #include <string.h>

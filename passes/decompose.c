@@ -37,17 +37,6 @@ static bool channels_last(const struct node *n)
     return attr_int(&n->attrs, "channels_last", 0) != 0;
 }
 
-static bool replace(struct node *n, struct value *with)
-{
-    if (!with)
-        return false;
-    value_replace(n->out[0], with);
-    if (!with->name)
-        with->name = n->out[0]->name;
-    node_remove(n);
-    return true;
-}
-
 /* ---- batch normalisation ---- */
 
 struct affine_channels { /* y = x * scale + shift */
@@ -122,7 +111,7 @@ static bool fold_into_conv(struct graph *g, struct node *n, struct node *conv,
     conv->out[0]->name = NULL; /* no longer the model's value */
     struct value *shift =
         channel_constant(g, a->shift, a->n, n->in[0]->type.rank, channels_last(conv), NULL);
-    return replace(n, emit2(n, OP_add, n->in[0], shift, d));
+    return node_replace(n, emit2(n, OP_add, n->in[0], shift, d));
 }
 
 static bool split_batch_norm(struct graph *g, struct node *n, const struct options *o,
@@ -140,7 +129,8 @@ static bool split_batch_norm(struct graph *g, struct node *n, const struct optio
     int rank = n->in[0]->type.rank;
     struct value *x =
         emit2(n, OP_mul, n->in[0], channel_constant(g, a.scale, a.n, rank, false, NULL), d);
-    return replace(n, emit2(n, OP_add, x, channel_constant(g, a.shift, a.n, rank, false, NULL), d));
+    return node_replace(
+        n, emit2(n, OP_add, x, channel_constant(g, a.shift, a.n, rank, false, NULL), d));
 }
 
 /* ---- bias ---- */
@@ -188,7 +178,7 @@ static bool split_gemm(struct graph *g, struct node *n, struct diag *d)
         struct value *c = scaled(n, n->in[2], beta, d);
         y = c ? emit2(n, OP_add, y, c, d) : NULL;
     }
-    return replace(n, y);
+    return node_replace(n, y);
 }
 
 /* ---- recurrent layers ---- */
@@ -238,7 +228,7 @@ static bool visit(struct node *n, void *user)
     if (n->op == OP_rnn || n->op == OP_gru || n->op == OP_lstm)
         return demand_ranks(g, n, s->d);
     struct value *parts;
-    return decompose_parts(n, &parts, s->d) && (!parts || replace(n, parts));
+    return decompose_parts(n, &parts, s->d) && (!parts || node_replace(n, parts));
 }
 
 static bool visit_bias(struct node *n, void *user)

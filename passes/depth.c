@@ -12,6 +12,7 @@
  * Elementwise operators that follow stay on such images, where a product takes them along.
  * Requires inferred types and pass layout.
  */
+#include "passes/pads.h"
 #include "passes/rewrite.h"
 
 #include <string.h>
@@ -35,21 +36,16 @@ static int64_t at_or(const struct attrs *as, const char *name, int i, int64_t ot
     return v && i < count ? v[i] : otherwise;
 }
 
-static struct window window_of(const struct node *n, int64_t taps)
+static struct window window_of(struct depth *p, const struct node *n, int64_t taps)
 {
     struct window w = {.in = n->in[0]->type.dims[DEPTH],
                        .out = n->out[0]->type.dims[DEPTH],
                        .taps = taps,
                        .stride = at_or(&n->attrs, "strides", 0, 1),
                        .dilation = at_or(&n->attrs, "dilations", 0, 1)};
-    int64_t excess = (w.out - 1) * w.stride + (taps - 1) * w.dilation + 1 - w.in;
-    int64_t total = excess > 0 ? excess : 0;
-    if (attr_is(&n->attrs, "auto_pad", "SAME_UPPER"))
-        w.begin = total / 2, w.end = total - w.begin;
-    else if (attr_is(&n->attrs, "auto_pad", "SAME_LOWER"))
-        w.end = total / 2, w.begin = total - w.end;
-    else if (!attr_is(&n->attrs, "auto_pad", "VALID"))
-        w.begin = at_or(&n->attrs, "pads", 0, 0), w.end = at_or(&n->attrs, "pads", 3, 0);
+    struct dim_table *t = &p->g->dims;
+    struct pads pads = pads_of(t, n, 0, window_excess(t, w.in, w.out, taps, w.stride, w.dilation));
+    w.begin = pads.begin, w.end = pads.end;
     return w;
 }
 
@@ -74,12 +70,6 @@ static bool known_weights(const struct type *w)
 
 /* ---- emitting ---- */
 
-static struct value *reshape(struct depth *p, struct node *at, struct value *x,
-                             const int64_t *dims, int rank)
-{
-    return x ? emit2(at, OP_reshape, x, constant_i64s(p->g, dims, rank), p->d) : NULL;
-}
-
 /* `images` of the given dims, and back to volumes of so many depths. */
 static struct value *images(struct depth *p, struct node *at, struct value *x)
 {
@@ -87,7 +77,7 @@ static struct value *images(struct depth *p, struct node *at, struct value *x)
         return NULL;
     const dim_t *v = x->type.dims;
     dim_t n = dim_is_const(v[N]) ? v[N] * v[DEPTH] : -1;
-    return reshape(p, at, x, (int64_t[]){n, v[HEIGHT], v[WIDTH], v[CHANNELS]}, 4);
+    return emit_reshape(at, x, (int64_t[]){n, v[HEIGHT], v[WIDTH], v[CHANNELS]}, 4, p->d);
 }
 
 static struct value *volumes(struct depth *p, struct node *at, struct value *x, dim_t n,
@@ -96,8 +86,8 @@ static struct value *volumes(struct depth *p, struct node *at, struct value *x, 
     if (!x)
         return NULL;
     const dim_t *v = x->type.dims;
-    return reshape(p, at, x,
-                   (int64_t[]){dim_is_const(n) ? n : -1, depths, v[1], v[2], v[3]}, RANK);
+    return emit_reshape(at, x, (int64_t[]){dim_is_const(n) ? n : -1, depths, v[1], v[2], v[3]},
+                        RANK, p->d);
 }
 
 /* Every step-th of `count` depths from `first` on. */
@@ -122,8 +112,8 @@ static struct value *padded(struct depth *p, struct node *at, struct value *x, i
 }
 
 /* What tap `tap` of the window sees, for every depth of the result. */
-static struct value *seen(struct depth *p, struct node *at, struct value *x,
-                          const struct window *w, int64_t tap)
+static struct value *seen(struct depth *p, struct node *at, struct value *x, const struct window *w,
+                          int64_t tap)
 {
     return depths(p, at, x, tap * w->dilation, w->out, w->stride);
 }
@@ -138,8 +128,7 @@ static struct value *side_by_side(struct depth *p, struct node *at, struct value
     for (int64_t i = 0; i < w->taps; i++)
         if (!(parts[i] = seen(p, at, x, w, i)))
             return NULL;
-    return w->taps == 1 ? parts[0]
-                        : emit(at, OP_concat, parts, (int)w->taps, &as, at->name, p->d);
+    return w->taps == 1 ? parts[0] : emit(at, OP_concat, parts, (int)w->taps, &as, at->name, p->d);
 }
 
 /* The node's attributes without those of the depth. */
@@ -158,17 +147,6 @@ static struct attrs flat_attributes(struct depth *p, const struct node *n)
     if (v && count == 6)
         attr_set_ints(&p->g->arena, &as, "pads", (int64_t[]){v[1], v[2], v[4], v[5]}, 4);
     return as;
-}
-
-static bool replace(struct depth *p, struct node *n, struct value *with)
-{
-    if (!with)
-        return false;
-    if (!with->name)
-        with->name = n->out[0]->name;
-    value_replace(n->out[0], with);
-    node_remove(n);
-    return true;
 }
 
 static struct value *like(struct depth *p, struct node *n, struct value *x, struct value *w,
@@ -223,14 +201,14 @@ static struct value *dense_weights(struct depth *p, struct node *n, struct value
     if (w->constant)
         return arranged(p, w, tap, v[2], 1, false);
     struct value *turned = emit_transpose(n, w, (int64_t[]){0, 2, 1, 3, 4}, p->d);
-    return reshape(p, n, turned, (int64_t[]){v[0], v[2] * v[1], v[3], v[4]}, 4);
+    return emit_reshape(n, turned, (int64_t[]){v[0], v[2] * v[1], v[3], v[4]}, 4, p->d);
 }
 
 static bool convolve(struct depth *p, struct node *n)
 {
     struct value *w = n->in[1];
     struct attrs as = flat_attributes(p, n);
-    struct window d = window_of(n, w->type.dims[2]);
+    struct window d = window_of(p, n, w->type.dims[2]);
     bool grouped = attr_int(&n->attrs, "group", 1) > 1 && d.taps > 1;
     for (int i = 0; i < 3; i++)
         if (at_or(&n->attrs, "lhs_dilation", i, 1) != 1)
@@ -251,7 +229,7 @@ static bool convolve(struct depth *p, struct node *n)
         if (!y)
             return false;
     }
-    return replace(p, n, volumes(p, n, y, n->out[0]->type.dims[N], d.out));
+    return node_replace(n, volumes(p, n, y, n->out[0]->type.dims[N], d.out));
 }
 
 /* Result depth stride * q + f, counted from the first before padding cuts, is the sum over depths
@@ -290,10 +268,10 @@ static bool convolve_transposed(struct depth *p, struct node *n)
         return false;
     dim_t number = n->out[0]->type.dims[N], known = dim_is_const(number) ? number : -1;
     int64_t height = y->type.dims[1], width = y->type.dims[2];
-    y = reshape(p, n, y, (int64_t[]){known, d.out, height, width, stride, outs}, 6);
+    y = emit_reshape(n, y, (int64_t[]){known, d.out, height, width, stride, outs}, 6, p->d);
     y = y ? emit_transpose(n, y, (int64_t[]){0, 1, 4, 2, 3, 5}, p->d) : NULL;
-    y = reshape(p, n, y, (int64_t[]){known, d.out * stride, height, width, outs}, RANK);
-    return replace(p, n, depths(p, n, y, begin, out, 1));
+    y = emit_reshape(n, y, (int64_t[]){known, d.out * stride, height, width, outs}, RANK, p->d);
+    return node_replace(n, depths(p, n, y, begin, out, 1));
 }
 
 /* ---- pools ---- */
@@ -301,7 +279,7 @@ static bool convolve_transposed(struct depth *p, struct node *n)
 static bool pool(struct depth *p, struct node *n)
 {
     int64_t taps = at_or(&n->attrs, "kernel_shape", 0, 1);
-    struct window d = window_of(n, taps);
+    struct window d = window_of(p, n, taps);
     struct attrs as = flat_attributes(p, n), along = attrs_copy(&p->g->arena, &n->attrs);
     const dim_t *v = n->in[0]->type.dims;
     struct arena *a = &p->g->arena;
@@ -319,12 +297,12 @@ static bool pool(struct depth *p, struct node *n)
     why(p->o, n, "depth.pool", "along the depth, then over images");
     if (d.taps > 1 || d.stride > 1 || d.begin || d.end) {
         int64_t columns[] = {number, v[DEPTH], v[HEIGHT] * v[WIDTH], v[CHANNELS]};
-        x = like(p, n, reshape(p, n, x, columns, 4), NULL, &along);
+        x = like(p, n, emit_reshape(n, x, columns, 4, p->d), NULL, &along);
         int64_t whole[] = {number, d.out, v[HEIGHT], v[WIDTH], v[CHANNELS]};
-        x = reshape(p, n, x, whole, RANK);
+        x = emit_reshape(n, x, whole, RANK, p->d);
     }
     struct value *y = like(p, n, images(p, n, x), NULL, &as);
-    return replace(p, n, volumes(p, n, y, n->out[0]->type.dims[N], d.out));
+    return node_replace(n, volumes(p, n, y, n->out[0]->type.dims[N], d.out));
 }
 
 /* ---- what follows ---- */
@@ -384,7 +362,7 @@ static bool follow(struct depth *p, struct node *n)
     if (!infer_node(p->g, made, p->d))
         return false;
     const struct type *y = &n->out[0]->type;
-    return replace(p, n, volumes(p, n, made->out[0], y->dims[N], y->dims[DEPTH]));
+    return node_replace(n, volumes(p, n, made->out[0], y->dims[N], y->dims[DEPTH]));
 }
 
 static bool visit(struct node *n, void *user)

@@ -92,24 +92,13 @@ static bool known_number(const struct node *n, int i, int64_t otherwise, int64_t
     return true;
 }
 
-static bool replace(struct node *n, struct value *with)
-{
-    if (!with)
-        return false;
-    with->name = n->out[0]->name;
-    value_replace(n->out[0], with);
-    node_remove(n);
-    return true;
-}
-
 /* x with its last dims replaced by the given ones; the first `kept` stay. */
 static struct value *reshape(struct node *at, struct value *x, int kept, int64_t a, int64_t b,
                              struct diag *d)
 {
     int64_t dims[MAX_RANK] = {0};
     dims[kept] = a, dims[kept + 1] = b;
-    struct graph *g = at->parent->graph;
-    return x ? emit2(at, OP_reshape, x, constant_i64s(g, dims, kept + (b ? 2 : 1)), d) : NULL;
+    return emit_reshape(at, x, dims, kept + (b ? 2 : 1), d);
 }
 
 /* ---- stft ---- */
@@ -155,7 +144,7 @@ static bool stft(struct graph *g, struct node *n, const struct options *o, struc
     struct value *bins = signal ? emit(n, OP_conv, in, 2, &as, n->name, d) : NULL;
     why(o, n, "fourier.stft", "a convolution with the windowed turns of %lld bins",
         (long long)t.out);
-    return replace(n, reshape(n, bins, 2, t.out, t.parts_out, d));
+    return node_replace(n, reshape(n, bins, 2, t.out, t.parts_out, d));
 }
 
 /* ---- dft ---- */
@@ -206,7 +195,7 @@ static bool dft(struct graph *g, struct node *n, const struct options *o, struct
     struct value *bins = lines ? emit(n, OP_matmul, in, 2, &as, n->name, d) : NULL;
     bins = reshape(n, bins, rank - 2, t.out, t.parts_out, d);
     why(o, n, "fourier.dft", "a product with a matrix of turns");
-    return replace(n, bins ? swapped(n, bins, axis, rank, d) : NULL);
+    return node_replace(n, bins ? swapped(n, bins, axis, rank, d) : NULL);
 }
 
 struct walk {

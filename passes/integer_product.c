@@ -2,21 +2,6 @@
 
 #include <string.h>
 
-bool is_tensor(const struct value *v)
-{
-    return v && v->type.kind == VK_TENSOR && v->type.rank >= 0;
-}
-
-bool is_8bit(const struct value *v)
-{
-    return is_tensor(v) && (v->type.dtype == DT_U8 || v->type.dtype == DT_I8);
-}
-
-bool single_constant(const struct value *v)
-{
-    return is_tensor(v) && v->constant && tensor_count(v->constant) == 1;
-}
-
 bool single_8bit(const struct value *v)
 {
     if (!is_8bit(v))
@@ -27,16 +12,10 @@ bool single_8bit(const struct value *v)
     return true;
 }
 
-static bool pads_are(const struct attrs *a, const char *rule)
-{
-    struct str have = attr_str(a, "auto_pad", "NOTSET");
-    return have.n == strlen(rule) && !memcmp(have.p, rule, have.n);
-}
-
 /* Pads of a convolution are numbers, not a rule. */
 static bool explicit_pads(const struct attrs *a)
 {
-    return pads_are(a, "") || pads_are(a, "NOTSET") || pads_are(a, "VALID");
+    return !attr_is(a, "auto_pad", "SAME_UPPER") && !attr_is(a, "auto_pad", "SAME_LOWER");
 }
 
 bool integer_product_of(struct integer_product *p, enum op op, const struct attrs *attrs,
@@ -178,7 +157,7 @@ static struct value *padded(struct node *at, struct value *x, struct value *zero
         pads[2 + i] = v[i], pads[x->type.rank + 2 + i] = v[spatial + i];
         any |= v[i] || v[spatial + i];
     }
-    if (!any || pads_are(attrs, "VALID"))
+    if (!any || attr_is(attrs, "auto_pad", "VALID"))
         return x;
     attr_set_ints(&g->arena, attrs, "pads", none, count);
     struct value *in[] = {x, constant_i64s(g, pads, 2 * x->type.rank), zero};

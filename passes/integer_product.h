@@ -14,6 +14,7 @@
 #ifndef PASSES_INTEGER_PRODUCT_H
 #define PASSES_INTEGER_PRODUCT_H
 
+#include "passes/match.h"
 #include "passes/rewrite.h"
 
 struct integer_product {
@@ -24,10 +25,6 @@ struct integer_product {
     int64_t outs, inner; /* of the weights: channel of element i is i / inner % outs */
 };
 
-bool is_tensor(const struct value *v);
-bool is_8bit(const struct value *v);
-/* A constant of one element. */
-bool single_constant(const struct value *v);
 /* One 8-bit number, known now or later. */
 bool single_8bit(const struct value *v);
 

@@ -12,6 +12,24 @@ static inline struct node *made_by(const struct value *v, enum op op)
     return v && v->def && v->def->op == op ? v->def : NULL;
 }
 
+/* A tensor of known rank. */
+static inline bool is_tensor(const struct value *v)
+{
+    return v && v->type.kind == VK_TENSOR && v->type.rank >= 0;
+}
+
+/* Such a one of u8 or s8. */
+static inline bool is_8bit(const struct value *v)
+{
+    return is_tensor(v) && (v->type.dtype == DT_U8 || v->type.dtype == DT_I8);
+}
+
+/* A constant of one element. */
+static inline bool single_constant(const struct value *v)
+{
+    return is_tensor(v) && v->constant && tensor_count(v->constant) == 1;
+}
+
 /* Whether v is a constant whose elements are all the same number; the number then. */
 bool constant_number(const struct value *v, double *out);
 /* The same, close to `expected` up to the rounding of v's type. */

@@ -14,7 +14,6 @@
  * quantised result may differ by one where the sum is near the middle.
  */
 #include "passes/integer_product.h"
-#include "passes/match.h"
 
 #include <math.h>
 
@@ -27,16 +26,6 @@ struct quantizer {
 static const struct value *operand(const struct node *n, int i)
 {
     return i < n->nin ? n->in[i] : NULL;
-}
-
-static bool replace(struct node *n, struct value *with)
-{
-    if (!with)
-        return false;
-    with->name = n->out[0]->name;
-    value_replace(n->out[0], with);
-    node_remove(n);
-    return true;
 }
 
 /* ---- the product ---- */
@@ -176,8 +165,8 @@ static bool convert_computed_qlinear(struct quantizer *q, struct node *n)
     if (!y)
         return !diag_failed(q->d);
     y = emit2(n, OP_mul, y, constant_scalar(q->g, DT_F32, (double)*factor), q->d);
-    return y && replace(n, emit(n, OP_quantize_linear, (struct value *[]){y, one(q), n->in[7]}, 3,
-                                NULL, n->name, q->d));
+    return y && node_replace(n, emit(n, OP_quantize_linear, (struct value *[]){y, one(q), n->in[7]},
+                                     3, NULL, n->name, q->d));
 }
 
 /* Whether all that read v read it in f32. */
@@ -234,8 +223,8 @@ static bool convert_qlinear(struct quantizer *q, struct node *n)
     if (!y)
         return false;
     why(q->o, n, "quantize.product", "an integer product with an epilogue");
-    return replace(n, emit(n, OP_quantize_linear, (struct value *[]){y, one(q), n->in[7]}, 3, NULL,
-                           n->name, q->d));
+    return node_replace(n, emit(n, OP_quantize_linear, (struct value *[]){y, one(q), n->in[7]}, 3,
+                                NULL, n->name, q->d));
 }
 
 /* Nothing is left to be done: no zero points but a known one of u8 rows. */
@@ -281,7 +270,7 @@ static bool convert_integer(struct quantizer *q, struct node *n)
     }
     struct node *add = added_bias(n, &p);
     if (!add)
-        return replace(n, emit_integer_product(n, &p, q->d));
+        return node_replace(n, emit_integer_product(n, &p, q->d));
     p.bias = emit2(add, OP_reshape, add->in[add->in[0] == n->out[0]],
                    constant_i64s(q->g, &p.outs, 1), q->d);
     struct value *y = p.bias ? emit_integer_product(add, &p, q->d) : NULL;
@@ -356,7 +345,7 @@ static bool convert_dequantized(struct quantizer *q, struct node *n)
     if (!factors)
         return true;
     why(q->o, n, "quantize.product", "an integer product with an epilogue");
-    return replace(n, emit_scaled(q, n, emit_sums(q, n, &p), &p, factors));
+    return node_replace(n, emit_scaled(q, n, emit_sums(q, n, &p), &p, factors));
 }
 
 /* ---- pools ---- */
@@ -379,7 +368,7 @@ static bool convert_pooled(struct quantizer *q, struct node *n)
         (operand(n, 2) && !same_number(x->in[2], n->in[2])))
         return true;
     why(q->o, n, "quantize.pool", "the greatest of numbers as they are stored");
-    return replace(n, emit(n, pool->op, x->in, 1, &pool->attrs, pool->name, q->d));
+    return node_replace(n, emit(n, pool->op, x->in, 1, &pool->attrs, pool->name, q->d));
 }
 
 /* ---- movement ---- */
@@ -419,7 +408,7 @@ static bool convert_quantize(struct quantizer *q, struct node *n)
     if (!move || !moved_operands(move) || !value_has_one_use(n->in[0]) ||
         !single_constant(n->in[1]) || !single_zero || attr_int(&n->attrs, "block_size", 0))
         return true;
-    return replace(n, emit_early(q, n, n->in[0], DEPTH));
+    return node_replace(n, emit_early(q, n, n->in[0], DEPTH));
 }
 
 /* ---- the pass ---- */

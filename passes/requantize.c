@@ -28,17 +28,12 @@ struct scaler {
     double low, high; /* what the quantisation saturates at, less its zero point */
 };
 
-static bool is_8bit(const struct value *v)
-{
-    return v && (v->type.dtype == DT_U8 || v->type.dtype == DT_I8);
-}
-
 static bool number(const struct value *v, double *out)
 {
-    bool single = v && v->type.kind == VK_TENSOR && v->constant && tensor_count(v->constant) == 1;
-    if (single)
-        *out = tensor_f64(v->constant, 0);
-    return single;
+    if (!single_constant(v))
+        return false;
+    *out = tensor_f64(v->constant, 0);
+    return true;
 }
 
 /* A constant divided by the scale. */

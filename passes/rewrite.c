@@ -46,7 +46,7 @@ struct value *emit_transpose(struct node *at, struct value *x, const int64_t *pe
     if (!x)
         return NULL;
     if (moves_only_ones(&x->type, perm) && reshape_operand(&x->type, perm, shape))
-        return emit2(at, OP_reshape, x, constant_i64s(g, shape, x->type.rank), d);
+        return emit_reshape(at, x, shape, x->type.rank, d);
     struct attrs as = {0};
     attr_set_ints(&g->arena, &as, "perm", perm, x->type.rank);
     return emit(at, OP_transpose, &x, 1, &as, at->name, d);
@@ -57,6 +57,24 @@ struct value *emit_cast(struct node *at, struct value *x, int dtype, struct diag
     struct attrs as = {0};
     attr_set_int(&at->parent->graph->arena, &as, "to", dtype);
     return x ? emit(at, OP_cast, &x, 1, &as, at->name, d) : NULL;
+}
+
+struct value *emit_reshape(struct node *at, struct value *x, const int64_t *dims, int rank,
+                           struct diag *d)
+{
+    struct graph *g = at->parent->graph;
+    return x ? emit2(at, OP_reshape, x, constant_i64s(g, dims, rank), d) : NULL;
+}
+
+bool node_replace(struct node *n, struct value *with)
+{
+    if (!with)
+        return false;
+    if (!with->name)
+        with->name = n->out[0]->name;
+    value_replace(n->out[0], with);
+    node_remove(n);
+    return true;
 }
 
 struct value *constant_floats(struct graph *g, int dtype, int rank, const int64_t *dims,

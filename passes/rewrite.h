@@ -14,6 +14,13 @@ struct value *emit2(struct node *at, enum op op, struct value *x, struct value *
 /* Transposes x before `at`; size-1 dims alone moving around becomes a reshape. */
 struct value *emit_transpose(struct node *at, struct value *x, const int64_t *perm, struct diag *d);
 struct value *emit_cast(struct node *at, struct value *x, int dtype, struct diag *d);
+/* dims as a reshape operand takes them: 0 keeps a dim, -1 is what remains. */
+struct value *emit_reshape(struct node *at, struct value *x, const int64_t *dims, int rank,
+                           struct diag *d);
+
+/* Readers of n's only result read `with` instead, which takes its name when it has none; removes n.
+ * False when `with` is NULL: what made it failed. */
+bool node_replace(struct node *n, struct value *with);
 
 /* A float constant with the elements of a double array, rounded to dtype. */
 struct value *constant_floats(struct graph *g, int dtype, int rank, const int64_t *dims,

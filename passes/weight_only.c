@@ -118,10 +118,7 @@ static bool convert_product(struct weigher *c, struct node *n)
     if (!y)
         return false;
     why(c->o, n, "weight_only.product", "its weights stay integers");
-    y->name = n->out[0]->name;
-    value_replace(n->out[0], y);
-    node_remove(n);
-    return true;
+    return node_replace(n, y);
 }
 
 /* weight_only_matmul as a product of floats. */
@@ -159,10 +156,7 @@ static bool expand(struct weigher *c, struct node *n)
     struct value *y = emit(n, OP_matmul, in, 2, &a, n->name, c->d);
     if (!y)
         return false;
-    y->name = n->out[0]->name;
-    value_replace(n->out[0], y);
-    node_remove(n);
-    return true;
+    return node_replace(n, y);
 }
 
 static bool visit(struct node *n, void *user)

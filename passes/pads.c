@@ -1,4 +1,4 @@
-#include "backend/pads.h"
+#include "passes/pads.h"
 
 struct pads pads_share(struct dim_table *t, dim_t excess, bool odd_at_end)
 {

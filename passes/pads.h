@@ -1,8 +1,8 @@
 /*
  * Padding of windows: given by attributes, or what auto_pad makes of the sizes.
  */
-#ifndef BACKEND_PADS_H
-#define BACKEND_PADS_H
+#ifndef PASSES_PADS_H
+#define PASSES_PADS_H
 
 #include "passes/ir/ir.h"
 
