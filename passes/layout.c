@@ -194,7 +194,8 @@ static bool convert_image(struct layout *y, struct node *n)
         return true;
     if (n->op == OP_max_pool && n->nout > 1 && n->out[1]->uses)
         return true; /* indices count in the model's order */
-    if ((n->op == OP_depth_to_space || n->op == OP_space_to_depth) && !twin_of(y, n->in[0]))
+    bool unmoved = n->op == OP_depth_to_space || n->op == OP_space_to_depth || norms_wants(n);
+    if (unmoved && !twin_of(y, n->in[0]))
         return true;
     struct value *in[8];
     if (n->nin > 8)

@@ -1,7 +1,8 @@
 /*
  * pass norms: instance and group normalisation of images whose channels come first, as
- * normalisation of rows: what is normalised together lies together. Those channels last have tile
- * programs of their own. Requires inferred types and pass layout.
+ * normalisation of rows: what is normalised together lies together. Pass layout leaves them so
+ * where no operator before them has made the channels last; those have tile programs of their own.
+ * Requires inferred types and pass layout.
  */
 #include "passes/rewrite.h"
 
@@ -25,6 +26,30 @@ static int64_t pixels_of(const struct type *x)
     return n;
 }
 
+/* What is normalised together; 0 when it is not a row of known length. */
+static int64_t row_of(const struct node *n)
+{
+    const struct type *x = &n->in[0]->type;
+    int64_t channels = x->dims[1], pixels = pixels_of(x);
+    int64_t groups = n->op == OP_group_norm ? attr_int(&n->attrs, "num_groups", 1) : channels;
+    if (pixels == 0 || groups < 1 || channels % groups || x->dims[0] == 0)
+        return 0;
+    return channels / groups * pixels;
+}
+
+bool norms_wants(const struct node *n)
+{
+    if (n->op != OP_instance_norm && n->op != OP_group_norm)
+        return false;
+    for (int i = 0; i < 3; i++) {
+        const struct type *t = &n->in[i]->type;
+        if (t->kind != VK_TENSOR || t->dtype != DT_F32 || (i ? t->rank != 1 : t->rank < 3))
+            return false;
+    }
+    int64_t row = row_of(n);
+    return !attr_int(&n->attrs, "channels_last", 0) && row > 0 && row <= LONGEST;
+}
+
 static struct value *ones(struct norms *p, int64_t n)
 {
     double *v = ARENA_ARRAY(&p->g->arena, double, (size_t)n);
@@ -33,51 +58,28 @@ static struct value *ones(struct norms *p, int64_t n)
     return constant_floats(p->g, DT_F32, 1, &n, v, NULL);
 }
 
-static struct value *reshape(struct norms *p, struct node *at, struct value *x,
-                             const int64_t *dims, int rank)
-{
-    return x ? emit2(at, OP_reshape, x, constant_i64s(p->g, dims, rank), p->d) : NULL;
-}
-
 static bool by_rows(struct norms *p, struct node *n)
 {
     const struct type *x = &n->in[0]->type;
-    int64_t channels = x->dims[1], pixels = pixels_of(x), shape[MAX_RANK];
-    int64_t groups =
-        n->op == OP_group_norm ? attr_int(&n->attrs, "num_groups", 1) : channels;
-    if (pixels == 0 || groups < 1 || channels % groups || x->dims[0] == 0 ||
-        channels / groups * pixels > LONGEST)
-        return true;
-    why(p->o, n, "norms.rows", "rows of %lld elements", (long long)(channels / groups * pixels));
-    int64_t number = dim_is_const(x->dims[0]) ? x->dims[0] : -1, row = channels / groups * pixels;
+    int64_t channels = x->dims[1], pixels = pixels_of(x), row = row_of(n), shape[MAX_RANK];
+    int64_t groups = channels * pixels / row, number = dim_is_const(x->dims[0]) ? x->dims[0] : -1;
+    why(p->o, n, "norms.rows", "rows of %lld elements", (long long)row);
     for (int i = 0; i < x->rank; i++)
         shape[i] = i ? x->dims[i] : number;
     struct attrs as = {0};
     attr_set_float(&p->g->arena, &as, "epsilon", attr_float(&n->attrs, "epsilon", 1e-5));
-    struct value *in[] = {reshape(p, n, n->in[0], (int64_t[]){number, groups, row}, 3),
+    struct value *in[] = {emit_reshape(n, n->in[0], (int64_t[]){number, groups, row}, 3, p->d),
                           ones(p, row)};
     struct value *y = in[0] ? emit(n, OP_layer_norm, in, 2, &as, n->name, p->d) : NULL;
-    y = groups == channels ? y : reshape(p, n, y, (int64_t[]){number, channels, pixels}, 3);
-    y = emit2(n, OP_mul, y, reshape(p, n, n->in[1], (int64_t[]){channels, 1}, 2), p->d);
-    y = emit2(n, OP_add, y, reshape(p, n, n->in[2], (int64_t[]){channels, 1}, 2), p->d);
-    if (!(y = reshape(p, n, y, shape, x->rank)))
-        return false;
-    y->name = n->out[0]->name;
-    value_replace(n->out[0], y);
-    node_remove(n);
-    return true;
+    y = groups == channels ? y : emit_reshape(n, y, (int64_t[]){number, channels, pixels}, 3, p->d);
+    y = emit2(n, OP_mul, y, emit_reshape(n, n->in[1], (int64_t[]){channels, 1}, 2, p->d), p->d);
+    y = emit2(n, OP_add, y, emit_reshape(n, n->in[2], (int64_t[]){channels, 1}, 2, p->d), p->d);
+    return node_replace(n, emit_reshape(n, y, shape, x->rank, p->d));
 }
 
 static bool visit(struct node *n, void *user)
 {
-    if (n->op != OP_instance_norm && n->op != OP_group_norm)
-        return true;
-    for (int i = 0; i < 3; i++) {
-        const struct type *t = &n->in[i]->type;
-        if (t->kind != VK_TENSOR || t->dtype != DT_F32 || (i ? t->rank != 1 : t->rank < 3))
-            return true;
-    }
-    return attr_int(&n->attrs, "channels_last", 0) || by_rows(user, n);
+    return !norms_wants(n) || by_rows(user, n);
 }
 
 bool pass_norms(struct graph *g, const struct options *o, struct diag *d)

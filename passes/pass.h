@@ -29,6 +29,9 @@ bool limits_check(struct graph *g, struct diag *d);
 /* The same of pass weight_only. */
 bool weight_only_wants(const struct options *o, const struct node *n);
 
+/* Whether pass norms takes a normalisation of images, unless its channels lie last. */
+bool norms_wants(const struct node *n);
+
 /* Runs the pipeline; the graph is verified before and after (after every pass when asked). */
 bool passes_run(struct graph *g, const struct options *o, struct diag *d);
 

@@ -1,6 +1,6 @@
 /*
- * Rewrites that always make the graph smaller: what does nothing goes, pairs that undo or repeat
- * each other merge. A rule answers with the value that replaces result 0, or NULL. Then common
+ * Rewrites that never make the graph larger: what does nothing goes, pairs that undo or repeat
+ * each other merge, squares are called so. A rule answers with the value that replaces result 0, or NULL. Then common
  * subexpressions and dead nodes.
  */
 #include "passes/assign.h"
@@ -201,6 +201,16 @@ static struct value *neutral_element(struct graph *g, struct node *n, struct dia
     return NULL;
 }
 
+/* x ^ 1 is x; x ^ 2 is x * x, as precisely. */
+static struct value *power(struct graph *g, struct node *n, struct diag *d)
+{
+    double exponent;
+    if (constant_number(n->in[1], &exponent) && exponent == 2 && same_type(n->in[0], n->out[0]) &&
+        dtype_is_float(n->out[0]->type.dtype))
+        return emit(n, OP_square, n->in, 1, NULL, n->name, d);
+    return neutral_element(g, n, d);
+}
+
 static const struct {
     enum op op;
     rule *rule;
@@ -226,7 +236,7 @@ static const struct {
     {OP_sub, neutral_element},
     {OP_mul, neutral_element},
     {OP_div, neutral_element},
-    {OP_pow, neutral_element},
+    {OP_pow, power},
     {OP_or, neutral_element},
     {OP_xor, neutral_element},
     {OP_max, neutral_element},
@@ -257,7 +267,7 @@ static bool simplify_region(struct graph *g, struct region *r, const struct opti
             return false;
         if (!v)
             continue;
-        why(o, n, "simplify.rule", "it does nothing, or merges with what is before it");
+        why(o, n, "simplify.rule", "it does nothing, merges with what is before it, or is a simpler operator");
         if (v->content.n < 0)
             v->content = n->out[0]->content;
         value_replace(n->out[0], v);
