@@ -58,7 +58,7 @@ static void bench_gemm(enum gemm_type type, const char *name)
                 false};
             struct gemm own, best;
             gemm_prepare_own(&own, &tile, t);
-            gemm_prepare(&best, &tile, t);
+            gemm_prepare_generated(&best, &tile, t);
             double flops = 2.0 * rows[r] * 64 * ks[k], seconds[2] = {1, 1};
             for (int i = 0; i < 10; i++) {
                 double s = time_tile(&own, a, w, c, flops);
@@ -85,7 +85,7 @@ static void bench_rate(enum gemm_type type, const char *name)
     void *a = filled(4 * ROWS * K), *w = filled(4 * 64 * K), *c = filled(4 * ROWS * 64);
     struct gemm own, best;
     gemm_prepare_own(&own, &tile, kernels_get());
-    gemm_prepare(&best, &tile, kernels_get());
+    gemm_prepare_generated(&best, &tile, kernels_get());
     double flops = 2.0 * ROWS * 64 * K, seconds = 1;
     for (int i = 0; i < TURNS; i++) {
         double s = time_tile(i % 2 ? &own : &best, a, w, c, flops);

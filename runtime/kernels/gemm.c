@@ -19,7 +19,6 @@ enum {
     STREAM_BYTES = 832 << 10, /* of a tile's weights and the next ones together */
     STREAM_ROWS = 7,
     STREAM_LINE = 96, /* bytes that come while so many rows times a row of W are summed */
-    FEW_OUTS = 48,    /* up to here generated kernels take more rows at a time */
 };
 
 static int level_count(const struct gemm_level *l)
@@ -34,14 +33,12 @@ static size_t element_size(enum gemm_type t)
 }
 
 #if XCC_XSMM
-/* One row is bound by memory and a job for our own kernel; so are weights from memory, which it
-   asks for ahead, what libxsmm has no instructions for, an odd k of bf16, where it would read past
-   the end of A's rows, an odd pitch, which it counts in pairs, and a variant below this CPU's, for
-   which libxsmm would use instructions that the variant lacks. */
-static bool generated_pays(const struct gemm_tile *t, const struct kernel_table *kernels)
+/* Not: what libxsmm has no instructions for, an odd k of bf16, where it would read past the end of
+   A's rows, an odd pitch, which it counts in pairs, and a variant below this CPU's, for which it
+   would use instructions that the variant lacks. */
+static bool can_generate(const struct gemm_tile *t, const struct kernel_table *kernels)
 {
-    if (t->rows == 1 || (t->streams && t->outs > FEW_OUTS && kernels->lanes == 16) ||
-        (kernels->lanes < 16 && kernels_find("avx512")))
+    if (kernels->lanes < 16 && kernels_find("avx512"))
         return false;
     if (t->type == GEMM_F32)
         return kernels->fma && KERNELS_X86;
@@ -78,7 +75,7 @@ bool gemm_steps_pay(enum gemm_type type, const struct kernel_table *kernels)
 {
 #if XCC_XSMM
     struct gemm_tile some = {.type = type, .rows = 2, .outs = 16, .k = 2, .a_pitch = 2};
-    return kernels->lanes == 16 || !generated_pays(&some, kernels);
+    return kernels->lanes == 16 || !can_generate(&some, kernels);
 #else
     return true;
 #endif
@@ -91,19 +88,48 @@ void gemm_prepare_steps(struct gemm *g, const struct gemm_tile *t,
     cut(g, OWN_TOO_MANY_BYTES, OWN_PIECE_BYTES);
 }
 
-void gemm_prepare(struct gemm *g, const struct gemm_tile *t, const struct kernel_table *kernels)
+#if XCC_XSMM
+/* The kernel that adds to C is for batches in pieces. */
+static bool in_pieces(const struct gemm *g)
+{
+    const struct gemm_level *l = g->tile.batch;
+    return g->pieces > 1 ||
+           (int64_t)level_count(&l[0]) * level_count(&l[1]) * level_count(&l[2]) > ADDRESSES;
+}
+#endif
+
+bool gemm_prepare_generated(struct gemm *g, const struct gemm_tile *t,
+                            const struct kernel_table *kernels)
 {
     gemm_prepare_own(g, t, kernels);
 #if XCC_XSMM
-    if (!generated_pays(t, kernels))
-        return;
+    if (!can_generate(t, kernels))
+        return false;
     struct gemm made = *g;
     cut(&made, TOO_MANY_BYTES, PIECE_BYTES);
     made.generated = gemm_generate(t, made.k, t->accumulate);
-    made.generated_more = t->accumulate ? made.generated : gemm_generate(t, made.k, true);
-    if (made.generated && made.generated_more)
-        *g = made;
+    if (t->accumulate || !made.generated)
+        made.generated_more = made.generated;
+    else if (in_pieces(&made))
+        made.generated_more = gemm_generate(t, made.k, true);
+    if (!made.generated || (in_pieces(&made) && !made.generated_more))
+        return false;
+    *g = made;
+    return true;
+#else
+    return false;
 #endif
+}
+
+/* One row is bound by memory and a job for our own kernel. Those of 16 lanes are as fast as
+   generated ones, and need not be made. */
+void gemm_prepare(struct gemm *g, const struct gemm_tile *t, const struct kernel_table *kernels)
+{
+    if (kernels->lanes < 16 && t->rows > 1 && gemm_prepare_generated(g, t, kernels))
+        return;
+    gemm_prepare_own(g, t, kernels);
+    if (t->rows > 1)
+        cut(g, OWN_TOO_MANY_BYTES, OWN_PIECE_BYTES);
 }
 
 void gemm_look_ahead(struct gemm_block *b, enum gemm_type type, struct gemm_ahead *ahead)

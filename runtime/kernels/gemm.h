@@ -14,9 +14,10 @@
  * ...}; struct gemm g; gemm_prepare(&g, &t, kernels_get()); gemm_run(&g, a, w, c); any thread, any
  * number of times
  *
- * gemm_prepare may generate code (libxsmm) and takes a lock; gemm_run does neither. Nothing to
- * free: generated code is kept and shared by shape until the process ends. Reads stay inside A's k
- * columns and W's packed block; writes inside C's outs columns.
+ * gemm_prepare may generate code (libxsmm; where own kernels have fewer than 16 lanes) and takes a
+ * lock; gemm_run does neither. Nothing to free: generated code is kept and shared by shape until
+ * the process ends. Reads stay inside A's k columns and W's packed block; writes inside C's outs
+ * columns.
  *
  * Weights come from memory block after block. Own kernels ask for the next block while they
  * multiply by this one, evenly over their work: asked for at once, as a panel's first rows would,
@@ -77,7 +78,7 @@ struct gemm {
     const struct kernel_table *kernels;
     void (*own)(const struct gemm_block *g);
     void (*generated)(void);      /* libxsmm's kernel, or NULL */
-    void (*generated_more)(void); /* the same, adding to C: for batches run in pieces */
+    void (*generated_more)(void); /* the same, adding to C: for batches run in pieces, else NULL */
     int k, pieces;                /* of one kernel call; calls for the k of the tile */
 };
 
@@ -86,6 +87,9 @@ void gemm_prepare(struct gemm *g, const struct gemm_tile *t, const struct kernel
 /* The same without libxsmm. */
 void gemm_prepare_own(struct gemm *g, const struct gemm_tile *t,
                       const struct kernel_table *kernels);
+/* The same by libxsmm; where it has no code for the tile, without it, and false. */
+bool gemm_prepare_generated(struct gemm *g, const struct gemm_tile *t,
+                            const struct kernel_table *kernels);
 /* For gemm_run_steps; f32 or bf16. It always works; it pays where own kernels are as fast as
  * libxsmm's. */
 bool gemm_steps_pay(enum gemm_type type, const struct kernel_table *kernels);

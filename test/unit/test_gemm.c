@@ -6,10 +6,22 @@
 #include "runtime/kernels/gemm.h"
 #include "test/unit/kernel_test.h"
 
+static void prepare_generated(struct gemm *g, const struct gemm_tile *t,
+                              const struct kernel_table *kernels)
+{
+    gemm_prepare_generated(g, t, kernels);
+}
+
+enum way { BEST, GENERATED, OWN, WAYS };
+static void (*const prepare[WAYS])(struct gemm *g, const struct gemm_tile *t,
+                                   const struct kernel_table *kernels) = {
+    gemm_prepare, prepare_generated, gemm_prepare_own};
+
 struct gemm_case {
     enum gemm_type type;
     int rows, outs, k, taps, blocks; /* batch: taps x blocks of k */
-    bool accumulate, own, addresses, streams;
+    bool accumulate, addresses, streams;
+    enum way way;
 };
 
 static float bf16_value(uint16_t h)
@@ -81,7 +93,7 @@ static void check_gemm(const struct gemm_case *t)
             {{0}, {t->taps, a_pitch, group * t->blocks}, {t->blocks, t->k, group}},
             t->streams};
         struct gemm g;
-        (t->own ? gemm_prepare_own : gemm_prepare)(&g, &tile, table);
+        prepare[t->way](&g, &tile, table);
         for (int r = 0; r < t->rows; r++)
             for (int o = 0; o < outs; o++) {
                 size_t at = (size_t)(r * (t->outs + 2) + out + o);
@@ -118,9 +130,9 @@ static void check_gemm(const struct gemm_case *t)
             double bound =
                 t->type == GEMM_U8S8 ? 0 : 4 * (sqrt(total) + 4) * (sqrt(total) + 4) * 0x1p-24;
             if (!(fabs(got - e) <= bound))
-                fail_msg("%s type %d rows %d outs %d k %d taps %d blocks %d own %d: [%d][%d] is "
+                fail_msg("%s type %d rows %d outs %d k %d taps %d blocks %d way %d: [%d][%d] is "
                          "%.9g, expected %.9g",
-                         table->name, t->type, t->rows, t->outs, t->k, t->taps, t->blocks, t->own,
+                         table->name, t->type, t->rows, t->outs, t->k, t->taps, t->blocks, t->way,
                          r, o, got, e);
         }
     free(a), free(w), free(av), free(wv), free(packed), free(back), free(c);
@@ -135,26 +147,28 @@ static void test_gemm(void **state)
         for (int r = 0; r < 9; r++)
             for (int o = 0; o < 7; o++)
                 for (int k = 0; k < 8; k++, i++) {
-                    struct gemm_case c = {type,       rows[r],   outs[o],    ks[k],
-                                          1 + i % 3,  1 + i % 2, i % 5 == 0, i % 4 != 0,
-                                          i % 7 == 0, i % 3 == 0};
+                    static const enum way ways[] = {BEST, GENERATED, OWN, OWN};
+                    struct gemm_case c = {type,       rows[r],    outs[o],    ks[k],
+                                          1 + i % 3,  1 + i % 2,  i % 5 == 0, i % 7 == 0,
+                                          i % 3 == 0, ways[i % 4]};
                     check_gemm(&c);
                 }
-    struct gemm_case many = {GEMM_F32, 7,     20,    3,    90, 2,
-                             false,    false, false, false}; /* over one piece of the batch */
+    struct gemm_case many = {GEMM_F32, 7,     20,    3,     90,
+                             2,        false, false, false, BEST}; /* over one piece of the batch */
     for (int type = GEMM_F32; type <= GEMM_U8S8; type++)
-        for (int own = 0; own < 2; own++) {
+        for (int way = BEST; way < WAYS; way++) {
             many.type = type;
-            many.own = own;
+            many.way = way;
             check_gemm(&many);
         }
     struct gemm_case deep = {GEMM_F32, 14,    100,   1600,  2,
-                             1,        false, false, false, false}; /* a sum cut into pieces */
-    for (int way = 0; way < 16; way++) {
-        deep.type = way & 1 ? GEMM_BF16 : GEMM_F32;
-        deep.addresses = way & 2;
-        deep.accumulate = way & 4;
-        deep.streams = way & 8;
+                             1,        false, false, false, BEST}; /* a sum cut into pieces */
+    for (int n = 0; n < 32; n++) {
+        deep.type = n & 1 ? GEMM_BF16 : GEMM_F32;
+        deep.addresses = n & 2;
+        deep.accumulate = n & 4;
+        deep.streams = n & 8;
+        deep.way = n & 16 ? GENERATED : BEST;
         check_gemm(&deep);
     }
 }
@@ -210,9 +224,9 @@ static void test_overlapping_rows(void **state)
         struct gemm_tile tile = {GEMM_F32,        ROWS, OUTS, K, pitch, OUTS, OUTS, false,
                                  {{0}, {0}, {0}}, false};
         struct gemm g, again;
-        gemm_prepare(&g, &tile, table);
-        gemm_prepare(&again, &tile, table);
-        assert_true(g.generated == again.generated && g.generated_more == again.generated_more);
+        bool made = gemm_prepare_generated(&g, &tile, table);
+        assert_true(made == gemm_prepare_generated(&again, &tile, table) && made == !!g.generated);
+        assert_true(g.generated == again.generated && !g.generated_more);
         assert_true(pitch >= K || !g.generated);
         gemm_run(&g, a, w, c);
         for (int r = 0; r < ROWS; r++)
