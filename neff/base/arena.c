@@ -77,11 +77,13 @@ void arena_free(struct arena *a)
 
 void arena_clear(struct arena *a)
 {
-    struct arena_block **end = &a->head;
-    while (*end)
-        end = &(*end)->next;
-    *end = a->spare;
-    *a = (struct arena){.spare = a->head};
+    struct arena_block *spare = a->spare;
+    for (struct arena_block *b = a->head, *next; b; b = next) {
+        next = b->next;
+        b->next = spare;
+        spare = b;
+    }
+    *a = (struct arena){.spare = spare};
 }
 
 void arena_move_(void *dst, const void *src, size_t n)

@@ -16,7 +16,7 @@ struct arena_block;
 
 struct arena {
     struct arena_block *head;  /* newest block first */
-    struct arena_block *spare; /* to be taken before new ones are made, the largest first */
+    struct arena_block *spare; /* to be taken before new ones are made, in the same order */
     char *at, *end;            /* free part of the newest block */
     size_t used;               /* bytes handed out, for reports */
 };
