@@ -83,8 +83,13 @@ static bool cuts(const struct binder *b, const struct clip *c, int64_t count)
 static bool bind_ap(struct binder *b, const struct ap *ap, struct pattern *p)
 {
     struct operand *o = &p->o;
-    *p = (struct pattern){.o = {.mem = ap->mem, .dtype = ap->dtype, .rank = ap->rank, .slot = -1}};
-    o->step = p->step, o->count = p->count;
+    *o = (struct operand){.mem = ap->mem,
+                          .dtype = ap->dtype,
+                          .rank = ap->rank,
+                          .slot = -1,
+                          .step = p->step,
+                          .count = p->count};
+    p->nclips = 0;
     if (ap->mem == MEM_NONE)
         return true;
     o->size = (uint8_t)dtype_bytes(ap->dtype);
@@ -231,22 +236,40 @@ static bool slot_bytes(const struct binder *b, int slot, int64_t *bytes)
     return empty || !overflow || fail(b->d, "a tensor is too large");
 }
 
-/* Inside even if no clip ever cuts a count: mostly so, and told much sooner. */
-static bool unclipped_inside(const struct binder *b, const struct pattern *p, int64_t bytes)
+/* By how many bytes the last place falls when variable t of a pattern walks over dim c->dim in
+ * tiles, the last of which the clip cuts: the walk ends at the limit. */
+static __int128 cut_by(const struct binder *b, const struct pattern *p, const struct term *t,
+                       const struct clip *c)
+{
+    __int128 step = (__int128)p->o.step[c->dim] * p->o.size;
+    if (c->var != t->var || c->factor <= 0 || step <= 0 || c->limit < 1 ||
+        t->coef != step * c->factor)
+        return 0;
+    __int128 last = (__int128)c->factor * (b->var_count[t->var] - 1) + p->o.count[c->dim];
+    return last > c->limit ? step * (last - c->limit) : 0;
+}
+
+/* Inside even if clips cut no counts but those of last tiles: mostly so, and told much sooner. */
+static bool inside_anyhow(const struct binder *b, const struct pattern *p, int64_t bytes)
 {
     __int128 low = p->o.offset, high = p->o.offset;
     for (int i = 0; i < p->o.rank; i++) {
-        __int128 span = (__int128)(p->o.step[i] * p->o.size) * (p->o.count[i] - 1);
+        __int128 span = (__int128)p->o.step[i] * p->o.size * (p->o.count[i] - 1);
         low += span < 0 ? span : 0;
         high += span > 0 ? span : 0;
         if (p->o.count[i] == 0)
             return false;
     }
+    unsigned cut = 0; /* dims */
     for (int i = 0; i < p->o.nterms; i++) {
         const struct term *t = &p->o.terms[i];
-        __int128 span = (__int128)t->coef * (b->var_count[t->var] - 1);
+        __int128 span = (__int128)t->coef * (b->var_count[t->var] - 1), by = 0;
         low += span < 0 ? span : 0;
         high += span > 0 ? span : 0;
+        for (int k = 0; k < p->nclips && !by; k++)
+            if (!(cut >> p->clip[k].dim & 1) && (by = cut_by(b, p, t, &p->clip[k])))
+                cut |= 1u << p->clip[k].dim;
+        high -= by;
     }
     return low >= 0 && high + p->o.size <= bytes;
 }
@@ -259,7 +282,7 @@ static bool check_bounds(struct binder *b, const struct pattern *p, const struct
         bytes = b->tile_size[ap->tensor];
     else if (!slot_bytes(b, ap->tensor, &bytes))
         return false;
-    if (unclipped_inside(b, p, bytes))
+    if (inside_anyhow(b, p, bytes))
         return true;
     struct range r = range_of(b, p);
     if (r.never || (r.low >= 0 && r.high + p->o.size <= bytes))
@@ -582,8 +605,7 @@ static bool bind_next(struct binder *b, const struct insn *insn, struct binding 
     for (insn++; insn < end && binding->nnext < MAX_NEXT; insn++) {
         bool elementwise = insn->op == INSN_tensor_tensor || insn->op == INSN_activation ||
                            insn->op == INSN_tensor_copy;
-        if (!elementwise ||
-            (insn->op == INSN_activation && insn->ap[SUM_OPERAND].mem != MEM_NONE))
+        if (!elementwise || (insn->op == INSN_activation && insn->ap[SUM_OPERAND].mem != MEM_NONE))
             return true;
         if (!bind_planes(b, insn, &next[binding->nnext++]))
             return false;
