@@ -19,6 +19,7 @@ struct binder {
     struct bound_kernel *out;
     int64_t *tile_at, *tile_size; /* bytes */
     int64_t var_count[MAX_VARS];  /* largest counts; 0: not open */
+    int64_t touched;              /* bytes that operands touch in an instance, about */
 };
 
 static bool value_of(const struct binder *b, dim_t dim, int64_t *out)
@@ -563,18 +564,21 @@ static void keep_clips(struct binder *b, struct operand *o, const struct pattern
         o->clips = arena_copy(b->a, p->clip, sizeof *p->clip * (size_t)p->nclips);
 }
 
+/* Operands with steps that outlive the binding, and counts where executors ask for them. */
 static struct operand *keep_operands(struct binder *b, const struct bound_insn *i,
-                                     const struct pattern *p)
+                                     const struct pattern *p, bool separate)
 {
     static int64_t none[MAX_AP_RANK]; /* of absent operands; nobody writes there */
     struct operand *o = ARENA_ARRAY(b->a, struct operand, i->nops);
     for (int n = 0; n < i->nops; n++) {
-        size_t dims = sizeof *none * p[n].o.rank;
         bool absent = p[n].o.mem == MEM_NONE;
         o[n] = p[n].o;
+        if (!separate && !absent)
+            o[n].rank = i->shape.rank;
+        size_t dims = sizeof *none * o[n].rank;
         o[n].step = absent ? none : arena_copy(b->a, p[n].step, dims);
-        o[n].count = absent ? none : arena_copy(b->a, p[n].count, dims);
-        if (executors[i->op].geometry == SEPARATE)
+        o[n].count = absent ? none : separate ? arena_copy(b->a, p[n].count, dims) : NULL;
+        if (separate)
             keep_clips(b, &o[n], &p[n]);
     }
     return o;
@@ -593,7 +597,7 @@ static bool bind_planes(struct binder *b, const struct insn *insn, struct bound_
             return false;
     if (!join(b, i, p, 2, false))
         return false;
-    i->o = keep_operands(b, i, p);
+    i->o = keep_operands(b, i, p, false);
     return true;
 }
 
@@ -613,13 +617,23 @@ static bool bind_next(struct binder *b, const struct insn *insn, struct binding 
     return true;
 }
 
+static void count_touched(struct binder *b, const struct bound_insn *i, const struct pattern *p)
+{
+    for (int n = 0; n < i->nops; n++) {
+        __int128 bytes = 4;
+        for (int r = 0; r < p[n].o.rank; r++)
+            bytes *= p[n].o.count[r] ? p[n].o.count[r] : 1;
+        b->touched += bytes > MOST ? MOST : (int64_t)bytes;
+    }
+}
+
 static bool bind_insn(struct binder *b, const struct insn *insn, struct bound_insn *i)
 {
     const struct insn_info *info = insn_info(insn->op);
     const struct executor *e = &executors[insn->op];
     struct pattern p[MAX_APS];
     *i = (struct bound_insn){.op = insn->op, .nops = info->naps, .node = insn->node, .run = e->run};
-    i->imm = ARENA_ARRAY(b->a, struct number, info->nimms + 1);
+    i->imm = ARENA_ARRAY(b->a, struct number, info->nimms);
     for (int n = 0; n < info->nimms; n++)
         if (!bind_affine(b, &insn->imm[n], 1, &i->imm[n].base, &i->imm[n].nterms, &i->imm[n].terms))
             return false;
@@ -644,7 +658,8 @@ static bool bind_insn(struct binder *b, const struct insn *insn, struct bound_in
             !join(b, i, p, inner, insn->op == INSN_tensor_reduce))
             return false;
     }
-    i->o = keep_operands(b, i, p);
+    count_touched(b, i, p);
+    i->o = keep_operands(b, i, p, e->geometry == SEPARATE);
     struct bound_insn following[MAX_NEXT];
     struct binding binding = {.m = b->m,
                               .kernel = b->out,
@@ -663,8 +678,8 @@ static bool bind_insn(struct binder *b, const struct insn *insn, struct bound_in
 static bool place_tiles(struct binder *b)
 {
     const struct kernel *k = b->k;
-    b->tile_at = ARENA_ARRAY(b->a, int64_t, k->ntiles + 1);
-    b->tile_size = ARENA_ARRAY(b->a, int64_t, k->ntiles + 1);
+    b->tile_at = ARENA_ARRAY(b->a, int64_t, k->ntiles);
+    b->tile_size = ARENA_ARRAY(b->a, int64_t, k->ntiles);
     for (int t = 0; t < k->ntiles; t++) {
         int64_t partitions, elements, bytes;
         if (!value_of(b, k->tiles[t].partitions, &partitions) ||
@@ -688,7 +703,7 @@ static bool bind_insns(struct binder *b)
 {
     const struct kernel *k = b->k;
     int open[MAX_VARS], depth = 0;
-    b->out->insns = ARENA_ARRAY(b->a, struct bound_insn, k->ninsns + 1);
+    b->out->insns = ARENA_ARRAY(b->a, struct bound_insn, k->ninsns);
     b->out->ninsns = k->ninsns;
     bool never = b->out->instances == 0;
     int never_from = -1; /* depth of the loop that never runs */
@@ -728,24 +743,16 @@ static bool bind_insns(struct binder *b)
 }
 
 /* Work of kernels that do not say: elements touched by operands. */
-static int64_t estimate(const struct bound_kernel *k)
+static int64_t estimate(const struct binder *b)
 {
-    int64_t bytes = 0;
-    for (int n = 0; n < k->ninsns; n++)
-        for (int o = 0; k->insns[n].o && o < k->insns[n].nops; o++) {
-            __int128 size = 4;
-            for (int r = 0; r < k->insns[n].o[o].rank; r++)
-                size *= k->insns[n].o[o].count[r] ? k->insns[n].o[o].count[r] : 1;
-            bytes += size > MOST ? MOST : (int64_t)size;
-        }
-    __int128 all = (__int128)bytes * k->instances;
+    __int128 all = (__int128)b->touched * b->out->instances;
     return all > MOST ? MOST : (int64_t)all;
 }
 
 struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k,
                                  const int64_t *values, struct arena *a, struct diag *d)
 {
-    struct binder b = {m, k, values, a, d, ARENA_NEW(a, struct bound_kernel), NULL, NULL, {0}};
+    struct binder b = {m, k, values, a, d, ARENA_NEW(a, struct bound_kernel), NULL, NULL, {0}, 0};
     b.out->kernel = k;
     b.out->ngrid = k->ngrid;
     b.out->instances = 1;
@@ -767,6 +774,6 @@ struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k,
     int64_t flops = dim_value(values, k->flops), bytes = dim_value(values, k->bytes);
     b.out->flops = flops > 0 && flops != DIM_NOT_BOUND ? flops : 0;
     b.out->bytes = bytes > 0 && bytes != DIM_NOT_BOUND ? bytes : 0;
-    b.out->work_bytes = b.out->flops || b.out->bytes ? b.out->bytes : estimate(b.out);
+    b.out->work_bytes = b.out->flops || b.out->bytes ? b.out->bytes : estimate(&b);
     return b.out;
 }

@@ -49,7 +49,8 @@ struct clip {
 
 /*
  * Where an operand lies. Its address in an instance is its memory's start + offset + terms; all in
- * bytes. Steps follow the dims of the instruction's shape, or (SEPARATE instructions) its own.
+ * bytes. Steps follow the dims of the instruction's shape, or (SEPARATE instructions) its own,
+ * which have counts.
  */
 struct operand {
     uint8_t mem, dtype, rank, size; /* mem MEM_NONE: absent; size: bytes of an element */
