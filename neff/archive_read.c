@@ -276,6 +276,14 @@ static void advise(const struct program *p)
     free(whole);
 }
 
+/* Members before the weights have become the program. */
+static void forget_members(const struct neff_file *f)
+{
+    const uint8_t *start = f->file.data, *weights = neff_find(f, "sg00/weights.bin")->data;
+    if (weights > start && weights <= start + f->file.size)
+        file_done(start, (size_t)(weights - start));
+}
+
 static void close_archive(void *f)
 {
     neff_close(f);
@@ -289,8 +297,10 @@ struct program *neff_program(struct neff_file *f, bool own, struct diag *d)
         program_free(p);
         return NULL;
     }
-    if (f->file.size)
+    if (f->file.size) {
+        forget_members(f);
         advise(p);
+    }
     if (own) {
         p->release = close_archive;
         p->release_arg = f;

@@ -67,6 +67,14 @@ void file_ahead(const void *p, size_t bytes)
 #endif
 }
 
+void file_done(const void *p, size_t bytes)
+{
+    uintptr_t from = ((uintptr_t)p + PAGE - 1) / PAGE * PAGE;
+    uintptr_t end = ((uintptr_t)p + bytes) / PAGE * PAGE;
+    if (end > from)
+        madvise((void *)from, end - from, MADV_DONTNEED);
+}
+
 bool out_open(struct out_file *o, const char *path, struct diag *d)
 {
     *o = (struct out_file){0};

@@ -22,6 +22,8 @@ void file_unmap(struct mapped_file *f);
 void file_sparse(const void *p, size_t bytes);
 /* All of these bytes of a mapped file will be read soon: they are put in place at once. */
 void file_ahead(const void *p, size_t bytes);
+/* These bytes of a mapped file have been read: whole pages of them leave the process's memory. */
+void file_done(const void *p, size_t bytes);
 
 /*
  * Output that appears under its name only when complete: written to PATH.tmpXXXXXX beside it, then
