@@ -147,6 +147,15 @@ static int utf8_length(const char *s, const char *end)
     return odd ? 0 : n;
 }
 
+/* Bytes from here on that stand for themselves. */
+static size_t plain(const struct json_reader *r)
+{
+    const char *p = r->at;
+    while (p < r->end && *p >= 0x20 && (uint8_t)*p < 0x80 && *p != '"' && *p != '\\')
+        p++;
+    return (size_t)(p - r->at);
+}
+
 /* The string at hand into `to`, which has room for `room` bytes; NULL: nowhere. Its length, also
  * when it does not fit. */
 static size_t string(struct json_reader *r, char *to, size_t room)
@@ -159,20 +168,22 @@ static size_t string(struct json_reader *r, char *to, size_t room)
     while (!r->problem) {
         char escaped[4];
         const char *from = r->at;
-        int n = 0;
-        if (r->at == r->end || (uint8_t)*r->at < 0x20)
+        size_t n = plain(r);
+        if (n)
+            r->at += n;
+        else if (r->at == r->end || (uint8_t)*r->at < 0x20)
             bad(r, "a string without an end");
         else if (*r->at == '"')
             break;
         else if (*r->at == '\\')
-            r->at++, n = unescape(r, escaped), from = escaped;
-        else if (!(n = utf8_length(r->at, r->end)))
+            r->at++, n = (size_t)unescape(r, escaped), from = escaped;
+        else if (!(n = (size_t)utf8_length(r->at, r->end)))
             bad(r, "not UTF-8");
         else
             r->at += n;
-        if (to && length + (size_t)n <= room)
-            memcpy(to + length, from, (size_t)n);
-        length += (size_t)n;
+        if (to && length + n <= room)
+            memcpy(to + length, from, n);
+        length += n;
     }
     r->at += r->problem == NULL;
     return r->problem ? 0 : length;
