@@ -260,11 +260,11 @@ static void try_order(struct search *s, bool lowest)
 
 /* What lies highest goes first in the next round, for it found no room. Rounds are few: planning
  * is part of the first run with new shapes. */
-static void lift_highest(struct search *s, bool lowest)
+static void lift_highest(struct search *s, bool lowest, int64_t work)
 {
-    enum { WORK = 2000000, MOST = 100 };
+    enum { MOST = 100 };
     int64_t each = (int64_t)s->n * s->n + 1;
-    int rounds = each * MOST < WORK ? MOST : (int)(WORK / each);
+    int rounds = each * MOST < work ? MOST : (int)(work / each);
     for (int r = 0; r < rounds && s->size > s->bound + s->bound / 100; r++) {
         int top = 0;
         for (int i = 1; i < s->n; i++)
@@ -279,16 +279,19 @@ static void lift_highest(struct search *s, bool lowest)
     }
 }
 
+/* Few rounds from each order before many from any: an order from which few do not help will hardly
+ * be helped by more. */
 static void search_places(struct search *s)
 {
+    enum { FEW = 250000, MANY = 2000000 };
     for (int t = 0; t < 2 * NORDERS && s->size > s->bound; t++) {
         qsort(s->items, (size_t)s->n, sizeof *s->items, orders[t / 2]);
         try_order(s, t % 2);
     }
-    for (int t = 0; t < 2 * NORDERS && s->size > s->bound + s->bound / 100; t++) {
-        qsort(s->items, (size_t)s->n, sizeof *s->items, orders[t / 2]);
+    for (int t = 0; t < 4 * NORDERS && s->size > s->bound + s->bound / 100; t++) {
+        qsort(s->items, (size_t)s->n, sizeof *s->items, orders[t / 2 % NORDERS]);
         place_items(s->items, s->n, s->placed, t % 2);
-        lift_highest(s, t % 2);
+        lift_highest(s, t % 2, t < 2 * NORDERS ? FEW : MANY);
     }
 }
 
