@@ -9,7 +9,7 @@
 
 /* Runs of up to REHEARSED_NS are rehearsed, those of up to SHORT_NS until the processor knows them.
  */
-enum { REHEARSED_NS = 250000, SHORT_NS = 5000, SHORT_RUNS = 4 };
+enum { REHEARSED_NS = 500000, SHORT_NS = 5000, SHORT_RUNS = 4 };
 enum { LAUNCH_NS = 300, CALL_NS = 500, CACHED_BYTES_PER_NS = 40, CACHED_FLOPS_PER_NS = 50 };
 
 /* Time of a run on what lies in the caches, as far as sizes tell. */
