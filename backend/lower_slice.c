@@ -203,6 +203,40 @@ static void fill_border(struct lowering *l, const struct node *n, const struct p
         emit_move(l, n, "pad border", &m);
 }
 
+static bool some(dim_t d)
+{
+    return dim_is_const(d) && d > 0;
+}
+
+/* Images: what follows one row lies before the next, so that both borders are one. Those before the
+ * first row and after the last belong to borders along the dim before. */
+static bool fill_columns(struct lowering *l, const struct node *n, const struct padding *p,
+                         int fill)
+{
+    struct dim_table *t = &l->p->dims;
+    struct value *y = n->out[0];
+    int column = p->rank - 1, row = column - 1;
+    struct move m = {.to_slot = value_slot(l, y), .from_slot = fill};
+    dim_t steps[MAX_RANK];
+    if (row < 0 || !some(p->begin[row]) || !some(p->end[row]) || !some(p->begin[column]) ||
+        !some(p->end[column]))
+        return false;
+    dense_steps(t, p->rank, y->type.dims, steps);
+    for (int i = 0; i < p->rank; i++) {
+        dim_t low = dim_max(t, p->begin[i], 0), high = dim_max(t, p->end[i], 0),
+              size = y->type.dims[i];
+        dim_t inside = dim_sub(t, size, dim_add(t, low, high));
+        dim_t first = i < row ? low : i == row ? dim_sub(t, low, 1) : dim_sub(t, size, high);
+        move_dim(&m, i < row ? inside : i == row ? dim_add(t, inside, 1) : dim_add(t, low, high),
+                 steps[i], 0);
+        m.to_offset = dim_add(t, m.to_offset, dim_mul(t, steps[i], first));
+    }
+    if (!move_possible(l, &m))
+        return false;
+    emit_move(l, n, "pad border", &m);
+    return true;
+}
+
 enum lowered lower_pad(struct lowering *l, struct node *n)
 {
     struct dim_table *t = &l->p->dims;
@@ -222,7 +256,8 @@ enum lowered lower_pad(struct lowering *l, struct node *n)
         return DECLINED;
     }
     int fill = value ? value_slot(l, value) : zero_slot(l, y->type.dtype);
-    for (int i = 0; i < p.rank; i++) {
+    int single = p.rank - fill_columns(l, n, &p, fill);
+    for (int i = 0; i < single; i++) {
         fill_border(l, n, &p, fill, i, false);
         fill_border(l, n, &p, fill, i, true);
     }

@@ -52,7 +52,21 @@ static void exchange(struct bound_insn *i, int a, int b)
     }
 }
 
-enum { FEW_REPEATS = 8 };
+enum { FEW_REPEATS = 8, SHORT_FILL = 16 };
+
+/* Few repeats of a word: borders of pictures. */
+static void fill_words(struct lane *l, const struct bound_insn *i, char *const *p,
+                       const int64_t *count)
+{
+    uint32_t *y = (uint32_t *)p[0], x = *(const uint32_t *)p[1];
+    for (int64_t n = 0; n < count[i->shape.rank - 1]; n++)
+        y[n] = x;
+}
+
+static void exec_short_fill(struct lane *l, const struct bound_insn *i)
+{
+    run_rows(l, i, fill_words);
+}
 
 bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
@@ -79,6 +93,9 @@ bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *in
             exchange(i, d, last);
             return true;
         }
+    if (x->step[last] == 0 && y->step[last] == 1 && y->dtype == x->dtype && y->size == 4 &&
+        i->shape.count[last] <= SHORT_FILL)
+        i->run = exec_short_fill;
     return true;
 }
 

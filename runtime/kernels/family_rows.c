@@ -12,6 +12,7 @@
 #include "runtime/kernels/functions.inc"
 #include "runtime/kernels/rows.inc"
 #include "runtime/kernels/convert.inc"
+#include "runtime/kernels/copy.inc"
 #include "runtime/kernels/transpose.inc"
 #include "runtime/kernels/tiles.inc"
 #include "runtime/kernels/affine.inc"

@@ -176,6 +176,49 @@ INLINE vf square_root(vf x)
 #endif
 }
 
+/* Lanes 0, 2, 4... or 1, 3, 5... of a and then of b. */
+#if LANES == 16
+INLINE vf even_lanes(vf a, vf b)
+{
+    __m512i at = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    return (vf)_mm512_permutex2var_ps((__m512)a, at, (__m512)b);
+}
+INLINE vf odd_lanes(vf a, vf b)
+{
+    __m512i at = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    return (vf)_mm512_permutex2var_ps((__m512)a, at, (__m512)b);
+}
+#elif LANES == 8
+INLINE vf even_lanes(vf a, vf b)
+{
+    __m256d mixed = (__m256d)_mm256_shuffle_ps((__m256)a, (__m256)b, 0x88);
+    return (vf)_mm256_permute4x64_pd(mixed, 0xd8);
+}
+INLINE vf odd_lanes(vf a, vf b)
+{
+    __m256d mixed = (__m256d)_mm256_shuffle_ps((__m256)a, (__m256)b, 0xdd);
+    return (vf)_mm256_permute4x64_pd(mixed, 0xd8);
+}
+#elif defined __clang__
+INLINE vf even_lanes(vf a, vf b)
+{
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6);
+}
+INLINE vf odd_lanes(vf a, vf b)
+{
+    return __builtin_shufflevector(a, b, 1, 3, 5, 7);
+}
+#else
+INLINE vf even_lanes(vf a, vf b)
+{
+    return __builtin_shuffle(a, b, (vi){0, 2, 4, 6});
+}
+INLINE vf odd_lanes(vf a, vf b)
+{
+    return __builtin_shuffle(a, b, (vi){1, 3, 5, 7});
+}
+#endif
+
 /* The larger of a and b; b when either is NaN. */
 INLINE vf larger(vf a, vf b)
 {

@@ -227,7 +227,7 @@ static void test_copy_transpose(void **state)
     static const size_t sizes[] = {1, 2, 4, 8};
     for (int s = 0; s < 4; s++)
         for (size_t rows = 1; rows < 40; rows += rows < 4 ? 1 : 6)
-            for (size_t cols = 1; cols < 40; cols += 5) {
+            for (size_t cols = 1; cols < 40; cols += cols < 3 ? 1 : 6) {
                 size_t size = sizes[s];
                 uint8_t *x = malloc(rows * cols * size), *y = malloc(rows * cols * size);
                 for (size_t i = 0; i < rows * cols * size; i++)
@@ -237,10 +237,17 @@ static void test_copy_transpose(void **state)
                     for (size_t j = 0; j < cols; j++)
                         assert_memory_equal(y + (j * rows + i) * size, x + (i * cols + j) * size,
                                             size);
-                /* a column, copied out */
-                table->copy(y, (ptrdiff_t)size, x, (ptrdiff_t)(cols * size), rows, size);
+                /* a column, copied out from memory that ends with its last element */
+                uint8_t *end = malloc(((rows - 1) * cols + 1) * size);
+                memcpy(end, x, ((rows - 1) * cols + 1) * size);
+                table->copy(y, (ptrdiff_t)size, end, (ptrdiff_t)(cols * size), rows, size);
                 for (size_t i = 0; i < rows; i++)
                     assert_memory_equal(y + i * size, x + i * cols * size, size);
+                free(end);
+                /* an element, repeated */
+                table->copy(y, (ptrdiff_t)size, x, 0, rows * cols, size);
+                for (size_t i = 0; i < rows * cols; i++)
+                    assert_memory_equal(y + i * size, x, size);
                 free(x), free(y);
             }
 }
