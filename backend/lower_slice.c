@@ -227,7 +227,10 @@ static bool fill_columns(struct lowering *l, const struct node *n, const struct 
               size = y->type.dims[i];
         dim_t inside = dim_sub(t, size, dim_add(t, low, high));
         dim_t first = i < row ? low : i == row ? dim_sub(t, low, 1) : dim_sub(t, size, high);
-        move_dim(&m, i < row ? inside : i == row ? dim_add(t, inside, 1) : dim_add(t, low, high),
+        move_dim(&m,
+                 i < row    ? inside
+                 : i == row ? dim_add(t, inside, 1)
+                            : dim_add(t, low, high),
                  steps[i], 0);
         m.to_offset = dim_add(t, m.to_offset, dim_mul(t, steps[i], first));
     }

@@ -23,6 +23,7 @@ static const struct row {
     {INSN_layer_norm, 128, 256, 4},
     {INSN_depthwise_conv, 0, 64, 9},
     {INSN_window_pool, 0, 64, 9},
+    {INSN_resize_linear, 0, 64, 4},
     {INSN_winograd_input, 0, 64, 3},
     {INSN_winograd_output, 0, 64, 3},
     {INSN_depthwise_integer, 0, 64, 9},

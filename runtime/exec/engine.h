@@ -212,6 +212,7 @@ bool prepare_gather(struct binding *b, struct bound_insn *i, const struct insn *
 bool prepare_winograd(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_depthwise_integer(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_recurrence(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_resize(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_image(struct binding *b, struct bound_insn *i, const struct insn *insn);
 
 #endif

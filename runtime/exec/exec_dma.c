@@ -52,6 +52,11 @@ static void exchange(struct bound_insn *i, int a, int b)
     }
 }
 
+static bool kernel_size(int size)
+{
+    return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
 enum { FEW_REPEATS = 8, SHORT_FILL = 16 };
 
 /* Few repeats of a word: borders of pictures. */
@@ -90,7 +95,12 @@ bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *in
     bool repeats = x->step[last] == 0 && i->shape.count[last] <= FEW_REPEATS;
     for (int d = 0; d < last && repeats; d++)
         if (x->step[d] == 1 && i->shape.count[d] > i->shape.count[last]) {
+            bool joint = d == last - 1 && y->step[last] == 1 && y->dtype == x->dtype;
             exchange(i, d, last);
+            if (joint && kernel_size(x->size)) { /* rows that are all the same, as columns */
+                i->inner = 2;
+                i->run = exec_dma_transpose;
+            }
             return true;
         }
     if (x->step[last] == 0 && y->step[last] == 1 && y->dtype == x->dtype && y->size == 4 &&
@@ -121,11 +131,6 @@ void exec_tensor_copy(struct lane *l, const struct bound_insn *i)
 }
 
 /* ---- transposes: dst's planes have swapped dims ---- */
-
-static bool kernel_size(int size)
-{
-    return size == 1 || size == 2 || size == 4 || size == 8;
-}
 
 static void transpose_plane(struct lane *l, const struct bound_insn *i, char *const *p,
                             const int64_t *count)

@@ -10,6 +10,7 @@
 #include "runtime/kernels/fold.inc"
 #include "runtime/kernels/conv.inc"
 #include "runtime/kernels/winograd.inc"
+#include "runtime/kernels/resize.inc"
 
 static void activate_tile(const struct epilogue *e, float *y, ptrdiff_t pitch, size_t rows,
                           size_t n)
@@ -30,6 +31,7 @@ void KERNEL_FAMILY(images, VARIANT)(struct kernel_table *t)
     t->pool_sum = pool_sum;
     t->pool_max_bytes = pool_max_bytes;
     t->depthwise = depthwise;
+    t->resize_linear = resize_linear;
     t->winograd_input = winograd_input;
     t->winograd_output = winograd_output;
 }

@@ -223,6 +223,22 @@ struct recurrent_step {
     bool back; /* the last part first: it is still in the first-level cache */
 };
 
+/*
+ * One row of a picture between two: pixel x is, of the blend rows[0] * weight[0] + rows[1] *
+ * weight[1], element at[0][x] * column_weight[0][x] + element at[1][x] * column_weight[1][x], and
+ * the channels behind them. weight[1] 0: rows[0] alone, and weight[0] is 1.
+ */
+struct resize_row {
+    const float *rows[2];
+    float weight[2];
+    const int32_t *at[2];          /* rising along the row; NULL: pixels are those of the blend */
+    const float *column_weight[2]; /* one per pixel */
+    size_t width, pixels, channels; /* width: elements of rows that at[] reaches */
+    float *y;
+    ptrdiff_t y_step; /* elements between pixels of y */
+    float *work;      /* width elements, where a pixel has one channel */
+};
+
 struct gemm_block; /* gemm.h */
 
 struct kernel_table {
@@ -308,6 +324,7 @@ struct kernel_table {
     /* The greatest u8, or s8, of count > 0 rows. */
     void (*pool_max_bytes)(uint8_t *y, const uint8_t *const *taps, size_t count, size_t channels,
                            bool is_signed);
+    void (*resize_linear)(const struct resize_row *r);
     void (*depthwise)(const struct depthwise_row *d);
     void (*depthwise_integer)(const struct depthwise_integer_row *d);
 

@@ -50,6 +50,7 @@ typedef int32_t vi __attribute__((vector_size(4 * LANES), may_alias));
 typedef uint32_t vu __attribute__((vector_size(4 * LANES), may_alias));
 typedef float vf_at __attribute__((vector_size(4 * LANES), aligned(1), may_alias));
 typedef uint32_t vu_at __attribute__((vector_size(4 * LANES), aligned(1), may_alias));
+typedef int32_t vi_at __attribute__((vector_size(4 * LANES), aligned(1), may_alias));
 typedef uint16_t vu16 __attribute__((vector_size(2 * LANES), may_alias));
 typedef uint16_t vu16_at __attribute__((vector_size(2 * LANES), aligned(1), may_alias));
 typedef int16_t vi16 __attribute__((vector_size(2 * LANES), may_alias));
@@ -176,18 +177,24 @@ INLINE vf square_root(vf x)
 #endif
 }
 
-/* Lanes 0, 2, 4... or 1, 3, 5... of a and then of b. */
+/* Lanes 0, 2, 4... or 1, 3, 5... of a and then of b; and back: a0 b0 a1 b1..., the lower half of
+ * both or the upper. */
 #if LANES == 16
-INLINE vf even_lanes(vf a, vf b)
+INLINE vf picked_lanes(vf a, vf b, __m512i at)
 {
-    __m512i at = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     return (vf)_mm512_permutex2var_ps((__m512)a, at, (__m512)b);
 }
-INLINE vf odd_lanes(vf a, vf b)
-{
-    __m512i at = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-    return (vf)_mm512_permutex2var_ps((__m512)a, at, (__m512)b);
-}
+#define LANES_FROM(a, b, first, step, other)                                                       \
+    picked_lanes(a, b, _mm512_setr_epi32(first, other, first + step, other + step, first + 2 * step,   \
+                                     other + 2 * step, first + 3 * step, other + 3 * step,         \
+                                     first + 4 * step, other + 4 * step, first + 5 * step,         \
+                                     other + 5 * step, first + 6 * step, other + 6 * step,         \
+                                     first + 7 * step, other + 7 * step))
+INLINE vf even_lanes(vf a, vf b) { return LANES_FROM(a, b, 0, 4, 2); }
+INLINE vf odd_lanes(vf a, vf b) { return LANES_FROM(a, b, 1, 4, 3); }
+INLINE vf joined_low(vf a, vf b) { return LANES_FROM(a, b, 0, 1, 16); }
+INLINE vf joined_high(vf a, vf b) { return LANES_FROM(a, b, 8, 1, 24); }
+#undef LANES_FROM
 #elif LANES == 8
 INLINE vf even_lanes(vf a, vf b)
 {
@@ -199,24 +206,27 @@ INLINE vf odd_lanes(vf a, vf b)
     __m256d mixed = (__m256d)_mm256_shuffle_ps((__m256)a, (__m256)b, 0xdd);
     return (vf)_mm256_permute4x64_pd(mixed, 0xd8);
 }
-#elif defined __clang__
-INLINE vf even_lanes(vf a, vf b)
+INLINE vf joined_low(vf a, vf b)
 {
-    return __builtin_shufflevector(a, b, 0, 2, 4, 6);
+    return (vf)_mm256_permute2f128_ps(_mm256_unpacklo_ps((__m256)a, (__m256)b),
+                                      _mm256_unpackhi_ps((__m256)a, (__m256)b), 0x20);
 }
-INLINE vf odd_lanes(vf a, vf b)
+INLINE vf joined_high(vf a, vf b)
 {
-    return __builtin_shufflevector(a, b, 1, 3, 5, 7);
+    return (vf)_mm256_permute2f128_ps(_mm256_unpacklo_ps((__m256)a, (__m256)b),
+                                      _mm256_unpackhi_ps((__m256)a, (__m256)b), 0x31);
 }
 #else
-INLINE vf even_lanes(vf a, vf b)
-{
-    return __builtin_shuffle(a, b, (vi){0, 2, 4, 6});
-}
-INLINE vf odd_lanes(vf a, vf b)
-{
-    return __builtin_shuffle(a, b, (vi){1, 3, 5, 7});
-}
+#if defined __clang__
+#define LANES_FROM(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+#define LANES_FROM(a, b, i, j, k, l) __builtin_shuffle(a, b, (vi){i, j, k, l})
+#endif
+INLINE vf even_lanes(vf a, vf b) { return LANES_FROM(a, b, 0, 2, 4, 6); }
+INLINE vf odd_lanes(vf a, vf b) { return LANES_FROM(a, b, 1, 3, 5, 7); }
+INLINE vf joined_low(vf a, vf b) { return LANES_FROM(a, b, 0, 4, 1, 5); }
+INLINE vf joined_high(vf a, vf b) { return LANES_FROM(a, b, 2, 6, 3, 7); }
+#undef LANES_FROM
 #endif
 
 /* The larger of a and b; b when either is NaN. */

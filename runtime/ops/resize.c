@@ -2,6 +2,7 @@
  * resize, as ONNX Resize-19: one axis at a time. Along an axis each result place has a source
  * coordinate, and from it either the nearest index or taps with weights.
  */
+#include "neff/resize.h"
 #include "runtime/ops/axes.h"
 #include "runtime/ops/content.h"
 #include "runtime/ops/numeric.h"
@@ -118,19 +119,6 @@ bool infer_resize(struct infer *f)
 
 /* ---- coordinates ---- */
 
-enum coordinates {
-    HALF_PIXEL,
-    HALF_PIXEL_SYMMETRIC,
-    PYTORCH_HALF_PIXEL,
-    ALIGN_CORNERS,
-    ASYMMETRIC,
-    CROP_AND_RESIZE,
-    TF_HALF_PIXEL_FOR_NN,
-    COORDINATES
-};
-static const char *const coordinate_names[] = {
-    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",  "align_corners",
-    "asymmetric", "tf_crop_and_resize",   "tf_half_pixel_for_nn"};
 enum filter { NEAREST, LINEAR, CUBIC, FILTERS };
 static const char *const filter_names[] = {"nearest", "linear", "cubic"};
 enum nearest { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL, NEARESTS };
@@ -138,12 +126,11 @@ static const char *const nearest_names[] = {"round_prefer_floor", "round_prefer_
                                             "ceil"};
 
 struct resize {
-    int coordinates, filter, nearest; /* enums above */
+    int filter, nearest; /* enums above */
     bool antialias, exclude_outside;
     double cubic_a, outside;
     int axis;
-    double scale, roi_start, roi_end; /* of the axis at hand */
-    int64_t in, out;
+    struct resized_axis line; /* along that */
 };
 
 static bool choice(struct op_call *c, const char *attr, const char *const *names, int n, int *out)
@@ -155,42 +142,9 @@ static bool choice(struct op_call *c, const char *attr, const char *const *names
     return fail(c->env->d, "%s is '%.*s', which is unknown", attr, (int)s.n, s.p);
 }
 
-/*
- * Scales are floats, and a point between two elements is meant to be one: 1.5 / 0.6f is 2.5 only
- * when the quotient is rounded to a float. Where weights follow, the last bits do not matter.
- */
-static double unscaled(const struct resize *r, double at)
-{
-    double x = at / r->scale;
-    return r->filter == NEAREST ? (double)(float)x : x;
-}
-
-static double source(const struct resize *r, double at)
-{
-    double in = (double)r->in, width = r->scale * in;
-    switch (r->coordinates) {
-    case ALIGN_CORNERS:
-        return width == 1 ? 0 : at * (in - 1) / (width - 1);
-    case ASYMMETRIC:
-        return unscaled(r, at);
-    case TF_HALF_PIXEL_FOR_NN: /* operator sets 11 and 12 only */
-        return unscaled(r, at + 0.5);
-    case CROP_AND_RESIZE:
-        if (width == 1)
-            return (r->roi_end - r->roi_start) * (in - 1) / 2 + r->roi_start * (in - 1);
-        return at * (r->roi_end - r->roi_start) * (in - 1) / (width - 1) + r->roi_start * (in - 1);
-    case PYTORCH_HALF_PIXEL:
-        return width == 1 ? -0.5 : unscaled(r, at + 0.5) - 0.5;
-    case HALF_PIXEL_SYMMETRIC:
-        return in / 2 * (1 - (double)r->out / width) + unscaled(r, at + 0.5) - 0.5;
-    default:
-        return unscaled(r, at + 0.5) - 0.5;
-    }
-}
-
 static bool is_outside(const struct resize *r, double x)
 {
-    return r->coordinates == CROP_AND_RESIZE && (x < 0 || x > (double)(r->in - 1));
+    return r->line.coordinates == CROP_AND_RESIZE && (x < 0 || x > (double)(r->line.in - 1));
 }
 
 static int64_t clamp(double x, int64_t n)
@@ -204,7 +158,7 @@ static int64_t nearest_index(const struct resize *r, double x)
     bool up = r->nearest == PREFER_FLOOR  ? part > 0.5
               : r->nearest == PREFER_CEIL ? part >= 0.5
                                           : r->nearest == CEIL && part > 0;
-    return clamp(below + up, r->in);
+    return clamp(below + up, r->line.in);
 }
 
 /* ---- weights ---- */
@@ -212,7 +166,7 @@ static int64_t nearest_index(const struct resize *r, double x)
 /* Factor by which the filter is stretched, as a number to multiply distances with. */
 static double shrink(const struct resize *r)
 {
-    return r->antialias && r->scale < 1 ? r->scale : 1;
+    return r->antialias && r->line.scale < 1 ? r->line.scale : 1;
 }
 
 /* Taps lie at floor(x) + 1 - half ... floor(x) + half. */
@@ -244,9 +198,9 @@ static void fill_weights(const struct resize *r, double x, int64_t half, double 
     double below = floor(x), sum = 0;
     for (int64_t i = 0; i < 2 * half; i++) {
         double at = below + (double)(1 - half + i);
-        bool inside = at >= 0 && at <= (double)(r->in - 1);
+        bool inside = at >= 0 && at <= (double)(r->line.in - 1);
         w[i] = r->exclude_outside && !inside ? 0 : weight(r, at - x);
-        index[i] = clamp(at, r->in);
+        index[i] = clamp(at, r->line.in);
         sum += w[i];
     }
     if ((r->exclude_outside || shrink(r) != 1) && sum != 0)
@@ -258,13 +212,13 @@ static bool taps_make(const struct resize *r, struct taps *t, struct diag *d)
 {
     int64_t half = half_taps(r);
     t->n = 2 * half;
-    t->weight = malloc((size_t)(r->out * t->n + 1) * sizeof *t->weight);
-    t->index = malloc((size_t)(r->out * t->n + 1) * sizeof *t->index);
-    t->outside = malloc((size_t)r->out + 1);
+    t->weight = malloc((size_t)(r->line.out * t->n + 1) * sizeof *t->weight);
+    t->index = malloc((size_t)(r->line.out * t->n + 1) * sizeof *t->index);
+    t->outside = malloc((size_t)r->line.out + 1);
     if (!t->weight || !t->index || !t->outside)
         return fail(d, "out of memory");
-    for (int64_t k = 0; k < r->out; k++) {
-        double x = source(r, (double)k);
+    for (int64_t k = 0; k < r->line.out; k++) {
+        double x = resized_source(&r->line, (double)k);
         t->outside[k] = is_outside(r, x);
         fill_weights(r, x, half, t->weight + k * t->n, t->index + k * t->n);
     }
@@ -299,7 +253,7 @@ static inline bool two_taps(const struct taps *t, int64_t k)
 static void interpolate_row(const struct resize *r, const struct taps *t,
                             const double *restrict from, double *restrict to)
 {
-    for (int64_t k = 0; k < r->out; k++)
+    for (int64_t k = 0; k < r->line.out; k++)
         if (two_taps(t, k))
             to[k] = 0 + t->weight[2 * k] * from[t->index[2 * k]] +
                     t->weight[2 * k + 1] * from[t->index[2 * k + 1]];
@@ -312,9 +266,9 @@ static void interpolate(const struct resize *r, const struct taps *t, const doub
                         double *restrict to, int64_t outer, int64_t inner)
 {
     for (int64_t o = 0; o < outer && inner == 1; o++)
-        interpolate_row(r, t, from + o * r->in, to + o * r->out);
-    for (int64_t o = 0; o < outer && inner != 1; o++, from += r->in * inner)
-        for (int64_t k = 0; k < r->out; k++, to += inner) {
+        interpolate_row(r, t, from + o * r->line.in, to + o * r->line.out);
+    for (int64_t o = 0; o < outer && inner != 1; o++, from += r->line.in * inner)
+        for (int64_t k = 0; k < r->line.out; k++, to += inner) {
             bool outside = t->outside[k];
             if (two_taps(t, k)) {
                 const double *a = from + t->index[2 * k] * inner;
@@ -343,16 +297,16 @@ static void pick_nearest(const struct resize *r, const char *from, char *to, int
     size_t bytes = dtype_bytes(dtype);
     if (dtype != DT_STR)
         dtype_store_f64(dtype, outside, 0, r->outside);
-    for (int64_t k = 0; k < r->out; k++) {
-        double x = source(r, (double)k);
+    for (int64_t k = 0; k < r->line.out; k++) {
+        double x = resized_source(&r->line, (double)k);
         int64_t index = nearest_index(r, x);
         for (int64_t o = 0; o < outer; o++) {
-            char *dst = to + (size_t)(o * r->out + k) * row;
+            char *dst = to + (size_t)(o * r->line.out + k) * row;
             if (is_outside(r, x))
                 for (size_t i = 0; i < row; i += bytes)
                     memcpy(dst + i, outside, bytes);
             else
-                memcpy(dst, from + (size_t)(o * r->in + index) * row, row);
+                memcpy(dst, from + (size_t)(o * r->line.in + index) * row, row);
         }
     }
 }
@@ -363,7 +317,7 @@ static bool plan_axes(struct op_call *c, const struct resize *common, struct res
     const struct tensor *x = c->in[0], *z = c->out[0];
     int axes[MAX_RANK], count;
     double factors[MAX_RANK] = {0};
-    bool roi = common->coordinates == CROP_AND_RESIZE;
+    bool roi = common->line.coordinates == CROP_AND_RESIZE;
     int given = has_operand(c, IN_SCALES) ? IN_SCALES : IN_SIZES;
     if (!resized_axes(c->env->d, c->attrs, x->rank, axes, &count))
         return false;
@@ -373,7 +327,7 @@ static bool plan_axes(struct op_call *c, const struct resize *common, struct res
     if (roi && (!has_operand(c, IN_ROI) || tensor_count(c->in[IN_ROI]) != 2 * count))
         return fail(c->env->d, "tf_crop_and_resize needs a region of %d numbers", 2 * count);
     for (int i = 0; i < x->rank; i++)
-        plan[i].out = -1;
+        plan[i].line.out = -1;
     for (int i = 0; i < count; i++) {
         double v = tensor_f64(c->in[given], i);
         factors[i] = given == IN_SCALES || x->dims[axes[i]] == 0 ? v : v / (double)x->dims[axes[i]];
@@ -383,13 +337,14 @@ static bool plan_axes(struct op_call *c, const struct resize *common, struct res
         struct resize *r = &plan[axes[i]];
         *r = *common;
         r->axis = axes[i];
-        r->scale = scale != 0 ? scale : factors[i];
-        r->in = x->dims[axes[i]];
-        r->out = z->dims[axes[i]];
-        r->roi_start = roi ? tensor_f64(c->in[IN_ROI], i) : 0;
-        r->roi_end = roi ? tensor_f64(c->in[IN_ROI], count + i) : 1;
-        if (r->scale == 1 && r->in == r->out && r->roi_start == 0 && r->roi_end == 1)
-            r->out = -1;
+        r->line.scale = scale != 0 ? scale : factors[i];
+        r->line.in = x->dims[axes[i]];
+        r->line.out = z->dims[axes[i]];
+        r->line.roi_start = roi ? tensor_f64(c->in[IN_ROI], i) : 0;
+        r->line.roi_end = roi ? tensor_f64(c->in[IN_ROI], count + i) : 1;
+        if (r->line.scale == 1 && r->line.in == r->line.out && r->line.roi_start == 0 &&
+            r->line.roi_end == 1)
+            r->line.out = -1;
     }
     return true;
 }
@@ -405,10 +360,10 @@ static bool pick_axes(struct op_call *c, const struct resize *plan)
     const char *from = x->data;
     for (int i = 0; i < x->rank; i++) {
         const struct resize *r = &plan[i];
-        if (r->out < 0)
+        if (r->line.out < 0)
             continue;
         int64_t outer = dims_product(dims, 0, i), inner = dims_product(dims, i + 1, x->rank);
-        dims[i] = r->out;
+        dims[i] = r->line.out;
         char *next = malloc((size_t)dims_product(dims, 0, x->rank) * bytes + 1);
         if (!next) {
             free(buffer);
@@ -435,13 +390,13 @@ static struct slab slab_of(const struct tensor *x, const struct tensor *z,
     struct slab s = {.first = 0};
     int64_t dims[MAX_RANK];
     memcpy(dims, x->dims, sizeof dims);
-    while (s.first < x->rank && plan[s.first].out < 0)
+    while (s.first < x->rank && plan[s.first].line.out < 0)
         s.first++;
     s.count = dims_product(x->dims, 0, s.first);
     s.most = s.in = dims_product(x->dims, s.first, x->rank);
     s.out = dims_product(z->dims, s.first, x->rank);
     for (int i = s.first; i < x->rank; i++) {
-        dims[i] = plan[i].out < 0 ? dims[i] : plan[i].out;
+        dims[i] = plan[i].line.out < 0 ? dims[i] : plan[i].line.out;
         int64_t n = dims_product(dims, s.first, x->rank);
         s.most = n > s.most ? n : s.most;
     }
@@ -460,12 +415,12 @@ static void interpolate_slabs(struct op_call *c, const struct resize *plan, cons
         dtype_load_f64n(x->dtype, element(x, n * s->in), (size_t)s->in, from);
         for (int i = s->first; i < x->rank; i++) {
             inner /= x->dims[i];
-            if (plan[i].out >= 0) {
+            if (plan[i].line.out >= 0) {
                 interpolate(&plan[i], &taps[i], from, to, outer, inner);
                 double *swap = from;
                 from = to, to = swap;
             }
-            outer *= plan[i].out < 0 ? x->dims[i] : plan[i].out;
+            outer *= plan[i].line.out < 0 ? x->dims[i] : plan[i].line.out;
         }
         for (int64_t i = 0; !dtype_is_float(z->dtype) && i < s->out; i++)
             from[i] = nearbyint(from[i]);
@@ -481,7 +436,7 @@ static bool interpolate_axes(struct op_call *c, const struct resize *plan)
     double *buffer = malloc((size_t)s.most * 2 * sizeof *buffer + 1);
     bool ok = buffer || fail(c->env->d, "out of memory");
     for (int i = 0; ok && i < x->rank; i++)
-        ok = plan[i].out < 0 || taps_make(&plan[i], &taps[i], c->env->d);
+        ok = plan[i].line.out < 0 || taps_make(&plan[i], &taps[i], c->env->d);
     if (ok)
         interpolate_slabs(c, plan, taps, &s, buffer);
     for (int i = 0; i < x->rank; i++)
@@ -501,12 +456,13 @@ bool eval_resize(struct op_call *c)
                                       .outside = attr_float(c->attrs, "extrapolation_value", 0),
                                   };
     if (!choice(c, "coordinate_transformation_mode", coordinate_names, COORDINATES,
-                &common.coordinates) ||
+                &common.line.coordinates) ||
         !choice(c, "mode", filter_names, FILTERS, &common.filter) ||
-        !choice(c, "nearest_mode", nearest_names, NEARESTS, &common.nearest) ||
-        !plan_axes(c, &common, plan))
+        !choice(c, "nearest_mode", nearest_names, NEARESTS, &common.nearest))
         return false;
-    bool moves = common.filter == NEAREST;
+    bool moves = common.line.single = common.filter == NEAREST;
+    if (!plan_axes(c, &common, plan))
+        return false;
     if (!moves && (dtype_is_complex(x->dtype) || x->dtype == DT_STR))
         return fail(c->env->d, "element type %s cannot be interpolated", dtype_name(x->dtype));
     if (tensor_count(z) == 0)

@@ -405,6 +405,57 @@ static void indices_outside_are_refused(void **state)
     assert_false(accepted(&b));
 }
 
+/* A resize of 4 x 5 pixels to 6 x 7, changed in one place. */
+static bool resize_accepted(int change)
+{
+    struct bench b;
+    const int64_t to[3] = {6, 7, 2}, from[3] = {4, 5, 2};
+    begin(&b);
+    int out = buffer(&b, DT_F32, 84, true), x = buffer(&b, DT_F32, 40, false);
+    struct insn *i = add(&b, INSN_resize_linear);
+    i->ap[0] = pattern(out, DT_F32, 3, to, 1, 0), i->ap[1] = pattern(x, DT_F32, 3, from, 1, 0);
+    i->imm[1].base = 6;
+    switch (change) {
+    case 1:
+        i->ap[1].rank = 2;
+        break;
+    case 2:
+        i->ap[0].dim[2].count = 1;
+        break;
+    case 3:
+        i->imm[2].base = 5; /* with a region */
+        break;
+    case 4:
+        i->imm[2].base = 99;
+        break;
+    case 5:
+        i->imm[1].base = -1;
+        break;
+    case 6:
+        i->flt[0] = -1;
+        break;
+    case 7:
+        i->flt[1] = NAN;
+        break;
+    case 8:
+        i->flt[1] = INFINITY;
+        break;
+    case 9: /* rows beyond the last are those of the edge */
+        i->imm[0].base = 1 << 20;
+        break;
+    }
+    return accepted(&b);
+}
+
+static void wrong_sizes_of_pictures_are_refused(void **state)
+{
+    assert_true(resize_accepted(0));
+    for (int change = 1; change < 9; change++)
+        if (resize_accepted(change))
+            fail_msg("change %d was accepted", change);
+    assert_true(resize_accepted(9));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +468,7 @@ int main(void)
         cmocka_unit_test(planes),
         cmocka_unit_test(patterns_outside_are_refused),
         cmocka_unit_test(indices_outside_are_refused),
+        cmocka_unit_test(wrong_sizes_of_pictures_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -567,6 +567,51 @@ static void test_pool(void **state)
     }
 }
 
+/* Pixels between neighbours that are one or several elements apart, from one row or two. */
+static void check_resize(size_t pixels, size_t channels, int apart, bool both)
+{
+    size_t width = pixels * (size_t)apart / 2 + 2;
+    float *rows[2] = {random_row(width * channels), random_row(width * channels)};
+    float *weight[2] = {random_row(pixels), random_row(pixels)}, *y = random_row(pixels * channels);
+    float *work = random_row(width), wa = both ? 0.75f : 1, wb = both ? 0.25f : 0;
+    int32_t *at[2] = {malloc(4 * pixels), malloc(4 * pixels)};
+    for (size_t i = 0; i < pixels; i++) {
+        at[0][i] = (int32_t)(i * (size_t)apart / 2 * channels);
+        at[1][i] = at[0][i] + (int32_t)(i % 3 ? channels : 0);
+    }
+    table->resize_linear(&(struct resize_row){.rows = {rows[0], rows[1]},
+                                              .weight = {wa, wb},
+                                              .at = {at[0], at[1]},
+                                              .column_weight = {weight[0], weight[1]},
+                                              .width = width * channels,
+                                              .pixels = pixels,
+                                              .channels = channels,
+                                              .y = y,
+                                              .y_step = (ptrdiff_t)channels,
+                                              .work = work});
+    for (size_t i = 0; i < pixels * channels; i++) {
+        double e = 0, scale = 0;
+        for (int t = 0; t < 4; t++) {
+            double w = (double)(t / 2 ? wb : wa) * weight[t % 2][i / channels];
+            double x = rows[t / 2][at[t % 2][i / channels] + (int32_t)(i % channels)];
+            e += w * x, scale += fabs(w * x);
+        }
+        assert_true(fabs(y[i] - e) <= 5e-7 * scale);
+    }
+    for (int t = 0; t < 2; t++)
+        free(rows[t]), free(weight[t]), free(at[t]);
+    free(y), free(work);
+}
+
+static void test_resize(void **state)
+{
+    for (size_t pixels = 1; pixels < 80; pixels += pixels < 36 ? 1 : 7)
+        for (int apart = 0; apart < 7; apart++)
+            for (size_t channels = 1; channels < 40; channels += channels < 3 ? 1 : 17)
+                for (int both = 0; both < 2; both++)
+                    check_resize(pixels, channels, apart, both);
+}
+
 static void test_dot(void **state)
 {
     enum { ROWS = 3 };
@@ -687,21 +732,14 @@ static void test_selection(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_binary),
-        cmocka_unit_test(test_binary_functions),
-        cmocka_unit_test(test_compare_select),
-        cmocka_unit_test(test_convert),
-        cmocka_unit_test(test_copy_transpose),
-        cmocka_unit_test(test_softmax_block),
-        cmocka_unit_test(test_interleave),
-        cmocka_unit_test(test_reduce),
-        cmocka_unit_test(test_softmax_norms),
-        cmocka_unit_test(test_softmax_across),
-        cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_depthwise),
-        cmocka_unit_test(test_dot),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_copy_streamed),
+        cmocka_unit_test(test_binary),         cmocka_unit_test(test_binary_functions),
+        cmocka_unit_test(test_compare_select), cmocka_unit_test(test_convert),
+        cmocka_unit_test(test_copy_transpose), cmocka_unit_test(test_softmax_block),
+        cmocka_unit_test(test_interleave),     cmocka_unit_test(test_reduce),
+        cmocka_unit_test(test_softmax_norms),  cmocka_unit_test(test_softmax_across),
+        cmocka_unit_test(test_pool),           cmocka_unit_test(test_resize),
+        cmocka_unit_test(test_depthwise),      cmocka_unit_test(test_dot),
+        cmocka_unit_test(test_rows),           cmocka_unit_test(test_copy_streamed),
     };
     const struct CMUnitTest selection[] = {cmocka_unit_test(test_selection)};
     int failed = cmocka_run_group_tests_name("selection", selection, NULL, NULL);
