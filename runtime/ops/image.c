@@ -338,47 +338,85 @@ bool infer_non_max_suppression(struct infer *f)
 }
 
 struct box {
-    double y0, x0, y1, x1, score;
-    int64_t index;
+    double y0, x0, y1, x1;
 };
 
-static struct box read_box(const double *v, bool centre, double score, int64_t index)
+static struct box read_box(const double *v, bool centre)
 {
-    struct box b = {
-        fmin(v[0], v[2]), fmin(v[1], v[3]), fmax(v[0], v[2]), fmax(v[1], v[3]), score, index};
     if (centre) /* x, y, width, height */
-        b = (struct box){v[1] - v[3] / 2, v[0] - v[2] / 2, v[1] + v[3] / 2,
-                         v[0] + v[2] / 2, score,           index};
-    return b;
+        return (struct box){v[1] - v[3] / 2, v[0] - v[2] / 2, v[1] + v[3] / 2, v[0] + v[2] / 2};
+    return (struct box){fmin(v[0], v[2]), fmin(v[1], v[3]), fmax(v[0], v[2]), fmax(v[1], v[3])};
+}
+
+static inline double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
 }
 
 static double overlap(const struct box *a, const struct box *b)
 {
-    double h = fmin(a->y1, b->y1) - fmax(a->y0, b->y0), w = fmin(a->x1, b->x1) - fmax(a->x0, b->x0);
-    double common = h > 0 && w > 0 ? h * w : 0;
+    double h = smaller(a->y1, b->y1) - larger(a->y0, b->y0);
+    double w = smaller(a->x1, b->x1) - larger(a->x0, b->x0);
+    if (!(h > 0 && w > 0))
+        return 0;
+    double common = h * w;
     double all = (a->y1 - a->y0) * (a->x1 - a->x0) + (b->y1 - b->y0) * (b->x1 - b->x0) - common;
     return all > 0 ? common / all : 0;
 }
 
-static int by_score(const void *a, const void *b)
+/* The boxes that are left: a heap whose first one is the best; few of many are taken as a rule. */
+struct candidate {
+    double score;
+    int64_t index;
+};
+
+static bool better(const struct candidate *a, const struct candidate *b)
 {
-    const struct box *p = a, *q = b;
-    if (p->score != q->score)
-        return p->score > q->score ? -1 : 1;
-    return (p->index > q->index) - (p->index < q->index);
+    return a->score > b->score || (a->score == b->score && a->index < b->index);
 }
 
-/* Keeps the best boxes of one class at the front; returns how many. */
-static int64_t suppress(struct box *boxes, int64_t n, int64_t most, double threshold)
+static void sift_down(struct candidate *heap, int64_t n, int64_t i)
+{
+    struct candidate moved = heap[i];
+    for (int64_t child; (child = 2 * i + 1) < n; i = child) {
+        child += child + 1 < n && better(&heap[child + 1], &heap[child]);
+        if (!better(&heap[child], &moved))
+            break;
+        heap[i] = heap[child];
+    }
+    heap[i] = moved;
+}
+
+struct suppression {
+    const double *boxes; /* of an image */
+    bool centre;
+    double threshold;
+    int64_t most;
+    struct box *kept;
+};
+
+/* Writes the indices of boxes that are kept, from the best on, three places apart; how many. */
+static int64_t suppress(const struct suppression *s, struct candidate *heap, int64_t n,
+                        int64_t *index)
 {
     int64_t kept = 0;
-    qsort(boxes, (size_t)n, sizeof *boxes, by_score);
-    for (int64_t i = 0; i < n && kept < most; i++) {
+    for (int64_t i = n / 2 - 1; i >= 0; i--)
+        sift_down(heap, n, i);
+    for (; n > 0 && kept < s->most; sift_down(heap, n, 0)) {
+        struct box b = read_box(s->boxes + heap[0].index * 4, s->centre);
         bool covered = false;
         for (int64_t k = 0; k < kept && !covered; k++)
-            covered = overlap(&boxes[k], &boxes[i]) > threshold;
-        if (!covered)
-            boxes[kept++] = boxes[i];
+            covered = overlap(&s->kept[k], &b) > s->threshold;
+        if (!covered) {
+            s->kept[kept] = b;
+            index[3 * kept++] = heap[0].index;
+        }
+        heap[0] = heap[--n];
     }
     return kept;
 }
@@ -395,21 +433,23 @@ static bool non_max_suppression(struct op_call *c, struct work *w)
     double least = has_operand(c, 4) ? tensor_f64(c->in[4], 0) : -INFINITY;
     bool centre = attr_int(c->attrs, "center_point_box", 0) != 0;
     double *boxes = work_doubles(w, tb), *scores = work_doubles(w, ts);
-    struct box *list = WORK(w, struct box, n);
-    int64_t *chosen = WORK(w, int64_t, 3 * rows * (most < n ? most > 0 ? most : 0 : n));
-    if (!boxes || !scores || !list || !chosen)
+    most = most < n ? most > 0 ? most : 0 : n;
+    struct candidate *heap = WORK(w, struct candidate, n);
+    int64_t *chosen = WORK(w, int64_t, 3 * rows * most);
+    struct suppression s = {.centre = centre, .threshold = iou, .most = most};
+    s.kept = WORK(w, struct box, most);
+    if (!boxes || !scores || !heap || !chosen || !s.kept)
         return false;
     for (int64_t row = 0; row < rows; row++) {
         int64_t count = 0;
         for (int64_t i = 0; i < n; i++)
             if (!has_operand(c, 4) || scores[row * n + i] > least)
-                list[count++] =
-                    read_box(boxes + (row / classes * n + i) * 4, centre, scores[row * n + i], i);
-        int64_t kept = suppress(list, count, most, iou);
+                heap[count++] = (struct candidate){scores[row * n + i], i};
+        s.boxes = boxes + row / classes * n * 4;
+        int64_t kept = suppress(&s, heap, count, chosen + 3 * total + 2);
         for (int64_t k = 0; k < kept; k++, total++) {
             chosen[3 * total] = row / classes;
             chosen[3 * total + 1] = row % classes;
-            chosen[3 * total + 2] = list[k].index;
         }
     }
     struct tensor *y = call_out(c, 0, DT_I64, 2, (int64_t[]){total, 3});
