@@ -152,6 +152,53 @@ static void move_elements(char *to, const char *from, int64_t line, const int64_
     }
 }
 
+/* A line of elements at a line of indices; false when one of them is outside. */
+struct gathering {
+    void *to;
+    const void *from, *index;
+    int64_t line, step, count, n; /* as move_elements; n: elements along the axis */
+};
+
+#define GATHER_LINE(size, T, I)                                                                    \
+    static inline __attribute__((always_inline)) bool gather_##size##_by_##I##_at(                 \
+        const struct gathering *g, int64_t line, int64_t step)                                     \
+    {                                                                                              \
+        T *to = g->to;                                                                             \
+        const T *from = g->from;                                                                   \
+        const I *index = g->index;                                                                 \
+        int64_t n = g->n;                                                                          \
+        for (int64_t i = 0; i < g->count; i++) {                                                   \
+            int64_t at = index[i];                                                                 \
+            at += n & (at >> 63);                                                                  \
+            if ((uint64_t)at >= (uint64_t)n)                                                       \
+                return false;                                                                      \
+            to[i] = from[i * line + at * step];                                                    \
+        }                                                                                          \
+        return true;                                                                               \
+    }                                                                                              \
+    static bool gather_##size##_by_##I(const struct gathering *g)                                  \
+    {                                                                                              \
+        return g->line == 0 && g->step == 1 ? gather_##size##_by_##I##_at(g, 0, 1)                 \
+                                            : gather_##size##_by_##I##_at(g, g->line, g->step);    \
+    }
+#define GATHER_LINES(size, T) GATHER_LINE(size, T, int32_t) GATHER_LINE(size, T, int64_t)
+TYPED_SIZES(GATHER_LINES)
+
+/* NULL: of other sizes and types of indices. */
+static bool (*gather_line(size_t bytes, int index))(const struct gathering *g)
+{
+    switch (bytes) {
+#define LINES(size, T)                                                                             \
+    case size:                                                                                     \
+        return index == DT_I64   ? gather_##size##_by_int64_t                                      \
+               : index == DT_I32 ? gather_##size##_by_int32_t                                      \
+                                 : NULL;
+        TYPED_SIZES(LINES)
+#undef LINES
+    }
+    return NULL;
+}
+
 bool eval_gather_elements(struct op_call *c)
 {
     const struct tensor *x = c->in[0], *indices = c->in[1];
@@ -164,8 +211,19 @@ bool eval_gather_elements(struct op_call *c)
     if (x->rank)
         w.stride[1][axis] = 0;
     int64_t place[PLACES], m;
-    for (walk_start(&w); !w.done; walk_next(&w))
-        for (int64_t i = 0; i < w.count; i += m) {
+    bool (*line)(const struct gathering *g) = gather_line(bytes, indices->dtype);
+    for (walk_start(&w); !w.done; walk_next(&w)) {
+        struct gathering g = {(char *)c->out[0]->data + (size_t)w.offset[0] * bytes,
+                              (const char *)x->data + (size_t)w.offset[1] * bytes,
+                              (const char *)indices->data +
+                                  (size_t)w.offset[0] * dtype_bytes(indices->dtype),
+                              w.step[1],
+                              step,
+                              w.count,
+                              n};
+        if (line && line(&g))
+            continue;
+        for (int64_t i = 0; i < w.count; i += m) { /* which also says what is outside */
             int64_t to = w.offset[0] + i, from = w.offset[1] + i * w.step[1];
             m = w.count - i < PLACES ? w.count - i : PLACES;
             if (!index_places(c, indices, to, m, n, place))
@@ -174,6 +232,7 @@ bool eval_gather_elements(struct op_call *c)
                           (const char *)x->data + (size_t)from * bytes, w.step[1], place, step, m,
                           bytes);
         }
+    }
     return own_strings(c, 0);
 }
 
