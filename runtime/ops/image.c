@@ -145,8 +145,7 @@ static void deform_panel(const struct deform *v, int64_t n, int64_t first, int64
     for (int64_t ch = 0; ch < v->channels; ch += v->offset_channels)
         for (int64_t t = 0; t < v->taps; t++)
             for (int64_t p = 0; p < count; p++) {
-                struct neighbours near =
-                    deform_point(v, n, ch / v->offset_channels, t, first + p);
+                struct neighbours near = deform_point(v, n, ch / v->offset_channels, t, first + p);
                 for (int64_t i = ch; i < ch + v->offset_channels; i++) {
                     const double *x = v->x + (n * v->channels + i) * plane;
                     double sum = 0;

@@ -1,5 +1,8 @@
 #include "runtime/ops/numeric.h"
 
+#if defined __SSE2__
+#include <emmintrin.h>
+#endif
 #include <math.h>
 #include <string.h>
 
@@ -291,21 +294,66 @@ static int inside_points(int64_t *at, double *weight, int count)
     return kept;
 }
 
-static void sum_channels(const float *x, int64_t plane, int64_t channels, const int64_t *at,
-                         const double *weight, int count, float *y, int64_t step)
+/* What some output places see: of each, as many points as lie inside. */
+enum { BLOCK = 128 };
+struct sampled {
+    int64_t places, most; /* most: points of a place */
+    int count[BLOCK];
+    bool squares[BLOCK]; /* two neighbours in each of two rows */
+    int64_t *at;
+    double *weight;
+};
+
+static bool is_square(const int64_t *at, int count)
 {
-    for (int64_t ch = 0; ch < channels; ch++, x += plane, y += step) {
+    return count == 4 && at[1] == at[0] + 1 && at[3] == at[2] + 1;
+}
+
+typedef double pair __attribute__((vector_size(2 * sizeof(double))));
+typedef double loose_pair
+    __attribute__((vector_size(2 * sizeof(double)), aligned(sizeof(double)), may_alias));
+
+/* Compilers convert vectors of two floats element by element. */
+static inline pair pair_at(const float *x)
+{
+#if defined __SSE2__
+    return (pair)_mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const void *)x)));
+#else
+    return (pair){x[0], x[1]};
+#endif
+}
+
+static inline double sample_square(const float *x, const int64_t *at, const double *weight)
+{
+    const loose_pair *w = (const loose_pair *)weight;
+    pair sum = w[0] * pair_at(x + at[0]) + w[1] * pair_at(x + at[2]);
+    return sum[0] + sum[1];
+}
+
+static void sample_channel(const struct sampled *s, const float *x, float *y)
+{
+    const int64_t *at = s->at;
+    const double *weight = s->weight;
+    for (int64_t p = 0; p < s->places; p++, at += s->most, weight += s->most) {
         double sum = 0;
-        if (count == 4) {
-            sum += weight[0] * (double)x[at[0]];
-            sum += weight[1] * (double)x[at[1]];
-            sum += weight[2] * (double)x[at[2]];
-            sum += weight[3] * (double)x[at[3]];
-        } else {
-            for (int i = 0; i < count; i++)
+        if (s->squares[p])
+            sum = sample_square(x, at, weight);
+        else
+            for (int i = 0; i < s->count[p]; i++)
                 sum += weight[i] * (double)x[at[i]];
-        }
-        *y = (float)sum;
+        y[p] = (float)sum;
+    }
+}
+
+/* Channel `from` of t to places `to`... of y, both counted in elements. */
+static void sample_any_channel(const struct sampled *s, const struct tensor *t, int64_t from,
+                               struct tensor *y, int64_t to)
+{
+    for (int64_t p = 0; p < s->places; p++) {
+        double sum = 0;
+        for (int i = 0; i < s->count[p]; i++)
+            sum += s->weight[p * s->most + i] * tensor_f64(t, from + s->at[p * s->most + i]);
+        dtype_store_f64(y->dtype, y->data, (size_t)(to + p), sum);
     }
 }
 
@@ -334,25 +382,28 @@ static bool grid_sample(struct op_call *c, struct work *w)
     bool plain = s.n == 2 && s.taps == 2 && s.padding == PADDING_ZEROS;
     int (*points_of)(const struct sampler *, const double *, int64_t *, double *) =
         plain ? sample_plain_points : sample_any_points;
-    double *g = work_doubles(w, grid), *weight = WORK(w, double, most);
-    int64_t *at = WORK(w, int64_t, most);
-    if (!g || !weight || !at)
+    struct sampled block = {
+        .most = most, .at = WORK(w, int64_t, BLOCK * most), .weight = WORK(w, double, BLOCK *most)};
+    double *g = work_doubles(w, grid);
+    bool singles = t->dtype == DT_F32 && y->dtype == DT_F32;
+    if (!g || !block.at || !block.weight)
         return false;
     for (int64_t b = 0; b < t->dims[0]; b++)
-        for (int64_t p = 0; p < points; p++) {
-            int count = points_of(&s, g + (b * points + p) * s.n, at, weight);
-            count = inside_points(at, weight, count);
-            int64_t first = b * t->dims[1];
-            if (t->dtype == DT_F32 && y->dtype == DT_F32)
-                sum_channels((const float *)t->data + first * plane, plane, t->dims[1], at, weight,
-                             count, (float *)y->data + first * points + p, points);
-            else
-                for (int64_t ch = first; ch < first + t->dims[1]; ch++) {
-                    double sum = 0;
-                    for (int i = 0; i < count; i++)
-                        sum += weight[i] * tensor_f64(t, ch * plane + at[i]);
-                    dtype_store_f64(y->dtype, y->data, (size_t)(ch * points + p), sum);
-                }
+        for (int64_t p = 0; p < points; p += block.places) {
+            block.places = points - p < BLOCK ? points - p : BLOCK;
+            for (int64_t i = 0; i < block.places; i++) {
+                int64_t *at = block.at + i * most;
+                double *weight = block.weight + i * most;
+                int count = points_of(&s, g + (b * points + p + i) * s.n, at, weight);
+                block.count[i] = inside_points(at, weight, count);
+                block.squares[i] = is_square(at, block.count[i]);
+            }
+            for (int64_t ch = b * t->dims[1]; ch < (b + 1) * t->dims[1]; ch++)
+                if (singles)
+                    sample_channel(&block, (const float *)t->data + ch * plane,
+                                   (float *)y->data + ch * points + p);
+                else
+                    sample_any_channel(&block, t, ch * plane, y, ch * points + p);
         }
     return true;
 }
