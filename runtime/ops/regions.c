@@ -135,47 +135,59 @@ static void bin_points(const struct roi *r, int64_t h, int64_t wide, int64_t by,
         }
 }
 
-static double bin_largest(const struct corners *p, int64_t n, const double *plane)
+enum { SIDE_BY_SIDE = 8 }; /* channels at once */
+
+/* The weighed points of channels first..., channels last; beyond the last one anything. */
+static void bin_largest(const struct corners *p, int64_t n, const double *image, int64_t channels,
+                        double *best)
 {
-    double best = 0;
     for (int64_t i = 0; i < n; i++)
-        for (int k = 0; k < 4; k++) {
-            double v = p[i].weight[k] * plane[p[i].at[k]];
-            best = (i == 0 && k == 0) || v > best ? v : best;
-        }
-    return best;
+        for (int k = 0; k < 4; k++)
+            for (int c = 0; c < SIDE_BY_SIDE; c++) {
+                double v = p[i].weight[k] * image[p[i].at[k] * channels + c];
+                best[c] = (i == 0 && k == 0) || v > best[c] ? v : best[c];
+            }
 }
 
-enum { SIDE_BY_SIDE = 4 }; /* channels that are summed at once */
-
-/* Sums of channels first...; beyond the last one that channel again. */
-static void bin_sums(const struct corners *p, int64_t n, const double *image, int64_t plane,
-                     int64_t first, int64_t channels, double sum[SIDE_BY_SIDE])
+static void bin_sums(const struct corners *p, int64_t n, const double *image, int64_t channels,
+                     double *sums)
 {
-    const double *x[SIDE_BY_SIDE];
-    for (int c = 0; c < SIDE_BY_SIDE; c++) {
-        x[c] = image + (first + c < channels ? first + c : channels - 1) * plane;
-        sum[c] = 0;
-    }
+    double sum[SIDE_BY_SIDE] = {0};
     for (int64_t i = 0; i < n; i++)
         for (int k = 0; k < 4; k++)
             for (int c = 0; c < SIDE_BY_SIDE; c++)
-                sum[c] += p[i].weight[k] * x[c][p[i].at[k]];
+                sum[c] += p[i].weight[k] * image[p[i].at[k] * channels + c];
+    for (int c = 0; c < SIDE_BY_SIDE; c++)
+        sums[c] = sum[c] / (double)(n > 1 ? n : 1);
 }
 
-static void sample_bin(const struct roi *r, const struct corners *p, int64_t n,
-                       const double *image, int64_t plane, int64_t channels, double *out)
+/* `image` and `out` have room for SIDE_BY_SIDE more channels. */
+static void sample_bin(const struct roi *r, const struct corners *p, int64_t n, const double *image,
+                       int64_t channels, double *out)
 {
-    double sum[SIDE_BY_SIDE];
-    for (int64_t ch = 0; ch < channels; ch++) {
-        if (r->max) {
-            out[ch] = bin_largest(p, n, image + ch * plane);
-            continue;
-        }
-        if (ch % SIDE_BY_SIDE == 0)
-            bin_sums(p, n, image, plane, ch, channels, sum);
-        out[ch] = sum[ch % SIDE_BY_SIDE] / (double)(n > 1 ? n : 1);
+    for (int64_t ch = 0; ch < channels; ch += SIDE_BY_SIDE) {
+        if (r->max)
+            memset(out + ch, 0, sizeof *out * SIDE_BY_SIDE);
+        (r->max ? bin_largest : bin_sums)(p, n, image + ch, channels, out + ch);
     }
+}
+
+/* Images of t with channels last. */
+static double *work_channels_last(struct work *w, const struct tensor *t)
+{
+    enum { PIXELS = 64 };
+    int64_t channels = t->dims[1], plane = t->dims[2] * t->dims[3];
+    double *x = WORK(w, double, tensor_count(t) + SIDE_BY_SIDE), line[PIXELS];
+    for (int64_t n = 0; x && n < t->dims[0]; n++)
+        for (int64_t p = 0; p < plane; p += PIXELS)
+            for (int64_t ch = 0; ch < channels; ch++) {
+                int64_t count = plane - p < PIXELS ? plane - p : PIXELS, from = n * channels + ch;
+                double *to = x + (n * plane + p) * channels + ch;
+                dtype_load_f64n(t->dtype, element(t, from * plane + p), (size_t)count, line);
+                for (int64_t i = 0; i < count; i++)
+                    to[i * channels] = line[i];
+            }
+    return x;
 }
 
 struct points {
@@ -192,6 +204,18 @@ static bool have_room(struct work *w, struct points *points, int64_t n)
     return (points->p = WORK(w, struct corners, points->room)) != NULL;
 }
 
+/* n numbers `step` apart, from element `at` on. */
+static void store_apart(struct tensor *out, int64_t at, int64_t step, const double *v, int64_t n)
+{
+    float *y = out->data;
+    if (out->dtype == DT_F32)
+        for (int64_t i = 0; i < n; i++)
+            y[at + i * step] = (float)v[i];
+    else
+        for (int64_t i = 0; i < n; i++)
+            dtype_store_f64(out->dtype, out->data, (size_t)(at + i * step), v[i]);
+}
+
 /* One region: (channels, ph, pw) from `at` on. */
 static bool align_roi(struct work *w, const struct roi *r, struct points *sampled,
                       const double *image, const struct tensor *t, struct tensor *out, int64_t at)
@@ -202,10 +226,8 @@ static bool align_roi(struct work *w, const struct roi *r, struct points *sample
         return false;
     for (int64_t bin = 0; bin < ph * pw; bin++) {
         bin_points(r, h, wide, bin / pw, bin % pw, sampled->p);
-        sample_bin(r, sampled->p, points, image, h * wide, channels, sampled->channels);
-        for (int64_t ch = 0; ch < channels; ch++)
-            dtype_store_f64(out->dtype, out->data, (size_t)(at + ch * ph * pw + bin),
-                            sampled->channels[ch]);
+        sample_bin(r, sampled->p, points, image, channels, sampled->channels);
+        store_apart(out, at + bin, ph * pw, sampled->channels, channels);
     }
     return true;
 }
@@ -220,8 +242,8 @@ static bool roi_align(struct op_call *c, struct work *w)
     double scale = attr_float(c->attrs, "spatial_scale", 1);
     bool half = !attr_is(c->attrs, "coordinate_transformation_mode", "output_half_pixel");
     struct roi r = {.max = attr_is(c->attrs, "mode", "max")};
-    struct points sampled = {.channels = WORK(w, double, channels)};
-    double *x = work_doubles(w, t), *rois = work_doubles(w, c->in[1]);
+    struct points sampled = {.channels = WORK(w, double, channels + SIDE_BY_SIDE)};
+    double *x = work_channels_last(w, t), *rois = work_doubles(w, c->in[1]);
     if (!x || !rois || !sampled.channels)
         return false;
     if (c->in[1]->dims[1] != 4 || tensor_count(c->in[2]) != out->dims[0] ||
