@@ -159,15 +159,24 @@ bool lanes_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes,
     if (scratch > c->scratch_bytes)
         c->scratch_bytes = scratch;
     size_t need = (c->tile_bytes + c->scratch_bytes + GUARD - 1) / GUARD * GUARD + GUARD;
-    size_t got;
     if (need > c->lane_bytes) {
+        size_t room = c->guessed ? 4 * need : need; /* other shapes may ask for more */
         free(c->lane_memory);
-        c->lane_bytes = 0;
-        c->lane_memory = large_alloc(need * (size_t)c->threads, &got);
+        c->lane_bytes = c->lane_ready = 0;
+        c->lane_memory = large_space(room * (size_t)c->threads);
         if (!c->lane_memory)
             return fail(d, "out of memory: %zu bytes of tiles for each of %d threads", need,
                         c->threads);
-        c->lane_bytes = need;
+        c->lane_bytes = room;
+    }
+    if (need > c->lane_ready) {
+        bool all = need == c->lane_bytes && !c->lane_ready;
+        for (int i = 0; i < c->threads && !all; i++)
+            pages_ahead(c->lane_memory + (size_t)i * c->lane_bytes + c->lane_ready,
+                        need - c->lane_ready);
+        if (all)
+            pages_ahead(c->lane_memory, need * (size_t)c->threads);
+        c->lane_ready = need;
     }
     for (int i = 0; i < c->threads; i++) {
         c->lanes[i].tiles = c->lane_memory + (size_t)i * c->lane_bytes;

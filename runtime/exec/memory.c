@@ -31,13 +31,19 @@ static size_t rounded(size_t bytes)
     return huge - bytes <= bytes / 16 ? huge : (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-void *large_alloc(size_t bytes, size_t *got)
+void *large_space(size_t bytes)
 {
     void *p;
-    *got = rounded(bytes);
     if (bytes > memory_total() ||
-        posix_memalign(&p, bytes >= HUGE_PAGE ? HUGE_PAGE : PAGE, *got ? *got : PAGE) != 0)
+        posix_memalign(&p, bytes >= HUGE_PAGE ? HUGE_PAGE : PAGE, bytes ? bytes : PAGE) != 0)
         return NULL;
-    pages_ahead(p, *got);
+    return p;
+}
+
+void *large_alloc(size_t bytes, size_t *got)
+{
+    void *p = bytes > memory_total() ? NULL : large_space(*got = rounded(bytes));
+    if (p)
+        pages_ahead(p, *got);
     return p;
 }

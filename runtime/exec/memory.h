@@ -11,8 +11,10 @@
  * block is large: all at once, so that no write waits for one.
  */
 void pages_ahead(void *p, size_t bytes);
-/* `bytes` rounded up to whole pages, aligned to them (to huge ones when large), in place; NULL when
- * the machine has less. Freed by free. */
+/* `bytes`, aligned to pages (to huge ones when large), whose pages come when they are touched or
+ * asked for; NULL when the machine has less. Freed by free. */
+void *large_space(size_t bytes);
+/* The same, `bytes` rounded up to whole pages, in place. */
 void *large_alloc(size_t bytes, size_t *got);
 
 #endif

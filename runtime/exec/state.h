@@ -153,7 +153,7 @@ struct context {
     struct pool *pool;
     struct lane *lanes;
     char *lane_memory;
-    size_t lane_bytes;                /* of one lane */
+    size_t lane_bytes, lane_ready;    /* of one lane; of these, resident */
     size_t tile_bytes, scratch_bytes; /* of one lane: the most that a kernel bound so far needs */
 
     struct tensor *input; /* as set */
