@@ -93,8 +93,8 @@ int layout_operand(const struct layout *y, const struct value *v)
 
 /*
  * Whole dims from the last on while they fit, and as much of the next one as does. Of a last dim
- * whose size is not known a tile takes a part, so that there is room for several rows should they be
- * short.
+ * whose size is not known a tile takes a part, so that there is room for several rows should they
+ * be short.
  */
 static void choose_tile(struct layout *y)
 {

@@ -24,8 +24,8 @@ struct quantized {
 bool quantized_of(struct lowering *l, const struct group *g, int64_t outs, int bias,
                   struct quantized *q);
 /*
- * Rows in bands by a packed matrix; e says how the result's tile lies. moving (b..., bands, rows, k)
- * and stationary (b..., k, outs) are complete.
+ * Rows in bands by a packed matrix; e says how the result's tile lies. moving (b..., bands, rows,
+ * k) and stationary (b..., k, outs) are complete.
  */
 void emit_quantized(struct epilogue *e, const struct quantized *q, struct ap stationary,
                     struct ap moving, int var_block, int64_t block, int64_t outs);

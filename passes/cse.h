@@ -6,8 +6,8 @@
 
 #include "passes/ir/ir.h"
 
-/* Nodes with equal operator, operands and attributes become one, as do integer tensors whose elements
- * are known to be the same dims, and equal small constants. */
+/* Nodes with equal operator, operands and attributes become one, as do integer tensors whose
+ * elements are known to be the same dims, and equal small constants. */
 void merge_common(struct graph *g);
 /* Nodes whose results nobody needs go, in all regions. */
 void remove_dead(struct graph *g);

@@ -1,7 +1,7 @@
 /*
  * Rewrites that never make the graph larger: what does nothing goes, pairs that undo or repeat
- * each other merge, squares are called so. A rule answers with the value that replaces result 0, or NULL. Then common
- * subexpressions and dead nodes.
+ * each other merge, squares are called so. A rule answers with the value that replaces result 0, or
+ * NULL. Then common subexpressions and dead nodes.
  */
 #include "passes/assign.h"
 #include "passes/cse.h"
@@ -267,7 +267,8 @@ static bool simplify_region(struct graph *g, struct region *r, const struct opti
             return false;
         if (!v)
             continue;
-        why(o, n, "simplify.rule", "it does nothing, merges with what is before it, or is a simpler operator");
+        why(o, n, "simplify.rule",
+            "it does nothing, merges with what is before it, or is a simpler operator");
         if (v->content.n < 0)
             v->content = n->out[0]->content;
         value_replace(n->out[0], v);

@@ -225,8 +225,8 @@ static void exchange_planes(struct arena *a, struct bound_insn *i, int n)
     int64_t step = o->step[r], count = o->count[r];
     o->step[r] = o->step[c], o->count[r] = o->count[c];
     o->step[c] = step, o->count[c] = count;
-    struct clip *clips =
-        i->o[n].nclips ? arena_copy(a, i->o[n].clips, sizeof *clips * (size_t)i->o[n].nclips) : NULL;
+    size_t bytes = sizeof(struct clip) * (size_t)i->o[n].nclips;
+    struct clip *clips = bytes ? arena_copy(a, i->o[n].clips, bytes) : NULL;
     for (int k = 0; k < i->o[n].nclips; k++)
         if (clips[k].dim >= r)
             clips[k].dim = (uint8_t)(clips[k].dim == r ? c : r);

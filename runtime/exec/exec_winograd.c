@@ -71,7 +71,8 @@ bool prepare_winograd(struct binding *b, struct bound_insn *i, const struct insn
     }
     const struct operand *bias = &i->o[2];
     if (bias->mem &&
-        (!contiguous(bias, DT_F32) || bias->count[bias->rank - 1] != image->count[2] || bias->rank > 2))
+        (!contiguous(bias, DT_F32) || bias->count[bias->rank - 1] != image->count[2] ||
+         bias->rank > 2))
         return fail(b->d, "%s: a bias that is not %lld f32", info->name,
                     (long long)image->count[2]);
     if (!alu_find(&w->alu, i->func[0], false, i->flt[0], i->flt[1], b->d))

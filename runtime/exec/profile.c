@@ -108,7 +108,8 @@ void profile_call(struct profile *p, const struct program *program, const struct
 void profile_run(struct profile *p, const struct program *program, double start)
 {
     const char *name = program->name ? program->name : "model";
-    add_event(p, &(struct event){"run", name, NULL, NULL, -1, GEMM_F32, start, profile_now(p), 0, 0});
+    add_event(
+        p, &(struct event){"run", name, NULL, NULL, -1, GEMM_F32, start, profile_now(p), 0, 0});
 }
 
 /* ---- source nodes ---- */
@@ -300,8 +301,8 @@ static void print_shares(const struct row *r, int n, FILE *out)
 
 /*
  * Which limit of the machine explains most of a row's time. At the machine's rate, its arithmetic
- * and its bytes would take shares of that time; what moves clearly faster than memory comes from a cache.
- * Where both together are less than half of it, the rest is the answer.
+ * and its bytes would take shares of that time; what moves clearly faster than memory comes from a
+ * cache. Where both together are less than half of it, the rest is the answer.
  */
 struct bound_by {
     const char *what;

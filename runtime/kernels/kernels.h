@@ -201,8 +201,8 @@ static inline int64_t weight_only_work(int k, int block)
 }
 
 /*
- * A step of a recurrent cell for rows of a batch. With sum[g] = sum over k of h[k] * weights[.., k, g]
- * and in[g] = x[g] + bias[g]:
+ * A step of a recurrent cell for rows of a batch. With sum[g] = sum over k of
+ * h[k] * weights[.., k, g] and in[g] = x[g] + bias[g]:
  *     LSTM (4 gates: in, out, forget, cell)   c = c * s(forget) + s(in) * tanh(cell)
  *                                             next = s(out) * tanh(c)
  *     GRU (3 gates: update, reset, next)      n = tanh(in[next] + s(reset) * (sum[next] + bias[3]))

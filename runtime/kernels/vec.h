@@ -185,13 +185,20 @@ INLINE vf picked_lanes(vf a, vf b, __m512i at)
     return (vf)_mm512_permutex2var_ps((__m512)a, at, (__m512)b);
 }
 #define LANES_FROM(a, b, first, step, other)                                                       \
-    picked_lanes(a, b, _mm512_setr_epi32(first, other, first + step, other + step, first + 2 * step,   \
-                                     other + 2 * step, first + 3 * step, other + 3 * step,         \
-                                     first + 4 * step, other + 4 * step, first + 5 * step,         \
-                                     other + 5 * step, first + 6 * step, other + 6 * step,         \
-                                     first + 7 * step, other + 7 * step))
-INLINE vf even_lanes(vf a, vf b) { return LANES_FROM(a, b, 0, 4, 2); }
-INLINE vf odd_lanes(vf a, vf b) { return LANES_FROM(a, b, 1, 4, 3); }
+    picked_lanes(a, b,                                                                             \
+                 _mm512_setr_epi32(first, other, first + step, other + step, first + 2 * step,     \
+                                   other + 2 * step, first + 3 * step, other + 3 * step,           \
+                                   first + 4 * step, other + 4 * step, first + 5 * step,           \
+                                   other + 5 * step, first + 6 * step, other + 6 * step,           \
+                                   first + 7 * step, other + 7 * step))
+INLINE vf even_lanes(vf a, vf b)
+{
+    return LANES_FROM(a, b, 0, 4, 2);
+}
+INLINE vf odd_lanes(vf a, vf b)
+{
+    return LANES_FROM(a, b, 1, 4, 3);
+}
 INLINE vf joined_low(vf a, vf b) { return LANES_FROM(a, b, 0, 1, 16); }
 INLINE vf joined_high(vf a, vf b) { return LANES_FROM(a, b, 8, 1, 24); }
 #undef LANES_FROM
@@ -417,7 +424,8 @@ INLINE void store_bf16_part(uint16_t *p, vf x, size_t n)
     store_u16(whole, to_bf16(x));
     memcpy(p, whole, 2 * n);
 }
-/* The instruction makes numbers below the least normal one 0, as those that multiply bf16 read them. */
+/* The instruction makes numbers below the least normal one 0, as those that multiply bf16 read
+ * them. */
 INLINE void store_bf16_n(uint16_t *p, vf x, size_t n)
 {
 #ifdef __AVX512BF16__

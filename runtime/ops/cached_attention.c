@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- attention: operands (B,heads,S,D), or (B,S,heads*D) with the numbers of heads as attributes ---- */
+/* ---- attention: operands (B,heads,S,D), or (B,S,heads*D) and attributes for the heads ---- */
 
 enum { Q, K, V, MASK, PAST_K, PAST_V, LENGTHS };
 

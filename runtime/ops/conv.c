@@ -78,7 +78,7 @@ bool infer_conv_integer(struct infer *f)
     return infer_conv_as(f, DT_I32);
 }
 
-/* ---- convolution: for a panel of output positions, weights (M,C*taps) times unfolded input ---- */
+/* ---- convolution: for a panel of output positions, weights (M,C*taps) by unfolded input ---- */
 
 struct conv {
     struct window window;
@@ -222,7 +222,7 @@ bool eval_conv_integer(struct op_call *c)
     return with_work(c, conv_integer);
 }
 
-/* ---- qlinear_conv: x, scale, zero point, w, scale, zero point, y scale, y zero point, bias? ---- */
+/* ---- qlinear_conv: x and w, each with scale and zero point, then those of y, bias? ---- */
 
 bool infer_qlinear_conv(struct infer *f)
 {

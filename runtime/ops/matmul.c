@@ -306,7 +306,7 @@ bool eval_matmul_integer(struct op_call *c)
     return with_work(c, matmul_integer);
 }
 
-/* ---- qlinear_matmul: operands a, scale, zero point, b, scale, zero point, y scale, y zero point ---- */
+/* ---- qlinear_matmul: a and b, each with scale and zero point, then those of y ---- */
 
 bool infer_qlinear_matmul(struct infer *f)
 {

@@ -113,8 +113,9 @@ static int quantized_reference(const struct requantize *q, int32_t sum, int out,
     float z = q->other_signed ? (int8_t)other : other;
     if (q->adds) {
         x = (float)saturated(x, q->sum_zero, q->sum_signed);
-        x = q->other_first ? multiply_add(z, q->other_factor, multiply_add(x, q->factor, q->offset))
-                           : multiply_add(x, q->factor, multiply_add(z, q->other_factor, q->offset));
+        x = q->other_first
+                ? multiply_add(z, q->other_factor, multiply_add(x, q->factor, q->offset))
+                : multiply_add(x, q->factor, multiply_add(z, q->other_factor, q->offset));
     }
     return saturated(x, q->zero, q->is_signed);
 }
@@ -152,7 +153,8 @@ static void check_depthwise(int kernel_h, int kernel_w, int stride, int dilation
                 w[((j * quads + i / 4) * channels + c) * 4 + i % 4] =
                     next_random() % 8 ? (int8_t)next_random() : -128;
     }
-    struct requantize as = {scale, shift, .is_signed = channels % 3 == 0, .zero = channels % 3 * 40};
+    struct requantize as = {
+        scale, shift, .is_signed = channels % 3 == 0, .zero = channels % 3 * 40};
     table->depthwise_integer(&(struct depthwise_integer_row){
         .rows = rows,
         .pixel_step = channels,
@@ -271,7 +273,8 @@ static void check_quantized(const struct quantized_case *c)
                                           .a_pitch = pitch,
                                           .quantized = &to});
     for (size_t i = 0; i < y_count; i++) {
-        int band = (int)i / y_band, row = (int)i % y_band / y_pitch, out = (int)i % y_band % y_pitch;
+        int band = (int)i / y_band, in_band = (int)i % y_band;
+        int row = in_band / y_pitch, out = in_band % y_pitch;
         if (row >= c->width || out >= c->outs) {
             assert_int_equal(y[i], 0x5a);
             continue;

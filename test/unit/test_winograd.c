@@ -384,7 +384,8 @@ static void rounded_planes(void **state)
         assert_true(ways[1].bf16 && !ways[2].size);
         double of_planes = deviation(y[1], y[0], n), of_sums = deviation(y[2], y[0], n);
         double most = error_of(y[1], y[0], n), most_direct = error_of(y[2], y[0], n);
-        print_message("%d to %d channels: deviation %.2f, largest error %.2f times the direct sum's\n",
+        print_message("%d to %d channels: deviation %.2f, largest error %.2f times the direct "
+                      "sum's\n",
                       k->channels, k->outs, of_planes / of_sums, most / most_direct);
         assert_true(of_planes > 0 && of_planes <= 2 * of_sums);
         assert_true(most <= 2.5 * most_direct);
