@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { COLUMNS = 64, TILE_ELEMENTS = 4096, UNKNOWN_ROWS = 16 };
+enum { COLUMNS = 64, VECTOR = 16, TILE_ELEMENTS = 4096, UNKNOWN_ROWS = 16 };
 
 /* What a reduction is on the Vector engine. */
 static const struct kind {
@@ -161,6 +161,8 @@ static void make_grid(struct reduction *r, struct kernel_builder *k)
         if (k->l->m->strict) /* results lie over partitions */
             most = k->l->m->partitions;
         r->tile = even_tile(s->count, most);
+        if (columns && !k->l->m->strict && r->tile < s->count) /* whole vectors */
+            r->tile = (r->tile + VECTOR - 1) / VECTOR * VECTOR;
         s->var = kernel_grid(k, dim_ceildiv(&k->l->p->dims, s->count, r->tile));
     }
 }

@@ -35,13 +35,19 @@ static const float starts[REDUCE_COUNT] = {
 #include "runtime/kernels/kernels.def"
 };
 
+/* Whether partial results are added, whatever is done to elements. */
+static bool adds_up(enum kernel_reduce f)
+{
+    return f == REDUCE_sum || f == REDUCE_sum_square || f == REDUCE_sum_abs;
+}
+
 static float combine(enum kernel_reduce f, float a, float x)
 {
-    return f == REDUCE_sum || f == REDUCE_sum_square || f == REDUCE_sum_abs ? a + x
-           : f == REDUCE_prod                                               ? a * x
-           : isnan(a)                                                       ? a
-           : f == REDUCE_max ? (isnan(x) || x > a ? x : a)
-                             : (isnan(x) || x < a ? x : a);
+    return adds_up(f)         ? a + x
+           : f == REDUCE_prod ? a * x
+           : isnan(a)         ? a
+           : f == REDUCE_max  ? (isnan(x) || x > a ? x : a)
+                              : (isnan(x) || x < a ? x : a);
 }
 
 static float reduce_line(const struct lane *l, enum kernel_reduce f, const struct operand *o,
@@ -93,6 +99,7 @@ static void reduce_columns(struct lane *l, const struct bound_insn *i, char *con
     const struct reduction *r = i->prepared;
     const struct operand *y = &i->o[0], *x = &i->o[1];
     int rank = i->shape.rank;
+    enum kernel_reduce joins = adds_up(r->f) ? REDUCE_sum : r->f;
     float sums[CHUNK], part[CHUNK];
     int64_t n = count[rank - 1], pitch = x->step[rank - 1];
     for (int64_t at = 0; at < count[rank - 2]; at += CHUNK) {
@@ -107,8 +114,8 @@ static void reduce_columns(struct lane *l, const struct bound_insn *i, char *con
             l->k->reduce_columns[r->f](n > PART ? part : sums,
                                        (const float *)p[1] + from * pitch + at, pitch, (size_t)rows,
                                        (size_t)m);
-            for (int64_t k = 0; n > PART && k < m; k++)
-                sums[k] = combine(r->f, sums[k], part[k]);
+            if (n > PART)
+                l->k->reduce_columns[joins](sums, part, m, 1, (size_t)m);
         }
         for (int64_t k = 0; k < m; k++)
             reduce_store(l, i, p[0] + (at + k) * y->step[rank - 2] * y->size, sums[k]);
