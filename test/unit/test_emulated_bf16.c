@@ -17,6 +17,13 @@ static __m512 emulated_dpbf16(__m512 sums, __m512bh a, __m512bh b)
     return sums;
 }
 
+static __m256 emulated_dpbf16_half(__m256 sums, __m256bh a, __m256bh b)
+{
+    __m512bh x = {0}, y = {0};
+    memcpy(&x, &a, 32), memcpy(&y, &b, 32);
+    return _mm512_castps512_ps256(emulated_dpbf16(_mm512_castps256_ps512(sums), x, y));
+}
+
 typedef float sums_of_16 __attribute__((vector_size(64), may_alias));
 static sums_of_16 emulated_dpbf16_memory(const uint16_t *x, __m512i w, sums_of_16 sums)
 {
@@ -51,6 +58,7 @@ static __m256bh emulated_cvtneps(__m512 x)
 #define __AVX512BF16__ 1
 #endif
 #define _mm512_dpbf16_ps    emulated_dpbf16
+#define _mm256_dpbf16_ps    emulated_dpbf16_half
 #define _mm512_cvtne2ps_pbh emulated_cvtne2ps
 #define _mm512_cvtneps_pbh  emulated_cvtneps
 #define DPBF16_MEMORY       emulated_dpbf16_memory
