@@ -11,6 +11,8 @@
 #include "passes/pads.h"
 #include "backend/product.h"
 #include "backend/quantized.h"
+#include "backend/strided.h"
+#include "passes/ir/winograd.h"
 
 #include <string.h>
 
@@ -113,12 +115,29 @@ static void fill(struct kernel_builder *k, struct ap at, dim_t count, int64_t va
     emit_memset(k, at, (float)value);
 }
 
+/* One row of the image; planes of channels are made pixels on the way. */
+static void copy_row(struct kernel_builder *k, const struct conv *c, const struct strided *x,
+                     struct ap to, struct ap from)
+{
+    struct lowering *l = k->l;
+    if (x->steps[x->rank - 1] == 1) {
+        dim_t row = dim_mul(&l->p->dims, c->width, c->channels_in);
+        ap_push(&to, 1, row), ap_push(&from, 1, row);
+        emit_copy(k, to, from);
+        return;
+    }
+    ap_push(&to, c->channels_in, c->width), ap_push(&to, 1, c->channels_in);
+    ap_push(&from, x->steps[3], c->channels_in), ap_push(&from, x->steps[2], c->width);
+    struct insn *i = kernel_insn(k, INSN_dma_transpose);
+    i->ap[0] = to, i->ap[1] = from;
+}
+
 int padded_input(struct lowering *l, const struct node *n, struct conv *c)
 {
     struct dim_table *t = &l->p->dims;
-    int x = value_slot(l, c->x);
     if (!(c->top | c->left | c->bottom | c->right))
-        return x;
+        return value_slot(l, c->x);
+    struct strided x = strided_operand(l, c->x);
     dim_t ph = dim_add(t, c->h, dim_add(t, c->top, c->bottom));
     dim_t pw = dim_add(t, c->width, dim_add(t, c->left, c->right));
     dim_t dims[4] = {c->n, ph, pw, c->channels_in};
@@ -126,20 +145,21 @@ int padded_input(struct lowering *l, const struct node *n, struct conv *c)
     int padded = temporary_slot(l, &type, NULL);
     dim_t row = dim_mul(t, pw, c->channels_in), image = dim_mul(t, row, ph);
     dim_t source_row = dim_mul(t, c->width, c->channels_in);
+    bool planes = x.steps[x.rank - 1] != 1;
 
     struct kernel_builder k = kernel_begin(l, n, "pad rows");
     int var_n = kernel_grid(&k, c->n), var_h = kernel_grid(&k, c->h);
-    struct ap to = ap_slot(l, padded), from = ap_slot(l, x);
+    struct ap to = ap_slot(l, padded), from = ap_slot(l, x.slot);
     ap_move(l, &to, var_n, image), ap_move(l, &to, var_h, row);
     to.offset.base = dim_mul(t, row, c->top);
-    ap_move(l, &from, var_n, dim_mul(t, source_row, c->h)), ap_move(l, &from, var_h, source_row);
+    ap_move(l, &from, var_n, planes ? x.steps[0] : dim_mul(t, source_row, c->h));
+    ap_move(l, &from, var_h, planes ? x.steps[1] : source_row);
     struct ap inside = to, right = to;
     inside.offset.base = dim_add(t, to.offset.base, dim_mul(t, c->left, c->channels_in));
     right.offset.base = dim_add(t, inside.offset.base, source_row);
     fill(&k, to, dim_mul(t, c->left, c->channels_in), c->padding);
     fill(&k, right, dim_mul(t, c->right, c->channels_in), c->padding);
-    ap_push(&inside, 1, source_row), ap_push(&from, 1, source_row);
-    emit_copy(&k, inside, from);
+    copy_row(&k, c, &x, inside, from);
     kernel_of(&k)->bytes = dim_mul(t, type_count(t, &c->x->type), 8);
     if (c->top | c->bottom) {
         k = kernel_begin(l, n, "pad border");
@@ -440,11 +460,35 @@ static bool examine(struct lowering *l, struct group *g, struct conv *c)
     return true;
 }
 
-bool conv_reads_strided(struct lowering *l, const struct node *whole)
+/* What a value in a fused group stands for; asked before the group is reached. */
+static const struct value *outside(const struct node *whole, const struct value *v)
+{
+    for (int i = 0; whole->op == OP_fused && i < whole->regions[0]->nparams; i++)
+        if (whole->regions[0]->params[i] == v)
+            return whole->in[i];
+    return v;
+}
+
+/* Whether the input is planes of channels made pixels, which padding does as well. */
+static bool pads_planes(const struct node *whole, const struct node *n, const struct conv *c)
+{
+    const struct node *def = outside(whole, n->in[0])->def;
+    struct conv_size size;
+    int count;
+    if (!def || def->op != OP_transpose || c->spatial != 2 || c->column || c->depthwise || !c->w ||
+        !(c->top | c->left | c->bottom | c->right) || winograd_can(n, &size))
+        return false;
+    const int64_t *perm = attr_ints(&def->attrs, "perm", &count);
+    return count == 4 && perm[0] == 0 && perm[1] == 2 && perm[2] == 3 && perm[3] == 1;
+}
+
+bool conv_reads_strided(struct lowering *l, const struct node *whole, int operand)
 {
     struct group g = group_of(l, (struct node *)whole);
+    const struct node *n = g.nodes[0];
     struct conv c = {0};
-    return g.nodes[0]->op == OP_conv && examine(l, &g, &c) && !c.w;
+    return n->op == OP_conv && operand < 2 && examine(l, &g, &c) &&
+           (operand ? !c.w : pads_planes(whole, n, &c));
 }
 
 static enum lowered lower_group(struct lowering *l, struct group *g)

@@ -5,7 +5,7 @@ static bool reads_strided(struct lowering *l, const struct node *n, int operand)
     if (n->op == OP_matmul)
         return operand < 2 && product_takes(l, n);
     if (n->op == OP_conv)
-        return operand == 1 && conv_reads_strided(l, n);
+        return conv_reads_strided(l, n, operand);
     return n->op == OP_sdpa && operand < 3 && attention_takes(l, n);
 }
 
@@ -17,7 +17,7 @@ static bool use_reads_strided(struct lowering *l, const struct use *u)
     const struct value *p = n->regions[0]->params[u->index];
     const struct use *first = p->uses;
     if (first && !first->next && first->node == n->regions[0]->first && first->node->op == OP_conv)
-        return first->index == 1 && conv_reads_strided(l, n);
+        return conv_reads_strided(l, n, first->index);
     for (const struct use *inner = p->uses; inner; inner = inner->next)
         if (inner->node != n->regions[0]->first || !reads_strided(l, inner->node, inner->index))
             return false;

@@ -27,8 +27,8 @@ bool strided_broadcast(struct lowering *l, const struct strided *s, int skip_las
 /* Whether these tile programs take the node; used before it is reached. */
 bool product_takes(struct lowering *l, const struct node *n);
 bool attention_takes(struct lowering *l, const struct node *n);
-/* The whole group is a convolution whose computed weights are read as they lie. */
-bool conv_reads_strided(struct lowering *l, const struct node *whole);
+/* The whole group is a convolution that reads its input, or computed weights, as they lie. */
+bool conv_reads_strided(struct lowering *l, const struct node *whole, int operand);
 /* The node is a concatenation that attention reads in parts, and writes where it is an output. */
 bool attention_appends(struct lowering *l, const struct node *n);
 /* A product of two computed operands. */
