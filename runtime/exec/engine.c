@@ -167,6 +167,10 @@ void convert_row(const struct lane *l, const struct operand *to, char *y, int64_
     bool floats = dtype_is_float(to->dtype) && dtype_is_float(from->dtype);
     bool narrow = known(to_f32, from->dtype) || from->dtype == DT_F32;
     bool wide = from->dtype == DT_I32 && to->dtype != DT_F32; /* f32 does not hold all of them */
+    if (to->dtype == DT_F32 && known(to_f32, from->dtype)) {
+        l->k->convert[known(to_f32, from->dtype) - 1](y, y_step, x, x_step, (size_t)n);
+        return;
+    }
     if (narrow && !wide && (floats || dtype_is_float(to->dtype) || from->dtype == DT_F32)) {
         float buf[CHUNK];
         for (int64_t at = 0; at < n; at += CHUNK) {
@@ -183,8 +187,12 @@ void convert_row(const struct lane *l, const struct operand *to, char *y, int64_
         }
         return;
     }
+    cast_fn cast = kernels_cast(l->k, to->dtype, from->dtype);
     if (y_step == 1 && x_step == 1) {
-        dtype_convert(to->dtype, y, from->dtype, x, (size_t)n, true);
+        if (cast && !(to->dtype == DT_F32 && from->dtype == DT_F64)) /* saturates */
+            cast(y, x, (size_t)n);
+        else
+            dtype_convert(to->dtype, y, from->dtype, x, (size_t)n, true);
         return;
     }
     for (int64_t i = 0; i < n; i++)

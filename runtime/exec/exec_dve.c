@@ -43,7 +43,7 @@ bool prepare_alu(struct binding *b, struct bound_insn *i, const struct insn *ins
     if (!only_numbers(b, i, insn))
         return false;
     if (i->op == INSN_tensor_tensor && integers(i))
-        return integer_find(&a->integer, i, b->d);
+        return integer_find(&a->integer, b->table, i, b->d);
     int nfuncs = insn_info(i->op)->nfuncs;
     bool reversible = i->op == INSN_tensor_scalar || i->op == INSN_scalar_tensor_tensor;
     for (int n = 0; n < nfuncs; n++)

@@ -7,17 +7,14 @@
 
 #include "runtime/exec/engine.h"
 
-/* n elements z[i] = f(x[i], y[i]); steps in elements. */
-typedef void (*integer_run)(void *z, int64_t zs, const void *x, int64_t xs, const void *y,
-                            int64_t ys, int64_t n);
-
 struct integer_function {
-    integer_run run;          /* of one type; NULL: by way of the row */
+    integer_fn run;           /* of one type; NULL: by way of the row */
     const struct ew_row *row; /* the operator's plain functions on 64 bits */
 };
 
 /* For tensor_tensor with operands of no float type; fails for operators without integers. */
-bool integer_find(struct integer_function *f, const struct bound_insn *i, struct diag *d);
+bool integer_find(struct integer_function *f, const struct kernel_table *k,
+                  const struct bound_insn *i, struct diag *d);
 /* One row of tensor_tensor at addresses p. */
 void integer_row(const struct integer_function *f, const struct bound_insn *i, char *const *p,
                  int64_t n);

@@ -34,7 +34,7 @@ static bool runs_avx512bf16(void)
 }
 #endif
 
-#define KERNEL_VARIANT(id, built, base, dots, integer_dots)                                        \
+#define KERNEL_VARIANT(id, built, base, dots, integer_dots, exact_base)                            \
     WHEN(                                                                                          \
         built, struct kernel_table KERNEL_TABLE(id) = {.name = #id};                               \
         static void fill_##id(struct kernel_table *t) {                                            \
@@ -42,6 +42,7 @@ static bool runs_avx512bf16(void)
             KERNEL_FAMILY(images, dots)(t);                                                        \
             KERNEL_FAMILY(products, dots)(t);                                                      \
             KERNEL_FAMILY(integers, integer_dots)(t);                                              \
+            KERNEL_FAMILY(exact, exact_base)(t);                                                   \
         })
 #include "runtime/kernels/kernels.def"
 
@@ -50,7 +51,7 @@ static const struct variant {
     bool (*runs)(void);
     void (*fill)(struct kernel_table *t); /* with instructions of the variant */
 } variants[] = {
-#define KERNEL_VARIANT(name, built, base, dots, integer_dots)                                      \
+#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base)                          \
     WHEN(built, {&KERNEL_TABLE(name), runs_##name, fill_##name}, )
 #include "runtime/kernels/kernels.def"
 };

@@ -19,6 +19,8 @@
 #ifndef RUNTIME_KERNELS_KERNELS_H
 #define RUNTIME_KERNELS_KERNELS_H
 
+#include "neff/dtype.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,6 +50,24 @@ enum kernel_reduce {
 #include "runtime/kernels/kernels.def"
     REDUCE_COUNT
 };
+
+#define KERNEL_INTEGER(name) INTEGER_##name,
+#define KERNEL_SHIFT(name)   INTEGER_##name,
+enum kernel_integer {
+#include "runtime/kernels/kernels.def"
+    INTEGER_COUNT
+};
+/* Types whose memory is a C type, by their numbers as dtypes. */
+enum { PLAIN_TYPES = DT_U64 + 1 };
+enum { RUNNING_LINES = 1024 };
+/* Rows and columns of a product of doubles. */
+enum { F64_ROWS = 4, F64_PANEL = 32 };
+
+/* n integers of one type z[i] = f(x[i], y[i]); steps in elements. Results in the memory of an
+ * operand are those of the same elements. */
+typedef void (*integer_fn)(void *z, ptrdiff_t zs, const void *x, ptrdiff_t xs, const void *y,
+                           ptrdiff_t ys, size_t n);
+typedef void (*cast_fn)(void *y, const void *x, size_t n);
 
 struct in_row {
     const float *at;
@@ -258,6 +278,21 @@ struct kernel_table {
     /* y[2 i] = a[i], y[2 i + 1] = b[i] for i < n, elements of 2 bytes; b NULL: zeros. */
     void (*interleave)(uint16_t *y, const uint16_t *a, const uint16_t *b, size_t n);
 
+    /* By dtype; NULL where there is none. Comparisons give bytes. */
+    integer_fn integer[INTEGER_COUNT][PLAIN_TYPES];
+    /* [to][from]: n neighbours, as dtype_convert does without `saturate`. y may be x where elements
+     * have one size. */
+    cast_fn cast[PLAIN_TYPES][PLAIN_TYPES];
+    /* Running sums, or products, of `lines` <= RUNNING_LINES neighbouring lines, whose n elements lie
+     * `step` apart; those of f32 are double until they are stored. `exclusive`: each without its own
+     * element. */
+    void (*running[PLAIN_TYPES])(void *z, const void *x, size_t n, ptrdiff_t step, size_t lines,
+                                 bool product, bool exclusive);
+    /* y[r * y_pitch + j] = (+ its old value where `more`) sum over i < k, in order, of
+     * a[r * a_pitch + i] * b[i][j], for r < rows <= F64_ROWS and j < F64_PANEL. */
+    void (*panel_f64)(double *y, ptrdiff_t y_pitch, const double *a, ptrdiff_t a_pitch, size_t rows,
+                      const double (*b)[F64_PANEL], size_t k, bool more);
+
     void (*binary[BINARY_COUNT])(struct out_row y, struct in_row a, struct in_row b, size_t n);
     /* y: bytes of 0 or 1, y_step apart. */
     void (*compare[COMPARE_COUNT])(uint8_t *y, ptrdiff_t y_step, struct in_row a, struct in_row b,
@@ -366,6 +401,17 @@ bool kernels_select(const char *name);
 
 /* The named variant, or NULL when unknown, not built or not runnable here. */
 const struct kernel_table *kernels_find(const char *name);
+
+/* NULL where there is none, and for equal types. */
+static inline cast_fn kernels_cast(const struct kernel_table *t, int to, int from)
+{
+    return to < PLAIN_TYPES && from < PLAIN_TYPES && to != from ? t->cast[to][from] : NULL;
+}
+static inline integer_fn kernels_integer(const struct kernel_table *t, enum kernel_integer f,
+                                         int dtype)
+{
+    return dtype < PLAIN_TYPES ? t->integer[f][dtype] : NULL;
+}
 
 /* y = epilogue(x) for one contiguous row, in place. */
 static inline void epilogue_row(const struct kernel_table *t, const struct epilogue *e, float *y,

@@ -27,12 +27,13 @@
 #define KERNEL_FAMILY_(family, variant) kernel_##family##_##variant
 #define KERNEL_FAMILY(family, variant)  KERNEL_FAMILY_(family, variant)
 
-#define KERNEL_VARIANT(name, built, base, dots, integer_dots)                                      \
+#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base)                          \
     WHEN(built, extern struct kernel_table KERNEL_TABLE(name);                                     \
          void KERNEL_FAMILY(rows, name)(struct kernel_table *);                                    \
          void KERNEL_FAMILY(images, name)(struct kernel_table *);                                  \
          void KERNEL_FAMILY(products, name)(struct kernel_table *);                                \
-         void KERNEL_FAMILY(integers, name)(struct kernel_table *);)
+         void KERNEL_FAMILY(integers, name)(struct kernel_table *);                                \
+         void KERNEL_FAMILY(exact, name)(struct kernel_table *);)
 #include "runtime/kernels/kernels.def"
 
 #endif

@@ -105,8 +105,7 @@ static bool sdpa(struct op_call *c, struct work *w)
         for (int64_t j = 0; j < skv; j++)
             for (int64_t i = 0; i < d; i++)
                 kt[i * skv + j] = dk[at_k[b] * skv * d + j * d + i];
-        if (!multiply_f64(w, sq, skv, d, dq + at_q[b] * sq * d, kt, scores))
-            return false;
+        multiply_f64(sq, skv, d, dq + at_q[b] * sq * d, kt, scores);
         for (int64_t i = 0; i < sq; i++) {
             for (int64_t j = 0; j < skv; j++) {
                 double *s = &scores[i * skv + j];
@@ -117,8 +116,7 @@ static bool sdpa(struct op_call *c, struct work *w)
             sums[i] = weigh_line(scores + i * skv, skv);
             round_weights(scores + i * skv, skv, v->dtype);
         }
-        if (!multiply_f64(w, sq, dv, skv, scores, dv_ + at_v[b] * skv * dv, y + b * sq * dv))
-            return false;
+        multiply_f64(sq, dv, skv, scores, dv_ + at_v[b] * skv * dv, y + b * sq * dv);
         for (int64_t i = 0; i < sq * dv; i++)
             y[b * sq * dv + i] /= sums[i / dv];
     }

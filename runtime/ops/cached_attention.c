@@ -143,8 +143,8 @@ static void put_scores(struct op_call *c, int64_t first, int64_t n, const double
         dtype_store_f64n(c->out[3]->dtype, element(c->out[3], first), (size_t)n, scores);
 }
 
-static bool attend_head(struct op_call *c, struct work *w, const struct attention *a, int64_t b,
-                        int64_t head, double *kt, double *scores, double *bias, double *y)
+static void attend_head(struct op_call *c, const struct attention *a, int64_t b, int64_t head,
+                        double *kt, double *scores, double *bias, double *y)
 {
     int64_t kv = b * a->k.heads + head / (a->q.heads / a->k.heads), at = b * a->q.heads + head;
     int64_t n = a->total, d = a->q.size, rows = a->q.length;
@@ -152,8 +152,7 @@ static bool attend_head(struct op_call *c, struct work *w, const struct attentio
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < d; i++)
             kt[i * n + j] = k[j * d + i];
-    if (!multiply_f64(w, rows, n, d, a->dq + at * rows * d, kt, scores))
-        return false;
+    multiply_f64(rows, n, d, a->dq + at * rows * d, kt, scores);
     for (int64_t i = 0; i < rows; i++) {
         double *line = scores + i * n;
         int64_t first = (at * rows + i) * n;
@@ -177,7 +176,7 @@ static bool attend_head(struct op_call *c, struct work *w, const struct attentio
         if (a->mode == 3)
             put_scores(c, first, n, line);
     }
-    return multiply_f64(w, rows, a->v.size, n, scores, a->dv + kv * n * a->v.size, y);
+    multiply_f64(rows, a->v.size, n, scores, a->dv + kv * n * a->v.size, y);
 }
 
 static bool load_attention(struct op_call *c, struct work *w, struct attention *a)
@@ -243,8 +242,7 @@ static bool attention(struct op_call *c, struct work *w)
         return false;
     for (int64_t b = 0; b < a.q.batch; b++)
         for (int64_t h = 0; h < a.q.heads; h++) {
-            if (!attend_head(c, w, &a, b, h, kt, scores, bias, head_y))
-                return false;
+            attend_head(c, &a, b, h, kt, scores, bias, head_y);
             for (int64_t i = 0; i < rows; i++)
                 memcpy(
                     y + (packed ? (b * rows + i) * a.q.heads + h : (b * a.q.heads + h) * rows + i) *

@@ -1,6 +1,7 @@
 /*
  * Conversions between element types: by value, from and to text, and by bits.
  */
+#include "runtime/kernels/kernels.h"
 #include "runtime/ops/content.h"
 #include "runtime/ops/ops.h"
 
@@ -222,13 +223,16 @@ bool eval_cast(struct op_call *c)
 {
     const struct tensor *x = c->in[0];
     struct tensor *z = c->out[0];
+    cast_fn cast = kernels_cast(kernels_get(), z->dtype, x->dtype);
     if (x->dtype == DT_STR && z->dtype == DT_STR)
         return tensor_copy(z, x, c->env->d);
     if (x->dtype == DT_STR)
         return cast_from_string(c, z->dtype);
     if (z->dtype == DT_STR)
         return cast_to_string(c);
-    if (z->dtype == DT_F8E8M0 && x->dtype != DT_F8E8M0)
+    if (cast)
+        cast(z->data, x->data, (size_t)tensor_count(x));
+    else if (z->dtype == DT_F8E8M0 && x->dtype != DT_F8E8M0)
         cast_to_scale(c);
     else if (dtype_is_float(x->dtype) && dtype_is_int(z->dtype) && dtype_info(z->dtype)->bits < 8)
         cast_to_narrow_int(x, z);

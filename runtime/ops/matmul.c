@@ -84,8 +84,8 @@ static struct type shape_of(const struct tensor *t)
 TRANSPOSED(transposed_f64, double)
 TRANSPOSED(transposed_i64, int64_t)
 
-/* Operands: their elements as 8-byte numbers, matrices in row-major order whether transposed or
- * not. */
+/* Operands: their elements as 8-byte numbers, only read, matrices in row-major order whether
+ * transposed or not. */
 struct operand {
     void *v;
     int64_t *batch; /* for each batch of the result: which matrix */
@@ -111,7 +111,9 @@ static bool load_operand(struct work *w, struct operand *o, const struct tensor 
                          bool integer, const int64_t *batch, int nbatch)
 {
     struct tensor lead = tensor_view(DT_U8, t->rank < 2 ? 0 : t->rank - 2, t->dims, NULL);
-    if (!o->v)
+    if (!o->v && t->dtype == (integer ? DT_I64 : DT_F64))
+        o->v = t->data;
+    else if (!o->v)
         o->v = integer ? (void *)work_ints(w, t) : (void *)work_doubles(w, t);
     o->batch = o->v ? broadcast_offsets(w, &lead, batch, nbatch) : NULL;
     if (!o->batch)
@@ -147,9 +149,8 @@ static bool multiply(struct op_call *c, struct work *w, struct operand a, struct
         if (integer)
             multiply_i64(m, s.n, s.k, (int64_t *)a.v + at_a, (int64_t *)b.v + at_b,
                          (int64_t *)y + at);
-        else if (!multiply_f64(w, m, s.n, s.k, (double *)a.v + at_a, (double *)b.v + at_b,
-                               (double *)y + at))
-            return false;
+        else
+            multiply_f64(m, s.n, s.k, (double *)a.v + at_a, (double *)b.v + at_b, (double *)y + at);
     }
     return true;
 }
@@ -193,14 +194,15 @@ static bool matmul(struct op_call *c, struct work *w)
     bool integer = !dtype_is_float(out->dtype) && alpha == 1;
     if (dtype_is_complex(out->dtype))
         return complex_matmul(c, w);
-    double *y = WORK(w, double, n);
-    if (!y || !multiply(c, w, (struct operand){0}, (struct operand){0}, integer, y))
+    bool direct = out->dtype == (integer ? DT_I64 : DT_F64);
+    double *y = direct ? out->data : WORK(w, double, n);
+    if ((n && !y) || !multiply(c, w, (struct operand){0}, (struct operand){0}, integer, y))
         return false;
-    for (int64_t i = 0; integer && i < n; i++)
-        dtype_store_i64(out->dtype, out->data, (size_t)i, ((int64_t *)y)[i]);
     for (int64_t i = 0; !integer && alpha != 1 && i < n; i++)
         y[i] *= alpha;
-    if (!integer)
+    if (integer && !direct)
+        dtype_store_i64n(out->dtype, out->data, (size_t)n, (const int64_t *)y);
+    else if (!direct)
         call_store(c, 0, y);
     return true;
 }
@@ -244,8 +246,9 @@ static bool gemm(struct op_call *c, struct work *w)
         return fail(w->d, "gemm sums over %lld columns of A but %lld rows of B", (long long)oa.cols,
                     (long long)ob.rows);
     int64_t *at = bias ? broadcast_offsets(w, c->in[2], out->dims, 2) : NULL;
-    if ((bias && !at) || !multiply_f64(w, oa.rows, ob.cols, oa.cols, oa.v, ob.v, y))
+    if (bias && !at)
         return false;
+    multiply_f64(oa.rows, ob.cols, oa.cols, oa.v, ob.v, y);
     for (int64_t i = 0; i < tensor_count(out); i++)
         y[i] = alpha * y[i] + (bias ? beta * bias[at[i]] : 0);
     call_store(c, 0, y);

@@ -95,44 +95,49 @@ int64_t *broadcast_offsets(struct work *w, const struct tensor *t, const int64_t
     return at;
 }
 
-void panel_f64(const double *restrict a, int64_t stride, int rows, int64_t k,
-               const double *restrict b, double acc[PANEL_ROWS][PANEL])
+void panel_f64(const double *a, int64_t stride, int rows, int64_t k, const double *b,
+               double acc[PANEL_ROWS][PANEL])
 {
-    const double *row[PANEL_ROWS];
-    double sum[PANEL_ROWS][PANEL] = {{0}};
-    for (int r = 0; r < PANEL_ROWS; r++)
-        row[r] = a + (r < rows ? r : rows - 1) * stride;
-    for (int64_t i = 0; i < k; i++, b += PANEL) {
-        double a0 = row[0][i], a1 = row[1][i], a2 = row[2][i], a3 = row[3][i];
-        for (int j = 0; j < PANEL; j++) {
-            sum[0][j] += a0 * b[j];
-            sum[1][j] += a1 * b[j];
-            sum[2][j] += a2 * b[j];
-            sum[3][j] += a3 * b[j];
-        }
-    }
-    memcpy(acc, sum, sizeof sum);
+    kernels_get()->panel_f64(acc[0], PANEL, a, stride, (size_t)rows, (const double(*)[PANEL])b,
+                             (size_t)k, false);
 }
 
-bool multiply_f64(struct work *w, int64_t m, int64_t n, int64_t k, const double *a, const double *b,
-                  double *y)
+/* Rows i0.. of a panel of b, as much of it as stays in cache with rows of a. */
+enum { PANEL_DEPTH = 64 };
+static void load_panel(double (*panel)[PANEL], const double *b, int64_t n, int64_t width,
+                       int64_t depth)
 {
-    double *panel = WORK(w, double, k *PANEL), acc[PANEL_ROWS][PANEL];
-    if (!panel)
-        return false;
+    for (int64_t i = 0; i < depth; i++, b += n)
+        if (width == PANEL)
+            memcpy(panel[i], b, sizeof panel[i]);
+        else
+            memcpy(panel[i], b, (size_t)width * sizeof *b);
+}
+
+void multiply_f64(int64_t m, int64_t n, int64_t k, const double *a, const double *b, double *y)
+{
+    double panel[PANEL_DEPTH][PANEL] = {{0}}, part[PANEL_ROWS][PANEL];
+    const struct kernel_table *t = kernels_get();
+    if (k == 0)
+        memset(y, 0, (size_t)(m * n) * sizeof *y);
     for (int64_t j = 0; j < n; j += PANEL) {
         int64_t width = n - j < PANEL ? n - j : PANEL;
-        memset(panel, 0, (size_t)(k * PANEL) * sizeof *panel);
-        for (int64_t i = 0; i < k; i++)
-            memcpy(panel + i * PANEL, b + i * n + j, (size_t)width * sizeof *b);
-        for (int64_t i = 0; i < m; i += PANEL_ROWS) {
-            int rows = m - i < PANEL_ROWS ? (int)(m - i) : PANEL_ROWS;
-            panel_f64(a + i * k, k, rows, k, panel, acc);
-            for (int r = 0; r < rows; r++)
-                memcpy(y + (i + r) * n + j, acc[r], (size_t)width * sizeof *y);
+        for (int64_t at = 0; at < k; at += PANEL_DEPTH) {
+            int64_t depth = k - at < PANEL_DEPTH ? k - at : PANEL_DEPTH;
+            load_panel(panel, b + at * n + j, n, width, depth);
+            for (int64_t i = 0; i < m; i += PANEL_ROWS) {
+                size_t rows = m - i < PANEL_ROWS ? (size_t)(m - i) : PANEL_ROWS;
+                double *to = y + i * n + j;
+                bool whole = width == PANEL;
+                for (size_t r = 0; r < rows && !whole && at > 0; r++)
+                    memcpy(part[r], to + (int64_t)r * n, (size_t)width * sizeof *y);
+                t->panel_f64(whole ? to : part[0], whole ? n : PANEL, a + i * k + at, k, rows,
+                             (const double(*)[PANEL])panel, (size_t)depth, at > 0);
+                for (size_t r = 0; r < rows && !whole; r++)
+                    memcpy(to + (int64_t)r * n, part[r], (size_t)width * sizeof *y);
+            }
         }
     }
-    return true;
 }
 
 void multiply_i64(int64_t m, int64_t n, int64_t k, const int64_t *a, const int64_t *b, int64_t *y)

@@ -8,6 +8,7 @@
 #ifndef RUNTIME_OPS_NUMERIC_H
 #define RUNTIME_OPS_NUMERIC_H
 
+#include "runtime/kernels/kernels.h"
 #include "runtime/ops/ops.h"
 
 /*
@@ -45,12 +46,11 @@ bool next_index(int64_t *index, const int64_t *dims, int rank);
 int64_t *broadcast_offsets(struct work *w, const struct tensor *t, const int64_t *dims, int rank);
 
 /* y (m,n) = a (m,k) b (k,n), all dense and row-major, summed in order of k. */
-bool multiply_f64(struct work *w, int64_t m, int64_t n, int64_t k, const double *a, const double *b,
-                  double *y);
+void multiply_f64(int64_t m, int64_t n, int64_t k, const double *a, const double *b, double *y);
 void multiply_i64(int64_t m, int64_t n, int64_t k, const int64_t *a, const int64_t *b,
                   int64_t *y); /* wraps */
 
-enum { PANEL = 32, PANEL_ROWS = 4 };
+enum { PANEL = F64_PANEL, PANEL_ROWS = F64_ROWS };
 /* acc[r][j] = sum over i < k of a[r * stride + i] * b[i][j], r < PANEL_ROWS (rows past `rows`
  * repeat the last). */
 void panel_f64(const double *a, int64_t stride, int rows, int64_t k, const double *b,

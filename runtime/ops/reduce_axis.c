@@ -1,6 +1,7 @@
 /*
  * Operators along one axis: running sums and products.
  */
+#include "runtime/kernels/kernels.h"
 #include "runtime/ops/axes.h"
 #include "runtime/ops/complex_number.h"
 #include "runtime/ops/content.h"
@@ -79,62 +80,23 @@ static union sum neutral(int dtype, bool product)
     return (union sum){.c = product};
 }
 
-/*
- * The same in the element's own type, a few neighbouring lines at a time; A: the type of the sums.
- */
-enum { LINES = 128 };
-#define RUNNING(id, T, A)                                                                          \
-    static inline __attribute__((always_inline)) void lines_##id(                                  \
-        T *z, const T *x, int64_t n, int64_t step, int64_t lines, bool product, bool exclusive)    \
-    {                                                                                              \
-        A sum[LINES];                                                                              \
-        for (int64_t j = 0; j < lines; j++)                                                        \
-            sum[j] = product;                                                                      \
-        for (int64_t k = 0; k < n; k++, x += step, z += step)                                      \
-            for (int64_t j = 0; j < lines; j++) {                                                  \
-                A before = sum[j];                                                                 \
-                sum[j] = product ? before * (A)x[j] : before + (A)x[j];                            \
-                z[j] = (T)(exclusive ? before : sum[j]);                                           \
-            }                                                                                      \
-    }                                                                                              \
-    static void running_##id(struct tensor *z, const struct tensor *x, struct around s,            \
-                             bool product, bool exclusive, bool reverse)                           \
-    {                                                                                              \
-        int64_t step = reverse ? -s.inner : s.inner;                                               \
-        for (int64_t o = 0; s.n > 0 && o < s.outer; o++)                                           \
-            for (int64_t i = 0; i < s.inner; i += LINES) {                                         \
-                int64_t m = s.inner - i < LINES ? s.inner - i : LINES;                             \
-                int64_t at = (o * s.n + (reverse ? s.n - 1 : 0)) * s.inner + i;                    \
-                T *to = (T *)z->data + at;                                                         \
-                const T *from = (const T *)x->data + at;                                           \
-                if (m == 1)                                                                        \
-                    lines_##id(to, from, s.n, step, 1, product, exclusive);                        \
-                else if (product || exclusive)                                                     \
-                    lines_##id(to, from, s.n, step, m, product, exclusive);                        \
-                else                                                                               \
-                    lines_##id(to, from, s.n, step, m, false, false);                              \
-            }                                                                                      \
-    }
-#define RUNNING_TYPES(X)                                                                           \
-    X(DT_F32, float, double)                                                                       \
-    X(DT_F64, double, double)                                                                      \
-    X(DT_I32, int32_t, uint32_t)                                                                   \
-    X(DT_U32, uint32_t, uint32_t)                                                                  \
-    X(DT_I64, int64_t, uint64_t)                                                                   \
-    X(DT_U64, uint64_t, uint64_t)
-RUNNING_TYPES(RUNNING)
-
+/* The same in the element's own type, a few neighbouring lines at a time. */
 static bool run_typed(struct op_call *c, struct around s, bool product, bool exclusive,
                       bool reverse)
 {
-    switch (c->in[0]->dtype) {
-#define RUN(id, T, A)                                                                              \
-    case id:                                                                                       \
-        running_##id(c->out[0], c->in[0], s, product, exclusive, reverse);                         \
-        return true;
-        RUNNING_TYPES(RUN)
-    }
-    return false;
+    const struct tensor *x = c->in[0];
+    const struct kernel_table *k = kernels_get();
+    int64_t step = reverse ? -s.inner : s.inner, bytes = (int64_t)dtype_bytes(x->dtype);
+    if (x->dtype >= PLAIN_TYPES || !k->running[x->dtype])
+        return false;
+    for (int64_t o = 0; s.n > 0 && o < s.outer; o++)
+        for (int64_t i = 0; i < s.inner; i += RUNNING_LINES) {
+            int64_t lines = s.inner - i < RUNNING_LINES ? s.inner - i : RUNNING_LINES;
+            int64_t at = ((o * s.n + (reverse ? s.n - 1 : 0)) * s.inner + i) * bytes;
+            k->running[x->dtype]((char *)c->out[0]->data + at, (const char *)x->data + at,
+                                 (size_t)s.n, step, (size_t)lines, product, exclusive);
+        }
+    return true;
 }
 
 static bool eval_running(struct op_call *c)

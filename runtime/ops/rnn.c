@@ -316,7 +316,8 @@ static bool project(struct work *w, const struct layer *l, const double *x, cons
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < l->inputs; j++)
             turned[j * rows + i] = weight[i * l->inputs + j];
-    return multiply_f64(w, l->steps * l->batch, rows, l->inputs, x, turned, projected);
+    multiply_f64(l->steps * l->batch, rows, l->inputs, x, turned, projected);
+    return true;
 }
 
 static int64_t state_at(const struct layer *l, int dir, int64_t b)

@@ -2,7 +2,7 @@
  * Elementwise operators with a type rule of their own: where, clip, tests of floats, shifts.
  */
 #include "runtime/ops/content.h"
-#include "runtime/ops/ops.h"
+#include "runtime/ops/numeric.h"
 #include "runtime/ops/typed.h"
 #include "runtime/ops/walk.h"
 
@@ -303,38 +303,24 @@ static int64_t shift(int64_t x, uint64_t by, int bits, bool left, bool arithmeti
     return past ? 0 : (int64_t)(((uint64_t)x & mask) >> by);
 }
 
-/* A run of unsigned numbers without a branch: what is past the width shifts by 0 and is masked. */
-#define SHIFT_RUN(id, T)                                                                           \
-    case id: {                                                                                     \
-        T *z = (T *)c->out[0]->data + w->offset[0];                                                \
-        const T *x = (const T *)c->in[0]->data + w->offset[1],                                     \
-                *y = (const T *)c->in[1]->data + w->offset[2];                                     \
-        for (int64_t i = 0; i < w->count; i++) {                                                   \
-            T a = x[i * w->step[1]], by = y[i * w->step[2]], in = by < 8 * sizeof(T);              \
-            by = in ? by : 0;                                                                      \
-            z[i] = (T)((left ? (T)(a << by) : (T)(a >> by)) * in);                                 \
-        }                                                                                          \
-        return true;                                                                               \
-    }
-
-static bool shift_run(struct op_call *c, const struct walk *w, bool left)
-{
-    switch (c->out[0]->dtype) {
-        TYPED_UNSIGNED(SHIFT_RUN)
-    }
-    return false;
-}
-
 bool eval_bit_shift(struct op_call *c)
 {
     struct walk w;
     int dtype = c->out[0]->dtype, bits = dtype_info(dtype)->bits;
     bool left = attr_is(c->attrs, "direction", "LEFT");
     bool arithmetic = attr_int(c->attrs, "arithmetic", 0) && dtype_class(dtype) == DTC_SINT;
+    integer_fn run = kernels_integer(kernels_get(),
+                                     left         ? INTEGER_shift_left
+                                     : arithmetic ? INTEGER_shift_right_signed
+                                                  : INTEGER_shift_right,
+                                     dtype);
     walk_call(&w, c);
     for (walk_start(&w); !w.done; walk_next(&w)) {
-        if (shift_run(c, &w, left))
+        if (run) {
+            run(element(c->out[0], w.offset[0]), w.step[0], element(c->in[0], w.offset[1]),
+                w.step[1], element(c->in[1], w.offset[2]), w.step[2], (size_t)w.count);
             continue;
+        }
         for (int64_t i = 0; i < w.count; i++) {
             int64_t x = tensor_i64(c->in[0], w.offset[1] + i * w.step[1]);
             int64_t by = tensor_i64(c->in[1], w.offset[2] + i * w.step[2]);

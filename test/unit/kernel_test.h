@@ -72,7 +72,7 @@ static inline double ulps(float got, double expected, double floor)
 static inline int run_variants(const struct CMUnitTest *tests, size_t n)
 {
     static const char *const names[] = {
-#define KERNEL_VARIANT(name, built, base, dots, integer_dots) #name,
+#define KERNEL_VARIANT(name, ...) #name,
 #include "runtime/kernels/kernels.def"
     };
     int failed = 0;

@@ -180,7 +180,7 @@ static void check_transforms(const struct kernel_table *k, int channels, int siz
 static void transforms(void **state)
 {
     static const char *const names[] = {
-#define KERNEL_VARIANT(name, built, base, dots, integer_dots) #name,
+#define KERNEL_VARIANT(name, ...) #name,
 #include "runtime/kernels/kernels.def"
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

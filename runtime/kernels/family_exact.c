@@ -1,0 +1,25 @@
+/*
+ * Kernels whose results are the same bits in every variant: integers, conversions by value, sums in
+ * double, one rounding after the other. Plain routines of operators use them too.
+ * A family of kernels, compiled once for each variant that has its own; see variants.h.
+ */
+#include "runtime/kernels/variants.h"
+#include "runtime/kernels/vec.h"
+
+#include "neff/convert.inc"
+#include "runtime/kernels/integers.inc"
+#include "runtime/kernels/panel_f64.inc"
+#include "runtime/kernels/running.inc"
+#include "runtime/kernels/truncate.inc"
+
+void KERNEL_FAMILY(exact, VARIANT)(struct kernel_table *t)
+{
+    set_integers(t);
+    set_running(t);
+    t->panel_f64 = panel_f64;
+#define SET_CAST(to, T, to_class, from, F, from_class)                                             \
+    t->cast[DT_##to][DT_##from] = convert_##to##_from_##from;
+    CONVERT_PAIRS(SET_CAST)
+    TRUNCATED_TYPES(SET_TRUNCATE)
+    SET_TRUNCATE(I64, int64_t)
+}
