@@ -1,6 +1,7 @@
 /*
  * Position of the extreme along an axis: argmax, argmin.
  */
+#include "runtime/kernels/kernels.h"
 #include "runtime/ops/axes.h"
 #include "runtime/ops/content.h"
 #include "runtime/ops/typed.h"
@@ -120,6 +121,14 @@ TYPED_UNSIGNED(ARG)
 static bool typed_arg(const struct tensor *x, int64_t outer, int64_t n, int64_t inner, bool max,
                       bool last, int64_t *z)
 {
+    if (x->dtype == DT_F32 && inner == 1 && !last) {
+        const struct kernel_table *k = kernels_get();
+        for (int64_t o = 0; o < outer; o++) {
+            struct in_row line = {(const float *)x->data + o * n, 1};
+            z[o] = (int64_t)(max ? k->argmax(line, (size_t)n) : k->argmin(line, (size_t)n));
+        }
+        return true;
+    }
     switch (x->dtype) {
 #define RUN(id, T)                                                                                 \
     case id:                                                                                       \

@@ -1,6 +1,7 @@
 #include "runtime/ops/numeric.h"
 
 #include <math.h>
+#include <string.h>
 
 static bool infer_axis_kept(struct infer *f)
 {
@@ -71,14 +72,20 @@ static void lp_norm_row(double *v, int64_t n, const struct attrs *as)
         v[i] /= two ? sqrt(sum) : sum;
 }
 
+static struct around around(const struct op_call *c)
+{
+    const struct tensor *x = c->in[0];
+    int64_t axis = attr_int(c->attrs, "axis", -1);
+    axis += axis < 0 ? x->rank : 0;
+    return x->rank ? around_axis(x, (int)axis, (int)axis + 1) : (struct around){1, 1, 1};
+}
+
 /* Applies fn to every line of x along the axis. */
 static bool along_axis(struct op_call *c, struct work *w,
                        void (*fn)(double *v, int64_t n, const struct attrs *as))
 {
     const struct tensor *x = c->in[0];
-    int64_t axis = attr_int(c->attrs, "axis", -1);
-    axis += axis < 0 ? x->rank : 0;
-    struct around a = x->rank ? around_axis(x, (int)axis, (int)axis + 1) : (struct around){1, 1, 1};
+    struct around a = around(c);
     double *v = work_doubles(w, x), *line = WORK(w, double, a.n);
     if (!v || !line)
         return false;
@@ -103,9 +110,32 @@ static bool log_softmax(struct op_call *c, struct work *w)
 {
     return along_axis(c, w, log_softmax_row);
 }
+
+/* Lines of neighbours by the kernel, whose NaN is larger than all others: such lines again. */
+static void hardmax_lines(float *z, const float *x, int64_t outer, int64_t n, double *line)
+{
+    const struct kernel_table *k = kernels_get();
+    memset(z, 0, (size_t)(outer * n) * sizeof *z);
+    for (int64_t o = 0; o < outer; o++, x += n, z += n) {
+        int64_t best = (int64_t)k->argmax((struct in_row){x, 1}, (size_t)n);
+        if (isnan(x[best])) {
+            dtype_load_f64n(DT_F32, x, (size_t)n, line);
+            best = largest(line, n);
+        }
+        z[best] = 1;
+    }
+}
+
 static bool hardmax(struct op_call *c, struct work *w)
 {
-    return along_axis(c, w, hardmax_row);
+    const struct tensor *x = c->in[0];
+    struct around a = around(c);
+    double *line = WORK(w, double, a.n);
+    if (x->dtype != DT_F32 || a.inner != 1)
+        return along_axis(c, w, hardmax_row);
+    if (line && a.n > 0)
+        hardmax_lines(c->out[0]->data, x->data, a.outer, a.n, line);
+    return line;
 }
 static bool lp_norm(struct op_call *c, struct work *w)
 {

@@ -84,6 +84,57 @@ static void test_extremes(void **state)
     op_test_clear(&t);
 }
 
+/* ---- hardmax: one where the first largest is; NaN is no larger, unless it comes first ---- */
+
+static void test_hardmax(void **state)
+{
+    struct op_test t = {0};
+    for (int d = 0; d < NUMBERS; d++)
+        for (int s = 0; s < SHAPES && dtype_is_float(numbers[d]); s++)
+            for (int axis = 1; axis < 3; axis++) {
+                const int64_t *dims = shapes[s];
+                int64_t step = axis == 1 ? dims[2] : 1, n = dims[axis];
+                start(&t, numbers[d], dims, axis, true);
+                run(&t, OP_hardmax);
+                for (int64_t i = 0; i < dims[0] * dims[1] * dims[2]; i++) {
+                    int64_t place = i / step % n, first = i - place * step, best = 0;
+                    for (int64_t k = 1; k < n; k++)
+                        if (tensor_f64(&t.in[0], first + k * step) >
+                            tensor_f64(&t.in[0], first + best * step))
+                            best = k;
+                    assert_true(tensor_f64(&t.out[0], i) == (place == best));
+                }
+            }
+    op_test_clear(&t);
+}
+
+/* ---- matmul of doubles: sums in order ---- */
+
+static void test_product(void **state)
+{
+    static const int64_t sizes[][3] = {{1, 1, 1},    {3, 31, 63}, {4, 32, 64}, {5, 33, 65},
+                                       {9, 70, 130}, {2, 64, 0},  {0, 3, 4},   {8, 96, 128}};
+    static double v[MOST];
+    struct op_test t = {0};
+    uint32_t seed = 5;
+    for (size_t i = 0; i < MOST; i++)
+        v[i] = (double)draw(&seed) / 3e6 - 2;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        int64_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
+        op_test_clear(&t);
+        op_test_in(&t, DT_F64, DIMS(m, k), v);
+        op_test_in(&t, DT_F64, DIMS(k, n), v + 77);
+        run(&t, OP_matmul);
+        for (int64_t i = 0; i < m * n; i++) {
+            double sum = 0;
+            for (int64_t l = 0; l < k; l++)
+                sum += v[i / n * k + l] * v[77 + l * n + i % n];
+            assert_true(((double *)t.out[0].data)[i] == sum);
+        }
+    }
+    op_test_clear(&t);
+}
+
 /* ---- cumsum, cumprod ---- */
 
 static void test_running(void **state)
@@ -380,7 +431,8 @@ static void test_float_tests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_extremes), cmocka_unit_test(test_running),
+        cmocka_unit_test(test_extremes), cmocka_unit_test(test_hardmax),
+        cmocka_unit_test(test_product),  cmocka_unit_test(test_running),
         cmocka_unit_test(test_gathers),  cmocka_unit_test(test_indices_outside),
         cmocka_unit_test(test_trilu),    cmocka_unit_test(test_pads),
         cmocka_unit_test(test_nonzero),  cmocka_unit_test(test_unique),
