@@ -1,9 +1,11 @@
 /*
  * Pooling: one instruction per row of output pixels; 1-D images are images of one row. Images may
- * be channels last or channels first: the instruction takes them by steps.
+ * be channels last or channels first: the instruction takes them by steps; channels first, each is
+ * an image of its own.
  */
 #include "passes/pads.h"
 #include "backend/pool.h"
+#include "backend/product.h"
 
 #include <string.h>
 
@@ -87,9 +89,9 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, co
     return e;
 }
 
-/* The rows of var_row of the image in a slot. */
+/* Of the image in a slot, `rows` rows for each value of var_row. */
 static void emit_window(struct kernel_builder *k, const struct pool *p, struct ap dst, int slot,
-                        int var_n, int var_row)
+                        int var_n, int var_row, dim_t rows)
 {
     struct ap image = ap_slot(k->l, slot);
     ap_move(k->l, &image, var_n, p->image);
@@ -97,7 +99,7 @@ static void emit_window(struct kernel_builder *k, const struct pool *p, struct a
         ap_push(&image, p->channel, p->channels);
     struct insn *i = kernel_insn(k, INSN_window_pool);
     i->ap[0] = dst, i->ap[1] = image;
-    affine_set(&i->imm[0], &k->l->p->arena, var_row, 1);
+    affine_set(&i->imm[0], &k->l->p->arena, var_row, rows);
     for (int d = 0; d < 2; d++) {
         i->imm[1 + d].base = p->kernel[d];
         i->imm[3 + d].base = p->stride[d];
@@ -113,6 +115,29 @@ static void report(struct kernel_builder *k, const struct pool *p, dim_t outs, d
     struct dim_table *t = &k->l->p->dims;
     kernel_of(k)->flops = dim_mul(t, outs, p->kernel[0] * p->kernel[1]);
     kernel_of(k)->bytes = dim_mul(t, dim_add(t, outs, ins), 4);
+}
+
+enum { TILE_ELEMENTS = 16384 };
+
+/* Channels first: every channel is a picture of its own, some rows of it at a time. */
+static void emit_pictures(struct lowering *l, const struct node *n, struct pool p)
+{
+    struct dim_table *t = &l->p->dims;
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    dim_t outs = dim_mul(t, p.oh, p.ow);
+    int64_t rows =
+        dim_is_const(p.ow) && p.ow > 0 && p.ow < TILE_ELEMENTS ? TILE_ELEMENTS / p.ow : 1;
+    dim_t tile = even_tile(p.oh, rows);
+    p.n = dim_mul(t, p.n, p.channels);
+    p.image = p.channel;
+    p.channels = p.channel = 1;
+    int var_n = kernel_grid(&k, p.n), var_row = kernel_grid(&k, dim_ceildiv(t, p.oh, tile));
+    struct ap dst = ap_slot(l, value_slot(l, n->out[0]));
+    ap_move(l, &dst, var_n, outs);
+    ap_push_tile(l, &dst, p.ow, tile, var_row, p.oh);
+    ap_push(&dst, 1, p.ow), ap_push(&dst, 1, 1);
+    emit_window(&k, &p, dst, value_slot(l, n->in[0]), var_n, var_row, tile);
+    report(&k, &p, type_count(t, &n->out[0]->type), type_count(t, &n->in[0]->type));
 }
 
 /* A maximum over a window is that of its columns' maxima over its rows; worth it where it halves
@@ -146,7 +171,7 @@ static int emit_along_rows(struct lowering *l, const struct node *n, struct pool
     struct ap dst = ap_slot(l, slot);
     ap_move(l, &dst, var_n, p->image), ap_move(l, &dst, var_row, p->row);
     ap_push(&dst, p->channels, p->ow), ap_push(&dst, 1, p->channels);
-    emit_window(&k, &rows, dst, value_slot(l, n->in[0]), var_n, var_row);
+    emit_window(&k, &rows, dst, value_slot(l, n->in[0]), var_n, var_row, 1);
     report(&k, &rows, type_count(t, &type), type_count(t, &n->in[0]->type));
     return slot;
 }
@@ -166,6 +191,10 @@ enum lowered lower_pool(struct lowering *l, struct node *whole)
     }
     if (g.n > 1 && !epilogue_possible(l, &g, 0))
         return DECLINED;
+    if (g.n == 1 && !p.last && n->in[0]->type.dtype == DT_F32) {
+        emit_pictures(l, n, p);
+        return LOWERED;
+    }
     int slot = separates(&p) ? emit_along_rows(l, n, &p) : value_slot(l, n->in[0]);
     struct kernel_builder k = kernel_begin(l, n, n->name);
     int var_n = kernel_grid(&k, p.n), var_row = kernel_grid(&k, p.oh);
@@ -176,7 +205,7 @@ enum lowered lower_pool(struct lowering *l, struct node *whole)
         int own = n->out[0]->type.dtype, type = engine_float(own) ? DT_F32 : own;
         dst = space_tile(&s, &k, kernel_tile(&k, MEM_SBUF, type, 1, space_count(l, &s)));
     }
-    emit_window(&k, &p, dst, slot, var_n, var_row);
+    emit_window(&k, &p, dst, slot, var_n, var_row, 1);
     if (g.n > 1)
         epilogue_emit(&e, dst);
     report(&k, &p, type_count(&l->p->dims, &n->out[0]->type),

@@ -15,6 +15,8 @@ struct image {
     bool extra;     /* alu runs after */
     bool direct;    /* the kernel takes it as it is */
     bool bytes;     /* the pooling kernel of 8-bit numbers does */
+    bool columns;   /* the one of rows of one channel does */
+    float *counts;  /* columns of the image in the window of each pixel */
 };
 
 static bool constant_imms(struct binding *b, const struct bound_insn *i)
@@ -56,12 +58,38 @@ static bool prepare_depthwise(struct binding *b, struct bound_insn *i, struct im
     return true;
 }
 
+static int64_t columns_work(const struct bound_insn *i)
+{
+    const struct operand *y = &i->o[0];
+    return pool_row_work(i->o[1].count[1], (int)i->imm[2].base, (int)i->imm[4].base,
+                         (int)i->imm[6].base, (int)i->imm[8].base, y->count[y->rank - 2]);
+}
+
+static void count_columns(struct binding *b, const struct bound_insn *i, struct image *m)
+{
+    const struct operand *y = &i->o[0];
+    int64_t pixels = y->count[y->rank - 2], width = i->o[1].count[1];
+    need_scratch(b, columns_work(i) * (int64_t)sizeof(float));
+    m->counts = ARENA_ARRAY(b->arena, float, pixels + 1);
+    for (int64_t x = 0; x < pixels; x++) {
+        int64_t found = 0;
+        for (int64_t t = 0; t < i->imm[2].base; t++) {
+            int64_t at = x * i->imm[4].base - i->imm[8].base + t * i->imm[6].base;
+            found += at >= 0 && at < width;
+        }
+        found = i->imm[9].base ? i->imm[2].base : found;
+        m->counts[x] = (float)(found > 0 ? found : 1);
+    }
+}
+
 static bool prepare_pool(struct binding *b, struct bound_insn *i, struct image *m)
 {
     const struct operand *y = &i->o[0], *x = &i->o[1];
-    if (y->rank != 2 || x->rank != 3 || y->count[1] > x->count[2])
+    int last = y->rank - 1;
+    if ((y->rank != 2 && y->rank != 3) || x->rank != 3 || y->count[last] > x->count[2])
         return fail(b->d,
-                    "window_pool: operands of rank %d and %d, expected 2 and 3 with equal channels",
+                    "window_pool: operands of rank %d and %d, expected 2 or 3, and 3, with equal "
+                    "channels",
                     y->rank, x->rank);
     if (i->func[0] != OP_max && i->func[0] != OP_add)
         return fail(b->d, "window_pool: operator '%s', expected max or add",
@@ -69,9 +97,14 @@ static bool prepare_pool(struct binding *b, struct bound_insn *i, struct image *
     if (i->imm[1].base * i->imm[2].base > MAX_TAPS || !i->imm[1].base || !i->imm[2].base)
         return fail(b->d, "window_pool: a window of %lld x %lld", (long long)i->imm[1].base,
                     (long long)i->imm[2].base);
-    m->direct = x->dtype == DT_F32 && x->step[2] == 1 && y->dtype == DT_F32 && y->step[1] == 1;
+    bool singles = x->dtype == DT_F32 && y->dtype == DT_F32;
+    m->direct = singles && x->step[2] == 1 && y->step[last] == 1;
     m->bytes = (x->dtype == DT_U8 || x->dtype == DT_I8) && x->dtype == y->dtype &&
-               i->func[0] == OP_max && x->step[2] == 1 && y->step[1] == 1;
+               i->func[0] == OP_max && x->step[2] == 1 && y->step[last] == 1;
+    m->columns = singles && x->step[1] == 1 && y->step[last - 1] == 1 && i->imm[4].base > 0 &&
+                 (!m->direct || y->count[last] == 1);
+    if (m->columns)
+        count_columns(b, i, m);
     return true;
 }
 
@@ -81,8 +114,10 @@ bool prepare_image(struct binding *b, struct bound_insn *i, const struct insn *i
     i->prepared = m;
     if (!only_numbers(b, i, insn) || !constant_imms(b, i))
         return false;
+    if (i->op == INSN_window_pool)
+        return prepare_pool(b, i, m);
     need_scratch(b, i->o[0].count[1] * (int64_t)sizeof(float) + 64);
-    return i->op == INSN_depthwise_conv ? prepare_depthwise(b, i, m) : prepare_pool(b, i, m);
+    return prepare_depthwise(b, i, m);
 }
 
 /* ---- depthwise ---- */
@@ -278,8 +313,59 @@ static void pool_pixels(const struct lane *l, const struct bound_insn *i, const 
             float v = pool_one(x, image, w, max, c, &found);
             if (!max && (count_pad || found))
                 v /= (float)(count_pad ? places : found);
-            store_one(l, y, out + c * y->step[1] * y->size, v);
+            store_one(l, y, out + c * y->step[y->rank - 1] * y->size, v);
         }
+    }
+}
+
+/* A row of every channel, whose pixels lie together. */
+static void pool_columns(const struct lane *l, const struct bound_insn *i, const struct window *w,
+                         const char *image, char *out, int64_t pixels, int64_t channels)
+{
+    const struct image *m = i->prepared;
+    const struct operand *y = &i->o[0], *x = &i->o[1];
+    const float *rows[MAX_TAPS];
+    int64_t height = 0, first = w->row;
+    for (int64_t t = 0; t < w->kernel_h; t++)
+        if (first + t * w->dilation_h >= 0 && first + t * w->dilation_h < w->height)
+            rows[height++] = (const float *)image + (first + t * w->dilation_h) * x->step[0];
+    int64_t counted = i->imm[9].base ? w->kernel_h : height > 0 ? height : 1;
+    struct pool_row r = {.rows = rows,
+                         .height = (size_t)height,
+                         .width = (size_t)w->width,
+                         .taps = (int)w->kernel_w,
+                         .stride = (int)i->imm[4].base,
+                         .dilation = (int)w->dilation_w,
+                         .pad = (int)i->imm[8].base,
+                         .pixels = (size_t)pixels,
+                         .y = (float *)out,
+                         .work = (float *)l->scratch,
+                         .max = i->func[0] == OP_max,
+                         .height_counted = (float)counted,
+                         .counts = m->counts};
+    for (int64_t c = 0; c < channels; c++) {
+        l->k->pool_row(&r);
+        for (int64_t t = 0; t < height; t++)
+            rows[t] += x->step[2];
+        r.y += y->step[y->rank - 1];
+    }
+}
+
+/* One row of pixels, of which `column` is the first that windows see. */
+static void pool_pixel_row(const struct lane *l, const struct bound_insn *i, struct window w,
+                           const char *image, char *out, int64_t pixels, int64_t channels)
+{
+    const struct image *m = i->prepared;
+    const struct operand *y = &i->o[0], *x = &i->o[1];
+    int64_t stride = i->imm[4].base, step = y->step[y->rank - 2];
+    bool joint =
+        (m->direct || m->bytes) && stride == 1 && x->step[1] == channels && step == channels;
+    for (int64_t p = 0, run; p < pixels; p += run) {
+        int64_t inside = w.width - (w.kernel_w - 1) * w.dilation_w - w.column, left = pixels - p;
+        run = joint && w.column >= 0 && inside > 1 ? (inside < left ? inside : left) : 1;
+        pool_pixels(l, i, &w, image, out, channels * run);
+        w.column += run * stride;
+        out += run * step * y->size;
     }
 }
 
@@ -287,28 +373,27 @@ void exec_window_pool(struct lane *l, const struct bound_insn *i)
 {
     const struct image *m = i->prepared;
     const struct operand *y = &i->o[0], *x = &i->o[1];
-    int64_t yc[MAX_AP_RANK], xc[MAX_AP_RANK], stride = i->imm[4].base;
+    int64_t yc[MAX_AP_RANK], xc[MAX_AP_RANK];
     bool pixels = counts_now(l, i, 1, xc); /* without any, windows lie in the padding */
     if (!counts_now(l, i, 0, yc) || (!pixels && m->bytes))
         return;
-    int64_t channels = yc[1] < xc[2] ? yc[1] : xc[2], row = number_at(l, &i->imm[0]);
+    int last = y->rank - 1;
+    int64_t channels = yc[last] < xc[2] ? yc[last] : xc[2], row = number_at(l, &i->imm[0]);
+    int64_t rows = last == 2 ? yc[0] : 1;
     const char *image = operand_address(l, x);
     char *out = operand_address(l, y);
-    struct window w = {row * i->imm[3].base - i->imm[7].base,
-                       -i->imm[8].base,
-                       xc[0],
-                       xc[1],
-                       i->imm[1].base,
-                       i->imm[2].base,
-                       i->imm[5].base,
-                       i->imm[6].base};
-    bool joint =
-        (m->direct || m->bytes) && stride == 1 && x->step[1] == channels && y->step[0] == channels;
-    for (int64_t p = 0, run; p < yc[0]; p += run) {
-        int64_t inside = w.width - (w.kernel_w - 1) * w.dilation_w - w.column, left = yc[0] - p;
-        run = joint && w.column >= 0 && inside > 1 ? (inside < left ? inside : left) : 1;
-        pool_pixels(l, i, &w, image, out, channels * run);
-        w.column += run * stride;
-        out += run * y->step[0] * y->size;
+    for (int64_t r = 0; r < rows; r++, out += y->step[0] * y->size) {
+        struct window w = {(row + r) * i->imm[3].base - i->imm[7].base,
+                           -i->imm[8].base,
+                           xc[0],
+                           xc[1],
+                           i->imm[1].base,
+                           i->imm[2].base,
+                           i->imm[5].base,
+                           i->imm[6].base};
+        if (m->columns && pixels)
+            pool_columns(l, i, &w, image, out, yc[last - 1], channels);
+        else
+            pool_pixel_row(l, i, w, image, out, yc[last - 1], channels);
     }
 }

@@ -9,6 +9,7 @@
 
 #include "runtime/kernels/fold.inc"
 #include "runtime/kernels/conv.inc"
+#include "runtime/kernels/pool_row.inc"
 #include "runtime/kernels/winograd.inc"
 #include "runtime/kernels/resize.inc"
 
@@ -29,6 +30,7 @@ void KERNEL_FAMILY(images, VARIANT)(struct kernel_table *t)
 {
     t->pool_max = pool_max;
     t->pool_sum = pool_sum;
+    t->pool_row = pool_row;
     t->pool_max_bytes = pool_max_bytes;
     t->depthwise = depthwise;
     t->resize_linear = resize_linear;

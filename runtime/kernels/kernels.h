@@ -259,6 +259,29 @@ struct resize_row {
     float *work;      /* width elements, where a pixel has one channel */
 };
 
+/*
+ * One row of a pooling of pictures of one channel: of `height` rows, then of windows along them.
+ * Pixel x sees places x * stride - pad + t * dilation, t < taps, of those that are inside. The mean
+ * divides by height_counted * counts[x].
+ */
+struct pool_row {
+    const float *const *rows;
+    size_t height, width; /* rows there are, which may be 0; pixels of each */
+    int taps, stride, dilation, pad;
+    size_t pixels;
+    float *y, *work; /* work: pool_row_work() elements */
+    bool max;
+    float height_counted;
+    const float *counts; /* places of the window that count along the row, at least 1 */
+};
+static inline int64_t pool_row_work(int64_t width, int taps, int stride, int dilation, int pad,
+                                    int64_t pixels)
+{
+    enum { MOST_LANES = 16 };
+    int64_t seen = (pixels + 2 * MOST_LANES) * stride + (int64_t)taps * dilation;
+    return (seen > pad + width ? seen : pad + width) + 2 * MOST_LANES;
+}
+
 struct gemm_block; /* gemm.h */
 
 struct kernel_table {
@@ -359,6 +382,7 @@ struct kernel_table {
     /* The greatest u8, or s8, of count > 0 rows. */
     void (*pool_max_bytes)(uint8_t *y, const uint8_t *const *taps, size_t count, size_t channels,
                            bool is_signed);
+    void (*pool_row)(const struct pool_row *r);
     void (*resize_linear)(const struct resize_row *r);
     void (*depthwise)(const struct depthwise_row *d);
     void (*depthwise_integer)(const struct depthwise_integer_row *d);

@@ -612,6 +612,57 @@ static void test_resize(void **state)
                     check_resize(pixels, channels, apart, both);
 }
 
+/* A row of windows of one channel over the rows of a picture that are inside. */
+static void check_pool_row(size_t width, int height, int taps, int stride, int dilation, int pad,
+                           bool max)
+{
+    enum { ROWS = 3 };
+    size_t pixels = (width + (size_t)pad) / (size_t)stride + 1;
+    float *rows[ROWS], *y = random_row(pixels), *counts = random_row(pixels);
+    float *work = random_row(
+        (size_t)pool_row_work((int64_t)width, taps, stride, dilation, pad, (int64_t)pixels));
+    for (int t = 0; t < ROWS; t++)
+        rows[t] = random_row(width);
+    for (size_t x = 0; x < pixels; x++)
+        counts[x] = (float)(1 + x % 3);
+    table->pool_row(&(struct pool_row){.rows = (const float *const *)rows,
+                                       .height = (size_t)height,
+                                       .width = width,
+                                       .taps = taps,
+                                       .stride = stride,
+                                       .dilation = dilation,
+                                       .pad = pad,
+                                       .pixels = pixels,
+                                       .y = y,
+                                       .work = work,
+                                       .max = max,
+                                       .height_counted = 2,
+                                       .counts = counts});
+    for (size_t x = 0; x < pixels; x++) {
+        double e = max ? -INFINITY : 0;
+        for (int t = 0; t < taps; t++)
+            for (int r = 0; r < height; r++) {
+                int64_t at = (int64_t)x * stride - pad + t * dilation;
+                if (at >= 0 && at < (int64_t)width)
+                    e = max ? fmax(e, rows[r][at]) : e + rows[r][at];
+            }
+        e /= max ? 1 : 2.0 * counts[x];
+        assert_true(y[x] == e || fabs(y[x] - e) <= 1e-5);
+    }
+    for (int t = 0; t < ROWS; t++)
+        free(rows[t]);
+    free(y), free(counts), free(work);
+}
+
+static void test_pool_row(void **state)
+{
+    for (size_t width = 1; width < 70; width += width < 36 ? 1 : 5)
+        for (int stride = 1; stride < 4; stride++)
+            for (int form = 0; form < 16; form++)
+                check_pool_row(width, form % 4, 1 + form % 3, stride, 1 + form / 8, form % 3 / 2,
+                               form & 4);
+}
+
 static void test_dot(void **state)
 {
     enum { ROWS = 3 };
@@ -732,14 +783,23 @@ static void test_selection(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_binary),         cmocka_unit_test(test_binary_functions),
-        cmocka_unit_test(test_compare_select), cmocka_unit_test(test_convert),
-        cmocka_unit_test(test_copy_transpose), cmocka_unit_test(test_softmax_block),
-        cmocka_unit_test(test_interleave),     cmocka_unit_test(test_reduce),
-        cmocka_unit_test(test_softmax_norms),  cmocka_unit_test(test_softmax_across),
-        cmocka_unit_test(test_pool),           cmocka_unit_test(test_resize),
-        cmocka_unit_test(test_depthwise),      cmocka_unit_test(test_dot),
-        cmocka_unit_test(test_rows),           cmocka_unit_test(test_copy_streamed),
+        cmocka_unit_test(test_binary),
+        cmocka_unit_test(test_binary_functions),
+        cmocka_unit_test(test_compare_select),
+        cmocka_unit_test(test_convert),
+        cmocka_unit_test(test_copy_transpose),
+        cmocka_unit_test(test_softmax_block),
+        cmocka_unit_test(test_interleave),
+        cmocka_unit_test(test_reduce),
+        cmocka_unit_test(test_softmax_norms),
+        cmocka_unit_test(test_softmax_across),
+        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_resize),
+        cmocka_unit_test(test_pool_row),
+        cmocka_unit_test(test_depthwise),
+        cmocka_unit_test(test_dot),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_copy_streamed),
     };
     const struct CMUnitTest selection[] = {cmocka_unit_test(test_selection)};
     int failed = cmocka_run_group_tests_name("selection", selection, NULL, NULL);
