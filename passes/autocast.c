@@ -6,7 +6,8 @@
  *            the conversion of a computed operand is a cast right after its producer, once for all
  *            readers, so that fusion makes it part of the producer's epilogue. 3x3 convolutions
  *            that Winograd's method computes faster keep FP32 operands; what it multiplies is
- *            rounded, or nothing. Of recurrent layers, constant weights of the state are rounded.
+ *            rounded, or nothing. Depthwise convolutions keep FP32 weights. Of recurrent layers,
+ *            constant weights of the state are rounded.
  *   all      every FP32 value inside the model is stored in the cast type; engines compute in FP32.
  *
  * Inputs and outputs of the model keep their types. tf32 and fp8_e4m3 have no storage here:
@@ -164,6 +165,34 @@ static bool is_depthwise(const struct node *n)
            n->in[1]->type.dims[1] == 1;
 }
 
+/* Its input is rounded where that halves what is stored and read and costs nothing: made inside the
+ * model, and for this convolution alone. */
+static bool depthwise_rounds(const struct caster *c, const struct node *n)
+{
+    const struct value *x = n->in[0];
+    return c->o->cast_type == DT_BF16 && !c->o->strict_target && n->in[1]->constant && x->def &&
+           value_only_user(x) == n;
+}
+
+static bool cast_depthwise(struct caster *c, struct node *n)
+{
+    if (!depthwise_rounds(c, n)) {
+        why(c->o, n, "autocast.depthwise",
+            "kept in FP32: it does not use the matrix-multiplication engine");
+        return true;
+    }
+    struct value *x = cast_value(c, n->in[0]);
+    if (!x)
+        return false;
+    node_set_input(n, 0, x);
+    attr_set_int(&c->g->arena, &n->attrs, "out_dtype", DT_F32);
+    c->nodes++;
+    why(c->o, n, "autocast.depthwise",
+        "input rounded to the cast type, weights and accumulation in FP32: it does not use the "
+        "matrix-multiplication engine");
+    return infer_node(c->g, n, c->d);
+}
+
 /* One row by a computed operand reads that once: to round it first is one more pass over memory. */
 static bool is_one_row(const struct node *n)
 {
@@ -193,11 +222,8 @@ static bool cast_product(struct caster *c, struct node *n)
             return true;
     if (kept(c, n))
         return true;
-    if (is_depthwise(n)) {
-        why(c->o, n, "autocast.depthwise",
-            "kept in FP32: it does not use the matrix-multiplication engine");
-        return true;
-    }
+    if (is_depthwise(n))
+        return cast_depthwise(c, n);
     if (n->op == OP_weight_only_matmul && c->o->cast_type != DT_BF16)
         return true; /* integers of 8 bits are numbers of bf16 */
     if (is_one_row(n)) {
