@@ -166,12 +166,13 @@ static bool is_depthwise(const struct node *n)
 }
 
 /* Its input is rounded where that halves what is stored and read and costs nothing: made inside the
- * model, and for this convolution alone. */
+ * model, for this convolution alone, and by whole vectors: parts of one take longer to widen. */
 static bool depthwise_rounds(const struct caster *c, const struct node *n)
 {
-    const struct value *x = n->in[0];
-    return c->o->cast_type == DT_BF16 && !c->o->strict_target && n->in[1]->constant && x->def &&
-           value_only_user(x) == n;
+    enum { LEAST_CHANNELS = 16 };
+    const struct value *x = n->in[0], *w = n->in[1];
+    return c->o->cast_type == DT_BF16 && !c->o->strict_target && w->constant &&
+           w->constant->dims[0] >= LEAST_CHANNELS && x->def && value_only_user(x) == n;
 }
 
 static bool cast_depthwise(struct caster *c, struct node *n)
