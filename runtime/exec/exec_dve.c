@@ -24,16 +24,14 @@ static bool integers(const struct bound_insn *i)
     return true;
 }
 
-static bool fuse(struct bound_insn *i, struct arithmetic *a)
+static void fuse(const struct bound_insn *i, struct arithmetic *a)
 {
-    bool reversed = i->imm[0].base || i->imm[1].base;
-    if (i->op != INSN_tensor_scalar || reversed)
-        return false;
+    if (i->op != INSN_tensor_scalar || i->imm[0].base || i->imm[1].base)
+        return;
     if (i->func[0] == OP_mul && i->func[1] == OP_add)
         a->fused = MULTIPLY_ADD;
     else if (i->func[0] == OP_max && i->func[1] == OP_min && i->flt[0] <= i->flt[1])
         a->fused = CLIP;
-    return true;
 }
 
 bool prepare_alu(struct binding *b, struct bound_insn *i, const struct insn *insn)
