@@ -306,9 +306,9 @@ struct kernel_table {
     /* [to][from]: n neighbours, as dtype_convert does without `saturate`. y may be x where elements
      * have one size. */
     cast_fn cast[PLAIN_TYPES][PLAIN_TYPES];
-    /* Running sums, or products, of `lines` <= RUNNING_LINES neighbouring lines, whose n elements lie
-     * `step` apart; those of f32 are double until they are stored. `exclusive`: each without its own
-     * element. */
+    /* Running sums, or products, of `lines` <= RUNNING_LINES neighbouring lines, whose n elements
+     * lie `step` apart; those of f32 are double until they are stored. `exclusive`: each without
+     * its own element. */
     void (*running[PLAIN_TYPES])(void *z, const void *x, size_t n, ptrdiff_t step, size_t lines,
                                  bool product, bool exclusive);
     /* y[r * y_pitch + j] = (+ its old value where `more`) sum over i < k, in order, of

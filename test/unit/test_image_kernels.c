@@ -1,0 +1,231 @@
+/*
+ * Kernels that look at windows of images, of every variant this CPU can run, against scalar
+ * references in double: pools, resizing, depthwise convolutions.
+ */
+#include "test/unit/activation_reference.h"
+#include "test/unit/kernel_test.h"
+
+static double epilogue_reference(const struct epilogue *e, double x, int channel)
+{
+    if (e->bias)
+        x += e->bias[channel];
+    return activation_cases[e->activation].reference(x, e->p);
+}
+
+static void test_pool(void **state)
+{
+    for (size_t n = 1; n < 50; n++) {
+        enum { TAPS = 7 };
+        float *rows[TAPS], *y = random_row(n);
+        for (int t = 0; t < TAPS; t++)
+            rows[t] = random_row(n);
+        for (int sum = 0; sum < 2; sum++) {
+            if (sum)
+                table->pool_sum(y, (const float *const *)rows, TAPS, n, 1.0f / TAPS);
+            else
+                table->pool_max(y, (const float *const *)rows, TAPS, n);
+            for (size_t c = 0; c < n; c++) {
+                double e = sum ? 0 : -INFINITY;
+                for (int t = 0; t < TAPS; t++)
+                    e = sum ? e + rows[t][c] / (double)TAPS : fmax(e, rows[t][c]);
+                assert_true(fabs(y[c] - e) <= (sum ? 1e-6 : 0));
+            }
+        }
+        for (int t = 0; t < TAPS; t++)
+            free(rows[t]);
+        free(y);
+    }
+}
+
+/* Pixels between neighbours that are one or several elements apart, from one row or two. */
+static void check_resize(size_t pixels, size_t channels, int apart, bool both)
+{
+    size_t width = pixels * (size_t)apart / 2 + 2;
+    float *rows[2] = {random_row(width * channels), random_row(width * channels)};
+    float *weight[2] = {random_row(pixels), random_row(pixels)}, *y = random_row(pixels * channels);
+    float *work = random_row(width), wa = both ? 0.75f : 1, wb = both ? 0.25f : 0;
+    int32_t *at[2] = {malloc(4 * pixels), malloc(4 * pixels)};
+    for (size_t i = 0; i < pixels; i++) {
+        at[0][i] = (int32_t)(i * (size_t)apart / 2 * channels);
+        at[1][i] = at[0][i] + (int32_t)(i % 3 ? channels : 0);
+    }
+    table->resize_linear(&(struct resize_row){.rows = {rows[0], rows[1]},
+                                              .weight = {wa, wb},
+                                              .at = {at[0], at[1]},
+                                              .column_weight = {weight[0], weight[1]},
+                                              .width = width * channels,
+                                              .pixels = pixels,
+                                              .channels = channels,
+                                              .y = y,
+                                              .y_step = (ptrdiff_t)channels,
+                                              .work = work});
+    for (size_t i = 0; i < pixels * channels; i++) {
+        double e = 0, scale = 0;
+        for (int t = 0; t < 4; t++) {
+            double w = (double)(t / 2 ? wb : wa) * weight[t % 2][i / channels];
+            double x = rows[t / 2][at[t % 2][i / channels] + (int32_t)(i % channels)];
+            e += w * x, scale += fabs(w * x);
+        }
+        assert_true(fabs(y[i] - e) <= 5e-7 * scale);
+    }
+    for (int t = 0; t < 2; t++)
+        free(rows[t]), free(weight[t]), free(at[t]);
+    free(y), free(work);
+}
+
+static void test_resize(void **state)
+{
+    for (size_t pixels = 1; pixels < 80; pixels += pixels < 36 ? 1 : 7)
+        for (int apart = 0; apart < 7; apart++)
+            for (size_t channels = 1; channels < 40; channels += channels < 3 ? 1 : 17)
+                for (int both = 0; both < 2; both++)
+                    check_resize(pixels, channels, apart, both);
+}
+
+/* A row of windows of one channel over the rows of a picture that are inside. */
+static void check_pool_row(size_t width, int height, int taps, int stride, int dilation, int pad,
+                           bool max)
+{
+    enum { ROWS = 3 };
+    size_t pixels = (width + (size_t)pad) / (size_t)stride + 1;
+    float *rows[ROWS], *y = random_row(pixels), *counts = random_row(pixels);
+    float *work = random_row(
+        (size_t)pool_row_work((int64_t)width, taps, stride, dilation, pad, (int64_t)pixels));
+    for (int t = 0; t < ROWS; t++)
+        rows[t] = random_row(width);
+    for (size_t x = 0; x < pixels; x++)
+        counts[x] = (float)(1 + x % 3);
+    table->pool_row(&(struct pool_row){.rows = (const float *const *)rows,
+                                       .height = (size_t)height,
+                                       .width = width,
+                                       .taps = taps,
+                                       .stride = stride,
+                                       .dilation = dilation,
+                                       .pad = pad,
+                                       .pixels = pixels,
+                                       .y = y,
+                                       .work = work,
+                                       .max = max,
+                                       .height_counted = 2,
+                                       .counts = counts});
+    for (size_t x = 0; x < pixels; x++) {
+        double e = max ? -INFINITY : 0;
+        for (int t = 0; t < taps; t++)
+            for (int r = 0; r < height; r++) {
+                int64_t at = (int64_t)x * stride - pad + t * dilation;
+                if (at >= 0 && at < (int64_t)width)
+                    e = max ? fmax(e, rows[r][at]) : e + rows[r][at];
+            }
+        e /= max ? 1 : 2.0 * counts[x];
+        assert_true(y[x] == e || fabs(y[x] - e) <= 1e-5);
+    }
+    for (int t = 0; t < ROWS; t++)
+        free(rows[t]);
+    free(y), free(counts), free(work);
+}
+
+static void test_pool_row(void **state)
+{
+    for (size_t width = 1; width < 70; width += width < 36 ? 1 : 5)
+        for (int stride = 1; stride < 4; stride++)
+            for (int form = 0; form < 16; form++)
+                check_pool_row(width, form % 4, 1 + form % 3, stride, 1 + form / 8, form % 3 / 2,
+                               form & 4);
+}
+
+static void check_depthwise(int height, int kernel, int stride, int dilation, int width,
+                            int channels, bool bf16, enum kernel_activation activation)
+{
+    int pad = kernel / 2 * dilation, reach = (kernel - 1) * dilation + 1;
+    int outs = (width + 2 * pad - reach) / stride + 1;
+    if (outs < 1)
+        return;
+    size_t n = (size_t)width * (size_t)channels;
+    int step = channels + channels % 3; /* between the weights of taps */
+    float *x[8], *w = random_row((size_t)(height * kernel * step)),
+                 *bias = random_row((size_t)channels);
+    float *y = random_row((size_t)outs * (size_t)channels);
+    uint16_t *h[8];
+    const void *rows[8];
+    for (int i = 0; i < height; i++) {
+        x[i] = random_row(n);
+        h[i] = malloc(n * sizeof *h[i]);
+        table->convert[CONVERT_bf16_from_f32](h[i], 1, x[i], 1, n);
+        if (bf16)
+            table->convert[CONVERT_bf16_round](x[i], 1, x[i], 1, n);
+        rows[i] = i == 0 && height > 1 ? NULL : bf16 ? (const void *)h[i] : x[i];
+    }
+    struct depthwise_row d = {rows,
+                              channels,
+                              width,
+                              height,
+                              kernel,
+                              stride,
+                              dilation,
+                              pad,
+                              channels,
+                              0,
+                              outs,
+                              bf16,
+                              w,
+                              step,
+                              y,
+                              channels,
+                              {bias, activation, {0.1f, 0.7f}},
+                              false};
+    table->depthwise(&d);
+    for (int j = 0; j < outs; j++)
+        for (int c = 0; c < channels; c++) {
+            double e = 0;
+            for (int ky = 0; ky < height; ky++)
+                for (int kx = 0; kx < kernel; kx++) {
+                    int at = j * stride - pad + kx * dilation;
+                    if (rows[ky] && at >= 0 && at < width)
+                        e += (double)x[ky][at * channels + c] * w[(ky * kernel + kx) * step + c];
+                }
+            e = epilogue_reference(&d.epilogue, e, c);
+            assert_true(fabs(y[j * channels + c] - e) <= 3e-5);
+        }
+    size_t count = (size_t)outs * (size_t)channels;
+    uint16_t *z = malloc(count * 2 + 2), *expected = malloc(count * 2);
+    z[count] = 0xabcd;
+    d.out = z, d.out_bf16 = true;
+    table->depthwise(&d); /* rounded: the same bits as by a conversion */
+    table->convert[CONVERT_bf16_from_f32](expected, 1, y, 1, count);
+    assert_memory_equal(z, expected, count * 2);
+    assert_int_equal(z[count], 0xabcd);
+    free(z), free(expected);
+    for (int i = 0; i < height; i++)
+        free(x[i]), free(h[i]);
+    free(w), free(bias), free(y);
+}
+
+static void test_depthwise(void **state)
+{
+    static const int channels[] = {1, 3, 16, 19, 33};
+    static const enum kernel_activation activations[] = {
+        ACTIVATION_copy, ACTIVATION_relu, ACTIVATION_clip, ACTIVATION_silu, ACTIVATION_hard_swish};
+    int i = 0;
+    for (int kernel = 1; kernel <= 7; kernel++)
+        for (int stride = 1; stride <= 3; stride++)
+            for (int dilation = 1; dilation <= 2; dilation++)
+                for (int width = 1; width < 40; width += 4)
+                    for (int bf16 = 0; bf16 < 2; bf16++, i++)
+                        check_depthwise(kernel, kernel, stride, dilation, width, channels[i % 5],
+                                        bf16, activations[i / 5 % 5]);
+    for (int height = 1; height <= 7; height++) /* and channels that are many */
+        for (int width = 6; width < 30; width += 7, i++)
+            check_depthwise(height, 3 + height % 2 * 2, 1 + width % 2, 1, width,
+                            height == 4 ? 2053 : 17, i % 2, activations[i % 5]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_resize),
+        cmocka_unit_test(test_pool_row),
+        cmocka_unit_test(test_depthwise),
+    };
+    return run_variants(tests, sizeof tests / sizeof tests[0]);
+}
