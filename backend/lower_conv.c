@@ -8,11 +8,11 @@
  * read once per band of rows.
  */
 #include "backend/conv.h"
-#include "passes/pads.h"
 #include "backend/product.h"
 #include "backend/quantized.h"
 #include "backend/strided.h"
 #include "passes/ir/winograd.h"
+#include "passes/pads.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
  * block-diagonal matrix.
  */
 #include "backend/conv.h"
-#include "passes/pads.h"
 #include "backend/product.h"
+#include "passes/pads.h"
 
 #include <string.h>
 

@@ -52,6 +52,12 @@ dim_t even_tile(dim_t count, dim_t most)
     return count ? (count + tiles - 1) / tiles : 1;
 }
 
+dim_t image_rows_tile(dim_t rows, dim_t row)
+{
+    enum { ELEMENTS = 16384 };
+    return even_tile(rows, dim_is_const(row) && row > 0 && row < ELEMENTS ? ELEMENTS / row : 1);
+}
+
 /* Rows of an instance: of a number with an unknown factor, which is often 1, a tile that leaves no
  * rest where there is one of about the size wanted. */
 static dim_t row_tile(const struct dim_table *t, dim_t rows)

@@ -3,9 +3,9 @@
  * be channels last or channels first: the instruction takes them by steps; channels first, each is
  * an image of its own.
  */
-#include "passes/pads.h"
 #include "backend/pool.h"
 #include "backend/product.h"
+#include "passes/pads.h"
 
 #include <string.h>
 
@@ -117,17 +117,13 @@ static void report(struct kernel_builder *k, const struct pool *p, dim_t outs, d
     kernel_of(k)->bytes = dim_mul(t, dim_add(t, outs, ins), 4);
 }
 
-enum { TILE_ELEMENTS = 16384 };
-
 /* Channels first: every channel is a picture of its own, some rows of it at a time. */
 static void emit_pictures(struct lowering *l, const struct node *n, struct pool p)
 {
     struct dim_table *t = &l->p->dims;
     struct kernel_builder k = kernel_begin(l, n, n->name);
     dim_t outs = dim_mul(t, p.oh, p.ow);
-    int64_t rows =
-        dim_is_const(p.ow) && p.ow > 0 && p.ow < TILE_ELEMENTS ? TILE_ELEMENTS / p.ow : 1;
-    dim_t tile = even_tile(p.oh, rows);
+    dim_t tile = image_rows_tile(p.oh, p.ow);
     p.n = dim_mul(t, p.n, p.channels);
     p.image = p.channel;
     p.channels = p.channel = 1;

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { MOST = 64, TILE_ELEMENTS = 16384 };
+enum { MOST = 64 };
 
 static bool stretches(const struct attrs *as)
 {
@@ -149,8 +149,7 @@ static void emit_planes(struct lowering *l, const struct node *n, const struct l
     struct dim_table *t = &l->p->dims;
     struct kernel_builder k = kernel_begin(l, n, n->name && *n->name ? n->name : "resize");
     dim_t row = dim_mul(t, y->w, y->inner), x_row = dim_mul(t, x->w, x->inner);
-    int64_t most = dim_is_const(row) && row > 0 && row < TILE_ELEMENTS ? TILE_ELEMENTS / row : 1;
-    dim_t tile = even_tile(y->h, most);
+    dim_t tile = image_rows_tile(y->h, row);
     int var_n = kernel_grid(&k, y->outer), var_row = kernel_grid(&k, dim_ceildiv(t, y->h, tile));
     struct ap to = ap_slot(l, y->slot), from = ap_slot(l, x->slot);
     ap_move(l, &to, var_n, dim_mul(t, row, y->h));

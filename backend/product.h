@@ -47,6 +47,9 @@ bool product_types(const struct value *x, int weights);
 void emit_product(struct lowering *l, struct group *g, const struct product *p);
 /* A tile size near `most` that cuts a known count into nearly equal tiles. */
 dim_t even_tile(dim_t count, dim_t most);
+/* So many rows of an image, of `row` elements each, that a tile is neither small nor a cache
+ * full. */
+dim_t image_rows_tile(dim_t rows, dim_t row);
 
 enum { WEIGHTS_IN_CACHE = 512 << 10, ROW_TILE = 64 };
 

@@ -101,8 +101,8 @@ static bool prepare_pool(struct binding *b, struct bound_insn *i, struct image *
     m->direct = singles && x->step[2] == 1 && y->step[last] == 1;
     m->bytes = (x->dtype == DT_U8 || x->dtype == DT_I8) && x->dtype == y->dtype &&
                i->func[0] == OP_max && x->step[2] == 1 && y->step[last] == 1;
-    m->columns = singles && x->step[1] == 1 && y->step[last - 1] == 1 && i->imm[4].base > 0 &&
-                 (!m->direct || y->count[last] == 1);
+    m->columns = singles && !x->nclips && x->step[1] == 1 && y->step[last - 1] == 1 &&
+                 i->imm[4].base > 0 && (!m->direct || y->count[last] == 1);
     if (m->columns)
         count_columns(b, i, m);
     return true;

@@ -177,16 +177,35 @@ INLINE vf square_root(vf x)
 #endif
 }
 
+/* Lanes of a, then b, by number, where that is an instruction or three. */
+#if LANES == 16
+#define HAS_LANES_AT 1
+INLINE vf lanes_at(vf a, vf b, vi at)
+{
+    return (vf)_mm512_permutex2var_ps((__m512)a, (__m512i)at, (__m512)b);
+}
+#elif LANES == 8
+#define HAS_LANES_AT 1
+INLINE vf lanes_at(vf a, vf b, vi at)
+{
+    __m256 low = _mm256_permutevar8x32_ps((__m256)a, (__m256i)at),
+           high = _mm256_permutevar8x32_ps((__m256)b, (__m256i)at);
+    return (vf)_mm256_blendv_ps(low, high, (__m256)(at << 28));
+}
+#else
+#define HAS_LANES_AT 0
+INLINE vf lanes_at(vf a, vf b, vi at)
+{
+    return a;
+}
+#endif
+
 /* Lanes 0, 2, 4... or 1, 3, 5... of a and then of b; and back: a0 b0 a1 b1..., the lower half of
  * both or the upper. */
 #if LANES == 16
-INLINE vf picked_lanes(vf a, vf b, __m512i at)
-{
-    return (vf)_mm512_permutex2var_ps((__m512)a, at, (__m512)b);
-}
 #define LANES_FROM(a, b, first, step, other)                                                       \
-    picked_lanes(a, b,                                                                             \
-                 _mm512_setr_epi32(first, other, first + step, other + step, first + 2 * step,     \
+    lanes_at(a, b,                                                                                 \
+             (vi)_mm512_setr_epi32(first, other, first + step, other + step, first + 2 * step,     \
                                    other + 2 * step, first + 3 * step, other + 3 * step,           \
                                    first + 4 * step, other + 4 * step, first + 5 * step,           \
                                    other + 5 * step, first + 6 * step, other + 6 * step,           \
