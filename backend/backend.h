@@ -9,8 +9,8 @@
 #ifndef BACKEND_BACKEND_H
 #define BACKEND_BACKEND_H
 
-#include "neff/machine.h"
-#include "neff/program.h"
+#include "neff/isa/machine.h"
+#include "neff/isa/program.h"
 #include "passes/ir/options.h"
 
 /*

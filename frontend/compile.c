@@ -1,7 +1,7 @@
 #include "frontend/compile.h"
 
 #include "backend/backend.h"
-#include "neff/archive.h"
+#include "neff/archive/archive.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #define FRONTEND_COMPILE_H
 
 #include "frontend/driver.h"
-#include "neff/program.h"
+#include "neff/isa/program.h"
 #include "runtime/exec/exec.h"
 
 /* Runs the passes and the backend. The program borrows the graph's constants. NULL after a failure.

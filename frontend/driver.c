@@ -1,11 +1,11 @@
 #include "frontend/driver.h"
 
 #include "frontend/compile.h"
-#include "frontend/hlo/hlo.h"
+#include "frontend/hlo/syntax/hlo.h"
 #include "frontend/neuronx_options.h"
 #include "frontend/onnx/onnx.h"
-#include "neff/archive.h"
-#include "neff/asm.h"
+#include "neff/archive/archive.h"
+#include "neff/isa/asm.h"
 #include "neff/base/file.h"
 
 #include <stdio.h>

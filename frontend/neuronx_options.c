@@ -1,6 +1,6 @@
 #include "frontend/neuronx_options.h"
 
-#include "frontend/hlo/hlo.h"
+#include "frontend/hlo/syntax/hlo.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  */
 #include "frontend/driver.h"
 #include "frontend/onnx/importer.h"
-#include "neff/signature.h"
-#include "runtime/ops/elementwise.h"
+#include "neff/core/signature.h"
+#include "runtime/ops/common/elementwise.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static const char *engines(enum op op, bool strict)
     enum { NONE, ALL, DIRECT };
     static const char tiles[OP_COUNT] = {
 #define LOWER(op, function, machines) [OP_##op] = machines,
-#include "backend/lower.def"
+#include "backend/lower/lower.def"
     };
     if (op_infos[op].flags & (OPF_REGIONS | OPF_TERMINATOR))
         return "control";

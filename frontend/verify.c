@@ -2,7 +2,7 @@
 
 #include "frontend/compile.h"
 #include "frontend/verify_error.h"
-#include "neff/archive.h"
+#include "neff/archive/archive.h"
 
 #include <math.h>
 #include <stdio.h>

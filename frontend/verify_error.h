@@ -9,7 +9,7 @@
 #define FRONTEND_VERIFY_ERROR_H
 
 #include "passes/pass.h"
-#include "runtime/ops/ops.h"
+#include "runtime/ops/common/ops.h"
 
 enum bound {
     BOUND_ORDER, /* f32 arithmetic in any order */

@@ -10,7 +10,7 @@
  * diagonal), dims of 1 that broadcast, and shapes that cannot be written down.
  */
 #include "passes/compose.h"
-#include "runtime/ops/einsum.h"
+#include "runtime/ops/common/einsum.h"
 
 enum { MAX_LABELS = EINSUM_LABELS + MAX_RANK };
 

@@ -5,7 +5,7 @@
  * operators unless they are smaller than what they are made of; weights are read in place.
  */
 #include "passes/pass.h"
-#include "runtime/ops/ops.h"
+#include "runtime/ops/common/ops.h"
 
 #include <string.h>
 

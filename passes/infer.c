@@ -3,7 +3,7 @@
  * operator defines while running keep their names when a graph is inferred again.
  */
 #include "passes/pass.h"
-#include "runtime/ops/ops.h"
+#include "runtime/ops/common/ops.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * is given back after the node of its region that needs it last.
  */
 #include "passes/pass.h"
-#include "runtime/ops/ops.h"
+#include "runtime/ops/common/ops.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #include "runtime/xrt.h"
 
-#include "neff/archive.h"
+#include "neff/archive/archive.h"
 #include "runtime/exec/exec.h"
 #include "neff/base/file.h"
 #include "runtime/exec/profile.h"

@@ -10,7 +10,7 @@
  * fail, text hlo_tool mutate SEED N FILE...  N damaged variants of each file; only a crash is a
  * failure
  */
-#include "frontend/hlo/hlo.h"
+#include "frontend/hlo/syntax/hlo.h"
 #include "neff/base/file.h"
 
 #include <stdlib.h>

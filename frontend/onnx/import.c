@@ -1,6 +1,6 @@
 #include "frontend/onnx/attributes.h"
 #include "frontend/onnx/importer.h"
-#include "neff/signature.h"
+#include "neff/core/signature.h"
 #include "passes/pass.h"
 
 #include <stdlib.h>

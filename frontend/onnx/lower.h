@@ -48,7 +48,7 @@ struct schema {
     const char *domain, *op;
     int16_t since;                            /* first version */
     int16_t min_in, max_in, min_out, max_out; /* max -1: any number */
-    const char *types;                        /* signature of the inputs (neff/signature.h) */
+    const char *types;                        /* signature of the inputs (neff/core/signature.h) */
     const char *attributes; /* `name:kinds` each, `!` after it when required; kinds: f i s t g p y,
                                upper case for lists */
 };

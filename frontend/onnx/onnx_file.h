@@ -7,7 +7,7 @@
 #define FRONTEND_ONNX_ONNX_FILE_H
 
 #include "neff/base/file.h"
-#include "neff/tensor.h"
+#include "neff/core/tensor.h"
 #include "onnx.pb-c.h"
 
 struct onnx_external { /* a mapped file of external data */

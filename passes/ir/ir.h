@@ -1,5 +1,5 @@
 /*
- * The graph IR: typed SSA values, operators from neff/op.def, regions for control flow.
+ * The graph IR: typed SSA values, operators from neff/core/op.def, regions for control flow.
  *
  * A graph owns everything in one arena; nothing is freed before the graph is. Nodes of a region are
  * a doubly linked list in a topological order. Every region ends with a `return` node whose
@@ -13,7 +13,7 @@
 #ifndef PASSES_IR_IR_H
 #define PASSES_IR_IR_H
 
-#include "neff/op.h"
+#include "neff/core/op.h"
 
 #include <stdio.h>
 
@@ -30,7 +30,7 @@ struct use { /* operand `index` of `node` is this value; a list per value in no 
     struct use *next, *prev;
 };
 
-struct content_list { /* known elements of a small integer tensor; see runtime/ops/ops.h */
+struct content_list { /* known elements of a small integer tensor; see runtime/ops/common/ops.h */
     const dim_t *v;
     int64_t n; /* -1: not known */
 };

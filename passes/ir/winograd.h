@@ -5,7 +5,7 @@
 #ifndef PASSES_IR_WINOGRAD_H
 #define PASSES_IR_WINOGRAD_H
 
-#include "neff/conv_cost.h"
+#include "neff/isa/conv_cost.h"
 #include "passes/ir/ir.h"
 
 /* A dense 3x3 convolution of stride 1 by constant weights, channels last; its size. */

@@ -3,7 +3,7 @@
  * scalar rows elsewhere.
  */
 #include "runtime/exec/engine.h"
-#include "runtime/ops/elementwise.h"
+#include "runtime/ops/common/elementwise.h"
 
 #define OP_copy OP_identity
 static const uint8_t activation_of[OP_COUNT] = {

@@ -17,7 +17,7 @@
 #ifndef RUNTIME_EXEC_EXEC_H
 #define RUNTIME_EXEC_EXEC_H
 
-#include "neff/program.h"
+#include "neff/isa/program.h"
 
 struct model;
 struct context;

@@ -23,7 +23,7 @@ struct variant {
 struct matmul {
     enum gemm_type type;
     int nbatch;
-    bool packed;   /* stationary in blocks of neff/pack.h */
+    bool packed;   /* stationary in blocks of neff/isa/pack.h */
     bool streams;  /* they come from memory */
     bool in_place; /* stationary can be read where it is when outs allow it */
     bool convert_a, convert_c;
@@ -362,7 +362,7 @@ static void convert_moving(const struct lane *l, const struct bound_insn *i, con
     }
 }
 
-/* One [k][outs] block in the layout of neff/pack.h with the given pitch. */
+/* One [k][outs] block in the layout of neff/isa/pack.h with the given pitch. */
 static void pack_block(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
                        const struct extent *e, int64_t pitch, const char *x, char *to)
 {

@@ -1,7 +1,7 @@
 /*
  * Tensor engine: quantized_matmul, whose sums become 8-bit numbers before they leave the cache.
  */
-#include "neff/pack.h"
+#include "neff/isa/pack.h"
 #include "runtime/exec/engine.h"
 #include "runtime/kernels/gemm.h"
 

@@ -1,7 +1,7 @@
 /*
  * Linear resizing of images [height, width, channels], some rows of the result at a time.
  */
-#include "neff/resize.h"
+#include "neff/core/resize.h"
 #include "runtime/exec/engine.h"
 
 #include <math.h>

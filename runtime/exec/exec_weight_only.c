@@ -2,7 +2,7 @@
  * Tensor engine: weight_only_matmul. One row is multiplied straight on the packed integers; more
  * rows share weights that are unpacked a chunk of k at a time.
  */
-#include "neff/pack.h"
+#include "neff/isa/pack.h"
 #include "runtime/exec/engine.h"
 #include "runtime/kernels/gemm.h"
 

@@ -1,6 +1,6 @@
 #include "runtime/exec/integer.h"
 
-#include "runtime/ops/elementwise.h"
+#include "runtime/ops/common/elementwise.h"
 
 #include <string.h>
 

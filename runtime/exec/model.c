@@ -3,12 +3,12 @@
  */
 #include "runtime/exec/state.h"
 
-#include "neff/signature.h"
+#include "neff/core/signature.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The numbering of program_lifetimes (neff/plan.c): regions' steps right after the call that runs
+/* The numbering of program_lifetimes (neff/plan/plan.c): regions' steps right after the call that runs
  * them. */
 struct numbering {
     const struct program *p;

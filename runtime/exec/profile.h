@@ -7,7 +7,7 @@
 #define RUNTIME_EXEC_PROFILE_H
 
 #include "runtime/exec/rates.h"
-#include "neff/program.h"
+#include "neff/isa/program.h"
 
 #include <stdio.h>
 

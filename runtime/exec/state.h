@@ -7,7 +7,7 @@
 #include "runtime/exec/exec.h"
 #include "runtime/exec/profile.h"
 #include "runtime/kernels/gemm.h"
-#include "runtime/ops/ops.h"
+#include "runtime/ops/common/ops.h"
 
 #include <stdatomic.h>
 

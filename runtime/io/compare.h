@@ -4,7 +4,7 @@
 #ifndef RUNTIME_IO_COMPARE_H
 #define RUNTIME_IO_COMPARE_H
 
-#include "neff/tensor.h"
+#include "neff/core/tensor.h"
 
 struct tolerance {
     double rtol, atol;

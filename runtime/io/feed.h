@@ -4,7 +4,7 @@
 #ifndef RUNTIME_IO_FEED_H
 #define RUNTIME_IO_FEED_H
 
-#include "neff/tensor.h"
+#include "neff/core/tensor.h"
 #include "runtime/xrt.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * NumPy's files: .npy holds one tensor, .npz a zip of named ones.
  *
- * Read: any byte order, either element order, every type of neff/dtype.def that NumPy has, and
+ * Read: any byte order, either element order, every type of neff/core/dtype.def that NumPy has, and
  * strings (<U, |S). Types that NumPy lacks are stored as bit patterns (bf16 as uint16, 8-bit and
  * smaller floats as uint8, 2- and 4-bit integers one per byte); npy_as() gives them their type
  * back. Tensors own their memory.
@@ -9,7 +9,7 @@
 #ifndef RUNTIME_IO_NPY_H
 #define RUNTIME_IO_NPY_H
 
-#include "neff/tensor.h"
+#include "neff/core/tensor.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
  * Matrix tiles are measured libxsmm and own kernel in turns, A B A B, and the best of each is
  * shown, in GFLOP/s; W and A of one tile stay in cache, as in a blocked product.
  */
-#include "neff/pack.h"
+#include "neff/isa/pack.h"
 #include "runtime/kernels/gemm.h"
 
 #include <pthread.h>

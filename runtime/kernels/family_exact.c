@@ -6,7 +6,7 @@
 #include "runtime/kernels/variants.h"
 #include "runtime/kernels/vec.h"
 
-#include "neff/convert.inc"
+#include "neff/core/convert.inc"
 #include "runtime/kernels/integers.inc"
 #include "runtime/kernels/panel_f64.inc"
 #include "runtime/kernels/running.inc"

@@ -1,8 +1,8 @@
 /*
- * Matrix tiles of floats and products of one row, weights packed (neff/pack.h).
+ * Matrix tiles of floats and products of one row, weights packed (neff/isa/pack.h).
  * A family of kernels, compiled once for each variant that has its own; see variants.h.
  */
-#include "neff/pack.h"
+#include "neff/isa/pack.h"
 #include "runtime/kernels/gemm.h"
 #include "runtime/kernels/variants.h"
 #include "runtime/kernels/vec.h"

@@ -4,7 +4,7 @@
  *     C[rows][outs] (+)= sum over b of A_b[rows][k] * W_b[k][outs]
  *
  * A's rows are row-major with a pitch: a row may be a token, a pixel, or a pixel of a strided
- * convolution. W is packed (neff/pack.h): [k][w_pitch] f32, [k/2][w_pitch][2] bf16,
+ * convolution. W is packed (neff/isa/pack.h): [k][w_pitch] f32, [k/2][w_pitch][2] bf16,
  * [k/4][w_pitch][4] s8, k rounded up, zero padded. C is f32, or s32 for int8.
  *
  * The batch b runs over K blocks and filter taps: up to three nested levels of (count, strides), or

@@ -19,7 +19,7 @@
 #ifndef RUNTIME_KERNELS_KERNELS_H
 #define RUNTIME_KERNELS_KERNELS_H
 
-#include "neff/dtype.h"
+#include "neff/core/dtype.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -194,7 +194,7 @@ struct softmax_block {
 /*
  * Weight-only quantised product of one row: y[o] = sum over k of x[k] * (q[k][o] - zero) * scale,
  * scale and zero constant over blocks of `block` k; without stored zero points zero is `centre`.
- * Layouts: neff/pack.h (weight-only).
+ * Layouts: neff/isa/pack.h (weight-only).
  */
 struct weight_only_row {
     const void *x; /* k elements, f32 or bf16 */
@@ -239,7 +239,7 @@ struct recurrent_step {
     const float *h;        /* [rows], h_pitch apart */
     float *c, *next, *y;   /* c: of an LSTM; y: a copy of next, or NULL */
     ptrdiff_t h_pitch, c_pitch, next_pitch, y_pitch;
-    bool bf16; /* weights are, in the pairs of neff/pack.h: [k / 2][gate][unit][2] */
+    bool bf16; /* weights are, in the pairs of neff/isa/pack.h: [k / 2][gate][unit][2] */
     bool back; /* the last part first: it is still in the first-level cache */
 };
 

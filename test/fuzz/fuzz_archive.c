@@ -1,5 +1,5 @@
 /* An archive: every view of xdump, then loaded and run once. */
-#include "neff/archive.h"
+#include "neff/archive/archive.h"
 #include "test/fuzz/fuzz.h"
 
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int xdump_main(int argc, char **argv); /* neff/xdump.c, its main under this name */
+int xdump_main(int argc, char **argv); /* neff/tools/xdump.c, its main under this name */
 
 static void to_nothing(void)
 {

@@ -1,5 +1,5 @@
 /* A program as text: read, printed, read again, run. */
-#include "neff/asm.h"
+#include "neff/isa/asm.h"
 #include "test/fuzz/fuzz.h"
 
 #include <stdlib.h>

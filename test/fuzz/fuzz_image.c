@@ -1,5 +1,5 @@
 /* An image file, through the routine of ImageDecoder. */
-#include "runtime/ops/ops.h"
+#include "runtime/ops/common/ops.h"
 #include "test/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -9,7 +9,7 @@
 #ifndef TEST_UNIT_EMULATED_H
 #define TEST_UNIT_EMULATED_H
 
-#include "neff/pack.h"
+#include "neff/isa/pack.h"
 #include "runtime/kernels/gemm.h"
 #include "runtime/kernels/variants.h"
 

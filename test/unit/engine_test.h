@@ -6,7 +6,7 @@
 #define TEST_UNIT_ENGINE_TEST_H
 
 #include "runtime/exec/exec.h"
-#include "runtime/ops/elementwise.h"
+#include "runtime/ops/common/elementwise.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -5,9 +5,9 @@
 #ifndef TEST_NEFF_TEST_H
 #define TEST_NEFF_TEST_H
 
-#include "neff/asm.h"
-#include "neff/archive.h"
-#include "neff/streams.h"
+#include "neff/isa/asm.h"
+#include "neff/archive/archive.h"
+#include "neff/isa/streams.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/ops/ops.h"
+#include "runtime/ops/common/ops.h"
 
 /* After our headers: cmocka has a macro of the name fail. */
 #include <cmocka.h>

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "neff/dim.h"
+#include "neff/core/dim.h"
 
 #include <cmocka.h>
 

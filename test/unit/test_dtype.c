@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "neff/dtype.h"
+#include "neff/core/dtype.h"
 
 #include <cmocka.h>
 #include <math.h>

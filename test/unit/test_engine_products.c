@@ -1,7 +1,7 @@
 /*
  * Matrix products of the Tensor engine against the reference, as patterns say and packed.
  */
-#include "neff/pack.h"
+#include "neff/isa/pack.h"
 #include "test/unit/engine_test.h"
 
 struct matmul_case {

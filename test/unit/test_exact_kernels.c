@@ -3,7 +3,7 @@
  * on 64 bits, conversions of one element, and sums in plain loops.
  */
 #include "runtime/kernels/kernels.h"
-#include "runtime/ops/elementwise.h"
+#include "runtime/ops/common/elementwise.h"
 #include "test/unit/kernel_test.h"
 
 static const int integer_types[] = {DT_BOOL, DT_I8,  DT_U8,  DT_I16, DT_U16,

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/ops/fourier.h"
+#include "runtime/ops/common/fourier.h"
 
 #include <math.h>
 #include <stdlib.h>

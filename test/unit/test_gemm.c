@@ -1,8 +1,8 @@
 /*
  * Matrix tiles and weight-only rows of every variant this CPU can run, against sums in double.
  */
-#include "neff/dtype.h"
-#include "neff/pack.h"
+#include "neff/core/dtype.h"
+#include "neff/isa/pack.h"
 #include "runtime/kernels/gemm.h"
 #include "test/unit/kernel_test.h"
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "runtime/ops/ops.h"
+#include "runtime/ops/common/ops.h"
 
 #include <cmocka.h>
 

@@ -1,7 +1,7 @@
 /*
  * The kernels of quantised data in every variant this CPU can run, against scalar references.
  */
-#include "neff/pack.h"
+#include "neff/isa/pack.h"
 #include "runtime/kernels/gemm.h"
 #include "test/unit/kernel_test.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/ops/elementwise.h"
+#include "runtime/ops/common/elementwise.h"
 
 #include "test/unit/op_test.h"
 

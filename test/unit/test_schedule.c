@@ -4,8 +4,8 @@
  */
 #include "test/unit/neff_test.h"
 
-#include "backend/check_sync.h"
-#include "backend/schedule.h"
+#include "backend/schedule/check_sync.h"
+#include "backend/schedule/schedule.h"
 
 static const char head[] =
     "program \"t\" target cpu\nsymbol \"n\"\ndim sym 0\noutputs \"y\"\n"

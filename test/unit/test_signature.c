@@ -1,7 +1,7 @@
 /* Signatures of operators: every row of the tables is one, and what they say of wrong types. */
 #include "frontend/onnx/lower.h"
-#include "neff/signature.h"
-#include "runtime/ops/elementwise.h"
+#include "neff/core/signature.h"
+#include "runtime/ops/common/elementwise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,10 +3,10 @@
  * and what it does not claim is refused with a message that names operand and types.
  */
 #include "backend/backend.h"
-#include "neff/signature.h"
+#include "neff/core/signature.h"
 #include "passes/pass.h"
 #include "runtime/exec/exec.h"
-#include "runtime/ops/elementwise.h"
+#include "runtime/ops/common/elementwise.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,0 +1,49 @@
+/*
+ * Geometry of a convolution, 1-D ones as images of one row.
+ */
+#ifndef BACKEND_CONV_H
+#define BACKEND_CONV_H
+
+#include "backend/lower/epilogue.h"
+#include "neff/isa/conv_cost.h"
+
+struct conv {
+    struct value *x;
+    struct value *weights;  /* outs, channels_in / group, kernel dims */
+    const struct tensor *w; /* theirs when compiling; NULL: known only while running */
+    bool last;              /* channels last */
+    bool depthwise;
+    int spatial; /* 1 or 2 */
+    bool column; /* an image one pixel wide: its height is walked as the width */
+    dim_t n, h, width, oh, ow;
+    int64_t channels_in, outs, group, in_group, kh, kw, sh, sw, dh, dw;
+    dim_t top, left, bottom, right; /* padding */
+    int64_t padding;                /* what stands outside the image */
+    int bias;                       /* slot of s32 sums to start from; -1: none */
+};
+
+/* Of a 1-D or 2-D convolution whose padding does not crop and whose numbers of channels and taps
+ * are known; false of others. */
+bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c);
+/* How the output pixels are walked: grid variables (-1: none), and what a tile holds. */
+struct conv_walk {
+    int var_n, var_row, var_column, var_block;
+    dim_t rows, columns; /* rows 0: a single one, not a dim of the tile */
+    int64_t outs;
+};
+struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const struct conv *c,
+                              const struct conv_walk *w);
+/* The input with a border of padding, in a temporary; its slot. Sets c->h and c->width to the
+ * padded sizes. */
+int padded_input(struct lowering *l, const struct node *n, struct conv *c);
+bool depthwise_types(const struct conv *c);
+/* Winograd's tiles where they pay, otherwise size 0; says why(). The group's epilogue is possible.
+ */
+struct conv_way winograd_way(struct lowering *l, const struct node *n, const struct conv *c);
+enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c,
+                           struct conv_way way);
+enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c);
+/* Of a conv_integer; padding and bias are set. */
+enum lowered emit_depthwise_integer(struct lowering *l, struct group *g, struct conv *c);
+
+#endif

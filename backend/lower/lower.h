@@ -1,0 +1,63 @@
+/*
+ * What lowering functions see: the graph being lowered, the program being made, and the map between
+ * them.
+ */
+#ifndef BACKEND_LOWER_H
+#define BACKEND_LOWER_H
+
+#include "backend/backend.h"
+
+struct lowering {
+    struct graph *g;
+    const struct options *o;
+    const struct machine *m;
+    struct program *p;
+    struct diag *d;
+    int region;     /* program region that steps are added to */
+    int32_t *slots; /* value id -> slot, -1 while it has none */
+    struct value *
+        *alias; /* value id -> value that stands for it (parameters of fused regions), or NULL */
+    bool *is_output; /* value id: a result of the main region */
+    int nvalues;     /* size of the maps; later values grow them */
+    bool *defined;   /* dim node: depends on symbols that running defines, all by steps before */
+    int ndefined;
+};
+
+enum lowered {
+    LOWERED,
+    DECLINED, /* not with a tile program; the function has said why() */
+    FAILED,   /* a diagnostic is set */
+};
+typedef enum lowered (*lower_fn)(struct lowering *l, struct node *n);
+
+/* The value that v stands for outside fused regions. */
+struct value *outer_value(struct lowering *l, struct value *v);
+/* v's slot, made when it has none. */
+int value_slot(struct lowering *l, struct value *v);
+/* A temporary planned slot. */
+int temporary_slot(struct lowering *l, const struct type *t, const char *name);
+/* A constant slot; data is borrowed and must live as long as the graph (use its arena). */
+int constant_slot(struct lowering *l, const struct tensor *t, const char *name);
+/* Whether kernels can read or write the value: a tensor of numbers whose shape is known when the
+ * step being lowered runs. */
+bool has_layout(struct lowering *l, const struct value *v);
+/* Whether the dim is known then: by the inputs, or by what earlier steps define. */
+bool dim_is_known(struct lowering *l, dim_t d);
+
+int add_kernel(struct lowering *l,
+               const char *name); /* index; its launch is added to the region's steps */
+/* The node's number in the program's node list. */
+int program_node_of(struct lowering *l, const struct node *n);
+/* Whether an operand or result has a constant size of 0. Such nodes have no tile program: there is
+ * nothing to compute, and a tile of no elements means something else to builders. */
+bool touches_nothing(const struct node *n);
+enum lowered lower_node(struct lowering *l, struct node *n);
+/* As one GpSimd call. */
+bool lower_call(struct lowering *l, struct node *n);
+
+#define LOWER(op, function, machines)                                                              \
+    enum lowered lower_##function(struct lowering *l, struct node *n);
+#include "backend/lower/lower.def"
+enum lowered lower_elementwise(struct lowering *l, struct node *n);
+
+#endif

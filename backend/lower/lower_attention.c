@@ -1,0 +1,414 @@
+/*
+ * Attention: softmax(scale * q k^T + mask) v for one tile of queries per instance.
+ *
+ * A loop over blocks of keys keeps the largest score and the sum of weights per query and rescales
+ * what it has accumulated, so that no more scores than a block are ever stored. A short known
+ * number of keys is one block, and so are the keys of one query.
+ */
+#include "backend/lower/attention.h"
+#include "backend/lower/product.h"
+#include "backend/lower/strict_product.h"
+
+#include <float.h>
+#include <math.h>
+
+enum { ONE_BLOCK = 512, KEY_BLOCK = 128, QUERY_TILE = 128, MAX_BATCH = 3 };
+
+struct attention {
+    struct strided q, mask, y;
+    struct attended k, v;
+    bool masked, causal;
+    int64_t causal_offset;
+    float scale;
+    int nbatch;
+    dim_t queries, keys, width, value_width; /* widths of a head */
+    dim_t q_steps[MAX_RANK], mask_steps[MAX_RANK];
+    int var[MAX_RANK], var_query, var_key; /* var_key -1: one block */
+    dim_t tile, block;
+    struct ap queries_in; /* strict targets: (width, queries) in SBUF */
+};
+
+static struct strided plain(const struct value *v)
+{
+    struct strided s = {.rank = v->type.rank};
+    for (int i = 0; i < s.rank; i++)
+        s.dims[i] = v->type.dims[i];
+    return s;
+}
+
+bool attention_takes(struct lowering *l, const struct node *n)
+{
+    const struct type *y = &n->out[0]->type;
+    dim_t steps[MAX_RANK], scores[MAX_RANK];
+    if (touches_nothing(n) || !has_layout(l, n->out[0]) || !engine_float(y->dtype))
+        return false;
+    int nbatch = y->rank - 2, several = 0;
+    for (int i = 0; i < nbatch; i++)
+        several += y->dims[i] != 1;
+    if (several > MAX_BATCH)
+        return false;
+    for (int i = 0; i < n->nin && n->in[i]; i++) {
+        struct value *v = outer_value(l, n->in[i]);
+        if (!has_layout(l, v) || !engine_float(v->type.dtype))
+            return false;
+        struct strided s = plain(v);
+        if (i < 3 && (s.rank < 2 || !strided_broadcast(l, &s, 2, nbatch, y->dims, steps)))
+            return false;
+    }
+    struct strided q = plain(outer_value(l, n->in[0])), k = plain(outer_value(l, n->in[1])),
+                   v = plain(outer_value(l, n->in[2]));
+    if (q.dims[q.rank - 1] != k.dims[k.rank - 1] || k.dims[k.rank - 2] != v.dims[v.rank - 2] ||
+        k.dims[k.rank - 2] == 0 || q.dims[q.rank - 1] == 0)
+        return false;
+    if (n->nin > 3 && n->in[3]) {
+        struct strided mask = plain(outer_value(l, n->in[3]));
+        for (int i = 0; i < nbatch; i++)
+            scores[i] = y->dims[i];
+        scores[nbatch] = q.dims[q.rank - 2], scores[nbatch + 1] = k.dims[k.rank - 2];
+        return strided_broadcast(l, &mask, 0, nbatch + 2, scores, steps);
+    }
+    return true;
+}
+
+static struct attention examine(struct lowering *l, const struct node *n)
+{
+    struct attention a = {.q = strided_operand(l, n->in[0]),
+                          .k = attended_operand(l, n, 1),
+                          .v = attended_operand(l, n, 2)};
+    const struct type *y = &n->out[0]->type, *k = &outer_value(l, n->in[1])->type;
+    dim_t scores[MAX_RANK];
+    a.y = strided_result(l, n->out[0]);
+    a.nbatch = y->rank - 2;
+    a.queries = a.q.dims[a.q.rank - 2], a.keys = k->dims[k->rank - 2];
+    a.width = a.q.dims[a.q.rank - 1], a.value_width = y->dims[y->rank - 1];
+    strided_broadcast(l, &a.q, 2, a.nbatch, y->dims, a.q_steps);
+    a.masked = n->nin > 3 && n->in[3];
+    if (a.masked) {
+        struct value *m = outer_value(l, n->in[3]);
+        a.mask = plain(m);
+        a.mask.slot = value_slot(l, m);
+        dense_steps(&l->p->dims, a.mask.rank, a.mask.dims, a.mask.steps);
+        for (int i = 0; i < a.nbatch; i++)
+            scores[i] = y->dims[i];
+        scores[a.nbatch] = a.queries, scores[a.nbatch + 1] = a.keys;
+        strided_broadcast(l, &a.mask, 0, a.nbatch + 2, scores, a.mask_steps);
+    }
+    a.causal = attr_int(&n->attrs, "causal", 0) != 0;
+    a.causal_offset = attr_int(&n->attrs, "causal_offset", 0);
+    double otherwise = dim_is_const(a.width) ? 1 / sqrt((double)a.width) : 1;
+    a.scale = (float)attr_float(&n->attrs, "scale", otherwise);
+    return a;
+}
+
+static struct ap of_batch(struct lowering *l, const struct attention *a, const struct strided *s,
+                          const dim_t *steps)
+{
+    struct ap p = ap_slot(l, s->slot);
+    for (int i = 0; i < a->nbatch; i++)
+        if (a->var[i] >= 0)
+            ap_move(l, &p, a->var[i], steps[i]);
+    return p;
+}
+
+static void push_queries(struct lowering *l, const struct attention *a, struct ap *p, dim_t step)
+{
+    ap_push_tile(l, p, step, a->tile, a->var_query, a->queries);
+}
+
+static void push_keys(struct lowering *l, const struct attention *a, struct ap *p, dim_t step)
+{
+    ap_push_tile(l, p, step, a->block, a->var_key, a->keys);
+}
+
+/* A tile (queries, columns), clipped to the queries there are. */
+static struct ap query_tile(struct kernel_builder *k, const struct attention *a, int mem, int dtype,
+                            dim_t columns)
+{
+    struct ap p = ap_tile(k, kernel_tile(k, mem, dtype, a->tile, columns));
+    ap_clip(k->l, &p, 0, a->var_query, a->tile, a->queries);
+    return p;
+}
+
+static void clip_keys(struct lowering *l, const struct attention *a, struct ap *p)
+{
+    if (a->var_key >= 0)
+        ap_clip(l, p, p->rank - 1, a->var_key, a->block, a->keys);
+}
+
+/* One column of a tile repeated over `count` columns. */
+static struct ap repeated(struct ap column, dim_t count)
+{
+    column.dim[1] = (struct ap_dim){.step = 0, .count = count};
+    return column;
+}
+
+static struct insn *matmul(struct kernel_builder *k, struct ap dst, struct ap stationary,
+                           struct ap moving)
+{
+    struct insn *i = kernel_insn(k, INSN_nc_matmul);
+    i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
+    return i;
+}
+
+/* (width, queries), and (width, keys): what is contracted lies first. */
+static struct ap queries_across(struct lowering *l, const struct attention *a)
+{
+    struct ap q = of_batch(l, a, &a->q, a->q_steps);
+    ap_push(&q, a->q.steps[a->q.rank - 1], a->width);
+    push_queries(l, a, &q, a->q.steps[a->q.rank - 2]);
+    return q;
+}
+
+/* The keys of part i in a block; of several parts all, for they are in one block. */
+static void push_part(struct lowering *l, const struct attention *a, const struct attended *o,
+                      int i, struct ap *p)
+{
+    const struct strided *s = &o->part[i];
+    if (o->nparts == 1)
+        push_keys(l, a, p, s->steps[s->rank - 2]);
+    else
+        ap_push(p, s->steps[s->rank - 2], s->dims[s->rank - 2]);
+}
+
+static struct ap keys_across(struct lowering *l, const struct attention *a, int i)
+{
+    const struct strided *s = &a->k.part[i];
+    struct ap keys = of_batch(l, a, s, a->k.steps[i]);
+    ap_push(&keys, s->steps[s->rank - 1], a->width);
+    push_part(l, a, &a->k, i, &keys);
+    return keys;
+}
+
+/* The columns of a row of scores or weights that belong to part i. */
+static struct ap columns_of(const struct attended *o, int i, struct ap row)
+{
+    if (o->nparts == 1)
+        return row;
+    row.offset.base = o->at[i];
+    row.dim[1].count = o->part[i].dims[o->part[i].rank - 2];
+    return row;
+}
+
+static struct ap mask_block(struct lowering *l, const struct attention *a)
+{
+    if (!a->masked)
+        return ap_absent();
+    struct ap mask = of_batch(l, a, &a->mask, a->mask_steps);
+    push_queries(l, a, &mask, a->mask_steps[a->nbatch]);
+    push_keys(l, a, &mask, a->mask_steps[a->nbatch + 1]);
+    return mask;
+}
+
+static void emit_products(struct kernel_builder *k, const struct attention *a, struct ap products)
+{
+    struct lowering *l = k->l;
+    struct ap q = of_batch(l, a, &a->q, a->q_steps);
+    push_queries(l, a, &q, a->q.steps[a->q.rank - 2]);
+    ap_push(&q, a->q.steps[a->q.rank - 1], a->width);
+    if (l->m->strict)
+        emit_tile_product(k, products, a->queries_in, stage_in(k, keys_across(l, a, 0)));
+    for (int i = 0; !l->m->strict && i < a->k.nparts; i++)
+        matmul(k, columns_of(&a->k, i, products), keys_across(l, a, i), q);
+}
+
+/* Scores of the block from its products: scaled, masked, and those of later keys hidden. */
+static void emit_scores(struct kernel_builder *k, const struct attention *a, struct ap scores,
+                        struct ap products)
+{
+    emit_activation(k, OP_identity, scores, products, mask_block(k->l, a), a->scale, 0, 0);
+    if (a->causal) {
+        struct insn *i = kernel_insn(k, INSN_affine_select);
+        i->ap[0] = scores, i->ap[1] = scores;
+        i->imm[0].base = a->causal_offset;
+        affine_set(&i->imm[0], &k->l->p->arena, a->var_query, a->tile);
+        if (a->var_key >= 0)
+            affine_set(&i->imm[0], &k->l->p->arena, a->var_key, -a->block);
+        i->imm[1].base = 1, i->imm[2].base = -1;
+        i->flt[0] = -INFINITY;
+    }
+}
+
+static struct ap values_block(struct lowering *l, const struct attention *a, int i)
+{
+    const struct strided *s = &a->v.part[i];
+    struct ap v = of_batch(l, a, s, a->v.steps[i]);
+    push_part(l, a, &a->v, i, &v);
+    ap_push(&v, s->steps[s->rank - 1], a->value_width);
+    return v;
+}
+
+static struct ap destination(struct lowering *l, const struct attention *a)
+{
+    struct ap y = of_batch(l, a, &a->y, a->y.steps);
+    push_queries(l, a, &y, a->y.steps[a->y.rank - 2]);
+    ap_push(&y, a->y.steps[a->y.rank - 1], a->value_width);
+    return y;
+}
+
+/* bf16 values are multiplied by bf16 probabilities. */
+static int probability_type(struct lowering *l, const struct attention *a)
+{
+    return l->p->slots[a->v.part[0].slot].type.dtype == DT_BF16 ? DT_BF16 : DT_F32;
+}
+
+/* Blocks of keys in turn, or the one block there is; what is accumulated is divided by the sum of
+ * weights at the end. */
+static void emit_blocks(struct kernel_builder *k, struct attention *a, bool one)
+{
+    struct lowering *l = k->l;
+    struct ap scores = query_tile(k, a, MEM_PSUM, DT_F32, a->block), weights = scores;
+    struct ap sum = query_tile(k, a, MEM_PSUM, DT_F32, a->value_width);
+    struct ap state = query_tile(k, a, MEM_SBUF, DT_F32, 2), total = state;
+    bool plain_mask = a->masked && l->p->slots[a->mask.slot].type.dtype == DT_F32;
+    bool apart = a->causal || (a->masked && !plain_mask);
+    total.offset.base = 1;
+    total.dim[1].count = 1;
+    if (probability_type(l, a) != DT_F32)
+        weights = query_tile(k, a, MEM_SBUF, DT_BF16, a->block);
+    if (!dim_is_const(a->keys)) { /* perhaps there are none: 0 / 1 */
+        emit_memset(k, sum, 0);
+        emit_memset(k, state, 1);
+    }
+    if (!one)
+        a->var_key = kernel_loop(k, dim_ceildiv(&l->p->dims, a->keys, a->block));
+    clip_keys(l, a, &scores);
+    clip_keys(l, a, &weights);
+    attended_append(k, &a->k, a->nbatch, a->var);
+    emit_products(k, a, scores);
+    if (apart)
+        emit_scores(k, a, scores, scores);
+    struct insn *i = kernel_insn(k, INSN_softmax_block);
+    i->ap[0] = weights, i->ap[1] = scores, i->ap[2] = apart ? ap_absent() : mask_block(l, a);
+    i->ap[3] = state, i->ap[4] = sum;
+    i->flt[0] = apart ? 1 : a->scale;
+    if (!one)
+        affine_set(&i->imm[0], &l->p->arena, a->var_key, 1);
+    attended_append(k, &a->v, a->nbatch, a->var);
+    for (int part = 0; part < a->v.nparts; part++) {
+        i = matmul(k, sum, values_block(l, a, part), columns_of(&a->v, part, weights));
+        i->imm[0].base = part > 0;
+    }
+    if (!one) {
+        affine_set(&i->imm[0], &l->p->arena, a->var_key, 1);
+        kernel_end_loop(k);
+    }
+    a->var_key = -1;
+    emit_tensor_tensor(k, OP_div, destination(l, a), sum, repeated(total, a->value_width));
+}
+
+/* sum += probabilities * values on a strict target: the Tensor engine wants keys over partitions,
+ * so it transposes first. */
+static void add_values(struct kernel_builder *k, const struct attention *a, struct ap sum,
+                       struct ap probabilities)
+{
+    struct lowering *l = k->l;
+    struct ap psum = ap_tile(k, kernel_tile(k, MEM_PSUM, DT_F32, a->block, a->tile));
+    ap_clip(l, &psum, 0, a->var_key, a->block, a->keys);
+    ap_clip(l, &psum, 1, a->var_query, a->tile, a->queries);
+    struct ap across = ap_tile(
+        k, kernel_tile(k, MEM_SBUF, l->p->slots[a->v.part[0].slot].type.dtype, a->block, a->tile));
+    across.dim[0] = psum.dim[0], across.dim[1] = psum.dim[1];
+    struct insn *i = kernel_insn(k, INSN_nc_transpose);
+    i->ap[0] = psum, i->ap[1] = probabilities;
+    emit_copy(k, across, psum);
+    struct ap part = query_tile(k, a, MEM_PSUM, DT_F32, a->value_width);
+    emit_tile_product(k, part, across, stage_in(k, values_block(l, a, 0)));
+    emit_tensor_tensor(k, OP_add, sum, sum, part);
+}
+
+/* The same on a strict target, of its instructions. */
+static void emit_strict_blocks(struct kernel_builder *k, struct attention *a)
+{
+    struct dim_table *t = &k->l->p->dims;
+    struct ap scores = query_tile(k, a, MEM_SBUF, DT_F32, a->block);
+    struct ap sum = query_tile(k, a, MEM_SBUF, DT_F32, a->value_width);
+    struct ap top = query_tile(k, a, MEM_SBUF, DT_F32, 1),
+              total = query_tile(k, a, MEM_SBUF, DT_F32, 1);
+    struct ap new_top = query_tile(k, a, MEM_SBUF, DT_F32, 1),
+              ratio = query_tile(k, a, MEM_SBUF, DT_F32, 1);
+    struct ap part = query_tile(k, a, MEM_SBUF, DT_F32, 1);
+    a->queries_in = stage_in(k, queries_across(k->l, a));
+    emit_memset(k, top,
+                -FLT_MAX); /* finite, so that blocks masked by minus infinity count nothing */
+    emit_memset(k, total, 0);
+    emit_memset(k, sum, 0);
+    a->var_key = kernel_loop(k, dim_ceildiv(t, a->keys, a->block));
+    clip_keys(k->l, a, &scores);
+    struct ap products = query_tile(k, a, MEM_PSUM, DT_F32, a->block);
+    clip_keys(k->l, a, &products);
+    emit_products(k, a, products);
+    emit_scores(k, a, scores, products);
+    struct insn *i = kernel_insn(k, INSN_tensor_reduce);
+    i->ap[0] = part, i->ap[1] = scores;
+    i->imm[0].base = 1;
+    i->flt[0] = 1;
+    i->func[0] = OP_max;
+    emit_tensor_tensor(k, OP_max, new_top, top, part);
+    emit_tensor_tensor(k, OP_sub, ratio, top, new_top);
+    emit_activation(k, OP_exp, ratio, ratio, ap_absent(), 1, 0, 0);
+    emit_activation(k, OP_identity, top, new_top, ap_absent(), -1, 0, 0);
+    emit_activation(k, OP_exp, scores, scores, repeated(top, a->block), 1, 0, 0);
+    struct ap *bias = &kernel_of(k)->insns[kernel_of(k)->ninsns - 1].ap[3];
+    clip_keys(k->l, a, bias);
+    kernel_of(k)->insns[kernel_of(k)->ninsns - 1].ap[4] = part;
+    emit_copy(k, top, new_top);
+    emit_tensor_tensor(k, OP_mul, total, total, ratio);
+    emit_tensor_tensor(k, OP_add, total, total, part);
+    emit_tensor_tensor(k, OP_mul, sum, sum, repeated(ratio, a->value_width));
+    add_values(k, a, sum, scores);
+    kernel_end_loop(k);
+    a->var_key = -1;
+    emit_tensor_tensor(k, OP_div, destination(k->l, a), sum, repeated(total, a->value_width));
+}
+
+/* Operands and result once; what is appended again. */
+static dim_t bytes_moved(struct lowering *l, const struct node *n, const struct attention *a)
+{
+    struct dim_table *t = &l->p->dims;
+    dim_t bytes = 0;
+    for (int i = 0; i < 4; i++) {
+        const struct type *x = i < 3 ? &outer_value(l, n->in[i])->type : &n->out[0]->type;
+        int64_t times = 1 + ((i == 1 && a->k.whole) || (i == 2 && a->v.whole));
+        bytes = dim_add(t, bytes, dim_mul(t, type_count(t, x), times * dtype_bytes(x->dtype)));
+    }
+    return bytes;
+}
+
+enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
+{
+    bool strict = l->m->strict;
+    if (n->op == OP_fused)
+        return DECLINED;
+    if (!attention_takes(l, n)) {
+        why(l->o, n, "tile.attention",
+            "operand types, or shapes that are not proven to fit, have no tile program; it runs on "
+            "GpSimd");
+        return DECLINED;
+    }
+    struct dim_table *t = &l->p->dims;
+    struct attention a = examine(l, n);
+    if (strict && !(dim_is_const(a.width) && a.width <= l->m->matmul_k &&
+                    dim_is_const(a.value_width) && a.value_width <= l->m->matmul_n)) {
+        why(l->o, n, "tile.attention-width",
+            "heads are wider than the Tensor engine; it runs on GpSimd");
+        return DECLINED;
+    }
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    for (int i = 0; i < a.nbatch; i++)
+        a.var[i] = n->out[0]->type.dims[i] == 1 ? -1 : kernel_grid(&k, n->out[0]->type.dims[i]);
+    bool one = !strict && ((dim_is_const(a.keys) && a.keys <= ONE_BLOCK) || attention_is_row(l, n));
+    a.tile = even_tile(a.queries, strict ? l->m->partitions : QUERY_TILE);
+    a.block = one ? a.keys : strict ? even_tile(a.keys, KEY_BLOCK) : KEY_BLOCK;
+    a.var_query = kernel_grid(&k, dim_ceildiv(t, a.queries, a.tile));
+    a.var_key = -1;
+    if (strict)
+        emit_strict_blocks(&k, &a);
+    else
+        emit_blocks(&k, &a, one);
+    dim_t scores = dim_mul(t, a.queries, a.keys);
+    for (int i = 0; i < a.nbatch; i++)
+        scores = dim_mul(t, scores, n->out[0]->type.dims[i]);
+    kernel_of(&k)->flops = dim_mul(t, scores, dim_mul(t, 2, dim_add(t, a.width, a.value_width)));
+    kernel_of(&k)->bytes = bytes_moved(l, n, &a);
+    return LOWERED;
+}

@@ -1,0 +1,544 @@
+/*
+ * Convolutions, channels last: one matrix product per row of output pixels, with a batch over
+ * filter taps.
+ *
+ * The input is padded once. A filter row of a dense filter reads kw * C neighbouring elements, so a
+ * tap is a whole filter row. When a block of weights does not stay in the second-level cache,
+ * channels are cut into chunks and several output rows accumulate at once, so that each chunk is
+ * read once per band of rows.
+ */
+#include "backend/lower/conv.h"
+#include "backend/lower/product.h"
+#include "backend/lower/quantized.h"
+#include "backend/lower/strided.h"
+#include "passes/ir/winograd.h"
+#include "passes/pads.h"
+
+#include <string.h>
+
+enum { BLOCK_IN_CACHE = 640 << 10, CHUNK = 64, BAND_PIXELS = 112, MOST_TAPS = 64 };
+enum { ALL_ROWS = -2 };
+
+/* Pixels of an image one pixel wide lie in a row of memory: as wide as it was high. */
+static void lay_down(struct conv *c)
+{
+    c->column = true;
+    c->width = c->h, c->ow = c->oh, c->kw = c->kh, c->sw = c->sh, c->dw = c->dh;
+    c->left = c->top, c->right = c->bottom;
+    c->h = c->oh = 1;
+    c->kh = c->sh = c->dh = 1;
+    c->top = c->bottom = 0;
+}
+
+/* false when it crops. */
+static bool conv_pads(struct dim_table *t, const struct node *n, struct conv *c)
+{
+    struct pads rows = {0, 0}, columns;
+    if (c->spatial == 2)
+        rows = pads_of(t, n, 0, window_excess(t, c->h, c->oh, c->kh, c->sh, c->dh));
+    columns = pads_of(t, n, c->spatial - 1, window_excess(t, c->width, c->ow, c->kw, c->sw, c->dw));
+    c->top = rows.begin, c->bottom = rows.end;
+    c->left = columns.begin, c->right = columns.end;
+    return !pads_crop(rows) && !pads_crop(columns);
+}
+
+bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c)
+{
+    struct value *w = outer_value(l, n->in[1]);
+    c->x = outer_value(l, n->in[0]);
+    const struct type *x = &c->x->type, *y = &n->out[0]->type;
+    c->last = attr_int(&n->attrs, "channels_last", 0) != 0;
+    c->padding = 0, c->bias = -1;
+    const struct type *weights = &w->type;
+    if ((x->rank != 3 && x->rank != 4) || weights->rank != x->rank ||
+        (n->op == OP_conv && n->nin > 2 && n->in[2]) || !has_layout(l, c->x) || !has_layout(l, w))
+        return false;
+    for (int i = 0; i < weights->rank; i++)
+        if (!dim_is_const(weights->dims[i]))
+            return false;
+    c->spatial = x->rank - 2;
+    c->weights = w;
+    c->w = w->constant;
+    bool two = c->spatial == 2;
+    int first = c->last ? 1 : 2, column = first + two;
+    c->n = x->dims[0], c->channels_in = x->dims[c->last ? x->rank - 1 : 1];
+    c->h = two ? x->dims[first] : 1, c->width = x->dims[column];
+    c->oh = two ? y->dims[first] : 1, c->ow = y->dims[column];
+    c->outs = weights->dims[0], c->in_group = weights->dims[1];
+    c->kh = two ? weights->dims[2] : 1, c->kw = weights->dims[two ? 3 : 2];
+    c->group = attr_int(&n->attrs, "group", 1);
+    int count;
+    const int64_t *v = attr_ints(&n->attrs, "strides", &count);
+    c->sh = two && v ? v[0] : 1, c->sw = v ? v[c->spatial - 1] : 1;
+    v = attr_ints(&n->attrs, "dilations", &count);
+    c->dh = two && v ? v[0] : 1, c->dw = v ? v[c->spatial - 1] : 1;
+    bool possible = conv_pads(&l->p->dims, n, c);
+    const int64_t *lhs = attr_ints(&n->attrs, "lhs_dilation", &count);
+    for (int i = 0; i < count; i++)
+        possible &= lhs[i] == 1;
+    if (c->last && two && c->width == 1 && c->ow == 1 && c->kw == 1 && !(c->left | c->right))
+        lay_down(c);
+    return possible && dim_is_const(c->channels_in) && c->channels_in > 0 && c->outs > 0 &&
+           c->kh > 0 && c->kw > 0;
+}
+
+struct taps {
+    int64_t count, in_group, chunk;
+};
+
+/* OIHW weights of some outs as [chunk of C][kh][kw][C in it][outs], the order in which they are
+ * read. */
+static void reorder(const void *layout, const struct tensor *w, int64_t first, int64_t outs,
+                    void *reordered)
+{
+    const struct taps *t = layout;
+    size_t size = dtype_bytes(w->dtype);
+    const char *from = w->data;
+    char *to = reordered;
+    for (int64_t o = 0; o < outs; o++)
+        for (int64_t i = 0; i < t->in_group; i++)
+            for (int64_t k = 0; k < t->count; k++)
+                memcpy(
+                    to + size * (size_t)(((i / t->chunk * t->count + k) * t->chunk + i % t->chunk) *
+                                             outs +
+                                         o),
+                    from + size * (size_t)(((first + o) * t->in_group + i) * t->count + k), size);
+}
+
+/* ---- padding ---- */
+
+static void fill(struct kernel_builder *k, struct ap at, dim_t count, int64_t value)
+{
+    if (count == 0)
+        return;
+    ap_push(&at, 1, count);
+    emit_memset(k, at, (float)value);
+}
+
+/* One row of the image; planes of channels are made pixels on the way. */
+static void copy_row(struct kernel_builder *k, const struct conv *c, const struct strided *x,
+                     struct ap to, struct ap from)
+{
+    struct lowering *l = k->l;
+    if (x->steps[x->rank - 1] == 1) {
+        dim_t row = dim_mul(&l->p->dims, c->width, c->channels_in);
+        ap_push(&to, 1, row), ap_push(&from, 1, row);
+        emit_copy(k, to, from);
+        return;
+    }
+    ap_push(&to, c->channels_in, c->width), ap_push(&to, 1, c->channels_in);
+    ap_push(&from, x->steps[3], c->channels_in), ap_push(&from, x->steps[2], c->width);
+    struct insn *i = kernel_insn(k, INSN_dma_transpose);
+    i->ap[0] = to, i->ap[1] = from;
+}
+
+int padded_input(struct lowering *l, const struct node *n, struct conv *c)
+{
+    struct dim_table *t = &l->p->dims;
+    if (!(c->top | c->left | c->bottom | c->right))
+        return value_slot(l, c->x);
+    struct strided x = strided_operand(l, c->x);
+    dim_t ph = dim_add(t, c->h, dim_add(t, c->top, c->bottom));
+    dim_t pw = dim_add(t, c->width, dim_add(t, c->left, c->right));
+    dim_t dims[4] = {c->n, ph, pw, c->channels_in};
+    struct type type = type_tensor(c->x->type.dtype, 4, dims);
+    int padded = temporary_slot(l, &type, NULL);
+    dim_t row = dim_mul(t, pw, c->channels_in), image = dim_mul(t, row, ph);
+    dim_t source_row = dim_mul(t, c->width, c->channels_in);
+    bool planes = x.steps[x.rank - 1] != 1;
+
+    struct kernel_builder k = kernel_begin(l, n, "pad rows");
+    int var_n = kernel_grid(&k, c->n), var_h = kernel_grid(&k, c->h);
+    struct ap to = ap_slot(l, padded), from = ap_slot(l, x.slot);
+    ap_move(l, &to, var_n, image), ap_move(l, &to, var_h, row);
+    to.offset.base = dim_mul(t, row, c->top);
+    ap_move(l, &from, var_n, planes ? x.steps[0] : dim_mul(t, source_row, c->h));
+    ap_move(l, &from, var_h, planes ? x.steps[1] : source_row);
+    struct ap inside = to, right = to;
+    inside.offset.base = dim_add(t, to.offset.base, dim_mul(t, c->left, c->channels_in));
+    right.offset.base = dim_add(t, inside.offset.base, source_row);
+    fill(&k, to, dim_mul(t, c->left, c->channels_in), c->padding);
+    fill(&k, right, dim_mul(t, c->right, c->channels_in), c->padding);
+    copy_row(&k, c, &x, inside, from);
+    kernel_of(&k)->bytes = dim_mul(t, type_count(t, &c->x->type), 8);
+    if (c->top | c->bottom) {
+        k = kernel_begin(l, n, "pad border");
+        var_n = kernel_grid(&k, c->n);
+        struct ap above = ap_slot(l, padded);
+        ap_move(l, &above, var_n, image);
+        struct ap below = above;
+        below.offset.base = dim_mul(t, row, dim_add(t, c->h, c->top));
+        fill(&k, above, dim_mul(t, row, c->top), c->padding);
+        fill(&k, below, dim_mul(t, row, c->bottom), c->padding);
+    }
+    c->h = ph, c->width = pw;
+    return padded;
+}
+
+/* ---- the product ---- */
+
+struct plan {
+    bool chunked;     /* channels in chunks, bands of output rows */
+    bool quantized;   /* one instruction from bytes to bytes */
+    bool whole_rows;  /* a tap is a whole filter row */
+    dim_t tile, band; /* output pixels in a row of the tile; output rows in it */
+    int64_t chunk, chunks;
+    int64_t tap_step, chunk_step;              /* of weights, in groups of the pack */
+    int var_n, var_row, var_column, var_block; /* -1: no such grid dim */
+};
+
+static dim_t band_of(const struct conv *c, dim_t tile)
+{
+    dim_t best = 1;
+    for (dim_t b = 1; b <= c->oh && b * tile <= BAND_PIXELS; b++)
+        if (c->oh % b == 0)
+            best = b;
+    return best;
+}
+
+/* Sums that leave the cache as 8-bit numbers: bands of rows by all taps at once. */
+static struct plan quantized_plan(const struct conv *c)
+{
+    struct plan p = {.tile = even_tile(c->ow, ROW_TILE),
+                     .band = 1,
+                     .chunk = c->channels_in / c->group,
+                     .chunks = 1,
+                     .quantized = true,
+                     .whole_rows = c->dw == 1 && c->group == 1};
+    if (c->spatial == 2 && !c->column && dim_is_const(c->oh) && dim_is_const(c->ow))
+        p.band = band_of(c, p.tile);
+    return p;
+}
+
+static struct plan make_plan(const struct conv *c)
+{
+    struct plan p = {.tile = even_tile(c->ow, ROW_TILE),
+                     .band = 1,
+                     .chunk = c->channels_in / c->group,
+                     .chunks = 1};
+    int64_t block =
+        c->kh * c->kw * c->channels_in * PACK_OUTS * (int64_t)dtype_bytes(c->weights->type.dtype);
+    p.chunked = c->group == 1 && block > BLOCK_IN_CACHE && c->channels_in % CHUNK == 0 &&
+                dim_is_const(c->oh) && dim_is_const(c->ow) && c->ow <= ROW_TILE &&
+                c->spatial == 2 && !c->column;
+    if (p.chunked) {
+        p.band = band_of(c, p.tile);
+        p.chunk = CHUNK;
+        p.chunks = c->channels_in / CHUNK;
+    }
+    p.whole_rows = !p.chunked && c->dw == 1 && c->group == 1;
+    return p;
+}
+
+static void make_grid(struct lowering *l, struct kernel_builder *k, const struct conv *c,
+                      struct plan *p, int64_t weight_bytes)
+{
+    struct dim_table *t = &l->p->dims;
+    dim_t rows = dim_ceildiv(t, c->oh, p->band), columns = dim_ceildiv(t, c->ow, p->tile);
+    dim_t blocks = c->group > 1 ? c->group : (c->outs + PACK_OUTS - 1) / PACK_OUTS;
+    p->var_n = kernel_grid(k, c->n);
+    if (weight_bytes <= WEIGHTS_IN_CACHE) {
+        p->var_row = kernel_grid(k, rows);
+        p->var_column = kernel_grid(k, columns);
+        p->var_block = kernel_grid(k, blocks);
+    } else {
+        p->var_block = kernel_grid(k, blocks);
+        p->var_row = kernel_grid(k, rows);
+        p->var_column = kernel_grid(k, columns);
+    }
+}
+
+/* Element (kh, kw, in, out) of computed weights, cut into the groups that the plan wants. */
+static struct packed_weights pack_parameter(struct lowering *l, const struct node *n,
+                                            const struct conv *c, struct plan *p)
+{
+    p->tap_step = p->chunks, p->chunk_step = 1;
+    struct strided s = strided_operand(l, n->in[1]);
+    struct packed_weights w = pack_computed(l, n, &s, c->weights->type.dtype, c->group);
+    if (c->group == 1) {
+        w.shape.groups = p->whole_rows ? c->kh : c->kh * c->kw * p->chunks;
+        w.shape.k = p->whole_rows ? c->kw * c->in_group : p->chunk;
+        w.group_step = w.pitch * w.shape.k;
+    }
+    return w;
+}
+
+/* Groups of a grouped convolution take the place of blocks of outs: each is packed as if it were a
+ * weight of its own. */
+static struct packed_weights pack(struct lowering *l, const struct conv *c, struct plan *p,
+                                  const char *name)
+{
+    int64_t taps = c->kh * c->kw, cg = c->in_group, outs = c->outs / c->group;
+    struct taps layout = {taps, cg, p->chunk};
+    p->tap_step = 1, p->chunk_step = taps;
+    struct weight_source w = {.constant = c->weights,
+                              .gather = reorder,
+                              .layout = arena_copy(&l->g->arena, &layout, sizeof layout)};
+    if (c->group > 1)
+        return pack_constant(l, &w, taps, cg, outs, c->group, name);
+    int64_t groups = p->whole_rows ? c->kh : taps * p->chunks; /* (kh), or (chunk, kh, kw) */
+    return pack_constant(l, &w, groups, p->whole_rows ? c->kw * cg : p->chunk, outs, 1, name);
+}
+
+struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const struct conv *c,
+                              const struct conv_walk *w)
+{
+    const struct type *y = &g->nodes[0]->out[0]->type;
+    struct epilogue e = {.k = k, .g = g, .rank = y->rank};
+    memcpy(e.dims, y->dims, sizeof e.dims);
+    e.covers[e.ncovers++] = (struct cover){0, 0, w->var_n, 0};
+    if (c->spatial == 2 && !c->column)
+        e.covers[e.ncovers++] = (struct cover){1, 1, w->var_row, w->rows};
+    e.covers[e.ncovers++] =
+        (struct cover){c->column ? 1 : y->rank - 2, y->rank - 2, w->var_column, w->columns};
+    e.covers[e.ncovers++] = (struct cover){y->rank - 1, y->rank - 1, w->var_block, w->outs};
+    return e;
+}
+
+/* The taps of chunk `var_chunk` (-1: the first) for the row of the tile that var_in_band selects,
+ * or ALL_ROWS of it, a dim of moving. */
+static void read_taps(struct kernel_builder *k, const struct conv *c, const struct plan *p,
+                      const struct packed_weights *w, int input, int var_chunk, int var_in_band,
+                      struct ap *moving, struct ap *stationary)
+{
+    struct lowering *l = k->l;
+    struct dim_table *t = &l->p->dims;
+    dim_t pixel = c->channels_in, row = dim_mul(t, c->width, pixel), image = dim_mul(t, row, c->h);
+    *moving = ap_slot(l, input), *stationary = weights_start(l, w, p->var_block);
+    ap_move(l, moving, p->var_n, image);
+    ap_move(l, moving, p->var_row, dim_mul(t, row, c->sh * p->band));
+    if (var_in_band >= 0)
+        ap_move(l, moving, var_in_band, dim_mul(t, row, c->sh));
+    if (c->group > 1)
+        ap_move(l, moving, p->var_block, p->chunk);
+    if (var_chunk >= 0) {
+        moving->offset.base = stationary->offset.base = 0;
+        ap_move(l, moving, var_chunk, p->chunk);
+        ap_move(l, stationary, var_chunk, w->group_step * p->chunk_step);
+    }
+    ap_push(moving, dim_mul(t, row, c->dh), c->kh);
+    ap_push(stationary, w->group_step * (p->whole_rows ? 1 : c->kw * p->tap_step), c->kh);
+    if (!p->whole_rows) {
+        ap_push(moving, c->dw * pixel, c->kw);
+        ap_push(stationary, w->group_step * p->tap_step, c->kw);
+    }
+    if (var_in_band == ALL_ROWS)
+        ap_push(moving, dim_mul(t, row, c->sh), p->band);
+    ap_push_tile(l, moving, c->sw * pixel, p->tile, p->var_column, c->ow);
+    ap_push(moving, 1, w->shape.k);
+    weights_finish(l, w, stationary, c->group > 1 ? -1 : p->var_block);
+}
+
+static void emit_taps(struct kernel_builder *k, const struct conv *c, const struct plan *p,
+                      const struct packed_weights *w, int input, struct ap dst, int var_chunk,
+                      int var_in_band, bool accumulate)
+{
+    struct ap moving, stationary;
+    read_taps(k, c, p, w, input, var_chunk, var_in_band, &moving, &stationary);
+    struct insn *i = kernel_insn(k, INSN_nc_matmul);
+    i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
+    i->imm[0].base = accumulate;
+    i->imm[1].base = !w->in_place;
+}
+
+static void emit_bands(struct kernel_builder *k, const struct conv *c, const struct plan *p,
+                       const struct packed_weights *w, int input, struct ap accumulator)
+{
+    struct lowering *l = k->l;
+    for (int rest = 0; rest < (p->chunks > 1 ? 2 : 1); rest++) {
+        int var_chunk = rest ? kernel_loop(k, p->chunks - 1) : -1;
+        int var_row = kernel_loop(k, p->band);
+        struct ap dst = accumulator;
+        ap_move(l, &dst, var_row, dim_mul(&l->p->dims, p->tile, PACK_OUTS));
+        dst.dim[0] = dst.dim[1], dst.dim[1] = dst.dim[2], dst.rank = 2;
+        emit_taps(k, c, p, w, input, dst, var_chunk, var_row, rest || c->bias >= 0);
+        if (rest) { /* the loop starts at the second chunk */
+            struct insn *i = &kernel_of(k)->insns[kernel_of(k)->ninsns - 1];
+            i->ap[1].offset.base = w->group_step * p->chunk_step;
+            i->ap[2].offset.base = p->chunk;
+        }
+        kernel_end_loop(k);
+        if (rest)
+            kernel_end_loop(k);
+    }
+}
+
+/* Sums as such, and the epilogue's instructions. */
+static void emit_sums(struct kernel_builder *k, struct group *g, const struct conv *c,
+                      const struct plan *p, const struct packed_weights *w, int input,
+                      struct epilogue *e)
+{
+    struct lowering *l = k->l;
+    struct space space = epilogue_space(e);
+    dim_t block = space.dim[space.rank - 1].count;
+    bool direct = epilogue_empty(g) && !p->chunked;
+    struct ap dst;
+    if (direct) {
+        dst = epilogue_pattern(e, g->nodes[0]->out[0]);
+    } else {
+        int sums = sum_type(c->x->type.dtype);
+        dim_t rows = dim_mul(&l->p->dims, p->tile, p->band);
+        int psum = kernel_tile(k, MEM_PSUM, sums, rows, PACK_OUTS);
+        dst = (struct ap){.mem = MEM_PSUM, .dtype = (uint8_t)sums, .tensor = psum};
+        if (p->chunked)
+            ap_push(&dst, p->tile * PACK_OUTS, p->band);
+        ap_push(&dst, PACK_OUTS, p->tile);
+        ap_clip(l, &dst, dst.rank - 1, p->var_column, p->tile, c->ow);
+        ap_push(&dst, 1, block);
+        ap_clip(l, &dst, dst.rank - 1, p->var_block, block, c->outs);
+    }
+    if (c->bias >= 0)
+        emit_bias(k, c->bias, dst, p->var_block, block, c->outs);
+    if (p->chunked)
+        emit_bands(k, c, p, w, input, dst);
+    else
+        emit_taps(k, c, p, w, input, dst, -1, -1, c->bias >= 0);
+    if (!direct)
+        epilogue_emit(e, dst);
+}
+
+static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *c)
+{
+    const struct node *n = g->nodes[0];
+    struct quantized q;
+    bool quantized = c->x->type.dtype == DT_U8 && c->kh * c->kw <= MOST_TAPS &&
+                     quantized_of(l, g, c->outs, c->bias, &q);
+    struct plan p = quantized ? quantized_plan(c) : make_plan(c);
+    struct packed_weights w = c->w ? pack(l, c, &p, c->weights->name) : pack_parameter(l, n, c, &p);
+    int input = padded_input(l, n, c);
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    make_grid(l, &k, c, &p, (int64_t)pack_size(&w.shape));
+    int64_t outs = c->outs / c->group;
+    struct conv_walk walk = {p.var_n,
+                             p.var_row,
+                             p.var_column,
+                             p.var_block,
+                             p.chunked || p.band > 1 ? p.band : 0,
+                             p.tile,
+                             outs < PACK_OUTS ? outs : PACK_OUTS};
+    struct epilogue e = conv_epilogue(&k, g, c, &walk);
+    struct space space = epilogue_space(&e);
+    int64_t block = space.dim[space.rank - 1].count;
+    if (p.quantized) {
+        struct ap moving, stationary;
+        read_taps(&k, c, &p, &w, input, -1, ALL_ROWS, &moving, &stationary);
+        emit_quantized(&e, &q, stationary, moving, p.var_block, block, c->outs);
+    } else {
+        emit_sums(&k, g, c, &p, &w, input, &e);
+    }
+    struct kernel *kernel = kernel_of(&k);
+    dim_t pixels = dim_mul(&l->p->dims, c->n, dim_mul(&l->p->dims, c->oh, c->ow));
+    kernel->flops = dim_mul(&l->p->dims, pixels, 2 * c->kh * c->kw * c->in_group * c->outs);
+    kernel->bytes =
+        dim_add(&l->p->dims, dim_mul(&l->p->dims, pixels, 4 * (c->outs + c->channels_in)),
+                (dim_t)pack_size(&w.shape));
+    return LOWERED;
+}
+
+/* Whether the group has a tile program; says why() not. */
+static bool examine(struct lowering *l, struct group *g, struct conv *c)
+{
+    struct node *first = g->nodes[0];
+    bool integer = first->op == OP_conv_integer;
+    if (!conv_geometry(l, first, c) || !c->last ||
+        first->out[0]->type.dtype != (integer ? DT_I32 : DT_F32) || !epilogue_possible(l, g, 0)) {
+        why(l->o, first, "tile.conv-form",
+            "only channels-last 1-D and 2-D convolutions with weights of a known shape that do "
+            "not crop have a tile program");
+        return false;
+    }
+    int type = c->weights->type.dtype;
+    int64_t per_group = c->outs / c->group;
+    c->depthwise = !integer && c->group > 1 && c->group == c->channels_in && per_group == 1;
+    if (c->depthwise ? !depthwise_types(c)
+                     : !product_types(c->x, type) || (c->group > 1 && per_group > PACK_OUTS) ||
+                           (!c->w && !pack_computed_possible(type, c->in_group))) {
+        why(l->o, first, "tile.conv-types",
+            "operand types, or more than 64 outputs in each of several groups");
+        return false;
+    }
+    return true;
+}
+
+/* What a value in a fused group stands for; asked before the group is reached. */
+static const struct value *outside(const struct node *whole, const struct value *v)
+{
+    for (int i = 0; whole->op == OP_fused && i < whole->regions[0]->nparams; i++)
+        if (whole->regions[0]->params[i] == v)
+            return whole->in[i];
+    return v;
+}
+
+/* Whether the input is planes of channels made pixels, which padding does as well. */
+static bool pads_planes(const struct node *whole, const struct node *n, const struct conv *c)
+{
+    const struct node *def = outside(whole, n->in[0])->def;
+    struct conv_size size;
+    int count;
+    if (!def || def->op != OP_transpose || c->spatial != 2 || c->column || c->depthwise || !c->w ||
+        !(c->top | c->left | c->bottom | c->right) || winograd_can(n, &size))
+        return false;
+    const int64_t *perm = attr_ints(&def->attrs, "perm", &count);
+    return count == 4 && perm[0] == 0 && perm[1] == 2 && perm[2] == 3 && perm[3] == 1;
+}
+
+bool conv_reads_strided(struct lowering *l, const struct node *whole, int operand)
+{
+    struct group g = group_of(l, (struct node *)whole);
+    const struct node *n = g.nodes[0];
+    struct conv c = {0};
+    return n->op == OP_conv && operand < 2 && examine(l, &g, &c) &&
+           (operand ? !c.w : pads_planes(whole, n, &c));
+}
+
+static enum lowered lower_group(struct lowering *l, struct group *g)
+{
+    struct node *first = g->nodes[0];
+    struct conv c = {0};
+    if (!examine(l, g, &c))
+        return DECLINED;
+    if (c.depthwise)
+        return emit_depthwise(l, g, &c);
+    if (first->op == OP_conv_integer) {
+        int64_t k = c.in_group * c.kh * c.kw;
+        c.padding = rows_zero_point(l, first);
+        c.bias = integer_bias(l, first, c.outs, k, k, 1);
+        if (c.group > 1 && c.group == c.channels_in && c.outs == c.group)
+            return emit_depthwise_integer(l, g, &c);
+    }
+    bool pointwise = c.kh == 1 && c.kw == 1 && c.sh == 1 && c.sw == 1 && c.group == 1 &&
+                     !(c.top | c.left | c.bottom | c.right);
+    if (pointwise && epilogue_possible(l, g, first->out[0]->type.rank - 2)) {
+        struct packed_weights packed;
+        struct product p = {.x = c.x,
+                            .w = c.weights,
+                            .steps = {NULL, 0, 1, c.channels_in},
+                            .k = c.channels_in,
+                            .outs = c.outs,
+                            .bias = c.bias};
+        if (!c.w) {
+            struct plan plan = {.whole_rows = true};
+            packed = pack_parameter(l, first, &c, &plan);
+            p.packed = &packed;
+        }
+        p.rows = dim_mul(&l->p->dims, c.n, dim_mul(&l->p->dims, c.h, c.width));
+        emit_product(l, g, &p);
+        return LOWERED;
+    }
+    struct conv_way way = winograd_way(l, first, &c);
+    return way.size ? emit_winograd(l, g, &c, way) : emit_conv(l, g, &c);
+}
+
+enum lowered lower_conv(struct lowering *l, struct node *n)
+{
+    if (l->m->strict)
+        return strict_conv(l, n);
+    struct group g = group_of(l, n);
+    return lower_group(l, &g);
+}
+
+enum lowered lower_integer_conv(struct lowering *l, struct node *n)
+{
+    struct group g = group_of(l, n);
+    return integer_operands(l, g.nodes[0]) ? lower_group(l, &g) : DECLINED;
+}

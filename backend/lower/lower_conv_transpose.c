@@ -1,0 +1,288 @@
+/*
+ * Transposed convolutions, channels last: a dense convolution per phase of the output.
+ *
+ * With stride s, output positions q * s + f of one phase f see only the taps i with s | f + pad - i
+ * * dilation, each at input position q + (f + pad - i * dilation) / s. These taps lie at equal
+ * distances, so a phase is a convolution of stride 1 with few taps and no zeros to skip; its
+ * results are stored at every s-th position. Channels of several groups are multiplied by one
+ * block-diagonal matrix.
+ */
+#include "backend/lower/conv.h"
+#include "backend/lower/product.h"
+#include "passes/pads.h"
+
+#include <string.h>
+
+enum { MAX_PHASES = 64, MAX_GROUP_CHANNELS = 64 };
+
+/* One axis of the image. */
+struct axis {
+    dim_t in;
+    int64_t kernel, stride, dilation, begin;
+    int64_t
+        extent; /* positions of the output of one input position, less padding; may be negative */
+};
+
+/* The taps of one phase of an axis: input positions first, first + step, ... relative to q, the
+ * last filter tap first. */
+struct phase {
+    int64_t start, taps, first, step, last_tap, tap_step;
+    dim_t count; /* values of q */
+};
+
+struct transposed {
+    struct conv c; /* x, n, h, width, channels_in, outs, group, w and padding */
+    struct axis axis[2];
+    int input; /* slot of the padded input */
+};
+
+static struct phase phase_of(struct lowering *l, const struct axis *a, int64_t start)
+{
+    struct phase p = {.start = start, .last_tap = -1, .step = 1, .tap_step = 1};
+    for (int64_t i = a->kernel - 1; i >= 0; i--) {
+        int64_t at = start + a->begin - i * a->dilation;
+        if (at % a->stride)
+            continue;
+        if (p.taps == 0)
+            p.last_tap = i, p.first = at / a->stride;
+        else if (p.taps == 1)
+            p.tap_step = p.last_tap - i, p.step = at / a->stride - p.first;
+        p.taps++;
+    }
+    int64_t more =
+        a->extent - start + a->stride - 1; /* the count for one input position, times the stride */
+    int64_t one = more >= 0 ? more / a->stride : -((-more + a->stride - 1) / a->stride);
+    p.count = dim_add(&l->p->dims, a->in, one - 1);
+    if (one <= 0)
+        p.count = dim_max(&l->p->dims, p.count, 0);
+    return p;
+}
+
+/* Zeros before and after the input that the phases read. */
+static void border(struct lowering *l, const struct axis *a, dim_t *before, dim_t *after)
+{
+    for (int64_t f = 0; f < a->stride; f++) {
+        struct phase p = phase_of(l, a, f);
+        int64_t more = a->extent - f + a->stride - 1, one = more >= 0 ? more / a->stride : 0;
+        int64_t end =
+            p.first + (p.taps - 1) * p.step + one - 1; /* relative to the last input position */
+        if (p.taps && -p.first > *before)
+            *before = -p.first;
+        if (p.taps && end > *after)
+            *after = end;
+    }
+}
+
+/* Takes from the axis what its padding cuts off, given or to leave `out` positions; false when that
+ * is not known, or nothing has to be cut but added. */
+static bool cut(struct dim_table *t, const struct node *n, int at, dim_t out, struct axis *a)
+{
+    int count;
+    dim_t full = dim_add(t, dim_mul(t, dim_sub(t, a->in, 1), a->stride), a->extent);
+    dim_t excess = dim_sub(t, full, out);
+    bool shape = attr_ints(&n->attrs, "output_shape", &count) != NULL;
+    bool upper = attr_is(&n->attrs, "auto_pad", "SAME_UPPER");
+    struct pads p = shape ? pads_share(t, excess, upper) : pads_of(t, n, at, excess);
+    a->begin = p.begin;
+    a->extent -= p.begin + p.end;
+    return dim_is_const(excess) && dim_is_const(p.begin) && dim_is_const(p.end) &&
+           excess == p.begin + p.end;
+}
+
+static bool examine(struct lowering *l, const struct node *n, struct transposed *v)
+{
+    struct value *w = outer_value(l, n->in[1]);
+    struct conv *c = &v->c;
+    c->x = outer_value(l, n->in[0]);
+    const struct type *x = &c->x->type;
+    if (!w->constant || (x->rank != 3 && x->rank != 4) || (n->nin > 2 && n->in[2]) ||
+        !has_layout(l, c->x) || !has_layout(l, n->out[0]) ||
+        !attr_int(&n->attrs, "channels_last", 0))
+        return false;
+    int strides, dilations, extras;
+    const int64_t *stride = attr_ints(&n->attrs, "strides", &strides),
+                  *dilation = attr_ints(&n->attrs, "dilations", &dilations);
+    const int64_t *extra = attr_ints(&n->attrs, "output_padding", &extras);
+    int spatial = c->spatial = x->rank - 2;
+    c->w = w->constant;
+    c->n = x->dims[0], c->channels_in = x->dims[x->rank - 1];
+    c->group = attr_int(&n->attrs, "group", 1);
+    c->outs = c->w->dims[1] * c->group;
+    for (int i = 0; i < 2; i++) {
+        struct axis *a = &v->axis[i];
+        *a = (struct axis){.in = 1, .kernel = 1, .stride = 1, .dilation = 1, .extent = 1};
+        int at = i - (2 - spatial);
+        if (at < 0)
+            continue;
+        a->in = x->dims[1 + at], a->kernel = c->w->dims[2 + at];
+        a->stride = stride ? stride[at] : 1, a->dilation = dilation ? dilation[at] : 1,
+        a->extent = a->dilation * (a->kernel - 1) + 1 + (extra ? extra[at] : 0);
+        if (!cut(&l->p->dims, n, at, n->out[0]->type.dims[1 + at], a))
+            return false;
+        if (a->kernel < 1 || a->stride < 1 || a->stride > MAX_PHASES || a->dilation < 1)
+            return false;
+    }
+    c->h = v->axis[0].in, c->width = v->axis[1].in;
+    return dim_is_const(c->channels_in) && c->channels_in > 0 && c->outs > 0 &&
+           c->channels_in == c->w->dims[0] && v->axis[0].stride * v->axis[1].stride <= MAX_PHASES &&
+           (c->group == 1 || c->channels_in <= MAX_GROUP_CHANNELS);
+}
+
+struct phase_taps {
+    struct phase y, x;
+    int64_t kernel[2], channels, outs, groups; /* channels and outs of all groups */
+};
+
+/* The weights of a phase as [rows of taps][taps][C][outs]; zero between groups. */
+static void phase_weights(const void *layout, const struct tensor *w, int64_t first, int64_t outs,
+                          void *to)
+{
+    const struct phase_taps *p = layout;
+    int64_t part = p->outs / p->groups, cg = p->channels / p->groups, taps = 0;
+    size_t size = dtype_bytes(w->dtype);
+    memset(to, 0, size * (size_t)(p->y.taps * p->x.taps * p->channels * outs));
+    for (int64_t i = 0; i < p->y.taps; i++)
+        for (int64_t j = 0; j < p->x.taps; j++, taps++) {
+            int64_t tap = (p->y.last_tap - i * p->y.tap_step) * p->kernel[1] + p->x.last_tap -
+                          j * p->x.tap_step;
+            for (int64_t in = 0; in < p->channels; in++) {
+                int64_t from = in / cg * part, end = from + part;
+                for (int64_t o = from > first ? from : first; o < end && o < first + outs; o++)
+                    memcpy(
+                        (char *)to + size * (size_t)((taps * p->channels + in) * outs + o - first),
+                        (const char *)w->data +
+                            size * (size_t)((in * part + o - from) * p->kernel[0] * p->kernel[1] +
+                                            tap),
+                        size);
+            }
+        }
+}
+
+static struct packed_weights pack_phase(struct lowering *l, const struct node *n,
+                                        const struct transposed *v, const struct phase *y,
+                                        const struct phase *x)
+{
+    const struct conv *c = &v->c;
+    struct phase_taps p = {*y,      *x,      {v->axis[0].kernel, v->axis[1].kernel}, c->channels_in,
+                           c->outs, c->group};
+    const struct value *value = outer_value(l, n->in[1]);
+    struct weight_source w = {.constant = value,
+                              .gather = phase_weights,
+                              .layout = arena_copy(&l->g->arena, &p, sizeof p)};
+    bool rows = x->step == 1;
+    return pack_constant(l, &w, rows ? y->taps : y->taps * x->taps,
+                         rows ? x->taps * c->channels_in : c->channels_in, c->outs, 1, value->name);
+}
+
+struct tiles {
+    dim_t tile; /* output positions of a row */
+    int var_n, var_row, var_column, var_block;
+};
+
+static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
+                                   const struct transposed *v, const struct tiles *p,
+                                   const struct phase *y, const struct phase *x)
+{
+    const struct type *type = &g->nodes[0]->out[0]->type;
+    struct epilogue e = {.k = k, .g = g, .rank = type->rank};
+    int last = type->rank - 1;
+    memcpy(e.dims, type->dims, sizeof e.dims);
+    e.covers[e.ncovers++] = (struct cover){0, 0, p->var_n, 0};
+    if (v->c.spatial == 2) {
+        e.picks[e.ncovers] = (struct pick){v->axis[0].stride, y->start};
+        e.covers[e.ncovers++] = (struct cover){1, 1, p->var_row, 0};
+    }
+    e.picks[e.ncovers] = (struct pick){v->axis[1].stride, x->start};
+    e.covers[e.ncovers++] = (struct cover){last - 1, last - 1, p->var_column, p->tile};
+    e.covers[e.ncovers++] =
+        (struct cover){last, last, p->var_block, v->c.outs < PACK_OUTS ? v->c.outs : PACK_OUTS};
+    return e;
+}
+
+static void emit_taps(struct kernel_builder *k, const struct transposed *v, const struct tiles *p,
+                      const struct packed_weights *w, const struct phase *y, const struct phase *x,
+                      struct ap dst)
+{
+    struct lowering *l = k->l;
+    struct dim_table *t = &l->p->dims;
+    const struct conv *c = &v->c;
+    dim_t pixel = c->channels_in, row = dim_mul(t, c->width, pixel);
+    struct ap moving = ap_slot(l, v->input), stationary = weights_start(l, w, p->var_block);
+    moving.offset.base =
+        dim_add(t, dim_mul(t, row, y->first + c->top), (x->first + c->left) * pixel);
+    ap_move(l, &moving, p->var_n, dim_mul(t, row, c->h));
+    ap_move(l, &moving, p->var_row, row);
+    ap_push(&moving, dim_mul(t, row, y->step), y->taps);
+    bool whole_rows = w->shape.groups == y->taps && w->shape.k == x->taps * c->channels_in;
+    ap_push(&stationary, w->group_step * (whole_rows ? 1 : x->taps), y->taps);
+    if (!whole_rows) {
+        ap_push(&moving, x->step * pixel, x->taps);
+        ap_push(&stationary, w->group_step, x->taps);
+    }
+    ap_push_tile(l, &moving, pixel, p->tile, p->var_column, x->count);
+    ap_push(&moving, 1, w->shape.k);
+    weights_finish(l, w, &stationary, p->var_block);
+    struct insn *i = kernel_insn(k, INSN_nc_matmul);
+    i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
+    i->imm[1].base = 1;
+}
+
+static void emit_phase(struct lowering *l, struct group *g, const struct transposed *v,
+                       const struct phase *y, const struct phase *x)
+{
+    const struct node *n = g->nodes[0];
+    const struct conv *c = &v->c;
+    struct dim_table *t = &l->p->dims;
+    struct packed_weights w = {0};
+    bool any = y->taps && x->taps;
+    if (any)
+        w = pack_phase(l, n, v, y, x);
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct tiles p = {.tile = even_tile(x->count, ROW_TILE)};
+    p.var_n = kernel_grid(&k, c->n);
+    p.var_row = kernel_grid(&k, y->count);
+    p.var_column = kernel_grid(&k, dim_ceildiv(t, x->count, p.tile));
+    p.var_block = kernel_grid(&k, (c->outs + PACK_OUTS - 1) / PACK_OUTS);
+    struct epilogue e = epilogue_of(&k, g, v, &p, y, x);
+    struct space space = epilogue_space(&e);
+    bool direct = epilogue_empty(g);
+    struct ap dst = direct ? epilogue_pattern(&e, n->out[0])
+                           : space_tile(&space, &k, space_new_tile(&k, &space, MEM_PSUM, DT_F32));
+    if (any)
+        emit_taps(&k, v, &p, &w, y, x, dst);
+    else
+        emit_memset(&k, dst, 0);
+    if (!direct)
+        epilogue_emit(&e, dst);
+    dim_t pixels = dim_mul(t, c->n, dim_mul(t, y->count, x->count));
+    kernel_of(&k)->flops =
+        dim_mul(t, pixels, 2 * y->taps * x->taps * c->w->dims[1] * c->channels_in);
+    kernel_of(&k)->bytes = dim_mul(t, pixels, 4 * (c->outs + c->channels_in));
+}
+
+enum lowered lower_conv_transpose(struct lowering *l, struct node *whole)
+{
+    struct group g = group_of(l, whole);
+    struct node *n = g.nodes[0];
+    struct transposed v = {0};
+    if (!examine(l, n, &v) || n->out[0]->type.dtype != DT_F32 || !epilogue_possible(l, &g, 0)) {
+        why(l->o, n, "tile.conv-form",
+            "only channels-last 1-D and 2-D transposed convolutions with constant weights, "
+            "whose padding is known, have a tile program");
+        return DECLINED;
+    }
+    if (!product_types(v.c.x, v.c.w->dtype)) {
+        why(l->o, n, "tile.conv-types", "the operands' types are not multiplied by tile programs");
+        return DECLINED;
+    }
+    border(l, &v.axis[0], &v.c.top, &v.c.bottom);
+    border(l, &v.axis[1], &v.c.left, &v.c.right);
+    v.input = padded_input(l, n, &v.c);
+    for (int64_t f = 0; f < v.axis[0].stride; f++)
+        for (int64_t s = 0; s < v.axis[1].stride; s++) {
+            struct phase y = phase_of(l, &v.axis[0], f), x = phase_of(l, &v.axis[1], s);
+            if (y.count != 0 && x.count != 0)
+                emit_phase(l, &g, &v, &y, &x);
+        }
+    return LOWERED;
+}

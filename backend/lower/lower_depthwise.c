@@ -1,0 +1,150 @@
+/*
+ * Depthwise convolutions: one instruction of the Vector engine per row of output pixels; it takes a
+ * bias and an activation along.
+ */
+#include "backend/lower/conv.h"
+#include "backend/lower/move.h"
+#include "backend/lower/strided.h"
+#include "backend/lower/tail.h"
+
+#include <string.h>
+
+bool depthwise_types(const struct conv *c)
+{
+    int t = c->x->type.dtype;
+    return dtype_is_float(t) && dtype_bytes(t) <= 4 && (c->w || c->weights->type.dtype == DT_F32);
+}
+
+/* Computed weights as f32 [kh][kw][C]. */
+static int reordered(struct lowering *l, const struct node *n, const struct conv *c)
+{
+    struct strided w = strided_operand(l, n->in[1]);
+    dim_t dims[3] = {c->kh, c->kw, c->channels_in};
+    struct type type = type_tensor(DT_F32, 3, dims);
+    struct move m = {.to_slot = temporary_slot(l, &type, NULL), .from_slot = w.slot};
+    int64_t taps = c->kh * c->kw;
+    for (int i = 2; i < w.rank; i++) {
+        taps /= w.dims[i];
+        move_dim(&m, w.dims[i], taps * c->channels_in, w.steps[i]);
+    }
+    move_dim(&m, c->channels_in, 1, w.steps[0]);
+    move_possible(l, &m); /* three dims always are */
+    emit_move(l, n, "pack weights", &m);
+    return m.to_slot;
+}
+
+/* Rows of output pixels are made for a block of channels at a time, all rows of an image before the
+ * next block: what the kernel's rows have in common then stays in the cache. */
+static int64_t channel_block(const struct conv *c)
+{
+    enum { CACHE = 24 << 10, VECTOR = 16, LEAST = 8 * VECTOR };
+    if (!c->w)
+        return c->channels_in; /* computed weights are put in order by one kernel */
+    int64_t width = dim_is_const(c->width) ? c->width : 1, n = c->channels_in;
+    int64_t block = CACHE / (4 * c->kh * width) / VECTOR * VECTOR;
+    block = block < LEAST ? LEAST : block;
+    if (c->kh == 1 || block >= n)
+        return n;
+    int64_t blocks = (n + block - 1) / block;
+    return ((n + blocks - 1) / blocks + VECTOR - 1) / VECTOR * VECTOR;
+}
+
+/* Weights C,1,kh,kw as f32 [blocks of channels][kh][kw][channels]. */
+static int weights_slot(struct lowering *l, const struct node *n, const struct conv *c,
+                        int64_t block)
+{
+    if (!c->w)
+        return reordered(l, n, c);
+    int64_t taps = c->kh * c->kw, channels = c->channels_in;
+    int64_t blocks = (channels + block - 1) / block;
+    int64_t dims[4] = {blocks, c->kh, c->kw, block};
+    size_t bytes = sizeof(float) * (size_t)(blocks * taps * block);
+    float *data = arena_alloc(&l->g->arena, bytes);
+    memset(data, 0, bytes);
+    for (int64_t i = 0; i < channels; i++)
+        for (int64_t k = 0; k < taps; k++)
+            data[(i / block * taps + k) * block + i % block] =
+                (float)tensor_f64(c->w, i * taps + k);
+    struct tensor t = tensor_view(DT_F32, 4, dims, data);
+    return constant_slot(l, &t, c->weights->name);
+}
+
+/* The innermost dim: the channels of block `var`. */
+static void push_channels(struct lowering *l, struct ap *a, const struct conv *c, int64_t block,
+                          int var)
+{
+    if (var >= 0)
+        ap_push_tile(l, a, 1, block, var, c->channels_in);
+    else
+        ap_push(a, 1, block);
+}
+
+/* Whether the group ends by rounding to bf16 what its first `taken` nodes compute. */
+static bool rounds(const struct group *g, int taken)
+{
+    const struct value *v = g->nodes[taken - 1]->out[0];
+    return taken + 1 == g->n && g->nodes[taken]->op == OP_cast && g->nodes[taken]->in[0] == v &&
+           v->type.dtype == DT_F32 && g->nodes[taken]->out[0]->type.dtype == DT_BF16 &&
+           group_single_use(g, v);
+}
+
+enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
+{
+    struct dim_table *t = &l->p->dims;
+    struct node *n = g->nodes[0];
+    struct tail tail = tail_of(l, g, c->channels_in);
+    int64_t block = channel_block(c), blocks = (c->channels_in + block - 1) / block;
+    int w = weights_slot(l, n, c, block);
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    int var_n = kernel_grid(&k, c->n), var_block = blocks > 1 ? kernel_grid(&k, blocks) : -1;
+    int var_row = kernel_grid(&k, c->oh);
+    struct conv_walk walk = {var_n, var_row, -1, var_block, 0, c->ow, block};
+    struct epilogue e = conv_epilogue(&k, g, c, &walk);
+
+    if (rounds(g, tail.taken))
+        tail.taken++;
+    struct value *last = g->nodes[tail.taken - 1]->out[0];
+    bool direct = group_is_result(g, last);
+    struct ap dst;
+    if (direct) {
+        dst = epilogue_pattern(&e, last);
+    } else {
+        struct space s = epilogue_space(&e);
+        dst = space_tile(&s, &k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, space_count(l, &s)));
+    }
+    struct ap image = ap_slot(l, value_slot(l, c->x)), weights = ap_slot(l, w), bias = ap_absent();
+    dim_t row = dim_mul(t, c->width, c->channels_in);
+    ap_move(l, &image, var_n, dim_mul(t, row, c->h));
+    ap_push(&image, row, c->h), ap_push(&image, c->channels_in, c->width);
+    push_channels(l, &image, c, block, var_block);
+    ap_push(&weights, c->kw * block, c->kh), ap_push(&weights, block, c->kw);
+    push_channels(l, &weights, c, block, var_block);
+    if (blocks > 1)
+        affine_set(&weights.offset, &l->p->arena, var_block, c->kh * c->kw * block);
+    if (tail.bias) {
+        bias = ap_slot(l, value_slot(l, tail.bias));
+        push_channels(l, &bias, c, block, var_block);
+    }
+    struct insn *i = kernel_insn(&k, INSN_depthwise_conv);
+    i->ap[0] = dst, i->ap[1] = image, i->ap[2] = weights, i->ap[3] = bias;
+    affine_set(&i->imm[0], &l->p->arena, var_row, 1);
+    const int64_t geometry[] = {c->sh, c->sw, c->dh, c->dw, c->top, c->left};
+    for (int j = 0; j < 6; j++)
+        i->imm[1 + j].base = geometry[j];
+    i->func[0] = tail.f;
+    i->flt[0] = tail.a, i->flt[1] = tail.b;
+    if (tail.taken < g->n) {
+        struct expression x = {
+            .k = &k, .g = g, .space = epilogue_space(&e), .pattern = epilogue_pattern, .user = &e};
+        x.given[0] = last;
+        x.given_pattern[0] = dst;
+        x.ngiven = 1;
+        expression_emit(&x, tail.taken);
+    }
+    struct kernel *kernel = kernel_of(&k);
+    dim_t pixels = dim_mul(t, c->n, dim_mul(t, c->oh, c->ow));
+    kernel->flops = dim_mul(t, pixels, 2 * c->kh * c->kw * c->channels_in);
+    kernel->bytes = dim_mul(t, dim_add(t, pixels, dim_mul(t, c->n, dim_mul(t, c->h, c->width))),
+                            4 * c->channels_in);
+    return LOWERED;
+}

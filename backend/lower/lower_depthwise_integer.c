@@ -1,0 +1,82 @@
+/*
+ * Depthwise convolutions of u8 by s8: one instruction of the Vector engine per row of output
+ * pixels, whose sums the epilogue scales, rounds and stores.
+ */
+#include "backend/lower/conv.h"
+#include "backend/lower/product.h"
+#include "backend/lower/quantized.h"
+
+#include <string.h>
+
+enum { QUAD = 4, MAX_ROWS = 16, MAX_PLACES = 256 };
+
+static int64_t quads(const struct conv *c)
+{
+    return (c->kh + QUAD - 1) / QUAD;
+}
+
+/* Weights C,1,kh,kw as [kw][kh / 4][C][4 rows]. */
+static int weights_slot(struct lowering *l, const struct conv *c, const char *name)
+{
+    int64_t n = c->channels_in, dims[4] = {c->kw, quads(c), n, QUAD};
+    size_t size = (size_t)(c->kw * quads(c) * n * QUAD);
+    int8_t *data = arena_alloc(&l->g->arena, size);
+    memset(data, 0, size);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t y = 0; y < c->kh; y++)
+            for (int64_t x = 0; x < c->kw; x++)
+                data[((x * quads(c) + y / QUAD) * n + i) * QUAD + y % QUAD] =
+                    (int8_t)tensor_i64(c->w, (i * c->kh + y) * c->kw + x);
+    struct tensor t = tensor_view(DT_I8, 4, dims, data);
+    return constant_slot(l, &t, name);
+}
+
+enum lowered emit_depthwise_integer(struct lowering *l, struct group *g, struct conv *c)
+{
+    struct dim_table *t = &l->p->dims;
+    struct node *n = g->nodes[0];
+    if (c->kh > MAX_ROWS || c->kh * c->kw > MAX_PLACES)
+        return DECLINED;
+    struct quantized q;
+    bool quantized = quantized_of(l, g, c->outs, c->bias, &q) && !q.other;
+    int w = weights_slot(l, c, outer_value(l, n->in[1])->name);
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    int var_n = kernel_grid(&k, c->n), var_row = kernel_grid(&k, c->oh);
+    struct conv_walk walk = {var_n, var_row, -1, -1, 0, c->ow, c->channels_in};
+    struct epilogue e = conv_epilogue(&k, g, c, &walk);
+
+    struct space s = epilogue_space(&e);
+    bool direct = epilogue_empty(g) || quantized;
+    struct ap dst =
+        direct ? epilogue_pattern(&e, g->results[0])
+               : space_tile(&s, &k, kernel_tile(&k, MEM_SBUF, DT_I32, 1, space_count(l, &s)));
+    struct ap image = ap_slot(l, value_slot(l, c->x)), weights = ap_slot(l, w), terms = ap_absent();
+    dim_t row = dim_mul(t, c->width, c->channels_in);
+    ap_move(l, &image, var_n, dim_mul(t, row, c->h));
+    ap_push(&image, row, c->h), ap_push(&image, c->channels_in, c->width);
+    ap_push(&image, 1, c->channels_in);
+    ap_push(&weights, quads(c) * c->channels_in * QUAD, c->kw);
+    ap_push(&weights, c->channels_in * QUAD, quads(c));
+    ap_push(&weights, QUAD, c->channels_in), ap_push(&weights, 1, QUAD);
+    if (quantized || c->bias >= 0) {
+        terms = ap_slot(l, quantized ? q.terms : c->bias);
+        ap_push(&terms, c->channels_in, quantized ? 3 : 1);
+        ap_push(&terms, 1, c->channels_in);
+    }
+    struct insn *i = kernel_insn(&k, INSN_depthwise_integer);
+    i->ap[0] = dst, i->ap[1] = image, i->ap[2] = weights, i->ap[3] = terms;
+    i->flt[0] = quantized ? (float)q.zero : 0;
+    affine_set(&i->imm[0], &l->p->arena, var_row, 1);
+    const int64_t geometry[] = {c->kh, c->kw,  c->sh,   c->sw,     c->dh,
+                                c->dw, c->top, c->left, c->padding};
+    for (int j = 0; j < 9; j++)
+        i->imm[1 + j].base = geometry[j];
+    if (!direct)
+        epilogue_emit(&e, dst);
+    struct kernel *kernel = kernel_of(&k);
+    dim_t pixels = dim_mul(t, c->n, dim_mul(t, c->oh, c->ow));
+    kernel->flops = dim_mul(t, pixels, 2 * c->kh * c->kw * c->channels_in);
+    kernel->bytes = dim_mul(t, dim_add(t, pixels, dim_mul(t, c->n, dim_mul(t, c->h, c->width))),
+                            c->channels_in);
+    return LOWERED;
+}

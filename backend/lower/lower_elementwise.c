@@ -1,0 +1,195 @@
+/*
+ * Elementwise groups: one pass over memory, tile by tile.
+ */
+#include "backend/lower/elementwise.h"
+
+#include <string.h>
+
+enum { TILE_ELEMENTS = 4096, UNKNOWN_TILE = 256 };
+
+static bool add_operand(struct layout *y, struct value *v)
+{
+    v = outer_value(y->l, v);
+    for (int i = 0; i < y->n; i++)
+        if (y->operands[i].v == v)
+            return true;
+    if (y->n == MAX_OPERANDS || !has_layout(y->l, v))
+        return false;
+    struct operand_steps *o = &y->operands[y->n++];
+    o->v = v;
+    return broadcast_steps(y->l, v, y->rank, y->dims, o->steps);
+}
+
+static bool collect(struct layout *y, const struct group *g)
+{
+    const struct type *t = &g->results[0]->type;
+    if (t->rank < 0)
+        return false;
+    y->rank = t->rank;
+    memcpy(y->dims, t->dims, sizeof y->dims);
+    for (int i = 0; i < g->nresults; i++) {
+        const struct type *r = &g->results[i]->type;
+        if (r->rank != t->rank || memcmp(r->dims, t->dims, sizeof *t->dims * (size_t)t->rank))
+            return false;
+        if (!add_operand(y, g->results[i]))
+            return false;
+    }
+    for (int i = 0; i < g->n; i++)
+        for (int k = 0; k < g->nodes[i]->nin; k++)
+            if (g->nodes[i]->in[k] && !group_def(g, g->nodes[i]->in[k]) &&
+                !add_operand(y, g->nodes[i]->in[k]))
+                return false;
+    return true;
+}
+
+static void drop_dim(struct layout *y, int at)
+{
+    y->rank--;
+    for (int i = at; i < y->rank; i++) {
+        y->dims[i] = y->dims[i + 1];
+        for (int o = 0; o < y->n; o++)
+            y->operands[o].steps[i] = y->operands[o].steps[i + 1];
+    }
+}
+
+/* Whether dims i and i + 1 are one dim for every operand. */
+static bool joint(const struct layout *y, int i)
+{
+    struct dim_table *t = &y->l->p->dims;
+    for (int o = 0; o < y->n; o++) {
+        const dim_t *s = y->operands[o].steps;
+        if (s[i] != dim_mul(t, s[i + 1], y->dims[i + 1]))
+            return false;
+    }
+    return true;
+}
+
+static void collapse(struct layout *y)
+{
+    for (int i = y->rank - 1; i >= 0; i--)
+        if (y->dims[i] == 1)
+            drop_dim(y, i);
+    for (int i = y->rank - 2; i >= 0; i--)
+        if (joint(y, i)) {
+            dim_t n = dim_mul(&y->l->p->dims, y->dims[i], y->dims[i + 1]);
+            y->dims[i + 1] = n;
+            drop_dim(y, i);
+        }
+    if (y->rank == 0) {
+        y->rank = 1;
+        y->dims[0] = 1;
+        for (int o = 0; o < y->n; o++)
+            y->operands[o].steps[0] = 0;
+    }
+}
+
+int layout_operand(const struct layout *y, const struct value *v)
+{
+    int o = 0;
+    while (y->operands[o].v != v)
+        o++;
+    return o;
+}
+
+/*
+ * Whole dims from the last on while they fit, and as much of the next one as does. Of a last dim
+ * whose size is not known a tile takes a part, so that there is room for several rows should they
+ * be short.
+ */
+static void choose_tile(struct layout *y)
+{
+    int64_t room = TILE_ELEMENTS;
+    int d = y->rank - 1;
+    for (; d >= 0; d--) {
+        int64_t n = y->dims[d], most = room;
+        bool whole = dim_is_const(n) && n <= room, rows = d == y->rank - 1 && d > 0;
+        if (!dim_is_const(n) && rows)
+            most = UNKNOWN_TILE;
+        y->tile[d] = whole ? n : most;
+        room /= y->tile[d] ? y->tile[d] : 1;
+        if (!whole && !(rows && !dim_is_const(n)))
+            break;
+    }
+    y->tile_dims = y->rank - (d < 0 ? 0 : d);
+}
+
+static void make_grid(struct layout *y, struct kernel_builder *k)
+{
+    int first = y->rank - y->tile_dims;
+    for (int i = 0; i < first; i++)
+        y->var[i] = kernel_grid(k, y->dims[i]);
+    for (int i = first; i < y->rank; i++)
+        y->tile_var[i] =
+            y->tile[i] == y->dims[i]
+                ? -1
+                : kernel_grid(k, dim_ceildiv(&y->l->p->dims, y->dims[i], y->tile[i]));
+}
+
+static struct ap pattern(void *user, struct value *v)
+{
+    struct layout *y = user;
+    struct lowering *l = y->l;
+    int first = y->rank - y->tile_dims;
+    v = outer_value(l, v);
+    const dim_t *steps = y->operands[layout_operand(y, v)].steps;
+    struct ap a = ap_slot(l, value_slot(l, v));
+    for (int i = 0; i < first; i++)
+        ap_move(l, &a, y->var[i], steps[i]);
+    for (int i = first; i < y->rank; i++)
+        ap_push_tile(l, &a, steps[i], y->tile[i], y->tile_var[i], y->dims[i]);
+    return a;
+}
+
+static struct space space_of(const struct layout *y)
+{
+    struct space s = {.rank = y->tile_dims};
+    for (int i = 0; i < y->tile_dims; i++) {
+        int d = y->rank - y->tile_dims + i;
+        s.dim[i] = (struct space_dim){y->tile[d], y->tile_var[d], y->tile[d], y->dims[d]};
+    }
+    return s;
+}
+
+/* Dims outside the tile, and those of which a tile has a part. */
+static int grid_rank(const struct layout *y)
+{
+    int n = 0;
+    for (int i = 0; i < y->rank; i++)
+        n += i < y->rank - y->tile_dims || y->tile[i] != y->dims[i];
+    return n;
+}
+
+enum lowered lower_elementwise(struct lowering *l, struct node *n)
+{
+    struct group g = group_of(l, n);
+    struct layout y = {.l = l};
+    if (!expression_possible(l, &g, 0))
+        return DECLINED;
+    if (!collect(&y, &g)) {
+        why(l->o, n, "tile.shape",
+            "operands do not broadcast to the result in a way known before running; it runs on "
+            "GpSimd");
+        return DECLINED;
+    }
+    collapse(&y);
+    choose_tile(&y);
+    bool fits = l->m->strict ? y.rank <= 4
+                             : grid_rank(&y) <= MAX_GRID && y.tile_dims <= MAX_SPACE;
+    if (!fits) {
+        why(l->o, n, "tile.rank", "%d separate dimensions, which are too many; it runs on GpSimd",
+            y.rank);
+        return DECLINED;
+    }
+    if (l->m->strict)
+        return strict_elementwise(&y, &g);
+    struct kernel_builder k =
+        kernel_begin(l, n, n->name && *n->name ? n->name : op_name(g.nodes[0]->op));
+    make_grid(&y, &k);
+    struct expression e = {.k = &k, .g = &g, .space = space_of(&y), .pattern = pattern, .user = &y};
+    expression_emit(&e, 0);
+    struct kernel *kernel = kernel_of(&k);
+    dim_t count = type_count(&l->p->dims, &g.results[0]->type);
+    kernel->flops = dim_mul(&l->p->dims, count, g.n);
+    kernel->bytes = dim_mul(&l->p->dims, count, 4 * y.n);
+    return LOWERED;
+}

@@ -1,0 +1,68 @@
+/*
+ * Gathers of whole rows along one axis: embeddings, and selections of one constant index.
+ */
+#include "backend/lower/group.h"
+#include "backend/lower/move.h"
+#include "backend/lower/product.h"
+
+enum { INDEX_TILE = 64 };
+
+/* One index known at compile time: a slice. */
+static enum lowered one_index(struct lowering *l, struct node *n, dim_t entries, dim_t outer,
+                              dim_t inner, dim_t index)
+{
+    struct dim_table *t = &l->p->dims;
+    if (index < 0)
+        index = dim_add(t, index, entries);
+    struct move m = {.to_slot = value_slot(l, n->out[0]), .from_slot = value_slot(l, n->in[0])};
+    move_dim(&m, outer, inner, dim_mul(t, entries, inner));
+    move_dim(&m, inner, 1, 1);
+    m.from_offset = dim_mul(t, index, inner);
+    if (!move_possible(l, &m))
+        return DECLINED;
+    emit_move(l, n, n->name, &m);
+    return LOWERED;
+}
+
+enum lowered lower_gather(struct lowering *l, struct node *n)
+{
+    struct dim_table *t = &l->p->dims;
+    if (!movable(l, n, 0, 0) || !movable(l, n, 1, 0))
+        return DECLINED;
+    struct value *x = outer_value(l, n->in[0]), *index = outer_value(l, n->in[1]);
+    int64_t rank = x->type.rank, axis = attr_int(&n->attrs, "axis", 0);
+    axis += axis < 0 ? rank : 0;
+    if (axis < 0 || axis >= rank)
+        return DECLINED;
+    dim_t outer = 1, inner = 1, entries = x->type.dims[axis], count = type_count(t, &index->type);
+    for (int i = 0; i < axis; i++)
+        outer = dim_mul(t, outer, x->type.dims[i]);
+    for (int i = (int)axis + 1; i < rank; i++)
+        inner = dim_mul(t, inner, x->type.dims[i]);
+    if (index->constant && count == 1) {
+        int64_t at = tensor_i64(index->constant, 0);
+        if (dim_is_const(entries) ? at >= -entries && at < entries : at == 0 || at == -1)
+            return one_index(l, n, entries, outer, inner, at);
+    }
+    if (index->type.dtype != DT_I32 && index->type.dtype != DT_I64) {
+        why(l->o, n, "tile.gather", "indices of %s, expected i32 or i64; it runs on GpSimd",
+            dtype_name(index->type.dtype));
+        return DECLINED;
+    }
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    dim_t tile = even_tile(count, INDEX_TILE);
+    int var_outer = kernel_grid(&k, outer), var = kernel_grid(&k, dim_ceildiv(t, count, tile));
+    struct ap dst = ap_slot(l, value_slot(l, n->out[0])), table = ap_slot(l, value_slot(l, x));
+    struct ap at = ap_slot(l, value_slot(l, index));
+    ap_move(l, &dst, var_outer, dim_mul(t, count, inner));
+    ap_move(l, &table, var_outer, dim_mul(t, entries, inner));
+    ap_push_tile(l, &dst, inner, tile, var, count), ap_push(&dst, 1, inner);
+    ap_push(&table, inner, entries), ap_push(&table, 1, inner);
+    ap_push_tile(l, &at, 1, tile, var, count);
+    struct insn *i = kernel_insn(&k, INSN_dma_gather);
+    i->ap[0] = dst, i->ap[1] = table, i->ap[2] = at;
+    i->imm[0].base = entries;
+    kernel_of(&k)->bytes =
+        dim_mul(t, type_count(t, &n->out[0]->type), 2 * (dim_t)dtype_bytes(x->type.dtype));
+    return LOWERED;
+}

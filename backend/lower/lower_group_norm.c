@@ -1,0 +1,151 @@
+/*
+ * Instance and group normalisation of channels-last images: one group of channels (or a block of
+ * channels that are groups of their own) of one image per instance; pixels pass by three times, in
+ * parts.
+ */
+#include "backend/lower/product.h"
+
+enum { CHANNELS = 64, PIXELS = 64 };
+
+struct groups {
+    dim_t n, pixels;
+    int64_t channels, tile; /* tile: channels of an instance */
+    bool shared;            /* the tile's channels share their statistics */
+    int var_n, var_c, var_p;
+};
+
+static bool examine(struct lowering *l, const struct node *n, struct groups *g)
+{
+    const struct type *x = &n->in[0]->type;
+    for (int i = 0; i < 3; i++) {
+        struct value *v = outer_value(l, n->in[i]);
+        if (!has_layout(l, v) || !engine_float(v->type.dtype) || (i && v->type.rank != 1))
+            return false;
+    }
+    if (!attr_int(&n->attrs, "channels_last", 0) || x->rank < 3 ||
+        !dim_is_const(x->dims[x->rank - 1]) || x->dims[x->rank - 1] < 1 ||
+        !has_layout(l, n->out[0]) || !engine_float(n->out[0]->type.dtype))
+        return false;
+    g->n = x->dims[0], g->channels = x->dims[x->rank - 1], g->pixels = 1;
+    for (int i = 1; i < x->rank - 1; i++)
+        g->pixels = dim_mul(&l->p->dims, g->pixels, x->dims[i]);
+    g->shared = n->op == OP_group_norm;
+    g->tile = even_tile(g->channels, CHANNELS);
+    if (g->shared) {
+        int64_t groups = attr_int(&n->attrs, "num_groups", 1);
+        if (groups < 1 || g->channels % groups)
+            return false;
+        g->tile = g->channels / groups;
+    }
+    return true;
+}
+
+/* Pixels of the image by channels of the tile; pixels inside a loop are one part. */
+static struct ap image(struct lowering *l, const struct groups *g, struct value *v,
+                       bool channels_outside)
+{
+    struct ap a = ap_slot(l, value_slot(l, v));
+    ap_move(l, &a, g->var_n, dim_mul(&l->p->dims, g->pixels, g->channels));
+    if (channels_outside) {
+        ap_push_tile(l, &a, 1, g->tile, g->var_c, g->channels);
+        ap_push(&a, g->channels, g->pixels);
+        return a;
+    }
+    ap_push_tile(l, &a, g->channels, PIXELS, g->var_p, g->pixels);
+    ap_push_tile(l, &a, 1, g->tile, g->var_c, g->channels);
+    return a;
+}
+
+static struct ap channel_tile(struct kernel_builder *k, const struct groups *g)
+{
+    struct ap a = ap_tile(k, kernel_tile(k, MEM_SBUF, DT_F32, 1, g->tile));
+    a.dim[0] = a.dim[1], a.rank = 1;
+    ap_clip(k->l, &a, 0, g->var_c, g->tile, g->channels);
+    return a;
+}
+
+static struct ap channel_vector(struct lowering *l, const struct groups *g, struct value *v)
+{
+    struct ap a = ap_slot(l, value_slot(l, v));
+    ap_push_tile(l, &a, 1, g->tile, g->var_c, g->channels);
+    return a;
+}
+
+static void reduce(struct kernel_builder *k, enum op op, struct ap dst, struct ap src,
+                   bool accumulate)
+{
+    struct insn *i = kernel_insn(k, INSN_tensor_reduce);
+    i->ap[0] = dst, i->ap[1] = src;
+    i->imm[0].base = 1, i->imm[1].base = accumulate;
+    i->flt[0] = 1;
+    i->func[0] = op;
+}
+
+/* Sums over pixels become means, of each channel or of all of the tile. */
+static void mean(struct kernel_builder *k, const struct groups *g, struct ap sums, struct ap count)
+{
+    if (g->shared) {
+        struct ap one = ap_tile(k, kernel_tile(k, MEM_SBUF, DT_F32, 1, 1)), all = one;
+        all.rank = 1;
+        struct ap row = sums;
+        row.dim[1] = row.dim[0], row.rank = 2;
+        row.dim[0] = (struct ap_dim){.step = 0, .count = 1};
+        reduce(k, OP_add, all, row, false);
+        all.dim[0].step = 0, all.dim[0].count = g->tile;
+        emit_copy(k, sums, all);
+    }
+    emit_tensor_tensor(k, OP_div, sums, sums, count);
+}
+
+enum lowered lower_group_norm(struct lowering *l, struct node *n)
+{
+    struct groups g = {0};
+    if (n->op == OP_fused)
+        return DECLINED;
+    if (!examine(l, n, &g)) {
+        why(l->o, n, "tile.group-norm",
+            "only channels-last images with a known number of channels have a tile program; it "
+            "runs on GpSimd");
+        return DECLINED;
+    }
+    struct dim_table *t = &l->p->dims;
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    g.var_n = kernel_grid(&k, g.n), g.var_c = kernel_grid(&k, dim_ceildiv(t, g.channels, g.tile));
+    struct ap sums = channel_tile(&k, &g), squares = channel_tile(&k, &g),
+              bias = channel_tile(&k, &g);
+    struct ap count = ap_tile(&k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, 1));
+    struct insn *i = kernel_insn(&k, INSN_iota);
+    i->ap[0] = count;
+    i->imm[0].base = dim_mul(t, g.pixels, g.shared ? g.tile : 1);
+    count.rank = 1;
+    emit_memset(&k, sums, 0);
+    reduce(&k, OP_add, sums, image(l, &g, n->in[0], true), true);
+    mean(&k, &g, sums, count);
+    emit_memset(&k, squares, 0);
+    struct ap work = ap_tile(&k, kernel_tile(&k, MEM_SBUF, DT_F32, PIXELS, g.tile));
+    g.var_p = kernel_loop(&k, dim_ceildiv(t, g.pixels, PIXELS));
+    ap_clip(l, &work, 0, g.var_p, PIXELS, g.pixels);
+    ap_clip(l, &work, 1, g.var_c, g.tile, g.channels);
+    emit_tensor_tensor(&k, OP_sub, work, image(l, &g, n->in[0], false), sums);
+    struct ap columns = work;
+    columns.dim[0] = work.dim[1], columns.dim[1] = work.dim[0];
+    reduce(&k, OP_square, squares, columns, true);
+    kernel_end_loop(&k);
+    mean(&k, &g, squares, count);
+    i = kernel_insn(&k, INSN_tensor_scalar);
+    i->ap[0] = squares, i->ap[1] = squares;
+    i->flt[0] = (float)attr_float(&n->attrs, "epsilon", 1e-5);
+    i->func[0] = OP_add, i->func[1] = OP_identity;
+    emit_activation(&k, OP_rsqrt, squares, squares, ap_absent(), 1, 0, 0);
+    emit_tensor_tensor(&k, OP_mul, squares, squares, channel_vector(l, &g, n->in[1]));
+    emit_tensor_tensor(&k, OP_mul, sums, sums, squares);
+    emit_tensor_tensor(&k, OP_sub, bias, channel_vector(l, &g, n->in[2]), sums);
+    g.var_p = kernel_loop(&k, dim_ceildiv(t, g.pixels, PIXELS));
+    emit_activation(&k, OP_identity, image(l, &g, n->out[0], false), image(l, &g, n->in[0], false),
+                    bias, 1, 0, 0);
+    kernel_of(&k)->insns[kernel_of(&k)->ninsns - 1].ap[2] = squares;
+    kernel_end_loop(&k);
+    kernel_of(&k)->flops = dim_mul(t, type_count(t, &n->out[0]->type), 8);
+    kernel_of(&k)->bytes = dim_mul(t, type_count(t, &n->out[0]->type), 16);
+    return LOWERED;
+}

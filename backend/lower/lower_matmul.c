@@ -1,0 +1,170 @@
+/*
+ * Matrix products by constant weights: rows x features times packed weights, with an epilogue.
+ *
+ * The grid runs over row tiles and blocks of 64 outs. Small weights stay in cache while rows stream
+ * (rows outside); otherwise a block of weights stays while the rows pass by (blocks outside).
+ */
+#include "backend/lower/product.h"
+#include "backend/lower/quantized.h"
+#include "backend/lower/strided.h"
+
+bool product_types(const struct value *x, int weights)
+{
+    int t = x->type.dtype;
+    return (t == DT_U8 && weights == DT_I8) ||
+           (t == weights && (t == DT_F32 || t == DT_BF16 || t == DT_F16));
+}
+
+static bool examine(struct lowering *l, const struct group *g, struct product *p)
+{
+    const struct node *n = g->nodes[0];
+    struct value *w = outer_value(l, n->in[1]);
+    p->bias = -1;
+    p->x = outer_value(l, n->in[0]);
+    const struct type *x = &p->x->type, *y = &n->out[0]->type;
+    if (!w->constant || w->constant->rank != 2 || x->rank < 2 || !has_layout(l, p->x) ||
+        y->dtype != sum_type(x->dtype)) {
+        why(l->o, n, "tile.matmul-operands", "not a product of float rows by a constant matrix");
+        return false;
+    }
+    if (!product_types(p->x, w->constant->dtype) || attr_int(&n->attrs, "trans_a", 0) ||
+        attr_float(&n->attrs, "alpha", 1) != 1) {
+        why(l->o, n, "tile.matmul-form",
+            "operand types or a transposed left operand have no tile program");
+        return false;
+    }
+    bool trans_b = attr_int(&n->attrs, "trans_b", 0);
+    p->w = w;
+    p->k = w->constant->dims[trans_b ? 1 : 0];
+    p->outs = w->constant->dims[trans_b ? 0 : 1];
+    p->steps = (struct pack_source){NULL, 0, trans_b ? 1 : p->outs, trans_b ? p->k : 1};
+    p->rows = 1;
+    for (int i = 0; i < x->rank - 1; i++)
+        p->rows = dim_mul(&l->p->dims, p->rows, x->dims[i]);
+    return x->dims[x->rank - 1] == p->k && p->k > 0 && p->outs > 0;
+}
+
+dim_t even_tile(dim_t count, dim_t most)
+{
+    if (!dim_is_const(count))
+        return most;
+    dim_t tiles = count > most ? (count + most - 1) / most : 1;
+    return count ? (count + tiles - 1) / tiles : 1;
+}
+
+dim_t image_rows_tile(dim_t rows, dim_t row)
+{
+    enum { ELEMENTS = 16384 };
+    return even_tile(rows, dim_is_const(row) && row > 0 && row < ELEMENTS ? ELEMENTS / row : 1);
+}
+
+/* Rows of an instance: of a number with an unknown factor, which is often 1, a tile that leaves no
+ * rest where there is one of about the size wanted. */
+static dim_t row_tile(const struct dim_table *t, dim_t rows)
+{
+    int64_t factor = dim_constant_factor(t, rows);
+    for (int64_t n = ROW_TILE; !dim_is_const(rows) && n >= ROW_TILE * 3 / 4; n--)
+        if (factor % n == 0)
+            return n;
+    return even_tile(rows, ROW_TILE);
+}
+
+static void emit(struct kernel_builder *k, struct group *g, const struct product *m,
+                 const struct packed_weights *w)
+{
+    struct lowering *l = k->l;
+    dim_t tile = row_tile(&l->p->dims, m->rows), tiles = dim_ceildiv(&l->p->dims, m->rows, tile);
+    dim_t blocks = (m->outs + PACK_OUTS - 1) / PACK_OUTS;
+    bool rows_outside = pack_size(&w->shape) <= WEIGHTS_IN_CACHE;
+    int var_row = rows_outside ? kernel_grid(k, tiles) : -1;
+    int var_block = kernel_grid(k, blocks);
+    if (!rows_outside)
+        var_row = kernel_grid(k, tiles);
+
+    const struct type *y = &g->nodes[0]->out[0]->type;
+    struct epilogue e = {.k = k, .g = g, .rank = y->rank, .ncovers = 2};
+    for (int i = 0; i < y->rank; i++)
+        e.dims[i] = y->dims[i];
+    e.covers[0] = (struct cover){0, y->rank - 2, var_row, tile};
+    e.covers[1] = (struct cover){y->rank - 1, y->rank - 1, var_block,
+                                 w->width < m->outs ? w->width : m->outs};
+    struct space space = epilogue_space(&e);
+    struct ap moving = ap_slot(l, value_slot(l, m->x));
+    ap_push_tile(l, &moving, m->k, tile, var_row, m->rows);
+    ap_push(&moving, 1, m->k);
+    struct ap stationary = weights_start(l, w, var_block);
+    weights_finish(l, w, &stationary, var_block);
+    struct quantized q;
+    if (sum_type(m->x->type.dtype) == DT_I32 && quantized_of(l, g, m->outs, m->bias, &q)) {
+        emit_quantized(&e, &q, stationary, ap_in_bands(moving), var_block, space.dim[1].count,
+                       m->outs);
+        return;
+    }
+
+    struct ap dst;
+    if (epilogue_empty(g)) {
+        dst = epilogue_pattern(&e, g->nodes[0]->out[0]);
+    } else {
+        int sums = sum_type(m->x->type.dtype),
+            psum = kernel_tile(k, MEM_PSUM, sums, tile, PACK_OUTS);
+        dst = (struct ap){.mem = MEM_PSUM, .dtype = (uint8_t)sums, .tensor = psum};
+        ap_push(&dst, PACK_OUTS, tile);
+        ap_clip(l, &dst, 0, var_row, tile, m->rows);
+        ap_push(&dst, 1, space.dim[1].count);
+        ap_clip(l, &dst, 1, var_block, space.dim[1].count, m->outs);
+    }
+    if (m->bias >= 0)
+        emit_bias(k, m->bias, dst, var_block, space.dim[1].count, m->outs);
+    struct insn *i = kernel_insn(k, INSN_nc_matmul);
+    i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
+    i->imm[0].base = m->bias >= 0;
+    i->imm[1].base = !w->in_place;
+    if (!epilogue_empty(g))
+        epilogue_emit(&e, dst);
+}
+
+void emit_product(struct lowering *l, struct group *g, const struct product *p)
+{
+    const struct node *n = g->nodes[0];
+    struct packed_weights w;
+    if (p->packed) {
+        w = *p->packed;
+    } else {
+        struct weight_source from = {.constant = p->w, .steps = p->steps};
+        from.steps.data = p->w->constant->data;
+        w = pack_constant(l, &from, 1, p->k, p->outs, 1, outer_value(l, n->in[1])->name);
+    }
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    emit(&k, g, p, &w);
+    struct kernel *kernel = kernel_of(&k);
+    kernel->flops = dim_mul(&l->p->dims, p->rows, 2 * p->k * p->outs);
+    kernel->bytes = dim_add(&l->p->dims, dim_mul(&l->p->dims, p->rows, 4 * (p->k + p->outs)),
+                            (dim_t)pack_size(&w.shape));
+}
+
+enum lowered lower_matmul(struct lowering *l, struct node *n)
+{
+    if (l->m->strict)
+        return strict_matmul(l, n);
+    struct group g = group_of(l, n);
+    struct product p = {0};
+    if (product_takes(l, g.nodes[0]))
+        return lower_product(l, n);
+    if (!examine(l, &g, &p) || !epilogue_possible(l, &g, g.nodes[0]->out[0]->type.rank - 2))
+        return DECLINED;
+    emit_product(l, &g, &p);
+    return LOWERED;
+}
+
+enum lowered lower_integer_matmul(struct lowering *l, struct node *n)
+{
+    struct group g = group_of(l, n);
+    const struct node *first = g.nodes[0];
+    struct product p = {0};
+    if (!integer_operands(l, first) || !examine(l, &g, &p) ||
+        !epilogue_possible(l, &g, first->out[0]->type.rank - 2))
+        return DECLINED;
+    p.bias = integer_bias(l, first, p.outs, 1, p.k, p.outs);
+    emit_product(l, &g, &p);
+    return LOWERED;
+}

@@ -1,0 +1,319 @@
+/*
+ * Reductions over any axes.
+ *
+ * Neighbouring dims that are all kept, or all reduced, are one segment. The innermost kept segment
+ * is cut into tiles, the other kept ones are grid dims; an instance reduces whole tiles, so that
+ * the order of sums is that of the shapes.
+ */
+#include "backend/lower/rows.h"
+#include "backend/lower/product.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { COLUMNS = 64, VECTOR = 16, TILE_ELEMENTS = 4096, UNKNOWN_ROWS = 16 };
+
+/* What a reduction is on the Vector engine. */
+static const struct kind {
+    enum op op;
+    enum op reduce; /* function of tensor_reduce */
+    enum op finish; /* applied to the result; identity: nothing */
+    bool mean;
+    float start; /* result over no elements */
+} kinds[] = {
+    {OP_reduce_sum, OP_add, OP_identity, false, 0},
+    {OP_reduce_mean, OP_add, OP_identity, true, 0},
+    {OP_reduce_max, OP_max, OP_identity, false, -INFINITY},
+    {OP_reduce_min, OP_min, OP_identity, false, INFINITY},
+    {OP_reduce_prod, OP_mul, OP_identity, false, 1},
+    {OP_reduce_sum_square, OP_square, OP_identity, false, 0},
+    {OP_reduce_l1, OP_abs, OP_identity, false, 0},
+    {OP_reduce_l2, OP_square, OP_sqrt, false, 0},
+    {OP_reduce_log_sum, OP_add, OP_log, false, 0},
+};
+
+struct segment {
+    bool reduced;
+    dim_t count, step;
+    int first, last; /* dims of the result, when kept */
+    int var;
+};
+
+struct reduction {
+    const struct kind *kind;
+    int n; /* segments */
+    struct segment s[MAX_RANK];
+    int tiled;      /* segment; -1: nothing is kept */
+    dim_t elements; /* reduced into one */
+    dim_t tile;
+};
+
+static bool read_axes(struct lowering *l, const struct node *n, bool *reduced)
+{
+    int count, rank = n->in[0]->type.rank;
+    const int64_t *axes = attr_ints(&n->attrs, "axes", &count);
+    struct value *operand = n->nin > 1 ? outer_value(l, n->in[1]) : NULL;
+    int64_t list[MAX_RANK];
+    if (operand) {
+        if (!operand->constant || tensor_count(operand->constant) > MAX_RANK)
+            return false;
+        count = (int)tensor_count(operand->constant);
+        for (int i = 0; i < count; i++)
+            list[i] = tensor_i64(operand->constant, i);
+        axes = list;
+    }
+    if (count == 0 && attr_int(&n->attrs, "noop_with_empty_axes", 0))
+        return false;
+    for (int i = 0; i < rank; i++)
+        reduced[i] = count == 0;
+    for (int i = 0; i < count; i++) {
+        int64_t a = axes[i] + (axes[i] < 0 ? rank : 0);
+        if (a < 0 || a >= rank)
+            return false;
+        reduced[a] = true;
+    }
+    return true;
+}
+
+static void make_segments(struct lowering *l, const struct node *n, const bool *reduced,
+                          struct reduction *r)
+{
+    struct dim_table *t = &l->p->dims;
+    const struct type *x = &n->in[0]->type;
+    bool keep = attr_int(&n->attrs, "keepdims", 1) != 0;
+    dim_t steps[MAX_RANK];
+    int place = 0;
+    dense_steps(t, x->rank, x->dims, steps);
+    r->elements = 1;
+    for (int i = 0; i < x->rank; i++) {
+        int at = place;
+        place += keep || !reduced[i];
+        if (reduced[i])
+            r->elements = dim_mul(t, r->elements, x->dims[i]);
+        if (x->dims[i] == 1)
+            continue;
+        struct segment *s = r->n ? &r->s[r->n - 1] : NULL;
+        if (s && s->reduced == reduced[i]) {
+            s->count = dim_mul(t, s->count, x->dims[i]);
+            s->step = steps[i];
+            s->last = at;
+        } else {
+            r->s[r->n++] = (struct segment){reduced[i], x->dims[i], steps[i], at, at, -1};
+        }
+    }
+    r->tiled = -1;
+    for (int i = 0; i < r->n; i++)
+        if (!r->s[i].reduced)
+            r->tiled = i;
+}
+
+static bool examine(struct lowering *l, const struct node *n, struct reduction *r)
+{
+    bool reduced[MAX_RANK];
+    int kept = 0, gone = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].op == n->op)
+            r->kind = &kinds[i];
+    if (!r->kind || !has_layout(l, outer_value(l, n->in[0])) || !has_layout(l, n->out[0]) ||
+        !engine_float(n->in[0]->type.dtype) || !engine_float(n->out[0]->type.dtype)) {
+        why(l->o, n, "tile.reduce-type",
+            "only f32, bf16 and f16 of known shape are reduced by an engine; it runs on GpSimd");
+        return false;
+    }
+    if (!read_axes(l, n, reduced)) {
+        why(l->o, n, "tile.reduce-axes",
+            "its axes are known only while running; it runs on GpSimd");
+        return false;
+    }
+    make_segments(l, n, reduced, r);
+    for (int i = 0; i < r->n; i++) {
+        kept += !r->s[i].reduced;
+        gone += r->s[i].reduced;
+    }
+    return gone > 0 && gone <= 4 && kept <= MAX_GRID && r->elements != 0;
+}
+
+static void covers(const struct reduction *r, const struct node *n, struct epilogue *e)
+{
+    const struct type *y = &n->out[0]->type;
+    e->rank = y->rank;
+    memcpy(e->dims, y->dims, sizeof e->dims);
+    for (int i = 0; i < r->n; i++)
+        if (!r->s[i].reduced)
+            e->covers[e->ncovers++] = (struct cover){r->s[i].first, r->s[i].last, r->s[i].var,
+                                                     i == r->tiled ? r->tile : 0};
+}
+
+static void make_grid(struct reduction *r, struct kernel_builder *k)
+{
+    bool columns = r->tiled == r->n - 1;
+    for (int i = 0; i < r->n; i++) {
+        struct segment *s = &r->s[i];
+        if (s->reduced)
+            continue;
+        if (i != r->tiled) {
+            s->var = kernel_grid(k, s->count);
+            continue;
+        }
+        int64_t most = columns ? COLUMNS : UNKNOWN_ROWS;
+        if (!columns && dim_is_const(r->elements))
+            most = r->elements >= TILE_ELEMENTS ? 1 : TILE_ELEMENTS / r->elements;
+        if (k->l->m->strict) /* results lie over partitions */
+            most = k->l->m->partitions;
+        r->tile = even_tile(s->count, most);
+        if (columns && !k->l->m->strict && r->tile < s->count) /* whole vectors */
+            r->tile = (r->tile + VECTOR - 1) / VECTOR * VECTOR;
+        s->var = kernel_grid(k, dim_ceildiv(&k->l->p->dims, s->count, r->tile));
+    }
+}
+
+static struct ap source(struct lowering *l, const struct reduction *r, int slot)
+{
+    struct ap a = ap_slot(l, slot);
+    if (r->tiled >= 0) {
+        const struct segment *t = &r->s[r->tiled];
+        ap_push_tile(l, &a, t->step, r->tile, t->var, t->count);
+    } else {
+        ap_push(&a, 0, 1);
+    }
+    for (int i = 0; i < r->n; i++)
+        if (r->s[i].reduced)
+            ap_push(&a, r->s[i].step, r->s[i].count);
+        else if (i != r->tiled)
+            ap_move(l, &a, r->s[i].var, r->s[i].step);
+    return a;
+}
+
+static struct ap accumulator_tile(struct kernel_builder *k, const struct reduction *r)
+{
+    int tile = kernel_tile(k, MEM_SBUF, DT_F32, 1, r->tiled < 0 ? 1 : r->tile);
+    struct ap a = {.mem = MEM_SBUF, .dtype = DT_F32, .tensor = tile};
+    ap_push(&a, 1, r->tiled < 0 ? 1 : r->tile);
+    if (r->tiled >= 0)
+        ap_clip(k->l, &a, 0, r->s[r->tiled].var, r->tile, r->s[r->tiled].count);
+    return a;
+}
+
+/* Divides by a count that is known only when shapes are bound. */
+static void divide_by(struct kernel_builder *k, struct ap at, dim_t count)
+{
+    struct ap number = ap_tile(k, kernel_tile(k, MEM_SBUF, DT_F32, 1, 1));
+    struct insn *i = kernel_insn(k, INSN_iota);
+    i->ap[0] = number;
+    i->imm[0].base = count;
+    number.rank = 1;
+    emit_tensor_tensor(k, OP_div, at, at, number);
+}
+
+/* ---- the greatest and least of all elements ---- */
+
+static const struct kind *extreme_kind(enum op op)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].op == op && (op == OP_reduce_max || op == OP_reduce_min))
+            return &kinds[i];
+    return NULL;
+}
+
+static bool all_extremes(const struct group *g)
+{
+    for (int i = 0; i < g->n; i++)
+        if (!extreme_kind(g->nodes[i]->op))
+            return false;
+    return true;
+}
+
+static void emit_extreme(struct kernel_builder *k, const struct kind *kind, struct ap dst,
+                         struct ap src)
+{
+    ap_push(&dst, 1, 1);
+    if (!dim_is_const(src.dim[1].count))
+        emit_memset(k, dst, kind->start);
+    struct insn *i = kernel_insn(k, INSN_tensor_reduce);
+    i->ap[0] = dst, i->ap[1] = src;
+    i->imm[0].base = 1;
+    i->flt[0] = 1;
+    i->func[0] = kind->reduce;
+}
+
+/* Those of every piece of the elements, read once for both, then those of the pieces. Neither
+ * depends on the order. */
+static enum lowered lower_extremes(struct lowering *l, struct group *g, const struct reduction *r)
+{
+    enum { PIECE = TILE_ELEMENTS, BOTH = 2 };
+    struct dim_table *t = &l->p->dims;
+    dim_t pieces = dim_ceildiv(t, r->elements, PIECE);
+    bool one = dim_is_const(pieces) && pieces == 1;
+    int of_pieces[BOTH], x = value_slot(l, g->nodes[0]->in[0]);
+    struct type type = type_tensor(DT_F32, 1, &pieces);
+    struct kernel_builder k = kernel_begin(l, g->nodes[0], g->nodes[0]->name);
+    int var = one ? -1 : kernel_grid(&k, pieces);
+    for (int i = 0; i < g->n; i++) {
+        const struct node *n = g->nodes[i];
+        of_pieces[i] = one ? value_slot(l, n->out[0]) : temporary_slot(l, &type, NULL);
+        struct ap dst = ap_slot(l, of_pieces[i]), src = ap_slot(l, x);
+        ap_push(&src, 0, 1);
+        ap_push_tile(l, &src, 1, one ? r->elements : PIECE, var, r->elements);
+        if (!one)
+            ap_move(l, &dst, var, 1);
+        emit_extreme(&k, extreme_kind(n->op), dst, src);
+    }
+    kernel_of(&k)->flops = dim_mul(t, r->elements, g->n);
+    kernel_of(&k)->bytes = dim_mul(t, r->elements, 4);
+    if (one)
+        return LOWERED;
+    k = kernel_begin(l, g->nodes[0], g->nodes[0]->name);
+    for (int i = 0; i < g->n; i++) {
+        const struct node *n = g->nodes[i];
+        struct ap src = ap_slot(l, of_pieces[i]);
+        ap_push(&src, 0, 1), ap_push(&src, 1, pieces);
+        emit_extreme(&k, extreme_kind(n->op), ap_slot(l, value_slot(l, n->out[0])), src);
+    }
+    kernel_of(&k)->flops = dim_mul(t, pieces, g->n);
+    kernel_of(&k)->bytes = dim_mul(t, pieces, 4 * g->n);
+    return LOWERED;
+}
+
+enum lowered lower_reduce(struct lowering *l, struct node *whole)
+{
+    struct group g = group_of(l, whole);
+    struct node *n = g.nodes[0];
+    struct reduction r = {0};
+    if (!examine(l, n, &r))
+        return DECLINED;
+    if (r.tiled < 0 && r.n == 1 && all_extremes(&g) && !l->m->strict)
+        return lower_extremes(l, &g, &r);
+    struct epilogue e = {.g = &g};
+    covers(&r, n, &e);
+    if (g.n > 1 && (r.tiled < 0 || !epilogue_fits(l, &g, e.covers, e.ncovers)))
+        return DECLINED;
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    e = (struct epilogue){.k = &k, .g = &g};
+    make_grid(&r, &k);
+    covers(&r, n, &e);
+    bool known = dim_is_const(r.elements), divide = r.kind->mean && !known;
+    struct ap result = epilogue_pattern(&e, n->out[0]), at = result;
+    if (r.tiled < 0)
+        ap_push(&at, 1, 1), result = at;
+    bool direct = g.n == 1 && !divide && r.kind->finish == OP_identity;
+    if (!direct)
+        at = accumulator_tile(&k, &r);
+    if (!known)
+        emit_memset(&k, at, r.kind->start);
+    struct insn *i = kernel_insn(&k, INSN_tensor_reduce);
+    i->ap[0] = at, i->ap[1] = source(l, &r, value_slot(l, n->in[0]));
+    i->imm[0].base = i->ap[1].rank - 1;
+    i->flt[0] = r.kind->mean && known ? 1 / (float)r.elements : 1;
+    i->func[0] = r.kind->reduce;
+    if (divide)
+        divide_by(&k, at, r.elements);
+    if (r.kind->finish != OP_identity)
+        emit_activation(&k, r.kind->finish, at, at, ap_absent(), 1, 0, 0);
+    if (g.n > 1)
+        epilogue_emit(&e, at);
+    else if (!direct)
+        emit_copy(&k, result, at);
+    kernel_of(&k)->flops = type_count(&l->p->dims, &n->in[0]->type);
+    kernel_of(&k)->bytes = dim_mul(&l->p->dims, kernel_of(&k)->flops, 4);
+    return LOWERED;
+}

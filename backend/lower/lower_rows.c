@@ -1,0 +1,130 @@
+/*
+ * Softmax and the normalisations that have statistics per row, with an epilogue.
+ */
+#include "backend/lower/rows.h"
+
+static bool plain_types(struct lowering *l, const struct node *n)
+{
+    for (int i = 0; i < n->nin; i++) {
+        struct value *v = outer_value(l, n->in[i]);
+        if (v && (!has_layout(l, v) || !engine_float(v->type.dtype))) {
+            why(l->o, n, "tile.row-types",
+                "operand %d is no f32, bf16 or f16 tensor of known shape; it runs on GpSimd", i);
+            return false;
+        }
+    }
+    for (int i = 1; i < n->nout; i++)
+        if (n->out[i]->uses) {
+            why(l->o, n, "tile.row-results",
+                "result %d is used, which no tile program computes; it runs on GpSimd", i);
+            return false;
+        }
+    return has_layout(l, n->out[0]) && engine_float(n->out[0]->type.dtype);
+}
+
+static bool axis_of(const struct node *n, int *axis)
+{
+    int64_t a = attr_int(&n->attrs, "axis", -1), rank = n->in[0]->type.rank;
+    a += a < 0 ? rank : 0;
+    *axis = (int)a;
+    return rank > 0 && a >= 0 && a < rank;
+}
+
+static bool epilogue_covers(struct lowering *l, const struct group *g, const struct rows *r)
+{
+    struct epilogue e = {0};
+    rows_covers(r, &e);
+    return g->n == 1 || epilogue_fits(l, g, e.covers, e.ncovers);
+}
+
+static void account(struct kernel_builder *k, const struct group *g, int flops)
+{
+    struct dim_table *t = &k->l->p->dims;
+    dim_t n = type_count(t, &g->nodes[0]->out[0]->type);
+    kernel_of(k)->flops = dim_mul(t, n, flops + g->n);
+    kernel_of(k)->bytes = dim_mul(t, n, 8);
+}
+
+static enum lowered softmax(struct lowering *l, struct node *whole, bool logarithm)
+{
+    struct group g = group_of(l, whole);
+    struct node *n = g.nodes[0];
+    int axis;
+    if (!plain_types(l, n) || !axis_of(n, &axis))
+        return DECLINED;
+    struct rows r = rows_of(l, &n->out[0]->type, axis, axis);
+    if (!epilogue_covers(l, &g, &r))
+        return DECLINED;
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct epilogue e;
+    rows_grid(&r, &k);
+    struct ap dst = rows_result(&k, &g, &r, &e);
+    struct ap src = rows_dense(l, &r, value_slot(l, n->in[0]));
+    struct insn *i = kernel_insn(&k, INSN_softmax);
+    i->ap[0] = dst, i->ap[1] = src;
+    i->imm[0].base = logarithm;
+    i->flt[0] = 1;
+    rows_finish(&e, dst);
+    account(&k, &g, 20);
+    return LOWERED;
+}
+
+enum lowered lower_softmax(struct lowering *l, struct node *n)
+{
+    return softmax(l, n, false);
+}
+enum lowered lower_log_softmax(struct lowering *l, struct node *n)
+{
+    return softmax(l, n, true);
+}
+
+static struct ap optional_pattern(struct lowering *l, const struct rows *r, struct value *v)
+{
+    dim_t steps[MAX_RANK];
+    if (!v)
+        return ap_absent();
+    rows_steps(l, r, v, steps);
+    return rows_pattern(l, r, value_slot(l, v), steps);
+}
+
+static enum lowered norm(struct lowering *l, struct node *whole, bool rms)
+{
+    struct group g = group_of(l, whole);
+    struct node *n = g.nodes[0];
+    dim_t steps[MAX_RANK];
+    int axis;
+    if (!plain_types(l, n) || !axis_of(n, &axis))
+        return DECLINED;
+    struct rows r = rows_of(l, &n->out[0]->type, axis, n->in[0]->type.rank - 1);
+    for (int i = 1; i < n->nin; i++)
+        if (n->in[i] && !rows_steps(l, &r, n->in[i], steps)) {
+            why(l->o, n, "tile.norm-scale",
+                "scale or bias does not lie along the rows; it runs on GpSimd");
+            return DECLINED;
+        }
+    if (!epilogue_covers(l, &g, &r))
+        return DECLINED;
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct epilogue e;
+    rows_grid(&r, &k);
+    struct ap dst = rows_result(&k, &g, &r, &e);
+    struct ap src = rows_dense(l, &r, value_slot(l, n->in[0]));
+    struct ap gamma = optional_pattern(l, &r, n->in[1]),
+              beta = optional_pattern(l, &r, n->nin > 2 ? n->in[2] : NULL);
+    struct insn *i = kernel_insn(&k, INSN_layer_norm);
+    i->ap[0] = dst, i->ap[1] = src, i->ap[2] = gamma, i->ap[3] = beta;
+    i->imm[0].base = rms;
+    i->flt[0] = (float)attr_float(&n->attrs, "epsilon", 1e-5);
+    rows_finish(&e, dst);
+    account(&k, &g, 8);
+    return LOWERED;
+}
+
+enum lowered lower_layer_norm(struct lowering *l, struct node *n)
+{
+    return norm(l, n, false);
+}
+enum lowered lower_rms_norm(struct lowering *l, struct node *n)
+{
+    return norm(l, n, true);
+}

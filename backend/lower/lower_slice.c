@@ -1,0 +1,281 @@
+/*
+ * Parts of tensors: concatenation, split, slice, padding. One copy per part.
+ */
+#include "backend/lower/group.h"
+#include "backend/lower/move.h"
+#include "backend/lower/numbers.h"
+
+static const char *title(const struct node *n)
+{
+    return n->name && *n->name ? n->name : op_name(n->op);
+}
+
+static bool axis_of(const struct node *n, int rank, int *axis)
+{
+    int64_t a = attr_int(&n->attrs, "axis", 0);
+    a += a < 0 ? rank : 0;
+    *axis = (int)a;
+    return a >= 0 && a < rank;
+}
+
+/* A copy over the dims of the part, which is a value; the other one is the whole. */
+static struct move part_move(struct lowering *l, struct value *part, struct value *whole,
+                             bool onto_whole)
+{
+    struct dim_table *t = &l->p->dims;
+    dim_t dense[MAX_RANK], steps[MAX_RANK];
+    dense_steps(t, part->type.rank, part->type.dims, dense);
+    dense_steps(t, whole->type.rank, whole->type.dims, steps);
+    struct move m = {.to_slot = value_slot(l, onto_whole ? whole : part),
+                     .from_slot = value_slot(l, onto_whole ? part : whole)};
+    for (int i = 0; i < part->type.rank; i++)
+        move_dim(&m, part->type.dims[i], onto_whole ? steps[i] : dense[i],
+                 onto_whole ? dense[i] : steps[i]);
+    return m;
+}
+
+static dim_t step_of(struct lowering *l, const struct value *v, int axis)
+{
+    dim_t steps[MAX_RANK];
+    dense_steps(&l->p->dims, v->type.rank, v->type.dims, steps);
+    return steps[axis];
+}
+
+enum lowered lower_concat(struct lowering *l, struct node *n)
+{
+    struct dim_table *t = &l->p->dims;
+    struct value *y = n->out[0];
+    int axis;
+    for (int i = 0; i < n->nin; i++)
+        if (!movable(l, n, i, 0))
+            return DECLINED;
+    if (!axis_of(n, y->type.rank, &axis))
+        return DECLINED;
+    dim_t at = 0, step = step_of(l, y, axis);
+    for (int i = 0; i < n->nin; i++) {
+        struct value *x = outer_value(l, n->in[i]);
+        struct move m = part_move(l, x, y, true);
+        m.to_offset = dim_mul(t, at, step);
+        at = dim_add(t, at, x->type.dims[axis]);
+        if (x->type.dims[axis] != 0 && !move_possible(l, &m))
+            return DECLINED; /* never: at most three dims are left */
+        if (x->type.dims[axis] != 0)
+            emit_move(l, n, title(n), &m);
+    }
+    return LOWERED;
+}
+
+enum lowered lower_split_parts(struct lowering *l, struct node *n)
+{
+    struct dim_table *t = &l->p->dims;
+    struct value *x = outer_value(l, n->in[0]);
+    int axis;
+    for (int i = 0; i < n->nout; i++)
+        if (!movable(l, n, 0, i))
+            return DECLINED;
+    if (!axis_of(n, x->type.rank, &axis))
+        return DECLINED;
+    dim_t at = 0, step = step_of(l, x, axis);
+    for (int i = 0; i < n->nout; i++) {
+        struct value *y = n->out[i];
+        if (y->uses) {
+            struct move m = part_move(l, y, x, false);
+            m.from_offset = dim_mul(t, at, step);
+            if (!move_possible(l, &m))
+                return DECLINED;
+            emit_move(l, n, title(n), &m);
+        }
+        at = dim_add(t, at, y->type.dims[axis]);
+    }
+    return LOWERED;
+}
+
+/* ---- slice ---- */
+
+/* The first index of a slice: negative starts count from the end, all are clamped. Like the shape
+ * rule, which has made sure that the sign can be told. */
+static bool first_index(struct lowering *l, dim_t start, dim_t n, bool forward, dim_t *out)
+{
+    struct dim_table *t = &l->p->dims;
+    enum { NO_LIMIT = INT32_MAX };
+    int64_t least, most;
+    dim_t low = forward ? 0 : -1, top = forward ? n : dim_sub(t, n, 1);
+    if (dim_is_const(start) && (start >= NO_LIMIT || start <= -(int64_t)NO_LIMIT)) {
+        *out = start > 0 ? top : low;
+        return true;
+    }
+    dim_bounds(t, start, &least, &most);
+    if (least < 0 && most >= 0)
+        return false;
+    if (most < 0)
+        start = dim_add(t, start, n);
+    *out = dim_max(t, low, dim_min(t, start, top));
+    return true;
+}
+
+enum lowered lower_slice(struct lowering *l, struct node *n)
+{
+    struct dim_table *t = &l->p->dims;
+    dim_t starts[MAX_RANK], axes[MAX_RANK], steps[MAX_RANK], x_steps[MAX_RANK];
+    if (!movable(l, n, 0, 0))
+        return DECLINED;
+    struct value *x = outer_value(l, n->in[0]), *y = n->out[0];
+    int rank = x->type.rank, count = read_numbers(l, n->in[1], starts, MAX_RANK);
+    bool has_axes = n->nin > 3 && n->in[3], has_steps = n->nin > 4 && n->in[4];
+    for (int i = 0; i < MAX_RANK; i++)
+        axes[i] = i, steps[i] = 1;
+    if (count < 0 || count > rank ||
+        (has_axes && read_numbers(l, n->in[3], axes, MAX_RANK) != count) ||
+        (has_steps && read_numbers(l, n->in[4], steps, MAX_RANK) != count)) {
+        why(l->o, n, "tile.slice", "its places are known only while running; it runs on GpSimd");
+        return DECLINED;
+    }
+    dense_steps(t, rank, x->type.dims, x_steps);
+    struct move m = part_move(l, y, x, false);
+    for (int i = 0; i < count; i++) {
+        dim_t axis = axes[i], first;
+        if (!dim_is_const(axis) || !dim_is_const(steps[i]) || steps[i] == 0)
+            return DECLINED;
+        axis += axis < 0 ? rank : 0;
+        if (axis < 0 || axis >= rank ||
+            !first_index(l, starts[i], x->type.dims[axis], steps[i] > 0, &first))
+            return DECLINED;
+        m.from_offset = dim_add(t, m.from_offset, dim_mul(t, x_steps[axis], first));
+        if (steps[i] < INT32_MAX && steps[i] > -(int64_t)INT32_MAX)
+            m.from[axis] = dim_mul(t, x_steps[axis], steps[i]);
+    }
+    if (!move_possible(l, &m))
+        return DECLINED;
+    emit_move(l, n, title(n), &m);
+    return LOWERED;
+}
+
+/* ---- pad ---- */
+
+struct padding {
+    int rank;
+    dim_t begin[MAX_RANK], end[MAX_RANK];
+};
+
+static bool read_padding(struct lowering *l, const struct node *n, struct padding *p)
+{
+    dim_t pads[2 * MAX_RANK], axes[MAX_RANK];
+    bool has_axes = n->nin > 3 && n->in[3];
+    p->rank = n->out[0]->type.rank;
+    int count = p->rank;
+    for (int i = 0; i < MAX_RANK; i++)
+        axes[i] = i;
+    if (has_axes && (count = read_numbers(l, n->in[3], axes, MAX_RANK)) < 0)
+        return false;
+    if (read_numbers(l, n->in[1], pads, 2 * MAX_RANK) != 2 * count)
+        return false;
+    for (int i = 0; i < count; i++) {
+        if (!dim_is_const(axes[i]))
+            return false;
+        dim_t a = axes[i] + (axes[i] < 0 ? p->rank : 0);
+        if (a < 0 || a >= p->rank)
+            return false;
+        p->begin[a] = pads[i], p->end[a] = pads[count + i];
+    }
+    return true;
+}
+
+/* The border of one dim: whole along later dims, between the borders along earlier ones. */
+static void fill_border(struct lowering *l, const struct node *n, const struct padding *p, int fill,
+                        int axis, bool after)
+{
+    struct dim_table *t = &l->p->dims;
+    struct value *y = n->out[0];
+    dim_t steps[MAX_RANK], count = dim_max(t, after ? p->end[axis] : p->begin[axis], 0);
+    struct move m = {.to_slot = value_slot(l, y), .from_slot = fill};
+    dense_steps(t, p->rank, y->type.dims, steps);
+    if (count == 0)
+        return;
+    for (int i = 0; i < p->rank; i++) {
+        dim_t low = dim_max(t, p->begin[i], 0), high = dim_max(t, p->end[i], 0),
+              size = y->type.dims[i];
+        dim_t inside = dim_sub(t, size, dim_add(t, low, high));
+        dim_t first = i < axis ? low : i == axis && after ? dim_sub(t, size, high) : 0;
+        move_dim(&m, i < axis ? inside : i == axis ? count : size, steps[i], 0);
+        m.to_offset = dim_add(t, m.to_offset, dim_mul(t, steps[i], first));
+    }
+    if (move_possible(l, &m))
+        emit_move(l, n, "pad border", &m);
+}
+
+static bool some(dim_t d)
+{
+    return dim_is_const(d) && d > 0;
+}
+
+/* Images: what follows one row lies before the next, so that both borders are one. Those before the
+ * first row and after the last belong to borders along the dim before. */
+static bool fill_columns(struct lowering *l, const struct node *n, const struct padding *p,
+                         int fill)
+{
+    struct dim_table *t = &l->p->dims;
+    struct value *y = n->out[0];
+    int column = p->rank - 1, row = column - 1;
+    struct move m = {.to_slot = value_slot(l, y), .from_slot = fill};
+    dim_t steps[MAX_RANK];
+    if (row < 0 || !some(p->begin[row]) || !some(p->end[row]) || !some(p->begin[column]) ||
+        !some(p->end[column]))
+        return false;
+    dense_steps(t, p->rank, y->type.dims, steps);
+    for (int i = 0; i < p->rank; i++) {
+        dim_t low = dim_max(t, p->begin[i], 0), high = dim_max(t, p->end[i], 0),
+              size = y->type.dims[i];
+        dim_t inside = dim_sub(t, size, dim_add(t, low, high));
+        dim_t first = i < row ? low : i == row ? dim_sub(t, low, 1) : dim_sub(t, size, high);
+        move_dim(&m,
+                 i < row    ? inside
+                 : i == row ? dim_add(t, inside, 1)
+                            : dim_add(t, low, high),
+                 steps[i], 0);
+        m.to_offset = dim_add(t, m.to_offset, dim_mul(t, steps[i], first));
+    }
+    if (!move_possible(l, &m))
+        return false;
+    emit_move(l, n, "pad border", &m);
+    return true;
+}
+
+enum lowered lower_pad(struct lowering *l, struct node *n)
+{
+    struct dim_table *t = &l->p->dims;
+    struct padding p = {0};
+    struct str mode = attr_str(&n->attrs, "mode", "constant");
+    struct value *value = n->nin > 2 ? outer_value(l, n->in[2]) : NULL;
+    dim_t from[MAX_RANK], to[MAX_RANK];
+    if (!movable(l, n, 0, 0))
+        return DECLINED;
+    struct value *x = outer_value(l, n->in[0]), *y = n->out[0];
+    if (mode.n != 8 || mode.p[0] != 'c' || !read_padding(l, n, &p) || y->type.rank > MAX_GRID + 2 ||
+        (value && (!has_layout(l, value) || value->type.dtype != y->type.dtype ||
+                   type_count(t, &value->type) != 1))) {
+        why(l->o, n, "tile.pad",
+            "only padding with a constant by amounts known before running has a tile program; it "
+            "runs on GpSimd");
+        return DECLINED;
+    }
+    int fill = value ? value_slot(l, value) : zero_slot(l, y->type.dtype);
+    int single = p.rank - fill_columns(l, n, &p, fill);
+    for (int i = 0; i < single; i++) {
+        fill_border(l, n, &p, fill, i, false);
+        fill_border(l, n, &p, fill, i, true);
+    }
+    struct move m = {.to_slot = value_slot(l, y), .from_slot = value_slot(l, x)};
+    dense_steps(t, p.rank, x->type.dims, from);
+    dense_steps(t, p.rank, y->type.dims, to);
+    for (int i = 0; i < p.rank; i++) {
+        dim_t cut = dim_max(t, dim_mul(t, p.begin[i], -1), 0), low = dim_max(t, p.begin[i], 0);
+        dim_t count = dim_add(t, x->type.dims[i],
+                              dim_add(t, dim_min(t, p.begin[i], 0), dim_min(t, p.end[i], 0)));
+        move_dim(&m, dim_max(t, count, 0), to[i], from[i]);
+        m.from_offset = dim_add(t, m.from_offset, dim_mul(t, from[i], cut));
+        m.to_offset = dim_add(t, m.to_offset, dim_mul(t, to[i], low));
+    }
+    if (move_possible(l, &m))
+        emit_move(l, n, title(n), &m);
+    return LOWERED;
+}

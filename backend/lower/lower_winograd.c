@@ -1,0 +1,315 @@
+/*
+ * Dense 3x3 convolutions of stride 1 by Winograd's F(size x size, 3x3): a tile of size x size
+ * output pixels is (size + 2)^2 products instead of 9 * size^2, a fourth of them for size 4. All in
+ * FP32, or with the operands of products rounded to bf16.
+ *
+ * One instance takes a block of tiles: the patches under them are transformed into planes
+ * [plane][tile][channel], every plane is multiplied by its plane of the filters, and the sums are
+ * transformed back into pixels, bias and activation included. The image needs no border. When the
+ * filters stay in cache, an instance does all blocks of outs one after the other and the planes
+ * never leave its tiles; otherwise a kernel of its own writes the planes once, and the products go
+ * by blocks of outs, so that each block of filters is read once.
+ */
+#include "backend/lower/conv.h"
+#include "backend/lower/product.h"
+#include "backend/lower/tail.h"
+#include "backend/lower/winograd_weights.h"
+#include "passes/ir/winograd.h"
+
+#include <string.h>
+
+enum {
+    PAD = 16, /* elements between planes: powers of two would map them to one cache set */
+    MAX_TILES = 64,
+    TILES_BYTES = 160 << 10,     /* of the planes of a block of tiles, and of its sums */
+    WEIGHTS_IN_TURN = 640 << 10, /* at most, where every instance reads all filters */
+    SHARED_PLANES = 4 << 20,     /* at most, of an image whose planes are written once */
+};
+
+struct winograd {
+    int size, planes;
+    int dtype;           /* of the operands of products */
+    bool shared;         /* planes of the whole image, in memory */
+    dim_t high, wide;    /* tiles of the image */
+    dim_t rows, columns; /* tiles of a block; several rows only of whole rows */
+    int64_t outs;        /* in a block */
+    struct packed_weights weights;
+    int var_n, var_row, var_column, var_block;
+    dim_t plane_step, sums_step;
+};
+
+static dim_t tiles_in(const struct winograd *w)
+{
+    return w->rows * w->columns;
+}
+
+/* ---- what pays ---- */
+
+static bool known_size(const struct conv *c)
+{
+    return dim_is_const(c->oh) && dim_is_const(c->ow);
+}
+
+struct conv_way winograd_way(struct lowering *l, const struct node *n, const struct conv *c)
+{
+    struct conv_way direct = {0, false};
+    struct conv_size size;
+    if (!winograd_can(n, &size) || c->column || c->x->type.dtype != DT_F32 ||
+        c->w->dtype != DT_F32 || c->bias >= 0)
+        return direct;
+    if (l->o->no_winograd) {
+        why(l->o, n, "winograd.off", "a direct sum, as --winograd off asks");
+        return direct;
+    }
+    bool bf16 = attr_int(&n->attrs, "winograd_dtype", DT_F32) == DT_BF16;
+    struct conv_way way = bf16 ? (struct conv_way){2, true} : conv_best_way(l->m, &size, false);
+    if (way.size)
+        why(l->o, n, "winograd.on",
+            "F(%dx%d,3x3)%s; its weights take %.0f KB, those of a direct sum %.0f KB", way.size,
+            way.size, way.bf16 ? " of planes in bf16" : "", conv_weight_bytes(&size, way) / 1024,
+            conv_weight_bytes(&size, (struct conv_way){0, bf16}) / 1024);
+    else
+        why(l->o, n, "winograd.no-gain",
+            "a direct sum: transforms or larger weights cost what "
+            "fewer products save");
+    return way;
+}
+
+/* ---- the plan ---- */
+
+static dim_t even_parts(dim_t count, dim_t most)
+{
+    dim_t parts = (count + most - 1) / most;
+    return (count + parts - 1) / parts;
+}
+
+static struct winograd make_plan(struct lowering *l, const struct conv *c, struct conv_way way)
+{
+    struct dim_table *t = &l->p->dims;
+    struct winograd w = {.size = way.size,
+                         .planes = (way.size + 2) * (way.size + 2),
+                         .dtype = way.bf16 ? DT_BF16 : DT_F32};
+    int size = w.size;
+    w.high = dim_ceildiv(t, c->oh, size), w.wide = dim_ceildiv(t, c->ow, size);
+    w.outs = c->outs < PACK_OUTS ? c->outs : PACK_OUTS;
+    bool known = known_size(c);
+    int64_t all = known ? w.high * w.wide : 0;
+    int64_t bytes = (int64_t)dtype_bytes(w.dtype) * w.planes;
+    w.shared = bytes * c->channels_in * c->outs > WEIGHTS_IN_TURN && known &&
+               bytes * all * c->channels_in <= SHARED_PLANES;
+    int64_t widest = c->channels_in > w.outs ? c->channels_in : w.outs;
+    int64_t most =
+        w.shared ? 3 * TILES_BYTES / (bytes * PACK_OUTS) : TILES_BYTES / (bytes * widest);
+    most = most > MAX_TILES ? MAX_TILES : most < 4 ? 4 : most;
+    if (known && w.wide <= most) {
+        w.columns = w.wide, w.rows = even_parts(w.high, most / w.wide);
+    } else {
+        w.rows = 1;
+        w.columns = known ? even_parts(w.wide, most) : most;
+    }
+    w.plane_step = tiles_in(&w) * c->channels_in + PAD;
+    w.sums_step = tiles_in(&w) * pack_width(c->outs) + PAD;
+    return w;
+}
+
+static void make_grid(struct kernel_builder *k, const struct conv *c, struct winograd *w)
+{
+    struct dim_table *t = &k->l->p->dims;
+    w->var_block = w->shared ? kernel_grid(k, (c->outs + PACK_OUTS - 1) / PACK_OUTS) : -1;
+    w->var_n = kernel_grid(k, c->n);
+    w->var_row = kernel_grid(k, dim_ceildiv(t, w->high, w->rows));
+    w->var_column = kernel_grid(k, dim_ceildiv(t, w->wide, w->columns));
+}
+
+/* ---- instructions ---- */
+
+/* Appends the dim of a block's tiles. */
+static void push_tiles(struct lowering *l, const struct winograd *w, struct ap *a, dim_t step)
+{
+    ap_push(a, step, tiles_in(w));
+    if (w->rows > 1)
+        ap_clip(l, a, a->rank - 1, w->var_row, tiles_in(w),
+                dim_mul(&l->p->dims, w->high, w->columns));
+    else
+        ap_clip(l, a, a->rank - 1, w->var_column, w->columns, w->wide);
+}
+
+static void emit_input(struct kernel_builder *k, const struct conv *c, const struct winograd *w,
+                       struct ap planes)
+{
+    struct lowering *l = k->l;
+    struct dim_table *t = &l->p->dims;
+    struct ap image = ap_slot(l, value_slot(l, c->x));
+    dim_t row = dim_mul(t, c->width, c->channels_in);
+    ap_move(l, &image, w->var_n, dim_mul(t, row, c->h));
+    ap_push(&image, row, c->h), ap_push(&image, c->channels_in, c->width);
+    ap_push(&image, 1, c->channels_in);
+    struct insn *i = kernel_insn(k, INSN_winograd_input);
+    i->ap[0] = planes, i->ap[1] = image;
+    i->imm[0].base = w->size;
+    affine_set(&i->imm[1], &l->p->arena, w->var_row, w->rows),
+        affine_set(&i->imm[2], &l->p->arena, w->var_column, w->columns);
+    i->imm[3].base = w->columns;
+    i->imm[4].base = c->top, i->imm[5].base = c->left;
+}
+
+/* Planes of whole images, written once; their slot. Rows of tiles are the instances. */
+static int share_planes(struct lowering *l, const struct node *n, const struct conv *c,
+                        const struct winograd *whole)
+{
+    struct dim_table *t = &l->p->dims;
+    dim_t tiles = dim_mul(t, whole->high, whole->wide);
+    dim_t step = dim_add(t, dim_mul(t, tiles, c->channels_in), PAD);
+    struct type type = type_tensor(whole->dtype, 3, (dim_t[]){c->n, whole->planes, step});
+    int slot = temporary_slot(l, &type, NULL);
+    struct kernel_builder k = kernel_begin(l, n, "winograd input");
+    struct winograd w = *whole;
+    w.rows = 1, w.columns = w.wide;
+    w.var_n = kernel_grid(&k, c->n), w.var_row = kernel_grid(&k, w.high);
+    w.var_column = kernel_grid(&k, 1);
+    struct ap planes = ap_slot(l, slot);
+    ap_move(l, &planes, w.var_n, dim_mul(t, step, w.planes));
+    ap_move(l, &planes, w.var_row, dim_mul(t, w.wide, c->channels_in));
+    ap_push(&planes, step, w.planes);
+    push_tiles(l, &w, &planes, c->channels_in);
+    ap_push(&planes, 1, c->channels_in);
+    emit_input(&k, c, &w, planes);
+    kernel_of(&k)->bytes =
+        dim_mul(t,
+                dim_mul(t, c->n,
+                        dim_add(t, dim_mul(t, dim_mul(t, c->h, c->width), c->channels_in),
+                                dim_mul(t, step, w.planes))),
+                4);
+    return slot;
+}
+
+/* The planes of a block of tiles, as moving operands: [tile][channel], without the plane. */
+static struct ap own_planes(struct kernel_builder *k, const struct conv *c,
+                            const struct winograd *w)
+{
+    int tile = kernel_tile(k, MEM_SBUF, w->dtype, w->planes, w->plane_step);
+    struct ap moving = {.mem = MEM_SBUF, .dtype = (uint8_t)w->dtype, .tensor = tile}, dst = moving;
+    ap_push(&dst, w->plane_step, w->planes);
+    push_tiles(k->l, w, &dst, c->channels_in);
+    ap_push(&dst, 1, c->channels_in);
+    emit_input(k, c, w, dst);
+    return moving;
+}
+
+static struct ap shared_planes(struct kernel_builder *k, const struct conv *c, struct winograd *w,
+                               int slot)
+{
+    struct lowering *l = k->l;
+    struct dim_table *t = &l->p->dims;
+    dim_t columns = dim_mul(t, w->columns, c->channels_in);
+    struct ap moving = ap_slot(l, slot);
+    w->plane_step = l->p->slots[slot].type.dims[2];
+    ap_move(l, &moving, w->var_n, dim_mul(t, w->plane_step, w->planes));
+    ap_move(l, &moving, w->var_row, dim_mul(t, dim_mul(t, w->wide, c->channels_in), w->rows));
+    ap_move(l, &moving, w->var_column, columns);
+    return moving;
+}
+
+/* The sums of one block of outs: [tile][out], without the plane. */
+static void multiply(struct kernel_builder *k, const struct conv *c, const struct winograd *w,
+                     struct ap moving, struct ap sums)
+{
+    struct lowering *l = k->l;
+    int var_plane = kernel_loop(k, w->planes);
+    struct ap stationary = weights_start(l, &w->weights, w->var_block);
+    ap_move(l, &stationary, var_plane, w->weights.group_step);
+    weights_finish(l, &w->weights, &stationary, w->var_block);
+    ap_move(l, &moving, var_plane, w->plane_step);
+    push_tiles(l, w, &moving, c->channels_in);
+    ap_push(&moving, 1, c->channels_in);
+    ap_move(l, &sums, var_plane, w->sums_step);
+    push_tiles(l, w, &sums, pack_width(c->outs));
+    ap_push(&sums, 1, w->outs);
+    ap_clip(l, &sums, 1, w->var_block, PACK_OUTS, c->outs);
+    struct insn *i = kernel_insn(k, INSN_nc_matmul);
+    i->ap[0] = sums, i->ap[1] = stationary, i->ap[2] = moving;
+    i->imm[1].base = 1;
+    kernel_end_loop(k);
+}
+
+static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
+                                   const struct winograd *w)
+{
+    const struct type *y = &g->nodes[0]->out[0]->type;
+    struct epilogue e = {.k = k, .g = g, .rank = y->rank};
+    memcpy(e.dims, y->dims, sizeof e.dims);
+    e.covers[e.ncovers++] = (struct cover){0, 0, w->var_n, 0};
+    e.covers[e.ncovers++] = (struct cover){1, 1, w->var_row, w->rows * w->size};
+    e.covers[e.ncovers++] = (struct cover){2, 2, w->var_column, w->columns * w->size};
+    e.covers[e.ncovers++] = (struct cover){3, 3, w->var_block, w->outs};
+    return e;
+}
+
+/* Pixels from sums, with as much of the group as the instruction takes; then the rest of it. */
+static void finish(struct kernel_builder *k, struct group *g, const struct conv *c,
+                   const struct winograd *w, struct ap planes)
+{
+    struct lowering *l = k->l;
+    struct epilogue e = epilogue_of(k, g, w);
+    struct tail tail = tail_of(l, g, c->outs);
+    if (tail.f != OP_identity && tail.f != OP_relu && tail.f != OP_clip)
+        tail.f = OP_identity, tail.taken--; /* dearer ones go by whole rows */
+    struct value *last = g->nodes[tail.taken - 1]->out[0];
+    struct ap dst, bias = ap_absent();
+    if (group_is_result(g, last) && outer_value(l, last)->type.dtype == DT_F32) {
+        dst = epilogue_pattern(&e, last);
+    } else {
+        struct space s = epilogue_space(&e);
+        dst = space_tile(&s, k, kernel_tile(k, MEM_SBUF, DT_F32, 1, space_count(l, &s)));
+    }
+    if (tail.bias) {
+        bias = ap_slot(l, value_slot(l, tail.bias));
+        ap_push_tile(l, &bias, 1, w->outs, w->var_block, c->outs);
+    }
+    ap_push(&planes, w->sums_step, w->planes);
+    push_tiles(l, w, &planes, pack_width(c->outs));
+    ap_push(&planes, 1, w->outs);
+    ap_clip(l, &planes, 2, w->var_block, PACK_OUTS, c->outs);
+    struct insn *i = kernel_insn(k, INSN_winograd_output);
+    i->ap[0] = dst, i->ap[1] = planes, i->ap[2] = bias;
+    i->imm[0].base = w->size, i->imm[1].base = w->columns;
+    i->func[0] = tail.f;
+    i->flt[0] = tail.a, i->flt[1] = tail.b;
+    if (tail.taken == g->n && group_is_result(g, last) && dst.mem == MEM_HBM)
+        return;
+    struct expression x = {
+        .k = k, .g = g, .space = epilogue_space(&e), .pattern = epilogue_pattern, .user = &e};
+    x.given[0] = last;
+    x.given_pattern[0] = dst;
+    x.ngiven = 1;
+    if (group_is_result(g, last) && dst.mem != MEM_HBM)
+        emit_copy(k, epilogue_pattern(&e, last), dst);
+    if (tail.taken < g->n)
+        expression_emit(&x, tail.taken);
+}
+
+enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c, struct conv_way way)
+{
+    struct dim_table *t = &l->p->dims;
+    const struct node *n = g->nodes[0];
+    struct winograd w = make_plan(l, c, way);
+    w.weights = winograd_weights(l, outer_value(l, n->in[1]), way);
+    int slot = w.shared ? share_planes(l, n, c, &w) : -1;
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    make_grid(&k, c, &w);
+    struct ap moving = w.shared ? shared_planes(&k, c, &w, slot) : own_planes(&k, c, &w);
+    if (!w.shared)
+        w.var_block = kernel_loop(&k, (c->outs + PACK_OUTS - 1) / PACK_OUTS);
+    int psum = kernel_tile(&k, MEM_PSUM, DT_F32, w.planes, w.sums_step);
+    struct ap sums = {.mem = MEM_PSUM, .dtype = DT_F32, .tensor = psum};
+    multiply(&k, c, &w, moving, sums);
+    finish(&k, g, c, &w, sums);
+    if (!w.shared)
+        kernel_end_loop(&k);
+    struct kernel *kernel = kernel_of(&k);
+    dim_t pixels = dim_mul(t, c->n, dim_mul(t, c->oh, c->ow));
+    kernel->flops = dim_mul(t, pixels, 18 * c->channels_in * c->outs);
+    kernel->bytes = dim_add(t, dim_mul(t, pixels, 4 * (c->outs + c->channels_in)),
+                            (dim_t)pack_size(&w.weights.shape));
+    return LOWERED;
+}

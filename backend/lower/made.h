@@ -1,0 +1,28 @@
+/*
+ * Constants that are made of others when the archive is written (neff/isa/program.h), and the memory of
+ * those others: it goes once all that is made of them has been.
+ */
+#ifndef BACKEND_MADE_H
+#define BACKEND_MADE_H
+
+#include "backend/lower/lower.h"
+
+struct made { /* first member of what a maker knows; in the graph's arena */
+    struct constant_maker maker;
+    struct graph *g;
+    const struct value *from; /* the constant that `make` reads */
+    int *left;                /* how many constants are still to be made of it */
+};
+
+/*
+ * A slot of that shape for a constant that m->maker.make makes of `from` in so many pieces. When
+ * it is called, lowering is over: m knows all it needs, and has nothing of the lowering but what
+ * lies in the graph's arena.
+ */
+int made_slot(struct lowering *l, struct made *m, const struct value *from, int64_t pieces,
+              const struct tensor *shape, const char *name);
+
+/* After lowering: what each constant is still needed for. */
+void made_count(struct lowering *l);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * Products of rows by a constant matrix with an epilogue: linear layers, and convolutions that are
+ * linear layers of pixels.
+ */
+#ifndef BACKEND_PRODUCT_H
+#define BACKEND_PRODUCT_H
+
+#include "backend/lower/epilogue.h"
+#include "backend/lower/weights.h"
+
+struct product {
+    struct value *x;                     /* dense rows: all dims but the last, k features each */
+    const struct value *w;               /* a constant: element (k, out) at the given steps */
+    const struct packed_weights *packed; /* instead of w */
+    struct pack_source steps;
+    int64_t k, outs;
+    dim_t rows;
+    int bias; /* slot of s32 sums to start from, [1, outs]; -1: none. Integer products only */
+};
+
+/* What products of rows of that type are summed in. */
+static inline int sum_type(int dtype)
+{
+    return dtype == DT_U8 ? DT_I32 : DT_F32;
+}
+/*
+ * The node is a conv_integer or matmul_integer in the form that pass quantize leaves: u8 rows,
+ * constant s8 weights, a constant zero point of the rows. Says why() not.
+ */
+bool integer_operands(struct lowering *l, const struct node *n);
+/* The zero point of its rows. */
+int64_t rows_zero_point(struct lowering *l, const struct node *n);
+/*
+ * Slot of its bias less the zero point times the sums of weights; -1 when all are zero. Weight
+ * (out, i) lies at out * out_step + i * step, i < k.
+ */
+int integer_bias(struct lowering *l, const struct node *n, int64_t outs, int64_t out_step,
+                 int64_t k, int64_t step);
+/* Starts the sums from a bias over `block` outs that var_block selects: dst (..., outs). */
+void emit_bias(struct kernel_builder *k, int bias, struct ap dst, int var_block, int64_t block,
+               int64_t outs);
+
+/* Whether x and weights of a type have types the Tensor engine multiplies: both f32, bf16 or f16,
+ * or u8 and s8. */
+bool product_types(const struct value *x, int weights);
+/* The group's first node is the product; epilogue_possible has been asked. */
+void emit_product(struct lowering *l, struct group *g, const struct product *p);
+/* A tile size near `most` that cuts a known count into nearly equal tiles. */
+dim_t even_tile(dim_t count, dim_t most);
+/* So many rows of an image, of `row` elements each, that a tile is neither small nor a cache
+ * full. */
+dim_t image_rows_tile(dim_t rows, dim_t row);
+
+enum { WEIGHTS_IN_CACHE = 512 << 10, ROW_TILE = 64 };
+
+#endif

@@ -1,0 +1,274 @@
+#include "backend/lower/quantized.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_ROUNDED = 1 << 30 }; /* what the kernels round */
+
+/* ---- the nodes, one after the other ---- */
+
+struct walk {
+    struct lowering *l;
+    const struct group *g;
+    struct value *v; /* the running value */
+    int at;          /* nodes taken */
+};
+
+/* The only user of the running value, when that is the group's next node, of this operator. */
+static struct node *next(const struct walk *w, enum op op)
+{
+    struct node *n = w->at < w->g->n ? w->g->nodes[w->at] : NULL;
+    bool uses = n && n->op == op && (n->in[0] == w->v || (n->nin > 1 && n->in[1] == w->v)) &&
+                group_single_use(w->g, w->v);
+    return uses ? n : NULL;
+}
+
+static void take(struct walk *w, struct node *n)
+{
+    w->v = n->out[0];
+    w->at++;
+}
+
+static bool cast_to_float(struct walk *w)
+{
+    struct node *n = next(w, OP_cast);
+    if (!n || n->out[0]->type.dtype != DT_F32)
+        return false;
+    take(w, n);
+    return true;
+}
+
+/* A constant f32 operand beside the running value: one number, or one for every out. */
+static const struct tensor *beside(const struct walk *w, const struct node *n, int64_t outs)
+{
+    struct value *c = outer_value(w->l, n->in[n->in[0] == w->v]);
+    const struct tensor *t = c ? c->constant : NULL;
+    if (!t || c->type.dtype != DT_F32)
+        return NULL;
+    int64_t count = tensor_count(t);
+    bool channels = count == outs && t->rank > 0 && t->dims[t->rank - 1] == outs;
+    return count == 1 || channels ? t : NULL;
+}
+
+static float number_of(const struct tensor *t, int64_t i)
+{
+    return (float)tensor_f64(t, tensor_count(t) == 1 ? 0 : i);
+}
+
+static bool scalar(const struct walk *w, struct value *v, double *out)
+{
+    v = outer_value(w->l, v);
+    if (!v || !v->constant || tensor_count(v->constant) != 1)
+        return false;
+    *out = tensor_f64(v->constant, 0);
+    return true;
+}
+
+/* Rounds, and adds a zero point: the scale is part of what it rounds. */
+static bool rounding(struct walk *w, int *zero, bool *is_signed)
+{
+    struct node *n = next(w, OP_quantize_linear);
+    double scale, z = 0;
+    int to = n ? n->out[0]->type.dtype : 0;
+    if (!n || (to != DT_U8 && to != DT_I8) || !scalar(w, n->in[1], &scale) || scale != 1 ||
+        (n->nin > 2 && n->in[2] && !scalar(w, n->in[2], &z)) || attr_find(&n->attrs, "precision"))
+        return false;
+    *zero = (int)z;
+    *is_signed = to == DT_I8;
+    take(w, n);
+    return true;
+}
+
+/* factor * running value of 8 bits, as f32. */
+static bool scaled(struct walk *w, float *factor)
+{
+    struct node *n;
+    const struct tensor *t;
+    *factor = 1;
+    if (!cast_to_float(w))
+        return false;
+    n = next(w, OP_mul);
+    t = n ? beside(w, n, 1) : NULL;
+    if (t && tensor_count(t) == 1) {
+        *factor = number_of(t, 0);
+        take(w, n);
+    }
+    return true;
+}
+
+/* The same with a constant added. */
+static bool scaled_and_shifted(struct walk *w, float *factor, float *offset)
+{
+    if (!scaled(w, factor))
+        return false;
+    struct node *n = next(w, OP_add);
+    const struct tensor *t = n ? beside(w, n, 1) : NULL;
+    *offset = -0.0f;
+    if (t && tensor_count(t) == 1) {
+        *offset = number_of(t, 0);
+        take(w, n);
+    }
+    return true;
+}
+
+static bool starts_other(const struct walk *w)
+{
+    const struct node *n = w->at < w->g->n ? w->g->nodes[w->at] : NULL;
+    return n && n->op == OP_cast && !group_def(w->g, n->in[0]);
+}
+
+static bool is_other(struct lowering *l, const struct group *g, struct value *v)
+{
+    const struct type *x = &v->type, *y = &g->nodes[0]->out[0]->type;
+    v = outer_value(l, v);
+    return !v->constant && (x->dtype == DT_U8 || x->dtype == DT_I8) && x->rank == y->rank &&
+           memcmp(x->dims, y->dims, sizeof *x->dims * (size_t)x->rank) == 0;
+}
+
+/* The other operand's nodes, outside or inside the sum: x * factor + offset. */
+static bool other_branch(struct walk *w, struct quantized *q, bool shifted)
+{
+    struct value *running = w->v;
+    if (!starts_other(w))
+        return false;
+    q->other = w->g->nodes[w->at]->in[0];
+    struct walk branch = *w;
+    branch.v = q->other;
+    struct node *first = w->g->nodes[w->at];
+    if (first->out[0]->type.dtype != DT_F32 || !is_other(w->l, w->g, q->other))
+        return false;
+    branch.v = first->out[0];
+    branch.at++;
+    struct node *n = next(&branch, OP_mul);
+    const struct tensor *t = n ? beside(&branch, n, 1) : NULL;
+    q->other_factor = 1;
+    if (t && tensor_count(t) == 1) {
+        q->other_factor = number_of(t, 0);
+        take(&branch, n);
+    }
+    n = shifted ? next(&branch, OP_add) : NULL;
+    t = n ? beside(&branch, n, 1) : NULL;
+    if (t && tensor_count(t) == 1) {
+        q->offset = number_of(t, 0);
+        take(&branch, n);
+    }
+    n = branch.at < w->g->n ? w->g->nodes[branch.at] : NULL;
+    bool joins = n && n->op == OP_add && group_single_use(w->g, running) &&
+                 group_single_use(w->g, branch.v) &&
+                 ((n->in[0] == running && n->in[1] == branch.v) ||
+                  (n->in[1] == running && n->in[0] == branch.v));
+    if (!joins)
+        return false;
+    *w = branch;
+    take(w, n);
+    return true;
+}
+
+/* Which of two products an addition without a constant rounds last; -1: it has none to round. */
+static bool joined(struct walk *w, struct quantized *q)
+{
+    struct walk start = *w;
+    q->offset = -0.0f;
+    /* other + (x + offset): what is absorbed first is the outer product */
+    if (scaled_and_shifted(w, &q->factor, &q->offset) && q->offset != 0 &&
+        other_branch(w, q, false)) {
+        q->other_first = true;
+        return true;
+    }
+    *w = start;
+    q->offset = -0.0f;
+    q->other_first = false;
+    return scaled(w, &q->factor) && other_branch(w, q, true) && q->offset != 0;
+}
+
+/* ---- bounds, and the terms ---- */
+
+static bool joined_in_range(const struct quantized *q)
+{
+    double most = 255 * (fabs((double)q->factor) + fabs((double)q->other_factor)) +
+                  fabs((double)q->offset);
+    return most < MOST_ROUNDED;
+}
+
+/* Scale and shift of every out; false when a sum could lead out of what is rounded. */
+static bool fill_terms(const struct tensor *scale, const struct tensor *shift, int64_t outs,
+                       float *scales, float *shifts)
+{
+    for (int64_t i = 0; i < outs; i++) {
+        scales[i] = number_of(scale, i);
+        shifts[i] = shift ? number_of(shift, i) : -0.0f;
+        double most = 2147483648.0 * fabs((double)scales[i]) + fabs((double)shifts[i]);
+        if (!(most < MOST_ROUNDED))
+            return false;
+    }
+    return true;
+}
+
+bool quantized_of(struct lowering *l, const struct group *g, int64_t outs, int bias,
+                  struct quantized *q)
+{
+    struct walk w = {l, g, g->nodes[0]->out[0], 1};
+    const struct slot *start = bias >= 0 ? &l->p->slots[bias] : NULL;
+    const struct tensor *scale, *shift = NULL;
+    struct node *n;
+    bool is_signed;
+    *q = (struct quantized){.terms = -1};
+    if (g->nresults != 1 || (start && (start->kind != SLOT_CONST || start->maker)) ||
+        !cast_to_float(&w))
+        return false;
+    n = next(&w, OP_mul);
+    scale = n ? beside(&w, n, outs) : NULL;
+    if (!scale)
+        return false;
+    take(&w, n);
+    n = next(&w, OP_add);
+    if (n) {
+        shift = beside(&w, n, outs);
+        if (!shift)
+            return false;
+        take(&w, n);
+    }
+    if (!rounding(&w, &q->zero, &is_signed))
+        return false;
+    if (w.at < g->n) {
+        q->sum_zero = q->zero, q->sum_signed = is_signed;
+        if (!joined(&w, q) || !joined_in_range(q) || !rounding(&w, &q->zero, &is_signed))
+            return false;
+    }
+    int64_t dims[2] = {3, outs};
+    int32_t *terms = arena_alloc(&l->g->arena, sizeof *terms * (size_t)(3 * outs));
+    if (w.at != g->n || g->results[0] != w.v ||
+        !fill_terms(scale, shift, outs, (float *)(terms + outs), (float *)(terms + 2 * outs)))
+        return false;
+    for (int64_t i = 0; i < outs; i++)
+        terms[i] = start ? (int32_t)tensor_i64(&start->data, i) : 0;
+    struct tensor t = tensor_view(DT_I32, 2, dims, terms);
+    q->terms = constant_slot(l, &t, "terms");
+    return true;
+}
+
+struct ap ap_in_bands(struct ap a)
+{
+    if (a.rank == 2) {
+        memmove(a.dim + 1, a.dim, sizeof *a.dim * 2);
+        a.dim[0] = (struct ap_dim){.step = 0, .count = 1};
+        a.rank = 3;
+    }
+    return a;
+}
+
+void emit_quantized(struct epilogue *e, const struct quantized *q, struct ap stationary,
+                    struct ap moving, int var_block, int64_t block, int64_t outs)
+{
+    struct lowering *l = e->k->l;
+    struct ap terms = ap_slot(l, q->terms);
+    ap_push(&terms, outs, 3);
+    ap_push_tile(l, &terms, 1, block, var_block, outs);
+    struct insn *i = kernel_insn(e->k, INSN_quantized_matmul);
+    i->ap[0] = ap_in_bands(epilogue_pattern(e, e->g->results[0]));
+    i->ap[1] = stationary, i->ap[2] = moving, i->ap[3] = terms;
+    i->ap[4] = q->other ? ap_in_bands(epilogue_pattern(e, q->other)) : ap_absent();
+    i->imm[0].base = q->zero, i->imm[1].base = q->sum_zero;
+    i->imm[2].base = q->sum_signed, i->imm[3].base = q->other_first;
+    i->flt[0] = q->factor, i->flt[1] = q->other_factor, i->flt[2] = q->offset;
+}

@@ -1,0 +1,35 @@
+/*
+ * Epilogues that make 8-bit numbers of s32 sums, done by the instruction that makes the sums: scale
+ * and shift of every out, a rounding, and perhaps the sum with another 8-bit operand and a second
+ * rounding (struct requantize of the kernels).
+ */
+#ifndef BACKEND_QUANTIZED_H
+#define BACKEND_QUANTIZED_H
+
+#include "backend/lower/epilogue.h"
+
+struct quantized {
+    int terms;           /* slot of i32 [3, outs]: bias, and the bits of scale and shift */
+    struct value *other; /* the operand that is added, or NULL */
+    int zero, sum_zero;
+    bool sum_signed, other_first;
+    float factor, other_factor, offset;
+};
+
+/*
+ * Whether all nodes after the group's first, a conv_integer or matmul_integer, are such an epilogue
+ * and every number to be rounded is within what the kernels round. bias: slot of s32 constants,
+ * [1, outs], or -1.
+ */
+bool quantized_of(struct lowering *l, const struct group *g, int64_t outs, int bias,
+                  struct quantized *q);
+/*
+ * Rows in bands by a packed matrix; e says how the result's tile lies. moving (b..., bands, rows,
+ * k) and stationary (b..., k, outs) are complete.
+ */
+void emit_quantized(struct epilogue *e, const struct quantized *q, struct ap stationary,
+                    struct ap moving, int var_block, int64_t block, int64_t outs);
+/* A tile of rows as (bands, rows, elements): itself, or one band. */
+struct ap ap_in_bands(struct ap a);
+
+#endif

@@ -1,0 +1,117 @@
+#include "backend/lower/rows.h"
+
+#include "backend/lower/product.h"
+
+#include <string.h>
+
+enum { TILE_ELEMENTS = 4096, UNKNOWN_ROWS = 16, INNER_TILE = 64 };
+
+static dim_t product(struct lowering *l, const dim_t *dims, int from, int to)
+{
+    dim_t n = 1;
+    for (int i = from; i < to; i++)
+        n = dim_mul(&l->p->dims, n, dims[i]);
+    return n;
+}
+
+struct rows rows_of(struct lowering *l, const struct type *t, int first, int last)
+{
+    struct rows r = {
+        .rank = t->rank, .first = first, .last = last, .var_outer = -1, .var_inner = -1};
+    memcpy(r.dims, t->dims, sizeof r.dims);
+    r.outer = product(l, r.dims, 0, first);
+    r.n = product(l, r.dims, first, last + 1);
+    r.inner = product(l, r.dims, last + 1, t->rank);
+    r.strided = r.inner != 1;
+    return r;
+}
+
+void rows_grid(struct rows *r, struct kernel_builder *k)
+{
+    struct dim_table *t = &k->l->p->dims;
+    bool strict = k->l->m->strict; /* rows lie over partitions */
+    if (r->strided) {
+        r->tile = even_tile(r->inner, strict ? k->l->m->partitions : INNER_TILE);
+        r->var_outer = kernel_grid(k, r->outer);
+        r->var_inner = kernel_grid(k, dim_ceildiv(t, r->inner, r->tile));
+        return;
+    }
+    int64_t most = UNKNOWN_ROWS;
+    if (dim_is_const(r->n))
+        most = r->n >= TILE_ELEMENTS ? 1 : r->n > 0 ? TILE_ELEMENTS / r->n : TILE_ELEMENTS;
+    r->tile = even_tile(r->outer, strict ? k->l->m->partitions : most);
+    r->var_outer = kernel_grid(k, dim_ceildiv(t, r->outer, r->tile));
+}
+
+void rows_covers(const struct rows *r, struct epilogue *e)
+{
+    e->rank = r->rank;
+    memcpy(e->dims, r->dims, sizeof e->dims);
+    e->ncovers = 0;
+    if (r->first > 0)
+        e->covers[e->ncovers++] =
+            (struct cover){0, r->first - 1, r->var_outer, r->strided ? 0 : r->tile};
+    if (r->strided)
+        e->covers[e->ncovers++] = (struct cover){r->last + 1, r->rank - 1, r->var_inner, r->tile};
+    e->covers[e->ncovers++] = (struct cover){r->first, r->last, -1, r->n};
+}
+
+struct ap rows_pattern(struct lowering *l, const struct rows *r, int slot, const dim_t *steps)
+{
+    struct ap a = ap_slot(l, slot);
+    dim_t outer = 0, n = 0, inner = 0;
+    joint_step(l, steps, r->dims, 0, r->first - 1, &outer);
+    joint_step(l, steps, r->dims, r->first, r->last, &n);
+    joint_step(l, steps, r->dims, r->last + 1, r->rank - 1, &inner);
+    if (r->strided) {
+        ap_move(l, &a, r->var_outer, outer);
+        ap_push_tile(l, &a, inner, r->tile, r->var_inner, r->inner);
+    } else {
+        ap_push_tile(l, &a, outer, r->tile, r->var_outer, r->outer);
+    }
+    ap_push(&a, n, r->n);
+    return a;
+}
+
+struct ap rows_dense(struct lowering *l, const struct rows *r, int slot)
+{
+    dim_t steps[MAX_RANK];
+    dense_steps(&l->p->dims, r->rank, r->dims, steps);
+    return rows_pattern(l, r, slot, steps);
+}
+
+struct ap rows_tile(struct kernel_builder *k, const struct rows *r)
+{
+    int tile = kernel_tile(k, MEM_SBUF, DT_F32, r->tile, r->n);
+    struct ap a = ap_tile(k, tile);
+    if (r->strided)
+        ap_clip(k->l, &a, 0, r->var_inner, r->tile, r->inner);
+    else
+        ap_clip(k->l, &a, 0, r->var_outer, r->tile, r->outer);
+    return a;
+}
+
+bool rows_steps(struct lowering *l, const struct rows *r, struct value *v, dim_t *steps)
+{
+    dim_t unused;
+    v = outer_value(l, v);
+    return has_layout(l, v) && broadcast_steps(l, v, r->rank, r->dims, steps) &&
+           joint_step(l, steps, r->dims, 0, r->first - 1, &unused) &&
+           joint_step(l, steps, r->dims, r->first, r->last, &unused) &&
+           joint_step(l, steps, r->dims, r->last + 1, r->rank - 1, &unused);
+}
+
+struct ap rows_result(struct kernel_builder *k, struct group *g, struct rows *r, struct epilogue *e)
+{
+    *e = (struct epilogue){.k = k, .g = g};
+    rows_covers(r, e);
+    if (g->n == 1)
+        return rows_dense(k->l, r, value_slot(k->l, g->nodes[0]->out[0]));
+    return rows_tile(k, r);
+}
+
+void rows_finish(struct epilogue *e, struct ap result)
+{
+    if (e->g->n > 1)
+        epilogue_emit(e, result);
+}

@@ -1,0 +1,323 @@
+/*
+ * Convolutions on strict targets, channels over partitions: no transposes where images are channels
+ * first.
+ *
+ * Each filter tap multiplies the same tile of the image from another start and accumulates in PSUM,
+ * chunk by chunk of 128 channels. A run of results goes over the ends of rows: what lies between
+ * rows is computed and dropped. Depthwise convolutions have nothing to contract: the Vector engine
+ * adds up taps that the Scalar engine has multiplied.
+ */
+#include "backend/lower/conv.h"
+#include "backend/lower/made.h"
+#include "backend/lower/product.h"
+#include "backend/lower/strict_image.h"
+
+#include <string.h>
+
+enum { MAX_TAPS = 256, IMAGE_ROOM = 96 << 10, WEIGHTS_ROOM = 48 << 10, DEPTHWISE_RESULTS = 2048 };
+
+struct strict_conv {
+    struct kernel_builder *k;
+    struct group *g;
+    const struct conv *c;
+    struct strict_image m;
+    int64_t taps, outs, out_tile, blocks; /* outs: of one group */
+    int weights;                          /* slot: [group][channel][tap][out] */
+    int weight_tile;
+    int var_n, var_block, var_band, var_column;
+};
+
+struct reordered {
+    struct made made;
+    int64_t in_group, part, taps; /* part: outs of a group */
+};
+
+/* OIHW weights in the order in which a partition holds them; a group is a piece. */
+static bool reorder(const struct constant_maker *maker, int64_t group, void *to)
+{
+    const struct reordered *r = (const struct reordered *)maker;
+    const struct tensor *w = r->made.from->constant;
+    size_t size = dtype_bytes(w->dtype);
+    const char *from =
+        (const char *)w->data + size * (size_t)(group * r->part * r->in_group * r->taps);
+    for (int64_t o = 0; o < r->part; o++)
+        for (int64_t i = 0; i < r->in_group; i++)
+            for (int64_t t = 0; t < r->taps; t++)
+                memcpy((char *)to + size * (size_t)((i * r->taps + t) * r->part + o),
+                       from + size * (size_t)((o * r->in_group + i) * r->taps + t), size);
+    return true;
+}
+
+static int weight_slot(struct lowering *l, const struct conv *c, const char *name)
+{
+    struct reordered *r = ARENA_NEW(&l->g->arena, struct reordered);
+    *r = (struct reordered){.made.maker.make = reorder,
+                            .in_group = c->in_group,
+                            .part = c->outs / c->group,
+                            .taps = c->kh * c->kw};
+    int64_t dims[4] = {c->group, c->in_group, r->taps, r->part};
+    struct tensor shape = tensor_view(c->w->dtype, 4, dims, NULL);
+    return made_slot(l, &r->made, c->weights, c->group, &shape, name);
+}
+
+static void image_of(struct lowering *l, const struct conv *c, bool depthwise,
+                     struct strict_image *m)
+{
+    const struct type *x = &c->x->type;
+    dim_t steps[MAX_RANK];
+    int first = c->last ? 1 : 2;
+    dense_steps(&l->p->dims, x->rank, x->dims, steps);
+    *m = (struct strict_image){.x = c->x,
+                               .channels = depthwise ? c->channels_in : c->in_group,
+                               .planes = c->channels_in,
+                               .by_grid = depthwise,
+                               .step_n = steps[0],
+                               .step_c = steps[c->last ? x->rank - 1 : 1],
+                               .step_w = steps[first + (c->spatial == 2)],
+                               .h = c->h,
+                               .w = c->width,
+                               .top = c->top,
+                               .left = c->left,
+                               .oh = c->oh,
+                               .ow = c->ow,
+                               .kh = c->kh,
+                               .kw = c->kw,
+                               .sh = c->sh,
+                               .sw = c->sw,
+                               .dh = c->dh,
+                               .dw = c->dw,
+                               .phased = !depthwise};
+    if (c->spatial == 2)
+        m->step_h = steps[first];
+}
+
+static struct epilogue epilogue_of(const struct strict_conv *s, int64_t channels)
+{
+    const struct type *y = &s->g->nodes[0]->out[0]->type;
+    struct epilogue e = {.k = s->k, .g = s->g, .rank = y->rank};
+    int first = s->c->last ? 1 : 2, channel = s->c->last ? y->rank - 1 : 1,
+        column = first + (s->c->spatial == 2);
+    memcpy(e.dims, y->dims, sizeof e.dims);
+    e.covers[e.ncovers++] = (struct cover){channel, channel, s->var_block, channels};
+    if (s->c->spatial == 2)
+        e.covers[e.ncovers++] = (struct cover){first, first, s->var_band, s->m.band};
+    e.covers[e.ncovers++] = (struct cover){column, column, s->var_column, s->m.width};
+    e.covers[e.ncovers++] = (struct cover){0, 0, s->var_n, 0};
+    return e;
+}
+
+/* Loops over chunks and bands: -1 where there is one. */
+static int loop_over(struct kernel_builder *k, int64_t count)
+{
+    return count > 1 ? kernel_loop(k, count) : -1;
+}
+
+static void end_loop(struct kernel_builder *k, int var)
+{
+    if (var >= 0)
+        kernel_end_loop(k);
+}
+
+/* ---- products ---- */
+
+/* The tile of weights: (channel, tap, out), of all chunks where the image is resident. */
+static struct ap weights_at(struct strict_conv *s, int var_chunk)
+{
+    struct ap a = {.mem = MEM_SBUF, .dtype = s->c->w->dtype, .tensor = s->weight_tile};
+    ap_push(&a, kernel_of(s->k)->tiles[s->weight_tile].elements, s->m.chunk);
+    if (var_chunk >= 0)
+        ap_clip(s->k->l, &a, 0, var_chunk, s->m.chunk, s->m.channels);
+    if (var_chunk >= 0 && s->m.resident)
+        ap_move(s->k->l, &a, var_chunk, s->taps * s->out_tile);
+    return a;
+}
+
+static void push_outs(struct strict_conv *s, struct ap *a)
+{
+    ap_push(a, 1, s->out_tile);
+    if (s->c->group == 1)
+        ap_clip(s->k->l, a, a->rank - 1, s->var_block, s->out_tile, s->outs);
+}
+
+static void load_chunk(struct strict_conv *s, int var_chunk)
+{
+    struct lowering *l = s->k->l;
+    int64_t row = s->taps * s->outs, group = s->m.channels * row;
+    image_load(s->k, &s->m, s->var_n, var_chunk, s->c->group > 1 ? s->var_block : -1, s->m.channels,
+               s->m.resident ? -1 : s->var_band, s->var_column);
+    struct ap to = weights_at(s, var_chunk), from = ap_slot(l, s->weights);
+    ap_move(l, &from, s->var_block, s->c->group > 1 ? group : s->out_tile);
+    ap_push_tile(l, &from, row, s->m.chunk, var_chunk, s->m.channels);
+    ap_push(&from, s->outs, s->taps), ap_push(&to, s->out_tile, s->taps);
+    push_outs(s, &from), push_outs(s, &to);
+    emit_copy(s->k, to, from);
+}
+
+static void multiply_chunk(struct strict_conv *s, struct ap psum, int64_t run, int var_chunk)
+{
+    for (int64_t t = 0; t < s->taps; t++) {
+        int band = s->m.resident ? s->var_band : -1;
+        struct ap w = weights_at(s, var_chunk),
+                  x = image_tap(s->k, &s->m, var_chunk, band, (int)(t / s->c->kw),
+                                (int)(t % s->c->kw));
+        w.offset.base += t * s->out_tile;
+        push_outs(s, &w);
+        struct ap moving = {.mem = x.mem, .dtype = x.dtype, .tensor = x.tensor, .offset = x.offset};
+        ap_push(&moving, 1, run);
+        moving.dim[moving.rank++] = x.dim[0];
+        struct insn *i = kernel_insn(s->k, INSN_nc_matmul);
+        i->ap[0] = psum, i->ap[1] = w, i->ap[2] = moving;
+        i->imm[0].base = t > 0;
+        if (var_chunk >= 0)
+            affine_set(&i->imm[0], &s->k->l->p->arena, var_chunk, 1);
+    }
+}
+
+static void emit_products(struct strict_conv *s)
+{
+    struct kernel_builder *k = s->k;
+    const struct strict_image *m = &s->m;
+    int64_t run = (m->band - 1) * m->cols + m->width;
+    int chunk;
+    image_tile(k, &s->m);
+    s->weight_tile = kernel_tile(k, MEM_SBUF, s->c->w->dtype, m->chunk,
+                                 s->taps * s->out_tile * (m->resident ? m->chunks : 1));
+    if (m->resident) {
+        chunk = loop_over(k, m->chunks);
+        load_chunk(s, chunk);
+        end_loop(k, chunk);
+        s->var_band = loop_over(k, m->bands);
+    }
+    struct ap psum = {.mem = MEM_PSUM, .dtype = DT_F32};
+    psum.tensor = kernel_tile(k, MEM_PSUM, DT_F32, s->out_tile, run);
+    struct ap result = psum;
+    ap_push(&psum, 1, run);
+    ap_push(&psum, run, s->out_tile);
+    if (s->c->group == 1)
+        ap_clip(k->l, &psum, 1, s->var_block, s->out_tile, s->outs);
+    struct epilogue e = epilogue_of(s, s->out_tile);
+    struct space space = epilogue_space(&e);
+    for (int i = 0; i < space.rank; i++) {
+        ap_push(&result, i == 0 ? run : i == space.rank - 1 ? 1 : m->cols, space.dim[i].count);
+        if (space.dim[i].var >= 0)
+            ap_clip(k->l, &result, i, space.dim[i].var, space.dim[i].factor, space.dim[i].limit);
+    }
+    chunk = loop_over(k, m->chunks);
+    if (!m->resident)
+        load_chunk(s, chunk);
+    multiply_chunk(s, psum, run, chunk);
+    end_loop(k, chunk);
+    epilogue_emit(&e, result);
+    if (m->resident)
+        end_loop(k, s->var_band);
+}
+
+/* ---- depthwise ---- */
+
+static void emit_sums(struct strict_conv *s)
+{
+    struct kernel_builder *k = s->k;
+    image_tile(k, &s->m);
+    image_load(k, &s->m, s->var_n, s->var_block, -1, 0, s->m.resident ? -1 : s->var_band,
+               s->var_column);
+    struct ap w = ap_slot(k->l, s->weights);
+    ap_push_tile(k->l, &w, s->taps, s->m.chunk, s->var_block, s->m.channels);
+    ap_push(&w, 1, s->taps);
+    w = stage_in(k, w);
+    if (s->m.resident)
+        s->var_band = loop_over(k, s->m.bands);
+    struct epilogue e = epilogue_of(s, s->m.chunk);
+    struct space space = epilogue_space(&e);
+    struct ap sum = space_tile(&space, k, space_new_tile(k, &space, MEM_SBUF, DT_F32));
+    struct ap part = space_tile(&space, k, space_new_tile(k, &space, MEM_SBUF, DT_F32));
+    for (int t = 0; t < s->taps; t++) {
+        struct ap scale = w;
+        scale.rank = 1;
+        scale.offset.base += t;
+        for (int i = 1; i < space.rank; i++)
+            ap_push(&scale, 0, 1);
+        emit_activation(k, OP_identity, t ? part : sum,
+                        image_window(k, &s->m, &space, s->var_block,
+                                     s->m.resident ? s->var_band : -1, (int)(t / s->c->kw),
+                                     (int)(t % s->c->kw)),
+                        ap_absent(), 1, 0, 0);
+        kernel_of(k)->insns[kernel_of(k)->ninsns - 1].ap[2] = scale;
+        if (t)
+            emit_tensor_tensor(k, OP_add, sum, sum, part);
+    }
+    epilogue_emit(&e, sum);
+    if (s->m.resident)
+        end_loop(k, s->var_band);
+}
+
+/* ---- choosing ---- */
+
+static bool plan(struct lowering *l, struct strict_conv *s, bool depthwise)
+{
+    const struct conv *c = s->c;
+    image_of(l, c, depthwise, &s->m);
+    s->taps = c->kh * c->kw;
+    s->outs = c->outs / c->group;
+    s->out_tile = even_tile(s->outs, l->m->matmul_m);
+    s->blocks = c->group > 1 ? c->group : (s->outs + s->out_tile - 1) / s->out_tile;
+    if (s->taps > MAX_TAPS || (!depthwise && c->group > 1 && s->out_tile != s->outs))
+        return false;
+    int64_t results = depthwise ? DEPTHWISE_RESULTS : l->m->psum_bank / 4, room = IMAGE_ROOM;
+    if (!image_plan(&s->m, results, room))
+        return false;
+    if (depthwise) {
+        s->blocks = s->m.chunks;
+        return true;
+    }
+    int64_t weights = s->taps * s->out_tile * (int64_t)dtype_bytes(c->w->dtype);
+    if (s->m.resident && weights * s->m.chunks > WEIGHTS_ROOM) {
+        s->m.streamed = true;
+        return weights <= WEIGHTS_ROOM && image_plan(&s->m, results, room);
+    }
+    return weights <= WEIGHTS_ROOM;
+}
+
+enum lowered strict_conv(struct lowering *l, struct node *whole)
+{
+    struct group g = group_of(l, whole);
+    struct node *n = g.nodes[0];
+    struct conv c = {0};
+    struct dim_table *t = &l->p->dims;
+    if (!conv_geometry(l, n, &c) || !c.w || !engine_float(c.x->type.dtype) ||
+        !engine_float(c.w->dtype) || !engine_float(n->out[0]->type.dtype) || !dim_is_const(c.h) ||
+        !dim_is_const(c.width) || !dim_is_const(c.oh) || !dim_is_const(c.ow)) {
+        why(l->o, n, "tile.conv-form",
+            "only 1-D and 2-D convolutions of floats of known size with constant weights "
+            "that do not crop have a tile program; it runs on GpSimd");
+        return DECLINED;
+    }
+    bool depthwise = c.group > 1 && c.group == c.channels_in && c.outs == c.group;
+    struct strict_conv s = {.g = &g, .c = &c, .var_band = -1, .var_column = -1};
+    if (!plan(l, &s, depthwise)) {
+        why(l->o, n, "tile.conv-size",
+            "its filter or image does not fit the machine; it runs on GpSimd");
+        return DECLINED;
+    }
+    if (!epilogue_fits(l, &g, &(struct cover){0, 0, -1, 0}, 1))
+        return DECLINED;
+    s.weights = weight_slot(l, &c, outer_value(l, n->in[1])->name);
+    image_prepare(l, n, &s.m, c.n);
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    s.k = &k;
+    s.var_n = kernel_grid(&k, c.n);
+    s.var_block = kernel_grid(&k, s.blocks);
+    if (!s.m.resident)
+        s.var_band = kernel_grid(&k, s.m.bands);
+    if (!s.m.resident && s.m.widths > 1)
+        s.var_column = kernel_grid(&k, s.m.widths);
+    if (depthwise)
+        emit_sums(&s);
+    else
+        emit_products(&s);
+    dim_t pixels = dim_mul(t, c.n, c.oh * c.ow);
+    kernel_of(&k)->flops = dim_mul(t, pixels, 2 * s.taps * c.in_group * c.outs);
+    int64_t pictures = 4 * (c.oh * c.ow * c.outs + c.h * c.width * c.channels_in);
+    kernel_of(&k)->bytes =
+        dim_add(t, dim_mul(t, c.n, pictures), 4 * tensor_count(&l->p->slots[s.weights].data));
+    return LOWERED;
+}

@@ -1,0 +1,255 @@
+#include "backend/lower/strict_image.h"
+
+#include "backend/lower/move.h"
+#include "backend/lower/product.h"
+
+#include <string.h>
+
+/* Rows (or columns) of one phase for `results` rows of results. */
+static int64_t extent(int64_t results, int64_t stride, int64_t phases, int64_t kernel,
+                      int64_t dilation)
+{
+    return (results - 1) * (stride / phases) + (kernel - 1) * dilation / phases + 1;
+}
+
+static bool phase_used(int64_t kernel, int64_t dilation, int64_t phases, int64_t phase)
+{
+    for (int64_t i = 0; i < kernel; i++)
+        if (i * dilation % phases == phase)
+            return true;
+    return false;
+}
+
+static int64_t last_phase(int64_t kernel, int64_t dilation, int64_t phases)
+{
+    int64_t last = phases - 1;
+    while (!phase_used(kernel, dilation, phases, last))
+        last--;
+    return last;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+bool image_plan(struct strict_image *m, int64_t results, int64_t room)
+{
+    int64_t elements = room / (int64_t)dtype_bytes(m->x->type.dtype);
+    if (m->oh < 1 || m->ow < 1 || m->h < 1 || m->w < 1 || m->sh < 1 || m->sw < 1 || m->dh < 1 ||
+        m->dw < 1 || m->h > 1 << 24 || m->w > 1 << 24 || m->kh > 1 << 12 || m->kw > 1 << 12 ||
+        m->sh > 1 << 12 || m->sw > 1 << 12 || m->dh > 1 << 12 || m->dw > 1 << 12)
+        return false;
+    m->chunk = even_tile(m->channels, STRICT_PARTITIONS);
+    m->chunks = ceil_div(m->channels, m->chunk);
+    m->fh = m->phased ? m->sh : 1, m->fw = m->phased ? m->sw : 1;
+    m->width = even_tile(m->ow, results);
+    m->widths = ceil_div(m->ow, m->width);
+    m->cols = extent(m->width, m->sw, m->fw, m->kw, m->dw);
+    int64_t most = 1 + (results - m->width) / m->cols;
+    m->band = even_tile(m->oh, most);
+    m->bands = ceil_div(m->oh, m->band);
+    m->rows = extent(m->band * m->bands, m->sh, m->fh, m->kh, m->dh);
+    m->plane = m->fh * m->fw * m->rows * m->cols;
+    m->resident =
+        !m->streamed && m->widths == 1 && m->plane <= elements / (m->by_grid ? 1 : m->chunks);
+    while (!m->resident) {
+        m->rows = extent(m->band, m->sh, m->fh, m->kh, m->dh);
+        m->plane = m->fh * m->fw * m->rows * m->cols;
+        if (m->plane <= elements || m->band == 1)
+            break;
+        m->band = even_tile(m->oh, m->band / 2);
+        m->bands = ceil_div(m->oh, m->band);
+    }
+    return m->plane <= elements;
+}
+
+/* ---- padding in HBM ---- */
+
+static int fill_slot(struct lowering *l, int dtype, float value)
+{
+    char *data = arena_alloc(&l->g->arena, 16);
+    dtype_store_f64(dtype, data, 0, value);
+    int64_t one = 1;
+    struct tensor t = tensor_view(dtype, 1, &one, data);
+    return constant_slot(l, &t, NULL);
+}
+
+/* Rows [r, r + rows) and columns [c, c + cols) of every padded plane are the fill, or the image. */
+static void fill_part(struct lowering *l, const struct node *n, const struct strict_image *m,
+                      const dim_t *dims, int from, const dim_t *source, const int64_t part[4])
+{
+    dim_t to[4];
+    if (part[1] <= 0 || part[3] <= 0)
+        return;
+    dense_steps(&l->p->dims, 4, dims, to);
+    struct move v = {.to_slot = m->slot, .from_slot = from};
+    move_dim(&v, dims[0], to[0], source[0]), move_dim(&v, dims[1], to[1], source[1]);
+    move_dim(&v, part[1], to[2], source[2]), move_dim(&v, part[3], to[3], source[3]);
+    v.to_offset = part[0] * to[2] + part[2];
+    if (move_possible(l, &v))
+        emit_move(l, n, "pad", &v);
+}
+
+void image_prepare(struct lowering *l, const struct node *n, struct strict_image *m, dim_t images)
+{
+    m->slot = value_slot(l, m->x);
+    if (m->resident)
+        return;
+    int64_t h = (extent(m->band * m->bands, m->sh, m->fh, m->kh, m->dh) - 1) * m->fh +
+                last_phase(m->kh, m->dh, m->fh) + 1;
+    int64_t w = (extent(m->width * m->widths, m->sw, m->fw, m->kw, m->dw) - 1) * m->fw +
+                last_phase(m->kw, m->dw, m->fw) + 1;
+    if (m->top == 0 && m->left == 0 && h <= m->h && w <= m->w)
+        return;
+    h = h > m->h + m->top ? h : m->h + m->top, w = w > m->w + m->left ? w : m->w + m->left;
+    dim_t dims[4] = {images, m->planes, h, w}, none[4] = {0},
+          image[4] = {m->step_n, m->step_c, m->step_h, m->step_w};
+    struct type type = type_tensor(m->x->type.dtype, 4, dims);
+    int from = m->slot, fill = fill_slot(l, m->x->type.dtype, m->fill);
+    m->slot = temporary_slot(l, &type, NULL);
+    int64_t bottom = h - m->top - m->h, right = w - m->left - m->w;
+    fill_part(l, n, m, dims, from, image, (int64_t[]){m->top, m->h, m->left, m->w});
+    fill_part(l, n, m, dims, fill, none, (int64_t[]){0, m->top, 0, w});
+    fill_part(l, n, m, dims, fill, none, (int64_t[]){h - bottom, bottom, 0, w});
+    fill_part(l, n, m, dims, fill, none, (int64_t[]){m->top, m->h, 0, m->left});
+    fill_part(l, n, m, dims, fill, none, (int64_t[]){m->top, m->h, w - right, right});
+    m->step_w = 1, m->step_h = w, m->step_c = h * w, m->step_n = m->planes * h * w;
+    m->top = m->left = 0, m->h = h, m->w = w;
+}
+
+/* ---- the tile ---- */
+
+void image_tile(struct kernel_builder *k, struct strict_image *m)
+{
+    m->tile = kernel_tile(k, MEM_SBUF, m->x->type.dtype, m->chunk,
+                          m->plane * (m->resident && !m->by_grid ? m->chunks : 1));
+}
+
+/* The tile's chunk, with the dim over partitions. */
+static struct ap chunk_start(struct kernel_builder *k, const struct strict_image *m, int var_chunk)
+{
+    struct ap a = {.mem = MEM_SBUF, .dtype = m->x->type.dtype, .tensor = m->tile};
+    ap_push(&a, kernel_of(k)->tiles[m->tile].elements, m->chunk);
+    if (var_chunk >= 0)
+        ap_clip(k->l, &a, 0, var_chunk, m->chunk, m->channels);
+    if (var_chunk >= 0 && m->resident && !m->by_grid)
+        ap_move(k->l, &a, var_chunk, m->plane);
+    return a;
+}
+
+/* Elements of a phase that lie in an image of `size` that starts `before` elements late. */
+static void inside(int64_t size, int64_t before, int64_t phases, int64_t phase, int64_t count,
+                   int64_t *first, int64_t *n)
+{
+    int64_t low = before - phase, high = size + before - phase; /* [low, high) in steps of 1 */
+    *first = low > 0 ? ceil_div(low, phases) : 0;
+    int64_t end = high > 0 ? ceil_div(high, phases) : 0;
+    end = end > count ? count : end;
+    *n = end > *first ? end - *first : 0;
+}
+
+static bool borders(const struct strict_image *m)
+{
+    for (int64_t r = 0; r < m->fh; r++)
+        for (int64_t c = 0; c < m->fw; c++) {
+            int64_t row, rows, column, columns;
+            inside(m->h, m->top, m->fh, r, m->rows, &row, &rows);
+            inside(m->w, m->left, m->fw, c, m->cols, &column, &columns);
+            if (rows != m->rows || columns != m->cols)
+                return true;
+        }
+    return false;
+}
+
+struct part { /* of a phase, and where it comes from */
+    int64_t row, rows, column, columns, source_row, source_column;
+};
+
+static void load_phase(struct kernel_builder *k, struct ap to, struct ap from,
+                       const struct strict_image *m, const struct part *p, int64_t start)
+{
+    struct dim_table *t = &k->l->p->dims;
+    if (p->rows <= 0 || p->columns <= 0)
+        return;
+    to.offset.base += start + p->row * m->cols + p->column;
+    from.offset.base = dim_add(
+        t, from.offset.base,
+        dim_add(t, dim_mul(t, m->step_h, p->source_row), dim_mul(t, m->step_w, p->source_column)));
+    struct ap_dim channels = to.dim[0], rows = {.step = m->cols, .count = p->rows};
+    struct ap_dim columns = {.step = 1, .count = p->columns};
+    struct ap_dim far_channels = from.dim[0], far_rows = rows, far_columns = columns;
+    far_rows.step = dim_mul(t, m->step_h, m->fh), far_columns.step = dim_mul(t, m->step_w, m->fw);
+    bool across = m->step_c == 1 &&
+                  m->step_w != 1; /* neighbours in memory go to different partitions: a transpose */
+    to.rank = from.rank = 3;
+    to.dim[0] = across ? rows : channels, to.dim[1] = across ? channels : rows, to.dim[2] = columns;
+    from.dim[0] = across ? far_rows : far_channels, from.dim[1] = across ? far_columns : far_rows;
+    from.dim[2] = across ? far_channels : far_columns;
+    struct insn *i = kernel_insn(k, across ? INSN_dma_transpose : INSN_dma_copy);
+    i->ap[0] = to, i->ap[1] = from;
+}
+
+void image_load(struct kernel_builder *k, const struct strict_image *m, int var_n, int var_chunk,
+                int var_group, dim_t group_step, int var_band, int var_column)
+{
+    struct lowering *l = k->l;
+    struct dim_table *t = &l->p->dims;
+    struct ap to = chunk_start(k, m, var_chunk), from = ap_slot(l, m->slot);
+    ap_move(l, &from, var_n, m->step_n);
+    if (var_group >= 0)
+        ap_move(l, &from, var_group, dim_mul(t, m->step_c, group_step));
+    if (var_band >= 0)
+        ap_move(l, &from, var_band, dim_mul(t, m->step_h, m->band * m->sh));
+    if (var_column >= 0)
+        ap_move(l, &from, var_column, dim_mul(t, m->step_w, m->width * m->sw));
+    ap_push_tile(l, &from, m->step_c, m->chunk, var_chunk, m->channels);
+    if (m->resident && borders(m)) {
+        struct ap all = to;
+        ap_push(&all, 1, m->plane);
+        emit_memset(k, all, m->fill);
+    }
+    for (int64_t r = 0; r < m->fh; r++)
+        for (int64_t c = 0; c < m->fw; c++) {
+            if (!phase_used(m->kh, m->dh, m->fh, r) || !phase_used(m->kw, m->dw, m->fw, c))
+                continue;
+            struct part p = {0, m->rows, 0, m->cols, r, c};
+            if (m->resident) {
+                inside(m->h, m->top, m->fh, r, m->rows, &p.row, &p.rows);
+                inside(m->w, m->left, m->fw, c, m->cols, &p.column, &p.columns);
+                p.source_row = p.row * m->fh + r - m->top;
+                p.source_column = p.column * m->fw + c - m->left;
+            }
+            load_phase(k, to, from, m, &p, (r * m->fw + c) * m->rows * m->cols);
+        }
+}
+
+/* Elements between rows of results. */
+static int64_t row_step(const struct strict_image *m)
+{
+    return m->sh / m->fh * m->cols;
+}
+
+struct ap image_tap(struct kernel_builder *k, const struct strict_image *m, int var_chunk,
+                    int var_band, int i, int j)
+{
+    struct ap a = chunk_start(k, m, var_chunk);
+    int64_t row = i * m->dh, column = j * m->dw;
+    int64_t phase = row % m->fh * m->fw + column % m->fw;
+    a.offset.base += phase * m->rows * m->cols + row / m->fh * m->cols + column / m->fw;
+    if (var_band >= 0)
+        ap_move(k->l, &a, var_band, m->band * row_step(m));
+    return a;
+}
+
+struct ap image_window(struct kernel_builder *k, const struct strict_image *m,
+                       const struct space *s, int var_chunk, int var_band, int i, int j)
+{
+    struct ap a = image_tap(k, m, var_chunk, var_band, i, j);
+    for (int d = 1; d < s->rank; d++) {
+        ap_push(&a, d == s->rank - 1 ? m->sw / m->fw : row_step(m), s->dim[d].count);
+        if (s->dim[d].var >= 0)
+            ap_clip(k->l, &a, d, s->dim[d].var, s->dim[d].factor, s->dim[d].limit);
+    }
+    return a;
+}

@@ -1,0 +1,54 @@
+/*
+ * Images on strict targets: channels over partitions, rows and columns of one channel in a
+ * partition.
+ *
+ * The tile holds a whole padded plane where planes are small; otherwise a band of rows, from a copy
+ * that was padded in HBM. For the Tensor engine a strided image is cut into phases, one for each
+ * residue of row and column by the strides, so that neighbouring results read neighbouring
+ * elements.
+ */
+#ifndef BACKEND_STRICT_IMAGE_H
+#define BACKEND_STRICT_IMAGE_H
+
+#include "backend/lower/epilogue.h"
+
+struct strict_image {
+    /* Given: the source and the window that walks over it. */
+    struct value *x;
+    int64_t channels; /* a chunk at a time lies over partitions */
+    int64_t planes;   /* channels of the image: of all groups */
+    bool by_grid;     /* the grid selects the chunk: the tile holds one */
+    dim_t step_n, step_c, step_h, step_w;
+    int64_t h, w, top, left, oh, ow, kh, kw, sh, sw, dh, dw;
+    float fill;    /* outside the image */
+    bool phased;   /* cut by strides; results of a band are one run of elements */
+    bool streamed; /* chunk by chunk, even if planes are small */
+    /* Planned. */
+    int slot;
+    bool resident;                      /* the tile holds whole planes, of all chunks */
+    int64_t band, bands, width, widths; /* rows and columns of results at a time */
+    int64_t fh, fw, rows, cols;         /* phases; elements of one */
+    int64_t chunk, chunks, plane;       /* elements of a chunk in a partition */
+    int tile;
+};
+
+/* results: most elements of a band of results. room: bytes of the tile in a partition. False when
+ * it does not fit. */
+bool image_plan(struct strict_image *m, int64_t results, int64_t room);
+/* Pads in HBM where the plan asks for it. Before the kernel that uses the image is begun. */
+void image_prepare(struct lowering *l, const struct node *n, struct strict_image *m, dim_t images);
+/* Makes the tile. */
+void image_tile(struct kernel_builder *k, struct strict_image *m);
+/* Loads chunk var_chunk (-1: the only one) of image var_n; the band and columns that variables
+ * select (-1: all). A chunk starts var_group * group_step channels further. */
+void image_load(struct kernel_builder *k, const struct strict_image *m, int var_n, int var_chunk,
+                int var_group, dim_t group_step, int var_band, int var_column);
+/* The start of tap (i, j) of chunk var_chunk, band var_band (resident tiles; -1 otherwise): a
+ * pattern with the dim over partitions. */
+struct ap image_tap(struct kernel_builder *k, const struct strict_image *m, int var_chunk,
+                    int var_band, int i, int j);
+/* What tap (i, j) reads for a space of results: (channel, row, column), or (channel, column). */
+struct ap image_window(struct kernel_builder *k, const struct strict_image *m,
+                       const struct space *s, int var_chunk, int var_band, int i, int j);
+
+#endif

@@ -1,0 +1,243 @@
+/*
+ * Matrix products on strict targets: any operands, computed or constant, with batch dims and an
+ * epilogue.
+ */
+#include "backend/lower/strict_product.h"
+
+#include "backend/lower/made.h"
+#include "backend/lower/product.h"
+
+#include <string.h>
+
+/* ---- the product of tiles ---- */
+
+void strict_product_tiles(const struct lowering *l, const struct group *g, struct strict_product *p)
+{
+    p->out_tile = even_tile(p->outs, l->m->matmul_m);
+    p->row_tile = even_tile(p->rows, strict_free_size(l, 3 * g->n + 6, l->m->psum_bank / 4));
+}
+
+static struct ap swapped(struct ap a)
+{
+    struct ap_dim d = a.dim[0];
+    a.dim[0] = a.dim[1], a.dim[1] = d;
+    return a;
+}
+
+struct insn *emit_tile_product(struct kernel_builder *k, struct ap dst, struct ap stationary,
+                               struct ap moving)
+{
+    struct insn *i = kernel_insn(k, INSN_nc_matmul);
+    i->ap[0] = swapped(dst), i->ap[1] = stationary, i->ap[2] = swapped(moving);
+    return i;
+}
+
+struct ap strict_product_emit(struct kernel_builder *k, const struct strict_product *p)
+{
+    struct lowering *l = k->l;
+    dim_t block = even_tile(p->k, l->m->matmul_k);
+    struct ap dst = {.mem = MEM_PSUM, .dtype = DT_F32};
+    dst.tensor = kernel_tile(k, MEM_PSUM, DT_F32, p->out_tile, p->row_tile);
+    ap_push(&dst, p->row_tile, p->out_tile), ap_clip(l, &dst, 0, p->var_out, p->out_tile, p->outs);
+    ap_push(&dst, 1, p->row_tile), ap_clip(l, &dst, 1, p->var_row, p->row_tile, p->rows);
+    bool loop = block != p->k;
+    int var_k = loop ? kernel_loop(k, dim_ceildiv(&l->p->dims, p->k, block)) : -1;
+    struct ap stationary = p->stationary, moving = p->moving;
+    ap_push_tile(l, &stationary, p->stationary_k, block, var_k, p->k);
+    ap_push_tile(l, &stationary, p->stationary_out, p->out_tile, p->var_out, p->outs);
+    ap_push_tile(l, &moving, p->moving_k, block, var_k, p->k);
+    ap_push_tile(l, &moving, p->moving_row, p->row_tile, p->var_row, p->rows);
+    struct ap w = stage_in(k, stationary), x = stage_in(k, moving);
+    struct insn *i = emit_tile_product(k, dst, w, x);
+    if (loop) {
+        affine_set(&i->imm[0], &l->p->arena, var_k, 1); /* the first block overwrites */
+        kernel_end_loop(k);
+    }
+    return dst;
+}
+
+struct transposed {
+    struct made made;
+    int64_t outs, k;
+};
+
+static bool transpose(const struct constant_maker *maker, int64_t piece, void *to)
+{
+    const struct transposed *t = (const struct transposed *)maker;
+    const struct tensor *w = t->made.from->constant;
+    size_t size = dtype_bytes(w->dtype);
+    for (int64_t i = 0; i < t->k; i++)
+        for (int64_t o = 0; o < t->outs; o++)
+            memcpy((char *)to + size * (size_t)(i * t->outs + o),
+                   (const char *)w->data + size * (size_t)(o * t->k + i), size);
+    return true;
+}
+
+int transposed_constant(struct lowering *l, const struct value *w)
+{
+    struct transposed *t = ARENA_NEW(&l->g->arena, struct transposed);
+    *t = (struct transposed){
+        .made.maker.make = transpose, .outs = w->type.dims[0], .k = w->type.dims[1]};
+    struct tensor shape = tensor_view(w->type.dtype, 2, (int64_t[]){t->k, t->outs}, NULL);
+    return made_slot(l, &t->made, w, 1, &shape, w->name);
+}
+
+/* ---- matmul ---- */
+
+struct matmul {
+    struct value *a, *b;
+    bool trans_a, trans_b;
+    float alpha;
+    int nbatch; /* batch covers, each with a grid variable */
+    struct cover batch[3];
+    dim_t step_a[3], step_b[3];
+    struct cover rows, outs;
+    struct strict_product p;
+};
+
+/* Steps along the result's batch dims, 0 where the operand broadcasts. */
+static bool batch_steps(struct lowering *l, const struct value *v, const struct type *y,
+                        dim_t *steps)
+{
+    dim_t dense[MAX_RANK];
+    int missing = y->rank - v->type.rank;
+    dense_steps(&l->p->dims, v->type.rank, v->type.dims, dense);
+    for (int i = 0; i < y->rank - 2; i++) {
+        dim_t have = i < missing ? 1 : v->type.dims[i - missing];
+        if (have != 1 && have != y->dims[i])
+            return false;
+        steps[i] = have == 1 ? 0 : dense[i - missing];
+    }
+    return true;
+}
+
+static bool batch_covers(struct lowering *l, const struct group *g, const struct type *y,
+                         struct matmul *m)
+{
+    dim_t a[MAX_RANK], b[MAX_RANK];
+    int n = y->rank - 2;
+    if (!batch_steps(l, m->a, y, a) || !batch_steps(l, m->b, y, b))
+        return false;
+    m->rows = (struct cover){n, n, -1, 1}, m->outs = (struct cover){n + 1, n + 1, -1, 1};
+    if (m->b->type.rank == 2 && !m->trans_a &&
+        epilogue_fits(l, g, &(struct cover){0, n, -1, 1}, 1)) {
+        m->rows.first = 0; /* all dims but the last are rows */
+        return true;
+    }
+    struct cover all = {0, n - 1, -1, 0};
+    if (n > 0 && joint_step(l, a, y->dims, 0, n - 1, &m->step_a[0]) &&
+        joint_step(l, b, y->dims, 0, n - 1, &m->step_b[0]) && epilogue_fits(l, g, &all, 1)) {
+        m->batch[m->nbatch++] = all;
+        return true;
+    }
+    for (int i = 0; i < n && n <= 2; i++) {
+        m->batch[m->nbatch] = (struct cover){i, i, -1, 0};
+        m->step_a[m->nbatch] = a[i], m->step_b[m->nbatch++] = b[i];
+    }
+    return n <= 2;
+}
+
+static bool examine(struct lowering *l, const struct group *g, struct matmul *m)
+{
+    const struct node *n = g->nodes[0];
+    const struct type *y = &n->out[0]->type;
+    m->a = outer_value(l, n->in[0]), m->b = outer_value(l, n->in[1]);
+    const struct type *a = &m->a->type, *b = &m->b->type;
+    if (!has_layout(l, m->a) || !has_layout(l, m->b) || !has_layout(l, n->out[0]) ||
+        !engine_float(a->dtype) || !engine_float(b->dtype) || !engine_float(y->dtype)) {
+        why(l->o, n, "tile.matmul-operands",
+            "not a product of f32, bf16 or f16 of known shape; it runs on GpSimd");
+        return false;
+    }
+    if (a->rank < 2 || b->rank < 2 || (g->n > 1 && y->dtype != DT_F32)) {
+        why(l->o, n, "tile.matmul-form", "a vector operand has no tile program; it runs on GpSimd");
+        return false;
+    }
+    m->trans_a = attr_int(&n->attrs, "trans_a", 0) != 0;
+    m->trans_b = attr_int(&n->attrs, "trans_b", 0) != 0;
+    m->alpha = (float)attr_float(&n->attrs, "alpha", 1);
+    m->p.k = a->dims[a->rank - (m->trans_a ? 2 : 1)];
+    m->p.outs = y->dims[y->rank - 1];
+    if (m->p.k != b->dims[b->rank - (m->trans_b ? 1 : 2)] || m->p.k == 0 ||
+        !expression_possible(l, g, 1) || !batch_covers(l, g, y, m)) {
+        why(l->o, n, "tile.matmul-shape",
+            "its shape, or that of what follows it, has no tile program; it runs on GpSimd");
+        return false;
+    }
+    m->p.rows = 1;
+    for (int i = m->rows.first; i <= m->rows.last; i++)
+        m->p.rows = dim_mul(&l->p->dims, m->p.rows, y->dims[i]);
+    struct cover covers[] = {m->outs, m->rows, m->batch[0], m->batch[1]};
+    return epilogue_fits(l, g, covers, 2 + m->nbatch);
+}
+
+static void operand_patterns(struct lowering *l, const struct node *n, struct matmul *m)
+{
+    const struct type *a = &m->a->type, *b = &m->b->type;
+    dim_t row_a = a->dims[a->rank - 1], row_b = b->dims[b->rank - 1];
+    const struct tensor *w = m->b->constant;
+    m->p.moving = ap_slot(l, value_slot(l, m->a));
+    m->p.moving_k = m->trans_a ? row_a : 1;
+    m->p.moving_row = m->trans_a ? 1 : row_a;
+    if (w && w->rank == 2 && m->trans_b) {
+        m->p.stationary = ap_slot(l, transposed_constant(l, m->b));
+        m->p.stationary_k = m->p.outs, m->p.stationary_out = 1;
+        return;
+    }
+    m->p.stationary = ap_slot(l, value_slot(l, m->b));
+    m->p.stationary_k = m->trans_b ? 1 : row_b;
+    m->p.stationary_out = m->trans_b ? row_b : 1;
+}
+
+static struct ap scaled(struct kernel_builder *k, struct epilogue *e, struct ap accumulator,
+                        float alpha)
+{
+    struct space s = epilogue_space(e);
+    struct ap to = space_tile(&s, k, space_new_tile(k, &s, MEM_SBUF, DT_F32));
+    emit_activation(k, OP_identity, to, accumulator, ap_absent(), alpha, 0, 0);
+    return to;
+}
+
+enum lowered strict_matmul(struct lowering *l, struct node *whole)
+{
+    struct group g = group_of(l, whole);
+    const struct node *n = g.nodes[0];
+    const struct type *y = &n->out[0]->type;
+    struct dim_table *t = &l->p->dims;
+    struct matmul m = {0};
+    if (!examine(l, &g, &m))
+        return DECLINED;
+    operand_patterns(l, n, &m);
+    strict_product_tiles(l, &g, &m.p);
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    dim_t batches = 1;
+    for (int i = 0; i < m.nbatch; i++) {
+        struct cover *c = &m.batch[i];
+        dim_t count = 1;
+        for (int d = c->first; d <= c->last; d++)
+            count = dim_mul(t, count, y->dims[d]);
+        c->var = kernel_grid(&k, count);
+        batches = dim_mul(t, batches, count);
+        ap_move(l, &m.p.moving, c->var, m.step_a[i]);
+        ap_move(l, &m.p.stationary, c->var, m.step_b[i]);
+    }
+    m.outs.var = m.p.var_out = kernel_grid(&k, dim_ceildiv(t, m.p.outs, m.p.out_tile));
+    m.rows.var = m.p.var_row = kernel_grid(&k, dim_ceildiv(t, m.p.rows, m.p.row_tile));
+    m.outs.tile = m.p.out_tile, m.rows.tile = m.p.row_tile;
+    struct epilogue e = {.k = &k, .g = &g, .rank = y->rank, .ncovers = 2 + m.nbatch};
+    memcpy(e.dims, y->dims, sizeof e.dims);
+    e.covers[0] = m.outs, e.covers[1] = m.rows;
+    memcpy(&e.covers[2], m.batch, sizeof m.batch);
+    struct ap result = strict_product_emit(&k, &m.p);
+    if (m.alpha != 1)
+        result = scaled(&k, &e, result, m.alpha);
+    epilogue_emit(&e, result);
+    dim_t products = dim_mul(t, batches, dim_mul(t, m.p.rows, m.p.outs));
+    kernel_of(&k)->flops = dim_mul(t, 2, dim_mul(t, products, m.p.k));
+    kernel_of(&k)->bytes =
+        dim_mul(t, 4,
+                dim_mul(t, batches,
+                        dim_add(t, dim_mul(t, m.p.rows, dim_add(t, m.p.k, m.p.outs)),
+                                dim_mul(t, m.p.k, m.p.outs))));
+    return LOWERED;
+}

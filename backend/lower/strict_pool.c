@@ -1,0 +1,170 @@
+/*
+ * Pooling on strict targets: the Vector engine reduces windows, which are a pattern over the
+ * image's tile.
+ */
+#include "backend/lower/pool.h"
+#include "backend/lower/product.h"
+#include "backend/lower/strict_image.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { IMAGE_ROOM = 96 << 10, RESULTS = 2048 };
+
+struct strict_pool {
+    struct kernel_builder *k;
+    struct group *g;
+    const struct pool *p;
+    struct strict_image m;
+    int var_n, var_block, var_band, var_column;
+};
+
+static void image_of(struct lowering *l, const struct node *n, const struct pool *p,
+                     struct strict_image *m)
+{
+    *m = (struct strict_image){.x = outer_value(l, n->in[0]),
+                               .channels = p->channels,
+                               .planes = p->channels,
+                               .by_grid = true,
+                               .step_n = p->image,
+                               .step_c = p->channel,
+                               .step_h = p->row,
+                               .step_w = p->column,
+                               .h = p->h,
+                               .w = p->w,
+                               .top = p->pad[0],
+                               .left = p->pad[1],
+                               .oh = p->oh,
+                               .ow = p->ow,
+                               .kh = p->kernel[0],
+                               .kw = p->kernel[1],
+                               .sh = p->stride[0],
+                               .sw = p->stride[1],
+                               .dh = p->dilation[0],
+                               .dw = p->dilation[1],
+                               .fill = p->max ? -INFINITY : 0};
+}
+
+static struct epilogue epilogue_of(const struct strict_pool *s)
+{
+    const struct type *y = &s->g->nodes[0]->out[0]->type;
+    struct epilogue e = {.k = s->k, .g = s->g, .rank = y->rank};
+    bool last = s->p->last, two = s->p->spatial == 2;
+    int first = last ? 1 : 2, channel = last ? y->rank - 1 : 1;
+    memcpy(e.dims, y->dims, sizeof e.dims);
+    e.covers[e.ncovers++] = (struct cover){channel, channel, s->var_block, s->m.chunk};
+    if (two)
+        e.covers[e.ncovers++] = (struct cover){first, first, s->var_band, s->m.band};
+    e.covers[e.ncovers++] = (struct cover){first + two, first + two, s->var_column, s->m.width};
+    e.covers[e.ncovers++] = (struct cover){0, 0, s->var_n, 0};
+    return e;
+}
+
+/* Elements of window number `at` that lie in an image of `size`. */
+static int64_t inside(int64_t at, int64_t stride, int64_t pad, int64_t kernel, int64_t dilation,
+                      int64_t size)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < kernel; i++) {
+        int64_t place = at * stride - pad + i * dilation;
+        n += place >= 0 && place < size;
+    }
+    return n;
+}
+
+/* One over the elements in each window, as a constant (rows, columns); -1 when all windows are
+ * whole. */
+static int count_slot(struct lowering *l, const struct pool *p)
+{
+    int64_t dims[2] = {p->oh, p->ow};
+    float *counts = arena_alloc(&l->g->arena, sizeof *counts * (size_t)(p->oh * p->ow));
+    bool whole = true;
+    for (int64_t r = 0; r < p->oh; r++)
+        for (int64_t c = 0; c < p->ow; c++) {
+            int64_t n = inside(r, p->stride[0], p->pad[0], p->kernel[0], p->dilation[0], p->h) *
+                        inside(c, p->stride[1], p->pad[1], p->kernel[1], p->dilation[1], p->w);
+            whole &= n == p->kernel[0] * p->kernel[1];
+            counts[r * p->ow + c] = 1.0f / (float)n;
+        }
+    struct tensor t = tensor_view(DT_F32, 2, dims, counts);
+    return whole ? -1 : constant_slot(l, &t, NULL);
+}
+
+static struct ap counts_in(struct strict_pool *s, int slot)
+{
+    struct lowering *l = s->k->l;
+    struct ap a = ap_slot(l, slot);
+    ap_push(&a, 0, s->m.chunk);
+    ap_clip(l, &a, 0, s->var_block, s->m.chunk, s->m.channels);
+    if (s->p->spatial == 2)
+        ap_push_tile(l, &a, s->p->ow, s->m.band, s->var_band, s->p->oh);
+    ap_push_tile(l, &a, 1, s->m.width, s->var_column, s->p->ow);
+    return stage_in(s->k, a);
+}
+
+static void emit(struct strict_pool *s, int counts)
+{
+    struct kernel_builder *k = s->k;
+    const struct pool *p = s->p;
+    image_tile(k, &s->m);
+    image_load(k, &s->m, s->var_n, s->var_block, -1, 0, s->m.resident ? -1 : s->var_band,
+               s->var_column);
+    bool loop = s->m.resident && s->m.bands > 1;
+    if (loop)
+        s->var_band = kernel_loop(k, s->m.bands);
+    struct epilogue e = epilogue_of(s);
+    struct space space = epilogue_space(&e);
+    struct ap result = space_tile(&space, k, space_new_tile(k, &space, MEM_SBUF, DT_F32));
+    struct ap windows =
+        image_window(k, &s->m, &space, s->var_block, s->m.resident ? s->var_band : -1, 0, 0);
+    ap_push(&windows, s->m.dh * s->m.cols, s->m.kh);
+    ap_push(&windows, s->m.dw, s->m.kw);
+    struct insn *i = kernel_insn(k, INSN_tensor_reduce);
+    i->ap[0] = result, i->ap[1] = windows;
+    i->imm[0].base = 2;
+    i->flt[0] = p->max || counts >= 0 ? 1 : 1.0f / (float)(p->kernel[0] * p->kernel[1]);
+    i->func[0] = p->max ? OP_max : OP_add;
+    if (counts >= 0)
+        emit_tensor_tensor(k, OP_mul, result, result, counts_in(s, counts));
+    epilogue_emit(&e, result);
+    if (loop)
+        kernel_end_loop(k);
+}
+
+enum lowered strict_pool(struct lowering *l, struct node *whole)
+{
+    struct group g = group_of(l, whole);
+    struct node *n = g.nodes[0];
+    struct pool p = {0};
+    if (!pool_geometry(l, n, &p) || !dim_is_const(p.channels) || !dim_is_const(p.h) ||
+        !dim_is_const(p.w) || !dim_is_const(p.oh) || !dim_is_const(p.ow)) {
+        why(l->o, n, "tile.pool-form",
+            "only 1-D and 2-D float pools of known size that do not crop and give "
+            "no indices have a tile program; it runs on GpSimd");
+        return DECLINED;
+    }
+    struct strict_pool s = {.g = &g, .p = &p, .var_band = -1, .var_column = -1};
+    image_of(l, n, &p, &s.m);
+    if (!image_plan(&s.m, RESULTS, IMAGE_ROOM)) {
+        why(l->o, n, "tile.pool-size", "its rows do not fit the machine; it runs on GpSimd");
+        return DECLINED;
+    }
+    if (!epilogue_fits(l, &g, &(struct cover){0, 0, -1, 0}, 1))
+        return DECLINED;
+    int counts = p.max || p.count_pad ? -1 : count_slot(l, &p);
+    image_prepare(l, n, &s.m, p.n);
+    struct kernel_builder k = kernel_begin(l, n, n->name);
+    s.k = &k;
+    s.var_n = kernel_grid(&k, p.n);
+    s.var_block = kernel_grid(&k, s.m.chunks);
+    if (!s.m.resident)
+        s.var_band = kernel_grid(&k, s.m.bands);
+    if (!s.m.resident && s.m.widths > 1)
+        s.var_column = kernel_grid(&k, s.m.widths);
+    emit(&s, counts);
+    struct dim_table *t = &l->p->dims;
+    dim_t outs = type_count(t, &n->out[0]->type);
+    kernel_of(&k)->flops = dim_mul(t, outs, p.kernel[0] * p.kernel[1]);
+    kernel_of(&k)->bytes = dim_mul(t, dim_add(t, outs, type_count(t, &n->in[0]->type)), 4);
+    return LOWERED;
+}

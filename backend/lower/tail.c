@@ -1,0 +1,43 @@
+#include "backend/lower/tail.h"
+
+/* Whether v is a constant f32 vector over the channels. */
+static bool channel_vector(struct lowering *l, struct value *v, int64_t channels)
+{
+    v = outer_value(l, v);
+    if (!v || !v->constant || v->type.dtype != DT_F32 || tensor_count(v->constant) != channels)
+        return false;
+    return v->type.rank == 0 ? channels == 1 : v->type.dims[v->type.rank - 1] == channels;
+}
+
+static bool single(const struct group *g, const struct value *v)
+{
+    return group_single_use(g, v) && v->type.dtype == DT_F32;
+}
+
+struct tail tail_of(struct lowering *l, const struct group *g, int64_t channels)
+{
+    struct tail t = {.f = OP_identity, .taken = 1};
+    struct value *v = g->nodes[0]->out[0];
+    if (t.taken < g->n && single(g, v) && g->nodes[1]->op == OP_add) {
+        struct node *n = g->nodes[1];
+        int other = n->in[0] == v ? 1 : 0;
+        if (n->in[1 - other] == v && channel_vector(l, n->in[other], channels)) {
+            t.bias = n->in[other];
+            v = n->out[0];
+            t.taken++;
+        }
+    }
+    if (t.taken < g->n && single(g, v) && g->nodes[t.taken]->in[0] == v) {
+        const struct node *n = g->nodes[t.taken];
+        static const enum op functions[] = {OP_relu, OP_silu, OP_hard_swish, OP_sigmoid,
+                                            OP_gelu, OP_tanh, OP_clip};
+        for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+            if (n->op == functions[i] && node_possible(l, n)) {
+                t.f = n->op;
+                activation_parameters(l, n, &t.a, &t.b);
+                t.taken++;
+                break;
+            }
+    }
+    return t;
+}

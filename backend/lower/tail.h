@@ -1,0 +1,20 @@
+/*
+ * The bias and activation that instructions on images apply to their result before they store it.
+ */
+#ifndef BACKEND_TAIL_H
+#define BACKEND_TAIL_H
+
+#include "backend/lower/expression.h"
+
+struct tail {
+    struct value *bias; /* one per channel, or NULL */
+    enum op f;          /* OP_identity: none */
+    float a, b;         /* its parameters */
+    int taken;          /* nodes of the group that the instruction does, the first one included */
+};
+
+/* What follows the group's first node, as far as such an instruction takes it. Channels are the
+ * last dim. */
+struct tail tail_of(struct lowering *l, const struct group *g, int64_t channels);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * Scheduling: from a kernel's instructions in one order to streams of engines that run side by
+ * side.
+ *
+ *   stage.c       strict targets, while lowering: operands in HBM become tiles and DMA
+ *   conflict.c    which pairs of instructions may touch the same element
+ *   order.c       list scheduling of straight-line stretches on strict targets
+ *   place.c       addresses of tiles, and the rules of strict targets
+ *   sync.c        semaphores
+ *   check_sync.c  an independent proof, for tests and `xcc --verify-passes`
+ *
+ * An engine executes its instructions in order, one after the other. Each engine that others wait
+ * for has one semaphore, which counts its signalling instructions; a wait names how many of them
+ * must be complete, affine in the loop variables.
+ */
+#ifndef BACKEND_SCHEDULE_H
+#define BACKEND_SCHEDULE_H
+
+#include "neff/isa/machine.h"
+#include "neff/isa/program.h"
+
+/* Orders, places and synchronises every kernel. Fails when a kernel exceeds the machine: names
+ * kernel, node and tile. */
+bool schedule_program(struct program *p, const struct machine *m, struct diag *d);
+
+/* One kernel; doing it again changes nothing. */
+bool schedule_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d);
+
+/* ---- parts ---- */
+
+bool operand_reads(const struct insn *n, int operand);
+bool operand_writes(const struct insn *n, int operand);
+bool insn_is_structure(const struct insn *n); /* loop, end */
+/* Whether two instructions may touch the same element, one of them writing. `carried`: in different
+ * iterations of loops around both. Errs on the side of true. */
+bool insns_conflict(const struct program *p, const struct kernel *k, const struct insn *a,
+                    const struct insn *b, bool carried);
+
+/* Enclosing loop (index of its `loop`) of every instruction, -1 none; of a `loop`, the one around
+ * it. */
+int *loops_around(const struct kernel *k, struct arena *a);
+/* Index of each loop's `end`; for other instructions their own index. */
+int *loop_ends(const struct kernel *k, struct arena *a);
+
+/* Replaces all waits and signals of the kernel. */
+bool sync_kernel(struct program *p, struct kernel *k, struct diag *d);
+bool order_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d);
+bool place_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d);
+
+#endif

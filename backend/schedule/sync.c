@@ -1,0 +1,314 @@
+/*
+ * Semaphores from operand directions.
+ *
+ * An instruction c must come after p on another engine when they conflict. What c waits for is a
+ * point in the kernel's order, before which all of p's engine must be complete:
+ *
+ *   same iteration      right after p; when p lies in a loop that c is not in, after that loop
+ *   earlier iteration   the start of this iteration of the innermost loop around both, less what
+ *                       p's engine still signals after p in an iteration
+ *
+ * Points are ordered by their place in the kernel, so one wait per engine, for the latest point, is
+ * enough. Its value is the number of signals before the point: affine in the loop variables. The
+ * kernel's own order satisfies every wait, hence no deadlock. A wait is left out when an earlier
+ * one, of this engine or of an instruction waited for, implies it; for earlier iterations that is
+ * what the engine knows at the end of the loop's body, so all is done twice.
+ */
+#include "backend/schedule/schedule.h"
+
+#include <string.h>
+
+struct need {
+    int64_t key; /* of the point; 0 none. Later points have greater keys */
+    int at; /* its place: index of an instruction, a loop's `end`, or (carried) a loop's start */
+    int producer;
+    bool carried;
+    bool direct; /* the producer itself always runs before the point, in the same iteration */
+    bool whole;  /* carried: wait for the whole earlier iteration */
+};
+
+struct synchroniser {
+    struct program *p;
+    struct kernel *k;
+    struct diag *d;
+    struct arena scratch;
+    int *around, *ends;
+    bool *signals;                     /* instructions that signal */
+    struct need (*kept)[ENGINE_COUNT]; /* per instruction: its waits, by producer engine */
+    int64_t (*known)[ENGINE_COUNT]
+                    [ENGINE_COUNT]; /* per loop depth: consumer engine, producer engine -> key */
+    int64_t (*after)[ENGINE_COUNT]; /* per instruction: what its engine knows once it is complete */
+    int64_t (
+        *at_end)[ENGINE_COUNT][ENGINE_COUNT]; /* per `loop`: what is known at the end of its body */
+    bool again;                               /* second round: at_end is filled */
+    int16_t semaphore[ENGINE_COUNT];
+};
+
+static bool inside(const struct synchroniser *s, int i, int loop)
+{
+    return loop < 0 || (i > loop && i < s->ends[loop]);
+}
+
+static int common_loop(const struct synchroniser *s, int a, int b)
+{
+    int loop = s->around[a];
+    while (!inside(s, b, loop))
+        loop = s->around[loop];
+    return loop;
+}
+
+/* i, or the `end` of the outermost loop around i that lies within `loop`. */
+static int after_within(const struct synchroniser *s, int i, int loop)
+{
+    int at = i;
+    for (int around = s->around[i]; around != loop; around = s->around[around])
+        at = s->ends[around];
+    return at;
+}
+
+static int64_t key_of(int at, int strength)
+{
+    return (int64_t)(at + 1) << 32 | (uint32_t)strength;
+}
+
+static struct need need_between(const struct synchroniser *s, int c, int producer)
+{
+    const struct insn *a = &s->k->insns[c], *b = &s->k->insns[producer];
+    int loop = common_loop(s, c, producer);
+    if (producer < c && insns_conflict(s->p, s->k, a, b, false)) {
+        int at = after_within(s, producer, loop);
+        return (struct need){key_of(at, INT32_MAX), at, producer, false, at == producer, false};
+    }
+    if (loop >= 0 && insns_conflict(s->p, s->k, a, b, true))
+        return (struct need){key_of(loop, producer), loop, producer, true, false, false};
+    return (struct need){0};
+}
+
+/* The engine of c has waited for the producer in the earlier iteration itself. */
+static bool known_since(const struct synchroniser *s, int c, const struct need *n)
+{
+    const struct insn *insns = s->k->insns;
+    return s->again && s->at_end[n->at][insns[c].engine][insns[n->producer].engine] >=
+                           key_of(after_within(s, n->producer, n->at), INT32_MAX);
+}
+
+/* The latest point of engine e that instruction c needs; marks what must signal for it. */
+static struct need latest_need(struct synchroniser *s, int c, int e)
+{
+    struct need best = {0};
+    bool mixed = false;
+    for (int i = 0; i < s->k->ninsns; i++) {
+        if (s->k->insns[i].engine != e || insn_is_structure(&s->k->insns[i]))
+            continue;
+        struct need n = need_between(s, c, i);
+        if (!n.key)
+            continue;
+        if (n.carried && known_since(s, c, &n)) {
+            s->signals[i] = true;
+            continue;
+        }
+        mixed |= best.key && n.at != best.at;
+        if (n.key > best.key)
+            best = n;
+    }
+    if (best.carried && mixed) {
+        best.whole = true;
+        best.key = key_of(best.at, INT32_MAX);
+    }
+    return best;
+}
+
+static void mark_needs(struct synchroniser *s, int c, int e, const struct need *best, bool implied)
+{
+    if (best->direct && !implied) {
+        s->signals[best->producer] = true;
+        return;
+    }
+    for (int i = 0; i < s->k->ninsns; i++)
+        if (s->k->insns[i].engine == e && !insn_is_structure(&s->k->insns[i]) &&
+            need_between(s, c, i).key)
+            s->signals[i] = true;
+}
+
+static void learn(struct synchroniser *s, int64_t known[ENGINE_COUNT], int e, const struct need *n)
+{
+    if (n->key > known[e])
+        known[e] = n->key;
+    for (int q = 0; n->direct && q < ENGINE_COUNT; q++)
+        if (s->after[n->producer][q] > known[q])
+            known[q] = s->after[n->producer][q];
+}
+
+static void find_waits(struct synchroniser *s, int c, int64_t known[ENGINE_COUNT])
+{
+    int engine = s->k->insns[c].engine;
+    struct need needs[ENGINE_COUNT] = {{0}};
+    for (int e = 0; e < ENGINE_COUNT; e++)
+        if (e != engine)
+            needs[e] = latest_need(s, c, e);
+    for (;;) { /* the latest first: it may imply the others */
+        int best = -1;
+        for (int e = 0; e < ENGINE_COUNT; e++)
+            if (needs[e].key && (best < 0 || needs[e].key > needs[best].key))
+                best = e;
+        if (best < 0)
+            break;
+        struct need n = needs[best];
+        needs[best].key = 0;
+        bool implied = known[best] >= n.key;
+        mark_needs(s, c, best, &n, implied);
+        if (implied)
+            continue;
+        s->kept[c][best] = n;
+        learn(s, known, best, &n);
+    }
+    memcpy(s->after[c], known, sizeof s->after[c]);
+}
+
+static int loop_of_end(const struct synchroniser *s, int end)
+{
+    int loop = end - 1;
+    while (s->k->insns[loop].op != INSN_loop || s->ends[loop] != end)
+        loop--;
+    return loop;
+}
+
+static void find_all(struct synchroniser *s)
+{
+    int depth = 0;
+    memset(s->known[0], 0, sizeof *s->known);
+    memset(s->kept, 0, sizeof *s->kept * (size_t)s->k->ninsns);
+    memset(s->signals, 0, sizeof *s->signals * (size_t)s->k->ninsns);
+    for (int i = 0; i < s->k->ninsns; i++) {
+        const struct insn *n = &s->k->insns[i];
+        if (n->op == INSN_loop) { /* what is learnt inside is forgotten: the loop may not run */
+            memcpy(s->known[depth + 1], s->known[depth], sizeof *s->known);
+            depth++;
+        } else if (n->op == INSN_end) {
+            memcpy(s->at_end[loop_of_end(s, i)], s->known[depth], sizeof *s->known);
+            depth--;
+        } else {
+            find_waits(s, i, s->known[depth][n->engine]);
+        }
+    }
+}
+
+/* ---- values ---- */
+
+static dim_t signals_of_loop(struct synchroniser *s, int loop, int engine);
+
+/* Signals of an engine in one run through instructions [from, to) of one nesting level. */
+static dim_t signals_between(struct synchroniser *s, int from, int to, int engine)
+{
+    struct dim_table *t = &s->p->dims;
+    dim_t n = 0;
+    for (int i = from; i < to; i++) {
+        if (s->k->insns[i].op != INSN_loop) {
+            n = dim_add(t, n, s->signals[i] && s->k->insns[i].engine == engine);
+            continue;
+        }
+        dim_t body = signals_of_loop(s, i, engine);
+        if (body != 0)
+            n = dim_add(t, n, dim_mul(t, dim_max(t, s->k->insns[i].imm[1].base, 0), body));
+        i = s->ends[i];
+    }
+    return n;
+}
+
+static dim_t signals_of_loop(struct synchroniser *s, int loop, int engine)
+{
+    return signals_between(s, loop + 1, s->ends[loop], engine);
+}
+
+static int body_start(int loop)
+{
+    return loop + 1; /* of the kernel: 0 */
+}
+
+/* Signals before an iteration of `loop` (-1: the kernel) begins. */
+static struct affine signals_before_iteration(struct synchroniser *s, int loop, int engine)
+{
+    struct affine a = {0};
+    for (; loop >= 0; loop = s->around[loop]) {
+        dim_t before = signals_between(s, body_start(s->around[loop]), loop, engine);
+        a.base = dim_add(&s->p->dims, a.base, before);
+        affine_set(&a, &s->p->arena, (int)s->k->insns[loop].imm[0].base,
+                   signals_of_loop(s, loop, engine));
+    }
+    return a;
+}
+
+static struct affine value_of(struct synchroniser *s, const struct need *n, int engine)
+{
+    struct dim_table *t = &s->p->dims;
+    if (!n->carried) {
+        int loop = s->k->insns[n->at].op == INSN_end ? s->around[n->at] : s->around[n->producer];
+        struct affine a = signals_before_iteration(s, loop, engine);
+        a.base = dim_add(t, a.base, signals_between(s, body_start(loop), n->at + 1, engine));
+        return a;
+    }
+    struct affine a = signals_before_iteration(s, n->at, engine);
+    if (!n->whole) {
+        int last = after_within(s, n->producer, n->at);
+        a.base = dim_sub(t, a.base, signals_between(s, last + 1, s->ends[n->at], engine));
+    }
+    return a;
+}
+
+/* Loops whose number of iterations changes with a variable would make counts quadratic. */
+static bool loops_are_simple(struct synchroniser *s)
+{
+    for (int i = 0; i < s->k->ninsns; i++)
+        if (s->k->insns[i].op == INSN_loop && s->k->insns[i].imm[1].nterms)
+            return fail_internal(s->d,
+                                 "the number of iterations of a loop depends on another variable");
+    return true;
+}
+
+static void number_semaphores(struct synchroniser *s)
+{
+    s->k->nsemaphores = 0;
+    for (int e = 0; e < ENGINE_COUNT; e++) {
+        bool used = false;
+        for (int i = 0; i < s->k->ninsns; i++)
+            used |= s->kept[i][e].key != 0;
+        s->semaphore[e] = used ? (int16_t)s->k->nsemaphores++ : -1;
+    }
+}
+
+static void write_sync(struct synchroniser *s)
+{
+    number_semaphores(s);
+    for (int i = 0; i < s->k->ninsns; i++) {
+        struct insn *n = &s->k->insns[i];
+        struct sync wait[ENGINE_COUNT];
+        n->nwaits = 0;
+        n->signal[0] = s->signals[i] ? s->semaphore[n->engine] : -1;
+        n->signal[1] = -1;
+        for (int e = 0; e < ENGINE_COUNT; e++)
+            if (s->kept[i][e].key)
+                wait[n->nwaits++] = (struct sync){s->semaphore[e], value_of(s, &s->kept[i][e], e)};
+        n->wait = arena_copy(&s->p->arena, wait, sizeof *wait * n->nwaits);
+    }
+}
+
+bool sync_kernel(struct program *p, struct kernel *k, struct diag *d)
+{
+    struct synchroniser s = {.p = p, .k = k, .d = d};
+    s.around = loops_around(k, &s.scratch);
+    s.ends = loop_ends(k, &s.scratch);
+    s.signals = ARENA_ARRAY(&s.scratch, bool, k->ninsns + 1);
+    s.kept = arena_alloc(&s.scratch, sizeof *s.kept * (size_t)(k->ninsns + 1));
+    s.after = arena_alloc(&s.scratch, sizeof *s.after * (size_t)(k->ninsns + 1));
+    s.at_end = arena_alloc(&s.scratch, sizeof *s.at_end * (size_t)(k->ninsns + 1));
+    s.known = arena_alloc(&s.scratch, sizeof *s.known * (MAX_VARS + 1));
+    bool ok = loops_are_simple(&s);
+    if (ok) {
+        find_all(&s);
+        s.again = true;
+        find_all(&s);
+        write_sync(&s);
+    }
+    arena_free(&s.scratch);
+    return ok;
+}

@@ -1,0 +1,252 @@
+#include "frontend/hlo/lower/build.h"
+#include "passes/pass.h"
+
+#include <string.h>
+
+struct node *h_node(struct hlo_lower *l, enum op op, struct value *const *in, int nin, int nout,
+                    const struct attrs *attrs)
+{
+    if (diag_failed(l->d))
+        return NULL;
+    struct node *n = node_new(l->g, op, in, nin, nout, l->i->name);
+    n->source = hlo_op_name(l->i->opcode);
+    if (attrs)
+        n->attrs = attrs_copy(&l->g->arena, attrs);
+    node_append(l->r, n);
+    return n;
+}
+
+bool h_infer(struct hlo_lower *l, struct node *n)
+{
+    return n && !diag_failed(l->d) && infer_node(l->g, n, l->d);
+}
+
+struct value *h_op(struct hlo_lower *l, enum op op, struct value *const *in, int nin,
+                   const struct attrs *attrs)
+{
+    int nout = op_infos[op].min_out > 1 ? op_infos[op].min_out : 1;
+    struct node *n = h_node(l, op, in, nin, nout, attrs);
+    return h_infer(l, n) ? n->out[0] : NULL;
+}
+
+struct value *h_1(struct hlo_lower *l, enum op op, struct value *x)
+{
+    return h_op(l, op, &x, 1, NULL);
+}
+
+struct value *h_2(struct hlo_lower *l, enum op op, struct value *x, struct value *y)
+{
+    return h_op(l, op, (struct value *[]){x, y}, 2, NULL);
+}
+
+bool h_done(struct hlo_lower *l, struct value *result)
+{
+    return h_done_all(l, &result, 1);
+}
+
+bool h_done_all(struct hlo_lower *l, struct value *const *results, int n)
+{
+    if (diag_failed(l->d))
+        return false;
+    if (n != l->out.count)
+        return HLO_ERROR(l, "%d arrays are computed, but its shape has %d", n, l->out.count);
+    memcpy(l->out.v, results, sizeof *results * (size_t)n);
+    return true;
+}
+
+/* ---- constants ---- */
+
+struct value *h_scalar(struct hlo_lower *l, int dtype, double v)
+{
+    return diag_failed(l->d) ? NULL : constant_scalar(l->g, dtype, v);
+}
+
+struct value *h_like(struct hlo_lower *l, const struct value *x, double v)
+{
+    return h_scalar(l, h_dtype(x), v);
+}
+
+struct value *h_i64s(struct hlo_lower *l, const int64_t *v, int n)
+{
+    return diag_failed(l->d) ? NULL : constant_i64s(l->g, v, n);
+}
+
+bool h_known(const struct value *v, double *x)
+{
+    if (!v || !v->constant || tensor_count(v->constant) != 1 ||
+        dtype_is_complex(v->constant->dtype))
+        return false;
+    *x = tensor_f64(v->constant, 0);
+    return true;
+}
+
+/* ---- movement ---- */
+
+struct value *h_cast(struct hlo_lower *l, struct value *x, int dtype)
+{
+    struct attrs a = {0};
+    if (diag_failed(l->d) || h_dtype(x) == dtype)
+        return x;
+    h_set_int(l, &a, "to", dtype);
+    h_set_int(l, &a, "saturate", 0);
+    return h_elementwise(l, OP_cast, &x, 1, &a);
+}
+
+static bool has_dims(const struct value *x, const int64_t *dims, int rank)
+{
+    if (!x || x->type.rank != rank)
+        return false;
+    for (int k = 0; k < rank; k++)
+        if (x->type.dims[k] != dims[k])
+            return false;
+    return true;
+}
+
+struct value *h_reshape(struct hlo_lower *l, struct value *x, const int64_t *dims, int rank)
+{
+    struct attrs a = {0};
+    if (diag_failed(l->d) || has_dims(x, dims, rank))
+        return x;
+    h_set_int(l, &a, "allowzero", 1);
+    return h_op(l, OP_reshape, (struct value *[]){x, h_i64s(l, dims, rank)}, 2, &a);
+}
+
+struct value *h_transpose(struct hlo_lower *l, struct value *x, const int64_t *perm, int rank)
+{
+    struct attrs a = {0};
+    bool moved = false;
+    for (int k = 0; k < rank; k++)
+        moved |= perm[k] != k;
+    if (diag_failed(l->d) || !moved)
+        return x;
+    attr_set_ints(&l->g->arena, &a, "perm", perm, rank);
+    return h_op(l, OP_transpose, &x, 1, &a);
+}
+
+struct value *h_reverse(struct hlo_lower *l, struct value *x, const int64_t *axes, int n)
+{
+    struct attrs a = {0};
+    if (diag_failed(l->d) || n == 0)
+        return x;
+    attr_set_ints(&l->g->arena, &a, "axes", axes, n);
+    return h_op(l, OP_reverse, &x, 1, &a);
+}
+
+struct value *h_broadcast(struct hlo_lower *l, struct value *x, const int64_t *dims, int rank,
+                          const int64_t *at)
+{
+    struct attrs a = {0};
+    if (diag_failed(l->d) || has_dims(x, dims, rank)) {
+        bool same = true;
+        for (int k = 0; k < rank; k++)
+            same &= at[k] == k;
+        if (diag_failed(l->d) || same)
+            return x;
+    }
+    attr_set_ints(&l->g->arena, &a, "shape", dims, rank);
+    attr_set_ints(&l->g->arena, &a, "dims", at, h_rank(x));
+    return h_op(l, OP_broadcast_in_dim, &x, 1, &a);
+}
+
+struct value *h_fill(struct hlo_lower *l, struct value *scalar, const int64_t *dims, int rank)
+{
+    return h_broadcast(l, scalar, dims, rank, NULL);
+}
+
+struct value *h_slice(struct hlo_lower *l, struct value *x, int axis, int64_t from, int64_t to)
+{
+    int64_t at = axis;
+    if (x && from == 0 && x->type.dims[axis] == to)
+        return x;
+    return h_op(l, OP_slice,
+                (struct value *[]){x, h_i64s(l, &from, 1), h_i64s(l, &to, 1), h_i64s(l, &at, 1)}, 4,
+                NULL);
+}
+
+struct value *h_concat(struct hlo_lower *l, struct value *const *v, int n, int axis)
+{
+    struct attrs a = {0};
+    h_set_int(l, &a, "axis", axis);
+    return n == 1 ? v[0] : h_op(l, OP_concat, v, n, &a);
+}
+
+struct value *h_reduce(struct hlo_lower *l, enum op op, struct value *x, const int64_t *axes, int n,
+                       bool keepdims)
+{
+    struct attrs a = {0};
+    attr_set_ints(&l->g->arena, &a, "axes", axes, n);
+    h_set_int(l, &a, "keepdims", keepdims);
+    h_set_int(l, &a, "noop_with_empty_axes", 1);
+    return h_op(l, op, &x, 1, &a);
+}
+
+struct value *h_iota(struct hlo_lower *l, int dtype, const int64_t *dims, int rank, int axis)
+{
+    struct attrs a = {0};
+    attr_set_ints(&l->g->arena, &a, "shape", dims, rank);
+    h_set_int(l, &a, "axis", axis);
+    h_set_int(l, &a, "dtype", dtype);
+    return h_op(l, OP_iota, NULL, 0, &a);
+}
+
+struct value *h_select(struct hlo_lower *l, struct value *p, struct value *x, struct value *y)
+{
+    return h_op(l, OP_where, (struct value *[]){p, x, y}, 3, NULL);
+}
+
+/* ---- elementwise on what is repeated ---- */
+
+/* The array that v repeats, with dims of size 1 where it is repeated; NULL when v is no such value.
+ */
+static struct value *repeated(struct hlo_lower *l, struct value *v)
+{
+    int64_t dims[MAX_RANK];
+    int count;
+    if (!v || !v->def || v->def->op != OP_broadcast_in_dim || v->def->nin != 1)
+        return NULL;
+    struct value *from = v->def->in[0];
+    const int64_t *at = attr_ints(&v->def->attrs, "dims", &count);
+    if (count == 0)
+        return from;
+    for (int k = 0; k < h_rank(v); k++)
+        dims[k] = 1;
+    for (int k = 0; k < count; k++) {
+        if (k && at[k] <= at[k - 1])
+            return NULL;
+        dims[at[k]] = from->type.dims[k];
+    }
+    return h_reshape(l, from, dims + at[0], h_rank(v) - (int)at[0]);
+}
+
+static bool is_scalar_repeated(const struct value *v)
+{
+    return v->def && v->def->op == OP_broadcast_in_dim && v->def->nin == 1 &&
+           h_rank(v->def->in[0]) == 0;
+}
+
+struct value *h_elementwise(struct hlo_lower *l, enum op op, struct value *const *in, int nin,
+                            const struct attrs *attrs)
+{
+    struct value *thin[4];
+    int whole = 0, scalars = 0, full = -1;
+    if (diag_failed(l->d) || nin > 4)
+        return diag_failed(l->d) ? NULL : h_op(l, op, in, nin, attrs);
+    for (int k = 0; k < nin; k++) {
+        bool repeats = in[k]->def && in[k]->def->op == OP_broadcast_in_dim;
+        scalars += is_scalar_repeated(in[k]) || h_rank(in[k]) == 0;
+        whole += !repeats && h_rank(in[k]) > 0;
+        if (is_scalar_repeated(in[k]))
+            full = k;
+    }
+    if (scalars == nin && full >= 0) {
+        for (int k = 0; k < nin; k++)
+            thin[k] = h_rank(in[k]) ? in[k]->def->in[0] : in[k];
+        struct value *y = h_op(l, op, thin, nin, attrs);
+        return h_fill(l, y, in[full]->type.dims, h_rank(in[full]));
+    }
+    for (int k = 0; k < nin; k++) {
+        struct value *r = whole || is_scalar_repeated(in[k]) ? repeated(l, in[k]) : NULL;
+        thin[k] = r ? r : in[k];
+    }
+    return h_op(l, op, thin, nin, attrs);
+}

@@ -1,0 +1,29 @@
+/*
+ * The state of one HLO import (lowering functions need lower.h only).
+ */
+#ifndef FRONTEND_HLO_IMPORTER_H
+#define FRONTEND_HLO_IMPORTER_H
+
+#include "frontend/hlo/lower/lower.h"
+#include "frontend/import.h"
+
+enum { MAX_INSTRUCTIONS = 1000000, MAX_CALLS = 256 };
+
+struct hlo_importer {
+    struct graph *g;
+    const struct hlo_module *m;
+    struct diag *d;
+    struct arena arena; /* of the import only */
+    const bool *
+        *needed; /* per computation: its instructions that the root needs; NULL until asked */
+    int64_t instructions; /* lowered so far */
+    int depth, placed;    /* placed: the failure's text names its instruction */
+};
+
+/* Which instructions of a computation its root needs. */
+const bool *hlo_needed(struct hlo_importer *im, const struct hlo_computation *c);
+/* Fails with a list of all opcodes, custom-call targets and left-out constants that stand in the
+ * way. unsupported.c */
+bool hlo_check_supported(struct hlo_importer *im);
+
+#endif

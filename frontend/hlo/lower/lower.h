@@ -1,0 +1,86 @@
+/*
+ * One HLO instruction on its way into the graph, and the table of how each opcode gets there.
+ *
+ * Tuples do not exist in the graph: an instruction's value is the list of its leaves, the arrays
+ * inside its shape depth first; tokens have none. The importer (import.c) resolves operands to
+ * leaves and hands them to the opcode's lowering function, which builds with build.h and stores one
+ * value per leaf in l->out. The importer then checks them against the instruction's shape. Opcodes
+ * whose meaning is a row of op.def (its `hlo` column) need no function.
+ *
+ * A computation applied to scalars (of reduce, sort, scatter, ...) may be imported in lanes: every
+ * scalar stands for a vector of independent ones, so that one run of it serves many elements. Only
+ * opcodes marked so in the table admit it.
+ */
+#ifndef FRONTEND_HLO_LOWER_H
+#define FRONTEND_HLO_LOWER_H
+
+#include "frontend/hlo/syntax/hlo.h"
+#include "passes/ir/ir.h"
+
+struct hlo_importer;
+
+struct leaves {
+    int count;
+    struct value **v;
+};
+
+struct hlo_lower {
+    struct hlo_importer *im;
+    struct graph *g;
+    struct region *r; /* where nodes go */
+    struct diag *d;
+    const struct hlo_instruction *i;
+    struct leaves *operands; /* one per operand */
+    struct leaves out;       /* count is set; the values are to be filled in */
+    bool lanes;
+};
+
+typedef bool (*hlo_lower_fn)(struct hlo_lower *l);
+
+enum { HLO_LANES = 1 }; /* works on vectors of scalars as it stands */
+
+struct hlo_row {
+    hlo_lower_fn lower; /* NULL: not supported, for the reason given */
+    enum op op;         /* for hlo_lower_same */
+    int flags;
+    const char *reason;
+};
+const struct hlo_row *hlo_row(enum hlo_opcode op); /* lower_table.c */
+bool hlo_lower_same(struct hlo_lower *l);
+
+/* ---- custom-call targets (lower_custom.c) ---- */
+
+struct hlo_target {
+    const char *name; /* ends in '*': any target that begins so */
+    hlo_lower_fn lower;
+    const char *doc;
+};
+extern const struct hlo_target hlo_targets[];
+extern const int hlo_target_count;
+const struct hlo_target *
+hlo_target_find(const struct hlo_instruction *call); /* NULL when not supported */
+/* Why this call cannot be lowered, in the arena: its target is unknown, or a kernel whose name and
+ * grid it tells. */
+const char *hlo_custom_call_reason(struct arena *a, const struct hlo_instruction *i);
+const char *hlo_kernel_reason(struct arena *a,
+                              const struct hlo_instruction *i); /* custom_kernel.c */
+
+/* ---- what lowering functions need from the importer (import.c) ---- */
+
+/* Number of arrays in a shape. */
+int hlo_leaf_count(const struct hlo_shape *s);
+/* Shape of leaf k. */
+const struct hlo_shape *hlo_leaf(const struct hlo_shape *s, int k);
+struct type hlo_type_of(const struct hlo_shape *s);
+/* The computation's instructions put into l->r, on the given leaves of its parameters. */
+bool hlo_inline(struct hlo_lower *l, const struct hlo_computation *c, const struct leaves *args,
+                int nargs, struct leaves *result);
+/* A region of the computation, whose parameters are the leaves of all its parameters, with its
+ * return. In lanes each parameter is a vector whose length only running tells. */
+bool hlo_region(struct hlo_lower *l, const struct hlo_computation *c, struct region *r, bool lanes);
+/* Whether every instruction of the computation, and of those it calls, may be imported in lanes. */
+bool hlo_admits_lanes(const struct hlo_computation *c);
+/* A constant for a literal that is one array. */
+struct value *hlo_constant(struct hlo_lower *l, const struct hlo_literal *literal);
+
+#endif

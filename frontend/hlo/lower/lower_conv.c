@@ -1,0 +1,168 @@
+/* Convolutions of any dim order: transposed to images first or channels last, which the core
+ * operator takes. */
+#include "frontend/hlo/lower/build.h"
+#include "frontend/hlo/lower/lower_ops.h"
+
+#include <string.h>
+
+struct convolution {
+    const struct hlo_window *window; /* NULL: no spatial dims */
+    const struct hlo_dim_labels *labels;
+    int spatial;
+    int64_t groups, batch_groups;
+    bool channels_last;
+};
+
+static void order_of(const struct hlo_labels *s, int64_t *perm, bool last)
+{
+    int n = 0;
+    perm[n++] = s->first;
+    if (!last)
+        perm[n++] = s->second;
+    for (int k = 0; k < s->spatial_count; k++)
+        perm[n++] = s->spatial[k];
+    if (last)
+        perm[n++] = s->second;
+}
+
+/* Batch groups become feature groups: (G*N, C) as (N, G*C). */
+static struct value *merge_batch(struct hlo_lower *l, struct value *x, int64_t groups, bool last)
+{
+    int64_t dims[MAX_RANK + 1], perm[MAX_RANK + 1];
+    int rank = h_rank(x), channel = last ? rank - 1 : 1, n = 0;
+    if (diag_failed(l->d) || groups == 1)
+        return x;
+    dims[0] = groups;
+    dims[1] = x->type.dims[0] / groups;
+    for (int k = 1; k < rank; k++)
+        dims[k + 1] = x->type.dims[k];
+    for (int k = 1; k <= rank; k++) {
+        if (k == channel + 1)
+            perm[n++] = 0;
+        perm[n++] = k;
+    }
+    struct value *y = h_transpose(l, h_reshape(l, x, dims, rank + 1), perm, rank + 1);
+    for (int k = 0; k < rank; k++)
+        dims[k] = k == 0 ? x->type.dims[0] / groups : x->type.dims[k] * (k == channel ? groups : 1);
+    return h_reshape(l, y, dims, rank);
+}
+
+static void window_attrs(struct hlo_lower *l, const struct convolution *c, struct attrs *a)
+{
+    int64_t v[4][HLO_MAX_RANK] = {{0}}, pads[2 * HLO_MAX_RANK];
+    int n = c->spatial;
+    for (int k = 0; k < n; k++) {
+        const struct hlo_window_dim *w = &c->window->dims[k];
+        v[0][k] = w->size;
+        v[1][k] = w->stride;
+        v[2][k] = w->rhs_dilate;
+        v[3][k] = w->lhs_dilate;
+        pads[k] = w->pad_low;
+        pads[n + k] = w->pad_high;
+    }
+    attr_set_ints(&l->g->arena, a, "kernel_shape", v[0], n);
+    attr_set_ints(&l->g->arena, a, "strides", v[1], n);
+    attr_set_ints(&l->g->arena, a, "dilations", v[2], n);
+    for (int k = 0; k < n; k++)
+        if (v[3][k] != 1) {
+            attr_set_ints(&l->g->arena, a, "lhs_dilation", v[3], n);
+            break;
+        }
+    attr_set_ints(&l->g->arena, a, "pads", pads, 2 * n);
+    h_set_int(l, a, "group", c->groups * c->batch_groups);
+    if (c->channels_last)
+        h_set_int(l, a, "channels_last", 1);
+}
+
+/* Without spatial dims: (N,C) by (O,C/g), as matrices of each group. */
+static struct value *without_window(struct hlo_lower *l, struct value *x, struct value *w,
+                                    int64_t groups, int out)
+{
+    int64_t n = x->type.dims[0], c = x->type.dims[1], o = w->type.dims[0];
+    struct attrs a = {0};
+    h_set_int(l, &a, "dtype", out);
+    x = h_transpose(l, h_reshape(l, x, (int64_t[]){n, groups, c / groups}, 3), (int64_t[]){1, 0, 2},
+                    3);
+    w = h_transpose(l, h_reshape(l, w, (int64_t[]){groups, o / groups, c / groups}, 3),
+                    (int64_t[]){0, 2, 1}, 3);
+    struct value *y = h_op(l, OP_dot, (struct value *[]){x, w}, 2, &a);
+    return h_reshape(l, h_transpose(l, y, (int64_t[]){1, 0, 2}, 3), (int64_t[]){n, o}, 2);
+}
+
+/* One convolution of real numbers, operands in core order. */
+static struct value *convolve(struct hlo_lower *l, const struct convolution *c, struct value *x,
+                              struct value *w, int out)
+{
+    struct attrs a = {0};
+    int type = out;
+    if (diag_failed(l->d))
+        return NULL;
+    if (c->spatial == 0)
+        return without_window(l, x, w, c->groups * c->batch_groups, out);
+    if (!dtype_is_float(out)) /* sums are kept in double: exact for integers below 2^53 */
+        type = DT_F64;
+    else if (dtype_info(out)->bits < 16)
+        type = DT_F32;
+    window_attrs(l, c, &a);
+    struct value *y =
+        h_op(l, OP_conv, (struct value *[]){h_cast(l, x, type), h_cast(l, w, type)}, 2, &a);
+    if (dtype_is_int(out)) /* wraps, where a float would saturate */
+        y = h_cast(l, y, DT_I64);
+    return h_cast(l, y, out);
+}
+
+/* (a + bi)(c + di) by four real convolutions. */
+static struct value *convolve_complex(struct hlo_lower *l, const struct convolution *c,
+                                      struct value *x, struct value *w, int out)
+{
+    int part = out == DT_C128 ? DT_F64 : DT_F32;
+    struct value *p[2] = {h_1(l, OP_complex_real, x), h_1(l, OP_complex_imag, x)};
+    struct value *q[2] = {h_1(l, OP_complex_real, w), h_1(l, OP_complex_imag, w)};
+    struct value *real =
+        h_2(l, OP_sub, convolve(l, c, p[0], q[0], part), convolve(l, c, p[1], q[1], part));
+    struct value *imag =
+        h_2(l, OP_add, convolve(l, c, p[0], q[1], part), convolve(l, c, p[1], q[0], part));
+    return h_2(l, OP_complex_make, real, imag);
+}
+
+static struct value *reversed(struct hlo_lower *l, const struct convolution *c, struct value *w)
+{
+    int64_t axes[HLO_MAX_RANK];
+    int n = 0;
+    for (int k = 0; k < c->spatial; k++)
+        if (c->window->dims[k].reversal)
+            axes[n++] = 2 + k;
+    return h_reverse(l, w, axes, n);
+}
+
+bool hlo_lower_convolution(struct hlo_lower *l)
+{
+    const struct hlo_attr *window = hlo_attr(l->i, HLO_ATTR_window);
+    struct convolution c = {.window = window ? window->window : NULL,
+                            .labels = hlo_attr(l->i, HLO_ATTR_dim_labels)->dim_labels,
+                            .groups = hlo_attr_int(l->i, HLO_ATTR_feature_group_count),
+                            .batch_groups = hlo_attr_int(l->i, HLO_ATTR_batch_group_count)};
+    int64_t perm[HLO_MAX_RANK], back[HLO_MAX_RANK];
+    c.spatial = c.labels->input.spatial_count;
+    if (c.spatial && (!c.window || c.window->rank != c.spatial))
+        return HLO_ERROR(l, "a window of %d dimensions for %d spatial ones",
+                         c.window ? c.window->rank : 0, c.spatial);
+    int rank = c.spatial + 2, out = hlo_type_dtype(l->i->shape->type);
+    c.channels_last = c.spatial && c.labels->input.second == rank - 1 && c.labels->input.first == 0;
+    order_of(&c.labels->input, perm, c.channels_last);
+    struct value *x = h_transpose(l, h_in(l, 0), perm, rank);
+    /* the kernel's first label is the input feature, its second the output feature */
+    struct hlo_labels k = c.labels->kernel;
+    int swap = k.first;
+    k.first = k.second;
+    k.second = swap;
+    order_of(&k, perm, false);
+    struct value *w = reversed(l, &c, h_transpose(l, h_in(l, 1), perm, rank));
+    x = merge_batch(l, x, c.batch_groups, c.channels_last);
+    struct value *y =
+        dtype_is_complex(out) ? convolve_complex(l, &c, x, w, out) : convolve(l, &c, x, w, out);
+    order_of(&c.labels->output, perm, c.channels_last);
+    for (int i = 0; i < rank; i++)
+        back[perm[i]] = i;
+    return h_done(l, h_transpose(l, y, back, rank));
+}

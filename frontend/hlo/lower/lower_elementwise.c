@@ -1,0 +1,162 @@
+/* Elementwise opcodes that are not just a row of op.def. */
+#include "frontend/hlo/lower/build.h"
+#include "frontend/hlo/lower/lower_ops.h"
+
+/* The larger or smaller complex number, by real parts first. */
+static struct value *complex_extreme(struct hlo_lower *l, enum op before, struct value *x,
+                                     struct value *y)
+{
+    struct value *p = h_1(l, OP_complex_real, x), *q = h_1(l, OP_complex_real, y);
+    struct value *first = h_2(l, before, h_1(l, OP_complex_imag, x), h_1(l, OP_complex_imag, y));
+    first = h_2(l, OP_or, h_2(l, before, p, q), h_2(l, OP_and, h_2(l, OP_eq, p, q), first));
+    return h_select(l, first, x, y);
+}
+
+/* add, subtract, multiply, maximum, minimum; on booleans they are logical. */
+bool hlo_lower_arithmetic(struct hlo_lower *l)
+{
+    static const struct {
+        enum op number, truth;
+    } ops[HLO_OP_COUNT] = {
+        [HLO_OP_ADD] = {OP_add, OP_or},       [HLO_OP_SUBTRACT] = {OP_sub, OP_xor},
+        [HLO_OP_MULTIPLY] = {OP_mul, OP_and}, [HLO_OP_MAXIMUM] = {OP_max, OP_or},
+        [HLO_OP_MINIMUM] = {OP_min, OP_and},
+    };
+    bool truth = h_dtype(h_in(l, 0)) == DT_BOOL;
+    enum op op = truth ? ops[l->i->opcode].truth : ops[l->i->opcode].number;
+    if (dtype_is_complex(h_dtype(h_in(l, 0))) && (op == OP_max || op == OP_min))
+        return h_done(l, complex_extreme(l, op == OP_max ? OP_gt : OP_lt, h_in(l, 0), h_in(l, 1)));
+    return h_done(l, h_elementwise(l, op, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, NULL));
+}
+
+bool hlo_lower_bits(struct hlo_lower *l)
+{
+    enum op op = l->i->opcode == HLO_OP_AND ? OP_and : l->i->opcode == HLO_OP_OR ? OP_or : OP_xor;
+    return h_done(l, h_elementwise(l, op, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, NULL));
+}
+
+bool hlo_lower_not(struct hlo_lower *l)
+{
+    return h_done(l, h_1(l, h_dtype(h_in(l, 0)) == DT_BOOL ? OP_not : OP_bitnot, h_in(l, 0)));
+}
+
+bool hlo_lower_abs(struct hlo_lower *l)
+{
+    struct value *x = h_in(l, 0);
+    if (dtype_class(h_dtype(x)) == DTC_UINT)
+        return h_done(l, x);
+    return h_done(l, h_1(l, dtype_is_complex(h_dtype(x)) ? OP_complex_abs : OP_abs, x));
+}
+
+bool hlo_lower_sign(struct hlo_lower *l)
+{
+    struct value *x = h_in(l, 0);
+    if (dtype_class(h_dtype(x)) == DTC_UINT)
+        return h_done(l, h_2(l, OP_min, x, h_like(l, x, 1)));
+    return h_done(l, h_1(l, OP_sign, x));
+}
+
+/* Negative exponents of integers give 1 for base 1 and 0 for every other, -1 too. */
+bool hlo_lower_power(struct hlo_lower *l)
+{
+    struct value *x = h_in(l, 0), *y = h_in(l, 1);
+    struct value *z = h_elementwise(l, OP_pow, (struct value *[]){x, y}, 2, NULL);
+    if (dtype_class(h_dtype(x)) != DTC_SINT)
+        return h_done(l, z);
+    struct value *odd =
+        h_2(l, OP_and, h_2(l, OP_lt, y, h_like(l, y, 0)), h_2(l, OP_ne, x, h_like(l, x, 1)));
+    return h_done(l, h_select(l, odd, h_like(l, x, 0), z));
+}
+
+static const enum op comparisons[] = {
+    [HLO_DIRECTION_EQ] = OP_eq, [HLO_DIRECTION_NE] = OP_ne, [HLO_DIRECTION_GE] = OP_ge,
+    [HLO_DIRECTION_GT] = OP_gt, [HLO_DIRECTION_LE] = OP_le, [HLO_DIRECTION_LT] = OP_lt,
+};
+
+bool hlo_lower_compare(struct hlo_lower *l)
+{
+    struct value *x = h_in(l, 0), *y = h_in(l, 1);
+    bool total = hlo_attr(l->i, HLO_ATTR_type) &&
+                 hlo_attr_int(l->i, HLO_ATTR_type) == HLO_COMPARISON_TOTALORDER;
+    if (total && dtype_is_float(h_dtype(x))) {
+        x = h_1(l, OP_total_order, x);
+        y = h_1(l, OP_total_order, y);
+    }
+    return h_done(l, h_elementwise(l, comparisons[hlo_attr_int(l->i, HLO_ATTR_direction)],
+                                   (struct value *[]){x, y}, 2, NULL));
+}
+
+bool hlo_lower_convert(struct hlo_lower *l)
+{
+    return h_done(l, h_cast(l, h_in(l, 0), hlo_type_dtype(l->i->shape->type)));
+}
+
+bool hlo_lower_bitcast_convert(struct hlo_lower *l)
+{
+    struct attrs a = {0};
+    struct value *x = h_in(l, 0);
+    int to = hlo_type_dtype(l->i->shape->type);
+    if (h_dtype(x) == to)
+        return h_done(l, x);
+    h_set_int(l, &a, "to", to);
+    return h_done(l, h_op(l, OP_bitcast, &x, 1, &a));
+}
+
+/* A scalar condition picks one array; it broadcasts. Tuples are picked leaf by leaf. */
+bool hlo_lower_select(struct hlo_lower *l)
+{
+    for (int k = 0; k < l->out.count; k++)
+        l->out.v[k] = h_elementwise(
+            l, OP_where, (struct value *[]){h_in(l, 0), l->operands[1].v[k], l->operands[2].v[k]},
+            3, NULL);
+    return !diag_failed(l->d);
+}
+
+bool hlo_lower_clamp(struct hlo_lower *l)
+{
+    return h_done(
+        l,
+        h_elementwise(l, OP_clip, (struct value *[]){h_in(l, 1), h_in(l, 0), h_in(l, 2)}, 3, NULL));
+}
+
+bool hlo_lower_shift(struct hlo_lower *l)
+{
+    struct attrs a = {0};
+    h_set_str(l, &a, "direction", l->i->opcode == HLO_OP_SHIFT_LEFT ? "LEFT" : "RIGHT");
+    if (l->i->opcode == HLO_OP_SHIFT_RIGHT_ARITHMETIC)
+        h_set_int(l, &a, "arithmetic", 1);
+    return h_done(
+        l, h_elementwise(l, OP_bit_shift, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
+}
+
+/* real, imag; of what is real already: itself, and zeros. */
+bool hlo_lower_part(struct hlo_lower *l)
+{
+    struct value *x = h_in(l, 0);
+    bool real = l->i->opcode == HLO_OP_REAL;
+    if (dtype_is_complex(h_dtype(x)))
+        return h_done(l, h_1(l, real ? OP_complex_real : OP_complex_imag, x));
+    return h_done(l, real ? x : h_select(l, h_scalar(l, DT_BOOL, 1), h_like(l, x, 0), x));
+}
+
+bool hlo_lower_is_finite(struct hlo_lower *l)
+{
+    return h_done(l, h_1(l, OP_is_finite, h_in(l, 0)));
+}
+
+bool hlo_lower_reduce_precision(struct hlo_lower *l)
+{
+    struct attrs a = {0};
+    struct value *x = h_in(l, 0);
+    h_set_int(l, &a, "exponent_bits", hlo_attr_int(l->i, HLO_ATTR_exponent_bits));
+    h_set_int(l, &a, "mantissa_bits", hlo_attr_int(l->i, HLO_ATTR_mantissa_bits));
+    return h_done(l, h_op(l, OP_reduce_precision, &x, 1, &a));
+}
+
+bool hlo_lower_stochastic_convert(struct hlo_lower *l)
+{
+    struct attrs a = {0};
+    h_set_int(l, &a, "to", hlo_type_dtype(l->i->shape->type));
+    return h_done(l,
+                  h_op(l, OP_stochastic_cast, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
+}

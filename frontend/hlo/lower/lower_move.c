@@ -1,0 +1,197 @@
+/* Opcodes that move elements about. */
+#include "frontend/hlo/lower/build.h"
+#include "frontend/hlo/lower/lower_ops.h"
+
+#include <string.h>
+
+bool hlo_lower_constant(struct hlo_lower *l)
+{
+    const struct hlo_literal *literal = l->i->literal;
+    for (int k = 0; k < l->out.count; k++) {
+        const struct hlo_literal *leaf = literal;
+        int at = k;
+        while (leaf->shape->type == HLO_TUPLE) {
+            int e = 0;
+            for (; at >= hlo_leaf_count(leaf->shape->elements[e]); e++)
+                at -= hlo_leaf_count(leaf->shape->elements[e]);
+            leaf = leaf->elements[e];
+        }
+        l->out.v[k] = hlo_constant(l, leaf);
+    }
+    return !diag_failed(l->d);
+}
+
+bool hlo_lower_iota(struct hlo_lower *l)
+{
+    const struct hlo_shape *s = l->i->shape;
+    int to = hlo_type_dtype(s->type);
+    bool plain = (dtype_is_int(to) || dtype_is_float(to)) && dtype_info(to)->bits >= 32;
+    struct value *v = h_iota(l, plain ? to : DT_I64, s->dims, s->rank,
+                             (int)hlo_attr_int(l->i, HLO_ATTR_iota_dimension));
+    return h_done(l, h_cast(l, v, to));
+}
+
+bool hlo_lower_broadcast(struct hlo_lower *l)
+{
+    if (l->lanes)
+        return h_done(l, h_in(l, 0));
+    return h_done(l, h_broadcast(l, h_in(l, 0), l->i->shape->dims, l->i->shape->rank,
+                                 hlo_attr_ints(l->i, HLO_ATTR_dimensions).v));
+}
+
+bool hlo_lower_reshape(struct hlo_lower *l)
+{
+    return h_done(l, l->lanes ? h_in(l, 0)
+                              : h_reshape(l, h_in(l, 0), l->i->shape->dims, l->i->shape->rank));
+}
+
+bool hlo_lower_transpose(struct hlo_lower *l)
+{
+    struct hlo_ints perm = hlo_attr_ints(l->i, HLO_ATTR_dimensions);
+    return h_done(l, h_transpose(l, h_in(l, 0), perm.v, perm.count));
+}
+
+bool hlo_lower_reverse(struct hlo_lower *l)
+{
+    struct hlo_ints axes = hlo_attr_ints(l->i, HLO_ATTR_dimensions);
+    return h_done(l, h_reverse(l, h_in(l, 0), axes.v, axes.count));
+}
+
+/* Dimension of each place in memory, slowest first. */
+static void physical(const struct hlo_shape *s, int64_t *dim)
+{
+    for (int k = 0; k < s->rank; k++)
+        dim[k] = s->layout ? s->layout->minor_to_major[s->rank - 1 - k] : k;
+}
+
+/* The bytes as they lie in memory, under another shape and layout. */
+bool hlo_lower_bitcast(struct hlo_lower *l)
+{
+    const struct hlo_shape *from = h_in_shape(l, 0), *to = l->i->shape;
+    int64_t order[HLO_MAX_RANK], dims[HLO_MAX_RANK], back[HLO_MAX_RANK];
+    struct value *x = h_in(l, 0);
+    struct attrs a = {0};
+    physical(from, order);
+    x = h_transpose(l, x, order, from->rank);
+    if (from->type != to->type) {
+        h_set_int(l, &a, "to", hlo_type_dtype(to->type));
+        x = h_op(l, OP_bitcast, &x, 1, &a);
+    }
+    physical(to, order);
+    for (int k = 0; k < to->rank; k++) {
+        dims[k] = to->dims[order[k]];
+        back[order[k]] = k;
+    }
+    x = h_reshape(l, x, dims, to->rank);
+    return h_done(l, h_transpose(l, x, back, to->rank));
+}
+
+bool hlo_lower_concatenate(struct hlo_lower *l)
+{
+    int n = l->i->operand_count;
+    struct value **in = ARENA_ARRAY(&l->g->arena, struct value *, n);
+    for (int k = 0; k < n; k++)
+        in[k] = h_in(l, k);
+    return h_done(l, h_concat(l, in, n, (int)hlo_attr_ints(l->i, HLO_ATTR_dimensions).v[0]));
+}
+
+bool hlo_lower_slice(struct hlo_lower *l)
+{
+    const struct hlo_slices *s = hlo_attr(l->i, HLO_ATTR_slice)->slices;
+    int64_t start[HLO_MAX_RANK], limit[HLO_MAX_RANK], axes[HLO_MAX_RANK], step[HLO_MAX_RANK];
+    struct value *x = h_in(l, 0);
+    int n = 0;
+    for (int k = 0; k < s->count; k++) {
+        if (s->v[k].start == 0 && s->v[k].limit == x->type.dims[k] && s->v[k].stride == 1)
+            continue;
+        start[n] = s->v[k].start;
+        limit[n] = s->v[k].limit;
+        step[n] = s->v[k].stride;
+        axes[n++] = k;
+    }
+    if (n == 0)
+        return h_done(l, x);
+    return h_done(l, h_op(l, OP_slice,
+                          (struct value *[]){x, h_i64s(l, start, n), h_i64s(l, limit, n),
+                                             h_i64s(l, axes, n), h_i64s(l, step, n)},
+                          5, NULL));
+}
+
+/* Starts follow operand `first`: scalars one each, or in old modules one vector. */
+static struct value *starts(struct hlo_lower *l, int first, int rank)
+{
+    struct value *v[MAX_RANK];
+    int64_t one = 1;
+    if (rank == 0)
+        return h_i64s(l, NULL, 0);
+    if (l->i->operand_count == first + 1 && h_rank(h_in(l, first)) == 1)
+        return h_cast(l, h_in(l, first), DT_I64);
+    for (int k = 0; k < rank; k++) {
+        double known;
+        struct value *at = h_in(l, first + k);
+        int64_t place = h_known(at, &known) ? (int64_t)known : 0;
+        v[k] = h_known(at, &known) ? h_i64s(l, &place, 1)
+                                   : h_reshape(l, h_cast(l, at, DT_I64), &one, 1);
+    }
+    return h_concat(l, v, rank, 0);
+}
+
+bool hlo_lower_dynamic_slice(struct hlo_lower *l)
+{
+    struct attrs a = {0};
+    struct value *x = h_in(l, 0);
+    h_set_ints(l, &a, "sizes", hlo_attr_ints(l->i, HLO_ATTR_dynamic_slice_sizes));
+    return h_done(l,
+                  h_op(l, OP_dynamic_slice, (struct value *[]){x, starts(l, 1, h_rank(x))}, 2, &a));
+}
+
+bool hlo_lower_dynamic_update_slice(struct hlo_lower *l)
+{
+    struct value *x = h_in(l, 0);
+    return h_done(l, h_op(l, OP_dynamic_update_slice,
+                          (struct value *[]){x, h_in(l, 1), starts(l, 2, h_rank(x))}, 3, NULL));
+}
+
+bool hlo_lower_pad(struct hlo_lower *l)
+{
+    const struct hlo_paddings *p = hlo_attr(l->i, HLO_ATTR_padding)->paddings;
+    int64_t pads[2 * HLO_MAX_RANK], interior[HLO_MAX_RANK];
+    struct attrs a = {0};
+    bool any = false;
+    for (int k = 0; k < p->count; k++) {
+        pads[k] = p->v[k].low;
+        pads[p->count + k] = p->v[k].high;
+        interior[k] = p->v[k].interior;
+        any |= interior[k] != 0;
+    }
+    if (!any)
+        return h_done(
+            l, h_op(l, OP_pad,
+                    (struct value *[]){h_in(l, 0), h_i64s(l, pads, 2 * p->count), h_in(l, 1)}, 3,
+                    NULL));
+    attr_set_ints(&l->g->arena, &a, "pads", pads, 2 * p->count);
+    attr_set_ints(&l->g->arena, &a, "interior", interior, p->count);
+    return h_done(l, h_op(l, OP_pad_interior, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
+}
+
+bool hlo_lower_get_dimension_size(struct hlo_lower *l)
+{
+    int64_t d = hlo_attr_ints(l->i, HLO_ATTR_dimensions).v[0];
+    return h_done(l, h_scalar(l, DT_I32, (double)h_in_shape(l, 0)->dims[d]));
+}
+
+/* A size that is the dimension's own changes nothing; others would make the shape dynamic. */
+bool hlo_lower_set_dimension_size(struct hlo_lower *l)
+{
+    int64_t d = hlo_attr_ints(l->i, HLO_ATTR_dimensions).v[0];
+    double size;
+    if (!h_known(h_in(l, 1), &size) || size != (double)h_in_shape(l, 0)->dims[d]) {
+        l->d->unsupported = true;
+        return HLO_ERROR(
+            l,
+            "dimension %lld gets a size that is only known while running; expected the constant "
+            "%lld, its bound",
+            (long long)d, (long long)h_in_shape(l, 0)->dims[d]);
+    }
+    return h_done(l, h_in(l, 0));
+}

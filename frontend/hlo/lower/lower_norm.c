@@ -1,0 +1,122 @@
+/* Batch normalisation, written out in the arithmetic XLA expands it to; in f32 at least. */
+#include "frontend/hlo/lower/build.h"
+#include "frontend/hlo/lower/lower_ops.h"
+
+struct norm {
+    struct hlo_lower *l;
+    int rank, type; /* type: computed in */
+    int64_t feature, axes[HLO_MAX_RANK];
+    int naxes;
+    int64_t count; /* elements per feature */
+    double epsilon;
+    const int64_t *dims;
+};
+
+static void norm_init(struct norm *n, struct hlo_lower *l)
+{
+    const struct hlo_shape *s = h_in_shape(l, 0);
+    int dtype = hlo_type_dtype(s->type);
+    *n = (struct norm){.l = l,
+                       .rank = s->rank,
+                       .type = dtype == DT_F64 ? DT_F64 : DT_F32,
+                       .count = 1,
+                       .feature = hlo_attr_int(l->i, HLO_ATTR_feature_index),
+                       .dims = s->dims};
+    const struct hlo_attr *e = hlo_attr(l->i, HLO_ATTR_epsilon);
+    n->epsilon = e ? e->f : 0;
+    for (int k = 0; k < s->rank; k++)
+        if (k != n->feature) {
+            n->axes[n->naxes++] = k;
+            n->count *= s->dims[k];
+        }
+}
+
+static struct value *in(const struct norm *n, int k)
+{
+    return h_cast(n->l, h_in(n->l, k), n->type);
+}
+
+/* A value per feature, broadcast over the others. */
+static struct value *wide(const struct norm *n, struct value *v)
+{
+    int64_t dims[HLO_MAX_RANK];
+    for (int k = 0; k < n->rank; k++)
+        dims[k] = k == n->feature ? n->dims[k] : 1;
+    return h_reshape(n->l, v, dims, n->rank);
+}
+
+static struct value *sum(const struct norm *n, struct value *x)
+{
+    return h_reduce(n->l, OP_reduce_sum, x, n->axes, n->naxes, false);
+}
+
+static struct value *mean(const struct norm *n, struct value *x)
+{
+    struct value *s = sum(n, x);
+    return h_2(n->l, OP_div, s, h_scalar(n->l, n->type, (double)n->count));
+}
+
+static struct value *inverse_deviation(const struct norm *n, struct value *variance)
+{
+    return h_1(n->l, OP_rsqrt, h_2(n->l, OP_add, variance, h_scalar(n->l, n->type, n->epsilon)));
+}
+
+static struct value *leaf(const struct norm *n, struct value *v, int k)
+{
+    return h_cast(n->l, v, hlo_type_dtype(hlo_leaf(n->l->i->shape, k)->type));
+}
+
+static struct value *normalise(const struct norm *n, struct value *centred, struct value *variance,
+                               struct value *scale, struct value *offset)
+{
+    struct value *factor = h_2(n->l, OP_mul, inverse_deviation(n, variance), scale);
+    struct value *y = h_2(n->l, OP_mul, centred, wide(n, factor));
+    return h_2(n->l, OP_add, y, wide(n, offset));
+}
+
+bool hlo_lower_batch_norm_inference(struct hlo_lower *l)
+{
+    struct norm n;
+    norm_init(&n, l);
+    if (h_dtype(h_in(l, 0)) == DT_F32) {
+        struct attrs a = {0};
+        attr_set_float(&l->g->arena, &a, "epsilon", n.epsilon);
+        h_set_int(l, &a, "axis", n.feature);
+        return h_done(
+            l, h_op(l, OP_batch_norm,
+                    (struct value *[]){h_in(l, 0), h_in(l, 1), h_in(l, 2), h_in(l, 3), h_in(l, 4)},
+                    5, &a));
+    }
+    struct value *centred = h_2(l, OP_sub, in(&n, 0), wide(&n, in(&n, 3)));
+    return h_done(l, leaf(&n, normalise(&n, centred, in(&n, 4), in(&n, 1), in(&n, 2)), 0));
+}
+
+bool hlo_lower_batch_norm_training(struct hlo_lower *l)
+{
+    struct norm n;
+    norm_init(&n, l);
+    struct value *x = in(&n, 0), *m = mean(&n, x), *centred = h_2(l, OP_sub, x, wide(&n, m));
+    struct value *variance = mean(&n, h_2(l, OP_mul, centred, centred));
+    struct value *y = normalise(&n, centred, variance, in(&n, 1), in(&n, 2));
+    return h_done_all(l, (struct value *[]){leaf(&n, y, 0), leaf(&n, m, 1), leaf(&n, variance, 2)},
+                      3);
+}
+
+bool hlo_lower_batch_norm_grad(struct hlo_lower *l)
+{
+    struct norm n;
+    norm_init(&n, l);
+    struct value *x = in(&n, 0), *dy = in(&n, 4), *centred = h_2(l, OP_sub, x, wide(&n, in(&n, 2)));
+    struct value *inverse = inverse_deviation(&n, in(&n, 3)), *offset = sum(&n, dy);
+    struct value *along = sum(&n, h_2(l, OP_mul, dy, centred));
+    struct value *scale = h_2(l, OP_mul, along, inverse),
+                 *count = h_scalar(l, n.type, (double)n.count);
+    /* dx = scale/deviation (dy - mean dy - centred/variance mean(dy centred)) */
+    struct value *a = h_2(l, OP_sub, dy, wide(&n, h_2(l, OP_div, offset, count)));
+    struct value *b =
+        h_2(l, OP_mul, h_2(l, OP_mul, inverse, inverse), h_2(l, OP_div, along, count));
+    struct value *dx = h_2(l, OP_sub, a, h_2(l, OP_mul, centred, wide(&n, b)));
+    dx = h_2(l, OP_mul, dx, wide(&n, h_2(l, OP_mul, in(&n, 1), inverse)));
+    return h_done_all(
+        l, (struct value *[]){leaf(&n, dx, 0), leaf(&n, scale, 1), leaf(&n, offset, 2)}, 3);
+}

@@ -1,0 +1,56 @@
+/* Random numbers. */
+#include "frontend/hlo/lower/build.h"
+#include "frontend/hlo/lower/lower_ops.h"
+
+/* Of the type that XLA computes the numbers in; results are scaled by the operands. */
+bool hlo_lower_rng(struct hlo_lower *l)
+{
+    const struct hlo_shape *s = l->i->shape;
+    int to = hlo_type_dtype(s->type), type = to == DT_F64 || !dtype_is_float(to) ? DT_F64 : DT_F32;
+    bool uniform = hlo_attr_int(l->i, HLO_ATTR_distribution) == HLO_DISTRIBUTION_UNIFORM;
+    struct attrs a = {0};
+    if (l->i->operand_count != 2)
+        return HLO_ERROR(l, "%d operands, expected 2", l->i->operand_count);
+    h_set_int(l, &a, "dtype", type);
+    struct value *shape = h_i64s(l, s->dims, s->rank);
+    struct value *r = h_op(l, uniform ? OP_random_uniform : OP_random_normal, &shape, 1, &a);
+    struct value *p = h_cast(l, h_in(l, 0), type), *q = h_cast(l, h_in(l, 1), type);
+    if (to == DT_BOOL)
+        return h_done(l, h_2(l, OP_lt, r, h_scalar(l, type, 0.5)));
+    r = uniform ? h_2(l, OP_add, p, h_2(l, OP_mul, r, h_2(l, OP_sub, q, p)))
+                : h_2(l, OP_add, p, h_2(l, OP_mul, r, q));
+    return h_done(l, h_cast(l, dtype_is_int(to) ? h_1(l, OP_floor, r) : r, to));
+}
+
+bool hlo_lower_rng_bit_generator(struct hlo_lower *l)
+{
+    const struct hlo_shape *s = hlo_leaf(l->i->shape, l->out.count - 1);
+    bool three_fry = hlo_attr_int(l->i, HLO_ATTR_rng_algorithm) == HLO_RNG_THREE_FRY;
+    struct value *state = h_in(l, 0);
+    struct attrs a = {0};
+    h_set_str(l, &a, "algorithm", three_fry ? "three_fry" : "philox");
+    h_set_int(l, &a, "dtype", hlo_type_dtype(s->type));
+    attr_set_ints(&l->g->arena, &a, "shape", s->dims, s->rank);
+    if (l->out.count != 2)
+        return HLO_ERROR(l, "the result is not (state, bits)");
+    if (h_dtype(state) == DT_U32) { /* pairs of 32-bit words, the low one first */
+        struct attrs to = {0};
+        int64_t words = state->type.dims[0];
+        if (h_rank(state) != 1 || words % 2)
+            return HLO_ERROR(l, "a state of %lld 32-bit words, expected 4 or 6", (long long)words);
+        h_set_int(l, &to, "to", DT_U64);
+        state = h_reshape(l, state, (int64_t[]){words / 2, 2}, 2);
+        state = h_op(l, OP_bitcast, &state, 1, &to);
+    }
+    struct node *n = h_node(l, OP_rng_bits, &state, 1, 2, &a);
+    if (!h_infer(l, n))
+        return false;
+    struct value *next = n->out[0];
+    if (h_dtype(h_in(l, 0)) == DT_U32) {
+        struct attrs to = {0};
+        h_set_int(l, &to, "to", DT_U32);
+        next = h_op(l, OP_bitcast, &next, 1, &to);
+        next = h_reshape(l, next, hlo_leaf(l->i->shape, 0)->dims, 1);
+    }
+    return h_done_all(l, (struct value *[]){next, n->out[1]}, 2);
+}

@@ -1,0 +1,413 @@
+/* Shardings, meshes and replica groups: who computes what on several devices. */
+#include "frontend/hlo/syntax/parse.h"
+
+#include <string.h>
+
+static bool product(const struct hlo_ints *v, int64_t *out)
+{
+    *out = 1;
+    for (int k = 0; k < v->count; k++)
+        if (v->v[k] < 0 || __builtin_mul_overflow(*out, v->v[k], out))
+            return false;
+    return true;
+}
+
+/* [4,2]T(1,0) or [8] */
+static bool parse_iota(struct parser *p, struct hlo_iota *out)
+{
+    const char *at = p->lex.start;
+    if (!parse_int_list(p, '[', ']', &out->dims))
+        return false;
+    int from = p->int_count;
+    if (lex_word(&p->lex, "T")) {
+        lex_next(&p->lex);
+        if (!eat(p, '('))
+            return false;
+        do {
+            int64_t v;
+            if (!token_int(p, &v))
+                return false;
+            push_int(p, v);
+        } while (eat_if(p, ','));
+        if (!eat(p, ')'))
+            return false;
+    } else if (out->dims.count == 1) {
+        push_int(p, 0);
+    } else {
+        return parse_expected(p, "T(permutation)");
+    }
+    out->perm = pop_ints(p, from);
+    if (out->perm.count != out->dims.count || out->dims.count > 64)
+        return parse_fail_at(p, at, "%d dimensions with a permutation of %d", out->dims.count,
+                             out->perm.count);
+    uint64_t seen = 0;
+    for (int k = 0; k < out->perm.count; k++) {
+        if (out->perm.v[k] < 0 || out->perm.v[k] >= out->perm.count || seen >> out->perm.v[k] & 1)
+            return parse_fail_at(p, at, "T(...) is not a permutation");
+        seen |= (uint64_t)1 << out->perm.v[k];
+    }
+    return true;
+}
+
+static bool check_size(struct parser *p, const char *at, const struct hlo_ints *tile,
+                       int64_t devices)
+{
+    int64_t n;
+    if (!product(tile, &n) || n != devices)
+        return parse_fail_at(p, at, "%lld devices do not match the tile assignment's dimensions",
+                             (long long)devices);
+    return true;
+}
+
+/* ---- meshes ---- */
+
+static const char *quoted(struct parser *p)
+{
+    struct hlo_text t;
+    return parse_string(p, &t) ? hlo_intern(&p->names, t.data, t.size) : NULL;
+}
+
+static bool parse_device_ids(struct parser *p, struct hlo_mesh *m)
+{
+    const char *at = p->lex.start;
+    struct hlo_ints sizes = {m->axis_count, ARENA_ARRAY(&p->scratch, int64_t, m->axis_count)};
+    for (int k = 0; k < m->axis_count; k++)
+        sizes.v[k] = m->axes[k].size;
+    if (!eat(p, '('))
+        return false;
+    if (lex_is(&p->lex, '[')) {
+        int64_t n;
+        if (!parse_iota(p, &m->iota) || !eat(p, ')'))
+            return false;
+        if (!product(&m->iota.dims, &n))
+            return parse_fail_at(p, at, "device_ids is too large");
+        return check_size(p, at, &sizes, n);
+    }
+    int from = p->int_count;
+    do {
+        int64_t v;
+        if (!token_int(p, &v))
+            return false;
+        push_int(p, v);
+    } while (eat_if(p, ','));
+    m->device_ids = pop_ints(p, from);
+    return eat(p, ')') && check_size(p, at, &sizes, m->device_ids.count);
+}
+
+/* mesh['x'=2,'y'=4] with optional ", device_ids=(...)", or maximal_mesh[device_id=3] */
+static bool parse_mesh(struct parser *p, const struct hlo_mesh **out)
+{
+    struct hlo_mesh *m = ARENA_NEW(p->arena, struct hlo_mesh);
+    int capacity = 0;
+    *out = m;
+    m->maximal = lex_word(&p->lex, "maximal_mesh");
+    lex_next(&p->lex);
+    if (!eat(p, '['))
+        return false;
+    if (m->maximal) {
+        int64_t v;
+        int from = p->int_count;
+        if (p->lex.kind != TOK_ATTR)
+            return parse_expected(p, "device_id=");
+        lex_next(&p->lex);
+        if (!token_int(p, &v))
+            return false;
+        push_int(p, v);
+        m->device_ids = pop_ints(p, from);
+        return eat(p, ']');
+    }
+    while (!lex_is(&p->lex, ']')) {
+        ARENA_GROW(p->arena, m->axes, m->axis_count, capacity);
+        struct hlo_axis *a = &m->axes[m->axis_count++];
+        if (!(a->name = quoted(p)) || !eat(p, '=') || !token_int(p, &a->size))
+            return false;
+        if (!eat_if(p, ','))
+            break;
+    }
+    if (!eat(p, ']'))
+        return false;
+    struct lex after = p->lex;
+    if (!lex_is(&after, ','))
+        return true;
+    lex_next(&after);
+    if (after.kind != TOK_ATTR || after.size != 10 || memcmp(after.text, "device_ids", 10))
+        return true;
+    lex_next(&after);
+    p->lex = after;
+    return parse_device_ids(p, m);
+}
+
+/* {'a', 'b':(2)4, ?} */
+static bool parse_axes(struct parser *p, const struct hlo_mesh *m, struct hlo_axis_refs *out)
+{
+    int capacity = 0;
+    if (!eat(p, '{'))
+        return false;
+    while (!lex_is(&p->lex, '}')) {
+        if (p->lex.kind == TOK_QUESTION) {
+            out->open = true;
+            lex_next(&p->lex);
+            break;
+        }
+        const char *at = p->lex.start, *name = NULL;
+        int64_t axis = 0;
+        if (p->lex.kind == TOK_INT) {
+            if (!token_int(p, &axis))
+                return false;
+        } else if (!(name = quoted(p))) {
+            return false;
+        }
+        while (name && axis < m->axis_count && m->axes[axis].name != name)
+            axis++;
+        if (axis < 0 || axis >= m->axis_count)
+            return name ? parse_fail_at(p, at, "'%s' is not an axis of the mesh", name)
+                        : parse_fail_at(p, at, "axis %lld is not in the mesh", (long long)axis);
+        ARENA_GROW(p->arena, out->v, out->count, capacity);
+        struct hlo_axis_ref *r = &out->v[out->count++];
+        r->axis = (int)axis;
+        if (eat_if(p, ':') && (!eat(p, '(') || !token_int(p, &r->pre_size) || !eat(p, ')') ||
+                               !token_int(p, &r->size)))
+            return false;
+        if (!eat_if(p, ','))
+            break;
+    }
+    return eat(p, '}');
+}
+
+bool parse_groups(struct parser *p, const struct hlo_groups **out)
+{
+    struct hlo_groups *g = ARENA_NEW(p->arena, struct hlo_groups);
+    const char *at = p->lex.start;
+    *out = g;
+    if (lex_is(&p->lex, '{'))
+        return parse_lists(p, &g->lists);
+    if (lex_word(&p->lex, "mesh") || lex_word(&p->lex, "maximal_mesh")) {
+        g->form = HLO_GROUPS_MESH;
+        if (!parse_mesh(p, &g->mesh))
+            return false;
+        eat_if(p, ',');
+        return parse_axes(p, g->mesh, &g->axes);
+    }
+    g->form = HLO_GROUPS_IOTA;
+    int64_t n;
+    if (!parse_int_list(p, '[', ']', &g->tile) || !eat_kind(p, TOK_LE, "'<='") ||
+        !parse_iota(p, &g->iota))
+        return false;
+    if (g->tile.count != 2)
+        return parse_fail_at(p, at, "replica groups have %d dimensions, expected [groups,devices]",
+                             g->tile.count);
+    if (!product(&g->iota.dims, &n))
+        return parse_fail_at(p, at, "replica groups are too large");
+    return check_size(p, at, &g->tile, n);
+}
+
+/* ---- shardings ---- */
+
+static const struct {
+    const char *word;
+    enum hlo_sharding_kind kind;
+} simple[] = {
+    {"replicated", HLO_SHARDING_REPLICATED}, {"manual", HLO_SHARDING_MANUAL},
+    {"unknown", HLO_SHARDING_UNKNOWN},       {"unreduced", HLO_SHARDING_UNREDUCED},
+    {"maximal", HLO_SHARDING_MAXIMAL},
+};
+
+static int simple_word(const struct parser *p)
+{
+    for (int k = 0; k < 5; k++)
+        if (lex_word(&p->lex, simple[k].word))
+            return k;
+    return -1;
+}
+
+static bool attr_is(const struct parser *p, const char *name)
+{
+    return p->lex.kind == TOK_ATTR && !strncmp(name, p->lex.text, p->lex.size) &&
+           !name[p->lex.size];
+}
+
+static bool parse_metadata_list(struct parser *p, struct hlo_sharding *s)
+{
+    int from = p->pointer_count;
+    const struct hlo_metadata *m;
+    struct lex after = p->lex;
+    lex_next(&after);
+    if (!lex_is(&after, '{') && !lex_is(&after, '}')) { /* one, not in a list */
+        if (!parse_metadata(p, &m))
+            return false;
+        push_pointer(p, m);
+        s->metadata = pop_pointers(p, from, &s->metadata_count);
+        return true;
+    }
+    lex_next(&p->lex);
+    while (!lex_is(&p->lex, '}')) {
+        if (!parse_metadata(p, &m))
+            return false;
+        push_pointer(p, m);
+        if (!eat_if(p, ','))
+            break;
+    }
+    s->metadata = pop_pointers(p, from, &s->metadata_count);
+    return eat(p, '}');
+}
+
+static bool parse_tile(struct parser *p, struct hlo_sharding *s)
+{
+    const char *at = p->lex.start;
+    int64_t n;
+    s->kind = HLO_SHARDING_TILED;
+    if (!parse_int_list(p, '[', ']', &s->tile))
+        return false;
+    if (p->lex.kind == TOK_LE) {
+        lex_next(&p->lex);
+        if (!parse_iota(p, &s->iota))
+            return false;
+        if (!product(&s->iota.dims, &n))
+            return parse_fail_at(p, at, "tile assignment is too large");
+        return check_size(p, at, &s->tile, n);
+    }
+    int from = p->int_count;
+    while (p->lex.kind == TOK_INT) {
+        if (!token_int(p, &n))
+            return false;
+        push_int(p, n);
+        struct lex after = p->lex;
+        lex_next(&after);
+        if (!lex_is(&p->lex, ',') || after.kind != TOK_INT)
+            break;
+        p->lex = after;
+    }
+    s->devices = pop_ints(p, from);
+    return check_size(p, at, &s->tile, s->devices.count);
+}
+
+static bool parse_last_dims(struct parser *p, struct hlo_sharding *s)
+{
+    int from = p->int_count;
+    if (!eat(p, '{'))
+        return false;
+    while (!lex_is(&p->lex, '}')) {
+        int k = simple_word(p);
+        if (k < 0)
+            return parse_expected(p, "replicated, manual, maximal, unknown or unreduced");
+        push_int(p, simple[k].kind);
+        lex_next(&p->lex);
+        if (!eat_if(p, ','))
+            break;
+    }
+    s->last_tile_dims = pop_ints(p, from);
+    return eat(p, '}');
+}
+
+static bool parse_device_sharding(struct parser *p, struct hlo_sharding *s)
+{
+    while (!lex_is(&p->lex, '}')) {
+        int k = simple_word(p);
+        bool ok = true;
+        if (k >= 0) {
+            s->kind = simple[k].kind;
+            lex_next(&p->lex);
+        } else if (lex_word(&p->lex, "last_tile_dim_replicate")) {
+            s->replicate_last_dim = true;
+            lex_next(&p->lex);
+        } else if (lex_word(&p->lex, "shard_as") || lex_word(&p->lex, "shard_like")) {
+            s->group = token_intern(p);
+            lex_next(&p->lex);
+            ok = token_int(p, &s->group_id);
+        } else if (attr_is(p, "device")) {
+            lex_next(&p->lex);
+            ok = token_int(p, &s->device);
+        } else if (attr_is(p, "devices")) {
+            lex_next(&p->lex);
+            ok = parse_tile(p, s);
+        } else if (attr_is(p, "last_tile_dims")) {
+            lex_next(&p->lex);
+            ok = parse_last_dims(p, s);
+        } else if (attr_is(p, "metadata")) {
+            lex_next(&p->lex);
+            ok = parse_metadata_list(p, s);
+        } else {
+            return parse_expected(p, "a sharding");
+        }
+        if (!ok)
+            return false;
+        eat_if(p, ',');
+    }
+    return true;
+}
+
+static bool parse_named_part(struct parser *p, struct hlo_sharding *s)
+{
+    if (lex_is(&p->lex, '[')) {
+        int capacity = 0;
+        s->has_dims = true;
+        lex_next(&p->lex);
+        while (!lex_is(&p->lex, ']')) {
+            ARENA_GROW(p->arena, s->dims, s->dim_count, capacity);
+            if (!parse_axes(p, s->mesh, &s->dims[s->dim_count++]))
+                return false;
+            if (!eat_if(p, ','))
+                break;
+        }
+        return eat(p, ']');
+    }
+    if (lex_word(&p->lex, "replicated") || lex_word(&p->lex, "unreduced") ||
+        lex_word(&p->lex, "manual")) {
+        s->whole = token_intern(p);
+        lex_next(&p->lex);
+        return true;
+    }
+    struct hlo_axis_refs *axes = attr_is(p, "replicated")  ? &s->replicated
+                                 : attr_is(p, "unreduced") ? &s->unreduced
+                                 : attr_is(p, "manual")    ? &s->manual
+                                                           : NULL;
+    if (!axes && !attr_is(p, "metadata"))
+        return parse_expected(p, "[...], replicated=, unreduced=, manual= or metadata=");
+    lex_next(&p->lex);
+    if (!axes)
+        return parse_metadata_list(p, s);
+    if (axes == &s->unreduced && p->lex.kind == TOK_IDENT) {
+        s->reduction = token_intern(p);
+        lex_next(&p->lex);
+    }
+    return parse_axes(p, s->mesh, axes);
+}
+
+static bool parse_named(struct parser *p, struct hlo_sharding *s)
+{
+    s->kind = HLO_SHARDING_NAMED;
+    if (!parse_mesh(p, &s->mesh))
+        return false;
+    while (eat_if(p, ','))
+        if (!parse_named_part(p, s))
+            return false;
+    return true;
+}
+
+bool parse_sharding(struct parser *p, const struct hlo_sharding **out)
+{
+    struct hlo_sharding *s = ARENA_NEW(p->arena, struct hlo_sharding);
+    bool ok = true;
+    *out = s;
+    if (!enter(p) || !eat(p, '{'))
+        return false;
+    if (lex_is(&p->lex, '{') || lex_is(&p->lex, '}')) {
+        int from = p->pointer_count;
+        s->kind = HLO_SHARDING_TUPLE;
+        while (!lex_is(&p->lex, '}')) {
+            const struct hlo_sharding *e;
+            if (!parse_sharding(p, &e))
+                return false;
+            push_pointer(p, e);
+            if (!eat_if(p, ','))
+                break;
+        }
+        s->elements = pop_pointers(p, from, &s->count);
+    } else if (lex_word(&p->lex, "mesh") || lex_word(&p->lex, "maximal_mesh")) {
+        ok = parse_named(p, s);
+    } else {
+        ok = parse_device_sharding(p, s);
+    }
+    p->depth--;
+    return ok && eat(p, '}');
+}

@@ -1,0 +1,436 @@
+/* Attributes as text. */
+#include "frontend/hlo/syntax/print.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- devices ---- */
+
+static void print_iota(FILE *f, const struct hlo_iota *i)
+{
+    hlo_print_ints(f, i->dims, '[', ']');
+    if (i->dims.count > 1) {
+        fputc('T', f);
+        hlo_print_ints(f, i->perm, '(', ')');
+    }
+}
+
+static void print_name(FILE *f, const char *s)
+{
+    fputc('\'', f);
+    for (; *s; s++)
+        fprintf(f,
+                *s == '\'' || *s == '\\' ? "\\%c"
+                : (unsigned char)*s < 32 ? "\\%03o"
+                                         : "%c",
+                (unsigned char)*s);
+    fputc('\'', f);
+}
+
+static void print_mesh(FILE *f, const struct hlo_mesh *m)
+{
+    if (m->maximal) {
+        fprintf(f, "maximal_mesh[device_id=%" PRId64 "]",
+                m->device_ids.count ? m->device_ids.v[0] : 0);
+        return;
+    }
+    fputs("mesh[", f);
+    for (int k = 0; k < m->axis_count; k++) {
+        fputs(k ? "," : "", f);
+        print_name(f, m->axes[k].name);
+        fprintf(f, "=%" PRId64, m->axes[k].size);
+    }
+    fputc(']', f);
+    if (m->device_ids.count || m->iota.dims.count) {
+        fputs(", device_ids=", f);
+        if (m->device_ids.count) {
+            hlo_print_ints(f, m->device_ids, '(', ')');
+        } else {
+            fputc('(', f);
+            print_iota(f, &m->iota);
+            fputc(')', f);
+        }
+    }
+}
+
+static void print_axes(FILE *f, const struct hlo_mesh *m, const struct hlo_axis_refs *a)
+{
+    fputc('{', f);
+    for (int k = 0; k < a->count; k++) {
+        fputs(k ? ", " : "", f);
+        print_name(f, m->axes[a->v[k].axis].name);
+        if (a->v[k].size)
+            fprintf(f, ":(%" PRId64 ")%" PRId64, a->v[k].pre_size, a->v[k].size);
+    }
+    if (a->open)
+        fputs(a->count ? ", ?" : "?", f);
+    fputc('}', f);
+}
+
+static void print_lists(FILE *f, const struct hlo_lists *l)
+{
+    fputc('{', f);
+    for (int k = 0; k < l->count; k++) {
+        fputs(k ? "," : "", f);
+        hlo_print_ints(f, l->v[k], '{', '}');
+    }
+    fputc('}', f);
+}
+
+void hlo_print_groups(FILE *f, const struct hlo_groups *g)
+{
+    switch (g->form) {
+    case HLO_GROUPS_LIST:
+        print_lists(f, &g->lists);
+        break;
+    case HLO_GROUPS_IOTA:
+        hlo_print_ints(f, g->tile, '[', ']');
+        fputs("<=", f);
+        print_iota(f, &g->iota);
+        break;
+    case HLO_GROUPS_MESH:
+        print_mesh(f, g->mesh);
+        fputc(' ', f);
+        print_axes(f, g->mesh, &g->axes);
+        break;
+    }
+}
+
+static const char *const sharding_words[] = {"replicated", "maximal", "",          "",
+                                             "manual",     "unknown", "unreduced", ""};
+
+static void print_metadata_list(FILE *f, const struct hlo_sharding *s)
+{
+    fputs("metadata={", f);
+    for (int k = 0; k < s->metadata_count; k++) {
+        fputs(k ? ", " : "", f);
+        hlo_print_metadata(f, s->metadata[k]);
+    }
+    fputc('}', f);
+}
+
+static void print_named(FILE *f, const struct hlo_sharding *s)
+{
+    print_mesh(f, s->mesh);
+    if (s->whole)
+        fprintf(f, ", %s", s->whole);
+    if (s->has_dims) {
+        fputs(", [", f);
+        for (int k = 0; k < s->dim_count; k++) {
+            fputs(k ? ", " : "", f);
+            print_axes(f, s->mesh, &s->dims[k]);
+        }
+        fputc(']', f);
+    }
+    if (s->replicated.count) {
+        fputs(", replicated=", f);
+        print_axes(f, s->mesh, &s->replicated);
+    }
+    if (s->unreduced.count) {
+        fprintf(f, ", unreduced=%s", s->reduction ? s->reduction : "");
+        print_axes(f, s->mesh, &s->unreduced);
+    }
+    if (s->manual.count) {
+        fputs(", manual=", f);
+        print_axes(f, s->mesh, &s->manual);
+    }
+    if (s->metadata_count) {
+        fputs(", ", f);
+        print_metadata_list(f, s);
+    }
+}
+
+static void print_devices(FILE *f, const struct hlo_sharding *s)
+{
+    fputs(sharding_words[s->kind], f);
+    if (s->kind == HLO_SHARDING_MAXIMAL)
+        fprintf(f, " device=%" PRId64, s->device);
+    if (s->kind == HLO_SHARDING_TILED) {
+        fputs("devices=", f);
+        hlo_print_ints(f, s->tile, '[', ']');
+        if (s->iota.dims.count) {
+            fputs("<=", f);
+            print_iota(f, &s->iota);
+        }
+        for (int k = 0; k < s->devices.count; k++)
+            fprintf(f, "%s%" PRId64, k ? "," : "", s->devices.v[k]);
+    }
+    if (s->replicate_last_dim)
+        fputs(" last_tile_dim_replicate", f);
+    if (s->last_tile_dims.count) {
+        fputs(" last_tile_dims={", f);
+        for (int k = 0; k < s->last_tile_dims.count; k++)
+            fprintf(f, "%s%s", k ? ", " : "", sharding_words[s->last_tile_dims.v[k] & 7]);
+        fputc('}', f);
+    }
+    if (s->group)
+        fprintf(f, " %s %" PRId64, s->group, s->group_id);
+    if (s->metadata_count) {
+        fputc(' ', f);
+        print_metadata_list(f, s);
+    }
+}
+
+void hlo_print_sharding(FILE *f, const struct hlo_sharding *s)
+{
+    fputc('{', f);
+    if (s->kind == HLO_SHARDING_TUPLE) {
+        for (int k = 0; k < s->count; k++) {
+            fputs(k ? ", " : "", f);
+            hlo_print_sharding(f, s->elements[k]);
+        }
+    } else if (s->kind == HLO_SHARDING_NAMED) {
+        print_named(f, s);
+    } else {
+        print_devices(f, s);
+    }
+    fputc('}', f);
+}
+
+/* ---- the rest ---- */
+
+void hlo_print_metadata(FILE *f, const struct hlo_metadata *m)
+{
+    const struct {
+        const char *name, *text;
+        int64_t number;
+    } fields[] = {
+        {"op_type", m->op_type, 0},
+        {"op_name", m->op_name, 0},
+        {"source_file", m->source_file, 0},
+        {"source_line", NULL, m->source_line},
+        {"source_end_line", NULL, m->source_end_line},
+        {"source_column", NULL, m->source_column},
+        {"source_end_column", NULL, m->source_end_column},
+        {"deduplicated_name", m->deduplicated_name, 0},
+        {"scheduling_name", m->scheduling_name, 0},
+        {"stack_frame_id", NULL, m->stack_frame_id},
+        {"size_of_generated_code_in_bytes", NULL, m->code_bytes},
+        {"size_of_memory_working_set_in_bytes", NULL, m->working_set_bytes},
+    };
+    const char *separator = "";
+    fputc('{', f);
+    for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++) {
+        if (!fields[k].text && !fields[k].number)
+            continue;
+        fprintf(f, "%s%s=", separator, fields[k].name);
+        if (fields[k].text)
+            hlo_print_quoted(f, fields[k].text, strlen(fields[k].text));
+        else
+            fprintf(f, "%" PRId64, fields[k].number);
+        separator = " ";
+    }
+    if (m->profile_types.count) {
+        fprintf(f, "%sprofile_type=", separator);
+        hlo_print_ints(f, m->profile_types, '{', '}');
+        separator = " ";
+    }
+    if (m->payload.data) {
+        fprintf(f, "%smetadata_payload=", separator);
+        hlo_print_text(f, &m->payload);
+    }
+    fputc('}', f);
+}
+
+static void print_each(FILE *f, const struct hlo_window *w, const char *name, int field)
+{
+    bool any = field == 0;
+    for (int k = 0; k < w->rank && !any; k++) {
+        const struct hlo_window_dim *d = &w->dims[k];
+        const int64_t v[] = {0,
+                             d->stride - 1,
+                             d->pad_low | d->pad_high,
+                             d->lhs_dilate - 1,
+                             d->rhs_dilate - 1,
+                             d->reversal};
+        any = v[field] != 0;
+    }
+    if (!any || !w->rank)
+        return;
+    fprintf(f, "%s%s=", field ? " " : "", name);
+    for (int k = 0; k < w->rank; k++) {
+        const struct hlo_window_dim *d = &w->dims[k];
+        const int64_t v[] = {d->size,       d->stride,     d->pad_low,
+                             d->lhs_dilate, d->rhs_dilate, d->reversal};
+        fprintf(f, "%s%" PRId64, k ? "x" : "", v[field]);
+        if (field == 2)
+            fprintf(f, "_%" PRId64, d->pad_high);
+    }
+}
+
+static void print_window(FILE *f, const struct hlo_window *w)
+{
+    static const char *const names[] = {"size",       "stride",     "pad",
+                                        "lhs_dilate", "rhs_dilate", "rhs_reversal"};
+    fputc('{', f);
+    for (int k = 0; k < 6; k++)
+        print_each(f, w, names[k], k);
+    fputc('}', f);
+}
+
+static void print_labels(FILE *f, const struct hlo_labels *l, const char *letters)
+{
+    for (int k = 0; k < l->rank; k++) {
+        char c = k == l->first ? letters[0] : k == l->second ? letters[1] : '?';
+        for (int j = 0; j < l->spatial_count; j++)
+            if (l->spatial[j] == k)
+                c = (char)('0' + j);
+        fputc(c, f);
+    }
+}
+
+static void print_accuracy(FILE *f, const struct hlo_accuracy *a)
+{
+    if (a->mode == HLO_ACCURACY_TOLERANCE)
+        fprintf(f, "{tolerance={atol=%.17g,rtol=%.17g,ulps=%" PRId64 "}}", a->atol, a->rtol,
+                a->ulps);
+    else
+        fprintf(f, "{mode=%s}", hlo_enum_name(HLO_SET_ACCURACY, a->mode));
+}
+
+static void print_enum(FILE *f, enum hlo_enum_set set, int64_t value)
+{
+    const char *name = hlo_enum_name(set, value);
+    fputs(name ? name : "?", f);
+}
+
+static void print_typed_literal(FILE *f, const struct hlo_literal *l)
+{
+    hlo_print_shape(f, l->shape, true);
+    fputc(' ', f);
+    hlo_print_literal(f, l);
+}
+
+void hlo_print_attr(FILE *f, const struct hlo_attr *a)
+{
+    const struct hlo_attr_info *info = hlo_attr_info(a->id);
+    fprintf(f, ", %s=", info->name);
+    switch (info->kind) {
+    case HLO_KIND_NONE:
+        break;
+    case HLO_KIND_INT:
+        fprintf(f, "%" PRId64, a->i);
+        break;
+    case HLO_KIND_BOOL:
+        fputs(a->i ? "true" : "false", f);
+        break;
+    case HLO_KIND_ENUM:
+        print_enum(f, info->set, a->i);
+        break;
+    case HLO_KIND_FLOAT:
+        fprintf(f, "%.9g", a->f);
+        break;
+    case HLO_KIND_INTS:
+        hlo_print_ints(f, *a->ints, '{', '}');
+        break;
+    case HLO_KIND_BOOLS:
+    case HLO_KIND_ENUMS:
+        fputc('{', f);
+        for (int k = 0; k < a->ints->count; k++) {
+            fputs(k ? "," : "", f);
+            if (info->kind == HLO_KIND_ENUMS)
+                print_enum(f, info->set, a->ints->v[k]);
+            else
+                fputs(a->ints->v[k] ? "true" : "false", f);
+        }
+        fputc('}', f);
+        break;
+    case HLO_KIND_LISTS:
+        print_lists(f, a->lists);
+        break;
+    case HLO_KIND_TEXT:
+    case HLO_KIND_RAW:
+    case HLO_KIND_CONFIG:
+        hlo_print_text(f, a->text);
+        break;
+    case HLO_KIND_PAIRS:
+        hlo_print_pairs(f, a->pairs);
+        break;
+    case HLO_KIND_COMPUTATION:
+        fprintf(f, "%%%s", a->computation->name);
+        break;
+    case HLO_KIND_COMPUTATIONS:
+        fputc('{', f);
+        for (int k = 0; k < a->computations->count; k++)
+            fprintf(f, "%s%%%s", k ? ", " : "", a->computations->v[k]->name);
+        fputc('}', f);
+        break;
+    case HLO_KIND_INSTRUCTIONS:
+        fputc('{', f);
+        for (int k = 0; k < a->instructions->count; k++)
+            fprintf(f, "%s%%%s", k ? ", " : "", a->instructions->v[k]->name);
+        fputc('}', f);
+        break;
+    case HLO_KIND_SHAPE:
+        hlo_print_shape(f, a->shape, true);
+        break;
+    case HLO_KIND_SHAPES:
+        fputc('{', f);
+        for (int k = 0; k < a->shapes->count; k++) {
+            fputs(k ? ", " : "", f);
+            hlo_print_shape(f, a->shapes->v[k], true);
+        }
+        fputc('}', f);
+        break;
+    case HLO_KIND_LITERAL:
+        print_typed_literal(f, a->literal);
+        break;
+    case HLO_KIND_WINDOW:
+        print_window(f, a->window);
+        break;
+    case HLO_KIND_DIM_LABELS:
+        print_labels(f, &a->dim_labels->input, "bf");
+        fputc('_', f);
+        print_labels(f, &a->dim_labels->kernel, "io");
+        fputs("->", f);
+        print_labels(f, &a->dim_labels->output, "bf");
+        break;
+    case HLO_KIND_SLICE:
+        fputc('{', f);
+        for (int k = 0; k < a->slices->count; k++) {
+            const struct hlo_slice *s = &a->slices->v[k];
+            fprintf(f, "%s[%" PRId64 ":%" PRId64, k ? ", " : "", s->start, s->limit);
+            if (s->stride != 1)
+                fprintf(f, ":%" PRId64, s->stride);
+            fputc(']', f);
+        }
+        fputc('}', f);
+        break;
+    case HLO_KIND_PADDING:
+        for (int k = 0; k < a->paddings->count; k++) {
+            const struct hlo_padding *d = &a->paddings->v[k];
+            fprintf(f, "%s%" PRId64 "_%" PRId64, k ? "x" : "", d->low, d->high);
+            if (d->interior)
+                fprintf(f, "_%" PRId64, d->interior);
+        }
+        break;
+    case HLO_KIND_GROUPS:
+        hlo_print_groups(f, a->groups);
+        break;
+    case HLO_KIND_SHARDING:
+        hlo_print_sharding(f, a->sharding);
+        break;
+    case HLO_KIND_DOMAIN:
+        fputs("{kind=", f);
+        hlo_print_quoted(f, a->domain->kind, strlen(a->domain->kind));
+        if (a->domain->entry) {
+            fputs(", entry=", f);
+            hlo_print_sharding(f, a->domain->entry);
+        }
+        if (a->domain->exit) {
+            fputs(", exit=", f);
+            hlo_print_sharding(f, a->domain->exit);
+        }
+        fputc('}', f);
+        break;
+    case HLO_KIND_ACCURACY:
+        print_accuracy(f, a->accuracy);
+        break;
+    case HLO_KIND_ALIASES:
+        hlo_print_aliases(f, a->aliases, false);
+        break;
+    case HLO_KIND_METADATA:
+        hlo_print_metadata(f, a->metadata);
+        break;
+    }
+}

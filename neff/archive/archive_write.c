@@ -1,0 +1,193 @@
+#include "neff/archive/archive.h"
+
+#include "neff/archive/archive_json.h"
+#include "neff/archive/archive_weights.h"
+#include "neff/isa/streams.h"
+#include "neff/archive/tree_hash.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(struct neff_header) == NEFF_HEADER_SIZE, "header size");
+_Static_assert(offsetof(struct neff_header, build) == 40, "build");
+_Static_assert(offsetof(struct neff_header, num_tpb) == 168, "num_tpb");
+_Static_assert(offsetof(struct neff_header, hash) == 172, "hash");
+_Static_assert(offsetof(struct neff_header, uuid) == 204, "uuid");
+_Static_assert(offsetof(struct neff_header, name) == 220, "name");
+_Static_assert(offsetof(struct neff_header, requested_tpb) == 476, "requested_tpb");
+_Static_assert(offsetof(struct neff_header, tpb_per_node) == 480, "tpb_per_node");
+_Static_assert(offsetof(struct neff_header, feature_bits) == 544, "feature_bits");
+_Static_assert(offsetof(struct neff_header, lnc_size) == 552, "lnc_size");
+
+/*
+ * Whole huge pages at a time: a file system with large folios then caches the archive in huge
+ * pages, and those who map it read its weights with fewer page faults and TLB misses.
+ */
+enum { TAR_BLOCK = 512, WRITE_BYTES = 2 << 20 };
+
+struct writer {
+    struct out_file out;
+    uint64_t written; /* bytes after the header */
+    bool failed;
+};
+
+static la_ssize_t on_write(struct archive *a, void *user, const void *data, size_t n)
+{
+    struct writer *w = user;
+    if (n && fwrite(data, 1, n, w->out.f) != n) {
+        archive_set_error(a, errno, "%s", strerror(errno));
+        w->failed = true;
+        return -1;
+    }
+    w->written += n;
+    return (la_ssize_t)n;
+}
+
+static bool begin_member(struct archive *tar, const char *name, uint64_t size, struct diag *d)
+{
+    struct archive_entry *e = archive_entry_new();
+    archive_entry_set_pathname(e, name);
+    archive_entry_set_size(e, (la_int64_t)size);
+    archive_entry_set_filetype(e, AE_IFREG);
+    archive_entry_set_perm(e, 0644);
+    archive_entry_set_mtime(e, 0, 0);
+    int rc = archive_write_header(tar, e);
+    archive_entry_free(e);
+    return rc == ARCHIVE_OK || fail(d, "cannot write: %s", archive_error_string(tar));
+}
+
+static bool put(struct archive *tar, const void *data, size_t n, struct diag *d)
+{
+    if (n && archive_write_data(tar, data, n) != (la_ssize_t)n)
+        return fail(d, "cannot write: %s", archive_error_string(tar));
+    return true;
+}
+
+static bool put_zeros(struct archive *tar, uint64_t n, struct diag *d)
+{
+    static const uint8_t zeros[4096];
+    for (; n; n -= n < sizeof zeros ? n : sizeof zeros)
+        if (!put(tar, zeros, n < sizeof zeros ? (size_t)n : sizeof zeros, d))
+            return false;
+    return true;
+}
+
+static bool put_member(struct archive *tar, const char *name, struct bytes b, struct diag *d)
+{
+    return begin_member(tar, name, b.size, d) && put(tar, b.data, b.size, d);
+}
+
+/* What writes the weights' bytes into their member. */
+static bool put_piece(void *tar, const void *data, size_t n, struct diag *d)
+{
+    return data ? put(tar, data, n, d) : put_zeros(tar, n, d);
+}
+
+static uint64_t aligned(uint64_t n, uint64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static uint64_t tar_size(uint64_t n)
+{
+    return TAR_BLOCK + aligned(n, TAR_BLOCK);
+}
+
+static bool put_members(const struct program *p, struct archive *tar, struct arena *a,
+                        struct diag *d)
+{
+    static const char *const bins[ENGINE_COUNT] = {"sg00/pe.bin", "sg00/act.bin", "sg00/pool.bin",
+                                                   "sg00/dve.bin", "sg00/sp.bin"};
+    struct bytes streams[ENGINE_COUNT];
+    if (!streams_encode(p, a, streams, d))
+        return false;
+    struct weights weights;
+    if (!weights_place(&weights, p, a, d))
+        return false;
+    const char *info = p->info ? p->info : "{}";
+    struct bytes small[] = {neff_json_write(p, a),
+                            {(const uint8_t *)info, strlen(info)},
+                            def_json_write(p, weights.at, a),
+                            debug_json_write(p, a)};
+    static const char *const names[] = {"neff.json", "info.json", "sg00/def.json",
+                                        "sg00/debug.json"};
+    uint64_t offset = NEFF_HEADER_SIZE;
+    for (int i = 0; i < 4; i++) {
+        offset += tar_size(small[i].size);
+        if (!put_member(tar, names[i], small[i], d))
+            return false;
+    }
+    for (int e = 0; e < ENGINE_COUNT; e++) {
+        offset += tar_size(streams[e].size);
+        if (!put_member(tar, bins[e], streams[e], d))
+            return false;
+    }
+    uint64_t gap = aligned(offset + 2 * TAR_BLOCK, NEFF_ALIGN) - offset - 2 * TAR_BLOCK;
+    if (!begin_member(tar, "sg00/align", gap, d) || !put_zeros(tar, gap, d))
+        return false;
+    return begin_member(tar, "sg00/weights.bin", weights.size, d) &&
+           weights_write(&weights, put_piece, tar, d);
+}
+
+static void make_uuid(uint8_t uuid[16], const uint8_t hash[32])
+{
+    memcpy(uuid, hash, 16);
+    uuid[6] = (uuid[6] & 0x0f) | 0x80;
+    uuid[8] = (uuid[8] & 0x3f) | 0x80;
+}
+
+static bool put_header(const struct program *p, struct writer *w, struct diag *d)
+{
+    struct neff_header h = {
+        .pkg_version = NEFF_PKG_VERSION,
+        .header_size = NEFF_HEADER_SIZE,
+        .data_size = w->written,
+        .version_major = 2,
+        .num_tpb = 1,
+        .requested_tpb = 1,
+        .tpb_per_node = {1},
+        .feature_bits = NEFF_FEATURE_XCC,
+        .lnc_size = 1,
+    };
+    snprintf(h.build, sizeof h.build, "xcc %s", XCC_VERSION);
+    snprintf(h.name, sizeof h.name, "%s", p->name ? p->name : "");
+    if (fflush(w->out.f) != 0 ||
+        !tree_hash_file(fileno(w->out.f), NEFF_HEADER_SIZE, w->written, h.hash))
+        return fail(d, "cannot read back what was written: %s", strerror(errno));
+    make_uuid(h.uuid, h.hash);
+    if (fseek(w->out.f, 0, SEEK_SET) != 0 || fwrite(&h, sizeof h, 1, w->out.f) != 1)
+        return fail(d, "cannot write: %s", strerror(errno));
+    return true;
+}
+
+bool neff_write(const struct program *p, const char *path, struct diag *d)
+{
+    struct writer w = {0};
+    struct arena scratch = {0};
+    static const uint8_t blank[NEFF_HEADER_SIZE];
+    if (!out_open(&w.out, path, d))
+        return false;
+    setvbuf(w.out.f, NULL, _IOFBF, WRITE_BYTES);
+    struct archive *tar = archive_write_new();
+    archive_write_set_format_ustar(tar);
+    archive_write_set_bytes_per_block(tar, 0);
+    bool ok = fwrite(blank, sizeof blank, 1, w.out.f) == 1 ||
+              fail(d, "cannot write: %s", strerror(errno));
+    if (ok && archive_write_open(tar, &w, NULL, on_write, NULL) != ARCHIVE_OK)
+        ok = fail(d, "cannot write: %s", archive_error_string(tar));
+    ok = ok && put_members(p, tar, &scratch, d);
+    if (ok && archive_write_close(tar) != ARCHIVE_OK)
+        ok = fail(d, "cannot write: %s", archive_error_string(tar));
+    archive_write_free(tar);
+    ok = ok && put_header(p, &w, d);
+    arena_free(&scratch);
+    if (!ok) {
+        out_abandon(&w.out);
+        return fail_in(d, "%s", path);
+    }
+    return out_commit(&w.out, d);
+}

@@ -1,0 +1,42 @@
+#include "neff/core/op.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct op_info op_infos[OP_COUNT] = {
+#define OP(id, onnx, hlo, min_in, max_in, min_out, max_out, flags, types, doc)                     \
+    {#id, onnx, hlo, doc, min_in, max_in, min_out, max_out, flags},
+#include "neff/core/op.def"
+};
+
+static int16_t by_name[OP_COUNT];
+static pthread_once_t sorted = PTHREAD_ONCE_INIT;
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(op_infos[*(const int16_t *)a].name, op_infos[*(const int16_t *)b].name);
+}
+
+static void sort_names(void)
+{
+    for (int i = 0; i < OP_COUNT; i++)
+        by_name[i] = (int16_t)i;
+    qsort(by_name, OP_COUNT, sizeof *by_name, compare);
+}
+
+enum op op_from_name(const char *name)
+{
+    pthread_once(&sorted, sort_names);
+    int low = 0, high = OP_COUNT;
+    while (low < high) {
+        int mid = (low + high) / 2, order = strcmp(name, op_infos[by_name[mid]].name);
+        if (order == 0)
+            return (enum op)by_name[mid];
+        if (order < 0)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return OP_COUNT;
+}

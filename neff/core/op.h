@@ -1,0 +1,42 @@
+/*
+ * The operator table: what a row of op.def says, for every layer.
+ */
+#ifndef NEFF_OP_H
+#define NEFF_OP_H
+
+#include "neff/core/attr.h"
+
+enum op {
+#define OP(id, ...) OP_##id,
+#include "neff/core/op.def"
+    OP_COUNT
+};
+
+enum op_flags {
+    OPF_ELEMENTWISE = 1, /* each result element depends on the operand elements at its place */
+    OPF_COMMUTATIVE = 2,
+    OPF_VIEW = 4,       /* the result has the first operand's bytes in the same order */
+    OPF_SHAPE_ONLY = 8, /* operands are read for their shape only */
+    OPF_DATA_DEPENDENT =
+        16, /* result shapes or kinds are known after computing: the routine allocates them */
+    OPF_IMPURE = 32, /* two runs may differ: never folded, never merged */
+    OPF_REGIONS = 64,
+    OPF_TERMINATOR = 128,
+    OPF_CONTAINERS = 256, /* operands or results may be sequences, maps or optionals */
+};
+
+struct op_info {
+    const char *name, *onnx, *hlo, *doc;
+    int16_t min_in, max_in, min_out, max_out; /* max -1: any number */
+    int flags;
+};
+
+extern const struct op_info op_infos[OP_COUNT];
+static inline const char *op_name(enum op op)
+{
+    return op_infos[op].name;
+}
+/* OP_COUNT when there is none of that name. Binary search over a sorted index made at first use. */
+enum op op_from_name(const char *name);
+
+#endif

@@ -1,0 +1,335 @@
+/*
+ * Structural checks of programs. Whoever made the program (backend, loader, assembler, a test),
+ * what passes here can be bound and run without looking at indices again.
+ */
+#include "neff/isa/machine.h"
+#include "neff/isa/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct checker {
+    const struct program *p;
+    const struct machine *m;
+    struct diag *d;
+    struct arena scratch;
+    bool *region_used;
+};
+
+static bool dim_ok(const struct checker *c, dim_t v)
+{
+    return dim_is_const(v) || dim_index(v) < c->p->dims.nnodes;
+}
+
+static bool check_slot(struct checker *c, int i)
+{
+    const struct slot *s = &c->p->slots[i];
+    bool open = s->kind == SLOT_DYNAMIC && s->type.dtype == DT_NONE; /* only known while running */
+    if (s->type.kind == VK_TENSOR && !dtype_valid(s->type.dtype) && !open)
+        return fail(c->d, "slot %d: unknown element type", i);
+    for (int k = 0; k < s->type.rank; k++)
+        if (!dim_ok(c, s->type.dims[k]))
+            return fail(c->d, "slot %d: unknown dimension expression", i);
+    if (s->kind == SLOT_PLANNED || s->kind == SLOT_VIEW) {
+        if (s->type.kind != VK_TENSOR || s->type.rank < 0 || s->type.dtype == DT_STR)
+            return fail(c->d, "slot %d: planned memory for a value without a fixed layout", i);
+        for (int k = 0; k < s->type.rank && s->kind == SLOT_PLANNED; k++)
+            if (dim_is_runtime(&c->p->dims, s->type.dims[k]))
+                return fail(c->d,
+                            "slot %d: planned memory depends on a dimension that is known only "
+                            "while running",
+                            i);
+    }
+    if (s->kind == SLOT_VIEW) {
+        if (s->base < 0 || s->base >= c->p->nslots || c->p->slots[s->base].kind == SLOT_VIEW)
+            return fail(c->d, "slot %d: a view of something that is not memory", i);
+        const struct slot *b = &c->p->slots[s->base];
+        if (b->type.kind != VK_TENSOR || b->type.dtype == DT_STR)
+            return fail(c->d, "slot %d: a view of a value without a fixed layout", i);
+        if (!dim_ok(c, s->offset))
+            return fail(c->d, "slot %d: unknown dimension expression", i);
+    }
+    return true;
+}
+
+static bool written(char access)
+{
+    return access != 'r';
+}
+
+static bool affine_ok(const struct checker *c, const struct kernel *k, const struct affine *a)
+{
+    if (!dim_ok(c, a->base))
+        return false;
+    for (int i = 0; i < a->nterms; i++)
+        if (!dim_ok(c, a->terms[i].coef) || a->terms[i].var >= k->nvars)
+            return false;
+    return true;
+}
+
+static bool ap_dims_ok(const struct checker *c, const struct kernel *k, const struct ap *ap)
+{
+    for (int i = 0; i < ap->rank; i++) {
+        const struct ap_dim *d = &ap->dim[i];
+        if (!dim_ok(c, d->step) || !dim_ok(c, d->count))
+            return false;
+        if (d->clip && (d->clip->var < 0 || d->clip->var >= k->nvars ||
+                        !dim_ok(c, d->clip->factor) || !dim_ok(c, d->clip->limit)))
+            return false;
+    }
+    return affine_ok(c, k, &ap->offset);
+}
+
+static bool check_ap(struct checker *c, const struct kernel *k, const struct insn *n, int a)
+{
+    const struct insn_info *info = insn_info(n->op);
+    const struct ap *ap = &n->ap[a];
+    if (ap->mem == MEM_NONE)
+        return info->ap[a].optional ||
+               fail(c->d, "%s: operand '%s' is missing", info->name, info->ap[a].name);
+    if (ap->rank < 1 || ap->rank > MAX_AP_RANK || !dtype_valid(ap->dtype))
+        return fail(c->d, "%s: operand '%s' is malformed", info->name, info->ap[a].name);
+    if (!ap_dims_ok(c, k, ap))
+        return fail(c->d, "%s: operand '%s' has an unknown variable or dimension expression",
+                    info->name, info->ap[a].name);
+    int limit = ap->mem == MEM_HBM ? c->p->nslots : k->ntiles;
+    if (ap->tensor < 0 || ap->tensor >= limit)
+        return fail(c->d, "%s: operand '%s' names no tensor", info->name, info->ap[a].name);
+    if (ap->mem == MEM_HBM) {
+        const struct slot *s = &c->p->slots[ap->tensor];
+        if (s->type.kind != VK_TENSOR || s->type.dtype == DT_STR)
+            return fail(c->d, "%s: operand '%s' is not a tensor of numbers", info->name,
+                        info->ap[a].name);
+        const struct slot *root = s->kind == SLOT_VIEW ? &c->p->slots[s->base] : s;
+        if (written(info->ap[a].access) && (root->kind == SLOT_CONST || root->kind == SLOT_INPUT))
+            return fail(c->d, "%s: operand '%s' writes a constant or an input", info->name,
+                        info->ap[a].name);
+    } else if (k->tiles[ap->tensor].mem != ap->mem) {
+        return fail(c->d, "%s: operand '%s' is in another memory than its tile", info->name,
+                    info->ap[a].name);
+    }
+    return true;
+}
+
+static bool check_strict(struct checker *c, const struct machine *m, const struct insn *n)
+{
+    const struct insn_info *info = insn_info(n->op);
+    bool dma = n->op == INSN_dma_copy || n->op == INSN_dma_transpose || n->op == INSN_dma_gather;
+    if (n->op >= FIRST_EXTENSION)
+        return fail(c->d, "%s: an instruction of target cpu, which engines of %s lack", info->name,
+                    m->name);
+    for (int a = 0; a < info->naps; a++)
+        if (n->ap[a].mem == MEM_HBM && !dma)
+            return fail(c->d, "%s: operand '%s' is in HBM, which engines of %s do not reach",
+                        info->name, info->ap[a].name, m->name);
+    return true;
+}
+
+static bool check_sync(struct checker *c, const struct kernel *k, const struct insn *n)
+{
+    for (int i = 0; i < n->nwaits; i++)
+        if (n->wait[i].semaphore < 0 || n->wait[i].semaphore >= k->nsemaphores ||
+            !affine_ok(c, k, &n->wait[i].value))
+            return fail(c->d, "%s: wait for an unknown semaphore or value", insn_info(n->op)->name);
+    for (int i = 0; i < 2; i++)
+        if (n->signal[i] >= k->nsemaphores)
+            return fail(c->d, "%s: signals an unknown semaphore", insn_info(n->op)->name);
+    bool structure = n->op == INSN_loop || n->op == INSN_end;
+    if (structure && (n->nwaits || n->signal[0] >= 0 || n->signal[1] >= 0))
+        return fail(c->d, "%s: structure belongs to all engines and cannot wait or signal",
+                    insn_info(n->op)->name);
+    return true;
+}
+
+static bool check_insn(struct checker *c, const struct kernel *k, const struct insn *n)
+{
+    const struct insn_info *info = n->op < INSN_COUNT ? insn_info(n->op) : NULL;
+    if (!info || n->engine >= ENGINE_COUNT)
+        return fail(c->d, "unknown instruction or engine");
+    if (n->node < -1 || n->node >= c->p->nnodes)
+        return fail(c->d, "%s: unknown source node", info->name);
+    for (int i = 0; i < info->nimms; i++)
+        if (!affine_ok(c, k, &n->imm[i]))
+            return fail(c->d, "%s: '%s' has an unknown variable or dimension expression",
+                        info->name, info->imm[i]);
+    for (int i = 0; i < info->nfuncs; i++)
+        if (n->func[i] >= OP_COUNT)
+            return fail(c->d, "%s: unknown function '%s'", info->name, info->func[i]);
+    for (int a = 0; a < info->naps; a++)
+        if (!check_ap(c, k, n, a))
+            return false;
+    return check_sync(c, k, n);
+}
+
+static bool check_kernel_head(struct checker *c, const struct kernel *k)
+{
+    if (k->ngrid < 0 || k->ngrid > MAX_GRID || k->nvars < k->ngrid || k->nvars > MAX_VARS)
+        return fail(c->d, "grid of %d dimensions with %d variables", k->ngrid, k->nvars);
+    for (int i = 0; i < k->ngrid; i++)
+        if (!dim_ok(c, k->grid[i]))
+            return fail(c->d, "unknown dimension expression in the grid");
+    for (int i = 0; i < k->ntiles; i++) {
+        const struct tile *t = &k->tiles[i];
+        if ((t->mem != MEM_SBUF && t->mem != MEM_PSUM) || !dtype_valid(t->dtype) ||
+            t->dtype == DT_STR || !dim_ok(c, t->partitions) || !dim_ok(c, t->elements) ||
+            t->address < -1)
+            return fail(c->d, "tile %d is malformed", i);
+    }
+    return (dim_ok(c, k->flops) && dim_ok(c, k->bytes)) ||
+           fail(c->d, "unknown dimension expression");
+}
+
+static bool check_kernel(struct checker *c, const struct kernel *k)
+{
+    const struct machine *m = c->m;
+    int depth = 0;
+    if (!check_kernel_head(c, k))
+        return false;
+    for (int i = 0; i < k->ninsns; i++) {
+        const struct insn *n = &k->insns[i];
+        if (!check_insn(c, k, n))
+            return false;
+        if (n->op == INSN_loop) {
+            if (n->imm[0].nterms)
+                return fail(c->d, "a loop's variable is a number");
+            if (n->imm[0].base != k->ngrid + depth || n->imm[0].base >= k->nvars)
+                return fail(c->d, "loop variables are not numbered by depth");
+            depth++;
+        } else if (n->op == INSN_end && --depth < 0) {
+            return fail(c->d, "an `end` without its `loop`");
+        }
+        if (m->strict && !check_strict(c, m, n))
+            return false;
+    }
+    return depth == 0 || fail(c->d, "a `loop` without its `end`");
+}
+
+static bool indices_ok(const int32_t *list, int n, int low, int limit)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] < low || list[i] >= limit)
+            return false;
+    return true;
+}
+
+static bool check_call(struct checker *c, const struct call *k)
+{
+    const struct program *p = c->p;
+    if (!indices_ok(k->in, k->nin, -1, p->nslots) || !indices_ok(k->out, k->nout, -1, p->nslots) ||
+        !indices_ok(k->regions, k->nregions, 1, p->nregions) || k->node < -1 ||
+        k->node >= p->nnodes)
+        return fail(c->d, "a call of something that does not exist");
+    const struct op_info *info = &op_infos[k->op];
+    if (k->nin < info->min_in || (info->max_in >= 0 && k->nin > info->max_in) ||
+        (info->max_out >= 0 && k->nout > info->max_out))
+        return fail(c->d, "call of %s with %d operands and %d results", info->name, k->nin,
+                    k->nout);
+    for (int i = 0; i < k->nout; i++) {
+        if (k->out[i] < 0)
+            continue;
+        int kind = c->p->slots[k->out[i]].kind;
+        if (kind != SLOT_PLANNED && kind != SLOT_DYNAMIC && kind != SLOT_VIEW)
+            return fail(c->d, "call of %s writes a constant or an input", info->name);
+        const struct slot *s = &c->p->slots[k->out[i]];
+        int root = s->kind == SLOT_VIEW ? c->p->slots[s->base].kind : kind;
+        if (root == SLOT_CONST || root == SLOT_INPUT)
+            return fail(c->d, "call of %s writes a constant or an input", info->name);
+    }
+    for (int i = 0; i < k->nregions; i++) {
+        if (c->region_used[k->regions[i]])
+            return fail(c->d, "a region belongs to two calls");
+        c->region_used[k->regions[i]] = true;
+    }
+    return true;
+}
+
+/* Regions form a tree under the main region: each is called from exactly one place, never from
+ * inside itself. */
+static bool check_nesting(struct checker *c, int region, int depth, int *visited)
+{
+    const struct program_region *r = &c->p->regions[region];
+    if (depth > 64)
+        return fail(c->d, "regions nested too deeply");
+    ++*visited;
+    for (int i = 0; i < r->nsteps; i++) {
+        if (r->steps[i].kind != STEP_CALL)
+            continue;
+        const struct call *k = &c->p->calls[r->steps[i].index];
+        for (int j = 0; j < k->nregions; j++)
+            if (!check_nesting(c, k->regions[j], depth + 1, visited))
+                return false;
+    }
+    return true;
+}
+
+static bool check_regions(struct checker *c)
+{
+    const struct program *p = c->p;
+    for (int i = 0; i < p->nregions; i++) {
+        const struct program_region *r = &p->regions[i];
+        if (!indices_ok(r->params, r->nparams, 0, p->nslots) ||
+            !indices_ok(r->results, r->nresults, -1, p->nslots))
+            return fail(c->d, "region %d: unknown parameter or result", i);
+        for (int k = 0; k < r->nsteps; k++) {
+            const struct step *s = &r->steps[k];
+            if (s->kind > STEP_CALL || s->index < 0 ||
+                s->index >= (s->kind == STEP_LAUNCH ? p->nkernels : p->ncalls))
+                return fail(c->d, "region %d: step %d does not exist", i, k);
+        }
+    }
+    return true;
+}
+
+static bool check_main(struct checker *c)
+{
+    const struct program *p = c->p;
+    if (p->nregions < 1)
+        return fail(c->d, "no main program");
+    for (int i = 0; i < p->regions[0].nparams; i++) {
+        const struct slot *s = &p->slots[p->regions[0].params[i]];
+        if (s->kind != SLOT_INPUT || !s->name)
+            return fail(c->d, "input %d is not an input slot with a name", i);
+    }
+    for (int i = 0; i < p->regions[0].nresults; i++)
+        if (p->regions[0].results[i] < 0)
+            return fail(c->d, "output %d is absent", i);
+    bool *stepped = ARENA_ARRAY(&c->scratch, bool, p->ncalls);
+    for (int r = 0; r < p->nregions; r++)
+        for (int i = 0; i < p->regions[r].nsteps; i++) {
+            const struct step *s = &p->regions[r].steps[i];
+            if (s->kind == STEP_CALL && stepped[s->index])
+                return fail(c->d, "call %d occurs in two steps", s->index);
+            if (s->kind == STEP_CALL)
+                stepped[s->index] = true;
+        }
+    int visited = 0;
+    return check_nesting(c, 0, 0, &visited);
+}
+
+static bool check(struct checker *c)
+{
+    const struct program *p = c->p;
+    c->region_used = ARENA_ARRAY(&c->scratch, bool, p->nregions + 1);
+    c->region_used[0] = true;
+    c->m = machine_find(p->target ? p->target : "cpu");
+    if (!c->m)
+        return fail(c->d, "unknown target '%s'", p->target);
+    for (int i = 0; i < p->nslots; i++)
+        if (!check_slot(c, i))
+            return false;
+    for (int i = 0; i < p->nkernels; i++)
+        if (!check_kernel(c, &p->kernels[i]))
+            return fail_in(c->d, "kernel %d '%s'", i, p->kernels[i].name ? p->kernels[i].name : "");
+    for (int i = 0; i < p->ncalls; i++)
+        if (!check_call(c, &p->calls[i]))
+            return fail_in(c->d, "call %d", i);
+    return check_regions(c) && check_main(c);
+}
+
+bool program_check(const struct program *p, struct diag *d)
+{
+    struct checker c = {.p = p, .d = d};
+    bool ok = check(&c);
+    arena_free(&c.scratch);
+    return ok || fail_in(d, "bad program");
+}

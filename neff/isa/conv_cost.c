@@ -1,0 +1,52 @@
+#include "neff/isa/conv_cost.h"
+
+#include <math.h>
+
+enum {
+    FLOPS_PER_CYCLE = 2 * 16,   /* of f32 products; twice that of bf16 */
+    CACHE_BYTES_PER_CYCLE = 12, /* planes and sums, through the second-level cache */
+    MIN_CHANNELS = 8,
+};
+#define UNHIDDEN 0.25 /* of the shorter of products and reading filters, which go on together */
+#define WORTH_IT 0.85 /* of a direct sum's time: larger weights are not free */
+#define WORTH    0.9  /* of another way's time: nor are still larger ones, or planes less exact */
+
+static int planes_of(struct conv_way w)
+{
+    return w.size ? (w.size + 2) * (w.size + 2) : 9;
+}
+
+double conv_weight_bytes(const struct conv_size *c, struct conv_way w)
+{
+    return (w.bf16 ? 2.0 : 4.0) * planes_of(w) * (double)c->channels * (double)c->outs;
+}
+
+/* Nanoseconds: products at the Tensor engine's rate while filters come from memory, and for
+ * Winograd's method planes and sums, each written and read once. */
+static double cost_ns(const struct machine *m, const struct conv_size *c, struct conv_way w)
+{
+    int size = w.size ? w.size : 1, planes = planes_of(w);
+    double tiles = ceil(c->high / size) * ceil(c->wide / size);
+    double products = tiles * planes * (double)c->channels * (double)c->outs;
+    double through_cache =
+        2 * tiles * planes * ((w.bf16 ? 2.0 : 4.0) * (double)c->channels + 4 * (double)c->outs);
+    double computing = 2 * products / (FLOPS_PER_CYCLE * (w.bf16 ? 2 : 1) * m->pe_ghz);
+    double reading = conv_weight_bytes(c, w) / m->hbm_gbps;
+    return fmax(computing, reading) + UNHIDDEN * fmin(computing, reading) +
+           (w.size ? through_cache / (CACHE_BYTES_PER_CYCLE * m->pe_ghz) : 0);
+}
+
+struct conv_way conv_best_way(const struct machine *m, const struct conv_size *c, bool bf16)
+{
+    static const struct conv_way ways[] = {{2, false}, {4, false}, {2, true}};
+    struct conv_way best = {0, bf16};
+    double least = cost_ns(m, c, best);
+    if (c->channels < MIN_CHANNELS || c->outs < MIN_CHANNELS)
+        return best;
+    for (int i = 0; i < 2 + bf16; i++) {
+        double ns = cost_ns(m, c, ways[i]);
+        if (ns < (best.size ? WORTH : WORTH_IT) * least)
+            best = ways[i], least = ns;
+    }
+    return best;
+}

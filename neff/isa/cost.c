@@ -1,0 +1,248 @@
+#include "neff/isa/cost.h"
+
+#include <string.h>
+
+/* Cycles = max(least, start + rate * N), N: elements in one partition. */
+static const struct row {
+    enum opcode op;
+    float start, least, rate;
+} rows[] = {
+    {INSN_tensor_copy, 0, 64, 1},
+    {INSN_memset, 0, 64, 1},
+    {INSN_tensor_tensor, 0, 64, 2},
+    {INSN_tensor_scalar, 0, 64, 1},
+    {INSN_scalar_tensor_tensor, 0, 64, 2},
+    {INSN_tensor_reduce, 0, 64, 1},
+    {INSN_select, 0, 64, 2},
+    {INSN_bn_stats, 0, 64, 1},
+    {INSN_tensor_tensor_scan, 0, 64, 2},
+    {INSN_activation, 0, 64, 1},
+    {INSN_iota, 150, 150, 1},
+    {INSN_affine_select, 150, 150, 1},
+    {INSN_softmax, 128, 256, 4},
+    {INSN_layer_norm, 128, 256, 4},
+    {INSN_depthwise_conv, 0, 64, 9},
+    {INSN_window_pool, 0, 64, 9},
+    {INSN_resize_linear, 0, 64, 4},
+    {INSN_winograd_input, 0, 64, 3},
+    {INSN_winograd_output, 0, 64, 3},
+    {INSN_depthwise_integer, 0, 64, 9},
+};
+
+enum { CPU_LANES = 16, CPU_FMA = 16, DMA_START_NS = 1300, CPU_DMA_START_NS = 20 };
+
+static int64_t value_of(const int64_t *values, dim_t d)
+{
+    int64_t v = dim_is_const(d) ? d : values ? dim_value(values, d) : 1;
+    return v == DIM_NOT_BOUND ? 1 : v;
+}
+
+int64_t ap_count(const struct ap *a, const int64_t *values)
+{
+    int64_t n = 1;
+    for (int i = 0; i < a->rank; i++)
+        if (__builtin_mul_overflow(n, value_of(values, a->dim[i].count), &n))
+            return INT64_MAX;
+    return n;
+}
+
+double engine_ghz(const struct machine *m, int engine)
+{
+    const double ghz[ENGINE_COUNT] = {m->pe_ghz, m->act_ghz, m->pool_ghz, m->dve_ghz, m->pool_ghz};
+    return ghz[engine];
+}
+
+static double dma_ns(const struct machine *m, const struct insn *n, const int64_t *values)
+{
+    double bytes = (double)ap_count(&n->ap[0], values) * (double)dtype_bytes(n->ap[0].dtype);
+    return (m->strict ? DMA_START_NS : CPU_DMA_START_NS) + bytes / m->hbm_gbps;
+}
+
+/* Operands: moving [b..., n, k], stationary [b..., k, m]. */
+static double matmul_cycles(const struct machine *m, const struct insn *n, const int64_t *values)
+{
+    const struct ap *s = &n->ap[1], *v = &n->ap[2];
+    int64_t columns = value_of(values, s->dim[s->rank - 1].count);
+    int64_t all = ap_count(v, values);
+    bool wide = s->dtype == DT_F32;
+    if (!m->strict)
+        return (double)all * (double)columns / (CPU_FMA * (s->dtype == DT_BF16 ? 2 : 1));
+    int64_t k = v->rank ? value_of(values, v->dim[v->rank - 1].count) : 1;
+    int64_t moving = k ? all / k : 0, load = columns < 64 ? columns : 64;
+    return (double)(moving > load ? moving : load) * (wide ? 4 : 1);
+}
+
+static double transpose_cycles(const struct insn *n, const int64_t *values)
+{
+    const struct ap *s = &n->ap[1];
+    int64_t p = s->rank > 1 ? value_of(values, s->dim[0].count) : 1;
+    int64_t f = p ? ap_count(s, values) / p : 0;
+    return (double)(p > (f < 64 ? f : 64) ? p : f < 64 ? f : 64);
+}
+
+static const struct row *row_of(int op)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if ((int)rows[i].op == op)
+            return &rows[i];
+    return NULL;
+}
+
+/* The operand with the most elements sets the pace: a reduction's source, an elementwise result. */
+static int64_t widest(const struct insn *n, const int64_t *values)
+{
+    int64_t most = 0;
+    for (int a = 0; a < insn_info(n->op)->naps; a++) {
+        int64_t count = n->ap[a].mem == MEM_NONE ? 0 : ap_count(&n->ap[a], values);
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+static double row_cycles(const struct machine *m, const struct insn *n, const struct row *r,
+                         const int64_t *values)
+{
+    double elements = (double)widest(n, values), rate = r->rate, least = r->least;
+    const struct ap *dst = &n->ap[0];
+    if (!m->strict)
+        return elements * rate / CPU_LANES + 4;
+    int64_t partitions = dst->rank > 1 ? value_of(values, dst->dim[0].count) : 1;
+    if (partitions > 0)
+        elements /= (double)partitions;
+    bool two_memories = n->op == INSN_tensor_tensor && n->ap[1].mem != n->ap[2].mem;
+    if (two_memories)
+        rate = 1;
+    double cycles = r->start + rate * elements;
+    return cycles > least ? cycles : least;
+}
+
+double insn_ns(const struct machine *m, const struct insn *n, const int64_t *values)
+{
+    double cycles;
+    switch (n->op) {
+    case INSN_loop:
+    case INSN_end:
+        return 0;
+    case INSN_dma_copy:
+    case INSN_dma_transpose:
+    case INSN_dma_gather:
+        return dma_ns(m, n, values);
+    case INSN_nc_matmul:
+    case INSN_quantized_matmul:
+        cycles = matmul_cycles(m, n, values);
+        break;
+    case INSN_nc_transpose:
+        cycles = transpose_cycles(n, values);
+        break;
+    default: {
+        const struct row *r = row_of(n->op);
+        cycles = r ? row_cycles(m, n, r, values) : 64;
+    }
+    }
+    return cycles / engine_ghz(m, n->engine);
+}
+
+void kernel_busy_ns(const struct machine *m, const struct kernel *k, const int64_t *values,
+                    double busy[ENGINE_COUNT])
+{
+    double times[MAX_VARS + 1] = {1};
+    int depth = 0;
+    for (int i = 0; i < k->ngrid; i++)
+        times[0] *= (double)value_of(values, k->grid[i]);
+    for (int i = 0; i < k->ninsns; i++) {
+        const struct insn *n = &k->insns[i];
+        if (n->op == INSN_loop && depth < MAX_VARS) {
+            times[depth + 1] = times[depth] * (double)value_of(values, n->imm[1].base);
+            depth++;
+        } else if (n->op == INSN_end && depth > 0) {
+            depth--;
+        } else {
+            busy[n->engine] += times[depth] * insn_ns(m, n, values);
+        }
+    }
+}
+
+/* ---- calls ---- */
+
+static double count_of(const struct program *p, int slot, const int64_t *values)
+{
+    if (slot < 0 || p->slots[slot].type.kind != VK_TENSOR)
+        return 0;
+    double n = 1;
+    for (int i = 0; i < p->slots[slot].type.rank; i++) {
+        int64_t v = value_of(values, p->slots[slot].type.dims[i]);
+        n *= v > 0 ? (double)v : 0;
+    }
+    return n;
+}
+
+static double bytes_of(const struct program *p, int slot, const int64_t *values)
+{
+    return count_of(p, slot, values) *
+           (slot < 0 ? 0 : (double)dtype_bytes(p->slots[slot].type.dtype));
+}
+
+double call_bytes(const struct program *p, const struct call *c, const int64_t *values)
+{
+    double n = 0;
+    for (int i = 0; i < c->nin; i++)
+        n += bytes_of(p, c->in[i], values);
+    for (int i = 0; i < c->nout; i++)
+        n += bytes_of(p, c->out[i], values);
+    return n;
+}
+
+double call_flops(const struct program *p, const struct call *c, const int64_t *values)
+{
+    double out = c->nout ? count_of(p, c->out[0], values) : 0;
+    if (c->nin < 2 || c->in[0] < 0 || c->in[1] < 0)
+        return out;
+    const struct type *a = &p->slots[c->in[0]].type, *b = &p->slots[c->in[1]].type;
+    if (c->op == OP_conv && b->kind == VK_TENSOR && b->rank > 0)
+        return 2 * out * count_of(p, c->in[1], values) / (double)value_of(values, b->dims[0]);
+    if (c->op == OP_matmul && a->kind == VK_TENSOR && a->rank > 0) {
+        bool flipped = attr_int(&c->attrs, "trans_a", 0) && a->rank > 1;
+        return 2 * out * (double)value_of(values, a->dims[a->rank - (flipped ? 2 : 1)]);
+    }
+    return out;
+}
+
+/* ---- binding ---- */
+
+int64_t *bind_symbols_for_report(const struct program *p, const struct symbol_binding *b, int n,
+                                 int64_t otherwise, struct arena *a, struct diag *d)
+{
+    const struct dim_table *t = &p->dims;
+    int64_t *symbols = ARENA_ARRAY(a, int64_t, t->nsymbols + 1),
+            *values = ARENA_ARRAY(a, int64_t, t->nnodes + 1);
+    for (int i = 0; i < t->nsymbols; i++)
+        symbols[i] = t->symbols[i].runtime ? DIM_NOT_BOUND : otherwise;
+    for (int k = 0; k < n; k++) {
+        int i = 0;
+        while (i < t->nsymbols && strcmp(t->symbols[i].name, b[k].name))
+            i++;
+        if (i == t->nsymbols) {
+            fail(d, "no symbol '%s' in this program", b[k].name);
+            return NULL;
+        }
+        symbols[i] = b[k].value;
+    }
+    dim_eval_all(t, symbols, values);
+    return values;
+}
+
+int64_t *slot_sizes(const struct program *p, const int64_t *values, struct arena *a)
+{
+    int64_t *sizes = ARENA_ARRAY(a, int64_t, p->nslots + 1);
+    for (int i = 0; i < p->nslots; i++) {
+        const struct type *t = &p->slots[i].type;
+        int64_t n = t->kind == VK_TENSOR && t->rank >= 0 ? (int64_t)dtype_bytes(t->dtype) : -1;
+        for (int k = 0; n >= 0 && k < t->rank; k++) {
+            int64_t v = dim_value(values, t->dims[k]);
+            if (v == DIM_NOT_BOUND || v < 0 || __builtin_mul_overflow(n, v, &n))
+                n = -1;
+        }
+        sizes[i] = n;
+    }
+    return sizes;
+}

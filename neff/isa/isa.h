@@ -1,0 +1,130 @@
+/*
+ * Instructions, access patterns, kernels: the language of tile programs.
+ */
+#ifndef NEFF_ISA_H
+#define NEFF_ISA_H
+
+#include "neff/core/op.h"
+
+enum engine { ENGINE_PE, ENGINE_ACT, ENGINE_POOL, ENGINE_DVE, ENGINE_SP, ENGINE_COUNT };
+extern const char *const engine_names[ENGINE_COUNT]; /* "pe", "act", "pool", "dve", "sp" */
+
+enum opcode {
+#define INSN(id, engine, aps, imms, floats, funcs, doc) INSN_##id,
+#include "neff/isa/isa.def"
+    INSN_COUNT
+};
+enum { FIRST_EXTENSION = INSN_depthwise_conv }; /* from here on: target cpu only */
+
+enum {
+    MAX_AP_RANK = 6,
+    MAX_APS = 7,
+    MAX_IMMS = 10,
+    MAX_FLOATS = 3,
+    MAX_FUNCS = 2,
+    MAX_GRID = 4,
+    MAX_VARS = 10
+};
+
+struct insn_info {
+    const char *name, *doc;
+    uint8_t engine, naps, nimms, nfloats, nfuncs;
+    struct {
+        char name[15];
+        char access;
+        bool optional;
+    } ap[MAX_APS]; /* access: 'r', 'w', 'u' */
+    char imm[MAX_IMMS][16], flt[MAX_FLOATS][16], func[MAX_FUNCS][8];
+};
+/* The rows of isa.def, split at first use (thread-safe). */
+const struct insn_info *insn_info(enum opcode op);
+enum opcode insn_from_name(const char *name); /* INSN_COUNT when unknown */
+
+/* base + sum of coef * value of variable over the terms. Variables: program ids 0..ngrid-1, then
+ * loop variables. Copies share their terms, which never change: affine_set makes others. */
+struct affine_term {
+    int32_t var;
+    dim_t coef; /* not 0 */
+};
+struct affine {
+    dim_t base;
+    int32_t nterms;
+    const struct affine_term *terms; /* by rising variable */
+};
+dim_t affine_coef(const struct affine *a, int var); /* 0 for variables that do not occur */
+void affine_set(struct affine *a, struct arena *arena, int var, dim_t coef);
+bool affine_equal(const struct affine *a, const struct affine *b);
+
+enum memory { MEM_NONE, MEM_HBM, MEM_SBUF, MEM_PSUM };
+
+/* Edges of tiles: the count in force is min(count, limit - value of variable `var` * factor). */
+struct ap_clip {
+    int32_t var;
+    dim_t factor, limit;
+};
+struct ap_dim {
+    dim_t step; /* elements */
+    dim_t count;
+    const struct ap_clip *clip; /* NULL: none; shared by copies, like terms */
+};
+
+/* Which elements an instruction touches. */
+struct ap {
+    uint8_t mem;                    /* enum memory; MEM_NONE: an absent optional operand */
+    uint8_t dtype;                  /* how elements are stored */
+    uint8_t rank;                   /* 1..MAX_AP_RANK */
+    int32_t tensor;                 /* HBM: slot of the program; SBUF, PSUM: tile of the kernel */
+    struct affine offset;           /* elements from the tensor's start */
+    struct ap_dim dim[MAX_AP_RANK]; /* outermost first */
+};
+
+bool ap_equal(const struct ap *a, const struct ap *b);
+/* The same elements counted from their tensors' starts, in the same order. */
+bool ap_places_equal(const struct ap *a, const struct ap *b);
+
+enum { MAX_SYNC = 4 };
+struct sync { /* wait until semaphore >= value */
+    int16_t semaphore;
+    struct affine value;
+};
+
+struct insn {
+    uint8_t op;         /* enum opcode */
+    uint8_t engine;     /* mostly the row's; copies and fills may be moved to another */
+    uint8_t nwaits;     /* at most MAX_SYNC */
+    int16_t signal[2];  /* semaphores to increment after completion, -1 unused */
+    int32_t node;       /* index in program.nodes, for reports; -1 none */
+    struct ap *ap;      /* insn_info.naps of them */
+    struct affine *imm; /* insn_info.nimms of them; most are constants */
+    struct sync *wait;
+    float flt[MAX_FLOATS];
+    uint16_t func[MAX_FUNCS]; /* enum op */
+};
+
+/* On-chip memory of a kernel instance: partitions x elements, row-major in its own memory. */
+struct tile {
+    uint8_t mem; /* MEM_SBUF or MEM_PSUM */
+    uint8_t dtype;
+    dim_t partitions, elements; /* elements per partition */
+    int64_t address;            /* strict targets: byte offset in each partition; -1 not placed */
+};
+
+/*
+ * A kernel: an SPMD grid of identical tile programs. Instances are independent of each other: no
+ * instance reads what another one writes. `insns` is one legal order of all engines' streams; the
+ * archive stores them by engine.
+ */
+struct kernel {
+    const char *name;
+    int ngrid, nvars;     /* nvars = ngrid + depth of loops */
+    dim_t grid[MAX_GRID]; /* grid[0] varies slowest */
+    int ninsns, insns_cap;
+    struct insn *insns;
+    int ntiles, tiles_cap;
+    struct tile *tiles;
+    int nsemaphores;
+    dim_t flops,
+        bytes; /* of the whole grid: useful arithmetic, compulsory HBM traffic; for reports */
+};
+
+#endif

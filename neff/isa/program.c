@@ -1,0 +1,79 @@
+#include "neff/isa/program.h"
+
+#include <stdlib.h>
+
+struct program *program_new(void)
+{
+    struct program *p = calloc(1, sizeof *p);
+    if (p)
+        dim_table_init(&p->dims, &p->arena);
+    return p;
+}
+
+void program_free(struct program *p)
+{
+    if (!p)
+        return;
+    for (int i = 0; i < p->nslots; i++)
+        if (p->slots[i].maker)
+            tensor_free(&p->slots[i].data);
+    if (p->release)
+        p->release(p->release_arg);
+    arena_free(&p->arena);
+    free(p);
+}
+
+bool constant_make(const struct slot *s, struct tensor *out, struct diag *d)
+{
+    const struct tensor *t = &s->data;
+    if (!tensor_alloc_dirty(out, t->dtype, t->rank, t->dims, d))
+        return false;
+    size_t piece = tensor_bytes(out) / (size_t)s->maker->pieces;
+    for (int64_t i = 0; i < s->maker->pieces; i++)
+        if (!s->maker->make(s->maker, i, (char *)out->data + (size_t)i * piece))
+            return fail(d, "out of memory: a constant of %zu bytes", tensor_bytes(out));
+    return true;
+}
+
+bool program_make_constants(struct program *p, struct diag *d)
+{
+    for (int i = 0; i < p->nslots; i++) {
+        struct tensor made = {.kind = VK_NONE};
+        struct slot *s = &p->slots[i];
+        if (!s->maker || s->data.data)
+            continue;
+        if (!constant_make(s, &made, d)) {
+            tensor_free(&made);
+            return false;
+        }
+        s->data = made;
+    }
+    return true;
+}
+
+int program_add_slot(struct program *p, struct slot s)
+{
+    ARENA_GROW(&p->arena, p->slots, p->nslots, p->slots_cap);
+    p->slots[p->nslots] = s;
+    return p->nslots++;
+}
+
+int program_add_node(struct program *p, const char *name, const char *source)
+{
+    ARENA_GROW(&p->arena, p->nodes, p->nnodes, p->nodes_cap);
+    p->nodes[p->nnodes] = (struct program_node){arena_strdup(&p->arena, name ? name : ""),
+                                                arena_strdup(&p->arena, source ? source : "")};
+    return p->nnodes++;
+}
+
+struct insn *kernel_add(struct program *p, struct kernel *k, enum opcode op)
+{
+    ARENA_GROW(&p->arena, k->insns, k->ninsns, k->insns_cap);
+    struct insn *i = &k->insns[k->ninsns++];
+    const struct insn_info *info = insn_info(op);
+    *i = (struct insn){.op = (uint8_t)op, .engine = info->engine, .node = -1};
+    i->ap = ARENA_ARRAY(&p->arena, struct ap, info->naps);
+    i->imm = ARENA_ARRAY(&p->arena, struct affine, info->nimms);
+    i->signal[0] = i->signal[1] = -1;
+    return i;
+}

@@ -1,0 +1,135 @@
+/*
+ * A program: what the backend makes, the archive holds and the runtime executes.
+ *
+ * Slots are the variables. Steps are the control stream of the sync engine: launch a kernel, or
+ * have GpSimd call an operator's plain routine. Regions (bodies of control flow) are step lists of
+ * their own that share the slots; calls run them.
+ *
+ * Everything lives in the program's arena but for constant data, which is borrowed (from the graph,
+ * from a mapped archive) or made when it is wanted.
+ */
+#ifndef NEFF_PROGRAM_H
+#define NEFF_PROGRAM_H
+
+#include "neff/isa/isa.h"
+
+enum slot_kind {
+    SLOT_INPUT,   /* bound by the caller */
+    SLOT_CONST,   /* data in the archive, read only */
+    SLOT_PLANNED, /* tensor whose dims depend on inputs only: placed in the arena by plan_memory,
+                     once per shapes */
+    SLOT_DYNAMIC, /* dims (or kind) known only while running: owns its memory while live */
+    SLOT_VIEW,    /* another slot's memory, contiguous, under another type */
+};
+
+/*
+ * A constant that nobody holds: weights in another layout, made while the archive is written. It is
+ * made in pieces, so that only a few of them are in memory at a time.
+ */
+struct constant_maker {
+    int64_t pieces; /* of equal size, one after another; at least 1 */
+    /* Writes a piece to `to`, in any thread, several at once. False: out of memory. */
+    bool (*make)(const struct constant_maker *m, int64_t piece, void *to);
+    /* It will not be made again: the memory of what it is made of may go. */
+    void (*release)(const struct constant_maker *m);
+};
+
+struct slot {
+    const char *name; /* of the model's value, may be NULL; inputs and outputs: never NULL */
+    struct type type;
+    uint8_t kind;       /* enum slot_kind */
+    bool is_output;     /* its memory must survive the run: not in the arena */
+    int32_t base;       /* SLOT_VIEW: the slot that owns the memory (not itself a view) */
+    dim_t offset;       /* SLOT_VIEW: elements (of this type) from the base's start */
+    struct tensor data; /* SLOT_CONST: a view; dims constant */
+    const struct constant_maker *maker; /* SLOT_CONST: where data.data is NULL; or NULL */
+};
+
+struct call {
+    enum op op;
+    struct attrs attrs;
+    int nin, nout, nregions;
+    int32_t *in, *out; /* slots; -1: absent or not wanted */
+    int32_t *regions;  /* indices into program.regions */
+    int32_t node;      /* program.nodes */
+};
+
+enum step_kind { STEP_LAUNCH, STEP_CALL };
+struct step {
+    uint8_t kind;
+    int32_t index; /* kernel or call */
+};
+
+struct program_region {
+    int nparams, nresults, nsteps, steps_cap;
+    int32_t *params, *results; /* slots */
+    struct step *steps;
+};
+
+struct program_node {          /* source node, for messages and profiles */
+    const char *name, *source; /* "Conv_12", "Conv" */
+};
+
+struct program {
+    struct arena arena;
+    struct dim_table dims;
+    const char *name;
+    const char *target; /* machine table row */
+    int nslots, slots_cap;
+    struct slot *slots;
+    int nkernels, kernels_cap;
+    struct kernel *kernels;
+    int ncalls, calls_cap;
+    struct call *calls;
+    int nregions, regions_cap;
+    struct program_region *regions; /* [0]: the main program; params are inputs, results outputs */
+    const char **output_names;      /* of regions[0].results; inputs are named by their slots */
+    int nnodes, nodes_cap;
+    struct program_node *nodes;
+    const char *info; /* JSON object text for info.json */
+    void (*release)(
+        void *); /* called by program_free, e.g. to unmap the archive or free the graph */
+    void *release_arg;
+};
+
+struct program *program_new(void);
+void program_free(struct program *p);
+/* Makes a constant that has a maker, in memory of its own. */
+bool constant_make(const struct slot *s, struct tensor *out, struct diag *d);
+/* All of them; the program holds them from now on. */
+bool program_make_constants(struct program *p, struct diag *d);
+int program_add_slot(struct program *p, struct slot s);
+int program_add_node(struct program *p, const char *name, const char *source);
+/* Adds an instruction with zeroed patterns and immediates, and no semaphores. Valid until the next
+ * one is added. */
+struct insn *kernel_add(struct program *p, struct kernel *k, enum opcode op);
+
+/*
+ * Structural checks of a whole program, whoever made it: indices, arity, ranks, operand counts that
+ * must agree, dims bound before they are used, region nesting, and (strict targets) capacities.
+ * What the loader calls before anything runs. Bounds of access patterns depend on shapes: they are
+ * checked when shapes are bound (runtime/bind).
+ */
+bool program_check(const struct program *p, struct diag *d);
+
+/*
+ * Memory plan: offsets of planned slots in one arena. Lifetimes come from the steps, nested regions
+ * counting where they are called. Deterministic. sizes[slot] in bytes; offsets[slot] are multiples
+ * of 64, -1 for slots without planned memory. values: of all dim expressions, NULL when they are
+ * not known; with them results take the memory of operands that die (neff/plan/in_place.h).
+ */
+struct memory_plan {
+    int64_t *offsets;    /* per slot */
+    int64_t size;        /* of the arena */
+    int64_t lower_bound; /* largest sum of sizes live at one step */
+};
+void plan_memory(const struct program *p, const int64_t *values, const int64_t *sizes,
+                 struct arena *a, struct memory_plan *out);
+/* Per slot the first and last step (in one numbering of all regions' steps, see plan.c) at which it
+ * is live; last -1: never. */
+struct lifetime {
+    int first, last;
+};
+struct lifetime *program_lifetimes(const struct program *p, struct arena *a);
+
+#endif

@@ -1,0 +1,227 @@
+#include "neff/plan/in_place.h"
+
+#include "neff/isa/machine.h"
+
+#include <string.h>
+
+struct finder {
+    const struct program *p;
+    const int64_t *values;
+    const struct lifetime *life;
+    int32_t *onto;
+    bool *param; /* per slot: filled by whoever runs a region */
+    bool *taken; /* per slot: a result has its memory */
+    const struct kernel *k;
+    int *loop; /* per instruction of k: the innermost loop around it, -1: none */
+    struct arena *a;
+};
+
+static const enum opcode elementwise[] = {
+    INSN_tensor_tensor, INSN_tensor_scalar, INSN_scalar_tensor_tensor,
+    INSN_activation,    INSN_select,        INSN_tensor_copy};
+
+static bool is_elementwise(enum opcode op)
+{
+    for (size_t i = 0; i < sizeof elementwise / sizeof *elementwise; i++)
+        if (elementwise[i] == op)
+            return true;
+    return false;
+}
+
+static int root_of(const struct program *p, int slot)
+{
+    return p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
+}
+
+static bool may_move(const struct finder *f, int slot)
+{
+    const struct slot *s = &f->p->slots[slot];
+    return s->kind == SLOT_PLANNED && !s->is_output && !f->param[slot];
+}
+
+/* ---- no element is written twice ---- */
+
+struct span {
+    int64_t step, count;
+};
+
+static bool add_span(struct span *spans, int *n, int64_t step, int64_t count)
+{
+    if (count == 1)
+        return true;
+    if (step < 1 || count < 0)
+        return false;
+    int at = (*n)++;
+    for (; at > 0 && spans[at - 1].step > step; at--)
+        spans[at] = spans[at - 1];
+    spans[at] = (struct span){step, count};
+    return true;
+}
+
+/* The largest value of each variable that is open at the instruction, plus one; 0: not open. */
+static bool variable_counts(const struct finder *f, int insn, int64_t *counts)
+{
+    memset(counts, 0, sizeof *counts * MAX_VARS);
+    for (int g = 0; g < f->k->ngrid; g++)
+        counts[g] = dim_value(f->values, f->k->grid[g]);
+    for (int l = f->loop[insn]; l >= 0; l = f->loop[l]) {
+        const struct affine *count = &f->k->insns[l].imm[1];
+        if (count->nterms)
+            return false;
+        counts[f->k->insns[l].imm[0].base] = dim_value(f->values, count->base);
+    }
+    for (int v = 0; v < MAX_VARS; v++)
+        if (counts[v] == DIM_NOT_BOUND || counts[v] < 0)
+            return false;
+    return true;
+}
+
+/*
+ * The pattern as digits of a number with mixed radix: every dim, with the variable that moves it in
+ * whole tiles, and every other variable. Digits that do not carry into the next give each element
+ * one place.
+ */
+static bool writes_once(const struct finder *f, const struct ap *ap, const int64_t *counts)
+{
+    struct span spans[MAX_AP_RANK + MAX_VARS];
+    bool used[MAX_VARS] = {0};
+    int n = 0;
+    for (int i = 0; i < ap->rank; i++) {
+        const struct ap_dim *d = &ap->dim[i];
+        int64_t step = dim_value(f->values, d->step), count = dim_value(f->values, d->count);
+        if (d->clip) {
+            int var = d->clip->var;
+            int64_t factor = dim_value(f->values, d->clip->factor),
+                    coef = dim_value(f->values, affine_coef(&ap->offset, var)), moved;
+            if (used[var] || factor != count || __builtin_mul_overflow(factor, step, &moved) ||
+                moved != coef)
+                return false;
+            used[var] = true;
+            count = dim_value(f->values, d->clip->limit);
+        }
+        if (step == DIM_NOT_BOUND || count == DIM_NOT_BOUND || !add_span(spans, &n, step, count))
+            return false;
+    }
+    for (int v = 0; v < MAX_VARS; v++) {
+        int64_t coef = dim_value(f->values, affine_coef(&ap->offset, v));
+        if (!used[v] && counts[v] > 1 &&
+            (coef == DIM_NOT_BOUND || !add_span(spans, &n, coef, counts[v])))
+            return false;
+    }
+    __int128 reach = 0; /* of all smaller digits together */
+    for (int i = 0; i < n; i++) {
+        if (spans[i].step <= reach)
+            return false;
+        reach += (__int128)spans[i].step * (spans[i].count - 1);
+    }
+    return true;
+}
+
+/* ---- an operand and a result ---- */
+
+/* Both from the start of their memory. */
+static bool same_place(const struct finder *f, const struct ap *a, const struct ap *b)
+{
+    const struct slot *s = &f->p->slots[a->tensor], *t = &f->p->slots[b->tensor];
+    return dtype_bytes(a->dtype) == dtype_bytes(b->dtype) && !(s->kind == SLOT_VIEW && s->offset) &&
+           !(t->kind == SLOT_VIEW && t->offset) && ap_places_equal(a, b);
+}
+
+/* Instruction `at` alone writes `result`, and reads of `operand` come before, at its elements. */
+static bool only_before(const struct finder *f, int at, int operand, int result)
+{
+    const struct ap *to = &f->k->insns[at].ap[0];
+    for (int i = 0; i < f->k->ninsns; i++) {
+        const struct insn *n = &f->k->insns[i];
+        const struct insn_info *info = insn_info(n->op);
+        for (int k = 0; k < info->naps; k++) {
+            if (n->ap[k].mem != MEM_HBM)
+                continue;
+            int root = root_of(f->p, n->ap[k].tensor);
+            bool writes = info->ap[k].access != 'r';
+            if (root == result && writes && (i != at || k != 0))
+                return false;
+            if (root == operand &&
+                (writes || i > at || f->loop[i] != f->loop[at] || !same_place(f, &n->ap[k], to)))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The first operand whose memory the result of the instruction can take. */
+static void find_operand(struct finder *f, int at)
+{
+    const struct insn *n = &f->k->insns[at];
+    int64_t counts[MAX_VARS];
+    if (!is_elementwise(n->op) || n->ap[0].mem != MEM_HBM)
+        return;
+    int result = root_of(f->p, n->ap[0].tensor);
+    if (!may_move(f, result) || f->onto[result] != result || !variable_counts(f, at, counts) ||
+        !writes_once(f, &n->ap[0], counts))
+        return;
+    for (int i = 0; i <= at; i++)
+        for (int k = 0; k < insn_info(f->k->insns[i].op)->naps; k++) {
+            const struct ap *ap = &f->k->insns[i].ap[k];
+            int operand = ap->mem == MEM_HBM ? root_of(f->p, ap->tensor) : -1;
+            if (operand < 0 || operand == result || f->taken[operand] || !may_move(f, operand) ||
+                f->life[operand].last != f->life[result].first ||
+                f->life[operand].first >= f->life[result].first ||
+                !only_before(f, at, operand, result))
+                continue;
+            f->onto[result] = f->onto[operand];
+            f->taken[operand] = true;
+            return;
+        }
+}
+
+static void visit_kernel(struct finder *f, const struct kernel *k)
+{
+    int open[MAX_VARS + 1], depth = 0;
+    f->k = k;
+    f->loop = ARENA_ARRAY(f->a, int, k->ninsns + 1);
+    for (int i = 0; i < k->ninsns; i++) {
+        if (k->insns[i].op == INSN_end)
+            depth--;
+        f->loop[i] = depth > 0 ? open[depth - 1] : -1;
+        if (k->insns[i].op == INSN_loop)
+            open[depth++] = i;
+    }
+    for (int i = 0; i < k->ninsns; i++)
+        find_operand(f, i);
+}
+
+/* In the order of running, so that an operand's place is known before its user asks. */
+static void visit_region(struct finder *f, int region)
+{
+    const struct program_region *r = &f->p->regions[region];
+    for (int i = 0; i < r->nsteps; i++) {
+        if (r->steps[i].kind == STEP_LAUNCH) {
+            visit_kernel(f, &f->p->kernels[r->steps[i].index]);
+            continue;
+        }
+        const struct call *c = &f->p->calls[r->steps[i].index];
+        for (int k = 0; k < c->nregions; k++)
+            visit_region(f, c->regions[k]);
+    }
+}
+
+int32_t *find_in_place(const struct program *p, const int64_t *values, const struct lifetime *life,
+                       struct arena *a)
+{
+    const struct machine *m = machine_find(p->target ? p->target : "cpu");
+    struct arena scratch = {0};
+    struct finder f = {.p = p, .values = values, .life = life, .a = &scratch};
+    f.onto = ARENA_ARRAY(a, int32_t, p->nslots + 1);
+    f.param = ARENA_ARRAY(&scratch, bool, p->nslots + 1);
+    f.taken = ARENA_ARRAY(&scratch, bool, p->nslots + 1);
+    for (int i = 0; i < p->nslots; i++)
+        f.onto[i] = i;
+    for (int r = 0; r < p->nregions; r++)
+        for (int i = 0; i < p->regions[r].nparams; i++)
+            f.param[p->regions[r].params[i]] = true;
+    if (values && m && !m->strict && p->nregions)
+        visit_region(&f, 0);
+    arena_free(&scratch);
+    return f.onto;
+}

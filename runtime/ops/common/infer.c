@@ -1,0 +1,200 @@
+/*
+ * What shape rules call.
+ */
+#include "runtime/ops/common/ops.h"
+
+#include "neff/core/signature.h"
+
+#include <string.h>
+
+bool check_arity(enum op op, int nin, int nout, struct diag *d)
+{
+    const struct op_info *info = &op_infos[op];
+    if (nin < info->min_in || (info->max_in >= 0 && nin > info->max_in))
+        return fail(d, "operator %s has %d operands, expected %d to %d", info->name, nin,
+                    info->min_in, info->max_in);
+    if (nout < info->min_out || (info->max_out >= 0 && nout > info->max_out))
+        return fail(d, "operator %s has %d results, expected %d to %d", info->name, nout,
+                    info->min_out, info->max_out);
+    return true;
+}
+
+/* Containers belong to control flow; everything else computes on tensors. */
+static bool check_kinds(struct infer *f)
+{
+    const struct op_info *info = &op_infos[f->op];
+    if ((info->flags & (OPF_REGIONS | OPF_TERMINATOR | OPF_CONTAINERS)) || f->op == OP_identity ||
+        (f->op >= OP_sequence_empty && f->op <= OP_optional_has))
+        return true;
+    for (int i = 0; i < f->nin; i++) {
+        if (f->in[i].kind == VK_NONE && i < info->min_in)
+            return fail(f->d, "operand %d of %s is missing", i, info->name);
+        if (f->in[i].kind != VK_TENSOR && f->in[i].kind != VK_NONE)
+            return fail(f->d, "operand %d of %s is a container, expected a tensor", i, info->name);
+    }
+    return true;
+}
+
+/* What a rule has made of the contents of its operands may be nonsense. */
+static bool check_results(struct infer *f)
+{
+    for (int i = 0; i < f->nout; i++) {
+        const struct type *t = &f->out[i];
+        for (int k = 0; t->kind == VK_TENSOR && k < t->rank; k++)
+            if (dim_is_const(t->dims[k]) && t->dims[k] < 0)
+                return fail(f->d, "dimension %d of the result is %lld, expected 0 or more", k,
+                            (long long)t->dims[k]);
+    }
+    return true;
+}
+
+bool infer_run(struct infer *f)
+{
+    if (!check_arity(f->op, f->nin, f->nout, f->d) || !check_kinds(f) ||
+        !signature_check(op_signature(f->op), f->in, f->nin, f->d))
+        return false;
+    return op_infer(f->op)(f) && !diag_failed(f->d) && check_results(f);
+}
+
+dim_t content_clamp(int64_t v)
+{
+    if (!dim_is_const(v))
+        return DIM_SYMBOLIC + 1;
+    return v == DIM_NOT_BOUND ? INT64_MAX - 1 : v;
+}
+
+struct content content_of_tensor(struct arena *a, const struct tensor *t)
+{
+    struct content unknown = {NULL, -1};
+    if (t->kind != VK_TENSOR || (!dtype_is_int(t->dtype) && t->dtype != DT_BOOL))
+        return unknown;
+    int64_t n = tensor_count(t);
+    dim_t *v = ARENA_ARRAY(a, dim_t, n ? n : 1);
+    for (int64_t i = 0; i < n; i++)
+        v[i] = t->dtype == DT_U64 && ((const uint64_t *)t->data)[i] > INT64_MAX
+                   ? INT64_MAX - 1
+                   : content_clamp(tensor_i64(t, i));
+    return (struct content){v, n};
+}
+
+struct content infer_content(struct infer *f, int i)
+{
+    if (!has_input(f, i) || !f->read || f->in[i].kind != VK_TENSOR ||
+        (!dtype_is_int(f->in[i].dtype) && f->in[i].dtype != DT_BOOL))
+        return (struct content){NULL, -1};
+    return f->read(f, i);
+}
+
+const struct tensor *infer_tensor(struct infer *f, int i)
+{
+    return has_input(f, i) && f->constant ? f->constant(f, i) : NULL;
+}
+
+bool infer_constants(struct infer *f, int i, const int64_t **v, int64_t *n)
+{
+    struct content c = infer_content(f, i);
+    if (c.n < 0)
+        return false;
+    for (int64_t k = 0; k < c.n; k++)
+        if (!dim_is_const(c.v[k]))
+            return false;
+    *v = c.v;
+    *n = c.n;
+    return true;
+}
+
+bool infer_scalar(struct infer *f, int i, int64_t *v)
+{
+    const int64_t *values;
+    int64_t n;
+    if (!infer_constants(f, i, &values, &n) || n != 1)
+        return false;
+    *v = values[0];
+    return true;
+}
+
+void infer_set_content(struct infer *f, int i, const dim_t *v, int64_t n)
+{
+    if (!f->result || n < 0 || n > MAX_CONTENT)
+        return;
+    f->result[i] = (struct content){arena_copy(f->arena, v, sizeof *v * (size_t)n), n};
+}
+
+dim_t infer_unknown(struct infer *f, const char *stem)
+{
+    if (f->concrete) {
+        fail_internal(f->d, "operator %s: '%s' is unknown while running", op_name(f->op), stem);
+        return 0;
+    }
+    return dim_fresh(f->dims, stem);
+}
+
+bool infer_out(struct infer *f, int i, int dtype, int rank, const dim_t *dims)
+{
+    if (i < f->nout) {
+        f->out[i] = type_tensor(dtype, rank, dims);
+        if (rank < 0)
+            f->out[i].rank = RANK_UNKNOWN;
+    }
+    return true;
+}
+
+bool infer_axis(struct infer *f, int64_t axis, int rank, int *out)
+{
+    if (axis < -rank || axis >= rank)
+        return fail(f->d, "axis %lld is out of range for rank %d", (long long)axis, rank);
+    *out = (int)(axis < 0 ? axis + rank : axis);
+    return true;
+}
+
+/* Of two dims that are to be equal: the constant one, else the one known before running. */
+static dim_t prefer(const struct infer *f, dim_t a, dim_t b)
+{
+    if (dim_is_const(a) || dim_is_const(b))
+        return dim_is_const(a) ? a : b;
+    if (dim_is_runtime(f->dims, a) != dim_is_runtime(f->dims, b))
+        return dim_is_runtime(f->dims, a) ? b : a;
+    return a < b ? a : b;
+}
+
+bool infer_same_dim(struct infer *f, dim_t a, dim_t b, const char *what, dim_t *out)
+{
+    if (a != b && dim_is_const(a) && dim_is_const(b))
+        return fail(f->d, "%s: %lld and %lld, expected the same size", what, (long long)a,
+                    (long long)b);
+    *out = prefer(f, a, b);
+    return true;
+}
+
+static bool broadcast_dim(struct infer *f, dim_t a, dim_t b, dim_t *out)
+{
+    if (a != 1 && b != 1 && a != b && dim_is_const(a) && dim_is_const(b))
+        return fail(f->d, "shapes do not broadcast: %lld against %lld", (long long)a, (long long)b);
+    *out = dim_broadcast(f->dims, a, b);
+    return true;
+}
+
+bool infer_broadcast(struct infer *f, const struct type *const *in, int n, struct type *out)
+{
+    int rank = 0;
+    for (int i = 0; i < n; i++) {
+        if (in[i]->rank < 0) {
+            out->rank = RANK_UNKNOWN;
+            return true;
+        }
+        if (in[i]->rank > rank)
+            rank = in[i]->rank;
+    }
+    dim_t dims[MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        dims[i] = 1;
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < in[k]->rank; i++) {
+            dim_t *at = &dims[rank - in[k]->rank + i];
+            if (!broadcast_dim(f, *at, in[k]->dims[i], at))
+                return false;
+        }
+    out->rank = (int8_t)rank;
+    memcpy(out->dims, dims, sizeof dims);
+    return true;
+}

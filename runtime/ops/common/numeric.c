@@ -1,0 +1,174 @@
+#include "runtime/ops/common/numeric.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct work_block {
+    struct work_block *next;
+    void *unused; /* what follows is aligned to 16 */
+};
+
+bool with_work(struct op_call *c, bool (*body)(struct op_call *c, struct work *w))
+{
+    struct work w = {.d = c->env->d};
+    bool ok = body(c, &w);
+    while (w.blocks) {
+        struct work_block *next = w.blocks->next;
+        free(w.blocks);
+        w.blocks = next;
+    }
+    return ok;
+}
+
+void *work_take(struct work *w, int64_t n, size_t size)
+{
+    size_t bytes;
+    struct work_block *b = NULL;
+    if (n >= 0 && !__builtin_mul_overflow((size_t)n, size, &bytes) && bytes < SIZE_MAX / 2)
+        b = calloc(1, sizeof *b + bytes);
+    if (!b) {
+        fail(w->d, "out of memory: no room for %lld items of %zu bytes", (long long)n, size);
+        return NULL;
+    }
+    b->next = w->blocks;
+    w->blocks = b;
+    return b + 1;
+}
+
+double *work_doubles(struct work *w, const struct tensor *t)
+{
+    int64_t n = tensor_count(t);
+    double *v = WORK(w, double, n);
+    if (v)
+        dtype_load_f64n(t->dtype, t->data, (size_t)n, v);
+    return v;
+}
+
+int64_t *work_ints(struct work *w, const struct tensor *t)
+{
+    int64_t n = tensor_count(t), *v = WORK(w, int64_t, n);
+    for (int64_t i = 0; v && i < n; i++)
+        v[i] = tensor_i64(t, i);
+    return v;
+}
+
+bool work_optional(struct op_call *c, struct work *w, int i, double **out)
+{
+    *out = NULL;
+    return !has_operand(c, i) || (*out = work_doubles(w, c->in[i]));
+}
+
+void call_store(struct op_call *c, int i, const double *v)
+{
+    const struct tensor *t = c->out[i];
+    dtype_store_f64n(t->dtype, t->data, (size_t)tensor_count(t), v);
+}
+
+bool next_index(int64_t *index, const int64_t *dims, int rank)
+{
+    for (int i = rank - 1; i >= 0; i--) {
+        if (++index[i] < dims[i])
+            return true;
+        index[i] = 0;
+    }
+    return false;
+}
+
+int64_t *broadcast_offsets(struct work *w, const struct tensor *t, const int64_t *dims, int rank)
+{
+    int64_t n = dims_product(dims, 0, rank), stride[MAX_RANK] = {0}, index[MAX_RANK] = {0},
+            step = 1;
+    int64_t *at = WORK(w, int64_t, n);
+    if (!at || n == 0)
+        return at;
+    for (int i = t->rank - 1, o = rank - 1; i >= 0 && o >= 0; i--, o--) {
+        stride[o] = t->dims[i] == 1 ? 0 : step;
+        step *= t->dims[i];
+    }
+    int64_t i = 0;
+    do {
+        int64_t offset = 0;
+        for (int d = 0; d < rank; d++)
+            offset += index[d] * stride[d];
+        at[i++] = offset;
+    } while (next_index(index, dims, rank));
+    return at;
+}
+
+void panel_f64(const double *a, int64_t stride, int rows, int64_t k, const double *b,
+               double acc[PANEL_ROWS][PANEL])
+{
+    kernels_get()->panel_f64(acc[0], PANEL, a, stride, (size_t)rows, (const double(*)[PANEL])b,
+                             (size_t)k, false);
+}
+
+/* Rows i0.. of a panel of b, as much of it as stays in cache with rows of a. */
+enum { PANEL_DEPTH = 64 };
+static void load_panel(double (*panel)[PANEL], const double *b, int64_t n, int64_t width,
+                       int64_t depth)
+{
+    for (int64_t i = 0; i < depth; i++, b += n)
+        if (width == PANEL)
+            memcpy(panel[i], b, sizeof panel[i]);
+        else
+            memcpy(panel[i], b, (size_t)width * sizeof *b);
+}
+
+void multiply_f64(int64_t m, int64_t n, int64_t k, const double *a, const double *b, double *y)
+{
+    double panel[PANEL_DEPTH][PANEL] = {{0}}, part[PANEL_ROWS][PANEL];
+    const struct kernel_table *t = kernels_get();
+    if (k == 0)
+        memset(y, 0, (size_t)(m * n) * sizeof *y);
+    for (int64_t j = 0; j < n; j += PANEL) {
+        int64_t width = n - j < PANEL ? n - j : PANEL;
+        for (int64_t at = 0; at < k; at += PANEL_DEPTH) {
+            int64_t depth = k - at < PANEL_DEPTH ? k - at : PANEL_DEPTH;
+            load_panel(panel, b + at * n + j, n, width, depth);
+            for (int64_t i = 0; i < m; i += PANEL_ROWS) {
+                size_t rows = m - i < PANEL_ROWS ? (size_t)(m - i) : PANEL_ROWS;
+                double *to = y + i * n + j;
+                bool whole = width == PANEL;
+                for (size_t r = 0; r < rows && !whole && at > 0; r++)
+                    memcpy(part[r], to + (int64_t)r * n, (size_t)width * sizeof *y);
+                t->panel_f64(whole ? to : part[0], whole ? n : PANEL, a + i * k + at, k, rows,
+                             (const double(*)[PANEL])panel, (size_t)depth, at > 0);
+                for (size_t r = 0; r < rows && !whole; r++)
+                    memcpy(to + (int64_t)r * n, part[r], (size_t)width * sizeof *y);
+            }
+        }
+    }
+}
+
+void multiply_i64(int64_t m, int64_t n, int64_t k, const int64_t *a, const int64_t *b, int64_t *y)
+{
+    memset(y, 0, (size_t)(m * n) * sizeof *y);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t l = 0; l < k; l++) {
+            uint64_t v = (uint64_t)a[i * k + l];
+            for (int64_t j = 0; j < n; j++)
+                y[i * n + j] = (int64_t)((uint64_t)y[i * n + j] + v * (uint64_t)b[l * n + j]);
+        }
+}
+
+struct around around_axis(const struct tensor *t, int from, int to)
+{
+    return (struct around){dims_product(t->dims, 0, from), dims_product(t->dims, from, to),
+                           dims_product(t->dims, to, t->rank)};
+}
+
+struct image image_of(const struct tensor *t, bool channels_last)
+{
+    struct image m = {.n = t->dims[0], .channels = t->dims[channel_axis(t->rank, channels_last)]};
+    m.positions =
+        channels_last ? dims_product(t->dims, 1, t->rank - 1) : dims_product(t->dims, 2, t->rank);
+    m.image = m.channels * m.positions;
+    m.channel = channels_last ? 1 : m.positions;
+    m.pixel = channels_last ? m.channels : 1;
+    return m;
+}
+
+bool infer_same(struct infer *f, int i, int j)
+{
+    return infer_out(f, i, f->in[j].dtype, f->in[j].rank, f->in[j].dims);
+}

@@ -1,0 +1,112 @@
+/*
+ * ImageDecoder: the format is told by the file's first bytes.
+ */
+#include "runtime/ops/image/image_decode.h"
+
+#include "runtime/ops/common/ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct format {
+    const char *name;
+    size_t at, size; /* where its mark lies */
+    const char *mark;
+    bool (*decode)(struct bytes file, struct picture *out, struct diag *d);
+} formats[] = {
+    {"JPEG", 0, 3, "\xff\xd8\xff", decode_jpeg},
+    {"PNG", 0, 8, "\x89PNG\r\n\x1a\n", decode_png},
+    {"WebP", 8, 4, "WEBP", decode_webp},
+    {"JPEG 2000", 4, 8, "jP  \r\n\x87\n", decode_jpeg2000},
+    {"JPEG 2000", 0, 4, "\xff\x4f\xff\x51", decode_jpeg2000},
+    {"TIFF", 0, 4, "II*\0", decode_tiff},
+    {"TIFF", 0, 4, "MM\0*", decode_tiff},
+    {"BMP", 0, 2, "BM", decode_bmp},
+    {"PNM", 0, 2, "P1", decode_pnm},
+    {"PNM", 0, 2, "P2", decode_pnm},
+    {"PNM", 0, 2, "P3", decode_pnm},
+    {"PNM", 0, 2, "P4", decode_pnm},
+    {"PNM", 0, 2, "P5", decode_pnm},
+    {"PNM", 0, 2, "P6", decode_pnm},
+};
+
+bool picture_alloc(struct picture *out, int64_t width, int64_t height, struct diag *d)
+{
+    if (width < 1 || height < 1 || width > INT32_MAX || height > INT32_MAX ||
+        width * height > INT64_C(1) << 28)
+        return fail(d, "an image of %lld x %lld pixels, expected 1 to 2^28 pixels",
+                    (long long)width, (long long)height);
+    out->width = width;
+    out->height = height;
+    out->rgb = malloc((size_t)(width * height * 3));
+    return out->rgb || fail(d, "out of memory for an image of %lld x %lld", (long long)width,
+                            (long long)height);
+}
+
+static bool decode(struct bytes file, struct picture *out, struct diag *d)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        const struct format *f = &formats[i];
+        if (file.n >= f->at + f->size && !memcmp(file.p + f->at, f->mark, f->size))
+            return f->decode(file, out, d) || fail_in(d, "%s", f->name);
+    }
+    return fail(
+        d,
+        "%zu bytes of no known image format, expected JPEG, PNG, WebP, JPEG 2000, TIFF, BMP or PNM",
+        file.n);
+}
+
+bool infer_image_decode(struct infer *f)
+{
+    if (f->in[0].dtype != DT_U8 || (f->in[0].rank >= 0 && f->in[0].rank != 1))
+        return fail(f->d, "the encoded image is %s of rank %d, expected u8 of rank 1",
+                    dtype_name(f->in[0].dtype), f->in[0].rank);
+    dim_t h = infer_unknown(f, "height"), w = infer_unknown(f, "width");
+    return infer_out(f, 0, DT_U8, 3,
+                     (dim_t[]){h, w, attr_is(f->attrs, "pixel_format", "Grayscale") ? 1 : 3});
+}
+
+static void to_grey(const uint8_t *rgb, int64_t n, uint8_t *grey) /* ITU-R 601 in 16 bits */
+{
+    for (int64_t i = 0; i < n; i++, rgb += 3)
+        grey[i] = (uint8_t)((rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16);
+}
+
+static bool store(struct op_call *c, const struct picture *p, bool grey, bool bgr)
+{
+    int64_t n = p->width * p->height;
+    struct tensor *y = call_out(c, 0, DT_U8, 3, (int64_t[]){p->height, p->width, grey ? 1 : 3});
+    if (!y)
+        return false;
+    uint8_t *to = y->data;
+    if (grey) {
+        to_grey(p->rgb, n, to);
+        return true;
+    }
+    memcpy(to, p->rgb, (size_t)n * 3);
+    for (int64_t i = 0; bgr && i < n; i++, to += 3) {
+        uint8_t red = to[0];
+        to[0] = to[2];
+        to[2] = red;
+    }
+    return true;
+}
+
+bool eval_image_decode(struct op_call *c)
+{
+    const struct tensor *x = c->in[0];
+    struct picture p = {0};
+    bool grey = attr_is(c->attrs, "pixel_format", "Grayscale"),
+         bgr = attr_is(c->attrs, "pixel_format", "BGR");
+    struct str format = attr_str(c->attrs, "pixel_format", "RGB");
+    if (x->dtype != DT_U8 || x->rank != 1)
+        return fail(c->env->d, "the encoded image is %s of rank %d, expected u8 of rank 1",
+                    dtype_name(x->dtype), x->rank);
+    if (!grey && !bgr && !(format.n == 3 && !memcmp(format.p, "RGB", 3)))
+        return fail(c->env->d, "pixel_format is '%.*s', expected RGB, BGR or Grayscale",
+                    (int)format.n, format.p);
+    bool ok = decode((struct bytes){x->data, (size_t)x->dims[0]}, &p, c->env->d) &&
+              store(c, &p, grey, bgr);
+    free(p.rgb);
+    return ok;
+}

@@ -1,0 +1,197 @@
+/*
+ * Writing elements at indices: scatter_elements, scatter_nd.
+ */
+#include "runtime/ops/common/axes.h"
+#include "runtime/ops/common/indices.h"
+#include "runtime/ops/common/elementwise.h"
+#include "runtime/ops/common/walk.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    enum op op; /* how an update meets what is there; OP_COUNT: it replaces it */
+} reductions[] = {
+    {"none", OP_COUNT}, {"add", OP_add}, {"mul", OP_mul}, {"max", OP_max}, {"min", OP_min}};
+
+static bool reduction_of(struct diag *d, const struct attrs *attrs, int dtype, enum op *op)
+{
+    struct str name = attr_str(attrs, "reduction", "none");
+    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++) {
+        if (strlen(reductions[i].name) != name.n || memcmp(reductions[i].name, name.p, name.n))
+            continue;
+        *op = reductions[i].op;
+        if (*op == OP_COUNT)
+            return true;
+        int class = dtype_class(dtype);
+        const struct ew_row *row = ew_row(*op);
+        if (class == DTC_FLOAT                       ? row->fn != NULL
+            : class == DTC_SINT                      ? row->sn != NULL
+            : class == DTC_UINT || class == DTC_BOOL ? row->un != NULL
+                                                     : class == DTC_COMPLEX && row->cn)
+            return true;
+        return fail(d, "reduction %s of %s", reductions[i].name, dtype_name(dtype));
+    }
+    return fail(d, "unknown reduction '%.*s'", (int)name.n, name.p);
+}
+
+/* z[to] = z[to] op u[from] */
+static void combine(enum op op, struct tensor *z, int64_t to, const struct tensor *u, int64_t from)
+{
+    const struct ew_row *row = ew_row(op);
+    int dtype = z->dtype, class = dtype_class(dtype);
+    if (class == DTC_FLOAT) {
+        double x = tensor_f64(z, to), y = tensor_f64(u, from);
+        dtype_store_f64(dtype, z->data, (size_t)to, row->f(x, y, 0, 0));
+    } else if (class == DTC_COMPLEX) {
+        double complex x, y, r;
+        if (dtype == DT_C128) {
+            x = ((double complex *)z->data)[to], y = ((const double complex *)u->data)[from];
+            row->cn(&x, &y, &((double complex *)z->data)[to], 1);
+            return;
+        }
+        x = ((float complex *)z->data)[to], y = ((const float complex *)u->data)[from];
+        row->cn(&x, &y, &r, 1);
+        ((float complex *)z->data)[to] = (float complex)r;
+    } else {
+        int64_t x = tensor_i64(z, to), y = tensor_i64(u, from), r;
+        if (class == DTC_SINT)
+            row->sn(&x, &y, &r, 1);
+        else
+            row->un((const uint64_t *)&x, (const uint64_t *)&y, (uint64_t *)&r, 1);
+        dtype_store_i64(dtype, z->data, (size_t)to, r);
+    }
+}
+
+static void write_run(enum op op, struct tensor *z, int64_t to, const struct tensor *u,
+                      int64_t from, int64_t n)
+{
+    size_t bytes = dtype_bytes(z->dtype);
+    if (op == OP_COUNT && n == 1 && bytes == 4)
+        ((uint32_t *)z->data)[to] = ((const uint32_t *)u->data)[from];
+    else if (op == OP_COUNT && n > 0)
+        memcpy((char *)z->data + (size_t)to * bytes, (const char *)u->data + (size_t)from * bytes,
+               (size_t)n * bytes);
+    for (int64_t i = 0; op != OP_COUNT && i < n; i++)
+        combine(op, z, to + i, u, from + i);
+}
+
+static bool start_from(struct op_call *c)
+{
+    size_t bytes = tensor_bytes(c->in[0]);
+    if (bytes && c->out[0]->data != c->in[0]->data)
+        memcpy(c->out[0]->data, c->in[0]->data, bytes);
+    return true;
+}
+
+static bool infer_scatter(struct infer *f)
+{
+    enum op op;
+    if (!dtype_is_int(f->in[1].dtype))
+        return fail(f->d, "indices are %s, expected integers", dtype_name(f->in[1].dtype));
+    if (f->in[2].dtype != f->in[0].dtype)
+        return fail(f->d, "updates are %s, expected %s", dtype_name(f->in[2].dtype),
+                    dtype_name(f->in[0].dtype));
+    f->out[0] = f->in[0];
+    return reduction_of(f->d, f->attrs, f->in[0].dtype, &op);
+}
+
+/* ---- scatter_elements ---- */
+
+bool infer_scatter_elements(struct infer *f)
+{
+    const struct type *x = &f->in[0], *at = &f->in[1], *u = &f->in[2];
+    int axis;
+    dim_t same;
+    if (!infer_scatter(f))
+        return false;
+    if (x->rank < 0 || at->rank < 0 || u->rank < 0)
+        return true;
+    if (x->rank != at->rank || x->rank != u->rank)
+        return fail(f->d, "ranks %d, %d and %d, expected the same", x->rank, at->rank, u->rank);
+    if (!infer_axis(f, attr_int(f->attrs, "axis", 0), x->rank, &axis))
+        return false;
+    for (int i = 0; i < x->rank; i++) {
+        if (!infer_same_dim(f, at->dims[i], u->dims[i], "indices and updates", &same))
+            return false;
+        if (i != axis && dim_is_const(same) && dim_is_const(x->dims[i]) && same > x->dims[i])
+            return fail(f->d, "indices have size %lld along axis %d, the operand %lld",
+                        (long long)same, i, (long long)x->dims[i]);
+    }
+    return true;
+}
+
+bool eval_scatter_elements(struct op_call *c)
+{
+    const struct tensor *indices = c->in[1];
+    struct tensor *z = c->out[0];
+    int axis = call_axis(c, "axis", 0, z->rank);
+    enum op op;
+    struct walk w;
+    if (!reduction_of(c->env->d, c->attrs, z->dtype, &op) || !start_from(c))
+        return false;
+    walk_dims(&w, z->rank, indices->dims, 2);
+    dense_strides(z->rank, z->dims, w.stride[1]);
+    int64_t step = z->rank ? w.stride[1][axis] : 1, n = z->rank ? z->dims[axis] : 1;
+    if (z->rank)
+        w.stride[1][axis] = 0;
+    int64_t place[PLACES], m;
+    for (walk_start(&w); !w.done; walk_next(&w))
+        for (int64_t i = 0; i < w.count; i += m) {
+            int64_t from = w.offset[0] + i, to = w.offset[1] + i * w.step[1];
+            m = w.count - i < PLACES ? w.count - i : PLACES;
+            if (!index_places(c, indices, from, m, n, place))
+                return false;
+            for (int64_t k = 0; k < m; k++)
+                write_run(op, z, to + k * w.step[1] + place[k] * step, c->in[2], from + k, 1);
+        }
+    return own_strings(c, 0);
+}
+
+/* ---- scatter_nd ---- */
+
+bool infer_scatter_nd(struct infer *f)
+{
+    const struct type *x = &f->in[0], *at = &f->in[1], *u = &f->in[2];
+    dim_t same;
+    if (!infer_scatter(f))
+        return false;
+    if (x->rank < 0 || at->rank < 0 || u->rank < 0)
+        return true;
+    if (at->rank < 1)
+        return fail(f->d, "indices have rank 0, expected 1 or more");
+    dim_t depth = at->dims[at->rank - 1];
+    if (!dim_is_const(depth))
+        return true;
+    if (depth > x->rank || u->rank != at->rank - 1 + x->rank - depth)
+        return fail(f->d, "indices of length %lld and updates of rank %d for rank %d",
+                    (long long)depth, u->rank, x->rank);
+    for (int i = 0; i < u->rank; i++) {
+        dim_t want = i < at->rank - 1 ? at->dims[i] : x->dims[i - at->rank + 1 + depth];
+        if (!infer_same_dim(f, want, u->dims[i], "updates", &same))
+            return false;
+    }
+    return true;
+}
+
+bool eval_scatter_nd(struct op_call *c)
+{
+    const struct tensor *indices = c->in[1];
+    struct tensor *z = c->out[0];
+    int depth = (int)indices->dims[indices->rank - 1];
+    int64_t rows = dims_product(indices->dims, 0, indices->rank - 1);
+    int64_t row = dims_product(z->dims, depth, z->rank);
+    enum op op;
+    if (!reduction_of(c->env->d, c->attrs, z->dtype, &op) || !start_from(c))
+        return false;
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t at = 0, k;
+        for (int d = 0; d < depth; d++) {
+            if (!index_place(c, indices, i * depth + d, z->dims[d], &k))
+                return false;
+            at = at * z->dims[d] + k;
+        }
+        write_run(op, z, at * row, c->in[2], i * row, row);
+    }
+    return own_strings(c, 0);
+}

@@ -1,0 +1,200 @@
+#include "runtime/ops/common/numeric.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- shapes ---- */
+
+static bool pool_window(struct window *w, struct dim_table *t, const struct attrs *as,
+                        struct diag *d, const struct type *x)
+{
+    bool last = attr_int(as, "channels_last", 0) != 0;
+    int n;
+    const int64_t *kernel = attr_ints(as, "kernel_shape", &n);
+    w->n = x->rank - 2;
+    if (w->n < 0)
+        return fail(d, "x has rank %d, expected 2 or more", x->rank);
+    if (!kernel || n != w->n)
+        return fail(d, "kernel_shape has %d values, expected %d", n, w->n);
+    for (int i = 0; i < w->n; i++) {
+        if (kernel[i] < 1 || kernel[i] > INT32_MAX)
+            return fail(d, "kernel_shape has %lld, expected 1 or more", (long long)kernel[i]);
+        w->in[i] = x->dims[spatial_axis(i, last)];
+        w->kernel[i] = kernel[i];
+    }
+    return window_make(w, t, as, d, attr_int(as, "ceil_mode", 0) != 0);
+}
+
+static bool infer_pool(struct infer *f)
+{
+    const struct type *x = &f->in[0];
+    struct window w;
+    struct type y = *x;
+    bool last = attr_int(f->attrs, "channels_last", 0) != 0;
+    if (x->rank == RANK_UNKNOWN) {
+        if (f->nout > 1)
+            infer_any(f, 1, DT_I64);
+        return infer_any(f, 0, x->dtype);
+    }
+    if (!pool_window(&w, f->dims, f->attrs, f->d, x))
+        return false;
+    for (int i = 0; i < w.n; i++)
+        y.dims[spatial_axis(i, last)] = w.out[i];
+    if (f->nout > 1)
+        infer_out(f, 1, DT_I64, y.rank, y.dims);
+    return infer_out(f, 0, x->dtype, y.rank, y.dims);
+}
+
+bool infer_max_pool(struct infer *f)
+{
+    return infer_pool(f);
+}
+bool infer_average_pool(struct infer *f)
+{
+    return infer_pool(f);
+}
+bool infer_lp_pool(struct infer *f)
+{
+    return infer_pool(f);
+}
+
+/* ---- one loop for all pools: what a window holds becomes one number ---- */
+
+struct pool {
+    struct window window;
+    struct image x, y;
+    int64_t taps;
+    bool count_padding;
+    double p;
+    int64_t *index_of; /* max: input position in the order that indices count in */
+};
+
+/* at[t * step]: what tap t sees in image `from`. *where: position of the maximum. */
+typedef double pool_fn(const struct pool *v, const double *from, const int64_t *at, int64_t step,
+                       int64_t *where);
+
+static double pool_max(const struct pool *v, const double *from, const int64_t *at, int64_t step,
+                       int64_t *where)
+{
+    double best = -INFINITY;
+    *where = -1;
+    for (int64_t t = 0; t < v->taps; t++, at += step) {
+        if (*at < 0)
+            continue;
+        double x = from[*at * v->x.pixel];
+        if (*where < 0 || x > best || (isnan(x) && !isnan(best))) {
+            best = x;
+            *where = *at;
+        }
+    }
+    return best;
+}
+
+static double pool_average(const struct pool *v, const double *from, const int64_t *at,
+                           int64_t step, int64_t *where)
+{
+    double sum = 0;
+    int64_t n = 0;
+    for (int64_t t = 0; t < v->taps; t++, at += step) {
+        if (*at >= 0)
+            sum += from[*at * v->x.pixel];
+        n += *at >= 0 || (v->count_padding && *at == WINDOW_PAD);
+    }
+    return n ? sum / (double)n : 0;
+}
+
+static double pool_lp(const struct pool *v, const double *from, const int64_t *at, int64_t step,
+                      int64_t *where)
+{
+    double sum = 0;
+    for (int64_t t = 0; t < v->taps; t++, at += step) {
+        double x = *at < 0 ? 0 : fabs(from[*at * v->x.pixel]);
+        sum += v->p == 2 ? x * x : v->p == 1 ? x : pow(x, v->p);
+    }
+    return v->p == 2 ? sqrt(sum) : v->p == 1 ? sum : pow(sum, 1 / v->p);
+}
+
+static void pool_plane(struct op_call *c, const struct pool *v, const double *data, int64_t n,
+                       int64_t ch, int64_t first, int64_t count, const int64_t *at, pool_fn *fn)
+{
+    struct tensor *y = c->out[0];
+    const double *from = data + n * v->x.image + ch * v->x.channel;
+    int64_t to = n * v->y.image + ch * v->y.channel + first * v->y.pixel, where = -1;
+    for (int64_t p = 0; p < count; p++, to += v->y.pixel) {
+        double value = fn(v, from, at + p, count, &where);
+        if (dtype_is_float(y->dtype))
+            dtype_store_f64(y->dtype, y->data, (size_t)to, value);
+        else
+            dtype_store_i64(y->dtype, y->data, (size_t)to, isinf(value) ? 0 : (int64_t)value);
+        if (wants_result(c, 1))
+            dtype_store_i64(
+                DT_I64, c->out[1]->data, (size_t)to,
+                where < 0 ? -1 : (n * v->x.channels + ch) * v->x.positions + v->index_of[where]);
+    }
+}
+
+/* Indices count N,C,spatial in either layout; with `columns` the first spatial dim runs fastest. */
+static int64_t *index_order(struct work *w, const struct window *win, bool columns)
+{
+    int64_t n = window_inputs(win), place[MAX_RANK] = {0}, *index = WORK(w, int64_t, n);
+    for (int64_t i = 0; index && i < n; i++, next_index(place, win->in, win->n)) {
+        index[i] = i;
+        for (int d = win->n - 1; columns && d >= 0; d--)
+            index[i] = (d == win->n - 1 ? 0 : index[i]) * win->in[d] + place[d];
+    }
+    return index;
+}
+
+static bool pool(struct op_call *c, struct work *w, pool_fn *fn)
+{
+    const struct tensor *x = c->in[0];
+    bool last = attr_int(c->attrs, "channels_last", 0) != 0;
+    struct type type = type_tensor(x->dtype, x->rank, x->dims);
+    struct pool v = {.count_padding = attr_int(c->attrs, "count_include_pad", 0) != 0,
+                     .p = (double)attr_int(c->attrs, "p", 2)};
+    if (!pool_window(&v.window, NULL, c->attrs, w->d, &type))
+        return false;
+    v.x = image_of(x, last);
+    v.y = image_of(c->out[0], last);
+    v.taps = window_taps(&v.window);
+    v.index_of = index_order(w, &v.window, attr_int(c->attrs, "storage_order", 0) != 0);
+    int64_t block = v.y.positions < PANEL ? v.y.positions : PANEL;
+    int64_t *at = WORK(w, int64_t, v.taps * block);
+    double *data = work_doubles(w, x);
+    if (!at || !data || !v.index_of)
+        return false;
+    for (int64_t first = 0; first < v.y.positions; first += block) {
+        int64_t count = v.y.positions - first < block ? v.y.positions - first : block;
+        window_positions(&v.window, first, count, at);
+        for (int64_t n = 0; n < v.y.n; n++)
+            for (int64_t ch = 0; ch < v.y.channels; ch++)
+                pool_plane(c, &v, data, n, ch, first, count, at, fn);
+    }
+    return true;
+}
+
+static bool max_pool(struct op_call *c, struct work *w)
+{
+    return pool(c, w, pool_max);
+}
+static bool average_pool(struct op_call *c, struct work *w)
+{
+    return pool(c, w, pool_average);
+}
+static bool lp_pool(struct op_call *c, struct work *w)
+{
+    return pool(c, w, pool_lp);
+}
+
+bool eval_max_pool(struct op_call *c)
+{
+    return with_work(c, max_pool);
+}
+bool eval_average_pool(struct op_call *c)
+{
+    return with_work(c, average_pool);
+}
+bool eval_lp_pool(struct op_call *c)
+{
+    return with_work(c, lp_pool);
+}

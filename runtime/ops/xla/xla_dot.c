@@ -1,0 +1,91 @@
+/* dot: batched matrix products of any element types, mixed ones too. */
+#include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/complex_number.h"
+
+#include <string.h>
+
+bool infer_dot(struct infer *f)
+{
+    const struct type *x = &f->in[0], *y = &f->in[1];
+    int dtype = (int)attr_int(f->attrs, "dtype", x->dtype);
+    if (!dtype_valid(dtype) || dtype == DT_STR || x->dtype == DT_STR || y->dtype == DT_STR)
+        return fail(f->d, "strings have no product");
+    if (x->rank != 3 || y->rank != 3)
+        return fail(f->d, "operands of rank %d and %d, expected 3", x->rank, y->rank);
+    dim_t batch, k;
+    if (!infer_same_dim(f, x->dims[0], y->dims[0], "batch", &batch) ||
+        !infer_same_dim(f, x->dims[2], y->dims[1], "summed dimension", &k))
+        return false;
+    return infer_out(f, 0, dtype, 3, (dim_t[]){batch, x->dims[1], y->dims[2]});
+}
+
+static double complex *complexes(struct work *w, const struct tensor *t)
+{
+    int64_t n = tensor_count(t);
+    double complex *v = WORK(w, double complex, n);
+    if (v)
+        dtype_convert(DT_C128, v, t->dtype, t->data, (size_t)n, false);
+    return v;
+}
+
+static bool dot_complex(struct op_call *c, struct work *w)
+{
+    const struct tensor *x = c->in[0], *y = c->in[1];
+    struct tensor *z = c->out[0];
+    int64_t m = x->dims[1], k = x->dims[2], n = y->dims[2];
+    double complex *a = complexes(w, x), *b = complexes(w, y), *r = WORK(w, double complex, n);
+    if (!a || !b || !r)
+        return false;
+    for (int64_t row = 0; row < x->dims[0] * m; row++) {
+        const double complex *from = b + row / m * k * n;
+        for (int64_t j = 0; j < n; j++)
+            r[j] = 0;
+        for (int64_t i = 0; i < k; i++)
+            for (int64_t j = 0; j < n; j++)
+                r[j] += a[row * k + i] * from[i * n + j];
+        dtype_convert(z->dtype, element(z, row * n), DT_C128, r, (size_t)n, false);
+    }
+    return true;
+}
+
+static bool dot_real(struct op_call *c, struct work *w)
+{
+    const struct tensor *x = c->in[0], *y = c->in[1];
+    struct tensor *z = c->out[0];
+    int64_t m = x->dims[1], k = x->dims[2], n = y->dims[2];
+    double *a = work_doubles(w, x), *b = work_doubles(w, y), *r = WORK(w, double, m *n);
+    for (int64_t i = 0; a && b && r && i < x->dims[0]; i++) {
+        multiply_f64(m, n, k, a + i * m * k, b + i * k * n, r);
+        dtype_convert(z->dtype, element(z, i * m * n), DT_F64, r, (size_t)(m * n), false);
+    }
+    return a && b && r;
+}
+
+static bool dot_integer(struct op_call *c, struct work *w)
+{
+    const struct tensor *x = c->in[0], *y = c->in[1];
+    struct tensor *z = c->out[0];
+    int64_t m = x->dims[1], k = x->dims[2], n = y->dims[2];
+    int64_t *a = work_ints(w, x), *b = work_ints(w, y), *r = WORK(w, int64_t, m * n);
+    for (int64_t i = 0; a && b && r && i < x->dims[0]; i++) {
+        multiply_i64(m, n, k, a + i * m * k, b + i * k * n, r);
+        for (int64_t j = 0; j < m * n; j++)
+            dtype_store_i64(z->dtype, z->data, (size_t)(i * m * n + j),
+                            z->dtype == DT_BOOL ? r[j] != 0 : r[j]);
+    }
+    return a && b && r;
+}
+
+static bool dot(struct op_call *c, struct work *w)
+{
+    int x = c->in[0]->dtype, y = c->in[1]->dtype, z = c->out[0]->dtype;
+    if (dtype_is_complex(x) || dtype_is_complex(y) || dtype_is_complex(z))
+        return dot_complex(c, w);
+    return dtype_is_float(x) || dtype_is_float(y) || dtype_is_float(z) ? dot_real(c, w)
+                                                                       : dot_integer(c, w);
+}
+
+bool eval_dot(struct op_call *c)
+{
+    return with_work(c, dot);
+}
