@@ -308,11 +308,8 @@ static bool touch(struct checker *c, int i, int a, bool write)
 
 static bool accumulates(const struct checker *c, const struct insn *n)
 {
-    const struct insn_info *info = insn_info(n->op);
-    for (int i = 0; i < info->nimms; i++)
-        if (!strcmp(info->imm[i], "accumulate"))
-            return evaluate(c, &n->imm[i]) != 0;
-    return false;
+    int role = insn_role(insn_info(n->op), ROLE_ACCUMULATE);
+    return role >= 0 && evaluate(c, &n->imm[role]) != 0;
 }
 
 static bool step(struct checker *c, int i)

@@ -1,33 +1,20 @@
 #include "backend/schedule/schedule.h"
 
-#include <string.h>
-
 bool insn_is_structure(const struct insn *n)
 {
     return n->op == INSN_loop || n->op == INSN_end;
 }
 
-/* The value of immediate `name` when it is a constant, else 1. */
-static int64_t flag(const struct insn *n, const char *name)
-{
-    const struct insn_info *info = insn_info(n->op);
-    for (int i = 0; i < info->nimms; i++) {
-        if (strcmp(info->imm[i], name))
-            continue;
-        return !n->imm[i].nterms && dim_is_const(n->imm[i].base) ? n->imm[i].base : 1;
-    }
-    return -1;
-}
-
 bool operand_reads(const struct insn *n, int operand)
 {
     const struct insn_info *info = insn_info(n->op);
+    int role = operand == 0 ? insn_role(info, ROLE_ACCUMULATE) : -1;
     if (n->ap[operand].mem == MEM_NONE)
         return false;
-    if (info->ap[operand].access == 'r')
-        return true;
-    int64_t accumulate = operand == 0 ? flag(n, "accumulate") : 0;
-    return accumulate < 0 ? info->ap[operand].access == 'u' : accumulate != 0;
+    if (role < 0)
+        return info->ap[operand].access != 'w';
+    const struct affine *accumulate = &n->imm[role];
+    return accumulate->nterms || !dim_is_const(accumulate->base) || accumulate->base;
 }
 
 bool operand_writes(const struct insn *n, int operand)

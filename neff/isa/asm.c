@@ -178,7 +178,7 @@ static void put_operands(struct printer *r, const struct insn *n)
     for (int i = 0; i < info->nimms; i++) {
         if (!n->imm[i].base && !n->imm[i].nterms)
             continue;
-        fprintf(r->out, "%s%s=", comma(&first), info->imm[i]);
+        fprintf(r->out, "%s%s=", comma(&first), info->imm[i].name);
         put_affine(r, &n->imm[i]);
     }
     for (int i = 0; i < info->nfloats; i++) {
@@ -193,9 +193,9 @@ static void put_insn(struct printer *r, const struct insn *n)
 {
     if (n->op == INSN_loop) {
         put(r, "loop ");
-        put_var(r, (int)n->imm[0].base);
+        put_var(r, (int)n->imm[IMM(loop, var)].base);
         put(r, " < ");
-        put_affine(r, &n->imm[1]);
+        put_affine(r, &n->imm[IMM(loop, count)]);
         put_sync(r, n);
         put(r, " {");
         return;

@@ -114,12 +114,10 @@ static bool check_ap(struct checker *c, const struct kernel *k, const struct ins
 static bool check_strict(struct checker *c, const struct machine *m, const struct insn *n)
 {
     const struct insn_info *info = insn_info(n->op);
-    bool dma = n->op == INSN_dma_copy || n->op == INSN_dma_transpose || n->op == INSN_dma_gather;
-    if (n->op >= FIRST_EXTENSION)
-        return fail(c->d, "%s: an instruction of target cpu, which engines of %s lack", info->name,
-                    m->name);
+    if (!(info->targets & machine_bit(m)))
+        return fail(c->d, "%s: engines of %s lack this instruction", info->name, m->name);
     for (int a = 0; a < info->naps; a++)
-        if (n->ap[a].mem == MEM_HBM && !dma)
+        if (n->ap[a].mem == MEM_HBM && info->cost.kind != COST_DMA)
             return fail(c->d, "%s: operand '%s' is in HBM, which engines of %s do not reach",
                         info->name, info->ap[a].name, m->name);
     return true;
@@ -146,12 +144,18 @@ static bool check_insn(struct checker *c, const struct kernel *k, const struct i
     const struct insn_info *info = n->op < INSN_COUNT ? insn_info(n->op) : NULL;
     if (!info || n->engine >= ENGINE_COUNT)
         return fail(c->d, "unknown instruction or engine");
+    if (info->cost.kind != COST_CONTROL && !(info->engines >> n->engine & 1))
+        return fail(c->d, "%s: engine %s does not have this instruction", info->name,
+                    engine_names[n->engine]);
     if (n->node < -1 || n->node >= c->p->nnodes)
         return fail(c->d, "%s: unknown source node", info->name);
     for (int i = 0; i < info->nimms; i++)
         if (!affine_ok(c, k, &n->imm[i]))
             return fail(c->d, "%s: '%s' has an unknown variable or dimension expression",
-                        info->name, info->imm[i]);
+                        info->name, info->imm[i].name);
+        else if (n->imm[i].nterms && !info->imm[i].varies)
+            return fail(c->d, "%s: '%s' depends on a variable, expected a number", info->name,
+                        info->imm[i].name);
     for (int i = 0; i < info->nfuncs; i++)
         if (n->func[i] >= OP_COUNT)
             return fail(c->d, "%s: unknown function '%s'", info->name, info->func[i]);
@@ -190,9 +194,8 @@ static bool check_kernel(struct checker *c, const struct kernel *k)
         if (!check_insn(c, k, n))
             return false;
         if (n->op == INSN_loop) {
-            if (n->imm[0].nterms)
-                return fail(c->d, "a loop's variable is a number");
-            if (n->imm[0].base != k->ngrid + depth || n->imm[0].base >= k->nvars)
+            dim_t var = n->imm[IMM(loop, var)].base;
+            if (var != k->ngrid + depth || var >= k->nvars)
                 return fail(c->d, "loop variables are not numbered by depth");
             depth++;
         } else if (n->op == INSN_end && --depth < 0) {

@@ -2,33 +2,6 @@
 
 #include <string.h>
 
-/* Cycles = max(least, start + rate * N), N: elements in one partition. */
-static const struct row {
-    enum opcode op;
-    float start, least, rate;
-} rows[] = {
-    {INSN_tensor_copy, 0, 64, 1},
-    {INSN_memset, 0, 64, 1},
-    {INSN_tensor_tensor, 0, 64, 2},
-    {INSN_tensor_scalar, 0, 64, 1},
-    {INSN_scalar_tensor_tensor, 0, 64, 2},
-    {INSN_tensor_reduce, 0, 64, 1},
-    {INSN_select, 0, 64, 2},
-    {INSN_bn_stats, 0, 64, 1},
-    {INSN_tensor_tensor_scan, 0, 64, 2},
-    {INSN_activation, 0, 64, 1},
-    {INSN_iota, 150, 150, 1},
-    {INSN_affine_select, 150, 150, 1},
-    {INSN_softmax, 128, 256, 4},
-    {INSN_layer_norm, 128, 256, 4},
-    {INSN_depthwise_conv, 0, 64, 9},
-    {INSN_window_pool, 0, 64, 9},
-    {INSN_resize_linear, 0, 64, 4},
-    {INSN_winograd_input, 0, 64, 3},
-    {INSN_winograd_output, 0, 64, 3},
-    {INSN_depthwise_integer, 0, 64, 9},
-};
-
 enum { CPU_LANES = 16, CPU_FMA = 16, DMA_START_NS = 1300, CPU_DMA_START_NS = 20 };
 
 static int64_t value_of(const int64_t *values, dim_t d)
@@ -54,38 +27,58 @@ double engine_ghz(const struct machine *m, int engine)
 
 static double dma_ns(const struct machine *m, const struct insn *n, const int64_t *values)
 {
-    double bytes = (double)ap_count(&n->ap[0], values) * (double)dtype_bytes(n->ap[0].dtype);
+    const struct ap *dst = &n->ap[0];
+    double bytes = (double)ap_count(dst, values) * (double)dtype_bytes(dst->dtype);
     return (m->strict ? DMA_START_NS : CPU_DMA_START_NS) + bytes / m->hbm_gbps;
 }
 
-/* Operands: moving [b..., n, k], stationary [b..., k, m]. */
+/* The last dim of an operand. */
+static int64_t inner_count(const struct ap *a, const int64_t *values)
+{
+    return a->rank ? value_of(values, a->dim[a->rank - 1].count) : 1;
+}
+
+/* Of nc_matmul and products with operands as it has them: moving [b..., n, k], stationary [b..., k,
+ * m]. */
 static double matmul_cycles(const struct machine *m, const struct insn *n, const int64_t *values)
 {
-    const struct ap *s = &n->ap[1], *v = &n->ap[2];
-    int64_t columns = value_of(values, s->dim[s->rank - 1].count);
+    const struct ap *s = &n->ap[AP(nc_matmul, stationary)], *v = &n->ap[AP(nc_matmul, moving)];
+    int64_t columns = inner_count(s, values);
     int64_t all = ap_count(v, values);
     bool wide = s->dtype == DT_F32;
     if (!m->strict)
         return (double)all * (double)columns / (CPU_FMA * (s->dtype == DT_BF16 ? 2 : 1));
-    int64_t k = v->rank ? value_of(values, v->dim[v->rank - 1].count) : 1;
+    int64_t k = inner_count(v, values);
     int64_t moving = k ? all / k : 0, load = columns < 64 ? columns : 64;
     return (double)(moving > load ? moving : load) * (wide ? 4 : 1);
 }
 
+/* Of weight_only_matmul, whose stationary operand is bytes. */
+static double blocks_cycles(const struct insn *n, const int64_t *values)
+{
+    double moving = (double)ap_count(&n->ap[AP(weight_only_matmul, moving)], values);
+    return moving * (double)inner_count(&n->ap[AP(weight_only_matmul, dst)], values) / CPU_FMA;
+}
+
+/* At each time the inputs x[t,n,k] and the state h[n,hidden] go into `gates` results of `hidden`.
+ */
+static double recurrence_cycles(const struct insn *n, const int64_t *values)
+{
+    const struct ap *x = &n->ap[AP(recurrence, x)];
+    int64_t gates = value_of(values, n->imm[IMM(recurrence, gates)].base),
+            k = inner_count(x, values);
+    double hidden =
+        (double)inner_count(&n->ap[AP(recurrence, state)], values) / (gates == 4 ? 2 : 1);
+    double rows = k ? (double)ap_count(x, values) / (double)k : 0;
+    return rows * ((double)k + hidden) * (double)gates * hidden / CPU_FMA;
+}
+
 static double transpose_cycles(const struct insn *n, const int64_t *values)
 {
-    const struct ap *s = &n->ap[1];
+    const struct ap *s = &n->ap[AP(nc_transpose, src)];
     int64_t p = s->rank > 1 ? value_of(values, s->dim[0].count) : 1;
     int64_t f = p ? ap_count(s, values) / p : 0;
     return (double)(p > (f < 64 ? f : 64) ? p : f < 64 ? f : 64);
-}
-
-static const struct row *row_of(int op)
-{
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if ((int)rows[i].op == op)
-            return &rows[i];
-    return NULL;
 }
 
 /* The operand with the most elements sets the pace: a reduction's source, an elementwise result. */
@@ -99,45 +92,47 @@ static int64_t widest(const struct insn *n, const int64_t *values)
     return most;
 }
 
-static double row_cycles(const struct machine *m, const struct insn *n, const struct row *r,
-                         const int64_t *values)
+static double element_cycles(const struct machine *m, const struct insn *n, const int64_t *values)
 {
-    double elements = (double)widest(n, values), rate = r->rate, least = r->least;
+    const struct insn_cost *cost = &insn_info(n->op)->cost;
+    double elements = (double)widest(n, values), rate = cost->rate, least = cost->least;
     const struct ap *dst = &n->ap[0];
     if (!m->strict)
         return elements * rate / CPU_LANES + 4;
     int64_t partitions = dst->rank > 1 ? value_of(values, dst->dim[0].count) : 1;
     if (partitions > 0)
         elements /= (double)partitions;
-    bool two_memories = n->op == INSN_tensor_tensor && n->ap[1].mem != n->ap[2].mem;
+    bool two_memories = n->op == INSN_tensor_tensor &&
+                        n->ap[AP(tensor_tensor, a)].mem != n->ap[AP(tensor_tensor, b)].mem;
     if (two_memories)
         rate = 1;
-    double cycles = r->start + rate * elements;
+    double cycles = cost->start + rate * elements;
     return cycles > least ? cycles : least;
 }
 
 double insn_ns(const struct machine *m, const struct insn *n, const int64_t *values)
 {
-    double cycles;
-    switch (n->op) {
-    case INSN_loop:
-    case INSN_end:
+    double cycles = 0;
+    switch ((enum cost_kind)insn_info(n->op)->cost.kind) {
+    case COST_CONTROL:
         return 0;
-    case INSN_dma_copy:
-    case INSN_dma_transpose:
-    case INSN_dma_gather:
+    case COST_DMA:
         return dma_ns(m, n, values);
-    case INSN_nc_matmul:
-    case INSN_quantized_matmul:
+    case COST_ELEMENTS:
+        cycles = element_cycles(m, n, values);
+        break;
+    case COST_PRODUCT:
         cycles = matmul_cycles(m, n, values);
         break;
-    case INSN_nc_transpose:
+    case COST_BLOCKS:
+        cycles = blocks_cycles(n, values);
+        break;
+    case COST_RECURRENT:
+        cycles = recurrence_cycles(n, values);
+        break;
+    case COST_TRANSPOSE:
         cycles = transpose_cycles(n, values);
         break;
-    default: {
-        const struct row *r = row_of(n->op);
-        cycles = r ? row_cycles(m, n, r, values) : 64;
-    }
     }
     return cycles / engine_ghz(m, n->engine);
 }
@@ -152,7 +147,8 @@ void kernel_busy_ns(const struct machine *m, const struct kernel *k, const int64
     for (int i = 0; i < k->ninsns; i++) {
         const struct insn *n = &k->insns[i];
         if (n->op == INSN_loop && depth < MAX_VARS) {
-            times[depth + 1] = times[depth] * (double)value_of(values, n->imm[1].base);
+            times[depth + 1] =
+                times[depth] * (double)value_of(values, n->imm[IMM(loop, count)].base);
             depth++;
         } else if (n->op == INSN_end && depth > 0) {
             depth--;
@@ -246,3 +242,8 @@ int64_t *slot_sizes(const struct program *p, const int64_t *values, struct arena
     }
     return sizes;
 }
+
+/* Costs of products find these operands of each instruction with that cost. */
+_Static_assert(AP(quantized_matmul, stationary) == AP(nc_matmul, stationary),
+               "operands of products");
+_Static_assert(AP(quantized_matmul, moving) == AP(nc_matmul, moving), "operands of products");

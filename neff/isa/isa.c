@@ -1,66 +1,46 @@
 #include "neff/isa/isa.h"
 
-#include <pthread.h>
-#include <stdio.h>
+#include "neff/isa/machine.h"
+
 #include <string.h>
 
 const char *const engine_names[ENGINE_COUNT] = {"pe", "act", "pool", "dve", "sp"};
 
-static const struct row {
-    const char *name, *aps, *imms, *floats, *funcs, *doc;
-    enum engine engine;
-} rows[INSN_COUNT] = {
-#define INSN(id, engine, aps, imms, floats, funcs, doc)                                            \
-    {#id, aps, imms, floats, funcs, doc, ENGINE_##engine},
+const struct insn_info insn_infos[INSN_COUNT] = {
+#define ON(engine) | 1 << ENGINE_##engine
+#define COST(kind, start, least, rate)                                                             \
+    {                                                                                              \
+        COST_##kind, start, least, rate                                                            \
+    }
+#define OPERAND(name, access, optional, reach) {#name, access, optional, REACH_##reach},
+#define CONSTANT(name, role)                   {#name, false, ROLE_##role},
+#define VARYING(name, role)                    {#name, true, ROLE_##role},
+#define FLOAT(name)                            #name,
+#define FUNCTION(name)                         #name,
+#define INSN(id, usual, also, where, price, operands, immediates, floats, functions, text)         \
+    [INSN_##id] = {.name = #id,                                                                    \
+                   .doc = text,                                                                    \
+                   .engine = ENGINE_##usual,                                                       \
+                   .engines = 1 << ENGINE_##usual also,                                            \
+                   .targets = where,                                                               \
+                   .naps = sizeof(struct id##_aps) - 1,                                            \
+                   .nimms = sizeof(struct id##_imms) - 1,                                          \
+                   .nfloats = sizeof(struct id##_flts) - 1,                                        \
+                   .nfuncs = sizeof(struct id##_funcs) - 1,                                        \
+                   .cost = price,                                                                  \
+                   .ap = {operands},                                                               \
+                   .imm = {immediates},                                                            \
+                   .flt = {floats},                                                                \
+                   .func = {functions}},
 #include "neff/isa/isa.def"
 };
 
-static struct insn_info infos[INSN_COUNT];
-static pthread_once_t split_once = PTHREAD_ONCE_INIT;
-
-/* Copies the next blank-separated word; false at the end. */
-static bool next_word(const char **s, char *out, size_t cap)
+int insn_role(const struct insn_info *info, enum imm_role role)
 {
-    *s += strspn(*s, " ");
-    size_t n = strcspn(*s, " ");
-    if (!n)
-        return false;
-    snprintf(out, cap, "%.*s", (int)n, *s);
-    *s += n;
-    return true;
-}
-
-static void split_row(const struct row *r, struct insn_info *i)
-{
-    char word[32];
-    const char *s = r->aps;
-    i->name = r->name, i->doc = r->doc;
-    i->engine = (uint8_t)r->engine;
-    for (; next_word(&s, word, sizeof word); i->naps++) {
-        char *colon = strchr(word, ':');
-        i->ap[i->naps].access = colon[1];
-        i->ap[i->naps].optional = colon[2] == '?';
-        *colon = 0;
-        snprintf(i->ap[i->naps].name, sizeof i->ap->name, "%.14s", word);
-    }
-    for (s = r->imms; next_word(&s, i->imm[i->nimms], sizeof *i->imm);)
-        i->nimms++;
-    for (s = r->floats; next_word(&s, i->flt[i->nfloats], sizeof *i->flt);)
-        i->nfloats++;
-    for (s = r->funcs; next_word(&s, i->func[i->nfuncs], sizeof *i->func);)
-        i->nfuncs++;
-}
-
-static void split_all(void)
-{
-    for (int i = 0; i < INSN_COUNT; i++)
-        split_row(&rows[i], &infos[i]);
-}
-
-const struct insn_info *insn_info(enum opcode op)
-{
-    pthread_once(&split_once, split_all);
-    return &infos[op];
+    for (int i = 0; i < info->nimms; i++)
+        if (info->imm[i].role == role)
+            return i;
+    return -1;
 }
 
 dim_t affine_coef(const struct affine *a, int var)
@@ -117,7 +97,7 @@ bool ap_equal(const struct ap *a, const struct ap *b)
 enum opcode insn_from_name(const char *name)
 {
     for (int i = 0; i < INSN_COUNT; i++)
-        if (!strcmp(rows[i].name, name))
+        if (!strcmp(insn_infos[i].name, name))
             return (enum opcode)i;
     return INSN_COUNT;
 }

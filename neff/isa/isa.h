@@ -6,15 +6,16 @@
 
 #include "neff/core/op.h"
 
+#include <stddef.h>
+
 enum engine { ENGINE_PE, ENGINE_ACT, ENGINE_POOL, ENGINE_DVE, ENGINE_SP, ENGINE_COUNT };
 extern const char *const engine_names[ENGINE_COUNT]; /* "pe", "act", "pool", "dve", "sp" */
 
 enum opcode {
-#define INSN(id, engine, aps, imms, floats, funcs, doc) INSN_##id,
+#define INSN(id, ...) INSN_##id,
 #include "neff/isa/isa.def"
     INSN_COUNT
 };
-enum { FIRST_EXTENSION = INSN_depthwise_conv }; /* from here on: target cpu only */
 
 enum {
     MAX_AP_RANK = 6,
@@ -26,19 +27,89 @@ enum {
     MAX_VARS = 10
 };
 
+/*
+ * Places of operands by their names in isa.def, as constants: n->ap[AP(activation, bias)],
+ * n->imm[IMM(iota, base)], n->flt[FLT(activation, factor)], n->func[FUNC(activation, f)]. The
+ * structs only count.
+ */
+#define AP(insn, name)   ((int)offsetof(struct insn##_aps, name) - 1)
+#define IMM(insn, name)  ((int)offsetof(struct insn##_imms, name) - 1)
+#define FLT(insn, name)  ((int)offsetof(struct insn##_flts, name) - 1)
+#define FUNC(insn, name) ((int)offsetof(struct insn##_funcs, name) - 1)
+
+#define OPERAND(name, access, optional, reach) char name;
+#define CONSTANT(name, role)                   char name;
+#define VARYING(name, role)                    char name;
+#define FLOAT(name)                            char name;
+#define FUNCTION(name)                         char name;
+#define INSN(id, engine, also, targets, cost, operands, immediates, floats, functions, doc)        \
+    struct id##_aps {                                                                              \
+        char before;                                                                               \
+        operands                                                                                   \
+    };                                                                                             \
+    struct id##_imms {                                                                             \
+        char before;                                                                               \
+        immediates                                                                                 \
+    };                                                                                             \
+    struct id##_flts {                                                                             \
+        char before;                                                                               \
+        floats                                                                                     \
+    };                                                                                             \
+    struct id##_funcs {                                                                            \
+        char before;                                                                               \
+        functions                                                                                  \
+    };                                                                                             \
+    _Static_assert(sizeof(struct id##_aps) <= 1 + MAX_APS, "isa.h: MAX_APS");                      \
+    _Static_assert(sizeof(struct id##_imms) <= 1 + MAX_IMMS, "isa.h: MAX_IMMS");                   \
+    _Static_assert(sizeof(struct id##_flts) <= 1 + MAX_FLOATS, "isa.h: MAX_FLOATS");               \
+    _Static_assert(sizeof(struct id##_funcs) <= 1 + MAX_FUNCS, "isa.h: MAX_FUNCS");
+#include "neff/isa/isa.def"
+
+/* How an operand goes with its instruction's shape, see isa.def. */
+enum operand_reach { REACH_PLAIN, REACH_PACKED, REACH_REDUCED, REACH_EXCHANGED };
+enum imm_role { ROLE_VALUE, ROLE_AXES, ROLE_PACKING, ROLE_ACCUMULATE };
+enum cost_kind {
+    COST_ELEMENTS,
+    COST_PRODUCT,
+    COST_BLOCKS,
+    COST_RECURRENT,
+    COST_TRANSPOSE,
+    COST_DMA,
+    COST_CONTROL
+};
+
+/* A row of isa.def. */
 struct insn_info {
     const char *name, *doc;
-    uint8_t engine, naps, nimms, nfloats, nfuncs;
-    struct {
-        char name[15];
-        char access;
+    uint8_t engine;   /* the usual one */
+    uint8_t engines;  /* bit (1 << engine) of each that has it */
+    uint32_t targets; /* bit of each row of machine.def */
+    uint8_t naps, nimms, nfloats, nfuncs;
+    struct insn_cost {
+        uint8_t kind; /* enum cost_kind */
+        float start, least, rate;
+    } cost;
+    struct operand_info {
+        const char *name;
+        char access; /* 'r', 'w', 'u' */
         bool optional;
-    } ap[MAX_APS]; /* access: 'r', 'w', 'u' */
-    char imm[MAX_IMMS][16], flt[MAX_FLOATS][16], func[MAX_FUNCS][8];
+        uint8_t reach; /* enum operand_reach */
+    } ap[MAX_APS];
+    struct imm_info {
+        const char *name;
+        bool varies;  /* may depend on grid and loop variables */
+        uint8_t role; /* enum imm_role */
+    } imm[MAX_IMMS];
+    const char *flt[MAX_FLOATS], *func[MAX_FUNCS];
 };
-/* The rows of isa.def, split at first use (thread-safe). */
-const struct insn_info *insn_info(enum opcode op);
+extern const struct insn_info insn_infos[INSN_COUNT];
+static inline const struct insn_info *insn_info(enum opcode op)
+{
+    return &insn_infos[op];
+}
 enum opcode insn_from_name(const char *name); /* INSN_COUNT when unknown */
+/* The immediate with that role; -1: the instruction has none. */
+int insn_role(const struct insn_info *info, enum imm_role role);
 
 /* base + sum of coef * value of variable over the terms. Variables: program ids 0..ngrid-1, then
  * loop variables. Copies share their terms, which never change: affine_set makes others. */

@@ -7,6 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum machine_id {
+#define MACHINE(name, ...) MACHINE_##name,
+#include "neff/isa/machine.def"
+};
+
 struct machine { /* columns: machine.def */
     const char *name;
     bool strict;
@@ -17,6 +22,11 @@ struct machine { /* columns: machine.def */
 
 extern const struct machine machines[];
 extern const int nmachines;
+/* The machine's bit in insn_info.targets. */
+static inline uint32_t machine_bit(const struct machine *m)
+{
+    return UINT32_C(1) << (m - machines);
+}
 const struct machine *machine_find(const char *name); /* NULL when unknown */
 
 #endif

@@ -177,14 +177,6 @@ static bool parse_sync(struct parser *r, struct insn *n)
     return true;
 }
 
-static int find(const char *names, size_t stride, int n, const char *word)
-{
-    for (int i = 0; i < n; i++)
-        if (!strcmp(names + (size_t)i * stride, word))
-            return i;
-    return -1;
-}
-
 static bool parse_func(struct parser *r, uint16_t *out)
 {
     char word[64];
@@ -209,15 +201,15 @@ static bool parse_operand(struct parser *r, struct insn *n)
     for (int i = 0; i < info->naps; i++)
         if (!strcmp(info->ap[i].name, word))
             return parse_ap(r, &n->ap[i]);
-    int i = find(info->imm[0], sizeof *info->imm, info->nimms, word);
-    if (i >= 0)
-        return parse_affine(r, &n->imm[i]);
-    i = find(info->flt[0], sizeof *info->flt, info->nfloats, word);
-    if (i >= 0)
-        return asm_f32(&r->x, &n->flt[i]);
-    i = find(info->func[0], sizeof *info->func, info->nfuncs, word);
-    if (i >= 0)
-        return parse_func(r, &n->func[i]);
+    for (int i = 0; i < info->nimms; i++)
+        if (!strcmp(info->imm[i].name, word))
+            return parse_affine(r, &n->imm[i]);
+    for (int i = 0; i < info->nfloats; i++)
+        if (!strcmp(info->flt[i], word))
+            return asm_f32(&r->x, &n->flt[i]);
+    for (int i = 0; i < info->nfuncs; i++)
+        if (!strcmp(info->func[i], word))
+            return parse_func(r, &n->func[i]);
     return asm_bad(&start, "%s has no operand '%s'", info->name, word);
 }
 
@@ -251,9 +243,9 @@ static bool parse_loop(struct parser *r)
     if (!parse_var(r, &var))
         return false;
     struct insn *n = kernel_add(r->p, r->k, INSN_loop);
-    n->imm[0].base = var;
+    n->imm[IMM(loop, var)].base = var;
     r->depth++;
-    return asm_want(&r->x, "<") && parse_affine(r, &n->imm[1]) && parse_sync(r, n) &&
+    return asm_want(&r->x, "<") && parse_affine(r, &n->imm[IMM(loop, count)]) && parse_sync(r, n) &&
            asm_want(&r->x, "{");
 }
 

@@ -5,6 +5,7 @@
 #include "neff/tools/xdump.h"
 
 #include "neff/isa/asm.h"
+#include "neff/isa/machine.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -50,20 +51,43 @@ static void usage(FILE *out)
             "  --opcodes          the table of instructions in FORMAT.md; needs no archive\n");
 }
 
+static void print_targets(const struct insn_info *n)
+{
+    uint32_t all = nmachines < 32 ? (UINT32_C(1) << nmachines) - 1 : ~UINT32_C(0);
+    if ((n->targets & all) == all) {
+        printf("all");
+        return;
+    }
+    const char *between = "";
+    for (int i = 0; i < nmachines; i++)
+        if (n->targets & machine_bit(&machines[i])) {
+            printf("%s%s", between, machines[i].name);
+            between = " ";
+        }
+}
+
 static void print_opcodes(void)
 {
-    printf(
-        "| opcode | engine | instruction | patterns | immediates | floats | functions | meaning |\n"
-        "| --: | --- | --- | --- | --- | --- | --- | --- |\n");
+    static const char *const reach[] = {
+        [REACH_PLAIN] = "", [REACH_PACKED] = "+", [REACH_REDUCED] = "-", [REACH_EXCHANGED] = "^"};
+    printf("| opcode | engines | targets | instruction | patterns | immediates | floats | "
+           "functions | meaning |\n"
+           "| --: | --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for (int op = 0; op < INSN_COUNT; op++) {
         const struct insn_info *n = insn_info((enum opcode)op);
-        printf("| %d | %s | `%s` | ", op, engine_names[n->engine], n->name);
+        printf("| %d | %s", op, engine_names[n->engine]);
+        for (int e = 0; e < ENGINE_COUNT; e++)
+            if (e != n->engine && n->engines >> e & 1)
+                printf(" %s", engine_names[e]);
+        printf(" | ");
+        print_targets(n);
+        printf(" | `%s` | ", n->name);
         for (int i = 0; i < n->naps; i++)
-            printf("%s%s:%c%s", i ? " " : "", n->ap[i].name, n->ap[i].access,
-                   n->ap[i].optional ? "?" : "");
+            printf("%s%s:%c%s%s", i ? " " : "", n->ap[i].name, n->ap[i].access,
+                   n->ap[i].optional ? "?" : "", reach[n->ap[i].reach]);
         printf(" | ");
         for (int i = 0; i < n->nimms; i++)
-            printf("%s%s", i ? " " : "", n->imm[i]);
+            printf("%s%s%s", i ? " " : "", n->imm[i].name, n->imm[i].varies ? "~" : "");
         printf(" | ");
         for (int i = 0; i < n->nfloats; i++)
             printf("%s%s", i ? " " : "", n->flt[i]);

@@ -8,7 +8,7 @@
 
 /* Larger figures in patterns are refused, so that sums below cannot overflow. */
 #define MOST (INT64_C(1) << 46)
-enum { MAX_TILE_BYTES = 1 << 30, SUM_OPERAND = 4 /* of activation */ };
+enum { MAX_TILE_BYTES = 1 << 30 };
 
 struct binder {
     const struct model *m;
@@ -423,7 +423,7 @@ static bool check_written(struct binder *b, const struct bound_insn *i, const st
         if (j->count[r] == 0) /* nothing is written; dense steps of empty tensors are 0 */
             return true;
     for (int n = 0; n < i->nops; n++) {
-        bool reduced = i->op == INSN_tensor_reduce || i->op == INSN_bn_stats || n == SUM_OPERAND;
+        bool reduced = info->ap[n].reach == REACH_REDUCED;
         for (int r = 0; r < j->rank && info->ap[n].access != 'r' && p[n].o.mem != MEM_NONE; r++)
             if (p[n].o.step[r] == 0 && j->count[r] > 1 && !(reduced && r >= j->rank - inner))
                 return fail(b->d, "%s: operand '%s' has no place for each element", info->name,
@@ -491,28 +491,46 @@ static void pad_right(struct pattern *p, int dims)
     }
 }
 
+/* The operand whose rows others are reduced from: the first that is read. */
+static int reduced_from(const struct insn_info *info)
+{
+    int n = 0;
+    while (n < info->naps - 1 && info->ap[n].access != 'r')
+        n++;
+    return n;
+}
+
+/* Brings reduced operands to the rank of what they are reduced from. *inner: the dims of a row;
+ * none where an instruction's only result of rows is not wanted. */
 static bool row_operands(struct binder *b, const struct insn *insn, struct pattern *p, int *inner)
 {
     const struct insn_info *info = insn_info(insn->op);
-    int src = 0;
-    if (insn->op == INSN_tensor_reduce) {
-        *inner = (int)insn->imm[0].base;
+    int axes = insn_role(info, ROLE_AXES), src = reduced_from(info);
+    if (axes >= 0) {
+        *inner = (int)insn->imm[axes].base;
         if (*inner < 1 || *inner > MAX_AP_RANK)
-            return fail(b->d, "tensor_reduce over %d axes", *inner);
+            return fail(b->d, "%s over %d axes", info->name, *inner);
     }
-    for (int n = 0; n < info->naps; n++)
-        if (!strcmp(info->ap[n].name, "src"))
-            src = n;
     for (int n = 0; n < info->naps; n++) {
-        bool reduced = info->ap[n].access == 'w' && (insn->op == INSN_tensor_reduce ||
-                                                     insn->op == INSN_bn_stats || n == SUM_OPERAND);
-        if (reduced && p[n].o.mem != MEM_NONE && p[n].o.rank == p[src].o.rank - *inner)
+        if (info->ap[n].reach != REACH_REDUCED)
+            continue;
+        if (p[n].o.mem == MEM_NONE)
+            *inner = 0;
+        else if (p[n].o.rank == p[src].o.rank - *inner)
             pad_right(&p[n], *inner);
     }
     return true;
 }
 
 /* ---- instructions ---- */
+
+/* Whether the operand is read in whole blocks, past its pattern. */
+static bool is_packed(const struct insn *insn, int operand)
+{
+    const struct insn_info *info = insn_info(insn->op);
+    int packing = insn_role(info, ROLE_PACKING);
+    return info->ap[operand].reach == REACH_PACKED && (packing < 0 || insn->imm[packing].base);
+}
 
 static bool bind_operand(struct binder *b, const struct insn *insn, int n, struct pattern *p)
 {
@@ -527,9 +545,7 @@ static bool bind_operand(struct binder *b, const struct insn *insn, int n, struc
     if (dtype_bytes(stored) != p->o.size)
         return fail(b->d, "operand '%s' takes elements of %s for %s", what, dtype_name(stored),
                     dtype_name(ap->dtype));
-    bool packed = n == 1 && ((insn->op == INSN_nc_matmul && insn->imm[1].base) ||
-                             insn->op == INSN_quantized_matmul);
-    if (!(packed ? check_packed(b, p, ap, what) : check_bounds(b, p, ap, what)))
+    if (!(is_packed(insn, n) ? check_packed(b, p, ap, what) : check_bounds(b, p, ap, what)))
         return false;
     if (ap->mem != MEM_HBM)
         p->o.offset += b->tile_at[ap->tensor];
@@ -609,7 +625,8 @@ static bool bind_next(struct binder *b, const struct insn *insn, struct binding 
     for (insn++; insn < end && binding->nnext < MAX_NEXT; insn++) {
         bool elementwise = insn->op == INSN_tensor_tensor || insn->op == INSN_activation ||
                            insn->op == INSN_tensor_copy;
-        if (!elementwise || (insn->op == INSN_activation && insn->ap[SUM_OPERAND].mem != MEM_NONE))
+        if (!elementwise ||
+            (insn->op == INSN_activation && insn->ap[AP(activation, sum)].mem != MEM_NONE))
             return true;
         if (!bind_planes(b, insn, &next[binding->nnext++]))
             return false;
@@ -650,12 +667,11 @@ static bool bind_insn(struct binder *b, const struct insn *insn, struct bound_in
     static const int inner_dims[] = {[JOINT] = 0, [JOINT_ROWS] = 1, [JOINT_PLANES] = 2};
     if (e->geometry != SEPARATE) {
         int inner = inner_dims[e->geometry];
-        if (insn->op == INSN_nc_transpose || insn->op == INSN_dma_transpose)
-            exchange_dims(&p[0]);
-        if (insn->op == INSN_activation && insn->ap[SUM_OPERAND].mem == MEM_NONE)
-            inner = 0;
+        for (int n = 0; n < i->nops; n++)
+            if (info->ap[n].reach == REACH_EXCHANGED)
+                exchange_dims(&p[n]);
         if (!row_operands(b, insn, p, &inner) ||
-            !join(b, i, p, inner, insn->op == INSN_tensor_reduce))
+            !join(b, i, p, inner, insn_role(info, ROLE_AXES) >= 0))
             return false;
     }
     count_touched(b, i, p);
@@ -711,7 +727,7 @@ static bool bind_insns(struct binder *b)
         struct bound_insn *i = &b->out->insns[n];
         const struct insn *insn = &k->insns[n];
         if (insn->op == INSN_end) {
-            int from = open[--depth], var = (int)b->out->insns[from].imm[0].base;
+            int from = open[--depth], var = (int)b->out->insns[from].imm[IMM(loop, var)].base;
             *i = (struct bound_insn){.op = INSN_end, .match = from, .node = -1};
             b->out->insns[from].match = n;
             b->var_count[var] = 0;
@@ -722,9 +738,10 @@ static bool bind_insns(struct binder *b)
                                      .node = -1,
                                      .imm = ARENA_ARRAY(b->a, struct number, 2),
                                      .run = executors[insn->op].run};
-            i->imm[0].base = insn->op == INSN_loop ? insn->imm[0].base : 0;
-            if (insn->op == INSN_loop)
+            if (insn->op == INSN_loop) {
+                i->imm[IMM(loop, var)].base = insn->imm[IMM(loop, var)].base;
                 open[depth++] = n;
+            }
         } else if (!bind_insn(b, insn, i)) {
             const struct program_node *node = insn->node >= 0 && insn->node < b->m->p->nnodes
                                                   ? &b->m->p->nodes[insn->node]
@@ -732,10 +749,10 @@ static bool bind_insns(struct binder *b)
             return node ? fail_in(b->d, "instruction %d (node '%s')", n, node->name)
                         : fail_in(b->d, "instruction %d", n);
         } else if (insn->op == INSN_loop) {
-            int64_t count = largest(b, &i->imm[1]);
+            int64_t count = largest(b, &i->imm[IMM(loop, count)]);
             if (count <= 0)
                 never_from = depth;
-            b->var_count[i->imm[0].base] = count > 0 ? count : 0;
+            b->var_count[i->imm[IMM(loop, var)].base] = count > 0 ? count : 0;
             open[depth++] = n;
         }
     }

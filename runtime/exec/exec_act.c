@@ -3,6 +3,7 @@
  */
 #include "runtime/exec/engine.h"
 
+/* `o` and addresses `p` are indexed by the names of isa.def: AP(activation, src). */
 struct activation {
     struct alu f;
     bool direct; /* all operands f32 */
@@ -18,7 +19,8 @@ bool prepare_activation(struct binding *b, struct bound_insn *i, const struct in
     struct activation *a = ARENA_NEW(b->arena, struct activation);
     i->prepared = a;
     if (!only_numbers(b, i, insn) ||
-        !alu_find(&a->f, i->func[0], false, i->flt[1], i->flt[2], b->d))
+        !alu_find(&a->f, i->func[FUNC(activation, f)], false, i->flt[FLT(activation, a)],
+                  i->flt[FLT(activation, b)], b->d))
         return false;
     if (a->f.kind == ALU_COPY) {
         a->f.kind = ALU_ACTIVATION;
@@ -26,21 +28,21 @@ bool prepare_activation(struct binding *b, struct bound_insn *i, const struct in
     }
     if (!a->f.unary && a->f.kind != ALU_ACTIVATION)
         return fail(b->d, "activation: operator '%s' has two operands",
-                    op_name((enum op)i->func[0]));
+                    op_name((enum op)i->func[FUNC(activation, f)]));
     a->direct = true;
     for (int n = 0; n < i->nops; n++)
         a->direct &= i->o[n].dtype == DT_F32 || !i->o[n].mem;
-    a->tile =
-        a->f.kind == ALU_ACTIVATION && i->shape.rank >= 2 && !i->o[4].mem && tile_result(i, 0);
-    for (int n = 2; n < 4; n++)
+    a->tile = a->f.kind == ALU_ACTIVATION && i->shape.rank >= 2 && !i->o[AP(activation, sum)].mem &&
+              tile_result(i, AP(activation, dst));
+    for (int n = AP(activation, scale); n <= AP(activation, bias); n++)
         a->tile &= !i->o[n].mem || tile_operand(i, n);
-    a->widens = a->tile && affine_operands(i) && i->o[1].dtype != DT_F32;
-    a->tile &= tile_operand(i, 1);
+    a->widens = a->tile && affine_operands(i) && i->o[AP(activation, src)].dtype != DT_F32;
+    a->tile &= tile_operand(i, AP(activation, src));
     bool copies = a->f.index == ACTIVATION_copy,
-         rounds = a->f.index == ACTIVATION_round_shift && i->o[0].dtype != DT_F32;
+         rounds = a->f.index == ACTIVATION_round_shift && i->o[AP(activation, dst)].dtype != DT_F32;
     a->affine = a->f.kind == ALU_ACTIVATION && (copies || (rounds && affine_zero(a->f.p[0]))) &&
-                affine_operands(i) && !i->o[4].mem;
-    for (int n = 2; n < 4; n++)
+                affine_operands(i) && !i->o[AP(activation, sum)].mem;
+    for (int n = AP(activation, scale); n <= AP(activation, bias); n++)
         a->affine &= !i->o[n].mem || tile_operand(i, n);
     return true;
 }
@@ -73,29 +75,40 @@ static void activation_row(struct lane *l, const struct bound_insn *i, char *con
                            const int64_t *count)
 {
     const struct activation *a = i->prepared;
-    const struct operand *o = i->o;
+    const struct operand *dst = &i->o[AP(activation, dst)], *src = &i->o[AP(activation, src)],
+                         *sum = &i->o[AP(activation, sum)];
+    char *to_dst = p[AP(activation, dst)], *from = p[AP(activation, src)];
     int last = i->shape.rank - 1;
-    int64_t n = count[last], ys = o[0].step[last], xs = o[1].step[last],
+    int64_t n = count[last], ys = dst->step[last], xs = src->step[last],
             chunk = a->direct ? n : CHUNK;
-    float x[CHUNK], s[CHUNK], b[CHUNK], y[CHUNK], sum = 0;
+    float x[CHUNK], s[CHUNK], b[CHUNK], y[CHUNK], total = 0;
     for (int64_t at = 0; at < n; at += chunk) {
         int64_t m = n - at < chunk ? n - at : chunk;
-        struct in_row rx = fetch(l, &o[1], p[1] + at * xs * o[1].size, xs, m, x);
-        struct in_row scale = optional_row(l, i, p, 2, at, m, s),
-                      bias = optional_row(l, i, p, 3, at, m, b);
+        struct in_row rx = fetch(l, src, from + at * xs * src->size, xs, m, x);
+        struct in_row scale = optional_row(l, i, p, AP(activation, scale), at, m, s),
+                      bias = optional_row(l, i, p, AP(activation, bias), at, m, b);
         struct out_row to = {y, 1};
-        if (!scale.at && i->flt[0] != 1)
-            scale = (struct in_row){&i->flt[0], 0};
-        if (o[0].dtype == DT_F32)
-            to = (struct out_row){(float *)p[0] + at * ys, ys};
+        if (!scale.at && i->flt[FLT(activation, factor)] != 1)
+            scale = (struct in_row){&i->flt[FLT(activation, factor)], 0};
+        if (dst->dtype == DT_F32)
+            to = (struct out_row){(float *)to_dst + at * ys, ys};
         compute(l, a, to, rx, scale, bias, m);
-        if (o[4].mem)
-            sum += l->k->reduce[REDUCE_sum]((struct in_row){to.at, to.step}, (size_t)m);
-        if (o[0].dtype != DT_F32)
-            store_row(l, &o[0], p[0] + at * ys * o[0].size, ys, y, m);
+        if (sum->mem)
+            total += l->k->reduce[REDUCE_sum]((struct in_row){to.at, to.step}, (size_t)m);
+        if (dst->dtype != DT_F32)
+            store_row(l, dst, to_dst + at * ys * dst->size, ys, y, m);
     }
-    if (o[4].mem)
-        store_one(l, &o[4], p[4], sum);
+    if (sum->mem)
+        store_one(l, sum, p[AP(activation, sum)], total);
+}
+
+/* The factor of each element of a tile. */
+static struct in_tile scale_tile(const struct bound_insn *i, char *const *p)
+{
+    struct in_tile scale = tile_at(i, p, AP(activation, scale));
+    if (!scale.at && i->flt[FLT(activation, factor)] != 1)
+        scale = (struct in_tile){&i->flt[FLT(activation, factor)], 0, 0};
+    return scale;
 }
 
 static void activation_tile(struct lane *l, const struct bound_insn *i, char *const *p,
@@ -103,11 +116,9 @@ static void activation_tile(struct lane *l, const struct bound_insn *i, char *co
 {
     const struct activation *a = i->prepared;
     int last = i->shape.rank - 1;
-    struct in_tile scale = tile_at(i, p, 2), bias = tile_at(i, p, 3);
-    if (!scale.at && i->flt[0] != 1)
-        scale = (struct in_tile){&i->flt[0], 0, 0};
-    l->k->activation_tile[a->f.index](tile_to(i, p), tile_at(i, p, 1), scale, bias,
-                                      (size_t)count[last - 1], (size_t)count[last], a->f.p);
+    struct in_tile scale = scale_tile(i, p), bias = tile_at(i, p, AP(activation, bias));
+    l->k->activation_tile[a->f.index](tile_to(i, p), tile_at(i, p, AP(activation, src)), scale,
+                                      bias, (size_t)count[last - 1], (size_t)count[last], a->f.p);
 }
 
 static struct in_tile part_of(struct in_tile t, int64_t row, int64_t column)
@@ -124,17 +135,16 @@ static void activation_widened(struct lane *l, const struct bound_insn *i, char 
     int last = i->shape.rank - 1;
     int64_t rows = count[last - 1], n = count[last], columns = n < BLOCK ? n : BLOCK,
             many = BLOCK / columns;
-    struct in_tile scale = tile_at(i, p, 2), bias = tile_at(i, p, 3);
-    if (!scale.at && i->flt[0] != 1)
-        scale = (struct in_tile){&i->flt[0], 0, 0};
+    struct in_tile scale = scale_tile(i, p), bias = tile_at(i, p, AP(activation, bias));
     float block[BLOCK];
     struct affine_tile widen = affine_at(i, p, count);
     widen.y = block, widen.y_type = TILE_F32;
     for (int64_t r = 0; r < rows; r += many)
         for (int64_t c = 0; c < n; c += columns) {
             struct out_tile y = tile_to(i, p);
-            y.at = (char *)y.at + (r * y.pitch + c) * i->o[0].size;
-            widen.x = p[1] + (r * widen.x_pitch + c) * i->o[1].size;
+            y.at = (char *)y.at + (r * y.pitch + c) * i->o[AP(activation, dst)].size;
+            widen.x =
+                p[AP(activation, src)] + (r * widen.x_pitch + c) * i->o[AP(activation, src)].size;
             widen.rows = (size_t)(rows - r < many ? rows - r : many);
             widen.n = (size_t)(n - c < columns ? n - c : columns);
             widen.y_pitch = (ptrdiff_t)widen.n;
@@ -150,9 +160,7 @@ static void activation_affine(struct lane *l, const struct bound_insn *i, char *
 {
     const struct activation *a = i->prepared;
     struct affine_tile t = affine_at(i, p, count);
-    t.scale = tile_at(i, p, 2), t.bias = tile_at(i, p, 3);
-    if (!t.scale.at && i->flt[0] != 1)
-        t.scale = (struct in_tile){&i->flt[0], 0, 0};
+    t.scale = scale_tile(i, p), t.bias = tile_at(i, p, AP(activation, bias));
     t.zero = a->f.index == ACTIVATION_round_shift ? (int)a->f.p[0] : 0;
     l->k->affine(&t);
 }

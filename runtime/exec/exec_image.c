@@ -24,7 +24,7 @@ static bool constant_imms(struct binding *b, const struct bound_insn *i)
     const struct insn_info *info = insn_info(i->op);
     for (int n = 1; n < info->nimms; n++)
         if (i->imm[n].nterms || i->imm[n].base < 0 || i->imm[n].base > 1 << 20)
-            return fail(b->d, "%s: '%s' is %lld", info->name, info->imm[n],
+            return fail(b->d, "%s: '%s' is %lld", info->name, info->imm[n].name,
                         (long long)i->imm[n].base);
     return true;
 }

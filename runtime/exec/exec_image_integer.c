@@ -34,7 +34,7 @@ bool prepare_depthwise_integer(struct binding *b, struct bound_insn *i, const st
                          *terms = &i->o[TERMS];
     for (int n = KERNEL_H; n <= OUTSIDE; n++)
         if (i->imm[n].nterms || i->imm[n].base < 0 || i->imm[n].base > 1 << 20)
-            return fail(b->d, "depthwise_integer: '%s' is %lld", insn_info(insn->op)->imm[n],
+            return fail(b->d, "depthwise_integer: '%s' is %lld", insn_info(insn->op)->imm[n].name,
                         (long long)i->imm[n].base);
     if (!types_fit(b, i))
         return false;

@@ -79,7 +79,7 @@ static bool numbers_fit(struct binding *b, const struct bound_insn *i)
         int64_t v = i->imm[n].base;
         if (i->imm[n].nterms || v < (n > SUM_ZERO ? 0 : -128) || v > (n > SUM_ZERO ? 1 : 255))
             return fail(b->d, "quantized_matmul: '%s' is %lld",
-                        insn_info(INSN_quantized_matmul)->imm[n], (long long)v);
+                        insn_info(INSN_quantized_matmul)->imm[n].name, (long long)v);
     }
     return true;
 }

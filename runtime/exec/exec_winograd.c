@@ -32,7 +32,7 @@ static bool constant_numbers(struct binding *b, const struct bound_insn *i, int 
         bool moves = i->op == INSN_winograd_input && (n == ROW || n == COLUMN);
         int64_t v = i->imm[n].base;
         if ((i->imm[n].nterms && !moves) || v < 0 || v > 1 << 24)
-            return fail(b->d, "%s: '%s' is %lld", info->name, info->imm[n], (long long)v);
+            return fail(b->d, "%s: '%s' is %lld", info->name, info->imm[n].name, (long long)v);
     }
     if (i->imm[SIZE].base != 2 && i->imm[SIZE].base != 4)
         return fail(b->d, "%s: tiles of %lld pixels a side, expected 2 or 4", info->name,

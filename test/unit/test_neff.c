@@ -76,7 +76,7 @@ static void any_insn(struct maker *m, enum opcode op)
             n->ap[i] = any_ap(m, info->ap[i].access);
     for (int i = 0; i < info->nimms; i++)
         if (below(&m->r, 3))
-            n->imm[i] = any_affine(m);
+            n->imm[i] = info->imm[i].varies ? any_affine(m) : (struct affine){.base = any_dim(m)};
     for (int i = 0; i < info->nfloats; i++) {
         uint32_t bits = (uint32_t)next_random(&m->r); /* NaNs too */
         memcpy(&n->flt[i], &bits, sizeof bits);

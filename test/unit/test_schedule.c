@@ -255,9 +255,9 @@ static void say(struct text *t, const char *fmt, ...)
 
 static void random_body(struct text *t)
 {
-    static const char *const engines[] = {"act", "dve", "pool", "pe", "sp"}, *const tiles[] = {
-                                                                                 "sbuf0", "sbuf1",
-                                                                                 "psum2"};
+    static const char *const copies[] = {"act.tensor_copy", "dve.tensor_copy", "pool.tensor_copy",
+                                         "pe.nc_transpose", "sp.dma_copy"};
+    static const char *const tiles[] = {"sbuf0", "sbuf1", "psum2"};
     int n = 1 + below(&t->r, 4);
     for (int i = 0; i < n && t->insns < 9; i++) {
         if (t->depth < 2 && below(&t->r, 4) == 0) {
@@ -271,8 +271,8 @@ static void random_body(struct text *t)
         t->insns++;
         const char *dst = tiles[below(&t->r, 3)], *src = tiles[below(&t->r, 3)];
         bool part = below(&t->r, 4) == 0;
-        say(t, "%s.tensor_copy dst=%s f32[%d](32:64, 64:1), src=%s f32[0](%d:64, 64:1)\n",
-            engines[below(&t->r, 5)], dst, below(&t->r, 2) * 2048, src, part ? 32 : 64);
+        say(t, "%s dst=%s f32[%d](32:64, 64:1), src=%s f32[0](%d:64, 64:1)\n",
+            copies[below(&t->r, 5)], dst, below(&t->r, 2) * 2048, src, part ? 32 : 64);
     }
 }
 
@@ -288,8 +288,8 @@ static int unroll(const struct kernel *k, int from, int to, int64_t *vars, struc
     int *ends = loop_ends(k, &a);
     for (int i = from; i < to; i++) {
         if (k->insns[i].op == INSN_loop) {
-            for (int64_t v = 0; v < k->insns[i].imm[1].base; v++) {
-                vars[k->insns[i].imm[0].base] = v;
+            for (int64_t v = 0; v < k->insns[i].imm[IMM(loop, count)].base; v++) {
+                vars[k->insns[i].imm[IMM(loop, var)].base] = v;
                 n = unroll(k, i + 1, ends[i], vars, out, n);
             }
             i = ends[i];
