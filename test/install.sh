@@ -42,6 +42,16 @@ cmake -S "$source/test/install" -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix
 cmake --build "$scratch/cmake" >>"$scratch/cmake.log"
 check "$scratch/cmake/example_xrt"
 check "$scratch/cmake/example_xrt_static"
+[ "$("$scratch/cmake/kernel")" = "max |y - 2 x| = 0" ]
+
+# libxcc: a kernel built in C, run by libxrt.
+# shellcheck disable=SC2046,SC2086
+$cc $flags "$source/test/install/kernel.c" -o "$scratch/kernel" $(pkg-config --cflags --libs xcc xrt) -lm
+[ "$("$scratch/kernel")" = "max |y - 2 x| = 0" ] || { echo "the program with a kernel fails"; exit 1; }
+if nm -D --defined-only "$LD_LIBRARY_PATH/libxcc.so" | awk '{ print $3 }' | grep -v '^xcc_'; then
+    echo "libxcc shows names that are not its own"
+    exit 1
+fi
 
 # The library shows its own functions only and wants nothing of the compiler.
 for l in "$LD_LIBRARY_PATH/libxrt.so -D" "$LD_LIBRARY_PATH/libxrt.a -g"; do

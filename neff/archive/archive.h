@@ -36,6 +36,8 @@ struct neff_header {
 
 /* Writes PATH completely or not at all. */
 bool neff_write(const struct program *p, const char *path, struct diag *d);
+/* The same bytes in memory aligned to 64, which the caller frees. */
+bool neff_write_memory(const struct program *p, void **data, size_t *size, struct diag *d);
 
 struct neff_member {
     const char *name;

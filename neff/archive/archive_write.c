@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "neff/archive/archive.h"
 
 #include "neff/archive/archive_json.h"
@@ -11,6 +12,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 _Static_assert(sizeof(struct neff_header) == NEFF_HEADER_SIZE, "header size");
 _Static_assert(offsetof(struct neff_header, build) == 40, "build");
@@ -164,30 +167,69 @@ static bool put_header(const struct program *p, struct writer *w, struct diag *d
     return true;
 }
 
-bool neff_write(const struct program *p, const char *path, struct diag *d)
+/* Into w->out.f, which is open for reading too. */
+static bool write_all(const struct program *p, struct writer *w, struct diag *d)
 {
-    struct writer w = {0};
     struct arena scratch = {0};
     static const uint8_t blank[NEFF_HEADER_SIZE];
-    if (!out_open(&w.out, path, d))
-        return false;
-    setvbuf(w.out.f, NULL, _IOFBF, WRITE_BYTES);
+    setvbuf(w->out.f, NULL, _IOFBF, WRITE_BYTES);
     struct archive *tar = archive_write_new();
     archive_write_set_format_ustar(tar);
     archive_write_set_bytes_per_block(tar, 0);
-    bool ok = fwrite(blank, sizeof blank, 1, w.out.f) == 1 ||
+    bool ok = fwrite(blank, sizeof blank, 1, w->out.f) == 1 ||
               fail(d, "cannot write: %s", strerror(errno));
-    if (ok && archive_write_open(tar, &w, NULL, on_write, NULL) != ARCHIVE_OK)
+    if (ok && archive_write_open(tar, w, NULL, on_write, NULL) != ARCHIVE_OK)
         ok = fail(d, "cannot write: %s", archive_error_string(tar));
     ok = ok && put_members(p, tar, &scratch, d);
     if (ok && archive_write_close(tar) != ARCHIVE_OK)
         ok = fail(d, "cannot write: %s", archive_error_string(tar));
     archive_write_free(tar);
-    ok = ok && put_header(p, &w, d);
+    ok = ok && put_header(p, w, d);
     arena_free(&scratch);
-    if (!ok) {
+    return ok;
+}
+
+bool neff_write(const struct program *p, const char *path, struct diag *d)
+{
+    struct writer w = {0};
+    if (!out_open(&w.out, path, d))
+        return false;
+    if (!write_all(p, &w, d)) {
         out_abandon(&w.out);
         return fail_in(d, "%s", path);
     }
     return out_commit(&w.out, d);
+}
+
+/* What the file holds, in memory of its own. */
+static bool read_back(FILE *f, uint64_t size, void **data, struct diag *d)
+{
+    uint64_t room = aligned(size, NEFF_SLOT_ALIGN);
+    *data = aligned_alloc(NEFF_SLOT_ALIGN, room);
+    if (!*data)
+        return fail(d, "out of memory: an archive of %llu bytes", (unsigned long long)size);
+    if (fflush(f) == 0 && fseek(f, 0, SEEK_SET) == 0 && fread(*data, 1, size, f) == size)
+        return true;
+    free(*data);
+    *data = NULL;
+    return fail(d, "cannot read back what was written: %s", strerror(errno));
+}
+
+bool neff_write_memory(const struct program *p, void **data, size_t *size, struct diag *d)
+{
+    struct writer w = {0};
+    int fd = memfd_create("archive", MFD_CLOEXEC);
+    w.out.f = fd >= 0 ? fdopen(fd, "w+b") : NULL;
+    *data = NULL, *size = 0;
+    if (!w.out.f) {
+        fail(d, "cannot make a file in memory: %s", strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    bool ok = write_all(p, &w, d) && read_back(w.out.f, NEFF_HEADER_SIZE + w.written, data, d);
+    if (ok)
+        *size = (size_t)(NEFF_HEADER_SIZE + w.written);
+    fclose(w.out.f);
+    return ok;
 }

@@ -1,4 +1,4 @@
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE
 #include "neff/base/file.h"
 
 #include <errno.h>
@@ -13,10 +13,41 @@ enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
 
 static const uint8_t nothing[1];
 
+/* A file that exists in this thread only. */
+static _Thread_local struct {
+    char *path; /* NULL: none */
+    int fd;
+} lent;
+
+bool file_lend(const char *path, const void *data, size_t size, struct diag *d)
+{
+    if (lent.path)
+        close(lent.fd);
+    free(lent.path);
+    lent.path = NULL;
+    if (!path)
+        return true;
+    lent.fd = memfd_create("lent", MFD_CLOEXEC);
+    if (lent.fd < 0)
+        return fail(d, "%s: cannot make a file in memory: %s", path, strerror(errno));
+    bool ok = true;
+    for (size_t at = 0; ok && at < size;) {
+        ssize_t n = write(lent.fd, (const char *)data + at, size - at);
+        ok = n > 0;
+        at += ok ? (size_t)n : 0;
+    }
+    lent.path = ok ? strdup(path) : NULL;
+    if (lent.path)
+        return true;
+    close(lent.fd);
+    return fail(d, "%s: out of memory", path);
+}
+
 bool file_map(struct mapped_file *f, const char *path, struct diag *d)
 {
     *f = (struct mapped_file){nothing, 0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool own = lent.path && !strcmp(path, lent.path);
+    int fd = own ? fcntl(lent.fd, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return fail(d, "%s: cannot open: %s", path, strerror(errno));
     struct stat st;

@@ -18,6 +18,8 @@ struct mapped_file {
 /* Maps PATH read-only. Fails on directories and on files that cannot be read. */
 bool file_map(struct mapped_file *f, const char *path, struct diag *d);
 void file_unmap(struct mapped_file *f);
+/* From now on, in this thread, file_map(PATH) gives these bytes, which are copied; NULL: no more. */
+bool file_lend(const char *path, const void *data, size_t size, struct diag *d);
 /* Of these bytes of a mapped file only some here and there are read: no more come into memory. */
 void file_sparse(const void *p, size_t bytes);
 /* All of these bytes of a mapped file will be read soon: they are put in place at once. */
