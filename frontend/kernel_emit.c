@@ -33,7 +33,7 @@ static int find_operand(const struct insn_info *info, const char *name, struct d
 static int find_number(const struct insn_info *info, const char *name, struct diag *d)
 {
     for (int i = 0; i < info->nimms; i++)
-        if (!strcmp(info->imm[i], name))
+        if (!strcmp(info->imm[i].name, name))
             return i;
     fail(d, "no integer '%s'", name);
     return -1;
@@ -168,11 +168,13 @@ static bool set_constants(struct xcc_kernel *k, struct insn *n, const struct xcc
 
 static bool set_engine(struct insn *n, const char *name, struct diag *d)
 {
-    for (int e = 0; name && e < ENGINE_COUNT; e++)
-        if (!strcmp(engine_names[e], name)) {
-            n->engine = (uint8_t)e;
-            return true;
-        }
+    for (int e = 0; name && e < ENGINE_COUNT; e++) {
+        if (strcmp(engine_names[e], name))
+            continue;
+        n->engine = (uint8_t)e;
+        return (insn_info(n->op)->engines >> e & 1) ||
+               fail(d, "engine '%s' does not have it", name);
+    }
     return !name || fail(d, "unknown engine '%s'", name);
 }
 
@@ -246,7 +248,7 @@ bool xcc_instruction_get(int i, struct xcc_instruction_info *out)
         append(out->operands, sizeof out->operands, word);
     }
     for (int a = 0; a < info->nimms; a++)
-        append(out->numbers, sizeof out->numbers, info->imm[a]);
+        append(out->numbers, sizeof out->numbers, info->imm[a].name);
     for (int a = 0; a < info->nfloats; a++)
         append(out->reals, sizeof out->reals, info->flt[a]);
     for (int a = 0; a < info->nfuncs; a++)
