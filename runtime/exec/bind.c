@@ -24,40 +24,6 @@ static void make_key(const struct context *c, int64_t *key)
     }
 }
 
-bool slot_dims(const struct slot *s, const int64_t *values, struct tensor *out)
-{
-    *out = (struct tensor){.kind = VK_NONE};
-    if (s->type.kind != VK_TENSOR || s->type.rank < 0)
-        return false;
-    for (int i = 0; i < s->type.rank; i++) {
-        out->dims[i] = dim_value(values, s->type.dims[i]);
-        if (out->dims[i] == DIM_NOT_BOUND)
-            return false;
-    }
-    out->kind = VK_TENSOR;
-    out->dtype = s->type.dtype;
-    out->rank = s->type.rank;
-    return true;
-}
-
-/* Bytes of a tensor whose dims come from a file; fails on negative dims and on overflow. */
-static bool checked_size(const char *name, const struct tensor *t, int64_t *bytes, struct diag *d)
-{
-    int64_t n = (int64_t)dtype_bytes(t->dtype);
-    bool empty = false, overflow = false;
-    for (int i = 0; i < t->rank; i++) {
-        if (t->dims[i] < 0)
-            return fail(d, "'%s': dimension %d is %lld for these input shapes, expected 0 or more",
-                        name, i, (long long)t->dims[i]);
-        empty |= t->dims[i] == 0;
-        overflow |= __builtin_mul_overflow(n, t->dims[i], &n);
-    }
-    if (!empty && (overflow || n > INT64_MAX / 4))
-        return fail(d, "'%s' is too large: its size does not fit 64 bits", name);
-    *bytes = empty ? 0 : n;
-    return true;
-}
-
 static bool wrong_input(const struct program *p, const struct slot *s, const struct tensor *t,
                         struct diag *d)
 {
@@ -121,73 +87,6 @@ static bool check_inputs(const struct context *c, const struct bound *b, struct 
             arena_free(&scratch);
             return false;
         }
-    }
-    return true;
-}
-
-/* The innermost broadcast of the expression whose operands have sizes that do not go together. */
-static const struct dim_node *odd_broadcast(const struct dim_table *t, const int64_t *values,
-                                            dim_t d)
-{
-    const struct dim_node *n = dim_is_const(d) ? NULL : &t->nodes[dim_index(d)];
-    if (!n || n->op == DIM_SYM)
-        return NULL;
-    const struct dim_node *inner = odd_broadcast(t, values, n->a);
-    if (!inner)
-        inner = odd_broadcast(t, values, n->b);
-    if (inner || n->op != DIM_BROADCAST)
-        return inner;
-    int64_t a = dim_value(values, n->a), b = dim_value(values, n->b);
-    return a >= 0 && b >= 0 && a != b && a != 1 && b != 1 ? n : NULL;
-}
-
-bool check_broadcasts(const struct program *p, int slot, const int64_t *values, struct diag *d)
-{
-    const struct slot *s = &p->slots[slot];
-    for (int i = 0; s->type.kind == VK_TENSOR && i < s->type.rank; i++) {
-        if (dim_value(values, s->type.dims[i]) >= 0)
-            continue;
-        const struct dim_node *n = odd_broadcast(&p->dims, values, s->type.dims[i]);
-        if (n)
-            return fail(d,
-                        "'%s': sizes %lld and %lld do not broadcast in dimension %d: these input "
-                        "shapes do not go together in this model",
-                        s->name ? s->name : "(unnamed)", (long long)dim_value(values, n->a),
-                        (long long)dim_value(values, n->b), i);
-    }
-    return true;
-}
-
-static bool size_slots(const struct context *c, struct bound *b, int64_t *sizes, struct diag *d)
-{
-    const struct program *p = c->m->p;
-    for (int s = 0; s < p->nslots; s++) {
-        const struct slot *slot = &p->slots[s];
-        const char *name = slot->name ? slot->name : "(unnamed)";
-        sizes[s] = 0;
-        if (c->m->slot_runtime[s] || !slot_dims(slot, b->values, &b->types[s])) {
-            if (slot->kind == SLOT_PLANNED)
-                return fail(d, "'%s' has dims that no input determines, but a place in the plan",
-                            name);
-            b->types[s].kind = VK_NONE;
-            continue;
-        }
-        if (!check_broadcasts(p, s, b->values, d) ||
-            !checked_size(name, &b->types[s], &sizes[s], d))
-            return false;
-    }
-    for (int s = 0; s < p->nslots; s++) {
-        const struct slot *slot = &p->slots[s];
-        if (slot->kind != SLOT_VIEW || b->types[s].kind == VK_NONE ||
-            b->types[slot->base].kind == VK_NONE)
-            continue;
-        int64_t offset = dim_value(b->values, slot->offset), start;
-        if (offset < 0 ||
-            __builtin_mul_overflow(offset, (int64_t)dtype_bytes(slot->type.dtype), &start) ||
-            start > sizes[slot->base] || sizes[s] > sizes[slot->base] - start)
-            return fail(d, "view '%s' (%lld bytes at element %lld) leaves its tensor of %lld bytes",
-                        slot->name ? slot->name : "(unnamed)", (long long)sizes[s],
-                        (long long)offset, (long long)sizes[slot->base]);
     }
     return true;
 }
@@ -321,7 +220,7 @@ static bool fill_bound(struct context *c, struct bound *b, struct diag *d)
         return false;
     dim_eval_all(&p->dims, b->symbols, b->values);
     int64_t *sizes = ARENA_ARRAY(&scratch, int64_t, p->nslots + 1);
-    bool ok = check_inputs(c, b, d) && size_slots(c, b, sizes, d);
+    bool ok = check_inputs(c, b, d) && size_slots(c->m, b, sizes, d);
     if (ok) {
         plan_memory(p, b->values, sizes, &b->arena, &b->plan);
         ok = bind_kernels(c, b, d);
@@ -442,16 +341,12 @@ static bool expected_inputs(struct context *c)
     return true;
 }
 
-void bind_ahead(struct context *c)
+bool bind_ahead(struct context *c)
 {
     struct diag ignored = {0}; /* the first run meets the same and reports it */
     c->guessed = false;
-    if (!expected_inputs(c) || !bind_inputs(c, &ignored)) {
-        c->guessed = false;
-    } else {
-        rehearse(c);
-        c->clock = c->now->used = 1;
-    }
-    for (int i = 0; i < c->m->p->regions[0].nparams; i++)
-        c->input[i].kind = VK_NONE;
+    if (expected_inputs(c) && bind_inputs(c, &ignored))
+        return true;
+    c->guessed = false;
+    return false;
 }

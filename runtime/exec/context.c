@@ -59,6 +59,16 @@ static bool make_calls(struct context *c, struct diag *d)
     return true;
 }
 
+static void prepare_first_run(struct context *c)
+{
+    if (bind_ahead(c)) {
+        warm_up(c);
+        c->clock = c->now->used = 1;
+    }
+    for (int i = 0; i < c->m->p->regions[0].nparams; i++)
+        c->input[i].kind = VK_NONE;
+}
+
 struct context *context_new(struct model *m, int threads, struct diag *d)
 {
     struct context *c = calloc(1, sizeof *c);
@@ -75,7 +85,7 @@ struct context *context_new(struct model *m, int threads, struct diag *d)
         context_free(c);
         return NULL;
     }
-    bind_ahead(c);
+    prepare_first_run(c);
     return c;
 }
 

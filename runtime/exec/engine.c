@@ -1,12 +1,10 @@
+/*
+ * What executors share: walks over rows and tiles, elements of any type.
+ */
 #include "runtime/exec/engine.h"
 
 #include <math.h>
 #include <string.h>
-
-const struct executor executors[INSN_COUNT] = {
-#define EXECUTOR(name, geometry, prepare) [INSN_##name] = {exec_##name, geometry, prepare},
-#include "runtime/exec/executors.def"
-};
 
 void for_each_row(struct lane *l, const struct bound_insn *i, const int64_t *count, int outer,
                   row_fn row)

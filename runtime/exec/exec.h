@@ -30,7 +30,7 @@ const struct program *model_program(const struct model *m);
 
 /* threads: lanes that share a kernel's grid, the calling thread being one; 0: one per physical
  * core. The first run is prepared: planned for what the inputs' types say, open dimensions being 1;
- * models of microseconds are run on zeros (rehearsal.c). */
+ * models of microseconds are run on zeros (warm_up.c). */
 struct context *context_new(struct model *m, int threads, struct diag *d);
 void context_free(struct context *c);
 int context_threads(const struct context *c);

@@ -187,18 +187,25 @@ struct context {
 
 /* bind.c: makes c->now the plan for the inputs that are set. */
 bool bind_inputs(struct context *c, struct diag *d);
-/* Makes the plan of the first run now, memory included. Open dimensions are taken to be 1; when
- * they are not, that plan goes. */
-void bind_ahead(struct context *c);
-/* rehearsal.c: with that plan and its inputs, without data. */
-void rehearse(struct context *c);
+/* Makes the plan of the first run now, memory included, and c->input what it is for, without data;
+ * false when types do not tell. Open dimensions are taken to be 1; when they are not, that plan
+ * goes. */
+bool bind_ahead(struct context *c);
 void bound_free(struct bound *b);
+
+/* warm_up.c: runs a short model on zeros. c->now and c->input are what bind_ahead made. */
+void warm_up(struct context *c);
+
+/* slots.c */
 /* Dims of a slot's type under `values`; false (no message) when some are not known. */
 bool slot_dims(const struct slot *s, const int64_t *values, struct tensor *out);
 /* Fails when a dim of the slot is negative for its operands' sizes do not broadcast. */
 bool check_broadcasts(const struct program *p, int slot, const int64_t *values, struct diag *d);
+/* b->types and bytes of every slot whose dims b->values determines; of others kind VK_NONE and 0.
+ * Fails on sizes that memory cannot have and on views that leave their tensor. */
+bool size_slots(const struct model *m, struct bound *b, int64_t *sizes, struct diag *d);
 
-/* exec.c: how an instruction is bound and run. */
+/* executors.c: how an instruction is bound and run. */
 enum geometry {
     JOINT,        /* one shape for all operands; dims are merged where all operands allow it */
     JOINT_ROWS,   /* the same, but the last dim stays by itself */

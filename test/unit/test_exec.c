@@ -325,7 +325,7 @@ static void copies_inputs_to_outputs(void **state)
 
 /* A model that is run on zeros when its context is made shows nothing of it, and has no part in
  * what the first run gives, whatever its shapes. */
-static void rehearses(void **state)
+static void warms_up(void **state)
 {
     for (int size = 0; size <= 3; size += 3) {
         struct diag d = {0};
@@ -429,7 +429,7 @@ int main(void)
         cmocka_unit_test(binds_dims_while_running),
         cmocka_unit_test(runs_loops),
         cmocka_unit_test(plans_ahead),
-        cmocka_unit_test(rehearses),
+        cmocka_unit_test(warms_up),
         cmocka_unit_test(copies_inputs_to_outputs),
         cmocka_unit_test(repeated_runs_allocate_nothing),
         cmocka_unit_test(an_empty_graph_costs_little),

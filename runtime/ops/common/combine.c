@@ -1,5 +1,7 @@
 #include "runtime/ops/common/combine.h"
 
+#include "runtime/ops/common/elementwise.h"
+
 #include <string.h>
 
 enum { MAX_ARGS = 128 };
@@ -24,7 +26,7 @@ static bool find_form(const struct attrs *as, const char *attribute, struct comb
     }
     m->form = COMBINE_OP;
     m->op = op_from_name(name);
-    return m->op != OP_COUNT && op_eval(m->op) == eval_elementwise && op_infos[m->op].min_in == 2;
+    return m->op != OP_COUNT && ew_row(m->op) && op_infos[m->op].min_in == 2;
 }
 
 bool combine_init(struct combine *m, struct op_call *c, const char *attribute, int region)

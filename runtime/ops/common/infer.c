@@ -3,58 +3,7 @@
  */
 #include "runtime/ops/common/ops.h"
 
-#include "neff/core/signature.h"
-
 #include <string.h>
-
-bool check_arity(enum op op, int nin, int nout, struct diag *d)
-{
-    const struct op_info *info = &op_infos[op];
-    if (nin < info->min_in || (info->max_in >= 0 && nin > info->max_in))
-        return fail(d, "operator %s has %d operands, expected %d to %d", info->name, nin,
-                    info->min_in, info->max_in);
-    if (nout < info->min_out || (info->max_out >= 0 && nout > info->max_out))
-        return fail(d, "operator %s has %d results, expected %d to %d", info->name, nout,
-                    info->min_out, info->max_out);
-    return true;
-}
-
-/* Containers belong to control flow; everything else computes on tensors. */
-static bool check_kinds(struct infer *f)
-{
-    const struct op_info *info = &op_infos[f->op];
-    if ((info->flags & (OPF_REGIONS | OPF_TERMINATOR | OPF_CONTAINERS)) || f->op == OP_identity ||
-        (f->op >= OP_sequence_empty && f->op <= OP_optional_has))
-        return true;
-    for (int i = 0; i < f->nin; i++) {
-        if (f->in[i].kind == VK_NONE && i < info->min_in)
-            return fail(f->d, "operand %d of %s is missing", i, info->name);
-        if (f->in[i].kind != VK_TENSOR && f->in[i].kind != VK_NONE)
-            return fail(f->d, "operand %d of %s is a container, expected a tensor", i, info->name);
-    }
-    return true;
-}
-
-/* What a rule has made of the contents of its operands may be nonsense. */
-static bool check_results(struct infer *f)
-{
-    for (int i = 0; i < f->nout; i++) {
-        const struct type *t = &f->out[i];
-        for (int k = 0; t->kind == VK_TENSOR && k < t->rank; k++)
-            if (dim_is_const(t->dims[k]) && t->dims[k] < 0)
-                return fail(f->d, "dimension %d of the result is %lld, expected 0 or more", k,
-                            (long long)t->dims[k]);
-    }
-    return true;
-}
-
-bool infer_run(struct infer *f)
-{
-    if (!check_arity(f->op, f->nin, f->nout, f->d) || !check_kinds(f) ||
-        !signature_check(op_signature(f->op), f->in, f->nin, f->d))
-        return false;
-    return op_infer(f->op)(f) && !diag_failed(f->d) && check_results(f);
-}
 
 dim_t content_clamp(int64_t v)
 {

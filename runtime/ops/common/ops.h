@@ -83,8 +83,6 @@ bool infer_same_dim(struct infer *f, dim_t a, dim_t b, const char *what, dim_t *
 
 /* Checks number and kind of operands, then applies the rule of f->op: what callers outside use. */
 bool infer_run(struct infer *f);
-bool check_arity(enum op op, int nin, int nout, struct diag *d);
-infer_fn op_infer(enum op op); /* never NULL for ops of the table once the table is complete */
 
 /* ---- plain routines ---- */
 
@@ -135,6 +133,8 @@ static inline bool op_run_planned(struct op_call *c)
     return op_eval(c->op)(c);
 }
 
+/* Whether t is a tensor of that element type and those dims, all constant. */
+bool has_type(const struct tensor *t, const struct type *type);
 /* For routines of data-dependent operators: memory for result i. NULL after a failure. */
 struct tensor *call_out(struct op_call *c, int i, int dtype, int rank, const int64_t *dims);
 /* Routines that move elements may leave string results pointing into their operands; this, called

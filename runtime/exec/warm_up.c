@@ -1,15 +1,15 @@
 /*
- * A rehearsal: models whose runs are short beside what it takes to bring their code and memory into
- * place are run when their context is made, on inputs of zeros, so that the first run finds them
- * there. It adds one run to loading and the first run together: a few percent of them.
+ * Warm-up: models whose runs are short beside the time to bring code and memory into the caches are
+ * run once on zeros when their context is made, so that the first run finds them there. It adds a
+ * few percent to the time of loading and the first run together.
  */
 #include "runtime/exec/state.h"
 
 #include <string.h>
 
-/* Runs of up to REHEARSED_NS are rehearsed, those of up to SHORT_NS until the processor knows them.
+/* Models of up to WARMED_NS are run once, those of up to SHORT_NS several times: branch predictors.
  */
-enum { REHEARSED_NS = 500000, SHORT_NS = 5000, SHORT_RUNS = 4 };
+enum { WARMED_NS = 500000, SHORT_NS = 5000, SHORT_RUNS = 4 };
 enum { LAUNCH_NS = 300, CALL_NS = 500, CACHED_BYTES_PER_NS = 40, CACHED_FLOPS_PER_NS = 50 };
 
 /* Time of a run on what lies in the caches, as far as sizes tell. */
@@ -50,13 +50,13 @@ static bool is_plain(const struct context *c)
     return true;
 }
 
-void rehearse(struct context *c)
+void warm_up(struct context *c)
 {
     const struct program_region *r = &c->m->p->regions[0];
     struct diag ignored = {0};
     struct arena zeros = {0};
-    double ns = is_plain(c) ? expected_ns(c) : REHEARSED_NS;
-    if (ns >= REHEARSED_NS)
+    double ns = is_plain(c) ? expected_ns(c) : WARMED_NS;
+    if (ns >= WARMED_NS)
         return;
     for (int i = 0; i < r->nparams; i++)
         c->input[i].data = arena_alloc(&zeros, tensor_bytes(&c->input[i]));

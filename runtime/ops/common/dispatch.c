@@ -1,0 +1,165 @@
+/*
+ * The table of all operators' shape rules and routines, and running one: checks around the rule,
+ * memory for the results. Nothing else in runtime/ops knows all operators; what rules and routines
+ * call is in infer.c and ops.c.
+ */
+#include "runtime/ops/common/ops.h"
+
+#include "neff/core/signature.h"
+
+static const infer_fn infers[OP_COUNT] = {
+#define OP(id, ...)    [OP_##id] = infer_##id,
+#define UNARY(id, ...) [OP_##id] = infer_elementwise,
+#define PARAMETRIC     UNARY
+#define BINARY         UNARY
+#define COMPARE        UNARY
+#include "neff/core/op.def"
+};
+
+static const eval_fn evals[OP_COUNT] = {
+#define OP(id, ...)    [OP_##id] = eval_##id,
+#define UNARY(id, ...) [OP_##id] = eval_elementwise,
+#define PARAMETRIC     UNARY
+#define BINARY         UNARY
+#define COMPARE        UNARY
+#include "neff/core/op.def"
+};
+
+eval_fn op_eval(enum op op)
+{
+    return evals[op];
+}
+
+static bool check_arity(enum op op, int nin, int nout, struct diag *d)
+{
+    const struct op_info *info = &op_infos[op];
+    if (nin < info->min_in || (info->max_in >= 0 && nin > info->max_in))
+        return fail(d, "operator %s has %d operands, expected %d to %d", info->name, nin,
+                    info->min_in, info->max_in);
+    if (nout < info->min_out || (info->max_out >= 0 && nout > info->max_out))
+        return fail(d, "operator %s has %d results, expected %d to %d", info->name, nout,
+                    info->min_out, info->max_out);
+    return true;
+}
+
+/* Containers belong to control flow; everything else computes on tensors. */
+static bool check_kinds(struct infer *f)
+{
+    const struct op_info *info = &op_infos[f->op];
+    if ((info->flags & (OPF_REGIONS | OPF_TERMINATOR | OPF_CONTAINERS)) || f->op == OP_identity ||
+        (f->op >= OP_sequence_empty && f->op <= OP_optional_has))
+        return true;
+    for (int i = 0; i < f->nin; i++) {
+        if (f->in[i].kind == VK_NONE && i < info->min_in)
+            return fail(f->d, "operand %d of %s is missing", i, info->name);
+        if (f->in[i].kind != VK_TENSOR && f->in[i].kind != VK_NONE)
+            return fail(f->d, "operand %d of %s is a container, expected a tensor", i, info->name);
+    }
+    return true;
+}
+
+/* What a rule has made of the contents of its operands may be nonsense. */
+static bool check_results(struct infer *f)
+{
+    for (int i = 0; i < f->nout; i++) {
+        const struct type *t = &f->out[i];
+        for (int k = 0; t->kind == VK_TENSOR && k < t->rank; k++)
+            if (dim_is_const(t->dims[k]) && t->dims[k] < 0)
+                return fail(f->d, "dimension %d of the result is %lld, expected 0 or more", k,
+                            (long long)t->dims[k]);
+    }
+    return true;
+}
+
+bool infer_run(struct infer *f)
+{
+    if (!check_arity(f->op, f->nin, f->nout, f->d) || !check_kinds(f) ||
+        !signature_check(op_signature(f->op), f->in, f->nin, f->d))
+        return false;
+    return infers[f->op](f) && !diag_failed(f->d) && check_results(f);
+}
+
+static struct type type_of(const struct tensor *t)
+{
+    if (t->kind == VK_TENSOR)
+        return type_tensor(t->dtype, t->rank, t->dims);
+    return (struct type){.kind = t->kind};
+}
+
+static struct content read_operand(struct infer *f, int i)
+{
+    const struct op_call *c = f->user;
+    return content_of_tensor(f->arena, c->in[i]);
+}
+
+static const struct tensor *constant_operand(struct infer *f, int i)
+{
+    const struct op_call *c = f->user;
+    return c->in[i];
+}
+
+static bool no_region(struct infer *f, int region, const struct type *params, int nparams,
+                      struct type *results, int max_results, int *nresults)
+{
+    return fail_internal(f->d,
+                         "operator %s: the shape rule of a region was asked for while running",
+                         op_name(f->op));
+}
+
+static bool allocate(struct op_call *c, const struct type *types)
+{
+    for (int i = 0; i < c->nout; i++) {
+        if (!wants_result(c, i) || types[i].kind != VK_TENSOR || has_type(c->out[i], &types[i]))
+            continue;
+        if (types[i].rank < 0)
+            return fail_internal(c->env->d,
+                                 "operator %s: rank of result %d is unknown while running",
+                                 op_name(c->op), i);
+        if (!tensor_alloc_dirty(c->out[i], types[i].dtype, types[i].rank, types[i].dims, c->env->d))
+            return false;
+    }
+    return true;
+}
+
+static bool infer_and_allocate(struct op_call *c)
+{
+    struct arena arena = {0};
+    struct dim_table dims;
+    dim_table_init(&dims, &arena);
+    struct type *types = ARENA_ARRAY(&arena, struct type, c->nin + c->nout + 1);
+    for (int i = 0; i < c->nin; i++)
+        types[i] = type_of(c->in[i]);
+    for (int i = 0; i < c->nout; i++)
+        types[c->nin + i].kind = VK_NONE;
+    struct infer f = {.op = c->op,
+                      .attrs = c->attrs,
+                      .dims = &dims,
+                      .arena = &arena,
+                      .d = c->env->d,
+                      .concrete = true,
+                      .nin = c->nin,
+                      .nout = c->nout,
+                      .nregions = c->nregions,
+                      .in = types,
+                      .out = types + c->nin,
+                      .read = read_operand,
+                      .constant = constant_operand,
+                      .region = no_region,
+                      .user = c};
+    bool ok = infer_run(&f) && allocate(c, f.out);
+    arena_free(&arena);
+    return ok;
+}
+
+bool op_run(struct op_call *c)
+{
+    if (op_infos[c->op].flags & OPF_DATA_DEPENDENT) {
+        if (!check_arity(c->op, c->nin, c->nout, c->env->d))
+            return false;
+    } else if (!infer_and_allocate(c)) {
+        return fail_in(c->env->d, "%s", op_name(c->op));
+    }
+    if (!op_eval(c->op)(c))
+        return fail_in(c->env->d, "%s", op_name(c->op));
+    return true;
+}
