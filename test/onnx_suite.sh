@@ -2,14 +2,20 @@
 # Runs the cases of one folder of the public ONNX test data at one -O level against their expected outputs.
 # usage: onnx_suite.sh XCC SOURCE_DIR FOLDER LEVEL [FLAGS...]
 #
+# FOLDER is below XCC_TEST_DATA; debian/NAME is folder NAME of Debian's package libonnx-testdata, the data of the onnx
+# package's own backend tests.
+#
 # onnx_known_failures.tsv lists what is known to fail: folder, levels, case, reason. A case that fails and is not listed
 # fails the test, and so does one that is listed and passes, but for levels ending in "?": that depends on the CPU's
 # kernels. Exit status 77: the data is not there.
 xcc=$1 source=$2 folder=$3 level=$4
 shift 4
-data=${XCC_TEST_DATA:-$source/../shared/data}/$folder
+case $folder in
+debian/*) data=/usr/share/libonnx-testdata/data/${folder#debian/} missing='install libonnx-testdata' ;;
+*) data=${XCC_TEST_DATA:-$source/../shared/data}/$folder missing='set XCC_TEST_DATA' ;;
+esac
 if ! [ -d "$data" ]; then
-    echo "SKIP: no test data at $data (set XCC_TEST_DATA)"
+    echo "SKIP: no test data at $data ($missing)"
     exit 77
 fi
 temporary=$(mktemp -d) || exit 1
