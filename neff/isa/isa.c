@@ -17,12 +17,13 @@ const struct insn_info insn_infos[INSN_COUNT] = {
 #define VARYING(name, role)                    {#name, true, ROLE_##role},
 #define FLOAT(name)                            #name,
 #define FUNCTION(name)                         #name,
-#define INSN(id, usual, also, where, price, operands, immediates, floats, functions, text)         \
+#define INSN(id, usual, also, where, price, form, operands, immediates, floats, functions, text)   \
     [INSN_##id] = {.name = #id,                                                                    \
                    .doc = text,                                                                    \
                    .engine = ENGINE_##usual,                                                       \
                    .engines = 1 << ENGINE_##usual also,                                            \
                    .targets = where,                                                               \
+                   .shape = SHAPE_##form,                                                          \
                    .naps = sizeof(struct id##_aps) - 1,                                            \
                    .nimms = sizeof(struct id##_imms) - 1,                                          \
                    .nfloats = sizeof(struct id##_flts) - 1,                                        \

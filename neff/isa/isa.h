@@ -42,7 +42,7 @@ enum {
 #define VARYING(name, role)                    char name;
 #define FLOAT(name)                            char name;
 #define FUNCTION(name)                         char name;
-#define INSN(id, engine, also, targets, cost, operands, immediates, floats, functions, doc)        \
+#define INSN(id, engine, also, targets, cost, shape, operands, immediates, floats, functions, doc) \
     struct id##_aps {                                                                              \
         char before;                                                                               \
         operands                                                                                   \
@@ -67,6 +67,8 @@ enum {
 
 /* How an operand goes with its instruction's shape, see isa.def. */
 enum operand_reach { REACH_PLAIN, REACH_PACKED, REACH_REDUCED, REACH_EXCHANGED };
+/* How the operands of an instruction go together. */
+enum insn_shape { SHAPE_ELEMENTWISE, SHAPE_ROWWISE, SHAPE_PLANEWISE, SHAPE_OWN };
 enum imm_role { ROLE_VALUE, ROLE_AXES, ROLE_PACKING, ROLE_ACCUMULATE };
 enum cost_kind {
     COST_ELEMENTS,
@@ -84,6 +86,7 @@ struct insn_info {
     uint8_t engine;   /* the usual one */
     uint8_t engines;  /* bit (1 << engine) of each that has it */
     uint32_t targets; /* bit of each row of machine.def */
+    uint8_t shape;    /* enum insn_shape */
     uint8_t naps, nimms, nfloats, nfuncs;
     struct insn_cost {
         uint8_t kind; /* enum cost_kind */

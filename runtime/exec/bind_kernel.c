@@ -664,9 +664,10 @@ static bool bind_insn(struct binder *b, const struct insn *insn, struct bound_in
     for (int n = 0; n < i->nops; n++)
         if (!bind_operand(b, insn, n, &p[n]))
             return false;
-    static const int inner_dims[] = {[JOINT] = 0, [JOINT_ROWS] = 1, [JOINT_PLANES] = 2};
-    if (e->geometry != SEPARATE) {
-        int inner = inner_dims[e->geometry];
+    static const int inner_dims[] = {
+        [SHAPE_ELEMENTWISE] = 0, [SHAPE_ROWWISE] = 1, [SHAPE_PLANEWISE] = 2};
+    if (info->shape != SHAPE_OWN) {
+        int inner = inner_dims[info->shape];
         for (int n = 0; n < i->nops; n++)
             if (info->ap[n].reach == REACH_EXCHANGED)
                 exchange_dims(&p[n]);
@@ -675,7 +676,7 @@ static bool bind_insn(struct binder *b, const struct insn *insn, struct bound_in
             return false;
     }
     count_touched(b, i, p);
-    i->o = keep_operands(b, i, p, e->geometry == SEPARATE);
+    i->o = keep_operands(b, i, p, info->shape == SHAPE_OWN);
     struct bound_insn following[MAX_NEXT];
     struct binding binding = {.m = b->m,
                               .kernel = b->out,

@@ -49,7 +49,7 @@ static inline bool shape_now(const struct lane *l, const struct shape *s, int64_
     return some && (!s->nclips || clip_counts(l, s->clips, s->nclips, count));
 }
 
-/* Of one operand of a SEPARATE instruction. */
+/* Of one operand of an instruction whose operands have shapes of their own. */
 static inline bool counts_now(const struct lane *l, const struct bound_insn *i, int operand,
                               int64_t *count)
 {
@@ -181,8 +181,7 @@ static inline void need_scratch(struct binding *b, int64_t bytes)
  */
 bool weights_stream(const struct binding *b, const struct operand *w);
 
-#define EXECUTOR(name, geometry, prepare)                                                          \
-    void exec_##name(struct lane *l, const struct bound_insn *i);
+#define EXECUTOR(name, prepare) void exec_##name(struct lane *l, const struct bound_insn *i);
 #include "runtime/exec/executors.def"
 
 /*

@@ -1,6 +1,6 @@
 #include "runtime/exec/engine.h"
 
 const struct executor executors[INSN_COUNT] = {
-#define EXECUTOR(name, geometry, prepare) [INSN_##name] = {exec_##name, geometry, prepare},
+#define EXECUTOR(name, prepare) [INSN_##name] = {exec_##name, prepare},
 #include "runtime/exec/executors.def"
 };

@@ -49,8 +49,8 @@ struct clip {
 
 /*
  * Where an operand lies. Its address in an instance is its memory's start + offset + terms; all in
- * bytes. Steps follow the dims of the instruction's shape, or (SEPARATE instructions) its own,
- * which have counts.
+ * bytes. Steps follow the dims of the instruction's shape, or (instructions of SHAPE_OWN) its
+ * own, which have counts.
  */
 struct operand {
     uint8_t mem, dtype, rank, size; /* mem MEM_NONE: absent; size: bytes of an element */
@@ -58,7 +58,7 @@ struct operand {
     int32_t slot; /* of MEM_HBM, else -1 */
     int64_t offset;
     const struct term *terms;
-    const struct clip *clips; /* SEPARATE: of this operand */
+    const struct clip *clips; /* SHAPE_OWN: of this operand */
     int64_t *step, *count;    /* of each dim, step in elements; its own */
 };
 
@@ -206,12 +206,6 @@ bool check_broadcasts(const struct program *p, int slot, const int64_t *values, 
 bool size_slots(const struct model *m, struct bound *b, int64_t *sizes, struct diag *d);
 
 /* executors.c: how an instruction is bound and run. */
-enum geometry {
-    JOINT,        /* one shape for all operands; dims are merged where all operands allow it */
-    JOINT_ROWS,   /* the same, but the last dim stays by itself */
-    JOINT_PLANES, /* the last two dims stay */
-    SEPARATE,     /* each operand keeps its dims; shape holds nothing */
-};
 struct binding {
     const struct model *m;
     struct bound_kernel *kernel;
@@ -227,7 +221,6 @@ struct binding {
 enum { MAX_NEXT = 6 };
 struct executor {
     exec_fn run;
-    uint8_t geometry;
     bool (*prepare)(struct binding *b, struct bound_insn *i,
                     const struct insn *insn); /* may be NULL */
 };
