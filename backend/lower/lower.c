@@ -1,3 +1,6 @@
+/*
+ * From graph to program: which function lowers which operator (lower.def), region by region.
+ */
 #include "backend/lower/lower.h"
 
 #include "backend/lower/made.h"
@@ -10,169 +13,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- values and slots ---- */
-
-static void grow_maps(struct lowering *l)
-{
-    int n = l->g->next_value + 64;
-    struct arena *a = &l->p->arena;
-    int32_t *slots = ARENA_ARRAY(a, int32_t, n);
-    struct value **alias = ARENA_ARRAY(a, struct value *, n);
-    bool *is_output = ARENA_ARRAY(a, bool, n);
-    for (int i = 0; i < n; i++)
-        slots[i] = i < l->nvalues ? l->slots[i] : -1;
-    arena_move_(alias, l->alias, sizeof *alias * (size_t)l->nvalues);
-    arena_move_(is_output, l->is_output, sizeof *is_output * (size_t)l->nvalues);
-    l->slots = slots, l->alias = alias, l->is_output = is_output;
-    l->nvalues = n;
-}
-
-struct value *outer_value(struct lowering *l, struct value *v)
-{
-    while (v && v->id < l->nvalues && l->alias[v->id])
-        v = l->alias[v->id];
-    return v;
-}
-
-static void define_dim(struct lowering *l, dim_t d);
-
-/* ---- dims that running defines ---- */
-
-/* Whether the dim has a value by the time that the step being lowered runs. */
-bool dim_is_known(struct lowering *l, dim_t d)
-{
-    if (!dim_is_runtime(&l->p->dims, d))
-        return true;
-    int i = dim_index(d);
-    if (i < l->ndefined && l->defined[i])
-        return true;
-    const struct dim_node *n = &l->p->dims.nodes[i];
-    if (n->op == DIM_SYM || !dim_is_known(l, n->a) || !dim_is_known(l, n->b))
-        return false;
-    define_dim(l, d); /* found once */
-    return true;
-}
-
-static void define_dim(struct lowering *l, dim_t d)
-{
-    int i = dim_index(d);
-    if (i >= l->ndefined) {
-        int n = l->p->dims.nnodes + 64;
-        bool *grown = ARENA_ARRAY(&l->p->arena, bool, n);
-        arena_move_(grown, l->defined, sizeof *grown * (size_t)l->ndefined);
-        l->defined = grown, l->ndefined = n;
-    }
-    l->defined[i] = true;
-}
-
-/* What the runtime does when the slot gets its value: symbols that stand alone in its dims get
- * theirs. */
-static void note_definitions(struct lowering *l, int slot)
-{
-    const struct slot *s = slot >= 0 ? &l->p->slots[slot] : NULL;
-    if (!s || s->kind != SLOT_DYNAMIC || s->type.kind != VK_TENSOR)
-        return;
-    for (int i = 0; i < s->type.rank; i++)
-        if (dim_as_symbol(&l->p->dims, s->type.dims[i]) >= 0)
-            define_dim(l, s->type.dims[i]);
-}
-
-static bool shape_is_known(struct lowering *l, const struct type *t)
-{
-    if (t->kind != VK_TENSOR || t->rank < 0 || t->dtype == DT_STR || t->dtype == DT_NONE)
-        return false;
-    for (int i = 0; i < t->rank; i++)
-        if (!dim_is_known(l, t->dims[i]))
-            return false;
-    return true;
-}
-
-bool has_layout(struct lowering *l, const struct value *v)
-{
-    return v && shape_is_known(l, &outer_value(l, (struct value *)v)->type);
-}
-
-/* The inputs' shapes alone determine the shape, so that it has a place before anything runs. */
-static bool is_planned(const struct lowering *l, const struct type *t)
-{
-    if (t->kind != VK_TENSOR || t->rank < 0 || t->dtype == DT_STR || t->dtype == DT_NONE)
-        return false;
-    for (int i = 0; i < t->rank; i++)
-        if (dim_is_runtime(&l->p->dims, t->dims[i]))
-            return false;
-    return true;
-}
-
-int constant_slot(struct lowering *l, const struct tensor *t, const char *name)
-{
-    dim_t dims[MAX_RANK];
-    for (int i = 0; i < t->rank; i++)
-        dims[i] = t->dims[i];
-    return program_add_slot(l->p, (struct slot){.name = name,
-                                                .type = type_tensor(t->dtype, t->rank, dims),
-                                                .kind = SLOT_CONST,
-                                                .base = -1,
-                                                .data = *t});
-}
-
-int temporary_slot(struct lowering *l, const struct type *t, const char *name)
-{
-    int kind = is_planned(l, t) ? SLOT_PLANNED : SLOT_DYNAMIC;
-    return program_add_slot(
-        l->p, (struct slot){.name = name, .type = *t, .kind = (uint8_t)kind, .base = -1});
-}
-
-static int container_slot(struct lowering *l, const struct tensor *t, const char *name);
-
-int value_slot(struct lowering *l, struct value *v)
-{
-    if (!v)
-        return -1;
-    v = outer_value(l, v);
-    if (v->id >= l->nvalues)
-        grow_maps(l);
-    if (l->slots[v->id] >= 0)
-        return l->slots[v->id];
-    if (v->constant && v->constant->kind != VK_TENSOR)
-        return container_slot(l, v->constant, v->name);
-    if (v->constant)
-        return l->slots[v->id] = constant_slot(l, v->constant, v->name);
-    struct slot s = {.name = v->name, .type = v->type, .kind = SLOT_DYNAMIC, .base = -1};
-    if (v->param_of == l->g->main) {
-        s.kind = SLOT_INPUT;
-        if (!s.name)
-            s.name = arena_printf(&l->p->arena, "input_%d", v->index);
-    } else if (is_planned(l, &v->type) && v->def &&
-               !(op_infos[v->def->op].flags & OPF_DATA_DEPENDENT)) {
-        s.kind = SLOT_PLANNED;
-    }
-    s.is_output = l->is_output[v->id];
-    return l->slots[v->id] = program_add_slot(l->p, s);
-}
-
-/* ---- steps ---- */
-
-static void add_step(struct lowering *l, int kind, int index)
-{
-    struct program_region *r = &l->p->regions[l->region];
-    ARENA_GROW(&l->p->arena, r->steps, r->nsteps, r->steps_cap);
-    r->steps[r->nsteps++] = (struct step){(uint8_t)kind, index};
-}
-
-int add_kernel(struct lowering *l, const char *name)
-{
-    struct program *p = l->p;
-    ARENA_GROW(&p->arena, p->kernels, p->nkernels, p->kernels_cap);
-    p->kernels[p->nkernels] = (struct kernel){.name = name};
-    add_step(l, STEP_LAUNCH, p->nkernels);
-    return p->nkernels++;
-}
-
-int program_node_of(struct lowering *l, const struct node *n)
-{
-    return program_add_node(l->p, n->name ? n->name : "", n->source ? n->source : op_name(n->op));
-}
 
 static int add_region(struct lowering *l)
 {
@@ -239,42 +79,6 @@ bool lower_call(struct lowering *l, struct node *n)
     return true;
 }
 
-/*
- * The archive holds tensors only: a constant sequence or optional is made anew in each region that
- * uses it, from its parts. An absent part has no slot.
- */
-static int container_slot(struct lowering *l, const struct tensor *t, const char *name)
-{
-    struct program *p = l->p;
-    if (t->kind == VK_NONE)
-        return -1;
-    if (t->kind == VK_TENSOR)
-        return constant_slot(l, t, name);
-    bool sequence = t->kind == VK_SEQUENCE;
-    struct call c = {.op = !sequence   ? OP_optional
-                           : t->nitems ? OP_sequence_construct
-                                       : OP_sequence_empty,
-                     .nin = (int)t->nitems,
-                     .nout = 1,
-                     .node = -1};
-    if (c.op == OP_sequence_empty && t->dtype)
-        attr_set_int(&p->arena, &c.attrs, "dtype", t->dtype);
-    c.in = ARENA_ARRAY(&p->arena, int32_t, c.nin + 1);
-    for (int i = 0; i < c.nin; i++)
-        c.in[i] = container_slot(l, &t->items[i], NULL);
-    struct type *element = ARENA_NEW(&p->arena, struct type);
-    *element = type_tensor(t->dtype, RANK_UNKNOWN, NULL);
-    c.out = ARENA_ARRAY(&p->arena, int32_t, 1);
-    c.out[0] = program_add_slot(p, (struct slot){.name = name,
-                                                 .type = type_container(t->kind, element),
-                                                 .kind = SLOT_DYNAMIC,
-                                                 .base = -1});
-    ARENA_GROW(&p->arena, p->calls, p->ncalls, p->calls_cap);
-    p->calls[p->ncalls] = c;
-    add_step(l, STEP_CALL, p->ncalls++);
-    return c.out[0];
-}
-
 /* ---- nodes ---- */
 
 /* Same bytes under another shape: the result shares the operand's memory. */
@@ -304,24 +108,6 @@ static const struct {
 #include "backend/lower/lower.def"
     {OP_COUNT, NULL, ALL},
 };
-
-static bool has_no_elements(const struct value *v)
-{
-    for (int i = 0; v && i < v->type.rank; i++)
-        if (v->type.dims[i] == 0)
-            return true;
-    return false;
-}
-
-bool touches_nothing(const struct node *n)
-{
-    bool nothing = false;
-    for (int i = 0; i < n->nin; i++)
-        nothing |= has_no_elements(n->in[i]);
-    for (int i = 0; i < n->nout; i++)
-        nothing |= has_no_elements(n->out[i]);
-    return nothing;
-}
 
 /* By the first node of the group: its tile program takes the others as an epilogue. */
 static enum lowered lower_tiles(struct lowering *l, struct node *n)

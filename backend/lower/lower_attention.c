@@ -12,7 +12,7 @@
 #include <float.h>
 #include <math.h>
 
-enum { ONE_BLOCK = 512, KEY_BLOCK = 128, QUERY_TILE = 128, MAX_BATCH = 3 };
+enum { ONE_BLOCK = 512, KEY_BLOCK = 128, QUERY_TILE = 128 };
 
 struct attention {
     struct strided q, mask, y;
@@ -27,48 +27,6 @@ struct attention {
     dim_t tile, block;
     struct ap queries_in; /* strict targets: (width, queries) in SBUF */
 };
-
-static struct strided plain(const struct value *v)
-{
-    struct strided s = {.rank = v->type.rank};
-    for (int i = 0; i < s.rank; i++)
-        s.dims[i] = v->type.dims[i];
-    return s;
-}
-
-bool attention_takes(struct lowering *l, const struct node *n)
-{
-    const struct type *y = &n->out[0]->type;
-    dim_t steps[MAX_RANK], scores[MAX_RANK];
-    if (touches_nothing(n) || !has_layout(l, n->out[0]) || !engine_float(y->dtype))
-        return false;
-    int nbatch = y->rank - 2, several = 0;
-    for (int i = 0; i < nbatch; i++)
-        several += y->dims[i] != 1;
-    if (several > MAX_BATCH)
-        return false;
-    for (int i = 0; i < n->nin && n->in[i]; i++) {
-        struct value *v = outer_value(l, n->in[i]);
-        if (!has_layout(l, v) || !engine_float(v->type.dtype))
-            return false;
-        struct strided s = plain(v);
-        if (i < 3 && (s.rank < 2 || !strided_broadcast(l, &s, 2, nbatch, y->dims, steps)))
-            return false;
-    }
-    struct strided q = plain(outer_value(l, n->in[0])), k = plain(outer_value(l, n->in[1])),
-                   v = plain(outer_value(l, n->in[2]));
-    if (q.dims[q.rank - 1] != k.dims[k.rank - 1] || k.dims[k.rank - 2] != v.dims[v.rank - 2] ||
-        k.dims[k.rank - 2] == 0 || q.dims[q.rank - 1] == 0)
-        return false;
-    if (n->nin > 3 && n->in[3]) {
-        struct strided mask = plain(outer_value(l, n->in[3]));
-        for (int i = 0; i < nbatch; i++)
-            scores[i] = y->dims[i];
-        scores[nbatch] = q.dims[q.rank - 2], scores[nbatch + 1] = k.dims[k.rank - 2];
-        return strided_broadcast(l, &mask, 0, nbatch + 2, scores, steps);
-    }
-    return true;
-}
 
 static struct attention examine(struct lowering *l, const struct node *n)
 {
@@ -85,7 +43,7 @@ static struct attention examine(struct lowering *l, const struct node *n)
     a.masked = n->nin > 3 && n->in[3];
     if (a.masked) {
         struct value *m = outer_value(l, n->in[3]);
-        a.mask = plain(m);
+        a.mask = strided_shape(m);
         a.mask.slot = value_slot(l, m);
         dense_steps(&l->p->dims, a.mask.rank, a.mask.dims, a.mask.steps);
         for (int i = 0; i < a.nbatch; i++)

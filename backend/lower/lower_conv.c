@@ -19,69 +19,6 @@
 enum { BLOCK_IN_CACHE = 640 << 10, CHUNK = 64, BAND_PIXELS = 112, MOST_TAPS = 64 };
 enum { ALL_ROWS = -2 };
 
-/* Pixels of an image one pixel wide lie in a row of memory: as wide as it was high. */
-static void lay_down(struct conv *c)
-{
-    c->column = true;
-    c->width = c->h, c->ow = c->oh, c->kw = c->kh, c->sw = c->sh, c->dw = c->dh;
-    c->left = c->top, c->right = c->bottom;
-    c->h = c->oh = 1;
-    c->kh = c->sh = c->dh = 1;
-    c->top = c->bottom = 0;
-}
-
-/* false when it crops. */
-static bool conv_pads(struct dim_table *t, const struct node *n, struct conv *c)
-{
-    struct pads rows = {0, 0}, columns;
-    if (c->spatial == 2)
-        rows = pads_of(t, n, 0, window_excess(t, c->h, c->oh, c->kh, c->sh, c->dh));
-    columns = pads_of(t, n, c->spatial - 1, window_excess(t, c->width, c->ow, c->kw, c->sw, c->dw));
-    c->top = rows.begin, c->bottom = rows.end;
-    c->left = columns.begin, c->right = columns.end;
-    return !pads_crop(rows) && !pads_crop(columns);
-}
-
-bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c)
-{
-    struct value *w = outer_value(l, n->in[1]);
-    c->x = outer_value(l, n->in[0]);
-    const struct type *x = &c->x->type, *y = &n->out[0]->type;
-    c->last = attr_int(&n->attrs, "channels_last", 0) != 0;
-    c->padding = 0, c->bias = -1;
-    const struct type *weights = &w->type;
-    if ((x->rank != 3 && x->rank != 4) || weights->rank != x->rank ||
-        (n->op == OP_conv && n->nin > 2 && n->in[2]) || !has_layout(l, c->x) || !has_layout(l, w))
-        return false;
-    for (int i = 0; i < weights->rank; i++)
-        if (!dim_is_const(weights->dims[i]))
-            return false;
-    c->spatial = x->rank - 2;
-    c->weights = w;
-    c->w = w->constant;
-    bool two = c->spatial == 2;
-    int first = c->last ? 1 : 2, column = first + two;
-    c->n = x->dims[0], c->channels_in = x->dims[c->last ? x->rank - 1 : 1];
-    c->h = two ? x->dims[first] : 1, c->width = x->dims[column];
-    c->oh = two ? y->dims[first] : 1, c->ow = y->dims[column];
-    c->outs = weights->dims[0], c->in_group = weights->dims[1];
-    c->kh = two ? weights->dims[2] : 1, c->kw = weights->dims[two ? 3 : 2];
-    c->group = attr_int(&n->attrs, "group", 1);
-    int count;
-    const int64_t *v = attr_ints(&n->attrs, "strides", &count);
-    c->sh = two && v ? v[0] : 1, c->sw = v ? v[c->spatial - 1] : 1;
-    v = attr_ints(&n->attrs, "dilations", &count);
-    c->dh = two && v ? v[0] : 1, c->dw = v ? v[c->spatial - 1] : 1;
-    bool possible = conv_pads(&l->p->dims, n, c);
-    const int64_t *lhs = attr_ints(&n->attrs, "lhs_dilation", &count);
-    for (int i = 0; i < count; i++)
-        possible &= lhs[i] == 1;
-    if (c->last && two && c->width == 1 && c->ow == 1 && c->kw == 1 && !(c->left | c->right))
-        lay_down(c);
-    return possible && dim_is_const(c->channels_in) && c->channels_in > 0 && c->outs > 0 &&
-           c->kh > 0 && c->kw > 0;
-}
-
 struct taps {
     int64_t count, in_group, chunk;
 };
@@ -280,21 +217,6 @@ static struct packed_weights pack(struct lowering *l, const struct conv *c, stru
     return pack_constant(l, &w, groups, p->whole_rows ? c->kw * cg : p->chunk, outs, 1, name);
 }
 
-struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const struct conv *c,
-                              const struct conv_walk *w)
-{
-    const struct type *y = &g->nodes[0]->out[0]->type;
-    struct epilogue e = {.k = k, .g = g, .rank = y->rank};
-    memcpy(e.dims, y->dims, sizeof e.dims);
-    e.covers[e.ncovers++] = (struct cover){0, 0, w->var_n, 0};
-    if (c->spatial == 2 && !c->column)
-        e.covers[e.ncovers++] = (struct cover){1, 1, w->var_row, w->rows};
-    e.covers[e.ncovers++] =
-        (struct cover){c->column ? 1 : y->rank - 2, y->rank - 2, w->var_column, w->columns};
-    e.covers[e.ncovers++] = (struct cover){y->rank - 1, y->rank - 1, w->var_block, w->outs};
-    return e;
-}
-
 /* The taps of chunk `var_chunk` (-1: the first) for the row of the tile that var_in_band selects,
  * or ALL_ROWS of it, a dim of moving. */
 static void read_taps(struct kernel_builder *k, const struct conv *c, const struct plan *p,
@@ -435,67 +357,11 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
     return LOWERED;
 }
 
-/* Whether the group has a tile program; says why() not. */
-static bool examine(struct lowering *l, struct group *g, struct conv *c)
-{
-    struct node *first = g->nodes[0];
-    bool integer = first->op == OP_conv_integer;
-    if (!conv_geometry(l, first, c) || !c->last ||
-        first->out[0]->type.dtype != (integer ? DT_I32 : DT_F32) || !epilogue_possible(l, g, 0)) {
-        why(l->o, first, "tile.conv-form",
-            "only channels-last 1-D and 2-D convolutions with weights of a known shape that do "
-            "not crop have a tile program");
-        return false;
-    }
-    int type = c->weights->type.dtype;
-    int64_t per_group = c->outs / c->group;
-    c->depthwise = !integer && c->group > 1 && c->group == c->channels_in && per_group == 1;
-    if (c->depthwise ? !depthwise_types(c)
-                     : !product_types(c->x, type) || (c->group > 1 && per_group > PACK_OUTS) ||
-                           (!c->w && !pack_computed_possible(type, c->in_group))) {
-        why(l->o, first, "tile.conv-types",
-            "operand types, or more than 64 outputs in each of several groups");
-        return false;
-    }
-    return true;
-}
-
-/* What a value in a fused group stands for; asked before the group is reached. */
-static const struct value *outside(const struct node *whole, const struct value *v)
-{
-    for (int i = 0; whole->op == OP_fused && i < whole->regions[0]->nparams; i++)
-        if (whole->regions[0]->params[i] == v)
-            return whole->in[i];
-    return v;
-}
-
-/* Whether the input is planes of channels made pixels, which padding does as well. */
-static bool pads_planes(const struct node *whole, const struct node *n, const struct conv *c)
-{
-    const struct node *def = outside(whole, n->in[0])->def;
-    struct conv_size size;
-    int count;
-    if (!def || def->op != OP_transpose || c->spatial != 2 || c->column || c->depthwise || !c->w ||
-        !(c->top | c->left | c->bottom | c->right) || winograd_can(n, &size))
-        return false;
-    const int64_t *perm = attr_ints(&def->attrs, "perm", &count);
-    return count == 4 && perm[0] == 0 && perm[1] == 2 && perm[2] == 3 && perm[3] == 1;
-}
-
-bool conv_reads_strided(struct lowering *l, const struct node *whole, int operand)
-{
-    struct group g = group_of(l, (struct node *)whole);
-    const struct node *n = g.nodes[0];
-    struct conv c = {0};
-    return n->op == OP_conv && operand < 2 && examine(l, &g, &c) &&
-           (operand ? !c.w : pads_planes(whole, n, &c));
-}
-
 static enum lowered lower_group(struct lowering *l, struct group *g)
 {
     struct node *first = g->nodes[0];
     struct conv c = {0};
-    if (!examine(l, g, &c))
+    if (!conv_takes(l, g, &c))
         return DECLINED;
     if (c.depthwise)
         return emit_depthwise(l, g, &c);

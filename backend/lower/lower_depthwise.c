@@ -9,12 +9,6 @@
 
 #include <string.h>
 
-bool depthwise_types(const struct conv *c)
-{
-    int t = c->x->type.dtype;
-    return dtype_is_float(t) && dtype_bytes(t) <= 4 && (c->w || c->weights->type.dtype == DT_F32);
-}
-
 /* Computed weights as f32 [kh][kw][C]. */
 static int reordered(struct lowering *l, const struct node *n, const struct conv *c)
 {

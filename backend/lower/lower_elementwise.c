@@ -7,90 +7,6 @@
 
 enum { TILE_ELEMENTS = 4096, UNKNOWN_TILE = 256 };
 
-static bool add_operand(struct layout *y, struct value *v)
-{
-    v = outer_value(y->l, v);
-    for (int i = 0; i < y->n; i++)
-        if (y->operands[i].v == v)
-            return true;
-    if (y->n == MAX_OPERANDS || !has_layout(y->l, v))
-        return false;
-    struct operand_steps *o = &y->operands[y->n++];
-    o->v = v;
-    return broadcast_steps(y->l, v, y->rank, y->dims, o->steps);
-}
-
-static bool collect(struct layout *y, const struct group *g)
-{
-    const struct type *t = &g->results[0]->type;
-    if (t->rank < 0)
-        return false;
-    y->rank = t->rank;
-    memcpy(y->dims, t->dims, sizeof y->dims);
-    for (int i = 0; i < g->nresults; i++) {
-        const struct type *r = &g->results[i]->type;
-        if (r->rank != t->rank || memcmp(r->dims, t->dims, sizeof *t->dims * (size_t)t->rank))
-            return false;
-        if (!add_operand(y, g->results[i]))
-            return false;
-    }
-    for (int i = 0; i < g->n; i++)
-        for (int k = 0; k < g->nodes[i]->nin; k++)
-            if (g->nodes[i]->in[k] && !group_def(g, g->nodes[i]->in[k]) &&
-                !add_operand(y, g->nodes[i]->in[k]))
-                return false;
-    return true;
-}
-
-static void drop_dim(struct layout *y, int at)
-{
-    y->rank--;
-    for (int i = at; i < y->rank; i++) {
-        y->dims[i] = y->dims[i + 1];
-        for (int o = 0; o < y->n; o++)
-            y->operands[o].steps[i] = y->operands[o].steps[i + 1];
-    }
-}
-
-/* Whether dims i and i + 1 are one dim for every operand. */
-static bool joint(const struct layout *y, int i)
-{
-    struct dim_table *t = &y->l->p->dims;
-    for (int o = 0; o < y->n; o++) {
-        const dim_t *s = y->operands[o].steps;
-        if (s[i] != dim_mul(t, s[i + 1], y->dims[i + 1]))
-            return false;
-    }
-    return true;
-}
-
-static void collapse(struct layout *y)
-{
-    for (int i = y->rank - 1; i >= 0; i--)
-        if (y->dims[i] == 1)
-            drop_dim(y, i);
-    for (int i = y->rank - 2; i >= 0; i--)
-        if (joint(y, i)) {
-            dim_t n = dim_mul(&y->l->p->dims, y->dims[i], y->dims[i + 1]);
-            y->dims[i + 1] = n;
-            drop_dim(y, i);
-        }
-    if (y->rank == 0) {
-        y->rank = 1;
-        y->dims[0] = 1;
-        for (int o = 0; o < y->n; o++)
-            y->operands[o].steps[0] = 0;
-    }
-}
-
-int layout_operand(const struct layout *y, const struct value *v)
-{
-    int o = 0;
-    while (y->operands[o].v != v)
-        o++;
-    return o;
-}
-
 /*
  * Whole dims from the last on while they fit, and as much of the next one as does. Of a last dim
  * whose size is not known a tile takes a part, so that there is room for several rows should they
@@ -119,10 +35,9 @@ static void make_grid(struct layout *y, struct kernel_builder *k)
     for (int i = 0; i < first; i++)
         y->var[i] = kernel_grid(k, y->dims[i]);
     for (int i = first; i < y->rank; i++)
-        y->tile_var[i] =
-            y->tile[i] == y->dims[i]
-                ? -1
-                : kernel_grid(k, dim_ceildiv(&y->l->p->dims, y->dims[i], y->tile[i]));
+        y->tile_var[i] = y->tile[i] == y->dims[i]
+                             ? -1
+                             : kernel_grid(k, dim_ceildiv(&y->l->p->dims, y->dims[i], y->tile[i]));
 }
 
 static struct ap pattern(void *user, struct value *v)
@@ -165,16 +80,15 @@ enum lowered lower_elementwise(struct lowering *l, struct node *n)
     struct layout y = {.l = l};
     if (!expression_possible(l, &g, 0))
         return DECLINED;
-    if (!collect(&y, &g)) {
+    if (!layout_collect(&y, &g)) {
         why(l->o, n, "tile.shape",
             "operands do not broadcast to the result in a way known before running; it runs on "
             "GpSimd");
         return DECLINED;
     }
-    collapse(&y);
+    layout_collapse(&y);
     choose_tile(&y);
-    bool fits = l->m->strict ? y.rank <= 4
-                             : grid_rank(&y) <= MAX_GRID && y.tile_dims <= MAX_SPACE;
+    bool fits = l->m->strict ? y.rank <= 4 : grid_rank(&y) <= MAX_GRID && y.tile_dims <= MAX_SPACE;
     if (!fits) {
         why(l->o, n, "tile.rank", "%d separate dimensions, which are too many; it runs on GpSimd",
             y.rank);

@@ -8,13 +8,6 @@
 #include "backend/lower/quantized.h"
 #include "backend/lower/strided.h"
 
-bool product_types(const struct value *x, int weights)
-{
-    int t = x->type.dtype;
-    return (t == DT_U8 && weights == DT_I8) ||
-           (t == weights && (t == DT_F32 || t == DT_BF16 || t == DT_F16));
-}
-
 static bool examine(struct lowering *l, const struct group *g, struct product *p)
 {
     const struct node *n = g->nodes[0];
@@ -42,20 +35,6 @@ static bool examine(struct lowering *l, const struct group *g, struct product *p
     for (int i = 0; i < x->rank - 1; i++)
         p->rows = dim_mul(&l->p->dims, p->rows, x->dims[i]);
     return x->dims[x->rank - 1] == p->k && p->k > 0 && p->outs > 0;
-}
-
-dim_t even_tile(dim_t count, dim_t most)
-{
-    if (!dim_is_const(count))
-        return most;
-    dim_t tiles = count > most ? (count + most - 1) / most : 1;
-    return count ? (count + tiles - 1) / tiles : 1;
-}
-
-dim_t image_rows_tile(dim_t rows, dim_t row)
-{
-    enum { ELEMENTS = 16384 };
-    return even_tile(rows, dim_is_const(row) && row > 0 && row < ELEMENTS ? ELEMENTS / row : 1);
 }
 
 /* Rows of an instance: of a number with an unknown factor, which is often 1, a tile that leaves no

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { COLUMN_TILE = 128, MAX_BATCH = 2 };
+enum { COLUMN_TILE = 128 };
 
 struct computed {
     struct strided a, b;
@@ -17,35 +17,6 @@ struct computed {
     int var[MAX_RANK], var_row, var_column;
     dim_t row_tile, column_tile;
 };
-
-bool product_takes(struct lowering *l, const struct node *n)
-{
-    struct value *a = outer_value(l, n->in[0]), *b = outer_value(l, n->in[1]);
-    const struct type *x = &a->type, *w = &b->type, *y = &n->out[0]->type;
-    if (touches_nothing(n) || !has_layout(l, a) || !has_layout(l, b) || !has_layout(l, n->out[0]) ||
-        x->rank < 2 || w->rank < 2 || !engine_float(x->dtype) || !engine_float(w->dtype) ||
-        !engine_float(y->dtype))
-        return false;
-    if (b->constant && w->rank == 2 && !attr_int(&n->attrs, "trans_a", 0))
-        return false; /* packed when compiling */
-    bool ta = attr_int(&n->attrs, "trans_a", 0), tb = attr_int(&n->attrs, "trans_b", 0);
-    dim_t k = x->dims[x->rank - (ta ? 2 : 1)], other = w->dims[w->rank - (tb ? 1 : 2)];
-    if (k != other && dim_is_const(k) && dim_is_const(other))
-        return false; /* expressions are compared when the instruction's shapes are bound */
-    int batch = 0;
-    for (int i = 0; i < y->rank - 2; i++) {
-        const struct type *operands[] = {x, w};
-        batch += y->dims[i] != 1;
-        for (int o = 0; o < 2; o++) {
-            int at = i - (y->rank - operands[o]->rank);
-            dim_t step;
-            if (at >= 0 &&
-                !broadcast_step(&l->p->dims, operands[o]->dims[at], y->dims[i], 1, &step))
-                return false;
-        }
-    }
-    return batch <= MAX_BATCH;
-}
 
 static void swap_last(struct strided *s)
 {

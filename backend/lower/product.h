@@ -6,6 +6,7 @@
 #define BACKEND_PRODUCT_H
 
 #include "backend/lower/epilogue.h"
+#include "backend/lower/tile_size.h"
 #include "backend/lower/weights.h"
 
 struct product {
@@ -42,14 +43,14 @@ void emit_bias(struct kernel_builder *k, int bias, struct ap dst, int var_block,
 
 /* Whether x and weights of a type have types the Tensor engine multiplies: both f32, bf16 or f16,
  * or u8 and s8. */
-bool product_types(const struct value *x, int weights);
+static inline bool product_types(const struct value *x, int weights)
+{
+    int t = x->type.dtype;
+    return (t == DT_U8 && weights == DT_I8) ||
+           (t == weights && (t == DT_F32 || t == DT_BF16 || t == DT_F16));
+}
 /* The group's first node is the product; epilogue_possible has been asked. */
 void emit_product(struct lowering *l, struct group *g, const struct product *p);
-/* A tile size near `most` that cuts a known count into nearly equal tiles. */
-dim_t even_tile(dim_t count, dim_t most);
-/* So many rows of an image, of `row` elements each, that a tile is neither small nor a cache
- * full. */
-dim_t image_rows_tile(dim_t rows, dim_t row);
 
 enum { WEIGHTS_IN_CACHE = 512 << 10, ROW_TILE = 64 };
 

@@ -105,18 +105,3 @@ struct strided strided_result(struct lowering *l, struct value *v)
     }
     return x;
 }
-
-bool strided_broadcast(struct lowering *l, const struct strided *s, int skip_last, int rank,
-                       const dim_t *dims, dim_t *steps)
-{
-    int have = s->rank - skip_last, missing = rank - have;
-    if (missing < 0)
-        return false;
-    for (int i = 0; i < rank; i++) {
-        bool absent = i < missing;
-        if (!broadcast_step(&l->p->dims, absent ? 1 : s->dims[i - missing], dims[i],
-                            absent ? 0 : s->steps[i - missing], &steps[i]))
-            return false;
-    }
-    return true;
-}

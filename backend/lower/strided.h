@@ -20,11 +20,13 @@ struct strided strided_operand(struct lowering *l, struct value *v);
 struct strided strided_result(struct lowering *l, struct value *v);
 /* The node needs no code: every user reads through it, or its operand was written in its order. */
 bool strided_skips(struct lowering *l, const struct node *n);
+/* Dims of v's type; no place, no steps. */
+struct strided strided_shape(const struct value *v);
 /* Steps of the first `rank` of s over the dims of a space, as broadcast_steps. */
 bool strided_broadcast(struct lowering *l, const struct strided *s, int skip_last, int rank,
                        const dim_t *dims, dim_t *steps);
 
-/* Whether these tile programs take the node; used before it is reached. */
+/* coverage.c: whether these tile programs take the node; asked before it is reached. */
 bool product_takes(struct lowering *l, const struct node *n);
 bool attention_takes(struct lowering *l, const struct node *n);
 /* The whole group is a convolution that reads its input, or computed weights, as they lie. */

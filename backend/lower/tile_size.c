@@ -1,0 +1,15 @@
+#include "backend/lower/tile_size.h"
+
+dim_t even_tile(dim_t count, dim_t max)
+{
+    if (!dim_is_const(count))
+        return max;
+    dim_t tiles = count > max ? (count + max - 1) / max : 1;
+    return count ? (count + tiles - 1) / tiles : 1;
+}
+
+dim_t image_rows_tile(dim_t rows, dim_t row)
+{
+    enum { ELEMENTS = 16384 };
+    return even_tile(rows, dim_is_const(row) && row > 0 && row < ELEMENTS ? ELEMENTS / row : 1);
+}
