@@ -3,7 +3,7 @@
  */
 #include "backend/lower/lower.h"
 
-#include "backend/lower/made.h"
+#include "backend/lower/lazy_constants.h"
 #include "backend/lower/prune.h"
 #include "backend/lower/strided.h"
 
@@ -250,7 +250,7 @@ struct program *backend_compile(struct graph *g, const struct options *o, const 
     p->target = m->name;
     copy_dims(p, g);
     bool ok = lower_graph(&l);
-    made_count(&l);
+    lazy_constants_count(&l);
     if (ok && o->opt_level > 0)
         prune_steps(p);
     if (!ok || !schedule_program(p, m, d)) {

@@ -73,7 +73,7 @@ static bool examine(struct lowering *l, const struct node *n, struct few_bits *m
 }
 
 struct packer {
-    struct made made;
+    struct lazy_constant lazy;
     struct few_bits m;
     int shift;
 };
@@ -106,11 +106,11 @@ static int pack(struct lowering *l, const struct few_bits *m, const struct value
 {
     struct packer *p = ARENA_NEW(&l->g->arena, struct packer);
     int64_t bytes = (int64_t)pack_quantized_size(&m->shape);
-    p->made.maker.make = pack_all;
+    p->lazy.maker.make = pack_all;
     p->m = *m;
     p->shift = shift_of(m);
     struct tensor shape = tensor_view(DT_U8, 1, &bytes, NULL);
-    return made_slot(l, &p->made, w, 1, &shape, w->name);
+    return lazy_constant(l, &p->lazy, w, 1, &shape, w->name);
 }
 
 static void emit(struct kernel_builder *k, struct group *g, const struct few_bits *m, int weights)

@@ -8,7 +8,7 @@
  * adds up taps that the Scalar engine has multiplied.
  */
 #include "backend/lower/conv.h"
-#include "backend/lower/made.h"
+#include "backend/lower/lazy_constants.h"
 #include "backend/lower/product.h"
 #include "backend/lower/strict_image.h"
 
@@ -28,7 +28,7 @@ struct strict_conv {
 };
 
 struct reordered {
-    struct made made;
+    struct lazy_constant lazy;
     int64_t in_group, part, taps; /* part: outs of a group */
 };
 
@@ -36,7 +36,7 @@ struct reordered {
 static bool reorder(const struct constant_maker *maker, int64_t group, void *to)
 {
     const struct reordered *r = (const struct reordered *)maker;
-    const struct tensor *w = r->made.from->constant;
+    const struct tensor *w = r->lazy.from->constant;
     size_t size = dtype_bytes(w->dtype);
     const char *from =
         (const char *)w->data + size * (size_t)(group * r->part * r->in_group * r->taps);
@@ -51,13 +51,13 @@ static bool reorder(const struct constant_maker *maker, int64_t group, void *to)
 static int weight_slot(struct lowering *l, const struct conv *c, const char *name)
 {
     struct reordered *r = ARENA_NEW(&l->g->arena, struct reordered);
-    *r = (struct reordered){.made.maker.make = reorder,
+    *r = (struct reordered){.lazy.maker.make = reorder,
                             .in_group = c->in_group,
                             .part = c->outs / c->group,
                             .taps = c->kh * c->kw};
     int64_t dims[4] = {c->group, c->in_group, r->taps, r->part};
     struct tensor shape = tensor_view(c->w->dtype, 4, dims, NULL);
-    return made_slot(l, &r->made, c->weights, c->group, &shape, name);
+    return lazy_constant(l, &r->lazy, c->weights, c->group, &shape, name);
 }
 
 static void image_of(struct lowering *l, const struct conv *c, bool depthwise,

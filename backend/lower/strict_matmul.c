@@ -4,7 +4,7 @@
  */
 #include "backend/lower/strict_product.h"
 
-#include "backend/lower/made.h"
+#include "backend/lower/lazy_constants.h"
 #include "backend/lower/product.h"
 
 #include <string.h>
@@ -57,14 +57,14 @@ struct ap strict_product_emit(struct kernel_builder *k, const struct strict_prod
 }
 
 struct transposed {
-    struct made made;
+    struct lazy_constant lazy;
     int64_t outs, k;
 };
 
 static bool transpose(const struct constant_maker *maker, int64_t piece, void *to)
 {
     const struct transposed *t = (const struct transposed *)maker;
-    const struct tensor *w = t->made.from->constant;
+    const struct tensor *w = t->lazy.from->constant;
     size_t size = dtype_bytes(w->dtype);
     for (int64_t i = 0; i < t->k; i++)
         for (int64_t o = 0; o < t->outs; o++)
@@ -77,9 +77,9 @@ int transposed_constant(struct lowering *l, const struct value *w)
 {
     struct transposed *t = ARENA_NEW(&l->g->arena, struct transposed);
     *t = (struct transposed){
-        .made.maker.make = transpose, .outs = w->type.dims[0], .k = w->type.dims[1]};
+        .lazy.maker.make = transpose, .outs = w->type.dims[0], .k = w->type.dims[1]};
     struct tensor shape = tensor_view(w->type.dtype, 2, (int64_t[]){t->k, t->outs}, NULL);
-    return made_slot(l, &t->made, w, 1, &shape, w->name);
+    return lazy_constant(l, &t->lazy, w, 1, &shape, w->name);
 }
 
 /* ---- matmul ---- */

@@ -10,7 +10,7 @@ enum pack_type pack_type_of(int dtype)
     return dtype == DT_BF16 ? PACK_BF16 : dtype == DT_I8 ? PACK_S8 : PACK_F32;
 }
 
-struct packed_weights packed_constant(struct lowering *l, struct made *m,
+struct packed_weights packed_constant(struct lowering *l, struct lazy_constant *m,
                                       const struct value *constant, const struct pack_shape *shape,
                                       int64_t parts, const char *name)
 {
@@ -19,7 +19,7 @@ struct packed_weights packed_constant(struct lowering *l, struct made *m,
     int64_t blocks = (shape->outs + PACK_OUTS - 1) / PACK_OUTS;
     int64_t elements = parts * (int64_t)(pack_size(shape) / dtype_bytes(p.dtype));
     struct tensor t = tensor_view(p.dtype, 1, &elements, NULL);
-    p.slot = made_slot(l, m, constant, parts * blocks, &t, name);
+    p.slot = lazy_constant(l, m, constant, parts * blocks, &t, name);
     p.width = p.pitch = pack_width(shape->outs);
     p.group_step = pack_k(shape->type, shape->k) * p.width;
     p.block_step = shape->groups * p.group_step;
@@ -27,7 +27,7 @@ struct packed_weights packed_constant(struct lowering *l, struct made *m,
 }
 
 struct packer {
-    struct made made;
+    struct lazy_constant lazy;
     struct weight_source from;
     struct pack_shape shape; /* of a part */
 };
@@ -88,10 +88,10 @@ struct packed_weights pack_constant(struct lowering *l, const struct weight_sour
                                     const char *name)
 {
     struct packer *p = ARENA_NEW(&l->g->arena, struct packer);
-    p->made.maker.make = pack_piece;
+    p->lazy.maker.make = pack_piece;
     p->from = *w;
     p->shape = (struct pack_shape){pack_type_of(w->constant->type.dtype), groups, k, outs};
-    return packed_constant(l, &p->made, w->constant, &p->shape, parts, name);
+    return packed_constant(l, &p->lazy, w->constant, &p->shape, parts, name);
 }
 
 bool pack_computed_possible(int dtype, int64_t in_group)

@@ -6,7 +6,7 @@
 #define BACKEND_WEIGHTS_H
 
 #include "backend/lower/kernel.h"
-#include "backend/lower/made.h"
+#include "backend/lower/lazy_constants.h"
 #include "backend/lower/strided.h"
 #include "neff/isa/pack.h"
 
@@ -44,7 +44,7 @@ struct packed_weights pack_constant(struct lowering *l, const struct weight_sour
                                     const char *name);
 
 /* The same of data in the layout of neff/isa/pack.h that `m` makes, block of outs by block. */
-struct packed_weights packed_constant(struct lowering *l, struct made *m,
+struct packed_weights packed_constant(struct lowering *l, struct lazy_constant *m,
                                       const struct value *constant, const struct pack_shape *shape,
                                       int64_t parts, const char *name);
 

@@ -60,7 +60,7 @@ static void transform(const struct filters *f, const double (*g)[3], int side,
 }
 
 struct transformed {
-    struct made made;
+    struct lazy_constant lazy;
     struct pack_shape shape;
     int size;
 };
@@ -71,12 +71,12 @@ static bool transform_block(const struct constant_maker *maker, int64_t block, v
     const struct pack_shape *s = &t->shape;
     int64_t first = block * PACK_OUTS, channels = s->k, side = t->size + 2;
     int64_t n = s->outs - first < PACK_OUTS ? s->outs - first : PACK_OUTS;
-    const float *w = (const float *)t->made.from->constant->data + first * channels * TAPS;
+    const float *w = (const float *)t->lazy.from->constant->data + first * channels * TAPS;
     double *scratch = malloc(sizeof *scratch * (size_t)(n * (TAPS + 3 * MAX_SIDE + 1)));
     if (!scratch)
         return false;
     if (n < pack_width(s->outs) || channels != pack_k(s->type, channels))
-        memset(to, 0, pack_size(s) / (size_t)t->made.maker.pieces); /* what lies between */
+        memset(to, 0, pack_size(s) / (size_t)t->lazy.maker.pieces); /* what lies between */
     struct filters f = {n, scratch, scratch + n * TAPS};
     for (int64_t c = 0; c < channels; c++) {
         gather(&f, w + c * TAPS, channels * TAPS);
@@ -91,9 +91,9 @@ struct packed_weights winograd_weights(struct lowering *l, const struct value *w
 {
     int side = way.size + 2;
     struct transformed *t = ARENA_NEW(&l->g->arena, struct transformed);
-    t->made.maker.make = transform_block;
+    t->lazy.maker.make = transform_block;
     t->size = way.size;
     t->shape = (struct pack_shape){pack_type_of(way.bf16 ? DT_BF16 : DT_F32), side * side,
                                    w->type.dims[1], w->type.dims[0]};
-    return packed_constant(l, &t->made, w, &t->shape, 1, w->name);
+    return packed_constant(l, &t->lazy, w, &t->shape, 1, w->name);
 }

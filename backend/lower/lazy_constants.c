@@ -1,14 +1,14 @@
-#include "backend/lower/made.h"
+#include "backend/lower/lazy_constants.h"
 
 static void release(const struct constant_maker *maker)
 {
-    const struct made *m = (const struct made *)maker;
+    const struct lazy_constant *m = (const struct lazy_constant *)maker;
     if (--*m->left == 0)
         constant_release(m->g, m->from);
 }
 
-int made_slot(struct lowering *l, struct made *m, const struct value *from, int64_t pieces,
-              const struct tensor *shape, const char *name)
+int lazy_constant(struct lowering *l, struct lazy_constant *m, const struct value *from,
+                  int64_t pieces, const struct tensor *shape, const char *name)
 {
     m->maker.pieces = pieces;
     m->maker.release = release;
@@ -19,13 +19,13 @@ int made_slot(struct lowering *l, struct made *m, const struct value *from, int6
     return slot;
 }
 
-void made_count(struct lowering *l)
+void lazy_constants_count(struct lowering *l)
 {
     int *left = ARENA_ARRAY(&l->g->arena, int, l->g->next_value);
     for (int i = 0; i < l->nvalues && i < l->g->next_value; i++)
         left[i] = l->slots[i] >= 0; /* itself in the archive: never released */
     for (int i = 0; i < l->p->nslots; i++) {
-        struct made *m = (struct made *)l->p->slots[i].maker;
+        struct lazy_constant *m = (struct lazy_constant *)l->p->slots[i].maker;
         if (!m)
             continue;
         m->left = &left[m->from->id];

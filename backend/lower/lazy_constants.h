@@ -1,13 +1,13 @@
 /*
- * Constants that are made of others when the archive is written (neff/isa/program.h), and the memory of
- * those others: it goes once all that is made of them has been.
+ * Lazy constants: computed from others when the archive is written (neff/isa/program.h), and the
+ * memory of those others: it goes once all that is made of them has been.
  */
-#ifndef BACKEND_MADE_H
-#define BACKEND_MADE_H
+#ifndef BACKEND_LAZY_CONSTANTS_H
+#define BACKEND_LAZY_CONSTANTS_H
 
 #include "backend/lower/lower.h"
 
-struct made { /* first member of what a maker knows; in the graph's arena */
+struct lazy_constant { /* first member of what a maker knows; in the graph's arena */
     struct constant_maker maker;
     struct graph *g;
     const struct value *from; /* the constant that `make` reads */
@@ -19,10 +19,10 @@ struct made { /* first member of what a maker knows; in the graph's arena */
  * it is called, lowering is over: m knows all it needs, and has nothing of the lowering but what
  * lies in the graph's arena.
  */
-int made_slot(struct lowering *l, struct made *m, const struct value *from, int64_t pieces,
-              const struct tensor *shape, const char *name);
+int lazy_constant(struct lowering *l, struct lazy_constant *m, const struct value *from,
+                  int64_t pieces, const struct tensor *shape, const char *name);
 
 /* After lowering: what each constant is still needed for. */
-void made_count(struct lowering *l);
+void lazy_constants_count(struct lowering *l);
 
 #endif
