@@ -197,21 +197,6 @@ enum lowered lower_node(struct lowering *l, struct node *n)
 
 /* ---- the whole ---- */
 
-/* The program shares the graph's dims: same handles, copied so that it stands alone. */
-static void copy_dims(struct program *p, const struct graph *g)
-{
-    const struct dim_table *from = &g->dims;
-    struct dim_table *to = &p->dims;
-    to->nodes = arena_copy(to->arena, from->nodes, sizeof *from->nodes * (size_t)from->nnodes);
-    to->symbols =
-        arena_copy(to->arena, from->symbols, sizeof *from->symbols * (size_t)from->nsymbols);
-    to->nnodes = to->nodes_cap = from->nnodes;
-    to->nsymbols = to->symbols_cap = from->nsymbols;
-    for (int i = 0; i < to->nsymbols; i++)
-        to->symbols[i].name = arena_strdup(to->arena, to->symbols[i].name);
-    dim_table_index(to);
-}
-
 static void name_io(struct lowering *l)
 {
     struct graph *g = l->g;
@@ -248,7 +233,7 @@ struct program *backend_compile(struct graph *g, const struct options *o, const 
     struct lowering l = {.g = g, .o = o, .m = m, .p = p, .d = d};
     p->name = arena_strdup(&p->arena, g->name ? g->name : "");
     p->target = m->name;
-    copy_dims(p, g);
+    dim_table_copy(&p->dims, &g->dims); /* the same handles, but it stands alone */
     bool ok = lower_graph(&l);
     lazy_constants_count(&l);
     if (ok && o->opt_level > 0)

@@ -171,7 +171,7 @@ static bool read_dim(struct reader *r, int limit, dim_t *out)
 {
     if (!json_begins(&r->j, '"')) {
         *out = json_read_integer(&r->j);
-        return dim_is_const(*out);
+        return *out >= DIM_LOWEST && *out <= DIM_HIGHEST;
     }
     const char *s = json_read_word(&r->j);
     char *end;
@@ -199,10 +199,8 @@ static bool read_symbols(struct reader *r)
             else if ((s.most = json_read_integer(&r->j)) < 1)
                 return bad(r, "symbols", t->nsymbols);
         }
-        if (!s.name)
+        if (!s.name || !dim_table_add_symbol(t, s))
             return bad(r, "symbols", t->nsymbols);
-        ARENA_GROW(t->arena, t->symbols, t->nsymbols, t->symbols_cap);
-        t->symbols[t->nsymbols++] = s;
     }
     return well_formed(r);
 }
@@ -240,13 +238,13 @@ static bool read_dims(struct reader *r)
     struct dim_table *t = &r->p->dims;
     json_enter(&r->j, '[');
     while (json_read_element(&r->j)) {
-        ARENA_GROW(t->arena, t->nodes, t->nnodes, t->nodes_cap);
-        if (!read_expression(r, &t->nodes[t->nnodes]))
+        struct dim_node n = {0};
+        if (!read_expression(r, &n))
             return bad(r, "dims", t->nnodes);
-        t->nnodes++;
+        if (!dim_table_add_node(t, n, r->d))
+            return fail_in(r->d, "%s", r->file);
     }
-    return well_formed(r) &&
-           (dim_table_index(t) || fail(r->d, "%s: a dimension expression occurs twice", r->file));
+    return well_formed(r);
 }
 
 static bool read_kind(struct reader *r, struct slot *s)

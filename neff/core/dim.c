@@ -1,8 +1,6 @@
 #include "neff/core/dim.h"
 
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *const dim_op_names[DIM_OPS] = {
@@ -16,21 +14,27 @@ void dim_table_init(struct dim_table *t, struct arena *a)
     *t = (struct dim_table){.arena = a};
 }
 
+/* The nearest constant: neither a handle nor DIM_NOT_BOUND, whatever was computed. */
+static int64_t nearest(__int128 v)
+{
+    return v < DIM_LOWEST ? DIM_LOWEST : v > DIM_HIGHEST ? DIM_HIGHEST : (int64_t)v;
+}
+
 static int64_t apply(int op, int64_t a, int64_t b)
 {
     int64_t q, r;
     switch (op) {
     case DIM_ADD:
-        return __builtin_add_overflow(a, b, &r) ? INT64_MAX - 1 : r;
+        return nearest((__int128)a + b);
     case DIM_MUL:
-        return __builtin_mul_overflow(a, b, &r) ? INT64_MAX - 1 : r;
+        return nearest((__int128)a * b);
     case DIM_FLOORDIV:
     case DIM_CEILDIV:
     case DIM_MOD:
         if (b == 0)
             return 0;
         if (b == -1)
-            return op == DIM_MOD ? 0 : a == INT64_MIN ? INT64_MAX - 1 : -a;
+            return op == DIM_MOD ? 0 : nearest(-(__int128)a);
         q = a / b, r = a % b;
         if (op == DIM_CEILDIV)
             return q + (r != 0 && (r < 0) == (b < 0));
@@ -67,70 +71,168 @@ static void rehash(struct dim_table *t)
     }
 }
 
-bool dim_table_index(struct dim_table *t)
+/* ---- symbols, by name ---- */
+
+static uint32_t hash_name(const char *s)
 {
-    t->hash_cap = 32;
-    while (t->hash_cap < t->nnodes * 4)
-        t->hash_cap *= 2;
-    t->hash_cap /= 2;
-    rehash(t);
-    for (int i = 0; i < t->nnodes; i++) {
-        const struct dim_node *n = &t->nodes[i];
-        for (uint32_t h = hash3(n->op, n->a, n->b);; h++) {
-            const struct dim_node *o = &t->nodes[t->hash[h &= (uint32_t)t->hash_cap - 1] - 1];
-            if (o == n)
-                break;
-            if (o->op == n->op && o->a == n->a && o->b == n->b)
-                return false;
-        }
+    uint64_t h = 0xCBF29CE484222325u;
+    for (; *s; s++)
+        h = (h ^ (uint8_t)*s) * 0x100000001B3u;
+    return (uint32_t)(h ^ (h >> 32));
+}
+
+/* Where the name is, or its free place. */
+static uint32_t *place_of(const struct dim_table *t, const char *name)
+{
+    uint32_t h = hash_name(name);
+    for (;; h++) {
+        uint32_t *at = &t->names[h &= (uint32_t)t->names_cap - 1];
+        if (!*at || !strcmp(t->symbols[*at - 1].name, name))
+            return at;
     }
+}
+
+static void rehash_names(struct dim_table *t, int cap)
+{
+    t->names_cap = cap;
+    t->names = ARENA_ARRAY(t->arena, uint32_t, cap);
+    for (int i = 0; i < t->nsymbols; i++)
+        *place_of(t, t->symbols[i].name) = (uint32_t)i + 1;
+}
+
+int dim_find_symbol(const struct dim_table *t, const char *name)
+{
+    return t->names ? (int)*place_of(t, name) - 1 : -1;
+}
+
+bool dim_table_add_symbol(struct dim_table *t, struct dim_symbol s)
+{
+    if (t->nsymbols * 2 >= t->names_cap)
+        rehash_names(t, t->names_cap ? t->names_cap * 2 : 64);
+    uint32_t *at = place_of(t, s.name);
+    if (*at)
+        return false;
+    ARENA_GROW(t->arena, t->symbols, t->nsymbols, t->symbols_cap);
+    t->symbols[t->nsymbols++] = s;
+    *at = (uint32_t)t->nsymbols;
     return true;
+}
+
+/* ---- nodes ---- */
+
+static struct dim_node operand_of(const struct dim_table *t, dim_t d)
+{
+    return dim_is_const(d) ? (struct dim_node){.depth = 0, .size = 1} : t->nodes[dim_index(d)];
+}
+
+/* How deep the expression is nested, and how long its text is; false: too much. */
+static bool measure(const struct dim_table *t, struct dim_node *n)
+{
+    struct dim_node none = {.depth = 0, .size = 0};
+    struct dim_node a = n->op == DIM_SYM ? none : operand_of(t, n->a),
+                    b = n->op == DIM_SYM ? none : operand_of(t, n->b);
+    n->depth = 1 + (a.depth > b.depth ? a.depth : b.depth);
+    n->size = 1 + a.size + b.size;
+    return n->depth <= DIM_MOST_DEPTH && n->size <= DIM_MOST_SIZE;
+}
+
+/* The number of the equal node plus one, in its place, or the free place for it. */
+static uint32_t *node_place(const struct dim_table *t, int op, dim_t a, dim_t b)
+{
+    for (uint32_t h = hash3(op, a, b);; h++) {
+        uint32_t *at = &t->hash[h &= (uint32_t)t->hash_cap - 1];
+        const struct dim_node *n = &t->nodes[*at - 1];
+        if (!*at || (n->op == op && n->a == a && n->b == b))
+            return at;
+    }
+}
+
+bool dim_table_add_node(struct dim_table *t, struct dim_node n, struct diag *d)
+{
+    if (t->nnodes * 2 >= t->hash_cap)
+        rehash(t);
+    uint32_t *at = node_place(t, n.op, n.a, n.b);
+    if (*at)
+        return fail(d, "a dimension expression occurs twice");
+    if (!measure(t, &n) || t->nnodes == DIM_MOST_NODES)
+        return fail(d, "dimension expression %d is too large", t->nnodes);
+    ARENA_GROW(t->arena, t->nodes, t->nnodes, t->nodes_cap);
+    t->nodes[t->nnodes++] = n;
+    *at = (uint32_t)t->nnodes;
+    return true;
+}
+
+void dim_table_copy(struct dim_table *t, const struct dim_table *from)
+{
+    struct arena *a = t->arena;
+    *t = *from;
+    t->arena = a;
+    t->nodes = arena_copy(a, from->nodes, sizeof *from->nodes * (size_t)from->nnodes);
+    t->symbols = arena_copy(a, from->symbols, sizeof *from->symbols * (size_t)from->nsymbols);
+    t->hash = arena_copy(a, from->hash, sizeof *from->hash * (size_t)from->hash_cap);
+    t->names = arena_copy(a, from->names, sizeof *from->names * (size_t)from->names_cap);
+    t->nodes_cap = t->nnodes;
+    t->symbols_cap = t->nsymbols;
+    for (int i = 0; i < t->nsymbols; i++)
+        t->symbols[i].name = arena_strdup(a, t->symbols[i].name);
+}
+
+/* Whether arithmetic on expressions may go on: there is an end to what it may cost. */
+static bool may_work(struct dim_table *t)
+{
+    t->too_large |= ++t->work > DIM_MOST_WORK;
+    return !t->too_large;
 }
 
 static dim_t intern(struct dim_table *t, int op, dim_t a, dim_t b, bool runtime)
 {
+    struct dim_node n = {.op = (uint8_t)op, .runtime = runtime, .a = a, .b = b};
     if (t->nnodes * 2 >= t->hash_cap)
         rehash(t);
-    uint32_t h = hash3(op, a, b);
-    for (; t->hash[h &= (uint32_t)t->hash_cap - 1]; h++) {
-        struct dim_node *n = &t->nodes[t->hash[h] - 1];
-        if (n->op == op && n->a == a && n->b == b)
-            return INT64_MIN + (dim_t)(t->hash[h] - 1);
+    uint32_t *at = node_place(t, op, a, b);
+    if (*at)
+        return INT64_MIN + (dim_t)(*at - 1);
+    if (!measure(t, &n) || t->nnodes == DIM_MOST_NODES) {
+        t->too_large = true;
+        return 0;
     }
     ARENA_GROW(t->arena, t->nodes, t->nnodes, t->nodes_cap);
-    t->nodes[t->nnodes] = (struct dim_node){(uint8_t)op, runtime, a, b};
-    t->hash[h] = (uint32_t)++t->nnodes;
+    t->nodes[t->nnodes] = n;
+    *at = (uint32_t)++t->nnodes;
     return INT64_MIN + (t->nnodes - 1);
 }
 
 static dim_t add_symbol(struct dim_table *t, const char *name, bool runtime)
 {
-    ARENA_GROW(t->arena, t->symbols, t->nsymbols, t->symbols_cap);
-    t->symbols[t->nsymbols] = (struct dim_symbol){arena_strdup(t->arena, name), runtime, 0};
-    return intern(t, DIM_SYM, t->nsymbols++, 0, runtime);
+    dim_table_add_symbol(t, (struct dim_symbol){arena_strdup(t->arena, name), runtime, 0});
+    return intern(t, DIM_SYM, t->nsymbols - 1, 0, runtime);
 }
 
 dim_t dim_symbol(struct dim_table *t, const char *name)
 {
-    for (int i = 0; i < t->nsymbols; i++)
-        if (!strcmp(t->symbols[i].name, name))
-            return intern(t, DIM_SYM, i, 0, t->symbols[i].runtime);
-    return add_symbol(t, name, false);
+    int i = dim_find_symbol(t, name);
+    return i < 0 ? add_symbol(t, name, false) : intern(t, DIM_SYM, i, 0, t->symbols[i].runtime);
 }
 
 dim_t dim_symbol_runtime(struct dim_table *t, const char *name)
 {
-    for (int i = 0; i < t->nsymbols; i++)
-        if (!strcmp(t->symbols[i].name, name))
-            return dim_symbol(t, name);
-    return add_symbol(t, name, true);
+    return dim_find_symbol(t, name) < 0 ? add_symbol(t, name, true) : dim_symbol(t, name);
 }
 
 dim_t dim_fresh(struct dim_table *t, const char *stem)
 {
     char name[64];
-    snprintf(name, sizeof name, "%.40s.%d", stem, t->nsymbols);
+    int number = t->nsymbols;
+    do
+        snprintf(name, sizeof name, "%.40s.%d", stem, number++);
+    while (dim_find_symbol(t, name) >= 0);
     return add_symbol(t, name, true);
+}
+
+/* A handle of the table, or a constant: what a sum of numbers has made of itself is none. */
+static dim_t known(const struct dim_table *t, dim_t d)
+{
+    return dim_is_const(d) || (t && dim_index(d) < t->nnodes) ? d : DIM_LOWEST;
 }
 
 int dim_as_symbol(const struct dim_table *t, dim_t d)
@@ -175,8 +277,11 @@ static dim_t split_factor(const struct dim_table *t, dim_t d, int64_t *factor)
  */
 dim_t dim_add(struct dim_table *t, dim_t a, dim_t b)
 {
+    a = known(t, a), b = known(t, b);
     if (dim_is_const(a) && dim_is_const(b))
         return apply(DIM_ADD, a, b);
+    if (!may_work(t))
+        return 0;
     if (dim_is_const(a) || (dim_is_const(b) == false && node_of(t, b, DIM_ADD) == NULL &&
                             node_of(t, a, DIM_ADD) == NULL && a > b)) {
         dim_t swap = a;
@@ -201,7 +306,7 @@ dim_t dim_add(struct dim_table *t, dim_t a, dim_t b)
             int64_t fy, fb;
             dim_t ry = split_factor(t, y, &fy), rb = split_factor(t, b, &fb);
             if (ry == rb)
-                return dim_add(t, x, dim_mul(t, ry, fy + fb));
+                return dim_add(t, x, dim_mul(t, ry, apply(DIM_ADD, fy, fb)));
             if (rb < ry)
                 return dim_add(t, dim_add(t, x, b), y);
         }
@@ -209,7 +314,7 @@ dim_t dim_add(struct dim_table *t, dim_t a, dim_t b)
         int64_t fa, fb;
         dim_t ra = split_factor(t, a, &fa), rb = split_factor(t, b, &fb);
         if (ra == rb)
-            return dim_mul(t, ra, fa + fb);
+            return dim_mul(t, ra, apply(DIM_ADD, fa, fb));
         if (rb < ra)
             return make(t, DIM_ADD, b, a);
     }
@@ -266,8 +371,11 @@ static bool divides(struct dim_table *t, dim_t d, int64_t k, dim_t *quotient);
  */
 dim_t dim_mul(struct dim_table *t, dim_t a, dim_t b)
 {
+    a = known(t, a), b = known(t, b);
     if (dim_is_const(a) && dim_is_const(b))
         return apply(DIM_MUL, a, b);
+    if (!may_work(t))
+        return 0;
     if (dim_is_const(a)) {
         dim_t swap = a;
         a = b, b = swap;
@@ -330,6 +438,8 @@ static bool divides(struct dim_table *t, dim_t d, int64_t k, dim_t *quotient)
 /* Whether d is a product that contains the factor b; the rest then. */
 static bool cancel(struct dim_table *t, dim_t d, dim_t b, dim_t *quotient)
 {
+    if (!may_work(t))
+        return false;
     if (d == b) {
         *quotient = 1;
         return true;
@@ -387,8 +497,11 @@ static bool cancel_common(struct dim_table *t, dim_t *a, dim_t *b)
 static dim_t divide(struct dim_table *t, int op, dim_t a, dim_t b)
 {
     dim_t q;
+    a = known(t, a), b = known(t, b);
     if (dim_is_const(a) && dim_is_const(b))
         return apply(op, a, b);
+    if (!may_work(t))
+        return 0;
     if (b == 1)
         return a;
     if (cancel_product(t, a, b, &q))
@@ -422,6 +535,7 @@ dim_t dim_ceildiv(struct dim_table *t, dim_t a, dim_t b)
 dim_t dim_mod(struct dim_table *t, dim_t a, dim_t b)
 {
     dim_t q;
+    a = known(t, a), b = known(t, b);
     if (dim_is_const(a) && dim_is_const(b))
         return apply(DIM_MOD, a, b);
     if (b == 1 || cancel_product(t, a, b, &q))
@@ -543,9 +657,12 @@ bool dim_is_limited(const struct dim_table *t, dim_t b, dim_t *a, int64_t *most)
 
 static dim_t extreme(struct dim_table *t, int op, dim_t a, dim_t b)
 {
+    a = known(t, a), b = known(t, b);
     if (dim_is_const(a) && dim_is_const(b))
         return apply(op, a, b);
-    struct bounds difference = bounds_of(t, dim_sub(t, a, b));
+    dim_t d = dim_sub(t, a, b);
+    t->work += operand_of(t, d).size;
+    struct bounds difference = bounds_of(t, d);
     if (difference.high <= 0)
         return op == DIM_MIN ? a : b;
     if (difference.low >= 0)
@@ -566,12 +683,15 @@ dim_t dim_max(struct dim_table *t, dim_t a, dim_t b)
 /* Broadcasts are kept as left-leaning chains in order of handle; each dim occurs once. */
 dim_t dim_broadcast(struct dim_table *t, dim_t a, dim_t b)
 {
+    a = known(t, a), b = known(t, b);
     if (dim_is_const(a) && dim_is_const(b))
         return apply(DIM_BROADCAST, a, b);
     if (a == b || b == 1)
         return a;
     if (a == 1)
         return b;
+    if (!may_work(t))
+        return 0;
     if (dim_is_const(a) || dim_is_const(b)) /* the other one is 1 or the same */
         return dim_is_const(a) ? a : b;
     const struct dim_node *n = node_of(t, b, DIM_BROADCAST);
@@ -588,7 +708,7 @@ dim_t dim_broadcast(struct dim_table *t, dim_t a, dim_t b)
     return b < y ? dim_broadcast(t, dim_broadcast(t, x, b), y) : make(t, DIM_BROADCAST, a, b);
 }
 
-static dim_t rebuild(struct dim_table *t, int op, dim_t a, dim_t b)
+dim_t dim_make(struct dim_table *t, int op, dim_t a, dim_t b)
 {
     switch (op) {
     case DIM_ADD:
@@ -609,12 +729,12 @@ static dim_t rebuild(struct dim_table *t, int op, dim_t a, dim_t b)
 
 dim_t dim_substitute(struct dim_table *t, dim_t d, const dim_t *with)
 {
-    if (dim_is_const(d))
+    if (dim_is_const(d) || !may_work(t))
         return d;
     struct dim_node n = t->nodes[dim_index(d)];
     if (n.op == DIM_SYM)
         return with[n.a] == DIM_NOT_BOUND ? d : with[n.a];
-    return rebuild(t, n.op, dim_substitute(t, n.a, with), dim_substitute(t, n.b, with));
+    return dim_make(t, n.op, dim_substitute(t, n.a, with), dim_substitute(t, n.b, with));
 }
 
 void dim_eval_all(const struct dim_table *t, const int64_t *symbol_values, int64_t *values)
@@ -639,149 +759,4 @@ int64_t dim_eval(const struct dim_table *t, const int64_t *symbol_values, dim_t 
         return symbol_values[n->a];
     int64_t a = dim_eval(t, symbol_values, n->a), b = dim_eval(t, symbol_values, n->b);
     return a == DIM_NOT_BOUND || b == DIM_NOT_BOUND ? DIM_NOT_BOUND : apply(n->op, a, b);
-}
-
-/* Symbols that are not identifiers are written in quotes. */
-static bool plain_name(const char *s)
-{
-    if (!isalpha((unsigned char)*s) && *s != '_')
-        return false;
-    for (; *s; s++)
-        if (!isalnum((unsigned char)*s) && *s != '_' && *s != '.')
-            return false;
-    return true;
-}
-
-const char *dim_text(const struct dim_table *t, struct arena *arena, dim_t d)
-{
-    if (dim_is_const(d))
-        return arena_printf(arena, "%lld", (long long)d);
-    const struct dim_node *n = &t->nodes[dim_index(d)];
-    if (n->op == DIM_SYM) {
-        const char *name = t->symbols[n->a].name;
-        return plain_name(name) ? name : arena_printf(arena, "'%s'", name);
-    }
-    const char *a = dim_text(t, arena, n->a), *b = dim_text(t, arena, n->b);
-    if (n->op == DIM_ADD)
-        return arena_printf(arena, "%s+%s", a, b);
-    if (n->op == DIM_MUL)
-        return arena_printf(arena, node_of(t, n->a, DIM_ADD) ? "(%s)*%s" : "%s*%s", a,
-                            node_of(t, n->b, DIM_ADD) ? arena_printf(arena, "(%s)", b) : b);
-    return arena_printf(arena, "%s(%s,%s)", dim_op_names[n->op], a, b);
-}
-
-struct dim_parser {
-    struct dim_table *t;
-    const char *s;
-    struct diag *d;
-    int depth;
-};
-
-static bool parse_sum(struct dim_parser *p, dim_t *out);
-
-static void skip(struct dim_parser *p)
-{
-    while (*p->s == ' ')
-        p->s++;
-}
-
-static bool expect(struct dim_parser *p, char c)
-{
-    skip(p);
-    if (*p->s != c)
-        return fail(p->d, "dimension: expected '%c' at '%.20s'", c, p->s);
-    p->s++;
-    return true;
-}
-
-static bool parse_function(struct dim_parser *p, const char *name, size_t n, dim_t *out)
-{
-    for (int op = DIM_FLOORDIV; op < DIM_OPS; op++) {
-        dim_t a, b;
-        if (strlen(dim_op_names[op]) != n || memcmp(dim_op_names[op], name, n))
-            continue;
-        if (!expect(p, '(') || !parse_sum(p, &a) || !expect(p, ',') || !parse_sum(p, &b) ||
-            !expect(p, ')'))
-            return false;
-        *out = rebuild(p->t, op, a, b);
-        return true;
-    }
-    return fail(p->d, "dimension: unknown function '%.*s'", (int)n, name);
-}
-
-static bool parse_atom(struct dim_parser *p, dim_t *out)
-{
-    skip(p);
-    const char *s = p->s;
-    if (*s == '(') {
-        p->s++;
-        return parse_sum(p, out) && expect(p, ')');
-    }
-    if (isdigit((unsigned char)*s) || *s == '-') {
-        char *end;
-        *out = strtoll(s, &end, 10);
-        if (end == s || !dim_is_const(*out) || *out == DIM_NOT_BOUND)
-            return fail(p->d, "dimension: expected a number at '%.20s'", s);
-        p->s = end;
-        return true;
-    }
-    const char *name = s, *end;
-    if (*s == '\'') {
-        name = s + 1;
-        end = strchr(name, '\'');
-        if (!end)
-            return fail(p->d, "dimension: missing closing quote at '%.20s'", s);
-        p->s = end + 1;
-    } else {
-        end = s;
-        while (isalnum((unsigned char)*end) || *end == '_' || *end == '.')
-            end++;
-        if (end == s)
-            return fail(p->d, "dimension: expected a name or a number at '%.20s'", s);
-        p->s = end;
-        if (*end == '(')
-            return parse_function(p, name, (size_t)(end - name), out);
-    }
-    *out = dim_symbol(p->t, arena_strndup(p->t->arena, name, (size_t)(end - name)));
-    return true;
-}
-
-static bool parse_product(struct dim_parser *p, dim_t *out)
-{
-    if (!parse_atom(p, out))
-        return false;
-    for (skip(p); *p->s == '*'; skip(p)) {
-        dim_t b;
-        p->s++;
-        if (!parse_atom(p, &b))
-            return false;
-        *out = dim_mul(p->t, *out, b);
-    }
-    return true;
-}
-
-static bool parse_sum(struct dim_parser *p, dim_t *out)
-{
-    if (++p->depth > 64)
-        return fail(p->d, "dimension: nested too deeply");
-    if (!parse_product(p, out))
-        return false;
-    for (skip(p); *p->s == '+' || *p->s == '-'; skip(p)) {
-        bool minus = *p->s++ == '-';
-        dim_t b;
-        if (!parse_product(p, &b))
-            return false;
-        *out = minus ? dim_sub(p->t, *out, b) : dim_add(p->t, *out, b);
-    }
-    p->depth--;
-    return true;
-}
-
-bool dim_parse(struct dim_table *t, const char **s, dim_t *out, struct diag *d)
-{
-    struct dim_parser p = {t, *s, d, 0};
-    if (!parse_sum(&p, out))
-        return false;
-    *s = p.s;
-    return true;
 }

@@ -21,6 +21,9 @@
 typedef int64_t dim_t;
 
 #define DIM_SYMBOLIC (INT64_MIN + (INT64_C(1) << 31))
+/* The least and the greatest constant: arithmetic ends there rather than become a handle. */
+#define DIM_LOWEST  (DIM_SYMBOLIC + 1)
+#define DIM_HIGHEST (INT64_MAX - 1)
 static inline bool dim_is_const(dim_t d)
 {
     return d > DIM_SYMBOLIC;
@@ -45,9 +48,11 @@ enum dim_op {
 extern const char *const dim_op_names[DIM_OPS]; /* "sym", "add", "mul", "floordiv", ... */
 
 struct dim_node {
-    uint8_t op;   /* enum dim_op */
-    bool runtime; /* depends on a symbol that is only known while running */
-    dim_t a, b;   /* operands; DIM_SYM: a is the number of the symbol */
+    uint8_t op;    /* enum dim_op */
+    bool runtime;  /* depends on a symbol that is only known while running */
+    int16_t depth; /* of nested operations */
+    int32_t size;  /* operations, constants and symbols in its text */
+    dim_t a, b;    /* operands; DIM_SYM: a is the number of the symbol */
 };
 
 struct dim_symbol {
@@ -56,20 +61,42 @@ struct dim_symbol {
     int64_t most;     /* inputs with a larger dim are refused; 0: no limit */
 };
 
+/*
+ * No honest model comes near these: the deepest expression of those known has 40 levels. They bound
+ * the stack and the time of everything that walks an expression, printing included.
+ */
+enum {
+    DIM_MOST_DEPTH = 1 << 10,
+    DIM_MOST_SIZE = 1 << 14,
+    DIM_MOST_NODES = 1 << 20,
+    DIM_MOST_WORK = 1 << 27, /* steps of arithmetic on the expressions of one table */
+};
+
 struct dim_table {
     struct arena *arena;
     struct dim_node *nodes;
     int nnodes, nodes_cap;
     struct dim_symbol *symbols;
     int nsymbols, symbols_cap;
-    uint32_t *hash; /* node number + 1 by hash of (op, a, b) */
-    int hash_cap;
+    uint32_t *hash;  /* node number + 1 by hash of (op, a, b) */
+    uint32_t *names; /* symbol number + 1 by hash of its name */
+    int hash_cap, names_cap;
+    int64_t work;
+    /* An expression, or what it took to make them, exceeds a limit: results since then are wrong.
+     * Looked at after each shape rule, and when a program is checked. */
+    bool too_large;
 };
 
 void dim_table_init(struct dim_table *t, struct arena *a);
-/* Makes the lookup index of a table whose nodes and symbols were filled by hand; false when two
- * nodes are equal. */
-bool dim_table_index(struct dim_table *t);
+/* For readers of files: nodes as they are written, operands before those that use them. Fails when
+ * there is an equal one, and past a limit. */
+bool dim_table_add_node(struct dim_table *t, struct dim_node n, struct diag *d);
+/* Takes the name as it is; false when there is one of that name. */
+bool dim_table_add_symbol(struct dim_table *t, struct dim_symbol s);
+/* *t, which has an arena, becomes a copy: the same handles mean the same. */
+void dim_table_copy(struct dim_table *t, const struct dim_table *from);
+/* Number of the symbol; -1: none. */
+int dim_find_symbol(const struct dim_table *t, const char *name);
 
 /* The symbol of that name, made when missing. */
 dim_t dim_symbol(struct dim_table *t, const char *name);
@@ -99,6 +126,7 @@ dim_t dim_mod(struct dim_table *t, dim_t a, dim_t b); /* a - floordiv(a, b) * b 
 dim_t dim_min(struct dim_table *t, dim_t a, dim_t b);
 dim_t dim_max(struct dim_table *t, dim_t a, dim_t b);
 dim_t dim_broadcast(struct dim_table *t, dim_t a, dim_t b);
+dim_t dim_make(struct dim_table *t, int op, dim_t a, dim_t b); /* any of these */
 /* Bounds that hold whatever the symbols are, which are taken to be 0 or more. INT64_MIN and
  * INT64_MAX: none. */
 void dim_bounds(const struct dim_table *t, dim_t d, int64_t *low, int64_t *high);

@@ -14,6 +14,7 @@ struct checker {
     struct diag *d;
     struct arena scratch;
     bool *region_used;
+    int *seen; /* per slot: for one look at a call */
 };
 
 static bool dim_ok(const struct checker *c, dim_t v)
@@ -215,6 +216,30 @@ static bool indices_ok(const int32_t *list, int n, int low, int limit)
     return true;
 }
 
+static int root_of(const struct program *p, int slot)
+{
+    return p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
+}
+
+/* No result shares memory with an operand or with another result: routines write results while they
+ * read operands, and may move them elsewhere. */
+static bool results_apart(struct checker *c, const struct call *k)
+{
+    const struct program *p = c->p;
+    bool apart = true;
+    for (int i = 0; i < k->nout; i++)
+        if (k->out[i] >= 0)
+            c->seen[root_of(p, k->out[i])] = i + 1;
+    for (int i = 0; i < k->nout; i++)
+        apart &= k->out[i] < 0 || c->seen[root_of(p, k->out[i])] == i + 1;
+    for (int i = 0; i < k->nin; i++)
+        apart &= k->in[i] < 0 || !c->seen[root_of(p, k->in[i])];
+    for (int i = 0; i < k->nout; i++)
+        if (k->out[i] >= 0)
+            c->seen[root_of(p, k->out[i])] = 0;
+    return apart;
+}
+
 static bool check_call(struct checker *c, const struct call *k)
 {
     const struct program *p = c->p;
@@ -238,6 +263,8 @@ static bool check_call(struct checker *c, const struct call *k)
         if (root == SLOT_CONST || root == SLOT_INPUT)
             return fail(c->d, "call of %s writes a constant or an input", info->name);
     }
+    if (!results_apart(c, k))
+        return fail(c->d, "call of %s writes what it reads, or one place twice", info->name);
     for (int i = 0; i < k->nregions; i++) {
         if (c->region_used[k->regions[i]])
             return fail(c->d, "a region belongs to two calls");
@@ -314,9 +341,12 @@ static bool check(struct checker *c)
     const struct program *p = c->p;
     c->region_used = ARENA_ARRAY(&c->scratch, bool, p->nregions + 1);
     c->region_used[0] = true;
+    c->seen = ARENA_ARRAY(&c->scratch, int, p->nslots + 1);
     c->m = machine_find(p->target ? p->target : "cpu");
     if (!c->m)
         return fail(c->d, "unknown target '%s'", p->target);
+    if (p->dims.too_large)
+        return fail(c->d, "its dimension expressions are too large");
     for (int i = 0; i < p->nslots; i++)
         if (!check_slot(c, i))
             return false;

@@ -33,7 +33,8 @@ static bool expression_ok(struct parser *r, bool ok)
 static bool parse_dim(struct parser *r, dim_t *out)
 {
     if (!asm_peek(&r->x, '('))
-        return asm_i64(&r->x, out) && (dim_is_const(*out) || asm_bad(&r->x, "constant too small"));
+        return asm_i64(&r->x, out) && ((*out >= DIM_LOWEST && *out <= DIM_HIGHEST) ||
+                                       asm_bad(&r->x, "constant too small or too large"));
     r->x.s++;
     return expression_ok(r, dim_parse(&r->p->dims, &r->x.s, out, r->x.d)) && asm_want(&r->x, ")");
 }
@@ -590,19 +591,15 @@ static bool parse_symbol(struct parser *r)
     s.runtime = asm_try(&r->x, "runtime");
     if (asm_try(&r->x, "most") && (!asm_i64(&r->x, &s.most) || s.most < 1))
         return asm_bad(&r->x, "the largest value of symbol '%s' is not a number above 0", s.name);
-    for (int i = 0; i < t->nsymbols; i++)
-        if (!strcmp(t->symbols[i].name, s.name))
-            return asm_bad(&r->x, "symbol '%s' occurs twice", s.name);
-    ARENA_GROW(t->arena, t->symbols, t->nsymbols, t->symbols_cap);
-    t->symbols[t->nsymbols++] = s;
-    return true;
+    return dim_table_add_symbol(t, s) || asm_bad(&r->x, "symbol '%s' occurs twice", s.name);
 }
 
 static bool parse_dim_operand(struct parser *r, dim_t *out)
 {
     int index;
     if (!asm_try(&r->x, "$"))
-        return asm_i64(&r->x, out) && (dim_is_const(*out) || asm_bad(&r->x, "constant too small"));
+        return asm_i64(&r->x, out) && ((*out >= DIM_LOWEST && *out <= DIM_HIGHEST) ||
+                                       asm_bad(&r->x, "constant too small or too large"));
     if (!asm_int(&r->x, 0, r->p->dims.nnodes - 1, "dimension expression", &index))
         return false;
     *out = INT64_MIN + index;
@@ -633,19 +630,16 @@ static bool parse_dim_node(struct parser *r)
             return false;
         n.runtime = dim_is_runtime(t, n.a) || dim_is_runtime(t, n.b);
     }
-    ARENA_GROW(t->arena, t->nodes, t->nnodes, t->nodes_cap);
-    t->nodes[t->nnodes++] = n;
-    return true;
+    struct diag why = {0};
+    return dim_table_add_node(t, n, &why) || asm_bad(&r->x, "%s", why.text);
 }
 
 /* Called before the first item that may contain expressions. */
-static bool finish_dims(struct parser *r)
+static void finish_dims(struct parser *r)
 {
-    if (r->dims_done)
-        return true;
+    if (!r->dims_done)
+        r->nsymbols = r->p->dims.nsymbols;
     r->dims_done = true;
-    r->nsymbols = r->p->dims.nsymbols;
-    return dim_table_index(&r->p->dims) || asm_bad(&r->x, "a dimension expression occurs twice");
 }
 
 static bool parse_node(struct parser *r)
@@ -690,8 +684,7 @@ static bool parse_item(struct parser *r)
         return parse_node(r);
     if (asm_try(&r->x, "outputs"))
         return parse_outputs(r);
-    if (!finish_dims(r))
-        return false;
+    finish_dims(r);
     if (asm_try(&r->x, "slot"))
         return parse_slot_item(r);
     if (asm_try(&r->x, "kernel"))

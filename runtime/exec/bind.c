@@ -138,7 +138,8 @@ static bool call_is_checked(const struct context *c, const struct bound *b, cons
     if (op_infos[call->op].flags & (OPF_DATA_DEPENDENT | OPF_REGIONS))
         return false;
     for (int i = 0; i < call->nin; i++)
-        if (call->in[i] >= 0 && b->types[call->in[i]].kind != VK_TENSOR)
+        if (call->in[i] >= 0 && (b->types[call->in[i]].kind != VK_TENSOR ||
+                                 root_kind(c, call->in[i]) == SLOT_DYNAMIC)) /* may be missing */
             return false;
     for (int i = 0; i < call->nout; i++)
         if (call->out[i] >= 0 && (b->types[call->out[i]].kind != VK_TENSOR ||
@@ -258,7 +259,7 @@ static bool reserve_memory(struct context *c, const struct bound *b, struct diag
     size_t need = (size_t)b->plan.size;
     if (need <= c->memory_bytes)
         return true;
-    free(c->memory);
+    large_free(c->memory, c->memory_bytes);
     c->memory_bytes = 0;
     c->memory = large_alloc(need, &c->memory_bytes);
     if (!c->memory)

@@ -2,25 +2,9 @@
  * A kernel in plain integers: every dim expression evaluated, every access pattern proved to stay
  * inside its tensor, operands of one instruction brought to one shape with as few dims as possible.
  */
-#include "runtime/exec/state.h"
+#include "runtime/exec/bind_kernel.h"
 
 #include <string.h>
-
-/* Larger figures in patterns are refused, so that sums below cannot overflow. */
-#define MOST (INT64_C(1) << 46)
-enum { MAX_TILE_BYTES = 1 << 30 };
-
-struct binder {
-    const struct model *m;
-    const struct kernel *k;
-    const int64_t *values;
-    struct arena *a;
-    struct diag *d;
-    struct bound_kernel *out;
-    int64_t *tile_at, *tile_size; /* bytes */
-    int64_t var_count[MAX_VARS];  /* largest counts; 0: not open */
-    int64_t touched;              /* bytes that operands touch in an instance, about */
-};
 
 static bool value_of(const struct binder *b, dim_t dim, int64_t *out)
 {
@@ -52,7 +36,8 @@ static bool bind_affine(struct binder *b, const struct affine *a, int64_t unit, 
     }
     *nterms = (uint8_t)n;
     *terms = n ? arena_copy(b->a, found, sizeof *found * (size_t)n) : NULL;
-    return true;
+    return number_within_reach(b, *base, n, found) ||
+           fail(b->d, "an offset or immediate of %lld and more is too large", (long long)*base);
 }
 
 static int64_t largest(const struct binder *b, const struct number *n)
@@ -65,13 +50,6 @@ static int64_t largest(const struct binder *b, const struct number *n)
 }
 
 /* ---- access patterns ---- */
-
-struct pattern {
-    struct operand o; /* its steps and counts are those below */
-    int64_t step[MAX_AP_RANK], count[MAX_AP_RANK];
-    struct clip clip[MAX_AP_RANK];
-    int nclips;
-};
 
 /* The count in force never falls below the full count: no clip. */
 static bool cuts(const struct binder *b, const struct clip *c, int64_t count)
@@ -116,206 +94,6 @@ static bool bind_ap(struct binder *b, const struct ap *ap, struct pattern *p)
             p->clip[p->nclips++] = c;
     }
     return true;
-}
-
-/* ---- bounds ---- */
-
-struct range {
-    __int128 low, high; /* bytes; of first and last element touched */
-    bool never;
-};
-
-/* What one variable contributes to first and last place for value v; false where nothing is
- * accessed. */
-static bool contribution(const struct pattern *p, int64_t coef, int var, int64_t v, struct range *r)
-{
-    r->low = r->high = (__int128)coef * v;
-    for (int i = 0; i < p->nclips; i++) {
-        const struct clip *c = &p->clip[i];
-        if (c->var != var)
-            continue;
-        __int128 count = (__int128)c->limit - (__int128)c->factor * v;
-        if (count > p->o.count[c->dim])
-            count = p->o.count[c->dim];
-        if (count < 1)
-            return false;
-        __int128 span = (__int128)p->o.step[c->dim] * p->o.size * (count - 1);
-        if (span > 0)
-            r->high += span;
-        else
-            r->low += span;
-    }
-    return true;
-}
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
-}
-
-/* Both places are piecewise linear in the variable, so their extremes are at its ends and beside
- * the breaks. */
-static void variable_range(const struct binder *b, const struct pattern *p, int64_t coef, int var,
-                           struct range *total)
-{
-    int64_t last = b->var_count[var] - 1, at[2 + 4 * MAX_AP_RANK];
-    int n = 0;
-    struct range all = {0, 0, true};
-    at[n++] = 0, at[n++] = last;
-    for (int i = 0; i < p->nclips; i++) {
-        const struct clip *c = &p->clip[i];
-        if (c->var != var || !c->factor)
-            continue;
-        int64_t full = floor_div(c->limit - p->o.count[c->dim], c->factor);
-        int64_t valid = floor_div(c->limit - 1, c->factor);
-        at[n++] = full, at[n++] = full + 1, at[n++] = valid, at[n++] = valid + 1;
-    }
-    for (int i = 0; i < n; i++) {
-        struct range r;
-        if (at[i] < 0 || at[i] > last || !contribution(p, coef, var, at[i], &r))
-            continue;
-        if (all.never || r.low < all.low)
-            all.low = r.low;
-        if (all.never || r.high > all.high)
-            all.high = r.high;
-        all.never = false;
-    }
-    total->low += all.low;
-    total->high += all.high;
-    total->never |= all.never;
-}
-
-static struct range range_of(const struct binder *b, const struct pattern *p)
-{
-    struct range r = {p->o.offset, p->o.offset, false};
-    bool clipped[MAX_AP_RANK] = {0};
-    for (int i = 0; i < p->nclips; i++)
-        clipped[p->clip[i].dim] = true;
-    for (int i = 0; i < p->o.rank; i++) {
-        if (p->o.count[i] == 0)
-            r.never = true;
-        if (clipped[i] || p->o.count[i] == 0)
-            continue;
-        __int128 span = (__int128)p->o.step[i] * p->o.size * (p->o.count[i] - 1);
-        if (span > 0)
-            r.high += span;
-        else
-            r.low += span;
-    }
-    for (int v = 0; v < b->k->nvars; v++) {
-        int64_t coef = 0;
-        bool used = false;
-        if (!b->var_count[v])
-            continue;
-        for (int i = 0; i < p->o.nterms; i++)
-            if (p->o.terms[i].var == v)
-                coef = p->o.terms[i].coef, used = true;
-        for (int i = 0; i < p->nclips; i++)
-            used |= p->clip[i].var == v;
-        if (used)
-            variable_range(b, p, coef, v, &r);
-    }
-    return r;
-}
-
-static bool slot_bytes(const struct binder *b, int slot, int64_t *bytes)
-{
-    const struct slot *s = &b->m->p->slots[slot];
-    struct tensor t;
-    if (!slot_dims(s, b->values, &t))
-        return fail(b->d, "'%s' has no known dims", s->name ? s->name : "(unnamed)");
-    *bytes = (int64_t)dtype_bytes(t.dtype);
-    bool empty = false, overflow = false;
-    for (int i = 0; i < t.rank; i++) {
-        if (t.dims[i] < 0)
-            return fail(b->d, "'%s' has a negative dimension", s->name ? s->name : "(unnamed)");
-        empty |= t.dims[i] == 0;
-        overflow |= __builtin_mul_overflow(*bytes, t.dims[i], bytes);
-    }
-    if (empty)
-        *bytes = 0;
-    return empty || !overflow || fail(b->d, "a tensor is too large");
-}
-
-/* By how many bytes the last place falls when variable t of a pattern walks over dim c->dim in
- * tiles, the last of which the clip cuts: the walk ends at the limit. */
-static __int128 cut_by(const struct binder *b, const struct pattern *p, const struct term *t,
-                       const struct clip *c)
-{
-    __int128 step = (__int128)p->o.step[c->dim] * p->o.size;
-    if (c->var != t->var || c->factor <= 0 || step <= 0 || c->limit < 1 ||
-        t->coef != step * c->factor)
-        return 0;
-    __int128 last = (__int128)c->factor * (b->var_count[t->var] - 1) + p->o.count[c->dim];
-    return last > c->limit ? step * (last - c->limit) : 0;
-}
-
-/* Inside even if clips cut no counts but those of last tiles: mostly so, and told much sooner. */
-static bool inside_anyhow(const struct binder *b, const struct pattern *p, int64_t bytes)
-{
-    __int128 low = p->o.offset, high = p->o.offset;
-    for (int i = 0; i < p->o.rank; i++) {
-        __int128 span = (__int128)p->o.step[i] * p->o.size * (p->o.count[i] - 1);
-        low += span < 0 ? span : 0;
-        high += span > 0 ? span : 0;
-        if (p->o.count[i] == 0)
-            return false;
-    }
-    unsigned cut = 0; /* dims */
-    for (int i = 0; i < p->o.nterms; i++) {
-        const struct term *t = &p->o.terms[i];
-        __int128 span = (__int128)t->coef * (b->var_count[t->var] - 1), by = 0;
-        low += span < 0 ? span : 0;
-        high += span > 0 ? span : 0;
-        for (int k = 0; k < p->nclips && !by; k++)
-            if (!(cut >> p->clip[k].dim & 1) && (by = cut_by(b, p, t, &p->clip[k])))
-                cut |= 1u << p->clip[k].dim;
-        high -= by;
-    }
-    return low >= 0 && high + p->o.size <= bytes;
-}
-
-static bool check_bounds(struct binder *b, const struct pattern *p, const struct ap *ap,
-                         const char *what)
-{
-    int64_t bytes = 0;
-    if (ap->mem != MEM_HBM)
-        bytes = b->tile_size[ap->tensor];
-    else if (!slot_bytes(b, ap->tensor, &bytes))
-        return false;
-    if (inside_anyhow(b, p, bytes))
-        return true;
-    struct range r = range_of(b, p);
-    if (r.never || (r.low >= 0 && r.high + p->o.size <= bytes))
-        return true;
-    const char *name = ap->mem == MEM_HBM ? b->m->p->slots[ap->tensor].name : "tile";
-    return fail(b->d, "operand '%s' reaches bytes %lld to %lld of '%s', which has %lld", what,
-                (long long)r.low, (long long)(r.high + p->o.size - 1), name ? name : "(unnamed)",
-                (long long)bytes);
-}
-
-/* Packed weights are read in whole rows of the pack's width, k rounded up to pairs or quads. */
-static void widen_packed(struct pattern *p)
-{
-    struct operand *o = &p->o;
-    int k = o->rank - 2, m = o->rank - 1, unit = o->size == 4 ? 1 : o->size == 2 ? 2 : 4;
-    if (k < 0)
-        return;
-    o->count[k] = (o->count[k] + unit - 1) / unit * unit;
-    if (o->count[m])
-        o->count[m] = o->step[k];
-    for (int i = 0; i < p->nclips; i++)
-        if (p->clip[i].dim >= k)
-            p->clip[i--] = p->clip[--p->nclips];
-}
-
-static bool check_packed(struct binder *b, const struct pattern *p, const struct ap *ap,
-                         const char *what)
-{
-    struct pattern whole = *p;
-    whole.o.step = whole.step, whole.o.count = whole.count;
-    widen_packed(&whole);
-    return check_bounds(b, &whole, ap, what);
 }
 
 /* ---- one shape for all operands ---- */
@@ -368,13 +146,19 @@ static void remove_dim(struct joint *j, int at)
             j->clip[i].dim--;
 }
 
-/* Dims at and at + 1 are one dim for every operand. */
-static bool mergeable(const struct joint *j, int at)
+/* Dims at and at + 1 are one dim for every operand, whose numbers stay within reach. */
+static bool mergeable(const struct binder *b, const struct joint *j, int at)
 {
-    if (is_clipped(j, at + 1))
+    int64_t inner = j->count[at + 1], product;
+    if (is_clipped(j, at + 1) || __builtin_mul_overflow(j->count[at], inner, &product) ||
+        product > MOST)
         return false;
     for (int o = 0; o < j->n; o++)
-        if (j->o[o]->step[at] != j->o[o]->step[at + 1] * j->count[at + 1])
+        if (__builtin_mul_overflow(j->o[o]->step[at + 1], inner, &product) ||
+            j->o[o]->step[at] != product)
+            return false;
+    for (int c = 0; c < j->nclips; c++)
+        if (j->clip[c].dim == at && inner > 0 && !clip_within_reach(b, &j->clip[c], inner))
             return false;
     return true;
 }
@@ -393,7 +177,7 @@ static void merge_pair(struct joint *j, int at)
 
 /* Drops dims of one element and merges neighbours; the last *inner dims stay apart from the others,
    and as they are unless `merge_inner`. */
-static void merge_dims(struct joint *j, int *inner, bool merge_inner)
+static void merge_dims(const struct binder *b, struct joint *j, int *inner, bool merge_inner)
 {
     for (int i = j->rank - 1; i >= 0; i--) {
         bool in = i >= j->rank - *inner;
@@ -406,7 +190,7 @@ static void merge_dims(struct joint *j, int *inner, bool merge_inner)
     for (int i = j->rank - 2; i >= 0; i--) {
         int border = j->rank - *inner; /* first inner dim */
         bool in = i >= border;
-        if (i + 1 == border || (in && !merge_inner) || !mergeable(j, i))
+        if (i + 1 == border || (in && !merge_inner) || !mergeable(b, j, i))
             continue;
         merge_pair(j, i);
         *inner -= in;
@@ -473,7 +257,7 @@ static bool join(struct binder *b, struct bound_insn *i, struct pattern *p, int 
     }
     if (!check_written(b, i, p, &j, inner))
         return false;
-    merge_dims(&j, &inner, merge_inner);
+    merge_dims(b, &j, &inner, merge_inner);
     i->inner = (uint8_t)inner;
     i->shape.rank = (uint8_t)j.rank;
     i->shape.nclips = (uint8_t)j.nclips;
@@ -525,11 +309,12 @@ static bool row_operands(struct binder *b, const struct insn *insn, struct patte
 /* ---- instructions ---- */
 
 /* Whether the operand is read in whole blocks, past its pattern. */
-static bool is_packed(const struct insn *insn, int operand)
+static bool is_packed(const struct binder *b, const struct insn *insn, int operand)
 {
     const struct insn_info *info = insn_info(insn->op);
     int packing = insn_role(info, ROLE_PACKING);
-    return info->ap[operand].reach == REACH_PACKED && (packing < 0 || insn->imm[packing].base);
+    return info->ap[operand].reach == REACH_PACKED &&
+           (packing < 0 || dim_value(b->values, insn->imm[packing].base));
 }
 
 static bool bind_operand(struct binder *b, const struct insn *insn, int n, struct pattern *p)
@@ -545,7 +330,7 @@ static bool bind_operand(struct binder *b, const struct insn *insn, int n, struc
     if (dtype_bytes(stored) != p->o.size)
         return fail(b->d, "operand '%s' takes elements of %s for %s", what, dtype_name(stored),
                     dtype_name(ap->dtype));
-    if (!(is_packed(insn, n) ? check_packed(b, p, ap, what) : check_bounds(b, p, ap, what)))
+    if (!(is_packed(b, insn, n) ? check_packed(b, p, ap, what) : check_bounds(b, p, ap, what)))
         return false;
     if (ap->mem != MEM_HBM)
         p->o.offset += b->tile_at[ap->tensor];
@@ -638,9 +423,10 @@ static void count_touched(struct binder *b, const struct bound_insn *i, const st
 {
     for (int n = 0; n < i->nops; n++) {
         __int128 bytes = 4;
-        for (int r = 0; r < p[n].o.rank; r++)
+        for (int r = 0; r < p[n].o.rank && bytes < MOST; r++)
             bytes *= p[n].o.count[r] ? p[n].o.count[r] : 1;
-        b->touched += bytes > MOST ? MOST : (int64_t)bytes;
+        bytes += b->touched;
+        b->touched = bytes > MOST ? MOST : (int64_t)bytes;
     }
 }
 
@@ -751,6 +537,9 @@ static bool bind_insns(struct binder *b)
                         : fail_in(b->d, "instruction %d", n);
         } else if (insn->op == INSN_loop) {
             int64_t count = largest(b, &i->imm[IMM(loop, count)]);
+            if (count == MOST)
+                return fail(b->d, "instruction %d: a loop of %lld turns and more", n,
+                            (long long)MOST);
             if (count <= 0)
                 never_from = depth;
             b->var_count[i->imm[IMM(loop, var)].base] = count > 0 ? count : 0;

@@ -1,6 +1,7 @@
 /*
  * Contexts: the memory and threads of one stream of runs.
  */
+#include "runtime/exec/memory.h"
 #include "runtime/exec/state.h"
 
 #include <stdlib.h>
@@ -109,7 +110,7 @@ void context_free(struct context *c)
         tensor_free(&c->output[i].own);
     for (int i = 0; i < c->nbound; i++)
         bound_free(c->bound[i]);
-    free(c->memory);
+    large_free(c->memory, c->memory_bytes);
     free(c->input);
     free(c->output);
     free(c->key);

@@ -161,9 +161,11 @@ bool lanes_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes,
     size_t need = (c->tile_bytes + c->scratch_bytes + GUARD - 1) / GUARD * GUARD + GUARD;
     if (need > c->lane_bytes) {
         size_t room = c->guessed ? 4 * need : need; /* other shapes may ask for more */
-        free(c->lane_memory);
+        large_free(c->lane_memory, c->lane_bytes * (size_t)c->threads);
         c->lane_bytes = c->lane_ready = 0;
-        c->lane_memory = large_space(room * (size_t)c->threads);
+        size_t all;
+        c->lane_memory =
+            __builtin_mul_overflow(room, (size_t)c->threads, &all) ? NULL : large_space(all);
         if (!c->lane_memory)
             return fail(d, "out of memory: %zu bytes of tiles for each of %d threads", need,
                         c->threads);
@@ -202,6 +204,6 @@ bool lanes_start(struct context *c, struct diag *d)
 void lanes_stop(struct context *c)
 {
     pool_free(c->pool);
-    free(c->lane_memory);
+    large_free(c->lane_memory, c->lane_bytes * (size_t)c->threads);
     free(c->lanes);
 }

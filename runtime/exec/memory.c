@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
@@ -31,19 +32,50 @@ static size_t rounded(size_t bytes)
     return huge - bytes <= bytes / 16 ? huge : (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
+/* Mapped memory that begins at a huge page. */
+static void *map_space(size_t bytes)
+{
+    size_t all = bytes + HUGE_PAGE;
+    char *p = all < bytes
+                  ? MAP_FAILED
+                  : mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    size_t before = (HUGE_PAGE - (uintptr_t)p % HUGE_PAGE) % HUGE_PAGE;
+    if (before)
+        munmap(p, before);
+    if (all - before > bytes)
+        munmap(p + before + bytes, all - before - bytes);
+    return p + before;
+}
+
 void *large_space(size_t bytes)
 {
     void *p;
-    if (bytes > memory_total() ||
-        posix_memalign(&p, bytes >= HUGE_PAGE ? HUGE_PAGE : PAGE, bytes ? bytes : PAGE) != 0)
+    bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+    if (bytes > memory_total())
         return NULL;
-    return p;
+    if (bytes >= HUGE_PAGE)
+        return map_space(bytes);
+    bytes = bytes ? bytes : PAGE;
+    return posix_memalign(&p, PAGE, bytes) ? NULL : memset(p, 0, bytes);
+}
+
+void large_free(void *p, size_t bytes)
+{
+    bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+    if (p && bytes >= HUGE_PAGE)
+        munmap(p, bytes);
+    else
+        free(p);
 }
 
 void *large_alloc(size_t bytes, size_t *got)
 {
-    void *p = bytes > memory_total() ? NULL : large_space(*got = rounded(bytes));
+    size_t room = bytes > memory_total() ? 0 : rounded(bytes);
+    void *p = room ? large_space(room) : NULL;
+    *got = p ? room : 0;
     if (p)
-        pages_ahead(p, *got);
+        pages_ahead(p, room);
     return p;
 }

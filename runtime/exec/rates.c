@@ -104,6 +104,6 @@ bool rates_measure(struct machine_rates *r, int threads)
         r->cache = reading_rate(&j, CACHE_BYTES, 8);
     }
     pool_free(j.pool);
-    free(j.memory);
+    large_free(j.memory, got);
     return ok;
 }

@@ -27,6 +27,12 @@ static const int64_t *values_now(struct context *c)
 
 /* ---- slots get values ---- */
 
+static void view_nothing(struct context *c, int view)
+{
+    c->slots[view] = (struct tensor){.kind = VK_NONE};
+    c->address[view] = NULL;
+}
+
 static bool place_view(struct context *c, int view, struct diag *d)
 {
     const struct program *p = c->m->p;
@@ -35,9 +41,14 @@ static bool place_view(struct context *c, int view, struct diag *d)
     const struct tensor *known = &c->now->types[view];
     struct tensor t = *known;
     int64_t offset = 0;
-    if (t.kind == VK_NONE && (base->kind != VK_TENSOR || !slot_dims(s, values_now(c), &t)))
-        return true; /* not known yet: placed again when used */
-    offset = dim_value(values_now(c), s->offset) * (int64_t)dtype_bytes(s->type.dtype);
+    if (base->kind != VK_TENSOR || (t.kind == VK_NONE && !slot_dims(s, values_now(c), &t))) {
+        view_nothing(c, view); /* not known yet: placed again when used */
+        return true;
+    }
+    if (base->dtype == DT_STR ||
+        __builtin_mul_overflow(dim_value(values_now(c), s->offset),
+                               (int64_t)dtype_bytes(s->type.dtype), &offset))
+        return fail(d, "view '%s' leaves its tensor", slot_name(p, view));
     if (known->kind == VK_NONE || c->now->types[s->base].kind == VK_NONE) {
         for (int i = 0; i < t.rank; i++)
             if (t.dims[i] < 0)
@@ -145,11 +156,13 @@ static bool place_planned(struct context *c, int s, struct diag *d)
         const void *before = own->data;
         if (!tensor_alloc_dirty(own, type->dtype, type->rank, type->dims, d))
             return false;
-        if (own->data != before)
+        if (own->data != before) {
             pages_ahead(own->data, tensor_bytes(own));
+            memset(own->data, 0, tensor_bytes(own)); /* what a program leaves out is no secret */
+        }
         *t = tensor_view(type->dtype, type->rank, type->dims, own->data);
     } else if (c->now->plan.offsets[s] < 0) { /* an output that is not returned, or never used */
-        return tensor_alloc_dirty(t, type->dtype, type->rank, type->dims, d) && slot_place(c, s, d);
+        return tensor_alloc(t, type->dtype, type->rank, type->dims, d) && slot_place(c, s, d);
     } else {
         tensor_free(t);
         *t = tensor_view(type->dtype, type->rank, type->dims, c->memory + c->now->plan.offsets[s]);
@@ -202,7 +215,7 @@ static bool reserve_dynamic(struct context *c, const struct slot_list *list, str
                         slot_name(c->m->p, s));
         if (!check_broadcasts(c->m->p, s, values_now(c), d))
             return false;
-        if (!tensor_alloc_dirty(&c->slots[s], type.dtype, type.rank, type.dims, d) ||
+        if (!tensor_alloc(&c->slots[s], type.dtype, type.rank, type.dims, d) ||
             !slot_place(c, s, d))
             return false;
     }
@@ -356,10 +369,19 @@ static bool run_call(struct context *c, int index, struct diag *d)
     return true;
 }
 
+/* A dynamic slot has no value any more, nor have the views on it. */
+static void free_slot(struct context *c, int slot)
+{
+    const struct slot_list *views = &c->m->views[slot];
+    tensor_free(&c->slots[slot]);
+    for (int i = 0; i < views->count; i++)
+        view_nothing(c, views->slots[i]);
+}
+
 static void free_slots(struct context *c, const struct slot_list *list)
 {
     for (int i = 0; i < list->count; i++)
-        tensor_free(&c->slots[list->slots[i]]);
+        free_slot(c, list->slots[i]);
 }
 
 static bool run_steps(struct context *c, int region, struct diag *d)
@@ -500,7 +522,7 @@ static void begin_dynamic(struct context *c)
     const struct program *p = c->m->p;
     for (int s = 0; s < p->nslots; s++)
         if (p->slots[s].kind == SLOT_DYNAMIC)
-            tensor_free(&c->slots[s]);
+            free_slot(c, s);
     memcpy(c->symbols, c->now->symbols, sizeof *c->symbols * (size_t)p->dims.nsymbols);
     c->values_stale = true;
 }

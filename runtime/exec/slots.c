@@ -3,6 +3,9 @@
  */
 #include "runtime/exec/state.h"
 
+enum { PLAN_UNIT = 64 };
+#define MOST_PLANNED (INT64_C(1) << 60) /* sums of sizes stay far from overflow */
+
 bool slot_dims(const struct slot *s, const int64_t *values, struct tensor *out)
 {
     *out = (struct tensor){.kind = VK_NONE};
@@ -73,6 +76,7 @@ bool check_broadcasts(const struct program *p, int slot, const int64_t *values, 
 bool size_slots(const struct model *m, struct bound *b, int64_t *sizes, struct diag *d)
 {
     const struct program *p = m->p;
+    int64_t all = 0;
     for (int s = 0; s < p->nslots; s++) {
         const struct slot *slot = &p->slots[s];
         const char *name = slot->name ? slot->name : "(unnamed)";
@@ -87,6 +91,10 @@ bool size_slots(const struct model *m, struct bound *b, int64_t *sizes, struct d
         if (!check_broadcasts(p, s, b->values, d) ||
             !checked_size(name, &b->types[s], &sizes[s], d))
             return false;
+        if (slot->kind == SLOT_PLANNED &&
+            (sizes[s] > MOST_PLANNED || (all += sizes[s] + PLAN_UNIT) > MOST_PLANNED))
+            return fail(d, "out of memory: '%s' and tensors before it need more than %lld bytes",
+                        name, (long long)MOST_PLANNED);
     }
     for (int s = 0; s < p->nslots; s++) {
         const struct slot *slot = &p->slots[s];

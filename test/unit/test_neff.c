@@ -263,8 +263,7 @@ static void assert_same_streams(const struct bytes *a, const struct bytes *b)
 static struct program *shell_of(const struct program *p)
 {
     struct program *q = program_new();
-    q->dims.nodes = p->dims.nodes, q->dims.nnodes = p->dims.nnodes;
-    q->dims.symbols = p->dims.symbols, q->dims.nsymbols = p->dims.nsymbols;
+    dim_table_copy(&q->dims, &p->dims);
     q->slots = p->slots, q->nslots = p->nslots;
     q->nodes = p->nodes, q->nnodes = p->nnodes;
     q->name = p->name, q->target = p->target, q->info = p->info, q->output_names = p->output_names;

@@ -7,6 +7,8 @@
 
 #include "neff/core/signature.h"
 
+#include <string.h>
+
 static const infer_fn infers[OP_COUNT] = {
 #define OP(id, ...)    [OP_##id] = infer_##id,
 #define UNARY(id, ...) [OP_##id] = infer_elementwise,
@@ -63,10 +65,75 @@ static bool check_results(struct infer *f)
 {
     for (int i = 0; i < f->nout; i++) {
         const struct type *t = &f->out[i];
+        if (t->kind == VK_TENSOR && t->dtype != DT_NONE && !dtype_valid(t->dtype))
+            return fail(f->d, "result %d has an unknown element type", i);
         for (int k = 0; t->kind == VK_TENSOR && k < t->rank; k++)
-            if (dim_is_const(t->dims[k]) && t->dims[k] < 0)
+            if (dim_is_const(t->dims[k]) ? t->dims[k] < 0
+                                         : f->concrete || dim_index(t->dims[k]) >= f->dims->nnodes)
                 return fail(f->d, "dimension %d of the result is %lld, expected 0 or more", k,
                             (long long)t->dims[k]);
+    }
+    return !f->dims->too_large ||
+           fail(f->d, "dimensions of this model are too long expressions to be computed with");
+}
+
+/*
+ * Numbers that describe windows and layouts are multiplied and added by rules and routines without
+ * further care: larger ones than any model has are refused.
+ */
+static bool check_geometry(struct infer *f)
+{
+    static const char *const names[] = {"axis",
+                                        "axes",
+                                        "strides",
+                                        "pads",
+                                        "dilations",
+                                        "kernel_shape",
+                                        "lhs_dilation",
+                                        "output_shape",
+                                        "group",
+                                        "output_padding",
+                                        "window_dilations",
+                                        "base_dilations",
+                                        "blocksize",
+                                        "block_size",
+                                        "interior",
+                                        "num_heads",
+                                        "q_num_heads",
+                                        "kv_num_heads",
+                                        "num_groups",
+                                        "hidden_size",
+                                        "size",
+                                        "pooled_shape",
+                                        "output_height",
+                                        "output_width",
+                                        "sampling_ratio",
+                                        "block",
+                                        "p",
+                                        "batch_dims",
+                                        "num_outputs",
+                                        "rotary_embedding_dim",
+                                        "left_window_size",
+                                        "right_window_size",
+                                        "offset_group",
+                                        "index_vector_dim",
+                                        "k",
+                                        "dims",
+                                        "perm",
+                                        "shape"};
+    enum { LARGEST = 1 << 30, NAMES = sizeof names / sizeof *names };
+    for (int i = 0; i < f->attrs->count; i++) {
+        const struct attr *a = &f->attrs->list[i];
+        int n = a->kind == ATTR_INT ? 1 : a->kind == ATTR_INTS ? a->count : 0;
+        const int64_t *v = a->kind == ATTR_INT ? &a->i : a->ints;
+        for (int k = 0; k < n; k++) {
+            if (v[k] >= -LARGEST && v[k] <= LARGEST)
+                continue;
+            for (int j = 0; j < NAMES; j++)
+                if (!strcmp(names[j], a->name))
+                    return fail(f->d, "attribute '%s' has %lld, which is too large", a->name,
+                                (long long)v[k]);
+        }
     }
     return true;
 }
@@ -74,7 +141,7 @@ static bool check_results(struct infer *f)
 bool infer_run(struct infer *f)
 {
     if (!check_arity(f->op, f->nin, f->nout, f->d) || !check_kinds(f) ||
-        !signature_check(op_signature(f->op), f->in, f->nin, f->d))
+        !signature_check(op_signature(f->op), f->in, f->nin, f->d) || !check_geometry(f))
         return false;
     return infers[f->op](f) && !diag_failed(f->d) && check_results(f);
 }
@@ -121,8 +188,11 @@ static bool allocate(struct op_call *c, const struct type *types)
     return true;
 }
 
+/* The shape rule on the actual operands: what it demands of their types, ranks and lengths holds
+ * when the routine runs. Of data-dependent operators it leaves the results open. */
 static bool infer_and_allocate(struct op_call *c)
 {
+    bool open = op_infos[c->op].flags & OPF_DATA_DEPENDENT;
     struct arena arena = {0};
     struct dim_table dims;
     dim_table_init(&dims, &arena);
@@ -136,7 +206,7 @@ static bool infer_and_allocate(struct op_call *c)
                       .dims = &dims,
                       .arena = &arena,
                       .d = c->env->d,
-                      .concrete = true,
+                      .concrete = !open,
                       .nin = c->nin,
                       .nout = c->nout,
                       .nregions = c->nregions,
@@ -146,14 +216,15 @@ static bool infer_and_allocate(struct op_call *c)
                       .constant = constant_operand,
                       .region = no_region,
                       .user = c};
-    bool ok = infer_run(&f) && allocate(c, f.out);
+    bool ok = infer_run(&f) && (open || allocate(c, f.out));
     arena_free(&arena);
     return ok;
 }
 
 bool op_run(struct op_call *c)
 {
-    if (op_infos[c->op].flags & OPF_DATA_DEPENDENT) {
+    int control = OPF_REGIONS | OPF_DATA_DEPENDENT; /* if and loops: their routines look */
+    if ((op_infos[c->op].flags & control) == control) {
         if (!check_arity(c->op, c->nin, c->nout, c->env->d))
             return false;
     } else if (!infer_and_allocate(c)) {

@@ -1,5 +1,7 @@
 #include "runtime/ops/common/numeric.h"
 
+#include "neff/base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +26,7 @@ void *work_take(struct work *w, int64_t n, size_t size)
 {
     size_t bytes;
     struct work_block *b = NULL;
-    if (n >= 0 && !__builtin_mul_overflow((size_t)n, size, &bytes) && bytes < SIZE_MAX / 2)
+    if (n >= 0 && !__builtin_mul_overflow((size_t)n, size, &bytes) && bytes < memory_total())
         b = calloc(1, sizeof *b + bytes);
     if (!b) {
         fail(w->d, "out of memory: no room for %lld items of %zu bytes", (long long)n, size);
@@ -35,8 +37,17 @@ void *work_take(struct work *w, int64_t n, size_t size)
     return b + 1;
 }
 
+/* Whether the elements are numbers. */
+static bool numeric(struct work *w, const struct tensor *t)
+{
+    return (t->kind == VK_TENSOR && t->dtype != DT_STR && dtype_valid(t->dtype)) ||
+           fail(w->d, "an operand is no tensor of numbers");
+}
+
 double *work_doubles(struct work *w, const struct tensor *t)
 {
+    if (!numeric(w, t))
+        return NULL;
     int64_t n = tensor_count(t);
     double *v = WORK(w, double, n);
     if (v)
@@ -46,6 +57,8 @@ double *work_doubles(struct work *w, const struct tensor *t)
 
 int64_t *work_ints(struct work *w, const struct tensor *t)
 {
+    if (!numeric(w, t))
+        return NULL;
     int64_t n = tensor_count(t), *v = WORK(w, int64_t, n);
     for (int64_t i = 0; v && i < n; i++)
         v[i] = tensor_i64(t, i);
@@ -78,6 +91,12 @@ int64_t *broadcast_offsets(struct work *w, const struct tensor *t, const int64_t
 {
     int64_t n = dims_product(dims, 0, rank), stride[MAX_RANK] = {0}, index[MAX_RANK] = {0},
             step = 1;
+    for (int i = t->rank - 1, o = rank - 1; i >= 0; i--, o--)
+        if (t->dims[i] != 1 && (o < 0 || t->dims[i] != dims[o])) {
+            fail(w->d, "an operand has %lld places in dimension %d, which do not broadcast",
+                 (long long)t->dims[i], i);
+            return NULL;
+        }
     int64_t *at = WORK(w, int64_t, n);
     if (!at || n == 0)
         return at;
@@ -166,6 +185,20 @@ struct image image_of(const struct tensor *t, bool channels_last)
     m.channel = channels_last ? 1 : m.positions;
     m.pixel = channels_last ? m.channels : 1;
     return m;
+}
+
+bool infer_vector(struct infer *f, int i, dim_t n)
+{
+    if (!rank_known(f, i))
+        return true;
+    const struct type *t = &f->in[i];
+    bool fits = t->rank == 1 && (t->dims[0] == n || !dim_is_const(t->dims[0]) || !dim_is_const(n));
+    if (fits)
+        return true;
+    if (t->rank == 1 && dim_is_const(n))
+        return fail(f->d, "operand %d of %s has %lld elements, expected %lld", i, op_name(f->op),
+                    (long long)t->dims[0], (long long)n);
+    return fail(f->d, "operand %d of %s has rank %d, expected 1", i, op_name(f->op), t->rank);
 }
 
 bool infer_same(struct infer *f, int i, int j)

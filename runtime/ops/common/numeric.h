@@ -42,7 +42,8 @@ static inline void *element(const struct tensor *t, int64_t i)
 }
 /* Moves index[0..rank) to the next place in row-major order; false after the last. */
 bool next_index(int64_t *index, const int64_t *dims, int rank);
-/* offsets[i]: where element i of the broadcast shape dims lies in t (numpy rules). */
+/* offsets[i]: where element i of the broadcast shape dims lies in t (numpy rules); NULL and a message
+ * when t does not broadcast to it. */
 int64_t *broadcast_offsets(struct work *w, const struct tensor *t, const int64_t *dims, int rank);
 
 /* y (m,n) = a (m,k) b (k,n), all dense and row-major, summed in order of k. */
@@ -105,6 +106,8 @@ static inline int spatial_axis(int i, bool channels_last)
 }
 
 /* ---- shape rules ---- */
+/* Operand i, when it is there, is a list of n values: a bias, scales. */
+bool infer_vector(struct infer *f, int i, dim_t n);
 /* Result i has operand j's type. */
 bool infer_same(struct infer *f, int i, int j);
 /* All shapes unknown: result i with that dtype and unknown rank. */

@@ -63,7 +63,8 @@ static bool infer_conv_as(struct infer *f, int dtype)
         return fail(f->d, "the weight makes %lld channels, not a multiple of %lld groups",
                     (long long)m, (long long)group);
     spatial_dims(&w, x, weight, last);
-    if (!window_make(&w, f->dims, f->attrs, f->d, false))
+    int bias = f->op == OP_conv ? 2 : f->op == OP_conv_integer ? 4 : f->nin;
+    if (!infer_vector(f, bias, m) || !window_make(&w, f->dims, f->attrs, f->d, false))
         return false;
     return infer_image(f, dtype, m, &w, last);
 }
@@ -349,7 +350,8 @@ bool infer_conv_transpose(struct infer *f)
     for (int i = 0; i < w.n; i++)
         w.out[i] = w.in[i];
     int dtype = (int)attr_int(f->attrs, "out_dtype", x->dtype);
-    return infer_image(f, dtype, dim_mul(f->dims, weight->dims[1], group), &w, last);
+    dim_t m = dim_mul(f->dims, weight->dims[1], group);
+    return infer_vector(f, 2, m) && infer_image(f, dtype, m, &w, last);
 }
 
 struct transposed {

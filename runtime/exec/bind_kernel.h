@@ -1,0 +1,49 @@
+/*
+ * Between the files that bind kernels to shapes: bind_kernel.c makes patterns of plain integers,
+ * bounds.c proves that they stay inside their tensors.
+ */
+#ifndef RUNTIME_EXEC_BIND_KERNEL_H
+#define RUNTIME_EXEC_BIND_KERNEL_H
+
+#include "runtime/exec/state.h"
+
+/*
+ * Figures of programs beyond MOST are refused. What executors compute from them, offset + terms,
+ * steps times counts, limits of clips, is refused beyond MOST_REACH: so all arithmetic of a run is
+ * exact in 64 bits, and the proof, in 128, is about the very same numbers.
+ */
+#define MOST       (INT64_C(1) << 46)
+#define MOST_REACH (INT64_C(1) << 60)
+enum { MAX_TILE_BYTES = 1 << 30 };
+
+struct binder {
+    const struct model *m;
+    const struct kernel *k;
+    const int64_t *values;
+    struct arena *a;
+    struct diag *d;
+    struct bound_kernel *out;
+    int64_t *tile_at, *tile_size; /* bytes */
+    int64_t var_count[MAX_VARS];  /* largest counts; 0: not open */
+    int64_t touched;              /* bytes that operands touch in an instance, about */
+};
+
+struct pattern {
+    struct operand o; /* its steps and counts are those below */
+    int64_t step[MAX_AP_RANK], count[MAX_AP_RANK];
+    struct clip clip[MAX_AP_RANK];
+    int nclips;
+};
+
+/* What the limit of a clip becomes stays within MOST_REACH, after `times` its figures too. */
+bool clip_within_reach(const struct binder *b, const struct clip *c, int64_t times);
+/* The same for base + terms. */
+bool number_within_reach(const struct binder *b, int64_t base, int nterms,
+                         const struct term *terms);
+/* Every element that the pattern reaches while its kernel runs lies in its tensor or tile, and
+ * every number on the way is within reach. */
+bool check_bounds(struct binder *b, const struct pattern *p, const struct ap *ap, const char *what);
+/* The same for packed weights, which are read in whole blocks. */
+bool check_packed(struct binder *b, const struct pattern *p, const struct ap *ap, const char *what);
+
+#endif
