@@ -215,9 +215,12 @@ static bool reserve_dynamic(struct context *c, const struct slot_list *list, str
                         slot_name(c->m->p, s));
         if (!check_broadcasts(c->m->p, s, values_now(c), d))
             return false;
-        if (!tensor_alloc(&c->slots[s], type.dtype, type.rank, type.dims, d) ||
+        const void *before = c->slots[s].data;
+        if (!tensor_alloc_dirty(&c->slots[s], type.dtype, type.rank, type.dims, d) ||
             !slot_place(c, s, d))
             return false;
+        if (c->slots[s].data != before) /* kernels may write a slot in turn, each a part of it */
+            memset(c->slots[s].data, 0, tensor_bytes(&c->slots[s]));
     }
     return true;
 }
