@@ -5,6 +5,7 @@
 #include "runtime/io/compare.h"
 #include "runtime/io/feed.h"
 #include "runtime/io/npy.h"
+#include "runtime/exec/exec.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/xrt.h"
 
@@ -24,7 +25,7 @@ struct arguments {
     const char *inputs[MAX_FILES], *expected[MAX_FILES];
     int ninputs, nexpected;
     int threads, bench;
-    bool json, random, strict, help;
+    bool json, random, strict, engines, help;
     double rtol, atol;
 };
 
@@ -35,6 +36,7 @@ static const char help_text[] =
     "  --expect FILE     compare the next output with FILE.npy; exit status 3 when they differ\n"
     "  --rtol R --atol A tolerances of --expect (1e-3, 1e-7)\n"
     "  --threads N       threads, default one per physical core\n"
+    "  --engines=threads  for tests: each engine's stream in a thread of its own, on the program's semaphores\n"
     "  --strict-isa      the same bits on every CPU: IEEE operations in one order, slower\n"
     "  --bench N         run N more times and print the times\n"
     "  --json            print the times as one JSON object\n"
@@ -98,6 +100,8 @@ static bool parse_option(struct arguments *a, const char *s, const char *value, 
         return a->json = true;
     if (!strcmp(s, "--random"))
         return a->random = true;
+    if (!strcmp(s, "--engines=threads"))
+        return a->engines = true;
     if (!strcmp(s, "--strict-isa"))
         return a->strict = true;
     if (!strcmp(s, "--help") || !strcmp(s, "-h"))
@@ -294,6 +298,7 @@ int main(int argc, char **argv)
     if (a.help)
         return fputs(help_text, stdout), OK;
     double started = now_ms();
+    engine_threads_select(a.engines);
     struct xrt_model *m = xrt_open(a.model);
     if (!m) {
         fprintf(stderr, "xrun: %s\n", xrt_error());

@@ -407,6 +407,8 @@ static bool bind_next(struct binder *b, const struct insn *insn, struct binding 
     const struct insn *end = b->k->insns + b->k->ninsns;
     struct bound_insn *next = binding->bound_next;
     binding->next = insn + 1;
+    if (b->m->engine_threads)
+        return true; /* what follows is another engine's */
     for (insn++; insn < end && binding->nnext < MAX_NEXT; insn++) {
         bool elementwise = insn->op == INSN_tensor_tensor || insn->op == INSN_activation ||
                            insn->op == INSN_tensor_copy;
@@ -502,6 +504,21 @@ static bool place_tiles(struct binder *b)
     return true;
 }
 
+/* The values that an instruction waits for, where engines are threads. */
+static bool bind_waits(struct binder *b, int n)
+{
+    const struct insn *insn = &b->k->insns[n];
+    if (!b->m->engine_threads)
+        return true;
+    if (!b->out->waits)
+        b->out->waits = ARENA_ARRAY(b->a, struct number *, b->k->ninsns);
+    struct number *to = b->out->waits[n] = ARENA_ARRAY(b->a, struct number, insn->nwaits + 1);
+    for (int i = 0; i < insn->nwaits; i++)
+        if (!bind_affine(b, &insn->wait[i].value, 1, &to[i].base, &to[i].nterms, &to[i].terms))
+            return false;
+    return true;
+}
+
 static bool bind_insns(struct binder *b)
 {
     const struct kernel *k = b->k;
@@ -529,7 +546,7 @@ static bool bind_insns(struct binder *b)
                 i->imm[IMM(loop, var)].base = insn->imm[IMM(loop, var)].base;
                 open[depth++] = n;
             }
-        } else if (!bind_insn(b, insn, i)) {
+        } else if (!bind_insn(b, insn, i) || !bind_waits(b, n)) {
             const struct program_node *node = insn->node >= 0 && insn->node < b->m->p->nnodes
                                                   ? &b->m->p->nodes[insn->node]
                                                   : NULL;

@@ -64,6 +64,11 @@ void context_watch(struct context *c,
                    void *user);
 const struct tensor *context_slot(const struct context *c, int slot);
 
+/* For tests: models made from now on run each engine's stream in a thread of its own, which waits
+ * for the program's semaphores. Slow; results are the same. */
+void engine_threads_select(bool on);
+bool engine_threads_selected(void);
+
 /* Physical cores this process may run on. */
 int physical_cores(void);
 

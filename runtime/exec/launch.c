@@ -135,6 +135,8 @@ bool launch(struct context *c, const struct bound_kernel *k, struct diag *d)
     _Atomic(const char *) error = NULL;
     if (k->instances == 0)
         return true;
+    if (c->m->engine_threads)
+        return launch_engines(c, k, d);
     int lanes = lanes_for(c, k);
     for (int i = 0; i < lanes; i++)
         c->lanes[i].error = &error;

@@ -306,6 +306,7 @@ struct model *model_new(struct program *p, struct diag *d)
         return NULL;
     }
     m->p = p;
+    m->engine_threads = engine_threads_selected();
     if (p->ncalls)
         op_signature(p->calls[0].op); /* reads the signatures of all operators, once */
     find_slots(m);

@@ -28,6 +28,7 @@ struct model {
     bool *slot_runtime;               /* per slot: type known only while running */
     bool *slot_read;                  /* per slot, views aside: the program reads it */
     bool has_runtime;                 /* there are dynamic slots */
+    bool engine_threads;              /* see engine_threads.c */
     bool *kernel_runtime;             /* per kernel: shapes known only while running */
     struct slot_list *kernel_symbols; /* per such kernel: the symbols that its shapes depend on */
     int32_t *definer;                 /* per symbol: the dynamic slot whose dims bind it; -1 */
@@ -102,6 +103,7 @@ struct bound_kernel {
     int64_t tile_bytes, scratch_bytes; /* of one lane */
     int64_t flops, bytes, work_bytes;  /* work_bytes: estimated where the kernel does not say */
     struct bound_insn *insns;
+    struct number **waits; /* per instruction the values it waits for; NULL: engines are no threads */
 };
 
 /* ---- a program bound to shapes ---- */
@@ -242,6 +244,8 @@ void profile_run(struct profile *p, const struct program *program, double start)
 
 /* launch.c */
 bool launch(struct context *c, const struct bound_kernel *k, struct diag *d);
+/* engine_threads.c: the same by one thread per engine; the context has a lane for each. */
+bool launch_engines(struct context *c, const struct bound_kernel *k, struct diag *d);
 bool lanes_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes, struct diag *d);
 bool lanes_start(struct context *c, struct diag *d);
 void lanes_stop(struct context *c);

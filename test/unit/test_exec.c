@@ -348,7 +348,7 @@ static void warms_up(void **state)
     }
 }
 
-#if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__
+#if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 static _Atomic int allocations;
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t m);
