@@ -72,7 +72,7 @@ static void print_onnx(void)
            "| --- | --- | --- | --- | --- | --- |\n");
     for (int i = 0; i < nschemas; i++) {
         const struct schema *s = &schemas[i];
-        struct lowering l = lowering_find(s->domain, s->op, newest(s->domain));
+        struct onnx_lowering l = lowering_find(s->domain, s->op, newest(s->domain));
         if (!print_versions(s, false))
             continue;
         bool same = l.lower == lower_same;

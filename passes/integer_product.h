@@ -39,4 +39,7 @@ struct value *emit_integer_product(struct node *at, const struct integer_product
 /* x - zero (NULL: 0), as f32. */
 struct value *emit_centred(struct node *at, struct value *x, struct value *zero, struct diag *d);
 
+/* The dequantize_linear that v is: from an 8-bit type to f32, not in blocks; NULL when it is none. */
+const struct node *dequantized(const struct value *v);
+
 #endif

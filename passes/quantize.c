@@ -283,25 +283,6 @@ static bool convert_integer(struct quantizer *q, struct node *n)
 
 /* ---- products of dequantised operands ---- */
 
-static const struct node *dequantized(const struct value *v)
-{
-    const struct node *n = made_by(v, OP_dequantize_linear);
-    bool f32 = n && n->in[1]->type.dtype == DT_F32 && n->out[0]->type.dtype == DT_F32;
-    return f32 && is_8bit(n->in[0]) && attr_int(&n->attrs, "block_size", 0) == 0 ? n : NULL;
-}
-
-bool quantize_wants(const struct options *o, const struct node *n)
-{
-    if (o->opt_level == 0 || o->strict_target || n->op != OP_dequantize_linear ||
-        !dequantized(n->out[0]) || !n->out[0]->uses)
-        return false;
-    for (const struct use *u = n->out[0]->uses; u; u = u->next)
-        if ((u->node->op != OP_conv && u->node->op != OP_matmul && u->node->op != OP_gemm) ||
-            u->index != 1 || !dequantized(u->node->in[0]))
-            return false;
-    return true;
-}
-
 /* Whether the scales of the weights lie along the dim that makes channels. */
 static bool scales_fit(const struct node *w, int axis)
 {

@@ -217,3 +217,31 @@ struct value *b_ints_operand(struct onnx_node *n, const char *attribute)
     const int64_t *v = attr_ints(&n->attrs, attribute, &count);
     return attr_find(&n->attrs, attribute) ? b_i64s(n, v, count) : NULL;
 }
+
+/* ---- operators that are a row of op.def ---- */
+
+static bool spelled(const char *spelling, const char *domain, const char *name)
+{
+    size_t n = strlen(domain);
+    if (!n)
+        return !strcmp(spelling, name);
+    return !strncmp(spelling, domain, n) && spelling[n] == '.' && !strcmp(spelling + n + 1, name);
+}
+
+enum op core_op(const char *domain, const char *name)
+{
+    for (int op = 0; *name && op < OP_COUNT; op++)
+        if (spelled(op_infos[op].onnx, domain, name))
+            return op;
+    return OP_COUNT;
+}
+
+bool lower_same(struct onnx_node *n)
+{
+    enum op op = core_op(n->domain, n->op);
+    int nout = n->nout > op_infos[op].min_out ? n->nout : op_infos[op].min_out;
+    struct node *made = b_node(n, op, n->in, n->nin, nout, &n->attrs);
+    for (int i = 0; made && i < n->nout; i++)
+        n->out[i] = made->out[i];
+    return made != NULL;
+}

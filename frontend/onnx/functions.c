@@ -1,7 +1,6 @@
 /*
- * Model-local functions: found by domain, name and overload, and inlined where they are called.
+ * Model-local functions, found by domain, name and overload.
  */
-#include "frontend/onnx/attributes.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/wire.h"
 
@@ -114,76 +113,4 @@ struct function *function_find(struct importer *im, const Onnx__NodeProto *node)
             return f;
     }
     return NULL;
-}
-
-static int find_actual(const struct actual *list, int n, const char *name)
-{
-    for (int i = 0; i < n; i++)
-        if (!strcmp(list[i].name, name))
-            return i;
-    return -1;
-}
-
-/* The call's attributes, then the defaults of those that it leaves out. */
-static void bind_attributes(struct onnx_node *n, const struct function *f, struct frame *frame)
-{
-    struct arena *a = &n->g->arena;
-    struct actual *list =
-        ARENA_ARRAY(a, struct actual, n->proto->n_attribute + (size_t)f->ndefaults);
-    int count = 0;
-    for (size_t i = 0; i < n->proto->n_attribute; i++) {
-        if (!n->proto->attribute[i]->name)
-            continue;
-        struct resolved r = attribute_resolve(n, n->proto->attribute[i]);
-        if (r.proto)
-            list[count++] = (struct actual){r.name, r.proto, r.scope};
-    }
-    for (int i = 0; i < f->ndefaults; i++)
-        if (find_actual(list, count, f->defaults[i]->name) < 0)
-            list[count++] = (struct actual){f->defaults[i]->name, f->defaults[i], n->scope};
-    frame->actuals = list;
-    frame->nactuals = count;
-}
-
-static bool check_call(struct onnx_node *n, const struct function *f)
-{
-    const struct frame *caller = n->scope->frame;
-    for (const struct frame *at = caller; at; at = at->caller)
-        if (at->function == f)
-            return NODE_ERROR(n, "function '%s' calls itself; recursion is not allowed", f->name);
-    if (caller->depth >= MAX_CALL_DEPTH)
-        return NODE_ERROR(n, "functions call each other more than %d deep", MAX_CALL_DEPTH);
-    if (n->proto->n_input > f->proto->n_input || n->proto->n_output > f->proto->n_output)
-        return NODE_ERROR(n, "%zu inputs and %zu outputs given, function '%s' has %zu and %zu",
-                          n->proto->n_input, n->proto->n_output, f->name, f->proto->n_input,
-                          f->proto->n_output);
-    return true;
-}
-
-bool function_inline(struct onnx_node *n, struct function *f)
-{
-    struct arena *a = &n->g->arena;
-    if (!check_call(n, f))
-        return false;
-    struct frame *frame = ARENA_NEW(a, struct frame);
-    *frame = (struct frame){.opsets = f->opsets,
-                            .nopsets = f->nopsets,
-                            .function = f,
-                            .caller = n->scope->frame,
-                            .depth = n->scope->frame->depth + 1};
-    frame->prefix = arena_printf(a, "%.400s/", n->name);
-    bind_attributes(n, f, frame);
-    struct scope *s = scope_new(a, NULL, frame);
-    for (size_t i = 0; i < f->proto->n_input; i++)
-        if (!scope_define(s, f->proto->input[i], (int)i < n->nin ? n->in[i] : NULL))
-            return NODE_ERROR(n, "function '%s' has two inputs '%s'", f->name, f->proto->input[i]);
-    if (!import_nodes(n->im, n->r, s, f->proto->node, f->proto->n_node))
-        return false;
-    for (int i = 0; i < n->nout; i++) {
-        n->out[i] = scope_find(s, f->proto->output[i]);
-        if (!n->out[i] && n->wanted[i])
-            return NODE_ERROR(n, "function '%s' does not compute its output '%s'", f->name,
-                              f->proto->output[i]);
-    }
-    return true;
 }

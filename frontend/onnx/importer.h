@@ -39,14 +39,14 @@ struct importer {
     int nunpacked, unpacked_cap;
     int64_t nnodes;
     int depth; /* of subgraphs */
+    /* lowering_find: the table of all lowering functions (ops.c). */
+    struct onnx_lowering (*find)(const char *domain, const char *op, int version);
 };
 
 /* ---- functions.c ---- */
 
 bool functions_read(struct importer *im);
 struct function *function_find(struct importer *im, const Onnx__NodeProto *node);
-/* Puts the function's body in place of the node. */
-bool function_inline(struct onnx_node *n, struct function *f);
 /* "" for the default domain in both its spellings. */
 const char *domain_name(const char *domain);
 /* Version of the domain that the frame imports; 0 when it does not. */
@@ -60,8 +60,10 @@ const struct opset *opsets_read(struct arena *a, Onnx__OperatorSetIdProto *const
 bool check_operators(struct importer *im, const Onnx__GraphProto *graph, const struct opset *opsets,
                      int nopsets);
 
-/* ---- import.c ---- */
+/* ---- nodes.c ---- */
 
+/* The graph's initializers as constants of the scope. */
+bool import_initializers(struct importer *im, struct scope *s, const Onnx__GraphProto *graph);
 bool import_nodes(struct importer *im, struct region *r, struct scope *s,
                   Onnx__NodeProto *const *nodes, size_t n);
 

@@ -63,16 +63,19 @@ enum attribute_check schema_check(const struct schema *s, const char *attribute,
 const char *schema_missing(const struct schema *s, struct arena *a,
                            bool (*has)(void *user, const char *name), void *user);
 
-struct lowering {
+struct onnx_lowering {
     lower_fn lower; /* NULL: not supported */
     enum op op;     /* for lower_same */
 };
-struct lowering lowering_find(const char *domain, const char *op, int version);
-bool lower_same(struct onnx_node *n); /* a row of op.def, as it is */
+/* ops.c */
+struct onnx_lowering lowering_find(const char *domain, const char *op, int version);
+/* build.c: the row of op.def with that ONNX spelling; OP_COUNT when there is none. */
+enum op core_op(const char *domain, const char *name);
+bool lower_same(struct onnx_node *n); /* that row, as it is */
 
 #define NODE_ERROR(n, ...) fail((n)->d, __VA_ARGS__)
 
-/* ---- what control flow needs from the importer (import.c) ---- */
+/* ---- what control flow needs from the importer (nodes.c) ---- */
 
 struct subgraph {
     const Onnx__GraphProto *graph;

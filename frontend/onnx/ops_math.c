@@ -30,7 +30,7 @@ static struct value *align_axis(struct onnx_node *n, struct value *x, struct val
 bool lower_binary_axis(struct onnx_node *n)
 {
     struct value *y = align_axis(n, n->in[0], n->in[1]);
-    return b_done(n, b_2(n, lowering_find("", n->op, 7).op, n->in[0], y));
+    return b_done(n, b_2(n, core_op("", n->op), n->in[0], y));
 }
 
 /* The result has the base's type; an exponent of another class is computed with in a type that

@@ -7,7 +7,7 @@
 bool lower_softmax_flat(struct onnx_node *n)
 {
     struct value *x = n->in[0];
-    enum op op = lowering_find("", n->op, 13).op;
+    enum op op = core_op("", n->op);
     int64_t axis = attr_int(&n->attrs, "axis", 1);
     int rank = x->type.kind == VK_TENSOR ? x->type.rank : RANK_UNKNOWN;
     struct attrs a = {0};

@@ -99,7 +99,7 @@ static void core_operators_admit_the_standard(void **state)
     int compared = 0;
     for (int i = 0; i < nschemas; i++) {
         const struct schema *schema = &schemas[i];
-        struct lowering how = lowering_find(schema->domain, schema->op, *schema->domain ? 1 : 28);
+        struct onnx_lowering how = lowering_find(schema->domain, schema->op, *schema->domain ? 1 : 28);
         struct signature s, core;
         if (how.lower != lower_same ||
             lowering_find(schema->domain, schema->op, schema->since).lower != lower_same)

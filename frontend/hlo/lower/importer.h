@@ -12,6 +12,7 @@ enum { MAX_INSTRUCTIONS = 1000000, MAX_CALLS = 256 };
 struct hlo_importer {
     struct graph *g;
     const struct hlo_module *m;
+    const struct hlo_row *rows; /* how each opcode is lowered (lower_table.c) */
     struct diag *d;
     struct arena arena; /* of the import only */
     const bool *
@@ -22,6 +23,9 @@ struct hlo_importer {
 
 /* Which instructions of a computation its root needs. */
 const bool *hlo_needed(struct hlo_importer *im, const struct hlo_computation *c);
+/* import.c: the module's entry computation, on its parameters' leaves, as g->main with its return.
+ */
+bool hlo_import_entry(struct hlo_importer *im, const struct leaves *args, struct leaves *results);
 /* Fails with a list of all opcodes, custom-call targets and left-out constants that stand in the
  * way. unsupported.c */
 bool hlo_check_supported(struct hlo_importer *im);

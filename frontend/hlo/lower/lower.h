@@ -37,12 +37,11 @@ struct hlo_lower {
 
 typedef bool (*hlo_lower_fn)(struct hlo_lower *l);
 
-enum { HLO_LANES = 1 }; /* works on vectors of scalars as it stands */
+enum { HLO_LANES = 1 }; /* a flag of lower_ops.def: works on vectors of scalars as it stands */
 
 struct hlo_row {
     hlo_lower_fn lower; /* NULL: not supported, for the reason given */
     enum op op;         /* for hlo_lower_same */
-    int flags;
     const char *reason;
 };
 const struct hlo_row *hlo_row(enum hlo_opcode op); /* lower_table.c */

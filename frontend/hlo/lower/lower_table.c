@@ -4,10 +4,10 @@
 #include "frontend/hlo/lower/build.h"
 
 static const struct hlo_row rows[HLO_OP_COUNT] = {
-#define SAME(opcode, op, flags) [HLO_OP_##opcode] = {hlo_lower_same, OP_##op, flags, NULL},
+#define SAME(opcode, op, flags) [HLO_OP_##opcode] = {hlo_lower_same, OP_##op, NULL},
 #define LOWER(opcode, function, flags)                                                             \
-    [HLO_OP_##opcode] = {hlo_lower_##function, OP_COUNT, flags, NULL},
-#define REFUSED(opcode, reason) [HLO_OP_##opcode] = {NULL, OP_COUNT, 0, reason},
+    [HLO_OP_##opcode] = {hlo_lower_##function, OP_COUNT, NULL},
+#define REFUSED(opcode, reason) [HLO_OP_##opcode] = {NULL, OP_COUNT, reason},
 #include "frontend/hlo/lower/lower_ops.def"
 };
 

@@ -1,8 +1,8 @@
 /*
- * The text parser's own parts. parse.c: modules and computations; parse_instruction.c,
- * parse_async.c; parse_shape.c; parse_literal.c; parse_attr.c; parse_sharding.c; parse_token.c.
- * Every function returns false (or NULL) after putting a message with file, line and column into
- * the diag.
+ * The text parser's own parts. parse.c: modules; parse_instruction.c,
+ * parse_async.c; parse_shape.c; parse_literal.c; parse_attr.c; parse_list.c; parse_sharding.c;
+ * parse_token.c. Every function returns false (or NULL) after putting a message with file, line and
+ * column into the diag.
  */
 #ifndef FRONTEND_HLO_PARSE_H
 #define FRONTEND_HLO_PARSE_H
@@ -81,6 +81,8 @@ bool parse_literal(struct parser *p, const struct hlo_shape *s, const struct hlo
 bool parse_typed_literal(struct parser *p, const struct hlo_literal **out);
 bool parse_string(struct parser *p, struct hlo_text *out);
 bool parse_raw(struct parser *p, struct hlo_text *out);
+/* Quoted or in braces; quotes around braces make no difference. */
+bool parse_config(struct parser *p, struct hlo_text *out);
 bool parse_bool(struct parser *p, int64_t *out);
 bool parse_bools(struct parser *p, struct hlo_ints *out);
 bool parse_int_list(struct parser *p, char open, char close, struct hlo_ints *out);

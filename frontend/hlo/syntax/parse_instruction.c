@@ -289,3 +289,34 @@ bool parse_instruction(struct parser *p, struct hlo_computation *c)
     p->instruction_size = outer_size;
     return true;
 }
+
+/* ---- computations ---- */
+
+bool parse_body(struct parser *p, const char *name, struct hlo_computation **out)
+{
+    struct hlo_computation *c = ARENA_NEW(p->arena, struct hlo_computation);
+    struct hlo_computation *outer = p->computation;
+    uint32_t outer_scope = p->scope;
+    c->name = name;
+    c->line = parse_line(p, p->lex.start);
+    p->computation = c;
+    p->scope = ++p->scopes;
+    if (!enter(p) || !eat(p, '{'))
+        return false;
+    do {
+        if (!parse_instruction(p, c))
+            return false;
+    } while (!lex_is(&p->lex, '}'));
+    lex_next(&p->lex);
+    if (!c->root)
+        c->root = c->instructions[c->count - 1];
+    struct diag why = {0};
+    if (!hlo_check_computation(p->arena, c, &why))
+        return parse_fail(p, "%s", why.text);
+    p->depth--;
+    p->computation = outer;
+    p->scope = outer_scope;
+    hlo_append_computation(p->arena, p->module, c);
+    *out = c;
+    return true;
+}

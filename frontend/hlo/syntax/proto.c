@@ -7,39 +7,6 @@
 
 #include <string.h>
 
-/* ---- ids ---- */
-
-void id_map_init(struct id_map *m, struct arena *a, size_t count)
-{
-    m->capacity = 16;
-    while (m->capacity < 2 * count)
-        m->capacity *= 2;
-    m->slots = ARENA_ARRAY(a, struct id_slot, m->capacity);
-}
-
-static struct id_slot *slot_of(const struct id_map *m, uint32_t id)
-{
-    uint32_t k = id * 2654435769u & (m->capacity - 1);
-    while (m->slots[k].value && m->slots[k].id != id)
-        k = (k + 1) & (m->capacity - 1);
-    return &m->slots[k];
-}
-
-bool id_map_add(struct id_map *m, int64_t id, void *value)
-{
-    struct id_slot *s = slot_of(m, (uint32_t)id);
-    if (s->value)
-        return false;
-    s->id = (uint32_t)id;
-    s->value = value;
-    return true;
-}
-
-void *id_map_find(const struct id_map *m, int64_t id)
-{
-    return m->slots ? slot_of(m, (uint32_t)id)->value : NULL;
-}
-
 /* ---- instructions ---- */
 
 static bool find_opcode(struct proto_reader *r, const char *name, enum hlo_opcode *op,
@@ -176,24 +143,6 @@ static bool read_computation(struct proto_reader *r, const Hlopb__HloComputation
 }
 
 /* ---- modules ---- */
-
-struct hlo_pairs proto_pairs(struct proto_reader *r, const void *message)
-{
-    const Hlopb__FrontendAttributes *p = message;
-    struct hlo_pairs f = {0};
-    f.v = ARENA_ARRAY(r->arena, struct hlo_pair, p->n_map);
-    for (size_t k = 0; k < p->n_map; k++) {
-        const char *value = p->map[k]->value ? p->map[k]->value : "";
-        struct hlo_pair pair = {hlo_name_clean(&r->names, p->map[k]->key ? p->map[k]->key : ""),
-                                {arena_strdup(r->arena, value), strlen(value), false}};
-        pair.value.raw = lex_is_raw(pair.value.data, pair.value.size);
-        int at = f.count++; /* sorted: a map has no order of its own */
-        for (; at > 0 && strcmp(f.v[at - 1].key, pair.key) > 0; at--)
-            f.v[at] = f.v[at - 1];
-        f.v[at] = pair;
-    }
-    return f;
-}
 
 static bool read_layout(struct proto_reader *r, const Hlopb__ProgramShapeProto *p)
 {

@@ -50,11 +50,12 @@ struct proto_reader {
     size_t payload_count;
 };
 
+/* proto_value.c */
 void id_map_init(struct id_map *m, struct arena *a, size_t count);
 bool id_map_add(struct id_map *m, int64_t id, void *value); /* false: already there */
 void *id_map_find(const struct id_map *m, int64_t id);
 
-/* proto_value.c; arguments are messages of hlo.proto */
+/* Arguments are messages of hlo.proto. */
 struct hlo_ints proto_ints(struct arena *a, size_t n, const int64_t *v);
 bool proto_shape(struct arena *a, const void *message, const struct hlo_shape **out,
                  struct diag *d);
@@ -64,7 +65,7 @@ bool proto_iota(struct proto_reader *r, size_t n, const int64_t *dims, size_t m,
                 const int32_t *perm, struct hlo_iota *out);
 bool proto_sharding(struct proto_reader *r, const void *message, const struct hlo_sharding **out);
 const struct hlo_metadata *proto_metadata(struct proto_reader *r, const void *message);
-struct hlo_pairs proto_pairs(struct proto_reader *r, const void *message); /* proto.c */
+struct hlo_pairs proto_pairs(struct proto_reader *r, const void *message);
 
 /* proto_attr.c: all attributes of an instruction whose operands are set. */
 bool proto_attrs(struct proto_reader *r, const void *message, struct hlo_instruction *i);

@@ -1,5 +1,6 @@
-/* Shapes, literals, shardings and metadata from protos. */
+/* Shapes, literals, shardings and metadata from protos; maps of ids. */
 #include "frontend/hlo/syntax/check.h"
+#include "frontend/hlo/syntax/lex.h"
 #include "frontend/hlo/syntax/proto.h"
 
 #include "hlo.pb-c.h"
@@ -346,4 +347,55 @@ bool proto_sharding(struct proto_reader *r, const void *message, const struct hl
     for (size_t k = 0; k < p->n_metadata; k++)
         s->metadata[k] = proto_metadata(r, p->metadata[k]);
     return true;
+}
+
+struct hlo_pairs proto_pairs(struct proto_reader *r, const void *message)
+{
+    const Hlopb__FrontendAttributes *p = message;
+    struct hlo_pairs f = {0};
+    f.v = ARENA_ARRAY(r->arena, struct hlo_pair, p->n_map);
+    for (size_t k = 0; k < p->n_map; k++) {
+        const char *value = p->map[k]->value ? p->map[k]->value : "";
+        struct hlo_pair pair = {hlo_name_clean(&r->names, p->map[k]->key ? p->map[k]->key : ""),
+                                {arena_strdup(r->arena, value), strlen(value), false}};
+        pair.value.raw = lex_is_raw(pair.value.data, pair.value.size);
+        int at = f.count++; /* sorted: a map has no order of its own */
+        for (; at > 0 && strcmp(f.v[at - 1].key, pair.key) > 0; at--)
+            f.v[at] = f.v[at - 1];
+        f.v[at] = pair;
+    }
+    return f;
+}
+
+/* ---- ids ---- */
+
+void id_map_init(struct id_map *m, struct arena *a, size_t count)
+{
+    m->capacity = 16;
+    while (m->capacity < 2 * count)
+        m->capacity *= 2;
+    m->slots = ARENA_ARRAY(a, struct id_slot, m->capacity);
+}
+
+static struct id_slot *slot_of(const struct id_map *m, uint32_t id)
+{
+    uint32_t k = id * 2654435769u & (m->capacity - 1);
+    while (m->slots[k].value && m->slots[k].id != id)
+        k = (k + 1) & (m->capacity - 1);
+    return &m->slots[k];
+}
+
+bool id_map_add(struct id_map *m, int64_t id, void *value)
+{
+    struct id_slot *s = slot_of(m, (uint32_t)id);
+    if (s->value)
+        return false;
+    s->id = (uint32_t)id;
+    s->value = value;
+    return true;
+}
+
+void *id_map_find(const struct id_map *m, int64_t id)
+{
+    return m->slots ? slot_of(m, (uint32_t)id)->value : NULL;
 }

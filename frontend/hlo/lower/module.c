@@ -1,0 +1,189 @@
+/*
+ * HLO modules to graphs: parameters and results with their names, and what lies between (import.c).
+ */
+#include "frontend/hlo/lower/importer.h"
+#include "frontend/hlo/syntax/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *pair_text(const struct hlo_instruction *i, const char *const *keys)
+{
+    const struct hlo_attr *a = hlo_attr(i, HLO_ATTR_frontend_attributes);
+    for (; a && *keys; keys++)
+        for (int k = 0; k < a->pairs->count; k++)
+            if (!strcmp(a->pairs->v[k].key, *keys))
+                return a->pairs->v[k].value.data;
+    return NULL;
+}
+
+/* Name number k of a comma-separated list, trimmed; NULL when it has fewer. */
+static const char *listed(struct arena *a, const char *list, int k)
+{
+    for (; list && k > 0; k--) {
+        list = strchr(list, ',');
+        list += list != NULL;
+    }
+    if (!list)
+        return NULL;
+    list += strspn(list, " ");
+    size_t n = strcspn(list, ",");
+    while (n && list[n - 1] == ' ')
+        n--;
+    return n ? arena_strndup(a, list, n) : NULL;
+}
+
+static bool taken(const struct hlo_importer *im, const char *name, int inputs)
+{
+    for (int k = 0; k < inputs; k++)
+        if (!strcmp(im->g->main->params[k]->name, name))
+            return true;
+    return false;
+}
+
+static bool import_parameters(struct hlo_importer *im, struct leaves *args)
+{
+    static const char *const keys[] = {"neff_input_name", "neff_input_names", NULL};
+    const struct hlo_computation *c = im->m->entry;
+    struct arena *a = &im->g->arena;
+    for (int k = 0; k < c->parameter_count; k++) {
+        const struct hlo_instruction *p = c->parameters[k];
+        const char *names = pair_text(p, keys);
+        args[k].count = hlo_leaf_count(p->shape);
+        args[k].v = ARENA_ARRAY(&im->arena, struct value *, args[k].count + 1);
+        for (int j = 0; j < args[k].count; j++) {
+            const struct hlo_shape *s = hlo_leaf(p->shape, j);
+            struct type t = hlo_type_of(s);
+            const char *name = listed(a, names, j);
+            if (s->rank > MAX_RANK)
+                return fail(im->d, "parameter '%s' has %d dimensions, expected at most %d", p->name,
+                            s->rank, MAX_RANK);
+            if (!name)
+                name = args[k].count == 1 ? arena_strdup(a, p->name)
+                                          : arena_printf(a, "%s.%d", p->name, j);
+            if (names && taken(im, name, im->g->main->nparams))
+                name = arena_printf(a, "%s.%d", name, k);
+            args[k].v[j] = region_add_param(im->g->main, &t, name);
+        }
+    }
+    return true;
+}
+
+static void name_outputs(struct hlo_importer *im, const struct leaves *result)
+{
+    static const char *const keys[] = {"neff_output_names", "neff_output_name", NULL};
+    const struct hlo_instruction *root = im->m->entry->root;
+    const char *names = pair_text(root, keys);
+    struct graph *g = im->g;
+    g->noutputs = result->count;
+    g->output_names = ARENA_ARRAY(&g->arena, const char *, result->count + 1);
+    for (int k = 0; k < result->count; k++) {
+        const char *name = listed(&g->arena, names, k);
+        if (!name && result->count == 1)
+            name = arena_strdup(&g->arena, root->opcode == HLO_OP_TUPLE && root->operand_count
+                                               ? root->operands[0]->name
+                                               : root->name);
+        g->output_names[k] = name ? name : arena_printf(&g->arena, "output%d", k);
+    }
+}
+
+/* Nodes whose results nobody uses, inner ones first. */
+static void remove_unused(struct region *r)
+{
+    for (struct node *n = r->last, *before; n; n = before) {
+        bool used = n->op == OP_return || (op_infos[n->op].flags & OPF_IMPURE);
+        before = n->prev;
+        for (int k = 0; k < n->nout; k++)
+            used |= n->out[k]->uses != NULL;
+        if (!used)
+            node_remove(n);
+        for (int k = 0; used && k < n->nregions; k++)
+            remove_unused(n->regions[k]);
+    }
+}
+
+/* Leaf number of an index into a tuple shape; -1 when there is no such array. */
+static int leaf_at(const struct hlo_shape *s, struct hlo_ints index)
+{
+    int at = 0;
+    for (int k = 0; k < index.count; k++) {
+        if (s->type != HLO_TUPLE || index.v[k] < 0 || index.v[k] >= s->count)
+            return -1;
+        for (int e = 0; e < index.v[k]; e++)
+            at += hlo_leaf_count(s->elements[e]);
+        s = s->elements[index.v[k]];
+    }
+    return hlo_is_array(s) ? at : -1;
+}
+
+static void record_aliases(struct hlo_importer *im)
+{
+    const struct hlo_aliases *from = &im->m->aliases;
+    const struct hlo_computation *c = im->m->entry;
+    struct io_alias *list = ARENA_ARRAY(&im->g->arena, struct io_alias, from->count + 1);
+    for (int k = 0; k < from->count; k++) {
+        const struct hlo_alias *a = &from->v[k];
+        if (a->parameter < 0 || a->parameter >= c->parameter_count)
+            continue;
+        int output = leaf_at(c->root->shape, a->output),
+            input = leaf_at(c->parameters[a->parameter]->shape, a->index);
+        for (int p = 0; input >= 0 && p < a->parameter; p++)
+            input += hlo_leaf_count(c->parameters[p]->shape);
+        if (output >= 0 && input >= 0)
+            list[im->g->naliases++] = (struct io_alias){output, input, a->must};
+    }
+    im->g->aliases = list;
+}
+
+static bool import_module(struct hlo_importer *im)
+{
+    struct hlo_computation *c = im->m->entry;
+    struct leaves *args = ARENA_ARRAY(&im->arena, struct leaves, c->parameter_count + 1), result;
+    im->needed = ARENA_ARRAY(&im->arena, const bool *, im->m->count + 1);
+    im->g->name = arena_strdup(&im->g->arena, im->m->name ? im->m->name : "");
+    im->g->producer = "XLA";
+    if (!hlo_check_supported(im) || !import_parameters(im, args) ||
+        !hlo_import_entry(im, args, &result))
+        return false;
+    remove_unused(im->g->main);
+    record_aliases(im);
+    name_outputs(im, &result);
+    return true;
+}
+
+static void release_file(void *file)
+{
+    if (file)
+        hlo_free(file);
+    free(file);
+}
+
+static bool one_module(const struct hlo_file *f, struct diag *d)
+{
+    if (f->count == 1)
+        return true;
+    return fail(d, "the file holds %d modules, expected one; the first two are '%s' and '%s'",
+                f->count, f->count ? f->modules[0]->name : "",
+                f->count > 1 ? f->modules[1]->name : "");
+}
+
+struct graph *hlo_import(const char *path, const struct import_options *o, struct diag *d)
+{
+    struct hlo_file *f = calloc(1, sizeof *f);
+    struct graph *g = graph_new();
+    struct hlo_importer im = {.g = g, .d = d, .rows = hlo_row(0)};
+    g->release = release_file;
+    g->release_arg = f;
+    bool ok = f || fail(d, "out of memory");
+    ok = ok && hlo_load(f, path, d) && one_module(f, d) && hlo_verify(f->modules[0], d);
+    if (ok) {
+        im.m = f->modules[0];
+        ok = import_module(&im);
+    }
+    arena_free(&im.arena);
+    if (!ok) {
+        graph_free(g);
+        return NULL;
+    }
+    return g;
+}
