@@ -20,6 +20,18 @@ struct machine { /* columns: machine.def */
     const char *doc;
 };
 
+/* Constants of the simulator, by name: the rows TIMING of machine.def. */
+struct timing {
+#define TIMING(name, ...) double name;
+#include "neff/isa/machine.def"
+};
+struct timing_row {
+    const char *name, *source;
+    double value[4]; /* in the order of machines[] */
+};
+extern const struct timing_row timing_rows[];
+extern const int ntiming_rows;
+
 extern const struct machine machines[];
 extern const int nmachines;
 /* The machine's bit in insn_info.targets. */
@@ -28,5 +40,6 @@ static inline uint32_t machine_bit(const struct machine *m)
     return UINT32_C(1) << (m - machines);
 }
 const struct machine *machine_find(const char *name); /* NULL when unknown */
+const struct timing *machine_timing(const struct machine *m);
 
 #endif

@@ -1,0 +1,356 @@
+/*
+ * What one execution of an instruction costs. MODEL.md has the formulas and their sources.
+ */
+#include "neff/isa/cost.h"
+
+#include "runtime/sim/numbers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CPU_LANES = 16, CPU_FMA = 16, LANES = 128 };
+
+enum price_kind { ELEMENTS, PRODUCT, BLOCKS, RECURRENT, TRANSPOSE, DMA, CONTROL };
+struct price {
+    enum price_kind kind;
+    double start, least, rate;
+};
+
+static const struct price prices[INSN_COUNT] = {
+#define COST(id, kind, start, least, rate) [INSN_##id] = {kind, start, least, rate},
+#include "runtime/sim/cost.def"
+};
+
+int64_t cycles_ps(double cycles, double ghz)
+{
+    return (int64_t)llround(cycles * 1000 / ghz);
+}
+
+double peak_flops(const struct machine *m)
+{
+    if (!m->strict)
+        return 2.0 * CPU_FMA * 2 * m->pe_ghz * 1e9;
+    return 2.0 * m->matmul_k * m->matmul_m * m->pe_ghz * 1e9;
+}
+
+/* ---- geometry ---- */
+
+int64_t ap_total(const struct number_ap *a, const int64_t *vars)
+{
+    int64_t n = a->mem != MEM_NONE;
+    for (int i = 0; i < a->rank; i++) {
+        int64_t count = vars ? ap_dim_count(&a->dim[i], vars) : a->dim[i].count;
+        if (__builtin_mul_overflow(n, count < 0 ? 0 : count, &n))
+            return INT64_MAX;
+    }
+    return n;
+}
+
+static int64_t count_of(const struct number_ap *a, int i, const int64_t *vars)
+{
+    int64_t n = i < 0 || i >= a->rank ? 1 : vars ? ap_dim_count(&a->dim[i], vars) : a->dim[i].count;
+    return n < 0 ? 0 : n;
+}
+
+static bool over_partitions(const struct number_ap *a, int i)
+{
+    return a->mem != MEM_HBM && a->dim[i].step != 0 && llabs(a->dim[i].step) >= a->row;
+}
+
+/* Elements in one partition. What lies in HBM is taken to be spread over all of them. */
+static double per_partition(const struct machine *m, const struct number_ap *a, const int64_t *vars)
+{
+    double total = (double)ap_total(a, vars), partitions = 1;
+    for (int i = 0; i < a->rank && a->mem != MEM_HBM; i++)
+        if (over_partitions(a, i))
+            partitions *= (double)count_of(a, i, vars);
+    if (a->mem == MEM_HBM || partitions > LANES)
+        return ceil(total / LANES);
+    return partitions > 0 ? total / partitions : 0;
+}
+
+/* The innermost dim of a tile that is walked within a partition. */
+static const struct number_dim *inner_dim(const struct number_ap *a)
+{
+    for (int i = a->rank - 1; i >= 0; i--)
+        if (a->dim[i].count > 1 && !over_partitions(a, i))
+            return &a->dim[i];
+    return NULL;
+}
+
+static bool strided(const struct timing *t, const struct number_ap *a)
+{
+    const struct number_dim *d = a->mem == MEM_SBUF || a->mem == MEM_PSUM ? inner_dim(a) : NULL;
+    return d && (double)llabs(d->step) * a->size > t->stride_bytes;
+}
+
+static bool contiguous(const struct number_ap *a)
+{
+    const struct number_dim *d = inner_dim(a);
+    return !d || d->step == 1;
+}
+
+static bool is_16_bit(const struct number_ap *a)
+{
+    return a->dtype == DT_BF16 || a->dtype == DT_F16;
+}
+
+/* ---- Vector, Scalar and GpSimd engines ---- */
+
+static bool has_operand(const struct number_insn *n, int i)
+{
+    return i < n->naps && n->ap[i].mem != MEM_NONE;
+}
+
+/* All operands: 16-bit floats in SBUF, contiguous. */
+static bool all_fast(const struct number_insn *n)
+{
+    for (int i = 0; i < n->naps; i++)
+        if (n->ap[i].mem != MEM_NONE &&
+            (!is_16_bit(&n->ap[i]) || n->ap[i].mem != MEM_SBUF || !contiguous(&n->ap[i])))
+            return false;
+    return true;
+}
+
+static bool all_16_bit(const struct number_insn *n)
+{
+    for (int i = 0; i < n->naps; i++)
+        if (n->ap[i].mem != MEM_NONE && !is_16_bit(&n->ap[i]))
+            return false;
+    return true;
+}
+
+static bool sums(int op)
+{
+    return op == OP_add || op == OP_sub || op == OP_mul;
+}
+
+/* Cycles per element of instructions whose price depends on where operands lie and on their types.
+ */
+static double rate_of(const struct machine *m, const struct number_insn *n, double rate)
+{
+    const struct timing *t = machine_timing(m);
+    bool vector = n->engine == ENGINE_DVE;
+    int op = n->source->func[0];
+    switch (n->op) {
+    case INSN_tensor_tensor: /* two streams from SBUF share its port */
+        if (n->ap[1].mem != n->ap[2].mem)
+            rate = 1;
+        else if (all_fast(n) && sums(op))
+            rate = vector && t->fast_16_bit ? 0.5 : 1;
+        break;
+    case INSN_scalar_tensor_tensor:
+        if (is_16_bit(&n->ap[1]) && is_16_bit(&n->ap[2]) && op == OP_sub &&
+            n->source->func[1] == OP_mul)
+            rate = 1;
+        break;
+    case INSN_select:
+        if (n->ap[1].mem != n->ap[2].mem)
+            rate = 1;
+        break;
+    case INSN_tensor_reduce:
+        if (all_16_bit(n) && (op == OP_add || op == OP_max))
+            rate = 0.5;
+        break;
+    case INSN_memset:
+        if (n->source->flt[0] == 0 && n->ap[0].size == 2)
+            rate = 0.5;
+        break;
+    case INSN_tensor_copy:
+    case INSN_tensor_scalar:
+        if (n->op == INSN_tensor_scalar && vector && (op == OP_reciprocal || op == OP_div))
+            rate = 8;
+        else if (vector && t->fast_16_bit && all_16_bit(n))
+            rate = all_fast(n) ? 0.25 : 0.5;
+        break;
+    default:
+        break;
+    }
+    return rate;
+}
+
+static double element_cycles(const struct machine *m, const struct number_insn *n,
+                             const int64_t *vars, const struct price *price)
+{
+    const struct timing *t = machine_timing(m);
+    double elements = 0, start = price->start, least = price->least;
+    bool slow = false;
+    /* the images that extensions walk over are whole, whatever they read of them */
+    int operands = n->op >= FIRST_EXTENSION ? 1 : n->naps;
+    for (int i = 0; i < operands; i++) {
+        if (n->ap[i].mem == MEM_NONE)
+            continue;
+        double count =
+            m->strict ? per_partition(m, &n->ap[i], vars) : (double)ap_total(&n->ap[i], vars);
+        elements = count > elements ? count : elements;
+        slow |= strided(t, &n->ap[i]);
+    }
+    if (!m->strict)
+        return elements * price->rate / CPU_LANES + 4;
+    double rate = rate_of(m, n, price->rate) * (slow ? 2 : 1);
+    if (n->engine == ENGINE_POOL && start < t->pool_start_cycles)
+        start = t->pool_start_cycles;
+    if (n->op == INSN_activation && has_operand(n, 4))
+        start += 64; /* the accumulators are read */
+    double cycles = rate * elements;
+    return start + (cycles > least ? cycles : least);
+}
+
+/* ---- Tensor engine ---- */
+
+/* Operands 0 dst [n,m], 1 stationary [b...,k,m], 2 moving [b...,n,k]. Of the products that only cpu
+ * has, the stationary one is packed. */
+static double product_cycles(const struct machine *m, const struct number_insn *n,
+                             const int64_t *vars, struct work *w)
+{
+    const struct timing *t = machine_timing(m);
+    const struct number_ap *s = &n->ap[1], *v = &n->ap[2];
+    double columns = (double)count_of(s, s->rank - 1, vars), all = (double)ap_total(v, vars);
+    double k = (double)count_of(v, v->rank - 1, vars);
+    if (n->op != INSN_nc_matmul)
+        columns = (double)count_of(&n->ap[0], n->ap[0].rank - 1, vars);
+    w->matmul = w->array = 2 * all * columns;
+    double wide = s->dtype == DT_F32 || s->dtype == DT_I32 ? 4 : 1;
+    if (!m->strict)
+        return all * columns / (CPU_FMA * (wide > 1 ? 1.0 : 2.0));
+    double rows = k > 0 ? all / k : 0;
+    double load = columns / t->load_stationary_speed * ceil(k / m->matmul_k);
+    double pieces = ceil(k / m->matmul_k) * ceil(columns / m->matmul_m); /* of 128 by 128 */
+    double moving = rows > 64 ? rows : columns < 64 ? (rows > columns ? rows : columns) : 64;
+    return (moving > load ? moving : load) * (pieces > 1 ? pieces : 1) * wide;
+}
+
+static double transpose_cycles(const struct machine *m, const struct number_insn *n,
+                               const int64_t *vars, struct work *w)
+{
+    const struct number_ap *s = &n->ap[1];
+    double p = (double)count_of(s, 0, vars), all = (double)ap_total(s, vars);
+    double f = p > 0 ? all / p : 0;
+    if (!m->strict)
+        return all / 4;
+    if (n->engine != ENGINE_PE) /* blocks of 32 by 32 */
+        return f > 64 ? f : 64;
+    w->array = 2 * all * m->matmul_k;
+    double least = f < 64 ? f : 64, wide = s->dtype == DT_F32 ? 4 : 1;
+    return (p > least ? p : least) * wide;
+}
+
+/* ---- transfers ---- */
+
+/* Elements that lie side by side, walked from the innermost dim. */
+static int64_t run_length(const struct number_ap *a, const int64_t *vars)
+{
+    int64_t run = 1;
+    for (int i = a->rank - 1; i >= 0; i--) {
+        int64_t count = count_of(a, i, vars);
+        if (count == 1)
+            continue;
+        if (a->dim[i].step != run || over_partitions(a, i))
+            break;
+        run *= count;
+    }
+    return run;
+}
+
+/* A transfer is a list of contiguous pieces, dealt out to the DMA engines. A piece pays for its
+ * descriptor; with dma_full_bytes bytes it just reaches the practical rate. */
+static int64_t piece_ps(const struct timing *t, double bytes)
+{
+    double overhead =
+        t->dma_full_bytes / t->dma_engine_gbps - t->dma_full_bytes / t->dma_engine_peak_gbps;
+    double ns = bytes / t->dma_engine_gbps, small = overhead + bytes / t->dma_engine_peak_gbps;
+    return (int64_t)llround((ns > small ? ns : small) * 1000);
+}
+
+enum { LEAST_PIECE = 512 }; /* bytes */
+
+static void transfer(const struct machine *m, const struct number_insn *n, const int64_t *vars,
+                     struct work *w)
+{
+    const struct timing *t = machine_timing(m);
+    const struct number_ap *dst = &n->ap[0], *src = &n->ap[1];
+    int64_t total = ap_total(dst, vars), size = dst->size > src->size ? dst->size : src->size;
+    if (total <= 0)
+        return;
+    int64_t run = run_length(dst, vars), other = run_length(src, vars);
+    if (n->op != INSN_dma_gather && other < run)
+        run = other;
+    double share = 1;
+    if (n->op == INSN_dma_transpose) {
+        share = t->dma_transpose_share;
+        run = share > 0 ? count_of(src, src->rank - 1, vars) : 1;
+        share = share > 0 ? share : 1;
+    }
+    run = run < 1 ? 1 : run > total ? total : run;
+    w->runs = (total + run - 1) / run;
+    int64_t bytes = run * size;
+    if (w->runs < (int64_t)t->dma_engines && bytes > LEAST_PIECE) { /* long runs are cut */
+        int64_t pieces = (int64_t)t->dma_engines / w->runs, most = bytes / LEAST_PIECE;
+        pieces = pieces > most ? most : pieces;
+        bytes = (bytes + pieces - 1) / pieces;
+        w->runs *= pieces;
+    }
+    w->bytes = total * size;
+    w->run_ps = (int64_t)((double)piece_ps(t, (double)bytes) / share);
+    w->ps = cycles_ps(t->dma_issue_cycles, engine_ghz(m, n->engine));
+}
+
+/* ---- all ---- */
+
+static void hbm_traffic(const struct number_insn *n, const int64_t *vars, struct work *w)
+{
+    int64_t written = ap_total(&n->ap[0], vars) * n->ap[0].size;
+    for (int i = 0; i < n->naps; i++) {
+        const struct number_ap *a = &n->ap[i];
+        if (a->mem != MEM_HBM)
+            continue;
+        int64_t bytes = 1;
+        for (int k = 0; k < a->rank; k++) /* what is broadcast is read once, but by a transfer */
+            bytes *= a->dim[k].step == 0 && !n->dma ? 1 : count_of(a, k, vars);
+        bytes *= a->size;
+        if (n->op >= FIRST_EXTENSION && i > 0 && bytes > 2 * written)
+            bytes = 2 * written;
+        written = i ? written : bytes;
+        w->read += a->reads ? bytes : 0;
+        w->written += a->writes ? bytes : 0;
+    }
+}
+
+struct work insn_work(const struct machine *m, const struct number_insn *n, const int64_t *vars)
+{
+    struct work w = {0};
+    const struct price *price = &prices[n->op];
+    double cycles = 0;
+    switch (price->kind) {
+    case CONTROL:
+        return w;
+    case DMA:
+        transfer(m, n, vars, &w);
+        break;
+    case ELEMENTS:
+        cycles = element_cycles(m, n, vars, price);
+        break;
+    case PRODUCT:
+    case BLOCKS:
+        cycles = product_cycles(m, n, vars, &w);
+        break;
+    case RECURRENT:
+        w.matmul = w.array =
+            2.0 * (double)ap_total(&n->ap[2], vars) * (double)count_of(&n->ap[4], 1, vars);
+        cycles = w.matmul / 2 / (m->strict ? LANES * LANES : CPU_FMA);
+        break;
+    case TRANSPOSE:
+        cycles = transpose_cycles(m, n, vars, &w);
+        break;
+    }
+    hbm_traffic(n, vars, &w);
+    if (price->kind == DMA)
+        return w;
+    w.ps = cycles_ps(cycles, engine_ghz(m, n->engine));
+    const struct timing *t = machine_timing(m);
+    double rate = t->dma_engines * t->dma_engine_gbps; /* operands in HBM: staged beside the work */
+    int64_t memory = (int64_t)llround((double)(w.read + w.written) / rate * 1000);
+    w.ps = memory > w.ps ? memory : w.ps;
+    return w;
+}

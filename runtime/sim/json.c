@@ -1,0 +1,124 @@
+#include "runtime/sim/json.h"
+
+#include <string.h>
+
+void put_string(FILE *out, const char *text)
+{
+    putc('"', out);
+    for (const unsigned char *s = (const unsigned char *)(text ? text : ""); *s; s++)
+        if (*s == '"' || *s == '\\')
+            fprintf(out, "\\%c", *s);
+        else if (*s < 0x20 || *s == '<') /* `<`: the text may stand inside a page's script */
+            fprintf(out, "\\u%04x", *s);
+        else
+            putc(*s, out);
+    putc('"', out);
+}
+
+static double us(int64_t ps)
+{
+    return (double)ps / 1e6;
+}
+
+static void put_engines(const struct sim *s, const struct sim_summary *y, FILE *out)
+{
+    fprintf(out, "\"engines\":{");
+    for (int e = 0; e < ENGINE_COUNT; e++) {
+        struct sim_lane l = {0};
+        for (int c = 0; c < s->o.cores; c++) {
+            l.busy += s->lanes[c][e].busy, l.waiting += s->lanes[c][e].waiting;
+            l.blocked += s->lanes[c][e].blocked, l.insns += s->lanes[c][e].insns;
+        }
+        fprintf(out,
+                "\"%s\":{\"busy_us\":%.6f,\"share\":%.6f,\"waiting_us\":%.6f,\"blocked_us\":%.6f,"
+                "\"idle_us\":%.6f,\"instructions\":%lld},",
+                engine_names[e], us(l.busy), y->share[e], us(l.waiting), us(l.blocked),
+                us(s->latency * s->o.cores - l.busy - l.waiting - l.blocked), (long long)l.insns);
+    }
+    fprintf(out, "\"dma\":{\"busy_us\":%.6f,\"share\":%.6f,\"transfers\":%lld}}", s->dma_busy / 1e6,
+            y->dma_share, (long long)s->transfers);
+}
+
+static void put_waits(const struct sim *s, FILE *out)
+{
+    fprintf(out, "\"waits\":[");
+    for (int i = 0; i < s->nwaits && i < 50; i++) {
+        const struct sim_wait *w = &s->waits[i];
+        const struct kernel *k = &s->p->kernels[w->kernel];
+        int node = k->insns[w->insn].node;
+        fprintf(out, "%s{\"engine\":\"%s\",\"kernel\":", i ? "," : "", lane_names[w->lane]);
+        put_string(out, k->name);
+        fprintf(
+            out,
+            ",\"instruction\":%d,\"insn\":\"%s\",\"signalled_by\":\"%s\",\"signal\":%d,\"us\":%.6f,"
+            "\"times\":%lld,\"node\":",
+            w->insn, insn_info(k->insns[w->insn].op)->name, lane_names[w->cause_lane],
+            w->cause_insn, us(w->ps), (long long)w->times);
+        put_string(out, node >= 0 ? s->p->nodes[node].name : "");
+        fprintf(out, "}");
+    }
+    fprintf(out, "]");
+}
+
+static void put_path(const struct sim *s, const struct sim_summary *y, FILE *out)
+{
+    fprintf(out, "\"critical_path\":[");
+    for (int i = 0; i < y->npath && i < 50; i++) {
+        fprintf(out, "%s{\"node\":", i ? "," : "");
+        put_string(out, y->path[i].node >= 0 ? s->p->nodes[y->path[i].node].name : "");
+        fprintf(out, ",\"lane\":\"%s\",\"us\":%.6f}", lane_names[y->path[i].lane],
+                us(y->path[i].ps));
+    }
+    fprintf(out, "],\"opportunities\":[");
+    for (int i = 0; i < y->nadvice; i++) {
+        fprintf(out, "%s", i ? "," : "");
+        put_string(out, y->advice[i]);
+    }
+    fprintf(out, "]");
+}
+
+/* SBUF and PSUM in use: at most 200 points, each the most since the one before. */
+static void put_live(const struct sim *s, FILE *out)
+{
+    enum { POINTS = 200 };
+    int64_t sbuf = 0, psum = 0, most_sbuf = 0, most_psum = 0;
+    int at = 0;
+    fprintf(out, "\"occupancy\":[");
+    for (int i = 0; i < s->nlive && s->latency > 0; i++) {
+        sbuf += s->live[i].sbuf, psum += s->live[i].psum;
+        most_sbuf = sbuf > most_sbuf ? sbuf : most_sbuf;
+        most_psum = psum > most_psum ? psum : most_psum;
+        bool last = i + 1 == s->nlive;
+        if (!last && s->live[i + 1].at < (int64_t)((double)s->latency * (at + 1) / POINTS))
+            continue;
+        fprintf(out, "%s[%.3f,%lld,%lld]", at ? "," : "", us(s->live[i].at), (long long)most_sbuf,
+                (long long)most_psum);
+        while (!last && s->live[i + 1].at >= (int64_t)((double)s->latency * (at + 1) / POINTS) &&
+               at < POINTS)
+            at++;
+        most_sbuf = sbuf, most_psum = psum;
+    }
+    fprintf(out, "]");
+}
+
+void sim_print_json(struct sim *s, const struct sim_summary *y, FILE *out)
+{
+    fprintf(out, "{\"latency_us\":%.6f,\"bound_us\":%.6f,\"bound_by\":\"%s\",\"chain_us\":%.6f,",
+            y->latency_us, y->bound_us, y->bound_by, y->chain_us);
+    fprintf(out, "\"target\":\"%s\",\"cores\":%d,\"instructions\":%lld,", s->m->name, s->o.cores,
+            (long long)s->insns);
+    put_engines(s, y, out);
+    fprintf(out, ",\"mfu\":%.6f,\"hfu\":%.6f,\"mbu\":%.6f,", y->mfu, y->hfu, y->mbu);
+    fprintf(out,
+            "\"dma_bytes\":%lld,\"hbm_read\":%lld,\"hbm_written\":%lld,\"useful_read_share\":%.6f,",
+            (long long)s->dma_bytes, (long long)s->hbm_read, (long long)s->hbm_written,
+            s->hbm_read ? (double)s->hbm_useful / (double)s->hbm_read : 1.0);
+    fprintf(out, "\"sbuf_peak\":%lld,\"psum_peak\":%lld,", (long long)s->sbuf_peak,
+            (long long)s->psum_peak);
+    put_waits(s, out);
+    fprintf(out, ",");
+    put_path(s, y, out);
+    fprintf(out, ",");
+    put_live(s, out);
+    fprintf(out, "}\n");
+}

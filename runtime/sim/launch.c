@@ -1,0 +1,438 @@
+/*
+ * The event loop: one kernel's instances on one core.
+ *
+ * Each engine stands at an instruction of its stream. When an instruction's waits are all
+ * signalled, the time at which it may begin is known. Of all engines the one that may begin first
+ * goes on, so that what competes for a port or for DMA engines gets it in the order of time.
+ */
+#include "neff/isa/cost.h"
+
+#include "runtime/sim/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct candidate {
+    struct moment at; /* when, and which record had to be over */
+    enum sim_why why;
+    const struct number_insn *n;
+    int insn;
+};
+
+static struct instance *slot_of(struct launch_state *l, int64_t index)
+{
+    return &l->ring[index % l->overlap];
+}
+
+static void set_grid(const struct launch_state *l, int64_t index, int64_t *vars)
+{
+    int64_t point = index * l->cores + l->core;
+    for (int g = l->k->ngrid - 1; g >= 0; g--) {
+        vars[g] = point % l->k->grid[g];
+        point /= l->k->grid[g];
+    }
+}
+
+/* ---- instances ---- */
+
+static void open_instance(struct launch_state *l, struct instance *i, int64_t index,
+                          struct moment at)
+{
+    int ntiles = l->k->k->ntiles, nsemaphores = l->k->k->nsemaphores;
+    if (!i->tiles) {
+        i->tiles = ARENA_ARRAY(l->a, struct tile_state, ntiles + 1);
+        i->semaphores = ARENA_ARRAY(l->a, struct signals, nsemaphores + 1);
+    }
+    for (int t = 0; t < ntiles; t++)
+        i->tiles[t] = (struct tile_state){.written = {0, -1},
+                                          .write_lane = -1,
+                                          .filled = {0, -1},
+                                          .drained = {0, -1},
+                                          .first = -1};
+    for (int s = 0; s < nsemaphores; s++)
+        i->semaphores[s].n = 0;
+    i->nslots = 0;
+    i->index = index, i->left = l->active;
+    i->opened = i->end = at.at, i->opened_by = i->last = at.record;
+    i->chain = 0;
+}
+
+static void close_instance(struct launch_state *l, struct instance *i)
+{
+    struct sim *s = l->s;
+    for (int t = 0; t < l->k->k->ntiles; t++) {
+        const struct tile_state *x = &i->tiles[t];
+        if (x->first < 0)
+            continue;
+        bool sbuf = l->k->k->tiles[t].mem == MEM_SBUF;
+        int64_t bytes = l->k->tile_bytes[t];
+        add_live(s, x->first, sbuf ? bytes : 0, sbuf ? 0 : bytes);
+        add_live(s, x->last, sbuf ? -bytes : 0, sbuf ? 0 : -bytes);
+    }
+    if (i->chain > s->launches[l->launch].chain)
+        s->launches[l->launch].chain = i->chain;
+    if (i->end > l->end.at)
+        l->end = (struct moment){i->end, i->last};
+}
+
+/* The engine's instance has memory of its own: now, or once an earlier one is complete. */
+static struct instance *enter(struct launch_state *l, struct engine_state *e)
+{
+    struct instance *i = slot_of(l, e->instance);
+    if (i->index == e->instance)
+        return i;
+    if (i->index >= 0) {
+        if (i->left > 0)
+            return NULL;
+        struct moment at = {i->end, i->last};
+        open_instance(l, i, e->instance, at);
+        return i;
+    }
+    open_instance(l, i, e->instance, l->begin);
+    return i;
+}
+
+/* ---- streams ---- */
+
+/* Goes to the next instruction of the stream; false at its end. */
+static bool settle(struct launch_state *l, const struct stream *s, struct engine_state *e)
+{
+    for (; e->at < s->n; l->jumps++) {
+        const struct stream_item *x = &s->items[e->at];
+        if (x->kind == STREAM_INSN)
+            return true;
+        if (l->jumps > l->s->o.most_insns) /* loops of loops without iterations */
+            return false;
+        int64_t count = number_at(&x->count, e->vars);
+        if (x->kind == STREAM_LOOP) {
+            e->vars[x->var] = 0;
+            e->at = count > 0 ? e->at + 1 : x->other + 1;
+        } else if (++e->vars[x->var] < count) {
+            e->at = x->other + 1;
+        } else {
+            e->at++;
+        }
+    }
+    return false;
+}
+
+/* The engine has nothing more in its instance. */
+static void leave(struct launch_state *l, struct engine_state *e)
+{
+    struct instance *i = slot_of(l, e->instance);
+    if (--i->left == 0)
+        close_instance(l, i);
+    e->instance++, e->inside = false;
+    e->done = e->instance == l->count;
+}
+
+/* ---- when ---- */
+
+static void not_before(struct candidate *c, struct moment m, enum sim_why why)
+{
+    if (m.at > c->at.at) {
+        c->at = m;
+        c->why = why;
+    }
+}
+
+/* False: a semaphore has not been signalled often enough yet. */
+static bool waits_over(const struct instance *i, const struct engine_state *e,
+                       const struct number_insn *n, struct candidate *c)
+{
+    for (int w = 0; w < n->nwaits; w++) {
+        int64_t value = number_at(&n->waits[w].value, e->vars);
+        const struct signals *s = &i->semaphores[n->waits[w].semaphore];
+        if (value > s->n)
+            return false;
+        if (value > 0)
+            not_before(c, s->at[value - 1], WHY_SEMAPHORE);
+    }
+    return true;
+}
+
+/* The engine's own earlier results. */
+static void pipeline(const struct launch_state *l, const struct instance *i,
+                     const struct number_insn *n, struct candidate *c)
+{
+    if (n->engine == ENGINE_PE || n->dma || !l->t->dependent_ns)
+        return;
+    int64_t least = (int64_t)(l->t->dependent_ns * 1000);
+    for (int a = 0; a < n->naps; a++) {
+        const struct number_ap *ap = &n->ap[a];
+        if ((ap->mem != MEM_SBUF && ap->mem != MEM_PSUM) || !ap->reads)
+            continue;
+        const struct tile_state *t = &i->tiles[ap->tensor];
+        if (t->write_lane == n->engine)
+            not_before(c, (struct moment){t->write_start + least, t->written.record}, WHY_RESULT);
+    }
+}
+
+static void ports(const struct launch_state *l, const struct number_insn *n, struct candidate *c)
+{
+    bool vector = n->engine == ENGINE_DVE;
+    if (n->dma)
+        return;
+    if (n->sbuf && l->t->shared_sbuf_port && (vector || n->engine == ENGINE_POOL))
+        not_before(c, l->c->sbuf_port, WHY_PORT);
+    if (n->psum && l->t->shared_psum_port && (vector || n->engine == ENGINE_ACT))
+        not_before(c, l->c->psum_port, WHY_PORT);
+    if (!l->s->m->strict)
+        not_before(c, l->c->processor, WHY_ENGINE);
+}
+
+static bool find_candidate(struct launch_state *l, int engine, struct candidate *c)
+{
+    struct engine_state *e = &l->c->engines[engine];
+    const struct stream *s = &l->k->streams[engine];
+    struct instance *i = NULL;
+    for (bool found = false; !found;) {
+        i = e->done ? NULL : enter(l, e);
+        if (!i)
+            return false;
+        found = e->inside;
+        if (found)
+            break;
+        set_grid(l, e->instance, e->vars);
+        e->at = 0, e->inside = true;
+        found = settle(l, s, e);
+        if (!found)
+            leave(l, e);
+    }
+    c->insn = s->items[e->at].insn;
+    c->n = &l->k->insns[c->insn];
+    c->at = e->free, c->why = WHY_ENGINE;
+    not_before(c, (struct moment){i->opened, i->opened_by},
+               i->opened_by == l->begin.record ? WHY_STEP : WHY_ROOM);
+    if (c->at.record < 0)
+        c->why = WHY_START;
+    if (!waits_over(i, e, c->n, c))
+        return false;
+    pipeline(l, i, c->n, c);
+    ports(l, c->n, c);
+    return true;
+}
+
+/* ---- what follows ---- */
+
+static void signal(struct launch_state *l, struct instance *i, int semaphore, struct moment m)
+{
+    struct signals *s = &i->semaphores[semaphore];
+    ARENA_GROW(l->a, s->at, s->n, s->cap);
+    int at = s->n++;
+    for (; at > 0 && s->at[at - 1].at > m.at; at--)
+        s->at[at] = s->at[at - 1];
+    s->at[at] = m;
+}
+
+static void touch_tiles(struct launch_state *l, struct instance *i, const struct number_insn *n,
+                        int64_t start, struct moment end, int64_t cost)
+{
+    int64_t chain = 0;
+    for (int a = 0; a < n->naps; a++) {
+        const struct number_ap *ap = &n->ap[a];
+        if (ap->mem == MEM_SBUF || ap->mem == MEM_PSUM) {
+            struct tile_state *t = &i->tiles[ap->tensor];
+            t->first = t->first < 0 ? start : t->first;
+            t->last = end.at > t->last ? end.at : t->last;
+            if (ap->reads && t->chain > chain)
+                chain = t->chain;
+        }
+    }
+    chain += cost;
+    for (int a = 0; a < n->naps; a++) {
+        const struct number_ap *ap = &n->ap[a];
+        if ((ap->mem != MEM_SBUF && ap->mem != MEM_PSUM) || !ap->writes)
+            continue;
+        struct tile_state *t = &i->tiles[ap->tensor];
+        t->written = end, t->write_start = start;
+        t->write_lane = n->dma ? LANE_QUEUE + n->engine : n->engine;
+        t->chain = chain;
+    }
+    i->chain = chain > i->chain ? chain : i->chain;
+    if (end.at > i->end || i->last < 0)
+        i->end = end.at > i->end ? end.at : i->end, i->last = end.record;
+}
+
+static void account(struct launch_state *l, const struct candidate *c, int64_t idle, int64_t ps)
+{
+    struct sim *s = l->s;
+    int engine = c->n->engine;
+    struct sim_lane *y = &s->lanes[l->core][engine];
+    y->busy += ps, y->insns++;
+    s->launches[l->launch].busy[engine] += ps;
+    s->launches[l->launch].insns++;
+    s->insns++;
+    if (idle <= 0)
+        return;
+    if (c->why == WHY_SEMAPHORE) {
+        y->waiting += idle;
+        add_wait(s, l->k->index, c->insn, engine, c->at.record, idle);
+    } else if (c->why == WHY_PORT || c->why == WHY_RESULT) {
+        y->blocked += idle;
+    }
+}
+
+/* Cycles that an instruction pays when it could not begin in the shadow of the one before. */
+static int64_t start_up(const struct launch_state *l, const struct candidate *c)
+{
+    if (c->why != WHY_SEMAPHORE || c->n->dma)
+        return 0;
+    return cycles_ps(l->t->access_start_cycles, engine_ghz(l->s->m, c->n->engine));
+}
+
+static void use_ports(struct launch_state *l, const struct number_insn *n, struct moment end)
+{
+    bool vector = n->engine == ENGINE_DVE;
+    if (n->sbuf && (vector || n->engine == ENGINE_POOL))
+        l->c->sbuf_port = end;
+    if (n->psum && (vector || n->engine == ENGINE_ACT))
+        l->c->psum_port = end;
+    l->c->processor = end;
+}
+
+static void count_work(struct launch_state *l, const struct number_insn *n, const struct work *w)
+{
+    struct sim *s = l->s;
+    for (int a = 0; a < n->naps && w->read; a++)
+        if (n->ap[a].mem == MEM_HBM && n->ap[a].reads) {
+            l->slot_reads[n->ap[a].tensor] += w->read;
+            break;
+        }
+    s->matmul_flops += w->matmul;
+    s->launches[l->launch].matmul_flops += w->matmul;
+    s->pe_flops += w->array;
+    s->hbm_read += w->read;
+    s->hbm_written += w->written;
+}
+
+static void issue(struct launch_state *l, const struct candidate *c)
+{
+    struct sim *s = l->s;
+    const struct number_insn *n = c->n;
+    struct engine_state *e = &l->c->engines[n->engine];
+    struct instance *i = slot_of(l, e->instance);
+    struct work w = n->varies ? insn_work(s->m, n, e->vars) : n->work;
+    int64_t idle = c->at.at - e->free.at, ps = w.ps + start_up(l, c);
+    struct sim_record r = {.ready = c->at.at,
+                           .start = c->at.at,
+                           .end = c->at.at + ps,
+                           .cause = c->at.record,
+                           .insn = c->insn,
+                           .launch = l->launch,
+                           .instance = (int32_t)(e->instance * l->cores + l->core),
+                           .lane = n->engine,
+                           .why = (uint8_t)c->why,
+                           .core = (uint8_t)l->core};
+    struct moment done = {r.end, add_record(s, r)};
+    account(l, c, idle, ps);
+    count_work(l, n, &w);
+    e->free = done;
+    int64_t cost = w.ps;
+    if (n->dma) {
+        done = run_transfer(l, i, n, c->insn, &w, done, e->vars);
+        cost += (int64_t)(l->t->dma_start_ns * 1000) +
+                (int64_t)((w.runs + (int64_t)l->t->dma_engines - 1) / (int64_t)l->t->dma_engines) *
+                    w.run_ps;
+    } else {
+        use_ports(l, n, done);
+        if (n->engine == ENGINE_PE)
+            done.at += cycles_ps(l->t->pe_result_cycles, s->m->pe_ghz);
+    }
+    touch_tiles(l, i, n, r.start, done, cost);
+    for (int k = 0; k < 2; k++)
+        if (n->signal[k] >= 0)
+            signal(l, i, n->signal[k], done);
+}
+
+/* To the next instruction; at the end of the instance's stream, to the next instance. */
+static void advance(struct launch_state *l, int engine)
+{
+    struct engine_state *e = &l->c->engines[engine];
+    const struct stream *s = &l->k->streams[engine];
+    e->at++;
+    if (!settle(l, s, e))
+        leave(l, e);
+}
+
+static bool better(const struct launch_state *l, const struct candidate *a,
+                   const struct candidate *b)
+{
+    if (a->at.at != b->at.at)
+        return a->at.at < b->at.at;
+    int64_t x = l->c->engines[a->n->engine].instance, y = l->c->engines[b->n->engine].instance;
+    return x != y ? x < y : a->insn < b->insn;
+}
+
+static bool too_many(struct launch_state *l)
+{
+    return fail(l->d, "more than %lld instructions; give smaller shapes",
+                (long long)l->s->o.most_insns);
+}
+
+bool run_launch(struct launch_state *l)
+{
+    if (l->count > l->s->o.most_insns)
+        return too_many(l);
+    l->active = 0;
+    l->end = l->begin;
+    for (int x = 0; x < MOST_OVERLAP; x++)
+        l->ring[x] = (struct instance){.index = -1};
+    for (int e = 0; e < ENGINE_COUNT; e++) {
+        bool working = l->count > 0 && l->k->streams[e].n > 0;
+        l->active += working;
+        l->c->engines[e] = (struct engine_state){.free = l->begin, .done = !working};
+    }
+    l->c->sbuf_port = l->c->psum_port = l->c->processor = l->begin;
+    for (;;) {
+        struct candidate best = {.n = NULL}, c;
+        bool open = false;
+        for (int e = 0; e < ENGINE_COUNT; e++) {
+            if (find_candidate(l, e, &c) && (!best.n || better(l, &c, &best)))
+                best = c;
+            open |= !l->c->engines[e].done;
+        }
+        if (!open)
+            return l->jumps <= l->s->o.most_insns || too_many(l);
+        if (!best.n)
+            return explain_deadlock(l);
+        if (l->s->insns >= l->s->o.most_insns || l->jumps > l->s->o.most_insns)
+            return too_many(l);
+        issue(l, &best);
+        advance(l, best.n->engine);
+    }
+}
+
+/* ---- deadlock ---- */
+
+static const char *node_name(const struct launch_state *l, const struct number_insn *n)
+{
+    return n->node >= 0 ? l->s->p->nodes[n->node].name : "";
+}
+
+bool explain_deadlock(struct launch_state *l)
+{
+    fail(l->d, "deadlock: no engine can go on");
+    for (int e = 0; e < ENGINE_COUNT; e++) {
+        struct engine_state *x = &l->c->engines[e];
+        struct instance *i = x->done ? NULL : enter(l, x);
+        if (!i)
+            continue;
+        int insn = l->k->streams[e].items[x->at].insn;
+        const struct number_insn *n = &l->k->insns[insn];
+        for (int w = 0; w < n->nwaits; w++) {
+            int64_t value = number_at(&n->waits[w].value, x->vars);
+            int semaphore = n->waits[w].semaphore;
+            if (value <= i->semaphores[semaphore].n)
+                continue;
+            size_t used = strlen(l->d->text);
+            snprintf(
+                l->d->text + used, sizeof l->d->text - used,
+                "\n  %s waits at instruction %d (%s%s%s) for semaphore %d to reach %lld; it is "
+                "at %d",
+                engine_names[e], insn, insn_info(n->op)->name, n->node >= 0 ? ", node " : "",
+                node_name(l, n), semaphore, (long long)value, i->semaphores[semaphore].n);
+        }
+    }
+    return false;
+}

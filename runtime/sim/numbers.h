@@ -1,0 +1,118 @@
+/*
+ * A kernel in numbers: dims evaluated, one stream per engine, what of an instruction's cost does
+ * not change with the variables. What the event loop works on.
+ */
+#ifndef RUNTIME_SIM_NUMBERS_H
+#define RUNTIME_SIM_NUMBERS_H
+
+#include "runtime/sim/sim.h"
+
+struct number_term {
+    int32_t var;
+    int64_t coef;
+};
+struct number { /* base + sum of coef * variable */
+    int64_t base;
+    int32_t nterms;
+    const struct number_term *terms;
+};
+static inline int64_t number_at(const struct number *n, const int64_t *vars)
+{
+    int64_t v = n->base;
+    for (int i = 0; i < n->nterms; i++)
+        v += n->terms[i].coef * vars[n->terms[i].var];
+    return v;
+}
+
+struct number_dim {
+    int64_t step, count;
+    int64_t factor, limit; /* of the clip */
+    int32_t var;           /* -1: no clip */
+};
+struct number_ap {
+    uint8_t mem, dtype, rank, size; /* size: bytes of an element */
+    char access;                    /* 'r', 'w', 'u' */
+    bool reads, writes;             /* what it does in this instruction, accumulation considered */
+    bool clipped;
+    bool rewritten;      /* HBM that the kernel writes */
+    int32_t tensor;      /* HBM: the slot that owns the memory */
+    int64_t slot_offset; /* HBM: bytes from that slot's start */
+    int64_t row;         /* tiles: elements of a partition */
+    struct number offset;
+    struct number_dim dim[MAX_AP_RANK];
+};
+static inline int64_t ap_dim_count(const struct number_dim *d, const int64_t *vars)
+{
+    int64_t n = d->count;
+    if (d->var >= 0) {
+        int64_t left = d->limit - vars[d->var] * d->factor;
+        n = left < n ? left : n;
+    }
+    return n < 0 ? 0 : n;
+}
+
+/* What one execution asks of the machine. */
+struct work {
+    int64_t ps;            /* of the engine */
+    double matmul, array;  /* FLOPs of products; of the Tensor engine, transposes included */
+    int64_t read, written; /* HBM bytes */
+    /* transfers */
+    int64_t bytes, runs, run_ps; /* contiguous pieces, and what one costs a DMA engine */
+};
+
+struct number_insn {
+    uint8_t op, engine;
+    bool dma, sbuf, psum; /* a transfer; which memories it touches */
+    bool varies;          /* its work changes with the variables */
+    uint8_t nwaits, naps;
+    int16_t signal[2];
+    int32_t node;
+    struct number_wait {
+        int32_t semaphore;
+        struct number value;
+    } * waits;
+    struct number_ap *ap;
+    struct work work; /* unless it varies */
+    const struct insn *source;
+};
+
+/* One engine's stream: instructions, and loops that hold some. */
+enum stream_kind { STREAM_INSN, STREAM_LOOP, STREAM_END };
+struct stream_item {
+    uint8_t kind;
+    int32_t insn;  /* of the kernel */
+    int32_t other; /* loop: its end's index in the stream; end: the loop's */
+    int32_t var;
+    struct number count;
+};
+struct stream {
+    int n;
+    struct stream_item *items;
+};
+
+struct number_kernel {
+    const struct kernel *k;
+    int32_t index;
+    int ngrid;
+    int64_t grid[MAX_GRID], instances;
+    int ninsns;
+    struct number_insn *insns;
+    struct stream streams[ENGINE_COUNT];
+    int64_t *tile_bytes; /* of a partition, per tile */
+    int64_t sbuf, psum;  /* bytes of a partition that an instance takes */
+};
+
+/* In arena a. Fails when a dim has no value, or is out of all bounds. */
+bool number_kernel(const struct sim *s, int kernel, struct number_kernel *out, struct arena *a,
+                   struct diag *d);
+
+/* ---- cost.c ---- */
+
+/* The work of one execution, with the variables' values. */
+struct work insn_work(const struct machine *m, const struct number_insn *n, const int64_t *vars);
+int64_t cycles_ps(double cycles, double ghz);
+/* Elements that a pattern covers. */
+int64_t ap_total(const struct number_ap *a, const int64_t *vars);
+double peak_flops(const struct machine *m); /* of 16-bit products, per second */
+
+#endif

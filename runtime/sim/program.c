@@ -1,0 +1,416 @@
+/*
+ * Programs: one step after the other, on one or two cores.
+ */
+#include "neff/isa/cost.h"
+
+#include "runtime/sim/state.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct run {
+    struct sim *s;
+    struct diag *d;
+    struct arena kernels;             /* numbers of kernels, kept for further launches */
+    struct number_kernel **numbers;   /* per kernel, NULL: not yet */
+    const int32_t *const **aliases;   /* per kernel: per tile, see launch_state */
+    int64_t *slot_sizes, *slot_reads; /* bytes: of each slot, read by the launch */
+    struct core_state cores[SIM_CORES];
+    struct moment now;
+    int depth;
+};
+
+/* ---- kernels ---- */
+
+static bool tiles_alias(const struct number_kernel *k, int a, int b)
+{
+    const struct tile *s = &k->k->tiles[a], *t = &k->k->tiles[b];
+    if (a == b)
+        return true;
+    return s->mem == t->mem && s->address >= 0 && t->address >= 0 &&
+           s->address < t->address + k->tile_bytes[b] && t->address < s->address + k->tile_bytes[a];
+}
+
+static const int32_t *const *aliases_of(const struct number_kernel *k, struct arena *a)
+{
+    int n = k->k->ntiles;
+    const int32_t **lists = ARENA_ARRAY(a, const int32_t *, n + 1);
+    int32_t *list = ARENA_ARRAY(a, int32_t, n + 1);
+    for (int i = 0; i < n; i++) {
+        int found = 0;
+        for (int j = 0; j < n; j++)
+            if (tiles_alias(k, i, j))
+                list[found++] = j;
+        list[found++] = -1;
+        lists[i] = arena_copy(a, list, sizeof *list * (size_t)found);
+    }
+    return lists;
+}
+
+static const struct number_kernel *numbers_of(struct run *r, int kernel)
+{
+    if (!r->numbers[kernel]) {
+        struct number_kernel *k = ARENA_NEW(&r->kernels, struct number_kernel);
+        if (!number_kernel(r->s, kernel, k, &r->kernels, r->d))
+            return NULL;
+        r->numbers[kernel] = k;
+        r->aliases[kernel] = aliases_of(k, &r->kernels);
+    }
+    return r->numbers[kernel];
+}
+
+static int fitting(int64_t room, int64_t one)
+{
+    return one <= 0 || room / one >= MOST_OVERLAP ? MOST_OVERLAP
+           : room / one < 1                       ? 1
+                                                  : (int)(room / one);
+}
+
+/* Instances that have memory at a time. */
+static int overlap_of(const struct sim *s, const struct number_kernel *k)
+{
+    if (!s->m->strict)
+        return 1;
+    int sbuf = fitting(s->m->sbuf, k->sbuf), psum = fitting(s->m->psum, k->psum);
+    int n = sbuf < psum ? sbuf : psum;
+    return s->o.overlap && s->o.overlap < n ? s->o.overlap : n;
+}
+
+/* Reads of a launch that a memory on the chip could not have saved: of each slot what there is. */
+static int64_t useful_reads(const struct run *r)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < r->s->p->nslots; i++) {
+        int64_t read = r->slot_reads[i], size = r->slot_sizes[i];
+        sum += size >= 0 && size < read ? size : read;
+    }
+    return sum;
+}
+
+static struct sim_launch *add_launch(struct run *r, int kernel, int call)
+{
+    struct sim *s = r->s;
+    grow((void **)&s->launches, s->nlaunches, &s->launches_cap, sizeof *s->launches);
+    struct sim_launch *l = &s->launches[s->nlaunches++];
+    *l = (struct sim_launch){.kernel = kernel, .call = call, .start = r->now.at, .overlap = 1};
+    return l;
+}
+
+static bool launch(struct run *r, int kernel)
+{
+    struct sim *s = r->s;
+    const struct number_kernel *k = numbers_of(r, kernel);
+    if (!k)
+        return false;
+    struct sim_launch *x = add_launch(r, kernel, -1);
+    int index = s->nlaunches - 1, cores = s->o.cores;
+    x->overlap = overlap_of(s, k);
+    x->instances = k->instances;
+    struct moment end = r->now;
+    memset(r->slot_reads, 0, sizeof *r->slot_reads * (size_t)s->p->nslots);
+    for (int c = 0; c < cores; c++) {
+        struct arena scratch = {0};
+        struct launch_state l = {.s = s,
+                                 .k = k,
+                                 .t = machine_timing(s->m),
+                                 .d = r->d,
+                                 .a = &scratch,
+                                 .c = &r->cores[c],
+                                 .core = c,
+                                 .cores = cores,
+                                 .launch = index,
+                                 .overlap = x->overlap,
+                                 .begin = r->now,
+                                 .aliases = r->aliases[kernel],
+                                 .slot_reads = r->slot_reads};
+        l.count = (k->instances - c + cores - 1) / cores;
+        bool ok = run_launch(&l);
+        arena_free(&scratch);
+        x = &s->launches[index];
+        if (!ok)
+            return fail_in(r->d, "kernel '%s'", k->k->name ? k->k->name : "");
+        if (l.end.at > end.at)
+            end = l.end;
+    }
+    r->now = end;
+    x->end = end.at;
+    s->hbm_useful += useful_reads(r);
+    int64_t flops = dim_value(s->o.values, k->k->flops);
+    s->kernel_flops += flops > 0 && flops != DIM_NOT_BOUND ? (double)flops : 0;
+    return true;
+}
+
+/* ---- calls ---- */
+
+static void plain_call(struct run *r, int call)
+{
+    struct sim *s = r->s;
+    const struct call *c = &s->p->calls[call];
+    const struct timing *t = machine_timing(s->m);
+    double flops = call_flops(s->p, c, s->o.values), bytes = call_bytes(s->p, c, s->o.values);
+    double ns = flops / (t->gpsimd_ops_per_cycle * s->m->pool_ghz);
+    double memory = bytes / (t->dma_engines * t->dma_engine_gbps);
+    ns = t->call_start_ns + (ns > memory ? ns : memory);
+    struct sim_launch *l = add_launch(r, -1, call);
+    l->start = r->now.at;
+    l->end = r->now.at + (int64_t)llround(ns * 1000);
+    l->busy[ENGINE_POOL] = l->end - l->start;
+    s->lanes[0][ENGINE_POOL].busy += l->end - l->start;
+    s->lanes[0][ENGINE_POOL].insns++;
+    s->hbm_read += (int64_t)bytes; /* results included */
+    s->hbm_useful += (int64_t)bytes;
+    struct sim_record x = {.ready = l->start,
+                           .start = l->start,
+                           .end = l->end,
+                           .cause = r->now.record,
+                           .insn = -1,
+                           .launch = s->nlaunches - 1,
+                           .lane = ENGINE_POOL,
+                           .why = WHY_STEP};
+    r->now = (struct moment){l->end, add_record(s, x)};
+}
+
+static const struct sim_trips *trips_of(const struct run *r, const struct call *c)
+{
+    const struct sim_options *o = &r->s->o;
+    const char *name = c->node >= 0 ? r->s->p->nodes[c->node].name : NULL;
+    const struct sim_trips *found = NULL;
+    for (int i = 0; i < o->ntrips; i++)
+        if (!o->trips[i].node || (name && !strcmp(name, o->trips[i].node)))
+            found = found && found->node && !o->trips[i].node ? found : &o->trips[i];
+    return found;
+}
+
+/* A number of iterations that is a constant of the program. */
+static bool constant_trips(const struct program *p, const struct call *c, int64_t *n)
+{
+    int slot = c->op == OP_loop && c->nin > 0 ? c->in[0] : -1;
+    if (slot < 0 || p->slots[slot].kind != SLOT_CONST || !p->slots[slot].data.data ||
+        p->slots[slot].data.dtype != DT_I64)
+        return false;
+    memcpy(n, p->slots[slot].data.data, sizeof *n);
+    return true;
+}
+
+static void assume(struct run *r, const struct call *c)
+{
+    struct sim *s = r->s;
+    const char *name = c->node >= 0 ? s->p->nodes[c->node].name : op_name(c->op);
+    if (!s->assumed_trips)
+        s->assumed_trips = arena_strdup(&s->arena, name);
+    else if (!strstr(s->assumed_trips, name) && strlen(s->assumed_trips) < 400)
+        s->assumed_trips = arena_printf(&s->arena, "%s, %s", s->assumed_trips, name);
+}
+
+static bool run_region(struct run *r, int region);
+
+static bool control(struct run *r, int call)
+{
+    const struct program *p = r->s->p;
+    const struct call *c = &p->calls[call];
+    const struct sim_trips *t = trips_of(r, c);
+    int64_t n = t ? t->count : 1;
+    if (!t && !constant_trips(p, c, &n))
+        assume(r, c);
+    if (++r->depth > 64)
+        return fail(r->d, "regions are nested too deeply");
+    bool ok = true;
+    if (c->op == OP_if) {
+        int branch = t && t->count == 0 && c->nregions > 1 ? 1 : 0;
+        ok = run_region(r, c->regions[branch]);
+    } else {
+        for (int64_t i = 0; ok && i < n; i++)
+            for (int g = 0; ok && g < c->nregions; g++)
+                ok = run_region(r, c->regions[g]);
+    }
+    r->depth--;
+    return ok;
+}
+
+static bool run_region(struct run *r, int region)
+{
+    const struct program_region *g = &r->s->p->regions[region];
+    for (int i = 0; i < g->nsteps; i++) {
+        int index = g->steps[i].index;
+        if (r->s->nlaunches > r->s->o.most_insns / 16)
+            return fail(r->d, "more than %d steps; give fewer iterations with --trips",
+                        r->s->nlaunches);
+        if (g->steps[i].kind == STEP_LAUNCH) {
+            if (!launch(r, index))
+                return false;
+        } else if (r->s->p->calls[index].nregions) {
+            plain_call(r, index);
+            if (!control(r, index))
+                return false;
+        } else {
+            plain_call(r, index);
+        }
+    }
+    return true;
+}
+
+/* ---- the whole ---- */
+
+static int by_time(const void *a, const void *b)
+{
+    const struct sim_live *x = a, *y = b;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    int64_t p = (int64_t)x->sbuf + x->psum, q = (int64_t)y->sbuf + y->psum;
+    return (p > q) - (p < q); /* what ends first */
+}
+
+static void find_peaks(struct sim *s)
+{
+    int64_t sbuf = 0, psum = 0;
+    qsort(s->live, (size_t)s->nlive, sizeof *s->live, by_time);
+    for (int i = 0; i < s->nlive; i++) {
+        sbuf += s->live[i].sbuf, psum += s->live[i].psum;
+        s->sbuf_peak = sbuf > s->sbuf_peak ? sbuf : s->sbuf_peak;
+        s->psum_peak = psum > s->psum_peak ? psum : s->psum_peak;
+    }
+}
+
+static int by_ps(const void *a, const void *b)
+{
+    const struct sim_wait *x = a, *y = b;
+    if (x->ps != y->ps)
+        return x->ps < y->ps ? 1 : -1;
+    if (x->kernel != y->kernel)
+        return x->kernel - y->kernel;
+    return x->insn != y->insn ? x->insn - y->insn : x->cause_insn - y->cause_insn;
+}
+
+static void sort_waits(struct sim *s)
+{
+    int n = 0;
+    for (int i = 0; i < s->waits_cap; i++)
+        if (s->waits[i].times)
+            s->waits[n++] = s->waits[i];
+    s->nwaits = n;
+    qsort(s->waits, (size_t)n, sizeof *s->waits, by_ps);
+}
+
+struct sim *sim_run(const struct program *p, const struct sim_options *o, struct diag *d)
+{
+    struct sim *s = calloc(1, sizeof *s);
+    if (!s) {
+        fail(d, "out of memory");
+        return NULL;
+    }
+    s->p = p, s->o = *o;
+    s->m = o->machine ? o->machine : machine_find(p->target ? p->target : "cpu");
+    s->o.cores = o->cores == 2 ? 2 : 1;
+    s->o.most_insns = o->most_insns ? o->most_insns : 200000000;
+    struct run r = {.s = s, .d = d, .now = {0, -1}};
+    r.numbers = ARENA_ARRAY(&r.kernels, struct number_kernel *, p->nkernels + 1);
+    r.aliases = ARENA_ARRAY(&r.kernels, const int32_t *const *, p->nkernels + 1);
+    for (int c = 0; c < SIM_CORES; c++)
+        for (int e = 0; e < MOST_DMA_ENGINES; e++)
+            r.cores[c].dma[e] = (struct moment){0, -1};
+    r.slot_sizes = slot_sizes(p, o->values, &r.kernels);
+    r.slot_reads = ARENA_ARRAY(&r.kernels, int64_t, p->nslots + 1);
+    bool ok = run_region(&r, 0);
+    s->latency = r.now.at;
+    s->last = r.now.record;
+    arena_free(&r.kernels);
+    if (!ok) {
+        sim_free(s);
+        return NULL;
+    }
+    find_peaks(s);
+    sort_waits(s);
+    return s;
+}
+
+void sim_free(struct sim *s)
+{
+    if (!s)
+        return;
+    free(s->records);
+    free(s->launches);
+    free(s->live);
+    free(s->waits);
+    arena_free(&s->arena);
+    free(s);
+}
+
+/* ---- shapes ---- */
+
+bool sim_shape_parse(struct sim_shape *s, const char *text, struct arena *a, struct diag *d)
+{
+    const char *equals = strchr(text, '=');
+    *s = (struct sim_shape){0};
+    if (!equals || equals == text)
+        return fail(d, "'%s': expected NAME=1,3,224 or SYMBOL=4", text);
+    s->name = arena_strndup(a, text, (size_t)(equals - text));
+    for (const char *at = equals; *at;) {
+        char *end;
+        long long v = strtoll(at + 1, &end, 10);
+        if (end == at + 1 || v < 0 || v > INT32_MAX || (*end && *end != ',') ||
+            s->ndims == MAX_RANK)
+            return fail(d, "'%s': expected whole numbers separated by ','", text);
+        s->dims[s->ndims++] = v;
+        at = end;
+    }
+    return true;
+}
+
+static bool set_symbol(const struct program *p, int64_t *symbols, const struct sim_shape *s)
+{
+    for (int i = 0; i < p->dims.nsymbols; i++)
+        if (!strcmp(p->dims.symbols[i].name, s->name)) {
+            symbols[i] = s->dims[0];
+            return true;
+        }
+    return false;
+}
+
+static bool set_input(const struct program *p, int64_t *symbols, const struct sim_shape *s,
+                      struct diag *d)
+{
+    for (int i = 0; i < p->regions[0].nparams; i++) {
+        const struct slot *x = &p->slots[p->regions[0].params[i]];
+        if (strcmp(x->name, s->name))
+            continue;
+        if (x->type.rank != s->ndims)
+            return fail(d, "input '%s' has rank %d, not %d", s->name, x->type.rank, s->ndims);
+        for (int k = 0; k < s->ndims; k++) {
+            int symbol = dim_as_symbol(&p->dims, x->type.dims[k]);
+            if (symbol >= 0)
+                symbols[symbol] = s->dims[k];
+            else if (dim_is_const(x->type.dims[k]) && x->type.dims[k] != s->dims[k])
+                return fail(d, "input '%s' has %lld in dimension %d, not %lld", s->name,
+                            (long long)x->type.dims[k], k, (long long)s->dims[k]);
+        }
+        return true;
+    }
+    return fail(d, "no input and no symbol of the name '%s'", s->name);
+}
+
+int64_t *sim_bind(const struct program *p, const struct sim_shape *shapes, int nshapes,
+                  const char **assumed, struct arena *a, struct diag *d)
+{
+    const struct dim_table *t = &p->dims;
+    int64_t *symbols = ARENA_ARRAY(a, int64_t, t->nsymbols + 1),
+            *values = ARENA_ARRAY(a, int64_t, t->nnodes + 1);
+    for (int i = 0; i < t->nsymbols; i++)
+        symbols[i] = -1;
+    for (int i = 0; i < nshapes; i++)
+        if (!(shapes[i].ndims == 1 && set_symbol(p, symbols, &shapes[i])) &&
+            !set_input(p, symbols, &shapes[i], d))
+            return NULL;
+    const char *list = NULL;
+    for (int i = 0; i < t->nsymbols; i++) {
+        if (symbols[i] >= 0)
+            continue;
+        symbols[i] = 1;
+        list = list ? arena_printf(a, "%s, %s", list, t->symbols[i].name)
+                    : arena_strdup(a, t->symbols[i].name);
+    }
+    if (assumed)
+        *assumed = list;
+    dim_eval_all(t, symbols, values);
+    return values;
+}

@@ -1,0 +1,62 @@
+#!/bin/sh
+# The simulator on compiled models: what it prints is as documented, and the same every time.
+# usage: xsim.sh BUILD_DIR WORK_DIR
+set -eu
+build=$1 dir=$2 source=$(cd "$(dirname "$0")/../.." && pwd)
+xcc=$build/frontend/xcc xsim=$build/runtime/sim/xsim models=$build/models/build_models
+rm -rf "$dir" && mkdir -p "$dir" && cd "$dir"
+fails=0
+bad() { echo "FAILED: $*"; fails=1; }
+number='[0-9][0-9]*\.[0-9]'
+last="^latency $number us, bound $number us ([a-z]*), pe $number% act $number% dve $number% pool $number% dma $number%\$"
+
+# simulates NAME ARCHIVE FLAGS...: report and JSON agree, twice the same
+simulates() {
+    name=$1 archive=$2
+    shift 2
+    "$xsim" "$archive" "$@" >"$name.txt" 2>"$name.err" || { bad "$name: $(cat "$name.err")"; return; }
+    "$xsim" "$archive" "$@" >"$name.again"
+    cmp -s "$name.txt" "$name.again" || bad "$name: two reports differ"
+    tail -n 1 "$name.txt" | grep -q "$last" || bad "$name: last line: $(tail -n 1 "$name.txt")"
+    "$xsim" "$archive" "$@" --json >"$name.json"
+    for key in latency_us bound_us engines mfu hfu mbu dma_bytes sbuf_peak psum_peak; do
+        grep -q "\"$key\":" "$name.json" || bad "$name: no $key in the JSON object"
+    done
+    # a schedule is never better than its bound
+    sed 's/.*"latency_us":\([0-9.]*\),"bound_us":\([0-9.]*\).*/\1 \2/' "$name.json" |
+        awk '{ exit !($1 >= $2 * 0.999 && $2 > 0) }' || bad "$name: latency below the bound"
+}
+
+for model in mobilenet_v2 bert_base gpt2; do
+    "$models" $model --tiny -o . >/dev/null
+    for target in cpu trn1 trn2; do
+        "$xcc" $model/model.onnx -q --target $target -o $model.$target.neff
+        simulates $model.$target $model.$target.neff
+    done
+    simulates $model.cpu_on_inf2 $model.cpu.neff --target inf2
+    simulates $model.cores $model.trn1.neff --cores 2
+done
+"$xcc" "$source/models/digits/digits.onnx" -q --target trn1 -o digits.neff
+simulates digits digits.neff --shape image=4,1,28,28
+simulates digits_batch digits.neff --shape batch=4
+cmp -s digits.txt digits_batch.txt || bad "--shape of an input and of its symbol differ"
+
+refuses() {
+    want=$1
+    shift
+    status=0
+    "$xsim" "$@" >out 2>err || status=$?
+    [ $status -eq "$want" ] && [ -s err ] || bad "xsim $*: status $status, expected $want with a message"
+}
+refuses 2
+refuses 2 digits.neff --target gpu
+refuses 2 digits.neff --shape image
+refuses 2 digits.neff --bogus
+refuses 1 none.neff
+refuses 1 digits.neff --shape nothing=4
+refuses 1 digits.neff --shape image=4,1,28
+"$xsim" --constants | grep -q dma_start_ns || bad "--constants"
+"$xsim" digits.neff --compare digits.neff | grep -q "^latency .* 1.000x" || bad "--compare"
+"$xsim" digits.neff --perfetto digits.trace >/dev/null
+grep -q '"name":"nc_matmul"' digits.trace || bad "--perfetto"
+exit $fails

@@ -1,0 +1,257 @@
+/*
+ * The simulator: times that can be computed by hand, order, limits, and messages.
+ */
+#include "neff_test.h"
+
+#include "runtime/sim/sim.h"
+
+/* ns of the constants in machine.def, for trn1 */
+#define ISSUE       (64 / 1.4)
+#define START       1300.0
+#define ROW_2K      (2048 / 27.2 + 4096 / 17.0 - 4096 / 27.2) /* a piece of 2 KiB */
+#define DVE(cycles) ((cycles) / 1.12)
+#define ACT(cycles) ((cycles) / 1.4)
+#define PE(cycles)  ((cycles) / 2.8)
+#define ACCESS      60
+
+static struct sim *simulate(const char *text, const char *machine, int cores, int overlap)
+{
+    struct program *p = parse_ok(text);
+    struct diag d = {0};
+    struct sim_options o = {.machine = machine ? machine_find(machine) : NULL,
+                            .cores = cores,
+                            .overlap = overlap,
+                            .most_records = 1 << 20};
+    o.values = sim_bind(p, NULL, 0, NULL, &p->arena, &d);
+    struct sim *s = sim_run(p, &o, &d);
+    if (!s)
+        fail_msg("%s", d.text);
+    return s;
+}
+
+static void done(struct sim *s)
+{
+    program_free((struct program *)s->p);
+    sim_free(s);
+}
+
+static void assert_ns(int64_t ps, double ns)
+{
+    if (ps < (int64_t)(ns * 1000) - 3 || ps > (int64_t)(ns * 1000) + 3)
+        fail_msg("%.3f ns, expected %.3f", (double)ps / 1000, ns);
+}
+
+#define HEAD                                                                                       \
+    "program \"t\" target trn1\nnode 0 \"a\" \"A\"\nnode 1 \"b\" \"B\"\noutputs \"y\"\n\n"         \
+    "slot %0 input \"x\" f32[1024,512]\nslot %1 planned \"y\" f32[1024,512] output\n\n"
+#define TAIL "\nregion 0 (%0) -> (%1) {\n  launch 0\n}\n"
+#define LOAD(tile)                                                                                 \
+    "  sp.dma_copy dst=" tile                                                                      \
+    " f32[0](128:512, 512:1), src=%0 f32[g0*65536](128:512, 512:1) signal s0 node 0\n"
+#define STORE(tile, wait) STORE_BY("sp", tile, wait)
+#define STORE_BY(engine, tile, wait)                                                               \
+    "  " engine ".dma_copy dst=%1 f32[g0*65536](128:512, 512:1), src=" tile                        \
+    " f32[0](128:512, 512:1) wait " wait " node 1\n"
+
+static const char one[] = HEAD
+    "kernel 0 \"k\" grid(1) vars 1 semaphores 2 flops 0 bytes 0 {\n"
+    "  tile sbuf0 f32 128 x 512 at 0\n"
+    "  tile sbuf1 f32 128 x 512 at 2048\n" LOAD(
+        "sbuf0") "  dve.tensor_copy dst=sbuf1 f32[0](128:512, 512:1), src=sbuf0 f32[0](128:512, "
+                 "512:1) wait s0>=1 signal s1 node 1\n" STORE("sbuf1", "s1>=1") "}\n" TAIL;
+
+static void test_chain(void **state)
+{
+    struct sim *s = simulate(one, NULL, 1, 0);
+    double transfer = START + 8 * ROW_2K;
+    assert_ns(s->latency, ISSUE + transfer + DVE(ACCESS + 512) + ISSUE + transfer);
+    assert_int_equal(s->nlaunches, 1);
+    assert_int_equal(s->insns, 3);
+    assert_int_equal(s->transfers, 2);
+    assert_int_equal(s->dma_bytes, 2 * 128 * 2048);
+    assert_int_equal(s->sbuf_peak, 4096);
+    assert_ns(s->lanes[0][ENGINE_DVE].busy, DVE(ACCESS + 512));
+    assert_ns(s->lanes[0][ENGINE_DVE].waiting, ISSUE + transfer);
+    assert_int_equal(s->nwaits, 2);
+    assert_int_equal(s->waits[0].lane == ENGINE_DVE ? s->waits[0].cause_lane
+                                                    : s->waits[1].cause_lane,
+                     LANE_QUEUE + ENGINE_SP);
+    struct sim_summary y;
+    sim_summarise(s, &y);
+    assert_string_equal(y.bound_by, "chain");
+    assert_true(y.bound_us <= y.latency_us && y.bound_us > 0.9 * y.latency_us);
+    int64_t path = 0;
+    for (int i = 0; i < y.npath; i++)
+        path += y.path[i].ps;
+    assert_int_equal(path, s->latency);
+    done(s);
+}
+
+#define GRID(queue)                                                                                \
+    HEAD "kernel 0 \"k\" grid(8) vars 1 semaphores 2 flops 0 bytes 0 {\n"                          \
+         "  tile sbuf0 f32 128 x 512 at 0\n  tile sbuf1 f32 128 x 512 at 2048\n" LOAD(             \
+             "sbuf0") "  dve.tensor_copy dst=sbuf1 f32[0](128:512, 512:1), src=sbuf0 "             \
+                      "f32[0](128:512, 512:1) "                                                    \
+                      "wait s0>=1 signal s1 node 1\n" STORE_BY(queue, "sbuf1", "s1>=1") "}\n" TAIL
+static const char grid[] = GRID("act");
+
+/* Instances run beside each other as far as there is memory, and on two cores. */
+static void test_instances(void **state)
+{
+    struct sim *alone = simulate(one, NULL, 1, 0), *serial = simulate(grid, NULL, 1, 1);
+    struct sim *two = simulate(grid, NULL, 1, 2), *all = simulate(grid, NULL, 1, 0);
+    struct sim *cores = simulate(grid, NULL, 2, 1);
+    assert_int_equal(serial->latency, 8 * alone->latency);
+    assert_true(two->latency < serial->latency);
+    assert_true(all->latency < two->latency);
+    assert_int_equal(cores->latency, 4 * alone->latency);
+    assert_int_equal(all->launches[0].overlap, 8);
+    assert_int_equal(serial->insns, all->insns);
+    assert_int_equal(serial->sbuf_peak, 4096);
+    assert_true(two->sbuf_peak > 4096 && two->sbuf_peak <= 8192);
+    done(alone), done(serial), done(two), done(all), done(cores);
+    serial = simulate(GRID("sp"), NULL, 1, 1), all = simulate(GRID("sp"), NULL, 1, 0);
+    struct sim *own = simulate(grid, NULL, 1, 0);
+    assert_true(all->latency < serial->latency && all->latency > own->latency * 3 / 2);
+    done(serial), done(all), done(own); /* loads stand behind stores when one queue has both */
+}
+
+/* The same program twice: the same picoseconds and records. */
+static void test_same(void **state)
+{
+    struct sim *a = simulate(grid, NULL, 2, 0), *b = simulate(grid, NULL, 2, 0);
+    assert_int_equal(a->latency, b->latency);
+    assert_int_equal(a->nrecords, b->nrecords);
+    assert_memory_equal(a->records, b->records, sizeof *a->records * (size_t)a->nrecords);
+    done(a), done(b);
+}
+
+#define ENGINES(first, second)                                                                     \
+    HEAD "kernel 0 \"k\" grid(1) vars 1 semaphores 0 flops 0 bytes 0 {\n"                          \
+         "  tile sbuf0 f32 128 x 512 at 0\n  tile sbuf1 f32 128 x 512 at 2048\n"                   \
+         "  tile psum2 f32 128 x 512 at 0\n" first second "}\n" TAIL
+#define FILL(engine, tile)                                                                         \
+    "  " engine ".memset dst=" tile " f32[0](128:512, 512:1), value=1 node 0\n"
+
+/* Engines that share a port take turns on v2, not on v3. */
+static void test_ports(void **state)
+{
+    static const char shared[] = ENGINES(FILL("dve", "sbuf0"), FILL("pool", "sbuf1"));
+    struct sim *v2 = simulate(shared, "trn1", 1, 0), *v3 = simulate(shared, "trn2", 1, 0);
+    assert_ns(v2->latency, DVE(512) + (150 + 512) / 1.4);
+    assert_ns(v3->latency, (150 + 512) / 1.2);
+    done(v2), done(v3);
+    static const char psum[] = ENGINES(FILL("dve", "psum2"), FILL("act", "psum2"));
+    v2 = simulate(psum, "trn1", 1, 0), v3 = simulate(psum, "trn2", 1, 0);
+    assert_ns(v2->latency, DVE(512) + ACT(512));
+    assert_ns(v3->latency, 512 / 0.96);
+    done(v2), done(v3);
+}
+
+/* Where operands lie and their types set the price. */
+static void test_operands(void **state)
+{
+#define ADD(a, b, type)                                                                            \
+    HEAD "kernel 0 \"k\" grid(1) vars 1 semaphores 0 flops 0 bytes 0 {\n"                          \
+         "  tile sbuf0 " type " 128 x 512 at 0\n  tile psum1 " type " 128 x 512 at 0\n"            \
+         "  tile sbuf2 " type " 128 x 512 at 2048\n"                                               \
+         "  dve.tensor_tensor dst=sbuf2 " type "[0](128:512, 512:1), a=" a " " type                \
+         "[0](128:512, 512:1), b=" b " " type "[0](128:512, 512:1), op=mul node 0\n}\n" TAIL
+    static const struct {
+        const char *text, *machine;
+        double ns;
+    } cases[] = {
+        {ADD("sbuf0", "sbuf0", "f32"), "trn1", 1024 / 1.12},
+        {ADD("sbuf0", "psum1", "f32"), "trn1", 512 / 1.12},
+        {ADD("sbuf0", "sbuf0", "bf16"), "trn1", 512 / 1.12},
+        {ADD("sbuf0", "sbuf0", "bf16"), "trn2", 256 / 0.96},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sim *s = simulate(cases[i].text, cases[i].machine, 1, 0);
+        assert_ns(s->latency, cases[i].ns);
+        done(s);
+    }
+}
+
+/* A short instruction whose result the next one needs begins a pipeline's length before it. */
+static void test_dependent(void **state)
+{
+#define TINY(dst, src)                                                                             \
+    "  act.activation dst=" dst " f32[0](128:512, 1:1), src=" src                                  \
+    " f32[0](128:512, 1:1), factor=1, f=exp node 0\n"
+    static const char chained[] = ENGINES(TINY("sbuf1", "sbuf0"), TINY("sbuf0", "sbuf1"));
+    static const char apart[] = ENGINES(TINY("sbuf1", "sbuf0"), TINY("psum2", "sbuf0"));
+    struct sim *s = simulate(chained, NULL, 1, 0);
+    assert_ns(s->latency, 189 + ACT(64));
+    done(s);
+    s = simulate(apart, NULL, 1, 0);
+    assert_ns(s->latency, ACT(64) * 2);
+    done(s);
+}
+
+/* Loops of products: as many as trips, LoadStationary hidden; fp32 four times as long. */
+static void test_products(void **state)
+{
+#define PRODUCTS(type)                                                                             \
+    HEAD "kernel 0 \"k\" grid(1) vars 2 semaphores 0 flops 0 bytes 0 {\n"                          \
+         "  tile sbuf0 " type " 128 x 512 at 0\n  tile psum1 f32 128 x 512 at 0\n"                 \
+         "  loop i1 < 1000 node 0 {\n"                                                             \
+         "    pe.nc_matmul dst=psum1 f32[0](512:1, 128:512), stationary=sbuf0 " type               \
+         "[0](128:512, 128:1), moving=sbuf0 " type "[0](512:1, 128:512), accumulate=i1*1 node 0\n" \
+         "  } node 0\n}\n" TAIL
+    struct sim *s = simulate(PRODUCTS("bf16"), NULL, 1, 0);
+    assert_ns(s->latency, 182.857 * 1000 + PE(64)); /* whole picoseconds each */
+    struct sim_summary y;
+    sim_summarise(s, &y);
+    assert_true(y.mfu > 0.999 && y.mfu <= 1.0001);
+    assert_string_equal(y.bound_by, "pe");
+    done(s);
+    s = simulate(PRODUCTS("f32"), NULL, 1, 0);
+    assert_ns(s->latency, 731.429 * 1000 + PE(64));
+    done(s);
+}
+
+static void test_deadlock(void **state)
+{
+    static const char text[] =
+        ENGINES("  dve.memset dst=sbuf0 f32[0](128:512, 512:1), value=1 wait s0>=1 node 1\n", "");
+    char *copy = strdup(text), *at = strstr(copy, "semaphores 0");
+    at[11] = '1';
+    struct program *p = parse_ok(copy);
+    struct diag d = {0};
+    struct sim_options o = {.cores = 1};
+    o.values = sim_bind(p, NULL, 0, NULL, &p->arena, &d);
+    assert_null(sim_run(p, &o, &d));
+    assert_non_null(strstr(d.text, "deadlock"));
+    assert_non_null(strstr(
+        d.text,
+        "dve waits at instruction 0 (memset, node b) for semaphore 0 to reach 1; it is at 0"));
+    program_free(p);
+    free(copy);
+}
+
+static void test_limits(void **state)
+{
+    char *text = strdup(PRODUCTS("bf16")), *at = strstr(text, "1000");
+    memcpy(at, "9999", 4);
+    struct program *p = parse_ok(text);
+    struct diag d = {0};
+    struct sim_options o = {.cores = 1, .most_insns = 5000};
+    o.values = sim_bind(p, NULL, 0, NULL, &p->arena, &d);
+    assert_null(sim_run(p, &o, &d));
+    assert_non_null(strstr(d.text, "more than 5000 instructions"));
+    program_free(p);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chain),    cmocka_unit_test(test_instances),
+        cmocka_unit_test(test_same),     cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_operands), cmocka_unit_test(test_dependent),
+        cmocka_unit_test(test_products), cmocka_unit_test(test_deadlock),
+        cmocka_unit_test(test_limits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
