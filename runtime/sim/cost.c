@@ -11,17 +11,6 @@
 
 enum { CPU_LANES = 16, CPU_FMA = 16, LANES = 128 };
 
-enum price_kind { ELEMENTS, PRODUCT, BLOCKS, RECURRENT, TRANSPOSE, DMA, CONTROL };
-struct price {
-    enum price_kind kind;
-    double start, least, rate;
-};
-
-static const struct price prices[INSN_COUNT] = {
-#define COST(id, kind, start, least, rate) [INSN_##id] = {kind, start, least, rate},
-#include "runtime/sim/cost.def"
-};
-
 int64_t cycles_ps(double cycles, double ghz)
 {
     return (int64_t)llround(cycles * 1000 / ghz);
@@ -32,6 +21,12 @@ double peak_flops(const struct machine *m)
     if (!m->strict)
         return 2.0 * CPU_FMA * 2 * m->pe_ghz * 1e9;
     return 2.0 * m->matmul_k * m->matmul_m * m->pe_ghz * 1e9;
+}
+
+/* Of target cpu alone. */
+static bool is_extension(int op)
+{
+    return insn_info(op)->targets == machine_bit(machine_find("cpu"));
 }
 
 /* ---- geometry ---- */
@@ -98,11 +93,6 @@ static bool is_16_bit(const struct number_ap *a)
 
 /* ---- Vector, Scalar and GpSimd engines ---- */
 
-static bool has_operand(const struct number_insn *n, int i)
-{
-    return i < n->naps && n->ap[i].mem != MEM_NONE;
-}
-
 /* All operands: 16-bit floats in SBUF, contiguous. */
 static bool all_fast(const struct number_insn *n)
 {
@@ -135,18 +125,19 @@ static double rate_of(const struct machine *m, const struct number_insn *n, doub
     int op = n->source->func[0];
     switch (n->op) {
     case INSN_tensor_tensor: /* two streams from SBUF share its port */
-        if (n->ap[1].mem != n->ap[2].mem)
+        if (n->ap[AP(tensor_tensor, a)].mem != n->ap[AP(tensor_tensor, b)].mem)
             rate = 1;
         else if (all_fast(n) && sums(op))
             rate = vector && t->fast_16_bit ? 0.5 : 1;
         break;
     case INSN_scalar_tensor_tensor:
-        if (is_16_bit(&n->ap[1]) && is_16_bit(&n->ap[2]) && op == OP_sub &&
+        if (is_16_bit(&n->ap[AP(scalar_tensor_tensor, src)]) &&
+            is_16_bit(&n->ap[AP(scalar_tensor_tensor, tensor)]) && op == OP_sub &&
             n->source->func[1] == OP_mul)
             rate = 1;
         break;
     case INSN_select:
-        if (n->ap[1].mem != n->ap[2].mem)
+        if (n->ap[AP(select, predicate)].mem != n->ap[AP(select, a)].mem)
             rate = 1;
         break;
     case INSN_tensor_reduce:
@@ -171,13 +162,13 @@ static double rate_of(const struct machine *m, const struct number_insn *n, doub
 }
 
 static double element_cycles(const struct machine *m, const struct number_insn *n,
-                             const int64_t *vars, const struct price *price)
+                             const int64_t *vars, const struct insn_cost *price)
 {
     const struct timing *t = machine_timing(m);
     double elements = 0, start = price->start, least = price->least;
     bool slow = false;
     /* the images that extensions walk over are whole, whatever they read of them */
-    int operands = n->op >= FIRST_EXTENSION ? 1 : n->naps;
+    int operands = is_extension(n->op) ? 1 : n->naps;
     for (int i = 0; i < operands; i++) {
         if (n->ap[i].mem == MEM_NONE)
             continue;
@@ -191,10 +182,10 @@ static double element_cycles(const struct machine *m, const struct number_insn *
     double rate = rate_of(m, n, price->rate) * (slow ? 2 : 1);
     if (n->engine == ENGINE_POOL && start < t->pool_start_cycles)
         start = t->pool_start_cycles;
-    if (n->op == INSN_activation && has_operand(n, 4))
-        start += 64; /* the accumulators are read */
-    double cycles = rate * elements;
-    return start + (cycles > least ? cycles : least);
+    double cycles = start + rate * elements;
+    cycles = cycles > least ? cycles : least;
+    bool sums_rows = n->op == INSN_activation && n->ap[AP(activation, sum)].mem != MEM_NONE;
+    return cycles + (sums_rows ? 64 : 0); /* the accumulators are read */
 }
 
 /* ---- Tensor engine ---- */
@@ -205,7 +196,8 @@ static double product_cycles(const struct machine *m, const struct number_insn *
                              const int64_t *vars, struct work *w)
 {
     const struct timing *t = machine_timing(m);
-    const struct number_ap *s = &n->ap[1], *v = &n->ap[2];
+    const struct number_ap *s = &n->ap[AP(nc_matmul, stationary)],
+                           *v = &n->ap[AP(nc_matmul, moving)];
     double columns = (double)count_of(s, s->rank - 1, vars), all = (double)ap_total(v, vars);
     double k = (double)count_of(v, v->rank - 1, vars);
     if (n->op != INSN_nc_matmul)
@@ -309,7 +301,7 @@ static void hbm_traffic(const struct number_insn *n, const int64_t *vars, struct
         for (int k = 0; k < a->rank; k++) /* what is broadcast is read once, but by a transfer */
             bytes *= a->dim[k].step == 0 && !n->dma ? 1 : count_of(a, k, vars);
         bytes *= a->size;
-        if (n->op >= FIRST_EXTENSION && i > 0 && bytes > 2 * written)
+        if (is_extension(n->op) && i > 0 && bytes > 2 * written)
             bytes = 2 * written;
         written = i ? written : bytes;
         w->read += a->reads ? bytes : 0;
@@ -320,32 +312,32 @@ static void hbm_traffic(const struct number_insn *n, const int64_t *vars, struct
 struct work insn_work(const struct machine *m, const struct number_insn *n, const int64_t *vars)
 {
     struct work w = {0};
-    const struct price *price = &prices[n->op];
+    const struct insn_cost *price = &insn_info(n->op)->cost;
     double cycles = 0;
-    switch (price->kind) {
-    case CONTROL:
+    switch ((enum cost_kind)price->kind) {
+    case COST_CONTROL:
         return w;
-    case DMA:
+    case COST_DMA:
         transfer(m, n, vars, &w);
         break;
-    case ELEMENTS:
+    case COST_ELEMENTS:
         cycles = element_cycles(m, n, vars, price);
         break;
-    case PRODUCT:
-    case BLOCKS:
+    case COST_PRODUCT:
+    case COST_BLOCKS:
         cycles = product_cycles(m, n, vars, &w);
         break;
-    case RECURRENT:
-        w.matmul = w.array =
-            2.0 * (double)ap_total(&n->ap[2], vars) * (double)count_of(&n->ap[4], 1, vars);
+    case COST_RECURRENT:
+        w.matmul = w.array = 2.0 * (double)ap_total(&n->ap[AP(recurrence, x)], vars) *
+                             (double)count_of(&n->ap[AP(recurrence, weights)], 1, vars);
         cycles = w.matmul / 2 / (m->strict ? LANES * LANES : CPU_FMA);
         break;
-    case TRANSPOSE:
+    case COST_TRANSPOSE:
         cycles = transpose_cycles(m, n, vars, &w);
         break;
     }
     hbm_traffic(n, vars, &w);
-    if (price->kind == DMA)
+    if (price->kind == COST_DMA)
         return w;
     w.ps = cycles_ps(cycles, engine_ghz(m, n->engine));
     const struct timing *t = machine_timing(m);

@@ -37,12 +37,11 @@ static struct number number(struct converter *c, const struct affine *f)
     return n;
 }
 
-static bool accumulates(const struct insn *n)
+/* Whether the first operand is read too; of instructions that never accumulate, what is `u` is. */
+static bool accumulates(const struct insn *n, bool otherwise)
 {
-    if (n->op != INSN_nc_matmul && n->op != INSN_tensor_reduce)
-        return true; /* what is marked `u` is read */
-    const struct affine *a = &n->imm[n->op == INSN_nc_matmul ? 0 : 1];
-    return a->nterms || a->base != 0;
+    int i = insn_role(insn_info(n->op), ROLE_ACCUMULATE);
+    return i < 0 ? otherwise : n->imm[i].nterms || n->imm[i].base != 0;
 }
 
 static struct number_ap pattern(struct converter *c, const struct insn *n, int a)
@@ -52,8 +51,8 @@ static struct number_ap pattern(struct converter *c, const struct insn *n, int a
     if (ap->mem == MEM_NONE)
         return r;
     r.access = insn_info(n->op)->ap[a].access;
-    r.reads = r.access == 'r' || (r.access == 'u' && accumulates(n)) ||
-              (r.access == 'w' && n->op == INSN_tensor_reduce && accumulates(n) && a == 0);
+    r.reads = r.access == 'r' || (a == 0 && accumulates(n, r.access == 'u')) ||
+              (a > 0 && r.access == 'u');
     r.writes = r.access != 'r';
     r.size = (uint8_t)dtype_bytes(ap->dtype);
     r.tensor = ap->tensor;
@@ -92,7 +91,7 @@ static void instruction(struct converter *c, const struct insn *n, struct number
                                 .node = n->node,
                                 .source = n,
                                 .signal = {n->signal[0], n->signal[1]}};
-    out->dma = n->op == INSN_dma_copy || n->op == INSN_dma_transpose || n->op == INSN_dma_gather;
+    out->dma = info->cost.kind == COST_DMA;
     out->waits = ARENA_ARRAY(c->a, struct number_wait, n->nwaits);
     for (int i = 0; i < n->nwaits; i++) {
         out->waits[i].semaphore = n->wait[i].semaphore;
@@ -159,8 +158,8 @@ static struct stream stream_of(struct converter *c, int engine)
                 i = end_of(k, i);
                 continue;
             }
-            item.kind = STREAM_LOOP, item.var = (int32_t)n->imm[0].base;
-            item.count = number(c, &n->imm[1]);
+            item.kind = STREAM_LOOP, item.var = (int32_t)n->imm[IMM(loop, var)].base;
+            item.count = number(c, &n->imm[IMM(loop, count)]);
             open[depth++] = s.n;
         } else if (n->op == INSN_end) {
             item.kind = STREAM_END, item.other = open[--depth];
