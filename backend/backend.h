@@ -4,7 +4,7 @@
  *   lower.c      walks the graph: values become slots, nodes become kernels or calls
  *   lower.def    which operators have a tile program, and the function that writes it
  *   lower_*.c    those functions, by family; what they decline becomes a GpSimd call
- *   kernel.h     the builder they use
+ *   kernels.h    the builder they use, backend/tile, under nodes' names
  */
 #ifndef BACKEND_BACKEND_H
 #define BACKEND_BACKEND_H

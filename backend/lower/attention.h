@@ -25,7 +25,7 @@ bool attention_is_row(struct lowering *l, const struct node *n);
 /* Keys (operand 1) or values (2). */
 struct attended attended_operand(struct lowering *l, const struct node *n, int operand);
 /* Writes the whole; vars: the grid's variable of each batch dim, -1 where that is 1. */
-void attended_append(struct kernel_builder *k, const struct attended *o, int nbatch,
+void attended_append(struct lowering *l, struct kernel_builder *k, const struct attended *o, int nbatch,
                      const int *vars);
 
 #endif

@@ -81,10 +81,9 @@ struct attended attended_operand(struct lowering *l, const struct node *n, int o
     return o;
 }
 
-void attended_append(struct kernel_builder *k, const struct attended *o, int nbatch,
+void attended_append(struct lowering *l, struct kernel_builder *k, const struct attended *o, int nbatch,
                      const int *vars)
 {
-    struct lowering *l = k->l;
     dim_t steps[MAX_RANK];
     if (!o->whole)
         return;
@@ -93,12 +92,12 @@ void attended_append(struct kernel_builder *k, const struct attended *o, int nba
     for (int i = 0; i < o->nparts; i++) {
         const struct strided *s = &o->part[i];
         dim_t rows = s->dims[s->rank - 2], width = s->dims[s->rank - 1];
-        struct ap to = ap_slot(l, value_slot(l, o->whole)), from = ap_slot(l, s->slot);
+        struct ap to = ap_slot(l->p, value_slot(l, o->whole)), from = ap_slot(l->p, s->slot);
         to.offset.base = dim_mul(&l->p->dims, o->at[i], steps[t->rank - 2]);
         for (int b = 0; b < nbatch; b++)
             if (vars[b] >= 0) {
-                ap_move(l, &to, vars[b], steps[b]);
-                ap_move(l, &from, vars[b], o->steps[i][b]);
+                ap_move(l->p, &to, vars[b], steps[b]);
+                ap_move(l->p, &from, vars[b], o->steps[i][b]);
             }
         if (s->steps[s->rank - 1] == 1 && s->steps[s->rank - 2] == width) { /* one run */
             ap_push(&to, 1, dim_mul(&l->p->dims, rows, width));

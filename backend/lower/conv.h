@@ -51,6 +51,6 @@ enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c,
                            struct conv_way way);
 enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c);
 /* Of a conv_integer; padding and bias are set. */
-enum lowered emit_depthwise_integer(struct lowering *l, struct group *g, struct conv *c);
+enum lowered lower_depthwise_integer(struct lowering *l, struct group *g, struct conv *c);
 
 #endif

@@ -72,7 +72,7 @@ bool epilogue_empty(const struct group *g)
 /* Indices that a cover walks. */
 static dim_t cover_count(struct epilogue *e, int i)
 {
-    struct dim_table *t = &e->k->l->p->dims;
+    struct dim_table *t = &e->k->p->dims;
     const struct cover *c = &e->covers[i];
     const struct pick *p = &e->picks[i];
     dim_t count = 1;
@@ -96,11 +96,11 @@ struct space epilogue_space(struct epilogue *e)
 struct ap epilogue_pattern(void *user, struct value *v)
 {
     struct epilogue *e = user;
-    struct lowering *l = e->k->l;
+    struct lowering *l = e->g->l;
     dim_t steps[MAX_RANK];
     v = outer_value(l, v);
     broadcast_steps(l, v, e->rank, e->dims, steps);
-    struct ap a = ap_slot(l, value_slot(l, v));
+    struct ap a = ap_slot(l->p, value_slot(l, v));
     for (int i = 0; i < e->ncovers; i++) {
         const struct cover *c = &e->covers[i];
         dim_t step = 0;
@@ -111,9 +111,9 @@ struct ap epilogue_pattern(void *user, struct value *v)
             step = dim_mul(&l->p->dims, step, e->picks[i].stride);
         }
         if (c->tile)
-            ap_push_tile(l, &a, step, c->tile, c->var, cover_count(e, i));
+            ap_push_tile(l->p, &a, step, c->tile, c->var, cover_count(e, i));
         else
-            ap_move(l, &a, c->var, step);
+            ap_move(l->p, &a, c->var, step);
     }
     return a;
 }
@@ -126,7 +126,7 @@ void epilogue_emit(struct epilogue *e, struct ap accumulator)
     x.given_pattern[0] = accumulator;
     x.ngiven = 1;
     if (group_is_result(e->g, x.given[0])) { /* seen outside too, perhaps in another type */
-        if (e->k->l->m->strict)
+        if (e->k->m->strict)
             stage_out(e->k, epilogue_pattern(e, x.given[0]), accumulator);
         else
             emit_copy(e->k, epilogue_pattern(e, x.given[0]), accumulator);

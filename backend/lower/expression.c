@@ -6,21 +6,21 @@
 
 enum { MAX_TEMPORARIES = 256 };
 
-dim_t space_count(struct lowering *l, const struct space *s)
+dim_t space_count(struct program *p, const struct space *s)
 {
     dim_t n = 1;
     for (int i = 0; i < s->rank; i++)
-        n = dim_mul(&l->p->dims, n, s->dim[i].count);
+        n = dim_mul(&p->dims, n, s->dim[i].count);
     return n;
 }
 
-static struct ap over_space(struct lowering *l, const struct space *s, struct ap a,
+static struct ap over_space(struct program *p, const struct space *s, struct ap a,
                             const dim_t *steps)
 {
     for (int i = 0; i < s->rank; i++) {
         ap_push(&a, steps[i], s->dim[i].count);
         if (s->dim[i].var >= 0)
-            ap_clip(l, &a, i, s->dim[i].var, s->dim[i].factor, s->dim[i].limit);
+            ap_clip(p, &a, i, s->dim[i].var, s->dim[i].factor, s->dim[i].limit);
     }
     return a;
 }
@@ -29,16 +29,11 @@ int space_new_tile(struct kernel_builder *k, const struct space *s, int mem, int
 {
     dim_t partitions = 1, elements = 1;
     for (int i = s->rank - 1; i >= 0; i--)
-        if (i == 0 && k->l->m->strict)
+        if (i == 0 && k->m->strict)
             partitions = s->dim[i].count;
         else
-            elements = dim_mul(&k->l->p->dims, elements, s->dim[i].count);
+            elements = dim_mul(&k->p->dims, elements, s->dim[i].count);
     return kernel_tile(k, mem, dtype, partitions, elements);
-}
-
-struct ap space_slot(const struct space *s, struct lowering *l, int slot, const dim_t *steps)
-{
-    return over_space(l, s, ap_slot(l, slot), steps);
 }
 
 struct ap space_tile(const struct space *s, struct kernel_builder *k, int tile)
@@ -47,8 +42,8 @@ struct ap space_tile(const struct space *s, struct kernel_builder *k, int tile)
     dim_t dims[MAX_SPACE], steps[MAX_SPACE];
     for (int i = 0; i < s->rank; i++)
         dims[i] = s->dim[i].count;
-    dense_steps(&k->l->p->dims, s->rank, dims, steps);
-    return over_space(k->l, s, (struct ap){.mem = t->mem, .dtype = t->dtype, .tensor = tile},
+    dense_steps(&k->p->dims, s->rank, dims, steps);
+    return over_space(k->p, s, (struct ap){.mem = t->mem, .dtype = t->dtype, .tensor = tile},
                       steps);
 }
 
@@ -184,7 +179,7 @@ static int running(const struct expression *e, const struct node *n)
 static bool takes_linear(const struct expression *e, const struct node *n)
 {
     float s;
-    return n->op == OP_quantize_linear && scalar_of(e->k->l, n->in[1], &s) && s == 1;
+    return n->op == OP_quantize_linear && scalar_of(e->g->l, n->in[1], &s) && s == 1;
 }
 
 /* Whether the node's work is done by the instruction of its only user: see linear_of. */
@@ -224,9 +219,9 @@ static bool forwarded(const struct expression *e, const struct value *v)
     const struct node *n = group_def(e->g, v);
     if (!n || n->op != OP_cast || v->type.dtype != DT_F32 || group_is_result(e->g, v))
         return false;
-    if (is_8bit(n->in[0]->type.dtype) && !e->k->l->m->strict)
+    if (is_8bit(n->in[0]->type.dtype) && !e->k->m->strict)
         return true;
-    if (n->in[0]->type.dtype == DT_I32 && group_def(e->g, n->in[0]) && !e->k->l->m->strict &&
+    if (n->in[0]->type.dtype == DT_I32 && group_def(e->g, n->in[0]) && !e->k->m->strict &&
         multiplied(v))
         return true;
     for (int i = 0; i < e->ngiven; i++)
@@ -252,9 +247,9 @@ static int last_use(const struct expression *e, const struct value *v, int first
 static struct ap outside(struct expression *e, struct value *v, bool result)
 {
     struct ap at = e->pattern(e->user, v);
-    if (!e->k->l->m->strict)
+    if (!e->k->m->strict)
         return at;
-    return stage_value(&e->stage, e->k, outer_value(e->k->l, v), at, result);
+    return stage_value(&e->stage, e->k, outer_value(e->g->l, v), at, result);
 }
 
 static struct ap operand(struct expression *e, struct value *v)
@@ -275,7 +270,7 @@ static struct ap operand(struct expression *e, struct value *v)
 static const struct node *rounding(const struct expression *e, const struct value *v)
 {
     const struct node *def = group_def(e->g, v), *n = v->uses ? v->uses->node : NULL;
-    if (!def || !n || v->uses->next || n->op != OP_cast || e->k->l->m->strict ||
+    if (!def || !n || v->uses->next || n->op != OP_cast || e->k->m->strict ||
         group_is_result(e->g, v) || v->type.dtype != DT_F32 ||
         (n->out[0]->type.dtype != DT_BF16 && n->out[0]->type.dtype != DT_F16))
         return NULL;
@@ -295,7 +290,7 @@ static struct ap destination(struct expression *e, struct value *v, int at, int 
         v = cast->out[0];
     if (group_is_result(e->g, v))
         return outside(e, v, true);
-    dim_t count = space_count(e->k->l, &e->space);
+    dim_t count = space_count(e->k->p, &e->space);
     int dtype = v->type.dtype == DT_BOOL ? DT_BOOL
                                          : DT_F32; /* engines compute in f32: no rounding inside */
     if (v->type.dtype == DT_BF16 || v->type.dtype == DT_F16 || dtype_is_int(v->type.dtype))
@@ -305,7 +300,7 @@ static struct ap destination(struct expression *e, struct value *v, int at, int 
         struct value *old = e->temporary_of[t];
         const struct tile *have = &kernel_of(e->k)->tiles[t];
         if (old && last_use(e, old, first) < at && have->dtype == dtype &&
-            dim_mul(&e->k->l->p->dims, have->partitions, have->elements) == count)
+            dim_mul(&e->k->p->dims, have->partitions, have->elements) == count)
             tile = t;
     }
     if (tile < 0)
@@ -326,7 +321,7 @@ static struct linear linear_of_mul(const struct expression *e, const struct node
 {
     int run = running(e, mul);
     struct linear x = {.src = mul->in[run], .factor = 1};
-    if (!scalar_of(e->k->l, mul->in[1 - run], &x.factor))
+    if (!scalar_of(e->g->l, mul->in[1 - run], &x.factor))
         x.scale = mul->in[1 - run];
     return x;
 }
@@ -405,29 +400,36 @@ static void emit_linear(struct expression *e, const struct node *n, enum op f, s
                         int at, int first)
 {
     float a, b;
-    activation_parameters(e->k->l, n, &a, &b);
+    activation_parameters(e->g->l, n, &a, &b);
     struct ap src = operand(e, v.src), bias = v.bias ? operand(e, v.bias) : ap_absent();
     struct ap scale = v.scale ? operand(e, v.scale) : ap_absent();
     struct ap dst = destination(e, n->out[0], at, first);
-    emit_activation(e->k, f, dst, src, bias, v.factor, a, b);
-    struct kernel *k = kernel_of(e->k);
-    k->insns[k->ninsns - 1].ap[2] = scale;
+    emit_activation(e->k, (struct activation){.dst = dst,
+                                              .src = src,
+                                              .scale = scale,
+                                              .bias = bias,
+                                              .factor = v.factor,
+                                              .a = a,
+                                              .b = b,
+                                              .f = f});
 }
 
 static void emit_scalar_op(struct expression *e, const struct node *n, enum op op0, float s0,
                            bool reverse, enum op op1, float s1, struct value *x, int at, int first)
 {
     struct ap src = operand(e, x), dst = destination(e, n->out[0], at, first);
-    struct insn *i = kernel_insn(e->k, INSN_tensor_scalar);
-    i->ap[0] = dst, i->ap[1] = src;
-    i->imm[0].base = reverse;
-    i->flt[0] = s0, i->flt[1] = s1;
-    i->func[0] = op0, i->func[1] = op1;
+    emit_tensor_scalar(e->k, (struct tensor_scalar){.dst = dst,
+                                                    .src = src,
+                                                    .reverse0 = reverse,
+                                                    .scalar0 = s0,
+                                                    .scalar1 = s1,
+                                                    .op0 = op0,
+                                                    .op1 = op1});
 }
 
 static void emit_binary(struct expression *e, const struct node *n, int at, int first)
 {
-    struct lowering *l = e->k->l;
+    struct lowering *l = e->g->l;
     float s;
     if (!is_compare(n->op) && scalar_of(l, n->in[1], &s)) {
         emit_scalar_op(e, n, n->op, s, false, OP_identity, 0, n->in[0], at, first);
@@ -435,16 +437,17 @@ static void emit_binary(struct expression *e, const struct node *n, int at, int 
         emit_scalar_op(e, n, n->op, s, true, OP_identity, 0, n->in[1], at, first);
     } else {
         struct ap a = operand(e, n->in[0]), b = operand(e, n->in[1]);
-        emit_tensor_tensor(e->k, n->op, destination(e, n->out[0], at, first), a, b);
+        emit_tensor_tensor(
+            e->k, (struct tensor_tensor){
+                      .dst = destination(e, n->out[0], at, first), .a = a, .b = b, .op = n->op});
     }
 }
 
-static void emit_select(struct expression *e, const struct node *n, int at, int first)
+static void emit_where(struct expression *e, const struct node *n, int at, int first)
 {
     struct ap p = operand(e, n->in[0]), a = operand(e, n->in[1]), b = operand(e, n->in[2]);
     struct ap dst = destination(e, n->out[0], at, first);
-    struct insn *i = kernel_insn(e->k, INSN_select);
-    i->ap[0] = dst, i->ap[1] = p, i->ap[2] = a, i->ap[3] = b;
+    emit_select(e->k, (struct select){.dst = dst, .predicate = p, .a = a, .b = b});
 }
 
 /* ---- quantisation ---- */
@@ -452,7 +455,7 @@ static void emit_select(struct expression *e, const struct node *n, int at, int 
 static float scale_of(const struct expression *e, const struct node *n)
 {
     float s = 1;
-    scalar_of(e->k->l, n->in[1], &s);
+    scalar_of(e->g->l, n->in[1], &s);
     return s;
 }
 
@@ -460,7 +463,7 @@ static float zero_point(const struct expression *e, const struct node *n)
 {
     float z = 0;
     if (n->nin > 2 && n->in[2])
-        scalar_of(e->k->l, n->in[2], &z);
+        scalar_of(e->g->l, n->in[2], &z);
     return z;
 }
 
@@ -476,21 +479,28 @@ static void emit_quantize(struct expression *e, const struct node *n, int at, in
     struct ap by = x.scale ? operand(e, x.scale) : ap_absent();
     struct ap dst = destination(e, n->out[0], at, first);
     if (scale == 1) {
-        emit_activation(e->k, f, dst, src, bias, x.factor, zero, 0);
-        kernel_of(e->k)->insns[kernel_of(e->k)->ninsns - 1].ap[2] = by;
+        emit_activation(e->k, (struct activation){.dst = dst,
+                                                  .src = src,
+                                                  .scale = by,
+                                                  .bias = bias,
+                                                  .factor = x.factor,
+                                                  .a = zero,
+                                                  .f = f});
         return;
     }
-    struct insn *i = kernel_insn(e->k, INSN_tensor_scalar);
-    i->ap[0] = dst, i->ap[1] = src;
-    i->flt[0] = scale, i->flt[1] = zero;
-    i->func[0] = OP_div, i->func[1] = f;
+    emit_tensor_scalar(
+        e->k,
+        (struct tensor_scalar){
+            .dst = dst, .src = src, .scalar0 = scale, .scalar1 = zero, .op0 = OP_div, .op1 = f});
 }
 
 /* Functions of integers: a function of one operand takes it twice. */
 static void emit_integer(struct expression *e, const struct node *n, int at, int first)
 {
     struct ap a = operand(e, n->in[0]), b = n->nin > 1 ? operand(e, n->in[1]) : a;
-    emit_tensor_tensor(e->k, n->op, destination(e, n->out[0], at, first), a, b);
+    emit_tensor_tensor(
+        e->k, (struct tensor_tensor){
+                  .dst = destination(e, n->out[0], at, first), .a = a, .b = b, .op = n->op});
 }
 
 static void emit_node(struct expression *e, int at, int first)
@@ -502,7 +512,7 @@ static void emit_node(struct expression *e, int at, int first)
     if (n->op != OP_where && n->op != OP_cast && is_integer_elementwise(n))
         emit_integer(e, n, at, first);
     else if (n->op == OP_where)
-        emit_select(e, n, at, first);
+        emit_where(e, n, at, first);
     else if (n->op == OP_quantize_linear)
         emit_quantize(e, n, at, first);
     else if (n->op == OP_dequantize_linear)
@@ -511,8 +521,7 @@ static void emit_node(struct expression *e, int at, int first)
     else if (n->op == OP_cast) {
         struct ap src = operand(e, n->in[0]);
         struct ap dst = destination(e, n->out[0], at, first);
-        struct insn *i = kernel_insn(e->k, INSN_tensor_copy);
-        i->ap[0] = dst, i->ap[1] = src;
+        emit_tensor_copy(e->k, (struct tensor_copy){.dst = dst, .src = src});
     } else if (is_activation(n->op))
         emit_linear(e, n, n->op, linear_of(e, n->in[0], first), at, first);
     else if (emits_linear(e, n, first))
@@ -525,7 +534,7 @@ static void emit_node(struct expression *e, int at, int first)
 
 void expression_emit(struct expression *e, int first)
 {
-    e->temporary_of = ARENA_ARRAY(&e->k->l->p->arena, struct value *, MAX_TEMPORARIES);
+    e->temporary_of = ARENA_ARRAY(&e->k->p->arena, struct value *, MAX_TEMPORARIES);
     for (int i = first; i < e->g->n; i++)
         emit_node(e, i, first);
     stage_flush(&e->stage, e->k);

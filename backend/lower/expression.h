@@ -10,7 +10,7 @@
 #define BACKEND_EXPRESSION_H
 
 #include "backend/lower/group.h"
-#include "backend/lower/kernel.h"
+#include "backend/lower/kernels.h"
 #include "backend/lower/strict.h"
 
 enum { MAX_SPACE = 5 };
@@ -59,8 +59,6 @@ int space_new_tile(struct kernel_builder *k, const struct space *s, int mem, int
 /* A pattern over the space on a tile that holds one tile of it densely. */
 struct ap space_tile(const struct space *s, struct kernel_builder *k, int tile);
 /* Elements of a tile of the space, before clipping. */
-dim_t space_count(struct lowering *l, const struct space *s);
-/* A pattern with the given steps over the space, at offset 0 of a slot. */
-struct ap space_slot(const struct space *s, struct lowering *l, int slot, const dim_t *steps);
+dim_t space_count(struct program *p, const struct space *s);
 
 #endif

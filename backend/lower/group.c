@@ -1,11 +1,11 @@
 #include "backend/lower/group.h"
 
-#include "backend/lower/kernel.h"
+#include "backend/lower/kernels.h"
 
 struct group group_of(struct lowering *l, struct node *n)
 {
     struct arena *a = &l->p->arena;
-    struct group g = {.whole = n};
+    struct group g = {.l = l, .whole = n};
     if (n->op != OP_fused) {
         g.n = 1;
         g.nodes = arena_copy(a, &n, sizeof n);

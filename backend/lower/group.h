@@ -7,6 +7,7 @@
 #include "backend/lower/lower.h"
 
 struct group {
+    struct lowering *l;
     struct node *whole; /* the fused node, or the single node */
     int n;
     struct node **nodes; /* in order */

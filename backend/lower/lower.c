@@ -14,14 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add_region(struct lowering *l)
-{
-    struct program *p = l->p;
-    ARENA_GROW(&p->arena, p->regions, p->nregions, p->regions_cap);
-    p->regions[p->nregions] = (struct program_region){0};
-    return p->nregions++;
-}
-
 static int32_t *slot_list(struct lowering *l, struct value *const *v, int n)
 {
     int32_t *list = ARENA_ARRAY(&l->p->arena, int32_t, n);
@@ -66,14 +58,14 @@ bool lower_call(struct lowering *l, struct node *n)
     }
     c.regions = ARENA_ARRAY(&p->arena, int32_t, n->nregions);
     for (int i = 0; i < n->nregions; i++) {
-        c.regions[i] = add_region(l);
+        c.regions[i] = program_add_region(l->p);
         if (!lower_region(l, n->regions[i], c.regions[i]))
             return false;
     }
     c.node = program_node_of(l, n);
     ARENA_GROW(&p->arena, p->calls, p->ncalls, p->calls_cap);
     p->calls[p->ncalls] = c;
-    add_step(l, STEP_CALL, p->ncalls++);
+    program_add_step(l->p, l->region, STEP_CALL, p->ncalls++);
     for (int i = 0; i < c.nout; i++)
         note_definitions(l, c.out[i]);
     return true;
@@ -212,7 +204,7 @@ static bool lower_graph(struct lowering *l)
     for (int i = 0; i < last->nin; i++)
         l->is_output[last->in[i]->id] = true;
     name_io(l);
-    return lower_region(l, l->g->main, add_region(l));
+    return lower_region(l, l->g->main, program_add_region(l->p));
 }
 
 /* For a few values of the symbols, so that tiles at edges are seen cut. */

@@ -44,9 +44,6 @@ bool has_layout(struct lowering *l, const struct value *v);
 /* Whether the dim is known then: by the inputs, or by what earlier steps define. */
 bool dim_is_known(struct lowering *l, dim_t d);
 
-/* Index of a new kernel; its launch is added to the region's steps. */
-int add_kernel(struct lowering *l, const char *name);
-void add_step(struct lowering *l, int kind, int index);
 /* What the runtime does when the slot gets its value: symbols that stand alone in its dims get
  * theirs. */
 void note_definitions(struct lowering *l, int slot);

@@ -17,6 +17,7 @@ enum { ONE_BLOCK = 512, KEY_BLOCK = 128, QUERY_TILE = 128 };
 struct attention {
     struct strided q, mask, y;
     struct attended k, v;
+    struct lowering *l;
     bool masked, causal;
     int64_t causal_offset;
     float scale;
@@ -30,7 +31,8 @@ struct attention {
 
 static struct attention examine(struct lowering *l, const struct node *n)
 {
-    struct attention a = {.q = strided_operand(l, n->in[0]),
+    struct attention a = {.l = l,
+                          .q = strided_operand(l, n->in[0]),
                           .k = attended_operand(l, n, 1),
                           .v = attended_operand(l, n, 2)};
     const struct type *y = &n->out[0]->type, *k = &outer_value(l, n->in[1])->type;
@@ -61,21 +63,21 @@ static struct attention examine(struct lowering *l, const struct node *n)
 static struct ap of_batch(struct lowering *l, const struct attention *a, const struct strided *s,
                           const dim_t *steps)
 {
-    struct ap p = ap_slot(l, s->slot);
+    struct ap p = ap_slot(l->p, s->slot);
     for (int i = 0; i < a->nbatch; i++)
         if (a->var[i] >= 0)
-            ap_move(l, &p, a->var[i], steps[i]);
+            ap_move(l->p, &p, a->var[i], steps[i]);
     return p;
 }
 
 static void push_queries(struct lowering *l, const struct attention *a, struct ap *p, dim_t step)
 {
-    ap_push_tile(l, p, step, a->tile, a->var_query, a->queries);
+    ap_push_tile(l->p, p, step, a->tile, a->var_query, a->queries);
 }
 
 static void push_keys(struct lowering *l, const struct attention *a, struct ap *p, dim_t step)
 {
-    ap_push_tile(l, p, step, a->block, a->var_key, a->keys);
+    ap_push_tile(l->p, p, step, a->block, a->var_key, a->keys);
 }
 
 /* A tile (queries, columns), clipped to the queries there are. */
@@ -83,14 +85,14 @@ static struct ap query_tile(struct kernel_builder *k, const struct attention *a,
                             dim_t columns)
 {
     struct ap p = ap_tile(k, kernel_tile(k, mem, dtype, a->tile, columns));
-    ap_clip(k->l, &p, 0, a->var_query, a->tile, a->queries);
+    ap_clip(k->p, &p, 0, a->var_query, a->tile, a->queries);
     return p;
 }
 
 static void clip_keys(struct lowering *l, const struct attention *a, struct ap *p)
 {
     if (a->var_key >= 0)
-        ap_clip(l, p, p->rank - 1, a->var_key, a->block, a->keys);
+        ap_clip(l->p, p, p->rank - 1, a->var_key, a->block, a->keys);
 }
 
 /* One column of a tile repeated over `count` columns. */
@@ -98,14 +100,6 @@ static struct ap repeated(struct ap column, dim_t count)
 {
     column.dim[1] = (struct ap_dim){.step = 0, .count = count};
     return column;
-}
-
-static struct insn *matmul(struct kernel_builder *k, struct ap dst, struct ap stationary,
-                           struct ap moving)
-{
-    struct insn *i = kernel_insn(k, INSN_nc_matmul);
-    i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
-    return i;
 }
 
 /* (width, queries), and (width, keys): what is contracted lies first. */
@@ -159,30 +153,36 @@ static struct ap mask_block(struct lowering *l, const struct attention *a)
 
 static void emit_products(struct kernel_builder *k, const struct attention *a, struct ap products)
 {
-    struct lowering *l = k->l;
+    struct lowering *l = a->l;
     struct ap q = of_batch(l, a, &a->q, a->q_steps);
     push_queries(l, a, &q, a->q.steps[a->q.rank - 2]);
     ap_push(&q, a->q.steps[a->q.rank - 1], a->width);
     if (l->m->strict)
-        emit_tile_product(k, products, a->queries_in, stage_in(k, keys_across(l, a, 0)));
+        emit_tile_product(k, products, a->queries_in, stage_in(k, keys_across(l, a, 0)),
+                          affine_number(0));
     for (int i = 0; !l->m->strict && i < a->k.nparts; i++)
-        matmul(k, columns_of(&a->k, i, products), keys_across(l, a, i), q);
+        emit_nc_matmul(k, (struct nc_matmul){.dst = columns_of(&a->k, i, products),
+                                             .stationary = keys_across(l, a, i),
+                                             .moving = q});
 }
 
 /* Scores of the block from its products: scaled, masked, and those of later keys hidden. */
 static void emit_scores(struct kernel_builder *k, const struct attention *a, struct ap scores,
                         struct ap products)
 {
-    emit_activation(k, OP_identity, scores, products, mask_block(k->l, a), a->scale, 0, 0);
+    emit_activation(
+        k, (struct activation){
+               .dst = scores, .src = products, .bias = mask_block(a->l, a), .factor = a->scale});
     if (a->causal) {
-        struct insn *i = kernel_insn(k, INSN_affine_select);
-        i->ap[0] = scores, i->ap[1] = scores;
-        i->imm[0].base = a->causal_offset;
-        affine_set(&i->imm[0], &k->l->p->arena, a->var_query, a->tile);
+        struct affine offset = affine_variable(k->p, a->causal_offset, a->var_query, a->tile);
         if (a->var_key >= 0)
-            affine_set(&i->imm[0], &k->l->p->arena, a->var_key, -a->block);
-        i->imm[1].base = 1, i->imm[2].base = -1;
-        i->flt[0] = -INFINITY;
+            affine_set(&offset, &k->p->arena, a->var_key, -a->block);
+        emit_affine_select(k, (struct affine_select){.dst = scores,
+                                                     .src = scores,
+                                                     .offset = offset,
+                                                     .row_step = 1,
+                                                     .column_step = -1,
+                                                     .fill = -INFINITY});
     }
 }
 
@@ -213,7 +213,7 @@ static int probability_type(struct lowering *l, const struct attention *a)
  * weights at the end. */
 static void emit_blocks(struct kernel_builder *k, struct attention *a, bool one)
 {
-    struct lowering *l = k->l;
+    struct lowering *l = a->l;
     struct ap scores = query_tile(k, a, MEM_PSUM, DT_F32, a->block), weights = scores;
     struct ap sum = query_tile(k, a, MEM_PSUM, DT_F32, a->value_width);
     struct ap state = query_tile(k, a, MEM_SBUF, DT_F32, 2), total = state;
@@ -224,34 +224,43 @@ static void emit_blocks(struct kernel_builder *k, struct attention *a, bool one)
     if (probability_type(l, a) != DT_F32)
         weights = query_tile(k, a, MEM_SBUF, DT_BF16, a->block);
     if (!dim_is_const(a->keys)) { /* perhaps there are none: 0 / 1 */
-        emit_memset(k, sum, 0);
-        emit_memset(k, state, 1);
+        emit_memset(k, (struct memset){.dst = sum});
+        emit_memset(k, (struct memset){.dst = state, .value = 1});
     }
     if (!one)
         a->var_key = kernel_loop(k, dim_ceildiv(&l->p->dims, a->keys, a->block));
     clip_keys(l, a, &scores);
     clip_keys(l, a, &weights);
-    attended_append(k, &a->k, a->nbatch, a->var);
+    attended_append(a->l, k, &a->k, a->nbatch, a->var);
     emit_products(k, a, scores);
     if (apart)
         emit_scores(k, a, scores, scores);
-    struct insn *i = kernel_insn(k, INSN_softmax_block);
-    i->ap[0] = weights, i->ap[1] = scores, i->ap[2] = apart ? ap_absent() : mask_block(l, a);
-    i->ap[3] = state, i->ap[4] = sum;
-    i->flt[0] = apart ? 1 : a->scale;
+    struct affine later = {0}; /* not 0 after the first block */
     if (!one)
-        affine_set(&i->imm[0], &l->p->arena, a->var_key, 1);
-    attended_append(k, &a->v, a->nbatch, a->var);
+        later = affine_variable(l->p, 0, a->var_key, 1);
+    emit_softmax_block(k, (struct softmax_block){.dst = weights,
+                                                 .src = scores,
+                                                 .bias = apart ? ap_absent() : mask_block(l, a),
+                                                 .state = state,
+                                                 .sum = sum,
+                                                 .more = later,
+                                                 .factor = apart ? 1 : a->scale});
+    attended_append(a->l, k, &a->v, a->nbatch, a->var);
     for (int part = 0; part < a->v.nparts; part++) {
-        i = matmul(k, sum, values_block(l, a, part), columns_of(&a->v, part, weights));
-        i->imm[0].base = part > 0;
+        struct affine accumulate = part == a->v.nparts - 1 ? later : (struct affine){0};
+        accumulate.base = part > 0;
+        emit_nc_matmul(k, (struct nc_matmul){.dst = sum,
+                                             .stationary = values_block(l, a, part),
+                                             .moving = columns_of(&a->v, part, weights),
+                                             .accumulate = accumulate});
     }
-    if (!one) {
-        affine_set(&i->imm[0], &l->p->arena, a->var_key, 1);
+    if (!one)
         kernel_end_loop(k);
-    }
     a->var_key = -1;
-    emit_tensor_tensor(k, OP_div, destination(l, a), sum, repeated(total, a->value_width));
+    emit_tensor_tensor(k, (struct tensor_tensor){.dst = destination(l, a),
+                                                 .a = sum,
+                                                 .b = repeated(total, a->value_width),
+                                                 .op = OP_div});
 }
 
 /* sum += probabilities * values on a strict target: the Tensor engine wants keys over partitions,
@@ -259,25 +268,24 @@ static void emit_blocks(struct kernel_builder *k, struct attention *a, bool one)
 static void add_values(struct kernel_builder *k, const struct attention *a, struct ap sum,
                        struct ap probabilities)
 {
-    struct lowering *l = k->l;
+    struct lowering *l = a->l;
     struct ap psum = ap_tile(k, kernel_tile(k, MEM_PSUM, DT_F32, a->block, a->tile));
-    ap_clip(l, &psum, 0, a->var_key, a->block, a->keys);
-    ap_clip(l, &psum, 1, a->var_query, a->tile, a->queries);
+    ap_clip(l->p, &psum, 0, a->var_key, a->block, a->keys);
+    ap_clip(l->p, &psum, 1, a->var_query, a->tile, a->queries);
     struct ap across = ap_tile(
         k, kernel_tile(k, MEM_SBUF, l->p->slots[a->v.part[0].slot].type.dtype, a->block, a->tile));
     across.dim[0] = psum.dim[0], across.dim[1] = psum.dim[1];
-    struct insn *i = kernel_insn(k, INSN_nc_transpose);
-    i->ap[0] = psum, i->ap[1] = probabilities;
+    emit_nc_transpose(k, (struct nc_transpose){.dst = psum, .src = probabilities});
     emit_copy(k, across, psum);
     struct ap part = query_tile(k, a, MEM_PSUM, DT_F32, a->value_width);
-    emit_tile_product(k, part, across, stage_in(k, values_block(l, a, 0)));
-    emit_tensor_tensor(k, OP_add, sum, sum, part);
+    emit_tile_product(k, part, across, stage_in(k, values_block(l, a, 0)), affine_number(0));
+    emit_tensor_tensor(k, (struct tensor_tensor){.dst = sum, .a = sum, .b = part, .op = OP_add});
 }
 
 /* The same on a strict target, of its instructions. */
 static void emit_strict_blocks(struct kernel_builder *k, struct attention *a)
 {
-    struct dim_table *t = &k->l->p->dims;
+    struct dim_table *t = &k->p->dims;
     struct ap scores = query_tile(k, a, MEM_SBUF, DT_F32, a->block);
     struct ap sum = query_tile(k, a, MEM_SBUF, DT_F32, a->value_width);
     struct ap top = query_tile(k, a, MEM_SBUF, DT_F32, 1),
@@ -285,38 +293,51 @@ static void emit_strict_blocks(struct kernel_builder *k, struct attention *a)
     struct ap new_top = query_tile(k, a, MEM_SBUF, DT_F32, 1),
               ratio = query_tile(k, a, MEM_SBUF, DT_F32, 1);
     struct ap part = query_tile(k, a, MEM_SBUF, DT_F32, 1);
-    a->queries_in = stage_in(k, queries_across(k->l, a));
-    emit_memset(k, top,
-                -FLT_MAX); /* finite, so that blocks masked by minus infinity count nothing */
-    emit_memset(k, total, 0);
-    emit_memset(k, sum, 0);
+    a->queries_in = stage_in(k, queries_across(a->l, a));
+    emit_memset(
+        k,
+        (struct memset){
+            .dst = top,
+            .value = -FLT_MAX}); /* finite, so that blocks masked by minus infinity count nothing */
+    emit_memset(k, (struct memset){.dst = total});
+    emit_memset(k, (struct memset){.dst = sum});
     a->var_key = kernel_loop(k, dim_ceildiv(t, a->keys, a->block));
-    clip_keys(k->l, a, &scores);
+    clip_keys(a->l, a, &scores);
     struct ap products = query_tile(k, a, MEM_PSUM, DT_F32, a->block);
-    clip_keys(k->l, a, &products);
+    clip_keys(a->l, a, &products);
     emit_products(k, a, products);
     emit_scores(k, a, scores, products);
-    struct insn *i = kernel_insn(k, INSN_tensor_reduce);
-    i->ap[0] = part, i->ap[1] = scores;
-    i->imm[0].base = 1;
-    i->flt[0] = 1;
-    i->func[0] = OP_max;
-    emit_tensor_tensor(k, OP_max, new_top, top, part);
-    emit_tensor_tensor(k, OP_sub, ratio, top, new_top);
-    emit_activation(k, OP_exp, ratio, ratio, ap_absent(), 1, 0, 0);
-    emit_activation(k, OP_identity, top, new_top, ap_absent(), -1, 0, 0);
-    emit_activation(k, OP_exp, scores, scores, repeated(top, a->block), 1, 0, 0);
-    struct ap *bias = &kernel_of(k)->insns[kernel_of(k)->ninsns - 1].ap[3];
-    clip_keys(k->l, a, bias);
-    kernel_of(k)->insns[kernel_of(k)->ninsns - 1].ap[4] = part;
+    emit_tensor_reduce(
+        k, (struct tensor_reduce){.dst = part, .src = scores, .axes = 1, .scale = 1, .op = OP_max});
+    emit_tensor_tensor(k,
+                       (struct tensor_tensor){.dst = new_top, .a = top, .b = part, .op = OP_max});
+    emit_tensor_tensor(k,
+                       (struct tensor_tensor){.dst = ratio, .a = top, .b = new_top, .op = OP_sub});
+    emit_activation(k, (struct activation){.dst = ratio, .src = ratio, .factor = 1, .f = OP_exp});
+    emit_activation(k, (struct activation){.dst = top, .src = new_top, .factor = -1});
+    struct ap minus_top = repeated(top, a->block);
+    clip_keys(a->l, a, &minus_top);
+    emit_activation(k, (struct activation){.dst = scores,
+                                           .src = scores,
+                                           .bias = minus_top,
+                                           .sum = part,
+                                           .factor = 1,
+                                           .f = OP_exp});
     emit_copy(k, top, new_top);
-    emit_tensor_tensor(k, OP_mul, total, total, ratio);
-    emit_tensor_tensor(k, OP_add, total, total, part);
-    emit_tensor_tensor(k, OP_mul, sum, sum, repeated(ratio, a->value_width));
+    emit_tensor_tensor(k,
+                       (struct tensor_tensor){.dst = total, .a = total, .b = ratio, .op = OP_mul});
+    emit_tensor_tensor(k,
+                       (struct tensor_tensor){.dst = total, .a = total, .b = part, .op = OP_add});
+    emit_tensor_tensor(
+        k, (struct tensor_tensor){
+               .dst = sum, .a = sum, .b = repeated(ratio, a->value_width), .op = OP_mul});
     add_values(k, a, sum, scores);
     kernel_end_loop(k);
     a->var_key = -1;
-    emit_tensor_tensor(k, OP_div, destination(k->l, a), sum, repeated(total, a->value_width));
+    emit_tensor_tensor(k, (struct tensor_tensor){.dst = destination(a->l, a),
+                                                 .a = sum,
+                                                 .b = repeated(total, a->value_width),
+                                                 .op = OP_div});
 }
 
 /* Operands and result once; what is appended again. */
@@ -351,7 +372,7 @@ enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
             "heads are wider than the Tensor engine; it runs on GpSimd");
         return DECLINED;
     }
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     for (int i = 0; i < a.nbatch; i++)
         a.var[i] = n->out[0]->type.dims[i] == 1 ? -1 : kernel_grid(&k, n->out[0]->type.dims[i]);
     bool one = !strict && ((dim_is_const(a.keys) && a.keys <= ONE_BLOCK) || attention_is_row(l, n));

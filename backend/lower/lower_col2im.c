@@ -65,33 +65,34 @@ enum lowered lower_col2im(struct lowering *l, struct node *n)
     }
     dim_t places = c.windows[0] * c.windows[1], block = c.kernel[0] * c.kernel[1] * places,
           area = c.size[0] * c.size[1], channels = y->type.dims[1];
-    struct kernel_builder k = kernel_begin(l, n, n->name && *n->name ? n->name : "col2im");
+    struct kernel_builder k = begin_kernel(l, n, n->name && *n->name ? n->name : "col2im");
     int var = kernel_grid(&k, dim_mul(t, y->type.dims[0], channels));
     struct ap sums = ap_tile(&k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, c.padded[0] * c.padded[1])),
               rows = ap_tile(&k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, c.padded[0] * c.windows[1])),
               onto = sums, part = rows, whole = rows, inside = sums,
-              from = ap_slot(l, value_slot(l, x)), out = ap_slot(l, value_slot(l, y));
+              from = ap_slot(l->p, value_slot(l, x)), out = ap_slot(l->p, value_slot(l, y));
     inside.rank = onto.rank = part.rank = whole.rank = 0;
-    emit_memset(&k, sums, 0);
+    emit_memset(&k, (struct memset){.dst = sums});
     int column = kernel_loop(&k, c.kernel[1]);
-    emit_memset(&k, rows, 0);
+    emit_memset(&k, (struct memset){.dst = rows});
     int row = kernel_loop(&k, c.kernel[0]);
     ap_push(&part, c.windows[1] * c.stride[0], c.windows[0]), ap_push(&part, 1, c.windows[1]);
-    ap_move(l, &part, row, c.windows[1] * c.dilation[0]);
+    ap_move(l->p, &part, row, c.windows[1] * c.dilation[0]);
     ap_push(&from, c.windows[1], c.windows[0]), ap_push(&from, 1, c.windows[1]);
-    ap_move(l, &from, var, block);
-    ap_move(l, &from, row, c.kernel[1] * places), ap_move(l, &from, column, places);
-    emit_tensor_tensor(&k, OP_add, part, part, from);
+    ap_move(l->p, &from, var, block);
+    ap_move(l->p, &from, row, c.kernel[1] * places), ap_move(l->p, &from, column, places);
+    emit_tensor_tensor(&k, (struct tensor_tensor){.dst = part, .a = part, .b = from, .op = OP_add});
     kernel_end_loop(&k);
     ap_push(&onto, c.padded[1], c.padded[0]), ap_push(&onto, c.stride[1], c.windows[1]);
-    ap_move(l, &onto, column, c.dilation[1]);
+    ap_move(l->p, &onto, column, c.dilation[1]);
     ap_push(&whole, c.windows[1], c.padded[0]), ap_push(&whole, 1, c.windows[1]);
-    emit_tensor_tensor(&k, OP_add, onto, onto, whole);
+    emit_tensor_tensor(&k,
+                       (struct tensor_tensor){.dst = onto, .a = onto, .b = whole, .op = OP_add});
     kernel_end_loop(&k);
     inside.offset.base = c.begin[0] * c.padded[1] + c.begin[1];
     ap_push(&inside, c.padded[1], c.size[0]), ap_push(&inside, 1, c.size[1]);
     ap_push(&out, c.size[1], c.size[0]), ap_push(&out, 1, c.size[1]);
-    ap_move(l, &out, var, area);
+    ap_move(l->p, &out, var, area);
     emit_copy(&k, out, inside);
     dim_t images = dim_mul(t, y->type.dims[0], channels);
     kernel_of(&k)->flops = dim_mul(t, images, block);

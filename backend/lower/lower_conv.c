@@ -49,24 +49,22 @@ static void fill(struct kernel_builder *k, struct ap at, dim_t count, int64_t va
     if (count == 0)
         return;
     ap_push(&at, 1, count);
-    emit_memset(k, at, (float)value);
+    emit_memset(k, (struct memset){.dst = at, .value = (float)value});
 }
 
 /* One row of the image; planes of channels are made pixels on the way. */
 static void copy_row(struct kernel_builder *k, const struct conv *c, const struct strided *x,
                      struct ap to, struct ap from)
 {
-    struct lowering *l = k->l;
     if (x->steps[x->rank - 1] == 1) {
-        dim_t row = dim_mul(&l->p->dims, c->width, c->channels_in);
+        dim_t row = dim_mul(&k->p->dims, c->width, c->channels_in);
         ap_push(&to, 1, row), ap_push(&from, 1, row);
         emit_copy(k, to, from);
         return;
     }
     ap_push(&to, c->channels_in, c->width), ap_push(&to, 1, c->channels_in);
     ap_push(&from, x->steps[3], c->channels_in), ap_push(&from, x->steps[2], c->width);
-    struct insn *i = kernel_insn(k, INSN_dma_transpose);
-    i->ap[0] = to, i->ap[1] = from;
+    emit_dma_transpose(k, (struct dma_transpose){.dst = to, .src = from});
 }
 
 int padded_input(struct lowering *l, const struct node *n, struct conv *c)
@@ -84,13 +82,13 @@ int padded_input(struct lowering *l, const struct node *n, struct conv *c)
     dim_t source_row = dim_mul(t, c->width, c->channels_in);
     bool planes = x.steps[x.rank - 1] != 1;
 
-    struct kernel_builder k = kernel_begin(l, n, "pad rows");
+    struct kernel_builder k = begin_kernel(l, n, "pad rows");
     int var_n = kernel_grid(&k, c->n), var_h = kernel_grid(&k, c->h);
-    struct ap to = ap_slot(l, padded), from = ap_slot(l, x.slot);
-    ap_move(l, &to, var_n, image), ap_move(l, &to, var_h, row);
+    struct ap to = ap_slot(l->p, padded), from = ap_slot(l->p, x.slot);
+    ap_move(l->p, &to, var_n, image), ap_move(l->p, &to, var_h, row);
     to.offset.base = dim_mul(t, row, c->top);
-    ap_move(l, &from, var_n, planes ? x.steps[0] : dim_mul(t, source_row, c->h));
-    ap_move(l, &from, var_h, planes ? x.steps[1] : source_row);
+    ap_move(l->p, &from, var_n, planes ? x.steps[0] : dim_mul(t, source_row, c->h));
+    ap_move(l->p, &from, var_h, planes ? x.steps[1] : source_row);
     struct ap inside = to, right = to;
     inside.offset.base = dim_add(t, to.offset.base, dim_mul(t, c->left, c->channels_in));
     right.offset.base = dim_add(t, inside.offset.base, source_row);
@@ -99,10 +97,10 @@ int padded_input(struct lowering *l, const struct node *n, struct conv *c)
     copy_row(&k, c, &x, inside, from);
     kernel_of(&k)->bytes = dim_mul(t, type_count(t, &c->x->type), 8);
     if (c->top | c->bottom) {
-        k = kernel_begin(l, n, "pad border");
+        k = begin_kernel(l, n, "pad border");
         var_n = kernel_grid(&k, c->n);
-        struct ap above = ap_slot(l, padded);
-        ap_move(l, &above, var_n, image);
+        struct ap above = ap_slot(l->p, padded);
+        ap_move(l->p, &above, var_n, image);
         struct ap below = above;
         below.offset.base = dim_mul(t, row, dim_add(t, c->h, c->top));
         fill(&k, above, dim_mul(t, row, c->top), c->padding);
@@ -223,20 +221,19 @@ static void read_taps(struct kernel_builder *k, const struct conv *c, const stru
                       const struct packed_weights *w, int input, int var_chunk, int var_in_band,
                       struct ap *moving, struct ap *stationary)
 {
-    struct lowering *l = k->l;
-    struct dim_table *t = &l->p->dims;
+    struct dim_table *t = &k->p->dims;
     dim_t pixel = c->channels_in, row = dim_mul(t, c->width, pixel), image = dim_mul(t, row, c->h);
-    *moving = ap_slot(l, input), *stationary = weights_start(l, w, p->var_block);
-    ap_move(l, moving, p->var_n, image);
-    ap_move(l, moving, p->var_row, dim_mul(t, row, c->sh * p->band));
+    *moving = ap_slot(k->p, input), *stationary = weights_start(k->p, w, p->var_block);
+    ap_move(k->p, moving, p->var_n, image);
+    ap_move(k->p, moving, p->var_row, dim_mul(t, row, c->sh * p->band));
     if (var_in_band >= 0)
-        ap_move(l, moving, var_in_band, dim_mul(t, row, c->sh));
+        ap_move(k->p, moving, var_in_band, dim_mul(t, row, c->sh));
     if (c->group > 1)
-        ap_move(l, moving, p->var_block, p->chunk);
+        ap_move(k->p, moving, p->var_block, p->chunk);
     if (var_chunk >= 0) {
         moving->offset.base = stationary->offset.base = 0;
-        ap_move(l, moving, var_chunk, p->chunk);
-        ap_move(l, stationary, var_chunk, w->group_step * p->chunk_step);
+        ap_move(k->p, moving, var_chunk, p->chunk);
+        ap_move(k->p, stationary, var_chunk, w->group_step * p->chunk_step);
     }
     ap_push(moving, dim_mul(t, row, c->dh), c->kh);
     ap_push(stationary, w->group_step * (p->whole_rows ? 1 : c->kw * p->tap_step), c->kh);
@@ -246,39 +243,38 @@ static void read_taps(struct kernel_builder *k, const struct conv *c, const stru
     }
     if (var_in_band == ALL_ROWS)
         ap_push(moving, dim_mul(t, row, c->sh), p->band);
-    ap_push_tile(l, moving, c->sw * pixel, p->tile, p->var_column, c->ow);
+    ap_push_tile(k->p, moving, c->sw * pixel, p->tile, p->var_column, c->ow);
     ap_push(moving, 1, w->shape.k);
-    weights_finish(l, w, stationary, c->group > 1 ? -1 : p->var_block);
+    weights_finish(k->p, w, stationary, c->group > 1 ? -1 : p->var_block);
 }
 
 static void emit_taps(struct kernel_builder *k, const struct conv *c, const struct plan *p,
                       const struct packed_weights *w, int input, struct ap dst, int var_chunk,
-                      int var_in_band, bool accumulate)
+                      int var_in_band, bool rest)
 {
     struct ap moving, stationary;
     read_taps(k, c, p, w, input, var_chunk, var_in_band, &moving, &stationary);
-    struct insn *i = kernel_insn(k, INSN_nc_matmul);
-    i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
-    i->imm[0].base = accumulate;
-    i->imm[1].base = !w->in_place;
+    if (rest) { /* the loop starts at the second chunk */
+        stationary.offset.base = w->group_step * p->chunk_step;
+        moving.offset.base = p->chunk;
+    }
+    emit_nc_matmul(k, (struct nc_matmul){.dst = dst,
+                                         .stationary = stationary,
+                                         .moving = moving,
+                                         .accumulate = affine_number(rest || c->bias >= 0),
+                                         .packing = !w->in_place});
 }
 
 static void emit_bands(struct kernel_builder *k, const struct conv *c, const struct plan *p,
                        const struct packed_weights *w, int input, struct ap accumulator)
 {
-    struct lowering *l = k->l;
     for (int rest = 0; rest < (p->chunks > 1 ? 2 : 1); rest++) {
         int var_chunk = rest ? kernel_loop(k, p->chunks - 1) : -1;
         int var_row = kernel_loop(k, p->band);
         struct ap dst = accumulator;
-        ap_move(l, &dst, var_row, dim_mul(&l->p->dims, p->tile, PACK_OUTS));
+        ap_move(k->p, &dst, var_row, dim_mul(&k->p->dims, p->tile, PACK_OUTS));
         dst.dim[0] = dst.dim[1], dst.dim[1] = dst.dim[2], dst.rank = 2;
-        emit_taps(k, c, p, w, input, dst, var_chunk, var_row, rest || c->bias >= 0);
-        if (rest) { /* the loop starts at the second chunk */
-            struct insn *i = &kernel_of(k)->insns[kernel_of(k)->ninsns - 1];
-            i->ap[1].offset.base = w->group_step * p->chunk_step;
-            i->ap[2].offset.base = p->chunk;
-        }
+        emit_taps(k, c, p, w, input, dst, var_chunk, var_row, rest);
         kernel_end_loop(k);
         if (rest)
             kernel_end_loop(k);
@@ -290,7 +286,6 @@ static void emit_sums(struct kernel_builder *k, struct group *g, const struct co
                       const struct plan *p, const struct packed_weights *w, int input,
                       struct epilogue *e)
 {
-    struct lowering *l = k->l;
     struct space space = epilogue_space(e);
     dim_t block = space.dim[space.rank - 1].count;
     bool direct = epilogue_empty(g) && !p->chunked;
@@ -299,15 +294,15 @@ static void emit_sums(struct kernel_builder *k, struct group *g, const struct co
         dst = epilogue_pattern(e, g->nodes[0]->out[0]);
     } else {
         int sums = sum_type(c->x->type.dtype);
-        dim_t rows = dim_mul(&l->p->dims, p->tile, p->band);
+        dim_t rows = dim_mul(&k->p->dims, p->tile, p->band);
         int psum = kernel_tile(k, MEM_PSUM, sums, rows, PACK_OUTS);
         dst = (struct ap){.mem = MEM_PSUM, .dtype = (uint8_t)sums, .tensor = psum};
         if (p->chunked)
             ap_push(&dst, p->tile * PACK_OUTS, p->band);
         ap_push(&dst, PACK_OUTS, p->tile);
-        ap_clip(l, &dst, dst.rank - 1, p->var_column, p->tile, c->ow);
+        ap_clip(k->p, &dst, dst.rank - 1, p->var_column, p->tile, c->ow);
         ap_push(&dst, 1, block);
-        ap_clip(l, &dst, dst.rank - 1, p->var_block, block, c->outs);
+        ap_clip(k->p, &dst, dst.rank - 1, p->var_block, block, c->outs);
     }
     if (c->bias >= 0)
         emit_bias(k, c->bias, dst, p->var_block, block, c->outs);
@@ -328,7 +323,7 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
     struct plan p = quantized ? quantized_plan(c) : make_plan(c);
     struct packed_weights w = c->w ? pack(l, c, &p, c->weights->name) : pack_parameter(l, n, c, &p);
     int input = padded_input(l, n, c);
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     make_grid(l, &k, c, &p, (int64_t)pack_size(&w.shape));
     int64_t outs = c->outs / c->group;
     struct conv_walk walk = {p.var_n,
@@ -370,7 +365,7 @@ static enum lowered lower_group(struct lowering *l, struct group *g)
         c.padding = rows_zero_point(l, first);
         c.bias = integer_bias(l, first, c.outs, k, k, 1);
         if (c.group > 1 && c.group == c.channels_in && c.outs == c.group)
-            return emit_depthwise_integer(l, g, &c);
+            return lower_depthwise_integer(l, g, &c);
     }
     bool pointwise = c.kh == 1 && c.kw == 1 && c.sh == 1 && c.sw == 1 && c.group == 1 &&
                      !(c.top | c.left | c.bottom | c.right);

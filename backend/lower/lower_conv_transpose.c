@@ -203,15 +203,14 @@ static void emit_taps(struct kernel_builder *k, const struct transposed *v, cons
                       const struct packed_weights *w, const struct phase *y, const struct phase *x,
                       struct ap dst)
 {
-    struct lowering *l = k->l;
-    struct dim_table *t = &l->p->dims;
+    struct dim_table *t = &k->p->dims;
     const struct conv *c = &v->c;
     dim_t pixel = c->channels_in, row = dim_mul(t, c->width, pixel);
-    struct ap moving = ap_slot(l, v->input), stationary = weights_start(l, w, p->var_block);
+    struct ap moving = ap_slot(k->p, v->input), stationary = weights_start(k->p, w, p->var_block);
     moving.offset.base =
         dim_add(t, dim_mul(t, row, y->first + c->top), (x->first + c->left) * pixel);
-    ap_move(l, &moving, p->var_n, dim_mul(t, row, c->h));
-    ap_move(l, &moving, p->var_row, row);
+    ap_move(k->p, &moving, p->var_n, dim_mul(t, row, c->h));
+    ap_move(k->p, &moving, p->var_row, row);
     ap_push(&moving, dim_mul(t, row, y->step), y->taps);
     bool whole_rows = w->shape.groups == y->taps && w->shape.k == x->taps * c->channels_in;
     ap_push(&stationary, w->group_step * (whole_rows ? 1 : x->taps), y->taps);
@@ -219,12 +218,11 @@ static void emit_taps(struct kernel_builder *k, const struct transposed *v, cons
         ap_push(&moving, x->step * pixel, x->taps);
         ap_push(&stationary, w->group_step, x->taps);
     }
-    ap_push_tile(l, &moving, pixel, p->tile, p->var_column, x->count);
+    ap_push_tile(k->p, &moving, pixel, p->tile, p->var_column, x->count);
     ap_push(&moving, 1, w->shape.k);
-    weights_finish(l, w, &stationary, p->var_block);
-    struct insn *i = kernel_insn(k, INSN_nc_matmul);
-    i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
-    i->imm[1].base = 1;
+    weights_finish(k->p, w, &stationary, p->var_block);
+    emit_nc_matmul(k, (struct nc_matmul){
+                          .dst = dst, .stationary = stationary, .moving = moving, .packing = 1});
 }
 
 static void emit_phase(struct lowering *l, struct group *g, const struct transposed *v,
@@ -237,7 +235,7 @@ static void emit_phase(struct lowering *l, struct group *g, const struct transpo
     bool any = y->taps && x->taps;
     if (any)
         w = pack_phase(l, n, v, y, x);
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     struct tiles p = {.tile = even_tile(x->count, ROW_TILE)};
     p.var_n = kernel_grid(&k, c->n);
     p.var_row = kernel_grid(&k, y->count);
@@ -251,7 +249,7 @@ static void emit_phase(struct lowering *l, struct group *g, const struct transpo
     if (any)
         emit_taps(&k, v, &p, &w, y, x, dst);
     else
-        emit_memset(&k, dst, 0);
+        emit_memset(&k, (struct memset){.dst = dst});
     if (!direct)
         epilogue_emit(&e, dst);
     dim_t pixels = dim_mul(t, c->n, dim_mul(t, y->count, x->count));

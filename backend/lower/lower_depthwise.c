@@ -68,7 +68,7 @@ static void push_channels(struct lowering *l, struct ap *a, const struct conv *c
                           int var)
 {
     if (var >= 0)
-        ap_push_tile(l, a, 1, block, var, c->channels_in);
+        ap_push_tile(l->p, a, 1, block, var, c->channels_in);
     else
         ap_push(a, 1, block);
 }
@@ -89,7 +89,7 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
     struct tail tail = tail_of(l, g, c->channels_in);
     int64_t block = channel_block(c), blocks = (c->channels_in + block - 1) / block;
     int w = weights_slot(l, n, c, block);
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     int var_n = kernel_grid(&k, c->n), var_block = blocks > 1 ? kernel_grid(&k, blocks) : -1;
     int var_row = kernel_grid(&k, c->oh);
     struct conv_walk walk = {var_n, var_row, -1, var_block, 0, c->ow, block};
@@ -104,11 +104,11 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
         dst = epilogue_pattern(&e, last);
     } else {
         struct space s = epilogue_space(&e);
-        dst = space_tile(&s, &k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, space_count(l, &s)));
+        dst = space_tile(&s, &k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, space_count(l->p, &s)));
     }
-    struct ap image = ap_slot(l, value_slot(l, c->x)), weights = ap_slot(l, w), bias = ap_absent();
+    struct ap image = ap_slot(l->p, value_slot(l, c->x)), weights = ap_slot(l->p, w), bias = ap_absent();
     dim_t row = dim_mul(t, c->width, c->channels_in);
-    ap_move(l, &image, var_n, dim_mul(t, row, c->h));
+    ap_move(l->p, &image, var_n, dim_mul(t, row, c->h));
     ap_push(&image, row, c->h), ap_push(&image, c->channels_in, c->width);
     push_channels(l, &image, c, block, var_block);
     ap_push(&weights, c->kw * block, c->kh), ap_push(&weights, block, c->kw);
@@ -116,17 +116,23 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
     if (blocks > 1)
         affine_set(&weights.offset, &l->p->arena, var_block, c->kh * c->kw * block);
     if (tail.bias) {
-        bias = ap_slot(l, value_slot(l, tail.bias));
+        bias = ap_slot(l->p, value_slot(l, tail.bias));
         push_channels(l, &bias, c, block, var_block);
     }
-    struct insn *i = kernel_insn(&k, INSN_depthwise_conv);
-    i->ap[0] = dst, i->ap[1] = image, i->ap[2] = weights, i->ap[3] = bias;
-    affine_set(&i->imm[0], &l->p->arena, var_row, 1);
-    const int64_t geometry[] = {c->sh, c->sw, c->dh, c->dw, c->top, c->left};
-    for (int j = 0; j < 6; j++)
-        i->imm[1 + j].base = geometry[j];
-    i->func[0] = tail.f;
-    i->flt[0] = tail.a, i->flt[1] = tail.b;
+    emit_depthwise_conv(&k, (struct depthwise_conv){.dst = dst,
+                                                    .image = image,
+                                                    .weights = weights,
+                                                    .bias = bias,
+                                                    .row = affine_variable(l->p, 0, var_row, 1),
+                                                    .stride_h = c->sh,
+                                                    .stride_w = c->sw,
+                                                    .dilation_h = c->dh,
+                                                    .dilation_w = c->dw,
+                                                    .pad_h = c->top,
+                                                    .pad_w = c->left,
+                                                    .a = tail.a,
+                                                    .b = tail.b,
+                                                    .f = tail.f});
     if (tail.taken < g->n) {
         struct expression x = {
             .k = &k, .g = g, .space = epilogue_space(&e), .pattern = epilogue_pattern, .user = &e};

@@ -31,7 +31,7 @@ static int weights_slot(struct lowering *l, const struct conv *c, const char *na
     return constant_slot(l, &t, name);
 }
 
-enum lowered emit_depthwise_integer(struct lowering *l, struct group *g, struct conv *c)
+enum lowered lower_depthwise_integer(struct lowering *l, struct group *g, struct conv *c)
 {
     struct dim_table *t = &l->p->dims;
     struct node *n = g->nodes[0];
@@ -40,7 +40,7 @@ enum lowered emit_depthwise_integer(struct lowering *l, struct group *g, struct 
     struct quantized q;
     bool quantized = quantized_of(l, g, c->outs, c->bias, &q) && !q.other;
     int w = weights_slot(l, c, outer_value(l, n->in[1])->name);
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     int var_n = kernel_grid(&k, c->n), var_row = kernel_grid(&k, c->oh);
     struct conv_walk walk = {var_n, var_row, -1, -1, 0, c->ow, c->channels_in};
     struct epilogue e = conv_epilogue(&k, g, c, &walk);
@@ -49,28 +49,36 @@ enum lowered emit_depthwise_integer(struct lowering *l, struct group *g, struct 
     bool direct = epilogue_empty(g) || quantized;
     struct ap dst =
         direct ? epilogue_pattern(&e, g->results[0])
-               : space_tile(&s, &k, kernel_tile(&k, MEM_SBUF, DT_I32, 1, space_count(l, &s)));
-    struct ap image = ap_slot(l, value_slot(l, c->x)), weights = ap_slot(l, w), terms = ap_absent();
+               : space_tile(&s, &k, kernel_tile(&k, MEM_SBUF, DT_I32, 1, space_count(l->p, &s)));
+    struct ap image = ap_slot(l->p, value_slot(l, c->x)), weights = ap_slot(l->p, w), terms = ap_absent();
     dim_t row = dim_mul(t, c->width, c->channels_in);
-    ap_move(l, &image, var_n, dim_mul(t, row, c->h));
+    ap_move(l->p, &image, var_n, dim_mul(t, row, c->h));
     ap_push(&image, row, c->h), ap_push(&image, c->channels_in, c->width);
     ap_push(&image, 1, c->channels_in);
     ap_push(&weights, quads(c) * c->channels_in * QUAD, c->kw);
     ap_push(&weights, c->channels_in * QUAD, quads(c));
     ap_push(&weights, QUAD, c->channels_in), ap_push(&weights, 1, QUAD);
     if (quantized || c->bias >= 0) {
-        terms = ap_slot(l, quantized ? q.terms : c->bias);
+        terms = ap_slot(l->p, quantized ? q.terms : c->bias);
         ap_push(&terms, c->channels_in, quantized ? 3 : 1);
         ap_push(&terms, 1, c->channels_in);
     }
-    struct insn *i = kernel_insn(&k, INSN_depthwise_integer);
-    i->ap[0] = dst, i->ap[1] = image, i->ap[2] = weights, i->ap[3] = terms;
-    i->flt[0] = quantized ? (float)q.zero : 0;
-    affine_set(&i->imm[0], &l->p->arena, var_row, 1);
-    const int64_t geometry[] = {c->kh, c->kw,  c->sh,   c->sw,     c->dh,
-                                c->dw, c->top, c->left, c->padding};
-    for (int j = 0; j < 9; j++)
-        i->imm[1 + j].base = geometry[j];
+    emit_depthwise_integer(&k,
+                           (struct depthwise_integer){.dst = dst,
+                                                      .image = image,
+                                                      .weights = weights,
+                                                      .terms = terms,
+                                                      .row = affine_variable(l->p, 0, var_row, 1),
+                                                      .kernel_h = c->kh,
+                                                      .kernel_w = c->kw,
+                                                      .stride_h = c->sh,
+                                                      .stride_w = c->sw,
+                                                      .dilation_h = c->dh,
+                                                      .dilation_w = c->dw,
+                                                      .pad_h = c->top,
+                                                      .pad_w = c->left,
+                                                      .outside = c->padding,
+                                                      .zero = quantized ? (float)q.zero : 0});
     if (!direct)
         epilogue_emit(&e, dst);
     struct kernel *kernel = kernel_of(&k);

@@ -47,11 +47,11 @@ static struct ap pattern(void *user, struct value *v)
     int first = y->rank - y->tile_dims;
     v = outer_value(l, v);
     const dim_t *steps = y->operands[layout_operand(y, v)].steps;
-    struct ap a = ap_slot(l, value_slot(l, v));
+    struct ap a = ap_slot(l->p, value_slot(l, v));
     for (int i = 0; i < first; i++)
-        ap_move(l, &a, y->var[i], steps[i]);
+        ap_move(l->p, &a, y->var[i], steps[i]);
     for (int i = first; i < y->rank; i++)
-        ap_push_tile(l, &a, steps[i], y->tile[i], y->tile_var[i], y->dims[i]);
+        ap_push_tile(l->p, &a, steps[i], y->tile[i], y->tile_var[i], y->dims[i]);
     return a;
 }
 
@@ -97,7 +97,7 @@ enum lowered lower_elementwise(struct lowering *l, struct node *n)
     if (l->m->strict)
         return strict_elementwise(&y, &g);
     struct kernel_builder k =
-        kernel_begin(l, n, n->name && *n->name ? n->name : op_name(g.nodes[0]->op));
+        begin_kernel(l, n, n->name && *n->name ? n->name : op_name(g.nodes[0]->op));
     make_grid(&y, &k);
     struct expression e = {.k = &k, .g = &g, .space = space_of(&y), .pattern = pattern, .user = &y};
     expression_emit(&e, 0);

@@ -49,19 +49,18 @@ enum lowered lower_gather(struct lowering *l, struct node *n)
             dtype_name(index->type.dtype));
         return DECLINED;
     }
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     dim_t tile = even_tile(count, INDEX_TILE);
     int var_outer = kernel_grid(&k, outer), var = kernel_grid(&k, dim_ceildiv(t, count, tile));
-    struct ap dst = ap_slot(l, value_slot(l, n->out[0])), table = ap_slot(l, value_slot(l, x));
-    struct ap at = ap_slot(l, value_slot(l, index));
-    ap_move(l, &dst, var_outer, dim_mul(t, count, inner));
-    ap_move(l, &table, var_outer, dim_mul(t, entries, inner));
-    ap_push_tile(l, &dst, inner, tile, var, count), ap_push(&dst, 1, inner);
+    struct ap dst = ap_slot(l->p, value_slot(l, n->out[0])), table = ap_slot(l->p, value_slot(l, x));
+    struct ap at = ap_slot(l->p, value_slot(l, index));
+    ap_move(l->p, &dst, var_outer, dim_mul(t, count, inner));
+    ap_move(l->p, &table, var_outer, dim_mul(t, entries, inner));
+    ap_push_tile(l->p, &dst, inner, tile, var, count), ap_push(&dst, 1, inner);
     ap_push(&table, inner, entries), ap_push(&table, 1, inner);
-    ap_push_tile(l, &at, 1, tile, var, count);
-    struct insn *i = kernel_insn(&k, INSN_dma_gather);
-    i->ap[0] = dst, i->ap[1] = table, i->ap[2] = at;
-    i->imm[0].base = entries;
+    ap_push_tile(l->p, &at, 1, tile, var, count);
+    emit_dma_gather(&k,
+                    (struct dma_gather){.dst = dst, .table = table, .index = at, .limit = entries});
     kernel_of(&k)->bytes =
         dim_mul(t, type_count(t, &n->out[0]->type), 2 * (dim_t)dtype_bytes(x->type.dtype));
     return LOWERED;

@@ -44,15 +44,15 @@ static bool examine(struct lowering *l, const struct node *n, struct groups *g)
 static struct ap image(struct lowering *l, const struct groups *g, struct value *v,
                        bool channels_outside)
 {
-    struct ap a = ap_slot(l, value_slot(l, v));
-    ap_move(l, &a, g->var_n, dim_mul(&l->p->dims, g->pixels, g->channels));
+    struct ap a = ap_slot(l->p, value_slot(l, v));
+    ap_move(l->p, &a, g->var_n, dim_mul(&l->p->dims, g->pixels, g->channels));
     if (channels_outside) {
-        ap_push_tile(l, &a, 1, g->tile, g->var_c, g->channels);
+        ap_push_tile(l->p, &a, 1, g->tile, g->var_c, g->channels);
         ap_push(&a, g->channels, g->pixels);
         return a;
     }
-    ap_push_tile(l, &a, g->channels, PIXELS, g->var_p, g->pixels);
-    ap_push_tile(l, &a, 1, g->tile, g->var_c, g->channels);
+    ap_push_tile(l->p, &a, g->channels, PIXELS, g->var_p, g->pixels);
+    ap_push_tile(l->p, &a, 1, g->tile, g->var_c, g->channels);
     return a;
 }
 
@@ -60,25 +60,26 @@ static struct ap channel_tile(struct kernel_builder *k, const struct groups *g)
 {
     struct ap a = ap_tile(k, kernel_tile(k, MEM_SBUF, DT_F32, 1, g->tile));
     a.dim[0] = a.dim[1], a.rank = 1;
-    ap_clip(k->l, &a, 0, g->var_c, g->tile, g->channels);
+    ap_clip(k->p, &a, 0, g->var_c, g->tile, g->channels);
     return a;
 }
 
 static struct ap channel_vector(struct lowering *l, const struct groups *g, struct value *v)
 {
-    struct ap a = ap_slot(l, value_slot(l, v));
-    ap_push_tile(l, &a, 1, g->tile, g->var_c, g->channels);
+    struct ap a = ap_slot(l->p, value_slot(l, v));
+    ap_push_tile(l->p, &a, 1, g->tile, g->var_c, g->channels);
     return a;
 }
 
 static void reduce(struct kernel_builder *k, enum op op, struct ap dst, struct ap src,
                    bool accumulate)
 {
-    struct insn *i = kernel_insn(k, INSN_tensor_reduce);
-    i->ap[0] = dst, i->ap[1] = src;
-    i->imm[0].base = 1, i->imm[1].base = accumulate;
-    i->flt[0] = 1;
-    i->func[0] = op;
+    emit_tensor_reduce(k, (struct tensor_reduce){.dst = dst,
+                                                 .src = src,
+                                                 .axes = 1,
+                                                 .accumulate = affine_number(accumulate),
+                                                 .scale = 1,
+                                                 .op = op});
 }
 
 /* Sums over pixels become means, of each channel or of all of the tile. */
@@ -94,7 +95,7 @@ static void mean(struct kernel_builder *k, const struct groups *g, struct ap sum
         all.dim[0].step = 0, all.dim[0].count = g->tile;
         emit_copy(k, sums, all);
     }
-    emit_tensor_tensor(k, OP_div, sums, sums, count);
+    emit_tensor_tensor(k, (struct tensor_tensor){.dst = sums, .a = sums, .b = count, .op = OP_div});
 }
 
 enum lowered lower_group_norm(struct lowering *l, struct node *n)
@@ -109,41 +110,52 @@ enum lowered lower_group_norm(struct lowering *l, struct node *n)
         return DECLINED;
     }
     struct dim_table *t = &l->p->dims;
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     g.var_n = kernel_grid(&k, g.n), g.var_c = kernel_grid(&k, dim_ceildiv(t, g.channels, g.tile));
     struct ap sums = channel_tile(&k, &g), squares = channel_tile(&k, &g),
               bias = channel_tile(&k, &g);
     struct ap count = ap_tile(&k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, 1));
-    struct insn *i = kernel_insn(&k, INSN_iota);
-    i->ap[0] = count;
-    i->imm[0].base = dim_mul(t, g.pixels, g.shared ? g.tile : 1);
+    emit_iota(&k,
+              (struct iota){.dst = count,
+                            .base = affine_number(dim_mul(t, g.pixels, g.shared ? g.tile : 1))});
     count.rank = 1;
-    emit_memset(&k, sums, 0);
+    emit_memset(&k, (struct memset){.dst = sums});
     reduce(&k, OP_add, sums, image(l, &g, n->in[0], true), true);
     mean(&k, &g, sums, count);
-    emit_memset(&k, squares, 0);
+    emit_memset(&k, (struct memset){.dst = squares});
     struct ap work = ap_tile(&k, kernel_tile(&k, MEM_SBUF, DT_F32, PIXELS, g.tile));
     g.var_p = kernel_loop(&k, dim_ceildiv(t, g.pixels, PIXELS));
-    ap_clip(l, &work, 0, g.var_p, PIXELS, g.pixels);
-    ap_clip(l, &work, 1, g.var_c, g.tile, g.channels);
-    emit_tensor_tensor(&k, OP_sub, work, image(l, &g, n->in[0], false), sums);
+    ap_clip(l->p, &work, 0, g.var_p, PIXELS, g.pixels);
+    ap_clip(l->p, &work, 1, g.var_c, g.tile, g.channels);
+    emit_tensor_tensor(
+        &k, (struct tensor_tensor){
+                .dst = work, .a = image(l, &g, n->in[0], false), .b = sums, .op = OP_sub});
     struct ap columns = work;
     columns.dim[0] = work.dim[1], columns.dim[1] = work.dim[0];
     reduce(&k, OP_square, squares, columns, true);
     kernel_end_loop(&k);
     mean(&k, &g, squares, count);
-    i = kernel_insn(&k, INSN_tensor_scalar);
-    i->ap[0] = squares, i->ap[1] = squares;
-    i->flt[0] = (float)attr_float(&n->attrs, "epsilon", 1e-5);
-    i->func[0] = OP_add, i->func[1] = OP_identity;
-    emit_activation(&k, OP_rsqrt, squares, squares, ap_absent(), 1, 0, 0);
-    emit_tensor_tensor(&k, OP_mul, squares, squares, channel_vector(l, &g, n->in[1]));
-    emit_tensor_tensor(&k, OP_mul, sums, sums, squares);
-    emit_tensor_tensor(&k, OP_sub, bias, channel_vector(l, &g, n->in[2]), sums);
+    emit_tensor_scalar(
+        &k, (struct tensor_scalar){.dst = squares,
+                                   .src = squares,
+                                   .scalar0 = (float)attr_float(&n->attrs, "epsilon", 1e-5),
+                                   .op0 = OP_add});
+    emit_activation(
+        &k, (struct activation){.dst = squares, .src = squares, .factor = 1, .f = OP_rsqrt});
+    emit_tensor_tensor(
+        &k, (struct tensor_tensor){
+                .dst = squares, .a = squares, .b = channel_vector(l, &g, n->in[1]), .op = OP_mul});
+    emit_tensor_tensor(&k,
+                       (struct tensor_tensor){.dst = sums, .a = sums, .b = squares, .op = OP_mul});
+    emit_tensor_tensor(
+        &k, (struct tensor_tensor){
+                .dst = bias, .a = channel_vector(l, &g, n->in[2]), .b = sums, .op = OP_sub});
     g.var_p = kernel_loop(&k, dim_ceildiv(t, g.pixels, PIXELS));
-    emit_activation(&k, OP_identity, image(l, &g, n->out[0], false), image(l, &g, n->in[0], false),
-                    bias, 1, 0, 0);
-    kernel_of(&k)->insns[kernel_of(&k)->ninsns - 1].ap[2] = squares;
+    emit_activation(&k, (struct activation){.dst = image(l, &g, n->out[0], false),
+                                            .src = image(l, &g, n->in[0], false),
+                                            .scale = squares,
+                                            .bias = bias,
+                                            .factor = 1});
     kernel_end_loop(&k);
     kernel_of(&k)->flops = dim_mul(t, type_count(t, &n->out[0]->type), 8);
     kernel_of(&k)->bytes = dim_mul(t, type_count(t, &n->out[0]->type), 16);

@@ -53,12 +53,12 @@ int integer_bias(struct lowering *l, const struct node *n, int64_t outs, int64_t
 void emit_bias(struct kernel_builder *k, int bias, struct ap dst, int var_block, int64_t block,
                int64_t outs)
 {
-    struct ap src = ap_slot(k->l, bias);
+    struct ap src = ap_slot(k->p, bias);
     for (int i = 0; i < dst.rank - 1; i++) {
         src.dim[src.rank++] = dst.dim[i];
         src.dim[i].step = 0;
     }
-    ap_push_tile(k->l, &src, 1, block, var_block, outs);
+    ap_push_tile(k->p, &src, 1, block, var_block, outs);
     emit_copy(k, dst, src);
 }
 

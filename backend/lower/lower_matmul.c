@@ -51,7 +51,7 @@ static dim_t row_tile(const struct dim_table *t, dim_t rows)
 static void emit(struct kernel_builder *k, struct group *g, const struct product *m,
                  const struct packed_weights *w)
 {
-    struct lowering *l = k->l;
+    struct lowering *l = g->l;
     dim_t tile = row_tile(&l->p->dims, m->rows), tiles = dim_ceildiv(&l->p->dims, m->rows, tile);
     dim_t blocks = (m->outs + PACK_OUTS - 1) / PACK_OUTS;
     bool rows_outside = pack_size(&w->shape) <= WEIGHTS_IN_CACHE;
@@ -68,11 +68,11 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
     e.covers[1] = (struct cover){y->rank - 1, y->rank - 1, var_block,
                                  w->width < m->outs ? w->width : m->outs};
     struct space space = epilogue_space(&e);
-    struct ap moving = ap_slot(l, value_slot(l, m->x));
-    ap_push_tile(l, &moving, m->k, tile, var_row, m->rows);
+    struct ap moving = ap_slot(l->p, value_slot(l, m->x));
+    ap_push_tile(l->p, &moving, m->k, tile, var_row, m->rows);
     ap_push(&moving, 1, m->k);
-    struct ap stationary = weights_start(l, w, var_block);
-    weights_finish(l, w, &stationary, var_block);
+    struct ap stationary = weights_start(l->p, w, var_block);
+    weights_finish(l->p, w, &stationary, var_block);
     struct quantized q;
     if (sum_type(m->x->type.dtype) == DT_I32 && quantized_of(l, g, m->outs, m->bias, &q)) {
         emit_quantized(&e, &q, stationary, ap_in_bands(moving), var_block, space.dim[1].count,
@@ -88,16 +88,17 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
             psum = kernel_tile(k, MEM_PSUM, sums, tile, PACK_OUTS);
         dst = (struct ap){.mem = MEM_PSUM, .dtype = (uint8_t)sums, .tensor = psum};
         ap_push(&dst, PACK_OUTS, tile);
-        ap_clip(l, &dst, 0, var_row, tile, m->rows);
+        ap_clip(l->p, &dst, 0, var_row, tile, m->rows);
         ap_push(&dst, 1, space.dim[1].count);
-        ap_clip(l, &dst, 1, var_block, space.dim[1].count, m->outs);
+        ap_clip(l->p, &dst, 1, var_block, space.dim[1].count, m->outs);
     }
     if (m->bias >= 0)
         emit_bias(k, m->bias, dst, var_block, space.dim[1].count, m->outs);
-    struct insn *i = kernel_insn(k, INSN_nc_matmul);
-    i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
-    i->imm[0].base = m->bias >= 0;
-    i->imm[1].base = !w->in_place;
+    emit_nc_matmul(k, (struct nc_matmul){.dst = dst,
+                                         .stationary = stationary,
+                                         .moving = moving,
+                                         .accumulate = affine_number(m->bias >= 0),
+                                         .packing = !w->in_place});
     if (!epilogue_empty(g))
         epilogue_emit(&e, dst);
 }
@@ -113,7 +114,7 @@ void emit_product(struct lowering *l, struct group *g, const struct product *p)
         from.steps.data = p->w->constant->data;
         w = pack_constant(l, &from, 1, p->k, p->outs, 1, outer_value(l, n->in[1])->name);
     }
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     emit(&k, g, p, &w);
     struct kernel *kernel = kernel_of(&k);
     kernel->flops = dim_mul(&l->p->dims, p->rows, 2 * p->k * p->outs);

@@ -29,26 +29,28 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, co
 static void emit_window(struct kernel_builder *k, const struct pool *p, struct ap dst, int slot,
                         int var_n, int var_row, dim_t rows)
 {
-    struct ap image = ap_slot(k->l, slot);
-    ap_move(k->l, &image, var_n, p->image);
+    struct ap image = ap_slot(k->p, slot);
+    ap_move(k->p, &image, var_n, p->image);
     ap_push(&image, p->row, p->h), ap_push(&image, p->column, p->w),
         ap_push(&image, p->channel, p->channels);
-    struct insn *i = kernel_insn(k, INSN_window_pool);
-    i->ap[0] = dst, i->ap[1] = image;
-    affine_set(&i->imm[0], &k->l->p->arena, var_row, rows);
-    for (int d = 0; d < 2; d++) {
-        i->imm[1 + d].base = p->kernel[d];
-        i->imm[3 + d].base = p->stride[d];
-        i->imm[5 + d].base = p->dilation[d];
-        i->imm[7 + d].base = p->pad[d];
-    }
-    i->imm[9].base = p->count_pad;
-    i->func[0] = p->max ? OP_max : OP_add;
+    emit_window_pool(k, (struct window_pool){.dst = dst,
+                                             .image = image,
+                                             .row = affine_variable(k->p, 0, var_row, rows),
+                                             .kernel_h = p->kernel[0],
+                                             .kernel_w = p->kernel[1],
+                                             .stride_h = p->stride[0],
+                                             .stride_w = p->stride[1],
+                                             .dilation_h = p->dilation[0],
+                                             .dilation_w = p->dilation[1],
+                                             .pad_h = p->pad[0],
+                                             .pad_w = p->pad[1],
+                                             .count_pad = p->count_pad,
+                                             .op = p->max ? OP_max : OP_add});
 }
 
 static void report(struct kernel_builder *k, const struct pool *p, dim_t outs, dim_t ins)
 {
-    struct dim_table *t = &k->l->p->dims;
+    struct dim_table *t = &k->p->dims;
     kernel_of(k)->flops = dim_mul(t, outs, p->kernel[0] * p->kernel[1]);
     kernel_of(k)->bytes = dim_mul(t, dim_add(t, outs, ins), 4);
 }
@@ -57,16 +59,16 @@ static void report(struct kernel_builder *k, const struct pool *p, dim_t outs, d
 static void emit_pictures(struct lowering *l, const struct node *n, struct pool p)
 {
     struct dim_table *t = &l->p->dims;
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     dim_t outs = dim_mul(t, p.oh, p.ow);
     dim_t tile = image_rows_tile(p.oh, p.ow);
     p.n = dim_mul(t, p.n, p.channels);
     p.image = p.channel;
     p.channels = p.channel = 1;
     int var_n = kernel_grid(&k, p.n), var_row = kernel_grid(&k, dim_ceildiv(t, p.oh, tile));
-    struct ap dst = ap_slot(l, value_slot(l, n->out[0]));
-    ap_move(l, &dst, var_n, outs);
-    ap_push_tile(l, &dst, p.ow, tile, var_row, p.oh);
+    struct ap dst = ap_slot(l->p, value_slot(l, n->out[0]));
+    ap_move(l->p, &dst, var_n, outs);
+    ap_push_tile(l->p, &dst, p.ow, tile, var_row, p.oh);
     ap_push(&dst, 1, p.ow), ap_push(&dst, 1, 1);
     emit_window(&k, &p, dst, value_slot(l, n->in[0]), var_n, var_row, tile);
     report(&k, &p, type_count(t, &n->out[0]->type), type_count(t, &n->in[0]->type));
@@ -98,10 +100,10 @@ static int emit_along_rows(struct lowering *l, const struct node *n, struct pool
     p->channel = 1, p->column = p->channels;
     p->row = dim_mul(t, p->ow, p->channels), p->image = dim_mul(t, p->row, p->h);
 
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     int var_n = kernel_grid(&k, p->n), var_row = kernel_grid(&k, p->h);
-    struct ap dst = ap_slot(l, slot);
-    ap_move(l, &dst, var_n, p->image), ap_move(l, &dst, var_row, p->row);
+    struct ap dst = ap_slot(l->p, slot);
+    ap_move(l->p, &dst, var_n, p->image), ap_move(l->p, &dst, var_row, p->row);
     ap_push(&dst, p->channels, p->ow), ap_push(&dst, 1, p->channels);
     emit_window(&k, &rows, dst, value_slot(l, n->in[0]), var_n, var_row, 1);
     report(&k, &rows, type_count(t, &type), type_count(t, &n->in[0]->type));
@@ -128,14 +130,14 @@ enum lowered lower_pool(struct lowering *l, struct node *whole)
         return LOWERED;
     }
     int slot = separates(&p) ? emit_along_rows(l, n, &p) : value_slot(l, n->in[0]);
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     int var_n = kernel_grid(&k, p.n), var_row = kernel_grid(&k, p.oh);
     struct epilogue e = epilogue_of(&k, &g, &p, var_n, var_row);
     struct ap dst = epilogue_pattern(&e, n->out[0]);
     if (g.n > 1) {
         struct space s = epilogue_space(&e);
         int own = n->out[0]->type.dtype, type = engine_float(own) ? DT_F32 : own;
-        dst = space_tile(&s, &k, kernel_tile(&k, MEM_SBUF, type, 1, space_count(l, &s)));
+        dst = space_tile(&s, &k, kernel_tile(&k, MEM_SBUF, type, 1, space_count(l->p, &s)));
     }
     emit_window(&k, &p, dst, slot, var_n, var_row, 1);
     if (g.n > 1)

@@ -43,7 +43,7 @@ static struct computed examine(struct lowering *l, const struct node *n)
 
 static void make_grid(struct computed *c, struct kernel_builder *k, const struct type *y)
 {
-    struct dim_table *t = &k->l->p->dims;
+    struct dim_table *t = &k->p->dims;
     for (int i = 0; i < c->nbatch; i++)
         c->var[i] = y->dims[i] == 1 ? -1 : kernel_grid(k, y->dims[i]);
     c->row_tile = even_tile(c->rows, ROW_TILE);
@@ -70,32 +70,29 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
 
 static void multiply(struct kernel_builder *k, const struct computed *c, struct ap dst)
 {
-    struct lowering *l = k->l;
-    struct ap moving = ap_slot(l, c->a.slot), stationary = ap_slot(l, c->b.slot);
+    struct ap moving = ap_slot(k->p, c->a.slot), stationary = ap_slot(k->p, c->b.slot);
     int ra = c->a.rank, rb = c->b.rank;
     for (int i = 0; i < c->nbatch; i++)
         if (c->var[i] >= 0) {
-            ap_move(l, &moving, c->var[i], c->a_steps[i]);
-            ap_move(l, &stationary, c->var[i], c->b_steps[i]);
+            ap_move(k->p, &moving, c->var[i], c->a_steps[i]);
+            ap_move(k->p, &stationary, c->var[i], c->b_steps[i]);
         }
-    ap_push_tile(l, &moving, c->a.steps[ra - 2], c->row_tile, c->var_row, c->rows);
+    ap_push_tile(k->p, &moving, c->a.steps[ra - 2], c->row_tile, c->var_row, c->rows);
     ap_push(&moving, c->a.steps[ra - 1], c->k);
     ap_push(&stationary, c->b.steps[rb - 2], c->b.dims[rb - 2]);
-    ap_push_tile(l, &stationary, c->b.steps[rb - 1], c->column_tile, c->var_column, c->columns);
-    struct insn *i = kernel_insn(k, INSN_nc_matmul);
-    i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
+    ap_push_tile(k->p, &stationary, c->b.steps[rb - 1], c->column_tile, c->var_column, c->columns);
+    emit_nc_matmul(k, (struct nc_matmul){.dst = dst, .stationary = stationary, .moving = moving});
 }
 
-static struct ap result(struct kernel_builder *k, const struct node *n, const struct computed *c)
+static struct ap result(struct lowering *l, const struct node *n, const struct computed *c)
 {
-    struct lowering *l = k->l;
     struct strided y = strided_result(l, n->out[0]);
-    struct ap a = ap_slot(l, y.slot);
+    struct ap a = ap_slot(l->p, y.slot);
     for (int i = 0; i < c->nbatch; i++)
         if (c->var[i] >= 0)
-            ap_move(l, &a, c->var[i], y.steps[i]);
-    ap_push_tile(l, &a, y.steps[y.rank - 2], c->row_tile, c->var_row, c->rows);
-    ap_push_tile(l, &a, y.steps[y.rank - 1], c->column_tile, c->var_column, c->columns);
+            ap_move(l->p, &a, c->var[i], y.steps[i]);
+    ap_push_tile(l->p, &a, y.steps[y.rank - 2], c->row_tile, c->var_row, c->rows);
+    ap_push_tile(l->p, &a, y.steps[y.rank - 1], c->column_tile, c->var_column, c->columns);
     return a;
 }
 
@@ -113,19 +110,20 @@ enum lowered lower_product(struct lowering *l, struct node *whole)
     if (g.n > 1 && !epilogue_possible(l, &g, 0))
         return DECLINED;
     struct computed c = examine(l, n);
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     make_grid(&c, &k, &n->out[0]->type);
     struct epilogue e = epilogue_of(&k, &g, &c);
     float alpha = (float)attr_float(&n->attrs, "alpha", 1);
     bool direct = g.n == 1 && alpha == 1;
-    struct ap dst = result(&k, n, &c), at = dst;
+    struct ap dst = result(l, n, &c), at = dst;
     if (!direct) {
         struct space s = epilogue_space(&e);
         at = space_tile(&s, &k, kernel_tile(&k, MEM_PSUM, DT_F32, c.row_tile, c.column_tile));
     }
     multiply(&k, &c, at);
     if (alpha != 1)
-        emit_activation(&k, OP_identity, g.n == 1 ? dst : at, at, ap_absent(), alpha, 0, 0);
+        emit_activation(
+            &k, (struct activation){.dst = g.n == 1 ? dst : at, .src = at, .factor = alpha});
     if (g.n > 1)
         epilogue_emit(&e, at);
     struct dim_table *t = &l->p->dims;

@@ -200,8 +200,8 @@ static struct packed_weights pack_parts(struct lowering *l, const struct recurre
 static struct ap whole_weights(struct lowering *l, const struct packed_weights *w, int64_t blocks,
                                int var_direction)
 {
-    struct ap a = ap_slot(l, w->slot);
-    ap_move(l, &a, var_direction, w->group_step);
+    struct ap a = ap_slot(l->p, w->slot);
+    ap_move(l->p, &a, var_direction, w->group_step);
     ap_push(&a, w->block_step, blocks);
     ap_push(&a, w->pitch, pack_k(w->shape.type, w->shape.k));
     ap_push(&a, 1, w->width);
@@ -218,12 +218,11 @@ struct instances {
 /* (time, batch, width); a place without steps of time has none. */
 static struct ap at_place(const struct instances *s, const struct place *p, int64_t width)
 {
-    struct lowering *l = s->k->l;
-    struct ap a = ap_slot(l, p->slot);
-    ap_move(l, &a, s->var_direction, p->direction);
+    struct ap a = ap_slot(s->k->p, p->slot);
+    ap_move(s->k->p, &a, s->var_direction, p->direction);
     if (p->time)
         ap_push(&a, p->time, s->v->steps);
-    ap_push_tile(l, &a, p->batch, s->tile, s->var_batch, s->v->batch);
+    ap_push_tile(s->k->p, &a, p->batch, s->tile, s->var_batch, s->v->batch);
     ap_push(&a, 1, width);
     return a;
 }
@@ -235,15 +234,14 @@ static struct ap state_columns(const struct instances *s, int tile, int first, i
     struct ap a = {.mem = MEM_SBUF, .dtype = DT_F32, .tensor = tile};
     a.offset.base = first * v->hidden;
     ap_push(&a, v->cell->states * v->hidden, s->tile);
-    ap_clip(s->k->l, &a, 0, s->var_batch, s->tile, v->batch);
+    ap_clip(s->k->p, &a, 0, s->var_batch, s->tile, v->batch);
     ap_push(&a, 1, count * v->hidden);
     return a;
 }
 
-static void emit_instruction(const struct instances *s, struct ap state)
+static void emit_instruction(struct lowering *l, const struct instances *s, struct ap state)
 {
     const struct recurrent *v = s->v;
-    struct lowering *l = s->k->l;
     struct dim_table *t = &l->p->dims;
     struct weight_source from = {.constant = outer_value(l, v->n->in[1]),
                                  .steps = {v->w->data, v->width * v->inputs, 1, v->inputs}};
@@ -253,30 +251,32 @@ static void emit_instruction(const struct instances *s, struct ap state)
     struct place x = {.slot = value_slot(l, v->x)};
     x.time = v->by_batch ? v->inputs : dim_mul(t, v->batch, v->inputs);
     x.batch = v->by_batch ? dim_mul(t, v->steps, v->inputs) : v->inputs;
-    struct ap bias = ap_slot(l, joint_bias(l, v)), lengths = ap_absent();
-    ap_move(l, &bias, s->var_direction, BIASES * v->hidden);
+    struct ap bias = ap_slot(l->p, joint_bias(l, v)), lengths = ap_absent();
+    ap_move(l->p, &bias, s->var_direction, BIASES * v->hidden);
     ap_push(&bias, v->hidden, BIASES), ap_push(&bias, 1, v->hidden);
     if (v->lengths) {
-        lengths = ap_slot(l, value_slot(l, v->lengths));
-        ap_push_tile(l, &lengths, 1, s->tile, s->var_batch, v->batch);
+        lengths = ap_slot(l->p, value_slot(l, v->lengths));
+        ap_push_tile(l->p, &lengths, 1, s->tile, s->var_batch, v->batch);
     }
-    struct insn *i = kernel_insn(s->k, INSN_recurrence);
-    i->ap[0] = state;
-    i->ap[1] = v->y.slot >= 0 ? at_place(s, &v->y, v->hidden) : ap_absent();
-    i->ap[2] = at_place(s, &x, v->inputs);
-    i->ap[3] = whole_weights(l, &w, (v->width + w.width - 1) / w.width, s->var_direction);
-    i->ap[4] = whole_weights(l, &r, (v->hidden + UNITS - 1) / UNITS, s->var_direction);
-    i->ap[5] = bias;
-    i->ap[6] = lengths;
-    i->imm[0].base = v->cell->gates;
-    i->imm[1].base = v->reverse;
-    affine_set(&i->imm[1], &l->p->arena, s->var_direction, v->directions == 2);
+    emit_recurrence(
+        s->k,
+        (struct recurrence){
+            .state = state,
+            .y = v->y.slot >= 0 ? at_place(s, &v->y, v->hidden) : ap_absent(),
+            .x = at_place(s, &x, v->inputs),
+            .input_weights =
+                whole_weights(l, &w, (v->width + w.width - 1) / w.width, s->var_direction),
+            .weights = whole_weights(l, &r, (v->hidden + UNITS - 1) / UNITS, s->var_direction),
+            .bias = bias,
+            .lengths = lengths,
+            .gates = v->cell->gates,
+            .reverse = affine_variable(l->p, v->reverse, s->var_direction, v->directions == 2)});
 }
 
 static void emit_layer(struct lowering *l, const struct recurrent *v)
 {
     struct dim_table *t = &l->p->dims;
-    struct kernel_builder k = kernel_begin(l, v->n, v->n->name);
+    struct kernel_builder k = begin_kernel(l, v->n, v->n->name);
     struct instances s = {.k = &k, .v = v, .tile = even_tile(v->batch, BATCH_TILE)};
     s.var_direction = kernel_grid(&k, v->directions);
     s.var_batch = kernel_grid(&k, dim_ceildiv(t, v->batch, s.tile));
@@ -286,8 +286,8 @@ static void emit_layer(struct lowering *l, const struct recurrent *v)
         if (v->initial[i].slot >= 0)
             emit_copy(&k, state_columns(&s, tile, i, 1), at_place(&s, &v->initial[i], v->hidden));
         else
-            emit_memset(&k, state_columns(&s, tile, i, 1), 0);
-    emit_instruction(&s, state_columns(&s, tile, 0, states));
+            emit_memset(&k, (struct memset){.dst = state_columns(&s, tile, i, 1)});
+    emit_instruction(l, &s, state_columns(&s, tile, 0, states));
     for (int i = 0; i < states; i++)
         if (v->last[i].slot >= 0)
             emit_copy(&k, at_place(&s, &v->last[i], v->hidden), state_columns(&s, tile, i, 1));

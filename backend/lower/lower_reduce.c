@@ -158,21 +158,21 @@ static void make_grid(struct reduction *r, struct kernel_builder *k)
         int64_t most = columns ? COLUMNS : UNKNOWN_ROWS;
         if (!columns && dim_is_const(r->elements))
             most = r->elements >= TILE_ELEMENTS ? 1 : TILE_ELEMENTS / r->elements;
-        if (k->l->m->strict) /* results lie over partitions */
-            most = k->l->m->partitions;
+        if (k->m->strict) /* results lie over partitions */
+            most = k->m->partitions;
         r->tile = even_tile(s->count, most);
-        if (columns && !k->l->m->strict && r->tile < s->count) /* whole vectors */
+        if (columns && !k->m->strict && r->tile < s->count) /* whole vectors */
             r->tile = (r->tile + VECTOR - 1) / VECTOR * VECTOR;
-        s->var = kernel_grid(k, dim_ceildiv(&k->l->p->dims, s->count, r->tile));
+        s->var = kernel_grid(k, dim_ceildiv(&k->p->dims, s->count, r->tile));
     }
 }
 
 static struct ap source(struct lowering *l, const struct reduction *r, int slot)
 {
-    struct ap a = ap_slot(l, slot);
+    struct ap a = ap_slot(l->p, slot);
     if (r->tiled >= 0) {
         const struct segment *t = &r->s[r->tiled];
-        ap_push_tile(l, &a, t->step, r->tile, t->var, t->count);
+        ap_push_tile(l->p, &a, t->step, r->tile, t->var, t->count);
     } else {
         ap_push(&a, 0, 1);
     }
@@ -180,7 +180,7 @@ static struct ap source(struct lowering *l, const struct reduction *r, int slot)
         if (r->s[i].reduced)
             ap_push(&a, r->s[i].step, r->s[i].count);
         else if (i != r->tiled)
-            ap_move(l, &a, r->s[i].var, r->s[i].step);
+            ap_move(l->p, &a, r->s[i].var, r->s[i].step);
     return a;
 }
 
@@ -190,7 +190,7 @@ static struct ap accumulator_tile(struct kernel_builder *k, const struct reducti
     struct ap a = {.mem = MEM_SBUF, .dtype = DT_F32, .tensor = tile};
     ap_push(&a, 1, r->tiled < 0 ? 1 : r->tile);
     if (r->tiled >= 0)
-        ap_clip(k->l, &a, 0, r->s[r->tiled].var, r->tile, r->s[r->tiled].count);
+        ap_clip(k->p, &a, 0, r->s[r->tiled].var, r->tile, r->s[r->tiled].count);
     return a;
 }
 
@@ -198,11 +198,9 @@ static struct ap accumulator_tile(struct kernel_builder *k, const struct reducti
 static void divide_by(struct kernel_builder *k, struct ap at, dim_t count)
 {
     struct ap number = ap_tile(k, kernel_tile(k, MEM_SBUF, DT_F32, 1, 1));
-    struct insn *i = kernel_insn(k, INSN_iota);
-    i->ap[0] = number;
-    i->imm[0].base = count;
+    emit_iota(k, (struct iota){.dst = number, .base = affine_number(count)});
     number.rank = 1;
-    emit_tensor_tensor(k, OP_div, at, at, number);
+    emit_tensor_tensor(k, (struct tensor_tensor){.dst = at, .a = at, .b = number, .op = OP_div});
 }
 
 /* ---- the greatest and least of all elements ---- */
@@ -228,12 +226,9 @@ static void emit_extreme(struct kernel_builder *k, const struct kind *kind, stru
 {
     ap_push(&dst, 1, 1);
     if (!dim_is_const(src.dim[1].count))
-        emit_memset(k, dst, kind->start);
-    struct insn *i = kernel_insn(k, INSN_tensor_reduce);
-    i->ap[0] = dst, i->ap[1] = src;
-    i->imm[0].base = 1;
-    i->flt[0] = 1;
-    i->func[0] = kind->reduce;
+        emit_memset(k, (struct memset){.dst = dst, .value = kind->start});
+    emit_tensor_reduce(k, (struct tensor_reduce){
+                              .dst = dst, .src = src, .axes = 1, .scale = 1, .op = kind->reduce});
 }
 
 /* Those of every piece of the elements, read once for both, then those of the pieces. Neither
@@ -246,28 +241,28 @@ static enum lowered lower_extremes(struct lowering *l, struct group *g, const st
     bool one = dim_is_const(pieces) && pieces == 1;
     int of_pieces[BOTH], x = value_slot(l, g->nodes[0]->in[0]);
     struct type type = type_tensor(DT_F32, 1, &pieces);
-    struct kernel_builder k = kernel_begin(l, g->nodes[0], g->nodes[0]->name);
+    struct kernel_builder k = begin_kernel(l, g->nodes[0], g->nodes[0]->name);
     int var = one ? -1 : kernel_grid(&k, pieces);
     for (int i = 0; i < g->n; i++) {
         const struct node *n = g->nodes[i];
         of_pieces[i] = one ? value_slot(l, n->out[0]) : temporary_slot(l, &type, NULL);
-        struct ap dst = ap_slot(l, of_pieces[i]), src = ap_slot(l, x);
+        struct ap dst = ap_slot(l->p, of_pieces[i]), src = ap_slot(l->p, x);
         ap_push(&src, 0, 1);
-        ap_push_tile(l, &src, 1, one ? r->elements : PIECE, var, r->elements);
+        ap_push_tile(l->p, &src, 1, one ? r->elements : PIECE, var, r->elements);
         if (!one)
-            ap_move(l, &dst, var, 1);
+            ap_move(l->p, &dst, var, 1);
         emit_extreme(&k, extreme_kind(n->op), dst, src);
     }
     kernel_of(&k)->flops = dim_mul(t, r->elements, g->n);
     kernel_of(&k)->bytes = dim_mul(t, r->elements, 4);
     if (one)
         return LOWERED;
-    k = kernel_begin(l, g->nodes[0], g->nodes[0]->name);
+    k = begin_kernel(l, g->nodes[0], g->nodes[0]->name);
     for (int i = 0; i < g->n; i++) {
         const struct node *n = g->nodes[i];
-        struct ap src = ap_slot(l, of_pieces[i]);
+        struct ap src = ap_slot(l->p, of_pieces[i]);
         ap_push(&src, 0, 1), ap_push(&src, 1, pieces);
-        emit_extreme(&k, extreme_kind(n->op), ap_slot(l, value_slot(l, n->out[0])), src);
+        emit_extreme(&k, extreme_kind(n->op), ap_slot(l->p, value_slot(l, n->out[0])), src);
     }
     kernel_of(&k)->flops = dim_mul(t, pieces, g->n);
     kernel_of(&k)->bytes = dim_mul(t, pieces, 4 * g->n);
@@ -287,7 +282,7 @@ enum lowered lower_reduce(struct lowering *l, struct node *whole)
     covers(&r, n, &e);
     if (g.n > 1 && (r.tiled < 0 || !epilogue_fits(l, &g, e.covers, e.ncovers)))
         return DECLINED;
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     e = (struct epilogue){.k = &k, .g = &g};
     make_grid(&r, &k);
     covers(&r, n, &e);
@@ -299,16 +294,19 @@ enum lowered lower_reduce(struct lowering *l, struct node *whole)
     if (!direct)
         at = accumulator_tile(&k, &r);
     if (!known)
-        emit_memset(&k, at, r.kind->start);
-    struct insn *i = kernel_insn(&k, INSN_tensor_reduce);
-    i->ap[0] = at, i->ap[1] = source(l, &r, value_slot(l, n->in[0]));
-    i->imm[0].base = i->ap[1].rank - 1;
-    i->flt[0] = r.kind->mean && known ? 1 / (float)r.elements : 1;
-    i->func[0] = r.kind->reduce;
+        emit_memset(&k, (struct memset){.dst = at, .value = r.kind->start});
+    struct ap from = source(l, &r, value_slot(l, n->in[0]));
+    emit_tensor_reduce(
+        &k, (struct tensor_reduce){.dst = at,
+                                   .src = from,
+                                   .axes = from.rank - 1,
+                                   .scale = r.kind->mean && known ? 1 / (float)r.elements : 1,
+                                   .op = r.kind->reduce});
     if (divide)
         divide_by(&k, at, r.elements);
     if (r.kind->finish != OP_identity)
-        emit_activation(&k, r.kind->finish, at, at, ap_absent(), 1, 0, 0);
+        emit_activation(
+            &k, (struct activation){.dst = at, .src = at, .factor = 1, .f = r.kind->finish});
     if (g.n > 1)
         epilogue_emit(&e, at);
     else if (!direct)

@@ -147,23 +147,24 @@ static void emit_planes(struct lowering *l, const struct node *n, const struct l
                         const struct plane *y, const struct plane *x, float scale_h, float scale_w)
 {
     struct dim_table *t = &l->p->dims;
-    struct kernel_builder k = kernel_begin(l, n, n->name && *n->name ? n->name : "resize");
+    struct kernel_builder k = begin_kernel(l, n, n->name && *n->name ? n->name : "resize");
     dim_t row = dim_mul(t, y->w, y->inner), x_row = dim_mul(t, x->w, x->inner);
     dim_t tile = image_rows_tile(y->h, row);
     int var_n = kernel_grid(&k, y->outer), var_row = kernel_grid(&k, dim_ceildiv(t, y->h, tile));
-    struct ap to = ap_slot(l, y->slot), from = ap_slot(l, x->slot);
-    ap_move(l, &to, var_n, dim_mul(t, row, y->h));
-    ap_move(l, &from, var_n, dim_mul(t, x_row, x->h));
-    ap_push_tile(l, &to, row, tile, var_row, y->h);
+    struct ap to = ap_slot(l->p, y->slot), from = ap_slot(l->p, x->slot);
+    ap_move(l->p, &to, var_n, dim_mul(t, row, y->h));
+    ap_move(l->p, &from, var_n, dim_mul(t, x_row, x->h));
+    ap_push_tile(l->p, &to, row, tile, var_row, y->h);
     ap_push(&from, x_row, x->h);
     ap_push(&to, y->inner, y->w), ap_push(&from, x->inner, x->w);
     ap_push(&to, 1, y->inner), ap_push(&from, 1, x->inner);
-    struct insn *i = kernel_insn(&k, INSN_resize_linear);
-    i->ap[0] = to, i->ap[1] = from;
-    affine_set(&i->imm[0], &l->p->arena, var_row, tile);
-    i->imm[1].base = y->h;
-    i->imm[2].base = r->rule;
-    i->flt[0] = scale_h, i->flt[1] = scale_w;
+    emit_resize_linear(&k, (struct resize_linear){.dst = to,
+                                                  .image = from,
+                                                  .row = affine_variable(l->p, 0, var_row, tile),
+                                                  .rows = y->h,
+                                                  .coordinates = r->rule,
+                                                  .scale_h = scale_h,
+                                                  .scale_w = scale_w});
     dim_t outs = dim_mul(t, y->outer, dim_mul(t, row, y->h));
     kernel_of(&k)->flops = dim_mul(t, outs, 6);
     kernel_of(&k)->bytes =

@@ -39,7 +39,7 @@ static bool epilogue_covers(struct lowering *l, const struct group *g, const str
 
 static void account(struct kernel_builder *k, const struct group *g, int flops)
 {
-    struct dim_table *t = &k->l->p->dims;
+    struct dim_table *t = &k->p->dims;
     dim_t n = type_count(t, &g->nodes[0]->out[0]->type);
     kernel_of(k)->flops = dim_mul(t, n, flops + g->n);
     kernel_of(k)->bytes = dim_mul(t, n, 8);
@@ -55,15 +55,12 @@ static enum lowered softmax(struct lowering *l, struct node *whole, bool logarit
     struct rows r = rows_of(l, &n->out[0]->type, axis, axis);
     if (!epilogue_covers(l, &g, &r))
         return DECLINED;
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     struct epilogue e;
     rows_grid(&r, &k);
     struct ap dst = rows_result(&k, &g, &r, &e);
     struct ap src = rows_dense(l, &r, value_slot(l, n->in[0]));
-    struct insn *i = kernel_insn(&k, INSN_softmax);
-    i->ap[0] = dst, i->ap[1] = src;
-    i->imm[0].base = logarithm;
-    i->flt[0] = 1;
+    emit_softmax(&k, (struct softmax){.dst = dst, .src = src, .log = logarithm, .factor = 1});
     rows_finish(&e, dst);
     account(&k, &g, 20);
     return LOWERED;
@@ -104,17 +101,20 @@ static enum lowered norm(struct lowering *l, struct node *whole, bool rms)
         }
     if (!epilogue_covers(l, &g, &r))
         return DECLINED;
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     struct epilogue e;
     rows_grid(&r, &k);
     struct ap dst = rows_result(&k, &g, &r, &e);
     struct ap src = rows_dense(l, &r, value_slot(l, n->in[0]));
     struct ap gamma = optional_pattern(l, &r, n->in[1]),
               beta = optional_pattern(l, &r, n->nin > 2 ? n->in[2] : NULL);
-    struct insn *i = kernel_insn(&k, INSN_layer_norm);
-    i->ap[0] = dst, i->ap[1] = src, i->ap[2] = gamma, i->ap[3] = beta;
-    i->imm[0].base = rms;
-    i->flt[0] = (float)attr_float(&n->attrs, "epsilon", 1e-5);
+    emit_layer_norm(&k,
+                    (struct layer_norm){.dst = dst,
+                                        .src = src,
+                                        .gamma = gamma,
+                                        .beta = beta,
+                                        .rms = rms,
+                                        .epsilon = (float)attr_float(&n->attrs, "epsilon", 1e-5)});
     rows_finish(&e, dst);
     account(&k, &g, 8);
     return LOWERED;

@@ -115,7 +115,7 @@ static int pack(struct lowering *l, const struct few_bits *m, const struct value
 
 static void emit(struct kernel_builder *k, struct group *g, const struct few_bits *m, int weights)
 {
-    struct lowering *l = k->l;
+    struct lowering *l = g->l;
     int64_t width = pack_width(m->shape.outs), outs = m->shape.outs;
     int64_t tiles_out = (outs + PACK_OUTS - 1) / PACK_OUTS;
     int64_t bytes = m->blocks * pack_quantized_block(&m->shape, (int)width);
@@ -138,20 +138,22 @@ static void emit(struct kernel_builder *k, struct group *g, const struct few_bit
         int psum = kernel_tile(k, MEM_PSUM, DT_F32, tile, width);
         dst = (struct ap){.mem = MEM_PSUM, .dtype = DT_F32, .tensor = psum};
         ap_push(&dst, width, tile);
-        ap_clip(l, &dst, 0, var_row, tile, m->rows);
+        ap_clip(l->p, &dst, 0, var_row, tile, m->rows);
         ap_push(&dst, 1, space.dim[1].count);
-        ap_clip(l, &dst, 1, var_block, space.dim[1].count, outs);
+        ap_clip(l->p, &dst, 1, var_block, space.dim[1].count, outs);
     }
-    struct ap moving = ap_slot(l, value_slot(l, m->x)), stationary = ap_slot(l, weights);
-    ap_push_tile(l, &moving, m->shape.k, tile, var_row, m->rows);
+    struct ap moving = ap_slot(l->p, value_slot(l, m->x)), stationary = ap_slot(l->p, weights);
+    ap_push_tile(l->p, &moving, m->shape.k, tile, var_row, m->rows);
     ap_push(&moving, 1, m->shape.k);
-    ap_move(l, &stationary, var_block, bytes);
+    ap_move(l->p, &stationary, var_block, bytes);
     ap_push(&stationary, 1, bytes);
-    struct insn *i = kernel_insn(k, INSN_weight_only_matmul);
-    i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
-    i->imm[0].base = m->shape.block, i->imm[1].base = m->shape.bits;
-    i->imm[2].base = m->shape.zeros;
-    i->flt[0] = m->centre;
+    emit_weight_only_matmul(k, (struct weight_only_matmul){.dst = dst,
+                                                           .stationary = stationary,
+                                                           .moving = moving,
+                                                           .block = m->shape.block,
+                                                           .bits = m->shape.bits,
+                                                           .zeros = m->shape.zeros,
+                                                           .centre = m->centre});
     if (!epilogue_empty(g))
         epilogue_emit(&e, dst);
 }
@@ -166,7 +168,7 @@ enum lowered lower_weight_only(struct lowering *l, struct node *n)
         return DECLINED;
     }
     int weights = pack(l, &m, outer_value(l, first->in[1]));
-    struct kernel_builder k = kernel_begin(l, first, first->name);
+    struct kernel_builder k = begin_kernel(l, first, first->name);
     emit(&k, &g, &m, weights);
     struct kernel *kernel = kernel_of(&k);
     struct dim_table *t = &l->p->dims;

@@ -114,7 +114,7 @@ static struct winograd make_plan(struct lowering *l, const struct conv *c, struc
 
 static void make_grid(struct kernel_builder *k, const struct conv *c, struct winograd *w)
 {
-    struct dim_table *t = &k->l->p->dims;
+    struct dim_table *t = &k->p->dims;
     w->var_block = w->shared ? kernel_grid(k, (c->outs + PACK_OUTS - 1) / PACK_OUTS) : -1;
     w->var_n = kernel_grid(k, c->n);
     w->var_row = kernel_grid(k, dim_ceildiv(t, w->high, w->rows));
@@ -124,33 +124,34 @@ static void make_grid(struct kernel_builder *k, const struct conv *c, struct win
 /* ---- instructions ---- */
 
 /* Appends the dim of a block's tiles. */
-static void push_tiles(struct lowering *l, const struct winograd *w, struct ap *a, dim_t step)
+static void push_tiles(struct program *p, const struct winograd *w, struct ap *a, dim_t step)
 {
     ap_push(a, step, tiles_in(w));
     if (w->rows > 1)
-        ap_clip(l, a, a->rank - 1, w->var_row, tiles_in(w),
-                dim_mul(&l->p->dims, w->high, w->columns));
+        ap_clip(p, a, a->rank - 1, w->var_row, tiles_in(w),
+                dim_mul(&p->dims, w->high, w->columns));
     else
-        ap_clip(l, a, a->rank - 1, w->var_column, w->columns, w->wide);
+        ap_clip(p, a, a->rank - 1, w->var_column, w->columns, w->wide);
 }
 
-static void emit_input(struct kernel_builder *k, const struct conv *c, const struct winograd *w,
+static void emit_input(struct lowering *l, struct kernel_builder *k, const struct conv *c, const struct winograd *w,
                        struct ap planes)
 {
-    struct lowering *l = k->l;
     struct dim_table *t = &l->p->dims;
-    struct ap image = ap_slot(l, value_slot(l, c->x));
+    struct ap image = ap_slot(l->p, value_slot(l, c->x));
     dim_t row = dim_mul(t, c->width, c->channels_in);
-    ap_move(l, &image, w->var_n, dim_mul(t, row, c->h));
+    ap_move(l->p, &image, w->var_n, dim_mul(t, row, c->h));
     ap_push(&image, row, c->h), ap_push(&image, c->channels_in, c->width);
     ap_push(&image, 1, c->channels_in);
-    struct insn *i = kernel_insn(k, INSN_winograd_input);
-    i->ap[0] = planes, i->ap[1] = image;
-    i->imm[0].base = w->size;
-    affine_set(&i->imm[1], &l->p->arena, w->var_row, w->rows),
-        affine_set(&i->imm[2], &l->p->arena, w->var_column, w->columns);
-    i->imm[3].base = w->columns;
-    i->imm[4].base = c->top, i->imm[5].base = c->left;
+    emit_winograd_input(
+        k, (struct winograd_input){.dst = planes,
+                                   .image = image,
+                                   .size = w->size,
+                                   .row = affine_variable(l->p, 0, w->var_row, w->rows),
+                                   .column = affine_variable(l->p, 0, w->var_column, w->columns),
+                                   .columns = w->columns,
+                                   .pad_h = c->top,
+                                   .pad_w = c->left});
 }
 
 /* Planes of whole images, written once; their slot. Rows of tiles are the instances. */
@@ -162,18 +163,18 @@ static int share_planes(struct lowering *l, const struct node *n, const struct c
     dim_t step = dim_add(t, dim_mul(t, tiles, c->channels_in), PAD);
     struct type type = type_tensor(whole->dtype, 3, (dim_t[]){c->n, whole->planes, step});
     int slot = temporary_slot(l, &type, NULL);
-    struct kernel_builder k = kernel_begin(l, n, "winograd input");
+    struct kernel_builder k = begin_kernel(l, n, "winograd input");
     struct winograd w = *whole;
     w.rows = 1, w.columns = w.wide;
     w.var_n = kernel_grid(&k, c->n), w.var_row = kernel_grid(&k, w.high);
     w.var_column = kernel_grid(&k, 1);
-    struct ap planes = ap_slot(l, slot);
-    ap_move(l, &planes, w.var_n, dim_mul(t, step, w.planes));
-    ap_move(l, &planes, w.var_row, dim_mul(t, w.wide, c->channels_in));
+    struct ap planes = ap_slot(l->p, slot);
+    ap_move(l->p, &planes, w.var_n, dim_mul(t, step, w.planes));
+    ap_move(l->p, &planes, w.var_row, dim_mul(t, w.wide, c->channels_in));
     ap_push(&planes, step, w.planes);
-    push_tiles(l, &w, &planes, c->channels_in);
+    push_tiles(l->p, &w, &planes, c->channels_in);
     ap_push(&planes, 1, c->channels_in);
-    emit_input(&k, c, &w, planes);
+    emit_input(l, &k, c, &w, planes);
     kernel_of(&k)->bytes =
         dim_mul(t,
                 dim_mul(t, c->n,
@@ -184,29 +185,28 @@ static int share_planes(struct lowering *l, const struct node *n, const struct c
 }
 
 /* The planes of a block of tiles, as moving operands: [tile][channel], without the plane. */
-static struct ap own_planes(struct kernel_builder *k, const struct conv *c,
+static struct ap own_planes(struct lowering *l, struct kernel_builder *k, const struct conv *c,
                             const struct winograd *w)
 {
     int tile = kernel_tile(k, MEM_SBUF, w->dtype, w->planes, w->plane_step);
     struct ap moving = {.mem = MEM_SBUF, .dtype = (uint8_t)w->dtype, .tensor = tile}, dst = moving;
     ap_push(&dst, w->plane_step, w->planes);
-    push_tiles(k->l, w, &dst, c->channels_in);
+    push_tiles(k->p, w, &dst, c->channels_in);
     ap_push(&dst, 1, c->channels_in);
-    emit_input(k, c, w, dst);
+    emit_input(l, k, c, w, dst);
     return moving;
 }
 
 static struct ap shared_planes(struct kernel_builder *k, const struct conv *c, struct winograd *w,
                                int slot)
 {
-    struct lowering *l = k->l;
-    struct dim_table *t = &l->p->dims;
+    struct dim_table *t = &k->p->dims;
     dim_t columns = dim_mul(t, w->columns, c->channels_in);
-    struct ap moving = ap_slot(l, slot);
-    w->plane_step = l->p->slots[slot].type.dims[2];
-    ap_move(l, &moving, w->var_n, dim_mul(t, w->plane_step, w->planes));
-    ap_move(l, &moving, w->var_row, dim_mul(t, dim_mul(t, w->wide, c->channels_in), w->rows));
-    ap_move(l, &moving, w->var_column, columns);
+    struct ap moving = ap_slot(k->p, slot);
+    w->plane_step = k->p->slots[slot].type.dims[2];
+    ap_move(k->p, &moving, w->var_n, dim_mul(t, w->plane_step, w->planes));
+    ap_move(k->p, &moving, w->var_row, dim_mul(t, dim_mul(t, w->wide, c->channels_in), w->rows));
+    ap_move(k->p, &moving, w->var_column, columns);
     return moving;
 }
 
@@ -214,21 +214,19 @@ static struct ap shared_planes(struct kernel_builder *k, const struct conv *c, s
 static void multiply(struct kernel_builder *k, const struct conv *c, const struct winograd *w,
                      struct ap moving, struct ap sums)
 {
-    struct lowering *l = k->l;
     int var_plane = kernel_loop(k, w->planes);
-    struct ap stationary = weights_start(l, &w->weights, w->var_block);
-    ap_move(l, &stationary, var_plane, w->weights.group_step);
-    weights_finish(l, &w->weights, &stationary, w->var_block);
-    ap_move(l, &moving, var_plane, w->plane_step);
-    push_tiles(l, w, &moving, c->channels_in);
+    struct ap stationary = weights_start(k->p, &w->weights, w->var_block);
+    ap_move(k->p, &stationary, var_plane, w->weights.group_step);
+    weights_finish(k->p, &w->weights, &stationary, w->var_block);
+    ap_move(k->p, &moving, var_plane, w->plane_step);
+    push_tiles(k->p, w, &moving, c->channels_in);
     ap_push(&moving, 1, c->channels_in);
-    ap_move(l, &sums, var_plane, w->sums_step);
-    push_tiles(l, w, &sums, pack_width(c->outs));
+    ap_move(k->p, &sums, var_plane, w->sums_step);
+    push_tiles(k->p, w, &sums, pack_width(c->outs));
     ap_push(&sums, 1, w->outs);
-    ap_clip(l, &sums, 1, w->var_block, PACK_OUTS, c->outs);
-    struct insn *i = kernel_insn(k, INSN_nc_matmul);
-    i->ap[0] = sums, i->ap[1] = stationary, i->ap[2] = moving;
-    i->imm[1].base = 1;
+    ap_clip(k->p, &sums, 1, w->var_block, PACK_OUTS, c->outs);
+    emit_nc_matmul(k, (struct nc_matmul){
+                          .dst = sums, .stationary = stationary, .moving = moving, .packing = 1});
     kernel_end_loop(k);
 }
 
@@ -249,7 +247,7 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
 static void finish(struct kernel_builder *k, struct group *g, const struct conv *c,
                    const struct winograd *w, struct ap planes)
 {
-    struct lowering *l = k->l;
+    struct lowering *l = g->l;
     struct epilogue e = epilogue_of(k, g, w);
     struct tail tail = tail_of(l, g, c->outs);
     if (tail.f != OP_identity && tail.f != OP_relu && tail.f != OP_clip)
@@ -260,21 +258,24 @@ static void finish(struct kernel_builder *k, struct group *g, const struct conv 
         dst = epilogue_pattern(&e, last);
     } else {
         struct space s = epilogue_space(&e);
-        dst = space_tile(&s, k, kernel_tile(k, MEM_SBUF, DT_F32, 1, space_count(l, &s)));
+        dst = space_tile(&s, k, kernel_tile(k, MEM_SBUF, DT_F32, 1, space_count(l->p, &s)));
     }
     if (tail.bias) {
-        bias = ap_slot(l, value_slot(l, tail.bias));
-        ap_push_tile(l, &bias, 1, w->outs, w->var_block, c->outs);
+        bias = ap_slot(l->p, value_slot(l, tail.bias));
+        ap_push_tile(l->p, &bias, 1, w->outs, w->var_block, c->outs);
     }
     ap_push(&planes, w->sums_step, w->planes);
-    push_tiles(l, w, &planes, pack_width(c->outs));
+    push_tiles(l->p, w, &planes, pack_width(c->outs));
     ap_push(&planes, 1, w->outs);
-    ap_clip(l, &planes, 2, w->var_block, PACK_OUTS, c->outs);
-    struct insn *i = kernel_insn(k, INSN_winograd_output);
-    i->ap[0] = dst, i->ap[1] = planes, i->ap[2] = bias;
-    i->imm[0].base = w->size, i->imm[1].base = w->columns;
-    i->func[0] = tail.f;
-    i->flt[0] = tail.a, i->flt[1] = tail.b;
+    ap_clip(l->p, &planes, 2, w->var_block, PACK_OUTS, c->outs);
+    emit_winograd_output(k, (struct winograd_output){.dst = dst,
+                                                     .planes = planes,
+                                                     .bias = bias,
+                                                     .size = w->size,
+                                                     .columns = w->columns,
+                                                     .a = tail.a,
+                                                     .b = tail.b,
+                                                     .f = tail.f});
     if (tail.taken == g->n && group_is_result(g, last) && dst.mem == MEM_HBM)
         return;
     struct expression x = {
@@ -295,9 +296,9 @@ enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c, 
     struct winograd w = make_plan(l, c, way);
     w.weights = winograd_weights(l, outer_value(l, n->in[1]), way);
     int slot = w.shared ? share_planes(l, n, c, &w) : -1;
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     make_grid(&k, c, &w);
-    struct ap moving = w.shared ? shared_planes(&k, c, &w, slot) : own_planes(&k, c, &w);
+    struct ap moving = w.shared ? shared_planes(&k, c, &w, slot) : own_planes(l, &k, c, &w);
     if (!w.shared)
         w.var_block = kernel_loop(&k, (c->outs + PACK_OUTS - 1) / PACK_OUTS);
     int psum = kernel_tile(&k, MEM_PSUM, DT_F32, w.planes, w.sums_step);

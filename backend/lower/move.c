@@ -89,12 +89,12 @@ static void plan_dim(struct walk *w, int64_t *room, int *grids)
 static void push(struct lowering *l, const struct walk *w, struct ap *to, struct ap *from)
 {
     if (w->var >= 0 && !w->tile) {
-        ap_move(l, to, w->var, w->to);
-        ap_move(l, from, w->var, w->from);
+        ap_move(l->p, to, w->var, w->to);
+        ap_move(l->p, from, w->var, w->from);
         return;
     }
-    ap_push_tile(l, to, w->to, w->tile, w->var, w->count);
-    ap_push_tile(l, from, w->from, w->tile, w->var, w->count);
+    ap_push_tile(l->p, to, w->to, w->tile, w->var, w->count);
+    ap_push_tile(l->p, from, w->from, w->tile, w->var, w->count);
 }
 
 static struct walk walk_of(const struct move *m, int i)
@@ -132,12 +132,12 @@ void emit_move(struct lowering *l, const struct node *n, const char *name, const
         if (flip >= 0 && i >= count - 2 && w[i].var >= 0 && !w[i].tile)
             w[i].tile = 1;
     }
-    struct kernel_builder k = kernel_begin(l, n, name);
+    struct kernel_builder k = begin_kernel(l, n, name);
     for (int i = 0; i < count; i++)
         if (w[i].var >= 0)
             w[i].var = kernel_grid(&k, w[i].tile ? dim_ceildiv(&l->p->dims, w[i].count, w[i].tile)
                                                  : w[i].count);
-    struct ap to = ap_slot(l, m->to_slot), from = ap_slot(l, m->from_slot);
+    struct ap to = ap_slot(l->p, m->to_slot), from = ap_slot(l->p, m->from_slot);
     to.offset.base = m->to_offset, from.offset.base = m->from_offset;
     for (int i = 0; i < count; i++)
         push(l, &w[i], &to, &from);
@@ -145,8 +145,10 @@ void emit_move(struct lowering *l, const struct node *n, const char *name, const
         ap_push(&to, 1, 1), ap_push(&from, 1, 1);
     if (flip >= 0)
         swap_dims(&from);
-    struct insn *i = kernel_insn(&k, flip >= 0 ? INSN_dma_transpose : INSN_dma_copy);
-    i->ap[0] = to, i->ap[1] = from;
+    if (flip >= 0)
+        emit_dma_transpose(&k, (struct dma_transpose){.dst = to, .src = from});
+    else
+        emit_dma_copy(&k, (struct dma_copy){.dst = to, .src = from});
     dim_t elements = 2 * (dim_t)dtype_bytes(l->p->slots[m->to_slot].type.dtype);
     for (int d = 0; d < m->rank; d++)
         elements = dim_mul(&l->p->dims, elements, m->dims[d]);

@@ -4,7 +4,7 @@
 #ifndef BACKEND_MOVE_H
 #define BACKEND_MOVE_H
 
-#include "backend/lower/kernel.h"
+#include "backend/lower/kernels.h"
 
 enum { MOVE_RANK = 2 * MAX_RANK };
 

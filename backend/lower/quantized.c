@@ -260,15 +260,21 @@ struct ap ap_in_bands(struct ap a)
 void emit_quantized(struct epilogue *e, const struct quantized *q, struct ap stationary,
                     struct ap moving, int var_block, int64_t block, int64_t outs)
 {
-    struct lowering *l = e->k->l;
-    struct ap terms = ap_slot(l, q->terms);
+    struct ap terms = ap_slot(e->k->p, q->terms);
     ap_push(&terms, outs, 3);
-    ap_push_tile(l, &terms, 1, block, var_block, outs);
-    struct insn *i = kernel_insn(e->k, INSN_quantized_matmul);
-    i->ap[0] = ap_in_bands(epilogue_pattern(e, e->g->results[0]));
-    i->ap[1] = stationary, i->ap[2] = moving, i->ap[3] = terms;
-    i->ap[4] = q->other ? ap_in_bands(epilogue_pattern(e, q->other)) : ap_absent();
-    i->imm[0].base = q->zero, i->imm[1].base = q->sum_zero;
-    i->imm[2].base = q->sum_signed, i->imm[3].base = q->other_first;
-    i->flt[0] = q->factor, i->flt[1] = q->other_factor, i->flt[2] = q->offset;
+    ap_push_tile(e->k->p, &terms, 1, block, var_block, outs);
+    emit_quantized_matmul(
+        e->k, (struct quantized_matmul){
+                  .dst = ap_in_bands(epilogue_pattern(e, e->g->results[0])),
+                  .stationary = stationary,
+                  .moving = moving,
+                  .terms = terms,
+                  .other = q->other ? ap_in_bands(epilogue_pattern(e, q->other)) : ap_absent(),
+                  .zero = q->zero,
+                  .sum_zero = q->sum_zero,
+                  .sum_signed = q->sum_signed,
+                  .other_first = q->other_first,
+                  .factor = q->factor,
+                  .other_factor = q->other_factor,
+                  .offset = q->offset});
 }

@@ -6,7 +6,7 @@
 #ifndef BACKEND_RECURRENT_H
 #define BACKEND_RECURRENT_H
 
-#include "backend/lower/kernel.h"
+#include "backend/lower/kernels.h"
 
 enum { BATCH_TILE = 16, MAX_FUNCTIONS = 3, MAX_STATES = 2 };
 

@@ -85,31 +85,33 @@ static void project(struct lowering *l, const struct recurrent *v, const struct 
         rows = dim_mul(t, rows, batch), batch = 1;
         x.time = x.batch, to.time = to.batch;
     }
-    struct kernel_builder k = kernel_begin(l, v->n, v->n->name);
+    struct kernel_builder k = begin_kernel(l, v->n, v->n->name);
     dim_t tile = even_tile(rows, ROW_TILE);
     int var_b = kernel_grid(&k, batch), var_row = kernel_grid(&k, dim_ceildiv(t, rows, tile));
     int var_block = kernel_grid(&k, (v->width + PACK_OUTS - 1) / PACK_OUTS);
-    struct ap dst = ap_slot(l, to.slot), moving = ap_slot(l, x.slot),
-              stationary = weights_start(l, w, var_block);
+    struct ap dst = ap_slot(l->p, to.slot), moving = ap_slot(l->p, x.slot),
+              stationary = weights_start(l->p, w, var_block);
     int64_t block = v->width < PACK_OUTS ? v->width : PACK_OUTS;
     dst.offset.base = dim_mul(t, to.direction, direction);
     moving.offset.base = x.start;
     stationary.offset.base = direction * w->group_step;
-    ap_move(l, &dst, var_b, to.batch), ap_move(l, &moving, var_b, x.batch);
-    ap_push_tile(l, &dst, to.time, tile, var_row, rows),
-        ap_push_tile(l, &dst, 1, block, var_block, v->width);
-    ap_push_tile(l, &moving, x.time, tile, var_row, rows), ap_push(&moving, 1, v->inputs);
-    weights_finish(l, w, &stationary, var_block);
+    ap_move(l->p, &dst, var_b, to.batch), ap_move(l->p, &moving, var_b, x.batch);
+    ap_push_tile(l->p, &dst, to.time, tile, var_row, rows),
+        ap_push_tile(l->p, &dst, 1, block, var_block, v->width);
+    ap_push_tile(l->p, &moving, x.time, tile, var_row, rows), ap_push(&moving, 1, v->inputs);
+    weights_finish(l->p, w, &stationary, var_block);
     if (bias >= 0) {
-        struct ap from = ap_slot(l, bias);
+        struct ap from = ap_slot(l->p, bias);
         from.offset.base = direction * v->width;
-        ap_push_tile(l, &from, 0, tile, var_row, rows),
-            ap_push_tile(l, &from, 1, block, var_block, v->width);
+        ap_push_tile(l->p, &from, 0, tile, var_row, rows),
+            ap_push_tile(l->p, &from, 1, block, var_block, v->width);
         emit_copy(&k, dst, from);
     }
-    struct insn *i = kernel_insn(&k, INSN_nc_matmul);
-    i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = moving;
-    i->imm[0].base = bias >= 0, i->imm[1].base = 1;
+    emit_nc_matmul(&k, (struct nc_matmul){.dst = dst,
+                                          .stationary = stationary,
+                                          .moving = moving,
+                                          .accumulate = affine_number(bias >= 0),
+                                          .packing = 1});
     dim_t all = dim_mul(t, v->steps, v->batch);
     kernel_of(&k)->flops = dim_mul(t, all, 2 * v->inputs * v->width);
     kernel_of(&k)->bytes = dim_mul(t, all, 4 * (v->inputs + v->width));
@@ -120,34 +122,33 @@ static void emit_mask(struct lowering *l, const struct recurrent *v, int64_t dir
 {
     struct dim_table *t = &l->p->dims;
     bool back = goes_back(v, direction);
-    struct kernel_builder k = kernel_begin(l, v->n, "sequence mask");
+    struct kernel_builder k = begin_kernel(l, v->n, "sequence mask");
     int var_t = kernel_grid(&k, v->steps),
         var_b = kernel_grid(&k, dim_ceildiv(t, v->batch, BATCH_TILE));
     int now_tile = kernel_tile(&k, MEM_SBUF, DT_F32, BATCH_TILE, 1),
         length_tile = kernel_tile(&k, MEM_SBUF, DT_F32, BATCH_TILE, 1);
     struct ap now = ap_tile(&k, now_tile), length = ap_tile(&k, length_tile);
-    struct ap from = ap_slot(l, value_slot(l, v->lengths)), to = ap_slot(l, v->mask.slot);
-    ap_clip(l, &now, 0, var_b, BATCH_TILE, v->batch),
-        ap_clip(l, &length, 0, var_b, BATCH_TILE, v->batch);
-    ap_push_tile(l, &from, 1, BATCH_TILE, var_b, v->batch), ap_push(&from, 1, 1);
+    struct ap from = ap_slot(l->p, value_slot(l, v->lengths)), to = ap_slot(l->p, v->mask.slot);
+    ap_clip(l->p, &now, 0, var_b, BATCH_TILE, v->batch),
+        ap_clip(l->p, &length, 0, var_b, BATCH_TILE, v->batch);
+    ap_push_tile(l->p, &from, 1, BATCH_TILE, var_b, v->batch), ap_push(&from, 1, 1);
     to.offset.base = dim_mul(t, v->mask.direction, direction);
-    ap_move(l, &to, var_t, v->mask.time);
-    ap_push_tile(l, &to, 1, BATCH_TILE, var_b, v->batch), ap_push(&to, 1, 1);
+    ap_move(l->p, &to, var_t, v->mask.time);
+    ap_push_tile(l->p, &to, 1, BATCH_TILE, var_b, v->batch), ap_push(&to, 1, 1);
     emit_copy(&k, length, from);
-    struct insn *i = kernel_insn(&k, INSN_iota);
-    i->ap[0] = now;
-    i->imm[0].base = back ? dim_sub(t, v->steps, 1) : 0;
-    affine_set(&i->imm[0], &l->p->arena, var_t, back ? -1 : 1);
-    emit_tensor_tensor(&k, OP_gt, to, length, now);
+    emit_iota(&k, (struct iota){.dst = now,
+                                .base = affine_variable(l->p, back ? dim_sub(t, v->steps, 1) : 0,
+                                                        var_t, back ? -1 : 1)});
+    emit_tensor_tensor(&k, (struct tensor_tensor){.dst = to, .a = length, .b = now, .op = OP_gt});
 }
 
 /* ---- steps ---- */
 
-struct recurrence;
+struct layer_builder;
 /* Replaces the state tiles by those of the next time step. */
-typedef void step_fn(struct recurrence *s);
+typedef void step_fn(struct layer_builder *s);
 
-struct recurrence {
+struct layer_builder {
     struct kernel_builder *k;
     const struct recurrent *v;
     dim_t tile;
@@ -157,78 +158,79 @@ struct recurrence {
 };
 
 /* Columns [first, first + count) of a tile with `width` columns. */
-static struct ap columns(struct recurrence *s, int tile, int64_t width, int64_t first,
+static struct ap columns(struct layer_builder *s, int tile, int64_t width, int64_t first,
                          int64_t count)
 {
     struct ap a = {.mem = MEM_SBUF, .dtype = DT_F32, .tensor = tile};
     a.offset.base = first;
     ap_push(&a, width, s->tile);
-    ap_clip(s->k->l, &a, 0, s->var_batch, s->tile, s->v->batch);
+    ap_clip(s->k->p, &a, 0, s->var_batch, s->tile, s->v->batch);
     ap_push(&a, 1, count);
     return a;
 }
 
-static struct ap state(struct recurrence *s, int tile)
+static struct ap state(struct layer_builder *s, int tile)
 {
     return columns(s, tile, s->v->hidden, 0, s->v->hidden);
 }
 
-static struct ap gate(struct recurrence *s, int first, int count)
+static struct ap gate(struct layer_builder *s, int first, int count)
 {
     return columns(s, s->gates, s->v->width, first * s->v->hidden, count * s->v->hidden);
 }
 
 /* `count` columns of a place; a batch step of 0 repeats. */
-static struct ap at_place(struct recurrence *s, const struct place *p, int var_time, dim_t step,
+static struct ap at_place(struct layer_builder *s, const struct place *p, int var_time, dim_t step,
                           int64_t first, int64_t count)
 {
-    struct lowering *l = s->k->l;
-    struct ap a = ap_slot(l, p->slot);
-    a.offset.base = dim_add(&l->p->dims, p->start, first);
-    ap_move(l, &a, s->var_direction, p->direction);
+    struct ap a = ap_slot(s->k->p, p->slot);
+    a.offset.base = dim_add(&s->k->p->dims, p->start, first);
+    ap_move(s->k->p, &a, s->var_direction, p->direction);
     if (var_time >= 0)
-        ap_move(l, &a, var_time, p->time);
-    ap_push_tile(l, &a, p->batch, s->tile, s->var_batch, s->v->batch);
+        ap_move(s->k->p, &a, var_time, p->time);
+    ap_push_tile(s->k->p, &a, p->batch, s->tile, s->var_batch, s->v->batch);
     ap_push(&a, step, count);
     return a;
 }
 
 /* Columns from `first` on of a tile += source * weights. */
-static void add_product(struct recurrence *s, int tile, int64_t width, int64_t first, int source,
+static void add_product(struct layer_builder *s, int tile, int64_t width, int64_t first, int source,
                         const struct packed_weights *w)
 {
     struct kernel_builder *k = s->k;
     int64_t outs = w->shape.outs, blocks = (outs + PACK_OUTS - 1) / PACK_OUTS;
     int var = blocks > 1 ? kernel_loop(k, blocks) : -1;
-    struct ap dst = columns(s, tile, width, first, 1), stationary = weights_start(k->l, w, var);
+    struct ap dst = columns(s, tile, width, first, 1), stationary = weights_start(k->p, w, var);
     dst.rank = 1;
-    ap_push_tile(k->l, &dst, 1, outs < PACK_OUTS ? outs : PACK_OUTS, var, outs);
-    ap_move(k->l, &stationary, s->var_direction, w->group_step);
-    weights_finish(k->l, w, &stationary, var);
-    struct insn *i = kernel_insn(k, INSN_nc_matmul);
-    i->ap[0] = dst, i->ap[1] = stationary, i->ap[2] = state(s, source);
-    i->imm[0].base = i->imm[1].base = 1;
+    ap_push_tile(k->p, &dst, 1, outs < PACK_OUTS ? outs : PACK_OUTS, var, outs);
+    ap_move(k->p, &stationary, s->var_direction, w->group_step);
+    weights_finish(k->p, w, &stationary, var);
+    emit_nc_matmul(k, (struct nc_matmul){.dst = dst,
+                                         .stationary = stationary,
+                                         .moving = state(s, source),
+                                         .accumulate = affine_number(1),
+                                         .packing = 1});
     if (blocks > 1)
         kernel_end_loop(k);
 }
 
-static void apply(struct recurrence *s, enum op f, struct ap dst, struct ap src)
+static void apply(struct layer_builder *s, enum op f, struct ap dst, struct ap src)
 {
-    emit_activation(s->k, f, dst, src, ap_absent(), 1, 0, 0);
+    emit_activation(s->k, (struct activation){.dst = dst, .src = src, .factor = 1, .f = f});
 }
 
-static void combine(struct recurrence *s, enum op op, struct ap dst, struct ap a, struct ap b)
+static void combine(struct layer_builder *s, enum op op, struct ap dst, struct ap a, struct ap b)
 {
-    emit_tensor_tensor(s->k, op, dst, a, b);
+    emit_tensor_tensor(s->k, (struct tensor_tensor){.dst = dst, .a = a, .b = b, .op = op});
 }
 
-static void rnn_step(struct recurrence *s)
+static void rnn_step(struct layer_builder *s)
 {
     add_product(s, s->gates, s->v->width, 0, s->h, &s->r[0]);
     apply(s, s->v->function[0], state(s, s->h), gate(s, 0, 1));
 }
 
-static void lstm_step(struct recurrence *s)
+static void lstm_step(struct layer_builder *s)
 {
     enum { IN, OUT, FORGET, CELL };
     const enum op *f = s->v->function;
@@ -242,7 +244,7 @@ static void lstm_step(struct recurrence *s)
     combine(s, OP_mul, state(s, s->h), state(s, s->scratch), gate(s, OUT, 1));
 }
 
-static void gru_step(struct recurrence *s)
+static void gru_step(struct layer_builder *s)
 {
     enum { UPDATE, RESET, NEXT };
     const struct recurrent *v = s->v;
@@ -252,7 +254,7 @@ static void gru_step(struct recurrence *s)
         if (v->reset_bias >= 0)
             emit_copy(s->k, state(s, s->scratch), at_place(s, &bias, -1, 1, 0, v->hidden));
         else
-            emit_memset(s->k, state(s, s->scratch), 0);
+            emit_memset(s->k, (struct memset){.dst = state(s, s->scratch)});
         add_product(s, s->scratch, v->hidden, 0, s->h, &s->r[1]);
     }
     apply(s, v->function[0], gate(s, UPDATE, 2), gate(s, UPDATE, 2));
@@ -273,10 +275,10 @@ static step_fn *step_of(const struct recurrent *v)
     return v->cell->op == OP_lstm ? lstm_step : v->cell->op == OP_gru ? gru_step : rnn_step;
 }
 
-static void select_by(struct recurrence *s, struct ap mask, struct ap dst, struct ap a, struct ap b)
+static void select_by(struct layer_builder *s, struct ap mask, struct ap dst, struct ap a,
+                      struct ap b)
 {
-    struct insn *i = kernel_insn(s->k, INSN_select);
-    i->ap[0] = dst, i->ap[1] = mask, i->ap[2] = a, i->ap[3] = b;
+    emit_select(s->k, (struct select){.dst = dst, .predicate = mask, .a = a, .b = b});
 }
 
 /* The recurrent weights of gates [first, first + count), a group per direction. */
@@ -291,7 +293,7 @@ static struct packed_weights pack_gates(struct lowering *l, const struct recurre
                          "recurrent weights");
 }
 
-static void emit_time_loop(struct recurrence *s, const int *tiles, const int *old, int zeros)
+static void emit_time_loop(struct layer_builder *s, const int *tiles, const int *old, int zeros)
 {
     const struct recurrent *v = s->v;
     struct kernel_builder *k = s->k;
@@ -313,15 +315,15 @@ static void emit_time_loop(struct recurrence *s, const int *tiles, const int *ol
     kernel_end_loop(k);
 }
 
-static void emit_recurrence(struct lowering *l, const struct recurrent *v)
+static void emit_composed(struct lowering *l, const struct recurrent *v)
 {
     struct dim_table *t = &l->p->dims;
     bool gru = v->cell->op == OP_gru;
     struct packed_weights r[2] = {pack_gates(l, v, 0, gru ? 2 : v->cell->gates)};
     if (gru)
         r[1] = pack_gates(l, v, 2, 1);
-    struct kernel_builder k = kernel_begin(l, v->n, v->n->name);
-    struct recurrence s = {.k = &k, .v = v, .tile = even_tile(v->batch, BATCH_TILE), .r = r};
+    struct kernel_builder k = begin_kernel(l, v->n, v->n->name);
+    struct layer_builder s = {.k = &k, .v = v, .tile = even_tile(v->batch, BATCH_TILE), .r = r};
     s.var_direction = kernel_grid(&k, v->directions);
     s.var_batch = kernel_grid(&k, dim_ceildiv(t, v->batch, s.tile));
     int tiles[MAX_STATES], old[MAX_STATES] = {-1, -1}, zeros = -1;
@@ -334,12 +336,12 @@ static void emit_recurrence(struct lowering *l, const struct recurrent *v)
         if (v->initial[i].slot >= 0)
             emit_copy(&k, state(&s, tiles[i]), at_place(&s, &v->initial[i], -1, 1, 0, v->hidden));
         else
-            emit_memset(&k, state(&s, tiles[i]), 0);
+            emit_memset(&k, (struct memset){.dst = state(&s, tiles[i])});
     }
     s.h = tiles[0], s.c = tiles[v->cell->states - 1];
     if (v->lengths) {
         zeros = kernel_tile(&k, MEM_SBUF, DT_F32, s.tile, v->hidden);
-        emit_memset(&k, state(&s, zeros), 0);
+        emit_memset(&k, (struct memset){.dst = state(&s, zeros)});
     }
     emit_time_loop(&s, tiles, old, zeros);
     for (int i = 0; i < v->cell->states; i++)
@@ -388,7 +390,7 @@ void compose_recurrence(struct lowering *l, struct recurrent *v)
         if (v->lengths)
             emit_mask(l, v, d);
     }
-    emit_recurrence(l, v);
+    emit_composed(l, v);
     if (both)
         emit_results(l, v, y);
 }

@@ -28,10 +28,10 @@ struct rows rows_of(struct lowering *l, const struct type *t, int first, int las
 
 void rows_grid(struct rows *r, struct kernel_builder *k)
 {
-    struct dim_table *t = &k->l->p->dims;
-    bool strict = k->l->m->strict; /* rows lie over partitions */
+    struct dim_table *t = &k->p->dims;
+    bool strict = k->m->strict; /* rows lie over partitions */
     if (r->strided) {
-        r->tile = even_tile(r->inner, strict ? k->l->m->partitions : INNER_TILE);
+        r->tile = even_tile(r->inner, strict ? k->m->partitions : INNER_TILE);
         r->var_outer = kernel_grid(k, r->outer);
         r->var_inner = kernel_grid(k, dim_ceildiv(t, r->inner, r->tile));
         return;
@@ -39,7 +39,7 @@ void rows_grid(struct rows *r, struct kernel_builder *k)
     int64_t most = UNKNOWN_ROWS;
     if (dim_is_const(r->n))
         most = r->n >= TILE_ELEMENTS ? 1 : r->n > 0 ? TILE_ELEMENTS / r->n : TILE_ELEMENTS;
-    r->tile = even_tile(r->outer, strict ? k->l->m->partitions : most);
+    r->tile = even_tile(r->outer, strict ? k->m->partitions : most);
     r->var_outer = kernel_grid(k, dim_ceildiv(t, r->outer, r->tile));
 }
 
@@ -58,16 +58,16 @@ void rows_covers(const struct rows *r, struct epilogue *e)
 
 struct ap rows_pattern(struct lowering *l, const struct rows *r, int slot, const dim_t *steps)
 {
-    struct ap a = ap_slot(l, slot);
+    struct ap a = ap_slot(l->p, slot);
     dim_t outer = 0, n = 0, inner = 0;
     joint_step(l, steps, r->dims, 0, r->first - 1, &outer);
     joint_step(l, steps, r->dims, r->first, r->last, &n);
     joint_step(l, steps, r->dims, r->last + 1, r->rank - 1, &inner);
     if (r->strided) {
-        ap_move(l, &a, r->var_outer, outer);
-        ap_push_tile(l, &a, inner, r->tile, r->var_inner, r->inner);
+        ap_move(l->p, &a, r->var_outer, outer);
+        ap_push_tile(l->p, &a, inner, r->tile, r->var_inner, r->inner);
     } else {
-        ap_push_tile(l, &a, outer, r->tile, r->var_outer, r->outer);
+        ap_push_tile(l->p, &a, outer, r->tile, r->var_outer, r->outer);
     }
     ap_push(&a, n, r->n);
     return a;
@@ -85,9 +85,9 @@ struct ap rows_tile(struct kernel_builder *k, const struct rows *r)
     int tile = kernel_tile(k, MEM_SBUF, DT_F32, r->tile, r->n);
     struct ap a = ap_tile(k, tile);
     if (r->strided)
-        ap_clip(k->l, &a, 0, r->var_inner, r->tile, r->inner);
+        ap_clip(k->p, &a, 0, r->var_inner, r->tile, r->inner);
     else
-        ap_clip(k->l, &a, 0, r->var_outer, r->tile, r->outer);
+        ap_clip(k->p, &a, 0, r->var_outer, r->tile, r->outer);
     return a;
 }
 
@@ -106,7 +106,7 @@ struct ap rows_result(struct kernel_builder *k, struct group *g, struct rows *r,
     *e = (struct epilogue){.k = k, .g = g};
     rows_covers(r, e);
     if (g->n == 1)
-        return rows_dense(k->l, r, value_slot(k->l, g->nodes[0]->out[0]));
+        return rows_dense(g->l, r, value_slot(g->l, g->nodes[0]->out[0]));
     return rows_tile(k, r);
 }
 

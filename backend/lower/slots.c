@@ -146,22 +146,6 @@ int value_slot(struct lowering *l, struct value *v)
 
 /* ---- steps ---- */
 
-void add_step(struct lowering *l, int kind, int index)
-{
-    struct program_region *r = &l->p->regions[l->region];
-    ARENA_GROW(&l->p->arena, r->steps, r->nsteps, r->steps_cap);
-    r->steps[r->nsteps++] = (struct step){(uint8_t)kind, index};
-}
-
-int add_kernel(struct lowering *l, const char *name)
-{
-    struct program *p = l->p;
-    ARENA_GROW(&p->arena, p->kernels, p->nkernels, p->kernels_cap);
-    p->kernels[p->nkernels] = (struct kernel){.name = name};
-    add_step(l, STEP_LAUNCH, p->nkernels);
-    return p->nkernels++;
-}
-
 int program_node_of(struct lowering *l, const struct node *n)
 {
     return program_add_node(l->p, n->name ? n->name : "", n->source ? n->source : op_name(n->op));
@@ -199,7 +183,7 @@ static int container_slot(struct lowering *l, const struct tensor *t, const char
                                                  .base = -1});
     ARENA_GROW(&p->arena, p->calls, p->ncalls, p->calls_cap);
     p->calls[p->ncalls] = c;
-    add_step(l, STEP_CALL, p->ncalls++);
+    program_add_step(l->p, l->region, STEP_CALL, p->ncalls++);
     return c.out[0];
 }
 

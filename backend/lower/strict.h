@@ -9,7 +9,7 @@
 #ifndef BACKEND_STRICT_H
 #define BACKEND_STRICT_H
 
-#include "backend/lower/kernel.h"
+#include "backend/lower/kernels.h"
 
 enum { STRICT_PARTITIONS = 128 };
 

@@ -126,9 +126,9 @@ static struct ap weights_at(struct strict_conv *s, int var_chunk)
     struct ap a = {.mem = MEM_SBUF, .dtype = s->c->w->dtype, .tensor = s->weight_tile};
     ap_push(&a, kernel_of(s->k)->tiles[s->weight_tile].elements, s->m.chunk);
     if (var_chunk >= 0)
-        ap_clip(s->k->l, &a, 0, var_chunk, s->m.chunk, s->m.channels);
+        ap_clip(s->k->p, &a, 0, var_chunk, s->m.chunk, s->m.channels);
     if (var_chunk >= 0 && s->m.resident)
-        ap_move(s->k->l, &a, var_chunk, s->taps * s->out_tile);
+        ap_move(s->k->p, &a, var_chunk, s->taps * s->out_tile);
     return a;
 }
 
@@ -136,18 +136,17 @@ static void push_outs(struct strict_conv *s, struct ap *a)
 {
     ap_push(a, 1, s->out_tile);
     if (s->c->group == 1)
-        ap_clip(s->k->l, a, a->rank - 1, s->var_block, s->out_tile, s->outs);
+        ap_clip(s->k->p, a, a->rank - 1, s->var_block, s->out_tile, s->outs);
 }
 
 static void load_chunk(struct strict_conv *s, int var_chunk)
 {
-    struct lowering *l = s->k->l;
     int64_t row = s->taps * s->outs, group = s->m.channels * row;
     image_load(s->k, &s->m, s->var_n, var_chunk, s->c->group > 1 ? s->var_block : -1, s->m.channels,
                s->m.resident ? -1 : s->var_band, s->var_column);
-    struct ap to = weights_at(s, var_chunk), from = ap_slot(l, s->weights);
-    ap_move(l, &from, s->var_block, s->c->group > 1 ? group : s->out_tile);
-    ap_push_tile(l, &from, row, s->m.chunk, var_chunk, s->m.channels);
+    struct ap to = weights_at(s, var_chunk), from = ap_slot(s->k->p, s->weights);
+    ap_move(s->k->p, &from, s->var_block, s->c->group > 1 ? group : s->out_tile);
+    ap_push_tile(s->k->p, &from, row, s->m.chunk, var_chunk, s->m.channels);
     ap_push(&from, s->outs, s->taps), ap_push(&to, s->out_tile, s->taps);
     push_outs(s, &from), push_outs(s, &to);
     emit_copy(s->k, to, from);
@@ -165,11 +164,12 @@ static void multiply_chunk(struct strict_conv *s, struct ap psum, int64_t run, i
         struct ap moving = {.mem = x.mem, .dtype = x.dtype, .tensor = x.tensor, .offset = x.offset};
         ap_push(&moving, 1, run);
         moving.dim[moving.rank++] = x.dim[0];
-        struct insn *i = kernel_insn(s->k, INSN_nc_matmul);
-        i->ap[0] = psum, i->ap[1] = w, i->ap[2] = moving;
-        i->imm[0].base = t > 0;
+        struct affine accumulate = affine_number(t > 0);
         if (var_chunk >= 0)
-            affine_set(&i->imm[0], &s->k->l->p->arena, var_chunk, 1);
+            accumulate = affine_variable(s->k->p, t > 0, var_chunk, 1);
+        emit_nc_matmul(
+            s->k, (struct nc_matmul){
+                      .dst = psum, .stationary = w, .moving = moving, .accumulate = accumulate});
     }
 }
 
@@ -194,13 +194,13 @@ static void emit_products(struct strict_conv *s)
     ap_push(&psum, 1, run);
     ap_push(&psum, run, s->out_tile);
     if (s->c->group == 1)
-        ap_clip(k->l, &psum, 1, s->var_block, s->out_tile, s->outs);
+        ap_clip(k->p, &psum, 1, s->var_block, s->out_tile, s->outs);
     struct epilogue e = epilogue_of(s, s->out_tile);
     struct space space = epilogue_space(&e);
     for (int i = 0; i < space.rank; i++) {
         ap_push(&result, i == 0 ? run : i == space.rank - 1 ? 1 : m->cols, space.dim[i].count);
         if (space.dim[i].var >= 0)
-            ap_clip(k->l, &result, i, space.dim[i].var, space.dim[i].factor, space.dim[i].limit);
+            ap_clip(k->p, &result, i, space.dim[i].var, space.dim[i].factor, space.dim[i].limit);
     }
     chunk = loop_over(k, m->chunks);
     if (!m->resident)
@@ -220,8 +220,8 @@ static void emit_sums(struct strict_conv *s)
     image_tile(k, &s->m);
     image_load(k, &s->m, s->var_n, s->var_block, -1, 0, s->m.resident ? -1 : s->var_band,
                s->var_column);
-    struct ap w = ap_slot(k->l, s->weights);
-    ap_push_tile(k->l, &w, s->taps, s->m.chunk, s->var_block, s->m.channels);
+    struct ap w = ap_slot(k->p, s->weights);
+    ap_push_tile(k->p, &w, s->taps, s->m.chunk, s->var_block, s->m.channels);
     ap_push(&w, 1, s->taps);
     w = stage_in(k, w);
     if (s->m.resident)
@@ -236,14 +236,14 @@ static void emit_sums(struct strict_conv *s)
         scale.offset.base += t;
         for (int i = 1; i < space.rank; i++)
             ap_push(&scale, 0, 1);
-        emit_activation(k, OP_identity, t ? part : sum,
-                        image_window(k, &s->m, &space, s->var_block,
-                                     s->m.resident ? s->var_band : -1, (int)(t / s->c->kw),
-                                     (int)(t % s->c->kw)),
-                        ap_absent(), 1, 0, 0);
-        kernel_of(k)->insns[kernel_of(k)->ninsns - 1].ap[2] = scale;
+        struct ap window =
+            image_window(k, &s->m, &space, s->var_block, s->m.resident ? s->var_band : -1,
+                         (int)(t / s->c->kw), (int)(t % s->c->kw));
+        emit_activation(k, (struct activation){
+                               .dst = t ? part : sum, .src = window, .scale = scale, .factor = 1});
         if (t)
-            emit_tensor_tensor(k, OP_add, sum, sum, part);
+            emit_tensor_tensor(
+                k, (struct tensor_tensor){.dst = sum, .a = sum, .b = part, .op = OP_add});
     }
     epilogue_emit(&e, sum);
     if (s->m.resident)
@@ -302,7 +302,7 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
         return DECLINED;
     s.weights = weight_slot(l, &c, outer_value(l, n->in[1])->name);
     image_prepare(l, n, &s.m, c.n);
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     s.k = &k;
     s.var_n = kernel_grid(&k, c.n);
     s.var_block = kernel_grid(&k, s.blocks);

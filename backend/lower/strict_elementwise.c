@@ -28,16 +28,16 @@ static struct ap pattern(void *user, struct value *v)
     int last = w->y->rank - 1;
     v = outer_value(l, v);
     const dim_t *steps = w->y->operands[layout_operand(w->y, v)].steps;
-    struct ap a = ap_slot(l, value_slot(l, v));
+    struct ap a = ap_slot(l->p, value_slot(l, v));
     a.offset.base = dim_mul(t, w->start, steps[last]);
     for (int i = 0; i < last; i++)
         if (i != w->part)
-            ap_move(l, &a, w->var[i], steps[i]);
+            ap_move(l->p, &a, w->var[i], steps[i]);
     dim_t rows = dim_floordiv(t, w->y->dims[w->part], w->fold);
-    ap_push_tile(l, &a, dim_mul(t, steps[w->part], w->fold), w->tile, w->var[w->part], rows);
+    ap_push_tile(l->p, &a, dim_mul(t, steps[w->part], w->fold), w->tile, w->var[w->part], rows);
     if (w->fold > 1)
         ap_push(&a, steps[w->part], w->fold);
-    ap_push_tile(l, &a, steps[last], w->free, w->whole ? -1 : w->var[last], w->y->dims[last]);
+    ap_push_tile(l->p, &a, steps[last], w->free, w->whole ? -1 : w->var[last], w->y->dims[last]);
     return a;
 }
 
@@ -92,7 +92,7 @@ static void emit(struct layout *y, struct group *g, dim_t start, dim_t most)
     w.tile = even_tile(parts, STRICT_PARTITIONS);
     const struct node *n = g->whole;
     struct kernel_builder k =
-        kernel_begin(l, n, n->name && *n->name ? n->name : op_name(g->nodes[0]->op));
+        begin_kernel(l, n, n->name && *n->name ? n->name : op_name(g->nodes[0]->op));
     for (int i = 0; i < y->rank; i++)
         if (i == w.part)
             w.var[i] = kernel_grid(&k, dim_ceildiv(t, parts, w.tile));

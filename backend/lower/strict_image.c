@@ -132,9 +132,9 @@ static struct ap chunk_start(struct kernel_builder *k, const struct strict_image
     struct ap a = {.mem = MEM_SBUF, .dtype = m->x->type.dtype, .tensor = m->tile};
     ap_push(&a, kernel_of(k)->tiles[m->tile].elements, m->chunk);
     if (var_chunk >= 0)
-        ap_clip(k->l, &a, 0, var_chunk, m->chunk, m->channels);
+        ap_clip(k->p, &a, 0, var_chunk, m->chunk, m->channels);
     if (var_chunk >= 0 && m->resident && !m->by_grid)
-        ap_move(k->l, &a, var_chunk, m->plane);
+        ap_move(k->p, &a, var_chunk, m->plane);
     return a;
 }
 
@@ -169,7 +169,7 @@ struct part { /* of a phase, and where it comes from */
 static void load_phase(struct kernel_builder *k, struct ap to, struct ap from,
                        const struct strict_image *m, const struct part *p, int64_t start)
 {
-    struct dim_table *t = &k->l->p->dims;
+    struct dim_table *t = &k->p->dims;
     if (p->rows <= 0 || p->columns <= 0)
         return;
     to.offset.base += start + p->row * m->cols + p->column;
@@ -186,28 +186,29 @@ static void load_phase(struct kernel_builder *k, struct ap to, struct ap from,
     to.dim[0] = across ? rows : channels, to.dim[1] = across ? channels : rows, to.dim[2] = columns;
     from.dim[0] = across ? far_rows : far_channels, from.dim[1] = across ? far_columns : far_rows;
     from.dim[2] = across ? far_channels : far_columns;
-    struct insn *i = kernel_insn(k, across ? INSN_dma_transpose : INSN_dma_copy);
-    i->ap[0] = to, i->ap[1] = from;
+    if (across)
+        emit_dma_transpose(k, (struct dma_transpose){.dst = to, .src = from});
+    else
+        emit_dma_copy(k, (struct dma_copy){.dst = to, .src = from});
 }
 
 void image_load(struct kernel_builder *k, const struct strict_image *m, int var_n, int var_chunk,
                 int var_group, dim_t group_step, int var_band, int var_column)
 {
-    struct lowering *l = k->l;
-    struct dim_table *t = &l->p->dims;
-    struct ap to = chunk_start(k, m, var_chunk), from = ap_slot(l, m->slot);
-    ap_move(l, &from, var_n, m->step_n);
+    struct dim_table *t = &k->p->dims;
+    struct ap to = chunk_start(k, m, var_chunk), from = ap_slot(k->p, m->slot);
+    ap_move(k->p, &from, var_n, m->step_n);
     if (var_group >= 0)
-        ap_move(l, &from, var_group, dim_mul(t, m->step_c, group_step));
+        ap_move(k->p, &from, var_group, dim_mul(t, m->step_c, group_step));
     if (var_band >= 0)
-        ap_move(l, &from, var_band, dim_mul(t, m->step_h, m->band * m->sh));
+        ap_move(k->p, &from, var_band, dim_mul(t, m->step_h, m->band * m->sh));
     if (var_column >= 0)
-        ap_move(l, &from, var_column, dim_mul(t, m->step_w, m->width * m->sw));
-    ap_push_tile(l, &from, m->step_c, m->chunk, var_chunk, m->channels);
+        ap_move(k->p, &from, var_column, dim_mul(t, m->step_w, m->width * m->sw));
+    ap_push_tile(k->p, &from, m->step_c, m->chunk, var_chunk, m->channels);
     if (m->resident && borders(m)) {
         struct ap all = to;
         ap_push(&all, 1, m->plane);
-        emit_memset(k, all, m->fill);
+        emit_memset(k, (struct memset){.dst = all, .value = m->fill});
     }
     for (int64_t r = 0; r < m->fh; r++)
         for (int64_t c = 0; c < m->fw; c++) {
@@ -238,7 +239,7 @@ struct ap image_tap(struct kernel_builder *k, const struct strict_image *m, int 
     int64_t phase = row % m->fh * m->fw + column % m->fw;
     a.offset.base += phase * m->rows * m->cols + row / m->fh * m->cols + column / m->fw;
     if (var_band >= 0)
-        ap_move(k->l, &a, var_band, m->band * row_step(m));
+        ap_move(k->p, &a, var_band, m->band * row_step(m));
     return a;
 }
 
@@ -249,7 +250,7 @@ struct ap image_window(struct kernel_builder *k, const struct strict_image *m,
     for (int d = 1; d < s->rank; d++) {
         ap_push(&a, d == s->rank - 1 ? m->sw / m->fw : row_step(m), s->dim[d].count);
         if (s->dim[d].var >= 0)
-            ap_clip(k->l, &a, d, s->dim[d].var, s->dim[d].factor, s->dim[d].limit);
+            ap_clip(k->p, &a, d, s->dim[d].var, s->dim[d].factor, s->dim[d].limit);
     }
     return a;
 }

@@ -24,35 +24,34 @@ static struct ap swapped(struct ap a)
     return a;
 }
 
-struct insn *emit_tile_product(struct kernel_builder *k, struct ap dst, struct ap stationary,
-                               struct ap moving)
+void emit_tile_product(struct kernel_builder *k, struct ap dst, struct ap stationary,
+                       struct ap moving, struct affine accumulate)
 {
-    struct insn *i = kernel_insn(k, INSN_nc_matmul);
-    i->ap[0] = swapped(dst), i->ap[1] = stationary, i->ap[2] = swapped(moving);
-    return i;
+    emit_nc_matmul(k, (struct nc_matmul){.dst = swapped(dst),
+                                         .stationary = stationary,
+                                         .moving = swapped(moving),
+                                         .accumulate = accumulate});
 }
 
 struct ap strict_product_emit(struct kernel_builder *k, const struct strict_product *p)
 {
-    struct lowering *l = k->l;
-    dim_t block = even_tile(p->k, l->m->matmul_k);
+    dim_t block = even_tile(p->k, k->m->matmul_k);
     struct ap dst = {.mem = MEM_PSUM, .dtype = DT_F32};
     dst.tensor = kernel_tile(k, MEM_PSUM, DT_F32, p->out_tile, p->row_tile);
-    ap_push(&dst, p->row_tile, p->out_tile), ap_clip(l, &dst, 0, p->var_out, p->out_tile, p->outs);
-    ap_push(&dst, 1, p->row_tile), ap_clip(l, &dst, 1, p->var_row, p->row_tile, p->rows);
+    ap_push(&dst, p->row_tile, p->out_tile), ap_clip(k->p, &dst, 0, p->var_out, p->out_tile, p->outs);
+    ap_push(&dst, 1, p->row_tile), ap_clip(k->p, &dst, 1, p->var_row, p->row_tile, p->rows);
     bool loop = block != p->k;
-    int var_k = loop ? kernel_loop(k, dim_ceildiv(&l->p->dims, p->k, block)) : -1;
+    int var_k = loop ? kernel_loop(k, dim_ceildiv(&k->p->dims, p->k, block)) : -1;
     struct ap stationary = p->stationary, moving = p->moving;
-    ap_push_tile(l, &stationary, p->stationary_k, block, var_k, p->k);
-    ap_push_tile(l, &stationary, p->stationary_out, p->out_tile, p->var_out, p->outs);
-    ap_push_tile(l, &moving, p->moving_k, block, var_k, p->k);
-    ap_push_tile(l, &moving, p->moving_row, p->row_tile, p->var_row, p->rows);
+    ap_push_tile(k->p, &stationary, p->stationary_k, block, var_k, p->k);
+    ap_push_tile(k->p, &stationary, p->stationary_out, p->out_tile, p->var_out, p->outs);
+    ap_push_tile(k->p, &moving, p->moving_k, block, var_k, p->k);
+    ap_push_tile(k->p, &moving, p->moving_row, p->row_tile, p->var_row, p->rows);
     struct ap w = stage_in(k, stationary), x = stage_in(k, moving);
-    struct insn *i = emit_tile_product(k, dst, w, x);
-    if (loop) {
-        affine_set(&i->imm[0], &l->p->arena, var_k, 1); /* the first block overwrites */
+    /* the first block overwrites */
+    emit_tile_product(k, dst, w, x, loop ? affine_variable(k->p, 0, var_k, 1) : affine_number(0));
+    if (loop)
         kernel_end_loop(k);
-    }
     return dst;
 }
 
@@ -176,15 +175,15 @@ static void operand_patterns(struct lowering *l, const struct node *n, struct ma
     const struct type *a = &m->a->type, *b = &m->b->type;
     dim_t row_a = a->dims[a->rank - 1], row_b = b->dims[b->rank - 1];
     const struct tensor *w = m->b->constant;
-    m->p.moving = ap_slot(l, value_slot(l, m->a));
+    m->p.moving = ap_slot(l->p, value_slot(l, m->a));
     m->p.moving_k = m->trans_a ? row_a : 1;
     m->p.moving_row = m->trans_a ? 1 : row_a;
     if (w && w->rank == 2 && m->trans_b) {
-        m->p.stationary = ap_slot(l, transposed_constant(l, m->b));
+        m->p.stationary = ap_slot(l->p, transposed_constant(l, m->b));
         m->p.stationary_k = m->p.outs, m->p.stationary_out = 1;
         return;
     }
-    m->p.stationary = ap_slot(l, value_slot(l, m->b));
+    m->p.stationary = ap_slot(l->p, value_slot(l, m->b));
     m->p.stationary_k = m->trans_b ? 1 : row_b;
     m->p.stationary_out = m->trans_b ? row_b : 1;
 }
@@ -194,7 +193,7 @@ static struct ap scaled(struct kernel_builder *k, struct epilogue *e, struct ap 
 {
     struct space s = epilogue_space(e);
     struct ap to = space_tile(&s, k, space_new_tile(k, &s, MEM_SBUF, DT_F32));
-    emit_activation(k, OP_identity, to, accumulator, ap_absent(), alpha, 0, 0);
+    emit_activation(k, (struct activation){.dst = to, .src = accumulator, .factor = alpha});
     return to;
 }
 
@@ -209,7 +208,7 @@ enum lowered strict_matmul(struct lowering *l, struct node *whole)
         return DECLINED;
     operand_patterns(l, n, &m);
     strict_product_tiles(l, &g, &m.p);
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     dim_t batches = 1;
     for (int i = 0; i < m.nbatch; i++) {
         struct cover *c = &m.batch[i];
@@ -218,8 +217,8 @@ enum lowered strict_matmul(struct lowering *l, struct node *whole)
             count = dim_mul(t, count, y->dims[d]);
         c->var = kernel_grid(&k, count);
         batches = dim_mul(t, batches, count);
-        ap_move(l, &m.p.moving, c->var, m.step_a[i]);
-        ap_move(l, &m.p.stationary, c->var, m.step_b[i]);
+        ap_move(l->p, &m.p.moving, c->var, m.step_a[i]);
+        ap_move(l->p, &m.p.stationary, c->var, m.step_b[i]);
     }
     m.outs.var = m.p.var_out = kernel_grid(&k, dim_ceildiv(t, m.p.outs, m.p.out_tile));
     m.rows.var = m.p.var_row = kernel_grid(&k, dim_ceildiv(t, m.p.rows, m.p.row_tile));

@@ -92,13 +92,12 @@ static int count_slot(struct lowering *l, const struct pool *p)
 
 static struct ap counts_in(struct strict_pool *s, int slot)
 {
-    struct lowering *l = s->k->l;
-    struct ap a = ap_slot(l, slot);
+    struct ap a = ap_slot(s->k->p, slot);
     ap_push(&a, 0, s->m.chunk);
-    ap_clip(l, &a, 0, s->var_block, s->m.chunk, s->m.channels);
+    ap_clip(s->k->p, &a, 0, s->var_block, s->m.chunk, s->m.channels);
     if (s->p->spatial == 2)
-        ap_push_tile(l, &a, s->p->ow, s->m.band, s->var_band, s->p->oh);
-    ap_push_tile(l, &a, 1, s->m.width, s->var_column, s->p->ow);
+        ap_push_tile(s->k->p, &a, s->p->ow, s->m.band, s->var_band, s->p->oh);
+    ap_push_tile(s->k->p, &a, 1, s->m.width, s->var_column, s->p->ow);
     return stage_in(s->k, a);
 }
 
@@ -119,13 +118,16 @@ static void emit(struct strict_pool *s, int counts)
         image_window(k, &s->m, &space, s->var_block, s->m.resident ? s->var_band : -1, 0, 0);
     ap_push(&windows, s->m.dh * s->m.cols, s->m.kh);
     ap_push(&windows, s->m.dw, s->m.kw);
-    struct insn *i = kernel_insn(k, INSN_tensor_reduce);
-    i->ap[0] = result, i->ap[1] = windows;
-    i->imm[0].base = 2;
-    i->flt[0] = p->max || counts >= 0 ? 1 : 1.0f / (float)(p->kernel[0] * p->kernel[1]);
-    i->func[0] = p->max ? OP_max : OP_add;
+    float scale = p->max || counts >= 0 ? 1 : 1.0f / (float)(p->kernel[0] * p->kernel[1]);
+    emit_tensor_reduce(k, (struct tensor_reduce){.dst = result,
+                                                 .src = windows,
+                                                 .axes = 2,
+                                                 .scale = scale,
+                                                 .op = p->max ? OP_max : OP_add});
     if (counts >= 0)
-        emit_tensor_tensor(k, OP_mul, result, result, counts_in(s, counts));
+        emit_tensor_tensor(
+            k, (struct tensor_tensor){
+                   .dst = result, .a = result, .b = counts_in(s, counts), .op = OP_mul});
     epilogue_emit(&e, result);
     if (loop)
         kernel_end_loop(k);
@@ -153,7 +155,7 @@ enum lowered strict_pool(struct lowering *l, struct node *whole)
         return DECLINED;
     int counts = p.max || p.count_pad ? -1 : count_slot(l, &p);
     image_prepare(l, n, &s.m, p.n);
-    struct kernel_builder k = kernel_begin(l, n, n->name);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
     s.k = &k;
     s.var_n = kernel_grid(&k, p.n);
     s.var_block = kernel_grid(&k, s.m.chunks);

@@ -23,8 +23,8 @@ void strict_product_tiles(const struct lowering *l, const struct group *g,
 /* Loads, multiplies, accumulates; the pattern (outs, rows) of the result in PSUM. */
 struct ap strict_product_emit(struct kernel_builder *k, const struct strict_product *p);
 /* One product of tiles: dst (outs, rows) in PSUM, stationary (k, outs), moving (k, rows). */
-struct insn *emit_tile_product(struct kernel_builder *k, struct ap dst, struct ap stationary,
-                               struct ap moving);
+void emit_tile_product(struct kernel_builder *k, struct ap dst, struct ap stationary,
+                       struct ap moving, struct affine accumulate);
 /* A constant's [outs][k] as [k][outs]; the slot of the copy. */
 int transposed_constant(struct lowering *l, const struct value *w);
 

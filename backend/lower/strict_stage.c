@@ -12,7 +12,7 @@ struct ap stage_tile(struct kernel_builder *k, const struct ap *hbm, int mem, in
     for (int i = hbm->rank - 1; i > 0; i--)
         if (has_room(hbm, i)) {
             steps[i] = elements;
-            elements = dim_mul(&k->l->p->dims, elements, hbm->dim[i].count);
+            elements = dim_mul(&k->p->dims, elements, hbm->dim[i].count);
         }
     steps[0] = elements;
     struct ap a = {.mem = (uint8_t)mem, .dtype = (uint8_t)dtype, .rank = hbm->rank};
@@ -48,9 +48,11 @@ static void transfer(struct kernel_builder *k, const struct ap *hbm, const struc
         add_dim(&far, &hbm->dim[inner]), add_dim(&far, &hbm->dim[0]);
         add_dim(&near, &tile->dim[0]), add_dim(&near, &tile->dim[inner]);
     }
-    struct insn *i = kernel_insn(k, transpose ? INSN_dma_transpose : INSN_dma_copy);
-    i->ap[0] = into ? near : far;
-    i->ap[1] = into ? far : near;
+    struct ap dst = into ? near : far, src = into ? far : near;
+    if (transpose)
+        emit_dma_transpose(k, (struct dma_transpose){.dst = dst, .src = src});
+    else
+        emit_dma_copy(k, (struct dma_copy){.dst = dst, .src = src});
 }
 
 struct ap stage_in(struct kernel_builder *k, struct ap hbm)
@@ -77,7 +79,7 @@ struct ap stage_value(struct stage *s, struct kernel_builder *k, struct value *v
         if (s->values[i].v == v)
             return s->values[i].tile;
     struct ap tile = result ? stage_tile(k, &hbm, MEM_SBUF, hbm.dtype) : stage_in(k, hbm);
-    ARENA_GROW(&k->l->p->arena, s->values, s->n, s->cap);
+    ARENA_GROW(&k->p->arena, s->values, s->n, s->cap);
     s->values[s->n++] = (struct staged_value){v, hbm, tile, result};
     return tile;
 }

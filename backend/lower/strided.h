@@ -6,7 +6,7 @@
 #define BACKEND_STRIDED_H
 
 #include "backend/lower/group.h"
-#include "backend/lower/kernel.h"
+#include "backend/lower/kernels.h"
 
 struct strided {
     int slot, rank;

@@ -126,10 +126,10 @@ static void emit_pack(struct lowering *l, const struct node *n, const struct pac
 static void clear(struct lowering *l, const struct node *n, const struct packed_weights *p,
                   int64_t count)
 {
-    struct kernel_builder k = kernel_begin(l, n, "clear weights");
-    struct ap a = ap_slot(l, p->slot);
+    struct kernel_builder k = begin_kernel(l, n, "clear weights");
+    struct ap a = ap_slot(l->p, p->slot);
     ap_push(&a, 1, count);
-    emit_memset(&k, a, 0);
+    emit_memset(&k, (struct memset){.dst = a});
 }
 
 struct packed_weights pack_computed(struct lowering *l, const struct node *n,
@@ -168,18 +168,18 @@ struct packed_weights pack_computed(struct lowering *l, const struct node *n,
     return p;
 }
 
-struct ap weights_start(struct lowering *l, const struct packed_weights *w, int var_block)
+struct ap weights_start(struct program *p, const struct packed_weights *w, int var_block)
 {
-    struct ap a = ap_slot(l, w->slot);
+    struct ap a = ap_slot(p, w->slot);
     if (var_block >= 0)
-        ap_move(l, &a, var_block, w->block_step);
+        ap_move(p, &a, var_block, w->block_step);
     return a;
 }
 
-void weights_finish(struct lowering *l, const struct packed_weights *w, struct ap *a, int var_block)
+void weights_finish(struct program *p, const struct packed_weights *w, struct ap *a, int var_block)
 {
     ap_push(a, w->pitch, w->shape.k);
     ap_push(a, 1, w->width < w->shape.outs ? w->width : w->shape.outs);
     if (var_block >= 0)
-        ap_clip(l, a, a->rank - 1, var_block, PACK_OUTS, w->shape.outs);
+        ap_clip(p, a, a->rank - 1, var_block, PACK_OUTS, w->shape.outs);
 }

@@ -5,7 +5,7 @@
 #ifndef BACKEND_WEIGHTS_H
 #define BACKEND_WEIGHTS_H
 
-#include "backend/lower/kernel.h"
+#include "backend/lower/kernels.h"
 #include "backend/lower/lazy_constants.h"
 #include "backend/lower/strided.h"
 #include "neff/isa/pack.h"
@@ -60,8 +60,8 @@ bool pack_computed_possible(int dtype, int64_t in_group);
 
 /* The stationary operand: block `var_block` of outs, (batch dims from `groups`..., k, outs). Pushes
  * (k, outs) only; the caller pushes batch dims before. */
-struct ap weights_start(struct lowering *l, const struct packed_weights *w, int var_block);
-void weights_finish(struct lowering *l, const struct packed_weights *w, struct ap *a,
+struct ap weights_start(struct program *p, const struct packed_weights *w, int var_block);
+void weights_finish(struct program *p, const struct packed_weights *w, struct ap *a,
                     int var_block);
 
 #endif

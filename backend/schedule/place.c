@@ -8,6 +8,8 @@
  */
 #include "backend/schedule/schedule.h"
 
+#include "backend/tile/rules.h"
+
 #include <stdlib.h>
 
 enum { ALIGN = 64 };
@@ -39,30 +41,6 @@ static bool tile_fault(struct placer *s, int tile)
                    s->k->tiles[tile].mem == MEM_PSUM ? "psum" : "sbuf");
 }
 
-/* In each partition. */
-static int64_t tile_bytes(const struct tile *t)
-{
-    return t->elements * (int64_t)dtype_bytes(t->dtype);
-}
-
-static bool check_tile(struct placer *s, int i)
-{
-    const struct tile *t = &s->k->tiles[i];
-    if (!dim_is_const(t->partitions) || !dim_is_const(t->elements))
-        return fail(s->d,
-                    "size depends on a symbolic dimension, expected constants on %s: give shapes "
-                    "with --shape",
-                    s->m->name);
-    if (t->partitions < 1 || t->partitions > s->m->partitions)
-        return fail(s->d, "%lld partitions, %s has %d", (long long)t->partitions, s->m->name,
-                    s->m->partitions);
-    int64_t limit = t->mem == MEM_PSUM ? s->m->psum : s->m->sbuf;
-    if (t->elements < 1 || t->elements > limit || tile_bytes(t) > limit)
-        return fail(s->d, "%lld elements in each partition, %s has room for %lld bytes",
-                    (long long)t->elements, s->m->name, (long long)limit);
-    return true;
-}
-
 /* The first instruction that touches the tile in [from, to) writes all of it. */
 static bool written_first(const struct placer *s, int tile, int from, int to)
 {
@@ -90,7 +68,7 @@ static bool written_first(const struct placer *s, int tile, int from, int to)
 
 static struct span live_span(const struct placer *s, int tile)
 {
-    struct span r = {tile, -1, -1, tile_bytes(&s->k->tiles[tile])};
+    struct span r = {tile, -1, -1, tile_partition_bytes(&s->k->tiles[tile])};
     for (int i = 0; i < s->k->ninsns; i++)
         for (int a = 0; a < insn_info(s->k->insns[i].op)->naps; a++)
             if (s->k->insns[i].ap[a].mem == s->k->tiles[tile].mem &&
@@ -176,63 +154,15 @@ static bool place_tiles(struct placer *s)
 
 /* ---- rules of strict targets ---- */
 
-static bool ap_fault(struct placer *s, const struct insn *n, int a, const char *what)
-{
-    fail(s->d, "%s: operand '%s' %s", insn_info(n->op)->name, insn_info(n->op)->ap[a].name, what);
-    return fail_in(s->d, "node '%s'", n->node >= 0 ? s->p->nodes[n->node].name : "");
-}
-
-/* One dim at most runs over partitions, with step 1. */
-static bool check_partitions(struct placer *s, const struct insn *n, int a)
-{
-    const struct ap *ap = &n->ap[a];
-    const struct tile *t = &s->k->tiles[ap->tensor];
-    int over = 0;
-    for (int i = 0; i < ap->rank; i++) {
-        if (!dim_is_const(ap->dim[i].step) || !dim_is_const(ap->dim[i].count))
-            return ap_fault(s, n, a, "has a symbolic step or count on a tile");
-        if (ap->dim[i].count <= 1 || ap->dim[i].step < t->elements)
-            continue;
-        if (ap->dim[i].step != t->elements && t->elements > 1)
-            return ap_fault(s, n, a, "skips partitions");
-        over++;
-    }
-    return over <= 1 || ap_fault(s, n, a, "runs over partitions in two dimensions");
-}
-
-static bool check_matmul(struct placer *s, const struct insn *n)
-{
-    const struct ap *dst = &n->ap[0], *stationary = &n->ap[1], *moving = &n->ap[2];
-    const struct {
-        const struct ap *ap;
-        int dim;
-        int64_t limit;
-        const char *what;
-    } limits[] = {
-        {stationary, stationary->rank - 2, s->m->matmul_k,
-         "contracts more than the array has rows"},
-        {stationary, stationary->rank - 1, s->m->matmul_m, "has more columns than the array"},
-        {moving, moving->rank - 2, s->m->matmul_n, "moves more rows than one instruction may"},
-    };
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-        if (limits[i].dim >= 0 && limits[i].ap->dim[limits[i].dim].count > limits[i].limit)
-            return ap_fault(s, n, limits[i].ap == stationary ? 1 : 2, limits[i].what);
-    if (dst->mem != MEM_PSUM || stationary->mem != MEM_SBUF || moving->mem != MEM_SBUF)
-        return ap_fault(s, n, 0, "and sources: the Tensor engine reads sbuf and writes psum");
-    const struct tile *t = &s->k->tiles[dst->tensor];
-    return tile_bytes(t) <= s->m->psum_bank || ap_fault(s, n, 0, "is larger than a bank of psum");
-}
-
 static bool check_insns(struct placer *s)
 {
+    struct tile_context c = {s->p, s->k, s->m, NULL};
     for (int i = 0; i < s->k->ninsns; i++) {
         const struct insn *n = &s->k->insns[i];
-        for (int a = 0; a < insn_info(n->op)->naps; a++)
-            if ((n->ap[a].mem == MEM_SBUF || n->ap[a].mem == MEM_PSUM) &&
-                !check_partitions(s, n, a))
-                return false;
-        if (n->op == INSN_nc_matmul && !check_matmul(s, n))
-            return false;
+        if (tile_check(&c, n, s->d))
+            continue;
+        fail_in(s->d, "%s", insn_info(n->op)->name);
+        return fail_in(s->d, "node '%s'", n->node >= 0 ? s->p->nodes[n->node].name : "");
     }
     return true;
 }
@@ -240,7 +170,7 @@ static bool check_insns(struct placer *s)
 static bool place(struct placer *s)
 {
     for (int i = 0; i < s->k->ntiles; i++)
-        if (!check_tile(s, i))
+        if (!tile_check_size(s->m, &s->k->tiles[i], s->d))
             return tile_fault(s, i);
     return check_insns(s) && place_tiles(s);
 }

@@ -58,6 +58,20 @@ int program_add_slot(struct program *p, struct slot s)
     return p->nslots++;
 }
 
+int program_add_region(struct program *p)
+{
+    ARENA_GROW(&p->arena, p->regions, p->nregions, p->regions_cap);
+    p->regions[p->nregions] = (struct program_region){0};
+    return p->nregions++;
+}
+
+void program_add_step(struct program *p, int region, enum step_kind kind, int index)
+{
+    struct program_region *r = &p->regions[region];
+    ARENA_GROW(&p->arena, r->steps, r->nsteps, r->steps_cap);
+    r->steps[r->nsteps++] = (struct step){(uint8_t)kind, index};
+}
+
 int program_add_node(struct program *p, const char *name, const char *source)
 {
     ARENA_GROW(&p->arena, p->nodes, p->nnodes, p->nodes_cap);

@@ -99,6 +99,8 @@ bool constant_make(const struct slot *s, struct tensor *out, struct diag *d);
 /* All of them; the program holds them from now on. */
 bool program_make_constants(struct program *p, struct diag *d);
 int program_add_slot(struct program *p, struct slot s);
+int program_add_region(struct program *p);
+void program_add_step(struct program *p, int region, enum step_kind kind, int index);
 int program_add_node(struct program *p, const char *name, const char *source);
 /* Adds an instruction with zeroed patterns and immediates, and no semaphores. Valid until the next
  * one is added. */

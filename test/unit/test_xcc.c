@@ -198,7 +198,7 @@ static void test_messages(void **state)
     i.name = "dma_paste";
     says(xcc_emit(k, &i), "there is no instruction 'dma_paste'");
     says(copy(k, all("", out, 4, 8), all("", in, 5, 8)),
-         "dma_copy: src: elements 0 to 39 of 'x', f32[4,8], which has 32");
+         "dma_copy: operand 'src' covers elements 0 to 39 of 'x', f32[4,8], which has 32");
     struct xcc_operand var = all("", in, 4, 8);
     var.coef[0] = 8;
     says(copy(k, all("", out, 4, 8), var), "src: variable 0 is not open here");
