@@ -1,6 +1,7 @@
 #include "frontend/driver.h"
 
 #include "frontend/compile.h"
+#include "frontend/guard_report.h"
 #include "frontend/hlo/syntax/hlo.h"
 #include "frontend/neuronx_options.h"
 #include "frontend/onnx/onnx.h"
@@ -77,6 +78,8 @@ static bool compile(struct graph *g, struct command *c, struct diag *d)
     if (c->emit == EMIT_IR)
         return passes_run(g, &c->options, d) && write_text(g, NULL, c, d);
     struct program *p = compile_graph(g, c, d);
+    if (p)
+        report_guards(p, c);
     bool ok = p && (c->emit == EMIT_ASM ? write_text(g, p, c, d)
                                         : neff_write(p, c->output ? c->output : "file.neff", d));
     program_free(p);

@@ -4,6 +4,7 @@
  * (shapes of inputs). `if` on a constant is replaced by the branch taken. Big results stay
  * operators unless they are smaller than what they are made of; weights are read in place.
  */
+#include "passes/ir/guards.h"
 #include "passes/pass.h"
 #include "runtime/ops/common/ops.h"
 
@@ -178,6 +179,7 @@ static void use_contents(struct folder *f, struct node *n)
 /* The nodes of a region take the place of the node that owns it. */
 static struct node *inline_region(struct node *n, struct region *r)
 {
+    graph_move_guards(n->parent->graph, r, (struct region *)guard_region(n->parent));
     struct node *ret = region_return(r), *first = r->first;
     for (struct node *m = r->first, *next; m != ret; m = next) {
         next = m->next;

@@ -2,6 +2,7 @@
  * Types and small contents of all values, by the shape rules of runtime/ops. Symbols that an
  * operator defines while running keep their names when a graph is inferred again.
  */
+#include "passes/ir/guards.h"
 #include "passes/pass.h"
 #include "runtime/ops/common/ops.h"
 
@@ -12,6 +13,8 @@ struct frame { /* one shape rule at work */
     struct node *n;
     int first;            /* number of its first new symbol */
     struct type **before; /* per region: types of the parameters when it was inferred before */
+    struct guard *guards; /* what the rule assumed */
+    int nguards, guards_cap;
 };
 
 static struct content read_content(struct infer *f, int i)
@@ -97,12 +100,48 @@ static struct type **parameter_types(struct graph *g, const struct node *n)
     return types;
 }
 
-/* New runtime symbols (from number `first` on) get the names that the results had before. */
-static void keep_symbols(struct graph *g, struct node *n, struct infer *f, int first)
+static void note_guard(struct infer *f, const struct guard *guard)
+{
+    struct frame *at = f->user;
+    ARENA_GROW(f->arena, at->guards, at->nguards, at->guards_cap);
+    at->guards[at->nguards++] = *guard;
+}
+
+static const char *operand_name(struct infer *f, int i)
+{
+    const struct frame *at = f->user;
+    return i < at->n->nin && at->n->in[i] ? at->n->in[i]->name : NULL;
+}
+
+/* The node for the message of a guard: by its name, or by what it makes. */
+static const char *guarded_node(struct graph *g, const struct node *n)
+{
+    if (n->name && *n->name)
+        return arena_printf(&g->arena, "node '%.200s'", n->name);
+    return arena_printf(&g->arena, "%s%s", n->nout && n->out[0]->name ? "the " : "",
+                        node_text(g, n));
+}
+
+static void keep_guards(struct graph *g, struct node *n, struct frame *at, const dim_t *with)
+{
+    for (int i = 0; i < at->nguards; i++) {
+        struct guard *guard = &at->guards[i];
+        if (with) {
+            guard->a = dim_substitute(&g->dims, guard->a, with);
+            guard->b = dim_substitute(&g->dims, guard->b, with);
+        }
+        guard->node = guarded_node(g, n);
+        graph_add_guard(g, guard, n->parent, n);
+    }
+}
+
+/* New runtime symbols (from number `first` on) get the names that the results had before: what
+ * stands for each symbol, or NULL. */
+static const dim_t *keep_symbols(struct graph *g, struct node *n, struct infer *f, int first)
 {
     int count = g->dims.nsymbols;
     if (count == first)
-        return;
+        return NULL;
     dim_t *with = ARENA_ARRAY(&g->arena, dim_t, count);
     bool any = false;
     for (int i = 0; i < count; i++)
@@ -122,7 +161,7 @@ static void keep_symbols(struct graph *g, struct node *n, struct infer *f, int f
         }
     }
     if (!any)
-        return;
+        return NULL;
     for (int i = 0; i < n->nout; i++)
         for (int k = 0; k < f->out[i].rank; k++)
             f->out[i].dims[k] = dim_substitute(&g->dims, f->out[i].dims[k], with);
@@ -131,12 +170,18 @@ static void keep_symbols(struct graph *g, struct node *n, struct infer *f, int f
         for (int64_t k = 0; k < f->result[i].n; k++)
             v[k] = dim_substitute(&g->dims, v[k], with);
     }
+    return with;
 }
 
 bool infer_node(struct graph *g, struct node *n, struct diag *d)
 {
     struct arena *a = &g->arena;
-    struct frame frame = {g, n, g->dims.nsymbols, n->nregions ? parameter_types(g, n) : NULL};
+    struct frame frame = {
+        .g = g,
+        .n = n,
+        .first = g->dims.nsymbols,
+        .before = n->nregions ? parameter_types(g, n) : NULL,
+    };
     struct type *types = ARENA_ARRAY(a, struct type, n->nin + n->nout + 1);
     for (int i = 0; i < n->nin; i++)
         types[i] = n->in[i] ? n->in[i]->type : (struct type){.kind = VK_NONE};
@@ -160,10 +205,12 @@ bool infer_node(struct graph *g, struct node *n, struct diag *d)
                       .constant = constant_operand,
                       .region = infer_region,
                       .turning = turning_dim,
+                      .guard = note_guard,
+                      .name = operand_name,
                       .user = &frame};
     if (!infer_run(&f))
         return fail_in(d, "%s", node_text(g, n));
-    keep_symbols(g, n, &f, frame.first);
+    keep_guards(g, n, &frame, keep_symbols(g, n, &f, frame.first));
     for (int i = 0; i < n->nout; i++) {
         n->out[i]->type = f.out[i];
         n->out[i]->content = (struct content_list){contents[i].v, contents[i].n};

@@ -3,6 +3,7 @@
  */
 #include "backend/lower/lower.h"
 
+#include "backend/lower/guards.h"
 #include "backend/lower/lazy_constants.h"
 #include "backend/lower/prune.h"
 #include "backend/lower/strided.h"
@@ -40,6 +41,7 @@ static bool lower_region(struct lowering *l, struct region *r, int index)
     int32_t *results = slot_list(l, last->in, last->nin);
     l->p->regions[index].results = results;
     l->p->regions[index].nresults = last->nin;
+    lower_guards(l, r, index);
     l->region = outer;
     l->defined = defined, l->ndefined = ndefined;
     return true;
@@ -227,6 +229,7 @@ struct program *backend_compile(struct graph *g, const struct options *o, const 
     p->target = m->name;
     dim_table_copy(&p->dims, &g->dims); /* the same handles, but it stands alone */
     bool ok = lower_graph(&l);
+    settle_guards(&l);
     lazy_constants_count(&l);
     if (ok && o->opt_level > 0)
         prune_steps(p);

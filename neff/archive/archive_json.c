@@ -103,6 +103,27 @@ static json_t *var_json(const struct program *p, int i, const struct placement *
     return v;
 }
 
+static json_t *guards_json(const struct program *p)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < p->nguards; i++) {
+        const struct guard *g = &p->guards[i];
+        json_t *row = json_object();
+        json_object_set_new(row, "must", json_string(guard_kind_names[g->kind]));
+        json_object_set_new(row, "a", dim_json(g->a));
+        json_object_set_new(row, "b", dim_json(g->b));
+        if (g->region)
+            json_object_set_new(row, "region", json_integer(g->region));
+        json_object_set_new(row, "node", text_json(g->node));
+        if (*g->what)
+            json_object_set_new(row, "what", text_json(g->what));
+        if (g->dimension >= 0)
+            json_object_set_new(row, "dimension", json_integer(g->dimension));
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
 struct bytes def_json_write(const struct program *p, const struct placement *at, struct arena *a)
 {
     json_t *root = json_object(), *vars = json_object(), *outputs = json_array();
@@ -112,6 +133,8 @@ struct bytes def_json_write(const struct program *p, const struct placement *at,
     json_object_set_new(root, "dma_queue", json_pack("{s:o}", "qSyncIO0", queue));
     json_object_set_new(root, "symbols", symbols_json(&p->dims));
     json_object_set_new(root, "dims", dims_json(&p->dims));
+    if (p->nguards)
+        json_object_set_new(root, "guards", guards_json(p));
     for (int i = 0; i < p->nslots; i++) {
         char key[16];
         snprintf(key, sizeof key, "v%d", i);
@@ -247,6 +270,49 @@ static bool read_dims(struct reader *r)
     return well_formed(r);
 }
 
+/* program_check knows how many regions there are. */
+static bool read_guard(struct reader *r, struct guard *g)
+{
+    int64_t n;
+    *g = (struct guard){.kind = GUARD_KINDS, .dimension = -1, .node = "", .what = ""};
+    bool a = false, b = false;
+    json_enter(&r->j, '{');
+    for (const char *key; (key = json_read_key(&r->j));) {
+        if (!strcmp(key, "must")) {
+            g->kind = (uint8_t)guard_kind_from_name(json_read_word(&r->j));
+        } else if (!strcmp(key, "a")) {
+            a = read_dim(r, r->p->dims.nnodes, &g->a);
+        } else if (!strcmp(key, "b")) {
+            b = read_dim(r, r->p->dims.nnodes, &g->b);
+        } else if (!strcmp(key, "node")) {
+            g->node = json_read_text(&r->j, &r->p->arena);
+        } else if (!strcmp(key, "what")) {
+            g->what = json_read_text(&r->j, &r->p->arena);
+        } else if (!strcmp(key, "region")) {
+            n = json_read_integer(&r->j);
+            g->region = n >= 0 && n <= INT32_MAX ? (int32_t)n : -1;
+        } else if (!strcmp(key, "dimension")) {
+            n = json_read_integer(&r->j);
+            g->dimension = n >= 0 && n < MAX_RANK ? (int8_t)n : -2;
+        } else {
+            json_skip(&r->j);
+        }
+    }
+    return a && b && g->node && g->what && g->kind < GUARD_KINDS;
+}
+
+static bool read_guards(struct reader *r)
+{
+    struct guard g;
+    json_enter(&r->j, '[');
+    while (json_read_element(&r->j)) {
+        if (!read_guard(r, &g))
+            return bad(r, "guards", r->p->nguards);
+        program_add_guard(r->p, &g);
+    }
+    return well_formed(r);
+}
+
 static bool read_kind(struct reader *r, struct slot *s)
 {
     const char *kind = json_read_word(&r->j);
@@ -356,6 +422,7 @@ static bool read_outputs(struct reader *r)
 /* Where the members of the text's object are read from. */
 struct member {
     const char *name;
+    bool may_lack;
     struct json_reader value;
 };
 
@@ -371,7 +438,7 @@ static bool find_members(struct reader *r, struct member *m, int n)
     if (!r->j.problem && !json_done(&r->j))
         r->j.problem = "more text after the end";
     for (int i = 0; i < n && well_formed(r); i++)
-        if (!m[i].value.at)
+        if (!m[i].value.at && !m[i].may_lack)
             fail(r->d, "%s: '%s' is missing", r->file, m[i].name);
     return !diag_failed(r->d);
 }
@@ -380,9 +447,14 @@ bool def_json_read(struct program *p, struct bytes text, struct placement **at, 
 {
     struct reader r = {
         .j = json_reader(text.data, text.size), .p = p, .d = d, .file = "sg00/def.json"};
-    enum { NAME, TARGET, SYMBOLS, DIMS, VAR, OUTPUTS, MEMBERS };
-    struct member m[MEMBERS] = {{.name = "name"}, {.name = "target"}, {.name = "symbols"},
-                                {.name = "dims"}, {.name = "var"},    {.name = "outputs"}};
+    enum { NAME, TARGET, SYMBOLS, DIMS, VAR, OUTPUTS, GUARDS, MEMBERS };
+    struct member m[MEMBERS] = {{.name = "name"},
+                                {.name = "target"},
+                                {.name = "symbols"},
+                                {.name = "dims"},
+                                {.name = "var"},
+                                {.name = "outputs"},
+                                {.name = "guards", .may_lack = true}};
     bool ok = find_members(&r, m, MEMBERS);
     if (ok) {
         p->name = json_read_text(&m[NAME].value, &p->arena);
@@ -391,6 +463,8 @@ bool def_json_read(struct program *p, struct bytes text, struct placement **at, 
         r.j = m[DIMS].value, ok = ok && read_dims(&r);
         r.j = m[VAR].value, ok = ok && read_vars(&r, at);
         r.j = m[OUTPUTS].value, ok = ok && read_outputs(&r);
+        if (m[GUARDS].value.at)
+            r.j = m[GUARDS].value, ok = ok && read_guards(&r);
     }
     arena_free(&r.scratch);
     return ok;

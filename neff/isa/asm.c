@@ -459,6 +459,23 @@ static void put_dims(struct printer *r)
     }
 }
 
+static void put_guard(struct printer *r, const struct guard *g)
+{
+    fprintf(r->out, "guard %s ", guard_kind_names[g->kind]);
+    put_dim(r, g->a);
+    fputc(' ', r->out);
+    put_dim(r, g->b);
+    if (g->region)
+        fprintf(r->out, " region %d", g->region);
+    if (g->dimension >= 0)
+        fprintf(r->out, " dimension %d", g->dimension);
+    fputc(' ', r->out);
+    put_text(r, g->node);
+    fputc(' ', r->out);
+    put_text(r, g->what);
+    fputc('\n', r->out);
+}
+
 static void put_head(struct printer *r)
 {
     const struct program *p = r->p;
@@ -483,6 +500,9 @@ static void put_head(struct printer *r)
         put_text(r, p->output_names[i]);
     }
     put(r, p->nregions && p->regions[0].nresults ? "\n\n" : "\n");
+    for (int i = 0; i < p->nguards; i++)
+        put_guard(r, &p->guards[i]);
+    put(r, p->nguards ? "\n" : "");
 }
 
 bool program_print(const struct program *p, FILE *out)

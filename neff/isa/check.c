@@ -336,6 +336,17 @@ static bool check_main(struct checker *c)
     return check_nesting(c, 0, 0, &visited);
 }
 
+static bool check_guards(struct checker *c)
+{
+    for (int i = 0; i < c->p->nguards; i++) {
+        const struct guard *g = &c->p->guards[i];
+        if (g->kind >= GUARD_KINDS || g->region < 0 || g->region >= c->p->nregions || !g->node ||
+            !g->what || g->dimension < -1 || !dim_ok(c, g->a) || !dim_ok(c, g->b))
+            return fail(c->d, "guard %d is malformed", i);
+    }
+    return true;
+}
+
 static bool check(struct checker *c)
 {
     const struct program *p = c->p;
@@ -356,7 +367,7 @@ static bool check(struct checker *c)
     for (int i = 0; i < p->ncalls; i++)
         if (!check_call(c, &p->calls[i]))
             return fail_in(c->d, "call %d", i);
-    return check_regions(c) && check_main(c);
+    return check_regions(c) && check_main(c) && check_guards(c);
 }
 
 bool program_check(const struct program *p, struct diag *d)

@@ -652,6 +652,29 @@ static bool parse_node(struct parser *r)
     return true;
 }
 
+static bool parse_guard(struct parser *r)
+{
+    struct guard g = {.dimension = -1};
+    char word[16];
+    int n;
+    if (!asm_word(&r->x, word, sizeof word))
+        return false;
+    if ((g.kind = (uint8_t)guard_kind_from_name(word)) == GUARD_KINDS)
+        return asm_bad(&r->x, "unknown kind of guard '%s'", word);
+    if (!parse_dim(r, &g.a) || !parse_dim(r, &g.b) ||
+        (asm_try(&r->x, "region") && !asm_int(&r->x, 1, INT32_MAX, "region", &g.region)))
+        return false;
+    if (asm_try(&r->x, "dimension")) {
+        if (!asm_int(&r->x, 0, MAX_RANK - 1, "dimension", &n))
+            return false;
+        g.dimension = (int8_t)n;
+    }
+    if (!asm_text(&r->x, &g.node) || !asm_text(&r->x, &g.what))
+        return false;
+    program_add_guard(r->p, &g);
+    return true;
+}
+
 static bool parse_outputs(struct parser *r)
 {
     do {
@@ -685,6 +708,8 @@ static bool parse_item(struct parser *r)
     if (asm_try(&r->x, "outputs"))
         return parse_outputs(r);
     finish_dims(r);
+    if (asm_try(&r->x, "guard"))
+        return parse_guard(r);
     if (asm_try(&r->x, "slot"))
         return parse_slot_item(r);
     if (asm_try(&r->x, "kernel"))
@@ -694,8 +719,8 @@ static bool parse_item(struct parser *r)
     if (asm_try(&r->x, "region"))
         return parse_region(r);
     return asm_bad(&r->x,
-                   "expected an item (symbol, dim, info, node, outputs, slot, kernel, call, "
-                   "region), found '%.10s'",
+                   "expected an item (symbol, dim, info, node, outputs, guard, slot, kernel, "
+                   "call, region), found '%.10s'",
                    r->x.s);
 }
 

@@ -72,6 +72,14 @@ void program_add_step(struct program *p, int region, enum step_kind kind, int in
     r->steps[r->nsteps++] = (struct step){(uint8_t)kind, index};
 }
 
+void program_add_guard(struct program *p, const struct guard *g)
+{
+    ARENA_GROW(&p->arena, p->guards, p->nguards, p->guards_cap);
+    p->guards[p->nguards] = *g;
+    p->guards[p->nguards].node = arena_strdup(&p->arena, g->node ? g->node : "");
+    p->guards[p->nguards++].what = arena_strdup(&p->arena, g->what ? g->what : "");
+}
+
 int program_add_node(struct program *p, const char *name, const char *source)
 {
     ARENA_GROW(&p->arena, p->nodes, p->nnodes, p->nodes_cap);

@@ -11,6 +11,7 @@
 #ifndef NEFF_PROGRAM_H
 #define NEFF_PROGRAM_H
 
+#include "neff/core/guard.h"
 #include "neff/isa/isa.h"
 
 enum slot_kind {
@@ -84,6 +85,8 @@ struct program {
     int nregions, regions_cap;
     struct program_region *regions; /* [0]: the main program; params are inputs, results outputs */
     const char **output_names;      /* of regions[0].results; inputs are named by their slots */
+    int nguards, guards_cap;
+    struct guard *guards; /* checked before anything runs with sizes that they refuse */
     int nnodes, nodes_cap;
     struct program_node *nodes;
     const char *info; /* JSON object text for info.json */
@@ -101,6 +104,7 @@ bool program_make_constants(struct program *p, struct diag *d);
 int program_add_slot(struct program *p, struct slot s);
 int program_add_region(struct program *p);
 void program_add_step(struct program *p, int region, enum step_kind kind, int index);
+void program_add_guard(struct program *p, const struct guard *g); /* copies */
 int program_add_node(struct program *p, const char *name, const char *source);
 /* Adds an instruction with zeroed patterns and immediates, and no semaphores. Valid until the next
  * one is added. */

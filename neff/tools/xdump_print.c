@@ -153,6 +153,12 @@ void dump_summary(struct dump *u)
            share(t.kernel_bytes, t.call_bytes), bytes_text(a, t.call_bytes));
     if (p->nkernels)
         print_busy(u);
+    for (int i = 0; i < p->nguards; i++) {
+        const struct guard *g = &p->guards[i];
+        printf("%s  %-24s %s%s%s%s\n", i ? "" : "guards: sizes that the program needs\n",
+               guard_text(&p->dims, a, g), g->node, *g->what ? " (" : "", g->what,
+               *g->what ? ")" : "");
+    }
 }
 
 static void print_hex(const char *name, const uint8_t *b, int n)

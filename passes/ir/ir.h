@@ -23,6 +23,7 @@
 struct node;
 struct region;
 struct graph;
+struct graph_guard;
 
 struct use { /* operand `index` of `node` is this value; a list per value in no meaningful order */
     struct node *node;
@@ -89,6 +90,10 @@ struct graph {
     bool typed;               /* inference has run: every value has a type */
     struct value **constants; /* every constant ever made, in order */
     int nconstants, constants_cap;
+    struct graph_guard *guards; /* what inference assumed about sizes, see guards.h */
+    int nguards, guards_cap;
+    uint32_t *guard_index; /* guard number + 1 by its hash */
+    int guard_index_cap;
     void **owned; /* large blocks from malloc, see graph_own */
     int nowned, owned_cap;
     void (*release)(void *); /* called by graph_free, e.g. to unmap the model file */

@@ -2,6 +2,7 @@
  * The text form, read back: the grammar is what text.c prints. Values are found by their numbers;
  * whether they are used where they may be is the verifier's business, which runs at the end.
  */
+#include "passes/ir/guards.h"
 #include "passes/ir/text.h"
 
 #include <errno.h>
@@ -568,8 +569,33 @@ static bool node(struct parser *p, struct region *r, const struct definition *de
     return true;
 }
 
+static bool guard(struct parser *p, struct region *r)
+{
+    struct guard g = {.dimension = -1, .node = "", .what = ""};
+    char kind[32];
+    int64_t dimension;
+    if (!word(p, kind, sizeof kind, "a kind of guard"))
+        return false;
+    if ((g.kind = (uint8_t)guard_kind_from_name(kind)) == GUARD_KINDS)
+        return BAD(p, "unknown kind of guard '%s'", kind);
+    if (!expect(p, "(") || !dim_parse(&p->g->dims, &p->s, &g.a, p->d) || !expect(p, ",") ||
+        !dim_parse(&p->g->dims, &p->s, &g.b, p->d) || !expect(p, ")"))
+        return false;
+    if (accept(p, "dimension")) {
+        if (!integer(p, &dimension) || dimension < 0 || dimension >= MAX_RANK)
+            return BAD(p, "a guard's dimension is out of range");
+        g.dimension = (int8_t)dimension;
+    }
+    if ((accept(p, "@") && !name(p, &g.node)) || (accept(p, ":") && !name(p, &g.what)))
+        return false;
+    graph_add_guard(p->g, &g, r, NULL);
+    return true;
+}
+
 static bool statement(struct parser *p, struct region *r, int depth)
 {
+    if (accept(p, "guard "))
+        return guard(p, r);
     struct definition *defs = NULL;
     int ndefs = 0, cap = 0;
     while (peek(p, '%')) {

@@ -8,13 +8,17 @@
  *     %2: f32[1] = loop(_, %1) ^(%3: i64[], %4: bool[]) {
  *       return(%4)
  *     }
+ *     guard equal(batch, 8) dimension 0 @"node 'c'" : "operands 'x' and 'y'"
  *     return(%1)
  *   } outputs("y")
  *
- * A symbol with a star is only known while running. Floats print as the shortest decimal that gives
- * the same bits; NaNs with a payload and other odd codes print as their bits (`0x7f800001`).
+ * A guard is printed where no node of the text implies it. A symbol with a star is only known while
+ * running. Floats print as the shortest decimal that gives the same bits; NaNs with a payload and
+ * other odd codes print as their bits (`0x7f800001`).
  */
 #include "passes/ir/text.h"
+
+#include "passes/ir/guards.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -306,8 +310,35 @@ static void print_node(struct printer *p, const struct node *n, int depth)
     fputc('\n', p->out);
 }
 
+/* Whether inference finds it again: its node is still there. */
+static bool is_implied(const struct graph_guard *g)
+{
+    return g->origin && g->origin->parent;
+}
+
+/* Guards of the region that no node of the text implies. */
+static void print_guards(struct printer *p, const struct region *r, int depth)
+{
+    for (int i = 0; i < p->g->nguards; i++) {
+        const struct graph_guard *g = &p->g->guards[i];
+        if (g->region != r || is_implied(g) || !graph_guard_counts(g) ||
+            guard_is_certain(&p->g->dims, g->g.kind, g->g.a, g->g.b))
+            continue;
+        indent(p, depth);
+        fprintf(p->out, "guard %s(%s, ", guard_kind_names[g->g.kind],
+                dim_text(&p->g->dims, &p->scratch, g->g.a));
+        fprintf(p->out, "%s)", dim_text(&p->g->dims, &p->scratch, g->g.b));
+        if (g->g.dimension >= 0)
+            fprintf(p->out, " dimension %d", g->g.dimension);
+        print_name(p, " @", g->g.node);
+        print_name(p, " : ", g->g.what);
+        fputc('\n', p->out);
+    }
+}
+
 static void print_body(struct printer *p, const struct region *r, int depth)
 {
+    print_guards(p, r, depth);
     for (const struct node *n = r->first; n; n = n->next)
         print_node(p, n, depth);
 }

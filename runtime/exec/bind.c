@@ -221,7 +221,8 @@ static bool fill_bound(struct context *c, struct bound *b, struct diag *d)
         return false;
     dim_eval_all(&p->dims, b->symbols, b->values);
     int64_t *sizes = ARENA_ARRAY(&scratch, int64_t, p->nslots + 1);
-    bool ok = check_inputs(c, b, d) && size_slots(c->m, b, sizes, d);
+    bool ok = check_inputs(c, b, d) && check_input_guards(p, b->values, d) &&
+              size_slots(c->m, b, sizes, d);
     if (ok) {
         plan_memory(p, b->values, sizes, &b->arena, &b->plan);
         ok = bind_kernels(c, b, d);
@@ -327,7 +328,7 @@ static bool expected_inputs(struct context *c)
     const struct program *p = c->m->p;
     const struct program_region *r = &p->regions[0];
     for (int i = 0; i < p->dims.nsymbols; i++)
-        c->symbols[i] = p->dims.symbols[i].runtime ? DIM_NOT_BOUND : 1;
+        c->symbols[i] = p->dims.symbols[i].runtime ? DIM_NOT_BOUND : pinned_value(p, i, 1);
     for (int i = 0; i < r->nparams; i++) {
         const struct type *t = &p->slots[r->params[i]].type;
         int64_t dims[MAX_RANK];

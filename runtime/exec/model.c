@@ -35,17 +35,22 @@ static void number_region(struct numbering *n, int region)
     n->end[region] = n->clock++;
 }
 
-static void list_add(struct arena *a, struct slot_list *l, int slot)
+void slot_list_append(struct arena *a, struct slot_list *l, int slot)
 {
-    for (int i = 0; i < l->count; i++)
-        if (l->slots[i] == slot)
-            return;
     if ((l->count & (l->count - 1)) == 0) {
         int32_t *grown = ARENA_ARRAY(a, int32_t, l->count ? l->count * 2 : 1);
         arena_move_(grown, l->slots, sizeof *grown * (size_t)l->count);
         l->slots = grown;
     }
     l->slots[l->count++] = slot;
+}
+
+void slot_list_add(struct arena *a, struct slot_list *l, int slot)
+{
+    for (int i = 0; i < l->count; i++)
+        if (l->slots[i] == slot)
+            return;
+    slot_list_append(a, l, slot);
 }
 
 static int root_of(const struct program *p, int slot)
@@ -88,9 +93,9 @@ static void find_deaths(struct model *m, struct arena *scratch)
         if (p->slots[s].kind != SLOT_DYNAMIC || last < 0 || last > n.clock)
             continue;
         if (step_at[last] >= 0)
-            list_add(&m->arena, &m->dying[step_at[last]], s);
+            slot_list_add(&m->arena, &m->dying[step_at[last]], s);
         else if (end_at[last] >= 0)
-            list_add(&m->arena, &m->region_dying[end_at[last]], s);
+            slot_list_add(&m->arena, &m->region_dying[end_at[last]], s);
     }
 }
 
@@ -193,7 +198,7 @@ static void find_kernel_symbols(struct model *m, int kernel, int32_t *node)
         if (node[i] != u.kernel)
             continue;
         if (n->op == DIM_SYM) {
-            list_add(&m->arena, &m->kernel_symbols[kernel], (int)n->a);
+            slot_list_add(&m->arena, &m->kernel_symbols[kernel], (int)n->a);
             continue;
         }
         use_dim(&u, n->a);
@@ -213,9 +218,9 @@ static void find_kernel_slots(struct model *m, int kernel)
             int root = root_of(m->p, ap->tensor);
             m->slot_read[root] |= info->ap[j].access != 'w';
             if (m->p->slots[root].kind == SLOT_DYNAMIC && info->ap[j].access != 'r')
-                list_add(&m->arena, &m->kernel_writes[kernel], root);
+                slot_list_add(&m->arena, &m->kernel_writes[kernel], root);
             if (m->p->slots[root].kind == SLOT_DYNAMIC || m->slot_runtime[ap->tensor])
-                list_add(&m->arena, &m->kernel_uses[kernel], ap->tensor);
+                slot_list_add(&m->arena, &m->kernel_uses[kernel], ap->tensor);
         }
     }
 }
@@ -234,7 +239,7 @@ static void find_slots(struct model *m)
         m->slot_runtime[s] = type_is_runtime(&p->dims, &slot->type);
         m->has_runtime |= slot->kind == SLOT_DYNAMIC;
         if (slot->kind == SLOT_VIEW)
-            list_add(&m->arena, &m->views[slot->base], s);
+            slot_list_add(&m->arena, &m->views[slot->base], s);
     }
 }
 
@@ -312,6 +317,7 @@ struct model *model_new(struct program *p, struct diag *d)
     find_slots(m);
     if (p->nregions)
         find_definers(m, 0, ARENA_ARRAY(&scratch, bool, p->nregions));
+    find_guards(m);
     find_deaths(m, &scratch);
     find_reads_of_calls(m);
     m->kernel_runtime = ARENA_ARRAY(&m->arena, bool, p->nkernels + 1);

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 64 };
-
 static const char *slot_name(const struct program *p, int s)
 {
     return p->slots[s].name ? p->slots[s].name : "(unnamed)";
@@ -118,6 +116,7 @@ static bool define_slot(struct context *c, int slot, struct diag *d)
         if (symbol >= 0 && p->dims.symbols[symbol].runtime &&
             (c->m->definer[symbol] == slot || c->symbols[symbol] == DIM_NOT_BOUND)) {
             c->values_stale |= c->symbols[symbol] != t->dims[i];
+            c->guards_due |= c->symbols[symbol] != t->dims[i];
             c->symbols[symbol] = t->dims[i];
         }
     }
@@ -387,6 +386,17 @@ static void free_slots(struct context *c, const struct slot_list *list)
         free_slot(c, list->slots[i]);
 }
 
+/* A symbol has got a value: what the model assumes about it, here and in the regions around. */
+static bool check_guards(struct context *c, struct diag *d)
+{
+    c->guards_due = false;
+    for (int i = 0; i <= c->depth; i++)
+        if (c->m->guards[c->running[i]].count &&
+            !check_region_guards(c, c->running[i], values_now(c), d))
+            return false;
+    return true;
+}
+
 static bool run_steps(struct context *c, int region, struct diag *d)
 {
     const struct program_region *r = &c->m->p->regions[region];
@@ -395,6 +405,8 @@ static bool run_steps(struct context *c, int region, struct diag *d)
         const struct step *step = &r->steps[s];
         if (!(step->kind == STEP_LAUNCH ? run_launch(c, step->index, d)
                                         : run_call(c, step->index, d)))
+            return false;
+        if (c->guards_due && !check_guards(c, d))
             return false;
         if (c->seen && region == 0 && !c->seen(c->seen_user, c, s, d))
             return false;
@@ -479,8 +491,14 @@ bool run_region(struct op_env *env, struct op_call *oc, int r, struct tensor *ar
         ok = fail(d, "a region of %d parameters and %d results is run with %d and %d", pr->nparams,
                   pr->nresults, nargs, nresults);
     c->depth++;
+    if (ok) {
+        c->running[c->depth] = region;
+        forget_symbols(c, region);
+    }
     for (int i = 0; ok && i < nargs; i++)
         ok = set_param(c, pr->params[i], &args[i], d);
+    if (ok && c->m->guards[region].count)
+        ok = check_region_guards(c, region, values_now(c), d);
     ok = ok && run_steps(c, region, d);
     for (int i = 0; ok && i < nresults; i++)
         ok = take_result(c, region, i, &results[i], d);
@@ -535,6 +553,7 @@ bool context_run(struct context *c, struct diag *d)
     c->ran = false;
     c->env.d = d;
     c->depth = 0;
+    c->guards_due = false;
     double start = c->profile ? profile_now(c->profile) : 0;
     if (!bind_inputs(c, d))
         return false;

@@ -31,6 +31,8 @@ struct model {
     bool engine_threads;              /* see engine_threads.c */
     bool *kernel_runtime;             /* per kernel: shapes known only while running */
     struct slot_list *kernel_symbols; /* per such kernel: the symbols that its shapes depend on */
+    struct slot_list *guards;         /* per region: numbers of guards to be checked in runs */
+    struct slot_list *region_symbols; /* per region: symbols that its slots bind */
     int32_t *definer;                 /* per symbol: the dynamic slot whose dims bind it; -1 */
     struct slot_list *kernel_writes;  /* per kernel: dynamic slots it writes */
     struct slot_list
@@ -147,7 +149,7 @@ struct output {
     struct tensor result; /* what the caller sees */
 };
 
-enum { MAX_BOUND = 8 };
+enum { MAX_BOUND = 8, MAX_DEPTH = 64 };
 
 struct context {
     struct model *m;
@@ -175,11 +177,13 @@ struct context {
     char **address;            /* of each slot, for kernels */
     int64_t *symbols, *values; /* of this run, run-time symbols included */
     bool values_stale;
+    bool guards_due;            /* a symbol has got a value since guards were checked */
     struct kernel_cache *cache; /* per kernel */
     struct op_call *calls;      /* per call, operands in place */
     struct tensor absent;
     struct op_env env;
     int depth; /* nested regions */
+    int32_t running[MAX_DEPTH + 1]; /* the regions, outermost first */
     struct profile *profile;
     bool (*seen)(void *user, struct context *c, int step, struct diag *d); /* see context_watch */
     void *seen_user;
@@ -206,6 +210,21 @@ bool check_broadcasts(const struct program *p, int slot, const int64_t *values, 
 /* b->types and bytes of every slot whose dims b->values determines; of others kind VK_NONE and 0.
  * Fails on sizes that memory cannot have and on views that leave their tensor. */
 bool size_slots(const struct model *m, struct bound *b, int64_t *sizes, struct diag *d);
+
+/* model.c: adds to a list; `add`: unless it is there. */
+void slot_list_append(struct arena *a, struct slot_list *l, int slot);
+void slot_list_add(struct arena *a, struct slot_list *l, int slot);
+
+/* guards.c */
+void find_guards(struct model *m);
+/* Those of the main program about inputs; values of all dim expressions. */
+bool check_input_guards(const struct program *p, const int64_t *values, struct diag *d);
+/* When a region begins: what its slots bind has no value yet. */
+void forget_symbols(struct context *c, int region);
+/* Those of a region whose symbols have values. */
+bool check_region_guards(struct context *c, int region, const int64_t *values, struct diag *d);
+/* The value that a guard pins an input's symbol to. */
+int64_t pinned_value(const struct program *p, int symbol, int64_t otherwise);
 
 /* executors.c: how an instruction is bound and run. */
 struct binding {

@@ -100,7 +100,7 @@ graph "broadcast" symbols(n, m) (%0 "x": f32[n,4], %1 "y": f32[m,4]) {
 } outputs("o")
 END
 "$xcc" broadcast.xir -q -o broadcast.neff
-refuses 1 "'sum': sizes 3 and 2 do not broadcast in dimension 0" "$xrun" broadcast.neff rows_3.npy rows_2.npy
+refuses 1 "sizes 3 and 2 do not broadcast in dimension 0 of the node of 'sum'" "$xrun" broadcast.neff rows_3.npy rows_2.npy
 cat >counts.xir <<'END'
 graph "counts" symbols(n, m) (%0 "x": f32[n,4], %1 "y": f32[m,4]) {
   %c0 = const f32[] {1}
@@ -113,7 +113,7 @@ graph "counts" symbols(n, m) (%0 "x": f32[n,4], %1 "y": f32[m,4]) {
 } outputs("o")
 END
 "$xcc" counts.xir -q -o counts.neff
-refuses 1 "'sum': sizes 2 and 12 do not broadcast in dimension 1" "$xrun" counts.neff rows_3.npy rows_2.npy
+refuses 1 "sizes 12 and 2 do not broadcast in dimension 1 of the node of 'sum'" "$xrun" counts.neff rows_3.npy rows_2.npy
 "$xrun" counts.neff rows_3.npy rows_1.npy | grep -qF 'f32[2,12]' || failed "counts and 1 row"
 for pair in "3 1 3" "1 3 3" "1 0 0" "2 2 2" "0 0 0"; do
     set -- $pair
@@ -132,7 +132,7 @@ END
 for pair in "3 2" "2 3" "1 3" "3 1" "0 1"; do
     set -- $pair
     refuses 1 "'product'" "$xrun" product.neff rows_$1.npy rows_$2.npy
-    refuses 1 "sums over $1 columns of its first operand but $2 rows of its second" "$xrun" product.neff \
+    refuses 1 "sizes $1 and $2 differ in the node of 'product' (matmul): the model needs n = m" "$xrun" product.neff \
         rows_$1.npy rows_$2.npy
 done
 "$xrun" product.neff rows_3.npy rows_3.npy | grep -qF 'f32[4,4]' || failed "product of 3 rows"

@@ -93,7 +93,7 @@ static void test_reshape(void **state)
     assert_string_equal(infer(&r, OP_reshape, 2), "f32[0,6]");
     operand(&r, 0, "f32[4,6]", NULL, -1);
     operand(&r, 1, "i64[2]", (dim_t[]){5, -1}, 2);
-    assert_non_null(strstr(infer(&r, OP_reshape, 2), "divide"));
+    assert_non_null(strstr(infer(&r, OP_reshape, 2), "multiple"));
     arena_free(&r.arena);
 }
 
@@ -139,7 +139,7 @@ static void test_sdpa_mask(void **state)
     operand(&r, 3, "f32[n,1,3,5]", NULL, -1);
     assert_string_equal(infer(&r, OP_sdpa, 4), "f32[2,4,3,6]");
     operand(&r, 3, "f32[4,1,1,5]", NULL, -1);
-    assert_non_null(strstr(infer(&r, OP_sdpa, 4), "the mask of sdpa has 4 at dim 0"));
+    assert_non_null(strstr(infer(&r, OP_sdpa, 4), "sizes 4 and 2 differ in dimension 0 (the mask"));
     arena_free(&r.arena);
 }
 

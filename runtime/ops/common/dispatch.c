@@ -3,7 +3,7 @@
  * memory for the results. Nothing else in runtime/ops knows all operators; what rules and routines
  * call is in infer.c and ops.c.
  */
-#include "runtime/ops/common/ops.h"
+#include "runtime/ops/common/require.h"
 
 #include "neff/core/signature.h"
 
@@ -72,6 +72,8 @@ static bool check_results(struct infer *f)
                                          : f->concrete || dim_index(t->dims[k]) >= f->dims->nnodes)
                 return fail(f->d, "dimension %d of the result is %lld, expected 0 or more", k,
                             (long long)t->dims[k]);
+            else if (!require_at_most(f, 0, t->dims[k], named("the result", -1, k)))
+                return false;
     }
     return !f->dims->too_large ||
            fail(f->d, "dimensions of this model are too long expressions to be computed with");

@@ -1,7 +1,7 @@
 /*
  * What shape rules call.
  */
-#include "runtime/ops/common/ops.h"
+#include "runtime/ops/common/require.h"
 
 #include <string.h>
 
@@ -96,33 +96,6 @@ bool infer_axis(struct infer *f, int64_t axis, int rank, int *out)
     return true;
 }
 
-/* Of two dims that are to be equal: the constant one, else the one known before running. */
-static dim_t prefer(const struct infer *f, dim_t a, dim_t b)
-{
-    if (dim_is_const(a) || dim_is_const(b))
-        return dim_is_const(a) ? a : b;
-    if (dim_is_runtime(f->dims, a) != dim_is_runtime(f->dims, b))
-        return dim_is_runtime(f->dims, a) ? b : a;
-    return a < b ? a : b;
-}
-
-bool infer_same_dim(struct infer *f, dim_t a, dim_t b, const char *what, dim_t *out)
-{
-    if (a != b && dim_is_const(a) && dim_is_const(b))
-        return fail(f->d, "%s: %lld and %lld, expected the same size", what, (long long)a,
-                    (long long)b);
-    *out = prefer(f, a, b);
-    return true;
-}
-
-static bool broadcast_dim(struct infer *f, dim_t a, dim_t b, dim_t *out)
-{
-    if (a != 1 && b != 1 && a != b && dim_is_const(a) && dim_is_const(b))
-        return fail(f->d, "shapes do not broadcast: %lld against %lld", (long long)a, (long long)b);
-    *out = dim_broadcast(f->dims, a, b);
-    return true;
-}
-
 bool infer_broadcast(struct infer *f, const struct type *const *in, int n, struct type *out)
 {
     int rank = 0;
@@ -135,13 +108,17 @@ bool infer_broadcast(struct infer *f, const struct type *const *in, int n, struc
             rank = in[i]->rank;
     }
     dim_t dims[MAX_RANK];
+    int from[MAX_RANK] = {0}; /* which operand a size comes from */
     for (int i = 0; i < rank; i++)
         dims[i] = 1;
     for (int k = 0; k < n; k++)
         for (int i = 0; i < in[k]->rank; i++) {
-            dim_t *at = &dims[rank - in[k]->rank + i];
-            if (!broadcast_dim(f, *at, in[k]->dims[i], at))
+            int at = rank - in[k]->rank + i;
+            dim_t before = dims[at];
+            if (!require_broadcast(f, before, in[k]->dims[i], between(from[at], k, at), &dims[at]))
                 return false;
+            if (dims[at] != before)
+                from[at] = k;
         }
     out->rank = (int8_t)rank;
     memcpy(out->dims, dims, sizeof dims);

@@ -1,5 +1,7 @@
 #include "runtime/ops/common/numeric.h"
 
+#include "runtime/ops/common/require.h"
+
 #include "neff/base/memory.h"
 
 #include <stdlib.h>
@@ -192,12 +194,8 @@ bool infer_vector(struct infer *f, int i, dim_t n)
     if (!rank_known(f, i))
         return true;
     const struct type *t = &f->in[i];
-    bool fits = t->rank == 1 && (t->dims[0] == n || !dim_is_const(t->dims[0]) || !dim_is_const(n));
-    if (fits)
-        return true;
-    if (t->rank == 1 && dim_is_const(n))
-        return fail(f->d, "operand %d of %s has %lld elements, expected %lld", i, op_name(f->op),
-                    (long long)t->dims[0], (long long)n);
+    if (t->rank == 1)
+        return require_equal(f, t->dims[0], n, between(i, -1, 0));
     return fail(f->d, "operand %d of %s has rank %d, expected 1", i, op_name(f->op), t->rank);
 }
 

@@ -13,6 +13,7 @@
 #ifndef RUNTIME_OPS_OPS_H
 #define RUNTIME_OPS_OPS_H
 
+#include "neff/core/guard.h"
 #include "neff/core/op.h"
 
 /* ---- shape rules ---- */
@@ -43,6 +44,9 @@ struct infer {
     /* A dim of a region's parameter that changes from turn to turn: a symbol of its own. The first
      * turn's is `operand`. */
     dim_t (*turning)(struct infer *f, int region, int param, int dim, dim_t operand);
+    /* What cannot be judged before running (require.h), and names of operands; NULL at run time. */
+    void (*guard)(struct infer *f, const struct guard *g);
+    const char *(*name)(struct infer *f, int i);
     void *user;
 };
 
@@ -78,8 +82,6 @@ bool infer_axis(struct infer *f, int64_t axis, int rank, int *out);
 bool infer_broadcast(struct infer *f, const struct type *const *in, int n, struct type *out);
 /* The rule of all elementwise rows. */
 bool infer_elementwise(struct infer *f);
-/* Two dims that must be equal; fails when both are constant and differ. */
-bool infer_same_dim(struct infer *f, dim_t a, dim_t b, const char *what, dim_t *out);
 
 /* Checks number and kind of operands, then applies the rule of f->op: what callers outside use. */
 bool infer_run(struct infer *f);

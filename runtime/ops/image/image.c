@@ -1,4 +1,5 @@
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 #include "runtime/ops/common/walk.h"
 
 #include <math.h>
@@ -20,6 +21,9 @@ bool infer_col2im(struct infer *f)
                     x->rank);
     for (int64_t i = 0; i < block.n; i++)
         taps = dim_mul(f->dims, taps, block.v[i]);
+    if (block.n >= 0 &&
+        !require_multiple(f, x->dims[1], taps, named("channels by elements of a block", 0, 1)))
+        return false;
     dims[0] = x->dims[0];
     dims[1] = block.n < 0 ? infer_unknown(f, "channels") : dim_floordiv(f->dims, x->dims[1], taps);
     for (int64_t i = 0; i < image.n; i++)

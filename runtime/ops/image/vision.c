@@ -1,4 +1,5 @@
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 
 #if defined __SSE2__
 #include <emmintrin.h>
@@ -166,7 +167,11 @@ bool infer_grid_sample(struct infer *f)
     if (x->rank < 3 || x->rank != grid->rank)
         return fail(f->d, "x and grid have rank %d and %d, expected the same, 3 or more", x->rank,
                     grid->rank);
-    dims[0] = x->dims[0];
+    if (!require_same(f, x->dims[0], grid->dims[0], named("batch of x and grid", -1, 0),
+                      &dims[0]) ||
+        !require_equal(f, grid->dims[x->rank - 1], x->rank - 2,
+                       named("coordinates", 1, x->rank - 1)))
+        return false;
     dims[1] = x->dims[1];
     for (int i = 2; i < x->rank; i++)
         dims[i] = grid->dims[i - 1];

@@ -4,6 +4,7 @@
 #include "runtime/ops/common/axes.h"
 #include "runtime/ops/common/content.h"
 #include "runtime/ops/common/indices.h"
+#include "runtime/ops/common/require.h"
 #include "runtime/ops/common/typed.h"
 #include "runtime/ops/common/walk.h"
 
@@ -129,10 +130,8 @@ bool infer_gather_elements(struct infer *f)
     f->out[0] = f->in[1];
     f->out[0].dtype = x->dtype;
     for (int i = 0; x->rank >= 0 && i < f->in[1].rank; i++)
-        if (i != axis && dim_is_const(x->dims[i]) && dim_is_const(f->in[1].dims[i]) &&
-            f->in[1].dims[i] > x->dims[i])
-            return fail(f->d, "indices have size %lld along axis %d, the operand %lld",
-                        (long long)f->in[1].dims[i], i, (long long)x->dims[i]);
+        if (i != axis && !require_at_most(f, f->in[1].dims[i], x->dims[i], between(1, 0, i)))
+            return false;
     return true;
 }
 
@@ -258,7 +257,8 @@ bool infer_gather_nd(struct infer *f)
     out.rank = 0;
     for (int i = 0; i < at->rank - 1; i++) {
         out.dims[i] = at->dims[i];
-        if (i < batch && !infer_same_dim(f, at->dims[i], x->dims[i], "batch", &out.dims[i]))
+        if (i < batch &&
+            !require_same(f, at->dims[i], x->dims[i], named("batch", -1, i), &out.dims[i]))
             return false;
         out.rank++;
     }

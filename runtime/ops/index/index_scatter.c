@@ -4,6 +4,7 @@
 #include "runtime/ops/common/axes.h"
 #include "runtime/ops/common/indices.h"
 #include "runtime/ops/common/elementwise.h"
+#include "runtime/ops/common/require.h"
 #include "runtime/ops/common/walk.h"
 
 #include <string.h>
@@ -112,11 +113,9 @@ bool infer_scatter_elements(struct infer *f)
     if (!infer_axis(f, attr_int(f->attrs, "axis", 0), x->rank, &axis))
         return false;
     for (int i = 0; i < x->rank; i++) {
-        if (!infer_same_dim(f, at->dims[i], u->dims[i], "indices and updates", &same))
+        if (!require_same(f, at->dims[i], u->dims[i], named("indices and updates", -1, i), &same) ||
+            (i != axis && !require_at_most(f, same, x->dims[i], between(1, 0, i))))
             return false;
-        if (i != axis && dim_is_const(same) && dim_is_const(x->dims[i]) && same > x->dims[i])
-            return fail(f->d, "indices have size %lld along axis %d, the operand %lld",
-                        (long long)same, i, (long long)x->dims[i]);
     }
     return true;
 }
@@ -153,7 +152,6 @@ bool eval_scatter_elements(struct op_call *c)
 bool infer_scatter_nd(struct infer *f)
 {
     const struct type *x = &f->in[0], *at = &f->in[1], *u = &f->in[2];
-    dim_t same;
     if (!infer_scatter(f))
         return false;
     if (x->rank < 0 || at->rank < 0 || u->rank < 0)
@@ -168,7 +166,7 @@ bool infer_scatter_nd(struct infer *f)
                     (long long)depth, u->rank, x->rank);
     for (int i = 0; i < u->rank; i++) {
         dim_t want = i < at->rank - 1 ? at->dims[i] : x->dims[i - at->rank + 1 + depth];
-        if (!infer_same_dim(f, want, u->dims[i], "updates", &same))
+        if (!require_equal(f, want, u->dims[i], named("the updates", 2, i)))
             return false;
     }
     return true;

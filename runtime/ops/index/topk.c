@@ -4,6 +4,7 @@
 #include "runtime/ops/common/axes.h"
 #include "runtime/ops/common/content.h"
 #include "runtime/ops/common/order.h"
+#include "runtime/ops/common/require.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,10 +24,8 @@ bool infer_topk(struct infer *f)
         return false;
     if (k.n >= 0 && k.n != 1)
         return fail(f->d, "k has %lld elements, expected one", (long long)k.n);
-    if (k.n == 1 && dim_is_const(k.v[0]) &&
-        (k.v[0] < 0 || (dim_is_const(x->dims[axis]) && k.v[0] > x->dims[axis])))
-        return fail(f->d, "k is %lld for size %lld", (long long)k.v[0],
-                    dim_is_const(x->dims[axis]) ? (long long)x->dims[axis] : -1);
+    if (k.n == 1 && !require_at_most(f, k.v[0], x->dims[axis], named("k", -1, axis)))
+        return false;
     out.dims[axis] = k.n == 1 ? k.v[0] : infer_unknown(f, "topk");
     infer_out(f, 0, x->dtype, x->rank, out.dims);
     return infer_out(f, 1, DT_I64, x->rank, out.dims);

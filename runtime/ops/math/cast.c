@@ -4,6 +4,7 @@
 #include "runtime/kernels/kernels.h"
 #include "runtime/ops/common/content.h"
 #include "runtime/ops/common/ops.h"
+#include "runtime/ops/common/require.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -260,10 +261,12 @@ bool infer_bitcast(struct infer *f)
                         dtype_name(to));
         out.dims[out.rank++] = from_bits / to_bits;
     } else if (out.rank >= 0 && to_bits > from_bits) {
-        if (to_bits % from_bits || out.rank == 0 ||
-            (dim_is_const(out.dims[out.rank - 1]) && out.dims[out.rank - 1] != to_bits / from_bits))
+        if (to_bits % from_bits || out.rank == 0)
             return fail(f->d, "to become %s, %s needs a last dimension of %d", dtype_name(to),
                         dtype_name(f->in[0].dtype), to_bits / from_bits);
+        if (!require_equal(f, out.dims[out.rank - 1], to_bits / from_bits,
+                           between(0, -1, out.rank - 1)))
+            return false;
         out.rank--;
     }
     f->out[0] = out;

@@ -1,6 +1,7 @@
 #include "runtime/ops/common/einsum.h"
 
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -132,6 +133,17 @@ bool einsum_parse(struct equation *e, const struct attrs *as, const int *ranks, 
     return collect_labels(e, d);
 }
 
+/* Dims under the label of dim k of operand i, in this operand and those before it. */
+static bool labels_agree(struct infer *f, const struct equation *e, int i, int k)
+{
+    for (int j = 0; j <= i; j++)
+        for (int m = 0; m < (j == i ? k : e->rank[j]); m++)
+            if (e->label[j][m] == e->label[i][k] &&
+                !require(f, GUARD_BROADCAST, f->in[j].dims[m], f->in[i].dims[k], between(j, i, k)))
+                return false;
+    return true;
+}
+
 bool infer_einsum(struct infer *f)
 {
     struct equation e;
@@ -152,6 +164,10 @@ bool infer_einsum(struct infer *f)
                     (dims[o] == 1 || dim_is_const(f->in[i].dims[k])))
                     dims[o] = f->in[i].dims[k];
     }
+    for (int i = 0; i < nops; i++)
+        for (int k = 0; k < e.rank[i]; k++)
+            if (!labels_agree(f, &e, i, k))
+                return false;
     return infer_out(f, 0, f->in[0].dtype, e.rank[e.nops], dims);
 }
 

@@ -2,18 +2,18 @@
  * Inverses by elimination with pivots of largest size. A singular matrix gives infinities or NaN.
  */
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 
 #include <math.h>
 
 bool infer_inverse(struct infer *f)
 {
     const struct type *x = &f->in[0];
-    dim_t n;
     if (!dtype_is_float(x->dtype) || (x->rank >= 0 && x->rank < 2))
         return fail(f->d, "the operand is %s of rank %d, expected floats of rank 2 or more",
                     dtype_name(x->dtype), x->rank);
-    if (x->rank >= 2 &&
-        !infer_same_dim(f, x->dims[x->rank - 2], x->dims[x->rank - 1], "rows and columns", &n))
+    if (x->rank >= 2 && !require_equal(f, x->dims[x->rank - 2], x->dims[x->rank - 1],
+                                       named("rows and columns", -1, -1)))
         return false;
     return infer_same(f, 0, 0);
 }

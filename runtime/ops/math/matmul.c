@@ -1,4 +1,5 @@
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 
 #include <math.h>
 #include <string.h>
@@ -41,10 +42,9 @@ static bool infer_product(struct infer *f, int dtype)
         return infer_any(f, 0, dtype);
     if (!split_dims(&s, &f->in[0], &f->in[1], f->attrs, f->d))
         return false;
-    if (dim_is_const(s.k) && dim_is_const(s.k_of_b) && s.k != s.k_of_b)
-        return fail(
-            f->d, "matmul sums over %lld columns of the first operand but %lld rows of the second",
-            (long long)s.k, (long long)s.k_of_b);
+    if (!require_equal(f, s.k, s.k_of_b,
+                       named("columns of the first operand and rows of the second", -1, -1)))
+        return false;
     if (!infer_broadcast(f, (const struct type *[]){&s.batch_a, &s.batch_b}, 2, &batch))
         return false;
     int rank = batch.rank;
@@ -224,10 +224,10 @@ bool infer_gemm(struct infer *f)
                     f->in[1].rank);
     int ta = attr_int(f->attrs, "transA", 0) != 0, tb = attr_int(f->attrs, "transB", 0) != 0;
     dim_t ka = f->in[0].dims[!ta], kb = f->in[1].dims[tb];
-    if (dim_is_const(ka) && dim_is_const(kb) && ka != kb)
-        return fail(f->d, "gemm sums over %lld columns of A but %lld rows of B", (long long)ka,
-                    (long long)kb);
-    return infer_out(f, 0, dtype, 2, (dim_t[]){f->in[0].dims[ta], f->in[1].dims[!tb]});
+    if (!require_equal(f, ka, kb, named("columns of A and rows of B", -1, -1)))
+        return false;
+    infer_out(f, 0, dtype, 2, (dim_t[]){f->in[0].dims[ta], f->in[1].dims[!tb]});
+    return !has_input(f, 2) || require_expands_to(f, 2, &f->out[0]);
 }
 
 static bool gemm(struct op_call *c, struct work *w)

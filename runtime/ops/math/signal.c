@@ -1,4 +1,5 @@
 #include "runtime/ops/common/fourier.h"
+#include "runtime/ops/common/require.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,6 +15,9 @@ bool infer_det(struct infer *f)
         return infer_any(f, 0, x->dtype);
     if (x->rank < 2)
         return fail(f->d, "det has x of rank %d, expected 2 or more", x->rank);
+    if (!require_equal(f, x->dims[x->rank - 2], x->dims[x->rank - 1],
+                       named("rows and columns", -1, -1)))
+        return false;
     return infer_out(f, 0, x->dtype, x->rank - 2, x->dims);
 }
 

@@ -3,6 +3,7 @@
  * those of pairs.
  */
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 
 #include <math.h>
 
@@ -15,8 +16,7 @@ bool infer_svm_kernel(struct infer *f)
         return infer_any(f, 0, DT_F32);
     if (x->rank != 2 || s->rank != 2)
         return fail(f->d, "operands of rank %d and %d, expected 2 and 2", x->rank, s->rank);
-    dim_t features;
-    return infer_same_dim(f, x->dims[1], s->dims[1], "features", &features) &&
+    return require_equal(f, x->dims[1], s->dims[1], named("features", -1, 1)) &&
            infer_out(f, 0, DT_F32, 2, (dim_t[]){x->dims[0], s->dims[0]});
 }
 
@@ -64,11 +64,11 @@ bool infer_pairwise_coupling(struct infer *f)
 {
     const struct type *p = &f->in[0];
     int64_t k = attr_int(f->attrs, "classes", 0);
-    if (k < 2 || k > MAX_CLASSES || p->rank != 2 ||
-        (dim_is_const(p->dims[1]) && p->dims[1] != k * (k - 1) / 2))
+    if (k < 2 || k > MAX_CLASSES || p->rank != 2)
         return fail(f->d, "probabilities of rank %d for the pairs of %lld classes", p->rank,
                     (long long)k);
-    return infer_out(f, 0, DT_F32, 2, (dim_t[]){p->dims[0], k});
+    return require_equal(f, p->dims[1], k * (k - 1) / 2, named("pairs of classes", 0, 1)) &&
+           infer_out(f, 0, DT_F32, 2, (dim_t[]){p->dims[0], k});
 }
 
 /* r[i][j]: that i wins against j. Minimises sum of (r[j][i] p[i] - r[i][j] p[j])^2 over

@@ -1,4 +1,5 @@
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 
 #include <math.h>
 
@@ -16,9 +17,8 @@ static bool mask_fits(struct infer *f, const struct type *scores)
     for (int i = 1; i <= mask->rank; i++) {
         dim_t dim = mask->dims[mask->rank - i];
         dim_t to = i <= scores->rank ? scores->dims[scores->rank - i] : 1;
-        if (dim_is_const(dim) && dim_is_const(to) && dim != 1 && dim != to)
-            return fail(f->d, "the mask of sdpa has %lld at dim %d, expected 1 or %lld",
-                        (long long)dim, mask->rank - i, (long long)to);
+        if (!require_expand(f, dim, to, named("the mask", 3, mask->rank - i)))
+            return false;
     }
     return true;
 }
@@ -36,6 +36,11 @@ bool infer_sdpa(struct infer *f)
     }
     const struct type *q = &f->in[0], *k = &f->in[1], *v = &f->in[2];
     if (!infer_broadcast(f, (const struct type *[]){&parts[0], &parts[1], &parts[2]}, 3, &batch))
+        return false;
+    if (!require_equal(f, q->dims[q->rank - 1], k->dims[k->rank - 1],
+                       named("width of q and k", -1, -1)) ||
+        !require_equal(f, k->dims[k->rank - 2], v->dims[v->rank - 2],
+                       named("number of keys and values", -1, -1)))
         return false;
     struct type scores = batch;
     scores.dims[scores.rank++] = q->dims[q->rank - 2];

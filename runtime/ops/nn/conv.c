@@ -1,4 +1,5 @@
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 
 #include <math.h>
 #include <string.h>
@@ -55,13 +56,10 @@ static bool infer_conv_as(struct infer *f, int dtype)
     dim_t channels = x->dims[channel_axis(x->rank, last)], m = weight->dims[0];
     if (group < 1)
         return fail(f->d, "group is %lld, expected 1 or more", (long long)group);
-    if (dim_is_const(channels) && dim_is_const(weight->dims[1]) &&
-        (channels % group || channels / group != weight->dims[1]))
-        return fail(f->d, "x has %lld channels, the weight expects %lld in each of %lld groups",
-                    (long long)channels, (long long)weight->dims[1], (long long)group);
-    if (dim_is_const(m) && m % group)
-        return fail(f->d, "the weight makes %lld channels, not a multiple of %lld groups",
-                    (long long)m, (long long)group);
+    if (!require_equal(f, channels, dim_mul(f->dims, weight->dims[1], group),
+                       named("channels of x and weight", -1, channel_axis(x->rank, last))) ||
+        !require_multiple(f, m, group, named("output channels by groups", -1, 0)))
+        return false;
     spatial_dims(&w, x, weight, last);
     int bias = f->op == OP_conv ? 2 : f->op == OP_conv_integer ? 4 : f->nin;
     if (!infer_vector(f, bias, m) || !window_make(&w, f->dims, f->attrs, f->d, false))
@@ -341,17 +339,18 @@ bool infer_conv_transpose(struct infer *f)
     dim_t channels = x->dims[channel_axis(x->rank, last)];
     if (group < 1)
         return fail(f->d, "group is %lld, expected 1 or more", (long long)group);
-    if (dim_is_const(channels) && dim_is_const(weight->dims[0]) &&
-        (channels != weight->dims[0] || channels % group))
-        return fail(f->d, "x has %lld channels, the weight expects %lld in %lld groups",
-                    (long long)channels, (long long)weight->dims[0], (long long)group);
+    dim_t outs = dim_mul(f->dims, weight->dims[1], group);
+    if (!require_equal(f, channels, weight->dims[0],
+                       named("channels of x and weight", -1, channel_axis(x->rank, last))) ||
+        !require_multiple(f, channels, group, named("channels by groups", -1, 0)) ||
+        !infer_vector(f, 2, outs))
+        return false;
     if (!transposed_window(&w, f->dims, f->attrs, f->d, x, weight, last))
         return false;
     for (int i = 0; i < w.n; i++)
         w.out[i] = w.in[i];
     int dtype = (int)attr_int(f->attrs, "out_dtype", x->dtype);
-    dim_t m = dim_mul(f->dims, weight->dims[1], group);
-    return infer_vector(f, 2, m) && infer_image(f, dtype, m, &w, last);
+    return infer_image(f, dtype, outs, &w, last);
 }
 
 struct transposed {

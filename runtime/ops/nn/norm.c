@@ -1,4 +1,5 @@
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 
 #include <math.h>
 
@@ -20,10 +21,10 @@ static bool infer_batch(struct infer *f)
             return false;
         for (int i = 1; i < 5; i++) {
             const struct type *p = &f->in[i];
-            if (p->rank != RANK_UNKNOWN &&
-                (p->rank != 1 || (dim_is_const(p->dims[0]) && dim_is_const(x->dims[axis]) &&
-                                  p->dims[0] != x->dims[axis])))
+            if (p->rank != RANK_UNKNOWN && p->rank != 1)
                 return fail(f->d, "operand %d of batch_norm is not one value per channel", i);
+            if (p->rank == 1 && !require_equal(f, x->dims[axis], p->dims[0], between(0, i, axis)))
+                return false;
         }
     }
     return infer_same(f, 0, 0);
@@ -140,13 +141,31 @@ bool eval_batch_norm_train(struct op_call *c)
 
 /* ---- instance and group normalisation: statistics per image and group of channels ---- */
 
+/* A scale and a bias for each channel. */
+static bool infer_groups(struct infer *f)
+{
+    const struct type *x = &f->in[0];
+    bool last = attr_int(f->attrs, "channels_last", 0) != 0;
+    int at = last ? x->rank - 1 : 1;
+    for (int i = 1; i < 3 && x->rank > 1; i++)
+        if (f->in[i].rank == 1 &&
+            !require_equal(f, x->dims[at], f->in[i].dims[0], between(0, i, at)))
+            return false;
+    return infer_same(f, 0, 0);
+}
+
 bool infer_instance_norm(struct infer *f)
 {
-    return infer_same(f, 0, 0);
+    return infer_groups(f);
 }
 bool infer_group_norm(struct infer *f)
 {
-    return infer_same(f, 0, 0);
+    int64_t groups = attr_int(f->attrs, "num_groups", 1);
+    int at = attr_int(f->attrs, "channels_last", 0) ? f->in[0].rank - 1 : 1;
+    if (f->in[0].rank > 1 && groups > 0 &&
+        !require_multiple(f, f->in[0].dims[at], groups, named("channels by groups", 0, at)))
+        return false;
+    return infer_groups(f);
 }
 
 static bool normalise_groups(struct op_call *c, struct work *w, int64_t groups)
@@ -219,6 +238,9 @@ bool infer_layer_norm(struct infer *f)
     }
     for (int i = 1; i < f->nout; i++)
         infer_out(f, i, stash, stats.rank, stats.dims);
+    for (int i = 1; i < 3; i++)
+        if (has_input(f, i) && stats.rank >= 0 && !require_expands_to(f, i, &f->in[0]))
+            return false;
     return infer_same(f, 0, 0);
 }
 

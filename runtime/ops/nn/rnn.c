@@ -1,4 +1,5 @@
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 
 #include <math.h>
 #include <string.h>
@@ -200,6 +201,21 @@ static const struct cell *cell_of(enum op op)
 
 /* ---- shapes ---- */
 
+/* Every operand has the sizes that x and hidden_size demand. */
+static bool layer_operands(struct infer *f, dim_t dirs, dim_t hidden, dim_t batch, bool by_batch)
+{
+    int64_t gates = f->op == OP_lstm ? 4 : f->op == OP_gru ? 3 : 1;
+    dim_t rows = dim_mul(f->dims, hidden, gates);
+    dim_t w[] = {dirs, rows, f->in[0].dims[2]}, r[] = {dirs, rows, hidden};
+    dim_t b[] = {dirs, dim_mul(f->dims, rows, 2)}, p[] = {dirs, dim_mul(f->dims, hidden, 3)};
+    dim_t state[] = {by_batch ? batch : dirs, by_batch ? dirs : batch, hidden};
+    return require_shape(f, 1, "W", 3, w) && require_shape(f, 2, "R", 3, r) &&
+           require_shape(f, 3, "B", 2, b) && require_shape(f, 4, "sequence_lens", 1, &batch) &&
+           require_shape(f, 5, "initial_h", 3, state) &&
+           (f->op != OP_lstm ||
+            (require_shape(f, 6, "initial_c", 3, state) && require_shape(f, 7, "P", 2, p)));
+}
+
 static bool infer_layer(struct infer *f)
 {
     bool by_batch = attr_int(f->attrs, "layout", 0) != 0;
@@ -217,6 +233,8 @@ static bool infer_layer(struct infer *f)
         return true;
     }
     dim_t steps = x->dims[by_batch], batch = x->dims[!by_batch];
+    if (!layer_operands(f, dirs, hidden, batch, by_batch))
+        return false;
     if (f->nout > 0)
         infer_out(f, 0, x->dtype, 4,
                   by_batch ? (dim_t[]){batch, steps, dirs, hidden}

@@ -1,4 +1,5 @@
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 
 /* Products by a matrix of few bits that is stored with scales of blocks along k. */
 
@@ -33,8 +34,8 @@ bool infer_weight_only_matmul(struct infer *f)
     if (!read_few_bits(f->attrs, w->dims, &m, f->d))
         return false;
     dim_t k = x->dims[x->rank - 1], y[MAX_RANK];
-    if (dim_is_const(k) && k != m.k)
-        return fail(f->d, "rows of %lld times weights of %lld", (long long)k, (long long)m.k);
+    if (!require_equal(f, k, m.k, named("summed dimension", 0, x->rank - 1)))
+        return false;
     for (int i = 0; i < x->rank - 1; i++)
         y[i] = x->dims[i];
     y[x->rank - 1] = m.outs;

@@ -4,6 +4,7 @@
  */
 #include "runtime/ops/common/axes.h"
 #include "runtime/ops/common/content.h"
+#include "runtime/ops/common/require.h"
 #include "runtime/ops/common/walk.h"
 
 #include <string.h>
@@ -86,9 +87,8 @@ bool infer_broadcast_in_dim(struct infer *f)
             return fail(f->d, "place %lld is out of range for rank %d", (long long)place[i],
                         out.rank);
         dim_t from = x->rank < 0 ? 1 : x->dims[i], to = out.dims[place[i]];
-        if (from != 1 && from != to && dim_is_const(from) && dim_is_const(to))
-            return fail(f->d, "dimension %d is %lld, expected 1 or %lld", i, (long long)from,
-                        (long long)to);
+        if (!require_expand(f, from, to, between(0, -1, i)))
+            return false;
     }
     f->out[0] = out;
     if (x->rank == 0)
@@ -223,7 +223,8 @@ bool infer_concat(struct infer *f)
         for (int k = 0; k < out.rank; k++)
             if (k == axis)
                 out.dims[k] = dim_add(f->dims, out.dims[k], f->in[i].dims[k]);
-            else if (!infer_same_dim(f, out.dims[k], f->in[i].dims[k], "concat", &out.dims[k]))
+            else if (!require_same(f, out.dims[k], f->in[i].dims[k], between(0, i, k),
+                                   &out.dims[k]))
                 return false;
     f->out[0] = out;
     concat_content(f);
@@ -286,10 +287,7 @@ static bool split_sizes(struct infer *f, dim_t n, dim_t *sizes)
             sizes[i] = given.n < 0 ? infer_unknown(f, "split") : given.v[i];
             total = dim_add(f->dims, total, sizes[i]);
         }
-        if (dim_is_const(total) && dim_is_const(n) && total != n)
-            return fail(f->d, "sizes add up to %lld, the dimension is %lld", (long long)total,
-                        (long long)n);
-        return true;
+        return require_equal(f, n, total, named("the dimension and the sum of its parts", 0, -1));
     }
     int64_t wanted = attr_int(f->attrs, "num_outputs", parts);
     if (wanted != parts)
@@ -374,9 +372,8 @@ static bool infer_depth_space(struct infer *f, bool to_space)
             out.dims[i] = dim_mul(f->dims, out.dims[i], by);
             continue;
         }
-        if (dim_is_const(out.dims[i]) && out.dims[i] % by)
-            return fail(f->d, "dimension %d is %lld, expected a multiple of %lld", i,
-                        (long long)out.dims[i], (long long)by);
+        if (!require_multiple(f, out.dims[i], by, between(0, -1, i)))
+            return false;
         out.dims[i] = dim_floordiv(f->dims, out.dims[i], by);
     }
     f->out[0] = out;

@@ -3,6 +3,7 @@
  */
 #include "runtime/ops/common/axes.h"
 #include "runtime/ops/common/content.h"
+#include "runtime/ops/common/require.h"
 
 #include <string.h>
 
@@ -96,10 +97,8 @@ static bool missing_dim(struct infer *f, const struct type *x, struct type *out,
     for (int k = 0; k < x->rank; k++)
         if (!used[k])
             have = dim_mul(f->dims, have, x->dims[k]);
-    if (dim_is_const(have) && dim_is_const(others) &&
-        (others == 0 ? have != 0 : have % others != 0))
-        return fail(f->d, "%lld elements do not divide into rows of %lld", (long long)have,
-                    (long long)others);
+    if (!require_multiple(f, have, others, named("elements", -1, missing)))
+        return false;
     out->dims[missing] = dim_floordiv(f->dims, have, others);
     return true;
 }
@@ -126,10 +125,9 @@ static bool complete_shape(struct infer *f, const struct type *x, struct type *o
     else if (missing >= 0 && !missing_dim(f, x, out, missing))
         return false;
     dim_t before = type_count(f->dims, x), after = type_count(f->dims, out);
-    if (x->rank >= 0 && dim_is_const(before) && dim_is_const(after) && before != after)
-        return fail(f->d, "the shape has %lld elements, the operand %lld", (long long)after,
-                    (long long)before);
-    return true;
+    return x->rank < 0 || missing >= 0 ||
+           require_equal(f, before, after,
+                         named("elements of the operand and of the shape", -1, -1));
 }
 
 bool infer_reshape(struct infer *f)
@@ -188,9 +186,8 @@ bool infer_squeeze(struct infer *f)
         return infer_out(f, 0, x->dtype, RANK_UNKNOWN, NULL);
     for (int i = 0; i < count; i++) {
         drop[axes[i]] = true;
-        if (dim_is_const(x->dims[axes[i]]) && x->dims[axes[i]] != 1)
-            return fail(f->d, "dimension %d is %lld, expected 1", axes[i],
-                        (long long)x->dims[axes[i]]);
+        if (!require_equal(f, x->dims[axes[i]], 1, between(0, -1, axes[i])))
+            return false;
     }
     for (int i = 0; i < x->rank; i++) {
         if (count == AXES_ABSENT && !dim_is_const(x->dims[i]))

@@ -1,6 +1,7 @@
 /* dot: batched matrix products of any element types, mixed ones too. */
 #include "runtime/ops/common/numeric.h"
 #include "runtime/ops/common/complex_number.h"
+#include "runtime/ops/common/require.h"
 
 #include <string.h>
 
@@ -12,9 +13,9 @@ bool infer_dot(struct infer *f)
         return fail(f->d, "strings have no product");
     if (x->rank != 3 || y->rank != 3)
         return fail(f->d, "operands of rank %d and %d, expected 3", x->rank, y->rank);
-    dim_t batch, k;
-    if (!infer_same_dim(f, x->dims[0], y->dims[0], "batch", &batch) ||
-        !infer_same_dim(f, x->dims[2], y->dims[1], "summed dimension", &k))
+    dim_t batch;
+    if (!require_same(f, x->dims[0], y->dims[0], named("batch", -1, 0), &batch) ||
+        !require_equal(f, x->dims[2], y->dims[1], named("summed dimension", -1, -1)))
         return false;
     return infer_out(f, 0, dtype, 3, (dim_t[]){batch, x->dims[1], y->dims[2]});
 }

@@ -2,6 +2,7 @@
  * updates into them. */
 #include "runtime/ops/common/combine.h"
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 #include "runtime/ops/common/walk.h"
 
 #include <string.h>
@@ -88,8 +89,10 @@ bool infer_gather_windows(struct infer *f)
         return fail(f->d, "indices of %s and %d sizes for rank %d", dtype_name(index->dtype),
                     sizes.count, x->rank);
     for (int i = 0; i < x->rank; i++)
-        if (sizes.v[i] < 0 || (dim_is_const(x->dims[i]) && sizes.v[i] > x->dims[i]))
+        if (sizes.v[i] < 0)
             return fail(f->d, "a window of %lld in dimension %d", (long long)sizes.v[i], i);
+        else if (!require_at_most(f, sizes.v[i], x->dims[i], named("the window", 0, i)))
+            return false;
     int vector = attr_int(f->attrs, "index_vector_dim", index->rank) < index->rank;
     int rank = list_of(f->attrs, "offset_dims").count + index->rank - vector;
     if (rank > MAX_RANK)

@@ -1,5 +1,6 @@
 /* Fourier transforms, triangular factors and solutions. All in double. */
 #include "runtime/ops/common/fourier.h"
+#include "runtime/ops/common/require.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,9 +8,11 @@
 static bool is_square(struct infer *f, int i)
 {
     const struct type *x = &f->in[i];
-    if (x->rank < 2 || (dim_is_const(x->dims[x->rank - 1]) && dim_is_const(x->dims[x->rank - 2]) &&
-                        x->dims[x->rank - 1] != x->dims[x->rank - 2]))
+    if (x->rank < 2)
         return fail(f->d, "operand %d does not end in square matrices", i);
+    if (!require_equal(f, x->dims[x->rank - 2], x->dims[x->rank - 1],
+                       named("rows and columns", i, -1)))
+        return false;
     return dtype_is_float(x->dtype) || dtype_is_complex(x->dtype) ||
            fail(f->d, "element type %s is not admitted", dtype_name(x->dtype));
 }
@@ -204,16 +207,15 @@ bool infer_triangular_solve(struct infer *f)
 {
     const struct type *a = &f->in[0], *b = &f->in[1];
     bool left = attr_int(f->attrs, "left_side", 0) != 0;
-    dim_t same;
     if (!is_square(f, 0))
         return false;
     if (b->rank != a->rank || b->dtype != a->dtype)
         return fail(f->d, "b has another rank or element type than a");
     for (int i = 0; i < a->rank - 2; i++)
-        if (!infer_same_dim(f, a->dims[i], b->dims[i], "batch", &same))
+        if (!require_equal(f, a->dims[i], b->dims[i], named("batch", -1, i)))
             return false;
-    return infer_same_dim(f, a->dims[a->rank - 1], b->dims[b->rank - (left ? 2 : 1)], "matrix size",
-                          &same) &&
+    return require_equal(f, a->dims[a->rank - 1], b->dims[b->rank - (left ? 2 : 1)],
+                         named("matrix size", -1, -1)) &&
            infer_same(f, 0, 1);
 }
 

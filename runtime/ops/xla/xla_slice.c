@@ -1,5 +1,6 @@
 /* Windows at places known only while running, and padding between elements. */
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 #include "runtime/ops/common/walk.h"
 
 #include <string.h>
@@ -24,9 +25,10 @@ bool infer_dynamic_slice(struct infer *f)
     if (count != x->rank)
         return fail(f->d, "%d sizes for an operand of rank %d", count, x->rank);
     for (int i = 0; i < count; i++)
-        if (sizes[i] < 0 || (dim_is_const(x->dims[i]) && sizes[i] > x->dims[i]))
-            return fail(f->d, "a window of %lld in dimension %d of size %lld", (long long)sizes[i],
-                        i, (long long)x->dims[i]);
+        if (sizes[i] < 0)
+            return fail(f->d, "a window of %lld in dimension %d", (long long)sizes[i], i);
+        else if (!require_at_most(f, sizes[i], x->dims[i], named("the window", 0, i)))
+            return false;
     return check_starts(f, 1, x->rank) && infer_out(f, 0, x->dtype, count, sizes);
 }
 
@@ -36,9 +38,8 @@ bool infer_dynamic_update_slice(struct infer *f)
     if (u->dtype != x->dtype || u->rank != x->rank)
         return fail(f->d, "the update has another element type or rank than the operand");
     for (int i = 0; i < x->rank; i++)
-        if (dim_is_const(u->dims[i]) && dim_is_const(x->dims[i]) && u->dims[i] > x->dims[i])
-            return fail(f->d, "an update of %lld in dimension %d of size %lld",
-                        (long long)u->dims[i], i, (long long)x->dims[i]);
+        if (!require_at_most(f, u->dims[i], x->dims[i], between(1, 0, i)))
+            return false;
     return (x->rank < 0 || check_starts(f, 2, x->rank)) && infer_same(f, 0, 0);
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/ops/common/combine.h"
 #include "runtime/ops/common/numeric.h"
 #include "runtime/ops/common/order.h"
+#include "runtime/ops/common/require.h"
 
 #include <string.h>
 
@@ -211,9 +212,10 @@ bool infer_top_k(struct infer *f)
     struct type out = *x;
     if (x->rank < 1)
         return fail(f->d, "x has rank %d, expected 1 or more", x->rank);
-    if (k < 0 || (dim_is_const(x->dims[x->rank - 1]) && k > x->dims[x->rank - 1]))
-        return fail(f->d, "k is %lld of %lld elements", (long long)k,
-                    (long long)x->dims[x->rank - 1]);
+    if (k < 0)
+        return fail(f->d, "k is %lld", (long long)k);
+    if (!require_at_most(f, k, x->dims[x->rank - 1], named("k", -1, x->rank - 1)))
+        return false;
     if (!dtype_is_float(x->dtype) && !dtype_is_int(x->dtype) && x->dtype != DT_BOOL)
         return fail(f->d, "element type %s has no order", dtype_name(x->dtype));
     out.dims[x->rank - 1] = k;

@@ -1,0 +1,178 @@
+#!/bin/sh
+# Sizes that a model's shape rules assume: archives state them, and refuse others before anything runs.
+. "$(dirname "$0")/common.sh"
+
+# zeros FILE D0,D1,...: an .npy of f32 zeros of that shape
+zeros() {
+    count=$(echo "$2" | sed 's/,/ * /g')
+    {
+        printf '\223NUMPY\001\000v\000'
+        printf '%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': ($2,), }"
+        head -c $((4 * $count)) /dev/zero
+    } >"$1"
+}
+
+# guarded NAME WANT GOOD BAD: NAME.xir takes inputs of shapes GOOD, and refuses BAD with a message that has WANT
+guarded() {
+    name=$1 want=$2 good=$3 bad=$4
+    for level in -O0 -O2 -O3; do
+        "$xcc" $level -q "$name.xir" -o "$name.neff" || { failed "$name does not compile"; return; }
+        files=
+        for shape in $good; do
+            zeros "in_$shape.npy" "$shape"
+            files="$files in_$shape.npy"
+        done
+        # shellcheck disable=SC2086
+        "$xrun" "$name.neff" $files >result.txt || failed "$name $level refuses $good"
+        files=
+        for shape in $bad; do
+            zeros "in_$shape.npy" "$shape"
+            files="$files in_$shape.npy"
+        done
+        # shellcheck disable=SC2086
+        refuses 1 "$want" "$xrun" "$name.neff" $files
+    done
+}
+
+# model NAME BODY: a model of x f32[b,s,4], its result %9
+model() {
+    printf 'graph "%s" symbols(b, s) (%%0 "x": f32[b,s,4]) {\n%s\n  return(%%9)\n} outputs("o")\n' "$1" "$2" >"$1.xir"
+}
+
+# Every kind of assumption about the middle size.
+model add '  %c0 = const f32[1,2,1] {1, 2}
+  %9: f32[*] = add(%0, %c0) @"/add"'
+guarded add "sizes 16 and 2 do not broadcast in dimension 1 of node '/add': the model needs s = 2 or 1" 3,2,4 3,16,4
+guarded add "(operands 'x' and" 3,1,4 3,3,4
+model where '  %c0 = const bool[1,2,1] {true, false}
+  %9: f32[*] = where(%c0, %0, %0) @"/where"'
+guarded where "in dimension 1 of node '/where': the model needs s = 2 or 1" 3,2,4 3,16,4
+model reshape '  %c0 = const i64[2] {6, 4}
+  %9: f32[*] = reshape(%0, %c0) @"/reshape"'
+guarded reshape "in node '/reshape': the model needs b*s = 6" 3,2,4 3,3,4
+model rows '  %c0 = const i64[3] {0, -1, 8}
+  %9: f32[*] = reshape(%0, %c0) @"/rows"'
+guarded rows "is not a multiple of 8 in dimension 1 of node '/rows': the model needs 4*s a multiple of 8" 3,2,4 3,3,4
+model squeeze '  %9: f32[*] = squeeze(%0) {axes=[1]} @"/squeeze"'
+guarded squeeze "sizes 2 and 1 differ in dimension 1 of node '/squeeze': the model needs s = 1 (operand 'x')" 3,1,4 3,2,4
+model split '  %c0 = const i64[2] {4, 4}
+  %9, %8 = split(%0, %c0) {axis=1} @"/split"'
+guarded split "sizes 16 and 8 differ in node '/split': the model needs s = 8" 3,8,4 3,16,4
+model expand '  %c0 = const i64[3] {3, 8, 4}
+  %9: f32[*] = expand(%0, %c0) @"/expand"'
+guarded expand "the model needs s = 8 or 1" 3,8,4 3,16,4
+model gemm '  %c0 = const i64[2] {0, -1}
+  %1: f32[*] = reshape(%0, %c0)
+  %c1 = const f32[8,3] {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+  %9: f32[*] = gemm(%1, %c1) @"/gemm"'
+guarded gemm "sizes 12 and 8 differ in node '/gemm': the model needs s = 2" 3,2,4 3,3,4
+model bias '  %c0 = const i64[2] {0, 8}
+  %1: f32[*] = reshape(%0, %c0)
+  %c1 = const f32[8,2] {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+  %c2 = const f32[3,1] {1, 2, 3}
+  %9: f32[*] = gemm(%1, %c1, %c2) @"/bias"'
+guarded bias "the model needs b = 3" 3,2,4 4,2,4
+model norm '  %c0 = const i64[3] {0, 2, -1}
+  %1: f32[*] = transpose(%0) {perm=[0,2,1]}
+  %c1 = const f32[5] {1, 2, 3, 4, 5}
+  %9: f32[*] = layer_norm(%1, %c1) {axis=2} @"/norm"'
+guarded norm "sizes 5 and 6 differ in dimension 0 of node '/norm': the model needs s = 5" 3,5,4 3,6,4
+model topk '  %c0 = const i64[1] {3}
+  %9, %8 = topk(%0, %c0) {axis=1} @"/topk"'
+guarded topk "size 2 is less than 3 in dimension 1 of node '/topk': the model needs s >= 3" 2,3,4 2,2,4
+model matmul '  %1: f32[*] = transpose(%0) {perm=[0,2,1]}
+  %9: f32[*] = matmul(%0, %0) @"/matmul"'
+guarded matmul "columns of the first operand and rows of the second" 3,4,4 3,5,4
+
+# Two symbols of two inputs.
+cat >concat.xir <<'END'
+graph "concat" symbols(n, m) (%0 "x": f32[n,4], %1 "y": f32[m,4]) {
+  %9: f32[*] = concat(%0, %1) {axis=1} @"/concat"
+  return(%9)
+} outputs("o")
+END
+guarded concat "sizes 2 and 3 differ in dimension 0 of node '/concat': the model needs n = m (operands 'x' and 'y')" \
+    "2,4 2,4" "2,4 3,4"
+
+# A pass that removes or rewrites the node keeps what it assumed; so does the text of the graph.
+model gone '  %c0 = const i64[3] {0, 2, 4}
+  %1: f32[*] = reshape(%0, %c0) @"/gone"
+  %9: f32[*] = relu(%1)'
+guarded gone "in node '/gone': the model needs s = 2" 3,2,4 3,3,4
+"$xcc" gone.xir -q --emit ir -o gone.after.xir
+grep -q 'guard equal(' gone.after.xir || grep -q reshape gone.after.xir || failed "the graph's text has lost a guard"
+"$xcc" gone.after.xir -q --emit ir -o gone.again.xir
+"$xcc" gone.after.xir -q -o gone.neff
+zeros in.npy 3,3,4
+refuses 1 "the model needs s = 2" "$xrun" gone.neff in.npy
+"$xcc" gone.xir -q --emit asm -o gone.asm
+grep -q '^guard equal' gone.asm || failed "no guard in the program's text"
+
+# What is said about it.
+"$xcc" split.xir -v -o split.neff 2>said.txt
+grep -q "warning: node '/split' needs s = 8; the archive refuses other sizes" said.txt || failed "no warning: $(cat said.txt)"
+grep -q "guard: s = 8  node '/split'" said.txt || failed "xcc -v lists no guard"
+"$xdump" split.neff | grep -q "s = 8 .*node '/split'" || failed "xdump lists no guard"
+"$xcc" split.xir -q -o split.neff 2>said.txt
+[ ! -s said.txt ] || failed "a warning in spite of -q"
+
+# Branches count when they are taken, bodies of loops when they run, and running's own sizes when they are known.
+cat >branch.xir <<'END'
+graph "branch" symbols(s) (%0 "x": f32[s], %1 "c": f32[1]) {
+  %c0 = const f32[1] {1}
+  %2: bool[*] = gt(%1, %c0)
+  %c1 = const i64[] {0}
+  %3: bool[*] = squeeze(%2) {axes=[0]}
+  %9: f32[*] = if(%3) ^() {
+    %c2 = const f32[4] {1, 2, 3, 4}
+    %4: f32[*] = add(%0, %c2) @"/taken"
+    return(%4)
+  } ^() {
+    %5: f32[*] = neg(%0)
+    return(%5)
+  }
+  return(%9)
+} outputs("o")
+END
+# one FILE VALUE: an .npy of one f32, 2 or 0
+one() {
+    {
+        printf '\223NUMPY\001\000v\000'
+        printf '%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }"
+        printf "$2"
+    } >"$1"
+}
+one yes.npy '\000\000\000\100'
+one no.npy '\000\000\000\000'
+zeros x7.npy 7
+zeros x4.npy 4
+for level in -O0 -O2; do
+    "$xcc" $level -q branch.xir -o branch.neff
+    "$xrun" branch.neff x7.npy no.npy >result.txt || failed "a branch that is not taken is checked"
+    "$xrun" branch.neff x4.npy yes.npy >result.txt || failed "a branch that fits is refused"
+    refuses 1 "sizes 7 and 4 do not broadcast in dimension 0 of node '/taken': the model needs s = 4 or 1" \
+        "$xrun" branch.neff x7.npy yes.npy
+done
+cat >counts.xir <<'END'
+graph "counts" symbols(n, m) (%0 "x": f32[n,4], %1 "y": f32[m,4]) {
+  %c0 = const f32[] {1}
+  %2 "one": f32[*] = add(%0, %c0)
+  %3 "where": i64[*] = nonzero(%2)
+  %4 "numbers": f32[*] = cast(%3) {to=1}
+  %c1 = const i64[1] {-1}
+  %5 "flat": f32[*] = reshape(%4, %c1)
+  %c2 = const i64[2] {8, 2}
+  %9: f32[*] = reshape(%5, %c2) @"/pairs"
+  return(%9)
+} outputs("o")
+END
+guarded counts "in node '/pairs': the model needs" "2,4 1,4" "3,4 1,4"
+
+# Damaged guards are refused when the archive is opened.
+"$xcc" split.xir -q -o split.neff
+for change in 's/"must": "equal"/"must": "equaX"/' 's/"guards"/"symbols"/'; do
+    sed "$change" split.neff >changed.neff
+    cmp -s split.neff changed.neff || "$xrun" changed.neff in.npy >result.txt 2>&1 && failed "accepted after $change"
+done
+rm -f result.txt
+finish
