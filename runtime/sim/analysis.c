@@ -104,7 +104,8 @@ static void shares(struct sim *s, struct sim_summary *y)
 
 struct advice {
     int64_t ps;
-    char *text;
+    const char *what, *node, *remedy, *key;
+    int nodes; /* alike, in further nodes */
 };
 struct advisor {
     struct sim *s;
@@ -120,10 +121,37 @@ static const char *kernel_node(const struct sim *s, int kernel, int insn)
     return kernel >= 0 && s->p->kernels[kernel].name ? s->p->kernels[kernel].name : "";
 }
 
-static void add(struct advisor *a, int64_t ps, char *text)
+/* The text with `#` for every number: layers of one kind have the same. */
+static char *without_numbers(struct arena *a, const char *text)
 {
-    ARENA_GROW(&a->s->arena, a->list, a->n, a->cap);
-    a->list[a->n++] = (struct advice){ps, text};
+    char *out = arena_strdup(a, text), *to = out;
+    for (const char *s = text; *s; s++) {
+        bool digit = *s >= '0' && *s <= '9';
+        if (!digit)
+            *to++ = *s;
+        else if (to == out || to[-1] != '#')
+            *to++ = '#';
+    }
+    *to = 0;
+    return out;
+}
+
+/* What costs `ps`, in which node, and what to do; the same in nodes of the same kind is one. */
+static void add(struct advisor *a, int64_t ps, const char *what, const char *node,
+                const char *remedy)
+{
+    struct arena *arena = &a->s->arena;
+    const char *key = without_numbers(arena, arena_printf(arena, "%s|%s|%s", what, node, remedy));
+    for (int i = 0; i < a->n; i++) {
+        struct advice *x = &a->list[i];
+        if (strcmp(x->key, key))
+            continue;
+        x->ps += ps;
+        x->nodes += strcmp(x->node, node) != 0;
+        return;
+    }
+    ARENA_GROW(arena, a->list, a->n, a->cap);
+    a->list[a->n++] = (struct advice){ps, what, node, remedy, key, 0};
 }
 
 static double percent(const struct sim *s, int64_t ps)
@@ -139,69 +167,72 @@ static const struct sim_launch *launch_of(const struct sim *s, int kernel)
     return NULL;
 }
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* An engine that waits for one that waits itself is not helped by that one's work: no more is to be
+ * had than that engine's work. */
 static void advise_wait(struct advisor *a, const struct sim_wait *w)
 {
     struct sim *s = a->s;
     const struct sim_launch *l = launch_of(s, w->kernel);
-    const char *node = kernel_node(s, w->kernel, w->insn), *cause = "what it needs";
+    const char *cause = "what it needs", *what;
+    if (!l)
+        return;
     if (w->cause_insn >= 0)
         cause = insn_info(s->p->kernels[w->kernel].insns[w->cause_insn].op)->name;
     bool dma = w->cause_lane >= LANE_QUEUE;
-    const char *what;
-    if (dma && w->lane != ENGINE_SP)
-        what = l && l->overlap > 1
-                   ? "start the transfer some tiles earlier"
-                   : "give it a second tile, so that the next transfer runs beside the work";
-    else if (w->lane == ENGINE_SP)
-        what = "loads stand behind this store in one queue: trigger it from another engine's queue";
+    if (w->lane == ENGINE_SP)
+        what = "loads stand behind this transfer in one queue: start it from another engine";
+    else if (dma && l->overlap > 1)
+        what = "start the transfer some tiles earlier";
+    else if (dma)
+        what = "give it a second tile, so that the next transfer runs beside the work";
     else
         what = "give both engines two tiles in turn, or move work from the slower one";
-    add(a, w->ps,
-        arena_printf(&s->arena,
-                     "%s waits %.1f%% of the time (%.1f us) for %s by %s in node '%s': %s",
-                     lane_names[w->lane], percent(s, w->ps), (double)w->ps / 1e6, cause,
-                     lane_names[w->cause_lane], node, what));
+    add(a, dma ? w->ps : least(w->ps, l->busy[w->cause_lane]),
+        arena_printf(&s->arena, "%s waits for %s by %s", lane_names[w->lane], cause,
+                     lane_names[w->cause_lane]),
+        kernel_node(s, w->kernel, w->insn), what);
+}
+
+static void advise_kernel(struct advisor *a, const struct sim_launch *l)
+{
+    struct sim *s = a->s;
+    const struct timing *t = machine_timing(s->m);
+    const char *node = kernel_node(s, l->kernel, 0);
+    int64_t length = l->end - l->start;
+    int64_t ideal = (int64_t)((double)l->dma_bytes / (t->dma_engines * t->dma_engine_gbps) * 1000);
+    int64_t piece = l->dma_pieces ? l->dma_bytes / l->dma_pieces : 0;
+    if (piece < 2048 && l->dma_ps > ideal * 3 / 2 && l->dma_ps * 2 > length)
+        add(a, l->dma_ps - ideal,
+            arena_printf(&s->arena, "transfers move pieces of %lld bytes", (long long)piece), node,
+            "4 KiB side by side reach the full rate: another layout, or larger tiles");
+    int64_t products = (int64_t)(l->matmul_flops / peak_flops(s->m) * 1e12);
+    if (l->matmul_flops > 0 && l->busy[ENGINE_PE] * 2 > length && products * 3 < l->busy[ENGINE_PE])
+        add(a, l->busy[ENGINE_PE] - products,
+            arena_printf(&s->arena, "products use %.0f%% of the array",
+                         100.0 * (double)products / (double)l->busy[ENGINE_PE]),
+            node, "more rows, columns or depth in an instruction, or a 16-bit type");
+    if (l->instances > 1 && l->overlap == 1)
+        add(a, length / 4, "instances run one at a time", node,
+            "their tiles take more than half of SBUF or PSUM");
 }
 
 static void advise_launch(struct advisor *a, int index)
 {
     struct sim *s = a->s;
     const struct sim_launch *l = &s->launches[index];
-    const struct timing *t = machine_timing(s->m);
-    int64_t length = l->end - l->start;
-    if (l->kernel < 0) {
+    if (l->kernel >= 0 && s->m->strict) {
+        advise_kernel(a, l);
+    } else if (l->kernel < 0) {
         const struct call *c = &s->p->calls[l->call];
-        const char *node = c->node >= 0 ? s->p->nodes[c->node].name : "";
-        add(a, length,
-            arena_printf(&s->arena,
-                         "%s of node '%s' runs as a plain routine on GpSimd, %.1f%% of the "
-                         "time (%.1f us): it needs a tile program",
-                         op_name(c->op), node, percent(s, length), (double)length / 1e6));
-        return;
+        add(a, l->end - l->start,
+            arena_printf(&s->arena, "%s is a plain routine on GpSimd", op_name(c->op)),
+            c->node >= 0 ? s->p->nodes[c->node].name : "", "it needs a tile program");
     }
-    const char *node = kernel_node(s, l->kernel, 0);
-    int64_t ideal = (int64_t)((double)l->dma_bytes / (t->dma_engines * t->dma_engine_gbps) * 1000);
-    int64_t piece = l->dma_pieces ? l->dma_bytes / l->dma_pieces : 0;
-    if (s->m->strict && piece < 2048 && l->dma_ps > ideal * 3 / 2 && l->dma_ps * 2 > length)
-        add(a, l->dma_ps - ideal,
-            arena_printf(&s->arena,
-                         "transfers of node '%s' move pieces of %lld bytes: %.1f us of DMA "
-                         "where contiguous ones of 4 KiB would take %.1f",
-                         node, (long long)piece, (double)l->dma_ps / 1e6, (double)ideal / 1e6));
-    int64_t products = (int64_t)(l->matmul_flops / peak_flops(s->m) * 1e12);
-    if (s->m->strict && l->matmul_flops > 0 && l->busy[ENGINE_PE] * 2 > length &&
-        products * 3 < l->busy[ENGINE_PE])
-        add(a, l->busy[ENGINE_PE] - products,
-            arena_printf(&s->arena,
-                         "products of node '%s' use %.0f%% of the array: more rows, columns "
-                         "or depth in an instruction, or a 16-bit type",
-                         node, 100.0 * (double)products / (double)l->busy[ENGINE_PE]));
-    if (s->m->strict && l->instances > 1 && l->overlap == 1)
-        add(a, length / 4,
-            arena_printf(&s->arena,
-                         "instances of node '%s' run one at a time (%.1f us): their tiles "
-                         "take more than half of SBUF or PSUM",
-                         node, (double)length / 1e6));
 }
 
 static int by_gain(const void *a, const void *b)
@@ -209,30 +240,35 @@ static int by_gain(const void *a, const void *b)
     const struct advice *x = a, *y = b;
     if (x->ps != y->ps)
         return x->ps < y->ps ? 1 : -1;
-    return strcmp(x->text, y->text);
+    return strcmp(x->key, y->key);
 }
 
 static void advise(struct sim *s, struct sim_summary *y)
 {
     struct advisor a = {.s = s};
-    for (int i = 0; i < s->nwaits && i < 30; i++)
+    const struct timing *t = machine_timing(s->m);
+    for (int i = 0; i < s->nwaits && i < 400; i++)
         advise_wait(&a, &s->waits[i]);
     for (int i = 0; i < s->nlaunches && i < 20000; i++)
         advise_launch(&a, i);
+    double again = (double)(s->hbm_read - s->hbm_useful);
     if (s->hbm_read > s->hbm_useful * 5 / 4)
-        add(&a,
-            (int64_t)((double)(s->hbm_read - s->hbm_useful) /
-                      (machine_timing(s->m)->dma_engines * machine_timing(s->m)->dma_engine_gbps) *
-                      1000),
-            arena_printf(&s->arena,
-                         "%.1f MB of %.1f MB read from HBM are read again: keep them in SBUF, "
-                         "or turn the loops round",
-                         (double)(s->hbm_read - s->hbm_useful) / 1e6, (double)s->hbm_read / 1e6));
+        add(&a, (int64_t)(again / (t->dma_engines * t->dma_engine_gbps) * 1000),
+            arena_printf(&s->arena, "%.1f MB of %.1f MB are read from HBM again", again / 1e6,
+                         (double)s->hbm_read / 1e6),
+            "", "keep them in SBUF, or turn the loops round");
     if (a.n)
         qsort(a.list, (size_t)a.n, sizeof *a.list, by_gain);
-    for (int i = 0; i < a.n && y->nadvice < 10; i++)
-        if (percent(s, a.list[i].ps) >= 0.5)
-            y->advice[y->nadvice++] = a.list[i].text;
+    for (int i = 0; i < a.n && y->nadvice < 10; i++) {
+        const struct advice *x = &a.list[i];
+        if (percent(s, x->ps) < 0.5)
+            break;
+        const char *more = x->nodes ? arena_printf(&s->arena, " and %d like it", x->nodes) : "";
+        const char *where = *x->node ? arena_printf(&s->arena, " in '%s'%s", x->node, more) : "";
+        y->advice[y->nadvice++] =
+            arena_printf(&s->arena, "%.1f%% of the time (%.1f us): %s%s: %s", percent(s, x->ps),
+                         (double)x->ps / 1e6, x->what, where, x->remedy);
+    }
 }
 
 void sim_summarise(struct sim *s, struct sim_summary *y)

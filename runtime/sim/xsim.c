@@ -3,7 +3,7 @@
  */
 #include "neff/archive/archive.h"
 #include "neff/base/memory.h"
-#include "runtime/sim/sim.h"
+#include "runtime/sim/html.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 enum { OK = 0, BAD_INPUT = 1, USAGE = 2, MAX_OPTIONS = 64 };
 
 struct arguments {
-    const char *path, *compare, *perfetto;
+    const char *path, *compare, *html, *profile, *perfetto;
     const struct machine *machine;
     struct sim_shape shapes[MAX_OPTIONS];
     struct sim_trips trips[MAX_OPTIONS];
@@ -31,6 +31,8 @@ static const char help_text[] =
     "  --overlap N        at most N instances of a grid at a time; default: as many as fit, up to "
     "8\n"
     "  --json             one JSON object\n"
+    "  --html FILE        the time line as a page; with --compare, both\n"
+    "  --profile TRACE    beside it what xrun --profile TRACE measured on this computer\n"
     "  --perfetto FILE    the time line as trace events, for Perfetto\n"
     "  --compare OTHER    another archive beside it\n"
     "  --constants        the machines' constants and their sources\n";
@@ -81,6 +83,10 @@ static bool parse_value(struct arguments *a, const char *option, const char *val
         return parse_trips(a, value);
     if (!strcmp(option, "--perfetto"))
         return (a->perfetto = value) != NULL;
+    if (!strcmp(option, "--html"))
+        return (a->html = value) != NULL;
+    if (!strcmp(option, "--profile"))
+        return (a->profile = value) != NULL;
     if (!strcmp(option, "--compare"))
         return (a->compare = value) != NULL;
     if (!strcmp(option, "--cores")) {
@@ -184,11 +190,46 @@ static bool write_perfetto(struct sim *s, const char *path, struct diag *d)
     return out_commit(&o, d);
 }
 
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool write_html(const struct arguments *a, const struct simulated *x,
+                       const struct simulated *other, struct diag *d)
+{
+    struct html_run runs[3] = {{.name = file_name(a->path), .s = x->s, .y = &x->y}};
+    struct mapped_file trace = {0};
+    struct out_file o;
+    int n = 1;
+    if (other->s)
+        runs[n++] = (struct html_run){.name = file_name(a->compare), .s = other->s, .y = &other->y};
+    if (a->profile && !file_map(&trace, a->profile, d))
+        return false;
+    if (trace.data)
+        runs[n++] = (struct html_run){.name = file_name(a->profile),
+                                      .trace = (const char *)trace.data,
+                                      .trace_size = trace.size};
+    bool ok = out_open(&o, a->html, d);
+    if (ok) {
+        ok = html_write(file_name(a->path), runs, n, o.f, d);
+        if (ok)
+            ok = out_commit(&o, d);
+        else
+            out_abandon(&o);
+    }
+    if (trace.data)
+        file_unmap(&trace);
+    return ok;
+}
+
 static int run(struct arguments *a, struct diag *d)
 {
     struct simulated x = {0}, other = {0};
     bool ok = simulate(a, a->path, &x, d) && (!a->compare || simulate(a, a->compare, &other, d));
     ok = ok && (!a->perfetto || write_perfetto(x.s, a->perfetto, d));
+    ok = ok && (!a->html || write_html(a, &x, &other, d));
     if (ok && a->json) {
         sim_print_json(x.s, &x.y, stdout);
     } else if (ok) {

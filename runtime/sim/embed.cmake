@@ -1,0 +1,10 @@
+# Makes OUTPUT, C text with each of FILES as a string: page.html as page_html.
+set(text "")
+foreach(file ${FILES})
+  get_filename_component(name ${file} NAME)
+  string(MAKE_C_IDENTIFIER ${name} name)
+  file(READ ${file} hex HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," hex "${hex}")
+  string(APPEND text "extern const char ${name}[];\nconst char ${name}[] = {${hex}0};\n")
+endforeach()
+file(WRITE ${OUTPUT} "${text}")
