@@ -11,6 +11,7 @@ struct loaded { /* an HBM pattern that a tile holds */
 struct stager {
     struct program *p;
     struct kernel *k;
+    struct kernel_builder builder; /* of k */
     const struct machine *m;
     struct diag *d;
     struct arena scratch;
@@ -30,17 +31,8 @@ static struct insn *append(struct stager *s, const struct insn *n)
 
 static void append_dma(struct stager *s, const struct ap *dst, const struct ap *src, int node)
 {
-    struct insn *n = kernel_add(s->p, s->k, INSN_dma_copy);
-    n->node = node;
-    n->ap[0] = *dst, n->ap[1] = *src;
-}
-
-static int add_tile(struct stager *s, int mem, int dtype, dim_t partitions, dim_t elements)
-{
-    ARENA_GROW(&s->p->arena, s->k->tiles, s->k->ntiles, s->k->tiles_cap);
-    s->k->tiles[s->k->ntiles] =
-        (struct tile){(uint8_t)mem, (uint8_t)dtype, partitions, elements, -1};
-    return s->k->ntiles++;
+    s->builder.node = node;
+    emit_dma_copy(&s->builder, (struct dma_copy){.dst = *dst, .src = *src});
 }
 
 /* A dense tile with the pattern's dims and edges. */
@@ -57,7 +49,7 @@ static bool tile_like(struct stager *s, const struct ap *a, struct ap *out)
         elements *= a->dim[i].count;
     }
     dim_t partitions = a->rank > 1 && a->dim[0].count <= s->m->partitions ? a->dim[0].count : 1;
-    out->tensor = add_tile(s, MEM_SBUF, a->dtype, partitions, elements / partitions);
+    out->tensor = kernel_tile(&s->builder, MEM_SBUF, a->dtype, partitions, elements / partitions);
     return true;
 }
 
@@ -100,8 +92,12 @@ static bool stage_insn(struct stager *s, const struct insn *old)
             return false;
         }
     }
-    if (!expand_insn(s->p, s->k, &n))
+    s->builder.node = old->node;
+    if (!expand_insn(&s->builder, &n)) {
+        if (!(info->targets & machine_bit(s->m)))
+            return fail(s->d, "%s is not an instruction of %s", info->name, s->m->name);
         append(s, &n);
+    }
     for (int i = 0; i < nstores; i++) {
         append_dma(s, &stores[i], &tiles[i], old->node);
         s->nloaded = 0; /* what was loaded may have changed */
@@ -111,31 +107,30 @@ static bool stage_insn(struct stager *s, const struct insn *old)
 
 static bool is_dma(const struct insn *n)
 {
-    return n->op == INSN_dma_copy || n->op == INSN_dma_transpose || n->op == INSN_dma_gather;
+    return insn_info(n->op)->cost.kind == COST_DMA;
 }
 
-/* DMA does not reach PSUM: the Vector engine copies to a tile in SBUF first. */
+/* DMA does not reach PSUM: the Vector engine copies to a tile in SBUF first. Every DMA instruction
+ * has its source second. */
 static bool stage_dma(struct stager *s, const struct insn *old)
 {
-    struct insn *n = append(s, old);
-    struct ap psum = n->ap[1], tile;
-    int index = s->k->ninsns - 1;
-    if (psum.mem != MEM_PSUM)
-        return n->ap[0].mem != MEM_PSUM || fail(s->d, "DMA into psum");
-    if (!tile_like(s, &psum, &tile))
-        return false;
-    n->ap[1] = tile;
-    struct insn moved = *n, *copy = kernel_add(s->p, s->k, INSN_tensor_copy);
-    copy->node = old->node;
-    copy->ap[0] = tile, copy->ap[1] = psum;
-    s->k->insns[index] = *copy;
-    s->k->insns[index + 1] = moved;
+    enum { DST = AP(dma_copy, dst), SRC = AP(dma_copy, src) };
+    _Static_assert(SRC == AP(dma_transpose, src) && SRC == AP(dma_gather, table), "sources of DMA");
+    struct insn n = *old;
+    struct ap ap[MAX_APS];
+    memcpy(ap, old->ap, sizeof *ap * insn_info(old->op)->naps);
+    n.ap = ap;
+    if (ap[DST].mem == MEM_PSUM)
+        return fail(s->d, "DMA into psum");
+    if (ap[SRC].mem == MEM_PSUM) {
+        struct ap psum = ap[SRC];
+        if (!tile_like(s, &psum, &ap[SRC]))
+            return false;
+        s->builder.node = old->node;
+        emit_tensor_copy(&s->builder, (struct tensor_copy){.dst = ap[SRC], .src = psum});
+    }
+    append(s, &n);
     return true;
-}
-
-static bool writes_hbm(const struct insn *n)
-{
-    return n->ap[0].mem == MEM_HBM;
 }
 
 /* Tiles that lowering made as one partition of rows are spread over partitions where every pattern
@@ -165,21 +160,18 @@ static void spread_tile(struct stager *s, int tile)
 
 bool stage_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d)
 {
-    struct stager s = {.p = p, .k = k, .m = m, .d = d};
+    struct stager s = {.p = p, .k = k, .m = m, .d = d, .builder = kernel_reopen(p, m, k)};
     struct insn *old = k->insns;
     int n = k->ninsns;
     bool ok = true;
     k->insns = NULL, k->ninsns = k->insns_cap = 0;
     for (int i = 0; ok && i < n; i++) {
-        if (old[i].op == INSN_depthwise_conv || old[i].op == INSN_window_pool ||
-            old[i].op == INSN_winograd_input || old[i].op == INSN_winograd_output) {
-            ok = fail(d, "%s is an instruction of target cpu only", insn_info(old[i].op)->name);
-        } else if (insn_is_structure(&old[i])) {
+        if (insn_is_structure(&old[i])) {
             append(&s, &old[i]);
             s.nloaded = 0;
         } else if (is_dma(&old[i])) {
             ok = stage_dma(&s, &old[i]);
-            if (writes_hbm(&old[i]))
+            if (old[i].ap[AP(dma_copy, dst)].mem == MEM_HBM)
                 s.nloaded = 0;
         } else {
             ok = stage_insn(&s, &old[i]);

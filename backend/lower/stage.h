@@ -9,8 +9,7 @@
 #ifndef BACKEND_STAGE_H
 #define BACKEND_STAGE_H
 
-#include "neff/isa/machine.h"
-#include "neff/isa/program.h"
+#include "backend/tile/builder.h"
 
 /* Fails, leaving the kernel half done, when it cannot be: the caller drops the kernel and calls the
  * operator's routine. */
@@ -18,6 +17,6 @@ bool stage_kernel(struct program *p, struct kernel *k, const struct machine *m, 
 
 /* Emits the primitive instructions that compute a composite one on tiles. False when insn is not
  * composite. */
-bool expand_insn(struct program *p, struct kernel *k, const struct insn *insn);
+bool expand_insn(struct kernel_builder *k, const struct insn *insn);
 
 #endif

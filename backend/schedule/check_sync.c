@@ -343,8 +343,8 @@ static bool walk(struct checker *c, int from, int to)
                 return false;
             continue;
         }
-        int64_t count = evaluate(c, &n->imm[1]);
-        int var = (int)n->imm[0].base;
+        int64_t count = evaluate(c, &n->imm[IMM(loop, count)]);
+        int var = (int)n->imm[IMM(loop, var)].base;
         for (int64_t t = 0; t < count; t++) {
             c->vars[var] = t;
             if (!walk(c, i + 1, c->ends[i]))

@@ -209,7 +209,8 @@ static dim_t signals_between(struct synchroniser *s, int from, int to, int engin
         }
         dim_t body = signals_of_loop(s, i, engine);
         if (body != 0)
-            n = dim_add(t, n, dim_mul(t, dim_max(t, s->k->insns[i].imm[1].base, 0), body));
+            n = dim_add(t, n,
+                        dim_mul(t, dim_max(t, s->k->insns[i].imm[IMM(loop, count)].base, 0), body));
         i = s->ends[i];
     }
     return n;
@@ -232,7 +233,7 @@ static struct affine signals_before_iteration(struct synchroniser *s, int loop, 
     for (; loop >= 0; loop = s->around[loop]) {
         dim_t before = signals_between(s, body_start(s->around[loop]), loop, engine);
         a.base = dim_add(&s->p->dims, a.base, before);
-        affine_set(&a, &s->p->arena, (int)s->k->insns[loop].imm[0].base,
+        affine_set(&a, &s->p->arena, (int)s->k->insns[loop].imm[IMM(loop, var)].base,
                    signals_of_loop(s, loop, engine));
     }
     return a;
@@ -259,7 +260,7 @@ static struct affine value_of(struct synchroniser *s, const struct need *n, int 
 static bool loops_are_simple(struct synchroniser *s)
 {
     for (int i = 0; i < s->k->ninsns; i++)
-        if (s->k->insns[i].op == INSN_loop && s->k->insns[i].imm[1].nterms)
+        if (s->k->insns[i].op == INSN_loop && s->k->insns[i].imm[IMM(loop, count)].nterms)
             return fail_internal(s->d,
                                  "the number of iterations of a loop depends on another variable");
     return true;

@@ -13,6 +13,13 @@ struct kernel_builder kernel_begin(struct program *p, const struct machine *m, c
     return k;
 }
 
+struct kernel_builder kernel_reopen(struct program *p, const struct machine *m,
+                                    const struct kernel *kernel)
+{
+    return (struct kernel_builder){
+        .p = p, .m = m, .kernel = (int)(kernel - p->kernels), .node = -1};
+}
+
 struct kernel *kernel_of(struct kernel_builder *k)
 {
     return &k->p->kernels[k->kernel];

@@ -35,6 +35,9 @@ struct kernel_builder {
  * operands as it is emitted. */
 struct kernel_builder kernel_begin(struct program *p, const struct machine *m, const char *name,
                                    int node, struct diag *d);
+/* More instructions for a kernel of the program. Not checked one by one. */
+struct kernel_builder kernel_reopen(struct program *p, const struct machine *m,
+                                    const struct kernel *kernel);
 /* False when there was a mistake, the first is in d, or loops are open. Whether all tiles fit together depends on the order of
  * instructions: the scheduler says so. */
 bool kernel_end(struct kernel_builder *k);

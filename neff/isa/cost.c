@@ -27,7 +27,7 @@ double engine_ghz(const struct machine *m, int engine)
 
 static double dma_ns(const struct machine *m, const struct insn *n, const int64_t *values)
 {
-    const struct ap *dst = &n->ap[0];
+    const struct ap *dst = &n->ap[AP(dma_copy, dst)]; /* that of other moves too */
     double bytes = (double)ap_count(dst, values) * (double)dtype_bytes(dst->dtype);
     return (m->strict ? DMA_START_NS : CPU_DMA_START_NS) + bytes / m->hbm_gbps;
 }
@@ -96,7 +96,7 @@ static double element_cycles(const struct machine *m, const struct insn *n, cons
 {
     const struct insn_cost *cost = &insn_info(n->op)->cost;
     double elements = (double)widest(n, values), rate = cost->rate, least = cost->least;
-    const struct ap *dst = &n->ap[0];
+    const struct ap *dst = &n->ap[AP(tensor_copy, dst)]; /* the first operand of each */
     if (!m->strict)
         return elements * rate / CPU_LANES + 4;
     int64_t partitions = dst->rank > 1 ? value_of(values, dst->dim[0].count) : 1;

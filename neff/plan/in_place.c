@@ -65,10 +65,10 @@ static bool variable_counts(const struct finder *f, int insn, int64_t *counts)
     for (int g = 0; g < f->k->ngrid; g++)
         counts[g] = dim_value(f->values, f->k->grid[g]);
     for (int l = f->loop[insn]; l >= 0; l = f->loop[l]) {
-        const struct affine *count = &f->k->insns[l].imm[1];
+        const struct affine *count = &f->k->insns[l].imm[IMM(loop, count)];
         if (count->nterms)
             return false;
-        counts[f->k->insns[l].imm[0].base] = dim_value(f->values, count->base);
+        counts[f->k->insns[l].imm[IMM(loop, var)].base] = dim_value(f->values, count->base);
     }
     for (int v = 0; v < MAX_VARS; v++)
         if (counts[v] == DIM_NOT_BOUND || counts[v] < 0)
@@ -119,6 +119,8 @@ static bool writes_once(const struct finder *f, const struct ap *ap, const int64
 
 /* ---- an operand and a result ---- */
 
+enum { RESULT = AP(tensor_copy, dst) }; /* of all elementwise instructions */
+
 /* Both from the start of their memory. */
 static bool same_place(const struct finder *f, const struct ap *a, const struct ap *b)
 {
@@ -130,7 +132,7 @@ static bool same_place(const struct finder *f, const struct ap *a, const struct 
 /* Instruction `at` alone writes `result`, and reads of `operand` come before, at its elements. */
 static bool only_before(const struct finder *f, int at, int operand, int result)
 {
-    const struct ap *to = &f->k->insns[at].ap[0];
+    const struct ap *to = &f->k->insns[at].ap[RESULT];
     for (int i = 0; i < f->k->ninsns; i++) {
         const struct insn *n = &f->k->insns[i];
         const struct insn_info *info = insn_info(n->op);
@@ -139,7 +141,7 @@ static bool only_before(const struct finder *f, int at, int operand, int result)
                 continue;
             int root = root_of(f->p, n->ap[k].tensor);
             bool writes = info->ap[k].access != 'r';
-            if (root == result && writes && (i != at || k != 0))
+            if (root == result && writes && (i != at || k != RESULT))
                 return false;
             if (root == operand &&
                 (writes || i > at || f->loop[i] != f->loop[at] || !same_place(f, &n->ap[k], to)))
@@ -154,11 +156,11 @@ static void find_operand(struct finder *f, int at)
 {
     const struct insn *n = &f->k->insns[at];
     int64_t counts[MAX_VARS];
-    if (!is_elementwise(n->op) || n->ap[0].mem != MEM_HBM)
+    if (!is_elementwise(n->op) || n->ap[RESULT].mem != MEM_HBM)
         return;
-    int result = root_of(f->p, n->ap[0].tensor);
+    int result = root_of(f->p, n->ap[RESULT].tensor);
     if (!may_move(f, result) || f->onto[result] != result || !variable_counts(f, at, counts) ||
-        !writes_once(f, &n->ap[0], counts))
+        !writes_once(f, &n->ap[RESULT], counts))
         return;
     for (int i = 0; i <= at; i++)
         for (int k = 0; k < insn_info(f->k->insns[i].op)->naps; k++) {
