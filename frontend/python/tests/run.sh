@@ -1,0 +1,15 @@
+#!/bin/sh
+# run.sh BUILD_DIR [PYTHON]: the package's tests; without Python 3 and NumPy it says so and passes.
+here=$(cd "$(dirname "$0")" && pwd)
+python=${2:-python3}
+export XCC_LIBRARY_PATH="$1" PYTHONDONTWRITEBYTECODE=1
+if ! "$python" -c 'import numpy' 2>/dev/null; then
+    echo "skipped: $python has no NumPy (Debian: python3-numpy)"
+    exit 0
+fi
+"$python" -c 'import ml_dtypes' 2>/dev/null || echo "without ml_dtypes: bf16 and 8-bit floats are not computed with in NumPy"
+status=0
+for test in "$here"/test_*.py; do
+    "$python" "$test" || status=1
+done
+exit $status

@@ -1,0 +1,312 @@
+"""Kernels in the form of neuronxcc.nki, compared with NumPy."""
+from __future__ import annotations
+
+import contextlib
+import io
+
+from support import Case, main, np
+
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+from neuronxcc.nki.language import par_dim
+from xcc.nki import NkiError
+
+R = np.random.RandomState(7)
+
+
+def f32(*shape: int) -> np.ndarray:
+    return R.standard_normal(shape).astype(np.float32)
+
+
+@nki.jit
+def scaled_sum(a, b, scale=2.0):
+    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+    rows, columns = a.shape
+    p, f = nl.arange(128)[:, None], nl.arange(columns)[None, :]
+    for i in nl.affine_range((rows + 127) // 128):
+        inside = i * 128 + p < rows
+        x = nl.load(a[i * 128 + p, f], mask=inside)
+        y = nl.load(b[i * 128 + p, f], mask=inside)
+        nl.store(out[i * 128 + p, f], x * scale + y, mask=inside)
+    return out
+
+
+@nki.jit
+def matmul(lhs_t, rhs):
+    k, m = lhs_t.shape
+    n = rhs.shape[1]
+    out = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.shared_hbm)
+    for i in nl.affine_range(m // 128):
+        for j in nl.affine_range(n // 512):
+            acc = nl.zeros((128, 512), nl.float32, buffer=nl.psum)
+            for t in nl.affine_range(k // 128):
+                a = nl.load(lhs_t[nl.ds(t * 128, 128), nl.ds(i * 128, 128)])
+                b = nl.load(rhs[t * 128:(t + 1) * 128, j * 512:(j + 1) * 512])
+                acc += nisa.nc_matmul(a, b)
+            nl.store(out[i * 128:(i + 1) * 128, j * 512:(j + 1) * 512], nl.copy(acc))
+    return out
+
+
+@nki.jit
+def row_softmax(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.load(x)
+    e = nisa.activation(np.exp, t, bias=nl.negative(nl.max(t, axis=1)), scale=1.0)
+    nl.store(out, e / nl.sum(e, axis=[1]))
+    return out
+
+
+class Basics(Case):
+    def test_elementwise_with_a_masked_tail(self) -> None:
+        a, b = f32(300, 70), f32(300, 70)
+        self.close(scaled_sum(a, b), a * 2 + b)
+        self.close(scaled_sum(a, b, scale=-0.5), a * -0.5 + b)
+
+    def test_matmul_accumulates(self) -> None:
+        a, b = f32(384, 256), f32(384, 1024)
+        self.close(matmul(a, b), a.T.astype(np.float64) @ b, 1e-4, 1e-3)
+
+    def test_softmax(self) -> None:
+        x = f32(100, 333)
+        e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+        self.close(row_softmax(x), e / e.sum(1, keepdims=True))
+
+    def test_in_place(self) -> None:
+        def kernel(a, out):
+            nl.store(out[0:4], nl.load(a[0:4]) + nl.load(out[0:4]))
+
+        a, out = f32(8, 5), f32(8, 5)
+        want = out.copy()
+        want[:4] += a[:4]
+        nki.simulate_kernel(kernel, a, out)
+        self.close(out, want)
+
+    def test_blocks_and_views(self) -> None:
+        @nki.jit
+        def kernel(a):
+            n, p, f = a.shape
+            blocks = nl.ndarray((n, par_dim(p), f), dtype=a.dtype, buffer=nl.sbuf)
+            total = nl.zeros((par_dim(p), f), dtype=nl.float32)
+            for i in nl.affine_range(n):
+                blocks[i] = nl.load(a[i])
+            for i in nl.affine_range(n):
+                total[:, 0:f] += blocks[i, :, :]
+            even = total[nl.arange(p)[:, None], 2 * nl.arange(f // 2)[None, :]]
+            out = nl.ndarray((p, f // 2), dtype=a.dtype, buffer=nl.shared_hbm)
+            nl.store(out, even)
+            return out
+
+        a = f32(5, 64, 12)
+        self.close(kernel(a), a.sum(0)[:, ::2])
+
+    def test_grid(self) -> None:
+        @nki.jit
+        def kernel(a):
+            out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+            i, j = nl.program_id(0), nl.program_id(1)
+            scale = 1.0 if i == 0 else 3.0  # asks for the value of i
+            nl.store(out[i, j], nl.load(a[i, j]) * scale)
+            return out
+
+        a = f32(2, 3, 16, 8)
+        want = a * np.array([1, 3], np.float32).reshape(2, 1, 1, 1)
+        self.close(kernel[2, 3](a), want)
+        self.close(kernel[nl.nc(2), 3](a), want)
+
+    def test_transposes(self) -> None:
+        @nki.jit
+        def kernel(a):
+            out = nl.ndarray((a.shape[1], a.shape[0]), dtype=a.dtype, buffer=nl.shared_hbm)
+            again = nl.ndarray(out.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+            nl.store(out, nl.copy(nisa.nc_transpose(nl.load(a))))
+            nl.store(again, nl.load_transpose2d(a))
+            return out, again
+
+        a = f32(40, 100)
+        for y in kernel(a):
+            self.same(y, a.T)
+
+    def test_reduction_over_inner_axes(self) -> None:
+        @nki.jit
+        def kernel(a):
+            c, h, w = a.shape
+            p, y, dy, x, dx = nl.mgrid[0:c, 0:h // 2, 0:2, 0:w // 3, 0:3]
+            out = nl.ndarray((c, h // 2, w // 3), dtype=a.dtype, buffer=nl.shared_hbm)
+            t = nl.load(a)
+            nl.store(out, nl.max(t[p, 2 * y + dy, 3 * x + dx], axis=[2, 4]))
+            return out
+
+        a = f32(7, 8, 9)
+        self.same(kernel(a), a.reshape(7, 4, 2, 3, 3).max((2, 4)))
+
+    def test_types(self) -> None:
+        @nki.jit
+        def kernel(a):
+            out = nl.ndarray(a.shape, dtype=nl.int32, buffer=nl.shared_hbm)
+            t = nl.load(a) * 1.5
+            assert t.dtype == nl.float32
+            nl.store(out, nl.copy(t, dtype=nl.int32))
+            return out
+
+        a = np.arange(-6, 6, dtype=np.int8).reshape(3, 4)
+        self.same(kernel(a), np.rint(a * 1.5).astype(np.int32))
+
+    def test_device_print(self) -> None:
+        @nki.jit
+        def kernel(a):
+            out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+            t = nl.load(a)
+            nl.device_print("tile:", t)
+            nl.store(out, t)
+            return out
+
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text):
+            kernel(np.full((1, 2), 5, np.float32))
+        self.assertEqual(text.getvalue(), "tile: [[5. 5.]]\n")
+
+
+class Loops(Case):
+    def test_carried_tile_unrolls(self) -> None:
+        @nki.jit
+        def kernel(a):
+            out = nl.ndarray((a.shape[1], a.shape[2]), dtype=a.dtype, buffer=nl.shared_hbm)
+            total = nl.zeros((a.shape[1], a.shape[2]), dtype=a.dtype)
+            for i in nl.sequential_range(a.shape[0]):
+                total = nl.add(total, nl.load(a[i]))  # a new tile each trip
+            nl.store(out, total)
+            return out
+
+        a = f32(5, 8, 9)
+        self.close(kernel(a), a.sum(0))
+
+    def test_growing_list_unrolls(self) -> None:
+        @nki.jit
+        def kernel(a):
+            out = nl.ndarray((a.shape[1], a.shape[2]), dtype=a.dtype, buffer=nl.shared_hbm)
+            tiles = []
+            for i in nl.affine_range(a.shape[0]):
+                tiles.append(nl.load(a[i]))
+            total = tiles[0]
+            for t in tiles[1:]:
+                total = total + t
+            nl.store(out, total)
+            return out
+
+        a = f32(4, 8, 9)
+        self.close(kernel(a), a.sum(0))
+
+    def test_conditions_on_an_index(self) -> None:
+        @nki.jit
+        def kernel(a):
+            out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+            for i in nl.affine_range(a.shape[0]):
+                t = nl.load(a[i])
+                if i % 2:
+                    t = t * -1.0
+                nl.store(out[i], t)
+            return out
+
+        a = f32(5, 8, 9)
+        self.close(kernel(a), a * np.where(np.arange(5) % 2, -1, 1).reshape(5, 1, 1))
+
+    def test_loops_stay_loops(self) -> None:
+        compiled = scaled_sum.compile(f32(1280, 16), f32(1280, 16))
+        self.assertLess(len(compiled.trace.records), 12)
+
+    def test_return_inside_a_loop(self) -> None:
+        @nki.jit
+        def kernel(a):
+            out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+            for i in nl.affine_range(a.shape[0]):
+                nl.store(out[i], nl.exp(nl.load(a[i])))
+                return out
+
+        a = f32(3, 4, 5)
+        self.close(kernel(a), np.exp(a))
+
+
+class Masked(Case):
+    def test_words_between_masks(self) -> None:
+        @nki.jit
+        def kernel(a):
+            out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+            p, f = nl.mgrid[0:a.shape[0], 0:a.shape[1]]
+            t = nl.zeros(a.shape, dtype=a.dtype)
+            t[p, f] = nl.add(nl.load(a), 1.0, mask=(p < 3 and f < 2))
+            nl.store(out, t)
+            return out
+
+        a = f32(6, 5)
+        want = np.zeros_like(a)
+        want[:3, :2] = a[:3, :2] + 1
+        self.close(kernel(a), want)
+
+    def test_rest_of_a_destination_stays(self) -> None:
+        @nki.jit
+        def kernel(a):
+            out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+            t = nl.load(a)
+            p, f = nl.mgrid[0:a.shape[0], 0:a.shape[1]]
+            t[...] = nl.multiply(t, 0.0, mask=f >= 3)
+            nl.store(out, t)
+            return out
+
+        a = f32(4, 6)
+        want = a.copy()
+        want[:, 3:] = 0
+        self.close(kernel(a), want)
+
+
+class Errors(Case):
+    def fails(self, kernel: object, *args: object) -> str:
+        with self.assertRaises(Exception) as caught:
+            nki.simulate_kernel(kernel, *args)
+        text = str(caught.exception)
+        self.assertIn("test_kernels.py:", text)
+        return text
+
+    def test_one_dimensional_arange(self) -> None:
+        def kernel(a):
+            nl.load(a[nl.arange(4)])
+
+        self.assertIn("new axis", self.fails(kernel, f32(4)))
+
+    def test_mixed_indexing(self) -> None:
+        def kernel(a):
+            nl.load(a[0:4, nl.arange(4)[None, :]])
+
+        self.assertIn("mixed", self.fails(kernel, f32(4, 4)))
+
+    def test_too_many_partitions(self) -> None:
+        def kernel(a):
+            nl.load(a)
+
+        self.assertIn("200 partitions, at most 128", self.fails(kernel, f32(200, 4)))
+
+    def test_contraction(self) -> None:
+        def kernel(a, b):
+            nisa.nc_matmul(nl.load(a), nl.load(b))
+
+        self.assertIn("stationary has 64 rows and moving 32", self.fails(kernel, f32(64, 4), f32(32, 4)))
+
+    def test_out_of_bounds(self) -> None:
+        def kernel(a):
+            nl.load(a[2:6, :])
+
+        self.assertIn("index 5 is out of bounds for axis 0 with size 4", self.fails(kernel, f32(4, 4)))
+
+    def test_shapes_that_do_not_broadcast(self) -> None:
+        def kernel(a, b):
+            nl.add(nl.load(a), nl.load(b))
+
+        self.assertIn("do not broadcast", self.fails(kernel, f32(4, 5), f32(4, 6)))
+
+    def test_nothing_returned(self) -> None:
+        with self.assertRaises(NkiError):
+            nki.jit(lambda a: None)(f32(2, 2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Arrays of NumPy, PyTorch and JAX as bytes of the library's types, and back."""
+from __future__ import annotations
+
+import sys
+from typing import Any, Optional
+
+import numpy as np
+
+from . import dtypes
+
+
+def is_array(x: object) -> bool:
+    """Something that holds a tensor: a NumPy array, a torch tensor, a JAX array."""
+    if isinstance(x, np.ndarray):
+        return True
+    module = type(x).__module__.split(".")[0]
+    return module in ("torch", "jax", "jaxlib") and hasattr(x, "shape") and hasattr(x, "dtype")
+
+
+def to_numpy(x: Any) -> np.ndarray:
+    """The array itself, or a NumPy array that shares memory where it can."""
+    if isinstance(x, np.ndarray):
+        return x
+    if type(x).__module__.split(".")[0] == "torch":
+        t = x.detach().cpu()
+        name = str(t.dtype).rsplit(".", 1)[-1]
+        if name in ("bfloat16", "float8_e5m2", "float8_e4m3fn"):
+            import torch
+
+            bits = torch.int16 if name == "bfloat16" else torch.int8
+            return t.contiguous().view(bits).numpy().view(dtypes.to_dtype(name))
+        return t.numpy()
+    return np.asarray(x)
+
+
+def like(result: np.ndarray, example: Optional[Any]) -> Any:
+    """A result in the kind of array that the kernel was called with."""
+    if example is None or isinstance(example, np.ndarray):
+        return result
+    module = type(example).__module__.split(".")[0]
+    if module == "torch":
+        import torch
+
+        name = {dtypes.bfloat16: "bfloat16", dtypes.float8_e5m2: "float8_e5m2", dtypes.float8_e4m3fn: "float8_e4m3fn"}.get(result.dtype)
+        if name is not None:
+            bits = np.int16 if name == "bfloat16" else np.int8
+            return torch.from_numpy(np.ascontiguousarray(result).view(bits).copy()).view(getattr(torch, name))
+        if result.dtype in (dtypes.uint16, dtypes.uint32):
+            result = result.astype(np.int64)
+        return torch.from_numpy(np.ascontiguousarray(result))
+    if module in ("jax", "jaxlib") and "jax" in sys.modules:
+        return sys.modules["jax"].numpy.asarray(result)
+    return result
+
+
+def convert(x: np.ndarray, d: np.dtype) -> np.ndarray:
+    """The array in another type, rounding to nearest even; also for types that NumPy cannot compute with."""
+    if x.dtype == d:
+        return x
+    if d.names is None and x.dtype.names is None:
+        return x.astype(d)
+    if d.names is not None and d == dtypes.bfloat16:
+        bits = np.ascontiguousarray(x.astype(np.float32)).view(np.uint32)
+        rounded = ((bits.astype(np.uint64) + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+        return rounded.view(d)
+    if x.dtype.names is not None and x.dtype == dtypes.bfloat16:
+        return (x.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(d)
+    raise TypeError("%s cannot become %s without the package ml_dtypes" % (x.dtype, d))

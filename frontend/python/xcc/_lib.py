@@ -1,0 +1,223 @@
+"""The C libraries: libxcc (compiling, building kernels) and libxrt (running), by ctypes.
+
+They are looked for in the folder XCC_LIBRARY_PATH (a build tree), beside this package (a wheel), then where the system looks.
+"""
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+import struct
+import sys
+import threading
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from . import dtypes
+
+
+class XccError(Exception):
+    """A failure that the libraries report."""
+
+
+def _candidates(name: str) -> List[str]:
+    file = {"darwin": "lib%s.dylib"}.get(sys.platform, "lib%s.so") % name
+    here = os.path.dirname(os.path.abspath(__file__))
+    out: List[str] = []
+    folder = os.environ.get("XCC_LIBRARY_PATH")
+    if folder:
+        out += [os.path.join(folder, part, file) for part in ("", "frontend", "runtime", "lib")]
+    out += [os.path.join(here, part, file) for part in ("", "lib")]
+    root = os.path.dirname(os.path.dirname(os.path.dirname(here)))  # a source tree with its build folder
+    out += [os.path.join(root, "build", part, file) for part in ("frontend", "runtime")]
+    return out
+
+
+def _open(name: str) -> ctypes.CDLL:
+    for path in _candidates(name):
+        if os.path.exists(path):
+            return ctypes.CDLL(path)
+    found = ctypes.util.find_library(name)
+    if found:
+        return ctypes.CDLL(found)
+    raise XccError("lib%s is not found; build the project and set XCC_LIBRARY_PATH to its build folder" % name)
+
+
+class Bytes(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("size", ctypes.c_size_t)]
+
+
+class Instruction(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("noperands", ctypes.c_int32), ("nnumbers", ctypes.c_int32), ("nreals", ctypes.c_int32),
+                ("nfunctions", ctypes.c_int32), ("operands", ctypes.c_void_p), ("numbers", ctypes.c_void_p), ("reals", ctypes.c_void_p),
+                ("functions", ctypes.c_void_p), ("engine", ctypes.c_char_p)]
+
+
+MAX_RANK, MAX_VARS, MAX_CLIPS = 8, 16, 4
+OPERAND = struct.Struct("@Qii Qq%dq%dqii%s" % (MAX_VARS, 2 * MAX_RANK, "iiqq" * MAX_CLIPS))
+NUMBER = struct.Struct("@Qq%dq" % MAX_VARS)
+REAL = struct.Struct("@Qd")
+FUNCTION = struct.Struct("@QQ")
+
+_lock = threading.Lock()
+_xcc: Optional[ctypes.CDLL] = None
+_xrt: Optional[ctypes.CDLL] = None
+_strings: Dict[str, Any] = {}
+
+
+def text(s: str) -> int:
+    """The address of a C string that lives as long as the process."""
+    b = _strings.get(s)
+    if b is None:
+        b = ctypes.create_string_buffer(s.encode())
+        _strings[s] = b
+    return ctypes.addressof(b)
+
+
+def xcc() -> ctypes.CDLL:
+    """libxcc, with the signatures of xcc.h."""
+    global _xcc
+    with _lock:
+        if _xcc is None:
+            lib = _open("xcc")
+            c, p, i64 = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64
+            table = {
+                "xcc_version": (c, []), "xcc_error": (c, []), "xcc_bytes_free": (None, [p]),
+                "xcc_compile": (ctypes.c_bool, [c, c, p, p, p]),
+                "xcc_compile_memory": (ctypes.c_bool, [c, ctypes.c_size_t, c, c, p, p, p]),
+                "xcc_kernel_new": (p, [c, c]), "xcc_kernel_free": (None, [p]),
+                "xcc_input": (ctypes.c_int, [p, c, c, ctypes.c_int, p]), "xcc_output": (ctypes.c_int, [p, c, c, ctypes.c_int, p]),
+                "xcc_internal": (ctypes.c_int, [p, c, c, ctypes.c_int, p]),
+                "xcc_constant": (ctypes.c_int, [p, c, c, ctypes.c_int, p, p]),
+                "xcc_result": (ctypes.c_bool, [p, ctypes.c_int, c]), "xcc_is_written": (ctypes.c_bool, [p, ctypes.c_int]),
+                "xcc_tile": (ctypes.c_int, [p, c, c, c, i64, i64, i64]), "xcc_grid": (ctypes.c_bool, [p, ctypes.c_int, p]),
+                "xcc_loop": (ctypes.c_int, [p, i64]), "xcc_end": (ctypes.c_bool, [p]),
+                "xcc_at": (ctypes.c_bool, [p, c, ctypes.c_int, c]), "xcc_emit": (ctypes.c_bool, [p, p]),
+                "xcc_kernel_finish": (ctypes.c_bool, [p, p]), "xcc_kernel_text": (c, [p]),
+            }
+            for name, (result, args) in table.items():
+                f = getattr(lib, name)
+                f.restype, f.argtypes = result, args
+            _xcc = lib
+    return _xcc
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [("dtype", ctypes.c_char_p), ("rank", ctypes.c_int), ("dims", ctypes.c_int64 * 12), ("data", ctypes.c_void_p)]
+
+
+class _Info(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("dtype", ctypes.c_char_p), ("rank", ctypes.c_int), ("dims", ctypes.c_int64 * 12),
+                ("symbols", ctypes.c_char_p * 12), ("text", ctypes.c_char_p)]
+
+
+def xrt() -> ctypes.CDLL:
+    """libxrt, with the signatures of xrt.h."""
+    global _xrt
+    with _lock:
+        if _xrt is None:
+            lib = _open("xrt")
+            c, p, n = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int
+            info = ctypes.POINTER(_Info)
+            table = {
+                "xrt_open": (p, [c]), "xrt_open_memory": (p, [p, ctypes.c_size_t]), "xrt_close": (None, [p]),
+                "xrt_input_count": (n, [p]), "xrt_output_count": (n, [p]), "xrt_input_info": (info, [p, n]),
+                "xrt_output_info": (info, [p, n]), "xrt_context_new": (p, [p, n]), "xrt_context_free": (None, [p]),
+                "xrt_set_input": (ctypes.c_bool, [p, n, p]), "xrt_run": (ctypes.c_bool, [p]),
+                "xrt_output": (ctypes.c_bool, [p, n, p]), "xrt_profile": (ctypes.c_bool, [p, c]), "xrt_error": (c, []),
+            }
+            for name, (result, args) in table.items():
+                f = getattr(lib, name)
+                f.restype, f.argtypes = result, args
+            _xrt = lib
+    return _xrt
+
+
+def fail() -> XccError:
+    return XccError((xcc().xcc_error() or b"").decode(errors="replace"))
+
+
+class Archive:
+    """A compiled archive in memory of the library."""
+
+    def __init__(self) -> None:
+        self.bytes = Bytes()
+
+    def __del__(self) -> None:
+        if self.bytes.data and _xcc is not None:
+            _xcc.xcc_bytes_free(ctypes.byref(self.bytes))
+            self.bytes.data = None
+
+    def __bytes__(self) -> bytes:
+        return ctypes.string_at(self.bytes.data, self.bytes.size)
+
+
+class Model:
+    """A loaded archive. Called with arrays it returns its outputs; one thread at a time."""
+
+    def __init__(self, source: Any, threads: int = 0):
+        lib = xrt()
+        self._context = None
+        self._archive = source
+        if isinstance(source, Archive):
+            self._model = lib.xrt_open_memory(source.bytes.data, source.bytes.size)
+        elif isinstance(source, (bytes, bytearray)):
+            self._memory = np.zeros(len(source) + 64, np.uint8)
+            start = -self._memory.ctypes.data % 64
+            self._memory[start:start + len(source)] = np.frombuffer(source, np.uint8)
+            self._model = lib.xrt_open_memory(self._memory.ctypes.data + start, len(source))
+        else:
+            self._model = lib.xrt_open(os.fsencode(source))
+        if not self._model:
+            raise XccError(lib.xrt_error().decode(errors="replace"))
+        self._context = lib.xrt_context_new(self._model, threads)
+        if not self._context:
+            raise XccError(lib.xrt_error().decode(errors="replace"))
+        self.inputs = [lib.xrt_input_info(self._model, i).contents for i in range(lib.xrt_input_count(self._model))]
+        self.outputs = [lib.xrt_output_info(self._model, i).contents for i in range(lib.xrt_output_count(self._model))]
+
+    def __del__(self) -> None:
+        if _xrt is not None:
+            if getattr(self, "_context", None):
+                _xrt.xrt_context_free(self._context)
+            if getattr(self, "_model", None):
+                _xrt.xrt_close(self._model)
+
+    def run(self, arrays: Sequence[np.ndarray]) -> List[np.ndarray]:
+        """Outputs for the inputs given, in their order."""
+        lib = xrt()
+        if len(arrays) != len(self.inputs):
+            raise XccError("%d inputs given, expected %d: %s" %
+                           (len(arrays), len(self.inputs), ", ".join(i.name.decode() for i in self.inputs)))
+        keep = []
+        for k, (a, info) in enumerate(zip(arrays, self.inputs)):
+            a = np.ascontiguousarray(a)
+            t = _Tensor(dtypes.name_of(a.dtype).encode(), a.ndim, (ctypes.c_int64 * 12)(*a.shape), a.ctypes.data)
+            keep.append((a, t))
+            if not lib.xrt_set_input(self._context, k, ctypes.byref(t)):
+                raise XccError(lib.xrt_error().decode(errors="replace"))
+        self.execute()
+        out = []
+        for k in range(len(self.outputs)):
+            t = _Tensor()
+            if not lib.xrt_output(self._context, k, ctypes.byref(t)):
+                raise XccError(lib.xrt_error().decode(errors="replace"))
+            d = dtypes.from_name(t.dtype.decode())
+            shape = tuple(t.dims[:t.rank])
+            n = int(np.prod(shape, dtype=np.int64)) * d.itemsize
+            raw = np.frombuffer(ctypes.string_at(t.data, n), np.uint8) if n else np.zeros(0, np.uint8)
+            out.append(raw.view(d).reshape(shape).copy())
+        return out
+
+    def execute(self) -> None:
+        """Runs with the inputs that were set."""
+        lib = xrt()
+        if not lib.xrt_run(self._context):
+            raise XccError(lib.xrt_error().decode(errors="replace"))
+
+    def __call__(self, *arrays: Any) -> Any:
+        from . import _arrays
+
+        out = [_arrays.like(r, arrays[0] if arrays else None) for r in self.run([_arrays.to_numpy(a) for a in arrays])]
+        return out[0] if len(out) == 1 else tuple(out)

@@ -1,0 +1,388 @@
+"""Elementwise instructions, activations, reductions and products."""
+from __future__ import annotations
+
+import math
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from .. import dtypes
+from ._core import (Shape, aligned, as_tile, emit, emit_copy, emit_fill, emit_iota, is_number, number, place, predicate_tile, result,
+                    shape_on_chip)
+from ._errors import NkiTypeError, error
+from ._index import Expr, Mask, broadcast_shapes
+from ._mask import Region, region_of
+from ._move import broadcast_to, copy, on_sbuf, transposed, two_dims
+from ._ops import BITS, COMPARES, LOGICAL, NEUTRAL, is_unary, op_name
+from ._tensor import View, hooks, split_dims
+from ._trace import need_trace
+
+Scalar = Union[int, float, View]
+
+
+# -- elementwise, with a destination ---------------------------------------------------------------------------------
+
+
+def _rect(region: Optional[Region]) -> Optional[Region]:
+    """The region's rectangle; what remains of the mask is applied when the result is assigned."""
+    if region is None or region.trivial:
+        return None
+    return region
+
+
+def spread(x: View, shape: Shape, api: str) -> View:
+    """An operand with as many partitions as the instruction."""
+    own = shape_on_chip(x)
+    if own and own[0] == 1 and shape[0] > 1:
+        return broadcast_to(x, (shape[0],) + own[1:], api)
+    return x
+
+
+def emit_binary(dst: View, op: str, a: View, b: View, api: str, region: Optional[Region] = None, engine: Optional[str] = None) -> None:
+    """dst = op(a, b), all tiles."""
+    shape = shape_on_chip(dst)
+    if region is not None and region.empty:
+        return
+    a, b = spread(a, shape, api), spread(b, shape, api)
+    if op == "floordiv":
+        t = result(shape, dtypes.float32)
+        emit("tensor_tensor", {"dst": place(t, shape, region, api), "a": place(a, shape, region, api, "data1"),
+                               "b": place(b, shape, region, api, "data2")}, api, functions={"op": "div"}, engine=engine)
+        emit_unary(dst, "floor", t, api, region)
+        return
+    emit("tensor_tensor", {"dst": place(dst, shape, region, api, "dst"), "a": place(a, shape, region, api, "data1"),
+                           "b": place(b, shape, region, api, "data2")}, api, functions={"op": op}, engine=engine)
+
+
+def emit_scalars(dst: View, src: View, ops: Sequence[Tuple[str, Optional[Scalar], bool]], api: str,
+                 region: Optional[Region] = None, engine: Optional[str] = None) -> None:
+    """dst = op1(op0(src, scalar0), scalar1); scalars are numbers or (P, 1) tiles; reversed: op(scalar, x)."""
+    shape = shape_on_chip(dst)
+    if region is not None and region.empty:
+        return
+    src = spread(src, shape, api)
+    operands = {"dst": place(dst, shape, region, api, "dst"), "src": place(src, shape, region, api, "data")}
+    numbers: Dict[str, Any] = {}
+    reals: Dict[str, float] = {}
+    functions: Dict[str, str] = {}
+    for k in range(2):
+        op, scalar, reverse = ops[k] if k < len(ops) else ("identity", 0.0, False)
+        if op == "rsqrt" or is_unary(op):
+            scalar = 0.0
+        functions["op%d" % k] = op
+        numbers["reverse%d" % k] = int(bool(reverse))
+        if isinstance(scalar, View):
+            operands["operand%d" % k] = place(spread(vector(scalar, shape, api, "operand%d" % k), shape, api), shape, region, api, "operand%d" % k)
+            reals["scalar%d" % k] = 0.0
+        else:
+            reals["scalar%d" % k] = number(0.0 if scalar is None else scalar, api)
+    emit("tensor_scalar", operands, api, numbers, reals, functions, engine)
+
+
+def vector(x: View, shape: Shape, api: str, what: str) -> View:
+    """A (P, 1) operand."""
+    if not x.on_chip:
+        raise error(api, "%s is a tensor in HBM; load it first (nl.load)" % what, NkiTypeError)
+    return x
+
+
+def emit_unary(dst: View, op: str, src: View, api: str, region: Optional[Region] = None) -> None:
+    emit_activation(dst, op, src, api, region=region)
+
+
+def emit_activation(dst: View, op: str, src: View, api: str, scale: Scalar = 1.0, bias: Optional[View] = None,
+                    region: Optional[Region] = None, sums: Optional[View] = None, command: Optional[str] = None,
+                    reduce_op: str = "add") -> None:
+    """dst = f(src * scale + bias); sums[row] = the rows' sums of that, before it is rounded."""
+    shape = shape_on_chip(dst)
+    if region is not None and region.empty:
+        return
+    src = spread(src, shape, api)
+    operands = {"dst": place(dst, shape, region, api, "dst"), "src": place(src, shape, region, api, "data")}
+    reals = {"factor": 1.0}
+    if isinstance(scale, View):
+        operands["scale"] = place(spread(vector(scale, shape, api, "scale"), shape, api), shape, region, api, "scale")
+    else:
+        reals["factor"] = number(scale, api)
+    if isinstance(bias, View):
+        operands["bias"] = place(spread(vector(bias, shape, api, "bias"), shape, api), shape, region, api, "bias")
+    emit("activation", operands, api, {}, reals, {"f": op})
+    _ = command, reduce_op, sums
+
+
+# -- elementwise, with a result --------------------------------------------------------------------------------------
+
+
+def binary_dtype(op: str, x: object, y: object) -> np.dtype:
+    kinds = [v.dtype if isinstance(v, View) else dtypes.of_scalar(v) for v in (x, y)]
+    if op in COMPARES or op in LOGICAL:
+        return dtypes.uint8
+    if op in BITS and op not in ("bitnot",):
+        views = [v.dtype for v in (x, y) if isinstance(v, View)]
+        return views[0] if len(views) == 1 else dtypes.promote(*views)
+    d = dtypes.promote(*kinds)
+    if op == "div" and not dtypes.is_float(d):
+        return dtypes.float32
+    return d
+
+
+def binary_shape(x: View, y: View, api: str) -> Shape:
+    """Free dims broadcast as in NumPy, the partition dim is always the first."""
+    a, b = shape_on_chip(x), shape_on_chip(y)
+    n = max(len(a), len(b))
+    a = a[:1] + (1,) * (n - len(a)) + a[1:]
+    b = b[:1] + (1,) * (n - len(b)) + b[1:]
+    for p, q in zip(a, b):
+        if p != q and p != 1 and q != 1:
+            raise error(api, "tiles of shapes %s and %s do not broadcast" % (shape_on_chip(x), shape_on_chip(y)), NkiTypeError)
+    return tuple(q if p == 1 else p for p, q in zip(a, b))
+
+
+def binary(op: str, x: object, y: object, dtype: object = None, mask: object = None, api: Optional[str] = None,
+           engine: Optional[str] = None) -> Any:
+    """op of two tiles, or of a tile and a number; of two numbers, the number."""
+    api = api or "nl.%s" % op
+    if isinstance(x, Expr) and not isinstance(y, View) or isinstance(y, Expr) and not isinstance(x, View):
+        return python_binary(op, x, y)
+    if not isinstance(x, View) and not isinstance(y, View):
+        return python_binary(op, x, y)
+    d = dtypes.to_dtype(dtype) if dtype is not None else binary_dtype(op, x, y)
+    if isinstance(x, View) and isinstance(y, View):
+        x, y = as_tile(x, api, "x"), as_tile(y, api, "y")
+        shape = binary_shape(x, y, api)
+        region = region_of(mask, shape)
+        if mask is None:
+            region = inherited(shape, x, y)
+        dst = result(shape, d)
+        emit_binary(dst, op, x, y, api, _bounded(region, mask), engine)
+    else:
+        tile = as_tile(x if isinstance(x, View) else y, api, "x")
+        scalar = y if isinstance(x, View) else x
+        if isinstance(scalar, (np.ndarray,)) and scalar.size > 1:
+            raise error(api, "an array of shape %s cannot be an operand; pass it as a tensor and load it" % (scalar.shape,), NkiTypeError)
+        shape = shape_on_chip(tile)
+        region = region_of(mask, shape)
+        if mask is None:
+            region = inherited(shape, tile)
+        dst = result(shape, d)
+        if op == "floordiv":
+            t = result(shape, dtypes.float32)
+            emit_scalars(t, tile, [("div", scalar, not isinstance(x, View))], api, _bounded(region, mask))  # type: ignore[list-item]
+            emit_unary(dst, "floor", t, api, _bounded(region, mask))
+        else:
+            emit_scalars(dst, tile, [(op, scalar, not isinstance(x, View))], api, _bounded(region, mask), engine)  # type: ignore[list-item]
+    if not region.trivial:
+        dst.region = region
+    return dst
+
+
+def _bounded(region: Region, mask: object) -> Optional[Region]:
+    return region if mask is not None and not region.trivial else None
+
+
+def inherited(shape: Shape, *sources: View) -> Region:
+    """Results of unmasked instructions cover all of their tile."""
+    return Region(shape)
+
+
+def python_binary(op: str, x: Any, y: Any) -> Any:
+    import operator as o
+
+    f = {"add": o.add, "sub": o.sub, "mul": o.mul, "div": o.truediv, "mod": o.mod, "pow": o.pow, "floordiv": o.floordiv, "eq": o.eq, "ne": o.ne,
+         "lt": o.lt, "le": o.le, "gt": o.gt, "ge": o.ge, "and": o.and_, "or": o.or_, "xor": o.xor, "shift_left": o.lshift,
+         "shift_right": o.rshift, "max": max, "min": min}.get(op)
+    if f is None:
+        raise error(None, "%s of two numbers" % op, NkiTypeError)
+    if isinstance(x, Mask) or isinstance(y, Mask):
+        return x & y if op in ("and", "mul") else x | y
+    return f(x, y)
+
+
+def unary(op: str, x: object, dtype: object = None, mask: object = None, api: Optional[str] = None) -> Any:
+    """f(x) of a tile; of a number, the number."""
+    api = api or "nl.%s" % op
+    if is_number(x):
+        f = {"abs": abs, "neg": lambda v: -v, "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "floor": math.floor, "ceil": math.ceil,
+             "square": lambda v: v * v, "rsqrt": lambda v: 1 / math.sqrt(v), "reciprocal": lambda v: 1 / v, "trunc": math.trunc,
+             "sin": math.sin, "cos": math.cos, "tanh": math.tanh, "bitnot": lambda v: ~v}.get(op)
+        if f is None:
+            raise error(api, "x is a number, expected a tile", NkiTypeError)
+        return f(x if isinstance(x, (int, float)) else number(x, api))
+    x = as_tile(x, api, "x")
+    shape = shape_on_chip(x)
+    region = region_of(mask, shape)
+    d = dtypes.to_dtype(dtype) if dtype is not None else dtypes.uint8 if op == "logical_not" else x.dtype
+    dst = result(shape, d)
+    emit_unary(dst, op, x, api, _bounded(region, mask))
+    if not region.trivial:
+        dst.region = region
+    return dst
+
+
+# -- reductions ------------------------------------------------------------------------------------------------------
+
+
+def free_axes(axis: Any, rank: int, api: str) -> List[int]:
+    axes = sorted({int(a) % rank for a in (axis if isinstance(axis, (tuple, list)) else [axis])})
+    if not axes:
+        raise error(api, "axis is empty", NkiTypeError)
+    if axes[0] == 0:
+        raise error(api, "axis 0 is the partition dim; transpose first, or use tensor_partition_reduce", NkiTypeError)
+    return axes
+
+
+def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
+    if keepdims:
+        return tuple(1 if k in axes else n for k, n in enumerate(shape))
+    left = tuple(n for k, n in enumerate(shape) if k not in axes)
+    return left if len(left) > 1 else left + (1,)
+
+
+def emit_reduce(dst: View, op: str, src: View, axes: Sequence[int], api: str, region: Optional[Region] = None, negate: bool = False) -> None:
+    """dst = reduction of src over free axes; masked elements do not take part."""
+    shape = shape_on_chip(src)
+    if region is not None and region.empty:
+        emit_fill(dst, NEUTRAL.get(op, 0.0), api)
+        return
+    if region is not None and region.rest:
+        t = result(shape, dtypes.float32 if dtypes.is_float(src.dtype) else src.dtype)
+        emit_fill(t, max(NEUTRAL[op], -3.4028235e38) if op != "min" else 3.4028235e38, api)
+        emit_copy(t, src, api, region)
+        src, region = t, None
+    kept = [k for k in range(len(shape)) if k not in axes]
+    order = kept + list(axes)
+    s = place(src, shape, region, api, "data")
+    dims = tuple(s.dims[k] for k in order)
+    clips = tuple((order.index(k), b) for k, b in s.clips)
+    from ._record import Operand
+
+    source = Operand(s.object, s.dtype, s.offset, dims, clips, s.index)
+    out_shape = tuple(shape[k] for k in kept)
+    sub = None
+    if region is not None and not region.trivial:
+        sub = Region(out_shape)
+        for j, k in enumerate(kept):
+            sub.starts[j], sub.counts[j], sub.bounds[j] = region.starts[k], region.counts[k], region.bounds[k]
+    if dst.ndim == len(shape) and dst.ndim > len(kept) + 1 or dst.ndim == len(shape) and dst.shape == reduced_shape(shape, axes, True):
+        seen = dst.like(dst.offset, [d for k, d in enumerate(dst.dims) if k in kept], 0)
+    else:
+        seen = dst
+    d = place(seen, out_shape, sub, api, "dst")
+    emit("tensor_reduce", {"dst": d, "src": source}, api, {"axes": len(axes), "negate": int(negate)}, {}, {"op": op})
+
+
+def reduce(op: str, x: object, axis: Any, dtype: object = None, mask: object = None, negate: bool = False, keepdims: bool = False,
+           api: str = "nl.reduce", scale: Optional[float] = None) -> View:
+    x = as_tile(x, api, "data")
+    shape = shape_on_chip(x)
+    axes = free_axes(axis, len(shape), api)
+    region = region_of(mask, shape)
+    d = x.dtype if dtype is None else dtypes.to_dtype(dtype)
+    dst = result(reduced_shape(shape, axes, keepdims), d)
+    emit_reduce(dst, op, x, axes, api, region if not region.trivial else None, negate)
+    if not region.trivial and not region.rest:
+        sub = Region(dst.shape)
+        kept = [k for k in range(len(shape)) if k not in axes]
+        for j, k in enumerate(kept):
+            at = k if keepdims else j
+            sub.starts[at], sub.counts[at], sub.bounds[at] = region.starts[k], region.counts[k], region.bounds[k]
+        sub.empty = region.empty
+        if not sub.trivial:
+            dst.region = sub
+    return dst
+
+
+def masked_count(shape: Shape, axes: Sequence[int], region: Region, api: str) -> float:
+    """How many elements a masked mean divides by."""
+    n = 1
+    for k in axes:
+        if region.bounds[k] is not None:
+            need = region.bounds[k]
+            assert isinstance(need, Expr)
+            need.__index__()
+        n *= region.counts[k]
+    if region.rest:
+        raise error(api, "a mean under a mask of several axes", NkiTypeError)
+    return float(n)
+
+
+def mean(x: object, axis: Any, dtype: object = None, mask: object = None, keepdims: bool = False, api: str = "nl.mean") -> View:
+    x = as_tile(x, api, "x")
+    shape = shape_on_chip(x)
+    axes = free_axes(axis, len(shape), api)
+    region = region_of(mask, shape)
+    n = masked_count(shape, axes, region, api)
+    total = reduce("add", x, axis, dtypes.float32, mask, False, keepdims, api)
+    d = dtypes.to_dtype(dtype) if dtype is not None else x.dtype if dtypes.is_float(x.dtype) else dtypes.float32
+    out = result(total.shape, d)
+    emit_scalars(out, total, [("mul", 1.0 / n, False)], api)
+    return out
+
+
+# -- products --------------------------------------------------------------------------------------------------------
+
+
+def emit_matmul(dst: View, stationary: View, moving: View, api: str = "nc_matmul", add: int = 0, mask: object = None) -> None:
+    """dst[M, N] (+)= stationary[K, M] transposed, times moving[K, N]. add: 0 overwrites, 1 adds, -1 adds but for the first product
+    since dst was made."""
+    if len(shape_on_chip(stationary)) == 3 and len(shape_on_chip(moving)) == 3 and shape_on_chip(stationary)[1] == 2 \
+            and shape_on_chip(moving)[1] == 2 and len(shape_on_chip(dst)) == 2:
+        for k in range(2):  # double row: two products into one sum
+            emit_matmul(dst, stationary[:, k, :], moving[:, k, :], api, add if k == 0 else 1, mask)
+        return
+    stationary, moving = two_dims(stationary, api, "stationary"), two_dims(moving, api, "moving")
+    out = two_dims(dst, api, "dst")
+    (k, m), (k2, n) = stationary.shape, moving.shape
+    if k != k2:
+        raise error(api, "stationary has %d rows and moving %d; both are the contraction" % (k, k2), NkiTypeError)
+    if m > 128:
+        raise error(api, "stationary has %d columns, at most 128; split M with a loop" % m, NkiTypeError)
+    if n > 512:
+        raise error(api, "moving has %d columns, at most 512; split N with a loop" % n, NkiTypeError)
+    if out.shape != (m, n):
+        raise error(api, "dst has shape %s, expected %s" % (out.shape, (m, n)), NkiTypeError)
+    region = region_of(mask, (m, n))
+    if region.empty:
+        return
+    keep = region if not region.trivial else None
+    rows = cols = None
+    if keep is not None:
+        if keep.rest:
+            raise error(api, "a mask of several axes", NkiTypeError)
+        rows, cols = Region((k, m)), Region((k, n))
+        rows.starts[1], rows.counts[1], rows.bounds[1] = keep.starts[0], keep.counts[0], keep.bounds[0]
+        cols.starts[1], cols.counts[1], cols.bounds[1] = keep.starts[1], keep.counts[1], keep.bounds[1]
+    emit("nc_matmul", {"dst": place(out, (m, n), keep, api, "dst"), "stationary": place(stationary, (k, m), rows, api, "stationary"),
+                       "moving": place(moving, (k, n), cols, api, "moving")}, api, {"accumulate": add})
+
+
+def product(stationary: object, moving: object, api: str = "nisa.nc_matmul", mask: object = None, dtype: object = None) -> View:
+    """A new tile in PSUM."""
+    s, m = on_sbuf(as_tile(stationary, api, "stationary")), on_sbuf(as_tile(moving, api, "moving"))
+    if len(shape_on_chip(s)) < 2 or len(shape_on_chip(m)) < 2:
+        raise error(api, "stationary and moving have two dims", NkiTypeError)
+    if len(shape_on_chip(s)) == 3 and shape_on_chip(s)[1] == 2 and len(shape_on_chip(m)) == 3:
+        shape: Shape = (shape_on_chip(s)[2], shape_on_chip(m)[2])
+    else:
+        cols = int(np.prod(shape_on_chip(s)[1:], dtype=np.int64))
+        if cols > 128:
+            raise error(api, "stationary has %d columns, at most 128; split M with a loop" % cols, NkiTypeError)
+        shape = (cols,) + shape_on_chip(m)[1:]
+    dst = result(shape, dtypes.float32 if dtype is None else dtype, "psum")
+    emit_matmul(dst, s, m, api, 0, mask)
+    if mask is not None:
+        region = region_of(mask, shape)
+        if not region.trivial:
+            dst.region = region
+    return dst
+
+
+def matmul(x: object, y: object, transpose_x: bool = False, mask: object = None, api: str = "nl.matmul") -> View:
+    x, y = as_tile(x, api, "x"), as_tile(y, api, "y")
+    if not transpose_x:
+        x = copy(transposed(x, api), api=api)
+    return product(x, y, api, mask)
+
+
+hooks["binary"] = lambda op, x, y: binary(op, x, y)
+hooks["unary"] = lambda op, x: unary(op, x)

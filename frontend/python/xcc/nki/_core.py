@@ -1,0 +1,413 @@
+"""From views to instructions: what all instruction families share.
+
+Functions named emit_* write a destination that is given; result() makes one. A region (see _mask.py) restricts all operands of an
+instruction alike; results of masked instructions remember it, so that a later assignment copies that part only.
+"""
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from .. import dtypes
+from ._errors import NkiIndexError, NkiTypeError, error
+from ._index import Expr, Mask
+from ._mask import Region, region_of
+from ._record import Dim, Instruction, Number, Operand
+from ._tensor import View, hooks, merge_dims, split_dims
+from ._trace import need_trace
+
+Shape = Tuple[int, ...]
+
+
+def shape_on_chip(view: View) -> Shape:
+    """The shape with the partition dim first."""
+    b = view.blocks
+    s = view.shape
+    return s if not b else (s[b],) + s[:b] + s[b + 1:]
+
+
+def aligned(view: View, shape: Shape, api: str, what: str = "operand") -> List[Dim]:
+    """The view's dims, one for each of `shape`; step 0 where it is broadcast."""
+    b = view.blocks
+    dims = list(view.dims) if not b else [view.dims[b]] + list(view.dims[:b]) + list(view.dims[b + 1:])
+    if view.on_chip and len(shape) > len(dims):
+        dims = dims[:1] + [(0, 1)] * (len(shape) - len(dims)) + dims[1:]
+    while len(dims) < len(shape):
+        dims.insert(0, (0, 1))
+    while len(dims) > len(shape):
+        unit = next((k for k, (_, c) in enumerate(dims) if c == 1), None)
+        if unit is None:
+            break
+        dims.pop(unit)
+    ok = len(dims) == len(shape) and all(c == n or c == 1 for (_, c), n in zip(dims, shape))
+    if not ok:
+        raise error(api, "%s has shape %s, expected %s" % (what, view.shape, tuple(shape)), NkiTypeError)
+    return [(s, c) if c == n else (0, n) for (s, c), n in zip(dims, shape)]
+
+
+def place(view: View, shape: Shape, region: Optional[Region], api: str, what: str = "operand") -> Operand:
+    """The access pattern of a view seen as `shape`, in a region of that shape."""
+    if view.outside and (region is None or region.trivial):
+        dim, lo, hi, size = view.outside
+        raise error(api, "index %d is out of bounds for axis %d with size %d" % (lo if lo < 0 else hi, dim, size), NkiIndexError)
+    dims = aligned(view, shape, api, what)
+    offset: Any = view.offset
+    clips: List[Tuple[int, Number]] = []
+    if region is not None and not region.trivial:
+        for k in range(len(shape)):
+            if region.starts[k]:
+                offset = offset + region.starts[k] * dims[k][0]
+            dims[k] = (dims[k][0], region.counts[k])
+            bound = region.bounds[k]
+            if bound is not None:
+                clips.append((k, bound))
+    if isinstance(offset, Expr):
+        offset = offset.resolved()._simple()
+    index = None
+    if view.index is not None:
+        axis, step, tile, limit = view.index
+        axis += len(shape) - view.ndim if view.ndim <= len(shape) and not view.on_chip else 0
+        inner = Region((shape[axis],))
+        if region is not None:
+            inner.starts[0], inner.counts[0], inner.bounds[0] = region.starts[axis], region.counts[axis], region.bounds[axis]
+        flat = tile.like(tile.offset, [d for d in tile.dims if d[1] > 1] or [(1, 1)])
+        index = (axis, step, Operand(flat.object, flat.dtype, flat.offset + inner.starts[0] * flat.dims[0][0],
+                                     ((flat.dims[0][0], inner.counts[0]),),
+                                     ((0, inner.bounds[0]),) if inner.bounds[0] is not None else ()), limit)
+    elif view.scalar_index is not None:
+        step, tile, limit = view.scalar_index
+        index = (-1, step, Operand(tile.object, tile.dtype, tile.offset, ((1, 1),)), limit)
+    return Operand(view.object, view.dtype, offset, tuple(dims), tuple(clips), index)
+
+
+def result(shape: Sequence[int], dtype: object, space: str = "sbuf", name: Optional[str] = None) -> View:
+    """A new tile for a result."""
+    return need_trace("result").tile(space, shape, dtypes.to_dtype(dtype), name)
+
+
+def emit(name: str, operands: Dict[str, Operand], api: Optional[str] = None, numbers: Optional[Dict[str, Any]] = None,
+         reals: Optional[Dict[str, float]] = None, functions: Optional[Dict[str, str]] = None,
+         engine: Optional[str] = None) -> Instruction:
+    t = need_trace(api or name)
+    for k, v in (numbers or {}).items():
+        if isinstance(v, Expr):
+            numbers[k] = v.resolved()._simple()  # type: ignore[index]
+    return t.emit(Instruction(name, operands, numbers, reals, functions, engine), api)
+
+
+def as_tile(x: object, api: str, what: str) -> View:
+    """An operand that must be on the chip."""
+    if not isinstance(x, View):
+        raise error(api, "%s is %s, expected a tile" % (what, type(x).__name__), NkiTypeError)
+    if not x.on_chip:
+        raise error(api, "%s is a tensor in HBM; load it first (nl.load)" % what, NkiTypeError)
+    return x
+
+
+def is_number(x: object) -> bool:
+    return isinstance(x, (int, float, np.generic, Expr)) or (isinstance(x, np.ndarray) and x.size == 1)
+
+
+def number(x: object, api: str) -> float:
+    if isinstance(x, Expr):
+        return x.__index__()
+    if isinstance(x, np.ndarray):
+        x = x.reshape(-1)[0]
+    v = float(x)  # type: ignore[arg-type]
+    return v
+
+
+# -- copies ----------------------------------------------------------------------------------------------------------
+
+
+def emit_fill(dst: View, value: float, api: str = "memset", region: Optional[Region] = None, engine: Optional[str] = None) -> None:
+    shape = shape_on_chip(dst) if dst.on_chip else dst.shape
+    if region is not None and region.empty:
+        return
+    emit("memset", {"dst": place(dst, shape, region, api, "dst")}, api, reals={"value": value}, engine=engine)
+
+
+def emit_copy(dst: View, src: View, api: str = "tensor_copy", region: Optional[Region] = None, engine: Optional[str] = None) -> None:
+    """dst = src between tiles, converting."""
+    shape = shape_on_chip(dst)
+    if region is not None and region.empty:
+        return
+    if region is not None and region.rest:
+        emit_select(dst, region, src, api)
+        return
+    emit("tensor_copy", {"dst": place(dst, shape, region, api, "dst"), "src": place(src, shape, region, api, "src")}, api, engine=engine)
+
+
+def predicate_tile(region: Region, shape: Shape) -> View:
+    """u8: where what remains of a region's mask holds."""
+    out: Optional[View] = None
+    for m in region.rest:
+        t = _predicate(m, shape)
+        if out is None:
+            out = t
+        else:
+            emit("tensor_tensor", {"dst": place(out, shape, None, "mask"), "a": place(out, shape, None, "mask"),
+                                   "b": place(t, shape, None, "mask")}, "mask", functions={"op": "min"})
+    assert out is not None
+    return out
+
+
+def _predicate(m: Mask, shape: Shape) -> View:
+    out = result(shape, dtypes.uint8)
+    if m.expr is not None:
+        index = result(shape, dtypes.int32)
+        emit_iota(index, m.expr, "mask")
+        emit("tensor_scalar", {"dst": place(out, shape, None, "mask"), "src": place(index, shape, None, "mask")}, "mask",
+             reals={"scalar0": 0.0, "scalar1": 0.0}, functions={"op0": m.kind, "op1": "identity"})
+        return out
+    parts = [_predicate(p, shape) for p in m.parts]
+    for p in parts[1:]:
+        emit("tensor_tensor", {"dst": place(parts[0], shape, None, "mask"), "a": place(parts[0], shape, None, "mask"),
+                               "b": place(p, shape, None, "mask")}, "mask", functions={"op": "min" if m.kind == "and" else "max"})
+    return parts[0]
+
+
+def emit_select(dst: View, region: Region, src: Union[View, float], api: str) -> None:
+    """dst = src where the region's remaining mask holds, within its rectangle."""
+    shape = shape_on_chip(dst)
+    p = predicate_tile(region, shape)
+    whole = Region(shape)
+    whole.starts, whole.counts, whole.bounds = region.starts, region.counts, region.bounds
+    if not isinstance(src, View):
+        tile = result(shape, dst.dtype)
+        emit_fill(tile, src, api)
+        src = tile
+    d = place(dst, shape, whole, api, "dst")
+    emit("select", {"dst": d, "predicate": place(p, shape, whole, api), "a": place(src, shape, whole, api, "src"), "b": d}, api)
+
+
+def emit_iota(dst: View, e: Expr, api: str) -> None:
+    """dst = the expression's values."""
+    shape = shape_on_chip(dst)
+    e = e.resolved()
+    steps = (0,) * (len(shape) - len(e.steps)) + e.steps
+    numbers: Dict[str, Any] = {"base": Expr((), e.base, e.terms, ())._simple()}
+    for k, s in enumerate(steps):
+        numbers["step%d" % k] = s if shape[k] > 1 else 0
+    emit("iota", {"dst": place(dst, shape, None, api, "dst")}, api, numbers=numbers)
+
+
+# -- DMA -------------------------------------------------------------------------------------------------------------
+
+
+def _squeezed(dims: Sequence[Dim]) -> List[Dim]:
+    return [d for d in dims if d[1] != 1]
+
+
+def match_shapes(dst: View, src: View, api: str) -> Tuple[View, View, Shape]:
+    """Two views of a copy under one shape: equal shapes, or shapes that differ by dims of size 1, or by a reshape of one."""
+    if dst.blocks or src.blocks:
+        dst = _partition_first(dst)
+        src = _partition_first(src)
+    if dst.shape == src.shape:
+        return dst, src, dst.shape
+    if tuple(c for _, c in _squeezed(dst.dims)) == tuple(c for _, c in _squeezed(src.dims)) and dst.index is None and src.index is None:
+        shape = dst.shape if dst.on_chip or not src.on_chip else src.shape
+        return _reseen(dst, shape), _reseen(src, shape), shape
+    if src.size == dst.size and dst.index is None and src.index is None:
+        for a, b, swap in ((src, dst, False), (dst, src, True)):
+            dims = split_dims(a.dims, b.shape)
+            if dims is not None:
+                v = a.like(a.offset, dims)
+                return (dst, v, dst.shape) if not swap else (v, src, src.shape)
+        common = _common_dims(dst, src)
+        if common is not None:
+            return common
+    if src.size < dst.size or src.ndim < dst.ndim:
+        aligned(src, dst.shape, api, "src")  # broadcasts, or fails with both shapes
+        return dst, src, dst.shape
+    raise error(api, "src has shape %s, dst has %s" % (src.shape, dst.shape), NkiTypeError)
+
+
+def _partition_first(v: View) -> View:
+    b = v.blocks
+    return v if not b else v.like(v.offset, [v.dims[b]] + list(v.dims[:b]) + list(v.dims[b + 1:]), 0)
+
+
+def _reseen(v: View, shape: Shape) -> View:
+    live = iter(_squeezed(v.dims))
+    return v.like(v.offset, [(0, 1) if n == 1 else next(live) for n in shape], 0)
+
+
+def _common_dims(dst: View, src: View) -> Optional[Tuple[View, View, Shape]]:
+    """Both views cut into dims fine enough for both."""
+    a, b = merge_dims(dst.dims), merge_dims(src.dims)
+    da: List[Dim] = []
+    db: List[Dim] = []
+    while a and b:
+        (sa, ca), (sb, cb) = a.pop(), b.pop()
+        n = min(ca, cb)
+        if ca % n or cb % n:
+            return None
+        da.insert(0, (sa, n))
+        db.insert(0, (sb, n))
+        if ca > n:
+            a.append((sa * n, ca // n))
+        if cb > n:
+            b.append((sb * n, cb // n))
+    if a or b:
+        return None
+    return dst.like(dst.offset, da, 0), src.like(src.offset, db, 0), tuple(c for _, c in da)
+
+
+def emit_dma(dst: View, src: View, api: str = "dma_copy", mask: object = None, accumulate: Optional[str] = None,
+             skip: bool = False) -> None:
+    """dst = src (or += with accumulate "add"), converting; rows chosen by index tiles."""
+    if mask is not None and dst.shape != src.shape and not (src.shape == () or dst.shape == ()):
+        m = Mask.of(mask)
+        longer = max((dst, src), key=lambda v: v.ndim)
+        if m is not None and m.shape and len(m.shape) > longer.ndim:
+            pass
+    dst, src, shape = match_shapes(dst, src, api)
+    if not shape:
+        shape = (1,)
+        dst, src = dst.like(dst.offset, [(1, 1)]), src.like(src.offset, [(1, 1)])
+    region = region_of(mask, shape)
+    if region.empty:
+        return
+    if region.rest:
+        if not dst.outside and not src.outside and dst.on_chip and accumulate is None:
+            temporary = result(shape, dst.dtype)
+            emit_dma(temporary, src, api)
+            emit_copy(dst, temporary, api, region)
+            return
+        _split_dma(dst, src, shape, region, api, accumulate, skip)
+        return
+    numbers: Dict[str, Any] = {}
+    if accumulate is not None:
+        numbers["accumulate"] = 1
+    if skip:
+        numbers["skip"] = 1
+    operands = {"dst": place(dst, shape, region, api, "dst"), "src": place(src, shape, region, api, "src")}
+    emit("dma_copy", operands, api, numbers=numbers)
+
+
+def _split_dma(dst: View, src: View, shape: Shape, region: Region, api: str, accumulate: Optional[str], skip: bool) -> None:
+    """One copy for each index of an axis of the mask that remains: with it fixed, masks cut one axis."""
+    source = region.source
+    axis = next(k for m in region.rest for e in m.exprs() for k, s in enumerate(e.steps, len(shape) - len(e.steps)) if s)
+    for i in range(region.starts[axis], region.starts[axis] + region.counts[axis]):
+        def fixed(v: View) -> View:
+            dims = aligned(v, shape, api)
+            r = v.like(v.offset + i * dims[axis][0], dims[:axis] + [(0, 1)] + dims[axis + 1:], 0)
+            return r
+        m = _fix(source, axis - len(shape), i)  # type: ignore[arg-type]
+        emit_dma(fixed(dst), fixed(src), api, m, accumulate, skip)
+
+
+def _fix(m: Mask, axis: int, i: int) -> Mask:
+    """The mask with one axis (counted from the last, -1) at a value."""
+    if m.expr is None:
+        return Mask(m.kind, None, tuple(_fix(p, axis, i) for p in m.parts))
+    e = m.expr
+    if -axis > len(e.shape) or e.shape[axis] == 1:
+        return m
+    k = len(e.shape) + axis
+    return Mask(m.kind, Expr(e.shape[:k] + (1,) + e.shape[k + 1:], e.base + i * e.steps[k], e.terms, e.steps[:k] + (0,) + e.steps[k + 1:]))
+
+
+# -- what Python's operators on views do -----------------------------------------------------------------------------
+
+
+class LoopReduce:
+    """nl.loop_reduce(x, op, ...): assigned to d it means d = op(d, x)."""
+
+    def __init__(self, value: View, op: str, region: Optional[Region]):
+        self.value = value
+        self.op = op
+        self.region = region
+
+
+def same_place(a: View, b: View) -> bool:
+    if a.object is not b.object or a.dims != b.dims or a.dtype != b.dtype or a.index is not b.index:
+        return False
+    d = a.offset - b.offset  # type: ignore[operator]
+    return type(d) is int and d == 0
+
+
+def assign(dst: View, value: object) -> None:
+    """dst[...] = value."""
+    if isinstance(value, LoopReduce):
+        combine(dst, value.op, value.value, value.region)
+        return
+    if isinstance(value, View):
+        if same_place(dst, value):
+            return
+        if not dst.on_chip or not value.on_chip:
+            emit_dma(dst, value, "assignment")
+            return
+        region = value.region
+        shape = shape_on_chip(dst)
+        if region is not None and region.shape != shape:
+            region = _region_seen_as(region, shape)
+        emit_copy(dst, value, "assignment", region)
+        return
+    if is_number(value):
+        emit_fill(dst, number(value, "assignment"), "assignment")
+        return
+    if isinstance(value, np.ndarray):
+        from ._move import constant
+
+        assign(dst, constant(value))
+        return
+    raise error("assignment", "a tile cannot be assigned %r" % (value,), NkiTypeError)
+
+
+def _region_seen_as(r: Region, shape: Shape) -> Optional[Region]:
+    """A region under a shape that differs by dims of size 1."""
+    live = [(n, s, c, b) for n, s, c, b in zip(r.shape, r.starts, r.counts, r.bounds) if n != 1]
+    want = [n for n in shape if n != 1]
+    if [n for n, _, _, _ in live] != want:
+        return None
+    if r.rest:
+        return None
+    lost = any((c != 1 or b is not None) and n == 1 for n, c, b in zip(r.shape, r.counts, r.bounds))
+    if lost:
+        return None
+    out = Region(shape)
+    out.empty = r.empty
+    it = iter(live)
+    for k, n in enumerate(shape):
+        if n != 1:
+            _, out.starts[k], out.counts[k], out.bounds[k] = next(it)
+    return out
+
+
+def combine(dst: View, op: str, value: object, region: Optional[Region] = None) -> None:
+    """dst = op(dst, value)."""
+    api = "%s=" % {"add": "+", "sub": "-", "mul": "*", "div": "/"}.get(op, op)
+    if not dst.on_chip:
+        raise error(api, "a tensor in HBM cannot be computed with; load it first", NkiTypeError)
+    shape = shape_on_chip(dst)
+    if isinstance(value, View):
+        if region is None:
+            region = value.region if value.region is not None and value.region.shape == shape else None
+        if region is not None and region.empty:
+            return
+        if region is not None and region.rest:
+            t = result(shape, dst.dtype)
+            emit("tensor_tensor", {"dst": place(t, shape, None, api), "a": place(dst, shape, None, api),
+                                   "b": place(value, shape, None, api)}, api, functions={"op": op})
+            emit_copy(dst, t, api, region)
+            return
+        emit("tensor_tensor", {"dst": place(dst, shape, region, api), "a": place(dst, shape, region, api),
+                               "b": place(value, shape, region, api)}, api, functions={"op": op})
+        return
+    emit("tensor_scalar", {"dst": place(dst, shape, region, api), "src": place(dst, shape, region, api)}, api,
+         reals={"scalar0": number(value, api), "scalar1": 0.0}, functions={"op0": op, "op1": "identity"})
+
+
+def accumulate(dst: View, op: str, value: object) -> View:
+    """dst += value and the like, in place. Products added to PSUM become accumulating products (_finish.py)."""
+    combine(dst, op, value)
+    return dst
+
+
+hooks["assign"] = assign
+hooks["accumulate"] = accumulate

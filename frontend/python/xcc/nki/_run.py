@@ -1,0 +1,412 @@
+"""Kernels as Python objects: calling one traces it for its arguments' shapes and types, compiles it, and runs it on arrays."""
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import time
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from .. import _arrays, _lib, dtypes
+from ._build import Builder
+from ._core import emit_dma, shape_on_chip
+from ._errors import NkiError, NkiIndexError, NkiTypeError, error
+from ._finish import finish
+from ._index import Expr, Variable, to_int
+from ._move import copy
+from ._record import Object
+from ._tensor import View
+from ._trace import Trace, Traced, current, full_view, trace_kernel
+
+
+class TensorSpec:
+    """Shape and type of an argument, for Kernel.compile without arrays."""
+
+    def __init__(self, shape: Sequence[int], dtype: object, name: Optional[str] = None):
+        self.shape = tuple(int(n) for n in shape)
+        self.dtype = dtypes.to_dtype(dtype)
+        self.name = name
+
+
+class _Leaf:
+    """In place of an array in a tree of arguments: its number."""
+
+    def __init__(self, number: int):
+        self.number = number
+
+
+def _is_leaf(x: object) -> bool:
+    return isinstance(x, TensorSpec) or (_arrays.is_array(x) and not isinstance(x, np.generic))
+
+
+def _flatten(x: Any, leaves: List[Any], names: List[str], name: str) -> Any:
+    if _is_leaf(x):
+        leaves.append(x)
+        names.append(name)
+        return _Leaf(len(leaves) - 1)
+    if type(x) in (list, tuple):
+        return type(x)(_flatten(y, leaves, names, "%s_%d" % (name, k)) for k, y in enumerate(x))
+    if type(x) is dict:
+        return {k: _flatten(y, leaves, names, "%s_%s" % (name, k)) for k, y in x.items()}
+    return x
+
+
+def _unflatten(x: Any, values: Sequence[Any]) -> Any:
+    if isinstance(x, _Leaf):
+        return values[x.number]
+    if type(x) in (list, tuple):
+        return type(x)(_unflatten(y, values) for y in x)
+    if type(x) is dict:
+        return {k: _unflatten(y, values) for k, y in x.items()}
+    return x
+
+
+def _key(x: Any) -> Any:
+    """What a trace depends on besides the arrays' shapes and types."""
+    if isinstance(x, _Leaf):
+        return ("leaf", x.number)
+    if type(x) in (list, tuple):
+        return (type(x), tuple(_key(y) for y in x))
+    if type(x) is dict:
+        return tuple((k, _key(y)) for k, y in x.items())
+    try:
+        hash(x)
+    except TypeError:
+        return (type(x), repr(x))
+    return (type(x), x)
+
+
+_STORED = {np.dtype(np.int64): dtypes.int32, np.dtype(np.uint64): dtypes.uint32, np.dtype(np.float64): dtypes.float32}
+
+
+class Compiled:
+    """A kernel compiled for arguments of certain shapes. `archive` holds the program; save() writes it, run() runs it."""
+
+    def __init__(self, name: str, traced: Traced, archive: _lib.Archive, results: List[Object], text: str = ""):
+        self.name = name
+        self.trace = traced.trace
+        self.inputs = traced.inputs
+        self.result = traced.result
+        self.results = results
+        self.archive = archive
+        self.notes = list(traced.trace.notes)
+        self._model: Optional[_lib.Model] = None
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes the archive (a .neff that xrun and xdump read)."""
+        temporary = "%s.part" % os.fspath(path)
+        with open(temporary, "wb") as f:
+            f.write(bytes(self.archive))
+        os.replace(temporary, path)
+
+    def model(self) -> _lib.Model:
+        if self._model is None:
+            self._model = _lib.Model(self.archive, threads=1 if os.environ.get("XCC_THREADS") == "1" else 0)
+        return self._model
+
+    def run(self, leaves: Sequence[Any]) -> Any:
+        """Runs on arrays; those that the kernel writes are updated in place."""
+        arrays = []
+        for x, o in zip(leaves, self.inputs):
+            a = _arrays.convert(_arrays.to_numpy(x), o.dtype)
+            arrays.append(np.ascontiguousarray(a).reshape(o.shape))
+        try:
+            outputs = self.model().run(arrays)
+        except _lib.XccError as e:
+            raise (NkiIndexError if "out of bounds" in str(e) else NkiError)(_index_message(str(e))) from None
+        of = {o.uid: a for o, a in zip(self.results, outputs)}
+        for x, o in zip(leaves, self.inputs):
+            if o.written and o.uid in of:
+                _write_back(x, of[o.uid])
+        self._print(of)
+        example = next((x for x in leaves if not isinstance(x, np.ndarray)), None)
+        return _collect(self.result, of, example)
+
+    def _print(self, of: Dict[int, np.ndarray]) -> None:
+        rows = []
+        for order, (prefix, o, loops, view) in enumerate(self.trace.prints):
+            for trip in np.ndindex(*[v.count for v in loops]):
+                rows.append(((trip, order) if not loops else (trip, order), prefix, of[o.uid][trip]))
+        for _, prefix, value in sorted(rows, key=lambda r: (r[0][0], r[0][1])) if len({len(p[2]) for p in self.trace.prints}) == 1 else rows:
+            print(prefix, value)
+
+
+def _index_message(text: str) -> str:
+    at = text.find("index ")
+    return text[at:] if at >= 0 and "out of bounds" in text else text
+
+
+def _write_back(x: Any, value: np.ndarray) -> None:
+    if isinstance(x, np.ndarray):
+        x[...] = value.reshape(x.shape) if value.dtype == x.dtype else _arrays.convert(value, x.dtype).reshape(x.shape)
+    elif type(x).__module__.split(".")[0] == "torch":
+        x.copy_(_arrays.like(value.reshape(tuple(x.shape)), x))
+
+
+def _collect(x: Any, of: Dict[int, np.ndarray], example: Any) -> Any:
+    if isinstance(x, View):
+        flat = of[x.object.uid].reshape(-1)
+        item = flat.dtype.itemsize
+        a = np.lib.stride_tricks.as_strided(flat[to_int(x.offset):], x.shape, [s * item for s, _ in x.dims]).copy() if x.dims \
+            else flat[to_int(x.offset)]
+        return _arrays.like(np.asarray(a), example)
+    if type(x) in (list, tuple):
+        return type(x)(_collect(y, of, example) for y in x)
+    if type(x) is dict:
+        return {k: _collect(y, of, example) for k, y in x.items()}
+    return x
+
+
+def _views(x: Any) -> List[View]:
+    if isinstance(x, View):
+        return [x]
+    if isinstance(x, (list, tuple)):
+        return [v for y in x for v in _views(y)]
+    if isinstance(x, dict):
+        return [v for y in x.values() for v in _views(y)]
+    return []
+
+
+def _to_hbm(x: Any, t: Trace) -> Any:
+    """Tiles that a kernel returns are stored to tensors of their own."""
+    if isinstance(x, View) and x.on_chip:
+        shape = shape_on_chip(x)
+        out = t.hbm(shape, x.dtype, "result")
+        emit_dma(out, copy(x) if x.object.space == "psum" else x, "return")
+        return out
+    if type(x) in (list, tuple):
+        return type(x)(_to_hbm(y, t) for y in x)
+    if type(x) is dict:
+        return {k: _to_hbm(y, t) for k, y in x.items()}
+    return x
+
+
+def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid: Sequence[int], target: str, interface: str,
+                   name: Optional[str] = None) -> Tuple[Compiled, List[Any]]:
+    """Traces and compiles; gives the compiled kernel and the arrays among the arguments."""
+    leaves: List[Any] = []
+    names: List[str] = []
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs)
+        words = list(bound.arguments)
+    except (TypeError, ValueError):
+        words = []
+    tree_args = tuple(_flatten(a, leaves, names, words[k] if k < len(words) else "arg%d" % k) for k, a in enumerate(args))
+    tree_kwargs = {k: _flatten(a, leaves, names, k) for k, a in kwargs.items()}
+    specs = []
+    for x in leaves:
+        d = dtypes.to_dtype(x.dtype)
+        specs.append((tuple(int(n) for n in x.shape), _STORED.get(d, d)))
+
+    def bind(t: Trace) -> Tuple[tuple, dict, List[Object]]:
+        views = [t.hbm(shape, d, n, "input") for (shape, d), n in zip(specs, names)]
+        return _unflatten(tree_args, views), _unflatten(tree_kwargs, views), [v.object for v in views]
+
+    def end(t: Trace, result: Any) -> Any:
+        return _to_hbm(result, t)
+
+    traced = trace_kernel(function, bind, grid, target, interface, end)
+    t = traced.trace
+    for r in t.records:
+        d = getattr(r, "operands", {}).get("dst") if hasattr(r, "operands") else None
+        if d is not None:
+            d.object.written = True
+    results: List[Object] = []
+    for v in _views(traced.result):
+        if v.object not in results:
+            results.append(v.object)
+    for o in traced.inputs:
+        if o.written and o not in results:
+            results.append(o)
+    for _, o, _, _ in t.prints:
+        results.append(o)
+    if not results:
+        raise NkiError("%s: the kernel returns no tensor and writes none of its arguments" % getattr(function, "__name__", "kernel"))
+    finish(t, {o.uid for o in results})
+    name = name or getattr(function, "__name__", "kernel")
+    b = Builder(t, name)
+    b.build(traced.inputs, results)
+    archive = b.finish()
+    return Compiled(name, traced, archive, results), leaves
+
+
+class Kernel:
+    """What nki.jit makes of a function. kernel(...) runs it; kernel[grid](...) runs one program for each point of the grid."""
+
+    def __init__(self, function: Callable[..., Any], mode: str = "auto", platform_target: Optional[str] = None,
+                 interface: str = "beta1", grid: Sequence[int] = (), **options: Any):
+        functools.update_wrapper(self, function)
+        self.func = function
+        self.mode = mode
+        self.platform_target = platform_target
+        self.interface = interface
+        self.grid = tuple(grid)
+        self.options = options
+        self._cache: Dict[Any, Compiled] = {}
+
+    def __getitem__(self, grid: Any) -> "Kernel":
+        k = self._with(grid=_grid(grid))
+        k._cache = self._cache
+        return k
+
+    def _with(self, **changes: Any) -> "Kernel":
+        new = type(self).__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        new.__dict__.update(changes)
+        return new
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    @property
+    def target(self) -> str:
+        return os.environ.get("XCC_NKI_TARGET", "cpu")
+
+    def prepare(self, *args: Any, **kwargs: Any) -> Tuple[Compiled, List[Any]]:
+        """Compiles for these arguments, once."""
+        leaves: List[Any] = []
+        tree = (tuple(_flatten(a, leaves, [], "") for a in args), {k: _flatten(a, leaves, [], "") for k, a in kwargs.items()})
+        key = (self.grid, self.target, _key(tree[0]), _key(tree[1]), tuple((tuple(x.shape), str(x.dtype)) for x in leaves))
+        found = self._cache.get(key)
+        if found is None:
+            found, leaves = compile_kernel(self.func, args, kwargs, self.grid, self.target, self.interface)
+            self._cache[key] = found
+        return found, leaves
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if current() is not None:  # called by another kernel: part of it
+            return self.func(*args, **kwargs)
+        compiled, leaves = self.prepare(*args, **kwargs)
+        return compiled.run(leaves)
+
+    def compile(self, *specs: Any, **kwargs: Any) -> Compiled:
+        """Compiles for arguments of the shapes of these arrays or TensorSpecs; Compiled.save(path) writes the archive."""
+        return self.prepare(*specs, **kwargs)[0]
+
+
+class GridDim:
+    """nl.nc(n), nl.spmd_dim(...): factors of a grid dim."""
+
+    def __init__(self, *factors: Any):
+        self.factors = factors
+
+    @property
+    def size(self) -> int:
+        n = 1
+        for f in self.factors:
+            n *= f.size if isinstance(f, GridDim) else to_int(f)
+        return n
+
+    def __index__(self) -> int:
+        return self.size
+
+    def __mul__(self, other: Any) -> "GridDim":
+        return GridDim(self, other)
+
+    def __rmul__(self, other: Any) -> "GridDim":
+        return GridDim(other, self)
+
+
+def _grid(grid: Any) -> Tuple[int, ...]:
+    g = grid if isinstance(grid, (tuple, list)) else (grid,)
+    sizes = tuple(x.size if isinstance(x, GridDim) else to_int(x) for x in g)
+    if any(n < 1 for n in sizes) or len(sizes) > 4:
+        raise NkiTypeError("a grid has one to four positive dims, not %s" % (sizes,))
+    return sizes
+
+
+def as_kernel(f: Any, interface: str = "beta1", **options: Any) -> Kernel:
+    if isinstance(f, Kernel):
+        return f._with(**{k: v for k, v in options.items() if v is not None}) if options else f
+    return Kernel(f, interface=interface, **options)
+
+
+def jit(func: Optional[Callable[..., Any]] = None, mode: str = "auto", _interface: str = "beta1", **options: Any) -> Any:
+    """@nki.jit, @nki.jit(mode=...), nki.jit(f, platform_target=...): makes a Kernel of a function."""
+    if func is None:
+        return lambda f: jit(f, mode, _interface, **options)
+    return as_kernel(func, _interface, mode=mode, platform_target=options.pop("platform_target", None), options=options) \
+        if isinstance(func, Kernel) else Kernel(func, mode, options.pop("platform_target", None), _interface, **options)
+
+
+def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+    """Runs a kernel (a function, or what nki.jit made) on arrays; arguments that it writes are updated in place."""
+    return as_kernel(kernel)(*args, **kwargs)
+
+
+class Latency:
+    """Measured times; percentiles in microseconds."""
+
+    def __init__(self, samples: Sequence[float]):
+        self.samples = sorted(samples)
+
+    def get_latency_percentile(self, p: float) -> float:
+        if not self.samples:
+            return 0.0
+        k = min(len(self.samples) - 1, max(0, int(round(p / 100.0 * (len(self.samples) - 1)))))
+        return self.samples[k] * 1e6
+
+
+class BenchmarkResult:
+    def __init__(self, latency: Latency):
+        self.nc_latency = latency
+        self.latency = latency
+
+
+class Timed:
+    """nki.benchmark, nki.profile, nki.baremetal of a kernel: runs it, keeps the archive, measures."""
+
+    def __init__(self, kernel: Kernel, warmup: int = 0, iters: int = 0, save_neff_name: Optional[str] = None,
+                 working_directory: Optional[str] = None, artifacts_dir: Optional[str] = None, **options: Any):
+        functools.update_wrapper(self, kernel.func)
+        self.kernel = kernel
+        self.func = kernel.func
+        self.warmup, self.iters = warmup, iters
+        self.save_neff_name = save_neff_name
+        self.folder = working_directory or artifacts_dir
+        self.options = options
+        self.benchmark_result: Optional[BenchmarkResult] = None
+
+    def __getitem__(self, grid: Any) -> "Timed":
+        t = Timed.__new__(Timed)
+        t.__dict__.update(self.__dict__)
+        t.kernel = self.kernel[grid]
+        t._parent = self  # type: ignore[attr-defined]
+        return t
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if current() is not None:
+            return self.func(*args, **kwargs)
+        compiled, leaves = self.kernel.prepare(*args, **kwargs)
+        if self.save_neff_name:
+            folder = self.folder or "."
+            os.makedirs(folder, exist_ok=True)
+            compiled.save(os.path.join(folder, self.save_neff_name))
+        out = compiled.run(leaves)
+        if self.iters:
+            model = compiled.model()
+            for _ in range(self.warmup):
+                model.execute()
+            samples = []
+            for _ in range(self.iters):
+                start = time.perf_counter()
+                model.execute()
+                samples.append(time.perf_counter() - start)
+            self.benchmark_result = BenchmarkResult(Latency(samples))
+            if hasattr(self, "_parent"):
+                self._parent.benchmark_result = self.benchmark_result
+        return out
+
+
+def timed(kind: str, defaults: Dict[str, Any], interface: str = "beta1") -> Callable[..., Any]:
+    """Makes nki.benchmark and the like: decorators with and without arguments."""
+    def decorate(func: Optional[Any] = None, **options: Any) -> Any:
+        if func is None:
+            return lambda f: decorate(f, **options)
+        return Timed(as_kernel(func, interface), **{**defaults, **options})
+
+    decorate.__name__ = kind
+    decorate.__doc__ = "%s: runs a kernel on this machine, as a decorator or by nki.%s(...)(kernel)(arrays)." % (kind, kind)
+    return decorate

@@ -1,0 +1,428 @@
+"""Selections, scans, statistics, searches, gathers, random numbers: the remaining instructions, with a destination each."""
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from .. import dtypes
+from ._compute import (Scalar, emit_activation, emit_binary, emit_reduce, emit_scalars, free_axes, reduced_shape, spread, vector)
+from ._core import (Shape, _predicate, as_tile, emit, emit_copy, emit_dma, emit_fill, emit_iota, is_number, number, place, result,
+                    shape_on_chip)
+from ._errors import NkiTypeError, error
+from ._index import Expr, Mask
+from ._mask import Region, region_of
+from ._move import two_dims
+from ._ops import NEUTRAL, op_name
+from ._tensor import View
+from ._trace import need_trace
+
+FLOAT_MIN = -3.4028234663852886e38
+
+
+# -- selections ------------------------------------------------------------------------------------------------------
+
+
+def emit_affine_select(dst: View, pred: Mask, src: View, fill: float, api: str, region: Optional[Region] = None) -> None:
+    """dst = pred ? src : fill, pred a comparison of index expressions."""
+    shape = shape_on_chip(dst)
+    if region is not None and region.empty:
+        return
+    if pred.kind == "and":
+        for k, p in enumerate(pred.parts):
+            emit_affine_select(dst, p, src if k == 0 else dst, fill, api, region)
+        return
+    if pred.kind == "or":
+        emit_where(dst, _predicate(pred, shape), src, fill, api, region)
+        return
+    assert pred.expr is not None
+    e = pred.expr.resolved()
+    steps = (0,) * (len(shape) - len(e.steps)) + e.steps
+    base: Any = Expr((), e.base, e.terms, ())._simple()
+    numbers: Dict[str, Any] = {}
+    for k, s in enumerate(steps):
+        s = s if shape[k] > 1 else 0
+        numbers["step%d" % k] = s
+        if region is not None:
+            base = base + region.starts[k] * s
+    numbers["base"] = base
+    emit("affine_select", {"dst": place(dst, shape, region, api, "dst"), "src": place(spread(src, shape, api), shape, region, api, "on_true_tile")},
+         api, numbers, {"fill": fill}, {"cmp": pred.kind})
+
+
+def emit_where(dst: View, predicate: View, a: Scalar, b: Scalar, api: str, region: Optional[Region] = None) -> None:
+    """dst = predicate != 0 ? a : b."""
+    shape = shape_on_chip(dst)
+    if region is not None and region.empty:
+        return
+    tiles = []
+    for x in (a, b):
+        if not isinstance(x, View):
+            t = result((shape[0],) + (1,) * (len(shape) - 1), dst.dtype)
+            emit_fill(t, number(x, api), api)
+            x = t
+        tiles.append(spread(x, shape, api))
+    p = spread(predicate, shape, api)
+    if p.dtype not in (dtypes.uint8, dtypes.bool_):
+        t = result(shape_on_chip(p), dtypes.uint8)
+        emit_scalars(t, p, [("ne", 0.0, False)], api)
+        p = t
+    emit("select", {"dst": place(dst, shape, region, api, "dst"), "predicate": place(p, shape, region, api, "predicate"),
+                    "a": place(tiles[0], shape, region, api, "on_true"), "b": place(tiles[1], shape, region, api, "on_false")}, api)
+
+
+def emit_range_select(dst: View, src: View, cmp0: str, cmp1: str, bound0: Scalar, bound1: Scalar, start: Any, fill: float, api: str,
+                      region: Optional[Region] = None) -> None:
+    """dst[p, j] = cmp0(start + j, bound0[p]) and cmp1(start + j, bound1[p]) ? src : fill, indices in f32."""
+    shape = shape_on_chip(dst)
+    index = result(shape, dtypes.float32)
+    free = shape[1:]
+    steps = [0] * len(shape)
+    step = 1
+    for k in range(len(free), 0, -1):
+        steps[k] = step
+        step *= shape[k]
+    if isinstance(start, View):
+        emit_iota(index, Expr(tuple(shape), 0, (), tuple(steps)), api)
+        emit_scalars(index, index, [("add", start, False)], api)
+    else:
+        emit_iota(index, Expr(tuple(shape), 0, (), tuple(steps)) + start, api)  # type: ignore[arg-type]
+    m0, m1 = result(shape, dtypes.uint8), result(shape, dtypes.uint8)
+    emit_scalars(m0, index, [(cmp0, bound0, False)], api)
+    emit_scalars(m1, index, [(cmp1, bound1, False)], api)
+    emit_binary(m0, "min", m0, m1, api)
+    emit_where(dst, m0, src, fill, api, region)
+
+
+# -- accumulators ----------------------------------------------------------------------------------------------------
+
+
+def reduce_into_register(family: str, value: View, op: str, command: Optional[str], res: Optional[View], api: str,
+                         region: Optional[Region] = None, negate: bool = False, initial: Optional[Scalar] = None) -> None:
+    """Row reductions into an engine's registers. command: idle, reset, reduce, reset_reduce, load_reduce."""
+    t = need_trace(api)
+    command = command or "reset_reduce"
+    shape = shape_on_chip(value)
+    if command == "idle" and res is None:
+        return
+    key = "register_" + family
+    if key not in t.state:
+        t.state[key] = t.tile("sbuf", (128, 1), dtypes.float32, key)
+    rows = t.state[key][0:shape[0], :]
+    axes = list(range(1, len(shape)))
+    start = NEUTRAL.get(op, 0.0)
+    start = max(min(start, 3.4028234663852886e38), FLOAT_MIN) if op == "min" else start
+    if command == "load_reduce":
+        emit_copy(rows, initial, api) if isinstance(initial, View) else emit_fill(rows, number(initial or 0.0, api), api)
+        command = "reduce"
+    if command == "reset":
+        emit_fill(rows, start, api)
+    elif command == "reset_reduce":
+        if region is not None and any(b is not None for b in region.bounds):
+            emit_fill(rows, start, api)
+        emit_reduce(rows, op, value, axes, api, region)
+    elif command == "reduce":
+        part = result((shape[0], 1), dtypes.float32)
+        emit_reduce(part, op, value, axes, api, region)
+        emit_binary(rows, op, rows, part, api)
+    if res is not None:
+        if negate:
+            emit_scalars(seen_as_rows(res, shape[0]), rows, [("mul", -1.0, False)], api)
+        else:
+            emit_copy(seen_as_rows(res, shape[0]), rows, api)
+
+
+def seen_as_rows(res: View, p: int) -> View:
+    """A reduction's destination as (P, 1)."""
+    shape = shape_on_chip(res)
+    live = [n for n in shape[1:] if n != 1]
+    if live or shape[0] != p:
+        raise error("reduce_res", "has shape %s, expected (%d, 1)" % (shape, p), NkiTypeError)
+    return View(res.object, res.dtype, res.offset, (res.dims[res.blocks], (1, 1)), 0)
+
+
+def in_f32(dst: View, region: Optional[Region]) -> Tuple[View, bool]:
+    """Where a value is computed that is reduced before it is rounded: dst itself when it is f32."""
+    if dst.dtype == dtypes.float32:
+        return dst, False
+    return result(shape_on_chip(dst), dtypes.float32), True
+
+
+# -- scans and statistics --------------------------------------------------------------------------------------------
+
+
+def emit_scan(dst: View, a: View, b: View, initial: Scalar, op0: str, op1: str, api: str, region: Optional[Region] = None,
+              reverse0: bool = False, reverse1: bool = False) -> None:
+    """r = op1(op0(a[i], r), b[i]), from initial on; dst[i] = r."""
+    shape = shape_on_chip(dst)
+    if region is not None and region.empty:
+        return
+    d, x, y = two_dims(dst, api, "dst"), spread(a, shape, api), spread(b, shape, api)
+    x, y = two_dims(x, api, "data0"), two_dims(y, api, "data1")
+    flat = d.shape
+    if region is not None and len(shape) != 2:
+        raise error(api, "a mask needs tiles of two dims", NkiTypeError)
+    operands = {"dst": place(d, flat, region, api, "dst"), "a": place(x, flat, region, api, "data0"),
+                "b": place(y, flat, region, api, "data1")}
+    reals = {"initial": 0.0}
+    if isinstance(initial, View):
+        rows = None
+        if region is not None:
+            rows = Region((flat[0], 1))
+            rows.starts[0], rows.counts[0], rows.bounds[0] = region.starts[0], region.counts[0], region.bounds[0]
+        operands["initial"] = place(spread(initial, (flat[0], 1), api), (flat[0], 1), rows, api, "initial")
+    else:
+        reals["initial"] = number(initial, api)
+    emit("tensor_tensor_scan", operands, api, {"reverse0": int(reverse0), "reverse1": int(reverse1)}, reals, {"op0": op0, "op1": op1})
+
+
+def emit_bn_stats(dst: View, src: View, api: str, region: Optional[Region] = None) -> None:
+    """dst[p] = count, mean, variance * count of the even elements, then of the odd ones."""
+    src = two_dims(src, api, "data")
+    if src.shape[1] > 512:
+        raise error(api, "data has %d elements per partition, at most 512; split it and combine with bn_aggr" % src.shape[1], NkiTypeError)
+    p, n = src.shape
+    start, end = 0, n
+    if region is not None:
+        if region.bounds[1] is not None:
+            assert isinstance(region.bounds[1], Expr)
+            region.bounds[1].__index__()
+        start, end = region.starts[1], region.starts[1] + region.counts[1]
+    rows = None
+    if region is not None and (region.starts[0] or region.counts[0] != p or region.bounds[0] is not None):
+        rows = region
+    d = two_dims(dst, api, "dst")
+    for odd in range(2):
+        count = (end - start + 1 - odd) // 2
+        part = d[:, 3 * odd:3 * odd + 3]
+        emit_fill(part[:, 0:1], float(count), api)
+        if not count:
+            emit_fill(part[:, 1:3], 0.0, api)
+            continue
+        x = src[:, start + odd:end:2]
+        sub = None
+        if rows is not None:
+            sub = Region(x.shape)
+            sub.starts[0], sub.counts[0], sub.bounds[0] = rows.starts[0], rows.counts[0], rows.bounds[0]
+        average, centred = result((p, 1), dtypes.float32), result(x.shape, dtypes.float32)
+        emit_reduce(average, "add", x, [1], api, sub)
+        emit_scalars(average, average, [("mul", 1.0 / count, False)], api)
+        emit_copy(part[:, 1:2], average, api)
+        emit_scalars(centred, x, [("sub", average, False)], api, sub)
+        emit_activation(centred, "square", centred, api, region=sub)
+        emit_reduce(part[:, 2:3], "add", centred, [1], api, sub)
+
+
+def emit_bn_aggr(dst: View, src: View, api: str, region: Optional[Region] = None) -> None:
+    """dst[p] = mean, variance of groups of count, mean, variance * count."""
+    src = two_dims(src, api, "data")
+    p, n = src.shape
+    if n % 3:
+        raise error(api, "data has %d elements per partition, expected groups of three (count, mean, variance * count)" % n, NkiTypeError)
+    if region is not None and (region.counts[1] != n or region.bounds[1] is not None):
+        if region.bounds[1] is not None:
+            region.bounds[1].__index__()  # type: ignore[union-attr]
+        src = src[:, region.starts[1]:region.starts[1] + region.counts[1]]
+        n = src.shape[1]
+    groups = n // 3
+    d = two_dims(dst, api, "dst")
+    counts, means, sums = src[:, 0:n:3], src[:, 1:n:3], src[:, 2:n:3]
+    f32 = dtypes.float32
+    total, average, t = result((p, 1), f32), result((p, 1), f32), result((p, groups), f32)
+    emit_reduce(total, "add", counts, [1], api)
+    emit_binary(t, "mul", counts, means, api)
+    emit_reduce(average, "add", t, [1], api)
+    emit_binary(average, "div", average, total, api)
+    emit_scalars(t, means, [("sub", average, False)], api)
+    emit_activation(t, "square", t, api)
+    emit_binary(t, "mul", t, counts, api)
+    emit_binary(t, "add", t, sums, api)
+    variance = result((p, 1), f32)
+    emit_reduce(variance, "add", t, [1], api)
+    emit_binary(variance, "div", variance, total, api)
+    emit_copy(d[:, 0:1], average, api)
+    emit_copy(d[:, 1:2], variance, api)
+
+
+def emit_partition_reduce(dst: View, op: str, src: View, api: str) -> None:
+    """dst[0, ...] = reduction of src over its partitions."""
+    shape = shape_on_chip(src)
+    s = place(src, shape, None, api, "data")
+    from ._record import Operand
+
+    order = list(range(1, len(shape))) + [0]
+    source = Operand(s.object, s.dtype, s.offset, ((0, 1),) + tuple(s.dims[k] for k in order))
+    d = place(dst, (1,) + shape[1:], None, api, "dst")
+    emit("tensor_reduce", {"dst": d, "src": source}, api, {"axes": 1, "negate": 0}, {}, {"op": "add" if op == "average" else op})
+    if op == "average":
+        emit_scalars(dst, dst, [("mul", 1.0 / shape[0], False)], api)
+
+
+# -- searches --------------------------------------------------------------------------------------------------------
+
+
+def _rows(x: View, api: str, what: str, low: int = 8, high: int = 16384) -> View:
+    x = two_dims(as_tile(x, api, what), api, what)
+    if not low <= x.shape[1] <= high:
+        raise error(api, "%s has %d elements per partition, expected %d to %d" % (what, x.shape[1], low, high), NkiTypeError)
+    return x
+
+
+def eight(x: View, p: int, api: str, what: str) -> View:
+    x = two_dims(as_tile(x, api, what), api, what)
+    if x.shape != (p, 8):
+        raise error(api, "%s has shape %s, expected (%d, 8)" % (what, x.shape, p), NkiTypeError)
+    return x
+
+
+def emit_max8(dst: View, src: View, api: str, region: Optional[Region] = None) -> None:
+    src = _rows(src, api, "src")
+    d = eight(dst, src.shape[0], api, "dst")
+    emit("max8", {"dst": place(d, d.shape, _row_region(region, d.shape), api, "dst"), "src": place(src, src.shape, region, api, "src")}, api)
+
+
+def _row_region(region: Optional[Region], shape: Shape) -> Optional[Region]:
+    if region is None:
+        return None
+    r = Region(shape)
+    r.starts[0], r.counts[0], r.bounds[0] = region.starts[0], region.counts[0], region.bounds[0]
+    return r
+
+
+def emit_find_index8(dst: View, data: View, vals: View, api: str, region: Optional[Region] = None) -> None:
+    data = _rows(data, api, "data")
+    p = data.shape[0]
+    d, v = eight(dst, p, api, "dst"), eight(vals, p, api, "vals")
+    rows = _row_region(region, (p, 8))
+    emit("find_index8", {"dst": place(d, (p, 8), rows, api, "dst"), "src": place(data, data.shape, region, api, "data"),
+                         "vals": place(v, (p, 8), rows, api, "vals")}, api)
+
+
+def emit_match_replace8(dst: View, data: View, vals: View, imm: float, index: Optional[View], api: str,
+                        region: Optional[Region] = None) -> None:
+    data = _rows(data, api, "data")
+    p = data.shape[0]
+    d, v = two_dims(dst, api, "dst"), eight(vals, p, api, "vals")
+    rows = _row_region(region, (p, 8))
+    operands = {"dst": place(d, data.shape, region, api, "dst"), "src": place(data, data.shape, region, api, "data"),
+                "vals": place(v, (p, 8), rows, api, "vals")}
+    if index is not None:
+        operands["index"] = place(eight(index, p, api, "dst_idx"), (p, 8), rows, api, "dst_idx")
+    emit("match_replace8", operands, api, {}, {"imm": imm})
+
+
+# -- gathers and shuffles --------------------------------------------------------------------------------------------
+
+
+def emit_gather(dst: View, src: View, index: View, api: str, region: Optional[Region] = None) -> None:
+    """dst[p, i] = src[p, index[p, i]], free dims flattened."""
+    s, d, x = two_dims(src, api, "data"), two_dims(dst, api, "dst"), two_dims(index, api, "indices")
+    emit("gather", {"dst": place(d, x.shape, region, api, "dst"), "src": place(s, s.shape, None, api, "data"),
+                    "index": place(x, x.shape, region, api, "indices")}, api)
+
+
+def emit_local_gather(dst: View, src: View, index: View, per: int, valid: Optional[int], api: str) -> None:
+    """8 cores of 16 partitions: the core's indices, partition by partition, choose runs of `per` elements of each partition."""
+    s, x = two_dims(src, api, "src_buffer"), two_dims(index, api, "index")
+    count = x.shape[1] * 16 if valid is None else valid
+    d = two_dims(dst, api, "dst")
+    emit("local_gather", {"dst": place(d, d.shape, None, api, "dst"), "src": place(s, s.shape, None, api, "src_buffer"),
+                          "index": place(x, x.shape, None, api, "index")}, api, {"per": per, "valid": count})
+
+
+def emit_shuffle(dst: View, src: View, mask: Sequence[Any], api: str) -> None:
+    """Within each 32 partitions: dst[q * 32 + i] = src[q * 32 + mask[i]]; 255 leaves dst[q * 32 + i]."""
+    m = [int(i) for i in mask]
+    if len(m) != 32:
+        raise error(api, "shuffle_mask has %d entries, expected 32" % len(m), NkiTypeError)
+    s, d = two_dims(src, api, "src"), two_dims(dst, api, "dst")
+    p = d.shape[0]
+    if s.object is d.object:  # shuffled in place: from a copy
+        t = result(s.shape, s.dtype)
+        emit_copy(t, s, api)
+        s = t
+    for q in range(0, p, 32):
+        i = 0
+        while i < 32 and q + i < p:
+            if m[i] == 255:
+                i += 1
+                continue
+            if s.shape[0] == 1 and m[i] != 0 or q + m[i] >= s.shape[0] > 1:
+                if q + m[i] >= s.shape[0]:
+                    i += 1
+                    continue
+            j = i + 1
+            step = m[j] - m[i] if j < 32 and m[j] != 255 else 0
+            while j < 32 and q + j < p and m[j] != 255 and m[j] - m[j - 1] == step and step in (0, 1):
+                j += 1
+            first = (q + m[i]) if s.shape[0] > 1 else 0
+            rows = s.like(s.offset + first * s.dims[0][0], [(s.dims[0][0] * step if j - i > 1 else 0, j - i), s.dims[1]], 0)
+            target = d.like(d.offset + (q + i) * d.dims[0][0], [(d.dims[0][0], j - i), d.dims[1]], 0)
+            emit("dma_copy", {"dst": place(target, target.shape, None, api, "dst"), "src": place(rows, rows.shape, None, api, "src")}, api)
+            i = j
+
+
+def emit_sequence_bounds(dst: View, ids: View, api: str) -> None:
+    s, d = two_dims(ids, api, "segment_ids"), two_dims(dst, api, "dst")
+    n = s.shape[1]
+    if d.shape != (s.shape[0], 2 * n):
+        raise error(api, "dst has shape %s, expected (%d, 2, %d)" % (dst.shape, s.shape[0], n), NkiTypeError)
+    emit("sequence_bounds", {"dst": place(d, d.shape, None, api, "dst"), "src": place(s, s.shape, None, api, "segment_ids")}, api)
+
+
+# -- random numbers --------------------------------------------------------------------------------------------------
+
+
+def emit_uniform(dst: View, api: str, region: Optional[Region] = None) -> None:
+    """dst = random numbers of [0, 1)."""
+    t = need_trace(api)
+    shape = shape_on_chip(dst)
+    operands = {"dst": place(dst, shape, region, api, "dst")}
+    numbers: Dict[str, Any] = {"stream": t.state.setdefault("streams", 0)}
+    t.state["streams"] += 1
+    for k, v in enumerate(list(t.grid_variables) + t.open):  # each trip draws others
+        numbers["stream"] = numbers["stream"] + Expr((), 0, ((v, 1 << (8 + 6 * k)),), ())
+    seed = t.state.get("seed")
+    if isinstance(seed, View):
+        operands["seed"] = place(seed, shape_on_chip(seed), None, api, "seed")
+    else:
+        numbers["seed"] = int(seed or 0)
+    emit("rng", operands, api, numbers)
+
+
+def emit_dropout(dst: View, src: View, prob: Scalar, api: str, region: Optional[Region] = None) -> None:
+    """dst = src, or 0 with probability prob."""
+    shape = shape_on_chip(dst)
+    if region is not None and region.empty:
+        return
+    draw, keep = result(shape, dtypes.float32), result(shape, dtypes.uint8)
+    emit_uniform(draw, api, region)
+    emit_scalars(keep, draw, [("ge", prob, False)], api, region)
+    emit_where(dst, keep, src, 0.0, api, region)
+
+
+def emit_cumulative(dst: View, src: View, op0: str, op1: str, imm0: Scalar, imm1: Scalar, command: Optional[str], api: str) -> None:
+    """dst = running op1 of (src op0 imm0), along rows. load_reduce starts from imm1, reduce from where the last one ended."""
+    t = need_trace(api)
+    shape = shape_on_chip(dst)
+    value = result(shape, dtypes.float32)
+    emit_scalars(value, src, [(op0, imm0, False)], api)
+    one = result((shape[0], 1), dtypes.float32)
+    first = "mul" if op1 in ("add", "sub", "mul") else "add"
+    emit_fill(one, 1.0 if first == "mul" else 0.0, api)
+    key = "register_cumulative"
+    if key not in t.state:
+        t.state[key] = t.tile("sbuf", (128, 1), dtypes.float32, key)
+    rows = t.state[key][0:shape[0], :]
+    command = command or "reset_reduce"
+    start: Scalar = rows
+    if command == "reset_reduce":
+        start = {"add": 0.0, "sub": 0.0, "mul": 1.0, "max": FLOAT_MIN, "min": -FLOAT_MIN}.get(op1, 0.0)
+    elif command == "load_reduce":
+        start = imm1
+    out = value if dst.dtype != dtypes.float32 else dst
+    emit_scan(out, one, value, start, first, op1, api)
+    flat = two_dims(out, api, "dst")
+    emit_copy(rows, flat[:, flat.shape[1] - 1:flat.shape[1]], api)
+    if out is not dst:
+        emit_copy(dst, out, api)

@@ -1,0 +1,292 @@
+"""Tracing: running a kernel's Python once (or a few times) and noting the instructions that it asks for.
+
+A Trace holds what one run notes. trace_kernel() runs until no symbolic index is asked for its value any more: each time one is, the
+loop behind it (or the grid) joins the set that is unrolled, and the kernel runs again from the start.
+"""
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+
+import numpy as np
+
+from ._errors import _HERE, NeedRewrite, NeedValue, NkiError, NkiTypeError, error
+from ._index import Expr, Variable, to_int
+from ._record import Instruction, LoopBegin, LoopEnd, Number, Object, Operand, Record
+from ._source import loop_info, rewrite
+from ._tensor import View
+
+_local = threading.local()
+
+
+def current() -> Optional["Trace"]:
+    """The trace that the calling thread is in; None outside kernels."""
+    return getattr(_local, "trace", None)
+
+
+def need_trace(api: str) -> "Trace":
+    t = current()
+    if t is None:
+        raise error(api, "works inside a kernel only (a function under nki.jit, or called by nki.simulate_kernel)")
+    return t
+
+
+class Trace:
+    """One run of a kernel's Python."""
+
+    def __init__(self, grid: Sequence[int], target: str, unroll: Set[object], interface: str):
+        self.grid = tuple(grid)
+        self.target = target
+        self.unroll = unroll
+        self.interface = interface  # "beta1": loops stay loops; "v06": ranges unroll
+        self.records: List[Record] = []
+        self.objects: List[Object] = []
+        self.open: List[Variable] = []
+        self.prints: List[Tuple[str, Object, Tuple[Variable, ...], View]] = []
+        self.shared: List[View] = []
+        self.shared_next = 0
+        self.notes: List[str] = []
+        self.state: Dict[str, Any] = {}  # of instruction families: accumulators, seeds
+        self.base_frame: Any = None
+        self.symbolic_grid = "grid" not in unroll
+        self.program: Optional[Tuple[int, ...]] = None
+        self.grid_variables = [Variable(n, "program_id(%d)" % k, "grid") for k, n in enumerate(self.grid)] if self.symbolic_grid else []
+        self.names: Dict[str, int] = {}
+        self.where_cache: Tuple[Any, int, Tuple[str, int]] = (None, 0, ("", 0))
+
+    # -- objects ----------------------------------------------------------------------------------------------------
+
+    def _name(self, stem: str) -> str:
+        n = self.names.get(stem, 0)
+        self.names[stem] = n + 1
+        return stem if n == 0 else "%s_%d" % (stem, n)
+
+    def _object(self, space: str, shape: Tuple[int, ...], dtype: np.dtype, name: Optional[str]) -> Object:
+        o = Object(len(self.objects), space, shape, dtype, self._name(name or space))
+        o.depth = len(self.open)
+        o.position = len(self.records)
+        o.where = self.where()
+        self.objects.append(o)
+        return o
+
+    def tile(self, space: str, shape: Sequence[int], dtype: np.dtype, name: Optional[str] = None, blocks: int = 0,
+             address: int = -1) -> View:
+        """A tile: shape[blocks] partitions; what comes before numbers tiles, what follows lies in a partition."""
+        sizes = [int(n) for n in shape]
+        if len(sizes) == blocks + 1:
+            sizes.append(1)
+        p = sizes[blocks]
+        if p > 128:
+            raise error("nl.ndarray", "a tile of shape %s has %d partitions, at most 128; put the rest into the free dims, or loop"
+                        % (tuple(sizes), p), NkiTypeError)
+        if any(n <= 0 for n in sizes):
+            raise error("nl.ndarray", "shape %s has an empty dim" % (tuple(sizes),), NkiTypeError)
+        free = int(np.prod(sizes[blocks + 1:], dtype=np.int64))
+        count = int(np.prod(sizes[:blocks], dtype=np.int64))
+        o = self._object(space, (p, count * free), dtype, name)
+        o.address = address
+        dims: List[Tuple[int, int]] = []
+        step = 1
+        for n in reversed(sizes[blocks + 1:]):
+            dims.insert(0, (step, n))
+            step *= n
+        dims.insert(0, (count * free, p))
+        for n in reversed(sizes[:blocks]):
+            dims.insert(0, (step, n))
+            step *= n
+        return View(o, dtype, 0, tuple(dims), blocks)
+
+    def hbm(self, shape: Sequence[int], dtype: np.dtype, name: Optional[str], role: str = "internal",
+            data: Optional[np.ndarray] = None) -> View:
+        o = self._object("hbm", tuple(int(n) for n in shape), dtype, name or "tensor")
+        o.role = role
+        o.data = data
+        return full_view(o)
+
+    # -- instructions -----------------------------------------------------------------------------------------------
+
+    def where(self) -> Tuple[str, int]:
+        frame = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+            frame = frame.f_back  # type: ignore[assignment]
+        return ("?", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+    def emit(self, i: Instruction, api: Optional[str] = None) -> Instruction:
+        i.where = self.where()
+        i.api = api or i.name
+        i.open = tuple(self.open)
+        self.records.append(i)
+        return i
+
+    # -- loops ------------------------------------------------------------------------------------------------------
+
+    def begin(self, v: Variable) -> None:
+        self.open.append(v)
+        self.records.append(LoopBegin(v))
+
+    def end(self, v: Variable) -> None:
+        if v not in self.open:
+            return
+        while True:
+            top = self.open.pop()
+            top.closed = True
+            self.records.append(LoopEnd(top))
+            if top is v:
+                return
+
+    def loop_key(self, frame: Any) -> object:
+        """Where a loop stands: the lines of the calls that lead to it."""
+        out = []
+        while frame is not None and frame is not self.base_frame:
+            if not frame.f_code.co_filename.startswith(_HERE):
+                out.append((frame.f_code, frame.f_lineno))
+            frame = frame.f_back
+        return tuple(out)
+
+    def program_id(self, axis: int) -> Any:
+        if axis >= len(self.grid):
+            return 0
+        if self.grid[axis] == 1:
+            return 0
+        if self.symbolic_grid:
+            return Expr((), 0, ((self.grid_variables[axis], 1),), ())
+        assert self.program is not None
+        return self.program[axis]
+
+
+def full_view(o: Object) -> View:
+    dims: List[Tuple[int, int]] = []
+    step = 1
+    for n in reversed(o.shape):
+        dims.insert(0, (step, n))
+        step *= n
+    return View(o, o.dtype, 0, tuple(dims), 0)
+
+
+# -- ranges ----------------------------------------------------------------------------------------------------------
+
+
+def _snapshot(x: Any, depth: int = 3) -> Any:
+    """What a mutable container holds, by identity."""
+    if depth and isinstance(x, (list, set)):
+        return [_snapshot(y, depth - 1) for y in x]
+    if depth and isinstance(x, dict):
+        return [(k, _snapshot(y, depth - 1)) for k, y in x.items()]
+    return id(x) if not isinstance(x, (int, float, str)) else x
+
+
+class _Watch:
+    """Notices when one trip of a body leaves Python values that the next one would read."""
+
+    def __init__(self, frame: Any, info: Any):
+        self.frame = frame
+        self.names = {n: frame.f_locals[n] for n in info.carried if n in frame.f_locals}
+        self.boxes = [(n, x, _snapshot(x)) for n, x in frame.f_locals.items() if isinstance(x, (list, dict, set))]
+
+    def changed(self) -> Optional[str]:
+        now = self.frame.f_locals
+        for n, old in self.names.items():
+            new = now.get(n, old)
+            if new is not old and not (isinstance(new, (int, float, str)) and type(new) is type(old) and new == old):
+                return "'%s' is rebound in the body and read in the next trip" % n
+        for n, box, before in self.boxes:
+            if _snapshot(box) != before:
+                return "'%s' grows in the body" % n
+        return None
+
+
+class LoopRange:
+    """nl.affine_range and the like. Iterating gives a symbolic index once, or all values."""
+
+    def __init__(self, args: Sequence[object], symbolic: bool, api: str):
+        a = [to_int(x) for x in args]
+        self.range = range(*a)
+        self.symbolic = symbolic
+        self.api = api
+
+    def __len__(self) -> int:
+        return len(self.range)
+
+    def __iter__(self) -> Iterator[Any]:
+        r = self.range
+        t = current()
+        if t is None or not self.symbolic or len(r) <= 1:
+            yield from r
+            return
+        frame = sys._getframe(1)
+        info = loop_info(frame.f_code, frame.f_lineno)
+        key = t.loop_key(frame)
+        if info is None or not info.simple or key in t.unroll or len(t.open) + len(t.grid) >= 9:
+            yield from r
+            return
+        v = Variable(len(r), info.name, key)
+        watch = _Watch(frame, info)
+        t.begin(v)
+        try:
+            yield Expr((), r.start, ((v, r.step),), ())
+            why = watch.changed()
+            if why:
+                raise NeedValue([key], why)
+        finally:
+            t.end(v)
+
+
+# -- kernels ---------------------------------------------------------------------------------------------------------
+
+
+class Traced:
+    """A finished trace: what to build, and how results become arrays."""
+
+    def __init__(self, trace: Trace, inputs: List[Object], result: Any):
+        self.trace = trace
+        self.inputs = inputs
+        self.result = result  # the kernel's return value, with Views in it
+
+
+def trace_kernel(function: Callable[..., Any], bind: Callable[[Trace], Tuple[tuple, dict, List[Object]]], grid: Sequence[int],
+                 target: str, interface: str, finish: Callable[[Trace, Any], Any]) -> Traced:
+    """bind makes the arguments of a run: parameters become tensors of the trace. finish emits what follows the kernel's return."""
+    unroll: Set[object] = set()
+    notes: List[str] = []
+    for attempt in range(200):
+        t = Trace(grid, target, unroll, interface)
+        t.notes = notes
+        before = current()
+        _local.trace = t
+        t.base_frame = sys._getframe(0)
+        try:
+            return _run(t, function, bind, finish)
+        except NeedValue as need:
+            new = set(need.loops) - unroll
+            if not new:
+                raise NkiError("internal: %s is needed of a loop that is unrolled already" % need.why)
+            notes.append("unrolled: %s" % need.why)
+            unroll |= new
+            if attempt > 20:  # many loops: stop asking one by one
+                unroll |= {v.key for r in t.records if isinstance(r, LoopBegin) for v in (r.variable,)}
+        except NeedRewrite as need:
+            if not rewrite(need.code):  # type: ignore[arg-type]
+                raise error("mask", "masks are joined by & and |, not by `and` and `or`", NkiTypeError) from None
+        finally:
+            _local.trace = before
+            t.base_frame = None
+    raise NkiError("tracing does not come to an end")
+
+
+def _run(t: Trace, function: Callable[..., Any], bind: Callable[..., Any], finish: Callable[[Trace, Any], Any]) -> Traced:
+    args, kwargs, inputs = bind(t)
+    if t.symbolic_grid:
+        result = finish(t, function(*args, **kwargs))
+        while t.open:
+            t.end(t.open[-1])
+        return Traced(t, inputs, result)
+    result = None
+    for number in np.ndindex(*t.grid):
+        t.program = tuple(int(n) for n in number)
+        t.shared_next = 0
+        out = finish(t, function(*args, **kwargs))
+        while t.open:
+            t.end(t.open[-1])
+        result = out if result is None else result
+    return Traced(t, inputs, result)

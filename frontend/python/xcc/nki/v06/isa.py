@@ -1,0 +1,351 @@
+"""nisa of the 0.x packages: every instruction writes the destination that it is given."""
+from __future__ import annotations
+
+from typing import Any, List, Optional, Sequence
+
+import numpy as np
+
+from ... import dtypes as _dtypes
+from .. import _compute, _move, _special
+from .. import isa as _beta
+from .._core import as_tile as _as_tile, emit_copy as _emit_copy, emit_dma as _emit_dma, emit_fill as _emit_fill, emit_iota as _emit_iota
+from .._core import number as _number, result as _result, shape_on_chip as _shape_on_chip
+from .._enums import (constants, dge_mode, dma_engine, engine, engine_name as _engine_name, get_nc_sub_version, get_nc_version,  # noqa: F401
+                      matmul_perf_mode, nc_version, oob_mode, reduce_cmd)
+from .._errors import NkiTypeError, error as _error
+from .._index import Expr as _Expr, Mask as _Mask
+from .._ops import op_name as _op_name
+from .._tensor import View as _View
+from .._unavailable import make as _unavailable
+
+tensor_engine, vector_engine, scalar_engine = engine.tensor, engine.vector, engine.scalar
+gpsimd_engine, unknown_engine = engine.gpsimd, engine.unknown
+_command = _beta._command
+
+
+def _accumulate(flag: Any) -> int:
+    return -1 if flag is None else int(bool(flag))
+
+
+def nc_matmul(dst: _View, stationary: _View, moving: _View, is_stationary_onezero: Any = False, is_moving_onezero: Any = False,
+              is_transpose: Any = False, accumulate: Any = None, tile_position: Any = (), tile_size: Any = (), perf_mode: Any = None,
+              name: Any = None, **kw: Any) -> None:
+    """dst[M, N] (+)= stationary[K, M] transposed, times moving[K, N]. accumulate None: all but the first product of dst add."""
+    s, m = _move.on_sbuf(_as_tile(stationary, "nc_matmul", "stationary")), _move.on_sbuf(_as_tile(moving, "nc_matmul", "moving"))
+    _psum(dst, "nc_matmul")
+    if dst.dtype != _dtypes.float32:
+        t = _result(_shape_on_chip(dst), _dtypes.float32, "psum")
+        _compute.emit_matmul(t, s, m, "nc_matmul", 0)
+        _emit_copy(dst, t, "nc_matmul")
+        return
+    _compute.emit_matmul(dst, s, m, "nc_matmul", 0 if is_transpose else _accumulate(accumulate))
+
+
+def _psum(dst: _View, api: str) -> None:
+    if not isinstance(dst, _View) or dst.object.space != "psum":
+        raise _error(api, "dst is %r; the tensor engine writes to PSUM only (buffer=nl.psum)" % (dst,), NkiTypeError)
+
+
+def nc_transpose(dst: _View, data: _View, engine: Any = engine.unknown, name: Any = None, **kw: Any) -> None:
+    """dst[F, P] = data[P, F] transposed."""
+    data = _as_tile(data, "nc_transpose", "data")
+    _move.emit_transpose(dst, data, "nc_transpose")
+
+
+def dma_transpose(dst: _View, src: _View, axes: Any = None, name: Any = None, **kw: Any) -> None:
+    """A transpose by DMA."""
+    _move.emit_dma_transpose(dst, src, axes)
+
+
+def tensor_tensor(dst: _View, data1: _View, data2: _View, op: Any, engine: Any = None, name: Any = None, **kw: Any) -> None:
+    """dst = op(data1, data2)."""
+    dst, data2 = _same_elements(dst, data1, data2)
+    _compute.emit_binary(dst, _op_name(op, "tensor_tensor"), _as_tile(data1, "tensor_tensor", "data1"), _as_tile(data2, "tensor_tensor", "data2"),
+                         "tensor_tensor")
+
+
+def _same_elements(dst: _View, *sources: _View) -> Any:
+    """Operands with as many elements but other free dims are seen under the first source's shape."""
+    out: List[_View] = []
+    want = sources[0].shape
+    for v in (dst,) + sources[1:]:
+        if v.shape != want and v.size == sources[0].size and v.shape[:1] == want[:1]:
+            v = v.reshape(want)
+        out.append(v)
+    return out if len(out) > 1 else out[0]
+
+
+def tensor_scalar(dst: _View, data: _View, op0: Any, operand0: Any, reverse0: Any = False, op1: Any = None, operand1: Any = None,
+                  reverse1: Any = False, engine: Any = None, name: Any = None, **kw: Any) -> None:
+    """dst = op1(op0(data, operand0), operand1); operands numbers or (P, 1)."""
+    dst = _same_elements(dst, data)
+    ops = [(_op_name(op0, "tensor_scalar"), operand0, bool(reverse0))]
+    if op1 is not None:
+        ops.append((_op_name(op1, "tensor_scalar"), operand1, bool(reverse1)))
+    _compute.emit_scalars(dst, _as_tile(data, "tensor_scalar", "data"), ops, "tensor_scalar")
+
+
+def scalar_tensor_tensor(dst: _View, data: _View, op0: Any, operand0: Any, op1: Any, operand1: _View, reverse0: Any = False,
+                         reverse1: Any = False, name: Any = None, **kw: Any) -> None:
+    """dst = op1(op0(data, operand0), operand1)."""
+    dst, operand1 = _same_elements(dst, data, operand1)
+    _compute.emit_scalars(dst, _as_tile(data, "scalar_tensor_tensor", "data"),
+                          [(_op_name(op0), operand0, bool(reverse0)), (_op_name(op1), operand1, bool(reverse1))], "scalar_tensor_tensor")
+
+
+def tensor_reduce(dst: _View, op: Any, data: _View, axis: Any, negate: Any = False, keepdims: Any = False, name: Any = None, **kw: Any) -> None:
+    """dst = the reduction over free axes, perhaps negated."""
+    data = _as_tile(data, "tensor_reduce", "data")
+    shape = _shape_on_chip(data)
+    axes = _compute.free_axes(axis, len(shape), "tensor_reduce")
+    kept = tuple(n for k, n in enumerate(shape) if k not in axes)
+    want = kept if len(kept) > 1 else kept + (1,)
+    if dst.shape != want:
+        dst = dst.reshape(want)
+    _compute.emit_reduce(dst, _op_name(op, "tensor_reduce"), data, axes, "tensor_reduce", None, bool(negate))
+
+
+def tensor_partition_reduce(dst: _View, op: Any, data: _View, name: Any = None, **kw: Any) -> None:
+    """dst = the reduction over partitions."""
+    _special.emit_partition_reduce(dst, _op_name(op, "tensor_partition_reduce"), _as_tile(data, "tensor_partition_reduce", "data"),
+                                   "tensor_partition_reduce")
+
+
+def tensor_scalar_reduce(dst: _View, data: _View, op0: Any, operand0: Any, reduce_op: Any, reduce_res: Any = None, reverse0: Any = False,
+                         reduce_cmd: Any = reduce_cmd.reset_reduce, reduce_init: Any = None, reduce_res_negate: Any = False, name: Any = None,
+                         **kw: Any) -> None:
+    """dst = op0(data, operand0), with the reduction along rows."""
+    api = "tensor_scalar_reduce"
+    value, separate = _special.in_f32(dst, None)
+    _compute.emit_scalars(value, _as_tile(data, api, "data"), [(_op_name(op0), operand0, bool(reverse0))], api)
+    _special.reduce_into_register("dve", value, _op_name(reduce_op), _command(reduce_cmd), reduce_res, api, None, bool(reduce_res_negate),
+                                  reduce_init)
+    if separate:
+        _emit_copy(dst, value, api)
+
+
+def tensor_scalar_cumulative(dst: _View, src: _View, op0: Any, op1: Any, imm0: Any = 0.0, imm1: Any = 0.0,
+                             reduce_cmd: Any = reduce_cmd.reset_reduce, name: Any = None, **kw: Any) -> None:
+    """dst = running op1 of op0(src, imm0), along rows."""
+    _special.emit_cumulative(dst, src, _op_name(op0), _op_name(op1), imm0, imm1, _command(reduce_cmd), "tensor_scalar_cumulative")
+
+
+def tensor_tensor_scan(dst: _View, data0: _View, data1: _View, initial: Any, op0: Any, op1: Any, reverse0: Any = False, reverse1: Any = False,
+                       name: Any = None, **kw: Any) -> None:
+    """dst[i] = r = op1(op0(data0[i], r), data1[i]), from r = initial."""
+    _special.emit_scan(dst, data0, data1, initial, _op_name(op0), _op_name(op1), "tensor_tensor_scan", None, bool(reverse0), bool(reverse1))
+
+
+def activation(dst: _View, op: Any, data: _View, bias: Any = None, scale: Any = 1.0, reduce_op: Any = None, reduce_res: Any = None,
+               reduce_cmd: Any = reduce_cmd.idle, name: Any = None, **kw: Any) -> None:
+    """dst = op(data * scale + bias); perhaps the rows' sums into reduce_res."""
+    data = _as_tile(data, "activation", "data")
+    dst = _same_elements(dst, data)
+    _beta.activate(dst, _op_name(op, "activation"), data, scale, bias, None, reduce_op, reduce_res, _command(reduce_cmd), "activation")
+
+
+def activation_reduce(dst: _View, op: Any, data: _View, reduce_op: Any, reduce_res: _View, bias: Any = None, scale: Any = 1.0,
+                      name: Any = None, **kw: Any) -> None:
+    """activation, with the rows' sums in reduce_res."""
+    activation(dst, op, data, bias, scale, reduce_op, reduce_res, reduce_cmd.reset_reduce)
+
+
+def exponential(dst: _View, src: _View, max_value: Any = 0.0, reduce_res: Any = None, reduce_cmd: Any = reduce_cmd.idle,
+                reduce_init: Any = 0.0, name: Any = None, **kw: Any) -> None:
+    """dst = exp(src - max_value); perhaps the rows' sums into reduce_res."""
+    api = "exponential"
+    value, separate = _special.in_f32(dst, None)
+    _compute.emit_scalars(value, src, [("sub", max_value, False)], api)
+    _compute.emit_activation(value, "exp", value, api)
+    if reduce_res is not None or _command(reduce_cmd) != "idle":
+        c = _command(reduce_cmd)
+        _special.reduce_into_register("dve", value, "add", "reset_reduce" if c == "idle" else c, reduce_res, api, None, False, reduce_init)
+    if separate:
+        _emit_copy(dst, value, api)
+
+
+def reciprocal(dst: _View, data: _View, name: Any = None, **kw: Any) -> None:
+    """dst = 1 / data."""
+    _compute.emit_unary(dst, "reciprocal", _as_tile(data, "reciprocal", "data"), "reciprocal")
+
+
+def tensor_copy(dst: _View, src: _View, engine: Any = None, name: Any = None, **kw: Any) -> None:
+    """dst = src."""
+    src = _as_tile(src, "tensor_copy", "src")
+    dst = _same_elements(dst, src) if dst.shape != src.shape else dst
+    _emit_copy(dst, src, "tensor_copy", None, _engine_name(engine))  # type: ignore[arg-type]
+
+
+def tensor_copy_predicated(dst: _View, src: Any, predicate: _View, reverse_pred: Any = False, name: Any = None, **kw: Any) -> None:
+    """dst = src where predicate is not 0."""
+    _beta.tensor_copy_predicated(src=src, dst=dst, predicate=predicate, reverse_pred=reverse_pred)
+
+
+def select_reduce(dst: _View, predicate: _View, on_true: _View, on_false: Any, reduce_res: Any = None, reduce_cmd: Any = reduce_cmd.idle,
+                  reduce_op: Any = np.max, reverse_pred: Any = False, name: Any = None, **kw: Any) -> None:
+    """dst = predicate ? on_true : on_false; perhaps the rows' maxima."""
+    _beta.select_reduce(dst=dst, predicate=predicate, on_true=on_true, on_false=on_false, reduce_res=reduce_res, reduce_cmd=reduce_cmd,
+                        reduce_op=reduce_op, reverse_pred=reverse_pred)
+
+
+def range_select(dst: _View, on_true_tile: _View, comp_op0: Any, comp_op1: Any, bound0: Any, bound1: Any, reduce_cmd: Any = reduce_cmd.idle,
+                 reduce_res: Any = None, reduce_op: Any = np.max, range_start: Any = 0, on_false_value: Any = _special.FLOAT_MIN,
+                 name: Any = None, **kw: Any) -> None:
+    """dst = on_true_tile where range_start + column lies within the bounds, else on_false_value."""
+    api = "range_select"
+    value, separate = _special.in_f32(dst, None)
+    _special.emit_range_select(value, on_true_tile, _op_name(comp_op0), _op_name(comp_op1), bound0, bound1, range_start,
+                               _number(on_false_value, api), api)
+    c = _command(reduce_cmd)
+    if reduce_res is not None or c != "idle":
+        _special.reduce_into_register("max", value, "max", "reset_reduce" if c == "idle" else c, reduce_res, api)
+    if separate:
+        _emit_copy(dst, value, api)
+
+
+def affine_select(dst: _View, pattern: Sequence[Sequence[int]], channel_multiplier: Any = 0, on_true_tile: Any = None,
+                  on_false_value: Any = 0.0, cmp_op: Any = None, offset: Any = 0, name: Any = None, **kw: Any) -> None:
+    """dst = on_true_tile where cmp_op(offset + partition * channel_multiplier + pattern, 0) holds, else on_false_value."""
+    api = "affine_select"
+    src = _as_tile(on_true_tile, api, "on_true_tile")
+    e = _pattern(pattern, offset, channel_multiplier, _shape_on_chip(src)[0])
+    kind = "ge" if cmp_op is None else _op_name(cmp_op, api)
+    flat_dst, flat_src = dst.reshape(e.shape), src.reshape(e.shape)
+    m: Any = {"ge": lambda: e >= 0, "gt": lambda: e > 0, "le": lambda: e <= 0, "lt": lambda: e < 0, "eq": lambda: e == 0, "ne": lambda: e != 0}[kind]()
+    _special.emit_affine_select(flat_dst, m, flat_src, _number(on_false_value, api), api)
+
+
+def _pattern(pattern: Sequence[Sequence[int]], offset: Any, channel_multiplier: Any, partitions: int) -> _Expr:
+    shape = (partitions,) + tuple(int(n) for _, n in pattern)
+    steps = (int(channel_multiplier),) + tuple(int(s) for s, _ in pattern)
+    e = _Expr(shape, 0, (), steps)
+    return e + offset  # type: ignore[return-value]
+
+
+def iota(dst: _View, pattern: Sequence[Sequence[int]], offset: Any = 0, channel_multiplier: Any = 0, name: Any = None, **kw: Any) -> None:
+    """dst = offset + partition * channel_multiplier + pattern."""
+    e = _pattern(pattern, offset, channel_multiplier, _shape_on_chip(dst)[0])
+    _emit_iota(dst.reshape(e.shape), e, "iota")
+
+
+def memset(dst: _View, value: Any, engine: Any = None, name: Any = None, **kw: Any) -> None:
+    """dst = value."""
+    _emit_fill(dst, _number(value, "memset"), "memset")
+
+
+def bn_stats(dst: _View, data: _View, name: Any = None, **kw: Any) -> None:
+    """dst = count, mean, variance * count of the even and of the odd elements."""
+    _special.emit_bn_stats(dst, data, "bn_stats")
+
+
+def bn_aggr(dst: _View, data: _View, name: Any = None, **kw: Any) -> None:
+    """dst = mean and variance of groups of bn_stats."""
+    _special.emit_bn_aggr(dst, data, "bn_aggr")
+
+
+def max8(dst: _View, src: _View, name: Any = None, **kw: Any) -> None:
+    """dst = the 8 largest elements of each row, largest first."""
+    _special.emit_max8(dst, src, "max8")
+
+
+def nc_find_index8(dst: _View, data: _View, vals: _View, name: Any = None, **kw: Any) -> None:
+    """dst = where each of 8 values stands in its row."""
+    _special.emit_find_index8(dst, data, vals, "nc_find_index8")
+
+
+def nc_match_replace8(dst: _View, data: _View, vals: _View, imm: Any, dst_idx: Any = None, name: Any = None, **kw: Any) -> None:
+    """dst = data with the first place of each of 8 values replaced by imm."""
+    _special.emit_match_replace8(dst, data, vals, _number(imm, "nc_match_replace8"), dst_idx, "nc_match_replace8")
+
+
+def local_gather(dst: _View, src_buffer: _View, index: _View, num_elem_per_idx: Any = 1, num_valid_indices: Any = None, name: Any = None,
+                 **kw: Any) -> None:
+    """Each core's 16 partitions gather by the core's own indices."""
+    _special.emit_local_gather(dst, src_buffer, index, int(num_elem_per_idx), None if num_valid_indices is None else int(num_valid_indices),
+                               "local_gather")
+
+
+def nc_n_gather(dst: _View, data: _View, indices: _View, name: Any = None, **kw: Any) -> None:
+    """dst[p, i] = data[p, indices[p, i]]."""
+    _special.emit_gather(dst, data, indices, "nc_n_gather")
+
+
+def nc_stream_shuffle(dst: _View, src: _View, shuffle_mask: Sequence[int], name: Any = None, **kw: Any) -> None:
+    """Within each 32 partitions: dst[i] = src[shuffle_mask[i]]."""
+    _special.emit_shuffle(dst, src, shuffle_mask, "nc_stream_shuffle")
+
+
+def sequence_bounds(dst: _View, segment_ids: _View, name: Any = None, **kw: Any) -> None:
+    """dst = for each element the first and one past the last place of its segment."""
+    _special.emit_sequence_bounds(dst, segment_ids, "sequence_bounds")
+
+
+def dropout(dst: _View, data: _View, prob: Any, name: Any = None, **kw: Any) -> None:
+    """dst = data with elements set to 0 with probability prob."""
+    _special.emit_dropout(dst, data, prob, "dropout")
+
+
+def rng(dst: _View, name: Any = None, **kw: Any) -> None:
+    """dst = random bits (integers) or numbers of [0, 1)."""
+    _special.emit_uniform(dst, "rng")
+
+
+def rand2(dst: _View, min: Any = 0.0, max: Any = 1.0, name: Any = None, **kw: Any) -> None:  # noqa: A002
+    """dst = random numbers of [min, max)."""
+    _special.emit_uniform(dst, "rand2")
+    _compute.emit_scalars(dst, dst, [("mul", float(max) - float(min), False), ("add", float(min), False)], "rand2")
+
+
+def set_rng_seed(seed: Any = 0, *args: Any, **kw: Any) -> None:
+    """Seeds the random numbers that follow."""
+    from .. import language
+
+    language.random_seed(seed if not isinstance(seed, _View) else 0)
+
+
+def dma_copy(dst: _View, src: _View, oob_mode: Any = oob_mode.error, dge_mode: Any = None, name: Any = None, **kw: Any) -> None:
+    """dst = src, converting; as many elements."""
+    _emit_dma(dst, src, "dma_copy", None, None, getattr(oob_mode, "name", "error") == "skip")
+
+
+def dma_compute(dst: _View, srcs: Sequence[_View], reduce_op: Any = np.add, scales: Any = None, unique_indices: Any = True,
+                oob_mode: Any = oob_mode.error, name: Any = None, **kw: Any) -> None:
+    """dst = the sum of scaled sources, in f32."""
+    api = "dma_compute"
+    _op_name(reduce_op, api)
+    total = None
+    for k, s in enumerate(srcs):
+        shape = s.shape if len(s.shape) > 1 else s.shape + (1,)
+        t = _move.load(s, _dtypes.float32, None, api)
+        w = 1.0 if scales is None else scales[k] if isinstance(scales, (list, tuple)) else scales
+        if w != 1.0:
+            _compute.emit_scalars(t, t, [("mul", w, False)], api)
+        if total is None:
+            total = t
+        else:
+            _compute.emit_binary(total, "add", total, t, api)
+        _ = shape
+    assert total is not None
+    _emit_dma(dst, total, api)
+
+
+def register_alloc(x: Any = None, *args: Any, **kw: Any) -> Any:
+    """A register whose value is known while tracing."""
+    return [x if x is not None else 0]
+
+
+def register_move(dst: Any, src: Any, *args: Any, **kw: Any) -> None:
+    dst[0] = src[0] if isinstance(src, list) else src
+
+
+register_load = _unavailable("nisa.register_load", "needs an address computed by the kernel; use .ap(scalar_offset=tile)")
+register_store = _unavailable("nisa.register_store", "needs engine registers, which programs of this machine do not have")
+nc_matmul_mx = _unavailable("nisa.nc_matmul_mx", "needs the MX formats of trn3, which this machine does not have")
+quantize_mx = _unavailable("nisa.quantize_mx", "needs the MX formats of trn3, which this machine does not have")
+activate2 = _unavailable("nisa.activate2", "belongs to trn3, which is not modelled")
+topk = _unavailable("nisa.topk", "is not modelled; use max8 and nc_match_replace8")
+nonzero_with_count = _unavailable("nisa.nonzero_with_count", "is not modelled")
+rand_set_state = _unavailable("nisa.rand_set_state", "depends on the hardware's generator, which is not modelled; use set_rng_seed")
+rand_get_state = _unavailable("nisa.rand_get_state", "depends on the hardware's generator, which is not modelled")
+sendrecv = _unavailable("nisa.sendrecv")
+core_barrier = _unavailable("nisa.core_barrier")
