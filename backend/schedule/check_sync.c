@@ -292,12 +292,14 @@ static bool check_access(struct checker *c, int i, const struct access *now)
 static bool touch(struct checker *c, int i, int a, bool write)
 {
     const struct insn *n = &c->k->insns[i];
-    struct box b = box_of(c, &n->ap[a]);
-    if (n->ap[a].mem != MEM_HBM && !check_tile(c, i, a, &b, write))
+    struct ap touched = insn_touched(n, a);
+    struct box b = box_of(c, &touched);
+    bool some = touched.rank != n->ap[a].rank; /* which elements depends on indices */
+    if (n->ap[a].mem != MEM_HBM && !(some && !write) && !check_tile(c, i, a, &b, write))
         return false;
     if (b.total == 0)
         return true;
-    struct access now = {region_of(c, &n->ap[a], &b), i, n->engine,
+    struct access now = {region_of(c, &touched, &b), i, n->engine,
                          c->engines[n->engine].at[n->engine], write};
     if (!check_access(c, i, &now))
         return false;

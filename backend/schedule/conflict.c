@@ -97,7 +97,8 @@ bool insns_conflict(const struct program *p, const struct kernel *k, const struc
             bool one_writes =
                 (operand_writes(a, i) && (operand_writes(b, j) || operand_reads(b, j))) ||
                 (operand_reads(a, i) && operand_writes(b, j));
-            if (one_writes && operands_overlap(p, k, &a->ap[i], &b->ap[j], carried))
+            struct ap x = insn_touched(a, i), y = insn_touched(b, j);
+            if (one_writes && operands_overlap(p, k, &x, &y, carried))
                 return true;
         }
     return false;

@@ -155,7 +155,7 @@ static bool reach(const struct subject *s, const struct ap *a, __int128 *low, __
 
 static bool check_bounds(const struct subject *s, int operand)
 {
-    const struct ap *a = &s->n->ap[operand];
+    const struct ap touched = insn_touched(s->n, operand), *a = &touched;
     char what[160];
     __int128 low, high;
     if (!reach(s, a, &low, &high))
@@ -176,6 +176,12 @@ struct counts {
     int rank;
     dim_t count[2 * MAX_AP_RANK];
 };
+
+static bool is_reduced(const struct subject *s, int operand)
+{
+    int how = s->info->ap[operand].reach;
+    return how == REACH_REDUCED || how == REACH_PER_ROW;
+}
 
 static int reduced_dims(const struct subject *s)
 {
@@ -206,7 +212,7 @@ static struct counts counts_of(const struct subject *s, int operand)
         if (!last)
             c.count[1] = inner, c.count[0] = 1; /* a column of one row */
     }
-    if (s->info->ap[operand].reach == REACH_REDUCED && a->rank == source_rank(s) - reduced)
+    if (is_reduced(s, operand) && a->rank == source_rank(s) - reduced)
         for (int i = 0; i < reduced && c.rank < MAX_AP_RANK; i++)
             c.count[c.rank++] = 1;
     return c;
@@ -235,7 +241,7 @@ static bool check_joint_dim(const struct subject *s, const struct counts *all, i
     dim_t want = from_right(&all[lead], i);
     for (int a = 0; a < s->info->naps; a++) {
         dim_t have = from_right(&all[a], i);
-        bool reduced = s->info->ap[a].reach == REACH_REDUCED && i < reduced_dims(s);
+        bool reduced = is_reduced(s, a) && i < reduced_dims(s);
         if (s->n->ap[a].mem == MEM_NONE || !dim_is_const(have) || have == want)
             continue;
         if (have != 1)

@@ -90,6 +90,9 @@ static bool check_ap(struct checker *c, const struct kernel *k, const struct ins
                fail(c->d, "%s: operand '%s' is missing", info->name, info->ap[a].name);
     if (ap->rank < 1 || ap->rank > MAX_AP_RANK || !dtype_valid(ap->dtype))
         return fail(c->d, "%s: operand '%s' is malformed", info->name, info->ap[a].name);
+    if (info->ap[a].reach == REACH_INDIRECT && ap->rank == MAX_AP_RANK)
+        return fail(c->d, "%s: operand '%s' has %d dims, at most %d", info->name, info->ap[a].name,
+                    ap->rank, MAX_AP_RANK - 1);
     if (!ap_dims_ok(c, k, ap))
         return fail(c->d, "%s: operand '%s' has an unknown variable or dimension expression",
                     info->name, info->ap[a].name);

@@ -44,6 +44,19 @@ int insn_role(const struct insn_info *info, enum imm_role role)
     return -1;
 }
 
+struct ap insn_touched(const struct insn *n, int operand)
+{
+    const struct insn_info *info = insn_info(n->op);
+    struct ap a = n->ap[operand];
+    if (info->ap[operand].reach != REACH_INDIRECT || a.rank >= MAX_AP_RANK)
+        return a;
+    memmove(a.dim + 1, a.dim, sizeof *a.dim * a.rank);
+    a.dim[0] = (struct ap_dim){.step = n->imm[insn_role(info, ROLE_STRIDE)].base,
+                               .count = n->imm[insn_role(info, ROLE_LIMIT)].base};
+    a.rank++;
+    return a;
+}
+
 dim_t affine_coef(const struct affine *a, int var)
 {
     for (int i = 0; i < a->nterms; i++)

@@ -22,7 +22,7 @@ enum {
     MAX_APS = 7,
     MAX_IMMS = 10,
     MAX_FLOATS = 3,
-    MAX_FUNCS = 2,
+    MAX_FUNCS = 3,
     MAX_GRID = 4,
     MAX_VARS = 10
 };
@@ -66,10 +66,17 @@ enum {
 #include "neff/isa/isa.def"
 
 /* How an operand goes with its instruction's shape, see isa.def. */
-enum operand_reach { REACH_PLAIN, REACH_PACKED, REACH_REDUCED, REACH_EXCHANGED };
+enum operand_reach {
+    REACH_PLAIN,
+    REACH_PACKED,
+    REACH_REDUCED,
+    REACH_PER_ROW,
+    REACH_EXCHANGED,
+    REACH_INDIRECT
+};
 /* How the operands of an instruction go together. */
 enum insn_shape { SHAPE_ELEMENTWISE, SHAPE_ROWWISE, SHAPE_PLANEWISE, SHAPE_OWN };
-enum imm_role { ROLE_VALUE, ROLE_AXES, ROLE_PACKING, ROLE_ACCUMULATE };
+enum imm_role { ROLE_VALUE, ROLE_AXES, ROLE_PACKING, ROLE_ACCUMULATE, ROLE_STRIDE, ROLE_LIMIT };
 enum cost_kind {
     COST_ELEMENTS,
     COST_PRODUCT,
@@ -174,6 +181,10 @@ struct insn {
     float flt[MAX_FLOATS];
     uint16_t func[MAX_FUNCS]; /* enum op */
 };
+
+/* The pattern of all elements that an operand may touch: an indirect one has a dim more, outermost,
+ * for the index. Its rank is at most MAX_AP_RANK - 1 (program_check). */
+struct ap insn_touched(const struct insn *n, int operand);
 
 /* On-chip memory of a kernel instance: partitions x elements, row-major in its own memory. */
 struct tile {

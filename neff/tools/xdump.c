@@ -69,7 +69,8 @@ static void print_targets(const struct insn_info *n)
 static void print_opcodes(void)
 {
     static const char *const reach[] = {
-        [REACH_PLAIN] = "", [REACH_PACKED] = "+", [REACH_REDUCED] = "-", [REACH_EXCHANGED] = "^"};
+        [REACH_PLAIN] = "",    [REACH_PACKED] = "+",    [REACH_REDUCED] = "-",
+        [REACH_PER_ROW] = "-", [REACH_EXCHANGED] = "^", [REACH_INDIRECT] = "@"};
     printf("| opcode | engines | targets | instruction | patterns | immediates | floats | "
            "functions | meaning |\n"
            "| --: | --- | --- | --- | --- | --- | --- | --- | --- |\n");

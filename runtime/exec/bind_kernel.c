@@ -197,6 +197,11 @@ static void merge_dims(const struct binder *b, struct joint *j, int *inner, bool
     }
 }
 
+static bool is_reduced(const struct insn_info *info, int operand)
+{
+    return info->ap[operand].reach == REACH_REDUCED || info->ap[operand].reach == REACH_PER_ROW;
+}
+
 /* Every place of a result is written once; results of rows have no place of their own for the row's
  * elements. */
 static bool check_written(struct binder *b, const struct bound_insn *i, const struct pattern *p,
@@ -207,7 +212,9 @@ static bool check_written(struct binder *b, const struct bound_insn *i, const st
         if (j->count[r] == 0) /* nothing is written; dense steps of empty tensors are 0 */
             return true;
     for (int n = 0; n < i->nops; n++) {
-        bool reduced = info->ap[n].reach == REACH_REDUCED;
+        bool reduced = is_reduced(info, n);
+        if (info->ap[n].reach == REACH_INDIRECT) /* places depend on indices */
+            continue;
         for (int r = 0; r < j->rank && info->ap[n].access != 'r' && p[n].o.mem != MEM_NONE; r++)
             if (p[n].o.step[r] == 0 && j->count[r] > 1 && !(reduced && r >= j->rank - inner))
                 return fail(b->d, "%s: operand '%s' has no place for each element", info->name,
@@ -296,10 +303,10 @@ static bool row_operands(struct binder *b, const struct insn *insn, struct patte
             return fail(b->d, "%s over %d axes", info->name, *inner);
     }
     for (int n = 0; n < info->naps; n++) {
-        if (info->ap[n].reach != REACH_REDUCED)
+        if (!is_reduced(info, n))
             continue;
         if (p[n].o.mem == MEM_NONE)
-            *inner = 0;
+            *inner = info->ap[n].reach == REACH_REDUCED ? 0 : *inner;
         else if (p[n].o.rank == p[src].o.rank - *inner)
             pad_right(&p[n], *inner);
     }
@@ -317,10 +324,20 @@ static bool is_packed(const struct binder *b, const struct insn *insn, int opera
            (packing < 0 || dim_value(b->values, insn->imm[packing].base));
 }
 
+/* Wherever the index leads, the pattern stays inside. */
+static bool check_indirect(struct binder *b, const struct insn *insn, int operand)
+{
+    struct ap touched = insn_touched(insn, operand);
+    struct pattern p;
+    return bind_ap(b, &touched, &p) &&
+           check_bounds(b, &p, &touched, insn_info(insn->op)->ap[operand].name);
+}
+
 static bool bind_operand(struct binder *b, const struct insn *insn, int n, struct pattern *p)
 {
+    const struct insn_info *info = insn_info(insn->op);
     const struct ap *ap = &insn->ap[n];
-    const char *what = insn_info(insn->op)->ap[n].name;
+    const char *what = info->ap[n].name;
     if (!bind_ap(b, ap, p))
         return false;
     if (ap->mem == MEM_NONE)
@@ -331,6 +348,8 @@ static bool bind_operand(struct binder *b, const struct insn *insn, int n, struc
         return fail(b->d, "operand '%s' takes elements of %s for %s", what, dtype_name(stored),
                     dtype_name(ap->dtype));
     if (!(is_packed(b, insn, n) ? check_packed(b, p, ap, what) : check_bounds(b, p, ap, what)))
+        return false;
+    if (info->ap[n].reach == REACH_INDIRECT && !check_indirect(b, insn, n))
         return false;
     if (ap->mem != MEM_HBM)
         p->o.offset += b->tile_at[ap->tensor];

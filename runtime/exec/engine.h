@@ -212,6 +212,18 @@ bool prepare_winograd(struct binding *b, struct bound_insn *i, const struct insn
 bool prepare_depthwise_integer(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_recurrence(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_resize(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_tensor_alu(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_scan(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_range_select(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_pattern(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_eight(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_statistics(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_bounds(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_random(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_indirect(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_accumulate(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_local_gather(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_shuffle(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_image(struct binding *b, struct bound_insn *i, const struct insn *insn);
 
 #endif

@@ -72,7 +72,7 @@ enum { ALONE_NS = 4000, FLOPS_PER_NS = 50, BYTES_PER_NS = 8 };
 
 static int lanes_for(const struct context *c, const struct bound_kernel *k)
 {
-    if (c->threads == 1 || k->instances == 1 ||
+    if (c->threads == 1 || k->instances == 1 || k->in_order ||
         k->flops / FLOPS_PER_NS + k->work_bytes / BYTES_PER_NS < ALONE_NS)
         return 1;
     return k->instances < c->threads ? (int)k->instances : c->threads;

@@ -103,7 +103,8 @@ struct bound_kernel {
     int ngrid, ninsns;
     int64_t grid[MAX_GRID], instances;
     int64_t tile_bytes, scratch_bytes; /* of one lane */
-    int64_t flops, bytes, work_bytes;  /* work_bytes: estimated where the kernel does not say */
+    bool in_order; /* instances run one after the other: they write the same places */
+    int64_t flops, bytes, work_bytes; /* work_bytes: estimated where the kernel does not say */
     struct bound_insn *insns;
     struct number **waits; /* per instruction the values it waits for; NULL: engines are no threads */
 };

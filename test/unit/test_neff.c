@@ -49,11 +49,12 @@ static void test_affine(void **state)
     arena_free(&a);
 }
 
-static struct ap any_ap(struct maker *m, char access)
+static struct ap any_ap(struct maker *m, char access, int reach)
 {
+    int most = reach == REACH_INDIRECT ? MAX_AP_RANK - 1 : MAX_AP_RANK;
     struct ap a = {.mem = (uint8_t)(MEM_HBM + below(&m->r, 3)),
                    .dtype = DT_BF16,
-                   .rank = (uint8_t)(1 + below(&m->r, MAX_AP_RANK))};
+                   .rank = (uint8_t)(1 + below(&m->r, most))};
     a.tensor = a.mem == MEM_HBM ? (access == 'r' ? 0 : 2) : a.mem == MEM_SBUF ? 0 : 1;
     a.offset = any_affine(m);
     for (int i = 0; i < a.rank; i++) {
@@ -73,7 +74,7 @@ static void any_insn(struct maker *m, enum opcode op)
     n->node = below(&m->r, 2) - 1;
     for (int i = 0; i < info->naps; i++)
         if (!info->ap[i].optional || below(&m->r, 2))
-            n->ap[i] = any_ap(m, info->ap[i].access);
+            n->ap[i] = any_ap(m, info->ap[i].access, info->ap[i].reach);
     for (int i = 0; i < info->nimms; i++)
         if (below(&m->r, 3))
             n->imm[i] = info->imm[i].varies ? any_affine(m) : (struct affine){.base = any_dim(m)};

@@ -44,6 +44,11 @@ static inline int64_t floor_mod(int64_t x, int64_t y)
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 
+static inline int64_t floor_div(int64_t x, int64_t y)
+{
+    return wrap_sub(int_div(x, y), y != 0 && y != -1 && x % y != 0 && (x < 0) != (y < 0));
+}
+
 /* The same of floats; a remainder of 0 has the sign of y too. */
 static inline double floor_mod_(double x, double y)
 {
@@ -94,6 +99,46 @@ static inline double round_f8e4m3_(double x)
 static inline double gelu_tanh_(double x)
 {
     return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+}
+
+static inline double normal_cdf_(double x)
+{
+    return 0.5 * erfc(-0.70710678118654752440 * x);
+}
+
+static inline double normal_pdf_(double x)
+{
+    return 0.39894228040143267794 * exp(-0.5 * x * x);
+}
+
+/* The derivative of x sigmoid(a x). */
+static inline double swish_dx_(double a, double x)
+{
+    double s = sigmoid_(a * x);
+    return s + a * x * s * (1 - s);
+}
+
+static inline double abs_max_(double x, double y)
+{
+    double a = fabs(x), b = fabs(y);
+    return a != a || a > b ? a : b;
+}
+
+static inline double abs_min_(double x, double y)
+{
+    double a = fabs(x), b = fabs(y);
+    return a != a || a < b ? a : b;
+}
+
+/* Shifts past the width give 0, to the right of signed numbers the sign. */
+static inline uint64_t shift_left(uint64_t x, uint64_t y)
+{
+    return y < 64 ? x << y : 0;
+}
+
+static inline int64_t shift_right(int64_t x, int64_t y)
+{
+    return x >> ((uint64_t)y < 64 ? y : 63);
 }
 
 /* x between 0 and 1; NaN stays. */

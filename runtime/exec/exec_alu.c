@@ -1,0 +1,186 @@
+/*
+ * Vector engine: two operations in a row whose second operands are numbers, one per row, or
+ * tensors; with a reduction of the results.
+ */
+#include "runtime/exec/integer.h"
+
+#include "runtime/ops/common/elementwise.h"
+
+#include <math.h>
+
+enum { DST = AP(tensor_alu, dst), SRC = AP(tensor_alu, src), REDUCED = AP(tensor_alu, reduced) };
+
+struct two_alu {
+    struct alu f[2];
+    bool one; /* the second operation is none */
+    bool multiply_add;
+    bool integers; /* operations of bits */
+    const struct ew_row *bits[2];
+    bool swap[2];
+    enum kernel_reduce reduce;
+};
+
+static bool is_bits(int op)
+{
+    const struct ew_row *row = ew_row((enum op)op);
+    return op != OP_identity && row && !row->f && row->sn;
+}
+
+static bool prepare_bits(struct binding *b, struct bound_insn *i, struct two_alu *t)
+{
+    for (int n = 0; n < i->nops; n++)
+        if (i->o[n].mem && !dtype_is_int(i->o[n].dtype) && i->o[n].dtype != DT_BOOL)
+            return fail(b->d, "tensor_alu: operand '%s' is of %s, operations of bits take integers",
+                        insn_info(i->op)->ap[n].name, dtype_name(i->o[n].dtype));
+    if (i->o[REDUCED].mem)
+        return fail(b->d, "tensor_alu: no reduction of integers");
+    for (int n = 0; n < 2; n++) {
+        t->bits[n] = ew_row((enum op)i->func[n]);
+        t->swap[n] = i->imm[n].base != 0;
+        if (!t->bits[n] || !t->bits[n]->sn)
+            return fail(b->d, "tensor_alu: operator '%s' is no function of integers",
+                        op_name((enum op)i->func[n]));
+    }
+    t->integers = true;
+    return true;
+}
+
+bool prepare_tensor_alu(struct binding *b, struct bound_insn *i, const struct insn *insn)
+{
+    struct two_alu *t = ARENA_NEW(b->arena, struct two_alu);
+    i->prepared = t;
+    t->one = i->func[1] == OP_identity;
+    if (!only_numbers(b, i, insn))
+        return false;
+    if (is_bits(i->func[0]) || is_bits(i->func[1]))
+        return prepare_bits(b, i, t);
+    for (int n = 0; n < 2; n++)
+        if (!alu_find(&t->f[n], i->func[n], i->imm[n].base != 0, i->flt[n], 0, b->d))
+            return false;
+    t->multiply_add = i->func[0] == OP_mul && i->func[1] == OP_add;
+    t->reduce = alu_reduce(i->func[FUNC(tensor_alu, reduce)]);
+    bool reduces = t->reduce == REDUCE_sum || t->reduce == REDUCE_prod || t->reduce == REDUCE_max ||
+                   t->reduce == REDUCE_min;
+    return !i->o[REDUCED].mem || reduces ||
+           fail(b->d, "tensor_alu: operator '%s' is no reduction",
+                op_name((enum op)i->func[FUNC(tensor_alu, reduce)]));
+}
+
+/* m elements of the second operand of an operation, from element `at` of the row on. */
+static struct in_row second(const struct lane *l, const struct bound_insn *i, char *const *p, int n,
+                            int64_t at, int64_t m, float *buf)
+{
+    int operand = n ? AP(tensor_alu, b) : AP(tensor_alu, a);
+    const struct operand *o = &i->o[operand];
+    if (!o->mem)
+        return (struct in_row){&i->flt[n], 0};
+    int64_t step = o->step[i->shape.rank - 1];
+    return fetch(l, o, p[operand] + at * step * o->size, step, m, buf);
+}
+
+static void compute(const struct lane *l, const struct two_alu *t, struct out_row y,
+                    struct in_row x, struct in_row a, struct in_row b, int64_t n)
+{
+    float between[CHUNK];
+    if (t->one) {
+        alu_run(l, &t->f[0], y, x, a, n);
+    } else if (t->multiply_add) {
+        l->k->multiply_add(y, x, a, b, (size_t)n);
+    } else { /* b may lie where y does */
+        alu_run(l, &t->f[0], (struct out_row){between, 1}, x, a, n);
+        alu_run(l, &t->f[1], y, (struct in_row){between, 1}, b, n);
+    }
+}
+
+static float combine(enum kernel_reduce f, float a, float x)
+{
+    return f == REDUCE_sum    ? a + x
+           : f == REDUCE_prod ? a * x
+           : isnan(a)         ? a
+           : f == REDUCE_max  ? (isnan(x) || x > a ? x : a)
+                              : (isnan(x) || x < a ? x : a);
+}
+
+static void alu_row(struct lane *l, const struct bound_insn *i, char *const *p,
+                    const int64_t *count)
+{
+    const struct two_alu *t = i->prepared;
+    const struct operand *dst = &i->o[DST], *src = &i->o[SRC];
+    int last = i->shape.rank - 1;
+    int64_t n = count[last], ys = dst->step[last], xs = src->step[last];
+    bool direct = dst->dtype == DT_F32 && ys != 0;
+    float x[CHUNK], y[CHUNK], a[CHUNK], b[CHUNK], total = 0;
+    for (int64_t at = 0; at < n; at += CHUNK) {
+        int64_t m = n - at < CHUNK ? n - at : CHUNK;
+        char *to = p[DST] + at * ys * dst->size;
+        struct out_row out = direct ? (struct out_row){(float *)to, ys} : (struct out_row){y, 1};
+        compute(l, t, out, fetch(l, src, p[SRC] + at * xs * src->size, xs, m, x),
+                second(l, i, p, 0, at, m, a), second(l, i, p, 1, at, m, b), m);
+        if (i->o[REDUCED].mem) {
+            float part = l->k->reduce[t->reduce]((struct in_row){out.at, out.step}, (size_t)m);
+            total = at ? combine(t->reduce, total, part) : part;
+        }
+        if (!direct)
+            store_row(l, dst, to, ys, y, m);
+    }
+    if (i->o[REDUCED].mem)
+        store_one(l, &i->o[REDUCED], p[REDUCED], total);
+}
+
+/* ---- integers ---- */
+
+static void load_integers(const struct bound_insn *i, char *const *p, int operand, int64_t at,
+                          int64_t m, int64_t *to)
+{
+    const struct operand *o = &i->o[operand];
+    int64_t step = o->step[i->shape.rank - 1];
+    const char *from = p[operand] + at * step * o->size;
+    if (step == 1)
+        dtype_load_i64n(o->dtype, from, (size_t)m, to);
+    else
+        for (int64_t k = 0; k < m; k++)
+            to[k] = dtype_load_i64(o->dtype, from + k * step * o->size, 0);
+}
+
+static void apply_bits(const struct two_alu *t, int n, bool is_signed, int64_t *x, int64_t *y,
+                       int64_t m)
+{
+    int64_t *first = t->swap[n] ? y : x, *second_ = t->swap[n] ? x : y, z[CHUNK];
+    if (is_signed)
+        t->bits[n]->sn(first, second_, z, m);
+    else
+        t->bits[n]->un((uint64_t *)first, (uint64_t *)second_, (uint64_t *)z, m);
+    for (int64_t k = 0; k < m; k++)
+        x[k] = z[k];
+}
+
+static void bits_row(struct lane *l, const struct bound_insn *i, char *const *p,
+                     const int64_t *count)
+{
+    const struct two_alu *t = i->prepared;
+    const struct operand *dst = &i->o[DST];
+    int last = i->shape.rank - 1;
+    bool is_signed = dtype_class(i->o[SRC].dtype) == DTC_SINT;
+    int64_t n = count[last], x[CHUNK], y[CHUNK];
+    for (int64_t at = 0; at < n; at += CHUNK) {
+        int64_t m = n - at < CHUNK ? n - at : CHUNK;
+        load_integers(i, p, SRC, at, m, x);
+        for (int f = 0; f < (t->one ? 1 : 2); f++) {
+            int operand = f ? AP(tensor_alu, b) : AP(tensor_alu, a);
+            if (i->o[operand].mem)
+                load_integers(i, p, operand, at, m, y);
+            else
+                for (int64_t k = 0; k < m; k++)
+                    y[k] = dtype_load_i64(DT_F32, &i->flt[f], 0);
+            apply_bits(t, f, is_signed, x, y, m);
+        }
+        for (int64_t k = 0; k < m; k++)
+            dtype_store_i64(dst->dtype, p[DST] + (at + k) * dst->step[last] * dst->size, 0, x[k]);
+    }
+}
+
+void exec_tensor_alu(struct lane *l, const struct bound_insn *i)
+{
+    const struct two_alu *t = i->prepared;
+    run_rows(l, i, t->integers ? bits_row : alu_row);
+}

@@ -1,0 +1,307 @@
+/*
+ * Accesses through indices: gather, scatter, local_gather, nc_stream_shuffle; and accumulation in
+ * place.
+ */
+#include "runtime/exec/separate.h"
+
+#include "runtime/ops/common/elementwise.h"
+
+#include <string.h>
+
+/* ---- dst = op(dst, src) on rows ---- */
+
+struct combine {
+    bool plain, integers;
+    struct alu f;
+    const struct ew_row *row; /* of integers */
+};
+
+static bool find_combine(struct binding *b, const struct bound_insn *i, int dst, int src, int op,
+                         struct combine *c)
+{
+    *c = (struct combine){.plain = op == OP_identity};
+    if (c->plain)
+        return true;
+    c->integers = !dtype_is_float(i->o[dst].dtype) && !dtype_is_float(i->o[src].dtype);
+    c->row = ew_row((enum op)op);
+    if (c->integers)
+        return (c->row && c->row->sn && c->row->form == EW_BINARY) ||
+               fail(b->d, "%s: operator '%s' does not combine integers", insn_info(i->op)->name,
+                    op_name((enum op)op));
+    if (!alu_find(&c->f, op, false, 0, 0, b->d))
+        return false;
+    return !c->f.unary || fail(b->d, "%s: operator '%s' has one operand, expected two",
+                               insn_info(i->op)->name, op_name((enum op)op));
+}
+
+static void combine_integers(const struct combine *c, const struct operand *y, char *to, int64_t ys,
+                             const struct operand *x, const char *from, int64_t xs, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++) {
+        char *at = to + k * ys * y->size;
+        int64_t a = dtype_load_i64(y->dtype, at, 0),
+                b = dtype_load_i64(x->dtype, from + k * xs * x->size, 0), z;
+        if (dtype_class(y->dtype) == DTC_SINT)
+            c->row->sn(&a, &b, &z, 1);
+        else
+            c->row->un((uint64_t *)&a, (uint64_t *)&b, (uint64_t *)&z, 1);
+        dtype_store_i64(y->dtype, at, 0, z);
+    }
+}
+
+/* Elements one after the other where they are in the same place (ys 0). */
+static void combine_row(const struct lane *l, const struct combine *c, const struct operand *y,
+                        char *to, int64_t ys, const struct operand *x, const char *from, int64_t xs,
+                        int64_t n)
+{
+    float a[CHUNK], b[CHUNK], z[CHUNK];
+    if (c->plain) {
+        convert_row(l, y, to, ys, x, from, xs, n);
+        return;
+    }
+    if (c->integers) {
+        combine_integers(c, y, to, ys, x, from, xs, n);
+        return;
+    }
+    for (int64_t at = 0, m; at < n; at += m) {
+        m = ys == 0 ? 1 : n - at < CHUNK ? n - at : CHUNK;
+        char *place = to + at * ys * y->size;
+        alu_run(l, &c->f, (struct out_row){z, 1}, fetch(l, y, place, ys, m, a),
+                fetch(l, x, from + at * xs * x->size, xs, m, b), m);
+        store_row(l, y, place, ys, z, m);
+    }
+}
+
+/* Instances of the grid that write the same places of a tensor go one after the other. */
+static void order_instances(struct binding *b, const struct operand *dst, bool anywhere)
+{
+    for (int g = 0; dst->mem == MEM_HBM && g < b->kernel->ngrid; g++) {
+        bool moves = false;
+        for (int t = 0; t < dst->nterms; t++)
+            moves |= dst->terms[t].var == g;
+        b->kernel->in_order |= b->kernel->grid[g] > 1 && (anywhere || !moves);
+    }
+}
+
+/* ---- dma_accumulate ---- */
+
+bool prepare_accumulate(struct binding *b, struct bound_insn *i, const struct insn *insn)
+{
+    struct combine *c = ARENA_NEW(b->arena, struct combine);
+    i->prepared = c;
+    order_instances(b, &i->o[AP(dma_accumulate, dst)], false);
+    return only_numbers(b, i, insn) &&
+           find_combine(b, i, AP(dma_accumulate, dst), AP(dma_accumulate, src),
+                        i->func[FUNC(dma_accumulate, op)], c);
+}
+
+static void accumulate_row(struct lane *l, const struct bound_insn *i, char *const *p,
+                           const int64_t *count)
+{
+    const struct operand *y = &i->o[AP(dma_accumulate, dst)], *x = &i->o[AP(dma_accumulate, src)];
+    int last = i->shape.rank - 1;
+    combine_row(l, i->prepared, y, p[AP(dma_accumulate, dst)], y->step[last], x,
+                p[AP(dma_accumulate, src)], x->step[last], count[last]);
+}
+
+void exec_dma_accumulate(struct lane *l, const struct bound_insn *i)
+{
+    run_rows(l, i, accumulate_row);
+}
+
+/* ---- gather, scatter ---- */
+
+enum { TO = 0, FROM = 1, INDEX = 2, STRIDE = 0, LIMIT = 1, SKIP = 2 };
+_Static_assert(AP(gather, dst) == TO && AP(gather, src) == FROM && AP(gather, index) == INDEX &&
+                   AP(scatter, dst) == TO && AP(scatter, src) == FROM &&
+                   AP(scatter, index) == INDEX && IMM(gather, stride) == STRIDE &&
+                   IMM(scatter, stride) == STRIDE && IMM(gather, limit) == LIMIT &&
+                   IMM(scatter, limit) == LIMIT && IMM(gather, skip) == SKIP &&
+                   IMM(scatter, skip) == SKIP,
+               "operands that both have");
+
+bool prepare_indirect(struct binding *b, struct bound_insn *i, const struct insn *insn)
+{
+    struct combine *c = ARENA_NEW(b->arena, struct combine);
+    const struct operand *x = &i->o[INDEX];
+    i->prepared = c;
+    c->plain = true;
+    if (!dtype_is_int(x->dtype))
+        return fail(b->d, "%s: indices of %s, expected integers", insn_info(i->op)->name,
+                    dtype_name(x->dtype));
+    if (i->o[TO].dtype != i->o[FROM].dtype && !only_numbers(b, i, insn))
+        return false;
+    if (i->op == INSN_scatter)
+        order_instances(b, &i->o[TO], true);
+    return i->op == INSN_gather || find_combine(b, i, TO, FROM, i->func[FUNC(scatter, combine)], c);
+}
+
+static int64_t load_index(const struct operand *x, const char *p)
+{
+    return x->dtype == DT_I32 ? *(const int32_t *)p : dtype_load_i64(x->dtype, p, 0);
+}
+
+/* n elements that go with one index. */
+static void indirect_run(struct lane *l, const struct bound_insn *i, char *const *p, int64_t at,
+                         int64_t n, int64_t index)
+{
+    const struct operand *y = &i->o[TO], *x = &i->o[FROM];
+    int last = i->shape.rank - 1;
+    int64_t ys = y->step[last], xs = x->step[last], limit = i->imm[LIMIT].base;
+    if (index < 0 || index >= limit) {
+        if (!i->imm[SKIP].base)
+            lane_fail(l,
+                      i->op == INSN_gather
+                          ? "an index is out of bounds of the tensor that is read through it"
+                          : "an index is out of bounds of the tensor that is written through it");
+        return;
+    }
+    int64_t further = index * i->imm[STRIDE].base;
+    int64_t to = at * ys + (i->op == INSN_scatter ? further : 0),
+            from = at * xs + (i->op == INSN_gather ? further : 0);
+    combine_row(l, i->prepared, y, p[TO] + to * y->size, ys, x, p[FROM] + from * x->size, xs, n);
+}
+
+static void indirect_row(struct lane *l, const struct bound_insn *i, char *const *p,
+                         const int64_t *count)
+{
+    const struct operand *x = &i->o[INDEX];
+    int last = i->shape.rank - 1;
+    if (x->step[last] == 0) {
+        indirect_run(l, i, p, 0, count[last], load_index(x, p[INDEX]));
+        return;
+    }
+    for (int64_t k = 0; k < count[last]; k++)
+        indirect_run(l, i, p, k, 1, load_index(x, p[INDEX] + k * x->step[last] * x->size));
+}
+
+void exec_gather(struct lane *l, const struct bound_insn *i)
+{
+    run_rows(l, i, indirect_row);
+}
+
+void exec_scatter(struct lane *l, const struct bound_insn *i)
+{
+    run_rows(l, i, indirect_row);
+}
+
+/* ---- local_gather: rows in groups of 16, which share their indices ---- */
+
+enum { GROUP = 16 };
+
+/* Groups of rows are whole. */
+static bool not_cut(struct binding *b, const struct bound_insn *i)
+{
+    for (int n = 0; n < i->nops; n++)
+        if (i->o[n].nclips)
+            return fail(b->d, "%s: operand '%s' is cut at an edge", insn_info(i->op)->name,
+                        insn_info(i->op)->ap[n].name);
+    return true;
+}
+
+bool prepare_local_gather(struct binding *b, struct bound_insn *i, const struct insn *insn)
+{
+    const struct operand *dst = &i->o[AP(local_gather, dst)], *src = &i->o[AP(local_gather, src)],
+                         *index = &i->o[AP(local_gather, index)];
+    int64_t elements = i->imm[IMM(local_gather, elements)].base,
+            valid = i->imm[IMM(local_gather, valid)].base;
+    if (dst->rank != 2 || src->rank != 2 || index->rank != 2)
+        return fail(b->d, "local_gather: operands of rank %d, %d and %d, expected 2", dst->rank,
+                    src->rank, index->rank);
+    if (dst->count[0] != src->count[0] || dst->count[0] != index->count[0] || dst->count[0] % GROUP)
+        return fail(b->d,
+                    "local_gather: %lld, %lld and %lld partitions, expected equal multiples of 16",
+                    (long long)dst->count[0], (long long)src->count[0], (long long)index->count[0]);
+    if (elements < 1 || elements > 32 || valid < 1 || valid > GROUP * index->count[1])
+        return fail(b->d, "local_gather: %lld indices of %lld elements, from %lld in each group",
+                    (long long)valid, (long long)elements, (long long)(GROUP * index->count[1]));
+    if (dst->count[1] < valid * elements)
+        return fail(b->d, "local_gather: rows of %lld elements, expected %lld",
+                    (long long)dst->count[1], (long long)(valid * elements));
+    if (!not_cut(b, i) || (dst->dtype != src->dtype && !only_numbers(b, i, insn)))
+        return false;
+    return dtype_is_int(index->dtype) ||
+           fail(b->d, "local_gather: indices of %s, expected integers", dtype_name(index->dtype));
+}
+
+void exec_local_gather(struct lane *l, const struct bound_insn *i)
+{
+    const struct operand *dst = &i->o[AP(local_gather, dst)], *src = &i->o[AP(local_gather, src)],
+                         *index = &i->o[AP(local_gather, index)];
+    int64_t elements = i->imm[IMM(local_gather, elements)].base,
+            valid = i->imm[IMM(local_gather, valid)].base;
+    char *to = operand_address(l, dst), *from = operand_address(l, src),
+         *list = operand_address(l, index);
+    for (int64_t row = 0; row < dst->count[0]; row++)
+        for (int64_t j = 0; j < valid; j++) {
+            int64_t r = row / GROUP * GROUP + j % GROUP, c = j / GROUP;
+            int64_t k = dtype_load_i64(
+                index->dtype, list + (r * index->step[0] + c * index->step[1]) * index->size, 0);
+            if (k < 0 || k + elements > src->count[1]) {
+                lane_fail(l, "local_gather: an index is out of bounds of its row");
+                return;
+            }
+            convert_row(l, dst, to + (row * dst->step[0] + j * elements * dst->step[1]) * dst->size,
+                        dst->step[1], src,
+                        from + (row * src->step[0] + k * src->step[1]) * src->size, src->step[1],
+                        elements);
+        }
+}
+
+/* ---- nc_stream_shuffle: rows in groups of 32 ---- */
+
+enum { LANES = 32, PER_NUMBER = 5, KEEP = 255 };
+
+static int lane_of(const struct bound_insn *i, int lane)
+{
+    return (int)(i->imm[lane / PER_NUMBER].base >> lane % PER_NUMBER * 8 & 255);
+}
+
+static int64_t row_elements(const struct operand *o)
+{
+    int64_t n = 1;
+    for (int d = 1; d < o->rank; d++)
+        n *= o->count[d];
+    return n;
+}
+
+bool prepare_shuffle(struct binding *b, struct bound_insn *i, const struct insn *insn)
+{
+    const struct operand *dst = &i->o[AP(nc_stream_shuffle, dst)],
+                         *src = &i->o[AP(nc_stream_shuffle, src)];
+    if (dst->rank != 2 || src->rank != 2 || dst->count[1] != src->count[1])
+        return fail(b->d,
+                    "nc_stream_shuffle: dst of rank %d and src of rank %d, expected "
+                    "(partitions, elements) of as many elements",
+                    dst->rank, src->rank);
+    for (int64_t r = 0; r < dst->count[0]; r++) {
+        int lane = lane_of(i, (int)(r % LANES));
+        if (lane != KEEP && (lane >= LANES || r / LANES * LANES + lane >= src->count[0]))
+            return fail(b->d,
+                        "nc_stream_shuffle: partition %lld takes lane %d, src has %lld partitions",
+                        (long long)r, lane, (long long)src->count[0]);
+    }
+    if (!not_cut(b, i))
+        return false;
+    need_scratch(b, LANES * row_elements(src) * src->size);
+    return dst->dtype == src->dtype || only_numbers(b, i, insn);
+}
+
+void exec_nc_stream_shuffle(struct lane *l, const struct bound_insn *i)
+{
+    const struct operand *dst = &i->o[AP(nc_stream_shuffle, dst)],
+                         *src = &i->o[AP(nc_stream_shuffle, src)];
+    char *to = operand_address(l, dst), *from = operand_address(l, src);
+    int64_t n = src->count[1], pitch = n * src->size;
+    for (int64_t group = 0; group < dst->count[0]; group += LANES) {
+        int64_t have = src->count[0] - group < LANES ? src->count[0] - group : LANES;
+        for (int64_t r = 0; r < have; r++) /* dst may be src */
+            l->k->copy(l->scratch + r * pitch, src->size,
+                       from + (group + r) * src->step[0] * src->size, src->step[1] * src->size,
+                       (size_t)n, src->size);
+        for (int64_t r = 0; r < LANES && group + r < dst->count[0]; r++)
+            if (lane_of(i, (int)r) != KEEP)
+                convert_row(l, dst, to + (group + r) * dst->step[0] * dst->size, dst->step[1], src,
+                            l->scratch + lane_of(i, (int)r) * pitch, 1, n);
+    }
+}
