@@ -1,9 +1,11 @@
 # libxcc: neff, runtime, passes, backend and frontend in one library. Their own functions are hidden, so that no name of
 # theirs meets one of the program that links it, libxrt's included.
 include(CMakePackageConfigHelpers)
-add_library(libxcc SHARED $<TARGET_OBJECTS:neff> $<TARGET_OBJECTS:runtime> ${KERNEL_OBJECTS} $<TARGET_OBJECTS:passes>
-            $<TARGET_OBJECTS:backend> $<TARGET_OBJECTS:frontend>)
-target_link_libraries(libxcc PRIVATE ${XRT_LIBS} ${PROTOBUFC_LIBRARIES})
+add_library(libxcc SHARED $<TARGET_OBJECTS:neff> $<TARGET_OBJECTS:neff_write> $<TARGET_OBJECTS:runtime>
+            $<TARGET_OBJECTS:runtime_io> ${KERNEL_OBJECTS} $<TARGET_OBJECTS:passes> $<TARGET_OBJECTS:backend>
+            $<TARGET_OBJECTS:frontend>)
+target_link_libraries(libxcc PRIVATE ${XRT_LIBS} ${PROTOBUFC_LIBRARIES} ${ARCHIVE_LIBRARIES} ${NETTLE_LIBRARIES}
+                      ${ZLIB_LIBRARIES})
 # xrt.h's functions stay with libxrt.
 set(names ${CMAKE_CURRENT_BINARY_DIR}/xcc.map)
 file(WRITE ${names} "{ global: xcc_*; local: *; };\n")

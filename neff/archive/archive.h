@@ -19,7 +19,7 @@ enum {
 };
 #define NEFF_FEATURE_XCC (UINT64_C(1) << 62) /* open instruction encoding, not for AWS hardware */
 
-/* Little-endian on disk, natural alignment; offsets asserted in archive.c. */
+/* Little-endian on disk, natural alignment; offsets asserted in archive_write.c. */
 struct neff_header {
     uint64_t pkg_version, header_size, data_size, version_major, version_minor;
     char build[128];
@@ -61,7 +61,7 @@ bool neff_open_memory(struct neff_file *f, const void *data, size_t size, const 
                       struct diag *d);
 void neff_close(struct neff_file *f);
 const struct neff_member *neff_find(const struct neff_file *f, const char *name);
-/* Recomputes the hash; false with a message when it differs. */
+/* tree_hash.c: recomputes the hash; false with a message when it differs. */
 bool neff_check_hash(const struct neff_file *f, struct diag *d);
 
 /* Decodes and checks the program. It borrows from the archive, which it closes when freed if `own`;

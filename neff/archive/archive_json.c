@@ -2,171 +2,14 @@
 
 #include "neff/base/json.h"
 
-#include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_names[] = {
+const char *const slot_json_names[SLOT_KINDS] = {
     [SLOT_INPUT] = "input",     [SLOT_CONST] = "file",   [SLOT_PLANNED] = "tmp-buf",
     [SLOT_DYNAMIC] = "pointer", [SLOT_VIEW] = "virtual",
 };
-enum { NKINDS = sizeof kind_names / sizeof *kind_names };
-
-static struct bytes dump(json_t *j, struct arena *a)
-{
-    char *text = json_dumps(j, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-    size_t n = strlen(text);
-    struct bytes out = {arena_copy(a, text, n), n};
-    free(text);
-    json_decref(j);
-    return out;
-}
-
-/* JSON text must be UTF-8; names from models may not be. */
-static json_t *text_json(const char *s)
-{
-    json_t *j = json_string(s ? s : "");
-    if (j)
-        return j;
-    size_t n = strlen(s);
-    char *clean = malloc(n + 1);
-    for (size_t i = 0; i <= n; i++)
-        clean[i] = (unsigned char)s[i] < 0x80 ? s[i] : '?';
-    j = json_string(clean);
-    free(clean);
-    return j;
-}
-
-/* ---- writing ---- */
-
-static json_t *dim_json(dim_t d)
-{
-    if (dim_is_const(d))
-        return json_integer(d);
-    return json_sprintf("$%d", dim_index(d));
-}
-
-static json_t *dims_json(const struct dim_table *t)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < t->nnodes; i++) {
-        const struct dim_node *n = &t->nodes[i];
-        json_t *row = json_array();
-        json_array_append_new(row, json_string(dim_op_names[n->op]));
-        json_array_append_new(row, n->op == DIM_SYM ? json_integer(n->a) : dim_json(n->a));
-        if (n->op != DIM_SYM)
-            json_array_append_new(row, dim_json(n->b));
-        json_array_append_new(list, row);
-    }
-    return list;
-}
-
-static json_t *symbols_json(const struct dim_table *t)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < t->nsymbols; i++) {
-        json_t *s = json_object();
-        json_object_set_new(s, "name", text_json(t->symbols[i].name));
-        if (t->symbols[i].runtime)
-            json_object_set_new(s, "runtime", json_true());
-        if (t->symbols[i].most)
-            json_object_set_new(s, "most", json_integer(t->symbols[i].most));
-        json_array_append_new(list, s);
-    }
-    return list;
-}
-
-static json_t *var_json(const struct program *p, int i, const struct placement *at, struct arena *a)
-{
-    const struct slot *s = &p->slots[i];
-    json_t *v = json_object();
-    json_object_set_new(v, "type", json_string(kind_names[s->kind]));
-    json_object_set_new(v, "var_id", json_integer(i));
-    if (s->name)
-        json_object_set_new(v, "name", text_json(s->name));
-    json_object_set_new(v, "value", text_json(type_text(&p->dims, a, &s->type)));
-    if (s->is_output)
-        json_object_set_new(v, "output", json_true());
-    if (s->kind == SLOT_VIEW) {
-        json_object_set_new(v, "backing_variable", json_integer(s->base));
-        json_object_set_new(v, "backing_variable_off", dim_json(s->offset));
-    }
-    if (s->kind == SLOT_CONST) {
-        json_object_set_new(v, "file_name", json_string("weights.bin"));
-        json_object_set_new(v, "file_offset", json_integer((json_int_t)at[i].offset));
-        json_object_set_new(v, "size", json_integer((json_int_t)at[i].size));
-    } else if (type_is_static(&s->type)) {
-        int64_t size = type_count((struct dim_table *)&p->dims, &s->type) *
-                       (int64_t)dtype_bytes(s->type.dtype);
-        json_object_set_new(v, "size", json_integer(size));
-    }
-    return v;
-}
-
-static json_t *guards_json(const struct program *p)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < p->nguards; i++) {
-        const struct guard *g = &p->guards[i];
-        json_t *row = json_object();
-        json_object_set_new(row, "must", json_string(guard_kind_names[g->kind]));
-        json_object_set_new(row, "a", dim_json(g->a));
-        json_object_set_new(row, "b", dim_json(g->b));
-        if (g->region)
-            json_object_set_new(row, "region", json_integer(g->region));
-        json_object_set_new(row, "node", text_json(g->node));
-        if (*g->what)
-            json_object_set_new(row, "what", text_json(g->what));
-        if (g->dimension >= 0)
-            json_object_set_new(row, "dimension", json_integer(g->dimension));
-        json_array_append_new(list, row);
-    }
-    return list;
-}
-
-struct bytes def_json_write(const struct program *p, const struct placement *at, struct arena *a)
-{
-    json_t *root = json_object(), *vars = json_object(), *outputs = json_array();
-    json_object_set_new(root, "name", text_json(p->name));
-    json_object_set_new(root, "target", text_json(p->target));
-    json_t *queue = json_pack("{s:s,s:i,s:s}", "type", "data", "num_queues", 1, "owner", "sp");
-    json_object_set_new(root, "dma_queue", json_pack("{s:o}", "qSyncIO0", queue));
-    json_object_set_new(root, "symbols", symbols_json(&p->dims));
-    json_object_set_new(root, "dims", dims_json(&p->dims));
-    if (p->nguards)
-        json_object_set_new(root, "guards", guards_json(p));
-    for (int i = 0; i < p->nslots; i++) {
-        char key[16];
-        snprintf(key, sizeof key, "v%d", i);
-        json_object_set_new(vars, key, var_json(p, i, at, a));
-    }
-    json_object_set_new(root, "var", vars);
-    for (int i = 0; i < p->regions[0].nresults; i++)
-        json_array_append_new(outputs, text_json(p->output_names[i]));
-    json_object_set_new(root, "outputs", outputs);
-    return dump(root, a);
-}
-
-struct bytes debug_json_write(const struct program *p, struct arena *a)
-{
-    json_t *nodes = json_array();
-    for (int i = 0; i < p->nnodes; i++) {
-        json_t *n = json_array();
-        json_array_append_new(n, text_json(p->nodes[i].name));
-        json_array_append_new(n, text_json(p->nodes[i].source));
-        json_array_append_new(nodes, n);
-    }
-    return dump(json_pack("{s:o}", "nodes", nodes), a);
-}
-
-struct bytes neff_json_write(const struct program *p, struct arena *a)
-{
-    json_t *sg = json_pack("{s:s,s:s,s:s}", "name", "sg00", "definition", "sg00/def.json", "target",
-                           p->target ? p->target : "");
-    return dump(json_pack("{s:s,s:[o]}", "format", "xcc NEFF-style archive", "graphs", sg), a);
-}
-
-/* ---- reading ---- */
 
 struct reader {
     struct json_reader j;
@@ -316,8 +159,8 @@ static bool read_guards(struct reader *r)
 static bool read_kind(struct reader *r, struct slot *s)
 {
     const char *kind = json_read_word(&r->j);
-    for (int k = 0; k < NKINDS; k++)
-        if (!strcmp(kind, kind_names[k])) {
+    for (int k = 0; k < SLOT_KINDS; k++)
+        if (!strcmp(kind, slot_json_names[k])) {
             s->kind = (uint8_t)k;
             return true;
         }

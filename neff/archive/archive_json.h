@@ -13,6 +13,10 @@ struct placement {
     uint64_t offset, size;
 };
 
+/* What a slot's kind is called there. */
+extern const char *const slot_json_names[SLOT_KINDS];
+
+/* archive_json_write.c */
 struct bytes def_json_write(const struct program *p, const struct placement *at, struct arena *a);
 /* Fills dims and slots (constants' data left NULL, see *at), nodes and output names. */
 bool def_json_read(struct program *p, struct bytes text, struct placement **at, struct diag *d);

@@ -3,10 +3,8 @@
 #include "neff/archive/archive_json.h"
 #include "neff/isa/codec.h"
 #include "neff/isa/streams.h"
-#include "neff/archive/tree_hash.h"
+#include "neff/archive/tar.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,57 +26,16 @@ static bool check_header(const struct neff_file *f, const char *name, struct dia
     return true;
 }
 
-/* The bytes of the member just read: in place when libarchive hands out our own memory, else a
- * copy. */
-static bool member_data(struct neff_file *f, struct archive *tar, struct neff_member *m,
-                        struct diag *d)
+static bool read_members(struct neff_file *f, struct diag *d)
 {
-    uint8_t *copy = NULL;
-    size_t done = 0;
-    for (;;) {
-        const void *block;
-        size_t n;
-        la_int64_t offset;
-        int rc = archive_read_data_block(tar, &block, &n, &offset);
-        if (rc == ARCHIVE_EOF)
-            break;
-        if (rc != ARCHIVE_OK || offset != (la_int64_t)done || n > m->size - done)
-            return fail(d, "member '%s': %s", m->name,
-                        rc == ARCHIVE_OK ? "unexpected layout" : archive_error_string(tar));
-        bool ours =
-            (const uint8_t *)block >= f->data && (const uint8_t *)block + n <= f->data + f->size;
-        if (ours && n == m->size) {
-            m->data = block;
-            return true;
-        }
-        if (!copy)
-            copy = arena_alloc(&f->arena, m->size);
-        memcpy(copy + done, block, n);
-        done += n;
-    }
-    if (done != m->size)
-        return fail(d, "member '%s' is truncated", m->name);
-    m->data = copy ? copy : f->data;
-    return true;
-}
-
-static bool read_members(struct neff_file *f, struct archive *tar, struct diag *d)
-{
-    struct archive_entry *e;
-    int rc;
-    while ((rc = archive_read_next_header(tar, &e)) == ARCHIVE_OK) {
-        const char *name = archive_entry_pathname(e);
-        la_int64_t size = archive_entry_size(e);
-        if (!name || archive_entry_filetype(e) != AE_IFREG || size < 0 || (uint64_t)size > f->size)
-            return fail(d, "bad member '%s'", name ? name : "");
+    struct tar_reader tar = {f->data + NEFF_HEADER_SIZE, f->size - NEFF_HEADER_SIZE, 0};
+    struct tar_member m;
+    while (tar_next(&tar, &m, d)) {
         ARENA_GROW(&f->arena, f->members, f->nmembers, f->members_cap);
-        struct neff_member *m = &f->members[f->nmembers];
-        *m = (struct neff_member){arena_strdup(&f->arena, name), NULL, (size_t)size};
-        if (!member_data(f, tar, m, d))
-            return false;
-        f->nmembers++;
+        f->members[f->nmembers++] =
+            (struct neff_member){arena_strdup(&f->arena, m.name), m.data, m.size};
     }
-    return rc == ARCHIVE_EOF || fail(d, "damaged tar: %s", archive_error_string(tar));
+    return !diag_failed(d);
 }
 
 static bool open_bytes(struct neff_file *f, const void *data, size_t size, const char *name,
@@ -92,14 +49,7 @@ static bool open_bytes(struct neff_file *f, const void *data, size_t size, const
     memcpy(&f->header, data, sizeof f->header);
     if (!check_header(f, name, d))
         return false;
-    struct archive *tar = archive_read_new();
-    archive_read_support_format_tar(tar);
-    bool ok = archive_read_open_memory(tar, f->data + NEFF_HEADER_SIZE, size - NEFF_HEADER_SIZE) ==
-                  ARCHIVE_OK ||
-              fail(d, "not a tar: %s", archive_error_string(tar));
-    ok = ok && read_members(f, tar, d);
-    archive_read_free(tar);
-    return ok || fail_in(d, "%s", name);
+    return read_members(f, d) || fail_in(d, "%s", name);
 }
 
 bool neff_open_memory(struct neff_file *f, const void *data, size_t size, const char *name,
@@ -136,14 +86,6 @@ const struct neff_member *neff_find(const struct neff_file *f, const char *name)
         if (!strcmp(f->members[i].name, name))
             return &f->members[i];
     return NULL;
-}
-
-bool neff_check_hash(const struct neff_file *f, struct diag *d)
-{
-    uint8_t digest[32];
-    tree_hash_memory(f->data + NEFF_HEADER_SIZE, f->size - NEFF_HEADER_SIZE, digest);
-    return !memcmp(digest, f->header.hash, 32) ||
-           fail(d, "the archive's contents differ from its hash: it is damaged");
 }
 
 /* ---- programs ---- */

@@ -4,10 +4,9 @@
 #include "neff/archive/archive_json.h"
 #include "neff/archive/archive_weights.h"
 #include "neff/isa/streams.h"
+#include "neff/archive/tar.h"
 #include "neff/archive/tree_hash.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -30,64 +29,52 @@ _Static_assert(offsetof(struct neff_header, lnc_size) == 552, "lnc_size");
  * Whole huge pages at a time: a file system with large folios then caches the archive in huge
  * pages, and those who map it read its weights with fewer page faults and TLB misses.
  */
-enum { TAR_BLOCK = 512, WRITE_BYTES = 2 << 20 };
+enum { WRITE_BYTES = 2 << 20 };
 
 struct writer {
     struct out_file out;
     uint64_t written; /* bytes after the header */
-    bool failed;
 };
 
-static la_ssize_t on_write(struct archive *a, void *user, const void *data, size_t n)
+static bool put(struct writer *w, const void *data, size_t n, struct diag *d)
 {
-    struct writer *w = user;
-    if (n && fwrite(data, 1, n, w->out.f) != n) {
-        archive_set_error(a, errno, "%s", strerror(errno));
-        w->failed = true;
-        return -1;
-    }
+    if (n && fwrite(data, 1, n, w->out.f) != n)
+        return fail(d, "cannot write: %s", strerror(errno));
     w->written += n;
-    return (la_ssize_t)n;
-}
-
-static bool begin_member(struct archive *tar, const char *name, uint64_t size, struct diag *d)
-{
-    struct archive_entry *e = archive_entry_new();
-    archive_entry_set_pathname(e, name);
-    archive_entry_set_size(e, (la_int64_t)size);
-    archive_entry_set_filetype(e, AE_IFREG);
-    archive_entry_set_perm(e, 0644);
-    archive_entry_set_mtime(e, 0, 0);
-    int rc = archive_write_header(tar, e);
-    archive_entry_free(e);
-    return rc == ARCHIVE_OK || fail(d, "cannot write: %s", archive_error_string(tar));
-}
-
-static bool put(struct archive *tar, const void *data, size_t n, struct diag *d)
-{
-    if (n && archive_write_data(tar, data, n) != (la_ssize_t)n)
-        return fail(d, "cannot write: %s", archive_error_string(tar));
     return true;
 }
 
-static bool put_zeros(struct archive *tar, uint64_t n, struct diag *d)
+static bool put_zeros(struct writer *w, uint64_t n, struct diag *d)
 {
     static const uint8_t zeros[4096];
     for (; n; n -= n < sizeof zeros ? n : sizeof zeros)
-        if (!put(tar, zeros, n < sizeof zeros ? (size_t)n : sizeof zeros, d))
+        if (!put(w, zeros, n < sizeof zeros ? (size_t)n : sizeof zeros, d))
             return false;
     return true;
 }
 
-static bool put_member(struct archive *tar, const char *name, struct bytes b, struct diag *d)
+static bool begin_member(struct writer *w, const char *name, uint64_t size, struct diag *d)
 {
-    return begin_member(tar, name, b.size, d) && put(tar, b.data, b.size, d);
+    uint8_t block[TAR_BLOCK];
+    tar_header(block, name, size);
+    return put(w, block, sizeof block, d);
+}
+
+static bool end_member(struct writer *w, uint64_t size, struct diag *d)
+{
+    return put_zeros(w, tar_padding(size), d);
+}
+
+static bool put_member(struct writer *w, const char *name, struct bytes b, struct diag *d)
+{
+    return begin_member(w, name, b.size, d) && put(w, b.data, b.size, d) &&
+           end_member(w, b.size, d);
 }
 
 /* What writes the weights' bytes into their member. */
-static bool put_piece(void *tar, const void *data, size_t n, struct diag *d)
+static bool put_piece(void *w, const void *data, size_t n, struct diag *d)
 {
-    return data ? put(tar, data, n, d) : put_zeros(tar, n, d);
+    return data ? put(w, data, n, d) : put_zeros(w, n, d);
 }
 
 static uint64_t aligned(uint64_t n, uint64_t to)
@@ -95,13 +82,7 @@ static uint64_t aligned(uint64_t n, uint64_t to)
     return (n + to - 1) / to * to;
 }
 
-static uint64_t tar_size(uint64_t n)
-{
-    return TAR_BLOCK + aligned(n, TAR_BLOCK);
-}
-
-static bool put_members(const struct program *p, struct archive *tar, struct arena *a,
-                        struct diag *d)
+static bool put_members(const struct program *p, struct writer *w, struct arena *a, struct diag *d)
 {
     static const char *const bins[ENGINE_COUNT] = {"sg00/pe.bin", "sg00/act.bin", "sg00/pool.bin",
                                                    "sg00/dve.bin", "sg00/sp.bin"};
@@ -118,22 +99,18 @@ static bool put_members(const struct program *p, struct archive *tar, struct are
                             debug_json_write(p, a)};
     static const char *const names[] = {"neff.json", "info.json", "sg00/def.json",
                                         "sg00/debug.json"};
-    uint64_t offset = NEFF_HEADER_SIZE;
-    for (int i = 0; i < 4; i++) {
-        offset += tar_size(small[i].size);
-        if (!put_member(tar, names[i], small[i], d))
+    for (int i = 0; i < 4; i++)
+        if (!put_member(w, names[i], small[i], d))
             return false;
-    }
-    for (int e = 0; e < ENGINE_COUNT; e++) {
-        offset += tar_size(streams[e].size);
-        if (!put_member(tar, bins[e], streams[e], d))
+    for (int e = 0; e < ENGINE_COUNT; e++)
+        if (!put_member(w, bins[e], streams[e], d))
             return false;
-    }
-    uint64_t gap = aligned(offset + 2 * TAR_BLOCK, NEFF_ALIGN) - offset - 2 * TAR_BLOCK;
-    if (!begin_member(tar, "sg00/align", gap, d) || !put_zeros(tar, gap, d))
-        return false;
-    return begin_member(tar, "sg00/weights.bin", weights.size, d) &&
-           weights_write(&weights, put_piece, tar, d);
+    uint64_t before = NEFF_HEADER_SIZE + w->written + 2 * TAR_BLOCK,
+             gap = aligned(before, NEFF_ALIGN) - before;
+    return begin_member(w, "sg00/align", gap, d) && put_zeros(w, gap, d) &&
+           begin_member(w, "sg00/weights.bin", weights.size, d) &&
+           weights_write(&weights, put_piece, w, d) && end_member(w, weights.size, d) &&
+           put_zeros(w, TAR_END, d);
 }
 
 static void make_uuid(uint8_t uuid[16], const uint8_t hash[32])
@@ -173,17 +150,9 @@ static bool write_all(const struct program *p, struct writer *w, struct diag *d)
     struct arena scratch = {0};
     static const uint8_t blank[NEFF_HEADER_SIZE];
     setvbuf(w->out.f, NULL, _IOFBF, WRITE_BYTES);
-    struct archive *tar = archive_write_new();
-    archive_write_set_format_ustar(tar);
-    archive_write_set_bytes_per_block(tar, 0);
     bool ok = fwrite(blank, sizeof blank, 1, w->out.f) == 1 ||
               fail(d, "cannot write: %s", strerror(errno));
-    if (ok && archive_write_open(tar, w, NULL, on_write, NULL) != ARCHIVE_OK)
-        ok = fail(d, "cannot write: %s", archive_error_string(tar));
-    ok = ok && put_members(p, tar, &scratch, d);
-    if (ok && archive_write_close(tar) != ARCHIVE_OK)
-        ok = fail(d, "cannot write: %s", archive_error_string(tar));
-    archive_write_free(tar);
+    ok = ok && put_members(p, w, &scratch, d);
     ok = ok && put_header(p, w, d);
     arena_free(&scratch);
     return ok;

@@ -1,9 +1,12 @@
 #include "neff/archive/tree_hash.h"
 
+#include "neff/archive/archive.h"
+
 #include <nettle/sha2.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { CHUNK = 1 << 20, MAX_THREADS = 8 };
@@ -84,4 +87,12 @@ bool tree_hash_file(int fd, uint64_t offset, size_t size, uint8_t out[TREE_HASH_
 {
     struct job j = {.fd = fd, .offset = offset, .size = size};
     return run(&j, out);
+}
+
+bool neff_check_hash(const struct neff_file *f, struct diag *d)
+{
+    uint8_t digest[32];
+    tree_hash_memory(f->data + NEFF_HEADER_SIZE, f->size - NEFF_HEADER_SIZE, digest);
+    return !memcmp(digest, f->header.hash, 32) ||
+           fail(d, "the archive's contents differ from its hash: it is damaged");
 }

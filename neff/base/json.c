@@ -1,5 +1,6 @@
 #include "neff/base/json.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct json_reader json_reader(const void *text, size_t size)
@@ -147,6 +148,17 @@ static int utf8_length(const char *s, const char *end)
     return odd ? 0 : n;
 }
 
+bool json_is_utf8(const char *s, size_t n)
+{
+    for (const char *end = s + n; s < end;) {
+        int length = *s ? utf8_length(s, end) : 0;
+        if (!length)
+            return false;
+        s += length;
+    }
+    return true;
+}
+
 /* Bytes from here on that stand for themselves. */
 static size_t plain(const struct json_reader *r)
 {
@@ -234,6 +246,34 @@ int64_t json_read_integer(struct json_reader *r)
     return negative ? v : -v;
 }
 
+static void skip_number(struct json_reader *r)
+{
+    blanks(r);
+    const char *start = r->at;
+    while (digit(r) || one_of(r, "+-.eE"))
+        r->at++;
+    if (r->at == start)
+        bad(r, "expected a value");
+}
+
+double json_read_number(struct json_reader *r)
+{
+    blanks(r);
+    char text[JSON_WORD], *end = text;
+    const char *start = r->at;
+    skip_number(r);
+    size_t n = (size_t)(r->at - start);
+    double v = 0;
+    if (n < sizeof text) {
+        memcpy(text, start, n);
+        text[n] = 0;
+        v = strtod(text, &end);
+    }
+    if (n == 0 || end != text + n)
+        bad(r, "expected a number");
+    return r->problem ? 0 : v;
+}
+
 static bool literal(struct json_reader *r, const char *name)
 {
     size_t n = strlen(name);
@@ -248,16 +288,6 @@ bool json_read_bool(struct json_reader *r)
 {
     bool yes = literal(r, "true");
     return yes || literal(r, "false") ? yes : bad(r, "expected true or false");
-}
-
-static void skip_number(struct json_reader *r)
-{
-    blanks(r);
-    const char *start = r->at;
-    while (digit(r) || one_of(r, "+-.eE"))
-        r->at++;
-    if (r->at == start)
-        bad(r, "expected a value");
 }
 
 void json_skip(struct json_reader *r)
@@ -277,6 +307,14 @@ void json_skip(struct json_reader *r)
             skip_number(r);
         }
     } while (r->depth > depth && !r->problem);
+}
+
+const char *json_value(struct json_reader *r)
+{
+    blanks(r);
+    const char *start = r->at;
+    json_skip(r);
+    return start;
 }
 
 bool json_done(struct json_reader *r)

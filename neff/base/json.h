@@ -45,8 +45,14 @@ bool json_begins(const struct json_reader *r,
 const char *json_read_word(struct json_reader *r); /* a short string; "" for others */
 char *json_read_text(struct json_reader *r, struct arena *a);
 int64_t json_read_integer(struct json_reader *r);
+double json_read_number(struct json_reader *r); /* any number */
 bool json_read_bool(struct json_reader *r);
+/* Passes the value at hand. */
 void json_skip(struct json_reader *r);
+/* Passes it, and tells where it starts, blanks left out: it ends where the reader stands. */
+const char *json_value(struct json_reader *r);
+/* Whether the bytes are UTF-8 without zeros. */
+bool json_is_utf8(const char *s, size_t n);
 /* The text ends here, and all went well. */
 bool json_done(struct json_reader *r);
 

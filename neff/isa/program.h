@@ -21,6 +21,7 @@ enum slot_kind {
                      once per shapes */
     SLOT_DYNAMIC, /* dims (or kind) known only while running: owns its memory while live */
     SLOT_VIEW,    /* another slot's memory, contiguous, under another type */
+    SLOT_KINDS
 };
 
 /*

@@ -1,92 +1,60 @@
 #include "runtime/io/npy.h"
 
-#include <archive.h>
-#include <archive_entry.h>
+#include "neff/base/file.h"
+#include "runtime/io/zip.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-/* The whole entry in a new block; its size is not known beforehand in streamed zips. */
-static uint8_t *read_entry(struct archive *a, size_t *size, struct diag *d)
+static bool read_member(const struct zip_member *m, const char *name, struct tensor *t,
+                        struct diag *d)
 {
-    uint8_t *data = NULL;
-    size_t n = 0, room = 0;
-    for (;;) {
-        if (room - n < 65536) {
-            uint8_t *larger = realloc(data, room = room ? room * 2 : 1 << 18);
-            if (!larger) {
-                free(data);
-                fail(d, "out of memory");
-                return NULL;
-            }
-            data = larger;
-        }
-        la_ssize_t got = archive_read_data(a, data + n, room - n);
-        if (got < 0) {
-            fail(d, "%s", archive_error_string(a));
-            free(data);
-            return NULL;
-        }
-        n += (size_t)got;
-        if (got == 0) {
-            *size = n;
-            return data;
-        }
-    }
+    void *data = zip_extract(m, d);
+    bool ok = data ? npy_read_bytes(data, (size_t)m->size, name, t, d) : fail_in(d, "%s", name);
+    free(data);
+    return ok;
 }
 
-static bool add_entry(struct npz *z, struct archive *a, const char *path, struct diag *d)
+static bool add_entry(struct npz *z, const struct zip_member *m, struct diag *d)
 {
-    size_t size;
-    uint8_t *data = read_entry(a, &size, d);
-    if (!data)
-        return false;
+    size_t n = m->name_size;
     struct npz_entry *larger = realloc(z->entries, sizeof *larger * (size_t)(z->count + 1));
-    if (!larger) {
-        free(data);
+    char *name = strndup(m->name, n);
+    if (larger)
+        z->entries = larger;
+    if (!larger || !name) {
+        free(name);
         return fail(d, "out of memory");
     }
-    z->entries = larger;
-    size_t n = strlen(path);
     struct npz_entry *e = &z->entries[z->count];
-    bool ok = npy_read_bytes(data, size, path, &e->t, d);
-    free(data);
-    if (!ok)
+    *e = (struct npz_entry){.name = name};
+    if (!read_member(m, name, &e->t, d)) {
+        free(name);
         return false;
-    e->name = strdup(path);
-    if (!e->name) {
-        tensor_free(&e->t);
-        return fail(d, "out of memory");
     }
-    if (n > 4 && !strcmp(path + n - 4, ".npy"))
-        e->name[n - 4] = 0;
+    n = strlen(name);
+    if (n > 4 && !strcmp(name + n - 4, ".npy"))
+        name[n - 4] = 0;
     z->count++;
     return true;
 }
 
 bool npz_read(const char *path, struct npz *out, struct diag *d)
 {
+    struct mapped_file f;
+    struct zip_reader zip;
+    struct zip_member m;
     *out = (struct npz){0};
-    struct archive *a = archive_read_new();
-    struct archive_entry *entry;
-    if (!a)
-        return fail(d, "out of memory");
-    archive_read_support_format_zip(a);
-    bool ok = archive_read_open_filename(a, path, 1 << 16) == ARCHIVE_OK;
-    int status = ARCHIVE_OK;
-    if (!ok)
-        fail(d, "%s", archive_error_string(a));
-    while (ok && (status = archive_read_next_header(a, &entry)) == ARCHIVE_OK) {
-        const char *name = archive_entry_pathname(entry);
-        ok = name ? add_entry(out, a, name, d) : fail(d, "an entry without a name");
-    }
-    if (ok && status != ARCHIVE_EOF)
-        ok = fail(d, "%s", archive_error_string(a));
-    archive_read_free(a);
-    if (!ok) {
-        npz_free(out);
-        return fail_in(d, "%s", path);
-    }
-    return true;
+    if (!file_map(&f, path, d))
+        return false;
+    bool ok = zip_open(&zip, f.data, f.size, d);
+    while (ok && zip_next(&zip, &m, d))
+        ok = add_entry(out, &m, d);
+    file_unmap(&f);
+    if (!diag_failed(d))
+        return true;
+    npz_free(out);
+    return fail_in(d, "%s", path);
 }
 
 void npz_free(struct npz *z)

@@ -1,5 +1,6 @@
-/* JSON text read without a tree: every kind of value, and text that is cut or changed anywhere. */
-#include "neff/base/json.h"
+/* JSON text read without a tree: every kind of value, and text that is cut or changed anywhere. And
+ * text as it is written. */
+#include "neff/base/json_writer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -129,12 +130,77 @@ static void test_refused(void **state)
     assert_false(accepts(deep, n + 2 * (size_t)JSON_DEPTH + 1));
 }
 
+static const char written[] = "{\n \"text\": \"a\\\"\\\\\\n\\u0001/\xc3\xa9\",\n \"bad\": \"?(\",\n"
+                              " \"numbers\": [\n  -9223372036854775808,\n  0.10000000000000001,\n"
+                              "  2.0,\n  null,\n  true\n ],\n \"empty\": {},\n \"none\": []\n}";
+
+static void test_written(void **state)
+{
+    struct arena a = {0};
+    struct json_writer w = json_writer(&a);
+    json_begin(&w, '{');
+    json_put_text(&w, "text", "a\"\\\n\x01/\xc3\xa9");
+    json_put_text(&w, "bad", "\xc3(");
+    json_name(&w, "numbers");
+    json_begin(&w, '[');
+    json_integer(&w, INT64_MIN);
+    json_real(&w, 0.1);
+    json_real(&w, 2);
+    json_real(&w, 1.0 / 0.0);
+    json_bool(&w, true);
+    json_end(&w, ']');
+    json_name(&w, "empty");
+    json_begin(&w, '{');
+    json_end(&w, '}');
+    json_name(&w, "none");
+    json_begin(&w, '[');
+    json_end(&w, ']');
+    json_end(&w, '}');
+    assert_int_equal(w.size, sizeof written - 1);
+    assert_memory_equal(w.text, written, w.size);
+    arena_free(&a);
+}
+
+/* What is copied is the text that would be written, whatever the blanks; what is no JSON is null.
+ */
+static void test_copied(void **state)
+{
+    struct arena a = {0};
+    struct json_writer w = json_writer(&a);
+    struct json_reader r = json_reader(written, sizeof written - 1);
+    json_copy(&w, &r);
+    assert_int_equal(w.size, sizeof written - 1);
+    assert_memory_equal(w.text, written, w.size);
+    w = json_writer(&a);
+    json_begin(&w, '[');
+    r = json_reader("{\"a\": [1, 2}", 12);
+    json_copy(&w, &r);
+    json_end(&w, ']');
+    assert_int_equal(w.size, 9);
+    assert_memory_equal(w.text, "[\n null\n]", 9);
+    arena_free(&a);
+}
+
+static void test_numbers(void **state)
+{
+    static const struct {
+        const char *text;
+        double v;
+        bool ok;
+    } cases[] = {{"1e-3", 1e-3, true}, {" -2.5 ", -2.5, true}, {"7", 7, true},
+                 {"1-2", 0, false},    {"x", 0, false},        {"", 0, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct json_reader r = json_reader(cases[i].text, strlen(cases[i].text));
+        assert_true(json_read_number(&r) == cases[i].v && !r.problem == cases[i].ok);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_values),  cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_written),
+        cmocka_unit_test(test_copied),  cmocka_unit_test(test_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* What the backend_config of a kernel written by hand says: base64 of a JSON object. */
 #include "frontend/hlo/lower/lower.h"
+#include "neff/base/json.h"
 
 #include <ctype.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,15 +34,36 @@ static char *decode_base64(struct arena *a, const struct hlo_text *text, size_t 
     return out;
 }
 
-static const char *grid_text(struct arena *a, const json_t *grid)
+/* What the JSON object says of the kernel; name NULL when it does not name it. */
+struct kernel_config {
+    const char *name, *grid;
+};
+
+static const char *read_grid(struct json_reader *r, struct arena *a)
 {
     const char *text = "";
-    for (size_t i = 0; i < json_array_size(grid); i++)
-        text = arena_printf(a, "%s%s%lld", text, i ? ", " : "",
-                            (long long)json_integer_value(json_array_get(grid, i)));
-    if (json_is_integer(grid))
-        return arena_printf(a, "grid (%lld)", (long long)json_integer_value(grid));
+    if (!json_begins(r, '['))
+        return arena_printf(a, "grid (%lld)", (long long)json_read_integer(r));
+    json_enter(r, '[');
+    while (json_read_element(r))
+        text = arena_printf(a, "%s%s%lld", text, *text ? ", " : "",
+                            (long long)json_read_integer(r));
     return *text ? arena_printf(a, "grid (%s)", text) : "no grid";
+}
+
+static struct kernel_config read_config(struct arena *a, const char *text, size_t size)
+{
+    struct kernel_config c = {NULL, "no grid"};
+    struct json_reader r = json_reader(text, size);
+    json_enter(&r, '{');
+    for (const char *key; (key = json_read_key(&r));)
+        if (!strcmp(key, "func_name") && json_begins(&r, '"'))
+            c.name = json_read_text(&r, a);
+        else if (!strcmp(key, "grid"))
+            c.grid = read_grid(&r, a);
+        else
+            json_skip(&r);
+    return r.problem ? (struct kernel_config){0} : c;
 }
 
 const char *hlo_kernel_reason(struct arena *a, const struct hlo_instruction *i)
@@ -55,21 +76,16 @@ const char *hlo_kernel_reason(struct arena *a, const struct hlo_instruction *i)
     char *text = config ? decode_base64(a, config->text, &size) : NULL;
     if (!text && config) /* some writers leave the JSON as it is */
         text = arena_strndup(a, config->text->data, size = config->text->size);
-    json_t *j = text ? json_loadb(text, size, JSON_DISABLE_EOF_CHECK, NULL) : NULL;
-    const char *name = json_string_value(json_object_get(j, "func_name"));
-    const char *reason;
-    if (name)
-        reason = arena_printf(
+    struct kernel_config c = text ? read_config(a, text, size) : (struct kernel_config){0};
+    if (c.name)
+        return arena_printf(
             a,
             "custom-call of '%s': kernel '%s', %s; kernels written by hand are not compiled, "
             "replace the call by operators",
-            target, name, grid_text(a, json_object_get(j, "grid")));
-    else
-        reason = arena_printf(
+            target, c.name, c.grid);
+    return arena_printf(
             a,
             "custom-call of '%s': a kernel whose backend_config does not name it%s%s; kernels "
             "written by hand are not compiled",
             target, *from ? ", called by " : "", from);
-    json_decref(j);
-    return reason;
 }
