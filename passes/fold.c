@@ -10,12 +10,18 @@
 
 #include <string.h>
 
-enum { LARGEST_RESULT = 64 << 20 }; /* bytes */
+enum {
+    LARGEST_RESULT = 64 << 20, /* bytes of one operator's results, unless its operands have more */
+    MOST_GROWTH = 256 << 20,   /* that all results together have more than their operands */
+    MOST_STRINGS = 1 << 20,    /* bytes of strings: what becomes of them is not known before */
+};
+#define MOST_WORK (INT64_C(1) << 33) /* products of one operator */
 
 struct folder {
     struct graph *g;
     const struct options *o;
     struct diag *d;
+    int64_t growth; /* so far */
 };
 
 static bool never_folded(const struct node *n)
@@ -51,19 +57,58 @@ static int64_t bytes_of(const struct type *t)
     return n;
 }
 
-static bool too_large(const struct node *n)
+/* Bytes of the operand, if it has not come before; of strings those that they are made of. */
+static int64_t operand_bytes(const struct node *n, int i)
+{
+    const struct tensor *t = n->in[i] ? n->in[i]->constant : NULL;
+    for (int k = 0; k < i; k++)
+        if (n->in[k] == n->in[i])
+            return 0;
+    if (!t || t->kind != VK_TENSOR)
+        return 0;
+    int64_t bytes = (int64_t)tensor_bytes(t);
+    for (int64_t k = 0; t->dtype == DT_STR && k < tensor_count(t) && bytes < MOST_GROWTH; k++)
+        bytes += (int64_t)((const struct str *)t->data)[k].n;
+    return bytes;
+}
+
+/* Products that a contraction makes, about: what a plain routine needs seconds for is left. */
+static bool much_work(const struct node *n)
+{
+    bool product = n->op == OP_matmul || n->op == OP_gemm || n->op == OP_conv ||
+                   n->op == OP_conv_transpose || n->op == OP_einsum || n->op == OP_sdpa;
+    if (!product || n->nin < 2 || !type_is_static(&n->in[0]->type))
+        return false;
+    double elements = (double)tensor_count(n->in[1]->constant), terms = 1;
+    const struct type *x = &n->in[0]->type, *y = &n->out[0]->type;
+    if (n->op == OP_conv && n->in[1]->type.rank > 0 && n->in[1]->type.dims[0] > 0)
+        terms = elements / (double)n->in[1]->type.dims[0];
+    else if (x->rank > 0)
+        terms = (double)x->dims[x->rank - 1];
+    for (int i = 0; type_is_static(y) && i < y->rank; i++)
+        terms *= (double)y->dims[i];
+    return terms > (double)MOST_WORK;
+}
+
+/* More than a compiler should keep, or would take too long. *growth: bytes that results have more
+ * than operands. */
+static bool too_large(const struct node *n, int64_t *growth)
 {
     int64_t in = 0, out = 0;
-    for (int i = 0; i < n->nin; i++)
-        if (n->in[i] && n->in[i]->constant->kind == VK_TENSOR)
-            in += (int64_t)tensor_bytes(n->in[i]->constant);
+    bool strings = false;
+    for (int i = 0; i < n->nin; i++) {
+        in += operand_bytes(n, i);
+        strings |= n->in[i] && n->in[i]->constant->kind == VK_TENSOR &&
+                   n->in[i]->constant->dtype == DT_STR;
+    }
     for (int i = 0; i < n->nout; i++) {
         int64_t b = bytes_of(&n->out[i]->type);
         if (b == INT64_MAX)
             return true;
         out += b > 0 ? b : 0;
     }
-    return out > LARGEST_RESULT && out > in;
+    *growth = out > in ? out - in : 0;
+    return (out > LARGEST_RESULT && out > in) || (strings && in > MOST_STRINGS) || much_work(n);
 }
 
 /* ---- keeping results ---- */
@@ -249,9 +294,13 @@ static struct node *fold_node(struct folder *f, struct node *n)
     absorb_transpose(f, n);
     if (!never_folded(n) && used(n)) {
         use_contents(f, n);
-        if (used(n) && operands_constant(n) && !too_large(n) && !quantize_wants(f->o, n) &&
-            !weight_only_wants(f->o, n))
+        int64_t growth;
+        if (used(n) && operands_constant(n) && !too_large(n, &growth) &&
+            f->growth + growth <= MOST_GROWTH && !quantize_wants(f->o, n) &&
+            !weight_only_wants(f->o, n)) {
+            f->growth += growth;
             evaluate(f, n);
+        }
     }
     if (!never_folded(n) && !used(n)) {
         node_remove(n);
@@ -273,6 +322,6 @@ static bool fold_region(struct folder *f, struct region *r)
 
 bool pass_fold(struct graph *g, const struct options *o, struct diag *d)
 {
-    struct folder f = {g, o, d};
+    struct folder f = {g, o, d, 0};
     return fold_region(&f, g->main) && infer_types(g, d);
 }

@@ -191,6 +191,16 @@ bool xrt_run(struct xrt_context *c)
     return context_run(c->context, fresh());
 }
 
+void xrt_set_limits(struct xrt_context *c, const struct xrt_limits *l)
+{
+    context_set_limits(c->context, &(struct run_limits){l->steps, l->bytes, l->seconds});
+}
+
+void xrt_cancel(struct xrt_context *c)
+{
+    context_cancel(c->context);
+}
+
 bool xrt_output(const struct xrt_context *c, int i, struct xrt_tensor *out)
 {
     struct diag *d = fresh();

@@ -85,6 +85,21 @@ bool xrt_set_input(struct xrt_context *c, int i, const struct xrt_tensor *t);
  */
 bool xrt_set_output(struct xrt_context *c, int i, void *memory, size_t bytes);
 bool xrt_run(struct xrt_context *c);
+
+/*
+ * What a run may take; 0: no limit. A run that takes more fails; xrt_error() says where it was.
+ * A context starts with limits that no honest model meets: 5 million steps, that is kernels and
+ * calls, those inside loops each time they run. Set before a run.
+ */
+struct xrt_limits {
+    int64_t steps;
+    int64_t bytes;  /* of tensors: those planned together, and of each other one */
+    double seconds; /* noticed between tiles, calls and turns of loops */
+};
+void xrt_set_limits(struct xrt_context *c, const struct xrt_limits *l);
+/* The run in progress, or else the next one, fails soon. From any thread or a signal handler. */
+void xrt_cancel(struct xrt_context *c);
+
 /* Output i of the last successful run, valid until the next one. */
 bool xrt_output(const struct xrt_context *c, int i, struct xrt_tensor *out);
 

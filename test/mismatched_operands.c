@@ -10,6 +10,7 @@
  */
 #include "frontend/driver.h"
 #include "frontend/test_case.h"
+#include "neff/base/memory.h"
 #include "passes/pass.h"
 #include "runtime/ops/common/ops.h"
 
@@ -19,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_OPERANDS = 24, MOST_ELEMENTS = 1 << 12 };
+enum { MOST_OPERANDS = 24, MOST_ELEMENTS = 1 << 12, MOST_MEMORY = 64 << 20 };
 
 static uint64_t seed = 1;
 static long calls, refused;
@@ -279,6 +280,7 @@ int main(int argc, char **argv)
         seed = strtoull(argv[2], NULL, 10), first += 2;
     if (argc > first + 2 && !strcmp(argv[first], "--count"))
         count = atoi(argv[first + 1]), first += 2;
+    memory_limit(MOST_MEMORY);
     for (int i = first; i < argc; i++)
         look_at(argv[i], count);
     printf("%ld calls, %ld of them refused\n", calls, refused);

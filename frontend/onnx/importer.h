@@ -14,7 +14,9 @@ enum {
     MAX_CALL_DEPTH = 64,
     MAX_GRAPH_DEPTH = 48
 };
-enum { MAX_NODES = 4000000 }; /* after inlining functions */
+/* Nodes after inlining functions: so many, and one for each byte of the file. Functions that call
+ * each other twice double what is written with every level. */
+enum { MAX_NODES = 100000 };
 
 struct function { /* a model-local function */
     const char *domain, *name, *overload;

@@ -109,9 +109,11 @@ static bool import_node(struct importer *im, struct region *r, struct scope *s,
                         const Onnx__NodeProto *proto)
 {
     struct arena *a = &im->g->arena;
-    if (++im->nnodes > MAX_NODES)
-        return fail(im->d, "the model has more than %d nodes after inlining its functions",
-                    MAX_NODES);
+    int64_t most = MAX_NODES + (int64_t)im->file->map.size;
+    if (++im->nnodes > most)
+        return fail(im->d,
+                    "more than %lld nodes after inlining functions, from a file of %zu bytes",
+                    (long long)most, im->file->map.size);
     const char *name = proto->name && *proto->name ? proto->name
                        : proto->n_output           ? proto->output[0]
                                                    : "";

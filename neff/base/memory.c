@@ -80,6 +80,18 @@ size_t memory_total(void)
 #define SANITIZED 0 /* their shadow memory alone is terabytes */
 #endif
 
+void memory_limit(size_t bytes)
+{
+    struct rlimit r;
+    total = smaller(memory_total(), bytes);
+    if (SANITIZED || getrlimit(RLIMIT_DATA, &r))
+        return;
+    if (r.rlim_cur == RLIM_INFINITY || r.rlim_cur > bytes) {
+        r.rlim_cur = bytes;
+        setrlimit(RLIMIT_DATA, &r);
+    }
+}
+
 void memory_cap(void)
 {
     struct rlimit r;

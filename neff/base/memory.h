@@ -15,6 +15,12 @@ size_t memory_total(void);
  */
 void memory_cap(void);
 
+/*
+ * For programs, before they start threads: from now on the process gets at most this much memory,
+ * and tensors that are larger are refused.
+ */
+void memory_limit(size_t bytes);
+
 /* Large blocks go back to the system when they are freed, where the C library can be told to. For
  * programs that pass weights from one form to the next. */
 void memory_return_large(void);

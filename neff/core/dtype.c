@@ -241,7 +241,9 @@ double dtype_load_f64(int dt, const void *p, size_t i)
         return float_decode(&formats[dt], load_bits(t->bytes, p, i));
     if (t->cls == DTC_SINT)
         return (double)dtype_load_i64(dt, p, i);
-    return (double)(uint64_t)dtype_load_i64(dt, p, i);
+    if (t->cls == DTC_UINT || t->cls == DTC_BOOL)
+        return (double)(uint64_t)dtype_load_i64(dt, p, i);
+    return 0; /* strings are no numbers */
 }
 
 int64_t dtype_load_i64(int dt, const void *p, size_t i)

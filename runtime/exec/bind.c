@@ -257,7 +257,12 @@ static struct bound **oldest(struct context *c)
 
 static bool reserve_memory(struct context *c, const struct bound *b, struct diag *d)
 {
-    size_t need = (size_t)b->plan.size;
+    size_t need = (size_t)b->plan.size, all = need;
+    for (int s = 0; s < c->m->p->nslots; s++)
+        if (c->m->p->slots[s].kind == SLOT_PLANNED && b->plan.offsets[s] < 0)
+            all += tensor_bytes(&b->types[s]);
+    if (!limits_bytes(c, "this model's tensors need", all, d))
+        return false;
     if (need <= c->memory_bytes)
         return true;
     large_free(c->memory, c->memory_bytes);

@@ -81,6 +81,7 @@ struct context *context_new(struct model *m, int threads, struct diag *d)
     c->threads = threads > 0 ? threads : physical_cores();
     if (m->engine_threads)
         c->threads = ENGINE_COUNT;
+    c->limits.steps = DEFAULT_STEPS;
     for (int i = 0; i < 4; i++)
         c->env.random[i] = 0x9E3779B97F4A7C15u * (uint64_t)(i + 1);
     c->env.run_region = run_region;

@@ -46,6 +46,21 @@ bool context_set_input(struct context *c, int i, const struct tensor *t, struct 
  * placed. */
 bool context_set_output(struct context *c, int i, void *memory, size_t bytes, struct diag *d);
 bool context_run(struct context *c, struct diag *d);
+
+/*
+ * What a run may take; 0: no limit. A run that takes more fails, and its message says where it was.
+ * Without context_set_limits: DEFAULT_STEPS and nothing else.
+ */
+struct run_limits {
+    int64_t steps;  /* kernels and calls, those inside loops each time */
+    int64_t bytes;  /* of the planned tensors together, and of any other tensor */
+    double seconds; /* looked at between tiles and between turns of loops */
+};
+enum { DEFAULT_STEPS = 5000000 };
+void context_set_limits(struct context *c, const struct run_limits *l);
+/* The run in progress, or the next one, fails soon. From any thread, or a signal handler. */
+void context_cancel(struct context *c);
+
 /* NULL before a successful run. */
 const struct tensor *context_output(const struct context *c, int i);
 

@@ -6,6 +6,7 @@
  * Which lane runs an instance is a matter of time; what an instance computes does not depend on it.
  * Engines of one instance run in the order of the merged stream.
  */
+#include "runtime/exec/engine.h"
 #include "runtime/exec/memory.h"
 #include "runtime/exec/pool.h"
 #include "runtime/exec/state.h"
@@ -22,6 +23,18 @@ static inline int64_t number_value(const struct number *n, const int64_t *vars)
     for (int i = 0; i < n->nterms; i++)
         v += n->terms[i].coef * vars[n->terms[i].var];
     return v;
+}
+
+/* Between turns of loops, now and then: false when the lane is to give up. */
+static bool goes_on(struct lane *l)
+{
+    enum { LOOK_EACH = 1024 };
+    if (++l->turns % LOOK_EACH)
+        return true;
+    const char *why = stop_now(l->stop);
+    if (why)
+        lane_fail(l, why);
+    return !atomic_load_explicit(l->error, memory_order_relaxed);
 }
 
 static void run_instance(struct lane *l, const struct bound_kernel *k)
@@ -41,6 +54,8 @@ static void run_instance(struct lane *l, const struct bound_kernel *k)
             else
                 pc = i->match;
         } else if (--left[depth - 1] > 0) {
+            if (!goes_on(l))
+                return;
             l->vars[k->insns[i->match].imm[0].base]++;
             pc = i->match;
         } else {
@@ -58,7 +73,7 @@ static void run_range(struct lane *l, const struct bound_kernel *k, int64_t from
     }
     for (int64_t n = from; n < to; n++) {
         run_instance(l, k);
-        if (atomic_load_explicit(l->error, memory_order_relaxed))
+        if (!goes_on(l) || atomic_load_explicit(l->error, memory_order_relaxed))
             return;
         for (int g = k->ngrid - 1; g >= 0 && ++l->vars[g] == k->grid[g]; g--)
             l->vars[g] = 0;
@@ -196,6 +211,7 @@ bool lanes_start(struct context *c, struct diag *d)
         return fail(d, "out of memory");
     for (int i = 0; i < c->threads; i++) {
         c->lanes[i].hbm = c->address;
+        c->lanes[i].stop = &c->stop;
         c->lanes[i].k = kernels_get();
     }
     if (c->threads > 1)

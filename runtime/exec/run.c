@@ -105,6 +105,8 @@ static bool define_slot(struct context *c, int slot, struct diag *d)
     const struct type *type = &p->slots[slot].type;
     const struct tensor *t = &c->slots[slot];
     char got[256];
+    if (t->kind == VK_TENSOR && !limits_bytes(c, "a tensor needs", tensor_bytes(t), d))
+        return fail_in(d, "'%s'", slot_name(p, slot));
     if (type->kind != VK_TENSOR || type->rank < 0)
         return slot_place(c, slot, d);
     shape_of_nothing(c, slot);
@@ -215,6 +217,8 @@ static bool reserve_dynamic(struct context *c, const struct slot_list *list, str
         if (!check_broadcasts(c->m->p, s, values_now(c), d))
             return false;
         const void *before = c->slots[s].data;
+        if (!limits_bytes(c, "a tensor needs", tensor_bytes(&type), d))
+            return fail_in(d, "'%s'", slot_name(c->m->p, s));
         if (!tensor_alloc_dirty(&c->slots[s], type.dtype, type.rank, type.dims, d) ||
             !slot_place(c, s, d))
             return false;
@@ -403,6 +407,8 @@ static bool run_steps(struct context *c, int region, struct diag *d)
     const struct slot_list *dying = &c->m->dying[c->m->first_step[region]];
     for (int s = 0; s < r->nsteps; s++) {
         const struct step *step = &r->steps[s];
+        if (!limits_step(c, d))
+            return false;
         if (!(step->kind == STEP_LAUNCH ? run_launch(c, step->index, d)
                                         : run_call(c, step->index, d)))
             return false;
@@ -548,7 +554,7 @@ static void begin_dynamic(struct context *c)
     c->values_stale = true;
 }
 
-bool context_run(struct context *c, struct diag *d)
+static bool run_main(struct context *c, struct diag *d)
 {
     c->ran = false;
     c->env.d = d;
@@ -568,4 +574,12 @@ bool context_run(struct context *c, struct diag *d)
     if (c->profile)
         profile_run(c->profile, c->m->p, start);
     return true;
+}
+
+bool context_run(struct context *c, struct diag *d)
+{
+    limits_start(c);
+    bool ok = run_main(c, d);
+    limits_end(c);
+    return ok;
 }

@@ -132,7 +132,17 @@ struct kernel_cache { /* of a kernel bound when launched */
 
 /* ---- a context ---- */
 
+/* What ends a run before its time; lanes look at it too. */
+struct stop {
+    atomic_bool cancelled;
+    double deadline; /* of this run, as time_now tells it; 0: none */
+};
+/* Why to stop, or NULL. */
+const char *stop_now(const struct stop *s);
+
 struct lane {
+    const struct stop *stop;
+    uint32_t turns; /* of loops, and instances, since the lane looked at `stop` */
     int64_t vars[MAX_VARS];
     char *const *hbm; /* address of each slot */
     char *tiles, *scratch;
@@ -186,6 +196,9 @@ struct context {
     int depth; /* nested regions */
     int32_t running[MAX_DEPTH + 1]; /* the regions, outermost first */
     struct profile *profile;
+    struct run_limits limits;
+    int64_t steps_left; /* of this run */
+    struct stop stop;
     bool (*seen)(void *user, struct context *c, int step, struct diag *d); /* see context_watch */
     void *seen_user;
 };
@@ -261,6 +274,12 @@ void profile_launch(struct profile *p, const struct program *program, const stru
 void profile_call(struct profile *p, const struct program *program, const struct call *call,
                   const struct op_call *with, double start);
 void profile_run(struct profile *p, const struct program *program, double start);
+
+/* limits.c: before a run, between its steps, after it. */
+void limits_start(struct context *c);
+bool limits_step(struct context *c, struct diag *d);
+void limits_end(struct context *c);
+bool limits_bytes(const struct context *c, const char *what, size_t bytes, struct diag *d);
 
 /* launch.c */
 bool launch(struct context *c, const struct bound_kernel *k, struct diag *d);

@@ -94,9 +94,9 @@ static bool lower_instruction(struct hlo_importer *im, struct region *r, struct 
         *out = f->args[i->parameter];
         return true;
     }
-    if (++im->instructions > MAX_INSTRUCTIONS)
-        return fail(im->d, "the module has more than %d instructions after inlining its calls",
-                    MAX_INSTRUCTIONS);
+    if (++im->instructions > im->most)
+        return fail(im->d, "the module has more than %lld instructions after inlining its calls",
+                    (long long)im->most);
     struct hlo_lower l = {.im = im, .g = im->g, .r = r, .d = im->d, .i = i, .lanes = lanes};
     l.operands = ARENA_ARRAY(&im->arena, struct leaves, i->operand_count + 1);
     for (int k = 0; k < i->operand_count; k++)

@@ -7,7 +7,8 @@
 #include "frontend/hlo/lower/lower.h"
 #include "frontend/import.h"
 
-enum { MAX_INSTRUCTIONS = 1000000, MAX_CALLS = 256 };
+/* Instructions after inlining calls: so many, and EACH times those of the module. */
+enum { MAX_INSTRUCTIONS = 100000, EACH_INSTRUCTION = 32, MAX_CALLS = 256 };
 
 struct hlo_importer {
     struct graph *g;
@@ -17,7 +18,7 @@ struct hlo_importer {
     struct arena arena; /* of the import only */
     const bool *
         *needed; /* per computation: its instructions that the root needs; NULL until asked */
-    int64_t instructions; /* lowered so far */
+    int64_t instructions, most; /* lowered so far; how many may be */
     int depth, placed;    /* placed: the failure's text names its instruction */
 };
 

@@ -178,6 +178,9 @@ struct graph *hlo_import(const char *path, const struct import_options *o, struc
     ok = ok && hlo_load(f, path, d) && one_module(f, d) && hlo_verify(f->modules[0], d);
     if (ok) {
         im.m = f->modules[0];
+        im.most = MAX_INSTRUCTIONS;
+        for (int i = 0; i < im.m->count; i++)
+            im.most += (int64_t)EACH_INSTRUCTION * im.m->computations[i]->count;
         ok = import_module(&im);
     }
     arena_free(&im.arena);

@@ -525,7 +525,7 @@ static bool loop(struct op_call *c, struct loop *l)
             return false;
     for (int64_t turn = 0; condition && turn < trips; turn++)
         if (!loop_turn(c, l, turn, &condition))
-            return false;
+            return fail_in(c->env->d, "turn %lld", (long long)turn);
     for (int i = 0; i < l->ncarried; i++) {
         if (!keep(c, &l->carried[i]))
             return false;
@@ -603,8 +603,8 @@ bool eval_while(struct op_call *c)
     bool ok = true, again = true;
     for (int i = 0; ok && i < l->ncarried; i++)
         ok = lend(c, c->in[i], &l->carried[i]);
-    while (ok && again)
-        ok = while_turn(c, l, &again);
+    for (int64_t turn = 0; ok && again; turn++)
+        ok = while_turn(c, l, &again) || fail_in(c->env->d, "turn %lld", (long long)turn);
     for (int i = 0; ok && i < l->ncarried; i++) {
         ok = keep(c, &l->carried[i]);
         if (ok)
@@ -683,7 +683,7 @@ static bool scan(struct op_call *c, struct loop *l)
             return false;
     for (int64_t turn = 0; turn < turns; turn++)
         if (!scan_turn(c, l, axes, turn, turns))
-            return false;
+            return fail_in(c->env->d, "turn %lld", (long long)turn);
     for (int i = 0; i < n; i++) {
         if (!keep(c, &l->carried[i]))
             return false;

@@ -275,7 +275,7 @@ static bool subtract_zero_point(struct op_call *c, struct work *w, double *v,
     int64_t cols = t->rank ? t->dims[t->rank - 1] : 1,
             rows = t->rank > 1 ? t->dims[t->rank - 2] : 1;
     int64_t each = by_row ? rows : cols;
-    if (nz != 1 && (each == 0 || nz % each))
+    if (nz != 1 && (nz == 0 || each == 0 || nz % each))
         return fail(w->d, "zero point has %lld elements, expected 1 or %lld", (long long)nz,
                     (long long)each);
     for (int64_t i = 0; i < count; i++) {

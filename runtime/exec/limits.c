@@ -1,0 +1,65 @@
+/*
+ * Limits of a run: steps, memory, time, and a caller that does not want to wait any longer.
+ */
+#include "runtime/exec/state.h"
+
+#include <time.h>
+
+static double time_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void context_set_limits(struct context *c, const struct run_limits *l)
+{
+    c->limits = *l;
+}
+
+void context_cancel(struct context *c)
+{
+    atomic_store_explicit(&c->stop.cancelled, true, memory_order_relaxed);
+}
+
+const char *stop_now(const struct stop *s)
+{
+    if (atomic_load_explicit(&s->cancelled, memory_order_relaxed))
+        return "the run was cancelled";
+    if (s->deadline > 0 && time_now() > s->deadline)
+        return "the run takes longer than its limit";
+    return NULL;
+}
+
+void limits_start(struct context *c)
+{
+    c->steps_left = c->limits.steps > 0 ? c->limits.steps : INT64_MAX;
+    c->stop.deadline = c->limits.seconds > 0 ? time_now() + c->limits.seconds : 0;
+}
+
+void limits_end(struct context *c)
+{
+    atomic_store_explicit(&c->stop.cancelled, false, memory_order_relaxed);
+}
+
+bool limits_step(struct context *c, struct diag *d)
+{
+    enum { LOOK_EACH = 16 }; /* steps: a look at the clock takes as long as a small kernel */
+    if (--c->steps_left < 0)
+        return fail(d, "the run takes more than %lld steps, its limit: a loop that does not end?",
+                    (long long)c->limits.steps);
+    if (atomic_load_explicit(&c->stop.cancelled, memory_order_relaxed) ||
+        c->steps_left % LOOK_EACH == 0) {
+        const char *why = stop_now(&c->stop);
+        return !why || fail(d, "%s", why);
+    }
+    return true;
+}
+
+bool limits_bytes(const struct context *c, const char *what, size_t bytes, struct diag *d)
+{
+    if (c->limits.bytes <= 0 || bytes <= (size_t)c->limits.bytes)
+        return true;
+    return fail(d, "%s %zu bytes for these input shapes, the limit is %lld", what, bytes,
+                (long long)c->limits.bytes);
+}
