@@ -273,12 +273,13 @@ def _matmul(r: Instruction) -> List[Instruction]:
 
 
 def _scan(r: Instruction) -> List[Instruction]:
-    return [_make(r, "tensor_scan", r.operands, r.numbers, r.reals, r.functions)]
+    return [_make(r, "tensor_scan", r.operands, r.numbers, {"start": r.reals["initial"]}, r.functions)]
 
 
-def _renamed(name: str, reals: Optional[Dict[str, str]] = None) -> Any:
+def _search(name: str) -> Any:
     def f(r: Instruction) -> List[Instruction]:
-        return [_make(r, name, r.operands, r.numbers, {(reals or {}).get(k, k): v for k, v in r.reals.items()}, r.functions)]
+        operands = {"values" if n == "vals" else n: o for n, o in r.operands.items()}
+        return [_make(r, name, operands, r.numbers, {"value": v for v in r.reals.values()}, r.functions)]
     return f
 
 
@@ -310,7 +311,7 @@ def _random(r: Instruction) -> List[Instruction]:
 _LOWER = {
     "dma_copy": _copy, "tensor_copy": _copy, "tensor_tensor": _tensor_tensor, "tensor_scalar": _tensor_scalar, "tensor_reduce": _reduce,
     "iota": _iota, "affine_select": _affine_select, "nc_matmul": _matmul, "tensor_tensor_scan": _scan,
-    "find_index8": _renamed("nc_find_index8"), "match_replace8": _renamed("nc_match_replace8", {"imm": "value"}), "gather": _gather,
+    "find_index8": _search("nc_find_index8"), "match_replace8": _search("nc_match_replace8"), "gather": _gather,
     "local_gather": _local_gather, "sequence_bounds": _sequence_bounds, "rng": _random,
 }
 

@@ -149,9 +149,8 @@ def _collect(x: Any, of: Dict[int, np.ndarray], example: Any) -> Any:
     if isinstance(x, View):
         flat = of[x.object.uid].reshape(-1)
         item = flat.dtype.itemsize
-        a = np.lib.stride_tricks.as_strided(flat[to_int(x.offset):], x.shape, [s * item for s, _ in x.dims]).copy() if x.dims \
-            else flat[to_int(x.offset)]
-        return _arrays.like(np.asarray(a), example)
+        a = np.ndarray(x.shape, flat.dtype, flat, to_int(x.offset) * item, [s * item for s, _ in x.dims])
+        return _arrays.like(a.copy(), example)
     if type(x) in (list, tuple):
         return type(x)(_collect(y, of, example) for y in x)
     if type(x) is dict:
