@@ -87,7 +87,11 @@ def vector(x: View, shape: Shape, api: str, what: str) -> View:
 
 
 def emit_unary(dst: View, op: str, src: View, api: str, region: Optional[Region] = None) -> None:
-    emit_activation(dst, op, src, api, region=region)
+    """dst = op(src)."""
+    if op in BITS or op == "logical_not":
+        emit_scalars(dst, src, [(op, 0.0, False)], api, region)
+    else:
+        emit_activation(dst, op, src, api, region=region)
 
 
 def emit_activation(dst: View, op: str, src: View, api: str, scale: Scalar = 1.0, bias: Optional[View] = None,

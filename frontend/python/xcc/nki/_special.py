@@ -401,28 +401,31 @@ def emit_dropout(dst: View, src: View, prob: Scalar, api: str, region: Optional[
     emit_where(dst, keep, src, 0.0, api, region)
 
 
-def emit_cumulative(dst: View, src: View, op0: str, op1: str, imm0: Scalar, imm1: Scalar, command: Optional[str], api: str) -> None:
-    """dst = running op1 of (src op0 imm0), along rows. load_reduce starts from imm1, reduce from where the last one ended."""
+def emit_cumulative(dst: View, src: View, op0: str, op1: str, imm0: Scalar, imm1: Scalar, command: Optional[str], api: str,
+                    reverse0: bool = False) -> None:
+    """r = op1(op0(src[i], imm0), r), dst[i] = r, along rows. load_reduce starts from imm1, reduce from where the last one ended."""
     t = need_trace(api)
-    shape = shape_on_chip(dst)
-    value = result(shape, dtypes.float32)
-    emit_scalars(value, src, [(op0, imm0, False)], api)
-    one = result((shape[0], 1), dtypes.float32)
-    first = "mul" if op1 in ("add", "sub", "mul") else "add"
-    emit_fill(one, 1.0 if first == "mul" else 0.0, api)
+    s, d = two_dims(src, api, "src"), two_dims(dst, api, "dst")
+    p, n = s.shape
     key = "register_cumulative"
     if key not in t.state:
         t.state[key] = t.tile("sbuf", (128, 1), dtypes.float32, key)
-    rows = t.state[key][0:shape[0], :]
+    rows = t.state[key][0:p, :]
+    operand = imm0 if isinstance(imm0, View) else result((p, 1), dtypes.float32)
+    if not isinstance(imm0, View):
+        emit_fill(operand, number(imm0, api), api)
     command = command or "reset_reduce"
     start: Scalar = rows
-    if command == "reset_reduce":
-        start = {"add": 0.0, "sub": 0.0, "mul": 1.0, "max": FLOAT_MIN, "min": -FLOAT_MIN}.get(op1, 0.0)
+    if command in ("reset_reduce", "idle"):
+        start = {"add": 0.0, "sub": 0.0, "mul": 1.0, "max": float("-inf"), "min": float("inf")}.get(op1, 0.0)
     elif command == "load_reduce":
         start = imm1
-    out = value if dst.dtype != dtypes.float32 else dst
-    emit_scan(out, one, value, start, first, op1, api)
-    flat = two_dims(out, api, "dst")
-    emit_copy(rows, flat[:, flat.shape[1] - 1:flat.shape[1]], api)
-    if out is not dst:
-        emit_copy(dst, out, api)
+    operands = {"dst": place(d, (p, n), None, api, "dst"), "a": place(s, (p, n), None, api, "src"),
+                "b": place(spread(operand, (p, n), api), (p, n), None, api, "imm0")}
+    reals = {"initial": 0.0}
+    if isinstance(start, View):
+        operands["initial"] = place(start, (p, 1), None, api, "imm1")
+    else:
+        reals["initial"] = number(start or 0.0, api)
+    operands["last"] = place(rows, (p, 1), None, api)
+    emit("tensor_tensor_scan", operands, api, {"reverse0": int(reverse0), "reverse1": 0, "cumulative": 1}, reals, {"op0": op0, "op1": op1})

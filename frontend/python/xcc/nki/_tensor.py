@@ -465,7 +465,8 @@ def _advanced(view: View, keys: List[object]) -> View:
             raise error(None, "a new axis cannot be mixed with index arrays", NkiIndexError)
         step, size = view.dims[axis]
         if isinstance(k, Dynamic):
-            scalar_index = (step, k.tile, size)
+            top = k.expr.bounds()[1] if isinstance(k.expr, Expr) else to_int(k.expr)
+            scalar_index = (step, k.tile, max(size - top, 1))
             k = k.expr
         elif isinstance(k, View):
             if k.size == 1:
