@@ -231,7 +231,7 @@ _BITWISE = ("and", "or", "xor", "shift_left", "shift_right", "bitnot")
 def _tensor_scalar(r: Instruction) -> List[Instruction]:
     o = dict(r.operands)
     bits = any(f in _BITWISE for f in r.functions.values())
-    if not bits and "operand0" not in o and "operand1" not in o:
+    if not bits and "operand0" not in o and "operand1" not in o and "reduced" not in o:
         return [_make(r, "tensor_scalar", {"dst": o["dst"], "src": o["src"]}, r.numbers, r.reals, r.functions)]
     if any(f.startswith("shift") for f in r.functions.values()):
         o = {n: _unsigned(x) for n, x in o.items()}
@@ -240,6 +240,8 @@ def _tensor_scalar(r: Instruction) -> List[Instruction]:
         operands["a"] = o["operand0"]
     if "operand1" in o:
         operands["b"] = o["operand1"]
+    if "reduced" in o:
+        operands["reduced"] = o["reduced"]
     return [_make(r, "tensor_alu", operands, r.numbers, r.reals, r.functions)]
 
 
@@ -303,16 +305,11 @@ def _sequence_bounds(r: Instruction) -> List[Instruction]:
     return [_make(r, "sequence_bounds", {"starts": starts, "ends": ends, "src": s})]
 
 
-def _random(r: Instruction) -> List[Instruction]:
-    seed = r.numbers.get("seed", 0) * 0x9E3779B1 + r.numbers.get("stream", 0)  # type: ignore[operator]
-    return [_make(r, "random", {"dst": r.operands["dst"]}, {"seed": seed}, {"low": 0.0, "high": 1.0})]
-
-
 _LOWER = {
     "dma_copy": _copy, "tensor_copy": _copy, "tensor_tensor": _tensor_tensor, "tensor_scalar": _tensor_scalar, "tensor_reduce": _reduce,
     "iota": _iota, "affine_select": _affine_select, "nc_matmul": _matmul, "tensor_tensor_scan": _scan,
     "find_index8": _search("nc_find_index8"), "match_replace8": _search("nc_match_replace8"), "gather": _gather,
-    "local_gather": _local_gather, "sequence_bounds": _sequence_bounds, "rng": _random,
+    "local_gather": _local_gather, "sequence_bounds": _sequence_bounds,
 }
 
 

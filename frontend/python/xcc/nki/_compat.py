@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import sys
 import types
-from typing import Any, Dict
+from typing import Any
 
 from ._unavailable import Names
 
@@ -40,13 +40,15 @@ def install_beta1(package: types.ModuleType) -> None:
     _set(package, "nki", nki)
     for name in ("language", "isa", "compiler", "typing"):
         sys.modules["%s.nki.%s" % (package.__name__, name)] = getattr(nki, name)
-    base = types.ModuleType("%s.nki" % package.__name__)
-    for name in ("nccl", "_private", "_private_kernels", "_pre_prod_kernels", "kernels"):
+    for name in ("nccl", "_private", "_private_kernels", "_pre_prod_kernels", "kernels", "framework", "compile", "docs", "isa.neuron_isa",
+                 "language.iterators", "collectives"):
         m = _Absent("%s.nki.%s" % (package.__name__, name))
         m.__path__ = []  # type: ignore[attr-defined]
         sys.modules["%s.nki.%s" % (package.__name__, name)] = m
-        setattr(nki, name, m)
-    _ = base
+        owner: Any = nki
+        for part in name.split(".")[:-1]:
+            owner = getattr(owner, part)
+        setattr(owner, name.rsplit(".", 1)[-1], m)
     starfish = _absent(package, "starfish")
     support = _absent(starfish, "support")
     util = types.ModuleType("%s.starfish.support.util" % package.__name__)
@@ -74,3 +76,15 @@ def install_v06(package: types.ModuleType) -> None:
             _set(package, "dtype", v06.dtype)
             continue
         _absent(package, name)
+
+
+def install() -> None:
+    """Both names, unless packages of these names are installed."""
+    import importlib.util
+
+    for name, fill in (("neuronxcc", install_beta1), ("nki", install_v06)):
+        if name not in sys.modules and importlib.util.find_spec(name) is None:
+            m = types.ModuleType(name)
+            m.__path__ = []  # type: ignore[attr-defined]
+            sys.modules[name] = m
+            fill(m)

@@ -55,8 +55,10 @@ def emit_binary(dst: View, op: str, a: View, b: View, api: str, region: Optional
 
 
 def emit_scalars(dst: View, src: View, ops: Sequence[Tuple[str, Optional[Scalar], bool]], api: str,
-                 region: Optional[Region] = None, engine: Optional[str] = None) -> None:
-    """dst = op1(op0(src, scalar0), scalar1); scalars are numbers or (P, 1) tiles; reversed: op(scalar, x)."""
+                 region: Optional[Region] = None, engine: Optional[str] = None, reduced: Optional[View] = None,
+                 reduce_op: str = "add") -> None:
+    """dst = op1(op0(src, scalar0), scalar1); scalars are numbers or (P, 1) tiles; reversed: op(scalar, x). reduced[row]: the
+    reduction of that, before it is rounded (tiles of two dims, no region)."""
     shape = shape_on_chip(dst)
     if region is not None and region.empty:
         return
@@ -76,6 +78,9 @@ def emit_scalars(dst: View, src: View, ops: Sequence[Tuple[str, Optional[Scalar]
             reals["scalar%d" % k] = 0.0
         else:
             reals["scalar%d" % k] = number(0.0 if scalar is None else scalar, api)
+    if reduced is not None:
+        operands["reduced"] = place(reduced, (shape[0], 1), None, api, "reduce_res")
+        functions["reduce"] = reduce_op
     emit("tensor_scalar", operands, api, numbers, reals, functions, engine)
 
 
@@ -95,9 +100,8 @@ def emit_unary(dst: View, op: str, src: View, api: str, region: Optional[Region]
 
 
 def emit_activation(dst: View, op: str, src: View, api: str, scale: Scalar = 1.0, bias: Optional[View] = None,
-                    region: Optional[Region] = None, sums: Optional[View] = None, command: Optional[str] = None,
-                    reduce_op: str = "add") -> None:
-    """dst = f(src * scale + bias); sums[row] = the rows' sums of that, before it is rounded."""
+                    region: Optional[Region] = None, sums: Optional[View] = None) -> None:
+    """dst = f(src * scale + bias); sums[row] = the rows' sums of that, before it is rounded (tiles of two dims, no region)."""
     shape = shape_on_chip(dst)
     if region is not None and region.empty:
         return
@@ -110,8 +114,9 @@ def emit_activation(dst: View, op: str, src: View, api: str, scale: Scalar = 1.0
         reals["factor"] = number(scale, api)
     if isinstance(bias, View):
         operands["bias"] = place(spread(vector(bias, shape, api, "bias"), shape, api), shape, region, api, "bias")
+    if sums is not None:
+        operands["sum"] = place(sums, (shape[0], 1), None, api, "reduce_res")
     emit("activation", operands, api, {}, reals, {"f": op})
-    _ = command, reduce_op, sums
 
 
 # -- elementwise, with a result --------------------------------------------------------------------------------------
@@ -389,4 +394,5 @@ def matmul(x: object, y: object, transpose_x: bool = False, mask: object = None,
 
 
 hooks["binary"] = lambda op, x, y: binary(op, x, y)
+hooks["matmul"] = lambda x, y: matmul(x, y)
 hooks["unary"] = lambda op, x: unary(op, x)

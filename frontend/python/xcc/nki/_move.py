@@ -135,6 +135,23 @@ def two_dims(x: View, api: str, what: str) -> View:
     return View(x.object, x.dtype, x.offset, (x.dims[0], dims[0]), 0)
 
 
+def as_rows(*views: View) -> Optional[List[View]]:
+    """Tiles as partitions x one free dim, without moving elements; None when one cannot be seen so."""
+    from ._tensor import split_dims
+
+    out: List[View] = []
+    for v in views:
+        if v.blocks or v.index is not None or v.scalar_index is not None or v.outside:
+            return None
+        if v.ndim != 2:
+            free = split_dims(list(v.dims)[1:], [int(np.prod(v.shape[1:], dtype=np.int64))])
+            if free is None:
+                return None
+            v = View(v.object, v.dtype, v.offset, (v.dims[0], free[0]), 0)
+        out.append(v)
+    return out
+
+
 def emit_transpose(dst: View, src: View, api: str, region: Optional[Region] = None, engine: Optional[str] = None,
                    name: str = "nc_transpose") -> None:
     """dst[j, i] = src[i, j]; region: of src."""

@@ -183,7 +183,7 @@ def _to_hbm(x: Any, t: Trace) -> Any:
 
 
 def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid: Sequence[int], target: str, interface: str,
-                   name: Optional[str] = None) -> Tuple[Compiled, List[Any]]:
+                   name: Optional[str] = None, platform: Optional[str] = None) -> Tuple[Compiled, List[Any]]:
     """Traces and compiles; gives the compiled kernel and the arrays among the arguments."""
     leaves: List[Any] = []
     names: List[str] = []
@@ -206,7 +206,7 @@ def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid
     def end(t: Trace, result: Any) -> Any:
         return _to_hbm(result, t)
 
-    traced = trace_kernel(function, bind, grid, target, interface, end)
+    traced = trace_kernel(function, bind, grid, target, interface, end, platform)
     t = traced.trace
     for r in t.records:
         d = getattr(r, "operands", {}).get("dst") if hasattr(r, "operands") else None
@@ -270,7 +270,7 @@ class Kernel:
         key = (self.grid, self.target, _key(tree[0]), _key(tree[1]), tuple((tuple(x.shape), str(x.dtype)) for x in leaves))
         found = self._cache.get(key)
         if found is None:
-            found, leaves = compile_kernel(self.func, args, kwargs, self.grid, self.target, self.interface)
+            found, leaves = compile_kernel(self.func, args, kwargs, self.grid, self.target, self.interface, None, self.platform_target)
             self._cache[key] = found
         return found, leaves
 

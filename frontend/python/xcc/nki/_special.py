@@ -12,7 +12,7 @@ from ._core import (Shape, _predicate, as_tile, emit, emit_copy, emit_dma, emit_
 from ._errors import NkiTypeError, error
 from ._index import Expr, Mask
 from ._mask import Region, region_of
-from ._move import two_dims
+from ._move import as_rows, two_dims
 from ._ops import NEUTRAL, op_name
 from ._tensor import View
 from ._trace import need_trace
@@ -75,18 +75,29 @@ def emit_range_select(dst: View, src: View, cmp0: str, cmp1: str, bound0: Scalar
                       region: Optional[Region] = None) -> None:
     """dst[p, j] = cmp0(start + j, bound0[p]) and cmp1(start + j, bound1[p]) ? src : fill, indices in f32."""
     shape = shape_on_chip(dst)
+    rows = as_rows(dst, src)
+    if rows is not None and not isinstance(start, View) and region is None:
+        d, s = rows
+        bounds = []
+        for b in (bound0, bound1):
+            if not isinstance(b, View):
+                t = result((shape[0], 1), dtypes.float32)
+                emit_fill(t, number(b, api), api)
+                b = t
+            bounds.append(place(spread(b, d.shape, api), d.shape, None, api, "bound"))
+        emit("range_select", {"dst": place(d, d.shape, None, api, "dst"), "src": place(s, d.shape, None, api, "on_true_tile"),
+                              "bound0": bounds[0], "bound1": bounds[1]}, api, {"start": start}, {"fill": fill}, {"op0": cmp0, "op1": cmp1})
+        return
     index = result(shape, dtypes.float32)
-    free = shape[1:]
     steps = [0] * len(shape)
     step = 1
-    for k in range(len(free), 0, -1):
+    for k in range(len(shape) - 1, 0, -1):
         steps[k] = step
         step *= shape[k]
+    e = Expr(tuple(shape), 0, (), tuple(steps))
+    emit_iota(index, e if isinstance(start, View) else e + start, api)  # type: ignore[arg-type]
     if isinstance(start, View):
-        emit_iota(index, Expr(tuple(shape), 0, (), tuple(steps)), api)
         emit_scalars(index, index, [("add", start, False)], api)
-    else:
-        emit_iota(index, Expr(tuple(shape), 0, (), tuple(steps)) + start, api)  # type: ignore[arg-type]
     m0, m1 = result(shape, dtypes.uint8), result(shape, dtypes.uint8)
     emit_scalars(m0, index, [(cmp0, bound0, False)], api)
     emit_scalars(m1, index, [(cmp1, bound1, False)], api)
@@ -100,15 +111,11 @@ def emit_range_select(dst: View, src: View, cmp0: str, cmp1: str, bound0: Scalar
 def reduce_into_register(family: str, value: View, op: str, command: Optional[str], res: Optional[View], api: str,
                          region: Optional[Region] = None, negate: bool = False, initial: Optional[Scalar] = None) -> None:
     """Row reductions into an engine's registers. command: idle, reset, reduce, reset_reduce, load_reduce."""
-    t = need_trace(api)
     command = command or "reset_reduce"
     shape = shape_on_chip(value)
     if command == "idle" and res is None:
         return
-    key = "register_" + family
-    if key not in t.state:
-        t.state[key] = t.tile("sbuf", (128, 1), dtypes.float32, key)
-    rows = t.state[key][0:shape[0], :]
+    rows = register(family, shape[0], api)
     axes = list(range(1, len(shape)))
     start = NEUTRAL.get(op, 0.0)
     start = max(min(start, 3.4028234663852886e38), FLOAT_MIN) if op == "min" else start
@@ -139,6 +146,15 @@ def seen_as_rows(res: View, p: int) -> View:
     if live or shape[0] != p:
         raise error("reduce_res", "has shape %s, expected (%d, 1)" % (shape, p), NkiTypeError)
     return View(res.object, res.dtype, res.offset, (res.dims[res.blocks], (1, 1)), 0)
+
+
+def register(family: str, p: int, api: str) -> View:
+    """The registers of p partitions."""
+    t = need_trace(api)
+    key = "register_" + family
+    if key not in t.state:
+        t.state[key] = t.tile("sbuf", (128, 1), dtypes.float32, key)
+    return t.state[key][0:p, :]
 
 
 def in_f32(dst: View, region: Optional[Region]) -> Tuple[View, bool]:
@@ -178,70 +194,21 @@ def emit_scan(dst: View, a: View, b: View, initial: Scalar, op0: str, op1: str, 
 
 def emit_bn_stats(dst: View, src: View, api: str, region: Optional[Region] = None) -> None:
     """dst[p] = count, mean, variance * count of the even elements, then of the odd ones."""
-    src = two_dims(src, api, "data")
+    src, d = two_dims(src, api, "data"), two_dims(dst, api, "dst")
     if src.shape[1] > 512:
         raise error(api, "data has %d elements per partition, at most 512; split it and combine with bn_aggr" % src.shape[1], NkiTypeError)
-    p, n = src.shape
-    start, end = 0, n
-    if region is not None:
-        if region.bounds[1] is not None:
-            assert isinstance(region.bounds[1], Expr)
-            region.bounds[1].__index__()
-        start, end = region.starts[1], region.starts[1] + region.counts[1]
-    rows = None
-    if region is not None and (region.starts[0] or region.counts[0] != p or region.bounds[0] is not None):
-        rows = region
-    d = two_dims(dst, api, "dst")
-    for odd in range(2):
-        count = (end - start + 1 - odd) // 2
-        part = d[:, 3 * odd:3 * odd + 3]
-        emit_fill(part[:, 0:1], float(count), api)
-        if not count:
-            emit_fill(part[:, 1:3], 0.0, api)
-            continue
-        x = src[:, start + odd:end:2]
-        sub = None
-        if rows is not None:
-            sub = Region(x.shape)
-            sub.starts[0], sub.counts[0], sub.bounds[0] = rows.starts[0], rows.counts[0], rows.bounds[0]
-        average, centred = result((p, 1), dtypes.float32), result(x.shape, dtypes.float32)
-        emit_reduce(average, "add", x, [1], api, sub)
-        emit_scalars(average, average, [("mul", 1.0 / count, False)], api)
-        emit_copy(part[:, 1:2], average, api)
-        emit_scalars(centred, x, [("sub", average, False)], api, sub)
-        emit_activation(centred, "square", centred, api, region=sub)
-        emit_reduce(part[:, 2:3], "add", centred, [1], api, sub)
+    emit("bn_stats6", {"dst": place(d, (src.shape[0], 6), _row_region(region, (src.shape[0], 6)), api, "dst"),
+                       "src": place(src, src.shape, region, api, "data")}, api)
 
 
 def emit_bn_aggr(dst: View, src: View, api: str, region: Optional[Region] = None) -> None:
     """dst[p] = mean, variance of groups of count, mean, variance * count."""
-    src = two_dims(src, api, "data")
-    p, n = src.shape
-    if n % 3:
-        raise error(api, "data has %d elements per partition, expected groups of three (count, mean, variance * count)" % n, NkiTypeError)
-    if region is not None and (region.counts[1] != n or region.bounds[1] is not None):
-        if region.bounds[1] is not None:
-            region.bounds[1].__index__()  # type: ignore[union-attr]
-        src = src[:, region.starts[1]:region.starts[1] + region.counts[1]]
-        n = src.shape[1]
-    groups = n // 3
-    d = two_dims(dst, api, "dst")
-    counts, means, sums = src[:, 0:n:3], src[:, 1:n:3], src[:, 2:n:3]
-    f32 = dtypes.float32
-    total, average, t = result((p, 1), f32), result((p, 1), f32), result((p, groups), f32)
-    emit_reduce(total, "add", counts, [1], api)
-    emit_binary(t, "mul", counts, means, api)
-    emit_reduce(average, "add", t, [1], api)
-    emit_binary(average, "div", average, total, api)
-    emit_scalars(t, means, [("sub", average, False)], api)
-    emit_activation(t, "square", t, api)
-    emit_binary(t, "mul", t, counts, api)
-    emit_binary(t, "add", t, sums, api)
-    variance = result((p, 1), f32)
-    emit_reduce(variance, "add", t, [1], api)
-    emit_binary(variance, "div", variance, total, api)
-    emit_copy(d[:, 0:1], average, api)
-    emit_copy(d[:, 1:2], variance, api)
+    src, d = two_dims(src, api, "data"), two_dims(dst, api, "dst")
+    if src.shape[1] % 3:
+        raise error(api, "data has %d elements per partition, expected groups of three (count, mean, variance * count)" % src.shape[1],
+                    NkiTypeError)
+    emit("bn_aggr", {"dst": place(d, (src.shape[0], 2), _row_region(region, (src.shape[0], 2)), api, "dst"),
+                     "src": place(src, src.shape, region, api, "data")}, api)
 
 
 def emit_partition_reduce(dst: View, op: str, src: View, api: str) -> None:
@@ -337,6 +304,12 @@ def emit_shuffle(dst: View, src: View, mask: Sequence[Any], api: str) -> None:
         raise error(api, "shuffle_mask has %d entries, expected 32" % len(m), NkiTypeError)
     s, d = two_dims(src, api, "src"), two_dims(dst, api, "dst")
     p = d.shape[0]
+    if p == s.shape[0] and p % 32 == 0 and s.object is not d.object:
+        numbers: Dict[str, Any] = {}
+        for k in range(7):
+            numbers["mask%d" % k] = sum(lane << (8 * b) for b, lane in enumerate(m[5 * k:5 * k + 5]))
+        emit("nc_stream_shuffle", {"dst": place(d, d.shape, None, api, "dst"), "src": place(s, d.shape, None, api, "src")}, api, numbers)
+        return
     if s.object is d.object:  # shuffled in place: from a copy
         t = result(s.shape, s.dtype)
         emit_copy(t, s, api)
@@ -373,21 +346,9 @@ def emit_sequence_bounds(dst: View, ids: View, api: str) -> None:
 # -- random numbers --------------------------------------------------------------------------------------------------
 
 
-def emit_uniform(dst: View, api: str, region: Optional[Region] = None) -> None:
-    """dst = random numbers of [0, 1)."""
-    t = need_trace(api)
-    shape = shape_on_chip(dst)
-    operands = {"dst": place(dst, shape, region, api, "dst")}
-    numbers: Dict[str, Any] = {"stream": t.state.setdefault("streams", 0)}
-    t.state["streams"] += 1
-    for k, v in enumerate(list(t.grid_variables) + t.open):  # each trip draws others
-        numbers["stream"] = numbers["stream"] + Expr((), 0, ((v, 1 << (8 + 6 * k)),), ())
-    seed = t.state.get("seed")
-    if isinstance(seed, View):
-        operands["seed"] = place(seed, shape_on_chip(seed), None, api, "seed")
-    else:
-        numbers["seed"] = int(seed or 0)
-    emit("rng", operands, api, numbers)
+def emit_uniform(dst: View, api: str, region: Optional[Region] = None, low: float = 0.0, high: float = 1.0) -> None:
+    """dst = random numbers of [low, high); of integers random bits."""
+    emit("random", {"dst": place(dst, shape_on_chip(dst), region, api, "dst")}, api, {"seed": _stream(api)}, {"low": low, "high": high})
 
 
 def emit_dropout(dst: View, src: View, prob: Scalar, api: str, region: Optional[Region] = None) -> None:
@@ -395,22 +356,37 @@ def emit_dropout(dst: View, src: View, prob: Scalar, api: str, region: Optional[
     shape = shape_on_chip(dst)
     if region is not None and region.empty:
         return
-    draw, keep = result(shape, dtypes.float32), result(shape, dtypes.uint8)
-    emit_uniform(draw, api, region)
-    emit_scalars(keep, draw, [("ge", prob, False)], api, region)
-    emit_where(dst, keep, src, 0.0, api, region)
+    operands = {"dst": place(dst, shape, region, api, "dst"), "src": place(src, shape, region, api, "data")}
+    reals = {"rate": 0.0}
+    if isinstance(prob, View):
+        operands["probability"] = place(spread(prob, shape, api), shape, region, api, "prob")
+    else:
+        reals["rate"] = number(prob, api)
+    emit("dropout", operands, api, {"seed": _stream(api)}, reals)
+
+
+def _stream(api: str) -> Any:
+    """A seed of its own for each instruction and trip."""
+    t = need_trace(api)
+    t.state["streams"] = t.state.get("streams", 0) + 1
+    seed = t.state.get("seed")
+    base = int(seed) if seed is not None and not isinstance(seed, View) else 0
+    out: Any = ((base * 0x9E3779B1) & 0xFFFFFFFF) + t.state["streams"] * 7919
+    scale = 1 << 20
+    for v in list(t.grid_variables) + t.open:
+        out = out + Expr((), 0, ((v, scale),), ())
+        scale *= v.count
+    if t.program is not None:
+        out = out + (hash(t.program) & 0xFFFF) * 104729
+    return out
 
 
 def emit_cumulative(dst: View, src: View, op0: str, op1: str, imm0: Scalar, imm1: Scalar, command: Optional[str], api: str,
                     reverse0: bool = False) -> None:
     """r = op1(op0(src[i], imm0), r), dst[i] = r, along rows. load_reduce starts from imm1, reduce from where the last one ended."""
-    t = need_trace(api)
     s, d = two_dims(src, api, "src"), two_dims(dst, api, "dst")
     p, n = s.shape
-    key = "register_cumulative"
-    if key not in t.state:
-        t.state[key] = t.tile("sbuf", (128, 1), dtypes.float32, key)
-    rows = t.state[key][0:p, :]
+    rows = register("cumulative", p, api)
     operand = imm0 if isinstance(imm0, View) else result((p, 1), dtypes.float32)
     if not isinstance(imm0, View):
         emit_fill(operand, number(imm0, api), api)

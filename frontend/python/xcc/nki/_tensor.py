@@ -217,6 +217,24 @@ class View:
         shape[start_dim:end_dim + 1] = [int(np.prod(shape[start_dim:end_dim + 1], dtype=np.int64))]
         return self.reshape(tuple(shape))
 
+    def rearrange(self, source: Sequence[Any], target: Sequence[Any], sizes: Optional[Dict[str, int]] = None, **kw: Any) -> "View":
+        """Dims by names: rearrange(("b", ("h", "w")), ("b", "w", "h"), {"h": 4})."""
+        fixed = dict(sizes or {}, **{k: v for k, v in kw.items() if isinstance(v, int)})
+        v, names = self, []
+        for word in source:
+            group = list(word) if isinstance(word, (tuple, list)) else [word]
+            if len(group) > 1:
+                v = v.reshape_dim(len(names), [fixed.get(n, -1) for n in group])
+            names += group
+        order = [n for word in target for n in (word if isinstance(word, (tuple, list)) else [word])]
+        v = v.permute(tuple(names.index(n) for n in order))
+        at = 0
+        for word in target:
+            if isinstance(word, (tuple, list)) and len(word) > 1:
+                v = v.flatten_dims(at, at + len(word) - 1)
+            at += 1
+        return v
+
     def get_view(self) -> "View":
         return self
 
@@ -298,6 +316,9 @@ class View:
         if isinstance(other, Expr) or isinstance(other, Variable):
             return Dynamic(self, other)
         return hooks["binary"]("add", self, other)
+
+    def __matmul__(self, other: object) -> Any:
+        return hooks["matmul"](self, other)
 
     def __radd__(self, other: object) -> Any:
         if isinstance(other, Expr):

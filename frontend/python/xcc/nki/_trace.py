@@ -5,6 +5,7 @@ loop behind it (or the grid) joins the set that is unrolled, and the kernel runs
 """
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
@@ -18,6 +19,7 @@ from ._source import loop_info, rewrite
 from ._tensor import View
 
 _local = threading.local()
+UNROLL = os.environ.get("XCC_NKI_UNROLL") == "1"  # every loop: to see whether tracing bodies once is at fault
 
 
 def current() -> Optional["Trace"]:
@@ -217,7 +219,7 @@ class LoopRange:
         frame = sys._getframe(1)
         info = loop_info(frame.f_code, frame.f_lineno)
         key = t.loop_key(frame)
-        if info is None or not info.simple or key in t.unroll or len(t.open) + len(t.grid) >= 9:
+        if info is None or not info.simple or key in t.unroll or UNROLL or len(t.open) + len(t.grid) >= 9:
             yield from r
             return
         v = Variable(len(r), info.name, key)
@@ -245,13 +247,14 @@ class Traced:
 
 
 def trace_kernel(function: Callable[..., Any], bind: Callable[[Trace], Tuple[tuple, dict, List[Object]]], grid: Sequence[int],
-                 target: str, interface: str, finish: Callable[[Trace, Any], Any]) -> Traced:
+                 target: str, interface: str, finish: Callable[[Trace, Any], Any], platform: Optional[str] = None) -> Traced:
     """bind makes the arguments of a run: parameters become tensors of the trace. finish emits what follows the kernel's return."""
     unroll: Set[object] = set()
     notes: List[str] = []
     for attempt in range(200):
         t = Trace(grid, target, unroll, interface)
         t.notes = notes
+        t.state["platform_target"] = platform
         before = current()
         _local.trace = t
         t.base_frame = sys._getframe(0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Optional
 
 from ._buffers import Buffer
-from ._run import as_kernel
+from ._unavailable import Names as _Names
 
 
 class _Memory:
@@ -47,3 +47,9 @@ def no_reorder(*args: Any, **kw: Any) -> Any:
     import contextlib
 
     return contextlib.nullcontext()
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return _Names("nki.compiler." + name, "is part of AWS's compiler; it does not exist here")

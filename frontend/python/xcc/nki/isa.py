@@ -91,11 +91,20 @@ def activate(out: _View, op: str, data: _View, scale: Any, bias: Any, region: Op
     if not wants:
         _compute.emit_activation(out, op, data, api, scale, bias, region)
         return
+    how = "add" if reduce_op is None else _op_name(reduce_op, api)
+    command = "reset_reduce" if command == "idle" else command
+    rows = _move.as_rows(out, data)
+    if how == "add" and rows is not None and region is None and command in ("reset_reduce", "reduce"):
+        registers = _special.register("act", rows[0].shape[0], api)
+        part = registers if command == "reset_reduce" else _result((rows[0].shape[0], 1), _dtypes.float32)
+        _compute.emit_activation(rows[0], op, rows[1], api, scale, bias, None, part)
+        if command == "reduce":
+            _compute.emit_binary(registers, "add", registers, part, api)
+        if reduce_res is not None:
+            _emit_copy(_special.seen_as_rows(reduce_res, rows[0].shape[0]), registers, api)
+        return
     value, separate = _special.in_f32(out, region)
     _compute.emit_activation(value, op, data, api, scale, bias, region)
-    how = "add" if reduce_op is None else _op_name(reduce_op, api)
-    if command == "idle":
-        command = "reset_reduce"
     _special.reduce_into_register("act", value, how, command, reduce_res, api, region)
     if separate:
         _emit_copy(out, value, api, region)
@@ -151,9 +160,14 @@ def tensor_scalar_reduce(*, data: _View, op0: Any, operand0: Any, reduce_op: Any
     shape = _shape_on_chip(data)
     region, sub = _where(mask, shape)
     out = _result(shape, _type(dtype, data.dtype))
+    rows = _special.seen_as_rows(reduce_res, shape[0])
+    flat = _move.as_rows(out, data)
+    if flat is not None and sub is None and _op_name(reduce_op) in ("add", "mul", "max", "min"):
+        _compute.emit_scalars(flat[0], flat[1], [(_op_name(op0), operand0, bool(reverse0))], "tensor_scalar_reduce", None, None, rows,
+                              _op_name(reduce_op))
+        return out
     value, separate = _special.in_f32(out, sub)
     _compute.emit_scalars(value, data, [(_op_name(op0), operand0, bool(reverse0))], "tensor_scalar_reduce", sub)
-    rows = _special.seen_as_rows(reduce_res, shape[0])
     _compute.emit_reduce(rows, _op_name(reduce_op), value, list(range(1, len(shape))), "tensor_scalar_reduce", sub)
     if separate:
         _emit_copy(out, value, "tensor_scalar_reduce", sub)
@@ -363,7 +377,7 @@ def local_gather(src_buffer: _View, index: _View, num_elem_per_idx: Any = 1, num
     n = int(np.prod(shape[1:], dtype=np.int64)) * 16 if num_valid_indices is None else int(num_valid_indices)
     out = _result((_shape_on_chip(src_buffer)[0], n * per), src_buffer.dtype)
     _special.emit_local_gather(out, src_buffer, index, per, n, "local_gather")
-    return out if per == 1 else out.reshape((out.shape[0], n, per)) if False else out
+    return out
 
 
 def nc_stream_shuffle(src: _View, dst: _View, shuffle_mask: Sequence[int], *, dtype: Any = None, mask: Any = None, **kw: Any) -> _View:
@@ -401,5 +415,7 @@ def _tiled_offloaded_memcpy(src: _View, dst: _View, dtype: Any = None, **kw: Any
 
 builtin_custom_op = _unavailable("nisa.builtin_custom_op", "runs code of the GpSimd engine's own instruction set; it does not exist here")
 _tiled_offloaded_fma = _unavailable("nisa._tiled_offloaded_fma")
+quantize_mx = _unavailable("nisa.quantize_mx", "needs the MX formats of trn3, which this machine does not have")
+nc_matmul_mx = _unavailable("nisa.nc_matmul_mx", "needs the MX formats of trn3, which this machine does not have")
 sendrecv = _unavailable("nisa.sendrecv")
 core_barrier = _unavailable("nisa.core_barrier")

@@ -292,8 +292,7 @@ def rng(dst: _View, name: Any = None, **kw: Any) -> None:
 
 def rand2(dst: _View, min: Any = 0.0, max: Any = 1.0, name: Any = None, **kw: Any) -> None:  # noqa: A002
     """dst = random numbers of [min, max)."""
-    _special.emit_uniform(dst, "rand2")
-    _compute.emit_scalars(dst, dst, [("mul", float(max) - float(min), False), ("add", float(min), False)], "rand2")
+    _special.emit_uniform(dst, "rand2", None, float(min), float(max))
 
 
 def set_rng_seed(seed: Any = 0, *args: Any, **kw: Any) -> None:
