@@ -49,6 +49,15 @@ bool hlo_lower_same(struct hlo_lower *l);
 
 /* ---- custom-call targets (lower_custom.c) ---- */
 
+/* lower_lapack.c: custom-calls of dense linear algebra. */
+bool hlo_is_lapack(const char *target); /* one of lapack_*, cusolver_*, hipsolver_* that is known */
+bool hlo_target_lapack(struct hlo_lower *l);
+bool hlo_target_qr(struct hlo_lower *l);
+bool hlo_target_reflectors(struct hlo_lower *l);
+bool hlo_target_lu(struct hlo_lower *l);
+bool hlo_target_permutation(struct hlo_lower *l);
+bool hlo_target_eigh(struct hlo_lower *l);
+
 struct hlo_target {
     const char *name; /* ends in '*': any target that begins so */
     hlo_lower_fn lower;

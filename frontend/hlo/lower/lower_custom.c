@@ -294,6 +294,15 @@ const struct hlo_target hlo_targets[] = {
     {"AwsNeuronLNCShardingConstraint", target_pass, "its operand"},
     {"AwsNeuronTransferWithStaticRing", target_pass, "its operand"},
     {"AwsNeuronDevicePrint", target_pass, "its operand; nothing is printed"},
+    {"lapack_*", hlo_target_lapack, "factors, solutions, eigenvalues and singular values by LAPACK's names"},
+    {"cusolver_*", hlo_target_lapack, "potrf, getrf, geqrf, orgqr, ormqr, sytrd, syevd: as lapack_*"},
+    {"hipsolver_*", hlo_target_lapack, "as cusolver_*"},
+    {"Qr", hlo_target_qr, "Q R by reflectors, and their factors"},
+    {"ProductOfElementaryHouseholderReflectors", hlo_target_reflectors, "Q of Qr's results"},
+    {"LuDecomposition", hlo_target_lu, "L U, row exchanges, and the permutation they make"},
+    {"cu_lu_pivots_to_permutation", hlo_target_permutation, "the permutation that row exchanges make"},
+    {"hip_lu_pivots_to_permutation", hlo_target_permutation, "the same"},
+    {"Eigh", hlo_target_eigh, "eigenvectors and eigenvalues; backend_config: lower"},
     {"mhlo.*", target_unary, "elementwise functions"},
     {"xla_builder.math.*", target_unary, "elementwise functions"},
 };
@@ -336,7 +345,8 @@ const struct hlo_target *hlo_target_find(const struct hlo_instruction *i)
     const char *name = hlo_attr_text(i, HLO_ATTR_custom_call_target);
     for (int k = 0; k < hlo_target_count; k++)
         if (covers(hlo_targets[k].name, name) &&
-            (hlo_targets[k].lower != target_unary || known_unary(name)))
+            (hlo_targets[k].lower != target_unary || known_unary(name)) &&
+            (hlo_targets[k].lower != hlo_target_lapack || hlo_is_lapack(name)))
             return &hlo_targets[k];
     bool builder = !strncmp(name, "xla_builder.", 12) || !strncmp(name, "mhlo.", 5) ||
                    !strncmp(name, "stablehlo.", 10) || !strncmp(name, "chlo.", 5);

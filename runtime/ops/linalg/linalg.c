@@ -1,0 +1,289 @@
+/* Operator linalg: the table of routines, types of their results, and the walk over a batch. */
+#include "runtime/ops/linalg/linalg.h"
+#include "runtime/ops/common/require.h"
+
+#include <string.h>
+
+enum provider { OWN, LIBRARY };
+
+static const struct routine {
+    const char *name;
+    enum provider provider;
+    const char *operands, *results;
+    linalg_fn run;
+} routines[] = {
+#define FUNCTION_OWN(name) own_##name
+#define FUNCTION_LIBRARY(name) library_##name
+#define ROUTINE(name, provider, operands, results, doc)                                            \
+    {#name, provider, operands, results, FUNCTION_##provider(name)},
+#include "runtime/ops/linalg/routines.def"
+};
+
+static const struct routine *find(const struct attrs *attrs, struct diag *d)
+{
+    for (size_t i = 0; i < sizeof routines / sizeof *routines; i++)
+        if (attr_is(attrs, "routine", routines[i].name))
+            return &routines[i];
+    fail(d, "its attribute `routine` names none that is known");
+    return NULL;
+}
+
+/* Word i of a list of words: its letters, 0 terminated in `to`; false when there are fewer. */
+static bool word(const char *list, int i, char to[8])
+{
+    for (; i > 0 && *list; i--)
+        list += strcspn(list, " ") + (list[strcspn(list, " ")] == ' ');
+    size_t n = strcspn(list, " ");
+    memcpy(to, list, n);
+    to[n] = 0;
+    return n > 0;
+}
+
+/* ---- sizes ---- */
+
+/* What the letters of dims stand for. */
+struct sizes {
+    int batch; /* number of dims */
+    dim_t dims[MAX_RANK], m, n, k, h, r, s, u, v;
+    int dtype;
+};
+
+static dim_t size_named(const struct sizes *z, char letter)
+{
+    switch (letter) {
+    case 'm': return z->m;
+    case 'n': return z->n;
+    case 'k': return z->k;
+    case 'h': return z->h;
+    case 'r': return z->r;
+    case 's': return z->s;
+    case 'u': return z->u;
+    default: return z->v;
+    }
+}
+
+static int dtype_named(int dtype, char letter)
+{
+    bool wide = dtype == DT_F64 || dtype == DT_C128;
+    switch (letter) {
+    case 'I': return DT_I32;
+    case 'R': return wide ? DT_F64 : DT_F32;
+    case 'C': return wide ? DT_C128 : DT_C64;
+    default: return dtype;
+    }
+}
+
+static bool read_sizes(struct infer *f, const struct routine *r, struct sizes *z)
+{
+    char text[8];
+    int matrix = -1, count = 0;
+    for (; word(r->operands, count, text); count++)
+        if (matrix < 0 && strlen(text) == 3)
+            matrix = count;
+    if (f->nin != count)
+        return fail(f->d, "%s has %d operands, expected %d", r->name, f->nin, count);
+    const struct type *a = &f->in[matrix < 0 ? 1 : matrix], *last = &f->in[count - 1];
+    int inner = matrix < 0 ? 1 : 2;
+    if (a->rank < inner || last->rank < inner - 1)
+        return fail(f->d, "operands of rank %d and %d, expected matrices", a->rank, last->rank);
+    z->batch = a->rank - inner;
+    memcpy(z->dims, a->dims, sizeof *z->dims * (size_t)z->batch);
+    z->dtype = a->dtype;
+    z->m = a->dims[z->batch];
+    z->n = a->dims[a->rank - 1];
+    if (matrix < 0) /* vectors alone: the first is the shorter one */
+        z->k = f->in[0].rank ? f->in[0].dims[f->in[0].rank - 1] : 1;
+    else
+        z->k = dim_min(f->dims, z->m, z->n);
+    z->h = dim_sub(f->dims, z->n, 1);
+    z->r = last->rank > 1 ? last->dims[last->rank - 2] : 1;
+    z->s = last->rank ? last->dims[last->rank - 1] : 1;
+    bool all = attr_int(f->attrs, "job", 'S') == 'A';
+    z->u = all ? z->m : z->k;
+    z->v = all ? z->n : z->k;
+    return true;
+}
+
+static bool check_operand(struct infer *f, const struct sizes *z, const char *text, int i)
+{
+    const struct type *x = &f->in[i];
+    int dtype = dtype_named(z->dtype, text[0]), rank = z->batch + (int)strlen(text) - 1;
+    if (x->dtype != dtype)
+        return fail(f->d, "operand %d is of %s, expected %s", i, dtype_name(x->dtype),
+                    dtype_name(dtype));
+    if (x->rank != rank)
+        return fail(f->d, "operand %d has rank %d, expected %d", i, x->rank, rank);
+    for (int j = 0; j < rank; j++) {
+        char letter = j < z->batch ? 0 : text[j - z->batch + 1];
+        /* k of an operand is what it has: there may be fewer reflectors than columns */
+        if (letter != 'k' &&
+            !require_equal(f, x->dims[j], letter ? size_named(z, letter) : z->dims[j],
+                           named(letter ? "size" : "batch", i, j)))
+            return false;
+    }
+    return true;
+}
+
+bool infer_linalg(struct infer *f)
+{
+    const struct routine *r = find(f->attrs, f->d);
+    struct sizes z;
+    char text[8];
+    for (int i = 0; i < f->nin; i++)
+        if (f->in[i].rank == RANK_UNKNOWN)
+            return fail(f->d, "operand %d has no known rank", i);
+    if (!r || !read_sizes(f, r, &z))
+        return false;
+    if (r->provider == LIBRARY && z.dtype != DT_F32 && z.dtype != DT_F64 && z.dtype != DT_C64 &&
+        z.dtype != DT_C128)
+        return fail(f->d, "%s of %s, expected f32, f64, c64 or c128", r->name, dtype_name(z.dtype));
+    for (int i = 0; word(r->operands, i, text); i++)
+        if (!check_operand(f, &z, text, i))
+            return false;
+    for (int i = 0; word(r->results, i, text); i++) {
+        dim_t dims[MAX_RANK];
+        int rank = z.batch;
+        if (i >= f->nout)
+            return fail(f->d, "%s has more than %d results", r->name, f->nout);
+        memcpy(dims, z.dims, sizeof *dims * (size_t)z.batch);
+        for (int j = 1; text[j]; j++)
+            dims[rank++] = size_named(&z, text[j]);
+        infer_out(f, i, dtype_named(z.dtype, text[0]), rank, dims);
+    }
+    return true;
+}
+
+/* ---- moving between tensors and matrices ---- */
+
+struct place {
+    const struct tensor *t; /* NULL: a result that is not wanted */
+    int dims;               /* of one matrix: 0, 1 or 2 */
+    int64_t rows, cols;     /* 1 where there are fewer dims */
+    size_t size;            /* bytes of an element as the routine sees it */
+};
+
+static struct place place_of(const struct tensor *t, const struct sizes *z, const char *text,
+                             enum provider provider)
+{
+    struct place p = {t, (int)strlen(text) - 1, 1, 1, sizeof(double complex)};
+    if (p.dims > 0)
+        p.cols = t ? t->dims[t->rank - 1] : size_named(z, text[p.dims]);
+    if (p.dims > 1)
+        p.rows = t ? t->dims[t->rank - 2] : size_named(z, text[1]);
+    if (provider == LIBRARY)
+        p.size = dtype_bytes(dtype_named(z->dtype, text[0]));
+    return p;
+}
+
+/* Element (i, j) of matrix b. */
+static void *at(const struct place *p, int64_t b, int64_t i, int64_t j)
+{
+    return element(p->t, (b * p->rows + i) * p->cols + j);
+}
+
+static void load(const struct place *p, int64_t b, enum provider provider, void *to)
+{
+    size_t size = dtype_bytes(p->t->dtype);
+    for (int64_t j = 0; j < p->cols; j++)
+        for (int64_t i = 0; i < p->rows; i++) {
+            int64_t n = i + j * p->rows;
+            if (provider == OWN)
+                dtype_convert(DT_C128, (double complex *)to + n, p->t->dtype, at(p, b, i, j), 1,
+                              false);
+            else
+                memcpy((char *)to + (size_t)n * size, at(p, b, i, j), size);
+        }
+}
+
+static void store(const struct place *p, int64_t b, enum provider provider, const void *from)
+{
+    size_t size = dtype_bytes(p->t->dtype);
+    for (int64_t j = 0; j < p->cols; j++)
+        for (int64_t i = 0; i < p->rows; i++) {
+            int64_t n = i + j * p->rows;
+            if (provider == OWN)
+                dtype_convert(p->t->dtype, at(p, b, i, j), DT_C128,
+                              (const double complex *)from + n, 1, false);
+            else
+                memcpy(at(p, b, i, j), (const char *)from + (size_t)n * size, size);
+        }
+}
+
+/* ---- the walk ---- */
+
+static bool set_sizes(struct op_call *c, struct work *w, const struct routine *r, struct sizes *z)
+{
+    struct type in[LINALG_OPERANDS];
+    struct dim_table scratch = {0};
+    struct infer f = {.op = c->op,
+                      .attrs = c->attrs,
+                      .dims = &scratch,
+                      .d = w->d,
+                      .concrete = true,
+                      .nin = c->nin,
+                      .in = in};
+    if (c->nin > LINALG_OPERANDS || c->nout > LINALG_RESULTS)
+        return fail(w->d, "%d operands and %d results", c->nin, c->nout);
+    for (int i = 0; i < c->nin; i++) {
+        in[i] = (struct type){.kind = VK_TENSOR, .dtype = c->in[i]->dtype, .rank = c->in[i]->rank};
+        for (int j = 0; j < c->in[i]->rank; j++) {
+            in[i].dims[j] = c->in[i]->dims[j];
+            if (c->in[i]->dims[j] > INT32_MAX)
+                return fail(w->d, "a dimension of %lld, at most %d", (long long)in[i].dims[j],
+                            INT32_MAX);
+        }
+    }
+    return read_sizes(&f, r, z);
+}
+
+/* Memory of one matrix per operand and result. */
+static bool take_matrices(struct op_call *c, const struct routine *r, const struct sizes *z,
+                          struct linalg_call *l, struct place *in, struct place *out)
+{
+    char text[8];
+    for (int i = 0; i < c->nin && word(r->operands, i, text); i++) {
+        in[i] = place_of(c->in[i], z, text, r->provider);
+        l->in_count[i] = in[i].rows * in[i].cols;
+        l->in_size[i] = in[i].size;
+        if (!(l->in[i] = work_take(l->w, l->in_count[i] + 1, in[i].size)))
+            return false;
+    }
+    for (int i = 0; word(r->results, i, text); i++) {
+        out[i] = place_of(wants_result(c, i) ? c->out[i] : NULL, z, text, r->provider);
+        l->out_count[i] = out[i].rows * out[i].cols;
+        if (!(l->out[i] = work_take(l->w, l->out_count[i] + 1, out[i].size)))
+            return false;
+    }
+    return true;
+}
+
+static bool run(struct op_call *c, struct work *w)
+{
+    const struct routine *r = find(c->attrs, w->d);
+    struct place in[LINALG_OPERANDS] = {0}, out[LINALG_RESULTS] = {0};
+    struct sizes z;
+    if (!r || !set_sizes(c, w, r, &z))
+        return false;
+    struct linalg_call l = {.w = w,   .attrs = c->attrs, .m = z.m, .n = z.n, .k = z.k, .h = z.h,
+                            .r = z.r, .s = z.s,          .u = z.u, .v = z.v, .dtype = z.dtype};
+    if (!take_matrices(c, r, &z, &l, in, out))
+        return false;
+    int64_t batch = dims_product(z.dims, 0, z.batch);
+    for (int64_t b = 0; b < batch; b++) {
+        for (int i = 0; i < c->nin; i++)
+            load(&in[i], b, r->provider, l.in[i]);
+        for (int i = 0; i < LINALG_RESULTS && l.out[i]; i++)
+            memset(l.out[i], 0, (size_t)l.out_count[i] * out[i].size);
+        if (!r->run(&l))
+            return fail_in(w->d, "%s", r->name);
+        for (int i = 0; i < LINALG_RESULTS && l.out[i]; i++)
+            if (out[i].t)
+                store(&out[i], b, r->provider, l.out[i]);
+    }
+    return true;
+}
+
+bool eval_linalg(struct op_call *c)
+{
+    return with_work(c, run);
+}
