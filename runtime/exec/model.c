@@ -35,24 +35,6 @@ static void number_region(struct numbering *n, int region)
     n->end[region] = n->clock++;
 }
 
-void slot_list_append(struct arena *a, struct slot_list *l, int slot)
-{
-    if ((l->count & (l->count - 1)) == 0) {
-        int32_t *grown = ARENA_ARRAY(a, int32_t, l->count ? l->count * 2 : 1);
-        arena_move_(grown, l->slots, sizeof *grown * (size_t)l->count);
-        l->slots = grown;
-    }
-    l->slots[l->count++] = slot;
-}
-
-void slot_list_add(struct arena *a, struct slot_list *l, int slot)
-{
-    for (int i = 0; i < l->count; i++)
-        if (l->slots[i] == slot)
-            return;
-    slot_list_append(a, l, slot);
-}
-
 static int root_of(const struct program *p, int slot)
 {
     return p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
