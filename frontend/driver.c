@@ -5,6 +5,7 @@
 #include "frontend/hlo/syntax/hlo.h"
 #include "frontend/neuronx_options.h"
 #include "frontend/onnx/onnx.h"
+#include "frontend/stablehlo/stablehlo.h"
 #include "neff/archive/archive.h"
 #include "neff/isa/asm.h"
 #include "neff/base/file.h"
@@ -45,8 +46,12 @@ struct graph *load_model(const char *path, const struct import_options *o, struc
     struct mapped_file f;
     if (!file_map(&f, path, d))
         return NULL;
-    bool hlo = !ends_with(path, ".onnx") && hlo_detect(f.data, f.size);
+    bool onnx = ends_with(path, ".onnx");
+    bool stablehlo = !onnx && stablehlo_detect(f.data, f.size);
+    bool hlo = !onnx && !stablehlo && hlo_detect(f.data, f.size);
     file_unmap(&f);
+    if (stablehlo)
+        return stablehlo_import(path, o, d);
     return hlo ? hlo_import(path, o, d) : onnx_import(path, o, d);
 }
 

@@ -27,7 +27,8 @@ struct command {
     int log_level;
     /* of `xcc test`; negative: not given */
     double rtol, atol, norm_tol;
-    bool reference; /* run the graph by plain routines instead of compiling it */
+    const char *module; /* file to take from each folder; NULL: the first that is known */
+    bool reference;     /* run the graph by plain routines instead of compiling it */
     struct arena arena;
 };
 

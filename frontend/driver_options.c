@@ -185,6 +185,12 @@ static bool set_atol(struct command *c, const char *v, struct diag *d)
     return number(v, &c->atol, "--atol", d);
 }
 
+static bool set_module(struct command *c, const char *v, struct diag *d)
+{
+    c->module = v;
+    return true;
+}
+
 static bool set_norm_tol(struct command *c, const char *v, struct diag *d)
 {
     return number(v, &c->norm_tol, "--norm-tol", d);
@@ -214,6 +220,7 @@ static const struct flag flags[] = {
     {"-v", NULL, FOR_ALL, set_verbose, "print more"},
     {"--rtol", "R", FOR_TEST, set_rtol, "test: relative tolerance (1e-3)"},
     {"--atol", "A", FOR_TEST, set_atol, "test: absolute tolerance (1e-7)"},
+    {"--module", "NAME", FOR_TEST, set_module, "test: the file to take from each folder"},
     {"--norm-tol", "R", FOR_TEST, set_norm_tol, "test: max|out-ref| <= R * max|ref| instead"},
     {"--reference", NULL, FOR_TEST, set_reference, "test: run by plain routines, do not compile"},
     {"--help", NULL, FOR_ALL, set_help, NULL},

@@ -28,5 +28,6 @@ struct import_options {
  * failure. The text of a failure names the node, not the file. */
 struct graph *onnx_import(const char *path, const struct import_options *o, struct diag *d);
 struct graph *hlo_import(const char *path, const struct import_options *o, struct diag *d);
+struct graph *stablehlo_import(const char *path, const struct import_options *o, struct diag *d);
 
 #endif

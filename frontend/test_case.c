@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const model_names[] = {"model.onnx", "model.hlo", "module.hlo", "model.xir"};
+static const char *const model_names[] = {"model.onnx",  "module.mlir", "model.hlo",
+                                          "module.hlo", "model.mlir",  "model.xir"};
 
 static bool exists(const char *folder, const char *name, char *path, size_t room)
 {
@@ -19,8 +20,10 @@ static bool exists(const char *folder, const char *name, char *path, size_t room
     return access(path, F_OK) == 0;
 }
 
-static bool find_model(struct test_case *t, const char *folder)
+static bool find_model(struct test_case *t, const char *folder, const char *name)
 {
+    if (name)
+        return exists(folder, name, t->model, sizeof t->model);
     for (size_t i = 0; i < sizeof model_names / sizeof *model_names; i++)
         if (exists(folder, model_names[i], t->model, sizeof t->model))
             return true;
@@ -95,14 +98,15 @@ static bool read_tolerances(struct test_case *t, const char *folder, struct diag
     return true;
 }
 
-bool test_case_find(struct test_case *t, const char *folder, const char **missing, struct diag *d)
+bool test_case_find(struct test_case *t, const char *folder, const char *name, const char **missing,
+                    struct diag *d)
 {
     *t = (struct test_case){0};
     *missing = NULL;
     if (strlen(folder) > sizeof t->model - 300)
         return fail(d, "its name is too long");
-    if (!find_model(t, folder))
-        *missing = "no model.onnx, model.hlo, module.hlo or *.hlo.pb";
+    if (!find_model(t, folder, name))
+        *missing = name ? "no such module" : "no model.onnx, module.mlir, model.hlo, module.hlo or *.hlo.pb";
     else if (!find_sets(t, folder))
         *missing = "no expected outputs";
     return !*missing && read_tolerances(t, folder, d);

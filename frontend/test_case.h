@@ -17,7 +17,8 @@ struct test_case {
 };
 
 /* False with d empty: there is no test in the folder; `missing` then says what lacks. */
-bool test_case_find(struct test_case *t, const char *folder, const char **missing, struct diag *d);
+bool test_case_find(struct test_case *t, const char *folder, const char *name, const char **missing,
+                    struct diag *d);
 
 /*
  * Reads FOLDER/STEM_N.pb or .npy as a value of that type. *found is false when there is no such

@@ -157,7 +157,7 @@ static void child(struct command *c, const char *folder, int fd)
     struct diag d = {0};
     const char *missing;
     enum outcome outcome = SKIPPED;
-    if (test_case_find(&t, folder, &missing, &d))
+    if (test_case_find(&t, folder, c->module, &missing, &d))
         outcome = run_case(c, &t, &d) ? PASSED : FAILED;
     else if (!missing)
         outcome = FAILED;

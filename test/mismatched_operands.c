@@ -246,7 +246,7 @@ static void look_at(const char *folder, int count)
     struct tensor args[MOST_OPERANDS], results[MOST_OPERANDS];
     struct look l = {count, folder};
     struct interp_hooks hooks = {on_node, &l};
-    if (!test_case_find(&t, folder, &missing, &d))
+    if (!test_case_find(&t, folder, NULL, &missing, &d))
         return;
     struct graph *g = load_model(t.model, NULL, &d);
     if (!g || !infer_types(g, &d) || g->main->nparams > MOST_OPERANDS ||

@@ -47,15 +47,44 @@ struct type hlo_type_of(const struct hlo_shape *s)
 
 /* ---- which instructions a result needs ---- */
 
+static void mark(bool *need, const struct hlo_computation *c, const struct hlo_instruction *i)
+{
+    if (i->parent == c)
+        need[i->index] = true;
+}
+
+static void mark_captures(bool *need, const struct hlo_computation *c,
+                          const struct hlo_computation *callee)
+{
+    for (int k = 0; k < callee->captures.count; k++)
+        mark(need, c, callee->captures.v[k]);
+}
+
+static void mark_operands(bool *need, const struct hlo_computation *c,
+                          const struct hlo_instruction *i)
+{
+    for (int k = 0; k < i->operand_count; k++)
+        mark(need, c, i->operands[k]);
+    for (int k = 0; k < i->attr_count; k++) {
+        enum hlo_attr_kind kind = hlo_attr_info(i->attrs[k].id)->kind;
+        if (kind == HLO_KIND_COMPUTATION)
+            mark_captures(need, c, i->attrs[k].computation);
+        for (int j = 0; kind == HLO_KIND_COMPUTATIONS && j < i->attrs[k].computations->count; j++)
+            mark_captures(need, c, i->attrs[k].computations->v[j]);
+    }
+}
+
 const bool *hlo_needed(struct hlo_importer *im, const struct hlo_computation *c)
 {
     if (im->needed[c->index])
         return im->needed[c->index];
     bool *need = ARENA_ARRAY(&im->arena, bool, c->count + 1);
-    need[c->root->index] = true;
+    mark(need, c, c->root);
+    for (int k = 0; k < c->effects.count; k++)
+        mark(need, c, c->effects.v[k]);
     for (int k = c->count - 1; k >= 0; k--)
-        for (int j = 0; need[k] && j < c->instructions[k]->operand_count; j++)
-            need[c->instructions[k]->operands[j]->index] = true;
+        if (need[k])
+            mark_operands(need, c, c->instructions[k]);
     return im->needed[c->index] = need;
 }
 
@@ -66,7 +95,16 @@ struct frame {
     const struct hlo_computation *c;
     struct leaves *values;
     const struct leaves *args;
+    const struct frame *outer; /* of the instruction that calls this computation */
 };
+
+/* What an operand stands for: of this computation, or of one around it. */
+static struct leaves value_of(const struct frame *f, const struct hlo_instruction *i)
+{
+    while (f->c != i->parent && f->outer)
+        f = f->outer;
+    return f->values[i->index];
+}
 
 static bool check_leaf(struct hlo_lower *l, int k)
 {
@@ -100,7 +138,7 @@ static bool lower_instruction(struct hlo_importer *im, struct region *r, struct 
     struct hlo_lower l = {.im = im, .g = im->g, .r = r, .d = im->d, .i = i, .lanes = lanes};
     l.operands = ARENA_ARRAY(&im->arena, struct leaves, i->operand_count + 1);
     for (int k = 0; k < i->operand_count; k++)
-        l.operands[k] = f->values[i->operands[k]->index];
+        l.operands[k] = value_of(f, i->operands[k]);
     l.out.count = hlo_leaf_count(i->shape);
     l.out.v = ARENA_ARRAY(&im->arena, struct value *, l.out.count + 1);
     if (!im->rows[i->opcode].lower(&l))
@@ -116,10 +154,11 @@ static bool import_body(struct hlo_importer *im, struct region *r, const struct 
                         const struct leaves *args, bool lanes, struct leaves *result)
 {
     const bool *need = hlo_needed(im, c);
-    struct frame f = {c, ARENA_ARRAY(&im->arena, struct leaves, c->count + 1), args};
+    struct frame f = {c, ARENA_ARRAY(&im->arena, struct leaves, c->count + 1), args, im->frame};
     if (im->depth >= MAX_CALLS)
         return fail(im->d, "computations call each other deeper than %d", MAX_CALLS);
     im->depth++;
+    im->frame = &f;
     for (int k = 0; k < c->count; k++) {
         const struct hlo_instruction *i = c->instructions[k];
         if (!need[k])
@@ -133,7 +172,8 @@ static bool import_body(struct hlo_importer *im, struct region *r, const struct 
         }
     }
     im->depth--;
-    *result = f.values[c->root->index];
+    *result = value_of(&f, c->root);
+    im->frame = f.outer;
     return true;
 }
 
@@ -188,6 +228,8 @@ bool hlo_admits_lanes(const struct hlo_computation *c)
 {
     for (int k = 0; k < c->count; k++) {
         const struct hlo_instruction *i = c->instructions[k];
+        if (c->captures.count)
+            return false;
         bool scalar =
             i->shape->type == HLO_TUPLE || (hlo_is_array(i->shape) && i->shape->rank == 0);
         if (i->opcode != HLO_OP_PARAMETER && !(flags[i->opcode] & HLO_LANES))

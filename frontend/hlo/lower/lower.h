@@ -73,6 +73,11 @@ const char *hlo_custom_call_reason(struct arena *a, const struct hlo_instruction
 const char *hlo_kernel_reason(struct arena *a,
                               const struct hlo_instruction *i); /* custom_kernel.c */
 
+/* A graph of a module, whose memory `release` gives back when the graph is freed, or at once after
+ * a failure (NULL). */
+struct graph *hlo_import_module(const struct hlo_module *m, void (*release)(void *), void *arg,
+                                struct diag *d);
+
 /* ---- what lowering functions need from the importer (import.c) ---- */
 
 /* Number of arrays in a shape. */

@@ -78,6 +78,14 @@ static const struct {
     {"mhlo.atanh", OP_atanh},
     {"mhlo.asin", OP_asin},
     {"mhlo.acos", OP_acos},
+    {"chlo.atan", OP_atan},
+    {"chlo.bessel_i1e", OP_bessel_i1e},
+    {"chlo.digamma", OP_digamma},
+    {"chlo.erf_inv", OP_erf_inv},
+    {"chlo.erfc", OP_erfc},
+    {"chlo.lgamma", OP_lgamma},
+    {"chlo.polygamma", OP_polygamma},
+    {"chlo.zeta", OP_zeta},
     {"xla_builder.math.Acos", OP_acos},
     {"xla_builder.math.Acosh", OP_acosh},
     {"xla_builder.math.Asin", OP_asin},
@@ -93,11 +101,12 @@ static const struct {
 static bool target_unary(struct hlo_lower *l)
 {
     const char *name = hlo_attr_text(l->i, HLO_ATTR_custom_call_target);
-    if (!arrays(l, 1, 1))
-        return false;
     for (size_t k = 0; k < sizeof unary / sizeof *unary; k++)
-        if (!strcmp(unary[k].name, name))
-            return h_done(l, h_1(l, unary[k].op, h_in(l, 0)));
+        if (!strcmp(unary[k].name, name)) {
+            int n = op_infos[unary[k].op].min_in;
+            struct value *in[2] = {h_in(l, 0), h_in(l, 1)};
+            return arrays(l, n, 1) && h_done(l, h_elementwise(l, unary[k].op, in, n, NULL));
+        }
     return fail_internal(l->d, "target '%s' has no operator", name);
 }
 
@@ -304,6 +313,7 @@ const struct hlo_target hlo_targets[] = {
     {"hip_lu_pivots_to_permutation", hlo_target_permutation, "the same"},
     {"Eigh", hlo_target_eigh, "eigenvectors and eigenvalues; backend_config: lower"},
     {"mhlo.*", target_unary, "elementwise functions"},
+    {"chlo.*", target_unary, "elementwise functions"},
     {"xla_builder.math.*", target_unary, "elementwise functions"},
 };
 const int hlo_target_count = sizeof hlo_targets / sizeof *hlo_targets;

@@ -29,7 +29,7 @@ enum { NPAIRS = sizeof pairs / sizeof *pairs };
 static int find_pair(const struct hlo_computation *c)
 {
     const struct hlo_instruction *i = c->root;
-    if (c->parameter_count != 2 || i->operand_count != 2)
+    if (c->parameter_count != 2 || i->operand_count != 2 || c->captures.count)
         return -1;
     const struct hlo_instruction *a = i->operands[0], *b = i->operands[1];
     if (a->opcode != HLO_OP_PARAMETER || b->opcode != HLO_OP_PARAMETER || a == b ||
@@ -292,7 +292,7 @@ static const char *comparison_name(const struct hlo_computation *c)
     const struct hlo_instruction *i = c->root;
     bool total = i->opcode == HLO_OP_COMPARE && hlo_attr(i, HLO_ATTR_type) &&
                  hlo_attr_int(i, HLO_ATTR_type) == HLO_COMPARISON_TOTALORDER;
-    if (i->opcode != HLO_OP_COMPARE || total || i->operands[0]->opcode != HLO_OP_PARAMETER ||
+    if (i->opcode != HLO_OP_COMPARE || c->captures.count || total || i->operands[0]->opcode != HLO_OP_PARAMETER ||
         i->operands[1]->opcode != HLO_OP_PARAMETER || i->operands[0]->parameter != 0 ||
         i->operands[1]->parameter != 1)
         return NULL;

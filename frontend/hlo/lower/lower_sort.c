@@ -14,7 +14,7 @@ static int parameter_of(const struct hlo_instruction *i)
 static int sort_key(const struct hlo_computation *c, bool *descending)
 {
     const struct hlo_instruction *i = c->root;
-    if (i->opcode != HLO_OP_COMPARE)
+    if (i->opcode != HLO_OP_COMPARE || c->captures.count)
         return -1;
     int64_t direction = hlo_attr_int(i, HLO_ATTR_direction);
     int a = parameter_of(i->operands[0]), b = parameter_of(i->operands[1]);

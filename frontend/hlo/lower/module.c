@@ -167,26 +167,33 @@ static bool one_module(const struct hlo_file *f, struct diag *d)
                 f->count > 1 ? f->modules[1]->name : "");
 }
 
+struct graph *hlo_import_module(const struct hlo_module *m, void (*release)(void *), void *arg,
+                                struct diag *d)
+{
+    struct graph *g = graph_new();
+    struct hlo_importer im = {.g = g, .d = d, .m = m, .rows = hlo_row(0)};
+    g->release = release;
+    g->release_arg = arg;
+    im.most = MAX_INSTRUCTIONS;
+    for (int i = 0; i < m->count; i++)
+        im.most += (int64_t)EACH_INSTRUCTION * m->computations[i]->count;
+    bool ok = hlo_verify(m, d) && import_module(&im);
+    arena_free(&im.arena);
+    if (ok)
+        return g;
+    graph_free(g);
+    return NULL;
+}
+
 struct graph *hlo_import(const char *path, const struct import_options *o, struct diag *d)
 {
     struct hlo_file *f = calloc(1, sizeof *f);
-    struct graph *g = graph_new();
-    struct hlo_importer im = {.g = g, .d = d, .rows = hlo_row(0)};
-    g->release = release_file;
-    g->release_arg = f;
-    bool ok = f || fail(d, "out of memory");
-    ok = ok && hlo_load(f, path, d) && one_module(f, d) && hlo_verify(f->modules[0], d);
-    if (ok) {
-        im.m = f->modules[0];
-        im.most = MAX_INSTRUCTIONS;
-        for (int i = 0; i < im.m->count; i++)
-            im.most += (int64_t)EACH_INSTRUCTION * im.m->computations[i]->count;
-        ok = import_module(&im);
-    }
-    arena_free(&im.arena);
-    if (!ok) {
-        graph_free(g);
+    (void)o;
+    if (!f || !hlo_load(f, path, d) || !one_module(f, d)) {
+        if (!f)
+            fail(d, "out of memory");
+        release_file(f);
         return NULL;
     }
-    return g;
+    return hlo_import_module(f->modules[0], release_file, f, d);
 }

@@ -383,6 +383,9 @@ struct hlo_computation {
     int parameter_count;
     struct hlo_instruction **parameters; /* by number */
     const char *execution_thread;        /* NULL: the main one */
+    /* What only StableHLO's regions have: operands that belong to computations around this one, and
+     * instructions with effects, which are needed although the root does not use them. */
+    struct hlo_instructions captures, effects;
     bool wrapper;                        /* made for `op-start` sugar */
 };
 

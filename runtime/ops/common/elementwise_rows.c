@@ -5,6 +5,7 @@
  * itself.
  */
 #include "runtime/ops/common/elementwise.h"
+#include "runtime/ops/common/special.h"
 
 #include <math.h>
 

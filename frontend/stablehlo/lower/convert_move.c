@@ -1,0 +1,372 @@
+/* Constants, windows and what moves elements about. */
+#include "frontend/stablehlo/lower/convert_ops.h"
+
+#include <string.h>
+
+bool sh_convert_constant(struct sh_convert *c, const struct mlir_op *op)
+{
+    const struct mlir_attr *v = mlir_attr(op, "value");
+    const struct hlo_shape *s = op->result_count == 1 ? sh_shape(c, op->results[0]->type) : NULL;
+    if (!s)
+        return diag_failed(c->d) ? false : SH_ERROR(c, "%d results", op->result_count);
+    if (!v || v->kind != MA_DENSE || v->strings)
+        return SH_ERROR(c, "its value is not an array of numbers");
+    const struct hlo_shape *have = sh_shape(c, v->type);
+    if (!have)
+        return false;
+    int64_t n;
+    bool same = have->rank == s->rank && have->type == s->type;
+    for (int k = 0; same && k < s->rank; k++)
+        same = have->dims[k] == s->dims[k];
+    if (!same || !hlo_shape_count(s, &n))
+        return SH_ERROR(c, "the value is %s, but the result is %s",
+                        mlir_type_text(c->arena, v->type),
+                        mlir_type_text(c->arena, op->results[0]->type));
+    if (!v->splat || !v->data)
+        return sh_bind_results(c, op, sh_literal(c, s->type, s->rank, s->dims, v->data));
+    if (n <= 64) { /* small ones may be read as sizes or indices */
+        size_t one = dtype_bytes(hlo_type_dtype(s->type));
+        char *all = arena_alloc(c->arena, one * (size_t)n + 16);
+        for (int64_t k = 0; k < n; k++)
+            memcpy(all + (size_t)k * one, v->data, one);
+        return sh_bind_results(c, op, sh_literal(c, s->type, s->rank, s->dims, all));
+    }
+    struct hlo_instruction *x = sh_literal(c, s->type, 0, NULL, v->data);
+    return sh_bind_results(c, op, x ? sh_broadcast(c, x, s, NULL) : NULL);
+}
+
+bool sh_convert_slice(struct sh_convert *c, const struct mlir_op *op)
+{
+    struct sh_attrs l = {0};
+    struct hlo_slices *s = arena_alloc(c->arena, sizeof *s);
+    struct hlo_instruction *x = sh_operand(c, op, 0);
+    int64_t *from, *to, *step, dims[HLO_MAX_RANK];
+    if (!x)
+        return false;
+    int rank = x->shape->rank;
+    if (!sh_list(c, op, "start_indices", rank, 0, &from) ||
+        !sh_list(c, op, "limit_indices", rank, 0, &to) ||
+        !sh_list(c, op, "strides", rank, 1, &step))
+        return false;
+    s->count = rank;
+    s->v = ARENA_ARRAY(c->arena, struct hlo_slice, rank + 1);
+    for (int k = 0; k < rank; k++) {
+        s->v[k] = (struct hlo_slice){from[k], to[k], step[k]};
+        if (from[k] < 0 || to[k] < from[k] || step[k] < 1 ||
+            (x->shape->dims[k] >= 0 && to[k] > x->shape->dims[k]))
+            return SH_ERROR(c, "range %lld:%lld:%lld of dimension %d, which has size %lld",
+                            (long long)from[k], (long long)to[k], (long long)step[k], k,
+                            (long long)x->shape->dims[k]);
+        dims[k] = (to[k] - from[k]) / step[k] + ((to[k] - from[k]) % step[k] != 0);
+    }
+    sh_set_pointer(&l, HLO_ATTR_slice, s);
+    const struct hlo_shape *r = hlo_shape_new(c->arena, x->shape->type, rank, dims);
+    return sh_finish(c, op, sh_emit(c, HLO_OP_SLICE, r, &x, 1, &l));
+}
+
+bool sh_convert_pad(struct sh_convert *c, const struct mlir_op *op)
+{
+    struct sh_attrs l = {0};
+    struct hlo_paddings *p = arena_alloc(c->arena, sizeof *p);
+    struct hlo_instruction *x = sh_operand(c, op, 0);
+    int64_t *low, *high, *interior;
+    if (!x)
+        return false;
+    int rank = x->shape->rank;
+    if (!sh_list(c, op, "edge_padding_low", rank, 0, &low) ||
+        !sh_list(c, op, "edge_padding_high", rank, 0, &high) ||
+        !sh_list(c, op, "interior_padding", rank, 0, &interior))
+        return false;
+    p->count = rank;
+    p->v = ARENA_ARRAY(c->arena, struct hlo_padding, rank + 1);
+    for (int k = 0; k < rank; k++)
+        p->v[k] = (struct hlo_padding){low[k], high[k], interior[k]};
+    sh_set_pointer(&l, HLO_ATTR_padding, p);
+    return sh_plain(c, op, HLO_OP_PAD, &l, false);
+}
+
+/* Dimension k of x becomes dimension at[k] of a result of shape `to`; those of size 1 are repeated,
+ * which HLO's broadcast does not do. */
+static struct hlo_instruction *broadcast_in_dim(struct sh_convert *c, struct hlo_instruction *x,
+                                                const struct hlo_shape *to, const int64_t *at,
+                                                int n)
+{
+    int64_t dims[HLO_MAX_RANK], kept[HLO_MAX_RANK];
+    int count = 0;
+    uint64_t seen = 0;
+    if (n != x->shape->rank)
+        return SH_ERROR(c, "broadcast_dimensions has %d entries, the operand has %d dimensions", n,
+                        x->shape->rank),
+               NULL;
+    for (int k = 0; k < n; k++) {
+        if (at[k] < 0 || at[k] >= to->rank || seen >> at[k] & 1)
+            return SH_ERROR(c, "broadcast_dimensions has %lld, twice or out of range",
+                            (long long)at[k]),
+                   NULL;
+        seen |= (uint64_t)1 << at[k];
+        if (x->shape->dims[k] == 1 && to->dims[at[k]] != 1)
+            continue;
+        dims[count] = x->shape->dims[k];
+        kept[count++] = at[k];
+    }
+    if (count != n)
+        x = sh_emit(c, HLO_OP_RESHAPE, hlo_shape_new(c->arena, x->shape->type, count, dims), &x, 1,
+                    NULL);
+    return x ? sh_broadcast(c, x, to, kept) : NULL;
+}
+
+bool sh_convert_broadcast_in_dim(struct sh_convert *c, const struct mlir_op *op)
+{
+    struct hlo_instruction *x = sh_operand(c, op, 0);
+    const struct hlo_shape *to =
+        x && op->result_count == 1 ? sh_shape(c, op->results[0]->type) : NULL;
+    int64_t *at;
+    int n;
+    if (!to || !sh_ints(c, op, "broadcast_dimensions", &n, &at))
+        return false;
+    return sh_finish(c, op, broadcast_in_dim(c, x, to, at, n < 0 ? 0 : n));
+}
+
+/* The older form: new dimensions in front. */
+bool sh_convert_broadcast(struct sh_convert *c, const struct mlir_op *op)
+{
+    struct hlo_instruction *x = sh_operand(c, op, 0);
+    int64_t *sizes, dims[HLO_MAX_RANK], at[HLO_MAX_RANK];
+    int n;
+    if (!x || !sh_ints(c, op, "broadcast_sizes", &n, &sizes))
+        return false;
+    if (n < 0 || n + x->shape->rank > HLO_MAX_RANK)
+        return SH_ERROR(c, "broadcast_sizes has %d entries", n);
+    for (int k = 0; k < n; k++) {
+        dims[k] = sizes[k];
+        if (sizes[k] < 0)
+            return SH_ERROR(c, "broadcast_sizes has the negative size %lld", (long long)sizes[k]);
+    }
+    for (int k = 0; k < x->shape->rank; k++) {
+        dims[n + k] = x->shape->dims[k];
+        at[k] = n + k;
+    }
+    const struct hlo_shape *s = hlo_shape_new(c->arena, x->shape->type, n + x->shape->rank, dims);
+    return sh_finish(c, op, sh_broadcast(c, x, s, at));
+}
+
+/* x of lhs, indices: one dimension is replaced by the indices' dimensions after batch_dims. */
+bool sh_convert_torch_index_select(struct sh_convert *c, const struct mlir_op *op)
+{
+    struct hlo_instruction *x = sh_operand(c, op, 0), *at = sh_operand(c, op, 1);
+    int64_t dim = sh_int(op, "dim", 0), batch = sh_int(op, "batch_dims", 0);
+    int64_t offset[HLO_MAX_RANK], sizes[HLO_MAX_RANK], batching[HLO_MAX_RANK];
+    struct sh_attrs l = {0};
+    int n = 0;
+    if (!x || !at)
+        return false;
+    int rank = x->shape->rank, index_rank = at->shape->rank;
+    dim += dim < 0 ? rank : 0;
+    batch += batch < 0 ? index_rank : 0;
+    if (dim < 0 || dim >= rank || batch < 0 || batch > index_rank || batch > dim)
+        return SH_ERROR(c, "dim %lld and batch_dims %lld of an operand of %d dimensions",
+                        (long long)dim, (long long)batch, rank);
+    for (int k = 0; k < rank; k++) {
+        sizes[k] = k == dim || k < batch ? 1 : x->shape->dims[k];
+        if (k < batch)
+            batching[k] = k;
+        else if (k != dim) /* dims before the selected one come before the indices' */
+            offset[n++] = k < dim ? k : k + index_rank - batch - 1;
+    }
+    sh_set_ints(c, &l, HLO_ATTR_offset_dims, offset, n);
+    sh_set_ints(c, &l, HLO_ATTR_collapsed_slice_dims, &dim, 1);
+    sh_set_ints(c, &l, HLO_ATTR_start_index_map, &dim, 1);
+    sh_set_int(&l, HLO_ATTR_index_vector_dim, index_rank);
+    sh_set_ints(c, &l, HLO_ATTR_slice_sizes, sizes, rank);
+    if (batch) {
+        sh_set_ints(c, &l, HLO_ATTR_operand_batching_dims, batching, (int)batch);
+        sh_set_ints(c, &l, HLO_ATTR_start_indices_batching_dims, batching, (int)batch);
+    }
+    return sh_plain(c, op, HLO_OP_GATHER, &l, false);
+}
+
+/* ---- windows ---- */
+
+struct window_lists {
+    int64_t *size, *stride, *base, *window, *pad;
+};
+
+static const struct hlo_window *make_window(struct sh_convert *c, int n,
+                                            const struct window_lists *w, const int64_t *reverse)
+{
+    struct hlo_window *v = arena_alloc(c->arena, sizeof *v);
+    v->rank = n;
+    v->dims = ARENA_ARRAY(c->arena, struct hlo_window_dim, n + 1);
+    for (int k = 0; k < n; k++)
+        v->dims[k] = (struct hlo_window_dim){w->size[k],           w->stride[k], w->pad[2 * k],
+                                             w->pad[2 * k + 1],    w->base[k],   w->window[k],
+                                             reverse && reverse[k]};
+    return v;
+}
+
+bool sh_convert_reduce_window(struct sh_convert *c, const struct mlir_op *op)
+{
+    struct sh_attrs l = {0};
+    struct window_lists w;
+    struct hlo_instruction *x = sh_operand(c, op, 0);
+    if (!x)
+        return false;
+    int rank = x->shape->rank;
+    if (!sh_attr(op, "window_dimensions"))
+        return SH_ERROR(c, "it needs the attribute 'window_dimensions'");
+    if (!sh_list(c, op, "window_dimensions", rank, 1, &w.size) ||
+        !sh_list(c, op, "window_strides", rank, 1, &w.stride) ||
+        !sh_list(c, op, "base_dilations", rank, 1, &w.base) ||
+        !sh_list(c, op, "window_dilations", rank, 1, &w.window) || !sh_padding(c, op, rank, &w.pad))
+        return false;
+    sh_set_pointer(&l, HLO_ATTR_window, make_window(c, rank, &w, NULL));
+    struct hlo_computation *f = sh_region(c, op, 0, false, "reducer");
+    if (!f)
+        return false;
+    sh_set_pointer(&l, HLO_ATTR_to_apply, f);
+    return sh_plain(c, op, HLO_OP_REDUCE_WINDOW, &l, false);
+}
+
+bool sh_convert_select_and_scatter(struct sh_convert *c, const struct mlir_op *op)
+{
+    struct sh_attrs l = {0};
+    struct window_lists w;
+    struct hlo_instruction *x = sh_operand(c, op, 0);
+    if (!x)
+        return false;
+    int rank = x->shape->rank;
+    if (!sh_list(c, op, "window_dimensions", rank, 1, &w.size) ||
+        !sh_list(c, op, "window_strides", rank, 1, &w.stride) ||
+        !sh_list(c, op, "base_dilations", rank, 1, &w.base) ||
+        !sh_list(c, op, "window_dilations", rank, 1, &w.window) || !sh_padding(c, op, rank, &w.pad))
+        return false;
+    sh_set_pointer(&l, HLO_ATTR_window, make_window(c, rank, &w, NULL));
+    struct hlo_computation *select = sh_region(c, op, 0, false, "select"),
+                           *scatter = select ? sh_region(c, op, 1, false, "scatter") : NULL;
+    if (!scatter)
+        return false;
+    sh_set_pointer(&l, HLO_ATTR_select, select);
+    sh_set_pointer(&l, HLO_ATTR_scatter, scatter);
+    return sh_plain(c, op, HLO_OP_SELECT_AND_SCATTER, &l, false);
+}
+
+/* ---- convolution ---- */
+
+static bool labels(struct sh_convert *c, const struct mlir_op *op, const char *first,
+                   const char *second, const char *spatial, int rank, struct hlo_labels *out)
+{
+    int64_t *v;
+    int n;
+    uint64_t seen = 0;
+    out->rank = rank;
+    int64_t a = sh_int(op, first, -1), b = sh_int(op, second, -1);
+    if (!sh_ints(c, op, spatial, &n, &v))
+        return false;
+    if (n != rank - 2)
+        return SH_ERROR(c, "%s has %d entries, expected %d", spatial, n, rank - 2);
+    out->first = (int)a;
+    out->second = (int)b;
+    out->spatial_count = n;
+    out->spatial = ARENA_ARRAY(c->arena, int, n + 1);
+    for (int k = 0; k < n + 2; k++) {
+        int64_t d = k == n ? a : k == n + 1 ? b : v[k];
+        if (d < 0 || d >= rank || seen >> d & 1)
+            return SH_ERROR(c, "the dimension numbers of '%s' name dimension %lld of %d, or twice",
+                            first, (long long)d, rank);
+        seen |= (uint64_t)1 << d;
+        if (k < n)
+            out->spatial[k] = (int)d;
+    }
+    return true;
+}
+
+static bool convolution_attrs(struct sh_convert *c, const struct mlir_op *op, struct sh_attrs *l,
+                              int64_t *pad)
+{
+    struct hlo_instruction *x = sh_operand(c, op, 0), *k = sh_operand(c, op, 1);
+    struct hlo_dim_labels *d = arena_alloc(c->arena, sizeof *d);
+    struct window_lists w;
+    int64_t size[HLO_MAX_RANK], *reverse;
+    if (!x || !k)
+        return false;
+    int rank = x->shape->rank, n = rank - 2;
+    if (rank < 2 || k->shape->rank != rank)
+        return SH_ERROR(c, "operands of %d and %d dimensions", rank, k->shape->rank);
+    if (!labels(c, op, "input_batch_dimension", "input_feature_dimension",
+                "input_spatial_dimensions", rank, &d->input) ||
+        !labels(c, op, "kernel_input_feature_dimension", "kernel_output_feature_dimension",
+                "kernel_spatial_dimensions", rank, &d->kernel) ||
+        !labels(c, op, "output_batch_dimension", "output_feature_dimension",
+                "output_spatial_dimensions", rank, &d->output) ||
+        !sh_list(c, op, "window_strides", n, 1, &w.stride) ||
+        !sh_list(c, op, "lhs_dilation", n, 1, &w.base) ||
+        !sh_list(c, op, "rhs_dilation", n, 1, &w.window) ||
+        !sh_list(c, op, "window_reversal", n, 0, &reverse))
+        return false;
+    if (pad)
+        w.pad = pad;
+    else if (!sh_padding(c, op, n, &w.pad))
+        return false;
+    for (int j = 0; j < n; j++)
+        size[j] = k->shape->dims[d->kernel.spatial[j]];
+    w.size = size;
+    sh_set_pointer(l, HLO_ATTR_dim_labels, d);
+    if (n)
+        sh_set_pointer(l, HLO_ATTR_window, make_window(c, n, &w, reverse));
+    return true;
+}
+
+bool sh_convert_convolution(struct sh_convert *c, const struct mlir_op *op)
+{
+    struct sh_attrs l = {0};
+    return sh_table_attrs(c, op, &l) && convolution_attrs(c, op, &l, NULL) &&
+           sh_plain(c, op, HLO_OP_CONVOLUTION, &l, false);
+}
+
+static bool later(struct sh_convert *c)
+{
+    c->d->unsupported = true;
+    return SH_ERROR(c, "dimensions known only while running");
+}
+
+bool sh_convert_dynamic_conv(struct sh_convert *c, const struct mlir_op *op)
+{
+    (void)op;
+    return later(c);
+}
+
+bool sh_convert_dynamic_pad(struct sh_convert *c, const struct mlir_op *op)
+{
+    (void)op;
+    return later(c);
+}
+
+bool sh_convert_dynamic_gather(struct sh_convert *c, const struct mlir_op *op)
+{
+    (void)op;
+    return later(c);
+}
+
+bool sh_convert_dynamic_iota(struct sh_convert *c, const struct mlir_op *op)
+{
+    (void)op;
+    return later(c);
+}
+
+bool sh_convert_dynamic_reshape(struct sh_convert *c, const struct mlir_op *op)
+{
+    (void)op;
+    return later(c);
+}
+
+bool sh_convert_real_dynamic_slice(struct sh_convert *c, const struct mlir_op *op)
+{
+    (void)op;
+    return later(c);
+}
+
+bool sh_convert_dynamic_broadcast_in_dim(struct sh_convert *c, const struct mlir_op *op)
+{
+    (void)op;
+    return later(c);
+}

@@ -1,0 +1,44 @@
+#!/bin/sh
+# stablehlo.sh STABLEHLO_TOOL: the StableHLO readers and the printer, on the modules in test/stablehlo and on those in
+# $XCC_TEST_DATA/stablehlo (default ../shared/data beside the source) where it is there.
+tool=$1
+here=$(cd "$(dirname "$0")" && pwd)
+data=${XCC_TEST_DATA:-$here/../../shared/data}/stablehlo
+status=0
+
+# run NAME COMMAND...: prints what went wrong and a count
+run() {
+    name=$1
+    shift
+    if out=$("$@" 2>&1); then
+        echo "ok   $name: $(echo "$out" | wc -l) lines"
+    else
+        echo "FAIL $name (status $?)"
+        echo "$out" | grep -v '^ok ' | head -40
+        status=1
+    fi
+}
+
+# refused FILE SUBSTRING: the message must have it
+refused() {
+    if ! message=$("$tool" refuse "$1" 2>&1) || ! echo "$message" | grep -qF -- "$2"; then
+        echo "FAIL $1: expected a message with '$2', got: $message"
+        status=1
+    fi
+}
+
+run "own modules" "$tool" check "$here"/stablehlo/*.mlir
+run "own modules make sense" "$tool" verify "$here"/stablehlo/*.mlir
+for f in "$here"/stablehlo/bad/*.mlir; do
+    refused "$f" "$(sed -n '1s|^// expect: ||p' "$f")"
+done
+run "damaged own modules" "$tool" mutate 11 60 "$here"/stablehlo/*.mlir
+
+if [ ! -d "$data/exec" ]; then
+    echo "SKIP corpus: no $data (set XCC_TEST_DATA)"
+    exit $status
+fi
+run "executable modules, printed" "$tool" check "$data"/exec/*/module.mlir "$data"/exec/*/module.generic.mlir
+run "programs, printed" "$tool" check "$data"/programs/*/module.mlir "$data"/dynamic/*.mlir \
+    "$data"/dynamic_exec/*/module.mlir "$data"/jax_compat/*.mlir
+exit $status
