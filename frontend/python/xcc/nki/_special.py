@@ -248,9 +248,19 @@ def emit_max8(dst: View, src: View, api: str, region: Optional[Region] = None) -
     emit("max8", {"dst": place(d, d.shape, _row_region(region, d.shape), api, "dst"), "src": place(src, src.shape, region, api, "src")}, api)
 
 
+def whole_rows(region: Optional[Region]) -> Optional[Region]:
+    """For instructions that look at whole rows: the rows' lengths must be numbers."""
+    if region is not None:
+        for b in region.bounds[1:]:
+            if isinstance(b, Expr):
+                b.__index__()  # asks for the loop to be unrolled
+    return region
+
+
 def _row_region(region: Optional[Region], shape: Shape) -> Optional[Region]:
     if region is None:
         return None
+    whole_rows(region)
     r = Region(shape)
     r.starts[0], r.counts[0], r.bounds[0] = region.starts[0], region.counts[0], region.bounds[0]
     return r
@@ -283,6 +293,7 @@ def emit_match_replace8(dst: View, data: View, vals: View, imm: float, index: Op
 
 def emit_gather(dst: View, src: View, index: View, api: str, region: Optional[Region] = None) -> None:
     """dst[p, i] = src[p, index[p, i]], free dims flattened."""
+    whole_rows(region)
     s, d, x = two_dims(src, api, "data"), two_dims(dst, api, "dst"), two_dims(index, api, "indices")
     emit("gather", {"dst": place(d, x.shape, region, api, "dst"), "src": place(s, s.shape, None, api, "data"),
                     "index": place(x, x.shape, region, api, "indices")}, api)

@@ -1,0 +1,305 @@
+"""Random kernels, compared with a model of the documented semantics in NumPy.
+
+test_random.py [FIRST [COUNT]]: the kernels of COUNT seeds from FIRST on (0, 40 without arguments). A kernel is a list of steps;
+`Device` runs it with nl and nisa inside a kernel, `Model` with NumPy. The model keeps beside each value which of its elements are
+defined: masked results leave the others as they were, and what is computed from undefined elements is undefined.
+"""
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable, List, Optional, Tuple
+
+from support import Case, main, np
+
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+Step = Tuple[Any, ...]
+UNARY = {"exp": np.exp, "square": np.square, "abs": np.abs, "tanh": np.tanh, "relu": lambda x: np.maximum(x, 0), "negative": np.negative,
+         "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "floor": np.floor}
+BINARY = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
+COMPARE = {"less": np.less, "greater_equal": np.greater_equal}
+REDUCE = {"add": np.sum, "max": np.max, "min": np.min}
+
+
+class Value:
+    """An array and which of its elements are defined."""
+
+    def __init__(self, data: np.ndarray, defined: Optional[np.ndarray] = None):
+        self.data = data.astype(np.float32)
+        self.defined = np.ones(data.shape, bool) if defined is None else defined
+
+
+def mask_of(spec: Optional[Tuple[int, int, int]], shape: Tuple[int, ...], trip: int = 0) -> np.ndarray:
+    """spec a, b, c: rows * a + columns * b + trip * 3 < c."""
+    if spec is None:
+        return np.ones(shape, bool)
+    p, f = np.mgrid[0:shape[0], 0:shape[1]]
+    return p * spec[0] + f * spec[1] + 3 * trip < spec[2]
+
+
+class Model:
+    def __init__(self, inputs: List[np.ndarray]):
+        self.inputs = inputs
+        self.values: List[Value] = []
+
+    def run(self, steps: List[Step]) -> List[Value]:
+        for s in steps:
+            getattr(self, s[0])(*s[1:])
+        return self.values
+
+    def put(self, data: np.ndarray, defined: np.ndarray, mask: np.ndarray) -> None:
+        self.values.append(Value(data, defined & mask))
+
+    def load(self, k: int, row: int, rows: int, columns: int, mask: Any) -> None:
+        x = np.full((rows, columns), 0, np.float32)
+        part = self.inputs[k][row:row + rows, :columns]
+        x[:part.shape[0], :part.shape[1]] = part
+        inside = np.zeros((rows, columns), bool)
+        inside[:part.shape[0], :part.shape[1]] = True
+        self.put(x, inside, mask_of(mask, x.shape))
+
+    def unary(self, f: str, a: int, mask: Any) -> None:
+        v = self.values[a]
+        self.put(UNARY[f](v.data), v.defined, mask_of(mask, v.data.shape))
+
+    def binary(self, f: str, a: int, b: int, mask: Any) -> None:
+        x, y = self.values[a], self.values[b]
+        data = BINARY[f](x.data, y.data)
+        self.put(data, np.broadcast_to(x.defined, data.shape) & np.broadcast_to(y.defined, data.shape), mask_of(mask, data.shape))
+
+    def scalar(self, f: str, a: int, s: float, reverse: bool) -> None:
+        v = self.values[a]
+        self.put(BINARY[f](np.float32(s), v.data) if reverse else BINARY[f](v.data, np.float32(s)), v.defined, v.defined)
+
+    def reduce(self, f: str, a: int, negate: bool, columns: Optional[int]) -> None:
+        v = self.values[a]
+        n = v.data.shape[1] if columns is None else columns
+        x = np.where(v.defined, v.data, 0)[:, :n]
+        r = REDUCE[f](x, axis=1, keepdims=True).astype(np.float32)
+        self.values.append(Value(-r if negate else r, v.defined[:, :n].all(1, keepdims=True)))
+
+    def transpose(self, a: int) -> None:
+        v = self.values[a]
+        self.values.append(Value(v.data.T.copy(), v.defined.T.copy()))
+
+    def select(self, a: int, coefficients: Tuple[int, int, int], fill: float) -> None:
+        v = self.values[a]
+        keep = mask_of(coefficients, v.data.shape)
+        self.values.append(Value(np.where(keep, v.data, np.float32(fill)), v.defined | ~keep))
+
+    def where(self, f: str, a: int, b: int) -> None:
+        x, y = self.values[a], self.values[b]
+        data = np.where(COMPARE[f](x.data, y.data), x.data, y.data)
+        self.values.append(Value(data, x.defined & np.broadcast_to(y.defined, data.shape)))
+
+    def assign(self, a: int, b: int, row: int, column: int, f: str, mask: Any) -> None:
+        to, v = self.values[a], self.values[b]
+        h, w = v.data.shape
+        m = mask_of(mask, v.data.shape)
+        part, defined = to.data[row:row + h, column:column + w], to.defined[row:row + h, column:column + w]
+        part[...] = np.where(m, UNARY[f](v.data), part)
+        defined[...] = np.where(m, v.defined, defined)
+
+    def loop(self, k: int, trips: int, rows: int, width: int, f: str, how: str, mask: Any) -> None:
+        total, defined = np.zeros((rows, width), np.float32), np.ones((rows, width), bool)
+        for i in range(trips):
+            x = UNARY[f](self.inputs[k][:rows, i * width:(i + 1) * width])
+            if how == "odd" and i % 2:
+                x = -x
+            m = mask_of(mask, x.shape, i)
+            total = np.where(m, total + x, total)
+        self.values.append(Value(total, defined))
+
+
+class Device:
+    def __init__(self, inputs: List[Any]):
+        self.inputs = inputs
+        self.values: List[Any] = []
+
+    def run(self, steps: List[Step]) -> List[Any]:
+        for s in steps:
+            self.values.append(getattr(self, s[0])(*s[1:]))
+        return self.values
+
+    def mask(self, spec: Any, shape: Tuple[int, ...], trip: Any = 0) -> Any:
+        if spec is None:
+            return None
+        p, f = nl.mgrid[0:shape[0], 0:shape[1]]
+        return p * spec[0] + f * spec[1] + 3 * trip < spec[2]
+
+    def load(self, k: int, row: int, rows: int, columns: int, mask: Any) -> Any:
+        x = self.inputs[k]
+        p, f = nl.mgrid[0:rows, 0:columns]
+        inside = (row + p < x.shape[0]) & (f < x.shape[1])
+        own = self.mask(mask, (rows, columns))
+        return nl.load(x[row + p, f], mask=inside if own is None else inside & own)
+
+    def unary(self, f: str, a: int, mask: Any) -> Any:
+        v = self.values[a]
+        return getattr(nl, f)(v, mask=self.mask(mask, v.shape))
+
+    def binary(self, f: str, a: int, b: int, mask: Any) -> Any:
+        x, y = self.values[a], self.values[b]
+        return getattr(nl, f)(x, y, mask=self.mask(mask, tuple(max(m, n) for m, n in zip(x.shape, y.shape))))
+
+    def scalar(self, f: str, a: int, s: float, reverse: bool) -> Any:
+        return nisa.tensor_scalar(self.values[a], getattr(np, f), s, reverse)
+
+    def reduce(self, f: str, a: int, negate: bool, columns: Optional[int]) -> Any:
+        v = self.values[a]
+        return nisa.tensor_reduce(getattr(np, f), v, axis=[1], negate=negate,
+                                  mask=None if columns is None else nl.arange(v.shape[1])[None, :] < columns)
+
+    def transpose(self, a: int) -> Any:
+        return nl.copy(nisa.nc_transpose(self.values[a]))
+
+    def select(self, a: int, coefficients: Tuple[int, int, int], fill: float) -> Any:
+        v = self.values[a]
+        return nisa.affine_select(pred=self.mask(coefficients, v.shape), on_true_tile=v, on_false_value=fill)
+
+    def where(self, f: str, a: int, b: int) -> Any:
+        x, y = self.values[a], self.values[b]
+        return nl.where(getattr(nl, f)(x, y), x, y)
+
+    def assign(self, a: int, b: int, row: int, column: int, f: str, mask: Any) -> Any:
+        to, v = self.values[a], self.values[b]
+        h, w = v.shape
+        to[row:row + h, column:column + w] = getattr(nl, f)(v, mask=self.mask(mask, v.shape))
+        return Ellipsis
+
+    def loop(self, k: int, trips: int, rows: int, width: int, f: str, how: str, mask: Any) -> Any:
+        total = nl.zeros((rows, width), dtype=nl.float32)
+        for i in nl.affine_range(trips):
+            x = getattr(nl, f)(nl.load(self.inputs[k][0:rows, nl.ds(i * width, width)]))
+            if how == "odd":
+                if i % 2:
+                    x = nl.negative(x)
+            total[...] = nl.add(total, x, mask=self.mask(mask, (rows, width), i))
+        return total
+
+
+def pick_name(r: np.random.RandomState, names: List[str]) -> str:
+    return names[r.randint(len(names))]
+
+
+def make(seed: int) -> Tuple[List[np.ndarray], List[Step]]:
+    """A kernel's inputs and steps."""
+    r = np.random.RandomState(seed)
+    inputs = [r.uniform(-2, 2, (int(r.randint(20, 300)), int(r.randint(16, 200)))).astype(np.float32) for _ in range(2)]
+    steps: List[Step] = []
+    shapes: List[Tuple[int, int]] = []
+
+    def pick(test: Callable[[Tuple[int, int]], bool] = lambda s: True) -> Optional[int]:
+        good = [k for k, s in enumerate(shapes) if s[0] and test(s)]
+        return good[r.randint(len(good))] if good else None
+
+    def mask(s: Tuple[int, int]) -> Any:
+        kind = r.randint(6)
+        if kind == 0:
+            return (1, 0, int(r.randint(1, s[0] + 3)))
+        if kind == 1:
+            return (0, 1, int(r.randint(1, s[1] + 3)))
+        if kind == 2:
+            return (int(r.randint(-2, 3)), int(r.randint(-2, 3)), int(r.randint(-20, s[1])))
+        return None
+
+    def load() -> None:
+        k = int(r.randint(2))
+        rows, columns = inputs[k].shape
+        s = (int(r.randint(1, 129)), int(r.randint(1, columns + 10)))
+        m = mask(s)
+        steps.append(("load", k, int(r.randint(0, rows)), *s, m if m is None or 0 in m[:2] else None))
+        shapes.append(s)
+
+    load()
+    for _ in range(int(r.randint(3, 12))):
+        kind = pick_name(r, ["load", "unary", "binary", "scalar", "reduce", "transpose", "select", "where", "assign", "loop"])
+        a = pick()
+        assert a is not None
+        s = shapes[a]
+        if kind == "load":
+            load()
+            continue
+        if kind == "unary":
+            steps.append(("unary", pick_name(r, [f for f in UNARY if f != "exp"]), a, mask(s)))
+        elif kind == "binary":
+            b = pick(lambda t: t == s or t == (s[0], 1) or t == (1, s[1]))
+            steps.append(("binary", pick_name(r, list(BINARY)), a, b, mask(s)))
+        elif kind == "scalar":
+            steps.append(("scalar", pick_name(r, list(BINARY)), a, float(r.uniform(-1, 1)), bool(r.randint(2))))
+        elif kind == "reduce":
+            steps.append(("reduce", pick_name(r, list(REDUCE)), a, bool(r.randint(2)), int(r.randint(1, s[1] + 1)) if r.randint(2) else None))
+            s = (s[0], 1)
+        elif kind == "transpose":
+            if s[1] > 128:
+                continue
+            steps.append(("transpose", a))
+            s = (s[1], s[0])
+        elif kind == "select":
+            steps.append(("select", a, (int(r.randint(-2, 3)), int(r.randint(-2, 3)), int(r.randint(-20, 40))), float(r.uniform(-3, 3))))
+        elif kind == "where":
+            b = pick(lambda t: t == s or t == (s[0], 1))
+            steps.append(("where", pick_name(r, list(COMPARE)), a, b))
+        elif kind == "assign":
+            b = pick(lambda t: t[0] <= s[0] and t[1] <= s[1])
+            t = shapes[b]  # type: ignore[index]
+            if b == a:
+                continue
+            steps.append(("assign", a, b, int(r.randint(0, s[0] - t[0] + 1)), int(r.randint(0, s[1] - t[1] + 1)),
+                          pick_name(r, [f for f in UNARY if f != "exp"]), mask(t)))
+            shapes.append((0, 0))
+            continue
+        else:
+            k = int(r.randint(2))
+            rows, columns = inputs[k].shape
+            width = int(r.randint(1, columns + 1))
+            s = (min(rows, int(r.randint(1, 129))), width)
+            steps.append(("loop", k, columns // width, *s, pick_name(r, list(UNARY)), pick_name(r, ["even", "odd"]), mask(s)))
+        shapes.append(s)
+    return inputs, steps
+
+
+def compare(seed: int) -> str:
+    """What is wrong with a seed's kernel, or nothing."""
+    inputs, steps = make(seed)
+    model = Model(inputs)
+    for s in steps:
+        getattr(model, s[0])(*s[1:])
+        if s[0] == "assign":
+            model.values.append(Value(np.zeros((0, 0))))
+    kept = [k for k, s in enumerate(steps) if s[0] != "assign"]
+
+    def kernel(*tensors: Any) -> Any:
+        values = Device(list(tensors)).run(steps)
+        return tuple(values[k] for k in kept)
+
+    try:
+        got = nki.jit(kernel)(*inputs)
+    except Exception as e:  # noqa: BLE001 - reported with the seed
+        return "seed %d: %s: %s" % (seed, type(e).__name__, e)
+    for k, g in zip(kept, got):
+        want, ok = model.values[k].data, model.values[k].defined
+        bad = ~np.isclose(g, want, 1e-4, 1e-4) & ok
+        if g.shape != want.shape or bad.any():
+            return "seed %d: value %d of %s: %d of %d elements differ\n%s" % (
+                seed, k, steps[k], bad.sum(), bad.size, "\n".join("  %d %s" % p for p in enumerate(steps)))
+    return ""
+
+
+class RandomKernels(Case):
+    def test_random(self) -> None:
+        for seed in range(40):
+            with self.subTest(seed=seed):
+                self.assertEqual(compare(seed), "")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and sys.argv[1].isdigit():
+        first, count = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
+        bad = [text for text in map(compare, range(first, first + count)) if text]
+        print("\n".join(bad))
+        print("%d of %d random kernels differ" % (len(bad), count))
+        sys.exit(1 if bad else 0)
+    main()
