@@ -4,6 +4,7 @@
 #include "runtime/ops/image/image_decode.h"
 
 #include "runtime/ops/common/ops.h"
+#include "runtime/plugins/plugin.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,30 +13,33 @@ static const struct format {
     const char *name;
     size_t at, size; /* where its mark lies */
     const char *mark;
-    bool (*decode)(struct bytes file, struct picture *out, struct diag *d);
+    enum plugin plugin; /* PLUGIN_COUNT: none is needed */
+    plugin_png_fn decode;
 } formats[] = {
-    {"JPEG", 0, 3, "\xff\xd8\xff", decode_jpeg},
-    {"PNG", 0, 8, "\x89PNG\r\n\x1a\n", decode_png},
-    {"WebP", 8, 4, "WEBP", decode_webp},
-    {"JPEG 2000", 4, 8, "jP  \r\n\x87\n", decode_jpeg2000},
-    {"JPEG 2000", 0, 4, "\xff\x4f\xff\x51", decode_jpeg2000},
-    {"TIFF", 0, 4, "II*\0", decode_tiff},
-    {"TIFF", 0, 4, "MM\0*", decode_tiff},
-    {"BMP", 0, 2, "BM", decode_bmp},
-    {"PNM", 0, 2, "P1", decode_pnm},
-    {"PNM", 0, 2, "P2", decode_pnm},
-    {"PNM", 0, 2, "P3", decode_pnm},
-    {"PNM", 0, 2, "P4", decode_pnm},
-    {"PNM", 0, 2, "P5", decode_pnm},
-    {"PNM", 0, 2, "P6", decode_pnm},
+    {"JPEG", 0, 3, "\xff\xd8\xff", PLUGIN_jpeg, NULL},
+    {"PNG", 0, 8, "\x89PNG\r\n\x1a\n", PLUGIN_png, NULL},
+    {"WebP", 8, 4, "WEBP", PLUGIN_webp, NULL},
+    {"JPEG 2000", 4, 8, "jP  \r\n\x87\n", PLUGIN_jpeg2000, NULL},
+    {"JPEG 2000", 0, 4, "\xff\x4f\xff\x51", PLUGIN_jpeg2000, NULL},
+    {"TIFF", 0, 4, "II*\0", PLUGIN_tiff, NULL},
+    {"TIFF", 0, 4, "MM\0*", PLUGIN_tiff, NULL},
+    {"BMP", 0, 2, "BM", PLUGIN_COUNT, decode_bmp},
+    {"PNM", 0, 2, "P1", PLUGIN_COUNT, decode_pnm},
+    {"PNM", 0, 2, "P2", PLUGIN_COUNT, decode_pnm},
+    {"PNM", 0, 2, "P3", PLUGIN_COUNT, decode_pnm},
+    {"PNM", 0, 2, "P4", PLUGIN_COUNT, decode_pnm},
+    {"PNM", 0, 2, "P5", PLUGIN_COUNT, decode_pnm},
+    {"PNM", 0, 2, "P6", PLUGIN_COUNT, decode_pnm},
 };
 
-static bool decode(struct bytes file, struct picture *out, struct diag *d)
+static bool decode(struct image_file file, struct picture *out, struct diag *d)
 {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         const struct format *f = &formats[i];
-        if (file.n >= f->at + f->size && !memcmp(file.p + f->at, f->mark, f->size))
-            return f->decode(file, out, d) || fail_in(d, "%s", f->name);
+        if (file.n < f->at + f->size || memcmp(file.p + f->at, f->mark, f->size) != 0)
+            continue;
+        plugin_png_fn by = f->decode ? f->decode : (plugin_png_fn)plugin_find(f->plugin, d);
+        return (by && by(file, out, d)) || fail_in(d, "%s", f->name);
     }
     return fail(
         d,
@@ -92,7 +96,7 @@ bool eval_image_decode(struct op_call *c)
     if (!grey && !bgr && !(format.n == 3 && !memcmp(format.p, "RGB", 3)))
         return fail(c->env->d, "pixel_format is '%.*s', expected RGB, BGR or Grayscale",
                     (int)format.n, format.p);
-    bool ok = decode((struct bytes){x->data, (size_t)x->dims[0]}, &p, c->env->d) &&
+    bool ok = decode((struct image_file){x->data, (size_t)x->dims[0]}, &p, c->env->d) &&
               store(c, &p, grey, bgr);
     free(p.rgb);
     return ok;

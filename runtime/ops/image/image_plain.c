@@ -16,7 +16,7 @@ static uint32_t le(const uint8_t *p, int n)
 }
 
 struct bmp {
-    struct bytes file;
+    struct image_file file;
     size_t pixels, palette, entry; /* offsets; bytes of a palette entry */
     uint32_t colours, bits, compression, mask[3];
     int64_t width, height;
@@ -95,7 +95,7 @@ static void bmp_pixel(const struct bmp *b, const uint8_t *row, int64_t x, uint8_
     }
 }
 
-bool decode_bmp(struct bytes file, struct picture *out, struct diag *d)
+bool decode_bmp(struct image_file file, struct picture *out, struct diag *d)
 {
     struct bmp b = {.file = file};
     if (!bmp_header(&b, d) || !bmp_palette(&b, d))
@@ -124,7 +124,7 @@ static bool pnm_space(uint8_t c)
 }
 
 /* A decimal number after white space and comments. */
-static bool pnm_number(struct bytes *f, uint32_t *v, struct diag *d)
+static bool pnm_number(struct image_file *f, uint32_t *v, struct diag *d)
 {
     while (f->n && (pnm_space(*f->p) || *f->p == '#')) {
         bool comment = *f->p == '#';
@@ -144,7 +144,7 @@ static bool pnm_number(struct bytes *f, uint32_t *v, struct diag *d)
 }
 
 struct pnm {
-    struct bytes file;
+    struct image_file file;
     bool text, bitmap;
     int channels;
     uint32_t most;
@@ -184,7 +184,7 @@ static bool pnm_bits(struct pnm *p, struct picture *out, struct diag *d)
     return true;
 }
 
-bool decode_pnm(struct bytes file, struct picture *out, struct diag *d)
+bool decode_pnm(struct image_file file, struct picture *out, struct diag *d)
 {
     int kind = file.p[1] - '0';
     struct pnm p = {

@@ -1,14 +1,11 @@
 /*
  * StringNormalizer: stop words removed, case changed. Case mapping is Unicode's simple one (a code
- * point to a code point), whatever the locale; without libutf8proc only ASCII is mapped and other
- * letters are an error.
+ * point to a code point), whatever the locale; of letters beyond ASCII a plugin knows it.
  */
 #include "runtime/ops/common/numeric.h"
+#include "runtime/plugins/plugin.h"
 
 #include <string.h>
-#if XCC_UTF8PROC
-#include <utf8proc.h>
-#endif
 
 enum change { KEEP, LOWER, UPPER };
 
@@ -36,21 +33,11 @@ static size_t change_one(const char *p, size_t n, enum change change, char **to,
         *(*to)++ = (char)(letter ? u ^ 0x20 : u);
         return 1;
     }
-#if XCC_UTF8PROC
-    utf8proc_int32_t code;
-    utf8proc_ssize_t size =
-        utf8proc_iterate((const utf8proc_uint8_t *)p, (utf8proc_ssize_t)n, &code);
-    if (size <= 0) {
+    plugin_unicode_fn other_case = (plugin_unicode_fn)plugin_find(PLUGIN_unicode, d);
+    size_t size = other_case ? other_case(p, n, change == UPPER, to) : 0;
+    if (other_case && !size)
         fail(d, "a string is not valid UTF-8");
-        return 0;
-    }
-    code = change == LOWER ? utf8proc_tolower(code) : utf8proc_toupper(code);
-    *to += utf8proc_encode_char(code, (utf8proc_uint8_t *)*to);
-    return (size_t)size;
-#else
-    fail(d, "changing the case of letters beyond ASCII needs a build with libutf8proc");
-    return 0;
-#endif
+    return size;
 }
 
 enum { GROWTH = 3 }; /* a mapped code point takes at most 3 times the bytes */

@@ -1,16 +1,13 @@
 /*
- * RegexFullMatch. Patterns are RE2's; PCRE2 matches them. What PCRE2 has and RE2 has not
- * (look-around, back references, atomic groups, recursion, ...) is refused, so that a model means
- * the same everywhere. Matching has a step limit: a pattern that backtracks without end gives a
- * message.
+ * RegexFullMatch. Patterns are RE2's; PCRE2, in a plugin, matches them. What PCRE2 has and RE2 has
+ * not (look-around, back references, atomic groups, recursion, ...) is refused, so that a model
+ * means the same everywhere. Matching has a step limit: a pattern that backtracks without end gives
+ * a message.
  */
 #include "runtime/ops/common/ops.h"
+#include "runtime/plugins/plugin.h"
 
 #include <string.h>
-#if XCC_PCRE2
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-#endif
 
 bool infer_regex_full_match(struct infer *f)
 {
@@ -19,7 +16,6 @@ bool infer_regex_full_match(struct infer *f)
     return infer_out(f, 0, DT_BOOL, f->in[0].rank, f->in[0].dims);
 }
 
-#if XCC_PCRE2
 static bool refuse(struct diag *d, struct str s, size_t at, const char *what)
 {
     return fail(d, "pattern '%.*s' has %s at byte %zu, which RE2 has not; rewrite the pattern",
@@ -106,65 +102,12 @@ static bool check_syntax(struct str s, struct diag *d)
     return true;
 }
 
-static pcre2_code *compile(struct str s, struct diag *d)
-{
-    int code;
-    size_t at;
-    pcre2_compile_context *how = pcre2_compile_context_create(NULL);
-    if (!how || !check_syntax(s, d)) {
-        pcre2_compile_context_free(how);
-        return NULL;
-    }
-    pcre2_set_newline(how, PCRE2_NEWLINE_LF);
-    pcre2_set_parens_nest_limit(how, 200);
-    pcre2_code *made = pcre2_compile((PCRE2_SPTR)s.p, s.n,
-                                     PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY |
-                                         PCRE2_ANCHORED | PCRE2_ENDANCHORED,
-                                     &code, &at, how);
-    pcre2_compile_context_free(how);
-    if (!made) {
-        unsigned char text[200] = "";
-        pcre2_get_error_message(code, text, sizeof text);
-        fail(d, "pattern '%.*s': %s at byte %zu", (int)s.n, s.p, (char *)text, at);
-    }
-    return made;
-}
-
-static bool match_all(struct op_call *c, const pcre2_code *code, pcre2_match_data *match,
-                      pcre2_match_context *how)
-{
-    const struct str *x = c->in[0]->data;
-    uint8_t *y = c->out[0]->data;
-    pcre2_set_match_limit(how, 10000000);
-    pcre2_set_heap_limit(how, 65536);
-    for (int64_t i = 0, n = tensor_count(c->in[0]); i < n; i++) {
-        int r = pcre2_match(code, (PCRE2_SPTR)(x[i].p ? x[i].p : ""), x[i].n, 0, 0, match, how);
-        y[i] = r >= 0;
-        if (r == PCRE2_ERROR_MATCHLIMIT || r == PCRE2_ERROR_HEAPLIMIT ||
-            r == PCRE2_ERROR_NOMEMORY || r == PCRE2_ERROR_DEPTHLIMIT)
-            return fail(c->env->d,
-                        "matching element %lld takes too many steps; simplify the pattern",
-                        (long long)i);
-    }
-    return true;
-}
-
 bool eval_regex_full_match(struct op_call *c)
 {
-    pcre2_code *code = compile(attr_str(c->attrs, "pattern", ""), c->env->d);
-    if (!code)
-        return diag_failed(c->env->d) ? false : fail(c->env->d, "out of memory");
-    pcre2_match_data *match = pcre2_match_data_create_from_pattern(code, NULL);
-    pcre2_match_context *how = pcre2_match_context_create(NULL);
-    bool ok = match && how ? match_all(c, code, match, how) : fail(c->env->d, "out of memory");
-    pcre2_match_context_free(how);
-    pcre2_match_data_free(match);
-    pcre2_code_free(code);
-    return ok;
+    const struct tensor *x = c->in[0];
+    struct str pattern = attr_str(c->attrs, "pattern", "");
+    if (!check_syntax(pattern, c->env->d))
+        return false;
+    plugin_regex_fn match = (plugin_regex_fn)plugin_find(PLUGIN_regex, c->env->d);
+    return match && match(pattern, x->data, tensor_count(x), c->out[0]->data, c->env->d);
 }
-#else
-bool eval_regex_full_match(struct op_call *c)
-{
-    return fail(c->env->d, "regular expressions need a build with libpcre2");
-}
-#endif

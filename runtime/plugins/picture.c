@@ -1,4 +1,4 @@
-#include "runtime/ops/image/image_decode.h"
+#include "runtime/plugins/picture.h"
 
 #include <stdlib.h>
 
