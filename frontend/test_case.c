@@ -52,13 +52,19 @@ static bool find_sets(struct test_case *t, const char *folder)
     DIR *dir = opendir(folder);
     for (struct dirent *e; dir && t->nsets < MAX_DATA_SETS && (e = readdir(dir));)
         if (!strncmp(e->d_name, "test_data_set_", 14))
-            snprintf(t->sets[t->nsets++], sizeof t->sets[0], "%s/%s", folder, e->d_name);
+            snprintf(t->sets[t->nsets++], sizeof t->sets[0], "%s/%s/", folder, e->d_name);
     if (dir)
         closedir(dir);
     qsort(t->sets, (size_t)t->nsets, sizeof t->sets[0], by_number);
     if (!t->nsets && (exists(folder, "output_0.npy", path, sizeof path) ||
                       exists(folder, "output_0.pb", path, sizeof path)))
-        snprintf(t->sets[t->nsets++], sizeof t->sets[0], "%s", folder);
+        snprintf(t->sets[t->nsets++], sizeof t->sets[0], "%s/", folder);
+    for (int k = 0; k < MAX_DATA_SETS && t->nsets == k; k++) {
+        char name[32];
+        snprintf(name, sizeof name, "run%d_output_0.npy", k);
+        if (exists(folder, name, path, sizeof path))
+            snprintf(t->sets[t->nsets++], sizeof t->sets[0], "%s/run%d_", folder, k);
+    }
     return t->nsets > 0;
 }
 
@@ -112,16 +118,16 @@ bool test_case_find(struct test_case *t, const char *folder, const char *name, c
     return !*missing && read_tolerances(t, folder, d);
 }
 
-bool test_value_read(const char *folder, const char *stem, int n, const struct type *type,
+bool test_value_read(const char *set, const char *stem, int n, const struct type *type,
                      struct tensor *out, bool *found, struct diag *d)
 {
     char path[1200];
     *out = (struct tensor){.kind = VK_NONE};
     *found = true;
-    snprintf(path, sizeof path, "%s/%s_%d.pb", folder, stem, n);
+    snprintf(path, sizeof path, "%s%s_%d.pb", set, stem, n);
     if (access(path, F_OK) == 0)
         return onnx_read_tensor_file(path, out, type && type->kind != VK_NONE ? type : NULL, d);
-    snprintf(path, sizeof path, "%s/%s_%d.npy", folder, stem, n);
+    snprintf(path, sizeof path, "%s%s_%d.npy", set, stem, n);
     if (access(path, F_OK) == 0) {
         if (!npy_read(path, out, d))
             return false;

@@ -11,7 +11,7 @@ enum { MAX_DATA_SETS = 64 };
 
 struct test_case {
     char model[1024];               /* the model file */
-    char sets[MAX_DATA_SETS][1024]; /* folders with input_N and output_N */
+    char sets[MAX_DATA_SETS][1024]; /* what stands before input_N and output_N */
     int nsets;
     double rtol, atol; /* of data.json or case.json; negative: not said */
 };
@@ -21,10 +21,10 @@ bool test_case_find(struct test_case *t, const char *folder, const char *name, c
                     struct diag *d);
 
 /*
- * Reads FOLDER/STEM_N.pb or .npy as a value of that type. *found is false when there is no such
+ * Reads SET STEM_N.pb or .npy, SET being FOLDER/, FOLDER/test_data_set_K/ or FOLDER/runK_, as a value of that type. *found is false when there is no such
  * file (then true is returned).
  */
-bool test_value_read(const char *folder, const char *stem, int n, const struct type *type,
+bool test_value_read(const char *set, const char *stem, int n, const struct type *type,
                      struct tensor *out, bool *found, struct diag *d);
 
 #endif

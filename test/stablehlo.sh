@@ -41,4 +41,11 @@ fi
 run "executable modules, printed" "$tool" check "$data"/exec/*/module.mlir "$data"/exec/*/module.generic.mlir
 run "programs, printed" "$tool" check "$data"/programs/*/module.mlir "$data"/dynamic/*.mlir \
     "$data"/dynamic_exec/*/module.mlir "$data"/jax_compat/*.mlir
+run "bytecode, printed" "$tool" check "$data"/exec/*/*.mlirbc "$data"/programs/*/*.mlirbc \
+    "$data"/programs/*/module.jaxexport "$data"/dynamic/*.mlirbc "$data"/dynamic_exec/*/*.mlirbc \
+    "$data"/jax_compat/*.mlirbc "$data"/vhlo_compat/stablehlo*.mlirbc
+refused "$data/vhlo_compat/invalid_vhlo_future.mlirbc" "newer than this reader"
+run "damaged bytecode" "$tool" mutate 3 20 "$data"/exec/td_c*/module.mlirbc "$data"/exec/td_c*/*.raw.mlirbc \
+    "$data"/programs/*/module.jaxexport
+run "damaged text" "$tool" mutate 5 8 "$data"/exec/td_c*/module.mlir
 exit $status

@@ -34,9 +34,16 @@ run() {
 }
 
 run "own cases" "$here"/stablehlo_exec/*/
-if [ -d "$data/exec" ]; then
-    run "exec, text" "$data"/exec/*/
-else
+if [ ! -d "$data/exec" ]; then
     echo "SKIP exec: no $data/exec (set XCC_TEST_DATA)"
+    exit $status
 fi
+run "exec, text" "$data"/exec/*/
+run "exec, trn1" --target trn1 "$data"/exec/*/
+run "exec, portable artifacts" --module module.mlirbc "$data"/exec/*/
+run "exec, VHLO's text" --module module.generic.mlir "$data"/exec/*/
+run "exec, bytecode" --module module.raw.mlirbc "$data"/exec/*/
+for m in module.mlir module.mlirbc module.jaxexport module.stablehlo_100.mlirbc; do
+    run "programs, $m" --module $m "$data"/programs/*/
+done
 exit $status

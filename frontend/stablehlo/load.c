@@ -2,6 +2,8 @@
 
 #include "frontend/hlo/lower/lower.h"
 #include "frontend/import.h"
+#include "frontend/stablehlo/bytecode/bytecode.h"
+#include "frontend/stablehlo/bytecode/jax_export.h"
 #include "frontend/stablehlo/lower/convert.h"
 #include "neff/base/file.h"
 
@@ -48,15 +50,36 @@ static bool is_text(const char *p, size_t n)
 
 bool stablehlo_detect(const void *data, size_t size)
 {
-    return is_bytecode(data, size) || is_text(data, size);
+    return is_bytecode(data, size) || is_text(data, size) || jax_export_detect(data, size);
 }
 
 struct mlir_module *stablehlo_read(struct arena *a, const char *file, const void *data, size_t size,
                                    struct diag *d)
 {
+    struct jax_export e;
     if (is_bytecode(data, size))
         return mlir_read_bytecode(a, file, data, size, d);
-    return mlir_parse(a, file, data, size, d);
+    if (jax_export_detect(data, size)) {
+        if (!jax_export_read(a, file, data, size, &e, d))
+            return NULL;
+        if (e.devices > 1) {
+            d->unsupported = true;
+            fail(d, "%s: exported for %lld devices, expected one; export it without shardings",
+                 file, (long long)e.devices);
+            return NULL;
+        }
+        struct mlir_module *m = mlir_read_bytecode(a, file, e.module, e.module_size, d);
+        for (int k = 0; m && k < e.platform_count; k++)
+            if (!strcmp(e.platforms[k], "cpu"))
+                m->platform = k;
+        return m;
+    }
+    struct mlir_module *m = mlir_parse(a, file, data, size, d);
+    if (m && !vhlo_to_stablehlo(a, m->top, d)) {
+        fail_in(d, "%s", file);
+        return NULL;
+    }
+    return m;
 }
 
 bool stablehlo_verify(const struct mlir_module *m, struct diag *d)

@@ -169,6 +169,8 @@ static const struct hlo_metadata *metadata(struct sh_convert *c)
 
 static const char *name_of(struct sh_convert *c, enum hlo_opcode op)
 {
+    if (op == HLO_OP_PARAMETER && c->argument)
+        return c->argument;
     const char *base = c->op && c->op->result_count && c->op->results[0]->name
                            ? c->op->results[0]->name
                            : hlo_op_name(op);
@@ -450,6 +452,21 @@ static bool check_returns(struct sh_convert *c, const struct mlir_op *f, const s
     return true;
 }
 
+/* A text attribute of an argument, or "". */
+static const char *argument_text(const struct mlir_op *f, int k, const char *key)
+{
+    const struct mlir_attr *a = mlir_attr(f, "arg_attrs");
+    return a && a->kind == MA_ARRAY && k < a->count ? mlir_text(mlir_field(a->items[k], key)) : "";
+}
+
+/* The name in its location, which is the program's name for it, or that in the text. */
+static const char *argument_name(const struct mlir_value *v)
+{
+    if (v->loc && v->loc->kind == ML_NAME && *v->loc->text)
+        return v->loc->text;
+    return v->name;
+}
+
 static struct hlo_computation *convert_function(struct sh_convert *c, struct sh_function *f)
 {
     struct mlir_block *b = mlir_body(f->op, 0);
@@ -464,8 +481,17 @@ static struct hlo_computation *convert_function(struct sh_convert *c, struct sh_
         return fail_in(c->d, "function '@%s'", f->name), NULL;
     c->op = NULL;
     begin(c, &s, f->name, true);
-    for (int k = 0; k < b->arg_count; k++)
-        sh_bind(c, b->args[k], parameter(c, k, sh_shape(c, b->args[k]->type)));
+    for (int k = 0, n = 0; k < b->arg_count && !diag_failed(c->d); k++) {
+        const char *name = argument_text(f->op, k, "jax.global_constant");
+        bool platform = !outer && !strcmp(name, "_platform_index");
+        const struct hlo_shape *shape = sh_shape(c, b->args[k]->type);
+        c->argument = argument_name(b->args[k]);
+        sh_bind(c, b->args[k],
+                platform && shape ? sh_scalar(c, shape->type, c->from->platform)
+                                  : parameter(c, n, shape));
+        n += !platform;
+    }
+    c->argument = NULL;
     if (!diag_failed(c->d) && walk(c, b, &v, &count))
         made = end(c, &s, v, count);
     c->scope = outer;

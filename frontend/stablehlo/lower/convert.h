@@ -43,6 +43,7 @@ struct sh_convert {
     int function_count;
     int depth, fresh;
     const struct mlir_op *op; /* being converted */
+    const char *argument;     /* name of the argument being converted, or NULL */
     /* the table of operations (convert_op.c), for operations that contain or are made of others */
     bool (*convert_op)(struct sh_convert *c, const struct mlir_op *op);
     bool (*convert_on_storage)(struct sh_convert *c, const struct mlir_op *op);

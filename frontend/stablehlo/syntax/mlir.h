@@ -158,6 +158,7 @@ struct mlir_module {
     struct arena *arena;
     const char *file;
     const char *producer; /* of bytecode, or NULL */
+    int platform;         /* number of ours among those the program was exported for */
     struct mlir_op *top;  /* builtin.module */
 };
 
@@ -168,6 +169,12 @@ struct mlir_module *mlir_parse(struct arena *a, const char *file, const char *te
                                struct diag *d);
 struct mlir_module *mlir_read_bytecode(struct arena *a, const char *file, const uint8_t *data,
                                        size_t size, struct diag *d);
+
+/* One attribute or type. */
+const struct mlir_attr *mlir_parse_attr(struct arena *a, const char *file, const char *text,
+                                        size_t size, struct diag *d);
+const struct mlir_type *mlir_parse_type(struct arena *a, const char *file, const char *text,
+                                        size_t size, struct diag *d);
 
 /* Text in MLIR's generic form; reading it gives the same module. */
 void mlir_print(FILE *out, const struct mlir_module *m);

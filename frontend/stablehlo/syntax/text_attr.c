@@ -82,6 +82,12 @@ static const char *key(struct text *t)
 {
     if (text_peek(t) == '"')
         return text_string(t, NULL);
+    if (text_peek(t) == '#') { /* of a dictionary of VHLO */
+        const struct mlir_attr *a = text_attr(t);
+        if (a && a->kind != MA_STRING)
+            text_expected(t, "the name of an attribute");
+        return a && a->kind == MA_STRING ? a->text : NULL;
+    }
     return text_ident_needed(t, "the name of an attribute");
 }
 
@@ -385,6 +391,59 @@ static bool ours(const char *dialect)
     return !strcmp(dialect, "stablehlo") || !strcmp(dialect, "chlo");
 }
 
+static const struct mlir_attr *dict(struct text *t);
+
+/* VHLO's attributes: `#vhlo.NAME_vN<...>`, which are the others under another name. */
+static const struct mlir_attr *vhlo_attr(struct text *t, const char *at, const char *name)
+{
+    const char *end = strrchr(name, '_');
+    const char *stem =
+        end && end[1] == 'v' ? arena_strndup(t->arena, name, (size_t)(end - name)) : name;
+    static const char *const wrappers[] = {"string", "integer", "float", "bool",
+                                           "array",  "tensor",  "type",  "dict"};
+    static const char *const structures[] = {"result_accuracy",
+                                             "type_extensions",
+                                             "output_operand_alias",
+                                             "replica_group_mesh_axes",
+                                             "axis_ref",
+                                             "sub_axis_info",
+                                             "mesh_axis",
+                                             "mesh"};
+    for (size_t k = 0; k < sizeof wrappers / sizeof *wrappers; k++)
+        if (!strcmp(stem, wrappers[k])) {
+            const struct mlir_attr *a =
+                text_need(t, "<") ? (k == 7 ? dict(t) : text_attr(t)) : NULL;
+            return a && text_need(t, ">") ? a : NULL;
+        }
+    for (size_t k = 0; k < sizeof structures / sizeof *structures; k++)
+        if (!strcmp(stem, structures[k]))
+            return text_struct(t, "stablehlo", stem);
+    return nothing(text_fail_at(t, at, "attribute '#vhlo.%s' is not known", name));
+}
+
+/* `<NAME_vN VALUE>` */
+static const struct mlir_attr *vhlo_enum(struct text *t)
+{
+    struct mlir_attr *e = mlir_attr_new(t->arena, MA_ENUM);
+    const char *name =
+        text_need(t, "<") ? text_ident_needed(t, "the name of an enumeration") : NULL;
+    const char *end = name ? strrchr(name, '_') : NULL;
+    if (!name)
+        return NULL;
+    e->dialect = "stablehlo";
+    e->name = end && end[1] == 'v' ? arena_strndup(t->arena, name, (size_t)(end - name)) : name;
+    e->text = text_ident_needed(t, "a value of the enumeration");
+    if (!e->text || !text_need(t, ">"))
+        return NULL;
+    static const char *const versions[] = {
+        "API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
+        "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"};
+    for (int k = 0; k < 5; k++)
+        if (!strcmp(e->text, versions[k]))
+            return integer(t, k, DT_I32);
+    return e;
+}
+
 /* After `#`. */
 static const struct mlir_attr *named(struct text *t)
 {
@@ -406,6 +465,10 @@ static const struct mlir_attr *named(struct text *t)
         return alias->attr;
     }
     const char *dot = strchr(name, '.');
+    if (!strcmp(name, "vhlo"))
+        return vhlo_enum(t);
+    if (!strncmp(name, "vhlo.", 5))
+        return vhlo_attr(t, at, name + 5);
     if (!dot && ours(name)) { /* #stablehlo<comparison_direction LT> */
         struct mlir_attr *e = mlir_attr_new(t->arena, MA_ENUM);
         e->dialect = name;

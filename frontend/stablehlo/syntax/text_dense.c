@@ -176,7 +176,7 @@ static bool bytes(struct dense *e, size_t n, bool *splat)
     uint8_t *out = e->data;
     if (e->dtype == DT_BOOL) {
         size_t packed = ((size_t)e->count + 7) / 8;
-        *splat = have == 1 && (e->count != 8 || (digit(e->p[0]) * 16 + digit(e->p[1])) % 255 == 0);
+        *splat = have == 1 && (digit(e->p[0]) * 16 + digit(e->p[1])) % 255 == 0;
         if (have != packed && !*splat)
             return wrong(e, "the number of bytes does not fit the type");
         for (int64_t k = 0; k < (*splat ? 1 : e->count); k++) {

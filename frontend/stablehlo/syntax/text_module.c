@@ -107,11 +107,10 @@ static bool parse_top(struct text *t, struct mlir_module *m)
     return b->op_count > 0 || text_fail(t, "there is no operation in this text");
 }
 
-struct mlir_module *mlir_parse(struct arena *a, const char *file, const char *text, size_t size,
-                               struct diag *d)
+static struct text *start(struct arena *own, struct arena *a, const char *file, const char *text,
+                          size_t size, struct diag *d)
 {
-    struct arena own = {0};
-    struct text *t = arena_alloc(&own, sizeof *t);
+    struct text *t = arena_alloc(own, sizeof *t);
     *t = (struct text){.arena = a,
                        .d = d,
                        .file = file,
@@ -122,10 +121,36 @@ struct mlir_module *mlir_parse(struct arena *a, const char *file, const char *te
                        .line = 1};
     for (int k = 0; k < TEXT_BUCKETS; k++)
         t->buckets[k] = t->alias_buckets[k] = -1;
+    return t;
+}
+
+struct mlir_module *mlir_parse(struct arena *a, const char *file, const char *text, size_t size,
+                               struct diag *d)
+{
+    struct arena own = {0};
+    struct text *t = start(&own, a, file, text, size, d);
     struct mlir_module *m = arena_alloc(a, sizeof *m);
     m->arena = a;
     m->file = arena_strdup(a, file);
     bool ok = find_resources(t) && find_aliases(t) && parse_top(t, m);
     arena_free(&own);
     return ok ? m : NULL;
+}
+
+const struct mlir_attr *mlir_parse_attr(struct arena *a, const char *file, const char *text,
+                                        size_t size, struct diag *d)
+{
+    struct arena own = {0};
+    const struct mlir_attr *v = text_attr(start(&own, a, file, text, size, d));
+    arena_free(&own);
+    return v;
+}
+
+const struct mlir_type *mlir_parse_type(struct arena *a, const char *file, const char *text,
+                                        size_t size, struct diag *d)
+{
+    struct arena own = {0};
+    const struct mlir_type *v = text_type(start(&own, a, file, text, size, d));
+    arena_free(&own);
+    return v;
 }

@@ -228,6 +228,63 @@ static const struct mlir_type *uniform(struct text *t)
 
 /* ---- all types ---- */
 
+/* `<T, T>` of a tuple or a future. */
+static const struct mlir_type *listed(struct text *t, enum mlir_type_kind kind)
+{
+    struct mlir_type *u = new_type(t, kind);
+    if (!text_need(t, "<"))
+        return NULL;
+    if (text_eat(t, ">"))
+        return u;
+    return text_types(t, &u->types, &u->count, false) && text_need(t, ">") ? u : NULL;
+}
+
+static const struct mlir_type *complex_type(struct text *t, const char *at);
+
+/* VHLO's types: `!vhlo.NAME_vN`, which are the others under another name. */
+static const struct mlir_type *vhlo_type(struct text *t, const char *at, const char *name)
+{
+    const char *end = strrchr(name, '_');
+    const char *stem =
+        end && end[1] == 'v' ? arena_strndup(t->arena, name, (size_t)(end - name)) : name;
+    int dt = mlir_dtype_named(stem, strlen(stem));
+    if (!strcmp(stem, "bool"))
+        dt = DT_BOOL;
+    if (dt)
+        return mlir_scalar(t->arena, dt);
+    if (!strcmp(stem, "tensor"))
+        return shaped(t, MT_TENSOR);
+    if (!strcmp(stem, "ranked_buffer"))
+        return shaped(t, MT_BUFFER);
+    if (!strcmp(stem, "complex"))
+        return complex_type(t, at);
+    if (!strcmp(stem, "tuple") || !strcmp(stem, "future"))
+        return listed(t, *stem == 't' ? MT_TUPLE : MT_FUTURE);
+    if (!strcmp(stem, "token"))
+        return new_type(t, MT_TOKEN);
+    if (!strcmp(stem, "none"))
+        return new_type(t, MT_NONE);
+    if (!strcmp(stem, "index")) {
+        struct mlir_type *x = new_type(t, MT_INDEX);
+        x->dtype = DT_I64;
+        return x;
+    }
+    if (!strcmp(stem, "func")) {
+        struct mlir_type *f = new_type(t, MT_FUNCTION); /* `(())` of nothing; results bare */
+        if (!text_need(t, "<") || !text_need(t, "("))
+            return NULL;
+        bool nothing = text_eat(t, "()");
+        if (nothing ? !text_need(t, ")") : !text_types(t, &f->types, &f->count, true))
+            return NULL;
+        f->inputs = f->count;
+        if (text_eat(t, "->") && !text_eat(t, "()") &&
+            !text_types(t, &f->types, &f->count, text_eat(t, "(")))
+            return NULL;
+        return text_need(t, ">") ? f : NULL;
+    }
+    return no_type(text_fail_at(t, at, "type '!vhlo.%s' is not known", name));
+}
+
 static const struct mlir_type *dialect_type(struct text *t)
 {
     const char *at = t->p, *from, *to;
@@ -237,14 +294,12 @@ static const struct mlir_type *dialect_type(struct text *t)
         return NULL;
     if (!strcmp(name, "quant.uniform"))
         return uniform(t);
+    if (!strncmp(name, "vhlo.", 5))
+        return vhlo_type(t, at, name + 5);
     if (!strcmp(name, "stablehlo.token"))
         return new_type(t, MT_TOKEN);
-    if (!strcmp(name, "stablehlo.future")) {
-        struct mlir_type *f = new_type(t, MT_FUTURE);
-        return text_need(t, "<") && text_types(t, &f->types, &f->count, false) && text_need(t, ">")
-                   ? f
-                   : NULL;
-    }
+    if (!strcmp(name, "stablehlo.future"))
+        return listed(t, MT_FUTURE);
     struct text_alias *a = text_alias(t, '!', name, strlen(name));
     if (a) {
         const char *back = t->p;
@@ -288,6 +343,18 @@ static const struct mlir_type *function(struct text *t)
     return f;
 }
 
+static const struct mlir_type *complex_type(struct text *t, const char *at)
+{
+    const struct mlir_type *part = text_need(t, "<") ? text_type(t) : NULL;
+    if (!part || !text_need(t, ">"))
+        return NULL;
+    if (part->kind == MT_SCALAR && (part->dtype == DT_F32 || part->dtype == DT_F64))
+        return mlir_scalar(t->arena, part->dtype == DT_F32 ? DT_C64 : DT_C128);
+    struct mlir_type *other = new_type(t, MT_OTHER);
+    other->text = arena_strndup(t->arena, at, (size_t)(t->p - at));
+    return other;
+}
+
 static const struct mlir_type *builtin(struct text *t)
 {
     const char *at = t->p, *name = text_ident(t);
@@ -311,26 +378,10 @@ static const struct mlir_type *builtin(struct text *t)
     }
     if (!strcmp(name, "none"))
         return new_type(t, MT_NONE);
-    if (!strcmp(name, "tuple")) {
-        struct mlir_type *u = new_type(t, MT_TUPLE);
-        if (!text_need(t, "<"))
-            return NULL;
-        if (text_eat(t, ">"))
-            return u;
-        return text_types(t, &u->types, &u->count, false) && text_need(t, ">") ? u : NULL;
-    }
-    if (!strcmp(name, "complex")) {
-        if (!text_need(t, "<"))
-            return NULL;
-        const struct mlir_type *part = text_type(t);
-        if (!part || !text_need(t, ">"))
-            return NULL;
-        if (part->kind == MT_SCALAR && (part->dtype == DT_F32 || part->dtype == DT_F64))
-            return mlir_scalar(t->arena, part->dtype == DT_F32 ? DT_C64 : DT_C128);
-        struct mlir_type *other = new_type(t, MT_OTHER);
-        other->text = arena_strndup(t->arena, at, (size_t)(t->p - at));
-        return other;
-    }
+    if (!strcmp(name, "tuple"))
+        return listed(t, MT_TUPLE);
+    if (!strcmp(name, "complex"))
+        return complex_type(t, at);
     bool integer = name[0] == 'i' || !strncmp(name, "ui", 2) || !strncmp(name, "si", 2);
     const char *digits = name + (name[0] == 'i' ? 1 : 2);
     bool number = integer && *digits && strspn(digits, "0123456789") == strlen(digits);
