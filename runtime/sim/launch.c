@@ -281,6 +281,25 @@ static int64_t start_up(const struct launch_state *l, const struct candidate *c)
     return cycles_ps(l->t->access_start_cycles, engine_ghz(l->s->m, c->n->engine));
 }
 
+/* Cycles until other columns are in the array; most of LoadStationary is beside the product before.
+ */
+static int64_t load_array(struct launch_state *l, const struct number_insn *n,
+                          const struct instance *i, const int64_t *vars)
+{
+    if (n->op != INSN_nc_matmul || !l->s->m->strict)
+        return 0;
+    const struct number_ap *ap = &n->ap[AP(nc_matmul, stationary)];
+    struct stationary *held = &l->c->array,
+                      new = {i->index, number_at(&ap->offset, vars), ap->tensor, {0, -1}};
+    if (ap->mem != MEM_HBM)
+        new.written = i->tiles[ap->tensor].written;
+    if (new.instance == held->instance &&new.offset == held->offset &&new.tile ==
+        held->tile &&new.written.at == held->written.at)
+        return 0;
+    *held = new;
+    return cycles_ps(l->t->pe_switch_cycles, l->s->m->pe_ghz);
+}
+
 static void use_ports(struct launch_state *l, const struct number_insn *n, struct moment end)
 {
     bool vector = n->engine == ENGINE_DVE;
@@ -314,6 +333,8 @@ static void issue(struct launch_state *l, const struct candidate *c)
     struct instance *i = slot_of(l, e->instance);
     struct work w = n->varies ? insn_work(s->m, n, e->vars) : n->work;
     int64_t idle = c->at.at - e->free.at, ps = w.ps + start_up(l, c);
+    if (n->engine == ENGINE_PE)
+        ps += load_array(l, n, i, e->vars);
     struct sim_record r = {.ready = c->at.at,
                            .start = c->at.at,
                            .end = c->at.at + ps,
@@ -383,6 +404,7 @@ bool run_launch(struct launch_state *l)
         l->active += working;
         l->c->engines[e] = (struct engine_state){.free = l->begin, .done = !working};
     }
+    l->c->array = (struct stationary){.instance = -1};
     l->c->sbuf_port = l->c->psum_port = l->c->processor = l->begin;
     for (;;) {
         struct candidate best = {.n = NULL}, c;

@@ -54,7 +54,14 @@ struct engine_state {
     struct moment free;
 };
 
+struct stationary { /* what the Tensor engine's array holds */
+    int64_t instance, offset;
+    int32_t tile;
+    struct moment written;
+};
+
 struct core_state {
+    struct stationary array;
     struct engine_state engines[ENGINE_COUNT];
     struct moment dma[MOST_DMA_ENGINES];
     struct moment sbuf_port, psum_port,

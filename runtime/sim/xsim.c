@@ -3,6 +3,7 @@
  */
 #include "neff/archive/archive.h"
 #include "neff/base/memory.h"
+#include "neff/isa/asm.h"
 #include "runtime/sim/html.h"
 
 #include <signal.h>
@@ -23,7 +24,7 @@ struct arguments {
 
 static const char help_text[] =
     "usage: xsim MODEL.neff [options]\n"
-    "Says how long the program would take on a machine, and why.\n"
+    "Says how long a program, an archive or assembly, would take on a machine, and why.\n"
     "  --target NAME      trn1, inf2, trn2 or cpu; default: what it was compiled for\n"
     "  --shape NAME=DIMS  dims of an input (1,3,224,224), or the value of a symbol; 1 otherwise\n"
     "  --trips [NODE=]N   iterations of loops, or of one; of an `if` 1 or 0: which branch\n"
@@ -146,6 +147,7 @@ static void print_constants(void)
 
 struct simulated {
     struct neff_file file;
+    struct mapped_file text;
     bool open;
     struct program *p;
     struct sim *s;
@@ -159,14 +161,30 @@ static void close_simulated(struct simulated *x)
     program_free(x->p);
     if (x->open)
         neff_close(&x->file);
+    if (x->text.data)
+        file_unmap(&x->text);
+}
+
+/* An archive, or a program as text. */
+static bool open_program(const char *path, struct simulated *x, struct diag *d)
+{
+    static const char first[] = "program ";
+    if (!file_map(&x->text, path, d))
+        return false;
+    const char *text = (const char *)x->text.data;
+    if (x->text.size > sizeof first && !memcmp(text, first, sizeof first - 1)) {
+        x->p = program_parse(text, x->text.size, path, d);
+        return x->p != NULL;
+    }
+    x->open = neff_open(&x->file, path, d);
+    x->p = x->open ? neff_program(&x->file, false, d) : NULL;
+    return x->p ? true : fail_in(d, "%s", path);
 }
 
 static bool simulate(struct arguments *a, const char *path, struct simulated *x, struct diag *d)
 {
-    x->open = neff_open(&x->file, path, d);
-    x->p = x->open ? neff_program(&x->file, false, d) : NULL;
-    if (!x->p)
-        return fail_in(d, "%s", path);
+    if (!open_program(path, x, d))
+        return false;
     struct sim_options o = {.machine = a->machine,
                             .cores = a->cores,
                             .overlap = a->overlap,

@@ -55,6 +55,10 @@ refuses 2 digits.neff --bogus
 refuses 1 none.neff
 refuses 1 digits.neff --shape nothing=4
 refuses 1 digits.neff --shape image=4,1,28
+"$xsim" "$source/models/kernels/mamba_v1.xasm" | tail -n 1 | grep -q "$last" || bad "assembly"
+"$build/xdump" digits.neff --asm >digits.xasm
+"$xsim" digits.xasm --json >asm.json
+"$xsim" digits.neff --json | cmp -s - asm.json || bad "an archive and its text differ"
 "$xsim" --constants | grep -q dma_start_ns || bad "--constants"
 "$xsim" digits.neff --compare digits.neff | grep -q "^latency .* 1.000x" || bad "--compare"
 "$xsim" digits.neff --perfetto digits.trace >/dev/null
