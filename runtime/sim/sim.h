@@ -134,6 +134,10 @@ struct sim {
 struct sim *sim_run(const struct program *p, const struct sim_options *o, struct diag *d);
 void sim_free(struct sim *s);
 
+/* Looks through every kernel for hazards (neff/plan/hazards.h); a line for each that has one, the
+ * first of it. How many have. */
+int sim_check(const struct program *p, const struct machine *m, const int64_t *values, FILE *out);
+
 /* ---- what follows from a run (analysis.c) ---- */
 
 struct sim_share {

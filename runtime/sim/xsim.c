@@ -18,7 +18,7 @@ struct arguments {
     struct sim_shape shapes[MAX_OPTIONS];
     struct sim_trips trips[MAX_OPTIONS];
     int nshapes, ntrips, cores, overlap;
-    bool json, help, constants;
+    bool json, check, help, constants;
     struct arena arena;
 };
 
@@ -36,6 +36,10 @@ static const char help_text[] =
     "  --profile TRACE    beside it what xrun --profile TRACE measured on this computer\n"
     "  --perfetto FILE    the time line as trace events, for Perfetto\n"
     "  --compare OTHER    another archive beside it\n"
+    "  --check            no times: looks for hazards (races, wrong counts, deadlocks, "
+    "overlapping\n"
+    "                     buffers, reads of nothing, capacities); exit status 1 when there are "
+    "any\n"
     "  --constants        the machines' constants and their sources\n";
 
 /* ---- arguments ---- */
@@ -113,6 +117,8 @@ static bool parse(struct arguments *a, int argc, char **argv)
             a->json = true;
         else if (!strcmp(s, "--help") || !strcmp(s, "-h"))
             a->help = true;
+        else if (!strcmp(s, "--check"))
+            a->check = true;
         else if (!strcmp(s, "--constants"))
             a->constants = true;
         else if (!strncmp(s, "--", 2) && equals) {
@@ -199,6 +205,22 @@ static bool simulate(struct arguments *a, const char *path, struct simulated *x,
     return true;
 }
 
+/* Exit status. */
+static int check(struct arguments *a, struct diag *d)
+{
+    struct simulated x = {0};
+    int status = BAD_INPUT;
+    if (open_program(a->path, &x, d)) {
+        const int64_t *values = sim_bind(x.p, a->shapes, a->nshapes, NULL, &a->arena, d);
+        const struct machine *m =
+            a->machine ? a->machine : machine_find(x.p->target ? x.p->target : "cpu");
+        if (values)
+            status = sim_check(x.p, m, values, stdout) ? BAD_INPUT : OK;
+    }
+    close_simulated(&x);
+    return status;
+}
+
 static bool write_perfetto(struct sim *s, const char *path, struct diag *d)
 {
     struct out_file o;
@@ -276,7 +298,7 @@ int main(int argc, char **argv)
         else if (a.constants)
             print_constants();
         else
-            status = run(&a, &d);
+            status = a.check ? check(&a, &d) : run(&a, &d);
     }
     if (diag_failed(&d))
         fprintf(stderr, "xsim: %s\n", d.text);

@@ -1,0 +1,436 @@
+#include "neff/plan/hazards.h"
+
+#include "neff/plan/hazards_memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct clock {
+    int32_t at[ENGINE_COUNT]; /* how many instructions of each engine are complete */
+};
+
+struct access {
+    struct box where;
+    int insn, engine;
+    int32_t index; /* of its engine, from 1 */
+    bool write, transfer;
+};
+
+struct signal_list { /* clocks after each signal */
+    struct clock *clocks;
+    int n, cap, engine;
+};
+
+struct checker {
+    const struct program *p;
+    const struct kernel *k;
+    const struct machine *m;
+    const struct hazard_limits *limits;
+    struct diag *d;
+    struct arena scratch;
+    int64_t vars[MAX_VARS];
+    struct hazard_memory memory;
+    struct clock engines[ENGINE_COUNT];
+    struct signal_list *semaphores;
+    struct access *accesses;
+    int naccesses, accesses_cap;
+    int64_t executed;
+    int *ends;
+};
+
+static int64_t evaluate(const struct checker *c, const struct affine *a)
+{
+    int64_t v = dim_value(c->memory.values, a->base);
+    for (int i = 0; i < a->nterms; i++)
+        v += dim_value(c->memory.values, a->terms[i].coef) * c->vars[a->terms[i].var];
+    return v;
+}
+
+/* "KIND: node 'n': instruction 3 (pe.nc_matmul): what" */
+__attribute__((format(printf, 4, 5))) static bool fault(struct checker *c, const char *kind, int i,
+                                                        const char *fmt, ...)
+{
+    const struct insn *n = &c->k->insns[i];
+    char what[512], where[128] = "";
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
+    if (n->node >= 0)
+        snprintf(where, sizeof where, "node '%.100s': ", c->p->nodes[n->node].name);
+    return fail(c->d, "%s: %sinstruction %d (%s.%s): %s", kind, where, i, engine_names[n->engine],
+                insn_info(n->op)->name, what);
+}
+
+static bool is_transfer(const struct insn *n)
+{
+    return insn_info(n->op)->cost.kind == COST_DMA;
+}
+
+/* ---- order ---- */
+
+/* Whether that told anything new. */
+static bool join(struct clock *a, const struct clock *b)
+{
+    bool news = false;
+    for (int e = 0; e < ENGINE_COUNT; e++)
+        if (b->at[e] > a->at[e])
+            a->at[e] = b->at[e], news = true;
+    return news;
+}
+
+/* Which instruction signals a semaphore from i on: for messages; -1 none. */
+static int later_signal(const struct checker *c, int i, int semaphore)
+{
+    for (int k = i; k < c->k->ninsns; k++)
+        for (int s = 0; s < 2; s++)
+            if (c->k->insns[k].signal[s] == semaphore)
+                return k;
+    return -1;
+}
+
+static bool unsatisfied(struct checker *c, int i, int semaphore, int64_t value, int given)
+{
+    int later = later_signal(c, i + 1, semaphore);
+    if (later < 0)
+        return fault(
+            c, "deadlock", i,
+            "waits for semaphore %d to reach %lld, which gets %d signals in all: lower the "
+            "count, or signal it",
+            semaphore, (long long)value, given);
+    const struct insn *n = &c->k->insns[later];
+    return fault(c, "wrong count", i,
+                 "waits for semaphore %d to reach %lld, but %d signals come before it in the "
+                 "kernel's order; the next is that of instruction %d (%s.%s), %s",
+                 semaphore, (long long)value, given, later, engine_names[n->engine],
+                 insn_info(n->op)->name,
+                 n->engine == c->k->insns[i].engine
+                     ? "which its own engine executes after it: a deadlock"
+                     : "which may wait for this one: a deadlock, or an order that is not legal");
+}
+
+static bool wait(struct checker *c, int i)
+{
+    const struct insn *n = &c->k->insns[i];
+    for (int w = 0; w < n->nwaits; w++) {
+        const struct signal_list *s = &c->semaphores[n->wait[w].semaphore];
+        int64_t value = evaluate(c, &n->wait[w].value);
+        if (value > s->n)
+            return unsatisfied(c, i, n->wait[w].semaphore, value, s->n);
+        if (value > 0 && join(&c->engines[n->engine], &s->clocks[value - 1]) && c->limits->trace)
+            c->limits->trace->useful[i * MAX_SYNC + w] = 1;
+    }
+    return true;
+}
+
+static bool signal(struct checker *c, int i)
+{
+    const struct insn *n = &c->k->insns[i];
+    for (int k = 0; k < 2; k++) {
+        if (n->signal[k] < 0)
+            continue;
+        struct signal_list *s = &c->semaphores[n->signal[k]];
+        if (s->n && s->engine != n->engine)
+            return fault(c, "semaphore", i,
+                         "signals semaphore %d, as %s does: its count does not say who is done",
+                         n->signal[k], engine_names[s->engine]);
+        s->engine = n->engine;
+        ARENA_GROW(&c->scratch, s->clocks, s->n, s->cap);
+        s->clocks[s->n++] = c->engines[n->engine];
+    }
+    return true;
+}
+
+/* Accesses that everything from now on comes after are forgotten. */
+static void forget(struct checker *c)
+{
+    int kept = 0;
+    for (int i = 0; i < c->naccesses; i++) {
+        const struct access *x = &c->accesses[i];
+        bool known = true;
+        for (int e = 0; e < ENGINE_COUNT; e++)
+            known &= e == x->engine || c->engines[e].at[x->engine] >= x->index;
+        if (!known)
+            c->accesses[kept++] = *x;
+    }
+    c->naccesses = kept;
+}
+
+static bool race(struct checker *c, const struct access *now, const struct access *before)
+{
+    const struct insn *other = &c->k->insns[before->insn];
+    const char *kind = "missing wait";
+    if (now->where.memory != MEM_HBM && now->where.tensor != before->where.tensor)
+        kind = "overlapping buffers";
+    else if (now->transfer && before->transfer)
+        kind = "two queues";
+    return fault(c, kind, now->insn,
+                 "%s after %s without a wait: the other access is that of instruction %d (%s.%s), "
+                 "which should signal it",
+                 now->write ? "write" : "read", before->write ? "write" : "read", before->insn,
+                 engine_names[other->engine], insn_info(other->op)->name);
+}
+
+static bool ordered(struct checker *c, const struct access *now)
+{
+    for (int k = 0; k < c->naccesses; k++) {
+        const struct access *x = &c->accesses[k];
+        bool known = x->engine == now->engine || c->engines[now->engine].at[x->engine] >= x->index;
+        if (!known && (x->write || now->write) && boxes_meet(&c->memory, &x->where, &now->where))
+            return race(c, now, x);
+    }
+    return true;
+}
+
+/* ---- memory ---- */
+
+static bool check_tile(struct checker *c, int i, const struct box *b, bool write)
+{
+    const struct tile *t = &c->k->tiles[b->tensor];
+    int64_t size =
+        dim_value(c->memory.values, t->partitions) * dim_value(c->memory.values, t->elements);
+    int other = -1;
+    if (b->low < 0 || b->high > size)
+        return fault(c, "capacity", i,
+                     "an access leaves its tile %d: elements %lld to %lld of %lld", b->tensor,
+                     (long long)b->low, (long long)b->high - 1, (long long)size);
+    if (write) {
+        tile_write(&c->memory, b);
+        return true;
+    }
+    switch (tile_read(&c->memory, b, &other)) {
+    case CONTENT_NONE:
+        return fault(c, "uninitialised read", i,
+                     "reads elements of tile %d that nothing has written", b->tensor);
+    case CONTENT_OTHER:
+        return fault(c, "overlapping buffers", i,
+                     "reads tile %d where tile %d was written last: their addresses overlap "
+                     "while both are in use",
+                     b->tensor, other);
+    case CONTENT_OWN:
+        break;
+    }
+    return true;
+}
+
+static bool touch(struct checker *c, int i, int a, bool write)
+{
+    const struct insn *n = &c->k->insns[i];
+    struct access now = {.where = box_of(&c->memory, &n->ap[a]),
+                         .insn = i,
+                         .engine = n->engine,
+                         .index = c->engines[n->engine].at[n->engine],
+                         .write = write,
+                         .transfer = is_transfer(n)};
+    if (now.where.total == 0)
+        return true;
+    if (!ordered(c, &now))
+        return false;
+    if (n->ap[a].mem != MEM_HBM && !check_tile(c, i, &now.where, write))
+        return false;
+    ARENA_GROW(&c->scratch, c->accesses, c->naccesses, c->accesses_cap);
+    c->accesses[c->naccesses++] = now;
+    return true;
+}
+
+static bool accumulates(const struct checker *c, const struct insn *n)
+{
+    int i = insn_role(insn_info(n->op), ROLE_ACCUMULATE);
+    return i >= 0 && evaluate(c, &n->imm[i]) != 0;
+}
+
+static bool reads(const struct checker *c, const struct insn *n, int a)
+{
+    const struct insn_info *info = insn_info(n->op);
+    if (info->ap[a].access == 'r')
+        return true;
+    bool may = insn_role(info, ROLE_ACCUMULATE) >= 0;
+    return a == 0 && may ? accumulates(c, n) : false;
+}
+
+/* A result that lies on an operand of the same instruction, other than exactly. */
+static bool check_in_place(struct checker *c, int i)
+{
+    const struct insn *n = &c->k->insns[i];
+    const struct insn_info *info = insn_info(n->op);
+    for (int a = 0; a < info->naps; a++)
+        for (int b = 0; b < info->naps; b++) {
+            const struct ap *w = &n->ap[a], *r = &n->ap[b];
+            if (info->ap[a].access == 'r' || info->ap[b].access != 'r' || w->mem != r->mem ||
+                (w->mem != MEM_SBUF && w->mem != MEM_PSUM) || w->tensor == r->tensor)
+                continue;
+            struct box x = box_of(&c->memory, w), y = box_of(&c->memory, r);
+            if (boxes_meet(&c->memory, &x, &y) && !boxes_equal(&c->memory, &x, &y))
+                return fault(c, "overlapping buffers", i,
+                             "its result in tile %d lies on its operand in tile %d", w->tensor,
+                             r->tensor);
+        }
+    return true;
+}
+
+/* ---- the walk ---- */
+
+static bool step(struct checker *c, int i)
+{
+    const struct insn *n = &c->k->insns[i];
+    const struct insn_info *info = insn_info(n->op);
+    if (!wait(c, i) || !check_in_place(c, i))
+        return false;
+    c->engines[n->engine].at[n->engine]++;
+    if (c->limits->trace)
+        c->limits->trace->executed[i] = 1;
+    for (int a = 0; a < info->naps; a++)
+        if (n->ap[a].mem != MEM_NONE && reads(c, n, a) && !touch(c, i, a, false))
+            return false;
+    for (int a = 0; a < info->naps; a++)
+        if (n->ap[a].mem != MEM_NONE && info->ap[a].access != 'r' && !touch(c, i, a, true))
+            return false;
+    if (++c->executed % 64 == 0)
+        forget(c);
+    return signal(c, i);
+}
+
+/* Executes [from, to); false at a fault, and when enough has been walked. */
+static bool walk(struct checker *c, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        const struct insn *n = &c->k->insns[i];
+        if (n->op != INSN_loop) {
+            if (n->op != INSN_end && (c->executed >= c->limits->insns || !step(c, i)))
+                return false;
+            continue;
+        }
+        int64_t count = evaluate(c, &n->imm[IMM(loop, count)]);
+        int var = (int)n->imm[IMM(loop, var)].base;
+        for (int64_t t = 0; t < count && c->ends[i] > i + 1; t++) {
+            c->vars[var] = t;
+            if (!walk(c, i + 1, c->ends[i]))
+                return false;
+        }
+        i = c->ends[i];
+    }
+    return true;
+}
+
+static int *loop_ends(const struct kernel *k, struct arena *a)
+{
+    int *ends = ARENA_ARRAY(a, int, k->ninsns + 1), open[MAX_VARS + 1], depth = 0;
+    for (int i = 0; i < k->ninsns; i++) {
+        if (k->insns[i].op == INSN_loop)
+            open[depth++] = i;
+        else if (k->insns[i].op == INSN_end)
+            ends[open[--depth]] = i;
+    }
+    return ends;
+}
+
+static bool check_point(const struct checker *base, const int64_t *values, const int64_t *point)
+{
+    struct checker c = *base;
+    memcpy(c.vars, point, sizeof(int64_t) * (size_t)c.k->ngrid);
+    c.memory = (struct hazard_memory){
+        .p = c.p, .k = c.k, .values = values, .vars = c.vars, .arena = &c.scratch};
+    hazard_memory_init(&c.memory, c.m);
+    c.semaphores = ARENA_ARRAY(&c.scratch, struct signal_list, c.k->nsemaphores + 1);
+    c.ends = loop_ends(c.k, &c.scratch);
+    walk(&c, 0, c.k->ninsns);
+    arena_free(&c.scratch);
+    return !diag_failed(c.d);
+}
+
+/* ---- before the walk ---- */
+
+static bool known(const int64_t *values, dim_t d)
+{
+    int64_t v = dim_value(values, d);
+    return v != DIM_NOT_BOUND && v < INT64_MAX / 4 && v > -(INT64_MAX / 4);
+}
+
+static bool affine_known(const int64_t *values, const struct affine *a)
+{
+    bool all = known(values, a->base);
+    for (int i = 0; i < a->nterms; i++)
+        all &= known(values, a->terms[i].coef);
+    return all;
+}
+
+static bool ap_known(const int64_t *values, const struct ap *a)
+{
+    bool all = affine_known(values, &a->offset);
+    for (int i = 0; i < a->rank; i++)
+        all &= known(values, a->dim[i].step) && known(values, a->dim[i].count) &&
+               (!a->dim[i].clip ||
+                (known(values, a->dim[i].clip->factor) && known(values, a->dim[i].clip->limit)));
+    return all;
+}
+
+static bool all_known(const struct kernel *k, const int64_t *values)
+{
+    bool all = true;
+    for (int i = 0; i < k->ngrid; i++)
+        all &= known(values, k->grid[i]);
+    for (int i = 0; i < k->ntiles; i++)
+        all &= known(values, k->tiles[i].partitions) && known(values, k->tiles[i].elements);
+    for (int i = 0; i < k->ninsns; i++) {
+        const struct insn_info *info = insn_info(k->insns[i].op);
+        for (int a = 0; a < info->naps; a++)
+            all &= ap_known(values, &k->insns[i].ap[a]);
+        for (int a = 0; a < info->nimms; a++)
+            all &= affine_known(values, &k->insns[i].imm[a]);
+        for (int w = 0; w < k->insns[i].nwaits; w++)
+            all &= affine_known(values, &k->insns[i].wait[w].value);
+    }
+    return all;
+}
+
+/* What one tile may have, and what all placed ones reach. */
+static bool check_capacity(struct checker *c, const int64_t *values)
+{
+    for (int i = 0; i < c->k->ntiles; i++) {
+        const struct tile *t = &c->k->tiles[i];
+        const char *memory = t->mem == MEM_PSUM ? "psum" : "sbuf";
+        int64_t partitions = dim_value(values, t->partitions);
+        int64_t elements = dim_value(values, t->elements);
+        if (partitions < 0 || elements < 0 || partitions > 1 << 24 || elements > 1 << 28 ||
+            partitions * elements > INT64_C(1) << 28)
+            return fail(c->d, "capacity: tile %d in %s: %lld partitions of %lld elements", i,
+                        memory, (long long)partitions, (long long)elements);
+        if (!c->m->strict)
+            continue;
+        int64_t limit = t->mem == MEM_PSUM ? c->m->psum : c->m->sbuf;
+        int64_t end = elements * (int64_t)dtype_bytes(t->dtype) + (t->address > 0 ? t->address : 0);
+        if (partitions > c->m->partitions)
+            return fail(c->d, "capacity: tile %d in %s: %lld partitions, %s has %d", i, memory,
+                        (long long)partitions, c->m->name, c->m->partitions);
+        if (end > limit || t->address > limit)
+            return fail(c->d,
+                        "capacity: tile %d in %s ends at byte %lld of a partition, %s has %lld", i,
+                        memory, (long long)end, c->m->name, (long long)limit);
+    }
+    return true;
+}
+
+bool kernel_is_sound(const struct program *p, const struct kernel *k, const struct machine *m,
+                     const int64_t *values, const struct hazard_limits *limits, struct diag *d)
+{
+    struct checker c = {.p = p, .k = k, .m = m, .limits = limits, .d = d};
+    if (!all_known(k, values))
+        return true;
+    if (!check_capacity(&c, values))
+        return false;
+    for (int n = 0; n < limits->points; n++) { /* first, last, one last coordinate at a time */
+        int64_t point[MAX_GRID + 1] = {0};
+        bool empty = false;
+        for (int g = 0; g < k->ngrid; g++) {
+            int64_t count = dim_value(values, k->grid[g]);
+            empty |= count < 1;
+            point[g] = n == 1 || n - 2 == g ? count - 1 : n == 0 ? 0 : count / 2;
+        }
+        if (empty || n > k->ngrid + 1)
+            break;
+        if (!check_point(&c, values, point))
+            return false;
+    }
+    return true;
+}

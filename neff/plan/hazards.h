@@ -1,0 +1,44 @@
+/*
+ * Hazards: what goes wrong in a program whatever its values are, found by walking it.
+ *
+ * Some points of each kernel's grid are walked, loops unrolled and addresses concrete, in the
+ * kernel's order. Vector clocks over engines and semaphores tell which accesses are ordered: an
+ * engine, with the queue that it feeds, executes one instruction after the other; a wait comes
+ * after as many signals as it names. Reported are
+ *
+ *   missing wait          conflicting accesses of two engines that nothing orders
+ *   two queues            the same, of two DMA queues
+ *   overlapping buffers   two tiles at one address: unordered accesses, or a read of what was
+ *                         written through the other one
+ *   wrong count           a wait for more signals than come before it in the kernel's order
+ *   deadlock              engines that wait for each other, or for a signal that nothing gives
+ *   uninitialised read    of tile elements that nothing has written
+ *   capacity              a tile, or an access, outside the machine's or its tile's memory
+ *   semaphore             signalled by two engines: its count would not say who is done
+ *
+ * A fault is a failure in the diag: "KIND: what, and what to do".
+ */
+#ifndef NEFF_HAZARDS_H
+#define NEFF_HAZARDS_H
+
+#include "neff/isa/machine.h"
+#include "neff/isa/program.h"
+
+/* What a walk has seen, for those who want to know; arrays of the caller's, zeroed. */
+struct hazard_trace {
+    uint8_t *executed; /* per instruction */
+    uint8_t *useful; /* per instruction, MAX_SYNC each: waits that ordered what nothing else did */
+};
+
+struct hazard_limits {
+    int64_t insns; /* executed at one point of the grid; a legal order has legal beginnings */
+    int points;    /* of the grid: corners first */
+    const struct hazard_trace *trace; /* or NULL */
+};
+
+/* values: of all dim expressions (dim_eval_all). A kernel whose grid or loops depend on unknown
+ * values is passed over, and counts as sound. */
+bool kernel_is_sound(const struct program *p, const struct kernel *k, const struct machine *m,
+                     const int64_t *values, const struct hazard_limits *limits, struct diag *d);
+
+#endif

@@ -1,0 +1,244 @@
+#include "neff/plan/hazards_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_EXACT = 1 << 16 }; /* elements that are compared one by one */
+
+static int64_t evaluate(const struct hazard_memory *m, const struct affine *a)
+{
+    int64_t v = dim_value(m->values, a->base);
+    for (int i = 0; i < a->nterms; i++)
+        v += dim_value(m->values, a->terms[i].coef) * m->vars[a->terms[i].var];
+    return v;
+}
+
+static int64_t count_of(const struct hazard_memory *m, const struct ap_dim *d)
+{
+    int64_t count = dim_value(m->values, d->count);
+    if (d->clip) {
+        int64_t left = dim_value(m->values, d->clip->limit) -
+                       m->vars[d->clip->var] * dim_value(m->values, d->clip->factor);
+        count = left < count ? left : count;
+    }
+    return count < 0 ? 0 : count;
+}
+
+struct box box_of(const struct hazard_memory *m, const struct ap *a)
+{
+    struct box b = {.memory = a->mem, .tensor = a->tensor, .rank = a->rank, .total = 1};
+    int64_t scale = 1;
+    b.size = (int64_t)dtype_bytes(a->dtype);
+    b.run = 1;
+    b.offset = evaluate(m, &a->offset);
+    if (a->mem == MEM_HBM) {
+        const struct slot *s = &m->p->slots[a->tensor];
+        scale = b.run = b.size, b.size = 1;
+        b.offset *= scale;
+        if (s->kind == SLOT_VIEW) {
+            b.tensor = s->base;
+            b.offset += dim_value(m->values, s->offset) * (int64_t)dtype_bytes(s->type.dtype);
+        }
+    }
+    b.low = b.high = b.offset;
+    for (int i = 0; i < a->rank; i++) {
+        b.step[i] = dim_value(m->values, a->dim[i].step) * scale;
+        b.count[i] = count_of(m, &a->dim[i]);
+        b.total *= b.count[i];
+        if (b.count[i] > 0)
+            *(b.step[i] < 0 ? &b.low : &b.high) += b.step[i] * (b.count[i] - 1);
+    }
+    b.high += b.run;
+    return b;
+}
+
+/* ---- overlap ---- */
+
+/* The next element of a walk over a box; false after the last. */
+static bool next(const struct box *b, int64_t at[MAX_AP_RANK], int64_t *element)
+{
+    for (int i = b->rank - 1; i >= 0; i--) {
+        *element += b->step[i];
+        if (++at[i] < b->count[i])
+            return true;
+        *element -= b->step[i] * b->count[i];
+        at[i] = 0;
+    }
+    return false;
+}
+
+static bool dense(const struct box *b)
+{
+    return b->total * b->run == b->high - b->low;
+}
+
+static void mark(uint8_t *bits, const struct box *b, int64_t low)
+{
+    int64_t at[MAX_AP_RANK] = {0}, element = b->offset;
+    do
+        for (int64_t r = 0; r < b->run; r++)
+            bits[(element + r - low) / 8] |= (uint8_t)(1 << (element + r - low) % 8);
+    while (next(b, at, &element));
+}
+
+static bool any_marked(const uint8_t *bits, const struct box *b, int64_t low, int64_t high)
+{
+    int64_t at[MAX_AP_RANK] = {0}, element = b->offset;
+    do
+        for (int64_t r = 0; r < b->run; r++)
+            if (element + r >= low && element + r < high &&
+                bits[(element + r - low) / 8] >> (element + r - low) % 8 & 1)
+                return true;
+    while (next(b, at, &element));
+    return false;
+}
+
+/* Boxes of one tensor. */
+static bool elements_meet(const struct box *a, const struct box *b)
+{
+    if (a->low >= b->high || b->low >= a->high)
+        return false;
+    if ((dense(a) && dense(b)) || a->total > MAX_EXACT || b->total > MAX_EXACT ||
+        a->high - a->low > 64 * MAX_EXACT)
+        return true;
+    uint8_t *bits = calloc((size_t)(a->high - a->low) / 8 + 1, 1);
+    if (!bits)
+        return true;
+    mark(bits, a, a->low);
+    bool meet = any_marked(bits, b, a->low, a->high);
+    free(bits);
+    return meet;
+}
+
+/* Of a placed tile: partitions [p[0], p[1]), bytes [p[2], p[3]) of each. */
+static bool physical(const struct hazard_memory *m, const struct box *b, int64_t p[4])
+{
+    const struct tile *t = &m->k->tiles[b->tensor];
+    int64_t row = dim_value(m->values, t->elements), first = b->offset;
+    if (t->address < 0 || row < 1)
+        return false;
+    int64_t partition = first / row, column = first % row,
+            ends[4] = {partition, partition, column, column};
+    for (int i = 0; i < b->rank; i++) {
+        int64_t reach = b->step[i] * (b->count[i] - 1);
+        if (b->step[i] % row == 0)
+            ends[reach < 0 ? 0 : 1] += reach / row;
+        else
+            ends[reach < 0 ? 2 : 3] += reach;
+    }
+    if (ends[2] < 0 || ends[3] >= row) { /* runs on into the next partition */
+        ends[0] = b->low / row, ends[1] = (b->high - 1) / row;
+        ends[2] = 0, ends[3] = row - 1;
+    }
+    p[0] = ends[0], p[1] = ends[1] + 1;
+    p[2] = t->address + ends[2] * b->size, p[3] = t->address + (ends[3] + 1) * b->size;
+    return true;
+}
+
+bool boxes_meet(const struct hazard_memory *m, const struct box *a, const struct box *b)
+{
+    int64_t p[4], q[4];
+    if (a->memory != b->memory || !a->total || !b->total)
+        return false;
+    if (a->tensor == b->tensor)
+        return elements_meet(a, b);
+    return a->memory != MEM_HBM && physical(m, a, p) && physical(m, b, q) && p[0] < q[1] &&
+           q[0] < p[1] && p[2] < q[3] && q[2] < p[3];
+}
+
+bool boxes_equal(const struct hazard_memory *m, const struct box *a, const struct box *b)
+{
+    int64_t p[4], q[4];
+    return a->size == b->size && a->total == b->total && physical(m, a, p) && physical(m, b, q) &&
+           !memcmp(p, q, sizeof p);
+}
+
+/* ---- content ---- */
+
+void hazard_memory_init(struct hazard_memory *m, const struct machine *machine)
+{
+    m->loose = ARENA_ARRAY(m->arena, struct tile_map, m->k->ntiles + 1);
+    m->grain = 8;
+    for (int i = 0; i < m->k->ntiles; i++) {
+        const struct tile *t = &m->k->tiles[i];
+        while ((int64_t)dtype_bytes(t->dtype) % m->grain ||
+               (t->address > 0 && t->address % m->grain))
+            m->grain /= 2;
+    }
+    for (int i = 0; i < m->k->ntiles; i++) {
+        const struct tile *t = &m->k->tiles[i];
+        int64_t row = dim_value(m->values, t->elements) * (int64_t)dtype_bytes(t->dtype);
+        int64_t partitions = dim_value(m->values, t->partitions);
+        if (t->address < 0) {
+            m->loose[i] = (struct tile_map){partitions, row, NULL};
+            continue;
+        }
+        struct tile_map *map = &m->placed[t->mem];
+        map->row = t->address + row > map->row ? t->address + row : map->row;
+        map->partitions = partitions > map->partitions ? partitions : map->partitions;
+    }
+}
+
+/* Where a tile's grains are noted: the first, and how many from one partition to the next. */
+static uint16_t *map_of(const struct hazard_memory *m, int tile, int64_t *partition)
+{
+    const struct tile *t = &m->k->tiles[tile];
+    struct tile_map *map = t->address < 0 ? &m->loose[tile] : (struct tile_map *)&m->placed[t->mem];
+    if (!map->owner)
+        map->owner =
+            ARENA_ARRAY(m->arena, uint16_t, map->partitions * (map->row / m->grain + 1) + 1);
+    *partition = map->row / m->grain + 1;
+    return map->owner + (t->address < 0 ? 0 : t->address / m->grain);
+}
+
+/* Elements side by side at the end of a walk. */
+static int64_t inner_run(const struct box *b, int64_t row)
+{
+    int last = b->rank - 1;
+    bool within =
+        b->step[last] == 1 && b->count[last] <= row && b->offset % row + b->count[last] <= row;
+    for (int i = 0; i < last; i++)
+        within &= b->step[i] % row == 0 ||
+                  (b->offset % row + b->step[i] * (b->count[i] - 1) + b->count[last] <= row &&
+                   b->step[i] >= 0);
+    return within ? b->count[last] : 1;
+}
+
+void tile_write(const struct hazard_memory *m, const struct box *b)
+{
+    int64_t row = dim_value(m->values, m->k->tiles[b->tensor].elements), partition;
+    uint16_t *map = map_of(m, b->tensor, &partition), owner = (uint16_t)(b->tensor + 1);
+    struct box outer = *b;
+    int64_t grains = b->size / m->grain, run = inner_run(b, row), at[MAX_AP_RANK] = {0},
+            element = b->offset;
+    if (run > 1)
+        outer.count[b->rank - 1] = 1;
+    do {
+        uint16_t *to = map + element / row * partition + element % row * grains;
+        for (int64_t i = 0; i < run * grains; i++)
+            to[i] = owner;
+    } while (next(&outer, at, &element));
+}
+
+enum tile_content tile_read(const struct hazard_memory *m, const struct box *b, int *other)
+{
+    int64_t row = dim_value(m->values, m->k->tiles[b->tensor].elements), partition;
+    uint16_t *map = map_of(m, b->tensor, &partition), owner = (uint16_t)(b->tensor + 1);
+    struct box outer = *b;
+    int64_t grains = b->size / m->grain, run = inner_run(b, row), at[MAX_AP_RANK] = {0},
+            element = b->offset;
+    if (run > 1)
+        outer.count[b->rank - 1] = 1;
+    do {
+        const uint16_t *from = map + element / row * partition + element % row * grains;
+        unsigned differs = 0;
+        for (int64_t i = 0; i < run * grains; i++)
+            differs |= from[i] ^ owner;
+        for (int64_t i = 0; differs && i < run * grains; i++) {
+            *other = from[i] - 1;
+            if (from[i] != owner)
+                return from[i] ? CONTENT_OTHER : CONTENT_NONE;
+        }
+    } while (next(&outer, at, &element));
+    return CONTENT_OWN;
+}

@@ -1,0 +1,46 @@
+/*
+ * Which bytes an access touches, and what tiles hold: for hazards.c.
+ */
+#ifndef NEFF_HAZARDS_MEMORY_H
+#define NEFF_HAZARDS_MEMORY_H
+
+#include "neff/plan/hazards.h"
+
+struct box {            /* a pattern in numbers; elements of its tensor */
+    int memory, tensor; /* HBM: the slot that owns the memory, in bytes */
+    int rank;
+    int64_t offset, step[MAX_AP_RANK], count[MAX_AP_RANK];
+    int64_t total, low, high; /* [low, high) */
+    int64_t size;             /* bytes of an element; 1 in HBM, where `run` bytes are an element */
+    int64_t run;
+};
+
+struct tile_map {            /* one memory of the machine, or one tile without an address */
+    int64_t partitions, row; /* bytes of a partition */
+    uint16_t *owner;         /* of each byte: tile + 1 that wrote it last, 0 nothing */
+};
+
+struct hazard_memory {
+    const struct program *p;
+    const struct kernel *k;
+    const int64_t *values, *vars;
+    struct arena *arena;
+    int64_t grain; /* bytes: divides all tiles' types and addresses */
+    struct tile_map placed[MEM_PSUM + 1], *loose; /* loose: per tile */
+};
+
+void hazard_memory_init(struct hazard_memory *m, const struct machine *machine);
+struct box box_of(const struct hazard_memory *m, const struct ap *a);
+/* Whether two accesses touch one byte. Patterns of very many elements are compared by their ends.
+ */
+bool boxes_meet(const struct hazard_memory *m, const struct box *a, const struct box *b);
+
+/* Whether they are the same bytes, element by element. */
+bool boxes_equal(const struct hazard_memory *m, const struct box *a, const struct box *b);
+
+enum tile_content { CONTENT_OWN, CONTENT_NONE, CONTENT_OTHER };
+/* What a read of a tile finds; *other: the tile that was written there, of CONTENT_OTHER. */
+enum tile_content tile_read(const struct hazard_memory *m, const struct box *b, int *other);
+void tile_write(const struct hazard_memory *m, const struct box *b);
+
+#endif

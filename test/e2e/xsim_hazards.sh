@@ -1,0 +1,39 @@
+#!/bin/sh
+# xsim --check: nothing is wrong with compiled models; faults planted in copies of them are found and named.
+# usage: xsim_hazards.sh BUILD_DIR WORK_DIR
+set -eu
+build=$1 dir=$2 source=$(cd "$(dirname "$0")/../.." && pwd)
+xcc=$build/frontend/xcc xsim=$build/runtime/sim/xsim models=$build/models/build_models
+rm -rf "$dir" && mkdir -p "$dir" && cd "$dir"
+fails=0
+bad() { echo "FAILED: $*"; fails=1; }
+
+for model in mobilenet_v2 resnet50 bert_base gpt2 vit_b_16; do
+    "$models" $model --tiny --static -o . >/dev/null
+    for target in cpu trn1 trn2 inf2; do
+        "$xcc" $model/model.onnx -q --target $target -o $model.neff
+        "$xsim" --check $model.neff >out || bad "$model for $target: $(head -1 out)"
+    done
+    "$build/xdump" $model.neff --asm >$model.xasm
+    "$build/test/test_hazards" $model.xasm >planted || bad "$model: $(grep 'not found' planted | head -3)"
+done
+
+# finds KIND EXPRESSION: an edit of the text makes that hazard
+"$xcc" "$source/models/digits/digits.onnx" -q --target trn1 --shape batch=1 -o digits.neff
+"$build/xdump" digits.neff --asm >digits.xasm
+finds() {
+    sed "$2" digits.xasm >edited.xasm
+    cmp -s digits.xasm edited.xasm && bad "$1: '$2' changes nothing"
+    status=0
+    "$xsim" --check edited.xasm >out 2>&1 || status=$?
+    [ $status -eq 1 ] || bad "$1: exit status $status"
+    grep -q "^kernel [0-9]* '[^']*': $1: " out || bad "$1: $(head -2 out)"
+}
+finds "missing wait" '0,/dve.tensor_copy/s/\(dve.tensor_copy.*\) wait s1>=1/\1/'
+finds "wrong count" '0,/s3>=2/s/s3>=2/s3>=9/'
+finds "deadlock" '0,/wait s1>=1/s/wait s1>=1/wait s1>=2/'
+finds "deadlock" '0,/\(sp.dma_copy.*\) signal s1/s/\(sp.dma_copy.*\) signal s1/\1/'
+finds "overlapping buffers" 's/tile sbuf1 bf16 7 x 112 at 448/tile sbuf1 bf16 7 x 112 at 0/'
+finds "capacity" 's/tile sbuf1 bf16 7 x 112 at 448/tile sbuf1 bf16 7 x 112 at 180160/'
+finds "uninitialised read" '0,/min(7,7-g0\*7):112, 112:1/s/\(dst=sbuf0 f32.0.(\)min(7,7-g0\*7):112, 112:1/\1min(7,7-g0*7):112, 96:1/;0,/src=%0 f32/s/\(src=%0 f32[^,]*\), 112:1/\1, 96:1/'
+exit $fails

@@ -1,0 +1,266 @@
+/*
+ * Faults planted in copies of synchronised programs: each must be found, and named.
+ *
+ *   test_hazards                 the kernels of models/kernels, and a small one
+ *   test_hazards PROGRAM.xasm... of compiled programs, as xdump --asm prints them
+ */
+#include "neff_test.h"
+
+#include "neff/base/file.h"
+#include "neff/isa/cost.h"
+#include "neff/plan/hazards.h"
+
+static const struct hazard_limits limits = {.insns = 1500, .points = 2};
+
+struct subject {
+    struct program *p;
+    struct kernel *k;
+    const struct machine *m;
+    int64_t *values;
+    struct arena arena;
+    uint8_t *executed, *useful; /* hazard_trace of the sound kernel */
+    int planted[16], missed[16];
+    bool print;
+};
+
+enum fault {
+    NO_WAIT,
+    LOW_COUNT,
+    HIGH_COUNT,
+    NO_SIGNAL,
+    SAME_ADDRESS,
+    PAST_END,
+    NEVER_WRITTEN,
+    OTHER_QUEUE,
+    FAULTS
+};
+static const struct {
+    const char *name;
+    const char *kinds[6]; /* any of them */
+} faults[FAULTS] = {
+    [NO_WAIT] = {"wait removed", {"missing wait", "two queues", "overlapping", "uninit"}},
+    [LOW_COUNT] = {"count too low", {"missing wait", "two queues", "overlapping", "uninit"}},
+    [HIGH_COUNT] = {"count too high", {"wrong count", "deadlock"}},
+    [NO_SIGNAL] = {"signal removed",
+                   {"wrong count", "deadlock", "missing wait", "two queues", "overlapping"}},
+    [SAME_ADDRESS] = {"two tiles at one address", {"overlapping"}},
+    [PAST_END] = {"a tile past the memory's end", {"capacity"}},
+    [NEVER_WRITTEN] = {"a tile that nothing writes", {"uninitialised"}},
+    [OTHER_QUEUE] = {"a transfer twice, by another queue", {"two queues", "missing wait"}},
+};
+
+static bool sound(const struct subject *s, struct diag *d)
+{
+    return kernel_is_sound(s->p, s->k, s->m, s->values, &limits, d);
+}
+
+/* The program as it is now has the fault. */
+static bool found(struct subject *s, enum fault f, int insn)
+{
+    struct diag d = {0};
+    s->planted[f]++;
+    if (!sound(s, &d))
+        for (int i = 0; faults[f].kinds[i]; i++)
+            if (!strncmp(d.text, faults[f].kinds[i], strlen(faults[f].kinds[i])))
+                return true;
+    s->missed[f]++;
+    if (s->print)
+        printf("%s, kernel '%s', instruction %d: %s\n", faults[f].name, s->k->name, insn,
+               *d.text ? d.text : "not found");
+    return false;
+}
+
+static bool awaited(const struct subject *s, int semaphore)
+{
+    for (int i = 0; i < s->k->ninsns; i++)
+        for (int w = 0; w < s->k->insns[i].nwaits; w++)
+            if (s->useful[i * MAX_SYNC + w] && s->k->insns[i].wait[w].semaphore == semaphore)
+                return true;
+    return false;
+}
+
+static void plant_in_waits(struct subject *s, int i)
+{
+    struct insn *n = &s->k->insns[i], old = *n;
+    for (int w = 0; w < old.nwaits; w++) {
+        if (!s->useful[i * MAX_SYNC + w])
+            continue; /* without it the order is the same */
+        n->wait = arena_copy(&s->arena, old.wait, sizeof *old.wait * old.nwaits);
+        n->wait[w].value.base = dim_add(&s->p->dims, n->wait[w].value.base, 100000);
+        found(s, HIGH_COUNT, i);
+        n->wait[w].value.base = dim_sub(&s->p->dims, n->wait[w].value.base, 100001);
+        found(s, LOW_COUNT, i);
+        n->wait[w] = n->wait[--n->nwaits];
+        found(s, NO_WAIT, i);
+        *n = old;
+    }
+    if (old.signal[0] >= 0 && awaited(s, old.signal[0])) {
+        n->signal[0] = -1;
+        found(s, NO_SIGNAL, i);
+        *n = old;
+    }
+}
+
+static bool is_transfer(const struct insn *n)
+{
+    return insn_info(n->op)->cost.kind == COST_DMA;
+}
+
+/* A copy of the store, on another engine's queue and without waits. */
+static void plant_queue(struct subject *s, int i)
+{
+    struct kernel *k = s->k, old = *k;
+    struct insn *n = &k->insns[i];
+    if (!is_transfer(n) || n->ap[0].mem != MEM_HBM)
+        return;
+    k->insns = ARENA_ARRAY(&s->arena, struct insn, old.ninsns + 1);
+    memcpy(k->insns, old.insns, sizeof *n * (size_t)(i + 1));
+    memcpy(k->insns + i + 2, old.insns + i + 1, sizeof *n * (size_t)(old.ninsns - i - 1));
+    k->insns[i + 1] = old.insns[i];
+    k->insns[i + 1].engine = k->insns[i].engine == ENGINE_POOL ? ENGINE_PE : ENGINE_POOL;
+    k->insns[i + 1].signal[0] = k->insns[i + 1].signal[1] = -1;
+    k->ninsns++;
+    found(s, OTHER_QUEUE, i);
+    *k = old;
+}
+
+static void plant_unwritten(struct subject *s, int i)
+{
+    struct kernel *k = s->k, old = *k;
+    struct insn *n = &k->insns[i], was = *n;
+    for (int a = 0; a < insn_info(n->op)->naps; a++) {
+        if ((was.ap[a].mem != MEM_SBUF && was.ap[a].mem != MEM_PSUM) ||
+            insn_info(n->op)->ap[a].access != 'r')
+            continue;
+        k->tiles = ARENA_ARRAY(&s->arena, struct tile, old.ntiles + 1);
+        memcpy(k->tiles, old.tiles, sizeof *k->tiles * (size_t)old.ntiles);
+        k->tiles[k->ntiles] = k->tiles[was.ap[a].tensor];
+        k->tiles[k->ntiles].address = -1;
+        n->ap = arena_copy(&s->arena, was.ap, sizeof *was.ap * insn_info(n->op)->naps);
+        n->ap[a].tensor = k->ntiles++;
+        found(s, NEVER_WRITTEN, i);
+        *n = was;
+        *k = old;
+    }
+}
+
+/* A tile is read after the other one was written: in between they cannot share memory. */
+static bool live_together(const struct subject *s, int a, int b)
+{
+    int first[2] = {-1, -1}, last[2] = {-1, -1};
+    for (int i = 0; i < s->k->ninsns; i++)
+        for (int o = 0; o < insn_info(s->k->insns[i].op)->naps; o++) {
+            const struct ap *ap = &s->k->insns[i].ap[o];
+            int which = ap->tensor == b;
+            if ((ap->mem != MEM_SBUF && ap->mem != MEM_PSUM) || (ap->tensor != a && !which))
+                continue;
+            bool write = insn_info(s->k->insns[i].op)->ap[o].access != 'r';
+            if (write && first[which] < 0)
+                first[which] = i;
+            if (!write)
+                last[which] = i;
+        }
+    return first[0] >= 0 && first[1] >= 0 && first[0] < last[1] && first[1] < last[0];
+}
+
+static void plant_in_tiles(struct subject *s)
+{
+    struct tile *tiles = s->k->tiles;
+    for (int i = 0; i < s->k->ntiles; i++) {
+        struct tile old = tiles[i];
+        if (old.address < 0)
+            continue;
+        int64_t limit = old.mem == MEM_PSUM ? s->m->psum : s->m->sbuf;
+        int64_t bytes = dim_value(s->values, old.elements) * (int64_t)dtype_bytes(old.dtype);
+        tiles[i].address = limit - bytes + 64;
+        found(s, PAST_END, -1);
+        for (int j = i + 1; j < s->k->ntiles && j < i + 4; j++)
+            if (tiles[j].mem == old.mem && tiles[j].address >= 0 && live_together(s, i, j)) {
+                tiles[i].address = tiles[j].address;
+                found(s, SAME_ADDRESS, -1);
+            }
+        tiles[i] = old;
+    }
+}
+
+static void plant_all(struct subject *s)
+{
+    struct diag d = {0};
+    s->executed = ARENA_ARRAY(&s->arena, uint8_t, s->k->ninsns + 1);
+    s->useful = ARENA_ARRAY(&s->arena, uint8_t, (s->k->ninsns + 1) * MAX_SYNC);
+    struct hazard_trace trace = {s->executed, s->useful};
+    struct hazard_limits traced = limits;
+    traced.trace = &trace;
+    if (!kernel_is_sound(s->p, s->k, s->m, s->values, &traced, &d))
+        fail_msg("kernel '%s' before anything is planted: %s", s->k->name, d.text);
+    for (int i = 0; i < s->k->ninsns; i++) {
+        if (!s->executed[i])
+            continue;
+        plant_in_waits(s, i);
+        plant_queue(s, i);
+        plant_unwritten(s, i);
+    }
+    plant_in_tiles(s);
+}
+
+static void subject_read(struct subject *s, const char *file)
+{
+    struct diag d = {0};
+    struct mapped_file text;
+    *s = (struct subject){.print = true};
+    if (!file_map(&text, file, &d))
+        fail_msg("%s", d.text);
+    s->p = program_parse((const char *)text.data, text.size, file, &d);
+    if (!s->p)
+        fail_msg("%s", d.text);
+    file_unmap(&text);
+    s->m = machine_find(s->p->target);
+    s->values = bind_symbols_for_report(s->p, NULL, 0, 2, &s->arena, &d);
+}
+
+/* Some waits are implied by others together, or matter only for other sizes: without them nothing
+ * is wrong. All else must be found. */
+static int report(const struct subject *s, const char *file)
+{
+    int missed = 0;
+    for (int f = 0; f < FAULTS; f++) {
+        printf("%s: %s: %d planted, %d missed\n", file, faults[f].name, s->planted[f],
+               s->missed[f]);
+        int spare = f == NO_WAIT || f == LOW_COUNT ? s->planted[f] / 20 : 0;
+        missed += s->missed[f] > spare ? s->missed[f] : 0;
+    }
+    return missed;
+}
+
+static int plant_in_file(const char *file)
+{
+    struct subject s;
+    subject_read(&s, file);
+    for (int i = 0; i < s.p->nkernels; i++) {
+        s.k = &s.p->kernels[i];
+        plant_all(&s);
+    }
+    int missed = report(&s, file);
+    program_free(s.p);
+    arena_free(&s.arena);
+    return missed;
+}
+
+static void test_kernels(void **state)
+{
+    assert_int_equal(plant_in_file("models/kernels/mamba_v1.xasm"), 0);
+    assert_int_equal(plant_in_file("models/kernels/mamba_v2.xasm"), 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kernels),
+    };
+    if (argc == 1)
+        return cmocka_run_group_tests(tests, NULL, NULL);
+    int missed = 0;
+    for (int i = 1; i < argc; i++)
+        missed += plant_in_file(argv[i]);
+    return missed != 0;
+}
