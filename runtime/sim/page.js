@@ -365,32 +365,33 @@ function drawChain(run, r, c) {
     for (let i = 0, at = r; i < 60 && run.cause[at] >= 0; i++, at = run.cause[at]) arrow(run, at, c.accent);
 }
 
+function paint() {
+    const c = colours();
+    ink.fillStyle = c.bg;
+    ink.fillRect(0, 0, width(), height);
+    drawRuler(c);
+    for (const row of rows) drawLane(row, c);
+    for (const run of runs) {
+        if (!run.curve) continue;
+        drawCurve(run, run.sbuf, run.peak[0], run.curve, curve / 2, 190);
+        drawCurve(run, run.psum, run.peak[1], run.curve + curve / 2, curve / 2, 330);
+    }
+    for (const run of runs) {
+        ink.fillStyle = c.soft;
+        ink.fillRect(xOf(run.span), run.top, 1, HEAD);
+        ink.font = '11px system-ui, sans-serif', ink.textBaseline = 'middle';
+        ink.fillText(run.line, 6, run.top + HEAD / 2);
+    }
+    drawArrows(c);
+    if (state.chosen) drawChain(state.chosen.run, state.chosen.r, c), frame(state.chosen.run, state.chosen.r, c.accent);
+    if (state.hover) frame(state.hover.run, state.hover.r, c.fg);
+    $('range').textContent = time(Math.max(0, state.from)) + ' to ' + time(state.to);
+}
+
 function draw() {
     if (scheduled) return;
     scheduled = true;
-    requestAnimationFrame(() => {
-        scheduled = false;
-        const c = colours();
-        ink.fillStyle = c.bg;
-        ink.fillRect(0, 0, width(), height);
-        drawRuler(c);
-        for (const row of rows) drawLane(row, c);
-        for (const run of runs) {
-            if (!run.curve) continue;
-            drawCurve(run, run.sbuf, run.peak[0], run.curve, curve / 2, 190);
-            drawCurve(run, run.psum, run.peak[1], run.curve + curve / 2, curve / 2, 330);
-        }
-        for (const run of runs) {
-            ink.fillStyle = c.soft;
-            ink.fillRect(xOf(run.span), run.top, 1, HEAD);
-            ink.font = '11px system-ui, sans-serif', ink.textBaseline = 'middle';
-            ink.fillText(run.line, 6, run.top + HEAD / 2);
-        }
-        drawArrows(c);
-        if (state.chosen) drawChain(state.chosen.run, state.chosen.r, c), frame(state.chosen.run, state.chosen.r, c.accent);
-        if (state.hover) frame(state.hover.run, state.hover.r, c.fg);
-        $('range').textContent = time(Math.max(0, state.from)) + ' to ' + time(state.to);
-    });
+    requestAnimationFrame(() => { scheduled = false; paint(); });
 }
 
 // ---- view ----

@@ -35,7 +35,8 @@ function painted() {
     for (let i = 0; i < p.length; i += 4) colours.add(p[i] << 16 | p[i + 1] << 8 | p[i + 2]);
     return colours.size;
 }
-requestAnimationFrame(() => requestAnimationFrame(() => {
+{
+    paint();
     const lanes = [...document.querySelectorAll('#labels .lane')].map(l => l.firstChild.textContent);
     for (const name of ['steps', 'pe', 'act', 'dve', 'sp', 'q.sp', 'SBUF', 'PSUM', 'thread 0'])
         check('lane ' + name, lanes.includes(name));
@@ -72,7 +73,7 @@ requestAnimationFrame(() => requestAnimationFrame(() => {
     box.dispatchEvent(new Event('input', { bubbles: true }));
     check('search of nothing', document.getElementById('found').textContent === '0 found');
     document.body.dataset.result = problems.length ? 'bad: ' + problems.join(', ') : 'all well';
-}));
+}
 JS
 { sed 's|</body></html>$||' page.html; echo "<script>"; cat script.js; echo "</script></body></html>"; } >tested.html
 
