@@ -21,6 +21,8 @@ struct command {
     int emit;           /* enum emit_kind */
     bool verify, quiet, verbose;
     bool help, version, list_operators;
+    bool test;     /* `xcc test` */
+    int framework; /* as given; not used */
     /* of `xcc compile`, neuronx-cc's spelling (neuronx_options.h) */
     bool neuronx;
     const char *logfile, *notes;

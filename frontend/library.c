@@ -5,6 +5,7 @@
 #include "frontend/xcc.h"
 #include "neff/archive/archive.h"
 #include "neff/base/file.h"
+#include "neff/base/version.h"
 
 #include "frontend/kernel_api.h"
 
@@ -14,7 +15,7 @@
 
 const char *xcc_version(void)
 {
-    return XCC_VERSION;
+    return xcc_version_text;
 }
 
 void xcc_bytes_free(struct xcc_bytes *b)

@@ -5,6 +5,7 @@
 #include "frontend/neuronx_options.h"
 #include "frontend/verify.h"
 #include "neff/base/memory.h"
+#include "neff/base/version.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static int run(struct command *c, bool test)
     if (c->help)
         return print_help(), 0;
     if (c->version)
-        return printf("xcc 0.1.0\n"), 0;
+        return printf("xcc %s\n", xcc_version_text), 0;
     if (c->list_operators)
         return print_operators(), 0;
     if (test)

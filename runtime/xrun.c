@@ -2,6 +2,8 @@
  * xrun: runs a compiled model on files.
  */
 #include "neff/base/memory.h"
+#include "neff/base/options.h"
+#include "neff/base/version.h"
 #include "runtime/io/compare.h"
 #include "runtime/io/feed.h"
 #include "runtime/io/npy.h"
@@ -25,108 +27,86 @@ struct arguments {
     const char *inputs[MAX_FILES], *expected[MAX_FILES];
     int ninputs, nexpected;
     int threads, bench;
-    bool json, random, strict, engines, help;
+    bool json, random, strict, engines, help, version;
     double rtol, atol;
 };
 
-static const char help_text[] =
-    "usage: xrun MODEL.neff [IN.npy | NAME=IN.npy | IN.npz]... [options]\n"
-    "  -o DIR            write each output to DIR/NAME.npy\n"
-    "  --random          fill inputs that are not given, from a fixed seed\n"
-    "  --expect FILE     compare the next output with FILE.npy; exit status 3 when they differ\n"
-    "  --rtol R --atol A tolerances of --expect (1e-3, 1e-7)\n"
-    "  --threads N       threads, default one per physical core\n"
-    "  --engines=threads  for tests: each engine's stream in a thread of its own, on the program's semaphores\n"
-    "  --strict-isa      the same bits on every CPU: IEEE operations in one order, slower\n"
-    "  --bench N         run N more times and print the times\n"
-    "  --json            print the times as one JSON object\n"
-    "  --profile FILE    write Chrome trace events of one run; FILE.txt: a table of kernels by\n"
-    "                    time, the fastest of the --bench runs of each, and what bounds it\n";
-
 /* ---- arguments ---- */
 
-static bool number(const char *option, const char *text, double *out)
+static bool add(const char **list, int *n, const char *word, struct diag *d)
 {
-    char *end;
-    *out = text ? strtod(text, &end) : 0;
-    if (text && *text && !*end && *out >= 0)
-        return true;
-    fprintf(stderr, "xrun: %s needs a number\n", option);
-    return false;
+    if (*n == MAX_FILES)
+        return fail(d, "more than %d files", MAX_FILES);
+    list[(*n)++] = word;
+    return true;
 }
 
-static bool count(const char *option, const char *text, int *out)
+static bool add_file(void *to, const char *word, struct diag *d)
 {
-    double v;
-    if (!number(option, text, &v))
-        return false;
-    *out = (int)v;
-    if (v <= 1 << 30 && v == *out)
-        return true;
-    fprintf(stderr, "xrun: %s needs a whole number\n", option);
-    return false;
+    struct arguments *a = to;
+    if (a->model)
+        return add(a->inputs, &a->ninputs, word, d);
+    a->model = word;
+    return true;
 }
 
-static bool add(const char **list, int *n, const char *text)
+static bool add_expected(void *to, const char *word, struct diag *d)
 {
-    if (text && *n < MAX_FILES) {
-        list[(*n)++] = text;
-        return true;
-    }
-    fprintf(stderr, "xrun: %s\n", text ? "too many files" : "a file name is missing");
-    return false;
+    struct arguments *a = to;
+    return add(a->expected, &a->nexpected, word, d);
 }
 
-/* One option and its value; *used counts what it took. */
-static bool parse_option(struct arguments *a, const char *s, const char *value, int *used)
+static bool set_engines(void *to, const char *value, struct diag *d)
 {
-    *used = 2;
-    if (!strcmp(s, "-o"))
-        return (a->folder = value) || (fprintf(stderr, "xrun: -o needs a folder\n"), false);
-    if (!strcmp(s, "--expect"))
-        return add(a->expected, &a->nexpected, value);
-    if (!strcmp(s, "--rtol"))
-        return number(s, value, &a->rtol);
-    if (!strcmp(s, "--atol"))
-        return number(s, value, &a->atol);
-    if (!strcmp(s, "--threads"))
-        return count(s, value, &a->threads);
-    if (!strcmp(s, "--bench"))
-        return count(s, value, &a->bench);
-    if (!strcmp(s, "--profile"))
-        return (a->profile = value) || (fprintf(stderr, "xrun: --profile needs a file\n"), false);
-    *used = 1;
-    if (!strcmp(s, "--json"))
-        return a->json = true;
-    if (!strcmp(s, "--random"))
-        return a->random = true;
-    if (!strcmp(s, "--engines=threads"))
-        return a->engines = true;
-    if (!strcmp(s, "--strict-isa"))
-        return a->strict = true;
-    if (!strcmp(s, "--help") || !strcmp(s, "-h"))
-        return a->help = true;
-    fprintf(stderr, "xrun: unknown option '%s'; --help lists them\n", s);
-    return false;
+    ((struct arguments *)to)->engines = !strcmp(value, "threads");
+    return ((struct arguments *)to)->engines || fail(d, "--engines takes threads, got '%s'", value);
 }
 
-static bool parse(struct arguments *a, int argc, char **argv)
+#define AT(field) OPTION_AT(struct arguments, field)
+
+static const struct option rows[] = {
+    {"-o", "DIR", OPTION_TEXT, AT(folder), "write each output to DIR/NAME.npy", NULL, 0},
+    {"--random", NULL, OPTION_SWITCH, AT(random),
+     "fill inputs that are not given, from a fixed seed", NULL, 0},
+    {"--expect", "FILE.npy", OPTION_CALL, 0,
+     "compare the next output; exit status 3 when they differ", add_expected, 0},
+    {"--rtol", "R", OPTION_NUMBER, AT(rtol), "relative tolerance of --expect (1e-3)", NULL, 0},
+    {"--atol", "A", OPTION_NUMBER, AT(atol), "absolute tolerance of --expect (1e-7)", NULL, 0},
+    {"--threads", "N", OPTION_COUNT, AT(threads), "threads, default one per physical core", NULL,
+     0},
+    {"--engines", "threads", OPTION_CALL, 0,
+     "for tests: each engine's stream in a thread of its own,\non the program's semaphores",
+     set_engines, 0},
+    {"--strict-isa", NULL, OPTION_SWITCH, AT(strict),
+     "the same bits on every CPU: IEEE operations in one order, slower", NULL, 0},
+    {"--bench", "N", OPTION_COUNT, AT(bench), "run N more times and print the times", NULL, 0},
+    {"--json", NULL, OPTION_SWITCH, AT(json), "print the times as one JSON object", NULL, 0},
+    {"--profile", "FILE", OPTION_TEXT, AT(profile),
+     "write Chrome trace events of one run; FILE.txt: a table of\nkernels by time, the fastest of "
+     "the --bench runs of each, and\n"
+     "what bounds it",
+     NULL, 0},
+    {"--help", NULL, OPTION_SWITCH, AT(help), "this text", NULL, 0},
+    {"-h", NULL, OPTION_SWITCH, AT(help), NULL, NULL, 0},
+    {"--version", NULL, OPTION_SWITCH, AT(version), "the version", NULL, 0},
+};
+static const struct option_table options = {
+    .rows = rows, .count = sizeof rows / sizeof *rows, .file = add_file};
+
+static void print_help(void)
+{
+    printf("xrun: runs a compiled model on files\n\n"
+           "    xrun MODEL.neff [IN.npy | NAME=IN.npy | IN.npz]... [options]\n\n");
+    options_help(stdout, &options);
+    printf("\nexit status: 0 done, 1 bad input, 2 usage, 3 outputs differ\n");
+}
+
+static bool parse(struct arguments *a, int argc, char **argv, struct diag *d)
 {
     *a = (struct arguments){.rtol = 1e-3, .atol = 1e-7};
-    for (int i = 1, used; i < argc; i += used) {
-        used = 1;
-        if (argv[i][0] == '-' && argv[i][1]) {
-            if (!parse_option(a, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &used))
-                return false;
-        } else if (!a->model) {
-            a->model = argv[i];
-        } else if (!add(a->inputs, &a->ninputs, argv[i])) {
-            return false;
-        }
-    }
-    if (!a->model && !a->help)
-        fprintf(stderr, "xrun: name a compiled model; --help tells more\n");
-    return a->model || a->help;
+    return options_parse(&options, argc - 1, argv + 1, a, d) &&
+           (a->model || a->help || a->version ||
+            fail(d, "name a compiled model; --help tells more"));
 }
 
 /* ---- times ---- */
@@ -293,10 +273,12 @@ int main(int argc, char **argv)
     struct arguments a;
     struct diag d = {0};
     struct feed f = {0};
-    if (!parse(&a, argc, argv))
-        return USAGE;
+    if (!parse(&a, argc, argv, &d))
+        return fprintf(stderr, "xrun: %s\n", d.text), USAGE;
     if (a.help)
-        return fputs(help_text, stdout), OK;
+        return print_help(), OK;
+    if (a.version)
+        return printf("xrun %s\n", xcc_version_text), OK;
     double started = now_ms();
     engine_threads_select(a.engines);
     struct xrt_model *m = xrt_open(a.model);

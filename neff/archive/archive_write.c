@@ -6,6 +6,7 @@
 #include "neff/isa/streams.h"
 #include "neff/archive/tar.h"
 #include "neff/archive/tree_hash.h"
+#include "neff/base/version.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -133,7 +134,7 @@ static bool put_header(const struct program *p, struct writer *w, struct diag *d
         .feature_bits = NEFF_FEATURE_XCC,
         .lnc_size = 1,
     };
-    snprintf(h.build, sizeof h.build, "xcc %s", XCC_VERSION);
+    snprintf(h.build, sizeof h.build, "xcc %s", xcc_version_text);
     snprintf(h.name, sizeof h.name, "%s", p->name ? p->name : "");
     if (fflush(w->out.f) != 0 ||
         !tree_hash_file(fileno(w->out.f), NEFF_HEADER_SIZE, w->written, h.hash))

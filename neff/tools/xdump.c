@@ -1,9 +1,10 @@
 /*
- * xdump OUT.neff [--header|--info|--asm|--plan|--json] [--dim NAME=VALUE]... [--extract DIR]
- * [--diff OTHER.neff]
+ * xdump: what is in an archive.
  */
 #include "neff/tools/xdump.h"
 
+#include "neff/base/options.h"
+#include "neff/base/version.h"
 #include "neff/isa/asm.h"
 #include "neff/isa/machine.h"
 
@@ -15,40 +16,90 @@
 enum { EXIT_BAD_INPUT = 1, EXIT_USAGE = 2, EXIT_DIFFERENT = 3 };
 enum view { VIEW_SUMMARY, VIEW_HEADER, VIEW_INFO, VIEW_ASM, VIEW_PLAN, VIEW_JSON };
 
-static const struct {
-    const char *flag, *doc;
-    enum view view;
-} views[] = {
-    {"--header", "fields of the 1024-byte header", VIEW_HEADER},
-    {"--info", "info.json: tool version, flags, inputs and outputs", VIEW_INFO},
-    {"--asm", "the whole program as text", VIEW_ASM},
-    {"--plan", "slots with lifetimes and places in the arena", VIEW_PLAN},
-    {"--json", "everything that can be counted, as one JSON object", VIEW_JSON},
-};
-enum { NVIEWS = sizeof views / sizeof *views };
-
 struct arguments {
     const char *path, *extract, *diff;
-    enum view view;
-    bool has_view, help, opcodes;
+    bool view[VIEW_JSON + 1], help, version, opcodes;
     struct symbol_binding *bindings;
     int nbindings, bindings_cap;
     struct arena arena;
 };
 
-static void usage(FILE *out)
+static bool add_file(void *to, const char *word, struct diag *d)
 {
-    fprintf(
-        out,
-        "usage: xdump FILE.neff [view] [--dim NAME=VALUE]... [--extract DIR] [--diff OTHER.neff]\n"
-        "Without a view: a summary. Views:\n");
-    for (int i = 0; i < NVIEWS; i++)
-        fprintf(out, "  %-10s %s\n", views[i].flag, views[i].doc);
-    fprintf(out,
-            "  --dim NAME=VALUE   value of a symbolic dimension in sizes and plans (default 1)\n"
-            "  --extract DIR      write the archive's members, and every constant as .npy\n"
-            "  --diff OTHER.neff  what differs; exit status 3 when anything does\n"
-            "  --opcodes          the table of instructions in FORMAT.md; needs no archive\n");
+    struct arguments *a = to;
+    if (a->path)
+        return fail(d, "more than one archive: '%s'", word);
+    a->path = word;
+    return true;
+}
+
+static bool add_binding(void *to, const char *text, struct diag *d)
+{
+    struct arguments *a = to;
+    const char *equals = strrchr(text, '=');
+    char *end = NULL;
+    errno = 0;
+    long long v = equals ? strtoll(equals + 1, &end, 10) : -1;
+    if (!equals || equals == text || *end || end == equals + 1 || errno || v < 0)
+        return fail(d, "--dim '%s': expected NAME=VALUE, value 0 or more", text);
+    ARENA_GROW(&a->arena, a->bindings, a->nbindings, a->bindings_cap);
+    a->bindings[a->nbindings++] =
+        (struct symbol_binding){arena_strndup(&a->arena, text, (size_t)(equals - text)), v};
+    return true;
+}
+
+#define AT(field) OPTION_AT(struct arguments, field)
+
+static const struct option rows[] = {
+    {"--header", NULL, OPTION_SWITCH, AT(view[VIEW_HEADER]), "fields of the 1024-byte header", NULL,
+     0},
+    {"--info", NULL, OPTION_SWITCH, AT(view[VIEW_INFO]),
+     "info.json: tool version, flags, inputs and outputs", NULL, 0},
+    {"--asm", NULL, OPTION_SWITCH, AT(view[VIEW_ASM]), "the whole program as text", NULL, 0},
+    {"--plan", NULL, OPTION_SWITCH, AT(view[VIEW_PLAN]),
+     "slots with lifetimes and places in the arena", NULL, 0},
+    {"--json", NULL, OPTION_SWITCH, AT(view[VIEW_JSON]),
+     "everything that can be counted, as one JSON object", NULL, 0},
+    {"--dim", "NAME=VALUE", OPTION_CALL, 0, "value of a symbolic dimension in sizes and plans (1)",
+     add_binding, 0},
+    {"--extract", "DIR", OPTION_TEXT, AT(extract),
+     "write the archive's members, and every constant as .npy", NULL, 0},
+    {"--diff", "OTHER.neff", OPTION_TEXT, AT(diff),
+     "what differs; exit status 3 when anything does", NULL, 0},
+    {"--opcodes", NULL, OPTION_SWITCH, AT(opcodes),
+     "the table of instructions in FORMAT.md; needs no archive", NULL, 0},
+    {"--help", NULL, OPTION_SWITCH, AT(help), "this text", NULL, 0},
+    {"-h", NULL, OPTION_SWITCH, AT(help), NULL, NULL, 0},
+    {"--version", NULL, OPTION_SWITCH, AT(version), "the version", NULL, 0},
+};
+static const struct option_table options = {
+    .rows = rows, .count = sizeof rows / sizeof *rows, .file = add_file};
+
+static void print_help(void)
+{
+    printf("xdump: what is in an archive\n\n"
+           "    xdump FILE.neff [view] [options]    without a view: a summary\n\n");
+    options_help(stdout, &options);
+}
+
+/* VIEW_SUMMARY when none is given; -1 for several. */
+static int view_of(const struct arguments *a)
+{
+    int view = VIEW_SUMMARY;
+    for (int i = VIEW_SUMMARY + 1; i <= VIEW_JSON; i++)
+        if (a->view[i])
+            view = view == VIEW_SUMMARY ? i : -1;
+    return view;
+}
+
+static bool parse(struct arguments *a, int argc, char **argv, struct diag *d)
+{
+    if (!options_parse(&options, argc - 1, argv + 1, a, d))
+        return false;
+    if (view_of(a) < 0)
+        return fail(d, "more than one view; --help lists them");
+    return a->path || a->help || a->version || a->opcodes ||
+           fail(d, "name an archive; --help tells more");
 }
 
 static void print_targets(const struct insn_info *n)
@@ -97,93 +148,6 @@ static void print_opcodes(void)
             printf("%s%s", i ? " " : "", n->func[i]);
         printf(" | %s |\n", n->doc);
     }
-}
-
-static bool add_binding(struct arguments *a, const char *text)
-{
-    const char *equals = strrchr(text, '=');
-    char *end;
-    if (!equals || equals == text)
-        return false;
-    errno = 0;
-    long long v = strtoll(equals + 1, &end, 10);
-    if (*end || end == equals + 1 || errno || v < 0)
-        return false;
-    ARENA_GROW(&a->arena, a->bindings, a->nbindings, a->bindings_cap);
-    a->bindings[a->nbindings++] =
-        (struct symbol_binding){arena_strndup(&a->arena, text, (size_t)(equals - text)), v};
-    return true;
-}
-
-static bool wrong(const char *fmt, const char *what)
-{
-    fprintf(stderr, "xdump: ");
-    fprintf(stderr, fmt, what);
-    fprintf(stderr, "; see xdump --help\n");
-    return false;
-}
-
-/* `--name value` and `--name=value`; NULL when arg is another flag. */
-static const char *value_of(const char *name, int argc, char **argv, int *i, bool *missing)
-{
-    size_t n = strlen(name);
-    if (strncmp(argv[*i], name, n))
-        return NULL;
-    if (argv[*i][n] == '=')
-        return argv[*i] + n + 1;
-    if (argv[*i][n])
-        return NULL;
-    if (*i + 1 < argc)
-        return argv[++*i];
-    *missing = true;
-    return NULL;
-}
-
-static bool parse_view(struct arguments *a, const char *flag)
-{
-    for (int i = 0; i < NVIEWS; i++) {
-        if (strcmp(views[i].flag, flag))
-            continue;
-        if (a->has_view)
-            return wrong("more than one view: '%s'", flag);
-        a->view = views[i].view;
-        return a->has_view = true;
-    }
-    return wrong("unknown option '%s'", flag);
-}
-
-static bool parse_arguments(struct arguments *a, int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        const char *v, *flag = argv[i];
-        bool missing = false;
-        if (!strcmp(flag, "--help") || !strcmp(flag, "-h")) {
-            a->help = true;
-            return true;
-        }
-        if (!strcmp(flag, "--opcodes")) {
-            a->opcodes = true;
-            return true;
-        }
-        if ((v = value_of("--extract", argc, argv, &i, &missing))) {
-            a->extract = v;
-        } else if ((v = value_of("--diff", argc, argv, &i, &missing))) {
-            a->diff = v;
-        } else if ((v = value_of("--dim", argc, argv, &i, &missing))) {
-            if (!add_binding(a, v))
-                return wrong("--dim '%s': expected NAME=VALUE, value 0 or more", v);
-        } else if (missing) {
-            return wrong("'%s' needs a value", flag);
-        } else if (*flag == '-' && flag[1]) {
-            if (!parse_view(a, flag))
-                return false;
-        } else if (a->path) {
-            return wrong("more than one archive: '%s'", flag);
-        } else {
-            a->path = flag;
-        }
-    }
-    return a->path || wrong("expected an archive%s", "");
 }
 
 /* ---- opening ---- */
@@ -262,8 +226,8 @@ static int run(struct arguments *a, struct diag *d)
     }
     if (ok && a->extract)
         ok = dump_extract(&u, a->extract, d);
-    if (ok && (a->has_view || (!a->diff && !a->extract)))
-        ok = show(&u, a->view, d);
+    if (ok && (view_of(a) != VIEW_SUMMARY || (!a->diff && !a->extract)))
+        ok = show(&u, (enum view)view_of(a), d);
     if (ok && (fflush(stdout) || ferror(stdout)))
         ok = fail(d, "standard output: cannot write: %s", strerror(errno));
     if (ok)
@@ -276,14 +240,17 @@ int main(int argc, char **argv)
 {
     struct arguments a = {0};
     struct diag d = {0};
-    int status = EXIT_USAGE;
-    if (parse_arguments(&a, argc, argv)) {
-        if (a.help)
-            usage(stdout);
-        if (a.opcodes)
-            print_opcodes();
-        status = a.help || a.opcodes ? 0 : run(&a, &d);
-    }
+    int status = 0;
+    if (!parse(&a, argc, argv, &d))
+        status = EXIT_USAGE;
+    else if (a.help)
+        print_help();
+    else if (a.version)
+        printf("xdump %s\n", xcc_version_text);
+    else if (a.opcodes)
+        print_opcodes();
+    else
+        status = run(&a, &d);
     if (diag_failed(&d))
         fprintf(stderr, "xdump: %s\n", d.text);
     arena_free(&a.arena);

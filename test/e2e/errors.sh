@@ -7,11 +7,16 @@ picture=$source/models/digits/digit_7.npy
 
 # Usage.
 refuses 2 "name a model" "$xcc"
-refuses 2 "unknown flag '--nonsense'" "$xcc" "$digits" --nonsense
+refuses 2 "unknown option '--nonsense'" "$xcc" "$digits" --nonsense
 refuses 2 "name the archive to write" "$xcc" "$digits"
 refuses 2 "--auto-cast takes none, matmult or all" "$xcc" "$digits" --auto-cast some -o x.neff
 refuses 2 "unknown option" "$xrun" good.neff --nonsense
 refuses 2 "name a compiled model" "$xrun"
+refuses 2 "more than one view" "$xdump" good.neff --asm --plan
+for program in "$xcc" "$xrun" "$xdump"; do
+    "$program" --version | grep -q '^x[a-z]* [0-9]' || { echo "$program --version says nothing"; exit 1; }
+    "$program" --help | grep -q -- '--version' || { echo "$program --help does not list --version"; exit 1; }
+done
 
 # Models that are missing, empty, cut short, something else, or a folder.
 refuses 1 "missing.onnx: cannot open" "$xcc" missing.onnx -o x.neff

@@ -1,0 +1,3 @@
+#include "neff/base/version.h"
+
+const char xcc_version_text[] = XCC_VERSION; /* the build defines it */
