@@ -1,8 +1,8 @@
-# libxcc: neff, runtime, passes, backend and frontend in one library. Their own functions are hidden, so that no name of
+# libxcc: neff, runtime, passes, tile, backend and frontend in one library. Their own functions are hidden, so that no name of
 # theirs meets one of the program that links it, libxrt's included.
 include(CMakePackageConfigHelpers)
 add_library(libxcc SHARED $<TARGET_OBJECTS:neff> $<TARGET_OBJECTS:neff_write> $<TARGET_OBJECTS:runtime>
-            $<TARGET_OBJECTS:runtime_io> ${KERNEL_OBJECTS} $<TARGET_OBJECTS:passes> $<TARGET_OBJECTS:backend>
+            $<TARGET_OBJECTS:runtime_io> ${KERNEL_OBJECTS} $<TARGET_OBJECTS:passes> $<TARGET_OBJECTS:tile> $<TARGET_OBJECTS:backend>
             $<TARGET_OBJECTS:frontend>)
 target_link_libraries(libxcc PRIVATE ${XRT_LIBS} ${PROTOBUFC_LIBRARIES} ${ARCHIVE_LIBRARIES} ${NETTLE_LIBRARIES}
                       ${ZLIB_LIBRARIES})

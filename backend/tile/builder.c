@@ -50,7 +50,7 @@ static bool checking(const struct kernel_builder *k)
 bool kernel_end(struct kernel_builder *k)
 {
     if (checking(k) && k->depth) {
-        fail(k->d, "%d loops are not closed", k->depth);
+        fail(k->d, "loops that are not closed: %d", k->depth);
         mistake(k);
     }
     return !k->failed;

@@ -65,6 +65,28 @@ int program_add_region(struct program *p)
     return p->nregions++;
 }
 
+static int32_t *slot_list(struct arena *a, int n, const int *slots)
+{
+    int32_t *list = ARENA_ARRAY(a, int32_t, n + 1);
+    for (int i = 0; i < n; i++)
+        list[i] = slots[i];
+    return list;
+}
+
+void program_set_io(struct program *p, int ninputs, const int *inputs, int noutputs,
+                    const int *outputs)
+{
+    struct program_region *r = &p->regions[0];
+    r->nparams = ninputs, r->nresults = noutputs;
+    r->params = slot_list(&p->arena, ninputs, inputs);
+    r->results = slot_list(&p->arena, noutputs, outputs);
+    p->output_names = ARENA_ARRAY(&p->arena, const char *, noutputs + 1);
+    for (int i = 0; i < noutputs; i++) {
+        p->slots[outputs[i]].is_output = true;
+        p->output_names[i] = p->slots[outputs[i]].name;
+    }
+}
+
 void program_add_step(struct program *p, int region, enum step_kind kind, int index)
 {
     struct program_region *r = &p->regions[region];

@@ -104,6 +104,9 @@ bool constant_make(const struct slot *s, struct tensor *out, struct diag *d);
 bool program_make_constants(struct program *p, struct diag *d);
 int program_add_slot(struct program *p, struct slot s);
 int program_add_region(struct program *p);
+/* Inputs and outputs of region 0, which exists: slots with names. */
+void program_set_io(struct program *p, int ninputs, const int *inputs, int noutputs,
+                    const int *outputs);
 void program_add_step(struct program *p, int region, enum step_kind kind, int index);
 void program_add_guard(struct program *p, const struct guard *g); /* copies */
 int program_add_node(struct program *p, const char *name, const char *source);
