@@ -70,23 +70,28 @@ static int tile_type_of(int dtype)
                              : -1;
 }
 
+/* Of the instructions that have an affine kernel. */
+enum { DST = AP(tensor_scalar, dst), SRC = AP(tensor_scalar, src) };
+_Static_assert((int)DST == AP(activation, dst) && (int)SRC == AP(activation, src),
+               "affine operands");
+
 bool affine_operands(const struct bound_insn *i)
 {
-    int last = i->shape.rank - 1, y = i->o[0].dtype, x = i->o[1].dtype;
+    int last = i->shape.rank - 1, y = i->o[DST].dtype, x = i->o[SRC].dtype;
     return last >= 0 && tile_type_of(x) >= 0 && tile_type_of(y) >= 0 && y != DT_I32 &&
-           (x != DT_F32 || y != DT_F32) && i->o[0].step[last] == 1 && i->o[1].step[last] == 1;
+           (x != DT_F32 || y != DT_F32) && i->o[DST].step[last] == 1 && i->o[SRC].step[last] == 1;
 }
 
 struct affine_tile affine_at(const struct bound_insn *i, char *const *p, const int64_t *count)
 {
     int last = i->shape.rank - 1, before = last ? last - 1 : 0;
     return (struct affine_tile){
-        .x = p[1],
-        .y = p[0],
-        .x_pitch = i->o[1].step[before],
-        .y_pitch = i->o[0].step[before],
-        .x_type = (enum tile_type)tile_type_of(i->o[1].dtype),
-        .y_type = (enum tile_type)tile_type_of(i->o[0].dtype),
+        .x = p[SRC],
+        .y = p[DST],
+        .x_pitch = i->o[SRC].step[before],
+        .y_pitch = i->o[DST].step[before],
+        .x_type = (enum tile_type)tile_type_of(i->o[SRC].dtype),
+        .y_type = (enum tile_type)tile_type_of(i->o[DST].dtype),
         .rows = last ? (size_t)count[last - 1] : 1,
         .n = (size_t)count[last],
     };

@@ -7,6 +7,9 @@
 
 #include "runtime/exec/state.h"
 
+/* An immediate that does not depend on variables, by name: NUMBER(i, window_pool, stride_h). */
+#define NUMBER(i, insn, name) ((i)->imm[IMM(insn, name)].base)
+
 enum { CHUNK = 512 }; /* elements of a row that pass through a buffer at a time */
 
 static inline char *operand_address(const struct lane *l, const struct operand *o)
@@ -99,7 +102,9 @@ static inline struct in_tile tile_at(const struct bound_insn *i, char *const *p,
 }
 static inline struct out_tile tile_to(const struct bound_insn *i, char *const *p)
 {
-    return (struct out_tile){p[0], i->o[0].step[i->shape.rank - 2], i->o[0].dtype == DT_BF16};
+    enum { DST = AP(tensor_tensor, dst) }; /* that of every instruction with a tile kernel */
+    const struct operand *dst = &i->o[DST];
+    return (struct out_tile){p[DST], dst->step[i->shape.rank - 2], dst->dtype == DT_BF16};
 }
 
 /*
@@ -138,6 +143,42 @@ static inline void store_one(const struct lane *l, const struct operand *o, char
         *(float *)p = x;
     else
         store_row(l, o, p, 1, &x, 1);
+}
+
+/*
+ * Elements [at, at + n) of an operand's row, of which p are the addresses: as f32, or nothing where
+ * the operand is absent; and n floats stored there. Where f32 of the row can be written directly:
+ * there, else `buf`, which store_part puts into its place.
+ */
+static inline char *part_address(const struct bound_insn *i, char *const *p, int operand,
+                                 int64_t at)
+{
+    const struct operand *o = &i->o[operand];
+    return p[operand] + at * o->step[i->shape.rank - 1] * o->size;
+}
+static inline struct in_row fetch_part(const struct lane *l, const struct bound_insn *i,
+                                       char *const *p, int operand, int64_t at, int64_t n,
+                                       float *buf)
+{
+    const struct operand *o = &i->o[operand];
+    if (!o->mem)
+        return (struct in_row){0};
+    return fetch(l, o, part_address(i, p, operand, at), o->step[i->shape.rank - 1], n, buf);
+}
+static inline struct out_row result_part(const struct bound_insn *i, char *const *p, int operand,
+                                         int64_t at, float *buf)
+{
+    const struct operand *o = &i->o[operand];
+    if (o->dtype != DT_F32)
+        return (struct out_row){buf, 1};
+    return (struct out_row){(float *)part_address(i, p, operand, at), o->step[i->shape.rank - 1]};
+}
+static inline void store_part(const struct lane *l, const struct bound_insn *i, char *const *p,
+                              int operand, int64_t at, int64_t n, const float *buf)
+{
+    const struct operand *o = &i->o[operand];
+    if (o->dtype != DT_F32)
+        store_row(l, o, part_address(i, p, operand, at), o->step[i->shape.rank - 1], buf, n);
 }
 
 /* dst = src of any two types; equal types copy bits. */

@@ -61,42 +61,25 @@ static void compute(const struct lane *l, const struct activation *a, struct out
     alu_run(l, &a->f, y, x, x, n);
 }
 
-static struct in_row optional_row(const struct lane *l, const struct bound_insn *i, char *const *p,
-                                  int operand, int64_t at, int64_t n, float *buf)
-{
-    const struct operand *o = &i->o[operand];
-    if (!o->mem)
-        return (struct in_row){0};
-    int64_t step = o->step[i->shape.rank - 1];
-    return fetch(l, o, p[operand] + at * step * o->size, step, n, buf);
-}
-
 static void activation_row(struct lane *l, const struct bound_insn *i, char *const *p,
                            const int64_t *count)
 {
     const struct activation *a = i->prepared;
-    const struct operand *dst = &i->o[AP(activation, dst)], *src = &i->o[AP(activation, src)],
-                         *sum = &i->o[AP(activation, sum)];
-    char *to_dst = p[AP(activation, dst)], *from = p[AP(activation, src)];
-    int last = i->shape.rank - 1;
-    int64_t n = count[last], ys = dst->step[last], xs = src->step[last],
-            chunk = a->direct ? n : CHUNK;
+    const struct operand *sum = &i->o[AP(activation, sum)];
+    int64_t n = count[i->shape.rank - 1], chunk = a->direct ? n : CHUNK;
     float x[CHUNK], s[CHUNK], b[CHUNK], y[CHUNK], total = 0;
     for (int64_t at = 0; at < n; at += chunk) {
         int64_t m = n - at < chunk ? n - at : chunk;
-        struct in_row rx = fetch(l, src, from + at * xs * src->size, xs, m, x);
-        struct in_row scale = optional_row(l, i, p, AP(activation, scale), at, m, s),
-                      bias = optional_row(l, i, p, AP(activation, bias), at, m, b);
-        struct out_row to = {y, 1};
+        struct in_row src = fetch_part(l, i, p, AP(activation, src), at, m, x),
+                      scale = fetch_part(l, i, p, AP(activation, scale), at, m, s),
+                      bias = fetch_part(l, i, p, AP(activation, bias), at, m, b);
+        struct out_row dst = result_part(i, p, AP(activation, dst), at, y);
         if (!scale.at && i->flt[FLT(activation, factor)] != 1)
             scale = (struct in_row){&i->flt[FLT(activation, factor)], 0};
-        if (dst->dtype == DT_F32)
-            to = (struct out_row){(float *)to_dst + at * ys, ys};
-        compute(l, a, to, rx, scale, bias, m);
+        compute(l, a, dst, src, scale, bias, m);
         if (sum->mem)
-            total += l->k->reduce[REDUCE_sum]((struct in_row){to.at, to.step}, (size_t)m);
-        if (dst->dtype != DT_F32)
-            store_row(l, dst, to_dst + at * ys * dst->size, ys, y, m);
+            total += l->k->reduce[REDUCE_sum]((struct in_row){dst.at, dst.step}, (size_t)m);
+        store_part(l, i, p, AP(activation, dst), at, m, y);
     }
     if (sum->mem)
         store_one(l, sum, p[AP(activation, sum)], total);

@@ -6,6 +6,13 @@
 
 #include <string.h>
 
+/* Of tensor_copy, dma_copy and the transposes. */
+enum { DST = AP(dma_copy, dst), SRC = AP(dma_copy, src) };
+_Static_assert((int)DST == AP(tensor_copy, dst) && (int)SRC == AP(tensor_copy, src) &&
+                   (int)DST == AP(dma_transpose, dst) && (int)SRC == AP(dma_transpose, src) &&
+                   (int)DST == AP(nc_transpose, dst) && (int)SRC == AP(nc_transpose, src),
+               "operands of moves");
+
 /* ---- copies ---- */
 
 enum { STREAMED_RUN = 16 << 10, STREAMED_SLOT = 256 << 10 };
@@ -14,7 +21,7 @@ enum { STREAMED_RUN = 16 << 10, STREAMED_SLOT = 256 << 10 };
  * does not read. */
 static bool streams(const struct binding *b, const struct bound_insn *i)
 {
-    const struct operand *y = &i->o[0], *x = &i->o[1];
+    const struct operand *y = &i->o[DST], *x = &i->o[SRC];
     int last = i->shape.rank - 1;
     if (y->mem != MEM_HBM || y->dtype != x->dtype || last < 0 || y->step[last] != 1 ||
         x->step[last] != 1 || i->shape.count[last] * y->size < STREAMED_RUN)
@@ -32,7 +39,7 @@ static bool streams(const struct binding *b, const struct bound_insn *i)
 static void stream_row(struct lane *l, const struct bound_insn *i, char *const *p,
                        const int64_t *count)
 {
-    l->k->copy_streamed(p[0], p[1], (size_t)(count[i->shape.rank - 1] * i->o[0].size));
+    l->k->copy_streamed(p[DST], p[SRC], (size_t)(count[i->shape.rank - 1] * i->o[DST].size));
 }
 
 static void exec_streamed_copy(struct lane *l, const struct bound_insn *i)
@@ -45,7 +52,7 @@ static void exchange(struct bound_insn *i, int a, int b)
 {
     int64_t count = i->shape.count[a];
     i->shape.count[a] = i->shape.count[b], i->shape.count[b] = count;
-    for (int n = 0; n < 2; n++) {
+    for (int n = 0; n < i->nops; n++) {
         struct operand *o = &i->o[n];
         int64_t step = o->step[a];
         o->step[a] = o->step[b], o->step[b] = step;
@@ -63,7 +70,7 @@ enum { FEW_REPEATS = 8, SHORT_FILL = 16 };
 static void fill_words(struct lane *l, const struct bound_insn *i, char *const *p,
                        const int64_t *count)
 {
-    uint32_t *y = (uint32_t *)p[0], x = *(const uint32_t *)p[1];
+    uint32_t *y = (uint32_t *)p[DST], x = *(const uint32_t *)p[SRC];
     for (int64_t n = 0; n < count[i->shape.rank - 1]; n++)
         y[n] = x;
 }
@@ -75,7 +82,7 @@ static void exec_short_fill(struct lane *l, const struct bound_insn *i)
 
 bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
-    if (i->o[0].dtype != i->o[1].dtype && !only_numbers(b, i, insn))
+    if (i->o[DST].dtype != i->o[SRC].dtype && !only_numbers(b, i, insn))
         return false;
     if (streams(b, i)) {
         i->run = exec_streamed_copy;
@@ -83,7 +90,7 @@ bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *in
     }
     /* Runs along the dim with unit steps: a copy of columns is done in rows of the other order; and
      * along that of x rather than along a few repeats of one element. */
-    const struct operand *y = &i->o[0], *x = &i->o[1];
+    const struct operand *y = &i->o[DST], *x = &i->o[SRC];
     int last = i->shape.rank - 1;
     if (last < 1 || i->shape.nclips || (y->step[last] == 1 && x->step[last] == 1))
         return true;
@@ -113,11 +120,11 @@ static void copy_row(struct lane *l, const struct bound_insn *i, char *const *p,
                      const int64_t *count)
 {
     int last = i->shape.rank - 1;
-    int64_t n = count[last], ys = i->o[0].step[last], xs = i->o[1].step[last];
-    if (i->o[0].dtype == i->o[1].dtype && ys == 1 && xs == 1)
-        memmove(p[0], p[1], (size_t)(n * i->o[0].size));
+    int64_t n = count[last], ys = i->o[DST].step[last], xs = i->o[SRC].step[last];
+    if (i->o[DST].dtype == i->o[SRC].dtype && ys == 1 && xs == 1)
+        memmove(p[DST], p[SRC], (size_t)(n * i->o[DST].size));
     else
-        convert_row(l, &i->o[0], p[0], ys, &i->o[1], p[1], xs, n);
+        convert_row(l, &i->o[DST], p[DST], ys, &i->o[SRC], p[SRC], xs, n);
 }
 
 void exec_dma_copy(struct lane *l, const struct bound_insn *i)
@@ -135,23 +142,23 @@ void exec_tensor_copy(struct lane *l, const struct bound_insn *i)
 static void transpose_plane(struct lane *l, const struct bound_insn *i, char *const *p,
                             const int64_t *count)
 {
-    const struct operand *y = &i->o[0], *x = &i->o[1];
+    const struct operand *y = &i->o[DST], *x = &i->o[SRC];
     int r = i->shape.rank - 2, c = r + 1;
     if (y->dtype == x->dtype && y->step[r] == 1 && x->step[c] == 1 && kernel_size(x->size)) {
-        l->k->transpose(p[0], y->step[c], p[1], x->step[r], (size_t)count[r], (size_t)count[c],
+        l->k->transpose(p[DST], y->step[c], p[SRC], x->step[r], (size_t)count[r], (size_t)count[c],
                         x->size);
         return;
     }
     for (int64_t j = 0; j < count[r]; j++)
-        convert_row(l, y, p[0] + j * y->step[r] * y->size, y->step[c], x,
-                    p[1] + j * x->step[r] * x->size, x->step[c], count[c]);
+        convert_row(l, y, p[DST] + j * y->step[r] * y->size, y->step[c], x,
+                    p[SRC] + j * x->step[r] * x->size, x->step[c], count[c]);
 }
 
 /* The dims of dst were exchanged when binding (exchange_dims), so that both operands have src's
  * shape. */
 bool prepare_transpose(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
-    return i->o[0].dtype == i->o[1].dtype || only_numbers(b, i, insn);
+    return i->o[DST].dtype == i->o[SRC].dtype || only_numbers(b, i, insn);
 }
 
 void exec_dma_transpose(struct lane *l, const struct bound_insn *i)
@@ -163,7 +170,8 @@ void exec_dma_transpose(struct lane *l, const struct bound_insn *i)
 
 bool prepare_gather(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
-    const struct operand *y = &i->o[0], *t = &i->o[1], *x = &i->o[2];
+    const struct operand *y = &i->o[AP(dma_gather, dst)], *t = &i->o[AP(dma_gather, table)],
+                         *x = &i->o[AP(dma_gather, index)];
     if (x->dtype != DT_I32 && x->dtype != DT_I64)
         return fail(b->d, "dma_gather: indices of %s, expected i32 or i64", dtype_name(x->dtype));
     if (y->dtype != t->dtype)
@@ -171,9 +179,11 @@ bool prepare_gather(struct binding *b, struct bound_insn *i, const struct insn *
                     dtype_name(y->dtype));
     if (y->rank != t->rank || y->rank < 1)
         return fail(b->d, "dma_gather: rank %d and %d, expected the same", y->rank, t->rank);
-    if (i->imm[0].nterms || i->imm[0].base > t->count[0] || i->imm[0].base < 0 || i->o[1].nclips)
+    if (i->imm[IMM(dma_gather, limit)].nterms ||
+        i->imm[IMM(dma_gather, limit)].base > t->count[0] ||
+        i->imm[IMM(dma_gather, limit)].base < 0 || i->o[AP(dma_gather, table)].nclips)
         return fail(b->d, "dma_gather: limit %lld of a table of %lld entries",
-                    (long long)i->imm[0].base, (long long)t->count[0]);
+                    (long long)i->imm[IMM(dma_gather, limit)].base, (long long)t->count[0]);
     for (int r = 1; r < y->rank; r++)
         if (y->count[r] > t->count[r])
             return fail(b->d, "dma_gather: rows are longer than the table's");
@@ -190,7 +200,7 @@ bool prepare_gather(struct binding *b, struct bound_insn *i, const struct insn *
 static void copy_dims(const struct lane *l, const struct bound_insn *i, char *y, const char *x,
                       int dim, const int64_t *count)
 {
-    const struct operand *to = &i->o[0], *from = &i->o[1];
+    const struct operand *to = &i->o[AP(dma_gather, dst)], *from = &i->o[AP(dma_gather, table)];
     if (dim == to->rank) {
         memcpy(y, x, to->size);
     } else if (dim == to->rank - 1) {
@@ -206,8 +216,10 @@ static void copy_dims(const struct lane *l, const struct bound_insn *i, char *y,
 static bool gather_elements(const struct bound_insn *i, char *to, const char *table,
                             const char *index, int64_t rows)
 {
-    const struct operand *y = &i->o[0], *t = &i->o[1], *x = &i->o[2];
-    int64_t ys = y->step[0], ts = t->step[0], xs = x->step[x->rank - 1], limit = i->imm[0].base;
+    const struct operand *y = &i->o[AP(dma_gather, dst)], *t = &i->o[AP(dma_gather, table)],
+                         *x = &i->o[AP(dma_gather, index)];
+    int64_t ys = y->step[0], ts = t->step[0], xs = x->step[x->rank - 1],
+            limit = i->imm[IMM(dma_gather, limit)].base;
     bool wide = x->dtype == DT_I64;
 #define MOVE(T)                                                                                    \
     for (int64_t r = 0; r < rows; r++) {                                                           \
@@ -233,16 +245,18 @@ static bool gather_elements(const struct bound_insn *i, char *to, const char *ta
 
 void exec_dma_gather(struct lane *l, const struct bound_insn *i)
 {
-    const struct operand *x = &i->o[2];
-    int64_t count[MAX_AP_RANK], indices[MAX_AP_RANK], limit = i->imm[0].base;
-    if (!counts_now(l, i, 0, count) || !counts_now(l, i, 2, indices))
+    const struct operand *x = &i->o[AP(dma_gather, index)];
+    int64_t count[MAX_AP_RANK], indices[MAX_AP_RANK], limit = i->imm[IMM(dma_gather, limit)].base;
+    if (!counts_now(l, i, AP(dma_gather, dst), count) ||
+        !counts_now(l, i, AP(dma_gather, index), indices))
         return;
-    char *to = operand_address(l, &i->o[0]);
-    const char *table = operand_address(l, &i->o[1]), *index = operand_address(l, x);
+    char *to = operand_address(l, &i->o[AP(dma_gather, dst)]);
+    const char *table = operand_address(l, &i->o[AP(dma_gather, table)]),
+               *index = operand_address(l, x);
     int64_t rows = count[0] < indices[x->rank - 1] ? count[0] : indices[x->rank - 1], row = 1;
-    for (int d = 1; d < i->o[0].rank; d++)
+    for (int d = 1; d < i->o[AP(dma_gather, dst)].rank; d++)
         row *= count[d];
-    if (row == 1 && kernel_size(i->o[0].size)) {
+    if (row == 1 && kernel_size(i->o[AP(dma_gather, dst)].size)) {
         if (!gather_elements(i, to, table, index, rows))
             lane_fail(l, "an index is out of the range of the table it selects from");
         return;
@@ -254,7 +268,9 @@ void exec_dma_gather(struct lane *l, const struct bound_insn *i)
             lane_fail(l, "an index is out of the range of the table it selects from");
             return;
         }
-        copy_dims(l, i, to + r * i->o[0].step[0] * i->o[0].size,
-                  table + v * i->o[1].step[0] * i->o[1].size, 1, count);
+        copy_dims(l, i, to + r * i->o[AP(dma_gather, dst)].step[0] * i->o[AP(dma_gather, dst)].size,
+                  table +
+                      v * i->o[AP(dma_gather, table)].step[0] * i->o[AP(dma_gather, table)].size,
+                  1, count);
     }
 }

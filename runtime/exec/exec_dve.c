@@ -24,14 +24,47 @@ static bool integers(const struct bound_insn *i)
     return true;
 }
 
+/* A tensor_scalar whose operations have their operands in order. */
+static bool is_straight(const struct bound_insn *i)
+{
+    return i->op == INSN_tensor_scalar && !i->imm[IMM(tensor_scalar, reverse0)].base &&
+           !i->imm[IMM(tensor_scalar, reverse1)].base;
+}
+
 static void fuse(const struct bound_insn *i, struct arithmetic *a)
 {
-    if (i->op != INSN_tensor_scalar || i->imm[0].base || i->imm[1].base)
+    int op0 = i->func[FUNC(tensor_scalar, op0)], op1 = i->func[FUNC(tensor_scalar, op1)];
+    float s0 = i->flt[FLT(tensor_scalar, scalar0)], s1 = i->flt[FLT(tensor_scalar, scalar1)];
+    if (!is_straight(i))
         return;
-    if (i->func[0] == OP_mul && i->func[1] == OP_add)
+    if (op0 == OP_mul && op1 == OP_add)
         a->fused = MULTIPLY_ADD;
-    else if (i->func[0] == OP_max && i->func[1] == OP_min && i->flt[0] <= i->flt[1])
+    else if (op0 == OP_max && op1 == OP_min && s0 <= s1)
         a->fused = CLIP;
+}
+
+/* Of tensor_scalar: quantises, or takes a zero point away and scales. */
+static bool quantises(const struct bound_insn *i)
+{
+    if (!is_straight(i))
+        return false;
+    int op0 = i->func[FUNC(tensor_scalar, op0)], op1 = i->func[FUNC(tensor_scalar, op1)];
+    float s1 = i->flt[FLT(tensor_scalar, scalar1)];
+    bool shifts = op0 == OP_sub && op1 == OP_mul,
+         divides = op0 == OP_div && i->o[AP(tensor_scalar, dst)].dtype != DT_F32 &&
+                   (op1 == OP_identity || (op1 == OP_round_shift && affine_zero(s1)));
+    return (shifts || divides) && affine_operands(i);
+}
+
+/* Every function with the immediate that reverses it and its scalar, where it has them: they have
+ * the same order. */
+static bool find_functions(struct binding *b, const struct bound_insn *i, struct arithmetic *a)
+{
+    bool reversible = i->op == INSN_tensor_scalar || i->op == INSN_scalar_tensor_tensor;
+    for (int n = 0; n < insn_info(i->op)->nfuncs; n++)
+        if (!alu_find(&a->f[n], i->func[n], reversible && i->imm[n].base, i->flt[n], 0, b->d))
+            return false;
+    return true;
 }
 
 bool prepare_alu(struct binding *b, struct bound_insn *i, const struct insn *insn)
@@ -42,25 +75,20 @@ bool prepare_alu(struct binding *b, struct bound_insn *i, const struct insn *ins
         return false;
     if (i->op == INSN_tensor_tensor && integers(i))
         return integer_find(&a->integer, b->table, i, b->d);
-    int nfuncs = insn_info(i->op)->nfuncs;
-    bool reversible = i->op == INSN_tensor_scalar || i->op == INSN_scalar_tensor_tensor;
-    for (int n = 0; n < nfuncs; n++)
-        if (!alu_find(&a->f[n], i->func[n], reversible && i->imm[n].base, i->flt[n], 0, b->d))
-            return false;
+    if (!find_functions(b, i, a))
+        return false;
     a->direct = true;
     for (int n = 0; n < i->nops; n++)
         a->direct &= i->o[n].dtype == DT_F32;
-    a->bytes = i->op == INSN_tensor_tensor && a->f[0].kind == ALU_COMPARE &&
-               (i->o[0].dtype == DT_BOOL || i->o[0].dtype == DT_U8);
-    a->tile = i->op == INSN_tensor_tensor && a->f[0].kind == ALU_BINARY && i->shape.rank >= 2 &&
-              tile_result(i, 0) && tile_operand(i, 1) && tile_operand(i, 2);
+    if (i->op == INSN_tensor_tensor) {
+        int dst = i->o[AP(tensor_tensor, dst)].dtype;
+        a->bytes = a->f[0].kind == ALU_COMPARE && (dst == DT_BOOL || dst == DT_U8);
+        a->tile = a->f[0].kind == ALU_BINARY && i->shape.rank >= 2 &&
+                  tile_result(i, AP(tensor_tensor, dst)) && tile_operand(i, AP(tensor_tensor, a)) &&
+                  tile_operand(i, AP(tensor_tensor, b));
+    }
     fuse(i, a);
-    bool straight = i->op == INSN_tensor_scalar && !i->imm[0].base && !i->imm[1].base,
-         shifts = i->func[0] == OP_sub && i->func[1] == OP_mul,
-         divides = i->func[0] == OP_div && i->o[0].dtype != DT_F32 &&
-                   (i->func[1] == OP_identity ||
-                    (i->func[1] == OP_round_shift && affine_zero(i->flt[1])));
-    a->affine = straight && (shifts || divides) && affine_operands(i);
+    a->affine = quantises(i);
     return true;
 }
 
@@ -69,16 +97,18 @@ bool prepare_alu(struct binding *b, struct bound_insn *i, const struct insn *ins
 static void memset_row(struct lane *l, const struct bound_insn *i, char *const *p,
                        const int64_t *count)
 {
-    const struct operand *y = &i->o[0];
+    const struct operand *dst = &i->o[AP(memset, dst)];
+    char *to = p[AP(memset, dst)];
+    float value = i->flt[FLT(memset, value)];
     int last = i->shape.rank - 1;
-    int64_t n = count[last], step = y->step[last] * y->size;
-    if (i->flt[0] == 0 && y->step[last] == 1) {
-        memset(p[0], 0, (size_t)(n * y->size));
+    int64_t n = count[last], step = dst->step[last] * dst->size;
+    if (value == 0 && dst->step[last] == 1) {
+        memset(to, 0, (size_t)(n * dst->size));
         return;
     }
     char one[16];
-    store_one(l, y, one, i->flt[0]);
-    l->k->copy(p[0], step, one, 0, (size_t)n, y->size);
+    store_one(l, dst, one, value);
+    l->k->copy(to, step, one, 0, (size_t)n, dst->size);
 }
 
 void exec_memset(struct lane *l, const struct bound_insn *i)
@@ -91,33 +121,25 @@ void exec_memset(struct lane *l, const struct bound_insn *i)
 static void tensor_tensor_row(struct lane *l, const struct bound_insn *i, char *const *p,
                               const int64_t *count)
 {
+    enum { DST = AP(tensor_tensor, dst), A = AP(tensor_tensor, a), B = AP(tensor_tensor, b) };
     const struct arithmetic *a = i->prepared;
-    const struct operand *o = i->o;
     int last = i->shape.rank - 1;
-    int64_t n = count[last], ys = o[0].step[last], as = o[1].step[last], bs = o[2].step[last];
-    if (a->direct) {
-        alu_run(l, &a->f[0], (struct out_row){(float *)p[0], ys},
-                (struct in_row){(float *)p[1], as}, (struct in_row){(float *)p[2], bs}, n);
-        return;
-    }
+    int64_t n = count[last], chunk = a->direct ? n : CHUNK;
     if (a->integer.run || a->integer.row) {
         integer_row(&a->integer, i, p, n);
         return;
     }
     float x[CHUNK], y[CHUNK], z[CHUNK];
-    for (int64_t at = 0; at < n; at += CHUNK) {
-        int64_t m = n - at < CHUNK ? n - at : CHUNK;
-        struct in_row ra = fetch(l, &o[1], p[1] + at * as * o[1].size, as, m, x);
-        struct in_row rb = fetch(l, &o[2], p[2] + at * bs * o[2].size, bs, m, y);
-        char *to = p[0] + at * ys * o[0].size;
+    for (int64_t at = 0; at < n; at += chunk) {
+        int64_t m = n - at < chunk ? n - at : chunk;
+        struct in_row ra = fetch_part(l, i, p, A, at, m, x), rb = fetch_part(l, i, p, B, at, m, y);
         if (a->bytes) {
-            l->k->compare[a->f[0].index]((uint8_t *)to, ys, ra, rb, (size_t)m);
-        } else if (o[0].dtype == DT_F32) {
-            alu_run(l, &a->f[0], (struct out_row){(float *)to, ys}, ra, rb, m);
-        } else {
-            alu_run(l, &a->f[0], (struct out_row){z, 1}, ra, rb, m);
-            store_row(l, &o[0], to, ys, z, m);
+            l->k->compare[a->f[0].index]((uint8_t *)part_address(i, p, DST, at),
+                                         i->o[DST].step[last], ra, rb, (size_t)m);
+            continue;
         }
+        alu_run(l, &a->f[0], result_part(i, p, DST, at, z), ra, rb, m);
+        store_part(l, i, p, DST, at, m, z);
     }
 }
 
@@ -126,9 +148,10 @@ static void tensor_tensor_tile(struct lane *l, const struct bound_insn *i, char 
 {
     const struct arithmetic *a = i->prepared;
     int last = i->shape.rank - 1;
-    struct in_tile x = tile_at(i, p, a->f[0].swap ? 2 : 1), y = tile_at(i, p, a->f[0].swap ? 1 : 2);
-    l->k->binary_tile[a->f[0].index](tile_to(i, p), x, y, (size_t)count[last - 1],
-                                     (size_t)count[last]);
+    struct in_tile x = tile_at(i, p, AP(tensor_tensor, a)), y = tile_at(i, p, AP(tensor_tensor, b));
+    bool swap = a->f[0].swap;
+    l->k->binary_tile[a->f[0].index](tile_to(i, p), swap ? y : x, swap ? x : y,
+                                     (size_t)count[last - 1], (size_t)count[last]);
 }
 
 void exec_tensor_tensor(struct lane *l, const struct bound_insn *i)
@@ -146,12 +169,14 @@ static void two_steps(const struct lane *l, const struct bound_insn *i, struct o
                       struct in_row x, int64_t n)
 {
     const struct arithmetic *a = i->prepared;
-    struct in_row s0 = {&i->flt[0], 0}, s1 = {&i->flt[1], 0}, again = {y.at, y.step};
+    const float *scalars = &i->flt[FLT(tensor_scalar, scalar0)]; /* the limits of clip */
+    struct in_row s0 = {&i->flt[FLT(tensor_scalar, scalar0)], 0},
+                  s1 = {&i->flt[FLT(tensor_scalar, scalar1)], 0}, again = {y.at, y.step};
     if (a->fused == MULTIPLY_ADD) {
         l->k->multiply_add(y, x, s0, s1, (size_t)n);
     } else if (a->fused == CLIP) {
         l->k->activation[ACTIVATION_clip](y, x, (struct in_row){0}, (struct in_row){0}, (size_t)n,
-                                          i->flt);
+                                          scalars);
     } else {
         alu_run(l, &a->f[0], y, x, s0, n);
         alu_run(l, &a->f[1], y, again, s1, n);
@@ -161,20 +186,17 @@ static void two_steps(const struct lane *l, const struct bound_insn *i, struct o
 static void tensor_scalar_row(struct lane *l, const struct bound_insn *i, char *const *p,
                               const int64_t *count)
 {
+    enum { DST = AP(tensor_scalar, dst), SRC = AP(tensor_scalar, src) };
     const struct arithmetic *a = i->prepared;
-    const struct operand *o = i->o;
-    int last = i->shape.rank - 1;
-    int64_t n = count[last], ys = o[0].step[last], xs = o[1].step[last];
-    if (a->direct) {
-        two_steps(l, i, (struct out_row){(float *)p[0], ys}, (struct in_row){(float *)p[1], xs}, n);
-        return;
-    }
+    int64_t n = count[i->shape.rank - 1], chunk = a->direct ? n : CHUNK;
     float x[CHUNK], y[CHUNK];
-    for (int64_t at = 0; at < n; at += CHUNK) {
-        int64_t m = n - at < CHUNK ? n - at : CHUNK;
-        struct in_row r = fetch(l, &o[1], p[1] + at * xs * o[1].size, xs, m, x);
-        two_steps(l, i, (struct out_row){y, 1}, r, m);
-        store_row(l, &o[0], p[0] + at * ys * o[0].size, ys, y, m);
+    for (int64_t at = 0; at < n; at += chunk) {
+        int64_t m = n - at < chunk ? n - at : chunk;
+        struct in_row src = fetch_part(l, i, p, SRC, at, m, x);
+        two_steps(l, i, a->direct ? result_part(i, p, DST, at, y) : (struct out_row){y, 1}, src, m);
+        if (!a->direct)
+            store_row(l, &i->o[DST], part_address(i, p, DST, at), i->o[DST].step[i->shape.rank - 1],
+                      y, m);
     }
 }
 
@@ -182,12 +204,14 @@ static void tensor_scalar_affine(struct lane *l, const struct bound_insn *i, cha
                                  const int64_t *count)
 {
     struct affine_tile t = affine_at(i, p, count);
-    struct in_tile first = {&i->flt[0], 0, 0}, second = {&i->flt[1], 0, 0};
-    bool divides = i->func[0] == OP_div;
+    struct in_tile first = {&i->flt[FLT(tensor_scalar, scalar0)], 0, 0},
+                   second = {&i->flt[FLT(tensor_scalar, scalar1)], 0, 0};
+    bool divides = i->func[FUNC(tensor_scalar, op0)] == OP_div,
+         shifts = divides && i->func[FUNC(tensor_scalar, op1)] == OP_round_shift;
     t.form = divides ? AFFINE_DIVIDE : AFFINE_SHIFT_SCALE;
     t.scale = divides ? first : second;
     t.bias = divides ? (struct in_tile){0} : first;
-    t.zero = divides && i->func[1] == OP_round_shift ? (int)i->flt[1] : 0;
+    t.zero = shifts ? (int)*second.at : 0;
     l->k->affine(&t);
 }
 
@@ -206,22 +230,17 @@ static void scalar_tensor_tensor_row(struct lane *l, const struct bound_insn *i,
                                      const int64_t *count)
 {
     const struct arithmetic *a = i->prepared;
-    const struct operand *o = i->o;
-    int last = i->shape.rank - 1;
-    int64_t n = count[last], ys = o[0].step[last], xs = o[1].step[last], ts = o[2].step[last];
+    struct in_row scalar = {&i->flt[FLT(scalar_tensor_tensor, scalar)], 0};
+    int64_t n = count[i->shape.rank - 1];
     float x[CHUNK], t[CHUNK], y[CHUNK];
     for (int64_t at = 0; at < n; at += CHUNK) {
         int64_t m = n - at < CHUNK ? n - at : CHUNK;
-        struct in_row rx = fetch(l, &o[1], p[1] + at * xs * o[1].size, xs, m, x);
-        struct in_row rt = fetch(l, &o[2], p[2] + at * ts * o[2].size, ts, m, t);
-        char *to = p[0] + at * ys * o[0].size;
-        alu_run(l, &a->f[0], (struct out_row){y, 1}, rx, (struct in_row){&i->flt[0], 0}, m);
-        if (o[0].dtype == DT_F32) {
-            alu_run(l, &a->f[1], (struct out_row){(float *)to, ys}, (struct in_row){y, 1}, rt, m);
-        } else {
-            alu_run(l, &a->f[1], (struct out_row){y, 1}, (struct in_row){y, 1}, rt, m);
-            store_row(l, &o[0], to, ys, y, m);
-        }
+        struct in_row src = fetch_part(l, i, p, AP(scalar_tensor_tensor, src), at, m, x);
+        struct in_row tensor = fetch_part(l, i, p, AP(scalar_tensor_tensor, tensor), at, m, t);
+        alu_run(l, &a->f[0], (struct out_row){y, 1}, src, scalar, m);
+        alu_run(l, &a->f[1], result_part(i, p, AP(scalar_tensor_tensor, dst), at, y),
+                (struct in_row){y, 1}, tensor, m);
+        store_part(l, i, p, AP(scalar_tensor_tensor, dst), at, m, y);
     }
 }
 
@@ -235,27 +254,22 @@ void exec_scalar_tensor_tensor(struct lane *l, const struct bound_insn *i)
 static void select_row(struct lane *l, const struct bound_insn *i, char *const *p,
                        const int64_t *count)
 {
-    const struct operand *o = i->o;
-    int last = i->shape.rank - 1;
-    int64_t n = count[last], ys = o[0].step[last], ws = o[1].step[last], as = o[2].step[last],
-            bs = o[3].step[last];
-    if (o[0].dtype == o[2].dtype && o[0].dtype == o[3].dtype && o[0].dtype != DT_F32) {
+    enum { DST = AP(select, dst), PREDICATE = AP(select, predicate) };
+    int last = i->shape.rank - 1, type = i->o[DST].dtype;
+    int64_t n = count[last];
+    if (type == i->o[AP(select, a)].dtype && type == i->o[AP(select, b)].dtype && type != DT_F32) {
         choose_row(i, p, n);
         return;
     }
     float a[CHUNK], b[CHUNK], y[CHUNK];
     for (int64_t at = 0; at < n; at += CHUNK) {
         int64_t m = n - at < CHUNK ? n - at : CHUNK;
-        struct in_row ra = fetch(l, &o[2], p[2] + at * as * o[2].size, as, m, a);
-        struct in_row rb = fetch(l, &o[3], p[3] + at * bs * o[3].size, bs, m, b);
-        const uint8_t *which = (const uint8_t *)p[1] + at * ws;
-        char *to = p[0] + at * ys * o[0].size;
-        if (o[0].dtype == DT_F32) {
-            l->k->select((struct out_row){(float *)to, ys}, which, ws, ra, rb, (size_t)m);
-        } else {
-            l->k->select((struct out_row){y, 1}, which, ws, ra, rb, (size_t)m);
-            store_row(l, &o[0], to, ys, y, m);
-        }
+        struct in_row ra = fetch_part(l, i, p, AP(select, a), at, m, a);
+        struct in_row rb = fetch_part(l, i, p, AP(select, b), at, m, b);
+        l->k->select(result_part(i, p, DST, at, y),
+                     (const uint8_t *)part_address(i, p, PREDICATE, at), i->o[PREDICATE].step[last],
+                     ra, rb, (size_t)m);
+        store_part(l, i, p, DST, at, m, y);
     }
 }
 
@@ -270,14 +284,13 @@ static void scan_row(struct lane *l, const struct bound_insn *i, char *const *p,
                      const int64_t *count)
 {
     const struct arithmetic *f = i->prepared;
-    const struct operand *o = i->o;
-    int last = i->shape.rank - 1;
-    int64_t n = count[last], ys = o[0].step[last], as = o[1].step[last], bs = o[2].step[last];
-    float a[CHUNK], b[CHUNK], y[CHUNK], r = i->flt[0];
+    const struct operand *dst = &i->o[AP(tensor_tensor_scan, dst)];
+    int64_t n = count[i->shape.rank - 1];
+    float a[CHUNK], b[CHUNK], y[CHUNK], r = i->flt[FLT(tensor_tensor_scan, initial)];
     for (int64_t at = 0; at < n; at += CHUNK) {
         int64_t m = n - at < CHUNK ? n - at : CHUNK;
-        struct in_row ra = fetch(l, &o[1], p[1] + at * as * o[1].size, as, m, a);
-        struct in_row rb = fetch(l, &o[2], p[2] + at * bs * o[2].size, bs, m, b);
+        struct in_row ra = fetch_part(l, i, p, AP(tensor_tensor_scan, a), at, m, a);
+        struct in_row rb = fetch_part(l, i, p, AP(tensor_tensor_scan, b), at, m, b);
         for (int64_t k = 0; k < m; k++) {
             float t;
             alu_run(l, &f->f[0], (struct out_row){&t, 1}, (struct in_row){ra.at + k * ra.step, 0},
@@ -286,7 +299,8 @@ static void scan_row(struct lane *l, const struct bound_insn *i, char *const *p,
                     (struct in_row){rb.at + k * rb.step, 0}, 1);
             r = y[k];
         }
-        store_row(l, &o[0], p[0] + at * ys * o[0].size, ys, y, m);
+        store_row(l, dst, part_address(i, p, AP(tensor_tensor_scan, dst), at),
+                  dst->step[i->shape.rank - 1], y, m);
     }
 }
 

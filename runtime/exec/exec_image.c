@@ -22,8 +22,9 @@ struct image {
 static bool constant_imms(struct binding *b, const struct bound_insn *i)
 {
     const struct insn_info *info = insn_info(i->op);
-    for (int n = 1; n < info->nimms; n++)
-        if (i->imm[n].nterms || i->imm[n].base < 0 || i->imm[n].base > 1 << 20)
+    for (int n = 0; n < info->nimms; n++)
+        if (!info->imm[n].varies &&
+            (i->imm[n].nterms || i->imm[n].base < 0 || i->imm[n].base > 1 << 20))
             return fail(b->d, "%s: '%s' is %lld", info->name, info->imm[n].name,
                         (long long)i->imm[n].base);
     return true;
@@ -31,7 +32,9 @@ static bool constant_imms(struct binding *b, const struct bound_insn *i)
 
 static bool prepare_depthwise(struct binding *b, struct bound_insn *i, struct image *m)
 {
-    const struct operand *y = &i->o[0], *x = &i->o[1], *w = &i->o[2], *bias = &i->o[3];
+    const struct operand *y = &i->o[AP(depthwise_conv, dst)], *x = &i->o[AP(depthwise_conv, image)],
+                         *w = &i->o[AP(depthwise_conv, weights)],
+                         *bias = &i->o[AP(depthwise_conv, bias)];
     if (y->rank != 2 || x->rank != 3 || w->rank != 3 || (bias->mem && bias->rank > 2))
         return fail(b->d, "depthwise_conv: operands of rank %d, %d and %d, expected 2, 3 and 3",
                     y->rank, x->rank, w->rank);
@@ -41,9 +44,10 @@ static bool prepare_depthwise(struct binding *b, struct bound_insn *i, struct im
                     (long long)x->count[2], (long long)w->count[2]);
     if (w->count[0] * w->count[1] > MAX_TAPS)
         return fail(b->d, "depthwise_conv: a window of more than %d places", MAX_TAPS);
-    if (!i->imm[1].base || !i->imm[2].base)
+    if (!NUMBER(i, depthwise_conv, stride_h) || !NUMBER(i, depthwise_conv, stride_w))
         return fail(b->d, "depthwise_conv: a stride of 0");
-    if (!alu_find(&m->alu, i->func[0], false, i->flt[0], i->flt[1], b->d))
+    if (!alu_find(&m->alu, i->func[FUNC(depthwise_conv, f)], false, i->flt[FLT(depthwise_conv, a)],
+                  i->flt[FLT(depthwise_conv, b)], b->d))
         return false;
     m->f = m->alu.kind == ALU_ACTIVATION ? (enum kernel_activation)m->alu.index : ACTIVATION_copy;
     m->extra = m->alu.kind != ALU_ACTIVATION && m->alu.kind != ALU_COPY;
@@ -51,58 +55,63 @@ static bool prepare_depthwise(struct binding *b, struct bound_insn *i, struct im
         w->dtype == DT_F32 && w->step[2] == 1 && w->step[0] == w->step[1] * w->count[1];
     m->direct = dense_weights && (x->dtype == DT_F32 || x->dtype == DT_BF16) && x->step[2] == 1 &&
                 x->step[1] >= y->count[1] && (y->dtype == DT_F32 || y->dtype == DT_BF16) &&
-                y->step[1] == 1 && i->imm[4].base > 0 && !m->extra &&
+                y->step[1] == 1 && NUMBER(i, depthwise_conv, dilation_w) > 0 && !m->extra &&
                 (!bias->mem || (bias->dtype == DT_F32 && bias->step[bias->rank - 1] == 1));
-    for (int k = 0; k < i->o[2].nclips; k++)
-        m->direct &= i->o[2].clips[k].dim == 2;
+    for (int k = 0; k < i->o[AP(depthwise_conv, weights)].nclips; k++)
+        m->direct &= i->o[AP(depthwise_conv, weights)].clips[k].dim == 2;
     return true;
 }
 
 static int64_t columns_work(const struct bound_insn *i)
 {
-    const struct operand *y = &i->o[0];
-    return pool_row_work(i->o[1].count[1], (int)i->imm[2].base, (int)i->imm[4].base,
-                         (int)i->imm[6].base, (int)i->imm[8].base, y->count[y->rank - 2]);
+    const struct operand *y = &i->o[AP(window_pool, dst)];
+    return pool_row_work(
+        i->o[AP(window_pool, image)].count[1], (int)NUMBER(i, window_pool, kernel_w),
+        (int)NUMBER(i, window_pool, stride_w), (int)NUMBER(i, window_pool, dilation_w),
+        (int)NUMBER(i, window_pool, pad_w), y->count[y->rank - 2]);
 }
 
 static void count_columns(struct binding *b, const struct bound_insn *i, struct image *m)
 {
-    const struct operand *y = &i->o[0];
-    int64_t pixels = y->count[y->rank - 2], width = i->o[1].count[1];
+    const struct operand *y = &i->o[AP(window_pool, dst)];
+    int64_t pixels = y->count[y->rank - 2], width = i->o[AP(window_pool, image)].count[1];
     need_scratch(b, columns_work(i) * (int64_t)sizeof(float));
     m->counts = ARENA_ARRAY(b->arena, float, pixels + 1);
     for (int64_t x = 0; x < pixels; x++) {
         int64_t found = 0;
-        for (int64_t t = 0; t < i->imm[2].base; t++) {
-            int64_t at = x * i->imm[4].base - i->imm[8].base + t * i->imm[6].base;
+        for (int64_t t = 0; t < NUMBER(i, window_pool, kernel_w); t++) {
+            int64_t at = x * NUMBER(i, window_pool, stride_w) - NUMBER(i, window_pool, pad_w) +
+                         t * NUMBER(i, window_pool, dilation_w);
             found += at >= 0 && at < width;
         }
-        found = i->imm[9].base ? i->imm[2].base : found;
+        found = NUMBER(i, window_pool, count_pad) ? NUMBER(i, window_pool, kernel_w) : found;
         m->counts[x] = (float)(found > 0 ? found : 1);
     }
 }
 
 static bool prepare_pool(struct binding *b, struct bound_insn *i, struct image *m)
 {
-    const struct operand *y = &i->o[0], *x = &i->o[1];
+    const struct operand *y = &i->o[AP(window_pool, dst)], *x = &i->o[AP(window_pool, image)];
     int last = y->rank - 1;
     if ((y->rank != 2 && y->rank != 3) || x->rank != 3 || y->count[last] > x->count[2])
         return fail(b->d,
                     "window_pool: operands of rank %d and %d, expected 2 or 3, and 3, with equal "
                     "channels",
                     y->rank, x->rank);
-    if (i->func[0] != OP_max && i->func[0] != OP_add)
+    if (i->func[FUNC(window_pool, op)] != OP_max && i->func[FUNC(window_pool, op)] != OP_add)
         return fail(b->d, "window_pool: operator '%s', expected max or add",
-                    op_name((enum op)i->func[0]));
-    if (i->imm[1].base * i->imm[2].base > MAX_TAPS || !i->imm[1].base || !i->imm[2].base)
-        return fail(b->d, "window_pool: a window of %lld x %lld", (long long)i->imm[1].base,
-                    (long long)i->imm[2].base);
+                    op_name((enum op)i->func[FUNC(window_pool, op)]));
+    if (NUMBER(i, window_pool, kernel_h) * NUMBER(i, window_pool, kernel_w) > MAX_TAPS ||
+        !NUMBER(i, window_pool, kernel_h) || !NUMBER(i, window_pool, kernel_w))
+        return fail(b->d, "window_pool: a window of %lld x %lld",
+                    (long long)NUMBER(i, window_pool, kernel_h),
+                    (long long)NUMBER(i, window_pool, kernel_w));
     bool singles = x->dtype == DT_F32 && y->dtype == DT_F32;
     m->direct = singles && x->step[2] == 1 && y->step[last] == 1;
     m->bytes = (x->dtype == DT_U8 || x->dtype == DT_I8) && x->dtype == y->dtype &&
-               i->func[0] == OP_max && x->step[2] == 1 && y->step[last] == 1;
+               i->func[FUNC(window_pool, op)] == OP_max && x->step[2] == 1 && y->step[last] == 1;
     m->columns = singles && !x->nclips && x->step[1] == 1 && y->step[last - 1] == 1 &&
-                 i->imm[4].base > 0 && (!m->direct || y->count[last] == 1);
+                 NUMBER(i, window_pool, stride_w) > 0 && (!m->direct || y->count[last] == 1);
     if (m->columns)
         count_columns(b, i, m);
     return true;
@@ -116,7 +125,7 @@ bool prepare_image(struct binding *b, struct bound_insn *i, const struct insn *i
         return false;
     if (i->op == INSN_window_pool)
         return prepare_pool(b, i, m);
-    need_scratch(b, i->o[0].count[1] * (int64_t)sizeof(float) + 64);
+    need_scratch(b, i->o[AP(depthwise_conv, dst)].count[1] * (int64_t)sizeof(float) + 64);
     return prepare_depthwise(b, i, m);
 }
 
@@ -129,15 +138,17 @@ struct places { /* counts in force */
 static bool depthwise_places(const struct lane *l, const struct bound_insn *i, struct places *e)
 {
     int64_t y[MAX_AP_RANK], x[MAX_AP_RANK], w[MAX_AP_RANK], b[MAX_AP_RANK];
-    if (!counts_now(l, i, 0, y) || !counts_now(l, i, 1, x) || !counts_now(l, i, 2, w))
+    if (!counts_now(l, i, AP(depthwise_conv, dst), y) ||
+        !counts_now(l, i, AP(depthwise_conv, image), x) ||
+        !counts_now(l, i, AP(depthwise_conv, weights), w))
         return false;
     *e = (struct places){y[0], y[1], x[0], x[1], w[0], w[1]};
     e->channels = e->channels < x[2] ? e->channels : x[2];
     e->channels = e->channels < w[2] ? e->channels : w[2];
-    if (i->o[3].mem) {
-        if (!counts_now(l, i, 3, b))
+    if (i->o[AP(depthwise_conv, bias)].mem) {
+        if (!counts_now(l, i, AP(depthwise_conv, bias), b))
             return false;
-        int64_t last = b[i->o[3].rank - 1];
+        int64_t last = b[i->o[AP(depthwise_conv, bias)].rank - 1];
         e->channels = e->channels < last ? e->channels : last;
     }
     return true;
@@ -146,33 +157,36 @@ static bool depthwise_places(const struct lane *l, const struct bound_insn *i, s
 static void depthwise_direct(const struct lane *l, const struct bound_insn *i,
                              const struct image *m, const struct places *e, int64_t first_row)
 {
-    const struct operand *y = &i->o[0], *x = &i->o[1], *w = &i->o[2];
+    const struct operand *y = &i->o[AP(depthwise_conv, dst)], *x = &i->o[AP(depthwise_conv, image)],
+                         *w = &i->o[AP(depthwise_conv, weights)];
     const char *image = operand_address(l, x);
     const void *rows[MAX_TAPS];
     for (int64_t t = 0; t < e->taps_h; t++) {
-        int64_t r = first_row + t * i->imm[3].base;
+        int64_t r = first_row + t * NUMBER(i, depthwise_conv, dilation_h);
         rows[t] = r >= 0 && r < e->height ? image + r * x->step[0] * x->size : NULL;
     }
-    struct depthwise_row d = {.rows = rows,
-                              .pixel_step = x->step[1],
-                              .width = (int)e->width,
-                              .kernel_height = (int)e->taps_h,
-                              .kernel_width = (int)e->taps_w,
-                              .stride = (int)i->imm[2].base,
-                              .dilation = (int)i->imm[4].base,
-                              .pad = (int)i->imm[6].base,
-                              .channels = (int)e->channels,
-                              .first = 0,
-                              .pixels = (int)e->pixels,
-                              .bf16 = x->dtype == DT_BF16,
-                              .weights = (const float *)operand_address(l, w),
-                              .weight_step = w->step[1],
-                              .out = operand_address(l, y),
-                              .out_step = y->step[0],
-                              .out_bf16 = y->dtype == DT_BF16,
-                              .epilogue = {.activation = m->f, .p = {i->flt[0], i->flt[1]}}};
-    if (i->o[3].mem)
-        d.epilogue.bias = (const float *)operand_address(l, &i->o[3]);
+    struct depthwise_row d = {
+        .rows = rows,
+        .pixel_step = x->step[1],
+        .width = (int)e->width,
+        .kernel_height = (int)e->taps_h,
+        .kernel_width = (int)e->taps_w,
+        .stride = (int)NUMBER(i, depthwise_conv, stride_w),
+        .dilation = (int)NUMBER(i, depthwise_conv, dilation_w),
+        .pad = (int)NUMBER(i, depthwise_conv, pad_w),
+        .channels = (int)e->channels,
+        .first = 0,
+        .pixels = (int)e->pixels,
+        .bf16 = x->dtype == DT_BF16,
+        .weights = (const float *)operand_address(l, w),
+        .weight_step = w->step[1],
+        .out = operand_address(l, y),
+        .out_step = y->step[0],
+        .out_bf16 = y->dtype == DT_BF16,
+        .epilogue = {.activation = m->f,
+                     .p = {i->flt[FLT(depthwise_conv, a)], i->flt[FLT(depthwise_conv, b)]}}};
+    if (i->o[AP(depthwise_conv, bias)].mem)
+        d.epilogue.bias = (const float *)operand_address(l, &i->o[AP(depthwise_conv, bias)]);
     l->k->depthwise(&d);
 }
 
@@ -180,11 +194,13 @@ static float depthwise_sum(const struct bound_insn *i, const struct places *e, c
                            const char *weights, int64_t first_row, int64_t first_column,
                            int64_t channel)
 {
-    const struct operand *x = &i->o[1], *w = &i->o[2];
+    const struct operand *x = &i->o[AP(depthwise_conv, image)],
+                         *w = &i->o[AP(depthwise_conv, weights)];
     float sum = 0;
     for (int64_t t = 0; t < e->taps_h; t++)
         for (int64_t s = 0; s < e->taps_w; s++) {
-            int64_t r = first_row + t * i->imm[3].base, c = first_column + s * i->imm[4].base;
+            int64_t r = first_row + t * NUMBER(i, depthwise_conv, dilation_h),
+                    c = first_column + s * NUMBER(i, depthwise_conv, dilation_w);
             if (r < 0 || r >= e->height || c < 0 || c >= e->width)
                 continue;
             sum += load_one(x, image + (r * x->step[0] + c * x->step[1] + channel * x->step[2]) *
@@ -198,16 +214,18 @@ static float depthwise_sum(const struct bound_insn *i, const struct places *e, c
 static void depthwise_general(const struct lane *l, const struct bound_insn *i,
                               const struct image *m, const struct places *e, int64_t first_row)
 {
-    const struct operand *y = &i->o[0], *b = &i->o[3];
-    const char *image = operand_address(l, &i->o[1]), *weights = operand_address(l, &i->o[2]);
+    const struct operand *y = &i->o[AP(depthwise_conv, dst)], *b = &i->o[AP(depthwise_conv, bias)];
+    const char *image = operand_address(l, &i->o[AP(depthwise_conv, image)]),
+               *weights = operand_address(l, &i->o[AP(depthwise_conv, weights)]);
     const char *bias = b->mem ? operand_address(l, b) : NULL;
     char *out = operand_address(l, y);
     float *row = (float *)l->scratch;
     struct out_row to = {row, 1};
     for (int64_t p = 0; p < e->pixels; p++) {
         for (int64_t c = 0; c < e->channels; c++) {
-            row[c] = depthwise_sum(i, e, image, weights, first_row,
-                                   p * i->imm[2].base - i->imm[6].base, c);
+            row[c] = depthwise_sum(
+                i, e, image, weights, first_row,
+                p * NUMBER(i, depthwise_conv, stride_w) - NUMBER(i, depthwise_conv, pad_w), c);
             if (bias)
                 row[c] += load_one(b, bias + c * b->step[b->rank - 1] * b->size);
         }
@@ -222,7 +240,9 @@ void exec_depthwise_conv(struct lane *l, const struct bound_insn *i)
     struct places e;
     if (!depthwise_places(l, i, &e))
         return;
-    int64_t first_row = number_at(l, &i->imm[0]) * i->imm[1].base - i->imm[5].base;
+    int64_t first_row =
+        number_at(l, &i->imm[IMM(depthwise_conv, row)]) * NUMBER(i, depthwise_conv, stride_h) -
+        NUMBER(i, depthwise_conv, pad_h);
     if (m->direct)
         depthwise_direct(l, i, m, &e, first_row);
     else
@@ -259,7 +279,7 @@ static float pool_one(const struct operand *x, const char *image, const struct w
 static void pool_bytes(const struct lane *l, const struct bound_insn *i, const struct window *w,
                        const char *image, char *out, int64_t channels)
 {
-    const struct operand *x = &i->o[1];
+    const struct operand *x = &i->o[AP(window_pool, image)];
     const uint8_t *taps[MAX_TAPS];
     bool is_signed = x->dtype == DT_I8;
     size_t n = 0;
@@ -293,8 +313,9 @@ static void pool_pixels(const struct lane *l, const struct bound_insn *i, const 
                         const char *image, char *out, int64_t channels)
 {
     const struct image *m = i->prepared;
-    const struct operand *y = &i->o[0], *x = &i->o[1];
-    bool max = i->func[0] == OP_max, count_pad = i->imm[9].base != 0;
+    const struct operand *y = &i->o[AP(window_pool, dst)], *x = &i->o[AP(window_pool, image)];
+    bool max = i->func[FUNC(window_pool, op)] == OP_max,
+         count_pad = NUMBER(i, window_pool, count_pad) != 0;
     if (m->bytes) {
         pool_bytes(l, i, w, image, out, channels);
         return;
@@ -323,24 +344,24 @@ static void pool_columns(const struct lane *l, const struct bound_insn *i, const
                          const char *image, char *out, int64_t pixels, int64_t channels)
 {
     const struct image *m = i->prepared;
-    const struct operand *y = &i->o[0], *x = &i->o[1];
+    const struct operand *y = &i->o[AP(window_pool, dst)], *x = &i->o[AP(window_pool, image)];
     const float *rows[MAX_TAPS];
     int64_t height = 0, first = w->row;
     for (int64_t t = 0; t < w->kernel_h; t++)
         if (first + t * w->dilation_h >= 0 && first + t * w->dilation_h < w->height)
             rows[height++] = (const float *)image + (first + t * w->dilation_h) * x->step[0];
-    int64_t counted = i->imm[9].base ? w->kernel_h : height > 0 ? height : 1;
+    int64_t counted = NUMBER(i, window_pool, count_pad) ? w->kernel_h : height > 0 ? height : 1;
     struct pool_row r = {.rows = rows,
                          .height = (size_t)height,
                          .width = (size_t)w->width,
                          .taps = (int)w->kernel_w,
-                         .stride = (int)i->imm[4].base,
+                         .stride = (int)NUMBER(i, window_pool, stride_w),
                          .dilation = (int)w->dilation_w,
-                         .pad = (int)i->imm[8].base,
+                         .pad = (int)NUMBER(i, window_pool, pad_w),
                          .pixels = (size_t)pixels,
                          .y = (float *)out,
                          .work = (float *)l->scratch,
-                         .max = i->func[0] == OP_max,
+                         .max = i->func[FUNC(window_pool, op)] == OP_max,
                          .height_counted = (float)counted,
                          .counts = m->counts};
     for (int64_t c = 0; c < channels; c++) {
@@ -356,8 +377,8 @@ static void pool_pixel_row(const struct lane *l, const struct bound_insn *i, str
                            const char *image, char *out, int64_t pixels, int64_t channels)
 {
     const struct image *m = i->prepared;
-    const struct operand *y = &i->o[0], *x = &i->o[1];
-    int64_t stride = i->imm[4].base, step = y->step[y->rank - 2];
+    const struct operand *y = &i->o[AP(window_pool, dst)], *x = &i->o[AP(window_pool, image)];
+    int64_t stride = NUMBER(i, window_pool, stride_w), step = y->step[y->rank - 2];
     bool joint =
         (m->direct || m->bytes) && stride == 1 && x->step[1] == channels && step == channels;
     for (int64_t p = 0, run; p < pixels; p += run) {
@@ -372,25 +393,28 @@ static void pool_pixel_row(const struct lane *l, const struct bound_insn *i, str
 void exec_window_pool(struct lane *l, const struct bound_insn *i)
 {
     const struct image *m = i->prepared;
-    const struct operand *y = &i->o[0], *x = &i->o[1];
+    const struct operand *y = &i->o[AP(window_pool, dst)], *x = &i->o[AP(window_pool, image)];
     int64_t yc[MAX_AP_RANK], xc[MAX_AP_RANK];
-    bool pixels = counts_now(l, i, 1, xc); /* without any, windows lie in the padding */
-    if (!counts_now(l, i, 0, yc) || (!pixels && m->bytes))
+    bool pixels =
+        counts_now(l, i, AP(window_pool, image), xc); /* without any, windows lie in the padding */
+    if (!counts_now(l, i, AP(window_pool, dst), yc) || (!pixels && m->bytes))
         return;
     int last = y->rank - 1;
-    int64_t channels = yc[last] < xc[2] ? yc[last] : xc[2], row = number_at(l, &i->imm[0]);
+    int64_t channels = yc[last] < xc[2] ? yc[last] : xc[2],
+            row = number_at(l, &i->imm[IMM(window_pool, row)]);
     int64_t rows = last == 2 ? yc[0] : 1;
     const char *image = operand_address(l, x);
     char *out = operand_address(l, y);
     for (int64_t r = 0; r < rows; r++, out += y->step[0] * y->size) {
-        struct window w = {(row + r) * i->imm[3].base - i->imm[7].base,
-                           -i->imm[8].base,
+        struct window w = {(row + r) * NUMBER(i, window_pool, stride_h) -
+                               NUMBER(i, window_pool, pad_h),
+                           -NUMBER(i, window_pool, pad_w),
                            xc[0],
                            xc[1],
-                           i->imm[1].base,
-                           i->imm[2].base,
-                           i->imm[5].base,
-                           i->imm[6].base};
+                           NUMBER(i, window_pool, kernel_h),
+                           NUMBER(i, window_pool, kernel_w),
+                           NUMBER(i, window_pool, dilation_h),
+                           NUMBER(i, window_pool, dilation_w)};
         if (m->columns && pixels)
             pool_columns(l, i, &w, image, out, yc[last - 1], channels);
         else

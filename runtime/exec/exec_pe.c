@@ -12,7 +12,12 @@
 /* Terms from which on one output is a dot product; rows of gathered terms at a time. */
 enum { LEAST_DOT = 32, DOT_ROWS = 16 };
 enum { MAX_COUNTS = 8, MAX_VARIANTS = 24, BATCHES = GEMM_LEVELS };
-enum { DST, STATIONARY, MOVING };
+enum {
+    DST = AP(nc_matmul, dst),
+    STATIONARY = AP(nc_matmul, stationary),
+    MOVING = AP(nc_matmul, moving),
+    OPERANDS
+};
 
 struct variant {
     int rows, outs, k;
@@ -198,14 +203,14 @@ static void prepare_variants(struct binding *b, struct bound_insn *i, struct mat
     collect(b, i, STATIONARY, w->rank - 1, &outs);
     collect(b, i, MOVING, a->rank - 1, &k);
     collect(b, i, STATIONARY, w->rank - 2, &k);
-    bool varies = i->imm[0].nterms > 0;
+    bool varies = i->imm[IMM(nc_matmul, accumulate)].nterms > 0;
     struct variant variants[MAX_VARIANTS];
     for (int x = 0; x < rows.n; x++)
         for (int y = 0; y < outs.n; y++)
             for (int z = 0; z < k.n; z++)
                 for (int acc = 0; acc < 2; acc++) {
-                    if ((!varies && acc != (i->imm[0].base != 0)) || m->nvariants == MAX_VARIANTS ||
-                        outs.v[y] > pitch_for(m, outs.v[y]))
+                    if ((!varies && acc != (NUMBER(i, nc_matmul, accumulate) != 0)) ||
+                        m->nvariants == MAX_VARIANTS || outs.v[y] > pitch_for(m, outs.v[y]))
                         continue;
                     struct variant *v = &variants[m->nvariants++];
                     *v = (struct variant){
@@ -237,7 +242,7 @@ static void exchange(struct arena *a, struct bound_insn *i)
 {
     struct operand o = i->o[STATIONARY];
     i->o[STATIONARY] = i->o[MOVING], i->o[MOVING] = o;
-    for (int n = 0; n < 3; n++)
+    for (int n = 0; n < OPERANDS; n++)
         exchange_planes(a, i, n);
 }
 
@@ -254,7 +259,7 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     struct matmul *m = ARENA_NEW(b->arena, struct matmul);
     struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
     i->prepared = m;
-    m->packed = i->imm[1].base != 0;
+    m->packed = NUMBER(i, nc_matmul, packing) != 0;
     if (!only_numbers(b, i, insn) || !check_ranks(b, i, m) || !choose_type(b, i, m))
         return false;
     if (better_exchanged(i, m))
@@ -296,7 +301,8 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     if (m->dot)
         m->w_bytes = round_up(batches * k * 4 * (batches > 1 ? 1 + DOT_ROWS : 1), 64);
     need_scratch(b, m->a_bytes + m->w_bytes + (m->convert_c ? rows * outs * 4 : 0) + 64);
-    bool accumulates = i->imm[0].base || i->imm[0].nterms;
+    bool accumulates =
+        NUMBER(i, nc_matmul, accumulate) || i->imm[IMM(nc_matmul, accumulate)].nterms;
     bool many = rows > 1 || b->table->lanes == 16; /* one row alone is read in longer panels */
     if (!m->dot && !m->convert_c && m->type != GEMM_U8S8 && !accumulates && many &&
         gemm_steps_pay(m->type, b->table)) {
@@ -439,7 +445,8 @@ static const struct gemm *find_variant(const struct lane *l, const struct bound_
             return &v->g;
     }
     struct bound_insn cut = *i; /* batches that are clipped, and counts that were not foreseen */
-    struct operand o[3] = {i->o[0], i->o[1], i->o[2]};
+    struct operand o[OPERANDS];
+    memcpy(o, i->o, sizeof o);
     int64_t count[MAX_AP_RANK];
     memcpy(count, o[MOVING].count, sizeof *count * o[MOVING].rank);
     memcpy(count, e->batch, sizeof *count * (size_t)m->nbatch);
@@ -507,7 +514,7 @@ static void clear_result(const struct lane *l, const struct bound_insn *i)
 {
     const struct operand *c = &i->o[DST];
     int64_t count[MAX_AP_RANK];
-    if (number_at(l, &i->imm[0]) != 0 || !counts_now(l, i, DST, count))
+    if (number_at(l, &i->imm[IMM(nc_matmul, accumulate)]) != 0 || !counts_now(l, i, DST, count))
         return;
     char *to = operand_address(l, c);
     for (int64_t r = 0; r < count[c->rank - 2]; r++)
@@ -526,10 +533,10 @@ void exec_nc_matmul(struct lane *l, const struct bound_insn *i)
     }
     if (!extent_now(l, i, m, &e))
         return;
-    char *p[3];
-    for (int n = 0; n < 3; n++)
+    char *p[OPERANDS];
+    for (int n = 0; n < OPERANDS; n++)
         p[n] = operand_address(l, &i->o[n]);
-    bool accumulate = number_at(l, &i->imm[0]) != 0;
+    bool accumulate = number_at(l, &i->imm[IMM(nc_matmul, accumulate)]) != 0;
     if (m->slow) {
         multiply_slow(l, i, m, &e, p, accumulate);
         return;

@@ -16,13 +16,14 @@ static void store_integer(const struct lane *l, const struct operand *o, char *p
 static void iota_plane(struct lane *l, const struct bound_insn *i, char *const *p,
                        const int64_t *count)
 {
-    const struct operand *y = &i->o[0];
+    const struct operand *y = &i->o[AP(iota, dst)];
     int r = i->shape.rank - 2, c = r + 1;
-    int64_t base = number_at(l, &i->imm[0]), rows = number_at(l, &i->imm[1]),
-            columns = number_at(l, &i->imm[2]);
+    int64_t base = number_at(l, &i->imm[IMM(iota, base)]),
+            rows = number_at(l, &i->imm[IMM(iota, row_step)]),
+            columns = number_at(l, &i->imm[IMM(iota, column_step)]);
     for (int64_t j = 0; j < count[r]; j++)
         for (int64_t k = 0; k < count[c]; k++)
-            store_integer(l, y, p[0] + (j * y->step[r] + k * y->step[c]) * y->size,
+            store_integer(l, y, p[AP(iota, dst)] + (j * y->step[r] + k * y->step[c]) * y->size,
                           base + rows * j + columns * k);
 }
 
@@ -34,7 +35,7 @@ void exec_iota(struct lane *l, const struct bound_insn *i)
 static void select_span(struct lane *l, const struct bound_insn *i, char *y, const char *x,
                         int64_t n, bool keep)
 {
-    const struct operand *to = &i->o[0], *from = &i->o[1];
+    const struct operand *to = &i->o[AP(affine_select, dst)], *from = &i->o[AP(affine_select, src)];
     int c = i->shape.rank - 1;
     char one[16];
     if (n <= 0)
@@ -43,7 +44,7 @@ static void select_span(struct lane *l, const struct bound_insn *i, char *y, con
         convert_row(l, to, y, to->step[c], from, x, from->step[c], n);
         return;
     }
-    store_one(l, to, one, i->flt[0]);
+    store_one(l, to, one, i->flt[FLT(affine_select, fill)]);
     l->k->copy(y, to->step[c] * to->size, one, 0, (size_t)n, to->size);
 }
 
@@ -51,13 +52,14 @@ static void select_span(struct lane *l, const struct bound_insn *i, char *y, con
 static void affine_select_plane(struct lane *l, const struct bound_insn *i, char *const *p,
                                 const int64_t *count)
 {
-    const struct operand *to = &i->o[0], *from = &i->o[1];
+    const struct operand *to = &i->o[AP(affine_select, dst)], *from = &i->o[AP(affine_select, src)];
     int r = i->shape.rank - 2, c = r + 1;
-    int64_t offset = number_at(l, &i->imm[0]), row = number_at(l, &i->imm[1]),
-            column = number_at(l, &i->imm[2]);
+    int64_t offset = number_at(l, &i->imm[IMM(affine_select, offset)]),
+            row = number_at(l, &i->imm[IMM(affine_select, row_step)]),
+            column = number_at(l, &i->imm[IMM(affine_select, column_step)]);
     for (int64_t j = 0; j < count[r]; j++) {
-        char *y = p[0] + j * to->step[r] * to->size;
-        const char *x = p[1] + j * from->step[r] * from->size;
+        char *y = p[AP(affine_select, dst)] + j * to->step[r] * to->size;
+        const char *x = p[AP(affine_select, src)] + j * from->step[r] * from->size;
         int64_t n = count[c], v = offset + row * j, split = 0;
         bool first = v >= 0; /* what holds at the row's start */
         if (column == 0 || (column > 0) == first)

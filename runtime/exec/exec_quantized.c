@@ -5,10 +5,7 @@
 #include "runtime/exec/engine.h"
 #include "runtime/kernels/gemm.h"
 
-enum { DST, STATIONARY, MOVING, TERMS, OTHER, OPERANDS };
-enum { ZERO, SUM_ZERO, SUM_SIGNED, OTHER_FIRST };
-enum { FACTOR, OTHER_FACTOR, OFFSET };
-enum { MOST_BATCHES = 64 };
+enum { MOST_BATCHES = 64, OPERANDS = AP(quantized_matmul, other) + 1 };
 
 struct quantized {
     int nbatch, batches;
@@ -29,8 +26,11 @@ static bool dense(const struct operand *o, int dim)
 
 static bool operands_fit(struct binding *b, const struct bound_insn *i)
 {
-    const struct operand *y = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING],
-                         *terms = &i->o[TERMS], *other = &i->o[OTHER];
+    const struct operand *y = &i->o[AP(quantized_matmul, dst)],
+                         *w = &i->o[AP(quantized_matmul, stationary)],
+                         *a = &i->o[AP(quantized_matmul, moving)],
+                         *terms = &i->o[AP(quantized_matmul, terms)],
+                         *other = &i->o[AP(quantized_matmul, other)];
     if (!is_8bit(y) || w->dtype != DT_I8 || a->dtype != DT_U8 || terms->dtype != DT_I32 ||
         (other->mem && !is_8bit(other)))
         return fail(b->d, "quantized_matmul: %s from %s and %s, expected 8-bit from u8 and i8",
@@ -62,12 +62,13 @@ static bool operands_fit(struct binding *b, const struct bound_insn *i)
 /* Only counts of rows and outs may be clipped. */
 static bool clips_fit(struct binding *b, const struct bound_insn *i)
 {
-    for (int n = 0; n < OPERANDS; n++)
+    for (int n = 0; n < i->nops; n++)
         for (int k = 0; k < i->o[n].nclips; k++) {
             int dim = i->o[n].clips[k].dim, rank = i->o[n].rank;
-            if (n == MOVING       ? dim < rank - 3 || dim == rank - 1
-                : n == STATIONARY ? dim != rank - 1
-                                  : n == TERMS && dim == 0)
+            if (n == AP(quantized_matmul, moving) ? dim < rank - 3 || dim == rank - 1
+                : n == AP(quantized_matmul, stationary)
+                    ? dim != rank - 1
+                    : n == AP(quantized_matmul, terms) && dim == 0)
                 return fail(b->d, "quantized_matmul: a clipped sum");
         }
     return true;
@@ -75,11 +76,12 @@ static bool clips_fit(struct binding *b, const struct bound_insn *i)
 
 static bool numbers_fit(struct binding *b, const struct bound_insn *i)
 {
-    for (int n = ZERO; n <= OTHER_FIRST; n++) {
+    const struct insn_info *info = insn_info(INSN_quantized_matmul);
+    for (int n = 0; n < info->nimms; n++) {
+        bool number = n == IMM(quantized_matmul, zero) || n == IMM(quantized_matmul, sum_zero);
         int64_t v = i->imm[n].base;
-        if (i->imm[n].nterms || v < (n > SUM_ZERO ? 0 : -128) || v > (n > SUM_ZERO ? 1 : 255))
-            return fail(b->d, "quantized_matmul: '%s' is %lld",
-                        insn_info(INSN_quantized_matmul)->imm[n].name, (long long)v);
+        if (i->imm[n].nterms || v < (number ? -128 : 0) || v > (number ? 255 : 1))
+            return fail(b->d, "quantized_matmul: '%s' is %lld", info->imm[n].name, (long long)v);
     }
     return true;
 }
@@ -87,7 +89,8 @@ static bool numbers_fit(struct binding *b, const struct bound_insn *i)
 bool prepare_quantized(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     struct quantized *m = ARENA_NEW(b->arena, struct quantized);
-    const struct operand *w = &i->o[STATIONARY], *a = &i->o[MOVING];
+    const struct operand *w = &i->o[AP(quantized_matmul, stationary)],
+                         *a = &i->o[AP(quantized_matmul, moving)];
     i->prepared = m;
     if (!only_numbers(b, i, insn) || !operands_fit(b, i) || !clips_fit(b, i) || !numbers_fit(b, i))
         return false;
@@ -118,21 +121,27 @@ static int64_t least(int64_t a, int64_t b)
 void exec_quantized_matmul(struct lane *l, const struct bound_insn *i)
 {
     const struct quantized *m = i->prepared;
-    const struct operand *o = i->o, *y = &o[DST], *a = &o[MOVING], *terms = &o[TERMS],
-                         *other = &o[OTHER];
+    const struct operand *o = i->o, *y = &o[AP(quantized_matmul, dst)],
+                         *a = &o[AP(quantized_matmul, moving)],
+                         *terms = &o[AP(quantized_matmul, terms)],
+                         *other = &o[AP(quantized_matmul, other)];
     int64_t now[OPERANDS][MAX_AP_RANK], rows[2], outs;
-    for (int n = 0; n < OPERANDS; n++)
+    for (int n = 0; n < i->nops; n++)
         if (o[n].mem && !counts_now(l, i, n, now[n]))
             return;
     for (int r = 0; r < 2; r++) {
-        rows[r] = least(now[DST][r], now[MOVING][m->nbatch + r]);
+        rows[r] = least(now[AP(quantized_matmul, dst)][r],
+                        now[AP(quantized_matmul, moving)][m->nbatch + r]);
         if (other->mem)
-            rows[r] = least(rows[r], now[OTHER][r]);
+            rows[r] = least(rows[r], now[AP(quantized_matmul, other)][r]);
     }
-    outs = least(least(now[DST][2], now[STATIONARY][m->nbatch + 1]), now[TERMS][1]);
+    outs = least(least(now[AP(quantized_matmul, dst)][2],
+                       now[AP(quantized_matmul, stationary)][m->nbatch + 1]),
+                 now[AP(quantized_matmul, terms)][1]);
     if (other->mem)
-        outs = least(outs, now[OTHER][2]);
-    const char *moving = operand_address(l, a), *stationary = operand_address(l, &o[STATIONARY]);
+        outs = least(outs, now[AP(quantized_matmul, other)][2]);
+    const char *moving = operand_address(l, a),
+               *stationary = operand_address(l, &o[AP(quantized_matmul, stationary)]);
     const int32_t *term = (const int32_t *)(const void *)operand_address(l, terms);
     const void *as[MOST_BATCHES], *ws[MOST_BATCHES];
     for (int n = 0; n < m->batches; n++)
@@ -142,14 +151,14 @@ void exec_quantized_matmul(struct lane *l, const struct bound_insn *i)
                .shift = (const float *)(const void *)(term + 2 * terms->step[0]),
                .is_signed = y->dtype == DT_I8,
                .adds = other->mem != MEM_NONE,
-               .sum_signed = i->imm[SUM_SIGNED].base != 0,
+               .sum_signed = NUMBER(i, quantized_matmul, sum_signed) != 0,
                .other_signed = other->dtype == DT_I8,
-               .other_first = i->imm[OTHER_FIRST].base != 0,
-               .zero = (int)i->imm[ZERO].base,
-               .sum_zero = (int)i->imm[SUM_ZERO].base,
-               .factor = i->flt[FACTOR],
-               .other_factor = i->flt[OTHER_FACTOR],
-               .offset = i->flt[OFFSET]},
+               .other_first = NUMBER(i, quantized_matmul, other_first) != 0,
+               .zero = (int)NUMBER(i, quantized_matmul, zero),
+               .sum_zero = (int)NUMBER(i, quantized_matmul, sum_zero),
+               .factor = i->flt[FLT(quantized_matmul, factor)],
+               .other_factor = i->flt[FLT(quantized_matmul, other_factor)],
+               .offset = i->flt[FLT(quantized_matmul, offset)]},
         .bias = term,
         .y = (uint8_t *)operand_address(l, y),
         .y_pitch = y->step[1],
@@ -167,7 +176,8 @@ void exec_quantized_matmul(struct lane *l, const struct bound_insn *i)
                            .rows = (int)(rows[0] * rows[1]),
                            .outs = (int)outs,
                            .k = (int)a->count[a->rank - 1],
-                           .w_pitch = (int)o[STATIONARY].step[o[STATIONARY].rank - 2],
+                           .w_pitch = (int)o[AP(quantized_matmul, stationary)]
+                                          .step[o[AP(quantized_matmul, stationary)].rank - 2],
                            .a_pitch = a->step[m->nbatch + 1],
                            .quantized = &to};
     if (m->streams)

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-enum { STATE, Y, X, INPUT_WEIGHTS, WEIGHTS, BIAS, LENGTHS };
 enum { CHUNK_ROWS = 64, LEAST_TIMES = 8, MOST_SCRATCH = 1 << 28 };
 enum { LSTM = 4, GRU = 3 };
 
@@ -46,15 +45,20 @@ static bool fits(const struct bound_insn *i, int operand, int rank, int dtype)
 static bool shapes_fit(const struct bound_insn *i, struct recurrence *m)
 {
     enum { MOST = 1 << 16, MOST_ROWS = 1 << 12 };
-    const struct operand *state = &i->o[STATE], *y = &i->o[Y], *x = &i->o[X], *b = &i->o[BIAS];
-    const struct operand *in = &i->o[INPUT_WEIGHTS], *w = &i->o[WEIGHTS];
-    int64_t gates = i->imm[0].base;
+    const struct operand *state = &i->o[AP(recurrence, state)], *y = &i->o[AP(recurrence, y)],
+                         *x = &i->o[AP(recurrence, x)], *b = &i->o[AP(recurrence, bias)];
+    const struct operand *in = &i->o[AP(recurrence, input_weights)],
+                         *w = &i->o[AP(recurrence, weights)];
+    int64_t gates = NUMBER(i, recurrence, gates);
     bool bf16 = w->dtype == DT_BF16;
-    if (i->imm[0].nterms || (gates != LSTM && gates != GRU) || !fits(i, STATE, 2, DT_F32) ||
-        !fits(i, X, 3, DT_F32) || !fits(i, INPUT_WEIGHTS, 3, DT_F32) ||
-        !fits(i, WEIGHTS, 3, bf16 ? DT_BF16 : DT_F32) || !fits(i, BIAS, 2, DT_F32) ||
-        (y->mem && !fits(i, Y, 3, DT_F32)) || (i->o[LENGTHS].mem && i->o[LENGTHS].rank != 1) ||
-        (i->o[LENGTHS].mem && i->o[LENGTHS].dtype != DT_I32))
+    if (i->imm[IMM(recurrence, gates)].nterms || (gates != LSTM && gates != GRU) ||
+        !fits(i, AP(recurrence, state), 2, DT_F32) || !fits(i, AP(recurrence, x), 3, DT_F32) ||
+        !fits(i, AP(recurrence, input_weights), 3, DT_F32) ||
+        !fits(i, AP(recurrence, weights), 3, bf16 ? DT_BF16 : DT_F32) ||
+        !fits(i, AP(recurrence, bias), 2, DT_F32) ||
+        (y->mem && !fits(i, AP(recurrence, y), 3, DT_F32)) ||
+        (i->o[AP(recurrence, lengths)].mem && i->o[AP(recurrence, lengths)].rank != 1) ||
+        (i->o[AP(recurrence, lengths)].mem && i->o[AP(recurrence, lengths)].dtype != DT_I32))
         return false;
     int64_t hidden = b->count[1], inputs = x->count[2], width = gates * hidden;
     int64_t parts = (hidden + RECURRENT_UNITS - 1) / RECURRENT_UNITS;
@@ -73,7 +77,8 @@ static bool shapes_fit(const struct bound_insn *i, struct recurrence *m)
            w->count[1] == (bf16 ? (hidden + 1) / 2 * 2 : hidden) &&
            w->count[2] == gates * RECURRENT_UNITS && w->step[1] == w->count[2] &&
            b->count[0] == 4 && b->step[0] == hidden &&
-           (!i->o[LENGTHS].mem || i->o[LENGTHS].count[0] == x->count[1]);
+           (!i->o[AP(recurrence, lengths)].mem ||
+            i->o[AP(recurrence, lengths)].count[0] == x->count[1]);
 }
 
 bool prepare_recurrence(struct binding *b, struct bound_insn *i, const struct insn *insn)
@@ -82,9 +87,10 @@ bool prepare_recurrence(struct binding *b, struct bound_insn *i, const struct in
     i->prepared = m;
     if (!shapes_fit(i, m))
         return fail(b->d, "recurrence: operands that do not go together");
-    int64_t rows = i->o[X].count[1], times = rows ? CHUNK_ROWS / rows : 1;
+    int64_t rows = i->o[AP(recurrence, x)].count[1], times = rows ? CHUNK_ROWS / rows : 1;
     times = times < LEAST_TIMES ? LEAST_TIMES : times;
-    m->times = (int)(i->o[X].count[0] < times ? i->o[X].count[0] : times);
+    m->times =
+        (int)(i->o[AP(recurrence, x)].count[0] < times ? i->o[AP(recurrence, x)].count[0] : times);
     m->gates_bytes = line(m->times * rows * m->width * 4);
     m->state_bytes = line(rows * m->hidden * 4);
     if (m->gates_bytes > MOST_SCRATCH)
@@ -99,7 +105,7 @@ bool prepare_recurrence(struct binding *b, struct bound_insn *i, const struct in
 static void project_rows(const struct layer *y, const float *x, int64_t pitch, int64_t rows,
                          float *to, int64_t to_pitch)
 {
-    const struct operand *w = &y->i->o[INPUT_WEIGHTS];
+    const struct operand *w = &y->i->o[AP(recurrence, input_weights)];
     struct gemm_tile t = {.type = GEMM_F32, .rows = (int)rows, .k = y->m->inputs};
     t.a_pitch = pitch, t.c_pitch = to_pitch, t.w_pitch = (int)w->count[2];
     const float *weights = (const float *)operand_address(y->l, w);
@@ -114,7 +120,7 @@ static void project_rows(const struct layer *y, const float *x, int64_t pitch, i
 /* gates[time][row][gate][hidden] of times from..from + n - 1. */
 static void project(const struct layer *y, int64_t from, int64_t n)
 {
-    const struct operand *x = &y->i->o[X];
+    const struct operand *x = &y->i->o[AP(recurrence, x)];
     int64_t time_step = x->step[0], row_step = x->step[1], width = y->m->width;
     const float *at = y->x + from * time_step;
     if (y->rows == 1)
@@ -135,7 +141,7 @@ static bool takes_part(const struct layer *y, int64_t row, int64_t time)
 
 static void clear_rows(const struct layer *y, int64_t time, int64_t row, int64_t rows)
 {
-    const struct operand *o = &y->i->o[Y];
+    const struct operand *o = &y->i->o[AP(recurrence, y)];
     for (int64_t r = row; y->y && r < row + rows; r++)
         memset(y->y + time * o->step[0] + r * o->step[1], 0, (size_t)y->m->hidden * sizeof *y->y);
 }
@@ -144,17 +150,19 @@ static void clear_rows(const struct layer *y, int64_t time, int64_t row, int64_t
 static void step_rows(const struct layer *y, int64_t time, const float *gates, bool back,
                       int64_t row, int64_t rows)
 {
-    const struct operand *out = &y->i->o[Y], *state = &y->i->o[STATE];
+    const struct operand *out = &y->i->o[AP(recurrence, y)],
+                         *state = &y->i->o[AP(recurrence, state)];
     int64_t hidden = y->m->hidden;
     struct recurrent_step s = {
         .gates = y->m->gates,
         .rows = (int)rows,
         .hidden = y->m->hidden,
         .weights = y->weights,
-        .part_bytes = y->i->o[WEIGHTS].step[0] * y->i->o[WEIGHTS].size,
-        .bf16 = y->i->o[WEIGHTS].dtype == DT_BF16,
+        .part_bytes =
+            y->i->o[AP(recurrence, weights)].step[0] * y->i->o[AP(recurrence, weights)].size,
+        .bf16 = y->i->o[AP(recurrence, weights)].dtype == DT_BF16,
         .x = gates + row * y->m->width,
-        .bias = (const float *)operand_address(y->l, &y->i->o[BIAS]),
+        .bias = (const float *)operand_address(y->l, &y->i->o[AP(recurrence, bias)]),
         .h = y->h + row * hidden,
         .c = y->c + row * state->step[0],
         .next = y->next + row * hidden,
@@ -220,17 +228,19 @@ static void run_layer(struct layer *y)
 void exec_recurrence(struct lane *l, const struct bound_insn *i)
 {
     const struct recurrence *m = i->prepared;
-    const struct operand *state = &i->o[STATE], *lengths = &i->o[LENGTHS];
+    const struct operand *state = &i->o[AP(recurrence, state)],
+                         *lengths = &i->o[AP(recurrence, lengths)];
     int64_t sc[MAX_AP_RANK], xc[MAX_AP_RANK], most[MAX_AP_RANK];
-    if (!counts_now(l, i, STATE, sc) || !counts_now(l, i, X, xc))
+    if (!counts_now(l, i, AP(recurrence, state), sc) || !counts_now(l, i, AP(recurrence, x), xc))
         return;
     struct layer y = {
         .l = l, .i = i, .m = m, .times = xc[0], .rows = xc[1] < sc[0] ? xc[1] : sc[0]};
-    if (i->o[Y].mem && (!counts_now(l, i, Y, most) || most[0] < y.times))
+    if (i->o[AP(recurrence, y)].mem &&
+        (!counts_now(l, i, AP(recurrence, y), most) || most[0] < y.times))
         return;
-    if (i->o[Y].mem && most[1] < y.rows)
+    if (i->o[AP(recurrence, y)].mem && most[1] < y.rows)
         y.rows = most[1];
-    if (lengths->mem && !counts_now(l, i, LENGTHS, most))
+    if (lengths->mem && !counts_now(l, i, AP(recurrence, lengths), most))
         return;
     if (lengths->mem && most[0] < y.rows)
         y.rows = most[0];
@@ -239,12 +249,13 @@ void exec_recurrence(struct lane *l, const struct bound_insn *i)
     y.h = (float *)(void *)(l->scratch + m->gates_bytes);
     y.next = (float *)(void *)(l->scratch + m->gates_bytes + m->state_bytes);
     y.c = h + m->hidden;
-    y.y = i->o[Y].mem ? (float *)operand_address(l, &i->o[Y]) : NULL;
-    y.x = (const float *)operand_address(l, &i->o[X]);
-    y.weights = operand_address(l, &i->o[WEIGHTS]);
+    y.y =
+        i->o[AP(recurrence, y)].mem ? (float *)operand_address(l, &i->o[AP(recurrence, y)]) : NULL;
+    y.x = (const float *)operand_address(l, &i->o[AP(recurrence, x)]);
+    y.weights = operand_address(l, &i->o[AP(recurrence, weights)]);
     y.lengths = lengths->mem ? (const int32_t *)operand_address(l, lengths) : NULL;
     y.length_step = lengths->mem ? lengths->step[0] : 0;
-    y.back = number_at(l, &i->imm[1]) != 0;
+    y.back = number_at(l, &i->imm[IMM(recurrence, reverse)]) != 0;
     for (int64_t r = 0; r < y.rows; r++)
         memcpy(y.h + r * m->hidden, h + r * state->step[0], (size_t)m->hidden * sizeof *h);
     run_layer(&y);

@@ -50,9 +50,11 @@ static bool same_size(const struct resized_axis *axis)
 static bool make_axis(struct binding *b, const struct bound_insn *i, int dim, int64_t out,
                       struct resized_axis *axis)
 {
-    int64_t in = i->o[1].count[dim], rule = i->imm[2].base;
-    double scale = i->flt[dim];
-    if (i->imm[2].nterms || rule < 0 || rule >= COORDINATES || rule == CROP_AND_RESIZE)
+    int64_t in = i->o[AP(resize_linear, image)].count[dim],
+            rule = NUMBER(i, resize_linear, coordinates);
+    double scale = i->flt[dim ? FLT(resize_linear, scale_w) : FLT(resize_linear, scale_h)];
+    if (i->imm[IMM(resize_linear, coordinates)].nterms || rule < 0 || rule >= COORDINATES ||
+        rule == CROP_AND_RESIZE)
         return fail(b->d, "resize_linear: rule %lld of coordinates", (long long)rule);
     if (!(scale >= 0) || scale > 1e9 || in < 0 || out < 0)
         return fail(b->d, "resize_linear: from %lld to %lld by %g", (long long)in, (long long)out,
@@ -67,7 +69,7 @@ enum { MANY_ROWS = 1 << 16 };
 
 static bool make_rows(struct binding *b, const struct bound_insn *i, struct resize *r)
 {
-    int64_t n = i->imm[1].base;
+    int64_t n = NUMBER(i, resize_linear, rows);
     if (!make_axis(b, i, 0, n, &r->rows))
         return false;
     if (r->rows.in < 1 || n > MANY_ROWS)
@@ -81,10 +83,11 @@ static bool make_rows(struct binding *b, const struct bound_insn *i, struct resi
 static bool make_columns(struct binding *b, const struct bound_insn *i, struct resize *r)
 {
     struct resized_axis axis;
-    int64_t step = r->direct ? i->o[1].step[1] : r->channels, n = r->pixels;
+    int64_t step = r->direct ? i->o[AP(resize_linear, image)].step[1] : r->channels, n = r->pixels;
     if (!make_axis(b, i, 1, n, &axis))
         return false;
-    bool dense = step == r->channels && (!r->direct || i->o[0].step[1] == r->channels);
+    bool dense =
+        step == r->channels && (!r->direct || i->o[AP(resize_linear, dst)].step[1] == r->channels);
     if (r->width < 1 || n < 1 || (same_size(&axis) && dense))
         return true;
     if (n > INT32_MAX / 8 || step > INT32_MAX / r->width)
@@ -106,7 +109,7 @@ static bool make_columns(struct binding *b, const struct bound_insn *i, struct r
 bool prepare_resize(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     struct resize *r = ARENA_NEW(b->arena, struct resize);
-    const struct operand *y = &i->o[0], *x = &i->o[1];
+    const struct operand *y = &i->o[AP(resize_linear, dst)], *x = &i->o[AP(resize_linear, image)];
     i->prepared = r;
     if (!only_numbers(b, i, insn))
         return false;
@@ -115,7 +118,7 @@ bool prepare_resize(struct binding *b, struct bound_insn *i, const struct insn *
                     "resize_linear: operands of rank %d and %d, expected 3, with equal "
                     "channels",
                     y->rank, x->rank);
-    bool clipped = x->nclips || i->imm[1].nterms;
+    bool clipped = x->nclips || i->imm[IMM(resize_linear, rows)].nterms;
     for (int c = 0; c < y->nclips; c++)
         clipped |= y->clips[c].dim != 0;
     if (clipped)
@@ -151,7 +154,7 @@ static void resize_one(const struct lane *l, const struct bound_insn *i, const c
                        char *to, int64_t row)
 {
     const struct resize *r = i->prepared;
-    const struct operand *y = &i->o[0], *x = &i->o[1];
+    const struct operand *y = &i->o[AP(resize_linear, dst)], *x = &i->o[AP(resize_linear, image)];
     bool listed = r->row && row >= 0 && row < r->rows.out;
     struct between b = listed ? r->row[row] : neighbours(&r->rows, row);
     float *work = (float *)l->scratch;
@@ -181,11 +184,15 @@ static void resize_one(const struct lane *l, const struct bound_insn *i, const c
 
 void exec_resize_linear(struct lane *l, const struct bound_insn *i)
 {
-    int64_t count[MAX_AP_RANK], image[MAX_AP_RANK], row = number_at(l, &i->imm[0]);
-    if (!counts_now(l, i, 0, count) || !counts_now(l, i, 1, image))
+    int64_t count[MAX_AP_RANK], image[MAX_AP_RANK],
+        row = number_at(l, &i->imm[IMM(resize_linear, row)]);
+    if (!counts_now(l, i, AP(resize_linear, dst), count) ||
+        !counts_now(l, i, AP(resize_linear, image), image))
         return;
-    const char *x = operand_address(l, &i->o[1]);
-    char *y = operand_address(l, &i->o[0]);
+    const char *x = operand_address(l, &i->o[AP(resize_linear, image)]);
+    char *y = operand_address(l, &i->o[AP(resize_linear, dst)]);
     for (int64_t n = 0; n < count[0]; n++)
-        resize_one(l, i, x, y + n * i->o[0].step[0] * i->o[0].size, row + n);
+        resize_one(l, i, x,
+                   y + n * i->o[AP(resize_linear, dst)].step[0] * i->o[AP(resize_linear, dst)].size,
+                   row + n);
 }

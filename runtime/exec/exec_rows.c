@@ -20,13 +20,15 @@ bool prepare_reduce(struct binding *b, struct bound_insn *i, const struct insn *
     struct reduction *r = ARENA_NEW(b->arena, struct reduction);
     int rank = i->shape.rank;
     i->prepared = r;
-    r->f = alu_reduce(i->func[0]);
+    r->f = alu_reduce(i->func[FUNC(tensor_reduce, op)]);
     if (r->f == REDUCE_COUNT)
         return fail(b->d, "tensor_reduce: operator '%s' is no reduction",
-                    op_name((enum op)i->func[0]));
-    r->columns = i->inner == 1 && rank >= 2 && i->o[1].dtype == DT_F32 &&
-                 i->o[1].step[rank - 1] != 1 && i->o[1].step[rank - 2] == 1;
-    r->tile = i->inner == 1 && rank >= 2 && i->o[1].dtype == DT_F32 && i->o[1].step[rank - 1] == 1;
+                    op_name((enum op)i->func[FUNC(tensor_reduce, op)]));
+    r->columns = i->inner == 1 && rank >= 2 && i->o[AP(tensor_reduce, src)].dtype == DT_F32 &&
+                 i->o[AP(tensor_reduce, src)].step[rank - 1] != 1 &&
+                 i->o[AP(tensor_reduce, src)].step[rank - 2] == 1;
+    r->tile = i->inner == 1 && rank >= 2 && i->o[AP(tensor_reduce, src)].dtype == DT_F32 &&
+              i->o[AP(tensor_reduce, src)].step[rank - 1] == 1;
     return only_numbers(b, i, insn);
 }
 
@@ -79,10 +81,10 @@ static float reduce_dims(const struct lane *l, enum kernel_reduce f, const struc
 static void reduce_store(struct lane *l, const struct bound_insn *i, char *p, float v)
 {
     const struct reduction *r = i->prepared;
-    v *= i->flt[0];
-    if (number_at(l, &i->imm[1]))
-        v = combine(r->f, load_one(&i->o[0], p), v);
-    store_one(l, &i->o[0], p, v);
+    v *= i->flt[FLT(tensor_reduce, scale)];
+    if (number_at(l, &i->imm[IMM(tensor_reduce, accumulate)]))
+        v = combine(r->f, load_one(&i->o[AP(tensor_reduce, dst)], p), v);
+    store_one(l, &i->o[AP(tensor_reduce, dst)], p, v);
 }
 
 static void reduce_row(struct lane *l, const struct bound_insn *i, char *const *p,
@@ -90,14 +92,16 @@ static void reduce_row(struct lane *l, const struct bound_insn *i, char *const *
 {
     const struct reduction *r = i->prepared;
     int rank = i->shape.rank;
-    reduce_store(l, i, p[0], reduce_dims(l, r->f, &i->o[1], p[1], rank - i->inner, rank, count));
+    reduce_store(l, i, p[AP(tensor_reduce, dst)],
+                 reduce_dims(l, r->f, &i->o[AP(tensor_reduce, src)], p[AP(tensor_reduce, src)],
+                             rank - i->inner, rank, count));
 }
 
 static void reduce_columns(struct lane *l, const struct bound_insn *i, char *const *p,
                            const int64_t *count)
 {
     const struct reduction *r = i->prepared;
-    const struct operand *y = &i->o[0], *x = &i->o[1];
+    const struct operand *y = &i->o[AP(tensor_reduce, dst)], *x = &i->o[AP(tensor_reduce, src)];
     int rank = i->shape.rank;
     enum kernel_reduce joins = adds_up(r->f) ? REDUCE_sum : r->f;
     float sums[CHUNK], part[CHUNK];
@@ -112,13 +116,14 @@ static void reduce_columns(struct lane *l, const struct bound_insn *i, char *con
             for (int64_t k = 0; k < m; k++)
                 part[k] = starts[r->f];
             l->k->reduce_columns[r->f](n > PART ? part : sums,
-                                       (const float *)p[1] + from * pitch + at, pitch, (size_t)rows,
-                                       (size_t)m);
+                                       (const float *)p[AP(tensor_reduce, src)] + from * pitch + at,
+                                       pitch, (size_t)rows, (size_t)m);
             if (n > PART)
                 l->k->reduce_columns[joins](sums, part, m, 1, (size_t)m);
         }
         for (int64_t k = 0; k < m; k++)
-            reduce_store(l, i, p[0] + (at + k) * y->step[rank - 2] * y->size, sums[k]);
+            reduce_store(l, i, p[AP(tensor_reduce, dst)] + (at + k) * y->step[rank - 2] * y->size,
+                         sums[k]);
     }
 }
 
@@ -126,23 +131,26 @@ static void reduce_tile(struct lane *l, const struct bound_insn *i, char *const 
                         const int64_t *count)
 {
     const struct reduction *r = i->prepared;
-    const struct operand *y = &i->o[0], *x = &i->o[1];
+    const struct operand *y = &i->o[AP(tensor_reduce, dst)], *x = &i->o[AP(tensor_reduce, src)];
     int last = i->shape.rank - 1;
     int64_t rows = count[last - 1], pitch = x->step[last - 1];
-    bool direct =
-        y->dtype == DT_F32 && y->step[last - 1] == 1 && i->flt[0] == 1 && !number_at(l, &i->imm[1]);
+    bool direct = y->dtype == DT_F32 && y->step[last - 1] == 1 &&
+                  i->flt[FLT(tensor_reduce, scale)] == 1 &&
+                  !number_at(l, &i->imm[IMM(tensor_reduce, accumulate)]);
     if (direct) {
-        l->k->reduce_rows[r->f]((float *)p[0], (const float *)p[1], pitch, (size_t)rows,
+        l->k->reduce_rows[r->f]((float *)p[AP(tensor_reduce, dst)],
+                                (const float *)p[AP(tensor_reduce, src)], pitch, (size_t)rows,
                                 (size_t)count[last]);
         return;
     }
     float sums[CHUNK];
     for (int64_t at = 0; at < rows; at += CHUNK) {
         int64_t m = rows - at < CHUNK ? rows - at : CHUNK;
-        l->k->reduce_rows[r->f](sums, (const float *)p[1] + at * pitch, pitch, (size_t)m,
-                                (size_t)count[last]);
+        l->k->reduce_rows[r->f](sums, (const float *)p[AP(tensor_reduce, src)] + at * pitch, pitch,
+                                (size_t)m, (size_t)count[last]);
         for (int64_t k = 0; k < m; k++)
-            reduce_store(l, i, p[0] + (at + k) * y->step[last - 1] * y->size, sums[k]);
+            reduce_store(l, i, p[AP(tensor_reduce, dst)] + (at + k) * y->step[last - 1] * y->size,
+                         sums[k]);
     }
 }
 
@@ -181,18 +189,23 @@ static struct in_row whole_row(const struct lane *l, const struct bound_insn *i,
                  (float *)l->scratch + operand * n);
 }
 
+/* The result of softmax and layer_norm. */
+enum { DST = AP(softmax, dst) };
+_Static_assert((int)DST == AP(layer_norm, dst), "results of rows");
+
 static struct out_row result_row(const struct lane *l, const struct bound_insn *i, char *const *p)
 {
-    if (i->o[0].dtype == DT_F32)
-        return (struct out_row){(float *)p[0], i->o[0].step[i->shape.rank - 1]};
+    if (i->o[DST].dtype == DT_F32)
+        return (struct out_row){(float *)p[DST], i->o[DST].step[i->shape.rank - 1]};
     return (struct out_row){(float *)l->scratch, 1};
 }
 
 static void store_result(const struct lane *l, const struct bound_insn *i, char *const *p,
                          int64_t n)
 {
-    if (i->o[0].dtype != DT_F32)
-        store_row(l, &i->o[0], p[0], i->o[0].step[i->shape.rank - 1], (const float *)l->scratch, n);
+    if (i->o[DST].dtype != DT_F32)
+        store_row(l, &i->o[DST], p[DST], i->o[DST].step[i->shape.rank - 1],
+                  (const float *)l->scratch, n);
 }
 
 static void stats_row(struct lane *l, const struct bound_insn *i, char *const *p,
@@ -200,9 +213,9 @@ static void stats_row(struct lane *l, const struct bound_insn *i, char *const *p
 {
     int64_t n = count[i->shape.rank - 1];
     float mean, variance;
-    l->k->mean_variance(whole_row(l, i, p, 2, n), (size_t)n, &mean, &variance);
-    store_one(l, &i->o[0], p[0], mean);
-    store_one(l, &i->o[1], p[1], variance);
+    l->k->mean_variance(whole_row(l, i, p, AP(bn_stats, src), n), (size_t)n, &mean, &variance);
+    store_one(l, &i->o[AP(bn_stats, mean)], p[AP(bn_stats, mean)], mean);
+    store_one(l, &i->o[AP(bn_stats, variance)], p[AP(bn_stats, variance)], variance);
 }
 
 void exec_bn_stats(struct lane *l, const struct bound_insn *i)
@@ -214,13 +227,14 @@ static void softmax_row(struct lane *l, const struct bound_insn *i, char *const 
                         const int64_t *count)
 {
     int64_t n = count[i->shape.rank - 1];
-    struct in_row x = whole_row(l, i, p, 1, n);
+    struct in_row x = whole_row(l, i, p, AP(softmax, src), n);
     struct out_row y = result_row(l, i, p);
-    if (i->flt[0] != 1) {
-        l->k->binary[BINARY_mul](y, x, (struct in_row){&i->flt[0], 0}, (size_t)n);
+    if (i->flt[FLT(softmax, factor)] != 1) {
+        l->k->binary[BINARY_mul](y, x, (struct in_row){&i->flt[FLT(softmax, factor)], 0},
+                                 (size_t)n);
         x = (struct in_row){y.at, y.step};
     }
-    (i->imm[0].base ? l->k->log_softmax : l->k->softmax)(y, x, (size_t)n);
+    (i->imm[IMM(softmax, log)].base ? l->k->log_softmax : l->k->softmax)(y, x, (size_t)n);
     store_result(l, i, p, n);
 }
 
@@ -228,31 +242,33 @@ static void softmax_tile(struct lane *l, const struct bound_insn *i, char *const
                          const int64_t *count)
 {
     int last = i->shape.rank - 1;
-    l->k->softmax_rows((float *)p[0], i->o[0].step[last - 1], (const float *)p[1],
-                       i->o[1].step[last - 1], (size_t)count[last - 1], (size_t)count[last],
-                       i->flt[0]);
+    l->k->softmax_rows((float *)p[AP(softmax, dst)], i->o[AP(softmax, dst)].step[last - 1],
+                       (const float *)p[AP(softmax, src)], i->o[AP(softmax, src)].step[last - 1],
+                       (size_t)count[last - 1], (size_t)count[last], i->flt[FLT(softmax, factor)]);
 }
 
 static void softmax_columns(struct lane *l, const struct bound_insn *i, char *const *p,
                             const int64_t *count)
 {
     int last = i->shape.rank - 1;
-    l->k->softmax_across((float *)p[0], i->o[0].step[last], (const float *)p[1], i->o[1].step[last],
-                         (size_t)count[last - 1], (size_t)count[last], i->flt[0],
-                         i->imm[0].base != 0);
+    l->k->softmax_across((float *)p[AP(softmax, dst)], i->o[AP(softmax, dst)].step[last],
+                         (const float *)p[AP(softmax, src)], i->o[AP(softmax, src)].step[last],
+                         (size_t)count[last - 1], (size_t)count[last], i->flt[FLT(softmax, factor)],
+                         i->imm[IMM(softmax, log)].base != 0);
 }
 
 /* Whether both operands are f32 whose neighbours differ in that dim. */
 static bool neighbours_along(const struct bound_insn *i, int dim)
 {
-    return dim >= 0 && i->o[0].dtype == DT_F32 && i->o[1].dtype == DT_F32 &&
-           i->o[0].step[dim] == 1 && i->o[1].step[dim] == 1;
+    return dim >= 0 && i->o[AP(softmax, dst)].dtype == DT_F32 &&
+           i->o[AP(softmax, src)].dtype == DT_F32 && i->o[AP(softmax, dst)].step[dim] == 1 &&
+           i->o[AP(softmax, src)].step[dim] == 1;
 }
 
 void exec_softmax(struct lane *l, const struct bound_insn *i)
 {
     int last = i->shape.rank - 1;
-    if (last > 0 && !i->imm[0].base && neighbours_along(i, last))
+    if (last > 0 && !i->imm[IMM(softmax, log)].base && neighbours_along(i, last))
         run_tiles(l, i, softmax_tile);
     else if (neighbours_along(i, last - 1))
         run_tiles(l, i, softmax_columns);
@@ -264,15 +280,16 @@ static void layer_norm_row(struct lane *l, const struct bound_insn *i, char *con
                            const int64_t *count)
 {
     int64_t n = count[i->shape.rank - 1];
-    struct in_row x = whole_row(l, i, p, 1, n), gamma = whole_row(l, i, p, 2, n),
-                  beta = whole_row(l, i, p, 3, n);
+    struct in_row x = whole_row(l, i, p, AP(layer_norm, src), n),
+                  gamma = whole_row(l, i, p, AP(layer_norm, gamma), n),
+                  beta = whole_row(l, i, p, AP(layer_norm, beta), n);
     struct out_row y = result_row(l, i, p);
-    if (i->imm[0].base) {
-        l->k->rms_norm(y, x, gamma, (size_t)n, i->flt[0]);
+    if (i->imm[IMM(layer_norm, rms)].base) {
+        l->k->rms_norm(y, x, gamma, (size_t)n, i->flt[FLT(layer_norm, epsilon)]);
         if (beta.at)
             l->k->binary[BINARY_add](y, (struct in_row){y.at, y.step}, beta, (size_t)n);
     } else {
-        l->k->layer_norm(y, x, gamma, beta, (size_t)n, i->flt[0]);
+        l->k->layer_norm(y, x, gamma, beta, (size_t)n, i->flt[FLT(layer_norm, epsilon)]);
     }
     store_result(l, i, p, n);
 }
@@ -284,8 +301,6 @@ void exec_layer_norm(struct lane *l, const struct bound_insn *i)
 
 /* ---- softmax_block ---- */
 
-enum { WEIGHTS, SCORES, BIAS, STATE, SUM };
-
 static bool two_dims(const struct bound_insn *i, int n, int64_t rows, int64_t columns)
 {
     const struct operand *o = &i->o[n];
@@ -295,17 +310,20 @@ static bool two_dims(const struct bound_insn *i, int n, int64_t rows, int64_t co
 bool prepare_softmax_block(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     const struct operand *o = i->o;
-    int64_t rows = o[WEIGHTS].count[0], n = o[WEIGHTS].rank == 2 ? o[WEIGHTS].count[1] : -1;
-    if (n < 0 || !two_dims(i, SCORES, rows, n) || !two_dims(i, STATE, rows, 2) ||
-        !two_dims(i, SUM, rows, -1) || (o[BIAS].mem && !two_dims(i, BIAS, rows, n)))
+    int64_t rows = o[AP(softmax_block, dst)].count[0],
+            n = o[AP(softmax_block, dst)].rank == 2 ? o[AP(softmax_block, dst)].count[1] : -1;
+    if (n < 0 || !two_dims(i, AP(softmax_block, src), rows, n) ||
+        !two_dims(i, AP(softmax_block, state), rows, 2) ||
+        !two_dims(i, AP(softmax_block, sum), rows, -1) ||
+        (o[AP(softmax_block, bias)].mem && !two_dims(i, AP(softmax_block, bias), rows, n)))
         return fail(b->d, "softmax_block: operands of other shapes");
-    for (int k = SCORES; k <= SUM; k++) {
-        bool along = k == BIAS && o[k].step[1] == 0;
+    for (int k = AP(softmax_block, src); k <= AP(softmax_block, sum); k++) {
+        bool along = k == AP(softmax_block, bias) && o[k].step[1] == 0;
         if (o[k].mem && (o[k].dtype != DT_F32 || (o[k].step[1] != 1 && !along && n > 1)))
             return fail(b->d, "softmax_block: operand %d is no row of f32", k);
     }
-    if ((o[WEIGHTS].dtype != DT_F32 && o[WEIGHTS].dtype != DT_BF16) ||
-        (o[WEIGHTS].step[1] != 1 && n > 1))
+    if ((o[AP(softmax_block, dst)].dtype != DT_F32 && o[AP(softmax_block, dst)].dtype != DT_BF16) ||
+        (o[AP(softmax_block, dst)].step[1] != 1 && n > 1))
         return fail(b->d, "softmax_block: its result is no row of f32 or bf16");
     return only_numbers(b, i, insn);
 }
@@ -314,27 +332,32 @@ void exec_softmax_block(struct lane *l, const struct bound_insn *i)
 {
     const struct operand *o = i->o;
     int64_t to[MAX_AP_RANK], from[MAX_AP_RANK], state[MAX_AP_RANK], sum[MAX_AP_RANK];
-    if (!counts_now(l, i, WEIGHTS, to) || !counts_now(l, i, SCORES, from) ||
-        !counts_now(l, i, STATE, state) || !counts_now(l, i, SUM, sum))
+    if (!counts_now(l, i, AP(softmax_block, dst), to) ||
+        !counts_now(l, i, AP(softmax_block, src), from) ||
+        !counts_now(l, i, AP(softmax_block, state), state) ||
+        !counts_now(l, i, AP(softmax_block, sum), sum))
         return;
     int64_t rows = to[0], n = to[1] < from[1] ? to[1] : from[1];
     int64_t most[] = {from[0], state[0], sum[0]};
     for (int k = 0; k < 3; k++)
         rows = most[k] < rows ? most[k] : rows;
-    struct softmax_block s = {
-        .x = {(const float *)operand_address(l, &o[SCORES]), 1, o[SCORES].step[0]},
-        .y = {operand_address(l, &o[WEIGHTS]), o[WEIGHTS].step[0], o[WEIGHTS].dtype == DT_BF16},
-        .scale = i->flt[0],
-        .rows = (size_t)rows,
-        .n = (size_t)n,
-        .sums = (size_t)sum[1],
-        .state = (float *)operand_address(l, &o[STATE]),
-        .sum = (float *)operand_address(l, &o[SUM]),
-        .state_pitch = o[STATE].step[0],
-        .sum_pitch = o[SUM].step[0],
-        .more = number_at(l, &i->imm[0]) != 0};
-    if (o[BIAS].mem)
-        s.bias = (struct in_tile){(const float *)operand_address(l, &o[BIAS]), o[BIAS].step[1] != 0,
-                                  o[BIAS].step[0]};
+    struct softmax_block s = {.x = {(const float *)operand_address(l, &o[AP(softmax_block, src)]),
+                                    1, o[AP(softmax_block, src)].step[0]},
+                              .y = {operand_address(l, &o[AP(softmax_block, dst)]),
+                                    o[AP(softmax_block, dst)].step[0],
+                                    o[AP(softmax_block, dst)].dtype == DT_BF16},
+                              .scale = i->flt[FLT(softmax_block, factor)],
+                              .rows = (size_t)rows,
+                              .n = (size_t)n,
+                              .sums = (size_t)sum[1],
+                              .state = (float *)operand_address(l, &o[AP(softmax_block, state)]),
+                              .sum = (float *)operand_address(l, &o[AP(softmax_block, sum)]),
+                              .state_pitch = o[AP(softmax_block, state)].step[0],
+                              .sum_pitch = o[AP(softmax_block, sum)].step[0],
+                              .more = number_at(l, &i->imm[IMM(softmax_block, more)]) != 0};
+    if (o[AP(softmax_block, bias)].mem)
+        s.bias = (struct in_tile){(const float *)operand_address(l, &o[AP(softmax_block, bias)]),
+                                  o[AP(softmax_block, bias)].step[1] != 0,
+                                  o[AP(softmax_block, bias)].step[0]};
     l->k->softmax_block(&s);
 }

@@ -41,15 +41,16 @@ static bool has_clip(const struct clip *c, int n, const struct clip *wanted)
 /* The instruction's two dims are those of the product's result. */
 static bool same_shape(const struct bound_insn *product, const struct bound_insn *i)
 {
-    const struct operand *c = &product->o[0];
+    const struct operand *c = &product->o[AP(nc_matmul, dst)];
     const struct shape *s = &i->shape;
     if (c->rank != 2 || s->rank != 2 || s->count[0] != c->count[0] || s->count[1] != c->count[1])
         return false;
     for (int k = 0; k < s->nclips; k++)
-        if (!has_clip(product->o[0].clips, product->o[0].nclips, &s->clips[k]))
+        if (!has_clip(product->o[AP(nc_matmul, dst)].clips, product->o[AP(nc_matmul, dst)].nclips,
+                      &s->clips[k]))
             return false;
-    for (int k = 0; k < product->o[0].nclips; k++)
-        if (!has_clip(s->clips, s->nclips, &product->o[0].clips[k]))
+    for (int k = 0; k < product->o[AP(nc_matmul, dst)].nclips; k++)
+        if (!has_clip(s->clips, s->nclips, &product->o[AP(nc_matmul, dst)].clips[k]))
             return false;
     return true;
 }
@@ -109,8 +110,9 @@ static bool add_store(struct finder *f, const struct operand *o, const struct ap
 static bool add_tensor_tensor(struct finder *f, const struct bound_insn *i,
                               const struct insn *insn)
 {
-    bool first = same_place(&i->o[1], &f->now), second = same_place(&i->o[2], &f->now);
-    int other = first ? 2 : 1, op = insn->func[0];
+    enum { A = AP(tensor_tensor, a), B = AP(tensor_tensor, b) };
+    bool first = same_place(&i->o[A], &f->now), second = same_place(&i->o[B], &f->now);
+    int other = first ? B : A, op = insn->func[FUNC(tensor_tensor, op)];
     return first != second && (op == OP_add || op == OP_mul) &&
            add_operand(f, op == OP_add ? STEP_ADD : STEP_MULTIPLY, &i->o[other], &insn->ap[other]);
 }
@@ -118,13 +120,16 @@ static bool add_tensor_tensor(struct finder *f, const struct bound_insn *i,
 static bool add_activation(struct finder *f, const struct bound_insn *i,
                            const struct insn *insn)
 {
-    const struct operand *scale = &i->o[2], *bias = &i->o[3];
+    enum { SCALE = AP(activation, scale), BIAS = AP(activation, bias) };
+    const struct operand *scale = &i->o[SCALE], *bias = &i->o[BIAS];
     struct alu alu;
-    if (!same_place(&i->o[1], &f->now) || (scale->mem && bias->mem) || insn->flt[0] != 1 ||
-        !alu_find(&alu, insn->func[0], false, insn->flt[1], insn->flt[2], f->b->d) ||
+    if (!same_place(&i->o[AP(activation, src)], &f->now) || (scale->mem && bias->mem) ||
+        insn->flt[FLT(activation, factor)] != 1 ||
+        !alu_find(&alu, insn->func[FUNC(activation, f)], false, insn->flt[FLT(activation, a)],
+                  insn->flt[FLT(activation, b)], f->b->d) ||
         (alu.kind != ALU_ACTIVATION && alu.kind != ALU_COPY) ||
-        (scale->mem && !add_operand(f, STEP_MULTIPLY, scale, &insn->ap[2])) ||
-        (bias->mem && !add_operand(f, STEP_ADD, bias, &insn->ap[3])))
+        (scale->mem && !add_operand(f, STEP_MULTIPLY, scale, &insn->ap[SCALE])) ||
+        (bias->mem && !add_operand(f, STEP_ADD, bias, &insn->ap[BIAS])))
         return false;
     if (alu.kind == ALU_COPY || alu.index == ACTIVATION_copy)
         return true;
@@ -140,17 +145,19 @@ static bool add_activation(struct finder *f, const struct bound_insn *i,
 }
 
 /* The instruction's steps and the store of its result. */
+enum { DST = AP(tensor_copy, dst) };
+_Static_assert((int)DST == AP(tensor_tensor, dst) && (int)DST == AP(activation, dst), "results");
 static bool add_insn(struct finder *f, const struct bound_insn *i, const struct insn *insn)
 {
     bool copies = i->op == INSN_tensor_copy;
-    if (f->rounded || (copies                          ? !same_place(&i->o[1], &f->now)
+    if (f->rounded || (copies ? !same_place(&i->o[AP(tensor_copy, src)], &f->now)
                        : i->op == INSN_tensor_tensor ? !add_tensor_tensor(f, i, insn)
                                                      : !add_activation(f, i, insn)))
         return false;
-    if (!add_store(f, &i->o[0], &insn->ap[0]))
+    if (!add_store(f, &i->o[DST], &insn->ap[DST]))
         return false;
-    if (i->o[0].dtype == DT_F32)
-        f->now = i->o[0];
+    if (i->o[DST].dtype == DT_F32)
+        f->now = i->o[DST];
     else
         f->rounded = !copies; /* a copy leaves what it has copied */
     return true;
@@ -173,12 +180,12 @@ static bool tile_read(const struct binding *b, int tile, int n)
 const struct product_steps *find_steps(const struct binding *b, const struct bound_insn *product,
                                        int *skip)
 {
-    const struct ap *sums = &b->next[-1].ap[0];
+    const struct ap *sums = &b->next[-1].ap[AP(nc_matmul, dst)];
     struct planned_step at[MAX_STEPS];
     struct product_steps found = {0, at};
-    struct finder f = {.b = b, .s = &found, .now = product->o[0]};
+    struct finder f = {.b = b, .s = &found, .now = product->o[AP(nc_matmul, dst)]};
     *skip = 0;
-    if (!b->nnext || !add_store(&f, &product->o[0], sums))
+    if (!b->nnext || !add_store(&f, &product->o[AP(nc_matmul, dst)], sums))
         return NULL;
     int done = found.n;
     for (int n = 0; n < b->nnext && same_shape(product, &b->bound_next[n]) &&

@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-enum { DST, STATIONARY, MOVING };
 enum { K_CHUNK = 256 };
 
 struct weight_only {
@@ -26,18 +25,23 @@ static int64_t line(int64_t bytes)
 
 static bool shapes_fit(struct binding *b, const struct bound_insn *i, struct weight_only *m)
 {
-    const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
+    const struct operand *c = &i->o[AP(weight_only_matmul, dst)],
+                         *w = &i->o[AP(weight_only_matmul, stationary)],
+                         *a = &i->o[AP(weight_only_matmul, moving)];
     enum { MOST = 1 << 24 };
     if (c->rank != 2 || w->rank != 1 || a->rank != 2 || c->count[0] != a->count[0])
         return fail(b->d, "weight_only_matmul: operands of rank %d, %d and %d, expected 2, 1 and 2",
                     c->rank, w->rank, a->rank);
-    int64_t k = a->count[1], block = i->imm[0].base, bits = i->imm[1].base;
-    if (w->size != 1 || w->step[0] != 1 || i->o[STATIONARY].nclips || k > MOST || block < 1 ||
-        block > MOST || (bits != 4 && bits != 8) || c->count[0] > 1 << 20)
+    int64_t k = a->count[1], block = NUMBER(i, weight_only_matmul, block),
+            bits = NUMBER(i, weight_only_matmul, bits);
+    if (w->size != 1 || w->step[0] != 1 || i->o[AP(weight_only_matmul, stationary)].nclips ||
+        k > MOST || block < 1 || block > MOST || (bits != 4 && bits != 8) || c->count[0] > 1 << 20)
         return fail(b->d, "weight_only_matmul: %lld rows by blocks of %lld of %lld bits",
                     (long long)c->count[0], (long long)block, (long long)bits);
-    *m = (struct weight_only){
-        .k = (int)k, .block = (int)block, .bits = (int)bits, .zeros = i->imm[2].base != 0};
+    *m = (struct weight_only){.k = (int)k,
+                              .block = (int)block,
+                              .bits = (int)bits,
+                              .zeros = NUMBER(i, weight_only_matmul, zeros) != 0};
     struct pack_quantized least = {k, PACK_ALIGN_OUTS, m->block, m->bits, m->zeros};
     int64_t bytes = (int64_t)pack_quantized_size(&least), n = bytes ? w->count[0] / bytes : 0;
     bool blocks = n <= 4 || n % 4 == 0;
@@ -54,7 +58,8 @@ static bool shapes_fit(struct binding *b, const struct bound_insn *i, struct wei
 bool prepare_weight_only(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     struct weight_only *m = ARENA_NEW(b->arena, struct weight_only);
-    const struct operand *c = &i->o[DST], *a = &i->o[MOVING];
+    const struct operand *c = &i->o[AP(weight_only_matmul, dst)],
+                         *a = &i->o[AP(weight_only_matmul, moving)];
     i->prepared = m;
     if (!only_numbers(b, i, insn) || !shapes_fit(b, i, m))
         return false;
@@ -96,9 +101,11 @@ static void multiply_rows(const struct lane *l, const struct weight_only *m,
 void exec_weight_only_matmul(struct lane *l, const struct bound_insn *i)
 {
     const struct weight_only *m = i->prepared;
-    const struct operand *c = &i->o[DST], *a = &i->o[MOVING];
+    const struct operand *c = &i->o[AP(weight_only_matmul, dst)],
+                         *a = &i->o[AP(weight_only_matmul, moving)];
     int64_t cc[MAX_AP_RANK], ac[MAX_AP_RANK], x_pitch = a->step[0], y_pitch = c->step[0];
-    if (!counts_now(l, i, DST, cc) || !counts_now(l, i, MOVING, ac) || m->k == 0)
+    if (!counts_now(l, i, AP(weight_only_matmul, dst), cc) ||
+        !counts_now(l, i, AP(weight_only_matmul, moving), ac) || m->k == 0)
         return;
     int64_t rows = cc[0] < ac[0] ? cc[0] : ac[0], outs = cc[1];
     char *to = operand_address(l, c), *from = operand_address(l, a), *scratch = l->scratch;
@@ -116,13 +123,14 @@ void exec_weight_only_matmul(struct lane *l, const struct bound_insn *i)
     if (m->convert_result)
         y = whole, y_pitch = m->outs;
     struct weight_only_row w = {.x = x,
-                                .packed = operand_address(l, &i->o[STATIONARY]),
+                                .packed =
+                                    operand_address(l, &i->o[AP(weight_only_matmul, stationary)]),
                                 .k = m->k,
                                 .outs = m->outs,
                                 .block = m->block,
                                 .bits = m->bits,
                                 .zeros = m->zeros,
-                                .centre = i->flt[0],
+                                .centre = i->flt[FLT(weight_only_matmul, centre)],
                                 .bf16 = bf16,
                                 .work = chunk};
     if (rows == 1) {

@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum { MAX_SIDE = 6, MAX_CHANNELS = 1 << 20 };
-enum { SIZE, ROW, COLUMN, COLUMNS, PAD_H, PAD_W };
 
 struct winograd {
     int size, side; /* of a tile, of the patch under it */
@@ -25,19 +24,19 @@ static bool contiguous(const struct operand *o, int dtype)
     return o->dtype == dtype && (o->step[o->rank - 1] == 1 || o->count[o->rank - 1] == 1);
 }
 
-static bool constant_numbers(struct binding *b, const struct bound_insn *i, int columns)
+static bool check_numbers(struct binding *b, const struct bound_insn *i, int64_t size,
+                          int64_t columns)
 {
     const struct insn_info *info = insn_info(i->op);
     for (int n = 0; n < info->nimms; n++) {
-        bool moves = i->op == INSN_winograd_input && (n == ROW || n == COLUMN);
         int64_t v = i->imm[n].base;
-        if ((i->imm[n].nterms && !moves) || v < 0 || v > 1 << 24)
+        if ((i->imm[n].nterms && !info->imm[n].varies) || v < 0 || v > 1 << 24)
             return fail(b->d, "%s: '%s' is %lld", info->name, info->imm[n].name, (long long)v);
     }
-    if (i->imm[SIZE].base != 2 && i->imm[SIZE].base != 4)
+    if (size != 2 && size != 4)
         return fail(b->d, "%s: tiles of %lld pixels a side, expected 2 or 4", info->name,
-                    (long long)i->imm[SIZE].base);
-    return i->imm[columns].base > 0 || fail(b->d, "%s: no tiles in a row", info->name);
+                    (long long)size);
+    return columns > 0 || fail(b->d, "%s: no tiles in a row", info->name);
 }
 
 bool prepare_winograd(struct binding *b, struct bound_insn *i, const struct insn *insn)
@@ -45,13 +44,16 @@ bool prepare_winograd(struct binding *b, struct bound_insn *i, const struct insn
     struct winograd *w = ARENA_NEW(b->arena, struct winograd);
     const struct insn_info *info = insn_info(i->op);
     bool input = i->op == INSN_winograd_input;
-    int columns = input ? COLUMNS : ROW;
+    int64_t size = input ? NUMBER(i, winograd_input, size) : NUMBER(i, winograd_output, size);
+    w->columns = input ? NUMBER(i, winograd_input, columns) : NUMBER(i, winograd_output, columns);
     i->prepared = w;
-    if (!constant_numbers(b, i, columns))
+    if (!check_numbers(b, i, size, w->columns))
         return false;
-    w->size = (int)i->imm[SIZE].base, w->side = w->size + 2;
-    w->columns = i->imm[columns].base;
-    const struct operand *image = &i->o[input ? 1 : 0], *planes = &i->o[input ? 0 : 1];
+    w->size = (int)size, w->side = w->size + 2;
+    const struct operand *image =
+        &i->o[input ? AP(winograd_input, image) : AP(winograd_output, dst)];
+    const struct operand *planes =
+        &i->o[input ? AP(winograd_input, dst) : AP(winograd_output, planes)];
     w->bf16 = input && planes->dtype == DT_BF16;
     if (image->rank != 3 || planes->rank != 3 || !contiguous(image, DT_F32) ||
         !contiguous(planes, w->bf16 ? DT_BF16 : DT_F32))
@@ -62,20 +64,21 @@ bool prepare_winograd(struct binding *b, struct bound_insn *i, const struct insn
         return fail(b->d, "%s: %lld planes of %lld channels, expected %d of %lld", info->name,
                     (long long)planes->count[0], (long long)planes->count[2], w->side * w->side,
                     (long long)image->count[2]);
-    for (int n = 0; n < i->o[input ? 0 : 1].nclips; n++)
-        if (i->o[input ? 0 : 1].clips[n].dim == 0)
+    for (int n = 0; n < planes->nclips; n++)
+        if (planes->clips[n].dim == 0)
             return fail(b->d, "%s: planes that are cut", info->name);
     if (input) {
         need_scratch(b, image->count[2] * (int64_t)sizeof(float) + 64);
         return true;
     }
-    const struct operand *bias = &i->o[2];
+    const struct operand *bias = &i->o[AP(winograd_output, bias)];
     if (bias->mem &&
         (!contiguous(bias, DT_F32) || bias->count[bias->rank - 1] != image->count[2] ||
          bias->rank > 2))
         return fail(b->d, "%s: a bias that is not %lld f32", info->name,
                     (long long)image->count[2]);
-    if (!alu_find(&w->alu, i->func[0], false, i->flt[0], i->flt[1], b->d))
+    if (!alu_find(&w->alu, i->func[FUNC(winograd_output, f)], false,
+                  i->flt[FLT(winograd_output, a)], i->flt[FLT(winograd_output, b)], b->d))
         return false;
     w->f = w->alu.kind == ALU_ACTIVATION ? (enum kernel_activation)w->alu.index : ACTIVATION_copy;
     w->extra = w->alu.kind != ALU_ACTIVATION && w->alu.kind != ALU_COPY;
@@ -107,19 +110,22 @@ static void list_patch(const struct operand *x, const float *image, const int64_
 void exec_winograd_input(struct lane *l, const struct bound_insn *i)
 {
     const struct winograd *w = i->prepared;
-    const struct operand *y = &i->o[0], *x = &i->o[1];
+    const struct operand *y = &i->o[AP(winograd_input, dst)], *x = &i->o[AP(winograd_input, image)];
     int64_t yc[MAX_AP_RANK], xc[MAX_AP_RANK];
-    if (!counts_now(l, i, 0, yc) || !counts_now(l, i, 1, xc))
+    if (!counts_now(l, i, AP(winograd_input, dst), yc) ||
+        !counts_now(l, i, AP(winograd_input, image), xc))
         return;
     char *planes = operand_address(l, y);
     float *zeros = (float *)l->scratch;
     const float *image = (const float *)operand_address(l, x), *pixels[MAX_SIDE * MAX_SIDE];
     int64_t channels = least(yc[2], xc[2]);
-    int64_t first_row = number_at(l, &i->imm[ROW]), first_column = number_at(l, &i->imm[COLUMN]);
+    int64_t first_row = number_at(l, &i->imm[IMM(winograd_input, row)]),
+            first_column = number_at(l, &i->imm[IMM(winograd_input, column)]);
     memset(zeros, 0, (size_t)channels * sizeof *zeros);
     for (int64_t t = 0, row = 0, column = 0; t < yc[1]; t++, planes += y->step[1] * y->size) {
-        list_patch(x, image, xc, (first_row + row) * w->size - i->imm[PAD_H].base,
-                   (first_column + column) * w->size - i->imm[PAD_W].base, w->side, zeros, pixels);
+        list_patch(x, image, xc, (first_row + row) * w->size - NUMBER(i, winograd_input, pad_h),
+                   (first_column + column) * w->size - NUMBER(i, winograd_input, pad_w), w->side,
+                   zeros, pixels);
         l->k->winograd_input(planes, y->step[0], w->bf16, pixels, (size_t)channels, w->size);
         if (++column == w->columns)
             column = 0, row++;
@@ -131,14 +137,18 @@ void exec_winograd_input(struct lane *l, const struct bound_insn *i)
 void exec_winograd_output(struct lane *l, const struct bound_insn *i)
 {
     const struct winograd *w = i->prepared;
-    const struct operand *y = &i->o[0], *x = &i->o[1], *bias = &i->o[2];
+    const struct operand *y = &i->o[AP(winograd_output, dst)],
+                         *x = &i->o[AP(winograd_output, planes)],
+                         *bias = &i->o[AP(winograd_output, bias)];
     int64_t yc[MAX_AP_RANK], xc[MAX_AP_RANK], bc[MAX_AP_RANK];
-    if (!counts_now(l, i, 0, yc) || !counts_now(l, i, 1, xc))
+    if (!counts_now(l, i, AP(winograd_output, dst), yc) ||
+        !counts_now(l, i, AP(winograd_output, planes), xc))
         return;
     int64_t channels = least(yc[2], xc[2]);
-    struct epilogue e = {.activation = w->f, .p = {i->flt[0], i->flt[1]}};
+    struct epilogue e = {.activation = w->f,
+                         .p = {i->flt[FLT(winograd_output, a)], i->flt[FLT(winograd_output, b)]}};
     if (bias->mem) {
-        if (!counts_now(l, i, 2, bc))
+        if (!counts_now(l, i, AP(winograd_output, bias), bc))
             return;
         e.bias = (const float *)operand_address(l, bias);
         channels = least(channels, bc[bias->rank - 1]);

@@ -17,11 +17,13 @@ struct flat {
     int64_t at[MAX_APS];    /* where, in scratch memory */
 };
 
+enum { DST = AP(tensor_tensor, dst) }; /* the first operand of all that are flattened */
+
 static bool elementwise(const struct bound_insn *i)
 {
     return i->op == INSN_tensor_tensor || i->op == INSN_tensor_scalar ||
            i->op == INSN_scalar_tensor_tensor || i->op == INSN_select ||
-           (i->op == INSN_activation && !i->o[4].mem);
+           (i->op == INSN_activation && !i->o[AP(activation, sum)].mem);
 }
 
 /* Whether the elements from dim `from` on are neighbours. */
@@ -59,7 +61,7 @@ void flatten(struct binding *b, struct bound_insn *i)
     const struct shape *s = &i->shape;
     int last = s->rank - 1, from = last;
     if (!elementwise(i) || i->inner || last < 1 || s->count[last] >= LONG_ROW || !whole_dims(s) ||
-        !dense(&i->o[0], s, 0))
+        !dense(&i->o[DST], s, 0))
         return;
     int64_t each = 1;
     while (from > 0 && each * s->count[from] <= PART_ELEMENTS)

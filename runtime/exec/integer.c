@@ -12,15 +12,16 @@ static const uint8_t integer_of[OP_COUNT] = {
 bool integer_find(struct integer_function *f, const struct kernel_table *k,
                   const struct bound_insn *i, struct diag *d)
 {
-    enum op op = (enum op)i->func[0];
-    int x = i->o[1].dtype, z = i->o[0].dtype;
+    enum op op = (enum op)i->func[FUNC(tensor_tensor, op)];
+    int x = i->o[AP(tensor_tensor, a)].dtype, z = i->o[AP(tensor_tensor, dst)].dtype;
     f->run = NULL;
     f->row = ew_row(op);
     if (!f->row || !(dtype_class(x) == DTC_SINT ? (void *)f->row->sn : (void *)f->row->un))
         return fail(d, "operator '%s' is no function of an engine on %s", op_name(op),
                     dtype_name(x));
     bool booleans = x == DT_BOOL && !(f->row->kinds & KB),
-         same = i->o[2].dtype == x && z == (f->row->form == EW_COMPARE ? DT_BOOL : x);
+         same = i->o[AP(tensor_tensor, b)].dtype == x &&
+                z == (f->row->form == EW_COMPARE ? DT_BOOL : x);
     if (integer_of[op] && same && !booleans)
         f->run = kernels_integer(k, (enum kernel_integer)(integer_of[op] - 1), x);
     return true;
@@ -40,37 +41,47 @@ void integer_row(const struct integer_function *f, const struct bound_insn *i, c
 {
     const struct operand *o = i->o;
     int last = i->shape.rank - 1;
-    int64_t zs = o[0].step[last], xs = o[1].step[last], ys = o[2].step[last];
+    int64_t zs = o[AP(tensor_tensor, dst)].step[last], xs = o[AP(tensor_tensor, a)].step[last],
+            ys = o[AP(tensor_tensor, b)].step[last];
     if (f->run) {
-        f->run(p[0], zs, p[1], xs, p[2], ys, (size_t)n);
+        f->run(p[AP(tensor_tensor, dst)], zs, p[AP(tensor_tensor, a)], xs, p[AP(tensor_tensor, b)],
+               ys, (size_t)n);
         return;
     }
     int64_t x[CHUNK], y[CHUNK], z[CHUNK];
     for (int64_t at = 0; at < n; at += CHUNK) {
         int64_t m = n - at < CHUNK ? n - at : CHUNK;
-        load(&o[1], p[1] + at * xs * o[1].size, xs, m, x);
-        load(&o[2], p[2] + at * ys * o[2].size, ys, m, y);
-        if (dtype_class(o[1].dtype) == DTC_SINT)
+        load(&o[AP(tensor_tensor, a)],
+             p[AP(tensor_tensor, a)] + at * xs * o[AP(tensor_tensor, a)].size, xs, m, x);
+        load(&o[AP(tensor_tensor, b)],
+             p[AP(tensor_tensor, b)] + at * ys * o[AP(tensor_tensor, b)].size, ys, m, y);
+        if (dtype_class(o[AP(tensor_tensor, a)].dtype) == DTC_SINT)
             f->row->sn(x, y, z, m);
         else
             f->row->un((const uint64_t *)x, (const uint64_t *)y, (uint64_t *)z, m);
         for (int64_t k = 0; k < m; k++)
-            dtype_store_i64(o[0].dtype, p[0] + (at + k) * zs * o[0].size, 0, z[k]);
+            dtype_store_i64(o[AP(tensor_tensor, dst)].dtype,
+                            p[AP(tensor_tensor, dst)] +
+                                (at + k) * zs * o[AP(tensor_tensor, dst)].size,
+                            0, z[k]);
     }
 }
 
 #define CHOOSE(T)                                                                                  \
     for (int64_t k = 0; k < n; k++)                                                                \
-        ((T *)p[0])[k * zs] =                                                                      \
-            p[1][k * ws] ? ((const T *)p[2])[k * as] : ((const T *)p[3])[k * bs];                  \
+        ((T *)to)[k * zs] = which[k * ws] ? ((const T *)x)[k * as] : ((const T *)y)[k * bs];       \
     return
 
 void choose_row(const struct bound_insn *i, char *const *p, int64_t n)
 {
-    const struct operand *o = i->o;
+    const struct operand *dst = &i->o[AP(select, dst)], *predicate = &i->o[AP(select, predicate)],
+                         *a = &i->o[AP(select, a)], *b = &i->o[AP(select, b)];
+    char *to = p[AP(select, dst)];
+    const char *which = p[AP(select, predicate)], *x = p[AP(select, a)], *y = p[AP(select, b)];
     int last = i->shape.rank - 1;
-    int64_t zs = o[0].step[last], ws = o[1].step[last], as = o[2].step[last], bs = o[3].step[last];
-    switch (o[0].size) {
+    int64_t zs = dst->step[last], ws = predicate->step[last], as = a->step[last],
+            bs = b->step[last];
+    switch (dst->size) {
     case 1:
         CHOOSE(uint8_t);
     case 2:
@@ -81,7 +92,6 @@ void choose_row(const struct bound_insn *i, char *const *p, int64_t n)
         CHOOSE(uint64_t);
     }
     for (int64_t k = 0; k < n; k++)
-        memcpy(p[0] + k * zs * o[0].size,
-               p[1][k * ws] ? p[2] + k * as * o[2].size : p[3] + k * bs * o[3].size,
-               (size_t)o[0].size);
+        memcpy(to + k * zs * dst->size, which[k * ws] ? x + k * as * a->size : y + k * bs * b->size,
+               (size_t)dst->size);
 }

@@ -47,8 +47,8 @@ static void run_instance(struct lane *l, const struct bound_kernel *k)
             i->run(l, i);
             pc += i->skip;
         } else if (i->op == INSN_loop) {
-            int64_t count = number_value(&i->imm[1], l->vars);
-            l->vars[i->imm[0].base] = 0;
+            int64_t count = number_value(&i->imm[IMM(loop, count)], l->vars);
+            l->vars[i->imm[IMM(loop, var)].base] = 0;
             if (count > 0)
                 left[depth++] = count;
             else
@@ -56,7 +56,7 @@ static void run_instance(struct lane *l, const struct bound_kernel *k)
         } else if (--left[depth - 1] > 0) {
             if (!goes_on(l))
                 return;
-            l->vars[k->insns[i->match].imm[0].base]++;
+            l->vars[k->insns[i->match].imm[IMM(loop, var)].base]++;
             pc = i->match;
         } else {
             depth--;

@@ -73,7 +73,7 @@ static enum gemm_type product_type(const struct kernel *k)
     for (int i = 0; i < k->ninsns; i++) {
         if (k->insns[i].op != INSN_nc_matmul && k->insns[i].op != INSN_quantized_matmul)
             continue;
-        size_t bytes = dtype_bytes(k->insns[i].ap[2].dtype);
+        size_t bytes = dtype_bytes(k->insns[i].ap[AP(nc_matmul, moving)].dtype);
         return bytes == 1 ? GEMM_U8S8 : bytes == 2 ? GEMM_BF16 : GEMM_F32;
     }
     return GEMM_F32;
