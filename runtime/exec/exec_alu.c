@@ -49,15 +49,16 @@ bool prepare_tensor_alu(struct binding *b, struct bound_insn *i, const struct in
 {
     struct two_alu *t = ARENA_NEW(b->arena, struct two_alu);
     i->prepared = t;
-    t->one = i->func[1] == OP_identity;
+    int op0 = i->func[FUNC(tensor_alu, op0)], op1 = i->func[FUNC(tensor_alu, op1)];
+    t->one = op1 == OP_identity;
     if (!only_numbers(b, i, insn))
         return false;
-    if (is_bits(i->func[0]) || is_bits(i->func[1]))
+    if (is_bits(op0) || is_bits(op1))
         return prepare_bits(b, i, t);
     for (int n = 0; n < 2; n++)
         if (!alu_find(&t->f[n], i->func[n], i->imm[n].base != 0, i->flt[n], 0, b->d))
             return false;
-    t->multiply_add = i->func[0] == OP_mul && i->func[1] == OP_add;
+    t->multiply_add = op0 == OP_mul && op1 == OP_add;
     t->reduce = alu_reduce(i->func[FUNC(tensor_alu, reduce)]);
     bool reduces = t->reduce == REDUCE_sum || t->reduce == REDUCE_prod || t->reduce == REDUCE_max ||
                    t->reduce == REDUCE_min;

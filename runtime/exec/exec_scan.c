@@ -26,7 +26,8 @@ bool prepare_scan(struct binding *b, struct bound_insn *i, const struct insn *in
     for (int n = 0; n < 2; n++)
         if (!alu_find(&s->f[n], i->func[n], i->imm[n].base != 0, 0, 0, b->d))
             return false;
-    s->multiply_add = !s->cumulative && i->func[0] == OP_mul && i->func[1] == OP_add;
+    s->multiply_add = !s->cumulative && i->func[FUNC(tensor_scan, op0)] == OP_mul &&
+                      i->func[FUNC(tensor_scan, op1)] == OP_add;
     return only_numbers(b, i, insn);
 }
 

@@ -19,18 +19,18 @@ bool separate_rows(struct binding *b, const struct bound_insn *i, int inner)
                 return fail(b->d, "%s: operand '%s' is cut along its rows", info->name,
                             info->ap[n].name);
         for (int d = 0; d < rank - inner; d++)
-            if (i->o[n].count[d] != i->o[0].count[d] &&
+            if (i->o[n].count[d] != i->o->count[d] &&
                 (i->o[n].count[d] != 1 || info->ap[n].access != 'r'))
                 return fail(b->d, "%s: operand '%s' counts %lld in dim %d, expected %lld",
                             info->name, info->ap[n].name, (long long)i->o[n].count[d], d,
-                            (long long)i->o[0].count[d]);
+                            (long long)i->o->count[d]);
     }
     return true;
 }
 
 void run_separate(struct lane *l, const struct bound_insn *i, int inner, separate_fn row)
 {
-    int rank = i->o[0].rank, outer = rank - inner;
+    int rank = i->o->rank, outer = rank - inner;
     int64_t count[MAX_AP_RANK] = {0}, of[MAX_AP_RANK], at[MAX_AP_RANK] = {0};
     struct separate_row r = {.number = 0};
     for (int n = 0; n < i->nops; n++) {

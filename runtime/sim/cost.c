@@ -122,18 +122,19 @@ static double rate_of(const struct machine *m, const struct number_insn *n, doub
 {
     const struct timing *t = machine_timing(m);
     bool vector = n->engine == ENGINE_DVE;
-    int op = n->source->func[0];
+    const uint16_t *func = n->source->func;
     switch (n->op) {
     case INSN_tensor_tensor: /* two streams from SBUF share its port */
         if (n->ap[AP(tensor_tensor, a)].mem != n->ap[AP(tensor_tensor, b)].mem)
             rate = 1;
-        else if (all_fast(n) && sums(op))
+        else if (all_fast(n) && sums(func[FUNC(tensor_tensor, op)]))
             rate = vector && t->fast_16_bit ? 0.5 : 1;
         break;
     case INSN_scalar_tensor_tensor:
         if (is_16_bit(&n->ap[AP(scalar_tensor_tensor, src)]) &&
-            is_16_bit(&n->ap[AP(scalar_tensor_tensor, tensor)]) && op == OP_sub &&
-            n->source->func[1] == OP_mul)
+            is_16_bit(&n->ap[AP(scalar_tensor_tensor, tensor)]) &&
+            func[FUNC(scalar_tensor_tensor, op0)] == OP_sub &&
+            func[FUNC(scalar_tensor_tensor, op1)] == OP_mul)
             rate = 1;
         break;
     case INSN_select:
@@ -141,16 +142,19 @@ static double rate_of(const struct machine *m, const struct number_insn *n, doub
             rate = 1;
         break;
     case INSN_tensor_reduce:
-        if (all_16_bit(n) && (op == OP_add || op == OP_max))
+        if (all_16_bit(n) &&
+            (func[FUNC(tensor_reduce, op)] == OP_add || func[FUNC(tensor_reduce, op)] == OP_max))
             rate = 0.5;
         break;
     case INSN_memset:
-        if (n->source->flt[0] == 0 && n->ap[0].size == 2)
+        if (n->source->flt[FLT(memset, value)] == 0 && n->ap[AP(memset, dst)].size == 2)
             rate = 0.5;
         break;
     case INSN_tensor_copy:
     case INSN_tensor_scalar:
-        if (n->op == INSN_tensor_scalar && vector && (op == OP_reciprocal || op == OP_div))
+        if (n->op == INSN_tensor_scalar && vector &&
+            (func[FUNC(tensor_scalar, op0)] == OP_reciprocal ||
+             func[FUNC(tensor_scalar, op0)] == OP_div))
             rate = 8;
         else if (vector && t->fast_16_bit && all_16_bit(n))
             rate = all_fast(n) ? 0.25 : 0.5;
@@ -200,8 +204,10 @@ static double product_cycles(const struct machine *m, const struct number_insn *
                            *v = &n->ap[AP(nc_matmul, moving)];
     double columns = (double)count_of(s, s->rank - 1, vars), all = (double)ap_total(v, vars);
     double k = (double)count_of(v, v->rank - 1, vars);
-    if (n->op != INSN_nc_matmul)
-        columns = (double)count_of(&n->ap[0], n->ap[0].rank - 1, vars);
+    if (n->op != INSN_nc_matmul) { /* packed: as many as the result has */
+        const struct number_ap *dst = &n->ap[AP(quantized_matmul, dst)];
+        columns = (double)count_of(dst, dst->rank - 1, vars);
+    }
     w->matmul = w->array = 2 * all * columns;
     double wide = s->dtype == DT_F32 || s->dtype == DT_I32 ? 4 : 1;
     if (!m->strict)
@@ -216,7 +222,7 @@ static double product_cycles(const struct machine *m, const struct number_insn *
 static double transpose_cycles(const struct machine *m, const struct number_insn *n,
                                const int64_t *vars, struct work *w)
 {
-    const struct number_ap *s = &n->ap[1];
+    const struct number_ap *s = &n->ap[AP(nc_transpose, src)];
     double p = (double)count_of(s, 0, vars), all = (double)ap_total(s, vars);
     double f = p > 0 ? all / p : 0;
     if (!m->strict)
@@ -261,7 +267,7 @@ static void transfer(const struct machine *m, const struct number_insn *n, const
                      struct work *w)
 {
     const struct timing *t = machine_timing(m);
-    const struct number_ap *dst = &n->ap[0], *src = &n->ap[1];
+    const struct number_ap *dst = &n->ap[AP(dma_copy, dst)], *src = &n->ap[AP(dma_copy, src)];
     int64_t total = ap_total(dst, vars), size = dst->size > src->size ? dst->size : src->size;
     if (total <= 0)
         return;
@@ -292,7 +298,8 @@ static void transfer(const struct machine *m, const struct number_insn *n, const
 
 static void hbm_traffic(const struct number_insn *n, const int64_t *vars, struct work *w)
 {
-    int64_t written = ap_total(&n->ap[0], vars) * n->ap[0].size;
+    const struct number_ap *dst = n->ap; /* the first of any instruction */
+    int64_t written = ap_total(dst, vars) * dst->size;
     for (int i = 0; i < n->naps; i++) {
         const struct number_ap *a = &n->ap[i];
         if (a->mem != MEM_HBM)

@@ -62,7 +62,7 @@ static void packed_products(void **state)
             struct pack_shape shape = {(enum pack_type)t, 1, K, m};
             begin(&b);
             int rows = grid(&b, 2), outs = grid(&b, (m + 63) / 64);
-            int width = pack_width(m);
+            int width = pack_width(m), block = width < 64 ? width : 64;
             int c = buffer(&b, types[t][2], N * m, true), a = buffer(&b, types[t][0], N * K, false);
             begin(&plain);
             int w = buffer(&plain, types[t][1], K * m, false);
@@ -76,9 +76,9 @@ static void packed_products(void **state)
             i->ap[2] = pattern(a, types[t][0], 2, (int64_t[]){N, K}, 1, 0);
             i->ap[1] = pattern(packed, types[t][1], 2, (int64_t[]){K, m}, 1, 0);
             i->ap[1].dim[0].step = width;
-            tiled(&b, &i->ap[0], 0, rows, 16), tiled(&b, &i->ap[0], 1, outs, 64),
+            tiled(&b, &i->ap[0], 0, rows, 16), tiled(&b, &i->ap[0], 1, outs, block),
                 tiled(&b, &i->ap[2], 0, rows, 16);
-            tiled(&b, &i->ap[1], 1, outs, 64);
+            tiled(&b, &i->ap[1], 1, outs, block);
             affine_set(&i->ap[1].offset, &b.p->arena, outs, width * K);
             /* the reference multiplies plain weights */
             struct tensor expect = {.kind = VK_NONE};

@@ -28,7 +28,7 @@ static void make_layer(struct layer *l, int gates, bool bf16)
     begin(&l->b);
     l->grid = grid(&l->b, 2); /* both instances do the same */
     l->insn = add(&l->b, INSN_recurrence);
-    l->insn->imm[0].base = gates;
+    l->insn->imm[IMM(recurrence, gates)].base = gates;
     operand(l, STATE, DT_F32, 2, (int64_t[]){ROWS, states * HIDDEN});
     operand(l, Y, DT_F32, 3, (int64_t[]){TIMES, ROWS, HIDDEN});
     operand(l, X, DT_F32, 3, (int64_t[]){TIMES, ROWS, INPUTS});
@@ -45,7 +45,8 @@ static const char *run(struct layer *l)
     static struct diag d;
     diag_clear(&d);
     add_steps(&l->b);
-    assert_true(program_check(l->b.p, &d));
+    if (!program_check(l->b.p, &d))
+        return d.text;
     struct model *m = model_new(l->b.p, &d);
     struct context *c = context_new(m, 1, &d);
     for (int i = 0; i < l->b.n; i++)
@@ -166,12 +167,12 @@ static void changed_layers_are_refused(void **state)
     }
     for (int64_t gates = -1; gates <= 6; gates++) { /* 3: of another state */
         make_layer(&l, 4, false);
-        l.insn->imm[0].base = gates;
+        l.insn->imm[IMM(recurrence, gates)].base = gates;
         assert_true(gates == 4 ? !*run(&l) : !!strstr(run(&l), refusal));
     }
     make_layer(&l, 4, false);
-    affine_set(&l.insn->imm[0], &l.b.p->arena, l.grid, 1);
-    assert_non_null(strstr(run(&l), refusal));
+    affine_set(&l.insn->imm[IMM(recurrence, gates)], &l.b.p->arena, l.grid, 1);
+    assert_non_null(strstr(run(&l), "'gates' depends on a variable, expected a number"));
     make_layer(&l, 4, true); /* pairs of an odd count end with half of one */
     l.insn->ap[WEIGHTS].dim[1].count = HIDDEN - 1;
     assert_non_null(strstr(run(&l), refusal));
