@@ -124,7 +124,8 @@ def xrt() -> ctypes.CDLL:
                 "xrt_open": (p, [c]), "xrt_open_memory": (p, [p, ctypes.c_size_t]), "xrt_close": (None, [p]),
                 "xrt_input_count": (n, [p]), "xrt_output_count": (n, [p]), "xrt_input_info": (info, [p, n]),
                 "xrt_output_info": (info, [p, n]), "xrt_context_new": (p, [p, n]), "xrt_context_free": (None, [p]),
-                "xrt_set_input": (ctypes.c_bool, [p, n, p]), "xrt_run": (ctypes.c_bool, [p]),
+                "xrt_set_input": (ctypes.c_bool, [p, n, p]), "xrt_set_output": (ctypes.c_bool, [p, n, p, ctypes.c_size_t]),
+                "xrt_threads": (n, [p]), "xrt_run": (ctypes.c_bool, [p]),
                 "xrt_output": (ctypes.c_bool, [p, n, p]), "xrt_profile": (ctypes.c_bool, [p, c]), "xrt_error": (c, []),
             }
             for name, (result, args) in table.items():
@@ -151,73 +152,3 @@ class Archive:
 
     def __bytes__(self) -> bytes:
         return ctypes.string_at(self.bytes.data, self.bytes.size)
-
-
-class Model:
-    """A loaded archive. Called with arrays it returns its outputs; one thread at a time."""
-
-    def __init__(self, source: Any, threads: int = 0):
-        lib = xrt()
-        self._context = None
-        self._archive = source
-        if isinstance(source, Archive):
-            self._model = lib.xrt_open_memory(source.bytes.data, source.bytes.size)
-        elif isinstance(source, (bytes, bytearray)):
-            self._memory = np.zeros(len(source) + 64, np.uint8)
-            start = -self._memory.ctypes.data % 64
-            self._memory[start:start + len(source)] = np.frombuffer(source, np.uint8)
-            self._model = lib.xrt_open_memory(self._memory.ctypes.data + start, len(source))
-        else:
-            self._model = lib.xrt_open(os.fsencode(source))
-        if not self._model:
-            raise XccError(lib.xrt_error().decode(errors="replace"))
-        self._context = lib.xrt_context_new(self._model, threads)
-        if not self._context:
-            raise XccError(lib.xrt_error().decode(errors="replace"))
-        self.inputs = [lib.xrt_input_info(self._model, i).contents for i in range(lib.xrt_input_count(self._model))]
-        self.outputs = [lib.xrt_output_info(self._model, i).contents for i in range(lib.xrt_output_count(self._model))]
-
-    def __del__(self) -> None:
-        if _xrt is not None:
-            if getattr(self, "_context", None):
-                _xrt.xrt_context_free(self._context)
-            if getattr(self, "_model", None):
-                _xrt.xrt_close(self._model)
-
-    def run(self, arrays: Sequence[np.ndarray]) -> List[np.ndarray]:
-        """Outputs for the inputs given, in their order."""
-        lib = xrt()
-        if len(arrays) != len(self.inputs):
-            raise XccError("%d inputs given, expected %d: %s" %
-                           (len(arrays), len(self.inputs), ", ".join(i.name.decode() for i in self.inputs)))
-        keep = []
-        for k, (a, info) in enumerate(zip(arrays, self.inputs)):
-            a = np.ascontiguousarray(a)
-            t = _Tensor(dtypes.name_of(a.dtype).encode(), a.ndim, (ctypes.c_int64 * 12)(*a.shape), a.ctypes.data)
-            keep.append((a, t))
-            if not lib.xrt_set_input(self._context, k, ctypes.byref(t)):
-                raise XccError(lib.xrt_error().decode(errors="replace"))
-        self.execute()
-        out = []
-        for k in range(len(self.outputs)):
-            t = _Tensor()
-            if not lib.xrt_output(self._context, k, ctypes.byref(t)):
-                raise XccError(lib.xrt_error().decode(errors="replace"))
-            d = dtypes.from_name(t.dtype.decode())
-            shape = tuple(t.dims[:t.rank])
-            n = int(np.prod(shape, dtype=np.int64)) * d.itemsize
-            raw = np.frombuffer(ctypes.string_at(t.data, n), np.uint8) if n else np.zeros(0, np.uint8)
-            out.append(raw.view(d).reshape(shape).copy())
-        return out
-
-    def execute(self) -> None:
-        """Runs with the inputs that were set."""
-        lib = xrt()
-        if not lib.xrt_run(self._context):
-            raise XccError(lib.xrt_error().decode(errors="replace"))
-
-    def __call__(self, *arrays: Any) -> Any:
-        from . import _arrays
-
-        out = [_arrays.like(r, arrays[0] if arrays else None) for r in self.run([_arrays.to_numpy(a) for a in arrays])]
-        return out[0] if len(out) == 1 else tuple(out)

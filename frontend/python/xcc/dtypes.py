@@ -31,6 +31,7 @@ int8, int16, int32 = np.dtype(np.int8), np.dtype(np.int16), np.dtype(np.int32)
 uint8, uint16, uint32 = np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32)
 int64, uint64, float64 = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.float64)
 bool_ = np.dtype(np.bool_)
+complex64, complex128 = np.dtype(np.complex64), np.dtype(np.complex128)
 # Not storage types of their own: computed as f32.
 tfloat32 = np.dtype(np.float32, metadata={"name": "tfloat32"})
 # Four elements in one: carried as opaque integers.
@@ -44,6 +45,13 @@ _NAMES: Dict[np.dtype, str] = {
     int8: "i8", int16: "i16", int32: "i32", int64: "i64", uint8: "u8", uint16: "u16", uint32: "u32", uint64: "u64",
     bool_: "bool", float8_e4m3fn_x4: "u32", float8_e5m2_x4: "u32", float4_e2m1fn_x4: "u16",
 }
+_NAMES.update({complex64: "c64", complex128: "c128"})
+# Further types of ml_dtypes, by the library's names.
+for _n, _d in {"i4": "int4", "u4": "uint4", "i2": "int2", "u2": "uint2", "f8e4m3fnuz": "float8_e4m3fnuz", "f8e5m2fnuz": "float8_e5m2fnuz",
+               "f8e3m4": "float8_e3m4", "f8e4m3b11fnuz": "float8_e4m3b11fnuz", "f4e2m1fn": "float4_e2m1fn",
+               "f6e2m3fn": "float6_e2m3fn", "f6e3m2fn": "float6_e3m2fn"}.items():
+    if ml_dtypes is not None and hasattr(ml_dtypes, _d):
+        _NAMES[np.dtype(getattr(ml_dtypes, _d))] = _n
 _FROM: Dict[str, np.dtype] = {}
 for _d, _n in _NAMES.items():
     _FROM.setdefault(_n, _d)

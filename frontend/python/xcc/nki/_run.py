@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from .. import _arrays, _lib, dtypes
+from ..model import Model
 from ._build import Builder
 from ._core import emit_dma, shape_on_chip
 from ._errors import NkiError, NkiIndexError, NkiTypeError, error
@@ -92,7 +93,7 @@ class Compiled:
         self.results = results
         self.archive = archive
         self.notes = list(traced.trace.notes)
-        self._model: Optional[_lib.Model] = None
+        self._model: Optional[Model] = None
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes the archive (a .neff that xrun and xdump read)."""
@@ -101,9 +102,9 @@ class Compiled:
             f.write(bytes(self.archive))
         os.replace(temporary, path)
 
-    def model(self) -> _lib.Model:
+    def model(self) -> Model:
         if self._model is None:
-            self._model = _lib.Model(self.archive, threads=1 if os.environ.get("XCC_THREADS") == "1" else 0)
+            self._model = Model(self.archive, threads=1 if os.environ.get("XCC_THREADS") == "1" else 0)
         return self._model
 
     def run(self, leaves: Sequence[Any]) -> Any:

@@ -1,0 +1,191 @@
+"""xcc.compile, xcc.load, Model: on the digit classifier of the tree, and on functions of JAX, PyTorch and scikit-learn where these
+packages are installed."""
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import support  # noqa: F401 - puts the package on the path
+
+import numpy as np
+
+import xcc
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+DIGITS = os.path.join(ROOT, "models", "digits", "digits.onnx")
+SEVEN = np.load(os.path.join(ROOT, "models", "digits", "digit_7.npy"))
+
+
+def have(name):
+    try:
+        __import__(name)
+        return True
+    except ImportError:
+        return False
+
+
+class Models(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.archive = xcc.compile(DIGITS, auto_cast="none")
+
+    def test_arrays_in_arrays_out(self):
+        with xcc.load(self.archive) as model:
+            y = model(SEVEN)
+            self.assertEqual(y.shape, (1, 10))
+            self.assertEqual(int(np.argmax(y)), 7)
+            named = model.run({"image": np.concatenate([SEVEN, SEVEN])})
+            self.assertEqual(list(named), ["probabilities"])
+            np.testing.assert_array_equal(named["probabilities"][1], y[0])
+            np.testing.assert_array_equal(model(image=SEVEN), y)
+            strided = np.zeros((1, 1, 28, 56), np.float32)[..., ::2]
+            strided[...] = SEVEN
+            np.testing.assert_array_equal(model(strided), y)
+
+    def test_results_stay_after_the_next_run_and_after_close(self):
+        model = xcc.load(xcc.compile(DIGITS, shape="batch=1"))
+        first = model(SEVEN)
+        copy = first.copy()
+        model(np.zeros_like(SEVEN))
+        model.close()
+        np.testing.assert_array_equal(first, copy)
+        with self.assertRaisesRegex(xcc.XccError, "closed"):
+            model(SEVEN)
+
+    def test_what_a_model_says(self):
+        model = xcc.load(self.archive, threads=1)
+        self.assertEqual(model.threads, 1)
+        self.assertEqual((model.inputs[0].name, model.inputs[0].dtype, model.inputs[0].shape), ("image", "f32", ("batch", 1, 28, 28)))
+        self.assertFalse(model.inputs[0].is_static)
+
+    def test_messages_are_the_command_line_s(self):
+        model = xcc.load(self.archive)
+        with self.assertRaisesRegex(xcc.XccError, r"input 'image' is f32\[1,1,3,28\], expected f32\[batch,1,28,28\]"):
+            model(SEVEN[:, :, :3])
+        with self.assertRaisesRegex(xcc.XccError, "there is no 'imge'; 'image' is missing"):
+            model.run({"imge": SEVEN})
+        with self.assertRaisesRegex(xcc.XccError, "0 inputs given, expected 1"):
+            model()
+        with self.assertRaisesRegex(xcc.XccError, "missing.onnx: cannot open"):
+            xcc.compile("missing.onnx")
+        with self.assertRaises(xcc.XccError):
+            xcc.load(b"no archive")
+        with self.assertRaises(xcc.XccError):
+            xcc.compile(DIGITS, no_such_flag=True)
+        with self.assertRaises(TypeError):
+            xcc.compile(3)
+
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "digits.neff")
+            self.assertIsNone(xcc.compile(DIGITS, path, auto_cast="none"))
+            with open(path, "rb") as f:
+                self.assertEqual(f.read(), self.archive)
+            self.assertEqual(os.listdir(folder), ["digits.neff"])
+            self.assertEqual(int(np.argmax(xcc.load(path)(SEVEN))), 7)
+
+    def test_dlpack(self):
+        y = xcc.load(self.archive)(SEVEN)
+        np.testing.assert_array_equal(np.from_dlpack(y), y)
+
+    def test_threads_of_python_share_an_archive(self):
+        found = []
+
+        def work():
+            model = xcc.load(self.archive, threads=1)
+            found.extend(int(np.argmax(model(SEVEN))) for _ in range(5))
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(found, [7] * 20)
+
+    def test_command_line(self):
+        env = dict(os.environ, PYTHONPATH=os.path.join(ROOT, "frontend", "python"))
+        done = subprocess.run([sys.executable, "-m", "xcc", "xdump", "--help"], capture_output=True, text=True, env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("xdump", done.stdout)
+
+
+@unittest.skipUnless(have("jax"), "jax is not installed")
+class Jax(unittest.TestCase):
+    def test_jit_of_a_tree_of_arrays(self):
+        import jax.numpy as jnp
+
+        @xcc.jax.jit
+        def f(x, p):
+            return {"y": jnp.tanh(x @ p["w"]) + p["b"], "n": x.sum()}
+
+        x, p = np.ones((3, 4), np.float32), {"w": jnp.full((4, 2), 0.25), "b": jnp.arange(2.0)}
+        for rows in (3, 5, 3):
+            y = f(np.ones((rows, 4), np.float32), p)
+            np.testing.assert_allclose(y["y"], np.tanh(np.ones((rows, 2))) + [0, 1], rtol=1e-6)
+            self.assertEqual(float(y["n"]), 4 * rows)
+        del x
+
+    def test_ahead_of_time(self):
+        import jax
+        import jax.numpy as jnp
+
+        archive = xcc.jax.aot(lambda x: jnp.sin(x) * 2, jax.ShapeDtypeStruct((5,), "float32"), auto_cast="none")
+        x = np.arange(5, dtype=np.float32)
+        np.testing.assert_allclose(xcc.load(archive)(x), np.sin(x) * 2, rtol=1e-6)
+
+    def test_bfloat16(self):
+        import jax.numpy as jnp
+
+        y = xcc.jax.jit(lambda x: x * 2)(jnp.arange(4, dtype=jnp.bfloat16))
+        self.assertEqual(y.dtype, jnp.bfloat16)
+        np.testing.assert_array_equal(np.asarray(y, np.float32), [0, 2, 4, 6])
+
+
+@unittest.skipUnless(have("torch") and have("onnx"), "torch or onnx is not installed")
+class Torch(unittest.TestCase):
+    def test_export_and_backend(self):
+        import torch
+
+        torch.manual_seed(1)
+        net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Linear(16, 4)).eval()
+        x = torch.randn(3, 8)
+        with torch.no_grad():
+            want = net(x)
+            torch.testing.assert_close(xcc.load(xcc.torch.export(net, (x,), auto_cast="none"))(x), want)
+            torch.testing.assert_close(torch.compile(net, backend=xcc.torch.backend)(x), want)
+            wide = xcc.load(xcc.torch.export(net, (x,), {"x": {0: "batch"}}, ["x"], auto_cast="none"))
+            self.assertEqual(wide.inputs[0].shape, ("batch", 8))
+            torch.testing.assert_close(wide(torch.cat([x, x]))[3:], want)
+
+
+@unittest.skipUnless(have("skl2onnx") and have("sklearn"), "scikit-learn or skl2onnx is not installed")
+class ScikitLearn(unittest.TestCase):
+    def test_pipeline(self):
+        from skl2onnx import to_onnx
+        from sklearn.linear_model import LinearRegression
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        random = np.random.RandomState(0)
+        x = random.rand(40, 3).astype(np.float32)
+        pipeline = make_pipeline(StandardScaler(), LinearRegression()).fit(x, x @ [1.0, -2.0, 3.0])
+        model = xcc.load(xcc.compile(to_onnx(pipeline, x[:1]), auto_cast="none"))
+        np.testing.assert_allclose(model(x).ravel(), pipeline.predict(x).ravel(), rtol=1e-4, atol=1e-4)
+
+
+@unittest.skipUnless(have("onnx"), "onnx is not installed")
+class OnnxBackend(unittest.TestCase):
+    def test_prepare_and_run(self):
+        import onnx
+
+        from xcc.onnx_backend import XccBackend, supports_device
+
+        self.assertTrue(supports_device("CPU"))
+        (y,) = XccBackend.prepare(onnx.load(DIGITS)).run([SEVEN])
+        self.assertEqual(int(np.argmax(y)), 7)
+
+
+if __name__ == "__main__":
+    unittest.main()

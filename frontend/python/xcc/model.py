@@ -1,0 +1,224 @@
+"""Running compiled archives: arrays in, arrays out."""
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _arrays, _lib, dtypes
+from ._lib import XccError
+
+Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, "_lib.Archive"]
+
+
+class _String(ctypes.Structure):
+    _fields_ = [("bytes", ctypes.c_char_p), ("size", ctypes.c_size_t)]
+
+
+class TensorInfo:
+    """What a model says about an input or output.
+
+    name, dtype ("f32", "bf16", "i64", "str", ...), shape: a tuple of numbers and of strings for symbolic dimensions, or None
+    when only running tells it.
+    """
+
+    def __init__(self, info: Any):
+        self.name: str = info.name.decode()
+        self.dtype: str = info.dtype.decode()
+        self.shape: Optional[Tuple[Union[int, str], ...]] = None
+        if info.rank >= 0:
+            self.shape = tuple(info.dims[i] if info.dims[i] >= 0 else info.symbols[i].decode() for i in range(info.rank))
+        self.text: str = info.text.decode()
+
+    @property
+    def numpy_dtype(self) -> np.dtype:
+        return np.dtype(object) if self.dtype == "str" else dtypes.from_name(self.dtype)
+
+    @property
+    def is_static(self) -> bool:
+        return self.shape is not None and all(isinstance(d, int) for d in self.shape)
+
+    def __repr__(self) -> str:
+        return "%s: %s" % (self.name, self.text)
+
+
+def _error() -> XccError:
+    return XccError(_lib.xrt().xrt_error().decode(errors="replace"))
+
+
+def _strings(a: np.ndarray) -> Tuple[Any, Any]:
+    """An array of strings as the library has it, and what must stay alive."""
+    words = [s if isinstance(s, bytes) else str(s).encode() for s in a.ravel().tolist()]
+    items = (_String * max(len(words), 1))()
+    for i, s in enumerate(words):
+        items[i].bytes, items[i].size = s, len(s)
+    return items, words
+
+
+class Model:
+    """A loaded archive, and one context that runs it.
+
+        with xcc.load("model.neff") as model:
+            y = model(x)                             # one array, or a tuple of several
+            named = model.run({"x": x})              # by name: {output name: array}
+
+    Arrays may be NumPy's, PyTorch's, JAX's, or anything with __dlpack__ or __array__; they are lent to the library, not
+    copied, when they are contiguous. Results are of the kind of the first argument. While a model runs, other Python threads
+    go on; one model runs one thread's call at a time. Errors: XccError, with the text that the command line prints.
+    """
+
+    def __init__(self, source: Source, threads: int = 0):
+        lib = _lib.xrt()
+        self._context = self._model = None
+        self._source: Any = source
+        if isinstance(source, _lib.Archive):
+            self._model = lib.xrt_open_memory(source.bytes.data, source.bytes.size)
+        elif isinstance(source, (bytes, bytearray, memoryview)):
+            size = len(source)
+            self._source = np.zeros(size + 64, np.uint8)
+            start = -self._source.ctypes.data % 64
+            self._source[start:start + size] = np.frombuffer(source, np.uint8)
+            self._model = lib.xrt_open_memory(self._source.ctypes.data + start, size)
+        else:
+            self._model = lib.xrt_open(os.fsencode(source))
+        if not self._model:
+            raise _error()
+        self._context = lib.xrt_context_new(self._model, threads)
+        if not self._context:
+            raise _error()
+        self.inputs = [TensorInfo(lib.xrt_input_info(self._model, i).contents) for i in range(lib.xrt_input_count(self._model))]
+        self.outputs = [TensorInfo(lib.xrt_output_info(self._model, i).contents) for i in range(lib.xrt_output_count(self._model))]
+
+    # ---- lifetime ----
+
+    def close(self) -> None:
+        """Frees the context and the archive; results stay valid."""
+        if self._context:
+            _lib.xrt().xrt_context_free(self._context)
+        if self._model:
+            _lib.xrt().xrt_close(self._model)
+        self._context = self._model = None
+
+    def __enter__(self) -> "Model":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_model", None) and _lib is not None:
+            self.close()
+
+    @property
+    def threads(self) -> int:
+        return _lib.xrt().xrt_threads(self._context)
+
+    # ---- running ----
+
+    def _ordered(self, given: Union[Mapping[str, Any], Sequence[Any]]) -> List[Any]:
+        names = [i.name for i in self.inputs]
+        if not isinstance(given, Mapping):
+            if len(given) != len(names):
+                raise XccError("%d inputs given, expected %d: %s" % (len(given), len(names), ", ".join(map(repr, self.inputs))))
+            return list(given)
+        unknown = [n for n in given if n not in names]
+        missing = [n for n in names if n not in given]
+        if unknown or missing:
+            raise XccError("inputs are %s; %s" % (", ".join(map(repr, self.inputs)), "; ".join(
+                ["there is no '%s'" % n for n in unknown] + ["'%s' is missing" % n for n in missing])))
+        return [given[n] for n in names]
+
+    def _lend(self, k: int, x: Any) -> Any:
+        """Sets input k; returns what must stay alive until the run is over."""
+        info = self.inputs[k]
+        a = _arrays.to_numpy(x)
+        if info.dtype == "str" or a.dtype.kind in "OUS":
+            memory, words = _strings(a)
+            t = _lib._Tensor(b"str", a.ndim, (ctypes.c_int64 * 12)(*a.shape), ctypes.addressof(memory))
+            keep: Any = (memory, words, t)
+        else:
+            a = np.ascontiguousarray(a).reshape(a.shape)
+            if not a.dtype.isnative:
+                a = a.astype(a.dtype.newbyteorder("="))
+            if isinstance(x, (int, float, bool, list, tuple)) and a.dtype != info.numpy_dtype:
+                a = a.astype(info.numpy_dtype)
+            try:
+                name = dtypes.name_of(a.dtype)
+            except KeyError:
+                raise XccError("input '%s' is an array of %s, expected %s" % (info.name, a.dtype, info.text)) from None
+            t = _lib._Tensor(name.encode(), a.ndim, (ctypes.c_int64 * 12)(*a.shape), a.ctypes.data)
+            keep = (a, t)
+        if not _lib.xrt().xrt_set_input(self._context, k, ctypes.byref(t)):
+            raise _error()
+        return keep
+
+    def _give_memory(self) -> List[Optional[np.ndarray]]:
+        """Outputs whose shape is known are written where the caller gets them."""
+        out: List[Optional[np.ndarray]] = []
+        for k, info in enumerate(self.outputs):
+            a = None
+            if info.is_static and info.dtype != "str":
+                a = np.empty(info.shape, info.numpy_dtype)  # type: ignore[arg-type]
+                if a.nbytes == 0 or a.ctypes.data % 16:
+                    a = None
+            if not _lib.xrt().xrt_set_output(self._context, k, a.ctypes.data if a is not None else None, a.nbytes if a is not None else 0):
+                raise _error()
+            out.append(a)
+        return out
+
+    def _result(self, k: int, given: Optional[np.ndarray]) -> np.ndarray:
+        t = _lib._Tensor()
+        if not _lib.xrt().xrt_output(self._context, k, ctypes.byref(t)):
+            raise _error()
+        if given is not None:
+            return given
+        shape, name = tuple(t.dims[:t.rank]), t.dtype.decode()
+        count = int(np.prod(shape, dtype=np.int64))
+        if name == "str":
+            items = ctypes.cast(t.data, ctypes.POINTER(_String))
+            words = [ctypes.string_at(items[i].bytes, items[i].size).decode(errors="replace") for i in range(count)]
+            a = np.empty(count, object)
+            a[:] = words
+            return a.reshape(shape)
+        d = dtypes.from_name(name)
+        if not count:
+            return np.empty(shape, d)
+        return np.frombuffer(ctypes.string_at(t.data, count * d.itemsize), np.uint8).view(d).reshape(shape).copy()
+
+    def run(self, inputs: Union[Mapping[str, Any], Sequence[Any]]) -> Any:
+        """By name: {output name: array}. A sequence, in the order of `inputs`: a list of arrays. Always NumPy arrays."""
+        if not self._context:
+            raise XccError("the model is closed")
+        keep = [self._lend(k, x) for k, x in enumerate(self._ordered(inputs))]
+        memory = self._give_memory()
+        self.execute()
+        del keep
+        out = [self._result(k, memory[k]) for k in range(len(self.outputs))]
+        if isinstance(inputs, Mapping):
+            named: Dict[str, np.ndarray] = {info.name: a for info, a in zip(self.outputs, out)}
+            return named
+        return out
+
+    def execute(self) -> None:
+        """Runs with the inputs that were set before."""
+        if not _lib.xrt().xrt_run(self._context):
+            raise _error()
+
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        """Outputs, one array or a tuple, of the kind of the first argument. Arguments in order, or by name, or both."""
+        given: Union[Sequence[Any], Dict[str, Any]] = arrays
+        if named:
+            given = dict(zip([i.name for i in self.inputs], arrays))
+            given.update(named)
+        out = self.run(given)
+        values = list(out.values()) if isinstance(out, dict) else out
+        example = next(iter(arrays or tuple(named.values())), None)
+        like = [_arrays.like(a, example) for a in values]
+        return like[0] if len(like) == 1 else tuple(like)
+
+    def profile(self, path: Optional[str] = None) -> None:
+        """profile(): starts to note what runs when. profile("trace.json"): stops, and writes it; .txt: a table."""
+        if not _lib.xrt().xrt_profile(self._context, os.fsencode(path) if path else None):
+            raise _error()

@@ -1,0 +1,60 @@
+"""PyTorch modules, compiled and run by xcc.
+
+    archive = xcc.torch.export(module, (x,))                      # bytes of a .neff
+    fast = torch.compile(module, backend="xcc")                   # the same, behind torch.compile
+"""
+from __future__ import annotations
+
+import io
+import warnings
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+from .compiler import compile as _compile
+from .model import Model
+
+
+def to_onnx(module: Any, args: Sequence[Any], dynamic_axes: Optional[Dict[str, Any]] = None,
+            input_names: Optional[List[str]] = None, dynamo: bool = False, **more: Any) -> bytes:
+    """The module as an ONNX model, by torch.onnx.export; dynamo=True: PyTorch's newer exporter."""
+    import torch
+
+    if isinstance(module, torch.nn.Module):
+        module = module.eval()
+    memory = io.BytesIO()
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        if dynamo:
+            program = torch.onnx.export(module, tuple(args), dynamo=True, input_names=input_names, **more)
+            return program.model_proto.SerializeToString()
+        torch.onnx.export(module, tuple(args), memory, dynamo=False, input_names=input_names, dynamic_axes=dynamic_axes, **more)
+    return memory.getvalue()
+
+
+def export(module: Any, args: Sequence[Any], dynamic_axes: Optional[Dict[str, Any]] = None,
+           input_names: Optional[List[str]] = None, dynamo: bool = False, **flags: Any) -> bytes:
+    """Compiles a module; dynamic_axes and input_names as torch.onnx.export has them, flags those of xcc.compile."""
+    archive = _compile(to_onnx(module, args, dynamic_axes, input_names, dynamo), **flags)
+    assert archive is not None
+    return archive
+
+
+def backend(graph: Any, examples: List[Any], **flags: Any) -> Callable[..., Tuple[Any, ...]]:
+    """The backend of torch.compile: a graph of it becomes one archive. What cannot be exported stays with PyTorch."""
+    import torch
+
+    flags.setdefault("auto_cast", "none")
+    tensors = [i for i, x in enumerate(examples) if isinstance(x, torch.Tensor)]
+    if len(tensors) != len(examples):
+        return graph.forward  # sizes that change: PyTorch runs these itself
+    try:
+        model = Model(_compile(to_onnx(graph, [x.detach() for x in examples], None, ["input_%d" % i for i in tensors]), **flags))
+    except Exception as error:  # noqa: BLE001 - exporters raise anything
+        warnings.warn("xcc does not compile this graph, PyTorch runs it: %s" % str(error).splitlines()[0])
+        return graph.forward
+    used = {int(i.name.rsplit("_", 1)[1]) for i in model.inputs}
+
+    def run(*values: Any) -> Tuple[Any, ...]:
+        out = model(*[v.detach() for i, v in enumerate(values) if i in used])
+        return out if isinstance(out, tuple) else (out,)
+
+    return run
