@@ -43,6 +43,8 @@ run "exec, trn1" --target trn1 "$data"/exec/*/
 run "exec, portable artifacts" --module module.mlirbc "$data"/exec/*/
 run "exec, VHLO's text" --module module.generic.mlir "$data"/exec/*/
 run "exec, bytecode" --module module.raw.mlirbc "$data"/exec/*/
+run "dynamic_exec, text" "$data"/dynamic_exec/*/
+run "dynamic_exec, portable artifacts" --target trn1 --module module.mlirbc "$data"/dynamic_exec/*/
 for m in module.mlir module.mlirbc module.jaxexport module.stablehlo_100.mlirbc; do
     run "programs, $m" --module $m "$data"/programs/*/
 done

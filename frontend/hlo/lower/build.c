@@ -71,6 +71,81 @@ struct value *h_i64s(struct hlo_lower *l, const int64_t *v, int n)
     return diag_failed(l->d) ? NULL : constant_i64s(l->g, v, n);
 }
 
+/* The dimension of v of that size, as a shape of one entry; NULL when it has none. */
+static struct value *dim_of(struct hlo_lower *l, struct value *v, dim_t d)
+{
+    struct attrs a = {0};
+    for (int k = 0; v && v->type.kind == VK_TENSOR && k < v->type.rank; k++)
+        if (v->type.dims[k] == d) {
+            h_set_int(l, &a, "start", k);
+            h_set_int(l, &a, "end", k + 1);
+            return h_op(l, OP_shape, &v, 1, &a);
+        }
+    return NULL;
+}
+
+static struct value *h_dim(struct hlo_lower *l, dim_t d, int depth);
+
+static struct value *expression(struct hlo_lower *l, const struct dim_node *n, int depth)
+{
+    static const enum op ops[DIM_OPS] = {
+        [DIM_ADD] = OP_add,          [DIM_MUL] = OP_mul,        [DIM_FLOORDIV] = OP_floordiv,
+        [DIM_CEILDIV] = OP_floordiv, [DIM_MOD] = OP_mod,        [DIM_MIN] = OP_min,
+        [DIM_MAX] = OP_max,          [DIM_BROADCAST] = OP_where};
+    struct value *x = h_dim(l, n->a, depth + 1), *y = h_dim(l, n->b, depth + 1);
+    if (!x || !y)
+        return NULL;
+    int64_t one = 1;
+    if (n->op == DIM_BROADCAST)
+        return h_select(l, h_2(l, OP_eq, x, h_i64s(l, &one, 1)), y, x);
+    if (n->op == DIM_CEILDIV)
+        x = h_2(l, OP_sub, h_2(l, OP_add, x, y), h_i64s(l, &one, 1));
+    return h_2(l, ops[n->op], x, y);
+}
+
+static struct value *h_dim(struct hlo_lower *l, dim_t d, int depth)
+{
+    struct value *v = NULL;
+    if (dim_is_const(d))
+        return h_i64s(l, &d, 1);
+    for (int k = 0; k < l->i->operand_count && !v; k++)
+        for (int j = 0; j < l->operands[k].count && !v; j++)
+            v = dim_of(l, l->operands[k].v[j], d);
+    for (int k = 0; k < l->g->main->nparams && !v; k++)
+        v = dim_of(l, l->g->main->params[k], d);
+    struct dim_node n = l->g->dims.nodes[dim_index(d)];
+    if (!v && n.op != DIM_SYM && depth < 32)
+        v = expression(l, &n, depth);
+    if (!v && !diag_failed(l->d)) {
+        l->d->unsupported = true;
+        HLO_ERROR(l, "a dimension of size %s, which none of its operands has",
+                  dim_text(&l->g->dims, &l->g->arena, d));
+    }
+    return v;
+}
+
+struct value *h_dims(struct hlo_lower *l, const int64_t *dims, int rank)
+{
+    struct value *v[MAX_RANK];
+    bool known = true;
+    for (int k = 0; k < rank; k++)
+        known &= dim_is_const(dims[k]);
+    if (known || rank > MAX_RANK || diag_failed(l->d))
+        return h_i64s(l, dims, rank);
+    for (int k = 0; k < rank; k++)
+        if (!(v[k] = h_dim(l, dims[k], 0)))
+            return NULL;
+    return h_concat(l, v, rank, 0);
+}
+
+static bool all_known(const int64_t *dims, int rank)
+{
+    for (int k = 0; k < rank; k++)
+        if (!dim_is_const(dims[k]))
+            return false;
+    return true;
+}
+
 bool h_known(const struct value *v, double *x)
 {
     if (!v || !v->constant || tensor_count(v->constant) != 1 ||
@@ -108,7 +183,7 @@ struct value *h_reshape(struct hlo_lower *l, struct value *x, const int64_t *dim
     if (diag_failed(l->d) || has_dims(x, dims, rank))
         return x;
     h_set_int(l, &a, "allowzero", 1);
-    return h_op(l, OP_reshape, (struct value *[]){x, h_i64s(l, dims, rank)}, 2, &a);
+    return h_op(l, OP_reshape, (struct value *[]){x, h_dims(l, dims, rank)}, 2, &a);
 }
 
 struct value *h_transpose(struct hlo_lower *l, struct value *x, const int64_t *perm, int rank)
@@ -143,8 +218,10 @@ struct value *h_broadcast(struct hlo_lower *l, struct value *x, const int64_t *d
         if (diag_failed(l->d) || same)
             return x;
     }
-    attr_set_ints(&l->g->arena, &a, "shape", dims, rank);
     attr_set_ints(&l->g->arena, &a, "dims", at, h_rank(x));
+    if (!all_known(dims, rank))
+        return h_op(l, OP_broadcast_in_dim, (struct value *[]){x, h_dims(l, dims, rank)}, 2, &a);
+    attr_set_ints(&l->g->arena, &a, "shape", dims, rank);
     return h_op(l, OP_broadcast_in_dim, &x, 1, &a);
 }
 
@@ -183,9 +260,13 @@ struct value *h_reduce(struct hlo_lower *l, enum op op, struct value *x, const i
 struct value *h_iota(struct hlo_lower *l, int dtype, const int64_t *dims, int rank, int axis)
 {
     struct attrs a = {0};
-    attr_set_ints(&l->g->arena, &a, "shape", dims, rank);
     h_set_int(l, &a, "axis", axis);
     h_set_int(l, &a, "dtype", dtype);
+    if (!all_known(dims, rank)) {
+        struct value *shape = h_dims(l, dims, rank);
+        return h_op(l, OP_iota, &shape, 1, &a);
+    }
+    attr_set_ints(&l->g->arena, &a, "shape", dims, rank);
     return h_op(l, OP_iota, NULL, 0, &a);
 }
 

@@ -47,6 +47,8 @@ static inline int h_rank(const struct value *v)
 struct value *h_scalar(struct hlo_lower *l, int dtype, double v);
 struct value *h_like(struct hlo_lower *l, const struct value *x, double v); /* rank 0, x's type */
 struct value *h_i64s(struct hlo_lower *l, const int64_t *v, int n);
+/* Dims as a shape (i64, rank 1), symbolic ones from the values that have them. */
+struct value *h_dims(struct hlo_lower *l, const int64_t *dims, int rank);
 /* The constant scalar's value; false when it is not one. */
 bool h_known(const struct value *v, double *x);
 

@@ -219,7 +219,7 @@ static bool import_turn(struct hlo_lower *l, const struct hlo_computation *c, co
     inner.r = r;
     state.v = ARENA_ARRAY(&l->g->arena, struct value *, init->count + 1);
     for (int k = 0; k < init->count; k++) {
-        struct type t = hlo_type_of(hlo_leaf(l->i->shape, k));
+        struct type t = init->v[k]->type;
         state.v[k] = fixed[k] ? init->v[k] : region_add_param(r, &t, NULL);
     }
     if (!hlo_inline(&inner, c, &state, 1, &result))

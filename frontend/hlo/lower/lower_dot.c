@@ -13,18 +13,18 @@ struct side {
     int64_t b, m, k; /* products */
 };
 
-static void sort_dims(struct side *s, struct value *v, struct hlo_ints batch,
+static void sort_dims(struct hlo_lower *l, struct side *s, struct value *v, struct hlo_ints batch,
                       struct hlo_ints contracting)
 {
     *s = (struct side){.v = v, .batch = batch, .contracting = contracting, .b = 1, .m = 1, .k = 1};
     for (int d = 0; v && d < v->type.rank; d++) {
         int64_t n = v->type.dims[d];
         if (h_has(batch, d))
-            s->b *= n;
+            s->b = dim_mul(&l->g->dims, s->b, n);
         else if (h_has(contracting, d))
-            s->k *= n;
+            s->k = dim_mul(&l->g->dims, s->k, n);
         else
-            s->free[s->nfree++] = d, s->m *= n;
+            s->free[s->nfree++] = d, s->m = dim_mul(&l->g->dims, s->m, n);
     }
 }
 
@@ -98,9 +98,9 @@ static struct value *contract(struct hlo_lower *l, struct value *vx, struct valu
 {
     struct side x, y;
     int64_t dims[2 * HLO_MAX_RANK], n = 0;
-    sort_dims(&x, vx, hlo_attr_ints(l->i, HLO_ATTR_lhs_batch_dims),
+    sort_dims(l, &x, vx, hlo_attr_ints(l->i, HLO_ATTR_lhs_batch_dims),
               hlo_attr_ints(l->i, HLO_ATTR_lhs_contracting_dims));
-    sort_dims(&y, vy, hlo_attr_ints(l->i, HLO_ATTR_rhs_batch_dims),
+    sort_dims(l, &y, vy, hlo_attr_ints(l->i, HLO_ATTR_rhs_batch_dims),
               hlo_attr_ints(l->i, HLO_ATTR_rhs_contracting_dims));
     if (diag_failed(l->d))
         return NULL;

@@ -35,14 +35,29 @@ bool hlo_lower_broadcast(struct hlo_lower *l)
 {
     if (l->lanes)
         return h_done(l, h_in(l, 0));
-    return h_done(l, h_broadcast(l, h_in(l, 0), l->i->shape->dims, l->i->shape->rank,
-                                 hlo_attr_ints(l->i, HLO_ATTR_dimensions).v));
+    struct hlo_ints at = hlo_attr_ints(l->i, HLO_ATTR_dimensions);
+    int64_t dims[HLO_MAX_RANK];
+    memcpy(dims, l->i->shape->dims, sizeof *dims * (size_t)l->i->shape->rank);
+    for (int k = 0; k < at.count && k < h_rank(h_in(l, 0)); k++)
+        if (dims[at.v[k]] == HLO_UNBOUNDED)
+            dims[at.v[k]] = h_in(l, 0)->type.dims[k];
+    return h_done(l, h_broadcast(l, h_in(l, 0), dims, l->i->shape->rank, at.v));
 }
 
 bool hlo_lower_reshape(struct hlo_lower *l)
 {
-    return h_done(l, l->lanes ? h_in(l, 0)
-                              : h_reshape(l, h_in(l, 0), l->i->shape->dims, l->i->shape->rank));
+    const struct hlo_shape *s = l->i->shape;
+    int unknown = 0;
+    for (int k = 0; k < s->rank; k++)
+        unknown += s->dims[k] == HLO_UNBOUNDED;
+    if (unknown && !l->lanes) { /* -1: what is left, which only one can be */
+        if (unknown > 1)
+            return HLO_ERROR(l, "%d dimensions of unknown size, expected at most one", unknown);
+        return h_done(l,
+                      h_op(l, OP_reshape,
+                           (struct value *[]){h_in(l, 0), h_i64s(l, s->dims, s->rank)}, 2, NULL));
+    }
+    return h_done(l, l->lanes ? h_in(l, 0) : h_reshape(l, h_in(l, 0), s->dims, s->rank));
 }
 
 bool hlo_lower_transpose(struct hlo_lower *l)
@@ -177,7 +192,13 @@ bool hlo_lower_pad(struct hlo_lower *l)
 bool hlo_lower_get_dimension_size(struct hlo_lower *l)
 {
     int64_t d = hlo_attr_ints(l->i, HLO_ATTR_dimensions).v[0];
-    return h_done(l, h_scalar(l, DT_I32, (double)h_in_shape(l, 0)->dims[d]));
+    struct value *x = h_in(l, 0);
+    struct attrs a = {0};
+    if (!x || dim_is_const(x->type.dims[d]))
+        return h_done(l, h_scalar(l, DT_I32, x ? (double)x->type.dims[d] : 0));
+    h_set_int(l, &a, "start", d);
+    h_set_int(l, &a, "end", d + 1);
+    return h_done(l, h_cast(l, h_reshape(l, h_op(l, OP_shape, &x, 1, &a), NULL, 0), DT_I32));
 }
 
 /* A size that is the dimension's own changes nothing; others would make the shape dynamic. */

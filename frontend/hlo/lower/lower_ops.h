@@ -11,4 +11,12 @@
 #define REFUSED(opcode, reason)
 #include "frontend/hlo/lower/lower_ops.def"
 
+/* Shapes as operands (lower_dynamic.c). */
+bool hlo_dynamic_broadcast_in_dim(struct hlo_lower *l);
+bool hlo_dynamic_gather(struct hlo_lower *l);
+bool hlo_dynamic_iota(struct hlo_lower *l);
+bool hlo_dynamic_pad(struct hlo_lower *l);
+bool hlo_dynamic_reshape(struct hlo_lower *l);
+bool hlo_real_dynamic_slice(struct hlo_lower *l);
+
 #endif

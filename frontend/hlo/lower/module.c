@@ -63,6 +63,9 @@ static bool import_parameters(struct hlo_importer *im, struct leaves *args)
                                           : arena_printf(a, "%s.%d", p->name, j);
             if (names && taken(im, name, im->g->main->nparams))
                 name = arena_printf(a, "%s.%d", name, k);
+            for (int r = 0; r < t.rank; r++)
+                if (t.dims[r] == HLO_UNBOUNDED)
+                    t.dims[r] = dim_symbol(&im->g->dims, arena_printf(a, "%s_%d", name, r));
             args[k].v[j] = region_add_param(im->g->main, &t, name);
         }
     }

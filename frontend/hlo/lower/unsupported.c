@@ -80,7 +80,7 @@ static void check(struct search *s, const struct hlo_instruction *i)
         note(s, i,
              "constant: its values were left out ('{...}'); print the module again with large "
              "constants");
-    else if (shape_is_dynamic(i->shape))
+    else if (shape_is_dynamic(i->shape) && !s->im->m->dynamic)
         note(s, i,
              arena_printf(a, "%s of %s: dimensions known only while running", name,
                           hlo_shape_text(a, i->shape)));

@@ -407,6 +407,7 @@ struct hlo_module {
     struct hlo_computation **computations;
     struct hlo_computation *entry;
     bool is_scheduled, passes_aliases;
+    bool dynamic; /* unbounded dims are known while running: only StableHLO has them */
     int64_t replica_count, num_partitions; /* 0 when not stated */
     struct hlo_shapes entry_parameters;    /* entry_computation_layout; count 0, result NULL */
     const struct hlo_shape *entry_result;  /* when not stated */

@@ -57,11 +57,17 @@ bool hlo_same_dims(const struct hlo_shape *a, const struct hlo_shape *b)
     if (a->rank != b->rank)
         return false;
     for (int k = 0; k < a->rank; k++) {
-        bool dynamic = (a->dynamic && a->dynamic[k]) || (b->dynamic && b->dynamic[k]);
+        bool dynamic = (a->dynamic && a->dynamic[k]) || (b->dynamic && b->dynamic[k]) ||
+                       a->dims[k] < 0 || b->dims[k] < 0;
         if (a->dims[k] != b->dims[k] && !dynamic)
             return false;
     }
     return true;
+}
+
+static bool differ(int64_t a, int64_t b)
+{
+    return a != b && a >= 0 && b >= 0;
 }
 
 static bool agree(const struct context *c, int first, int second)
@@ -143,7 +149,7 @@ static const struct hlo_shape *infer_concatenate(const struct context *c)
         if (s->rank != first->rank)
             return no(c, "operand %d has %d dimensions, operand 0 has %d", k, s->rank, first->rank);
         for (int j = 0; j < s->rank; j++)
-            if (j != d && s->dims[j] != first->dims[j] && !s->dynamic && !first->dynamic)
+            if (j != d && differ(s->dims[j], first->dims[j]) && !s->dynamic && !first->dynamic)
                 return no(c, "operand %d has size %lld in dimension %d, operand 0 has %lld", k,
                           (long long)s->dims[j], j, (long long)first->dims[j]);
         if (s->dims[d] < 0 || r->dims[d] < 0)
@@ -173,7 +179,7 @@ static const struct hlo_shape *infer_dot(const struct context *c)
     for (int k = 0; k < lb.count + lc.count; k++) {
         int64_t a = k < lb.count ? lb.v[k] : lc.v[k - lb.count];
         int64_t b = k < lb.count ? rb.v[k] : rc.v[k - lb.count];
-        if (l->dims[a] != r->dims[b] && !l->dynamic && !r->dynamic)
+        if (differ(l->dims[a], r->dims[b]) && !l->dynamic && !r->dynamic)
             return no(c, "lhs dimension %lld has size %lld, rhs dimension %lld has %lld",
                       (long long)a, (long long)l->dims[a], (long long)b, (long long)r->dims[b]);
     }
@@ -236,7 +242,7 @@ static const struct hlo_shape *reduced(const struct context *c, int k)
 /* Places of a window along a dimension; -1 and a message when that makes no sense. */
 static int64_t places(const struct context *c, int64_t size, const struct hlo_window_dim *w)
 {
-    if (w->size < 0 || w->stride < 1 || w->lhs_dilate < 1 || w->rhs_dilate < 1)
+    if (w->size < HLO_UNBOUNDED || w->stride < 1 || w->lhs_dilate < 1 || w->rhs_dilate < 1)
         return fail(c->d, "window with size %lld, stride %lld, dilation %lld and %lld",
                     (long long)w->size, (long long)w->stride, (long long)w->lhs_dilate,
                     (long long)w->rhs_dilate) -
@@ -296,21 +302,23 @@ static const struct hlo_shape *infer_convolution(const struct context *c)
     for (int j = 0; j < d.rank; j++)
         d.v[j] = 1;
     if (l->output.first >= 0 && l->input.first >= 0)
-        d.v[l->output.first] = x->dims[l->input.first] / groups;
+        d.v[l->output.first] =
+            x->dims[l->input.first] < 0 ? HLO_UNBOUNDED : x->dims[l->input.first] / groups;
     if (l->output.second >= 0 && l->kernel.second >= 0)
         d.v[l->output.second] = k->dims[l->kernel.second];
     for (int j = 0; j < spatial; j++) {
         int64_t size = x->dims[l->input.spatial[j]], tap = k->dims[l->kernel.spatial[j]];
-        if (tap != a->window->dims[j].size && tap >= 0)
+        if (differ(tap, a->window->dims[j].size))
             return no(c, "window size %lld, but the kernel's spatial dimension %d has %lld",
                       (long long)a->window->dims[j].size, j, (long long)tap);
-        int64_t n = size < 0 ? size : places(c, size, &a->window->dims[j]);
+        bool unknown = size < 0 || a->window->dims[j].size < 0;
+        int64_t n = unknown ? HLO_UNBOUNDED : places(c, size, &a->window->dims[j]);
         if (size >= 0 && n < 0)
             return NULL;
         d.v[l->output.spatial[j]] = n;
     }
     if (l->input.second >= 0 && l->kernel.first >= 0 && x->dims[l->input.second] >= 0 &&
-        k->dims[l->kernel.first] != x->dims[l->input.second] / feature_groups && !x->dynamic)
+        differ(k->dims[l->kernel.first], x->dims[l->input.second] / feature_groups) && !x->dynamic)
         return no(c, "%lld input features in %lld groups, but the kernel takes %lld",
                   (long long)x->dims[l->input.second], (long long)feature_groups,
                   (long long)k->dims[l->kernel.first]);
@@ -426,7 +434,7 @@ static const struct hlo_shape *infer_broadcast(const struct context *c)
     if (!dims_ok(c, HLO_ATTR_dimensions, r->rank))
         return NULL;
     for (int k = 0; k < x->rank; k++)
-        if (r->dims[at.v[k]] != x->dims[k] && !r->dynamic && !x->dynamic)
+        if (differ(r->dims[at.v[k]], x->dims[k]) && !r->dynamic && !x->dynamic)
             return no(c, "operand dimension %d has size %lld, result dimension %lld has %lld", k,
                       (long long)x->dims[k], (long long)at.v[k], (long long)r->dims[at.v[k]]);
     return r;
@@ -508,7 +516,7 @@ static const struct hlo_shape *infer_topk(const struct context *c)
     int64_t k = hlo_attr_int(c->i, HLO_ATTR_k);
     if (!array(c, 0))
         return NULL;
-    if (!x->rank || k < 0 || k > x->dims[x->rank - 1])
+    if (!x->rank || k < 0 || (k > x->dims[x->rank - 1] && x->dims[x->rank - 1] >= 0))
         return no(c, "k is %lld for an operand of shape %s", (long long)k,
                   hlo_shape_text(c->arena, x));
     struct hlo_shape *values = like(c, x, x->type), *indices = like(c, x, HLO_S32);

@@ -104,6 +104,10 @@ static bool table_attr(struct sh_convert *c, const struct attr_row *r, const str
     switch (r->kind) {
     case INT:
     case BOOL:
+        if (r->kind == BOOL && a->kind == MA_UNIT) {
+            sh_set_int(l, r->to, 1);
+            return true;
+        }
         if (!mlir_int(a, &v))
             return SH_ERROR(c, "attribute '%s' is not an integer", r->from);
         sh_set_int(l, r->to, v);

@@ -68,6 +68,7 @@ struct hlo_module *stablehlo_convert(struct arena *a, const struct mlir_module *
         return fail(d, "the module is empty"), NULL;
     c.to = arena_alloc(a, sizeof *c.to);
     c.to->arena = a;
+    c.to->dynamic = true;
     read_module_attrs(&c);
     const struct sh_function *f = find_functions(&c, b) ? entry(&c) : NULL;
     c.to->entry = f ? sh_function(&c, f->name) : NULL;

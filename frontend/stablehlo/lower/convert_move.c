@@ -323,50 +323,180 @@ bool sh_convert_convolution(struct sh_convert *c, const struct mlir_op *op)
            sh_plain(c, op, HLO_OP_CONVOLUTION, &l, false);
 }
 
-static bool later(struct sh_convert *c)
+/* ---- shapes as operands: custom calls whose last operands are constant lists ---- */
+
+static struct hlo_instruction *constant_list(struct sh_convert *c, const int64_t *v, int n)
 {
-    c->d->unsupported = true;
-    return SH_ERROR(c, "dimensions known only while running");
+    int64_t dims[1] = {n};
+    return sh_literal(c, HLO_S64, 1, dims, arena_copy(c->arena, v, sizeof *v * (size_t)(n + 1)));
 }
 
-bool sh_convert_dynamic_conv(struct sh_convert *c, const struct mlir_op *op)
+/* The operation's operands and the lists of the attributes named, in a call of its name. The
+ * result has the rank that is stated; dims of those of `like` that are not stated stay unknown. */
+static bool dynamic_call(struct sh_convert *c, const struct mlir_op *op, const char *const *lists)
 {
-    (void)op;
-    return later(c);
+    struct hlo_instruction **in = sh_operands(c, op),
+                           **all = ARENA_ARRAY(c->arena, struct hlo_instruction *,
+                                               op->operand_count + 8);
+    struct sh_attrs l = {0};
+    int n = op->operand_count;
+    const struct hlo_shape *s = op->result_count == 1 ? sh_shape(c, op->results[0]->type) : NULL;
+    if (!in || !s)
+        return false;
+    memcpy(all, in, sizeof *in * (size_t)n);
+    for (; *lists; lists++) {
+        int64_t *v, zero = 0;
+        int count;
+        if (!sh_ints(c, op, *lists, &count, &v))
+            return false;
+        bool absent = count < 0;
+        all[n++] = constant_list(c, absent ? &zero : v,
+                                 absent ? !strcmp(*lists, "index_vector_dim") : count);
+        if (!all[n - 1])
+            return false;
+    }
+    sh_set_text(c, &l, HLO_ATTR_custom_call_target, op->name, strlen(op->name));
+    return sh_finish(c, op, sh_emit(c, HLO_OP_CUSTOM_CALL, s, all, n, &l));
 }
 
-bool sh_convert_dynamic_pad(struct sh_convert *c, const struct mlir_op *op)
+/* An operand of as many integers as there should be entries. */
+static bool entries(struct sh_convert *c, const struct mlir_op *op, int operand, int64_t n)
 {
-    (void)op;
-    return later(c);
+    struct hlo_instruction *x = sh_operand(c, op, operand);
+    if (!x)
+        return false;
+    int dt = hlo_type_dtype(x->shape->type);
+    if (x->shape->rank != 1 || !dtype_is_int(dt))
+        return SH_ERROR(c, "operand %d is %s, expected integers of one dimension", operand,
+                        hlo_shape_text(c->arena, x->shape));
+    return x->shape->dims[0] < 0 || n < 0 || x->shape->dims[0] == n ||
+           SH_ERROR(c, "operand %d has %lld entries, expected %lld", operand,
+                    (long long)x->shape->dims[0], (long long)n);
 }
 
-bool sh_convert_dynamic_gather(struct sh_convert *c, const struct mlir_op *op)
+static int64_t stated_rank(const struct mlir_op *op)
 {
-    (void)op;
-    return later(c);
+    return op->result_count == 1 ? op->results[0]->type->rank : -1;
 }
 
-bool sh_convert_dynamic_iota(struct sh_convert *c, const struct mlir_op *op)
+static int64_t operand_rank(const struct mlir_op *op)
 {
-    (void)op;
-    return later(c);
-}
-
-bool sh_convert_dynamic_reshape(struct sh_convert *c, const struct mlir_op *op)
-{
-    (void)op;
-    return later(c);
-}
-
-bool sh_convert_real_dynamic_slice(struct sh_convert *c, const struct mlir_op *op)
-{
-    (void)op;
-    return later(c);
+    return op->operand_count ? op->operands[0]->type->rank : -1;
 }
 
 bool sh_convert_dynamic_broadcast_in_dim(struct sh_convert *c, const struct mlir_op *op)
 {
-    (void)op;
-    return later(c);
+    static const char *const lists[] = {"broadcast_dimensions", NULL};
+    struct hlo_instruction *x = sh_operand(c, op, 0);
+    int64_t *at, seen = 0, rank = stated_rank(op);
+    int n;
+    if (!x || !entries(c, op, 1, rank) || !sh_ints(c, op, "broadcast_dimensions", &n, &at))
+        return false;
+    if ((n < 0 ? 0 : n) != x->shape->rank)
+        return SH_ERROR(c, "broadcast_dimensions has %d entries, the operand has %d dimensions", n,
+                        x->shape->rank);
+    for (int k = 0; k < n; k++) {
+        if (at[k] < 0 || at[k] >= rank || seen >> at[k] & 1)
+            return SH_ERROR(c, "broadcast_dimensions has %lld, twice or out of range",
+                            (long long)at[k]);
+        seen |= (int64_t)1 << at[k];
+        int64_t have = x->shape->dims[k], want = op->results[0]->type->dims[at[k]];
+        if (have >= 0 && have != 1 && want >= 0 && want != have)
+            return SH_ERROR(c, "operand dimension %d has size %lld, result dimension %lld has %lld",
+                            k, (long long)have, (long long)at[k], (long long)want);
+    }
+    return dynamic_call(c, op, lists);
+}
+
+bool sh_convert_dynamic_iota(struct sh_convert *c, const struct mlir_op *op)
+{
+    static const char *const lists[] = {"iota_dimension", NULL};
+    int64_t dim = sh_int(op, "iota_dimension", 0);
+    if (dim < 0 || dim >= stated_rank(op))
+        return SH_ERROR(c, "iota_dimension is %lld in a result of %lld dimensions", (long long)dim,
+                        (long long)stated_rank(op));
+    return entries(c, op, 0, stated_rank(op)) && dynamic_call(c, op, lists);
+}
+
+bool sh_convert_dynamic_reshape(struct sh_convert *c, const struct mlir_op *op)
+{
+    static const char *const lists[] = {NULL};
+    int64_t from, to;
+    if (op->operand_count == 2 && op->result_count == 1 &&
+        mlir_count(op->operands[0]->type, &from) && mlir_count(op->results[0]->type, &to) &&
+        from != to)
+        return SH_ERROR(c, "reshape of %lld elements to %lld", (long long)from, (long long)to);
+    return entries(c, op, 1, stated_rank(op)) && dynamic_call(c, op, lists);
+}
+
+bool sh_convert_real_dynamic_slice(struct sh_convert *c, const struct mlir_op *op)
+{
+    static const char *const lists[] = {NULL};
+    int64_t rank = operand_rank(op);
+    if (rank != stated_rank(op))
+        return SH_ERROR(c, "the operand has %lld dimensions, the result %lld", (long long)rank,
+                        (long long)stated_rank(op));
+    return entries(c, op, 1, rank) && entries(c, op, 2, rank) && entries(c, op, 3, rank) &&
+           dynamic_call(c, op, lists);
+}
+
+bool sh_convert_dynamic_pad(struct sh_convert *c, const struct mlir_op *op)
+{
+    static const char *const lists[] = {NULL};
+    int64_t rank = operand_rank(op);
+    if (rank != stated_rank(op))
+        return SH_ERROR(c, "the operand has %lld dimensions, the result %lld", (long long)rank,
+                        (long long)stated_rank(op));
+    return entries(c, op, 2, rank) && entries(c, op, 3, rank) && entries(c, op, 4, rank) &&
+           dynamic_call(c, op, lists);
+}
+
+bool sh_convert_dynamic_gather(struct sh_convert *c, const struct mlir_op *op)
+{
+    static const char *const lists[] = {"offset_dims", "collapsed_slice_dims", "start_index_map",
+                                        "index_vector_dim", NULL};
+    int64_t *batching;
+    int n;
+    if (!sh_ints(c, op, "operand_batching_dims", &n, &batching))
+        return false;
+    if (n > 0 && !c->verify_only) {
+        c->d->unsupported = true;
+        return SH_ERROR(c, "batching dimensions with slice sizes known only while running");
+    }
+    return entries(c, op, 2, operand_rank(op)) && dynamic_call(c, op, lists);
+}
+
+/* The values of a constant that an operand is; NULL when it is none. */
+static int64_t *constant_values(struct sh_convert *c, const struct mlir_op *op, int k, int *n)
+{
+    struct hlo_instruction *x = sh_operand(c, op, k);
+    if (!x || x->opcode != HLO_OP_CONSTANT || !x->literal->data || x->literal->count > 1024)
+        return NULL;
+    int64_t *v = ARENA_ARRAY(c->arena, int64_t, x->literal->count + 1);
+    *n = (int)x->literal->count;
+    for (int j = 0; j < *n; j++)
+        v[j] = dtype_load_i64(hlo_type_dtype(x->shape->type), x->literal->data, (size_t)j);
+    return v;
+}
+
+bool sh_convert_dynamic_conv(struct sh_convert *c, const struct mlir_op *op)
+{
+    struct sh_attrs l = {0};
+    int n;
+    struct mlir_op two = *op;
+    if (op->operand_count != 3)
+        return SH_ERROR(c, "%d operands, expected 3", op->operand_count);
+    int64_t *pad = constant_values(c, op, 2, &n);
+    two.operand_count = 2;
+    two.name = "stablehlo.convolution";
+    int spatial = (int)operand_rank(op) - 2;
+    if (!pad && c->verify_only)
+        pad = ARENA_ARRAY(c->arena, int64_t, 2 * HLO_MAX_RANK);
+    else if (!pad) {
+        c->d->unsupported = true;
+        return SH_ERROR(c, "padding known only while running");
+    } else if (n != 2 * spatial)
+        return SH_ERROR(c, "%d paddings for %d dimensions", n, spatial);
+    return sh_table_attrs(c, &two, &l) && convolution_attrs(c, &two, &l, pad) &&
+           sh_plain(c, &two, HLO_OP_CONVOLUTION, &l, false);
 }

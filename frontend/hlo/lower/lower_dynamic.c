@@ -1,0 +1,178 @@
+/*
+ * StableHLO's operations whose shapes are operands, as custom calls of their names. Lists that are
+ * attributes there are constant operands here, the last ones. The graph's own inference follows
+ * shapes through arithmetic, so that most dims become expressions of the inputs'.
+ */
+#include "frontend/hlo/lower/build.h"
+#include "frontend/hlo/lower/lower_ops.h"
+
+#include <string.h>
+
+static struct value *shape_operand(struct hlo_lower *l, int k)
+{
+    return h_cast(l, h_in(l, k), DT_I64);
+}
+
+/* Elements of a constant operand. */
+static bool list(struct hlo_lower *l, int k, int64_t *v, int *n)
+{
+    const struct value *x = h_in(l, k);
+    *n = 0;
+    if (x && x->content.n >= 0 && x->content.n <= HLO_MAX_RANK && !x->constant) {
+        for (; *n < x->content.n; ++*n)
+            if (!dim_is_const(v[*n] = x->content.v[*n]))
+                break;
+        if (*n == x->content.n)
+            return true;
+    }
+    if (!x || !x->constant || tensor_count(x->constant) > HLO_MAX_RANK) {
+        l->d->unsupported = true;
+        return HLO_ERROR(l, "operand %d is known only while running, expected constants", k);
+    }
+    for (*n = 0; *n < tensor_count(x->constant); ++*n)
+        v[*n] = tensor_i64(x->constant, *n);
+    return true;
+}
+
+/* x, shape; dims */
+bool hlo_dynamic_broadcast_in_dim(struct hlo_lower *l)
+{
+    int64_t at[HLO_MAX_RANK];
+    struct attrs a = {0};
+    int n;
+    if (!list(l, 2, at, &n))
+        return false;
+    attr_set_ints(&l->g->arena, &a, "dims", at, n);
+    return h_done(l, h_op(l, OP_broadcast_in_dim,
+                          (struct value *[]){h_in(l, 0), shape_operand(l, 1)}, 2, &a));
+}
+
+/* shape; dim */
+bool hlo_dynamic_iota(struct hlo_lower *l)
+{
+    int64_t dim[HLO_MAX_RANK];
+    struct attrs a = {0};
+    int n, to = hlo_type_dtype(l->i->shape->type);
+    bool plain = (dtype_is_int(to) || dtype_is_float(to)) && dtype_info(to)->bits >= 32;
+    if (!list(l, 1, dim, &n))
+        return false;
+    h_set_int(l, &a, "axis", dim[0]);
+    h_set_int(l, &a, "dtype", plain ? to : DT_I64);
+    struct value *shape = shape_operand(l, 0);
+    return h_done(l, h_cast(l, h_op(l, OP_iota, &shape, 1, &a), to));
+}
+
+/* x, shape */
+bool hlo_dynamic_reshape(struct hlo_lower *l)
+{
+    struct attrs a = {0};
+    h_set_int(l, &a, "allowzero", 1);
+    return h_done(l,
+                  h_op(l, OP_reshape, (struct value *[]){h_in(l, 0), shape_operand(l, 1)}, 2, &a));
+}
+
+/* x, starts, limits, strides */
+bool hlo_real_dynamic_slice(struct hlo_lower *l)
+{
+    int64_t axes[HLO_MAX_RANK];
+    int rank = h_rank(h_in(l, 0));
+    for (int k = 0; k < rank; k++)
+        axes[k] = k;
+    return h_done(l, h_op(l, OP_slice,
+                          (struct value *[]){h_in(l, 0), shape_operand(l, 1), shape_operand(l, 2),
+                                             h_i64s(l, axes, rank), shape_operand(l, 3)},
+                          5, NULL));
+}
+
+/* x, value, low, high, interior */
+bool hlo_dynamic_pad(struct hlo_lower *l)
+{
+    int64_t pads[2 * HLO_MAX_RANK], interior[HLO_MAX_RANK];
+    struct attrs a = {0};
+    int n, m;
+    bool any = false;
+    if (!list(l, 4, interior, &n))
+        return false;
+    for (int k = 0; k < n; k++)
+        any |= interior[k] != 0;
+    if (!any) {
+        struct value *both =
+            h_concat(l, (struct value *[]){shape_operand(l, 2), shape_operand(l, 3)}, 2, 0);
+        return h_done(l,
+                      h_op(l, OP_pad, (struct value *[]){h_in(l, 0), both, h_in(l, 1)}, 3, NULL));
+    }
+    if (!list(l, 2, pads, &n) || !list(l, 3, pads + n, &m))
+        return false;
+    attr_set_ints(&l->g->arena, &a, "pads", pads, 2 * n);
+    attr_set_ints(&l->g->arena, &a, "interior", interior, n);
+    return h_done(l, h_op(l, OP_pad_interior, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
+}
+
+struct gather_lists {
+    int64_t offset[HLO_MAX_RANK], collapsed[HLO_MAX_RANK], map[HLO_MAX_RANK], vector[HLO_MAX_RANK];
+    int offsets, collapses, maps;
+};
+
+/* Whole slices of x at places along one dimension, whatever their sizes. */
+static bool gather_along(struct hlo_lower *l, const struct gather_lists *g)
+{
+    struct value *x = h_in(l, 0), *at = h_cast(l, h_in(l, 1), DT_I64);
+    int axis = (int)g->map[0], rank = h_rank(x), index_rank = h_rank(at);
+    int64_t dims[HLO_MAX_RANK], perm[HLO_MAX_RANK], none[1] = {0};
+    struct attrs a = {0};
+    int n = 0;
+    for (int k = 0; k < index_rank; k++)
+        if (k != g->vector[0])
+            dims[n++] = at->type.dims[k];
+    at = h_reshape(l, at, dims, n);
+    struct value *last =
+        h_2(l, OP_sub, h_dims(l, &x->type.dims[axis], 1), h_i64s(l, (int64_t[]){1}, 1));
+    last = h_reshape(l, last, none, 0);
+    at = h_2(l, OP_min, h_2(l, OP_max, at, h_scalar(l, DT_I64, 0)), last);
+    h_set_int(l, &a, "axis", axis);
+    struct value *y = h_op(l, OP_gather, (struct value *[]){x, at}, 2, &a);
+    /* now: dims before the axis, places, dims after it; wanted: offsets at offset_dims */
+    int window = 0, place = 0, total = rank - 1 + n;
+    for (int k = 0; k < total; k++) {
+        bool is_offset = false;
+        for (int j = 0; j < g->offsets; j++)
+            is_offset |= g->offset[j] == k;
+        perm[k] = is_offset ? (window < axis ? window : window + n) : axis + place;
+        window += is_offset;
+        place += !is_offset;
+    }
+    return h_done(l, h_transpose(l, y, perm, total));
+}
+
+/* x, indices, sizes; offset_dims, collapsed_slice_dims, start_index_map, index_vector_dim */
+bool hlo_dynamic_gather(struct hlo_lower *l)
+{
+    struct gather_lists g;
+    int64_t sizes[HLO_MAX_RANK];
+    int n, one;
+    struct attrs a = {0};
+    if (!list(l, 3, g.offset, &g.offsets) || !list(l, 4, g.collapsed, &g.collapses) ||
+        !list(l, 5, g.map, &g.maps) || !list(l, 6, g.vector, &one))
+        return false;
+    struct value *x = h_in(l, 0), *size = h_in(l, 2);
+    bool known = size->constant != NULL;
+    if (!known && size->content.n >= 0) {
+        known = true;
+        for (int k = 0; k < size->content.n; k++)
+            known &= dim_is_const(size->content.v[k]);
+    }
+    bool whole = !known && g.maps == 1 && g.collapses == 1 && g.map[0] == g.collapsed[0] &&
+                 size->content.n == h_rank(x);
+    for (int k = 0; whole && k < h_rank(x); k++)
+        whole = size->content.v[k] == (k == g.map[0] ? 1 : x->type.dims[k]);
+    if (whole)
+        return gather_along(l, &g);
+    if (!list(l, 2, sizes, &n))
+        return false;
+    attr_set_ints(&l->g->arena, &a, "offset_dims", g.offset, g.offsets);
+    attr_set_ints(&l->g->arena, &a, "collapsed_slice_dims", g.collapsed, g.collapses);
+    attr_set_ints(&l->g->arena, &a, "start_index_map", g.map, g.maps);
+    h_set_int(l, &a, "index_vector_dim", g.vector[0]);
+    attr_set_ints(&l->g->arena, &a, "slice_sizes", sizes, n);
+    return h_done(l, h_op(l, OP_gather_windows, (struct value *[]){x, h_in(l, 1)}, 2, &a));
+}
