@@ -28,6 +28,7 @@ struct command {
     const char *logfile, *notes;
     int log_level;
     /* of `xcc test`; negative: not given */
+    double limit_memory, limit_seconds; /* 0: none */
     double rtol, atol, norm_tol;
     const char *module; /* file to take from each folder; NULL: the first that is known */
     bool reference;     /* run the graph by plain routines instead of compiling it */

@@ -112,6 +112,14 @@ static bool set_emit(void *to, const char *v, struct diag *d)
     return true;
 }
 
+static bool set_limit_seconds(void *to, const char *v, struct diag *d)
+{
+    struct command *c = to;
+    return (option_number(v, &c->limit_seconds) && c->limit_seconds >= 1 &&
+            c->limit_seconds < 1e9) ||
+           fail(d, "--limit-seconds takes 1 or more, got '%s'", v);
+}
+
 #define AT(field) OPTION_AT(struct command, field)
 
 static const struct option rows[] = {
@@ -145,6 +153,10 @@ static const struct option rows[] = {
      "time and peak memory of each pass", NULL, FOR_ALL},
     {"--framework", "XLA|ONNX", OPTION_CHOICE, AT(framework), NULL, NULL,
      FOR_COMPILE}, /* the content says what it is */
+    {"--limit-memory", "BYTES", OPTION_NUMBER, AT(limit_memory),
+     "give up when it takes more memory", NULL, FOR_ALL},
+    {"--limit-seconds", "S", OPTION_CALL, 0, "give up when it takes longer", set_limit_seconds,
+     FOR_ALL},
     {"-q", NULL, OPTION_SWITCH, AT(quiet), "print nothing but errors", NULL, FOR_ALL},
     {"-v", NULL, OPTION_SWITCH, AT(verbose), "print more", NULL, FOR_ALL},
     {"--rtol", "R", OPTION_NUMBER, AT(rtol), "test: relative tolerance (1e-3)", NULL, FOR_TEST},
@@ -185,10 +197,12 @@ static const struct option_table table = {
 
 void print_help(void)
 {
-    printf("xcc: compiles a model (.onnx, .hlo, .xir) into an archive for xrun\n\n"
-           "    xcc MODEL -o OUT.neff [flags]       compile\n"
-           "    xcc compile MODEL --output OUT.neff the same, as neuronx-cc spells it\n"
-           "    xcc test [flags] DIR...             compile, run and compare test cases\n\n");
+    printf(
+        "xcc: compiles a model (.onnx, .hlo, .xir) into an archive for xrun\n\n"
+        "    xcc MODEL -o OUT.neff [flags]       compile\n"
+        "    xcc compile MODEL --output OUT.neff the same, as neuronx-cc spells it\n"
+        "    xcc test [flags] DIR...             compile, run and compare test cases\n"
+        "    xcc sign ARCHIVE --key KEY          for xrun --trust; --new-key KEY makes a key\n\n");
     options_help(stdout, &table);
     printf("\npasses:");
     for (int i = 0; i < npasses; i++)

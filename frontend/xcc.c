@@ -4,12 +4,15 @@
 #include "frontend/driver.h"
 #include "frontend/neuronx_options.h"
 #include "frontend/verify.h"
+#include "neff/base/file.h"
 #include "neff/base/memory.h"
 #include "neff/base/version.h"
+#include "runtime/io/sign.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int usage(const char *text)
 {
@@ -17,8 +20,42 @@ static int usage(const char *text)
     return EXIT_USAGE;
 }
 
+/* xcc sign ARCHIVE --key K, or --new-key K. */
+static int sign_command(int n, char **args)
+{
+    struct diag d = {0};
+    bool new_key = n == 2 && !strcmp(args[0], "--new-key");
+    bool first = n == 3 && !strcmp(args[0], "--key"), last = n == 3 && !strcmp(args[1], "--key");
+    if (!new_key && !first && !last)
+        return usage("sign ARCHIVE.neff --key KEY, or sign --new-key KEY");
+    if (new_key ? sign_new_key(args[1], &d)
+                : sign_archive(args[first ? 2 : 0], args[first ? 1 : 2], &d))
+        return 0;
+    fprintf(stderr, "xcc: %s\n", d.text);
+    return EXIT_BAD_INPUT;
+}
+
+static void out_of_time(int signal)
+{
+    static const char text[] = "xcc: it takes longer than --limit-seconds allows\n";
+    out_remove_temporaries();
+    ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(written < 0 ? EXIT_INTERNAL : EXIT_BAD_INPUT);
+}
+
+static void set_limits(const struct command *c)
+{
+    if (c->limit_memory > 0)
+        memory_limit((size_t)c->limit_memory);
+    if (c->limit_seconds > 0) {
+        signal(SIGALRM, out_of_time);
+        alarm((unsigned)c->limit_seconds);
+    }
+}
+
 static int run(struct command *c, bool test)
 {
+    set_limits(c);
     if (c->help)
         return print_help(), 0;
     if (c->version)
@@ -35,17 +72,24 @@ static int run(struct command *c, bool test)
         c->output = "file.neff";
     if (!c->output && c->emit == EMIT_ARCHIVE)
         return usage("name the archive to write with -o OUT.neff");
+    if (c->output && file_same(c->output, c->files[0])) {
+        fprintf(stderr, "xcc: %s: is the model itself; name another file with -o\n", c->output);
+        return EXIT_BAD_INPUT;
+    }
     return compile_command(c);
 }
 
 int main(int argc, char **argv)
 {
     memory_cap();
+    out_clean_when_interrupted();
     memory_return_large();
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write, with its message */
     struct command c;
     struct diag d = {0};
     const char *word = argc > 1 ? argv[1] : "";
+    if (!strcmp(word, "sign"))
+        return sign_command(argc - 2, argv + 2);
     if (!strcmp(word, "list-operators"))
         return neuronx_list_operators(argc - 2, argv + 2);
     enum subcommand sub = !strcmp(word, "test")      ? COMMAND_TEST

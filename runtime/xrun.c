@@ -1,12 +1,14 @@
 /*
  * xrun: runs a compiled model on files.
  */
+#include "neff/base/file.h"
 #include "neff/base/memory.h"
 #include "neff/base/options.h"
 #include "neff/base/version.h"
 #include "runtime/io/compare.h"
 #include "runtime/io/feed.h"
 #include "runtime/io/npy.h"
+#include "runtime/io/sign.h"
 #include "runtime/exec/exec.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/xrt.h"
@@ -27,7 +29,9 @@ struct arguments {
     const char *inputs[MAX_FILES], *expected[MAX_FILES];
     int ninputs, nexpected;
     int threads, bench;
-    bool json, random, strict, engines, help, version;
+    const char *trust; /* a public key */
+    double steps, memory, seconds;
+    bool json, random, strict, engines, check, copy, help, version;
     double rtol, atol;
 };
 
@@ -86,6 +90,17 @@ static const struct option rows[] = {
      "the --bench runs of each, and\n"
      "what bounds it",
      NULL, 0},
+    {"--limit-steps", "N", OPTION_NUMBER, AT(steps),
+     "kernels and calls of a run (5000000); 0: no limit, as with\nthose below", NULL, 0},
+    {"--limit-memory", "BYTES", OPTION_NUMBER, AT(memory),
+     "of tensors (1 GiB, and 1000 times the archive and the inputs)", NULL, 0},
+    {"--limit-seconds", "S", OPTION_NUMBER, AT(seconds), "time of a run", NULL, 0},
+    {"--check", NULL, OPTION_SWITCH, AT(check),
+     "compare the archive's contents with its hash first", NULL, 0},
+    {"--trust", "KEY.pub", OPTION_TEXT, AT(trust),
+     "the archive must be signed by that key (xcc sign); implies\n--copy", NULL, 0},
+    {"--copy", NULL, OPTION_SWITCH, AT(copy),
+     "read the archive rather than map it: the file may change or\nshrink", NULL, 0},
     {"--help", NULL, OPTION_SWITCH, AT(help), "this text", NULL, 0},
     {"-h", NULL, OPTION_SWITCH, AT(help), NULL, NULL, 0},
     {"--version", NULL, OPTION_SWITCH, AT(version), "the version", NULL, 0},
@@ -103,7 +118,7 @@ static void print_help(void)
 
 static bool parse(struct arguments *a, int argc, char **argv, struct diag *d)
 {
-    *a = (struct arguments){.rtol = 1e-3, .atol = 1e-7};
+    *a = (struct arguments){.rtol = 1e-3, .atol = 1e-7, .steps = -1, .memory = -1};
     return options_parse(&options, argc - 1, argv + 1, a, d) &&
            (a->model || a->help || a->version ||
             fail(d, "name a compiled model; --help tells more"));
@@ -237,6 +252,59 @@ static bool profile_run(const struct arguments *a, struct xrt_context *c, struct
     return (ok && xrt_profile(c, a->profile)) || fail(d, "%s", xrt_error());
 }
 
+/* What no honest model takes: archives and inputs say how large a model is. */
+enum { MEMORY_EACH = 1000, MEMORY_ALWAYS = 1 << 30, STEPS = 5000000 };
+
+static void set_limits(const struct arguments *a, const struct feed *f, struct xrt_context *c)
+{
+    struct stat st;
+    double given = stat(a->model, &st) == 0 ? (double)st.st_size : 0;
+    for (int i = 0; i < f->count; i++)
+        given += f->inputs[i].kind == VK_TENSOR ? (double)tensor_bytes(&f->inputs[i]) : 0;
+    double bytes = a->memory < 0 ? MEMORY_ALWAYS + MEMORY_EACH * given : a->memory;
+    double steps = a->steps < 0 ? STEPS : a->steps;
+    struct xrt_limits l = {.steps = steps < 1e18 ? (int64_t)steps : 0,
+                           .bytes = bytes < 1e18 ? (int64_t)bytes : 0,
+                           .seconds = a->seconds};
+    xrt_set_limits(c, &l);
+}
+
+static struct xrt_context *running;
+
+/* The run says where it was; a second interrupt does not wait for that. */
+static void interrupted(int signal)
+{
+    xrt_cancel(running);
+}
+
+static void cancel_when_interrupted(struct xrt_context *c)
+{
+    running = c;
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupted, .sa_flags = SA_RESETHAND},
+              NULL);
+}
+
+/* The archive as the arguments ask for; *memory: freed after the model. */
+static struct xrt_model *open_model(const struct arguments *a, void **memory, struct diag *d)
+{
+    size_t size;
+    *memory = NULL;
+    if (!a->trust && !a->check && !a->copy) {
+        struct xrt_model *m = xrt_open(a->model);
+        if (!m)
+            fail(d, "%s", xrt_error());
+        return m;
+    }
+    if (!read_copy(a->model, memory, &size, d) ||
+        (a->trust && !check_signature(*memory, size, a->model, a->trust, d)) ||
+        (a->check && !check_archive(*memory, size, a->model, d)))
+        return NULL;
+    struct xrt_model *m = xrt_open_memory(*memory, size);
+    if (!m)
+        fail(d, "%s: %s", a->model, xrt_error());
+    return m;
+}
+
 static int run(const struct arguments *a, struct xrt_model *m, struct feed *f, double started,
                struct diag *d)
 {
@@ -251,6 +319,8 @@ static int run(const struct arguments *a, struct xrt_model *m, struct feed *f, d
     for (int i = 0; ok && i < a->ninputs; i++)
         ok = feed_file(f, a->inputs[i], d);
     ok = ok && (!a->random || feed_random(f, d)) && feed_complete(f, d) && feed_give(f, c, d);
+    set_limits(a, f, c);
+    cancel_when_interrupted(c);
     double begin = now_ms();
     if (ok && !xrt_run(c))
         ok = fail(d, "%s", xrt_error());
@@ -262,6 +332,7 @@ static int run(const struct arguments *a, struct xrt_model *m, struct feed *f, d
         ok = bench(c, a->bench, &t, d);
     if (ok && (a->bench || a->json))
         print_times(a, &t, xrt_threads(c));
+    signal(SIGINT, SIG_DFL);
     xrt_context_free(c);
     return ok ? status : BAD_INPUT;
 }
@@ -269,6 +340,7 @@ static int run(const struct arguments *a, struct xrt_model *m, struct feed *f, d
 int main(int argc, char **argv)
 {
     memory_cap();
+    out_clean_when_interrupted();
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write, with its message */
     struct arguments a;
     struct diag d = {0};
@@ -281,9 +353,11 @@ int main(int argc, char **argv)
         return printf("xrun %s\n", xcc_version_text), OK;
     double started = now_ms();
     engine_threads_select(a.engines);
-    struct xrt_model *m = xrt_open(a.model);
+    void *memory;
+    struct xrt_model *m = open_model(&a, &memory, &d);
     if (!m) {
-        fprintf(stderr, "xrun: %s\n", xrt_error());
+        fprintf(stderr, "xrun: %s\n", d.text);
+        free(memory);
         return BAD_INPUT;
     }
     int status = run(&a, m, &f, started, &d);
@@ -291,5 +365,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "xrun: %s: %s\n", a.model, d.text);
     feed_free(&f);
     xrt_close(m);
+    free(memory);
     return status;
 }

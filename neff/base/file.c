@@ -47,7 +47,7 @@ bool file_map(struct mapped_file *f, const char *path, struct diag *d)
 {
     *f = (struct mapped_file){nothing, 0};
     bool own = lent.path && !strcmp(path, lent.path);
-    int fd = own ? fcntl(lent.fd, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+    int fd = own ? fcntl(lent.fd, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return fail(d, "%s: cannot open: %s", path, strerror(errno));
     struct stat st;
@@ -104,81 +104,4 @@ void file_done(const void *p, size_t bytes)
     uintptr_t end = ((uintptr_t)p + bytes) / PAGE * PAGE;
     if (end > from)
         madvise((void *)from, end - from, MADV_DONTNEED);
-}
-
-bool out_open(struct out_file *o, const char *path, struct diag *d)
-{
-    *o = (struct out_file){0};
-    struct stat st;
-    bool direct = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-    if (direct && S_ISDIR(st.st_mode))
-        return fail(d, "%s: is a directory, expected a file name", path);
-    size_t n = strlen(path) + 16;
-    o->path = strdup(path);
-    o->temporary = direct ? NULL : malloc(n);
-    int fd;
-    if (direct) {
-        fd = open(path, O_WRONLY | O_CLOEXEC);
-    } else {
-        snprintf(o->temporary, n, "%s.tmpXXXXXX", path);
-        fd = mkstemp(o->temporary);
-    }
-    if (fd < 0) {
-        int e = errno;
-        free(o->path), free(o->temporary);
-        *o = (struct out_file){0};
-        return fail(d, "%s: cannot write: %s", path, strerror(e));
-    }
-    if (!direct) {
-        mode_t mask = umask(0);
-        umask(mask);
-        if (fchmod(fd, 0666 & ~mask) != 0)
-            warn(d, "%s: cannot set its mode: %s", path, strerror(errno));
-    }
-    o->f = fdopen(fd, direct ? "wb" : "w+b");
-    return true;
-}
-
-bool out_commit(struct out_file *o, struct diag *d)
-{
-    bool ok = fflush(o->f) == 0 && !ferror(o->f);
-    int e = errno;
-    if (fclose(o->f) != 0 && ok) {
-        ok = false;
-        e = errno;
-    }
-    o->f = NULL;
-    if (ok && o->temporary && rename(o->temporary, o->path) != 0) {
-        ok = false;
-        e = errno;
-    }
-    if (!ok)
-        fail(d, "%s: cannot write: %s", o->path, strerror(e));
-    else
-        free(o->temporary), o->temporary = NULL;
-    out_abandon(o);
-    return ok;
-}
-
-void out_abandon(struct out_file *o)
-{
-    if (o->f)
-        fclose(o->f);
-    if (o->temporary)
-        unlink(o->temporary);
-    free(o->path), free(o->temporary);
-    *o = (struct out_file){0};
-}
-
-bool file_write_all(const char *path, const void *data, size_t size, struct diag *d)
-{
-    struct out_file o;
-    if (!out_open(&o, path, d))
-        return false;
-    if (size && fwrite(data, 1, size, o.f) != size) {
-        fail(d, "%s: cannot write: %s", path, strerror(errno));
-        out_abandon(&o);
-        return false;
-    }
-    return out_commit(&o, d);
 }

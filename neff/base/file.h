@@ -18,7 +18,8 @@ struct mapped_file {
 /* Maps PATH read-only. Fails on directories and on files that cannot be read. */
 bool file_map(struct mapped_file *f, const char *path, struct diag *d);
 void file_unmap(struct mapped_file *f);
-/* From now on, in this thread, file_map(PATH) gives these bytes, which are copied; NULL: no more. */
+/* From now on, in this thread, file_map(PATH) gives these bytes, which are copied; NULL: no more.
+ */
 bool file_lend(const char *path, const void *data, size_t size, struct diag *d);
 /* Of these bytes of a mapped file only some here and there are read: no more come into memory. */
 void file_sparse(const void *p, size_t bytes);
@@ -28,17 +29,26 @@ void file_ahead(const void *p, size_t bytes);
 void file_done(const void *p, size_t bytes);
 
 /*
- * Output that appears under its name only when complete: written to PATH.tmpXXXXXX beside it, then
- * renamed. Any failure (disk full included) removes the temporary file and leaves PATH as it was.
- * Non-regular destinations such as /dev/stdout are written directly.
+ * Output that appears under its name only when complete and on the disk: written to PATH.tmpXXXXXX
+ * beside it, then renamed. Any failure (disk full included) removes the temporary file and leaves
+ * PATH as it was; what a killed process has left is removed by the next one that writes PATH. The
+ * mode of an existing file is kept, and symbolic links to it. Devices, pipes and /dev/stdout get
+ * the bytes when all are there.
  */
 struct out_file {
-    FILE *f;
+    FILE *f; /* may be read and written anywhere */
     char *path, *temporary;
+    int direct; /* descriptor of a destination that is not renamed to, plus 1; 0: none */
 };
 bool out_open(struct out_file *o, const char *path, struct diag *d);
 bool out_commit(struct out_file *o, struct diag *d); /* flush, check, rename, close */
 void out_abandon(struct out_file *o); /* remove the temporary file; safe after commit */
+
+/* For programs, at their start: signals that end the process remove its temporary files first. */
+void out_clean_when_interrupted(void);
+void out_remove_temporaries(void); /* for a signal handler */
+/* Whether both names lead to one regular file. */
+bool file_same(const char *a, const char *b);
 
 bool file_write_all(const char *path, const void *data, size_t size, struct diag *d);
 

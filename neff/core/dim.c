@@ -141,8 +141,8 @@ static uint32_t *node_place(const struct dim_table *t, int op, dim_t a, dim_t b)
 {
     for (uint32_t h = hash3(op, a, b);; h++) {
         uint32_t *at = &t->hash[h &= (uint32_t)t->hash_cap - 1];
-        const struct dim_node *n = &t->nodes[*at - 1];
-        if (!*at || (n->op == op && n->a == a && n->b == b))
+        const struct dim_node *n = *at ? &t->nodes[*at - 1] : NULL;
+        if (!n || (n->op == op && n->a == a && n->b == b))
             return at;
     }
 }

@@ -60,14 +60,19 @@ static bool make_calls(struct context *c, struct diag *d)
     return true;
 }
 
+/* A plan that needs more waits for the first run: the caller may set limits before. */
+enum { MOST_PREPARED = 1 << 30 };
+
 static void prepare_first_run(struct context *c)
 {
+    c->limits.bytes = MOST_PREPARED;
     if (bind_ahead(c)) {
         warm_up(c);
         c->clock = c->now->used = 1;
     }
     for (int i = 0; i < c->m->p->regions[0].nparams; i++)
         c->input[i].kind = VK_NONE;
+    c->limits.bytes = 0;
 }
 
 struct context *context_new(struct model *m, int threads, struct diag *d)

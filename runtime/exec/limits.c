@@ -15,6 +15,7 @@ static double time_now(void)
 void context_set_limits(struct context *c, const struct run_limits *l)
 {
     c->limits = *l;
+    c->now = NULL; /* the next run looks at what its plan needs */
 }
 
 void context_cancel(struct context *c)

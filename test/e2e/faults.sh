@@ -1,0 +1,84 @@
+#!/bin/sh
+# faults.sh BUILD SCRATCH: what goes wrong while a file is written, or a run goes on, loses nothing.
+. "$(dirname "$0")/common.sh"
+digits=$source/models/digits
+cp "$digits/digits.onnx" m.onnx
+
+# The model is not overwritten, under whatever name.
+ln -s m.onnx link.onnx
+refuses 1 "is the model itself" "$xcc" m.onnx -o m.onnx
+refuses 1 "is the model itself" "$xcc" m.onnx -o ./link.onnx
+cmp -s m.onnx "$digits/digits.onnx" || failed "the model was overwritten"
+rm link.onnx
+
+# Pipes and /dev/stdout get the archive as a file does.
+"$xcc" m.onnx -q -o m.neff
+"$xcc" m.onnx -q -o /dev/stdout | cmp -s - m.neff || failed "/dev/stdout as a pipe"
+"$xcc" m.onnx -q -o /dev/stdout >redirected && cmp -s redirected m.neff || failed "/dev/stdout as a file"
+mkfifo pipe
+cat pipe >from_pipe &
+"$xcc" m.onnx -q -o pipe || failed "cannot write to a pipe"
+wait
+cmp -s from_pipe m.neff || failed "a pipe gets other bytes"
+refuses 1 "not a regular file" "$xcc" pipe -q -o n.neff
+rm -f pipe from_pipe redirected
+
+# Mode and links of an existing output stay.
+chmod 640 m.neff
+ln -s m.neff link.neff
+"$xcc" m.onnx -q -o link.neff
+[ -L link.neff ] && [ "$(stat -c %a m.neff)" = 640 ] || failed "mode or link not kept: $(ls -l)"
+rm link.neff
+ln -s nothing link.neff
+refuses 1 "symbolic link to nothing" "$xcc" m.onnx -q -o link.neff
+rm link.neff
+
+# What a killed process left goes when the file is written next; what an interrupted one had goes at once.
+: >m.neff.tmpAbCdEf
+: >m.neff.tmp_notes
+"$xcc" m.onnx -q -o m.neff
+[ ! -e m.neff.tmpAbCdEf ] && [ -e m.neff.tmp_notes ] || failed "files left: $(ls)"
+rm -f m.neff.tmp_notes
+
+# Limits of a compile and of a run.
+cat >endless.hlo <<'H'
+HloModule m
+b { p = s32[] parameter(0)
+ o = s32[] constant(1)
+ ROOT r = s32[] add(p,o) }
+c { p = s32[] parameter(0)
+ ROOT r = pred[] compare(p,p), direction=EQ }
+ENTRY e { z = s32[] constant(0)
+ ROOT w = s32[] while(z), condition=c, body=b }
+H
+"$xcc" endless.hlo -q -o endless.neff
+refuses 1 "a loop that does not end?" "$xrun" endless.neff --limit-steps 1000
+refuses 1 "longer than its limit" "$xrun" endless.neff --limit-steps 0 --limit-seconds 0.2
+refuses 1 "the limit is 16" "$xrun" m.neff --random --limit-memory 16
+refuses 1 "out of memory" "$xcc" m.onnx -q -o n.neff --limit-memory 1000000
+refuses 2 "--limit-seconds takes 1 or more" "$xcc" m.onnx -o n.neff --limit-seconds 0
+"$xrun" endless.neff --limit-steps 0 2>message &
+sleep 0.5
+kill -INT $! 2>/dev/null || true
+wait $! && failed "an interrupted run succeeds" || true
+grep -q "turn .* the run was cancelled" message || failed "an interrupted run says: $(cat message)"
+
+# Checked and signed archives.
+"$xrun" m.neff --random --check >/dev/null || failed "--check"
+"$xrun" m.neff --random --copy >/dev/null || failed "--copy"
+if "$xcc" sign --new-key key 2>message; then
+    "$xcc" sign m.neff --key key
+    [ "$(stat -c %a key)" = 600 ] || failed "others may read the key"
+    refuses 1 "keys are not replaced" "$xcc" sign --new-key key
+    "$xrun" m.neff --random --trust key.pub >/dev/null || failed "--trust"
+    "$xcc" sign --new-key other
+    refuses 1 "not signed by the owner of other.pub" "$xrun" m.neff --random --trust other.pub
+    cp m.neff changed.neff
+    cp m.neff.sig changed.neff.sig
+    printf '\001' | dd of=changed.neff bs=1 seek=9000 conv=notrunc 2>/dev/null
+    refuses 1 "damaged" "$xrun" changed.neff --random --trust key.pub
+    refuses 1 "damaged" "$xrun" changed.neff --random --check
+else
+    grep -q libhogweed message || failed "sign: $(cat message)"
+fi
+finish
