@@ -2,7 +2,7 @@
  * Model-local functions, found by domain, name and overload.
  */
 #include "frontend/onnx/importer.h"
-#include "frontend/onnx/wire.h"
+#include "frontend/wire.h"
 
 #include <stdlib.h>
 #include <string.h>

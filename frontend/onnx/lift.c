@@ -1,5 +1,5 @@
 #include "frontend/onnx/lift.h"
-#include "frontend/onnx/wire.h"
+#include "frontend/wire.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +103,7 @@ static bool is_payload(const struct wire_field *f)
  */
 static uint32_t choose(const uint8_t *p, size_t n)
 {
-    struct wire w = {p, p + n, false};
+    struct wire w = {.p = p, .end = p + n};
     struct wire_field f;
     size_t total[LAST_PAYLOAD + 1] = {0};
     uint32_t chosen = 0, unpacked = 0;
@@ -144,7 +144,7 @@ static enum message_kind child_of(enum message_kind parent, uint32_t field)
 
 static bool reduce(struct lifter *l, enum message_kind kind, const uint8_t *p, size_t n, int depth)
 {
-    struct wire w = {p, p + n, false};
+    struct wire w = {.p = p, .end = p + n};
     struct wire_field f;
     if (depth > MAX_NESTING)
         return fail(l->d, "messages are nested more than %d deep; flatten the subgraphs or types",

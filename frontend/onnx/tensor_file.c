@@ -3,7 +3,7 @@
  * last three are not in onnx.proto; they are read from the wire format.
  */
 #include "frontend/onnx/tensor_proto.h"
-#include "frontend/onnx/wire.h"
+#include "frontend/wire.h"
 
 #include <string.h>
 
@@ -61,7 +61,7 @@ static bool is_element(const struct wire_field *f)
 static bool read_items(int kind, const uint8_t *p, size_t n, int depth, struct tensor *out,
                        struct diag *d)
 {
-    struct wire w = {p, p + n, false};
+    struct wire w = {.p = p, .end = p + n};
     struct wire_field f;
     int64_t count = 0;
     while (wire_next(&w, &f))
@@ -72,7 +72,7 @@ static bool read_items(int kind, const uint8_t *p, size_t n, int depth, struct t
         return fail(d, "an optional holds %lld values, expected one or none", (long long)count);
     if (!tensor_alloc_items(out, kind, count, d))
         return false;
-    w = (struct wire){p, p + n, false};
+    w = (struct wire){.p = p, .end = p + n};
     for (int64_t i = 0; wire_next(&w, &f);)
         if (is_element(&f) && !read_element(&f, depth, &out->items[i++], d))
             return false;
@@ -84,7 +84,7 @@ static bool read_items(int kind, const uint8_t *p, size_t n, int depth, struct t
 /* The keys of a MapProto, as a tensor of rank 1: strings when there are no integers. */
 static bool read_keys(const uint8_t *p, size_t n, struct tensor *out, struct diag *d)
 {
-    struct wire w = {p, p + n, false};
+    struct wire w = {.p = p, .end = p + n};
     struct wire_field f;
     struct arena a = {0};
     struct str *strings = ARENA_ARRAY(&a, struct str, n + 1);
@@ -114,7 +114,7 @@ static bool read_keys(const uint8_t *p, size_t n, struct tensor *out, struct dia
 
 static bool read_map(const uint8_t *p, size_t n, int depth, struct tensor *out, struct diag *d)
 {
-    struct wire w = {p, p + n, false};
+    struct wire w = {.p = p, .end = p + n};
     struct wire_field f;
     if (!tensor_alloc_items(out, VK_MAP, 2, d) || !read_keys(p, n, &out->items[0], d))
         return false;

@@ -1,6 +1,6 @@
 #include "frontend/onnx/tensor_proto.h"
 #include "frontend/onnx/lift.h"
-#include "frontend/onnx/wire.h"
+#include "frontend/wire.h"
 
 #include <limits.h>
 #include <stdlib.h>

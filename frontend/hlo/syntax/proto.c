@@ -2,6 +2,7 @@
 #include "frontend/hlo/syntax/proto.h"
 #include "frontend/hlo/syntax/check.h"
 #include "frontend/hlo/syntax/lex.h"
+#include "frontend/wire.h"
 
 #include "hlo.pb-c.h"
 
@@ -247,42 +248,16 @@ struct part {
     const uint8_t *p, *end;
 };
 
-/* The next field; a length that reaches past the end is cut there. False at the end or on nonsense.
- */
-static bool next_field(struct part *w, uint64_t *field, struct part *content)
+/* The content of the first field of that number that has any. */
+static bool first_of(struct part m, uint32_t want, struct part *content)
 {
-    uint64_t v[2] = {0, 0};
-    for (int k = 0; k < 2; k++) {
-        int shift = 0;
-        bool more = true;
-        for (; more && w->p < w->end && shift < 64; shift += 7) {
-            v[k] |= (uint64_t)(*w->p & 0x7f) << shift;
-            more = *w->p++ & 0x80;
-        }
-        if (more)
-            return false;
-        int type = (int)(v[0] & 7);
-        if (k == 0 && type != 2 && type != 0) {
-            v[1] = type == 1 ? 8 : type == 5 ? 4 : UINT64_MAX;
-            break;
-        }
-    }
-    *field = v[0] >> 3;
-    uint64_t left = (uint64_t)(w->end - w->p), n = (v[0] & 7) == 0 ? 0 : v[1];
-    if (!*field || (v[0] & 7) == 3 || (v[0] & 7) == 4 || (v[0] & 7) > 5)
-        return false;
-    n = n > left ? left : n;
-    *content = (struct part){w->p, w->p + n};
-    w->p += n;
-    return true;
-}
-
-static bool first_of(struct part w, uint64_t want, struct part *content)
-{
-    uint64_t field;
-    for (int k = 0; k < 100000 && next_field(&w, &field, content); k++)
-        if (field == want && content->end > content->p)
+    struct wire w = {.p = m.p, .end = m.end, .clip = true};
+    struct wire_field f;
+    for (int k = 0; k < 100000 && wire_next(&w, &f); k++)
+        if (f.number == want && f.size) {
+            *content = (struct part){f.data, f.data + f.size};
             return true;
+        }
     return false;
 }
 

@@ -1,9 +1,9 @@
 /*
  * The protocol-buffer wire format, as far as we read it ourselves: large models before protobuf-c
- * sees them, and messages that the packaged onnx.proto lacks.
+ * sees them, messages that the packaged onnx.proto lacks, and what a file is.
  */
-#ifndef FRONTEND_ONNX_WIRE_H
-#define FRONTEND_ONNX_WIRE_H
+#ifndef FRONTEND_WIRE_H
+#define FRONTEND_WIRE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,8 @@ enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32
 /* A message's bytes, read from the front. */
 struct wire {
     const uint8_t *p, *end;
-    bool bad; /* the bytes are not a message: truncated, or a malformed field */
+    const char *bad; /* why the bytes are not a message; NULL: they are, so far */
+    bool clip;       /* a field that reaches past the end is as long as there are bytes */
 };
 
 struct wire_field {
@@ -26,7 +27,7 @@ struct wire_field {
     const uint8_t *start; /* of the field, tag included */
 };
 
-/* The next field; false at the end, and with w->bad set on damage. */
+/* The next field; false at the end, and with w->bad set on damage; f->start is then where it is. */
 bool wire_next(struct wire *w, struct wire_field *f);
 /* One varint at *p; false when it does not end before `end` or within ten bytes. */
 bool wire_varint(const uint8_t **p, const uint8_t *end, uint64_t *out);
