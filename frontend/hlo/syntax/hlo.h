@@ -69,37 +69,12 @@ enum { /* values of enumerated attributes, by set: HLO_DIRECTION_EQ, HLO_FFT_RFF
 #undef HLO_ENUM
 };
 
-/* What an attribute's value is; the member of hlo_attr that holds it is named beside. */
+/* What an attribute's value is; hlo_kinds.def says which member of hlo_attr holds it. */
 enum hlo_attr_kind {
     HLO_KIND_NONE,
-    HLO_KIND_INT,          /* i */
-    HLO_KIND_BOOL,         /* i */
-    HLO_KIND_ENUM,         /* i */
-    HLO_KIND_FLOAT,        /* f */
-    HLO_KIND_INTS,         /* ints */
-    HLO_KIND_BOOLS,        /* ints */
-    HLO_KIND_ENUMS,        /* ints */
-    HLO_KIND_LISTS,        /* lists */
-    HLO_KIND_TEXT,         /* text: a quoted string */
-    HLO_KIND_RAW,          /* text: {...} kept as it stands */
-    HLO_KIND_CONFIG,       /* text: either of them */
-    HLO_KIND_PAIRS,        /* pairs */
-    HLO_KIND_COMPUTATION,  /* computation */
-    HLO_KIND_COMPUTATIONS, /* computations */
-    HLO_KIND_INSTRUCTIONS, /* instructions */
-    HLO_KIND_SHAPE,        /* shape */
-    HLO_KIND_SHAPES,       /* shapes */
-    HLO_KIND_LITERAL,      /* literal */
-    HLO_KIND_WINDOW,       /* window */
-    HLO_KIND_DIM_LABELS,   /* dim_labels */
-    HLO_KIND_SLICE,        /* slices */
-    HLO_KIND_PADDING,      /* paddings */
-    HLO_KIND_GROUPS,       /* groups */
-    HLO_KIND_SHARDING,     /* sharding */
-    HLO_KIND_DOMAIN,       /* domain */
-    HLO_KIND_ACCURACY,     /* accuracy */
-    HLO_KIND_ALIASES,      /* aliases */
-    HLO_KIND_METADATA,     /* metadata */
+#define KIND(id, ...) HLO_KIND_##id,
+#include "frontend/hlo/syntax/hlo_kinds.def"
+    HLO_KIND_COUNT
 };
 
 struct hlo_ints {
@@ -386,7 +361,7 @@ struct hlo_computation {
     /* What only StableHLO's regions have: operands that belong to computations around this one, and
      * instructions with effects, which are needed although the root does not use them. */
     struct hlo_instructions captures, effects;
-    bool wrapper;                        /* made for `op-start` sugar */
+    bool wrapper; /* made for `op-start` sugar */
 };
 
 struct hlo_stack_frames { /* ids count from 1; 0 is none */

@@ -1,4 +1,5 @@
-/* One form for what can be said in several ways: attributes that say nothing are left out. */
+/* One form for what can be said in several ways: attributes that equal their defaults are left out.
+ */
 #include "frontend/hlo/syntax/check.h"
 
 #include <stdlib.h>
@@ -40,62 +41,66 @@ static bool counts_up(const struct hlo_ints *v)
     return true;
 }
 
-static bool says_nothing(const struct hlo_instruction *i, const struct hlo_attr *a)
+static bool required(const struct hlo_instruction *i, const struct hlo_attr *a)
+{
+    return hlo_op_requires(i->opcode, a->id);
+}
+
+static bool is_standard(const struct hlo_instruction *i, const struct hlo_attr *a)
 {
     const struct hlo_attr_info *info = hlo_attr_info(a->id);
-    bool required = hlo_op_requires(i->opcode, a->id);
-    switch (info->kind) {
-    case HLO_KIND_INT:
-    case HLO_KIND_BOOL:
-    case HLO_KIND_ENUM:
-        return a->id == HLO_ATTR_type ? a->i == comparison_of(i)
-                                      : info->standard != HLO_ABSENT && a->i == info->standard;
-    case HLO_KIND_INTS:
-        if (i->opcode == HLO_OP_MAP && a->id == HLO_ATTR_dimensions)
-            return counts_up(a->ints);
-        if (i->opcode == HLO_OP_BROADCAST && i->operand_count && i->operands[0]->shape->rank)
-            return false;
-        return !required && !a->ints->count;
-    case HLO_KIND_BOOLS:
-        return !a->ints->count;
-    case HLO_KIND_ENUMS:
-        return all(a->ints, 0);
-    case HLO_KIND_LISTS:
-        return !required && !a->lists->count;
-    case HLO_KIND_TEXT:
-        if (a->id == HLO_ATTR_async_execution_thread && !strcmp(a->text->data, "main"))
-            return true;
-        return !required && !a->text->size;
-    case HLO_KIND_CONFIG:
-        return !a->text->size;
-    case HLO_KIND_PAIRS:
-        return !a->pairs->count;
-    case HLO_KIND_COMPUTATIONS:
-        return !a->computations->count && i->opcode != HLO_OP_CONDITIONAL;
-    case HLO_KIND_INSTRUCTIONS:
-        return !a->instructions->count;
-    case HLO_KIND_SHAPE:
-        return i->operand_count && hlo_shape_compatible(a->shape, i->operands[0]->shape);
-    case HLO_KIND_SHAPES:
-        return !a->shapes->count && i->operand_count;
-    case HLO_KIND_WINDOW:
-        return !a->window->rank;
-    case HLO_KIND_GROUPS:
-        return a->groups->form == HLO_GROUPS_LIST && !a->groups->lists.count;
-    case HLO_KIND_ACCURACY:
-        return a->accuracy->mode == HLO_ACCURACY_DEFAULT;
-    case HLO_KIND_ALIASES:
-        return !a->aliases->count;
-    case HLO_KIND_METADATA: {
-        const struct hlo_metadata *m = a->metadata;
-        return !m->op_type && !m->op_name && !m->source_file && !m->deduplicated_name &&
-               !m->scheduling_name && !m->payload.data && !m->source_line && !m->source_end_line &&
-               !m->source_column && !m->source_end_column && !m->stack_frame_id && !m->code_bytes &&
-               !m->working_set_bytes && !m->profile_types.count;
-    }
-    default:
+    if (a->id == HLO_ATTR_type)
+        return a->i == comparison_of(i);
+    return info->standard != HLO_ABSENT && a->i == info->standard;
+}
+
+static bool ints_are_standard(const struct hlo_instruction *i, const struct hlo_attr *a)
+{
+    if (i->opcode == HLO_OP_MAP && a->id == HLO_ATTR_dimensions)
+        return counts_up(a->ints);
+    if (i->opcode == HLO_OP_BROADCAST && i->operand_count && i->operands[0]->shape->rank)
         return false;
+    return !required(i, a) && !a->ints->count;
+}
+
+static bool text_is_standard(const struct hlo_instruction *i, const struct hlo_attr *a)
+{
+    if (a->id == HLO_ATTR_async_execution_thread && !strcmp(a->text->data, "main"))
+        return true;
+    return !required(i, a) && !a->text->size;
+}
+
+static bool metadata_is_empty(const struct hlo_metadata *m)
+{
+    return !m->op_type && !m->op_name && !m->source_file && !m->deduplicated_name &&
+           !m->scheduling_name && !m->payload.data && !m->source_line && !m->source_end_line &&
+           !m->source_column && !m->source_end_column && !m->stack_frame_id && !m->code_bytes &&
+           !m->working_set_bytes && !m->profile_types.count;
+}
+
+#define IN(member)  &a->member
+#define OWN(member) a->member
+#define REF(member) a->member
+#define KIND(id, member, stored, type, parse, print, standard)                                     \
+    static bool standard_##id(const struct hlo_instruction *i, const struct hlo_attr *a)           \
+    {                                                                                              \
+        const type *v = stored(member);                                                            \
+        (void)v;                                                                                   \
+        return standard;                                                                           \
     }
+#include "frontend/hlo/syntax/hlo_kinds.def"
+
+static bool (*const standards[HLO_KIND_COUNT])(const struct hlo_instruction *i,
+                                               const struct hlo_attr *a) = {
+#define KIND(id, ...) [HLO_KIND_##id] = standard_##id,
+#include "frontend/hlo/syntax/hlo_kinds.def"
+};
+
+/* Whether the attribute says what its absence would. */
+static bool is_default(const struct hlo_instruction *i, const struct hlo_attr *a)
+{
+    enum hlo_attr_kind kind = hlo_attr_info(a->id)->kind;
+    return standards[kind] && standards[kind](i, a);
 }
 
 /* A custom call's to_apply=C is called_computations={C}. */
@@ -112,7 +117,7 @@ void hlo_normalise(struct arena *a, struct hlo_instruction *i)
 {
     int kept = 0;
     for (int k = 0; k < i->attr_count; k++) {
-        if (says_nothing(i, &i->attrs[k]))
+        if (is_default(i, &i->attrs[k]))
             continue;
         i->attrs[kept++] = i->attrs[k];
     }

@@ -331,7 +331,7 @@ static bool parse_accuracy(struct parser *p, struct hlo_accuracy *out)
         return false;
     while (!lex_is(&p->lex, '}')) {
         const char *name = p->lex.text;
-        double v;
+        double v = 0;
         if (p->lex.kind != TOK_ATTR)
             return parse_expected(p, "atol=, rtol= or ulps=");
         lex_next(&p->lex);
@@ -375,111 +375,38 @@ static bool parse_domain(struct parser *p, struct hlo_domain *out)
     return eat(p, '}');
 }
 
-#define NEW(field, T)                                                                              \
-    T *v_ = ARENA_NEW(p->arena, T);                                                                \
-    a->field = v_
+/* ---- kinds ---- */
+
+static bool parse_float(struct parser *p, double *out)
+{
+    bool ok = parse_number(p, out);
+    *out = (float)*out; /* as protos have it */
+    return ok;
+}
+
+#define IN(member, type)  type *v = &a->member
+#define OWN(member, type) type *v = ARENA_NEW(p->arena, type)
+#define REF(member, type) __typeof__(a->member) *v = &a->member
+#define KEEP_IN(member)
+#define KEEP_OWN(member) a->member = v;
+#define KEEP_REF(member)
+#define KIND(id, member, stored, type, parse, print, standard)                                     \
+    static bool parse_##id(struct parser *p, const struct hlo_attr_info *info, struct hlo_attr *a) \
+    {                                                                                              \
+        stored(member, type);                                                                      \
+        KEEP_##stored(member) return parse;                                                        \
+    }
+#include "frontend/hlo/syntax/hlo_kinds.def"
+
+static bool (*const parsers[HLO_KIND_COUNT])(struct parser *p, const struct hlo_attr_info *info,
+                                             struct hlo_attr *a) = {
+#define KIND(id, ...) [HLO_KIND_##id] = parse_##id,
+#include "frontend/hlo/syntax/hlo_kinds.def"
+};
 
 bool parse_attr_value(struct parser *p, struct hlo_attr *a)
 {
     const struct hlo_attr_info *info = hlo_attr_info(a->id);
-    switch (info->kind) {
-    case HLO_KIND_NONE:
-        break;
-    case HLO_KIND_INT:
-        return token_int(p, &a->i);
-    case HLO_KIND_BOOL:
-        return parse_bool(p, &a->i);
-    case HLO_KIND_ENUM:
-        return parse_enum(p, info->set, info->name, &a->i);
-    case HLO_KIND_FLOAT: {
-        bool ok = parse_number(p, &a->f);
-        a->f = (float)a->f; /* as protos have it */
-        return ok;
-    }
-    case HLO_KIND_INTS: {
-        NEW(ints, struct hlo_ints);
-        return parse_ints(p, v_);
-    }
-    case HLO_KIND_BOOLS: {
-        NEW(ints, struct hlo_ints);
-        return parse_bools(p, v_);
-    }
-    case HLO_KIND_ENUMS: {
-        NEW(ints, struct hlo_ints);
-        return parse_enums(p, info, v_);
-    }
-    case HLO_KIND_LISTS: {
-        NEW(lists, struct hlo_lists);
-        return parse_lists(p, v_);
-    }
-    case HLO_KIND_TEXT: {
-        NEW(text, struct hlo_text);
-        return parse_string(p, v_);
-    }
-    case HLO_KIND_RAW: {
-        NEW(text, struct hlo_text);
-        return parse_raw(p, v_);
-    }
-    case HLO_KIND_CONFIG: {
-        NEW(text, struct hlo_text);
-        return parse_config(p, v_);
-    }
-    case HLO_KIND_PAIRS: {
-        NEW(pairs, struct hlo_pairs);
-        return parse_pairs(p, v_);
-    }
-    case HLO_KIND_COMPUTATION:
-        return parse_computation_ref(p, &a->computation);
-    case HLO_KIND_COMPUTATIONS: {
-        NEW(computations, struct hlo_computations);
-        return parse_computation_refs(p, v_);
-    }
-    case HLO_KIND_INSTRUCTIONS: {
-        NEW(instructions, struct hlo_instructions);
-        return parse_instruction_refs(p, v_);
-    }
-    case HLO_KIND_SHAPE:
-        return parse_shape(p, &a->shape);
-    case HLO_KIND_SHAPES: {
-        NEW(shapes, struct hlo_shapes);
-        return parse_shapes(p, v_);
-    }
-    case HLO_KIND_LITERAL:
-        return parse_typed_literal(p, &a->literal);
-    case HLO_KIND_WINDOW: {
-        NEW(window, struct hlo_window);
-        return parse_window(p, v_);
-    }
-    case HLO_KIND_DIM_LABELS: {
-        NEW(dim_labels, struct hlo_dim_labels);
-        return parse_dim_labels(p, v_);
-    }
-    case HLO_KIND_SLICE: {
-        NEW(slices, struct hlo_slices);
-        return parse_slices(p, v_);
-    }
-    case HLO_KIND_PADDING: {
-        NEW(paddings, struct hlo_paddings);
-        return parse_padding(p, v_);
-    }
-    case HLO_KIND_GROUPS:
-        return parse_groups(p, &a->groups);
-    case HLO_KIND_SHARDING:
-        return parse_sharding(p, &a->sharding);
-    case HLO_KIND_DOMAIN: {
-        NEW(domain, struct hlo_domain);
-        return parse_domain(p, v_);
-    }
-    case HLO_KIND_ACCURACY: {
-        NEW(accuracy, struct hlo_accuracy);
-        return parse_accuracy(p, v_);
-    }
-    case HLO_KIND_ALIASES: {
-        NEW(aliases, struct hlo_aliases);
-        return parse_aliases(p, false, v_);
-    }
-    case HLO_KIND_METADATA:
-        return parse_metadata(p, &a->metadata);
-    }
-    return parse_expected(p, "a known kind of attribute");
+    return parsers[info->kind] ? parsers[info->kind](p, info, a)
+                               : parse_expected(p, "a known kind of attribute");
 }

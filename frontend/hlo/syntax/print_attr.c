@@ -301,136 +301,120 @@ static void print_typed_literal(FILE *f, const struct hlo_literal *l)
     hlo_print_literal(f, l);
 }
 
+static void print_bools(FILE *f, const struct hlo_ints *v)
+{
+    fputc('{', f);
+    for (int k = 0; k < v->count; k++)
+        fprintf(f, "%s%s", k ? "," : "", v->v[k] ? "true" : "false");
+    fputc('}', f);
+}
+
+static void print_enums(FILE *f, enum hlo_enum_set set, const struct hlo_ints *v)
+{
+    fputc('{', f);
+    for (int k = 0; k < v->count; k++) {
+        fputs(k ? "," : "", f);
+        print_enum(f, set, v->v[k]);
+    }
+    fputc('}', f);
+}
+
+static void print_computations(FILE *f, const struct hlo_computations *v)
+{
+    fputc('{', f);
+    for (int k = 0; k < v->count; k++)
+        fprintf(f, "%s%%%s", k ? ", " : "", v->v[k]->name);
+    fputc('}', f);
+}
+
+static void print_instructions(FILE *f, const struct hlo_instructions *v)
+{
+    fputc('{', f);
+    for (int k = 0; k < v->count; k++)
+        fprintf(f, "%s%%%s", k ? ", " : "", v->v[k]->name);
+    fputc('}', f);
+}
+
+static void print_shapes(FILE *f, const struct hlo_shapes *v)
+{
+    fputc('{', f);
+    for (int k = 0; k < v->count; k++) {
+        fputs(k ? ", " : "", f);
+        hlo_print_shape(f, v->v[k], true);
+    }
+    fputc('}', f);
+}
+
+static void print_dim_labels(FILE *f, const struct hlo_dim_labels *v)
+{
+    print_labels(f, &v->input, "bf");
+    fputc('_', f);
+    print_labels(f, &v->kernel, "io");
+    fputs("->", f);
+    print_labels(f, &v->output, "bf");
+}
+
+static void print_slices(FILE *f, const struct hlo_slices *v)
+{
+    fputc('{', f);
+    for (int k = 0; k < v->count; k++) {
+        const struct hlo_slice *s = &v->v[k];
+        fprintf(f, "%s[%" PRId64 ":%" PRId64, k ? ", " : "", s->start, s->limit);
+        if (s->stride != 1)
+            fprintf(f, ":%" PRId64, s->stride);
+        fputc(']', f);
+    }
+    fputc('}', f);
+}
+
+static void print_paddings(FILE *f, const struct hlo_paddings *v)
+{
+    for (int k = 0; k < v->count; k++) {
+        const struct hlo_padding *d = &v->v[k];
+        fprintf(f, "%s%" PRId64 "_%" PRId64, k ? "x" : "", d->low, d->high);
+        if (d->interior)
+            fprintf(f, "_%" PRId64, d->interior);
+    }
+}
+
+static void print_domain(FILE *f, const struct hlo_domain *v)
+{
+    fputs("{kind=", f);
+    hlo_print_quoted(f, v->kind, strlen(v->kind));
+    if (v->entry) {
+        fputs(", entry=", f);
+        hlo_print_sharding(f, v->entry);
+    }
+    if (v->exit) {
+        fputs(", exit=", f);
+        hlo_print_sharding(f, v->exit);
+    }
+    fputc('}', f);
+}
+
+/* ---- kinds ---- */
+
+#define IN(member)  &a->member
+#define OWN(member) a->member
+#define REF(member) a->member
+#define KIND(id, member, stored, type, parse, print, standard)                                     \
+    static void print_##id(FILE *f, const struct hlo_attr_info *info, const struct hlo_attr *a)    \
+    {                                                                                              \
+        const type *v = stored(member);                                                            \
+        print;                                                                                     \
+    }
+#include "frontend/hlo/syntax/hlo_kinds.def"
+
+static void (*const printers[HLO_KIND_COUNT])(FILE *f, const struct hlo_attr_info *info,
+                                              const struct hlo_attr *a) = {
+#define KIND(id, ...) [HLO_KIND_##id] = print_##id,
+#include "frontend/hlo/syntax/hlo_kinds.def"
+};
+
 void hlo_print_attr(FILE *f, const struct hlo_attr *a)
 {
     const struct hlo_attr_info *info = hlo_attr_info(a->id);
     fprintf(f, ", %s=", info->name);
-    switch (info->kind) {
-    case HLO_KIND_NONE:
-        break;
-    case HLO_KIND_INT:
-        fprintf(f, "%" PRId64, a->i);
-        break;
-    case HLO_KIND_BOOL:
-        fputs(a->i ? "true" : "false", f);
-        break;
-    case HLO_KIND_ENUM:
-        print_enum(f, info->set, a->i);
-        break;
-    case HLO_KIND_FLOAT:
-        fprintf(f, "%.9g", a->f);
-        break;
-    case HLO_KIND_INTS:
-        hlo_print_ints(f, *a->ints, '{', '}');
-        break;
-    case HLO_KIND_BOOLS:
-    case HLO_KIND_ENUMS:
-        fputc('{', f);
-        for (int k = 0; k < a->ints->count; k++) {
-            fputs(k ? "," : "", f);
-            if (info->kind == HLO_KIND_ENUMS)
-                print_enum(f, info->set, a->ints->v[k]);
-            else
-                fputs(a->ints->v[k] ? "true" : "false", f);
-        }
-        fputc('}', f);
-        break;
-    case HLO_KIND_LISTS:
-        print_lists(f, a->lists);
-        break;
-    case HLO_KIND_TEXT:
-    case HLO_KIND_RAW:
-    case HLO_KIND_CONFIG:
-        hlo_print_text(f, a->text);
-        break;
-    case HLO_KIND_PAIRS:
-        hlo_print_pairs(f, a->pairs);
-        break;
-    case HLO_KIND_COMPUTATION:
-        fprintf(f, "%%%s", a->computation->name);
-        break;
-    case HLO_KIND_COMPUTATIONS:
-        fputc('{', f);
-        for (int k = 0; k < a->computations->count; k++)
-            fprintf(f, "%s%%%s", k ? ", " : "", a->computations->v[k]->name);
-        fputc('}', f);
-        break;
-    case HLO_KIND_INSTRUCTIONS:
-        fputc('{', f);
-        for (int k = 0; k < a->instructions->count; k++)
-            fprintf(f, "%s%%%s", k ? ", " : "", a->instructions->v[k]->name);
-        fputc('}', f);
-        break;
-    case HLO_KIND_SHAPE:
-        hlo_print_shape(f, a->shape, true);
-        break;
-    case HLO_KIND_SHAPES:
-        fputc('{', f);
-        for (int k = 0; k < a->shapes->count; k++) {
-            fputs(k ? ", " : "", f);
-            hlo_print_shape(f, a->shapes->v[k], true);
-        }
-        fputc('}', f);
-        break;
-    case HLO_KIND_LITERAL:
-        print_typed_literal(f, a->literal);
-        break;
-    case HLO_KIND_WINDOW:
-        print_window(f, a->window);
-        break;
-    case HLO_KIND_DIM_LABELS:
-        print_labels(f, &a->dim_labels->input, "bf");
-        fputc('_', f);
-        print_labels(f, &a->dim_labels->kernel, "io");
-        fputs("->", f);
-        print_labels(f, &a->dim_labels->output, "bf");
-        break;
-    case HLO_KIND_SLICE:
-        fputc('{', f);
-        for (int k = 0; k < a->slices->count; k++) {
-            const struct hlo_slice *s = &a->slices->v[k];
-            fprintf(f, "%s[%" PRId64 ":%" PRId64, k ? ", " : "", s->start, s->limit);
-            if (s->stride != 1)
-                fprintf(f, ":%" PRId64, s->stride);
-            fputc(']', f);
-        }
-        fputc('}', f);
-        break;
-    case HLO_KIND_PADDING:
-        for (int k = 0; k < a->paddings->count; k++) {
-            const struct hlo_padding *d = &a->paddings->v[k];
-            fprintf(f, "%s%" PRId64 "_%" PRId64, k ? "x" : "", d->low, d->high);
-            if (d->interior)
-                fprintf(f, "_%" PRId64, d->interior);
-        }
-        break;
-    case HLO_KIND_GROUPS:
-        hlo_print_groups(f, a->groups);
-        break;
-    case HLO_KIND_SHARDING:
-        hlo_print_sharding(f, a->sharding);
-        break;
-    case HLO_KIND_DOMAIN:
-        fputs("{kind=", f);
-        hlo_print_quoted(f, a->domain->kind, strlen(a->domain->kind));
-        if (a->domain->entry) {
-            fputs(", entry=", f);
-            hlo_print_sharding(f, a->domain->entry);
-        }
-        if (a->domain->exit) {
-            fputs(", exit=", f);
-            hlo_print_sharding(f, a->domain->exit);
-        }
-        fputc('}', f);
-        break;
-    case HLO_KIND_ACCURACY:
-        print_accuracy(f, a->accuracy);
-        break;
-    case HLO_KIND_ALIASES:
-        hlo_print_aliases(f, a->aliases, false);
-        break;
-    case HLO_KIND_METADATA:
-        hlo_print_metadata(f, a->metadata);
-        break;
-    }
+    if (printers[info->kind])
+        printers[info->kind](f, info, a);
 }
