@@ -1,6 +1,7 @@
 """Gives xcc's modules AWS's names: neuronxcc.nki (beta 1) and nki (0.6)."""
 from __future__ import annotations
 
+import importlib.machinery
 import sys
 import types
 from typing import Any
@@ -32,6 +33,39 @@ def _absent(parent: types.ModuleType, name: str) -> types.ModuleType:
     return _set(parent, name, m)
 
 
+class _Finder:
+    """Finds every module below those that cannot exist here, so that importing them fails only where they are used."""
+
+    roots = ("neuronxcc.nki.compiler.", "neuronxcc.nki._", "neuronxcc.nki.kernels", "neuronxcc.nki.nccl", "neuronxcc.nki.framework",
+             "neuronxcc.nki.compile.", "neuronxcc.nki.docs", "neuronxcc.nki.collectives", "neuronxcc.starfish", "nki.compiler.", "nki.collectives",
+             "nki.runtime", "nki.framework", "nki._")
+
+    @classmethod
+    def find_spec(cls, name: str, path: Any = None, target: Any = None) -> Any:
+        if not name.startswith(cls.roots):
+            return None
+        return importlib.machinery.ModuleSpec(name, cls, is_package=True)
+
+    @classmethod
+    def create_module(cls, spec: Any) -> types.ModuleType:
+        return _Absent(spec.name)
+
+    @classmethod
+    def exec_module(cls, module: types.ModuleType) -> None:
+        pass
+
+
+def _enums(root: str, isa: types.ModuleType, language: types.ModuleType) -> None:
+    """nisa.constants and nl.constants are imported as modules as well."""
+    for owner, name in ((isa, "isa.constants"), (language, "language.constants")):
+        values = owner.constants  # type: ignore[attr-defined]
+        m = types.ModuleType("%s.%s" % (root, name))
+        m.__dict__.update({k: getattr(values, k) for k in dir(values) if not k.startswith("_")})
+        sys.modules[m.__name__] = m
+    if _Finder not in sys.meta_path:
+        sys.meta_path.append(_Finder)  # type: ignore[arg-type]
+
+
 def install_beta1(package: types.ModuleType) -> None:
     """neuronxcc -> neuronxcc.nki and its modules."""
     from xcc import nki
@@ -49,6 +83,9 @@ def install_beta1(package: types.ModuleType) -> None:
         for part in name.split(".")[:-1]:
             owner = getattr(owner, part)
         setattr(owner, name.rsplit(".", 1)[-1], m)
+    _enums("%s.nki" % package.__name__, nki.isa, nki.language)
+    for name in ("isa", "language", "compiler"):  # as packages, for modules below them
+        getattr(nki, name).__dict__.setdefault("__path__", [])
     starfish = _absent(package, "starfish")
     support = _absent(starfish, "support")
     util = types.ModuleType("%s.starfish.support.util" % package.__name__)
@@ -71,6 +108,9 @@ def install_v06(package: types.ModuleType) -> None:
             package.__dict__[name] = value
     for name in ("language", "isa", "compiler", "typing"):
         sys.modules["%s.%s" % (package.__name__, name)] = getattr(v06, name)
+    _enums(package.__name__, v06.isa, v06.language)
+    for name in ("isa", "language", "compiler"):
+        getattr(v06, name).__dict__.setdefault("__path__", [])
     for name in ("collectives", "runtime", "framework", "dtype"):
         if name == "dtype":
             _set(package, "dtype", v06.dtype)

@@ -67,10 +67,23 @@ np_functions = _math.functions
 # -- tensors ---------------------------------------------------------------------------------------------------------
 
 
-def ndarray(shape: Any, dtype: Any = float32, buffer: Any = None, name: Optional[str] = None, lazy_initialization: Any = False,
-            address: Any = None, **kw: Any) -> tensor:
+class _Ndarray(type):
+    """nl.ndarray is called as a function and named as the type of tensors."""
+
+    def __call__(cls, shape: Any, dtype: Any = float32, buffer: Any = None, name: Optional[str] = None, lazy_initialization: Any = False,  # noqa: N805
+                 address: Any = None, **kw: Any) -> tensor:
+        return _ndarray(shape, dtype, buffer, name)
+
+    def __instancecheck__(cls, x: object) -> Any:  # noqa: N805
+        return isinstance(x, tensor)
+
+
+class ndarray(metaclass=_Ndarray):  # noqa: N801 - a name of the interface
     """A new tensor: in SBUF (the default) or PSUM a tile, whose first dim, or the one in par_dim, is the partition dim; in HBM any
     shape. Not initialised; PSUM counts as zero for the first product that is added."""
+
+
+def _ndarray(shape: Any, dtype: Any, buffer: Any, name: Optional[str]) -> tensor:
     t = _need_trace("nl.ndarray")
     if isinstance(shape, (int, np.integer, par_dim)):
         shape = (shape,)
