@@ -114,6 +114,29 @@ class Basics(Case):
         self.close(kernel[2, 3](a), want)
         self.close(kernel[nl.nc(2), 3](a), want)
 
+    def test_private_tensors_of_programs(self) -> None:
+        @nki.jit
+        def kernel(a):
+            out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+            i = nl.program_id(0)
+            spill = nl.ndarray(a.shape[1:], dtype=a.dtype, buffer=nl.private_hbm)
+            nl.store(spill, nl.load(a[i]) * 2.0)
+            nl.store(out[i], nl.load(spill) + 1.0)
+            return out
+
+        a = f32(6, 16, 8)
+        self.close(kernel[6](a), a * 2 + 1)
+
+    def test_arrays_of_other_libraries(self) -> None:
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("no torch")
+        a = torch.arange(12, dtype=torch.bfloat16).reshape(3, 4)
+        y = scaled_sum(a, a)
+        self.assertIs(type(y), torch.Tensor)
+        self.assertTrue(torch.equal(y, a * 3))
+
     def test_transposes(self) -> None:
         @nki.jit
         def kernel(a):

@@ -89,5 +89,106 @@ class Destinations(Case):
         self.same(kernel(a), a)
 
 
+def in_sbuf(x):
+    t = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    return t
+
+
+def in_hbm(t):
+    out = nl.ndarray(t.shape, dtype=t.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=t)
+    return out
+
+
+class Addresses(Case):
+    def test_one_index_for_all(self) -> None:
+        @nki.jit
+        def kernel(x, table, index):
+            t, i = in_sbuf(x), in_sbuf(index)
+            a = nl.ndarray((16, 5), dtype=x.dtype, buffer=nl.sbuf)
+            nisa.tensor_copy(dst=a, src=t.ap([[40, 16], [1, 5]], offset=2, scalar_offset=i, indirect_dim=1))
+            b = nl.ndarray((8, 6), dtype=x.dtype, buffer=nl.sbuf)
+            nisa.dma_copy(dst=b, src=table.ap([[6, 8], [1, 6]], scalar_offset=i, indirect_dim=0))
+            return in_hbm(a), in_hbm(b)
+
+        x, table = f32(16, 40), f32(20, 8, 6)
+        a, b = kernel(x, table, np.array([[3]], np.int32))
+        self.same(a, x[:, 5:10])
+        self.same(b, table[3])
+
+    def test_an_index_for_each_row(self) -> None:
+        @nki.jit
+        def kernel(table, index, rows):
+            i, r = in_sbuf(index), in_sbuf(rows)
+            a = nl.ndarray(rows.shape, dtype=table.dtype, buffer=nl.sbuf)
+            pattern = [[table.shape[1], index.shape[0]], [1, table.shape[1]]]
+            nisa.dma_copy(dst=a, src=table.ap(pattern, vector_offset=i, indirect_dim=0))
+            out = in_hbm(nl.zeros(table.shape, dtype=table.dtype))
+            nisa.dma_copy(dst=out.ap(pattern, vector_offset=i, indirect_dim=0), src=r)
+            return in_hbm(a), out
+
+        table, index, rows = f32(20, 9), R.permutation(20)[:7].astype(np.int32).reshape(7, 1), f32(7, 9)
+        a, b = kernel(table, index, rows)
+        want = np.zeros_like(table)
+        want[index[:, 0]] = rows
+        self.same(a, table[index[:, 0]])
+        self.same(b, want)
+
+    def test_products_into_parts_of_psum(self) -> None:
+        @nki.jit
+        def kernel(a, b):
+            s, m = in_sbuf(a), in_sbuf(b)
+            parts = nl.ndarray((5, 2, 6), dtype=nl.float32, buffer=nl.psum)
+            for i in range(2):
+                nisa.nc_matmul(dst=parts[:, i, :], stationary=s, moving=m[:, i, :])
+            total = nl.ndarray((5, 12), dtype=nl.float32, buffer=nl.psum)
+            for i in nl.affine_range(3):
+                nisa.nc_matmul(dst=total, stationary=s, moving=m.reshape((20, 12)), accumulate=i > 0)
+            out = nl.ndarray((5, 2, 6), dtype=a.dtype, buffer=nl.sbuf)
+            again = nl.ndarray((5, 12), dtype=a.dtype, buffer=nl.sbuf)
+            nisa.tensor_copy(out, parts)
+            nisa.activation(dst=again, op=nl.copy, data=total, scale=0.5)
+            return in_hbm(out), in_hbm(again)
+
+        a, b = f32(20, 5), f32(20, 2, 6)
+        want = np.einsum("km,kin->min", a, b)
+        out, again = kernel(a, b)
+        self.close(out, want, 1e-4, 1e-4)
+        self.close(again, 1.5 * want.reshape(5, 12), 1e-4, 1e-4)
+
+    def test_transposes_by_dma(self) -> None:
+        @nki.jit
+        def kernel(x, h):
+            a = nl.ndarray((40, 16), dtype=x.dtype, buffer=nl.sbuf)
+            nisa.dma_transpose(dst=a, src=in_sbuf(x))
+            b = nl.ndarray((6, 8, 20), dtype=x.dtype, buffer=nl.sbuf)
+            nisa.dma_transpose(dst=b, src=h, axes=(2, 1, 0))
+            return in_hbm(a), in_hbm(b)
+
+        x, h = f32(16, 40), f32(20, 8, 6)
+        a, b = kernel(x, h)
+        self.same(a, x.T)
+        self.same(b, h.transpose(2, 1, 0))
+
+    def test_loops_by_functions(self) -> None:
+        @nki.jit
+        def kernel(x):
+            out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+
+            def body(i):
+                t = in_sbuf(x[nl.ds(i * 4, 4), :])
+                nisa.tensor_scalar(t, t, nl.add, 1.0)
+                nisa.dma_copy(out[nl.ds(i * 4, 4), :], t)
+
+            nl.fori_loop(0, 2, body)
+            for i in nl.dynamic_range(2, 4):
+                body(i)
+            return out
+
+        x = f32(16, 5)
+        self.close(kernel(x), x + 1)
+
+
 if __name__ == "__main__":
     main()

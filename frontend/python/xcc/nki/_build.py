@@ -189,6 +189,7 @@ def _copy(r: Instruction) -> List[Instruction]:
         if o.index is None:
             continue
         axis, step, rows, limit = o.index
+        limit = min(limit, _room(o, step))
         if axis < 0:
             index = Operand(rows.object, rows.dtype, rows.offset, ((0, 1),) * rank)
         else:
@@ -207,6 +208,13 @@ def _copy(r: Instruction) -> List[Instruction]:
     if r.numbers.get("accumulate"):
         return [_make(r, "dma_accumulate", r.operands, {}, {}, {"op": "add"})]
     return [_make(r, r.name, r.operands)]
+
+
+def _room(o: Operand, step: int) -> int:
+    """How many values an index may have so that the pattern stays within its object."""
+    top = o.offset.bounds()[1] if isinstance(o.offset, Expr) else o.offset
+    top += sum(s * (c - 1) for s, c in o.dims if s > 0)
+    return max((o.object.size - 1 - top) // max(step, 1) + 1, 1)
 
 
 def _tensor_tensor(r: Instruction) -> List[Instruction]:
