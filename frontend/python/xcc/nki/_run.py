@@ -264,7 +264,9 @@ class Kernel:
 
     @property
     def target(self) -> str:
-        return os.environ.get("XCC_NKI_TARGET", "cpu")
+        """The machine compiled for: cpu, or what XCC_NKI_TARGET names; "strict": the one that the kernel was written for."""
+        name = os.environ.get("XCC_NKI_TARGET", "cpu")
+        return (self.platform_target or "trn1") if name == "strict" else name
 
     def prepare(self, *args: Any, **kwargs: Any) -> Tuple[Compiled, List[Any]]:
         """Compiles for these arguments, once."""
