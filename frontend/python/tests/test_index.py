@@ -133,6 +133,14 @@ class Sources(Case):
                 if k:
                     break
 
+        def odd(n: object) -> None:
+            """A docstring
+that ends dedent."""
+            for i in range(
+                    3):
+                print(i)
+
+        self.assertTrue(loop_info(odd.__code__, odd.__code__.co_firstlineno + 3).simple)
         lines = body.__code__.co_firstlineno
         first, second, third = (loop_info(body.__code__, lines + k) for k in (2, 6, 9))
         self.assertEqual(first.carried, {"total"})

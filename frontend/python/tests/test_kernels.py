@@ -266,6 +266,19 @@ class Masked(Case):
         want[:3, :2] = a[:3, :2] + 1
         self.close(kernel(a), want)
 
+    def test_chained_comparisons(self) -> None:
+        @nki.jit
+        def kernel(a):
+            p, f = nl.mgrid[0:a.shape[0], 0:a.shape[1]]
+            t = nl.zeros(a.shape, dtype=a.dtype)
+            t[p, f] = nl.copy(nl.load(a), mask=1 <= f < 4)
+            return t
+
+        a = f32(6, 5)
+        want = np.zeros_like(a)
+        want[:, 1:4] = a[:, 1:4]
+        self.close(kernel(a), want)
+
     def test_rest_of_a_destination_stays(self) -> None:
         @nki.jit
         def kernel(a):
@@ -325,6 +338,20 @@ class Errors(Case):
             nl.add(nl.load(a), nl.load(b))
 
         self.assertIn("do not broadcast", self.fails(kernel, f32(4, 5), f32(4, 6)))
+
+    def test_condition_on_an_index_array(self) -> None:
+        def kernel(a):
+            if nl.arange(4)[:, None] < 2:
+                nl.load(a)
+
+        self.assertIn("no single value", self.fails(kernel, f32(4, 6)))
+
+    def test_condition_on_a_tile(self) -> None:
+        def kernel(a):
+            if nl.load(a)[0, 0] > 0:
+                pass
+
+        self.assertIn("known only when the kernel runs", self.fails(kernel, f32(4, 6)))
 
     def test_nothing_returned(self) -> None:
         with self.assertRaises(NkiError):

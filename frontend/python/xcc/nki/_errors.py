@@ -45,6 +45,7 @@ class NeedRewrite(BaseException):
     def __init__(self, code: object):
         super().__init__("and/or/not between masks")
         self.code = code
+        self.where = user_location()
 
 
 def user_location() -> Tuple[str, int]:

@@ -11,7 +11,7 @@ import gc
 import inspect
 import textwrap
 import types
-from typing import Any, Callable, Dict, FrozenSet, List, Optional, Set, Tuple
+from typing import Any, Callable, FrozenSet, List, Optional, Set
 
 
 class LoopInfo:
@@ -32,11 +32,17 @@ _DIRECT_ONLY = {"enumerate", "zip", "reversed", "list", "tuple", "map", "sorted"
 def _tree(code: types.CodeType) -> Optional[ast.AST]:
     try:
         lines, first = inspect.getsourcelines(code)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, SyntaxError, TypeError, IndentationError):
+    except (OSError, TypeError, IndentationError, SyntaxError):
         return None
-    ast.increment_lineno(tree, first - 1)
-    return tree
+    text = "".join(lines)
+    for source, shift in ((textwrap.dedent(text), first - 1), ("if True:\n" + text, first - 2)):
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, IndentationError):
+            continue
+        ast.increment_lineno(tree, shift)
+        return tree
+    return None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -268,7 +274,9 @@ def _inner_code(module: types.CodeType, name: str) -> Optional[types.CodeType]:
 
 
 def rewrite(code: types.CodeType) -> bool:
-    """Gives the function with this code another one in which masks may be joined by Python's words. False: not possible."""
+    """Gives the function with this code another one in which masks may be joined by Python's words. False: not possible, or done."""
+    if code in _made:
+        return False
     f = _find_function(code)
     tree = _tree(code)
     if f is None or tree is None:
@@ -294,9 +302,8 @@ def rewrite(code: types.CodeType) -> bool:
     f.__globals__.setdefault("__xcc_or", join_or)
     f.__globals__.setdefault("__xcc_not", negate)
     f.__code__ = new
-    _rewritten.append((f, code))
-    _tree.cache_clear()
+    _made.add(new)
     return True
 
 
-_rewritten: List[Tuple[types.FunctionType, types.CodeType]] = []
+_made: Set[types.CodeType] = set()

@@ -270,7 +270,8 @@ def trace_kernel(function: Callable[..., Any], bind: Callable[[Trace], Tuple[tup
                 unroll |= {v.key for r in t.records if isinstance(r, LoopBegin) for v in (r.variable,)}
         except NeedRewrite as need:
             if not rewrite(need.code):  # type: ignore[arg-type]
-                raise error("mask", "masks are joined by & and |, not by `and` and `or`", NkiTypeError) from None
+                raise NkiTypeError("%s:%d: a condition on an index array has no single value: Python's `if`, `and`, `or` cannot decide by it; "
+                                   "join masks by & and |, and give them as mask=, or use nl.where" % need.where) from None
         finally:
             _local.trace = before
             t.base_frame = None
