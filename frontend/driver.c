@@ -1,6 +1,7 @@
 #include "frontend/driver.h"
 
 #include "frontend/compile.h"
+#include "frontend/report.h"
 #include "frontend/guard_report.h"
 #include "frontend/hlo/syntax/hlo.h"
 #include "frontend/neuronx_options.h"
@@ -87,6 +88,7 @@ static bool compile(struct graph *g, struct command *c, struct diag *d)
         report_guards(p, c);
     bool ok = p && (c->emit == EMIT_ASM ? write_text(g, p, c, d)
                                         : neff_write(p, c->output ? c->output : "file.neff", d));
+    ok = ok && (!c->report || print_report(p, d));
     program_free(p);
     return ok;
 }

@@ -19,7 +19,7 @@ struct command {
     struct import_options import;
     const char *target; /* row of the machine table */
     int emit;           /* enum emit_kind */
-    bool verify, quiet, verbose;
+    bool verify, quiet, verbose, report;
     bool help, version, list_operators;
     bool test;     /* `xcc test` */
     int framework; /* as given; not used */

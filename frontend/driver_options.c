@@ -144,6 +144,8 @@ static const struct option rows[] = {
     {"--passes", "A,B", OPTION_TEXT, AT(options.only), "run these passes only", NULL, FOR_ALL},
     {"--explain", NULL, OPTION_SWITCH, AT(options.explain),
      "say why things were fused, cast, placed, or not", NULL, FOR_ALL},
+    {"--report", NULL, OPTION_SWITCH, AT(report),
+     "say how long the target would take, as xsim does", NULL, FOR_COMPILE},
     {"--verify", NULL, OPTION_SWITCH, AT(verify), "compare with the plain routines, node by node",
      NULL, FOR_COMPILE},
     {"--verify-passes", NULL, OPTION_SWITCH, AT(options.verify_passes), NULL, NULL, FOR_ALL},

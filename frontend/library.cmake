@@ -2,7 +2,8 @@
 # theirs meets one of the program that links it, libxrt's included.
 include(CMakePackageConfigHelpers)
 add_library(libxcc SHARED $<TARGET_OBJECTS:neff> $<TARGET_OBJECTS:neff_write> $<TARGET_OBJECTS:runtime>
-            $<TARGET_OBJECTS:runtime_io> ${KERNEL_OBJECTS} $<TARGET_OBJECTS:passes> $<TARGET_OBJECTS:tile> $<TARGET_OBJECTS:backend>
+            $<TARGET_OBJECTS:runtime_io> $<TARGET_OBJECTS:sim> ${KERNEL_OBJECTS} $<TARGET_OBJECTS:passes> $<TARGET_OBJECTS:tile>
+            $<TARGET_OBJECTS:backend>
             $<TARGET_OBJECTS:frontend>)
 target_link_libraries(libxcc PRIVATE ${XRT_LIBS} ${PROTOBUFC_LIBRARIES} ${ARCHIVE_LIBRARIES} ${NETTLE_LIBRARIES}
                       ${ZLIB_LIBRARIES})

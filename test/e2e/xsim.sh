@@ -41,6 +41,9 @@ simulates digits digits.neff --shape image=4,1,28,28
 simulates digits_batch digits.neff --shape batch=4
 cmp -s digits.txt digits_batch.txt || bad "--shape of an input and of its symbol differ"
 
+"$xcc" "$source/models/digits/digits.onnx" -q --target trn2 --report -o report.neff >report.txt
+"$xsim" report.neff | cmp -s - report.txt || bad "xcc --report and xsim differ"
+
 refuses() {
     want=$1
     shift
