@@ -168,6 +168,26 @@ static void pipeline(const struct launch_state *l, const struct instance *i,
     }
 }
 
+/* Transfers of the engine's own queue that touch the same tiles: the engine's order holds for them
+ * too, without semaphores. */
+static void own_queue(const struct launch_state *l, const struct instance *i,
+                      const struct number_insn *n, struct candidate *c)
+{
+    for (int a = 0; a < n->naps && !n->dma && l->k->queues[n->engine]; a++) {
+        const struct number_ap *ap = &n->ap[a];
+        if (ap->mem != MEM_SBUF && ap->mem != MEM_PSUM)
+            continue;
+        for (const int32_t *t = l->aliases[ap->tensor]; *t >= 0; t++) {
+            const struct tile_state *x = &i->tiles[*t];
+            if (x->queue != n->engine)
+                continue;
+            not_before(c, x->filled, WHY_QUEUE);
+            if (ap->writes)
+                not_before(c, x->drained, WHY_QUEUE);
+        }
+    }
+}
+
 static void ports(const struct launch_state *l, const struct number_insn *n, struct candidate *c)
 {
     bool vector = n->engine == ENGINE_DVE;
@@ -209,6 +229,7 @@ static bool find_candidate(struct launch_state *l, int engine, struct candidate 
     if (!waits_over(i, e, c->n, c))
         return false;
     pipeline(l, i, c->n, c);
+    own_queue(l, i, c->n, c);
     ports(l, c->n, c);
     return true;
 }

@@ -212,6 +212,8 @@ bool number_kernel(const struct sim *s, int kernel, struct number_kernel *out, s
     out->insns = ARENA_ARRAY(a, struct number_insn, k->ninsns + 1);
     for (int i = 0; i < k->ninsns && c.ok; i++)
         instruction(&c, &k->insns[i], &out->insns[i]);
+    for (int i = 0; i < k->ninsns; i++)
+        out->queues[k->insns[i].engine] |= out->insns[i].dma;
     if (c.ok)
         mark_rewritten(out, s->p->nslots, a);
     for (int e = 0; e < ENGINE_COUNT && c.ok; e++)

@@ -98,6 +98,7 @@ struct number_kernel {
     int ninsns;
     struct number_insn *insns;
     struct stream streams[ENGINE_COUNT];
+    bool queues[ENGINE_COUNT]; /* engines that start transfers */
     int64_t *tile_bytes; /* of a partition, per tile */
     int64_t sbuf, psum;  /* bytes of a partition that an instance takes */
 };

@@ -23,6 +23,7 @@ struct tile_state {
     struct moment written; /* by the last instruction that wrote it */
     int64_t write_start;
     int32_t write_lane;            /* of that; -1: not written yet */
+    int32_t queue;                    /* engine whose queue did the last of these */
     struct moment filled, drained; /* transfers of a queue into it, out of it */
     int64_t first, last;           /* use; first -1: none yet */
     int64_t chain;                 /* longest chain of results up to its content */

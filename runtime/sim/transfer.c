@@ -76,6 +76,7 @@ static void note_touched(struct launch_state *l, struct instance *i, const struc
         if (ap->mem != MEM_HBM) {
             struct tile_state *t = &i->tiles[ap->tensor];
             *(ap->writes ? &t->filled : &t->drained) = end;
+            t->queue = n->engine;
             continue;
         }
         if (!ap->rewritten)

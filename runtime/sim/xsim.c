@@ -3,6 +3,8 @@
  */
 #include "neff/archive/archive.h"
 #include "neff/base/memory.h"
+#include "neff/base/options.h"
+#include "neff/base/version.h"
 #include "neff/isa/asm.h"
 #include "runtime/sim/html.h"
 
@@ -18,126 +20,96 @@ struct arguments {
     struct sim_shape shapes[MAX_OPTIONS];
     struct sim_trips trips[MAX_OPTIONS];
     int nshapes, ntrips, cores, overlap;
-    bool json, check, help, constants;
+    bool json, check, help, version, constants;
     struct arena arena;
 };
 
-static const char help_text[] =
-    "usage: xsim MODEL.neff [options]\n"
-    "Says how long a program, an archive or assembly, would take on a machine, and why.\n"
-    "  --target NAME      trn1, inf2, trn2 or cpu; default: what it was compiled for\n"
-    "  --shape NAME=DIMS  dims of an input (1,3,224,224), or the value of a symbol; 1 otherwise\n"
-    "  --trips [NODE=]N   iterations of loops, or of one; of an `if` 1 or 0: which branch\n"
-    "  --cores N          1 or 2: instances of grids are dealt out in turn\n"
-    "  --overlap N        at most N instances of a grid at a time; default: as many as fit, up to "
-    "8\n"
-    "  --json             one JSON object\n"
-    "  --html FILE        the time line as a page; with --compare, both\n"
-    "  --profile TRACE    beside it what xrun --profile TRACE measured on this computer\n"
-    "  --perfetto FILE    the time line as trace events, for Perfetto\n"
-    "  --compare OTHER    another archive beside it\n"
-    "  --check            no times: looks for hazards (races, wrong counts, deadlocks, "
-    "overlapping\n"
-    "                     buffers, reads of nothing, capacities); exit status 1 when there are "
-    "any\n"
-    "  --constants        the machines' constants and their sources\n";
-
 /* ---- arguments ---- */
 
-static bool wrong(const char *option, const char *what)
+static bool add_file(void *to, const char *word, struct diag *d)
 {
-    fprintf(stderr, "xsim: %s: %s; --help tells more\n", option, what);
-    return false;
-}
-
-static bool whole(const char *option, const char *text, int64_t most, int64_t *out)
-{
-    char *end;
-    long long v = strtoll(text, &end, 10);
-    if (!*text || *end || v < 0 || v > most)
-        return wrong(option, "expected a whole number");
-    *out = v;
+    struct arguments *a = to;
+    if (a->path)
+        return fail(d, "more than one archive: '%s'", word);
+    a->path = word;
     return true;
 }
 
-static bool parse_trips(struct arguments *a, const char *value)
+static bool set_target(void *to, const char *text, struct diag *d)
 {
-    const char *equals = strrchr(value, '=');
+    struct arguments *a = to;
+    a->machine = machine_find(text);
+    return a->machine || fail(d, "--target takes trn1, inf2, trn2 or cpu, got '%s'", text);
+}
+
+static bool add_shape(void *to, const char *text, struct diag *d)
+{
+    struct arguments *a = to;
+    if (a->nshapes == MAX_OPTIONS)
+        return fail(d, "--shape: more than %d", MAX_OPTIONS);
+    return sim_shape_parse(&a->shapes[a->nshapes++], text, &a->arena, d) || fail_in(d, "--shape");
+}
+
+static bool add_trips(void *to, const char *text, struct diag *d)
+{
+    struct arguments *a = to;
+    const char *equals = strrchr(text, '=');
+    int count = 0;
     if (a->ntrips == MAX_OPTIONS)
-        return wrong("--trips", "too many");
-    struct sim_trips *t = &a->trips[a->ntrips++];
-    t->node = equals ? arena_strndup(&a->arena, value, (size_t)(equals - value)) : NULL;
-    return whole("--trips", equals ? equals + 1 : value, INT32_MAX, &t->count);
+        return fail(d, "--trips: more than %d", MAX_OPTIONS);
+    if (!option_count(equals ? equals + 1 : text, &count))
+        return fail(d, "--trips '%s': expected [NODE=]N, N a whole number", text);
+    a->trips[a->ntrips++] = (struct sim_trips){
+        equals ? arena_strndup(&a->arena, text, (size_t)(equals - text)) : NULL, count};
+    return true;
 }
 
-static bool parse_value(struct arguments *a, const char *option, const char *value)
+#define AT(field) OPTION_AT(struct arguments, field)
+
+static const struct option rows[] = {
+    {"--target", "NAME", OPTION_CALL, 0, "trn1, inf2, trn2 or cpu; the one it was compiled for",
+     set_target, 0},
+    {"--shape", "NAME=DIMS", OPTION_CALL, 0,
+     "dims of an input (1,3,224,224), or a symbol's value; 1 otherwise", add_shape, 0},
+    {"--trips", "[NODE=]N", OPTION_CALL, 0,
+     "iterations of loops, or of one; of an `if` 1 or 0: which branch", add_trips, 0},
+    {"--cores", "1|2", OPTION_COUNT, AT(cores), "instances of grids are dealt out in turn (1)",
+     NULL, 0},
+    {"--overlap", "N", OPTION_COUNT, AT(overlap),
+     "at most N instances of a grid at a time; as many as fit, up to 8", NULL, 0},
+    {"--json", NULL, OPTION_SWITCH, AT(json), "one JSON object", NULL, 0},
+    {"--html", "FILE", OPTION_TEXT, AT(html), "the time line as a page; with --compare, both", NULL,
+     0},
+    {"--profile", "TRACE", OPTION_TEXT, AT(profile),
+     "on the page, what xrun --profile TRACE measured on this computer", NULL, 0},
+    {"--perfetto", "FILE", OPTION_TEXT, AT(perfetto), "the time line as trace events", NULL, 0},
+    {"--compare", "OTHER.neff", OPTION_TEXT, AT(compare), "another program beside it", NULL, 0},
+    {"--check", NULL, OPTION_SWITCH, AT(check),
+     "no times: looks for hazards; exit status 1 when there are any", NULL, 0},
+    {"--constants", NULL, OPTION_SWITCH, AT(constants), "the machines' constants and their sources",
+     NULL, 0},
+    {"--help", NULL, OPTION_SWITCH, AT(help), "this text", NULL, 0},
+    {"-h", NULL, OPTION_SWITCH, AT(help), NULL, NULL, 0},
+    {"--version", NULL, OPTION_SWITCH, AT(version), "the version", NULL, 0},
+};
+static const struct option_table options = {
+    .rows = rows, .count = sizeof rows / sizeof *rows, .file = add_file};
+
+static void print_help(void)
 {
-    struct diag d = {0};
-    int64_t n = 0;
-    if (!strcmp(option, "--target")) {
-        a->machine = machine_find(value);
-        return a->machine || wrong(option, "expected trn1, inf2, trn2 or cpu");
-    }
-    if (!strcmp(option, "--shape")) {
-        if (a->nshapes == MAX_OPTIONS)
-            return wrong(option, "too many");
-        return sim_shape_parse(&a->shapes[a->nshapes++], value, &a->arena, &d) ||
-               wrong(option, d.text);
-    }
-    if (!strcmp(option, "--trips"))
-        return parse_trips(a, value);
-    if (!strcmp(option, "--perfetto"))
-        return (a->perfetto = value) != NULL;
-    if (!strcmp(option, "--html"))
-        return (a->html = value) != NULL;
-    if (!strcmp(option, "--profile"))
-        return (a->profile = value) != NULL;
-    if (!strcmp(option, "--compare"))
-        return (a->compare = value) != NULL;
-    if (!strcmp(option, "--cores")) {
-        if (!whole(option, value, SIM_CORES, &n) || !n)
-            return n ? false : wrong(option, "expected 1 or 2");
-        a->cores = (int)n;
-        return true;
-    }
-    if (!strcmp(option, "--overlap")) {
-        if (!whole(option, value, INT32_MAX, &n))
-            return false;
-        a->overlap = (int)n;
-        return true;
-    }
-    return wrong(option, "unknown option");
+    printf("xsim: how long a program, an archive or assembly, would take on a machine, and why\n\n"
+           "    xsim MODEL.neff [options]\n\n");
+    options_help(stdout, &options);
 }
 
-static bool parse(struct arguments *a, int argc, char **argv)
+static bool parse(struct arguments *a, int argc, char **argv, struct diag *d)
 {
-    for (int i = 1; i < argc; i++) {
-        char *s = argv[i], *equals = strchr(s, '=');
-        if (!strcmp(s, "--json"))
-            a->json = true;
-        else if (!strcmp(s, "--help") || !strcmp(s, "-h"))
-            a->help = true;
-        else if (!strcmp(s, "--check"))
-            a->check = true;
-        else if (!strcmp(s, "--constants"))
-            a->constants = true;
-        else if (!strncmp(s, "--", 2) && equals) {
-            if (!parse_value(a, arena_strndup(&a->arena, s, (size_t)(equals - s)), equals + 1))
-                return false;
-        } else if (s[0] == '-' && s[1]) {
-            if (i + 1 == argc)
-                return wrong(s, "needs a value, or is unknown");
-            if (!parse_value(a, s, argv[++i]))
-                return false;
-        } else if (a->path) {
-            return wrong(s, "more than one archive");
-        } else {
-            a->path = s;
-        }
-    }
-    if (!a->path && !a->help && !a->constants)
-        fprintf(stderr, "xsim: name an archive; --help tells more\n");
-    return a->path || a->help || a->constants;
+    if (!options_parse(&options, argc - 1, argv + 1, a, d))
+        return false;
+    if (a->cores < 1 || a->cores > SIM_CORES)
+        return fail(d, "--cores takes 1 or 2, got %d", a->cores);
+    return a->path || a->help || a->constants || a->version ||
+           fail(d, "name an archive; --help tells more");
 }
 
 static void print_constants(void)
@@ -291,10 +263,12 @@ int main(int argc, char **argv)
     struct arguments a = {.cores = 1};
     struct diag d = {0};
     int status = USAGE;
-    if (parse(&a, argc, argv)) {
+    if (parse(&a, argc, argv, &d)) {
         status = OK;
         if (a.help)
-            fputs(help_text, stdout);
+            print_help();
+        else if (a.version)
+            printf("xsim %s\n", xcc_version_text);
         else if (a.constants)
             print_constants();
         else

@@ -211,6 +211,18 @@ static void test_products(void **state)
     done(s);
 }
 
+/* An engine's order holds for the transfers of its own queue. */
+static void test_own_queue(void **state)
+{
+    static const char text[] = ENGINES(
+        "  act.dma_copy dst=sbuf0 f32[0](128:512, 512:1), src=%0 f32[0](128:512, 512:1) node 0\n",
+        "  act.activation dst=sbuf1 f32[0](128:512, 512:1), src=sbuf0 f32[0](128:512, 512:1), "
+        "factor=1, f=exp node 0\n");
+    struct sim *s = simulate(text, NULL, 1, 0);
+    assert_ns(s->latency, ISSUE + START + 8 * ROW_2K + ACT(512));
+    done(s);
+}
+
 static void test_deadlock(void **state)
 {
     static const char text[] =
@@ -247,11 +259,11 @@ static void test_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),    cmocka_unit_test(test_instances),
-        cmocka_unit_test(test_same),     cmocka_unit_test(test_ports),
-        cmocka_unit_test(test_operands), cmocka_unit_test(test_dependent),
-        cmocka_unit_test(test_products), cmocka_unit_test(test_deadlock),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_chain),     cmocka_unit_test(test_instances),
+        cmocka_unit_test(test_same),      cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_operands),  cmocka_unit_test(test_dependent),
+        cmocka_unit_test(test_products),  cmocka_unit_test(test_deadlock),
+        cmocka_unit_test(test_own_queue), cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
