@@ -27,20 +27,25 @@ struct need {
     bool whole;  /* carried: wait for the whole earlier iteration */
 };
 
+/*
+ * What an engine knows of another: the key of a point before which all is complete, and, apart, the
+ * key of a carried need that leaves out the end of the earlier iteration. In the first iteration
+ * there is none earlier: such a wait tells nothing of what came before the loop.
+ */
+enum { POINTS, PARTIAL = ENGINE_COUNT, KINDS = 2 * ENGINE_COUNT };
+
 struct synchroniser {
     struct program *p;
     struct kernel *k;
     struct diag *d;
     struct arena scratch;
     int *around, *ends;
-    bool *signals;                     /* instructions that signal */
-    struct need (*kept)[ENGINE_COUNT]; /* per instruction: its waits, by producer engine */
-    int64_t (*known)[ENGINE_COUNT]
-                    [ENGINE_COUNT]; /* per loop depth: consumer engine, producer engine -> key */
-    int64_t (*after)[ENGINE_COUNT]; /* per instruction: what its engine knows once it is complete */
-    int64_t (
-        *at_end)[ENGINE_COUNT][ENGINE_COUNT]; /* per `loop`: what is known at the end of its body */
-    bool again;                               /* second round: at_end is filled */
+    bool *signals;                         /* instructions that signal */
+    struct need (*kept)[ENGINE_COUNT];     /* per instruction: its waits, by producer engine */
+    int64_t (*known)[ENGINE_COUNT][KINDS]; /* per loop depth: consumer engine, what it knows */
+    int64_t (*after)[KINDS]; /* per instruction: what its engine knows once it is complete */
+    int64_t (*at_end)[ENGINE_COUNT][KINDS]; /* per `loop`: what is known at the end of its body */
+    bool again;                             /* second round: at_end is filled */
     int16_t semaphore[ENGINE_COUNT];
 };
 
@@ -130,16 +135,27 @@ static void mark_needs(struct synchroniser *s, int c, int e, const struct need *
             s->signals[i] = true;
 }
 
-static void learn(struct synchroniser *s, int64_t known[ENGINE_COUNT], int e, const struct need *n)
+static bool is_partial(const struct need *n)
 {
-    if (n->key > known[e])
-        known[e] = n->key;
-    for (int q = 0; n->direct && q < ENGINE_COUNT; q++)
+    return n->carried && !n->whole;
+}
+
+static bool is_known(const int64_t known[KINDS], int e, const struct need *n)
+{
+    return known[POINTS + e] >= n->key || (is_partial(n) && known[PARTIAL + e] >= n->key);
+}
+
+static void learn(struct synchroniser *s, int64_t known[KINDS], int e, const struct need *n)
+{
+    int kind = (is_partial(n) ? PARTIAL : POINTS) + e;
+    if (n->key > known[kind])
+        known[kind] = n->key;
+    for (int q = 0; n->direct && q < KINDS; q++)
         if (s->after[n->producer][q] > known[q])
             known[q] = s->after[n->producer][q];
 }
 
-static void find_waits(struct synchroniser *s, int c, int64_t known[ENGINE_COUNT])
+static void find_waits(struct synchroniser *s, int c, int64_t known[KINDS])
 {
     int engine = s->k->insns[c].engine;
     struct need needs[ENGINE_COUNT] = {{0}};
@@ -155,7 +171,7 @@ static void find_waits(struct synchroniser *s, int c, int64_t known[ENGINE_COUNT
             break;
         struct need n = needs[best];
         needs[best].key = 0;
-        bool implied = known[best] >= n.key;
+        bool implied = is_known(known, best, &n);
         mark_needs(s, c, best, &n, implied);
         if (implied)
             continue;

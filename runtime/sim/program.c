@@ -302,7 +302,7 @@ struct sim *sim_run(const struct program *p, const struct sim_options *o, struct
     s->p = p, s->o = *o;
     s->m = o->machine ? o->machine : machine_find(p->target ? p->target : "cpu");
     s->o.cores = o->cores == 2 ? 2 : 1;
-    s->o.most_insns = o->most_insns ? o->most_insns : 200000000;
+    s->o.most_insns = o->most_insns ? o->most_insns : 50000000;
     struct run r = {.s = s, .d = d, .now = {0, -1}};
     r.numbers = ARENA_ARRAY(&r.kernels, struct number_kernel *, p->nkernels + 1);
     r.aliases = ARENA_ARRAY(&r.kernels, const int32_t *const *, p->nkernels + 1);

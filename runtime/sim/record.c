@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_LIVE = 16 << 20 }; /* even: beginnings and ends come in pairs */
+
 const char *const lane_names[LANE_COUNT] = {"pe",   "act",   "pool",   "dve",   "sp",
                                             "q.pe", "q.act", "q.pool", "q.dve", "q.sp"};
 const char *const why_names[WHY_COUNT] = {"start",       "engine busy", "semaphore",   "result",
@@ -38,6 +40,8 @@ int32_t add_record(struct sim *s, struct sim_record r)
 
 void add_live(struct sim *s, int64_t at, int64_t sbuf, int64_t psum)
 {
+    if (s->nlive >= MOST_LIVE)
+        return;
     grow((void **)&s->live, s->nlive, &s->live_cap, sizeof *s->live);
     s->live[s->nlive++] = (struct sim_live){at, (int32_t)sbuf, (int32_t)psum};
 }

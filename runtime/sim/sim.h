@@ -33,7 +33,7 @@ struct sim_options {
     int overlap; /* instances of a grid at a time at most; 0: as many as fit, up to 8 */
     const struct sim_trips *trips;
     int ntrips;
-    int64_t most_insns; /* fails when more are executed; 0: 200 million */
+    int64_t most_insns; /* fails when more are executed; 0: 50 million */
     int most_records;   /* instructions kept for time lines and the critical path */
 };
 

@@ -138,6 +138,23 @@ static void test_reduction(void **state)
     program_free(p);
 }
 
+/* What is filled before a loop and read in it: a wait for earlier iterations says nothing of it. */
+static void test_filled_before_loop(void **state)
+{
+    (void)state;
+    struct program *p = kernel(
+        "act.memset dst=" T(sbuf1) ", value=1\n"
+        "loop i1 < 4 {\n"
+        "sp.dma_copy dst=" T(sbuf0) ", src=" X "\n"
+        "dve.tensor_tensor dst=" Y ", a=" T(sbuf0) ", b=" T(sbuf1) ", op=add\n"
+        "act.activation dst=" T(psum2) ", src=" T(sbuf0) ", factor=1, a=0, b=0, f=exp\n"
+        "act.activation dst=" T(psum2) ", src=" T(psum2) ", factor=1, a=0, b=0, f=exp\n"
+        "pool.tensor_copy dst=" Y ", src=" T(psum2) "\n"
+        "}\n");
+    sync_ok(p);
+    program_free(p);
+}
+
 static void expect_fault(const char *body, const char *want)
 {
     struct program *p = kernel(body);
@@ -404,6 +421,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hand_written),     cmocka_unit_test(test_reduction),
+        cmocka_unit_test(test_filled_before_loop),
         cmocka_unit_test(test_faults_are_named), cmocka_unit_test(test_random_kernels),
         cmocka_unit_test(test_capacity),         cmocka_unit_test(test_tiles_share_memory),
     };
