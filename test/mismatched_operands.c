@@ -154,7 +154,7 @@ static void change_attribute(struct arena *a, struct attrs *as)
         at->ints = v;
         at->count = n < 0 ? 0 : n;
     } else if (at->kind == ATTR_FLOAT) {
-        at->f = (double)odd_number((int64_t)at->f);
+        at->f = (double)odd_number(at->f > -1e9 && at->f < 1e9 ? (int64_t)at->f : 1);
     } else if (below(4) == 0) {
         attr_remove(as, at->name);
     }

@@ -33,10 +33,7 @@ static const char *identifier(struct graph *g, const char *text)
             *p = '_';
     const char *tried = made;
     for (int k = 2;; k++) {
-        bool taken = false;
-        for (int i = 0; i < g->dims.nsymbols; i++)
-            taken |= !strcmp(g->dims.symbols[i].name, tried);
-        if (!taken)
+        if (dim_find_symbol(&g->dims, tried) < 0)
             return tried;
         tried = arena_printf(&g->arena, "%s_%d", made, k);
     }

@@ -8,7 +8,7 @@ int64_t content_size(const struct type *t)
         return -1;
     int64_t n = 1;
     for (int i = 0; i < t->rank; i++) {
-        if (t->dims[i] > MAX_CONTENT)
+        if (t->dims[i] < 0 || t->dims[i] > MAX_CONTENT)
             return -1;
         n *= t->dims[i];
         if (n > MAX_CONTENT)

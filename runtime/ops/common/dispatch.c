@@ -181,9 +181,7 @@ static bool allocate(struct op_call *c, const struct type *types)
         if (!wants_result(c, i) || types[i].kind != VK_TENSOR || has_type(c->out[i], &types[i]))
             continue;
         if (types[i].rank < 0)
-            return fail_internal(c->env->d,
-                                 "operator %s: rank of result %d is unknown while running",
-                                 op_name(c->op), i);
+            return fail(c->env->d, "the rank of result %d does not follow from these operands", i);
         if (!tensor_alloc_dirty(c->out[i], types[i].dtype, types[i].rank, types[i].dims, c->env->d))
             return false;
     }

@@ -72,7 +72,7 @@ void infer_set_content(struct infer *f, int i, const dim_t *v, int64_t n)
 dim_t infer_unknown(struct infer *f, const char *stem)
 {
     if (f->concrete) {
-        fail_internal(f->d, "operator %s: '%s' is unknown while running", op_name(f->op), stem);
+        fail(f->d, "'%s' of %s does not follow from these operands", stem, op_name(f->op));
         return 0;
     }
     return dim_fresh(f->dims, stem);

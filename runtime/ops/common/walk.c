@@ -56,10 +56,11 @@ void walk_start(struct walk *w)
             w->done = true;
         if (w->dims[i] == 1)
             continue;
-        if (rank > 0 && can_merge(w, rank - 1, i)) {
-            int64_t n = w->dims[rank - 1];
+        int64_t both;
+        if (rank > 0 && !__builtin_mul_overflow(w->dims[rank - 1], w->dims[i], &both) &&
+            can_merge(w, rank - 1, i)) {
             copy_dim(w, rank - 1, i);
-            w->dims[rank - 1] *= n;
+            w->dims[rank - 1] = both;
         } else {
             copy_dim(w, rank++, i);
         }

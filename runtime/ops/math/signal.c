@@ -201,6 +201,8 @@ bool infer_stft(struct infer *f)
         return fail(f->d, "the step of stft is %lld, expected 1 or more", (long long)step);
     struct content steps = infer_content(f, 1), given = infer_content(f, 3);
     dim_t length = x->dims[1], frames;
+    if (has_input(f, 2) && f->in[2].rank != 1 && f->in[2].rank != RANK_UNKNOWN)
+        return fail(f->d, "the window of stft has rank %d, expected 1", f->in[2].rank);
     if (has_input(f, 3))
         length = given.n == 1 ? given.v[0] : infer_unknown(f, "frame");
     else if (has_input(f, 2) && f->in[2].rank == 1)
@@ -219,6 +221,8 @@ bool infer_stft(struct infer *f)
 static bool stft(struct op_call *c, struct work *w)
 {
     const struct tensor *x = c->in[0], *out = c->out[0];
+    if (tensor_count(c->in[1]) != 1 || (has_operand(c, 3) && tensor_count(c->in[3]) != 1))
+        return fail(w->d, "the step and the frame length of stft are single numbers");
     int64_t step = tensor_i64(c->in[1], 0), frames = out->dims[1], total = x->dims[1];
     double *v = work_doubles(w, x), *y = WORK(w, double, tensor_count(out)), *window;
     struct spectrum s = {.out = out->dims[2],
@@ -231,8 +235,8 @@ static bool stft(struct op_call *c, struct work *w)
                                           : total;
     if (!v || !y || !work_optional(c, w, 2, &window))
         return false;
-    if (s.parts_in < 1 || s.parts_in > 2 || s.length < 1 || step < 1 ||
-        (window && tensor_count(c->in[2]) != s.length) ||
+    if (s.parts_in < 1 || s.parts_in > 2 || s.length < 1 || step < 1 || s.out > s.length ||
+        step > INT64_MAX / (frames + 1) || (window && tensor_count(c->in[2]) != s.length) ||
         (frames > 0 && (frames - 1) * step > total - s.length))
         return fail(w->d, "signal, step, window and frame length of stft do not fit together");
     double *frame = WORK(w, double, s.length *s.parts_in);

@@ -271,8 +271,11 @@ bool eval_tensor_scatter(struct op_call *c)
     memcpy(y->data, cache->data, tensor_bytes(cache));
     for (int64_t row = 0; row < cache->dims[0] * inner; row++) {
         int64_t first = has_operand(c, 2) ? tensor_i64(c->in[2], row / inner) : 0;
+        if (length == 0 || (!circular && (first < -length || first > length)))
+            return n == 0 || fail(c->env->d, "place %lld is outside a cache of %lld",
+                                  (long long)first, (long long)length);
         for (int64_t i = 0; i < n; i++) {
-            int64_t at = circular ? ((first + i) % length + length) % length : first + i;
+            int64_t at = circular ? ((first % length + i) % length + length) % length : first + i;
             if (at < 0 || at >= length)
                 return fail(c->env->d, "place %lld is outside a cache of %lld", (long long)at,
                             (long long)length);
