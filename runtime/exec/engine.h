@@ -253,6 +253,8 @@ bool prepare_winograd(struct binding *b, struct bound_insn *i, const struct insn
 bool prepare_depthwise_integer(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_recurrence(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_resize(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_select(struct binding *b, struct bound_insn *i, const struct insn *insn);
+bool prepare_general_reduce(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_tensor_alu(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_scan(struct binding *b, struct bound_insn *i, const struct insn *insn);
 bool prepare_range_select(struct binding *b, struct bound_insn *i, const struct insn *insn);

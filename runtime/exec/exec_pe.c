@@ -360,8 +360,15 @@ static void convert_moving(const struct lane *l, const struct bound_insn *i, con
 {
     const struct operand *a = &i->o[MOVING];
     struct operand as = {.dtype = (uint8_t)type_of(m), .size = (uint8_t)m->a_size};
+    bool across = a->dtype == as.dtype && a->step[a->rank - 2] == 1 && a->step[a->rank - 1] > 1;
     for (int64_t n = 0; n < e->batches; n++) {
         const char *x = from + batch_offset(a, m, e, n) * a->size;
+        if (across) {
+            l->k->transpose(to, e->k, x, a->step[a->rank - 1], (size_t)e->k, (size_t)e->rows,
+                            (size_t)m->a_size);
+            to += e->rows * e->k * m->a_size;
+            continue;
+        }
         for (int64_t r = 0; r < e->rows; r++, to += e->k * m->a_size)
             convert_row(l, &as, to, 1, a, x + r * a->step[a->rank - 2] * a->size,
                         a->step[a->rank - 1], e->k);

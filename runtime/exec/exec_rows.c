@@ -22,8 +22,7 @@ bool prepare_reduce(struct binding *b, struct bound_insn *i, const struct insn *
     i->prepared = r;
     r->f = alu_reduce(i->func[FUNC(tensor_reduce, op)]);
     if (r->f == REDUCE_COUNT)
-        return fail(b->d, "tensor_reduce: operator '%s' is no reduction",
-                    op_name((enum op)i->func[FUNC(tensor_reduce, op)]));
+        return prepare_general_reduce(b, i, insn);
     r->columns = i->inner == 1 && rank >= 2 && i->o[AP(tensor_reduce, src)].dtype == DT_F32 &&
                  i->o[AP(tensor_reduce, src)].step[rank - 1] != 1 &&
                  i->o[AP(tensor_reduce, src)].step[rank - 2] == 1;

@@ -229,6 +229,67 @@ static void test_alu_bits(void **test)
     refused(&b, "operand 'src' is of f32, operations of bits take integers");
 }
 
+static void test_reductions(void **test)
+{
+    uint32_t x[2 * 3] = {0xf0f0, 0xff00, 0x0ff0, 1, 2, 4}, y[2], more[2] = {8, 8};
+    static const char *const functions[] = {"and", "or", "xor", "logical_and"};
+    static const uint32_t expected[][2] = {{0x0000, 0}, {0xfff0, 7}, {0x0000, 7}, {1, 1}};
+    for (int f = 0; f < 4; f++) {
+        struct bench b = {
+            "tensor_reduce", .t = {WRITE("dst", "u32", 2, 1, y), READ("src", "u32", 2, 3, x)},
+            .number = {{"axes", 1}}, .real = {{"scale", 1}}, .function = {{"op", functions[f]}}};
+        run(&b);
+        for (int r = 0; r < 2; r++)
+            assert_true(y[r] == expected[f][r]);
+    }
+    struct bench b = {"tensor_reduce",
+                      .t = {UPDATE("dst", "u32", 2, 1, more, y), READ("src", "u32", 2, 3, x)},
+                      .number = {{"axes", 1}, {"accumulate", 1}}, .real = {{"scale", 1}},
+                      .function = {{"op", "or"}}};
+    run(&b);
+    assert_true(y[0] == 0xfff8 && y[1] == 15);
+    float v[3] = {-3, 2, 1}, most[1];
+    struct bench floats = {
+        "tensor_reduce", .t = {WRITE("dst", "f32", 1, 1, most), READ("src", "f32", 1, 3, v)},
+        .number = {{"axes", 1}}, .real = {{"scale", -1}}, .function = {{"op", "abs_max"}}};
+    run(&floats);
+    assert_true(most[0] == -3);
+    floats.function[0].function = "xor";
+    refused(&floats, "operator 'xor' does not reduce f32");
+}
+
+static void test_wide_predicates(void **test)
+{
+    static const char *const types[] = {"f32", "u16", "i32", "u8"};
+    float yes[P * N], no[P * N], y[P * N];
+    static union {
+        float f[P * N];
+        uint16_t h[P * N];
+        int32_t i[P * N];
+        uint8_t b[P * N];
+    } which;
+    fill(yes, P * N), fill(no, P * N);
+    for (int t = 0; t < 4; t++) {
+        struct bench b = {"select", .t = {WRITE("dst", "f32", P, N, y),
+                                          READ("predicate", types[t], P, N, &which),
+                                          READ("a", "f32", P, N, yes), READ("b", "f32", P, N, no)}};
+        for (int i = 0; i < P * N; i++) {
+            bool is = i % 7 < 3;
+            if (t == 0)
+                which.f[i] = is ? 0.25f : 0;
+            else if (t == 1)
+                which.h[i] = is ? 256 : 0;
+            else if (t == 2)
+                which.i[i] = is ? 1 << 30 : 0;
+            else
+                which.b[i] = is;
+        }
+        run(&b);
+        for (int i = 0; i < P * N; i++)
+            assert_true(y[i] == (i % 7 < 3 ? yes[i] : no[i]));
+    }
+}
+
 /* ---- tensor_scan ---- */
 
 static void test_scan(void **test)
@@ -657,6 +718,8 @@ int main(void)
         cmocka_unit_test(test_alu_vectors),
         cmocka_unit_test(test_alu_rounds_once),
         cmocka_unit_test(test_alu_bits),
+        cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_wide_predicates),
         cmocka_unit_test(test_scan),
         cmocka_unit_test(test_iota),
         cmocka_unit_test(test_predicate),
