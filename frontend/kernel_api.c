@@ -214,8 +214,13 @@ int xcc_tile(struct xcc_kernel *k, const char *memory, const char *name, const c
                 (long long)partitions, (long long)elements);
         return -1;
     }
-    struct tile t = {psum ? MEM_PSUM : MEM_SBUF, (uint8_t)dt, partitions, elements,
-                     address < 0 ? -1 : address};
+    struct tile t = {.mem = psum ? MEM_PSUM : MEM_SBUF,
+                     .dtype = (uint8_t)dt,
+                     .partitions = partitions,
+                     .elements = elements,
+                     .address = address < 0 ? -1 : address,
+                     .fixed = address >= 0,
+                     .name = name && *name ? arena_strdup(&k->p->arena, name) : NULL};
     kernel->ntiles = k->now.ntiles;
     ARENA_GROW(&k->p->arena, kernel->tiles, kernel->ntiles, kernel->tiles_cap);
     kernel->tiles[kernel->ntiles] = t;

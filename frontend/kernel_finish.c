@@ -86,6 +86,47 @@ static void set_steps(struct program *p, struct program_region *r)
         r->steps[r->nsteps++] = (struct step){STEP_LAUNCH, i};
 }
 
+/* The kernel's own order and tiles, to begin again with. */
+struct draft {
+    struct insn *insns;
+};
+
+static struct draft keep_draft(struct xcc_kernel *k)
+{
+    const struct kernel *kernel = kernel_of_api(k);
+    return (struct draft){
+        arena_copy(&k->p->arena, kernel->insns, sizeof *kernel->insns * (size_t)kernel->ninsns)};
+}
+
+static void restore_draft(struct xcc_kernel *k, const struct draft *d)
+{
+    struct kernel *kernel = kernel_of_api(k);
+    memcpy(kernel->insns, d->insns, sizeof *kernel->insns * (size_t)kernel->ninsns);
+    for (int i = 0; i < kernel->ntiles; i++) {
+        kernel->tiles[i].fixed = false;
+        kernel->tiles[i].address = -1;
+    }
+}
+
+/* In cache, tiles that were used just now are the best; on a chip, tiles share memory when they
+ * must, for then engines wait for each other. */
+static bool schedule(struct xcc_kernel *k, struct diag *d)
+{
+    if (!k->machine->strict) {
+        reuse_tiles(k->p, kernel_of_api(k), true);
+        return schedule_program(k->p, k->machine, d);
+    }
+    struct draft draft = keep_draft(k);
+    if (schedule_program(k->p, k->machine, d))
+        return true;
+    if (!strstr(d->text, "no room") && !strstr(d->text, "of each partition"))
+        return false;
+    restore_draft(k, &draft);
+    reuse_tiles(k->p, kernel_of_api(k), false);
+    diag_clear(d);
+    return schedule_program(k->p, k->machine, d);
+}
+
 bool kernel_complete(struct xcc_kernel *k, struct diag *d)
 {
     struct program *p = k->p;
@@ -105,7 +146,7 @@ bool kernel_complete(struct xcc_kernel *k, struct diag *d)
         return false;
     set_steps(p, r);
     k->finished = true;
-    return program_check(p, d) && schedule_program(p, k->machine, d) && program_check(p, d);
+    return program_check(p, d) && schedule(k, d) && program_check(p, d);
 }
 
 static bool complete(struct xcc_kernel *k)

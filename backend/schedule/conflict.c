@@ -63,6 +63,12 @@ static bool disjoint(const struct kernel *k, const struct ap *a, const struct ap
            (ahigh <= blow || bhigh <= alow);
 }
 
+/* The slot whose memory it is. */
+static int slot_root(const struct program *p, int slot)
+{
+    return p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
+}
+
 static bool tiles_overlap(const struct tile *s, const struct tile *t)
 {
     if (s->mem != t->mem || s->address < 0 || t->address < 0 || !dim_is_const(s->elements) ||
@@ -73,19 +79,29 @@ static bool tiles_overlap(const struct tile *s, const struct tile *t)
     return s->address < t_end && t->address < s_end;
 }
 
-static bool operands_overlap(const struct program *p, const struct kernel *k, const struct ap *a,
-                             const struct ap *b, bool carried)
+/* Both patterns lie in memory that they may share. */
+static bool same_memory(const struct program *p, const struct kernel *k, const struct ap *a,
+                        const struct ap *b)
 {
     if ((a->mem == MEM_HBM) != (b->mem == MEM_HBM))
         return false;
     if (a->tensor == b->tensor && a->mem == b->mem)
-        return !disjoint(k, a, b, carried);
+        return true;
     if (a->mem != MEM_HBM)
         return tiles_overlap(&k->tiles[a->tensor], &k->tiles[b->tensor]);
-    const struct slot *s = &p->slots[a->tensor], *t = &p->slots[b->tensor];
-    int s_root = s->kind == SLOT_VIEW ? s->base : a->tensor,
-        t_root = t->kind == SLOT_VIEW ? t->base : b->tensor;
-    return s_root == t_root;
+    return slot_root(p, a->tensor) == slot_root(p, b->tensor);
+}
+
+static bool operands_overlap(const struct program *p, const struct kernel *k, const struct insn *m,
+                             int i, const struct insn *n, int j, bool carried)
+{
+    const struct ap *a = &m->ap[i], *b = &n->ap[j];
+    if (!same_memory(p, k, a, b))
+        return false;
+    if (a->tensor != b->tensor || a->mem != b->mem)
+        return true;
+    struct ap x = insn_touched(m, i), y = insn_touched(n, j);
+    return !disjoint(k, &x, &y, carried);
 }
 
 bool insns_conflict(const struct program *p, const struct kernel *k, const struct insn *a,
@@ -97,11 +113,99 @@ bool insns_conflict(const struct program *p, const struct kernel *k, const struc
             bool one_writes =
                 (operand_writes(a, i) && (operand_writes(b, j) || operand_reads(b, j))) ||
                 (operand_reads(a, i) && operand_writes(b, j));
-            struct ap x = insn_touched(a, i), y = insn_touched(b, j);
-            if (one_writes && operands_overlap(p, k, &x, &y, carried))
+            if (one_writes && operands_overlap(p, k, a, i, b, j, carried))
                 return true;
         }
     return false;
+}
+
+/* ---- who shares memory with whom ---- */
+
+struct user {
+    int insn, next; /* the memory's user before it; -1 none */
+    bool writes;
+};
+
+struct sharers {
+    const struct program *p;
+    const struct kernel *k;
+    int *group; /* of a tile: the first of those that overlap it, directly or not */
+    int *last;  /* of each memory: its last user, -1 none; tiles' groups, then slots */
+    struct user *users;
+    int nusers;
+    int *seen; /* per instruction: the last one that it was listed for */
+    int *found;
+};
+
+static int memory_of(const struct sharers *s, const struct ap *a)
+{
+    return a->mem == MEM_HBM ? s->k->ntiles + slot_root(s->p, a->tensor) : s->group[a->tensor];
+}
+
+static void group_tiles(struct sharers *s)
+{
+    const struct kernel *k = s->k;
+    for (int i = 0; i < k->ntiles; i++)
+        s->group[i] = i;
+    for (int i = 0; i < k->ntiles; i++)
+        for (int j = 0; j < i && k->tiles[i].address >= 0; j++) {
+            if (!tiles_overlap(&k->tiles[i], &k->tiles[j]) || s->group[i] == s->group[j])
+                continue;
+            int from = s->group[i], to = s->group[j];
+            for (int t = 0; t <= i; t++)
+                if (s->group[t] == from)
+                    s->group[t] = to;
+        }
+}
+
+struct sharers *find_sharers(const struct program *p, const struct kernel *k, struct arena *a)
+{
+    struct sharers *s = ARENA_NEW(a, struct sharers);
+    int memories = k->ntiles + p->nslots;
+    *s = (struct sharers){.p = p,
+                          .k = k,
+                          .group = ARENA_ARRAY(a, int, k->ntiles + 1),
+                          .last = ARENA_ARRAY(a, int, memories + 1),
+                          .users = ARENA_ARRAY(a, struct user, k->ninsns * MAX_APS + 1),
+                          .seen = ARENA_ARRAY(a, int, k->ninsns + 1),
+                          .found = ARENA_ARRAY(a, int, k->ninsns + 1)};
+    group_tiles(s);
+    for (int i = 0; i < memories; i++)
+        s->last[i] = -1;
+    for (int i = 0; i < k->ninsns; i++) {
+        const struct insn *n = &k->insns[i];
+        s->seen[i] = -1;
+        for (int o = 0; o < insn_info(n->op)->naps; o++) {
+            if (n->ap[o].mem == MEM_NONE)
+                continue;
+            int m = memory_of(s, &n->ap[o]);
+            s->users[s->nusers] = (struct user){i, s->last[m], operand_writes(n, o)};
+            s->last[m] = s->nusers++;
+        }
+    }
+    return s;
+}
+
+int sharers_of(struct sharers *s, int insn, const int **list)
+{
+    const struct insn *n = &s->k->insns[insn];
+    int found = 0;
+    for (int o = 0; o < insn_info(n->op)->naps; o++) {
+        if (n->ap[o].mem == MEM_NONE)
+            continue;
+        bool writes = operand_writes(n, o);
+        for (int u = s->last[memory_of(s, &n->ap[o])]; u >= 0; u = s->users[u].next) {
+            const struct user *x = &s->users[u];
+            if ((!writes && !x->writes) || s->seen[x->insn] == insn)
+                continue;
+            s->seen[x->insn] = insn;
+            s->found[found++] = x->insn;
+        }
+    }
+    for (int i = 0; i < found; i++)
+        s->seen[s->found[i]] = -1;
+    *list = s->found;
+    return found;
 }
 
 int *loops_around(const struct kernel *k, struct arena *a)

@@ -1,15 +1,14 @@
 /*
- * Strict targets: tiles get addresses by liveness, and the machine's rules are checked.
- *
- * A tile is live from its first to its last instruction in the kernel's order, and through every
- * loop that it enters or leaves with a value: loops that hold only some of its instructions, and
- * loops in whose body it is not wholly written first. Addresses are bytes in each partition. On
- * `cpu`, where sizes may depend on symbols, the runtime places tiles when shapes are bound.
+ * Strict targets: tiles get addresses by liveness (lifetime.c), and the machine's rules are
+ * checked. Tiles whose address the kernel's author gave keep it. Addresses are bytes in each
+ * partition. On `cpu`, where sizes may depend on symbols, the runtime places tiles when shapes are
+ * bound.
  */
 #include "backend/schedule/schedule.h"
 
 #include "backend/tile/rules.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { ALIGN = 64 };
@@ -17,6 +16,7 @@ enum { ALIGN = 64 };
 struct span {
     int tile, first, last;
     int64_t size;
+    bool fixed;
 };
 
 struct placer {
@@ -25,7 +25,6 @@ struct placer {
     const struct machine *m;
     struct diag *d;
     struct arena scratch;
-    int *around, *ends;
 };
 
 /* "tile 3 (psum, node 'Conv_1')" */
@@ -37,76 +36,31 @@ static bool tile_fault(struct placer *s, int tile)
             if (s->k->insns[i].ap[a].mem == s->k->tiles[tile].mem &&
                 s->k->insns[i].ap[a].tensor == tile)
                 node = s->k->insns[i].node;
-    return fail_in(s->d, "node '%s': tile %d in %s", node >= 0 ? s->p->nodes[node].name : "", tile,
-                   s->k->tiles[tile].mem == MEM_PSUM ? "psum" : "sbuf");
-}
-
-/* The first instruction that touches the tile in [from, to) writes all of it. */
-static bool written_first(const struct placer *s, int tile, int from, int to)
-{
     const struct tile *t = &s->k->tiles[tile];
-    for (int i = from; i < to; i++) {
-        const struct insn *n = &s->k->insns[i];
-        bool reads = false, whole = false, touched = false;
-        for (int a = 0; a < insn_info(n->op)->naps; a++) {
-            const struct ap *ap = &n->ap[a];
-            if (ap->mem != t->mem || ap->tensor != tile)
-                continue;
-            touched = true;
-            reads |= operand_reads(n, a);
-            dim_t count = 1;
-            for (int k = 0; k < ap->rank; k++)
-                count = dim_mul(&s->p->dims, count, ap->dim[k].count);
-            whole |=
-                operand_writes(n, a) && count == dim_mul(&s->p->dims, t->partitions, t->elements);
-        }
-        if (touched)
-            return whole && !reads;
-    }
-    return true;
-}
-
-static struct span live_span(const struct placer *s, int tile)
-{
-    struct span r = {tile, -1, -1, tile_partition_bytes(&s->k->tiles[tile])};
-    for (int i = 0; i < s->k->ninsns; i++)
-        for (int a = 0; a < insn_info(s->k->insns[i].op)->naps; a++)
-            if (s->k->insns[i].ap[a].mem == s->k->tiles[tile].mem &&
-                s->k->insns[i].ap[a].tensor == tile) {
-                r.first = r.first < 0 ? i : r.first;
-                r.last = i;
-            }
-    for (bool grown = r.first >= 0; grown;) {
-        grown = false;
-        for (int l = 0; l < s->k->ninsns; l++) {
-            if (s->k->insns[l].op != INSN_loop || s->ends[l] < r.first || l > r.last)
-                continue;
-            bool within = l < r.first && r.last < s->ends[l];
-            bool covers = r.first <= l && s->ends[l] <= r.last;
-            if (covers || (within && written_first(s, tile, l, s->ends[l])))
-                continue;
-            r.first = l < r.first ? l : r.first;
-            r.last = s->ends[l] > r.last ? s->ends[l] : r.last;
-            grown = true;
-        }
-    }
-    return r;
+    const char *at = node >= 0 ? s->p->nodes[node].name : "";
+    if (t->name)
+        return fail_in(s->d, "node '%s': tile '%s'", at, t->name);
+    return fail_in(s->d, "node '%s': tile %d in %s", at, tile,
+                   t->mem == MEM_PSUM ? "psum" : "sbuf");
 }
 
 static int by_size(const void *a, const void *b)
 {
     const struct span *x = a, *y = b;
+    if (x->fixed != y->fixed)
+        return x->fixed ? -1 : 1;
     if (x->size != y->size)
         return x->size < y->size ? 1 : -1;
     return x->tile - y->tile;
 }
 
-/* An accumulator lies in one bank. */
+/* An accumulator lies in one bank, or begins with one. */
 static int64_t settle(const struct placer *s, const struct tile *t, int64_t at, int64_t size)
 {
     at = (at + ALIGN - 1) / ALIGN * ALIGN;
     int64_t bank = s->m->psum_bank;
-    if (t->mem == MEM_PSUM && size <= bank && at / bank != (at + size - 1) / bank)
+    bool splits = size > bank ? at % bank != 0 : at / bank != (at + size - 1) / bank;
+    if (t->mem == MEM_PSUM && splits)
         at = (at + bank - 1) / bank * bank;
     return at;
 }
@@ -131,23 +85,59 @@ static int64_t lowest(const struct placer *s, const struct span *spans, int i)
     return at;
 }
 
+static const char *memory_name(const struct tile *t)
+{
+    return t->mem == MEM_PSUM ? "psum" : "sbuf";
+}
+
+/* The tiles that are live together with spans[i], the largest of those placed first. */
+static bool no_room(struct placer *s, const struct span *spans, int i, int64_t limit)
+{
+    enum { NAMED = 8 };
+    const struct tile *t = &s->k->tiles[spans[i].tile];
+    char list[400] = "";
+    size_t n = 0;
+    int64_t sum = spans[i].size;
+    int alive = 1;
+    for (int j = 0; j < i; j++) {
+        const struct tile *o = &s->k->tiles[spans[j].tile];
+        if (o->mem != t->mem || spans[j].last < spans[i].first || spans[i].last < spans[j].first)
+            continue;
+        sum += spans[j].size;
+        if (alive++ < NAMED && n < sizeof list)
+            n += (size_t)snprintf(list + n, sizeof list - n, ", %s %lld",
+                                  o->name ? o->name : "a tile", (long long)spans[j].size);
+    }
+    fail(s->d,
+         "no room in %s: %d tiles live together need %lld bytes of each partition, %s has %lld: "
+         "%s %lld%s%s; make tiles smaller, or use them for a shorter time",
+         memory_name(t), alive, (long long)sum, s->m->name, (long long)limit,
+         t->name ? t->name : "this one", (long long)spans[i].size, list,
+         alive > NAMED ? ", ..." : "");
+    return tile_fault(s, spans[i].tile);
+}
+
 static bool place_tiles(struct placer *s)
 {
     struct span *spans = ARENA_ARRAY(&s->scratch, struct span, s->k->ntiles + 1);
-    for (int i = 0; i < s->k->ntiles; i++)
-        spans[i] = live_span(s, i);
+    const struct tile_span *live = tile_spans(s->p, s->k, &s->scratch);
+    for (int i = 0; i < s->k->ntiles; i++) {
+        const struct tile *t = &s->k->tiles[i];
+        spans[i] = (struct span){i, live[i].first, live[i].last, tile_partition_bytes(t), t->fixed};
+    }
     qsort(spans, (size_t)s->k->ntiles, sizeof *spans, by_size);
     for (int i = 0; i < s->k->ntiles; i++) {
         struct tile *t = &s->k->tiles[spans[i].tile];
-        t->address = lowest(s, spans, i);
         int64_t limit = t->mem == MEM_PSUM ? s->m->psum : s->m->sbuf;
-        if (t->address + spans[i].size > limit) {
-            fail(s->d,
-                 "no room: tiles live together need more than the %lld bytes of each partition of "
-                 "%s",
-                 (long long)limit, s->m->name);
-            return tile_fault(s, spans[i].tile);
-        }
+        if (!t->fixed)
+            t->address = lowest(s, spans, i);
+        if (t->address + spans[i].size <= limit)
+            continue;
+        if (!t->fixed)
+            return no_room(s, spans, i, limit);
+        fail(s->d, "bytes %lld to %lld of each partition, %s has %lld", (long long)t->address,
+             (long long)(t->address + spans[i].size - 1), s->m->name, (long long)limit);
+        return tile_fault(s, spans[i].tile);
     }
     return true;
 }
@@ -180,8 +170,6 @@ bool place_kernel(struct program *p, struct kernel *k, const struct machine *m, 
     struct placer s = {.p = p, .k = k, .m = m, .d = d};
     if (!m->strict)
         return true;
-    s.around = loops_around(k, &s.scratch);
-    s.ends = loop_ends(k, &s.scratch);
     bool ok = place(&s);
     arena_free(&s.scratch);
     return ok;

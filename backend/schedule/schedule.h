@@ -5,6 +5,7 @@
  *   stage.c       strict targets, while lowering: operands in HBM become tiles and DMA
  *   conflict.c    which pairs of instructions may touch the same element
  *   order.c       list scheduling of straight-line stretches on strict targets
+ *   lifetime.c    from where to where tiles live, and which share memory
  *   place.c       addresses of tiles, and the rules of strict targets
  *   sync.c        semaphores
  *   check_sync.c  an independent proof, for tests and `xcc --verify-passes`
@@ -35,6 +36,25 @@ bool insn_is_structure(const struct insn *n); /* loop, end */
  * iterations of loops around both. Errs on the side of true. */
 bool insns_conflict(const struct program *p, const struct kernel *k, const struct insn *a,
                     const struct insn *b, bool carried);
+
+/* Which instructions touch memory that another one touches too, one of them writing: all that may
+ * conflict with it, itself included, in no order. In the arena. */
+struct sharers *find_sharers(const struct program *p, const struct kernel *k, struct arena *a);
+/* How many; *list is valid until the next call. */
+int sharers_of(struct sharers *s, int insn, const int **list);
+
+/*
+ * From a tile's first to its last instruction in the kernel's order, and through every loop that it
+ * enters or leaves with a value: loops that hold only some of its instructions, and loops in whose
+ * body it is not wholly written first. first -1: never used. Per tile, in the arena.
+ */
+struct tile_span {
+    int first, last;
+};
+struct tile_span *tile_spans(struct program *p, const struct kernel *k, struct arena *a);
+/* Tiles that are not live together and are alike become one: before scheduling, for kernels of many
+ * short-lived tiles. latest: they take over what was used last. */
+void reuse_tiles(struct program *p, struct kernel *k, bool latest);
 
 /* Enclosing loop (index of its `loop`) of every instruction, -1 none; of a `loop`, the one around
  * it. */

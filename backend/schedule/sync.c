@@ -40,6 +40,7 @@ struct synchroniser {
     struct diag *d;
     struct arena scratch;
     int *around, *ends;
+    struct sharers *sharers;
     bool *signals;                         /* instructions that signal */
     struct need (*kept)[ENGINE_COUNT];     /* per instruction: its waits, by producer engine */
     int64_t (*known)[ENGINE_COUNT][KINDS]; /* per loop depth: consumer engine, what it knows */
@@ -102,8 +103,11 @@ static struct need latest_need(struct synchroniser *s, int c, int e)
 {
     struct need best = {0};
     bool mixed = false;
-    for (int i = 0; i < s->k->ninsns; i++) {
-        if (s->k->insns[i].engine != e || insn_is_structure(&s->k->insns[i]))
+    const int *list;
+    int count = sharers_of(s->sharers, c, &list);
+    for (int k = 0; k < count; k++) {
+        int i = list[k];
+        if (s->k->insns[i].engine != e)
             continue;
         struct need n = need_between(s, c, i);
         if (!n.key)
@@ -129,10 +133,11 @@ static void mark_needs(struct synchroniser *s, int c, int e, const struct need *
         s->signals[best->producer] = true;
         return;
     }
-    for (int i = 0; i < s->k->ninsns; i++)
-        if (s->k->insns[i].engine == e && !insn_is_structure(&s->k->insns[i]) &&
-            need_between(s, c, i).key)
-            s->signals[i] = true;
+    const int *list;
+    int count = sharers_of(s->sharers, c, &list);
+    for (int k = 0; k < count; k++)
+        if (s->k->insns[list[k]].engine == e && need_between(s, c, list[k]).key)
+            s->signals[list[k]] = true;
 }
 
 static bool is_partial(const struct need *n)
@@ -314,6 +319,7 @@ bool sync_kernel(struct program *p, struct kernel *k, struct diag *d)
     struct synchroniser s = {.p = p, .k = k, .d = d};
     s.around = loops_around(k, &s.scratch);
     s.ends = loop_ends(k, &s.scratch);
+    s.sharers = find_sharers(p, k, &s.scratch);
     s.signals = ARENA_ARRAY(&s.scratch, bool, k->ninsns + 1);
     s.kept = arena_alloc(&s.scratch, sizeof *s.kept * (size_t)(k->ninsns + 1));
     s.after = arena_alloc(&s.scratch, sizeof *s.after * (size_t)(k->ninsns + 1));

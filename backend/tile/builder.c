@@ -92,7 +92,11 @@ int kernel_tile(struct kernel_builder *k, int mem, int dtype, dim_t partitions, 
     int tile = kernel->ntiles;
     ARENA_GROW(&k->p->arena, kernel->tiles, kernel->ntiles, kernel->tiles_cap);
     kernel->tiles[kernel->ntiles++] =
-        (struct tile){(uint8_t)mem, (uint8_t)dtype, partitions, elements, -1};
+        (struct tile){.mem = (uint8_t)mem,
+                      .dtype = (uint8_t)dtype,
+                      .partitions = partitions,
+                      .elements = elements,
+                      .address = -1};
     if (checking(k) && !tile_check_size(k->m, &kernel->tiles[tile], k->d)) {
         fail_in(k->d, "tile %d in %s", tile, mem == MEM_PSUM ? "psum" : "sbuf");
         mistake(k);

@@ -295,6 +295,38 @@ static bool check_product_shapes(const struct subject *s)
            agree(s, W, inner(w, 0), Y, inner(y, 0), "columns (m)");
 }
 
+static int64_t greatest_divisor(int64_t a, int64_t b)
+{
+    while (a) {
+        int64_t rest = b % a;
+        b = a, a = rest;
+    }
+    return b < 0 ? -b : b;
+}
+
+/* Whatever variables are, what one product writes lies in one bank: its place in a partition, and how variables move it. */
+static bool check_bank(const struct subject *s, int operand)
+{
+    const struct ap *a = &s->n->ap[operand];
+    const struct tile *t = tile_of(s, a);
+    int64_t bytes = (int64_t)dtype_bytes(t->dtype), bank = s->c->m->psum_bank;
+    if (tile_partition_bytes(t) <= bank || !dim_is_const(a->offset.base))
+        return true;
+    int64_t first = a->offset.base % t->elements, last = first;
+    for (int i = 0; i < a->rank; i++)
+        if (a->dim[i].step < t->elements && a->dim[i].count > 1)
+            last += a->dim[i].step * (a->dim[i].count - 1);
+    int64_t apart = greatest_divisor(first * bytes, bank); /* of all places where it may begin */
+    for (int i = 0; i < a->offset.nterms; i++)
+        apart = greatest_divisor(a->offset.terms[i].coef % t->elements * bytes, apart);
+    int64_t from = first * bytes, to = (last + 1) * bytes;
+    if (to - from <= apart || (!a->offset.nterms && from / bank == (to - 1) / bank))
+        return true;
+    return bad(s, operand,
+               "goes over banks of psum: %lld bytes of each partition, from multiples of %lld on; a bank of %s has %lld",
+               (long long)(to - from), (long long)apart, s->c->m->name, (long long)bank);
+}
+
 static bool check_product_limits(const struct subject *s)
 {
     const struct machine *m = s->c->m;
@@ -314,9 +346,7 @@ static bool check_product_limits(const struct subject *s)
     if (stationary->mem != MEM_SBUF || moving->mem != MEM_SBUF)
         return bad(s, stationary->mem != MEM_SBUF ? AP(nc_matmul, stationary) : AP(nc_matmul, moving),
                    "is not in sbuf, where the Tensor engine reads");
-    return tile_partition_bytes(tile_of(s, dst)) <= m->psum_bank ||
-           bad(s, AP(nc_matmul, dst), "is larger than a bank of psum: %lld bytes in each partition, %s has %d",
-               (long long)tile_partition_bytes(tile_of(s, dst)), m->name, m->psum_bank);
+    return check_bank(s, AP(nc_matmul, dst));
 }
 
 /* ---- the whole ---- */

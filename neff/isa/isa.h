@@ -192,6 +192,8 @@ struct tile {
     uint8_t dtype;
     dim_t partitions, elements; /* elements per partition */
     int64_t address;            /* strict targets: byte offset in each partition; -1 not placed */
+    bool fixed;                 /* while scheduling: the author gave the address */
+    const char *name;           /* the author's, for messages, or NULL; not in archives */
 };
 
 /*

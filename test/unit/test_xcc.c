@@ -209,6 +209,65 @@ static void test_messages(void **state)
     xcc_kernel_free(k);
 }
 
+static int tiles_in(const char *text)
+{
+    int n = 0;
+    for (; (text = strstr(text, "\n  tile ")); text++)
+        n++;
+    return n;
+}
+
+/* Tiles that live one after the other share memory, where there is no room for all of them; each is
+ * written by a loop, piece by piece. */
+static void test_many_tiles(void **state)
+{
+    enum { P = 128, N = 4 * 4096, MANY = 6 };
+    static const char *const targets[] = {"cpu", "trn1"};
+    for (int t = 0; t < 2; t++) {
+        struct xcc_kernel *k = xcc_kernel_new("many", targets[t]);
+        int in = xcc_input(k, "x", "f32", 2, DIMS(P, N)),
+            out = xcc_output(k, "y", "f32", 2, DIMS(P, N));
+        int outer = xcc_loop(k, 3);
+        for (int i = 0; i < MANY; i++) {
+            int tile = xcc_tile(k, "sbuf", "piece", "f32", P, N, -1), loop = xcc_loop(k, 4);
+            struct xcc_operand from = all("", in, P, N), to = all("", tile, P, N);
+            from.dim[1].count = to.dim[1].count = N / 4;
+            from.coef[loop] = to.coef[loop] = N / 4;
+            assert_true(copy(k, to, from) && xcc_end(k));
+            assert_true(copy(k, all("", out, P, N), all("", tile, P, N)));
+        }
+        assert_true(outer == 0 && xcc_end(k));
+        const char *text = xcc_kernel_text(k);
+        if (!text)
+            fail_msg("%s", xcc_error());
+        assert_true(t == 1 || tiles_in(text) == 1); /* on a chip by addresses, otherwise one tile */
+        xcc_kernel_free(k);
+    }
+}
+
+/* A kernel that needs more than there is says what is alive. */
+static void test_no_room(void **state)
+{
+    enum { P = 128, N = 16384 };
+    struct xcc_kernel *k = xcc_kernel_new("large", "trn1");
+    int in = xcc_input(k, "x", "f32", 2, DIMS(P, N)),
+        out = xcc_output(k, "y", "f32", 2, DIMS(P, N)), tile[3];
+    static const char *const names[] = {"left", "middle", "right"};
+    for (int i = 0; i < 3; i++) {
+        tile[i] = xcc_tile(k, "sbuf", names[i], "f32", P, N, -1);
+        assert_true(copy(k, all("", tile[i], P, N), all("", in, P, N)));
+    }
+    assert_true(
+        binary(k, "add", all("", tile[0], P, N), all("", tile[1], P, N), all("", tile[2], P, N)));
+    assert_true(copy(k, all("", out, P, N), all("", tile[0], P, N)));
+    struct xcc_bytes b;
+    says(xcc_kernel_finish(k, &b),
+         "no room in sbuf: 3 tiles live together need 196608 bytes of each "
+         "partition, trn1 has 180224: right 65536, left 65536, middle "
+         "65536");
+    xcc_kernel_free(k);
+}
+
 static void test_table(void **state)
 {
     struct xcc_instruction_info info;
@@ -255,7 +314,8 @@ int main(void)
         cmocka_unit_test(test_twice),    cmocka_unit_test(test_grid_loop_clip),
         cmocka_unit_test(test_rollback), cmocka_unit_test(test_in_place),
         cmocka_unit_test(test_messages), cmocka_unit_test(test_table),
-        cmocka_unit_test(test_models),
+        cmocka_unit_test(test_models),   cmocka_unit_test(test_many_tiles),
+        cmocka_unit_test(test_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

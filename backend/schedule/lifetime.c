@@ -1,0 +1,241 @@
+/*
+ * Lifetimes of tiles, and memory that one tile takes over from another.
+ */
+#include "backend/schedule/schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct finder {
+    struct program *p;
+    const struct kernel *k;
+    int *around, *ends, *loops; /* loops: indices of all */
+    int nloops;
+    struct tile_span *spans;
+};
+
+/* Whether the operand is read the first time in an iteration of the loop with that variable, when
+ * variables of loops inside it are 0: sums over those start anew. */
+static bool reads_first(const struct insn *n, int operand, int64_t var)
+{
+    int role = operand == 0 ? insn_role(insn_info(n->op), ROLE_ACCUMULATE) : -1;
+    if (role < 0 || n->ap[operand].mem == MEM_NONE)
+        return operand_reads(n, operand);
+    const struct affine *a = &n->imm[role];
+    bool reads = !dim_is_const(a->base) || a->base;
+    for (int i = 0; i < a->nterms; i++)
+        reads |= a->terms[i].var <= var;
+    return reads;
+}
+
+static bool touches(const struct insn *n, const struct tile *t, int tile)
+{
+    for (int a = 0; a < insn_info(n->op)->naps; a++)
+        if (n->ap[a].mem == t->mem && n->ap[a].tensor == tile)
+            return true;
+    return false;
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const struct ap_dim *x = a, *y = b;
+    return x->step != y->step ? (x->step < y->step ? -1 : 1) : 0;
+}
+
+/*
+ * Whether instruction i, which writes part of the tile, writes all of it over the loops inside the
+ * one at `from`, and nothing else touches it before those end. Dims and loops then lie side by
+ * side: each steps over all that lower ones cover.
+ */
+static bool written_by_loops(const struct finder *s, int tile, int from, int i, const struct ap *ap)
+{
+    const struct tile *t = &s->k->tiles[tile];
+    int64_t var = s->k->insns[from].imm[IMM(loop, var)].base;
+    struct ap_dim dims[MAX_AP_RANK + MAX_VARS];
+    int n = 0, outermost = -1;
+    for (int loop = s->around[i]; loop != from; loop = s->around[loop]) {
+        const struct insn *l = &s->k->insns[loop];
+        const struct affine *trips = &l->imm[IMM(loop, count)];
+        dim_t coef = affine_coef(&ap->offset, (int)l->imm[IMM(loop, var)].base);
+        outermost = loop;
+        if (coef && trips->nterms == 0)
+            dims[n++] = (struct ap_dim){.step = coef, .count = trips->base};
+        else if (coef)
+            return false;
+    }
+    for (int d = 0; d < ap->rank; d++)
+        if (ap->dim[d].clip)
+            return false;
+        else if (ap->dim[d].count != 1)
+            dims[n++] = ap->dim[d];
+    for (int k = 0; k < ap->offset.nterms; k++)
+        if (ap->offset.terms[k].var <= var)
+            return false;
+    if (outermost < 0 || ap->offset.base != 0)
+        return false;
+    for (int k = outermost; k < s->ends[outermost]; k++)
+        if (k != i && touches(&s->k->insns[k], t, tile))
+            return false;
+    dim_t covered = 1;
+    qsort(dims, (size_t)n, sizeof *dims, by_step);
+    for (int d = 0; d < n; covered = dims[d].step * dims[d].count, d++)
+        if (!dim_is_const(dims[d].step) || !dim_is_const(dims[d].count) || dims[d].count < 1 ||
+            dims[d].step != covered)
+            return false;
+    return dim_is_const(t->partitions) && dim_is_const(t->elements) &&
+           covered == t->partitions * t->elements;
+}
+
+/* The first instruction that touches the tile in the loop at `from` writes all of it. */
+static bool written_first(const struct finder *s, int tile, int from, int to)
+{
+    const struct tile *t = &s->k->tiles[tile];
+    int64_t var = s->k->insns[from].imm[IMM(loop, var)].base;
+    for (int i = from + 1; i < to; i++) {
+        const struct insn *n = &s->k->insns[i];
+        bool reads = false, whole = false, touched = false;
+        for (int a = 0; a < insn_info(n->op)->naps; a++) {
+            const struct ap *ap = &n->ap[a];
+            if (ap->mem != t->mem || ap->tensor != tile)
+                continue;
+            touched = true;
+            reads |= reads_first(n, a, var);
+            dim_t count = 1;
+            for (int k = 0; k < ap->rank; k++)
+                count = dim_mul(&s->p->dims, count, ap->dim[k].count);
+            whole |= operand_writes(n, a) &&
+                     (count == dim_mul(&s->p->dims, t->partitions, t->elements) ||
+                      written_by_loops(s, tile, from, i, ap));
+        }
+        if (touched)
+            return whole && !reads;
+    }
+    return true;
+}
+
+static void find_ends(struct finder *s)
+{
+    for (int t = 0; t < s->k->ntiles; t++)
+        s->spans[t] = (struct tile_span){-1, -1};
+    for (int i = 0; i < s->k->ninsns; i++)
+        for (int a = 0; a < insn_info(s->k->insns[i].op)->naps; a++) {
+            const struct ap *ap = &s->k->insns[i].ap[a];
+            if (ap->mem != MEM_SBUF && ap->mem != MEM_PSUM)
+                continue;
+            struct tile_span *r = &s->spans[ap->tensor];
+            r->first = r->first < 0 ? i : r->first;
+            r->last = i;
+        }
+}
+
+static void grow(const struct finder *s, int tile)
+{
+    struct tile_span *r = &s->spans[tile];
+    for (bool grown = r->first >= 0; grown;) {
+        grown = false;
+        for (int n = 0; n < s->nloops; n++) {
+            int l = s->loops[n];
+            if (s->ends[l] < r->first || l > r->last)
+                continue;
+            bool within = l < r->first && r->last < s->ends[l];
+            bool covers = r->first <= l && s->ends[l] <= r->last;
+            if (covers || (within && written_first(s, tile, l, s->ends[l])))
+                continue;
+            r->first = l < r->first ? l : r->first;
+            r->last = s->ends[l] > r->last ? s->ends[l] : r->last;
+            grown = true;
+        }
+    }
+}
+
+struct tile_span *tile_spans(struct program *p, const struct kernel *k, struct arena *a)
+{
+    struct finder s = {.p = p,
+                       .k = k,
+                       .around = loops_around(k, a),
+                       .ends = loop_ends(k, a),
+                       .loops = ARENA_ARRAY(a, int, k->ninsns + 1),
+                       .spans = ARENA_ARRAY(a, struct tile_span, k->ntiles + 1)};
+    for (int i = 0; i < k->ninsns; i++)
+        if (k->insns[i].op == INSN_loop)
+            s.loops[s.nloops++] = i;
+    find_ends(&s);
+    for (int t = 0; t < k->ntiles; t++)
+        grow(&s, t);
+    return s.spans;
+}
+
+/* ---- reuse ---- */
+
+struct turn { /* a tile when its life begins */
+    int tile, first;
+};
+
+static int by_first(const void *a, const void *b)
+{
+    const struct turn *x = a, *y = b;
+    return x->first != y->first ? x->first - y->first : x->tile - y->tile;
+}
+
+static bool alike(const struct tile *a, const struct tile *b)
+{
+    return a->mem == b->mem && a->dtype == b->dtype && a->partitions == b->partitions &&
+           a->elements == b->elements && !a->fixed && !b->fixed;
+}
+
+/* Takes the place of what died last, which is in cache, or first, which leaves engines more
+ * freedom. free_at[t]: where the life ends of what has t's memory now. */
+static int heir_of(const struct kernel *k, int tile, int first, const int *owners, int nowners,
+                   const int *free_at, bool latest)
+{
+    int best = -1;
+    for (int i = 0; i < nowners; i++) {
+        int o = owners[i];
+        if (!alike(&k->tiles[o], &k->tiles[tile]) || free_at[o] >= first)
+            continue;
+        if (best < 0 || (latest ? free_at[o] > free_at[best] : free_at[o] < free_at[best]))
+            best = o;
+    }
+    return best;
+}
+
+static void rename_tiles(struct kernel *k, const int *now, struct arena *a)
+{
+    int *number = ARENA_ARRAY(a, int, k->ntiles + 1), n = 0;
+    for (int t = 0; t < k->ntiles; t++)
+        if (now[t] == t) {
+            number[t] = n;
+            k->tiles[n++] = k->tiles[t];
+        }
+    for (int i = 0; i < k->ninsns; i++)
+        for (int o = 0; o < insn_info(k->insns[i].op)->naps; o++) {
+            struct ap *ap = &k->insns[i].ap[o];
+            if (ap->mem == MEM_SBUF || ap->mem == MEM_PSUM)
+                ap->tensor = number[now[ap->tensor]];
+        }
+    k->ntiles = n;
+}
+
+void reuse_tiles(struct program *p, struct kernel *k, bool latest)
+{
+    struct arena scratch = {0};
+    const struct tile_span *live = tile_spans(p, k, &scratch);
+    struct turn *turns = ARENA_ARRAY(&scratch, struct turn, k->ntiles + 1);
+    int *now = ARENA_ARRAY(&scratch, int, k->ntiles + 1),
+        *free_at = ARENA_ARRAY(&scratch, int, k->ntiles + 1),
+        *owners = ARENA_ARRAY(&scratch, int, k->ntiles + 1), nowners = 0;
+    for (int t = 0; t < k->ntiles; t++)
+        turns[t] = (struct turn){t, live[t].first};
+    qsort(turns, (size_t)k->ntiles, sizeof *turns, by_first);
+    for (int i = 0; i < k->ntiles; i++) {
+        int t = turns[i].tile, from = -1;
+        if (live[t].first >= 0)
+            from = heir_of(k, t, live[t].first, owners, nowners, free_at, latest);
+        now[t] = from < 0 ? t : from;
+        free_at[now[t]] = live[t].last;
+        if (from < 0)
+            owners[nowners++] = t;
+    }
+    rename_tiles(k, now, &scratch);
+    arena_free(&scratch);
+}
