@@ -120,8 +120,13 @@ static void add_kernel(struct maker *m, int seed)
                             .grid = {4, m->symbolic[1]},
                             .flops = m->symbolic[2],
                             .bytes = 7};
-    const struct tile tiles[] = {{MEM_SBUF, DT_F32, 64, m->symbolic[0], -1},
-                                 {MEM_PSUM, DT_BF16, 64, 64, 4096}};
+    const struct tile tiles[] = {
+        {.mem = MEM_SBUF,
+         .dtype = DT_F32,
+         .partitions = 64,
+         .elements = m->symbolic[0],
+         .address = -1},
+        {.mem = MEM_PSUM, .dtype = DT_BF16, .partitions = 64, .elements = 64, .address = 4096}};
     for (int i = 0; i < 2; i++) {
         ARENA_GROW(&p->arena, m->k->tiles, m->k->ntiles, m->k->tiles_cap);
         m->k->tiles[m->k->ntiles++] = tiles[i];
