@@ -1,5 +1,6 @@
 #include "frontend/driver.h"
 
+#include "frontend/assemble.h"
 #include "frontend/compile.h"
 #include "frontend/report.h"
 #include "frontend/guard_report.h"
@@ -79,6 +80,12 @@ static bool write_text(struct graph *g, const struct program *p, const struct co
     return out_commit(&o, d);
 }
 
+static bool write_program(struct program *p, const struct command *c, struct diag *d)
+{
+    return c->emit == EMIT_ASM ? write_text(NULL, p, c, d)
+                               : neff_write(p, c->output ? c->output : "file.neff", d);
+}
+
 static bool compile(struct graph *g, struct command *c, struct diag *d)
 {
     if (c->emit == EMIT_IR)
@@ -86,11 +93,23 @@ static bool compile(struct graph *g, struct command *c, struct diag *d)
     struct program *p = compile_graph(g, c, d);
     if (p)
         report_guards(p, c);
-    bool ok = p && (c->emit == EMIT_ASM ? write_text(g, p, c, d)
-                                        : neff_write(p, c->output ? c->output : "file.neff", d));
+    bool ok = p && write_program(p, c, d);
     ok = ok && (!c->report || print_report(p, d));
     program_free(p);
     return ok;
+}
+
+static int assemble_command(const struct command *c)
+{
+    struct diag d = {0};
+    struct program *p = NULL;
+    if (c->emit == EMIT_IR)
+        fail(&d, "assembly has no graph to print");
+    else
+        p = assemble(c->files[0], c, &d);
+    bool ok = p && write_program(p, c, &d);
+    program_free(p);
+    return ok ? 0 : report_failure(c->files[0], &d);
 }
 
 static double now(void)
@@ -105,6 +124,8 @@ int compile_command(struct command *c)
     struct diag d = {0};
     const char *model = c->files[0];
     double start = now();
+    if (is_assembly(model))
+        return assemble_command(c);
     neuronx_begin(c);
     struct graph *g = load_model(model, &c->import, &d);
     if (g && c->options.time_passes)

@@ -1,6 +1,7 @@
 /*
  * Models of xcc.h: the command line's way from a model to an archive, in memory.
  */
+#include "frontend/assemble.h"
 #include "frontend/compile.h"
 #include "frontend/xcc.h"
 #include "neff/archive/archive.h"
@@ -75,8 +76,9 @@ static void forward_warning(void *user, const char *text)
 static bool compile_model(const char *path, const struct command *c, struct xcc_bytes *out,
                           struct diag *d)
 {
-    struct graph *g = load_model(path, &c->import, d);
-    struct program *p = g ? compile_graph(g, c, d) : NULL;
+    bool text = is_assembly(path);
+    struct graph *g = text ? NULL : load_model(path, &c->import, d);
+    struct program *p = text ? assemble(path, c, d) : g ? compile_graph(g, c, d) : NULL;
     bool ok = p && neff_write_memory(p, &out->data, &out->size, d);
     program_free(p);
     graph_free(g);
