@@ -103,7 +103,7 @@ static bool written_first(const struct finder *s, int tile, int from, int to)
             dim_t count = 1;
             for (int k = 0; k < ap->rank; k++)
                 count = dim_mul(&s->p->dims, count, ap->dim[k].count);
-            whole |= operand_writes(n, a) &&
+            whole |= operand_writes(n, a) && dtype_bytes(ap->dtype) == dtype_bytes(t->dtype) &&
                      (count == dim_mul(&s->p->dims, t->partitions, t->elements) ||
                       written_by_loops(s, tile, from, i, ap));
         }

@@ -93,12 +93,16 @@ static bool check_partitions(const struct subject *s, int operand)
     if (!is_on_chip(a) || !s->c->m->strict)
         return true;
     const struct tile *t = tile_of(s, a);
+    int64_t stored = (int64_t)dtype_bytes(t->dtype), seen = (int64_t)dtype_bytes(a->dtype), apart;
+    if (__builtin_mul_overflow(t->elements, stored, &apart) || apart % seen)
+        return bad(s, operand, "sees partitions of %lld bytes as elements of %s", (long long)apart, dtype_name(a->dtype));
+    apart /= seen; /* partitions, in elements of the pattern */
     for (int i = 0; i < a->rank; i++) {
         if (!dim_is_const(a->dim[i].step) || !dim_is_const(a->dim[i].count))
             return bad(s, operand, "has a symbolic step or count on a tile");
-        if (a->dim[i].count <= 1 || a->dim[i].step < t->elements)
+        if (a->dim[i].count <= 1 || a->dim[i].step < apart)
             continue;
-        if (a->dim[i].step != t->elements && t->elements > 1)
+        if (a->dim[i].step != apart && apart > 1)
             return bad(s, operand, "skips partitions");
         over++;
     }

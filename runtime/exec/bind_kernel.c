@@ -344,7 +344,8 @@ static bool bind_operand(struct binder *b, const struct insn *insn, int n, struc
         return true;
     int stored =
         ap->mem == MEM_HBM ? b->m->p->slots[ap->tensor].type.dtype : b->k->tiles[ap->tensor].dtype;
-    if (dtype_bytes(stored) != p->o.size)
+    /* Tiles start as wide types must; of tensors only smaller parts may be seen. */
+    if (ap->mem == MEM_HBM ? dtype_bytes(stored) < p->o.size : dtype_bytes(stored) == 0)
         return fail(b->d, "operand '%s' takes elements of %s for %s", what, dtype_name(stored),
                     dtype_name(ap->dtype));
     if (!(is_packed(b, insn, n) ? check_packed(b, p, ap, what) : check_bounds(b, p, ap, what)))

@@ -6,6 +6,7 @@
 
 #include "runtime/ops/common/elementwise.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- dst = op(dst, src) on rows ---- */
@@ -14,12 +15,13 @@ struct combine {
     bool plain, integers;
     struct alu f;
     const struct ew_row *row; /* of integers */
+    int64_t elements;         /* of what is reached through an index; -1 not known */
 };
 
 static bool find_combine(struct binding *b, const struct bound_insn *i, int dst, int src, int op,
                          struct combine *c)
 {
-    *c = (struct combine){.plain = op == OP_identity};
+    *c = (struct combine){.plain = op == OP_identity, .elements = c->elements};
     if (c->plain)
         return true;
     c->integers = !dtype_is_float(i->o[dst].dtype) && !dtype_is_float(i->o[src].dtype);
@@ -120,6 +122,25 @@ _Static_assert(AP(gather, dst) == TO && AP(gather, src) == FROM && AP(gather, in
                    IMM(scatter, skip) == SKIP,
                "operands that both have");
 
+/* Of the operand's tensor or tile; -1 where a symbol decides. */
+static int64_t elements_of(const struct binding *b, const struct ap *a)
+{
+    int64_t n = 1;
+    if (a->mem != MEM_HBM) {
+        const struct tile *t = &b->kernel->kernel->tiles[a->tensor];
+        return dim_is_const(t->partitions) && dim_is_const(t->elements)
+                   ? t->partitions * t->elements
+                   : -1;
+    }
+    const struct type *t = &b->m->p->slots[a->tensor].type;
+    for (int d = 0; d < t->rank; d++) {
+        if (!dim_is_const(t->dims[d]))
+            return -1;
+        n *= t->dims[d];
+    }
+    return n;
+}
+
 bool prepare_indirect(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     struct combine *c = ARENA_NEW(b->arena, struct combine);
@@ -131,6 +152,7 @@ bool prepare_indirect(struct binding *b, struct bound_insn *i, const struct insn
                     dtype_name(x->dtype));
     if (i->o[TO].dtype != i->o[FROM].dtype && !only_numbers(b, i, insn))
         return false;
+    c->elements = elements_of(b, &insn->ap[i->op == INSN_gather ? FROM : TO]);
     if (i->op == INSN_scatter)
         order_instances(b, &i->o[TO], true);
     return i->op == INSN_gather || find_combine(b, i, TO, FROM, i->func[FUNC(scatter, combine)], c);
@@ -139,6 +161,21 @@ bool prepare_indirect(struct binding *b, struct bound_insn *i, const struct insn
 static int64_t load_index(const struct operand *x, const char *p)
 {
     return x->dtype == DT_I32 ? *(const int32_t *)p : dtype_load_i64(x->dtype, p, 0);
+}
+
+/* Indices are told as the elements that they lead to. */
+static void out_of_bounds(struct lane *l, const struct bound_insn *i, int64_t index)
+{
+    const struct combine *c = i->prepared;
+    int64_t stride = i->imm[STRIDE].base, limit = i->imm[LIMIT].base;
+    int64_t at, size = c->elements >= 0 ? c->elements : limit;
+    if (atomic_load(l->error))
+        return;
+    if (c->elements < 0 || __builtin_mul_overflow(index, stride, &at))
+        at = index;
+    snprintf(l->text, sizeof l->text, "%s: index %lld is out of bounds for axis 0 with size %lld",
+             insn_info(i->op)->name, (long long)at, (long long)size);
+    lane_fail(l, l->text);
 }
 
 /* n elements that go with one index. */
@@ -150,10 +187,7 @@ static void indirect_run(struct lane *l, const struct bound_insn *i, char *const
     int64_t ys = y->step[last], xs = x->step[last], limit = i->imm[LIMIT].base;
     if (index < 0 || index >= limit) {
         if (!i->imm[SKIP].base)
-            lane_fail(l,
-                      i->op == INSN_gather
-                          ? "an index is out of bounds of the tensor that is read through it"
-                          : "an index is out of bounds of the tensor that is written through it");
+            out_of_bounds(l, i, index);
         return;
     }
     int64_t further = index * i->imm[STRIDE].base;

@@ -150,6 +150,7 @@ struct lane {
     struct gemm_ahead ahead;
     _Atomic(const char *) *error; /* of the launch; the first one is kept */
     atomic_uint_fast64_t share;   /* what is left of the launch, see launch.c */
+    char text[120];               /* of an error that has numbers */
     char pad[64];
 };
 
