@@ -214,10 +214,21 @@ static bool check_tile(struct checker *c, int i, const struct box *b, bool write
     return true;
 }
 
+/* Which elements of a tile are read through an index is not known, nor which are seen as another
+ * type. */
+static bool follows_elements(const struct checker *c, const struct insn *n, int a, bool write)
+{
+    const struct ap *ap = &n->ap[a];
+    bool indirect = insn_info(n->op)->ap[a].reach == REACH_INDIRECT;
+    return (write || !indirect) &&
+           dtype_bytes(ap->dtype) == dtype_bytes(c->k->tiles[ap->tensor].dtype);
+}
+
 static bool touch(struct checker *c, int i, int a, bool write)
 {
     const struct insn *n = &c->k->insns[i];
-    struct access now = {.where = box_of(&c->memory, &n->ap[a]),
+    struct ap touched = insn_touched(n, a);
+    struct access now = {.where = box_of(&c->memory, &touched),
                          .insn = i,
                          .engine = n->engine,
                          .index = c->engines[n->engine].at[n->engine],
@@ -227,7 +238,8 @@ static bool touch(struct checker *c, int i, int a, bool write)
         return true;
     if (!ordered(c, &now))
         return false;
-    if (n->ap[a].mem != MEM_HBM && !check_tile(c, i, &now.where, write))
+    if (n->ap[a].mem != MEM_HBM && follows_elements(c, n, a, write) &&
+        !check_tile(c, i, &now.where, write))
         return false;
     ARENA_GROW(&c->scratch, c->accesses, c->naccesses, c->accesses_cap);
     c->accesses[c->naccesses++] = now;
