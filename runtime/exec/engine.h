@@ -222,7 +222,9 @@ static inline void need_scratch(struct binding *b, int64_t bytes)
  */
 bool weights_stream(const struct binding *b, const struct operand *w);
 
-#define EXECUTOR(name, prepare) void exec_##name(struct lane *l, const struct bound_insn *i);
+#define EXECUTOR(name, prepare)                                                                    \
+    void exec_##name(struct lane *l, const struct bound_insn *i);                                  \
+    bool prepare(struct binding *b, struct bound_insn *i, const struct insn *insn);
 #include "runtime/exec/executors.def"
 
 /*
@@ -236,37 +238,5 @@ const struct product_steps *find_steps(const struct binding *b, const struct bou
                                        int *skip);
 /* The steps of an instance; how many. */
 int place_steps(const struct lane *l, const struct product_steps *s, struct gemm_step *steps);
-
-bool prepare_alu(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_activation(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_reduce(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_rows(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_softmax_block(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_numbers(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_transpose(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_weight_only(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_quantized(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_gather(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_winograd(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_depthwise_integer(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_recurrence(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_resize(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_select(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_general_reduce(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_tensor_alu(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_scan(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_range_select(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_pattern(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_eight(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_statistics(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_bounds(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_random(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_indirect(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_accumulate(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_local_gather(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_shuffle(struct binding *b, struct bound_insn *i, const struct insn *insn);
-bool prepare_image(struct binding *b, struct bound_insn *i, const struct insn *insn);
 
 #endif
