@@ -20,8 +20,9 @@ static const char *engines(enum op op, bool strict)
     };
     if (op_infos[op].flags & (OPF_REGIONS | OPF_TERMINATOR))
         return "control";
-    if (tiles[op] == ALL || (tiles[op] == DIRECT && !strict) ||
-        (op_infos[op].flags & OPF_ELEMENTWISE))
+    int computed =
+        OPF_ENGINE_FLOAT | (strict ? 0 : OPF_ENGINE_INTEGER); /* strict targets: floats */
+    if (tiles[op] == ALL || (tiles[op] == DIRECT && !strict) || (op_infos[op].flags & computed))
         return "tiles";
     return "GpSimd";
 }

@@ -49,9 +49,6 @@ static bool is_quantization(const struct node *n)
 /* Elementwise nodes that engines compute: in f32, or exactly on integers. */
 static bool is_elementwise(const struct options *o, const struct node *n)
 {
-    static const enum op never[] = {OP_is_nan,    OP_is_inf, OP_is_finite, OP_not,
-                                    OP_bitnot,    OP_and,    OP_or,        OP_xor,
-                                    OP_bit_shift, OP_rem,    OP_mod,       OP_atan2};
     if (n->op == OP_quantize_linear || n->op == OP_dequantize_linear)
         return is_quantization(n);
     if (!(op_infos[n->op].flags & OPF_ELEMENTWISE) || n->nout != 1)
@@ -60,9 +57,8 @@ static bool is_elementwise(const struct options *o, const struct node *n)
         return true;
     if (n->op == OP_cast && quantised_type(n->in[0]->type.dtype) && n->out[0]->type.dtype == DT_F32)
         return true;
-    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
-        if (n->op == never[i])
-            return false;
+    if (!(op_infos[n->op].flags & OPF_ENGINE_FLOAT))
+        return false;
     for (int i = 0; i < n->nin; i++) {
         if (!n->in[i])
             continue;

@@ -86,18 +86,11 @@ static bool is_compare(enum op op)
     return op == OP_eq || op == OP_ne || op == OP_lt || op == OP_le || op == OP_gt || op == OP_ge;
 }
 
-static bool is_float_binary(enum op op)
-{
-    return op == OP_add || op == OP_sub || op == OP_mul || op == OP_div || op == OP_max ||
-           op == OP_min || op == OP_pow || op == OP_prelu;
-}
-
+/* A function of one operand and up to two parameters: the Scalar engine's. */
 static bool is_activation(enum op op)
 {
     const struct op_info *i = &op_infos[op];
-    return op == OP_clip || ((i->flags & OPF_ELEMENTWISE) && i->min_in == 1 && i->max_in == 1 &&
-                             op != OP_cast && op != OP_is_nan && op != OP_is_inf &&
-                             op != OP_is_finite && op != OP_not && op != OP_bitnot);
+    return op == OP_clip || ((i->flags & OPF_ENGINE_FLOAT) && i->max_in == 1 && op != OP_cast);
 }
 
 bool node_possible(struct lowering *l, const struct node *n)
@@ -128,7 +121,7 @@ bool node_possible(struct lowering *l, const struct node *n)
     if (n->op == OP_clip)
         return (n->nin < 2 || !n->in[1] || scalar_of(l, n->in[1], &unused)) &&
                (n->nin < 3 || !n->in[2] || scalar_of(l, n->in[2], &unused));
-    return n->op == OP_where || n->op == OP_cast || is_float_binary(n->op) || is_activation(n->op);
+    return op_infos[n->op].flags & OPF_ENGINE_FLOAT;
 }
 
 bool expression_possible(struct lowering *l, const struct group *g, int first)

@@ -1,10 +1,11 @@
 /*
  * Strict targets: engines reach tiles only, and only the instructions that the hardware has.
  *
- * Lowering functions write kernels as for `cpu`. stage_kernel makes them strict: composite
- * instructions become sequences, and operands in HBM become tiles that DMA fills before an
- * instruction and stores after it. The first dim of a pattern lies over partitions when it has no
- * more than the machine.
+ * Convolutions, pooling and matrix products are written for strict targets by functions of their
+ * own (strict.h). What other lowering functions write as for `cpu`, stage_kernel makes strict:
+ * composite instructions become sequences, and operands in HBM become tiles that DMA fills before
+ * an instruction and stores after it. The first dim of a pattern lies over partitions when it has
+ * no more than the machine.
  */
 #ifndef BACKEND_STAGE_H
 #define BACKEND_STAGE_H

@@ -1,5 +1,7 @@
 #include "neff/core/op.h"
 
+#include "neff/core/kinds.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -23,6 +23,10 @@ enum op_flags {
     OPF_REGIONS = 64,
     OPF_TERMINATOR = 128,
     OPF_CONTAINERS = 256, /* operands or results may be sequences, maps or optionals */
+    /* Elementwise, and the Vector and Scalar engines compute it on floats; on integers and
+       booleans. */
+    OPF_ENGINE_FLOAT = 512,
+    OPF_ENGINE_INTEGER = 1024,
 };
 
 struct op_info {

@@ -118,7 +118,7 @@ struct insn *kernel_add(struct program *p, struct kernel *k, enum opcode op);
  * Structural checks of a whole program, whoever made it: indices, arity, ranks, operand counts that
  * must agree, dims bound before they are used, region nesting, and (strict targets) capacities.
  * What the loader calls before anything runs. Bounds of access patterns depend on shapes: they are
- * checked when shapes are bound (runtime/bind).
+ * checked when shapes are bound (runtime/exec/bind_kernel.c).
  */
 bool program_check(const struct program *p, struct diag *d);
 

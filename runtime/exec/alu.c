@@ -17,21 +17,24 @@ static const uint8_t compare_of[OP_COUNT] = {
 #include "runtime/kernels/kernels.def"
 };
 
-struct binary_rule {
-    uint8_t straight, reverse; /* BINARY_ + 1 */
-    bool swap;                 /* reverse changes the operands' places */
+/* Kernels of binary operators; some have one for reversed operands. */
+enum { OP_rsub = OP_COUNT, OP_rdiv };
+static const uint8_t binary_of[OP_COUNT + 2] = {
+#define KERNEL_BINARY(name) [OP_##name] = BINARY_##name + 1,
+#include "runtime/kernels/kernels.def"
 };
-static const struct binary_rule binary_of[OP_COUNT] = {
-    [OP_add] = {BINARY_add + 1, BINARY_add + 1, true},
-    [OP_mul] = {BINARY_mul + 1, BINARY_mul + 1, true},
-    [OP_max] = {BINARY_max + 1, BINARY_max + 1, true},
-    [OP_min] = {BINARY_min + 1, BINARY_min + 1, true},
-    [OP_sub] = {BINARY_sub + 1, BINARY_rsub + 1, false},
-    [OP_div] = {BINARY_div + 1, BINARY_rdiv + 1, false},
-    [OP_pow] = {BINARY_pow + 1, BINARY_pow + 1, true},
-    [OP_rem] = {BINARY_rem + 1, BINARY_rem + 1, true},
-    [OP_prelu] = {BINARY_prelu + 1, BINARY_prelu + 1, true},
-};
+
+static bool binary_find(struct alu *out, int op, bool reverse)
+{
+    if (!binary_of[op])
+        return false;
+    int reversed = op == OP_sub ? OP_rsub : op == OP_div ? OP_rdiv : op;
+    out->kind = ALU_BINARY;
+    out->unary = false;
+    out->index = binary_of[reverse ? reversed : op] - 1;
+    out->swap = reverse && reversed == op;
+    return true;
+}
 
 bool alu_find(struct alu *out, int op, bool reverse, float a, float b, struct diag *d)
 {
@@ -41,11 +44,8 @@ bool alu_find(struct alu *out, int op, bool reverse, float a, float b, struct di
     } else if (activation_of[op]) {
         out->kind = ALU_ACTIVATION;
         out->index = activation_of[op] - 1;
-    } else if (binary_of[op].straight) {
-        out->kind = ALU_BINARY;
-        out->unary = false;
-        out->index = (reverse ? binary_of[op].reverse : binary_of[op].straight) - 1;
-        out->swap = reverse && binary_of[op].swap;
+    } else if (binary_find(out, op, reverse)) {
+        return true;
     } else if (compare_of[op]) {
         out->kind = ALU_COMPARE;
         out->unary = false;

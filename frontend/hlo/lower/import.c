@@ -230,7 +230,6 @@ bool hlo_region(struct hlo_lower *l, const struct hlo_computation *c, struct reg
 }
 
 static const uint8_t flags[HLO_OP_COUNT] = {
-#define SAME(opcode, op, flags)        [HLO_OP_##opcode] = flags,
 #define LOWER(opcode, function, flags) [HLO_OP_##opcode] = flags,
 #define REFUSED(opcode, reason)        [HLO_OP_##opcode] = 0,
 #include "frontend/hlo/lower/lower_ops.def"
@@ -244,7 +243,8 @@ bool hlo_admits_lanes(const struct hlo_computation *c)
             return false;
         bool scalar =
             i->shape->type == HLO_TUPLE || (hlo_is_array(i->shape) && i->shape->rank == 0);
-        if (i->opcode != HLO_OP_PARAMETER && !(flags[i->opcode] & HLO_LANES))
+        bool lanes = (flags[i->opcode] & HLO_LANES) || hlo_same_op(i->opcode) != OP_COUNT;
+        if (i->opcode != HLO_OP_PARAMETER && !lanes)
             return false;
         if (!scalar)
             return false;

@@ -5,7 +5,7 @@
  * inside its shape depth first; tokens have none. The importer (import.c) resolves operands to
  * leaves and hands them to the opcode's lowering function, which builds with build.h and stores one
  * value per leaf in l->out. The importer then checks them against the instruction's shape. Opcodes
- * whose meaning is a row of op.def (its `hlo` column) need no function.
+ * that op.def names in its `hlo` column are that operator and need no function.
  *
  * A computation applied to scalars (of reduce, sort, scatter, ...) may be imported in lanes: every
  * scalar stands for a vector of independent ones, so that one run of it serves many elements. Only
@@ -41,11 +41,11 @@ enum { HLO_LANES = 1 }; /* a flag of lower_ops.def: works on vectors of scalars 
 
 struct hlo_row {
     hlo_lower_fn lower; /* NULL: not supported, for the reason given */
-    enum op op;         /* for hlo_lower_same */
     const char *reason;
 };
 const struct hlo_row *hlo_row(enum hlo_opcode op); /* lower_table.c */
-bool hlo_lower_same(struct hlo_lower *l);
+/* The operator whose meaning the opcode is, by op.def; OP_COUNT for most. */
+enum op hlo_same_op(enum hlo_opcode op);
 
 /* ---- custom-call targets (lower_custom.c) ---- */
 

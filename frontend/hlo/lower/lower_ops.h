@@ -6,7 +6,6 @@
 
 #include "frontend/hlo/lower/lower.h"
 
-#define SAME(opcode, op, flags)
 #define LOWER(opcode, function, flags) bool hlo_lower_##function(struct hlo_lower *l);
 #define REFUSED(opcode, reason)
 #include "frontend/hlo/lower/lower_ops.def"

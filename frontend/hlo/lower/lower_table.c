@@ -3,32 +3,42 @@
 
 #include "frontend/hlo/lower/build.h"
 
-static const struct hlo_row rows[HLO_OP_COUNT] = {
-#define SAME(opcode, op, flags) [HLO_OP_##opcode] = {hlo_lower_same, OP_##op, NULL},
-#define LOWER(opcode, function, flags)                                                             \
-    [HLO_OP_##opcode] = {hlo_lower_##function, OP_COUNT, NULL},
-#define REFUSED(opcode, reason) [HLO_OP_##opcode] = {NULL, OP_COUNT, reason},
+#include <pthread.h>
+
+static struct hlo_row rows[HLO_OP_COUNT] = {
+#define LOWER(opcode, function, flags) [HLO_OP_##opcode] = {hlo_lower_##function, NULL},
+#define REFUSED(opcode, reason)        [HLO_OP_##opcode] = {NULL, reason},
 #include "frontend/hlo/lower/lower_ops.def"
 };
-
-const struct hlo_row *hlo_row(enum hlo_opcode op)
-{
-    return &rows[op];
-}
+static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
 /* Elementwise rows: all operands are arrays. */
-bool hlo_lower_same(struct hlo_lower *l)
+static bool lower_same(struct hlo_lower *l)
 {
     struct value *in[2];
     for (int k = 0; k < l->i->operand_count; k++)
         in[k] = h_in(l, k);
-    return h_done(l, h_elementwise(l, rows[l->i->opcode].op, in, l->i->operand_count, NULL));
+    enum op op = hlo_same_op(l->i->opcode);
+    return h_done(l, h_elementwise(l, op, in, l->i->operand_count, NULL));
+}
+
+static void fill(void)
+{
+    for (int k = 0; k < HLO_OP_COUNT; k++)
+        if (hlo_same_op((enum hlo_opcode)k) != OP_COUNT)
+            rows[k].lower = lower_same;
+}
+
+const struct hlo_row *hlo_row(enum hlo_opcode op)
+{
+    pthread_once(&filled, fill);
+    return &rows[op];
 }
 
 void hlo_list_operators(FILE *out)
 {
     for (int op = 1; op < HLO_OP_COUNT; op++)
-        if (rows[op].lower)
+        if (hlo_row((enum hlo_opcode)op)->lower)
             fprintf(out, "%s\n", hlo_op_name(op));
     for (int k = 0; k < hlo_target_count; k++)
         fprintf(out, "custom-call:%s\n", hlo_targets[k].name);

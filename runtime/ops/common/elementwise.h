@@ -5,11 +5,11 @@
 #ifndef RUNTIME_OPS_ELEMENTWISE_H
 #define RUNTIME_OPS_ELEMENTWISE_H
 
+#include "neff/core/kinds.h"
 #include "neff/core/op.h"
 #include "runtime/ops/common/complex_number.h"
 
 enum ew_form { EW_NONE, EW_UNARY, EW_PARAMETRIC, EW_BINARY, EW_COMPARE };
-enum ew_kinds { KF = 1, KI = 2, KB = 4, KC = 8, KS = 16 };
 
 struct ew_row {
     uint8_t form, kinds;         /* enum ew_form, enum ew_kinds */
