@@ -250,7 +250,7 @@ static void read_taps(struct kernel_builder *k, const struct conv *c, const stru
 
 static void emit_taps(struct kernel_builder *k, const struct conv *c, const struct plan *p,
                       const struct packed_weights *w, int input, struct ap dst, int var_chunk,
-                      int var_in_band, bool rest)
+                      int var_in_band, bool rest, bool accumulate)
 {
     struct ap moving, stationary;
     read_taps(k, c, p, w, input, var_chunk, var_in_band, &moving, &stationary);
@@ -261,7 +261,7 @@ static void emit_taps(struct kernel_builder *k, const struct conv *c, const stru
     emit_nc_matmul(k, (struct nc_matmul){.dst = dst,
                                          .stationary = stationary,
                                          .moving = moving,
-                                         .accumulate = affine_number(rest || c->bias >= 0),
+                                         .accumulate = affine_number(accumulate),
                                          .packing = !w->in_place});
 }
 
@@ -274,7 +274,7 @@ static void emit_bands(struct kernel_builder *k, const struct conv *c, const str
         struct ap dst = accumulator;
         ap_move(k->p, &dst, var_row, dim_mul(&k->p->dims, p->tile, PACK_OUTS));
         dst.dim[0] = dst.dim[1], dst.dim[1] = dst.dim[2], dst.rank = 2;
-        emit_taps(k, c, p, w, input, dst, var_chunk, var_row, rest);
+        emit_taps(k, c, p, w, input, dst, var_chunk, var_row, rest, rest || c->bias >= 0);
         kernel_end_loop(k);
         if (rest)
             kernel_end_loop(k);
@@ -309,7 +309,7 @@ static void emit_sums(struct kernel_builder *k, struct group *g, const struct co
     if (p->chunked)
         emit_bands(k, c, p, w, input, dst);
     else
-        emit_taps(k, c, p, w, input, dst, -1, -1, c->bias >= 0);
+        emit_taps(k, c, p, w, input, dst, -1, -1, false, c->bias >= 0);
     if (!direct)
         epilogue_emit(e, dst);
 }
