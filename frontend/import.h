@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct graph;
+struct type;
 
 enum { IMPORT_MAX_RANK = 12 };
 
@@ -22,6 +23,9 @@ struct shape_binding { /* --shape NAME=1,3,224,224 */
 struct import_options {
     struct shape_binding *shapes;
     int nshapes;
+    /* For tests, of ONNX models: has the last word on an input's type. May be NULL. */
+    void (*adapt)(void *user, struct graph *g, const char *input, struct type *t);
+    void *user;
 };
 
 /* Importers: a graph whose inputs have types and whose other values have none yet; NULL after a

@@ -63,6 +63,39 @@ static bool matches(const struct node *n, const char *glob)
     return n->name && fnmatch(glob, n->name, 0) == 0;
 }
 
+struct search {
+    const char *glob;
+    struct arena arena;
+    const char *types; /* of the source's nodes, a few */
+    bool found;
+};
+
+static bool look_for(struct node *n, void *user)
+{
+    struct search *s = user;
+    char word[80];
+    s->found |= matches(n, s->glob);
+    snprintf(word, sizeof word, " op:%.60s", n->source && *n->source ? n->source : op_name(n->op));
+    if (strlen(s->types) < 300 && n->op != OP_return && !strstr(s->types, word))
+        s->types = arena_printf(&s->arena, "%s%s", s->types, word);
+    return !s->found;
+}
+
+bool keep_fp32_check(struct graph *g, const struct options *o, struct diag *d)
+{
+    bool ok = true;
+    for (int i = 0; ok && i < o->nkeep_fp32; i++) {
+        struct search s = {.glob = o->keep_fp32[i], .types = ""};
+        region_walk(g->main, look_for, &s);
+        ok = s.found || fail(d,
+                             "--keep-fp32 '%s' matches no node; there are%s, and the nodes' names "
+                             "as --emit ir shows them",
+                             o->keep_fp32[i], s.types);
+        arena_free(&s.arena);
+    }
+    return ok;
+}
+
 static bool kept(const struct caster *c, const struct node *n)
 {
     if (attr_int(&n->attrs, "keep_fp32", 0)) {

@@ -32,6 +32,9 @@ bool weight_only_wants(const struct options *o, const struct node *n);
 /* Whether pass norms takes a normalisation of images, unless its channels lie last. */
 bool norms_wants(const struct node *n);
 
+/* Refuses a --keep-fp32 that matches no node of the graph as it was imported (autocast.c). */
+bool keep_fp32_check(struct graph *g, const struct options *o, struct diag *d);
+
 /* Runs the pipeline; the graph is verified before and after (after every pass when asked). */
 bool passes_run(struct graph *g, const struct options *o, struct diag *d);
 

@@ -46,7 +46,20 @@ static void describe(struct xrt_model *m, const char *name, const struct type *t
         bool constant = dim_is_const(t->dims[i]);
         out->dims[i] = constant ? t->dims[i] : -1;
         out->symbols[i] = constant ? NULL : dim_text(&p->dims, &m->arena, t->dims[i]);
+        out->sizes[i] = out->dims[i];
     }
+}
+
+/* What inputs made up are to be like. */
+static void describe_values(struct xrt_model *m, const struct slot *s, struct xrt_info *out)
+{
+    const struct program *p = model_program(m->model);
+    int64_t *symbols = ARENA_ARRAY(&m->arena, int64_t, p->dims.nsymbols + 1);
+    out->has_range = s->has_range, out->low = s->low, out->high = s->high;
+    for (int i = 0; i < p->dims.nsymbols; i++)
+        symbols[i] = pinned_value(p, i, 1);
+    for (int i = 0; i < out->rank; i++)
+        out->sizes[i] = dim_eval(&p->dims, symbols, s->type.dims[i]);
 }
 
 static struct xrt_model *make_model(struct neff_file *f, struct diag *d)
@@ -67,8 +80,11 @@ static struct xrt_model *make_model(struct neff_file *f, struct diag *d)
     const struct program_region *r = &p->regions[0];
     m->inputs = ARENA_ARRAY(&m->arena, struct xrt_info, r->nparams + 1);
     m->outputs = ARENA_ARRAY(&m->arena, struct xrt_info, r->nresults + 1);
-    for (int i = 0; i < r->nparams; i++)
-        describe(m, p->slots[r->params[i]].name, &p->slots[r->params[i]].type, &m->inputs[i]);
+    for (int i = 0; i < r->nparams; i++) {
+        const struct slot *s = &p->slots[r->params[i]];
+        describe(m, s->name, &s->type, &m->inputs[i]);
+        describe_values(m, s, &m->inputs[i]);
+    }
     for (int i = 0; i < r->nresults; i++)
         describe(m, p->output_names[i], &p->slots[r->results[i]].type, &m->outputs[i]);
     return m;

@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { OK = 0, BAD_INPUT = 1, USAGE = 2, DIFFERS = 3, MAX_FILES = 256 };
+enum { OK = 0, BAD_INPUT = 1, USAGE = 2, DIFFERS = 3, MAX_FILES = 1 << 14 };
 
 struct arguments {
     const char *model, *folder, *profile;

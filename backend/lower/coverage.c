@@ -72,6 +72,9 @@ bool attention_takes(struct lowering *l, const struct node *n)
         several += y->dims[i] != 1;
     if (several > ATTENTION_BATCH)
         return false;
+    const struct type *x = &n->in[0]->type;
+    if (!attr_find(&n->attrs, "scale") && (x->rank < 1 || !dim_is_const(x->dims[x->rank - 1])))
+        return false; /* 1 / sqrt(width) is a number in the program */
     for (int i = 0; i < n->nin && n->in[i]; i++) {
         struct value *v = outer_value(l, n->in[i]);
         if (!has_layout(l, v) || !engine_float(v->type.dtype))

@@ -464,7 +464,8 @@ static float zero_point(const struct expression *e, const struct node *n)
 static void emit_quantize(struct expression *e, const struct node *n, int at, int first)
 {
     float scale = scale_of(e, n), zero = zero_point(e, n);
-    enum op f = zero == 0 ? OP_identity : OP_round_shift;
+    bool is_signed = dtype_class(n->out[0]->type.dtype) == DTC_SINT; /* NaN is not 0 there */
+    enum op f = zero == 0 && !is_signed ? OP_identity : OP_round_shift;
     struct linear x = {.src = n->in[0], .factor = 1};
     if (scale == 1)
         x = linear_of(e, n->in[0], first);

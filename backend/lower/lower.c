@@ -4,6 +4,7 @@
 #include "backend/lower/lower.h"
 
 #include "backend/lower/guards.h"
+#include "backend/lower/input_ranges.h"
 #include "backend/lower/lazy_constants.h"
 #include "backend/lower/prune.h"
 #include "backend/lower/strided.h"
@@ -230,6 +231,8 @@ struct program *backend_compile(struct graph *g, const struct options *o, const 
     dim_table_copy(&p->dims, &g->dims); /* the same handles, but it stands alone */
     bool ok = lower_graph(&l);
     settle_guards(&l);
+    if (ok)
+        note_input_ranges(&l);
     lazy_constants_count(&l);
     if (ok && o->opt_level > 0)
         prune_steps(p);

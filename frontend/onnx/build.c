@@ -1,4 +1,5 @@
 #include "frontend/onnx/build.h"
+#include "passes/ir/guards.h"
 #include "passes/pass.h"
 
 #include <string.h>
@@ -32,6 +33,20 @@ struct value *b_1(struct onnx_node *n, enum op op, struct value *x)
 struct value *b_2(struct onnx_node *n, enum op op, struct value *x, struct value *y)
 {
     return b_op(n, op, (struct value *[]){x, y}, 2, NULL);
+}
+
+bool b_require(struct onnx_node *n, int kind, dim_t a, dim_t b, const char *what)
+{
+    struct guard g = {.kind = (uint8_t)kind, .dimension = -1, .a = a, .b = b, .what = what};
+    if (diag_failed(n->d))
+        return false;
+    if (guard_is_certain(&n->g->dims, kind, a, b))
+        return true;
+    if (dim_is_const(a) && dim_is_const(b))
+        return guard_fail(&g, NULL, a, b, n->d);
+    g.node = arena_printf(&n->g->arena, "node '%.200s'", n->name);
+    graph_add_guard(n->g, &g, n->r, NULL);
+    return true;
 }
 
 bool b_done(struct onnx_node *n, struct value *result)

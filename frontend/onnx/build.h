@@ -9,6 +9,7 @@
 #define FRONTEND_ONNX_BUILD_H
 
 #include "frontend/onnx/lower.h"
+#include "neff/core/guard.h"
 
 /* Any operator. attrs may be NULL; operands may be NULL where the operator admits it. */
 struct node *b_node(struct onnx_node *n, enum op op, struct value *const *in, int nin, int nout,
@@ -17,6 +18,9 @@ struct value *b_op(struct onnx_node *n, enum op op, struct value *const *in, int
                    const struct attrs *attrs);
 struct value *b_1(struct onnx_node *n, enum op op, struct value *x);
 struct value *b_2(struct onnx_node *n, enum op op, struct value *x, struct value *y);
+/* What the construction assumes about sizes that may be symbolic: a guard of the model, or, where
+ * both are constant, a failure. `what` says whose sizes they are. */
+bool b_require(struct onnx_node *n, int kind, dim_t a, dim_t b, const char *what);
 /* Stores result 0 and says whether all went well. */
 bool b_done(struct onnx_node *n, struct value *result);
 

@@ -5,6 +5,7 @@
  */
 #include "frontend/onnx/attributes.h"
 #include "frontend/onnx/importer.h"
+#include "frontend/onnx/sort.h"
 #include "neff/core/signature.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@ static bool resolve_inputs(struct onnx_node *n)
             return NODE_ERROR(
                 n,
                 "input %d, '%.200s', is not computed by an earlier node; the graph has a "
-                "cycle, is not in order, or lacks a node",
+                "cycle or lacks a node",
                 i, name);
     }
     while (n->nin > 0 && !n->in[n->nin - 1])
@@ -139,6 +140,7 @@ static bool import_node(struct importer *im, struct region *r, struct scope *s,
 bool import_nodes(struct importer *im, struct region *r, struct scope *s,
                   Onnx__NodeProto *const *nodes, size_t n)
 {
+    nodes = nodes_in_order(&im->g->arena, nodes, n);
     for (size_t i = 0; i < n; i++)
         if (!import_node(im, r, s, nodes[i]))
             return false;

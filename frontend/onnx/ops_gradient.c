@@ -38,6 +38,9 @@ static struct value *shrink(struct onnx_node *n, struct value *g, struct value *
         int at = i - (rank - own);
         if (at < 0 || (v->type.dims[at] == 1 && g->type.dims[i] != 1))
             axes[count++] = i;
+        else if (!b_require(n, GUARD_EQUAL, v->type.dims[at], g->type.dims[i],
+                            "a value and its gradient"))
+            return NULL;
     }
     if (count)
         g = b_reduce(n, OP_reduce_sum, g, axes, count, true);

@@ -277,3 +277,10 @@ bool lower_matmul_nbits(struct onnx_node *n)
     }
     return b_done(n, bias ? b_add(n, y, bias) : y);
 }
+
+/* ---- QuantizeLinear, DequantizeLinear: as the standard's, which came to 16 bits later ---- */
+
+bool lower_quantize_contrib(struct onnx_node *n)
+{
+    return b_done(n, b_op(n, core_op("", n->op), n->in, n->nin, &n->attrs));
+}

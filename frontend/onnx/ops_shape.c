@@ -205,6 +205,26 @@ static struct value *unless_empty(struct onnx_node *n, int i)
     return empty ? NULL : v;
 }
 
+/*
+ * Aligned corners by scales: ONNX's text divides by in * scale - 1, ONNX Runtime and PyTorch by the
+ * length of the result - 1, which differs where in * scale is no integer. ONNX's own cases shrink
+ * by its text; models that grow, and all that PyTorch exports (known by a nearest mode beside
+ * another mode), come from where lengths count.
+ */
+static void align_lengths(struct onnx_node *n, const struct value *scales)
+{
+    bool grows = false, exported = attr_is(&n->attrs, "nearest_mode", "floor") &&
+                                   attr_find(&n->attrs, "mode") &&
+                                   !attr_is(&n->attrs, "mode", "nearest");
+    if (!attr_is(&n->attrs, "coordinate_transformation_mode", "align_corners") ||
+        attr_is(&n->attrs, "mode", "nearest") || !attr_find(&n->attrs, "mode"))
+        return;
+    for (int64_t i = 0; scales->constant && i < tensor_count(scales->constant); i++)
+        grows |= tensor_f64(scales->constant, i) > 1;
+    if (grows || exported)
+        attr_set_str(&n->g->arena, &n->attrs, "coordinate_transformation_mode", "align_lengths");
+}
+
 bool lower_resize(struct onnx_node *n)
 {
     struct value *in[] = {n->in[0], unless_empty(n, 1), unless_empty(n, 2), unless_empty(n, 3)};
@@ -212,5 +232,7 @@ bool lower_resize(struct onnx_node *n)
     if (!nin || (in[2] && in[3]))
         return NODE_ERROR(n, "scales and sizes are both %s, expected one of them",
                           nin ? "given" : "left out");
+    if (in[2])
+        align_lengths(n, in[2]);
     return b_done(n, b_op(n, OP_resize, in, nin, &n->attrs));
 }

@@ -87,6 +87,12 @@ static struct value *index_mask(struct onnx_node *n, struct value *mask, struct 
                    (long long)batch);
         return NULL;
     }
+    struct dim_table *t = &n->g->dims; /* one of these differences is 0 */
+    dim_t off = dim_mul(t, dim_sub(t, entries, batch),
+                        dim_mul(t, dim_sub(t, entries, dim_mul(t, batch, 2)),
+                                dim_sub(t, entries, dim_add(t, dim_mul(t, batch, 3), 2))));
+    if (!b_require(n, GUARD_EQUAL, off, 0, "entries of the mask: as many as rows, or 2 for each"))
+        return NULL;
     struct value *b = b_dim(n, q, 0), *m = b_dim(n, mask, 0), *zero = b_i64(n, 0);
     struct value *ends = b_op(n, OP_slice, (struct value *[]){mask, zero, b, zero}, 4, NULL);
     struct value *starts =
@@ -132,6 +138,9 @@ static struct value *mask_of(struct onnx_node *n, struct value *mask, struct val
         NODE_ERROR(n, "a mask of rank %d", rank);
         return NULL;
     }
+    if (rank == 2 && q->type.rank > 0 &&
+        !b_require(n, GUARD_EXPAND, mask->type.dims[0], q->type.dims[0], "rows of the mask"))
+        return NULL;
     if (rank == 2 && mask->type.dims[1] == 1)
         return NULL;
     return rank == 1 ? index_mask(n, mask, q, k, filter) : raw_mask(n, mask, rank, q, k, filter);
@@ -470,7 +479,7 @@ bool lower_group_query_attention(struct onnx_node *n)
         dim_t half = n->in[7] && n->in[7]->type.rank == 2 ? n->in[7]->type.dims[1] : 0;
         for (int i = 0; i < 2; i++)
             x[i] = rotate(n, x[i], b_in(n, 7), b_in(n, 8), positions, i ? kv_heads : heads,
-                          interleaved, dim_is_const(half) ? 2 * half : 0);
+                          interleaved, half ? -1 : 0);
     }
     struct value *q = split_heads(n, x[0], heads), *kv[2];
     for (int i = 0; i < 2; i++) {

@@ -301,5 +301,7 @@ bool onnx_bind_input(struct dim_names *names, const char *name, const struct imp
                 t->dims[i] = named_dim(names, arena_printf(&names->g->arena, "%s_d%d", name, i));
         t->rank = (int8_t)b->rank;
     }
+    if (o && o->adapt)
+        o->adapt(o->user, names->g, name, t);
     return true;
 }

@@ -175,6 +175,15 @@ static bool read_type(struct reader *r, struct type *out)
     return ok;
 }
 
+static bool read_range(struct reader *r, struct slot *s)
+{
+    json_enter(&r->j, '[');
+    s->low = json_read_element(&r->j) ? json_read_integer(&r->j) : 1;
+    s->high = json_read_element(&r->j) ? json_read_integer(&r->j) : 0;
+    s->has_range = s->low <= s->high;
+    return s->has_range && !json_read_element(&r->j);
+}
+
 /* One member of a variable; those that are not read here are for people. */
 static bool read_member(struct reader *r, const char *key, struct slot *s, struct placement *at)
 {
@@ -186,6 +195,8 @@ static bool read_member(struct reader *r, const char *key, struct slot *s, struc
         s->name = json_read_text(&r->j, &r->p->arena);
     else if (!strcmp(key, "output"))
         s->is_output = json_read_bool(&r->j);
+    else if (!strcmp(key, "range"))
+        return read_range(r, s);
     else if (!strcmp(key, "file_offset"))
         at->offset = (uint64_t)json_read_integer(&r->j);
     else if (!strcmp(key, "size"))

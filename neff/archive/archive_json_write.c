@@ -65,6 +65,13 @@ static void write_var(struct json_writer *w, const struct program *p, int i,
     json_put_text(w, "value", type_text(&p->dims, w->a, &s->type));
     if (s->is_output)
         json_put_bool(w, "output", true);
+    if (s->has_range) {
+        json_name(w, "range");
+        json_begin(w, '[');
+        json_integer(w, s->low);
+        json_integer(w, s->high);
+        json_end(w, ']');
+    }
     if (s->kind == SLOT_VIEW) {
         json_put_integer(w, "backing_variable", s->base);
         json_name(w, "backing_variable_off");

@@ -1,8 +1,8 @@
 #include "neff/core/resize.h"
 
 const char *const coordinate_names[COORDINATES] = {
-    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",  "align_corners",
-    "asymmetric", "tf_crop_and_resize",   "tf_half_pixel_for_nn"};
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",   "align_corners",
+    "asymmetric", "tf_crop_and_resize",   "tf_half_pixel_for_nn", "align_lengths"};
 
 /*
  * Scales are floats, and a point between two elements is meant to be one: 1.5 / 0.6f is 2.5 only
@@ -20,6 +20,8 @@ double resized_source(const struct resized_axis *r, double at)
     switch (r->coordinates) {
     case ALIGN_CORNERS:
         return width == 1 ? 0 : at * (in - 1) / (width - 1);
+    case ALIGN_LENGTHS:
+        return r->out <= 1 ? 0 : at * (in - 1) / (double)(r->out - 1);
     case ASYMMETRIC:
         return unscaled(r, at);
     case TF_HALF_PIXEL_FOR_NN: /* operator sets 11 and 12 only */

@@ -15,6 +15,7 @@ enum coordinates {
     ASYMMETRIC,
     CROP_AND_RESIZE,
     TF_HALF_PIXEL_FOR_NN,
+    ALIGN_LENGTHS, /* ALIGN_CORNERS by the result's length, where in * scale is no integer */
     COORDINATES
 };
 extern const char *const coordinate_names[COORDINATES]; /* values of the attribute */

@@ -372,6 +372,8 @@ static void put_slot(struct printer *r, int i)
     put(r, type_text(&r->p->dims, &r->scratch, &s->type));
     if (s->is_output)
         put(r, " output");
+    if (s->has_range)
+        fprintf(r->out, " range %" PRId64 " %" PRId64, s->low, s->high);
     if (s->kind == SLOT_VIEW) {
         fprintf(r->out, " of %%%d + ", s->base);
         put_dim(r, s->offset);

@@ -40,8 +40,10 @@ struct slot {
     const char *name; /* of the model's value, may be NULL; inputs and outputs: never NULL */
     struct type type;
     uint8_t kind;       /* enum slot_kind */
+    bool has_range;     /* SLOT_INPUT of integers: the model takes low..high, as far as it tells */
     bool is_output;     /* its memory must survive the run: not in the arena */
     int32_t base;       /* SLOT_VIEW: the slot that owns the memory (not itself a view) */
+    int64_t low, high;
     dim_t offset;       /* SLOT_VIEW: elements (of this type) from the base's start */
     struct tensor data; /* SLOT_CONST: a view; dims constant */
     const struct constant_maker *maker; /* SLOT_CONST: where data.data is NULL; or NULL */

@@ -84,6 +84,9 @@ const struct tensor *context_slot(const struct context *c, int slot);
 void engine_threads_select(bool on);
 bool engine_threads_selected(void);
 
+/* The value that a guard of the program pins an input's symbol to. */
+int64_t pinned_value(const struct program *p, int symbol, int64_t otherwise);
+
 /* Physical cores this process may run on. */
 int physical_cores(void);
 

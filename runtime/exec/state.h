@@ -238,8 +238,6 @@ bool check_input_guards(const struct program *p, const int64_t *values, struct d
 void forget_symbols(struct context *c, int region);
 /* Those of a region whose symbols have values. */
 bool check_region_guards(struct context *c, int region, const int64_t *values, struct diag *d);
-/* The value that a guard pins an input's symbol to. */
-int64_t pinned_value(const struct program *p, int symbol, int64_t otherwise);
 
 /* executors.c: how an instruction is bound and run. */
 struct binding {

@@ -105,7 +105,7 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /* A symbolic dim's size where another input with values has the same one. */
-static int64_t dim_elsewhere(const struct feed *f, const char *symbol)
+static int64_t dim_elsewhere(const struct feed *f, const char *symbol, int64_t otherwise)
 {
     for (int i = 0; i < f->count; i++) {
         const struct xrt_info *info = xrt_input_info(f->m, i);
@@ -114,13 +114,20 @@ static int64_t dim_elsewhere(const struct feed *f, const char *symbol)
             if (info->symbols[k] && !strcmp(info->symbols[k], symbol))
                 return f->inputs[i].dims[k];
     }
-    return 1;
+    return otherwise;
 }
 
-/* Floats in -1..1, 0 or 1 for booleans, bytes of any value, other integers from 0 to 9. */
-static void fill_random(struct tensor *t, uint64_t seed)
+/* Floats in -1..1, 0 or 1 for booleans, integers as the model takes them: where it does not tell,
+ * bytes of any value, others from 0 to 9. */
+static void fill_random(struct tensor *t, const struct xrt_info *info, uint64_t seed)
 {
     int class = dtype_class(t->dtype);
+    int64_t low = 0;
+    uint64_t choices = class == DTC_BOOL ? 2 : t->dtype == DT_U8 ? 256 : 10;
+    if (info->has_range) {
+        low = info->low;
+        choices = (uint64_t)info->high - (uint64_t)info->low + 1;
+    }
     for (int64_t k = 0, n = tensor_count(t); k < n; k++) {
         uint64_t r = next_random(&seed) >> 11;
         if (class == DTC_FLOAT || class == DTC_COMPLEX)
@@ -128,9 +135,7 @@ static void fill_random(struct tensor *t, uint64_t seed)
                             (double)r / (double)(UINT64_C(1) << 52) - 1);
         else if (class != DTC_STRING)
             dtype_store_i64(t->dtype, t->data, (size_t)k,
-                            (int64_t)(r % (class == DTC_BOOL   ? 2
-                                           : t->dtype == DT_U8 ? 256
-                                                               : 10)));
+                            (int64_t)((uint64_t)low + (choices ? r % choices : r)));
     }
 }
 
@@ -144,10 +149,11 @@ bool feed_random(struct feed *f, struct diag *d)
         if (info->rank < 0)
             return fail(d, "input '%s' is %s: its shape must be given", info->name, info->text);
         for (int k = 0; k < info->rank; k++)
-            dims[k] = info->symbols[k] ? dim_elsewhere(f, info->symbols[k]) : info->dims[k];
+            dims[k] = info->symbols[k] ? dim_elsewhere(f, info->symbols[k], info->sizes[k])
+                                       : info->dims[k];
         if (!tensor_alloc(&f->inputs[i], dtype_from_name(info->dtype), info->rank, dims, d))
             return fail_in(d, "input '%s'", info->name);
-        fill_random(&f->inputs[i], 1 + (uint64_t)i);
+        fill_random(&f->inputs[i], info, 1 + (uint64_t)i);
     }
     return true;
 }

@@ -21,8 +21,8 @@ void feed_free(struct feed *f);
 /* FILE.npy (the next input without one), NAME=FILE.npy, or FILE.npz (by name, or in order when no
  * name fits). */
 bool feed_file(struct feed *f, const char *argument, struct diag *d);
-/* Fills what is missing from a fixed seed; symbolic dims are taken to be 1 where no other input
- * tells them. */
+/* Fills what is missing from a fixed seed, with what the model takes; symbolic dims are as other
+ * inputs have them, else as the model needs them, else 1. */
 bool feed_random(struct feed *f, struct diag *d);
 /* Fails with the list of inputs that have no value. */
 bool feed_complete(const struct feed *f, struct diag *d);

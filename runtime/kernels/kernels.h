@@ -92,7 +92,7 @@ struct out_tile { /* f32 or bf16, contiguous along a row */
 /*
  * A tile of rows x n numbers of one type made from one of another: v = x * scale + bias (one
  * rounding in fma variants), (x - bias) * scale, or x / scale. f32 results are v, 8-bit ones v
- * rounded half to even, plus zero, saturated; NaN is 0. Operands are contiguous along a row. A
+ * rounded half to even, plus zero, saturated; NaN is least. Operands are contiguous along a row. A
  * missing scale is 1, a missing bias -0 or 0; in the last two forms they are one number for all.
  */
 enum tile_type { TILE_F32, TILE_I32, TILE_U8, TILE_I8 };

@@ -116,6 +116,31 @@ grep -q "guard: s = 8  node '/split'" said.txt || failed "xcc -v lists no guard"
 "$xcc" split.xir -q -o split.neff 2>said.txt
 [ ! -s said.txt ] || failed "a warning in spite of -q"
 
+# Inputs made up are such that the model takes them: sizes that guards pin, and numbers within their tables.
+"$xrun" split.neff --random >result.txt || failed "--random does not know what s must be"
+refuses 1 "sizes 16 and 8 differ" "$xcc" split.xir --shape s=16 -o x.neff
+refuses 1 "sizes 16 and 8 differ" "$xcc" split.xir --shape x=3,16,4 -o x.neff
+refuses 1 "--shape nonsense: no input and no symbolic dim has that name; the inputs are x f32[b,s,4]" \
+    "$xcc" split.xir --shape nonsense=4 -o x.neff
+refuses 1 "--keep-fp32 'nothing*' matches no node" "$xcc" split.xir --keep-fp32 'nothing*' -o x.neff
+"$xcc" gemm.xir -q --keep-fp32 '/gem*' -o x.neff && rm x.neff || failed "--keep-fp32 of a node that is there"
+cat >table.xir <<'END'
+graph "table" symbols(n) (%0 "ids": i64[n], %1 "x": f32[n]) {
+  %c0 = const f32[2] {1, 2}
+  %2: i64[*] = identity(%0)
+  %3: f32[*] = gather(%c0, %2)
+  %9: f32[*] = add(%3, %1)
+  return(%9)
+} outputs("o")
+END
+"$xcc" table.xir -q -o table.neff
+zeros x7.npy 7
+"$xrun" table.neff x=x7.npy --random >result.txt || failed "--random draws indices outside their table"
+"$xdump" table.neff --asm | grep -q 'slot %0 input "ids" i64\[n\] range 0 1' || failed "no range of the indices"
+for program in "$xcc" "$xrun" "$xdump"; do
+    "$program" --version | grep -q '^x[a-z]* [0-9]' || failed "$program --version"
+done
+
 # Branches count when they are taken, bodies of loops when they run, and running's own sizes when they are known.
 cat >branch.xir <<'END'
 graph "branch" symbols(s) (%0 "x": f32[s], %1 "c": f32[1]) {

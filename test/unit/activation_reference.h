@@ -31,7 +31,7 @@ static inline double ref_leaky_relu(double x, const float *p)
 }
 static inline double ref_round_shift(double x, const float *p)
 {
-    return nearbyint(x) + p[0];
+    return fmax(nearbyint(x), -3e38F) + p[0]; /* NaN is lowest */
 }
 static inline double ref_thresholded_relu(double x, const float *p)
 {

@@ -164,6 +164,8 @@ struct value *h_cast(struct hlo_lower *l, struct value *x, int dtype)
         return x;
     h_set_int(l, &a, "to", dtype);
     h_set_int(l, &a, "saturate", 0);
+    if (dtype == DT_F8E8M0) /* XLA's rounding; ONNX rounds up unless told otherwise */
+        attr_set_str(&l->g->arena, &a, "round_mode", "nearest");
     return h_elementwise(l, OP_cast, &x, 1, &a);
 }
 

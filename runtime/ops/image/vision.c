@@ -37,6 +37,8 @@ bool infer_max_unpool(struct infer *f)
         return false;
     if (has_input(f, 2)) {
         struct content shape = infer_content(f, 2);
+        if (shape.n >= 0 && shape.n != y.rank)
+            return fail(f->d, "a shape of %lld sizes for rank %d", (long long)shape.n, y.rank);
         for (int i = 0; i < y.rank; i++)
             y.dims[i] = shape.n == y.rank ? shape.v[i] : infer_unknown(f, "unpool");
     }
@@ -222,7 +224,8 @@ static void cubic_weights(double t, double *weight)
     }
 }
 
-/* Indices and weights along dim d for the normalised coordinate. */
+/* Indices and weights along dim d for the normalised coordinate. Of cubic sampling beyond a border,
+ * the taps are clamped and not the coordinate, as ONNX Runtime and PyTorch do. */
 static inline __attribute__((always_inline)) void
 sample_dim(const struct sampler *s, int d, double coordinate, int64_t *index, double *weight)
 {
@@ -233,7 +236,7 @@ sample_dim(const struct sampler *s, int d, double coordinate, int64_t *index, do
         x = -1e15;
     if (s->taps == 1)
         x = nearbyint(x);
-    if (s->padding == PADDING_BORDER && (x < low || x > high))
+    if (s->padding == PADDING_BORDER && s->taps != 4 && (x < low || x > high))
         x = fmin(fmax(x, 0), length - 1);
     else if (s->padding == PADDING_REFLECTION)
         x = reflect(x, low, high);

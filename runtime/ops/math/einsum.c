@@ -160,9 +160,9 @@ bool infer_einsum(struct infer *f)
         dims[o] = 1;
         for (int i = 0; i < nops; i++)
             for (int k = 0; k < e.rank[i]; k++)
-                if (e.label[i][k] == e.label[e.nops][o] && f->in[i].dims[k] != 1 &&
-                    (dims[o] == 1 || dim_is_const(f->in[i].dims[k])))
-                    dims[o] = f->in[i].dims[k];
+                if (e.label[i][k] == e.label[e.nops][o] &&
+                    !require_broadcast(f, dims[o], f->in[i].dims[k], between(i, -1, k), &dims[o]))
+                    return false;
     }
     for (int i = 0; i < nops; i++)
         for (int k = 0; k < e.rank[i]; k++)

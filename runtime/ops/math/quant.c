@@ -108,6 +108,8 @@ static bool quantize_linear(struct op_call *c, struct work *w)
             for (int64_t in = 0; in < s.a.inner; in++, at++) {
                 int64_t k = scale_at(&s, o, i, in);
                 double v = rounded(precision, x[at] / s.scale[k]), zero = s.zero ? s.zero[k] : 0;
+                if (isnan(v) && !dtype_is_float(to)) /* as ONNX Runtime */
+                    v = -INFINITY;
                 x[at] = dtype_is_float(to) ? v + zero : clamp_to_type(to, nearbyint(v) + zero);
             }
     dtype_convert(to, y->data, DT_F64, x, (size_t)at, saturate);

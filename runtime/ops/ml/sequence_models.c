@@ -23,6 +23,8 @@ static bool rotary_embedding(struct op_call *c, struct work *w)
                     (long long)x->dims[x->rank - 1]);
     int64_t size = packed ? x->dims[2] / heads : x->dims[3];
     int64_t rotated = attr_int(c->attrs, "rotary_embedding_dim", 0), half;
+    if (rotated == -1) /* as much as the table says */
+        rotated = table->rank ? 2 * table->dims[table->rank - 1] : 0;
     rotated = rotated ? rotated : size;
     half = rotated / 2;
     int64_t rows = table->rank && half ? tensor_count(table) / half : 0;

@@ -90,7 +90,7 @@ struct conv {
 
 static void unfold(const struct conv *v, int64_t n, int64_t group, int64_t count)
 {
-    int64_t channels = v->k / v->taps;
+    int64_t channels = v->taps ? v->k / v->taps : 0;
     double *to = v->panel;
     for (int64_t ch = 0; ch < channels; ch++) {
         const double *from = v->data + n * v->x.image + (group * channels + ch) * v->x.channel;

@@ -1,0 +1,389 @@
+/*
+ * Sizes known only while running, over cases of all operators.
+ *
+ *   random_sizes [--seed S] [--rounds N] [--runs N] FOLDER...
+ *
+ * Each folder is a test case (xcc test) of an ONNX model. In each round some dims of its inputs
+ * become symbols, and it is compiled at -O2 and at -O0, where everything runs by plain routines.
+ * Each run then draws sizes for the symbols, among them ones that do not fit, and compiles the
+ * model for exactly these. All three give the same results, or all refuse: a program that computes
+ * what the others refuse has dropped or invented data.
+ *
+ * A folder is looked at in a process of its own: a crash is a failure like others. Exit status 1
+ * when anything differed.
+ */
+#include "backend/backend.h"
+#include "frontend/driver.h"
+#include "frontend/test_case.h"
+#include "runtime/exec/exec.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_INPUTS = 16, MOST_OUTPUTS = 16, MOST_ELEMENTS = 1 << 14, SECONDS = 600 };
+
+static uint64_t state;
+
+static int below(int n)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return n > 0 ? (int)((state >> 33) % (uint64_t)n) : 0;
+}
+
+/* ---- what a round makes of the inputs' dims ---- */
+
+struct case_of { /* one model with its inputs */
+    const char *folder;
+    struct test_case files;
+    int n;
+    const char *name[MOST_INPUTS];
+    struct tensor given[MOST_INPUTS];
+    int symbol[MOST_INPUTS][MAX_RANK]; /* -1: constant */
+    int nsymbols;
+    int64_t original[MOST_INPUTS * MAX_RANK]; /* of each symbol */
+    int64_t size[MOST_INPUTS * MAX_RANK];     /* in this run */
+    struct arena arena;
+};
+
+static void draw_symbols(struct case_of *c)
+{
+    int kind = below(3); /* one symbol for each size; for each dim; some of either, some constant */
+    c->nsymbols = 0;
+    for (int i = 0; i < c->n; i++)
+        for (int k = 0; k < c->given[i].rank; k++) {
+            int64_t n = c->given[i].dims[k];
+            c->symbol[i][k] = -1;
+            if (kind == 2 && below(2))
+                continue;
+            int s = 0;
+            while (s < c->nsymbols && (c->original[s] != n || kind == 1 || (kind == 2 && below(3))))
+                s++;
+            if (s == c->nsymbols)
+                c->original[c->nsymbols++] = n;
+            c->symbol[i][k] = s;
+        }
+}
+
+static void draw_sizes(struct case_of *c)
+{
+    bool same = below(4) == 0;
+    for (int s = 0; s < c->nsymbols; s++) {
+        int64_t n = c->original[s];
+        int64_t choice[] = {n, n, n, n, 1, 2, n + 1, n - 1, 2 * n, 1 + below(9), below(20) ? n : 0};
+        c->size[s] = same ? n : choice[below(11)];
+        if (c->size[s] < 0)
+            c->size[s] = 0;
+    }
+}
+
+enum { SYMBOLS, SIZES };
+struct adapting {
+    const struct case_of *c;
+    int as;
+};
+
+static void adapt(void *user, struct graph *g, const char *input, struct type *t)
+{
+    const struct adapting *a = user;
+    for (int i = 0; i < a->c->n; i++) {
+        if (strcmp(a->c->name[i], input) != 0 || t->kind != VK_TENSOR)
+            continue;
+        t->rank = (int8_t)a->c->given[i].rank;
+        for (int k = 0; k < t->rank; k++) {
+            char name[16];
+            int s = a->c->symbol[i][k];
+            snprintf(name, sizeof name, "s%d", s);
+            t->dims[k] = s < 0              ? a->c->given[i].dims[k]
+                         : a->as == SYMBOLS ? dim_symbol(&g->dims, name)
+                                            : a->c->size[s];
+        }
+    }
+}
+
+/* ---- compiling and running ---- */
+
+static struct model *compile(const struct case_of *c, int as, int level, struct diag *d)
+{
+    struct adapting user = {c, as};
+    struct import_options import = {.adapt = adapt, .user = &user};
+    struct options o = {.opt_level = level};
+    struct graph *g = onnx_import(c->files.model, &import, d);
+    struct program *p =
+        g && passes_run(g, &o, d) ? backend_compile(g, &o, machine_find("cpu"), d) : NULL;
+    struct model *m = p ? model_new(p, d) : NULL;
+    if (!m)
+        graph_free(g); /* else the program needs its constants: for the life of the process */
+    return m;
+}
+
+/* The input's elements over and over. */
+static bool resize_input(const struct case_of *c, int i, struct tensor *out)
+{
+    const struct tensor *from = &c->given[i];
+    struct diag d = {0};
+    int64_t dims[MAX_RANK], n = 1, have = tensor_count(from);
+    for (int k = 0; k < from->rank; k++) {
+        dims[k] = c->symbol[i][k] < 0 ? from->dims[k] : c->size[c->symbol[i][k]];
+        n *= dims[k];
+        if (n > MOST_ELEMENTS)
+            return false;
+    }
+    if (!tensor_alloc(out, from->dtype, from->rank, dims, &d))
+        return false;
+    size_t bytes = dtype_bytes(from->dtype);
+    for (int64_t k = 0; k < n && have; k++)
+        memcpy((char *)out->data + (size_t)k * bytes,
+               (const char *)from->data + (size_t)(k % have) * bytes, bytes);
+    return true;
+}
+
+struct outcome {
+    bool ok;
+    int n;
+    struct tensor out[MOST_OUTPUTS];
+    struct diag d;
+};
+
+static void run(struct model *m, const struct tensor *in, int n, struct outcome *o)
+{
+    struct context *c = context_new(m, 1, &o->d);
+    o->ok = c != NULL;
+    for (int i = 0; o->ok && i < n; i++)
+        o->ok = context_set_input(c, i, &in[i], &o->d);
+    o->ok = o->ok && context_run(c, &o->d);
+    o->n = model_program(m)->regions[0].nresults;
+    for (int i = 0; o->ok && i < o->n && i < MOST_OUTPUTS; i++)
+        o->ok = tensor_copy(&o->out[i], context_output(c, i), &o->d);
+    context_free(c);
+}
+
+static void clear(struct outcome *o)
+{
+    for (int i = 0; i < MOST_OUTPUTS; i++)
+        tensor_free(&o->out[i]);
+    memset(o, 0, sizeof *o);
+    for (int i = 0; i < MOST_OUTPUTS; i++)
+        o->out[i].kind = VK_NONE;
+}
+
+/* ---- judging ---- */
+
+static bool tensors_agree(const struct tensor *x, const struct tensor *y, struct diag *d)
+{
+    const struct tolerance near = {.rtol = 2e-3, .atol = 1e-5, .norm = 2e-3};
+    if (x->kind != VK_TENSOR || y->kind != VK_TENSOR || x->dtype == DT_STR)
+        return x->kind == y->kind;
+    if (dtype_is_int(x->dtype) && dtype_bytes(x->dtype) == 1 &&
+        tensor_count(x) == tensor_count(y)) {
+        bool close = true; /* a quantised sum in another order may round the other way */
+        for (int64_t k = 0; k < tensor_count(y); k++)
+            close &= llabs(tensor_i64(x, k) - tensor_i64(y, k)) <= 1;
+        if (close)
+            return true;
+    }
+    for (int64_t k = 0; dtype_is_float(x->dtype) && k < tensor_count(y); k++)
+        if (!isfinite(tensor_f64(y, k)) || fabs(tensor_f64(y, k)) > 1e9)
+            return true; /* the operator's numbers are not the subject */
+    return compare_tensors(x, y, &near, d);
+}
+
+static bool is_empty(const struct outcome *o)
+{
+    for (int i = 0; i < o->n && i < MOST_OUTPUTS; i++)
+        if (o->out[i].kind == VK_TENSOR && tensor_count(&o->out[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Why two outcomes differ, or NULL. Empty results may be refused: an image smaller than its window
+ * has no result under symbols, and one without elements when compiled for its size. */
+static const char *difference(const struct outcome *x, const struct outcome *y, char *text,
+                              size_t room)
+{
+    if (x->ok != y->ok && !is_empty(x->ok ? x : y)) {
+        snprintf(text, room, "one computes, the other says: %s", x->ok ? y->d.text : x->d.text);
+        return text;
+    }
+    for (int i = 0; x->ok && y->ok && i < x->n && i < MOST_OUTPUTS; i++) {
+        struct diag d = {0};
+        if (tensors_agree(&x->out[i], &y->out[i], &d))
+            continue;
+        snprintf(text, room, "output %d: %s", i, d.text);
+        return text;
+    }
+    return NULL;
+}
+
+static void report(const struct case_of *c, uint64_t seed, const char *who, const char *why)
+{
+    printf("%s: %s differ: %s\n  --seed %llu, sizes", c->folder, who, why,
+           (unsigned long long)seed);
+    for (int i = 0; i < c->n; i++) {
+        printf(" %s[", c->name[i]);
+        for (int k = 0; k < c->given[i].rank; k++) {
+            int s = c->symbol[i][k];
+            if (s < 0)
+                printf("%s%lld", k ? "," : "", (long long)c->given[i].dims[k]);
+            else
+                printf("%ss%d=%lld", k ? "," : "", s, (long long)c->size[s]);
+        }
+        printf("]");
+    }
+    printf("\n");
+}
+
+/* ---- a case ---- */
+
+struct counts {
+    long runs, refused, different;
+};
+
+static bool is_random(struct node *n, void *user)
+{
+    return !(op_infos[n->op].flags & OPF_IMPURE);
+}
+
+static bool open_case(struct case_of *c)
+{
+    const char *missing;
+    struct diag d = {0};
+    bool found;
+    if (!test_case_find(&c->files, c->folder, &missing, &d) || !c->files.nsets ||
+        !strstr(c->files.model, ".onnx"))
+        return false;
+    struct graph *g = onnx_import(c->files.model, NULL, &d);
+    bool ok = g && infer_types(g, &d) && g->main->nparams <= MOST_INPUTS && g->main->nparams > 0 &&
+              g->noutputs <= MOST_OUTPUTS && region_walk(g->main, is_random, NULL);
+    c->n = ok ? g->main->nparams : 0;
+    for (int i = 0; ok && i < c->n; i++) {
+        struct tensor *t = &c->given[i];
+        t->kind = VK_NONE;
+        c->name[i] = arena_strdup(&c->arena, g->main->params[i]->name);
+        ok = test_value_read(c->files.sets[0], "input", i, &g->main->params[i]->type, t, &found,
+                             &d) &&
+             found && t->kind == VK_TENSOR && t->dtype != DT_STR &&
+             tensor_count(t) <= MOST_ELEMENTS;
+    }
+    graph_free(g);
+    return ok;
+}
+
+/* Three programs at one choice of sizes. */
+static void run_sizes(struct case_of *c, struct model *const *symbolic, uint64_t seed,
+                      struct counts *n)
+{
+    static struct outcome o[3];
+    struct tensor in[MOST_INPUTS];
+    char why[2400];
+    bool ok = true;
+    draw_sizes(c);
+    for (int i = 0; i < c->n; i++)
+        in[i].kind = VK_NONE, in[i] = (struct tensor){.kind = VK_NONE};
+    for (int i = 0; ok && i < c->n; i++)
+        ok = resize_input(c, i, &in[i]);
+    if (ok) {
+        for (int i = 0; i < 3; i++)
+            clear(&o[i]);
+        struct model *fixed = compile(c, SIZES, 2, &o[2].d);
+        run(symbolic[0], in, c->n, &o[0]);
+        run(symbolic[1], in, c->n, &o[1]);
+        if (fixed)
+            run(fixed, in, c->n, &o[2]);
+        n->runs += 3;
+        n->refused += !o[0].ok + !o[1].ok + !o[2].ok;
+        if (o[0].d.internal || o[1].d.internal || o[2].d.internal) {
+            n->different++;
+            report(c, seed, "-O2, -O0 or fixed", "an internal error");
+        } else if (difference(&o[0], &o[1], why, sizeof why)) {
+            n->different++;
+            report(c, seed, o[0].ok ? "-O2 (computes) and -O0" : "-O2 (refuses) and -O0", why);
+        } else if (difference(&o[0], &o[2], why, sizeof why)) {
+            n->different++;
+            report(c, seed,
+                   o[0].ok ? "-O2 with symbols (computes) and fixed sizes"
+                           : "-O2 with symbols (refuses) and fixed sizes",
+                   why);
+        }
+        model_free(fixed);
+    }
+    for (int i = 0; i < c->n; i++)
+        tensor_free(&in[i]);
+}
+
+static struct counts look_at(const char *folder, uint64_t first_seed, int rounds, int runs)
+{
+    static struct case_of c;
+    struct counts n = {0};
+    c.folder = folder;
+    if (!open_case(&c))
+        return n;
+    for (int r = 0; r < rounds; r++) {
+        uint64_t seed = first_seed + (uint64_t)r;
+        struct diag d[2];
+        memset(d, 0, sizeof d);
+        state = seed * 0x9E3779B97F4A7C15u;
+        draw_symbols(&c);
+        struct model *m[2] = {compile(&c, SYMBOLS, 2, &d[0]), compile(&c, SYMBOLS, 0, &d[1])};
+        if (!m[0] != !m[1] || d[0].internal) {
+            n.different++;
+            report(&c, seed, "compiles at -O2 and -O0", m[0] ? d[1].text : d[0].text);
+        }
+        for (int i = 0; m[0] && m[1] && i < runs && c.nsymbols; i++)
+            run_sizes(&c, m, seed, &n);
+        model_free(m[0]);
+        model_free(m[1]);
+    }
+    return n;
+}
+
+static struct counts look_apart(const char *folder, uint64_t seed, int rounds, int runs)
+{
+    struct counts n = {0};
+    int ends[2], status = 0;
+    fflush(NULL);
+    if (pipe(ends))
+        abort();
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(SECONDS);
+        n = look_at(folder, seed, rounds, runs);
+        fflush(NULL);
+        _exit(write(ends[1], &n, sizeof n) != sizeof n);
+    }
+    close(ends[1]);
+    if (read(ends[0], &n, sizeof n) != sizeof n)
+        n = (struct counts){0};
+    close(ends[0]);
+    waitpid(pid, &status, 0);
+    if (WIFSIGNALED(status)) {
+        printf("%s: %s, --seed %llu\n", folder, strsignal(WTERMSIG(status)),
+               (unsigned long long)seed);
+        n.different++;
+    }
+    return n;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t seed = 1;
+    int rounds = 2, runs = 6, i = 1;
+    struct counts all = {0};
+    for (; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2) {
+        if (!strcmp(argv[i], "--seed"))
+            seed = strtoull(argv[i + 1], NULL, 10);
+        else if (!strcmp(argv[i], "--rounds"))
+            rounds = atoi(argv[i + 1]);
+        else if (!strcmp(argv[i], "--runs"))
+            runs = atoi(argv[i + 1]);
+    }
+    for (; i < argc; i++) {
+        struct counts n = look_apart(argv[i], seed, rounds, runs);
+        all.runs += n.runs, all.refused += n.refused, all.different += n.different;
+    }
+    printf("%ld runs, %ld of them refused, %ld different\n", all.runs, all.refused, all.different);
+    return all.different > 0 || all.runs == 0;
+}
