@@ -37,8 +37,9 @@ static bool visit(struct node *n, void *user)
             return false;
         if (!v || !type_equal(&v->type, &old->type))
             continue;
-        why(c->o, n, arena_printf(&c->g->arena, "compose.%s", op_name(v->def->op)),
-            "primitives that end here are one %s", op_name(v->def->op));
+        const char *made = v->def ? op_name(v->def->op) : "operand"; /* a sum over nothing */
+        why(c->o, n, arena_printf(&c->g->arena, "compose.%s", made),
+            "primitives that end here are one %s", made);
         if (!v->name)
             v->name = old->name;
         value_replace(old, v);
