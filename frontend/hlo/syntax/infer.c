@@ -530,127 +530,151 @@ static enum hlo_type real_part(enum hlo_type t)
     return t == HLO_C64 ? HLO_F32 : t == HLO_C128 ? HLO_F64 : t;
 }
 
-static const struct hlo_shape *infer_ternary(const struct context *c, int large)
+/* The operand in the middle is never broadcast. */
+static const struct hlo_shape *infer_ternary(const struct context *c)
 {
+    enum { LARGE = 1 };
     for (int k = 0; k < 3; k++)
-        if (k != large && shape_of(c, k)->rank && !agree(c, k, large))
+        if (k != LARGE && shape_of(c, k)->rank && !agree(c, k, LARGE))
             return NULL;
-    return same(c, large);
+    return same(c, LARGE);
 }
+
+/* ---- elementwise ---- */
+
+static const struct hlo_shape *infer_binary(const struct context *c)
+{
+    return array(c, 0) && agree(c, 0, 1) ? same(c, 0) : NULL;
+}
+
+static const struct hlo_shape *infer_complex(const struct context *c)
+{
+    const struct hlo_shape *s = shape_of(c, 0);
+    return agree(c, 0, 1) ? like(c, s, s->type == HLO_F64 ? HLO_C128 : HLO_C64) : NULL;
+}
+
+static const struct hlo_shape *infer_compare(const struct context *c)
+{
+    return array(c, 0) && agree(c, 0, 1) ? like(c, shape_of(c, 0), HLO_PRED) : NULL;
+}
+
+static const struct hlo_shape *infer_predicate(const struct context *c)
+{
+    return like(c, shape_of(c, 0), HLO_PRED);
+}
+
+static const struct hlo_shape *infer_real_part(const struct context *c)
+{
+    return like(c, shape_of(c, 0), real_part(shape_of(c, 0)->type));
+}
+
+static const struct hlo_shape *infer_map(const struct context *c)
+{
+    return like(c, shape_of(c, 0),
+                hlo_attr_computation(c->i, HLO_ATTR_to_apply)->root->shape->type);
+}
+
+/* ---- as an operand ---- */
+
+/* Elementwise of one operand, and what passes its first operand on. */
+static const struct hlo_shape *infer_first(const struct context *c)
+{
+    return c->i->operand_count ? same(c, 0) : no(c, "the result's shape must be written");
+}
+
+static const struct hlo_shape *infer_second(const struct context *c)
+{
+    return same(c, 1);
+}
+
+/* Along dimensions of the first operand, whose shape stays. */
+static const struct hlo_shape *infer_along(const struct context *c)
+{
+    return dims_ok(c, HLO_ATTR_dimensions, shape_of(c, 0)->rank) ? same(c, 0) : NULL;
+}
+
+static const struct hlo_shape *infer_sort(const struct context *c)
+{
+    return dims_ok(c, HLO_ATTR_dimensions, shape_of(c, 0)->rank)
+               ? each(c, c->i->operand_count, same)
+               : NULL;
+}
+
+static const struct hlo_shape *infer_scatter(const struct context *c)
+{
+    return each(c, c->i->operand_count / 2, same);
+}
+
+static const struct hlo_shape *infer_reduce(const struct context *c)
+{
+    return each(c, c->i->operand_count / 2, reduced);
+}
+
+static const struct hlo_shape *infer_reduce_window(const struct context *c)
+{
+    return each(c, c->i->operand_count / 2, windowed);
+}
+
+/* ---- tuples, calls, numbers ---- */
+
+static const struct hlo_shape *infer_tuple(const struct context *c)
+{
+    const struct hlo_instruction *i = c->i;
+    return i->operand_count == 1 ? hlo_shape_tuple(c->arena, 1, &i->operands[0]->shape)
+           : i->operand_count    ? each(c, i->operand_count, shape_of)
+                                 : hlo_shape_tuple(c->arena, 0, NULL);
+}
+
+static const struct hlo_shape *infer_element(const struct context *c)
+{
+    const struct hlo_shape *s = shape_of(c, 0);
+    int64_t k = hlo_attr_int(c->i, HLO_ATTR_index);
+    if (s->type != HLO_TUPLE || k < 0 || k >= s->count)
+        return no(c, "no element %lld in %s", (long long)k, hlo_shape_text(c->arena, s));
+    return s->elements[k];
+}
+
+static const struct hlo_shape *infer_token(const struct context *c)
+{
+    return hlo_shape_new(c->arena, HLO_TOKEN, 0, NULL);
+}
+
+static const struct hlo_shape *infer_call(const struct context *c)
+{
+    return hlo_attr_computation(c->i, HLO_ATTR_to_apply)->root->shape;
+}
+
+static const struct hlo_shape *infer_conditional(const struct context *c)
+{
+    const struct hlo_attr *b = hlo_attr(c->i, HLO_ATTR_branch_computations);
+    return b ? b->computations->v[0]->root->shape
+             : hlo_attr_computation(c->i, HLO_ATTR_true_computation)->root->shape;
+}
+
+static const struct hlo_shape *infer_device_id(const struct context *c)
+{
+    return hlo_shape_new(c->arena, HLO_U32, 0, NULL);
+}
+
+static const struct hlo_shape *infer_dimension_size(const struct context *c)
+{
+    return dims_ok(c, HLO_ATTR_dimensions, shape_of(c, 0)->rank)
+               ? hlo_shape_new(c->arena, HLO_S32, 0, NULL)
+               : NULL;
+}
+
+/* ---- the rules by opcode ---- */
+
+#define INFERRED(rule) infer_##rule
+#define STATED         infer_first
+static const struct hlo_shape *(*const rules[HLO_OP_COUNT])(const struct context *c) = {
+#define HLO_OP(id, spelling, operands, shape, required, optional) [HLO_OP_##id] = shape,
+#include "frontend/hlo/syntax/hlo_opcodes.def"
+#undef HLO_OP
+};
 
 const struct hlo_shape *hlo_infer(struct arena *a, const struct hlo_instruction *i, struct diag *d)
 {
     const struct context c = {a, d, i};
-    switch (i->opcode) {
-    case HLO_OP_ADD:
-    case HLO_OP_SUBTRACT:
-    case HLO_OP_MULTIPLY:
-    case HLO_OP_MULHI:
-    case HLO_OP_DIVIDE:
-    case HLO_OP_REMAINDER:
-    case HLO_OP_POWER:
-    case HLO_OP_MAXIMUM:
-    case HLO_OP_MINIMUM:
-    case HLO_OP_AND:
-    case HLO_OP_OR:
-    case HLO_OP_XOR:
-    case HLO_OP_SHIFT_LEFT:
-    case HLO_OP_SHIFT_RIGHT_ARITHMETIC:
-    case HLO_OP_SHIFT_RIGHT_LOGICAL:
-    case HLO_OP_ATAN2:
-        return array(&c, 0) && agree(&c, 0, 1) ? same(&c, 0) : NULL;
-    case HLO_OP_COMPLEX:
-        return agree(&c, 0, 1) ? like(&c, shape_of(&c, 0),
-                                      shape_of(&c, 0)->type == HLO_F64 ? HLO_C128 : HLO_C64)
-                               : NULL;
-    case HLO_OP_COMPARE:
-        return array(&c, 0) && agree(&c, 0, 1) ? like(&c, shape_of(&c, 0), HLO_PRED) : NULL;
-    case HLO_OP_IS_FINITE:
-        return like(&c, shape_of(&c, 0), HLO_PRED);
-    case HLO_OP_REAL:
-    case HLO_OP_IMAG:
-    case HLO_OP_ABS:
-        return like(&c, shape_of(&c, 0), real_part(shape_of(&c, 0)->type));
-    case HLO_OP_SELECT:
-        return infer_ternary(&c, 1);
-    case HLO_OP_CLAMP:
-        return infer_ternary(&c, 1);
-    case HLO_OP_TUPLE:
-        return i->operand_count == 1 ? hlo_shape_tuple(a, 1, &i->operands[0]->shape)
-               : i->operand_count    ? each(&c, i->operand_count, shape_of)
-                                     : hlo_shape_tuple(a, 0, NULL);
-    case HLO_OP_GET_TUPLE_ELEMENT: {
-        const struct hlo_shape *s = shape_of(&c, 0);
-        int64_t k = hlo_attr_int(i, HLO_ATTR_index);
-        if (s->type != HLO_TUPLE || k < 0 || k >= s->count)
-            return no(&c, "no element %lld in %s", (long long)k, hlo_shape_text(a, s));
-        return s->elements[k];
-    }
-    case HLO_OP_AFTER_ALL:
-        return hlo_shape_new(a, HLO_TOKEN, 0, NULL);
-    case HLO_OP_CALL:
-        return hlo_attr_computation(i, HLO_ATTR_to_apply)->root->shape;
-    case HLO_OP_FUSION:
-        return hlo_attr_computation(i, HLO_ATTR_calls)->root->shape;
-    case HLO_OP_CONDITIONAL: {
-        const struct hlo_attr *b = hlo_attr(i, HLO_ATTR_branch_computations);
-        return b ? b->computations->v[0]->root->shape
-                 : hlo_attr_computation(i, HLO_ATTR_true_computation)->root->shape;
-    }
-    case HLO_OP_REPLICA_ID:
-    case HLO_OP_PARTITION_ID:
-        return hlo_shape_new(a, HLO_U32, 0, NULL);
-    case HLO_OP_GET_DIMENSION_SIZE:
-        return dims_ok(&c, HLO_ATTR_dimensions, shape_of(&c, 0)->rank)
-                   ? hlo_shape_new(a, HLO_S32, 0, NULL)
-                   : NULL;
-    case HLO_OP_SET_DIMENSION_SIZE:
-        return dims_ok(&c, HLO_ATTR_dimensions, shape_of(&c, 0)->rank) ? same(&c, 0) : NULL;
-    case HLO_OP_TRANSPOSE:
-        return infer_transpose(&c);
-    case HLO_OP_BROADCAST:
-        return infer_broadcast(&c);
-    case HLO_OP_REVERSE:
-        return dims_ok(&c, HLO_ATTR_dimensions, shape_of(&c, 0)->rank) ? same(&c, 0) : NULL;
-    case HLO_OP_CONCATENATE:
-        return infer_concatenate(&c);
-    case HLO_OP_DOT:
-    case HLO_OP_SCALED_DOT:
-        return infer_dot(&c);
-    case HLO_OP_RAGGED_DOT:
-        return infer_ragged_dot(&c);
-    case HLO_OP_REDUCE:
-        return each(&c, i->operand_count / 2, reduced);
-    case HLO_OP_REDUCE_WINDOW:
-        return each(&c, i->operand_count / 2, windowed);
-    case HLO_OP_SORT:
-        return dims_ok(&c, HLO_ATTR_dimensions, shape_of(&c, 0)->rank)
-                   ? each(&c, i->operand_count, same)
-                   : NULL;
-    case HLO_OP_MAP:
-        return like(&c, shape_of(&c, 0),
-                    hlo_attr_computation(i, HLO_ATTR_to_apply)->root->shape->type);
-    case HLO_OP_PAD:
-        return infer_pad(&c);
-    case HLO_OP_SCATTER:
-        return each(&c, i->operand_count / 2, same);
-    case HLO_OP_TOPK:
-        return infer_topk(&c);
-    case HLO_OP_TRIANGULAR_SOLVE:
-        return same(&c, 1);
-    case HLO_OP_GATHER:
-        return infer_gather(&c);
-    case HLO_OP_FFT:
-        return infer_fft(&c);
-    case HLO_OP_CONVOLUTION:
-        return infer_convolution(&c);
-    case HLO_OP_SCAN:
-        return infer_scan(&c);
-    case HLO_OP_BATCH_NORM_TRAINING:
-    case HLO_OP_BATCH_NORM_GRAD:
-    case HLO_OP_BATCH_NORM_INFERENCE:
-        return infer_batch_norm(&c);
-    default: /* elementwise of one operand, and what passes its first operand on */
-        return i->operand_count ? same(&c, 0) : no(&c, "the result's shape must be written");
-    }
+    return rules[i->opcode] ? rules[i->opcode](&c) : infer_first(&c);
 }

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#define A(id)     HLO_ATTR_##id,
-#define LIST(...) ((const uint8_t[]){__VA_ARGS__ HLO_ATTR_INVALID})
-#define ANY       (-1)
-#define INFERRED  true
-#define STATED    false
+#define A(id)          HLO_ATTR_##id,
+#define LIST(...)      ((const uint8_t[]){__VA_ARGS__ HLO_ATTR_INVALID})
+#define ANY            (-1)
+#define INFERRED(rule) true
+#define STATED         false
 
 static const struct hlo_op_info ops[HLO_OP_COUNT] = {
 #define HLO_OP(id, spelling, operands, shape, required, optional)                                  \
