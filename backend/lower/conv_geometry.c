@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Pixels of an image one pixel wide lie in a row of memory: as wide as it was high. */
-static void lay_down(struct conv *c)
+static void column_as_row(struct conv *c)
 {
     c->column = true;
     c->width = c->h, c->ow = c->oh, c->kw = c->kh, c->sw = c->sh, c->dw = c->dh;
@@ -61,7 +61,7 @@ bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c)
     for (int i = 0; i < count; i++)
         possible &= lhs[i] == 1;
     if (c->last && two && c->width == 1 && c->ow == 1 && c->kw == 1 && !(c->left | c->right))
-        lay_down(c);
+        column_as_row(c);
     return possible && dim_is_const(c->channels_in) && c->channels_in > 0 && c->outs > 0 &&
            c->kh > 0 && c->kw > 0;
 }
