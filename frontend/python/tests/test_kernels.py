@@ -346,6 +346,13 @@ class Errors(Case):
 
         self.assertIn("no single value", self.fails(kernel, f32(4, 6)))
 
+    def test_storing_what_nothing_wrote(self) -> None:
+        def kernel(a, out):
+            t = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
+            nl.store(out, t)
+
+        self.assertIn("which nothing has written", self.fails(kernel, f32(4, 6), f32(4, 6)))
+
     def test_condition_on_a_tile(self) -> None:
         def kernel(a):
             if nl.load(a)[0, 0] > 0:

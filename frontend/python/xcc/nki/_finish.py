@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Dict, List, Optional, Set, Tuple
 
 from .. import dtypes
+from ._errors import NkiError
 from ._index import Expr
 from ._record import Instruction, LoopBegin, LoopEnd, Object, Operand, Record
 from ._trace import Trace
@@ -42,6 +43,21 @@ def finish(t: Trace, kept: Set[int]) -> None:
     _accumulate(t, kept)
     _forward(t, kept)
     _first_products(t)
+    _check_stores(t)
+
+
+_WRITTEN = ("dst", "sum", "reduced", "last", "index")
+
+
+def _check_stores(t: Trace) -> None:
+    """A tile that is stored must have been written by something."""
+    written = {o.object.uid for r in t.records if isinstance(r, Instruction) for n, o in r.operands.items() if n in _WRITTEN}
+    for r in t.records:
+        if isinstance(r, Instruction) and r.name == "dma_copy":
+            dst, src = r.operands["dst"].object, r.operands["src"].object
+            if dst.space == "hbm" and src.space != "hbm" and src.uid not in written:
+                raise NkiError("%s:%d: %s: stores tile '%s' %s, which nothing has written (made in line %d)" %
+                               (r.where[0], r.where[1], r.api, src.name, list(src.shape), src.where[1]))
 
 
 def _drop(records: List[Record], gone: Set[int]) -> None:
