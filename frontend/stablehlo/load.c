@@ -5,6 +5,7 @@
 #include "frontend/stablehlo/bytecode/bytecode.h"
 #include "frontend/stablehlo/bytecode/jax_export.h"
 #include "frontend/stablehlo/lower/convert.h"
+#include "frontend/stablehlo/verify/verify.h"
 #include "neff/base/file.h"
 
 #include <stdlib.h>
@@ -85,9 +86,13 @@ struct mlir_module *stablehlo_read(struct arena *a, const char *file, const void
 bool stablehlo_verify(const struct mlir_module *m, struct diag *d)
 {
     struct arena a = {0};
-    struct hlo_module *h = stablehlo_convert(&a, m, true, d);
+    struct hlo_module *h = mlir_verify(m, d) ? stablehlo_convert(&a, m, true, d) : NULL;
     bool ok = h && hlo_verify(h, d);
     arena_free(&a);
+    if (!ok && d->unsupported) { /* legal, though not supported */
+        diag_clear(d);
+        ok = true;
+    }
     return ok;
 }
 
@@ -121,7 +126,7 @@ struct graph *stablehlo_import(const char *path, const struct import_options *o,
         m = stablehlo_read(&l->arena, path, l->file.data, l->file.size, d);
     else
         l->file.data = NULL;
-    if (m)
+    if (m && mlir_verify(m, d))
         h = stablehlo_convert(&l->arena, m, false, d);
     if (!h) {
         release(l);

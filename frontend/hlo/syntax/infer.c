@@ -313,7 +313,7 @@ static const struct hlo_shape *infer_convolution(const struct context *c)
                       (long long)a->window->dims[j].size, j, (long long)tap);
         bool unknown = size < 0 || a->window->dims[j].size < 0;
         int64_t n = unknown ? HLO_UNBOUNDED : places(c, size, &a->window->dims[j]);
-        if (size >= 0 && n < 0)
+        if (!unknown && n < 0)
             return NULL;
         d.v[l->output.spatial[j]] = n;
     }

@@ -142,11 +142,12 @@ static bool is_none(const struct mlir_attr *a)
 static void group_fields(struct vhlo *v, struct mlir_dict *d, const struct group *g)
 {
     struct mlir_dict fields = {0};
-    bool none = false;
+    bool none = false, any = false;
     for (int k = 0; g->fields[k]; k++)
         for (int j = 0; j < d->count; j++)
             if (!strcmp(d->keys[j], g->fields[k])) {
                 none |= is_none(d->items[j]);
+                any = true;
                 bool empty = says_nothing(d->items[j], INT64_MIN) && strcmp(g->name, "conv");
                 if (!empty)
                     mlir_dict_set(v->arena, &fields, g->fields[k], d->items[j]);
@@ -155,7 +156,7 @@ static void group_fields(struct vhlo *v, struct mlir_dict *d, const struct group
                 memmove(d->items + j, d->items + j + 1, sizeof *d->items * (size_t)(d->count - j));
                 break;
             }
-    if (none)
+    if (none || !any)
         return;
     struct mlir_attr *a = mlir_attr_new(v->arena, MA_STRUCT);
     a->dialect = "stablehlo";

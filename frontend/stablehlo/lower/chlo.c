@@ -237,9 +237,9 @@ static const struct hlo_shape *common_shape(struct sh_convert *c, const struct m
             int64_t d = n == s->rank && s->rank < rank ? given[j] : rank - s->rank + j;
             if (d < 0 || d >= rank)
                 return SH_ERROR(c, "broadcast_dimensions has %lld", (long long)d), NULL;
-            if (s->dims[j] == 1 || dims[d] == s->dims[j])
+            if (s->dims[j] == 1 || dims[d] == s->dims[j] || (s->dims[j] < 0 && dims[d] != 1))
                 continue;
-            if (dims[d] != 1)
+            if (dims[d] != 1 && dims[d] >= 0)
                 return SH_ERROR(c, "dimensions %lld and %lld do not go together",
                                 (long long)dims[d], (long long)s->dims[j]),
                        NULL;

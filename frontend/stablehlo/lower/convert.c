@@ -44,6 +44,7 @@ const struct hlo_shape *sh_shape(struct sh_convert *c, const struct mlir_type *t
     int dtype = e->kind == MT_QUANT ? e->quant->storage->dtype : mlir_dtype(e);
     enum hlo_type type = sh_type(dtype);
     if (type == HLO_TYPE_INVALID || t->rank < 0) {
+        c->d->unsupported = true;
         SH_ERROR(c, "a value of type %s%s", mlir_type_text(c->arena, t),
                  t->rank < 0 ? ", whose rank is not known" : ", whose elements are not supported");
         return NULL;

@@ -38,6 +38,7 @@ static const struct sh_function *entry(struct sh_convert *c)
     }
     if (public == 1 || (f && c->verify_only))
         return f;
+    c->d->unsupported = c->verify_only; /* nothing to compile, but nothing wrong either */
     SH_ERROR(c,
              "the module has %d functions and none is called 'main', so that it is not known which "
              "to compile",

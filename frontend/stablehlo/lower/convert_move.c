@@ -280,6 +280,8 @@ static bool labels(struct sh_convert *c, const struct mlir_op *op, const char *f
     return true;
 }
 
+#define UNKNOWN INT64_MIN
+
 static bool convolution_attrs(struct sh_convert *c, const struct mlir_op *op, struct sh_attrs *l,
                               int64_t *pad)
 {
@@ -307,8 +309,8 @@ static bool convolution_attrs(struct sh_convert *c, const struct mlir_op *op, st
         w.pad = pad;
     else if (!sh_padding(c, op, n, &w.pad))
         return false;
-    for (int j = 0; j < n; j++)
-        size[j] = k->shape->dims[d->kernel.spatial[j]];
+    for (int j = 0; j < n; j++) /* padding that is not known leaves the result's size open */
+        size[j] = pad && pad[0] == UNKNOWN ? HLO_UNBOUNDED : k->shape->dims[d->kernel.spatial[j]];
     w.size = size;
     sh_set_pointer(l, HLO_ATTR_dim_labels, d);
     if (n)
@@ -490,9 +492,10 @@ bool sh_convert_dynamic_conv(struct sh_convert *c, const struct mlir_op *op)
     two.operand_count = 2;
     two.name = "stablehlo.convolution";
     int spatial = (int)operand_rank(op) - 2;
-    if (!pad && c->verify_only)
+    if (!pad && c->verify_only) {
         pad = ARENA_ARRAY(c->arena, int64_t, 2 * HLO_MAX_RANK);
-    else if (!pad) {
+        pad[0] = UNKNOWN;
+    } else if (!pad) {
         c->d->unsupported = true;
         return SH_ERROR(c, "padding known only while running");
     } else if (n != 2 * spatial)

@@ -101,7 +101,13 @@ static bool unknown(struct sh_convert *c, const struct mlir_op *op)
 {
     const char *dot = strchr(op->name, '.');
     size_t n = dot ? (size_t)(dot - op->name) : 0;
-    c->d->unsupported = true;
+    static const char *const mlir[] = {"arith", "builtin", "func", "math", "shape", "tensor"};
+    for (size_t k = 0; k < sizeof mlir / sizeof *mlir; k++)
+        c->d->unsupported |= strlen(mlir[k]) == n && !strncmp(op->name, mlir[k], n);
+    if (!strcmp(op->name, "stablehlo.cross-replica-sum")) {
+        c->d->unsupported = true;
+        return SH_ERROR(c, "an older form of all_reduce; write that instead");
+    }
     if (n == 9 && !strncmp(op->name, "stablehlo", n))
         return SH_ERROR(c, "there is no such operation in StableHLO");
     return SH_ERROR(c,
@@ -116,6 +122,9 @@ bool sh_convert_op(struct sh_convert *c, const struct mlir_op *op)
         return convert_call(c, op);
     if (mlir_is(op, "builtin.unrealized_conversion_cast"))
         return sh_convert_identity(c, op);
+    if (mlir_is(op, "arith.constant") && mlir_attr(op, "value") &&
+        mlir_attr(op, "value")->kind == MA_DENSE)
+        return sh_convert_constant(c, op);
     if (!strncmp(op->name, "sdy.", 4))
         return convert_sdy(c, op);
     if (!strncmp(op->name, "chlo.", 5))

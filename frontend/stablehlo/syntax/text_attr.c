@@ -325,6 +325,30 @@ static const struct mlir_attr *sub_axis(struct text *t)
     return structure(t, "stablehlo", "sub_axis_info", &d);
 }
 
+/* Whether a structure has such a field; those of structures not listed here may be any. */
+static bool may_have(const char *name, const char *field)
+{
+    static const struct {
+        const char *name, *fields;
+    } known[] = {
+        {"dot", " lhs_batching_dimensions rhs_batching_dimensions lhs_contracting_dimensions "
+                "rhs_contracting_dimensions "},
+        {"gather", " offset_dims collapsed_slice_dims operand_batching_dims "
+                   "start_indices_batching_dims start_index_map index_vector_dim "},
+        {"scatter", " update_window_dims inserted_window_dims input_batching_dims "
+                    "scatter_indices_batching_dims scatter_dims_to_operand_dims "
+                    "index_vector_dim "},
+        {"channel_handle", " handle type "},
+        {"result_accuracy", " atol rtol ulps mode "},
+    };
+    char key[80];
+    snprintf(key, sizeof key, " %s ", field);
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        if (!strcmp(known[k].name, name))
+            return strstr(known[k].fields, key) != NULL;
+    return true;
+}
+
 const struct mlir_attr *text_struct(struct text *t, const char *dialect, const char *name)
 {
     struct mlir_dict d = {0};
@@ -366,6 +390,8 @@ const struct mlir_attr *text_struct(struct text *t, const char *dialect, const c
             e->text = k;
             return e;
         }
+        if (!may_have(name, k))
+            return nothing(text_fail(t, "#%s.%s does not have '%s'", dialect, name, k));
         if (mlir_field(structure(t, dialect, name, &d), k))
             return nothing(text_fail(t, "field '%s' is given twice", k));
         if (!text_need(t, "="))

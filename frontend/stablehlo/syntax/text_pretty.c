@@ -605,6 +605,8 @@ static bool foreign(struct text *t, struct mlir_op *op, int named)
         return named ? text_expected(t, "':' and types") : text_results(t, op, NULL, 0);
     if (text_peek(t) == '(') {
         const struct mlir_type *f = text_type(t);
+        if (f && named == 1 && f->kind == MT_FUNCTION && f->count == f->inputs)
+            return text_results(t, op, arena_copy(t->arena, &f, sizeof f), 1); /* as a value */
         return f && f->kind == MT_FUNCTION &&
                text_results(t, op, f->types + f->inputs, f->count - f->inputs);
     }

@@ -236,7 +236,12 @@ static const struct mlir_type *listed(struct text *t, enum mlir_type_kind kind)
         return NULL;
     if (text_eat(t, ">"))
         return u;
-    return text_types(t, &u->types, &u->count, false) && text_need(t, ">") ? u : NULL;
+    if (!text_types(t, &u->types, &u->count, false) || !text_need(t, ">"))
+        return NULL;
+    for (int k = 0; kind == MT_FUTURE && k < u->count; k++)
+        if (u->types[k]->kind != MT_TENSOR)
+            return no_type(text_fail(t, "a future of what is not a tensor"));
+    return u;
 }
 
 static const struct mlir_type *complex_type(struct text *t, const char *at);
