@@ -18,6 +18,7 @@ struct xrt_context {
     struct xrt_model *m;
     struct context *context;
     struct profile *profile;
+    struct arena *lent, *given; /* containers: per input, as set; per output, as handed out */
 };
 
 static _Thread_local struct diag last;
@@ -161,10 +162,13 @@ struct xrt_context *xrt_context_new(struct xrt_model *m, int threads)
         return NULL;
     }
     c->m = m;
-    c->context = context_new(m->model, threads, d);
+    c->lent = calloc((size_t)xrt_input_count(m) + 1, sizeof *c->lent);
+    c->given = calloc((size_t)xrt_output_count(m) + 1, sizeof *c->given);
+    c->context = c->lent && c->given ? context_new(m->model, threads, d) : NULL;
     if (c->context)
         return c;
-    free(c);
+    fail(d, "out of memory"); /* the first failure is kept */
+    xrt_context_free(c);
     return NULL;
 }
 
@@ -174,6 +178,12 @@ void xrt_context_free(struct xrt_context *c)
         return;
     context_free(c->context);
     profile_free(c->profile);
+    for (int i = 0; c->lent && i < xrt_input_count(c->m); i++)
+        arena_free(&c->lent[i]);
+    for (int i = 0; c->given && i < xrt_output_count(c->m); i++)
+        arena_free(&c->given[i]);
+    free(c->lent);
+    free(c->given);
     free(c);
 }
 
@@ -182,9 +192,9 @@ int xrt_threads(const struct xrt_context *c)
     return context_threads(c->context);
 }
 
-bool xrt_set_input(struct xrt_context *c, int i, const struct xrt_tensor *t)
+/* t as the library has tensors; its memory is borrowed. */
+static bool borrow(const struct xrt_tensor *t, struct tensor *out, struct diag *d)
 {
-    struct diag *d = fresh();
     enum dtype dtype = t->dtype ? dtype_from_name(t->dtype) : DT_NONE;
     if (dtype == DT_NONE)
         return fail(d, "unknown element type '%s'", t->dtype ? t->dtype : "");
@@ -193,8 +203,14 @@ bool xrt_set_input(struct xrt_context *c, int i, const struct xrt_tensor *t)
     for (int k = 0; k < t->rank; k++)
         if (t->dims[k] < 0)
             return fail(d, "dimension %d is %lld", k, (long long)t->dims[k]);
-    struct tensor v = tensor_view(dtype, t->rank, t->dims, t->data);
-    return context_set_input(c->context, i, &v, d);
+    *out = tensor_view(dtype, t->rank, t->dims, t->data);
+    return true;
+}
+
+bool xrt_set_input(struct xrt_context *c, int i, const struct xrt_tensor *t)
+{
+    struct tensor v;
+    return borrow(t, &v, fresh()) && context_set_input(c->context, i, &v, &last);
 }
 
 bool xrt_set_output(struct xrt_context *c, int i, void *memory, size_t bytes)
@@ -217,17 +233,94 @@ void xrt_cancel(struct xrt_context *c)
     context_cancel(c->context);
 }
 
+static const struct tensor *find_output(const struct xrt_context *c, int i, struct diag *d)
+{
+    const struct tensor *t = context_output(c->context, i);
+    if (!t)
+        fail(d, "there is no output %d: the last run did not succeed, or the model has fewer", i);
+    return t;
+}
+
+static struct xrt_tensor lend(const struct tensor *t)
+{
+    struct xrt_tensor out = {.dtype = dtype_name(t->dtype), .rank = t->rank, .data = t->data};
+    memcpy(out.dims, t->dims, sizeof *t->dims * (size_t)t->rank);
+    return out;
+}
+
 bool xrt_output(const struct xrt_context *c, int i, struct xrt_tensor *out)
 {
     struct diag *d = fresh();
-    const struct tensor *t = context_output(c->context, i);
+    const struct tensor *t = find_output(c, i, d);
     if (!t)
-        return fail(
-            d, "there is no output %d: the last run did not succeed, or the model has fewer", i);
+        return false;
     if (t->kind != VK_TENSOR)
-        return fail(d, "output %d is no tensor", i);
-    *out = (struct xrt_tensor){.dtype = dtype_name(t->dtype), .rank = t->rank, .data = t->data};
-    memcpy(out->dims, t->dims, sizeof *t->dims * (size_t)t->rank);
+        return fail(d, "output %d is no tensor: xrt_value gives it", i);
+    *out = lend(t);
+    return true;
+}
+
+/* ---- containers ---- */
+
+enum { MAX_NESTING = 8, MAX_ITEMS = 1 << 24 };
+
+static bool borrow_value(struct arena *a, const struct xrt_value *v, int depth, struct tensor *out,
+                         struct diag *d)
+{
+    static const uint8_t kinds[] = {VK_TENSOR, VK_SEQUENCE, VK_OPTIONAL, VK_MAP};
+    if (v->kind < XRT_TENSOR || v->kind > XRT_MAP || depth > MAX_NESTING)
+        return fail(d, "a value of kind %d, %d deep", v->kind, depth);
+    if (v->kind == XRT_TENSOR)
+        return borrow(&v->tensor, out, d);
+    if (v->count < 0 || v->count > MAX_ITEMS || (v->kind == XRT_OPTIONAL && v->count > 1) ||
+        (v->kind == XRT_MAP && v->count != 2))
+        return fail(d, "a container of %lld items", (long long)v->count);
+    *out = (struct tensor){.kind = kinds[v->kind], .nitems = v->count};
+    out->items = ARENA_ARRAY(a, struct tensor, v->count + 1);
+    for (int64_t k = 0; k < v->count; k++)
+        if (!borrow_value(a, &v->items[k], depth + 1, &out->items[k], d))
+            return false;
+    for (int64_t k = 0; k < v->count && v->kind == XRT_SEQUENCE; k++)
+        if (out->items[k].kind == VK_TENSOR)
+            out->dtype = out->items[k].dtype;
+    return true;
+}
+
+bool xrt_set_value(struct xrt_context *c, int i, const struct xrt_value *v)
+{
+    struct diag *d = fresh();
+    struct tensor t;
+    if (i < 0 || i >= xrt_input_count(c->m))
+        return fail(d, "input %d of a model that has %d", i, xrt_input_count(c->m));
+    arena_free(&c->lent[i]);
+    return borrow_value(&c->lent[i], v, 0, &t, d) && context_set_input(c->context, i, &t, d);
+}
+
+static void lend_value(struct arena *a, const struct tensor *t, struct xrt_value *out)
+{
+    if (t->kind == VK_TENSOR) {
+        *out = (struct xrt_value){.kind = XRT_TENSOR, .tensor = lend(t)};
+        return;
+    }
+    struct xrt_value *items = ARENA_ARRAY(a, struct xrt_value, t->nitems + 1);
+    int64_t n = 0;
+    for (int64_t k = 0; k < t->nitems; k++)
+        if (t->items[k].kind != VK_NONE) /* an optional without a value */
+            lend_value(a, &t->items[k], &items[n++]);
+    *out = (struct xrt_value){.kind = t->kind == VK_SEQUENCE ? XRT_SEQUENCE
+                                      : t->kind == VK_MAP    ? XRT_MAP
+                                                             : XRT_OPTIONAL,
+                              .count = n,
+                              .items = items};
+}
+
+bool xrt_value(struct xrt_context *c, int i, struct xrt_value *out)
+{
+    const struct tensor *t = find_output(c, i, fresh());
+    if (!t)
+        return false;
+    arena_free(&c->given[i]);
+    lend_value(&c->given[i], t, out);
     return true;
 }
 

@@ -44,6 +44,16 @@ struct xrt_tensor {
     void *data;
 };
 
+/* What some models take and give besides tensors: an optional holds one item or none, a sequence any
+ * number, a map two: its keys and its values, tensors of one length (or a sequence of values). */
+enum xrt_kind { XRT_TENSOR, XRT_SEQUENCE, XRT_OPTIONAL, XRT_MAP };
+struct xrt_value {
+    int kind;                      /* enum xrt_kind */
+    struct xrt_tensor tensor;      /* XRT_TENSOR */
+    int64_t count;                 /* others: items */
+    const struct xrt_value *items; /* these */
+};
+
 /* What a model says about an input or output. Lives as long as the model. */
 struct xrt_info {
     const char *name, *dtype;
@@ -107,6 +117,11 @@ void xrt_cancel(struct xrt_context *c);
 
 /* Output i of the last successful run, valid until the next one. */
 bool xrt_output(const struct xrt_context *c, int i, struct xrt_tensor *out);
+
+/* The same for values of any kind. Tensors in them are lent as xrt_set_input says; what xrt_value
+ * gives is valid until the next call for this output, or the next run. */
+bool xrt_set_value(struct xrt_context *c, int i, const struct xrt_value *v);
+bool xrt_value(struct xrt_context *c, int i, struct xrt_value *out);
 
 /* Starts to note what runs when, or (path not NULL) stops and writes it: Chrome trace events, or to
  * NAME.txt a table of kernels by time. */

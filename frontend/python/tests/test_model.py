@@ -111,6 +111,28 @@ class Models(unittest.TestCase):
         self.assertIn("xdump", done.stdout)
 
 
+DEBIAN = "/usr/share/libonnx-testdata/data/node"
+
+
+@unittest.skipUnless(os.path.isdir(DEBIAN), "libonnx-testdata is not installed")
+class Containers(unittest.TestCase):
+    def load(self, name):
+        return xcc.load(xcc.compile(os.path.join(DEBIAN, name, "model.onnx"), auto_cast="none"))
+
+    def test_a_sequence_is_a_list(self):
+        model = self.load("test_sequence_insert_at_front")
+        first, second, new = (np.full(3, v, np.int64) for v in (1, 2, 3))
+        (y,) = model.run([[first, second], new, np.int64(0)])
+        self.assertEqual([float(a[0]) for a in y], [3, 1, 2])
+        with self.assertRaisesRegex(xcc.XccError, "expected a list"):
+            model.run([first, new, np.int64(0)])
+
+    def test_an_optional_is_a_value_or_none(self):
+        model = self.load("test_optional_has_element")
+        self.assertTrue(bool(model(np.ones(4, np.float32))))
+        self.assertFalse(bool(self.load("test_optional_has_element_empty")(None)))
+
+
 @unittest.skipUnless(have("jax"), "jax is not installed")
 class Jax(unittest.TestCase):
     def test_jit_of_a_tree_of_arrays(self):

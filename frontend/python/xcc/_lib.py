@@ -124,7 +124,8 @@ def xrt() -> ctypes.CDLL:
                 "xrt_open": (p, [c]), "xrt_open_memory": (p, [p, ctypes.c_size_t]), "xrt_close": (None, [p]),
                 "xrt_input_count": (n, [p]), "xrt_output_count": (n, [p]), "xrt_input_info": (info, [p, n]),
                 "xrt_output_info": (info, [p, n]), "xrt_context_new": (p, [p, n]), "xrt_context_free": (None, [p]),
-                "xrt_set_input": (ctypes.c_bool, [p, n, p]), "xrt_set_output": (ctypes.c_bool, [p, n, p, ctypes.c_size_t]),
+                "xrt_set_input": (ctypes.c_bool, [p, n, p]), "xrt_set_value": (ctypes.c_bool, [p, n, p]), "xrt_value": (ctypes.c_bool, [p, n, p]),
+                "xrt_set_output": (ctypes.c_bool, [p, n, p, ctypes.c_size_t]),
                 "xrt_threads": (n, [p]), "xrt_run": (ctypes.c_bool, [p]),
                 "xrt_output": (ctypes.c_bool, [p, n, p]), "xrt_profile": (ctypes.c_bool, [p, c]), "xrt_error": (c, []),
             }

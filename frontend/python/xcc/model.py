@@ -17,11 +17,19 @@ class _String(ctypes.Structure):
     _fields_ = [("bytes", ctypes.c_char_p), ("size", ctypes.c_size_t)]
 
 
+class _Value(ctypes.Structure):
+    pass
+
+
+_Value._fields_ = [("kind", ctypes.c_int), ("tensor", _lib._Tensor), ("count", ctypes.c_int64), ("items", ctypes.POINTER(_Value))]
+_TENSOR, _SEQUENCE, _OPTIONAL, _MAP = range(4)
+
+
 class TensorInfo:
     """What a model says about an input or output.
 
     name, dtype ("f32", "bf16", "i64", "str", ...), shape: a tuple of numbers and of strings for symbolic dimensions, or None
-    when only running tells it.
+    when only running tells it. text: all of it; of a sequence, map or optional it begins with that word.
     """
 
     def __init__(self, info: Any):
@@ -35,6 +43,10 @@ class TensorInfo:
     @property
     def numpy_dtype(self) -> np.dtype:
         return np.dtype(object) if self.dtype == "str" else dtypes.from_name(self.dtype)
+
+    @property
+    def is_container(self) -> bool:
+        return self.text.startswith(("seq", "opt", "map"))
 
     @property
     def is_static(self) -> bool:
@@ -133,26 +145,53 @@ class Model:
     def _lend(self, k: int, x: Any) -> Any:
         """Sets input k; returns what must stay alive until the run is over."""
         info = self.inputs[k]
+        if info.is_container:
+            keep: List[Any] = []
+            v = self._value(info, info.text, x, keep)
+            if not _lib.xrt().xrt_set_value(self._context, k, ctypes.byref(v)):
+                raise _error()
+            return keep, v
+        t, alive = self._tensor(info, x)
+        if not _lib.xrt().xrt_set_input(self._context, k, ctypes.byref(t)):
+            raise _error()
+        return alive, t
+
+    def _value(self, info: TensorInfo, text: str, x: Any, keep: List[Any]) -> _Value:
+        """A sequence from a list, an optional from its value or None; `text`: the type of this level."""
+        word, inner = text.split("(", 1)[0], text.split("(", 1)[-1]
+        if word.startswith("opt"):
+            items = [] if x is None else [self._value(info, inner, x, keep)]
+            kind = _OPTIONAL
+        elif word.startswith("seq"):
+            if not isinstance(x, (list, tuple)):
+                raise XccError("input '%s' is a %s, expected a list for %s" % (info.name, type(x).__name__, info.text))
+            items, kind = [self._value(info, inner, e, keep) for e in x], _SEQUENCE
+        else:
+            t, alive = self._tensor(info, x)
+            keep.append(alive)
+            return _Value(_TENSOR, t)
+        memory = (_Value * max(len(items), 1))(*items)
+        keep.append(memory)
+        return _Value(kind, _lib._Tensor(), len(items), memory)
+
+    def _tensor(self, info: TensorInfo, x: Any) -> Tuple[Any, Any]:
+        """An array as the library has it, and what must stay alive."""
         a = _arrays.to_numpy(x)
         if info.dtype == "str" or a.dtype.kind in "OUS":
             memory, words = _strings(a)
             t = _lib._Tensor(b"str", a.ndim, (ctypes.c_int64 * 12)(*a.shape), ctypes.addressof(memory))
-            keep: Any = (memory, words, t)
-        else:
-            a = np.ascontiguousarray(a).reshape(a.shape)
-            if not a.dtype.isnative:
-                a = a.astype(a.dtype.newbyteorder("="))
-            if isinstance(x, (int, float, bool, list, tuple)) and a.dtype != info.numpy_dtype:
-                a = a.astype(info.numpy_dtype)
-            try:
-                name = dtypes.name_of(a.dtype)
-            except KeyError:
-                raise XccError("input '%s' is an array of %s, expected %s" % (info.name, a.dtype, info.text)) from None
-            t = _lib._Tensor(name.encode(), a.ndim, (ctypes.c_int64 * 12)(*a.shape), a.ctypes.data)
-            keep = (a, t)
-        if not _lib.xrt().xrt_set_input(self._context, k, ctypes.byref(t)):
-            raise _error()
-        return keep
+            return t, (memory, words)
+        a = np.ascontiguousarray(a).reshape(a.shape)
+        if not a.dtype.isnative:
+            a = a.astype(a.dtype.newbyteorder("="))
+        if isinstance(x, (int, float, bool, list, tuple)) and a.dtype != info.numpy_dtype:
+            a = a.astype(info.numpy_dtype)
+        try:
+            name = dtypes.name_of(a.dtype)
+        except KeyError:
+            raise XccError("input '%s' is an array of %s, expected %s" % (info.name, a.dtype, info.text)) from None
+        t = _lib._Tensor(name.encode(), a.ndim, (ctypes.c_int64 * 12)(*a.shape), a.ctypes.data)
+        return t, a
 
     def _give_memory(self) -> List[Optional[np.ndarray]]:
         """Outputs whose shape is known are written where the caller gets them."""
@@ -168,12 +207,20 @@ class Model:
             out.append(a)
         return out
 
-    def _result(self, k: int, given: Optional[np.ndarray]) -> np.ndarray:
-        t = _lib._Tensor()
-        if not _lib.xrt().xrt_output(self._context, k, ctypes.byref(t)):
+    def _result(self, k: int, given: Optional[np.ndarray]) -> Any:
+        v = _Value()
+        if not _lib.xrt().xrt_value(self._context, k, ctypes.byref(v)):
             raise _error()
-        if given is not None:
-            return given
+        return given if given is not None else self._taken(v)
+
+    def _taken(self, v: _Value) -> Any:
+        """A copy of a value: an array, a list of a sequence, None or the value of an optional, a dict of a map."""
+        if v.kind != _TENSOR:
+            items = [self._taken(v.items[i]) for i in range(v.count)]
+            if v.kind == _OPTIONAL:
+                return items[0] if items else None
+            return dict(zip(items[0].tolist(), items[1].tolist())) if v.kind == _MAP else items
+        t = v.tensor
         shape, name = tuple(t.dims[:t.rank]), t.dtype.decode()
         count = int(np.prod(shape, dtype=np.int64))
         if name == "str":
@@ -215,7 +262,7 @@ class Model:
         out = self.run(given)
         values = list(out.values()) if isinstance(out, dict) else out
         example = next(iter(arrays or tuple(named.values())), None)
-        like = [_arrays.like(a, example) for a in values]
+        like = [_arrays.like(a, example) if isinstance(a, np.ndarray) else a for a in values]
         return like[0] if len(like) == 1 else tuple(like)
 
     def profile(self, path: Optional[str] = None) -> None:
