@@ -252,7 +252,7 @@ static bool open_case(struct case_of *c)
     const char *missing;
     struct diag d = {0};
     bool found;
-    if (!test_case_find(&c->files, c->folder, &missing, &d) || !c->files.nsets ||
+    if (!test_case_find(&c->files, c->folder, NULL, &missing, &d) || !c->files.nsets ||
         !strstr(c->files.model, ".onnx"))
         return false;
     struct graph *g = onnx_import(c->files.model, NULL, &d);

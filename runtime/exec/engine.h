@@ -226,6 +226,8 @@ bool weights_stream(const struct binding *b, const struct operand *w);
     void exec_##name(struct lane *l, const struct bound_insn *i);                                  \
     bool prepare(struct binding *b, struct bound_insn *i, const struct insn *insn);
 #include "runtime/exec/executors.def"
+/* exec_general.c: a reduction by a function that the kernels lack; prepare_reduce hands it over. */
+bool prepare_general_reduce(struct binding *b, struct bound_insn *i, const struct insn *insn);
 
 /*
  * Steps after a product (exec_steps.c): the instructions behind nc_matmul that its tile kernel does
