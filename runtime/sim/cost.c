@@ -274,8 +274,10 @@ static void transfer(const struct machine *m, const struct number_insn *n, const
     int64_t run = run_length(dst, vars), other = run_length(src, vars);
     if (n->op == INSN_dma_gather) /* rows of a table */
         run = count_of(dst, dst->rank - 1, vars);
-    else if (n->op == INSN_gather || n->op == INSN_scatter) /* an index for each element */
-        total = ap_total(&n->ap[2], vars), run = 1;
+    else if (n->op == INSN_gather) /* an index for each element */
+        total = ap_total(&n->ap[AP(gather, index)], vars), run = 1;
+    else if (n->op == INSN_scatter)
+        total = ap_total(&n->ap[AP(scatter, index)], vars), run = 1;
     else if (other < run)
         run = other;
     double share = 1;
