@@ -76,7 +76,7 @@ static struct value *images(struct depth *p, struct node *at, struct value *x)
     if (!x)
         return NULL;
     const dim_t *v = x->type.dims;
-    dim_t n = dim_is_const(v[N]) ? v[N] * v[DEPTH] : -1;
+    dim_t n = dim_is_const(v[N]) ? dim_mul(&p->g->dims, v[N], v[DEPTH]) : -1;
     return emit_reshape(at, x, (int64_t[]){n, v[HEIGHT], v[WIDTH], v[CHANNELS]}, 4, p->d);
 }
 
@@ -296,7 +296,8 @@ static bool pool(struct depth *p, struct node *n)
     struct value *x = n->in[0];
     why(p->o, n, "depth.pool", "along the depth, then over images");
     if (d.taps > 1 || d.stride > 1 || d.begin || d.end) {
-        int64_t columns[] = {number, v[DEPTH], v[HEIGHT] * v[WIDTH], v[CHANNELS]};
+        int64_t columns[] = {number, v[DEPTH], dim_mul(&p->g->dims, v[HEIGHT], v[WIDTH]),
+                             v[CHANNELS]};
         x = like(p, n, emit_reshape(n, x, columns, 4, p->d), NULL, &along);
         int64_t whole[] = {number, d.out, v[HEIGHT], v[WIDTH], v[CHANNELS]};
         x = emit_reshape(n, x, whole, RANK, p->d);
