@@ -2,6 +2,7 @@
 
 #include "frontend/assemble.h"
 #include "frontend/compile.h"
+#include "frontend/foreign.h"
 #include "frontend/report.h"
 #include "frontend/guard_report.h"
 #include "frontend/hlo/syntax/hlo.h"
@@ -98,12 +99,15 @@ static struct graph *load_any(const char *path, const struct import_options *o, 
         return NULL;
     }
     struct mapped_file f;
-    if (!file_map(&f, path, d))
+    if (!foreign_check_folder(path, d) || !file_map(&f, path, d))
         return NULL;
+    bool known = foreign_check(path, f.data, f.size, d);
     bool onnx = ends_with(path, ".onnx");
     bool stablehlo = !onnx && stablehlo_detect(f.data, f.size);
     bool hlo = !onnx && !stablehlo && hlo_detect(f.data, f.size);
     file_unmap(&f);
+    if (!known)
+        return NULL;
     if (stablehlo)
         return stablehlo_import(path, o, d);
     return hlo ? hlo_import(path, o, d) : onnx_import(path, o, d);

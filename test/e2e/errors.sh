@@ -42,6 +42,20 @@ sed 's/model\.onnx\.data/..\/..\/..\/data_/g' models/bert_base/model.onnx >model
 refuses 1 "" "$xcc" models/bert_base/escape.onnx -o x.neff
 rm -r models data
 
+# Other formats: what the file is, and the way to one that is read.
+: >empty.bin
+refuses 1 "the file is empty, expected a model" "$xcc" empty.bin -o x.neff
+printf '{ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }' >f.jaxpr
+refuses 1 "a jaxpr" "$xcc" f.jaxpr -o x.neff
+printf '\034\000\000\000TFL3\000\000' >m.tflite
+refuses 1 "tf2onnx.convert --tflite" "$xcc" m.tflite -o x.neff
+mkdir -p saved && : >saved/saved_model.pb
+refuses 1 "a TensorFlow SavedModel" "$xcc" saved -o x.neff
+printf 'PK\003\004..............................m/data.pkl' >m.pt
+refuses 1 "torch.onnx.export" "$xcc" m.pt -o x.neff
+printf 'func.func @main(%%a: tensor<2xf32>) -> tensor<2xf32> {\n  %%0 = "tosa.abs"(%%a) : (tensor<2xf32>) -> tensor<2xf32>\n  return %%0 : tensor<2xf32>\n}\n' >tosa.mlir
+refuses 1 "the dialect 'tosa'" "$xcc" tosa.mlir -o x.neff
+
 # Unsupported operators: all of them, in one message.
 sed 's/MaxPool/MaxPoul/g; s/Softmax/Saftmax/g' "$digits" >operators.onnx
 refuses 1 "MaxPoul" "$xcc" operators.onnx -o x.neff

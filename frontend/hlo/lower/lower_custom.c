@@ -50,6 +50,21 @@ static bool target_pass(struct hlo_lower *l)
     return hlo_lower_pass(l);
 }
 
+/* Between a whole array and one device's part of it: the same for one device. */
+static bool target_shard(struct hlo_lower *l)
+{
+    const struct hlo_shape *from = l->i->operand_count ? h_in_shape(l, 0) : l->i->shape;
+    int64_t n, m;
+    if (hlo_shape_count(from, &n) && hlo_shape_count(l->i->shape, &m) && n != m && n && m) {
+        l->d->unsupported = true;
+        return HLO_ERROR(l,
+                         "the program was partitioned for %lld devices, expected one; trace it "
+                         "for a mesh of one device, or without shardings",
+                         (long long)(n > m ? n / m : m / n));
+    }
+    return hlo_lower_pass(l);
+}
+
 static bool target_buffer(struct hlo_lower *l)
 {
     for (int k = 0; k < l->out.count; k++) {
@@ -270,9 +285,9 @@ static bool target_body(struct hlo_lower *l)
 
 const struct hlo_target hlo_targets[] = {
     {"Sharding", target_pass, "its operand"},
-    {"SPMDFullToShardShape", target_pass, "its operand, on one device"},
-    {"SPMDShardToFullShape", target_pass, "its operand, on one device"},
-    {"xla.sdy.*", target_pass, "its operand, on one device"},
+    {"SPMDFullToShardShape", target_shard, "its operand, on one device"},
+    {"SPMDShardToFullShape", target_shard, "its operand, on one device"},
+    {"xla.sdy.*", target_shard, "its operand, on one device"},
     {"annotate_device_placement", target_pass, "its operand"},
     {"MoveToHost", target_pass, "its operand"},
     {"MoveToDevice", target_pass, "its operand"},
@@ -303,13 +318,16 @@ const struct hlo_target hlo_targets[] = {
     {"AwsNeuronLNCShardingConstraint", target_pass, "its operand"},
     {"AwsNeuronTransferWithStaticRing", target_pass, "its operand"},
     {"AwsNeuronDevicePrint", target_pass, "its operand; nothing is printed"},
-    {"lapack_*", hlo_target_lapack, "factors, solutions, eigenvalues and singular values by LAPACK's names"},
-    {"cusolver_*", hlo_target_lapack, "potrf, getrf, geqrf, orgqr, ormqr, sytrd, syevd: as lapack_*"},
+    {"lapack_*", hlo_target_lapack,
+     "factors, solutions, eigenvalues and singular values by LAPACK's names"},
+    {"cusolver_*", hlo_target_lapack,
+     "potrf, getrf, geqrf, orgqr, ormqr, sytrd, syevd: as lapack_*"},
     {"hipsolver_*", hlo_target_lapack, "as cusolver_*"},
     {"Qr", hlo_target_qr, "Q R by reflectors, and their factors"},
     {"ProductOfElementaryHouseholderReflectors", hlo_target_reflectors, "Q of Qr's results"},
     {"LuDecomposition", hlo_target_lu, "L U, row exchanges, and the permutation they make"},
-    {"cu_lu_pivots_to_permutation", hlo_target_permutation, "the permutation that row exchanges make"},
+    {"cu_lu_pivots_to_permutation", hlo_target_permutation,
+     "the permutation that row exchanges make"},
     {"hip_lu_pivots_to_permutation", hlo_target_permutation, "the same"},
     {"Eigh", hlo_target_eigh, "eigenvectors and eigenvalues; backend_config: lower"},
     {"stablehlo.dynamic_broadcast_in_dim", hlo_dynamic_broadcast_in_dim, "x, shape; dims"},

@@ -184,6 +184,11 @@ struct graph *hlo_import_module(const struct hlo_module *m, void (*release)(void
     arena_free(&im.arena);
     if (ok)
         return g;
+    int64_t devices = (m->replica_count > 1 ? m->replica_count : 1) *
+                      (m->num_partitions > 1 ? m->num_partitions : 1);
+    if (devices > 1)
+        fail_in(d, "the program was partitioned for %lld devices, expected one",
+                (long long)devices);
     graph_free(g);
     return NULL;
 }
