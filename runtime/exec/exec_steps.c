@@ -93,8 +93,7 @@ static bool from_outside(const struct finder *f, const struct ap *a)
 static bool add_operand(struct finder *f, enum gemm_step_kind kind, const struct operand *o,
                         const struct ap *ap)
 {
-    return o->dtype == DT_F32 && o->step[1] == 1 && from_outside(f, ap) &&
-           add_step(f, kind, o, -1);
+    return o->dtype == DT_F32 && o->step[1] == 1 && from_outside(f, ap) && add_step(f, kind, o, -1);
 }
 
 static bool add_store(struct finder *f, const struct operand *o, const struct ap *ap)
@@ -107,8 +106,7 @@ static bool add_store(struct finder *f, const struct operand *o, const struct ap
                     o->mem == MEM_HBM ? -1 : ap->tensor);
 }
 
-static bool add_tensor_tensor(struct finder *f, const struct bound_insn *i,
-                              const struct insn *insn)
+static bool add_tensor_tensor(struct finder *f, const struct bound_insn *i, const struct insn *insn)
 {
     enum { A = AP(tensor_tensor, a), B = AP(tensor_tensor, b) };
     bool first = same_place(&i->o[A], &f->now), second = same_place(&i->o[B], &f->now);
@@ -117,8 +115,7 @@ static bool add_tensor_tensor(struct finder *f, const struct bound_insn *i,
            add_operand(f, op == OP_add ? STEP_ADD : STEP_MULTIPLY, &i->o[other], &insn->ap[other]);
 }
 
-static bool add_activation(struct finder *f, const struct bound_insn *i,
-                           const struct insn *insn)
+static bool add_activation(struct finder *f, const struct bound_insn *i, const struct insn *insn)
 {
     enum { SCALE = AP(activation, scale), BIAS = AP(activation, bias) };
     const struct operand *scale = &i->o[SCALE], *bias = &i->o[BIAS];
@@ -177,6 +174,47 @@ static bool tile_read(const struct binding *b, int tile, int n)
     return false;
 }
 
+/* The same memory, unless elements correspond one to one. */
+static bool clash(const struct binding *b, const struct ap *w, const struct ap *r)
+{
+    if (r->mem == MEM_NONE || (w->mem == MEM_HBM) != (r->mem == MEM_HBM))
+        return false;
+    const struct slot *slots = b->m->p->slots;
+    int x = w->tensor, y = r->tensor;
+    if (w->mem == MEM_HBM) {
+        x = slots[x].kind == SLOT_VIEW ? slots[x].base : x;
+        y = slots[y].kind == SLOT_VIEW ? slots[y].base : y;
+    }
+    return x == y && !(w->tensor == r->tensor && w->dtype == r->dtype && ap_places_equal(w, r));
+}
+
+/* Whether one of the two writes what the other reads elsewhere: results come block by block, so the
+ * product must not read what they overwrite. `product`: all that a reads is read in any order. */
+static bool disturbs(const struct binding *b, const struct insn *a, const struct insn *n,
+                     bool product)
+{
+    const struct insn_info *ai = insn_info(a->op), *ni = insn_info(n->op);
+    for (int i = 0; i < ai->naps; i++)
+        for (int j = 0; j < ni->naps; j++) {
+            const struct ap *x = &a->ap[i], *y = &n->ap[j];
+            bool xw = ai->ap[i].access != 'r', yw = ni->ap[j].access != 'r';
+            if (x->mem == MEM_NONE || y->mem == MEM_NONE || (!xw && !yw))
+                continue;
+            bool whole = product && !xw && x->mem == y->mem && x->tensor == y->tensor;
+            if (whole || clash(b, xw ? x : y, xw ? y : x))
+                return true;
+        }
+    return false;
+}
+
+static bool joins(const struct binding *b, int n)
+{
+    for (int m = 0; m <= n; m++)
+        if (disturbs(b, &b->next[m - 1], &b->next[n], m == 0))
+            return false;
+    return !disturbs(b, &b->next[n], &b->next[n], false);
+}
+
 const struct product_steps *find_steps(const struct binding *b, const struct bound_insn *product,
                                        int *skip)
 {
@@ -188,7 +226,7 @@ const struct product_steps *find_steps(const struct binding *b, const struct bou
     if (!b->nnext || !add_store(&f, &product->o[AP(nc_matmul, dst)], sums))
         return NULL;
     int done = found.n;
-    for (int n = 0; n < b->nnext && same_shape(product, &b->bound_next[n]) &&
+    for (int n = 0; n < b->nnext && same_shape(product, &b->bound_next[n]) && joins(b, n) &&
                     add_insn(&f, &b->bound_next[n], &b->next[n]);
          n++) {
         done = found.n;

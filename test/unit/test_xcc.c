@@ -209,6 +209,39 @@ static void test_messages(void **state)
     xcc_kernel_free(k);
 }
 
+/* A product whose result is copied onto what it was made of. */
+static void test_product_in_place(void **state)
+{
+    enum { N = 128 };
+    static float x[2][N * N], y[N * N];
+    fill(x[0], N * N), fill(x[1], N * N);
+    struct xcc_kernel *k = xcc_kernel_new("product", "cpu");
+    int a = xcc_input(k, "a", "f32", 2, DIMS(N, N)), b = xcc_input(k, "b", "f32", 2, DIMS(N, N)),
+        out = xcc_output(k, "y", "f32", 2, DIMS(N, N)),
+        s = xcc_tile(k, "sbuf", "s", "f32", N, N, -1),
+        t = xcc_tile(k, "sbuf", "t", "f32", N, N, -1),
+        p = xcc_tile(k, "psum", "p", "f32", N, N, -1);
+    assert_true(copy(k, all("", s, N, N), all("", a, N, N)));
+    assert_true(copy(k, all("", t, N, N), all("", b, N, N)));
+    struct xcc_operand o[] = {all("dst", p, N, N), all("stationary", t, N, N),
+                              all("moving", s, N, N)},
+                       onto[] = {all("dst", t, N, N), all("src", p, N, N)};
+    assert_true(
+        xcc_emit(k, &(struct xcc_instruction){.name = "nc_matmul", .noperands = 3, .operands = o}));
+    assert_true(xcc_emit(
+        k, &(struct xcc_instruction){.name = "tensor_copy", .noperands = 2, .operands = onto}));
+    assert_true(copy(k, all("", out, N, N), all("", t, N, N)));
+    run(k, 2, (float *[]){x[0], x[1]}, N, N, 1, (float *[]){y});
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            float sum = 0; /* of small integers: exact */
+            for (int n = 0; n < N; n++)
+                sum += x[0][i * N + n] * x[1][n * N + j];
+            assert_true(y[i * N + j] == sum);
+        }
+    xcc_kernel_free(k);
+}
+
 static int tiles_in(const char *text)
 {
     int n = 0;
@@ -311,10 +344,15 @@ static void test_models(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_twice),    cmocka_unit_test(test_grid_loop_clip),
-        cmocka_unit_test(test_rollback), cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_messages), cmocka_unit_test(test_table),
-        cmocka_unit_test(test_models),   cmocka_unit_test(test_many_tiles),
+        cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_grid_loop_clip),
+        cmocka_unit_test(test_rollback),
+        cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_models),
+        cmocka_unit_test(test_many_tiles),
+        cmocka_unit_test(test_product_in_place),
         cmocka_unit_test(test_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
