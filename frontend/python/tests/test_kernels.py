@@ -67,6 +67,17 @@ class Basics(Case):
         a, b = f32(384, 256), f32(384, 1024)
         self.close(matmul(a, b), a.T.astype(np.float64) @ b, 1e-4, 1e-3)
 
+    def test_product_whose_result_takes_a_factors_place(self) -> None:
+        @nki.jit
+        def kernel(a, b):
+            out = nl.ndarray((a.shape[1], b.shape[1]), dtype=nl.float32, buffer=nl.shared_hbm)
+            product = nisa.nc_matmul(nl.load(a), nl.load(b))
+            nl.store(out, nl.copy(product))
+            return out
+
+        a, b = f32(128, 128), f32(128, 512)
+        self.close(kernel(a, b), a.T.astype(np.float64) @ b, 1e-4, 1e-3)
+
     def test_softmax(self) -> None:
         x = f32(100, 333)
         e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
