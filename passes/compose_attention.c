@@ -240,8 +240,8 @@ struct value *compose_attention(struct compose *c, struct node *n)
         return NULL;
     }
     struct attrs as = {0};
-    double scale = attr_float(&n->attrs, "scale", 0);
-    attr_set_float(&c->g->arena, &as, "scale", scale != 0 ? scale : 1 / sqrt((double)q->dims[3]));
+    attr_set_float(&c->g->arena, &as, "scale",
+                   attr_float(&n->attrs, "scale", 1 / sqrt((double)q->dims[3])));
     if (attr_int(&n->attrs, "is_causal", 0))
         attr_set_int(&c->g->arena, &as, "causal", 1);
     struct value *y = emit(n, OP_sdpa, in, 3, &as, n->name, c->d);

@@ -78,7 +78,7 @@ static void check_affine(enum tile_type from, enum tile_type to, enum affine_for
                 continue;
             }
             double low = to == TILE_U8 ? 0 : -128, high = to == TILE_U8 ? 255 : 127;
-            double whole = isnan(e) ? 0 : fmin(fmax(nearbyint(e) + t.zero, low), high);
+            double whole = isnan(e) ? low : fmin(fmax(nearbyint(e) + t.zero, low), high);
             assert_int_equal(to == TILE_U8 ? y[at] : (int8_t)y[at], (int)whole);
         }
     free(x), free(y), free(scale), free(bias);

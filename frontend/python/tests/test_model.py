@@ -122,10 +122,10 @@ class Containers(unittest.TestCase):
     def test_a_sequence_is_a_list(self):
         model = self.load("test_sequence_insert_at_front")
         first, second, new = (np.full(3, v, np.int64) for v in (1, 2, 3))
-        (y,) = model.run([[first, second], new, np.int64(0)])
+        (y,) = model.run([[first, second], new, np.zeros(1, np.int64)])
         self.assertEqual([float(a[0]) for a in y], [3, 1, 2])
         with self.assertRaisesRegex(xcc.XccError, "expected a list"):
-            model.run([first, new, np.int64(0)])
+            model.run([first, new, np.zeros(1, np.int64)])
 
     def test_an_optional_is_a_value_or_none(self):
         model = self.load("test_optional_has_element")

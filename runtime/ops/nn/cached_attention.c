@@ -204,9 +204,7 @@ static bool load_attention(struct op_call *c, struct work *w, struct attention *
         return fail(w->d, "attention has %lld keys and %lld values", (long long)a->total,
                     (long long)total_v);
     a->before = a->total - a->k.length;
-    a->scale = attr_float(c->attrs, "scale", 0);
-    if (a->scale == 0) /* as where it is left out */
-        a->scale = a->q.size ? 1 / sqrt((double)a->q.size) : 1;
+    a->scale = attr_float(c->attrs, "scale", a->q.size ? 1 / sqrt((double)a->q.size) : 1);
     a->softcap = attr_float(c->attrs, "softcap", 0);
     a->left = attr_int(c->attrs, "left_window_size", -1);
     a->right = attr_int(c->attrs, "right_window_size", -1);
