@@ -83,7 +83,9 @@ def place(view: View, shape: Shape, region: Optional[Region], api: str, what: st
 
 def result(shape: Sequence[int], dtype: object, space: str = "sbuf", name: Optional[str] = None) -> View:
     """A new tile for a result."""
-    return need_trace("result").tile(space, shape, dtypes.to_dtype(dtype), name)
+    v = need_trace("result").tile(space, shape, dtypes.to_dtype(dtype), name)
+    v.object.is_result = True
+    return v
 
 
 def emit(name: str, operands: Dict[str, Operand], api: Optional[str] = None, numbers: Optional[Dict[str, Any]] = None,

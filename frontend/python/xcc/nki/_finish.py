@@ -50,12 +50,12 @@ _WRITTEN = ("dst", "sum", "reduced", "last", "index")
 
 
 def _check_stores(t: Trace) -> None:
-    """A tile that is stored must have been written by something."""
+    """A tile of the kernel's own that is stored must have been written by something."""
     written = {o.object.uid for r in t.records if isinstance(r, Instruction) for n, o in r.operands.items() if n in _WRITTEN}
     for r in t.records:
         if isinstance(r, Instruction) and r.name == "dma_copy":
             dst, src = r.operands["dst"].object, r.operands["src"].object
-            if dst.space == "hbm" and src.space != "hbm" and src.uid not in written:
+            if dst.space == "hbm" and src.space != "hbm" and not src.is_result and src.uid not in written:
                 raise NkiError("%s:%d: %s: stores tile '%s' %s, which nothing has written (made in line %d)" %
                                (r.where[0], r.where[1], r.api, src.name, list(src.shape), src.where[1]))
 

@@ -19,7 +19,7 @@ class Object:
     """A tensor in HBM or a tile in SBUF or PSUM."""
 
     __slots__ = ("uid", "space", "shape", "dtype", "partitions", "elements", "name", "role", "data", "address", "depth",
-                 "position", "zeroed", "written", "where", "argument")
+                 "position", "zeroed", "written", "where", "is_result")
 
     def __init__(self, uid: int, space: str, shape: Tuple[int, ...], dtype: np.dtype, name: str):
         self.uid = uid
@@ -37,7 +37,7 @@ class Object:
         self.zeroed = False  # PSUM: counts as zero until it is written
         self.written = False
         self.where: Tuple[str, int] = ("", 0)
-        self.argument: Optional[str] = None
+        self.is_result = False  # a tile made for an instruction's result, of which a mask may have left nothing
 
     @property
     def size(self) -> int:
