@@ -1,8 +1,28 @@
 #include "backend/schedule/schedule.h"
 
+#include <string.h>
+
+/* Another order may have more tiles live at a time than there is room for: then the kernel's own.
+ */
+static bool order_and_place(struct program *p, struct kernel *k, const struct machine *m,
+                            struct diag *d)
+{
+    struct arena scratch = {0};
+    size_t size = sizeof *k->insns * (size_t)k->ninsns;
+    struct insn *own = arena_copy(&scratch, k->insns, size);
+    struct diag first = {0};
+    bool ok = order_kernel(p, k, m, d);
+    if (ok && !place_kernel(p, k, m, &first)) {
+        memcpy(k->insns, own, size);
+        ok = place_kernel(p, k, m, d);
+    }
+    arena_free(&scratch);
+    return ok;
+}
+
 bool schedule_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d)
 {
-    return order_kernel(p, k, m, d) && place_kernel(p, k, m, d) && sync_kernel(p, k, d);
+    return order_and_place(p, k, m, d) && sync_kernel(p, k, d);
 }
 
 bool schedule_program(struct program *p, const struct machine *m, struct diag *d)
