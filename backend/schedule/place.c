@@ -117,6 +117,71 @@ static bool no_room(struct placer *s, const struct span *spans, int i, int64_t l
     return tile_fault(s, spans[i].tile);
 }
 
+/* How far apart in the kernel's order the tile is from those that have this memory at other times;
+ * -1: one has it at the same time. */
+static int distance(const struct placer *s, const struct span *spans, int i, int64_t at)
+{
+    const struct tile *t = &s->k->tiles[spans[i].tile];
+    int least = s->k->ninsns;
+    for (int j = 0; j < i; j++) {
+        const struct tile *o = &s->k->tiles[spans[j].tile];
+        if (o->mem != t->mem || at + spans[i].size <= o->address ||
+            o->address + spans[j].size <= at)
+            continue;
+        int gap = spans[j].last < spans[i].first   ? spans[i].first - spans[j].last
+                  : spans[i].last < spans[j].first ? spans[j].first - spans[i].last
+                                                   : -1;
+        least = gap < least ? gap : least;
+    }
+    return least;
+}
+
+/* The lowest place where what has the memory at other times is at least `apart` instructions away.
+ */
+static int64_t lowest_apart(const struct placer *s, const struct span *spans, int i, int64_t limit,
+                            int apart)
+{
+    const struct tile *t = &s->k->tiles[spans[i].tile];
+    int64_t best = lowest(s, spans, i);
+    if (distance(s, spans, i, best) >= apart)
+        return best;
+    best = limit;
+    for (int j = 0; j < i; j++) {
+        const struct tile *o = &s->k->tiles[spans[j].tile];
+        int64_t at = settle(s, t, o->address + spans[j].size, spans[i].size);
+        if (o->mem == t->mem && at < best && at + spans[i].size <= limit &&
+            distance(s, spans, i, at) >= apart)
+            best = at;
+    }
+    return best;
+}
+
+enum { MOST_SPREAD = 400 }; /* tiles: their pairs are compared for each */
+
+static bool one_instance(const struct kernel *k)
+{
+    for (int i = 0; i < k->ngrid; i++)
+        if (k->grid[i] != 1)
+            return false;
+    return true;
+}
+
+/* The first span for which there is no room, -1 none. Places that are given stay. */
+static int place_apart(struct placer *s, const struct span *spans, int apart)
+{
+    for (int i = 0; i < s->k->ntiles; i++) {
+        struct tile *t = &s->k->tiles[spans[i].tile];
+        int64_t limit = t->mem == MEM_PSUM ? s->m->psum : s->m->sbuf;
+        if (!t->fixed)
+            t->address = apart ? lowest_apart(s, spans, i, limit, apart) : lowest(s, spans, i);
+        if (t->address + spans[i].size > limit)
+            return i;
+    }
+    return -1;
+}
+
+/* In kernels of one instance a tile should not wait for what had its memory just before. Of others
+ * as many instances as possible run beside each other, each in as little memory as it can. */
 static bool place_tiles(struct placer *s)
 {
     struct span *spans = ARENA_ARRAY(&s->scratch, struct span, s->k->ntiles + 1);
@@ -126,20 +191,18 @@ static bool place_tiles(struct placer *s)
         spans[i] = (struct span){i, live[i].first, live[i].last, tile_partition_bytes(t), t->fixed};
     }
     qsort(spans, (size_t)s->k->ntiles, sizeof *spans, by_size);
-    for (int i = 0; i < s->k->ntiles; i++) {
-        struct tile *t = &s->k->tiles[spans[i].tile];
-        int64_t limit = t->mem == MEM_PSUM ? s->m->psum : s->m->sbuf;
-        if (!t->fixed)
-            t->address = lowest(s, spans, i);
-        if (t->address + spans[i].size <= limit)
-            continue;
-        if (!t->fixed)
-            return no_room(s, spans, i, limit);
-        fail(s->d, "bytes %lld to %lld of each partition, %s has %lld", (long long)t->address,
-             (long long)(t->address + spans[i].size - 1), s->m->name, (long long)limit);
-        return tile_fault(s, spans[i].tile);
-    }
-    return true;
+    int apart = one_instance(s->k) && s->k->ntiles <= MOST_SPREAD ? 256 : 0, i;
+    while ((i = place_apart(s, spans, apart)) >= 0 && apart)
+        apart = apart > 4 ? apart / 2 : 0;
+    if (i < 0)
+        return true;
+    const struct tile *t = &s->k->tiles[spans[i].tile];
+    int64_t limit = t->mem == MEM_PSUM ? s->m->psum : s->m->sbuf;
+    if (!t->fixed)
+        return no_room(s, spans, i, limit);
+    fail(s->d, "bytes %lld to %lld of each partition, %s has %lld", (long long)t->address,
+         (long long)(t->address + spans[i].size - 1), s->m->name, (long long)limit);
+    return tile_fault(s, spans[i].tile);
 }
 
 /* ---- rules of strict targets ---- */

@@ -249,7 +249,7 @@ function drawLane(row, c) {
     ink.fillStyle = c.lane;
     ink.fillRect(0, y, width(), tall);
     const from = firstIndex(run, lane, state.from - lane.longest), to = firstIndex(run, lane, state.to);
-    if (to - from > 20000 && !state.query) return drawDense(row);
+    if (to - from > 8000 && !state.query) return drawDense(row);
     const step = tall / lane.depth, path = $('path').checked;
     let last = -1, lastRow = -1;
     for (let i = from; i < to; i++) {

@@ -183,7 +183,7 @@ static void test_faults_are_named(void **state)
 #define STRICT_HEAD                                                                                \
     "program \"t\" target trn1\nnode 0 \"Conv_7\" \"Conv\"\noutputs \"y\"\n"                       \
     "slot %0 input \"x\" f32[128,64]\nslot %1 planned f32[128,64] output\n"                        \
-    "kernel 0 \"k\" grid() vars 1 semaphores 0 flops 0 bytes 0 {\n"
+    "kernel 0 \"k\" grid(2) vars 1 semaphores 0 flops 0 bytes 0 {\n"
 #define STRICT_TAIL "}\nregion 0 (%0) -> (%1) { launch 0 }\n"
 #define ROWS(t)     #t " f32[0](128:64, 64:1)"
 
