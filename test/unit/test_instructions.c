@@ -16,6 +16,9 @@
 
 #include <cmocka.h>
 
+/* A number of an instruction, as an initialiser. */
+#define NUM(name_, base_) {.name = (name_), .base = (base_)}
+
 /* ---- a kernel of one instruction on tensors ---- */
 
 enum { MAX_OPERANDS = 6, MAX_CONSTANTS = 8 };
@@ -174,7 +177,7 @@ static void test_alu_vectors(void **test)
                       .t = {WRITE("dst", "f32", P, N, y), READ("src", "f32", P, N, x),
                             READ("a", "f32", P, 1, a), READ("b", "f32", P, N, t),
                             WRITE("reduced", "f32", P, 1, sums)},
-                      .number = {{"reverse0", 1}},
+                      .number = {NUM("reverse0", 1)},
                       .function = {{"op0", "sub"}, {"op1", "max"}, {"reduce", "max"}}};
     for (int i = 0; i < P * N; i++) {
         z[i] = fmaxf(a[i / N] - x[i], t[i]);
@@ -237,21 +240,21 @@ static void test_reductions(void **test)
     for (int f = 0; f < 4; f++) {
         struct bench b = {
             "tensor_reduce", .t = {WRITE("dst", "u32", 2, 1, y), READ("src", "u32", 2, 3, x)},
-            .number = {{"axes", 1}}, .real = {{"scale", 1}}, .function = {{"op", functions[f]}}};
+            .number = {NUM("axes", 1)}, .real = {{"scale", 1}}, .function = {{"op", functions[f]}}};
         run(&b);
         for (int r = 0; r < 2; r++)
             assert_true(y[r] == expected[f][r]);
     }
     struct bench b = {"tensor_reduce",
                       .t = {UPDATE("dst", "u32", 2, 1, more, y), READ("src", "u32", 2, 3, x)},
-                      .number = {{"axes", 1}, {"accumulate", 1}}, .real = {{"scale", 1}},
+                      .number = {NUM("axes", 1), NUM("accumulate", 1)}, .real = {{"scale", 1}},
                       .function = {{"op", "or"}}};
     run(&b);
     assert_true(y[0] == 0xfff8 && y[1] == 15);
     float v[3] = {-3, 2, 1}, most[1];
     struct bench floats = {
         "tensor_reduce", .t = {WRITE("dst", "f32", 1, 1, most), READ("src", "f32", 1, 3, v)},
-        .number = {{"axes", 1}}, .real = {{"scale", -1}}, .function = {{"op", "abs_max"}}};
+        .number = {NUM("axes", 1)}, .real = {{"scale", -1}}, .function = {{"op", "abs_max"}}};
     run(&floats);
     assert_true(most[0] == -3);
     floats.function[0].function = "xor";
@@ -345,7 +348,7 @@ static void test_iota(void **test)
     int32_t y[P * 9];
     float f[P * 9];
     struct bench b = {"iota_pattern", .t = {WRITE("dst", "i32", P, 9, y)},
-                      .number = {{"base", 1 << 30}, {"step4", -100}, {"step5", 7}}};
+                      .number = {NUM("base", 1 << 30), NUM("step4", -100), NUM("step5", 7)}};
     run(&b);
     for (int i = 0; i < P * 9; i++)
         assert_int_equal(y[i], (1 << 30) - 100 * (i / 9) + 7 * (i % 9));
@@ -363,7 +366,7 @@ static void test_predicate(void **test)
     for (int c = 0; c < 6; c++) {
         struct bench b = {"affine_predicate",
                           .t = {WRITE("dst", "f32", P, 9, y), READ("src", "f32", P, 9, x)},
-                          .number = {{"base", -3}, {"step4", 2}, {"step5", -1}},
+                          .number = {NUM("base", -3), NUM("step4", 2), NUM("step5", -1)},
                           .real = {{"fill", -9984}}, .function = {{"compare", compare[c]}}};
         run(&b);
         for (int i = 0; i < P * 9; i++) {
@@ -385,7 +388,7 @@ static void test_range_select(void **test)
                       .t = {WRITE("dst", "f32", P, N, y), READ("src", "f32", P, N, x),
                             READ("bound0", "f32", P, 1, low), READ("bound1", "f32", P, 1, high),
                             WRITE("reduced", "f32", P, 1, most)},
-                      .number = {{"start", 50}}, .real = {{"fill", -3.4028234663852886e38}},
+                      .number = {NUM("start", 50)}, .real = {{"fill", -3.4028234663852886e38}},
                       .function = {{"op0", "ge"}, {"op1", "lt"}}};
     for (int i = 0; i < P * N; i++) {
         float j = (float)(50 + i % N);
@@ -482,7 +485,7 @@ static void test_random(void **test)
     static float x[MANY], y[MANY], again[MANY];
     static uint32_t bits[MANY];
     double sum = 0, squares = 0;
-    struct bench b = {"random", .t = {WRITE("dst", "f32", 4, MANY / 4, x)}, .number = {{"seed", 7}},
+    struct bench b = {"random", .t = {WRITE("dst", "f32", 4, MANY / 4, x)}, .number = {NUM("seed", 7)},
                       .real = {{"low", -1}, {"high", 3}}};
     run(&b);
     for (int i = 0; i < MANY; i++) {
@@ -711,7 +714,7 @@ static void test_local_gather(void **test)
     struct bench b = {"local_gather",
                       .t = {WRITE("dst", "f32", G, VALID * E, y), READ("src", "f32", G, W, x),
                             READ("index", "u16", G, K, index)},
-                      .number = {{"elements", E}, {"valid", VALID}}};
+                      .number = {NUM("elements", E), NUM("valid", VALID)}};
     run(&b);
     for (int p = 0; p < G; p++)
         for (int n = 0; n < VALID; n++)
