@@ -259,7 +259,7 @@ static void set_limits(const struct arguments *a, const struct feed *f, struct x
 {
     struct stat st;
     double given = stat(a->model, &st) == 0 ? (double)st.st_size : 0;
-    for (int i = 0; i < f->count; i++)
+    for (int i = 0; f->inputs && i < f->count; i++)
         given += f->inputs[i].kind == VK_TENSOR ? (double)tensor_bytes(&f->inputs[i]) : 0;
     double bytes = a->memory < 0 ? MEMORY_ALWAYS + MEMORY_EACH * given : a->memory;
     double steps = a->steps < 0 ? STEPS : a->steps;

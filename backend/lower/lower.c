@@ -225,6 +225,10 @@ struct program *backend_compile(struct graph *g, const struct options *o, const 
                                 struct diag *d)
 {
     struct program *p = program_new();
+    if (!p) {
+        fail(d, "out of memory");
+        return NULL;
+    }
     struct lowering l = {.g = g, .o = o, .m = m, .p = p, .d = d};
     p->name = arena_strdup(&p->arena, g->name ? g->name : "");
     p->target = m->name;

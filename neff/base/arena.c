@@ -1,5 +1,7 @@
 #include "neff/base/arena.h"
 
+#include "neff/base/file.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@ enum { ALIGN = 16, FIRST_BLOCK = 16 << 10, LARGEST_BLOCK = 4 << 20 };
 
 static void out_of_memory(size_t size)
 {
+    out_remove_temporaries();
     fprintf(stderr, "out of memory: could not get %zu bytes\n", size);
     exit(1);
 }

@@ -3,8 +3,9 @@
  *
  * One arena per compile, one per loaded model, one scratch arena per pass. Nothing taken from an
  * arena is freed on its own. An arena is used by one thread at a time. Memory is zeroed.
- * Running out of memory ends the process with a message and exit status 1; sizes that come from a
- * file are checked against the file before they get here, and tensors do not live in arenas.
+ * Running out of memory removes the process's temporary files and ends it with a message and exit
+ * status 1; sizes that come from a file are checked against the file before they get here, and
+ * tensors do not live in arenas.
  */
 #ifndef NEFF_BASE_ARENA_H
 #define NEFF_BASE_ARENA_H

@@ -46,7 +46,7 @@ void out_abandon(struct out_file *o); /* remove the temporary file; safe after c
 
 /* For programs, at their start: signals that end the process remove its temporary files first. */
 void out_clean_when_interrupted(void);
-void out_remove_temporaries(void); /* for a signal handler */
+void out_remove_temporaries(void); /* for a signal handler, or before the process ends */
 /* Whether both names lead to one regular file. */
 bool file_same(const char *a, const char *b);
 

@@ -273,8 +273,8 @@ static const struct bound_kernel *bind_now(struct context *c, int kernel, struct
     }
     if (still_bound(c, kernel, cache))
         return cache->bound;
+    cache->bound = NULL; /* it lies in the arena */
     arena_free(&cache->arena);
-    cache->arena = (struct arena){0};
     cache->bound = bind_kernel(c->m, &p->kernels[kernel], values_now(c), &cache->arena, d);
     if (cache->bound && !lanes_reserve(c, cache->bound->tile_bytes, cache->bound->scratch_bytes, d))
         cache->bound = NULL;

@@ -1,0 +1,54 @@
+#!/bin/sh
+# out_of_memory.sh BUILD SCRATCH: each allocation of a compile and of a run fails, alone and with all that follow.
+# Either the program can do without it and its output is the same, or it says so in one line, ends with status 1, and
+# leaves nothing behind.
+. "$(dirname "$0")/common.sh"
+xcc_fail=$build/test/xcc_fail_alloc xrun_fail=$build/test/xrun_fail_alloc
+mkdir work
+
+# one_fails N PROGRAM ARGUMENT...: the program writes work/$result, which should be as `expected`
+one_fails() {
+    what="allocation $1 of $2" got=0
+    export XCC_FAIL_ALLOC="$1"
+    shift
+    "$@" >stdout.txt 2>stderr.txt </dev/null || got=$?
+    message=$(cat stderr.txt)
+    case $got in
+    0) cmp -s "work/$result" expected || failed "$what: ends with status 0 and another output"
+        rm -f "work/$result" ;;
+    1) refused=$((refused + 1))
+        case $message in
+        *"out of memory"* | *"annot "*) ;;
+        *) failed "$what: the message does not say what is wrong: '$message'" ;;
+        esac
+        [ "$(wc -l <stderr.txt)" = 1 ] || failed "$what: not one line: $message" ;;
+    *) failed "$what: exit status $got: $message" ;;
+    esac
+    [ -z "$(ls work)" ] || failed "$what: leaves $(ls work)"
+    rm -f work/*
+}
+
+# each_fails RESULT PROGRAM ARGUMENT...: from the first allocation to the last; a few more pass
+each_fails() {
+    result=$1
+    shift
+    unset XCC_FAIL_ALLOC
+    count=$(XCC_COUNT_ALLOC=1 "$@" 2>&1 >/dev/null | sed -n 's/^allocations //p')
+    mv "work/$result" expected
+    [ "$count" -gt 20 ] || failed "$1: counted '$count' allocations"
+    for all in "" +; do
+        refused=0 n=1
+        while [ $n -le $((count + 4)) ]; do
+            one_fails "$n$all" "$@"
+            n=$((n + 1))
+        done
+        [ $refused -gt 20 ] || failed "$1: refused for $refused of $count allocations that fail"
+        [ $got = 0 ] || failed "$1: status $got after the last allocation: $message"
+    done
+}
+
+cp "$source/models/digits/digits.onnx" m.onnx
+each_fails m.neff "$xcc_fail" m.onnx -q -o work/m.neff
+cp expected m.neff
+each_fails probabilities.npy "$xrun_fail" m.neff --random --threads 2 -o work
+finish
