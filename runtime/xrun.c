@@ -9,6 +9,7 @@
 #include "runtime/io/feed.h"
 #include "runtime/io/npy.h"
 #include "runtime/io/sign.h"
+#include "runtime/io/value.h"
 #include "runtime/exec/exec.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/xrt.h"
@@ -69,7 +70,10 @@ static bool set_engines(void *to, const char *value, struct diag *d)
 #define AT(field) OPTION_AT(struct arguments, field)
 
 static const struct option rows[] = {
-    {"-o", "DIR", OPTION_TEXT, AT(folder), "write each output to DIR/NAME.npy", NULL, 0},
+    {"-o", "DIR", OPTION_TEXT, AT(folder),
+     "write each output to DIR/NAME.npy; sequences and maps to\nNAME.npz (an array per column or "
+     "item) or NAME.json",
+     NULL, 0},
     {"--random", NULL, OPTION_SWITCH, AT(random),
      "fill inputs that are not given, from a fixed seed", NULL, 0},
     {"--expect", "FILE.npy", OPTION_CALL, 0,
@@ -188,29 +192,44 @@ static void print_times(const struct arguments *a, const struct times *t, int th
 /* ---- outputs ---- */
 
 static bool give_outputs(const struct arguments *a, const struct xrt_model *m,
-                         const struct xrt_context *c, struct diag *d)
+                         struct xrt_context *c, struct diag *d)
 {
     if (a->folder && mkdir(a->folder, 0777) && errno != EEXIST)
         return fail(d, "%s: cannot make the folder: %s", a->folder, strerror(errno));
     for (int i = 0; i < xrt_output_count(m); i++) {
-        struct xrt_tensor x;
+        struct xrt_value v;
         const char *name = xrt_output_info(m, i)->name;
-        if (!xrt_output(c, i, &x))
+        if (!xrt_value(c, i, &v))
             return fail(d, "%s", xrt_error());
-        struct tensor t = tensor_of(&x);
-        if (a->folder && !write_output(a->folder, name, &t, d))
+        if (a->folder && !write_value(a->folder, name, &v, d))
             return false;
         if (!a->folder && !a->json)
-            print_output(stdout, name, &t);
+            print_value(stdout, name, &v);
     }
+    return true;
+}
+
+/* The reason for a difference in `why`; false for a file that cannot be read. */
+static bool compare_file(const struct arguments *a, const struct xrt_value *v, const char *path,
+                         struct diag *why, struct diag *d)
+{
+    struct tolerance tolerance = {a->rtol, a->atol, -1};
+    if (v->kind != XRT_TENSOR)
+        return compare_members(v, path, &tolerance, why, d);
+    struct tensor ref = {.kind = VK_NONE}, t = tensor_of(&v->tensor);
+    if (!npy_read(path, &ref, d))
+        return false;
+    npy_as(&ref, t.dtype, why);
+    diag_clear(why);
+    compare_tensors(&t, &ref, &tolerance, why);
+    tensor_free(&ref);
     return true;
 }
 
 /* DIFFERS after naming every output that does. */
 static int compare_outputs(const struct arguments *a, const struct xrt_model *m,
-                           const struct xrt_context *c, struct diag *d)
+                           struct xrt_context *c, struct diag *d)
 {
-    struct tolerance tolerance = {a->rtol, a->atol, -1};
     int status = OK;
     if (a->nexpected > xrt_output_count(m)) {
         fail(d, "%d files to compare with, but the model has %d outputs", a->nexpected,
@@ -218,22 +237,17 @@ static int compare_outputs(const struct arguments *a, const struct xrt_model *m,
         return BAD_INPUT;
     }
     for (int i = 0; i < a->nexpected; i++) {
-        struct tensor ref = {.kind = VK_NONE};
-        struct xrt_tensor x;
+        struct xrt_value v;
         struct diag difference = {0};
-        if (!xrt_output(c, i, &x))
+        if (!xrt_value(c, i, &v))
             return fail(d, "%s", xrt_error()), BAD_INPUT;
-        struct tensor t = tensor_of(&x);
-        if (!npy_read(a->expected[i], &ref, d))
+        if (!compare_file(a, &v, a->expected[i], &difference, d))
             return BAD_INPUT;
-        npy_as(&ref, t.dtype, &difference);
-        diag_clear(&difference);
-        if (!compare_tensors(&t, &ref, &tolerance, &difference)) {
+        if (diag_failed(&difference)) {
             fprintf(stderr, "xrun: output '%s' differs from %s: %s\n", xrt_output_info(m, i)->name,
                     a->expected[i], difference.text);
             status = DIFFERS;
         }
-        tensor_free(&ref);
     }
     return status;
 }

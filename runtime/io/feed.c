@@ -188,15 +188,17 @@ struct tensor tensor_of(const struct xrt_tensor *t)
     return tensor_view(dtype_from_name(t->dtype), t->rank, t->dims, t->data);
 }
 
-bool write_output(const char *folder, const char *name, const struct tensor *t, struct diag *d)
+bool output_path(char path[OUTPUT_PATH], const char *folder, const char *name, const char *suffix,
+                 struct diag *d)
 {
-    char path[2048];
-    int start = snprintf(path, sizeof path, "%s/", folder);
-    int n = snprintf(path + start, sizeof path - (size_t)start, "%s.npy", name);
-    if (start < 0 || n < 0 || (size_t)start + (size_t)n >= sizeof path)
+    int start = snprintf(path, OUTPUT_PATH, "%s/", folder);
+    if (start < 0 || start >= OUTPUT_PATH)
+        return fail(d, "the path of output '%s' is too long", name);
+    int n = snprintf(path + start, (size_t)(OUTPUT_PATH - start), "%s%s", name, suffix);
+    if (n < 0 || start + n >= OUTPUT_PATH)
         return fail(d, "the path of output '%s' is too long", name);
     for (char *s = path + start; *s; s++)
         if (*s == '/' || *s == ':')
             *s = '_';
-    return npy_write(path, t, d);
+    return true;
 }

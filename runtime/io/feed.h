@@ -30,8 +30,10 @@ bool feed_complete(const struct feed *f, struct diag *d);
 bool feed_give(const struct feed *f, struct xrt_context *c, struct diag *d);
 
 struct tensor tensor_of(const struct xrt_tensor *t); /* a view */
-/* DIR/<name>.npy, '/' and ':' in the name as '_'. */
-bool write_output(const char *folder, const char *name, const struct tensor *t, struct diag *d);
+enum { OUTPUT_PATH = 2048 };
+/* FOLDER/<name><suffix>, '/' and ':' in the name as '_'. */
+bool output_path(char path[OUTPUT_PATH], const char *folder, const char *name, const char *suffix,
+                 struct diag *d);
 void print_output(FILE *out, const char *name, const struct tensor *t);
 
 #endif

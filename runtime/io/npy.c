@@ -43,6 +43,12 @@ static bool parse_descr(struct header *h, const char *s, struct diag *d, const c
         return bad(d, name, "no plain 'descr' (structured and object types have none)");
     h->order = strchr("<>|=", *s) && *s ? *s++ : '=';
     h->kind = *s ? *s++ : 0;
+    if (h->kind == 'O')
+        return fail(d,
+                    "%s: an array of Python objects, which are pickled and not read; save strings "
+                    "as numpy.save(file, array.astype('U')) (or 'S' for bytes), numbers with "
+                    "their own dtype",
+                    name);
     char *end;
     h->width = strtol(s, &end, 10);
     if (end == s || *end != '\'' || h->width < 0 || h->width > 1 << 20)
@@ -305,10 +311,8 @@ static int shape_text(const struct tensor *t, char *text, size_t room)
     return n + snprintf(text + n, room - (size_t)n, t->rank == 1 ? ",)" : ")");
 }
 
-bool npy_write(const char *path, const struct tensor *t, struct diag *d)
+void npy_put(FILE *f, const struct tensor *t)
 {
-    if (t->kind != VK_TENSOR)
-        return fail(d, "%s: a .npy file holds one tensor, not a sequence, optional or map", path);
     char shape[MAX_RANK * 24 + 8], descr[32], header[512];
     int64_t width = t->dtype == DT_STR ? longest(t) : 0;
     shape_text(t, shape, sizeof shape);
@@ -321,15 +325,22 @@ bool npy_write(const char *path, const struct tensor *t, struct diag *d)
     while ((10 + n + 1) % 64) /* data starts aligned */
         header[n++] = ' ';
     header[n++] = '\n';
+    uint8_t head[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)n, (uint8_t)(n >> 8)};
+    fwrite(head, 1, sizeof head, f);
+    fwrite(header, 1, (size_t)n, f);
+    if (t->dtype == DT_STR)
+        write_strings(f, t, width);
+    else if (tensor_bytes(t))
+        fwrite(t->data, 1, tensor_bytes(t), f);
+}
+
+bool npy_write(const char *path, const struct tensor *t, struct diag *d)
+{
     struct out_file o;
+    if (t->kind != VK_TENSOR)
+        return fail(d, "%s: a .npy file holds one tensor, not a sequence, optional or map", path);
     if (!out_open(&o, path, d))
         return false;
-    uint8_t head[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)n, (uint8_t)(n >> 8)};
-    fwrite(head, 1, sizeof head, o.f);
-    fwrite(header, 1, (size_t)n, o.f);
-    if (t->dtype == DT_STR)
-        write_strings(o.f, t, width);
-    else if (tensor_bytes(t))
-        fwrite(t->data, 1, tensor_bytes(t), o.f);
+    npy_put(o.f, t);
     return out_commit(&o, d);
 }

@@ -21,6 +21,8 @@ bool npy_read_bytes(const void *data, size_t size, const char *name, struct tens
 bool npy_as(struct tensor *t, int dtype, struct diag *d);
 
 bool npy_write(const char *path, const struct tensor *t, struct diag *d);
+/* The bytes of such a file; the caller checks the stream. */
+void npy_put(FILE *f, const struct tensor *t);
 
 struct npz_entry {
     char *name; /* without .npy */
@@ -31,6 +33,8 @@ struct npz {
     int count;
 };
 
+/* Names become members NAME.npy, stored. At most 65535, below 4 GiB in all. */
+bool npz_write(const char *path, const struct npz *z, struct diag *d);
 bool npz_read(const char *path, struct npz *out, struct diag *d);
 void npz_free(struct npz *z);
 

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 static bool read_member(const struct zip_member *m, const char *name, struct tensor *t,
                         struct diag *d)
@@ -65,4 +66,82 @@ void npz_free(struct npz *z)
     }
     free(z->entries);
     *z = (struct npz){0};
+}
+
+/* ---- writing ---- */
+
+static void put(FILE *f, uint64_t v, int bytes)
+{
+    for (int i = 0; i < bytes; i++, v >>= 8)
+        fputc((int)(v & 255), f);
+}
+
+/* What a member's header and its row of the list share. No time of day: the same tensors give the
+ * same bytes. */
+static void put_common(FILE *f, uint32_t crc, size_t size, size_t name)
+{
+    enum { VERSION = 20, UTF8 = 1 << 11, STORED = 0, TIME = 0, DATE = 1 << 5 | 1 /* 1980-01-01 */ };
+    put(f, VERSION, 2), put(f, UTF8, 2), put(f, STORED, 2), put(f, TIME, 2), put(f, DATE, 2);
+    put(f, crc, 4), put(f, size, 4), put(f, size, 4), put(f, name, 2), put(f, 0, 2);
+}
+
+/* The member to f, which is `at` bytes long, its row to the list; how many bytes it took, 0 after
+ * a failure. */
+static uint64_t put_member(FILE *f, FILE *list, const struct npz_entry *e, uint64_t at)
+{
+    char *bytes = NULL;
+    size_t size = 0, name = strlen(e->name) + 4;
+    FILE *member = open_memstream(&bytes, &size);
+    if (!member)
+        return 0;
+    npy_put(member, &e->t);
+    bool ok = !ferror(member);
+    ok = !fclose(member) && ok && name <= UINT16_MAX && size < UINT32_MAX;
+    if (ok) {
+        uint32_t crc = (uint32_t)crc32(0, (const Bytef *)bytes, (uInt)size);
+        put(f, 0x04034b50, 4), put_common(f, crc, size, name);
+        fprintf(f, "%s.npy", e->name);
+        fwrite(bytes, 1, size, f);
+        put(list, 0x02014b50, 4), put(list, 20, 2), put_common(list, crc, size, name);
+        put(list, 0, 2), put(list, 0, 2), put(list, 0, 2), put(list, 0, 4), put(list, at, 4);
+        fprintf(list, "%s.npy", e->name);
+    }
+    free(bytes);
+    return ok ? 30 + name + size : 0;
+}
+
+static void put_end(FILE *f, int count, size_t list, uint64_t at)
+{
+    put(f, 0x06054b50, 4), put(f, 0, 4);
+    put(f, (uint64_t)count, 2), put(f, (uint64_t)count, 2);
+    put(f, list, 4), put(f, at, 4), put(f, 0, 2);
+}
+
+bool npz_write(const char *path, const struct npz *z, struct diag *d)
+{
+    struct out_file o;
+    char *rows = NULL;
+    size_t size = 0;
+    uint64_t at = 0, taken = 1;
+    if (z->count > UINT16_MAX)
+        return fail(d, "%s: %d arrays, a .npz holds at most %d", path, z->count, UINT16_MAX);
+    if (!out_open(&o, path, d))
+        return false;
+    FILE *list = open_memstream(&rows, &size);
+    for (int i = 0; list && taken && i < z->count; i++, at += taken)
+        taken = put_member(o.f, list, &z->entries[i], at);
+    bool ok = list && taken;
+    if (list && fclose(list))
+        ok = false;
+    ok = ok ? at + size < UINT32_MAX || fail(d, "%s: more than 4 GiB", path)
+            : fail(d, "%s: out of memory, or an array of more than 4 GiB", path);
+    if (ok) {
+        fwrite(rows, 1, size, o.f);
+        put_end(o.f, z->count, size, at);
+    }
+    free(rows);
+    if (ok)
+        return out_commit(&o, d);
+    out_abandon(&o);
+    return false;
 }

@@ -9,7 +9,7 @@
 
 enum { FIRST = 6, BEST = 5 };
 
-static void print_value(FILE *out, const struct tensor *t, int64_t i)
+static void print_element(FILE *out, const struct tensor *t, int64_t i)
 {
     int class = dtype_class(t->dtype);
     if (class == DTC_STRING) {
@@ -70,7 +70,7 @@ void print_output(FILE *out, const char *name, const struct tensor *t)
     fprintf(out, "\n ");
     for (int64_t i = 0; i < n && i < FIRST; i++) {
         fputc(' ', out);
-        print_value(out, t, i);
+        print_element(out, t, i);
     }
     fprintf(out, "%s\n", n > FIRST ? " ..." : "");
     if (is_scores(t, n))
