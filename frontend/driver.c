@@ -105,6 +105,8 @@ static struct graph *load_any(const char *path, const struct import_options *o, 
     bool onnx = ends_with(path, ".onnx");
     bool stablehlo = !onnx && stablehlo_detect(f.data, f.size);
     bool hlo = !onnx && !stablehlo && hlo_detect(f.data, f.size);
+    if (known && !stablehlo && !hlo)
+        known = foreign_check_text(f.data, f.size, d);
     file_unmap(&f);
     if (!known)
         return NULL;

@@ -200,11 +200,14 @@ static const struct option_table table = {
 void print_help(void)
 {
     printf(
-        "xcc: compiles a model (.onnx, .hlo, .xir) into an archive for xrun\n\n"
+        "xcc: compiles a model into an archive for xrun\n\n"
         "    xcc MODEL -o OUT.neff [flags]       compile\n"
+        "    xcc KERNEL.xasm -o OUT.neff [flags] assemble\n"
         "    xcc compile MODEL --output OUT.neff the same, as neuronx-cc spells it\n"
         "    xcc test [flags] DIR...             compile, run and compare test cases\n"
-        "    xcc sign ARCHIVE --key KEY          for xrun --trust; --new-key KEY makes a key\n\n");
+        "    xcc sign ARCHIVE --key KEY          for xrun --trust; --new-key KEY makes a key\n\n"
+        "MODEL: ONNX (.onnx), StableHLO (.mlir, .mlirbc, .jaxexport), HLO (.hlo, .hlo.pb), or a graph\n"
+        "as text (.xir)\n\n");
     options_help(stdout, &table);
     printf("\npasses:");
     for (int i = 0; i < npasses; i++)

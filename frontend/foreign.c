@@ -40,6 +40,7 @@ static const struct {
      "jax.export.export(jax.jit(f))(*args).serialize() in Python makes what is read"},
     {0, "let _ =", 7, NULL, "a jaxpr, which is for reading",
      "jax.export.export(jax.jit(f))(*args).serialize() in Python makes what is read"},
+    {0, "1CCX", 4, NULL, "a compiled archive", "xrun runs it, xdump prints it"},
     {0, "GGUF", 4, NULL, "weights of llama.cpp (GGUF), without a graph",
      "export the model from its framework"},
     {8, "{\"", 2, "dtype", "weights (.safetensors), without a graph",
@@ -79,6 +80,16 @@ bool foreign_check(const char *path, const uint8_t *data, size_t size, struct di
         return fail(d, "this is %s; %s", formats[k].what, formats[k].way);
     }
     return true;
+}
+
+bool foreign_check_text(const uint8_t *data, size_t size, struct diag *d)
+{
+    size_t near = size < 4096 ? size : 4096;
+    for (size_t k = 0; k < near; k++)
+        if (data[k] < ' ' && !strchr("\t\n\r", data[k] ? data[k] : 1))
+            return true;
+    return fail(d, "this is text, but neither StableHLO nor HLO; ONNX is binary, a graph as text has "
+                   "the suffix .xir, assembly .xasm");
 }
 
 bool foreign_check_folder(const char *path, struct diag *d)

@@ -11,7 +11,9 @@ cmake --install "$build" --prefix "$prefix" >"$scratch/install.log"
 library=$(dirname "$(find "$prefix" -name xrt.pc)")
 export PKG_CONFIG_PATH="$library" LD_LIBRARY_PATH="${library%/pkgconfig}"
 example=$scratch/example.c
-sed -n '/^```c$/,/^```$/p' "$source/README.md" | sed '/^```/d' >"$example"
+# The programs of README.md: the first runs what JAX exported, the second the digit classifier.
+awk -v folder="$scratch" '/^```c$/ { n++; on = 1; next } /^```$/ { on = 0 }
+    on { print > (folder (n == 1 ? "/exported.c" : "/example.c")) }' "$source/README.md"
 
 check() { # PROGRAM
     answer=$("$1" "$scratch/digits.neff" "$source/models/digits/digit_7.npy")
@@ -32,6 +34,8 @@ flags="-std=c11 -Wall -Wextra -Werror"
 # shellcheck disable=SC2046,SC2086
 $cc $flags "$example" -o "$scratch/shared" $(pkg-config --cflags --libs xrt)
 check "$scratch/shared"
+# shellcheck disable=SC2046,SC2086
+$cc $flags "$scratch/exported.c" -o "$scratch/exported" $(pkg-config --cflags --libs xrt)
 # shellcheck disable=SC2046,SC2086
 $cc $flags $(pkg-config --cflags xrt) "$example" -o "$scratch/static" "$LD_LIBRARY_PATH/libxrt.a" \
     $(pkg-config --libs --static xrt | sed 's/-lxrt//')

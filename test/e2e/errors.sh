@@ -25,7 +25,7 @@ refuses 1 "empty.onnx" "$xcc" empty.onnx -o x.neff
 mkdir folder.onnx
 refuses 1 "not a regular file" "$xcc" folder.onnx -o x.neff
 cp "$source/models/digits/README.md" text.onnx
-refuses 1 "text.onnx" "$xcc" text.onnx -o x.neff
+refuses 1 "this is text" "$xcc" text.onnx -o x.neff
 size=$(wc -c <"$digits")
 for part in 1 100 1000 $((size / 2)) $((size - 1)); do
     head -c $part "$digits" >cut.onnx
@@ -45,6 +45,8 @@ rm -r models data
 # Other formats: what the file is, and the way to one that is read.
 : >empty.bin
 refuses 1 "the file is empty, expected a model" "$xcc" empty.bin -o x.neff
+printf '1CCX\000\000\000\000' >made.neff
+refuses 1 "a compiled archive; xrun runs it" "$xcc" made.neff -o x.neff
 printf '{ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }' >f.jaxpr
 refuses 1 "a jaxpr" "$xcc" f.jaxpr -o x.neff
 printf '\034\000\000\000TFL3\000\000' >m.tflite

@@ -2,6 +2,8 @@
 
     archive = xcc.torch.export(module, (x,))                      # bytes of a .neff
     fast = torch.compile(module, backend="xcc")                   # the same, behind torch.compile
+
+torch.compile finds the name where the package is installed; elsewhere import xcc.torch first.
 """
 from __future__ import annotations
 
@@ -58,3 +60,19 @@ def backend(graph: Any, examples: List[Any], **flags: Any) -> Callable[..., Tupl
         return out if isinstance(out, tuple) else (out,)
 
     return run
+
+
+def _register() -> None:
+    """Gives torch.compile the name "xcc" where the package is not installed, so that no entry point says it."""
+    from importlib.metadata import distributions
+
+    if any(e.group == "torch_dynamo_backends" and e.name == "xcc" for d in distributions() for e in d.entry_points):
+        return  # PyTorch registers it, and refuses a name twice
+    try:
+        from torch._dynamo import register_backend
+    except ImportError:  # without PyTorch, or with one before torch.compile
+        return
+    register_backend(backend, name="xcc")
+
+
+_register()
