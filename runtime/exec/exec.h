@@ -87,7 +87,10 @@ bool engine_threads_selected(void);
 /* The value that a guard of the program pins an input's symbol to. */
 int64_t pinned_value(const struct program *p, int symbol, int64_t otherwise);
 
-/* Physical cores this process may run on. */
+/* Physical cores this process may run on, and that its control group pays for ("150000 100000" of
+ * cpu.max are two). */
 int physical_cores(void);
+/* What cpu.max of a control group allows; 0: no limit. */
+int quota_cores(const char *text);
 
 #endif

@@ -1,6 +1,7 @@
 /* Worker threads: every lane of a job runs once, whatever runs beside them, and threads end up
  * allowed the CPUs they began with. */
 #define _GNU_SOURCE
+#include "runtime/exec/exec.h"
 #include "runtime/exec/pool.h"
 
 #include <pthread.h>
@@ -66,9 +67,23 @@ static void test_one_cpu(void **state)
     pthread_setaffinity_np(pthread_self(), sizeof before, &before);
 }
 
+static void test_quota(void **state)
+{
+    (void)state;
+    assert_int_equal(quota_cores("max 100000\n"), 0);
+    assert_int_equal(quota_cores("150000 100000\n"), 2);
+    assert_int_equal(quota_cores("100000 100000\n"), 1);
+    assert_int_equal(quota_cores("5000 100000\n"), 1);
+    assert_int_equal(quota_cores("50000"), 1);
+    assert_int_equal(quota_cores("100000 0\n"), 0);
+    assert_int_equal(quota_cores("-1 100000\n"), 0);
+    assert_int_equal(quota_cores(""), 0);
+    assert_true(physical_cores() >= 1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lanes),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lanes), cmocka_unit_test(test_quota),
                                        cmocka_unit_test(test_one_cpu)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
