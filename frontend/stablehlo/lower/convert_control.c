@@ -197,6 +197,36 @@ static bool called(struct sh_convert *c, const struct mlir_op *op, struct sh_att
     return true;
 }
 
+/* The operands but for those that only tell the shapes of dynamic results, which inference finds
+ * itself. */
+static struct hlo_instruction **data_operands(struct sh_convert *c, const struct mlir_op *op,
+                                              int *count)
+{
+    const struct mlir_attr *shapes = mlir_attr(op, "indices_of_shape_operands");
+    struct hlo_instruction **in = sh_operands(c, op);
+    int64_t *at = NULL;
+    int n = 0;
+    *count = 0;
+    if (shapes && !mlir_ints(c->arena, shapes, &n, &at)) {
+        SH_ERROR(c, "'indices_of_shape_operands' is no list of integers");
+        return NULL;
+    }
+    for (int k = 0; k < n; k++)
+        if (at[k] < 0 || at[k] >= op->operand_count) {
+            SH_ERROR(c, "'indices_of_shape_operands' names operand %lld of %d", (long long)at[k],
+                     op->operand_count);
+            return NULL;
+        }
+    for (int k = 0; in && k < op->operand_count; k++) {
+        bool is_shape = false;
+        for (int j = 0; j < n; j++)
+            is_shape |= at[j] == k;
+        if (!is_shape)
+            in[(*count)++] = in[k];
+    }
+    return in;
+}
+
 bool sh_convert_custom_call(struct sh_convert *c, const struct mlir_op *op)
 {
     static const char *const harmless[] = {"shape_assertion", "Sharding",
@@ -226,7 +256,8 @@ bool sh_convert_custom_call(struct sh_convert *c, const struct mlir_op *op)
         effect &= strcmp(target, harmless[k]) != 0;
     if (effect)
         sh_set_int(&l, HLO_ATTR_custom_call_has_side_effect, 1);
-    struct hlo_instruction **in = sh_operands(c, op);
+    int count;
+    struct hlo_instruction **in = data_operands(c, op, &count);
     if (!in || !called(c, op, &l))
         return false;
     const struct hlo_shape **v =
@@ -236,7 +267,7 @@ bool sh_convert_custom_call(struct sh_convert *c, const struct mlir_op *op)
             return false;
     const struct hlo_shape *s =
         op->result_count == 1 ? v[0] : hlo_shape_tuple(c->arena, op->result_count, v);
-    struct hlo_instruction *i = sh_emit(c, HLO_OP_CUSTOM_CALL, s, in, op->operand_count, &l);
+    struct hlo_instruction *i = sh_emit(c, HLO_OP_CUSTOM_CALL, s, in, count, &l);
     if (i && effect)
         sh_keep(c, i);
     return sh_finish(c, op, i);

@@ -194,6 +194,7 @@ bool mlir_int(const struct mlir_attr *a, int64_t *v);
 bool mlir_count(const struct mlir_type *t, int64_t *n);
 int mlir_dtype(const struct mlir_type *t); /* of the elements; DT_NONE for quantized and others */
 bool mlir_type_equal(const struct mlir_type *a, const struct mlir_type *b);
+/* As MLIR's text: a type for messages, cut after 400 characters; an attribute whole. */
 const char *mlir_type_text(struct arena *a, const struct mlir_type *t);
 const char *mlir_attr_text(struct arena *a, const struct mlir_attr *attr);
 /* "model.py:12", or the name of the location; NULL when nothing is known. */

@@ -546,12 +546,13 @@ void mlir_print(FILE *out, const struct mlir_module *m)
 
 /* ---- as strings ---- */
 
-static const char *in_arena(struct arena *a, FILE *f, char **text, size_t *size)
+/* At most LIMIT characters of what was printed to f. */
+static const char *in_arena(struct arena *a, FILE *f, char **text, size_t *size, size_t limit)
 {
     if (!f)
         return "?";
     fclose(f);
-    const char *s = arena_strndup(a, *text, *size < 400 ? *size : 400);
+    const char *s = arena_strndup(a, *text, *size < limit ? *size : limit);
     free(*text);
     return s;
 }
@@ -563,7 +564,7 @@ const char *mlir_type_text(struct arena *a, const struct mlir_type *t)
     FILE *f = open_memstream(&text, &size);
     if (f)
         put_type(f, t);
-    return in_arena(a, f, &text, &size);
+    return in_arena(a, f, &text, &size, 400);
 }
 
 const char *mlir_attr_text(struct arena *a, const struct mlir_attr *attr)
@@ -573,5 +574,5 @@ const char *mlir_attr_text(struct arena *a, const struct mlir_attr *attr)
     FILE *f = open_memstream(&text, &size);
     if (f)
         put_attr(f, attr);
-    return in_arena(a, f, &text, &size);
+    return in_arena(a, f, &text, &size, SIZE_MAX);
 }
