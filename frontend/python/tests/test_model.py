@@ -179,9 +179,14 @@ class Torch(unittest.TestCase):
             want = net(x)
             torch.testing.assert_close(xcc.load(xcc.torch.export(net, (x,), auto_cast="none"))(x), want)
             torch.testing.assert_close(torch.compile(net, backend="xcc")(x), want)
+            torch._dynamo.reset()
             wide = xcc.load(xcc.torch.export(net, (x,), {"x": {0: "batch"}}, ["x"], auto_cast="none"))
             self.assertEqual(wide.inputs[0].shape, ("batch", 8))
             torch.testing.assert_close(wide(torch.cat([x, x]))[3:], want)
+        y = torch.compile(net, backend="xcc")(x)
+        torch.testing.assert_close(y.detach(), want)
+        with self.assertRaisesRegex(xcc.XccError, "no gradients"):
+            y.sum().backward()
 
 
 @unittest.skipUnless(have("skl2onnx") and have("sklearn"), "scikit-learn or skl2onnx is not installed")

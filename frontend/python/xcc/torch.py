@@ -11,6 +11,7 @@ import io
 import warnings
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
+from ._lib import XccError
 from .compiler import compile as _compile
 from .model import Model
 
@@ -55,11 +56,17 @@ def backend(graph: Any, examples: List[Any], **flags: Any) -> Callable[..., Tupl
         return graph.forward
     used = {int(i.name.rsplit("_", 1)[1]) for i in model.inputs}
 
-    def run(*values: Any) -> Tuple[Any, ...]:
-        out = model(*[v.detach() for i, v in enumerate(values) if i in used])
-        return out if isinstance(out, tuple) else (out,)
+    class Forward(torch.autograd.Function):  # without it gradients would end here, unseen
+        @staticmethod
+        def forward(ctx: Any, *values: Any) -> Tuple[Any, ...]:
+            out = model(*[v.detach() for i, v in enumerate(values) if i in used])
+            return out if isinstance(out, tuple) else (out,)
 
-    return run
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            raise XccError("xcc computes no gradients; train with PyTorch, and compile the trained model")
+
+    return Forward.apply
 
 
 def _register() -> None:
