@@ -109,8 +109,9 @@ bool hlo_dynamic_pad(struct hlo_lower *l)
 }
 
 struct gather_lists {
-    int64_t offset[HLO_MAX_RANK], collapsed[HLO_MAX_RANK], map[HLO_MAX_RANK], vector[HLO_MAX_RANK];
-    int offsets, collapses, maps;
+    int64_t offset[HLO_MAX_RANK], collapsed[HLO_MAX_RANK], map[HLO_MAX_RANK], vector[HLO_MAX_RANK],
+        batching[HLO_MAX_RANK], index_batching[HLO_MAX_RANK];
+    int offsets, collapses, maps, batchings, index_batchings;
 };
 
 /* Whole slices of x at places along one dimension, whatever their sizes. */
@@ -144,35 +145,45 @@ static bool gather_along(struct hlo_lower *l, const struct gather_lists *g)
     return h_done(l, h_transpose(l, y, perm, total));
 }
 
-/* x, indices, sizes; offset_dims, collapsed_slice_dims, start_index_map, index_vector_dim */
+/* x, indices, sizes; offset_dims, collapsed_slice_dims, start_index_map, index_vector_dim,
+ * operand_batching_dims, start_indices_batching_dims */
 bool hlo_dynamic_gather(struct hlo_lower *l)
 {
     struct gather_lists g;
-    int64_t sizes[HLO_MAX_RANK];
-    int n, one;
+    int one;
     struct attrs a = {0};
     if (!list(l, 3, g.offset, &g.offsets) || !list(l, 4, g.collapsed, &g.collapses) ||
-        !list(l, 5, g.map, &g.maps) || !list(l, 6, g.vector, &one))
+        !list(l, 5, g.map, &g.maps) || !list(l, 6, g.vector, &one) ||
+        !list(l, 7, g.batching, &g.batchings) || !list(l, 8, g.index_batching, &g.index_batchings))
         return false;
-    struct value *x = h_in(l, 0), *size = h_in(l, 2);
-    bool known = size->constant != NULL;
-    if (!known && size->content.n >= 0) {
-        known = true;
-        for (int k = 0; k < size->content.n; k++)
-            known &= dim_is_const(size->content.v[k]);
-    }
+    struct value *x = h_in(l, 0), *size = shape_operand(l, 2);
+    if (!size)
+        return false;
+    bool known = size->constant || size->content.n >= 0;
+    for (int k = 0; k < size->content.n; k++)
+        known &= dim_is_const(size->content.v[k]);
     bool whole = !known && g.maps == 1 && g.collapses == 1 && g.map[0] == g.collapsed[0] &&
-                 size->content.n == h_rank(x);
+                 !g.batchings && size->content.n == h_rank(x);
     for (int k = 0; whole && k < h_rank(x); k++)
         whole = size->content.v[k] == (k == g.map[0] ? 1 : x->type.dims[k]);
     if (whole)
         return gather_along(l, &g);
-    if (!list(l, 2, sizes, &n))
-        return false;
     attr_set_ints(&l->g->arena, &a, "offset_dims", g.offset, g.offsets);
     attr_set_ints(&l->g->arena, &a, "collapsed_slice_dims", g.collapsed, g.collapses);
     attr_set_ints(&l->g->arena, &a, "start_index_map", g.map, g.maps);
     h_set_int(l, &a, "index_vector_dim", g.vector[0]);
-    attr_set_ints(&l->g->arena, &a, "slice_sizes", sizes, n);
-    return h_done(l, h_op(l, OP_gather_windows, (struct value *[]){x, h_in(l, 1)}, 2, &a));
+    if (g.batchings) {
+        attr_set_ints(&l->g->arena, &a, "operand_batching_dims", g.batching, g.batchings);
+        attr_set_ints(&l->g->arena, &a, "start_indices_batching_dims", g.index_batching,
+                      g.index_batchings);
+    }
+    if (known) {
+        int64_t sizes[HLO_MAX_RANK];
+        int n;
+        if (!list(l, 2, sizes, &n))
+            return false;
+        attr_set_ints(&l->g->arena, &a, "slice_sizes", sizes, n);
+    }
+    return h_done(
+        l, h_op(l, OP_gather_windows, (struct value *[]){x, h_in(l, 1), size}, known ? 2 : 3, &a));
 }

@@ -455,16 +455,13 @@ bool sh_convert_dynamic_pad(struct sh_convert *c, const struct mlir_op *op)
 
 bool sh_convert_dynamic_gather(struct sh_convert *c, const struct mlir_op *op)
 {
-    static const char *const lists[] = {"offset_dims", "collapsed_slice_dims", "start_index_map",
-                                        "index_vector_dim", NULL};
-    int64_t *batching;
-    int n;
-    if (!sh_ints(c, op, "operand_batching_dims", &n, &batching))
-        return false;
-    if (n > 0 && !c->verify_only) {
-        c->d->unsupported = true;
-        return SH_ERROR(c, "batching dimensions with slice sizes known only while running");
-    }
+    static const char *const lists[] = {"offset_dims",
+                                        "collapsed_slice_dims",
+                                        "start_index_map",
+                                        "index_vector_dim",
+                                        "operand_batching_dims",
+                                        "start_indices_batching_dims",
+                                        NULL};
     return entries(c, op, 2, operand_rank(op)) && dynamic_call(c, op, lists);
 }
 

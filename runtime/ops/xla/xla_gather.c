@@ -1,6 +1,7 @@
 /* Windows picked by an array of start indices: gather_windows reads them, scatter_windows combines
  * updates into them. */
 #include "runtime/ops/common/combine.h"
+#include "runtime/ops/common/content.h"
 #include "runtime/ops/common/numeric.h"
 #include "runtime/ops/common/require.h"
 #include "runtime/ops/common/walk.h"
@@ -77,22 +78,42 @@ static int batch_rank(const struct windows *w, int index_rank)
 
 /* ---- shapes ---- */
 
+/* A window's size in every dimension of x: an attribute, or an operand of its own. */
+static bool window_sizes(struct infer *f, dim_t *size)
+{
+    const struct type *x = &f->in[0];
+    struct list l = list_of(f->attrs, "slice_sizes");
+    struct type t = {.rank = (int8_t)(l.count <= MAX_RANK ? l.count : RANK_UNKNOWN)};
+    if (has_input(f, 2))
+        content_shape(f, 2, &t);
+    else if (t.rank > 0)
+        memcpy(t.dims, l.v, sizeof *l.v * (size_t)t.rank);
+    if (diag_failed(f->d))
+        return false;
+    if (t.rank != x->rank)
+        return fail(f->d, "%d sizes of a window in an array of rank %d", t.rank, x->rank);
+    for (int i = 0; i < x->rank; i++) {
+        size[i] = t.dims[i];
+        if (dim_is_const(size[i]) && size[i] < 0)
+            return fail(f->d, "a window of %lld in dimension %d", (long long)size[i], i);
+        if (!require_at_most(f, size[i], x->dims[i], named("the window", 0, i)))
+            return false;
+    }
+    return true;
+}
+
 bool infer_gather_windows(struct infer *f)
 {
     const struct type *x = &f->in[0], *index = &f->in[1];
-    struct list sizes = list_of(f->attrs, "slice_sizes");
+    dim_t sizes[MAX_RANK];
     struct windows w;
     dim_t dims[MAX_RANK];
     if (x->rank < 0 || index->rank < 0)
         return infer_any(f, 0, x->dtype);
-    if (!dtype_is_int(index->dtype) || sizes.count != x->rank)
-        return fail(f->d, "indices of %s and %d sizes for rank %d", dtype_name(index->dtype),
-                    sizes.count, x->rank);
-    for (int i = 0; i < x->rank; i++)
-        if (sizes.v[i] < 0)
-            return fail(f->d, "a window of %lld in dimension %d", (long long)sizes.v[i], i);
-        else if (!require_at_most(f, sizes.v[i], x->dims[i], named("the window", 0, i)))
-            return false;
+    if (!dtype_is_int(index->dtype))
+        return fail(f->d, "indices of %s, expected integers", dtype_name(index->dtype));
+    if (!window_sizes(f, sizes))
+        return false;
     int vector = attr_int(f->attrs, "index_vector_dim", index->rank) < index->rank;
     int rank = list_of(f->attrs, "offset_dims").count + index->rank - vector;
     if (rank > MAX_RANK)
@@ -108,7 +129,7 @@ bool infer_gather_windows(struct infer *f)
         }
         while (window < x->rank && (has(w.collapsed, window) || has(w.batching, window)))
             window++;
-        dims[i] = window < x->rank ? sizes.v[window++] : 1;
+        dims[i] = window < x->rank ? sizes[window++] : 1;
     }
     return infer_out(f, 0, x->dtype, rank, dims);
 }
