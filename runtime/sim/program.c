@@ -289,7 +289,8 @@ static void sort_waits(struct sim *s)
         if (s->waits[i].times)
             s->waits[n++] = s->waits[i];
     s->nwaits = n;
-    qsort(s->waits, (size_t)n, sizeof *s->waits, by_ps);
+    if (n)
+        qsort(s->waits, (size_t)n, sizeof *s->waits, by_ps);
 }
 
 struct sim *sim_run(const struct program *p, const struct sim_options *o, struct diag *d)

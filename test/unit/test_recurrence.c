@@ -45,16 +45,18 @@ static const char *run(struct layer *l)
     static struct diag d;
     diag_clear(&d);
     add_steps(&l->b);
-    if (!program_check(l->b.p, &d))
-        return d.text;
-    struct model *m = model_new(l->b.p, &d);
-    struct context *c = context_new(m, 1, &d);
-    for (int i = 0; i < l->b.n; i++)
-        assert_true(context_set_input(c, i, &l->b.buffer[i], &d));
-    bool ok = context_run(c, &d);
-    assert_true(ok == !d.text[0]);
-    context_free(c);
-    model_free(m);
+    if (program_check(l->b.p, &d)) {
+        struct model *m = model_new(l->b.p, &d);
+        struct context *c = context_new(m, 1, &d);
+        for (int i = 0; i < l->b.n; i++)
+            assert_true(context_set_input(c, i, &l->b.buffer[i], &d));
+        bool ok = context_run(c, &d);
+        assert_true(ok == !d.text[0]);
+        context_free(c);
+        model_free(m);
+    } else {
+        program_free(l->b.p);
+    }
     for (int i = 0; i < l->b.n; i++)
         tensor_free(&l->b.buffer[i]);
     return d.text;

@@ -37,7 +37,8 @@ bool hlo_lower_broadcast(struct hlo_lower *l)
         return h_done(l, h_in(l, 0));
     struct hlo_ints at = hlo_attr_ints(l->i, HLO_ATTR_dimensions);
     int64_t dims[HLO_MAX_RANK];
-    memcpy(dims, l->i->shape->dims, sizeof *dims * (size_t)l->i->shape->rank);
+    if (l->i->shape->rank) /* those of a scalar are NULL */
+        memcpy(dims, l->i->shape->dims, sizeof *dims * (size_t)l->i->shape->rank);
     for (int k = 0; k < at.count && k < h_rank(h_in(l, 0)); k++)
         if (dims[at.v[k]] == HLO_UNBOUNDED)
             dims[at.v[k]] = h_in(l, 0)->type.dims[k];
