@@ -66,13 +66,17 @@ static void describe_values(struct xrt_model *m, const struct slot *s, struct xr
 static struct xrt_model *make_model(struct neff_file *f, struct diag *d)
 {
     struct program *p = neff_program(f, true, d);
-    struct xrt_model *m = p ? calloc(1, sizeof *m) : NULL;
-    if (p && !m) {
+    if (!p) { /* it would have closed the file */
+        neff_close(f);
+        free(f);
+        return NULL;
+    }
+    struct xrt_model *m = calloc(1, sizeof *m);
+    if (!m) {
         program_free(p);
         fail(d, "out of memory");
-    }
-    if (!m)
         return NULL;
+    }
     m->model = model_new(p, d);
     if (!m->model) {
         free(m);

@@ -330,7 +330,10 @@ bool sh_convert_convolution(struct sh_convert *c, const struct mlir_op *op)
 static struct hlo_instruction *constant_list(struct sh_convert *c, const int64_t *v, int n)
 {
     int64_t dims[1] = {n};
-    return sh_literal(c, HLO_S64, 1, dims, arena_copy(c->arena, v, sizeof *v * (size_t)(n + 1)));
+    int64_t *copy = ARENA_ARRAY(c->arena, int64_t, n + 1);
+    if (n)
+        memcpy(copy, v, sizeof *v * (size_t)n);
+    return sh_literal(c, HLO_S64, 1, dims, copy);
 }
 
 /* The operation's operands and the lists of the attributes named, in a call of its name. The
