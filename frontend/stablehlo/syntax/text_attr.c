@@ -58,7 +58,7 @@ static const struct mlir_attr *array(struct text *t)
 
 const struct mlir_attr *text_ints(struct text *t)
 {
-    int64_t v[1024];
+    int64_t v[1024 + 1];
     int n = 0;
     if (!text_need(t, "["))
         return NULL;

@@ -296,7 +296,7 @@ static bool slice(struct text *t, struct mlir_op *op)
 {
     static const char *const keys[] = {"start_indices", "limit_indices", "strides"};
     struct mlir_attr *v[3];
-    int64_t at[3][MLIR_MAX_RANK];
+    int64_t at[3][MLIR_MAX_RANK + 1];
     int n = 0;
     if (!operand(t, op) || !text_need(t, "["))
         return false;
