@@ -1,8 +1,6 @@
 #include "frontend/assemble.h"
 
-#include "backend/schedule/check_sync.h"
-#include "backend/schedule/schedule.h"
-#include "backend/tile/rules.h"
+#include "backend/schedule/prepare.h"
 #include "neff/base/file.h"
 #include "neff/isa/asm.h"
 #include "runtime/io/npy.h"
@@ -73,14 +71,15 @@ static bool take_constant(struct npz *z, struct slot *s, int slot, const char *f
     return true;
 }
 
-/* NAME.npz beside NAME.xasm. */
-static bool read_constants(struct program *p, const char *path, struct diag *d)
+bool assemble_constants(struct program *p, const char *path, struct diag *d)
 {
     int missing = 0;
     for (int i = 0; i < p->nslots; i++)
         missing += lacks_data(&p->slots[i]);
     if (!missing)
         return true;
+    if (!is_assembly(path))
+        return fail(d, "the text leaves out the data of %d constants", missing);
     char *file = arena_strdup(&p->arena, path);
     memcpy(file + strlen(file) - 5, ".npz", 5);
     struct npz *z = calloc(1, sizeof *z);
@@ -98,70 +97,27 @@ static bool read_constants(struct program *p, const char *path, struct diag *d)
     return true;
 }
 
-/* ---- order ---- */
-
-/* A text for `cpu` may be made for a chip; others say what they are for. */
-static const struct machine *choose_target(struct program *p, const struct command *c,
+/* What --target says, or the text. */
+static const struct machine *choose_target(const struct program *p, const struct command *c,
                                            struct diag *d)
 {
-    const char *target = p->target ? p->target : "cpu";
-    if (strcmp(c->target, "cpu") && strcmp(c->target, target)) {
-        if (strcmp(target, "cpu")) {
-            fail(d, "the program is for %s, --target says %s", target, c->target);
-            return NULL;
-        }
-        p->target = target = c->target;
-    }
+    const char *target = strcmp(c->target, "cpu") || !p->target ? c->target : p->target;
     const struct machine *m = machine_find(target);
     if (!m)
         fail(d, "unknown target '%s'", target);
     return m;
 }
 
-/* What is known of instructions' operands before anything runs. */
-static bool check_instructions(const struct program *p, const struct kernel *k,
-                               const struct machine *m, struct diag *d)
-{
-    int64_t trips[MAX_VARS];
-    struct tile_context c = {p, k, m, trips};
-    for (int g = 0; g < k->ngrid; g++)
-        trips[g] = dim_is_const(k->grid[g]) ? k->grid[g] : -1;
-    for (int i = 0; i < k->ninsns; i++) {
-        const struct insn *n = &k->insns[i];
-        const struct affine *count = &n->imm[IMM(loop, count)];
-        if (n->op == INSN_loop)
-            trips[n->imm[IMM(loop, var)].base] =
-                !count->nterms && dim_is_const(count->base) ? count->base : -1;
-        else if (n->op != INSN_end && !tile_check(&c, n, d))
-            return fail_in(d, "instruction %d (%s.%s)", i, engine_names[n->engine],
-                           insn_info(n->op)->name);
-    }
-    return true;
-}
-
-static bool order(struct program *p, const struct machine *m, struct diag *d)
-{
-    for (int i = 0; i < p->nkernels; i++) {
-        struct kernel *k = &p->kernels[i];
-        for (int t = 0; t < k->ntiles; t++)
-            k->tiles[t].fixed = m->strict && k->tiles[t].address >= 0;
-        if (!check_instructions(p, k, m, d) ||
-            !(k->nsemaphores ? place_kernel(p, k, m, d) : schedule_kernel(p, k, m, d)))
-            return fail_in(d, "kernel %d '%s'", i, k->name ? k->name : "");
-    }
-    if (!p->info)
-        p->info = "{}";
-    return check_program_sync(p, 1, d) && check_program_sync(p, 5, d);
-}
-
 struct program *assemble(const char *path, const struct command *c, struct diag *d)
 {
     struct program *p = read_text(path, d);
     const struct machine *m = p ? choose_target(p, c, d) : NULL;
-    bool ok = m && read_constants(p, path, d) && order(p, m, d) && program_check(p, d);
+    bool ok = m && assemble_constants(p, path, d) && prepare_program(p, m, false, d);
     if (!ok) {
         program_free(p);
         return NULL;
     }
+    if (!p->info)
+        p->info = "{}";
     return p;
 }

@@ -10,6 +10,9 @@
 /* Whether the file is named as assembly: .xasm. */
 bool is_assembly(const char *path);
 
+/* Constants whose data the text leaves out, from NAME.npz beside NAME.xasm. */
+bool assemble_constants(struct program *p, const char *path, struct diag *d);
+
 /*
  * Reads the text and makes it a program like one of the backend's: constants whose data the text
  * leaves out come from NAME.npz beside NAME.xasm; kernels without semaphores are ordered, placed

@@ -1,9 +1,6 @@
 #include "frontend/compile.h"
 
 #include "backend/backend.h"
-#include "neff/archive/archive.h"
-
-#include <stdlib.h>
 
 struct program *compile_graph(struct graph *g, const struct command *c, struct diag *d)
 {
@@ -14,25 +11,18 @@ struct program *compile_graph(struct graph *g, const struct command *c, struct d
         return NULL;
     }
     o.strict_target = m->strict;
-    return passes_run(g, &o, d) ? backend_compile(g, &o, m, d) : NULL;
+    struct program *p = passes_run(g, &o, d) ? backend_compile(g, &o, m, d) : NULL;
+    if (!p || custom_attach(p, c->custom_external, d))
+        return p;
+    program_free(p);
+    return NULL;
 }
 
-struct model *compile_and_load(struct graph *g, const struct command *c, const char *path,
-                               struct diag *d)
+struct model *model_of(struct program *p, const struct command *c, struct diag *d)
 {
-    struct program *p = compile_graph(g, c, d);
-    bool ok = p && neff_write(p, path, d);
+    struct custom_permission own = {.files = c->custom.files, .nfiles = c->custom.count};
+    if (custom_bind(p, &own, d))
+        return model_new(p, d);
     program_free(p);
-    struct neff_file *f = ok ? calloc(1, sizeof *f) : NULL;
-    if (!f || !neff_open(f, path, d)) {
-        free(f);
-        return NULL;
-    }
-    p = neff_program(f, true, d);
-    if (!p) {
-        neff_close(f);
-        free(f);
-        return NULL;
-    }
-    return model_new(p, d);
+    return NULL;
 }

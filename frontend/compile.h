@@ -1,5 +1,5 @@
 /*
- * From a graph to an archive, and back to something that runs.
+ * From a graph to a program.
  */
 #ifndef FRONTEND_COMPILE_H
 #define FRONTEND_COMPILE_H
@@ -12,8 +12,7 @@
  */
 struct program *compile_graph(struct graph *g, const struct command *c, struct diag *d);
 
-/* Compiles the graph, writes the archive to PATH, loads it as xrun would. NULL after a failure. */
-struct model *compile_and_load(struct graph *g, const struct command *c, const char *path,
-                               struct diag *d);
+/* A program as something that runs, with the operators that the user brings. Takes the program. */
+struct model *model_of(struct program *p, const struct command *c, struct diag *d);
 
 #endif

@@ -5,7 +5,9 @@
 #ifndef FRONTEND_DRIVER_H
 #define FRONTEND_DRIVER_H
 
+#include "frontend/custom_call.h"
 #include "frontend/import.h"
+#include "frontend/kernel_library.h"
 #include "passes/pass.h"
 
 enum exit_status { EXIT_BAD_INPUT = 1, EXIT_USAGE = 2, EXIT_INTERNAL = 70 };
@@ -17,12 +19,26 @@ struct command {
     const char *output; /* NULL when not given */
     struct options options;
     struct import_options import;
+    struct kernel_library kernels; /* of import.kernels; read by kernels_of_command */
+    const char **kernel_files;
+    int nkernel_files;
+    struct custom_choice custom; /* --custom-op */
+    bool custom_external;
     const char *target; /* row of the machine table */
     int emit;           /* enum emit_kind */
+    const char *standalone, *isa; /* --standalone's folder; or NULL */
+    bool threads, amalgamate;     /* of --standalone */
     bool verify, quiet, verbose, report;
+    bool explain, explain_nodes; /* the summary; each decision about each node */
+    const char *explain_node;    /* those about nodes of this name, a glob */
     bool help, version, list_operators;
     bool test;     /* `xcc test` */
     int framework; /* as given; not used */
+    /* what a cast may cost (cast_check.h) */
+    double cast_budget;     /* negative: not given */
+    const char **calibrate; /* .npz files */
+    int ncalibrate;
+    bool cast_given; /* --auto-cast or --auto-cast-type: casts are as asked for */
     /* of `xcc compile`, neuronx-cc's spelling (neuronx_options.h) */
     bool neuronx;
     const char *logfile, *notes;
@@ -44,6 +60,9 @@ void print_operators(void);
 
 /* Reads a model by its content and name; the text of a failure does not name the file. */
 struct graph *load_model(const char *path, const struct import_options *o, struct diag *d);
+
+/* Reads the files of --kernels, once. NULL, or the file that failed. */
+const char *kernels_of_command(struct command *c, struct diag *d);
 
 int compile_command(struct command *c);
 int test_command(struct command *c);

@@ -4,6 +4,7 @@
 #include "frontend/driver.h"
 #include "frontend/neuronx_options.h"
 #include "neff/base/options.h"
+#include "neff/isa/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,6 @@ static const struct {
     int type;
 } cast_types[] = {
     {"bf16", DT_BF16}, {"fp16", DT_F16}, {"tf32", CAST_TF32}, {"fp8_e4m3", DT_F8E4M3FN}};
-static const char *const targets[] = {"cpu", "trn1", "trn2", "inf2"};
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 
@@ -49,9 +49,32 @@ static bool set_shape(void *to, const char *v, struct diag *d)
     return true;
 }
 
+static bool add_custom_op(void *to, const char *v, struct diag *d)
+{
+    struct command *c = to;
+    c->import.custom = &c->custom;
+    custom_choose(&c->custom, v, &c->arena);
+    return true;
+}
+
+static bool set_cast(void *to, const char *v, struct diag *d)
+{
+    static const char *const words[] = {
+        [CAST_NONE] = "none", [CAST_MATMULT] = "matmult", [CAST_ALL] = "all"};
+    struct command *c = to;
+    c->cast_given = true;
+    for (int i = 0; i < COUNT(words); i++)
+        if (!strcmp(v, words[i])) {
+            c->options.auto_cast = i;
+            return true;
+        }
+    return fail(d, "--auto-cast takes none, matmult or all, got '%s'", v);
+}
+
 static bool set_cast_type(void *to, const char *v, struct diag *d)
 {
     struct command *c = to;
+    c->cast_given = true;
     for (int i = 0; i < COUNT(cast_types); i++)
         if (!strcmp(v, cast_types[i].name)) {
             c->options.cast_type = cast_types[i].type;
@@ -70,6 +93,60 @@ static bool add_keep(void *to, const char *v, struct diag *d)
     c->options.keep_fp32 = all;
     c->options.nkeep_fp32 = n + 1;
     return true;
+}
+
+static bool add_kernels(void *to, const char *v, struct diag *d)
+{
+    struct command *c = to;
+    const char **all = ARENA_ARRAY(&c->arena, const char *, c->nkernel_files + 1);
+    arena_move_(all, c->kernel_files, sizeof *all * (size_t)c->nkernel_files);
+    all[c->nkernel_files++] = v;
+    c->kernel_files = all;
+    return true;
+}
+
+static bool add_bind(void *to, const char *v, struct diag *d)
+{
+    struct command *c = to;
+    int n = c->import.nbinds;
+    const char **all = ARENA_ARRAY(&c->arena, const char *, n + 1);
+    arena_move_(all, c->import.binds, sizeof *all * (size_t)n);
+    all[n] = v;
+    c->import.binds = all;
+    c->import.nbinds = n + 1;
+    return true;
+}
+
+const char *kernels_of_command(struct command *c, struct diag *d)
+{
+    for (int i = 0; !c->import.kernels && i < c->nkernel_files; i++)
+        if (!kernel_library_read(&c->kernels, c->kernel_files[i], d))
+            return c->kernel_files[i];
+    c->import.kernels = &c->kernels;
+    return NULL;
+}
+
+static bool add_calibrate(void *to, const char *v, struct diag *d)
+{
+    enum { MOST = 16 };
+    struct command *c = to;
+    int n = c->ncalibrate;
+    if (n == MOST)
+        return fail(d, "--calibrate: more than %d files", MOST);
+    const char **all = ARENA_ARRAY(&c->arena, const char *, n + 1);
+    arena_move_(all, c->calibrate, sizeof *all * (size_t)n);
+    all[n] = v;
+    c->calibrate = all;
+    c->ncalibrate = n + 1;
+    return true;
+}
+
+static bool set_explain(void *to, const char *v, struct diag *d)
+{
+    struct command *c = to;
+    c->explain |= !v;
+    c->explain_node = v ? v : c->explain_node;
+    return !v || *v || fail(d, "--explain=NODE needs a name");
 }
 
 static bool set_level(void *to, const char *v, struct diag *d)
@@ -94,13 +171,13 @@ static bool set_target(void *to, const char *v, struct diag *d)
     struct command *c = to;
     if (c->neuronx && !strcmp(v, "trn1n")) /* trn1 with a faster network */
         v = "trn1";
-    for (int i = 0; i < COUNT(targets); i++)
-        if (!strcmp(v, targets[i])) {
-            c->target = targets[i];
-            c->options.strict_target = i > 0;
-            return true;
-        }
-    return fail(d, "--target takes cpu, trn1, trn2 or inf2, got '%s'", v);
+    const struct machine *m = machine_find(v);
+    char names[MACHINE_NAMES_SIZE];
+    if (!m)
+        return fail(d, "--target takes %s, got '%s'", machine_names(names, ", ", " or "), v);
+    c->target = m->name;
+    c->options.strict_target = m->strict;
+    return true;
 }
 
 static bool set_emit(void *to, const char *v, struct diag *d)
@@ -122,28 +199,59 @@ static bool set_limit_seconds(void *to, const char *v, struct diag *d)
 
 #define AT(field) OPTION_AT(struct command, field)
 
+static const char target_names[] =
+#define MACHINE(name, ...) "|" #name
+#include "neff/isa/machine.def"
+    ;
+
 static const struct option rows[] = {
     {"-o", "OUT.neff", OPTION_TEXT, AT(output), "where the archive goes", NULL, FOR_COMPILE},
     {"--output", "OUT.neff", OPTION_TEXT, AT(output), NULL, NULL, FOR_COMPILE},
     {"--shape", "NAME=1,3,224,224", OPTION_CALL, 0, "dims of an input, or of a named dim",
      set_shape, FOR_ALL},
-    {"--auto-cast", "none|matmult|all", OPTION_CHOICE, AT(options.auto_cast),
-     "what is cast from FP32 (matmult)", NULL, FOR_ALL},
+    {"--bind", "PARAMS.npz|.safetensors", OPTION_CALL, 0,
+     "arrays that inputs of their names become, as constants", add_bind, FOR_ALL},
+    {"--auto-cast", "none|matmult|all", OPTION_CALL, 0,
+     "what is cast from FP32; not given: matmult, with a check", set_cast, FOR_ALL},
     {"--auto-cast-type", "bf16|fp16|tf32|fp8_e4m3", OPTION_CALL, 0, "to which type (bf16)",
      set_cast_type, FOR_ALL},
     {"--keep-fp32", "GLOB", OPTION_CALL, 0, "but not these: node names, or op:Type", add_keep,
      FOR_ALL},
+    {"--kernels", "LIB.xasm", OPTION_CALL, 0,
+     "kernels that the model calls: domain xcc.kernel, custom-call", add_kernels, FOR_ALL},
+    {"--cast-budget", "R", OPTION_NUMBER, AT(cast_budget),
+     "keep in FP32 what it takes for outputs to be off by at most R of\ntheir largest value "
+     "(0.03 where no --auto-cast is given); 0: no check",
+     NULL, FOR_ALL},
+    {"--calibrate", "IN.npz", OPTION_CALL, 0, "inputs to measure that on; may be repeated",
+     add_calibrate, FOR_ALL},
     {"--winograd", "on|off", OPTION_CALL, 0,
      "3x3 convolutions by Winograd's method where that pays (on)", set_winograd, FOR_ALL},
     {"-O", "0|1|2|3", OPTION_JOINED, 0, "how much to optimise (2)", set_level, FOR_ALL},
-    {"--target", "cpu|trn1|trn2|inf2", OPTION_CALL, 0, "the machine (cpu)", set_target, FOR_ALL},
+    {"--target", target_names + 1, OPTION_CALL, 0, "the machine (cpu)", set_target, FOR_ALL},
+    {"--custom-op", "FILE.so", OPTION_CALL, 0,
+     "operators of your own (xop.h); the archive carries the file", add_custom_op, FOR_ALL},
+    {"--custom-op-external", NULL, OPTION_SWITCH, AT(custom_external),
+     "the archive has its name alone: xrun --custom-op FILE.so", NULL, FOR_COMPILE},
     {"--emit", "ir|asm", OPTION_CALL, 0, "print the graph or the program instead", set_emit,
      FOR_COMPILE},
     {"--print-after", "PASS|all", OPTION_TEXT, AT(options.print_after),
      "print the graph after a pass", NULL, FOR_ALL},
     {"--passes", "A,B", OPTION_TEXT, AT(options.only), "run these passes only", NULL, FOR_ALL},
-    {"--explain", NULL, OPTION_SWITCH, AT(options.explain),
-     "say why things were fused, cast, placed, or not", NULL, FOR_ALL},
+    {"--explain", "NODE", OPTION_MAYBE, 0,
+     "say what was fused, cast, placed, or not, and why: a summary;\n--explain=NODE: all about "
+     "nodes of that name (a glob)",
+     set_explain, FOR_ALL},
+    {"--explain-nodes", NULL, OPTION_SWITCH, AT(explain_nodes), "all about all nodes", NULL,
+     FOR_ALL},
+    {"--standalone", "DIR", OPTION_TEXT, AT(standalone),
+     "write C sources that make libNAME.a instead of an archive", NULL, FOR_COMPILE},
+    {"--isa", "LIST", OPTION_TEXT, AT(isa),
+     "of portable,avx2,avx512,avx512vnni,avx512bf16,neon: what these sources have (all)", NULL,
+     FOR_COMPILE},
+    {"--amalgamate", NULL, OPTION_SWITCH, AT(amalgamate), "their weights as C too, of any size",
+     NULL, FOR_COMPILE},
+    {"--threads", NULL, OPTION_SWITCH, AT(threads), NULL, NULL, FOR_COMPILE},
     {"--report", NULL, OPTION_SWITCH, AT(report),
      "say how long the target would take, as xsim does", NULL, FOR_COMPILE},
     {"--verify", NULL, OPTION_SWITCH, AT(verify), "compare with the plain routines, node by node",
@@ -199,15 +307,15 @@ static const struct option_table table = {
 
 void print_help(void)
 {
-    printf(
-        "xcc: compiles a model into an archive for xrun\n\n"
-        "    xcc MODEL -o OUT.neff [flags]       compile\n"
-        "    xcc KERNEL.xasm -o OUT.neff [flags] assemble\n"
-        "    xcc compile MODEL --output OUT.neff the same, as neuronx-cc spells it\n"
-        "    xcc test [flags] DIR...             compile, run and compare test cases\n"
-        "    xcc sign ARCHIVE --key KEY          for xrun --trust; --new-key KEY makes a key\n\n"
-        "MODEL: ONNX (.onnx), StableHLO (.mlir, .mlirbc, .jaxexport), HLO (.hlo, .hlo.pb), or a graph\n"
-        "as text (.xir)\n\n");
+    printf("xcc: compiles a model into an archive for xrun\n\n"
+           "    xcc MODEL -o OUT.neff [flags]       compile\n"
+           "    xcc KERNEL.xasm -o OUT.neff [flags] assemble\n"
+           "    xcc compile MODEL --output OUT.neff the same, as neuronx-cc spells it\n"
+           "    xcc test [flags] DIR...             compile, run and compare test cases\n"
+           "    xcc sign ARCHIVE --key KEY          for xrun --trust; --new-key KEY makes a key\n\n"
+           "MODEL: ONNX (.onnx), StableHLO (.mlir, .mlirbc, .jaxexport), HLO (.hlo, .hlo.pb), or a "
+           "graph\n"
+           "as text (.xir)\n\n");
     options_help(stdout, &table);
     printf("\npasses:");
     for (int i = 0; i < npasses; i++)
@@ -217,7 +325,7 @@ void print_help(void)
 
 bool command_parse(struct command *c, int argc, char **argv, enum subcommand sub, struct diag *d)
 {
-    *c = (struct command){.target = "cpu", .rtol = -1, .atol = -1, .norm_tol = -1};
+    *c = (struct command){.target = "cpu", .rtol = -1, .atol = -1, .norm_tol = -1, .cast_budget = -1};
     c->options = (struct options){.opt_level = 2, .auto_cast = CAST_MATMULT, .cast_type = DT_BF16};
     c->files = ARENA_ARRAY(&c->arena, const char *, argc + 1);
     c->test = sub == COMMAND_TEST;
@@ -228,6 +336,7 @@ bool command_parse(struct command *c, int argc, char **argv, enum subcommand sub
 
 void command_free(struct command *c)
 {
+    kernel_library_free(&c->kernels);
     struct arena a = c->arena;
     arena_free(&a);
 }

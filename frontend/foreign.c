@@ -29,11 +29,17 @@ static const struct {
      "torch.export.load(FILE) reads it, and torch.onnx.export(program, args, \"model.onnx\") "
      "writes "
      "what is read"},
+    {0, "PK\003\004", 4, "/data/weights/", "a program of torch.export (.pt2)",
+     "torch.export.load(FILE) reads it, and torch.onnx.export(program, args, \"model.onnx\") "
+     "writes "
+     "what is read"},
     {0, "PK\003\004", 4, "config.json", "a Keras model",
      "model.export(DIR) and " TO_ONNX_TF
      "--saved-model DIR --output model.onnx write what is read"},
     {0, "PK\003\004", 4, ".npy", "arrays of NumPy (.npz), without a model", "give the model"},
     {0, "\x80\x02", 2, "torch", "a pickle of PyTorch", TO_ONNX_TORCH},
+    {0, "\x93NUMPY", 6, NULL, "an array of NumPy (.npy), without a model", "give the model"},
+    {0, "\x80\x04\x95", 3, NULL, "a Python pickle", "export the model from its framework"},
     {0, "{ lambda", 8, NULL, "a jaxpr, which is for reading",
      "jax.export.export(jax.jit(f))(*args).serialize() in Python makes what is read"},
     {0, "{ \033[", 4, "lambda", "a jaxpr, which is for reading",
@@ -88,8 +94,9 @@ bool foreign_check_text(const uint8_t *data, size_t size, struct diag *d)
     for (size_t k = 0; k < near; k++)
         if (data[k] < ' ' && !strchr("\t\n\r", data[k] ? data[k] : 1))
             return true;
-    return fail(d, "this is text, but neither StableHLO nor HLO; ONNX is binary, a graph as text has "
-                   "the suffix .xir, assembly .xasm");
+    return fail(d,
+                "this is text, but neither StableHLO nor HLO; ONNX is binary, a graph as text has "
+                "the suffix .xir, assembly .xasm");
 }
 
 bool foreign_check_folder(const char *path, struct diag *d)

@@ -20,9 +20,16 @@ struct shape_binding { /* --shape NAME=1,3,224,224 */
     bool used; /* set by the importer; the driver reports names that no model has */
 };
 
+struct kernel_library;
+struct custom_choice;
+
 struct import_options {
     struct shape_binding *shapes;
     int nshapes;
+    const char *const *binds; /* --bind FILE: inputs that become constants (bind_parameters.h) */
+    int nbinds;
+    const struct kernel_library *kernels; /* of --kernels (kernel_library.h); NULL: none */
+    struct custom_choice *custom; /* operators that the user brings; may be NULL */
     /* For tests, of ONNX models: has the last word on an input's type. May be NULL. */
     void (*adapt)(void *user, struct graph *g, const char *input, struct type *t);
     void *user;

@@ -44,7 +44,8 @@ struct xcc_kernel {
     int open[MAX_VARS];      /* index of the `loop` of each level */
     const char *at;          /* "k.py:12", or NULL */
     const char *file, *what; /* of the last xcc_at */
-    bool finished;
+    bool finished;  /* nothing can be added */
+    bool scheduled; /* and it has order, places, semaphores */
     char *text;
     size_t text_size;
 };

@@ -3,6 +3,7 @@
  */
 #include "frontend/kernel_api.h"
 
+#include "backend/schedule/check_sync.h"
 #include "backend/schedule/schedule.h"
 #include "neff/archive/archive.h"
 #include "neff/isa/asm.h"
@@ -86,48 +87,8 @@ static void set_steps(struct program *p, struct program_region *r)
         r->steps[r->nsteps++] = (struct step){STEP_LAUNCH, i};
 }
 
-/* The kernel's own order and tiles, to begin again with. */
-struct draft {
-    struct insn *insns;
-};
-
-static struct draft keep_draft(struct xcc_kernel *k)
-{
-    const struct kernel *kernel = kernel_of_api(k);
-    return (struct draft){
-        arena_copy(&k->p->arena, kernel->insns, sizeof *kernel->insns * (size_t)kernel->ninsns)};
-}
-
-static void restore_draft(struct xcc_kernel *k, const struct draft *d)
-{
-    struct kernel *kernel = kernel_of_api(k);
-    memcpy(kernel->insns, d->insns, sizeof *kernel->insns * (size_t)kernel->ninsns);
-    for (int i = 0; i < kernel->ntiles; i++) {
-        kernel->tiles[i].fixed = false;
-        kernel->tiles[i].address = -1;
-    }
-}
-
-/* In cache, tiles that were used just now are the best; on a chip, tiles share memory when they
- * must, for then engines wait for each other. */
-static bool schedule(struct xcc_kernel *k, struct diag *d)
-{
-    if (!k->machine->strict) {
-        reuse_tiles(k->p, kernel_of_api(k), true);
-        return schedule_program(k->p, k->machine, d);
-    }
-    struct draft draft = keep_draft(k);
-    if (schedule_program(k->p, k->machine, d))
-        return true;
-    if (!strstr(d->text, "no room") && !strstr(d->text, "of each partition"))
-        return false;
-    restore_draft(k, &draft);
-    reuse_tiles(k->p, kernel_of_api(k), false);
-    diag_clear(d);
-    return schedule_program(k->p, k->machine, d);
-}
-
-bool kernel_complete(struct xcc_kernel *k, struct diag *d)
+/* The program's regions, inputs and outputs. */
+static bool close_kernel(struct xcc_kernel *k, struct diag *d)
 {
     struct program *p = k->p;
     if (k->finished)
@@ -146,7 +107,20 @@ bool kernel_complete(struct xcc_kernel *k, struct diag *d)
         return false;
     set_steps(p, r);
     k->finished = true;
-    return program_check(p, d) && schedule(k, d) && program_check(p, d);
+    return program_check(p, d);
+}
+
+bool kernel_complete(struct xcc_kernel *k, struct diag *d)
+{
+    if (k->scheduled)
+        return true;
+    if (!close_kernel(k, d))
+        return false;
+    k->scheduled = true;
+    for (int i = 0; i < k->p->nkernels; i++)
+        if (!schedule_traced(k->p, &k->p->kernels[i], k->machine, d))
+            return fail_in(d, "kernel %d '%s'", i, k->p->kernels[i].name);
+    return program_check(k->p, d) && check_program_grids(k->p, 1, d);
 }
 
 static bool complete(struct xcc_kernel *k)
@@ -172,14 +146,12 @@ bool xcc_kernel_write(struct xcc_kernel *k, const char *path)
     return complete(k) && (neff_write(k->p, path, &d) || kernel_fail(k, &d));
 }
 
-const char *xcc_kernel_text(struct xcc_kernel *k)
+static const char *print_text(struct xcc_kernel *k, bool whole)
 {
-    if (!complete(k))
-        return NULL;
     free(k->text);
     k->text = NULL;
     FILE *f = open_memstream(&k->text, &k->text_size);
-    bool ok = f && program_print(k->p, f);
+    bool ok = f && (whole ? program_print_whole(k->p, f) : program_print(k->p, f));
     if (f && fclose(f) != 0)
         ok = false;
     struct diag d = {0};
@@ -188,4 +160,25 @@ const char *xcc_kernel_text(struct xcc_kernel *k)
         kernel_fail(k, &d);
     }
     return ok ? k->text : NULL;
+}
+
+const char *xcc_kernel_text(struct xcc_kernel *k)
+{
+    return complete(k) ? print_text(k, false) : NULL;
+}
+
+const char *xcc_kernel_assembly(struct xcc_kernel *k)
+{
+    struct diag d = {0};
+    if (diag_failed(&k->d)) {
+        api_fail(&k->d);
+        return NULL;
+    }
+    k->at = NULL;
+    if (k->scheduled)
+        fail(&d, "the kernel is finished: it has the order and places of its target");
+    else if (close_kernel(k, &d))
+        return print_text(k, true);
+    kernel_fail(k, &d);
+    return NULL;
 }

@@ -2,10 +2,13 @@
  * Models of xcc.h: the command line's way from a model to an archive, in memory.
  */
 #include "frontend/assemble.h"
+#include "frontend/cast_check.h"
 #include "frontend/compile.h"
+#include "frontend/report.h"
 #include "frontend/xcc.h"
 #include "neff/archive/archive.h"
 #include "neff/base/file.h"
+#include "neff/base/recover.h"
 #include "neff/base/version.h"
 
 #include "frontend/kernel_api.h"
@@ -73,19 +76,30 @@ static void forward_warning(void *user, const char *text)
         f->message(f->user, XCC_WARNING, text);
 }
 
-static bool compile_model(const char *path, const struct command *c, struct xcc_bytes *out,
+static void forward_note(void *user, const char *text)
+{
+    const struct forward *f = user;
+    if (f->message)
+        f->message(f->user, XCC_NOTE, text);
+}
+
+static bool compile_model(const char *path, struct command *c, struct xcc_bytes *out,
                           struct diag *d)
 {
     bool text = is_assembly(path);
+    if (kernels_of_command(c, d))
+        return false;
     struct graph *g = text ? NULL : load_model(path, &c->import, d);
-    struct program *p = text ? assemble(path, c, d) : g ? compile_graph(g, c, d) : NULL;
+    struct program *p = text ? assemble(path, c, d)
+                        : g  ? compile_checked(path, &g, c, forward_note, d->user, d)
+                             : NULL;
     bool ok = p && neff_write_memory(p, &out->data, &out->size, d);
     program_free(p);
     graph_free(g);
     return ok;
 }
 
-bool xcc_compile(const char *path, const char *options, struct xcc_bytes *out, xcc_message message,
+static bool compile_to_memory(const char *path, const char *options, struct xcc_bytes *out, xcc_message message,
                  void *user)
 {
     struct forward f = {message, user};
@@ -103,6 +117,21 @@ bool xcc_compile(const char *path, const char *options, struct xcc_bytes *out, x
     return !diag_failed(&d) || api_fail(&d);
 }
 
+bool xcc_compile(const char *path, const char *options, struct xcc_bytes *out, xcc_message message,
+                 void *user)
+{
+    struct recovery r;
+    if (RECOVERED(r)) {
+        struct diag d = {0};
+        fail(&d, "%s: out of memory", path);
+        *out = (struct xcc_bytes){0};
+        return api_fail(&d);
+    }
+    bool ok = compile_to_memory(path, options, out, message, user);
+    recovery_end(&r);
+    return ok;
+}
+
 bool xcc_compile_memory(const void *model, size_t size, const char *name, const char *options,
                         struct xcc_bytes *out, xcc_message message, void *user)
 {
@@ -113,4 +142,36 @@ bool xcc_compile_memory(const void *model, size_t size, const char *name, const 
     bool ok = xcc_compile(name, options, out, message, user);
     file_lend(NULL, NULL, 0, &d);
     return ok;
+}
+
+static bool simulate(const void *archive, size_t size, struct xcc_bytes *json, struct diag *d)
+{
+    struct neff_file f = {0};
+    if (!neff_open_memory(&f, archive, size, "archive", d))
+        return false;
+    char *text = NULL;
+    struct program *p = neff_program(&f, false, d);
+    FILE *out = p ? open_memstream(&text, &json->size) : NULL;
+    bool ok = out && report_json(p, out, d);
+    if (out && fclose(out) != 0)
+        ok = false;
+    program_free(p);
+    neff_close(&f);
+    json->data = ok ? text : NULL;
+    if (!ok)
+        free(text);
+    return ok || diag_failed(d) ? ok : fail(d, "out of memory");
+}
+
+bool xcc_simulate(const void *archive, size_t size, struct xcc_bytes *json)
+{
+    struct diag d = {0};
+    *json = (struct xcc_bytes){0};
+    void *aligned = aligned_alloc(64, (size + 63) / 64 * 64 + 64); /* as it would be mapped */
+    bool ok = aligned || fail(&d, "out of memory");
+    if (ok)
+        memcpy(aligned, archive, size);
+    ok = ok && simulate(aligned, size, json, &d);
+    free(aligned);
+    return ok || api_fail(&d);
 }

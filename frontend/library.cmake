@@ -5,8 +5,8 @@ add_library(libxcc SHARED $<TARGET_OBJECTS:neff> $<TARGET_OBJECTS:neff_write> $<
             $<TARGET_OBJECTS:runtime_io> $<TARGET_OBJECTS:sim> ${KERNEL_OBJECTS} $<TARGET_OBJECTS:passes> $<TARGET_OBJECTS:tile>
             $<TARGET_OBJECTS:backend>
             $<TARGET_OBJECTS:frontend>)
-target_link_libraries(libxcc PRIVATE ${XRT_LIBS} ${PROTOBUFC_LIBRARIES} ${ARCHIVE_LIBRARIES} ${NETTLE_LIBRARIES}
-                      ${ZLIB_LIBRARIES})
+target_link_libraries(libxcc PRIVATE ${XRT_LIBS} ${PROTOBUFC_LIBRARIES} ${NETTLE_LIBRARIES} ${ZLIB_LIBRARIES}
+                      ${CMAKE_DL_LIBS})
 # xrt.h's functions stay with libxrt.
 set(names ${CMAKE_CURRENT_BINARY_DIR}/xcc.map)
 file(WRITE ${names} "{ global: xcc_*; local: *; };\n")

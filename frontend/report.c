@@ -4,7 +4,7 @@
 
 enum { MOST_RECORDS = 1 << 20, MOST_INSNS = 20000000 };
 
-bool print_report(const struct program *p, struct diag *d)
+static bool simulate(const struct program *p, bool json, FILE *out, struct diag *d)
 {
     struct arena scratch = {0};
     const char *assumed = NULL;
@@ -14,11 +14,24 @@ bool print_report(const struct program *p, struct diag *d)
     if (s) {
         struct sim_summary y;
         sim_summarise(s, &y);
-        if (assumed)
-            printf("not given, taken as 1: %s\n", assumed);
-        sim_print(s, &y, stdout);
+        if (json)
+            sim_print_json(s, &y, out);
+        else if (assumed)
+            fprintf(out, "not given, taken as 1: %s\n", assumed);
+        if (!json)
+            sim_print(s, &y, out);
     }
     sim_free(s);
     arena_free(&scratch);
-    return s || fail_in(d, "--report");
+    return s != NULL;
+}
+
+bool print_report(const struct program *p, struct diag *d)
+{
+    return simulate(p, false, stdout, d) || fail_in(d, "--report");
+}
+
+bool report_json(const struct program *p, FILE *out, struct diag *d)
+{
+    return simulate(p, true, out, d);
 }

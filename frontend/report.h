@@ -6,7 +6,11 @@
 
 #include "neff/isa/program.h"
 
+#include <stdio.h>
+
 /* On stdout. Dims that are not known count as 1. */
 bool print_report(const struct program *p, struct diag *d);
+/* The same as one JSON object. */
+bool report_json(const struct program *p, FILE *out, struct diag *d);
 
 #endif

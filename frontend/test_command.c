@@ -1,8 +1,11 @@
 /*
  * xcc test: every folder in a process of its own, so that a crash in one does not end the run.
  */
+#include "frontend/cast_check.h"
 #include "frontend/compile.h"
 #include "frontend/test_case.h"
+#include "neff/archive/archive.h"
+#include "runtime/exec/exec.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,13 +112,36 @@ static struct tolerance choose(const struct command *c, const struct test_case *
     };
 }
 
+/* Compiles the graph of `model`, writes the archive to PATH, loads it as xrun would. NULL after a
+ * failure. */
+static struct model *compile_and_load(const char *model, struct graph **g, const struct command *c,
+                               const char *path, struct diag *d)
+{
+    struct program *p = compile_checked(model, g, c, NULL, NULL, d);
+    bool ok = p && neff_write(p, path, d);
+    program_free(p);
+    struct neff_file *f = ok ? calloc(1, sizeof *f) : NULL;
+    if (!f || !neff_open(f, path, d)) {
+        free(f);
+        return NULL;
+    }
+    p = neff_program(f, true, d);
+    if (!p) {
+        neff_close(f);
+        free(f);
+        return NULL;
+    }
+    return model_of(p, c, d);
+}
+
 /* Compiles to a temporary archive and loads that: what is tested is what a user runs. */
-static struct model *build(struct graph *g, const struct command *c, struct diag *d)
+static struct model *build(const char *file, struct graph **g, const struct command *c,
+                           struct diag *d)
 {
     const char *folder = getenv("TMPDIR");
     char path[512];
     snprintf(path, sizeof path, "%s/xcc_test_%ld.neff", folder ? folder : "/tmp", (long)getpid());
-    struct model *m = compile_and_load(g, c, path, d);
+    struct model *m = compile_and_load(file, g, c, path, d);
     unlink(path);
     return m;
 }
@@ -123,7 +149,7 @@ static struct model *build(struct graph *g, const struct command *c, struct diag
 static bool run_case(struct command *c, const struct test_case *t, struct diag *d)
 {
     struct tolerance tol = choose(c, t);
-    struct graph *g = load_model(t->model, &c->import, d);
+    struct graph *g = kernels_of_command(c, d) ? NULL : load_model(t->model, &c->import, d);
     struct model *m = NULL;
     struct context *run = NULL;
     bool ok = g != NULL;
@@ -133,7 +159,7 @@ static bool run_case(struct command *c, const struct test_case *t, struct diag *
             o.only = "infer";
         ok = passes_run(g, &o, d);
     } else if (ok) {
-        m = build(g, c, d);
+        m = build(t->model, &g, c, d);
         run = m ? context_new(m, 1, d) : NULL;
         ok = run != NULL;
     }

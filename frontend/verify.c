@@ -13,12 +13,11 @@ enum verdict { EXACT, ORDER, CAST, DEFECT, NVERDICTS };
 static const char *const verdicts[NVERDICTS] = {
     "equal", "order of accumulation", "rounding to the cast type", "more than rounding explains"};
 
-enum { MOST_REPORTED = 10 };
-
 struct difference { /* the element of a value that is worst for its bound */
     enum verdict verdict;
     int64_t at;
     double got, ref, allowed;
+    double largest; /* of the reference */
     bool nan;  /* NaN in one of them only */
     bool wide; /* half of the bounds allow anything: too much of the program lies before */
 };
@@ -28,8 +27,10 @@ struct verify {
     struct graph *g;
     struct capture capture;
     struct verify_errors errors;
-    int compared, nodes, unbounded, count[NVERDICTS], reported;
-    bool named_first;
+    int compared, nodes, unbounded, count[NVERDICTS];
+    double *accumulated; /* by value id: error against FP32 without the program's values; negative:
+                            not known */
+    const char *first_wrong; /* "node 'NAME' (Op): 'value'"; in the graph's arena */
     struct diag *d;
 };
 
@@ -60,6 +61,8 @@ static struct difference compare_exact(const struct tensor *got, const struct te
 static double storage_roundoff(const struct verify *v, const struct tensor *got,
                                const struct tensor *ref)
 {
+    if (!dtype_is_float(ref->dtype)) /* integers of a quantisation */
+        return 0;
     int have = float_format(got->dtype)->man_bits, want = float_format(ref->dtype)->man_bits;
     double cast = v->c->options.cast_type == CAST_TF32 ? cast_roundoff(&v->c->options) : 0;
     return have < want ? ldexp(1, -have - 1) : cast;
@@ -88,8 +91,14 @@ static struct difference compare_floats(const struct verify *v, const struct val
         if (is < r.verdict || (is == r.verdict && ratio <= worst))
             continue;
         worst = ratio;
-        r = (struct difference){is, k, a, b, fmax(by_order, by_cast), isnan(a) != isnan(b), false};
+        r = (struct difference){.verdict = is,
+                                .at = k,
+                                .got = a,
+                                .ref = b,
+                                .allowed = fmax(by_order, by_cast),
+                                .nan = isnan(a) != isnan(b)};
     }
+    r.largest = largest;
     r.wide = 2 * wide > tensor_count(ref) && largest > 0;
     return r;
 }
@@ -103,34 +112,40 @@ static const char *name_of(const struct verify *v, const struct value *x)
     return x->name ? x->name : "";
 }
 
+/* A line: error of the worst element, the bound for it, the error that has built up. */
 static void report(struct verify *v, const struct node *n, const struct value *x,
                    const struct difference *r)
 {
-    bool first = r->verdict != EXACT && !v->named_first;
-    v->named_first |= first;
-    bool defect = r->verdict == DEFECT && v->reported++ < MOST_REPORTED;
-    if (!defect && !v->c->verbose && (!first || v->c->quiet))
+    const char *where = arena_printf(&v->g->arena, "%s: '%s'", node_text(v->g, n), name_of(v, x));
+    if (r->verdict == DEFECT && !v->first_wrong)
+        v->first_wrong = where;
+    if (v->c->quiet && r->verdict != DEFECT)
         return;
-    printf("%s%s: '%s': %s", first ? "first difference: " : "", node_text(v->g, n), name_of(v, x),
-           verdicts[r->verdict]);
+    printf("%s%s: %s", r->verdict == DEFECT ? "WRONG: " : "", where, verdicts[r->verdict]);
     if (r->nan)
         printf("; NaN %s here", isnan(r->got) ? "is born" : "is lost");
     if (r->at >= 0)
-        printf("; element %lld is %.9g, expected %.9g, allowed %.3g", (long long)r->at, r->got,
-               r->ref, r->allowed);
+        printf("; element %lld is %.9g, expected %.9g: error %.3g, explained %.3g",
+               (long long)r->at, r->got, r->ref, fabs(r->got - r->ref), r->allowed);
+    if (v->accumulated && v->accumulated[x->id] >= 0)
+        printf("; accumulated %.3g of the largest", v->accumulated[x->id]);
     printf("\n");
 }
 
-/* The program's value takes the place of the reference's. */
-static void take(struct verify *v, const struct value *x, const struct tensor *got,
+/* The program's value takes the place of the reference's. One that is kept in a smaller type may be
+ * used unrounded too, by what its tile program goes on to compute. */
+static bool take(struct verify *v, const struct value *x, const struct tensor *got,
                  struct tensor *ref)
 {
+    bool floats = dtype_is_float(got->dtype) && dtype_is_float(ref->dtype);
+    double rounded = floats ? storage_roundoff(v, got, ref) : 0;
     if (got->dtype == ref->dtype && ref->dtype != DT_STR)
         memcpy(ref->data, got->data, tensor_bytes(ref));
     else if (is_real(ref))
         for (int64_t k = 0, n = tensor_count(ref); k < n; k++)
             dtype_store_f64(ref->dtype, ref->data, (size_t)k, tensor_f64(got, k));
     errors_clear(&v->errors, x);
+    return rounded == 0 || errors_of_storage(&v->errors, x, ref, rounded, v->d);
 }
 
 static const struct tensor *find(struct verify *v, const struct value *x, const struct tensor *ref)
@@ -144,22 +159,24 @@ static const struct tensor *find(struct verify *v, const struct value *x, const 
     return got || !x->name ? got : capture_find(&v->capture, x->name, ref);
 }
 
-static void check_value(struct verify *v, const struct node *n, const struct value *x,
+static bool check_value(struct verify *v, const struct node *n, const struct value *x,
                         struct tensor *ref)
 {
     const struct tensor *got = find(v, x, ref);
     if (!got ||
         (ref->dtype != got->dtype && !(dtype_is_float(ref->dtype) && dtype_is_float(got->dtype))))
-        return;
+        return true;
     if (!impure(n)) {
         struct difference r =
-            dtype_is_float(ref->dtype) ? compare_floats(v, x, got, ref) : compare_exact(got, ref);
+            dtype_is_float(ref->dtype) || v->errors.bounds[BOUND_ORDER][x->id]
+                ? compare_floats(v, x, got, ref)
+                : compare_exact(got, ref);
         v->compared++;
         v->count[r.verdict]++;
         v->unbounded += r.wide;
         report(v, n, x, &r);
     }
-    take(v, x, got, ref);
+    return take(v, x, got, ref);
 }
 
 static bool on_node(void *user, struct node *n, struct op_call *call)
@@ -171,8 +188,8 @@ static bool on_node(void *user, struct node *n, struct op_call *call)
     if (!errors_of_node(&v->errors, n, call, v->d))
         return false;
     for (int i = 0; i < n->nout; i++)
-        if (call->out[i])
-            check_value(v, n, n->out[i], call->out[i]);
+        if (call->out[i] && !check_value(v, n, n->out[i], call->out[i]))
+            return false;
     errors_done(&v->errors, n);
     return true;
 }
@@ -191,18 +208,49 @@ static bool run_program(struct verify *v, struct context *run, const struct prog
     return ok;
 }
 
-static bool run_reference(struct verify *v, const struct tensor *in)
+/* Runs the graph by the plain routines; `on_node` sees all. */
+static bool run_plain(struct verify *v, const struct tensor *in,
+                      bool (*hook)(void *user, struct node *n, struct op_call *call))
 {
-    struct interp_hooks hooks = {on_node, v};
+    struct interp_hooks hooks = {hook, v};
     int n = v->g->noutputs;
     struct tensor *out = calloc((size_t)n + 1, sizeof *out);
     if (!out)
         return fail(v->d, "out of memory");
-    bool ok = infer_types(v->g, v->d) && errors_init(&v->errors, v->g, &v->c->options, v->d) &&
-              interpret(v->g, v->g->main, in, v->g->main->nparams, out, n, &hooks, v->d);
+    bool ok = interpret(v->g, v->g->main, in, v->g->main->nparams, out, n, &hooks, v->d);
     for (int i = 0; ok && i < n; i++)
         tensor_free(&out[i]);
     free(out);
+    return ok;
+}
+
+/* How far the program's value is from the reference's, which nothing of the program has entered. */
+static bool note_accumulated(void *user, struct node *n, struct op_call *call)
+{
+    struct verify *v = user;
+    for (int i = 0; i < n->nout && n->parent == v->g->main; i++) {
+        const struct tensor *ref = call->out[i], *got = ref ? find(v, n->out[i], ref) : NULL;
+        double worst = 0, largest = 0;
+        if (!got || !dtype_is_float(ref->dtype) || !dtype_is_float(got->dtype))
+            continue;
+        for (int64_t k = 0, count = tensor_count(ref); k < count; k++) {
+            double b = tensor_f64(ref, k), e = fabs(tensor_f64(got, k) - b);
+            largest = isfinite(b) ? fmax(largest, fabs(b)) : largest;
+            worst = isfinite(e) ? fmax(worst, e) : worst;
+        }
+        v->accumulated[n->out[i]->id] = worst / fmax(largest, 1e-300);
+    }
+    return true;
+}
+
+static bool run_reference(struct verify *v, const struct tensor *in)
+{
+    bool ok = infer_types(v->g, v->d);
+    v->accumulated = ARENA_ARRAY(&v->g->arena, double, v->g->next_value + 1);
+    for (int i = 0; i <= v->g->next_value; i++)
+        v->accumulated[i] = -1;
+    ok = ok && (v->c->quiet || run_plain(v, in, note_accumulated)) &&
+         errors_init(&v->errors, v->g, &v->c->options, v->d) && run_plain(v, in, on_node);
     errors_free(&v->errors);
     return ok;
 }
@@ -230,7 +278,7 @@ bool verify_graph(struct graph *reference, struct model *m, const struct command
     struct verify v = {.c = c, .g = reference, .d = d};
     bool ok = compare(&v, m, c);
     *out = (struct verify_counts){v.nodes,       v.compared,      v.count[EXACT], v.count[ORDER],
-                                  v.count[CAST], v.count[DEFECT], v.unbounded};
+                                  v.count[CAST], v.count[DEFECT], v.unbounded,    v.first_wrong};
     return ok;
 }
 
@@ -244,6 +292,10 @@ static void summary(const struct verify_counts *n)
         printf("%d of them lie too far from the values that the program keeps for their bounds to "
                "say anything\n",
                n->unbounded);
+    if (n->first_wrong)
+        printf("first wrong: %s\n", n->first_wrong);
+    else
+        printf("no node is wrong\n");
 }
 
 int verify_command(struct command *c)
@@ -251,7 +303,8 @@ int verify_command(struct command *c)
     struct diag d = {0};
     struct verify_counts counts = {0};
     const char *file = c->files[0];
-    struct graph *compiled = load_model(file, &c->import, &d);
+    struct graph *compiled =
+        kernels_of_command(c, &d) ? NULL : load_model(file, &c->import, &d);
     struct graph *reference = compiled ? load_model(file, &c->import, &d) : NULL;
     struct program *p = reference ? compile_graph(compiled, c, &d) : NULL;
     bool ok = p && (!c->output || neff_write(p, c->output, &d));

@@ -4,7 +4,18 @@
  *
  * The program runs first and every value that it keeps is copied. Then the imported graph runs by
  * the plain routines, node by node; where the program has the value, the two are compared and the
- * program's takes the reference's place, so that what is seen at a node arose there and not before.
+ * program's takes the reference's place, so that what is seen at a node arose there and not before:
+ * an error upstream is no fault of what comes after it. A line per value says
+ *
+ *   error        of the element that is worst for its bound
+ *   explained    the bound: what rounding may do from the last values that the program keeps to this
+ *                one. Sums of products: 32 u S, with S the sum of their magnitudes and u = 2^-24; where
+ *                operands are cast to a type of roundoff c, (2c + c^2) S more; functions of elements
+ *                8 u of the element; what bounds of operands do to a result is found by running the
+ *                plain routine on operands moved by them (verify_error.c)
+ *   accumulated  the error against FP32 throughout, relative to the largest value
+ *
+ * and the last line which node is the first that is wrong, or that none is.
  */
 #ifndef FRONTEND_VERIFY_H
 #define FRONTEND_VERIFY_H
@@ -20,6 +31,7 @@ int verify_command(struct command *c);
 struct verify_counts { /* values compared, by what their worst element needs to be explained */
     int nodes, compared, equal, by_order, by_cast, by_more;
     int unbounded; /* of the compared: bounds too wide to say anything */
+    const char *first_wrong; /* lives in the reference graph; NULL: none is */
 };
 
 /*
@@ -35,7 +47,8 @@ bool verify_graph(struct graph *reference, struct model *m, const struct command
 struct captured { /* a value that the program keeps */
     const char *name;
     struct tensor value;
-    int order; /* of capturing */
+    int order;   /* of capturing */
+    bool turned; /* was kept with channels last, has been put in order */
 };
 struct capture {
     const struct program *p;

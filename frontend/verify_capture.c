@@ -137,6 +137,11 @@ static bool channels_first(struct tensor *t, const struct tensor *like)
     return true;
 }
 
+static bool has_dims(const struct tensor *t, int rank, const int64_t *dims)
+{
+    return t->rank == rank && (!rank || !memcmp(t->dims, dims, sizeof *dims * (size_t)rank));
+}
+
 const struct tensor *capture_find(struct capture *k, const char *name, const struct tensor *like)
 {
     int rank = like->rank;
@@ -146,8 +151,15 @@ const struct tensor *capture_find(struct capture *k, const char *name, const str
         return t;
     for (int i = 0; i < rank; i++)
         dims[i] = like->dims[i == 0 ? 0 : i == rank - 1 ? 1 : i + 1];
-    t = with_dims(k, arena_printf(&k->arena, "%s" CHANNELS_LAST_NAME, name), rank, dims);
-    return t && channels_first(t, like) ? t : NULL;
+    const char *last = arena_printf(&k->arena, "%s" CHANNELS_LAST_NAME, name);
+    for (int i = first_of(k, last); i < k->count && !strcmp(k->list[i].name, last); i++) {
+        struct captured *c = &k->list[i];
+        if (!c->turned && has_dims(&c->value, rank, dims))
+            c->turned = channels_first(&c->value, like);
+        if (c->turned && has_dims(&c->value, rank, like->dims))
+            return &c->value;
+    }
+    return NULL;
 }
 
 const struct tensor *capture_output(struct capture *k, int i, const struct tensor *like)

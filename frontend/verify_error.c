@@ -12,6 +12,7 @@ enum {              /* roundings of f32 that an operator may make */
        WHOLE = 16,  /* relative to the largest element */
        ELEMENT = 8, /* relative to the element */
        BODY = 1024, /* of a branch or loop, relative to the largest element */
+       STEPS = 256, /* of a recurrent layer, whose steps pass their roundings on; the same */
 };
 
 enum { LINEAR = 1, CASTS = 2 };
@@ -82,6 +83,17 @@ void errors_clear(struct verify_errors *e, const struct value *v)
     }
 }
 
+bool errors_of_storage(struct verify_errors *e, const struct value *v, const struct tensor *t,
+                       double roundoff, struct diag *d)
+{
+    int64_t n = tensor_count(t);
+    double *bound = e->bounds[BOUND_CAST][v->id] = calloc((size_t)n + 1, sizeof *bound);
+    for (int64_t k = 0; bound && k < n; k++)
+        if (isfinite(tensor_f64(t, k)))
+            bound[k] = roundoff * fabs(tensor_f64(t, k));
+    return bound || fail(d, "out of memory");
+}
+
 void errors_free(struct verify_errors *e)
 {
     for (int b = 0; b < NBOUNDS; b++) {
@@ -102,6 +114,12 @@ void errors_done(struct verify_errors *e, const struct node *n)
 static bool is_float(const struct tensor *t)
 {
     return t->kind == VK_TENSOR && dtype_is_float(t->dtype);
+}
+
+/* Integers that stand for reals: operands near the middle between two of them go either way. */
+static bool is_quantised(const struct node *n, const struct tensor *t)
+{
+    return n->op == OP_quantize_linear && t->kind == VK_TENSOR && dtype_is_int(t->dtype);
 }
 
 static double random_sign(uint64_t *seed)
@@ -153,8 +171,11 @@ static void change_operand(struct verify_errors *e, enum change how, const doubl
             x = fabs(x);
         else
             x += (sign != 0 ? sign : random_sign(&e->seed)) *
-                 (how == BY_BOUND ? bound ? bound[k] : 0 : u * fabs(x));
-        dtype_store_f64(t->dtype, t->data, (size_t)k, x);
+                 (how == BY_BOUND ? (bound ? bound[k] : 0) + e->nearby * fabs(x) : u * fabs(x));
+        if (dtype_is_int(t->dtype))
+            dtype_store_i64(t->dtype, t->data, (size_t)k, (int64_t)nearbyint(x));
+        else
+            dtype_store_f64(t->dtype, t->data, (size_t)k, x);
     }
 }
 
@@ -171,7 +192,8 @@ static bool run_again(struct verify_errors *e, struct node *n, struct op_call *c
     for (int i = 0; ok && i < c->nin; i++) {
         r->in[i].kind = VK_NONE;
         ok = tensor_copy(&r->in[i], c->in[i], &quiet);
-        if (ok && is_float(c->in[i]))
+        bool bounded = how == BY_BOUND && bounds && n->in[i] && bounds[n->in[i]->id];
+        if (ok && (is_float(c->in[i]) || (bounded && dtype_is_int(c->in[i]->dtype))))
             change_operand(e, how, bounds && n->in[i] ? bounds[n->in[i]->id] : NULL,
                            direction(n, i, draw), &r->in[i]);
         r->lists[i] = &r->in[i];
@@ -226,6 +248,8 @@ static void own_rounding(const struct verify_errors *e, const struct node *n,
         y->dtype == DT_F32 || y->dtype == DT_F64 ? 0 : ldexp(1, -float_format(y->dtype)->man_bits);
     bool unary = (flags & OPF_ELEMENTWISE) && c->nin == 1 && is_float(x) && tensor_count(x) == r->n;
     double whole = flags & (OPF_ELEMENTWISE | OPF_VIEW) ? 0 : WHOLE * u * largest(y), body = 0;
+    if (n->op == OP_lstm || n->op == OP_gru || n->op == OP_rnn)
+        whole = STEPS * u * largest(y);
     if (n->nregions) { /* whatever its body does */
         whole = BODY * u * largest(y);
         body = cast_roundoff(e->o) > 0 ? INFINITY : 0;
@@ -272,8 +296,8 @@ static bool disturbance(struct verify_errors *e, struct node *n, struct op_call 
         return fail(d, "out of memory");
     for (int draw = 0; draw < DRAWS; draw++) {
         struct again a;
-        if (run_again(e, n, c, how, draw, bounds, &a) && is_float(&a.out[i]) &&
-            tensor_count(&a.out[i]) == count)
+        if (run_again(e, n, c, how, draw, bounds, &a) &&
+            (is_float(&a.out[i]) || is_quantised(n, &a.out[i])) && tensor_count(&a.out[i]) == count)
             for (int64_t k = 0; k < count; k++) {
                 double moved = fabs(tensor_f64(&a.out[i], k) - tensor_f64(c->out[i], k));
                 if (isfinite(moved) && moved > most[k])
@@ -309,23 +333,26 @@ static bool bound_result(struct verify_errors *e, struct node *n, struct op_call
         if (!r.bound[b])
             return fail(d, "out of memory");
     }
-    own_rounding(e, n, c, i, &r);
+    if (is_float(c->out[i]))
+        own_rounding(e, n, c, i, &r);
     if (again && (flags & LINEAR) && i == 0)
         linear_rounding(e, n, c, &r);
     bool all = e->o->auto_cast == CAST_ALL && !(op_infos[n->op].flags & OPF_VIEW);
     if (again && (all || (flags == CASTS && e->o->auto_cast != CAST_NONE)))
         ok = disturbance(e, n, c, i, BY_ROUNDOFF, NULL, r.bound[BOUND_CAST], r.n, d);
+    e->nearby = is_quantised(n, c->out[i]) ? ELEMENT * F32_ROUNDOFF : 0;
     for (int b = 0; b < NBOUNDS && ok && again; b++)
-        if (bounded_operand(e, n, b))
+        if (e->nearby > 0 || bounded_operand(e, n, b))
             ok = disturbance(e, n, c, i, BY_BOUND, e->bounds[b], r.bound[b], r.n, d);
+    e->nearby = 0;
     return ok;
 }
 
 bool errors_of_node(struct verify_errors *e, struct node *n, struct op_call *call, struct diag *d)
 {
     for (int i = 0; i < call->nout; i++)
-        if (n->out[i]->uses && call->out[i] && is_float(call->out[i]) &&
-            !bound_result(e, n, call, i, d))
+        if (n->out[i]->uses && call->out[i] &&
+            (is_float(call->out[i]) || is_quantised(n, call->out[i])) && !bound_result(e, n, call, i, d))
             return false;
     return true;
 }

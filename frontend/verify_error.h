@@ -23,6 +23,7 @@ struct verify_errors {
     int *uses;                /* by value id: operands still to come in the main region */
     int nvalues;
     uint64_t seed;
+    double nearby; /* operands of a quantisation move by this much of themselves, at least */
 };
 
 bool errors_init(struct verify_errors *e, const struct graph *g, const struct options *o,
@@ -32,6 +33,9 @@ void errors_free(struct verify_errors *e);
 bool errors_of_node(struct verify_errors *e, struct node *n, struct op_call *call, struct diag *d);
 /* The program's value has taken the reference's place. */
 void errors_clear(struct verify_errors *e, const struct value *v);
+/* The same; it has been rounded, each element by `roundoff` of itself at most. */
+bool errors_of_storage(struct verify_errors *e, const struct value *v, const struct tensor *t,
+                       double roundoff, struct diag *d);
 /* To be called last for each node: bounds that nothing needs any more go. */
 void errors_done(struct verify_errors *e, const struct node *n);
 

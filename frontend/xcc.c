@@ -7,6 +7,7 @@
 #include "neff/base/file.h"
 #include "neff/base/memory.h"
 #include "neff/base/version.h"
+#include "runtime/io/crash.h"
 #include "runtime/io/sign.h"
 
 #include <signal.h>
@@ -70,7 +71,9 @@ static int run(struct command *c, bool test)
         return usage(c->nfiles ? "name one model" : "name a model; --help tells more");
     if (!c->output && c->neuronx)
         c->output = "file.neff";
-    if (!c->output && c->emit == EMIT_ARCHIVE)
+    if (!c->standalone && (c->isa || c->threads || c->amalgamate))
+        return usage("--isa, --threads and --amalgamate go with --standalone DIR");
+    if (!c->output && !c->standalone && c->emit == EMIT_ARCHIVE)
         return usage("name the archive to write with -o OUT.neff");
     if (c->output && file_same(c->output, c->files[0])) {
         fprintf(stderr, "xcc: %s: is the model itself; name another file with -o\n", c->output);
@@ -84,6 +87,7 @@ int main(int argc, char **argv)
     memory_cap();
     out_clean_when_interrupted();
     memory_return_large();
+    crash_report_install("xcc");
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write, with its message */
     struct command c;
     struct diag d = {0};

@@ -55,8 +55,9 @@ struct xcc_bytes { /* memory of the library: xcc_bytes_free */
 };
 void xcc_bytes_free(struct xcc_bytes *b);
 
-/* Diagnostics while compiling. Failures are not reported here but by the return value. */
-enum xcc_severity { XCC_WARNING };
+/* Diagnostics while compiling. Failures are not reported here but by the return value. A note says
+ * what a cast to bf16 costs, where it was checked. */
+enum xcc_severity { XCC_WARNING, XCC_NOTE };
 typedef void (*xcc_message)(void *user, int severity, const char *text);
 
 /* ---- models ---- */
@@ -74,7 +75,7 @@ bool xcc_compile_memory(const void *model, size_t size, const char *name, const 
 
 struct xcc_kernel; /* a program with one kernel */
 struct xcc_kernel *xcc_kernel_new(const char *name,
-                                  const char *target /* "cpu", "trn1", "inf2", "trn2" */);
+                                  const char *target /* of xcc --target */);
 void xcc_kernel_free(struct xcc_kernel *k);
 
 /*
@@ -181,6 +182,14 @@ bool xcc_kernel_write(struct xcc_kernel *k, const char *path);
 /* The kernel as assembly (neff/FORMAT.md); NULL after a failure. Valid until the kernel is freed.
  */
 const char *xcc_kernel_text(struct xcc_kernel *k);
+/* The same as a model carries it (`assembly` of a node of domain xcc.kernel, or of a custom-call of
+ * 'xcc.kernel'): before it is ordered and placed, for that depends on the model's target, and with
+ * the data of all constants. To be called before xcc_kernel_finish. */
+const char *xcc_kernel_assembly(struct xcc_kernel *k);
+
+/* How long an archive in memory would take on the machine that it was compiled for, as `xsim --json` says: one JSON object.
+ * Sizes that are not known count as 1. */
+bool xcc_simulate(const void *archive, size_t size, struct xcc_bytes *json);
 
 /* ---- what there is: the table of instructions, for binders and documentation ---- */
 

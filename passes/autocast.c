@@ -96,6 +96,34 @@ bool keep_fp32_check(struct graph *g, const struct options *o, struct diag *d)
     return ok;
 }
 
+/* Counts the operator as one that can be cast; the row of the plan that keeps it, or -1. */
+static int plan_keeps(const struct caster *c, const struct node *n)
+{
+    struct cast_plan *p = c->o->plan;
+    if (!p)
+        return -1;
+    struct cast_product made = {.name = arena_strdup(&p->arena, n->name ? n->name : ""),
+                                .source = arena_strdup(&p->arena, n->source ? n->source : ""),
+                                .op = n->op};
+    for (int i = 0; i < p->nproducts; i++)
+        made.nth += p->products[i].op == made.op && !strcmp(p->products[i].name, made.name);
+    int row = p->nkeep - 1;
+    while (row >= 0 && (p->keep[row].op != made.op || p->keep[row].nth != made.nth ||
+                        strcmp(p->keep[row].name, made.name)))
+        row--;
+    ARENA_GROW(&p->arena, p->products, p->nproducts, p->cap);
+    p->products[p->nproducts++] = made;
+    return row;
+}
+
+static void count_cast(struct caster *c)
+{
+    c->nodes++;
+    if (c->o->plan)
+        c->o->plan->products[c->o->plan->nproducts - 1].cast = true;
+}
+
+/* Asked once of each operator that can be cast, right before it is. */
 static bool kept(const struct caster *c, const struct node *n)
 {
     if (attr_int(&n->attrs, "keep_fp32", 0)) {
@@ -107,7 +135,11 @@ static bool kept(const struct caster *c, const struct node *n)
             why(c->o, n, "autocast.keep", "kept in FP32: --keep-fp32 %s", c->o->keep_fp32[i]);
             return true;
         }
-    return false;
+    int row = plan_keeps(c, n);
+    if (row >= 0)
+        why(c->o, n, "autocast.budget", "kept in FP32: %s",
+            c->o->plan->reasons ? c->o->plan->reasons[row] : "asked for");
+    return row >= 0;
 }
 
 static bool is_f32(const struct value *v)
@@ -215,12 +247,14 @@ static bool cast_depthwise(struct caster *c, struct node *n)
             "kept in FP32: it does not use the matrix-multiplication engine");
         return true;
     }
+    if (kept(c, n))
+        return true;
     struct value *x = cast_value(c, n->in[0]);
     if (!x)
         return false;
     node_set_input(n, 0, x);
     attr_set_int(&c->g->arena, &n->attrs, "out_dtype", DT_F32);
-    c->nodes++;
+    count_cast(c);
     why(c->o, n, "autocast.depthwise",
         "input rounded to the cast type, weights and accumulation in FP32: it does not use the "
         "matrix-multiplication engine");
@@ -254,8 +288,6 @@ static bool cast_product(struct caster *c, struct node *n)
     for (int i = 0; i < operands; i++)
         if (!is_f32(n->in[i]))
             return true;
-    if (kept(c, n))
-        return true;
     if (is_depthwise(n))
         return cast_depthwise(c, n);
     if (n->op == OP_weight_only_matmul && c->o->cast_type != DT_BF16)
@@ -265,8 +297,12 @@ static bool cast_product(struct caster *c, struct node *n)
             "kept in FP32: one row by a computed operand takes longer to round than to multiply");
         return true;
     }
-    if (is_winograd(c, n, &way)) {
-        c->nodes += way.bf16;
+    bool winograd = is_winograd(c, n, &way);
+    if (kept(c, n))
+        return true;
+    if (winograd) {
+        if (way.bf16)
+            count_cast(c);
         if (way.bf16)
             attr_set_int(&c->g->arena, &n->attrs, "winograd_dtype", DT_BF16);
         why(c->o, n, "autocast.winograd",
@@ -284,7 +320,7 @@ static bool cast_product(struct caster *c, struct node *n)
             constant_release(c->g, old);
     }
     attr_set_int(&c->g->arena, &n->attrs, "out_dtype", DT_F32);
-    c->nodes++;
+    count_cast(c);
     why(c->o, n, "autocast.cast",
         "operands rounded to the cast type, accumulation and result in FP32");
     return infer_node(c->g, n, c->d);
@@ -308,7 +344,7 @@ static bool cast_recurrent(struct caster *c, struct node *n)
     node_set_input(n, 2, v);
     if (!old->uses)
         constant_release(c->g, old);
-    c->nodes++;
+    count_cast(c);
     why(c->o, n, "autocast.recurrent", "recurrent weights rounded to the cast type");
     return infer_node(c->g, n, c->d);
 }
@@ -457,7 +493,7 @@ static bool visit_all(struct node *n, void *user)
             return false;
         node_set_input(n, i, v);
     }
-    c->nodes++;
+    count_cast(c);
     return infer_node(c->g, n, c->d);
 }
 

@@ -161,6 +161,63 @@ static bool is_widening(const struct fuser *f, const struct value *v, const stru
            (n->in[0]->constant && is_widening(f, n->in[1], shape, longest - 1));
 }
 
+/* Nodes that are about to join the group, each a reader of the next one. */
+enum { LONGEST_CHAIN = 12 };
+struct chain {
+    int n;
+    const struct node *nodes[LONGEST_CHAIN + 1];
+};
+
+static bool in_chain(const struct chain *c, const struct node *n)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->nodes[i] == n)
+            return true;
+    return false;
+}
+
+/*
+ * Whether the group, of elementwise nodes, can compute v for the chain: the node that does moves
+ * to where the group is placed, so nobody on the way there reads it, nor does a node that is in the
+ * group already, which comes before it there.
+ */
+static bool can_take(struct fuser *f, const struct value *v, const struct type *shape,
+                     const struct chain *c)
+{
+    struct node *def = v->def;
+    const struct node *last = c->nodes[0];
+    if (!def || def->parent != last->parent || def->nregions || in_group(f, def) ||
+        !is_elementwise(f->o, def) || !same_shape(&v->type, shape))
+        return false;
+    for (const struct use *u = v->uses; u; u = u->next)
+        if (u->node->parent != def->parent || in_group(f, u->node))
+            return false;
+    int looked = 0;
+    for (const struct node *m = def->next; m != last; m = m->next) {
+        if (!m || ++looked > LOOK_AHEAD)
+            return false;
+        for (int i = 0; i < m->nin && !in_chain(c, m); i++)
+            if (m->in[i] == v)
+                return false;
+    }
+    return true;
+}
+
+/* Adds what the chain's last node reads and the group can compute, in order. */
+static void take_operands(struct fuser *f, const struct type *shape, struct chain *c)
+{
+    const struct node *reader = c->nodes[c->n - 1];
+    for (int i = 0; i < reader->nin && c->n <= LONGEST_CHAIN; i++) {
+        struct value *v = reader->in[i];
+        if (!v || f->n + c->n + 1 >= MAX_GROUP || !can_take(f, v, shape, c))
+            continue;
+        c->nodes[c->n++] = v->def;
+        take_operands(f, shape, c);
+        f->nodes[f->n++] = v->def;
+        c->n--;
+    }
+}
+
 /* Adds what widens v, in order. */
 static void take_widening(struct fuser *f, struct value *v)
 {
@@ -173,6 +230,7 @@ static void take_widening(struct fuser *f, struct value *v)
 static void collect(struct fuser *f, struct node *first)
 {
     enum { LONGEST_WIDENING = 4 };
+    bool elementwise = !f->o->strict_target && is_elementwise(f->o, first) && !is_anchor(f->o, first);
     f->n = 0;
     f->nodes[f->n++] = first;
     int looked = 0;
@@ -186,6 +244,8 @@ static void collect(struct fuser *f, struct node *first)
                 first->name ? first->name : "");
             return;
         }
+        if (elementwise)
+            take_operands(f, &first->out[0]->type, &(struct chain){1, {n}});
         for (int i = 0; i < n->nin; i++)
             if (n->in[i] && f->n + LONGEST_WIDENING < MAX_GROUP &&
                 is_widening(f, n->in[i], &first->out[0]->type, LONGEST_WIDENING))

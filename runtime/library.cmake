@@ -26,7 +26,9 @@ foreach(target xrt xrt_static)
 endforeach()
 install(TARGETS xrt xrt_static EXPORT xrt
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES xrt.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES xrt.h xop.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# Headers by AWS's names, for its custom C++ operators.
+install(DIRECTORY custom/neuron DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xcc)
 
 # For CMake: find_package(xrt), then xrt::xrt or xrt::xrt_static.
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/xrt)

@@ -1,8 +1,10 @@
 #include "runtime/xrt.h"
 
 #include "neff/archive/archive.h"
+#include "runtime/custom/custom.h"
 #include "runtime/exec/exec.h"
 #include "neff/base/file.h"
+#include "neff/base/recover.h"
 #include "runtime/exec/profile.h"
 
 #include <stdlib.h>
@@ -19,6 +21,7 @@ struct xrt_context {
     struct context *context;
     struct profile *profile;
     struct arena *lent, *given; /* containers: per input, as set; per output, as handed out */
+    bool lost;                  /* memory ran out in a call: it is no longer what it should be */
 };
 
 static _Thread_local struct diag last;
@@ -27,6 +30,20 @@ static struct diag *fresh(void)
 {
     diag_clear(&last);
     return &last;
+}
+
+static bool out_of_memory(struct xrt_context *c)
+{
+    if (c)
+        c->lost = true;
+    return fail(fresh(), "out of memory");
+}
+
+static bool is_lost(const struct xrt_context *c)
+{
+    if (c->lost)
+        fail(fresh(), "out of memory in an earlier call; make another context");
+    return c->lost;
 }
 
 const char *xrt_error(void)
@@ -57,13 +74,27 @@ static void describe_values(struct xrt_model *m, const struct slot *s, struct xr
     const struct program *p = model_program(m->model);
     int64_t *symbols = ARENA_ARRAY(&m->arena, int64_t, p->dims.nsymbols + 1);
     out->has_range = s->has_range, out->low = s->low, out->high = s->high;
+    out->donated = s->donated;
     for (int i = 0; i < p->dims.nsymbols; i++)
         symbols[i] = pinned_value(p, i, 1);
     for (int i = 0; i < out->rank; i++)
         out->sizes[i] = dim_eval(&p->dims, symbols, s->type.dims[i]);
 }
 
-static struct xrt_model *make_model(struct neff_file *f, struct diag *d)
+/* Code that the program calls, as far as the caller allows it. */
+static bool bind_code(struct program *p, const struct xrt_options *o, struct diag *d)
+{
+    if (o && o->size < sizeof *o)
+        return fail(d, "xrt_options.size is %zu, expected sizeof(struct xrt_options), %zu", o->size,
+                    sizeof *o);
+    struct custom_permission may = {.allow_code = o && o->flags & XRT_ALLOW_CODE};
+    if (o)
+        may.files = o->custom_ops, may.nfiles = o->ncustom_ops;
+    return custom_bind(p, &may, d);
+}
+
+static struct xrt_model *make_model(struct neff_file *f, const struct xrt_options *o,
+                                    struct diag *d)
 {
     struct program *p = neff_program(f, true, d);
     if (!p) { /* it would have closed the file */
@@ -72,9 +103,10 @@ static struct xrt_model *make_model(struct neff_file *f, struct diag *d)
         return NULL;
     }
     struct xrt_model *m = calloc(1, sizeof *m);
-    if (!m) {
+    if (!m || !bind_code(p, o, d)) {
         program_free(p);
-        fail(d, "out of memory");
+        free(m);
+        fail(d, "out of memory"); /* the first failure is kept */
         return NULL;
     }
     m->model = model_new(p, d);
@@ -82,6 +114,8 @@ static struct xrt_model *make_model(struct neff_file *f, struct diag *d)
         free(m);
         return NULL;
     }
+    if (o && o->flags & XRT_GUARD_OPERANDS)
+        model_guard_operands(m->model);
     const struct program_region *r = &p->regions[0];
     m->inputs = ARENA_ARRAY(&m->arena, struct xrt_info, r->nparams + 1);
     m->outputs = ARENA_ARRAY(&m->arena, struct xrt_info, r->nresults + 1);
@@ -95,7 +129,7 @@ static struct xrt_model *make_model(struct neff_file *f, struct diag *d)
     return m;
 }
 
-struct xrt_model *xrt_open(const char *path)
+static struct xrt_model *open_path(const char *path, const struct xrt_options *o)
 {
     struct diag *d = fresh();
     struct neff_file *f = calloc(1, sizeof *f);
@@ -107,13 +141,13 @@ struct xrt_model *xrt_open(const char *path)
         free(f);
         return NULL;
     }
-    struct xrt_model *m = make_model(f, d);
+    struct xrt_model *m = make_model(f, o, d);
     if (!m)
         fail_in(d, "%s", path);
     return m;
 }
 
-struct xrt_model *xrt_open_memory(const void *data, size_t size)
+static struct xrt_model *open_bytes(const void *data, size_t size, const struct xrt_options *o)
 {
     struct diag *d = fresh();
     struct neff_file *f = calloc(1, sizeof *f);
@@ -125,7 +159,40 @@ struct xrt_model *xrt_open_memory(const void *data, size_t size)
         free(f);
         return NULL;
     }
-    return make_model(f, d);
+    return make_model(f, o, d);
+}
+
+struct xrt_model *xrt_open_with(const char *path, const struct xrt_options *o)
+{
+    struct recovery r;
+    if (RECOVERED(r)) {
+        out_of_memory(NULL);
+        fail_in(&last, "%s", path);
+        return NULL;
+    }
+    struct xrt_model *m = open_path(path, o);
+    recovery_end(&r);
+    return m;
+}
+
+struct xrt_model *xrt_open_memory_with(const void *data, size_t size, const struct xrt_options *o)
+{
+    struct recovery r;
+    if (RECOVERED(r))
+        return out_of_memory(NULL), NULL;
+    struct xrt_model *m = open_bytes(data, size, o);
+    recovery_end(&r);
+    return m;
+}
+
+struct xrt_model *xrt_open(const char *path)
+{
+    return xrt_open_with(path, NULL);
+}
+
+struct xrt_model *xrt_open_memory(const void *data, size_t size)
+{
+    return xrt_open_memory_with(data, size, NULL);
 }
 
 void xrt_close(struct xrt_model *m)
@@ -157,7 +224,7 @@ const struct xrt_info *xrt_output_info(const struct xrt_model *m, int i)
     return i >= 0 && i < xrt_output_count(m) ? &m->outputs[i] : NULL;
 }
 
-struct xrt_context *xrt_context_new(struct xrt_model *m, int threads)
+static struct xrt_context *make_context(struct xrt_model *m, int threads)
 {
     struct diag *d = fresh();
     struct xrt_context *c = calloc(1, sizeof *c);
@@ -176,9 +243,19 @@ struct xrt_context *xrt_context_new(struct xrt_model *m, int threads)
     return NULL;
 }
 
+struct xrt_context *xrt_context_new(struct xrt_model *m, int threads)
+{
+    struct recovery r;
+    if (RECOVERED(r))
+        return out_of_memory(NULL), NULL;
+    struct xrt_context *c = make_context(m, threads);
+    recovery_end(&r);
+    return c;
+}
+
 void xrt_context_free(struct xrt_context *c)
 {
-    if (!c)
+    if (!c || c->lost) /* what it has of a call cut short is not known */
         return;
     context_free(c->context);
     profile_free(c->profile);
@@ -224,7 +301,14 @@ bool xrt_set_output(struct xrt_context *c, int i, void *memory, size_t bytes)
 
 bool xrt_run(struct xrt_context *c)
 {
-    return context_run(c->context, fresh());
+    struct recovery r;
+    if (is_lost(c))
+        return false;
+    if (RECOVERED(r))
+        return out_of_memory(c);
+    bool ok = context_run(c->context, fresh());
+    recovery_end(&r);
+    return ok;
 }
 
 void xrt_set_limits(struct xrt_context *c, const struct xrt_limits *l)
@@ -290,7 +374,7 @@ static bool borrow_value(struct arena *a, const struct xrt_value *v, int depth, 
     return true;
 }
 
-bool xrt_set_value(struct xrt_context *c, int i, const struct xrt_value *v)
+static bool set_value(struct xrt_context *c, int i, const struct xrt_value *v)
 {
     struct diag *d = fresh();
     struct tensor t;
@@ -298,6 +382,18 @@ bool xrt_set_value(struct xrt_context *c, int i, const struct xrt_value *v)
         return fail(d, "input %d of a model that has %d", i, xrt_input_count(c->m));
     arena_free(&c->lent[i]);
     return borrow_value(&c->lent[i], v, 0, &t, d) && context_set_input(c->context, i, &t, d);
+}
+
+bool xrt_set_value(struct xrt_context *c, int i, const struct xrt_value *v)
+{
+    struct recovery r;
+    if (is_lost(c))
+        return false;
+    if (RECOVERED(r))
+        return out_of_memory(c);
+    bool ok = set_value(c, i, v);
+    recovery_end(&r);
+    return ok;
 }
 
 static void lend_value(struct arena *a, const struct tensor *t, struct xrt_value *out)
@@ -323,8 +419,14 @@ bool xrt_value(struct xrt_context *c, int i, struct xrt_value *out)
     const struct tensor *t = find_output(c, i, fresh());
     if (!t)
         return false;
+    struct recovery r;
+    if (is_lost(c))
+        return false;
+    if (RECOVERED(r))
+        return out_of_memory(c);
     arena_free(&c->given[i]);
     lend_value(&c->given[i], t, out);
+    recovery_end(&r);
     return true;
 }
 
@@ -344,7 +446,7 @@ static bool write_profile(const struct xrt_context *c, const char *path, struct 
     return out_commit(&out, d);
 }
 
-bool xrt_profile(struct xrt_context *c, const char *path)
+static bool profile(struct xrt_context *c, const char *path)
 {
     struct diag *d = fresh();
     bool ok = true;
@@ -361,6 +463,18 @@ bool xrt_profile(struct xrt_context *c, const char *path)
         return fail(d, "out of memory");
     context_set_profile(c->context, c->profile);
     return true;
+}
+
+bool xrt_profile(struct xrt_context *c, const char *path)
+{
+    struct recovery r;
+    if (is_lost(c))
+        return false;
+    if (RECOVERED(r))
+        return out_of_memory(c);
+    bool ok = profile(c, path);
+    recovery_end(&r);
+    return ok;
 }
 
 size_t xrt_dtype_size(const char *dtype)

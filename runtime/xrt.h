@@ -11,7 +11,7 @@
  *     xrt_output(c, 0, &y);
  *
  * Every function that can fail returns NULL or false; xrt_error() then has the reason, for the
- * calling thread.
+ * calling thread. A context in whose call memory ran out refuses further calls: make another one.
  *
  * Threads: a model may be used by any number of threads, a context by one at a time. Contexts of
  * one model run independently of each other and share its weights. The result of a run does not
@@ -44,8 +44,9 @@ struct xrt_tensor {
     void *data;
 };
 
-/* What some models take and give besides tensors: an optional holds one item or none, a sequence any
- * number, a map two: its keys and its values, tensors of one length (or a sequence of values). */
+/* What some models take and give besides tensors: an optional holds one item or none, a sequence
+ * any number, a map two: its keys and its values, tensors of one length (or a sequence of values).
+ */
 enum xrt_kind { XRT_TENSOR, XRT_SEQUENCE, XRT_OPTIONAL, XRT_MAP };
 struct xrt_value {
     int kind;                      /* enum xrt_kind */
@@ -67,10 +68,31 @@ struct xrt_info {
     bool has_range;                    /* of an input of integers: it takes low..high, as far as the
                                           model tells */
     int64_t low, high;
+    bool donated;                      /* an input: the model's author has no use for its content
+                                          after a run (JAX's donate_argnums); a run leaves it alone */
 };
 
 /* Opens an archive; its weights are mapped, not read. NULL after a failure. */
 struct xrt_model *xrt_open(const char *path);
+/*
+ * Archives may carry code: operators of their maker's own (xop.h). It runs only if the caller
+ * allows it; xrt_open does not, and fails for such an archive with a message that names the
+ * operators. `size` is sizeof(struct xrt_options), so that later versions can add to it.
+ */
+enum xrt_flags {
+    XRT_ALLOW_CODE = 1, /* objects in the archive are loaded and run: for makers you trust */
+    XRT_GUARD_OPERANDS =
+        2, /* those operators write to their results alone, or the run fails: slow */
+};
+struct xrt_options {
+    size_t size;
+    unsigned flags;                /* enum xrt_flags */
+    const char *const *custom_ops; /* files of operators that the caller trusts, used first */
+    int ncustom_ops;
+};
+/* NULL options: as xrt_open. */
+struct xrt_model *xrt_open_with(const char *path, const struct xrt_options *o);
+struct xrt_model *xrt_open_memory_with(const void *data, size_t size, const struct xrt_options *o);
 /* The same from memory, aligned to 64 bytes, which must stay until xrt_close. */
 struct xrt_model *xrt_open_memory(const void *data, size_t size);
 /* After all its contexts. NULL is allowed. */

@@ -6,6 +6,7 @@
 #include "neff/base/options.h"
 #include "neff/base/version.h"
 #include "runtime/io/compare.h"
+#include "runtime/io/crash.h"
 #include "runtime/io/feed.h"
 #include "runtime/io/npy.h"
 #include "runtime/io/sign.h"
@@ -32,6 +33,9 @@ struct arguments {
     int threads, bench;
     const char *trust; /* a public key */
     double steps, memory, seconds;
+    const char *custom_ops[MAX_FILES];
+    int ncustom_ops;
+    bool allow_code, guard_operands;
     bool json, random, strict, engines, check, copy, help, version;
     double rtol, atol;
 };
@@ -59,6 +63,12 @@ static bool add_expected(void *to, const char *word, struct diag *d)
 {
     struct arguments *a = to;
     return add(a->expected, &a->nexpected, word, d);
+}
+
+static bool add_custom_op(void *to, const char *word, struct diag *d)
+{
+    struct arguments *a = to;
+    return add(a->custom_ops, &a->ncustom_ops, word, d);
 }
 
 static bool set_engines(void *to, const char *value, struct diag *d)
@@ -99,6 +109,12 @@ static const struct option rows[] = {
     {"--limit-memory", "BYTES", OPTION_NUMBER, AT(memory),
      "of tensors (1 GiB, and 1000 times the archive and the inputs)", NULL, 0},
     {"--limit-seconds", "S", OPTION_NUMBER, AT(seconds), "time of a run", NULL, 0},
+    {"--allow-code", NULL, OPTION_SWITCH, AT(allow_code),
+     "run operators whose code is in the archive: for makers you trust", NULL, 0},
+    {"--custom-op", "FILE.so", OPTION_CALL, 0, "operators of your own, rather than the archive's",
+     add_custom_op, 0},
+    {"--guard-operands", NULL, OPTION_SWITCH, AT(guard_operands),
+     "find accesses of those operators outside their operands; slow", NULL, 0},
     {"--check", NULL, OPTION_SWITCH, AT(check),
      "compare the archive's contents with its hash first", NULL, 0},
     {"--trust", "KEY.pub", OPTION_TEXT, AT(trust),
@@ -109,21 +125,21 @@ static const struct option rows[] = {
     {"-h", NULL, OPTION_SWITCH, AT(help), NULL, NULL, 0},
     {"--version", NULL, OPTION_SWITCH, AT(version), "the version", NULL, 0},
 };
-static const struct option_table options = {
+static const struct option_table command_line = {
     .rows = rows, .count = sizeof rows / sizeof *rows, .file = add_file};
 
 static void print_help(void)
 {
     printf("xrun: runs a compiled model on files\n\n"
            "    xrun MODEL.neff [IN.npy | NAME=IN.npy | IN.npz]... [options]\n\n");
-    options_help(stdout, &options);
+    options_help(stdout, &command_line);
     printf("\nexit status: 0 done, 1 bad input, 2 usage, 3 outputs differ\n");
 }
 
 static bool parse(struct arguments *a, int argc, char **argv, struct diag *d)
 {
     *a = (struct arguments){.rtol = 1e-3, .atol = 1e-7, .steps = -1, .memory = -1};
-    return options_parse(&options, argc - 1, argv + 1, a, d) &&
+    return options_parse(&command_line, argc - 1, argv + 1, a, d) &&
            (a->model || a->help || a->version ||
             fail(d, "name a compiled model; --help tells more"));
 }
@@ -302,9 +318,14 @@ static void cancel_when_interrupted(struct xrt_context *c)
 static struct xrt_model *open_model(const struct arguments *a, void **memory, struct diag *d)
 {
     size_t size;
+    struct xrt_options options = {.size = sizeof options,
+                                  .flags = (a->allow_code ? XRT_ALLOW_CODE : 0) |
+                                           (a->guard_operands ? XRT_GUARD_OPERANDS : 0),
+                                  .custom_ops = a->custom_ops,
+                                  .ncustom_ops = a->ncustom_ops};
     *memory = NULL;
     if (!a->trust && !a->check && !a->copy) {
-        struct xrt_model *m = xrt_open(a->model);
+        struct xrt_model *m = xrt_open_with(a->model, &options);
         if (!m)
             fail(d, "%s", xrt_error());
         return m;
@@ -313,7 +334,7 @@ static struct xrt_model *open_model(const struct arguments *a, void **memory, st
         (a->trust && !check_signature(*memory, size, a->model, a->trust, d)) ||
         (a->check && !check_archive(*memory, size, a->model, d)))
         return NULL;
-    struct xrt_model *m = xrt_open_memory(*memory, size);
+    struct xrt_model *m = xrt_open_memory_with(*memory, size, &options);
     if (!m)
         fail(d, "%s: %s", a->model, xrt_error());
     return m;
@@ -365,6 +386,7 @@ int main(int argc, char **argv)
         return print_help(), OK;
     if (a.version)
         return printf("xrun %s\n", xcc_version_text), OK;
+    crash_report_install("xrun");
     double started = now_ms();
     engine_threads_select(a.engines);
     void *memory;

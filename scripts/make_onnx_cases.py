@@ -13,7 +13,7 @@ import numpy as np, onnx, onnxruntime as ort
 from onnx import helper as h, numpy_helper as nh, TensorProto as T
 args=[a for a in sys.argv[1:] if a!='--all']; everything='--all' in sys.argv
 out=args[0]; rng=np.random.default_rng(int(args[1]) if len(args)>1 else 0)
-KEPT=re.compile(r"(treereg_(NONE|SOFTMAX)_3_SUM_1|treereg_NONE_3_(AVERAGE|MIN|MAX)_0|treecls_(NONE|LOGISTIC|SOFTMAX|SOFTMAX_ZERO)_3_012_(neg|pos)_b0_0|treecls_NONE_3_012_neg_b1_1|treecls_(NONE|LOGISTIC)_2_0_(neg|pos)_b[01]_0|treecls_NONE_2_1_neg_b0_1|treecls_NONE_1_0_neg_b0_0|linreg_(NONE|SOFTMAX)_3|lincls_(NONE|LOGISTIC)_2_1_0|lincls_(SOFTMAX|SOFTMAX_ZERO)_3_3_1|svmreg_(LINEAR|POLY|RBF|SIGMOID)_0|svmreg_RBF_1|svmcls_(LINEAR|RBF)_[23]_[01]_NONE_[01]|svmcls_RBF_2_0_LOGISTIC_0|svmlin_3_SOFTMAX|norm_\w+|imputer\w+|onehot_(int64|float32|str)|catmap\w+|labenc1\w+|labenc2_is|featvec\w*|scaler|zipmap\w+|afe1)$")
+KEPT=re.compile(r"(treereg_(NONE|SOFTMAX)_3_SUM_1|treereg_NONE_3_(AVERAGE|MIN|MAX)_0|treecls_(NONE|LOGISTIC|SOFTMAX|SOFTMAX_ZERO)_3_012_(neg|pos)_b0_0|treecls_NONE_3_012_neg_b1_1|treecls_(NONE|LOGISTIC)_2_0_(neg|pos)_b[01]_0|treecls_NONE_2_1_neg_b0_1|treecls_NONE_1_0_neg_b0_0|linreg_(NONE|SOFTMAX)_3|lincls_(NONE|LOGISTIC)_2_1_0|lincls_(SOFTMAX|SOFTMAX_ZERO)_3_3_1|svmreg_(LINEAR|POLY|RBF|SIGMOID)_0|svmreg_RBF_1|svmcls_(LINEAR|RBF)_[23]_[01]_NONE_[01]|svmcls_RBF_2_0_LOGISTIC_0|svmlin_3_SOFTMAX|norm_\w+|imputer\w+|onehot_(int64|float32|str)|catmap\w+|labenc1\w+|labenc2_is|featvec\w*|scaler|zipmap\w+|afe1|TreeEnsembleRegressor_repeated)$")
 LEFT_OUT=re.compile(r"DynamicQuantizeMatMul_i8|QLinearAveragePool")
 def kept(name, domain): return everything or (KEPT.match(name) if domain=="ai.onnx.ml" else not LEFT_OUT.match(name))
 def typ(name,a):
@@ -255,3 +255,15 @@ model_case('function_overload',h.make_model(h.make_graph([h.make_node('f',['x'],
 c('STFT_real_rank2',h.make_node('STFT',['x','step','w'],['y']),{'x':f32(2,64)},['y'],inits=[nh.from_array(np.array(8),'step'),nh.from_array(np.hanning(16).astype(np.float32),'w')])
 W,R=i8(2,4,12),i8(2,3,12)
 c('DynamicQuantizeLSTM_directions',M('DynamicQuantizeLSTM',['x','w','r','b','','','','','ws','wz','rs','rz'],['y','hh','cc'],hidden_size=3,direction='bidirectional'),{'x':f32(5,2,4),'b':f32(2,24)},['y','hh','cc'],inits=[nh.from_array(W,'w'),nh.from_array(R,'r'),nh.from_array(F([.01,.02]),'ws'),nh.from_array(np.array([2,-1],np.int8),'wz'),nh.from_array(F([.01,.015]),'rs'),nh.from_array(np.array([-3,4],np.int8),'rz')],atol=.02,rtol=.02)
+M=lambda op,i,o,**k:h.make_node(op,i,o,domain='com.microsoft',**k)
+MS=(('',17),('com.microsoft',1))
+words=np.array([["the cat, sat","a  b"],["","über straße x"]],dtype=object); odd=np.array(["ab abc","éa,b;c d",""],dtype=object)
+for name,x,a in [('expression_marked',words,dict(tokenexp='[a-z]+',mark=1,mincharnum=2,pad_value='')),('longest',odd,dict(tokenexp='a|ab|abc|,',mark=0,mincharnum=1,pad_value='p')),
+                 ('separators',odd,dict(separators=['[,;]',' +'],mark=1,mincharnum=1,pad_value='#')),('short',odd,dict(separators=['b'],mark=0,mincharnum=2,pad_value='#')),
+                 ('empty_match',odd,dict(separators=['b*'],mark=0,mincharnum=1,pad_value='#')),('characters',words,dict(separators=[''],mark=0,mincharnum=1,pad_value='')),
+                 ('nothing',np.array(["",""],dtype=object),dict(tokenexp='[a-z]+',mark=1,mincharnum=1,pad_value='.'))]:
+    case('Tokenizer_'+name,[M('Tokenizer',['x'],['y'],**a)],{'x':x},['y'],opsets=MS)
+for metric in ('euclidean','sqeuclidean'):
+    case('CDist_'+metric,[M('CDist',['a','b'],['y'],metric=metric)],{'a':f32(4,3),'b':f32(5,3)},['y'],opsets=MS)
+case('TreeEnsembleRegressor_repeated',[h.make_node('TreeEnsembleRegressor',['x'],['y'],domain='ai.onnx.ml',n_targets=1,nodes_treeids=[0]*3,nodes_nodeids=[0,1,2],nodes_featureids=[0]*3,nodes_values=[0.]*3,nodes_modes=['BRANCH_LEQ','LEAF','LEAF'],nodes_truenodeids=[1,0,0],
+     nodes_falsenodeids=[2,0,0],target_treeids=[0]*4,target_nodeids=[1,1,2,2],target_ids=[0]*4,target_weights=[1.,1.,2.,2.])],{'x':f32(6,1)},['y'],opsets=(('ai.onnx.ml',1),('',17)))

@@ -68,3 +68,12 @@ __attribute__((constructor)) static void start(void)
     fail_at = at ? strtol(at, NULL, 10) : 0;
     fail_all = at && strchr(at, '+');
 }
+
+/* For programs that test libraries: from now on the Nth allocation fails; 0: none. */
+void fail_allocation(long n);
+void fail_allocation(long n)
+{
+    allocations = 0;
+    fail_at = n;
+    fail_all = false;
+}

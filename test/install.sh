@@ -11,9 +11,15 @@ cmake --install "$build" --prefix "$prefix" >"$scratch/install.log"
 library=$(dirname "$(find "$prefix" -name xrt.pc)")
 export PKG_CONFIG_PATH="$library" LD_LIBRARY_PATH="${library%/pkgconfig}"
 example=$scratch/example.c
-# The programs of README.md: the first runs what JAX exported, the second the digit classifier.
-awk -v folder="$scratch" '/^```c$/ { n++; on = 1; next } /^```$/ { on = 0 }
-    on { print > (folder (n == 1 ? "/exported.c" : "/example.c")) }' "$source/README.md"
+# The C programs of README.md: one runs what JAX exported, the next the digit classifier; an operator; and the one that
+# `xcc --standalone` is for, which e2e_standalone builds.
+awk -v folder="$scratch" '/^```c$/ { on = 1; text = ""; next }
+    /^```$/ && on {
+        on = 0
+        file = text ~ /xop\.h/ ? "operator.c" : text ~ /"digits\.h"/ ? "standalone.c" : n++ ? "example.c" : "exported.c"
+        printf "%s", text > (folder "/" file)
+    }
+    on { text = text $0 "\n" }' "$source/README.md"
 
 check() { # PROGRAM
     answer=$("$1" "$scratch/digits.neff" "$source/models/digits/digit_7.npy")
@@ -40,6 +46,13 @@ $cc $flags "$scratch/exported.c" -o "$scratch/exported" $(pkg-config --cflags --
 $cc $flags $(pkg-config --cflags xrt) "$example" -o "$scratch/static" "$LD_LIBRARY_PATH/libxrt.a" \
     $(pkg-config --libs --static xrt | sed 's/-lxrt//')
 check "$scratch/static"
+
+# An operator of the user's own, with what is installed.
+# shellcheck disable=SC2046,SC2086
+$cc $flags -shared -fPIC "$scratch/operator.c" -o "$scratch/operator.so" $(pkg-config --cflags xrt)
+"$prefix/bin/xcc" "$source/models/ctc/ctc.onnx" --custom-op "$scratch/operator.so" -o "$scratch/ctc.neff"
+"$prefix/bin/xrun" "$scratch/ctc.neff" "$source/models/ctc/scores.npy" --allow-code --expect "$source/models/ctc/labels.npy" \
+    >"$scratch/ctc.txt"
 
 cmake -S "$source/test/install" -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DEXAMPLE="$example" \
     -DCMAKE_C_COMPILER="$cc" >"$scratch/cmake.log"

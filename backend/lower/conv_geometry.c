@@ -72,11 +72,11 @@ struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const s
     const struct type *y = &g->nodes[0]->out[0]->type;
     struct epilogue e = {.k = k, .g = g, .rank = y->rank};
     memcpy(e.dims, y->dims, sizeof e.dims);
-    e.covers[e.ncovers++] = (struct cover){0, 0, w->var_n, 0};
+    e.covers[e.ncovers++] = cover_of(0, 0, w->var_n, 0);
     if (c->spatial == 2 && !c->column)
-        e.covers[e.ncovers++] = (struct cover){1, 1, w->var_row, w->rows};
+        e.covers[e.ncovers++] = cover_of(1, 1, w->var_row, w->rows);
     e.covers[e.ncovers++] =
-        (struct cover){c->column ? 1 : y->rank - 2, y->rank - 2, w->var_column, w->columns};
-    e.covers[e.ncovers++] = (struct cover){y->rank - 1, y->rank - 1, w->var_block, w->outs};
+        cover_of(c->column ? 1 : y->rank - 2, y->rank - 2, w->var_column, w->columns);
+    e.covers[e.ncovers++] = cover_of(y->rank - 1, y->rank - 1, w->var_block, w->outs);
     return e;
 }

@@ -81,14 +81,37 @@ static dim_t cover_count(struct epilogue *e, int i)
     return p->stride ? dim_ceildiv(t, dim_sub(t, count, p->start), p->stride) : count;
 }
 
+static dim_t cover_every(const struct cover *c)
+{
+    return c->every ? c->every : c->tile;
+}
+
+void cover_clip(struct program *p, struct ap *a, int i, const struct cover *c, dim_t count)
+{
+    ap_clip(p, a, i, c->var, cover_every(c), dim_sub(&p->dims, count, c->at));
+}
+
+void cover_push(struct program *p, struct ap *a, const struct cover *c, dim_t step, dim_t count)
+{
+    struct dim_table *t = &p->dims;
+    ap_push(a, step, c->tile);
+    a->offset.base = dim_add(t, a->offset.base, dim_mul(t, step, c->at));
+    if (c->var < 0)
+        return;
+    cover_clip(p, a, a->rank - 1, c, count);
+    ap_move(p, a, c->var, dim_mul(t, cover_every(c), step));
+}
+
 struct space epilogue_space(struct epilogue *e)
 {
+    struct dim_table *t = &e->k->p->dims;
     struct space s = {0};
     for (int i = 0; i < e->ncovers; i++) {
         const struct cover *c = &e->covers[i];
         if (!c->tile)
             continue;
-        s.dim[s.rank++] = (struct space_dim){c->tile, c->var, c->tile, cover_count(e, i)};
+        s.dim[s.rank++] = (struct space_dim){c->tile, c->var, cover_every(c),
+                                             dim_sub(t, cover_count(e, i), c->at)};
     }
     return s;
 }
@@ -111,7 +134,7 @@ struct ap epilogue_pattern(void *user, struct value *v)
             step = dim_mul(&l->p->dims, step, e->picks[i].stride);
         }
         if (c->tile)
-            ap_push_tile(l->p, &a, step, c->tile, c->var, cover_count(e, i));
+            cover_push(l->p, &a, c, step, cover_count(e, i));
         else
             ap_move(l->p, &a, c->var, step);
     }
@@ -126,10 +149,7 @@ void epilogue_emit(struct epilogue *e, struct ap accumulator)
     x.given_pattern[0] = accumulator;
     x.ngiven = 1;
     if (group_is_result(e->g, x.given[0])) { /* seen outside too, perhaps in another type */
-        if (e->k->m->strict)
-            stage_out(e->k, epilogue_pattern(e, x.given[0]), accumulator);
-        else
-            emit_copy(e->k, epilogue_pattern(e, x.given[0]), accumulator);
+        emit_copy(e->k, epilogue_pattern(e, x.given[0]), accumulator);
         if (e->g->n == 1)
             return;
     }

@@ -14,7 +14,18 @@ struct cover {
     int first, last; /* result dims [first, last], joint when more than one */
     int var;         /* grid variable that selects the tile (or the single index); -1 none */
     dim_t tile;      /* elements per tile; 0: a single index, not a dim of the tile */
+    dim_t
+        every; /* elements from one value of var to the next, when it has several tiles; 0: tile */
+    dim_t at;  /* elements before this one of several tiles */
 };
+static inline struct cover cover_of(int first, int last, int var, dim_t tile)
+{
+    return (struct cover){.first = first, .last = last, .var = var, .tile = tile};
+}
+/* The tile as a dim of a pattern with that step, over so many elements in all. */
+void cover_push(struct program *p, struct ap *a, const struct cover *c, dim_t step, dim_t count);
+/* Clips dim i of a pattern over a tile as cover_push does. */
+void cover_clip(struct program *p, struct ap *a, int i, const struct cover *c, dim_t count);
 
 struct epilogue {
     struct kernel_builder *k;

@@ -236,15 +236,6 @@ static int last_use(const struct expression *e, const struct value *v, int first
     return last;
 }
 
-/* Where a value from outside, or a result, lies. */
-static struct ap outside(struct expression *e, struct value *v, bool result)
-{
-    struct ap at = e->pattern(e->user, v);
-    if (!e->k->m->strict)
-        return at;
-    return stage_value(&e->stage, e->k, outer_value(e->g->l, v), at, result);
-}
-
 static struct ap operand(struct expression *e, struct value *v)
 {
     if (forwarded(e, v))
@@ -256,7 +247,7 @@ static struct ap operand(struct expression *e, struct value *v)
     for (int t = 0; t < ntiles && t < MAX_TEMPORARIES; t++)
         if (e->temporary_of[t] == v)
             return space_tile(&e->space, e->k, t);
-    return outside(e, v, false);
+    return e->pattern(e->user, v);
 }
 
 /* The cast that alone reads an f32 value, which its instruction then stores rounded. */
@@ -282,7 +273,7 @@ static struct ap destination(struct expression *e, struct value *v, int at, int 
     if (cast)
         v = cast->out[0];
     if (group_is_result(e->g, v))
-        return outside(e, v, true);
+        return e->pattern(e->user, v);
     dim_t count = space_count(e->k->p, &e->space);
     int dtype = v->type.dtype == DT_BOOL ? DT_BOOL
                                          : DT_F32; /* engines compute in f32: no rounding inside */
@@ -531,5 +522,4 @@ void expression_emit(struct expression *e, int first)
     e->temporary_of = ARENA_ARRAY(&e->k->p->arena, struct value *, MAX_TEMPORARIES);
     for (int i = first; i < e->g->n; i++)
         emit_node(e, i, first);
-    stage_flush(&e->stage, e->k);
 }

@@ -11,7 +11,6 @@
 
 #include "backend/lower/group.h"
 #include "backend/lower/kernels.h"
-#include "backend/lower/strict.h"
 
 enum { MAX_SPACE = 5 };
 
@@ -39,7 +38,6 @@ struct expression {
     struct ap given_pattern[4];
     int ngiven;
     struct value **temporary_of; /* tile number -> value it holds, to reuse tiles */
-    struct stage stage;          /* strict targets: tiles of operands and results */
 };
 
 /* Element types that engines compute with: they are widened to f32. */

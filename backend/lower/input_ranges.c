@@ -103,6 +103,7 @@ void note_input_ranges(struct lowering *l)
         const struct value *v = l->g->main->params[i];
         struct slot *s = &l->p->slots[main_region->params[i]];
         struct ranging r = {0};
+        s->donated = l->g->donated && l->g->donated[i];
         if (v->type.kind != VK_TENSOR || !dtype_is_int(v->type.dtype))
             continue;
         look(&r, v);

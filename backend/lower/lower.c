@@ -7,6 +7,7 @@
 #include "backend/lower/input_ranges.h"
 #include "backend/lower/lazy_constants.h"
 #include "backend/lower/prune.h"
+#include "backend/lower/share.h"
 #include "backend/lower/strided.h"
 
 #include "backend/schedule/check_sync.h"
@@ -54,6 +55,12 @@ bool lower_call(struct lowering *l, struct node *n)
     struct call c = {
         .op = n->op, .attrs = n->attrs, .nin = n->nin, .nout = n->nout, .nregions = n->nregions};
     c.in = slot_list(l, n->in, n->nin);
+    if (n->op == OP_while)
+        share_loop(l, n);
+    else if (n->op == OP_if)
+        share_branches(l, n);
+    else
+        share_update(l, n);
     c.out = ARENA_ARRAY(&p->arena, int32_t, n->nout);
     for (int i = 0; i < n->nout; i++) {
         bool wanted = n->out[i]->uses || i < op_infos[n->op].min_out;
@@ -178,6 +185,8 @@ enum lowered lower_node(struct lowering *l, struct node *n)
     if (n->op == OP_fused)
         for (int i = 0; i < n->regions[0]->nparams; i++)
             l->alias[n->regions[0]->params[i]->id] = n->in[i];
+    if (n->op == OP_kernel_call) /* at every level, and not staged: its author did that */
+        return lower_kernel_call(l, n);
     if ((op_infos[n->op].flags & OPF_VIEW) && lower_view(l, n))
         return LOWERED;
     if (strided_skips(l, n) || attention_appends(l, n))

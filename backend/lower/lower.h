@@ -18,6 +18,8 @@ struct lowering {
     struct value *
         *alias; /* value id -> value that stands for it (parameters of fused regions), or NULL */
     bool *is_output; /* value id: a result of the main region */
+    struct node **left_to; /* value id: the if whose branches may overwrite it, see share.c */
+    int nleft_to;
     int nvalues;     /* size of the maps; later values grow them */
     bool *defined;   /* dim node: depends on symbols that running defines, all by steps before */
     int ndefined;
@@ -34,6 +36,8 @@ typedef enum lowered (*lower_fn)(struct lowering *l, struct node *n);
 struct value *outer_value(struct lowering *l, struct value *v);
 /* v's slot, made when it has none. */
 int value_slot(struct lowering *l, struct value *v);
+/* The inputs' shapes alone determine the shape: it has a place before anything runs. */
+bool is_planned(const struct lowering *l, const struct type *t);
 /* A temporary planned slot. */
 int temporary_slot(struct lowering *l, const struct type *t, const char *name);
 /* A constant slot; data is borrowed and must live as long as the graph (use its arena). */

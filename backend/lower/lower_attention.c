@@ -377,7 +377,7 @@ enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
         a.var[i] = n->out[0]->type.dims[i] == 1 ? -1 : kernel_grid(&k, n->out[0]->type.dims[i]);
     bool one = !strict && ((dim_is_const(a.keys) && a.keys <= ONE_BLOCK) || attention_is_row(l, n));
     a.tile = even_tile(a.queries, strict ? l->m->partitions : QUERY_TILE);
-    a.block = one ? a.keys : strict ? even_tile(a.keys, KEY_BLOCK) : KEY_BLOCK;
+    a.block = one ? a.keys : strict ? even_tile(a.keys, l->m->partitions) : KEY_BLOCK;
     a.var_query = kernel_grid(&k, dim_ceildiv(t, a.queries, a.tile));
     a.var_key = -1;
     if (strict)

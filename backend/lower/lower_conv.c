@@ -9,6 +9,7 @@
  */
 #include "backend/lower/conv.h"
 #include "backend/lower/product.h"
+#include "backend/lower/strict.h"
 #include "backend/lower/quantized.h"
 #include "backend/lower/strided.h"
 #include "passes/ir/winograd.h"

@@ -187,15 +187,15 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
     struct epilogue e = {.k = k, .g = g, .rank = type->rank};
     int last = type->rank - 1;
     memcpy(e.dims, type->dims, sizeof e.dims);
-    e.covers[e.ncovers++] = (struct cover){0, 0, p->var_n, 0};
+    e.covers[e.ncovers++] = cover_of(0, 0, p->var_n, 0);
     if (v->c.spatial == 2) {
         e.picks[e.ncovers] = (struct pick){v->axis[0].stride, y->start};
-        e.covers[e.ncovers++] = (struct cover){1, 1, p->var_row, 0};
+        e.covers[e.ncovers++] = cover_of(1, 1, p->var_row, 0);
     }
     e.picks[e.ncovers] = (struct pick){v->axis[1].stride, x->start};
-    e.covers[e.ncovers++] = (struct cover){last - 1, last - 1, p->var_column, p->tile};
+    e.covers[e.ncovers++] = cover_of(last - 1, last - 1, p->var_column, p->tile);
     e.covers[e.ncovers++] =
-        (struct cover){last, last, p->var_block, v->c.outs < PACK_OUTS ? v->c.outs : PACK_OUTS};
+        cover_of(last, last, p->var_block, v->c.outs < PACK_OUTS ? v->c.outs : PACK_OUTS);
     return e;
 }
 

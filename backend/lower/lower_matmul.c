@@ -5,6 +5,7 @@
  * (rows outside); otherwise a block of weights stays while the rows pass by (blocks outside).
  */
 #include "backend/lower/product.h"
+#include "backend/lower/strict.h"
 #include "backend/lower/quantized.h"
 #include "backend/lower/strided.h"
 
@@ -64,9 +65,9 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
     struct epilogue e = {.k = k, .g = g, .rank = y->rank, .ncovers = 2};
     for (int i = 0; i < y->rank; i++)
         e.dims[i] = y->dims[i];
-    e.covers[0] = (struct cover){0, y->rank - 2, var_row, tile};
-    e.covers[1] = (struct cover){y->rank - 1, y->rank - 1, var_block,
-                                 w->width < m->outs ? w->width : m->outs};
+    e.covers[0] = cover_of(0, y->rank - 2, var_row, tile);
+    e.covers[1] = cover_of(y->rank - 1, y->rank - 1, var_block,
+                                 w->width < m->outs ? w->width : m->outs);
     struct space space = epilogue_space(&e);
     struct ap moving = ap_slot(l->p, value_slot(l, m->x));
     ap_push_tile(l->p, &moving, m->k, tile, var_row, m->rows);

@@ -5,6 +5,7 @@
  */
 #include "backend/lower/pool.h"
 #include "backend/lower/product.h"
+#include "backend/lower/strict.h"
 #include "passes/pads.h"
 
 #include <string.h>
@@ -17,11 +18,11 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, co
     int first = p->last ? 1 : 2, column = first + (p->spatial == 2),
         channel = p->last ? y->rank - 1 : 1;
     memcpy(e.dims, y->dims, sizeof e.dims);
-    e.covers[e.ncovers++] = (struct cover){0, 0, var_n, 0};
+    e.covers[e.ncovers++] = cover_of(0, 0, var_n, 0);
     if (p->spatial == 2)
-        e.covers[e.ncovers++] = (struct cover){first, first, var_row, 0};
-    e.covers[e.ncovers++] = (struct cover){column, column, -1, p->ow};
-    e.covers[e.ncovers++] = (struct cover){channel, channel, -1, p->channels};
+        e.covers[e.ncovers++] = cover_of(first, first, var_row, 0);
+    e.covers[e.ncovers++] = cover_of(column, column, -1, p->ow);
+    e.covers[e.ncovers++] = cover_of(channel, channel, -1, p->channels);
     return e;
 }
 

@@ -62,9 +62,9 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
     memcpy(e.dims, y->dims, sizeof e.dims);
     for (int i = 0; i < c->nbatch; i++)
         if (c->var[i] >= 0)
-            e.covers[e.ncovers++] = (struct cover){i, i, c->var[i], 0};
-    e.covers[e.ncovers++] = (struct cover){y->rank - 2, y->rank - 2, c->var_row, c->row_tile};
-    e.covers[e.ncovers++] = (struct cover){y->rank - 1, y->rank - 1, c->var_column, c->column_tile};
+            e.covers[e.ncovers++] = cover_of(i, i, c->var[i], 0);
+    e.covers[e.ncovers++] = cover_of(y->rank - 2, y->rank - 2, c->var_row, c->row_tile);
+    e.covers[e.ncovers++] = cover_of(y->rank - 1, y->rank - 1, c->var_column, c->column_tile);
     return e;
 }
 

@@ -140,8 +140,8 @@ static void covers(const struct reduction *r, const struct node *n, struct epilo
     memcpy(e->dims, y->dims, sizeof e->dims);
     for (int i = 0; i < r->n; i++)
         if (!r->s[i].reduced)
-            e->covers[e->ncovers++] = (struct cover){r->s[i].first, r->s[i].last, r->s[i].var,
-                                                     i == r->tiled ? r->tile : 0};
+            e->covers[e->ncovers++] = cover_of(r->s[i].first, r->s[i].last, r->s[i].var,
+                                                     i == r->tiled ? r->tile : 0);
 }
 
 static void make_grid(struct reduction *r, struct kernel_builder *k)

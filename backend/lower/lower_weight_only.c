@@ -128,8 +128,8 @@ static void emit(struct kernel_builder *k, struct group *g, const struct few_bit
     struct epilogue e = {.k = k, .g = g, .rank = y->rank, .ncovers = 2};
     for (int i = 0; i < y->rank; i++)
         e.dims[i] = y->dims[i];
-    e.covers[0] = (struct cover){0, y->rank - 2, var_row, tile};
-    e.covers[1] = (struct cover){y->rank - 1, y->rank - 1, var_block, width < outs ? width : outs};
+    e.covers[0] = cover_of(0, y->rank - 2, var_row, tile);
+    e.covers[1] = cover_of(y->rank - 1, y->rank - 1, var_block, width < outs ? width : outs);
     struct space space = epilogue_space(&e);
     struct ap dst;
     if (epilogue_empty(g)) {

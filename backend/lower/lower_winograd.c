@@ -236,10 +236,10 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
     const struct type *y = &g->nodes[0]->out[0]->type;
     struct epilogue e = {.k = k, .g = g, .rank = y->rank};
     memcpy(e.dims, y->dims, sizeof e.dims);
-    e.covers[e.ncovers++] = (struct cover){0, 0, w->var_n, 0};
-    e.covers[e.ncovers++] = (struct cover){1, 1, w->var_row, w->rows * w->size};
-    e.covers[e.ncovers++] = (struct cover){2, 2, w->var_column, w->columns * w->size};
-    e.covers[e.ncovers++] = (struct cover){3, 3, w->var_block, w->outs};
+    e.covers[e.ncovers++] = cover_of(0, 0, w->var_n, 0);
+    e.covers[e.ncovers++] = cover_of(1, 1, w->var_row, w->rows * w->size);
+    e.covers[e.ncovers++] = cover_of(2, 2, w->var_column, w->columns * w->size);
+    e.covers[e.ncovers++] = cover_of(3, 3, w->var_block, w->outs);
     return e;
 }
 

@@ -50,10 +50,10 @@ void rows_covers(const struct rows *r, struct epilogue *e)
     e->ncovers = 0;
     if (r->first > 0)
         e->covers[e->ncovers++] =
-            (struct cover){0, r->first - 1, r->var_outer, r->strided ? 0 : r->tile};
+            cover_of(0, r->first - 1, r->var_outer, r->strided ? 0 : r->tile);
     if (r->strided)
-        e->covers[e->ncovers++] = (struct cover){r->last + 1, r->rank - 1, r->var_inner, r->tile};
-    e->covers[e->ncovers++] = (struct cover){r->first, r->last, -1, r->n};
+        e->covers[e->ncovers++] = cover_of(r->last + 1, r->rank - 1, r->var_inner, r->tile);
+    e->covers[e->ncovers++] = cover_of(r->first, r->last, -1, r->n);
 }
 
 struct ap rows_pattern(struct lowering *l, const struct rows *r, int slot, const dim_t *steps)

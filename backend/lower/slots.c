@@ -86,8 +86,7 @@ bool has_layout(struct lowering *l, const struct value *v)
     return v && shape_is_known(l, &outer_value(l, (struct value *)v)->type);
 }
 
-/* The inputs' shapes alone determine the shape, so that it has a place before anything runs. */
-static bool is_planned(const struct lowering *l, const struct type *t)
+bool is_planned(const struct lowering *l, const struct type *t)
 {
     if (t->kind != VK_TENSOR || t->rank < 0 || t->dtype == DT_STR || t->dtype == DT_NONE)
         return false;

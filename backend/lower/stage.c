@@ -4,6 +4,150 @@
 
 #include <string.h>
 
+/* Whether dim i of an HBM pattern takes room in a tile: dims that broadcast do not, but for dim 0,
+ * since partitions have memories of their own. */
+static bool has_room(const struct ap *hbm, int i)
+{
+    return i == 0 || (hbm->dim[i].count != 1 && hbm->dim[i].step != 0);
+}
+
+struct ap stage_tile(struct kernel_builder *k, const struct ap *hbm, int mem, int dtype)
+{
+    dim_t elements = 1, steps[MAX_AP_RANK] = {0};
+    for (int i = hbm->rank - 1; i > 0; i--)
+        if (has_room(hbm, i)) {
+            steps[i] = elements;
+            elements = dim_mul(&k->p->dims, elements, hbm->dim[i].count);
+        }
+    dim_t partitions = hbm->rank ? hbm->dim[0].count : 1;
+    steps[0] = elements;
+    if (partitions > k->m->partitions)
+        elements *= partitions, partitions = 1;
+    struct ap a = {.mem = (uint8_t)mem, .dtype = (uint8_t)dtype, .rank = hbm->rank};
+    a.tensor = kernel_tile(k, mem, dtype, partitions, elements);
+    for (int i = 0; i < hbm->rank; i++) {
+        a.dim[i] = hbm->dim[i];
+        a.dim[i].step = steps[i];
+    }
+    return a;
+}
+
+static void add_dim(struct ap *to, const struct ap_dim *d)
+{
+    to->dim[to->rank++] = *d;
+}
+
+/* Neighbours in memory that go to different partitions: the last dim that takes room, which should
+ * be innermost in memory and is not; -1 when nothing is to be transposed. */
+static int transposed_dim(const struct ap *hbm)
+{
+    int inner = -1;
+    for (int i = 1; i < hbm->rank; i++)
+        if (has_room(hbm, i))
+            inner = i;
+    bool across =
+        inner > 0 && hbm->dim[0].count != 1 && hbm->dim[0].step == 1 && hbm->dim[inner].step != 1;
+    return across ? inner : -1;
+}
+
+/* Whether the Tensor engine transposes: floats, where DMA would move single elements. */
+static bool engine_transposes(const struct kernel_builder *k, const struct ap *hbm, int inner)
+{
+    for (int i = 1; i < inner; i++)
+        if (has_room(hbm, i))
+            return false;
+    return machine_timing(k->m)->dma_transpose_share == 0 &&
+           (hbm->dtype == DT_F32 || hbm->dtype == DT_BF16 || hbm->dtype == DT_F16) &&
+           hbm->dim[0].count <= k->m->partitions;
+}
+
+/* `count` of a dim's elements from element `first` on. */
+static struct ap_dim part_of(struct kernel_builder *k, const struct ap_dim *d, dim_t first,
+                             dim_t count)
+{
+    struct ap_dim part = {.step = d->step, .count = count};
+    if (d->clip) {
+        struct ap_clip clip = *d->clip;
+        clip.limit = dim_sub(&k->p->dims, clip.limit, first);
+        part.clip = arena_copy(&k->p->arena, &clip, sizeof clip);
+    }
+    return part;
+}
+
+/* A pattern of two dims. */
+static struct ap plane_of(struct kernel_builder *k, const struct ap *a, dim_t offset,
+                          struct ap_dim outer, struct ap_dim inner)
+{
+    struct ap plane = *a;
+    plane.offset.base = dim_add(&k->p->dims, plane.offset.base, offset);
+    plane.rank = 2, plane.dim[0] = outer, plane.dim[1] = inner;
+    return plane;
+}
+
+/* (p, n) in a tile from n rows of p neighbours in HBM, or back: as many rows at a time as there are
+ * partitions, through PSUM. */
+static void transpose_by_engine(struct kernel_builder *k, const struct ap *hbm,
+                                const struct ap *tile, int inner, bool into)
+{
+    const struct ap_dim *across = &hbm->dim[0], *along = &hbm->dim[inner];
+    dim_t n = along->count, chunk = n < k->m->partitions ? n : k->m->partitions;
+    for (dim_t at = 0; at < n; at += chunk) {
+        dim_t rows = n - at < chunk ? n - at : chunk;
+        struct ap_dim far_rows = part_of(k, along, at, rows), near_rows = far_rows, far_p = *across,
+                      near_p = far_p;
+        near_rows.step = tile->dim[inner].step, near_p.step = tile->dim[0].step;
+        struct ap far = plane_of(k, hbm, dim_mul(&k->p->dims, along->step, at), far_rows, far_p);
+        struct ap near =
+            plane_of(k, tile, dim_mul(&k->p->dims, tile->dim[inner].step, at), near_p, near_rows);
+        struct ap held = stage_tile(k, &far, MEM_SBUF, hbm->dtype); /* (rows, p) */
+        struct ap turned = stage_tile(k, into ? &near : &far, MEM_PSUM, DT_F32);
+        if (into) {
+            emit_dma_copy(k, (struct dma_copy){.dst = held, .src = far});
+            emit_nc_transpose(k, (struct nc_transpose){.dst = turned, .src = held});
+            emit_tensor_copy(k, (struct tensor_copy){.dst = near, .src = turned});
+        } else {
+            emit_nc_transpose(k, (struct nc_transpose){.dst = turned, .src = near});
+            emit_tensor_copy(k, (struct tensor_copy){.dst = held, .src = turned});
+            emit_dma_copy(k, (struct dma_copy){.dst = far, .src = held});
+        }
+    }
+}
+
+/* Moves between HBM and a tile: `into` the tile, or out of it. */
+static void transfer(struct kernel_builder *k, const struct ap *hbm, const struct ap *tile,
+                     bool into)
+{
+    int inner = transposed_dim(hbm);
+    bool transpose = inner > 0;
+    if (transpose && engine_transposes(k, hbm, inner)) {
+        transpose_by_engine(k, hbm, tile, inner, into);
+        return;
+    }
+    struct ap far = *hbm, near = *tile;
+    far.rank = near.rank = 0;
+    for (int i = transpose; i < (transpose ? inner : hbm->rank); i++)
+        if (has_room(hbm, i))
+            add_dim(&far, &hbm->dim[i]), add_dim(&near, &tile->dim[i]);
+    if (transpose) {
+        add_dim(&far, &hbm->dim[inner]), add_dim(&far, &hbm->dim[0]);
+        add_dim(&near, &tile->dim[0]), add_dim(&near, &tile->dim[inner]);
+    }
+    struct ap dst = into ? near : far, src = into ? far : near;
+    if (transpose)
+        emit_dma_transpose(k, (struct dma_transpose){.dst = dst, .src = src});
+    else
+        emit_dma_copy(k, (struct dma_copy){.dst = dst, .src = src});
+}
+
+struct ap stage_in(struct kernel_builder *k, struct ap hbm)
+{
+    struct ap tile = stage_tile(k, &hbm, MEM_SBUF, hbm.dtype);
+    transfer(k, &hbm, &tile, true);
+    return tile;
+}
+
+/* ---- instructions ---- */
+
 struct loaded { /* an HBM pattern that a tile holds */
     struct ap from, tile;
 };
@@ -29,44 +173,53 @@ static struct insn *append(struct stager *s, const struct insn *n)
     return copy;
 }
 
-static void append_dma(struct stager *s, const struct ap *dst, const struct ap *src, int node)
-{
-    s->builder.node = node;
-    emit_dma_copy(&s->builder, (struct dma_copy){.dst = *dst, .src = *src});
-}
-
-/* A dense tile with the pattern's dims and edges. */
-static bool tile_like(struct stager *s, const struct ap *a, struct ap *out)
+/* Tiles have sizes that are known before running. */
+static bool has_known_size(struct stager *s, const struct ap *a)
 {
     dim_t elements = 1;
-    *out = (struct ap){.mem = MEM_SBUF, .dtype = a->dtype, .rank = a->rank};
-    for (int i = a->rank - 1; i >= 0; i--) {
+    for (int i = 0; i < a->rank; i++) {
         if (!dim_is_const(a->dim[i].count) || a->dim[i].count < 1 ||
             elements > INT32_MAX / a->dim[i].count)
             return fail(s->d, "a tile whose size is not known before running, or too large");
-        out->dim[i] = a->dim[i];
-        out->dim[i].step = elements;
         elements *= a->dim[i].count;
     }
-    dim_t partitions = a->rank > 1 && a->dim[0].count <= s->m->partitions ? a->dim[0].count : 1;
-    out->tensor = kernel_tile(&s->builder, MEM_SBUF, a->dtype, partitions, elements / partitions);
     return true;
 }
 
-static bool load(struct stager *s, struct ap *a, int node)
+static void remember(struct stager *s, const struct ap *hbm, const struct ap *tile)
 {
+    ARENA_GROW(&s->scratch, s->loaded, s->nloaded, s->loaded_cap);
+    s->loaded[s->nloaded++] = (struct loaded){*hbm, *tile};
+}
+
+static int memory_of(const struct stager *s, int slot)
+{
+    const struct slot *t = &s->p->slots[slot];
+    return t->kind == SLOT_VIEW ? t->base : slot;
+}
+
+/* Tiles of a slot that is written are out of date. */
+static void forget(struct stager *s, const struct ap *hbm)
+{
+    int n = 0;
+    for (int i = 0; i < s->nloaded; i++)
+        if (memory_of(s, s->loaded[i].from.tensor) != memory_of(s, hbm->tensor))
+            s->loaded[n++] = s->loaded[i];
+    s->nloaded = n;
+}
+
+static bool load(struct stager *s, struct ap *a)
+{
+    struct ap from = *a;
     for (int i = 0; i < s->nloaded; i++)
         if (ap_equal(&s->loaded[i].from, a)) {
             *a = s->loaded[i].tile;
             return true;
         }
-    struct loaded now = {.from = *a};
-    if (!tile_like(s, a, &now.tile))
+    if (!has_known_size(s, a))
         return false;
-    append_dma(s, &now.tile, a, node);
-    ARENA_GROW(&s->scratch, s->loaded, s->nloaded, s->loaded_cap);
-    s->loaded[s->nloaded++] = now;
-    *a = now.tile;
+    *a = stage_in(&s->builder, from);
+    remember(s, &from, a);
     return true;
 }
 
@@ -78,29 +231,29 @@ static bool stage_insn(struct stager *s, const struct insn *old)
     int nstores = 0;
     memcpy(ap, old->ap, sizeof *ap * info->naps);
     n.ap = ap;
+    s->builder.node = old->node;
+    for (int a = 0; a < info->naps; a++)
+        if (ap[a].mem == MEM_HBM && !operand_writes(old, a) && !load(s, &ap[a]))
+            return false;
     for (int a = 0; a < info->naps; a++) {
         if (ap[a].mem != MEM_HBM)
             continue;
-        if (operand_writes(old, a)) {
-            stores[nstores] = ap[a];
-            if (!tile_like(s, &ap[a], &tiles[nstores]))
-                return false;
-            if (operand_reads(old, a))
-                append_dma(s, &tiles[nstores], &ap[a], old->node);
-            ap[a] = tiles[nstores++];
-        } else if (!load(s, &ap[a], old->node)) {
+        if (!has_known_size(s, &ap[a]))
             return false;
-        }
+        stores[nstores] = ap[a];
+        ap[a] = operand_reads(old, a) ? stage_in(&s->builder, ap[a])
+                                      : stage_tile(&s->builder, &ap[a], MEM_SBUF, ap[a].dtype);
+        tiles[nstores++] = ap[a];
     }
-    s->builder.node = old->node;
     if (!expand_insn(&s->builder, &n)) {
         if (!(info->targets & machine_bit(s->m)))
             return fail(s->d, "%s is not an instruction of %s", info->name, s->m->name);
         append(s, &n);
     }
     for (int i = 0; i < nstores; i++) {
-        append_dma(s, &stores[i], &tiles[i], old->node);
-        s->nloaded = 0; /* what was loaded may have changed */
+        transfer(&s->builder, &stores[i], &tiles[i], false);
+        forget(s, &stores[i]);
+        remember(s, &stores[i], &tiles[i]);
     }
     return true;
 }
@@ -110,8 +263,8 @@ static bool is_dma(const struct insn *n)
     return insn_info(n->op)->cost.kind == COST_DMA;
 }
 
-/* DMA does not reach PSUM: the Vector engine copies to a tile in SBUF first. Every DMA instruction
- * has its source second. */
+/* DMA does not reach PSUM and does not convert: an engine copies to a tile in SBUF first. Every DMA
+ * instruction has its source second. */
 static bool stage_dma(struct stager *s, const struct insn *old)
 {
     enum { DST = AP(dma_copy, dst), SRC = AP(dma_copy, src) };
@@ -120,14 +273,20 @@ static bool stage_dma(struct stager *s, const struct insn *old)
     struct ap ap[MAX_APS];
     memcpy(ap, old->ap, sizeof *ap * insn_info(old->op)->naps);
     n.ap = ap;
+    s->builder.node = old->node;
     if (ap[DST].mem == MEM_PSUM)
         return fail(s->d, "DMA into psum");
-    if (ap[SRC].mem == MEM_PSUM) {
-        struct ap psum = ap[SRC];
-        if (!tile_like(s, &psum, &ap[SRC]))
+    if (ap[SRC].mem == MEM_PSUM || (ap[SRC].mem == MEM_SBUF && ap[SRC].dtype != ap[DST].dtype)) {
+        struct ap from = ap[SRC];
+        bool stores = ap[DST].mem == MEM_HBM && old->op == INSN_dma_copy;
+        if (!has_known_size(s, &from))
             return false;
-        s->builder.node = old->node;
-        emit_tensor_copy(&s->builder, (struct tensor_copy){.dst = ap[SRC], .src = psum});
+        ap[SRC] = stage_tile(&s->builder, stores ? &ap[DST] : &from, MEM_SBUF, ap[DST].dtype);
+        emit_tensor_copy(&s->builder, (struct tensor_copy){.dst = ap[SRC], .src = from});
+        if (stores) {
+            transfer(&s->builder, &ap[DST], &ap[SRC], false);
+            return true;
+        }
     }
     append(s, &n);
     return true;
@@ -158,6 +317,16 @@ static void spread_tile(struct stager *s, int tile)
         t->partitions = rows, t->elements /= rows;
 }
 
+/* Stores have a queue of their own, that of the engine with the least to do: loads of later tiles
+ * do not stand behind those that wait for results. */
+static void part_queues(struct kernel *k)
+{
+    for (int i = 0; i < k->ninsns; i++)
+        if (is_dma(&k->insns[i]) && k->insns[i].ap[AP(dma_copy, dst)].mem == MEM_HBM &&
+            k->insns[i].engine == ENGINE_SP)
+            k->insns[i].engine = ENGINE_POOL;
+}
+
 bool stage_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d)
 {
     struct stager s = {.p = p, .k = k, .m = m, .d = d, .builder = kernel_reopen(p, m, k)};
@@ -172,13 +341,14 @@ bool stage_kernel(struct program *p, struct kernel *k, const struct machine *m, 
         } else if (is_dma(&old[i])) {
             ok = stage_dma(&s, &old[i]);
             if (old[i].ap[AP(dma_copy, dst)].mem == MEM_HBM)
-                s.nloaded = 0;
+                forget(&s, &old[i].ap[AP(dma_copy, dst)]);
         } else {
             ok = stage_insn(&s, &old[i]);
         }
     }
     for (int t = 0; ok && t < k->ntiles; t++)
         spread_tile(&s, t);
+    part_queues(k);
     arena_free(&s.scratch);
     return ok;
 }

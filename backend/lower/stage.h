@@ -1,16 +1,23 @@
 /*
  * Strict targets: engines reach tiles only, and only the instructions that the hardware has.
  *
- * Convolutions, pooling and matrix products are written for strict targets by functions of their
- * own (strict.h). What other lowering functions write as for `cpu`, stage_kernel makes strict:
- * composite instructions become sequences, and operands in HBM become tiles that DMA fills before
- * an instruction and stores after it. The first dim of a pattern lies over partitions when it has
- * no more than the machine.
+ * Lowering functions write one form for every machine; what only a machine's Tensor engine asks for
+ * (which dim lies over partitions) some of them write apart (strict.h). stage_kernel fits a kernel
+ * to the machine: composite instructions become sequences, and operands in HBM become tiles that
+ * DMA fills before an instruction and stores after it, each loaded once. The first dim of a pattern
+ * lies over partitions when it has no more than the machine.
  */
 #ifndef BACKEND_STAGE_H
 #define BACKEND_STAGE_H
 
 #include "backend/tile/builder.h"
+
+/* A tile that holds what an HBM pattern covers, and the pattern over it: dim 0 over partitions where
+ * the machine has as many, dims that broadcast once. Counts are constants. */
+struct ap stage_tile(struct kernel_builder *k, const struct ap *hbm, int mem, int dtype);
+/* The same, filled: for operands whose dims an instruction wants in another order than their
+ * pattern's. */
+struct ap stage_in(struct kernel_builder *k, struct ap hbm);
 
 /* Fails, leaving the kernel half done, when it cannot be: the caller drops the kernel and calls the
  * operator's routine. */

@@ -3,7 +3,7 @@
  * first.
  *
  * Each filter tap multiplies the same tile of the image from another start and accumulates in PSUM,
- * chunk by chunk of 128 channels. A run of results goes over the ends of rows: what lies between
+ * chunk by chunk of as many channels as there are partitions. A run of results goes over the ends of rows: what lies between
  * rows is computed and dropped. Depthwise convolutions have nothing to contract: the Vector engine
  * adds up taps that the Scalar engine has multiplied.
  */
@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum { MAX_TAPS = 256, IMAGE_ROOM = 96 << 10, WEIGHTS_ROOM = 48 << 10, DEPTHWISE_RESULTS = 2048 };
+enum { MAX_TAPS = 256 };
 
 struct strict_conv {
     struct kernel_builder *k;
@@ -98,11 +98,11 @@ static struct epilogue epilogue_of(const struct strict_conv *s, int64_t channels
     int first = s->c->last ? 1 : 2, channel = s->c->last ? y->rank - 1 : 1,
         column = first + (s->c->spatial == 2);
     memcpy(e.dims, y->dims, sizeof e.dims);
-    e.covers[e.ncovers++] = (struct cover){channel, channel, s->var_block, channels};
+    e.covers[e.ncovers++] = cover_of(channel, channel, s->var_block, channels);
     if (s->c->spatial == 2)
-        e.covers[e.ncovers++] = (struct cover){first, first, s->var_band, s->m.band};
-    e.covers[e.ncovers++] = (struct cover){column, column, s->var_column, s->m.width};
-    e.covers[e.ncovers++] = (struct cover){0, 0, s->var_n, 0};
+        e.covers[e.ncovers++] = cover_of(first, first, s->var_band, s->m.band);
+    e.covers[e.ncovers++] = cover_of(column, column, s->var_column, s->m.width);
+    e.covers[e.ncovers++] = cover_of(0, 0, s->var_n, 0);
     return e;
 }
 
@@ -259,22 +259,23 @@ static bool plan(struct lowering *l, struct strict_conv *s, bool depthwise)
     s->taps = c->kh * c->kw;
     s->outs = c->outs / c->group;
     s->out_tile = even_tile(s->outs, l->m->matmul_m);
-    s->blocks = c->group > 1 ? c->group : (s->outs + s->out_tile - 1) / s->out_tile;
+    s->blocks = c->group > 1 ? c->group : ceil_div(s->outs, s->out_tile);
     if (s->taps > MAX_TAPS || (!depthwise && c->group > 1 && s->out_tile != s->outs))
         return false;
-    int64_t results = depthwise ? DEPTHWISE_RESULTS : l->m->psum_bank / 4, room = IMAGE_ROOM;
-    if (!image_plan(&s->m, results, room))
+    int64_t results = depthwise ? strict_results(l->m) : l->m->psum_bank / 4;
+    int64_t weights_room = strict_weights_room(l->m);
+    if (!image_plan(l->m, &s->m, results))
         return false;
     if (depthwise) {
         s->blocks = s->m.chunks;
         return true;
     }
     int64_t weights = s->taps * s->out_tile * (int64_t)dtype_bytes(c->w->dtype);
-    if (s->m.resident && weights * s->m.chunks > WEIGHTS_ROOM) {
+    if (s->m.resident && weights * s->m.chunks > weights_room) {
         s->m.streamed = true;
-        return weights <= WEIGHTS_ROOM && image_plan(&s->m, results, room);
+        return weights <= weights_room && image_plan(l->m, &s->m, results);
     }
-    return weights <= WEIGHTS_ROOM;
+    return weights <= weights_room;
 }
 
 enum lowered strict_conv(struct lowering *l, struct node *whole)
@@ -298,7 +299,7 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
             "its filter or image does not fit the machine; it runs on GpSimd");
         return DECLINED;
     }
-    if (!epilogue_fits(l, &g, &(struct cover){0, 0, -1, 0}, 1))
+    if (!epilogue_fits(l, &g, &(struct cover){.first = 0, .last = 0, .var = -1, .tile = 0}, 1))
         return DECLINED;
     s.weights = weight_slot(l, &c, outer_value(l, n->in[1])->name);
     image_prepare(l, n, &s.m, c.n);

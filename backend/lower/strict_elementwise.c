@@ -1,5 +1,5 @@
 /*
- * Elementwise groups on strict targets: a tile is up to 128 partitions by a free size that keeps
+ * Elementwise groups on strict targets: a tile is all partitions by a free size that keeps
  * every operand's tile in SBUF.
  *
  * One long dim is folded into rows of equal length; what does not fill a row is a tile of its own.
@@ -7,6 +7,7 @@
  */
 #include "backend/lower/elementwise.h"
 #include "backend/lower/product.h"
+#include "backend/lower/strict.h"
 
 enum { LEAST_FREE = 64, MOST_FREE = 2048, UNKNOWN_FREE = 512 };
 
@@ -57,10 +58,11 @@ static struct space space_of(const struct walk *w)
 /* The dim that fills most partitions; the one before the last if several do. */
 static int partition_dim(const struct layout *y)
 {
+    int32_t partitions = y->l->m->partitions;
     int best = y->rank - 2;
-    dim_t most = dim_is_const(y->dims[best]) ? y->dims[best] : STRICT_PARTITIONS;
+    dim_t most = dim_is_const(y->dims[best]) ? y->dims[best] : partitions;
     for (int i = best - 1; i >= 0; i--)
-        if (dim_is_const(y->dims[i]) && most < STRICT_PARTITIONS && y->dims[i] > most)
+        if (dim_is_const(y->dims[i]) && most < partitions && y->dims[i] > most)
             best = i, most = y->dims[i];
     return best;
 }
@@ -77,6 +79,7 @@ static dim_t divisor(dim_t n, dim_t low, dim_t high)
 static void emit(struct layout *y, struct group *g, dim_t start, dim_t most)
 {
     struct lowering *l = y->l;
+    int32_t partitions = l->m->partitions;
     struct dim_table *t = &l->p->dims;
     struct walk w = {.y = y, .start = start, .part = partition_dim(y), .fold = 1};
     dim_t inner = y->dims[y->rank - 1], rows = y->dims[w.part];
@@ -84,12 +87,12 @@ static void emit(struct layout *y, struct group *g, dim_t start, dim_t most)
     w.free = dim_is_const(inner)   ? even_tile(inner, most)
              : most < UNKNOWN_FREE ? most
                                    : UNKNOWN_FREE;
-    if (w.whole && dim_is_const(rows) && inner > 0 && rows > STRICT_PARTITIONS && inner * 2 <= most)
+    if (w.whole && dim_is_const(rows) && inner > 0 && rows > partitions && inner * 2 <= most)
         w.fold = divisor(rows, 2,
-                         rows / STRICT_PARTITIONS < most / inner ? rows / STRICT_PARTITIONS
+                         rows / partitions < most / inner ? rows / partitions
                                                                  : most / inner);
     dim_t parts = dim_floordiv(t, rows, w.fold);
-    w.tile = even_tile(parts, STRICT_PARTITIONS);
+    w.tile = even_tile(parts, partitions);
     const struct node *n = g->whole;
     struct kernel_builder k =
         begin_kernel(l, n, n->name && *n->name ? n->name : op_name(g->nodes[0]->op));
@@ -110,11 +113,11 @@ static void emit(struct layout *y, struct group *g, dim_t start, dim_t most)
 }
 
 /* Row length for n elements in a line. */
-static dim_t row_length(dim_t n, dim_t most)
+static dim_t row_length(dim_t n, dim_t most, int32_t partitions)
 {
     if (!dim_is_const(n))
         return most < UNKNOWN_FREE ? most : UNKNOWN_FREE;
-    dim_t low = (n + STRICT_PARTITIONS - 1) / STRICT_PARTITIONS;
+    dim_t low = (n + partitions - 1) / partitions;
     low = low < LEAST_FREE ? LEAST_FREE : low;
     low = low > most ? most : low;
     if (n <= low)
@@ -138,12 +141,12 @@ static struct layout folded(const struct layout *y, dim_t rows, dim_t length)
 enum lowered strict_elementwise(struct layout *y, struct group *g)
 {
     struct dim_table *t = &y->l->p->dims;
-    dim_t most = strict_free_size(y->l, y->n + g->n, MOST_FREE);
+    dim_t most = strict_free_size(y->l->m, y->n + g->n, MOST_FREE);
     if (y->rank > 1) {
         emit(y, g, 0, most);
         return LOWERED;
     }
-    dim_t n = y->dims[0], length = row_length(n, most), rows = dim_floordiv(t, n, length);
+    dim_t n = y->dims[0], length = row_length(n, most, y->l->m->partitions), rows = dim_floordiv(t, n, length);
     struct layout body = folded(y, rows, length), rest = folded(y, 1, dim_mod(t, n, length));
     emit(&body, g, 0, most);
     if (rest.dims[1] != 0)

@@ -28,19 +28,14 @@ static int64_t last_phase(int64_t kernel, int64_t dilation, int64_t phases)
     return last;
 }
 
-static int64_t ceil_div(int64_t a, int64_t b)
+bool image_plan(const struct machine *machine, struct strict_image *m, int64_t results)
 {
-    return (a + b - 1) / b;
-}
-
-bool image_plan(struct strict_image *m, int64_t results, int64_t room)
-{
-    int64_t elements = room / (int64_t)dtype_bytes(m->x->type.dtype);
+    int64_t elements = strict_image_room(machine) / (int64_t)dtype_bytes(m->x->type.dtype);
     if (m->oh < 1 || m->ow < 1 || m->h < 1 || m->w < 1 || m->sh < 1 || m->sw < 1 || m->dh < 1 ||
         m->dw < 1 || m->h > 1 << 24 || m->w > 1 << 24 || m->kh > 1 << 12 || m->kw > 1 << 12 ||
         m->sh > 1 << 12 || m->sw > 1 << 12 || m->dh > 1 << 12 || m->dw > 1 << 12)
         return false;
-    m->chunk = even_tile(m->channels, STRICT_PARTITIONS);
+    m->chunk = even_tile(m->channels, machine->partitions);
     m->chunks = ceil_div(m->channels, m->chunk);
     m->fh = m->phased ? m->sh : 1, m->fw = m->phased ? m->sw : 1;
     m->width = even_tile(m->ow, results);

@@ -11,6 +11,7 @@
 #define BACKEND_STRICT_IMAGE_H
 
 #include "backend/lower/epilogue.h"
+#include "backend/lower/strict.h"
 
 struct strict_image {
     /* Given: the source and the window that walks over it. */
@@ -32,9 +33,8 @@ struct strict_image {
     int tile;
 };
 
-/* results: most elements of a band of results. room: bytes of the tile in a partition. False when
- * it does not fit. */
-bool image_plan(struct strict_image *m, int64_t results, int64_t room);
+/* results: most elements of a band of results. False when it does not fit the machine. */
+bool image_plan(const struct machine *machine, struct strict_image *m, int64_t results);
 /* Pads in HBM where the plan asks for it. Before the kernel that uses the image is begun. */
 void image_prepare(struct lowering *l, const struct node *n, struct strict_image *m, dim_t images);
 /* Makes the tile. */

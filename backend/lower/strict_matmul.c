@@ -9,52 +9,6 @@
 
 #include <string.h>
 
-/* ---- the product of tiles ---- */
-
-void strict_product_tiles(const struct lowering *l, const struct group *g, struct strict_product *p)
-{
-    p->out_tile = even_tile(p->outs, l->m->matmul_m);
-    p->row_tile = even_tile(p->rows, strict_free_size(l, 3 * g->n + 6, l->m->psum_bank / 4));
-}
-
-static struct ap swapped(struct ap a)
-{
-    struct ap_dim d = a.dim[0];
-    a.dim[0] = a.dim[1], a.dim[1] = d;
-    return a;
-}
-
-void emit_tile_product(struct kernel_builder *k, struct ap dst, struct ap stationary,
-                       struct ap moving, struct affine accumulate)
-{
-    emit_nc_matmul(k, (struct nc_matmul){.dst = swapped(dst),
-                                         .stationary = stationary,
-                                         .moving = swapped(moving),
-                                         .accumulate = accumulate});
-}
-
-struct ap strict_product_emit(struct kernel_builder *k, const struct strict_product *p)
-{
-    dim_t block = even_tile(p->k, k->m->matmul_k);
-    struct ap dst = {.mem = MEM_PSUM, .dtype = DT_F32};
-    dst.tensor = kernel_tile(k, MEM_PSUM, DT_F32, p->out_tile, p->row_tile);
-    ap_push(&dst, p->row_tile, p->out_tile), ap_clip(k->p, &dst, 0, p->var_out, p->out_tile, p->outs);
-    ap_push(&dst, 1, p->row_tile), ap_clip(k->p, &dst, 1, p->var_row, p->row_tile, p->rows);
-    bool loop = block != p->k;
-    int var_k = loop ? kernel_loop(k, dim_ceildiv(&k->p->dims, p->k, block)) : -1;
-    struct ap stationary = p->stationary, moving = p->moving;
-    ap_push_tile(k->p, &stationary, p->stationary_k, block, var_k, p->k);
-    ap_push_tile(k->p, &stationary, p->stationary_out, p->out_tile, p->var_out, p->outs);
-    ap_push_tile(k->p, &moving, p->moving_k, block, var_k, p->k);
-    ap_push_tile(k->p, &moving, p->moving_row, p->row_tile, p->var_row, p->rows);
-    struct ap w = stage_in(k, stationary), x = stage_in(k, moving);
-    /* the first block overwrites */
-    emit_tile_product(k, dst, w, x, loop ? affine_variable(k->p, 0, var_k, 1) : affine_number(0));
-    if (loop)
-        kernel_end_loop(k);
-    return dst;
-}
-
 struct transposed {
     struct lazy_constant lazy;
     int64_t outs, k;
@@ -72,7 +26,8 @@ static bool transpose(const struct constant_maker *maker, int64_t piece, void *t
     return true;
 }
 
-int transposed_constant(struct lowering *l, const struct value *w)
+/* A constant's [outs][k] as [k][outs]; the slot of the copy. */
+static int transposed_constant(struct lowering *l, const struct value *w)
 {
     struct transposed *t = ARENA_NEW(&l->g->arena, struct transposed);
     *t = (struct transposed){
@@ -90,8 +45,7 @@ struct matmul {
     int nbatch; /* batch covers, each with a grid variable */
     struct cover batch[3];
     dim_t step_a[3], step_b[3];
-    struct cover rows, outs;
-    struct strict_product p;
+    struct strict_product p; /* its covers: rows and outs of the result */
 };
 
 /* Steps along the result's batch dims, 0 where the operand broadcasts. */
@@ -117,20 +71,21 @@ static bool batch_covers(struct lowering *l, const struct group *g, const struct
     int n = y->rank - 2;
     if (!batch_steps(l, m->a, y, a) || !batch_steps(l, m->b, y, b))
         return false;
-    m->rows = (struct cover){n, n, -1, 1}, m->outs = (struct cover){n + 1, n + 1, -1, 1};
+    m->p.row = (struct cover){.first = n, .last = n, .var = -1, .tile = 1};
+    m->p.out = (struct cover){.first = n + 1, .last = n + 1, .var = -1, .tile = 1};
     if (m->b->type.rank == 2 && !m->trans_a &&
-        epilogue_fits(l, g, &(struct cover){0, n, -1, 1}, 1)) {
-        m->rows.first = 0; /* all dims but the last are rows */
+        epilogue_fits(l, g, &(struct cover){.first = 0, .last = n, .var = -1, .tile = 1}, 1)) {
+        m->p.row.first = 0; /* all dims but the last are rows */
         return true;
     }
-    struct cover all = {0, n - 1, -1, 0};
+    struct cover all = cover_of(0, n - 1, -1, 0);
     if (n > 0 && joint_step(l, a, y->dims, 0, n - 1, &m->step_a[0]) &&
         joint_step(l, b, y->dims, 0, n - 1, &m->step_b[0]) && epilogue_fits(l, g, &all, 1)) {
         m->batch[m->nbatch++] = all;
         return true;
     }
     for (int i = 0; i < n && n <= 2; i++) {
-        m->batch[m->nbatch] = (struct cover){i, i, -1, 0};
+        m->batch[m->nbatch] = cover_of(i, i, -1, 0);
         m->step_a[m->nbatch] = a[i], m->step_b[m->nbatch++] = b[i];
     }
     return n <= 2;
@@ -164,79 +119,93 @@ static bool examine(struct lowering *l, const struct group *g, struct matmul *m)
         return false;
     }
     m->p.rows = 1;
-    for (int i = m->rows.first; i <= m->rows.last; i++)
+    for (int i = m->p.row.first; i <= m->p.row.last; i++)
         m->p.rows = dim_mul(&l->p->dims, m->p.rows, y->dims[i]);
-    struct cover covers[] = {m->outs, m->rows, m->batch[0], m->batch[1]};
+    struct cover covers[] = {m->p.row, m->p.out, m->batch[0], m->batch[1]};
     return epilogue_fits(l, g, covers, 2 + m->nbatch);
 }
 
-static void operand_patterns(struct lowering *l, const struct node *n, struct matmul *m)
+static void operand_patterns(struct lowering *l, struct matmul *m)
 {
     const struct type *a = &m->a->type, *b = &m->b->type;
     dim_t row_a = a->dims[a->rank - 1], row_b = b->dims[b->rank - 1];
     const struct tensor *w = m->b->constant;
-    m->p.moving = ap_slot(l->p, value_slot(l, m->a));
-    m->p.moving_k = m->trans_a ? row_a : 1;
-    m->p.moving_row = m->trans_a ? 1 : row_a;
+    m->p.a = ap_slot(l->p, value_slot(l, m->a));
+    m->p.a_k = m->trans_a ? row_a : 1;
+    m->p.a_row = m->trans_a ? 1 : row_a;
     if (w && w->rank == 2 && m->trans_b) {
-        m->p.stationary = ap_slot(l->p, transposed_constant(l, m->b));
-        m->p.stationary_k = m->p.outs, m->p.stationary_out = 1;
+        m->p.b = ap_slot(l->p, transposed_constant(l, m->b));
+        m->p.b_k = m->p.outs, m->p.b_out = 1;
         return;
     }
-    m->p.stationary = ap_slot(l->p, value_slot(l, m->b));
-    m->p.stationary_k = m->trans_b ? 1 : row_b;
-    m->p.stationary_out = m->trans_b ? row_b : 1;
+    m->p.b = ap_slot(l->p, value_slot(l, m->b));
+    m->p.b_k = m->trans_b ? 1 : row_b;
+    m->p.b_out = m->trans_b ? row_b : 1;
 }
 
-static struct ap scaled(struct kernel_builder *k, struct epilogue *e, struct ap accumulator,
-                        float alpha)
+/* What is done with a tile of the result. */
+struct finish {
+    struct kernel_builder *k;
+    struct group *g;
+    const struct matmul *m;
+};
+
+static void finish(void *user, const struct strict_product *p, struct ap result)
 {
-    struct space s = epilogue_space(e);
-    struct ap to = space_tile(&s, k, space_new_tile(k, &s, MEM_SBUF, DT_F32));
-    emit_activation(k, (struct activation){.dst = to, .src = accumulator, .factor = alpha});
-    return to;
+    const struct finish *f = user;
+    const struct matmul *m = f->m;
+    const struct type *y = &f->g->nodes[0]->out[0]->type;
+    struct epilogue e = {.k = f->k, .g = f->g, .rank = y->rank, .ncovers = 2 + m->nbatch};
+    memcpy(e.dims, y->dims, sizeof e.dims);
+    e.covers[0] = p->row, e.covers[1] = p->out;
+    memcpy(&e.covers[2], m->batch, sizeof m->batch);
+    if (m->alpha != 1) {
+        struct space s = epilogue_space(&e);
+        struct ap to = space_tile(&s, f->k, space_new_tile(f->k, &s, MEM_SBUF, DT_F32));
+        emit_activation(f->k, (struct activation){.dst = to, .src = result, .factor = m->alpha});
+        result = to;
+    }
+    epilogue_emit(&e, result);
+}
+
+/* A grid variable for each batch cover; how many products there are. */
+static dim_t batch_grid(struct kernel_builder *k, const struct type *y, struct matmul *m)
+{
+    struct dim_table *t = &k->p->dims;
+    dim_t batches = 1;
+    for (int i = 0; i < m->nbatch; i++) {
+        struct cover *c = &m->batch[i];
+        dim_t count = 1;
+        for (int d = c->first; d <= c->last; d++)
+            count = dim_mul(t, count, y->dims[d]);
+        c->var = kernel_grid(k, count);
+        batches = dim_mul(t, batches, count);
+        ap_move(k->p, &m->p.a, c->var, m->step_a[i]);
+        ap_move(k->p, &m->p.b, c->var, m->step_b[i]);
+    }
+    return batches;
 }
 
 enum lowered strict_matmul(struct lowering *l, struct node *whole)
 {
     struct group g = group_of(l, whole);
     const struct node *n = g.nodes[0];
-    const struct type *y = &n->out[0]->type;
     struct dim_table *t = &l->p->dims;
     struct matmul m = {0};
     if (!examine(l, &g, &m))
         return DECLINED;
-    operand_patterns(l, n, &m);
-    strict_product_tiles(l, &g, &m.p);
+    struct strict_product *p = &m.p;
+    operand_patterns(l, &m);
+    strict_product_tiles(l, &g, p);
     struct kernel_builder k = begin_kernel(l, n, n->name);
-    dim_t batches = 1;
-    for (int i = 0; i < m.nbatch; i++) {
-        struct cover *c = &m.batch[i];
-        dim_t count = 1;
-        for (int d = c->first; d <= c->last; d++)
-            count = dim_mul(t, count, y->dims[d]);
-        c->var = kernel_grid(&k, count);
-        batches = dim_mul(t, batches, count);
-        ap_move(l->p, &m.p.moving, c->var, m.step_a[i]);
-        ap_move(l->p, &m.p.stationary, c->var, m.step_b[i]);
-    }
-    m.outs.var = m.p.var_out = kernel_grid(&k, dim_ceildiv(t, m.p.outs, m.p.out_tile));
-    m.rows.var = m.p.var_row = kernel_grid(&k, dim_ceildiv(t, m.p.rows, m.p.row_tile));
-    m.outs.tile = m.p.out_tile, m.rows.tile = m.p.row_tile;
-    struct epilogue e = {.k = &k, .g = &g, .rank = y->rank, .ncovers = 2 + m.nbatch};
-    memcpy(e.dims, y->dims, sizeof e.dims);
-    e.covers[0] = m.outs, e.covers[1] = m.rows;
-    memcpy(&e.covers[2], m.batch, sizeof m.batch);
-    struct ap result = strict_product_emit(&k, &m.p);
-    if (m.alpha != 1)
-        result = scaled(&k, &e, result, m.alpha);
-    epilogue_emit(&e, result);
-    dim_t products = dim_mul(t, batches, dim_mul(t, m.p.rows, m.p.outs));
-    kernel_of(&k)->flops = dim_mul(t, 2, dim_mul(t, products, m.p.k));
-    kernel_of(&k)->bytes =
-        dim_mul(t, 4,
-                dim_mul(t, batches,
-                        dim_add(t, dim_mul(t, m.p.rows, dim_add(t, m.p.k, m.p.outs)),
-                                dim_mul(t, m.p.k, m.p.outs))));
+    dim_t batches = batch_grid(&k, &n->out[0]->type, &m);
+    p->out.var = kernel_grid(&k, dim_ceildiv(t, p->outs, p->out.every));
+    p->row.var = kernel_grid(&k, dim_ceildiv(t, p->rows, p->row.every));
+    strict_product_emit(&k, p, finish, &(struct finish){&k, &g, &m});
+    dim_t products = dim_mul(t, batches, dim_mul(t, p->rows, p->outs));
+    kernel_of(&k)->flops = dim_mul(t, 2, dim_mul(t, products, p->k));
+    dim_t operands = dim_add(t, dim_mul(t, p->rows, dim_add(t, p->k, p->outs)),
+                             dim_mul(t, p->k, p->outs));
+    kernel_of(&k)->bytes = dim_mul(t, 4, dim_mul(t, batches, operands));
     return LOWERED;
 }

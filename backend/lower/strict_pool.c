@@ -9,8 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { IMAGE_ROOM = 96 << 10, RESULTS = 2048 };
-
 struct strict_pool {
     struct kernel_builder *k;
     struct group *g;
@@ -52,11 +50,11 @@ static struct epilogue epilogue_of(const struct strict_pool *s)
     bool last = s->p->last, two = s->p->spatial == 2;
     int first = last ? 1 : 2, channel = last ? y->rank - 1 : 1;
     memcpy(e.dims, y->dims, sizeof e.dims);
-    e.covers[e.ncovers++] = (struct cover){channel, channel, s->var_block, s->m.chunk};
+    e.covers[e.ncovers++] = cover_of(channel, channel, s->var_block, s->m.chunk);
     if (two)
-        e.covers[e.ncovers++] = (struct cover){first, first, s->var_band, s->m.band};
-    e.covers[e.ncovers++] = (struct cover){first + two, first + two, s->var_column, s->m.width};
-    e.covers[e.ncovers++] = (struct cover){0, 0, s->var_n, 0};
+        e.covers[e.ncovers++] = cover_of(first, first, s->var_band, s->m.band);
+    e.covers[e.ncovers++] = cover_of(first + two, first + two, s->var_column, s->m.width);
+    e.covers[e.ncovers++] = cover_of(0, 0, s->var_n, 0);
     return e;
 }
 
@@ -147,11 +145,11 @@ enum lowered strict_pool(struct lowering *l, struct node *whole)
     }
     struct strict_pool s = {.g = &g, .p = &p, .var_band = -1, .var_column = -1};
     image_of(l, n, &p, &s.m);
-    if (!image_plan(&s.m, RESULTS, IMAGE_ROOM)) {
+    if (!image_plan(l->m, &s.m, strict_results(l->m))) {
         why(l->o, n, "tile.pool-size", "its rows do not fit the machine; it runs on GpSimd");
         return DECLINED;
     }
-    if (!epilogue_fits(l, &g, &(struct cover){0, 0, -1, 0}, 1))
+    if (!epilogue_fits(l, &g, &(struct cover){.first = 0, .last = 0, .var = -1, .tile = 0}, 1))
         return DECLINED;
     int counts = p.max || p.count_pad ? -1 : count_slot(l, &p);
     image_prepare(l, n, &s.m, p.n);

@@ -1,31 +1,38 @@
 /*
- * Products on strict targets: dst[outs, rows] = stationary[k, outs]^T moving[k, rows], outs and k
- * over partitions.
+ * Products on strict targets: dst[rows, outs] = a[rows, k] b[k, outs], rows over partitions.
  *
- * Blocks of 128 of k accumulate in one bank of PSUM; the epilogue takes the result from there.
+ * The Tensor engine contracts over partitions: it takes a[k, rows] as its stationary operand and
+ * b[k, outs] as the moving one. Rows that lie in memory one after the other are loaded whole and
+ * turned by the engine itself, a block of k at a time. An instance of the grid holds several tiles
+ * of rows and of outs, so that what it loads is used more than once; blocks of k accumulate in one
+ * bank of PSUM, and the epilogue takes the result from there.
  */
 #ifndef BACKEND_STRICT_PRODUCT_H
 #define BACKEND_STRICT_PRODUCT_H
 
 #include "backend/lower/epilogue.h"
+#include "backend/lower/strict.h"
 
 struct strict_product {
-    struct ap stationary, moving; /* HBM, without dims; the grid's batch variables move them */
-    dim_t k, outs, rows;
-    dim_t stationary_k, stationary_out, moving_k, moving_row; /* steps */
-    dim_t out_tile, row_tile;
-    int var_out, var_row;
+    struct ap a, b; /* HBM, without dims; the grid's batch variables move them */
+    dim_t k, rows, outs;
+    dim_t a_k, a_row, b_k, b_out; /* steps */
+    struct cover row, out;        /* tiles and grid variables */
+    int row_tiles, out_tiles;     /* of an instance */
+    dim_t block;                  /* of k */
+    bool unrolled;                /* k is known: all its blocks at once, else in a loop */
 };
 
 /* Tile sizes for the counts given, with room in SBUF for an epilogue of the group. */
 void strict_product_tiles(const struct lowering *l, const struct group *g,
                           struct strict_product *p);
-/* Loads, multiplies, accumulates; the pattern (outs, rows) of the result in PSUM. */
-struct ap strict_product_emit(struct kernel_builder *k, const struct strict_product *p);
-/* One product of tiles: dst (outs, rows) in PSUM, stationary (k, outs), moving (k, rows). */
+/* Loads, multiplies, accumulates. Each tile of the result is given to `finish`: its pattern (rows,
+ * outs) in PSUM, and p->row and p->out say which one it is. */
+typedef void product_finish(void *user, const struct strict_product *p, struct ap result);
+void strict_product_emit(struct kernel_builder *k, struct strict_product *p, product_finish *finish,
+                         void *user);
+/* One product of tiles: dst (m, n) in PSUM, stationary (k, m), moving (k, n). */
 void emit_tile_product(struct kernel_builder *k, struct ap dst, struct ap stationary,
                        struct ap moving, struct affine accumulate);
-/* A constant's [outs][k] as [k][outs]; the slot of the copy. */
-int transposed_constant(struct lowering *l, const struct value *w);
 
 #endif

@@ -2,6 +2,17 @@
 
 #include "neff/plan/hazards.h"
 
+/* Of all dim expressions, every symbol being `symbol`. */
+static const int64_t *values_for(const struct program *p, int64_t symbol, struct arena *a)
+{
+    int64_t *symbols = ARENA_ARRAY(a, int64_t, p->dims.nsymbols + 1),
+            *values = ARENA_ARRAY(a, int64_t, p->dims.nnodes + 1);
+    for (int i = 0; i < p->dims.nsymbols; i++)
+        symbols[i] = symbol;
+    dim_eval_all(&p->dims, symbols, values);
+    return values;
+}
+
 bool check_kernel_sync(const struct program *p, const struct kernel *k, const int64_t *values,
                        struct diag *d)
 {
@@ -10,14 +21,22 @@ bool check_kernel_sync(const struct program *p, const struct kernel *k, const in
     return kernel_is_sound(p, k, m, values, &limits, d);
 }
 
+bool check_program_grids(const struct program *p, int64_t symbol, struct diag *d)
+{
+    static const struct hazard_limits limits = {.insns = 1 << 20};
+    struct arena scratch = {0};
+    const int64_t *values = values_for(p, symbol, &scratch);
+    bool ok = true;
+    for (int i = 0; ok && i < p->nkernels; i++)
+        ok = kernel_grid_is_sound(p, &p->kernels[i], values, &limits, d);
+    arena_free(&scratch);
+    return ok;
+}
+
 bool check_program_sync(const struct program *p, int64_t symbol, struct diag *d)
 {
     struct arena scratch = {0};
-    int64_t *symbols = ARENA_ARRAY(&scratch, int64_t, p->dims.nsymbols + 1),
-            *values = ARENA_ARRAY(&scratch, int64_t, p->dims.nnodes + 1);
-    for (int i = 0; i < p->dims.nsymbols; i++)
-        symbols[i] = symbol;
-    dim_eval_all(&p->dims, symbols, values);
+    const int64_t *values = values_for(p, symbol, &scratch);
     bool ok = true;
     for (int i = 0; ok && i < p->nkernels; i++)
         if (!check_kernel_sync(p, &p->kernels[i], values, d))

@@ -14,4 +14,7 @@ bool check_kernel_sync(const struct program *p, const struct kernel *k, const in
 /* All kernels, every symbol being `symbol`, those that running defines too. */
 bool check_program_sync(const struct program *p, int64_t symbol, struct diag *d);
 
+/* Whether the programs of each kernel's grid are independent of each other. */
+bool check_program_grids(const struct program *p, int64_t symbol, struct diag *d);
+
 #endif

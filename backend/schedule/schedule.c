@@ -22,7 +22,38 @@ static bool order_and_place(struct program *p, struct kernel *k, const struct ma
 
 bool schedule_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d)
 {
+    if (k->own_sync)
+        return place_kernel(p, k, m, d);
     return order_and_place(p, k, m, d) && sync_kernel(p, k, d);
+}
+
+/* The kernel's own order, and tiles without places, to begin again with. */
+static void restore(struct kernel *k, const struct insn *insns)
+{
+    memcpy(k->insns, insns, sizeof *insns * (size_t)k->ninsns);
+    for (int i = 0; i < k->ntiles; i++) {
+        k->tiles[i].fixed = false;
+        k->tiles[i].address = -1;
+    }
+}
+
+bool schedule_traced(struct program *p, struct kernel *k, const struct machine *m, struct diag *d)
+{
+    if (k->own_sync)
+        return schedule_kernel(p, k, m, d);
+    if (!m->strict) {
+        reuse_tiles(p, k, true);
+        return schedule_kernel(p, k, m, d);
+    }
+    struct insn *own = arena_copy(&p->arena, k->insns, sizeof *k->insns * (size_t)k->ninsns);
+    if (schedule_kernel(p, k, m, d))
+        return true;
+    if (!strstr(d->text, "no room") && !strstr(d->text, "of each partition"))
+        return false;
+    restore(k, own);
+    reuse_tiles(p, k, false);
+    diag_clear(d);
+    return schedule_kernel(p, k, m, d);
 }
 
 bool schedule_program(struct program *p, const struct machine *m, struct diag *d)

@@ -24,8 +24,13 @@
  * kernel, node and tile. */
 bool schedule_program(struct program *p, const struct machine *m, struct diag *d);
 
-/* One kernel; doing it again changes nothing. */
+/* One kernel; doing it again changes nothing. With semaphores of its author (own_sync) it is placed
+ * only. */
 bool schedule_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d);
+
+/* The same for kernels that make a tile for every result, as traced ones do: tiles share memory. In cache, one that was used
+ * just now is the best; on a chip, they share when they must, for then engines wait for each other. */
+bool schedule_traced(struct program *p, struct kernel *k, const struct machine *m, struct diag *d);
 
 /* ---- parts ---- */
 

@@ -1,6 +1,7 @@
 /*
  * Model-local functions, found by domain, name and overload.
  */
+#include "frontend/kernel_library.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/wire.h"
 
@@ -9,6 +10,13 @@
 
 /* Fields newer than the packaged onnx.proto. */
 enum { FUNCTION_ATTRIBUTE_PROTO = 11, FUNCTION_OVERLOAD = 13, NODE_OVERLOAD = 8 };
+
+const struct kernel_entry *kernel_of_node(const struct importer *im, const Onnx__NodeProto *node)
+{
+    const struct kernel_library *lib = im->options ? im->options->kernels : NULL;
+    bool kernel = node->op_type && !strcmp(domain_name(node->domain), "xcc.kernel");
+    return kernel ? kernel_library_find(lib, node->op_type) : NULL;
+}
 
 const char *domain_name(const char *domain)
 {

@@ -49,6 +49,8 @@ struct importer {
 
 bool functions_read(struct importer *im);
 struct function *function_find(struct importer *im, const Onnx__NodeProto *node);
+/* The kernel of --kernels that a node of domain xcc.kernel calls; NULL when there is none. */
+const struct kernel_entry *kernel_of_node(const struct importer *im, const Onnx__NodeProto *node);
 /* "" for the default domain in both its spellings. */
 const char *domain_name(const char *domain);
 /* Version of the domain that the frame imports; 0 when it does not. */

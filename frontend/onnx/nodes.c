@@ -5,8 +5,10 @@
  */
 #include "frontend/onnx/attributes.h"
 #include "frontend/onnx/importer.h"
+#include "frontend/custom_call.h"
 #include "frontend/onnx/sort.h"
 #include "neff/core/signature.h"
+#include "passes/pass.h"
 
 #include <string.h>
 
@@ -87,14 +89,38 @@ static bool check_types(struct onnx_node *n, const struct schema *s)
 
 static bool function_inline(struct onnx_node *n, struct function *f);
 
+/* An operator that the user brings. */
+static bool lower_custom(struct onnx_node *n, const struct custom_operator *op)
+{
+    struct graph *g = n->g;
+    if (!attributes_convert(n, NULL))
+        return false;
+    struct node *node =
+        custom_node(g, n->im->options, op, &n->attrs, n->in, n->nin, n->nout, n->name, n->d);
+    if (!node)
+        return false;
+    node_append(n->r, node);
+    if (!infer_node(g, node, n->d))
+        return false;
+    for (int i = 0; i < n->nout; i++)
+        n->out[i] = node->out[i];
+    return define_outputs(n);
+}
+
 static bool lower(struct onnx_node *n)
 {
     struct function *f = function_find(n->im, n->proto);
+    const struct custom_operator *custom =
+        custom_lookup(n->im->options, n->domain, n->op, n->version);
+    if (f && (custom || kernel_of_node(n->im, n->proto)))
+        f = NULL; /* the function says what it computes */
     if (!resolve_inputs(n))
         return false;
     prepare_outputs(n);
     if (f)
         return function_inline(n, f) && define_outputs(n);
+    if (custom)
+        return lower_custom(n, custom);
     const struct schema *s = schema_find(n->domain, n->op);
     struct onnx_lowering how = n->im->find(n->domain, n->op, n->version);
     if (!how.lower)

@@ -15,6 +15,8 @@ struct onnx_lowering lowering_find(const char *domain, const char *op, int versi
 {
     const struct schema *s = schema_find(domain, op);
     enum op core = core_op(domain, op);
+    if (is_kernel_domain(domain))
+        return (struct onnx_lowering){lower_kernel, OP_kernel_call};
     if (s && !*domain && version > 0 && version < s->since)
         version = s->since; /* models used it before it was a standard, as ONNX Runtime's */
     if (version <= 0 || (s && version < s->since))

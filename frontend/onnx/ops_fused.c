@@ -280,6 +280,30 @@ bool lower_gather_nd_contrib(struct onnx_node *n)
     return b_done(n, b_op(n, OP_gather_nd, n->in, 2, &n->attrs));
 }
 
+/* Euclidean distances of rows: (m,k), (n,k) to (m,n). */
+bool lower_cdist(struct onnx_node *n)
+{
+    bool square = attr_is(&n->attrs, "metric", "sqeuclidean");
+    if (!square && attr_find(&n->attrs, "metric") && !attr_is(&n->attrs, "metric", "euclidean"))
+        return NODE_ERROR(n, "attribute 'metric' is none of euclidean, sqeuclidean");
+    int64_t middle = 1, first = 0, last = 2;
+    struct value *off =
+        b_sub(n, b_unsqueeze(n, n->in[0], &middle, 1), b_unsqueeze(n, n->in[1], &first, 1));
+    struct value *y = b_reduce(n, OP_reduce_sum, b_mul(n, off, off), &last, 1, false);
+    return b_done(n, square ? y : b_1(n, OP_sqrt, y));
+}
+
+/* Strings of tokens; missing ones are padded. */
+bool lower_tokenizer(struct onnx_node *n)
+{
+    if (!attr_find(&n->attrs, "tokenexp") && !attr_find(&n->attrs, "separators"))
+        return NODE_ERROR(n, "has neither 'tokenexp' nor 'separators'");
+    if (attr_int(&n->attrs, "mincharnum", 1) < 1)
+        return NODE_ERROR(n, "attribute 'mincharnum' is less than 1");
+    struct node *split = b_node(n, OP_string_split, n->in, 1, 2, &n->attrs);
+    return b_done(n, split ? split->out[0] : NULL);
+}
+
 /* ---- CropAndResize ---- */
 
 /* Places (regions, count) along one dim whose last place is `most`; the region spans columns from

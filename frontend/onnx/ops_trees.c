@@ -383,10 +383,13 @@ static bool connect(struct onnx_node *n, struct forest *f, struct tree_node **so
     return true;
 }
 
-/* What leaves count for: the attributes PREFIX_treeids, _nodeids, _ids, _weights. */
+/* What leaves count for: the attributes PREFIX_treeids, _nodeids, _ids, _weights. A regressor with
+ * one target takes the first weight of a leaf, as ONNX Runtime does: exporters that list a leaf's
+ * number once per class rely on it. */
 static bool read_entries(struct onnx_node *n, struct forest *f, struct tree_node **sorted,
                          const char *prefix, int64_t targets)
 {
+    bool once = targets == 1 && !strcmp(prefix, "target");
     struct arena *a = &n->g->arena;
     int64_t count;
     const double *weights = reals(n, arena_printf(a, "%s_weights", prefix), &count, &f->dtype);
@@ -403,7 +406,8 @@ static bool read_entries(struct onnx_node *n, struct forest *f, struct tree_node
                               "entry %lld of '%s_*' is of node %lld of tree %lld, for %lld of %lld",
                               (long long)i, prefix, (long long)nodes[i], (long long)trees[i],
                               (long long)ids[i], (long long)targets);
-        if (t->leaf) /* weights of inner nodes count for nothing */
+        bool repeated = once && f->nentries && f->entries[f->nentries - 1].leaf == t->at;
+        if (t->leaf && !repeated) /* weights of inner nodes count for nothing */
             f->entries[f->nentries++] = (struct entry){t->at, ids[i], i, weights[i]};
     }
     return true;

@@ -2,7 +2,10 @@
  * Before anything else, all operators of a model that have no lowering are found and listed at
  * once.
  */
+#include "frontend/kernel_library.h"
+#include "frontend/custom_call.h"
 #include "frontend/onnx/importer.h"
+#include "frontend/onnx/ops.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +49,16 @@ static void note(struct search *s, const Onnx__NodeProto *node, int version)
     m->count++;
 }
 
+/* A kernel that is in no library comes with its node. */
+static bool is_supported(const Onnx__NodeProto *node, int version)
+{
+    const char *domain = domain_name(node->domain);
+    bool carried = !is_kernel_domain(domain);
+    for (size_t i = 0; i < node->n_attribute; i++)
+        carried |= node->attribute[i]->name && !strcmp(node->attribute[i]->name, "assembly");
+    return carried && node->op_type && lowering_find(domain, node->op_type, version).lower;
+}
+
 static void search_nodes(struct search *s, Onnx__NodeProto *const *nodes, size_t n,
                          const struct opset *opsets, int nopsets, int depth)
 {
@@ -53,12 +66,14 @@ static void search_nodes(struct search *s, Onnx__NodeProto *const *nodes, size_t
         const Onnx__NodeProto *node = nodes[i];
         struct function *f = function_find(s->im, node);
         int version = opset_version(opsets, nopsets, domain_name(node->domain));
-        if (f && !f->checked && depth < MAX_CALL_DEPTH) {
+        if (kernel_of_node(s->im, node) ||
+            (node->op_type && custom_lookup(s->im->options, domain_name(node->domain),
+                                            node->op_type, version))) {
+            continue;
+        } else if (f && !f->checked && depth < MAX_CALL_DEPTH) {
             f->checked = true;
             search_nodes(s, f->proto->node, f->proto->n_node, f->opsets, f->nopsets, depth + 1);
-        } else if (!f &&
-                   (!node->op_type ||
-                    !lowering_find(domain_name(node->domain), node->op_type, version).lower)) {
+        } else if (!f && !is_supported(node, version)) {
             note(s, node, version);
         }
         for (size_t k = 0; k < node->n_attribute && depth < MAX_CALL_DEPTH; k++)
@@ -73,16 +88,22 @@ static const char *domain_text(const char *domain)
     return *domain ? domain : "ai.onnx";
 }
 
-static const char *describe(struct arena *a, const struct missing *m)
+static const char *describe(const struct search *s, struct arena *a, const struct missing *m)
 {
     char names[400];
     size_t at = 0;
     for (int i = 0; i < NAMES_SHOWN && i < m->count && at < sizeof names; i++)
         at += (size_t)snprintf(names + at, sizeof names - at, "%s'%.80s'", i ? ", " : "",
                                m->names[i]);
-    const struct schema *s = schema_find(m->domain, m->op);
+    const struct schema *schema = schema_find(m->domain, m->op);
+    const struct import_options *o = s->im->options;
+    if (is_kernel_domain(m->domain))
+        return arena_printf(a, "\n  kernel '%s', %lld node%s: %s%s; the kernels of --kernels: %s",
+                            m->op, (long long)m->count, m->count == 1 ? "" : "s", names,
+                            m->count > NAMES_SHOWN ? ", ..." : "",
+                            kernel_library_text(o ? o->kernels : NULL, a));
     const char *reason = m->version == 0 ? " (the model does not import this domain's operator set)"
-                         : s && m->version < s->since ? " (newer than that operator set)"
+                         : schema && m->version < schema->since ? " (newer than that operator set)"
                                                       : "";
     return arena_printf(a, "\n  %s of %s %d, %lld node%s: %s%s%s", m->op, domain_text(m->domain),
                         m->version, (long long)m->count, m->count == 1 ? "" : "s", names,
@@ -98,7 +119,7 @@ bool check_operators(struct importer *im, const Onnx__GraphProto *graph, const s
         return true;
     const char *text = "";
     for (int i = 0; i < s.count; i++)
-        text = arena_printf(&im->g->arena, "%s%s", text, describe(&im->g->arena, &s.list[i]));
+        text = arena_printf(&im->g->arena, "%s%s", text, describe(&s, &im->g->arena, &s.list[i]));
     im->d->unsupported = true;
     return fail(im->d, "%lld node%s of %d operator%s not supported; see --list-operators:%s",
                 (long long)s.nodes, s.nodes == 1 ? "" : "s", s.count,

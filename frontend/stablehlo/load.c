@@ -114,7 +114,6 @@ static void release(void *loaded)
 
 struct graph *stablehlo_import(const char *path, const struct import_options *o, struct diag *d)
 {
-    (void)o;
     struct loaded *l = calloc(1, sizeof *l);
     if (!l) {
         fail(d, "out of memory");
@@ -132,5 +131,5 @@ struct graph *stablehlo_import(const char *path, const struct import_options *o,
         release(l);
         return NULL;
     }
-    return hlo_import_module(h, release, l, d);
+    return hlo_import_module(h, o, release, l, d);
 }

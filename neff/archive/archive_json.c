@@ -195,6 +195,8 @@ static bool read_member(struct reader *r, const char *key, struct slot *s, struc
         s->name = json_read_text(&r->j, &r->p->arena);
     else if (!strcmp(key, "output"))
         s->is_output = json_read_bool(&r->j);
+    else if (!strcmp(key, "donated"))
+        s->donated = json_read_bool(&r->j);
     else if (!strcmp(key, "range"))
         return read_range(r, s);
     else if (!strcmp(key, "file_offset"))
@@ -273,6 +275,49 @@ static bool read_outputs(struct reader *r)
     return well_formed(r);
 }
 
+/* `member`: where the object lies, or "". */
+static bool read_library(struct reader *r, struct program_library *l, const char **member)
+{
+    struct arena *a = &r->p->arena;
+    *l = (struct program_library){0};
+    *member = "";
+    json_enter(&r->j, '{');
+    for (const char *key; (key = json_read_key(&r->j));) {
+        if (!strcmp(key, "name"))
+            l->name = json_read_text(&r->j, a);
+        else if (!strcmp(key, "sha256"))
+            l->hash = json_read_text(&r->j, a);
+        else if (!strcmp(key, "architecture"))
+            l->architecture = json_read_text(&r->j, a);
+        else if (!strcmp(key, "abi"))
+            l->abi = (int)json_read_integer(&r->j);
+        else if (!strcmp(key, "file_name"))
+            *member = json_read_text(&r->j, a);
+        else
+            json_skip(&r->j);
+    }
+    return l->name && *l->name && !strchr(l->name, '/') && l->hash && strlen(l->hash) == 64 &&
+           l->architecture && *member;
+}
+
+/* Members are found by neff_program; until then `data` is the member's name. */
+static bool read_libraries(struct reader *r)
+{
+    struct program *p = r->p;
+    int cap = 0;
+    json_enter(&r->j, '[');
+    while (json_read_element(&r->j)) {
+        const char *member;
+        ARENA_GROW(&p->arena, p->libraries, p->nlibraries, cap);
+        struct program_library *l = &p->libraries[p->nlibraries];
+        if (!read_library(r, l, &member))
+            return bad(r, "custom_libraries", p->nlibraries);
+        l->data = *member ? (const uint8_t *)member : NULL;
+        p->nlibraries++;
+    }
+    return well_formed(r);
+}
+
 /* Where the members of the text's object are read from. */
 struct member {
     const char *name;
@@ -301,14 +346,15 @@ bool def_json_read(struct program *p, struct bytes text, struct placement **at, 
 {
     struct reader r = {
         .j = json_reader(text.data, text.size), .p = p, .d = d, .file = "sg00/def.json"};
-    enum { NAME, TARGET, SYMBOLS, DIMS, VAR, OUTPUTS, GUARDS, MEMBERS };
+    enum { NAME, TARGET, SYMBOLS, DIMS, VAR, OUTPUTS, GUARDS, LIBRARIES, MEMBERS };
     struct member m[MEMBERS] = {{.name = "name"},
                                 {.name = "target"},
                                 {.name = "symbols"},
                                 {.name = "dims"},
                                 {.name = "var"},
                                 {.name = "outputs"},
-                                {.name = "guards", .may_lack = true}};
+                                {.name = "guards", .may_lack = true},
+                                {.name = "custom_libraries", .may_lack = true}};
     bool ok = find_members(&r, m, MEMBERS);
     if (ok) {
         p->name = json_read_text(&m[NAME].value, &p->arena);
@@ -319,6 +365,8 @@ bool def_json_read(struct program *p, struct bytes text, struct placement **at, 
         r.j = m[OUTPUTS].value, ok = ok && read_outputs(&r);
         if (m[GUARDS].value.at)
             r.j = m[GUARDS].value, ok = ok && read_guards(&r);
+        if (m[LIBRARIES].value.at)
+            r.j = m[LIBRARIES].value, ok = ok && read_libraries(&r);
     }
     arena_free(&r.scratch);
     return ok;

@@ -24,6 +24,9 @@ bool def_json_read(struct program *p, struct bytes text, struct placement **at, 
 struct bytes debug_json_write(const struct program *p, struct arena *a);
 bool debug_json_read(struct program *p, struct bytes text, struct diag *d);
 
+/* archive_json_write.c: the name of the member that holds library i's object. */
+const char *library_member(struct arena *a, int i);
+
 struct bytes neff_json_write(const struct program *p, struct arena *a);
 
 #endif

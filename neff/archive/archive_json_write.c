@@ -65,6 +65,8 @@ static void write_var(struct json_writer *w, const struct program *p, int i,
     json_put_text(w, "value", type_text(&p->dims, w->a, &s->type));
     if (s->is_output)
         json_put_bool(w, "output", true);
+    if (s->donated)
+        json_put_bool(w, "donated", true);
     if (s->has_range) {
         json_name(w, "range");
         json_begin(w, '[');
@@ -112,6 +114,29 @@ static void write_guards(struct json_writer *w, const struct program *p)
     json_end(w, ']');
 }
 
+/* Where an object lies in the archive. */
+const char *library_member(struct arena *a, int i)
+{
+    return arena_printf(a, "sg00/custom%d.so", i);
+}
+
+static void write_libraries(struct json_writer *w, const struct program *p)
+{
+    json_begin(w, '[');
+    for (int i = 0; i < p->nlibraries; i++) {
+        const struct program_library *l = &p->libraries[i];
+        json_begin(w, '{');
+        json_put_text(w, "name", l->name);
+        json_put_text(w, "sha256", l->hash);
+        json_put_text(w, "architecture", l->architecture);
+        json_put_integer(w, "abi", l->abi);
+        if (l->data)
+            json_put_text(w, "file_name", library_member(w->a, i));
+        json_end(w, '}');
+    }
+    json_end(w, ']');
+}
+
 static void write_queue(struct json_writer *w)
 {
     json_begin(w, '{');
@@ -139,6 +164,10 @@ struct bytes def_json_write(const struct program *p, const struct placement *at,
     if (p->nguards) {
         json_name(&w, "guards");
         write_guards(&w, p);
+    }
+    if (p->nlibraries) {
+        json_name(&w, "custom_libraries");
+        write_libraries(&w, p);
     }
     json_name(&w, "var");
     json_begin(&w, '{');

@@ -134,6 +134,21 @@ static bool bind_constant(struct program *p, int i, struct placement at, struct 
     return true;
 }
 
+static bool bind_libraries(const struct neff_file *f, struct program *p, struct diag *d)
+{
+    for (int i = 0; i < p->nlibraries; i++) {
+        struct program_library *l = &p->libraries[i];
+        struct bytes object = {0};
+        if (!l->data)
+            continue;
+        if (!get(f, (const char *)l->data, &object, d))
+            return fail_in(d, "library '%s'", l->name);
+        l->data = object.data;
+        l->size = object.size;
+    }
+    return true;
+}
+
 static bool load(struct neff_file *f, struct program *p, struct diag *d)
 {
     static const char *const bins[ENGINE_COUNT] = {"sg00/pe.bin", "sg00/act.bin", "sg00/pool.bin",
@@ -147,6 +162,8 @@ static bool load(struct neff_file *f, struct program *p, struct diag *d)
         if (!get(f, bins[e], &streams[e], d))
             return false;
     if (!def_json_read(p, def, &at, d) || !debug_json_read(p, debug, d))
+        return false;
+    if (!bind_libraries(f, p, d))
         return false;
     p->info = arena_strndup(&p->arena, (const char *)info.data, info.size);
     for (int i = 0; i < p->nslots; i++)

@@ -106,6 +106,11 @@ static bool put_members(const struct program *p, struct writer *w, struct arena 
     for (int e = 0; e < ENGINE_COUNT; e++)
         if (!put_member(w, bins[e], streams[e], d))
             return false;
+    for (int i = 0; i < p->nlibraries; i++)
+        if (p->libraries[i].data &&
+            !put_member(w, library_member(a, i),
+                        (struct bytes){p->libraries[i].data, p->libraries[i].size}, d))
+            return false;
     uint64_t before = NEFF_HEADER_SIZE + w->written + 2 * TAR_BLOCK,
              gap = aligned(before, NEFF_ALIGN) - before;
     return begin_member(w, "sg00/align", gap, d) && put_zeros(w, gap, d) &&

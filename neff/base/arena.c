@@ -1,7 +1,5 @@
 #include "neff/base/arena.h"
 
-#include "neff/base/file.h"
-
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +14,6 @@ enum { ALIGN = 16, FIRST_BLOCK = 16 << 10, LARGEST_BLOCK = 4 << 20 };
 
 #define HEADER ((sizeof(struct arena_block) + ALIGN - 1) / ALIGN * ALIGN)
 
-static void out_of_memory(size_t size)
-{
-    out_remove_temporaries();
-    fprintf(stderr, "out of memory: could not get %zu bytes\n", size);
-    exit(1);
-}
-
 static struct arena_block *new_block(const struct arena *a, size_t size)
 {
     size_t want = a->head ? a->head->size * 2 : FIRST_BLOCK;
@@ -32,7 +23,7 @@ static struct arena_block *new_block(const struct arena *a, size_t size)
         want = size;
     struct arena_block *b = want > SIZE_MAX - HEADER ? NULL : malloc(HEADER + want);
     if (!b)
-        out_of_memory(want);
+        arena_out_of_memory(want);
     b->size = want;
     return b;
 }
@@ -53,7 +44,7 @@ static void add_block(struct arena *a, size_t size)
 void *arena_alloc(struct arena *a, size_t size)
 {
     if (size > SIZE_MAX / 2)
-        out_of_memory(size);
+        arena_out_of_memory(size);
     size = (size + ALIGN - 1) / ALIGN * ALIGN;
     if (!a->at || (size_t)(a->end - a->at) < size)
         add_block(a, size);

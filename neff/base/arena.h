@@ -3,9 +3,9 @@
  *
  * One arena per compile, one per loaded model, one scratch arena per pass. Nothing taken from an
  * arena is freed on its own. An arena is used by one thread at a time. Memory is zeroed.
- * Running out of memory removes the process's temporary files and ends it with a message and exit
- * status 1; sizes that come from a file are checked against the file before they get here, and
- * tensors do not live in arenas.
+ * Running out of memory ends the call of the library that the thread is in, or the program, with a
+ * message (recover.h); sizes that come from a file are checked against the file before they get
+ * here, and tensors do not live in arenas.
  */
 #ifndef NEFF_BASE_ARENA_H
 #define NEFF_BASE_ARENA_H
@@ -52,6 +52,7 @@ char *arena_vprintf(struct arena *a, const char *fmt, va_list ap);
             (cap) = (int)arena_new_cap_;                                                           \
         }                                                                                          \
     } while (0)
+void arena_out_of_memory(size_t size); /* out_of_memory.c; does not return */
 void arena_move_(void *dst, const void *src, size_t n); /* memcpy that allows NULL with n == 0 */
 
 #endif

@@ -78,6 +78,7 @@ static bool store(const struct option *o, const char *value, void *to, struct di
                fail(d, "%s takes a number that is not negative, got '%s'", o->name, value);
     case OPTION_CALL:
     case OPTION_JOINED:
+    case OPTION_MAYBE:
         return o->set(to, value, d);
     }
     return false;
@@ -100,6 +101,10 @@ static const struct option *find(const struct option_table *t, int argc, char **
         }
         if (name != length || strncmp(o->name, word, length) != 0)
             continue;
+        if (o->kind == OPTION_MAYBE) {
+            *value = word[length] ? word + length + 1 : NULL;
+            return o;
+        }
         if (!o->value && word[length])
             return fail(d, "%s takes no value", o->name), NULL;
         if (o->value && !word[length] && *i + 1 >= argc)

@@ -23,6 +23,7 @@ enum option_kind {
     OPTION_NUMBER, /* double: 0 or more */
     OPTION_CALL,   /* set() does it */
     OPTION_JOINED, /* the same; the value is joined to the name: -O2 */
+    OPTION_MAYBE,  /* the same; --name alone gives NULL, --name=VALUE the value */
 };
 
 struct option {

@@ -727,6 +727,17 @@ dim_t dim_make(struct dim_table *t, int op, dim_t a, dim_t b)
     }
 }
 
+dim_t dim_translate(struct dim_table *t, const struct dim_table *from, dim_t d, const dim_t *with)
+{
+    if (dim_is_const(d) || !may_work(t))
+        return d;
+    struct dim_node n = from->nodes[dim_index(d)];
+    if (n.op == DIM_SYM)
+        return with[n.a];
+    dim_t a = dim_translate(t, from, n.a, with), b = dim_translate(t, from, n.b, with);
+    return a == DIM_NOT_BOUND || b == DIM_NOT_BOUND ? DIM_NOT_BOUND : dim_make(t, n.op, a, b);
+}
+
 dim_t dim_substitute(struct dim_table *t, dim_t d, const dim_t *with)
 {
     if (dim_is_const(d) || !may_work(t))

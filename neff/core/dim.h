@@ -134,6 +134,8 @@ bool dim_is_runtime(const struct dim_table *t, dim_t d);
 /* d with every symbol s replaced by with[s] (DIM_NOT_BOUND: kept). */
 #define DIM_NOT_BOUND INT64_MAX
 dim_t dim_substitute(struct dim_table *t, dim_t d, const dim_t *with);
+/* d of another table, with[s] standing for its symbol s; DIM_NOT_BOUND when one of d's has none. */
+dim_t dim_translate(struct dim_table *t, const struct dim_table *from, dim_t d, const dim_t *with);
 
 /*
  * Evaluation: values[i] for each node of the table, computed in one sweep from symbol values

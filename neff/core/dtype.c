@@ -1,5 +1,7 @@
 #include "neff/core/dtype.h"
 
+#include "neff/base/use.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -310,15 +312,23 @@ void dtype_store_i64(int dt, void *p, size_t i, int64_t x)
 
 #include "neff/core/convert.inc"
 
-static void (*const converters[DT_END][DT_END])(void *y, const void *x, size_t n) = {
+/* Types whose memory is a C type come first. */
+enum { PLAIN = DT_U64 + 1 };
+typedef void (*convert_fn)(void *y, const void *x, size_t n);
+static const convert_fn converters[PLAIN][PLAIN] = {
 #define CONVERT(to, T, to_class, from, F, from_class)                                              \
-    [DT_##to][DT_##from] = convert_##to##_from_##from,
+    WHEN_USED(CAST_##to##_##from, [DT_##to][DT_##from] = convert_##to##_from_##from, )
     CONVERT_PAIRS(CONVERT)};
+
+static convert_fn converter(int to, int from)
+{
+    return to < PLAIN && from < PLAIN ? converters[to][from] : NULL;
+}
 
 void dtype_load_f64n(int dt, const void *p, size_t n, double *out)
 {
-    if (converters[DT_F64][dt])
-        converters[DT_F64][dt](out, p, n);
+    if (converter(DT_F64, dt))
+        converter(DT_F64, dt)(out, p, n);
     else if (dt == DT_BF16)
         for (size_t i = 0; i < n; i++)
             out[i] = bf16_to_f32(((const uint16_t *)p)[i]);
@@ -332,8 +342,8 @@ void dtype_load_f64n(int dt, const void *p, size_t n, double *out)
 
 void dtype_store_f64n(int dt, void *p, size_t n, const double *x)
 {
-    if (converters[dt][DT_F64])
-        converters[dt][DT_F64](p, x, n);
+    if (converter(dt, DT_F64))
+        converter(dt, DT_F64)(p, x, n);
     else
         for (size_t i = 0; i < n; i++)
             store_f64(dt, p, i, x[i], false);
@@ -341,8 +351,8 @@ void dtype_store_f64n(int dt, void *p, size_t n, const double *x)
 
 void dtype_load_i64n(int dt, const void *p, size_t n, int64_t *out)
 {
-    if (converters[DT_I64][dt])
-        converters[DT_I64][dt](out, p, n);
+    if (converter(DT_I64, dt))
+        converter(DT_I64, dt)(out, p, n);
     else
         for (size_t i = 0; i < n; i++)
             out[i] = dtype_load_i64(dt, p, i);
@@ -350,8 +360,8 @@ void dtype_load_i64n(int dt, const void *p, size_t n, int64_t *out)
 
 void dtype_store_i64n(int dt, void *p, size_t n, const int64_t *x)
 {
-    if (infos[dt].cls != DTC_FLOAT && converters[dt][DT_I64]) /* floats: by way of double */
-        converters[dt][DT_I64](p, x, n);
+    if (infos[dt].cls != DTC_FLOAT && converter(dt, DT_I64)) /* floats: by way of double */
+        converter(dt, DT_I64)(p, x, n);
     else
         for (size_t i = 0; i < n; i++)
             dtype_store_i64(dt, p, i, x[i]);
@@ -403,8 +413,8 @@ void dtype_convert(int dst_dt, void *dst, int src_dt, const void *src, size_t n,
         memcpy(dst, src, n * infos[src_dt].bytes);
     else if (from == DTC_COMPLEX && to == DTC_COMPLEX)
         convert_complex(dst_dt, dst, src_dt, src, n);
-    else if (converters[dst_dt][src_dt] && !(saturate && dst_dt == DT_F32 && src_dt == DT_F64))
-        converters[dst_dt][src_dt](dst, src, n);
+    else if (converter(dst_dt, src_dt) && !(saturate && dst_dt == DT_F32 && src_dt == DT_F64))
+        converter(dst_dt, src_dt)(dst, src, n);
     else if (from != DTC_FLOAT && from != DTC_COMPLEX && to != DTC_FLOAT && to != DTC_COMPLEX)
         convert_integers(dst_dt, dst, src_dt, src, n);
     else

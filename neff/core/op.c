@@ -1,7 +1,30 @@
 #include "neff/core/op.h"
 
+#include "neff/base/use.h"
 #include "neff/core/kinds.h"
 
+#ifdef XRT_USE
+#include <string.h>
+
+/* Models' spellings and documents are not kept. */
+#define OP(id, onnx, hlo, min_in, max_in, min_out, max_out, flags, types, doc)                     \
+    WHEN_USED(OP_##id, static const struct op_info row_##id = {                                    \
+                           #id, "", "", "", min_in, max_in, min_out, max_out, flags};)
+#include "neff/core/op.def"
+
+const struct op_info *const op_rows[OP_COUNT] = {
+#define OP(id, ...) WHEN_USED(OP_##id, [OP_##id] = &row_##id, )
+#include "neff/core/op.def"
+};
+
+enum op op_from_name(const char *name)
+{
+    int op = 0;
+    while (op < OP_COUNT && (!op_rows[op] || strcmp(op_rows[op]->name, name) != 0))
+        op++;
+    return (enum op)op;
+}
+#else
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,3 +65,4 @@ enum op op_from_name(const char *name)
     }
     return OP_COUNT;
 }
+#endif

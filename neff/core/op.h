@@ -35,10 +35,22 @@ struct op_info {
     int flags;
 };
 
+#ifdef XRT_USE /* some rows alone: neff/base/use.h */
+extern const struct op_info *const op_rows[OP_COUNT];
+static inline const struct op_info *op_info(enum op op)
+{
+    return op_rows[op];
+}
+#else
 extern const struct op_info op_infos[OP_COUNT];
+static inline const struct op_info *op_info(enum op op)
+{
+    return &op_infos[op];
+}
+#endif
 static inline const char *op_name(enum op op)
 {
-    return op_infos[op].name;
+    return op_info(op)->name;
 }
 /* OP_COUNT when there is none of that name. Binary search over a sorted index made at first use. */
 enum op op_from_name(const char *name);

@@ -17,6 +17,7 @@ struct printer {
     FILE *out;
     struct arena scratch;
     const char **dims; /* text of each expression, made when first needed */
+    bool whole;        /* constants of any size */
 };
 
 static struct printer printer_new(const struct program *p, FILE *out)
@@ -286,7 +287,7 @@ static void put_data(struct printer *r, const struct tensor *t)
 {
     int64_t n = tensor_count(t);
     bool has = t->data || n == 0;
-    if (!has || n > ASM_INLINE || dtype_class(t->dtype) == DTC_COMPLEX) {
+    if (!has || (n > ASM_INLINE && !r->whole) || dtype_class(t->dtype) == DTC_COMPLEX) {
         put(r, "...");
         return;
     }
@@ -356,7 +357,8 @@ static void put_constant(struct printer *r, const struct slot *s)
 {
     struct tensor made = {.kind = VK_NONE};
     struct diag d = {0};
-    bool make = s->maker && !s->data.data && tensor_count(&s->data) <= ASM_INLINE;
+    bool make =
+        s->maker && !s->data.data && (r->whole || tensor_count(&s->data) <= ASM_INLINE);
     put_data(r, make && constant_make(s, &made, &d) ? &made : &s->data);
     tensor_free(&made);
 }
@@ -372,6 +374,8 @@ static void put_slot(struct printer *r, int i)
     put(r, type_text(&r->p->dims, &r->scratch, &s->type));
     if (s->is_output)
         put(r, " output");
+    if (s->donated)
+        put(r, " donated");
     if (s->has_range)
         fprintf(r->out, " range %" PRId64 " %" PRId64, s->low, s->high);
     if (s->kind == SLOT_VIEW) {
@@ -507,9 +511,10 @@ static void put_head(struct printer *r)
     put(r, p->nguards ? "\n" : "");
 }
 
-bool program_print(const struct program *p, FILE *out)
+static bool print(const struct program *p, bool whole, FILE *out)
 {
     struct printer r = printer_new(p, out);
+    r.whole = whole;
     put_head(&r);
     for (int i = 0; i < p->nslots; i++)
         put_slot(&r, i);
@@ -522,4 +527,14 @@ bool program_print(const struct program *p, FILE *out)
         put_region(&r, i);
     arena_free(&r.scratch);
     return !ferror(out);
+}
+
+bool program_print(const struct program *p, FILE *out)
+{
+    return print(p, false, out);
+}
+
+bool program_print_whole(const struct program *p, FILE *out)
+{
+    return print(p, true, out);
 }

@@ -17,12 +17,18 @@ enum { ASM_INLINE = 64 };
 
 /* False when writing failed. */
 bool program_print(const struct program *p, FILE *out);
+/* With the data of all constants but complex ones. */
+bool program_print_whole(const struct program *p, FILE *out);
 void kernel_print(const struct program *p, const struct kernel *k, int index, FILE *out);
 void insn_print(const struct program *p, const struct kernel *k, const struct insn *n, FILE *out);
 
 /* A program that has passed program_check, or NULL with "FILE:LINE:COLUMN: what" in d. `text` need
  * not end in 0. */
 struct program *program_parse(const char *text, size_t n, const char *file, struct diag *d);
+/* The same of text that holds programs one after the other, a library of kernels: the one at *at,
+ * which moves behind it, to n after the last. */
+struct program *program_parse_next(const char *text, size_t n, size_t *at, const char *file,
+                                   struct diag *d);
 
 /* Names of kinds of slots in text, by enum slot_kind. */
 extern const char *const slot_kind_names[];

@@ -224,6 +224,14 @@ static int root_of(const struct program *p, int slot)
     return p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
 }
 
+/* Operand i's slot may be result i's: it is replaced in part, or carried around a loop. */
+static bool may_share(const struct program *p, const struct call *k, int i)
+{
+    bool updates = k->op == OP_dynamic_update_slice || k->op == OP_scatter_windows;
+    return k->in[i] == k->out[i] && p->slots[k->in[i]].kind == SLOT_PLANNED &&
+           ((updates && i == 0 && k->nout == 1) || k->op == OP_while);
+}
+
 /* No result shares memory with an operand or with another result: routines write results while they
  * read operands, and may move them elsewhere. */
 static bool results_apart(struct checker *c, const struct call *k)
@@ -236,7 +244,8 @@ static bool results_apart(struct checker *c, const struct call *k)
     for (int i = 0; i < k->nout; i++)
         apart &= k->out[i] < 0 || c->seen[root_of(p, k->out[i])] == i + 1;
     for (int i = 0; i < k->nin; i++)
-        apart &= k->in[i] < 0 || !c->seen[root_of(p, k->in[i])];
+        apart &= k->in[i] < 0 || !c->seen[root_of(p, k->in[i])] ||
+                 (c->seen[root_of(p, k->in[i])] == i + 1 && may_share(p, k, i));
     for (int i = 0; i < k->nout; i++)
         if (k->out[i] >= 0)
             c->seen[root_of(p, k->out[i])] = 0;
@@ -250,7 +259,7 @@ static bool check_call(struct checker *c, const struct call *k)
         !indices_ok(k->regions, k->nregions, 1, p->nregions) || k->node < -1 ||
         k->node >= p->nnodes)
         return fail(c->d, "a call of something that does not exist");
-    const struct op_info *info = &op_infos[k->op];
+    const struct op_info *info = op_info(k->op);
     if (k->nin < info->min_in || (info->max_in >= 0 && k->nin > info->max_in) ||
         (info->max_out >= 0 && k->nout > info->max_out))
         return fail(c->d, "call of %s with %d operands and %d results", info->name, k->nin,

@@ -1,12 +1,19 @@
 #include "neff/isa/isa.h"
 
+#include "neff/base/use.h"
 #include "neff/isa/machine.h"
 
 #include <string.h>
 
 const char *const engine_names[ENGINE_COUNT] = {"pe", "act", "pool", "dve", "sp"};
 
-const struct insn_info insn_infos[INSN_COUNT] = {
+/* Texts that no program needs to run. */
+#ifdef XRT_USE
+#define DOC(text) ""
+#else
+#define DOC(text) text
+#endif
+
 #define ON(engine) | 1 << ENGINE_##engine
 #define COST(kind, start, least, rate)                                                             \
     {                                                                                              \
@@ -18,21 +25,26 @@ const struct insn_info insn_infos[INSN_COUNT] = {
 #define FLOAT(name)                            #name,
 #define FUNCTION(name)                         #name,
 #define INSN(id, usual, also, where, price, form, operands, immediates, floats, functions, text)   \
-    [INSN_##id] = {.name = #id,                                                                    \
-                   .doc = text,                                                                    \
-                   .engine = ENGINE_##usual,                                                       \
-                   .engines = 1 << ENGINE_##usual also,                                            \
-                   .targets = where,                                                               \
-                   .shape = SHAPE_##form,                                                          \
-                   .naps = sizeof(struct id##_aps) - 1,                                            \
-                   .nimms = sizeof(struct id##_imms) - 1,                                          \
-                   .nfloats = sizeof(struct id##_flts) - 1,                                        \
-                   .nfuncs = sizeof(struct id##_funcs) - 1,                                        \
-                   .cost = price,                                                                  \
-                   .ap = {operands},                                                               \
-                   .imm = {immediates},                                                            \
-                   .flt = {floats},                                                                \
-                   .func = {functions}},
+    WHEN_USED(INSN_##id, static const struct insn_info info_##id = {                               \
+                             .name = #id,                                                          \
+                             .doc = DOC(text),                                                     \
+                             .engine = ENGINE_##usual,                                             \
+                             .engines = 1 << ENGINE_##usual also,                                  \
+                             .targets = where,                                                     \
+                             .shape = SHAPE_##form,                                                \
+                             .naps = sizeof(struct id##_aps) - 1,                                  \
+                             .nimms = sizeof(struct id##_imms) - 1,                                \
+                             .nfloats = sizeof(struct id##_flts) - 1,                              \
+                             .nfuncs = sizeof(struct id##_funcs) - 1,                              \
+                             .cost = price,                                                        \
+                             .ap = {operands},                                                     \
+                             .imm = {immediates},                                                  \
+                             .flt = {floats},                                                      \
+                             .func = {functions}};)
+#include "neff/isa/isa.def"
+
+const struct insn_info *const insn_infos[INSN_COUNT] = {
+#define INSN(id, ...) WHEN_USED(INSN_##id, [INSN_##id] = &info_##id, )
 #include "neff/isa/isa.def"
 };
 
@@ -111,7 +123,7 @@ bool ap_equal(const struct ap *a, const struct ap *b)
 enum opcode insn_from_name(const char *name)
 {
     for (int i = 0; i < INSN_COUNT; i++)
-        if (!strcmp(insn_infos[i].name, name))
+        if (insn_infos[i] && !strcmp(insn_infos[i]->name, name))
             return (enum opcode)i;
     return INSN_COUNT;
 }

@@ -112,10 +112,10 @@ struct insn_info {
     } imm[MAX_IMMS];
     const char *flt[MAX_FLOATS], *func[MAX_FUNCS];
 };
-extern const struct insn_info insn_infos[INSN_COUNT];
+extern const struct insn_info *const insn_infos[INSN_COUNT];
 static inline const struct insn_info *insn_info(enum opcode op)
 {
-    return &insn_infos[op];
+    return insn_infos[op];
 }
 enum opcode insn_from_name(const char *name); /* INSN_COUNT when unknown */
 /* The immediate with that role; -1: the instruction has none. */
@@ -210,6 +210,7 @@ struct kernel {
     int ntiles, tiles_cap;
     struct tile *tiles;
     int nsemaphores;
+    bool own_sync; /* while scheduling: the author wrote the semaphores; not in archives */
     dim_t flops,
         bytes; /* of the whole grid: useful arithmetic, compulsory HBM traffic; for reports */
 };

@@ -12,9 +12,13 @@ enum machine_id {
 #include "neff/isa/machine.def"
 };
 
+/* What a machine's time is told by: a column of TIMING. */
+enum generation { GENERATION_cpu, GENERATION_v2, GENERATION_v3, GENERATIONS };
+
 struct machine { /* columns: machine.def */
     const char *name;
     bool strict;
+    enum generation generation;
     int32_t partitions, sbuf, psum, psum_bank, matmul_k, matmul_m, matmul_n;
     double pe_ghz, dve_ghz, act_ghz, pool_ghz, hbm_gbps;
     const char *doc;
@@ -27,7 +31,7 @@ struct timing {
 };
 struct timing_row {
     const char *name, *source;
-    double value[4]; /* in the order of machines[] */
+    double value[GENERATIONS];
 };
 extern const struct timing_row timing_rows[];
 extern const int ntiming_rows;
@@ -40,6 +44,10 @@ static inline uint32_t machine_bit(const struct machine *m)
     return UINT32_C(1) << (m - machines);
 }
 const struct machine *machine_find(const char *name); /* NULL when unknown */
+#define MACHINE_NAMES_SIZE 64
+/* All names, for messages and help texts: "cpu|trn1|...", "cpu, trn1 or ...", by what stands between them. */
+const char *machine_names(char text[static MACHINE_NAMES_SIZE], const char *between,
+                          const char *before_last);
 const struct timing *machine_timing(const struct machine *m);
 
 #endif

@@ -502,6 +502,7 @@ static bool parse_slot_item(struct parser *r)
     if (!parse_type(r, &s.type))
         return false;
     s.is_output = asm_try(&r->x, "output");
+    s.donated = asm_try(&r->x, "donated");
     if ((s.has_range = asm_try(&r->x, "range")) &&
         (!asm_i64(&r->x, &s.low) || !asm_i64(&r->x, &s.high) || s.low > s.high))
         return asm_bad(&r->x, "a range is two numbers, the lower one first");
@@ -727,11 +728,19 @@ static bool parse_item(struct parser *r)
                    r->x.s);
 }
 
+static bool another_program(struct parser *r)
+{
+    struct asm_lexer here = r->x;
+    bool another = asm_try(&r->x, "program");
+    r->x.s = here.s;
+    return another;
+}
+
 static bool parse_program(struct parser *r)
 {
     if (!parse_head(r))
         return false;
-    while (!asm_at_end(&r->x))
+    while (!asm_at_end(&r->x) && !another_program(r))
         if (!parse_item(r))
             return false;
     ARENA_GROW(&r->p->arena, r->p->output_names, r->noutputs,
@@ -742,7 +751,8 @@ static bool parse_program(struct parser *r)
     return program_check(r->p, r->x.d) || fail_in(r->x.d, "%s", r->x.file);
 }
 
-struct program *program_parse(const char *text, size_t n, const char *file, struct diag *d)
+struct program *program_parse_next(const char *text, size_t n, size_t *at, const char *file,
+                                   struct diag *d)
 {
     struct program *p = program_new();
     if (!p) {
@@ -750,9 +760,23 @@ struct program *program_parse(const char *text, size_t n, const char *file, stru
         return NULL;
     }
     const char *copy = arena_strndup(&p->arena, text, n);
-    struct parser r = {.x = {&p->arena, copy, copy, file, d}, .p = p};
-    if (memchr(text, 0, n) ? asm_bad(&r.x, "text contains a zero byte") : parse_program(&r))
+    struct parser r = {.x = {&p->arena, copy, copy + *at, file, d}, .p = p};
+    if (memchr(text, 0, n) ? asm_bad(&r.x, "text contains a zero byte") : parse_program(&r)) {
+        *at = asm_at_end(&r.x) ? n : (size_t)(r.x.s - copy);
         return p;
+    }
+    program_free(p);
+    return NULL;
+}
+
+struct program *program_parse(const char *text, size_t n, const char *file, struct diag *d)
+{
+    size_t at = 0;
+    struct program *p = program_parse_next(text, n, &at, file, d);
+    if (!p || at == n)
+        return p;
+    fail(d, "%s: several programs, expected one; a library of kernels goes with xcc MODEL --kernels",
+         file);
     program_free(p);
     return NULL;
 }

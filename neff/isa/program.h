@@ -39,10 +39,11 @@ struct constant_maker {
 struct slot {
     const char *name; /* of the model's value, may be NULL; inputs and outputs: never NULL */
     struct type type;
-    uint8_t kind;       /* enum slot_kind */
-    bool has_range;     /* SLOT_INPUT of integers: the model takes low..high, as far as it tells */
-    bool is_output;     /* its memory must survive the run: not in the arena */
-    int32_t base;       /* SLOT_VIEW: the slot that owns the memory (not itself a view) */
+    uint8_t kind;   /* enum slot_kind */
+    bool has_range; /* SLOT_INPUT of integers: the model takes low..high, as far as it tells */
+    bool is_output; /* its memory must survive the run: not in the arena */
+    bool donated;   /* SLOT_INPUT: callers have no use for its content after a run */
+    int32_t base;   /* SLOT_VIEW: the slot that owns the memory (not itself a view) */
     int64_t low, high;
     dim_t offset;       /* SLOT_VIEW: elements (of this type) from the base's start */
     struct tensor data; /* SLOT_CONST: a view; dims constant */
@@ -74,6 +75,16 @@ struct program_node {          /* source node, for messages and profiles */
     const char *name, *source; /* "Conv_12", "Conv" */
 };
 
+/* Code that calls of OP_custom run (runtime/custom): an object file, or the name of one. */
+struct program_library {
+    const char *name;         /* of the file, without folders */
+    const char *hash;         /* SHA-256 of the file, in hexadecimal digits; calls name it so */
+    const char *architecture; /* as `uname -m` says it */
+    int abi;                  /* XOP_ABI that it was compiled with */
+    const uint8_t *data;      /* NULL: the archive has the name alone */
+    size_t size;
+};
+
 struct program {
     struct arena arena;
     struct dim_table dims;
@@ -92,6 +103,8 @@ struct program {
     struct guard *guards; /* checked before anything runs with sizes that they refuse */
     int nnodes, nodes_cap;
     struct program_node *nodes;
+    int nlibraries;
+    struct program_library *libraries;
     const char *info; /* JSON object text for info.json */
     void (*release)(
         void *); /* called by program_free, e.g. to unmap the archive or free the graph */
@@ -132,6 +145,7 @@ bool program_check(const struct program *p, struct diag *d);
  */
 struct memory_plan {
     int64_t *offsets;    /* per slot */
+    int32_t *onto;       /* per slot: the slot whose memory it takes, itself when none */
     int64_t size;        /* of the arena */
     int64_t lower_bound; /* largest sum of sizes live at one step */
 };

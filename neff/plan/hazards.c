@@ -377,7 +377,7 @@ static bool ap_known(const int64_t *values, const struct ap *a)
     return all;
 }
 
-static bool all_known(const struct kernel *k, const int64_t *values)
+bool hazards_known(const struct kernel *k, const int64_t *values)
 {
     bool all = true;
     for (int i = 0; i < k->ngrid; i++)
@@ -427,7 +427,7 @@ bool kernel_is_sound(const struct program *p, const struct kernel *k, const stru
                      const int64_t *values, const struct hazard_limits *limits, struct diag *d)
 {
     struct checker c = {.p = p, .k = k, .m = m, .limits = limits, .d = d};
-    if (!all_known(k, values))
+    if (!hazards_known(k, values))
         return true;
     if (!check_capacity(&c, values))
         return false;

@@ -41,4 +41,12 @@ struct hazard_limits {
 bool kernel_is_sound(const struct program *p, const struct kernel *k, const struct machine *m,
                      const int64_t *values, const struct hazard_limits *limits, struct diag *d);
 
+/*
+ * Whether the points of the grid are independent of each other: no two write one element of a
+ * tensor, none reads what another one writes. Sums by several in one place, and indirect patterns,
+ * are not looked at. Gives up, as sound, after limits->insns instructions and on large tensors.
+ */
+bool kernel_grid_is_sound(const struct program *p, const struct kernel *k, const int64_t *values,
+                          const struct hazard_limits *limits, struct diag *d);
+
 #endif

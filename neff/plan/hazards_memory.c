@@ -54,8 +54,7 @@ struct box box_of(const struct hazard_memory *m, const struct ap *a)
 
 /* ---- overlap ---- */
 
-/* The next element of a walk over a box; false after the last. */
-static bool next(const struct box *b, int64_t at[MAX_AP_RANK], int64_t *element)
+bool box_next(const struct box *b, int64_t at[MAX_AP_RANK], int64_t *element)
 {
     for (int i = b->rank - 1; i >= 0; i--) {
         *element += b->step[i];
@@ -78,7 +77,7 @@ static void mark(uint8_t *bits, const struct box *b, int64_t low)
     do
         for (int64_t r = 0; r < b->run; r++)
             bits[(element + r - low) / 8] |= (uint8_t)(1 << (element + r - low) % 8);
-    while (next(b, at, &element));
+    while (box_next(b, at, &element));
 }
 
 static bool any_marked(const uint8_t *bits, const struct box *b, int64_t low, int64_t high)
@@ -89,7 +88,7 @@ static bool any_marked(const uint8_t *bits, const struct box *b, int64_t low, in
             if (element + r >= low && element + r < high &&
                 bits[(element + r - low) / 8] >> (element + r - low) % 8 & 1)
                 return true;
-    while (next(b, at, &element));
+    while (box_next(b, at, &element));
     return false;
 }
 
@@ -217,7 +216,7 @@ void tile_write(const struct hazard_memory *m, const struct box *b)
         uint16_t *to = map + element / row * partition + element % row * grains;
         for (int64_t i = 0; i < run * grains; i++)
             to[i] = owner;
-    } while (next(&outer, at, &element));
+    } while (box_next(&outer, at, &element));
 }
 
 enum tile_content tile_read(const struct hazard_memory *m, const struct box *b, int *other)
@@ -239,6 +238,6 @@ enum tile_content tile_read(const struct hazard_memory *m, const struct box *b, 
             if (from[i] != owner)
                 return from[i] ? CONTENT_OTHER : CONTENT_NONE;
         }
-    } while (next(&outer, at, &element));
+    } while (box_next(&outer, at, &element));
     return CONTENT_OWN;
 }

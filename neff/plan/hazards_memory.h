@@ -31,6 +31,8 @@ struct hazard_memory {
 
 void hazard_memory_init(struct hazard_memory *m, const struct machine *machine);
 struct box box_of(const struct hazard_memory *m, const struct ap *a);
+/* The next element of a walk over a box that is not empty; false after the last. */
+bool box_next(const struct box *b, int64_t at[MAX_AP_RANK], int64_t *element);
 /* Whether two accesses touch one byte. Patterns of very many elements are compared by their ends.
  */
 bool boxes_meet(const struct hazard_memory *m, const struct box *a, const struct box *b);
@@ -42,5 +44,8 @@ enum tile_content { CONTENT_OWN, CONTENT_NONE, CONTENT_OTHER };
 /* What a read of a tile finds; *other: the tile that was written there, of CONTENT_OTHER. */
 enum tile_content tile_read(const struct hazard_memory *m, const struct box *b, int *other);
 void tile_write(const struct hazard_memory *m, const struct box *b);
+
+/* Whether all that a walk over the kernel needs is known. */
+bool hazards_known(const struct kernel *k, const int64_t *values);
 
 #endif

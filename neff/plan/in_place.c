@@ -177,7 +177,8 @@ static void find_operand(struct finder *f, int at)
         }
 }
 
-static void visit_kernel(struct finder *f, const struct kernel *k)
+/* The kernel at hand, and the loops of its instructions. */
+static void look_at(struct finder *f, const struct kernel *k)
 {
     int open[MAX_VARS + 1], depth = 0;
     f->k = k;
@@ -189,8 +190,106 @@ static void visit_kernel(struct finder *f, const struct kernel *k)
         if (k->insns[i].op == INSN_loop)
             open[depth++] = i;
     }
+}
+
+static void visit_kernel(struct finder *f, const struct kernel *k)
+{
+    look_at(f, k);
     for (int i = 0; i < k->ninsns; i++)
         find_operand(f, i);
+}
+
+/* ---- what a loop carries ---- */
+
+static bool call_touches(const struct finder *f, const struct call *c, int slot);
+
+static bool kernel_touches(const struct finder *f, const struct kernel *k, int slot)
+{
+    for (int i = 0; i < k->ninsns; i++)
+        for (int a = 0; a < insn_info(k->insns[i].op)->naps; a++)
+            if (k->insns[i].ap[a].mem == MEM_HBM &&
+                root_of(f->p, k->insns[i].ap[a].tensor) == slot)
+                return true;
+    return false;
+}
+
+static bool step_touches(const struct finder *f, const struct step *s, int slot)
+{
+    return s->kind == STEP_LAUNCH ? kernel_touches(f, &f->p->kernels[s->index], slot)
+                                  : call_touches(f, &f->p->calls[s->index], slot);
+}
+
+static bool list_touches(const struct finder *f, const int32_t *list, int n, int slot)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] >= 0 && root_of(f->p, list[i]) == slot)
+            return true;
+    return false;
+}
+
+static bool call_touches(const struct finder *f, const struct call *c, int slot)
+{
+    if (list_touches(f, c->in, c->nin, slot) || list_touches(f, c->out, c->nout, slot))
+        return true;
+    for (int r = 0; r < c->nregions; r++) {
+        const struct program_region *region = &f->p->regions[c->regions[r]];
+        if (list_touches(f, region->params, region->nparams, slot) ||
+            list_touches(f, region->results, region->nresults, slot))
+            return true;
+        for (int s = 0; s < region->nsteps; s++)
+            if (step_touches(f, &region->steps[s], slot))
+                return true;
+    }
+    return false;
+}
+
+/* The kernel writes `result` over `operand` element by element, when it touches both. */
+static bool writes_over(struct finder *f, const struct kernel *k, int operand, int result)
+{
+    int64_t counts[MAX_VARS];
+    look_at(f, k);
+    for (int at = 0; at < k->ninsns; at++) {
+        const struct insn *n = &k->insns[at];
+        if (is_elementwise(n->op) && n->ap[RESULT].mem == MEM_HBM &&
+            root_of(f->p, n->ap[RESULT].tensor) == result)
+            return variable_counts(f, at, counts) && writes_once(f, &n->ap[RESULT], counts) &&
+                   only_before(f, at, operand, result);
+    }
+    return false;
+}
+
+/* Result i of the body can be computed where the value before it lies: nothing reads that one any
+ * more. */
+static bool carried_in_place(struct finder *f, const struct program_region *test,
+                             const struct program_region *body, int i)
+{
+    int value = body->params[i], next = body->results[i], first = -1, last = -1;
+    if (next < 0 || test->params[i] != value || next == value || f->p->slots[next].kind != SLOT_PLANNED ||
+        f->p->slots[value].kind != SLOT_PLANNED || !may_move(f, next) || f->onto[next] != next ||
+        f->taken[next])
+        return false;
+    for (int k = 0; k < body->nresults; k++)
+        if (body->results[k] >= 0 && root_of(f->p, body->results[k]) == value)
+            return false;
+    for (int s = 0; s < body->nsteps; s++) {
+        first = first < 0 && step_touches(f, &body->steps[s], next) ? s : first;
+        last = step_touches(f, &body->steps[s], value) ? s : last;
+    }
+    const struct step *shared = first >= 0 && first == last ? &body->steps[first] : NULL;
+    return first >= 0 &&
+           (last < first || (shared && shared->kind == STEP_LAUNCH &&
+                             writes_over(f, &f->p->kernels[shared->index], value, next)));
+}
+
+static void visit_loop(struct finder *f, const struct call *c)
+{
+    const struct program_region *test = &f->p->regions[c->regions[0]],
+                                *body = &f->p->regions[c->regions[1]];
+    for (int i = 0; i < body->nparams && i < body->nresults && i < test->nparams; i++)
+        if (carried_in_place(f, test, body, i)) {
+            f->onto[body->results[i]] = body->params[i];
+            f->taken[body->results[i]] = true;
+        }
 }
 
 /* In the order of running, so that an operand's place is known before its user asks. */
@@ -203,6 +302,8 @@ static void visit_region(struct finder *f, int region)
             continue;
         }
         const struct call *c = &f->p->calls[r->steps[i].index];
+        if (c->op == OP_while && c->nregions == 2)
+            visit_loop(f, c);
         for (int k = 0; k < c->nregions; k++)
             visit_region(f, c->regions[k]);
     }

@@ -14,7 +14,8 @@
 /*
  * Per slot the slot whose memory it takes, itself when none: always one that takes no other's.
  * values: of all dim expressions; life: as program_lifetimes gives it. Both slots are planned and
- * no outputs; the first one's life ends where the other's begins.
+ * no outputs; the first one's life ends where the other's begins. Or the slot is a result of a
+ * loop's body and takes the memory of its parameter, which may be an output's.
  */
 int32_t *find_in_place(const struct program *p, const int64_t *values, const struct lifetime *life,
                        struct arena *a);

@@ -35,7 +35,7 @@ static void touch(struct walk *w, int slot)
         l->last = w->clock;
 }
 
-static void visit_region(struct walk *w, int region);
+static void visit_region(struct walk *w, int region, const struct call *owner);
 
 static void visit_launch(struct walk *w, const struct kernel *k)
 {
@@ -45,22 +45,38 @@ static void visit_launch(struct walk *w, const struct kernel *k)
                 touch(w, k->insns[i].ap[a].tensor);
 }
 
+/* What a loop carries in one place is there from before its first turn to after its last one. */
+static void touch_carried(struct walk *w, const struct call *c)
+{
+    if (c->op != OP_while || c->nregions != 2)
+        return;
+    const struct program_region *test = &w->p->regions[c->regions[0]],
+                                *body = &w->p->regions[c->regions[1]];
+    for (int i = 0; i < test->nparams && i < body->nparams; i++)
+        if (test->params[i] == body->params[i])
+            touch(w, body->params[i]);
+}
+
 static void visit_call(struct walk *w, const struct call *c)
 {
     int begin = w->clock;
     for (int i = 0; i < c->nin; i++)
         touch(w, c->in[i]);
+    touch_carried(w, c);
     for (int i = 0; i < c->nregions; i++)
-        visit_region(w, c->regions[i]);
+        visit_region(w, c->regions[i], c);
     for (int i = 0; i < c->nregions; i++)
         w->begin[c->regions[i]] = begin, w->end[c->regions[i]] = w->clock;
     for (int i = 0; i < c->nout; i++)
         touch(w, c->out[i]);
     for (int i = 0; i < c->nin; i++)
         touch(w, c->in[i]); /* operands stay until the regions are done */
+    touch_carried(w, c);
 }
 
-static void visit_region(struct walk *w, int region)
+/* A branch's results are copied to those of its call one after another, while the others still wait:
+ * the call's are there when the region ends. */
+static void visit_region(struct walk *w, int region, const struct call *owner)
 {
     const struct program_region *r = &w->p->regions[region];
     w->clock++;
@@ -74,6 +90,8 @@ static void visit_region(struct walk *w, int region)
     }
     for (int i = 0; i < r->nresults; i++)
         touch(w, r->results[i]);
+    for (int i = 0; owner && owner->op == OP_if && i < owner->nout; i++)
+        touch(w, owner->out[i]);
     w->clock++;
 }
 
@@ -115,7 +133,7 @@ struct lifetime *program_lifetimes(const struct program *p, struct arena *a)
     for (int i = 0; i < p->nregions; i++)
         w.begin[i] = -1;
     if (p->nregions)
-        visit_region(&w, 0);
+        visit_region(&w, 0, NULL);
     extend_uses(&w, a);
     return w.life;
 }
@@ -222,7 +240,8 @@ static int make_items(const struct program *p, const int64_t *sizes, const struc
     for (int i = 0; i < p->nslots; i++)
         item_of[i] = -1;
     for (int i = 0; i < p->nslots; i++) {
-        if (p->slots[i].kind != SLOT_PLANNED || p->slots[i].is_output || life[i].last < 0)
+        if (p->slots[i].kind != SLOT_PLANNED || p->slots[i].is_output ||
+            p->slots[onto[i]].is_output || life[i].last < 0)
             continue;
         int64_t size = sizes[i] > 0 ? (sizes[i] + 63) / 64 * 64 : 64;
         int *at = &item_of[onto[i]];
@@ -312,10 +331,14 @@ void plan_memory(const struct program *p, const int64_t *values, const int64_t *
     s.bound = lower_bound(s.items, s.n, steps, &scratch);
     search_places(&s);
     *out = (struct memory_plan){
-        .offsets = ARENA_ARRAY(a, int64_t, p->nslots + 1), .size = s.size, .lower_bound = s.bound};
+        .offsets = ARENA_ARRAY(a, int64_t, p->nslots + 1),
+        .onto = arena_copy(a, onto, sizeof *onto * (size_t)p->nslots),
+        .size = s.size,
+        .lower_bound = s.bound};
     for (int i = 0; i < p->nslots; i++)
         out->offsets[i] =
-            p->slots[i].kind == SLOT_PLANNED && !p->slots[i].is_output && life[i].last >= 0
+            p->slots[i].kind == SLOT_PLANNED && !p->slots[onto[i]].is_output &&
+                    !p->slots[i].is_output && life[i].last >= 0
                 ? s.best[onto[i]]
                 : -1;
     arena_free(&scratch);

@@ -153,6 +153,17 @@ static void put_program(struct json_writer *w, struct dump *u)
     for (int i = 0; i < u->p->ncalls; i++)
         put_call(w, u, &u->p->calls[i]);
     json_end(w, ']');
+    json_name(w, "libraries");
+    json_begin(w, '[');
+    for (int i = 0; i < u->p->nlibraries; i++) {
+        json_begin(w, '{');
+        json_put_text(w, "name", u->p->libraries[i].name);
+        json_put_text(w, "architecture", u->p->libraries[i].architecture);
+        json_put_text(w, "sha256", u->p->libraries[i].hash);
+        json_put_integer(w, "size", (int64_t)u->p->libraries[i].size);
+        json_end(w, '}');
+    }
+    json_end(w, ']');
 }
 
 bool dump_json(struct dump *u, struct diag *d)

@@ -147,6 +147,12 @@ void dump_summary(struct dump *u)
     printf("kernels     %d: %s\n", p->nkernels, counts_text(a, t.insns, INSN_COUNT, insn_name));
     printf("calls       %d%s%s\n", p->ncalls, p->ncalls ? ": " : "",
            counts_text(a, t.calls, OP_COUNT, call_name));
+    for (int i = 0; i < p->nlibraries; i++) {
+        const struct program_library *l = &p->libraries[i];
+        printf("%s %s for %s, %s, sha256 %s\n", i ? "           " : "code       ", l->name,
+               l->architecture, l->data ? bytes_text(a, (double)l->size) : "not in the archive",
+               l->hash);
+    }
     printf("arithmetic  %s in kernels (%.1f%%), %s in calls\n", flops_text(a, t.kernel_flops),
            share(t.kernel_flops, t.call_flops), flops_text(a, t.call_flops));
     printf("movement    %s in kernels (%.1f%%), %s in calls\n", bytes_text(a, t.kernel_bytes),

@@ -86,6 +86,7 @@ struct graph {
     int noutputs;
     const struct io_alias *aliases; /* as the model states them; text does not carry them */
     int naliases;
+    const bool *donated; /* of each parameter of main, its memory is given up; NULL: of none */
     int next_value, next_node;
     bool typed;               /* inference has run: every value has a type */
     struct value **constants; /* every constant ever made, in order */

@@ -5,7 +5,9 @@
  * A context keeps the plans of the last few sets of shapes, so that alternating between them costs
  * a comparison.
  */
+#include "neff/base/use.h"
 #include "runtime/exec/memory.h"
+#include "runtime/exec/quick.h"
 #include "runtime/exec/state.h"
 
 #include <stdlib.h>
@@ -135,7 +137,7 @@ static int root_kind(const struct context *c, int slot)
    may change between runs. Then the routine alone is run; otherwise op_run checks every time. */
 static bool call_is_checked(const struct context *c, const struct bound *b, const struct call *call)
 {
-    if (op_infos[call->op].flags & (OPF_DATA_DEPENDENT | OPF_REGIONS))
+    if (op_info(call->op)->flags & OPF_DATA_DEPENDENT || call->nregions)
         return false;
     for (int i = 0; i < call->nin; i++)
         if (call->in[i] >= 0 && (b->types[call->in[i]].kind != VK_TENSOR ||
@@ -228,8 +230,12 @@ static bool fill_bound(struct context *c, struct bound *b, struct diag *d)
         ok = bind_kernels(c, b, d);
     }
     b->call_checked = ARENA_ARRAY(&b->arena, bool, p->ncalls + 1);
-    for (int i = 0; ok && i < p->ncalls; i++)
+    for (int i = 0; USED(CALLS) && ok && i < p->ncalls; i++)
         b->call_checked[i] = call_is_checked(c, b, &p->calls[i]);
+    if (ok) {
+        plan_control(c, b);
+        plan_quick(c, b);
+    }
     arena_free(&scratch);
     return ok;
 }

@@ -1,9 +1,13 @@
 /*
  * Contexts: the memory and threads of one stream of runs.
  */
+#include "neff/base/use.h"
 #include "runtime/exec/memory.h"
+#include "runtime/exec/pool.h"
 #include "runtime/exec/state.h"
+#include "runtime/kernels/select.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +64,31 @@ static bool make_calls(struct context *c, struct diag *d)
     return true;
 }
 
+/* ---- cores of libraries' operators ---- */
+
+struct cores {
+    void (*job)(void *arg, int i);
+    void *arg;
+    int count, lanes;
+};
+
+static void run_lane(void *arg, int lane)
+{
+    const struct cores *k = arg;
+    for (int i = lane; i < k->count; i += k->lanes)
+        k->job(k->arg, i);
+}
+
+static void run_parallel(struct op_env *env, int n, void (*job)(void *arg, int i), void *arg)
+{
+    struct context *c = (struct context *)((char *)env - offsetof(struct context, env));
+    struct cores k = {job, arg, n, c->threads < n ? c->threads : n};
+    if (c->pool)
+        pool_run(c->pool, k.lanes, run_lane, &k);
+    else
+        run_lane(&k, 0);
+}
+
 /* A plan that needs more waits for the first run: the caller may set limits before. */
 enum { MOST_PREPARED = 1 << 30 };
 
@@ -75,7 +104,7 @@ static void prepare_first_run(struct context *c)
     c->limits.bytes = 0;
 }
 
-struct context *context_new(struct model *m, int threads, struct diag *d)
+struct context *context_make(struct model *m, int threads, struct diag *d)
 {
     struct context *c = calloc(1, sizeof *c);
     if (!c) {
@@ -89,12 +118,22 @@ struct context *context_new(struct model *m, int threads, struct diag *d)
     c->limits.steps = DEFAULT_STEPS;
     for (int i = 0; i < 4; i++)
         c->env.random[i] = 0x9E3779B97F4A7C15u * (uint64_t)(i + 1);
-    c->env.run_region = run_region;
+    c->env.run_region = USED(CALLS) ? run_region : NULL;
+    c->env.parallel = run_parallel;
+    c->env.core_scratch = &c->core_scratch;
+    c->env.guard_operands = m->guard_operands;
     if (!allocate(c, d) || !make_calls(c, d) || !lanes_start(c, d) || !lanes_reserve(c, 0, 0, d)) {
         context_free(c);
         return NULL;
     }
-    prepare_first_run(c);
+    return c;
+}
+
+struct context *context_new(struct model *m, int threads, struct diag *d)
+{
+    struct context *c = context_make(m, threads, d);
+    if (c)
+        prepare_first_run(c);
     return c;
 }
 
@@ -128,7 +167,13 @@ void context_free(struct context *c)
     free(c->values);
     free(c->cache);
     free(c->calls);
+    free(c->core_scratch);
     free(c);
+}
+
+void strict_kernels_select(bool on)
+{
+    kernels_select_here(on ? "strict" : NULL);
 }
 
 int context_threads(const struct context *c)

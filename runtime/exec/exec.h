@@ -27,6 +27,8 @@ struct profile;
 struct model *model_new(struct program *p, struct diag *d);
 void model_free(struct model *m); /* after its contexts */
 const struct program *model_program(const struct model *m);
+/* Contexts made from now on put guard pages around operands of libraries' operators. */
+void model_guard_operands(struct model *m);
 
 /* threads: lanes that share a kernel's grid, the calling thread being one; 0: one per physical
  * core. The first run is prepared: planned for what the inputs' types say, open dimensions being 1;
@@ -78,6 +80,17 @@ void context_watch(struct context *c,
                    bool (*seen)(void *user, struct context *c, int step, struct diag *d),
                    void *user);
 const struct tensor *context_slot(const struct context *c, int slot);
+
+/* Contexts that this thread makes and runs from now on compute the same bits on every CPU, slower;
+ * false: no more. */
+void strict_kernels_select(bool on);
+
+/* The program back; frees the model, after its contexts. */
+struct program *model_take_program(struct model *m);
+
+/* Seconds that one core takes for a run with the shapes that the context is prepared for, as far as
+ * sizes tell; the same on every machine. 0: it is not prepared. */
+double context_estimate(const struct context *c);
 
 /* For tests: models made from now on run each engine's stream in a thread of its own, which waits
  * for the program's semaphores. Slow; results are the same. */

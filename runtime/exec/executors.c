@@ -1,6 +1,8 @@
 #include "runtime/exec/engine.h"
 
+#include "neff/base/use.h"
+
 const struct executor executors[INSN_COUNT] = {
-#define EXECUTOR(name, prepare) [INSN_##name] = {exec_##name, prepare},
+#define EXECUTOR(name, prepare) WHEN_USED(INSN_##name, [INSN_##name] = {exec_##name, prepare}, )
 #include "runtime/exec/executors.def"
 };

@@ -22,8 +22,12 @@ bool integer_find(struct integer_function *f, const struct kernel_table *k,
     bool booleans = x == DT_BOOL && !(f->row->kinds & KB),
          same = i->o[AP(tensor_tensor, b)].dtype == x &&
                 z == (f->row->form == EW_COMPARE ? DT_BOOL : x);
-    if (integer_of[op] && same && !booleans)
-        f->run = kernels_integer(k, (enum kernel_integer)(integer_of[op] - 1), x);
+    int kernel = op == OP_shl   ? INTEGER_shift_left
+                 : op != OP_shr ? integer_of[op] - 1
+                 : dtype_class(x) == DTC_SINT ? INTEGER_shift_right_signed
+                                              : INTEGER_shift_right;
+    if (kernel >= 0 && same && !booleans)
+        f->run = kernels_integer(k, (enum kernel_integer)kernel, x);
     return true;
 }
 

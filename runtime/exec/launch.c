@@ -8,6 +8,7 @@
  */
 #include "runtime/exec/engine.h"
 #include "runtime/exec/memory.h"
+#include "runtime/exec/plant.h"
 #include "runtime/exec/pool.h"
 #include "runtime/exec/state.h"
 
@@ -45,6 +46,7 @@ static void run_instance(struct lane *l, const struct bound_kernel *k)
         const struct bound_insn *i = &k->insns[pc];
         if (i->run) {
             i->run(l, i);
+            plant(l, k, pc, 1 + i->skip);
             pc += i->skip;
         } else if (i->op == INSN_loop) {
             int64_t count = number_value(&i->imm[IMM(loop, count)], l->vars);
@@ -78,6 +80,13 @@ static void run_range(struct lane *l, const struct bound_kernel *k, int64_t from
         for (int g = k->ngrid - 1; g >= 0 && ++l->vars[g] == k->grid[g]; g--)
             l->vars[g] = 0;
     }
+}
+
+void launch_one(struct lane *l, const struct bound_kernel *k)
+{
+    for (int g = 0; g < k->ngrid; g++)
+        l->vars[g] = 0;
+    run_instance(l, k);
 }
 
 /* ---- all lanes ---- */
@@ -147,6 +156,7 @@ static void run_shared(struct context *c, const struct bound_kernel *k, int lane
 
 bool launch(struct context *c, const struct bound_kernel *k, struct diag *d)
 {
+    plant_log(c->m->p, k);
     _Atomic(const char *) error = NULL;
     if (k->instances == 0)
         return true;

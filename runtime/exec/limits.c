@@ -45,12 +45,18 @@ void limits_end(struct context *c)
 
 bool limits_step(struct context *c, struct diag *d)
 {
+    return limits_steps(c, 1, d);
+}
+
+bool limits_steps(struct context *c, int64_t n, struct diag *d)
+{
     enum { LOOK_EACH = 16 }; /* steps: a look at the clock takes as long as a small kernel */
-    if (--c->steps_left < 0)
+    c->steps_left -= n;
+    if (c->steps_left < 0)
         return fail(d, "the run takes more than %lld steps, its limit: a loop that does not end?",
                     (long long)c->limits.steps);
     if (atomic_load_explicit(&c->stop.cancelled, memory_order_relaxed) ||
-        c->steps_left % LOOK_EACH == 0) {
+        c->steps_left % LOOK_EACH < n) {
         const char *why = stop_now(&c->stop);
         return !why || fail(d, "%s", why);
     }

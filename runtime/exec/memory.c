@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "runtime/exec/memory.h"
 
+#include "neff/base/allocator.h"
 #include "neff/base/memory.h"
 
 #include <stdint.h>
@@ -55,7 +56,7 @@ void *large_space(size_t bytes)
     bytes = (bytes + PAGE - 1) / PAGE * PAGE;
     if (bytes > memory_total())
         return NULL;
-    if (bytes >= HUGE_PAGE)
+    if (bytes >= HUGE_PAGE && !mem_heap())
         return map_space(bytes);
     bytes = bytes ? bytes : PAGE;
     return posix_memalign(&p, PAGE, bytes) ? NULL : memset(p, 0, bytes);
@@ -64,7 +65,7 @@ void *large_space(size_t bytes)
 void large_free(void *p, size_t bytes)
 {
     bytes = (bytes + PAGE - 1) / PAGE * PAGE;
-    if (p && bytes >= HUGE_PAGE)
+    if (p && bytes >= HUGE_PAGE && !mem_heap())
         munmap(p, bytes);
     else
         free(p);

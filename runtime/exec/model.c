@@ -3,6 +3,7 @@
  */
 #include "runtime/exec/state.h"
 
+#include "neff/base/use.h"
 #include "neff/core/signature.h"
 
 #include <stdlib.h>
@@ -294,7 +295,7 @@ struct model *model_new(struct program *p, struct diag *d)
     }
     m->p = p;
     m->engine_threads = engine_threads_selected();
-    if (p->ncalls)
+    if (USED(CALLS) && p->ncalls)
         op_signature(p->calls[0].op); /* reads the signatures of all operators, once */
     find_slots(m);
     if (p->nregions)
@@ -322,6 +323,19 @@ void model_free(struct model *m)
     program_free(m->p);
     arena_free(&m->arena);
     free(m);
+}
+
+void model_guard_operands(struct model *m)
+{
+    m->guard_operands = true;
+}
+
+struct program *model_take_program(struct model *m)
+{
+    struct program *p = m->p;
+    arena_free(&m->arena);
+    free(m);
+    return p;
 }
 
 const struct program *model_program(const struct model *m)

@@ -1,7 +1,9 @@
 /*
  * The control stream: steps in order, slots made and freed on the way.
  */
+#include "neff/base/use.h"
 #include "runtime/exec/memory.h"
+#include "runtime/exec/quick.h"
 #include "runtime/exec/state.h"
 
 #include <stdlib.h>
@@ -162,6 +164,8 @@ static bool place_planned(struct context *c, int s, struct diag *d)
             memset(own->data, 0, tensor_bytes(own)); /* what a program leaves out is no secret */
         }
         *t = tensor_view(type->dtype, type->rank, type->dims, own->data);
+    } else if (c->now->plan.onto[s] != s && p->slots[c->now->plan.onto[s]].is_output) {
+        return true; /* placed with that one */
     } else if (c->now->plan.offsets[s] < 0) { /* an output that is not returned, or never used */
         return tensor_alloc(t, type->dtype, type->rank, type->dims, d) && slot_place(c, s, d);
     } else {
@@ -185,6 +189,16 @@ static bool place_all(struct context *c, struct diag *d)
         } else if (p->slots[s].kind == SLOT_INPUT) {
             c->slots[s].kind = VK_NONE;
         }
+    }
+    for (int s = 0; s < p->nslots; s++) {
+        int onto = p->slots[s].kind == SLOT_PLANNED ? c->now->plan.onto[s] : s;
+        if (onto == s || !p->slots[onto].is_output)
+            continue;
+        const struct tensor *type = &c->now->types[s];
+        tensor_free(&c->slots[s]);
+        c->slots[s] = tensor_view(type->dtype, type->rank, type->dims, c->slots[onto].data);
+        if (!slot_place(c, s, d))
+            return false;
     }
     c->placed = true;
     return true;
@@ -353,17 +367,21 @@ static bool ready_operands(struct context *c, const struct call *call, struct di
     return true;
 }
 
+static bool run_placed(struct context *c, int region, struct diag *d);
+
 static bool run_call(struct context *c, int index, struct diag *d)
 {
     const struct program *p = c->m->p;
     const struct call *call = &p->calls[index];
     double start = c->profile ? profile_now(c->profile) : 0;
     bool ok;
-    if (c->now->call_checked[index])
+    if (c->now->control[index])
+        ok = run_control(c, call, c->now->control[index], run_placed, d);
+    else if (c->now->call_checked[index])
         ok = op_run_planned(&c->calls[index]);
     else
         ok = (!c->m->has_runtime || ready_operands(c, call, d)) && op_run(&c->calls[index]);
-    ok = ok && settle_results(c, call, d);
+    ok = ok && (c->now->control[index] || settle_results(c, call, d));
     if (!ok) {
         const struct program_node *n =
             call->node >= 0 && call->node < p->nnodes ? &p->nodes[call->node] : NULL;
@@ -401,16 +419,18 @@ static bool check_guards(struct context *c, struct diag *d)
     return true;
 }
 
+static bool run_step(struct context *c, const struct step *step, struct diag *d)
+{
+    return !USED(CALLS) || step->kind == STEP_LAUNCH ? run_launch(c, step->index, d)
+                                                     : run_call(c, step->index, d);
+}
+
 static bool run_steps(struct context *c, int region, struct diag *d)
 {
     const struct program_region *r = &c->m->p->regions[region];
     const struct slot_list *dying = &c->m->dying[c->m->first_step[region]];
     for (int s = 0; s < r->nsteps; s++) {
-        const struct step *step = &r->steps[s];
-        if (!limits_step(c, d))
-            return false;
-        if (!(step->kind == STEP_LAUNCH ? run_launch(c, step->index, d)
-                                        : run_call(c, step->index, d)))
+        if (!limits_step(c, d) || !run_step(c, &r->steps[s], d))
             return false;
         if (c->guards_due && !check_guards(c, d))
             return false;
@@ -422,7 +442,62 @@ static bool run_steps(struct context *c, int region, struct diag *d)
     return true;
 }
 
+static bool run_quick(struct context *c, int region, const struct quick_region *q, struct diag *d)
+{
+    const struct program_region *r = &c->m->p->regions[region];
+    struct lane *lane = &c->lanes[0];
+    _Atomic(const char *) error = NULL;
+    if (!limits_steps(c, q->steps, d))
+        return false;
+    for (int i = 0; i < q->count; i++) {
+        const struct quick_step *s = &q->list[i];
+        if (s->run) {
+            s->run(s, c->address);
+            continue;
+        }
+        if (!s->kernel) {
+            if (!run_step(c, &r->steps[s->step], d) || (c->guards_due && !check_guards(c, d)))
+                return false;
+            continue;
+        }
+        lane->error = &error;
+        launch_one(lane, s->kernel);
+        const char *text = atomic_load_explicit(&error, memory_order_relaxed);
+        if (text) {
+            fail(d, "%s", text);
+            return fail_in(d, "kernel '%s'", s->kernel->kernel->name ? s->kernel->kernel->name : "");
+        }
+    }
+    return true;
+}
+
 /* ---- regions ---- */
+
+static void begin_region(struct context *c, int region)
+{
+    c->running[c->depth] = region;
+    forget_symbols(c, region);
+}
+
+/* A region whose parameters, if any, are in place. */
+static bool run_placed(struct context *c, int region, struct diag *d)
+{
+    if (c->depth >= MAX_DEPTH)
+        return fail(d, "regions are nested deeper than %d", MAX_DEPTH);
+    const struct quick_region *quick = c->now->quick[region];
+    c->depth++;
+    begin_region(c, region);
+    if (quick && !c->profile) {
+        bool done = run_quick(c, region, quick, d);
+        c->depth--;
+        return done;
+    }
+    bool ok = (!c->m->guards[region].count || check_region_guards(c, region, values_now(c), d)) &&
+              run_steps(c, region, d);
+    c->depth--;
+    free_slots(c, &c->m->region_dying[region]);
+    return ok;
+}
 
 static bool set_param(struct context *c, int s, struct tensor *arg, struct diag *d)
 {
@@ -497,10 +572,8 @@ bool run_region(struct op_env *env, struct op_call *oc, int r, struct tensor *ar
         ok = fail(d, "a region of %d parameters and %d results is run with %d and %d", pr->nparams,
                   pr->nresults, nargs, nresults);
     c->depth++;
-    if (ok) {
-        c->running[c->depth] = region;
-        forget_symbols(c, region);
-    }
+    if (ok)
+        begin_region(c, region);
     for (int i = 0; ok && i < nargs; i++)
         ok = set_param(c, pr->params[i], &args[i], d);
     if (ok && c->m->guards[region].count)

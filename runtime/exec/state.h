@@ -29,6 +29,7 @@ struct model {
     bool *slot_read;                  /* per slot, views aside: the program reads it */
     bool has_runtime;                 /* there are dynamic slots */
     bool engine_threads;              /* see engine_threads.c */
+    bool guard_operands;              /* of libraries' operators */
     bool *kernel_runtime;             /* per kernel: shapes known only while running */
     struct slot_list *kernel_symbols; /* per such kernel: the symbols that its shapes depend on */
     struct slot_list *guards;         /* per region: numbers of guards to be checked in runs */
@@ -120,6 +121,8 @@ struct bound {
     struct memory_plan plan;
     struct tensor *types; /* per slot: dims where they are known, data NULL; else kind VK_NONE */
     struct bound_kernel **kernels; /* NULL: bound when launched */
+    struct control **control;      /* per call: a loop or branch on fixed places; NULL: any other */
+    struct quick_region **quick;   /* per region of such a one: see quick.h */
     bool *call_checked; /* per call: shapes are right whatever the contents of the operands */
     int64_t tile_bytes, scratch_bytes;
 };
@@ -194,6 +197,7 @@ struct context {
     struct op_call *calls;      /* per call, operands in place */
     struct tensor absent;
     struct op_env env;
+    void *core_scratch; /* see op_env */
     int depth; /* nested regions */
     int32_t running[MAX_DEPTH + 1]; /* the regions, outermost first */
     struct profile *profile;
@@ -205,6 +209,9 @@ struct context {
 };
 
 /* ---- between the files ---- */
+
+/* context.c: a context for which nothing is prepared. */
+struct context *context_make(struct model *m, int threads, struct diag *d);
 
 /* bind.c: makes c->now the plan for the inputs that are set. */
 bool bind_inputs(struct context *c, struct diag *d);
@@ -277,16 +284,26 @@ void profile_run(struct profile *p, const struct program *program, double start)
 /* limits.c: before a run, between its steps, after it. */
 void limits_start(struct context *c);
 bool limits_step(struct context *c, struct diag *d);
+bool limits_steps(struct context *c, int64_t n, struct diag *d); /* before n steps */
 void limits_end(struct context *c);
 bool limits_bytes(const struct context *c, const char *what, size_t bytes, struct diag *d);
 
 /* launch.c */
+/* The only instance, by the calling thread; an error is left in the lane's `error`. */
+void launch_one(struct lane *l, const struct bound_kernel *k);
 bool launch(struct context *c, const struct bound_kernel *k, struct diag *d);
 /* engine_threads.c: the same by one thread per engine; the context has a lane for each. */
 bool launch_engines(struct context *c, const struct bound_kernel *k, struct diag *d);
 bool lanes_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes, struct diag *d);
 bool lanes_start(struct context *c, struct diag *d);
 void lanes_stop(struct context *c);
+
+/* planned_control.c: finds loops and branches that carry and give planned tensors only; runs one,
+ * its regions by `run`. */
+typedef bool (*run_fn)(struct context *c, int region, struct diag *d);
+void plan_control(const struct context *c, struct bound *b);
+bool run_control(struct context *c, const struct call *call, const struct control *k, run_fn run,
+                 struct diag *d);
 
 /* run.c */
 bool run_region(struct op_env *env, struct op_call *oc, int r, struct tensor *args, int nargs,

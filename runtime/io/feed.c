@@ -1,6 +1,7 @@
 #include "runtime/io/feed.h"
 
 #include "runtime/io/npy.h"
+#include "runtime/io/random.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,14 +97,6 @@ bool feed_file(struct feed *f, const char *argument, struct diag *d)
     return ok || fail_in(d, "%s", path);
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
 /* A symbolic dim's size where another input with values has the same one. */
 static int64_t dim_elsewhere(const struct feed *f, const char *symbol, int64_t otherwise)
 {
@@ -115,28 +108,6 @@ static int64_t dim_elsewhere(const struct feed *f, const char *symbol, int64_t o
                 return f->inputs[i].dims[k];
     }
     return otherwise;
-}
-
-/* Floats in -1..1, 0 or 1 for booleans, integers as the model takes them: where it does not tell,
- * bytes of any value, others from 0 to 9. */
-static void fill_random(struct tensor *t, const struct xrt_info *info, uint64_t seed)
-{
-    int class = dtype_class(t->dtype);
-    int64_t low = 0;
-    uint64_t choices = class == DTC_BOOL ? 2 : t->dtype == DT_U8 ? 256 : 10;
-    if (info->has_range) {
-        low = info->low;
-        choices = (uint64_t)info->high - (uint64_t)info->low + 1;
-    }
-    for (int64_t k = 0, n = tensor_count(t); k < n; k++) {
-        uint64_t r = next_random(&seed) >> 11;
-        if (class == DTC_FLOAT || class == DTC_COMPLEX)
-            dtype_store_f64(t->dtype, t->data, (size_t)k,
-                            (double)r / (double)(UINT64_C(1) << 52) - 1);
-        else if (class != DTC_STRING)
-            dtype_store_i64(t->dtype, t->data, (size_t)k,
-                            (int64_t)((uint64_t)low + (choices ? r % choices : r)));
-    }
 }
 
 bool feed_random(struct feed *f, struct diag *d)
@@ -153,7 +124,8 @@ bool feed_random(struct feed *f, struct diag *d)
                                        : info->dims[k];
         if (!tensor_alloc(&f->inputs[i], dtype_from_name(info->dtype), info->rank, dims, d))
             return fail_in(d, "input '%s'", info->name);
-        fill_random(&f->inputs[i], info, 1 + (uint64_t)i);
+        random_fill(&f->inputs[i],
+                    &(struct value_range){info->has_range, info->low, info->high}, 1 + (uint64_t)i);
     }
     return true;
 }

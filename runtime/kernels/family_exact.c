@@ -16,9 +16,9 @@ void KERNEL_FAMILY(exact, VARIANT)(struct kernel_table *t)
 {
     set_integers(t);
     set_running(t);
-    t->panel_f64 = panel_f64;
+    SET_USED(panel_f64, panel_f64)
 #define SET_CAST(to, T, to_class, from, F, from_class)                                             \
-    t->cast[DT_##to][DT_##from] = convert_##to##_from_##from;
+    WHEN_USED(CAST_##to##_##from, t->cast[DT_##to][DT_##from] = convert_##to##_from_##from;)
     CONVERT_PAIRS(SET_CAST)
     TRUNCATED_TYPES(SET_TRUNCATE)
     SET_TRUNCATE(I64, int64_t)

@@ -28,12 +28,12 @@ static void activate(const struct epilogue *e, float *x, size_t n)
 
 void KERNEL_FAMILY(images, VARIANT)(struct kernel_table *t)
 {
-    t->pool_max = pool_max;
-    t->pool_sum = pool_sum;
-    t->pool_row = pool_row;
-    t->pool_max_bytes = pool_max_bytes;
-    t->depthwise = depthwise;
-    t->resize_linear = resize_linear;
-    t->winograd_input = winograd_input;
-    t->winograd_output = winograd_output;
+    SET_USED(pool_max, pool_max)
+    SET_USED(pool_sum, pool_sum)
+    SET_USED(pool_row, pool_row)
+    SET_USED(pool_max_bytes, pool_max_bytes)
+    SET_USED(depthwise, depthwise)
+    SET_USED(resize_linear, resize_linear)
+    SET_USED(winograd_input, winograd_input)
+    SET_USED(winograd_output, winograd_output)
 }

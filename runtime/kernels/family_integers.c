@@ -14,6 +14,6 @@
 
 void KERNEL_FAMILY(integers, VARIANT)(struct kernel_table *t)
 {
-    t->gemm_u8s8 = gemm_u8s8;
-    t->depthwise_integer = depthwise_integer;
+    SET_USED(gemm_u8s8, gemm_u8s8)
+    SET_USED(depthwise_integer, depthwise_integer)
 }

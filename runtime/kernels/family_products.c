@@ -10,6 +10,7 @@
 #include "runtime/kernels/gemm.inc"
 #include "runtime/kernels/gemm_f32.inc"
 #include "runtime/kernels/gemm_bf16.inc"
+#include "runtime/kernels/gemm_panels.inc"
 #include "runtime/kernels/gemm_row.inc"
 #include "runtime/kernels/weight_only.inc"
 #include "runtime/kernels/math.inc"
@@ -17,9 +18,9 @@
 
 void KERNEL_FAMILY(products, VARIANT)(struct kernel_table *t)
 {
-    t->weight_only = weight_only;
-    t->weight_only_unpack = weight_only_unpack;
-    t->recurrent = recurrent;
-    t->gemm_f32 = gemm_or_row_f32;
-    t->gemm_bf16 = gemm_or_row_bf16;
+    SET_USED(weight_only, weight_only)
+    SET_USED(weight_only_unpack, weight_only_unpack)
+    SET_USED(recurrent, recurrent)
+    SET_USED(gemm_f32, gemm_or_row_f32)
+    SET_USED(gemm_bf16, gemm_or_row_bf16)
 }

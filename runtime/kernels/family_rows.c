@@ -23,39 +23,41 @@
 
 void KERNEL_FAMILY(rows, VARIANT)(struct kernel_table *t)
 {
-    t->lanes = LANES;
-    t->fma = HAS_FMA;
-#define KERNEL_CONVERT(name, to, from) t->convert[CONVERT_##name] = convert_##name;
-#define KERNEL_COMPARE(name, operator) t->compare[COMPARE_##name] = compare_##name;
+    SET_USED(lanes, LANES)
+    SET_USED(fma, HAS_FMA)
+#define KERNEL_CONVERT(name, to, from)                                                             \
+    WHEN_USED(CONVERT_##name, t->convert[CONVERT_##name] = convert_##name;)
+#define KERNEL_COMPARE(name, operator)                                                             \
+    WHEN_USED(COMPARE_##name, t->compare[COMPARE_##name] = compare_##name;)
 #define KERNEL_BINARY(name)                                                                        \
-    t->binary[BINARY_##name] = binary_##name;                                                      \
-    t->binary_tile[BINARY_##name] = binary_tile_##name;
+    WHEN_USED(BINARY_##name, t->binary[BINARY_##name] = binary_##name;                             \
+              t->binary_tile[BINARY_##name] = binary_tile_##name;)
 #define KERNEL_ACTIVATION(name, parameters, ulp, floor, low, high)                                 \
-    t->activation[ACTIVATION_##name] = activation_##name;                                          \
-    t->activation_tile[ACTIVATION_##name] = activation_tile_##name;                                \
-    t->activate[ACTIVATION_##name] = activate_##name;
+    WHEN_USED(ACTIVATION_##name, t->activation[ACTIVATION_##name] = activation_##name;             \
+              t->activation_tile[ACTIVATION_##name] = activation_tile_##name;)                     \
+    WHEN_USED(ACTIVATE_##name, t->activate[ACTIVATION_##name] = activate_##name;)
 #define KERNEL_REDUCE(name, start, step)                                                           \
-    t->reduce[REDUCE_##name] = reduce_##name;                                                      \
-    t->reduce_rows[REDUCE_##name] = reduce_rows_##name;                                            \
-    t->reduce_columns[REDUCE_##name] = reduce_columns_##name;
+    WHEN_USED(REDUCE_##name, t->reduce[REDUCE_##name] = reduce_##name;)                            \
+    WHEN_USED(REDUCE_ROWS_##name, t->reduce_rows[REDUCE_##name] = reduce_rows_##name;              \
+              t->reduce_columns[REDUCE_##name] = reduce_columns_##name;)
 #include "runtime/kernels/kernels.def"
-    t->copy = copy_row;
-    t->copy_streamed = copy_streamed;
-    t->transpose = transpose;
-    t->interleave = interleave;
-    t->select = select_row;
-    t->multiply_add = multiply_add;
-    t->affine = affine;
-    t->dot = dot;
-    t->exp_sum = exp_sum;
-    t->mean_variance = mean_variance;
-    t->argmax = argmax;
-    t->argmin = argmin;
-    t->softmax = softmax;
-    t->softmax_rows = softmax_rows;
-    t->softmax_across = softmax_across;
-    t->log_softmax = log_softmax;
-    t->softmax_block = softmax_block;
-    t->layer_norm = layer_norm;
-    t->rms_norm = rms_norm;
+    SET_USED(copy, copy_row)
+    SET_USED(copy_streamed, copy_streamed)
+    SET_USED(transpose, transpose)
+    SET_USED(interleave, interleave)
+    SET_USED(select, select_row)
+    SET_USED(multiply_add, multiply_add)
+    SET_USED(affine, affine)
+    SET_USED(dot, dot)
+    SET_USED(exp_sum, exp_sum)
+    SET_USED(mean_variance, mean_variance)
+    SET_USED(argmax, argmax)
+    SET_USED(argmin, argmin)
+    SET_USED(softmax, softmax)
+    SET_USED(softmax_rows, softmax_rows)
+    SET_USED(softmax_across, softmax_across)
+    SET_USED(log_softmax, log_softmax)
+    SET_USED(softmax_block, softmax_block)
+    SET_USED(layer_norm, layer_norm)
+    SET_USED(rms_norm, rms_norm)
 }

@@ -133,6 +133,8 @@ struct gemm_block {
     int count, rows, outs, k, w_pitch;
     int64_t a_pitch, c_pitch;
     bool accumulate;
+    bool resume;              /* sums go on from what C holds, instead of from 0 */
+    int first_row, first_out; /* where in C, and operands of steps; A and W begin with the block */
     const struct gemm_step *steps; /* instead of storing to C */
     int nsteps;
     const struct gemm_quantized *quantized; /* u8s8: where sums go instead of c; or NULL */

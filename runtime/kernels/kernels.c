@@ -1,4 +1,5 @@
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/select.h"
 #include "runtime/kernels/variants.h"
 
 #include <pthread.h>
@@ -66,6 +67,7 @@ static void fill_tables(void)
 static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
 static _Atomic(const struct kernel_table *) current;
+static _Thread_local const struct kernel_table *here;
 
 const struct kernel_table *kernels_find(const char *name)
 {
@@ -87,6 +89,8 @@ static const struct kernel_table *best(void)
 
 const struct kernel_table *kernels_get(void)
 {
+    if (here)
+        return here;
     const struct kernel_table *t = atomic_load_explicit(&current, memory_order_acquire);
     if (t)
         return t;
@@ -104,4 +108,12 @@ bool kernels_select(const char *name)
     if (t)
         atomic_store_explicit(&current, t, memory_order_release);
     return t != NULL;
+}
+
+bool kernels_select_here(const char *name)
+{
+    const struct kernel_table *t = name ? kernels_find(name) : NULL;
+    if (t || !name)
+        here = t;
+    return t || !name;
 }

@@ -10,6 +10,7 @@
 #ifndef RUNTIME_KERNELS_VARIANTS_H
 #define RUNTIME_KERNELS_VARIANTS_H
 
+#include "neff/base/use.h"
 #include "runtime/kernels/kernels.h"
 
 #ifndef KERNELS_X86 /* the build defines it */
@@ -26,6 +27,10 @@
 #define KERNEL_TABLE(variant)           KERNEL_TABLE_(variant)
 #define KERNEL_FAMILY_(family, variant) kernel_##family##_##variant
 #define KERNEL_FAMILY(family, variant)  KERNEL_FAMILY_(family, variant)
+
+/* In a family's function: sets a kernel of table t, unless the program that this build is for does
+ * without it (neff/base/use.h). */
+#define SET_USED(member, kernel) WHEN_USED(KERNEL_##member, t->member = kernel;)
 
 #define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base)                          \
     WHEN(built, extern struct kernel_table KERNEL_TABLE(name);                                     \

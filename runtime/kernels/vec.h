@@ -338,13 +338,28 @@ INLINE vf from_bf16(vu x)
 {
     return (vf)(x << 16);
 }
-INLINE vu to_bf16(vf x)
+/* Rounded to bf16 in the upper half of each lane; the lower is not to be read. Of no NaN: */
+INLINE vu number_rounded_up(vf x)
 {
     vu u = (vu)x;
-    vu rounded = (u + 0x7fffu + ((u >> 16) & 1)) >> 16;
-    vu quiet = (u >> 16) | 0x40;
-    vu nan = (vu)(x != x);
-    return (nan & quiet) | (~nan & rounded);
+    return u + 0x7fffu + ((u >> 16) & 1);
+}
+INLINE vu rounded_up(vf x)
+{
+    vu quiet = (vu)x | 0x400000, y = number_rounded_up(x);
+#if LANES == 16
+    __mmask16 nan = _mm512_cmp_ps_mask((__m512)x, (__m512)x, _CMP_UNORD_Q);
+    return (vu)_mm512_mask_mov_epi32((__m512i)y, nan, (__m512i)quiet);
+#elif LANES == 8
+    __m256 nan = _mm256_cmp_ps((__m256)x, (__m256)x, _CMP_UNORD_Q);
+    return (vu)_mm256_blendv_ps((__m256)y, (__m256)quiet, nan);
+#else
+    return (vu)choose(x != x, (vf)quiet, (vf)y);
+#endif
+}
+INLINE vu to_bf16(vf x)
+{
+    return rounded_up(x) >> 16;
 }
 /* LANES narrow integers in memory, widened; the compilers' own widening goes element by element. */
 #if LANES == 16
@@ -423,19 +438,50 @@ INLINE void store_u8(void *p, vi x)
 static const uint16_t odd_words[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21,
                                        23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,
                                        45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
-INLINE vu rounded_up(vf x)
-{
-    vu u = (vu)x;
-    vu y = u + 0x7fffu + ((u >> 16) & 1);
-    __mmask16 nan = _mm512_cmp_ps_mask((__m512)x, (__m512)x, _CMP_UNORD_Q);
-    return (vu)_mm512_mask_or_epi32((__m512i)y, nan, (__m512i)u, _mm512_set1_epi32(0x400000));
-}
 INLINE __m512i rounded_pair(vf a, vf b)
 {
     __m512i odd = _mm512_loadu_si512(odd_words);
     return _mm512_permutex2var_epi16((__m512i)rounded_up(a), odd, (__m512i)rounded_up(b));
 }
 #endif
+#if LANES == 8
+INLINE void store_bf16(uint16_t *p, vf x)
+{
+    __m256i y = (__m256i)((vi)rounded_up(x) >> 16); /* with their sign: it saturates to signed */
+    _mm_storeu_si128((void *)p, _mm_packs_epi32(_mm256_castsi256_si128(y),
+                                                _mm256_extracti128_si256(y, 1)));
+}
+INLINE void store_rounded_pair(uint16_t *p, vu a, vu b)
+{
+    __m256i y = _mm256_packs_epi32((__m256i)((vi)a >> 16), (__m256i)((vi)b >> 16));
+    _mm256_storeu_si256((void *)p, _mm256_permute4x64_epi64(y, 0xd8));
+}
+#elif LANES == 4 && defined __SSE2__
+INLINE void store_bf16(uint16_t *p, vf x)
+{
+    __m128i y = (__m128i)((vi)rounded_up(x) >> 16);
+    _mm_storel_epi64((void *)p, _mm_packs_epi32(y, y));
+}
+INLINE void store_rounded_pair(uint16_t *p, vu a, vu b)
+{
+    _mm_storeu_si128((void *)p,
+                     _mm_packs_epi32((__m128i)((vi)a >> 16), (__m128i)((vi)b >> 16)));
+}
+#else
+INLINE void store_bf16(uint16_t *p, vf x)
+{
+    store_u16(p, to_bf16(x));
+}
+INLINE void store_rounded_pair(uint16_t *p, vu a, vu b)
+{
+    store_u16(p, a >> 16);
+    store_u16(p + LANES, b >> 16);
+}
+#endif
+INLINE void store_bf16_pair(uint16_t *p, vf a, vf b)
+{
+    store_rounded_pair(p, rounded_up(a), rounded_up(b));
+}
 /* Rounded to bf16: the first n lanes. */
 INLINE void store_bf16_part(uint16_t *p, vf x, size_t n)
 {
@@ -455,7 +501,7 @@ INLINE void store_bf16_n(uint16_t *p, vf x, size_t n)
         _mm256_mask_storeu_epi16(p, mask_of(n), y);
 #else
     if (n >= LANES)
-        store_u16(p, to_bf16(x));
+        store_bf16(p, x);
     else
         store_bf16_part(p, x, n);
 #endif

@@ -15,6 +15,9 @@
 #include "neff/core/tensor.h"
 #include "runtime/plugins/picture.h"
 
+/* Bytes from..to of string i match; false ends the search. */
+typedef bool (*plugin_found_fn)(void *user, int64_t i, size_t from, size_t to);
+
 enum plugin {
 #define PLUGIN(name, library, result, parameters) PLUGIN_##name,
 #include "runtime/plugins/plugins.def"

@@ -264,7 +264,8 @@ static int by_time(const void *a, const void *b)
 static void find_peaks(struct sim *s)
 {
     int64_t sbuf = 0, psum = 0;
-    qsort(s->live, (size_t)s->nlive, sizeof *s->live, by_time);
+    if (s->nlive)
+        qsort(s->live, (size_t)s->nlive, sizeof *s->live, by_time);
     for (int i = 0; i < s->nlive; i++) {
         sbuf += s->live[i].sbuf, psum += s->live[i].psum;
         s->sbuf_peak = sbuf > s->sbuf_peak ? sbuf : s->sbuf_peak;

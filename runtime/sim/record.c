@@ -1,4 +1,5 @@
 #include "runtime/sim/state.h"
+#include "neff/base/recover.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +19,8 @@ void grow(void **list, int n, int *cap, size_t size)
         return;
     int more = *cap ? *cap * 2 : 64;
     void *new = realloc(*list, size * (size_t)more);
-    if (!new) {
-        fprintf(stderr, "out of memory\n");
-        exit(1);
-    }
+    if (!new)
+        recovery_out_of_memory(size * (size_t)more);
     memset((char *)new + size *(size_t)*cap, 0, size * (size_t)(more - *cap));
     *list = new;
     *cap = more;
@@ -64,10 +63,8 @@ static void enlarge(struct sim *s)
 {
     int cap = s->waits_cap ? s->waits_cap * 2 : 256;
     struct sim_wait *new = calloc((size_t)cap, sizeof *new);
-    if (!new) {
-        fprintf(stderr, "out of memory\n");
-        exit(1);
-    }
+    if (!new)
+        recovery_out_of_memory(sizeof *new * (size_t)cap);
     for (int i = 0; i < s->waits_cap; i++)
         if (s->waits[i].times)
             new[slot_of(new, cap, &s->waits[i])] = s->waits[i];

@@ -39,7 +39,9 @@ static bool set_target(void *to, const char *text, struct diag *d)
 {
     struct arguments *a = to;
     a->machine = machine_find(text);
-    return a->machine || fail(d, "--target takes trn1, inf2, trn2 or cpu, got '%s'", text);
+    char names[MACHINE_NAMES_SIZE];
+    return a->machine ||
+           fail(d, "--target takes %s, got '%s'", machine_names(names, ", ", " or "), text);
 }
 
 static bool add_shape(void *to, const char *text, struct diag *d)
@@ -67,7 +69,7 @@ static bool add_trips(void *to, const char *text, struct diag *d)
 #define AT(field) OPTION_AT(struct arguments, field)
 
 static const struct option rows[] = {
-    {"--target", "NAME", OPTION_CALL, 0, "trn1, inf2, trn2 or cpu; the one it was compiled for",
+    {"--target", "NAME", OPTION_CALL, 0, "a machine of xcc; otherwise the one it was compiled for",
      set_target, 0},
     {"--shape", "NAME=DIMS", OPTION_CALL, 0,
      "dims of an input (1,3,224,224), or a symbol's value; 1 otherwise", add_shape, 0},
@@ -114,11 +116,13 @@ static bool parse(struct arguments *a, int argc, char **argv, struct diag *d)
 
 static void print_constants(void)
 {
-    printf("%-24s %10s %10s %10s %10s  source\n", "constant", "cpu", "trn1", "inf2", "trn2");
+    printf("%-24s %10s %10s %10s  source\n", "constant", "cpu", "v2", "v3");
     for (int i = 0; i < ntiming_rows; i++)
-        printf("%-24s %10g %10g %10g %10g  %s\n", timing_rows[i].name, timing_rows[i].value[0],
-               timing_rows[i].value[1], timing_rows[i].value[2], timing_rows[i].value[3],
-               timing_rows[i].source);
+        printf("%-24s %10g %10g %10g  %s\n", timing_rows[i].name,
+               timing_rows[i].value[GENERATION_cpu], timing_rows[i].value[GENERATION_v2],
+               timing_rows[i].value[GENERATION_v3], timing_rows[i].source);
+    for (int i = 0; i < nmachines; i++)
+        printf("%-24s %s\n", machines[i].name, machines[i].doc);
 }
 
 /* ---- a run ---- */

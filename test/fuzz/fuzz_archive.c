@@ -1,6 +1,7 @@
 /* An archive: every view of xdump, then loaded and run once. */
 #include "neff/archive/archive.h"
 #include "test/fuzz/fuzz.h"
+#include "test/fuzz/mutate.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -42,4 +43,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     fuzz_run(p, &d);
     return 0;
+}
+
+size_t fuzz_mutate(uint8_t *data, size_t size, size_t room, uint64_t *seed)
+{
+    return mutate_archive(data, size, room, seed);
 }

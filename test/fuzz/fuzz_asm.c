@@ -1,6 +1,7 @@
 /* A program as text: read, printed, read again, run. */
 #include "neff/isa/asm.h"
 #include "test/fuzz/fuzz.h"
+#include "test/fuzz/mutate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,4 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     free(second);
     fuzz_run(p, &d);
     return 0;
+}
+
+size_t fuzz_mutate(uint8_t *data, size_t size, size_t room, uint64_t *seed)
+{
+    return mutate_text(data, size, room, seed);
 }

@@ -1,6 +1,7 @@
 /* An image file, through the routine of ImageDecoder. */
 #include "runtime/ops/common/ops.h"
 #include "test/fuzz/fuzz.h"
+#include "test/fuzz/mutate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -20,4 +21,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_agree(op_run(&c), &d);
     tensor_free(&out);
     return 0;
+}
+
+size_t fuzz_mutate(uint8_t *data, size_t size, size_t room, uint64_t *seed)
+{
+    return mutate_bytes(data, size, room, seed);
 }

@@ -1,6 +1,7 @@
 /* An .npy and an .npz file. */
 #include "runtime/io/npy.h"
 #include "test/fuzz/fuzz.h"
+#include "test/fuzz/mutate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -13,4 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (path && npz_read(path, &z, &e))
         npz_free(&z);
     return 0;
+}
+
+size_t fuzz_mutate(uint8_t *data, size_t size, size_t room, uint64_t *seed)
+{
+    return mutate_bytes(data, size, room, seed);
 }

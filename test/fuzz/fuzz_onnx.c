@@ -1,6 +1,7 @@
 /* An ONNX model, through all passes and the backend: cpu or, for odd sizes, trn1. Then one run. */
 #include "frontend/onnx/onnx.h"
 #include "test/fuzz/fuzz.h"
+#include "test/fuzz/mutate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -12,4 +13,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_graph(g, size, &d);
     }
     return 0;
+}
+
+size_t fuzz_mutate(uint8_t *data, size_t size, size_t room, uint64_t *seed)
+{
+    return mutate_bytes(data, size, room, seed);
 }

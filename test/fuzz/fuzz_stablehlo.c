@@ -2,6 +2,7 @@
 #include "frontend/import.h"
 #include "frontend/stablehlo/stablehlo.h"
 #include "test/fuzz/fuzz.h"
+#include "test/fuzz/mutate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -13,4 +14,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_graph(g, size, &d);
     }
     return 0;
+}
+
+size_t fuzz_mutate(uint8_t *data, size_t size, size_t room, uint64_t *seed)
+{
+    bool bytecode = size > 1 && data[0] == 'M' && data[1] == 'L';
+    return (bytecode ? mutate_bytes : mutate_text)(data, size, room, seed);
 }

@@ -1,6 +1,7 @@
 /* A TensorProto file, which may also be a sequence, an optional or a map. */
 #include "frontend/onnx/tensor_proto.h"
 #include "test/fuzz/fuzz.h"
+#include "test/fuzz/mutate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -14,4 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         tensor_free(&t);
     }
     return 0;
+}
+
+size_t fuzz_mutate(uint8_t *data, size_t size, size_t room, uint64_t *seed)
+{
+    return mutate_bytes(data, size, room, seed);
 }

@@ -1,5 +1,6 @@
 /* A graph as text: read, printed, read again, compiled, run. */
 #include "test/fuzz/fuzz.h"
+#include "test/fuzz/mutate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,4 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     free(second);
     fuzz_graph(g, size, &d);
     return 0;
+}
+
+size_t fuzz_mutate(uint8_t *data, size_t size, size_t room, uint64_t *seed)
+{
+    return mutate_text(data, size, room, seed);
 }

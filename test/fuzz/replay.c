@@ -1,8 +1,12 @@
 /*
  * A fuzz target without a fuzzer: replay FILE|FOLDER... runs it once for each file, in order of
  * name. A file that takes longer than a minute or a gigabyte is a failure like a crash.
+ *
+ * replay --mutate N SEED FOUND FILE|FOLDER...: N runs on what mutations (mutate.h) make of the files
+ * instead. What is being run lies in FOUND, and stays there after a crash.
  */
 #include "test/fuzz/fuzz.h"
+#include "test/fuzz/mutate.h"
 
 #include "neff/base/file.h"
 
@@ -64,9 +68,82 @@ static bool replay(const char *path)
     return ok;
 }
 
+/* ---- mutations ---- */
+
+enum { MOST_BYTES = 1 << 16, MOST_INPUTS = 4096, MOST_MUTATIONS = 6 };
+
+struct input {
+    uint8_t *data;
+    size_t size;
+};
+static struct input inputs[MOST_INPUTS];
+static int ninputs;
+
+static void take(const char *path)
+{
+    struct mapped_file f;
+    struct diag d = {0};
+    if (ninputs == MOST_INPUTS || !file_map(&f, path, &d))
+        return;
+    if (f.size <= MOST_BYTES / 2 && (inputs[ninputs].data = malloc(f.size + 1))) {
+        memcpy(inputs[ninputs].data, f.data, f.size);
+        inputs[ninputs++].size = f.size;
+    }
+    file_unmap(&f);
+}
+
+static void take_all(const char *path)
+{
+    struct stat st;
+    struct dirent **list;
+    if (stat(path, &st) || !S_ISDIR(st.st_mode)) {
+        take(path);
+        return;
+    }
+    int n = scandir(path, &list, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        snprintf(now, sizeof now, "%.3000s/%.1000s", path, list[i]->d_name);
+        if (list[i]->d_name[0] != '.')
+            take(now);
+        free(list[i]);
+    }
+    if (n >= 0)
+        free(list);
+}
+
+static int mutate(long runs, uint64_t seed, const char *found)
+{
+    static uint8_t data[MOST_BYTES];
+    struct diag d = {0};
+    for (long n = 0; n < runs && ninputs; n++) {
+        const struct input *from = &inputs[(mutate_random(&seed) >> 8) % (uint64_t)ninputs];
+        size_t size = from->size;
+        memcpy(data, from->data, size);
+        for (uint64_t times = 1 + mutate_random(&seed) % MOST_MUTATIONS; times > 0; times--)
+            size = fuzz_mutate(data, size, sizeof data, &seed);
+        uint8_t *copy = malloc(size ? size : 1);
+        FILE *f = fopen(found, "wb");
+        if (!copy || !f || fwrite(data, 1, size, f) != size || fclose(f))
+            return fprintf(stderr, "%s: cannot write\n", found), 1;
+        memcpy(copy, data, size);
+        alarm(SECONDS);
+        LLVMFuzzerTestOneInput(copy, size);
+        alarm(0);
+        free(copy);
+    }
+    unlink(found);
+    printf("%ld runs\n", ninputs ? runs : 0);
+    return diag_failed(&d) || !ninputs;
+}
+
 int main(int argc, char **argv)
 {
     bool ok = true;
+    if (argc > 5 && !strcmp(argv[1], "--mutate")) {
+        for (int i = 5; i < argc; i++)
+            take_all(argv[i]);
+        return mutate(atol(argv[2]), strtoull(argv[3], NULL, 10), argv[4]);
+    }
     for (int i = 1; i < argc; i++)
         ok &= replay(argv[i]);
     printf("%d files\n", files);

@@ -78,4 +78,5 @@ module @forms attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 :
   }
 }
 #file = loc("model.py":12:4 to :20)
-#add = loc("jit(f)/add"(callsite(#file at fused["layer", unknown])))
+#span = loc("model.py":12:4 to 14:20)
+#add = loc("jit(f)/add"(callsite(#file at fused["layer", unknown, #span])))

@@ -171,6 +171,24 @@ static void test_gemm(void **state)
         deep.way = n & 16 ? GENERATED : BEST;
         check_gemm(&deep);
     }
+    static const int panels[][5] = {/* many rows, whose weights pass panel by panel */
+                                    {18, 64, 513, 1, 1},  {40, 100, 300, 2, 1}, {97, 17, 129, 1, 1},
+                                    {200, 33, 131, 3, 2}, {19, 48, 1, 90, 2},   {31, 64, 7, 40, 2},
+                                    {64, 64, 64, 3, 3},   {13, 5, 255, 1, 2}};
+    for (int n = 0; n < 64; n++) {
+        const int *of = panels[n % 8];
+        struct gemm_case c = {n & 8 ? GEMM_BF16 : GEMM_F32,
+                              of[0],
+                              of[1],
+                              of[2],
+                              of[3],
+                              of[4],
+                              n & 16,
+                              n & 32 && n & 1,
+                              n & 32,
+                              OWN};
+        check_gemm(&c);
+    }
 }
 
 /* Weights that lie one behind the other are asked for once each, before they are read; of a tile of
@@ -237,6 +255,40 @@ static void test_overlapping_rows(void **state)
                 assert_true(fabs(c[r * OUTS + o] - e) <= K * 1e-6);
             }
     }
+}
+
+/* The same of bf16, many rows of one entry and of two, as pieces of a convolution's. */
+static void test_close_rows(void **state)
+{
+    enum { ROWS = 110, OUTS = 16, K = 27, ENTRIES = 2, A = (ROWS + 1) * K + 3 };
+    uint16_t a[A], w[ENTRIES * (K + 1) * OUTS] = {0};
+    float *c = malloc(sizeof *c * ROWS * OUTS);
+    for (int i = 0; i < A; i++)
+        a[i] = (uint16_t)(0x3f80 + next_random() % 64);
+    for (int e = 0; e < ENTRIES; e++)
+        for (int k = 0; k < K; k++)
+            for (int o = 0; o < OUTS; o++)
+                w[((e * (K + 1) / 2 + k / 2) * OUTS + o) * 2 + k % 2] =
+                    (uint16_t)(0x3f80 + next_random() % 64);
+    for (int pitch = 1; pitch <= K; pitch += pitch < 25 ? 6 : 1)
+        for (int rows = 5; rows <= ROWS; rows += 35) {
+            struct gemm_tile tile = {GEMM_BF16, rows, OUTS,  K,
+                                     pitch,     OUTS, OUTS,  false,
+                                     {{0}, {0}, {ENTRIES, 3, (K + 1) * OUTS}}, false};
+            struct gemm g;
+            gemm_prepare_own(&g, &tile, table);
+            gemm_run(&g, a, w, c);
+            for (int r = 0; r < rows; r++)
+                for (int o = 0; o < OUTS; o++) {
+                    double e = 0;
+                    for (int k = 0; k < ENTRIES * K; k++)
+                        e += (double)bf16_value(a[r * pitch + k / K * 3 + k % K]) *
+                             bf16_value(
+                                 w[((k / K * (K + 1) / 2 + k % K / 2) * OUTS + o) * 2 + k % K % 2]);
+                    assert_true(c[r * OUTS + o] == e); /* sums of 21 bits */
+                }
+        }
+    free(c);
 }
 
 /* The steps on a buffer, one after the other. */
@@ -399,7 +451,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),        cmocka_unit_test(test_steps),
         cmocka_unit_test(test_look_ahead),  cmocka_unit_test(test_overlapping_rows),
-        cmocka_unit_test(test_weight_only),
+        cmocka_unit_test(test_close_rows),  cmocka_unit_test(test_weight_only),
     };
     return run_variants(tests, sizeof tests / sizeof tests[0]);
 }

@@ -1,6 +1,7 @@
 /* xcc --verify: what it explains, and that it sees what it cannot explain. */
 #include "frontend/compile.h"
 #include "frontend/verify.h"
+#include "runtime/exec/exec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -13,6 +13,8 @@ enum { MAX_INSTRUCTIONS = 100000, EACH_INSTRUCTION = 32, MAX_CALLS = 256 };
 struct hlo_importer {
     struct graph *g;
     const struct hlo_module *m;
+    const struct import_options *options; /* may be NULL */
+    const struct kernel_library *kernels; /* of --kernels; may be NULL */
     const struct hlo_row *rows; /* how each opcode is lowered (lower_table.c) */
     struct diag *d;
     struct arena arena; /* of the import only */

@@ -18,6 +18,7 @@
 #include "passes/ir/ir.h"
 
 struct hlo_importer;
+struct import_options;
 
 struct leaves {
     int count;
@@ -52,6 +53,7 @@ enum op hlo_same_op(enum hlo_opcode op);
 /* lower_lapack.c: custom-calls of dense linear algebra. */
 bool hlo_is_lapack(const char *target); /* one of lapack_*, cusolver_*, hipsolver_* that is known */
 bool hlo_target_lapack(struct hlo_lower *l);
+bool hlo_target_tridiagonal(struct hlo_lower *l);
 bool hlo_target_qr(struct hlo_lower *l);
 bool hlo_target_reflectors(struct hlo_lower *l);
 bool hlo_target_lu(struct hlo_lower *l);
@@ -69,14 +71,21 @@ const struct hlo_target *
 hlo_target_find(const struct hlo_instruction *call); /* NULL when not supported */
 /* Why this call cannot be lowered, in the arena: its target is unknown, or a kernel whose name and
  * grid it tells. */
-const char *hlo_custom_call_reason(struct arena *a, const struct hlo_instruction *i);
-const char *hlo_kernel_reason(struct arena *a,
-                              const struct hlo_instruction *i); /* custom_kernel.c */
+const char *hlo_custom_call_reason(const struct hlo_importer *im, struct arena *a,
+                                   const struct hlo_instruction *i);
+/* custom_kernel.c: calls of kernels written by hand, which are not in the table. */
+bool hlo_is_kernel(const struct hlo_importer *im, struct arena *a, const struct hlo_instruction *i);
+bool hlo_lower_kernel(struct hlo_lower *l);
+/* custom_op.c: calls of operators of the user's own (--custom-op), which come first. */
+bool hlo_is_custom_op(const struct hlo_importer *im, const struct hlo_instruction *i);
+bool hlo_lower_custom_op(struct hlo_lower *l);
+const char *hlo_kernel_reason(const struct hlo_importer *im, struct arena *a,
+                              const struct hlo_instruction *i);
 
 /* A graph of a module, whose memory `release` gives back when the graph is freed, or at once after
  * a failure (NULL). */
-struct graph *hlo_import_module(const struct hlo_module *m, void (*release)(void *), void *arg,
-                                struct diag *d);
+struct graph *hlo_import_module(const struct hlo_module *m, const struct import_options *o,
+                                void (*release)(void *), void *arg, struct diag *d);
 
 /* ---- what lowering functions need from the importer (import.c) ---- */
 

@@ -1,17 +1,11 @@
 /* Convolutions of any dim order: transposed to images first or channels last, which the core
  * operator takes. */
+#include "frontend/hlo/lower/convolution.h"
+
 #include "frontend/hlo/lower/build.h"
 #include "frontend/hlo/lower/lower_ops.h"
 
 #include <string.h>
-
-struct convolution {
-    const struct hlo_window *window; /* NULL: no spatial dims */
-    const struct hlo_dim_labels *labels;
-    int spatial;
-    int64_t groups, batch_groups;
-    bool channels_last;
-};
 
 static void order_of(const struct hlo_labels *s, int64_t *perm, bool last)
 {
@@ -47,33 +41,6 @@ static struct value *merge_batch(struct hlo_lower *l, struct value *x, int64_t g
     return h_reshape(l, y, dims, rank);
 }
 
-static void window_attrs(struct hlo_lower *l, const struct convolution *c, struct attrs *a)
-{
-    int64_t v[4][HLO_MAX_RANK] = {{0}}, pads[2 * HLO_MAX_RANK];
-    int n = c->spatial;
-    for (int k = 0; k < n; k++) {
-        const struct hlo_window_dim *w = &c->window->dims[k];
-        v[0][k] = w->size;
-        v[1][k] = w->stride;
-        v[2][k] = w->rhs_dilate;
-        v[3][k] = w->lhs_dilate;
-        pads[k] = w->pad_low;
-        pads[n + k] = w->pad_high;
-    }
-    attr_set_ints(&l->g->arena, a, "kernel_shape", v[0], n);
-    attr_set_ints(&l->g->arena, a, "strides", v[1], n);
-    attr_set_ints(&l->g->arena, a, "dilations", v[2], n);
-    for (int k = 0; k < n; k++)
-        if (v[3][k] != 1) {
-            attr_set_ints(&l->g->arena, a, "lhs_dilation", v[3], n);
-            break;
-        }
-    attr_set_ints(&l->g->arena, a, "pads", pads, 2 * n);
-    h_set_int(l, a, "group", c->groups * c->batch_groups);
-    if (c->channels_last)
-        h_set_int(l, a, "channels_last", 1);
-}
-
 /* Without spatial dims: (N,C) by (O,C/g), as matrices of each group. */
 static struct value *without_window(struct hlo_lower *l, struct value *x, struct value *w,
                                     int64_t groups, int out)
@@ -93,7 +60,6 @@ static struct value *without_window(struct hlo_lower *l, struct value *x, struct
 static struct value *convolve(struct hlo_lower *l, const struct convolution *c, struct value *x,
                               struct value *w, int out)
 {
-    struct attrs a = {0};
     int type = out;
     if (diag_failed(l->d))
         return NULL;
@@ -103,9 +69,11 @@ static struct value *convolve(struct hlo_lower *l, const struct convolution *c, 
         type = DT_F64;
     else if (dtype_info(out)->bits < 16)
         type = DT_F32;
-    window_attrs(l, c, &a);
+    x = h_cast(l, x, type), w = h_cast(l, w, type);
+    if (diag_failed(l->d))
+        return NULL;
     struct value *y =
-        h_op(l, OP_conv, (struct value *[]){h_cast(l, x, type), h_cast(l, w, type)}, 2, &a);
+        conv_has_phases(c, x) ? conv_by_phases(l, c, x, w) : conv_once(l, c, x, w);
     if (dtype_is_int(out)) /* wraps, where a float would saturate */
         y = h_cast(l, y, DT_I64);
     return h_cast(l, y, out);
@@ -149,6 +117,8 @@ bool hlo_lower_convolution(struct hlo_lower *l)
                          c.window ? c.window->rank : 0, c.spatial);
     int rank = c.spatial + 2, out = hlo_type_dtype(l->i->shape->type);
     c.channels_last = c.spatial && c.labels->input.second == rank - 1 && c.labels->input.first == 0;
+    if (conv_is_sum_of_products(l, &c))
+        return h_done(l, conv_by_products(l, &c));
     order_of(&c.labels->input, perm, c.channels_last);
     struct value *x = h_transpose(l, h_in(l, 0), perm, rank);
     /* the kernel's first label is the input feature, its second the output feature */

@@ -323,6 +323,9 @@ const struct hlo_target hlo_targets[] = {
     {"cusolver_*", hlo_target_lapack,
      "potrf, getrf, geqrf, orgqr, ormqr, sytrd, syevd: as lapack_*"},
     {"hipsolver_*", hlo_target_lapack, "as cusolver_*"},
+    {"tridiagonal_solve_perturbed_ffi", hlo_target_tridiagonal,
+     "solution of a tridiagonal system, pivots near 0 made larger"},
+    {"cu_tridiagonal_solve_perturbed", hlo_target_tridiagonal, "the same"},
     {"Qr", hlo_target_qr, "Q R by reflectors, and their factors"},
     {"ProductOfElementaryHouseholderReflectors", hlo_target_reflectors, "Q of Qr's results"},
     {"LuDecomposition", hlo_target_lu, "L U, row exchanges, and the permutation they make"},
@@ -330,11 +333,17 @@ const struct hlo_target hlo_targets[] = {
      "the permutation that row exchanges make"},
     {"hip_lu_pivots_to_permutation", hlo_target_permutation, "the same"},
     {"Eigh", hlo_target_eigh, "eigenvectors and eigenvalues; backend_config: lower"},
+    {"shape_assertion", hlo_shape_assertion,
+     "what sizes the program takes; a guard of the archive"},
     {"stablehlo.dynamic_broadcast_in_dim", hlo_dynamic_broadcast_in_dim, "x, shape; dims"},
     {"stablehlo.dynamic_gather", hlo_dynamic_gather, "x, indices, sizes; dimension numbers"},
     {"stablehlo.dynamic_iota", hlo_dynamic_iota, "shape; dim"},
     {"stablehlo.dynamic_pad", hlo_dynamic_pad, "x, value, low, high, interior"},
+    {"stablehlo.dynamic_reduce_window", hlo_dynamic_reduce_window,
+     "x, first values, sizes, strides, base dilations, dilations, paddings"},
+    {"stablehlo.dynamic_pad_spatial", hlo_dynamic_pad_spatial, "x, paddings; dims"},
     {"stablehlo.dynamic_reshape", hlo_dynamic_reshape, "x, shape"},
+    {"stablehlo.dynamic_top_k", hlo_dynamic_top_k, "x, k"},
     {"stablehlo.real_dynamic_slice", hlo_real_dynamic_slice, "x, starts, limits, strides"},
     {"mhlo.*", target_unary, "elementwise functions"},
     {"chlo.*", target_unary, "elementwise functions"},
@@ -387,19 +396,22 @@ const struct hlo_target *hlo_target_find(const struct hlo_instruction *i)
     return builder && own_body(i) ? &body : NULL;
 }
 
-const char *hlo_custom_call_reason(struct arena *a, const struct hlo_instruction *i)
+const char *hlo_custom_call_reason(const struct hlo_importer *im, struct arena *a,
+                                   const struct hlo_instruction *i)
 {
     const char *name = hlo_attr_text(i, HLO_ATTR_custom_call_target);
-    if (!strcmp(name, "AwsNeuronCustomNativeKernel"))
-        return hlo_kernel_reason(a, i);
     for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
         if (!strcmp(refused[k].name, name))
             return arena_printf(a, "custom-call of '%s': %s", name, refused[k].reason);
-    return arena_printf(a, "custom-call of '%s', a target that is not known", name);
+    return hlo_kernel_reason(im, a, i);
 }
 
 bool hlo_lower_custom_call(struct hlo_lower *l)
 {
     const struct hlo_target *t = hlo_target_find(l->i);
-    return t ? t->lower(l) : HLO_ERROR(l, "%s", hlo_custom_call_reason(&l->g->arena, l->i));
+    if (hlo_is_custom_op(l->im, l->i))
+        return hlo_lower_custom_op(l);
+    if (hlo_is_kernel(l->im, &l->g->arena, l->i))
+        return hlo_lower_kernel(l);
+    return t ? t->lower(l) : HLO_ERROR(l, "%s", hlo_custom_call_reason(l->im, &l->g->arena, l->i));
 }

@@ -190,6 +190,17 @@ static struct value *group_ends(struct hlo_lower *l, struct value *sizes)
     return h_concat(l, (struct value *[]){zero, sums}, 2, 0);
 }
 
+/* Where dim `group` of y, one that is not summed, lies in the contraction of x and y. */
+static int dropped_dim(struct hlo_lower *l, const struct value *x, int group)
+{
+    struct hlo_ints batch = hlo_attr_ints(l->i, HLO_ATTR_rhs_batch_dims);
+    struct hlo_ints summed = hlo_attr_ints(l->i, HLO_ATTR_rhs_contracting_dims);
+    int at = h_rank(x) - summed.count;
+    for (int k = 0; k < group; k++)
+        at += !h_has(batch, k) && !h_has(summed, k);
+    return at;
+}
+
 bool hlo_lower_ragged_dot(struct hlo_lower *l)
 {
     struct value *x = h_in(l, 0), *y = h_in(l, 1), *sizes = h_in(l, 2), *sum = NULL;
@@ -217,8 +228,14 @@ bool hlo_lower_ragged_dot(struct hlo_lower *l)
         parts[g] = contract(l, xg, yg, out);
         sum = sum ? h_2(l, OP_add, sum, parts[g]) : parts[g];
     }
-    if (!summed) /* the group dim of size 1 is a free dim of y: drop it */
-        return h_done(l, h_reshape(l, sum, l->i->shape->dims, l->i->shape->rank));
+    if (!summed) { /* the group dim of size 1 is a free dim of y: drop it */
+        dim_t dims[HLO_MAX_RANK];
+        int rank = 0, at = dropped_dim(l, x, (int)group.v[0]);
+        for (int k = 0; sum && k < h_rank(sum); k++)
+            if (k != at)
+                dims[rank++] = sum->type.dims[k];
+        return sum && h_done(l, h_reshape(l, sum, dims, rank));
+    }
     for (int g = 0; g < groups; g++) {
         int64_t dims[HLO_MAX_RANK];
         memcpy(dims, l->i->shape->dims, sizeof *dims * (size_t)l->i->shape->rank);

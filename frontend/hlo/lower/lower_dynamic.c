@@ -108,6 +108,41 @@ bool hlo_dynamic_pad(struct hlo_lower *l)
     return h_done(l, h_op(l, OP_pad_interior, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
 }
 
+/* x, k: the k largest of the last dimension, and their places */
+bool hlo_dynamic_top_k(struct hlo_lower *l)
+{
+    int64_t one[1] = {1};
+    if (l->i->operand_count != 2 || l->out.count != 2)
+        return HLO_ERROR(l, "%d operands and %d results, expected 2 and 2", l->i->operand_count,
+                         l->out.count);
+    struct value *in[] = {h_in(l, 0), h_reshape(l, shape_operand(l, 1), one, 1)};
+    struct node *n = diag_failed(l->d) ? NULL : h_node(l, OP_topk, in, 2, 2, NULL);
+    if (!n || !h_infer(l, n))
+        return false;
+    struct value *at = h_cast(l, n->out[1], hlo_type_dtype(hlo_leaf(l->i->shape, 1)->type));
+    return h_done_all(l, (struct value *[]){n->out[0], at}, 2);
+}
+
+/* x, paddings (dims,2) in zeros; dims */
+bool hlo_dynamic_pad_spatial(struct hlo_lower *l)
+{
+    int64_t at[HLO_MAX_RANK], one[1] = {1};
+    struct value *x = h_in(l, 0), *pads = h_cast(l, h_in(l, 1), DT_I64), *all[2 * HLO_MAX_RANK];
+    int n, rank = h_rank(x);
+    if (!list(l, 2, at, &n))
+        return false;
+    for (int side = 0; side < 2; side++)
+        for (int k = 0; k < rank; k++)
+            all[side * rank + k] = h_i64s(l, (int64_t[]){0}, 1);
+    for (int side = 0; side < 2; side++)
+        for (int k = 0; k < n; k++)
+            all[side * rank + at[k]] =
+                h_reshape(l, h_slice(l, h_slice(l, pads, 0, k, k + 1), 1, side, side + 1), one, 1);
+    return h_done(l, h_op(l, OP_pad,
+                          (struct value *[]){x, h_concat(l, all, 2 * rank, 0), h_like(l, x, 0)}, 3,
+                          NULL));
+}
+
 struct gather_lists {
     int64_t offset[HLO_MAX_RANK], collapsed[HLO_MAX_RANK], map[HLO_MAX_RANK], vector[HLO_MAX_RANK],
         batching[HLO_MAX_RANK], index_batching[HLO_MAX_RANK];

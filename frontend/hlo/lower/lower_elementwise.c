@@ -119,14 +119,27 @@ bool hlo_lower_clamp(struct hlo_lower *l)
         h_elementwise(l, OP_clip, (struct value *[]){h_in(l, 1), h_in(l, 0), h_in(l, 2)}, 3, NULL));
 }
 
+/* The same bits as a signed or as an unsigned integer. */
+static int of_sign(int dtype, bool is_signed)
+{
+    static const int pairs[][2] = {{DT_U8, DT_I8},   {DT_U16, DT_I16}, {DT_U32, DT_I32},
+                                   {DT_U64, DT_I64}, {DT_U4, DT_I4},   {DT_U2, DT_I2}};
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++)
+        if (pairs[k][0] == dtype || pairs[k][1] == dtype)
+            return pairs[k][is_signed];
+    return dtype;
+}
+
+/* To the right signed integers keep their sign and unsigned ones do not. */
 bool hlo_lower_shift(struct hlo_lower *l)
 {
-    struct attrs a = {0};
-    h_set_str(l, &a, "direction", l->i->opcode == HLO_OP_SHIFT_LEFT ? "LEFT" : "RIGHT");
-    if (l->i->opcode == HLO_OP_SHIFT_RIGHT_ARITHMETIC)
-        h_set_int(l, &a, "arithmetic", 1);
-    return h_done(
-        l, h_elementwise(l, OP_bit_shift, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
+    struct value *in[] = {h_in(l, 0), h_in(l, 1)};
+    bool left = l->i->opcode == HLO_OP_SHIFT_LEFT;
+    int dtype = h_dtype(in[0]),
+        as = left ? dtype : of_sign(dtype, l->i->opcode == HLO_OP_SHIFT_RIGHT_ARITHMETIC);
+    for (int k = 0; k < 2; k++)
+        in[k] = h_cast(l, in[k], as);
+    return h_done(l, h_cast(l, h_elementwise(l, left ? OP_shl : OP_shr, in, 2, NULL), dtype));
 }
 
 /* real, imag; of what is real already: itself, and zeros. */

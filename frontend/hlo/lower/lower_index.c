@@ -30,7 +30,7 @@ static int taken_dim(struct hlo_lower *l, const struct hlo_shape *x, const struc
     return x->dims[dim] > 0 ? dim : -1;
 }
 
-static struct value *take(struct hlo_lower *l, int dim, const struct hlo_shape *index)
+static struct value *take(struct hlo_lower *l, int dim)
 {
     int64_t vector = hlo_attr_int(l->i, HLO_ATTR_index_vector_dim);
     struct value *x = h_in(l, 0), *i = h_in(l, 1);
@@ -38,7 +38,9 @@ static struct value *take(struct hlo_lower *l, int dim, const struct hlo_shape *
                    ? h_dtype(i)
                    : DT_I64;
     struct attrs a = {0};
-    i = h_reshape(l, i, index->dims, (int)vector);
+    dim_t dims[HLO_MAX_RANK]; /* but a last one of 1 */
+    memcpy(dims, i->type.dims, sizeof dims[0] * (size_t)vector);
+    i = h_reshape(l, i, dims, (int)vector);
     i = h_cast(l, i, type);
     double most = (double)(x->type.dims[dim] - 1);
     i = h_op(l, OP_clip, (struct value *[]){i, h_like(l, i, 0), h_like(l, i, most)}, 3, NULL);
@@ -68,7 +70,7 @@ bool hlo_lower_gather(struct hlo_lower *l)
     bool holds =
         bits >= 32 || (dim >= 0 && h_in_shape(l, 0)->dims[dim] <= (bits >= 16 ? 32767 : 127));
     if (dim >= 0 && holds && hlo_type_dtype(h_in_shape(l, 1)->type) != DT_U64)
-        return h_done(l, take(l, dim, h_in_shape(l, 1)));
+        return h_done(l, take(l, dim));
     copy_lists(l, &a, lists, sizeof lists / sizeof *lists);
     return h_done(l, h_op(l, OP_gather_windows, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
 }

@@ -12,7 +12,7 @@ struct job {
 };
 
 static const struct routine {
-    const char *name; /* in lapack_<type>NAME_ffi, cusolver_NAME_ffi */
+    const char *name;                 /* in lapack_<type>NAME_ffi, cusolver_NAME_ffi */
     const char *routine, *of_complex; /* of operator linalg */
     struct job jobs[2];
 } routines[] = {
@@ -132,6 +132,20 @@ bool hlo_is_lapack(const char *target)
     return r || (name && !gpu && is_named(name, "trsm"));
 }
 
+static bool is_square(const struct hlo_shape *s)
+{
+    return s && s->rank >= 2 && s->dims[s->rank - 1] == s->dims[s->rank - 2];
+}
+
+/* Singular values alone: the vectors are not computed, but their arrays have the sizes that the
+ * module gives them. */
+static void singular_sizes(struct hlo_lower *l, struct attrs *a)
+{
+    if (attr_int(a, "job", 0) == 'N' && l->out.count == 5 && is_square(hlo_leaf(l->i->shape, 2)) &&
+        is_square(hlo_leaf(l->i->shape, 3)))
+        h_set_int(l, a, "all", 1);
+}
+
 bool hlo_target_lapack(struct hlo_lower *l)
 {
     const char *target = hlo_attr_text(l->i, HLO_ATTR_custom_call_target);
@@ -145,6 +159,8 @@ bool hlo_target_lapack(struct hlo_lower *l)
             h_set_int(l, &a, r->jobs[k].attribute, v);
     if (configured(l, "lower", &v))
         h_set_int(l, &a, "uplo", v ? 'L' : 'U');
+    if (!strncmp(r->routine, "gesdd", 5) || !strncmp(r->routine, "gesvd", 5))
+        singular_sizes(l, &a);
     bool is_complex = dtype_is_complex(h_dtype(h_in(l, 0)));
     return call(l, is_complex && r->of_complex ? r->of_complex : r->routine, &a);
 }
@@ -160,6 +176,12 @@ bool hlo_target_qr(struct hlo_lower *l)
 bool hlo_target_reflectors(struct hlo_lower *l)
 {
     return call(l, "orgqr", &(struct attrs){0});
+}
+
+/* solution */
+bool hlo_target_tridiagonal(struct hlo_lower *l)
+{
+    return call(l, "gtsv_perturbed", &(struct attrs){0});
 }
 
 /* Row exchanges, from 0, as the permutation of `rows` rows that they make. */

@@ -10,11 +10,15 @@
 #define REFUSED(opcode, reason)
 #include "frontend/hlo/lower/lower_ops.def"
 
+bool hlo_shape_assertion(struct hlo_lower *l); /* lower_assertion.c */
 /* Shapes as operands (lower_dynamic.c). */
 bool hlo_dynamic_broadcast_in_dim(struct hlo_lower *l);
 bool hlo_dynamic_gather(struct hlo_lower *l);
 bool hlo_dynamic_iota(struct hlo_lower *l);
 bool hlo_dynamic_pad(struct hlo_lower *l);
+bool hlo_dynamic_pad_spatial(struct hlo_lower *l);
+bool hlo_dynamic_top_k(struct hlo_lower *l);
+bool hlo_dynamic_reduce_window(struct hlo_lower *l); /* lower_dynamic_window.c */
 bool hlo_dynamic_reshape(struct hlo_lower *l);
 bool hlo_real_dynamic_slice(struct hlo_lower *l);
 

@@ -1,5 +1,6 @@
 /* Reductions, windows, maps: the computation is recognised as a well-known operator, or becomes a
  * region. */
+#include "frontend/hlo/lower/arg_reduce.h"
 #include "frontend/hlo/lower/build.h"
 #include "frontend/hlo/lower/lower_ops.h"
 
@@ -139,6 +140,12 @@ bool hlo_lower_reduce(struct hlo_lower *l)
         struct value *y = reduce_fast(l, pair);
         if (y || diag_failed(l->d))
             return give_results(l, &y, 1);
+    }
+    bool max;
+    if (arg_reduce_matches(l, &max)) {
+        struct value *found[2];
+        arg_reduce(l, max, found);
+        return give_results(l, found, 2);
     }
     struct value **in = ARENA_ARRAY(&l->g->arena, struct value *, 2 * n);
     for (int k = 0; k < 2 * n; k++)

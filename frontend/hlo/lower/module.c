@@ -41,6 +41,47 @@ static bool taken(const struct hlo_importer *im, const char *name, int inputs)
     return false;
 }
 
+/* The program's name for an unbounded dim, or one made of the parameter's. */
+static const char *size_name(struct hlo_importer *im, const struct hlo_instruction *p,
+                             const char *name, int dim)
+{
+    for (int k = 0; k < im->m->size_name_count; k++) {
+        const struct hlo_size_name *s = &im->m->size_names[k];
+        if (s->parameter == p && s->dim == dim)
+            return arena_strdup(&im->g->arena, s->name);
+    }
+    return arena_printf(&im->g->arena, "%s_%d", name, dim);
+}
+
+/* --shape: by the input's name, or by that of a size. */
+static bool bind_shape(struct hlo_importer *im, const char *name, struct type *t,
+                       const struct type *stated)
+{
+    for (int k = 0; im->options && k < im->options->nshapes; k++) {
+        struct shape_binding *b = &im->options->shapes[k];
+        bool whole = !strcmp(b->name, name);
+        if (whole && b->rank != t->rank)
+            return fail(im->d, "--shape %s: %d dims given, the input has %d", name, b->rank,
+                        t->rank);
+        for (int r = 0; r < t->rank; r++) {
+            const char *size =
+                dim_is_const(t->dims[r]) ? "" : dim_text(&im->g->dims, &im->g->arena, t->dims[r]);
+            size_t n_name = strlen(b->name), quote = *size == '\'';
+            bool named = b->rank == 1 && b->dims[0] >= 0 && !whole &&
+                         !strncmp(size + quote, b->name, n_name) &&
+                         strlen(size) == n_name + 2 * quote;
+            int64_t n = whole ? b->dims[r] : named ? b->dims[0] : -1;
+            b->used |= whole || named;
+            if (n >= 0 && stated->dims[r] != HLO_UNBOUNDED && stated->dims[r] != n)
+                return fail(im->d, "--shape %s: dim %d is %lld, the model fixes it to %lld", name,
+                            r, (long long)n, (long long)stated->dims[r]);
+            if (n >= 0)
+                t->dims[r] = n;
+        }
+    }
+    return true;
+}
+
 static bool import_parameters(struct hlo_importer *im, struct leaves *args)
 {
     static const char *const keys[] = {"neff_input_name", "neff_input_names", NULL};
@@ -65,7 +106,10 @@ static bool import_parameters(struct hlo_importer *im, struct leaves *args)
                 name = arena_printf(a, "%s.%d", name, k);
             for (int r = 0; r < t.rank; r++)
                 if (t.dims[r] == HLO_UNBOUNDED)
-                    t.dims[r] = dim_symbol(&im->g->dims, arena_printf(a, "%s_%d", name, r));
+                    t.dims[r] = dim_symbol(&im->g->dims, size_name(im, p, name, r));
+            struct type stated = hlo_type_of(s);
+            if (!bind_shape(im, name, &t, &stated))
+                return false;
             args[k].v[j] = region_add_param(im->g->main, &t, name);
         }
     }
@@ -119,6 +163,35 @@ static int leaf_at(const struct hlo_shape *s, struct hlo_ints index)
     return hlo_is_array(s) ? at : -1;
 }
 
+/* Number of the graph's input that is part `index` of a parameter; -1 when there is none. */
+static int input_leaf(const struct hlo_computation *c, const struct hlo_alias *a)
+{
+    if (a->parameter < 0 || a->parameter >= c->parameter_count)
+        return -1;
+    int input = leaf_at(c->parameters[a->parameter]->shape, a->index);
+    for (int p = 0; input >= 0 && p < a->parameter; p++)
+        input += hlo_leaf_count(c->parameters[p]->shape);
+    return input;
+}
+
+/* Inputs whose memory is given up: donors, and those that share an output's. */
+static void record_donors(struct hlo_importer *im)
+{
+    const struct hlo_aliases *lists[] = {&im->m->donors, &im->m->aliases};
+    int n = im->g->main->nparams;
+    bool *donated = NULL;
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < lists[i]->count; k++) {
+            int input = input_leaf(im->m->entry, &lists[i]->v[k]);
+            if (input < 0 || input >= n)
+                continue;
+            if (!donated)
+                donated = ARENA_ARRAY(&im->g->arena, bool, n);
+            donated[input] = true;
+        }
+    im->g->donated = donated;
+}
+
 static void record_aliases(struct hlo_importer *im)
 {
     const struct hlo_aliases *from = &im->m->aliases;
@@ -126,12 +199,7 @@ static void record_aliases(struct hlo_importer *im)
     struct io_alias *list = ARENA_ARRAY(&im->g->arena, struct io_alias, from->count + 1);
     for (int k = 0; k < from->count; k++) {
         const struct hlo_alias *a = &from->v[k];
-        if (a->parameter < 0 || a->parameter >= c->parameter_count)
-            continue;
-        int output = leaf_at(c->root->shape, a->output),
-            input = leaf_at(c->parameters[a->parameter]->shape, a->index);
-        for (int p = 0; input >= 0 && p < a->parameter; p++)
-            input += hlo_leaf_count(c->parameters[p]->shape);
+        int output = leaf_at(c->root->shape, a->output), input = input_leaf(c, a);
         if (output >= 0 && input >= 0)
             list[im->g->naliases++] = (struct io_alias){output, input, a->must};
     }
@@ -150,6 +218,7 @@ static bool import_module(struct hlo_importer *im)
         return false;
     remove_unused(im->g->main);
     record_aliases(im);
+    record_donors(im);
     name_outputs(im, &result);
     return true;
 }
@@ -170,11 +239,13 @@ static bool one_module(const struct hlo_file *f, struct diag *d)
                 f->count > 1 ? f->modules[1]->name : "");
 }
 
-struct graph *hlo_import_module(const struct hlo_module *m, void (*release)(void *), void *arg,
-                                struct diag *d)
+struct graph *hlo_import_module(const struct hlo_module *m, const struct import_options *o,
+                                void (*release)(void *), void *arg, struct diag *d)
 {
     struct graph *g = graph_new();
     struct hlo_importer im = {.g = g, .d = d, .m = m, .rows = hlo_row(0)};
+    im.kernels = o ? o->kernels : NULL;
+    im.options = o;
     g->release = release;
     g->release_arg = arg;
     im.most = MAX_INSTRUCTIONS;
@@ -196,12 +267,11 @@ struct graph *hlo_import_module(const struct hlo_module *m, void (*release)(void
 struct graph *hlo_import(const char *path, const struct import_options *o, struct diag *d)
 {
     struct hlo_file *f = calloc(1, sizeof *f);
-    (void)o;
     if (!f || !hlo_load(f, path, d) || !one_module(f, d)) {
         if (!f)
             fail(d, "out of memory");
         release_file(f);
         return NULL;
     }
-    return hlo_import_module(f->modules[0], release_file, f, d);
+    return hlo_import_module(f->modules[0], o, release_file, f, d);
 }

@@ -74,8 +74,10 @@ static void check(struct search *s, const struct hlo_instruction *i)
     const char *name = hlo_op_name(i->opcode);
     if (!row->lower)
         note(s, i, row->reason ? arena_printf(a, "%s: %s", name, row->reason) : name);
-    else if (i->opcode == HLO_OP_CUSTOM_CALL && !hlo_target_find(i))
-        note(s, i, hlo_custom_call_reason(a, i));
+    else if (i->opcode == HLO_OP_CUSTOM_CALL && !hlo_target_find(i) &&
+             !hlo_is_custom_op(s->im, i) &&
+             !hlo_is_kernel(s->im, a, i))
+        note(s, i, hlo_custom_call_reason(s->im, a, i));
     else if (i->opcode == HLO_OP_CONSTANT && i->literal->elided)
         note(s, i,
              "constant: its values were left out ('{...}'); print the module again with large "

@@ -375,6 +375,13 @@ struct hlo_stack_frames { /* ids count from 1; 0 is none */
     } * frames;
 };
 
+/* What a program calls an unbounded dim of a parameter. */
+struct hlo_size_name {
+    const struct hlo_instruction *parameter;
+    int64_t dim;
+    const char *name;
+};
+
 struct hlo_module {
     const char *name;
     struct arena *arena;
@@ -383,6 +390,8 @@ struct hlo_module {
     struct hlo_computation *entry;
     bool is_scheduled, passes_aliases;
     bool dynamic; /* unbounded dims are known while running: only StableHLO has them */
+    struct hlo_size_name *size_names;
+    int size_name_count, size_name_capacity;
     int64_t replica_count, num_partitions; /* 0 when not stated */
     struct hlo_shapes entry_parameters;    /* entry_computation_layout; count 0, result NULL */
     const struct hlo_shape *entry_result;  /* when not stated */

@@ -1,66 +1,12 @@
-/* Files: decompression, telling the formats apart, several modules in one text. */
+/* Files: telling the formats apart, several modules in one text. */
+#include "frontend/hlo/syntax/decompress.h"
 #include "frontend/hlo/syntax/hlo.h"
 #include "frontend/hlo/syntax/parse.h"
 #include "frontend/hlo/syntax/proto.h"
 #include "neff/base/file.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- compressed files ---- */
-
-#define LARGEST_FILE ((size_t)8 << 30) /* of decompressed data */
-
-static bool compressed(const uint8_t *p, size_t n)
-{
-    return (n > 2 && p[0] == 0x1f && p[1] == 0x8b) ||
-           (n > 6 && !memcmp(p,
-                             "\xfd"
-                             "7zXZ",
-                             6)) ||
-           (n > 3 && !memcmp(p, "BZh", 3)) || (n > 4 && !memcmp(p, "\x28\xb5\x2f\xfd", 4));
-}
-
-static bool decompress(const char *name, const void *data, size_t size, uint8_t **out,
-                       size_t *out_size, struct diag *d)
-{
-    struct archive *a = archive_read_new();
-    struct archive_entry *entry;
-    uint8_t *buffer = NULL;
-    size_t used = 0, capacity = 0;
-    la_ssize_t n = -1;
-    archive_read_support_filter_all(a);
-    archive_read_support_format_raw(a);
-    if (archive_read_open_memory(a, data, size) == ARCHIVE_OK &&
-        archive_read_next_header(a, &entry) == ARCHIVE_OK) {
-        do {
-            if (capacity - used < 1 << 16) {
-                capacity = capacity ? capacity * 2 : 1 << 20;
-                uint8_t *bigger = capacity > LARGEST_FILE ? NULL : realloc(buffer, capacity);
-                if (!bigger) {
-                    n = -1;
-                    break;
-                }
-                buffer = bigger;
-            }
-            n = archive_read_data(a, buffer + used, capacity - used);
-            used += n > 0 ? (size_t)n : 0;
-        } while (n > 0);
-    }
-    const char *why = archive_error_string(a);
-    if (n < 0)
-        fail(d, "%s: cannot decompress: %s", name, why ? why : "too large");
-    archive_read_free(a);
-    if (n < 0) {
-        free(buffer);
-        return false;
-    }
-    *out = buffer;
-    *out_size = used;
-    return true;
-}
 
 /* ---- what it is ---- */
 
@@ -101,7 +47,7 @@ static enum looks look(const char *text, size_t size)
 
 bool hlo_detect(const void *data, size_t size)
 {
-    if (compressed(data, size))
+    if (is_compressed(data, size))
         return true;
     if (is_text(data, size)) {
         enum looks l = look(data, size);
@@ -253,7 +199,7 @@ bool hlo_read(struct hlo_file *f, const char *name, const void *data, size_t siz
 {
     *f = (struct hlo_file){0};
     bool ok;
-    if (compressed(data, size)) {
+    if (is_compressed(data, size)) {
         uint8_t *plain;
         size_t plain_size;
         if (!decompress(name, data, size, &plain, &plain_size, d))

@@ -1,6 +1,7 @@
 """AWS's names: what can exist does, the rest is found and says why it fails when it is used."""
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -82,11 +83,16 @@ class Names(Case):
             timed = nki.benchmark(warmup=1, iters=3, save_neff_name=os.path.join(folder, "k.neff"))(kernel)
             self.same(timed(a), a + 1)
             self.assertGreater(timed.benchmark_result.nc_latency.get_latency_percentile(50), 0)
+            self.assertEqual(timed.benchmark_result.simulated["target"], "trn1")
+            self.assertGreater(timed.benchmark_result.simulated["latency_us"], 1)
             self.assertGreater(os.path.getsize(os.path.join(folder, "k.neff")), 1024)
             kernel.compile(a).save(os.path.join(folder, "again.neff"))
             import xcc
 
             self.same(xcc.load(os.path.join(folder, "again.neff"))(a), a + 1)
+            self.same(nki.profile(working_directory=folder, save_trace_name="k.ntff")(kernel)(a), a + 1)
+            with open(os.path.join(folder, "k.ntff.json")) as f:
+                self.assertTrue(json.load(f))
         self.same(nki.baremetal(kernel)(a), a + 1)
 
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 import numpy as np
 
@@ -15,6 +15,27 @@ def is_array(x: object) -> bool:
         return True
     module = type(x).__module__.split(".")[0]
     return module in ("torch", "jax", "jaxlib") and hasattr(x, "shape") and hasattr(x, "dtype")
+
+
+def _any(holds: Callable[[Any], bool], x: Any) -> bool:
+    """Whether it holds for x, or for something in a list or dict."""
+    if isinstance(x, (list, tuple)):
+        return any(_any(holds, y) for y in x)
+    if isinstance(x, dict):
+        return any(_any(holds, y) for y in x.values())
+    return holds(x)
+
+
+def any_traced(*values: Any) -> bool:
+    """Whether an array among these is one that JAX is tracing a function with."""
+    core = getattr(sys.modules.get("jax"), "core", None)
+    return core is not None and _any(lambda x: isinstance(x, core.Tracer), values)
+
+
+def any_of_torch(*values: Any) -> bool:
+    """Whether an array among these is PyTorch's own."""
+    tensor = getattr(sys.modules.get("torch"), "Tensor", None) if hasattr(sys.modules.get("torch"), "onnx") else None
+    return isinstance(tensor, type) and _any(lambda x: isinstance(x, tensor), values)
 
 
 def to_numpy(x: Any) -> np.ndarray:

@@ -21,21 +21,21 @@ class XccError(Exception):
     """A failure that the libraries report."""
 
 
-def _candidates(name: str) -> List[str]:
+def candidates(name: str) -> List[str]:
     file = {"darwin": "lib%s.dylib"}.get(sys.platform, "lib%s.so") % name
     here = os.path.dirname(os.path.abspath(__file__))
     out: List[str] = []
     folder = os.environ.get("XCC_LIBRARY_PATH")
     if folder:
-        out += [os.path.join(folder, part, file) for part in ("", "frontend", "runtime", "lib")]
+        out += [os.path.join(folder, part, file) for part in ("", "frontend", "frontend/pjrt", "runtime", "lib")]
     out += [os.path.join(here, part, file) for part in ("", "lib")]
     root = os.path.dirname(os.path.dirname(os.path.dirname(here)))  # a source tree with its build folder
-    out += [os.path.join(root, "build", part, file) for part in ("frontend", "runtime")]
+    out += [os.path.join(root, "build", part, file) for part in ("frontend", "frontend/pjrt", "runtime")]
     return out
 
 
 def _open(name: str) -> ctypes.CDLL:
-    for path in _candidates(name):
+    for path in candidates(name):
         if os.path.exists(path):
             return ctypes.CDLL(path)
     found = ctypes.util.find_library(name)
@@ -95,6 +95,7 @@ def xcc() -> ctypes.CDLL:
                 "xcc_loop": (ctypes.c_int, [p, i64]), "xcc_end": (ctypes.c_bool, [p]),
                 "xcc_at": (ctypes.c_bool, [p, c, ctypes.c_int, c]), "xcc_emit": (ctypes.c_bool, [p, p]),
                 "xcc_kernel_finish": (ctypes.c_bool, [p, p]), "xcc_kernel_text": (c, [p]),
+                "xcc_kernel_assembly": (c, [p]), "xcc_simulate": (ctypes.c_bool, [c, ctypes.c_size_t, p]),
             }
             for name, (result, args) in table.items():
                 f = getattr(lib, name)
@@ -112,6 +113,10 @@ class _Info(ctypes.Structure):
                 ("symbols", ctypes.c_char_p * 12), ("text", ctypes.c_char_p)]
 
 
+class Options(ctypes.Structure):  # struct xrt_options
+    _fields_ = [("size", ctypes.c_size_t), ("flags", ctypes.c_uint), ("custom_ops", ctypes.POINTER(ctypes.c_char_p)), ("ncustom_ops", ctypes.c_int)]
+
+
 def xrt() -> ctypes.CDLL:
     """libxrt, with the signatures of xrt.h."""
     global _xrt
@@ -121,7 +126,7 @@ def xrt() -> ctypes.CDLL:
             c, p, n = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int
             info = ctypes.POINTER(_Info)
             table = {
-                "xrt_open": (p, [c]), "xrt_open_memory": (p, [p, ctypes.c_size_t]), "xrt_close": (None, [p]),
+                "xrt_open_with": (p, [c, p]), "xrt_open_memory_with": (p, [p, ctypes.c_size_t, p]), "xrt_close": (None, [p]),
                 "xrt_input_count": (n, [p]), "xrt_output_count": (n, [p]), "xrt_input_info": (info, [p, n]),
                 "xrt_output_info": (info, [p, n]), "xrt_context_new": (p, [p, n]), "xrt_context_free": (None, [p]),
                 "xrt_set_input": (ctypes.c_bool, [p, n, p]), "xrt_set_value": (ctypes.c_bool, [p, n, p]), "xrt_value": (ctypes.c_bool, [p, n, p]),

@@ -5,7 +5,7 @@ import ctypes
 import os
 from typing import Any, List, Optional, Tuple
 
-from . import _lib
+from . import _lib, custom_op
 
 
 def _quote(value: Any) -> str:
@@ -65,6 +65,8 @@ def compile(model: Any, *specs: Any, output: Optional[Any] = None, progress: boo
     if len(specs) == 1 and output is None and _is_path(model) and (_is_path(specs[0])):
         output, specs = specs[0], ()  # compile("m.onnx", "m.neff")
     lib, a = _lib.xcc(), _lib.Archive()
+    given = flags.get("custom_op") or []
+    flags["custom_op"] = (list(given) if isinstance(given, (list, tuple)) else [given]) + custom_op.registered
     words = options(flags).encode()
     with _progress(model, progress):
         if _is_path(model):
@@ -78,6 +80,24 @@ def compile(model: Any, *specs: Any, output: Optional[Any] = None, progress: boo
         return bytes(a)
     write_whole(output, bytes(a))
     return None
+
+
+def compile_text(text: bytes, **flags: Any) -> bytes:
+    """Assembles a kernel: text as .xasm files have it."""
+    a = _lib.Archive()
+    if not _lib.xcc().xcc_compile_memory(text, len(text), b"kernel.xasm", options(flags).encode(), ctypes.byref(a.bytes), None, None):
+        raise _lib.fail()
+    return bytes(a)
+
+
+def simulate(archive: bytes) -> dict:
+    """How long an archive would take on the machine that it was compiled for: what `xsim --json` says, latency_us among it."""
+    import json
+
+    a = _lib.Archive()
+    if not _lib.xcc().xcc_simulate(archive, len(archive), ctypes.byref(a.bytes)):
+        raise _lib.fail()
+    return json.loads(bytes(a))
 
 
 def write_whole(path: Any, data: bytes) -> None:

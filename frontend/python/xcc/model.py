@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import time
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -69,6 +70,15 @@ def _strings(a: np.ndarray) -> Tuple[Any, Any]:
     return items, words
 
 
+def _options(allow_code: bool, custom_ops: Sequence[Any], guard_operands: bool) -> Any:
+    """The caller's libraries, then those of xcc.register_op."""
+    from . import custom_op
+
+    files = [os.fsencode(p) for p in list(custom_ops) + custom_op.registered]
+    return _lib.Options(ctypes.sizeof(_lib.Options), (1 if allow_code else 0) | (2 if guard_operands else 0),
+                        (ctypes.c_char_p * max(len(files), 1))(*files), len(files))
+
+
 class Model:
     """A loaded archive, and one context that runs it.
 
@@ -79,22 +89,27 @@ class Model:
     Arrays may be NumPy's, PyTorch's, JAX's, or anything with __dlpack__ or __array__; they are lent to the library, not
     copied, when they are contiguous. Results are of the kind of the first argument. While a model runs, other Python threads
     go on; one model runs one thread's call at a time. Errors: XccError, with the text that the command line prints.
+
+    allow_code: operators whose code is in the archive may run, for archives whose maker you trust. custom_ops: libraries of
+    operators to use first; those of xcc.register_op are used too. guard_operands: finds accesses outside operands.
     """
 
-    def __init__(self, source: Source, threads: int = 0):
+    def __init__(self, source: Source, threads: int = 0, allow_code: bool = False, custom_ops: Sequence[Any] = (),
+                 guard_operands: bool = False):
         lib = _lib.xrt()
+        o = _options(allow_code, custom_ops, guard_operands)
         self._context = self._model = None
         self._source: Any = source
         if isinstance(source, _lib.Archive):
-            self._model = lib.xrt_open_memory(source.bytes.data, source.bytes.size)
+            self._model = lib.xrt_open_memory_with(source.bytes.data, source.bytes.size, ctypes.byref(o))
         elif isinstance(source, (bytes, bytearray, memoryview)):
             size = len(source)
             self._source = np.zeros(size + 64, np.uint8)
             start = -self._source.ctypes.data % 64
             self._source[start:start + size] = np.frombuffer(source, np.uint8)
-            self._model = lib.xrt_open_memory(self._source.ctypes.data + start, size)
+            self._model = lib.xrt_open_memory_with(self._source.ctypes.data + start, size, ctypes.byref(o))
         else:
-            self._model = lib.xrt_open(os.fsencode(source))
+            self._model = lib.xrt_open_with(os.fsencode(source), ctypes.byref(o))
         if not self._model:
             raise _error()
         self._context = lib.xrt_context_new(self._model, threads)
@@ -120,7 +135,7 @@ class Model:
         self.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_model", None) and _lib is not None:
+        if getattr(self, "_model", None) and _lib is not None and _lib.xrt is not None:
             self.close()
 
     @property
@@ -240,7 +255,7 @@ class Model:
             raise XccError("the model is closed")
         keep = [self._lend(k, x) for k, x in enumerate(self._ordered(inputs))]
         memory = self._give_memory()
-        self.execute()
+        self._execute()
         del keep
         out = [self._result(k, memory[k]) for k in range(len(self.outputs))]
         if isinstance(inputs, Mapping):
@@ -248,8 +263,28 @@ class Model:
             return named
         return out
 
-    def execute(self) -> None:
-        """Runs with the inputs that were set before."""
+    def measure(self, inputs: Union[Mapping[str, Any], Sequence[Any]], runs: int, warmup: int = 0, profile: Optional[str] = None) -> List[float]:
+        """Runs on the inputs, `warmup` times and then `runs` times: the seconds that each of the latter took. profile: a file for what
+        profile() writes of them."""
+        keep = [self._lend(k, x) for k, x in enumerate(self._ordered(inputs))]
+        memory = self._give_memory()
+        for _ in range(warmup):
+            self._execute()
+        if profile is not None:
+            self.profile()
+        seconds = []
+        for _ in range(runs):
+            start = time.perf_counter()
+            self._execute()
+            seconds.append(time.perf_counter() - start)
+        if profile is not None:
+            self.profile(profile)
+        for k in range(len(memory)):  # it goes
+            _lib.xrt().xrt_set_output(self._context, k, None, 0)
+        del keep, memory
+        return seconds
+
+    def _execute(self) -> None:
         if not _lib.xrt().xrt_run(self._context):
             raise _error()
 

@@ -69,6 +69,19 @@ def backend(graph: Any, examples: List[Any], **flags: Any) -> Callable[..., Tupl
     return Forward.apply
 
 
+def custom_op(name: str, kernel: Any, *, results: int = 1, schema: Optional[str] = None) -> Any:
+    """An NKI kernel as the operator `name` ("library::operator") of torch.library.
+
+    The result is called with tensors; its register_autograd(backward, setup_context=...) is torch.library's. A model that calls it
+    exports to ONNX by either exporter of PyTorch: a node of domain xcc.kernel that carries the kernel, so that xcc compiles model
+    and kernel into one archive. results: how many tensors the kernel returns; schema: of torch.library, where the parameters'
+    defaults do not say which are numbers.
+    """
+    from .nki._torch import custom_op as make
+
+    return make(name, kernel, results=results, schema=schema)
+
+
 def _register() -> None:
     """Gives torch.compile the name "xcc" where the package is not installed, so that no entry point says it."""
     from importlib.metadata import distributions

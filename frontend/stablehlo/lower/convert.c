@@ -500,6 +500,72 @@ static struct hlo_computation *convert_function(struct sh_convert *c, struct sh_
     return made;
 }
 
+void sh_donors(struct sh_convert *c, const struct sh_function *f)
+{
+    const struct mlir_block *b = mlir_body(f->op, 0);
+    const struct mlir_attr *attrs = mlir_attr(f->op, "arg_attrs");
+    struct hlo_aliases *to = &c->to->donors;
+    if (!b || !attrs || attrs->kind != MA_ARRAY)
+        return;
+    to->v = ARENA_ARRAY(c->arena, struct hlo_alias, b->arg_count + 1);
+    for (int k = 0, n = 0; k < b->arg_count && k < attrs->count; k++) {
+        if (!strcmp(argument_text(f->op, k, "jax.global_constant"), "_platform_index"))
+            continue;
+        const struct mlir_attr *donor = mlir_field(attrs->items[k], "jax.buffer_donor");
+        if (mlir_field(attrs->items[k], "tf.aliasing_output") || (donor && donor->i))
+            to->v[to->count++].parameter = n;
+        n++;
+    }
+}
+
+static bool is_identifier(const char *s)
+{
+    size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    return n && n < 64 && !s[n] && !(*s >= '0' && *s <= '9');
+}
+
+/* A size that is one of a parameter's dims. */
+static void name_size(struct sh_convert *c, const struct hlo_instruction *x, const char *name)
+{
+    while ((x->opcode == HLO_OP_CONVERT || x->opcode == HLO_OP_RESHAPE) && x->operand_count == 1)
+        x = x->operands[0];
+    struct hlo_ints dims = hlo_attr_ints(x, HLO_ATTR_dimensions);
+    if (x->opcode != HLO_OP_GET_DIMENSION_SIZE || x->operands[0]->opcode != HLO_OP_PARAMETER ||
+        dims.count != 1)
+        return;
+    struct hlo_module *m = c->to;
+    ARENA_GROW(c->arena, m->size_names, m->size_name_count, m->size_name_capacity);
+    m->size_names[m->size_name_count++] = (struct hlo_size_name){x->operands[0], dims.v[0], name};
+}
+
+/* A name that says no more than a number. */
+static bool is_made_up(const char *name)
+{
+    const char *digits = !strncmp(name, "parameter.", 10) ? name + 10
+                         : !strncmp(name, "arg", 3)       ? name + 3
+                                                          : "x";
+    return !digits[strspn(digits, "0123456789")];
+}
+
+void sh_learn_names(struct sh_convert *c, const char *callee, struct hlo_instruction *const *in)
+{
+    const struct sh_function *f = NULL;
+    for (int k = 0; k < c->function_count; k++)
+        if (!strcmp(c->functions[k].name, callee))
+            f = &c->functions[k];
+    struct mlir_block *b = f ? mlir_body(f->op, 0) : NULL;
+    if (!b || strncmp(callee, "_wrapped_jax_export", 19))
+        return;
+    for (int k = 0; k < b->arg_count; k++) {
+        const char *size = argument_text(f->op, k, "jax.global_constant");
+        const char *name = argument_name(b->args[k]);
+        if (is_identifier(size))
+            name_size(c, in[k], size);
+        else if (in[k]->opcode == HLO_OP_PARAMETER && is_made_up(in[k]->name) && name && *name)
+            in[k]->name = name;
+    }
+}
+
 struct hlo_computation *sh_function(struct sh_convert *c, const char *name)
 {
     for (int k = 0; k < c->function_count; k++) {

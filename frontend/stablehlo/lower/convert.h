@@ -106,6 +106,10 @@ struct hlo_instruction *sh_element(struct sh_convert *c, struct hlo_instruction 
 struct hlo_computation *sh_region(struct sh_convert *c, const struct mlir_op *op, int region,
                                   bool packed, const char *name);
 struct hlo_computation *sh_function(struct sh_convert *c, const char *name);
+/* Notes the arguments of the entry whose memory JAX says is given up. */
+void sh_donors(struct sh_convert *c, const struct sh_function *f);
+/* jax.export wraps a function whose sizes are symbols: what main's parameters, and their sizes, are called there. */
+void sh_learn_names(struct sh_convert *c, const char *callee, struct hlo_instruction *const *in);
 /* The block's operations here and now, on the given arguments. */
 bool sh_inline(struct sh_convert *c, struct mlir_block *b, struct hlo_instruction *const *args,
                struct hlo_instruction **results, int count);

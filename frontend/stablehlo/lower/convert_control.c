@@ -229,8 +229,7 @@ static struct hlo_instruction **data_operands(struct sh_convert *c, const struct
 
 bool sh_convert_custom_call(struct sh_convert *c, const struct mlir_op *op)
 {
-    static const char *const harmless[] = {"shape_assertion", "Sharding",
-                                           "annotate_device_placement", "xla.sdy.*"};
+    static const char *const harmless[] = {"Sharding", "annotate_device_placement", "xla.sdy.*"};
     struct sh_attrs l = {0};
     const char *target = mlir_text(mlir_attr(op, "call_target_name"));
     const struct mlir_attr *config = mlir_attr(op, "backend_config");
@@ -249,6 +248,10 @@ bool sh_convert_custom_call(struct sh_convert *c, const struct mlir_op *op)
         sh_set_text(c, &l, HLO_ATTR_backend_config, config->text, config->size);
     else if (config) {
         const char *text = mlir_attr_text(c->arena, config);
+        sh_set_text(c, &l, HLO_ATTR_backend_config, text, strlen(text));
+    }
+    if (!strcmp(target, "shape_assertion")) {
+        const char *text = mlir_text(mlir_attr(op, "error_message"));
         sh_set_text(c, &l, HLO_ATTR_backend_config, text, strlen(text));
     }
     bool effect = sh_int(op, "has_side_effect", 0);

@@ -73,6 +73,8 @@ struct hlo_module *stablehlo_convert(struct arena *a, const struct mlir_module *
     read_module_attrs(&c);
     const struct sh_function *f = find_functions(&c, b) ? entry(&c) : NULL;
     c.to->entry = f ? sh_function(&c, f->name) : NULL;
+    if (f)
+        sh_donors(&c, f);
     for (int k = 0; verify_only && c.to->entry && k < c.function_count; k++)
         if (mlir_body(c.functions[k].op, 0) && !sh_function(&c, c.functions[k].name))
             return NULL;

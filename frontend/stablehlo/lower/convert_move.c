@@ -481,6 +481,49 @@ static int64_t *constant_values(struct sh_convert *c, const struct mlir_op *op, 
     return v;
 }
 
+/* The convolution's input with paddings that only running tells, as another value. */
+static struct mlir_value *padded_input(struct sh_convert *c, const struct mlir_op *op)
+{
+    static const char target[] = "stablehlo.dynamic_pad_spatial";
+    struct hlo_instruction *in[] = {sh_operand(c, op, 0), sh_operand(c, op, 2), NULL};
+    struct hlo_dim_labels d;
+    struct sh_attrs l = {0};
+    int64_t *base, at[HLO_MAX_RANK];
+    if (!in[0] || !in[1])
+        return NULL;
+    int rank = in[0]->shape->rank, n = rank - 2;
+    if (n < 1 || in[1]->shape->rank != 2 || in[1]->shape->dims[0] != n ||
+        in[1]->shape->dims[1] != 2) {
+        SH_ERROR(c, "padding is %s, expected %d pairs", hlo_shape_text(c->arena, in[1]->shape), n);
+        return NULL;
+    }
+    if (!labels(c, op, "input_batch_dimension", "input_feature_dimension",
+                "input_spatial_dimensions", rank, &d.input) ||
+        !sh_list(c, op, "lhs_dilation", n, 1, &base))
+        return NULL;
+    struct hlo_shape *s = arena_alloc(c->arena, sizeof *s);
+    *s = *in[0]->shape;
+    s->dims = ARENA_ARRAY(c->arena, int64_t, rank);
+    memcpy(s->dims, in[0]->shape->dims, sizeof *s->dims * (size_t)rank);
+    for (int k = 0; k < n; k++) {
+        at[k] = d.input.spatial[k];
+        s->dims[at[k]] = HLO_UNBOUNDED;
+        if (base[k] != 1) {
+            c->d->unsupported = true;
+            SH_ERROR(c, "padding known only while running, and lhs_dilation");
+            return NULL;
+        }
+    }
+    in[2] = constant_list(c, at, n);
+    sh_set_text(c, &l, HLO_ATTR_custom_call_target, target, sizeof target - 1);
+    struct hlo_instruction *x = in[2] ? sh_emit(c, HLO_OP_CUSTOM_CALL, s, in, 3, &l) : NULL;
+    struct mlir_value *v = arena_alloc(c->arena, sizeof *v);
+    *v = *op->operands[0];
+    if (x)
+        sh_bind(c, v, x);
+    return x ? v : NULL;
+}
+
 bool sh_convert_dynamic_conv(struct sh_convert *c, const struct mlir_op *op)
 {
     struct sh_attrs l = {0};
@@ -496,8 +539,12 @@ bool sh_convert_dynamic_conv(struct sh_convert *c, const struct mlir_op *op)
         pad = ARENA_ARRAY(c->arena, int64_t, 2 * HLO_MAX_RANK);
         pad[0] = UNKNOWN;
     } else if (!pad) {
-        c->d->unsupported = true;
-        return SH_ERROR(c, "padding known only while running");
+        two.operands = ARENA_ARRAY(c->arena, struct mlir_value *, 2);
+        two.operands[0] = padded_input(c, op);
+        two.operands[1] = op->operands[1];
+        pad = ARENA_ARRAY(c->arena, int64_t, 2 * HLO_MAX_RANK); /* none any more */
+        if (!two.operands[0])
+            return false;
     } else if (n != 2 * spatial)
         return SH_ERROR(c, "%d paddings for %d dimensions", n, spatial);
     return sh_table_attrs(c, &two, &l) && convolution_attrs(c, &two, &l, pad) &&

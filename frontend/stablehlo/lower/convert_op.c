@@ -51,6 +51,7 @@ static bool convert_call(struct sh_convert *c, const struct mlir_op *op)
             return SH_ERROR(c, "operand %d is %s, but the argument is %s", k,
                             hlo_shape_text(c->arena, in[k]->shape),
                             hlo_shape_text(c->arena, f->parameters[k]->shape));
+    sh_learn_names(c, mlir_text(mlir_attr(op, "callee")), in);
     sh_set_pointer(&l, HLO_ATTR_to_apply, f);
     return sh_finish(c, op, sh_emit(c, HLO_OP_CALL, NULL, in, op->operand_count, &l));
 }

@@ -546,7 +546,7 @@ static const struct mlir_loc *loc_string(struct text *t, struct mlir_loc *l)
         if (!text_int(t, &l->line) || (text_eat(t, ":") && !text_int(t, &l->column)))
             return NULL;
         if (text_word(t, "to")) { /* a range: the end is not kept */
-            if (text_eat(t, ":") && text_peek(t) != ':' && !text_int(t, &skip))
+            if (text_peek(t) != ':' && !text_int(t, &skip))
                 return NULL;
             if (text_eat(t, ":") && !text_int(t, &skip))
                 return NULL;

@@ -26,7 +26,7 @@ static bool find_form(const struct attrs *as, const char *attribute, struct comb
     }
     m->form = COMBINE_OP;
     m->op = op_from_name(name);
-    return m->op != OP_COUNT && ew_row(m->op) && op_infos[m->op].min_in == 2;
+    return m->op != OP_COUNT && ew_row(m->op) && op_info(m->op)->min_in == 2;
 }
 
 bool combine_init(struct combine *m, struct op_call *c, const char *attribute, int region)

@@ -5,13 +5,14 @@
  */
 #include "runtime/ops/common/require.h"
 
+#include "neff/base/use.h"
 #include "neff/core/signature.h"
 
 #include <string.h>
 
 static const infer_fn infers[OP_COUNT] = {
-#define OP(id, ...)    [OP_##id] = infer_##id,
-#define UNARY(id, ...) [OP_##id] = infer_elementwise,
+#define OP(id, ...)    WHEN_USED(CALL_##id, [OP_##id] = infer_##id, )
+#define UNARY(id, ...) WHEN_USED(CALL_##id, [OP_##id] = infer_elementwise, )
 #define PARAMETRIC     UNARY
 #define BINARY         UNARY
 #define COMPARE        UNARY
@@ -19,8 +20,8 @@ static const infer_fn infers[OP_COUNT] = {
 };
 
 static const eval_fn evals[OP_COUNT] = {
-#define OP(id, ...)    [OP_##id] = eval_##id,
-#define UNARY(id, ...) [OP_##id] = eval_elementwise,
+#define OP(id, ...)    WHEN_USED(CALL_##id, [OP_##id] = eval_##id, )
+#define UNARY(id, ...) WHEN_USED(CALL_##id, [OP_##id] = eval_elementwise, )
 #define PARAMETRIC     UNARY
 #define BINARY         UNARY
 #define COMPARE        UNARY
@@ -34,7 +35,7 @@ eval_fn op_eval(enum op op)
 
 static bool check_arity(enum op op, int nin, int nout, struct diag *d)
 {
-    const struct op_info *info = &op_infos[op];
+    const struct op_info *info = op_info(op);
     if (nin < info->min_in || (info->max_in >= 0 && nin > info->max_in))
         return fail(d, "operator %s has %d operands, expected %d to %d", info->name, nin,
                     info->min_in, info->max_in);
@@ -47,7 +48,7 @@ static bool check_arity(enum op op, int nin, int nout, struct diag *d)
 /* Containers belong to control flow; everything else computes on tensors. */
 static bool check_kinds(struct infer *f)
 {
-    const struct op_info *info = &op_infos[f->op];
+    const struct op_info *info = op_info(f->op);
     if ((info->flags & (OPF_REGIONS | OPF_TERMINATOR | OPF_CONTAINERS)) || f->op == OP_identity ||
         (f->op >= OP_sequence_empty && f->op <= OP_optional_has))
         return true;
@@ -124,7 +125,8 @@ static bool check_geometry(struct infer *f)
                                         "perm",
                                         "shape"};
     enum { LARGEST = 1 << 30, NAMES = sizeof names / sizeof *names };
-    for (int i = 0; i < f->attrs->count; i++) {
+    bool own = f->op == OP_custom || f->op == OP_custom_open; /* names of the user's */
+    for (int i = 0; i < f->attrs->count && !own; i++) {
         const struct attr *a = &f->attrs->list[i];
         int n = a->kind == ATTR_INT ? 1 : a->kind == ATTR_INTS ? a->count : 0;
         const int64_t *v = a->kind == ATTR_INT ? &a->i : a->ints;
@@ -192,7 +194,7 @@ static bool allocate(struct op_call *c, const struct type *types)
  * when the routine runs. Of data-dependent operators it leaves the results open. */
 static bool infer_and_allocate(struct op_call *c)
 {
-    bool open = op_infos[c->op].flags & OPF_DATA_DEPENDENT;
+    bool open = op_info(c->op)->flags & OPF_DATA_DEPENDENT;
     struct arena arena = {0};
     struct dim_table dims;
     dim_table_init(&dims, &arena);
@@ -224,7 +226,7 @@ static bool infer_and_allocate(struct op_call *c)
 bool op_run(struct op_call *c)
 {
     int control = OPF_REGIONS | OPF_DATA_DEPENDENT; /* if and loops: their routines look */
-    if ((op_infos[c->op].flags & control) == control) {
+    if ((op_info(c->op)->flags & control) == control) {
         if (!check_arity(c->op, c->nin, c->nout, c->env->d))
             return false;
     } else if (!infer_and_allocate(c)) {

@@ -5,6 +5,8 @@
  * itself.
  */
 #include "runtime/ops/common/elementwise.h"
+
+#include "neff/base/use.h"
 #include "runtime/ops/common/special.h"
 
 #include <math.h>
@@ -242,20 +244,33 @@ static inline double complex catan2_(double complex x, double complex y)
     (kinds) & KF ? f_##id : NULL, (kinds)&KF ? fn_##id : NULL, (kinds)&KI ? sn_##id : NULL,        \
         (kinds) & (KI | KB) ? un_##id : NULL, (kinds)&KC ? cn_##id : NULL
 
-static const struct ew_row rows[OP_COUNT] = {
+/* The row of each operator. */
 #define OP(...)
 #define UNARY(id, onnx, hlo, kinds, ...)                                                           \
-    [OP_##id] = {EW_UNARY, kinds, "", "", 0, 0, FUNCTIONS(id, kinds)},
+    WHEN_USED(EW_##id, static const struct ew_row row_##id = {EW_UNARY, kinds, "", "", 0, 0,       \
+                                                              FUNCTIONS(id, kinds)};)
 #define PARAMETRIC(id, onnx, name_a, a, name_b, b, ...)                                            \
-    [OP_##id] = {EW_PARAMETRIC, KF, name_a, name_b, a, b, f_##id, fn_##id, NULL, NULL, NULL},
+    WHEN_USED(EW_##id, static const struct ew_row row_##id = {EW_PARAMETRIC, KF, name_a, name_b,   \
+                                                              a, b, f_##id, fn_##id, NULL, NULL,   \
+                                                              NULL};)
 #define BINARY(id, onnx, hlo, kinds, ...)                                                          \
-    [OP_##id] = {EW_BINARY, kinds, "", "", 0, 0, FUNCTIONS(id, kinds)},
+    WHEN_USED(EW_##id, static const struct ew_row row_##id = {EW_BINARY, kinds, "", "", 0, 0,      \
+                                                              FUNCTIONS(id, kinds)};)
 #define COMPARE(id, onnx, hlo, kinds, ...)                                                         \
-    [OP_##id] = {EW_COMPARE, kinds, "", "", 0, 0, FUNCTIONS(id, kinds)},
+    WHEN_USED(EW_##id, static const struct ew_row row_##id = {EW_COMPARE, kinds, "", "", 0, 0,     \
+                                                              FUNCTIONS(id, kinds)};)
+#include "neff/core/op.def"
+
+static const struct ew_row *const rows[OP_COUNT] = {
+#define OP(...)
+#define UNARY(id, ...) WHEN_USED(EW_##id, [OP_##id] = &row_##id, )
+#define PARAMETRIC     UNARY
+#define BINARY         UNARY
+#define COMPARE        UNARY
 #include "neff/core/op.def"
 };
 
 const struct ew_row *ew_row(enum op op)
 {
-    return rows[op].form == EW_NONE ? NULL : &rows[op];
+    return rows[op];
 }

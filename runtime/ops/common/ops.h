@@ -97,6 +97,10 @@ struct op_env {
     bool (*run_region)(struct op_env *env, struct op_call *c, int r, struct tensor *args, int nargs,
                        struct tensor *results, int nresults);
     uint64_t random[4]; /* state of the generator behind ops without a seed */
+    /* Runs job(arg, 0) to job(arg, n - 1), in any order, some at once; NULL: they run in order. */
+    void (*parallel)(struct op_env *env, int n, void (*job)(void *arg, int i), void *arg);
+    void **core_scratch; /* where memory for operators of libraries is kept, or NULL */
+    bool guard_operands; /* of those operators, see runtime/custom/custom.h */
 };
 
 struct op_call {

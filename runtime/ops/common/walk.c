@@ -119,6 +119,34 @@ void copy_run(void *dst, int64_t dst_step, const void *src, int64_t src_step, in
     }
 }
 
+#define FILL_LOOP(T)                                                                               \
+    do {                                                                                           \
+        T v_;                                                                                      \
+        memcpy(&v_, value, sizeof v_);                                                             \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            ((T *)dst)[i] = v_;                                                                    \
+    } while (0)
+
+void fill_run(void *dst, const void *value, int64_t count, size_t bytes)
+{
+    switch (bytes) {
+    case 1:
+        memset(dst, *(const unsigned char *)value, (size_t)count);
+        break;
+    case 2:
+        FILL_LOOP(uint16_t);
+        break;
+    case 4:
+        FILL_LOOP(uint32_t);
+        break;
+    case 8:
+        FILL_LOOP(uint64_t);
+        break;
+    default:
+        FILL_LOOP(struct bytes16);
+    }
+}
+
 void walk_copy(struct walk *w, void *dst, const void *src, size_t bytes)
 {
     for (walk_start(w); !w->done; walk_next(w))

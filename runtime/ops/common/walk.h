@@ -36,6 +36,8 @@ void dense_strides(int rank, const int64_t *dims, int64_t *strides);
 /* Copies count elements of `bytes` bytes; steps in elements. */
 void copy_run(void *dst, int64_t dst_step, const void *src, int64_t src_step, int64_t count,
               size_t bytes);
+/* Every one of count elements of `bytes` bytes is *value. */
+void fill_run(void *dst, const void *value, int64_t count, size_t bytes);
 /* Operands 0 (destination) and 1 (source) of a walk whose strides are set. */
 void walk_copy(struct walk *w, void *dst, const void *src, size_t bytes);
 

@@ -4,6 +4,7 @@
 #include "runtime/ops/common/axes.h"
 #include "runtime/ops/common/content.h"
 #include "runtime/ops/common/order.h"
+#include "runtime/ops/common/radix.h"
 #include "runtime/ops/common/require.h"
 
 #include <math.h>
@@ -86,36 +87,6 @@ static void insert_least(uint64_t *v, int64_t n, int64_t k)
         for (at -= i >= k; at && v[at - 1] > x; at--)
             v[at] = v[at - 1];
         v[at] = x;
-    }
-}
-
-/* The k least of v in front, in any order: digit by digit, from the highest on. */
-static void select_least(uint64_t *v, int64_t n, int64_t k)
-{
-    enum { DIGIT = 8, VALUES = 1 << DIGIT };
-    for (int shift = 64 - DIGIT; shift >= 0 && k > 0 && k < n; shift -= DIGIT) {
-        int64_t count[VALUES] = {0}, below = 0;
-        unsigned pivot = 0;
-        for (int64_t i = 0; i < n; i++)
-            count[v[i] >> shift & (VALUES - 1)]++;
-        while (below + count[pivot] < k)
-            below += count[pivot++];
-        /* those below the digit of the k-th go to the front; then those of that digit */
-        int64_t less = 0, same = 0;
-        for (int64_t i = 0; i < n; i++) {
-            uint64_t x = v[i];
-            unsigned digit = x >> shift & (VALUES - 1);
-            if (digit > pivot)
-                continue;
-            v[i] = v[less + same];
-            if (digit < pivot) {
-                v[less + same] = v[less];
-                v[less++] = x;
-            } else {
-                v[less + same++] = x;
-            }
-        }
-        v += below, k -= below, n = same;
     }
 }
 

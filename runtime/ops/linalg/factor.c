@@ -1,6 +1,7 @@
 /* Triangular factors, tridiagonal solutions and permutations, in double. */
 #include "runtime/ops/linalg/linalg.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -100,51 +101,107 @@ bool own_pivots(struct linalg_call *c)
 
 /* ---- tridiagonal systems ---- */
 
-/* By elimination with exchanges of neighbouring rows. dl[i], d[i], du[i]: row i's elements left of,
- * on and right of the diagonal; dl[0] and du[r-1] are not part of it. */
+/* dl[i], d[i], du[i]: row i's elements left of, on and right of the diagonal; dl[0] and du[n-1] are not
+ * part of it. Elimination fills second[i], right of du[i]. */
+struct tridiagonal {
+    int64_t n, sides;
+    double complex *dl, *d, *du, *second, *b;
+};
+
+static void exchange(double complex *x, double complex *y)
+{
+    double complex t = *x;
+    *x = *y, *y = t;
+}
+
+/* Exchanges rows i and i + 1 where that gives the larger pivot, then eliminates below it. */
+static void eliminate(struct tridiagonal *t, int64_t i)
+{
+    bool third = i + 2 < t->n;
+    if (size_of(t->d[i]) < size_of(t->dl[i + 1])) {
+        exchange(&t->d[i], &t->dl[i + 1]);
+        exchange(&t->du[i], &t->d[i + 1]);
+        t->second[i] = third ? t->du[i + 1] : 0;
+        if (third)
+            t->du[i + 1] = 0;
+        for (int64_t q = 0; q < t->sides; q++)
+            exchange(&t->b[i + q * t->n], &t->b[i + 1 + q * t->n]);
+    }
+    if (t->d[i] == 0) /* so is what is below it */
+        return;
+    double complex f = t->dl[i + 1] / t->d[i];
+    t->d[i + 1] -= f * t->du[i];
+    if (third)
+        t->du[i + 1] -= f * t->second[i];
+    for (int64_t q = 0; q < t->sides; q++)
+        t->b[i + 1 + q * t->n] -= f * t->b[i + q * t->n];
+}
+
+static void substitute_back(struct tridiagonal *t)
+{
+    for (int64_t q = 0; q < t->sides; q++)
+        for (int64_t i = t->n - 1; i >= 0; i--) {
+            double complex x = t->b[i + q * t->n];
+            if (i + 1 < t->n)
+                x -= t->du[i] * t->b[i + 1 + q * t->n];
+            if (i + 2 < t->n)
+                x -= t->second[i] * t->b[i + 2 + q * t->n];
+            t->b[i + q * t->n] = x / t->d[i];
+        }
+}
+
+/* By elimination with exchanges of neighbouring rows. */
 bool own_gtsv(struct linalg_call *c)
 {
-    int64_t n = c->r, sides = c->s;
-    double complex *dl = c->out[0], *d = c->out[1], *du = c->out[2], *b = c->out[3],
-                   *info = c->out[4], *second = WORK(c->w, double complex, n);
-    if (!second)
+    struct tridiagonal t = {c->r,      c->s,      c->out[0],
+                            c->out[1], c->out[2], WORK(c->w, double complex, c->r),
+                            c->out[3]};
+    double complex *info = c->out[4];
+    if (!t.second)
         return false;
     for (int i = 0; i < 4; i++)
-        memcpy(c->out[i], c->in[i], sizeof *d * (size_t)c->in_count[i]);
-    for (int64_t i = 0; i + 1 < n; i++) {
-        if (size_of(d[i]) < size_of(dl[i + 1])) { /* exchange rows i and i + 1 */
-            double complex t = d[i];
-            d[i] = dl[i + 1], dl[i + 1] = t;
-            t = du[i], du[i] = d[i + 1], d[i + 1] = t;
-            second[i] = i + 2 < n ? du[i + 1] : 0;
-            if (i + 2 < n)
-                du[i + 1] = 0;
-            for (int64_t q = 0; q < sides; q++)
-                t = b[i + q * n], b[i + q * n] = b[i + 1 + q * n], b[i + 1 + q * n] = t;
-        }
-        if (d[i] == 0) {
+        memcpy(c->out[i], c->in[i], sizeof *t.d * (size_t)c->in_count[i]);
+    for (int64_t i = 0; i < t.n; i++) {
+        if (i + 1 < t.n)
+            eliminate(&t, i);
+        if (t.d[i] == 0) {
             info[0] = (double)(i + 1);
             return true;
         }
-        double complex f = dl[i + 1] / d[i];
-        d[i + 1] -= f * du[i];
-        if (i + 2 < n)
-            du[i + 1] -= f * second[i];
-        for (int64_t q = 0; q < sides; q++)
-            b[i + 1 + q * n] -= f * b[i + q * n];
     }
-    if (n > 0 && d[n - 1] == 0) {
-        info[0] = (double)n;
-        return true;
+    substitute_back(&t);
+    return true;
+}
+
+/* The same; pivots that are small against the largest element of the triangular factor become as large
+ * as rounding errors of it, so that there always is a finite solution. */
+bool own_gtsv_perturbed(struct linalg_call *c)
+{
+    struct tridiagonal t = {.n = c->r, .sides = c->s, .b = c->out[0]};
+    double complex **copy[] = {&t.dl, &t.d, &t.du}, **all[] = {&t.d, &t.du, &t.second};
+    for (int i = 0; i < 3; i++) {
+        if (!(*copy[i] = WORK(c->w, double complex, t.n + 1)))
+            return false;
+        memcpy(*copy[i], c->in[i], sizeof *t.d * (size_t)c->in_count[i]);
     }
-    for (int64_t q = 0; q < sides; q++)
-        for (int64_t i = n - 1; i >= 0; i--) {
-            double complex x = b[i + q * n];
-            if (i + 1 < n)
-                x -= du[i] * b[i + 1 + q * n];
-            if (i + 2 < n)
-                x -= second[i] * b[i + 2 + q * n];
-            b[i + q * n] = x / d[i];
-        }
+    if (!(t.second = WORK(c->w, double complex, t.n + 1)))
+        return false;
+    memcpy(t.b, c->in[3], sizeof *t.b * (size_t)c->in_count[3]);
+    if (t.n > 0)
+        t.du[t.n - 1] = 0;
+    for (int64_t i = 0; i + 1 < t.n; i++)
+        eliminate(&t, i);
+    double largest = 0;
+    for (int i = 0; i < 3; i++)
+        for (int64_t k = 0; k < t.n; k++)
+            largest = fmax(largest, cabs((*all[i])[k]));
+    bool wide = c->dtype == DT_F64 || c->dtype == DT_C128;
+    double least = largest > 0 ? (wide ? DBL_EPSILON : FLT_EPSILON) * largest
+                   : wide      ? DBL_MIN
+                               : FLT_MIN;
+    for (int64_t k = 0; k < t.n; k++)
+        if (cabs(t.d[k]) < least)
+            t.d[k] = creal(t.d[k]) < 0 ? -least : least;
+    substitute_back(&t);
     return true;
 }

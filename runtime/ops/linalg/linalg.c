@@ -98,7 +98,7 @@ static bool read_sizes(struct infer *f, const struct routine *r, struct sizes *z
     z->h = dim_sub(f->dims, z->n, 1);
     z->r = last->rank > 1 ? last->dims[last->rank - 2] : 1;
     z->s = last->rank ? last->dims[last->rank - 1] : 1;
-    bool all = attr_int(f->attrs, "job", 'S') == 'A';
+    bool all = attr_int(f->attrs, "job", 'S') == 'A' || attr_int(f->attrs, "all", 0);
     z->u = all ? z->m : z->k;
     z->v = all ? z->n : z->k;
     return true;

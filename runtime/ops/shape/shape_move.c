@@ -188,10 +188,11 @@ bool eval_reverse(struct op_call *c)
 
 /* ---- concat, split ---- */
 
-static void concat_content(struct infer *f)
+/* Contents follow one another along the first axis. */
+static void concat_content(struct infer *f, int axis)
 {
     int64_t n = 0, total = content_size(&f->out[0]);
-    if (!f->result || total < 0 || f->out[0].rank != 1)
+    if (!f->result || total < 0 || axis != 0)
         return;
     dim_t *z = ARENA_ARRAY(f->arena, dim_t, total ? total : 1);
     for (int i = 0; i < f->nin; i++) {
@@ -227,7 +228,7 @@ bool infer_concat(struct infer *f)
                                    &out.dims[k]))
                 return false;
     f->out[0] = out;
-    concat_content(f);
+    concat_content(f, axis);
     return true;
 }
 

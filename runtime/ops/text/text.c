@@ -1,6 +1,8 @@
 /*
  * Strings: concatenation, splitting. UTF-8 throughout; bytes that are not are passed through.
  */
+#include "runtime/ops/text/text.h"
+
 #include "runtime/ops/common/numeric.h"
 #include "runtime/ops/common/walk.h"
 
@@ -176,5 +178,5 @@ static bool string_split(struct op_call *c, struct work *w)
 
 bool eval_string_split(struct op_call *c)
 {
-    return with_work(c, string_split);
+    return with_work(c, tokens_wanted(c->attrs) ? string_tokens : string_split);
 }

@@ -4,6 +4,8 @@
  * means the same everywhere. Matching has a step limit: a pattern that backtracks without end gives
  * a message.
  */
+#include "runtime/ops/text/text.h"
+
 #include "runtime/ops/common/ops.h"
 #include "runtime/plugins/plugin.h"
 
@@ -67,7 +69,7 @@ static bool quantified(struct str s,
     return k > 0 && k < i && s.p[k - 1] == '{';
 }
 
-static bool check_syntax(struct str s, struct diag *d)
+bool regex_check(struct str s, struct diag *d)
 {
     size_t set = 0;      /* 1 + where the open character class begins */
     bool escaped = true; /* the character before was an escape or the start */
@@ -106,7 +108,7 @@ bool eval_regex_full_match(struct op_call *c)
 {
     const struct tensor *x = c->in[0];
     struct str pattern = attr_str(c->attrs, "pattern", "");
-    if (!check_syntax(pattern, c->env->d))
+    if (!regex_check(pattern, c->env->d))
         return false;
     plugin_regex_fn match = (plugin_regex_fn)plugin_find(PLUGIN_regex, c->env->d);
     return match && match(pattern, x->data, tensor_count(x), c->out[0]->data, c->env->d);

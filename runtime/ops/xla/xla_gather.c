@@ -4,6 +4,7 @@
 #include "runtime/ops/common/content.h"
 #include "runtime/ops/common/numeric.h"
 #include "runtime/ops/common/require.h"
+#include "runtime/ops/common/typed.h"
 #include "runtime/ops/common/walk.h"
 
 #include <string.h>
@@ -152,35 +153,47 @@ bool infer_scatter_windows(struct infer *f)
 
 /* ---- walking over index vectors ---- */
 
+struct component { /* of an index vector */
+    int64_t at;    /* in the index array, from the vector's start */
+    int64_t stride, most; /* of its array dim; the last place where a window begins */
+};
+
 struct places {
     struct windows w;
     const struct tensor *x, *index;
-    int64_t index_strides[MAX_RANK], x_strides[MAX_RANK], outer_strides[MAX_RANK];
+    int64_t x_strides[MAX_RANK];
     int64_t window[MAX_RANK];        /* of every array dim */
-    int64_t batch_dims[MAX_RANK];    /* index dims but for the vector, in order */
-    int64_t batch_stride[MAX_RANK];  /* in the result or updates */
-    int64_t index_stride[MAX_RANK];  /* in the indices */
     int64_t window_stride[MAX_RANK]; /* array dim -> stride in the result or updates; 0 for dims not
                                         there */
-    int batches;
+    int batches;                     /* index dims but for the vector, in order */
+    int64_t batch_dims[MAX_RANK];
+    int64_t batch_stride[MAX_RANK]; /* in the result or updates */
+    int64_t index_stride[MAX_RANK]; /* in the indices */
+    int64_t array_stride[MAX_RANK]; /* in the array, of batching dims; else 0 */
+    int ncomponents;
+    struct component component[MAX_RANK];
+    int64_t batch[MAX_RANK]; /* where the walk is, in all but the last batch dim */
+    int64_t from, outer, base;
 };
 
-static bool places_init(struct places *p, const struct attrs *as, bool gather,
-                        const struct tensor *x, const struct tensor *index,
-                        const struct tensor *outer, struct diag *d)
+enum { BLOCK = 128, OUTSIDE = -1 };
+
+struct block { /* of index vectors along the last batch dim */
+    int64_t n, at[BLOCK]; /* where their windows begin; OUTSIDE: they do not fit */
+    int64_t outer, step;  /* where in the result or updates */
+};
+
+/* Dims of the index array but for that of the vectors, and where they lead in the outer array. */
+static bool find_batches(struct places *p, const struct tensor *outer, struct diag *d)
 {
-    p->x = x;
-    p->index = index;
-    if (!read_windows(&p->w, as, gather, x->rank, index->rank, outer->rank, d))
-        return false;
-    dense_strides(x->rank, x->dims, p->x_strides);
-    dense_strides(index->rank, index->dims, p->index_strides);
-    dense_strides(outer->rank, outer->dims, p->outer_strides);
-    p->batches = batch_rank(&p->w, index->rank);
-    for (int i = 0, b = 0; i < index->rank; i++)
+    int64_t index_strides[MAX_RANK], outer_strides[MAX_RANK];
+    dense_strides(p->index->rank, p->index->dims, index_strides);
+    dense_strides(outer->rank, outer->dims, outer_strides);
+    p->batches = batch_rank(&p->w, p->index->rank);
+    for (int i = 0, b = 0; i < p->index->rank; i++)
         if (i != p->w.index_dim) {
-            p->batch_dims[b] = index->dims[i];
-            p->index_stride[b++] = p->index_strides[i];
+            p->batch_dims[b] = p->index->dims[i];
+            p->index_stride[b++] = index_strides[i];
         }
     int b = 0;
     for (int i = 0; i < outer->rank; i++)
@@ -188,118 +201,381 @@ static bool places_init(struct places *p, const struct attrs *as, bool gather,
             if (outer->dims[i] != p->batch_dims[b])
                 return fail(d, "dimension %d has %lld elements, the indices %lld", i,
                             (long long)outer->dims[i], (long long)p->batch_dims[b]);
-            p->batch_stride[b++] = p->outer_strides[i];
+            p->batch_stride[b++] = outer_strides[i];
         }
-    if (b != p->batches || outer->rank - p->w.offset.count != b)
-        return fail(d, "%d dimensions besides those of windows, expected %d",
-                    outer->rank - p->w.offset.count, p->batches);
+    return (b == p->batches && outer->rank - p->w.offset.count == b) ||
+           fail(d, "%d dimensions besides those of windows, expected %d",
+                outer->rank - p->w.offset.count, p->batches);
+}
+
+static bool find_window(struct places *p, bool gather, const struct tensor *outer, struct diag *d)
+{
+    int64_t outer_strides[MAX_RANK];
+    const struct tensor *x = p->x;
     int k = 0;
+    dense_strides(outer->rank, outer->dims, outer_strides);
     for (int i = 0; i < x->rank; i++) {
         bool there = !has(p->w.collapsed, i) && !has(p->w.batching, i);
         p->window[i] = there ? outer->dims[p->w.offset.v[k]] : 1;
-        p->window_stride[i] = there ? p->outer_strides[p->w.offset.v[k++]] : 0;
+        p->window_stride[i] = there ? outer_strides[p->w.offset.v[k++]] : 0;
         if (p->window[i] > x->dims[i] && gather)
             return fail(d, "a window of %lld in dimension %d of size %lld", (long long)p->window[i],
                         i, (long long)x->dims[i]);
     }
-    int components = p->w.index_dim < index->rank ? (int)index->dims[p->w.index_dim] : 1;
-    return components == p->w.map.count ||
-           fail(d, "indices of %d components, expected %d", components, p->w.map.count);
+    return true;
 }
 
-/* Where the window of one index vector begins in the array; false when it does not fit and must not
- * be moved. */
-static bool place(const struct places *p, const int64_t *batch, bool clamp, int64_t *at)
+/* Components of index vectors, and how batching dims move through the array. */
+static bool find_components(struct places *p, struct diag *d)
 {
-    int64_t start[MAX_RANK] = {0}, from = 0;
-    for (int b = 0; b < p->batches; b++)
-        from += batch[b] * p->index_stride[b];
-    int64_t step = p->w.index_dim < p->index->rank ? p->index_strides[p->w.index_dim] : 0;
-    for (int k = 0; k < p->w.map.count; k++) {
-        int64_t v = tensor_i64(p->index, from + k * step);
-        if (p->index->dtype == DT_U64 && v < 0)
-            v = INT64_MAX;
-        start[p->w.map.v[k]] = v;
+    int64_t index_strides[MAX_RANK];
+    dense_strides(p->index->rank, p->index->dims, index_strides);
+    bool vectors = p->w.index_dim < p->index->rank;
+    int components = vectors ? (int)p->index->dims[p->w.index_dim] : 1;
+    if (components != p->w.map.count)
+        return fail(d, "indices of %d components, expected %d", components, p->w.map.count);
+    bool taken[MAX_RANK] = {0};
+    for (int k = 0; k < components + p->w.batching.count; k++) {
+        int64_t i = k < components ? p->w.map.v[k] : p->w.batching.v[k - components];
+        if (taken[i])
+            return fail(d, "dimension %lld has two indices", (long long)i);
+        taken[i] = true;
     }
-    for (int i = 0; clamp && i < p->x->rank; i++) {
-        int64_t most = p->x->dims[i] - p->window[i];
-        start[i] = start[i] < 0 ? 0 : start[i] > most ? most : start[i];
+    p->ncomponents = components;
+    for (int k = 0; k < components; k++) {
+        int64_t i = p->w.map.v[k];
+        p->component[k] = (struct component){vectors ? k * index_strides[p->w.index_dim] : 0,
+                                             p->x_strides[i], p->x->dims[i] - p->window[i]};
     }
     for (int k = 0; k < p->w.batching.count; k++) {
-        int64_t e = p->w.index_batching.v[k];
-        start[p->w.batching.v[k]] = batch[e < p->w.index_dim ? e : e - 1];
-    }
-    *at = 0;
-    for (int i = 0; i < p->x->rank; i++) {
-        if (start[i] < 0 || start[i] > p->x->dims[i] - p->window[i])
-            return false;
-        *at += start[i] * p->x_strides[i];
+        int64_t e = p->w.index_batching.v[k], b = e < p->w.index_dim ? e : e - 1,
+                i = p->w.batching.v[k];
+        if (e == p->w.index_dim || p->batch_dims[b] > p->x->dims[i])
+            return fail(d, "batching indices are out of range");
+        p->array_stride[b] += p->x_strides[i];
     }
     return true;
 }
 
-static int64_t outer_place(const struct places *p, const int64_t *batch)
+static bool places_init(struct places *p, const struct attrs *as, bool gather,
+                        const struct tensor *x, const struct tensor *index,
+                        const struct tensor *outer, struct diag *d)
 {
-    int64_t at = 0;
-    for (int b = 0; b < p->batches; b++)
-        at += batch[b] * p->batch_stride[b];
-    return at;
+    memset(p, 0, sizeof *p);
+    p->x = x;
+    p->index = index;
+    dense_strides(x->rank, x->dims, p->x_strides);
+    return read_windows(&p->w, as, gather, x->rank, index->rank, outer->rank, d) &&
+           find_batches(p, outer, d) && find_window(p, gather, outer, d) && find_components(p, d);
 }
 
-/* Copies between a window of the array and a dense or strided one. */
-static void copy_window(const struct places *p, void *dst, const int64_t *dst_strides,
-                        const void *src, const int64_t *src_strides, size_t bytes)
+/* Moves on in the batch dims but for the last; false after the last place. */
+static bool next_row(struct places *p)
 {
+    for (int b = p->batches - 2; b >= 0; b--) {
+        p->from += p->index_stride[b];
+        p->outer += p->batch_stride[b];
+        p->base += p->array_stride[b];
+        if (++p->batch[b] < p->batch_dims[b])
+            return true;
+        p->from -= p->index_stride[b] * p->batch_dims[b];
+        p->outer -= p->batch_stride[b] * p->batch_dims[b];
+        p->base -= p->array_stride[b] * p->batch_dims[b];
+        p->batch[b] = 0;
+    }
+    return false;
+}
+
+/* n elements of the index array. */
+static void read_indices(const struct places *p, int64_t at, int64_t step, int64_t n, int64_t *to)
+{
+    if (p->index->dtype == DT_I32) {
+        const int32_t *from = (const int32_t *)p->index->data + at;
+        for (int64_t i = 0; i < n; i++)
+            to[i] = from[i * step];
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t v = tensor_i64(p->index, at + i * step);
+        to[i] = p->index->dtype == DT_U64 && v < 0 ? INT64_MAX : v;
+    }
+}
+
+/* Index vectors first.. of the row that the walk is at. Those of windows that do not fit are moved,
+ * or with `clamp` false left out. */
+static void fill_block(const struct places *p, int64_t first, bool clamp, struct block *k)
+{
+    int last = p->batches - 1;
+    int64_t count = last < 0 ? 1 : p->batch_dims[last], index[BLOCK];
+    int64_t step = last < 0 ? 0 : p->index_stride[last], move = last < 0 ? 0 : p->array_stride[last];
+    bool outside[BLOCK] = {0};
+    k->n = count - first < BLOCK ? count - first : BLOCK;
+    k->step = last < 0 ? 0 : p->batch_stride[last];
+    k->outer = p->outer + first * k->step;
+    for (int64_t i = 0; i < k->n; i++)
+        k->at[i] = p->base + (first + i) * move;
+    for (int c = 0; c < p->ncomponents; c++) {
+        const struct component *m = &p->component[c];
+        read_indices(p, p->from + m->at + first * step, step, k->n, index);
+        for (int64_t i = 0; i < k->n; i++) {
+            int64_t v = index[i], kept = v < 0 ? 0 : v > m->most ? m->most : v;
+            outside[i] |= v != kept;
+            k->at[i] += kept * m->stride;
+        }
+    }
+    for (int64_t i = 0; !clamp && i < k->n; i++)
+        k->at[i] = outside[i] ? OUTSIDE : k->at[i];
+}
+
+static int64_t row_vectors(const struct places *p)
+{
+    return p->batches ? p->batch_dims[p->batches - 1] : 1;
+}
+
+/* Windows that must not be moved, of dims without an index, fit or none does. */
+static bool window_fits(const struct places *p)
+{
+    for (int i = 0; i < p->x->rank; i++)
+        if (p->window[i] > p->x->dims[i])
+            return false;
+    return true;
+}
+
+/* ---- windows as runs of elements ---- */
+
+/* Between a window of the array (operand 0) and its counterpart (operand 1). */
+struct runs {
     struct walk w;
-    walk_dims(&w, p->x->rank, p->window, 2);
-    memcpy(w.stride[0], dst_strides, sizeof *dst_strides * (size_t)p->x->rank);
-    memcpy(w.stride[1], src_strides, sizeof *src_strides * (size_t)p->x->rank);
-    walk_copy(&w, dst, src, bytes);
+    bool one; /* a single run */
+};
+
+static void runs_init(struct runs *r, const struct places *p, const int64_t *strides)
+{
+    walk_dims(&r->w, p->x->rank, p->window, 2);
+    memcpy(r->w.stride[0], p->x_strides, sizeof *strides * (size_t)p->x->rank);
+    memcpy(r->w.stride[1], strides, sizeof *strides * (size_t)p->x->rank);
+    walk_start(&r->w);
+    r->one = r->w.rank == 0 && !r->w.done;
+}
+
+/* Copies out of the array, or with into_array into it. */
+static inline void copy_window(const struct runs *r, char *array, char *other, bool into_array,
+                               size_t bytes)
+{
+    if (r->one) {
+        copy_run(into_array ? array : other, r->w.step[!into_array], into_array ? other : array,
+                 r->w.step[into_array], r->w.count, bytes);
+        return;
+    }
+    for (struct walk w = r->w; !w.done; walk_next(&w)) {
+        char *a = array + w.offset[0] * (int64_t)bytes, *o = other + w.offset[1] * (int64_t)bytes;
+        copy_run(into_array ? a : o, w.step[!into_array], into_array ? o : a, w.step[into_array],
+                 w.count, bytes);
+    }
+}
+
+#define GATHER_ONES(bytes, T)                                                                      \
+    case bytes:                                                                                    \
+        for (int64_t i = 0; i < k->n; i++)                                                         \
+            ((T *)to)[i * k->step] = ((const T *)x->data)[k->at[i]];                               \
+        break;
+
+static void gather_block(const struct runs *r, const struct block *k, const struct tensor *x,
+                         const struct tensor *y)
+{
+    int64_t bytes = (int64_t)dtype_bytes(x->dtype);
+    char *to = (char *)y->data + k->outer * bytes;
+    if (!r->one || r->w.count != 1 || bytes > 8) {
+        for (int64_t i = 0; i < k->n; i++)
+            copy_window(r, (char *)x->data + k->at[i] * bytes, to + i * k->step * bytes, false,
+                        (size_t)bytes);
+        return;
+    }
+    switch (bytes) {
+        TYPED_SIZES(GATHER_ONES)
+    }
 }
 
 bool eval_gather_windows(struct op_call *c)
 {
     struct places p;
-    int64_t batch[MAX_RANK] = {0};
-    size_t bytes = dtype_bytes(c->in[0]->dtype);
+    struct runs runs;
+    struct block block;
     struct tensor *y = c->out[0];
     if (!places_init(&p, c->attrs, true, c->in[0], c->in[1], y, c->env->d))
         return false;
     if (tensor_count(y) == 0)
         return true;
+    runs_init(&runs, &p, p.window_stride);
     do {
-        int64_t at;
-        if (!place(&p, batch, true, &at))
-            return fail(c->env->d, "batching indices are out of range");
-        copy_window(&p, (char *)y->data + outer_place(&p, batch) * (int64_t)bytes, p.window_stride,
-                    (const char *)c->in[0]->data + at * (int64_t)bytes, p.x_strides, bytes);
-    } while (next_index(batch, p.batch_dims, p.batches));
+        for (int64_t i = 0; i < row_vectors(&p); i += block.n) {
+            fill_block(&p, i, true, &block);
+            gather_block(&runs, &block, c->in[0], y);
+        }
+    } while (next_row(&p));
     return true;
 }
 
 /* ---- scatter ---- */
 
-/* The window at `at` of every array combined with its update at `from`. */
-static bool scatter_one(struct op_call *c, const struct places *p, struct combine *m,
-                        struct vector *v, int64_t at, int64_t from)
+/* Sums of f32 and 32-bit integers, where an operator by name adds. */
+static bool adds(const struct combine *m, int dtype)
 {
-    int n = c->nout;
-    int64_t dense[MAX_RANK], count = dims_product(p->window, 0, p->x->rank);
-    dense_strides(p->x->rank, p->window, dense);
-    for (int i = 0; i < n; i++) {
-        size_t bytes = dtype_bytes(v[i].dtype);
-        copy_window(p, v[i].data, dense, (char *)c->out[i]->data + at * (int64_t)bytes,
-                    p->x_strides, bytes);
-        copy_window(p, v[n + i].data, dense, (char *)c->in[n + 1 + i]->data + from * (int64_t)bytes,
-                    p->window_stride, bytes);
+    return m->form == COMBINE_OP && m->op == OP_add &&
+           (dtype == DT_F32 || dtype == DT_I32 || dtype == DT_U32);
+}
+
+#define ADD_RUN(name, T)                                                                           \
+    static void name(char *to, int64_t ys, const char *from, int64_t xs, int64_t n)                \
+    {                                                                                              \
+        T *y = (T *)to;                                                                            \
+        const T *x = (const T *)from;                                                              \
+        if (ys == 1 && xs == 1)                                                                    \
+            for (int64_t i = 0; i < n; i++)                                                        \
+                y[i] += x[i];                                                                      \
+        else                                                                                       \
+            for (int64_t i = 0; i < n; i++)                                                        \
+                y[i * ys] += x[i * xs];                                                            \
     }
-    if (!combine_run(m, count, v, 2 * n, v, n))
+ADD_RUN(add_f32, float)
+ADD_RUN(add_32, uint32_t)
+
+static void add_window(const struct runs *r, char *array, const char *other, bool is_float)
+{
+    for (struct walk w = r->w; !w.done; walk_next(&w))
+        (is_float ? add_f32 : add_32)(array + w.offset[0] * 4, w.step[0], other + w.offset[1] * 4,
+                                      w.step[1], w.count);
+}
+
+#define ADD_ONES(T)                                                                                \
+    for (int64_t i = 0; i < k->n; i++) {                                                           \
+        if (k->at[i] >= 0)                                                                         \
+            ((T *)y->data)[k->at[i]] += ((const T *)from)[i * k->step];                            \
+    }
+
+/* Windows of one element that are added. */
+static void add_ones(const struct block *k, const struct tensor *u, struct tensor *y)
+{
+    const char *from = (const char *)u->data + k->outer * 4;
+    if (y->dtype == DT_F32) {
+        ADD_ONES(float)
+    } else {
+        ADD_ONES(uint32_t)
+    }
+}
+
+#define PUT_ONES(bytes, T)                                                                         \
+    case bytes:                                                                                    \
+        for (int64_t i = 0; i < k->n; i++)                                                         \
+            if (k->at[i] >= 0)                                                                     \
+                ((T *)y->data)[k->at[i]] = ((const T *)from)[i * k->step];                         \
+        break;
+
+static void put_ones(const struct block *k, const struct tensor *u, struct tensor *y)
+{
+    size_t bytes = dtype_bytes(y->dtype);
+    const char *from = (const char *)u->data + (size_t)k->outer * bytes;
+    switch (bytes) {
+        TYPED_SIZES(PUT_ONES)
+    }
+}
+
+/* Windows of a block replaced by their updates, or with the updates added. */
+static void scatter_block(const struct runs *r, const struct block *k, bool add,
+                          const struct tensor *u, struct tensor *y)
+{
+    int64_t bytes = (int64_t)dtype_bytes(y->dtype);
+    for (int64_t i = 0; i < k->n; i++) {
+        if (k->at[i] < 0)
+            continue;
+        char *to = (char *)y->data + k->at[i] * bytes,
+             *from = (char *)u->data + (k->outer + i * k->step) * bytes;
+        if (!add)
+            copy_window(r, to, from, true, (size_t)bytes);
+        else if (!r->one)
+            add_window(r, to, from, y->dtype == DT_F32);
+        else
+            (y->dtype == DT_F32 ? add_f32 : add_32)(to, r->w.step[0], from, r->w.step[1],
+                                                    r->w.count);
+    }
+}
+
+/* One array whose windows are replaced by their updates, or have them added. */
+static void scatter_plainly(struct places *p, bool add, const struct tensor *u, struct tensor *y)
+{
+    struct runs runs;
+    struct block block;
+    runs_init(&runs, p, p->window_stride);
+    bool ones = runs.one && runs.w.count == 1 && dtype_bytes(y->dtype) <= 8;
+    do {
+        for (int64_t i = 0; i < row_vectors(p); i += block.n) {
+            fill_block(p, i, false, &block);
+            if (ones && add)
+                add_ones(&block, u, y);
+            else if (ones)
+                put_ones(&block, u, y);
+            else
+                scatter_block(&runs, &block, add, u, y);
+        }
+    } while (next_row(p));
+}
+
+struct scattering {
+    struct op_call *c;
+    struct combine m;
+    struct runs kept, update; /* between arrays, updates and dense vectors */
+    struct vector v[256];
+};
+
+/* The window at `at` of every array combined with its update at `from`. */
+static bool scatter_one(struct scattering *s, int64_t count, int64_t at, int64_t from)
+{
+    struct op_call *c = s->c;
+    int n = c->nout;
+    for (int i = 0; i < n; i++) {
+        size_t bytes = dtype_bytes(s->v[i].dtype);
+        copy_window(&s->kept, (char *)c->out[i]->data + at * (int64_t)bytes, s->v[i].data, false,
+                    bytes);
+        copy_window(&s->update, (char *)c->in[n + 1 + i]->data + from * (int64_t)bytes,
+                    s->v[n + i].data, false, bytes);
+    }
+    if (!combine_run(&s->m, count, s->v, 2 * n, s->v, n))
         return false;
     for (int i = 0; i < n; i++) {
-        size_t bytes = dtype_bytes(v[i].dtype);
-        copy_window(p, (char *)c->out[i]->data + at * (int64_t)bytes, p->x_strides, v[i].data,
-                    dense, bytes);
+        size_t bytes = dtype_bytes(s->v[i].dtype);
+        copy_window(&s->kept, (char *)c->out[i]->data + at * (int64_t)bytes, s->v[i].data, true,
+                    bytes);
     }
+    return true;
+}
+
+static bool scatter_by(struct places *p, struct scattering *s, struct work *w)
+{
+    struct op_call *c = s->c;
+    int n = c->nout;
+    int64_t dense[MAX_RANK], count = dims_product(p->window, 0, p->x->rank);
+    struct places update = *p;
+    struct block block;
+    for (int i = 0; i < n; i++) { /* of arrays and of updates */
+        s->v[i].dtype = s->v[n + i].dtype = c->in[i]->dtype;
+        s->v[i].data = work_take(w, count, dtype_bytes(c->in[i]->dtype));
+        s->v[n + i].data = work_take(w, count, dtype_bytes(c->in[i]->dtype));
+        if (!s->v[i].data || !s->v[n + i].data)
+            return false;
+    }
+    dense_strides(p->x->rank, p->window, dense);
+    runs_init(&s->kept, p, dense);
+    memcpy(update.x_strides, p->window_stride, sizeof update.x_strides);
+    runs_init(&s->update, &update, dense);
+    do {
+        for (int64_t first = 0; first < row_vectors(p); first += block.n) {
+            fill_block(p, first, false, &block);
+            for (int64_t j = 0; j < block.n; j++)
+                if (block.at[j] >= 0 &&
+                    !scatter_one(s, count, block.at[j], block.outer + j * block.step))
+                    return false;
+        }
+    } while (next_row(p));
     return true;
 }
 
@@ -307,15 +583,15 @@ static bool scatter_windows(struct op_call *c, struct work *w)
 {
     int n = c->nout;
     struct places p;
-    struct combine m;
-    struct vector v[256];
-    int64_t batch[MAX_RANK] = {0}, at;
+    struct scattering *s = WORK(w, struct scattering, 1);
+    if (!s)
+        return false;
+    s->c = c;
     if (n > 64)
         return fail(w->d, "%d arrays, expected at most 64", n);
-    if (!combine_init(&m, c, "combine", 0) ||
+    if (!combine_init(&s->m, c, "combine", 0) ||
         !places_init(&p, c->attrs, false, c->in[0], c->in[n], c->in[n + 1], w->d))
         return false;
-    int64_t count = dims_product(p.window, 0, p.x->rank);
     for (int i = 0; i < n; i++) {
         const struct tensor *x = c->in[i], *u = c->in[n + 1 + i];
         if (x->rank != p.x->rank || memcmp(x->dims, p.x->dims, sizeof *x->dims * (size_t)x->rank) ||
@@ -324,18 +600,14 @@ static bool scatter_windows(struct op_call *c, struct work *w)
             return fail(w->d, "array or update %d has another shape than the first", i);
         if (c->out[i]->data != x->data && tensor_bytes(x))
             memcpy(c->out[i]->data, x->data, tensor_bytes(x));
-        v[i].dtype = v[n + i].dtype = x->dtype;
-        v[i].data = work_take(w, count, dtype_bytes(x->dtype));
-        v[n + i].data = work_take(w, count, dtype_bytes(x->dtype));
-        if (!v[i].data || !v[n + i].data)
-            return false;
     }
-    if (tensor_count(c->in[n + 1]) == 0)
+    if (tensor_count(c->in[n + 1]) == 0 || !window_fits(&p))
         return true;
-    do {
-        if (place(&p, batch, false, &at) && !scatter_one(c, &p, &m, v, at, outer_place(&p, batch)))
-            return false;
-    } while (next_index(batch, p.batch_dims, p.batches));
+    bool replaces = s->m.form == COMBINE_ARGUMENT && s->m.argument == 1,
+         add = adds(&s->m, c->in[0]->dtype);
+    if (n != 1 || !(replaces || add))
+        return scatter_by(&p, s, w);
+    scatter_plainly(&p, add, c->in[2], c->out[0]);
     return true;
 }
 

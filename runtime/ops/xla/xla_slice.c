@@ -131,8 +131,7 @@ bool eval_pad_interior(struct op_call *c)
     struct walk w;
     if (!pad_lists(c->attrs, x->rank, &pads, &interior, c->env->d))
         return false;
-    for (int64_t i = 0, n = tensor_count(y); i < n; i++)
-        memcpy((char *)y->data + (size_t)i * bytes, c->in[1]->data, bytes);
+    fill_run(y->data, c->in[1]->data, tensor_count(y), bytes);
     dense_strides(x->rank, x->dims, xs);
     dense_strides(y->rank, y->dims, ys);
     int64_t dims[MAX_RANK];

@@ -1,42 +1,30 @@
 /* Sorting several arrays alike, and the k largest or smallest. */
 #include "runtime/ops/common/combine.h"
 #include "runtime/ops/common/numeric.h"
-#include "runtime/ops/common/order.h"
+#include "runtime/ops/common/radix.h"
 #include "runtime/ops/common/require.h"
+#include "runtime/ops/common/typed.h"
 
 #include <string.h>
 
 enum { MAX_ARRAYS = 32 };
 
-/* Integers whose order is the element's: floats in total order, unsigned ones shifted into the
- * signed range. */
-static int64_t order_key(const struct tensor *t, int64_t i)
-{
-    if (dtype_is_float(t->dtype)) {
-        const struct float_format *f = float_format(t->dtype);
-        uint64_t code = 0, sign = UINT64_C(1) << (f->exp_bits + f->man_bits);
-        memcpy(&code, element(t, i), dtype_bytes(t->dtype));
-        if (f->sign && code & sign)
-            return -(int64_t)(code & (sign - 1)) - 1;
-        return (int64_t)code;
-    }
-    int64_t v = tensor_i64(t, i);
-    return t->dtype == DT_U64 ? (int64_t)((uint64_t)v ^ UINT64_C(1) << 63) : v;
-}
-
-struct keys {
-    const int64_t *v;
-    bool descending;
-};
-
-static int compare_keys(const void *user, int64_t a, int64_t b)
-{
-    const struct keys *k = user;
-    int64_t x = k->v[a], y = k->v[b];
-    return k->descending ? (y > x) - (y < x) : (x > y) - (x < y);
-}
-
 /* ---- sort ---- */
+
+/* Attribute keys: operands, the most significant first; orders: of each, bits of enum key_order. */
+static bool check_keys(struct infer *f)
+{
+    int n, m;
+    const int64_t *key = attr_ints(f->attrs, "keys", &n);
+    attr_ints(f->attrs, "orders", &m);
+    if (n < 1 || n != m)
+        return fail(f->d, "%d keys and %d orders, expected as many and at least one", n, m);
+    for (int i = 0; i < n; i++)
+        if (key[i] < 0 || key[i] >= f->nin || !has_key(f->in[key[i]].dtype))
+            return fail(f->d, "key %d is operand %lld of %d, expected one of numbers", i,
+                        (long long)key[i], f->nin);
+    return true;
+}
 
 bool infer_sort(struct infer *f)
 {
@@ -52,9 +40,8 @@ bool infer_sort(struct infer *f)
         dtypes[2 * i] = dtypes[2 * i + 1] = f->in[i].dtype;
         infer_same(f, i, i);
     }
-    int64_t key = attr_int(f->attrs, "key", -1);
-    if (key >= 0)
-        return key < f->nin || fail(f->d, "key is operand %lld of %d", (long long)key, f->nin);
+    if (attr_find(f->attrs, "keys"))
+        return check_keys(f);
     return combine_infer(f, "combine", 0, dtypes, 2 * f->nin, &truth, 1);
 }
 
@@ -66,24 +53,62 @@ struct sorting {
     int64_t *order; /* (rows, n): places along the axis */
 };
 
+struct room { /* for one row */
+    uint64_t *keys, *scratch;
+    int64_t *before;
+};
+
 static int64_t place_of(const struct sorting *s, int64_t row, int64_t at)
 {
     return (row / s->a.inner * s->a.n + at) * s->a.inner + row % s->a.inner;
 }
 
-static bool order_by_key(struct sorting *s, int key, bool descending)
+static int64_t row_start(const struct sorting *s, int64_t row)
 {
-    int64_t n = s->a.n, *v = WORK(s->w, int64_t, n), *scratch = WORK(s->w, int64_t, n);
-    struct keys k = {v, descending};
-    if (!v || !scratch)
-        return false;
-    for (int64_t row = 0; row < s->rows; row++) {
-        for (int64_t i = 0; i < n; i++) {
-            v[i] = order_key(s->c->in[key], place_of(s, row, i));
-            s->order[row * n + i] = i;
-        }
-        sort_indices(s->order + row * n, n, scratch, compare_keys, &k);
+    return place_of(s, row, 0);
+}
+
+/* The row's order so far, by one more significant key. */
+static void order_more(struct sorting *s, int64_t row, int key, int order, bool first,
+                       struct room *r)
+{
+    const struct tensor *t = s->c->in[key];
+    int64_t n = s->a.n, *to = s->order + row * n;
+    bool narrow = dtype_info(t->dtype)->bits <= 32 && n <= UINT32_MAX;
+    order_keys(t, row_start(s, row), s->a.inner, n, order, r->keys);
+    for (int64_t i = 0; first && i < n; i++)
+        to[i] = i;
+    if (!narrow) {
+        sort_by_keys(r->keys, to, n, r->before);
+        return;
     }
+    if (!first) {
+        memcpy(r->before, to, sizeof *to * (size_t)n);
+        memcpy(r->scratch, r->keys, sizeof *r->keys * (size_t)n);
+        for (int64_t i = 0; i < n; i++)
+            r->keys[i] = r->scratch[to[i]];
+    }
+    for (int64_t i = 0; i < n; i++)
+        r->keys[i] = r->keys[i] << 32 | (uint64_t)i;
+    sort_packed(r->keys, n, 32, r->scratch);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = (int64_t)(r->keys[i] & UINT32_MAX);
+        to[i] = first ? at : r->before[at];
+    }
+}
+
+static bool order_by_keys(struct sorting *s)
+{
+    int count, orders;
+    const int64_t *key = attr_ints(s->c->attrs, "keys", &count),
+                  *order = attr_ints(s->c->attrs, "orders", &orders);
+    int64_t n = s->a.n;
+    struct room r = {WORK(s->w, uint64_t, n), WORK(s->w, uint64_t, n), WORK(s->w, int64_t, n)};
+    if (!r.keys || !r.scratch || !r.before)
+        return false;
+    for (int64_t row = 0; row < s->rows; row++)
+        for (int k = count - 1; k >= 0; k--)
+            order_more(s, row, (int)key[k], (int)order[k], k == count - 1, &r);
     return true;
 }
 
@@ -167,10 +192,34 @@ static bool order_by_region(struct sorting *s)
     return true;
 }
 
+#define PUT_ROW(bytes, T)                                                                          \
+    case bytes:                                                                                    \
+        for (int64_t k = 0; k < n; k++)                                                            \
+            ((T *)to)[k * step] = ((const T *)from)[order[k] * step];                              \
+        break;
+
+static void put_in_order(const struct sorting *s, const struct tensor *x, struct tensor *y)
+{
+    size_t bytes = dtype_bytes(x->dtype);
+    int64_t n = s->a.n, step = s->a.inner;
+    for (int64_t row = 0; row < s->rows; row++) {
+        const int64_t *order = s->order + row * n;
+        const void *from = element(x, row_start(s, row));
+        void *to = element(y, row_start(s, row));
+        switch (bytes) {
+            TYPED_SIZES(PUT_ROW)
+        default:
+            for (int64_t k = 0; k < n; k++)
+                memcpy((char *)to + (size_t)(k * step) * bytes,
+                       (const char *)from + (size_t)(order[k] * step) * bytes, bytes);
+        }
+    }
+}
+
 static bool sort(struct op_call *c, struct work *w)
 {
     const struct tensor *x = c->in[0];
-    int64_t axis = attr_int(c->attrs, "axis", -1), key = attr_int(c->attrs, "key", -1);
+    int64_t axis = attr_int(c->attrs, "axis", -1);
     axis += axis < 0 ? x->rank : 0;
     struct sorting s = {.c = c, .w = w, .a = {1, 1, 1}};
     if (x->rank)
@@ -185,16 +234,11 @@ static bool sort(struct op_call *c, struct work *w)
             return fail(w->d, "operand %d has another shape than the first", i);
     if (s.rows * s.a.n == 0)
         return true;
-    if (!(key >= 0 ? order_by_key(&s, (int)key, attr_int(c->attrs, "descending", 0) != 0)
-                   : order_by_region(&s)))
+    if (!(attr_find(c->attrs, "keys") ? order_by_keys(&s) : order_by_region(&s)))
         return false;
-    for (int i = 0; i < c->nin; i++) {
-        size_t bytes = dtype_bytes(c->in[i]->dtype);
-        for (int64_t row = 0; wants_result(c, i) && row < s.rows; row++)
-            for (int64_t k = 0; k < s.a.n; k++)
-                memcpy(element(c->out[i], place_of(&s, row, k)),
-                       element(c->in[i], place_of(&s, row, s.order[row * s.a.n + k])), bytes);
-    }
+    for (int i = 0; i < c->nin; i++)
+        if (wants_result(c, i))
+            put_in_order(&s, c->in[i], c->out[i]);
     return true;
 }
 
@@ -225,25 +269,52 @@ bool infer_top_k(struct infer *f)
     return true;
 }
 
+/* Keys that can be among the k least, in front and with their indices; how many. */
+static int64_t pack_least(uint64_t *keys, int64_t n, int64_t k)
+{
+    int64_t kept = 0, most = 4 * k + 1024;
+    uint64_t bound = UINT32_MAX;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t key = keys[i];
+        keys[kept] = key << 32 | (uint64_t)i;
+        kept += key <= bound;
+        if (kept < most || k == 0)
+            continue;
+        select_least(keys, kept, k);
+        kept = k;
+        bound = 0;
+        for (int64_t j = 0; j < k; j++)
+            bound = keys[j] >> 32 > bound ? keys[j] >> 32 : bound;
+    }
+    return kept;
+}
+
 static bool top_k(struct op_call *c, struct work *w)
 {
     const struct tensor *x = c->in[0];
     int64_t n = x->dims[x->rank - 1], rows = dims_product(x->dims, 0, x->rank - 1),
             k = c->out[0]->dims[x->rank - 1];
-    int64_t *v = WORK(w, int64_t, n), *order = WORK(w, int64_t, n), *scratch = WORK(w, int64_t, n);
-    struct keys keys = {v, attr_int(c->attrs, "largest", 1) != 0};
-    if (!v || !order || !scratch)
+    bool narrow = dtype_info(x->dtype)->bits <= 32 && n <= UINT32_MAX;
+    uint64_t *keys = WORK(w, uint64_t, n), *scratch = WORK(w, uint64_t, narrow ? k : 0);
+    int64_t *order = WORK(w, int64_t, narrow ? 0 : n), *before = WORK(w, int64_t, narrow ? 0 : n);
+    if (!keys || !order || !scratch || !before)
         return false;
     for (int64_t row = 0; row < rows; row++) {
-        for (int64_t i = 0; i < n; i++) {
-            v[i] = order_key(x, row * n + i);
-            order[i] = i;
+        order_keys(x, row * n, 1, n, attr_int(c->attrs, "largest", 1) ? KEY_DESCENDING : 0, keys);
+        if (narrow) {
+            int64_t kept = pack_least(keys, n, k);
+            select_least(keys, kept, k);
+            sort_packed(keys, k, 32, scratch);
+        } else {
+            for (int64_t i = 0; i < n; i++)
+                order[i] = i;
+            sort_by_keys(keys, order, n, before);
         }
-        sort_indices(order, n, scratch, compare_keys, &keys);
         for (int64_t i = 0; i < k; i++) {
-            memcpy(element(c->out[0], row * k + i), element(x, row * n + order[i]),
+            int64_t from = narrow ? (int64_t)(keys[i] & UINT32_MAX) : order[i];
+            memcpy(element(c->out[0], row * k + i), element(x, row * n + from),
                    dtype_bytes(x->dtype));
-            dtype_store_i64(DT_I32, c->out[1]->data, (size_t)(row * k + i), order[i]);
+            dtype_store_i64(DT_I32, c->out[1]->data, (size_t)(row * k + i), from);
         }
     }
     return true;

@@ -156,6 +156,13 @@ class Builder:
             raise self.failure()
         return a
 
+    def assembly(self) -> str:
+        """As a model carries it; the builder is of no use afterwards."""
+        s = self.lib.xcc_kernel_assembly(self.kernel)
+        if not s:
+            raise self.failure()
+        return s.decode()
+
     def text(self) -> str:
         s = self.lib.xcc_kernel_text(self.kernel)
         if not s:

@@ -4,7 +4,6 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -85,8 +84,9 @@ _STORED = {np.dtype(np.int64): dtypes.int32, np.dtype(np.uint64): dtypes.uint32,
 class Compiled:
     """A kernel compiled for arguments of certain shapes. `archive` holds the program; save() writes it, run() runs it."""
 
-    def __init__(self, name: str, traced: Traced, archive: _lib.Archive, results: List[Object], text: str = ""):
+    def __init__(self, name: str, traced: Traced, archive: _lib.Archive, results: List[Object], assembly: Callable[[], str]):
         self.name = name
+        self._assembly = assembly
         self.trace = traced.trace
         self.inputs = traced.inputs
         self.result = traced.result
@@ -102,19 +102,25 @@ class Compiled:
             f.write(bytes(self.archive))
         os.replace(temporary, path)
 
+    def assembly(self) -> str:
+        """The kernel as text (.xasm) that a model can carry: in an ONNX node's attribute, in a custom-call, in a library."""
+        if callable(self._assembly):
+            self._assembly = self._assembly()
+        return self._assembly
+
     def model(self) -> Model:
         if self._model is None:
             self._model = Model(self.archive, threads=1 if os.environ.get("XCC_THREADS") == "1" else 0)
         return self._model
 
+    def arrays(self, leaves: Sequence[Any]) -> List[np.ndarray]:
+        """The arguments in the kernel's types and shapes."""
+        return [np.ascontiguousarray(_arrays.convert(_arrays.to_numpy(x), o.dtype)).reshape(o.shape) for x, o in zip(leaves, self.inputs)]
+
     def run(self, leaves: Sequence[Any]) -> Any:
         """Runs on arrays; those that the kernel writes are updated in place."""
-        arrays = []
-        for x, o in zip(leaves, self.inputs):
-            a = _arrays.convert(_arrays.to_numpy(x), o.dtype)
-            arrays.append(np.ascontiguousarray(a).reshape(o.shape))
         try:
-            outputs = self.model().run(arrays)
+            outputs = self.model().run(self.arrays(leaves))
         except _lib.XccError as e:
             if "out of bounds" in str(e):  # NumPy's exception and words, as kernels' tests expect them
                 raise IndexError(_index_message(str(e))) from None
@@ -148,17 +154,25 @@ def _write_back(x: Any, value: np.ndarray) -> None:
         x.copy_(_arrays.like(value.reshape(tuple(x.shape)), x))
 
 
-def _collect(x: Any, of: Dict[int, np.ndarray], example: Any) -> Any:
+def _unflatten_results(x: Any, value: Callable[[View], Any]) -> Any:
+    """The kernel's return value with arrays in the place of views."""
     if isinstance(x, View):
-        flat = of[x.object.uid].reshape(-1)
-        item = flat.dtype.itemsize
-        a = np.ndarray(x.shape, flat.dtype, flat, to_int(x.offset) * item, [s * item for s, _ in x.dims])
-        return _arrays.like(a.copy(), example)
+        return value(x)
     if type(x) in (list, tuple):
-        return type(x)(_collect(y, of, example) for y in x)
+        return type(x)(_unflatten_results(y, value) for y in x)
     if type(x) is dict:
-        return {k: _collect(y, of, example) for k, y in x.items()}
+        return {k: _unflatten_results(y, value) for k, y in x.items()}
     return x
+
+
+def _collect(x: Any, of: Dict[int, np.ndarray], example: Any) -> Any:
+    def value(view: View) -> Any:
+        flat = of[view.object.uid].reshape(-1)
+        item = flat.dtype.itemsize
+        a = np.ndarray(view.shape, flat.dtype, flat, to_int(view.offset) * item, [s * item for s, _ in view.dims])
+        return _arrays.like(a.copy(), example)
+
+    return _unflatten_results(x, value)
 
 
 def _views(x: Any) -> List[View]:
@@ -228,10 +242,12 @@ def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid
         raise NkiError("%s: the kernel returns no tensor and writes none of its arguments" % getattr(function, "__name__", "kernel"))
     finish(t, {o.uid for o in results})
     name = name or getattr(function, "__name__", "kernel")
-    b = Builder(t, name)
-    b.build(traced.inputs, results)
-    archive = b.finish()
-    return Compiled(name, traced, archive, results), leaves
+    def build() -> Builder:
+        b = Builder(t, name)
+        b.build(traced.inputs, results)
+        return b
+
+    return Compiled(name, traced, build().finish(), results, lambda: build().assembly()), leaves
 
 
 class Kernel:
@@ -272,7 +288,7 @@ class Kernel:
         """Compiles for these arguments, once."""
         leaves: List[Any] = []
         tree = (tuple(_flatten(a, leaves, [], "") for a in args), {k: _flatten(a, leaves, [], "") for k, a in kwargs.items()})
-        key = (self.grid, self.target, _key(tree[0]), _key(tree[1]), tuple((tuple(x.shape), str(x.dtype)) for x in leaves))
+        key = (self.grid, self.target, _key(tree[0]), _key(tree[1]), tuple((tuple(int(n) for n in x.shape), str(x.dtype)) for x in leaves))
         found = self._cache.get(key)
         if found is None:
             found, leaves = compile_kernel(self.func, args, kwargs, self.grid, self.target, self.interface, None, self.platform_target)
@@ -282,7 +298,19 @@ class Kernel:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if current() is not None:  # called by another kernel: part of it
             return self.func(*args, **kwargs)
+        if _arrays.any_traced(args, kwargs):  # inside jax.jit: a part of what is traced there
+            from . import _jax
+
+            return _jax.call(self, args, kwargs)
+        of_torch = _arrays.any_of_torch(args, kwargs)
+        if of_torch:
+            from . import _torch
+
+            if _torch.exporting():
+                return _torch.emit(self, args, kwargs)
         compiled, leaves = self.prepare(*args, **kwargs)
+        if of_torch:
+            _torch.check_traced(compiled.name, leaves)
         return compiled.run(leaves)
 
     def compile(self, *specs: Any, **kwargs: Any) -> Compiled:
@@ -354,21 +382,26 @@ class Latency:
 
 
 class BenchmarkResult:
-    def __init__(self, latency: Latency):
+    """nc_latency: measured on this computer. simulated: what the simulator says of the kernel on its target (xsim --json), or None."""
+
+    def __init__(self, latency: Latency, simulated: Optional[Dict[str, Any]] = None):
         self.nc_latency = latency
         self.latency = latency
+        self.simulated = simulated
 
 
 class Timed:
-    """nki.benchmark, nki.profile, nki.baremetal of a kernel: runs it, keeps the archive, measures."""
+    """nki.benchmark, nki.profile, nki.baremetal of a kernel: runs it, keeps the archive, measures and says what it found."""
 
     def __init__(self, kernel: Kernel, warmup: int = 0, iters: int = 0, save_neff_name: Optional[str] = None,
-                 working_directory: Optional[str] = None, artifacts_dir: Optional[str] = None, **options: Any):
+                 working_directory: Optional[str] = None, artifacts_dir: Optional[str] = None, kind: str = "",
+                 save_trace_name: Optional[str] = None, **options: Any):
         functools.update_wrapper(self, kernel.func)
         self.kernel = kernel
         self.func = kernel.func
+        self.kind = kind
         self.warmup, self.iters = warmup, iters
-        self.save_neff_name = save_neff_name
+        self.save_neff_name, self.save_trace_name = save_neff_name, save_trace_name
         self.folder = working_directory or artifacts_dir
         self.options = options
         self.benchmark_result: Optional[BenchmarkResult] = None
@@ -380,27 +413,55 @@ class Timed:
         t._parent = self  # type: ignore[attr-defined]
         return t
 
+    def _path(self, name: str) -> str:
+        folder = self.folder or "."
+        os.makedirs(folder, exist_ok=True)
+        return os.path.join(folder, name)
+
+    def _simulated(self, args: tuple, kwargs: dict) -> Tuple[str, Optional[Dict[str, Any]], str]:
+        """The target, what the simulator says of the kernel there, and that as a line of text."""
+        from ..compiler import simulate
+
+        target = self.kernel.target if self.kernel.target != "cpu" else self.kernel.platform_target or "trn1"
+        k = self.kernel
+        try:
+            compiled, _ = compile_kernel(k.func, args, kwargs, k.grid, target, k.interface, None, target)
+            s = simulate(bytes(compiled.archive))
+        except Exception as e:  # noqa: BLE001 - a kernel of another machine: the measurement stands alone
+            return target, None, "%s, simulated: %s" % (target, str(e).splitlines()[0])
+        busy = ", ".join("%s %.0f%%" % (name, 100 * e["share"]) for name, e in s["engines"].items() if e["share"] >= 0.005)
+        return target, s, "%s, simulated: %.1f us, bound %.1f us by %s; busy: %s" % (target, s["latency_us"], s["bound_us"], s["bound_by"], busy)
+
+    def _measure(self, compiled: Compiled, leaves: Sequence[Any], args: tuple, kwargs: dict) -> None:
+        model = compiled.model()
+        latency = Latency(model.measure(compiled.arrays(leaves), self.iters, self.warmup))
+        _, simulated, text = self._simulated(args, kwargs)
+        self.benchmark_result = BenchmarkResult(latency, simulated)
+        if hasattr(self, "_parent"):
+            self._parent.benchmark_result = self.benchmark_result
+        p = latency.get_latency_percentile
+        print("%s: this computer's CPU, measured, %d runs on %d threads: p0 %.1f us, p50 %.1f us, p99 %.1f us, p100 %.1f us"
+              % (compiled.name, self.iters, model.threads, p(0), p(50), p(99), p(100)))
+        print("%s: %s" % (compiled.name, text))
+
+    def _profile(self, compiled: Compiled, leaves: Sequence[Any], args: tuple, kwargs: dict) -> None:
+        name = self.save_trace_name or "profile.json"
+        path = self._path(name if name.endswith((".json", ".txt")) else name + ".json")
+        compiled.model().measure(compiled.arrays(leaves), 1, 1, path)
+        print("%s: this computer's CPU, measured: what ran when is in %s" % (compiled.name, path))
+        print("%s: %s" % (compiled.name, self._simulated(args, kwargs)[2]))
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if current() is not None:
             return self.func(*args, **kwargs)
         compiled, leaves = self.kernel.prepare(*args, **kwargs)
         if self.save_neff_name:
-            folder = self.folder or "."
-            os.makedirs(folder, exist_ok=True)
-            compiled.save(os.path.join(folder, self.save_neff_name))
+            compiled.save(self._path(self.save_neff_name))
         out = compiled.run(leaves)
-        if self.iters:
-            model = compiled.model()
-            for _ in range(self.warmup):
-                model.execute()
-            samples = []
-            for _ in range(self.iters):
-                start = time.perf_counter()
-                model.execute()
-                samples.append(time.perf_counter() - start)
-            self.benchmark_result = BenchmarkResult(Latency(samples))
-            if hasattr(self, "_parent"):
-                self._parent.benchmark_result = self.benchmark_result
+        if self.kind == "profile":
+            self._profile(compiled, leaves, args, kwargs)
+        elif self.iters:
+            self._measure(compiled, leaves, args, kwargs)
         return out
 
 
@@ -409,7 +470,7 @@ def timed(kind: str, defaults: Dict[str, Any], interface: str = "beta1") -> Call
     def decorate(func: Optional[Any] = None, **options: Any) -> Any:
         if func is None:
             return lambda f: decorate(f, **options)
-        return Timed(as_kernel(func, interface), **{**defaults, **options})
+        return Timed(as_kernel(func, interface), kind=kind, **{**defaults, **options})
 
     decorate.__name__ = kind
     decorate.__doc__ = "%s: runs a kernel on this machine, as a decorator or by nki.%s(...)(kernel)(arrays)." % (kind, kind)

@@ -1,0 +1,267 @@
+#include "frontend/cast_check.h"
+
+#include "frontend/cast_trial.h"
+#include "frontend/compile.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the check may take, in seconds of one core as sizes tell them: so that it is made, or left
+ * out, alike on every machine. */
+enum { RUN_SECONDS = 120 /* by the clock: something is wrong with the estimate */ };
+static const double always_allowed = 0.5, per_kernel = 5e-4, constant_bytes_per_second = 2.5e8;
+
+static double budget_of(const struct command *c)
+{
+    if (c->cast_budget >= 0)
+        return c->cast_budget;
+    return c->ncalibrate || !c->cast_given ? CAST_BUDGET : 0;
+}
+
+static bool wanted(const struct command *c)
+{
+    return c->options.auto_cast != CAST_NONE && !c->options.only && budget_of(c) > 0 &&
+           (c->emit == EMIT_ARCHIVE || c->cast_budget >= 0);
+}
+
+static int count_cast(const struct cast_plan *p)
+{
+    int n = 0;
+    for (int i = 0; i < p->nproducts; i++)
+        n += p->products[i].cast;
+    return n;
+}
+
+/* ---- how long ---- */
+
+static double compile_estimate(const struct program *p)
+{
+    double bytes = 0;
+    for (int s = 0; s < p->nslots; s++)
+        if (p->slots[s].kind == SLOT_CONST && p->slots[s].data.kind == VK_TENSOR)
+            bytes += (double)tensor_bytes(&p->slots[s].data);
+    return per_kernel * p->nkernels + bytes / constant_bytes_per_second;
+}
+
+/* As many of the seeded inputs as there is time for; false: not even one. */
+static bool limit_sets(struct cast_check *k, struct model *m)
+{
+    const struct program *p = model_program(m);
+    struct context *run = context_new(m, 1, &k->d);
+    if (!run)
+        return false;
+    double one = 2 * context_estimate(run), allowed = fmax(always_allowed, compile_estimate(p));
+    context_free(run);
+    k->threads = one > 1e-3 ? 0 : 1;
+    if (k->c->ncalibrate || k->c->cast_budget > 0)
+        return true;
+    if (one > 1.5 * allowed)
+        return fail(&k->d, "a run takes longer than compiling; --cast-budget or --calibrate checks "
+                           "all the same");
+    while (k->sets.count > 1 && one * k->sets.count > allowed)
+        k->sets.count--;
+    return true;
+}
+
+/* ---- the check ---- */
+
+static bool twin_runs(struct cast_check *k, struct model *m)
+{
+    int attempts = has_symbols(model_program(m)) ? SIZE_ATTEMPTS : 1, sets;
+    for (int i = 0; i < attempts; i++) {
+        diag_clear(&k->d);
+        sets = k->sets.count;
+        input_sets_free(&k->sets);
+        if (!input_sets_make(&k->sets, model_program(m), k->c, i, &k->d))
+            return false;
+        k->sets.count = sets;
+        if (twin_run(k, false))
+            return true;
+    }
+    return false;
+}
+
+/* The error of what has been compiled. */
+static bool first_verdict(struct cast_check *k, struct model *m, struct measure *out)
+{
+    struct trial extended = {0};
+    const struct choices *choices = &k->twin.choices;
+    bool ok = true;
+    if (choices->extra) {
+        ok = trial_compile(k, &extended, &(struct cast_product){0}, 0);
+        m = extended.m, choices = &extended.choices;
+    }
+    ok = ok && trial_judge(k, m, choices, k->budget, INFINITY, out);
+    trial_free(&extended);
+    return ok;
+}
+
+struct outcome {
+    struct measure measure;
+    struct kept kept;
+    bool checked;
+};
+
+/* False, with why in k->d: the cast cannot be checked. */
+static bool check(struct cast_check *k, struct model *m, const struct cast_plan *plan,
+                  struct outcome *o)
+{
+    if (k->c->custom.count)
+        return fail(&k->d, "it has operators of its own");
+    if (!input_sets_make(&k->sets, model_program(m), k->c, 0, &k->d) || !limit_sets(k, m) ||
+        !twin_compile(k) || !twin_runs(k, m) ||
+        !first_verdict(k, m, &o->measure))
+        return false;
+    o->checked = true;
+    if (o->measure.error <= k->budget)
+        return true;
+    /* Seeded inputs are a sample: others are to be within the budget too. */
+    double target = k->sets.seeded ? k->budget / 2 : k->budget;
+    o->checked = cast_search(k, plan, o->measure.error, target, &o->kept);
+    if (!o->checked)
+        o->kept.count = 0;
+    o->measure = o->kept.measure;
+    return o->checked;
+}
+
+static void check_free(struct cast_check *k)
+{
+    twin_free(k);
+    input_sets_free(&k->sets);
+}
+
+/* ---- saying so ---- */
+
+struct line {
+    char text[1024];
+    size_t n;
+};
+static void put(struct line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct line *l, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(l->text + l->n, sizeof l->text - l->n, fmt, ap);
+    va_end(ap);
+    if (n > 0)
+        l->n += (size_t)n < sizeof l->text - l->n ? (size_t)n : sizeof l->text - l->n - 1;
+}
+
+static const char *type_word(const struct command *c)
+{
+    switch (c->options.cast_type) {
+    case DT_BF16:
+        return "bf16";
+    case DT_F16:
+        return "fp16";
+    case CAST_TF32:
+        return "tf32";
+    default:
+        return "fp8_e4m3";
+    }
+}
+
+static void put_kept(struct line *l, const struct kept *kept)
+{
+    enum { NAMED = 4 };
+    if (!kept->count)
+        return;
+    put(l, ", %d kept in FP32 (", kept->count);
+    for (int i = 0; i < kept->count && i < NAMED; i++)
+        put(l, "%s'%s'", i ? ", " : "", kept->rows[i].name);
+    put(l, kept->count > NAMED ? ", ...: -v names all and why)" : "; -v says why)");
+}
+
+static void describe(const struct cast_check *k, const struct cast_plan *plan,
+                     const struct outcome *o, struct line *l)
+{
+    int cast = count_cast(plan);
+    put(l, "%d of %d %s are in %s", cast, plan->nproducts,
+        k->c->options.auto_cast == CAST_ALL ? "operators" : "products", type_word(k->c));
+    put_kept(l, &o->kept);
+    if (!o->checked) {
+        put(l, "; not checked against FP32: %.300s", k->d.text);
+        return;
+    }
+    const struct measure *m = &o->measure;
+    put(l, "; largest error %.2g of the largest value", m->error);
+    if (m->output >= 0)
+        put(l, " of '%.100s'", k->twin.g->output_names[m->output]);
+    put(l, ", on %d %s input%s (budget %.2g)", k->sets.count, k->sets.seeded ? "seeded" : "given",
+        k->sets.count > 1 ? "s" : "", k->budget);
+    if (m->count)
+        put(l, "; of outputs that hold choices %lld of %lld elements differ", (long long)m->differ,
+            (long long)m->count);
+}
+
+static void say_all(const struct cast_check *k, const struct cast_plan *plan,
+                    const struct outcome *o, void (*say)(void *user, const char *text), void *user)
+{
+    struct line l = {.n = 0};
+    if (!say)
+        return;
+    describe(k, plan, o, &l);
+    say(user, l.text);
+    for (int i = 0; k->c->verbose && i < o->kept.count; i++) {
+        struct line row = {.n = 0};
+        put(&row, "kept in FP32: '%.200s' (%s): %s", o->kept.rows[i].name, o->kept.rows[i].source,
+            o->kept.reasons[i]);
+        say(user, row.text);
+    }
+}
+
+/* ---- the whole ---- */
+
+static struct program *compile_kept(const char *path, struct graph **g, const struct command *c,
+                                    struct cast_plan *plan, const struct kept *kept, struct diag *d)
+{
+    struct command with = *c;
+    arena_free(&plan->arena);
+    *plan = (struct cast_plan){.keep = kept->rows, .reasons = kept->reasons, .nkeep = kept->count};
+    with.options.plan = plan;
+    if (with.options.reasons) { /* those of the first compile */
+        arena_free(&with.options.reasons->arena);
+        *with.options.reasons = (struct reasons){0};
+    }
+    graph_free(*g);
+    *g = load_model(path, &with.import, d);
+    return *g ? compile_graph(*g, &with, d) : NULL;
+}
+
+struct program *compile_checked(const char *path, struct graph **g, const struct command *c,
+                                void (*say)(void *user, const char *text), void *user,
+                                struct diag *d)
+{
+    if (!wanted(c))
+        return compile_graph(*g, c, d);
+    struct cast_plan plan = {0};
+    struct cast_check k = {.path = path, .c = c, .budget = budget_of(c), .seconds = RUN_SECONDS};
+    struct outcome o = {.measure = {.output = -1}};
+    struct command first = *c;
+    first.options.plan = &plan;
+    struct program *p = compile_graph(*g, &first, d);
+    if (p && count_cast(&plan)) {
+        struct model *m = model_new(p, d);
+        p = NULL;
+        bool ok = m && (check(&k, m, &plan, &o) || !c->ncalibrate || fail(d, "%s", k.d.text));
+        if (m)
+            p = model_take_program(m);
+        if (!ok) {
+            program_free(p);
+            p = NULL;
+        }
+        if (p && o.kept.count) {
+            program_free(p);
+            p = compile_kept(path, g, c, &plan, &o.kept, d);
+        }
+        if (p)
+            say_all(&k, &plan, &o, say, user);
+    }
+    arena_free(&o.kept.arena);
+    arena_free(&plan.arena);
+    check_free(&k);
+    return p;
+}

@@ -1,0 +1,235 @@
+/*
+ * stablehlo.dynamic_reduce_window: a window whose sizes and paddings are operands, as
+ * shape-polymorphic exports have it. Windows of constant size are ordinary ones on an array that is
+ * padded first. A window as long as its dimension is a running reduction.
+ */
+#include "frontend/hlo/lower/build.h"
+#include "frontend/hlo/lower/lower_ops.h"
+
+#include <string.h>
+
+enum { SIZES, STRIDES, BASE, DILATIONS, PADS, LISTS };
+
+struct window {
+    const struct hlo_computation *c;
+    int n, rank;                      /* arrays that are reduced together, their rank */
+    dim_t v[LISTS][2 * HLO_MAX_RANK]; /* numbers or expressions over sizes; paddings are pairs */
+    bool pads_known;
+};
+
+/* Elements of an operand, when they follow from sizes. */
+static bool elements(struct hlo_lower *l, int k, dim_t *v, int want)
+{
+    const struct value *x = h_in(l, k);
+    bool known = x && x->content.n == want;
+    for (int j = 0; known && j < want; j++)
+        v[j] = x->content.v[j];
+    if (!known && x && x->constant && tensor_count(x->constant) == want) {
+        for (int j = 0; j < want; j++)
+            v[j] = tensor_i64(x->constant, j);
+        known = true;
+    }
+    return known;
+}
+
+static bool read_window(struct hlo_lower *l, struct window *w)
+{
+    const struct hlo_attr *a = hlo_attr(l->i, HLO_ATTR_called_computations);
+    w->n = (l->i->operand_count - LISTS) / 2;
+    if (w->n < 1 || l->i->operand_count != 2 * w->n + LISTS || !a || a->computations->count != 1)
+        return HLO_ERROR(l, "%d operands, expected arrays, first values and %d lists",
+                         l->i->operand_count, LISTS);
+    w->c = a->computations->v[0];
+    w->rank = h_rank(h_in(l, 0));
+    for (int k = 0; k < PADS; k++)
+        if (!elements(l, 2 * w->n + k, w->v[k], w->rank)) {
+            l->d->unsupported = true;
+            return HLO_ERROR(l, "operand %d is known only while running, expected sizes",
+                             2 * w->n + k);
+        }
+    w->pads_known = elements(l, 2 * w->n + PADS, w->v[PADS], 2 * w->rank);
+    return true;
+}
+
+static bool all_known(const dim_t *v, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (!dim_is_const(v[k]))
+            return false;
+    return true;
+}
+
+/* ---- windows of constant sizes ---- */
+
+/* Paddings as a vector, those below all dimensions first. */
+static struct value *pads(struct hlo_lower *l, const struct window *w)
+{
+    dim_t v[2 * HLO_MAX_RANK];
+    int64_t swap[2] = {1, 0}, length = 2 * w->rank;
+    for (int k = 0; k < w->rank; k++) {
+        v[k] = w->v[PADS][2 * k];
+        v[w->rank + k] = w->v[PADS][2 * k + 1];
+    }
+    if (w->pads_known)
+        return h_dims(l, v, 2 * w->rank);
+    struct value *given = h_cast(l, h_in(l, 2 * w->n + PADS), DT_I64);
+    return h_reshape(l, h_transpose(l, given, swap, 2), &length, 1);
+}
+
+/* Operand k with the paddings, in its first value. */
+static struct value *padded(struct hlo_lower *l, const struct window *w, int k)
+{
+    return h_op(l, OP_pad, (struct value *[]){h_in(l, k), pads(l, w), h_in(l, w->n + k)}, 3, NULL);
+}
+
+static bool fixed_windows(struct hlo_lower *l, const struct window *w)
+{
+    struct arena *a = &l->g->arena;
+    struct hlo_window_dim *dims = ARENA_ARRAY(a, struct hlo_window_dim, w->rank + 1);
+    struct hlo_window *window = arena_alloc(a, sizeof *window);
+    struct hlo_attr *attrs = ARENA_ARRAY(a, struct hlo_attr, 2);
+    struct hlo_instruction *i = arena_alloc(a, sizeof *i);
+    struct hlo_lower inner = *l;
+    bool pad = !w->pads_known || !all_known(w->v[PADS], 2 * w->rank);
+    for (int k = 0; k < w->rank; k++)
+        dims[k] = (struct hlo_window_dim){.size = w->v[SIZES][k],
+                                          .stride = w->v[STRIDES][k],
+                                          .lhs_dilate = w->v[BASE][k],
+                                          .rhs_dilate = w->v[DILATIONS][k],
+                                          .pad_low = pad ? 0 : w->v[PADS][2 * k],
+                                          .pad_high = pad ? 0 : w->v[PADS][2 * k + 1]};
+    for (int k = 0; pad && k < w->rank; k++)
+        if (w->v[BASE][k] != 1) {
+            l->d->unsupported = true;
+            return HLO_ERROR(l, "paddings known only while running, and base dilations");
+        }
+    *window = (struct hlo_window){w->rank, dims};
+    *i = *l->i;
+    i->opcode = HLO_OP_REDUCE_WINDOW;
+    i->operand_count = 2 * w->n;
+    i->attrs = attrs;
+    i->attr_count = 2;
+    attrs[0] = (struct hlo_attr){.id = HLO_ATTR_to_apply,
+                                 .computation = (struct hlo_computation *)(uintptr_t)w->c};
+    attrs[1] = (struct hlo_attr){.id = HLO_ATTR_window, .window = window};
+    if (attrs[0].id > attrs[1].id) {
+        struct hlo_attr t = attrs[0];
+        attrs[0] = attrs[1];
+        attrs[1] = t;
+    }
+    inner.i = i;
+    inner.operands = ARENA_ARRAY(a, struct leaves, 2 * w->n);
+    for (int k = 0; k < 2 * w->n; k++) {
+        inner.operands[k] = l->operands[k];
+        if (pad && k < w->n) {
+            inner.operands[k].v = ARENA_ARRAY(a, struct value *, 1);
+            inner.operands[k].v[0] = padded(l, w, k);
+        }
+    }
+    return !diag_failed(l->d) && hlo_lower_reduce_window(&inner);
+}
+
+/* ---- windows as long as their dimension ---- */
+
+/* The only dimension with a window of other than one element; -1 when windows are of another kind.
+ */
+static int running_axis(struct hlo_lower *l, const struct window *w, bool *down)
+{
+    struct value *x = h_in(l, 0);
+    int axis = -1;
+    for (int k = 0; k < w->rank; k++) {
+        dim_t low = w->v[PADS][2 * k], high = w->v[PADS][2 * k + 1];
+        if (w->v[STRIDES][k] != 1 || w->v[BASE][k] != 1 || w->v[DILATIONS][k] != 1)
+            return -1;
+        if (w->v[SIZES][k] == 1 && !low && !high)
+            continue;
+        dim_t n = x->type.dims[k], before = dim_sub(&l->g->dims, n, 1);
+        *down = low == 0;
+        if (axis >= 0 || w->v[SIZES][k] != n || (*down ? high : low) != before ||
+            (*down ? low : high) != 0)
+            return -1;
+        axis = k;
+    }
+    return axis;
+}
+
+/* A scan: the state is the reduction so far, the computation works on whole slices. */
+static bool scan(struct hlo_lower *l, const struct window *w, int axis, bool down)
+{
+    struct arena *a = &l->g->arena;
+    struct value **in = ARENA_ARRAY(a, struct value *, 2 * w->n);
+    int64_t *where = ARENA_ARRAY(a, int64_t, w->n), *way = ARENA_ARRAY(a, int64_t, w->n);
+    struct leaves *args = ARENA_ARRAY(a, struct leaves, 2 * w->n), result;
+    struct type *slices = ARENA_ARRAY(a, struct type, w->n);
+    struct attrs as = {0};
+    struct hlo_lower inner = *l;
+    for (int k = 0; k < w->n; k++) {
+        struct type t = h_in(l, k)->type;
+        memmove(t.dims + axis, t.dims + axis + 1, sizeof *t.dims * (size_t)(t.rank - 1 - axis));
+        t.rank--;
+        slices[k] = t;
+        where[k] = axis;
+        way[k] = down;
+        in[k] = h_fill(l, h_in(l, w->n + k), t.dims, t.rank);
+        in[w->n + k] = h_in(l, k);
+    }
+    h_set_int(l, &as, "num_scan_inputs", w->n);
+    attr_set_ints(a, &as, "scan_input_axes", where, w->n);
+    attr_set_ints(a, &as, "scan_output_axes", where, w->n);
+    attr_set_ints(a, &as, "scan_input_directions", way, w->n);
+    attr_set_ints(a, &as, "scan_output_directions", way, w->n);
+    struct node *s = diag_failed(l->d) ? NULL : h_node(l, OP_scan, in, 2 * w->n, 2 * w->n, &as);
+    struct region *r = s ? node_add_region(l->g, s) : NULL;
+    for (int k = 0; r && k < 2 * w->n; k++) {
+        args[k] = (struct leaves){.count = 1, .v = ARENA_ARRAY(a, struct value *, 1)};
+        args[k].v[0] = region_add_param(r, &slices[k % w->n], NULL);
+    }
+    inner.r = r;
+    inner.lanes = true;
+    if (!r || !hlo_inline(&inner, w->c, args, 2 * w->n, &result))
+        return false;
+    struct value **results = ARENA_ARRAY(a, struct value *, 2 * w->n);
+    for (int k = 0; k < 2 * w->n; k++)
+        results[k] = result.v[k % w->n];
+    if (!h_node(&inner, OP_return, results, 2 * w->n, 0, NULL) || !h_infer(l, s))
+        return false;
+    return h_done_all(l, s->out + w->n, w->n);
+}
+
+static bool running(struct hlo_lower *l, const struct window *w, int axis, bool down)
+{
+    const char *name = h_combine_name(w->c);
+    double first;
+    bool sum = name && !strcmp(name, "add"), product = name && !strcmp(name, "mul");
+    struct attrs a = {0};
+    if (w->n == 1 && (sum || product) && h_known(h_in(l, 1), &first) && first == product) {
+        if (down)
+            h_set_int(l, &a, "reverse", 1);
+        return h_done(l, h_op(l, sum ? OP_cumsum : OP_cumprod,
+                              (struct value *[]){h_in(l, 0), h_scalar(l, DT_I64, axis)}, 2, &a));
+    }
+    if (!hlo_admits_lanes(w->c)) {
+        l->d->unsupported = true;
+        return HLO_ERROR(l, "a running reduction by a computation of this kind");
+    }
+    return scan(l, w, axis, down);
+}
+
+/* x..., first values..., sizes, strides, base dilations, dilations, paddings (rank,2) */
+bool hlo_dynamic_reduce_window(struct hlo_lower *l)
+{
+    struct window w = {0};
+    bool down = false;
+    if (!read_window(l, &w))
+        return false;
+    bool fixed = all_known(w.v[SIZES], w.rank) && all_known(w.v[STRIDES], w.rank) &&
+                 all_known(w.v[BASE], w.rank) && all_known(w.v[DILATIONS], w.rank);
+    if (fixed)
+        return fixed_windows(l, &w);
+    int axis = w.pads_known ? running_axis(l, &w, &down) : -1;
+    if (axis >= 0)
+        return running(l, &w, axis, down);
+    l->d->unsupported = true;
+    return HLO_ERROR(l,
+                     "windows whose sizes only running tells, and that are no running reduction");
+}

@@ -1,0 +1,80 @@
+/*
+ * The part of a serialised CompileOptionsProto that matters here: how many devices the program is for.
+ */
+#include "frontend/pjrt/plugin.h"
+
+/* Numbers of fields. */
+enum { BUILD_OPTIONS = 3, NUM_REPLICAS = 4, NUM_PARTITIONS = 5 };
+enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
+
+struct reader {
+    const unsigned char *p, *end;
+};
+
+static bool read_varint(struct reader *r, uint64_t *out)
+{
+    *out = 0;
+    for (int shift = 0; shift < 64 && r->p < r->end; shift += 7) {
+        unsigned char byte = *r->p++;
+        *out |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128)
+            return true;
+    }
+    return false;
+}
+
+struct field {
+    uint64_t number, value;
+    struct reader bytes; /* of a field with BYTES */
+};
+
+static bool read_field(struct reader *r, struct field *f)
+{
+    uint64_t key, size = 0;
+    if (!read_varint(r, &key))
+        return false;
+    f->number = key >> 3;
+    f->bytes = (struct reader){0};
+    f->value = 0;
+    switch (key & 7) {
+    case VARINT:
+        return read_varint(r, &f->value);
+    case FIXED64:
+        size = 8;
+        break;
+    case FIXED32:
+        size = 4;
+        break;
+    case BYTES:
+        if (!read_varint(r, &size))
+            return false;
+        break;
+    default:
+        return false;
+    }
+    if (size > (uint64_t)(r->end - r->p))
+        return false;
+    f->bytes = (struct reader){r->p, r->p + size};
+    r->p += size;
+    return true;
+}
+
+bool compile_request_read(struct compile_request *out, const void *data, size_t size)
+{
+    *out = (struct compile_request){1, 1};
+    struct reader r = {data, (const unsigned char *)data + size};
+    struct field f, g;
+    while (r.p < r.end) {
+        if (!read_field(&r, &f))
+            return false;
+        while (f.number == BUILD_OPTIONS && f.bytes.p < f.bytes.end) {
+            if (!read_field(&f.bytes, &g))
+                return false;
+            if (g.number == NUM_REPLICAS)
+                out->replicas = (int64_t)g.value;
+            if (g.number == NUM_PARTITIONS)
+                out->partitions = (int64_t)g.value;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,262 @@
+#include "frontend/standalone/standalone.h"
+
+#include "frontend/standalone/sources.h"
+#include "neff/base/file.h"
+#include "neff/isa/codec.h"
+#include "neff/isa/program_code.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LEAST_ROOM = 4096 };   /* bytes of an output that only running sizes */
+enum { MOST_IN_C = 1 << 20 };               /* bytes of weights that become C unless asked to */
+
+/* ---- names ---- */
+
+/* The file's name without folder and endings, as a C identifier. */
+static const char *identifier(struct arena *a, const char *path)
+{
+    static const char *const words[] = {
+        "auto",   "break",    "case",   "char",     "const",    "default",  "do",
+        "double", "else",     "enum",   "extern",   "float",    "for",      "goto",
+        "if",     "inline",   "int",    "long",     "register", "restrict", "return",
+        "short",  "signed",   "sizeof", "static",   "struct",   "switch",   "typedef",
+        "union",  "unsigned", "void",   "volatile", "while",    "class",    "this"};
+    const char *base = strrchr(path, '/');
+    base = base ? base + 1 : path;
+    size_t n = strcspn(base, ".");
+    bool digit = isdigit((unsigned char)*base) || n == 0;
+    char *name = arena_printf(a, "%s%.*s", digit ? "model_" : "", (int)n, base);
+    for (char *s = name; *s; s++)
+        if (!isalnum((unsigned char)*s) || (unsigned char)*s > 127)
+            *s = '_';
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(words[i], name))
+            return arena_printf(a, "%s_", name);
+    return name;
+}
+
+static const char *upper(struct arena *a, const char *name)
+{
+    char *s = arena_strdup(a, name);
+    for (char *c = s; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return s;
+}
+
+/* ---- instruction sets ---- */
+
+static bool read_isa(struct package *k, struct diag *d)
+{
+    static const char *const known[] = {"portable",   "avx2",       "avx512",
+                                        "avx512vnni", "avx512bf16", "neon"};
+    const char *list = k->o->isa ? k->o->isa : "portable,avx2,avx512,avx512vnni,avx512bf16,neon";
+    char *isa = arena_strdup(&k->arena, " ");
+    for (const char *s = list; *s;) {
+        size_t n = strcspn(s, ","), i = 0, all = sizeof known / sizeof *known;
+        while (i < all && (strlen(known[i]) != n || strncmp(known[i], s, n) != 0))
+            i++;
+        if (i == all)
+            return fail(d,
+                        "--isa: '%.*s' is not known, expected portable, avx2, avx512, avx512vnni, "
+                        "avx512bf16 or neon, separated by commas",
+                        (int)n, s);
+        isa = arena_printf(&k->arena, "%s%s ", isa, known[i]);
+        s += n + (s[n] == ',');
+    }
+    if (strstr(isa, " avx512vnni ") && !strstr(isa, " avx512 ")) /* whose other kernels it has */
+        isa = arena_printf(&k->arena, "%savx512 ", isa);
+    k->isa = isa;
+    return isa[1] || fail(d, "--isa: no instruction set is named");
+}
+
+/* ---- what can be a C function ---- */
+
+static bool refuse(struct package *k, int slot, const char *name, const char *what, struct diag *d)
+{
+    return fail(d, "--standalone: %s '%s' is %s, only tensors of numbers are passed", what, name,
+                type_text(&k->p->dims, &k->arena, &k->p->slots[slot].type));
+}
+
+/* Whether only running tells its size. */
+static bool is_surprise(const struct program *p, const struct type *t)
+{
+    bool open = t->rank < 0;
+    for (int i = 0; i < t->rank; i++)
+        open |= dim_is_runtime(&p->dims, t->dims[i]);
+    return open;
+}
+
+static bool check_program(struct package *k, struct diag *d)
+{
+    const struct program_region *r = &k->p->regions[0];
+    if (k->p->target && strcmp(k->p->target, "cpu") != 0)
+        return fail(d, "--standalone compiles for the cpu target, not for %s", k->p->target);
+    for (int i = 0; i < r->nparams; i++) {
+        const struct type *t = &k->p->slots[r->params[i]].type;
+        if (t->kind != VK_TENSOR || t->dtype == DT_STR || is_surprise(k->p, t))
+            return refuse(k, r->params[i], k->p->slots[r->params[i]].name, "input", d);
+    }
+    k->room = ARENA_ARRAY(&k->arena, size_t, r->nresults + 1);
+    for (int i = 0; i < r->nresults; i++) {
+        const struct type *t = &k->p->slots[r->results[i]].type;
+        if (t->kind != VK_TENSOR || t->dtype == DT_STR)
+            return refuse(k, r->results[i], k->p->output_names[i], "output", d);
+        k->room[i] = is_surprise(k->p, t) ? LEAST_ROOM : 0; /* or more, when it is measured */
+    }
+    return true;
+}
+
+/* Whether a dimension is that of a batch, rather than the length of something. */
+static bool is_batch(const struct program *p, int symbol)
+{
+    const struct program_region *r = &p->regions[0];
+    for (int i = 0; i < r->nparams; i++) {
+        const struct type *t = &p->slots[r->params[i]].type;
+        if (t->rank > 1 && dim_as_symbol(&p->dims, t->dims[0]) == symbol)
+            return true;
+    }
+    return false;
+}
+
+static void find_open_dims(struct package *k)
+{
+    const struct program *p = k->p;
+    k->open = ARENA_ARRAY(&k->arena, struct open_dim, p->dims.nsymbols + 1);
+    for (int i = 0; i < p->dims.nsymbols; i++)
+        if (!p->dims.symbols[i].runtime)
+            k->open[k->nopen++] = (struct open_dim){.name = p->dims.symbols[i].name,
+                                                    .batch = is_batch(p, i),
+                                                    .limit = p->dims.symbols[i].most};
+    for (int s = 0; s < p->nslots; s++)
+        k->dynamic |= p->slots[s].kind == SLOT_DYNAMIC;
+}
+
+/* ---- files ---- */
+
+static bool make_folder(const char *path, struct diag *d)
+{
+    return mkdir(path, 0777) == 0 || errno == EEXIST ||
+           fail(d, "%s: cannot make the folder: %s", path, strerror(errno));
+}
+
+/* The folders above a file that lies below `top`. */
+static bool make_folders(struct arena *a, const char *top, const char *path, struct diag *d)
+{
+    for (const char *s = path; (s = strchr(s, '/')); s++)
+        if (!make_folder(arena_printf(a, "%s/%.*s", top, (int)(s - path), path), d))
+            return false;
+    return true;
+}
+
+static bool write_constants(struct package *k, const char *path, struct diag *d)
+{
+    static const char zeros[CONSTANT_ALIGN];
+    struct out_file o;
+    if (!out_open(&o, path, d))
+        return false;
+    for (int i = 0; i < k->p->nslots; i++) {
+        const struct slot *s = &k->p->slots[i];
+        if (s->kind != SLOT_CONST || s->type.dtype == DT_STR)
+            continue;
+        struct tensor made = {.kind = VK_NONE};
+        bool make = !s->data.data && s->maker;
+        if (make && !constant_make(s, &made, d)) {
+            out_abandon(&o);
+            return false;
+        }
+        const void *data = make ? made.data : s->data.data;
+        size_t bytes = tensor_bytes(&s->data), rest = (CONSTANT_ALIGN - bytes % CONSTANT_ALIGN);
+        fwrite(data, 1, bytes, o.f);
+        fwrite(zeros, 1, rest % CONSTANT_ALIGN, o.f);
+        tensor_free(&made);
+    }
+    fwrite(zeros, 1, k->constants_size ? 0 : 1, o.f);
+    return out_commit(&o, d);
+}
+
+static bool encode(struct package *k, struct diag *d)
+{
+    struct codec c = codec_writer("program", &k->arena, d);
+    k->at = program_constants(k->p, &k->arena, &k->constants_size);
+    code_whole_program(&c, (struct program *)k->p, k->at, NULL); /* writing only reads it */
+    k->code = c.out, k->code_size = c.at;
+    return !c.failed;
+}
+
+static bool write_text(const struct package *k, const char *file, const bool *sources,
+                       void (*text)(const struct package *k, FILE *f), struct diag *d)
+{
+    struct arena a = {0};
+    struct out_file o;
+    bool ok = out_open(&o, arena_printf(&a, "%s/%s", k->o->folder, file), d);
+    if (ok && text)
+        text(k, o.f);
+    else if (ok)
+        write_makefile(k, sources, o.f);
+    ok = ok && out_commit(&o, d);
+    arena_free(&a);
+    return ok;
+}
+
+static bool write_sources(struct package *k, const bool *needed, struct diag *d)
+{
+    const char *top = arena_printf(&k->arena, "%s/xrt", k->o->folder);
+    if (!make_folder(top, d))
+        return false;
+    for (int i = 0; i < ncore_files; i++) {
+        const struct core_file *f = &core_files[i];
+        if (needed[i] && (!make_folders(&k->arena, top, f->path, d) ||
+                          !file_write_all(arena_printf(&k->arena, "%s/%s", top, f->path), f->text,
+                                          (size_t)(f->end - f->text), d)))
+            return false;
+    }
+    return true;
+}
+
+static bool write_package(struct package *k, struct diag *d)
+{
+    struct mapped_file constants;
+    struct arena *a = &k->arena;
+    const char *bin = arena_printf(a, "%s/%s.bin", k->o->folder, k->name);
+    if (!make_folder(k->o->folder, d) || !write_constants(k, bin, d) ||
+        !file_map(&constants, bin, d))
+        return false;
+    k->constants = constants.data;
+    k->in_c = k->o->amalgamate || k->constants_size <= MOST_IN_C;
+    k->bin = k->in_c ? "" : arena_printf(a, "%s.bin", k->name);
+    bool ok = measure_context(k, d);
+    if (ok) {
+        bool *needed = sources_needed(k->use, a);
+        ok = write_sources(k, needed, d) &&
+             write_text(k, arena_printf(a, "%s_use.h", k->name), NULL, write_use, d) &&
+             write_text(k, arena_printf(a, "%s.h", k->name), NULL, write_header, d) &&
+             write_text(k, arena_printf(a, "%s.c", k->name), NULL, write_source, d) &&
+             write_text(k, "Makefile", needed, NULL, d);
+    }
+    file_unmap(&constants);
+    if (k->in_c || !ok)
+        unlink(bin);
+    return ok;
+}
+
+bool standalone_write(struct program *p, const struct standalone_options *o, struct diag *d)
+{
+    struct package k = {.o = o, .p = p};
+    if (o->threads)
+        return fail(d, "--threads: the model's functions run on the thread that calls them");
+    k.name = identifier(&k.arena, o->model);
+    k.upper = upper(&k.arena, k.name);
+    find_open_dims(&k);
+    bool ok = read_isa(&k, d) && check_program(&k, d) && encode(&k, d);
+    if (ok) {
+        k.use = use_find(p, &k.arena);
+        ok = write_package(&k, d);
+    }
+    arena_free(&k.arena);
+    return ok;
+}

@@ -1,0 +1,70 @@
+/*
+ * `xcc MODEL --standalone DIR`: a model as C sources that need nothing but a C compiler and libm.
+ *
+ *     DIR/NAME.h       the functions, with the model's shapes
+ *     DIR/NAME.c       its program; its weights where they are small, else beside it in NAME.bin
+ *     DIR/NAME_use.h   which rows of the runtime's tables it uses (neff/base/use.h)
+ *     DIR/xrt/         the runtime's sources, as far as it needs them
+ *     DIR/Makefile     makes libNAME.a: one object that shows the names of NAME.h alone
+ */
+#ifndef FRONTEND_STANDALONE_STANDALONE_H
+#define FRONTEND_STANDALONE_STANDALONE_H
+
+#include "frontend/standalone/use.h"
+
+#include <stdio.h>
+
+struct standalone_options {
+    const char *model; /* its file's name */
+    const char *folder;
+    const char *isa; /* instruction sets, separated by commas; NULL: all */
+    bool threads;    /* asked for */
+    bool amalgamate; /* weights of any size in C */
+};
+
+/* Writes the folder. The program's constants are made if they are not. */
+bool standalone_write(struct program *p, const struct standalone_options *o, struct diag *d);
+
+/* ---- between the files ---- */
+
+/* A dimension that the caller sets. */
+struct open_dim {
+    const char *name;
+    bool batch;    /* it comes first */
+    int64_t limit; /* the model takes no more; 0: anything */
+    int64_t most;  /* the size that context_size allows for */
+};
+enum { MOST_BATCH = 8, MOST_LENGTH = 128 }; /* of such, where the model takes them */
+
+/* What the text of the files is made of. */
+struct package {
+    struct arena arena;
+    const struct standalone_options *o;
+    const struct program *p;
+    const char *name, *upper; /* "digits", "DIGITS" */
+    struct used *use;
+    const char *isa; /* checked: between spaces */
+    int nopen;
+    struct open_dim *open;
+    size_t *room;        /* per output that only running sizes: bytes */
+    const uint8_t *code; /* neff/isa/program_code.h */
+    size_t code_size;
+    uint64_t *at; /* of constants */
+    uint64_t constants_size;
+    const void *constants; /* NULL: not in memory */
+    size_t context_size;
+    bool in_c;       /* constants are in NAME.c */
+    const char *bin; /* NAME.bin where constants are not in C, else "" */
+    bool dynamic;    /* memory of a run depends on its data */
+};
+
+/* Bytes of the context's memory, found by running the model on zeros (measure.c). */
+bool measure_context(struct package *k, struct diag *d);
+
+/* Text of the files (text.c). */
+void write_header(const struct package *k, FILE *f);
+void write_source(const struct package *k, FILE *f);
+void write_use(const struct package *k, FILE *f);
+void write_makefile(const struct package *k, const bool *sources, FILE *f);
+
+#endif

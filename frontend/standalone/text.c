@@ -1,0 +1,336 @@
+/*
+ * The text of the files but for the runtime's sources.
+ */
+#include "frontend/standalone/sources.h"
+#include "frontend/standalone/standalone.h"
+
+#include "neff/base/version.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- the header ---- */
+
+/* What an element is in C; numbers of other widths are bit patterns. */
+static const char *c_type(int dtype)
+{
+    static const char *const types[DT_END] = {
+        [DT_F32] = "float",    [DT_F64] = "double",   [DT_I8] = "int8_t",    [DT_U8] = "uint8_t",
+        [DT_I16] = "int16_t",  [DT_U16] = "uint16_t", [DT_I32] = "int32_t",  [DT_U32] = "uint32_t",
+        [DT_I64] = "int64_t",  [DT_U64] = "uint64_t", [DT_BOOL] = "uint8_t", [DT_F16] = "uint16_t",
+        [DT_BF16] = "uint16_t"};
+    if (types[dtype])
+        return types[dtype];
+    return dtype_bytes(dtype) == 1 ? "uint8_t" : dtype_bytes(dtype) == 8 ? "float" : "double";
+}
+
+/* Of a comment. */
+static const char *plain(const char *name, struct arena *a)
+{
+    char *s = arena_strdup(a, name);
+    for (char *c = s; *c; c++)
+        if ((unsigned char)*c < ' ' || (*c == '*' && c[1] == '/') || (*c == '/' && c[1] == '*'))
+            *c = '_';
+    return s;
+}
+
+static void write_tensor(const struct package *k, const char *list, int i, const char *name,
+                         const struct type *t, struct arena *a, FILE *f)
+{
+    const char *part = list[0] == 'i' ? "INPUT" : "OUTPUT";
+    const struct program *p = k->p;
+    int64_t count = 1;
+    for (int j = 0; j < t->rank && count >= 0; j++)
+        count = dim_is_const(t->dims[j]) ? count * t->dims[j] : -1;
+    fprintf(f, "/* %ss[%d]: '%s', %s, elements of %s */\n", list, i, plain(name, a),
+            plain(type_text(&p->dims, a, t), a), c_type(t->dtype));
+    if (t->rank >= 0 && count >= 0)
+        fprintf(f, "#define %s_%s_%d_COUNT %" PRId64 "\n", k->upper, part, i, count);
+    if (*part == 'O' && k->room[i])
+        fprintf(f,
+                "#ifndef %s_OUTPUT_%d_BYTES /* of its memory: only running tells how many it takes */\n"
+                "#define %s_OUTPUT_%d_BYTES %zu\n#endif\n",
+                k->upper, i, k->upper, i, k->room[i]);
+}
+
+static void write_tensors(const struct package *k, FILE *f)
+{
+    const struct program_region *r = &k->p->regions[0];
+    struct arena a = {0};
+    for (int i = 0; i < r->nparams; i++)
+        write_tensor(k, "input", i, k->p->slots[r->params[i]].name, &k->p->slots[r->params[i]].type,
+                     &a, f);
+    for (int i = 0; i < r->nresults; i++)
+        write_tensor(k, "output", i, k->p->output_names[i], &k->p->slots[r->results[i]].type, &a,
+                     f);
+    for (int i = 0; i < k->nopen; i++)
+        fprintf(f, "/* symbols[%d]: '%s', up to %" PRId64 " in %s_CONTEXT_SIZE bytes */\n", i,
+                plain(k->open[i].name, &a), k->open[i].most, k->upper);
+    fprintf(f, "enum { %s_INPUTS = %d, %s_OUTPUTS = %d, %s_SYMBOLS = %d };\n", k->upper, r->nparams,
+            k->upper, r->nresults, k->upper, k->nopen);
+    arena_free(&a);
+}
+
+void write_header(const struct package *k, FILE *f)
+{
+    const char *n = k->name, *u = k->upper;
+    fprintf(f, "/*\n * %s: a compiled model, made by xcc %s.\n *\n", n, xcc_version_text);
+    fprintf(f, " *     static char memory[%s_CONTEXT_SIZE];\n", u);
+    fprintf(f, " *     struct %s *m = %s_init(memory, sizeof memory);\n", n, n);
+    if (k->nopen)
+        fprintf(f, " *     %s_bind(m, symbols);\n", n);
+    fprintf(f, " *     %s_run(m, inputs, outputs);\n *\n", n);
+    fprintf(
+        f,
+        " * All memory is the caller's. A context belongs to one thread at a time; any number of\n"
+        " * them may be used at once. Nothing is read but the arguments, and nothing is freed.\n"
+        " */\n");
+    fprintf(f, "#ifndef %s_H\n#define %s_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n", u, u);
+    fprintf(f, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n/* Tensors are dense, row-major, and "
+               "aligned to their elements. */\n");
+    write_tensors(k, f);
+    fprintf(f, "\n/* Bytes of memory that a context needs%s. */\n",
+            k->dynamic ? ", about: results of unknown size may need more" : "");
+    fprintf(f, "#define %s_CONTEXT_SIZE %zu\nsize_t %s_context_size(void);\n\n", u, k->context_size,
+            n);
+    fprintf(f, "/* A context in this memory. NULL after a failure: %s_error(NULL) says why. */\n",
+            n);
+    fprintf(f, "struct %s;\nstruct %s *%s_init(void *memory, size_t size);\n", n, n, n);
+    if (k->nopen)
+        fprintf(f,
+                "/* Sets the sizes that the model leaves open, before the first run and whenever "
+                "they change. 0, or\n   not 0 after a failure. */\n"
+                "int %s_bind(struct %s *m, const int64_t *symbols);\n",
+                n, n);
+    fprintf(f,
+            "/* Reads the inputs, writes the outputs; an output that is NULL is not wanted. 0, or "
+            "not 0 after a\n   failure. */\n");
+    fprintf(f, "int %s_run(struct %s *m, const void *const *inputs, void *const *outputs);\n", n,
+            n);
+    fprintf(f,
+            "/* Bytes of an output. */\nsize_t %s_output_bytes(const struct %s *m, int output);\n",
+            n, n);
+    fprintf(
+        f,
+        "/* The rank of an output of the last run, and its dimensions (at most 12); -1: there is "
+        "none. */\nint %s_output_dims(const struct %s *m, int output, int64_t *dims);\n",
+        n, n);
+    fprintf(f, "/* Why the last call failed, in English; \"\" when it did not. */\n");
+    fprintf(f, "const char *%s_error(const struct %s *m);\n", n, n);
+    fprintf(f, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
+}
+
+/* ---- the source ---- */
+
+static void write_words(const uint8_t *data, size_t size, FILE *f)
+{
+    enum { PER_LINE = 5 };
+    for (size_t i = 0; i < size; i += 8) {
+        uint64_t w = 0;
+        for (size_t b = 0; b < 8 && i + b < size; b++)
+            w |= (uint64_t)data[i + b] << (8 * b);
+        fprintf(f, "%s0x%" PRIx64 ",", i / 8 % PER_LINE ? " " : "\n    ", w);
+    }
+}
+
+static void write_data(const struct package *k, FILE *f)
+{
+    fprintf(f, "#if defined __BYTE_ORDER__ && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__\n"
+               "#error \"the model's data is for little-endian processors\"\n#endif\n\n");
+    fprintf(f, "static const uint64_t program[] = {");
+    write_words(k->code, k->code_size, f);
+    fprintf(f, "\n};\n\n");
+    if (k->in_c) {
+        fprintf(f, "static const uint64_t constants[] __attribute__((aligned(64))) = {");
+        write_words(k->constants, k->constants_size ? k->constants_size : 1, f);
+        fprintf(f, "\n};\n\n");
+        return;
+    }
+    fprintf(f, "extern const char %s_constants[];\n", k->name);
+    fprintf(f,
+            "__asm__(\".section .rodata.%s_constants,\\\"a\\\"\\n\"\n"
+            "        \".balign 64\\n\"\n"
+            "        \".hidden %s_constants\\n\"\n"
+            "        \".globl %s_constants\\n\"\n"
+            "        \"%s_constants: .incbin \\\"%s.bin\\\"\\n\"\n"
+            "        \".previous\\n\");\n#define constants %s_constants\n\n",
+            k->name, k->name, k->name, k->name, k->name, k->name);
+}
+
+void write_source(const struct package *k, FILE *f)
+{
+    const char *n = k->name;
+    fprintf(f, "/* Made by xcc %s: the program, the weights, and the functions of %s.h. */\n",
+            xcc_version_text, n);
+    fprintf(f, "#pragma GCC visibility push(default)\n#include \"%s.h\"\n", n);
+    fprintf(f, "#pragma GCC visibility pop\n\n#include \"runtime/standalone/standalone.h\"\n\n");
+    write_data(k, f);
+    fprintf(f, "static const size_t room[] = {");
+    for (int i = 0; i < k->p->regions[0].nresults; i++)
+        if (k->room[i])
+            fprintf(f, "%s_OUTPUT_%d_BYTES, ", k->upper, i);
+        else
+            fprintf(f, "0, ");
+    fprintf(
+        f, "0};\nstatic const struct standalone_model model = {program, %zu, constants, room};\n\n",
+        k->code_size);
+    fprintf(f, "size_t %s_context_size(void)\n{\n    return %s_CONTEXT_SIZE;\n}\n\n", n, k->upper);
+    fprintf(f,
+            "struct %s *%s_init(void *memory, size_t size)\n{\n"
+            "    return (struct %s *)standalone_init(&model, memory, size);\n}\n\n",
+            n, n, n);
+    if (k->nopen)
+        fprintf(f,
+                "int %s_bind(struct %s *m, const int64_t *symbols)\n{\n"
+                "    return standalone_bind((struct standalone *)m, symbols);\n}\n\n",
+                n, n);
+    fprintf(f,
+            "int %s_run(struct %s *m, const void *const *inputs, void *const *outputs)\n{\n"
+            "    return standalone_run((struct standalone *)m, inputs, outputs);\n}\n\n",
+            n, n);
+    fprintf(f,
+            "size_t %s_output_bytes(const struct %s *m, int output)\n{\n"
+            "    return standalone_output_bytes((const struct standalone *)m, output);\n}\n\n",
+            n, n);
+    fprintf(f,
+            "int %s_output_dims(const struct %s *m, int output, int64_t *dims)\n{\n"
+            "    return standalone_output_dims((const struct standalone *)m, output, dims);\n}\n\n",
+            n, n);
+    fprintf(f,
+            "const char *%s_error(const struct %s *m)\n{\n"
+            "    return standalone_error((const struct standalone *)m);\n}\n",
+            n, n);
+}
+
+/* ---- what is used ---- */
+
+static bool has_isa(const struct package *k, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *s = k->isa; (s = strchr(s, ' ')) && s[1]; s++)
+        if (!strncmp(s + 1, name, n) && s[1 + n] == ' ')
+            return true;
+    return false;
+}
+
+static const char *const x86_sets[] = {"avx2", "avx512", "avx512vnni", "avx512bf16"};
+enum { X86_SETS = sizeof x86_sets / sizeof *x86_sets };
+
+void write_use(const struct package *k, FILE *f)
+{
+    fprintf(f, "/* Made by xcc %s: what %s uses of the runtime's tables (neff/base/use.h). */\n",
+            xcc_version_text, k->name);
+    for (int i = 0; i < k->use->count; i++)
+        fprintf(f, "#define USE_%s 1\n", k->use->names[i]);
+    if (has_isa(k, "portable"))
+        fprintf(f, "#define USE_ISA_portable 1\n");
+    else if (has_isa(k, "neon"))
+        fprintf(f, "#if defined __ARM_NEON\n#define USE_ISA_portable 1\n#endif\n");
+    fprintf(f, "#if KERNELS_X86\n");
+    for (int i = 0; i < X86_SETS; i++)
+        if (has_isa(k, x86_sets[i]))
+            fprintf(f, "#define USE_ISA_%s 1\n", x86_sets[i]);
+    fprintf(f, "#endif\n");
+}
+
+/* ---- the Makefile ---- */
+
+struct family {
+    const char *name, *use;
+};
+static const struct family families[] = {{"rows", NULL},
+                                         {"images", "FAMILY_images"},
+                                         {"products", "FAMILY_products"},
+                                         {"integers", "FAMILY_integers"},
+                                         {"exact", "FAMILY_exact"}};
+enum { FAMILIES = sizeof families / sizeof *families };
+
+/* Of a variant, the one whose kernels of each family it has (kernels.def). */
+static const struct {
+    const char *name, *of[FAMILIES];
+} variants[] = {
+#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base)                          \
+    {#name, {#base, #dots, #dots, #integer_dots, #exact_base}},
+#include "runtime/kernels/kernels.def"
+};
+
+static bool wanted(const struct package *k, int family, const char *variant)
+{
+    if (families[family].use && !use_has(k->use, families[family].use))
+        return false;
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
+        if ((has_isa(k, variants[v].name) ||
+             (!strcmp(variants[v].name, "portable") && has_isa(k, "neon"))) &&
+            !strcmp(variants[v].of[family], variant))
+            return true;
+    return false;
+}
+
+static void write_kernel_objects(const struct package *k, const char *variant, FILE *f)
+{
+    for (int i = 0; i < FAMILIES; i++)
+        if (wanted(k, i, variant))
+            fprintf(f, "OBJECTS += xrt/runtime/kernels/%s_%s.o\n", families[i].name, variant);
+}
+
+static void write_kernel_rules(const struct package *k, const char *variant, const char *flags,
+                               FILE *f)
+{
+    for (int i = 0; i < FAMILIES; i++)
+        if (wanted(k, i, variant))
+            fprintf(f,
+                    "xrt/runtime/kernels/%s_%s.o: xrt/runtime/kernels/family_%s.c\n"
+                    "\t$(CC) $(CFLAGS) $(KERNEL_OPT) $(XRT_FLAGS) -DVARIANT=%s %s -c -o $@ $<\n",
+                    families[i].name, variant, families[i].name, variant, flags);
+}
+
+#define AVX2   "-mavx2 -mfma -mf16c"
+#define AVX512 AVX2 " -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512"
+static const char *const flags_of[X86_SETS] = {AVX2, AVX512, AVX512 " -mavx512vnni",
+                                               AVX512 " -mavx512vnni -mavx512bf16"};
+
+void write_makefile(const struct package *k, const bool *sources, FILE *f)
+{
+    const char *n = k->name;
+    fprintf(f, "# Made by xcc %s. make: lib%s.a; link with it and -lm.\n", xcc_version_text, n);
+    fprintf(f, "# make CC=musl-gcc, or CC=aarch64-linux-gnu-gcc LD=... for another processor. "
+               "ONE_OBJECT=no where the\n# linker has no -r --gc-sections.\n\n");
+    fprintf(f, "LD = $(CC) -nostdlib -r\nOBJCOPY = objcopy\nOPT = -O2\nKERNEL_OPT = -O3\n"
+               "CFLAGS = -w\nONE_OBJECT = yes\n\n");
+    fprintf(f,
+            "XRT_FLAGS = -std=gnu11 -I. -Ixrt -DXRT_USE='\"%s_use.h\"' -fvisibility=hidden "
+            "-ffunction-sections -fdata-sections \\\n    -ffp-contract=off -fno-math-errno "
+            "-fno-asynchronous-unwind-tables -fPIC -Dmalloc=mem_malloc -Dcalloc=mem_calloc \\\n"
+            "    -Drealloc=mem_realloc -Dfree=mem_free -Daligned_alloc=mem_aligned_alloc "
+            "-Dposix_memalign=mem_posix_memalign\n\n",
+            n);
+    fprintf(f, "OBJECTS = %s.o", n);
+    for (int i = 0; i < ncore_files; i++)
+        if (sources[i] && source_is_unit(&core_files[i]))
+            fprintf(f, " \\\n    xrt/%.*s.o", (int)strlen(core_files[i].path) - 2,
+                    core_files[i].path);
+    fprintf(f, "\n");
+    write_kernel_objects(k, "portable", f);
+    fprintf(f, "ifneq ($(filter x86_64%%,$(shell $(CC) -dumpmachine)),)\nXRT_FLAGS += "
+               "-DKERNELS_X86=1\n");
+    for (int i = 0; i < X86_SETS; i++)
+        write_kernel_objects(k, x86_sets[i], f);
+    fprintf(f, "else\nXRT_FLAGS += -DKERNELS_X86=0\nendif\n\n");
+    fprintf(f, "lib%s.a: $(OBJECTS)\n\trm -f $@\nifeq ($(ONE_OBJECT),yes)\n", n);
+    fprintf(f,
+            "\t$(LD) -Wl,--gc-sections -Wl,-u,%s_init -Wl,-u,%s_run -Wl,-u,%s_error "
+            "-Wl,-u,%s_context_size \\\n\t    %s%s%s-Wl,-u,%s_output_bytes "
+            "-Wl,-u,%s_output_dims -Wl,-e,%s_init -o %s_all.o $(OBJECTS)\n",
+            n, n, n, n, k->nopen ? "-Wl,-u," : "", k->nopen ? n : "", k->nopen ? "_bind " : "", n,
+            n, n, n);
+    fprintf(f,
+            "\t$(OBJCOPY) --localize-hidden %s_all.o\n\t$(AR) rcs $@ %s_all.o\nelse\n"
+            "\t$(AR) rcs $@ $(OBJECTS)\nendif\n\n",
+            n, n);
+    fprintf(f, "%s.o: %s.h %s_use.h %s\n", n, n, n, k->bin);
+    fprintf(f, ".c.o:\n\t$(CC) $(CFLAGS) $(OPT) $(XRT_FLAGS) -c -o $@ $<\n");
+    write_kernel_rules(k, "portable", "", f);
+    for (int i = 0; i < X86_SETS; i++)
+        write_kernel_rules(k, x86_sets[i], flags_of[i], f);
+    fprintf(f, "\nclean:\n\trm -f lib%s.a %s_all.o $(OBJECTS)\n.PHONY: clean\n", n, n);
+}

@@ -1,0 +1,351 @@
+#include "frontend/standalone/use.h"
+
+#include "runtime/exec/engine.h"
+#include "runtime/kernels/kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool use_has(const struct used *u, const char *name)
+{
+    for (int i = 0; i < u->count; i++)
+        if (!strcmp(u->names[i], name))
+            return true;
+    return false;
+}
+
+void use_add(struct used *u, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *name = arena_vprintf(u->arena, fmt, ap);
+    va_end(ap);
+    if (use_has(u, name))
+        return;
+    ARENA_GROW(u->arena, u->names, u->count, u->cap);
+    u->names[u->count++] = name;
+}
+
+/* ---- names of the kernel tables' rows ---- */
+
+static const char *const activations[] = {
+#define KERNEL_ACTIVATION(name, parameters, ulp, floor, low, high) #name,
+#include "runtime/kernels/kernels.def"
+};
+static const char *const binaries[] = {
+#define KERNEL_BINARY(name) #name,
+#include "runtime/kernels/kernels.def"
+};
+static const char *const comparisons[] = {
+#define KERNEL_COMPARE(name, operator) #name,
+#include "runtime/kernels/kernels.def"
+};
+static const char *const reductions[] = {
+#define KERNEL_REDUCE(name, start, step) #name,
+#include "runtime/kernels/kernels.def"
+};
+static const char *const type_names[DT_END] = {
+    [DT_BOOL] = "BOOL", [DT_I8] = "I8",   [DT_U8] = "U8",   [DT_I16] = "I16",
+    [DT_U16] = "U16",   [DT_I32] = "I32", [DT_U32] = "U32", [DT_I64] = "I64",
+    [DT_U64] = "U64",   [DT_F32] = "F32", [DT_F64] = "F64"};
+
+static const char *const members[INSN_COUNT] = {
+#define USES(insn, list) [INSN_##insn] = list,
+#include "frontend/standalone/use.def"
+};
+
+static void add_members(struct used *u, const char *list)
+{
+    for (const char *s = list; s && *s;) {
+        size_t n = strcspn(s, " ");
+        use_add(u, "KERNEL_%.*s", (int)n, s);
+        s += n + (s[n] == ' ');
+    }
+}
+
+static void add_activation(struct used *u, const char *name)
+{
+    use_add(u, "ACTIVATION_%s", name);
+    use_add(u, "ACTIVATE_%s", name);
+}
+
+/* ---- functions ---- */
+
+static void add_binary(struct used *u, const char *name)
+{
+    use_add(u, "BINARY_%s", name);
+    if (!strcmp(name, "sub") || !strcmp(name, "div"))
+        use_add(u, "BINARY_r%s", name);
+}
+
+static void add_function(struct used *u, int op)
+{
+    struct diag ignored = {0};
+    struct alu alu;
+    use_add(u, "OP_%s", op_name((enum op)op));
+    if (!alu_find(&alu, op, false, 0, 0, &ignored))
+        return;
+    if (alu.kind == ALU_ACTIVATION)
+        add_activation(u, activations[alu.index]);
+    else if (alu.kind == ALU_BINARY)
+        add_binary(u, binaries[alu.index]);
+    else if (alu.kind == ALU_COMPARE)
+        use_add(u, "COMPARE_%s", comparisons[alu.index]);
+    else if (alu.kind == ALU_SCALAR)
+        use_add(u, "EW_%s", op_name((enum op)op));
+    if (alu_reduce(op) != REDUCE_COUNT)
+        use_add(u, "REDUCE_%s", reductions[alu_reduce(op)]);
+}
+
+/* A function of integers: its scalar row, and the kernels of the types. */
+static void add_integer_function(struct used *u, int op)
+{
+    use_add(u, "EW_%s", op_name((enum op)op));
+    use_add(u, "INTEGER_%s", op_name((enum op)op));
+}
+
+/* ---- element types ---- */
+
+static void add_types(struct used *u, const bool *types)
+{
+    static const struct {
+        int type;
+        const char *name;
+    } narrow[] = {
+        {DT_BF16, "bf16"}, {DT_F16, "f16"}, {DT_I8, "i8"}, {DT_U8, "u8"}, {DT_I32, "i32"}};
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
+        if (types[narrow[i].type] || (narrow[i].type == DT_U8 && types[DT_BOOL])) {
+            use_add(u, "CONVERT_f32_from_%s", narrow[i].name);
+            use_add(u, "CONVERT_%s_from_f32", narrow[i].name);
+        }
+    for (int t = 0; t < DT_END; t++)
+        if (types[t] && type_names[t] && t != DT_F32 && t != DT_F64) {
+            use_add(u, "INTEGERS_%s", type_names[t]);
+        }
+}
+
+/* Conversions between types that instructions or calls may convert. */
+static void add_casts(struct used *u, const bool *from, const bool *to)
+{
+    for (int x = 0; x < DT_END; x++)
+        for (int y = 0; y < DT_END; y++)
+            if (x != y && from[x] && to[y] && type_names[x] && type_names[y])
+                use_add(u, "CAST_%s_%s", type_names[y], type_names[x]);
+}
+
+/* ---- instructions ---- */
+
+static bool moves(int op)
+{
+    return op == INSN_tensor_copy || op == INSN_dma_copy || op == INSN_dma_transpose ||
+           op == INSN_nc_transpose || op == INSN_dma_gather;
+}
+
+static bool is_float(int type)
+{
+    return type == DT_F32 || type == DT_BF16 || type == DT_F16;
+}
+
+/* The heights of blocks that so many rows are cut into (runtime/kernels/gemm.inc). */
+static void add_heights(struct used *u, int64_t rows)
+{
+    for (int most = 6; most <= 7 && rows > 0; most++) {
+        int64_t blocks = (rows + most - 1) / most;
+        use_add(u, "GEMM_ROWS_%d", (int)(rows / blocks));
+        if (rows % blocks)
+            use_add(u, "GEMM_ROWS_%d", (int)(rows / blocks) + 1);
+    }
+}
+
+/* Of the counts that a dim of tiles can have. */
+static void add_rows(struct used *u, const struct ap_dim *dim)
+{
+    enum { LOOK_AT = 4096 };
+    const struct ap_clip *c = dim->clip;
+    if (!dim_is_const(dim->count) || (c && (!dim_is_const(c->limit) || !dim_is_const(c->factor))))
+        for (int rows = 1; rows <= 4; rows *= 2)
+            use_add(u, "GEMM_ROWS_%d", rows);
+    if (dim_is_const(dim->count))
+        add_heights(u, dim->count);
+    if (!c || !dim_is_const(c->limit) || !dim_is_const(c->factor) || !dim_is_const(dim->count))
+        return;
+    for (int64_t v = 0, left = c->limit; left > 0 && v < LOOK_AT; v++, left -= c->factor)
+        add_heights(u, left < dim->count ? left : dim->count);
+}
+
+static void add_product(struct used *u, const struct insn *n)
+{
+    const struct ap *y = &n->ap[AP(nc_matmul, dst)];
+    for (int i = y->rank > 1 ? y->rank - 2 : 0; i < y->rank; i++) /* they may be exchanged */
+        if (i == y->rank - 2 || n->imm[IMM(nc_matmul, packing)].base == 0)
+            add_rows(u, &y->dim[i]);
+    const struct ap *w = &n->ap[AP(nc_matmul, stationary)], *x = &n->ap[AP(nc_matmul, moving)];
+    bool packed = dim_is_const(n->imm[IMM(nc_matmul, packing)].base) &&
+                  n->imm[IMM(nc_matmul, packing)].base != 0;
+    bool bf16 = w->dtype == DT_BF16 && (packed || x->dtype == DT_BF16);
+    use_add(u, "KERNEL_%s", bf16 ? "gemm_bf16" : w->dtype == DT_I8 ? "gemm_u8s8" : "gemm_f32");
+    if (!packed && w->dtype == DT_I8)
+        use_add(u, "KERNEL_gemm_f32");
+}
+
+/* Which of the forms of conv.inc; others have one for all. */
+static void add_depthwise(struct used *u, const struct insn *n)
+{
+    const struct ap *w = &n->ap[AP(depthwise_conv, weights)];
+    dim_t width = w->rank == 3 ? w->dim[1].count : 0,
+          stride = n->imm[IMM(depthwise_conv, stride_w)].base;
+    if (width > 0 && dim_is_const(stride))
+        use_add(u, "DEPTHWISE_%lld", (long long)(width * 10 + stride));
+    if (n->ap[AP(depthwise_conv, image)].dtype == DT_BF16)
+        use_add(u, "DEPTHWISE_bf16");
+}
+
+/* Whole numbers in or out of tiles of floats. */
+static bool may_be_affine(const struct insn *n, const bool *types)
+{
+    bool takes = n->op == INSN_activation || n->op == INSN_tensor_copy ||
+                 n->op == INSN_tensor_scalar || n->op == INSN_dma_copy;
+    return takes && (types[DT_U8] || types[DT_I8]);
+}
+
+static void add_insn(struct used *u, const struct insn *n)
+{
+    const struct insn_info *info = insn_info(n->op);
+    bool types[DT_END] = {false}, integers = false;
+    use_add(u, "INSN_%s", info->name);
+    add_members(u, members[n->op]);
+    for (int i = 0; i < info->naps; i++)
+        if (n->ap[i].mem != MEM_NONE) {
+            types[n->ap[i].dtype] = true;
+            integers |= !is_float(n->ap[i].dtype);
+        }
+    add_types(u, types);
+    if (moves(n->op) || n->op == INSN_tensor_tensor)
+        add_casts(u, types, types);
+    if (may_be_affine(n, types))
+        use_add(u, "KERNEL_affine");
+    if (n->op == INSN_nc_matmul)
+        add_product(u, n);
+    if (n->op == INSN_depthwise_conv)
+        add_depthwise(u, n);
+    bool any_height = n->op == INSN_quantized_matmul || n->op == INSN_weight_only_matmul ||
+                      n->op == INSN_recurrence;
+    for (int rows = 1; any_height && rows <= 7; rows++)
+        use_add(u, "GEMM_ROWS_%d", rows);
+    if (n->op == INSN_activation && n->ap[AP(activation, sum)].mem != MEM_NONE)
+        use_add(u, "REDUCE_sum");
+    if (n->op == INSN_range_select)
+        use_add(u, "REDUCE_max");
+    if (n->op == INSN_tensor_scalar || n->op == INSN_tensor_alu)
+        add_activation(u, "clip");
+    for (int i = 0; i < info->nfuncs; i++) {
+        add_function(u, n->func[i]);
+        if (integers || n->op == INSN_tensor_alu || n->op == INSN_scatter)
+            add_integer_function(u, n->func[i]);
+    }
+    if (n->op != INSN_tensor_reduce)
+        return;
+    enum kernel_reduce f = alu_reduce(n->func[FUNC(tensor_reduce, op)]);
+    if (f == REDUCE_COUNT)
+        use_add(u, "EW_%s", op_name((enum op)n->func[FUNC(tensor_reduce, op)]));
+    else
+        use_add(u, "REDUCE_ROWS_%s", reductions[f]);
+    if (f == REDUCE_sum_square || f == REDUCE_sum_abs) {
+        use_add(u, "REDUCE_ROWS_sum");
+        use_add(u, "REDUCE_sum");
+    }
+}
+
+/* ---- calls ---- */
+
+static void add_type(const struct program *p, int slot, bool *types)
+{
+    if (slot >= 0 && p->slots[slot].type.kind == VK_TENSOR)
+        types[p->slots[slot].type.dtype] = true;
+}
+
+static void add_call(struct used *u, const struct program *p, const struct call *k)
+{
+    bool in[DT_END] = {false}, out[DT_END] = {false};
+    use_add(u, "OP_%s", op_name(k->op));
+    use_add(u, "CALL_%s", op_name(k->op));
+    for (int i = 0; i < k->nin; i++)
+        add_type(p, k->in[i], in);
+    for (int i = 0; i < k->nout; i++)
+        add_type(p, k->out[i], out);
+    add_types(u, in);
+    add_types(u, out);
+    for (int t = 0; t < DT_END && k->op == OP_cumsum; t++)
+        if (in[t] && type_names[t])
+            use_add(u, "RUNNING_%s", type_names[t]);
+    if (k->op == OP_cast)
+        add_casts(u, in, out);
+    if (op_info(k->op)->flags & OPF_ELEMENTWISE)
+        add_integer_function(u, k->op);
+}
+
+/* What routines call whatever the operator: sums in double, softmaxes, and the functions that
+ * regions of reductions stand for. */
+static void add_routines(struct used *u)
+{
+    static const char *const combined[] = {"add", "mul", "max", "min", "and", "or", "xor"};
+    use_add(u, "CALLS");
+    add_members(u, "panel_f64 softmax_rows softmax_across argmax argmin transpose");
+    for (size_t i = 0; i < sizeof combined / sizeof *combined; i++) {
+        use_add(u, "OP_%s", combined[i]);
+        use_add(u, "EW_%s", combined[i]);
+    }
+}
+
+static bool has_any(const struct used *u, const char *prefix)
+{
+    for (int i = 0; i < u->count; i++)
+        if (!strncmp(u->names[i], prefix, strlen(prefix)))
+            return true;
+    return false;
+}
+
+/* Files of kernels (runtime/kernels/family_*.c) besides the rows, which every program needs. */
+static void add_families(struct used *u)
+{
+    static const char *const images[] = {"pool", "depthwise", "resize_linear", "winograd_input",
+                                         "winograd_output"};
+    static const char *const products[] = {"weight_only", "recurrent", "gemm_f32", "gemm_bf16"};
+    static const char *const integers[] = {"gemm_u8s8", "depthwise_integer"};
+#define FAMILY(name)                                                                               \
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)                                        \
+        if (has_any(u, arena_printf(u->arena, "KERNEL_%s", name[i])))                              \
+            use_add(u, "FAMILY_" #name);
+    FAMILY(images)
+    FAMILY(products)
+    FAMILY(integers)
+#undef FAMILY
+    if (has_any(u, "INTEGER_") || has_any(u, "CAST_") || has_any(u, "RUNNING_") ||
+        has_any(u, "KERNEL_panel_f64"))
+        use_add(u, "FAMILY_exact");
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+struct used *use_find(const struct program *p, struct arena *a)
+{
+    struct used *u = ARENA_NEW(a, struct used);
+    u->arena = a;
+    add_members(u, "copy");
+    add_activation(u, "copy");
+    use_add(u, "CONVERT_f32_from_u8");
+    use_add(u, "OP_identity");
+    for (int i = 0; i < p->nkernels; i++)
+        for (int j = 0; j < p->kernels[i].ninsns; j++)
+            add_insn(u, &p->kernels[i].insns[j]);
+    for (int i = 0; i < p->ncalls; i++)
+        add_call(u, p, &p->calls[i]);
+    if (p->ncalls)
+        add_routines(u);
+    add_families(u);
+    qsort(u->names, (size_t)u->count, sizeof *u->names, by_name);
+    return u;
+}

@@ -1,0 +1,19 @@
+/*
+ * What of the runtime a program uses: the rows of its tables, as neff/base/use.h takes them.
+ */
+#ifndef FRONTEND_STANDALONE_USE_H
+#define FRONTEND_STANDALONE_USE_H
+
+#include "neff/isa/program.h"
+
+struct used {
+    struct arena *arena;
+    const char **names; /* "INSN_nc_matmul", sorted, each once */
+    int count, cap;
+};
+
+struct used *use_find(const struct program *p, struct arena *a);
+void use_add(struct used *u, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool use_has(const struct used *u, const char *name);
+
+#endif

@@ -1,0 +1,281 @@
+#include "runtime/ops/xla/xla_window.h"
+
+#include <string.h>
+
+/* ---- one tap over all windows that it lies in ---- */
+
+#define KEEP_MAX(a, b) ((a) != (a) || (a) > (b) ? (a) : (b))
+#define KEEP_MIN(a, b) ((a) != (a) || (a) < (b) ? (a) : (b))
+
+#define ROW(name, T, result)                                                                       \
+    static void name(void *to, int64_t ys, const void *from, int64_t xs, int64_t n)                \
+    {                                                                                              \
+        T *y = to;                                                                                 \
+        const T *x = from;                                                                         \
+        if (ys == 1 && xs == 1)                                                                    \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                T a = y[i], b = x[i];                                                              \
+                y[i] = result;                                                                     \
+            }                                                                                      \
+        else                                                                                       \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                T a = y[i * ys], b = x[i * xs];                                                    \
+                y[i * ys] = result;                                                                \
+            }                                                                                      \
+    }
+ROW(add_f32, float, a + b)
+ROW(mul_f32, float, a *b)
+ROW(max_f32, float, KEEP_MAX(a, b))
+ROW(min_f32, float, KEEP_MIN(a, b))
+ROW(add_32, uint32_t, a + b)
+ROW(mul_32, uint32_t, a *b)
+ROW(max_i32, int32_t, KEEP_MAX(a, b))
+ROW(min_i32, int32_t, KEEP_MIN(a, b))
+ROW(max_u32, uint32_t, KEEP_MAX(a, b))
+ROW(min_u32, uint32_t, KEEP_MIN(a, b))
+
+typedef void (*row_fn)(void *y, int64_t ys, const void *x, int64_t xs, int64_t n);
+
+static const struct {
+    int dtype;
+    enum op op;
+    row_fn run;
+} rows[] = {
+    {DT_F32, OP_add, add_f32}, {DT_F32, OP_mul, mul_f32}, {DT_F32, OP_max, max_f32},
+    {DT_F32, OP_min, min_f32}, {DT_I32, OP_add, add_32},  {DT_I32, OP_mul, mul_32},
+    {DT_I32, OP_max, max_i32}, {DT_I32, OP_min, min_i32}, {DT_U32, OP_add, add_32},
+    {DT_U32, OP_mul, mul_32},  {DT_U32, OP_max, max_u32}, {DT_U32, OP_min, min_u32},
+};
+
+static row_fn find_row(int dtype, enum op op)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].dtype == dtype && rows[i].op == op)
+            return rows[i].run;
+    return NULL;
+}
+
+static bool no_base(const struct frame *f)
+{
+    for (int i = 0; i < f->rank; i++)
+        if (f->base[i] != 1)
+            return false;
+    return true;
+}
+
+/* The places of y along a dim, low..high-1, from which the tap falls inside x; where the first one
+ * sees it. */
+static int64_t seen(const struct frame *f, int i, int64_t tap, int64_t x_dim, int64_t y_dim,
+                    int64_t *low, int64_t *first)
+{
+    int64_t stride = f->stride[i], shift = tap * f->dilation[i] - f->pads[i];
+    int64_t from = shift < 0 ? (-shift + stride - 1) / stride : 0;
+    int64_t last = x_dim - 1 - shift, to = last < 0 ? 0 : last / stride + 1;
+    to = to < y_dim ? to : y_dim;
+    *low = from;
+    *first = from * stride + shift;
+    return to > from ? to - from : 0;
+}
+
+static void combine_tap(const struct frame *f, const int64_t *tap, row_fn run,
+                        const struct tensor *x, struct tensor *y)
+{
+    struct walk w;
+    int64_t dims[MAX_RANK], xs[MAX_RANK], ys[MAX_RANK], at_x = 0, at_y = 0;
+    dense_strides(x->rank, x->dims, xs);
+    dense_strides(y->rank, y->dims, ys);
+    for (int i = 0; i < f->rank; i++) {
+        int64_t low, first;
+        dims[i] = seen(f, i, tap[i], x->dims[i], y->dims[i], &low, &first);
+        if (dims[i] == 0)
+            return;
+        at_y += low * ys[i];
+        at_x += first * xs[i];
+        xs[i] *= f->stride[i];
+    }
+    walk_dims(&w, f->rank, dims, 2);
+    memcpy(w.stride[0], ys, sizeof *ys * (size_t)f->rank);
+    memcpy(w.stride[1], xs, sizeof *xs * (size_t)f->rank);
+    for (walk_start(&w); !w.done; walk_next(&w))
+        run((char *)y->data + (at_y + w.offset[0]) * 4, w.step[0],
+            (const char *)x->data + (at_x + w.offset[1]) * 4, w.step[1], w.count);
+}
+
+/* ---- running combinations: the window reaches from one end to here ---- */
+
+/* The only dim with a window, -1 when there are several; *down: it reaches to the last element. */
+static int running_dim(const struct frame *f, const struct tensor *x, bool *down)
+{
+    int at = -1;
+    for (int i = 0; i < f->rank; i++) {
+        if (f->size[i] == 1 && f->stride[i] == 1 && !f->pads[i] && !f->pads[f->rank + i])
+            continue;
+        if (at >= 0)
+            return -1;
+        at = i;
+    }
+    if (at < 0 || f->size[at] != x->dims[at] || f->stride[at] != 1 || f->dilation[at] != 1)
+        return -1;
+    int64_t before = f->pads[at], after = f->pads[f->rank + at], n = x->dims[at];
+    *down = before == 0;
+    return (before == n - 1 && after == 0) || (before == 0 && after == n - 1) ? at : -1;
+}
+
+static void combine_running(int axis, bool down, row_fn run, const struct tensor *x,
+                            struct tensor *y)
+{
+    int64_t outer = 1, inner = 1, n = x->dims[axis];
+    for (int i = 0; i < x->rank; i++) {
+        outer *= i < axis ? x->dims[i] : 1;
+        inner *= i > axis ? x->dims[i] : 1;
+    }
+    for (int64_t o = 0; o < outer; o++) {
+        char *to = (char *)y->data + o * n * inner * 4;
+        const char *from = (const char *)x->data + o * n * inner * 4;
+        for (int64_t k = 0; k < n; k++) {
+            int64_t at = down ? n - 1 - k : k, before = down ? at + 1 : at - 1;
+            if (k)
+                memcpy(to + at * inner * 4, to + before * inner * 4, (size_t)inner * 4);
+            run(to + at * inner * 4, 1, from + at * inner * 4, 1, inner);
+        }
+    }
+}
+
+bool window_combine(const struct frame *f, enum op op, const struct tensor *x, struct tensor *y)
+{
+    row_fn run = find_row(x->dtype, op);
+    int64_t tap[MAX_RANK] = {0};
+    bool down = false;
+    if (!run || !no_base(f))
+        return false;
+    int axis = running_dim(f, x, &down);
+    if (axis >= 0) {
+        combine_running(axis, down, run, x, y);
+        return true;
+    }
+    for (bool more = true; more;) {
+        combine_tap(f, tap, run, x, y);
+        more = false;
+        for (int i = f->rank - 1; i >= 0 && !more; i--) {
+            more = ++tap[i] < f->size[i];
+            tap[i] = more ? tap[i] : 0;
+        }
+    }
+    return true;
+}
+
+/* ---- the gradient ---- */
+
+/* Lanes are the elements of a last dim that has no window. */
+static bool last_is_plain(const struct frame *f, const struct tensor *x)
+{
+    int last = f->rank - 1;
+    return last >= 0 && f->size[last] == 1 && f->stride[last] == 1 && !f->pads[last] &&
+           !f->pads[f->rank + last] && x->dims[last] > 0;
+}
+
+int64_t window_scatter_room(const struct tensor *x)
+{
+    return x->rank ? 2 * x->dims[x->rank - 1] + 2 : 2;
+}
+
+#define KEEP(name, compare)                                                                        \
+    static void name(const float *restrict x, int64_t at, int64_t n, float *restrict kept,         \
+                     int32_t *restrict where)                                                      \
+    {                                                                                              \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            bool stays = kept[i] compare x[i];                                                     \
+            kept[i] = stays ? kept[i] : x[i];                                                      \
+            where[i] = stays ? where[i] : (int32_t)at;                                             \
+        }                                                                                          \
+    }
+KEEP(keep_ge, >=)
+KEEP(keep_gt, >)
+KEEP(keep_le, <=)
+KEEP(keep_lt, <)
+
+typedef void (*keep_fn)(const float *restrict x, int64_t at, int64_t n, float *restrict kept,
+                        int32_t *restrict where);
+
+static keep_fn find_keep(enum op select)
+{
+    return select == OP_ge   ? keep_ge
+           : select == OP_gt ? keep_gt
+           : select == OP_le ? keep_le
+           : select == OP_lt ? keep_lt
+                             : NULL;
+}
+
+/* The place of the window's tap in x, in rows of lanes; -1: outside. */
+static int64_t tap_place(const struct frame *f, int rank, const int64_t *window, const int64_t *tap,
+                         const int64_t *x_dims, const int64_t *strides)
+{
+    int64_t at = 0;
+    for (int i = 0; i < rank; i++) {
+        int64_t p = window[i] * f->stride[i] + tap[i] * f->dilation[i] - f->pads[i];
+        if (p < 0 || p >= x_dims[i])
+            return -1;
+        at += p * strides[i];
+    }
+    return at;
+}
+
+static bool next_place(int64_t *at, const int64_t *dims, int rank)
+{
+    for (int i = rank - 1; i >= 0; i--) {
+        if (++at[i] < dims[i])
+            return true;
+        at[i] = 0;
+    }
+    return false;
+}
+
+/* The elements kept of one window's lanes, and where. False: the window has no element. */
+static bool keep_of_window(const struct frame *f, int rank, const int64_t *window,
+                           const struct tensor *x, const int64_t *strides, int64_t lanes,
+                           keep_fn keep, float *kept, int32_t *where)
+{
+    int64_t tap[MAX_RANK] = {0};
+    bool any = false;
+    do {
+        int64_t at = tap_place(f, rank, window, tap, x->dims, strides);
+        if (at < 0)
+            continue;
+        const float *row = (const float *)x->data + at;
+        if (any) {
+            keep(row, at, lanes, kept, where);
+            continue;
+        }
+        memcpy(kept, row, sizeof *row * (size_t)lanes);
+        for (int64_t i = 0; i < lanes; i++)
+            where[i] = (int32_t)at;
+        any = true;
+    } while (next_place(tap, f->size, rank));
+    return any;
+}
+
+bool window_scatter(const struct frame *f, enum op select, enum op combine, const struct tensor *x,
+                    const struct tensor *source, struct tensor *y, int64_t *room)
+{
+    keep_fn keep = find_keep(select);
+    int64_t window[MAX_RANK] = {0}, strides[MAX_RANK];
+    if (!keep || combine != OP_add || x->dtype != DT_F32 || !no_base(f) ||
+        tensor_count(x) > INT32_MAX)
+        return false;
+    bool plain = last_is_plain(f, x);
+    int rank = f->rank - plain;
+    int64_t lanes = plain ? x->dims[f->rank - 1] : 1;
+    float *kept = (float *)room;
+    int32_t *where = (int32_t *)(room + lanes);
+    const float *from = source->data;
+    dense_strides(x->rank, x->dims, strides);
+    if (tensor_count(source) == 0)
+        return true;
+    do {
+        if (keep_of_window(f, rank, window, x, strides, lanes, keep, kept, where))
+            for (int64_t i = 0; i < lanes; i++)
+                ((float *)y->data)[where[i] + i] += from[i];
+        from += lanes;
+    } while (next_place(window, source->dims, rank));
+    return true;
+}

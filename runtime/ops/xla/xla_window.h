@@ -1,0 +1,37 @@
+/*
+ * What reductions over axes and over windows share, and windows of the common types and operators.
+ */
+#ifndef RUNTIME_OPS_XLA_WINDOW_H
+#define RUNTIME_OPS_XLA_WINDOW_H
+
+#include "runtime/ops/common/ops.h"
+#include "runtime/ops/common/walk.h"
+
+enum { MAX_PAIRS = 64 };
+
+/* Operands are n inputs of one rank, then n first values of their types: n, and the types twice. */
+bool infer_pairs(struct infer *f, int *n, int *dtypes);
+
+static inline void fill_first(struct tensor *y, const struct tensor *first)
+{
+    fill_run(y->data, first->data, tensor_count(y), dtype_bytes(y->dtype));
+}
+
+struct frame { /* a window over all dims */
+    int rank;
+    const int64_t *size, *stride, *pads, *base, *dilation;
+};
+
+/*
+ * window_typed.c, for f32 and 32-bit integers without base dilations; false when they do not take
+ * it, and nothing is done then. y is filled with first values.
+ */
+/* y = y op the elements of x in its window, for add, mul, max and min. */
+bool window_combine(const struct frame *f, enum op op, const struct tensor *x, struct tensor *y);
+/* Of each window the element that a chain of comparisons keeps: there, y += source. */
+bool window_scatter(const struct frame *f, enum op select, enum op combine, const struct tensor *x,
+                    const struct tensor *source, struct tensor *y, int64_t *room);
+/* Numbers of `room` that window_scatter asks for. */
+int64_t window_scatter_room(const struct tensor *x);
+
+#endif

@@ -1,0 +1,90 @@
+/* Places that match a regular expression, by PCRE2: the leftmost ones, and of those at one place the longest. Matching has
+ * a step limit. */
+#include "runtime/plugins/plugin.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdlib.h>
+
+enum { WORKSPACE = 20000 };
+
+struct matcher {
+    const pcre2_code *code;
+    pcre2_match_data *match;
+    pcre2_match_context *how;
+    int *workspace;
+};
+
+static pcre2_code *compile(struct str s, struct diag *d)
+{
+    int code;
+    size_t at;
+    pcre2_compile_context *how = pcre2_compile_context_create(NULL);
+    if (!how)
+        return NULL;
+    pcre2_set_newline(how, PCRE2_NEWLINE_LF);
+    pcre2_set_parens_nest_limit(how, 200);
+    pcre2_code *made =
+        pcre2_compile((PCRE2_SPTR)s.p, s.n,
+                      PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY, &code, &at, how);
+    pcre2_compile_context_free(how);
+    if (!made) {
+        unsigned char text[200] = "";
+        pcre2_get_error_message(code, text, sizeof text);
+        fail(d, "pattern '%.*s': %s at byte %zu", (int)s.n, s.p, (char *)text, at);
+    }
+    return made;
+}
+
+/* Behind an empty match the search goes on with the next character. */
+static size_t after(struct str s, size_t from, size_t to)
+{
+    if (to > from)
+        return to;
+    do
+        to++;
+    while (to < s.n && ((unsigned char)s.p[to] & 0xc0) == 0x80);
+    return to;
+}
+
+static bool find_all(struct str s, int64_t i, const struct matcher *m, plugin_found_fn found,
+                     void *user, struct diag *d)
+{
+    size_t *ends = pcre2_get_ovector_pointer(m->match);
+    for (size_t at = 0; at <= s.n; at = after(s, ends[0], ends[1])) {
+        int r = pcre2_dfa_match(m->code, (PCRE2_SPTR)(s.p ? s.p : ""), s.n, at, 0, m->match, m->how,
+                                m->workspace, WORKSPACE);
+        if (r == PCRE2_ERROR_NOMATCH)
+            break;
+        if (r <= PCRE2_ERROR_UTF8_ERR1 && r >= PCRE2_ERROR_UTF8_ERR21)
+            return fail(d, "element %lld is not valid UTF-8", (long long)i);
+        if (r < 0)
+            return fail(d, "matching element %lld takes too many steps; simplify the pattern",
+                        (long long)i);
+        if (!found(user, i, ends[0], ends[1]))
+            return false;
+    }
+    return true;
+}
+
+bool xrt_plugin_1_regex_find(struct str pattern, const struct str *s, int64_t n,
+                             plugin_found_fn found, void *user, struct diag *d)
+{
+    pcre2_code *code = compile(pattern, d);
+    if (!code)
+        return diag_failed(d) ? false : fail(d, "out of memory");
+    struct matcher m = {code, pcre2_match_data_create(1, NULL), pcre2_match_context_create(NULL),
+                        malloc(WORKSPACE * sizeof(int))};
+    bool ok = (m.match && m.how && m.workspace) || fail(d, "out of memory");
+    if (ok) {
+        pcre2_set_match_limit(m.how, 10000000);
+        pcre2_set_heap_limit(m.how, 65536);
+    }
+    for (int64_t i = 0; ok && i < n; i++)
+        ok = find_all(s[i], i, &m, found, user, d);
+    free(m.workspace);
+    pcre2_match_context_free(m.how);
+    pcre2_match_data_free(m.match);
+    pcre2_code_free(code);
+    return ok;
+}

@@ -1,0 +1,92 @@
+/*
+ * The kernels of a program for one model: those that it uses, for the instruction sets that were
+ * asked for; the best that this CPU has.
+ */
+#include "runtime/kernels/kernels.h"
+#include "runtime/kernels/variants.h"
+
+#include <stdatomic.h>
+
+#define UNUSED __attribute__((unused)) /* by programs for other instruction sets */
+
+#if KERNELS_X86
+#include <cpuid.h>
+
+/* What the system saves of the registers; whether AVX, or AVX-512, is among it. */
+static bool saves(unsigned mask)
+{
+    unsigned low, high;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (low & mask) == mask;
+}
+
+static bool has(unsigned leaf, unsigned sub, int reg, unsigned bits)
+{
+    unsigned r[4];
+    return __get_cpuid_count(leaf, sub, &r[0], &r[1], &r[2], &r[3]) && (r[reg] & bits) == bits;
+}
+
+enum { EAX, EBX, ECX };
+UNUSED static bool runs_avx2(void)
+{
+    return has(1, 0, ECX, 1u << 27 | 1u << 12 | 1u << 29) && saves(6) && has(7, 0, EBX, 1u << 5);
+}
+UNUSED static bool runs_avx512(void) /* f, dq, bw, vl */
+{
+    return runs_avx2() && saves(0xe6) && has(7, 0, EBX, 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31);
+}
+UNUSED static bool runs_avx512vnni(void)
+{
+    return runs_avx512() && has(7, 0, ECX, 1u << 11);
+}
+UNUSED static bool runs_avx512bf16(void)
+{
+    return runs_avx512vnni() && has(7, 1, EAX, 1u << 5);
+}
+#endif
+UNUSED static bool runs_portable(void)
+{
+    return true;
+}
+UNUSED static bool runs_strict(void)
+{
+    return true;
+}
+
+#define KERNEL_VARIANT(id, built, base, dots, integer_dots, exact_base)                            \
+    WHEN(built, WHEN_USED(                                                                         \
+                    ISA_##id, struct kernel_table KERNEL_TABLE(id) = {.name = #id};                \
+                    static void fill_##id(struct kernel_table *t) {                                \
+                        KERNEL_FAMILY(rows, base)(t);                                              \
+                        WHEN_USED(FAMILY_images, KERNEL_FAMILY(images, dots)(t);)                  \
+                        WHEN_USED(FAMILY_products, KERNEL_FAMILY(products, dots)(t);)              \
+                        WHEN_USED(FAMILY_integers, KERNEL_FAMILY(integers, integer_dots)(t);)      \
+                        WHEN_USED(FAMILY_exact, KERNEL_FAMILY(exact, exact_base)(t);)              \
+                    }))
+#include "runtime/kernels/kernels.def"
+
+static const struct variant {
+    struct kernel_table *table;
+    bool (*runs)(void);
+    void (*fill)(struct kernel_table *t); /* with instructions of the variant */
+} variants[] = {
+#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base)                          \
+    WHEN(built, WHEN_USED(ISA_##name, {&KERNEL_TABLE(name), runs_##name, fill_##name}, ))
+#include "runtime/kernels/kernels.def"
+    {NULL, NULL, NULL}};
+
+/* Any number of threads may come here first: they write the same. */
+const struct kernel_table *kernels_get(void)
+{
+    static _Atomic(const struct kernel_table *) current;
+    const struct kernel_table *t = atomic_load_explicit(&current, memory_order_acquire);
+    if (t)
+        return t;
+    for (const struct variant *v = variants; v->table; v++)
+        if (v->runs()) {
+            v->fill(v->table);
+            t = v->table;
+        }
+    atomic_store_explicit(&current, t, memory_order_release);
+    return t;
+}

@@ -1,0 +1,160 @@
+"""bench_hlo.py: times JAX programs compiled by xcc and by XLA:CPU in turns; scripts/bench_hlo runs it."""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+CPUS = sorted(os.sched_getaffinity(0))
+os.sched_setaffinity(0, CPUS[-1:])  # before XLA counts them: one thread
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import jax  # noqa: E402
+import numpy  # noqa: E402
+
+import hlo_programs  # noqa: E402
+
+
+def tool(name):
+    return os.path.join("build", {"xcc": "frontend/xcc", "xrun": "runtime/xrun"}[name])
+
+
+def call(*words):
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise RuntimeError(((done.stderr.strip() or done.stdout.strip()).splitlines() or ["status %d" % done.returncode])[-1])
+    return done.stdout
+
+
+class Program:
+    """A program compiled by both, its inputs in files, its results compared."""
+
+    def __init__(self, name, folder, flags):
+        f, arguments = hlo_programs.PROGRAMS[name]()
+        self.folder, self.name = folder, name
+        os.makedirs(folder, exist_ok=True)
+        leaves, tree = jax.tree.flatten(arguments)
+        flat = lambda *x: f(*jax.tree.unflatten(tree, x))
+        lowered = jax.jit(flat, keep_unused=True).lower(*leaves)
+        source = self.path("module.hlo")
+        with open(source, "w") as out:
+            out.write(lowered.as_text(dialect="hlo"))
+        self.f = lowered.compile()
+        self.values = [jax.numpy.asarray(v) for v in leaves]
+        self.inputs = [self.path("input_%d.npy" % i) for i in range(len(leaves))]
+        for path, v in zip(self.inputs, leaves):
+            numpy.save(path, numpy.asarray(v))
+        start = time.perf_counter()
+        call(tool("xcc"), source, "-o", self.path("model.neff"), "--auto-cast", "none", *flags)
+        self.compile_s = time.perf_counter() - start
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def xrun(self, *words):
+        return call(tool("xrun"), self.path("model.neff"), *self.inputs, "--threads", "1", *words)
+
+    def difference(self):
+        """The largest difference of any result, relative to its largest value."""
+        out = self.path("out")
+        os.makedirs(out, exist_ok=True)
+        for old in os.listdir(out):
+            os.remove(os.path.join(out, old))
+        self.xrun("-o", out)
+        # xrun names files by output: 'output', 'output_1'... in the order of its table
+        names = sorted(os.listdir(out), key=lambda n: [int(d) for d in re.findall(r"\d+", n)] or [-1])
+        worst = 0.0
+        expected = [numpy.asarray(v) for v in jax.tree.leaves(self.f(*self.values))]
+        if len(names) != len(expected):
+            return float("nan")
+        for name, want in zip(names, expected):
+            got = numpy.load(os.path.join(out, name)).astype(numpy.float64)
+            if got.shape != want.shape:
+                return float("nan")
+            want = want.astype(numpy.float64)
+            scale = max(1e-30, numpy.max(numpy.abs(want[numpy.isfinite(want)]), initial=0))
+            gap = numpy.abs(numpy.where((got == want) | (numpy.isnan(got) & numpy.isnan(want)), 0, got - want))
+            worst = max(worst, numpy.max(gap, initial=0) / scale)
+        return worst
+
+    def ours(self, runs):
+        return json.loads(self.xrun("--bench", str(runs), "--json"))
+
+    def theirs(self, runs):
+        times = []
+        for _ in range(runs + 1):
+            start = time.perf_counter()
+            jax.block_until_ready(self.f(*self.values))
+            times.append(time.perf_counter() - start)
+        return 1000 * min(times[1:])
+
+
+def measure(p, rounds, seconds):
+    once = max(p.ours(1)["min_ms"], p.theirs(1), 1e-3)
+    runs = max(3, min(1000, int(1000 * seconds / once)))
+    ours, theirs, peak = [], [], 0
+    for _ in range(rounds):
+        got = p.ours(runs)
+        ours.append(got["min_ms"])
+        peak = got["peak_rss_mb"]
+        theirs.append(p.theirs(runs))
+    return min(ours), min(theirs), peak
+
+
+def cpu_name():
+    with open("/proc/cpuinfo") as f:
+        return next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")), "unknown CPU")
+
+
+def arguments():
+    p = argparse.ArgumentParser(prog="scripts/bench_hlo", description="JAX programs against XLA:CPU, one thread, FP32.")
+    p.add_argument("programs", nargs="*", help="names or regular expressions; without any: all")
+    p.add_argument("--whole", action="store_true", help="whole programs only")
+    p.add_argument("--rounds", type=int, default=3, help="how often both take turns (3)")
+    p.add_argument("--seconds", type=float, default=0.3, help="timed in each round, of each (0.3); at least three runs")
+    p.add_argument("--cache", default="build/bench/hlo", help="where programs and archives go")
+    p.add_argument("--flags", default="", help="further flags of xcc")
+    p.add_argument("--check", action="store_true", help="compare results only")
+    p.add_argument("--list", action="store_true")
+    return p.parse_args()
+
+
+def chosen(a):
+    names = hlo_programs.WHOLE if a.whole else list(hlo_programs.PROGRAMS)
+    return [n for n in names if not a.programs or any(re.fullmatch(x, n) for x in a.programs)]
+
+
+def main():
+    a = arguments()
+    if a.list:
+        print("\n".join(chosen(a)))
+        return
+    print("| program | ours ms | XLA:CPU ms | ratio | difference | compile s | peak MB |\n| --- | --: | --: | --: | --: | --: | --: |")
+    ratios, bad = [], 0
+    for name in chosen(a):
+        try:
+            p = Program(name, os.path.join(a.cache, name), a.flags.split())
+            gap = p.difference()
+            ours, theirs, peak = (0, 0, 0) if a.check else measure(p, a.rounds, a.seconds)
+        except RuntimeError as e:
+            print("| %s | %s |" % (name, e), flush=True)
+            bad += 1
+            continue
+        bad += not gap < 1e-3
+        ratios += [] if a.check else [theirs / ours]
+        print("| %s | %.4g | %.4g | %.2f | %.1e | %.2f | %.0f |" % (name, ours, theirs, theirs / ours if ours else 0, gap,
+                                                               p.compile_s, peak), flush=True)
+    if ratios:
+        print("\ngeometric mean %.2f, least %.2f, %d of %d at least 1.0" % (
+            numpy.exp(numpy.mean(numpy.log(ratios))), min(ratios), sum(r >= 1 for r in ratios), len(ratios)))
+    print("\n%s; XCC_ISA=%s; JAX %s; %s; `scripts/bench_hlo %s`" % (
+        cpu_name(), os.environ.get("XCC_ISA", "all"), jax.__version__, time.strftime("%Y-%m-%d", time.gmtime()),
+        " ".join(sys.argv[1:])))
+    sys.exit(bad > 0)
+
+
+main()

@@ -1,0 +1,69 @@
+#!/bin/sh
+# cast.sh BUILD SCRATCH: what a cast costs is measured, and what costs too much stays in FP32.
+. "$(dirname "$0")/common.sh"
+
+# Two products; what the second sums cancels to a thousandth of its terms.
+cat >cancel.xir <<'END'
+graph "cancel" (%0 "x": f32[4,2]) {
+  %c0 = const f32[2,2] {0.7, 0.7, -0.3, -0.3}
+  %1 "a" = matmul(%0, %c0) @"harmless" : "MatMul"
+  %c1 = const f32[2,3] {1000.3, 1000.9, 500.7, -999.3, -1000.1, -500.1}
+  %2 "b" = matmul(%1, %c1) @"cancels" : "MatMul"
+  return(%2)
+} outputs("b")
+END
+"$xcc" cancel.xir -o default.neff 2>said || failed "the default compiles"
+grep -q "xcc: cancel.xir: 1 of 2 products are in bf16, 1 kept in FP32 ('cancels'; -v says why); largest error" said ||
+    failed "names what is kept: $(cat said)"
+[ "$(wc -l <said)" = 1 ] || failed "one line: $(cat said)"
+"$xcc" cancel.xir -v -o again.neff 2>said
+grep -q "kept in FP32: 'cancels' (MatMul): .* the error would be .*, above the budget of 0.03" said ||
+    failed "-v says why: $(cat said)"
+cmp default.neff again.neff || failed "the same bytes again"
+for isa in portable strict avx2; do
+    XCC_KERNELS=$isa "$xcc" cancel.xir -q -o again.neff 2>said
+    cmp default.neff again.neff || failed "the same bytes with $isa kernels"
+    [ ! -s said ] || failed "-q is quiet: $(cat said)"
+done
+
+# Asked for, a cast is as it was asked for; --cast-budget checks it all the same.
+"$xcc" cancel.xir --auto-cast matmult -o asked.neff 2>said
+[ ! -s said ] || failed "--auto-cast matmult says nothing: $(cat said)"
+"$xcc" cancel.xir --cast-budget 0 -o again.neff 2>said
+cmp asked.neff again.neff || failed "a budget of 0: no check"
+"$xcc" cancel.xir --auto-cast matmult --cast-budget 3e-2 -q -o again.neff
+cmp default.neff again.neff || failed "--cast-budget with --auto-cast"
+"$xcc" cancel.xir --cast-budget 1000 -o again.neff 2>said
+cmp asked.neff again.neff || failed "a large budget keeps nothing"
+grep -q "2 of 2 products are in bf16; largest error" said || failed "what is within the budget: $(cat said)"
+"$xcc" cancel.xir --auto-cast none -o none.neff 2>said
+[ ! -s said ] || failed "nothing cast, nothing said: $(cat said)"
+
+# The default answers as FP32 does; without the check it would not.
+"$xrun" none.neff --random -o exact >/dev/null
+"$xrun" default.neff --random --rtol 0.03 --atol 0.02 --expect exact/b.npy >/dev/null || failed "the default's answers"
+"$xrun" asked.neff --random --rtol 0.03 --atol 0.02 --expect exact/b.npy >/dev/null 2>&1 && failed "bf16 is exact here?"
+
+# Inputs of one's own.
+"$xcc" cancel.xir --calibrate missing.npz -o x.neff 2>said && failed "a file that is missing"
+grep -q "xcc: missing.npz: cannot open\|missing.npz: cannot open" said || failed "names it: $(cat said)"
+[ ! -e x.neff ] || failed "nothing is written"
+
+# An output of places: told, not held to the budget; what is sorted is.
+cat >places.xir <<'END'
+graph "places" (%0 "x": f32[16,8]) {
+  %c0 = const f32[8,8] {0.31, -0.72, 0.5, 0.9, 0.11, -0.33, 0.21, 0.5, -0.61, 0.77, 0.13, -0.45, 0.3, -0.7, 0.51, 0.92, 0.12, -0.34, 0.22, 0.53, -0.64, 0.75, 0.16, -0.47, 0.31, -0.72, 0.5, 0.9, 0.11, -0.33, 0.21, 0.5, -0.61, 0.77, 0.13, -0.45, 0.3, -0.7, 0.51, 0.92, 0.12, -0.34, 0.22, 0.53, -0.64, 0.75, 0.16, -0.47, 0.31, -0.72, 0.5, 0.9, 0.11, -0.33, 0.21, 0.5, -0.61, 0.77, 0.13, -0.45, 0.3, -0.7, 0.51, 0.92}
+  %1 "scores" = matmul(%0, %c0) @"scores" : "MatMul"
+  %2 "best" = argmax(%1) {axis=1} @"best" : "ArgMax"
+  return(%2)
+} outputs("best")
+END
+"$xcc" places.xir -o places.neff 2>said
+grep -q "1 of 1 products are in bf16; largest error 0.00.* of 'scores', .* hold choices 0 of 16 elements differ" said ||
+    failed "choices are told: $(cat said)"
+
+# Sizes that only running tells, and inputs that cannot be made up.
+sed 's/f32\[4,2\]/f32[n,2]/; s/"cancel" (/"cancel" symbols(n) (/' cancel.xir >symbol.xir
+"$xcc" symbol.xir -o symbol.neff 2>said
+grep -q "1 of 2 products are in bf16, 1 kept in FP32 ('cancels'" said || failed "symbolic dims: $(cat said)"
+finish

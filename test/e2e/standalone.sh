@@ -1,0 +1,85 @@
+#!/bin/sh
+# standalone.sh BUILD SCRATCH: models as C sources (xcc --standalone). README's program, from README
+# alone; the bits of xrun; open dimensions; what the library asks of the system; refusals.
+. "$(dirname "$0")/common.sh"
+cc=${CC:-cc}
+make() { command make -j2 -s OPT=-O1 KERNEL_OPT=-O1 CC="$cc" "$@"; }
+
+# ---- README's program ----
+awk '/^### From C, without a runtime/ { section = 1 } section && /^```c$/ { inside = 1; next } /^```$/ { if (inside) exit } inside' \
+    "$source/README.md" >picture.c
+[ -s picture.c ] || failed "README has no program for --standalone"
+"$xcc" "$source/models/digits/digits.onnx" --shape batch=1 --isa portable --standalone c
+make -C c || failed "make"
+$cc -std=c11 -Wall -Wextra -Werror -o picture picture.c -Ic c/libdigits.a -lm
+./picture "$source/models/digits/digit_7.npy" >said.txt
+grep -qx 'it is a 7' said.txt || failed "README's program says $(cat said.txt)"
+
+# Memory, files, environment and threads are not asked for.
+nm -u c/libdigits.a | awk '{ print $2 }' >asks.txt
+for name in malloc calloc realloc free aligned_alloc posix_memalign mmap open fopen getenv pthread_create exit \
+    clock_gettime; do
+    ! grep -qx "$name" asks.txt || failed "libdigits.a asks for $name"
+done
+# No names but those of digits.h.
+nm -g --defined-only c/libdigits.a | awk 'NF == 3 && $3 !~ /^digits_/ { print $3 }' >shows.txt
+[ ! -s shows.txt ] || failed "libdigits.a shows $(head -3 shows.txt)"
+
+# ---- the bits of xrun; sizes that are open ----
+cat >batch.c <<'EOF'
+#include <stdio.h>
+#include <stdlib.h>
+#include "digits.h"
+static float x[64 * 784], y[64 * 10];
+static void make_inputs(void)
+{
+    for (int i = 0; i < 64 * 784; i++)
+        x[i] = (float)((i * 7919u) % 255) / 255;
+}
+static int write_inputs(int n)
+{
+    char header[119];
+    make_inputs();
+    snprintf(header, sizeof header, "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 1, 28, 28), }", n);
+    printf("%cNUMPY%c%c%c%c%-117s\n", 0x93, 1, 0, 118, 0, header);
+    return fwrite(x, 784 * 4, n, stdout) != (size_t)n;
+}
+/* batch SIZE FIRST SECOND: in so much memory runs with these batches, writes the second one's results. */
+int main(int argc, char **argv)
+{
+    if (argc == 3) /* batch npy N: the inputs */
+        return write_inputs(atoi(argv[2]));
+    size_t size = argc == 4 ? strtoull(argv[1], NULL, 10) : 0;
+    char *memory = malloc(size + 1);
+    struct digits *m = digits_init(memory + 1, size); /* of no alignment */
+    make_inputs();
+    for (int i = 2; i < 4; i++)
+        if (!m || digits_bind(m, (int64_t[]){atoi(argv[i])}) ||
+            digits_run(m, (const void *[]){x}, (void *[]){y + 1}) ||
+            digits_run(m, (const void *[]){x}, (void *[]){y}))
+            return fprintf(stderr, "%s\n", digits_error(m)), 1;
+    return fwrite(y, 1, digits_output_bytes(m, 0), stdout) == 0;
+}
+EOF
+"$xcc" "$source/models/digits/digits.onnx" --auto-cast none --isa portable --standalone open -o open.neff
+make -C open || failed "make"
+$cc -o batch batch.c -Iopen open/libdigits.a -lm
+size=$(awk '/define DIGITS_CONTEXT_SIZE/ { print $3 }' open/digits.h)
+for batches in "1 8" "8 1" "5 3"; do
+    # shellcheck disable=SC2086
+    ./batch "$size" $batches >out.bin || failed "batches $batches"
+    n=${batches#* }
+    ./batch npy "$n" >in.npy
+    XCC_KERNELS=portable "$xrun" open.neff in.npy -o out >/dev/null
+    tail -c "$((n * 40))" out/probabilities.npy | cmp -s - out.bin || failed "other bits than xrun's: batches $batches"
+done
+refuses 1 'memory is too small' ./batch 2000 1 1
+refuses 1 'memory is too small' ./batch 20000 1 1
+refuses 1 "" ./batch "$size" 1 -3
+
+# ---- refusals ----
+refuses 1 "'sse9' is not known" "$xcc" "$source/models/digits/digits.onnx" --isa portable,sse9 --standalone no
+refuses 2 'go with --standalone' "$xcc" "$source/models/digits/digits.onnx" --isa portable -o no.neff
+refuses 1 'not for trn1' "$xcc" "$source/models/digits/digits.onnx" --target trn1 --standalone no
+refuses 1 'cannot make the folder' "$xcc" "$source/models/digits/digits.onnx" --standalone no/such/folder
+finish

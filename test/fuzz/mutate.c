@@ -1,0 +1,163 @@
+#include "test/fuzz/mutate.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t mutate_random(uint64_t *seed)
+{
+    uint64_t z = *seed += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+static size_t below(uint64_t *seed, size_t n)
+{
+    return n ? (size_t)((mutate_random(seed) >> 8) % n) : 0;
+}
+
+/* data[at, at + gone) becomes n bytes of `with`. */
+static size_t splice(uint8_t *data, size_t size, size_t room, size_t at, size_t gone,
+                     const void *with, size_t n)
+{
+    if (size - gone + n > room)
+        return size;
+    memmove(data + at + n, data + at + gone, size - at - gone);
+    memcpy(data + at, with, n);
+    return size - gone + n;
+}
+
+/* A part that is left out, repeated, or put in another place. */
+static size_t mutate_part(uint8_t *data, size_t size, size_t room, uint64_t *seed)
+{
+    size_t from = below(seed, size), n = 1 + below(seed, size - from), to = below(seed, size);
+    n = 1 + below(seed, n < 64 ? n : 64);
+    n = n < size - from ? n : size - from;
+    if (!size)
+        return size;
+    if (below(seed, 2))
+        return splice(data, size, room, from, n, "", 0);
+    uint8_t *copy = malloc(n);
+    if (!copy)
+        return size;
+    memcpy(copy, data + from, n);
+    size = splice(data, size, room, to, below(seed, 2) && to + n <= size ? n : 0, copy, n);
+    free(copy);
+    return size;
+}
+
+static const char *const numbers[] = {"0",    "1",          "-1",         "2",
+                                      "3",    "7",          "8",          "127",
+                                      "128",  "255",        "256",        "65535",
+                                      "4096", "2147483647", "2147483648", "-2147483648",
+                                      "1e30", "4294967296", "nan",        "9223372036854775807",
+                                      "1000", "-9223372036854775808"};
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
+
+static bool in_word(uint8_t c)
+{
+    return isalnum(c) || c == '_';
+}
+
+/* The start of the first word at or after `at`, digits alone if `number`; size when there is none. */
+static size_t find_word(const uint8_t *data, size_t size, size_t at, bool number)
+{
+    while (at > 0 && at < size && in_word(data[at - 1]))
+        at--;
+    for (; at < size; at++) {
+        bool begins = in_word(data[at]) && (!at || !in_word(data[at - 1]));
+        if (begins && (isdigit(data[at]) != 0) == number)
+            return at;
+    }
+    return size;
+}
+
+static size_t word_length(const uint8_t *data, size_t size, size_t at)
+{
+    size_t n = 0;
+    while (at + n < size && in_word(data[at + n]))
+        n++;
+    return n;
+}
+
+size_t mutate_text(uint8_t *data, size_t size, size_t room, uint64_t *seed)
+{
+    size_t what = below(seed, 8);
+    bool number = what < 4;
+    size_t at = find_word(data, size, below(seed, size), number);
+    if (at == size || what == 7)
+        return mutate_part(data, size, room, seed);
+    size_t n = word_length(data, size, at);
+    char with[128];
+    if (number && what < 2) {
+        const char *other = numbers[below(seed, NUMBERS)];
+        return splice(data, size, room, at, n, other, strlen(other));
+    }
+    if (number && what == 2) { /* a little more or less */
+        memcpy(with, data + at, n < 20 ? n : 20);
+        with[n < 20 ? n : 20] = 0;
+        long long v = strtoll(with, NULL, 10) + (long long)below(seed, 5) - 2;
+        int length = snprintf(with, sizeof with, "%lld", v);
+        return splice(data, size, room, at, n, with, (size_t)length);
+    }
+    size_t from = find_word(data, size, below(seed, size), number);
+    size_t m = from < size ? word_length(data, size, from) : 0;
+    if (!m || m > sizeof with)
+        return mutate_part(data, size, room, seed);
+    memcpy(with, data + from, m);
+    return splice(data, size, room, at, n, with, m);
+}
+
+static size_t varint(uint8_t out[10], uint64_t v)
+{
+    size_t n = 0;
+    for (; v >= 0x80; v >>= 7)
+        out[n++] = (uint8_t)(v | 0x80);
+    out[n++] = (uint8_t)v;
+    return n;
+}
+
+size_t mutate_bytes(uint8_t *data, size_t size, size_t room, uint64_t *seed)
+{
+    static const int64_t values[] = {0,   1,   -1,   2,     127,   128,       255,       256,
+                                     -128, 4096, 65535, 65536, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
+    int64_t v = values[below(seed, sizeof values / sizeof *values)];
+    size_t at = below(seed, size), wide = (size_t)1 << below(seed, 4), gone = 0;
+    uint8_t word[10];
+    if (!size)
+        return size;
+    switch (below(seed, 5)) {
+    case 0:
+        data[at] ^= (uint8_t)(1u << below(seed, 8));
+        return size;
+    case 1:
+        data[at] = (uint8_t)mutate_random(seed);
+        return size;
+    case 2:
+        if (at + wide <= size)
+            memcpy(data + at, &v, wide);
+        return size;
+    case 3:
+        while (at + gone + 1 < size && gone < 9 && data[at + gone] & 0x80)
+            gone++;
+        return splice(data, size, room, at, gone + 1, word, varint(word, (uint64_t)v));
+    default:
+        return mutate_part(data, size, room, seed);
+    }
+}
+
+#ifdef XCC_FUZZ
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed);
+
+/* Half of the time what libFuzzer would do. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed)
+{
+    uint64_t state = seed;
+    return mutate_random(&state) % 2 ? LLVMFuzzerMutate(data, size, room)
+                                     : fuzz_mutate(data, size, room, &state);
+}
+#endif
