@@ -191,10 +191,12 @@ static bool is_plain(struct hlo_window_dim d)
            d.rhs_dilate == 1;
 }
 
-/* Running sums: one dim's window reaches from the first element to this one, or from this one to
- * the last. */
+/* Long running sums: one dim's window reaches from the first element to this one, or from this one
+ * to the last. Short ones are left to reduce_window, which rounds each sum to the element type as
+ * XLA does; XLA, too, sums longer windows than these in another order. */
 static struct value *running_sum(struct hlo_lower *l, const struct hlo_window *w)
 {
+    enum { SHORT = 16 };
     struct value *x = h_in(l, 0);
     int axis = -1;
     struct attrs a = {0};
@@ -209,7 +211,7 @@ static struct value *running_sum(struct hlo_lower *l, const struct hlo_window *w
     struct hlo_window_dim d = w->dims[axis];
     int64_t n = x->type.dims[axis];
     bool up = d.pad_low == n - 1 && d.pad_high == 0, down = d.pad_high == n - 1 && d.pad_low == 0;
-    if (d.size != n || d.stride != 1 || d.lhs_dilate != 1 || d.rhs_dilate != 1 || n < 2 ||
+    if (d.size != n || d.stride != 1 || d.lhs_dilate != 1 || d.rhs_dilate != 1 || n <= SHORT ||
         !(up || down))
         return NULL;
     if (down)

@@ -142,35 +142,30 @@ static bool check_ragged(struct verifier *v, const struct mlir_op *op)
     for (int k = 0; k < n[5]; k++)
         if (list_has(l[1], n[1], l[5][k]) || list_has(l[3], n[3], l[5][k]))
             return VERIFY_ERROR(v, "group dimension %lld is another one too", (long long)l[5][k]);
-    /* sizes of groups for every batch and, where rows are ragged, what is outside of them */
+    /* sizes of groups for every batch, and for the dims of the ragged one's kind before it */
     for (int k = 0; k < n[0] && l[0][k] != ragged; k++)
         want[rank++] = x->dims[l[0][k]];
-    for (int k = 0; k < x->rank && !batch && summed; k++)
+    for (int k = 0; summed && !batch && k < n[2] && l[2][k] != ragged; k++)
+        want[rank++] = x->dims[l[2][k]];
+    for (int k = 0; !summed && !batch && k < ragged; k++)
         if (!list_has(l[0], n[0], k) && !list_has(l[2], n[2], k))
-            continue;
+            want[rank++] = x->dims[k];
     int64_t groups = g->rank > 0 ? g->dims[g->rank - 1] : -1;
     if (n[5] && verify_differ(y->dims[l[5][0]], groups))
         return VERIFY_ERROR(v, "%lld groups, but the group dimension has %lld", (long long)groups,
                             (long long)y->dims[l[5][0]]);
     if (g->rank == 1)
         return true; /* the same for all batches */
-    if (!batch && !summed) {
-        bool same = g->rank == rank + 1;
-        for (int k = 0; same && k < rank; k++)
-            same = !verify_differ(g->dims[k], want[k]);
-        return same || VERIFY_ERROR(v, "group sizes of shape %s", mlir_type_text(&v->arena, g));
-    }
-    int64_t dim = 0;
-    for (int k = 0; k < g->rank - 1 && dim < x->rank; k++, dim++)
-        if (k < n[0] && l[0][k] != ragged && verify_differ(g->dims[k], x->dims[l[0][k]]))
-            return VERIFY_ERROR(v, "group sizes of shape %s", mlir_type_text(&v->arena, g));
-    return !batch || g->rank == 1 || VERIFY_ERROR(v, "group sizes of %d dimensions", g->rank);
+    bool same = g->rank == rank + 1;
+    for (int k = 0; same && k < rank; k++)
+        same = !verify_differ(g->dims[k], want[k]);
+    return same || VERIFY_ERROR(v, "group sizes of shape %s", mlir_type_text(&v->arena, g));
 }
 
 static bool check_scan(struct verifier *v, const struct mlir_op *op)
 {
     struct mlir_block *b = mlir_body(op, 0);
-    int64_t *sizes, dim = verify_int(op, "dimension", 0), length = -1;
+    int64_t *sizes, dim = verify_int(op, "dimension", 0), length = verify_int(op, "scan_dim_size", -1);
     if (verify_ints(v, op, "operandSegmentSizes", &sizes) != 2 || sizes[0] < 0 || sizes[1] < 0 ||
         sizes[0] + sizes[1] != op->operand_count)
         return true;
@@ -186,7 +181,7 @@ static bool check_scan(struct verifier *v, const struct mlir_op *op)
             return VERIFY_ERROR(v, "dimension %lld of %s", (long long)dim,
                                 mlir_type_text(&v->arena, t));
         if (input && verify_differ(t->dims[dim], length))
-            return VERIFY_ERROR(v, "operand %d has %lld slices, others %lld", k,
+            return VERIFY_ERROR(v, "operand %d has %lld slices, expected %lld", k,
                                 (long long)t->dims[dim], (long long)length);
         if (input)
             length = t->dims[dim];

@@ -202,12 +202,25 @@ static bool check_map(struct verifier *v, const struct mlir_op *op)
     return counts || VERIFY_ERROR(v, "its dimensions are not all of them in order");
 }
 
+/* What the region takes has no dims but some of the window's. */
+static bool check_window_region(struct verifier *v, const struct mlir_op *op)
+{
+    const struct mlir_block *b = mlir_body(op, 0);
+    struct mlir_type window = {.rank = verify_ints(v, op, "window_dimensions", &window.dims)};
+    for (int k = 0; k < b->arg_count && window.rank >= 0; k++)
+        if (!part_of(b->args[k]->type, &window))
+            return VERIFY_ERROR(v, "argument %d of its region is %s, which is no part of the window", k,
+                                mlir_type_text(&v->arena, b->args[k]->type));
+    return true;
+}
+
 bool verify_regions(struct verifier *v, const struct mlir_op *op)
 {
     int n = op->operand_count;
     if (verify_is(op, "reduce") || verify_is(op, "reduce_window"))
         return n % 2 ? VERIFY_ERROR(v, "%d operands, expected pairs", n)
-                     : check_reducer(v, op, 0, n / 2, n / 2, 0);
+                     : check_reducer(v, op, 0, n / 2, n / 2, 0) &&
+                           (verify_is(op, "reduce") || check_window_region(v, op));
     if (verify_is(op, "scatter"))
         return n % 2 ? check_reducer(v, op, n / 2 + 1, 0, n / 2, 0)
                      : VERIFY_ERROR(v, "%d operands", n);

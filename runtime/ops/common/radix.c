@@ -135,12 +135,13 @@ static void radix_sort(uint64_t *v, int64_t n, int shift, int digits, uint64_t *
         memcpy(v, from, sizeof *v * (size_t)n);
 }
 
-void sort_packed(uint64_t *v, int64_t n, int bits, uint64_t *scratch)
+void sort_packed(uint64_t *v, int64_t n, bool rising, uint64_t *scratch)
 {
+    int from = rising ? 32 : 0;
     if (n <= MERGED)
         merge_sort(v, n, scratch);
     else
-        radix_sort(v, n, 32, (bits + DIGIT - 1) / DIGIT, scratch);
+        radix_sort(v, n, from, (64 - from) / DIGIT, scratch);
 }
 
 void select_least(uint64_t *v, int64_t n, int64_t k)

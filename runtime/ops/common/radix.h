@@ -19,9 +19,9 @@ bool has_key(int dtype);
 void order_keys(const struct tensor *t, int64_t first, int64_t step, int64_t n, int order,
                 uint64_t *keys);
 
-/* Sorts n numbers, each a key of `bits` bits above 32 of an index, by their keys; equal ones keep
- * their order where indices rise. scratch: n more. */
-void sort_packed(uint64_t *v, int64_t n, int bits, uint64_t *scratch);
+/* Sorts n numbers that all differ: a key of 32 bits above an index of 32. `rising`: the indices
+ * rise already, which leaves less to do. scratch: n more. */
+void sort_packed(uint64_t *v, int64_t n, bool rising, uint64_t *scratch);
 /* The k least of v in front, in any order. */
 void select_least(uint64_t *v, int64_t n, int64_t k);
 

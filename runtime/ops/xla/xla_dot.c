@@ -29,21 +29,49 @@ static double complex *complexes(struct work *w, const struct tensor *t)
     return v;
 }
 
+/* One row of results: the k factors of x's row times the rows of y. */
+static void row_complex(int64_t k, int64_t n, const double complex *a, const double complex *b,
+                        double complex *r)
+{
+    for (int64_t j = 0; j < n; j++)
+        r[j] = 0;
+    for (int64_t i = 0; i < k; i++)
+        for (int64_t j = 0; j < n; j++)
+            r[j] += a[i] * b[i * n + j];
+}
+
+/* The same with each product and sum rounded to float. */
+static void row_complex_rounded(int64_t k, int64_t n, const double complex *a,
+                                const double complex *b, double complex *r)
+{
+    for (int64_t j = 0; j < n; j++) {
+        float re = 0, im = 0;
+        for (int64_t i = 0; i < k; i++) {
+            float ar = (float)creal(a[i]), ai = (float)cimag(a[i]), br = (float)creal(b[i * n + j]),
+                  bi = (float)cimag(b[i * n + j]);
+            float p = ar * br, q = ai * bi, s = ar * bi, t = ai * br;
+            float product = p - q, cross = s + t;
+            re += product;
+            im += cross;
+        }
+        r[j] = CMPLX(re, im);
+    }
+}
+
+/* Short sums to c64 are rounded at every step, as XLA's plain loop over them does, so that what is
+ * left where terms cancel is the same. Long ones are more exact. */
 static bool dot_complex(struct op_call *c, struct work *w)
 {
+    enum { SHORT = 16 };
     const struct tensor *x = c->in[0], *y = c->in[1];
     struct tensor *z = c->out[0];
     int64_t m = x->dims[1], k = x->dims[2], n = y->dims[2];
+    bool rounded = z->dtype == DT_C64 && x->dtype != DT_C128 && y->dtype != DT_C128 && k <= SHORT;
     double complex *a = complexes(w, x), *b = complexes(w, y), *r = WORK(w, double complex, n);
     if (!a || !b || !r)
         return false;
     for (int64_t row = 0; row < x->dims[0] * m; row++) {
-        const double complex *from = b + row / m * k * n;
-        for (int64_t j = 0; j < n; j++)
-            r[j] = 0;
-        for (int64_t i = 0; i < k; i++)
-            for (int64_t j = 0; j < n; j++)
-                r[j] += a[row * k + i] * from[i * n + j];
+        (rounded ? row_complex_rounded : row_complex)(k, n, a + row * k, b + row / m * k * n, r);
         dtype_convert(z->dtype, element(z, row * n), DT_C128, r, (size_t)n, false);
     }
     return true;

@@ -90,7 +90,7 @@ static void order_more(struct sorting *s, int64_t row, int key, int order, bool 
     }
     for (int64_t i = 0; i < n; i++)
         r->keys[i] = r->keys[i] << 32 | (uint64_t)i;
-    sort_packed(r->keys, n, 32, r->scratch);
+    sort_packed(r->keys, n, true, r->scratch);
     for (int64_t i = 0; i < n; i++) {
         int64_t at = (int64_t)(r->keys[i] & UINT32_MAX);
         to[i] = first ? at : r->before[at];
@@ -304,7 +304,7 @@ static bool top_k(struct op_call *c, struct work *w)
         if (narrow) {
             int64_t kept = pack_least(keys, n, k);
             select_least(keys, kept, k);
-            sort_packed(keys, k, 32, scratch);
+            sort_packed(keys, k, false, scratch);
         } else {
             for (int64_t i = 0; i < n; i++)
                 order[i] = i;

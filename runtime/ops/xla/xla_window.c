@@ -131,11 +131,10 @@ static bool reduce_window(struct op_call *c, struct work *w)
     if (n > MAX_PAIRS || !combine_init(&m, c, "combine", 0) ||
         !frame_of(&f, c->attrs, c->in[0]->rank, w->d))
         return false;
-    if (n == 1 && m.form == COMBINE_OP) {
-        fill_first(y, c->in[1]);
-        if (window_combine(&f, m.op, c->in[0], y))
-            return true;
-    }
+    for (int i = 0; i < n; i++)
+        fill_first(c->out[i], c->in[n + i]);
+    if (n == 1 && m.form == COMBINE_OP && window_combine(&f, m.op, c->in[0], y))
+        return true;
     int64_t *at_y = WORK(w, int64_t, count), *at_x = WORK(w, int64_t, count);
     if (!at_y || !at_x)
         return false;
@@ -145,8 +144,6 @@ static bool reduce_window(struct op_call *c, struct work *w)
         if (!args[i].data)
             return false;
     }
-    for (int i = 0; i < n; i++)
-        fill_first(c->out[i], c->in[n + i]);
     do {
         int64_t inside = tap_places(&f, tap, y, c->in[0]->dims, at_y, at_x);
         for (int i = 0; i < n; i++) {
