@@ -53,6 +53,21 @@ class Models(unittest.TestCase):
         np.testing.assert_array_equal(first, copy)
         with self.assertRaisesRegex(xcc.XccError, "closed"):
             model(SEVEN)
+        with self.assertRaisesRegex(xcc.XccError, "closed"):
+            model.measure([SEVEN], 1)
+
+    def test_arrays_that_only_export_dlpack(self):
+        class Exporter:
+            def __dlpack__(self, **options):
+                return SEVEN.__dlpack__(**options)
+
+            def __dlpack_device__(self):
+                return SEVEN.__dlpack_device__()
+
+        if not hasattr(np, "from_dlpack"):
+            self.skipTest("this NumPy has no from_dlpack")
+        with xcc.load(self.archive) as model:
+            np.testing.assert_array_equal(model.run([Exporter()])[0], model.run([SEVEN])[0])
 
     def test_what_a_model_says(self):
         model = xcc.load(self.archive, threads=1)

@@ -51,6 +51,8 @@ def to_numpy(x: Any) -> np.ndarray:
             bits = torch.int16 if name == "bfloat16" else torch.int8
             return t.contiguous().view(bits).numpy().view(dtypes.to_dtype(name))
         return t.numpy()
+    if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
+        return np.from_dlpack(x)
     return np.asarray(x)
 
 

@@ -249,12 +249,15 @@ class Model:
             return np.empty(shape, d)
         return np.frombuffer(ctypes.string_at(t.data, count * d.itemsize), np.uint8).view(d).reshape(shape).copy()
 
-    def run(self, inputs: Union[Mapping[str, Any], Sequence[Any]]) -> Any:
-        """By name: {output name: array}. A sequence, in the order of `inputs`: a list of arrays. Always NumPy arrays."""
+    def _lend_all(self, inputs: Union[Mapping[str, Any], Sequence[Any]]) -> Tuple[List[Any], List[Optional[np.ndarray]]]:
+        """Sets all inputs and outputs: what must stay alive until the run is over, and the memory of outputs."""
         if not self._context:
             raise XccError("the model is closed")
-        keep = [self._lend(k, x) for k, x in enumerate(self._ordered(inputs))]
-        memory = self._give_memory()
+        return [self._lend(k, x) for k, x in enumerate(self._ordered(inputs))], self._give_memory()
+
+    def run(self, inputs: Union[Mapping[str, Any], Sequence[Any]]) -> Any:
+        """By name: {output name: array}. A sequence, in the order of `inputs`: a list of arrays. Always NumPy arrays."""
+        keep, memory = self._lend_all(inputs)
         self._execute()
         del keep
         out = [self._result(k, memory[k]) for k in range(len(self.outputs))]
@@ -266,8 +269,7 @@ class Model:
     def measure(self, inputs: Union[Mapping[str, Any], Sequence[Any]], runs: int, warmup: int = 0, profile: Optional[str] = None) -> List[float]:
         """Runs on the inputs, `warmup` times and then `runs` times: the seconds that each of the latter took. profile: a file for what
         profile() writes of them."""
-        keep = [self._lend(k, x) for k, x in enumerate(self._ordered(inputs))]
-        memory = self._give_memory()
+        keep, memory = self._lend_all(inputs)
         for _ in range(warmup):
             self._execute()
         if profile is not None:
