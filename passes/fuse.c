@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { MAX_GROUP = 32, LOOK_AHEAD = 200 };
+enum { MAX_GROUP = 128, LOOK_AHEAD = 200 };
 
 struct fuser {
     struct graph *g;
@@ -366,6 +366,30 @@ static bool make_fused(struct fuser *f)
     return true;
 }
 
+/*
+ * An elementwise node that waits: its only reader comes so much later that a group begun here would
+ * have to take back all that lies between. The group of the reader's other operand takes it.
+ */
+static bool waits(const struct fuser *f, const struct node *n)
+{
+    const struct value *v = n->nout == 1 ? n->out[0] : NULL;
+    if (!v || !value_has_one_use(v) || f->o->strict_target || is_anchor(f->o, n))
+        return false;
+    const struct node *reader = v->uses->node;
+    if (reader->parent != n->parent || !is_elementwise(f->o, reader) ||
+        !same_shape(&reader->out[0]->type, &v->type))
+        return false;
+    int between = 0;
+    bool other = false;
+    for (const struct node *m = n->next; m && m != reader && between < LOOK_AHEAD; m = m->next) {
+        between++;
+        for (int i = 0; i < reader->nin; i++)
+            other |= reader->in[i] && reader->in[i]->def == m && is_elementwise(f->o, m) &&
+                     same_shape(&m->out[0]->type, &v->type);
+    }
+    return other && between > LONGEST_CHAIN && between < LOOK_AHEAD;
+}
+
 static bool fuse_region(struct fuser *f, struct region *r)
 {
     for (struct node *n = r->first, *next; n; n = next) {
@@ -377,7 +401,7 @@ static bool fuse_region(struct fuser *f, struct region *r)
                 return false;
         if (is_extreme(f, n))
             collect_extremes(f, n);
-        else if (is_anchor(f->o, n) || is_elementwise(f->o, n))
+        else if (is_anchor(f->o, n) || (is_elementwise(f->o, n) && !waits(f, n)))
             collect(f, n);
         else
             continue;

@@ -328,6 +328,31 @@ def random_numbers():
     return f, (numpy.array([3, 4], numpy.uint32),)
 
 
+# ---- long expressions ----
+
+@case
+def long_polynomial():
+    """More steps, and more numbers, than a tile program of few nodes has."""
+    def f(x):
+        y = x
+        for i in range(90):
+            y = y * x * F32(0.01 * (i % 7 + 1)) + F32(0.5 - 0.01 * i)
+        return x * 2 + y, jnp.where(y < x, y, x)
+    return f, (draw(37, 61),)
+
+
+@case
+def long_branches():
+    """Values that are read again far behind the place that makes them, floats and integers."""
+    def f(x, k):
+        half, turned = x * 0.5, k ^ jnp.uint32(0x9E3779B9)
+        bits = k
+        for r in (13, 15, 26, 6, 17, 29, 16, 24):
+            bits = (bits + k) ^ ((bits << r) | (bits >> (32 - r)))
+        return half * jax.scipy.special.erfc(-x * 0.70710678), turned + bits
+    return f, (draw(9, 700, seed=3), numpy.arange(6300, dtype=numpy.uint32).reshape(9, 700) * 77777)
+
+
 # ---- windows ----
 
 def pool(op, start, size, stride, padding="SAME"):

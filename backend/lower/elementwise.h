@@ -7,7 +7,7 @@
 
 #include "backend/lower/expression.h"
 
-enum { MAX_OPERANDS = 64 };
+enum { MAX_OPERANDS = 512 };
 
 /* An operand or result of the group and its steps along the joined dims. */
 struct operand_steps {

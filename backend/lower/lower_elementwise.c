@@ -5,16 +5,34 @@
 
 #include <string.h>
 
-enum { TILE_ELEMENTS = 4096, UNKNOWN_TILE = 256 };
+/*
+ * Elements of a tile: few instructions on much memory go by long rows, many on little keep their
+ * temporaries in the first cache.
+ */
+enum { TILE_ELEMENTS = 4096, CACHED_ELEMENTS = 2048, UNKNOWN_TILE = 256, NODES_PER_STREAM = 4 };
+
+/* Operands and results that are read or written in full. */
+static int streams(const struct layout *y)
+{
+    int n = 0;
+    for (int o = 0; o < y->n; o++) {
+        bool moves = false;
+        for (int d = 0; d < y->rank; d++)
+            moves |= y->operands[o].steps[d] != 0;
+        n += moves;
+    }
+    return n;
+}
 
 /*
  * Whole dims from the last on while they fit, and as much of the next one as does. Of a last dim
  * whose size is not known a tile takes a part, so that there is room for several rows should they
  * be short.
  */
-static void choose_tile(struct layout *y)
+static void choose_tile(struct layout *y, int nodes)
 {
-    int64_t room = TILE_ELEMENTS;
+    bool computes = nodes >= NODES_PER_STREAM * streams(y);
+    int64_t room = computes ? CACHED_ELEMENTS : TILE_ELEMENTS;
     int d = y->rank - 1;
     for (; d >= 0; d--) {
         int64_t n = y->dims[d], most = room;
@@ -87,7 +105,7 @@ enum lowered lower_elementwise(struct lowering *l, struct node *n)
         return DECLINED;
     }
     layout_collapse(&y);
-    choose_tile(&y);
+    choose_tile(&y, g.n);
     bool fits = l->m->strict ? y.rank <= 4 : grid_rank(&y) <= MAX_GRID && y.tile_dims <= MAX_SPACE;
     if (!fits) {
         why(l->o, n, "tile.rank", "%d separate dimensions, which are too many; it runs on GpSimd",
