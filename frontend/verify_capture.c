@@ -11,7 +11,7 @@
 static void written(struct capture *k, int slot, int step)
 {
     if (slot >= 0)
-        k->last_write[k->p->slots[slot].kind == SLOT_VIEW ? k->p->slots[slot].base : slot] = step;
+        k->last_write[slot_root(k->p, slot)] = step;
 }
 
 static void find_writes(struct capture *k)
@@ -59,7 +59,7 @@ static bool seen(void *user, struct context *run, int step, struct diag *d)
     for (int s = 0; s < k->p->nslots; s++) {
         const struct slot *slot = &k->p->slots[s];
         const struct tensor *t = context_slot(run, s);
-        if (k->last_write[slot->kind == SLOT_VIEW ? slot->base : s] != step || t->kind != VK_TENSOR)
+        if (k->last_write[slot_root(k->p, s)] != step || t->kind != VK_TENSOR)
             continue;
         if (slot->name && !keep(k, slot->name, t, d))
             return false;

@@ -5,15 +5,10 @@ struct needs {
     bool *slot; /* read later, by the slot that owns the memory */
 };
 
-static int owner(const struct program *p, int slot)
-{
-    return p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
-}
-
 static void need(struct needs *n, int slot)
 {
     if (slot >= 0)
-        n->slot[owner(n->p, slot)] = true;
+        n->slot[slot_root(n->p, slot)] = true;
 }
 
 static void need_all(struct needs *n, const int32_t *list, int count)
@@ -28,7 +23,7 @@ static bool kernel_needed(const struct needs *n, const struct kernel *k)
         for (int a = 0; a < insn_info(k->insns[i].op)->naps; a++)
             if (k->insns[i].ap[a].mem == MEM_HBM &&
                 insn_info(k->insns[i].op)->ap[a].access != 'r' &&
-                n->slot[owner(n->p, k->insns[i].ap[a].tensor)])
+                n->slot[slot_root(n->p, k->insns[i].ap[a].tensor)])
                 return true;
     return false;
 }
@@ -47,7 +42,7 @@ static bool call_needed(const struct needs *n, const struct call *c)
         return true;
     for (int i = 0; i < c->nout; i++)
         if (c->out[i] >= 0 &&
-            (n->slot[owner(n->p, c->out[i])] || n->p->slots[c->out[i]].kind == SLOT_DYNAMIC))
+            (n->slot[slot_root(n->p, c->out[i])] || n->p->slots[c->out[i]].kind == SLOT_DYNAMIC))
             return true;
     return false;
 }

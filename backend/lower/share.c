@@ -1,10 +1,5 @@
 #include "backend/lower/share.h"
 
-static int root_of(const struct program *p, int slot)
-{
-    return p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
-}
-
 static int slot_of(const struct lowering *l, const struct value *v)
 {
     return v->id < l->nvalues ? l->slots[v->id] : -1;
@@ -20,7 +15,7 @@ static bool reads_slot(struct lowering *l, struct value *v, int slot)
     if (!v || v->constant)
         return false;
     if (slot_of(l, v) >= 0)
-        return root_of(l->p, slot_of(l, v)) == slot;
+        return slot_root(l->p, slot_of(l, v)) == slot;
     if (!v->def || (v->def->op != OP_transpose && v->def->op != OP_concat))
         return false;
     for (int i = 0; i < v->def->nin; i++)

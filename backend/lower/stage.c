@@ -192,18 +192,12 @@ static void remember(struct stager *s, const struct ap *hbm, const struct ap *ti
     s->loaded[s->nloaded++] = (struct loaded){*hbm, *tile};
 }
 
-static int memory_of(const struct stager *s, int slot)
-{
-    const struct slot *t = &s->p->slots[slot];
-    return t->kind == SLOT_VIEW ? t->base : slot;
-}
-
 /* Tiles of a slot that is written are out of date. */
 static void forget(struct stager *s, const struct ap *hbm)
 {
     int n = 0;
     for (int i = 0; i < s->nloaded; i++)
-        if (memory_of(s, s->loaded[i].from.tensor) != memory_of(s, hbm->tensor))
+        if (slot_root(s->p, s->loaded[i].from.tensor) != slot_root(s->p, hbm->tensor))
             s->loaded[n++] = s->loaded[i];
     s->nloaded = n;
 }

@@ -63,12 +63,6 @@ static bool disjoint(const struct kernel *k, const struct ap *a, const struct ap
            (ahigh <= blow || bhigh <= alow);
 }
 
-/* The slot whose memory it is. */
-static int slot_root(const struct program *p, int slot)
-{
-    return p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
-}
-
 static bool tiles_overlap(const struct tile *s, const struct tile *t)
 {
     if (s->mem != t->mem || s->address < 0 || t->address < 0 || !dim_is_const(s->elements) ||

@@ -182,7 +182,7 @@ static bool load(struct neff_file *f, struct program *p, struct diag *d)
 static void mark(const struct program *p, bool *slots, int s)
 {
     if (s >= 0)
-        slots[p->slots[s].kind == SLOT_VIEW ? p->slots[s].base : s] = true;
+        slots[slot_root(p, s)] = true;
 }
 
 /* The slots that a run reads whole. Of tables from which rows are gathered, it reads a few rows. */

@@ -104,7 +104,7 @@ static bool check_ap(struct checker *c, const struct kernel *k, const struct ins
         if (s->type.kind != VK_TENSOR || s->type.dtype == DT_STR)
             return fail(c->d, "%s: operand '%s' is not a tensor of numbers", info->name,
                         info->ap[a].name);
-        const struct slot *root = s->kind == SLOT_VIEW ? &c->p->slots[s->base] : s;
+        const struct slot *root = &c->p->slots[slot_root(c->p, ap->tensor)];
         if (written(info->ap[a].access) && (root->kind == SLOT_CONST || root->kind == SLOT_INPUT))
             return fail(c->d, "%s: operand '%s' writes a constant or an input", info->name,
                         info->ap[a].name);
@@ -219,11 +219,6 @@ static bool indices_ok(const int32_t *list, int n, int low, int limit)
     return true;
 }
 
-static int root_of(const struct program *p, int slot)
-{
-    return p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
-}
-
 /* Operand i's slot may be result i's: it is replaced in part, or carried around a loop. */
 static bool may_share(const struct program *p, const struct call *k, int i)
 {
@@ -240,15 +235,15 @@ static bool results_apart(struct checker *c, const struct call *k)
     bool apart = true;
     for (int i = 0; i < k->nout; i++)
         if (k->out[i] >= 0)
-            c->seen[root_of(p, k->out[i])] = i + 1;
+            c->seen[slot_root(p, k->out[i])] = i + 1;
     for (int i = 0; i < k->nout; i++)
-        apart &= k->out[i] < 0 || c->seen[root_of(p, k->out[i])] == i + 1;
+        apart &= k->out[i] < 0 || c->seen[slot_root(p, k->out[i])] == i + 1;
     for (int i = 0; i < k->nin; i++)
-        apart &= k->in[i] < 0 || !c->seen[root_of(p, k->in[i])] ||
-                 (c->seen[root_of(p, k->in[i])] == i + 1 && may_share(p, k, i));
+        apart &= k->in[i] < 0 || !c->seen[slot_root(p, k->in[i])] ||
+                 (c->seen[slot_root(p, k->in[i])] == i + 1 && may_share(p, k, i));
     for (int i = 0; i < k->nout; i++)
         if (k->out[i] >= 0)
-            c->seen[root_of(p, k->out[i])] = 0;
+            c->seen[slot_root(p, k->out[i])] = 0;
     return apart;
 }
 
@@ -270,8 +265,7 @@ static bool check_call(struct checker *c, const struct call *k)
         int kind = c->p->slots[k->out[i]].kind;
         if (kind != SLOT_PLANNED && kind != SLOT_DYNAMIC && kind != SLOT_VIEW)
             return fail(c->d, "call of %s writes a constant or an input", info->name);
-        const struct slot *s = &c->p->slots[k->out[i]];
-        int root = s->kind == SLOT_VIEW ? c->p->slots[s->base].kind : kind;
+        int root = c->p->slots[slot_root(c->p, k->out[i])].kind;
         if (root == SLOT_CONST || root == SLOT_INPUT)
             return fail(c->d, "call of %s writes a constant or an input", info->name);
     }

@@ -111,6 +111,12 @@ struct program {
     void *release_arg;
 };
 
+/* The slot whose memory it is; -1 of -1. */
+static inline int slot_root(const struct program *p, int slot)
+{
+    return slot >= 0 && p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
+}
+
 struct program *program_new(void);
 void program_free(struct program *p);
 /* Makes a constant that has a maker, in memory of its own. */

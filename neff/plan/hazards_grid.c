@@ -33,11 +33,6 @@ enum { MAX_OWNERS = 1 << 24 }; /* elements that are followed, of all tensors */
 
 /* ---- what is followed ---- */
 
-static int root_of(const struct grid *g, int slot)
-{
-    return g->p->slots[slot].kind == SLOT_VIEW ? g->p->slots[slot].base : slot;
-}
-
 /* Sums of several programs in one place are what accumulating and combining are for; an indirect
  * pattern may go anywhere. */
 static bool followed(const struct insn *n, int a, bool write)
@@ -74,7 +69,7 @@ static void make_owners(struct grid *g)
         for (int a = 0; a < insn_info(g->k->insns[i].op)->naps; a++) {
             if (!followed(&g->k->insns[i], a, true))
                 continue;
-            int slot = root_of(g, g->k->insns[i].ap[a].tensor);
+            int slot = slot_root(g->p, g->k->insns[i].ap[a].tensor);
             const struct type *t = &g->p->slots[slot].type;
             int64_t n = 1;
             for (int k = 0; k < t->rank; k++)

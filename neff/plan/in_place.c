@@ -28,11 +28,6 @@ static bool is_elementwise(enum opcode op)
     return false;
 }
 
-static int root_of(const struct program *p, int slot)
-{
-    return p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
-}
-
 static bool may_move(const struct finder *f, int slot)
 {
     const struct slot *s = &f->p->slots[slot];
@@ -139,7 +134,7 @@ static bool only_before(const struct finder *f, int at, int operand, int result)
         for (int k = 0; k < info->naps; k++) {
             if (n->ap[k].mem != MEM_HBM)
                 continue;
-            int root = root_of(f->p, n->ap[k].tensor);
+            int root = slot_root(f->p, n->ap[k].tensor);
             bool writes = info->ap[k].access != 'r';
             if (root == result && writes && (i != at || k != RESULT))
                 return false;
@@ -158,14 +153,14 @@ static void find_operand(struct finder *f, int at)
     int64_t counts[MAX_VARS];
     if (!is_elementwise(n->op) || n->ap[RESULT].mem != MEM_HBM)
         return;
-    int result = root_of(f->p, n->ap[RESULT].tensor);
+    int result = slot_root(f->p, n->ap[RESULT].tensor);
     if (!may_move(f, result) || f->onto[result] != result || !variable_counts(f, at, counts) ||
         !writes_once(f, &n->ap[RESULT], counts))
         return;
     for (int i = 0; i <= at; i++)
         for (int k = 0; k < insn_info(f->k->insns[i].op)->naps; k++) {
             const struct ap *ap = &f->k->insns[i].ap[k];
-            int operand = ap->mem == MEM_HBM ? root_of(f->p, ap->tensor) : -1;
+            int operand = ap->mem == MEM_HBM ? slot_root(f->p, ap->tensor) : -1;
             if (operand < 0 || operand == result || f->taken[operand] || !may_move(f, operand) ||
                 f->life[operand].last != f->life[result].first ||
                 f->life[operand].first >= f->life[result].first ||
@@ -208,7 +203,7 @@ static bool kernel_touches(const struct finder *f, const struct kernel *k, int s
     for (int i = 0; i < k->ninsns; i++)
         for (int a = 0; a < insn_info(k->insns[i].op)->naps; a++)
             if (k->insns[i].ap[a].mem == MEM_HBM &&
-                root_of(f->p, k->insns[i].ap[a].tensor) == slot)
+                slot_root(f->p, k->insns[i].ap[a].tensor) == slot)
                 return true;
     return false;
 }
@@ -222,7 +217,7 @@ static bool step_touches(const struct finder *f, const struct step *s, int slot)
 static bool list_touches(const struct finder *f, const int32_t *list, int n, int slot)
 {
     for (int i = 0; i < n; i++)
-        if (list[i] >= 0 && root_of(f->p, list[i]) == slot)
+        if (list[i] >= 0 && slot_root(f->p, list[i]) == slot)
             return true;
     return false;
 }
@@ -251,7 +246,7 @@ static bool writes_over(struct finder *f, const struct kernel *k, int operand, i
     for (int at = 0; at < k->ninsns; at++) {
         const struct insn *n = &k->insns[at];
         if (is_elementwise(n->op) && n->ap[RESULT].mem == MEM_HBM &&
-            root_of(f->p, n->ap[RESULT].tensor) == result)
+            slot_root(f->p, n->ap[RESULT].tensor) == result)
             return variable_counts(f, at, counts) && writes_once(f, &n->ap[RESULT], counts) &&
                    only_before(f, at, operand, result);
     }
@@ -269,7 +264,7 @@ static bool carried_in_place(struct finder *f, const struct program_region *test
         f->taken[next])
         return false;
     for (int k = 0; k < body->nresults; k++)
-        if (body->results[k] >= 0 && root_of(f->p, body->results[k]) == value)
+        if (body->results[k] >= 0 && slot_root(f->p, body->results[k]) == value)
             return false;
     for (int s = 0; s < body->nsteps; s++) {
         first = first < 0 && step_touches(f, &body->steps[s], next) ? s : first;

@@ -19,16 +19,11 @@ struct walk {
     int clock;
 };
 
-static int root_of(const struct program *p, int slot)
-{
-    return p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
-}
-
 static void touch(struct walk *w, int slot)
 {
     if (slot < 0)
         return;
-    struct lifetime *l = &w->life[root_of(w->p, slot)];
+    struct lifetime *l = &w->life[slot_root(w->p, slot)];
     if (w->clock < l->first)
         l->first = w->clock;
     if (w->clock > l->last)

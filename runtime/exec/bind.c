@@ -129,8 +129,7 @@ static bool no_region(struct infer *f, int region, const struct type *params, in
 
 static int root_kind(const struct context *c, int slot)
 {
-    const struct slot *s = &c->m->p->slots[slot];
-    return s->kind == SLOT_VIEW ? c->m->p->slots[s->base].kind : s->kind;
+    return c->m->p->slots[slot_root(c->m->p, slot)].kind;
 }
 
 /* Whether the operator's shape rule gives the planned results' shapes without reading contents that

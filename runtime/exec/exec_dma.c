@@ -26,8 +26,7 @@ static bool streams(const struct binding *b, const struct bound_insn *i)
     if (y->mem != MEM_HBM || y->dtype != x->dtype || last < 0 || y->step[last] != 1 ||
         x->step[last] != 1 || i->shape.count[last] * y->size < STREAMED_RUN)
         return false;
-    const struct slot *s = &b->m->p->slots[y->slot];
-    int root = s->kind == SLOT_VIEW ? s->base : y->slot;
+    int root = slot_root(b->m->p, y->slot);
     int64_t bytes = y->size;
     for (int d = 0; d <= last; d++)
         bytes *= i->shape.count[d];

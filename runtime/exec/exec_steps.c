@@ -179,12 +179,9 @@ static bool clash(const struct binding *b, const struct ap *w, const struct ap *
 {
     if (r->mem == MEM_NONE || (w->mem == MEM_HBM) != (r->mem == MEM_HBM))
         return false;
-    const struct slot *slots = b->m->p->slots;
     int x = w->tensor, y = r->tensor;
-    if (w->mem == MEM_HBM) {
-        x = slots[x].kind == SLOT_VIEW ? slots[x].base : x;
-        y = slots[y].kind == SLOT_VIEW ? slots[y].base : y;
-    }
+    if (w->mem == MEM_HBM)
+        x = slot_root(b->m->p, x), y = slot_root(b->m->p, y);
     return x == y && !(w->tensor == r->tensor && w->dtype == r->dtype && ap_places_equal(w, r));
 }
 

@@ -36,11 +36,6 @@ static void number_region(struct numbering *n, int region)
     n->end[region] = n->clock++;
 }
 
-static int root_of(const struct program *p, int slot)
-{
-    return p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
-}
-
 /* Where each dynamic slot is used for the last time. */
 static void find_deaths(struct model *m, struct arena *scratch)
 {
@@ -198,7 +193,7 @@ static void find_kernel_slots(struct model *m, int kernel)
             const struct ap *ap = &k->insns[i].ap[j];
             if (ap->mem != MEM_HBM)
                 continue;
-            int root = root_of(m->p, ap->tensor);
+            int root = slot_root(m->p, ap->tensor);
             m->slot_read[root] |= info->ap[j].access != 'w';
             if (m->p->slots[root].kind == SLOT_DYNAMIC && info->ap[j].access != 'r')
                 slot_list_add(&m->arena, &m->kernel_writes[kernel], root);
@@ -231,7 +226,7 @@ static void find_reads_of_calls(struct model *m)
     for (int c = 0; c < m->p->ncalls; c++)
         for (int i = 0; i < m->p->calls[c].nin; i++)
             if (m->p->calls[c].in[i] >= 0)
-                m->slot_read[root_of(m->p, m->p->calls[c].in[i])] = true;
+                m->slot_read[slot_root(m->p, m->p->calls[c].in[i])] = true;
 }
 
 /* The first slot to get a value, in program order, binds the symbols that stand alone in its dims.

@@ -26,15 +26,10 @@ struct control {
 
 /* ---- finding them ---- */
 
-static int root_of(const struct program *p, int slot)
-{
-    return p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
-}
-
 static bool has_place(const struct context *c, const struct bound *b, int slot)
 {
     return slot >= 0 && b->types[slot].kind == VK_TENSOR &&
-           c->m->p->slots[root_of(c->m->p, slot)].kind != SLOT_DYNAMIC;
+           c->m->p->slots[slot_root(c->m->p, slot)].kind != SLOT_DYNAMIC;
 }
 
 static bool same_type(const struct bound *b, int s, int t)
@@ -70,7 +65,7 @@ static bool plan_moves(const struct context *c, struct bound *b, const int32_t *
         struct move *v = &m->list[m->count++];
         *v = (struct move){from[i], to[i], tensor_bytes(&b->types[to[i]]), -1};
         for (int k = 0; k < n; k++)
-            if (to[k] >= 0 && k != i && root_of(p, from[i]) == to[k] && from[k] != to[k]) {
+            if (to[k] >= 0 && k != i && slot_root(p, from[i]) == to[k] && from[k] != to[k]) {
                 v->temporary = at;
                 at += ((int64_t)v->bytes + 63) / 64 * 64;
                 break;

@@ -101,9 +101,9 @@ void plant_log(const struct program *p, const struct bound_kernel *k)
         for (int a = 0; a < info->naps; a++) {
             if (insn->ap[a].mem != MEM_HBM || info->ap[a].access == 'r')
                 continue;
-            int at = insn->ap[a].tensor, root = p->slots[at].kind == SLOT_VIEW ? p->slots[at].base : at;
+            int at = insn->ap[a].tensor, root = slot_root(p, at);
             for (int s = 0; s < p->nslots; s++)
-                if (s == root || (p->slots[s].kind == SLOT_VIEW && p->slots[s].base == root))
+                if (slot_root(p, s) == root)
                     fprintf(f, "%s\n", p->slots[s].name ? p->slots[s].name : "(unnamed)");
         }
     }

@@ -247,7 +247,7 @@ static bool check_uses(struct context *c, const struct slot_list *list, struct d
 {
     for (int i = 0; i < list->count; i++) {
         int s = list->slots[i],
-            root = c->m->p->slots[s].kind == SLOT_VIEW ? c->m->p->slots[s].base : s;
+            root = slot_root(c->m->p, s);
         if (c->slots[root].kind != VK_TENSOR)
             return fail(d, "'%s' has no value when a kernel uses it", slot_name(c->m->p, root));
         if (s != root && !place_view(c, s, d))
@@ -530,11 +530,6 @@ static bool list_has(const struct slot_list *l, int slot)
     return false;
 }
 
-static int root_of(const struct program *p, int slot)
-{
-    return slot >= 0 && p->slots[slot].kind == SLOT_VIEW ? p->slots[slot].base : slot;
-}
-
 static bool take_result(struct context *c, int region, int i, struct tensor *out, struct diag *d)
 {
     const struct program_region *r = &c->m->p->regions[region];
@@ -543,7 +538,7 @@ static bool take_result(struct context *c, int region, int i, struct tensor *out
         return fail(d, "a region's result %d is missing", i);
     bool again = false;
     for (int j = i + 1; j < r->nresults; j++)
-        again |= root_of(c->m->p, r->results[j]) == s;
+        again |= slot_root(c->m->p, r->results[j]) == s;
     struct tensor *t = &c->slots[s];
     bool movable = t->owned || t->kind != VK_TENSOR;
     if (!again && movable && list_has(&c->m->region_dying[region], s)) {
@@ -594,7 +589,7 @@ static bool give_output(struct context *c, int i, struct diag *d)
 {
     const struct program *p = c->m->p;
     int s = p->regions[0].results[i];
-    int root = p->slots[s].kind == SLOT_VIEW ? p->slots[s].base : s;
+    int root = slot_root(p, s);
     struct output *o = &c->output[i];
     const struct tensor *t = &c->slots[s];
     if (o->memory && t->data != o->memory) {
