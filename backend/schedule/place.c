@@ -28,7 +28,7 @@ struct placer {
 };
 
 /* "tile 3 (psum, node 'Conv_1')" */
-static bool tile_fault(struct placer *s, int tile)
+static void tile_fault(struct placer *s, int tile)
 {
     int node = -1;
     for (int i = 0; i < s->k->ninsns && node < 0; i++)
@@ -39,9 +39,9 @@ static bool tile_fault(struct placer *s, int tile)
     const struct tile *t = &s->k->tiles[tile];
     const char *at = node >= 0 ? s->p->nodes[node].name : "";
     if (t->name)
-        return fail_in(s->d, "node '%s': tile '%s'", at, t->name);
-    return fail_in(s->d, "node '%s': tile %d in %s", at, tile,
-                   t->mem == MEM_PSUM ? "psum" : "sbuf");
+        fail_in(s->d, "node '%s': tile '%s'", at, t->name);
+    else
+        fail_in(s->d, "node '%s': tile %d in %s", at, tile, t->mem == MEM_PSUM ? "psum" : "sbuf");
 }
 
 static int by_size(const void *a, const void *b)
@@ -91,7 +91,7 @@ static const char *memory_name(const struct tile *t)
 }
 
 /* The tiles that are live together with spans[i], the largest of those placed first. */
-static bool no_room(struct placer *s, const struct span *spans, int i, int64_t limit)
+static void no_room(struct placer *s, const struct span *spans, int i, int64_t limit)
 {
     enum { NAMED = 8 };
     const struct tile *t = &s->k->tiles[spans[i].tile];
@@ -114,7 +114,7 @@ static bool no_room(struct placer *s, const struct span *spans, int i, int64_t l
          memory_name(t), alive, (long long)sum, s->m->name, (long long)limit,
          t->name ? t->name : "this one", (long long)spans[i].size, list,
          alive > NAMED ? ", ..." : "");
-    return tile_fault(s, spans[i].tile);
+    tile_fault(s, spans[i].tile);
 }
 
 /* How far apart in the kernel's order the tile is from those that have this memory at other times;
@@ -182,7 +182,7 @@ static int place_apart(struct placer *s, const struct span *spans, int apart)
 
 /* In kernels of one instance a tile should not wait for what had its memory just before. Of others
  * as many instances as possible run beside each other, each in as little memory as it can. */
-static bool place_tiles(struct placer *s)
+static enum placement place_tiles(struct placer *s)
 {
     struct span *spans = ARENA_ARRAY(&s->scratch, struct span, s->k->ntiles + 1);
     const struct tile_span *live = tile_spans(s->p, s->k, &s->scratch);
@@ -195,14 +195,17 @@ static bool place_tiles(struct placer *s)
     while ((i = place_apart(s, spans, apart)) >= 0 && apart)
         apart = apart > 4 ? apart / 2 : 0;
     if (i < 0)
-        return true;
+        return PLACED;
     const struct tile *t = &s->k->tiles[spans[i].tile];
     int64_t limit = t->mem == MEM_PSUM ? s->m->psum : s->m->sbuf;
-    if (!t->fixed)
-        return no_room(s, spans, i, limit);
+    if (!t->fixed) {
+        no_room(s, spans, i, limit);
+        return NO_ROOM;
+    }
     fail(s->d, "bytes %lld to %lld of each partition, %s has %lld", (long long)t->address,
          (long long)(t->address + spans[i].size - 1), s->m->name, (long long)limit);
-    return tile_fault(s, spans[i].tile);
+    tile_fault(s, spans[i].tile);
+    return REFUSED;
 }
 
 /* ---- rules of strict targets ---- */
@@ -220,20 +223,23 @@ static bool check_insns(struct placer *s)
     return true;
 }
 
-static bool place(struct placer *s)
+static enum placement place(struct placer *s)
 {
     for (int i = 0; i < s->k->ntiles; i++)
-        if (!tile_check_size(s->m, &s->k->tiles[i], s->d))
-            return tile_fault(s, i);
-    return check_insns(s) && place_tiles(s);
+        if (!tile_check_size(s->m, &s->k->tiles[i], s->d)) {
+            tile_fault(s, i);
+            return REFUSED;
+        }
+    return check_insns(s) ? place_tiles(s) : REFUSED;
 }
 
-bool place_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d)
+enum placement place_kernel(struct program *p, struct kernel *k, const struct machine *m,
+                            struct diag *d)
 {
     struct placer s = {.p = p, .k = k, .m = m, .d = d};
     if (!m->strict)
-        return true;
-    bool ok = place(&s);
+        return PLACED;
+    enum placement placed = place(&s);
     arena_free(&s.scratch);
-    return ok;
+    return placed;
 }

@@ -70,6 +70,9 @@ int *loop_ends(const struct kernel *k, struct arena *a);
 /* Replaces all waits and signals of the kernel. */
 bool sync_kernel(struct program *p, struct kernel *k, struct diag *d);
 bool order_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d);
-bool place_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d);
+/* NO_ROOM: sharing memory between tiles may help. REFUSED: nothing but another kernel does. */
+enum placement { PLACED, NO_ROOM, REFUSED };
+enum placement place_kernel(struct program *p, struct kernel *k, const struct machine *m,
+                            struct diag *d);
 
 #endif

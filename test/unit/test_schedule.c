@@ -440,6 +440,39 @@ static void test_random_kernels(void **state)
     assert_true(harmful * 10 > mutants * 6); /* most waits are needed */
 }
 
+/* An address that the author gave stays, also when nothing fits around it; where it leaves room, all
+ * do. Called by models such kernels are placed twice: their tiles may share memory. */
+static void test_given_addresses(void **state)
+{
+    (void)state;
+    enum { AT = 59968 };
+    static const struct {
+        int other; /* elements of the tile without an address */
+        bool fits;
+    } cases[] = {{30000, false}, {15066, false}, {14976, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[4096];
+        snprintf(text, sizeof text,
+                 "%stile sbuf0 f32 1 x 15000 at %d\ntile sbuf1 f32 1 x %d\n"
+                 "dve.memset dst=sbuf0 f32[0](4:1), value=0\n"
+                 "dve.memset dst=sbuf1 f32[0](4:1), value=0\n"
+                 "dve.tensor_tensor dst=sbuf0 f32[0](4:1), a=sbuf0 f32[0](4:1), b=sbuf1 f32[0](4:1), "
+                 "op=add\n%s",
+                 STRICT_HEAD, AT, cases[i].other, STRICT_TAIL);
+        struct program *p = parse_ok(text);
+        struct diag d = {0};
+        struct kernel *k = &p->kernels[0];
+        k->tiles[0].fixed = true;
+        bool placed = schedule_traced(p, k, machine_find("trn1"), &d);
+        assert_int_equal(placed, cases[i].fits);
+        assert_int_equal(k->tiles[0].address, AT);
+        assert_true(k->tiles[0].fixed);
+        if (!placed && !strstr(d.text, "no room in sbuf"))
+            fail_msg("'%s' lacks 'no room in sbuf'", d.text);
+        program_free(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -447,7 +480,7 @@ int main(void)
         cmocka_unit_test(test_filled_before_loop),
         cmocka_unit_test(test_faults_are_named), cmocka_unit_test(test_random_kernels),
         cmocka_unit_test(test_capacity),         cmocka_unit_test(test_tiles_share_memory),
-        cmocka_unit_test(test_order_within_memory),
+        cmocka_unit_test(test_order_within_memory), cmocka_unit_test(test_given_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
