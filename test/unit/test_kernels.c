@@ -566,9 +566,29 @@ static void test_selection(void **state)
     assert_true(kernels_select(NULL));
 }
 
+/* The sentinels around tensors of these tests see a byte on either side. */
+static void test_sentinels(void **state)
+{
+    (void)state;
+    for (size_t size = 1; size < 70; size += 23) {
+        uint8_t *x = guarded_alloc(size);
+        const struct guarded_block *b = guarded_blocks;
+        assert_ptr_equal(b->data, x);
+        assert_int_equal(guarded_fault(b), 0);
+        b->data[size] ^= 1;
+        assert_int_equal(guarded_fault(b), (int)size);
+        b->data[size] ^= 1;
+        b->data[-SENTINEL] ^= 1;
+        assert_int_equal(guarded_fault(b), -SENTINEL);
+        b->data[-SENTINEL] ^= 1;
+        guarded_free(x);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sentinels),
         cmocka_unit_test(test_binary),
         cmocka_unit_test(test_binary_functions),
         cmocka_unit_test(test_compare_select),
