@@ -150,20 +150,6 @@ static void put(struct line *l, const char *fmt, ...)
         l->n += (size_t)n < sizeof l->text - l->n ? (size_t)n : sizeof l->text - l->n - 1;
 }
 
-static const char *type_word(const struct command *c)
-{
-    switch (c->options.cast_type) {
-    case DT_BF16:
-        return "bf16";
-    case DT_F16:
-        return "fp16";
-    case CAST_TF32:
-        return "tf32";
-    default:
-        return "fp8_e4m3";
-    }
-}
-
 static void put_kept(struct line *l, const struct kept *kept)
 {
     enum { NAMED = 4 };
@@ -180,7 +166,7 @@ static void describe(const struct cast_check *k, const struct cast_plan *plan,
 {
     int cast = count_cast(plan);
     put(l, "%d of %d %s are in %s", cast, plan->nproducts,
-        k->c->options.auto_cast == CAST_ALL ? "operators" : "products", type_word(k->c));
+        k->c->options.auto_cast == CAST_ALL ? "operators" : "products", cast_type_name(k->c->options.cast_type));
     put_kept(l, &o->kept);
     if (!o->checked) {
         put(l, "; not checked against FP32: %.300s", k->d.text);

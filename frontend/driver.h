@@ -13,6 +13,9 @@
 enum exit_status { EXIT_BAD_INPUT = 1, EXIT_USAGE = 2, EXIT_INTERNAL = 70 };
 enum emit_kind { EMIT_ARCHIVE, EMIT_IR, EMIT_ASM };
 
+/* As --auto-cast-type takes it. */
+const char *cast_type_name(int type);
+
 struct command {
     const char **files; /* the model; of `test`, the folders */
     int nfiles;

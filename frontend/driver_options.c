@@ -20,6 +20,14 @@ static const struct {
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 
+const char *cast_type_name(int type)
+{
+    int i = 0;
+    while (i < COUNT(cast_types) - 1 && cast_types[i].type != type)
+        i++;
+    return cast_types[i].name;
+}
+
 static bool set_shape(void *to, const char *v, struct diag *d)
 {
     struct command *c = to;
@@ -83,37 +91,33 @@ static bool set_cast_type(void *to, const char *v, struct diag *d)
     return fail(d, "--auto-cast-type takes bf16, fp16, tf32 or fp8_e4m3, got '%s'", v);
 }
 
+/* The list of n words and one more; lists that others hold stay as they are. */
+static const char **list_with(struct command *c, const char *const *list, int n, const char *word)
+{
+    const char **all = ARENA_ARRAY(&c->arena, const char *, n + 1);
+    arena_move_(all, list, sizeof *all * (size_t)n);
+    all[n] = word;
+    return all;
+}
+
 static bool add_keep(void *to, const char *v, struct diag *d)
 {
     struct command *c = to;
-    int n = c->options.nkeep_fp32;
-    const char **all = ARENA_ARRAY(&c->arena, const char *, n + 1);
-    arena_move_(all, c->options.keep_fp32, sizeof *all * (size_t)n);
-    all[n] = v;
-    c->options.keep_fp32 = all;
-    c->options.nkeep_fp32 = n + 1;
+    c->options.keep_fp32 = list_with(c, c->options.keep_fp32, c->options.nkeep_fp32++, v);
     return true;
 }
 
 static bool add_kernels(void *to, const char *v, struct diag *d)
 {
     struct command *c = to;
-    const char **all = ARENA_ARRAY(&c->arena, const char *, c->nkernel_files + 1);
-    arena_move_(all, c->kernel_files, sizeof *all * (size_t)c->nkernel_files);
-    all[c->nkernel_files++] = v;
-    c->kernel_files = all;
+    c->kernel_files = list_with(c, c->kernel_files, c->nkernel_files++, v);
     return true;
 }
 
 static bool add_bind(void *to, const char *v, struct diag *d)
 {
     struct command *c = to;
-    int n = c->import.nbinds;
-    const char **all = ARENA_ARRAY(&c->arena, const char *, n + 1);
-    arena_move_(all, c->import.binds, sizeof *all * (size_t)n);
-    all[n] = v;
-    c->import.binds = all;
-    c->import.nbinds = n + 1;
+    c->import.binds = list_with(c, c->import.binds, c->import.nbinds++, v);
     return true;
 }
 

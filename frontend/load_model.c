@@ -11,12 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && !strcmp(s + n - m, end);
-}
-
 static struct graph *load_text(const char *path, struct diag *d)
 {
     struct mapped_file f;
@@ -76,7 +70,7 @@ static bool shapes_used(struct graph *g, const struct import_options *o, struct 
 
 static struct graph *load_any(const char *path, const struct import_options *o, struct diag *d)
 {
-    if (ends_with(path, ".xir")) {
+    if (name_ends_with(path, ".xir")) {
         struct graph *g = load_text(path, d);
         if (!g || (bind_text(g, o, d) && custom_complete(g, o, d)))
             return g;
@@ -87,7 +81,7 @@ static struct graph *load_any(const char *path, const struct import_options *o, 
     if (!foreign_check_folder(path, d) || !file_map(&f, path, d))
         return NULL;
     bool known = foreign_check(path, f.data, f.size, d);
-    bool onnx = ends_with(path, ".onnx");
+    bool onnx = name_ends_with(path, ".onnx");
     bool stablehlo = !onnx && stablehlo_detect(f.data, f.size);
     bool hlo = !onnx && !stablehlo && hlo_detect(f.data, f.size);
     if (known && !stablehlo && !hlo)

@@ -9,29 +9,8 @@ data=${XCC_TEST_DATA:-$here/../../shared/data}/hlo
 known=$here/hlo_exec/known_failures
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
-status=0
 
-# run NAME DIR...
-run() {
-    name=$1
-    shift
-    "$xcc" test --auto-cast none --target cpu "$@" >"$tmp/out" 2>"$tmp/err"
-    sed -n 's/^FAIL \([^:]*\):.*/\1/p' "$tmp/out" | sort >"$tmp/failed"
-    sed -n 's/^PASS //p' "$tmp/out" | sort >"$tmp/passed"
-    sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$known" | sort >"$tmp/known"
-    comm -23 "$tmp/failed" "$tmp/known" >"$tmp/new"
-    comm -12 "$tmp/passed" "$tmp/known" >"$tmp/fixed"
-    echo "$name: $(tail -1 "$tmp/out")"
-    while read -r c; do
-        grep "^FAIL $c:" "$tmp/out"
-        status=1
-    done <"$tmp/new"
-    while read -r c; do
-        echo "FAIL $c passes: take it off $known"
-        status=1
-    done <"$tmp/fixed"
-    grep -q ' passed, ' "$tmp/out" || { echo "FAIL $name: no result"; status=1; }
-}
+. "$here/exec_cases.sh"
 
 # A folder of links to the cases whose only module is the proto.
 protos() {
@@ -46,16 +25,16 @@ protos() {
     done
 }
 
-run "own cases" "$here"/hlo_exec/*/
+run "own cases" --target cpu "$here"/hlo_exec/*/
 for set in exec exec_derived; do
     if [ ! -d "$data/$set" ]; then
         echo "SKIP $set: no $data/$set (set XCC_TEST_DATA)"
         continue
     fi
-    run "$set, text" "$data/$set"/*/
+    run "$set, text" --target cpu "$data/$set"/*/
     protos "$data/$set" "$tmp/$set"
     if [ -n "$(ls "$tmp/$set")" ]; then
-        run "$set, protos" "$tmp/$set"/*/
+        run "$set, protos" --target cpu "$tmp/$set"/*/
     else
         echo "SKIP $set, protos: it has none"
     fi

@@ -45,6 +45,25 @@ static void account(struct kernel_builder *k, const struct group *g, int flops)
     kernel_of(k)->bytes = dim_mul(t, n, 8);
 }
 
+/* A kernel over rows of a node's operand 0, with the group's epilogue. */
+struct row_kernel {
+    struct kernel_builder k;
+    struct epilogue e;
+    struct ap dst, src;
+};
+
+static bool begin_rows(struct lowering *l, struct node *n, struct group *g, struct rows *r,
+                       struct row_kernel *x)
+{
+    if (!epilogue_covers(l, g, r))
+        return false;
+    x->k = begin_kernel(l, n, n->name);
+    rows_grid(r, &x->k);
+    x->dst = rows_result(&x->k, g, r, &x->e);
+    x->src = rows_dense(l, r, value_slot(l, n->in[0]));
+    return true;
+}
+
 static enum lowered softmax(struct lowering *l, struct node *whole, bool logarithm)
 {
     struct group g = group_of(l, whole);
@@ -53,16 +72,12 @@ static enum lowered softmax(struct lowering *l, struct node *whole, bool logarit
     if (!plain_types(l, n) || !axis_of(n, &axis))
         return DECLINED;
     struct rows r = rows_of(l, &n->out[0]->type, axis, axis);
-    if (!epilogue_covers(l, &g, &r))
+    struct row_kernel x;
+    if (!begin_rows(l, n, &g, &r, &x))
         return DECLINED;
-    struct kernel_builder k = begin_kernel(l, n, n->name);
-    struct epilogue e;
-    rows_grid(&r, &k);
-    struct ap dst = rows_result(&k, &g, &r, &e);
-    struct ap src = rows_dense(l, &r, value_slot(l, n->in[0]));
-    emit_softmax(&k, (struct softmax){.dst = dst, .src = src, .log = logarithm, .factor = 1});
-    rows_finish(&e, dst);
-    account(&k, &g, 20);
+    emit_softmax(&x.k, (struct softmax){.dst = x.dst, .src = x.src, .log = logarithm, .factor = 1});
+    rows_finish(&x.e, x.dst);
+    account(&x.k, &g, 20);
     return LOWERED;
 }
 
@@ -99,24 +114,20 @@ static enum lowered norm(struct lowering *l, struct node *whole, bool rms)
                 "scale or bias does not lie along the rows; it runs on GpSimd");
             return DECLINED;
         }
-    if (!epilogue_covers(l, &g, &r))
+    struct row_kernel x;
+    if (!begin_rows(l, n, &g, &r, &x))
         return DECLINED;
-    struct kernel_builder k = begin_kernel(l, n, n->name);
-    struct epilogue e;
-    rows_grid(&r, &k);
-    struct ap dst = rows_result(&k, &g, &r, &e);
-    struct ap src = rows_dense(l, &r, value_slot(l, n->in[0]));
     struct ap gamma = optional_pattern(l, &r, n->in[1]),
               beta = optional_pattern(l, &r, n->nin > 2 ? n->in[2] : NULL);
-    emit_layer_norm(&k,
-                    (struct layer_norm){.dst = dst,
-                                        .src = src,
+    emit_layer_norm(&x.k,
+                    (struct layer_norm){.dst = x.dst,
+                                        .src = x.src,
                                         .gamma = gamma,
                                         .beta = beta,
                                         .rms = rms,
                                         .epsilon = (float)attr_float(&n->attrs, "epsilon", 1e-5)});
-    rows_finish(&e, dst);
-    account(&k, &g, 8);
+    rows_finish(&x.e, x.dst);
+    account(&x.k, &g, 8);
     return LOWERED;
 }
 

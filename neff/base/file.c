@@ -43,6 +43,12 @@ bool file_lend(const char *path, const void *data, size_t size, struct diag *d)
     return fail(d, "%s: out of memory", path);
 }
 
+bool name_ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+    return n >= m && !strcmp(name + n - m, end);
+}
+
 bool file_map(struct mapped_file *f, const char *path, struct diag *d)
 {
     *f = (struct mapped_file){nothing, 0};

@@ -50,6 +50,9 @@ void out_remove_temporaries(void); /* for a signal handler, or before the proces
 /* Whether both names lead to one regular file. */
 bool file_same(const char *a, const char *b);
 
+/* Whether a name ends so: with ".npz". */
+bool name_ends_with(const char *name, const char *end);
+
 bool file_write_all(const char *path, const void *data, size_t size, struct diag *d);
 
 #endif

@@ -322,3 +322,18 @@ bool json_done(struct json_reader *r)
     blanks(r);
     return !r->problem && r->depth == 0 && r->at == r->end;
 }
+
+void json_print_text(FILE *f, const char *s, size_t size, const char *also)
+{
+    fputc('"', f);
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c == '"' || c == '\\')
+            fprintf(f, "\\%c", c);
+        else if (c < 32 || strchr(also, c))
+            fprintf(f, "\\u%04x", c);
+        else
+            fputc(c, f);
+    }
+    fputc('"', f);
+}

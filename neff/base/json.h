@@ -20,6 +20,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { JSON_WORD = 64, JSON_DEPTH = 32 };
 
@@ -55,5 +56,9 @@ const char *json_value(struct json_reader *r);
 bool json_is_utf8(const char *s, size_t n);
 /* The text ends here, and all went well. */
 bool json_done(struct json_reader *r);
+
+/* A string as JSON text, in quotes. The characters of `also` are written as \u too, for text inside
+ * something else. */
+void json_print_text(FILE *f, const char *s, size_t size, const char *also);
 
 #endif

@@ -127,28 +127,27 @@ void code_bool(struct codec *c, bool *v)
     *v = b == 1;
 }
 
-void code_f32(struct codec *c, float *v)
+/* size bytes as they are; zeros where there are none left. */
+static void code_plain(struct codec *c, void *v, size_t size)
 {
     if (c->writing) {
-        put(c, v, sizeof *v);
+        put(c, v, size);
         return;
     }
-    const uint8_t *p = take(c, sizeof *v);
-    *v = 0;
+    const uint8_t *p = take(c, size);
+    memset(v, 0, size);
     if (p)
-        memcpy(v, p, sizeof *v);
+        memcpy(v, p, size);
+}
+
+void code_f32(struct codec *c, float *v)
+{
+    code_plain(c, v, sizeof *v);
 }
 
 void code_f64(struct codec *c, double *v)
 {
-    if (c->writing) {
-        put(c, v, sizeof *v);
-        return;
-    }
-    const uint8_t *p = take(c, sizeof *v);
-    *v = 0;
-    if (p)
-        memcpy(v, p, sizeof *v);
+    code_plain(c, v, sizeof *v);
 }
 
 void code_blob(struct codec *c, const void **data, size_t *n)

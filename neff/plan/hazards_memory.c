@@ -203,41 +203,58 @@ static int64_t inner_run(const struct box *b, int64_t row)
     return within ? b->count[last] : 1;
 }
 
+/* A walk over the owners of what a pattern of a tile touches, run by run. */
+struct owner_walk {
+    uint16_t *map, owner; /* the tile's own mark */
+    struct box outer;     /* one element of it a run */
+    int64_t row, partition, grains, run, at[MAX_AP_RANK], element;
+};
+
+static struct owner_walk owner_walk(const struct hazard_memory *m, const struct box *b)
+{
+    struct owner_walk w = {.owner = (uint16_t)(b->tensor + 1), .outer = *b, .element = b->offset};
+    w.row = dim_value(m->values, m->k->tiles[b->tensor].elements);
+    w.map = map_of(m, b->tensor, &w.partition);
+    w.grains = b->size / m->grain;
+    w.run = inner_run(b, w.row);
+    if (w.run > 1)
+        w.outer.count[b->rank - 1] = 1;
+    return w;
+}
+
+static uint16_t *owners(const struct owner_walk *w)
+{
+    return w->map + w->element / w->row * w->partition + w->element % w->row * w->grains;
+}
+
+static bool next_run(struct owner_walk *w)
+{
+    return box_next(&w->outer, w->at, &w->element);
+}
+
 void tile_write(const struct hazard_memory *m, const struct box *b)
 {
-    int64_t row = dim_value(m->values, m->k->tiles[b->tensor].elements), partition;
-    uint16_t *map = map_of(m, b->tensor, &partition), owner = (uint16_t)(b->tensor + 1);
-    struct box outer = *b;
-    int64_t grains = b->size / m->grain, run = inner_run(b, row), at[MAX_AP_RANK] = {0},
-            element = b->offset;
-    if (run > 1)
-        outer.count[b->rank - 1] = 1;
+    struct owner_walk w = owner_walk(m, b);
     do {
-        uint16_t *to = map + element / row * partition + element % row * grains;
-        for (int64_t i = 0; i < run * grains; i++)
-            to[i] = owner;
-    } while (box_next(&outer, at, &element));
+        uint16_t *to = owners(&w);
+        for (int64_t i = 0; i < w.run * w.grains; i++)
+            to[i] = w.owner;
+    } while (next_run(&w));
 }
 
 enum tile_content tile_read(const struct hazard_memory *m, const struct box *b, int *other)
 {
-    int64_t row = dim_value(m->values, m->k->tiles[b->tensor].elements), partition;
-    uint16_t *map = map_of(m, b->tensor, &partition), owner = (uint16_t)(b->tensor + 1);
-    struct box outer = *b;
-    int64_t grains = b->size / m->grain, run = inner_run(b, row), at[MAX_AP_RANK] = {0},
-            element = b->offset;
-    if (run > 1)
-        outer.count[b->rank - 1] = 1;
+    struct owner_walk w = owner_walk(m, b);
     do {
-        const uint16_t *from = map + element / row * partition + element % row * grains;
+        const uint16_t *from = owners(&w);
         unsigned differs = 0;
-        for (int64_t i = 0; i < run * grains; i++)
-            differs |= from[i] ^ owner;
-        for (int64_t i = 0; differs && i < run * grains; i++) {
+        for (int64_t i = 0; i < w.run * w.grains; i++)
+            differs |= from[i] ^ w.owner;
+        for (int64_t i = 0; differs && i < w.run * w.grains; i++) {
             *other = from[i] - 1;
-            if (from[i] != owner)
+            if (from[i] != w.owner)
                 return from[i] ? CONTENT_OTHER : CONTENT_NONE;
         }
-    } while (box_next(&outer, at, &element));
+    } while (next_run(&w));
     return CONTENT_OWN;
 }

@@ -2,6 +2,7 @@
 #include "runtime/exec/state.h"
 
 #include "neff/base/file.h"
+#include "neff/base/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -150,16 +151,7 @@ static struct nodes nodes_of(const struct event *e, const char *known)
 
 static void write_string(FILE *f, const char *s)
 {
-    fputc('"', f);
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            fprintf(f, "\\%c", *s);
-        else if ((unsigned char)*s < 32)
-            fprintf(f, "\\u%04x", (unsigned char)*s);
-        else
-            fputc(*s, f);
-    }
-    fputc('"', f);
+    json_print_text(f, s, strlen(s), "");
 }
 
 bool profile_write(const struct profile *p, const char *path, struct diag *d)

@@ -1,5 +1,6 @@
 #include "runtime/io/feed.h"
 
+#include "neff/base/file.h"
 #include "runtime/io/npy.h"
 #include "runtime/io/random.h"
 
@@ -73,19 +74,13 @@ static bool feed_npz(struct feed *f, const char *path, struct diag *d)
     return ok || fail_in(d, "%s", path);
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && !strcmp(s + n - m, end);
-}
-
 bool feed_file(struct feed *f, const char *argument, struct diag *d)
 {
     const char *equals = strchr(argument, '='), *path = argument;
     int i = equals ? input_named(f, argument, (size_t)(equals - argument)) : -1;
     if (i >= 0)
         path = equals + 1;
-    else if (ends_with(argument, ".npz"))
+    else if (name_ends_with(argument, ".npz"))
         return feed_npz(f, argument, d);
     else if (equals)
         return fail(d, "the model has no input '%.*s'", (int)(equals - argument), argument);

@@ -1,6 +1,7 @@
 #include "runtime/io/value.h"
 
 #include "neff/base/file.h"
+#include "neff/base/json.h"
 #include "runtime/io/feed.h"
 
 #include <stdlib.h>
@@ -165,19 +166,9 @@ bool value_members(const struct xrt_value *v, struct npz *out, struct diag *d)
 
 /* ---- JSON ---- */
 
-static void json_text(FILE *f, struct str s)
+static void write_text(FILE *f, struct str s)
 {
-    fputc('"', f);
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (c == '"' || c == '\\')
-            fprintf(f, "\\%c", c);
-        else if (c < 32)
-            fprintf(f, "\\u%04x", c);
-        else
-            fputc(c, f);
-    }
-    fputc('"', f);
+    json_print_text(f, s.p, s.n, "");
 }
 
 static void json_number(FILE *f, const struct tensor *t, int64_t i)
@@ -201,7 +192,7 @@ static bool json_tensor(FILE *f, const struct tensor *t, int axis, int64_t at, s
     if (dtype_is_complex(t->dtype))
         return fail(d, "complex numbers inside a container cannot be written as .json");
     if (axis == t->rank && t->dtype == DT_STR)
-        json_text(f, ((const struct str *)t->data)[at]);
+        write_text(f, ((const struct str *)t->data)[at]);
     else if (axis == t->rank)
         json_number(f, t, at);
     if (axis == t->rank)
@@ -216,13 +207,13 @@ static bool json_tensor(FILE *f, const struct tensor *t, int axis, int64_t at, s
     return true;
 }
 
-static bool json_value(FILE *f, const struct xrt_value *v, struct diag *d);
+static bool write_json(FILE *f, const struct xrt_value *v, struct diag *d);
 
 /* The value of key k: an element of a tensor, or an item. */
 static bool json_entry(FILE *f, const struct xrt_value *v, int64_t k, struct diag *d)
 {
     if (v->kind != XRT_TENSOR)
-        return k < v->count ? json_value(f, &v->items[k], d)
+        return k < v->count ? write_json(f, &v->items[k], d)
                             : fail(d, "a map has more keys than values");
     struct tensor t = tensor_of(&v->tensor);
     if (t.rank != 1 || k >= t.dims[0])
@@ -240,7 +231,7 @@ static bool json_map(FILE *f, const struct xrt_value *v, struct diag *d)
         if (!name)
             return fail(d, "out of memory");
         fputs(k ? ", " : "", f);
-        json_text(f, (struct str){name, strlen(name)});
+        json_print_text(f, name, strlen(name), "");
         free(name);
         fputs(": ", f);
         if (!json_entry(f, &v->items[1], k, d))
@@ -250,7 +241,7 @@ static bool json_map(FILE *f, const struct xrt_value *v, struct diag *d)
     return true;
 }
 
-static bool json_value(FILE *f, const struct xrt_value *v, struct diag *d)
+static bool write_json(FILE *f, const struct xrt_value *v, struct diag *d)
 {
     v = inner(v);
     if (v->kind == XRT_TENSOR) {
@@ -264,7 +255,7 @@ static bool json_value(FILE *f, const struct xrt_value *v, struct diag *d)
     fputc('[', f);
     for (int64_t i = 0; i < v->count; i++) {
         fputs(i ? ",\n " : "", f);
-        if (!json_value(f, &v->items[i], d))
+        if (!write_json(f, &v->items[i], d))
             return false;
     }
     fputc(']', f);
@@ -276,7 +267,7 @@ static bool json_write(const char *path, const struct xrt_value *v, struct diag 
     struct out_file o;
     if (!out_open(&o, path, d))
         return false;
-    if (json_value(o.f, v, d) && fputc('\n', o.f) >= 0)
+    if (write_json(o.f, v, d) && fputc('\n', o.f) >= 0)
         return out_commit(&o, d);
     out_abandon(&o);
     return fail_in(d, "%s", path);

@@ -1,30 +1,5 @@
 /* Regular expressions, by PCRE2. Matching has a step limit. */
-#include "runtime/plugins/plugin.h"
-
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
-static pcre2_code *compile(struct str s, struct diag *d)
-{
-    int code;
-    size_t at;
-    pcre2_compile_context *how = pcre2_compile_context_create(NULL);
-    if (!how)
-        return NULL;
-    pcre2_set_newline(how, PCRE2_NEWLINE_LF);
-    pcre2_set_parens_nest_limit(how, 200);
-    pcre2_code *made = pcre2_compile((PCRE2_SPTR)s.p, s.n,
-                                     PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY |
-                                         PCRE2_ANCHORED | PCRE2_ENDANCHORED,
-                                     &code, &at, how);
-    pcre2_compile_context_free(how);
-    if (!made) {
-        unsigned char text[200] = "";
-        pcre2_get_error_message(code, text, sizeof text);
-        fail(d, "pattern '%.*s': %s at byte %zu", (int)s.n, s.p, (char *)text, at);
-    }
-    return made;
-}
+#include "runtime/plugins/regex.h"
 
 static bool match_all(const struct str *s, int64_t n, uint8_t *matched, const pcre2_code *code,
                       pcre2_match_data *match, pcre2_match_context *how, struct diag *d)
@@ -45,7 +20,7 @@ static bool match_all(const struct str *s, int64_t n, uint8_t *matched, const pc
 bool xrt_plugin_1_regex(struct str pattern, const struct str *s, int64_t n, uint8_t *matched,
                         struct diag *d)
 {
-    pcre2_code *code = compile(pattern, d);
+    pcre2_code *code = compile(pattern, PCRE2_ANCHORED | PCRE2_ENDANCHORED, d);
     if (!code)
         return diag_failed(d) ? false : fail(d, "out of memory");
     pcre2_match_data *match = pcre2_match_data_create_from_pattern(code, NULL);

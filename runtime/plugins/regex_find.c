@@ -1,9 +1,7 @@
 /* Places that match a regular expression, by PCRE2: the leftmost ones, and of those at one place the longest. Matching has
  * a step limit. */
-#include "runtime/plugins/plugin.h"
+#include "runtime/plugins/regex.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
 #include <stdlib.h>
 
 enum { WORKSPACE = 20000 };
@@ -14,27 +12,6 @@ struct matcher {
     pcre2_match_context *how;
     int *workspace;
 };
-
-static pcre2_code *compile(struct str s, struct diag *d)
-{
-    int code;
-    size_t at;
-    pcre2_compile_context *how = pcre2_compile_context_create(NULL);
-    if (!how)
-        return NULL;
-    pcre2_set_newline(how, PCRE2_NEWLINE_LF);
-    pcre2_set_parens_nest_limit(how, 200);
-    pcre2_code *made =
-        pcre2_compile((PCRE2_SPTR)s.p, s.n,
-                      PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY, &code, &at, how);
-    pcre2_compile_context_free(how);
-    if (!made) {
-        unsigned char text[200] = "";
-        pcre2_get_error_message(code, text, sizeof text);
-        fail(d, "pattern '%.*s': %s at byte %zu", (int)s.n, s.p, (char *)text, at);
-    }
-    return made;
-}
 
 /* Behind an empty match the search goes on with the next character. */
 static size_t after(struct str s, size_t from, size_t to)
@@ -70,7 +47,7 @@ static bool find_all(struct str s, int64_t i, const struct matcher *m, plugin_fo
 bool xrt_plugin_1_regex_find(struct str pattern, const struct str *s, int64_t n,
                              plugin_found_fn found, void *user, struct diag *d)
 {
-    pcre2_code *code = compile(pattern, d);
+    pcre2_code *code = compile(pattern, 0, d);
     if (!code)
         return diag_failed(d) ? false : fail(d, "out of memory");
     struct matcher m = {code, pcre2_match_data_create(1, NULL), pcre2_match_context_create(NULL),

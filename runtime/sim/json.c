@@ -1,18 +1,13 @@
 #include "runtime/sim/json.h"
 
+#include "neff/base/json.h"
+
 #include <string.h>
 
 void put_string(FILE *out, const char *text)
 {
-    putc('"', out);
-    for (const unsigned char *s = (const unsigned char *)(text ? text : ""); *s; s++)
-        if (*s == '"' || *s == '\\')
-            fprintf(out, "\\%c", *s);
-        else if (*s < 0x20 || *s == '<') /* `<`: the text may stand inside a page's script */
-            fprintf(out, "\\u%04x", *s);
-        else
-            putc(*s, out);
-    putc('"', out);
+    text = text ? text : "";
+    json_print_text(out, text, strlen(text), "<"); /* it may stand inside a page's script */
 }
 
 static double us(int64_t ps)

@@ -2,6 +2,7 @@
 #include "neff/archive/archive.h"
 #include "neff/archive/tar.h"
 #include "neff/archive/tree_hash.h"
+#include "neff/base/file.h"
 #include "test/fuzz/mutate.h"
 
 #include <stdlib.h>
@@ -47,12 +48,6 @@ static size_t join(const struct members *all, const uint8_t *header, uint8_t *to
     return n;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && !strcmp(s + n - m, end);
-}
-
 size_t mutate_archive(uint8_t *data, size_t size, size_t room, uint64_t *seed)
 {
     static struct members all;
@@ -60,15 +55,15 @@ size_t mutate_archive(uint8_t *data, size_t size, size_t room, uint64_t *seed)
         return mutate_bytes(data, size, room, seed);
     struct tar_member *m = &all.m[(mutate_random(seed) >> 8) % (uint64_t)all.count];
     for (int i = 0; i < all.count; i++) /* most of what can be wrong is in these */
-        if (mutate_random(seed) % 2 && (ends_with(all.m[i].name, "def.json") ||
-                                        ends_with(all.m[i].name, ".bin")))
+        if (mutate_random(seed) % 2 && (name_ends_with(all.m[i].name, "def.json") ||
+                                        name_ends_with(all.m[i].name, ".bin")))
             m = &all.m[i];
     size_t most = m->size + 256;
     uint8_t *member = malloc(most), *whole = malloc(room);
     size_t made = 0;
     if (member && whole) {
         memcpy(member, m->data, m->size);
-        mutate_fn *mutate = ends_with(m->name, ".json") ? mutate_text : mutate_bytes;
+        mutate_fn *mutate = name_ends_with(m->name, ".json") ? mutate_text : mutate_bytes;
         for (uint64_t times = 1 + mutate_random(seed) % 3; times > 0; times--)
             m->size = mutate(member, m->size, most, seed);
         m->data = member;

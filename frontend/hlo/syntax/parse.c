@@ -77,20 +77,8 @@ static bool parse_computation(struct parser *p)
 
 static bool parse_entry_layout(struct parser *p, struct hlo_module *m)
 {
-    int from = p->pointer_count;
-    if (!eat(p, '{') || !eat(p, '('))
-        return false;
-    while (!lex_is(&p->lex, ')')) {
-        const struct hlo_shape *s;
-        if (!parse_shape(p, &s))
-            return false;
-        push_pointer(p, s);
-        if (!eat_if(p, ','))
-            break;
-    }
-    m->entry_parameters.v = pop_pointers(p, from, &m->entry_parameters.count);
-    return eat(p, ')') && eat_kind(p, TOK_ARROW, "'->'") && parse_shape(p, &m->entry_result) &&
-           eat(p, '}');
+    return eat(p, '{') && parse_shape_list(p, '(', ')', &m->entry_parameters) &&
+           eat_kind(p, TOK_ARROW, "'->'") && parse_shape(p, &m->entry_result) && eat(p, '}');
 }
 
 static bool parse_propagation(struct parser *p, struct hlo_ints *out)

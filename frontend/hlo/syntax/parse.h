@@ -77,6 +77,7 @@ bool parse_async(struct parser *p, struct hlo_instruction *i, enum hlo_opcode wr
 bool parse_body(struct parser *p, const char *name, struct hlo_computation **out);
 bool can_shape(const struct parser *p);
 bool parse_shape(struct parser *p, const struct hlo_shape **out);
+bool parse_shape_list(struct parser *p, char open, char close, struct hlo_shapes *out);
 bool parse_literal(struct parser *p, const struct hlo_shape *s, const struct hlo_literal **out);
 bool parse_typed_literal(struct parser *p, const struct hlo_literal **out);
 bool parse_string(struct parser *p, struct hlo_text *out);

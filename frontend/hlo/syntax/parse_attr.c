@@ -111,12 +111,12 @@ static bool parse_instruction_refs(struct parser *p, struct hlo_instructions *ou
     return eat(p, '}');
 }
 
-static bool parse_shapes(struct parser *p, struct hlo_shapes *out)
+bool parse_shape_list(struct parser *p, char open, char close, struct hlo_shapes *out)
 {
     int from = p->pointer_count;
-    if (!eat(p, '{'))
+    if (!eat(p, open))
         return false;
-    while (!lex_is(&p->lex, '}')) {
+    while (!lex_is(&p->lex, close)) {
         const struct hlo_shape *s;
         if (!parse_shape(p, &s))
             return false;
@@ -125,7 +125,12 @@ static bool parse_shapes(struct parser *p, struct hlo_shapes *out)
             break;
     }
     out->v = pop_pointers(p, from, &out->count);
-    return eat(p, '}');
+    return eat(p, close);
+}
+
+static bool parse_shapes(struct parser *p, struct hlo_shapes *out)
+{
+    return parse_shape_list(p, '{', '}', out);
 }
 
 /* ---- small languages ---- */

@@ -434,26 +434,26 @@ bool sh_convert_dynamic_reshape(struct sh_convert *c, const struct mlir_op *op)
     return entries(c, op, 1, stated_rank(op)) && dynamic_call(c, op, lists);
 }
 
-bool sh_convert_real_dynamic_slice(struct sh_convert *c, const struct mlir_op *op)
+/* Operands first to first + 2 have an entry for each dimension. */
+static bool entry_per_dimension(struct sh_convert *c, const struct mlir_op *op, int first)
 {
     static const char *const lists[] = {NULL};
     int64_t rank = operand_rank(op);
     if (rank != stated_rank(op))
         return SH_ERROR(c, "the operand has %lld dimensions, the result %lld", (long long)rank,
                         (long long)stated_rank(op));
-    return entries(c, op, 1, rank) && entries(c, op, 2, rank) && entries(c, op, 3, rank) &&
-           dynamic_call(c, op, lists);
+    return entries(c, op, first, rank) && entries(c, op, first + 1, rank) &&
+           entries(c, op, first + 2, rank) && dynamic_call(c, op, lists);
+}
+
+bool sh_convert_real_dynamic_slice(struct sh_convert *c, const struct mlir_op *op)
+{
+    return entry_per_dimension(c, op, 1);
 }
 
 bool sh_convert_dynamic_pad(struct sh_convert *c, const struct mlir_op *op)
 {
-    static const char *const lists[] = {NULL};
-    int64_t rank = operand_rank(op);
-    if (rank != stated_rank(op))
-        return SH_ERROR(c, "the operand has %lld dimensions, the result %lld", (long long)rank,
-                        (long long)stated_rank(op));
-    return entries(c, op, 2, rank) && entries(c, op, 3, rank) && entries(c, op, 4, rank) &&
-           dynamic_call(c, op, lists);
+    return entry_per_dimension(c, op, 2);
 }
 
 bool sh_convert_dynamic_gather(struct sh_convert *c, const struct mlir_op *op)
