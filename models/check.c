@@ -11,16 +11,16 @@
 #include <sys/stat.h>
 
 /* Values by name: open addressing, never full. */
-struct value {
+struct checked_value {
     const char *name;
     bool used;
 };
 struct value_table {
-    struct value *slots;
+    struct checked_value *slots;
     size_t size; /* power of two */
 };
 
-static struct value *lookup(const struct value_table *t, const char *name)
+static struct checked_value *lookup(const struct value_table *t, const char *name)
 {
     uint64_t h = 0xcbf29ce484222325u;
     for (const char *c = name; *c; c++)
@@ -35,16 +35,16 @@ static bool define(struct value_table *t, const char *name, struct diag *d)
 {
     if (!name || !*name)
         return fail(d, "a value has no name");
-    struct value *v = lookup(t, name);
+    struct checked_value *v = lookup(t, name);
     if (v->name)
         return fail(d, "value '%s' is produced twice", name);
-    *v = (struct value){name, false};
+    *v = (struct checked_value){name, false};
     return true;
 }
 
 static bool use(struct value_table *t, const char *name, struct diag *d)
 {
-    struct value *v = lookup(t, name);
+    struct checked_value *v = lookup(t, name);
     if (!v->name)
         return fail(d, "value '%s' is used before it is produced", name);
     v->used = true;
@@ -157,7 +157,7 @@ static bool check_graph(const Onnx__GraphProto *g, struct arena *a, const char *
         count += g->node[i]->n_output;
     while (t.size < 2 * count)
         t.size *= 2;
-    t.slots = ARENA_ARRAY(a, struct value, t.size);
+    t.slots = ARENA_ARRAY(a, struct checked_value, t.size);
     bool ok = true;
     for (size_t i = 0; ok && i < g->n_input; i++)
         ok = define(&t, g->input[i]->name, d) && check_port(g->input[i], d);

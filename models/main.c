@@ -20,7 +20,7 @@ static const struct row {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-struct options {
+struct model_options {
     bool tiny, fixed, external, check;
     const char *out;
 };
@@ -69,7 +69,7 @@ static int64_t parameters(const struct model *m)
     return total;
 }
 
-static bool write_one(const struct row *row, const struct options *o, struct diag *d)
+static bool write_one(const struct row *row, const struct model_options *o, struct diag *d)
 {
     struct arena a = {0};
     struct model m = {.arena = &a,
@@ -89,15 +89,15 @@ static bool write_one(const struct row *row, const struct options *o, struct dia
     return ok;
 }
 
-static bool parse(int argc, char **argv, struct options *o, const char **names, int *count)
+static bool parse(int argc, char **argv, struct model_options *o, const char **names, int *count)
 {
     static const struct {
         const char *text;
         size_t at;
-    } flags[] = {{"--tiny", offsetof(struct options, tiny)},
-                 {"--static", offsetof(struct options, fixed)},
-                 {"--external", offsetof(struct options, external)},
-                 {"--check", offsetof(struct options, check)}};
+    } flags[] = {{"--tiny", offsetof(struct model_options, tiny)},
+                 {"--static", offsetof(struct model_options, fixed)},
+                 {"--external", offsetof(struct model_options, external)},
+                 {"--check", offsetof(struct model_options, check)}};
     for (int i = 1; i < argc; i++) {
         bool known = false;
         for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
@@ -115,7 +115,7 @@ static bool parse(int argc, char **argv, struct options *o, const char **names, 
     return *count > 0 && (o->check || o->out);
 }
 
-static bool write_named(const char *name, const struct options *o, struct diag *d)
+static bool write_named(const char *name, const struct model_options *o, struct diag *d)
 {
     bool all = !strcmp(name, "all"), found = false, ok = true;
     for (int i = 0; ok && i < ROWS; i++)
@@ -131,7 +131,7 @@ static bool write_named(const char *name, const struct options *o, struct diag *
 
 int main(int argc, char **argv)
 {
-    struct options o = {0};
+    struct model_options o = {0};
     struct arena a = {0};
     const char **names = ARENA_ARRAY(&a, const char *, argc);
     int count = 0;

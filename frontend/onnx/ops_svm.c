@@ -72,7 +72,7 @@ bool lower_svm_regressor(struct onnx_node *n)
     return b_done(n, t == ML_PROBIT ? ml_transform(n, t, s) : s);
 }
 
-struct machine {
+struct vector_machine {
     int classes;
     int64_t pairs, vectors;
     const int64_t *per_class;
@@ -80,7 +80,7 @@ struct machine {
     int ncoef, nsupport, nrho, na, nb;
 };
 
-static bool read_machine(struct onnx_node *n, struct machine *m)
+static bool read_machine(struct onnx_node *n, struct vector_machine *m)
 {
     int count;
     m->per_class = attr_ints(&n->attrs, "vectors_per_class", &count);
@@ -110,7 +110,7 @@ static bool read_machine(struct onnx_node *n, struct machine *m)
 }
 
 /* Scores of the pairs (N, pairs): the first class wins above 0. */
-static struct value *pair_scores(struct onnx_node *n, const struct machine *m)
+static struct value *pair_scores(struct onnx_node *n, const struct vector_machine *m)
 {
     struct arena *a = &n->g->arena;
     double *w = ARENA_ARRAY(a, double, m->vectors * m->pairs);
@@ -130,7 +130,7 @@ static struct value *pair_scores(struct onnx_node *n, const struct machine *m)
 }
 
 /* Votes of the pairs for their classes (N, classes). */
-static struct value *count_votes(struct onnx_node *n, const struct machine *m, struct value *scores)
+static struct value *count_votes(struct onnx_node *n, const struct vector_machine *m, struct value *scores)
 {
     double *first = ARENA_ARRAY(&n->g->arena, double, m->pairs * m->classes);
     double *second = ARENA_ARRAY(&n->g->arena, double, m->pairs * m->classes);
@@ -147,7 +147,7 @@ static struct value *count_votes(struct onnx_node *n, const struct machine *m, s
 }
 
 /* Platt's probabilities of the pairs, coupled to those of the classes. */
-static struct value *probabilities(struct onnx_node *n, const struct machine *m,
+static struct value *probabilities(struct onnx_node *n, const struct vector_machine *m,
                                    struct value *scores)
 {
     struct attrs a = {0};
@@ -159,7 +159,7 @@ static struct value *probabilities(struct onnx_node *n, const struct machine *m,
     return b_op(n, OP_pairwise_coupling, &p, 1, &a);
 }
 
-static bool classify_pairs(struct onnx_node *n, const struct machine *m, struct value *labels,
+static bool classify_pairs(struct onnx_node *n, const struct vector_machine *m, struct value *labels,
                            enum ml_transform t)
 {
     struct value *s = pair_scores(n, m), *votes = count_votes(n, m, s);
@@ -181,7 +181,7 @@ static bool classify_pairs(struct onnx_node *n, const struct machine *m, struct 
 
 bool lower_svm_classifier(struct onnx_node *n)
 {
-    struct machine m = {0};
+    struct vector_machine m = {0};
     enum ml_transform t;
     struct value *labels = ml_labels(n, "classlabels_ints", "classlabels_strings", &m.classes);
     if (!labels)

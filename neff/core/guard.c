@@ -58,15 +58,15 @@ bool guard_is_certain(struct dim_table *t, int kind, dim_t a, dim_t b)
 
 /* A product of a constant and expressions that are none. */
 enum { MAX_FACTORS = 16 };
-struct product {
+struct guard_product {
     int64_t constant;
     int n;
     dim_t factor[MAX_FACTORS];
 };
 
-static struct product product_of(const struct dim_table *t, dim_t d)
+static struct guard_product product_of(const struct dim_table *t, dim_t d)
 {
-    struct product p = {.constant = 1};
+    struct guard_product p = {.constant = 1};
     while (!dim_is_const(d) && p.n < MAX_FACTORS - 1) {
         const struct dim_node *n = &t->nodes[dim_index(d)];
         if (n->op != DIM_MUL)
@@ -85,7 +85,7 @@ static struct product product_of(const struct dim_table *t, dim_t d)
 }
 
 /* Factors that both have go. */
-static void cancel(struct product *a, struct product *b)
+static void cancel(struct guard_product *a, struct guard_product *b)
 {
     for (int i = 0; i < a->n; i++)
         for (int k = 0; k < b->n; k++)
@@ -105,7 +105,7 @@ static void cancel(struct product *a, struct product *b)
     }
 }
 
-static const char *product_text(const struct dim_table *t, struct arena *a, const struct product *p)
+static const char *product_text(const struct dim_table *t, struct arena *a, const struct guard_product *p)
 {
     const char *text =
         p->constant != 1 || !p->n ? arena_printf(a, "%lld", (long long)p->constant) : "";
@@ -119,7 +119,7 @@ static const char *product_text(const struct dim_table *t, struct arena *a, cons
 }
 
 /* The expression as factor * symbol + offset; -1 when it is none. */
-static int as_line(const struct dim_table *t, const struct product *p, int64_t *factor,
+static int as_line(const struct dim_table *t, const struct guard_product *p, int64_t *factor,
                    int64_t *offset)
 {
     *factor = p->constant, *offset = 0;
@@ -128,7 +128,7 @@ static int as_line(const struct dim_table *t, const struct product *p, int64_t *
     const struct dim_node *n = &t->nodes[dim_index(p->factor[0])];
     if (n->op == DIM_ADD && dim_is_const(n->b) && p->constant == 1) {
         *offset = n->b;
-        struct product rest = product_of(t, n->a);
+        struct guard_product rest = product_of(t, n->a);
         if (rest.n != 1)
             return -1;
         *factor = rest.constant;
@@ -142,10 +142,10 @@ static int as_line(const struct dim_table *t, const struct product *p, int64_t *
 static int solve(const struct dim_table *t, dim_t a, dim_t b, int64_t *value)
 {
     int64_t factor, offset, rest;
-    struct product x = product_of(t, a), y = product_of(t, b);
+    struct guard_product x = product_of(t, a), y = product_of(t, b);
     cancel(&x, &y);
     if (!x.n) {
-        struct product swap = x;
+        struct guard_product swap = x;
         x = y, y = swap;
     }
     int symbol = y.n ? -1 : as_line(t, &x, &factor, &offset);
@@ -176,14 +176,14 @@ const char *guard_text(const struct dim_table *t, struct arena *arena, const str
     int symbol = guard_pins(t, g, &value, &or_one);
     if (symbol >= 0 && !or_one)
         return arena_printf(arena, "%s = %lld", t->symbols[symbol].name, (long long)value);
-    struct product a = product_of(t, g->a), b = product_of(t, g->b);
+    struct guard_product a = product_of(t, g->a), b = product_of(t, g->b);
     if (g->kind == GUARD_AT_MOST && !a.n)
         return arena_printf(arena, "%s >= %s", product_text(t, arena, &b),
                             product_text(t, arena, &a));
     if (g->kind == GUARD_EQUAL)
         cancel(&a, &b);
     if (!a.n && (g->kind == GUARD_EQUAL || g->kind == GUARD_BROADCAST)) {
-        struct product swap = a;
+        struct guard_product swap = a;
         a = b, b = swap;
     }
     const char * or = "";

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct parser {
+struct asm_parser {
     struct asm_lexer x;
     struct program *p;
     struct kernel *k; /* being read */
@@ -21,7 +21,7 @@ struct parser {
 
 /* After type_parse or dim_parse: passes on their failure, and refuses names that are not symbols.
  */
-static bool expression_ok(struct parser *r, bool ok)
+static bool expression_ok(struct asm_parser *r, bool ok)
 {
     const struct dim_table *t = &r->p->dims;
     if (!ok)
@@ -30,7 +30,7 @@ static bool expression_ok(struct parser *r, bool ok)
            asm_bad(&r->x, "unknown symbol '%s'", t->symbols[t->nsymbols - 1].name);
 }
 
-static bool parse_dim(struct parser *r, dim_t *out)
+static bool parse_dim(struct asm_parser *r, dim_t *out)
 {
     if (!asm_peek(&r->x, '('))
         return asm_i64(&r->x, out) && ((*out >= DIM_LOWEST && *out <= DIM_HIGHEST) ||
@@ -39,7 +39,7 @@ static bool parse_dim(struct parser *r, dim_t *out)
     return expression_ok(r, dim_parse(&r->p->dims, &r->x.s, out, r->x.d)) && asm_want(&r->x, ")");
 }
 
-static bool parse_var(struct parser *r, int *out)
+static bool parse_var(struct asm_parser *r, int *out)
 {
     asm_skip(&r->x);
     char kind = *r->x.s;
@@ -55,7 +55,7 @@ static bool parse_var(struct parser *r, int *out)
     return true;
 }
 
-static bool parse_affine(struct parser *r, struct affine *out)
+static bool parse_affine(struct asm_parser *r, struct affine *out)
 {
     *out = (struct affine){0};
     do {
@@ -77,7 +77,7 @@ static bool parse_affine(struct parser *r, struct affine *out)
     return true;
 }
 
-static bool parse_dtype(struct parser *r, uint8_t *out)
+static bool parse_dtype(struct asm_parser *r, uint8_t *out)
 {
     char word[32];
     if (!asm_word(&r->x, word, sizeof word))
@@ -86,12 +86,12 @@ static bool parse_dtype(struct parser *r, uint8_t *out)
     return *out || asm_bad(&r->x, "unknown element type '%s'", word);
 }
 
-static bool parse_slot(struct parser *r, int32_t *out)
+static bool parse_slot(struct asm_parser *r, int32_t *out)
 {
     return asm_want(&r->x, "%") && asm_int(&r->x, 0, INT32_MAX, "slot", out);
 }
 
-static bool parse_ap_dim(struct parser *r, struct ap_dim *d)
+static bool parse_ap_dim(struct asm_parser *r, struct ap_dim *d)
 {
     *d = (struct ap_dim){0};
     if (asm_try(&r->x, "min")) {
@@ -107,7 +107,7 @@ static bool parse_ap_dim(struct parser *r, struct ap_dim *d)
     return asm_want(&r->x, ":") && parse_dim(r, &d->step);
 }
 
-static bool parse_memory(struct parser *r, uint8_t *mem, int32_t *tensor)
+static bool parse_memory(struct asm_parser *r, uint8_t *mem, int32_t *tensor)
 {
     asm_skip(&r->x);
     for (int m = MEM_HBM; m <= MEM_PSUM; m++) {
@@ -121,7 +121,7 @@ static bool parse_memory(struct parser *r, uint8_t *mem, int32_t *tensor)
     return asm_bad(&r->x, "expected a slot (%%1) or a tile (sbuf1, psum1), found '%.10s'", r->x.s);
 }
 
-static bool parse_ap(struct parser *r, struct ap *ap)
+static bool parse_ap(struct asm_parser *r, struct ap *ap)
 {
     *ap = (struct ap){0};
     if (!parse_memory(r, &ap->mem, &ap->tensor) || !parse_dtype(r, &ap->dtype) ||
@@ -139,7 +139,7 @@ static bool parse_ap(struct parser *r, struct ap *ap)
 
 /* ---- instructions ---- */
 
-static bool parse_semaphore(struct parser *r, int16_t *out)
+static bool parse_semaphore(struct asm_parser *r, int16_t *out)
 {
     int s;
     if (!asm_peek(&r->x, 's'))
@@ -151,7 +151,7 @@ static bool parse_semaphore(struct parser *r, int16_t *out)
     return true;
 }
 
-static bool parse_sync(struct parser *r, struct insn *n)
+static bool parse_sync(struct asm_parser *r, struct insn *n)
 {
     if (asm_try(&r->x, "wait")) {
         n->wait = ARENA_ARRAY(&r->p->arena, struct sync, MAX_SYNC);
@@ -178,7 +178,7 @@ static bool parse_sync(struct parser *r, struct insn *n)
     return true;
 }
 
-static bool parse_func(struct parser *r, uint16_t *out)
+static bool parse_func(struct asm_parser *r, uint16_t *out)
 {
     char word[64];
     if (!asm_word(&r->x, word, sizeof word))
@@ -191,7 +191,7 @@ static bool parse_func(struct parser *r, uint16_t *out)
 }
 
 /* One `name=value`. Patterns are looked up first; names are unique in a row of isa.def. */
-static bool parse_operand(struct parser *r, struct insn *n)
+static bool parse_operand(struct asm_parser *r, struct insn *n)
 {
     const struct insn_info *info = insn_info(n->op);
     char word[32];
@@ -214,7 +214,7 @@ static bool parse_operand(struct parser *r, struct insn *n)
     return asm_bad(&start, "%s has no operand '%s'", info->name, word);
 }
 
-static bool parse_engine_insn(struct parser *r)
+static bool parse_engine_insn(struct asm_parser *r)
 {
     char word[64];
     if (!asm_word(&r->x, word, sizeof word) || !asm_want(&r->x, "."))
@@ -238,7 +238,7 @@ static bool parse_engine_insn(struct parser *r)
     return parse_sync(r, n);
 }
 
-static bool parse_loop(struct parser *r)
+static bool parse_loop(struct asm_parser *r)
 {
     int var;
     if (!parse_var(r, &var))
@@ -250,7 +250,7 @@ static bool parse_loop(struct parser *r)
            asm_want(&r->x, "{");
 }
 
-static bool parse_tile(struct parser *r)
+static bool parse_tile(struct asm_parser *r)
 {
     struct tile t = {.address = -1};
     int32_t index;
@@ -266,7 +266,7 @@ static bool parse_tile(struct parser *r)
     return true;
 }
 
-static bool parse_body(struct parser *r)
+static bool parse_body(struct asm_parser *r)
 {
     for (;;) {
         bool ok;
@@ -287,7 +287,7 @@ static bool parse_body(struct parser *r)
     }
 }
 
-static bool parse_grid(struct parser *r)
+static bool parse_grid(struct asm_parser *r)
 {
     struct kernel *k = r->k;
     if (!asm_want(&r->x, "grid") || !asm_want(&r->x, "("))
@@ -304,7 +304,7 @@ static bool parse_grid(struct parser *r)
 }
 
 /* `kind N` where N is the next free number. */
-static bool parse_index(struct parser *r, int next, const char *what)
+static bool parse_index(struct asm_parser *r, int next, const char *what)
 {
     int index;
     asm_skip(&r->x);
@@ -315,7 +315,7 @@ static bool parse_index(struct parser *r, int next, const char *what)
            asm_bad(&start, "%s %d, expected %d: they are numbered in order", what, index, next);
 }
 
-static bool parse_kernel(struct parser *r)
+static bool parse_kernel(struct asm_parser *r)
 {
     struct program *p = r->p;
     if (!parse_index(r, p->nkernels, "kernel"))
@@ -336,7 +336,7 @@ static bool parse_kernel(struct parser *r)
 
 /* ---- tensors and attributes ---- */
 
-static bool parse_element(struct parser *r, struct tensor *t, int64_t i)
+static bool parse_element(struct asm_parser *r, struct tensor *t, int64_t i)
 {
     int class = dtype_class(t->dtype);
     if (class == DTC_STRING)
@@ -361,7 +361,7 @@ static bool parse_element(struct parser *r, struct tensor *t, int64_t i)
     return true;
 }
 
-static bool parse_data(struct parser *r, struct tensor *t, const struct type *type)
+static bool parse_data(struct asm_parser *r, struct tensor *t, const struct type *type)
 {
     int64_t n = 1;
     if (!type_is_static(type))
@@ -385,13 +385,13 @@ static bool parse_data(struct parser *r, struct tensor *t, const struct type *ty
     return asm_want(&r->x, "}");
 }
 
-static bool parse_type(struct parser *r, struct type *out)
+static bool parse_type(struct asm_parser *r, struct type *out)
 {
     asm_skip(&r->x);
     return expression_ok(r, type_parse(&r->p->dims, &r->x.s, out, r->x.d));
 }
 
-static bool parse_list(struct parser *r, struct attr *a)
+static bool parse_list(struct asm_parser *r, struct attr *a)
 {
     static const size_t sizes[] = {[ATTR_INTS] = sizeof(int64_t),
                                    [ATTR_FLOATS] = sizeof(double),
@@ -426,7 +426,7 @@ static bool parse_list(struct parser *r, struct attr *a)
     return asm_want(&r->x, "]");
 }
 
-static bool parse_value(struct parser *r, struct attr *a)
+static bool parse_value(struct asm_parser *r, struct attr *a)
 {
     static const char *const words[] = {
         [ATTR_INT] = "int",       [ATTR_FLOAT] = "float",   [ATTR_STR] = "str",
@@ -464,7 +464,7 @@ static bool parse_value(struct parser *r, struct attr *a)
     return asm_bad(&r->x, "unknown kind of attribute '%s'", word);
 }
 
-static bool parse_attrs(struct parser *r, struct attrs *as)
+static bool parse_attrs(struct asm_parser *r, struct attrs *as)
 {
     if (!asm_try(&r->x, "{"))
         return true;
@@ -479,7 +479,7 @@ static bool parse_attrs(struct parser *r, struct attrs *as)
 
 /* ---- slots, calls, regions ---- */
 
-static bool parse_kind(struct parser *r, uint8_t *out)
+static bool parse_kind(struct asm_parser *r, uint8_t *out)
 {
     char word[16];
     if (!asm_word(&r->x, word, sizeof word))
@@ -492,7 +492,7 @@ static bool parse_kind(struct parser *r, uint8_t *out)
     return asm_bad(&r->x, "unknown kind of slot '%s'", word);
 }
 
-static bool parse_slot_item(struct parser *r)
+static bool parse_slot_item(struct asm_parser *r)
 {
     struct slot s = {0};
     if (!asm_want(&r->x, "%") || !parse_index(r, r->p->nslots, "slot") || !parse_kind(r, &s.kind))
@@ -515,7 +515,7 @@ static bool parse_slot_item(struct parser *r)
     return true;
 }
 
-static bool parse_slots(struct parser *r, int32_t **list, int *n)
+static bool parse_slots(struct asm_parser *r, int32_t **list, int *n)
 {
     int cap = 0;
     if (!asm_want(&r->x, "("))
@@ -532,7 +532,7 @@ static bool parse_slots(struct parser *r, int32_t **list, int *n)
     return asm_want(&r->x, ")");
 }
 
-static bool parse_call(struct parser *r)
+static bool parse_call(struct asm_parser *r)
 {
     struct program *p = r->p;
     uint16_t op = 0;
@@ -555,7 +555,7 @@ static bool parse_call(struct parser *r)
     return !asm_try(&r->x, "node") || asm_int(&r->x, 0, p->nnodes - 1, "node", &c->node);
 }
 
-static bool parse_region(struct parser *r)
+static bool parse_region(struct asm_parser *r)
 {
     struct program *p = r->p;
     if (!parse_index(r, p->nregions, "region"))
@@ -583,7 +583,7 @@ static bool parse_region(struct parser *r)
 
 /* ---- the head ---- */
 
-static bool parse_symbol(struct parser *r)
+static bool parse_symbol(struct asm_parser *r)
 {
     struct dim_table *t = &r->p->dims;
     struct dim_symbol s = {0};
@@ -598,7 +598,7 @@ static bool parse_symbol(struct parser *r)
     return dim_table_add_symbol(t, s) || asm_bad(&r->x, "symbol '%s' occurs twice", s.name);
 }
 
-static bool parse_dim_operand(struct parser *r, dim_t *out)
+static bool parse_dim_operand(struct asm_parser *r, dim_t *out)
 {
     int index;
     if (!asm_try(&r->x, "$"))
@@ -610,7 +610,7 @@ static bool parse_dim_operand(struct parser *r, dim_t *out)
     return true;
 }
 
-static bool parse_dim_node(struct parser *r)
+static bool parse_dim_node(struct asm_parser *r)
 {
     struct dim_table *t = &r->p->dims;
     struct dim_node n = {0};
@@ -639,14 +639,14 @@ static bool parse_dim_node(struct parser *r)
 }
 
 /* Called before the first item that may contain expressions. */
-static void finish_dims(struct parser *r)
+static void finish_dims(struct asm_parser *r)
 {
     if (!r->dims_done)
         r->nsymbols = r->p->dims.nsymbols;
     r->dims_done = true;
 }
 
-static bool parse_node(struct parser *r)
+static bool parse_node(struct asm_parser *r)
 {
     const char *name, *source;
     if (!parse_index(r, r->p->nnodes, "node") || !asm_text(&r->x, &name) ||
@@ -656,7 +656,7 @@ static bool parse_node(struct parser *r)
     return true;
 }
 
-static bool parse_guard(struct parser *r)
+static bool parse_guard(struct asm_parser *r)
 {
     struct guard g = {.dimension = -1};
     char word[16];
@@ -679,7 +679,7 @@ static bool parse_guard(struct parser *r)
     return true;
 }
 
-static bool parse_outputs(struct parser *r)
+static bool parse_outputs(struct asm_parser *r)
 {
     do {
         ARENA_GROW(&r->p->arena, r->p->output_names, r->noutputs, r->outputs_cap);
@@ -689,7 +689,7 @@ static bool parse_outputs(struct parser *r)
     return true;
 }
 
-static bool parse_head(struct parser *r)
+static bool parse_head(struct asm_parser *r)
 {
     char target[32];
     if (!asm_want(&r->x, "program") || !asm_text(&r->x, &r->p->name) ||
@@ -699,7 +699,7 @@ static bool parse_head(struct parser *r)
     return true;
 }
 
-static bool parse_item(struct parser *r)
+static bool parse_item(struct asm_parser *r)
 {
     if (asm_try(&r->x, "symbol"))
         return parse_symbol(r);
@@ -728,7 +728,7 @@ static bool parse_item(struct parser *r)
                    r->x.s);
 }
 
-static bool another_program(struct parser *r)
+static bool another_program(struct asm_parser *r)
 {
     struct asm_lexer here = r->x;
     bool another = asm_try(&r->x, "program");
@@ -736,7 +736,7 @@ static bool another_program(struct parser *r)
     return another;
 }
 
-static bool parse_program(struct parser *r)
+static bool parse_program(struct asm_parser *r)
 {
     if (!parse_head(r))
         return false;
@@ -760,7 +760,7 @@ struct program *program_parse_next(const char *text, size_t n, size_t *at, const
         return NULL;
     }
     const char *copy = arena_strndup(&p->arena, text, n);
-    struct parser r = {.x = {&p->arena, copy, copy + *at, file, d}, .p = p};
+    struct asm_parser r = {.x = {&p->arena, copy, copy + *at, file, d}, .p = p};
     if (memchr(text, 0, n) ? asm_bad(&r.x, "text contains a zero byte") : parse_program(&r)) {
         *at = asm_at_end(&r.x) ? n : (size_t)(r.x.s - copy);
         return p;

@@ -17,7 +17,7 @@ struct names { /* values by the number in the text */
     int cap;
 };
 
-struct parser {
+struct ir_parser {
     struct graph *g;
     const char *text, *s, *end;
     const char *file;
@@ -27,7 +27,7 @@ struct parser {
 
 /* ---- words ---- */
 
-static bool locate(struct parser *p)
+static bool locate(struct ir_parser *p)
 {
     int line = 1;
     const char *start = p->text;
@@ -41,7 +41,7 @@ static bool locate(struct parser *p)
 
 #define BAD(p, ...) (fail((p)->d, __VA_ARGS__), locate(p))
 
-static void skip(struct parser *p)
+static void skip(struct ir_parser *p)
 {
     for (;;) {
         while (p->s < p->end && isspace((unsigned char)*p->s))
@@ -54,7 +54,7 @@ static void skip(struct parser *p)
 }
 
 /* Whether the text goes on with `t`; then it is consumed. */
-static bool accept(struct parser *p, const char *t)
+static bool accept(struct ir_parser *p, const char *t)
 {
     skip(p);
     size_t n = strlen(t);
@@ -67,18 +67,18 @@ static bool accept(struct parser *p, const char *t)
     return true;
 }
 
-static bool peek(struct parser *p, char c)
+static bool peek(struct ir_parser *p, char c)
 {
     skip(p);
     return p->s < p->end && *p->s == c;
 }
 
-static bool expect(struct parser *p, const char *t)
+static bool expect(struct ir_parser *p, const char *t)
 {
     return accept(p, t) || BAD(p, "expected '%s'", t);
 }
 
-static bool word(struct parser *p, char *out, size_t room, const char *what)
+static bool word(struct ir_parser *p, char *out, size_t room, const char *what)
 {
     skip(p);
     size_t n = 0;
@@ -99,7 +99,7 @@ static int hex(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-static bool string(struct parser *p, struct str *out)
+static bool string(struct ir_parser *p, struct str *out)
 {
     skip(p);
     if (p->s >= p->end || *p->s != '"')
@@ -134,7 +134,7 @@ static bool string(struct parser *p, struct str *out)
     return true;
 }
 
-static bool name(struct parser *p, const char **out)
+static bool name(struct ir_parser *p, const char **out)
 {
     struct str s;
     if (!string(p, &s))
@@ -145,7 +145,7 @@ static bool name(struct parser *p, const char **out)
     return true;
 }
 
-static bool integer(struct parser *p, int64_t *out)
+static bool integer(struct ir_parser *p, int64_t *out)
 {
     char *end;
     skip(p);
@@ -157,7 +157,7 @@ static bool integer(struct parser *p, int64_t *out)
     return true;
 }
 
-static bool type(struct parser *p, struct type *out)
+static bool type(struct ir_parser *p, struct type *out)
 {
     skip(p);
     if (!type_parse(&p->g->dims, &p->s, out, p->d))
@@ -171,7 +171,7 @@ static bool type(struct parser *p, struct type *out)
 
 /* ---- literals ---- */
 
-static bool float_literal(struct parser *p, int dt, void *to, size_t i)
+static bool float_literal(struct ir_parser *p, int dt, void *to, size_t i)
 {
     char *end;
     skip(p);
@@ -196,7 +196,7 @@ static bool float_literal(struct parser *p, int dt, void *to, size_t i)
     return true;
 }
 
-static bool int_literal(struct parser *p, int dt, void *to, size_t i)
+static bool int_literal(struct ir_parser *p, int dt, void *to, size_t i)
 {
     char *end;
     skip(p);
@@ -212,7 +212,7 @@ static bool int_literal(struct parser *p, int dt, void *to, size_t i)
     return true;
 }
 
-static bool element(struct parser *p, int dt, void *to, size_t i)
+static bool element(struct ir_parser *p, int dt, void *to, size_t i)
 {
     switch (dtype_class(dt)) {
     case DTC_BOOL: {
@@ -238,10 +238,10 @@ static bool element(struct parser *p, int dt, void *to, size_t i)
     }
 }
 
-static bool literal(struct parser *p, struct tensor *out, int depth);
+static bool literal(struct ir_parser *p, struct tensor *out, int depth);
 
 /* seq<f32>[...], opt<none>[...], map<str>[keys, values] after the kind's name. */
-static bool container(struct parser *p, int kind, struct tensor *out, int depth)
+static bool container(struct ir_parser *p, int kind, struct tensor *out, int depth)
 {
     char dtype[32];
     struct tensor *items = NULL;
@@ -267,7 +267,7 @@ static bool container(struct parser *p, int kind, struct tensor *out, int depth)
     return true;
 }
 
-static bool elements(struct parser *p, struct tensor *out, size_t count)
+static bool elements(struct ir_parser *p, struct tensor *out, size_t count)
 {
     size_t width = dtype_bytes(out->dtype), left = (size_t)(p->end - p->s);
     if (count > left) /* each takes a character at least; bounds what is allocated */
@@ -281,7 +281,7 @@ static bool elements(struct parser *p, struct tensor *out, size_t count)
     return expect(p, "}");
 }
 
-static bool literal(struct parser *p, struct tensor *out, int depth)
+static bool literal(struct ir_parser *p, struct tensor *out, int depth)
 {
     struct type t;
     *out = (struct tensor){.kind = VK_NONE};
@@ -314,7 +314,7 @@ static bool literal(struct parser *p, struct tensor *out, int depth)
 /* ---- attributes ---- */
 
 /* Whether the number at the cursor is written as a float. */
-static bool looks_float(const struct parser *p)
+static bool looks_float(const struct ir_parser *p)
 {
     const char *s = p->s;
     if (s[0] == '0' && s[1] == 'x')
@@ -327,7 +327,7 @@ static bool looks_float(const struct parser *p)
     return *s == '.' || *s == 'e';
 }
 
-static bool list_attr(struct parser *p, const char *key, struct attrs *as, int kind)
+static bool list_attr(struct ir_parser *p, const char *key, struct attrs *as, int kind)
 {
     struct arena *a = &p->g->arena;
     int64_t *ints = NULL;
@@ -366,7 +366,7 @@ static bool list_attr(struct parser *p, const char *key, struct attrs *as, int k
     return true;
 }
 
-static bool attr(struct parser *p, const char *key, struct attrs *as)
+static bool attr(struct ir_parser *p, const char *key, struct attrs *as)
 {
     struct arena *a = &p->g->arena;
     struct str text;
@@ -409,7 +409,7 @@ static bool attr(struct parser *p, const char *key, struct attrs *as)
     return true;
 }
 
-static bool attrs(struct parser *p, struct attrs *as)
+static bool attrs(struct ir_parser *p, struct attrs *as)
 {
     bool first = true;
     while (!accept(p, "}")) {
@@ -437,7 +437,7 @@ struct definition { /* `%3 "name": type`, or a constant's `%c3 "name"` */
     struct type type;
 };
 
-static bool number(struct parser *p, bool *constant, int *out)
+static bool number(struct ir_parser *p, bool *constant, int *out)
 {
     int64_t n;
     if (!expect(p, "%"))
@@ -450,7 +450,7 @@ static bool number(struct parser *p, bool *constant, int *out)
     return true;
 }
 
-static bool definition(struct parser *p, struct definition *def)
+static bool definition(struct ir_parser *p, struct definition *def)
 {
     *def = (struct definition){.type.kind = VK_NONE};
     if (!number(p, &def->constant, &def->number))
@@ -460,7 +460,7 @@ static bool definition(struct parser *p, struct definition *def)
     return !accept(p, ":") || type(p, &def->type);
 }
 
-static bool bind(struct parser *p, bool constant, int n, struct value *v)
+static bool bind(struct ir_parser *p, bool constant, int n, struct value *v)
 {
     struct names *names = constant ? &p->constants : &p->values;
     if (n >= names->cap) {
@@ -478,7 +478,7 @@ static bool bind(struct parser *p, bool constant, int n, struct value *v)
     return true;
 }
 
-static bool operand(struct parser *p, struct value **out)
+static bool operand(struct ir_parser *p, struct value **out)
 {
     bool constant;
     int n;
@@ -492,7 +492,7 @@ static bool operand(struct parser *p, struct value **out)
     return *out || BAD(p, "%%%s%d is not defined", constant ? "c" : "", n);
 }
 
-static bool params(struct parser *p, struct region *r)
+static bool params(struct ir_parser *p, struct region *r)
 {
     if (!expect(p, "("))
         return false;
@@ -512,9 +512,9 @@ static bool params(struct parser *p, struct region *r)
 
 /* ---- nodes ---- */
 
-static bool body(struct parser *p, struct region *r, int depth);
+static bool body(struct ir_parser *p, struct region *r, int depth);
 
-static bool operands(struct parser *p, struct value ***in, int *nin)
+static bool operands(struct ir_parser *p, struct value ***in, int *nin)
 {
     int cap = 0;
     *in = NULL;
@@ -532,7 +532,7 @@ static bool operands(struct parser *p, struct value ***in, int *nin)
     return true;
 }
 
-static bool node(struct parser *p, struct region *r, const struct definition *defs, int ndefs,
+static bool node(struct ir_parser *p, struct region *r, const struct definition *defs, int ndefs,
                  int depth)
 {
     char op_text[64];
@@ -569,7 +569,7 @@ static bool node(struct parser *p, struct region *r, const struct definition *de
     return true;
 }
 
-static bool guard(struct parser *p, struct region *r)
+static bool guard(struct ir_parser *p, struct region *r)
 {
     struct guard g = {.dimension = -1, .node = "", .what = ""};
     char kind[32];
@@ -592,7 +592,7 @@ static bool guard(struct parser *p, struct region *r)
     return true;
 }
 
-static bool statement(struct parser *p, struct region *r, int depth)
+static bool statement(struct ir_parser *p, struct region *r, int depth)
 {
     if (accept(p, "guard "))
         return guard(p, r);
@@ -616,7 +616,7 @@ static bool statement(struct parser *p, struct region *r, int depth)
     return node(p, r, defs, ndefs, depth);
 }
 
-static bool body(struct parser *p, struct region *r, int depth)
+static bool body(struct ir_parser *p, struct region *r, int depth)
 {
     if (depth > MAX_NESTING)
         return BAD(p, "regions are nested too deeply");
@@ -630,7 +630,7 @@ static bool body(struct parser *p, struct region *r, int depth)
 
 /* ---- the graph ---- */
 
-static bool symbols(struct parser *p)
+static bool symbols(struct ir_parser *p)
 {
     bool first = true;
     while (!accept(p, ")")) {
@@ -653,7 +653,7 @@ static bool symbols(struct parser *p)
     return true;
 }
 
-static bool outputs(struct parser *p)
+static bool outputs(struct ir_parser *p)
 {
     struct graph *g = p->g;
     int cap = 0;
@@ -671,7 +671,7 @@ static bool outputs(struct parser *p)
     return p->s == p->end || BAD(p, "text after the graph");
 }
 
-static bool whole(struct parser *p)
+static bool whole(struct ir_parser *p)
 {
     struct graph *g = p->g;
     if (!expect(p, "graph") || !name(p, &g->name))
@@ -687,7 +687,7 @@ struct graph *graph_parse(const char *text, size_t size, const char *file, struc
 {
     struct graph *g = graph_new();
     char *copy = arena_strndup(&g->arena, text, size);
-    struct parser p = {.g = g, .text = copy, .s = copy, .end = copy + size, .file = file, .d = d};
+    struct ir_parser p = {.g = g, .text = copy, .s = copy, .end = copy + size, .file = file, .d = d};
     if (!whole(&p)) {
         graph_free(g);
         return NULL;

@@ -7,7 +7,7 @@
 
 enum { MAX_NESTING = 64 };
 
-struct verifier {
+struct ir_verifier {
     struct graph *g;
     const char *where;
     struct diag *d;
@@ -33,13 +33,13 @@ static const struct {
 
 #define BROKEN(v, n, ...) broken(v, n, arena_printf(&(v)->scratch, __VA_ARGS__))
 
-static bool broken(struct verifier *v, const struct node *n, const char *text)
+static bool broken(struct ir_verifier *v, const struct node *n, const char *text)
 {
     return fail_internal(v->d, "after %s: %s: %s", v->where, n ? node_text(v->g, n) : "graph",
                          text);
 }
 
-static bool check_type(struct verifier *v, const struct node *n, const struct type *t, int depth)
+static bool check_type(struct ir_verifier *v, const struct node *n, const struct type *t, int depth)
 {
     if (t->kind == VK_NONE)
         return true;
@@ -58,7 +58,7 @@ static bool check_type(struct verifier *v, const struct node *n, const struct ty
     return true;
 }
 
-static bool check_uses(struct verifier *v, const struct node *n, const struct value *x)
+static bool check_uses(struct ir_verifier *v, const struct node *n, const struct value *x)
 {
     const struct use *before = NULL;
     for (const struct use *u = x->uses; u; before = u, u = u->next)
@@ -68,7 +68,7 @@ static bool check_uses(struct verifier *v, const struct node *n, const struct va
     return true;
 }
 
-static bool check_operands(struct verifier *v, const struct node *n)
+static bool check_operands(struct ir_verifier *v, const struct node *n)
 {
     for (int i = 0; i < n->nin; i++) {
         const struct value *x = n->in[i];
@@ -88,7 +88,7 @@ static bool check_operands(struct verifier *v, const struct node *n)
     return true;
 }
 
-static bool check_results(struct verifier *v, const struct node *n)
+static bool check_results(struct ir_verifier *v, const struct node *n)
 {
     for (int i = 0; i < n->nout; i++) {
         const struct value *x = n->out[i];
@@ -102,9 +102,9 @@ static bool check_results(struct verifier *v, const struct node *n)
     return true;
 }
 
-static bool check_region(struct verifier *v, struct region *r, int depth);
+static bool check_region(struct ir_verifier *v, struct region *r, int depth);
 
-static bool check_regions(struct verifier *v, struct node *n, int depth)
+static bool check_regions(struct ir_verifier *v, struct node *n, int depth)
 {
     int least = 0, most = 0;
     for (size_t i = 0; i < sizeof region_counts / sizeof *region_counts; i++)
@@ -121,7 +121,7 @@ static bool check_regions(struct verifier *v, struct node *n, int depth)
     return true;
 }
 
-static bool check_node(struct verifier *v, struct node *n, struct region *r, int depth)
+static bool check_node(struct ir_verifier *v, struct node *n, struct region *r, int depth)
 {
     if (n->parent != r || (n->prev ? n->prev->next : r->first) != n ||
         (n->next ? n->next->prev : r->last) != n)
@@ -140,7 +140,7 @@ static bool check_node(struct verifier *v, struct node *n, struct region *r, int
     return true;
 }
 
-static bool check_region(struct verifier *v, struct region *r, int depth)
+static bool check_region(struct ir_verifier *v, struct region *r, int depth)
 {
     if (depth > MAX_NESTING)
         return fail(v->d, "regions are nested more than %d deep", MAX_NESTING);
@@ -167,7 +167,7 @@ static bool check_region(struct verifier *v, struct region *r, int depth)
 
 bool graph_verify(struct graph *g, const char *where, struct diag *d)
 {
-    struct verifier v = {.g = g, .where = where, .d = d};
+    struct ir_verifier v = {.g = g, .where = where, .d = d};
     v.visible = ARENA_ARRAY(&v.scratch, bool, g->next_value + 1);
     v.placed = ARENA_ARRAY(&v.scratch, bool, g->next_node + 1);
     bool ok = check_region(&v, g->main, 0);

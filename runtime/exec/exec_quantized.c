@@ -7,7 +7,7 @@
 
 enum { MOST_BATCHES = 64, OPERANDS = AP(quantized_matmul, other) + 1 };
 
-struct quantized {
+struct quantized_product {
     int nbatch, batches;
     bool streams; /* the stationary comes from memory */
     int64_t a_step[MOST_BATCHES], w_step[MOST_BATCHES];
@@ -88,7 +88,7 @@ static bool numbers_fit(struct binding *b, const struct bound_insn *i)
 
 bool prepare_quantized(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
-    struct quantized *m = ARENA_NEW(b->arena, struct quantized);
+    struct quantized_product *m = ARENA_NEW(b->arena, struct quantized_product);
     const struct operand *w = &i->o[AP(quantized_matmul, stationary)],
                          *a = &i->o[AP(quantized_matmul, moving)];
     i->prepared = m;
@@ -120,7 +120,7 @@ static int64_t least(int64_t a, int64_t b)
 
 void exec_quantized_matmul(struct lane *l, const struct bound_insn *i)
 {
-    const struct quantized *m = i->prepared;
+    const struct quantized_product *m = i->prepared;
     const struct operand *o = i->o, *y = &o[AP(quantized_matmul, dst)],
                          *a = &o[AP(quantized_matmul, moving)],
                          *terms = &o[AP(quantized_matmul, terms)],

@@ -108,7 +108,7 @@ static int lanes_for(const struct context *c, const struct bound_kernel *k)
  */
 enum { CHUNKS = 64 }; /* of a lane, at most */
 
-struct work {
+struct launch_work {
     struct context *c;
     const struct bound_kernel *k;
     int lanes;
@@ -130,7 +130,7 @@ static int64_t take(atomic_uint_fast64_t *share, bool first)
 
 static void run_lane(void *arg, int lane)
 {
-    struct work *w = arg;
+    struct launch_work *w = arg;
     const struct bound_kernel *k = w->k;
     struct lane *lanes = w->c->lanes, *own = &lanes[lane];
     for (int i = 0; i < w->lanes; i++)
@@ -151,7 +151,7 @@ static void run_shared(struct context *c, const struct bound_kernel *k, int lane
                               (uint64_t)(chunks * i / lanes) << 32 |
                                   (uint64_t)(chunks * (i + 1) / lanes),
                               memory_order_relaxed);
-    pool_run(c->pool, lanes, run_lane, &(struct work){c, k, lanes, chunk});
+    pool_run(c->pool, lanes, run_lane, &(struct launch_work){c, k, lanes, chunk});
 }
 
 bool launch(struct context *c, const struct bound_kernel *k, struct diag *d)

@@ -11,11 +11,11 @@
 
 enum { CODE_BYTES = 128 << 10, PAGE = 4096, BUCKETS = 1024 };
 
-struct shape {
+struct generated_shape {
     int type, outs, rows, k, w_pitch, a_pitch, c_pitch, add;
 };
 struct made {
-    struct shape shape;
+    struct generated_shape shape;
     void (*kernel)(void); /* NULL: the generator cannot */
     struct made *next;
 };
@@ -24,7 +24,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct made *table[BUCKETS];
 static unsigned char code[CODE_BYTES];
 
-static unsigned bucket(const struct shape *s)
+static unsigned bucket(const struct generated_shape *s)
 {
     const unsigned values[] = {(unsigned)s->outs,    (unsigned)s->rows,    (unsigned)s->k,
                                (unsigned)s->w_pitch, (unsigned)s->a_pitch, (unsigned)s->c_pitch,
@@ -50,7 +50,7 @@ static void *executable(const void *from, size_t bytes)
 }
 
 /* Wide registers do not pay for a few elements. */
-static int target(const struct shape *s)
+static int target(const struct generated_shape *s)
 {
     enum { FEW = 16 };
     static int cpu = -1; /* asking is slow on virtual machines */
@@ -62,7 +62,7 @@ static int target(const struct shape *s)
 }
 
 /* libxsmm is column-major: its A (m x k) is our W, its B (k x n) our A, so m = outs, n = rows. */
-static void *make(const struct shape *s)
+static void *make(const struct generated_shape *s)
 {
     libxsmm_descriptor_blob blob;
     const int flags = LIBXSMM_GEMM_FLAG_BATCH_REDUCE_ADDRESS, fetch = LIBXSMM_GEMM_PREFETCH_NONE;
@@ -87,7 +87,7 @@ void (*gemm_generate(const struct gemm_tile *t, int k, bool add))(void)
     enum { MOST = 1 << 28 }; /* elements: the generator counts bytes in an int */
     if (t->a_pitch < k || t->a_pitch > MOST || t->c_pitch < t->outs || t->c_pitch > MOST)
         return NULL; /* rows that overlap, of A or C */
-    struct shape s = {t->type,    t->outs,         t->rows,         k,
+    struct generated_shape s = {t->type,    t->outs,         t->rows,         k,
                       t->w_pitch, (int)t->a_pitch, (int)t->c_pitch, add};
     pthread_mutex_lock(&lock);
     struct made **head = &table[bucket(&s)], *m = *head;

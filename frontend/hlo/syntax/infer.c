@@ -6,20 +6,20 @@
 
 #include <string.h>
 
-struct context {
+struct inference {
     struct arena *arena;
     struct diag *d;
     const struct hlo_instruction *i;
 };
 
-static const struct hlo_shape *shape_of(const struct context *c, int k)
+static const struct hlo_shape *shape_of(const struct inference *c, int k)
 {
     return c->i->operands[k]->shape;
 }
 
-static const struct hlo_shape *no(const struct context *c, const char *fmt, ...)
+static const struct hlo_shape *no(const struct inference *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-static const struct hlo_shape *no(const struct context *c, const char *fmt, ...)
+static const struct hlo_shape *no(const struct inference *c, const char *fmt, ...)
 {
     char text[512];
     va_list ap;
@@ -30,13 +30,13 @@ static const struct hlo_shape *no(const struct context *c, const char *fmt, ...)
     return NULL;
 }
 
-static bool array(const struct context *c, int k)
+static bool array(const struct inference *c, int k)
 {
     return hlo_is_array(shape_of(c, k)) || fail(c->d, "operand %d is %s, expected an array", k,
                                                 hlo_shape_text(c->arena, shape_of(c, k)));
 }
 
-static struct hlo_shape *like(const struct context *c, const struct hlo_shape *s,
+static struct hlo_shape *like(const struct inference *c, const struct hlo_shape *s,
                               enum hlo_type type)
 {
     struct hlo_shape *r = hlo_shape_new(c->arena, type, s->rank, s->dims);
@@ -46,7 +46,7 @@ static struct hlo_shape *like(const struct context *c, const struct hlo_shape *s
 }
 
 /* The same shape without its layout; tuples as they are. */
-static const struct hlo_shape *same(const struct context *c, int k)
+static const struct hlo_shape *same(const struct inference *c, int k)
 {
     const struct hlo_shape *s = shape_of(c, k);
     return s->count || !s->rank ? s : like(c, s, s->type);
@@ -70,7 +70,7 @@ static bool differ(int64_t a, int64_t b)
     return a != b && a >= 0 && b >= 0;
 }
 
-static bool agree(const struct context *c, int first, int second)
+static bool agree(const struct inference *c, int first, int second)
 {
     const struct hlo_shape *a = shape_of(c, first), *b = shape_of(c, second);
     return hlo_same_dims(a, b) ||
@@ -79,7 +79,7 @@ static bool agree(const struct context *c, int first, int second)
 }
 
 /* Entries in [0, rank) and different. */
-static bool dims_ok(const struct context *c, enum hlo_attr_id id, int rank)
+static bool dims_ok(const struct inference *c, enum hlo_attr_id id, int rank)
 {
     struct hlo_ints v = hlo_attr_ints(c->i, id);
     uint64_t seen = 0;
@@ -102,7 +102,7 @@ static bool in(struct hlo_ints v, int64_t x)
     return false;
 }
 
-static int64_t one_dim(const struct context *c, enum hlo_attr_id id)
+static int64_t one_dim(const struct inference *c, enum hlo_attr_id id)
 {
     return hlo_attr_ints(c->i, id).v[0];
 }
@@ -118,7 +118,7 @@ static void put(struct dims *d, int64_t v)
         d->v[d->rank++] = v;
 }
 
-static const struct hlo_shape *made(const struct context *c, enum hlo_type type,
+static const struct hlo_shape *made(const struct inference *c, enum hlo_type type,
                                     const struct dims *d)
 {
     if (d->rank > HLO_MAX_RANK)
@@ -127,8 +127,8 @@ static const struct hlo_shape *made(const struct context *c, enum hlo_type type,
 }
 
 /* n copies of what `element` gives for operand k, as a tuple unless n is 1. */
-static const struct hlo_shape *each(const struct context *c, int n,
-                                    const struct hlo_shape *(*element)(const struct context *, int))
+static const struct hlo_shape *each(const struct inference *c, int n,
+                                    const struct hlo_shape *(*element)(const struct inference *, int))
 {
     const struct hlo_shape **v = ARENA_ARRAY(c->arena, const struct hlo_shape *, n);
     for (int k = 0; k < n; k++)
@@ -137,7 +137,7 @@ static const struct hlo_shape *each(const struct context *c, int n,
     return n == 1 ? v[0] : hlo_shape_tuple(c->arena, n, v);
 }
 
-static const struct hlo_shape *infer_concatenate(const struct context *c)
+static const struct hlo_shape *infer_concatenate(const struct inference *c)
 {
     const struct hlo_shape *first = shape_of(c, 0);
     if (!dims_ok(c, HLO_ATTR_dimensions, first->rank))
@@ -160,7 +160,7 @@ static const struct hlo_shape *infer_concatenate(const struct context *c)
     return r;
 }
 
-static const struct hlo_shape *infer_dot(const struct context *c)
+static const struct hlo_shape *infer_dot(const struct inference *c)
 {
     const struct hlo_shape *l = shape_of(c, 0), *r = shape_of(c, 1);
     struct hlo_ints lb = hlo_attr_ints(c->i, HLO_ATTR_lhs_batch_dims);
@@ -196,7 +196,7 @@ static const struct hlo_shape *infer_dot(const struct context *c)
 
 /* As dot, but the right operand's group dimension picks a group: it is not in the result. A ragged
  * contracting dimension gives one result per group instead. */
-static const struct hlo_shape *infer_ragged_dot(const struct context *c)
+static const struct hlo_shape *infer_ragged_dot(const struct inference *c)
 {
     const struct hlo_shape *plain = infer_dot(c), *l = shape_of(c, 0), *r = shape_of(c, 1);
     struct hlo_ints group = hlo_attr_ints(c->i, HLO_ATTR_rhs_group_dims);
@@ -226,7 +226,7 @@ static const struct hlo_shape *infer_ragged_dot(const struct context *c)
     return made(c, l->type, &d);
 }
 
-static const struct hlo_shape *reduced(const struct context *c, int k)
+static const struct hlo_shape *reduced(const struct inference *c, int k)
 {
     struct hlo_ints gone = hlo_attr_ints(c->i, HLO_ATTR_dimensions);
     const struct hlo_shape *s = shape_of(c, k);
@@ -240,7 +240,7 @@ static const struct hlo_shape *reduced(const struct context *c, int k)
 }
 
 /* Places of a window along a dimension; -1 and a message when that makes no sense. */
-static int64_t places(const struct context *c, int64_t size, const struct hlo_window_dim *w)
+static int64_t places(const struct inference *c, int64_t size, const struct hlo_window_dim *w)
 {
     if (w->size < HLO_UNBOUNDED || w->stride < 1 || w->lhs_dilate < 1 || w->rhs_dilate < 1)
         return fail(c->d, "window with size %lld, stride %lld, dilation %lld and %lld",
@@ -256,7 +256,7 @@ static int64_t places(const struct context *c, int64_t size, const struct hlo_wi
     return span > INT64_MAX ? fail(c->d, "the window's result is too large") - 1 : (int64_t)span;
 }
 
-static const struct hlo_shape *windowed(const struct context *c, int k)
+static const struct hlo_shape *windowed(const struct inference *c, int k)
 {
     const struct hlo_attr *a = hlo_attr(c->i, HLO_ATTR_window);
     const struct hlo_shape *s = shape_of(c, k);
@@ -272,7 +272,7 @@ static const struct hlo_shape *windowed(const struct context *c, int k)
     return r;
 }
 
-static bool labels_ok(const struct context *c, const struct hlo_labels *l, int rank,
+static bool labels_ok(const struct inference *c, const struct hlo_labels *l, int rank,
                       const char *what)
 {
     if (l->rank != rank)
@@ -281,7 +281,7 @@ static bool labels_ok(const struct context *c, const struct hlo_labels *l, int r
     return true;
 }
 
-static const struct hlo_shape *infer_convolution(const struct context *c)
+static const struct hlo_shape *infer_convolution(const struct inference *c)
 {
     const struct hlo_shape *x = shape_of(c, 0), *k = shape_of(c, 1);
     const struct hlo_dim_labels *l = hlo_attr(c->i, HLO_ATTR_dim_labels)->dim_labels;
@@ -325,7 +325,7 @@ static const struct hlo_shape *infer_convolution(const struct context *c)
     return made(c, x->type, &d);
 }
 
-static const struct hlo_shape *infer_gather(const struct context *c)
+static const struct hlo_shape *infer_gather(const struct inference *c)
 {
     const struct hlo_shape *x = shape_of(c, 0), *at = shape_of(c, 1);
     struct hlo_ints offset = hlo_attr_ints(c->i, HLO_ATTR_offset_dims);
@@ -370,7 +370,7 @@ static const struct hlo_shape *infer_gather(const struct context *c)
     return made(c, x->type, &d);
 }
 
-static const struct hlo_shape *infer_pad(const struct context *c)
+static const struct hlo_shape *infer_pad(const struct inference *c)
 {
     const struct hlo_shape *x = shape_of(c, 0);
     const struct hlo_paddings *p = hlo_attr(c->i, HLO_ATTR_padding)->paddings;
@@ -395,7 +395,7 @@ static const struct hlo_shape *infer_pad(const struct context *c)
     return r;
 }
 
-static const struct hlo_shape *infer_fft(const struct context *c)
+static const struct hlo_shape *infer_fft(const struct inference *c)
 {
     struct hlo_ints n = hlo_attr_ints(c->i, HLO_ATTR_fft_length);
     const struct hlo_shape *x = shape_of(c, 0);
@@ -422,7 +422,7 @@ static const struct hlo_shape *infer_fft(const struct context *c)
     return r;
 }
 
-static const struct hlo_shape *infer_broadcast(const struct context *c)
+static const struct hlo_shape *infer_broadcast(const struct inference *c)
 {
     const struct hlo_shape *x = shape_of(c, 0);
     struct hlo_ints at = hlo_attr_ints(c->i, HLO_ATTR_dimensions);
@@ -440,7 +440,7 @@ static const struct hlo_shape *infer_broadcast(const struct context *c)
     return r;
 }
 
-static const struct hlo_shape *infer_transpose(const struct context *c)
+static const struct hlo_shape *infer_transpose(const struct inference *c)
 {
     const struct hlo_shape *x = shape_of(c, 0);
     struct hlo_ints perm = hlo_attr_ints(c->i, HLO_ATTR_dimensions);
@@ -458,7 +458,7 @@ static const struct hlo_shape *infer_transpose(const struct context *c)
     return r;
 }
 
-static const struct hlo_shape *infer_scan(const struct context *c)
+static const struct hlo_shape *infer_scan(const struct inference *c)
 {
     int64_t carries = hlo_attr_int(c->i, HLO_ATTR_num_carries),
             inputs = c->i->operand_count - carries;
@@ -498,7 +498,7 @@ static const struct hlo_shape *infer_scan(const struct context *c)
     return out->type == HLO_TUPLE ? hlo_shape_tuple(c->arena, count, v) : v[0];
 }
 
-static const struct hlo_shape *infer_batch_norm(const struct context *c)
+static const struct hlo_shape *infer_batch_norm(const struct inference *c)
 {
     const struct hlo_shape *v[3] = {same(c, 0), same(c, 1), same(c, 1)};
     int64_t feature = hlo_attr_int(c->i, HLO_ATTR_feature_index);
@@ -510,7 +510,7 @@ static const struct hlo_shape *infer_batch_norm(const struct context *c)
     return c->i->opcode == HLO_OP_BATCH_NORM_INFERENCE ? v[0] : hlo_shape_tuple(c->arena, 3, v);
 }
 
-static const struct hlo_shape *infer_topk(const struct context *c)
+static const struct hlo_shape *infer_topk(const struct inference *c)
 {
     const struct hlo_shape *x = shape_of(c, 0);
     int64_t k = hlo_attr_int(c->i, HLO_ATTR_k);
@@ -531,7 +531,7 @@ static enum hlo_type real_part(enum hlo_type t)
 }
 
 /* The operand in the middle is never broadcast. */
-static const struct hlo_shape *infer_ternary(const struct context *c)
+static const struct hlo_shape *infer_ternary(const struct inference *c)
 {
     enum { LARGE = 1 };
     for (int k = 0; k < 3; k++)
@@ -542,33 +542,33 @@ static const struct hlo_shape *infer_ternary(const struct context *c)
 
 /* ---- elementwise ---- */
 
-static const struct hlo_shape *infer_binary(const struct context *c)
+static const struct hlo_shape *infer_binary(const struct inference *c)
 {
     return array(c, 0) && agree(c, 0, 1) ? same(c, 0) : NULL;
 }
 
-static const struct hlo_shape *infer_complex(const struct context *c)
+static const struct hlo_shape *infer_complex(const struct inference *c)
 {
     const struct hlo_shape *s = shape_of(c, 0);
     return agree(c, 0, 1) ? like(c, s, s->type == HLO_F64 ? HLO_C128 : HLO_C64) : NULL;
 }
 
-static const struct hlo_shape *infer_compare(const struct context *c)
+static const struct hlo_shape *infer_compare(const struct inference *c)
 {
     return array(c, 0) && agree(c, 0, 1) ? like(c, shape_of(c, 0), HLO_PRED) : NULL;
 }
 
-static const struct hlo_shape *infer_predicate(const struct context *c)
+static const struct hlo_shape *infer_predicate(const struct inference *c)
 {
     return like(c, shape_of(c, 0), HLO_PRED);
 }
 
-static const struct hlo_shape *infer_real_part(const struct context *c)
+static const struct hlo_shape *infer_real_part(const struct inference *c)
 {
     return like(c, shape_of(c, 0), real_part(shape_of(c, 0)->type));
 }
 
-static const struct hlo_shape *infer_map(const struct context *c)
+static const struct hlo_shape *infer_map(const struct inference *c)
 {
     return like(c, shape_of(c, 0),
                 hlo_attr_computation(c->i, HLO_ATTR_to_apply)->root->shape->type);
@@ -577,47 +577,47 @@ static const struct hlo_shape *infer_map(const struct context *c)
 /* ---- as an operand ---- */
 
 /* Elementwise of one operand, and what passes its first operand on. */
-static const struct hlo_shape *infer_first(const struct context *c)
+static const struct hlo_shape *infer_first(const struct inference *c)
 {
     return c->i->operand_count ? same(c, 0) : no(c, "the result's shape must be written");
 }
 
-static const struct hlo_shape *infer_second(const struct context *c)
+static const struct hlo_shape *infer_second(const struct inference *c)
 {
     return same(c, 1);
 }
 
 /* Along dimensions of the first operand, whose shape stays. */
-static const struct hlo_shape *infer_along(const struct context *c)
+static const struct hlo_shape *infer_along(const struct inference *c)
 {
     return dims_ok(c, HLO_ATTR_dimensions, shape_of(c, 0)->rank) ? same(c, 0) : NULL;
 }
 
-static const struct hlo_shape *infer_sort(const struct context *c)
+static const struct hlo_shape *infer_sort(const struct inference *c)
 {
     return dims_ok(c, HLO_ATTR_dimensions, shape_of(c, 0)->rank)
                ? each(c, c->i->operand_count, same)
                : NULL;
 }
 
-static const struct hlo_shape *infer_scatter(const struct context *c)
+static const struct hlo_shape *infer_scatter(const struct inference *c)
 {
     return each(c, c->i->operand_count / 2, same);
 }
 
-static const struct hlo_shape *infer_reduce(const struct context *c)
+static const struct hlo_shape *infer_reduce(const struct inference *c)
 {
     return each(c, c->i->operand_count / 2, reduced);
 }
 
-static const struct hlo_shape *infer_reduce_window(const struct context *c)
+static const struct hlo_shape *infer_reduce_window(const struct inference *c)
 {
     return each(c, c->i->operand_count / 2, windowed);
 }
 
 /* ---- tuples, calls, numbers ---- */
 
-static const struct hlo_shape *infer_tuple(const struct context *c)
+static const struct hlo_shape *infer_tuple(const struct inference *c)
 {
     const struct hlo_instruction *i = c->i;
     return i->operand_count == 1 ? hlo_shape_tuple(c->arena, 1, &i->operands[0]->shape)
@@ -625,7 +625,7 @@ static const struct hlo_shape *infer_tuple(const struct context *c)
                                  : hlo_shape_tuple(c->arena, 0, NULL);
 }
 
-static const struct hlo_shape *infer_element(const struct context *c)
+static const struct hlo_shape *infer_element(const struct inference *c)
 {
     const struct hlo_shape *s = shape_of(c, 0);
     int64_t k = hlo_attr_int(c->i, HLO_ATTR_index);
@@ -634,29 +634,29 @@ static const struct hlo_shape *infer_element(const struct context *c)
     return s->elements[k];
 }
 
-static const struct hlo_shape *infer_token(const struct context *c)
+static const struct hlo_shape *infer_token(const struct inference *c)
 {
     return hlo_shape_new(c->arena, HLO_TOKEN, 0, NULL);
 }
 
-static const struct hlo_shape *infer_call(const struct context *c)
+static const struct hlo_shape *infer_call(const struct inference *c)
 {
     return hlo_attr_computation(c->i, HLO_ATTR_to_apply)->root->shape;
 }
 
-static const struct hlo_shape *infer_conditional(const struct context *c)
+static const struct hlo_shape *infer_conditional(const struct inference *c)
 {
     const struct hlo_attr *b = hlo_attr(c->i, HLO_ATTR_branch_computations);
     return b ? b->computations->v[0]->root->shape
              : hlo_attr_computation(c->i, HLO_ATTR_true_computation)->root->shape;
 }
 
-static const struct hlo_shape *infer_device_id(const struct context *c)
+static const struct hlo_shape *infer_device_id(const struct inference *c)
 {
     return hlo_shape_new(c->arena, HLO_U32, 0, NULL);
 }
 
-static const struct hlo_shape *infer_dimension_size(const struct context *c)
+static const struct hlo_shape *infer_dimension_size(const struct inference *c)
 {
     return dims_ok(c, HLO_ATTR_dimensions, shape_of(c, 0)->rank)
                ? hlo_shape_new(c->arena, HLO_S32, 0, NULL)
@@ -667,7 +667,7 @@ static const struct hlo_shape *infer_dimension_size(const struct context *c)
 
 #define INFERRED(rule) infer_##rule
 #define STATED         infer_first
-static const struct hlo_shape *(*const rules[HLO_OP_COUNT])(const struct context *c) = {
+static const struct hlo_shape *(*const rules[HLO_OP_COUNT])(const struct inference *c) = {
 #define HLO_OP(id, spelling, operands, shape, required, optional) [HLO_OP_##id] = shape,
 #include "frontend/hlo/syntax/hlo_opcodes.def"
 #undef HLO_OP
@@ -675,6 +675,6 @@ static const struct hlo_shape *(*const rules[HLO_OP_COUNT])(const struct context
 
 const struct hlo_shape *hlo_infer(struct arena *a, const struct hlo_instruction *i, struct diag *d)
 {
-    const struct context c = {a, d, i};
+    const struct inference c = {a, d, i};
     return rules[i->opcode] ? rules[i->opcode](&c) : infer_first(&c);
 }

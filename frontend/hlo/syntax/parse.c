@@ -6,13 +6,13 @@
 
 /* ---- computations ---- */
 
-struct signature {
+struct computation_signature {
     bool given;
     const struct hlo_shape *result;
     int count;
 };
 
-static bool parse_signature(struct parser *p, struct signature *s)
+static bool parse_signature(struct parser *p, struct computation_signature *s)
 {
     s->given = true;
     if (!eat(p, '('))
@@ -43,7 +43,7 @@ static bool parse_computation(struct parser *p)
         return parse_expected(p, "a computation (name { ... })");
     const char *name = token_intern(p);
     lex_next(&p->lex);
-    struct signature s = {0};
+    struct computation_signature s = {0};
     if (lex_is(&p->lex, '(') && !parse_signature(p, &s))
         return false;
     struct hlo_computation *c;

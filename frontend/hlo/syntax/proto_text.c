@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct bytes {
+struct proto_bytes {
     uint8_t *v;
     size_t count, cap;
 };
@@ -24,7 +24,7 @@ static bool bad(struct reader *r, const char *what)
     return fail(r->d, "line %d: expected %s", line, what);
 }
 
-static void put(struct reader *r, struct bytes *b, const void *v, size_t n)
+static void put(struct reader *r, struct proto_bytes *b, const void *v, size_t n)
 {
     if (b->cap - b->count < n) {
         size_t cap = (b->cap + n) * 2;
@@ -37,7 +37,7 @@ static void put(struct reader *r, struct bytes *b, const void *v, size_t n)
     b->count += n;
 }
 
-static void put_varint(struct reader *r, struct bytes *b, uint64_t v)
+static void put_varint(struct reader *r, struct proto_bytes *b, uint64_t v)
 {
     uint8_t out[10];
     size_t n = 0;
@@ -87,7 +87,7 @@ static bool word(struct reader *r, char *out, size_t size)
 }
 
 /* Adjacent quoted strings are one. */
-static bool text(struct reader *r, struct bytes *out)
+static bool text(struct reader *r, struct proto_bytes *out)
 {
     int count = 0;
     for (space(r); r->at < r->end && (*r->at == '"' || *r->at == '\''); space(r), count++) {
@@ -109,7 +109,7 @@ static bool text(struct reader *r, struct bytes *out)
     return count || bad(r, "a quoted string");
 }
 
-static bool number(struct reader *r, const ProtobufCFieldDescriptor *f, struct bytes *out)
+static bool number(struct reader *r, const ProtobufCFieldDescriptor *f, struct proto_bytes *out)
 {
     char w[128], *rest = w;
     if (!word(r, w, sizeof w))
@@ -146,7 +146,7 @@ static bool number(struct reader *r, const ProtobufCFieldDescriptor *f, struct b
 }
 
 static bool message(struct reader *r, const ProtobufCMessageDescriptor *m, char close, int depth,
-                    struct bytes *out);
+                    struct proto_bytes *out);
 
 /* { ... } or < ... >; sets what closes it. */
 static bool opens(struct reader *r, char *close)
@@ -158,7 +158,7 @@ static bool opens(struct reader *r, char *close)
 /* Any value of an unknown field. */
 static bool skip_value(struct reader *r, int depth)
 {
-    struct bytes ignored = {0};
+    struct proto_bytes ignored = {0};
     char close, w[128];
     space(r);
     if (depth > HLO_PROTO_DEPTH)
@@ -179,9 +179,9 @@ static bool skip_value(struct reader *r, int depth)
 }
 
 static bool one_value(struct reader *r, const ProtobufCFieldDescriptor *f, int depth,
-                      struct bytes *out)
+                      struct proto_bytes *out)
 {
-    struct bytes value = {0};
+    struct proto_bytes value = {0};
     char close;
     bool fixed = f->type == PROTOBUF_C_TYPE_FLOAT || f->type == PROTOBUF_C_TYPE_DOUBLE;
     bool block = f->type == PROTOBUF_C_TYPE_MESSAGE || f->type == PROTOBUF_C_TYPE_STRING ||
@@ -203,7 +203,7 @@ static bool one_value(struct reader *r, const ProtobufCFieldDescriptor *f, int d
 }
 
 static bool field(struct reader *r, const ProtobufCMessageDescriptor *m, int depth,
-                  struct bytes *out)
+                  struct proto_bytes *out)
 {
     char name[128];
     if (!word(r, name, sizeof name))
@@ -227,7 +227,7 @@ static bool field(struct reader *r, const ProtobufCMessageDescriptor *m, int dep
 }
 
 static bool message(struct reader *r, const ProtobufCMessageDescriptor *m, char close, int depth,
-                    struct bytes *out)
+                    struct proto_bytes *out)
 {
     if (depth > HLO_PROTO_DEPTH)
         return bad(r, "less nesting");
@@ -248,7 +248,7 @@ bool hlo_proto_encode(const ProtobufCMessageDescriptor *m, const char *input, si
                       struct arena *a, const uint8_t **out, size_t *out_size, struct diag *d)
 {
     struct reader r = {a, d, input, input, input + size};
-    struct bytes b = {0};
+    struct proto_bytes b = {0};
     if (!message(&r, m, 0, 0, &b))
         return false;
     *out = b.v ? b.v : (const uint8_t *)"";

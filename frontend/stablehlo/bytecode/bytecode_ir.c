@@ -17,15 +17,15 @@ enum {
     PROPERTIES = 64
 };
 
-struct scope { /* values that are in sight: those of one isolated operation */
+struct bytecode_scope { /* values that are in sight: those of one isolated operation */
     struct mlir_value **v;
     int count, capacity;
-    struct scope *outer;
+    struct bytecode_scope *outer;
 };
 
 struct ir {
     struct bc_reader *r;
-    struct scope *scope;
+    struct bytecode_scope *scope;
     int64_t values; /* made so far; a file cannot have more than it has bytes */
 };
 
@@ -39,7 +39,7 @@ static bool too_deep(struct bc_reader *r, struct bc_cursor *c)
 
 static bool reserve(struct ir *ir, struct bc_cursor *c, uint64_t n)
 {
-    struct scope *s = ir->scope;
+    struct bytecode_scope *s = ir->scope;
     if (n > ir->r->size || (ir->values += (int64_t)n) > (int64_t)ir->r->size + 64)
         return bc_fail(ir->r, c, "%llu values in a region", (unsigned long long)n);
     while (s->count + (int)n > s->capacity) {
@@ -58,7 +58,7 @@ static bool reserve(struct ir *ir, struct bc_cursor *c, uint64_t n)
 
 static struct mlir_value *value_at(struct ir *ir, struct bc_cursor *c, uint64_t k)
 {
-    struct scope *s = ir->scope;
+    struct bytecode_scope *s = ir->scope;
     if (k >= (uint64_t)s->count) {
         bc_fail(ir->r, c, "value %llu of %d", (unsigned long long)k, s->count);
         return NULL;
@@ -190,7 +190,7 @@ static bool read_regions(struct ir *ir, struct bc_cursor *c, struct mlir_op *op)
 {
     struct bc_reader *r = ir->r;
     uint64_t v = bc_varint(c), n = v >> 1;
-    struct scope own = {.outer = ir->scope}, *outer = ir->scope;
+    struct bytecode_scope own = {.outer = ir->scope}, *outer = ir->scope;
     struct bc_cursor inner, *from = c;
     if (c->bad || n > (uint64_t)(c->end - c->p) || n > 4096)
         return bc_fail(r, c, "%llu regions", (unsigned long long)n);
@@ -340,7 +340,7 @@ static bool read_block(struct ir *ir, struct bc_cursor *c, struct mlir_block *b,
 
 struct mlir_op *bc_read_ir(struct bc_reader *r)
 {
-    struct scope top = {0};
+    struct bytecode_scope top = {0};
     struct ir ir = {r, &top, 0};
     struct mlir_block *b = arena_alloc(r->arena, sizeof *b);
     int next = 0;

@@ -213,7 +213,7 @@ static bool module(struct text *t, struct mlir_op *op)
     return ok;
 }
 
-struct signature {
+struct op_signature_text {
     const struct mlir_type **types;
     struct mlir_attr **dicts;
     int count, inputs, capacity, dict_capacity;
@@ -221,7 +221,7 @@ struct signature {
 };
 
 /* part 0: an argument, 1: a result, 2: a result without attributes, since a body may follow */
-static bool signature_entry(struct text *t, struct signature *s, int part,
+static bool signature_entry(struct text *t, struct op_signature_text *s, int part,
                             const struct mlir_type *type)
 {
     struct mlir_dict d = {0};
@@ -241,7 +241,7 @@ static bool signature_entry(struct text *t, struct signature *s, int part,
 }
 
 /* Arguments with names make the entry block; a declaration has types only. */
-static bool arguments(struct text *t, struct signature *s, struct mlir_value ***args, int *count)
+static bool arguments(struct text *t, struct op_signature_text *s, struct mlir_value ***args, int *count)
 {
     int capacity = 0;
     *count = 0;
@@ -275,7 +275,7 @@ static bool arguments(struct text *t, struct signature *s, struct mlir_value ***
            text_fail(t, "some arguments of the function have names and others not");
 }
 
-static bool results(struct text *t, struct signature *s)
+static bool results(struct text *t, struct op_signature_text *s)
 {
     if (!text_eat(t, "->"))
         return true;
@@ -296,7 +296,7 @@ static void dict_array(struct text *t, struct mlir_op *op, const char *key, stru
     mlir_dict_set(t->arena, &op->attrs, key, a);
 }
 
-static bool function_head(struct text *t, struct mlir_op *op, struct signature *s,
+static bool function_head(struct text *t, struct mlir_op *op, struct op_signature_text *s,
                           struct mlir_value ***args, int *count)
 {
     static const char *const visibilities[] = {"public", "private", "nested"};
@@ -326,7 +326,7 @@ static bool function_head(struct text *t, struct mlir_op *op, struct signature *
 
 static bool function(struct text *t, struct mlir_op *op)
 {
-    struct signature s = {0};
+    struct op_signature_text s = {0};
     struct mlir_value **args = NULL;
     int floor = t->floor, defs = t->def_count, count;
     t->floor = t->def_count;

@@ -155,17 +155,17 @@ bool infer_linalg(struct infer *f)
 
 /* ---- moving between tensors and matrices ---- */
 
-struct place {
+struct matrix_place {
     const struct tensor *t; /* NULL: a result that is not wanted */
     int dims;               /* of one matrix: 0, 1 or 2 */
     int64_t rows, cols;     /* 1 where there are fewer dims */
     size_t size;            /* bytes of an element as the routine sees it */
 };
 
-static struct place place_of(const struct tensor *t, const struct sizes *z, const char *text,
+static struct matrix_place place_of(const struct tensor *t, const struct sizes *z, const char *text,
                              enum provider provider)
 {
-    struct place p = {t, (int)strlen(text) - 1, 1, 1, sizeof(double complex)};
+    struct matrix_place p = {t, (int)strlen(text) - 1, 1, 1, sizeof(double complex)};
     if (p.dims > 0)
         p.cols = t ? t->dims[t->rank - 1] : size_named(z, text[p.dims]);
     if (p.dims > 1)
@@ -176,12 +176,12 @@ static struct place place_of(const struct tensor *t, const struct sizes *z, cons
 }
 
 /* Element (i, j) of matrix b. */
-static void *at(const struct place *p, int64_t b, int64_t i, int64_t j)
+static void *at(const struct matrix_place *p, int64_t b, int64_t i, int64_t j)
 {
     return element(p->t, (b * p->rows + i) * p->cols + j);
 }
 
-static void load(const struct place *p, int64_t b, enum provider provider, void *to)
+static void load(const struct matrix_place *p, int64_t b, enum provider provider, void *to)
 {
     size_t size = dtype_bytes(p->t->dtype);
     for (int64_t j = 0; j < p->cols; j++)
@@ -195,7 +195,7 @@ static void load(const struct place *p, int64_t b, enum provider provider, void 
         }
 }
 
-static void store(const struct place *p, int64_t b, enum provider provider, const void *from)
+static void store(const struct matrix_place *p, int64_t b, enum provider provider, const void *from)
 {
     size_t size = dtype_bytes(p->t->dtype);
     for (int64_t j = 0; j < p->cols; j++)
@@ -238,7 +238,7 @@ static bool set_sizes(struct op_call *c, struct work *w, const struct routine *r
 
 /* Memory of one matrix per operand and result. */
 static bool take_matrices(struct op_call *c, const struct routine *r, const struct sizes *z,
-                          struct linalg_call *l, struct place *in, struct place *out)
+                          struct linalg_call *l, struct matrix_place *in, struct matrix_place *out)
 {
     char text[8];
     for (int i = 0; i < c->nin && word(r->operands, i, text); i++) {
@@ -260,7 +260,7 @@ static bool take_matrices(struct op_call *c, const struct routine *r, const stru
 static bool run(struct op_call *c, struct work *w)
 {
     const struct routine *r = find(c->attrs, w->d);
-    struct place in[LINALG_OPERANDS] = {0}, out[LINALG_RESULTS] = {0};
+    struct matrix_place in[LINALG_OPERANDS] = {0}, out[LINALG_RESULTS] = {0};
     struct sizes z;
     if (!r || !set_sizes(c, w, r, &z))
         return false;

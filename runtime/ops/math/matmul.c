@@ -86,13 +86,13 @@ TRANSPOSED(transposed_i64, int64_t)
 
 /* Operands: their elements as 8-byte numbers, only read, matrices in row-major order whether
  * transposed or not. */
-struct operand {
+struct matmul_operand {
     void *v;
     int64_t *batch; /* for each batch of the result: which matrix */
     int64_t rows, cols;
 };
 
-static bool untranspose(struct work *w, struct operand *o, int64_t count, bool integer)
+static bool untranspose(struct work *w, struct matmul_operand *o, int64_t count, bool integer)
 {
     int64_t size = o->rows * o->cols;
     int64_t *to = WORK(w, int64_t, count * size);
@@ -107,7 +107,7 @@ static bool untranspose(struct work *w, struct operand *o, int64_t count, bool i
     return true;
 }
 
-static bool load_operand(struct work *w, struct operand *o, const struct tensor *t, bool trans,
+static bool load_operand(struct work *w, struct matmul_operand *o, const struct tensor *t, bool trans,
                          bool integer, const int64_t *batch, int nbatch)
 {
     struct tensor lead = tensor_view(DT_U8, t->rank < 2 ? 0 : t->rank - 2, t->dims, NULL);
@@ -122,7 +122,7 @@ static bool load_operand(struct work *w, struct operand *o, const struct tensor 
 }
 
 /* y: all batches of the result, as double or int64. a and b may come with values already loaded. */
-static bool multiply(struct op_call *c, struct work *w, struct operand a, struct operand b,
+static bool multiply(struct op_call *c, struct work *w, struct matmul_operand a, struct matmul_operand b,
                      bool integer, void *y)
 {
     const struct tensor *ta = c->in[0], *tb = c->in[1], *out = c->out[0];
@@ -175,8 +175,8 @@ static bool complex_matmul(struct op_call *c, struct work *w)
     for (int p = 0; p < 4; p++) {
         double **to = &y[p / 2][p % 2];
         *to = WORK(w, double, n);
-        if (!*to || !multiply(c, w, (struct operand){.v = part[0][p / 2]},
-                              (struct operand){.v = part[1][p % 2]}, false, *to))
+        if (!*to || !multiply(c, w, (struct matmul_operand){.v = part[0][p / 2]},
+                              (struct matmul_operand){.v = part[1][p % 2]}, false, *to))
             return false;
     }
     for (int64_t i = 0; i < n; i++) {
@@ -196,7 +196,7 @@ static bool matmul(struct op_call *c, struct work *w)
         return complex_matmul(c, w);
     bool direct = out->dtype == (integer ? DT_I64 : DT_F64);
     double *y = direct ? out->data : WORK(w, double, n);
-    if ((n && !y) || !multiply(c, w, (struct operand){0}, (struct operand){0}, integer, y))
+    if ((n && !y) || !multiply(c, w, (struct matmul_operand){0}, (struct matmul_operand){0}, integer, y))
         return false;
     for (int64_t i = 0; !integer && alpha != 1 && i < n; i++)
         y[i] *= alpha;
@@ -236,8 +236,8 @@ static bool gemm(struct op_call *c, struct work *w)
     struct tensor *out = c->out[0];
     int ta = attr_int(c->attrs, "transA", 0) != 0, tb = attr_int(c->attrs, "transB", 0) != 0;
     double alpha = attr_float(c->attrs, "alpha", 1), beta = attr_float(c->attrs, "beta", 1);
-    struct operand oa = {work_doubles(w, a), NULL, a->dims[ta], a->dims[!ta]};
-    struct operand ob = {work_doubles(w, b), NULL, b->dims[tb], b->dims[!tb]};
+    struct matmul_operand oa = {work_doubles(w, a), NULL, a->dims[ta], a->dims[!ta]};
+    struct matmul_operand ob = {work_doubles(w, b), NULL, b->dims[tb], b->dims[!tb]};
     double *y = WORK(w, double, tensor_count(out)), *bias;
     if (!oa.v || !ob.v || !y || !work_optional(c, w, 2, &bias) ||
         (ta && !untranspose(w, &oa, 1, false)) || (tb && !untranspose(w, &ob, 1, false)))
@@ -287,7 +287,7 @@ static bool subtract_zero_point(struct op_call *c, struct work *w, double *v,
 
 static bool matmul_integer(struct op_call *c, struct work *w)
 {
-    struct operand a = {.v = work_doubles(w, c->in[0])}, b = {.v = work_doubles(w, c->in[1])};
+    struct matmul_operand a = {.v = work_doubles(w, c->in[0])}, b = {.v = work_doubles(w, c->in[1])};
     struct tensor *out = c->out[0];
     double *y = WORK(w, double, tensor_count(out)), *bias; /* exact: 8-bit factors */
     if (!a.v || !b.v || !y || !subtract_zero_point(c, w, a.v, c->in[0], 2, true) ||
@@ -333,7 +333,7 @@ static bool qlinear_matmul(struct op_call *c, struct work *w)
     struct op_call sub = *c;
     sub.in = in;
     sub.nin = 4;
-    struct operand a = {.v = work_doubles(w, in[0])}, b = {.v = work_doubles(w, in[1])};
+    struct matmul_operand a = {.v = work_doubles(w, in[0])}, b = {.v = work_doubles(w, in[1])};
     int64_t count = tensor_count(out);
     double *y = WORK(w, double, count);
     if (!a.v || !b.v || !y || !subtract_zero_point(&sub, w, a.v, in[0], 2, true) ||

@@ -20,12 +20,12 @@ bool infer_svm_kernel(struct infer *f)
            infer_out(f, 0, DT_F32, 2, (dim_t[]){x->dims[0], s->dims[0]});
 }
 
-struct kernel {
+struct svm_kernel {
     bool rbf, poly, sigmoid;
     double gamma, coef0, degree;
 };
 
-static double kernel_of(const struct kernel *k, const double *x, const double *s, int64_t n)
+static double kernel_of(const struct svm_kernel *k, const double *x, const double *s, int64_t n)
 {
     double sum = 0;
     for (int64_t i = 0; i < n; i++)
@@ -40,7 +40,7 @@ static double kernel_of(const struct kernel *k, const double *x, const double *s
 static bool svm_kernel(struct op_call *c, struct work *w)
 {
     double *x = work_doubles(w, c->in[0]), *s = work_doubles(w, c->in[1]);
-    struct kernel k = {attr_is(c->attrs, "kernel", "rbf"),     attr_is(c->attrs, "kernel", "poly"),
+    struct svm_kernel k = {attr_is(c->attrs, "kernel", "rbf"),     attr_is(c->attrs, "kernel", "poly"),
                        attr_is(c->attrs, "kernel", "sigmoid"), attr_float(c->attrs, "gamma", 0),
                        attr_float(c->attrs, "coef0", 0),       attr_float(c->attrs, "degree", 0)};
     int64_t rows = c->in[0]->dims[0], vectors = c->in[1]->dims[0], n = c->in[0]->dims[1];

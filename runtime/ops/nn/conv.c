@@ -79,7 +79,7 @@ bool infer_conv_integer(struct infer *f)
 
 /* ---- convolution: for a panel of output positions, weights (M,C*taps) by unfolded input ---- */
 
-struct conv {
+struct conv_call {
     struct window window;
     struct image x, y;
     int64_t groups, taps, k; /* k: channels of a group * taps */
@@ -88,7 +88,7 @@ struct conv {
     double *panel; /* (k, PANEL) */
 };
 
-static void unfold(const struct conv *v, int64_t n, int64_t group, int64_t count)
+static void unfold(const struct conv_call *v, int64_t n, int64_t group, int64_t count)
 {
     int64_t channels = v->taps ? v->k / v->taps : 0;
     double *to = v->panel;
@@ -101,7 +101,7 @@ static void unfold(const struct conv *v, int64_t n, int64_t group, int64_t count
     }
 }
 
-static void put_row(struct tensor *out, const struct conv *v, int64_t n, int64_t m, int64_t first,
+static void put_row(struct tensor *out, const struct conv_call *v, int64_t n, int64_t m, int64_t first,
                     int64_t count, const double *row)
 {
     int64_t at = n * v->y.image + m * v->y.channel + first * v->y.pixel;
@@ -115,7 +115,7 @@ static void put_row(struct tensor *out, const struct conv *v, int64_t n, int64_t
             dtype_store_f64(out->dtype, out->data, (size_t)(at + p * v->y.pixel), row[p]);
 }
 
-static void convolve_panel(struct tensor *out, const struct conv *v, int64_t n, int64_t group,
+static void convolve_panel(struct tensor *out, const struct conv_call *v, int64_t n, int64_t group,
                            int64_t first, int64_t count)
 {
     int64_t per_group = v->y.channels / v->groups;
@@ -132,7 +132,7 @@ static void convolve_panel(struct tensor *out, const struct conv *v, int64_t n, 
     }
 }
 
-static bool convolve(struct op_call *c, struct work *w, struct conv *v)
+static bool convolve(struct op_call *c, struct work *w, struct conv_call *v)
 {
     struct tensor *out = c->out[0];
     const struct tensor *x = c->in[0], *weight = c->in[1];
@@ -171,7 +171,7 @@ static bool conv(struct op_call *c, struct work *w)
     double *bias;
     if (!work_optional(c, w, 2, &bias))
         return false;
-    struct conv v = {
+    struct conv_call v = {
         .data = work_doubles(w, c->in[0]), .weight = work_doubles(w, c->in[1]), .bias = bias};
     return v.data && v.weight && convolve(c, w, &v);
 }
@@ -183,7 +183,7 @@ bool eval_conv(struct op_call *c)
 
 /* x and w as double with zero points (of the layer, of each output channel) taken off. */
 static bool load_integers(struct op_call *c, struct work *w, const struct tensor *zero_x,
-                          const struct tensor *zero_w, struct conv *v)
+                          const struct tensor *zero_w, struct conv_call *v)
 {
     double *data = work_doubles(w, c->in[0]), *weight = work_doubles(w, c->in[1]);
     int64_t nx = tensor_count(c->in[0]), nw = tensor_count(c->in[1]), m = c->in[1]->dims[0];
@@ -198,13 +198,13 @@ static bool load_integers(struct op_call *c, struct work *w, const struct tensor
         data[i] -= tensor_f64(zero_x, 0);
     for (int64_t i = 0; zero_w && i < nw; i++)
         weight[i] -= tensor_f64(zero_w, count_w == 1 ? 0 : i / (nw / m));
-    *v = (struct conv){.data = data, .weight = weight};
+    *v = (struct conv_call){.data = data, .weight = weight};
     return true;
 }
 
 static bool conv_integer(struct op_call *c, struct work *w)
 {
-    struct conv v;
+    struct conv_call v;
     double *bias;
     if (!work_optional(c, w, 4, &bias) || !load_integers(c, w, has_operand(c, 2) ? c->in[2] : NULL,
                                                          has_operand(c, 3) ? c->in[3] : NULL, &v))
@@ -236,7 +236,7 @@ static bool qlinear_conv(struct op_call *c, struct work *w)
 {
     struct tensor *in[] = {c->in[0], c->in[3]}, *out = c->out[0], sums, *sums_list[] = {&sums};
     struct op_call sub = *c;
-    struct conv v;
+    struct conv_call v;
     double *bias;
     int64_t nscales = tensor_count(c->in[4]);
     sub.in = in;

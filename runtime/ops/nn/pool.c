@@ -60,7 +60,7 @@ bool infer_lp_pool(struct infer *f)
 
 /* ---- one loop for all pools: what a window holds becomes one number ---- */
 
-struct pool {
+struct pool_call {
     struct window window;
     struct image x, y;
     int64_t taps;
@@ -70,10 +70,10 @@ struct pool {
 };
 
 /* at[t * step]: what tap t sees in image `from`. *where: position of the maximum. */
-typedef double pool_fn(const struct pool *v, const double *from, const int64_t *at, int64_t step,
+typedef double pool_fn(const struct pool_call *v, const double *from, const int64_t *at, int64_t step,
                        int64_t *where);
 
-static double pool_max(const struct pool *v, const double *from, const int64_t *at, int64_t step,
+static double pool_max(const struct pool_call *v, const double *from, const int64_t *at, int64_t step,
                        int64_t *where)
 {
     double best = -INFINITY;
@@ -90,7 +90,7 @@ static double pool_max(const struct pool *v, const double *from, const int64_t *
     return best;
 }
 
-static double pool_average(const struct pool *v, const double *from, const int64_t *at,
+static double pool_average(const struct pool_call *v, const double *from, const int64_t *at,
                            int64_t step, int64_t *where)
 {
     double sum = 0;
@@ -103,7 +103,7 @@ static double pool_average(const struct pool *v, const double *from, const int64
     return n ? sum / (double)n : 0;
 }
 
-static double pool_lp(const struct pool *v, const double *from, const int64_t *at, int64_t step,
+static double pool_lp(const struct pool_call *v, const double *from, const int64_t *at, int64_t step,
                       int64_t *where)
 {
     double sum = 0;
@@ -114,7 +114,7 @@ static double pool_lp(const struct pool *v, const double *from, const int64_t *a
     return v->p == 2 ? sqrt(sum) : v->p == 1 ? sum : pow(sum, 1 / v->p);
 }
 
-static void pool_plane(struct op_call *c, const struct pool *v, const double *data, int64_t n,
+static void pool_plane(struct op_call *c, const struct pool_call *v, const double *data, int64_t n,
                        int64_t ch, int64_t first, int64_t count, const int64_t *at, pool_fn *fn)
 {
     struct tensor *y = c->out[0];
@@ -150,7 +150,7 @@ static bool pool(struct op_call *c, struct work *w, pool_fn *fn)
     const struct tensor *x = c->in[0];
     bool last = attr_int(c->attrs, "channels_last", 0) != 0;
     struct type type = type_tensor(x->dtype, x->rank, x->dims);
-    struct pool v = {.count_padding = attr_int(c->attrs, "count_include_pad", 0) != 0,
+    struct pool_call v = {.count_padding = attr_int(c->attrs, "count_include_pad", 0) != 0,
                      .p = (double)attr_int(c->attrs, "p", 2)};
     if (!pool_window(&v.window, NULL, c->attrs, w->d, &type))
         return false;

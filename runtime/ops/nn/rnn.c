@@ -180,7 +180,7 @@ static void lstm_step(const struct layer *l, int dir, const double *x, double *h
     memcpy(h, l->gate, (size_t)n * sizeof *h);
 }
 
-static const struct cell {
+static const struct rnn_cell {
     enum op op;
     int gates, nact;
     const char *act[MAX_ACTIVATIONS]; /* defaults */
@@ -191,9 +191,9 @@ static const struct cell {
     {OP_lstm, 4, 3, {"Sigmoid", "Tanh", "Tanh"}, lstm_step},
 };
 
-static const struct cell *cell_of(enum op op)
+static const struct rnn_cell *cell_of(enum op op)
 {
-    const struct cell *cell = cells;
+    const struct rnn_cell *cell = cells;
     while (cell->op != op)
         cell++;
     return cell;
@@ -260,7 +260,7 @@ bool infer_lstm(struct infer *f)
 
 /* ---- driver ---- */
 
-static bool read_activations(struct layer *l, const struct cell *cell, const struct attrs *as,
+static bool read_activations(struct layer *l, const struct rnn_cell *cell, const struct attrs *as,
                              struct diag *d)
 {
     int n, nalpha, nbeta, alpha_at = 0, beta_at = 0;
@@ -290,7 +290,7 @@ static bool check_count(struct op_call *c, int i, int64_t expected)
                 (long long)tensor_count(c->in[i]), (long long)expected);
 }
 
-static bool load_layer(struct op_call *c, struct work *w, struct layer *l, const struct cell *cell)
+static bool load_layer(struct op_call *c, struct work *w, struct layer *l, const struct rnn_cell *cell)
 {
     const struct tensor *x = c->in[0], *r = c->in[2];
     bool lstm = c->op == OP_lstm;
@@ -359,7 +359,7 @@ static void run_sequence(const struct layer *l, step_fn *step, int dir, int64_t 
 
 static bool run_layer(struct op_call *c, struct work *w)
 {
-    const struct cell *cell = cell_of(c->op);
+    const struct rnn_cell *cell = cell_of(c->op);
     struct layer l = {0};
     double *h, *state = NULL;
     if (!load_layer(c, w, &l, cell))
