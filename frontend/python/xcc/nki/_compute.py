@@ -12,7 +12,7 @@ from ._core import (Shape, aligned, as_tile, emit, emit_copy, emit_fill, emit_io
 from ._errors import NkiTypeError, error
 from ._index import Expr, Mask, broadcast_shapes
 from ._mask import Region, region_of
-from ._move import broadcast_to, copy, on_sbuf, transposed, two_dims
+from ._move import broadcast_to, copy, flat_out, on_sbuf, transposed, two_dims
 from ._ops import BITS, COMPARES, LOGICAL, NEUTRAL, is_unary, op_name
 from ._tensor import View, hooks, split_dims
 from ._trace import need_trace
@@ -340,7 +340,7 @@ def emit_matmul(dst: View, stationary: View, moving: View, api: str = "nc_matmul
             emit_matmul(dst, stationary[:, k, :], moving[:, k, :], api, add if k == 0 else 1, mask)
         return
     stationary, moving = two_dims(stationary, api, "stationary"), two_dims(moving, api, "moving")
-    out = two_dims(dst, api, "dst")
+    out, done = flat_out(dst, api, add != 0 or mask is not None)
     (k, m), (k2, n) = stationary.shape, moving.shape
     if k != k2:
         raise error(api, "stationary has %d rows and moving %d; both are the contraction" % (k, k2), NkiTypeError)
@@ -363,6 +363,7 @@ def emit_matmul(dst: View, stationary: View, moving: View, api: str = "nc_matmul
         cols.starts[1], cols.counts[1], cols.bounds[1] = keep.starts[1], keep.counts[1], keep.bounds[1]
     emit("nc_matmul", {"dst": place(out, (m, n), keep, api, "dst"), "stationary": place(stationary, (k, m), rows, api, "stationary"),
                        "moving": place(moving, (k, n), cols, api, "moving")}, api, {"accumulate": add})
+    done()
 
 
 def product(stationary: object, moving: object, api: str = "nisa.nc_matmul", mask: object = None, dtype: object = None) -> View:

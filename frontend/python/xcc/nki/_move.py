@@ -1,7 +1,7 @@
 """Instructions that move data: loads, stores, copies, transposes, broadcasts, constants."""
 from __future__ import annotations
 
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -135,6 +135,17 @@ def two_dims(x: View, api: str, what: str) -> View:
     return View(x.object, x.dtype, x.offset, (x.dims[0], dims[0]), 0)
 
 
+def flat_out(dst: View, api: str, keep: bool = False) -> Tuple[View, Callable[[], None]]:
+    """A destination as partitions x one free dim, and what to call when it is written: where its free dims do not step like one, it is
+    a tile of its own, which that call copies. keep: not all of it is written, so it begins as the destination is."""
+    flat = as_rows(dst)
+    if flat is not None:
+        return flat[0], lambda: None
+    shape = shape_on_chip(dst)
+    own = copy(dst, api=api) if keep else result(shape, dst.dtype, dst.object.space)
+    return two_dims(own, api, "dst"), lambda: emit_copy(dst, own, api)
+
+
 def as_rows(*views: View) -> Optional[List[View]]:
     """Tiles as partitions x one free dim, without moving elements; None when one cannot be seen so."""
     from ._tensor import split_dims
@@ -158,7 +169,7 @@ def emit_transpose(dst: View, src: View, api: str, region: Optional[Region] = No
     if region is not None and region.empty:
         return
     src = two_dims(src, api, "data")
-    dst = two_dims(dst, api, "dst")
+    dst, done = flat_out(dst, api, region is not None and not region.trivial)
     s, d = src.shape, dst.shape
     if d != (s[1], s[0]):
         raise error(api, "dst has shape %s, expected %s, the transpose of the data" % (d, (s[1], s[0])), NkiTypeError)
@@ -167,6 +178,7 @@ def emit_transpose(dst: View, src: View, api: str, region: Optional[Region] = No
         turned = Region(d)
         turned.starts, turned.counts, turned.bounds = region.starts[::-1], region.counts[::-1], region.bounds[::-1]
     emit(name, {"dst": place(dst, d, turned, api, "dst"), "src": place(src, s, region, api, "data")}, api, engine=engine)
+    done()
 
 
 def transposed(x: View, api: str, dtype: object = None, mask: object = None, space: str = "psum", engine: Optional[str] = None) -> View:

@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from .. import _arrays, _lib, dtypes
+from . import _shrink
 from ..model import Model
 from ._build import Builder
 from ._core import emit_dma, shape_on_chip
@@ -247,7 +248,26 @@ def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid
         b.build(traced.inputs, results)
         return b
 
-    return Compiled(name, traced, build().finish(), results, lambda: build().assembly()), leaves
+    return Compiled(name, traced, _fitted(t, build), results, lambda: build().assembly()), leaves
+
+
+_MOST_CONTRACTED = 16
+
+
+def _fitted(t: Trace, build: Callable[[], Builder]) -> Any:
+    """The archive; where tiles find no room, they are made smaller as far as that is possible."""
+    failure: Optional[NkiError] = None
+    for shrink in [None, _shrink.split] + [_shrink.contract] * _MOST_CONTRACTED:
+        if shrink is not None and not shrink(t):
+            continue
+        try:
+            return build().finish()
+        except NkiError as e:
+            failure = failure or e
+            if " room " not in str(e):
+                raise
+    assert failure is not None
+    raise failure
 
 
 class Kernel:

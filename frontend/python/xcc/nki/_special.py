@@ -1,18 +1,18 @@
 """Selections, scans, statistics, searches, gathers, random numbers: the remaining instructions, with a destination each."""
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from .. import dtypes
 from ._compute import (Scalar, emit_activation, emit_binary, emit_reduce, emit_scalars, free_axes, reduced_shape, spread, vector)
-from ._core import (Shape, _predicate, as_tile, emit, emit_copy, emit_dma, emit_fill, emit_iota, is_number, number, place, result,
+from ._core import (Shape, _predicate, aligned, as_tile, emit, emit_copy, emit_dma, emit_fill, emit_iota, is_number, number, place, result,
                     shape_on_chip)
 from ._errors import NkiTypeError, error
 from ._index import Expr, Mask
 from ._mask import Region, region_of
-from ._move import as_rows, two_dims
+from ._move import as_rows, flat_out, two_dims
 from ._ops import NEUTRAL, op_name
 from ._tensor import View
 from ._trace import need_trace
@@ -173,11 +173,16 @@ def emit_scan(dst: View, a: View, b: View, initial: Scalar, op0: str, op1: str, 
     shape = shape_on_chip(dst)
     if region is not None and region.empty:
         return
-    d, x, y = two_dims(dst, api, "dst"), spread(a, shape, api), spread(b, shape, api)
+    x, y = spread(a, shape, api), spread(b, shape, api)
+    if cuts_deep(region):
+        dst, x, y = cut(dst, region, api), cut(x, region, api), cut(y, region, api)
+        initial = cut(initial, region, api, True) if isinstance(initial, View) else initial
+        region = None
+    if region is not None:
+        no_rest(region, api)
+    d, done = flat_out(dst, api, region is not None)
     x, y = two_dims(x, api, "data0"), two_dims(y, api, "data1")
     flat = d.shape
-    if region is not None and len(shape) != 2:
-        raise error(api, "a mask needs tiles of two dims", NkiTypeError)
     operands = {"dst": place(d, flat, region, api, "dst"), "a": place(x, flat, region, api, "data0"),
                 "b": place(y, flat, region, api, "data1")}
     reals = {"initial": 0.0}
@@ -190,25 +195,30 @@ def emit_scan(dst: View, a: View, b: View, initial: Scalar, op0: str, op1: str, 
     else:
         reals["initial"] = number(initial, api)
     emit("tensor_tensor_scan", operands, api, {"reverse0": int(reverse0), "reverse1": int(reverse1)}, reals, {"op0": op0, "op1": op1})
+    done()
 
 
 def emit_bn_stats(dst: View, src: View, api: str, region: Optional[Region] = None) -> None:
     """dst[p] = count, mean, variance * count of the even elements, then of the odd ones."""
-    src, d = two_dims(src, api, "data"), two_dims(dst, api, "dst")
+    src, dst, region = _cut_rows(src, dst, region, api)
+    src, (d, done) = two_dims(src, api, "data"), flat_out(dst, api, region is not None)
     if src.shape[1] > 512:
         raise error(api, "data has %d elements per partition, at most 512; split it and combine with bn_aggr" % src.shape[1], NkiTypeError)
-    emit("bn_stats6", {"dst": place(d, (src.shape[0], 6), _row_region(region, (src.shape[0], 6)), api, "dst"),
+    emit("bn_stats6", {"dst": place(d, (src.shape[0], 6), _row_region(region, (src.shape[0], 6), api), api, "dst"),
                        "src": place(src, src.shape, region, api, "data")}, api)
+    done()
 
 
 def emit_bn_aggr(dst: View, src: View, api: str, region: Optional[Region] = None) -> None:
     """dst[p] = mean, variance of groups of count, mean, variance * count."""
-    src, d = two_dims(src, api, "data"), two_dims(dst, api, "dst")
+    src, dst, region = _cut_rows(src, dst, region, api)
+    src, (d, done) = two_dims(src, api, "data"), flat_out(dst, api, region is not None)
     if src.shape[1] % 3:
         raise error(api, "data has %d elements per partition, expected groups of three (count, mean, variance * count)" % src.shape[1],
                     NkiTypeError)
-    emit("bn_aggr", {"dst": place(d, (src.shape[0], 2), _row_region(region, (src.shape[0], 2)), api, "dst"),
+    emit("bn_aggr", {"dst": place(d, (src.shape[0], 2), _row_region(region, (src.shape[0], 2), api), api, "dst"),
                      "src": place(src, src.shape, region, api, "data")}, api)
+    done()
 
 
 def emit_partition_reduce(dst: View, op: str, src: View, api: str) -> None:
@@ -235,17 +245,75 @@ def _rows(x: View, api: str, what: str, low: int = 8, high: int = 16384) -> View
     return x
 
 
-def eight(x: View, p: int, api: str, what: str) -> View:
-    x = two_dims(as_tile(x, api, what), api, what)
+def _check_eight(x: View, p: int, api: str, what: str) -> None:
     if x.shape != (p, 8):
         raise error(api, "%s has shape %s, expected (%d, 8)" % (what, x.shape, p), NkiTypeError)
+
+
+def eight(x: View, p: int, api: str, what: str) -> View:
+    x = two_dims(as_tile(x, api, what), api, what)
+    _check_eight(x, p, api, what)
     return x
 
 
+def eight_out(x: View, p: int, api: str, what: str, keep: bool) -> Tuple[View, Callable[[], None]]:
+    """As eight, of a destination: see flat_out."""
+    flat, done = flat_out(as_tile(x, api, what), api, keep)
+    _check_eight(flat, p, api, what)
+    return flat, done
+
+
+def cuts_deep(region: Optional[Region]) -> bool:
+    """Whether a region cuts tiles of more than two dims, whose rows are then no longer rows of the region."""
+    return region is not None and not region.trivial and len(region.shape) > 2
+
+
+def no_rest(region: Region, api: str) -> None:
+    if region.rest:
+        raise error(api, "a mask whose comparison has several axes, or `|`, does not cut whole rows; select the elements first "
+                    "(nisa.affine_select)", NkiTypeError)
+
+
+def cut(view: View, region: Region, api: str, rows: bool = False) -> View:
+    """The rectangle of a tile that a region covers; rows: its partitions only."""
+    no_rest(region, api)
+    for b in region.bounds:
+        if isinstance(b, Expr):
+            b.__index__()  # asks for the loop to be unrolled
+    if rows:
+        view = two_dims(view, api, "operand")
+        dims, axes = list(view.dims), 1
+    else:
+        dims, axes = aligned(view, region.shape, api), len(region.shape)
+    offset: Any = view.offset
+    for k in range(axes):
+        offset = offset + region.starts[k] * dims[k][0]
+        dims[k] = (dims[k][0], region.counts[k])
+    return view.like(offset, dims, 0)
+
+
+def _cut_rows(src: View, dst: View, region: Optional[Region], api: str) -> Tuple[View, View, Optional[Region]]:
+    """Source and destination of an instruction of whole rows, with the region that remains."""
+    if not cuts_deep(region):
+        return src, dst, region
+    assert region is not None
+    return cut(src, region, api), cut(dst, region, api, True), None
+
+
 def emit_max8(dst: View, src: View, api: str, region: Optional[Region] = None) -> None:
+    if region is not None and region.empty:
+        return
+    src = as_tile(src, api, "src")
+    if region is not None and region.rest:  # elements outside count as smaller than all
+        inside = result(shape_on_chip(src), src.dtype)
+        emit_fill(inside, FLOAT_MIN, api)
+        emit_copy(inside, src, api, region)
+        src, region = inside, None
+    src, dst, region = _cut_rows(src, dst, region, api)
     src = _rows(src, api, "src")
-    d = eight(dst, src.shape[0], api, "dst")
-    emit("max8", {"dst": place(d, d.shape, _row_region(region, d.shape), api, "dst"), "src": place(src, src.shape, region, api, "src")}, api)
+    d, done = eight_out(dst, src.shape[0], api, "dst", region is not None)
+    emit("max8", {"dst": place(d, d.shape, _row_region(region, d.shape, api), api, "dst"), "src": place(src, src.shape, region, api, "src")}, api)
+    done()
 
 
 def whole_rows(region: Optional[Region]) -> Optional[Region]:
@@ -257,35 +325,53 @@ def whole_rows(region: Optional[Region]) -> Optional[Region]:
     return region
 
 
-def _row_region(region: Optional[Region], shape: Shape) -> Optional[Region]:
+def _row_region(region: Optional[Region], shape: Shape, api: str) -> Optional[Region]:
     if region is None:
         return None
     whole_rows(region)
+    no_rest(region, api)
     r = Region(shape)
     r.starts[0], r.counts[0], r.bounds[0] = region.starts[0], region.counts[0], region.bounds[0]
     return r
 
 
 def emit_find_index8(dst: View, data: View, vals: View, api: str, region: Optional[Region] = None) -> None:
+    if region is not None and region.empty:
+        return
+    whole = region
+    data, dst, region = _cut_rows(as_tile(data, api, "data"), dst, region, api)
+    if region is not whole:
+        vals = cut(vals, whole, api, True)  # type: ignore[arg-type]
     data = _rows(data, api, "data")
     p = data.shape[0]
-    d, v = eight(dst, p, api, "dst"), eight(vals, p, api, "vals")
-    rows = _row_region(region, (p, 8))
+    v, (d, done) = eight(vals, p, api, "vals"), eight_out(dst, p, api, "dst", region is not None)
+    rows = _row_region(region, (p, 8), api)
     emit("find_index8", {"dst": place(d, (p, 8), rows, api, "dst"), "src": place(data, data.shape, region, api, "data"),
                          "vals": place(v, (p, 8), rows, api, "vals")}, api)
+    done()
 
 
 def emit_match_replace8(dst: View, data: View, vals: View, imm: float, index: Optional[View], api: str,
                         region: Optional[Region] = None) -> None:
+    if region is not None and region.empty:
+        return
+    if cuts_deep(region):
+        dst, data, vals = cut(dst, region, api), cut(as_tile(data, api, "data"), region, api), cut(vals, region, api, True)
+        index = cut(index, region, api, True) if index is not None else None
+        region = None
     data = _rows(data, api, "data")
     p = data.shape[0]
-    d, v = two_dims(dst, api, "dst"), eight(vals, p, api, "vals")
-    rows = _row_region(region, (p, 8))
+    v, (d, done) = eight(vals, p, api, "vals"), flat_out(dst, api, region is not None)
+    rows = _row_region(region, (p, 8), api)
     operands = {"dst": place(d, data.shape, region, api, "dst"), "src": place(data, data.shape, region, api, "data"),
                 "vals": place(v, (p, 8), rows, api, "vals")}
     if index is not None:
-        operands["index"] = place(eight(index, p, api, "dst_idx"), (p, 8), rows, api, "dst_idx")
+        places, index_done = eight_out(index, p, api, "dst_idx", region is not None)
+        operands["index"] = place(places, (p, 8), rows, api, "dst_idx")
     emit("match_replace8", operands, api, {}, {"imm": imm})
+    done()
+    if index is not None:
+        index_done()
 
 
 # -- gathers and shuffles --------------------------------------------------------------------------------------------
@@ -293,19 +379,25 @@ def emit_match_replace8(dst: View, data: View, vals: View, imm: float, index: Op
 
 def emit_gather(dst: View, src: View, index: View, api: str, region: Optional[Region] = None) -> None:
     """dst[p, i] = src[p, index[p, i]], free dims flattened."""
+    if region is not None and region.empty:
+        return
     whole_rows(region)
-    s, d, x = two_dims(src, api, "data"), two_dims(dst, api, "dst"), two_dims(index, api, "indices")
+    if cuts_deep(region):
+        dst, index, src, region = cut(dst, region, api), cut(index, region, api), cut(src, region, api, True), None
+    s, (d, done), x = two_dims(src, api, "data"), flat_out(dst, api, region is not None), two_dims(index, api, "indices")
     emit("gather", {"dst": place(d, x.shape, region, api, "dst"), "src": place(s, s.shape, None, api, "data"),
                     "index": place(x, x.shape, region, api, "indices")}, api)
+    done()
 
 
 def emit_local_gather(dst: View, src: View, index: View, per: int, valid: Optional[int], api: str) -> None:
     """8 cores of 16 partitions: the core's indices, partition by partition, choose runs of `per` elements of each partition."""
     s, x = two_dims(src, api, "src_buffer"), two_dims(index, api, "index")
     count = x.shape[1] * 16 if valid is None else valid
-    d = two_dims(dst, api, "dst")
+    d, done = flat_out(dst, api)
     emit("local_gather", {"dst": place(d, d.shape, None, api, "dst"), "src": place(s, s.shape, None, api, "src_buffer"),
                           "index": place(x, x.shape, None, api, "index")}, api, {"per": per, "valid": count})
+    done()
 
 
 def emit_shuffle(dst: View, src: View, mask: Sequence[Any], api: str) -> None:
@@ -313,13 +405,14 @@ def emit_shuffle(dst: View, src: View, mask: Sequence[Any], api: str) -> None:
     m = [int(i) for i in mask]
     if len(m) != 32:
         raise error(api, "shuffle_mask has %d entries, expected 32" % len(m), NkiTypeError)
-    s, d = two_dims(src, api, "src"), two_dims(dst, api, "dst")
+    s, (d, done) = two_dims(src, api, "src"), flat_out(dst, api, 255 in m)
     p = d.shape[0]
     if p == s.shape[0] and p % 32 == 0 and s.object is not d.object:
         numbers: Dict[str, Any] = {}
         for k in range(7):
             numbers["mask%d" % k] = sum(lane << (8 * b) for b, lane in enumerate(m[5 * k:5 * k + 5]))
         emit("nc_stream_shuffle", {"dst": place(d, d.shape, None, api, "dst"), "src": place(s, d.shape, None, api, "src")}, api, numbers)
+        done()
         return
     if s.object is d.object:  # shuffled in place: from a copy
         t = result(s.shape, s.dtype)
@@ -344,14 +437,16 @@ def emit_shuffle(dst: View, src: View, mask: Sequence[Any], api: str) -> None:
             target = d.like(d.offset + (q + i) * d.dims[0][0], [(d.dims[0][0], j - i), d.dims[1]], 0)
             emit("dma_copy", {"dst": place(target, target.shape, None, api, "dst"), "src": place(rows, rows.shape, None, api, "src")}, api)
             i = j
+    done()
 
 
 def emit_sequence_bounds(dst: View, ids: View, api: str) -> None:
-    s, d = two_dims(ids, api, "segment_ids"), two_dims(dst, api, "dst")
+    s, (d, done) = two_dims(ids, api, "segment_ids"), flat_out(dst, api)
     n = s.shape[1]
     if d.shape != (s.shape[0], 2 * n):
         raise error(api, "dst has shape %s, expected (%d, 2, %d)" % (dst.shape, s.shape[0], n), NkiTypeError)
     emit("sequence_bounds", {"dst": place(d, d.shape, None, api, "dst"), "src": place(s, s.shape, None, api, "segment_ids")}, api)
+    done()
 
 
 # -- random numbers --------------------------------------------------------------------------------------------------
@@ -395,7 +490,7 @@ def _stream(api: str) -> Any:
 def emit_cumulative(dst: View, src: View, op0: str, op1: str, imm0: Scalar, imm1: Scalar, command: Optional[str], api: str,
                     reverse0: bool = False) -> None:
     """r = op1(op0(src[i], imm0), r), dst[i] = r, along rows. load_reduce starts from imm1, reduce from where the last one ended."""
-    s, d = two_dims(src, api, "src"), two_dims(dst, api, "dst")
+    s, (d, done) = two_dims(src, api, "src"), flat_out(dst, api)
     p, n = s.shape
     rows = register("cumulative", p, api)
     operand = imm0 if isinstance(imm0, View) else result((p, 1), dtypes.float32)
@@ -416,3 +511,4 @@ def emit_cumulative(dst: View, src: View, op0: str, op1: str, imm0: Scalar, imm1
         reals["initial"] = number(start or 0.0, api)
     operands["last"] = place(rows, (p, 1), None, api)
     emit("tensor_tensor_scan", operands, api, {"reverse0": int(reverse0), "reverse1": 0, "cumulative": 1}, reals, {"op0": op0, "op1": op1})
+    done()

@@ -1,0 +1,123 @@
+"""Tiles made smaller where a kernel does not fit: it names all blocks of a buffer, of which few live at one time.
+
+An allocator folds blocks over few places (block i at i modulo n). Here the same follows from what a trace does, without trust in the
+numbers that an author gave:
+- split: blocks that no access has in common become tiles of their own, which live as long as they are used;
+- contract: a tile of which each trip of a loop touches a block of its own needs one block.
+"""
+from __future__ import annotations
+
+from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+from ._index import Expr, Term, Variable
+from ._record import Instruction, Object, Operand
+from ._trace import Trace
+
+
+class _Access(NamedTuple):
+    """An operand on a tile: its partition and column offsets apart. first, last: columns over all trips of all loops."""
+
+    record: Instruction
+    name: str
+    operand: Operand
+    rows: Tuple[int, Tuple[Term, ...]]
+    columns: Tuple[int, Tuple[Term, ...]]
+    reach: int  # of the dims that lie in a partition
+
+    def first_last(self, without: Optional[Variable] = None) -> Tuple[int, int]:
+        base, terms = self.columns
+        return base, base + self.reach + sum(c * (v.count - 1) for v, c in terms if v is not without)
+
+
+def _access(r: Instruction, name: str, o: Operand) -> Optional[_Access]:
+    per = o.object.elements
+    if o.dtype != o.object.dtype or o.index is not None:
+        return None
+    e = Expr.of(o.offset)
+    assert e is not None
+    rows = tuple((v, c // per) for v, c in e.terms if c % per == 0)
+    columns = tuple((v, c) for v, c in e.terms if c % per)
+    reach = sum(s * (c - 1) for s, c in o.dims if s % per)
+    if any(c < 0 for _, c in columns) or any(s < 0 or s > per and s % per for s, _ in o.dims) or e.base < 0:
+        return None
+    a = _Access(r, name, o, (e.base // per, rows), (e.base % per, columns), reach)
+    return a if a.first_last()[1] < per else None
+
+
+def _tiles(t: Trace) -> Iterator[Tuple[Object, List[_Access]]]:
+    """Tiles of several elements whose every access is known, largest first."""
+    of: Dict[int, List[Optional[_Access]]] = {}
+    objects: Dict[int, Object] = {}
+    for r in t.records:
+        if isinstance(r, Instruction):
+            for name, o in r.operands.items():
+                if o.object.space != "hbm":
+                    objects[o.object.uid] = o.object
+                    of.setdefault(o.object.uid, []).append(_access(r, name, o))
+                if o.index is not None:
+                    of.setdefault(o.index[2].object.uid, []).append(None)
+    for uid in sorted(objects, key=lambda u: (-objects[u].elements * objects[u].dtype.itemsize, u)):
+        found = [a for a in of[uid] if a is not None]
+        if objects[uid].elements > 1 and len(found) == len(of[uid]):
+            yield objects[uid], found
+
+
+def _move(t: Trace, old: Object, accesses: List[_Access], first: int, elements: int, without: Optional[Variable] = None) -> None:
+    """The columns from `first` on become a tile of its own; `without`: a loop that does not move accesses any longer."""
+    new = Object(len(t.objects), old.space, (old.partitions, elements), old.dtype, t._name(old.name))
+    new.depth, new.position, new.where, new.is_result = old.depth, old.position, old.where, old.is_result
+    new.depth += without is not None
+    t.objects.append(new)
+    per = old.elements
+    for a in accesses:
+        base = a.rows[0] * elements + a.columns[0] - first
+        terms = [(v, c * elements) for v, c in a.rows[1]] + [(v, c) for v, c in a.columns[1] if v is not without]
+        offset = Expr((), base, tuple(sorted(terms, key=lambda x: x[0].uid)), ())._simple()
+        dims = tuple((s // per * elements if s and s % per == 0 else s, c) for s, c in a.operand.dims)
+        a.record.operands[a.name] = Operand(new, a.operand.dtype, offset, dims, a.operand.clips)
+
+
+def split(t: Trace) -> bool:
+    """Whether a tile was cut into several."""
+    done = False
+    for o, accesses in list(_tiles(t)):
+        groups: List[Tuple[int, int, List[_Access]]] = []
+        for a in sorted(accesses, key=lambda a: a.first_last()):
+            first, last = a.first_last()
+            if groups and first <= groups[-1][1]:
+                low, high, members = groups[-1]
+                groups[-1] = (low, max(high, last), members + [a])
+            else:
+                groups.append((first, last, [a]))
+        if len(groups) > 1:
+            done = True
+            for first, last, members in groups:
+                _move(t, o, members, first, last - first + 1)
+    return done
+
+
+def _trip_variable(o: Object, accesses: List[_Access]) -> Optional[Variable]:
+    """The outermost loop since the tile was made, when all accesses lie in it and each of its trips has a block of its own."""
+    v = accesses[0].record.open[o.depth] if len(accesses[0].record.open) > o.depth else None
+    if v is None or v.count < 2:
+        return None
+    steps = set()
+    for a in accesses:
+        if len(a.record.open) <= o.depth or a.record.open[o.depth] is not v:
+            return None
+        steps.add(next((c for w, c in a.columns[1] if w is v), 0))
+    first = min(a.first_last(v)[0] for a in accesses)
+    last = max(a.first_last(v)[1] for a in accesses)
+    return v if len(steps) == 1 and last - first < steps.pop() else None
+
+
+def contract(t: Trace) -> bool:
+    """Whether the largest tile that can be was made smaller."""
+    for o, accesses in _tiles(t):
+        v = _trip_variable(o, accesses)
+        if v is not None:
+            first = min(a.first_last(v)[0] for a in accesses)
+            last = max(a.first_last(v)[1] for a in accesses)
+            _move(t, o, accesses, first, last - first + 1, v)
+            return True
+    return False
