@@ -284,13 +284,13 @@ static void add_call(struct used *u, const struct program *p, const struct call 
         add_integer_function(u, k->op);
 }
 
-/* What routines call whatever the operator: sums in double, softmaxes, and the functions that
- * regions of reductions stand for. */
+/* What routines call whatever the operator: sums in double, places of the largest, and the functions
+ * that regions of reductions stand for. */
 static void add_routines(struct used *u)
 {
     static const char *const combined[] = {"add", "mul", "max", "min", "and", "or", "xor"};
     use_add(u, "CALLS");
-    add_members(u, "panel_f64 softmax_rows softmax_across argmax argmin transpose");
+    add_members(u, "panel_f64 argmax argmin");
     for (size_t i = 0; i < sizeof combined / sizeof *combined; i++) {
         use_add(u, "OP_%s", combined[i]);
         use_add(u, "EW_%s", combined[i]);
