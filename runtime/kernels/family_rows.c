@@ -8,6 +8,11 @@
 
 #include <float.h>
 
+#ifdef __OPTIMIZE_SIZE__ /* loops over registers stay loops; those of products do not: family_products.c */
+#undef UNROLL
+#define UNROLL
+#endif
+
 #include "runtime/kernels/math.inc"
 #include "runtime/kernels/functions.inc"
 #include "runtime/kernels/rows.inc"

@@ -77,6 +77,20 @@ refuses 1 'memory is too small' ./batch 2000 1 1
 refuses 1 'memory is too small' ./batch 20000 1 1
 refuses 1 "" ./batch "$size" 1 -3
 
+# ---- compiled for size: the same bits, in fewer bytes ----
+code_of() { size "$1" | awk 'NR == 2 { print $1 + $2 }'; }
+large=$(code_of open/digits_all.o)
+make -C open clean
+make -C open OPT=-Os KERNEL_OPT=-Os || failed "make OPT=-Os"
+$cc -o small batch.c -Iopen open/libdigits.a -lm
+./small "$size" 1 3 >out_small.bin && ./batch "$size" 1 3 >out.bin && cmp -s out.bin out_small.bin ||
+    failed "compiled for size, other bits"
+code=$(code_of open/digits_all.o)
+[ "$code" -lt "$large" ] || failed "compiled for size $code bytes, otherwise $large"
+constants=$(nm -S open/digits_all.o | awk '$4 == "constants" { print $2 }')
+code=$((code - 0x$constants))
+[ "$code" -lt 210000 ] || failed "compiled for size the code has $code bytes, more than 210000"
+
 # ---- refusals ----
 refuses 1 "'sse9' is not known" "$xcc" "$source/models/digits/digits.onnx" --isa portable,sse9 --standalone no
 refuses 2 'go with --standalone' "$xcc" "$source/models/digits/digits.onnx" --isa portable -o no.neff

@@ -55,8 +55,9 @@ UNUSED static bool runs_strict(void)
 
 #define KERNEL_VARIANT(id, built, base, dots, integer_dots, exact_base)                            \
     WHEN(built, WHEN_USED(                                                                         \
-                    ISA_##id, struct kernel_table KERNEL_TABLE(id) = {.name = #id};                \
+                    ISA_##id, struct kernel_table KERNEL_TABLE(id);                                \
                     static void fill_##id(struct kernel_table *t) {                                \
+                        t->name = #id;                                                             \
                         KERNEL_FAMILY(rows, base)(t);                                              \
                         WHEN_USED(FAMILY_images, KERNEL_FAMILY(images, dots)(t);)                  \
                         WHEN_USED(FAMILY_products, KERNEL_FAMILY(products, dots)(t);)              \
