@@ -353,6 +353,55 @@ def long_branches():
     return f, (draw(9, 700, seed=3), numpy.arange(6300, dtype=numpy.uint32).reshape(9, 700) * 77777)
 
 
+# ---- searches and choices ----
+
+@case
+def search_special():
+    """Floats in total order: zeros of both signs, infinities, NaN."""
+    special = [numpy.nan, -numpy.nan, 0.0, -0.0, numpy.inf, -numpy.inf]
+    a = numpy.sort(numpy.concatenate([draw(50), numpy.array(special[2:], F32)]))
+    v = numpy.concatenate([draw(70, seed=1), numpy.array(special, F32)])
+    return (lambda a, v: (jnp.searchsorted(a, v), jnp.searchsorted(a, v, side="right"),
+                          jnp.searchsorted(a, v, method="compare_all")), (a, v))
+
+
+@case
+def choose_words():
+    """Integers whose bits are those of a signalling NaN are moved as they are."""
+    r = numpy.random.RandomState(0)
+    a = (r.randint(0, 2 ** 16, (5, 83)) + 0x7f800001).astype(numpy.uint32)
+    return (lambda p, a, b: (jnp.where(p, a, b), jnp.where(p, a.astype(I32), -7), jnp.where(p[:, :1], a, b)),
+            (r.randint(0, 2, (5, 83)).astype(bool), a, a[::-1] ^ numpy.uint32(1 << 31)))
+
+
+@case
+def reduce_ones():
+    """Over dimensions of one element."""
+    f = lambda x, b: (x.max(1), x.min((1, 3)), b.all(1), b.any((1, 3)),
+                      (x * 100).astype(I32).max(3))
+    x = draw(4, 1, 6, 1)
+    x[0, 0, 0, 0], x[1, 0, 1, 0] = numpy.nan, -numpy.inf
+    return f, (x, x > 0)
+
+
+@case
+def top_k_long():
+    x = numpy.round(draw(3, 2500) * 50) / 50
+    x[0, 3], x[0, 4], x[1, 2499], x[2, 700] = numpy.inf, -numpy.inf, numpy.inf, -0.0
+    return lambda x: lax.top_k(x, 40), (x,)
+
+
+@case
+def gather_far_pairs():
+    """Pairs of indices of which either leaves its dimension, to any side; kept inside, filled, left out."""
+    r = numpy.random.RandomState(0)
+    i, j = (r.randint(-40, 60, 300).astype(I32) for _ in range(2))
+    i[7], j[8], i[9] = -2 ** 31, 2 ** 31 - 1, 2 ** 31 - 1
+    f = lambda t, i, j: (t.at[i, j].get(mode="clip"), t.at[i, j].get(mode="fill", fill_value=-1),
+                         t.at[i, j].add(1, mode="drop"), t.at[i].add(1, mode="drop"))
+    return f, (draw(13, 17), i, j)
+
+
 # ---- windows ----
 
 def pool(op, start, size, stride, padding="SAME"):

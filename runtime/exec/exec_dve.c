@@ -251,6 +251,18 @@ void exec_scalar_tensor_tensor(struct lane *l, const struct bound_insn *i)
 
 /* ---- select ---- */
 
+/* Elements of four bytes are moved as they are, by the kernel for f32. */
+static void choose_words(struct lane *l, const struct bound_insn *i, char *const *p, int64_t n)
+{
+    enum { DST = AP(select, dst), PREDICATE = AP(select, predicate) };
+    enum { A = AP(select, a), B = AP(select, b) };
+    int last = i->shape.rank - 1;
+    l->k->select((struct out_row){(float *)p[DST], i->o[DST].step[last]},
+                 (const uint8_t *)p[PREDICATE], i->o[PREDICATE].step[last],
+                 (struct in_row){(const float *)p[A], i->o[A].step[last]},
+                 (struct in_row){(const float *)p[B], i->o[B].step[last]}, (size_t)n);
+}
+
 static void select_row(struct lane *l, const struct bound_insn *i, char *const *p,
                        const int64_t *count)
 {
@@ -258,7 +270,10 @@ static void select_row(struct lane *l, const struct bound_insn *i, char *const *
     int last = i->shape.rank - 1, type = i->o[DST].dtype;
     int64_t n = count[last];
     if (type == i->o[AP(select, a)].dtype && type == i->o[AP(select, b)].dtype && type != DT_F32) {
-        choose_row(i, p, n);
+        if (i->o[DST].size == 4)
+            choose_words(l, i, p, n);
+        else
+            choose_row(i, p, n);
         return;
     }
     float a[CHUNK], b[CHUNK], y[CHUNK];

@@ -100,6 +100,29 @@ static struct value *widened(struct hlo_lower *l, const struct hlo_computation *
     return k < c->parameter_count ? h_cast(l, v, hlo_type_dtype(c->parameters[k]->shape->type)) : v;
 }
 
+/* The extreme of a single element is that element. */
+static bool of_ones(const struct value *x, struct hlo_ints axes)
+{
+    for (int k = 0; k < axes.count; k++)
+        if (x->type.dims[axes.v[k]] != 1)
+            return false;
+    return true;
+}
+
+static struct value *without_dims(struct hlo_lower *l, struct value *x, struct hlo_ints axes)
+{
+    int64_t dims[MAX_RANK];
+    int rank = 0;
+    for (int i = 0; i < x->type.rank; i++) {
+        bool gone = false;
+        for (int k = 0; k < axes.count; k++)
+            gone |= axes.v[k] == i;
+        if (!gone)
+            dims[rank++] = x->type.dims[i];
+    }
+    return h_reshape(l, x, dims, rank);
+}
+
 /* By a core reduction, then the first value. NULL (without a failure) when there is none. */
 static struct value *reduce_fast(struct hlo_lower *l, int pair)
 {
@@ -120,7 +143,9 @@ static struct value *reduce_fast(struct hlo_lower *l, int pair)
     for (int k = 0; k < axes.count && extreme; k++)
         if (x->type.dims[axes.v[k]] == 0)
             return NULL;
-    struct value *y = axes.count ? h_reduce(l, op, x, axes.v, axes.count, false) : x;
+    struct value *y = axes.count == 0               ? x
+                      : extreme && of_ones(x, axes) ? without_dims(l, x, axes)
+                                                    : h_reduce(l, op, x, axes.v, axes.count, false);
     return neutral(pair, init) ? y : h_2(l, apply, y, init);
 }
 

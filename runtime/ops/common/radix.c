@@ -40,7 +40,8 @@ static void f32_keys(const float *x, int64_t step, int64_t n, bool canonical, ui
         uint32_t code, nan = canonical && v != v ? UINT32_MAX : 0;
         v = canonical ? v + 0.0f : v; /* -0 + 0 is 0 */
         memcpy(&code, &v, sizeof code);
-        keys[i] = (code ^ (code >> 31 ? UINT32_MAX : UINT32_C(1) << 31)) | nan;
+        uint32_t flip = (0 - (code >> 31)) | UINT32_C(1) << 31; /* no branch: signs come in no order */
+        keys[i] = (code ^ flip) | nan;
     }
 }
 

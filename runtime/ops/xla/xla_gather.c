@@ -301,6 +301,25 @@ static void read_indices(const struct places *p, int64_t at, int64_t step, int64
     }
 }
 
+/* What one component, 32 bits wide, adds to the places of a block; whether some are outside, which
+ * is rare. */
+static bool add_places_i32(const struct places *p, const struct component *m, int64_t at,
+                           int64_t step, struct block *k, bool *outside)
+{
+    const int32_t *from = (const int32_t *)p->index->data + at;
+    int32_t most = (int32_t)m->most;
+    bool any = false;
+    for (int64_t i = 0; i < k->n; i++) {
+        int32_t v = from[i * step];
+        if ((uint32_t)v > (uint32_t)most) {
+            v = v < 0 ? 0 : most;
+            any = outside[i] = true;
+        }
+        k->at[i] += v * m->stride;
+    }
+    return any;
+}
+
 /* Index vectors first.. of the row that the walk is at. Those of windows that do not fit are moved,
  * or with `clamp` false left out. */
 static void fill_block(const struct places *p, int64_t first, bool clamp, struct block *k)
@@ -308,7 +327,7 @@ static void fill_block(const struct places *p, int64_t first, bool clamp, struct
     int last = p->batches - 1;
     int64_t count = last < 0 ? 1 : p->batch_dims[last], index[BLOCK];
     int64_t step = last < 0 ? 0 : p->index_stride[last], move = last < 0 ? 0 : p->array_stride[last];
-    bool outside[BLOCK] = {0};
+    bool outside[BLOCK] = {0}, any = false;
     k->n = count - first < BLOCK ? count - first : BLOCK;
     k->step = last < 0 ? 0 : p->batch_stride[last];
     k->outer = p->outer + first * k->step;
@@ -316,14 +335,19 @@ static void fill_block(const struct places *p, int64_t first, bool clamp, struct
         k->at[i] = p->base + (first + i) * move;
     for (int c = 0; c < p->ncomponents; c++) {
         const struct component *m = &p->component[c];
+        if (p->index->dtype == DT_I32 && m->most >= 0 && m->most <= INT32_MAX) {
+            any |= add_places_i32(p, m, p->from + m->at + first * step, step, k, outside);
+            continue;
+        }
         read_indices(p, p->from + m->at + first * step, step, k->n, index);
         for (int64_t i = 0; i < k->n; i++) {
             int64_t v = index[i], kept = v < 0 ? 0 : v > m->most ? m->most : v;
             outside[i] |= v != kept;
             k->at[i] += kept * m->stride;
         }
+        any = true; /* perhaps */
     }
-    for (int64_t i = 0; !clamp && i < k->n; i++)
+    for (int64_t i = 0; any && !clamp && i < k->n; i++)
         k->at[i] = outside[i] ? OUTSIDE : k->at[i];
 }
 

@@ -269,22 +269,35 @@ bool infer_top_k(struct infer *f)
     return true;
 }
 
-/* Keys that can be among the k least, in front and with their indices; how many. */
-static int64_t pack_least(uint64_t *keys, int64_t n, int64_t k)
+/* The largest key of n packed ones. */
+static uint64_t largest_key(const uint64_t *packed, int64_t n)
 {
+    uint64_t most = 0;
+    for (int64_t i = 0; i < n; i++)
+        most = packed[i] >> 32 > most ? packed[i] >> 32 : most;
+    return most;
+}
+
+/* Keys that can be among the k least of the n elements from `first` on, in front and with their
+ * indices; how many. Keys are made a block at a time. */
+static int64_t pack_least(const struct tensor *x, int64_t first, int64_t n, int64_t k, int order,
+                          uint64_t *packed)
+{
+    enum { BLOCK = 512 };
     int64_t kept = 0, most = 4 * k + 1024;
-    uint64_t bound = UINT32_MAX;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t key = keys[i];
-        keys[kept] = key << 32 | (uint64_t)i;
-        kept += key <= bound;
-        if (kept < most || k == 0)
-            continue;
-        select_least(keys, kept, k);
-        kept = k;
-        bound = 0;
-        for (int64_t j = 0; j < k; j++)
-            bound = keys[j] >> 32 > bound ? keys[j] >> 32 : bound;
+    uint64_t bound = UINT32_MAX, keys[BLOCK];
+    for (int64_t at = 0, m; at < n; at += m) {
+        m = n - at < BLOCK ? n - at : BLOCK;
+        order_keys(x, first + at, 1, m, order, keys);
+        for (int64_t i = 0; i < m; i++) {
+            packed[kept] = keys[i] << 32 | (uint64_t)(at + i);
+            kept += keys[i] <= bound;
+            if (kept < most || k == 0)
+                continue;
+            select_least(packed, kept, k);
+            kept = k;
+            bound = largest_key(packed, k);
+        }
     }
     return kept;
 }
@@ -295,17 +308,18 @@ static bool top_k(struct op_call *c, struct work *w)
     int64_t n = x->dims[x->rank - 1], rows = dims_product(x->dims, 0, x->rank - 1),
             k = c->out[0]->dims[x->rank - 1];
     bool narrow = dtype_info(x->dtype)->bits <= 32 && n <= UINT32_MAX;
+    int direction = attr_int(c->attrs, "largest", 1) ? KEY_DESCENDING : 0;
     uint64_t *keys = WORK(w, uint64_t, n), *scratch = WORK(w, uint64_t, narrow ? k : 0);
     int64_t *order = WORK(w, int64_t, narrow ? 0 : n), *before = WORK(w, int64_t, narrow ? 0 : n);
     if (!keys || !order || !scratch || !before)
         return false;
     for (int64_t row = 0; row < rows; row++) {
-        order_keys(x, row * n, 1, n, attr_int(c->attrs, "largest", 1) ? KEY_DESCENDING : 0, keys);
         if (narrow) {
-            int64_t kept = pack_least(keys, n, k);
+            int64_t kept = pack_least(x, row * n, n, k, direction, keys);
             select_least(keys, kept, k);
             sort_packed(keys, k, false, scratch);
         } else {
+            order_keys(x, row * n, 1, n, direction, keys);
             for (int64_t i = 0; i < n; i++)
                 order[i] = i;
             sort_by_keys(keys, order, n, before);
