@@ -1,14 +1,17 @@
 #!/bin/sh
 # standalone_models.sh BUILD SCRATCH [MODEL...]: trained models of XCC_TEST_DATA (default ../shared/data) as C
 # sources give the bits of xrun; a table of code, weights and times. ISA=avx512bf16 and so on: of which
-# instruction set (portable); OPT: how core and kernels are compiled.
+# instruction set (portable); OPT: how core and kernels are compiled. CROSS=aarch64-linux-gnu-: by that compiler, statically;
+# RUN=qemu-aarch64: what runs its programs.
 set -eu
 build=$1 scratch=$2
 shift 2
 source=$(cd "$(dirname "$0")/.." && pwd)
 data=${XCC_TEST_DATA:-$source/../shared/data}/models
 [ -d "$data" ] || { echo "SKIP: no $data; set XCC_TEST_DATA"; exit 77; }
-isa=${ISA:-portable} cc=${CC:-cc}
+cross=${CROSS:-}
+isa=${ISA:-portable} cc=${CC:-${cross:+${cross}gcc}}
+cc=${cc:-cc}
 [ $# -gt 0 ] || set -- $(ls "$data")
 mkdir -p "$scratch"
 cd "$scratch"
@@ -22,7 +25,7 @@ for name; do
     mkdir "$name"
     # shellcheck disable=SC2086
     "$build/frontend/xcc" -q "$model/model.onnx" ${FLAGS:-} --isa "$isa" --standalone "$name/c" -o "$name/m.neff"
-    make -s -j2 -C "$name/c" CC="$cc" ${OPT:+OPT="$OPT" KERNEL_OPT="$OPT"} >"$name/log" 2>&1 || {
+    make -s -j2 -C "$name/c" CC="$cc" AR="${cross}ar" OBJCOPY="${cross}objcopy" ${OPT:+OPT="$OPT" KERNEL_OPT="$OPT"} >"$name/log" 2>&1 || {
         echo "FAIL $name: make"; tail -3 "$name/log"; wrong=1; continue; }
     h=$name/c/model.h
     dims=$(sed -n "s/^.. symbols\[[0-9]*\]: '\([^']*\)'.*/\1/p" "$h" | while read -r symbol; do
@@ -32,12 +35,13 @@ for name; do
     outputs=$(grep -c '^/\* outputs\[' "$h")
     room=$(for i in $(seq 0 $((outputs - 1))); do
         awk -v i="MODEL_OUTPUT_${i}_BYTES" '$2 == i { n = $3 } END { printf "%d,", n }' "$h"; done)
-    $cc -O1 -DNAME=model -DHEADER='"model.h"' -DOUTPUTS="$outputs" -DROOM="$room" ${dims:+-DDIMS="$dims"} -o "$name/run" \
+    # shellcheck disable=SC2086
+    $cc -O1 ${cross:+-static} -DNAME=model -DHEADER='"model.h"' -DOUTPUTS="$outputs" -DROOM="$room" ${dims:+-DDIMS="$dims"} -o "$name/run" \
         "$source/test/standalone_run.c" -I"$name/c" "$name/c/libmodel.a" -lm
     for set in "$model"/test_data_set_*; do
         inputs=$(ls "$set"/input_*.npy | sort -t_ -k5 -V)
         # shellcheck disable=SC2086
-        us=$("$name/run" "$name/y" $inputs 2>"$name/said") || { echo "FAIL $name: $(cat "$name/said")"; wrong=1; break; }
+        us=$(${RUN:-} "$name/run" "$name/y" $inputs 2>"$name/said") || { echo "FAIL $name: $(cat "$name/said")"; wrong=1; break; }
         # shellcheck disable=SC2086
         XCC_KERNELS=$isa "$build/runtime/xrun" "$name/m.neff" $inputs -o "$name/x" >/dev/null
         for i in $(seq 0 $((outputs - 1))); do
@@ -47,8 +51,8 @@ for name; do
                 echo "FAIL $name: $(basename "$set"): output $i has other bits than xrun's"; wrong=1; }
         done
     done
-    all=$(size "$name/c/model_all.o" | awk 'NR == 2 { print $1 + $2 }')
-    bytes_of() { nm -S "$name/c/model_all.o" | awk -v n="$1" '$4 == n { print $2 }' | sed 's/^0*/0x/;s/^0x$/0/'; }
+    all=$("${cross}size" "$name/c/model_all.o" | awk 'NR == 2 { print $1 + $2 }')
+    bytes_of() { "${cross}nm" -S "$name/c/model_all.o" | awk -v n="$1" '$4 == n { print $2 }' | sed 's/^0*/0x/;s/^0x$/0/'; }
     program=$(($(bytes_of program) + 0)) constants=$(($(bytes_of constants) + 0))
     weights=$constants
     [ ! -e "$name/c/model.bin" ] || weights=$(wc -c <"$name/c/model.bin")
