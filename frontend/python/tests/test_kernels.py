@@ -364,6 +364,44 @@ class Errors(Case):
 
         self.assertIn("which nothing has written", self.fails(kernel, f32(4, 6), f32(4, 6)))
 
+    def test_reading_what_nothing_wrote(self) -> None:
+        def tile(a):
+            t = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
+            return nl.add(nl.load(a), t)
+
+        def tensor(a):
+            return nl.load(nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.hbm))
+
+        def index(a):
+            rows = nl.ndarray((4, 1), dtype=nl.int32, buffer=nl.sbuf)
+            return nl.load(a[rows[nl.arange(4)[:, None], 0], nl.arange(6)[None, :]])
+
+        for kernel, what in ((tile, "nl.add: reads tile 'sbuf"), (tensor, "nl.load: reads tensor 'tensor'"), (index, "reads tile 'sbuf")):
+            text = self.fails(kernel, f32(4, 6))
+            self.assertRegex(text, r"test_kernels.py:\d+: ")
+            self.assertIn(what, text)
+            self.assertIn("which nothing has written", text)
+
+    def test_functions_of_numpy(self) -> None:
+        self.assertIn("write nl.exp", self.fails(lambda a: np.exp(nl.load(a)), f32(4, 6)))
+
+        def scalars(a):
+            t = nl.load(a)
+            return np.float32(3) - t, np.float32(2) * t, np.float32(1) < t
+
+        x = f32(4, 6)
+        less, twice, above = nki.jit(scalars)(x)
+        self.close(less, 3 - x)
+        self.close(twice, 2 * x)
+        self.same(above, (x > 1).astype(np.uint8))
+
+    def test_one_line_of_indices(self) -> None:
+        def kernel(a):
+            nl.load(a[nl.arange(4), 0:6])
+
+        self.assertIn("new axis", self.fails(kernel, f32(4, 6)))
+        self.assertIn("new axis", self.fails(lambda a: nl.load(a[nl.arange(4)]), f32(4, 6)))
+
     def test_condition_on_a_tile(self) -> None:
         def kernel(a):
             if nl.load(a)[0, 0] > 0:

@@ -43,21 +43,27 @@ def finish(t: Trace, kept: Set[int]) -> None:
     _accumulate(t, kept)
     _forward(t, kept)
     _first_products(t)
-    _check_stores(t)
+    _check_reads(t)
 
 
 _WRITTEN = ("dst", "sum", "reduced", "last", "index")
 
 
-def _check_stores(t: Trace) -> None:
-    """A tile of the kernel's own that is stored must have been written by something."""
+def _check_reads(t: Trace) -> None:
+    """What the kernel itself made and reads must have been written by something, in whatever order."""
     written = {o.object.uid for r in t.records if isinstance(r, Instruction) for n, o in r.operands.items() if n in _WRITTEN}
     for r in t.records:
-        if isinstance(r, Instruction) and r.name == "dma_copy":
-            dst, src = r.operands["dst"].object, r.operands["src"].object
-            if dst.space == "hbm" and src.space != "hbm" and not src.is_result and src.uid not in written:
-                raise NkiError("%s:%d: %s: stores tile '%s' %s, which nothing has written (made in line %d)" %
-                               (r.where[0], r.where[1], r.api, src.name, list(src.shape), src.where[1]))
+        if not isinstance(r, Instruction):
+            continue
+        read = [o.object for n, o in r.operands.items() if n not in _WRITTEN]
+        read += [o.index[2].object for o in r.operands.values() if o.index is not None]
+        for o in read:
+            if o.uid in written or o.is_result or o.space == "hbm" and o.role != "internal":
+                continue
+            does = "stores" if r.name == "dma_copy" and o is r.operands["src"].object and o.space != "hbm" else "reads"
+            what, instead = ("tensor", "store to it first") if o.space == "hbm" else ("tile", "assign to it first, or make it with nl.zeros")
+            raise NkiError("%s:%d: %s: %s %s '%s' %s, which nothing has written (made in line %d); %s" %
+                           (r.where[0], r.where[1], r.api, does, what, o.name, list(o.shape), o.where[1], instead))
 
 
 def _drop(records: List[Record], gone: Set[int]) -> None:

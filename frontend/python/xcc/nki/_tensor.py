@@ -35,12 +35,24 @@ class Dynamic:
     __radd__ = __add__
 
 
+# The operators of Python as NumPy's scalars call them, and as hooks["binary"] does.
+_OPERATORS = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "floor_divide": "floordiv",
+              "remainder": "mod", "power": "pow", "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt",
+              "greater_equal": "ge", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "left_shift": "shift_left",
+              "right_shift": "shift_right"}
+
+
 class View:
     """See the module. Kernels know the class as nki.tensor."""
 
     __slots__ = ("object", "_dtype", "offset", "dims", "blocks", "outside", "index", "region", "scalar_index")
     __array_priority__ = 1000
-    __array_ufunc__ = None  # NumPy's operators hand over to ours
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """NumPy's operators on a scalar and a tile are ours; its functions do not exist inside kernels."""
+        if method == "__call__" and not kwargs and len(inputs) == 2 and ufunc.__name__ in _OPERATORS:
+            return hooks["binary"](_OPERATORS[ufunc.__name__], *inputs)
+        raise error("np." + ufunc.__name__, "NumPy does not compute with tensors of a kernel; write nl.%s" % ufunc.__name__, NkiTypeError)
 
     def __init__(self, obj: Object, dtype: np.dtype, offset: Number, dims: Tuple[Dim, ...], blocks: int = 0):
         self.object = obj
@@ -455,19 +467,24 @@ def _slice(k: object, size: int) -> Tuple[Number, int, int]:
     return start, max(0, -(-length // by)), by
 
 
+def _no_lines(arrays: Sequence[Expr]) -> None:
+    if any(len(k.shape) == 1 for k in arrays):
+        raise error(None, "a one-dimensional index array needs a new axis: nl.arange(n)[:, None] or [None, :]", NkiIndexError)
+
+
 def _advanced(view: View, keys: List[object]) -> View:
     """Index arrays, with integers and tiles: all broadcast to the result's shape."""
     if any(isinstance(k, (slice, ds)) for k in keys):
         arrays = [k for k in keys if isinstance(k, Expr) and k.shape]
+        _no_lines(arrays)
         if arrays:
-            raise error(None, "slices and index arrays (nl.arange, nl.mgrid) cannot be mixed in one index of %r" % view, NkiIndexError)
+            raise error(None, "slices and index arrays (nl.arange, nl.mgrid) cannot be mixed in one index of %r; use slices (nl.ds) for all "
+                        "dims, or index arrays for all: x[nl.arange(n)[:, None], nl.arange(m)[None, :]]" % view, NkiIndexError)
         keys = _slices_to_arrays(view, keys)
     shapes: List[Tuple[int, ...]] = []
-    for k in keys:
-        if isinstance(k, Expr) and k.shape:
-            if len(k.shape) == 1:
-                raise error(None, "a one-dimensional index array needs a new axis: nl.arange(n)[:, None] or [None, :]", NkiIndexError)
-            shapes.append(k.shape)
+    arrays = [k for k in keys if isinstance(k, Expr) and k.shape]
+    _no_lines(arrays)
+    shapes += [k.shape for k in arrays]
     rank = max([len(s) for s in shapes] + [2])
     for k in keys:
         tile = k.tile if isinstance(k, Dynamic) else k
