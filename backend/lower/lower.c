@@ -155,7 +155,8 @@ static enum lowered lower_for_machine(struct lowering *l, struct node *n)
     struct diag d = {0};
     for (int i = before.kernels; i < l->p->nkernels; i++) {
         struct kernel *k = &l->p->kernels[i];
-        if (stage_kernel(l->p, k, l->m, &d) && schedule_kernel(l->p, k, l->m, &d))
+        k->scheduled = stage_kernel(l->p, k, l->m, &d) && schedule_kernel(l->p, k, l->m, &d);
+        if (k->scheduled)
             continue;
         why(l->o, n, "tile.machine", "%s; it runs on GpSimd", d.text);
         take_back(l, before);

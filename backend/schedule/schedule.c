@@ -68,7 +68,7 @@ bool schedule_traced(struct program *p, struct kernel *k, const struct machine *
 bool schedule_program(struct program *p, const struct machine *m, struct diag *d)
 {
     for (int i = 0; i < p->nkernels; i++)
-        if (!schedule_kernel(p, &p->kernels[i], m, d))
+        if (!p->kernels[i].scheduled && !schedule_kernel(p, &p->kernels[i], m, d))
             return fail_in(d, "kernel %d '%s'", i, p->kernels[i].name ? p->kernels[i].name : "");
     return true;
 }

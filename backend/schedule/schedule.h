@@ -20,11 +20,11 @@
 #include "neff/isa/machine.h"
 #include "neff/isa/program.h"
 
-/* Orders, places and synchronises every kernel. Fails when a kernel exceeds the machine: names
+/* Orders, places and synchronises every kernel that is not scheduled yet. Fails when a kernel exceeds the machine: names
  * kernel, node and tile. */
 bool schedule_program(struct program *p, const struct machine *m, struct diag *d);
 
-/* One kernel; doing it again changes nothing. With semaphores of its author (own_sync) it is placed
+/* One kernel. With semaphores of its author (own_sync) it is placed
  * only. */
 bool schedule_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d);
 

@@ -211,6 +211,7 @@ struct kernel {
     struct tile *tiles;
     int nsemaphores;
     bool own_sync; /* while scheduling: the author wrote the semaphores; not in archives */
+    bool scheduled; /* while compiling: ordered, placed and synchronised; not in archives */
     dim_t flops,
         bytes; /* of the whole grid: useful arithmetic, compulsory HBM traffic; for reports */
 };
