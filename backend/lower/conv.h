@@ -50,6 +50,8 @@ struct conv_way winograd_way(struct lowering *l, const struct node *n, const str
 enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c,
                            struct conv_way way);
 enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c);
+/* What the kernel computes and moves, for reports; elements of so many bytes. */
+void depthwise_account(struct kernel_builder *k, const struct conv *c, int bytes);
 /* Of a conv_integer; padding and bias are set. */
 enum lowered lower_depthwise_integer(struct lowering *l, struct group *g, struct conv *c);
 

@@ -80,3 +80,13 @@ struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const s
     e.covers[e.ncovers++] = cover_of(y->rank - 1, y->rank - 1, w->var_block, w->outs);
     return e;
 }
+
+void depthwise_account(struct kernel_builder *k, const struct conv *c, int bytes)
+{
+    struct kernel *kernel = kernel_of(k);
+    struct dim_table *t = &k->p->dims;
+    dim_t pixels = dim_mul(t, c->n, dim_mul(t, c->oh, c->ow));
+    kernel->flops = dim_mul(t, pixels, 2 * c->kh * c->kw * c->channels_in);
+    kernel->bytes = dim_mul(t, dim_add(t, pixels, dim_mul(t, c->n, dim_mul(t, c->h, c->width))),
+                            bytes * c->channels_in);
+}

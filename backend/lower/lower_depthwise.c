@@ -141,10 +141,6 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
         x.ngiven = 1;
         expression_emit(&x, tail.taken);
     }
-    struct kernel *kernel = kernel_of(&k);
-    dim_t pixels = dim_mul(t, c->n, dim_mul(t, c->oh, c->ow));
-    kernel->flops = dim_mul(t, pixels, 2 * c->kh * c->kw * c->channels_in);
-    kernel->bytes = dim_mul(t, dim_add(t, pixels, dim_mul(t, c->n, dim_mul(t, c->h, c->width))),
-                            4 * c->channels_in);
+    depthwise_account(&k, c, 4);
     return LOWERED;
 }

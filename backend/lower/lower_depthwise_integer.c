@@ -81,10 +81,6 @@ enum lowered lower_depthwise_integer(struct lowering *l, struct group *g, struct
                                                       .zero = quantized ? (float)q.zero : 0});
     if (!direct)
         epilogue_emit(&e, dst);
-    struct kernel *kernel = kernel_of(&k);
-    dim_t pixels = dim_mul(t, c->n, dim_mul(t, c->oh, c->ow));
-    kernel->flops = dim_mul(t, pixels, 2 * c->kh * c->kw * c->channels_in);
-    kernel->bytes = dim_mul(t, dim_add(t, pixels, dim_mul(t, c->n, dim_mul(t, c->h, c->width))),
-                            c->channels_in);
+    depthwise_account(&k, c, 1);
     return LOWERED;
 }
