@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes test/hlo_exec/jax_*: programs whose values share memory, orders with NaN and zeros of both signs, windows, and
-indices that meet or miss; with what JAX computes. Needs jax.
+"""Makes test/hlo_exec/jax_*: programs whose values share memory, orders with NaN and zeros of both signs, windows,
+indices that meet or miss, and numbers that a type does not have; with what JAX computes. Needs jax.
 
 usage: make_jax_cases.py DIR [NAME...]
 """
@@ -539,6 +539,38 @@ def pads():
     one = lambda *c: lambda x: lax.pad(x, jnp.float32(7), c)
     return (lambda x: (one((1, 2, 1), (0, 1, 2))(x), one((-1, 0, 2), (2, -3, 0))(x), one((0, 0, 0), (-1, 4, 1))(x)),
             (draw(4, 5),))
+
+
+# ---- numbers that a type does not have ----
+
+SPECIAL = numpy.array([0, -0.0, 0.4, 0.5, -0.5, 1, -1, 1.5, 3, -3, 6, 7.9, -8.9, 12, 100, -100, 1e30, -1e30, numpy.inf,
+                       -numpy.inf, numpy.nan], F32)
+
+
+@case
+def convert_narrow():
+    types = "int4", "uint4", "int2", "uint2", "float8_e8m0fnu"
+    return lambda x: [x.astype(t).astype(w) for t in types for w in ([F32] if t[0] == "f" else [I32])], (SPECIAL,)
+
+
+@case
+def sort_fnuz():
+    types = "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e4m3b11fnuz"
+    return lambda x: [jnp.sort(x.astype(t)).astype(F32) for t in types], (SPECIAL,)
+
+
+@case
+def clamp_unordered():
+    bounds = numpy.array([numpy.nan, -1, 2, 1.5], F32)
+    return lambda x, b: [lax.clamp(b[i], x, b[j]) for i in range(4) for j in range(4)], (SPECIAL, bounds)
+
+
+@case
+def complex_infinite():
+    few = numpy.array([0, -0.0, 1, -2, numpy.inf, -numpy.inf, numpy.nan], F32)
+    x = (few[:, None] + numpy.zeros(7)).ravel().astype(numpy.complex64)
+    x.imag = numpy.tile(few, 7)
+    return lambda x: (x[:, None] * x[None, :], jnp.expm1(lax.complex(x.real, x.real * 0))), (x,)
 
 
 def main():

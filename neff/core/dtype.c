@@ -110,16 +110,15 @@ static uint64_t nan_code(const struct float_format *f, bool negative)
     }
 }
 
-/* A power-of-two format without mantissa, zero or sign (e8m0): nearest, ties to even. */
+/* A power-of-two format without mantissa, zero or sign (e8m0): nearest, ties up. */
 static uint64_t encode_scale(const struct float_format *f, double x)
 {
-    if (!(x > 0))
+    if (!(x > 0) || isinf(x))
         return x == 0 ? 0 : ones(f->exp_bits);
     int e;
     double m = frexp(x, &e); /* x = m * 2^e, m in [0.5, 1) */
     int64_t code = (int64_t)e - 1 + f->bias;
-    if (m > 0.75 || (m == 0.75 && (code & 1)))
-        code++;
+    code += m >= 0.75;
     if (code < 0)
         code = 0;
     return code > (int64_t)largest_code(f) ? ones(f->exp_bits) : (uint64_t)code;

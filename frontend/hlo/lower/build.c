@@ -1,6 +1,7 @@
 #include "frontend/hlo/lower/build.h"
 #include "passes/pass.h"
 
+#include <math.h>
 #include <string.h>
 
 struct node *h_node(struct hlo_lower *l, enum op op, struct value *const *in, int nin, int nout,
@@ -157,11 +158,32 @@ bool h_known(const struct value *v, double *x)
 
 /* ---- movement ---- */
 
+/* Floats that an integer of fewer than 8 bits cannot hold become its nearest; those that e8m0
+ * has no power for, NaN. */
+static struct value *into_range(struct hlo_lower *l, struct value *x, int dtype)
+{
+    bool narrow = dtype_is_int(dtype) && dtype_info(dtype)->bits < 8;
+    bool is_float = dtype_is_float(h_dtype(x));
+    if (dtype == DT_F8E8M0 && !dtype_is_complex(h_dtype(x))) {
+        x = is_float ? x : h_cast(l, x, DT_F32);
+        return h_select(l, h_2(l, OP_gt, x, h_like(l, x, 0)), x, h_like(l, x, NAN));
+    }
+    if (!narrow || !is_float)
+        return x;
+    int bits = dtype_info(dtype)->bits;
+    bool is_signed = dtype_class(dtype) == DTC_SINT;
+    x = h_cast(l, x, is_signed ? DT_I8 : DT_U8);
+    double top = (1 << (bits - is_signed)) - 1;
+    x = h_2(l, OP_min, x, h_like(l, x, top));
+    return is_signed ? h_2(l, OP_max, x, h_like(l, x, -top - 1)) : x;
+}
+
 struct value *h_cast(struct hlo_lower *l, struct value *x, int dtype)
 {
     struct attrs a = {0};
     if (diag_failed(l->d) || h_dtype(x) == dtype)
         return x;
+    x = into_range(l, x, dtype);
     h_set_int(l, &a, "to", dtype);
     h_set_int(l, &a, "saturate", 0);
     if (dtype == DT_F8E8M0) /* XLA's rounding; ONNX rounds up unless told otherwise */

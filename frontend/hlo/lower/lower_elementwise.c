@@ -112,11 +112,21 @@ bool hlo_lower_select(struct hlo_lower *l)
     return !diag_failed(l->d);
 }
 
+static bool may_be_nan(const struct value *x)
+{
+    double v;
+    return dtype_is_float(x->type.dtype) && (!h_known(x, &v) || v != v);
+}
+
+/* clip takes a bound that is NaN for none, clamp gives NaN. */
 bool hlo_lower_clamp(struct hlo_lower *l)
 {
-    return h_done(
-        l,
-        h_elementwise(l, OP_clip, (struct value *[]){h_in(l, 1), h_in(l, 0), h_in(l, 2)}, 3, NULL));
+    struct value *low = h_in(l, 0), *x = h_in(l, 1), *high = h_in(l, 2);
+    if (may_be_nan(low) || may_be_nan(high)) {
+        x = h_elementwise(l, OP_max, (struct value *[]){x, low}, 2, NULL);
+        return h_done(l, h_elementwise(l, OP_min, (struct value *[]){x, high}, 2, NULL));
+    }
+    return h_done(l, h_elementwise(l, OP_clip, (struct value *[]){x, low, high}, 3, NULL));
 }
 
 /* The same bits as a signed or as an unsigned integer. */

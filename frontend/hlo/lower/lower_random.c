@@ -2,6 +2,8 @@
 #include "frontend/hlo/lower/build.h"
 #include "frontend/hlo/lower/lower_ops.h"
 
+#include <string.h>
+
 /* Of the type that XLA computes the numbers in; results are scaled by the operands. */
 bool hlo_lower_rng(struct hlo_lower *l)
 {
@@ -22,17 +24,18 @@ bool hlo_lower_rng(struct hlo_lower *l)
     return h_done(l, h_cast(l, dtype_is_int(to) ? h_1(l, OP_floor, r) : r, to));
 }
 
-bool hlo_lower_rng_bit_generator(struct hlo_lower *l)
+/* shape NULL: the stated one. */
+static bool random_bits(struct hlo_lower *l, bool three_fry, struct value *shape)
 {
     const struct hlo_shape *s = hlo_leaf(l->i->shape, l->out.count - 1);
-    bool three_fry = hlo_attr_int(l->i, HLO_ATTR_rng_algorithm) == HLO_RNG_THREE_FRY;
     struct value *state = h_in(l, 0);
     struct attrs a = {0};
-    h_set_str(l, &a, "algorithm", three_fry ? "three_fry" : "philox");
-    h_set_int(l, &a, "dtype", hlo_type_dtype(s->type));
-    attr_set_ints(&l->g->arena, &a, "shape", s->dims, s->rank);
     if (l->out.count != 2)
         return HLO_ERROR(l, "the result is not (state, bits)");
+    h_set_str(l, &a, "algorithm", three_fry ? "three_fry" : "philox");
+    h_set_int(l, &a, "dtype", hlo_type_dtype(s->type));
+    if (!shape)
+        attr_set_ints(&l->g->arena, &a, "shape", s->dims, s->rank);
     if (h_dtype(state) == DT_U32) { /* pairs of 32-bit words, the low one first */
         struct attrs to = {0};
         int64_t words = state->type.dims[0];
@@ -42,7 +45,7 @@ bool hlo_lower_rng_bit_generator(struct hlo_lower *l)
         state = h_reshape(l, state, (int64_t[]){words / 2, 2}, 2);
         state = h_op(l, OP_bitcast, &state, 1, &to);
     }
-    struct node *n = h_node(l, OP_rng_bits, &state, 1, 2, &a);
+    struct node *n = h_node(l, OP_rng_bits, (struct value *[]){state, shape}, shape ? 2 : 1, 2, &a);
     if (!h_infer(l, n))
         return false;
     struct value *next = n->out[0];
@@ -53,4 +56,18 @@ bool hlo_lower_rng_bit_generator(struct hlo_lower *l)
         next = h_reshape(l, next, hlo_leaf(l->i->shape, 0)->dims, 1);
     }
     return h_done_all(l, (struct value *[]){next, n->out[1]}, 2);
+}
+
+bool hlo_lower_rng_bit_generator(struct hlo_lower *l)
+{
+    return random_bits(l, hlo_attr_int(l->i, HLO_ATTR_rng_algorithm) == HLO_RNG_THREE_FRY, NULL);
+}
+
+/* state, shape; backend_config has the algorithm */
+bool hlo_dynamic_rng_bits(struct hlo_lower *l)
+{
+    const char *config = hlo_attr_text(l->i, HLO_ATTR_backend_config);
+    if (l->i->operand_count != 2)
+        return HLO_ERROR(l, "%d operands, expected 2", l->i->operand_count);
+    return random_bits(l, strstr(config, "THREE_FRY") != NULL, h_cast(l, h_in(l, 1), DT_I64));
 }

@@ -254,6 +254,10 @@ bool sh_convert_custom_call(struct sh_convert *c, const struct mlir_op *op)
         const char *text = mlir_text(mlir_attr(op, "error_message"));
         sh_set_text(c, &l, HLO_ATTR_backend_config, text, strlen(text));
     }
+    if (mlir_attr(op, "rng_algorithm")) { /* of stablehlo.dynamic_rng_bit_generator */
+        const char *text = mlir_attr_text(c->arena, mlir_attr(op, "rng_algorithm"));
+        sh_set_text(c, &l, HLO_ATTR_backend_config, text, strlen(text));
+    }
     bool effect = sh_int(op, "has_side_effect", 0);
     for (size_t k = 0; k < sizeof harmless / sizeof *harmless; k++)
         effect &= strcmp(target, harmless[k]) != 0;

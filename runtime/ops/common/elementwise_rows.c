@@ -155,9 +155,19 @@ static inline double complex csign_(double complex x)
     return x == 0 ? x : x / cabs(x);
 }
 
+/* The plain formula: where a part is infinite, C's product looks for an infinity to give, which
+ * frameworks do not. */
+static inline double complex cmul_(double complex x, double complex y)
+{
+    double a = creal(x), b = cimag(x), c = creal(y), d = cimag(y);
+    return CMPLX(a * c - b * d, a * d + b * c);
+}
+
 static inline double complex cexpm1_(double complex x)
 {
     double re = creal(x), im = cimag(x), half = sin(im / 2);
+    if (im == 0)
+        return CMPLX(expm1(re), im);
     return CMPLX(expm1(re) * cos(im) - 2 * half * half, exp(re) * sin(im));
 }
 

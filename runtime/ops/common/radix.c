@@ -26,10 +26,13 @@ static void float_keys(const struct tensor *t, int64_t first, int64_t step, int6
         int64_t at = first + i * step;
         memcpy(&code, (const char *)t->data + (size_t)at * bytes, bytes);
         double v = canonical ? dtype_load_f64(t->dtype, t->data, (size_t)at) : 1;
-        keys[i] = v != v         ? 2 * sign - 1
-                  : v == 0       ? sign
-                  : f->sign      ? float_key(code, sign)
-                                 : code;
+        if (f->nan == 3 && code == sign) /* "fnuz": the only NaN, below all */
+            keys[i] = 0;
+        else
+            keys[i] = v != v    ? 2 * sign - 1
+                      : v == 0  ? sign
+                      : f->sign ? float_key(code, sign)
+                                : code;
     }
 }
 

@@ -132,7 +132,7 @@ static void total_order_one(struct op_call *c, int64_t z, int64_t x, int64_t y)
     uint64_t code = load_code(c->in[0], x), sign = UINT64_C(1) << (f->exp_bits + f->man_bits);
     int64_t key = (int64_t)(f->sign ? code & (sign - 1) : code);
     if (f->sign && code & sign)
-        key = -key - 1;
+        key = f->nan == 3 && code == sign ? -(int64_t)sign - 1 : -key - 1; /* "fnuz": NaN is lowest */
     dtype_store_i64(DT_I64, c->out[0]->data, (size_t)z, key);
 }
 

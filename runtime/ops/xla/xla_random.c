@@ -3,9 +3,24 @@
  * numbers: as easy as 1, 2, 3", 2011) and Philox-4x32 with 10 rounds (same paper), with the states
  * and the order of output words that XLA gives them.
  */
+#include "runtime/ops/common/content.h"
 #include "runtime/ops/common/numeric.h"
 
 #include <string.h>
+
+static bool infer_by_operand(struct infer *f, int dtype)
+{
+    struct content shape = infer_content(f, 1);
+    const struct type *s = &f->in[1];
+    dim_t dims[MAX_RANK];
+    if (shape.n >= 0 && shape.n <= MAX_RANK)
+        return infer_out(f, 1, dtype, (int)shape.n, shape.v);
+    if (s->rank != 1 || !dim_is_const(s->dims[0]) || s->dims[0] > MAX_RANK)
+        return fail(f->d, "the shape is not a list of at most %d sizes", MAX_RANK);
+    for (int i = 0; i < s->dims[0]; i++)
+        dims[i] = infer_unknown(f, "random");
+    return infer_out(f, 1, dtype, (int)s->dims[0], dims);
+}
 
 bool infer_rng_bits(struct infer *f)
 {
@@ -21,7 +36,7 @@ bool infer_rng_bits(struct infer *f)
     if (dtype_info(dtype)->bits < 8 || dtype_is_complex(dtype) || count > MAX_RANK)
         return fail(f->d, "bits of type %s and rank %d", dtype_name(dtype), count);
     infer_out(f, 0, DT_U64, 1, state->dims);
-    return infer_out(f, 1, dtype, count, shape);
+    return f->nin > 1 ? infer_by_operand(f, dtype) : infer_out(f, 1, dtype, count, shape);
 }
 
 static uint32_t rotate(uint32_t x, int by)
