@@ -344,6 +344,7 @@ const struct hlo_target hlo_targets[] = {
     {"stablehlo.dynamic_pad_spatial", hlo_dynamic_pad_spatial, "x, paddings; dims"},
     {"stablehlo.dynamic_reshape", hlo_dynamic_reshape, "x, shape"},
     {"stablehlo.dynamic_rng_bit_generator", hlo_dynamic_rng_bits, "state, shape"},
+    {"stablehlo.rng", hlo_dynamic_rng, "low, high, shape"},
     {"stablehlo.dynamic_top_k", hlo_dynamic_top_k, "x, k"},
     {"stablehlo.real_dynamic_slice", hlo_real_dynamic_slice, "x, starts, limits, strides"},
     {"mhlo.*", target_unary, "elementwise functions"},

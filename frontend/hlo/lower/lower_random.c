@@ -5,16 +5,12 @@
 #include <string.h>
 
 /* Of the type that XLA computes the numbers in; results are scaled by the operands. */
-bool hlo_lower_rng(struct hlo_lower *l)
+static bool random_numbers(struct hlo_lower *l, bool uniform, struct value *shape)
 {
     const struct hlo_shape *s = l->i->shape;
     int to = hlo_type_dtype(s->type), type = to == DT_F64 || !dtype_is_float(to) ? DT_F64 : DT_F32;
-    bool uniform = hlo_attr_int(l->i, HLO_ATTR_distribution) == HLO_DISTRIBUTION_UNIFORM;
     struct attrs a = {0};
-    if (l->i->operand_count != 2)
-        return HLO_ERROR(l, "%d operands, expected 2", l->i->operand_count);
     h_set_int(l, &a, "dtype", type);
-    struct value *shape = h_i64s(l, s->dims, s->rank);
     struct value *r = h_op(l, uniform ? OP_random_uniform : OP_random_normal, &shape, 1, &a);
     struct value *p = h_cast(l, h_in(l, 0), type), *q = h_cast(l, h_in(l, 1), type);
     if (to == DT_BOOL)
@@ -22,6 +18,24 @@ bool hlo_lower_rng(struct hlo_lower *l)
     r = uniform ? h_2(l, OP_add, p, h_2(l, OP_mul, r, h_2(l, OP_sub, q, p)))
                 : h_2(l, OP_add, p, h_2(l, OP_mul, r, q));
     return h_done(l, h_cast(l, dtype_is_int(to) ? h_1(l, OP_floor, r) : r, to));
+}
+
+bool hlo_lower_rng(struct hlo_lower *l)
+{
+    const struct hlo_shape *s = l->i->shape;
+    if (l->i->operand_count != 2)
+        return HLO_ERROR(l, "%d operands, expected 2", l->i->operand_count);
+    return random_numbers(l, hlo_attr_int(l->i, HLO_ATTR_distribution) == HLO_DISTRIBUTION_UNIFORM,
+                          h_i64s(l, s->dims, s->rank));
+}
+
+/* low, high, shape; backend_config has the distribution */
+bool hlo_dynamic_rng(struct hlo_lower *l)
+{
+    const char *config = hlo_attr_text(l->i, HLO_ATTR_backend_config);
+    if (l->i->operand_count != 3 || l->out.count != 1)
+        return HLO_ERROR(l, "%d operands, expected 3", l->i->operand_count);
+    return random_numbers(l, strstr(config, "UNIFORM") != NULL, h_cast(l, h_in(l, 2), DT_I64));
 }
 
 /* shape NULL: the stated one. */

@@ -378,8 +378,19 @@ bool sh_convert_rng(struct sh_convert *c, const struct mlir_op *op)
     struct sh_attrs l = {0};
     struct hlo_instruction *in[2] = {sh_operand(c, op, 0), sh_operand(c, op, 1)};
     const struct hlo_shape *s = op->result_count == 1 ? sh_shape(c, op->results[0]->type) : NULL;
-    return in[0] && in[1] && s && sh_table_attrs(c, op, &l) &&
-           sh_finish(c, op, sh_emit(c, HLO_OP_RNG, s, in, 2, &l));
+    if (!in[0] || !in[1] || !s || !sh_table_attrs(c, op, &l))
+        return false;
+    bool stated = true;
+    for (int k = 0; k < s->rank; k++)
+        stated &= s->dims[k] >= 0;
+    if (stated || op->operand_count != 3)
+        return sh_finish(c, op, sh_emit(c, HLO_OP_RNG, s, in, 2, &l));
+    struct hlo_instruction *all[3] = {in[0], in[1], sh_operand(c, op, 2)};
+    const char *text = mlir_attr_text(c->arena, mlir_attr(op, "rng_distribution"));
+    struct sh_attrs call = {0};
+    sh_set_text(c, &call, HLO_ATTR_custom_call_target, op->name, strlen(op->name));
+    sh_set_text(c, &call, HLO_ATTR_backend_config, text, strlen(text));
+    return all[2] && sh_finish(c, op, sh_emit(c, HLO_OP_CUSTOM_CALL, s, all, 3, &call));
 }
 
 bool sh_convert_rng_bit_generator(struct sh_convert *c, const struct mlir_op *op)

@@ -451,6 +451,41 @@ bool sh_convert_real_dynamic_slice(struct sh_convert *c, const struct mlir_op *o
     return entry_per_dimension(c, op, 1);
 }
 
+/* Of an array of known sizes, with a result of unknown ones: its first elements. */
+bool sh_convert_set_dimension_size(struct sh_convert *c, const struct mlir_op *op)
+{
+    static const char target[] = "stablehlo.real_dynamic_slice";
+    struct sh_attrs l = {0}, call = {0};
+    struct hlo_instruction *x = sh_operand(c, op, 0), *size = sh_operand(c, op, 1);
+    const struct hlo_shape *s = op->result_count == 1 ? sh_shape(c, op->results[0]->type) : NULL;
+    int64_t dim = sh_int(op, "dimension", 0), one = 1, zeros[HLO_MAX_RANK] = {0}, ones[HLO_MAX_RANK];
+    if (!x || !size || !s || !sh_table_attrs(c, op, &l))
+        return false;
+    int rank = x->shape->rank;
+    bool sliced = dim >= 0 && dim < rank && s->rank == rank && s->dims[dim] < 0;
+    for (int k = 0; k < rank; k++) {
+        sliced &= x->shape->dims[k] >= 0;
+        ones[k] = 1;
+    }
+    if (!sliced || size->opcode == HLO_OP_CONSTANT)
+        return sh_plain(c, op, HLO_OP_SET_DIMENSION_SIZE, &l, false);
+    size = sh_cast(c, size, HLO_S64);
+    if (!size || !(size = sh_emit(c, HLO_OP_RESHAPE, hlo_shape_new(c->arena, HLO_S64, 1, &one), &size, 1, NULL)))
+        return false;
+    int64_t zero = 0;
+    struct sh_attrs along = {0};
+    sh_set_ints(c, &along, HLO_ATTR_dimensions, &zero, 1);
+    struct hlo_instruction *parts[3] = {constant_list(c, x->shape->dims, (int)dim), size,
+                                        constant_list(c, x->shape->dims + dim + 1, rank - (int)dim - 1)};
+    struct hlo_instruction *limits =
+        parts[0] && parts[2] ? sh_emit(c, HLO_OP_CONCATENATE, NULL, parts, 3, &along) : NULL;
+    struct hlo_instruction *in[4] = {x, constant_list(c, zeros, rank), limits, constant_list(c, ones, rank)};
+    if (!in[1] || !in[2] || !in[3])
+        return false;
+    sh_set_text(c, &call, HLO_ATTR_custom_call_target, target, sizeof target - 1);
+    return sh_finish(c, op, sh_emit(c, HLO_OP_CUSTOM_CALL, s, in, 4, &call));
+}
+
 bool sh_convert_dynamic_pad(struct sh_convert *c, const struct mlir_op *op)
 {
     return entry_per_dimension(c, op, 2);
