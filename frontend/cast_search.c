@@ -1,40 +1,60 @@
 /*
- * Which products stay in FP32. Errors grow on their way through a model, and its first and its last
- * products are where they come from most often: so first the shortest run of products from the
- * model's beginning, or from its end, that must stay; then, by halves down to single ones, those of
- * them are given back that the budget does without.
+ * Which products stay in FP32. First what each product costs, or a few neighbours together where
+ * there are too many: the error when nothing else is cast. Errors of roundings add up like those of
+ * chance, so the selection of as many as possible casts those that cost least: how many, bisection
+ * finds. Then kept ones are given back that the budget does without, those with the most work first.
  */
 #include "frontend/cast_trial.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TRIALS = 28 };
+/* How many programs a search compiles and runs, by an estimate of what each takes. */
+enum { LEAST_TRIALS = 24, MOST_TRIALS = 160, GIVE_BACK = 12, BISECTION = 8 };
+static const double search_seconds = 16;
 
 struct search {
     struct cast_check *k;
-    const struct cast_product **all; /* those that are cast */
-    int n;
+    const struct cast_product **all; /* those that are cast, then the unseen ones */
+    int n, unseen;                   /* of the former, of the latter */
     double target;
     bool *keep; /* the best so far */
     int kept;
     struct measure measure; /* of it; error 0 while all are kept */
+    double *local;          /* of each: the error when it is cast alone, or with its neighbours */
+    int *order;             /* by that */
     double *without;        /* of each: the error when it was cast too, and how many with it */
     int *together;
-    int trials;
+    int trials, most;
     struct cast_product *rows; /* scratch */
 };
+
+static bool compile(struct search *s, const bool *keep, struct trial *t)
+{
+    int nkeep = 0;
+    for (int i = 0; i < s->n + s->unseen; i++)
+        if (i >= s->n || keep[i])
+            s->rows[nkeep++] = *s->all[i];
+    s->trials++;
+    return trial_compile(s->k, t, s->rows, nkeep);
+}
+
+static int count(const struct search *s, const bool *keep)
+{
+    int n = 0;
+    for (int i = 0; i < s->n; i++)
+        n += keep[i];
+    return n;
+}
 
 /* Tries a selection and takes it if it is good enough. False: the check itself failed. */
 static bool attempt(struct search *s, const bool *keep, bool *good)
 {
     struct trial t;
     struct measure m;
-    int nkeep = 0;
-    for (int i = 0; i < s->n; i++)
-        if (keep[i])
-            s->rows[nkeep++] = *s->all[i];
-    s->trials++;
-    if (!trial_compile(s->k, &t, s->rows, nkeep))
+    int nkeep = count(s, keep);
+    if (!compile(s, keep, &t))
         return false;
     bool ok = trial_judge(s->k, t.m, &t.choices, s->target, s->target, &m);
     trial_free(&t);
@@ -51,36 +71,78 @@ static bool attempt(struct search *s, const bool *keep, bool *good)
     return ok;
 }
 
-/* The least length of a run from the beginning (or the end), below those that are known to do. */
-static bool bisect(struct search *s, bool from_end, bool *keep)
+/* ---- what each costs ---- */
+
+static bool measure_locals(struct search *s, bool *keep)
 {
-    int low = 0, high = s->kept; /* low is too few */
-    while (high - low > 1) {
-        int middle = (low + high) / 2;
-        bool good;
+    int room = s->most - BISECTION - GIVE_BACK, size = (s->n + room - 1) / room;
+    for (int at = 0; at < s->n; at += size) {
+        struct trial t;
+        struct measure m;
+        int end = at + size < s->n ? at + size : s->n;
         for (int i = 0; i < s->n; i++)
-            keep[i] = from_end ? i >= s->n - middle : i < middle;
-        if (!attempt(s, keep, &good))
+            keep[i] = i < at || i >= end;
+        if (!compile(s, keep, &t))
             return false;
-        *(good ? &high : &low) = middle;
-        if (from_end && !good && high == s->kept)
-            break; /* not half as many: the run from the beginning does as well */
+        bool ok = trial_sample(s->k, t.m, &t.choices, &m);
+        trial_free(&t);
+        if (!ok)
+            return false;
+        for (int i = at; i < end; i++)
+            s->local[i] = m.error;
     }
     return true;
 }
 
-/* Gives back `size` kept ones at a time. */
-static bool give_back(struct search *s, int size, bool *keep)
+/* By insertion: stable, and there are few. */
+static void sort_by(const struct search *s, const double *key, int *order)
 {
-    for (int at = 0; at < s->n && s->trials < MOST_TRIALS;) {
-        int left = size;
-        bool good;
-        memcpy(keep, s->keep, sizeof *keep * (size_t)s->n);
-        for (; at < s->n && left; at++)
-            if (keep[at])
-                keep[at] = false, left--;
-        if (left == size || s->kept - (size - left) == 0)
+    for (int i = 0; i < s->n; i++) {
+        int at = i;
+        for (; at > 0 && key[order[at - 1]] > key[i]; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+}
+
+/* ---- a selection ---- */
+
+/* The most of the cheapest that can be cast. The first guess adds their errors as chance does. */
+static bool bisect(struct search *s, bool *keep)
+{
+    int low = 0, high = s->n, middle = 0; /* high is too many */
+    for (double sum = 0; middle < s->n; middle++) {
+        double e = s->local[s->order[middle]];
+        if ((sum += e * e) > s->target * s->target)
             break;
+    }
+    for (int turn = 0; high - low > 1; turn++) {
+        bool good;
+        if (turn || middle <= low || middle >= high)
+            middle = (low + high) / 2;
+        for (int i = 0; i < s->n; i++)
+            keep[s->order[i]] = i >= middle;
+        if (!attempt(s, keep, &good))
+            return false;
+        *(good ? &low : &high) = middle;
+    }
+    return true;
+}
+
+static bool give_back(struct search *s, bool *keep, int *order)
+{
+    double *lack = s->local; /* not needed any more: of work, the most first */
+    int left = GIVE_BACK;
+    for (int i = 0; i < s->n; i++)
+        lack[i] = -s->all[i]->work;
+    sort_by(s, lack, order);
+    for (int i = 0; i < s->n && left > 0 && s->kept > 1; i++) {
+        bool good;
+        if (!s->keep[order[i]])
+            continue;
+        memcpy(keep, s->keep, sizeof *keep * (size_t)s->n);
+        keep[order[i]] = false;
+        left--;
         if (!attempt(s, keep, &good))
             return false;
     }
@@ -90,57 +152,121 @@ static bool give_back(struct search *s, int size, bool *keep)
 static bool search(struct search *s, bool *keep)
 {
     bool good;
-    if (s->n > 1 && (!bisect(s, false, keep) || !bisect(s, true, keep)))
-        return false;
-    for (int size = s->kept / 2; size >= 1 && s->trials < MOST_TRIALS; size /= 2)
-        if (!give_back(s, size, keep))
+    if (s->n > 1) {
+        if (!measure_locals(s, keep))
             return false;
+        sort_by(s, s->local, s->order);
+        if (!bisect(s, keep) || !give_back(s, keep, s->order))
+            return false;
+    }
     if (s->kept < s->n)
         return true;
     return attempt(s, s->keep, &good); /* all: for its measure */
 }
 
-static bool give(struct search *s, struct kept *out)
+/* ---- the answer ---- */
+
+static const char *reason(const struct search *s, int i, struct arena *a)
 {
-    out->rows = ARENA_ARRAY(&out->arena, struct cast_product, s->kept + 1);
-    out->reasons = ARENA_ARRAY(&out->arena, const char *, s->kept + 1);
-    for (int i = 0; i < s->n; i++) {
-        if (!s->keep[i])
+    if (i >= s->n)
+        return "in a body of control flow that changed nothing on the inputs of the check: what "
+               "its rounding does is not known";
+    const char *others =
+        s->together[i] > 1 ? arena_printf(a, " with %d others", s->together[i] - 1) : ",";
+    return arena_printf(a, "cast as well%s the error would be %.3g, above the budget of %.3g",
+                        others, s->without[i], s->k->budget);
+}
+
+static bool give(const struct search *s, struct kept *out)
+{
+    int n = s->n + s->unseen;
+    out->rows = ARENA_ARRAY(&out->arena, struct cast_product, n + 1);
+    out->reasons = ARENA_ARRAY(&out->arena, const char *, n + 1);
+    for (int i = 0; i < n; i++) {
+        if (i < s->n && !s->keep[i])
             continue;
         struct cast_product *row = &out->rows[out->count];
         *row = *s->all[i];
         row->name = arena_strdup(&out->arena, row->name);
         row->source = arena_strdup(&out->arena, row->source);
-        out->reasons[out->count++] = arena_printf(
-            &out->arena, "cast as well%s the error would be %.3g, above the budget of %.3g",
-            s->together[i] > 1
-                ? arena_printf(&out->arena, " with %d others", s->together[i] - 1)
-                : ",",
-            s->without[i], s->k->budget);
+        out->reasons[out->count++] = reason(s, i, &out->arena);
     }
     out->measure = s->measure;
     return true;
 }
 
-bool cast_search(struct cast_check *k, const struct cast_plan *plan, double error, double target,
-                 struct kept *out)
+static void init(struct search *s, struct arena *a, const struct cast_plan *plan,
+                 const bool *unseen)
+{
+    s->all = ARENA_ARRAY(a, const struct cast_product *, plan->nproducts + 1);
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < plan->nproducts; i++)
+            if (plan->products[i].cast && unseen[i] == (pass == 1))
+                s->all[s->n + s->unseen] = &plan->products[i], *(pass ? &s->unseen : &s->n) += 1;
+    s->keep = ARENA_ARRAY(a, bool, s->n + 1);
+    s->rows = ARENA_ARRAY(a, struct cast_product, plan->nproducts + 1);
+    s->local = ARENA_ARRAY(a, double, s->n + 1);
+    s->without = ARENA_ARRAY(a, double, s->n + 1);
+    s->order = ARENA_ARRAY(a, int, s->n + 1);
+    s->together = ARENA_ARRAY(a, int, s->n + 1);
+    double most = search_seconds / fmax(s->k->trial_seconds, 1e-6);
+    s->most = most < LEAST_TRIALS ? LEAST_TRIALS : most > MOST_TRIALS ? MOST_TRIALS : (int)most;
+}
+
+bool cast_search(struct cast_check *k, const struct cast_plan *plan, const bool *unseen,
+                 double error, double target, struct kept *out)
 {
     struct arena a = {0};
     struct search s = {.k = k, .target = target};
     *out = (struct kept){.measure = {.output = -1}};
-    s.all = ARENA_ARRAY(&a, const struct cast_product *, plan->nproducts + 1);
-    for (int i = 0; i < plan->nproducts; i++)
-        if (plan->products[i].cast)
-            s.all[s.n++] = &plan->products[i];
-    s.keep = ARENA_ARRAY(&a, bool, s.n + 1);
-    s.rows = ARENA_ARRAY(&a, struct cast_product, s.n + 1);
-    s.without = ARENA_ARRAY(&a, double, s.n + 1);
-    s.together = ARENA_ARRAY(&a, int, s.n + 1);
-    memset(s.keep, true, (size_t)s.n);
-    s.kept = s.n;
+    init(&s, &a, plan, unseen);
+    bool all = error > 0;
+    memset(s.keep, all, (size_t)s.n);
+    s.kept = all ? s.n : 0;
     for (int i = 0; i < s.n; i++)
         s.without[i] = error, s.together[i] = s.n;
-    bool ok = search(&s, ARENA_ARRAY(&a, bool, s.n + 1)) && give(&s, out);
+    bool ok = (!all || search(&s, ARENA_ARRAY(&a, bool, s.n + 1))) && give(&s, out);
+    arena_free(&a);
+    return ok;
+}
+
+/* ---- what no input has reached ---- */
+
+/* Whether casting the products of one body alone changes an output. */
+static bool changes(struct cast_check *k, const struct cast_plan *plan, int branch,
+                    struct cast_product *rows, bool *yes)
+{
+    struct trial t;
+    struct measure m;
+    int n = 0;
+    for (int i = 0; i < plan->nproducts; i++)
+        if (plan->products[i].branch != branch)
+            rows[n++] = plan->products[i];
+    if (!trial_compile(k, &t, rows, n))
+        return false;
+    bool ok = trial_measure(k, t.m, &t.choices, true, 0, &m);
+    trial_free(&t);
+    *yes = m.error > 1e-6; /* less than any cast type rounds */
+    return ok;
+}
+
+bool cast_unseen(struct cast_check *k, const struct cast_plan *plan, bool *unseen)
+{
+    enum { MOST_BRANCHES = 16 };
+    int branches = 0;
+    struct arena a = {0};
+    struct cast_product *rows = ARENA_ARRAY(&a, struct cast_product, plan->nproducts + 1);
+    bool ok = true;
+    for (int i = 0; i < plan->nproducts; i++)
+        if (plan->products[i].cast && plan->products[i].branch > branches)
+            branches = plan->products[i].branch;
+    for (int b = 1; ok && b <= branches; b++) {
+        bool seen = false;
+        if (b <= MOST_BRANCHES)
+            ok = changes(k, plan, b, rows, &seen);
+        for (int i = 0; i < plan->nproducts; i++)
+            unseen[i] |= plan->products[i].branch == b && !seen;
+    }
     arena_free(&a);
     return ok;
 }

@@ -183,6 +183,12 @@ bool trial_measure(struct cast_check *k, struct model *m, const struct choices *
     return ok;
 }
 
+bool trial_sample(struct cast_check *k, struct model *m, const struct choices *choices,
+                  struct measure *out)
+{
+    return trial_measure(k, m, choices, true, INFINITY, out);
+}
+
 bool trial_judge(struct cast_check *k, struct model *m, const struct choices *choices, double limit,
                  double enough, struct measure *out)
 {

@@ -58,7 +58,8 @@ struct cast_check {
     struct tensor *exact[2][MAX_INPUT_SETS]; /* its outputs, by fast and by strict kernels */
     int threads;
     double seconds; /* the most that a run may take */
-    int trials;     /* programs compiled and run */
+    double trial_seconds; /* of one more program, as sizes tell them */
+    int trials;           /* programs compiled and run */
     struct diag d;  /* why the check cannot be made */
 };
 
@@ -74,6 +75,9 @@ void twin_free(struct cast_check *k);
 /* Runs and compares with them; the sets after one whose error is above `enough` are left out. */
 bool trial_measure(struct cast_check *k, struct model *m, const struct choices *choices, bool strict,
                    double enough, struct measure *out);
+/* The same by strict kernels, on all inputs: to compare products with each other. */
+bool trial_sample(struct cast_check *k, struct model *m, const struct choices *choices,
+                  struct measure *out);
 /* Strict, unless the fast kernels leave no doubt whether the error is at most `limit`. */
 bool trial_judge(struct cast_check *k, struct model *m, const struct choices *choices, double limit,
                  double enough, struct measure *out);
@@ -87,9 +91,12 @@ struct kept {
     struct measure measure; /* with these in FP32 */
     struct arena arena;
 };
+/* Of the products of `plan` that are cast: those in bodies of control flow that change nothing on
+ * these inputs. Nobody has seen what they do, so they are to stay in FP32. */
+bool cast_unseen(struct cast_check *k, const struct cast_plan *plan, bool *unseen);
 /* Products of `plan`, whose error is too large, to keep in FP32 so that it is at most `target`: as
- * few as it finds. */
-bool cast_search(struct cast_check *k, const struct cast_plan *plan, double error, double target,
-                 struct kept *out);
+ * few as it finds, beside the unseen ones. error: 0 if it is not too large, and those are all. */
+bool cast_search(struct cast_check *k, const struct cast_plan *plan, const bool *unseen,
+                 double error, double target, struct kept *out);
 
 #endif

@@ -27,6 +27,8 @@ struct caster {
     struct diag *d;
     struct value **cast_of; /* value id -> its cast */
     int nvalues;
+    const struct region **branches; /* those that hold products */
+    int nbranches, branches_cap;
     int nodes;  /* how many were cast */
     bool moved; /* a cast, in this walk over the graph */
 };
@@ -96,15 +98,52 @@ bool keep_fp32_check(struct graph *g, const struct options *o, struct diag *d)
     return ok;
 }
 
+/* A number for the body of control flow that n is in, 0 for the main region. */
+static int branch_of(struct caster *c, const struct node *n)
+{
+    int i = 0;
+    if (n->parent == c->g->main)
+        return 0;
+    while (i < c->nbranches && c->branches[i] != n->parent)
+        i++;
+    if (i == c->nbranches) {
+        ARENA_GROW(&c->g->arena, c->branches, c->nbranches, c->branches_cap);
+        c->branches[c->nbranches++] = n->parent;
+    }
+    return i + 1;
+}
+
+static double elements(const struct value *v)
+{
+    enum { UNKNOWN = 16 };
+    double count = 1;
+    for (int i = 0; v->type.kind == VK_TENSOR && i < v->type.rank; i++)
+        count *= dim_is_const(v->type.dims[i]) ? (double)v->type.dims[i] : UNKNOWN;
+    return count;
+}
+
+/* Each element of the result sums as many products as a column of the weights has, about. */
+static double work_of(const struct node *n)
+{
+    const struct type *w = n->nin > 1 && n->in[1] ? &n->in[1]->type : NULL;
+    if (!w || w->kind != VK_TENSOR || w->rank < 1)
+        return elements(n->out[0]);
+    int axis = n->op == OP_conv ? 0 : n->op == OP_conv_transpose ? 1 : w->rank - 1;
+    int64_t columns = axis < w->rank && dim_is_const(w->dims[axis]) ? w->dims[axis] : 1;
+    return elements(n->out[0]) * elements(n->in[1]) / (columns > 0 ? (double)columns : 1);
+}
+
 /* Counts the operator as one that can be cast; the row of the plan that keeps it, or -1. */
-static int plan_keeps(const struct caster *c, const struct node *n)
+static int plan_keeps(struct caster *c, const struct node *n)
 {
     struct cast_plan *p = c->o->plan;
     if (!p)
         return -1;
     struct cast_product made = {.name = arena_strdup(&p->arena, n->name ? n->name : ""),
                                 .source = arena_strdup(&p->arena, n->source ? n->source : ""),
-                                .op = n->op};
+                                .op = n->op,
+                                .branch = branch_of(c, n),
+                                .work = work_of(n)};
     for (int i = 0; i < p->nproducts; i++)
         made.nth += p->products[i].op == made.op && !strcmp(p->products[i].name, made.name);
     int row = p->nkeep - 1;
@@ -124,7 +163,7 @@ static void count_cast(struct caster *c)
 }
 
 /* Asked once of each operator that can be cast, right before it is. */
-static bool kept(const struct caster *c, const struct node *n)
+static bool kept(struct caster *c, const struct node *n)
 {
     if (attr_int(&n->attrs, "keep_fp32", 0)) {
         why(c->o, n, "autocast.keep", "kept in FP32: its digits matter more than its speed");

@@ -16,6 +16,8 @@ enum {
 struct cast_product {
     const char *name, *source; /* of the model's node */
     int op, nth;               /* nth of this name and operator */
+    int branch;                /* the body of control flow it is in; 0: none */
+    double work;               /* multiplications, unknown dims as 16 */
     bool cast;
 };
 /*

@@ -66,4 +66,41 @@ grep -q "1 of 1 products are in bf16; largest error 0.00.* of 'scores', .* hold 
 sed 's/f32\[4,2\]/f32[n,2]/; s/"cancel" (/"cancel" symbols(n) (/' cancel.xir >symbol.xir
 "$xcc" symbol.xir -o symbol.neff 2>said
 grep -q "1 of 2 products are in bf16, 1 kept in FP32 ('cancels'" said || failed "symbolic dims: $(cat said)"
+
+# A branch that the inputs do not take: what its rounding does is not known.
+cat >branches.xir <<'END'
+graph "branches" (%0 "x": f32[4,2], %1 "which": bool[]) {
+  %c0 "w" = const f32[2,2] {0.7, 0.6, -0.3, 0.2}
+  %2 "y" = if(%1) ^() {
+    %3 = matmul(%0, %c0) @"yes" : "MatMul"
+    return(%3)
+  } ^() {
+    %c1 "v" = const f32[2,2] {0.1, 0.2, 0.3, -0.7}
+    %4 = matmul(%0, %c1) @"no" : "MatMul"
+    return(%4)
+  }
+  return(%2)
+} outputs("y")
+END
+"$xcc" branches.xir -v -o branches.neff 2>said
+grep -q "1 of 2 products are in bf16, 1 kept in FP32 ('[a-z]*'; .*largest error 0.00" said ||
+    failed "one branch has been seen: $(cat said)"
+grep -q "kept in FP32: .* changed nothing on the inputs" said || failed "and says why: $(cat said)"
+
+# Of many products those stay that cost much: the cheap ones are given back.
+cat >many.xir <<'END'
+graph "many" (%0 "x": f32[4,2]) {
+  %c0 = const f32[2,2] {0.7, 0.7, -0.3, -0.3}
+  %1 = matmul(%0, %c0) @"first" : "MatMul"
+  %c1 = const f32[2,2] {1000.3, 1000.9, -999.3, -1000.1}
+  %2 = matmul(%1, %c1) @"cancels" : "MatMul"
+  %3 = matmul(%2, %c0) @"third" : "MatMul"
+  %c2 = const f32[2,2] {0.7, 0.1, 0.3, 0.3}
+  %4 = matmul(%3, %c2) @"fourth" : "MatMul"
+  return(%4)
+} outputs("y")
+END
+"$xcc" many.xir -v -o many.neff 2>said
+grep -q "kept in FP32: 'cancels'" said || failed "the one that cancels: $(cat said)"
+grep -q "kept in FP32: 'fourth'" said && failed "cheap ones are cast: $(cat said)"
 finish
