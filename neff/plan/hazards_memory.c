@@ -5,20 +5,35 @@
 
 enum { MAX_EXACT = 1 << 16 }; /* elements that are compared one by one */
 
+/* Numbers of a file, whose bounds nobody has proved yet: what does not fit stays at the end of what
+ * does, far outside every tensor. */
+enum { OUTSIDE_BITS = 55 }; /* so that sums of a box's few numbers fit */
+static int64_t limited(__int128 x)
+{
+    const int64_t end = (int64_t)1 << OUTSIDE_BITS;
+    return x > end ? end : x < -end ? -end : (int64_t)x;
+}
+
+static int64_t product(int64_t a, int64_t b)
+{
+    return limited((__int128)a * b);
+}
+
 static int64_t evaluate(const struct hazard_memory *m, const struct affine *a)
 {
-    int64_t v = dim_value(m->values, a->base);
+    __int128 v = dim_value(m->values, a->base);
     for (int i = 0; i < a->nterms; i++)
-        v += dim_value(m->values, a->terms[i].coef) * m->vars[a->terms[i].var];
-    return v;
+        v += (__int128)dim_value(m->values, a->terms[i].coef) * m->vars[a->terms[i].var];
+    return limited(v);
 }
 
 static int64_t count_of(const struct hazard_memory *m, const struct ap_dim *d)
 {
     int64_t count = dim_value(m->values, d->count);
     if (d->clip) {
-        int64_t left = dim_value(m->values, d->clip->limit) -
-                       m->vars[d->clip->var] * dim_value(m->values, d->clip->factor);
+        int64_t left = limited((__int128)dim_value(m->values, d->clip->limit) -
+                               (__int128)m->vars[d->clip->var] *
+                                   dim_value(m->values, d->clip->factor));
         count = left < count ? left : count;
     }
     return count < 0 ? 0 : count;
@@ -34,19 +49,21 @@ struct box box_of(const struct hazard_memory *m, const struct ap *a)
     if (a->mem == MEM_HBM) {
         const struct slot *s = &m->p->slots[a->tensor];
         scale = b.run = b.size, b.size = 1;
-        b.offset *= scale;
+        b.offset = product(b.offset, scale);
         if (s->kind == SLOT_VIEW) {
             b.tensor = s->base;
-            b.offset += dim_value(m->values, s->offset) * (int64_t)dtype_bytes(s->type.dtype);
+            b.offset = limited((__int128)b.offset + product(dim_value(m->values, s->offset),
+                                                            (int64_t)dtype_bytes(s->type.dtype)));
         }
     }
     b.low = b.high = b.offset;
     for (int i = 0; i < a->rank; i++) {
-        b.step[i] = dim_value(m->values, a->dim[i].step) * scale;
+        b.step[i] = product(dim_value(m->values, a->dim[i].step), scale);
         b.count[i] = count_of(m, &a->dim[i]);
-        b.total *= b.count[i];
+        b.total = product(b.total, b.count[i]);
+        int64_t *end = b.step[i] < 0 ? &b.low : &b.high;
         if (b.count[i] > 0)
-            *(b.step[i] < 0 ? &b.low : &b.high) += b.step[i] * (b.count[i] - 1);
+            *end = limited((__int128)*end + product(b.step[i], b.count[i] - 1));
     }
     b.high += b.run;
     return b;

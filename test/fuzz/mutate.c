@@ -99,8 +99,8 @@ size_t mutate_text(uint8_t *data, size_t size, size_t room, uint64_t *seed)
     if (number && what == 2) { /* a little more or less */
         memcpy(with, data + at, n < 20 ? n : 20);
         with[n < 20 ? n : 20] = 0;
-        long long v = strtoll(with, NULL, 10) + (long long)below(seed, 5) - 2;
-        int length = snprintf(with, sizeof with, "%lld", v);
+        unsigned long long v = strtoull(with, NULL, 10) + below(seed, 5) - 2;
+        int length = snprintf(with, sizeof with, "%lld", (long long)v);
         return splice(data, size, room, at, n, with, (size_t)length);
     }
     size_t from = find_word(data, size, below(seed, size), number);
