@@ -7,6 +7,7 @@
 #include "neff/base/recover.h"
 #include "runtime/exec/profile.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,7 +130,8 @@ static struct xrt_model *make_model(struct neff_file *f, const struct xrt_option
     return m;
 }
 
-static struct xrt_model *open_path(const char *path, const struct xrt_options *o)
+/* fd: of the open file, for which `path` stands in messages; -1: the file of that path. */
+static struct xrt_model *open_path(const char *path, int fd, const struct xrt_options *o)
 {
     struct diag *d = fresh();
     struct neff_file *f = calloc(1, sizeof *f);
@@ -137,7 +139,7 @@ static struct xrt_model *open_path(const char *path, const struct xrt_options *o
         fail(d, "out of memory");
         return NULL;
     }
-    if (!neff_open(f, path, d)) {
+    if (fd < 0 ? !neff_open(f, path, d) : !neff_open_file(f, fd, path, d)) {
         free(f);
         return NULL;
     }
@@ -162,7 +164,7 @@ static struct xrt_model *open_bytes(const void *data, size_t size, const struct 
     return make_model(f, o, d);
 }
 
-struct xrt_model *xrt_open_with(const char *path, const struct xrt_options *o)
+static struct xrt_model *open_recovered(const char *path, int fd, const struct xrt_options *o)
 {
     struct recovery r;
     if (RECOVERED(r)) {
@@ -170,9 +172,24 @@ struct xrt_model *xrt_open_with(const char *path, const struct xrt_options *o)
         fail_in(&last, "%s", path);
         return NULL;
     }
-    struct xrt_model *m = open_path(path, o);
+    struct xrt_model *m = open_path(path, fd, o);
     recovery_end(&r);
     return m;
+}
+
+struct xrt_model *xrt_open_with(const char *path, const struct xrt_options *o)
+{
+    return open_recovered(path, -1, o);
+}
+
+struct xrt_model *xrt_open_fd(int fd, const struct xrt_options *o)
+{
+    char name[32];
+    snprintf(name, sizeof name, "descriptor %d", fd);
+    if (fd >= 0)
+        return open_recovered(name, fd, o);
+    fail(fresh(), "%s: expected that of an open file", name);
+    return NULL;
 }
 
 struct xrt_model *xrt_open_memory_with(const void *data, size_t size, const struct xrt_options *o)

@@ -92,6 +92,9 @@ struct xrt_options {
 };
 /* NULL options: as xrt_open. */
 struct xrt_model *xrt_open_with(const char *path, const struct xrt_options *o);
+/* From an open file, read from its start: sandboxes, memfd_create, files that have no name. It stays
+ * the caller's, who may close it afterwards. */
+struct xrt_model *xrt_open_fd(int fd, const struct xrt_options *o);
 struct xrt_model *xrt_open_memory_with(const void *data, size_t size, const struct xrt_options *o);
 /* The same from memory, aligned to 64 bytes, which must stay until xrt_close. */
 struct xrt_model *xrt_open_memory(const void *data, size_t size);

@@ -56,6 +56,8 @@ struct neff_file {
 
 /* Reads header and member list; data stays mapped until neff_close. */
 bool neff_open(struct neff_file *f, const char *path, struct diag *d);
+/* The same for an open file, which need not stay so; `name` is for messages. */
+bool neff_open_file(struct neff_file *f, int fd, const char *name, struct diag *d);
 /* The same for bytes in memory, aligned to 64, which must outlive the archive. */
 bool neff_open_memory(struct neff_file *f, const void *data, size_t size, const char *name,
                       struct diag *d);

@@ -62,15 +62,24 @@ bool neff_open_memory(struct neff_file *f, const void *data, size_t size, const 
     return false;
 }
 
-bool neff_open(struct neff_file *f, const char *path, struct diag *d)
+static bool open_mapped(struct neff_file *f, const char *name, struct diag *d)
 {
-    *f = (struct neff_file){0};
-    if (!file_map(&f->file, path, d))
-        return false;
-    if (open_bytes(f, f->file.data, f->file.size, path, d))
+    if (open_bytes(f, f->file.data, f->file.size, name, d))
         return true;
     neff_close(f);
     return false;
+}
+
+bool neff_open(struct neff_file *f, const char *path, struct diag *d)
+{
+    *f = (struct neff_file){0};
+    return file_map(&f->file, path, d) && open_mapped(f, path, d);
+}
+
+bool neff_open_file(struct neff_file *f, int fd, const char *name, struct diag *d)
+{
+    *f = (struct neff_file){0};
+    return file_map_open(&f->file, fd, name, d) && open_mapped(f, name, d);
 }
 
 void neff_close(struct neff_file *f)

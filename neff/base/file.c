@@ -49,13 +49,9 @@ bool name_ends_with(const char *name, const char *end)
     return n >= m && !strcmp(name + n - m, end);
 }
 
-bool file_map(struct mapped_file *f, const char *path, struct diag *d)
+bool file_map_open(struct mapped_file *f, int fd, const char *path, struct diag *d)
 {
     *f = (struct mapped_file){nothing, 0};
-    bool own = lent.path && !strcmp(path, lent.path);
-    int fd = own ? fcntl(lent.fd, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return fail(d, "%s: cannot open: %s", path, strerror(errno));
     struct stat st;
     bool ok = fstat(fd, &st) == 0;
     if (!ok)
@@ -74,6 +70,17 @@ bool file_map(struct mapped_file *f, const char *path, struct diag *d)
             madvise(p, f->size, MADV_HUGEPAGE); /* a wish: how what is not cached yet is read */
 #endif
     }
+    return ok;
+}
+
+bool file_map(struct mapped_file *f, const char *path, struct diag *d)
+{
+    *f = (struct mapped_file){nothing, 0};
+    bool own = lent.path && !strcmp(path, lent.path);
+    int fd = own ? fcntl(lent.fd, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return fail(d, "%s: cannot open: %s", path, strerror(errno));
+    bool ok = file_map_open(f, fd, path, d);
     close(fd);
     return ok;
 }

@@ -17,6 +17,8 @@ struct mapped_file {
 
 /* Maps PATH read-only. Fails on directories and on files that cannot be read. */
 bool file_map(struct mapped_file *f, const char *path, struct diag *d);
+/* The same for an open file, which stays open and may be closed; `path` is for messages. */
+bool file_map_open(struct mapped_file *f, int fd, const char *path, struct diag *d);
 void file_unmap(struct mapped_file *f);
 /* From now on, in this thread, file_map(PATH) gives these bytes, which are copied; NULL: no more.
  */

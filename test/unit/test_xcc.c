@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -341,6 +342,41 @@ static void test_models(void **state)
     says(xcc_compile_memory(bytes, n / 2, "half.onnx", NULL, &a, NULL, NULL), "half.onnx: ");
 }
 
+/* A file without a name, which is closed as soon as it is open; descriptors that are none. */
+static void test_descriptor(void **state)
+{
+    (void)state;
+    struct xcc_bytes a;
+    assert_true(xcc_compile("models/digits/digits.onnx", "--auto-cast none", &a, NULL, NULL));
+    FILE *f = tmpfile();
+    assert_true(f && fwrite(a.data, 1, a.size, f) == a.size && fflush(f) == 0);
+    struct xrt_model *m = xrt_open_fd(fileno(f), NULL);
+    fclose(f);
+    if (!m)
+        fail_msg("%s", xrt_error());
+    struct xrt_context *c = xrt_context_new(m, 1);
+    static float pixels[28 * 28];
+    struct xrt_tensor x = {.dtype = "f32", .rank = 4, .dims = {1, 1, 28, 28}, .data = pixels}, y;
+    assert_true(c && xrt_set_input(c, 0, &x) && xrt_run(c) && xrt_output(c, 0, &y));
+    assert_int_equal(y.dims[1], 10);
+    xrt_context_free(c);
+    xrt_close(m);
+    xcc_bytes_free(&a);
+
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_null(xrt_open_fd(ends[0], NULL));
+    assert_non_null(strstr(xrt_error(), "not a regular file"));
+    close(ends[0]), close(ends[1]);
+    assert_null(xrt_open_fd(-1, NULL));
+    assert_non_null(strstr(xrt_error(), "descriptor -1: expected that of an open file"));
+    f = tmpfile();
+    assert_true(f && fputs("not an archive", f) >= 0 && fflush(f) == 0);
+    assert_null(xrt_open_fd(fileno(f), NULL));
+    assert_non_null(strstr(xrt_error(), "descriptor"));
+    fclose(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_many_tiles),
         cmocka_unit_test(test_product_in_place),
         cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_descriptor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
