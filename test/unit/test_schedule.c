@@ -473,6 +473,23 @@ static void test_given_addresses(void **state)
     }
 }
 
+/* A kernel that lowering has scheduled stays as it is. */
+static void test_scheduled_once(void **state)
+{
+    (void)state;
+    for (int scheduled = 0; scheduled < 2; scheduled++) {
+        struct program *p = parse_ok(STRICT_HEAD "tile sbuf0 f32 128 x 64\n"
+                                                 "sp.dma_copy dst=" ROWS(sbuf0) ", src=" ROWS(% 0) "\n"
+                                                 "sp.dma_copy dst=" ROWS(% 1) ", src=" ROWS(sbuf0) "\n" STRICT_TAIL);
+        struct diag d = {0};
+        p->kernels[0].scheduled = scheduled;
+        if (!schedule_program(p, machine_find("trn1"), &d))
+            fail_msg("%s", d.text);
+        assert_int_equal(p->kernels[0].tiles[0].address, scheduled ? -1 : 0);
+        program_free(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +498,7 @@ int main(void)
         cmocka_unit_test(test_faults_are_named), cmocka_unit_test(test_random_kernels),
         cmocka_unit_test(test_capacity),         cmocka_unit_test(test_tiles_share_memory),
         cmocka_unit_test(test_order_within_memory), cmocka_unit_test(test_given_addresses),
+        cmocka_unit_test(test_scheduled_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
