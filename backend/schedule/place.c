@@ -65,11 +65,10 @@ static int64_t settle(const struct placer *s, const struct tile *t, int64_t at, 
     return at;
 }
 
-/* The lowest place that is free while the tile is live. */
-static int64_t lowest(const struct placer *s, const struct span *spans, int i)
+/* The lowest place at or after `at` that is free while the tile is live. */
+static int64_t lowest_from(const struct placer *s, const struct span *spans, int i, int64_t at)
 {
     const struct tile *t = &s->k->tiles[spans[i].tile];
-    int64_t at = 0;
     for (bool moved = true; moved;) {
         moved = false;
         at = settle(s, t, at, spans[i].size);
@@ -83,6 +82,11 @@ static int64_t lowest(const struct placer *s, const struct span *spans, int i)
         }
     }
     return at;
+}
+
+static int64_t lowest(const struct placer *s, const struct span *spans, int i)
+{
+    return lowest_from(s, spans, i, 0);
 }
 
 static const char *memory_name(const struct tile *t)
@@ -156,7 +160,10 @@ static int64_t lowest_apart(const struct placer *s, const struct span *spans, in
     return best;
 }
 
-enum { MOST_SPREAD = 400 }; /* tiles: their pairs are compared for each */
+enum {
+    MOST_SPREAD = 400, /* tiles: their pairs are compared for each */
+    IN_TURN = -1       /* of more tiles: each begins where the one before it ended */
+};
 
 static bool one_instance(const struct kernel *k)
 {
@@ -166,14 +173,27 @@ static bool one_instance(const struct kernel *k)
     return true;
 }
 
+/* The first place from where the tile before it ended; the lowest where memory ends. */
+static int64_t next_in_turn(const struct placer *s, const struct span *spans, int i, int64_t limit, int64_t *end)
+{
+    int64_t at = lowest_from(s, spans, i, *end);
+    if (at + spans[i].size > limit)
+        at = lowest(s, spans, i);
+    *end = at + spans[i].size;
+    return at;
+}
+
 /* The first span for which there is no room, -1 none. Places that are given stay. */
 static int place_apart(struct placer *s, const struct span *spans, int apart)
 {
+    int64_t ends[2] = {0}; /* of the tile placed last, in sbuf and psum */
     for (int i = 0; i < s->k->ntiles; i++) {
         struct tile *t = &s->k->tiles[spans[i].tile];
         int64_t limit = t->mem == MEM_PSUM ? s->m->psum : s->m->sbuf;
         if (!t->fixed)
-            t->address = apart ? lowest_apart(s, spans, i, limit, apart) : lowest(s, spans, i);
+            t->address = apart == IN_TURN ? next_in_turn(s, spans, i, limit, &ends[t->mem == MEM_PSUM])
+                         : apart          ? lowest_apart(s, spans, i, limit, apart)
+                                          : lowest(s, spans, i);
         if (t->address + spans[i].size > limit)
             return i;
     }
@@ -191,7 +211,7 @@ static enum placement place_tiles(struct placer *s)
         spans[i] = (struct span){i, live[i].first, live[i].last, tile_partition_bytes(t), t->fixed};
     }
     qsort(spans, (size_t)s->k->ntiles, sizeof *spans, by_size);
-    int apart = one_instance(s->k) && s->k->ntiles <= MOST_SPREAD ? 256 : 0, i;
+    int apart = !one_instance(s->k) ? 0 : s->k->ntiles <= MOST_SPREAD ? 256 : IN_TURN, i;
     while ((i = place_apart(s, spans, apart)) >= 0 && apart)
         apart = apart > 4 ? apart / 2 : 0;
     if (i < 0)

@@ -90,6 +90,13 @@ class Steps(Case):
         self.assertEqual(loads, sorted(loads, reverse=True))
         self.assertLess(times[3], times[0] / 2)
 
+    def test_many_tiles(self) -> None:
+        """Thousands of tiles do not wait for the memory of the one just before."""
+        a = np.zeros((2048, 2048), np.float16)
+        compiled, _ = compile_kernel(tiled, (a, a), {}, (), "trn2", "v06", None, "trn2")
+        s = simulate(bytes(compiled.archive))
+        self.assertLess(s["latency_us"], 1.3 * s["bound_us"])
+
 
 if __name__ == "__main__":
     main()
