@@ -263,6 +263,8 @@ for name,x,a in [('expression_marked',words,dict(tokenexp='[a-z]+',mark=1,mincha
                  ('empty_match',odd,dict(separators=['b*'],mark=0,mincharnum=1,pad_value='#')),('characters',words,dict(separators=[''],mark=0,mincharnum=1,pad_value='')),
                  ('nothing',np.array(["",""],dtype=object),dict(tokenexp='[a-z]+',mark=1,mincharnum=1,pad_value='.'))]:
     case('Tokenizer_'+name,[M('Tokenizer',['x'],['y'],**a)],{'x':x},['y'],opsets=MS)
+for name,x in [('strings',np.array(["","a","über","abcdefg"],dtype=object)),('ints',np.array([0,-7,9],np.int64)),('floats',np.array([0.,-1.5],np.float32))]:
+    case('MurmurHash3_'+name,[M('MurmurHash3',['x'],['y'],seed=3),M('MurmurHash3',['x'],['z'],positive=0)],{'x':x},['y','z'],opsets=MS)
 for metric in ('euclidean','sqeuclidean'):
     case('CDist_'+metric,[M('CDist',['a','b'],['y'],metric=metric)],{'a':f32(4,3),'b':f32(5,3)},['y'],opsets=MS)
 case('TreeEnsembleRegressor_repeated',[h.make_node('TreeEnsembleRegressor',['x'],['y'],domain='ai.onnx.ml',n_targets=1,nodes_treeids=[0]*3,nodes_nodeids=[0,1,2],nodes_featureids=[0]*3,nodes_values=[0.]*3,nodes_modes=['BRANCH_LEQ','LEAF','LEAF'],nodes_truenodeids=[1,0,0],
