@@ -25,17 +25,18 @@ foreach(target xrt xrt_static)
   target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
 install(TARGETS xrt xrt_static EXPORT xrt
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES xrt.h xop.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libxrt NAMELINK_COMPONENT libxrt-dev
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libxrt-dev)
+install(FILES xrt.h xop.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT libxrt-dev)
 # Headers by AWS's names, for its custom C++ operators.
-install(DIRECTORY custom/neuron DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xcc)
+install(DIRECTORY custom/neuron DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xcc COMPONENT libxrt-dev)
 
 # For CMake: find_package(xrt), then xrt::xrt or xrt::xrt_static.
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/xrt)
-install(EXPORT xrt NAMESPACE xrt:: FILE xrt-config.cmake DESTINATION ${package})
+install(EXPORT xrt NAMESPACE xrt:: FILE xrt-config.cmake DESTINATION ${package} COMPONENT libxrt-dev)
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/xrt-config-version.cmake
   COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/xrt-config-version.cmake DESTINATION ${package})
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/xrt-config-version.cmake DESTINATION ${package} COMPONENT libxrt-dev)
 
 # For pkg-config; relative to the file, so that the folder may be moved.
 set(pc ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -43,4 +44,4 @@ file(RELATIVE_PATH XRT_PREFIX /${pc} /)
 list(TRANSFORM XRT_LIBS PREPEND -l OUTPUT_VARIABLE XRT_LIBS_PRIVATE)
 list(JOIN XRT_LIBS_PRIVATE " " XRT_LIBS_PRIVATE)
 configure_file(xrt.pc.in ${CMAKE_CURRENT_BINARY_DIR}/xrt.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/xrt.pc DESTINATION ${pc})
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/xrt.pc DESTINATION ${pc} COMPONENT libxrt-dev)
