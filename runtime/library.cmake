@@ -27,7 +27,7 @@ endforeach()
 install(TARGETS xrt xrt_static EXPORT xrt
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libxrt NAMELINK_COMPONENT libxrt-dev
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libxrt-dev)
-install(FILES xrt.h xop.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT libxrt-dev)
+install(FILES xrt.h xrt.hpp xop.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT libxrt-dev)
 # Headers by AWS's names, for its custom C++ operators.
 install(DIRECTORY custom/neuron DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xcc COMPONENT libxrt-dev)
 

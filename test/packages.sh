@@ -77,6 +77,9 @@ done
 
 # A program against libxrt-dev, shared (it runs in the root, with what libxrt brings) and static.
 unpack libxrt-dev
+for header in xrt.h xrt.hpp xop.h; do
+    [ -s "$root/usr/include/$header" ] || fail "libxrt-dev has no $header"
+done
 depends libxrt-dev | grep -q "libxrt (= " || fail "libxrt-dev does not depend on the libxrt of its version"
 PKG_CONFIG_PATH=$(dirname "$(find "$root" -name xrt.pc)")
 export PKG_CONFIG_PATH
