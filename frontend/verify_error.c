@@ -327,7 +327,8 @@ static bool bound_result(struct verify_errors *e, struct node *n, struct op_call
 {
     struct result r = {.n = tensor_count(c->out[i])};
     int id = n->out[i]->id, flags = flags_of(n->op);
-    bool again = n->nregions == 0 && !(op_infos[n->op].flags & OPF_IMPURE), ok = true;
+    bool repeats = n->op == OP_kernel_call || !(op_infos[n->op].flags & OPF_IMPURE);
+    bool again = n->nregions == 0 && repeats, ok = true;
     for (int b = 0; b < NBOUNDS; b++) {
         r.bound[b] = e->bounds[b][id] = calloc((size_t)r.n + 1, sizeof(double));
         if (!r.bound[b])

@@ -148,6 +148,12 @@ static bool run_region(struct op_env *env, struct op_call *c, int index, struct 
     return run_body(p, r, results, nresults);
 }
 
+static bool run_kernel(struct op_env *env, struct op_call *c)
+{
+    const struct interp *p = (const struct interp *)env;
+    return p->hooks->run_kernel(p->hooks->user, c);
+}
+
 bool interpret(struct graph *g, struct region *r, const struct tensor *args, int nargs,
                struct tensor *results, int nresults, const struct interp_hooks *hooks,
                struct diag *d)
@@ -156,6 +162,8 @@ bool interpret(struct graph *g, struct region *r, const struct tensor *args, int
                        .g = g,
                        .root = r,
                        .hooks = hooks};
+    if (hooks && hooks->run_kernel)
+        p.env.run_kernel = run_kernel;
     if (nargs != r->nparams)
         return fail(d, "got %d inputs, expected %d", nargs, r->nparams);
     p.slots = ARENA_ARRAY(&p.arena, struct tensor, g->next_value);

@@ -57,6 +57,8 @@ struct op_call;
 struct interp_hooks {
     bool (*on_node)(void *user, struct node *n, struct op_call *call);
     void *user;
+    /* Of kernels written by hand, which have no plain routine; NULL: their calls fail. */
+    bool (*run_kernel)(void *user, struct op_call *call);
 };
 bool interpret(struct graph *g, struct region *r, const struct tensor *args, int nargs,
                struct tensor *results, int nresults, const struct interp_hooks *hooks,

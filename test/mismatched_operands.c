@@ -245,7 +245,7 @@ static void look_at(const char *folder, int count)
     const char *missing;
     struct tensor args[MOST_OPERANDS], results[MOST_OPERANDS];
     struct look l = {count, folder};
-    struct interp_hooks hooks = {on_node, &l};
+    struct interp_hooks hooks = {.on_node = on_node, .user = &l};
     if (!test_case_find(&t, folder, NULL, &missing, &d))
         return;
     struct graph *g = load_model(t.model, NULL, &d);

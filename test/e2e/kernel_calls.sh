@@ -135,6 +135,19 @@ graph "turns" (%0 "x": f32[4,8]) {
 END
 same turns.xir turns.hlo cpu --kernels lib.xasm
 
+# ---- --verify: a kernel is compared with itself, run alone ----
+
+for target in cpu trn1; do
+    for model in target.hlo carried.mlir both.hlo turns.hlo "$onnx"; do
+        "$xcc" "$model" --target "$target" --kernels lib.xasm --verify >out.txt 2>&1 || failed "--verify $model: $(cat out.txt)"
+        grep -q "no node is wrong" out.txt || failed "--verify $model: $(cat out.txt)"
+    done
+done
+"$xcc" "$onnx" --kernels lib.xasm --verify >out.txt
+grep -q "(add): 'u': equal" out.txt || failed "--verify does not compare a kernel's result: $(cat out.txt)"
+rm out.txt
+refuses 1 "xcc: nowhere.xasm: cannot open" "$xcc" target.hlo --kernels nowhere.xasm --verify
+
 digits=$source/models/digits/digits.onnx
 "$xcc" "$digits" -o digits.neff
 "$xdump" digits.neff --asm >digits.xasm

@@ -96,6 +96,8 @@ struct op_env {
     /* Runs region `r` of the call. args are consumed (moved from); results are moved out. */
     bool (*run_region)(struct op_env *env, struct op_call *c, int r, struct tensor *args, int nargs,
                        struct tensor *results, int nresults);
+    /* Runs the kernel of a kernel_call on concrete operands; NULL: such calls fail. */
+    bool (*run_kernel)(struct op_env *env, struct op_call *c);
     uint64_t random[4]; /* state of the generator behind ops without a seed */
     /* Runs job(arg, 0) to job(arg, n - 1), in any order, some at once; NULL: they run in order. */
     void (*parallel)(struct op_env *env, int n, void (*job)(void *arg, int i), void *arg);

@@ -1,4 +1,5 @@
-/* Kernels written by hand: types of a call by the kernel's declaration. They run as tile programs only. */
+/* Kernels written by hand: types of a call by the kernel's declaration. They run as tile programs only: there is no plain
+ * routine, but whoever runs plain routines may bring what runs the program. */
 #include "neff/core/kernel_signature.h"
 #include "runtime/ops/common/require.h"
 
@@ -55,6 +56,8 @@ bool infer_kernel_call(struct infer *f)
 bool eval_kernel_call(struct op_call *c)
 {
     struct str name = attr_str(c->attrs, "kernel", "");
+    if (c->env->run_kernel)
+        return c->env->run_kernel(c->env, c);
     return fail(c->env->d, "kernel '%.*s' runs as a tile program only, there is no plain routine",
                 (int)(name.n < 200 ? name.n : 200), name.p);
 }
