@@ -1,5 +1,7 @@
 #include "backend/tile/rules.h"
 
+#include "backend/tile/limits.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -373,9 +375,11 @@ bool tile_check(const struct tile_context *c, const struct insn *n, struct diag 
         if (n->ap[a].mem == MEM_NONE && !s.info->ap[a].optional)
             return bad(&s, a, "is missing");
         if (n->ap[a].mem != MEM_NONE && (!check_tensor(&s, a) || !check_memory(&s, a) || !check_partitions(&s, a) ||
-                                         !check_bounds(&s, a)))
+                                         !check_bounds(&s, a) || !tile_check_start(c, n, a, d)))
             return false;
     }
+    if (!tile_check_rows(c, n, d))
+        return false;
     if (s.info->shape != SHAPE_OWN)
         return check_joint(&s);
     return n->op != INSN_nc_matmul || (check_product_shapes(&s) && (!c->m->strict || check_product_limits(&s)));

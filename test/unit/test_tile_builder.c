@@ -293,6 +293,64 @@ static void test_partitions(void **state)
     assert_true(kernel_end(&k));
 }
 
+/* An access of `count` partitions from `first` on. */
+static struct ap rows_from(struct kernel_builder *k, dim_t first, dim_t count)
+{
+    struct ap a = tile(k, MEM_SBUF, 128, 8);
+    a.offset.base = first * 8, a.dim[0].count = count;
+    return a;
+}
+
+static void test_starts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *target;
+        int first, count;
+        const char *text; /* NULL: allowed */
+    } cases[] = {
+        {"trn1", 10, 10, "memset: operand 'dst' starts at partition 10: on trn1, what an instruction uses of 10 "
+                         "partitions starts at 0, 32, 64 or 96; move it there by dma_copy"},
+        {"trn1", 32, 33, "of 33 partitions starts at 0 or 64"},
+        {"trn2", 64, 64, NULL},
+        {"trn1", 96, 32, NULL},
+        {"cpu", 10, 10, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kernel_builder k = start(cases[i].target);
+        emit_memset(&k, (struct memset){.dst = rows_from(&k, cases[i].first, cases[i].count)});
+        if (cases[i].text)
+            says(&k, cases[i].text);
+        else
+            assert_true(kernel_end(&k));
+    }
+    struct kernel_builder k = start("trn1"); /* a variable moves it */
+    struct ap a = rows_from(&k, 0, 16);
+    ap_move(program, &a, kernel_loop(&k, 8), 16 * 8);
+    emit_memset(&k, (struct memset){.dst = a});
+    kernel_end_loop(&k);
+    says(&k, "starts at partition 16");
+    k = start("trn1"); /* DMA reaches every partition */
+    struct ap from = ap_slot(program, input);
+    ap_push(&from, 512, 10), ap_push(&from, 1, 8);
+    emit_dma_copy(&k, (struct dma_copy){.dst = rows_from(&k, 10, 10), .src = from});
+    assert_true(kernel_end(&k));
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    struct kernel_builder k = start("trn1");
+    struct ap eight = tile(&k, MEM_SBUF, 128, 8);
+    emit_max8(&k, (struct max8){.dst = eight, .src = tile(&k, MEM_SBUF, 128, 16384)});
+    emit_max8(&k, (struct max8){.dst = eight, .src = tile(&k, MEM_SBUF, 128, 16385)});
+    says(&k, "max8: operand 'src' has 16385 elements in a row, trn1 takes 8 to 16384: pad");
+    k = start("cpu");
+    eight = tile(&k, MEM_SBUF, 128, 8);
+    emit_nc_find_index8(&k, (struct nc_find_index8){.dst = eight, .src = eight, .values = eight});
+    says(&k, "nc_find_index8: operand 'dst' is f32, places in a row are u32 or u16");
+}
+
 static void test_shapes(void **state)
 {
     (void)state;
@@ -371,7 +429,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_kernels), cmocka_unit_test(test_capacity),
-        cmocka_unit_test(test_partitions),  cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_partitions),  cmocka_unit_test(test_starts),
+        cmocka_unit_test(test_rows),        cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,6 +126,26 @@ class Masks(Case):
         with self.assertRaisesRegex(nki.NkiError, r"test_rows.py:\d+.*bn_stats.*several axes.*affine_select"):
             nki.jit(kernel)(f32(16, 32))
 
+    def test_partition_starts(self) -> None:
+        def kernel(x):
+            out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+            t = nl.load(x)
+            t[10:20, :] = nl.exp(t[10:20, :])
+            nl.store(out, t)
+            return out
+
+        with mock.patch.dict(os.environ, XCC_NKI_TARGET="trn1"):
+            with self.assertRaisesRegex(nki.NkiError, r"test_rows.py:\d+.*starts at partition 10: on trn1.*0, 32, 64 or 96; move it"):
+                nki.jit(kernel)(f32(64, 32))
+
+    def test_places_are_unsigned(self) -> None:
+        def kernel(x):
+            t = nl.load(x)
+            return nisa.nc_find_index8(data=t, vals=nisa.max8(src=t), dtype=nl.float32)
+
+        with self.assertRaisesRegex(nki.NkiError, r"test_rows.py:\d+.*nc_find_index8.*places in a row are u32 or u16"):
+            nki.jit(kernel)(f32(16, 32))
+
 
 class Destinations(Case):
     """Every second element of a tile is written; the others stay."""
