@@ -68,15 +68,15 @@ const struct tensor *capture_find(struct capture *k, const char *name, const str
 const struct tensor *capture_output(struct capture *k, int i, const struct tensor *like);
 void capture_free(struct capture *k);
 
-/* Inputs from files as xrun takes them (.npy in order or by name, .npz), the others from a fixed seed: symbols are 1 in a first
- * dim, else 7. */
+/* Inputs from files as xrun takes them (.npy in order or by name, .npz), the others from a fixed
+ * seed: symbols are 1 in a first dim, else 7. */
 bool verify_inputs(struct graph *g, const char **files, int nfiles, struct tensor *in,
                    struct diag *d);
 
 /* ---- verify_kernel.c ---- */
 
-/* A kernel written by hand, as a program of its own: compiled and run for the call's operands alone. So what is compared with it
- * is how it became part of a larger program. */
+/* A kernel written by hand, as a program of its own: compiled and run for the call's operands
+ * alone. So what is compared with it is how it became part of a larger program. */
 bool verify_run_kernel(const struct command *c, struct op_call *call);
 
 #endif

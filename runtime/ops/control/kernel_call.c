@@ -1,5 +1,5 @@
-/* Kernels written by hand: types of a call by the kernel's declaration. They run as tile programs only: there is no plain
- * routine, but whoever runs plain routines may bring what runs the program. */
+/* Kernels written by hand: types of a call by the kernel's declaration. They run as tile programs
+ * only: there is no plain routine, but whoever runs plain routines may bring what runs the program. */
 #include "neff/core/kernel_signature.h"
 #include "runtime/ops/common/require.h"
 
