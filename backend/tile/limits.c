@@ -95,7 +95,7 @@ static const struct row_limit row_limits[] = {
 static bool check_row(const struct tile_context *c, const struct insn *n, const struct row_limit *r, struct diag *d)
 {
     const struct ap *a = &n->ap[r->operand];
-    if (n->op != r->op || a->mem == MEM_NONE || (r->strict && !c->m->strict))
+    if (n->op != r->op || a->mem == MEM_NONE || a->rank < 1 || (r->strict && !c->m->strict))
         return true;
     const struct ap_dim *row = &a->dim[a->rank - 1];
     if (!dim_is_const(row->count) || row->clip || (row->count >= r->least && row->count <= r->most))

@@ -36,11 +36,6 @@ __attribute__((format(printf, 3, 4))) static bool bad(const struct subject *s, i
 
 /* ---- tiles ---- */
 
-int64_t tile_partition_bytes(const struct tile *t)
-{
-    return t->elements * (int64_t)dtype_bytes(t->dtype);
-}
-
 bool tile_check_size(const struct machine *m, const struct tile *t, struct diag *d)
 {
     bool known = dim_is_const(t->partitions) && dim_is_const(t->elements);

@@ -23,6 +23,9 @@ bool tile_check(const struct tile_context *c, const struct insn *n, struct diag 
 bool tile_check_size(const struct machine *m, const struct tile *t, struct diag *d);
 
 /* Bytes of a tile in each partition. */
-int64_t tile_partition_bytes(const struct tile *t);
+static inline int64_t tile_partition_bytes(const struct tile *t)
+{
+    return t->elements * (int64_t)dtype_bytes(t->dtype);
+}
 
 #endif
