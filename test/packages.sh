@@ -4,6 +4,7 @@
 # demo's model is compiled and run, and a program that was built against libxrt-dev.
 set -eu
 build=$1 scratch=$2
+PATH=$PATH:/usr/sbin:/sbin # chroot, which Debian keeps off the path of users
 source=$(cd "$(dirname "$0")/.." && pwd)
 for tool in dpkg-deb dpkg-shlibdeps dpkg-query file; do
     command -v $tool >/dev/null || { echo "skipped: there is no $tool"; exit 77; }
