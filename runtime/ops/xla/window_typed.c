@@ -1,5 +1,7 @@
 #include "runtime/ops/xla/xla_window.h"
 
+#include "runtime/ops/common/numeric.h"
+
 #include <string.h>
 
 /* ---- one tap over all windows that it lies in ---- */
@@ -153,14 +155,9 @@ bool window_combine(const struct frame *f, enum op op, const struct tensor *x, s
         combine_running(axis, down, run, x, y);
         return true;
     }
-    for (bool more = true; more;) {
+    do
         combine_tap(f, tap, run, x, y);
-        more = false;
-        for (int i = f->rank - 1; i >= 0 && !more; i--) {
-            more = ++tap[i] < f->size[i];
-            tap[i] = more ? tap[i] : 0;
-        }
-    }
+    while (next_index(tap, f->size, f->rank));
     return true;
 }
 
@@ -220,16 +217,6 @@ static int64_t tap_place(const struct frame *f, int rank, const int64_t *window,
     return at;
 }
 
-static bool next_place(int64_t *at, const int64_t *dims, int rank)
-{
-    for (int i = rank - 1; i >= 0; i--) {
-        if (++at[i] < dims[i])
-            return true;
-        at[i] = 0;
-    }
-    return false;
-}
-
 /* The elements kept of one window's lanes, and where. False: the window has no element. */
 static bool keep_of_window(const struct frame *f, int rank, const int64_t *window,
                            const struct tensor *x, const int64_t *strides, int64_t lanes,
@@ -250,7 +237,7 @@ static bool keep_of_window(const struct frame *f, int rank, const int64_t *windo
         for (int64_t i = 0; i < lanes; i++)
             where[i] = (int32_t)at;
         any = true;
-    } while (next_place(tap, f->size, rank));
+    } while (next_index(tap, f->size, rank));
     return any;
 }
 
@@ -276,6 +263,6 @@ bool window_scatter(const struct frame *f, enum op select, enum op combine, cons
             for (int64_t i = 0; i < lanes; i++)
                 ((float *)y->data)[where[i] + i] += from[i];
         from += lanes;
-    } while (next_place(window, source->dims, rank));
+    } while (next_index(window, source->dims, rank));
     return true;
 }
