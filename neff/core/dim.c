@@ -729,8 +729,10 @@ dim_t dim_make(struct dim_table *t, int op, dim_t a, dim_t b)
 
 dim_t dim_translate(struct dim_table *t, const struct dim_table *from, dim_t d, const dim_t *with)
 {
-    if (dim_is_const(d) || !may_work(t))
+    if (dim_is_const(d))
         return d;
+    if (!may_work(t))
+        return 0; /* not d: the other table's number */
     struct dim_node n = from->nodes[dim_index(d)];
     if (n.op == DIM_SYM)
         return with[n.a];

@@ -39,14 +39,6 @@ struct checker {
     int *ends;
 };
 
-static int64_t evaluate(const struct checker *c, const struct affine *a)
-{
-    int64_t v = dim_value(c->memory.values, a->base);
-    for (int i = 0; i < a->nterms; i++)
-        v += dim_value(c->memory.values, a->terms[i].coef) * c->vars[a->terms[i].var];
-    return v;
-}
-
 /* "KIND: node 'n': instruction 3 (pe.nc_matmul): what" */
 __attribute__((format(printf, 4, 5))) static bool fault(struct checker *c, const char *kind, int i,
                                                         const char *fmt, ...)
@@ -115,7 +107,7 @@ static bool wait(struct checker *c, int i)
     const struct insn *n = &c->k->insns[i];
     for (int w = 0; w < n->nwaits; w++) {
         const struct signal_list *s = &c->semaphores[n->wait[w].semaphore];
-        int64_t value = evaluate(c, &n->wait[w].value);
+        int64_t value = hazard_value(&c->memory, &n->wait[w].value);
         if (value > s->n)
             return unsatisfied(c, i, n->wait[w].semaphore, value, s->n);
         if (value > 0 && join(&c->engines[n->engine], &s->clocks[value - 1]) && c->limits->trace)
@@ -249,7 +241,7 @@ static bool touch(struct checker *c, int i, int a, bool write)
 static bool accumulates(const struct checker *c, const struct insn *n)
 {
     int i = insn_role(insn_info(n->op), ROLE_ACCUMULATE);
-    return i >= 0 && evaluate(c, &n->imm[i]) != 0;
+    return i >= 0 && hazard_value(&c->memory, &n->imm[i]) != 0;
 }
 
 static bool reads(const struct checker *c, const struct insn *n, int a)
@@ -313,7 +305,7 @@ static bool walk(struct checker *c, int from, int to)
                 return false;
             continue;
         }
-        int64_t count = evaluate(c, &n->imm[IMM(loop, count)]);
+        int64_t count = hazard_value(&c->memory, &n->imm[IMM(loop, count)]);
         int var = (int)n->imm[IMM(loop, var)].base;
         for (int64_t t = 0; t < count && c->ends[i] > i + 1; t++) {
             c->vars[var] = t;

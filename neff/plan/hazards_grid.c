@@ -143,10 +143,7 @@ static bool walk(struct grid *g, int from, int to)
     for (int i = from; i < to; i++) {
         const struct insn *n = &g->k->insns[i];
         if (n->op == INSN_loop) {
-            const struct affine *a = &n->imm[IMM(loop, count)];
-            int64_t count = dim_value(g->values, a->base);
-            for (int t = 0; t < a->nterms; t++)
-                count += dim_value(g->values, a->terms[t].coef) * g->vars[a->terms[t].var];
+            int64_t count = hazard_value(&g->memory, &n->imm[IMM(loop, count)]);
             int var = (int)n->imm[IMM(loop, var)].base;
             for (int64_t t = 0; t < count && g->useful[i]; t++) {
                 g->vars[var] = t;

@@ -19,7 +19,7 @@ static int64_t product(int64_t a, int64_t b)
     return limited((__int128)a * b);
 }
 
-static int64_t evaluate(const struct hazard_memory *m, const struct affine *a)
+int64_t hazard_value(const struct hazard_memory *m, const struct affine *a)
 {
     __int128 v = dim_value(m->values, a->base);
     for (int i = 0; i < a->nterms; i++)
@@ -45,7 +45,7 @@ struct box box_of(const struct hazard_memory *m, const struct ap *a)
     int64_t scale = 1;
     b.size = (int64_t)dtype_bytes(a->dtype);
     b.run = 1;
-    b.offset = evaluate(m, &a->offset);
+    b.offset = hazard_value(m, &a->offset);
     if (a->mem == MEM_HBM) {
         const struct slot *s = &m->p->slots[a->tensor];
         scale = b.run = b.size, b.size = 1;

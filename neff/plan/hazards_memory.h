@@ -30,6 +30,8 @@ struct hazard_memory {
 };
 
 void hazard_memory_init(struct hazard_memory *m, const struct machine *machine);
+/* What an expression is worth now; what does not fit is far outside every tensor. */
+int64_t hazard_value(const struct hazard_memory *m, const struct affine *a);
 struct box box_of(const struct hazard_memory *m, const struct ap *a);
 /* The next element of a walk over a box that is not empty; false after the last. */
 bool box_next(const struct box *b, int64_t at[MAX_AP_RANK], int64_t *element);

@@ -114,6 +114,24 @@ static void test_simplified(void **state)
     arena_free(&arena);
 }
 
+static void test_translate(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct dim_table t, other;
+    dim_table_init(&t, &arena);
+    dim_table_init(&other, &arena);
+    dim_t n = dim_symbol(&t, "n"), a = dim_symbol(&other, "a"), b = dim_symbol(&other, "b");
+    dim_t expression = dim_add(&other, dim_mul(&other, a, 4), b);
+    assert_int_equal(dim_translate(&t, &other, expression, (dim_t[]){n, 3}),
+                     dim_add(&t, dim_mul(&t, n, 4), 3));
+    assert_int_equal(dim_translate(&t, &other, expression, (dim_t[]){n, DIM_NOT_BOUND}),
+                     DIM_NOT_BOUND);
+    t.too_large = true; /* no number of the other table is left in this one */
+    assert_int_equal(dim_translate(&t, &other, expression, (dim_t[]){n, 3}), 0);
+    arena_free(&arena);
+}
+
 static void test_broadcast(void **state)
 {
     struct arena arena = {0};
@@ -143,7 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_simplified),
-        cmocka_unit_test(test_broadcast),
+        cmocka_unit_test(test_translate), cmocka_unit_test(test_broadcast),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

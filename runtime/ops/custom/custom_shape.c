@@ -18,17 +18,9 @@ struct match {
 };
 
 /* What an expression of the declaration is; DIM_NOT_BOUND when a name in it has no value. */
-static dim_t evaluate(struct match *m, dim_t d)
+static dim_t declared_dim(struct match *m, dim_t d)
 {
-    if (dim_is_const(d))
-        return d;
-    const struct dim_node *n = &m->op->dims.nodes[dim_index(d)];
-    if (n->op == DIM_SYM)
-        return m->value[n->a];
-    dim_t a = evaluate(m, n->a), b = evaluate(m, n->b);
-    if (a == DIM_NOT_BOUND || b == DIM_NOT_BOUND)
-        return DIM_NOT_BOUND;
-    return dim_make(m->f->dims, n->op, a, b);
+    return dim_translate(m->f->dims, &m->op->dims, d, m->value);
 }
 
 static bool match_type(struct match *m, const struct custom_operand *o, int i)
@@ -85,7 +77,7 @@ static bool match_dim(struct match *m, dim_t declared, dim_t found, struct site 
     }
     if (name >= 0)
         return require_same(m->f, m->value[name], found, at, &m->value[name]);
-    dim_t expected = evaluate(m, declared);
+    dim_t expected = declared_dim(m, declared);
     return expected == DIM_NOT_BOUND || require_equal(m->f, found, expected, at);
 }
 
@@ -151,7 +143,7 @@ static bool declared_dims(struct match *m, const struct custom_operand *o, struc
             *to = m->f->concrete ? 0 : infer_unknown(m->f, m->op->code->name);
             continue;
         }
-        *to = evaluate(m, o->dims[k]);
+        *to = declared_dim(m, o->dims[k]);
         if (*to == DIM_NOT_BOUND)
             return fail(m->f->d, "dimension %d of result '%s' depends on an operand left out", k,
                         o->name);
