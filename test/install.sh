@@ -11,15 +11,9 @@ cmake --install "$build" --prefix "$prefix" >"$scratch/install.log"
 library=$(dirname "$(find "$prefix" -name xrt.pc)")
 export PKG_CONFIG_PATH="$library" LD_LIBRARY_PATH="${library%/pkgconfig}"
 example=$scratch/example.c
-# The C programs of README.md: one runs what JAX exported, the next the digit classifier; an operator; and the one that
-# `xcc --standalone` is for, which e2e_standalone builds.
-awk -v folder="$scratch" '/^```c$/ { on = 1; text = ""; next }
-    /^```$/ && on {
-        on = 0
-        file = text ~ /xop\.h/ ? "operator.c" : text ~ /"digits\.h"/ ? "standalone.c" : n++ ? "example.c" : "exported.c"
-        printf "%s", text > (folder "/" file)
-    }
-    on { text = text $0 "\n" }' "$source/README.md"
+"$source/test/readme_program" 'usage: example' >"$example"
+"$source/test/readme_program" 'xrt_open."f[.]neff"' >"$scratch/exported.c" # runs what JAX exported
+"$source/test/readme_program" 'xop[.]h' >"$scratch/operator.c"
 
 check() { # PROGRAM
     answer=$("$1" "$scratch/digits.neff" "$source/models/digits/digit_7.npy")

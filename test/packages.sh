@@ -84,9 +84,7 @@ done
 depends libxrt-dev | grep -q "libxrt (= " || fail "libxrt-dev does not depend on the libxrt of its version"
 PKG_CONFIG_PATH=$(dirname "$(find "$root" -name xrt.pc)")
 export PKG_CONFIG_PATH
-awk '/^```c$/ { on = 1; text = ""; next }
-    /^```$/ && on { on = 0; if (text ~ /usage: example/) printf "%s", text }
-    on { text = text $0 "\n" }' "$source/README.md" >"$scratch/example.c"
+"$source/test/readme_program" 'usage: example' >"$scratch/example.c"
 # shellcheck disable=SC2046
 ${CC:-cc} -std=c11 "$scratch/example.c" -o "$root/example" $(pkg-config --cflags --libs xrt)
 # shellcheck disable=SC2046

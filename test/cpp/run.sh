@@ -6,8 +6,7 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 rm -rf "$scratch"
 mkdir -p "$scratch"
 "$build/frontend/xcc" "$source/models/digits/digits.onnx" -o "$scratch/digits.neff"
-awk '/^```cpp$/ { on = 1; next } /^```$/ { on = 0 } on' "$source/README.md" >"$scratch/example.cpp"
-grep -q 'xrt\.hpp' "$scratch/example.cpp"
+"$source/test/readme_program" 'xrt[.]hpp' >"$scratch/example.cpp"
 tried=0
 for cxx in g++ clang++; do
     command -v $cxx >/dev/null || continue

@@ -6,8 +6,7 @@ ctc=$source/models/ctc
 threads="1 2 3 8"
 
 # ---- README's operator, as written ----
-awk '/^```c$/ { on = 1; text = ""; next } /^```$/ { if (on && text ~ /xop.h/) printf "%s", text; on = 0 }
-    on { text = text $0 "\n" }' "$source/README.md" >ctc.c
+"$source/test/readme_program" 'xop[.]h' >ctc.c
 $cc ctc.c -o ctc.so
 refuses 1 "GreedyDecoder of my.ctc 1" "$xcc" "$ctc/ctc.onnx" -o none.neff
 "$xcc" "$ctc/ctc.onnx" --custom-op ctc.so -o ctc.neff -q

@@ -6,9 +6,7 @@ cc=${CC:-cc}
 make() { command make -j2 -s OPT=-O1 KERNEL_OPT=-O1 CC="$cc" "$@"; }
 
 # ---- README's program ----
-awk '/^### From C, without a runtime/ { section = 1 } section && /^```c$/ { inside = 1; next } /^```$/ { if (inside) exit } inside' \
-    "$source/README.md" >picture.c
-[ -s picture.c ] || failed "README has no program for --standalone"
+"$source/test/readme_program" '"digits[.]h"' >picture.c
 "$xcc" "$source/models/digits/digits.onnx" --shape batch=1 --isa portable --standalone c
 make -C c || failed "make"
 $cc -std=c11 -Wall -Wextra -Werror -o picture picture.c -Ic c/libdigits.a -lm
