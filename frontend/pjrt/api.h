@@ -128,28 +128,24 @@ struct pjrt_memory_functions {
 #define IN(type, name) type name;
 #define OUT(type, name) type name;
 #define LATE(type, name) type name;
-#define CALL(name, ...)                                                                            \
+#define DECLARE(name, ...)                                                                         \
     struct args_##name {                                                                           \
         size_t struct_size;                                                                        \
         void *extensions;                                                                          \
         __VA_ARGS__                                                                                \
     };                                                                                             \
     struct pjrt_error *pjrt_##name(struct args_##name *a);
+#define CALL DECLARE
 #define NONE(name)
 #include "frontend/pjrt/api.def"
-#define CALL(name, ...)                                                                            \
-    struct args_##name {                                                                           \
-        size_t struct_size;                                                                        \
-        void *extensions;                                                                          \
-        __VA_ARGS__                                                                                \
-    };                                                                                             \
-    struct pjrt_error *pjrt_##name(struct args_##name *a);
+#define CALL DECLARE
 #define LAYOUTS(row) row
 #define SHARDINGS(row) row
 #include "frontend/pjrt/extensions.def"
 #undef IN
 #undef OUT
 #undef LATE
+#undef DECLARE
 
 /* Does the caller have this field? */
 #define GIVES(args, field)                                                                         \

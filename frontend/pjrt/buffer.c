@@ -249,73 +249,19 @@ struct pjrt_error *pjrt_Buffer_IsDeleted(struct args_Buffer_IsDeleted *a)
 
 /* ---- what a buffer is ---- */
 
-struct pjrt_error *pjrt_Buffer_ElementType(struct args_Buffer_ElementType *a)
-{
-    a->type = a->buffer->type;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Buffer_Dimensions(struct args_Buffer_Dimensions *a)
-{
-    a->dims = a->buffer->dims;
-    a->num_dims = (size_t)a->buffer->rank;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Buffer_UnpaddedDimensions(struct args_Buffer_UnpaddedDimensions *a)
-{
-    a->unpadded_dims = a->buffer->dims;
-    a->num_dims = (size_t)a->buffer->rank;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Buffer_DynamicDimensionIndices(struct args_Buffer_DynamicDimensionIndices *a)
-{
-    a->dynamic_dim_indices = NULL;
-    a->num_dynamic_dims = 0;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Buffer_GetMemoryLayout(struct args_Buffer_GetMemoryLayout *a)
-{
-    a->layout.kind = PJRT_LAYOUT_TILED;
-    a->layout.tiled.minor_to_major = a->buffer->minor_to_major;
-    a->layout.tiled.minor_to_major_size = (size_t)a->buffer->rank;
-    a->layout.tiled.tile_dims = NULL;
-    a->layout.tiled.tile_dim_sizes = NULL;
-    a->layout.tiled.num_tiles = 0;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Buffer_OnDeviceSizeInBytes(struct args_Buffer_OnDeviceSizeInBytes *a)
-{
-    a->on_device_size_in_bytes = a->buffer->size;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Buffer_Device(struct args_Buffer_Device *a)
-{
-    a->device = &a->buffer->client->device;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Buffer_Memory(struct args_Buffer_Memory *a)
-{
-    a->memory = &a->buffer->client->memory;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Buffer_IsOnCpu(struct args_Buffer_IsOnCpu *a)
-{
-    a->is_on_cpu = true;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Buffer_ReadyEvent(struct args_Buffer_ReadyEvent *a)
-{
-    a->event = pjrt_done();
-    return NULL;
-}
+ANSWER(Buffer_ElementType, a->type = a->buffer->type)
+ANSWER(Buffer_Dimensions, a->dims = a->buffer->dims, a->num_dims = (size_t)a->buffer->rank)
+ANSWER(Buffer_UnpaddedDimensions, a->unpadded_dims = a->buffer->dims, a->num_dims = (size_t)a->buffer->rank)
+ANSWER(Buffer_DynamicDimensionIndices, a->dynamic_dim_indices = NULL, a->num_dynamic_dims = 0)
+ANSWER(Buffer_GetMemoryLayout, a->layout.kind = PJRT_LAYOUT_TILED,
+       a->layout.tiled.minor_to_major = a->buffer->minor_to_major,
+       a->layout.tiled.minor_to_major_size = (size_t)a->buffer->rank, a->layout.tiled.tile_dims = NULL,
+       a->layout.tiled.tile_dim_sizes = NULL, a->layout.tiled.num_tiles = 0)
+ANSWER(Buffer_OnDeviceSizeInBytes, a->on_device_size_in_bytes = a->buffer->size)
+ANSWER(Buffer_Device, a->device = &a->buffer->client->device)
+ANSWER(Buffer_Memory, a->memory = &a->buffer->client->memory)
+ANSWER(Buffer_IsOnCpu, a->is_on_cpu = true)
+ANSWER(Buffer_ReadyEvent, a->event = pjrt_done())
 
 /* ---- its bytes ---- */
 

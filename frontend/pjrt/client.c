@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Results that are a string and its size. */
-#define GIVE_TEXT(args, field, text) ((args)->field = (text), (args)->field##_size = strlen(text))
-
 static const char platform[] = "xcc", kind[] = "device", device_kind[] = "cpu";
 
 /* ---- plug-in ---- */
@@ -100,37 +97,11 @@ struct pjrt_error *pjrt_Client_Destroy(struct args_Client_Destroy *a)
     return NULL;
 }
 
-struct pjrt_error *pjrt_Client_PlatformName(struct args_Client_PlatformName *a)
-{
-    GIVE_TEXT(a, platform_name, platform);
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Client_PlatformVersion(struct args_Client_PlatformVersion *a)
-{
-    GIVE_TEXT(a, platform_version, xcc_version());
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Client_ProcessIndex(struct args_Client_ProcessIndex *a)
-{
-    a->process_index = 0;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Client_Devices(struct args_Client_Devices *a)
-{
-    a->devices = a->client->devices;
-    a->num_devices = 1;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Client_AddressableDevices(struct args_Client_AddressableDevices *a)
-{
-    a->addressable_devices = a->client->devices;
-    a->num_addressable_devices = 1;
-    return NULL;
-}
+ANSWER(Client_PlatformName, GIVE_TEXT(platform_name, platform))
+ANSWER(Client_PlatformVersion, GIVE_TEXT(platform_version, xcc_version()))
+ANSWER(Client_ProcessIndex, a->process_index = 0)
+ANSWER(Client_Devices, a->devices = a->client->devices, a->num_devices = 1)
+ANSWER(Client_AddressableDevices, a->addressable_devices = a->client->devices, a->num_addressable_devices = 1)
 
 static struct pjrt_error *look_up(struct pjrt_client *c, int id, struct pjrt_device **out)
 {
@@ -149,12 +120,8 @@ struct pjrt_error *pjrt_Client_LookupAddressableDevice(struct args_Client_Lookup
     return look_up(a->client, a->local_hardware_id, &a->addressable_device);
 }
 
-struct pjrt_error *pjrt_Client_AddressableMemories(struct args_Client_AddressableMemories *a)
-{
-    a->addressable_memories = a->client->memories;
-    a->num_addressable_memories = 1;
-    return NULL;
-}
+ANSWER(Client_AddressableMemories, a->addressable_memories = a->client->memories,
+       a->num_addressable_memories = 1)
 
 struct pjrt_error *
 pjrt_Client_DefaultDeviceAssignment(struct args_Client_DefaultDeviceAssignment *a)
@@ -168,133 +135,32 @@ pjrt_Client_DefaultDeviceAssignment(struct args_Client_DefaultDeviceAssignment *
     return NULL;
 }
 
-struct pjrt_error *pjrt_Client_TopologyDescription(struct args_Client_TopologyDescription *a)
-{
-    a->topology = &a->client->topology;
-    return NULL;
-}
+ANSWER(Client_TopologyDescription, a->topology = &a->client->topology)
 
 /* ---- device ---- */
 
-struct pjrt_error *pjrt_DeviceDescription_Id(struct args_DeviceDescription_Id *a)
-{
-    a->id = 0;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_DeviceDescription_ProcessIndex(struct args_DeviceDescription_ProcessIndex *a)
-{
-    a->process_index = 0;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_DeviceDescription_Attributes(struct args_DeviceDescription_Attributes *a)
-{
-    a->attributes = NULL;
-    a->num_attributes = 0;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_DeviceDescription_Kind(struct args_DeviceDescription_Kind *a)
-{
-    GIVE_TEXT(a, device_kind, device_kind);
-    return NULL;
-}
-
-struct pjrt_error *pjrt_DeviceDescription_DebugString(struct args_DeviceDescription_DebugString *a)
-{
-    GIVE_TEXT(a, debug_string, a->device_description->text);
-    return NULL;
-}
-
-struct pjrt_error *pjrt_DeviceDescription_ToString(struct args_DeviceDescription_ToString *a)
-{
-    GIVE_TEXT(a, to_string, a->device_description->text);
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Device_GetDescription(struct args_Device_GetDescription *a)
-{
-    a->device_description = a->device->description;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Device_IsAddressable(struct args_Device_IsAddressable *a)
-{
-    a->is_addressable = true;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Device_LocalHardwareId(struct args_Device_LocalHardwareId *a)
-{
-    a->local_hardware_id = 0;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Device_AddressableMemories(struct args_Device_AddressableMemories *a)
-{
-    a->memories = &a->device->memory;
-    a->num_memories = 1;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Device_DefaultMemory(struct args_Device_DefaultMemory *a)
-{
-    a->memory = a->device->memory;
-    return NULL;
-}
-
-static void nothing_to_free(void *what)
-{
-}
-
-struct pjrt_error *pjrt_Device_GetAttributes(struct args_Device_GetAttributes *a)
-{
-    a->attributes = NULL;
-    a->num_attributes = 0;
-    a->device_attributes = NULL;
-    a->attributes_deleter = nothing_to_free;
-    return NULL;
-}
+ANSWER(DeviceDescription_Id, a->id = 0)
+ANSWER(DeviceDescription_ProcessIndex, a->process_index = 0)
+ANSWER(DeviceDescription_Attributes, a->attributes = NULL, a->num_attributes = 0)
+ANSWER(DeviceDescription_Kind, GIVE_TEXT(device_kind, device_kind))
+ANSWER(DeviceDescription_DebugString, GIVE_TEXT(debug_string, a->device_description->text))
+ANSWER(DeviceDescription_ToString, GIVE_TEXT(to_string, a->device_description->text))
+ANSWER(Device_GetDescription, a->device_description = a->device->description)
+ANSWER(Device_IsAddressable, a->is_addressable = true)
+ANSWER(Device_LocalHardwareId, a->local_hardware_id = 0)
+ANSWER(Device_AddressableMemories, a->memories = &a->device->memory, a->num_memories = 1)
+ANSWER(Device_DefaultMemory, a->memory = a->device->memory)
+ANSWER(Device_GetAttributes, a->attributes = NULL, a->num_attributes = 0, a->device_attributes = NULL,
+       a->attributes_deleter = nothing_to_free)
 
 /* ---- memory ---- */
 
-struct pjrt_error *pjrt_Memory_Id(struct args_Memory_Id *a)
-{
-    a->id = 0;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Memory_Kind(struct args_Memory_Kind *a)
-{
-    GIVE_TEXT(a, kind, kind);
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Memory_Kind_Id(struct args_Memory_Kind_Id *a)
-{
-    a->kind_id = 0;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Memory_DebugString(struct args_Memory_DebugString *a)
-{
-    GIVE_TEXT(a, debug_string, kind);
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Memory_ToString(struct args_Memory_ToString *a)
-{
-    GIVE_TEXT(a, to_string, kind);
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Memory_AddressableByDevices(struct args_Memory_AddressableByDevices *a)
-{
-    a->devices = &a->memory->device;
-    a->num_devices = 1;
-    return NULL;
-}
+ANSWER(Memory_Id, a->id = 0)
+ANSWER(Memory_Kind, GIVE_TEXT(kind, kind))
+ANSWER(Memory_Kind_Id, a->kind_id = 0)
+ANSWER(Memory_DebugString, GIVE_TEXT(debug_string, kind))
+ANSWER(Memory_ToString, GIVE_TEXT(to_string, kind))
+ANSWER(Memory_AddressableByDevices, a->devices = &a->memory->device, a->num_devices = 1)
 
 /* ---- topology: the same device, without a client ---- */
 
@@ -303,42 +169,13 @@ struct pjrt_error *pjrt_TopologyDescription_Destroy(struct args_TopologyDescript
     return NULL; /* the client's */
 }
 
-struct pjrt_error *
-pjrt_TopologyDescription_PlatformName(struct args_TopologyDescription_PlatformName *a)
-{
-    GIVE_TEXT(a, platform_name, platform);
-    return NULL;
-}
-
-struct pjrt_error *
-pjrt_TopologyDescription_PlatformVersion(struct args_TopologyDescription_PlatformVersion *a)
-{
-    GIVE_TEXT(a, platform_version, xcc_version());
-    return NULL;
-}
-
-struct pjrt_error *pjrt_TopologyDescription_GetDeviceDescriptions(
-    struct args_TopologyDescription_GetDeviceDescriptions *a)
-{
-    a->descriptions = &a->topology->description;
-    a->num_descriptions = 1;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_TopologyDescription_Serialize(struct args_TopologyDescription_Serialize *a)
-{
-    GIVE_TEXT(a, serialized_bytes, platform);
-    a->serialized_topology = NULL;
-    a->serialized_topology_deleter = nothing_to_free;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_TopologyDescription_Attributes(struct args_TopologyDescription_Attributes *a)
-{
-    a->attributes = NULL;
-    a->num_attributes = 0;
-    return NULL;
-}
+ANSWER(TopologyDescription_PlatformName, GIVE_TEXT(platform_name, platform))
+ANSWER(TopologyDescription_PlatformVersion, GIVE_TEXT(platform_version, xcc_version()))
+ANSWER(TopologyDescription_GetDeviceDescriptions, a->descriptions = &a->topology->description,
+       a->num_descriptions = 1)
+ANSWER(TopologyDescription_Serialize, GIVE_TEXT(serialized_bytes, platform), a->serialized_topology = NULL,
+       a->serialized_topology_deleter = nothing_to_free)
+ANSWER(TopologyDescription_Attributes, a->attributes = NULL, a->num_attributes = 0)
 
 struct pjrt_error *
 pjrt_TopologyDescription_Fingerprint(struct args_TopologyDescription_Fingerprint *a)

@@ -73,11 +73,7 @@ struct pjrt_error *pjrt_Error_Message(struct args_Error_Message *a)
     return NULL;
 }
 
-struct pjrt_error *pjrt_Error_GetCode(struct args_Error_GetCode *a)
-{
-    a->code = code(a->error);
-    return NULL;
-}
+ANSWER(Error_GetCode, a->code = code(a->error))
 
 /* There is nothing besides the message. Asked for every error, so this must not fail. */
 struct pjrt_error *pjrt_Error_ForEachPayload(struct args_Error_ForEachPayload *a)
@@ -102,11 +98,7 @@ struct pjrt_error *pjrt_Event_Destroy(struct args_Event_Destroy *a)
     return NULL;
 }
 
-struct pjrt_error *pjrt_Event_IsReady(struct args_Event_IsReady *a)
-{
-    a->is_ready = true;
-    return NULL;
-}
+ANSWER(Event_IsReady, a->is_ready = true)
 
 struct pjrt_error *pjrt_Event_Error(struct args_Event_Error *a)
 {

@@ -229,13 +229,8 @@ struct pjrt_error *pjrt_LoadedExecutable_GetExecutable(struct args_LoadedExecuta
     return NULL;
 }
 
-struct pjrt_error *
-pjrt_LoadedExecutable_AddressableDevices(struct args_LoadedExecutable_AddressableDevices *a)
-{
-    a->addressable_devices = a->executable->executable->client->devices;
-    a->num_addressable_devices = 1;
-    return NULL;
-}
+ANSWER(LoadedExecutable_AddressableDevices,
+       a->addressable_devices = a->executable->executable->client->devices, a->num_addressable_devices = 1)
 
 struct pjrt_error *pjrt_LoadedExecutable_AddressableDeviceLogicalIds(
     struct args_LoadedExecutable_AddressableDeviceLogicalIds *a)
@@ -252,15 +247,7 @@ struct pjrt_error *pjrt_LoadedExecutable_Delete(struct args_LoadedExecutable_Del
     return NULL;
 }
 
-struct pjrt_error *pjrt_LoadedExecutable_IsDeleted(struct args_LoadedExecutable_IsDeleted *a)
-{
-    a->is_deleted = atomic_load(&a->executable->deleted);
-    return NULL;
-}
-
-static void nothing_to_free(void *what)
-{
-}
+ANSWER(LoadedExecutable_IsDeleted, a->is_deleted = atomic_load(&a->executable->deleted))
 
 /* A DeviceAssignmentProto: one replica (field 1) of one computation (2), which is on device 0 (3.1). */
 struct pjrt_error *
@@ -282,51 +269,13 @@ struct pjrt_error *pjrt_Executable_Destroy(struct args_Executable_Destroy *a)
     return NULL;
 }
 
-struct pjrt_error *pjrt_Executable_Name(struct args_Executable_Name *a)
-{
-    a->executable_name = name;
-    a->executable_name_size = sizeof name - 1;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Executable_NumReplicas(struct args_Executable_NumReplicas *a)
-{
-    a->num_replicas = 1;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Executable_NumPartitions(struct args_Executable_NumPartitions *a)
-{
-    a->num_partitions = 1;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Executable_NumOutputs(struct args_Executable_NumOutputs *a)
-{
-    a->num_outputs = (size_t)a->executable->noutputs;
-    return NULL;
-}
-
-struct pjrt_error *
-pjrt_Executable_SizeOfGeneratedCodeInBytes(struct args_Executable_SizeOfGeneratedCodeInBytes *a)
-{
-    a->size_in_bytes = (int64_t)a->executable->archive.size;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Executable_GetCostAnalysis(struct args_Executable_GetCostAnalysis *a)
-{
-    a->properties = NULL;
-    a->num_properties = 0;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Executable_Fingerprint(struct args_Executable_Fingerprint *a)
-{
-    a->executable_fingerprint = a->executable->fingerprint;
-    a->executable_fingerprint_size = strlen(a->executable->fingerprint);
-    return NULL;
-}
+ANSWER(Executable_Name, GIVE_TEXT(executable_name, name))
+ANSWER(Executable_NumReplicas, a->num_replicas = 1)
+ANSWER(Executable_NumPartitions, a->num_partitions = 1)
+ANSWER(Executable_NumOutputs, a->num_outputs = (size_t)a->executable->noutputs)
+ANSWER(Executable_SizeOfGeneratedCodeInBytes, a->size_in_bytes = (int64_t)a->executable->archive.size)
+ANSWER(Executable_GetCostAnalysis, a->properties = NULL, a->num_properties = 0)
+ANSWER(Executable_Fingerprint, GIVE_TEXT(executable_fingerprint, a->executable->fingerprint))
 
 /* The program as it came. Asked twice: for its size, then for its text. */
 struct pjrt_error *pjrt_Executable_OptimizedProgram(struct args_Executable_OptimizedProgram *a)
@@ -346,37 +295,14 @@ struct pjrt_error *pjrt_Executable_OptimizedProgram(struct args_Executable_Optim
     return NULL;
 }
 
-struct pjrt_error *pjrt_Executable_OutputElementTypes(struct args_Executable_OutputElementTypes *a)
-{
-    a->output_types = a->executable->output_types;
-    a->num_output_types = (size_t)a->executable->noutputs;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Executable_OutputDimensions(struct args_Executable_OutputDimensions *a)
-{
-    a->num_outputs = (size_t)a->executable->noutputs;
-    a->dims = a->executable->output_dims;
-    a->dim_sizes = a->executable->output_ranks;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Executable_OutputMemoryKinds(struct args_Executable_OutputMemoryKinds *a)
-{
-    a->num_outputs = (size_t)a->executable->noutputs;
-    a->memory_kinds = a->executable->kinds;
-    a->memory_kind_sizes = a->executable->kind_sizes;
-    return NULL;
-}
-
-struct pjrt_error *
-pjrt_Executable_ParameterMemoryKinds(struct args_Executable_ParameterMemoryKinds *a)
-{
-    a->num_parameters = (size_t)a->executable->ninputs;
-    a->memory_kinds = a->executable->kinds;
-    a->memory_kind_sizes = a->executable->kind_sizes;
-    return NULL;
-}
+ANSWER(Executable_OutputElementTypes, a->output_types = a->executable->output_types,
+       a->num_output_types = (size_t)a->executable->noutputs)
+ANSWER(Executable_OutputDimensions, a->num_outputs = (size_t)a->executable->noutputs,
+       a->dims = a->executable->output_dims, a->dim_sizes = a->executable->output_ranks)
+ANSWER(Executable_OutputMemoryKinds, a->num_outputs = (size_t)a->executable->noutputs,
+       a->memory_kinds = a->executable->kinds, a->memory_kind_sizes = a->executable->kind_sizes)
+ANSWER(Executable_ParameterMemoryKinds, a->num_parameters = (size_t)a->executable->ninputs,
+       a->memory_kinds = a->executable->kinds, a->memory_kind_sizes = a->executable->kind_sizes)
 
 struct pjrt_error *
 pjrt_Executable_GetCompiledMemoryStats(struct args_Executable_GetCompiledMemoryStats *a)

@@ -39,18 +39,9 @@ struct pjrt_error *pjrt_Layouts_MemoryLayout_Destroy(struct args_Layouts_MemoryL
     return NULL;
 }
 
-static void nothing_to_free(void *what)
-{
-}
-
-struct pjrt_error *pjrt_Layouts_MemoryLayout_Serialize(struct args_Layouts_MemoryLayout_Serialize *a)
-{
-    a->serialized_bytes = a->layout->text;
-    a->serialized_bytes_size = a->layout->size;
-    a->serialized_layout = NULL;
-    a->serialized_layout_deleter = nothing_to_free;
-    return NULL;
-}
+ANSWER(Layouts_MemoryLayout_Serialize, a->serialized_bytes = a->layout->text,
+       a->serialized_bytes_size = a->layout->size, a->serialized_layout = NULL,
+       a->serialized_layout_deleter = nothing_to_free)
 
 static struct pjrt_error *give_order(size_t rank, const struct pjrt_order **out)
 {
@@ -79,37 +70,13 @@ pjrt_Layouts_PJRT_Buffer_MemoryLayout(struct args_Layouts_PJRT_Buffer_MemoryLayo
     return give_order((size_t)a->buffer->rank, &a->layout);
 }
 
-struct pjrt_error *
-pjrt_Layouts_PJRT_Executable_GetOutputLayouts(struct args_Layouts_PJRT_Executable_GetOutputLayouts *a)
-{
-    a->num_outputs = (size_t)a->executable->noutputs;
-    a->layouts = a->executable->orders + a->executable->ninputs;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Layouts_PJRT_Executable_GetParameterLayouts(
-    struct args_Layouts_PJRT_Executable_GetParameterLayouts *a)
-{
-    a->num_parameters = (size_t)a->executable->ninputs;
-    a->layouts = a->executable->orders;
-    return NULL;
-}
+ANSWER(Layouts_PJRT_Executable_GetOutputLayouts, a->num_outputs = (size_t)a->executable->noutputs,
+       a->layouts = a->executable->orders + a->executable->ninputs)
+ANSWER(Layouts_PJRT_Executable_GetParameterLayouts, a->num_parameters = (size_t)a->executable->ninputs,
+       a->layouts = a->executable->orders)
 
 /* None: everything is on the one device. */
-struct pjrt_error *pjrt_Shardings_PJRT_Executable_ParameterShardings(
-    struct args_Shardings_PJRT_Executable_ParameterShardings *a)
-{
-    a->num_parameters = (size_t)a->executable->ninputs;
-    a->shardings = NULL;
-    a->sharding_sizes = NULL;
-    return NULL;
-}
-
-struct pjrt_error *pjrt_Shardings_PJRT_Executable_OutputShardings(
-    struct args_Shardings_PJRT_Executable_OutputShardings *a)
-{
-    a->num_outputs = (size_t)a->executable->noutputs;
-    a->shardings = NULL;
-    a->sharding_sizes = NULL;
-    return NULL;
-}
+ANSWER(Shardings_PJRT_Executable_ParameterShardings, a->num_parameters = (size_t)a->executable->ninputs,
+       a->shardings = NULL, a->sharding_sizes = NULL)
+ANSWER(Shardings_PJRT_Executable_OutputShardings, a->num_outputs = (size_t)a->executable->noutputs,
+       a->shardings = NULL, a->sharding_sizes = NULL)

@@ -18,6 +18,20 @@
 
 enum { PJRT_ALIGN = 64 };
 
+/* An entry that only fills in its results: the assignments to `a`, its arguments, with commas between. */
+#define ANSWER(name, ...)                                                                          \
+    struct pjrt_error *pjrt_##name(struct args_##name *a)                                          \
+    {                                                                                              \
+        __VA_ARGS__;                                                                               \
+        return NULL;                                                                               \
+    }
+/* Results that are a string and its size. */
+#define GIVE_TEXT(field, text) a->field = (text), a->field##_size = strlen(text)
+
+static inline void nothing_to_free(void *what) /* the deleter of results that stay the plug-in's */
+{
+}
+
 /* ---- errors and events (error.c) ---- */
 
 struct pjrt_error *pjrt_fail(enum pjrt_code code, const char *format, ...)
