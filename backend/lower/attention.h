@@ -20,8 +20,10 @@ struct attended {
     struct value *whole;               /* to be written, or NULL */
 };
 
-/* All scores of an instance are one row: one query, in FP32. */
+/* An attention that is taken: all scores of an instance are one row: one query, in FP32. */
 bool attention_is_row(struct lowering *l, const struct node *n);
+/* A concatenation of keys or values: attention reads the parts, and writes the whole where others need it. */
+bool read_in_parts(struct lowering *l, const struct node *n);
 /* Keys (operand 1) or values (2). */
 struct attended attended_operand(struct lowering *l, const struct node *n, int operand);
 /* Writes the whole; vars: the grid's variable of each batch dim, -1 where that is 1. */

@@ -1,10 +1,11 @@
 #include "backend/lower/attention.h"
 
+#include "backend/lower/plan.h"
+
 bool attention_is_row(struct lowering *l, const struct node *n)
 {
     const struct type *y = &n->out[0]->type;
-    if (n->op != OP_sdpa || l->m->strict || l->o->opt_level == 0 || !attention_takes(l, n) ||
-        y->rank < 2 || y->dims[y->rank - 2] != 1)
+    if (l->m->strict || y->rank < 2 || y->dims[y->rank - 2] != 1)
         return false;
     for (int i = 0; i < 3; i++)
         if (outer_value(l, n->in[i])->type.dtype != DT_F32)
@@ -12,14 +13,13 @@ bool attention_is_row(struct lowering *l, const struct node *n)
     return true;
 }
 
-/* The concatenation along keys that v is, and the attention that alone computes with it. */
-static struct node *concatenated(struct lowering *l, const struct value *v,
-                                 const struct node **reader)
+/* The attention that alone computes with what a concatenation along keys makes, or NULL. */
+static const struct node *only_reader(struct lowering *l, const struct node *c)
 {
-    struct node *c = v->def;
+    const struct node *reader = NULL;
+    const struct value *v = c->out[0];
     int rank = v->type.rank;
-    *reader = NULL;
-    if (!c || c->op != OP_concat || c->nin > MOST_PARTS || rank < 2 || !has_layout(l, v))
+    if (c->nin > MOST_PARTS || rank < 2 || !has_layout(l, v))
         return NULL;
     int64_t axis = attr_int(&c->attrs, "axis", 0);
     if (axis != rank - 2 && axis != -2)
@@ -27,45 +27,38 @@ static struct node *concatenated(struct lowering *l, const struct value *v,
     for (const struct use *u = v->uses; u; u = u->next) {
         if (u->node == region_return(c->parent) || u->node->op == OP_shape)
             continue;
-        if (*reader || u->node->op != OP_sdpa || (u->index != 1 && u->index != 2) ||
+        if (reader || u->node->op != OP_sdpa || (u->index != 1 && u->index != 2) ||
             u->node->parent != c->parent)
             return NULL;
-        *reader = u->node;
+        reader = u->node;
     }
     for (int i = 0; i < c->nin; i++) {
         const struct value *x = outer_value(l, c->in[i]);
         if (!has_layout(l, x) || x->type.dtype != v->type.dtype || x->type.rank != rank)
             return NULL;
     }
-    return *reader ? c : NULL;
+    return reader;
 }
 
 /* Each instance has keys of its own: no dim of them is broadcast. */
-static struct node *read_in_parts(struct lowering *l, const struct node *n, int operand)
+bool read_in_parts(struct lowering *l, const struct node *n)
 {
-    const struct node *reader;
-    const struct value *v = outer_value(l, n->in[operand]);
-    const struct type *y = &n->out[0]->type;
-    struct node *c = concatenated(l, v, &reader);
-    if (!c || reader != n || v->type.rank != y->rank || !attention_is_row(l, n))
-        return NULL;
+    const struct node *reader = only_reader(l, n);
+    const struct type *x = &n->out[0]->type, *y = reader ? &reader->out[0]->type : NULL;
+    if (!reader || x->rank != y->rank || !decision_of(l, reader)->one_row)
+        return false;
     for (int i = 0; i < y->rank - 2; i++)
-        if (v->type.dims[i] != y->dims[i])
-            return NULL;
-    return c;
-}
-
-bool attention_appends(struct lowering *l, const struct node *n)
-{
-    const struct node *reader;
-    return n->op == OP_concat && concatenated(l, n->out[0], &reader) == n &&
-           (read_in_parts(l, reader, 1) == n || read_in_parts(l, reader, 2) == n);
+        if (x->dims[i] != y->dims[i])
+            return false;
+    return true;
 }
 
 struct attended attended_operand(struct lowering *l, const struct node *n, int operand)
 {
     const struct type *y = &n->out[0]->type;
-    const struct node *c = read_in_parts(l, n, operand);
+    const struct node *c = outer_value(l, n->in[operand])->def;
+    if (c && decision_of(l, c)->passage != READ_IN_PARTS)
+        c = NULL;
     struct attended o = {.nparts = c ? c->nin : 1};
     dim_t at = 0;
     for (int i = 0; i < o.nparts; i++) {

@@ -36,9 +36,6 @@ struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const s
 /* The input with a border of padding, in a temporary; its slot. Sets c->h and c->width to the
  * padded sizes. */
 int padded_input(struct lowering *l, const struct node *n, struct conv *c);
-/* coverage.c: what the tile programs of this folder take as the group's first node; says why() not.
- */
-bool conv_takes(struct lowering *l, struct group *g, struct conv *c);
 static inline bool depthwise_types(const struct conv *c)
 {
     int t = c->x->type.dtype;

@@ -1,8 +1,5 @@
-/*
- * Which nodes the tile programs of products, attention and convolutions take. Others ask before the
- * node is reached, so nothing is emitted here.
- */
-#include "backend/lower/conv.h"
+#include "backend/lower/coverage.h"
+
 #include "backend/lower/product.h"
 #include "backend/lower/strided.h"
 #include "passes/ir/winograd.h"
@@ -123,7 +120,7 @@ bool conv_takes(struct lowering *l, struct group *g, struct conv *c)
     return true;
 }
 
-/* What a value in a fused group stands for; asked before the group is reached. */
+/* What a value in a fused group stands for. */
 static const struct value *outside(const struct node *whole, const struct value *v)
 {
     for (int i = 0; whole->op == OP_fused && i < whole->regions[0]->nparams; i++)
@@ -132,8 +129,7 @@ static const struct value *outside(const struct node *whole, const struct value 
     return v;
 }
 
-/* Whether the input is planes of channels made pixels, which padding does as well. */
-static bool pads_planes(const struct node *whole, const struct node *n, const struct conv *c)
+bool pads_planes(const struct node *whole, const struct node *n, const struct conv *c)
 {
     const struct node *def = outside(whole, n->in[0])->def;
     struct conv_size size;
@@ -143,13 +139,4 @@ static bool pads_planes(const struct node *whole, const struct node *n, const st
         return false;
     const int64_t *perm = attr_ints(&def->attrs, "perm", &count);
     return count == 4 && perm[0] == 0 && perm[1] == 2 && perm[2] == 3 && perm[3] == 1;
-}
-
-bool conv_reads_strided(struct lowering *l, const struct node *whole, int operand)
-{
-    struct group g = group_of(l, (struct node *)whole);
-    const struct node *n = g.nodes[0];
-    struct conv c = {0};
-    return n->op == OP_conv && operand < 2 && conv_takes(l, &g, &c) &&
-           (operand ? !c.w : pads_planes(whole, n, &c));
 }

@@ -6,9 +6,9 @@
 #include "backend/lower/guards.h"
 #include "backend/lower/input_ranges.h"
 #include "backend/lower/lazy_constants.h"
+#include "backend/lower/plan.h"
 #include "backend/lower/prune.h"
 #include "backend/lower/share.h"
-#include "backend/lower/strided.h"
 
 #include "backend/schedule/check_sync.h"
 #include "backend/schedule/schedule.h"
@@ -27,9 +27,8 @@ static int32_t *slot_list(struct lowering *l, struct value *const *v, int n)
 
 static bool lower_region(struct lowering *l, struct region *r, int index)
 {
-    int outer = l->region, ndefined = l->ndefined;
-    bool *defined = l->defined; /* what a region defines is its own */
-    l->defined = arena_copy(&l->p->arena, defined, sizeof *defined * (size_t)ndefined);
+    int outer = l->region;
+    struct definitions defined = enter_definitions(l);
     l->region = index;
     int32_t *params = slot_list(l, r->params, r->nparams);
     for (int i = 0; i < r->nparams; i++)
@@ -45,7 +44,7 @@ static bool lower_region(struct lowering *l, struct region *r, int index)
     l->p->regions[index].nresults = last->nin;
     lower_guards(l, r, index);
     l->region = outer;
-    l->defined = defined, l->ndefined = ndefined;
+    leave_definitions(l, defined);
     return true;
 }
 
@@ -63,8 +62,7 @@ bool lower_call(struct lowering *l, struct node *n)
         share_update(l, n);
     c.out = ARENA_ARRAY(&p->arena, int32_t, n->nout);
     for (int i = 0; i < n->nout; i++) {
-        bool wanted = n->out[i]->uses || i < op_infos[n->op].min_out;
-        c.out[i] = wanted ? value_slot(l, n->out[i]) : -1;
+        c.out[i] = result_wanted(n, i) ? value_slot(l, n->out[i]) : -1;
     }
     c.regions = ARENA_ARRAY(&p->arena, int32_t, n->nregions);
     for (int i = 0; i < n->nregions; i++) {
@@ -181,16 +179,13 @@ static enum lowered lower_pieces(struct lowering *l, struct node *fused)
 
 enum lowered lower_node(struct lowering *l, struct node *n)
 {
-    if (l->g->next_value > l->nvalues)
-        grow_maps(l);
     if (n->op == OP_fused)
-        for (int i = 0; i < n->regions[0]->nparams; i++)
-            l->alias[n->regions[0]->params[i]->id] = n->in[i];
+        alias_parameters(l, n);
     if (n->op == OP_kernel_call) /* at every level, and not staged: its author did that */
         return lower_kernel_call(l, n);
     if ((op_infos[n->op].flags & OPF_VIEW) && lower_view(l, n))
         return LOWERED;
-    if (strided_skips(l, n) || attention_appends(l, n))
+    if (decision_of(l, n)->passage != MADE)
         return LOWERED;
     enum lowered done = lower_for_machine(l, n);
     if (done != DECLINED)
@@ -213,10 +208,11 @@ static void name_io(struct lowering *l)
 static bool lower_graph(struct lowering *l)
 {
     struct node *last = region_return(l->g->main);
-    grow_maps(l);
+    make_maps(l);
     for (int i = 0; i < last->nin; i++)
         l->is_output[last->in[i]->id] = true;
     name_io(l);
+    plan_graph(l);
     return lower_region(l, l->g->main, program_add_region(l->p));
 }
 

@@ -20,9 +20,10 @@ struct lowering {
     bool *is_output; /* value id: a result of the main region */
     struct node **left_to; /* value id: the if whose branches may overwrite it, see share.c */
     int nleft_to;
-    int nvalues;     /* size of the maps; later values grow them */
+    int nvalues;     /* size of the maps: lowering makes no values */
     bool *defined;   /* dim node: depends on symbols that running defines, all by steps before */
     int ndefined;
+    struct decision *decisions; /* value id of a node's first result: see plan.h */
 };
 
 enum lowered {
@@ -51,8 +52,20 @@ bool dim_is_known(struct lowering *l, dim_t d);
 /* What the runtime does when the slot gets its value: symbols that stand alone in its dims get
  * theirs. */
 void note_definitions(struct lowering *l, int slot);
-/* Room in the maps for every value of the graph. */
-void grow_maps(struct lowering *l);
+void define_dims(struct lowering *l, const struct type *t);
+/* What a region defines is its own. */
+struct definitions {
+    bool *defined;
+    int n;
+};
+struct definitions enter_definitions(struct lowering *l);
+void leave_definitions(struct lowering *l, struct definitions outer);
+/* Whether a call makes result i at all. */
+bool result_wanted(const struct node *n, int i);
+/* Parameters of a fused region stand for the node's operands. */
+void alias_parameters(struct lowering *l, const struct node *fused);
+/* The maps, for every value of the graph. */
+void make_maps(struct lowering *l);
 /* The node's number in the program's node list. */
 int program_node_of(struct lowering *l, const struct node *n);
 /* Whether an operand or result has a constant size of 0. Such nodes have no tile program: there is

@@ -6,6 +6,7 @@
  * number of keys is one block, and so are the keys of one query.
  */
 #include "backend/lower/attention.h"
+#include "backend/lower/plan.h"
 #include "backend/lower/product.h"
 #include "backend/lower/strict_product.h"
 
@@ -358,7 +359,7 @@ enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
     bool strict = l->m->strict;
     if (n->op == OP_fused)
         return DECLINED;
-    if (!attention_takes(l, n)) {
+    if (!decision_of(l, n)->taken) {
         why(l->o, n, "tile.attention",
             "operand types, or shapes that are not proven to fit, have no tile program; it runs on "
             "GpSimd");
@@ -375,7 +376,7 @@ enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
     struct kernel_builder k = begin_kernel(l, n, n->name);
     for (int i = 0; i < a.nbatch; i++)
         a.var[i] = n->out[0]->type.dims[i] == 1 ? -1 : kernel_grid(&k, n->out[0]->type.dims[i]);
-    bool one = !strict && ((dim_is_const(a.keys) && a.keys <= ONE_BLOCK) || attention_is_row(l, n));
+    bool one = !strict && ((dim_is_const(a.keys) && a.keys <= ONE_BLOCK) || decision_of(l, n)->one_row);
     a.tile = even_tile(a.queries, strict ? l->m->partitions : QUERY_TILE);
     a.block = one ? a.keys : strict ? even_tile(a.keys, l->m->partitions) : KEY_BLOCK;
     a.var_query = kernel_grid(&k, dim_ceildiv(t, a.queries, a.tile));

@@ -8,6 +8,7 @@
  * read once per band of rows.
  */
 #include "backend/lower/conv.h"
+#include "backend/lower/plan.h"
 #include "backend/lower/product.h"
 #include "backend/lower/strict.h"
 #include "backend/lower/quantized.h"
@@ -356,9 +357,9 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
 static enum lowered lower_group(struct lowering *l, struct group *g)
 {
     struct node *first = g->nodes[0];
-    struct conv c = {0};
-    if (!conv_takes(l, g, &c))
+    if (!decision_of(l, g->whole)->conv)
         return DECLINED;
+    struct conv c = *decision_of(l, g->whole)->conv;
     if (c.depthwise)
         return emit_depthwise(l, g, &c);
     if (first->op == OP_conv_integer) {
@@ -402,5 +403,5 @@ enum lowered lower_conv(struct lowering *l, struct node *n)
 enum lowered lower_integer_conv(struct lowering *l, struct node *n)
 {
     struct group g = group_of(l, n);
-    return integer_operands(l, g.nodes[0]) ? lower_group(l, &g) : DECLINED;
+    return lower_group(l, &g);
 }

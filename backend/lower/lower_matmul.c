@@ -4,6 +4,7 @@
  * The grid runs over row tiles and blocks of 64 outs. Small weights stay in cache while rows stream
  * (rows outside); otherwise a block of weights stays while the rows pass by (blocks outside).
  */
+#include "backend/lower/plan.h"
 #include "backend/lower/product.h"
 #include "backend/lower/strict.h"
 #include "backend/lower/quantized.h"
@@ -129,7 +130,7 @@ enum lowered lower_matmul(struct lowering *l, struct node *n)
         return strict_matmul(l, n);
     struct group g = group_of(l, n);
     struct product p = {0};
-    if (product_takes(l, g.nodes[0]))
+    if (decision_of(l, g.nodes[0])->taken)
         return lower_product(l, n);
     if (!examine(l, &g, &p) || !epilogue_possible(l, &g, g.nodes[0]->out[0]->type.rank - 2))
         return DECLINED;

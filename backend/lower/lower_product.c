@@ -100,13 +100,6 @@ enum lowered lower_product(struct lowering *l, struct node *whole)
 {
     struct group g = group_of(l, whole);
     struct node *n = g.nodes[0];
-    if (l->m->strict)
-        return DECLINED;
-    if (!product_takes(l, n)) {
-        why(l->o, n, "tile.matmul-operands",
-            "operand types, 1-D operands or batch dims without a tile program; it runs on GpSimd");
-        return DECLINED;
-    }
     if (g.n > 1 && !epilogue_possible(l, &g, 0))
         return DECLINED;
     struct computed c = examine(l, n);

@@ -2,7 +2,7 @@
 
 static int slot_of(const struct lowering *l, const struct value *v)
 {
-    return v->id < l->nvalues ? l->slots[v->id] : -1;
+    return l->slots[v->id];
 }
 
 /* ---- who reads a slot ---- */

@@ -2,33 +2,47 @@
  * The map between the graph being lowered and the program being made: slots of values, dims that
  * steps define, and steps.
  */
-#include "backend/lower/lower.h"
+#include "backend/lower/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- values and slots ---- */
 
-void grow_maps(struct lowering *l)
+void make_maps(struct lowering *l)
 {
-    int n = l->g->next_value + 64;
     struct arena *a = &l->p->arena;
-    int32_t *slots = ARENA_ARRAY(a, int32_t, n);
-    struct value **alias = ARENA_ARRAY(a, struct value *, n);
-    bool *is_output = ARENA_ARRAY(a, bool, n);
-    for (int i = 0; i < n; i++)
-        slots[i] = i < l->nvalues ? l->slots[i] : -1;
-    arena_move_(alias, l->alias, sizeof *alias * (size_t)l->nvalues);
-    arena_move_(is_output, l->is_output, sizeof *is_output * (size_t)l->nvalues);
-    l->slots = slots, l->alias = alias, l->is_output = is_output;
-    l->nvalues = n;
+    l->nvalues = l->g->next_value;
+    l->slots = ARENA_ARRAY(a, int32_t, l->nvalues);
+    l->alias = ARENA_ARRAY(a, struct value *, l->nvalues);
+    l->is_output = ARENA_ARRAY(a, bool, l->nvalues);
+    l->decisions = ARENA_ARRAY(a, struct decision, l->nvalues);
+    for (int i = 0; i < l->nvalues; i++)
+        l->slots[i] = -1;
+}
+
+const struct decision *decision_of(const struct lowering *l, const struct node *n)
+{
+    static const struct decision none;
+    return n->nout ? &l->decisions[n->out[0]->id] : &none;
 }
 
 struct value *outer_value(struct lowering *l, struct value *v)
 {
-    while (v && v->id < l->nvalues && l->alias[v->id])
+    while (v && l->alias[v->id])
         v = l->alias[v->id];
     return v;
+}
+
+void alias_parameters(struct lowering *l, const struct node *fused)
+{
+    for (int i = 0; i < fused->regions[0]->nparams; i++)
+        l->alias[fused->regions[0]->params[i]->id] = fused->in[i];
+}
+
+bool result_wanted(const struct node *n, int i)
+{
+    return n->out[i]->uses || i < op_infos[n->op].min_out;
 }
 
 static void define_dim(struct lowering *l, dim_t d);
@@ -63,12 +77,27 @@ static void define_dim(struct lowering *l, dim_t d)
 
 void note_definitions(struct lowering *l, int slot)
 {
-    const struct slot *s = slot >= 0 ? &l->p->slots[slot] : NULL;
-    if (!s || s->kind != SLOT_DYNAMIC || s->type.kind != VK_TENSOR)
-        return;
-    for (int i = 0; i < s->type.rank; i++)
-        if (dim_as_symbol(&l->p->dims, s->type.dims[i]) >= 0)
-            define_dim(l, s->type.dims[i]);
+    if (slot >= 0 && l->p->slots[slot].kind == SLOT_DYNAMIC)
+        define_dims(l, &l->p->slots[slot].type);
+}
+
+void define_dims(struct lowering *l, const struct type *t)
+{
+    for (int i = 0; t->kind == VK_TENSOR && i < t->rank; i++)
+        if (dim_as_symbol(&l->p->dims, t->dims[i]) >= 0)
+            define_dim(l, t->dims[i]);
+}
+
+struct definitions enter_definitions(struct lowering *l)
+{
+    struct definitions outer = {l->defined, l->ndefined};
+    l->defined = arena_copy(&l->p->arena, l->defined, sizeof *l->defined * (size_t)l->ndefined);
+    return outer;
+}
+
+void leave_definitions(struct lowering *l, struct definitions outer)
+{
+    l->defined = outer.defined, l->ndefined = outer.n;
 }
 
 static bool shape_is_known(struct lowering *l, const struct type *t)
@@ -122,8 +151,6 @@ int value_slot(struct lowering *l, struct value *v)
     if (!v)
         return -1;
     v = outer_value(l, v);
-    if (v->id >= l->nvalues)
-        grow_maps(l);
     if (l->slots[v->id] >= 0)
         return l->slots[v->id];
     if (v->constant && v->constant->kind != VK_TENSOR)

@@ -1,0 +1,144 @@
+#include "backend/lower/plan.h"
+
+#include "backend/lower/attention.h"
+#include "backend/lower/coverage.h"
+#include "backend/lower/product.h"
+
+static struct decision *decide(struct lowering *l, const struct node *n)
+{
+    return &l->decisions[n->out[0]->id];
+}
+
+/* ---- the graph, in the order of lowering ---- */
+
+typedef void (*visit_fn)(struct lowering *l, struct node *n);
+
+static void walk_region(struct lowering *l, struct region *r, visit_fn visit);
+
+static void walk_nodes(struct lowering *l, struct region *r, visit_fn visit)
+{
+    for (struct node *n = r->first; n && n->op != OP_return; n = n->next) {
+        if (n->op == OP_fused)
+            alias_parameters(l, n);
+        if (n->nout)
+            visit(l, n);
+        if (n->op == OP_fused) {
+            walk_nodes(l, n->regions[0], visit);
+            continue;
+        }
+        for (int i = 0; i < n->nregions; i++)
+            walk_region(l, n->regions[i], visit);
+        for (int i = 0; i < n->nout && n->op != OP_kernel_call; i++)
+            if (result_wanted(n, i))
+                define_dims(l, &n->out[i]->type);
+    }
+}
+
+/* What is known of dims is what lowering knows when it reaches the node. */
+static void walk_region(struct lowering *l, struct region *r, visit_fn visit)
+{
+    struct definitions outer = enter_definitions(l);
+    for (int i = 0; i < r->nparams; i++)
+        define_dims(l, &r->params[i]->type);
+    walk_nodes(l, r, visit);
+    leave_definitions(l, outer);
+}
+
+/* ---- what has a tile program ---- */
+
+static void decide_conv(struct lowering *l, struct node *whole)
+{
+    struct group g = group_of(l, whole);
+    struct conv c = {0};
+    if (!l->m->strict && conv_takes(l, &g, &c))
+        decide(l, whole)->conv = arena_copy(&l->p->arena, &c, sizeof c);
+}
+
+static void decide_kernel(struct lowering *l, struct node *n)
+{
+    const struct node *first = n->op == OP_fused ? n->regions[0]->first : n;
+    struct decision *d = decide(l, n);
+    if (n->op == OP_matmul)
+        d->taken = !l->m->strict && product_takes(l, n);
+    else if (n->op == OP_sdpa)
+        d->taken = attention_takes(l, n);
+    else if (first->op == OP_conv || (first->op == OP_conv_integer && integer_operands(l, first)))
+        decide_conv(l, n);
+    d->one_row = d->taken && n->op == OP_sdpa && attention_is_row(l, n);
+}
+
+/* ---- what those read and write through ---- */
+
+/* The whole is a convolution that reads its input, or computed weights, as they lie. */
+static bool conv_reads_strided(const struct lowering *l, const struct node *whole, const struct node *first, int operand)
+{
+    const struct conv *c = decision_of(l, whole)->conv;
+    return c && first->op == OP_conv && operand < 2 && (operand ? !c->w : pads_planes(whole, first, c));
+}
+
+static bool reads_strided(const struct lowering *l, const struct node *n, int operand)
+{
+    if (n->op == OP_conv)
+        return conv_reads_strided(l, n, n, operand);
+    return decision_of(l, n)->taken && operand < (n->op == OP_matmul ? 2 : 3);
+}
+
+static bool use_reads_strided(const struct lowering *l, const struct use *u)
+{
+    const struct node *n = u->node;
+    if (n->op != OP_fused)
+        return reads_strided(l, n, u->index);
+    const struct value *p = n->regions[0]->params[u->index];
+    const struct node *first = n->regions[0]->first;
+    const struct use *only = p->uses;
+    if (only && !only->next && only->node == first && first->op == OP_conv)
+        return conv_reads_strided(l, n, first, only->index);
+    for (const struct use *inner = p->uses; inner; inner = inner->next)
+        if (inner->node != first || !reads_strided(l, first, inner->index))
+            return false;
+    return p->uses != NULL;
+}
+
+static bool read_through(struct lowering *l, const struct node *n)
+{
+    if (!n->out[0]->uses || !has_layout(l, n->out[0]) || !has_layout(l, outer_value(l, n->in[0])))
+        return false;
+    for (const struct use *u = n->out[0]->uses; u; u = u->next)
+        if (!use_reads_strided(l, u))
+            return false;
+    return true;
+}
+
+/* Whether the transpose alone uses the result of a product or of attention. */
+static bool written_through(struct lowering *l, const struct node *n)
+{
+    const struct value *v = outer_value(l, n->in[0]);
+    const struct node *def = v->def;
+    if (!def || value_only_user(v) != n || l->is_output[v->id] || !has_layout(l, n->out[0]) || n->parent != def->parent)
+        return false;
+    if (def->op == OP_fused) {
+        const struct node *first = def->regions[0]->first;
+        if (first->next != region_return(def->regions[0]))
+            return false;
+        def = first;
+    }
+    return decision_of(l, def)->taken;
+}
+
+static void decide_passage(struct lowering *l, struct node *n)
+{
+    struct decision *d = decide(l, n);
+    if (n->op == OP_transpose)
+        d->passage = read_through(l, n) ? READ_THROUGH : written_through(l, n) ? WRITTEN_THROUGH : MADE;
+    else if (n->op == OP_concat && read_in_parts(l, n))
+        d->passage = READ_IN_PARTS;
+}
+
+void plan_graph(struct lowering *l)
+{
+    if (l->o->opt_level == 0)
+        return;
+    walk_region(l, l->g->main, decide_kernel);
+    if (!l->m->strict)
+        walk_region(l, l->g->main, decide_passage);
+}

@@ -1,0 +1,28 @@
+/*
+ * What is decided before anything is emitted, for the whole graph at once: which products, attentions and convolutions
+ * have tile programs, and which transposes and concatenations those read or write through, so that they need none.
+ */
+#ifndef BACKEND_PLAN_H
+#define BACKEND_PLAN_H
+
+#include "backend/lower/lower.h"
+
+struct conv;
+
+struct decision {
+    enum passage {
+        MADE,            /* the result is written as any other */
+        READ_THROUGH,    /* of a transpose: every user reads its operand, with steps of its own */
+        WRITTEN_THROUGH, /* of a transpose: what makes its operand writes its result */
+        READ_IN_PARTS,   /* of a concatenation: attention reads its operands, and writes it where others need it */
+    } passage;
+    bool taken;              /* a product of computed operands or an attention that has a tile program */
+    bool one_row;            /* an attention whose scores are one row in an instance: one query, in FP32 */
+    const struct conv *conv; /* a convolution that has a tile program; NULL: it has none */
+};
+
+void plan_graph(struct lowering *l);
+/* Of a node, fused ones and those inside them too. Nothing is decided at -O0. */
+const struct decision *decision_of(const struct lowering *l, const struct node *n);
+
+#endif
