@@ -311,16 +311,6 @@ static void spread_tile(struct stager *s, int tile)
         t->partitions = rows, t->elements /= rows;
 }
 
-/* Stores have a queue of their own, that of the engine with the least to do: loads of later tiles
- * do not stand behind those that wait for results. */
-static void part_queues(struct kernel *k)
-{
-    for (int i = 0; i < k->ninsns; i++)
-        if (is_dma(&k->insns[i]) && k->insns[i].ap[AP(dma_copy, dst)].mem == MEM_HBM &&
-            k->insns[i].engine == ENGINE_SP)
-            k->insns[i].engine = ENGINE_POOL;
-}
-
 bool stage_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d)
 {
     struct stager s = {.p = p, .k = k, .m = m, .d = d, .builder = kernel_reopen(p, m, k)};

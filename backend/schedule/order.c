@@ -3,7 +3,8 @@
  *
  * On strict targets engines run side by side, and each executes its stream in the kernel's order:
  * what is ready first and leads the longest chain goes first. Conflicting instructions keep their
- * order. On `cpu` one thread executes the kernel's order, which lowering has chosen for the caches:
+ * order, and none passes more than `window` others: each that it passes may be a tile more that is
+ * live. On `cpu` one thread executes the kernel's order, which lowering has chosen for the caches:
  * it stays.
  */
 #include "backend/schedule/schedule.h"
@@ -14,7 +15,7 @@
 struct stretch {
     const struct program *p;
     struct kernel *k;
-    int first, n;
+    int first, n, window;
     double *cost, *chain, *ready; /* ns; longest path to the end; earliest start */
     bool *before;                 /* [i * n + j]: i must come before j */
     int *waiting;                 /* predecessors not scheduled yet */
@@ -41,9 +42,11 @@ static void find_edges(struct stretch *s)
  * order. */
 static int choose(const struct stretch *s, const bool *done, const double free_at[ENGINE_COUNT])
 {
-    int best = -1;
+    int best = -1, oldest = 0;
     double best_start = 0;
-    for (int i = 0; i < s->n; i++) {
+    while (done[oldest])
+        oldest++;
+    for (int i = oldest; i < s->n && i - oldest <= s->window; i++) {
         if (done[i] || s->waiting[i])
             continue;
         double at = free_at[s->k->insns[s->first + i].engine];
@@ -79,14 +82,15 @@ static void order_stretch(struct stretch *s, struct arena *a)
 
 enum { LONGEST = 512 }; /* pairs are compared */
 
-bool order_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d)
+bool order_kernel(struct program *p, struct kernel *k, const struct machine *m, int window,
+                  struct diag *d)
 {
     if (!m->strict)
         return true;
     struct arena scratch = {0};
     int64_t *values = bind_symbols_for_report(p, NULL, 0, 1, &scratch, d);
     for (int i = 0; values && i < k->ninsns; i++) {
-        struct stretch s = {.p = p, .k = k, .first = i};
+        struct stretch s = {.p = p, .k = k, .first = i, .window = window};
         while (i < k->ninsns && !insn_is_structure(&k->insns[i]) && s.n < LONGEST)
             i++, s.n++;
         if (s.n == LONGEST)

@@ -1,23 +1,27 @@
 #include "backend/schedule/schedule.h"
 
+#include <limits.h>
 #include <string.h>
 
-/* Another order may have more tiles live at a time than there is room for: then the kernel's own.
- */
+/* The freest order for whose live tiles there is room: instructions pass all others, then fewer and
+ * fewer, at last none. */
 static enum placement order_and_place(struct program *p, struct kernel *k, const struct machine *m,
                                       struct diag *d)
 {
+    static const int windows[] = {INT_MAX, 128, 32, 0};
+    enum { N = sizeof windows / sizeof *windows };
     struct arena scratch = {0};
     size_t size = sizeof *k->insns * (size_t)k->ninsns;
     struct insn *own = arena_copy(&scratch, k->insns, size);
-    struct diag first = {0};
-    enum placement placed = REFUSED;
-    if (order_kernel(p, k, m, d)) {
-        placed = place_kernel(p, k, m, &first);
-        if (placed != PLACED) {
-            memcpy(k->insns, own, size);
-            placed = place_kernel(p, k, m, d);
+    enum placement placed = NO_ROOM;
+    for (int i = 0; i < N && placed != PLACED; i++) {
+        struct diag attempt = {0};
+        memcpy(k->insns, own, size);
+        if (windows[i] && !order_kernel(p, k, m, windows[i], d)) {
+            placed = REFUSED;
+            break;
         }
+        placed = place_kernel(p, k, m, i == N - 1 ? d : &attempt);
     }
     arena_free(&scratch);
     return placed;
@@ -35,6 +39,23 @@ static enum placement schedule_once(struct program *p, struct kernel *k, const s
 bool schedule_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d)
 {
     return schedule_once(p, k, m, d) == PLACED;
+}
+
+/* Stores have a queue of their own, that of the engine with the least to do: loads of later tiles
+ * do not stand behind those that wait for results. */
+void part_queues(struct kernel *k)
+{
+    int work[ENGINE_COUNT] = {0}, idle = ENGINE_POOL;
+    for (int i = 0; i < k->ninsns; i++)
+        work[k->insns[i].engine]++;
+    if (work[ENGINE_ACT] < work[ENGINE_POOL])
+        idle = ENGINE_ACT;
+    for (int i = 0; i < k->ninsns; i++) {
+        struct insn *n = &k->insns[i];
+        if (insn_info(n->op)->cost.kind == COST_DMA && n->engine == ENGINE_SP &&
+            n->ap[AP(dma_copy, dst)].mem == MEM_HBM)
+            n->engine = (uint8_t)idle;
+    }
 }
 
 /* The kernel's own order, and tiles without places but for those that its author gave, to begin
@@ -55,6 +76,7 @@ bool schedule_traced(struct program *p, struct kernel *k, const struct machine *
         reuse_tiles(p, k, true);
         return schedule_kernel(p, k, m, d);
     }
+    part_queues(k);
     struct insn *own = arena_copy(&p->arena, k->insns, sizeof *k->insns * (size_t)k->ninsns);
     enum placement placed = schedule_once(p, k, m, d);
     if (placed != NO_ROOM)

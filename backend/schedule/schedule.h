@@ -34,6 +34,9 @@ bool schedule_traced(struct program *p, struct kernel *k, const struct machine *
 
 /* ---- parts ---- */
 
+/* Strict targets: loads and stores go to queues of different engines. */
+void part_queues(struct kernel *k);
+
 bool operand_reads(const struct insn *n, int operand);
 bool operand_writes(const struct insn *n, int operand);
 bool insn_is_structure(const struct insn *n); /* loop, end */
@@ -69,7 +72,9 @@ int *loop_ends(const struct kernel *k, struct arena *a);
 
 /* Replaces all waits and signals of the kernel. */
 bool sync_kernel(struct program *p, struct kernel *k, struct diag *d);
-bool order_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d);
+/* Each instruction is put before at most `window` that stood before it. */
+bool order_kernel(struct program *p, struct kernel *k, const struct machine *m, int window,
+                  struct diag *d);
 /* NO_ROOM: sharing memory between tiles may help. REFUSED: nothing but another kernel does. */
 enum placement { PLACED, NO_ROOM, REFUSED };
 enum placement place_kernel(struct program *p, struct kernel *k, const struct machine *m,
