@@ -681,6 +681,14 @@ dim_t dim_max(struct dim_table *t, dim_t a, dim_t b)
 }
 
 /* Broadcasts are kept as left-leaning chains in order of handle; each dim occurs once. */
+/* Is b the minimum of a and a constant above 1? Then it is 1 when a is, and broadcasts with a only if it is a. */
+static bool is_limited_to(const struct dim_table *t, dim_t b, dim_t a)
+{
+    dim_t of;
+    int64_t most;
+    return dim_is_limited(t, b, &of, &most) && of == a && most > 1;
+}
+
 dim_t dim_broadcast(struct dim_table *t, dim_t a, dim_t b)
 {
     a = known(t, a), b = known(t, b);
@@ -694,6 +702,8 @@ dim_t dim_broadcast(struct dim_table *t, dim_t a, dim_t b)
         return 0;
     if (dim_is_const(a) || dim_is_const(b)) /* the other one is 1 or the same */
         return dim_is_const(a) ? a : b;
+    if (is_limited_to(t, b, a) || is_limited_to(t, a, b))
+        return is_limited_to(t, b, a) ? a : b;
     const struct dim_node *n = node_of(t, b, DIM_BROADCAST);
     if (n) {
         dim_t x = n->a, y = n->b;

@@ -138,6 +138,13 @@ static void test_broadcast(void **state)
     struct dim_table t;
     dim_table_init(&t, &arena);
     dim_t a = dim_symbol(&t, "a"), b = dim_symbol(&t, "b"), c = dim_symbol(&t, "c");
+    dim_t deep = a; /* a slice of a table, layer after layer */
+    for (int i = 0; i < 64; i++)
+        deep = dim_broadcast(&t, deep, dim_min(&t, deep, 1024));
+    assert_int_equal(deep, a);
+    assert_int_equal(dim_broadcast(&t, dim_min(&t, 2, b), b), b);
+    assert_int_not_equal(dim_broadcast(&t, dim_min(&t, 1, b), b), 1); /* 1 at most: b stays what it is */
+    assert_false(t.too_large);
     dim_t ab = dim_broadcast(&t, b, a);
     assert_int_equal(dim_broadcast(&t, ab, a), ab);
     assert_int_equal(dim_broadcast(&t, dim_broadcast(&t, c, a), b), dim_broadcast(&t, ab, c));
@@ -161,7 +168,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_simplified),
-        cmocka_unit_test(test_translate), cmocka_unit_test(test_broadcast),
+        cmocka_unit_test(test_translate),
+        cmocka_unit_test(test_broadcast),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
