@@ -47,6 +47,8 @@ struct conv_way winograd_way(struct lowering *l, const struct node *n, const str
 enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c,
                            struct conv_way way);
 enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c);
+/* The rows and columns of image var_n; the caller pushes its channels. */
+struct ap depthwise_image(struct lowering *l, const struct conv *c, int var_n);
 /* What the kernel computes and moves, for reports; elements of so many bytes. */
 void depthwise_account(struct kernel_builder *k, const struct conv *c, int bytes);
 /* Of a conv_integer; padding and bias are set. */

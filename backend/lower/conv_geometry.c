@@ -81,6 +81,16 @@ struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const s
     return e;
 }
 
+struct ap depthwise_image(struct lowering *l, const struct conv *c, int var_n)
+{
+    struct dim_table *t = &l->p->dims;
+    dim_t row = dim_mul(t, c->width, c->channels_in);
+    struct ap image = ap_slot(l->p, value_slot(l, c->x));
+    ap_move(l->p, &image, var_n, dim_mul(t, row, c->h));
+    ap_push(&image, row, c->h), ap_push(&image, c->channels_in, c->width);
+    return image;
+}
+
 void depthwise_account(struct kernel_builder *k, const struct conv *c, int bytes)
 {
     struct kernel *kernel = kernel_of(k);

@@ -141,17 +141,30 @@ struct ap epilogue_pattern(void *user, struct value *v)
     return a;
 }
 
-void epilogue_emit(struct epilogue *e, struct ap accumulator)
+struct ap epilogue_tile(struct epilogue *e, int dtype)
 {
+    struct space s = epilogue_space(e);
+    return space_tile(&s, e->k, kernel_tile(e->k, MEM_SBUF, dtype, 1, space_count(e->k->p, &s)));
+}
+
+void epilogue_rest(struct epilogue *e, int taken, struct ap at)
+{
+    struct value *last = e->g->nodes[taken - 1]->out[0];
+    bool store = group_is_result(e->g, last) && at.mem != MEM_HBM;
+    if (taken == e->g->n && !store)
+        return;
     struct expression x = {
         .k = e->k, .g = e->g, .space = epilogue_space(e), .pattern = epilogue_pattern, .user = e};
-    x.given[0] = e->g->nodes[0]->out[0];
-    x.given_pattern[0] = accumulator;
+    x.given[0] = last;
+    x.given_pattern[0] = at;
     x.ngiven = 1;
-    if (group_is_result(e->g, x.given[0])) { /* seen outside too, perhaps in another type */
-        emit_copy(e->k, epilogue_pattern(e, x.given[0]), accumulator);
-        if (e->g->n == 1)
-            return;
-    }
-    expression_emit(&x, 1);
+    if (store) /* seen outside too, perhaps in another type */
+        emit_copy(e->k, epilogue_pattern(e, last), at);
+    if (taken < e->g->n)
+        expression_emit(&x, taken);
+}
+
+void epilogue_emit(struct epilogue *e, struct ap accumulator)
+{
+    epilogue_rest(e, 1, accumulator);
 }

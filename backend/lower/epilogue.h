@@ -51,7 +51,12 @@ bool joint_step(struct lowering *l, const dim_t *steps, const dim_t *dims, int f
 struct space epilogue_space(struct epilogue *e);
 /* Pattern of a result or outside operand over the space. */
 struct ap epilogue_pattern(void *user, struct value *v);
-/* Emits the nodes after the first, whose result lies in `accumulator`. */
+/* A tile of the covers in SBUF, on one partition. */
+struct ap epilogue_tile(struct epilogue *e, int dtype);
+/* Emits the nodes after the first `taken`, the last of which has its result at `at`: a tile, or where the group's result
+ * belongs. */
+void epilogue_rest(struct epilogue *e, int taken, struct ap at);
+/* Emits the nodes after the first, whose result lies in the tile `accumulator`. */
 void epilogue_emit(struct epilogue *e, struct ap accumulator);
 /* The group consists of its first node only and stores what products are summed in, so that it may
  * write the result in place. */

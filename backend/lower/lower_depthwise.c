@@ -84,7 +84,6 @@ static bool rounds(const struct group *g, int taken)
 
 enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
 {
-    struct dim_table *t = &l->p->dims;
     struct node *n = g->nodes[0];
     struct tail tail = tail_of(l, g, c->channels_in);
     int64_t block = channel_block(c), blocks = (c->channels_in + block - 1) / block;
@@ -98,18 +97,8 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
     if (rounds(g, tail.taken))
         tail.taken++;
     struct value *last = g->nodes[tail.taken - 1]->out[0];
-    bool direct = group_is_result(g, last);
-    struct ap dst;
-    if (direct) {
-        dst = epilogue_pattern(&e, last);
-    } else {
-        struct space s = epilogue_space(&e);
-        dst = space_tile(&s, &k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, space_count(l->p, &s)));
-    }
-    struct ap image = ap_slot(l->p, value_slot(l, c->x)), weights = ap_slot(l->p, w), bias = ap_absent();
-    dim_t row = dim_mul(t, c->width, c->channels_in);
-    ap_move(l->p, &image, var_n, dim_mul(t, row, c->h));
-    ap_push(&image, row, c->h), ap_push(&image, c->channels_in, c->width);
+    struct ap dst = group_is_result(g, last) ? epilogue_pattern(&e, last) : epilogue_tile(&e, DT_F32);
+    struct ap image = depthwise_image(l, c, var_n), weights = ap_slot(l->p, w), bias = ap_absent();
     push_channels(l, &image, c, block, var_block);
     ap_push(&weights, c->kw * block, c->kh), ap_push(&weights, block, c->kw);
     push_channels(l, &weights, c, block, var_block);
@@ -133,14 +122,7 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
                                                     .a = tail.a,
                                                     .b = tail.b,
                                                     .f = tail.f});
-    if (tail.taken < g->n) {
-        struct expression x = {
-            .k = &k, .g = g, .space = epilogue_space(&e), .pattern = epilogue_pattern, .user = &e};
-        x.given[0] = last;
-        x.given_pattern[0] = dst;
-        x.ngiven = 1;
-        expression_emit(&x, tail.taken);
-    }
+    epilogue_rest(&e, tail.taken, dst);
     depthwise_account(&k, c, 4);
     return LOWERED;
 }

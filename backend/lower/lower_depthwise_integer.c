@@ -33,7 +33,6 @@ static int weights_slot(struct lowering *l, const struct conv *c, const char *na
 
 enum lowered lower_depthwise_integer(struct lowering *l, struct group *g, struct conv *c)
 {
-    struct dim_table *t = &l->p->dims;
     struct node *n = g->nodes[0];
     if (c->kh > MAX_ROWS || c->kh * c->kw > MAX_PLACES)
         return DECLINED;
@@ -45,15 +44,9 @@ enum lowered lower_depthwise_integer(struct lowering *l, struct group *g, struct
     struct conv_walk walk = {var_n, var_row, -1, -1, 0, c->ow, c->channels_in};
     struct epilogue e = conv_epilogue(&k, g, c, &walk);
 
-    struct space s = epilogue_space(&e);
     bool direct = epilogue_empty(g) || quantized;
-    struct ap dst =
-        direct ? epilogue_pattern(&e, g->results[0])
-               : space_tile(&s, &k, kernel_tile(&k, MEM_SBUF, DT_I32, 1, space_count(l->p, &s)));
-    struct ap image = ap_slot(l->p, value_slot(l, c->x)), weights = ap_slot(l->p, w), terms = ap_absent();
-    dim_t row = dim_mul(t, c->width, c->channels_in);
-    ap_move(l->p, &image, var_n, dim_mul(t, row, c->h));
-    ap_push(&image, row, c->h), ap_push(&image, c->channels_in, c->width);
+    struct ap dst = direct ? epilogue_pattern(&e, g->results[0]) : epilogue_tile(&e, DT_I32);
+    struct ap image = depthwise_image(l, c, var_n), weights = ap_slot(l->p, w), terms = ap_absent();
     ap_push(&image, 1, c->channels_in);
     ap_push(&weights, quads(c) * c->channels_in * QUAD, c->kw);
     ap_push(&weights, c->channels_in * QUAD, quads(c));

@@ -98,6 +98,34 @@ static void mean(struct kernel_builder *k, const struct groups *g, struct ap sum
     emit_tensor_tensor(k, (struct tensor_tensor){.dst = sums, .a = sums, .b = count, .op = OP_div});
 }
 
+/* Mean and variance of the input; sums and squares become them. */
+static void statistics(struct lowering *l, struct kernel_builder *k, struct groups *g, const struct node *n, struct ap sums,
+                       struct ap squares)
+{
+    struct dim_table *t = &l->p->dims;
+    struct ap count = ap_tile(k, kernel_tile(k, MEM_SBUF, DT_F32, 1, 1));
+    emit_iota(k,
+              (struct iota){.dst = count,
+                            .base = affine_number(dim_mul(t, g->pixels, g->shared ? g->tile : 1))});
+    count.rank = 1;
+    emit_memset(k, (struct memset){.dst = sums});
+    reduce(k, OP_add, sums, image(l, g, n->in[0], true), true);
+    mean(k, g, sums, count);
+    emit_memset(k, (struct memset){.dst = squares});
+    struct ap work = ap_tile(k, kernel_tile(k, MEM_SBUF, DT_F32, PIXELS, g->tile));
+    g->var_p = kernel_loop(k, dim_ceildiv(t, g->pixels, PIXELS));
+    ap_clip(l->p, &work, 0, g->var_p, PIXELS, g->pixels);
+    ap_clip(l->p, &work, 1, g->var_c, g->tile, g->channels);
+    emit_tensor_tensor(
+        k, (struct tensor_tensor){
+               .dst = work, .a = image(l, g, n->in[0], false), .b = sums, .op = OP_sub});
+    struct ap columns = work;
+    columns.dim[0] = work.dim[1], columns.dim[1] = work.dim[0];
+    reduce(k, OP_square, squares, columns, true);
+    kernel_end_loop(k);
+    mean(k, g, squares, count);
+}
+
 enum lowered lower_group_norm(struct lowering *l, struct node *n)
 {
     struct groups g = {0};
@@ -114,27 +142,7 @@ enum lowered lower_group_norm(struct lowering *l, struct node *n)
     g.var_n = kernel_grid(&k, g.n), g.var_c = kernel_grid(&k, dim_ceildiv(t, g.channels, g.tile));
     struct ap sums = channel_tile(&k, &g), squares = channel_tile(&k, &g),
               bias = channel_tile(&k, &g);
-    struct ap count = ap_tile(&k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, 1));
-    emit_iota(&k,
-              (struct iota){.dst = count,
-                            .base = affine_number(dim_mul(t, g.pixels, g.shared ? g.tile : 1))});
-    count.rank = 1;
-    emit_memset(&k, (struct memset){.dst = sums});
-    reduce(&k, OP_add, sums, image(l, &g, n->in[0], true), true);
-    mean(&k, &g, sums, count);
-    emit_memset(&k, (struct memset){.dst = squares});
-    struct ap work = ap_tile(&k, kernel_tile(&k, MEM_SBUF, DT_F32, PIXELS, g.tile));
-    g.var_p = kernel_loop(&k, dim_ceildiv(t, g.pixels, PIXELS));
-    ap_clip(l->p, &work, 0, g.var_p, PIXELS, g.pixels);
-    ap_clip(l->p, &work, 1, g.var_c, g.tile, g.channels);
-    emit_tensor_tensor(
-        &k, (struct tensor_tensor){
-                .dst = work, .a = image(l, &g, n->in[0], false), .b = sums, .op = OP_sub});
-    struct ap columns = work;
-    columns.dim[0] = work.dim[1], columns.dim[1] = work.dim[0];
-    reduce(&k, OP_square, squares, columns, true);
-    kernel_end_loop(&k);
-    mean(&k, &g, squares, count);
+    statistics(l, &k, &g, n, sums, squares);
     emit_tensor_scalar(
         &k, (struct tensor_scalar){.dst = squares,
                                    .src = squares,

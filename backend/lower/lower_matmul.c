@@ -50,6 +50,32 @@ static dim_t row_tile(const struct dim_table *t, dim_t rows)
     return even_tile(rows, ROW_TILE);
 }
 
+struct epilogue rows_epilogue(struct kernel_builder *k, struct group *g, int var_row, dim_t rows, int var_block,
+                              int64_t block)
+{
+    const struct type *y = &g->nodes[0]->out[0]->type;
+    struct epilogue e = {.k = k, .g = g, .rank = y->rank, .ncovers = 2};
+    for (int i = 0; i < y->rank; i++)
+        e.dims[i] = y->dims[i];
+    e.covers[0] = cover_of(0, y->rank - 2, var_row, rows);
+    e.covers[1] = cover_of(y->rank - 1, y->rank - 1, var_block, block);
+    return e;
+}
+
+struct ap rows_sums(struct epilogue *e, int dtype, int64_t pitch)
+{
+    if (epilogue_empty(e->g))
+        return epilogue_pattern(e, e->g->nodes[0]->out[0]);
+    struct space s = epilogue_space(e);
+    int psum = kernel_tile(e->k, MEM_PSUM, dtype, s.dim[0].count, pitch);
+    struct ap a = {.mem = MEM_PSUM, .dtype = (uint8_t)dtype, .tensor = psum};
+    for (int i = 0; i < 2; i++) {
+        ap_push(&a, i ? 1 : pitch, s.dim[i].count);
+        ap_clip(e->k->p, &a, i, s.dim[i].var, s.dim[i].count, s.dim[i].limit);
+    }
+    return a;
+}
+
 static void emit(struct kernel_builder *k, struct group *g, const struct product *m,
                  const struct packed_weights *w)
 {
@@ -62,14 +88,8 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
     if (!rows_outside)
         var_row = kernel_grid(k, tiles);
 
-    const struct type *y = &g->nodes[0]->out[0]->type;
-    struct epilogue e = {.k = k, .g = g, .rank = y->rank, .ncovers = 2};
-    for (int i = 0; i < y->rank; i++)
-        e.dims[i] = y->dims[i];
-    e.covers[0] = cover_of(0, y->rank - 2, var_row, tile);
-    e.covers[1] = cover_of(y->rank - 1, y->rank - 1, var_block,
-                                 w->width < m->outs ? w->width : m->outs);
-    struct space space = epilogue_space(&e);
+    int64_t block = w->width < m->outs ? w->width : m->outs;
+    struct epilogue e = rows_epilogue(k, g, var_row, tile, var_block, block);
     struct ap moving = ap_slot(l->p, value_slot(l, m->x));
     ap_push_tile(l->p, &moving, m->k, tile, var_row, m->rows);
     ap_push(&moving, 1, m->k);
@@ -77,25 +97,13 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
     weights_finish(l->p, w, &stationary, var_block);
     struct quantized q;
     if (sum_type(m->x->type.dtype) == DT_I32 && quantized_of(l, g, m->outs, m->bias, &q)) {
-        emit_quantized(&e, &q, stationary, ap_in_bands(moving), var_block, space.dim[1].count,
-                       m->outs);
+        emit_quantized(&e, &q, stationary, ap_in_bands(moving), var_block, block, m->outs);
         return;
     }
 
-    struct ap dst;
-    if (epilogue_empty(g)) {
-        dst = epilogue_pattern(&e, g->nodes[0]->out[0]);
-    } else {
-        int sums = sum_type(m->x->type.dtype),
-            psum = kernel_tile(k, MEM_PSUM, sums, tile, PACK_OUTS);
-        dst = (struct ap){.mem = MEM_PSUM, .dtype = (uint8_t)sums, .tensor = psum};
-        ap_push(&dst, PACK_OUTS, tile);
-        ap_clip(l->p, &dst, 0, var_row, tile, m->rows);
-        ap_push(&dst, 1, space.dim[1].count);
-        ap_clip(l->p, &dst, 1, var_block, space.dim[1].count, m->outs);
-    }
+    struct ap dst = rows_sums(&e, sum_type(m->x->type.dtype), PACK_OUTS);
     if (m->bias >= 0)
-        emit_bias(k, m->bias, dst, var_block, space.dim[1].count, m->outs);
+        emit_bias(k, m->bias, dst, var_block, block, m->outs);
     emit_nc_matmul(k, (struct nc_matmul){.dst = dst,
                                          .stationary = stationary,
                                          .moving = moving,

@@ -136,9 +136,8 @@ enum lowered lower_pool(struct lowering *l, struct node *whole)
     struct epilogue e = epilogue_of(&k, &g, &p, var_n, var_row);
     struct ap dst = epilogue_pattern(&e, n->out[0]);
     if (g.n > 1) {
-        struct space s = epilogue_space(&e);
-        int own = n->out[0]->type.dtype, type = engine_float(own) ? DT_F32 : own;
-        dst = space_tile(&s, &k, kernel_tile(&k, MEM_SBUF, type, 1, space_count(l->p, &s)));
+        int own = n->out[0]->type.dtype;
+        dst = epilogue_tile(&e, engine_float(own) ? DT_F32 : own);
     }
     emit_window(&k, &p, dst, slot, var_n, var_row, 1);
     if (g.n > 1)

@@ -124,24 +124,8 @@ static void emit(struct kernel_builder *k, struct group *g, const struct few_bit
     dim_t tile = even_tile(m->rows, ROW_TILE), tiles = dim_ceildiv(&l->p->dims, m->rows, tile);
     int var_block = kernel_grid(k, tiles_out);
     int var_row = kernel_grid(k, tiles);
-    const struct type *y = &g->nodes[0]->out[0]->type;
-    struct epilogue e = {.k = k, .g = g, .rank = y->rank, .ncovers = 2};
-    for (int i = 0; i < y->rank; i++)
-        e.dims[i] = y->dims[i];
-    e.covers[0] = cover_of(0, y->rank - 2, var_row, tile);
-    e.covers[1] = cover_of(y->rank - 1, y->rank - 1, var_block, width < outs ? width : outs);
-    struct space space = epilogue_space(&e);
-    struct ap dst;
-    if (epilogue_empty(g)) {
-        dst = epilogue_pattern(&e, g->nodes[0]->out[0]);
-    } else {
-        int psum = kernel_tile(k, MEM_PSUM, DT_F32, tile, width);
-        dst = (struct ap){.mem = MEM_PSUM, .dtype = DT_F32, .tensor = psum};
-        ap_push(&dst, width, tile);
-        ap_clip(l->p, &dst, 0, var_row, tile, m->rows);
-        ap_push(&dst, 1, space.dim[1].count);
-        ap_clip(l->p, &dst, 1, var_block, space.dim[1].count, outs);
-    }
+    struct epilogue e = rows_epilogue(k, g, var_row, tile, var_block, width < outs ? width : outs);
+    struct ap dst = rows_sums(&e, DT_F32, width);
     struct ap moving = ap_slot(l->p, value_slot(l, m->x)), stationary = ap_slot(l->p, weights);
     ap_push_tile(l->p, &moving, m->shape.k, tile, var_row, m->rows);
     ap_push(&moving, 1, m->shape.k);

@@ -257,8 +257,7 @@ static void finish(struct kernel_builder *k, struct group *g, const struct conv 
     if (group_is_result(g, last) && outer_value(l, last)->type.dtype == DT_F32) {
         dst = epilogue_pattern(&e, last);
     } else {
-        struct space s = epilogue_space(&e);
-        dst = space_tile(&s, k, kernel_tile(k, MEM_SBUF, DT_F32, 1, space_count(l->p, &s)));
+        dst = epilogue_tile(&e, DT_F32);
     }
     if (tail.bias) {
         bias = ap_slot(l->p, value_slot(l, tail.bias));
@@ -276,17 +275,7 @@ static void finish(struct kernel_builder *k, struct group *g, const struct conv 
                                                      .a = tail.a,
                                                      .b = tail.b,
                                                      .f = tail.f});
-    if (tail.taken == g->n && group_is_result(g, last) && dst.mem == MEM_HBM)
-        return;
-    struct expression x = {
-        .k = k, .g = g, .space = epilogue_space(&e), .pattern = epilogue_pattern, .user = &e};
-    x.given[0] = last;
-    x.given_pattern[0] = dst;
-    x.ngiven = 1;
-    if (group_is_result(g, last) && dst.mem != MEM_HBM)
-        emit_copy(k, epilogue_pattern(&e, last), dst);
-    if (tail.taken < g->n)
-        expression_emit(&x, tail.taken);
+    epilogue_rest(&e, tail.taken, dst);
 }
 
 enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c, struct conv_way way)

@@ -49,6 +49,11 @@ static inline bool product_types(const struct value *x, int weights)
     return (t == DT_U8 && weights == DT_I8) ||
            (t == weights && (t == DT_F32 || t == DT_BF16 || t == DT_F16));
 }
+/* The covers of a result of rows by features, tiles of `rows` by blocks of features. */
+struct epilogue rows_epilogue(struct kernel_builder *k, struct group *g, int var_row, dim_t rows, int var_block,
+                              int64_t block);
+/* Where such sums go: the result itself when nothing follows, else a tile with rows `pitch` apart. */
+struct ap rows_sums(struct epilogue *e, int dtype, int64_t pitch);
 /* The group's first node is the product; epilogue_possible has been asked. */
 void emit_product(struct lowering *l, struct group *g, const struct product *p);
 
