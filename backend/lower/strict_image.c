@@ -28,12 +28,55 @@ static int64_t last_phase(int64_t kernel, int64_t dilation, int64_t phases)
     return last;
 }
 
+/* Rows and columns that bands of an image which is not resident read. */
+static int64_t needed_rows(const struct strict_image *m, int64_t rows)
+{
+    return (rows - 1) * m->fh + last_phase(m->kh, m->dh, m->fh) + 1;
+}
+
+static int64_t needed_cols(const struct strict_image *m, int64_t cols)
+{
+    return (cols - 1) * m->fw + last_phase(m->kw, m->dw, m->fw) + 1;
+}
+
+/* Of the image in HBM; false when it is the source. */
+static bool padded_size(const struct strict_image *m, int64_t *h, int64_t *w)
+{
+    *h = needed_rows(m, extent(m->band * m->bands, m->sh, m->fh, m->kh, m->dh));
+    *w = needed_cols(m, extent(m->width * m->widths, m->sw, m->fw, m->kw, m->dw));
+    if (m->top == 0 && m->left == 0 && *h <= m->h && *w <= m->w) {
+        *h = m->h, *w = m->w;
+        return false;
+    }
+    *h = *h > m->h + m->top ? *h : m->h + m->top, *w = *w > m->w + m->left ? *w : m->w + m->left;
+    return true;
+}
+
+/* Plans what an engine cuts into phases; the elements of it. */
+static int64_t plan_raw(struct strict_image *m)
+{
+    int64_t h, w;
+    m->raw_rows = m->raw_cols = 0;
+    if (m->fw == 1 || m->step_w != 1)
+        return 0;
+    padded_size(m, &h, &w);
+    m->raw_rows = m->resident ? m->h : needed_rows(m, m->rows);
+    m->raw_cols = m->resident ? m->w : m->widths == 1 ? w : needed_cols(m, m->cols);
+    return m->raw_rows * m->raw_cols;
+}
+
+static bool sizes_in_range(const struct strict_image *m)
+{
+    return m->oh >= 1 && m->ow >= 1 && m->h >= 1 && m->w >= 1 && m->sh >= 1 && m->sw >= 1 &&
+           m->dh >= 1 && m->dw >= 1 && m->h <= 1 << 24 && m->w <= 1 << 24 && m->kh <= 1 << 12 &&
+           m->kw <= 1 << 12 && m->sh <= 1 << 12 && m->sw <= 1 << 12 && m->dh <= 1 << 12 &&
+           m->dw <= 1 << 12;
+}
+
 bool image_plan(const struct machine *machine, struct strict_image *m, int64_t results)
 {
     int64_t elements = strict_image_room(machine) / (int64_t)dtype_bytes(m->x->type.dtype);
-    if (m->oh < 1 || m->ow < 1 || m->h < 1 || m->w < 1 || m->sh < 1 || m->sw < 1 || m->dh < 1 ||
-        m->dw < 1 || m->h > 1 << 24 || m->w > 1 << 24 || m->kh > 1 << 12 || m->kw > 1 << 12 ||
-        m->sh > 1 << 12 || m->sw > 1 << 12 || m->dh > 1 << 12 || m->dw > 1 << 12)
+    if (!sizes_in_range(m))
         return false;
     m->chunk = even_tile(m->channels, machine->partitions);
     m->chunks = ceil_div(m->channels, m->chunk);
@@ -46,17 +89,17 @@ bool image_plan(const struct machine *machine, struct strict_image *m, int64_t r
     m->bands = ceil_div(m->oh, m->band);
     m->rows = extent(m->band * m->bands, m->sh, m->fh, m->kh, m->dh);
     m->plane = m->fh * m->fw * m->rows * m->cols;
-    m->resident =
-        !m->streamed && m->widths == 1 && m->plane <= elements / (m->by_grid ? 1 : m->chunks);
+    m->resident = !m->streamed && m->widths == 1;
+    m->resident = m->resident && m->plane * (m->by_grid ? 1 : m->chunks) <= elements - plan_raw(m);
     while (!m->resident) {
         m->rows = extent(m->band, m->sh, m->fh, m->kh, m->dh);
         m->plane = m->fh * m->fw * m->rows * m->cols;
-        if (m->plane <= elements || m->band == 1)
+        if (m->plane + plan_raw(m) <= elements || m->band == 1)
             break;
         m->band = even_tile(m->oh, m->band / 2);
         m->bands = ceil_div(m->oh, m->band);
     }
-    return m->plane <= elements;
+    return m->plane + plan_raw(m) <= elements;
 }
 
 /* ---- padding in HBM ---- */
@@ -91,13 +134,9 @@ void image_prepare(struct lowering *l, const struct node *n, struct strict_image
     m->slot = value_slot(l, m->x);
     if (m->resident)
         return;
-    int64_t h = (extent(m->band * m->bands, m->sh, m->fh, m->kh, m->dh) - 1) * m->fh +
-                last_phase(m->kh, m->dh, m->fh) + 1;
-    int64_t w = (extent(m->width * m->widths, m->sw, m->fw, m->kw, m->dw) - 1) * m->fw +
-                last_phase(m->kw, m->dw, m->fw) + 1;
-    if (m->top == 0 && m->left == 0 && h <= m->h && w <= m->w)
+    int64_t h, w;
+    if (!padded_size(m, &h, &w))
         return;
-    h = h > m->h + m->top ? h : m->h + m->top, w = w > m->w + m->left ? w : m->w + m->left;
     dim_t dims[4] = {images, m->planes, h, w}, none[4] = {0},
           image[4] = {m->step_n, m->step_c, m->step_h, m->step_w};
     struct type type = type_tensor(m->x->type.dtype, 4, dims);
@@ -119,6 +158,9 @@ void image_tile(struct kernel_builder *k, struct strict_image *m)
 {
     m->tile = kernel_tile(k, MEM_SBUF, m->x->type.dtype, m->chunk,
                           m->plane * (m->resident && !m->by_grid ? m->chunks : 1));
+    if (m->raw_rows)
+        m->raw_tile =
+            kernel_tile(k, MEM_SBUF, m->x->type.dtype, m->chunk, m->raw_rows * m->raw_cols);
 }
 
 /* The tile's chunk, with the dim over partitions. */
@@ -187,6 +229,31 @@ static void load_phase(struct kernel_builder *k, struct ap to, struct ap from,
         emit_dma_copy(k, (struct dma_copy){.dst = to, .src = from});
 }
 
+/* The rows as they lie in HBM: (channel, row, column). */
+static struct ap load_raw(struct kernel_builder *k, const struct strict_image *m, struct ap from)
+{
+    struct ap raw = {.mem = MEM_SBUF, .dtype = from.dtype, .tensor = m->raw_tile};
+    raw.dim[raw.rank++] = from.dim[0];
+    raw.dim[0].step = m->raw_rows * m->raw_cols;
+    ap_push(&raw, m->raw_cols, m->raw_rows), ap_push(&from, m->step_h, m->raw_rows);
+    ap_push(&raw, 1, m->raw_cols), ap_push(&from, 1, m->raw_cols);
+    emit_dma_copy(k, (struct dma_copy){.dst = raw, .src = from});
+    return raw;
+}
+
+static void cut_phase(struct kernel_builder *k, struct ap to, struct ap raw,
+                      const struct strict_image *m, const struct part *p, int64_t start)
+{
+    if (p->rows <= 0 || p->columns <= 0)
+        return;
+    to.offset.base += start + p->row * m->cols + p->column;
+    ap_push(&to, m->cols, p->rows), ap_push(&to, 1, p->columns);
+    raw.offset.base += p->source_row * m->raw_cols + p->source_column;
+    raw.dim[1].step = m->fh * m->raw_cols, raw.dim[1].count = p->rows;
+    raw.dim[2].step = m->fw, raw.dim[2].count = p->columns;
+    emit_tensor_copy(k, (struct tensor_copy){.dst = to, .src = raw});
+}
+
 void image_load(struct kernel_builder *k, const struct strict_image *m, int var_n, int var_chunk,
                 int var_group, dim_t group_step, int var_band, int var_column)
 {
@@ -205,6 +272,7 @@ void image_load(struct kernel_builder *k, const struct strict_image *m, int var_
         ap_push(&all, 1, m->plane);
         emit_memset(k, (struct memset){.dst = all, .value = m->fill});
     }
+    struct ap raw = m->raw_rows ? load_raw(k, m, from) : from;
     for (int64_t r = 0; r < m->fh; r++)
         for (int64_t c = 0; c < m->fw; c++) {
             if (!phase_used(m->kh, m->dh, m->fh, r) || !phase_used(m->kw, m->dw, m->fw, c))
@@ -216,7 +284,11 @@ void image_load(struct kernel_builder *k, const struct strict_image *m, int var_
                 p.source_row = p.row * m->fh + r - m->top;
                 p.source_column = p.column * m->fw + c - m->left;
             }
-            load_phase(k, to, from, m, &p, (r * m->fw + c) * m->rows * m->cols);
+            int64_t start = (r * m->fw + c) * m->rows * m->cols;
+            if (m->raw_rows)
+                cut_phase(k, to, raw, m, &p, start);
+            else
+                load_phase(k, to, from, m, &p, start);
         }
 }
 

@@ -5,7 +5,7 @@
  * The tile holds a whole padded plane where planes are small; otherwise a band of rows, from a copy
  * that was padded in HBM. For the Tensor engine a strided image is cut into phases, one for each
  * residue of row and column by the strides, so that neighbouring results read neighbouring
- * elements.
+ * elements. Rows come whole, and an engine cuts them: DMA would move single elements.
  */
 #ifndef BACKEND_STRICT_IMAGE_H
 #define BACKEND_STRICT_IMAGE_H
@@ -30,7 +30,8 @@ struct strict_image {
     int64_t band, bands, width, widths; /* rows and columns of results at a time */
     int64_t fh, fw, rows, cols;         /* phases; elements of one */
     int64_t chunk, chunks, plane;       /* elements of a chunk in a partition */
-    int tile;
+    int64_t raw_rows, raw_cols;         /* of the image before it is cut; 0: DMA loads phases */
+    int tile, raw_tile;
 };
 
 /* results: most elements of a band of results. False when it does not fit the machine. */
