@@ -1,4 +1,4 @@
-#include "runtime/sim/sim.h"
+#include "runtime/sim/numbers.h"
 
 #include <string.h>
 
@@ -119,6 +119,38 @@ void sim_print(struct sim *s, const struct sim_summary *y, FILE *out)
     fprintf(out, "\nlongest chain %.1f us; latency is %.2f of the bound\n", y->chain_us,
             y->bound_us > 0 ? y->latency_us / y->bound_us : 0);
     sim_print_last_line(y, out);
+}
+
+/* ---- steps ---- */
+
+/* Of one step: what no order of its instructions is faster than, and by what. */
+static double step_bound(const struct sim *s, const struct sim_launch *l, const char **by)
+{
+    double most = (double)l->chain;
+    *by = "chain";
+    for (int e = 0; e < ENGINE_COUNT; e++)
+        if ((double)l->busy[e] / s->o.cores > most)
+            most = (double)l->busy[e] / s->o.cores, *by = engine_names[e];
+    if ((double)l->dma_ps / s->o.cores > most)
+        most = (double)l->dma_ps / s->o.cores, *by = "dma";
+    return most;
+}
+
+void sim_print_steps(const struct sim *s, FILE *out)
+{
+    fprintf(out, "%10s %9s %9s %6s %5s %9s %9s %9s %8s %9s  step\n", "begins us", "us", "bound us",
+            "by", "ratio", "instances", "at a time", "MB", "a piece", "MFU");
+    for (int i = 0; i < s->nlaunches; i++) {
+        const struct sim_launch *l = &s->launches[i];
+        const char *by, *name = l->kernel >= 0 ? s->p->kernels[l->kernel].name
+                                               : op_name(s->p->calls[l->call].op);
+        double ps = (double)(l->end - l->start), bound = step_bound(s, l, &by);
+        fprintf(out, "%10.2f %9.2f %9.2f %6s %5.2f %9lld %9d %9.3f %8lld %8.1f%%  %s\n",
+                us(l->start), us(l->end - l->start), bound / 1e6, by, bound > 0 ? ps / bound : 0,
+                (long long)l->instances, l->overlap, (double)l->dma_bytes / 1e6,
+                (long long)(l->dma_pieces ? l->dma_bytes / l->dma_pieces : 0),
+                part(l->matmul_flops / peak_flops(s->m) / s->o.cores, ps / 1e12), name ? name : "-");
+    }
 }
 
 /* ---- two runs ---- */

@@ -164,6 +164,7 @@ int32_t *sim_path(struct sim *s, int *n);
 /* ---- output ---- */
 
 void sim_print(struct sim *s, const struct sim_summary *y, FILE *out); /* the text report */
+void sim_print_steps(const struct sim *s, FILE *out); /* a line for each executed step */
 void sim_print_last_line(const struct sim_summary *y, FILE *out);
 void sim_print_json(struct sim *s, const struct sim_summary *y, FILE *out);
 /* Two runs beside each other: totals, and the nodes whose time differs most. */

@@ -20,7 +20,7 @@ struct arguments {
     struct sim_shape shapes[MAX_OPTIONS];
     struct sim_trips trips[MAX_OPTIONS];
     int nshapes, ntrips, cores, overlap;
-    bool json, check, help, version, constants;
+    bool json, steps, check, help, version, constants;
     struct arena arena;
 };
 
@@ -80,6 +80,8 @@ static const struct option rows[] = {
     {"--overlap", "N", OPTION_COUNT, AT(overlap),
      "at most N instances of a grid at a time; as many as fit, up to 8", NULL, 0},
     {"--json", NULL, OPTION_SWITCH, AT(json), "one JSON object", NULL, 0},
+    {"--steps", NULL, OPTION_SWITCH, AT(steps),
+     "a line for each step: its time, bound, transfers and products", NULL, 0},
     {"--html", "FILE", OPTION_TEXT, AT(html), "the time line as a page; with --compare, both", NULL,
      0},
     {"--profile", "TRACE", OPTION_TEXT, AT(profile),
@@ -248,6 +250,9 @@ static int run(struct arguments *a, struct diag *d)
     ok = ok && (!a->html || write_html(a, &x, &other, d));
     if (ok && a->json) {
         sim_print_json(x.s, &x.y, stdout);
+    } else if (ok && a->steps) {
+        sim_print_steps(x.s, stdout);
+        sim_print_last_line(&x.y, stdout);
     } else if (ok) {
         if (x.assumed)
             printf("not given, taken as 1: %s\n", x.assumed);
