@@ -4,37 +4,9 @@
  */
 #include "backend/lower/strict_product.h"
 
-#include "backend/lower/lazy_constants.h"
 #include "backend/lower/product.h"
 
 #include <string.h>
-
-struct transposed {
-    struct lazy_constant lazy;
-    int64_t outs, k;
-};
-
-static bool transpose(const struct constant_maker *maker, int64_t piece, void *to)
-{
-    const struct transposed *t = (const struct transposed *)maker;
-    const struct tensor *w = t->lazy.from->constant;
-    size_t size = dtype_bytes(w->dtype);
-    for (int64_t i = 0; i < t->k; i++)
-        for (int64_t o = 0; o < t->outs; o++)
-            memcpy((char *)to + size * (size_t)(i * t->outs + o),
-                   (const char *)w->data + size * (size_t)(o * t->k + i), size);
-    return true;
-}
-
-/* A constant's [outs][k] as [k][outs]; the slot of the copy. */
-static int transposed_constant(struct lowering *l, const struct value *w)
-{
-    struct transposed *t = ARENA_NEW(&l->g->arena, struct transposed);
-    *t = (struct transposed){
-        .lazy.maker.make = transpose, .outs = w->type.dims[0], .k = w->type.dims[1]};
-    struct tensor shape = tensor_view(w->type.dtype, 2, (int64_t[]){t->k, t->outs}, NULL);
-    return lazy_constant(l, &t->lazy, w, 1, &shape, w->name);
-}
 
 /* ---- matmul ---- */
 
@@ -129,18 +101,21 @@ static void operand_patterns(struct lowering *l, struct matmul *m)
 {
     const struct type *a = &m->a->type, *b = &m->b->type;
     dim_t row_a = a->dims[a->rank - 1], row_b = b->dims[b->rank - 1];
-    const struct tensor *w = m->b->constant;
     m->p.a = ap_slot(l->p, value_slot(l, m->a));
     m->p.a_k = m->trans_a ? row_a : 1;
     m->p.a_row = m->trans_a ? 1 : row_a;
-    if (w && w->rank == 2 && m->trans_b) {
-        m->p.b = ap_slot(l->p, transposed_constant(l, m->b));
-        m->p.b_k = m->p.outs, m->p.b_out = 1;
-        return;
-    }
-    m->p.b = ap_slot(l->p, value_slot(l, m->b));
     m->p.b_k = m->trans_b ? 1 : row_b;
     m->p.b_out = m->trans_b ? row_b : 1;
+    m->p.b.dtype = b->dtype;
+}
+
+/* After the tiles have sizes: weights are packed for them. */
+static void right_operand(struct lowering *l, struct matmul *m)
+{
+    struct strict_product *p = &m->p;
+    p->packed = m->b->constant && m->b->type.rank == 2 && p->unrolled && dim_is_const(p->outs);
+    p->b = ap_slot(l->p, p->packed ? packed_weights(l, p, m->b, p->b_k, p->b_out)
+                                   : value_slot(l, m->b));
 }
 
 /* What is done with a tile of the result. */
@@ -197,6 +172,7 @@ enum lowered strict_matmul(struct lowering *l, struct node *whole)
     struct strict_product *p = &m.p;
     operand_patterns(l, &m);
     strict_product_tiles(l, &g, p);
+    right_operand(l, &m);
     struct kernel_builder k = begin_kernel(l, n, n->name);
     dim_t batches = batch_grid(&k, &n->out[0]->type, &m);
     p->out.var = kernel_grid(&k, dim_ceildiv(t, p->outs, p->out.every));

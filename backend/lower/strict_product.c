@@ -1,5 +1,9 @@
 #include "backend/lower/strict_product.h"
 
+#include "backend/lower/lazy_constants.h"
+
+#include <string.h>
+
 /* ---- tile sizes ---- */
 
 enum { MOST_BLOCKS = 48, MOST_TILES = 4 };
@@ -47,6 +51,54 @@ void strict_product_tiles(const struct lowering *l, const struct group *g, struc
         p->out.tile = even_tile(p->out.tile, p->out.tile / 2);
     p->row.every = p->row_tiles * p->row.tile;
     p->out.every = p->out_tiles * p->out.tile;
+}
+
+/* ---- packed weights: [tile of outs][row of a block][block of k][out] ---- */
+
+enum { LEAST_PIECE = 4096 }; /* bytes of a partition that one transfer loads, where there are */
+
+struct packed {
+    struct lazy_constant lazy;
+    int64_t k, outs, step_k, step_out, block, blocks, tile;
+};
+
+/* What lies outside the matrix is zero, and not multiplied. */
+static bool pack(const struct constant_maker *maker, int64_t piece, void *to)
+{
+    const struct packed *x = (const struct packed *)maker;
+    const struct tensor *w = x->lazy.from->constant;
+    size_t size = dtype_bytes(w->dtype);
+    char *at = to;
+    for (int64_t p = 0; p < x->block; p++)
+        for (int64_t b = 0; b < x->blocks; b++)
+            for (int64_t o = 0; o < x->tile; o++, at += size) {
+                int64_t k = b * x->block + p, out = piece * x->tile + o;
+                if (k >= x->k || out >= x->outs)
+                    memset(at, 0, size);
+                else
+                    memcpy(at,
+                           (const char *)w->data +
+                               size * (size_t)(k * x->step_k + out * x->step_out),
+                           size);
+            }
+    return true;
+}
+
+int packed_weights(struct lowering *l, const struct strict_product *p, const struct value *w,
+                   int64_t step_k, int64_t step_out)
+{
+    struct packed *x = ARENA_NEW(&l->g->arena, struct packed);
+    *x = (struct packed){.lazy.maker.make = pack,
+                         .k = p->k,
+                         .outs = p->outs,
+                         .step_k = step_k,
+                         .step_out = step_out,
+                         .block = p->block,
+                         .blocks = blocks_of(p),
+                         .tile = p->out.tile};
+    int64_t tiles = ceil_div(p->outs, p->out.tile), dims[4] = {tiles, x->block, x->blocks, x->tile};
+    struct tensor shape = tensor_view(w->type.dtype, 4, dims, NULL);
+    return lazy_constant(l, &x->lazy, w, tiles, &shape, w->name);
 }
 
 /* ---- tiles ---- */
@@ -158,9 +210,38 @@ static void load_rows(struct emission *e, int var_k)
     }
 }
 
+/* Several blocks of packed weights in one transfer, in one tile. */
+static void load_packed(struct emission *e, int tile, int from, int count)
+{
+    const struct strict_product *p = e->p;
+    struct kernel_builder *k = e->k;
+    int64_t row = blocks_of(p) * p->out.tile, part = count * p->out.tile;
+    struct ap far = p->b, near = {.mem = MEM_SBUF, .dtype = p->b.dtype};
+    ap_move(k->p, &far, p->out.var, p->out_tiles * p->block * row);
+    far.offset.base += tile * p->block * row + from * p->out.tile;
+    near.tensor = kernel_tile(k, MEM_SBUF, near.dtype, p->block, part);
+    ap_push(&far, row, p->block), ap_push(&far, 1, part);
+    ap_push(&near, part, p->block), ap_push(&near, 1, part);
+    emit_dma_copy(k, (struct dma_copy){.dst = near, .src = far});
+    near.dim[1].count = p->out.tile;
+    cover_clip(k->p, &near, 1, &p->out, p->outs);
+    for (int i = 0; i < count; i++) {
+        struct ap *block = &e->b[tile][from + i];
+        *block = near;
+        block->dim[0].count = width_of(p, from + i);
+        block->offset.base += i * p->out.tile;
+    }
+}
+
 static void load_outs(struct emission *e, int tile, int var_k)
 {
     const struct strict_product *p = e->p;
+    int64_t bytes = p->out.tile * (int64_t)dtype_bytes(p->b.dtype);
+    int n = blocks_of(p), most = (int)ceil_div(LEAST_PIECE, bytes);
+    for (int i = 0; p->packed && i < n; i += most)
+        load_packed(e, tile, i, n - i < most ? n - i : most);
+    if (p->packed)
+        return;
     for (int i = 0; i < blocks_of(p); i++) {
         struct ap block = p->b;
         push_block(e, &block, p->b_k, i, var_k);

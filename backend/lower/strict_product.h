@@ -15,6 +15,7 @@
 
 struct strict_product {
     struct ap a, b; /* HBM, without dims; the grid's batch variables move them */
+    bool packed;    /* b is constant, in the order in which instances load it (packed_weights) */
     dim_t k, rows, outs;
     dim_t a_k, a_row, b_k, b_out; /* steps */
     struct cover row, out;        /* tiles and grid variables */
@@ -26,6 +27,10 @@ struct strict_product {
 /* Tile sizes for the counts given, with room in SBUF for an epilogue of the group. */
 void strict_product_tiles(const struct lowering *l, const struct group *g,
                           struct strict_product *p);
+/* A constant matrix, element (k, out) at k * step_k + out * step_out, in the order of p's tiles: its
+ * slot, for p->b, with p->packed. Each partition's share of a load then lies in one piece. */
+int packed_weights(struct lowering *l, const struct strict_product *p, const struct value *w,
+                   int64_t step_k, int64_t step_out);
 /* Loads, multiplies, accumulates. Each tile of the result is given to `finish`: its pattern (rows,
  * outs) in PSUM, and p->row and p->out say which one it is. */
 typedef void product_finish(void *user, const struct strict_product *p, struct ap result);
