@@ -109,6 +109,13 @@ static void swap_dims(struct ap *a)
     a->dim[a->rank - 2] = d;
 }
 
+/* Where DMA would transpose element by element, engines do (stage.h): floats in two dims. */
+static bool engines_transpose(const struct lowering *l, const struct ap *to)
+{
+    return l->m->strict && to->rank == 2 && machine_timing(l->m)->dma_transpose_share == 0 &&
+           (to->dtype == DT_F32 || to->dtype == DT_BF16 || to->dtype == DT_F16);
+}
+
 void emit_move(struct lowering *l, const struct node *n, const char *name, const struct move *m)
 {
     struct walk w[MOVE_RANK];
@@ -143,9 +150,12 @@ void emit_move(struct lowering *l, const struct node *n, const char *name, const
         push(l, &w[i], &to, &from);
     if (to.rank == 0)
         ap_push(&to, 1, 1), ap_push(&from, 1, 1);
-    if (flip >= 0)
+    bool copied = flip < 0 || engines_transpose(l, &to);
+    if (!copied)
         swap_dims(&from);
-    if (flip >= 0)
+    if (flip >= 0 && copied)
+        emit_tensor_copy(&k, (struct tensor_copy){.dst = to, .src = from});
+    else if (flip >= 0)
         emit_dma_transpose(&k, (struct dma_transpose){.dst = to, .src = from});
     else
         emit_dma_copy(&k, (struct dma_copy){.dst = to, .src = from});

@@ -9,8 +9,10 @@
  */
 #include "backend/lower/conv.h"
 #include "backend/lower/lazy_constants.h"
+#include "backend/lower/move.h"
 #include "backend/lower/product.h"
 #include "backend/lower/strict_image.h"
+#include "backend/lower/strict_product.h"
 
 #include <string.h>
 
@@ -250,6 +252,84 @@ static void emit_sums(struct strict_conv *s)
         end_loop(k, s->var_band);
 }
 
+/* ---- patches: filters that step over their own size ---- */
+
+/* Every element of the image is in at most one patch, and few channels would leave most partitions
+ * empty. */
+static bool is_patches(const struct conv *c)
+{
+    return c->group == 1 && c->spatial == 2 && !c->last && c->kh == c->sh && c->kw == c->sw &&
+           c->kh * c->kw > 1 && c->dh == 1 && c->dw == 1 && c->top == 0 && c->left == 0 &&
+           c->bottom == 0 && c->right == 0 && dim_is_const(c->n);
+}
+
+/* The patches in HBM, one after the other: [image, row, column][channel, row, column]. */
+static bool move_patches(struct lowering *l, const struct node *n, const struct conv *c, int *slot)
+{
+    const struct type *x = &c->x->type;
+    dim_t from[MAX_RANK], to[6],
+        dims[6] = {c->n, c->oh, c->ow, c->channels_in, c->kh, c->kw};
+    dense_steps(&l->p->dims, 4, x->dims, from);
+    dense_steps(&l->p->dims, 6, dims, to);
+    dim_t steps[6] = {from[0], c->sh * from[2], c->sw * from[3], from[1], from[2], from[3]};
+    struct type type =
+        type_tensor(x->dtype, 2, (dim_t[]){c->n * c->oh * c->ow, c->in_group * c->kh * c->kw});
+    struct move m = {.from_slot = value_slot(l, c->x)};
+    for (int i = 0; i < 6; i++)
+        move_dim(&m, dims[i], to[i], steps[i]);
+    if (!move_possible(l, &m))
+        return false;
+    *slot = m.to_slot = temporary_slot(l, &type, NULL);
+    emit_move(l, n, "patches", &m);
+    return true;
+}
+
+struct patches {
+    struct kernel_builder *k;
+    struct group *g;
+    int var_n;
+};
+
+static void finish_patches(void *user, const struct strict_product *p, struct ap result)
+{
+    const struct patches *x = user;
+    const struct type *y = &x->g->nodes[0]->out[0]->type;
+    struct epilogue e = {.k = x->k, .g = x->g, .rank = y->rank, .ncovers = 3};
+    memcpy(e.dims, y->dims, sizeof e.dims);
+    e.covers[0] = p->row, e.covers[1] = p->out, e.covers[2] = cover_of(0, 0, x->var_n, 0);
+    epilogue_emit(&e, result);
+}
+
+static enum lowered emit_patches(struct lowering *l, struct group *g, const struct conv *c)
+{
+    const struct node *n = g->nodes[0];
+    int slot, partitions = 128;
+    struct strict_product p = {.k = c->in_group * c->kh * c->kw,
+                               .rows = c->oh * c->ow,
+                               .outs = c->outs,
+                               .a_k = 1,
+                               .row = cover_of(2, 3, -1, partitions),
+                               .out = cover_of(1, 1, -1, 1),
+                               .b.dtype = (uint8_t)c->w->dtype};
+    struct cover covers[] = {p.row, p.out, cover_of(0, 0, -1, 0)};
+    p.a_row = p.k;
+    strict_product_tiles(l, g, &p);
+    if (!p.unrolled || !epilogue_fits(l, g, covers, 3) || !move_patches(l, n, c, &slot))
+        return DECLINED;
+    p.a = ap_slot(l->p, slot);
+    p.b = ap_slot(l->p, packed_weights(l, &p, outer_value(l, n->in[1]), 1, p.k));
+    p.packed = true;
+    struct kernel_builder k = begin_kernel(l, n, n->name);
+    struct patches x = {&k, g, kernel_grid(&k, c->n)};
+    ap_move(l->p, &p.a, x.var_n, p.rows * p.k);
+    p.out.var = kernel_grid(&k, dim_ceildiv(&l->p->dims, p.outs, p.out.every));
+    p.row.var = kernel_grid(&k, dim_ceildiv(&l->p->dims, p.rows, p.row.every));
+    strict_product_emit(&k, &p, finish_patches, &x);
+    kernel_of(&k)->flops = 2 * c->n * p.rows * p.k * p.outs;
+    kernel_of(&k)->bytes = 4 * (c->n * p.rows * (p.k + p.outs) + p.k * p.outs);
+    return LOWERED;
+}
+
 /* ---- choosing ---- */
 
 static bool plan(struct lowering *l, struct strict_conv *s, bool depthwise)
@@ -292,6 +372,9 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
             "that do not crop have a tile program; it runs on GpSimd");
         return DECLINED;
     }
+    if (is_patches(&c) && c.channels_in < l->m->partitions / 2 &&
+        emit_patches(l, &g, &c) == LOWERED)
+        return LOWERED;
     bool depthwise = c.group > 1 && c.group == c.channels_in && c.outs == c.group;
     struct strict_conv s = {.g = &g, .c = &c, .var_band = -1, .var_column = -1};
     if (!plan(l, &s, depthwise)) {
