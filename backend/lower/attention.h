@@ -20,6 +20,38 @@ struct attended {
     struct value *whole;               /* to be written, or NULL */
 };
 
+/* One attention, while it is lowered. */
+struct attention {
+    struct strided q, mask, y;
+    struct attended k, v;
+    struct lowering *l;
+    bool masked, causal;
+    int64_t causal_offset;
+    float scale;
+    int nbatch;
+    dim_t queries, keys, width, value_width; /* widths of a head */
+    dim_t q_steps[MAX_RANK], mask_steps[MAX_RANK];
+    int var[MAX_RANK], var_query, var_key; /* var_key -1: one block */
+    dim_t tile, block;
+    struct ap queries_in; /* strict targets: (width, queries) in SBUF */
+    int64_t heads, head;  /* of the last batch dim in an instance, and which is emitted */
+};
+
+/* An operand without dims, moved to the instance and the head. */
+struct ap attention_operand(struct lowering *l, const struct attention *a, const struct strided *s,
+                            const dim_t *steps);
+/* A tile (queries, columns), clipped to the queries there are. */
+struct ap attention_tile(struct kernel_builder *k, const struct attention *a, int mem, int dtype,
+                         dim_t columns);
+/* Scores from products: scaled, masked, and those of later keys hidden. */
+void attention_scores(struct kernel_builder *k, const struct attention *a, struct ap scores,
+                      struct ap products);
+
+/* strict_attention.c: all keys at once, several heads in an instance. */
+bool strict_attention_fits(const struct attention *a);
+int64_t strict_attention_heads(const struct attention *a, const struct type *y);
+void emit_strict_attention(struct kernel_builder *k, struct attention *a);
+
 /* An attention that is taken: all scores of an instance are one row: one query, in FP32. */
 bool attention_is_row(struct lowering *l, const struct node *n);
 /* A concatenation of keys or values: attention reads the parts, and writes the whole where others need it. */

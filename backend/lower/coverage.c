@@ -83,6 +83,10 @@ bool attention_takes(struct lowering *l, const struct node *n)
     struct strided q = strided_shape(outer_value(l, n->in[0])),
                    k = strided_shape(outer_value(l, n->in[1])),
                    v = strided_shape(outer_value(l, n->in[2]));
+    dim_t width = q.dims[q.rank - 1], value_width = v.dims[v.rank - 1];
+    if (l->m->strict && !(dim_is_const(width) && width <= l->m->matmul_k &&
+                          dim_is_const(value_width) && value_width <= l->m->matmul_n))
+        return false; /* heads are wider than the Tensor engine */
     if (q.dims[q.rank - 1] != k.dims[k.rank - 1] || k.dims[k.rank - 2] != v.dims[v.rank - 2] ||
         k.dims[k.rank - 2] == 0 || q.dims[q.rank - 1] == 0)
         return false;

@@ -148,6 +148,8 @@ static enum lowered lower_for_machine(struct lowering *l, struct node *n)
 {
     struct mark before = mark_of(l);
     enum lowered done = lower_tiles(l, n);
+    if (done == DECLINED && l->m->strict)
+        return plan_withdraw(l, n) ? DECLINED : FAILED;
     if (done != LOWERED || !l->m->strict)
         return done;
     struct diag d = {0};
@@ -158,7 +160,7 @@ static enum lowered lower_for_machine(struct lowering *l, struct node *n)
             continue;
         why(l->o, n, "tile.machine", "%s; it runs on GpSimd", d.text);
         take_back(l, before);
-        return DECLINED;
+        return plan_withdraw(l, n) ? DECLINED : FAILED;
     }
     return LOWERED;
 }

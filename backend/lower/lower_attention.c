@@ -15,21 +15,6 @@
 
 enum { ONE_BLOCK = 512, KEY_BLOCK = 128, QUERY_TILE = 128 };
 
-struct attention {
-    struct strided q, mask, y;
-    struct attended k, v;
-    struct lowering *l;
-    bool masked, causal;
-    int64_t causal_offset;
-    float scale;
-    int nbatch;
-    dim_t queries, keys, width, value_width; /* widths of a head */
-    dim_t q_steps[MAX_RANK], mask_steps[MAX_RANK];
-    int var[MAX_RANK], var_query, var_key; /* var_key -1: one block */
-    dim_t tile, block;
-    struct ap queries_in; /* strict targets: (width, queries) in SBUF */
-};
-
 static struct attention examine(struct lowering *l, const struct node *n)
 {
     struct attention a = {.l = l,
@@ -61,13 +46,18 @@ static struct attention examine(struct lowering *l, const struct node *n)
     return a;
 }
 
-static struct ap of_batch(struct lowering *l, const struct attention *a, const struct strided *s,
-                          const dim_t *steps)
+struct ap attention_operand(struct lowering *l, const struct attention *a, const struct strided *s,
+                            const dim_t *steps)
 {
     struct ap p = ap_slot(l->p, s->slot);
-    for (int i = 0; i < a->nbatch; i++)
+    for (int i = 0; i < a->nbatch; i++) {
+        bool several = a->heads > 1 && i == a->nbatch - 1;
+        if (several)
+            p.offset.base = dim_mul(&l->p->dims, steps[i], a->head);
         if (a->var[i] >= 0)
-            ap_move(l->p, &p, a->var[i], steps[i]);
+            ap_move(l->p, &p, a->var[i],
+                    several ? dim_mul(&l->p->dims, steps[i], a->heads) : steps[i]);
+    }
     return p;
 }
 
@@ -82,8 +72,8 @@ static void push_keys(struct lowering *l, const struct attention *a, struct ap *
 }
 
 /* A tile (queries, columns), clipped to the queries there are. */
-static struct ap query_tile(struct kernel_builder *k, const struct attention *a, int mem, int dtype,
-                            dim_t columns)
+struct ap attention_tile(struct kernel_builder *k, const struct attention *a, int mem, int dtype,
+                         dim_t columns)
 {
     struct ap p = ap_tile(k, kernel_tile(k, mem, dtype, a->tile, columns));
     ap_clip(k->p, &p, 0, a->var_query, a->tile, a->queries);
@@ -106,7 +96,7 @@ static struct ap repeated(struct ap column, dim_t count)
 /* (width, queries), and (width, keys): what is contracted lies first. */
 static struct ap queries_across(struct lowering *l, const struct attention *a)
 {
-    struct ap q = of_batch(l, a, &a->q, a->q_steps);
+    struct ap q = attention_operand(l, a, &a->q, a->q_steps);
     ap_push(&q, a->q.steps[a->q.rank - 1], a->width);
     push_queries(l, a, &q, a->q.steps[a->q.rank - 2]);
     return q;
@@ -126,7 +116,7 @@ static void push_part(struct lowering *l, const struct attention *a, const struc
 static struct ap keys_across(struct lowering *l, const struct attention *a, int i)
 {
     const struct strided *s = &a->k.part[i];
-    struct ap keys = of_batch(l, a, s, a->k.steps[i]);
+    struct ap keys = attention_operand(l, a, s, a->k.steps[i]);
     ap_push(&keys, s->steps[s->rank - 1], a->width);
     push_part(l, a, &a->k, i, &keys);
     return keys;
@@ -146,7 +136,7 @@ static struct ap mask_block(struct lowering *l, const struct attention *a)
 {
     if (!a->masked)
         return ap_absent();
-    struct ap mask = of_batch(l, a, &a->mask, a->mask_steps);
+    struct ap mask = attention_operand(l, a, &a->mask, a->mask_steps);
     push_queries(l, a, &mask, a->mask_steps[a->nbatch]);
     push_keys(l, a, &mask, a->mask_steps[a->nbatch + 1]);
     return mask;
@@ -155,7 +145,7 @@ static struct ap mask_block(struct lowering *l, const struct attention *a)
 static void emit_products(struct kernel_builder *k, const struct attention *a, struct ap products)
 {
     struct lowering *l = a->l;
-    struct ap q = of_batch(l, a, &a->q, a->q_steps);
+    struct ap q = attention_operand(l, a, &a->q, a->q_steps);
     push_queries(l, a, &q, a->q.steps[a->q.rank - 2]);
     ap_push(&q, a->q.steps[a->q.rank - 1], a->width);
     if (l->m->strict)
@@ -168,8 +158,8 @@ static void emit_products(struct kernel_builder *k, const struct attention *a, s
 }
 
 /* Scores of the block from its products: scaled, masked, and those of later keys hidden. */
-static void emit_scores(struct kernel_builder *k, const struct attention *a, struct ap scores,
-                        struct ap products)
+void attention_scores(struct kernel_builder *k, const struct attention *a, struct ap scores,
+                      struct ap products)
 {
     emit_activation(
         k, (struct activation){
@@ -190,7 +180,7 @@ static void emit_scores(struct kernel_builder *k, const struct attention *a, str
 static struct ap values_block(struct lowering *l, const struct attention *a, int i)
 {
     const struct strided *s = &a->v.part[i];
-    struct ap v = of_batch(l, a, s, a->v.steps[i]);
+    struct ap v = attention_operand(l, a, s, a->v.steps[i]);
     push_part(l, a, &a->v, i, &v);
     ap_push(&v, s->steps[s->rank - 1], a->value_width);
     return v;
@@ -198,7 +188,7 @@ static struct ap values_block(struct lowering *l, const struct attention *a, int
 
 static struct ap destination(struct lowering *l, const struct attention *a)
 {
-    struct ap y = of_batch(l, a, &a->y, a->y.steps);
+    struct ap y = attention_operand(l, a, &a->y, a->y.steps);
     push_queries(l, a, &y, a->y.steps[a->y.rank - 2]);
     ap_push(&y, a->y.steps[a->y.rank - 1], a->value_width);
     return y;
@@ -215,15 +205,15 @@ static int probability_type(struct lowering *l, const struct attention *a)
 static void emit_blocks(struct kernel_builder *k, struct attention *a, bool one)
 {
     struct lowering *l = a->l;
-    struct ap scores = query_tile(k, a, MEM_PSUM, DT_F32, a->block), weights = scores;
-    struct ap sum = query_tile(k, a, MEM_PSUM, DT_F32, a->value_width);
-    struct ap state = query_tile(k, a, MEM_SBUF, DT_F32, 2), total = state;
+    struct ap scores = attention_tile(k, a, MEM_PSUM, DT_F32, a->block), weights = scores;
+    struct ap sum = attention_tile(k, a, MEM_PSUM, DT_F32, a->value_width);
+    struct ap state = attention_tile(k, a, MEM_SBUF, DT_F32, 2), total = state;
     bool plain_mask = a->masked && l->p->slots[a->mask.slot].type.dtype == DT_F32;
     bool apart = a->causal || (a->masked && !plain_mask);
     total.offset.base = 1;
     total.dim[1].count = 1;
     if (probability_type(l, a) != DT_F32)
-        weights = query_tile(k, a, MEM_SBUF, DT_BF16, a->block);
+        weights = attention_tile(k, a, MEM_SBUF, DT_BF16, a->block);
     if (!dim_is_const(a->keys)) { /* perhaps there are none: 0 / 1 */
         emit_memset(k, (struct memset){.dst = sum});
         emit_memset(k, (struct memset){.dst = state, .value = 1});
@@ -235,7 +225,7 @@ static void emit_blocks(struct kernel_builder *k, struct attention *a, bool one)
     attended_append(a->l, k, &a->k, a->nbatch, a->var);
     emit_products(k, a, scores);
     if (apart)
-        emit_scores(k, a, scores, scores);
+        attention_scores(k, a, scores, scores);
     struct affine later = {0}; /* not 0 after the first block */
     if (!one)
         later = affine_variable(l->p, 0, a->var_key, 1);
@@ -278,7 +268,7 @@ static void add_values(struct kernel_builder *k, const struct attention *a, stru
     across.dim[0] = psum.dim[0], across.dim[1] = psum.dim[1];
     emit_nc_transpose(k, (struct nc_transpose){.dst = psum, .src = probabilities});
     emit_copy(k, across, psum);
-    struct ap part = query_tile(k, a, MEM_PSUM, DT_F32, a->value_width);
+    struct ap part = attention_tile(k, a, MEM_PSUM, DT_F32, a->value_width);
     emit_tile_product(k, part, across, stage_in(k, values_block(l, a, 0)), affine_number(0));
     emit_tensor_tensor(k, (struct tensor_tensor){.dst = sum, .a = sum, .b = part, .op = OP_add});
 }
@@ -287,13 +277,13 @@ static void add_values(struct kernel_builder *k, const struct attention *a, stru
 static void emit_strict_blocks(struct kernel_builder *k, struct attention *a)
 {
     struct dim_table *t = &k->p->dims;
-    struct ap scores = query_tile(k, a, MEM_SBUF, DT_F32, a->block);
-    struct ap sum = query_tile(k, a, MEM_SBUF, DT_F32, a->value_width);
-    struct ap top = query_tile(k, a, MEM_SBUF, DT_F32, 1),
-              total = query_tile(k, a, MEM_SBUF, DT_F32, 1);
-    struct ap new_top = query_tile(k, a, MEM_SBUF, DT_F32, 1),
-              ratio = query_tile(k, a, MEM_SBUF, DT_F32, 1);
-    struct ap part = query_tile(k, a, MEM_SBUF, DT_F32, 1);
+    struct ap scores = attention_tile(k, a, MEM_SBUF, DT_F32, a->block);
+    struct ap sum = attention_tile(k, a, MEM_SBUF, DT_F32, a->value_width);
+    struct ap top = attention_tile(k, a, MEM_SBUF, DT_F32, 1),
+              total = attention_tile(k, a, MEM_SBUF, DT_F32, 1);
+    struct ap new_top = attention_tile(k, a, MEM_SBUF, DT_F32, 1),
+              ratio = attention_tile(k, a, MEM_SBUF, DT_F32, 1);
+    struct ap part = attention_tile(k, a, MEM_SBUF, DT_F32, 1);
     a->queries_in = stage_in(k, queries_across(a->l, a));
     emit_memset(
         k,
@@ -304,10 +294,10 @@ static void emit_strict_blocks(struct kernel_builder *k, struct attention *a)
     emit_memset(k, (struct memset){.dst = sum});
     a->var_key = kernel_loop(k, dim_ceildiv(t, a->keys, a->block));
     clip_keys(a->l, a, &scores);
-    struct ap products = query_tile(k, a, MEM_PSUM, DT_F32, a->block);
+    struct ap products = attention_tile(k, a, MEM_PSUM, DT_F32, a->block);
     clip_keys(a->l, a, &products);
     emit_products(k, a, products);
-    emit_scores(k, a, scores, products);
+    attention_scores(k, a, scores, products);
     emit_tensor_reduce(
         k, (struct tensor_reduce){.dst = part, .src = scores, .axes = 1, .scale = 1, .op = OP_max});
     emit_tensor_tensor(k,
@@ -367,21 +357,23 @@ enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
     }
     struct dim_table *t = &l->p->dims;
     struct attention a = examine(l, n);
-    if (strict && !(dim_is_const(a.width) && a.width <= l->m->matmul_k &&
-                    dim_is_const(a.value_width) && a.value_width <= l->m->matmul_n)) {
-        why(l->o, n, "tile.attention-width",
-            "heads are wider than the Tensor engine; it runs on GpSimd");
-        return DECLINED;
-    }
     struct kernel_builder k = begin_kernel(l, n, n->name);
-    for (int i = 0; i < a.nbatch; i++)
-        a.var[i] = n->out[0]->type.dims[i] == 1 ? -1 : kernel_grid(&k, n->out[0]->type.dims[i]);
-    bool one = !strict && ((dim_is_const(a.keys) && a.keys <= ONE_BLOCK) || decision_of(l, n)->one_row);
     a.tile = even_tile(a.queries, strict ? l->m->partitions : QUERY_TILE);
+    bool whole = strict && strict_attention_fits(&a);
+    a.heads = whole ? strict_attention_heads(&a, &n->out[0]->type) : 1;
+    for (int i = 0; i < a.nbatch; i++) {
+        dim_t count = n->out[0]->type.dims[i];
+        if (i == a.nbatch - 1 && a.heads > 1)
+            count /= a.heads;
+        a.var[i] = count == 1 ? -1 : kernel_grid(&k, count);
+    }
+    bool one = !strict && ((dim_is_const(a.keys) && a.keys <= ONE_BLOCK) || decision_of(l, n)->one_row);
     a.block = one ? a.keys : strict ? even_tile(a.keys, l->m->partitions) : KEY_BLOCK;
     a.var_query = kernel_grid(&k, dim_ceildiv(t, a.queries, a.tile));
     a.var_key = -1;
-    if (strict)
+    if (whole)
+        emit_strict_attention(&k, &a);
+    else if (strict)
         emit_strict_blocks(&k, &a);
     else
         emit_blocks(&k, &a, one);

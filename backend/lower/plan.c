@@ -104,8 +104,8 @@ static bool read_through(struct lowering *l, const struct node *n)
     if (!n->out[0]->uses || !has_layout(l, n->out[0]) || !has_layout(l, outer_value(l, n->in[0])))
         return false;
     for (const struct use *u = n->out[0]->uses; u; u = u->next)
-        if (!use_reads_strided(l, u))
-            return false;
+        if (!use_reads_strided(l, u) || (l->m->strict && u->node->parent != n->parent))
+            return false; /* on strict targets the reader may have to withdraw */
     return true;
 }
 
@@ -130,7 +130,7 @@ static void decide_passage(struct lowering *l, struct node *n)
     struct decision *d = decide(l, n);
     if (n->op == OP_transpose)
         d->passage = read_through(l, n) ? READ_THROUGH : written_through(l, n) ? WRITTEN_THROUGH : MADE;
-    else if (n->op == OP_concat && read_in_parts(l, n))
+    else if (n->op == OP_concat && !l->m->strict && read_in_parts(l, n))
         d->passage = READ_IN_PARTS;
 }
 
@@ -139,6 +139,32 @@ void plan_graph(struct lowering *l)
     if (l->o->opt_level == 0)
         return;
     walk_region(l, l->g->main, decide_kernel);
-    if (!l->m->strict)
-        walk_region(l, l->g->main, decide_passage);
+    walk_region(l, l->g->main, decide_passage);
+}
+
+/* Makes what was to be read through, and what that reads through. */
+static bool make_transpose(struct lowering *l, struct node *n)
+{
+    struct node *def = outer_value(l, n->in[0])->def;
+    if (def && decision_of(l, def)->passage == READ_THROUGH && !make_transpose(l, def))
+        return false;
+    decide(l, n)->passage = MADE;
+    return lower_node(l, n) != FAILED;
+}
+
+bool plan_withdraw(struct lowering *l, struct node *n)
+{
+    if (!decision_of(l, n)->taken)
+        return true;
+    const struct value *y = outer_value(l, n->out[0]);
+    struct node *user = value_only_user(y);
+    if (user && decision_of(l, user)->passage == WRITTEN_THROUGH)
+        decide(l, user)->passage = MADE;
+    for (int i = 0; i < n->nin && n->in[i]; i++) {
+        struct node *def = outer_value(l, n->in[i])->def;
+        if (def && decision_of(l, def)->passage == READ_THROUGH &&
+            !make_transpose(l, def))
+            return false;
+    }
+    return true;
 }

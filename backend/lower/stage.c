@@ -146,6 +146,11 @@ struct ap stage_in(struct kernel_builder *k, struct ap hbm)
     return tile;
 }
 
+void stage_out(struct kernel_builder *k, struct ap hbm, struct ap tile)
+{
+    transfer(k, &hbm, &tile, false);
+}
+
 /* ---- instructions ---- */
 
 struct loaded { /* an HBM pattern that a tile holds */

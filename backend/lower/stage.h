@@ -19,6 +19,9 @@ struct ap stage_tile(struct kernel_builder *k, const struct ap *hbm, int mem, in
  * pattern's. */
 struct ap stage_in(struct kernel_builder *k, struct ap hbm);
 
+/* Stores what a tile of stage_tile holds. */
+void stage_out(struct kernel_builder *k, struct ap hbm, struct ap tile);
+
 /* Fails, leaving the kernel half done, when it cannot be: the caller drops the kernel and calls the
  * operator's routine. */
 bool stage_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d);
