@@ -207,18 +207,28 @@ static void forget(struct stager *s, const struct ap *hbm)
     s->nloaded = n;
 }
 
+/* Takes the tile for an operand; a row that all partitions have is loaded into all of them, those
+ * behind the edge included, and then serves every tile of rows. */
 static bool load(struct stager *s, struct ap *a)
 {
     struct ap from = *a;
-    for (int i = 0; i < s->nloaded; i++)
-        if (ap_equal(&s->loaded[i].from, a)) {
-            *a = s->loaded[i].tile;
-            return true;
-        }
-    if (!has_known_size(s, a))
-        return false;
-    *a = stage_in(&s->builder, from);
-    remember(s, &from, a);
+    bool repeats = a->rank && a->dim[0].step == 0;
+    const struct ap_clip *clip = a->rank ? a->dim[0].clip : NULL;
+    if (repeats)
+        from.dim[0].clip = NULL;
+    int i = 0;
+    while (i < s->nloaded && !ap_equal(&s->loaded[i].from, &from))
+        i++;
+    if (i < s->nloaded) {
+        *a = s->loaded[i].tile;
+    } else {
+        if (!has_known_size(s, a))
+            return false;
+        *a = stage_in(&s->builder, from);
+        remember(s, &from, a);
+    }
+    if (repeats)
+        a->dim[0].clip = clip;
     return true;
 }
 
