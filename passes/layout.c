@@ -505,10 +505,19 @@ static bool convert_shuffle(struct layout *y, struct node *n)
     return true;
 }
 
+/* A tensor of unknown rank among the operands (weights that are an input) makes a result of unknown rank. */
+static bool ranks_known(const struct node *n)
+{
+    for (int i = 0; i < n->nin; i++)
+        if (n->in[i] && n->in[i]->type.kind == VK_TENSOR && n->in[i]->type.rank < 0)
+            return false;
+    return true;
+}
+
 static bool visit(struct node *n, void *user)
 {
     struct layout *y = user;
-    if (!n->nin || !n->in[0] || n->in[0]->type.kind != VK_TENSOR || n->in[0]->type.rank < 0)
+    if (!n->nin || !n->in[0] || n->in[0]->type.kind != VK_TENSOR || !ranks_known(n))
         return true;
     switch (how_to_follow(n)) {
     case IMAGE:

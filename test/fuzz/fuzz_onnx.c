@@ -17,5 +17,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 size_t fuzz_mutate(uint8_t *data, size_t size, size_t room, uint64_t *seed)
 {
-    return mutate_bytes(data, size, room, seed);
+    return mutate_onnx(data, size, room, seed);
 }

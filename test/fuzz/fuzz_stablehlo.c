@@ -18,6 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 size_t fuzz_mutate(uint8_t *data, size_t size, size_t room, uint64_t *seed)
 {
-    bool bytecode = size > 1 && data[0] == 'M' && data[1] == 'L';
-    return (bytecode ? mutate_bytes : mutate_text)(data, size, room, seed);
+    bool text = true;
+    for (size_t i = 0; i < size && i < 64; i++)
+        text &= data[i] >= 9 && data[i] < 127;
+    return (text ? mutate_text : mutate_mlir)(data, size, room, seed);
 }

@@ -14,13 +14,12 @@ uint64_t mutate_random(uint64_t *seed)
     return z ^ (z >> 31);
 }
 
-static size_t below(uint64_t *seed, size_t n)
+size_t mutate_below(uint64_t *seed, size_t n)
 {
     return n ? (size_t)((mutate_random(seed) >> 8) % n) : 0;
 }
 
-/* data[at, at + gone) becomes n bytes of `with`. */
-static size_t splice(uint8_t *data, size_t size, size_t room, size_t at, size_t gone,
+size_t mutate_splice(uint8_t *data, size_t size, size_t room, size_t at, size_t gone,
                      const void *with, size_t n)
 {
     if (size - gone + n > room)
@@ -33,18 +32,18 @@ static size_t splice(uint8_t *data, size_t size, size_t room, size_t at, size_t 
 /* A part that is left out, repeated, or put in another place. */
 static size_t mutate_part(uint8_t *data, size_t size, size_t room, uint64_t *seed)
 {
-    size_t from = below(seed, size), n = 1 + below(seed, size - from), to = below(seed, size);
-    n = 1 + below(seed, n < 64 ? n : 64);
+    size_t from = mutate_below(seed, size), n = 1 + mutate_below(seed, size - from), to = mutate_below(seed, size);
+    n = 1 + mutate_below(seed, n < 64 ? n : 64);
     n = n < size - from ? n : size - from;
     if (!size)
         return size;
-    if (below(seed, 2))
-        return splice(data, size, room, from, n, "", 0);
+    if (mutate_below(seed, 2))
+        return mutate_splice(data, size, room, from, n, "", 0);
     uint8_t *copy = malloc(n);
     if (!copy)
         return size;
     memcpy(copy, data + from, n);
-    size = splice(data, size, room, to, below(seed, 2) && to + n <= size ? n : 0, copy, n);
+    size = mutate_splice(data, size, room, to, mutate_below(seed, 2) && to + n <= size ? n : 0, copy, n);
     free(copy);
     return size;
 }
@@ -85,30 +84,30 @@ static size_t word_length(const uint8_t *data, size_t size, size_t at)
 
 size_t mutate_text(uint8_t *data, size_t size, size_t room, uint64_t *seed)
 {
-    size_t what = below(seed, 8);
+    size_t what = mutate_below(seed, 8);
     bool number = what < 4;
-    size_t at = find_word(data, size, below(seed, size), number);
+    size_t at = find_word(data, size, mutate_below(seed, size), number);
     if (at == size || what == 7)
         return mutate_part(data, size, room, seed);
     size_t n = word_length(data, size, at);
     char with[128];
     if (number && what < 2) {
-        const char *other = numbers[below(seed, NUMBERS)];
-        return splice(data, size, room, at, n, other, strlen(other));
+        const char *other = numbers[mutate_below(seed, NUMBERS)];
+        return mutate_splice(data, size, room, at, n, other, strlen(other));
     }
     if (number && what == 2) { /* a little more or less */
         memcpy(with, data + at, n < 20 ? n : 20);
         with[n < 20 ? n : 20] = 0;
-        unsigned long long v = strtoull(with, NULL, 10) + below(seed, 5) - 2;
+        unsigned long long v = strtoull(with, NULL, 10) + mutate_below(seed, 5) - 2;
         int length = snprintf(with, sizeof with, "%lld", (long long)v);
-        return splice(data, size, room, at, n, with, (size_t)length);
+        return mutate_splice(data, size, room, at, n, with, (size_t)length);
     }
-    size_t from = find_word(data, size, below(seed, size), number);
+    size_t from = find_word(data, size, mutate_below(seed, size), number);
     size_t m = from < size ? word_length(data, size, from) : 0;
     if (!m || m > sizeof with)
         return mutate_part(data, size, room, seed);
     memcpy(with, data + from, m);
-    return splice(data, size, room, at, n, with, m);
+    return mutate_splice(data, size, room, at, n, with, m);
 }
 
 static size_t varint(uint8_t out[10], uint64_t v)
@@ -120,18 +119,23 @@ static size_t varint(uint8_t out[10], uint64_t v)
     return n;
 }
 
-size_t mutate_bytes(uint8_t *data, size_t size, size_t room, uint64_t *seed)
+int64_t mutate_value(uint64_t *seed)
 {
     static const int64_t values[] = {0,   1,   -1,   2,     127,   128,       255,       256,
                                      -128, 4096, 65535, 65536, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
-    int64_t v = values[below(seed, sizeof values / sizeof *values)];
-    size_t at = below(seed, size), wide = (size_t)1 << below(seed, 4), gone = 0;
+    return values[mutate_below(seed, sizeof values / sizeof *values)];
+}
+
+size_t mutate_bytes(uint8_t *data, size_t size, size_t room, uint64_t *seed)
+{
+    int64_t v = mutate_value(seed);
+    size_t at = mutate_below(seed, size), wide = (size_t)1 << mutate_below(seed, 4), gone = 0;
     uint8_t word[10];
     if (!size)
         return size;
-    switch (below(seed, 5)) {
+    switch (mutate_below(seed, 5)) {
     case 0:
-        data[at] ^= (uint8_t)(1u << below(seed, 8));
+        data[at] ^= (uint8_t)(1u << mutate_below(seed, 8));
         return size;
     case 1:
         data[at] = (uint8_t)mutate_random(seed);
@@ -143,7 +147,7 @@ size_t mutate_bytes(uint8_t *data, size_t size, size_t room, uint64_t *seed)
     case 3:
         while (at + gone + 1 < size && gone < 9 && data[at + gone] & 0x80)
             gone++;
-        return splice(data, size, room, at, gone + 1, word, varint(word, (uint64_t)v));
+        return mutate_splice(data, size, room, at, gone + 1, word, varint(word, (uint64_t)v));
     default:
         return mutate_part(data, size, room, seed);
     }

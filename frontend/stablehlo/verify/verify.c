@@ -272,9 +272,10 @@ static bool check_composite(struct verifier *v, const struct mlir_op *op)
 
 static bool check(struct verifier *v, const struct mlir_op *op)
 {
-    if (!verify_elementwise(v, op))
+    bool own = !strncmp(op->name, "stablehlo.", 10);
+    if ((own && !verify_counts(v, op)) || !verify_elementwise(v, op))
         return false;
-    if (strncmp(op->name, "stablehlo.", 10))
+    if (!own)
         return true;
     return check_types(v, op) && check_attributes(v, op) && check_composite(v, op) &&
            verify_regions(v, op) && verify_indices(v, op) && verify_devices(v, op) &&

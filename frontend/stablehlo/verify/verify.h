@@ -2,7 +2,7 @@
  * What an operation must satisfy beyond what HLO's shape rules check when it is converted: element
  * types, attributes, regions. verify.c: the table of element types, attributes; verify_region.c;
  * verify_index.c: gather and scatter; verify_device.c: several devices and the host;
- * verify_elementwise.c, with CHLO; verify_shape.c: the rest; verify_quantized.c.
+ * verify_elementwise.c, with CHLO; verify_count.c: numbers of operands; verify_shape.c: the rest; verify_quantized.c.
  */
 #ifndef FRONTEND_STABLEHLO_VERIFY_H
 #define FRONTEND_STABLEHLO_VERIFY_H
@@ -23,6 +23,8 @@ bool mlir_verify(const struct mlir_module *m, struct diag *d);
 
 #define VERIFY_ERROR(v, ...) fail((v)->d, __VA_ARGS__)
 
+/* First: the others take operands and results for granted that an operation must have. */
+bool verify_counts(struct verifier *v, const struct mlir_op *op);
 bool verify_regions(struct verifier *v, const struct mlir_op *op);
 bool verify_indices(struct verifier *v, const struct mlir_op *op);
 bool verify_devices(struct verifier *v, const struct mlir_op *op);
