@@ -433,6 +433,8 @@ static bool convert_transpose(struct layout *y, struct node *n)
     struct value *made = identity ? x : emit_transpose(n, x, composed, y->d);
     if (!made)
         return false;
+    if (!made->name)
+        made->name = n->out[0]->name;
     value_replace(n->out[0], made);
     node_remove(n);
     return true;

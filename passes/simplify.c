@@ -271,6 +271,8 @@ static bool simplify_region(struct graph *g, struct region *r, const struct opti
             "it does nothing, merges with what is before it, or is a simpler operator");
         if (v->content.n < 0)
             v->content = n->out[0]->content;
+        if (!v->name && v->def) /* --verify finds the model's values by name */
+            v->name = n->out[0]->name;
         value_replace(n->out[0], v);
         *changed = true;
     }
