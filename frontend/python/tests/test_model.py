@@ -182,6 +182,12 @@ class Jax(unittest.TestCase):
 
 @unittest.skipUnless(have("torch") and have("onnx"), "torch or onnx is not installed")
 class Torch(unittest.TestCase):
+    def test_torch_is_imported_late(self) -> None:
+        """xcc.torch alone costs no import of PyTorch; its name is there for torch.compile all the same."""
+        program = ("import sys, xcc.torch\nassert 'torch' not in sys.modules\nimport torch._dynamo.backends.registry as r\n"
+                   "assert 'xcc' in r.list_backends(exclude_tags=())")
+        subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+
     def test_export_and_backend(self):
         import torch
 
