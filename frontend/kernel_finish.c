@@ -146,6 +146,19 @@ bool xcc_kernel_write(struct xcc_kernel *k, const char *path)
     return complete(k) && (neff_write(k->p, path, &d) || kernel_fail(k, &d));
 }
 
+static const char *keep_text(struct xcc_kernel *k, const char *text)
+{
+    free(k->text);
+    k->text = strdup(text);
+    return k->text;
+}
+
+const char *xcc_kernel_hazard(struct xcc_kernel *k)
+{
+    struct diag d = {0};
+    return complete(k) && !check_program_sync(k->p, 1, &d) ? keep_text(k, d.text) : NULL;
+}
+
 static const char *print_text(struct xcc_kernel *k, bool whole)
 {
     free(k->text);

@@ -179,6 +179,10 @@ bool xcc_rollback(struct xcc_kernel *k, int64_t mark);
  * or in a file. Once per kernel. */
 bool xcc_kernel_finish(struct xcc_kernel *k, struct xcc_bytes *out);
 bool xcc_kernel_write(struct xcc_kernel *k, const char *path);
+/* The first hazard that executing a finished kernel meets, where it can be told without data: an
+ * element of a tile that is read and never written, or one of `xsim --check`'s others; NULL: none, or
+ * a failure. Valid until the kernel is freed. */
+const char *xcc_kernel_hazard(struct xcc_kernel *k);
 /* The kernel as assembly (neff/FORMAT.md); NULL after a failure. Valid until the kernel is freed.
  */
 const char *xcc_kernel_text(struct xcc_kernel *k);

@@ -79,9 +79,9 @@ struct row_limit {
 
 static const struct row_limit row_limits[] = {
 #define SEARCHED "pad shorter rows by memset, search longer ones in parts and then their results"
-    {INSN_max8, AP(max8, src), true, 8, 16384, SEARCHED},
-    {INSN_nc_find_index8, AP(nc_find_index8, src), true, 8, 16384, SEARCHED},
-    {INSN_nc_match_replace8, AP(nc_match_replace8, src), true, 8, 16384, SEARCHED},
+    {INSN_max8, AP(max8, src), false, 8, 16384, SEARCHED},
+    {INSN_nc_find_index8, AP(nc_find_index8, src), false, 8, 16384, SEARCHED},
+    {INSN_nc_match_replace8, AP(nc_match_replace8, src), false, 8, 16384, SEARCHED},
 #define EIGHT "a tile of 8 values in each row, as max8 makes"
     {INSN_max8, AP(max8, dst), false, 8, 8, EIGHT},
     {INSN_nc_find_index8, AP(nc_find_index8, dst), false, 8, 8, EIGHT},
@@ -105,7 +105,7 @@ static bool check_row(const struct tile_context *c, const struct insn *n, const 
         return fail(d, "operand '%s' has %lld elements in a row, expected %lld: %s", name, (long long)row->count,
                     (long long)r->least, r->advice);
     return fail(d, "operand '%s' has %lld elements in a row, %s takes %lld to %lld: %s", name, (long long)row->count,
-                c->m->name, (long long)r->least, (long long)r->most, r->advice);
+                c->m->strict ? c->m->name : "it", (long long)r->least, (long long)r->most, r->advice);
 }
 
 /* Places in a row are unsigned. */

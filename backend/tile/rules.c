@@ -49,8 +49,9 @@ bool tile_check_size(const struct machine *m, const struct tile *t, struct diag 
                     m->partitions);
     int64_t limit = !m->strict ? INT32_MAX : t->mem == MEM_PSUM ? m->psum : m->sbuf;
     if (t->elements < 1 || t->elements > limit || tile_partition_bytes(t) > limit)
-        return fail(d, "%lld elements in each partition, %s has room for %lld bytes",
-                    (long long)t->elements, m->name, (long long)limit);
+        return fail(d, "%lld bytes (%lld elements) in each partition, %s has room for %lld bytes",
+                    (long long)tile_partition_bytes(t), (long long)t->elements, m->name,
+                    (long long)limit);
     return true;
 }
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import warnings
 
 from support import Case, main, np
 
@@ -412,6 +413,144 @@ class Errors(Case):
     def test_nothing_returned(self) -> None:
         with self.assertRaises(NkiError):
             nki.jit(lambda a: None)(f32(2, 2))
+
+
+class Partitions(Case):
+    """Engines do not repeat partitions; functions of nl do it by a copy."""
+
+    def refused(self, kernel, *words) -> None:
+        x = f32(64, 32)
+        with self.assertRaises(nki.NkiError) as e:
+            nki.jit(kernel)(x)
+        for w in (__file__, "has 1 partition, the result has 64", "broadcast_to((64, ...))") + words:
+            self.assertIn(w, str(e.exception))
+
+    def test_operator(self) -> None:
+        self.refused(lambda x: nl.load(x) + nl.load(x[0:1, :]), ": +: ")
+
+    def test_in_place(self) -> None:
+        def kernel(x):
+            t = nl.load(x)
+            t *= nl.load(x[0:1, :])
+            return t
+
+        self.refused(kernel, ": *=: ")
+
+    def test_assignment(self) -> None:
+        def kernel(x):
+            t = nl.ndarray((64, 32), dtype=x.dtype)
+            t[...] = nl.load(x[0:1, :])
+            return t
+
+        self.refused(kernel, ": assignment: src ")
+
+    def test_instructions(self) -> None:
+        self.refused(lambda x: nisa.tensor_tensor(nl.load(x), nl.load(x[0:1, :]), np.add), "tensor_tensor: b ")
+        self.refused(lambda x: nisa.tensor_scalar(nl.load(x), np.add, nl.load(x[0:1, 0:1])), "tensor_scalar: operand0 ")
+        self.refused(lambda x: nisa.activation(nl.exp, nl.load(x), bias=nl.load(x[0:1, 0:1])), "activation: bias ")
+
+    def test_functions(self) -> None:
+        x = f32(64, 32)
+        a, b = nki.jit(lambda x: (nl.add(nl.load(x), nl.load(x[0:1, :])), nl.load(x) * nl.load(x[0:1, :]).broadcast_to((64, 32))))(x)
+        self.same(a, x + x[0:1])
+        self.same(b, x * x[0:1])
+
+
+class Written(Case):
+    """What is read without having been written: simulating says so."""
+
+    def warnings(self, kernel, how=nki.simulate_kernel):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            how(kernel, f32(16, 64))
+        return [str(w.message) for w in seen]
+
+    @staticmethod
+    def half(x):
+        out = nl.ndarray((16, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        t = nl.ndarray((16, 64), dtype=x.dtype, name="wide")
+        for i in nl.affine_range(3):
+            t[:, nl.ds(i * 16, 16)] = nl.load(x[:, nl.ds(i * 16, 16)])
+        nl.store(out, nl.exp(t))
+        return out
+
+    def test_part_of_a_tile(self) -> None:
+        said = self.warnings(nki.jit(self.half))
+        self.assertEqual(len(said), 1)
+        for w in (__file__, "elements of tile 'wide' [16, 64]", "nothing has written"):
+            self.assertIn(w, said[0])
+        self.assertEqual(self.warnings(nki.jit(self.half), lambda k, x: k(x)), [])
+
+    def test_all_of_it(self) -> None:
+        def kernel(x):
+            t = nl.ndarray((16, 64), dtype=x.dtype)
+            for i in nl.affine_range(4):
+                t[:, nl.ds(i * 16, 16)] = nl.load(x[:, nl.ds(i * 16, 16)])
+            return nl.exp(t)
+
+        self.assertEqual(self.warnings(kernel), [])
+
+    def test_masked_results(self) -> None:
+        def kernel(x):
+            out = nl.ndarray((16, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+            p, j = nl.mgrid[0:16, 0:64]
+            nl.store(out[p, j], nl.exp(nl.load(x[p, j], mask=j < 20)), mask=j < 20)
+            return out
+
+        self.assertEqual(self.warnings(kernel), [])
+
+    def test_mask_that_leaves_nothing(self) -> None:
+        """The third of two blocks: what it would have written may be read, as long as it is not stored."""
+        @nki.jit
+        def kernel(x):
+            out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+            i = nl.arange(64)[:, None]
+            j = nl.arange(64)[None, :]
+            for b in nl.static_range(3):
+                inside = b * 64 + i < 128
+                t = nl.ndarray((64, 64), dtype=x.dtype)
+                sums = nl.zeros((64, 64), dtype=nl.float32, buffer=nl.psum)
+                t[...] = nl.load(x[b * 64 + i, j], mask=inside)
+                sums[i, j] += nisa.nc_matmul(t[i, j], t[i, j], mask=(b * 64 < 128))
+                nl.store(out[b * 64 + i, j], nl.copy(sums), mask=inside)
+            return out
+
+        x = f32(128, 64)
+        self.close(kernel(x), np.concatenate([x[:64].T @ x[:64], x[64:].T @ x[64:]]), 1e-4, 1e-4)
+
+
+class Dims(Case):
+    def test_more_than_an_access_pattern_has(self) -> None:
+        """Seven dims, none of which can be joined: several instructions."""
+        @nki.jit
+        def kernel(x):
+            t = nl.load(x)
+            p, a, b, c, i, j, k = nl.mgrid[0:8, 0:2, 0:2, 0:2, 0:3, 0:4, 0:5]
+            out = nl.ndarray((8, 7, 9, 11), dtype=x.dtype)
+            out[...] = 0
+            out[p, 2 * i + 1 - a, 2 * j + 1 - b, 2 * k + 1 - c] = 3.0 * t[p, i + a, j + b, k + c] + t[p, i, j, k]
+            return out
+
+        x = f32(8, 4, 5, 6)
+        want = np.zeros((8, 7, 9, 11), np.float32)
+        p, a, b, c, i, j, k = np.mgrid[0:8, 0:2, 0:2, 0:2, 0:3, 0:4, 0:5]
+        want[p, 2 * i + 1 - a, 2 * j + 1 - b, 2 * k + 1 - c] = 3.0 * x[p, i + a, j + b, k + c] + x[p, i, j, k]
+        self.close(kernel(x), want)
+
+
+class Specs(Case):
+    def test_benchmark_without_arrays(self) -> None:
+        from neuronxcc.nki.typing import tensor
+
+        @nki.benchmark(warmup=1, iters=2)
+        def kernel(x, i):
+            t = nl.load(x)
+            return nl.add(t, nl.load(i))
+
+        with contextlib.redirect_stdout(io.StringIO()):
+            out = kernel(tensor[[32, 16], nl.float32], tensor[[32, 16], nl.int32])
+        self.assertEqual(out.shape, (32, 16))
+        self.assertGreater(kernel.benchmark_result.nc_latency.get_latency_percentile(50), 0)
 
 
 if __name__ == "__main__":

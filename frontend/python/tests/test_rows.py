@@ -40,6 +40,13 @@ class Masks(Case):
         self.same(inner, largest(x[:, 1:, :5]))
         self.same(corner, largest(np.where(i + j >= 4, x, -np.inf)))
 
+    def test_short_rows(self) -> None:
+        """On every target: max8 of fewer than eight elements has no eight largest."""
+        for target in ("cpu", "trn1"):
+            with mock.patch.dict(os.environ, {"XCC_NKI_TARGET": target}), \
+                    self.assertRaisesRegex(nki.NkiError, r"max8: .*has 7 elements in a row, \w+ takes 8 to 16384: pad shorter rows"):
+                nki.jit(lambda x: nisa.max8(src=nl.load(x)))(f32(16, 7))
+
     def test_some_rows(self) -> None:
         @nki.jit
         def kernel(x):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
@@ -14,6 +15,8 @@ from ._record import Dim, Instruction, LoopBegin, LoopEnd, Number, Object, Opera
 from ._trace import Trace
 
 _FUNCTIONS = {"shift_left": "shl", "shift_right": "shr", "bypass": "identity"}
+_UNWRITTEN = re.compile(r"uninitialised read: node '([^']*)'.* reads elements of tile (\d+) ")
+_DIMS = 6  # of an access pattern
 _UNSIGNED = {dtypes.int32: dtypes.uint32, dtypes.int16: dtypes.uint16, dtypes.int8: dtypes.uint8}
 _ALIGNED = {"tensor_copy", "memset", "tensor_tensor", "tensor_scalar", "tensor_alu", "activation", "select", "dma_copy", "gather",
             "scatter", "dma_accumulate", "random", "dropout"}  # operands of equal counts: dims can be merged
@@ -163,6 +166,14 @@ class Builder:
             raise self.failure()
         return s.decode()
 
+    def unwritten(self) -> Optional[Tuple[str, Object]]:
+        """Where and of which tile elements are read that nothing has written; None: of none that can be told of."""
+        s = self.lib.xcc_kernel_hazard(self.kernel)
+        found = _UNWRITTEN.search(s.decode(errors="replace")) if s else None
+        tiles = [o for o in self.trace.objects if o.uid in self.numbers and o.space != "hbm"]
+        tiles.sort(key=lambda o: self.numbers[o.uid])
+        return (found.group(1), tiles[int(found.group(2))]) if found and int(found.group(2)) < len(tiles) else None
+
     def text(self) -> str:
         s = self.lib.xcc_kernel_text(self.kernel)
         if not s:
@@ -176,8 +187,10 @@ class Builder:
 def lower(r: Instruction) -> List[Instruction]:
     """The library's instructions for one of ours."""
     f = _LOWER.get(r.name)
-    out = f(r) if f else [r]
-    return [_compress(i) if i.name in _ALIGNED else i for i in out]
+    out: List[Instruction] = []
+    for i in f(r) if f else [r]:
+        out += _split(_compress(i)) if i.name in _ALIGNED else [i]
+    return out
 
 
 def _engine(r: Instruction) -> Optional[str]:
@@ -357,3 +370,21 @@ def _compress(i: Instruction) -> Instruction:
         dims = tuple((o.dims[g[-1]][0], int(np.prod([counts[k] for k in g], dtype=np.int64))) for g in groups)
         new[name] = Operand(o.object, o.dtype, o.offset, dims, tuple((where[k], b) for k, b in o.clips), o.index)
     return Instruction(i.name, new, i.numbers, i.reals, i.functions, i.engine)
+
+
+def _split(i: Instruction) -> List[Instruction]:
+    """Several instructions where the operands have more dims than an access pattern: one for each index of the shortest free dim."""
+    ops = list(i.operands.values())
+    rank = len(ops[0].dims)
+    if rank <= _DIMS or any(len(o.dims) != rank or o.counts != ops[0].counts for o in ops):
+        return [i]
+    clipped = {k for o in ops for k, _ in o.clips}
+    axis = min((k for k in range(1, rank) if k not in clipped), key=lambda k: ops[0].counts[k], default=0)
+    if not axis:
+        return [i]
+    out: List[Instruction] = []
+    for n in range(ops[0].counts[axis]):
+        part = {name: Operand(o.object, o.dtype, o.offset + n * o.dims[axis][0], o.dims[:axis] + o.dims[axis + 1:],
+                              tuple((k - (k > axis), b) for k, b in o.clips), o.index) for name, o in i.operands.items()}
+        out += _split(Instruction(i.name, part, i.numbers, i.reals, i.functions, i.engine))
+    return out

@@ -31,9 +31,9 @@ def _rect(region: Optional[Region]) -> Optional[Region]:
 
 
 def spread(x: View, shape: Shape, api: str) -> View:
-    """An operand with as many partitions as the instruction."""
+    """An operand with as many partitions as the instruction: functions of nl repeat one partition by a copy, instructions do not."""
     own = shape_on_chip(x)
-    if own and own[0] == 1 and shape[0] > 1:
+    if own and own[0] == 1 and shape[0] > 1 and api.startswith("nl."):
         return broadcast_to(x, (shape[0],) + own[1:], api)
     return x
 
@@ -394,6 +394,8 @@ def matmul(x: object, y: object, transpose_x: bool = False, mask: object = None,
     return product(x, y, api, mask)
 
 
-hooks["binary"] = lambda op, x, y: binary(op, x, y)
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "mod": "%", "floordiv": "//", "eq": "==", "ne": "!=", "lt": "<", "le": "<=",
+          "gt": ">", "ge": ">=", "and": "&", "or": "|", "xor": "^", "shift_left": "<<", "shift_right": ">>"}
+hooks["binary"] = lambda op, x, y: binary(op, x, y, None, None, _SIGNS.get(op, op))
 hooks["matmul"] = lambda x, y: matmul(x, y)
 hooks["unary"] = lambda op, x: unary(op, x)

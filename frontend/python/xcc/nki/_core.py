@@ -92,10 +92,25 @@ def emit(name: str, operands: Dict[str, Operand], api: Optional[str] = None, num
          reals: Optional[Dict[str, float]] = None, functions: Optional[Dict[str, str]] = None,
          engine: Optional[str] = None) -> Instruction:
     t = need_trace(api or name)
+    _check_partitions(name, operands, api or name)
     for k, v in (numbers or {}).items():
         if isinstance(v, Expr):
             numbers[k] = v.resolved()._simple()  # type: ignore[index]
     return t.emit(Instruction(name, operands, numbers, reals, functions, engine), api)
+
+
+_BY_DMA = ("dma_copy", "nc_matmul")  # the first is free to repeat partitions, the second has patterns of its own
+
+
+def _check_partitions(name: str, operands: Dict[str, Operand], api: str) -> None:
+    """An engine reads the partitions that it writes: it repeats none."""
+    if name in _BY_DMA:
+        return
+    for what, o in operands.items():
+        step, count = o.dims[0] if o.dims else (1, 1)
+        if step == 0 and count > 1 and o.object.space != "hbm" and o.index is None:
+            raise error(api, "%s has 1 partition, the result has %d; engines do not repeat partitions: use x.broadcast_to((%d, ...)), or "
+                        "nl.add, nl.multiply and the like, which do that by a copy" % (what, count, count), NkiTypeError)
 
 
 def as_tile(x: object, api: str, what: str) -> View:
@@ -335,6 +350,7 @@ def same_place(a: View, b: View) -> bool:
 
 def assign(dst: View, value: object) -> None:
     """dst[...] = value."""
+    dst.object.assigned = True
     if isinstance(value, LoopReduce):
         combine(dst, value.op, value.value, value.region)
         return
@@ -407,6 +423,7 @@ def combine(dst: View, op: str, value: object, region: Optional[Region] = None) 
 
 def accumulate(dst: View, op: str, value: object) -> View:
     """dst += value and the like, in place. Products added to PSUM become accumulating products (_finish.py)."""
+    dst.object.assigned = True
     combine(dst, op, value)
     return dst
 

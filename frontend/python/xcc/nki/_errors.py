@@ -27,6 +27,10 @@ class NkiNotSupported(NkiError, NotImplementedError):
     """A name of AWS's interface that cannot exist here."""
 
 
+class NkiWarning(UserWarning):
+    """What runs here, and is wrong on the hardware."""
+
+
 class NeedValue(BaseException):
     """A symbolic loop index or program id is used where Python needs its value.
 

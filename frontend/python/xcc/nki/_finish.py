@@ -58,7 +58,7 @@ def _check_reads(t: Trace) -> None:
         read = [o.object for n, o in r.operands.items() if n not in _WRITTEN]
         read += [o.index[2].object for o in r.operands.values() if o.index is not None]
         for o in read:
-            if o.uid in written or o.is_result or o.space == "hbm" and o.role != "internal":
+            if o.uid in written or o.is_result or o.assigned or o.space == "hbm" and o.role != "internal":
                 continue
             does = "stores" if r.name == "dma_copy" and o is r.operands["src"].object and o.space != "hbm" else "reads"
             what, instead = ("tensor", "store to it first") if o.space == "hbm" else ("tile", "assign to it first, or make it with nl.zeros")

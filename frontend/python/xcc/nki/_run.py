@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import warnings
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -13,7 +14,7 @@ from . import _shrink
 from ..model import Model
 from ._build import Builder
 from ._core import emit_dma, shape_on_chip
-from ._errors import NkiError, NkiTypeError
+from ._errors import NkiError, NkiTypeError, NkiWarning
 from ._finish import finish
 from ._index import Expr, Variable, to_int
 from ._move import copy
@@ -29,6 +30,11 @@ class TensorSpec:
         self.shape = tuple(int(n) for n in shape)
         self.dtype = dtypes.to_dtype(dtype)
         self.name = name
+
+    def filled(self) -> np.ndarray:
+        """An array of this shape and type to measure with: numbers of [0, 1), of integers 0 and 1."""
+        x = np.random.RandomState(0).random_sample(self.shape)
+        return _arrays.convert(x.astype(np.float32) if dtypes.is_float(self.dtype) else (x < 0.5).astype(np.int32), self.dtype)
 
 
 class _Leaf:
@@ -85,8 +91,10 @@ _STORED = {np.dtype(np.int64): dtypes.int32, np.dtype(np.uint64): dtypes.uint32,
 class Compiled:
     """A kernel compiled for arguments of certain shapes. `archive` holds the program; save() writes it, run() runs it."""
 
-    def __init__(self, name: str, traced: Traced, archive: _lib.Archive, results: List[Object], assembly: Callable[[], str]):
+    def __init__(self, name: str, traced: Traced, archive: _lib.Archive, results: List[Object], assembly: Callable[[], str],
+                 unwritten: Optional[Callable[[], Any]] = None):
         self.name = name
+        self._unwritten = unwritten
         self._assembly = assembly
         self.trace = traced.trace
         self.inputs = traced.inputs
@@ -95,6 +103,17 @@ class Compiled:
         self.archive = archive
         self.notes = list(traced.trace.notes)
         self._model: Optional[Model] = None
+
+    def warn(self) -> None:
+        """Says, once, when elements of a tile are read that nothing has written. Results of masked instructions do not count: their
+        other elements are of no interest to whoever masks."""
+        if self._unwritten is None:
+            return
+        found, self._unwritten = self._unwritten(), None
+        if found is not None and not found[1].is_result:
+            where, tile = found
+            warnings.warn("%s: reads elements of tile '%s' %s (made in line %d) that nothing has written: on the hardware they are what "
+                          "was there before" % (where, tile.name, list(tile.shape), tile.where[1]), NkiWarning, stacklevel=4)
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes the archive (a .neff that xrun and xdump read)."""
@@ -248,7 +267,7 @@ def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid
         b.build(traced.inputs, results)
         return b
 
-    return Compiled(name, traced, _fitted(t, build), results, lambda: build().assembly()), leaves
+    return Compiled(name, traced, _fitted(t, build), results, lambda: build().assembly(), lambda: build().unwritten()), leaves
 
 
 _MOST_CONTRACTED = 16
@@ -331,6 +350,8 @@ class Kernel:
         compiled, leaves = self.prepare(*args, **kwargs)
         if of_torch:
             _torch.check_traced(compiled.name, leaves)
+        if self.mode == "simulation":
+            compiled.warn()
         return compiled.run(leaves)
 
     def compile(self, *specs: Any, **kwargs: Any) -> Compiled:
@@ -384,8 +405,10 @@ def jit(func: Optional[Callable[..., Any]] = None, mode: str = "auto", _interfac
 
 
 def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
-    """Runs a kernel (a function, or what nki.jit made) on arrays; arguments that it writes are updated in place."""
-    return as_kernel(kernel)(*args, **kwargs)
+    """Runs a kernel (a function, or what nki.jit made) on arrays; arguments that it writes are updated in place. Warns of elements
+    that are read before anything wrote them."""
+    k = as_kernel(kernel)
+    return (k._with(mode="simulation") if isinstance(k, Kernel) else k)(*args, **kwargs)
 
 
 class Latency:
@@ -475,6 +498,7 @@ class Timed:
         if current() is not None:
             return self.func(*args, **kwargs)
         compiled, leaves = self.kernel.prepare(*args, **kwargs)
+        leaves = [x.filled() if isinstance(x, TensorSpec) else x for x in leaves]
         if self.save_neff_name:
             compiled.save(self._path(self.save_neff_name))
         out = compiled.run(leaves)

@@ -238,11 +238,8 @@ def emit_partition_reduce(dst: View, op: str, src: View, api: str) -> None:
 # -- searches --------------------------------------------------------------------------------------------------------
 
 
-def _rows(x: View, api: str, what: str, low: int = 8, high: int = 16384) -> View:
-    x = two_dims(as_tile(x, api, what), api, what)
-    if not low <= x.shape[1] <= high:
-        raise error(api, "%s has %d elements per partition, expected %d to %d" % (what, x.shape[1], low, high), NkiTypeError)
-    return x
+def _rows(x: View, api: str, what: str) -> View:
+    return two_dims(as_tile(x, api, what), api, what)
 
 
 def _check_eight(x: View, p: int, api: str, what: str) -> None:
