@@ -2,7 +2,7 @@
 #include "frontend/verify.h"
 
 #include "neff/base/file.h"
-#include "runtime/io/npy.h"
+#include "runtime/io/inputs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -177,73 +177,6 @@ void capture_free(struct capture *k)
 
 /* ---- inputs ---- */
 
-static int input_named(const struct graph *g, const char *name, size_t n)
-{
-    for (int i = 0; i < g->main->nparams; i++) {
-        const char *is = g->main->params[i]->name;
-        if (is && strlen(is) == n && !strncmp(is, name, n))
-            return i;
-    }
-    return -1;
-}
-
-static int next_input(const struct graph *g, const struct tensor *in)
-{
-    for (int i = 0; i < g->main->nparams; i++)
-        if (in[i].kind == VK_NONE)
-            return i;
-    return -1;
-}
-
-/* Takes the tensor, as elements of the input's type. */
-static bool take_input(const struct graph *g, int i, struct tensor *t, struct tensor *in, struct diag *d)
-{
-    const struct type *type = &g->main->params[i]->type;
-    if (type->kind == VK_TENSOR && !npy_as(t, type->dtype, d))
-        return false;
-    tensor_move(in, t);
-    return true;
-}
-
-/* Of an .npz file: by name, or in order when no name fits. */
-static bool read_inputs(const struct graph *g, const char *path, struct tensor *in, struct diag *d)
-{
-    struct npz z;
-    if (!npz_read(path, &z, d))
-        return false;
-    int named = 0;
-    for (int e = 0; e < z.count; e++)
-        named += input_named(g, z.entries[e].name, strlen(z.entries[e].name)) >= 0;
-    bool ok = true;
-    for (int e = 0; ok && e < z.count; e++) {
-        const char *name = z.entries[e].name;
-        int i = named ? input_named(g, name, strlen(name)) : next_input(g, in);
-        if (i >= 0)
-            ok = take_input(g, i, &z.entries[e].t, &in[i], d) || fail_in(d, "array '%s'", name);
-        else if (!named)
-            ok = fail(d, "%d arrays, but the model has %d inputs", z.count, g->main->nparams);
-    }
-    npz_free(&z);
-    return ok || fail_in(d, "%s", path);
-}
-
-static bool read_input(struct graph *g, const char *argument, struct tensor *in, struct diag *d)
-{
-    const char *equals = strchr(argument, '=');
-    int i = equals ? input_named(g, argument, (size_t)(equals - argument)) : -1;
-    const char *path = i >= 0 ? equals + 1 : argument;
-    if (i < 0 && name_ends_with(argument, ".npz"))
-        return read_inputs(g, argument, in, d);
-    if (i < 0)
-        i = next_input(g, in);
-    if (i < 0)
-        return fail(d, "%s: the model has only %d inputs", argument, g->main->nparams);
-    struct tensor t = {.kind = VK_NONE};
-    bool ok = npy_read(path, &t, d) && take_input(g, i, &t, &in[i], d);
-    tensor_free(&t);
-    return ok;
-}
-
 static int64_t next_random(uint64_t *state, int64_t below)
 {
     uint64_t z = *state += 0x9E3779B97F4A7C15u;
@@ -291,10 +224,16 @@ static bool random_input(struct graph *g, int i, struct tensor *in, struct diag 
 bool verify_inputs(struct graph *g, const char **files, int nfiles, struct tensor *in,
                    struct diag *d)
 {
+    int n = g->main->nparams;
+    struct input_kind *kinds = ARENA_ARRAY(&g->arena, struct input_kind, n + 1);
+    for (int i = 0; i < n; i++) {
+        const struct value *v = g->main->params[i];
+        kinds[i] = (struct input_kind){v->name, v->type.kind == VK_TENSOR ? v->type.dtype : DT_NONE};
+    }
     for (int i = 0; i < nfiles; i++)
-        if (!read_input(g, files[i], in, d))
+        if (!inputs_read(&(struct inputs){n, kinds, in}, files[i], d))
             return false;
-    for (int i = 0; i < g->main->nparams; i++)
+    for (int i = 0; i < n; i++)
         if (in[i].kind == VK_NONE && g->main->params[i]->type.kind != VK_OPTIONAL &&
             !random_input(g, i, in, d))
             return false;

@@ -1,7 +1,5 @@
 #include "runtime/io/feed.h"
 
-#include "neff/base/file.h"
-#include "runtime/io/npy.h"
 #include "runtime/io/random.h"
 
 #include <stdlib.h>
@@ -11,10 +9,14 @@ bool feed_init(struct feed *f, const struct xrt_model *m, struct diag *d)
 {
     *f = (struct feed){.m = m, .count = xrt_input_count(m)};
     f->inputs = calloc((size_t)f->count + 1, sizeof *f->inputs);
-    if (!f->inputs)
+    f->kinds = calloc((size_t)f->count + 1, sizeof *f->kinds);
+    if (!f->inputs || !f->kinds)
         return fail(d, "out of memory");
-    for (int i = 0; i < f->count; i++)
+    for (int i = 0; i < f->count; i++) {
+        const struct xrt_info *info = xrt_input_info(m, i);
         f->inputs[i].kind = VK_NONE;
+        f->kinds[i] = (struct input_kind){info->name, dtype_from_name(info->dtype)};
+    }
     return true;
 }
 
@@ -23,73 +25,13 @@ void feed_free(struct feed *f)
     for (int i = 0; f->inputs && i < f->count; i++)
         tensor_free(&f->inputs[i]);
     free(f->inputs);
+    free(f->kinds);
     *f = (struct feed){0};
-}
-
-static int input_named(const struct feed *f, const char *name, size_t length)
-{
-    for (int i = 0; i < f->count; i++) {
-        const char *own = xrt_input_info(f->m, i)->name;
-        if (strlen(own) == length && !memcmp(own, name, length))
-            return i;
-    }
-    return -1;
-}
-
-static int next_input(const struct feed *f)
-{
-    int i = 0;
-    while (i < f->count && f->inputs[i].kind != VK_NONE)
-        i++;
-    return i < f->count ? i : -1;
-}
-
-static bool take(struct feed *f, int i, struct tensor *t, struct diag *d)
-{
-    const struct xrt_info *info = xrt_input_info(f->m, i);
-    if (!npy_as(t, dtype_from_name(info->dtype), d))
-        return fail_in(d, "input '%s'", info->name);
-    tensor_move(&f->inputs[i], t);
-    return true;
-}
-
-static bool feed_npz(struct feed *f, const char *path, struct diag *d)
-{
-    struct npz z;
-    if (!npz_read(path, &z, d))
-        return false;
-    int named = 0;
-    for (int e = 0; e < z.count; e++)
-        named += input_named(f, z.entries[e].name, strlen(z.entries[e].name)) >= 0;
-    bool ok = true;
-    for (int e = 0; ok && e < z.count; e++) {
-        int i =
-            named ? input_named(f, z.entries[e].name, strlen(z.entries[e].name)) : next_input(f);
-        if (i >= 0)
-            ok = take(f, i, &z.entries[e].t, d);
-        else if (!named)
-            ok = fail(d, "%d arrays, but the model has %d inputs", z.count, f->count);
-    }
-    npz_free(&z);
-    return ok || fail_in(d, "%s", path);
 }
 
 bool feed_file(struct feed *f, const char *argument, struct diag *d)
 {
-    const char *equals = strchr(argument, '='), *path = argument;
-    int i = equals ? input_named(f, argument, (size_t)(equals - argument)) : -1;
-    if (i >= 0)
-        path = equals + 1;
-    else if (name_ends_with(argument, ".npz"))
-        return feed_npz(f, argument, d);
-    else if (equals)
-        return fail(d, "the model has no input '%.*s'", (int)(equals - argument), argument);
-    else if ((i = next_input(f)) < 0)
-        return fail(d, "%s: there are more files than the model's %d inputs", argument, f->count);
-    struct tensor t = {.kind = VK_NONE};
-    bool ok = npy_read(path, &t, d) && take(f, i, &t, d);
-    tensor_free(&t);
-    return ok || fail_in(d, "%s", path);
+    return inputs_read(&(struct inputs){f->count, f->kinds, f->inputs}, argument, d);
 }
 
 /* A symbolic dim's size where another input with values has the same one. */

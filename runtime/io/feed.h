@@ -4,7 +4,7 @@
 #ifndef RUNTIME_IO_FEED_H
 #define RUNTIME_IO_FEED_H
 
-#include "neff/core/tensor.h"
+#include "runtime/io/inputs.h"
 #include "runtime/xrt.h"
 
 #include <stdio.h>
@@ -13,13 +13,13 @@
 struct feed {
     const struct xrt_model *m;
     struct tensor *inputs;
+    struct input_kind *kinds;
     int count;
 };
 
 bool feed_init(struct feed *f, const struct xrt_model *m, struct diag *d);
 void feed_free(struct feed *f);
-/* FILE.npy (the next input without one), NAME=FILE.npy, or FILE.npz (by name, or in order when no
- * name fits). */
+/* As inputs_read. */
 bool feed_file(struct feed *f, const char *argument, struct diag *d);
 /* Fills what is missing from a fixed seed, with what the model takes; symbolic dims are as other
  * inputs have them, else as the model needs them, else 1. */

@@ -61,6 +61,8 @@ module @m {
 END
         program call.mlir
     done
+    sed 's/blank = 0/"\\62lank" = 0/' call.mlir >escaped.mlir # MLIR writes bytes of strings in hexadecimal
+    program escaped.mlir
     cat >call.hlo <<END
 HloModule m
 

@@ -8,6 +8,7 @@
  *                                          name of one of its kernels as `kernel`
  */
 #include "frontend/hlo/lower/build.h"
+#include "frontend/hlo/lower/dictionary.h"
 #include "frontend/hlo/lower/importer.h"
 #include "frontend/kernel_library.h"
 #include "neff/base/json.h"
@@ -173,89 +174,29 @@ const char *hlo_kernel_reason(const struct hlo_importer *im, struct arena *a,
 
 /* ---- text that the call carries ---- */
 
-static int hex_digit(char c)
-{
-    return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
-}
-
-/* A string of MLIR's text, which `*s` is at the beginning of: "\22" is a byte in hexadecimal. */
-static char *read_string(struct arena *a, const char **s, const char *end, size_t *size)
-{
-    char *out = arena_alloc(a, (size_t)(end - *s) + 1);
-    *size = 0;
-    for (++*s; *s < end && **s != '"'; ++*s) {
-        char c = **s;
-        if (c != '\\' || *s + 1 == end) {
-            out[(*size)++] = c;
-            continue;
-        }
-        c = *++*s;
-        if (isxdigit((unsigned char)c) && *s + 1 < end && isxdigit((unsigned char)(*s)[1])) {
-            out[(*size)++] = (char)(hex_digit(c) << 4 | hex_digit((*s)[1]));
-            ++*s;
-        } else {
-            out[(*size)++] = (char)(c == 'n' ? '\n' : c == 't' ? '\t' : c);
-        }
-    }
-    out[*size] = 0;
-    *s += *s < end;
-    return out;
-}
-
-static const char *skip_blanks(const char *s, const char *end)
-{
-    while (s < end && isspace((unsigned char)*s))
-        s++;
-    return s;
-}
-
-/* The string that a dictionary has under a key, `key = "..."` or `"key": "..."`; NULL: none. */
-static char *dictionary_text(struct arena *a, const struct hlo_text *config, const char *key,
-                             size_t *size)
-{
-    const char *s = config->data, *end = s + config->size;
-    size_t length = strlen(key);
-    bool found = false;
-    while (s < end) {
-        if (*s == '"') {
-            char *text = read_string(a, &s, end, size);
-            if (found)
-                return text;
-            found = !strcmp(text, key);
-        } else if ((size_t)(end - s) > length && !strncmp(s, key, length) &&
-                   !isalnum((unsigned char)s[length]) && s[length] != '_') {
-            s += length;
-            found = true;
-        } else {
-            found &= isspace((unsigned char)*s) || *s == '=' || *s == ':';
-            s++;
-        }
-    }
-    return NULL;
-}
-
 /* Attributes of the kernel that the call carries. */
 static bool carried_kernel(struct hlo_lower *l, struct attrs *attrs, int *results)
 {
     const struct hlo_attr *config = hlo_attr(l->i, HLO_ATTR_backend_config);
     struct arena *a = &l->g->arena;
-    size_t size = 0, n;
-    const char *text = NULL, *name = NULL;
-    if (config) {
-        const char *start = config->text->data, *end = start + config->text->size;
-        start = skip_blanks(start, end);
-        if (start < end && *start == '{') {
-            text = dictionary_text(a, config->text, "assembly", &size);
-            name = dictionary_text(a, config->text, "kernel", &n);
-        } else if (start < end) {
-            text = config->text->data;
-            size = config->text->size;
-        }
+    struct attrs entries = {0};
+    struct str text = {0};
+    const char *name = "", *rest;
+    size_t blanks = 0;
+    while (config && blanks < config->text->size && isspace((unsigned char)config->text->data[blanks]))
+        blanks++;
+    if (config && blanks < config->text->size)
+        text = (struct str){config->text->data, config->text->size};
+    if (text.n && text.p[blanks] == '{') {
+        if (!hlo_read_dictionary(a, config->text, &entries, &rest))
+            return HLO_ERROR(l, "custom-call of 'xcc.kernel': its backend_config cannot be read at '%s'", rest);
+        text = attr_str(&entries, "assembly", "");
+        name = attr_str(&entries, "kernel", "").p;
     }
-    if (!text)
+    if (!text.n)
         return HLO_ERROR(l, "custom-call of 'xcc.kernel': its backend_config has no kernel as text, "
                             "expected {assembly = \"program ...\"}");
-    return kernel_attributes_of_text(text, size, name && *name ? name : NULL, a, attrs, results,
+    return kernel_attributes_of_text(text.p, text.n, *name ? name : NULL, a, attrs, results,
                                      l->d);
 }
 
