@@ -273,10 +273,10 @@ static bool is_depthwise(const struct node *n)
  * model, for this convolution alone, and by whole vectors: parts of one take longer to widen. */
 static bool depthwise_rounds(const struct caster *c, const struct node *n)
 {
-    enum { LEAST_CHANNELS = 16 };
+    enum { MIN_CHANNELS = 16 };
     const struct value *x = n->in[0], *w = n->in[1];
     return c->o->cast_type == DT_BF16 && !c->o->strict_target && w->constant &&
-           w->constant->dims[0] >= LEAST_CHANNELS && x->def && value_only_user(x) == n;
+           w->constant->dims[0] >= MIN_CHANNELS && x->def && value_only_user(x) == n;
 }
 
 static bool cast_depthwise(struct caster *c, struct node *n)

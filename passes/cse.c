@@ -140,8 +140,8 @@ static bool merge_node(struct node *n, void *user)
 void merge_common(struct graph *g)
 {
     struct table t = {0};
-    size_t most = (size_t)g->next_node + (size_t)g->nconstants + 16;
-    for (t.cap = 64; t.cap < 2 * most; t.cap *= 2)
+    size_t max = (size_t)g->next_node + (size_t)g->nconstants + 16;
+    for (t.cap = 64; t.cap < 2 * max; t.cap *= 2)
         ;
     t.entries = calloc(t.cap, sizeof *t.entries);
     if (!t.entries)

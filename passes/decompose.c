@@ -62,7 +62,7 @@ static bool normalisation(struct graph *g, const struct node *n, struct affine_c
     return true;
 }
 
-/* The convolution whose only reader is n, with constant weights of a->n outs. */
+/* The convolution whose only reader is n, with constant weights of a->n output channels. */
 static struct node *foldable_conv(const struct node *n, const struct affine_channels *a)
 {
     struct node *c = n->in[0]->def;
@@ -77,14 +77,14 @@ static struct node *foldable_conv(const struct node *n, const struct affine_chan
 static struct value *scaled_weights(struct graph *g, const struct value *w, const double *scale)
 {
     const struct tensor *t = w->constant;
-    int64_t outs = t->dims[0], each = outs ? tensor_count(t) / outs : 0;
+    int64_t out_channels = t->dims[0], each = out_channels ? tensor_count(t) / out_channels : 0;
     struct tensor made = *t;
     float *data = malloc(tensor_bytes(t) + 16);
     if (!data)
         return NULL;
     graph_own(g, data);
     const float *from = t->data;
-    for (int64_t o = 0; o < outs; o++)
+    for (int64_t o = 0; o < out_channels; o++)
         for (int64_t i = 0; i < each; i++)
             data[o * each + i] = (float)(from[o * each + i] * scale[o]);
     made.data = data;

@@ -200,8 +200,8 @@ static struct value *dense_weights(struct depth *p, struct node *n, struct value
         tap[i] = i;
     if (w->constant)
         return arranged(p, w, tap, v[2], 1, false);
-    struct value *turned = emit_transpose(n, w, (int64_t[]){0, 2, 1, 3, 4}, p->d);
-    return emit_reshape(n, turned, (int64_t[]){v[0], v[2] * v[1], v[3], v[4]}, 4, p->d);
+    struct value *transposed = emit_transpose(n, w, (int64_t[]){0, 2, 1, 3, 4}, p->d);
+    return emit_reshape(n, transposed, (int64_t[]){v[0], v[2] * v[1], v[3], v[4]}, 4, p->d);
 }
 
 static bool convolve(struct depth *p, struct node *n)
@@ -239,7 +239,7 @@ static bool convolve_transposed(struct depth *p, struct node *n)
     struct value *w = n->in[1];
     int64_t taps = w->type.dims[2], stride = at_or(&n->attrs, "strides", 0, 1);
     int64_t in = n->in[0]->type.dims[DEPTH], out = n->out[0]->type.dims[DEPTH];
-    int64_t outs = n->out[0]->type.dims[CHANNELS], begin = at_or(&n->attrs, "pads", 0, 0);
+    int64_t out_channels = n->out[0]->type.dims[CHANNELS], begin = at_or(&n->attrs, "pads", 0, 0);
     if (!w->constant || attr_int(&n->attrs, "group", 1) != 1 || begin < 0 ||
         at_or(&n->attrs, "dilations", 0, 1) != 1 || attr_find(&n->attrs, "output_shape") ||
         attr_is(&n->attrs, "auto_pad", "SAME_UPPER") ||
@@ -268,9 +268,9 @@ static bool convolve_transposed(struct depth *p, struct node *n)
         return false;
     dim_t number = n->out[0]->type.dims[N], known = dim_is_const(number) ? number : -1;
     int64_t height = y->type.dims[1], width = y->type.dims[2];
-    y = emit_reshape(n, y, (int64_t[]){known, d.out, height, width, stride, outs}, 6, p->d);
+    y = emit_reshape(n, y, (int64_t[]){known, d.out, height, width, stride, out_channels}, 6, p->d);
     y = y ? emit_transpose(n, y, (int64_t[]){0, 1, 4, 2, 3, 5}, p->d) : NULL;
-    y = emit_reshape(n, y, (int64_t[]){known, d.out * stride, height, width, outs}, RANK, p->d);
+    y = emit_reshape(n, y, (int64_t[]){known, d.out * stride, height, width, out_channels}, RANK, p->d);
     return node_replace(n, depths(p, n, y, begin, out, 1));
 }
 

@@ -12,10 +12,10 @@
 
 enum {
     LARGEST_RESULT = 64 << 20, /* bytes of one operator's results, unless its operands have more */
-    MOST_GROWTH = 256 << 20,   /* that all results together have more than their operands */
-    MOST_STRINGS = 1 << 20,    /* bytes of strings: what becomes of them is not known before */
+    MAX_GROWTH = 256 << 20,   /* that all results together have more than their operands */
+    MAX_STRINGS = 1 << 20,    /* bytes of strings: what becomes of them is not known before */
 };
-#define MOST_WORK (INT64_C(1) << 33) /* products of one operator */
+#define MAX_WORK (INT64_C(1) << 33) /* products of one operator */
 
 struct folder {
     struct graph *g;
@@ -67,7 +67,7 @@ static int64_t operand_bytes(const struct node *n, int i)
     if (!t || t->kind != VK_TENSOR)
         return 0;
     int64_t bytes = (int64_t)tensor_bytes(t);
-    for (int64_t k = 0; t->dtype == DT_STR && k < tensor_count(t) && bytes < MOST_GROWTH; k++)
+    for (int64_t k = 0; t->dtype == DT_STR && k < tensor_count(t) && bytes < MAX_GROWTH; k++)
         bytes += (int64_t)((const struct str *)t->data)[k].n;
     return bytes;
 }
@@ -87,7 +87,7 @@ static bool much_work(const struct node *n)
         terms = (double)x->dims[x->rank - 1];
     for (int i = 0; type_is_static(y) && i < y->rank; i++)
         terms *= (double)y->dims[i];
-    return terms > (double)MOST_WORK;
+    return terms > (double)MAX_WORK;
 }
 
 /* More than a compiler should keep, or would take too long. *growth: bytes that results have more
@@ -108,7 +108,7 @@ static bool too_large(const struct node *n, int64_t *growth)
         out += b > 0 ? b : 0;
     }
     *growth = out > in ? out - in : 0;
-    return (out > LARGEST_RESULT && out > in) || (strings && in > MOST_STRINGS) || much_work(n);
+    return (out > LARGEST_RESULT && out > in) || (strings && in > MAX_STRINGS) || much_work(n);
 }
 
 /* ---- keeping results ---- */
@@ -296,7 +296,7 @@ static struct node *fold_node(struct folder *f, struct node *n)
         use_contents(f, n);
         int64_t growth;
         if (used(n) && operands_constant(n) && !too_large(n, &growth) &&
-            f->growth + growth <= MOST_GROWTH && !quantize_wants(f->o, n) &&
+            f->growth + growth <= MAX_GROWTH && !quantize_wants(f->o, n) &&
             !weight_only_wants(f->o, n)) {
             f->growth += growth;
             evaluate(f, n);

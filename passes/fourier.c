@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_ELEMENTS = 1 << 21 }; /* of a matrix */
+enum { MAX_ELEMENTS = 1 << 21 }; /* of a matrix */
 
 struct transform {
     int64_t length;              /* of the transform */
@@ -67,8 +67,8 @@ static double *matrix(struct graph *g, const struct transform *t, int64_t row, i
 
 static bool small(const struct transform *t)
 {
-    return t->length > 0 && t->in > 0 && t->out > 0 && t->length <= MOST_ELEMENTS &&
-           t->in * t->parts_in <= MOST_ELEMENTS / (t->out * t->parts_out);
+    return t->length > 0 && t->in > 0 && t->out > 0 && t->length <= MAX_ELEMENTS &&
+           t->in * t->parts_in <= MAX_ELEMENTS / (t->out * t->parts_out);
 }
 
 static bool is_parts(dim_t d)
@@ -127,10 +127,10 @@ static bool stft(struct graph *g, struct node *n, const struct options *o, struc
         return true;
     if (n->nin > 2 && n->in[2])
         t.window = constant_doubles(g, n->in[2]);
-    int64_t outs = t.out * t.parts_out, dims[3] = {outs, t.parts_in, t.length};
+    int64_t out_channels = t.out * t.parts_out, dims[3] = {out_channels, t.parts_in, t.length};
     double *turns = matrix(g, &t, 1, t.length * t.parts_in);
-    double *weights = ARENA_ARRAY(&g->arena, double, (size_t)(outs * t.parts_in * t.length));
-    for (int64_t k = 0; k < outs; k++) /* channels outside, as weights of convolutions are */
+    double *weights = ARENA_ARRAY(&g->arena, double, (size_t)(out_channels * t.parts_in * t.length));
+    for (int64_t k = 0; k < out_channels; k++) /* channels outside, as weights of convolutions are */
         for (int64_t p = 0; p < t.parts_in; p++)
             for (int64_t j = 0; j < t.length; j++)
                 weights[(k * t.parts_in + p) * t.length + j] =

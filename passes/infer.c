@@ -233,10 +233,10 @@ static bool learn_limits(struct graph *g, const struct node *n)
             const struct type *x = &n->in[i]->type, *y = &n->in[k]->type;
             for (int at = 1; at <= x->rank && at <= y->rank; at++) {
                 dim_t a;
-                int64_t most;
-                if (dim_is_limited(&g->dims, y->dims[y->rank - at], &a, &most) && most > 1 &&
+                int64_t max;
+                if (dim_is_limited(&g->dims, y->dims[y->rank - at], &a, &max) && max > 1 &&
                     a == x->dims[x->rank - at])
-                    news |= dim_at_most(&g->dims, a, most);
+                    news |= dim_at_most(&g->dims, a, max);
             }
         }
     return news;

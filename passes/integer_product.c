@@ -35,15 +35,15 @@ bool integer_product_of(struct integer_product *p, enum op op, const struct attr
         (!explicit_pads(attrs) || attr_int(attrs, "channels_last", 0)))
         return false;
     const int64_t *dims = w->constant->dims;
-    p->outs = conv ? dims[0] : dims[1];
+    p->out_channels = conv ? dims[0] : dims[1];
     p->inner = conv ? tensor_count(w->constant) / dims[0] : 1;
     int64_t zeros = w_zero ? tensor_count(w_zero->constant) : 1;
-    return zeros == 1 || zeros == p->outs;
+    return zeros == 1 || zeros == p->out_channels;
 }
 
 static int64_t channel_of(const struct integer_product *p, int64_t i)
 {
-    return i / p->inner % p->outs;
+    return i / p->inner % p->out_channels;
 }
 
 static int64_t weight_zero(const struct integer_product *p, int64_t channel)
@@ -91,7 +91,7 @@ static bool shift_weights(const struct integer_product *p, int8_t *made, int32_t
         if (!is_s8(tensor_i64(w, i) - zero))
             excess[channel] = (int32_t)(middle - zero), any = true;
     }
-    for (int64_t o = 0; o < p->outs && any && one_zero; o++)
+    for (int64_t o = 0; o < p->out_channels && any && one_zero; o++)
         excess[o] = (int32_t)(middle - weight_zero(p, 0));
     for (int64_t i = 0; i < n; i++) {
         int64_t channel = channel_of(p, i);
@@ -117,9 +117,9 @@ static struct value *ones_like(struct graph *g, const struct integer_product *p)
 /* One s32 number per channel, as an operand beside the sums; a single one when they are alike. */
 static struct value *per_channel(struct graph *g, const struct integer_product *p, const int32_t *v)
 {
-    int64_t dims[MAX_RANK] = {p->outs, 1, 1, 1};
+    int64_t dims[MAX_RANK] = {p->out_channels, 1, 1, 1};
     bool first = p->op == OP_conv_integer && !attr_int(p->attrs, "channels_last", 0), same = true;
-    for (int64_t o = 1; o < p->outs; o++)
+    for (int64_t o = 1; o < p->out_channels; o++)
         same &= v[o] == v[0];
     return constant_copy(g, DT_I32, same ? 0 : first ? p->x->type.rank - 1 : 1, dims, v, NULL);
 }
@@ -170,13 +170,13 @@ static struct value *bias_of(struct node *at, const struct integer_product *p, s
 {
     struct graph *g = at->parent->graph;
     const struct tensor *w = p->w->constant;
-    uint32_t *sums = ARENA_ARRAY(&g->arena, uint32_t, p->outs);
-    memset(sums, 0, sizeof *sums * (size_t)p->outs);
+    uint32_t *sums = ARENA_ARRAY(&g->arena, uint32_t, p->out_channels);
+    memset(sums, 0, sizeof *sums * (size_t)p->out_channels);
     for (int64_t i = 0; i < tensor_count(w); i++) {
         int64_t channel = channel_of(p, i);
         sums[channel] -= (uint32_t)(tensor_i64(w, i) - weight_zero(p, channel));
     }
-    struct value *factor = constant_copy(g, DT_I32, 1, &p->outs, sums, p->w->name);
+    struct value *factor = constant_copy(g, DT_I32, 1, &p->out_channels, sums, p->w->name);
     struct value *zero = emit_cast(at, p->zero, DT_I32, d);
     if (zero && p->zero->type.dtype == DT_I8)
         zero = emit2(at, OP_add, zero, constant_scalar(g, DT_I32, 128), d);
@@ -201,8 +201,8 @@ struct value *emit_integer_product(struct node *at, const struct integer_product
     struct attrs attrs = attrs_copy(&g->arena, given->attrs);
     bool is_signed = p.x->type.dtype == DT_I8, computed = p.zero && !p.zero->constant;
     int8_t *w = arena_alloc(&g->arena, (size_t)tensor_count(p.w->constant) + 16);
-    int32_t *excess = ARENA_ARRAY(&g->arena, int32_t, p.outs);
-    memset(excess, 0, sizeof *excess * (size_t)p.outs);
+    int32_t *excess = ARENA_ARRAY(&g->arena, int32_t, p.out_channels);
+    memset(excess, 0, sizeof *excess * (size_t)p.out_channels);
     bool shifted = shift_weights(&p, w, excess);
     if (computed) {
         p.bias = bias_of(at, &p, d);

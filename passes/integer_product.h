@@ -22,7 +22,7 @@ struct integer_product {
     struct value *x, *zero;          /* 8-bit rows; zero NULL, or one number */
     struct value *w, *w_zero, *bias; /* constant weights; w_zero, bias may be NULL */
     const struct attrs *attrs;
-    int64_t outs, inner; /* of the weights: channel of element i is i / inner % outs */
+    int64_t out_channels, inner; /* of the weights: channel of element i is i / inner % output channels */
 };
 
 /* One 8-bit number, known now or later. */

@@ -497,10 +497,10 @@ static bool convert_shuffle(struct layout *y, struct node *n)
     perm[rank - 1] = rank, perm[rank] = rank - 1;
     dims[rank - 1] = a, dims[rank] = b;
     struct value *parts = emit2(n, OP_reshape, last_x, constant_i64s(y->g, dims, rank + 1), y->d);
-    struct value *turned = parts ? emit_transpose(n, parts, perm, y->d) : NULL;
+    struct value *transposed = parts ? emit_transpose(n, parts, perm, y->d) : NULL;
     dims[rank - 1] = a * b;
     struct value *made =
-        turned ? emit2(n, OP_reshape, turned, constant_i64s(y->g, dims, rank), y->d) : NULL;
+        transposed ? emit2(n, OP_reshape, transposed, constant_i64s(y->g, dims, rank), y->d) : NULL;
     if (!made || !adopt(y, n, 0, made))
         return false;
     node_remove(n);

@@ -6,8 +6,8 @@
 
 #include <inttypes.h>
 
-#define MOST_BYTES (INT64_C(1) << 40)
-#define MOST_TRIPS (INT64_C(1) << 36)
+#define MAX_BYTES (INT64_C(1) << 40)
+#define MAX_TRIPS (INT64_C(1) << 36)
 
 static bool check_size(struct graph *g, const struct value *v, struct diag *d)
 {
@@ -17,12 +17,12 @@ static bool check_size(struct graph *g, const struct value *v, struct diag *d)
     for (int i = 0; t->kind == VK_TENSOR && i < t->rank; i++)
         if (dim_is_const(t->dims[i])) { /* a dim that is not known may be 1 */
             empty |= t->dims[i] == 0;
-            large |= __builtin_mul_overflow(bytes, t->dims[i], &bytes) || bytes > MOST_BYTES;
+            large |= __builtin_mul_overflow(bytes, t->dims[i], &bytes) || bytes > MAX_BYTES;
         }
     if (!large || empty)
         return true;
     return fail(d, "'%s' is %s, which is larger than %" PRId64 " bytes, the most for one tensor",
-                v->name ? v->name : "", type_text(&g->dims, &g->arena, t), MOST_BYTES);
+                v->name ? v->name : "", type_text(&g->dims, &g->arena, t), MAX_BYTES);
 }
 
 static const struct value *behind_identity(const struct value *v)
@@ -49,11 +49,11 @@ static bool check_loop(const struct node *n, struct diag *d)
                    dtype_is_int(count->constant->dtype) && tensor_count(count->constant) == 1;
     int64_t trips = counted ? tensor_i64(count->constant, 0) : n->in[0] ? 0 : INT64_MAX;
     bool goes_on = is_true(next) || (next == body->params[1] && (!n->in[1] || is_true(n->in[1])));
-    if (trips <= MOST_TRIPS || !goes_on)
+    if (trips <= MAX_TRIPS || !goes_on)
         return true;
     return fail(
         d, "a loop of %" PRId64 " trips whose condition never ends it, expected at most %" PRId64,
-        trips, MOST_TRIPS);
+        trips, MAX_TRIPS);
 }
 
 struct checking {

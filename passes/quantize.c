@@ -39,7 +39,7 @@ static struct value *one(struct quantizer *q)
 static struct value *emit_scaled(struct quantizer *q, struct node *at, struct value *sums,
                                  const struct integer_product *p, const float *factor)
 {
-    int64_t dims[MAX_RANK] = {p->outs, 1, 1, 1};
+    int64_t dims[MAX_RANK] = {p->out_channels, 1, 1, 1};
     int rank = p->op == OP_conv_integer && !attr_int(p->attrs, "channels_last", 0)
                    ? p->x->type.rank - 1
                    : 1;
@@ -53,15 +53,15 @@ static struct value *emit_scaled(struct quantizer *q, struct node *at, struct va
 /* Scale of the rows times scales of the weights, divided by `over`; NULL when they are not known or
  * not one per channel. */
 static float *factors_of(struct quantizer *q, const struct value *x_scale,
-                         const struct value *w_scale, float over, int64_t outs)
+                         const struct value *w_scale, float over, int64_t out_channels)
 {
     if (!single_constant(x_scale) || !is_tensor(w_scale) || !w_scale->constant)
         return NULL;
     int64_t n = tensor_count(w_scale->constant);
-    if (n != 1 && n != outs)
+    if (n != 1 && n != out_channels)
         return NULL;
-    float *f = ARENA_ARRAY(&q->g->arena, float, outs), x = (float)tensor_f64(x_scale->constant, 0);
-    for (int64_t i = 0; i < outs; i++)
+    float *f = ARENA_ARRAY(&q->g->arena, float, out_channels), x = (float)tensor_f64(x_scale->constant, 0);
+    for (int64_t i = 0; i < out_channels; i++)
         f[i] = x * (float)tensor_f64(w_scale->constant, n == 1 ? 0 : i) / over;
     return f;
 }
@@ -82,7 +82,7 @@ static struct value *emit_depthwise(struct quantizer *q, struct node *at,
 {
     const struct tensor *w = p->w->constant;
     int64_t zeros = p->w_zero ? tensor_count(p->w_zero->constant) : 0;
-    if (zeros > 1 && zeros != p->outs)
+    if (zeros > 1 && zeros != p->out_channels)
         return NULL;
     double *wide = ARENA_ARRAY(&q->g->arena, double, tensor_count(w));
     for (int64_t i = 0; i < tensor_count(w); i++)
@@ -94,7 +94,7 @@ static struct value *emit_depthwise(struct quantizer *q, struct node *at,
         x ? emit(at, OP_conv, (struct value *[]){x, weights}, 2, p->attrs, at->name, q->d) : NULL;
     if (!y || !p->bias)
         return y;
-    int64_t dims[MAX_RANK] = {p->outs, 1, 1, 1};
+    int64_t dims[MAX_RANK] = {p->out_channels, 1, 1, 1};
     struct value *bias = constant_floats(q->g, DT_F32, p->x->type.rank - 1, dims,
                                          constant_doubles(q->g, p->bias), p->bias->name);
     return emit2(at, OP_add, y, bias, q->d);
@@ -102,11 +102,11 @@ static struct value *emit_depthwise(struct quantizer *q, struct node *at,
 
 static bool short_sums(const struct integer_product *p)
 {
-    const double most = 1 << 24;
+    const double max = 1 << 24;
     double bias = 0;
-    for (int64_t i = 0; p->bias && i < p->outs; i++)
+    for (int64_t i = 0; p->bias && i < p->out_channels; i++)
         bias = fmax(bias, fabs(tensor_f64(p->bias->constant, i)));
-    return 255.0 * 255.0 * (double)p->inner + bias < most;
+    return 255.0 * 255.0 * (double)p->inner + bias < max;
 }
 
 /* Depthwise sums in f32: as integers, wide weights would take a second such convolution. */
@@ -126,7 +126,7 @@ static struct value *emit_sums(struct quantizer *q, struct node *at,
 /* ---- matrix products of two computed operands ---- */
 
 /* The largest number that x - zero can be. */
-static double most_centred(const struct value *x, const struct value *zero)
+static double max_centred(const struct value *x, const struct value *zero)
 {
     bool is_signed = x->type.dtype == DT_I8;
     double low = is_signed ? -128 : 0,
@@ -147,7 +147,7 @@ static struct value *emit_computed(struct quantizer *q, struct node *n, struct v
                 (!b_zero || single_8bit(b_zero)) && q->o->cast_type != DT_F8E4M3FN;
     dim_t k = fits ? a->type.dims[a->type.rank - 1] : 0;
     if (!fits || !dim_is_const(k) ||
-        (double)k * most_centred(a, a_zero) * most_centred(b, b_zero) >= exact)
+        (double)k * max_centred(a, a_zero) * max_centred(b, b_zero) >= exact)
         return NULL;
     why(q->o, n, "quantize.computed", "a product in f32: its sums are exact there");
     a = emit_centred(n, a, a_zero, q->d);
@@ -210,10 +210,10 @@ static bool convert_qlinear(struct quantizer *q, struct node *n)
     if (!single_constant(n->in[6]) || !single_constant(n->in[7]) || !is_8bit(n->in[7]))
         return true;
     p.bias = (struct value *)operand(n, 8);
-    if (p.bias && (!p.bias->constant || tensor_count(p.bias->constant) != p.outs))
+    if (p.bias && (!p.bias->constant || tensor_count(p.bias->constant) != p.out_channels))
         return true;
     float *factors =
-        factors_of(q, n->in[1], n->in[4], (float)tensor_f64(n->in[6]->constant, 0), p.outs);
+        factors_of(q, n->in[1], n->in[4], (float)tensor_f64(n->in[6]->constant, 0), p.out_channels);
     if (!factors)
         return true;
     struct value *sums = is_depthwise(&p) && short_sums(&p) && !integer_weights_fit(&p)
@@ -246,7 +246,7 @@ static struct node *added_bias(const struct node *n, const struct integer_produc
     int rank = n->out[0]->type.rank, channel = p->op == OP_conv_integer ? 1 : rank - 1;
     int at = channel - (rank - t->rank); /* of the dim that has all elements */
     for (int i = 0; i < t->rank; i++)
-        if (t->dims[i] != (i == at ? p->outs : 1))
+        if (t->dims[i] != (i == at ? p->out_channels : 1))
             return NULL;
     bool known = p->zero && p->zero->constant; /* then the bias must be */
     return at >= 0 && !known ? add : NULL;
@@ -272,7 +272,7 @@ static bool convert_integer(struct quantizer *q, struct node *n)
     if (!add)
         return node_replace(n, emit_integer_product(n, &p, q->d));
     p.bias = emit2(add, OP_reshape, add->in[add->in[0] == n->out[0]],
-                   constant_i64s(q->g, &p.outs, 1), q->d);
+                   constant_i64s(q->g, &p.out_channels, 1), q->d);
     struct value *y = p.bias ? emit_integer_product(add, &p, q->d) : NULL;
     if (!y)
         return false;
@@ -291,19 +291,19 @@ static bool scales_fit(const struct node *w, int axis)
     return single_constant(w->in[1]) || (given < 0 ? given + rank : given) == axis;
 }
 
-/* A constant matrix (outs, k) as (k, outs). */
+/* A constant matrix (output channels, k) as (k, out_channels). */
 static struct value *exchanged(struct quantizer *q, const struct value *w)
 {
     const struct tensor *t = w->constant;
     struct tensor made = *t;
-    int64_t outs = t->dims[0], k = t->dims[1];
+    int64_t out_channels = t->dims[0], k = t->dims[1];
     const int8_t *from = t->data;
-    int8_t *to = made.data = arena_alloc(&q->g->arena, (size_t)(outs * k) + 16);
-    made.dims[0] = k, made.dims[1] = outs;
+    int8_t *to = made.data = arena_alloc(&q->g->arena, (size_t)(out_channels * k) + 16);
+    made.dims[0] = k, made.dims[1] = out_channels;
     made.owned = false;
-    for (int64_t o = 0; o < outs; o++)
+    for (int64_t o = 0; o < out_channels; o++)
         for (int64_t i = 0; i < k; i++)
-            to[i * outs + o] = from[o * k + i];
+            to[i * out_channels + o] = from[o * k + i];
     return constant_new(q->g, &made, w->name);
 }
 
@@ -322,7 +322,7 @@ static bool convert_dequantized(struct quantizer *q, struct node *n)
                             transposed ? exchanged(q, w->in[0]) : w->in[0],
                             (struct value *)operand(w, 2)))
         return true;
-    float *factors = factors_of(q, x->in[1], w->in[1], 1, p.outs);
+    float *factors = factors_of(q, x->in[1], w->in[1], 1, p.out_channels);
     if (!factors)
         return true;
     why(q->o, n, "quantize.product", "an integer product with an epilogue");

@@ -60,13 +60,13 @@ bool weight_only_wants(const struct options *o, const struct node *n)
            is_weights(n) && n->out[0]->type.dtype == DT_F32 && only_products(n->out[0], true);
 }
 
-/* The scale or zero point as f32 (blocks, outs) or, transposed, (outs, blocks). */
+/* The scale or zero point as f32 (blocks, output channels) or, transposed, (output channels, blocks). */
 static struct value *per_block(struct weigher *c, const struct value *v, bool transposed,
-                               int64_t blocks, int64_t outs)
+                               int64_t blocks, int64_t out_channels)
 {
     const struct tensor *t = v->constant;
-    int64_t n = blocks * outs, count = tensor_count(t);
-    int64_t dims[] = {transposed ? outs : blocks, transposed ? blocks : outs};
+    int64_t n = blocks * out_channels, count = tensor_count(t);
+    int64_t dims[] = {transposed ? out_channels : blocks, transposed ? blocks : out_channels};
     double *x = ARENA_ARRAY(&c->g->arena, double, n);
     if (count != 1 && count != n)
         return NULL;
@@ -91,22 +91,22 @@ static bool convert_product(struct weigher *c, struct node *n)
         attr_int(&n->attrs, "trans_a", 0) || attr_float(&n->attrs, "alpha", 1) != 1)
         return true;
     const int64_t *dims = real->in[0]->constant->dims;
-    int64_t k = dims[transposed], outs = dims[!transposed],
+    int64_t k = dims[transposed], out_channels = dims[!transposed],
             axis = attr_int(&real->attrs, "axis", 1);
     int64_t block = attr_int(&real->attrs, "block_size", 0);
     axis += axis < 0 ? 2 : 0;
     bool single = tensor_count(real->in[1]->constant) == 1;
     bool along_k = axis == transposed;
     if (block ? !along_k : along_k && !single) {
-        why(c->o, n, "weight_only.axis", "scales do not belong to outs or to blocks of k");
+        why(c->o, n, "weight_only.axis", "scales do not belong to output channels or to blocks of k");
         return true;
     }
     int64_t blocks = block && !single ? (k + block - 1) / block : 1;
     struct value *zero = real->nin > 2 ? real->in[2] : NULL;
     struct value *in[] = {n->in[0], real->in[0],
-                          per_block(c, real->in[1], transposed, blocks, outs), NULL};
+                          per_block(c, real->in[1], transposed, blocks, out_channels), NULL};
     if (zero)
-        in[3] = per_block(c, zero, transposed, blocks, outs);
+        in[3] = per_block(c, zero, transposed, blocks, out_channels);
     if (!in[2] || (zero && !in[3]))
         return true;
     struct attrs a = {0};
@@ -128,19 +128,19 @@ static bool expand(struct weigher *c, struct node *n)
     if (!n->in[2]->constant || !w->constant)
         return true;
     bool transposed = attr_int(&n->attrs, "trans_b", 0) != 0;
-    int64_t k = w->constant->dims[transposed], outs = w->constant->dims[!transposed];
+    int64_t k = w->constant->dims[transposed], out_channels = w->constant->dims[!transposed];
     int64_t block = attr_int(&n->attrs, "block_size", 0), blocks;
     if (block <= 0 || block > k)
         block = k ? k : 1;
     blocks = (k + block - 1) / block;
     double centre = attr_float(&n->attrs, "zero_point", 0);
     int64_t count = tensor_count(w->constant), scales = tensor_count(n->in[2]->constant);
-    if (scales != blocks * outs || (zero && tensor_count(zero->constant) != scales))
+    if (scales != blocks * out_channels || (zero && tensor_count(zero->constant) != scales))
         return true;
     double *v = constant_doubles(c->g, w);
     for (int64_t i = 0; i < count; i++) {
-        int64_t at = transposed ? i % k : i / outs, out = transposed ? i / k : i % outs;
-        int64_t s = transposed ? out * blocks + at / block : at / block * outs + out;
+        int64_t at = transposed ? i % k : i / out_channels, out = transposed ? i / k : i % out_channels;
+        int64_t s = transposed ? out * blocks + at / block : at / block * out_channels + out;
         v[i] = (v[i] - (zero ? tensor_f64(zero->constant, s) : centre)) *
                tensor_f64(n->in[2]->constant, s);
     }

@@ -10,13 +10,13 @@
 
 #include "backend/lower/strided.h"
 
-enum { MOST_PARTS = 4 };
+enum { MAX_PARTS = 4 };
 
 struct attended {
     int nparts;
-    struct strided part[MOST_PARTS];
-    dim_t at[MOST_PARTS];              /* its first key */
-    dim_t steps[MOST_PARTS][MAX_RANK]; /* of the batch dims */
+    struct strided part[MAX_PARTS];
+    dim_t at[MAX_PARTS];              /* its first key */
+    dim_t steps[MAX_PARTS][MAX_RANK]; /* of the batch dims */
     struct value *whole;               /* to be written, or NULL */
 };
 

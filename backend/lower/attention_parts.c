@@ -19,7 +19,7 @@ static const struct node *only_reader(struct lowering *l, const struct node *c)
     const struct node *reader = NULL;
     const struct value *v = c->out[0];
     int rank = v->type.rank;
-    if (c->nin > MOST_PARTS || rank < 2 || !has_layout(l, v))
+    if (c->nin > MAX_PARTS || rank < 2 || !has_layout(l, v))
         return NULL;
     int64_t axis = attr_int(&c->attrs, "axis", 0);
     if (axis != rank - 2 && axis != -2)

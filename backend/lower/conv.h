@@ -9,14 +9,14 @@
 
 struct conv {
     struct value *x;
-    struct value *weights;  /* outs, channels_in / group, kernel dims */
+    struct value *weights;  /* output channels, channels_in / group, kernel dims */
     const struct tensor *w; /* theirs when compiling; NULL: known only while running */
     bool last;              /* channels last */
     bool depthwise;
     int spatial; /* 1 or 2 */
     bool column; /* an image one pixel wide: its height is walked as the width */
     dim_t n, h, width, oh, ow;
-    int64_t channels_in, outs, group, in_group, kh, kw, sh, sw, dh, dw;
+    int64_t channels_in, out_channels, group, in_group, kh, kw, sh, sw, dh, dw;
     dim_t top, left, bottom, right; /* padding */
     int64_t padding;                /* what stands outside the image */
     int bias;                       /* slot of s32 sums to start from; -1: none */
@@ -29,7 +29,7 @@ bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c);
 struct conv_walk {
     int var_n, var_row, var_column, var_block;
     dim_t rows, columns; /* rows 0: a single one, not a dim of the tile */
-    int64_t outs;
+    int64_t out_channels;
 };
 struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const struct conv *c,
                               const struct conv_walk *w);

@@ -48,7 +48,7 @@ bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c)
     c->n = x->dims[0], c->channels_in = x->dims[c->last ? x->rank - 1 : 1];
     c->h = two ? x->dims[first] : 1, c->width = x->dims[column];
     c->oh = two ? y->dims[first] : 1, c->ow = y->dims[column];
-    c->outs = weights->dims[0], c->in_group = weights->dims[1];
+    c->out_channels = weights->dims[0], c->in_group = weights->dims[1];
     c->kh = two ? weights->dims[2] : 1, c->kw = weights->dims[two ? 3 : 2];
     c->group = attr_int(&n->attrs, "group", 1);
     int count;
@@ -62,7 +62,7 @@ bool conv_geometry(struct lowering *l, const struct node *n, struct conv *c)
         possible &= lhs[i] == 1;
     if (c->last && two && c->width == 1 && c->ow == 1 && c->kw == 1 && !(c->left | c->right))
         column_as_row(c);
-    return possible && dim_is_const(c->channels_in) && c->channels_in > 0 && c->outs > 0 &&
+    return possible && dim_is_const(c->channels_in) && c->channels_in > 0 && c->out_channels > 0 &&
            c->kh > 0 && c->kw > 0;
 }
 
@@ -77,7 +77,7 @@ struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const s
         e.covers[e.ncovers++] = cover_of(1, 1, w->var_row, w->rows);
     e.covers[e.ncovers++] =
         cover_of(c->column ? 1 : y->rank - 2, y->rank - 2, w->var_column, w->columns);
-    e.covers[e.ncovers++] = cover_of(y->rank - 1, y->rank - 1, w->var_block, w->outs);
+    e.covers[e.ncovers++] = cover_of(y->rank - 1, y->rank - 1, w->var_block, w->out_channels);
     return e;
 }
 

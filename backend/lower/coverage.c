@@ -112,7 +112,7 @@ bool conv_takes(struct lowering *l, struct group *g, struct conv *c)
         return false;
     }
     int type = c->weights->type.dtype;
-    int64_t per_group = c->outs / c->group;
+    int64_t per_group = c->out_channels / c->group;
     c->depthwise = !integer && c->group > 1 && c->group == c->channels_in && per_group == 1;
     if (c->depthwise ? !depthwise_types(c)
                      : !product_types(c->x, type) || (c->group > 1 && per_group > PACK_OUTS) ||

@@ -63,17 +63,17 @@ static void reduce(struct kernel_builder *k, enum op op, struct ap row, struct a
 static void softmax(struct kernel_builder *k, const struct insn *n)
 {
     struct ap dst = n->ap[AP(softmax, dst)], src = n->ap[AP(softmax, src)];
-    struct ap most = tile(k, &src, true), sum = tile(k, &src, true), exps = tile(k, &src, false);
-    struct ap biased = along(most, &src), sums = along(sum, &src);
+    struct ap max = tile(k, &src, true), sum = tile(k, &src, true), exps = tile(k, &src, false);
+    struct ap biased = along(max, &src), sums = along(sum, &src);
     float factor = n->flt[FLT(softmax, factor)];
-    reduce(k, factor < 0 ? OP_min : OP_max, most, src, 1);
-    scalar(k, OP_mul, most, most, -factor);
+    reduce(k, factor < 0 ? OP_min : OP_max, max, src, 1);
+    scalar(k, OP_mul, max, max, -factor);
     emit_activation(k, (struct activation){
                            .dst = exps, .src = src, .bias = biased, .factor = factor, .f = OP_exp});
     reduce(k, OP_add, sum, exps, 1);
     if (n->imm[IMM(softmax, log)].base) {
         apply(k, OP_log, sum, sum);
-        both(k, OP_sub, sum, most, sum);
+        both(k, OP_sub, sum, max, sum);
         emit_activation(
             k, (struct activation){.dst = dst, .src = src, .bias = sums, .factor = factor});
     } else {

@@ -2,7 +2,7 @@
 
 #include "passes/ir/guards.h"
 
-enum { MOST_COMPARED = 4096 };
+enum { MAX_COMPARED = 4096 };
 
 void lower_guards(struct lowering *l, const struct region *r, int index)
 {
@@ -70,7 +70,7 @@ static bool implies(const struct guard *x, const struct guard *g)
 
 static bool is_implied(const struct program *p, int n)
 {
-    for (int i = 0; i < p->nguards && i < MOST_COMPARED; i++)
+    for (int i = 0; i < p->nguards && i < MAX_COMPARED; i++)
         if (i != n && implies(&p->guards[i], &p->guards[n]) &&
             (i < n || !implies(&p->guards[n], &p->guards[i])))
             return true;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { MOST_STEPS = 4096 };
+enum { MAX_STEPS = 4096 };
 
 struct ranging {
     int64_t low, high;
@@ -90,7 +90,7 @@ static void look_at_use(struct ranging *r, const struct use *u)
 
 static void look(struct ranging *r, const struct value *v)
 {
-    for (const struct use *u = v->uses; u && r->steps < MOST_STEPS; u = u->next) {
+    for (const struct use *u = v->uses; u && r->steps < MAX_STEPS; u = u->next) {
         r->steps++;
         look_at_use(r, u);
     }

@@ -6,7 +6,7 @@
 #include "backend/lower/expression.h"
 #include "backend/lower/numbers.h"
 
-enum { MOST_PLACES = 1024, MOST_ELEMENTS = 1 << 18 };
+enum { MAX_PLACES = 1024, MAX_ELEMENTS = 1 << 18 };
 
 struct columns {
     int64_t size[2], kernel[2], stride[2], dilation[2], begin[2], end[2];
@@ -37,8 +37,8 @@ static bool read_columns(struct lowering *l, const struct node *n, struct column
         c->begin[i] = pad ? pad[i] : 0;
         c->end[i] = pad ? pad[2 + i] : 0;
         if (c->stride[i] < 1 || c->dilation[i] < 1 || c->begin[i] < 0 || c->end[i] < 0 ||
-            c->size[i] > MOST_ELEMENTS || c->kernel[i] > MOST_PLACES || c->begin[i] > MOST_PLACES ||
-            c->end[i] > MOST_PLACES || c->dilation[i] > MOST_PLACES)
+            c->size[i] > MAX_ELEMENTS || c->kernel[i] > MAX_PLACES || c->begin[i] > MAX_PLACES ||
+            c->end[i] > MAX_PLACES || c->dilation[i] > MAX_PLACES)
             return false;
         c->padded[i] = c->begin[i] + c->size[i] + c->end[i];
         int64_t reach = c->dilation[i] * (c->kernel[i] - 1) + 1;
@@ -46,8 +46,8 @@ static bool read_columns(struct lowering *l, const struct node *n, struct column
             return false;
         c->windows[i] = (c->padded[i] - reach) / c->stride[i] + 1;
     }
-    return c->kernel[0] * c->kernel[1] <= MOST_PLACES &&
-           c->padded[0] * c->padded[1] <= MOST_ELEMENTS;
+    return c->kernel[0] * c->kernel[1] <= MAX_PLACES &&
+           c->padded[0] * c->padded[1] <= MAX_ELEMENTS;
 }
 
 enum lowered lower_col2im(struct lowering *l, struct node *n)

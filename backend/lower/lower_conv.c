@@ -18,28 +18,28 @@
 
 #include <string.h>
 
-enum { BLOCK_IN_CACHE = 640 << 10, CHUNK = 64, BAND_PIXELS = 112, MOST_TAPS = 64 };
+enum { BLOCK_IN_CACHE = 640 << 10, CHUNK = 64, BAND_PIXELS = 112, MAX_TAPS = 64 };
 enum { ALL_ROWS = -2 };
 
 struct taps {
     int64_t count, in_group, chunk;
 };
 
-/* OIHW weights of some outs as [chunk of C][kh][kw][C in it][outs], the order in which they are
+/* OIHW weights of some output channels as [chunk of C][kh][kw][C in it][output channels], the order in which they are
  * read. */
-static void reorder(const void *layout, const struct tensor *w, int64_t first, int64_t outs,
+static void reorder(const void *layout, const struct tensor *w, int64_t first, int64_t out_channels,
                     void *reordered)
 {
     const struct taps *t = layout;
     size_t size = dtype_bytes(w->dtype);
     const char *from = w->data;
     char *to = reordered;
-    for (int64_t o = 0; o < outs; o++)
+    for (int64_t o = 0; o < out_channels; o++)
         for (int64_t i = 0; i < t->in_group; i++)
             for (int64_t k = 0; k < t->count; k++)
                 memcpy(
                     to + size * (size_t)(((i / t->chunk * t->count + k) * t->chunk + i % t->chunk) *
-                                             outs +
+                                             out_channels +
                                          o),
                     from + size * (size_t)(((first + o) * t->in_group + i) * t->count + k), size);
 }
@@ -172,7 +172,7 @@ static void make_grid(struct lowering *l, struct kernel_builder *k, const struct
 {
     struct dim_table *t = &l->p->dims;
     dim_t rows = dim_ceildiv(t, c->oh, p->band), columns = dim_ceildiv(t, c->ow, p->tile);
-    dim_t blocks = c->group > 1 ? c->group : (c->outs + PACK_OUTS - 1) / PACK_OUTS;
+    dim_t blocks = c->group > 1 ? c->group : (c->out_channels + PACK_OUTS - 1) / PACK_OUTS;
     p->var_n = kernel_grid(k, c->n);
     if (weight_bytes <= WEIGHTS_IN_CACHE) {
         p->var_row = kernel_grid(k, rows);
@@ -200,21 +200,21 @@ static struct packed_weights pack_parameter(struct lowering *l, const struct nod
     return w;
 }
 
-/* Groups of a grouped convolution take the place of blocks of outs: each is packed as if it were a
+/* Groups of a grouped convolution take the place of blocks of output channels: each is packed as if it were a
  * weight of its own. */
 static struct packed_weights pack(struct lowering *l, const struct conv *c, struct plan *p,
                                   const char *name)
 {
-    int64_t taps = c->kh * c->kw, cg = c->in_group, outs = c->outs / c->group;
+    int64_t taps = c->kh * c->kw, cg = c->in_group, out_channels = c->out_channels / c->group;
     struct taps layout = {taps, cg, p->chunk};
     p->tap_step = 1, p->chunk_step = taps;
     struct weight_source w = {.constant = c->weights,
                               .gather = reorder,
                               .layout = arena_copy(&l->g->arena, &layout, sizeof layout)};
     if (c->group > 1)
-        return pack_constant(l, &w, taps, cg, outs, c->group, name);
+        return pack_constant(l, &w, taps, cg, out_channels, c->group, name);
     int64_t groups = p->whole_rows ? c->kh : taps * p->chunks; /* (kh), or (chunk, kh, kw) */
-    return pack_constant(l, &w, groups, p->whole_rows ? c->kw * cg : p->chunk, outs, 1, name);
+    return pack_constant(l, &w, groups, p->whole_rows ? c->kw * cg : p->chunk, out_channels, 1, name);
 }
 
 /* The taps of chunk `var_chunk` (-1: the first) for the row of the tile that var_in_band selects,
@@ -304,10 +304,10 @@ static void emit_sums(struct kernel_builder *k, struct group *g, const struct co
         ap_push(&dst, PACK_OUTS, p->tile);
         ap_clip(k->p, &dst, dst.rank - 1, p->var_column, p->tile, c->ow);
         ap_push(&dst, 1, block);
-        ap_clip(k->p, &dst, dst.rank - 1, p->var_block, block, c->outs);
+        ap_clip(k->p, &dst, dst.rank - 1, p->var_block, block, c->out_channels);
     }
     if (c->bias >= 0)
-        emit_bias(k, c->bias, dst, p->var_block, block, c->outs);
+        emit_bias(k, c->bias, dst, p->var_block, block, c->out_channels);
     if (p->chunked)
         emit_bands(k, c, p, w, input, dst);
     else
@@ -320,36 +320,36 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
 {
     const struct node *n = g->nodes[0];
     struct quantized q;
-    bool quantized = c->x->type.dtype == DT_U8 && c->kh * c->kw <= MOST_TAPS &&
-                     quantized_of(l, g, c->outs, c->bias, &q);
+    bool quantized = c->x->type.dtype == DT_U8 && c->kh * c->kw <= MAX_TAPS &&
+                     quantized_of(l, g, c->out_channels, c->bias, &q);
     struct plan p = quantized ? quantized_plan(c) : make_plan(c);
     struct packed_weights w = c->w ? pack(l, c, &p, c->weights->name) : pack_parameter(l, n, c, &p);
     int input = padded_input(l, n, c);
     struct kernel_builder k = begin_kernel(l, n, n->name);
     make_grid(l, &k, c, &p, (int64_t)pack_size(&w.shape));
-    int64_t outs = c->outs / c->group;
+    int64_t out_channels = c->out_channels / c->group;
     struct conv_walk walk = {p.var_n,
                              p.var_row,
                              p.var_column,
                              p.var_block,
                              p.chunked || p.band > 1 ? p.band : 0,
                              p.tile,
-                             outs < PACK_OUTS ? outs : PACK_OUTS};
+                             out_channels < PACK_OUTS ? out_channels : PACK_OUTS};
     struct epilogue e = conv_epilogue(&k, g, c, &walk);
     struct space space = epilogue_space(&e);
     int64_t block = space.dim[space.rank - 1].count;
     if (p.quantized) {
         struct ap moving, stationary;
         read_taps(&k, c, &p, &w, input, -1, ALL_ROWS, &moving, &stationary);
-        emit_quantized(&e, &q, stationary, moving, p.var_block, block, c->outs);
+        emit_quantized(&e, &q, stationary, moving, p.var_block, block, c->out_channels);
     } else {
         emit_sums(&k, g, c, &p, &w, input, &e);
     }
     struct kernel *kernel = kernel_of(&k);
     dim_t pixels = dim_mul(&l->p->dims, c->n, dim_mul(&l->p->dims, c->oh, c->ow));
-    kernel->flops = dim_mul(&l->p->dims, pixels, 2 * c->kh * c->kw * c->in_group * c->outs);
+    kernel->flops = dim_mul(&l->p->dims, pixels, 2 * c->kh * c->kw * c->in_group * c->out_channels);
     kernel->bytes =
-        dim_add(&l->p->dims, dim_mul(&l->p->dims, pixels, 4 * (c->outs + c->channels_in)),
+        dim_add(&l->p->dims, dim_mul(&l->p->dims, pixels, 4 * (c->out_channels + c->channels_in)),
                 (dim_t)pack_size(&w.shape));
     return LOWERED;
 }
@@ -365,8 +365,8 @@ static enum lowered lower_group(struct lowering *l, struct group *g)
     if (first->op == OP_conv_integer) {
         int64_t k = c.in_group * c.kh * c.kw;
         c.padding = rows_zero_point(l, first);
-        c.bias = integer_bias(l, first, c.outs, k, k, 1);
-        if (c.group > 1 && c.group == c.channels_in && c.outs == c.group)
+        c.bias = integer_bias(l, first, c.out_channels, k, k, 1);
+        if (c.group > 1 && c.group == c.channels_in && c.out_channels == c.group)
             return lower_depthwise_integer(l, g, &c);
     }
     bool pointwise = c.kh == 1 && c.kw == 1 && c.sh == 1 && c.sw == 1 && c.group == 1 &&
@@ -377,7 +377,7 @@ static enum lowered lower_group(struct lowering *l, struct group *g)
                             .w = c.weights,
                             .steps = {NULL, 0, 1, c.channels_in},
                             .k = c.channels_in,
-                            .outs = c.outs,
+                            .out_channels = c.out_channels,
                             .bias = c.bias};
         if (!c.w) {
             struct plan plan = {.whole_rows = true};

@@ -31,7 +31,7 @@ struct phase {
 };
 
 struct transposed {
-    struct conv c; /* x, n, h, width, channels_in, outs, group, w and padding */
+    struct conv c; /* x, n, h, width, channels_in, out_channels, group, w and padding */
     struct axis axis[2];
     int input; /* slot of the padded input */
 };
@@ -107,7 +107,7 @@ static bool examine(struct lowering *l, const struct node *n, struct transposed 
     c->w = w->constant;
     c->n = x->dims[0], c->channels_in = x->dims[x->rank - 1];
     c->group = attr_int(&n->attrs, "group", 1);
-    c->outs = c->w->dims[1] * c->group;
+    c->out_channels = c->w->dims[1] * c->group;
     for (int i = 0; i < 2; i++) {
         struct axis *a = &v->axis[i];
         *a = (struct axis){.in = 1, .kernel = 1, .stride = 1, .dilation = 1, .extent = 1};
@@ -123,33 +123,33 @@ static bool examine(struct lowering *l, const struct node *n, struct transposed 
             return false;
     }
     c->h = v->axis[0].in, c->width = v->axis[1].in;
-    return dim_is_const(c->channels_in) && c->channels_in > 0 && c->outs > 0 &&
+    return dim_is_const(c->channels_in) && c->channels_in > 0 && c->out_channels > 0 &&
            c->channels_in == c->w->dims[0] && v->axis[0].stride * v->axis[1].stride <= MAX_PHASES &&
            (c->group == 1 || c->channels_in <= MAX_GROUP_CHANNELS);
 }
 
 struct phase_taps {
     struct phase y, x;
-    int64_t kernel[2], channels, outs, groups; /* channels and outs of all groups */
+    int64_t kernel[2], channels, out_channels, groups; /* channels and output channels of all groups */
 };
 
-/* The weights of a phase as [rows of taps][taps][C][outs]; zero between groups. */
-static void phase_weights(const void *layout, const struct tensor *w, int64_t first, int64_t outs,
+/* The weights of a phase as [rows of taps][taps][C][output channels]; zero between groups. */
+static void phase_weights(const void *layout, const struct tensor *w, int64_t first, int64_t out_channels,
                           void *to)
 {
     const struct phase_taps *p = layout;
-    int64_t part = p->outs / p->groups, cg = p->channels / p->groups, taps = 0;
+    int64_t part = p->out_channels / p->groups, cg = p->channels / p->groups, taps = 0;
     size_t size = dtype_bytes(w->dtype);
-    memset(to, 0, size * (size_t)(p->y.taps * p->x.taps * p->channels * outs));
+    memset(to, 0, size * (size_t)(p->y.taps * p->x.taps * p->channels * out_channels));
     for (int64_t i = 0; i < p->y.taps; i++)
         for (int64_t j = 0; j < p->x.taps; j++, taps++) {
             int64_t tap = (p->y.last_tap - i * p->y.tap_step) * p->kernel[1] + p->x.last_tap -
                           j * p->x.tap_step;
             for (int64_t in = 0; in < p->channels; in++) {
                 int64_t from = in / cg * part, end = from + part;
-                for (int64_t o = from > first ? from : first; o < end && o < first + outs; o++)
+                for (int64_t o = from > first ? from : first; o < end && o < first + out_channels; o++)
                     memcpy(
-                        (char *)to + size * (size_t)((taps * p->channels + in) * outs + o - first),
+                        (char *)to + size * (size_t)((taps * p->channels + in) * out_channels + o - first),
                         (const char *)w->data +
                             size * (size_t)((in * part + o - from) * p->kernel[0] * p->kernel[1] +
                                             tap),
@@ -164,14 +164,14 @@ static struct packed_weights pack_phase(struct lowering *l, const struct node *n
 {
     const struct conv *c = &v->c;
     struct phase_taps p = {*y,      *x,      {v->axis[0].kernel, v->axis[1].kernel}, c->channels_in,
-                           c->outs, c->group};
+                           c->out_channels, c->group};
     const struct value *value = outer_value(l, n->in[1]);
     struct weight_source w = {.constant = value,
                               .gather = phase_weights,
                               .layout = arena_copy(&l->g->arena, &p, sizeof p)};
     bool rows = x->step == 1;
     return pack_constant(l, &w, rows ? y->taps : y->taps * x->taps,
-                         rows ? x->taps * c->channels_in : c->channels_in, c->outs, 1, value->name);
+                         rows ? x->taps * c->channels_in : c->channels_in, c->out_channels, 1, value->name);
 }
 
 struct tiles {
@@ -195,7 +195,7 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
     e.picks[e.ncovers] = (struct pick){v->axis[1].stride, x->start};
     e.covers[e.ncovers++] = cover_of(last - 1, last - 1, p->var_column, p->tile);
     e.covers[e.ncovers++] =
-        cover_of(last, last, p->var_block, v->c.outs < PACK_OUTS ? v->c.outs : PACK_OUTS);
+        cover_of(last, last, p->var_block, v->c.out_channels < PACK_OUTS ? v->c.out_channels : PACK_OUTS);
     return e;
 }
 
@@ -240,7 +240,7 @@ static void emit_phase(struct lowering *l, struct group *g, const struct transpo
     p.var_n = kernel_grid(&k, c->n);
     p.var_row = kernel_grid(&k, y->count);
     p.var_column = kernel_grid(&k, dim_ceildiv(t, x->count, p.tile));
-    p.var_block = kernel_grid(&k, (c->outs + PACK_OUTS - 1) / PACK_OUTS);
+    p.var_block = kernel_grid(&k, (c->out_channels + PACK_OUTS - 1) / PACK_OUTS);
     struct epilogue e = epilogue_of(&k, g, v, &p, y, x);
     struct space space = epilogue_space(&e);
     bool direct = epilogue_empty(g);
@@ -255,7 +255,7 @@ static void emit_phase(struct lowering *l, struct group *g, const struct transpo
     dim_t pixels = dim_mul(t, c->n, dim_mul(t, y->count, x->count));
     kernel_of(&k)->flops =
         dim_mul(t, pixels, 2 * y->taps * x->taps * c->w->dims[1] * c->channels_in);
-    kernel_of(&k)->bytes = dim_mul(t, pixels, 4 * (c->outs + c->channels_in));
+    kernel_of(&k)->bytes = dim_mul(t, pixels, 4 * (c->out_channels + c->channels_in));
 }
 
 enum lowered lower_conv_transpose(struct lowering *l, struct node *whole)

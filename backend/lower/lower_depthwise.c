@@ -31,12 +31,12 @@ static int reordered(struct lowering *l, const struct node *n, const struct conv
  * next block: what the kernel's rows have in common then stays in the cache. */
 static int64_t channel_block(const struct conv *c)
 {
-    enum { CACHE = 24 << 10, VECTOR = 16, LEAST = 8 * VECTOR };
+    enum { CACHE = 24 << 10, VECTOR = 16, MIN_BLOCK = 8 * VECTOR };
     if (!c->w)
         return c->channels_in; /* computed weights are put in order by one kernel */
     int64_t width = dim_is_const(c->width) ? c->width : 1, n = c->channels_in;
     int64_t block = CACHE / (4 * c->kh * width) / VECTOR * VECTOR;
-    block = block < LEAST ? LEAST : block;
+    block = block < MIN_BLOCK ? MIN_BLOCK : block;
     if (c->kh == 1 || block >= n)
         return n;
     int64_t blocks = (n + block - 1) / block;

@@ -37,7 +37,7 @@ enum lowered lower_depthwise_integer(struct lowering *l, struct group *g, struct
     if (c->kh > MAX_ROWS || c->kh * c->kw > MAX_PLACES)
         return DECLINED;
     struct quantized q;
-    bool quantized = quantized_of(l, g, c->outs, c->bias, &q) && !q.other;
+    bool quantized = quantized_of(l, g, c->out_channels, c->bias, &q) && !q.other;
     int w = weights_slot(l, c, outer_value(l, n->in[1])->name);
     struct kernel_builder k = begin_kernel(l, n, n->name);
     int var_n = kernel_grid(&k, c->n), var_row = kernel_grid(&k, c->oh);

@@ -35,11 +35,11 @@ static void choose_tile(struct layout *y, int nodes)
     int64_t room = computes ? CACHED_ELEMENTS : TILE_ELEMENTS;
     int d = y->rank - 1;
     for (; d >= 0; d--) {
-        int64_t n = y->dims[d], most = room;
+        int64_t n = y->dims[d], max = room;
         bool whole = dim_is_const(n) && n <= room, rows = d == y->rank - 1 && d > 0;
         if (!dim_is_const(n) && rows)
-            most = UNKNOWN_TILE;
-        y->tile[d] = whole ? n : most;
+            max = UNKNOWN_TILE;
+        y->tile[d] = whole ? n : max;
         room /= y->tile[d] ? y->tile[d] : 1;
         if (!whole && !(rows && !dim_is_const(n)))
             break;

@@ -26,17 +26,17 @@ int64_t rows_zero_point(struct lowering *l, const struct node *n)
     return zero && zero->constant ? tensor_i64(zero->constant, 0) : 0;
 }
 
-int integer_bias(struct lowering *l, const struct node *n, int64_t outs, int64_t out_step,
+int integer_bias(struct lowering *l, const struct node *n, int64_t out_channels, int64_t out_step,
                  int64_t k, int64_t step)
 {
     const int8_t *w = outer_value(l, n->in[1])->constant->data;
     if (n->nin > 4 && n->in[4] && !outer_value(l, n->in[4])->constant)
         return value_slot(l, outer_value(l, n->in[4]));
     const struct value *bias = n->nin > 4 && n->in[4] ? outer_value(l, n->in[4]) : NULL;
-    int64_t zero = rows_zero_point(l, n), dims[2] = {1, outs};
-    int32_t *sums = arena_alloc(&l->g->arena, sizeof *sums * (size_t)outs);
+    int64_t zero = rows_zero_point(l, n), dims[2] = {1, out_channels};
+    int32_t *sums = arena_alloc(&l->g->arena, sizeof *sums * (size_t)out_channels);
     bool any = false;
-    for (int64_t o = 0; o < outs; o++) {
+    for (int64_t o = 0; o < out_channels; o++) {
         int64_t sum = 0;
         for (int64_t i = 0; i < k; i++)
             sum += w[o * out_step + i * step];
@@ -51,14 +51,14 @@ int integer_bias(struct lowering *l, const struct node *n, int64_t outs, int64_t
 }
 
 void emit_bias(struct kernel_builder *k, int bias, struct ap dst, int var_block, int64_t block,
-               int64_t outs)
+               int64_t out_channels)
 {
     struct ap src = ap_slot(k->p, bias);
     for (int i = 0; i < dst.rank - 1; i++) {
         src.dim[src.rank++] = dst.dim[i];
         src.dim[i].step = 0;
     }
-    ap_push_tile(k->p, &src, 1, block, var_block, outs);
+    ap_push_tile(k->p, &src, 1, block, var_block, out_channels);
     emit_copy(k, dst, src);
 }
 

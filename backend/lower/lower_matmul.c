@@ -1,7 +1,7 @@
 /*
  * Matrix products by constant weights: rows x features times packed weights, with an epilogue.
  *
- * The grid runs over row tiles and blocks of 64 outs. Small weights stay in cache while rows stream
+ * The grid runs over row tiles and blocks of 64 output channels. Small weights stay in cache while rows stream
  * (rows outside); otherwise a block of weights stays while the rows pass by (blocks outside).
  */
 #include "backend/lower/plan.h"
@@ -31,12 +31,12 @@ static bool examine(struct lowering *l, const struct group *g, struct product *p
     bool trans_b = attr_int(&n->attrs, "trans_b", 0);
     p->w = w;
     p->k = w->constant->dims[trans_b ? 1 : 0];
-    p->outs = w->constant->dims[trans_b ? 0 : 1];
-    p->steps = (struct pack_source){NULL, 0, trans_b ? 1 : p->outs, trans_b ? p->k : 1};
+    p->out_channels = w->constant->dims[trans_b ? 0 : 1];
+    p->steps = (struct pack_source){NULL, 0, trans_b ? 1 : p->out_channels, trans_b ? p->k : 1};
     p->rows = 1;
     for (int i = 0; i < x->rank - 1; i++)
         p->rows = dim_mul(&l->p->dims, p->rows, x->dims[i]);
-    return x->dims[x->rank - 1] == p->k && p->k > 0 && p->outs > 0;
+    return x->dims[x->rank - 1] == p->k && p->k > 0 && p->out_channels > 0;
 }
 
 /* Rows of an instance: of a number with an unknown factor, which is often 1, a tile that leaves no
@@ -81,14 +81,14 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
 {
     struct lowering *l = g->l;
     dim_t tile = row_tile(&l->p->dims, m->rows), tiles = dim_ceildiv(&l->p->dims, m->rows, tile);
-    dim_t blocks = (m->outs + PACK_OUTS - 1) / PACK_OUTS;
+    dim_t blocks = (m->out_channels + PACK_OUTS - 1) / PACK_OUTS;
     bool rows_outside = pack_size(&w->shape) <= WEIGHTS_IN_CACHE;
     int var_row = rows_outside ? kernel_grid(k, tiles) : -1;
     int var_block = kernel_grid(k, blocks);
     if (!rows_outside)
         var_row = kernel_grid(k, tiles);
 
-    int64_t block = w->width < m->outs ? w->width : m->outs;
+    int64_t block = w->width < m->out_channels ? w->width : m->out_channels;
     struct epilogue e = rows_epilogue(k, g, var_row, tile, var_block, block);
     struct ap moving = ap_slot(l->p, value_slot(l, m->x));
     ap_push_tile(l->p, &moving, m->k, tile, var_row, m->rows);
@@ -96,14 +96,14 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
     struct ap stationary = weights_start(l->p, w, var_block);
     weights_finish(l->p, w, &stationary, var_block);
     struct quantized q;
-    if (sum_type(m->x->type.dtype) == DT_I32 && quantized_of(l, g, m->outs, m->bias, &q)) {
-        emit_quantized(&e, &q, stationary, ap_in_bands(moving), var_block, block, m->outs);
+    if (sum_type(m->x->type.dtype) == DT_I32 && quantized_of(l, g, m->out_channels, m->bias, &q)) {
+        emit_quantized(&e, &q, stationary, ap_in_bands(moving), var_block, block, m->out_channels);
         return;
     }
 
     struct ap dst = rows_sums(&e, sum_type(m->x->type.dtype), PACK_OUTS);
     if (m->bias >= 0)
-        emit_bias(k, m->bias, dst, var_block, block, m->outs);
+        emit_bias(k, m->bias, dst, var_block, block, m->out_channels);
     emit_nc_matmul(k, (struct nc_matmul){.dst = dst,
                                          .stationary = stationary,
                                          .moving = moving,
@@ -122,13 +122,13 @@ void emit_product(struct lowering *l, struct group *g, const struct product *p)
     } else {
         struct weight_source from = {.constant = p->w, .steps = p->steps};
         from.steps.data = p->w->constant->data;
-        w = pack_constant(l, &from, 1, p->k, p->outs, 1, outer_value(l, n->in[1])->name);
+        w = pack_constant(l, &from, 1, p->k, p->out_channels, 1, outer_value(l, n->in[1])->name);
     }
     struct kernel_builder k = begin_kernel(l, n, n->name);
     emit(&k, g, p, &w);
     struct kernel *kernel = kernel_of(&k);
-    kernel->flops = dim_mul(&l->p->dims, p->rows, 2 * p->k * p->outs);
-    kernel->bytes = dim_add(&l->p->dims, dim_mul(&l->p->dims, p->rows, 4 * (p->k + p->outs)),
+    kernel->flops = dim_mul(&l->p->dims, p->rows, 2 * p->k * p->out_channels);
+    kernel->bytes = dim_add(&l->p->dims, dim_mul(&l->p->dims, p->rows, 4 * (p->k + p->out_channels)),
                             (dim_t)pack_size(&w.shape));
 }
 
@@ -154,7 +154,7 @@ enum lowered lower_integer_matmul(struct lowering *l, struct node *n)
     if (!integer_operands(l, first) || !examine(l, &g, &p) ||
         !epilogue_possible(l, &g, first->out[0]->type.rank - 2))
         return DECLINED;
-    p.bias = integer_bias(l, first, p.outs, 1, p.k, p.outs);
+    p.bias = integer_bias(l, first, p.out_channels, 1, p.k, p.out_channels);
     emit_product(l, &g, &p);
     return LOWERED;
 }

@@ -49,11 +49,11 @@ static void emit_window(struct kernel_builder *k, const struct pool *p, struct a
                                              .op = p->max ? OP_max : OP_add});
 }
 
-static void report(struct kernel_builder *k, const struct pool *p, dim_t outs, dim_t ins)
+static void report(struct kernel_builder *k, const struct pool *p, dim_t out_channels, dim_t ins)
 {
     struct dim_table *t = &k->p->dims;
-    kernel_of(k)->flops = dim_mul(t, outs, p->kernel[0] * p->kernel[1]);
-    kernel_of(k)->bytes = dim_mul(t, dim_add(t, outs, ins), 4);
+    kernel_of(k)->flops = dim_mul(t, out_channels, p->kernel[0] * p->kernel[1]);
+    kernel_of(k)->bytes = dim_mul(t, dim_add(t, out_channels, ins), 4);
 }
 
 /* Channels first: every channel is a picture of its own, some rows of it at a time. */
@@ -61,14 +61,14 @@ static void emit_pictures(struct lowering *l, const struct node *n, struct pool 
 {
     struct dim_table *t = &l->p->dims;
     struct kernel_builder k = begin_kernel(l, n, n->name);
-    dim_t outs = dim_mul(t, p.oh, p.ow);
+    dim_t out_channels = dim_mul(t, p.oh, p.ow);
     dim_t tile = image_rows_tile(p.oh, p.ow);
     p.n = dim_mul(t, p.n, p.channels);
     p.image = p.channel;
     p.channels = p.channel = 1;
     int var_n = kernel_grid(&k, p.n), var_row = kernel_grid(&k, dim_ceildiv(t, p.oh, tile));
     struct ap dst = ap_slot(l->p, value_slot(l, n->out[0]));
-    ap_move(l->p, &dst, var_n, outs);
+    ap_move(l->p, &dst, var_n, out_channels);
     ap_push_tile(l->p, &dst, p.ow, tile, var_row, p.oh);
     ap_push(&dst, 1, p.ow), ap_push(&dst, 1, 1);
     emit_window(&k, &p, dst, value_slot(l, n->in[0]), var_n, var_row, tile);

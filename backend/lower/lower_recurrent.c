@@ -166,7 +166,7 @@ struct parts {
 };
 
 /* Outs from `first` on, which lie part by part: out gate * UNITS + unit of a part. */
-static void gather_part(const void *layout, const struct tensor *w, int64_t first, int64_t outs,
+static void gather_part(const void *layout, const struct tensor *w, int64_t first, int64_t out_channels,
                         void *to)
 {
     const struct parts *p = layout;
@@ -176,7 +176,7 @@ static void gather_part(const void *layout, const struct tensor *w, int64_t firs
     int64_t start = first / (p->gates * UNITS) * UNITS, out = first % (p->gates * UNITS);
     for (int64_t d = 0; d < p->directions; d++)
         for (int64_t k = 0; k < p->hidden; k++)
-            for (int64_t o = out; o < out + outs; o++) {
+            for (int64_t o = out; o < out + out_channels; o++) {
                 int64_t unit = start + o % UNITS, row = (d * p->gates + o / UNITS) * p->hidden;
                 if (unit < p->hidden)
                     memcpy(y, from + (size_t)((row + unit) * p->hidden + k) * size, size);

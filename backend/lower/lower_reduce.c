@@ -155,12 +155,12 @@ static void make_grid(struct reduction *r, struct kernel_builder *k)
             s->var = kernel_grid(k, s->count);
             continue;
         }
-        int64_t most = columns ? COLUMNS : UNKNOWN_ROWS;
+        int64_t max = columns ? COLUMNS : UNKNOWN_ROWS;
         if (!columns && dim_is_const(r->elements))
-            most = r->elements >= TILE_ELEMENTS ? 1 : TILE_ELEMENTS / r->elements;
+            max = r->elements >= TILE_ELEMENTS ? 1 : TILE_ELEMENTS / r->elements;
         if (k->m->strict) /* results lie over partitions */
-            most = k->m->partitions;
-        r->tile = even_tile(s->count, most);
+            max = k->m->partitions;
+        r->tile = even_tile(s->count, max);
         if (columns && !k->m->strict && r->tile < s->count) /* whole vectors */
             r->tile = (r->tile + VECTOR - 1) / VECTOR * VECTOR;
         s->var = kernel_grid(k, dim_ceildiv(&k->p->dims, s->count, r->tile));

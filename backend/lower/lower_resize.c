@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { MOST = 64 };
+enum { MAX_FACTOR = 64 };
 
 static bool stretches(const struct attrs *as)
 {
@@ -59,9 +59,9 @@ static enum lowered resize_nearest(struct lowering *l, struct node *n)
     bool whole = repeats(n);
     for (int i = 0; i < onto.rank && whole; i++) {
         factor[i] = 1;
-        while (factor[i] <= MOST && onto.dims[i] != dim_mul(t, x->type.dims[i], factor[i]))
+        while (factor[i] <= MAX_FACTOR && onto.dims[i] != dim_mul(t, x->type.dims[i], factor[i]))
             factor[i]++;
-        whole = factor[i] <= MOST;
+        whole = factor[i] <= MAX_FACTOR;
     }
     if (!whole || !scales_agree(l, n, factor)) {
         why(l->o, n, "tile.resize",
@@ -165,10 +165,10 @@ static void emit_planes(struct lowering *l, const struct node *n, const struct l
                                                   .coordinates = r->rule,
                                                   .scale_h = scale_h,
                                                   .scale_w = scale_w});
-    dim_t outs = dim_mul(t, y->outer, dim_mul(t, row, y->h));
-    kernel_of(&k)->flops = dim_mul(t, outs, 6);
+    dim_t results = dim_mul(t, y->outer, dim_mul(t, row, y->h));
+    kernel_of(&k)->flops = dim_mul(t, results, 6);
     kernel_of(&k)->bytes =
-        dim_mul(t, 4, dim_add(t, outs, dim_mul(t, x->outer, dim_mul(t, x_row, x->h))));
+        dim_mul(t, 4, dim_add(t, results, dim_mul(t, x->outer, dim_mul(t, x_row, x->h))));
 }
 
 static dim_t product(struct lowering *l, const dim_t *dims, int from, int to)

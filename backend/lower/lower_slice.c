@@ -98,16 +98,16 @@ static bool first_index(struct lowering *l, dim_t start, dim_t n, bool forward, 
 {
     struct dim_table *t = &l->p->dims;
     enum { NO_LIMIT = INT32_MAX };
-    int64_t least, most;
+    int64_t min, max;
     dim_t low = forward ? 0 : -1, top = forward ? n : dim_sub(t, n, 1);
     if (dim_is_const(start) && (start >= NO_LIMIT || start <= -(int64_t)NO_LIMIT)) {
         *out = start > 0 ? top : low;
         return true;
     }
-    dim_bounds(t, start, &least, &most);
-    if (least < 0 && most >= 0)
+    dim_bounds(t, start, &min, &max);
+    if (min < 0 && max >= 0)
         return false;
-    if (most < 0)
+    if (max < 0)
         start = dim_add(t, start, n);
     *out = dim_max(t, low, dim_min(t, start, top));
     return true;

@@ -52,16 +52,16 @@ static bool examine(struct lowering *l, const struct node *n, struct few_bits *m
         return false;
     m->w = w->constant, m->scale = scale->constant, m->zero = zero ? zero->constant : NULL;
     m->transposed = attr_int(&n->attrs, "trans_b", 0) != 0;
-    int64_t k = m->w->dims[m->transposed], outs = m->w->dims[!m->transposed];
+    int64_t k = m->w->dims[m->transposed], out_channels = m->w->dims[!m->transposed];
     int64_t block = attr_int(&n->attrs, "block_size", 0);
     if (block <= 0 || block > k)
         block = k;
     m->blocks = k ? (k + block - 1) / block : 0;
-    int64_t scales = m->blocks * outs;
-    if (k < 1 || outs < 1 || k > 1 << 24 || x->dims[x->rank - 1] != k ||
+    int64_t scales = m->blocks * out_channels;
+    if (k < 1 || out_channels < 1 || k > 1 << 24 || x->dims[x->rank - 1] != k ||
         tensor_count(m->scale) != scales || (m->zero && tensor_count(m->zero) != scales))
         return false;
-    m->shape = (struct pack_quantized){k, outs, (int)block, bits_of(m->w), false};
+    m->shape = (struct pack_quantized){k, out_channels, (int)block, bits_of(m->w), false};
     double centre = m->zero ? tensor_f64(m->zero, 0) : attr_float(&n->attrs, "zero_point", 0);
     for (int64_t i = 0; m->zero && i < scales; i++)
         m->shape.zeros |= tensor_f64(m->zero, i) != centre;
@@ -116,15 +116,15 @@ static int pack(struct lowering *l, const struct few_bits *m, const struct value
 static void emit(struct kernel_builder *k, struct group *g, const struct few_bits *m, int weights)
 {
     struct lowering *l = g->l;
-    int64_t width = pack_width(m->shape.outs), outs = m->shape.outs;
-    int64_t tiles_out = (outs + PACK_OUTS - 1) / PACK_OUTS;
+    int64_t width = pack_width(m->shape.outs), out_channels = m->shape.outs;
+    int64_t tiles_out = (out_channels + PACK_OUTS - 1) / PACK_OUTS;
     int64_t bytes = m->blocks * pack_quantized_block(&m->shape, (int)width);
     if (tiles_out >= BLOCKS_TO_SHARE && tiles_out % 2 == 0)
         tiles_out /= 2, width *= 2, bytes *= 2; /* a row is prepared once for both */
     dim_t tile = even_tile(m->rows, ROW_TILE), tiles = dim_ceildiv(&l->p->dims, m->rows, tile);
     int var_block = kernel_grid(k, tiles_out);
     int var_row = kernel_grid(k, tiles);
-    struct epilogue e = rows_epilogue(k, g, var_row, tile, var_block, width < outs ? width : outs);
+    struct epilogue e = rows_epilogue(k, g, var_row, tile, var_block, width < out_channels ? width : out_channels);
     struct ap dst = rows_sums(&e, DT_F32, width);
     struct ap moving = ap_slot(l->p, value_slot(l, m->x)), stationary = ap_slot(l->p, weights);
     ap_push_tile(l->p, &moving, m->shape.k, tile, var_row, m->rows);

@@ -6,9 +6,9 @@
  * One instance takes a block of tiles: the patches under them are transformed into planes
  * [plane][tile][channel], every plane is multiplied by its plane of the filters, and the sums are
  * transformed back into pixels, bias and activation included. The image needs no border. When the
- * filters stay in cache, an instance does all blocks of outs one after the other and the planes
+ * filters stay in cache, an instance does all blocks of output channels one after the other and the planes
  * never leave its tiles; otherwise a kernel of its own writes the planes once, and the products go
- * by blocks of outs, so that each block of filters is read once.
+ * by blocks of output channels, so that each block of filters is read once.
  */
 #include "backend/lower/conv.h"
 #include "backend/lower/product.h"
@@ -32,7 +32,7 @@ struct winograd {
     bool shared;         /* planes of the whole image, in memory */
     dim_t high, wide;    /* tiles of the image */
     dim_t rows, columns; /* tiles of a block; several rows only of whole rows */
-    int64_t outs;        /* in a block */
+    int64_t out_channels;        /* in a block */
     struct packed_weights weights;
     int var_n, var_row, var_column, var_block;
     dim_t plane_step, sums_step;
@@ -77,9 +77,9 @@ struct conv_way winograd_way(struct lowering *l, const struct node *n, const str
 
 /* ---- the plan ---- */
 
-static dim_t even_parts(dim_t count, dim_t most)
+static dim_t even_parts(dim_t count, dim_t max)
 {
-    dim_t parts = (count + most - 1) / most;
+    dim_t parts = (count + max - 1) / max;
     return (count + parts - 1) / parts;
 }
 
@@ -91,31 +91,31 @@ static struct winograd make_plan(struct lowering *l, const struct conv *c, struc
                          .dtype = way.bf16 ? DT_BF16 : DT_F32};
     int size = w.size;
     w.high = dim_ceildiv(t, c->oh, size), w.wide = dim_ceildiv(t, c->ow, size);
-    w.outs = c->outs < PACK_OUTS ? c->outs : PACK_OUTS;
+    w.out_channels = c->out_channels < PACK_OUTS ? c->out_channels : PACK_OUTS;
     bool known = known_size(c);
     int64_t all = known ? w.high * w.wide : 0;
     int64_t bytes = (int64_t)dtype_bytes(w.dtype) * w.planes;
-    w.shared = bytes * c->channels_in * c->outs > WEIGHTS_IN_TURN && known &&
+    w.shared = bytes * c->channels_in * c->out_channels > WEIGHTS_IN_TURN && known &&
                bytes * all * c->channels_in <= SHARED_PLANES;
-    int64_t widest = c->channels_in > w.outs ? c->channels_in : w.outs;
-    int64_t most =
+    int64_t widest = c->channels_in > w.out_channels ? c->channels_in : w.out_channels;
+    int64_t max =
         w.shared ? 3 * TILES_BYTES / (bytes * PACK_OUTS) : TILES_BYTES / (bytes * widest);
-    most = most > MAX_TILES ? MAX_TILES : most < 4 ? 4 : most;
-    if (known && w.wide <= most) {
-        w.columns = w.wide, w.rows = even_parts(w.high, most / w.wide);
+    max = max > MAX_TILES ? MAX_TILES : max < 4 ? 4 : max;
+    if (known && w.wide <= max) {
+        w.columns = w.wide, w.rows = even_parts(w.high, max / w.wide);
     } else {
         w.rows = 1;
-        w.columns = known ? even_parts(w.wide, most) : most;
+        w.columns = known ? even_parts(w.wide, max) : max;
     }
     w.plane_step = tiles_in(&w) * c->channels_in + PAD;
-    w.sums_step = tiles_in(&w) * pack_width(c->outs) + PAD;
+    w.sums_step = tiles_in(&w) * pack_width(c->out_channels) + PAD;
     return w;
 }
 
 static void make_grid(struct kernel_builder *k, const struct conv *c, struct winograd *w)
 {
     struct dim_table *t = &k->p->dims;
-    w->var_block = w->shared ? kernel_grid(k, (c->outs + PACK_OUTS - 1) / PACK_OUTS) : -1;
+    w->var_block = w->shared ? kernel_grid(k, (c->out_channels + PACK_OUTS - 1) / PACK_OUTS) : -1;
     w->var_n = kernel_grid(k, c->n);
     w->var_row = kernel_grid(k, dim_ceildiv(t, w->high, w->rows));
     w->var_column = kernel_grid(k, dim_ceildiv(t, w->wide, w->columns));
@@ -210,7 +210,7 @@ static struct ap shared_planes(struct kernel_builder *k, const struct conv *c, s
     return moving;
 }
 
-/* The sums of one block of outs: [tile][out], without the plane. */
+/* The sums of one block of output channels: [tile][out], without the plane. */
 static void multiply(struct kernel_builder *k, const struct conv *c, const struct winograd *w,
                      struct ap moving, struct ap sums)
 {
@@ -222,9 +222,9 @@ static void multiply(struct kernel_builder *k, const struct conv *c, const struc
     push_tiles(k->p, w, &moving, c->channels_in);
     ap_push(&moving, 1, c->channels_in);
     ap_move(k->p, &sums, var_plane, w->sums_step);
-    push_tiles(k->p, w, &sums, pack_width(c->outs));
-    ap_push(&sums, 1, w->outs);
-    ap_clip(k->p, &sums, 1, w->var_block, PACK_OUTS, c->outs);
+    push_tiles(k->p, w, &sums, pack_width(c->out_channels));
+    ap_push(&sums, 1, w->out_channels);
+    ap_clip(k->p, &sums, 1, w->var_block, PACK_OUTS, c->out_channels);
     emit_nc_matmul(k, (struct nc_matmul){
                           .dst = sums, .stationary = stationary, .moving = moving, .packing = 1});
     kernel_end_loop(k);
@@ -239,7 +239,7 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
     e.covers[e.ncovers++] = cover_of(0, 0, w->var_n, 0);
     e.covers[e.ncovers++] = cover_of(1, 1, w->var_row, w->rows * w->size);
     e.covers[e.ncovers++] = cover_of(2, 2, w->var_column, w->columns * w->size);
-    e.covers[e.ncovers++] = cover_of(3, 3, w->var_block, w->outs);
+    e.covers[e.ncovers++] = cover_of(3, 3, w->var_block, w->out_channels);
     return e;
 }
 
@@ -249,7 +249,7 @@ static void finish(struct kernel_builder *k, struct group *g, const struct conv 
 {
     struct lowering *l = g->l;
     struct epilogue e = epilogue_of(k, g, w);
-    struct tail tail = tail_of(l, g, c->outs);
+    struct tail tail = tail_of(l, g, c->out_channels);
     if (tail.f != OP_identity && tail.f != OP_relu && tail.f != OP_clip)
         tail.f = OP_identity, tail.taken--; /* dearer ones go by whole rows */
     struct value *last = g->nodes[tail.taken - 1]->out[0];
@@ -261,12 +261,12 @@ static void finish(struct kernel_builder *k, struct group *g, const struct conv 
     }
     if (tail.bias) {
         bias = ap_slot(l->p, value_slot(l, tail.bias));
-        ap_push_tile(l->p, &bias, 1, w->outs, w->var_block, c->outs);
+        ap_push_tile(l->p, &bias, 1, w->out_channels, w->var_block, c->out_channels);
     }
     ap_push(&planes, w->sums_step, w->planes);
-    push_tiles(l->p, w, &planes, pack_width(c->outs));
-    ap_push(&planes, 1, w->outs);
-    ap_clip(l->p, &planes, 2, w->var_block, PACK_OUTS, c->outs);
+    push_tiles(l->p, w, &planes, pack_width(c->out_channels));
+    ap_push(&planes, 1, w->out_channels);
+    ap_clip(l->p, &planes, 2, w->var_block, PACK_OUTS, c->out_channels);
     emit_winograd_output(k, (struct winograd_output){.dst = dst,
                                                      .planes = planes,
                                                      .bias = bias,
@@ -289,7 +289,7 @@ enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c, 
     make_grid(&k, c, &w);
     struct ap moving = w.shared ? shared_planes(&k, c, &w, slot) : own_planes(l, &k, c, &w);
     if (!w.shared)
-        w.var_block = kernel_loop(&k, (c->outs + PACK_OUTS - 1) / PACK_OUTS);
+        w.var_block = kernel_loop(&k, (c->out_channels + PACK_OUTS - 1) / PACK_OUTS);
     int psum = kernel_tile(&k, MEM_PSUM, DT_F32, w.planes, w.sums_step);
     struct ap sums = {.mem = MEM_PSUM, .dtype = DT_F32, .tensor = psum};
     multiply(&k, c, &w, moving, sums);
@@ -298,8 +298,8 @@ enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c, 
         kernel_end_loop(&k);
     struct kernel *kernel = kernel_of(&k);
     dim_t pixels = dim_mul(t, c->n, dim_mul(t, c->oh, c->ow));
-    kernel->flops = dim_mul(t, pixels, 18 * c->channels_in * c->outs);
-    kernel->bytes = dim_add(t, dim_mul(t, pixels, 4 * (c->outs + c->channels_in)),
+    kernel->flops = dim_mul(t, pixels, 18 * c->channels_in * c->out_channels);
+    kernel->bytes = dim_add(t, dim_mul(t, pixels, 4 * (c->out_channels + c->channels_in)),
                             (dim_t)pack_size(&w.weights.shape));
     return LOWERED;
 }

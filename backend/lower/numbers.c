@@ -1,20 +1,20 @@
 #include "backend/lower/numbers.h"
 
-int read_numbers(struct lowering *l, struct value *v, dim_t *out, int most)
+int read_numbers(struct lowering *l, struct value *v, dim_t *out, int max)
 {
     v = outer_value(l, v);
     if (!v || v->type.kind != VK_TENSOR)
         return -1;
     if (v->constant && dtype_is_int(v->constant->dtype)) {
         int64_t n = tensor_count(v->constant);
-        for (int64_t i = 0; i < n && n <= most; i++) {
+        for (int64_t i = 0; i < n && n <= max; i++) {
             out[i] = tensor_i64(v->constant, i);
             if (!dim_is_const(out[i]))
                 return -1;
         }
-        return n <= most ? (int)n : -1;
+        return n <= max ? (int)n : -1;
     }
-    if (v->content.n < 0 || v->content.n > most)
+    if (v->content.n < 0 || v->content.n > max)
         return -1;
     for (int64_t i = 0; i < v->content.n; i++) {
         out[i] = v->content.v[i];

@@ -7,7 +7,7 @@
 #include "backend/lower/lower.h"
 
 /* Contents of a small integer tensor known before running, as expressions; their number, or -1. */
-int read_numbers(struct lowering *l, struct value *v, dim_t *out, int most);
+int read_numbers(struct lowering *l, struct value *v, dim_t *out, int max);
 /* A constant of one element, all bytes zero. */
 int zero_slot(struct lowering *l, int dtype);
 

@@ -14,9 +14,9 @@ struct product {
     const struct value *w;               /* a constant: element (k, out) at the given steps */
     const struct packed_weights *packed; /* instead of w */
     struct pack_source steps;
-    int64_t k, outs;
+    int64_t k, out_channels;
     dim_t rows;
-    int bias; /* slot of s32 sums to start from, [1, outs]; -1: none. Integer products only */
+    int bias; /* slot of s32 sums to start from, [1, out_channels]; -1: none. Integer products only */
 };
 
 /* What products of rows of that type are summed in. */
@@ -35,11 +35,11 @@ int64_t rows_zero_point(struct lowering *l, const struct node *n);
  * Slot of its bias less the zero point times the sums of weights; -1 when all are zero. Weight
  * (out, i) lies at out * out_step + i * step, i < k.
  */
-int integer_bias(struct lowering *l, const struct node *n, int64_t outs, int64_t out_step,
+int integer_bias(struct lowering *l, const struct node *n, int64_t out_channels, int64_t out_step,
                  int64_t k, int64_t step);
-/* Starts the sums from a bias over `block` outs that var_block selects: dst (..., outs). */
+/* Starts the sums from a bias over `block` output channels that var_block selects: dst (..., out_channels). */
 void emit_bias(struct kernel_builder *k, int bias, struct ap dst, int var_block, int64_t block,
-               int64_t outs);
+               int64_t out_channels);
 
 /* Whether x and weights of a type have types the Tensor engine multiplies: both f32, bf16 or f16,
  * or u8 and s8. */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_ROUNDED = 1 << 30 }; /* what the kernels round */
+enum { MAX_ROUNDED = 1 << 30 }; /* what the kernels round */
 
 /* ---- the nodes, one after the other ---- */
 
@@ -39,14 +39,14 @@ static bool cast_to_float(struct walk *w)
 }
 
 /* A constant f32 operand beside the running value: one number, or one for every out. */
-static const struct tensor *beside(const struct walk *w, const struct node *n, int64_t outs)
+static const struct tensor *beside(const struct walk *w, const struct node *n, int64_t out_channels)
 {
     struct value *c = outer_value(w->l, n->in[n->in[0] == w->v]);
     const struct tensor *t = c ? c->constant : NULL;
     if (!t || c->type.dtype != DT_F32)
         return NULL;
     int64_t count = tensor_count(t);
-    bool channels = count == outs && t->rank > 0 && t->dims[t->rank - 1] == outs;
+    bool channels = count == out_channels && t->rank > 0 && t->dims[t->rank - 1] == out_channels;
     return count == 1 || channels ? t : NULL;
 }
 
@@ -185,26 +185,26 @@ static bool joined(struct walk *w, struct quantized *q)
 
 static bool joined_in_range(const struct quantized *q)
 {
-    double most = 255 * (fabs((double)q->factor) + fabs((double)q->other_factor)) +
+    double max = 255 * (fabs((double)q->factor) + fabs((double)q->other_factor)) +
                   fabs((double)q->offset);
-    return most < MOST_ROUNDED;
+    return max < MAX_ROUNDED;
 }
 
 /* Scale and shift of every out; false when a sum could lead out of what is rounded. */
-static bool fill_terms(const struct tensor *scale, const struct tensor *shift, int64_t outs,
+static bool fill_terms(const struct tensor *scale, const struct tensor *shift, int64_t out_channels,
                        float *scales, float *shifts)
 {
-    for (int64_t i = 0; i < outs; i++) {
+    for (int64_t i = 0; i < out_channels; i++) {
         scales[i] = number_of(scale, i);
         shifts[i] = shift ? number_of(shift, i) : -0.0f;
-        double most = 2147483648.0 * fabs((double)scales[i]) + fabs((double)shifts[i]);
-        if (!(most < MOST_ROUNDED))
+        double max = 2147483648.0 * fabs((double)scales[i]) + fabs((double)shifts[i]);
+        if (!(max < MAX_ROUNDED))
             return false;
     }
     return true;
 }
 
-bool quantized_of(struct lowering *l, const struct group *g, int64_t outs, int bias,
+bool quantized_of(struct lowering *l, const struct group *g, int64_t out_channels, int bias,
                   struct quantized *q)
 {
     struct walk w = {l, g, g->nodes[0]->out[0], 1};
@@ -217,13 +217,13 @@ bool quantized_of(struct lowering *l, const struct group *g, int64_t outs, int b
         !cast_to_float(&w))
         return false;
     n = next(&w, OP_mul);
-    scale = n ? beside(&w, n, outs) : NULL;
+    scale = n ? beside(&w, n, out_channels) : NULL;
     if (!scale)
         return false;
     take(&w, n);
     n = next(&w, OP_add);
     if (n) {
-        shift = beside(&w, n, outs);
+        shift = beside(&w, n, out_channels);
         if (!shift)
             return false;
         take(&w, n);
@@ -235,12 +235,12 @@ bool quantized_of(struct lowering *l, const struct group *g, int64_t outs, int b
         if (!joined(&w, q) || !joined_in_range(q) || !rounding(&w, &q->zero, &is_signed))
             return false;
     }
-    int64_t dims[2] = {3, outs};
-    int32_t *terms = arena_alloc(&l->g->arena, sizeof *terms * (size_t)(3 * outs));
+    int64_t dims[2] = {3, out_channels};
+    int32_t *terms = arena_alloc(&l->g->arena, sizeof *terms * (size_t)(3 * out_channels));
     if (w.at != g->n || g->results[0] != w.v ||
-        !fill_terms(scale, shift, outs, (float *)(terms + outs), (float *)(terms + 2 * outs)))
+        !fill_terms(scale, shift, out_channels, (float *)(terms + out_channels), (float *)(terms + 2 * out_channels)))
         return false;
-    for (int64_t i = 0; i < outs; i++)
+    for (int64_t i = 0; i < out_channels; i++)
         terms[i] = start ? (int32_t)tensor_i64(&start->data, i) : 0;
     struct tensor t = tensor_view(DT_I32, 2, dims, terms);
     q->terms = constant_slot(l, &t, "terms");
@@ -258,11 +258,11 @@ struct ap ap_in_bands(struct ap a)
 }
 
 void emit_quantized(struct epilogue *e, const struct quantized *q, struct ap stationary,
-                    struct ap moving, int var_block, int64_t block, int64_t outs)
+                    struct ap moving, int var_block, int64_t block, int64_t out_channels)
 {
     struct ap terms = ap_slot(e->k->p, q->terms);
-    ap_push(&terms, outs, 3);
-    ap_push_tile(e->k->p, &terms, 1, block, var_block, outs);
+    ap_push(&terms, out_channels, 3);
+    ap_push_tile(e->k->p, &terms, 1, block, var_block, out_channels);
     emit_quantized_matmul(
         e->k, (struct quantized_matmul){
                   .dst = ap_in_bands(epilogue_pattern(e, e->g->results[0])),

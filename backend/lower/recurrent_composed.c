@@ -27,7 +27,7 @@ static struct place temporary(struct lowering *l, const struct recurrent *v, int
 }
 
 /* Walks time from the end. */
-static struct place turned(struct lowering *l, const struct recurrent *v, struct place p)
+static struct place reversed(struct lowering *l, const struct recurrent *v, struct place p)
 {
     struct dim_table *t = &l->p->dims;
     p.start = dim_add(t, p.start, dim_mul(t, p.time, dim_sub(t, v->steps, 1)));
@@ -80,7 +80,7 @@ static void project(struct lowering *l, const struct recurrent *v, const struct 
         x.time = v->inputs, x.batch = dim_mul(t, v->steps, v->inputs);
     dim_t rows = v->steps, batch = v->batch;
     if (goes_back(v, direction)) {
-        x = turned(l, v, x);
+        x = reversed(l, v, x);
     } else if (!v->by_batch) { /* steps and batch are one dim of rows */
         rows = dim_mul(t, rows, batch), batch = 1;
         x.time = x.batch, to.time = to.batch;
@@ -198,11 +198,11 @@ static void add_product(struct layer_builder *s, int tile, int64_t width, int64_
                         const struct packed_weights *w)
 {
     struct kernel_builder *k = s->k;
-    int64_t outs = w->shape.outs, blocks = (outs + PACK_OUTS - 1) / PACK_OUTS;
+    int64_t out_channels = w->shape.outs, blocks = (out_channels + PACK_OUTS - 1) / PACK_OUTS;
     int var = blocks > 1 ? kernel_loop(k, blocks) : -1;
     struct ap dst = columns(s, tile, width, first, 1), stationary = weights_start(k->p, w, var);
     dst.rank = 1;
-    ap_push_tile(k->p, &dst, 1, outs < PACK_OUTS ? outs : PACK_OUTS, var, outs);
+    ap_push_tile(k->p, &dst, 1, out_channels < PACK_OUTS ? out_channels : PACK_OUTS, var, out_channels);
     ap_move(k->p, &stationary, s->var_direction, w->group_step);
     weights_finish(k->p, w, &stationary, var);
     emit_nc_matmul(k, (struct nc_matmul){.dst = dst,
@@ -357,7 +357,7 @@ static void emit_results(struct lowering *l, const struct recurrent *v, struct p
 {
     struct dim_table *t = &l->p->dims;
     for (int64_t d = 0; d < v->directions; d++) {
-        struct place to = goes_back(v, d) ? turned(l, v, y) : y;
+        struct place to = goes_back(v, d) ? reversed(l, v, y) : y;
         struct move m = {.to_slot = y.slot, .from_slot = v->y.slot};
         m.to_offset = dim_add(t, to.start, dim_mul(t, to.direction, d));
         m.from_offset = dim_mul(t, v->y.direction, d);
@@ -382,7 +382,7 @@ void compose_recurrence(struct lowering *l, struct recurrent *v)
     if (both)
         v->y = temporary(l, v, DT_F32, v->hidden);
     else if (v->reverse && y.slot >= 0)
-        v->y = turned(l, v, y);
+        v->y = reversed(l, v, y);
     if (v->lengths)
         v->mask = temporary(l, v, DT_BOOL, 1);
     for (int64_t d = 0; d < v->directions; d++) {

@@ -36,10 +36,10 @@ void rows_grid(struct rows *r, struct kernel_builder *k)
         r->var_inner = kernel_grid(k, dim_ceildiv(t, r->inner, r->tile));
         return;
     }
-    int64_t most = UNKNOWN_ROWS;
+    int64_t max = UNKNOWN_ROWS;
     if (dim_is_const(r->n))
-        most = r->n >= TILE_ELEMENTS ? 1 : r->n > 0 ? TILE_ELEMENTS / r->n : TILE_ELEMENTS;
-    r->tile = even_tile(r->outer, strict ? k->m->partitions : most);
+        max = r->n >= TILE_ELEMENTS ? 1 : r->n > 0 ? TILE_ELEMENTS / r->n : TILE_ELEMENTS;
+    r->tile = even_tile(r->outer, strict ? k->m->partitions : max);
     r->var_outer = kernel_grid(k, dim_ceildiv(t, r->outer, r->tile));
 }
 

@@ -100,14 +100,14 @@ static void transpose_by_engine(struct kernel_builder *k, const struct ap *hbm,
         struct ap near =
             plane_of(k, tile, dim_mul(&k->p->dims, tile->dim[inner].step, at), near_p, near_rows);
         struct ap held = stage_tile(k, &far, MEM_SBUF, hbm->dtype); /* (rows, p) */
-        struct ap turned = stage_tile(k, into ? &near : &far, MEM_PSUM, DT_F32);
+        struct ap transposed = stage_tile(k, into ? &near : &far, MEM_PSUM, DT_F32);
         if (into) {
             emit_dma_copy(k, (struct dma_copy){.dst = held, .src = far});
-            emit_nc_transpose(k, (struct nc_transpose){.dst = turned, .src = held});
-            emit_tensor_copy(k, (struct tensor_copy){.dst = near, .src = turned});
+            emit_nc_transpose(k, (struct nc_transpose){.dst = transposed, .src = held});
+            emit_tensor_copy(k, (struct tensor_copy){.dst = near, .src = transposed});
         } else {
-            emit_nc_transpose(k, (struct nc_transpose){.dst = turned, .src = near});
-            emit_tensor_copy(k, (struct tensor_copy){.dst = held, .src = turned});
+            emit_nc_transpose(k, (struct nc_transpose){.dst = transposed, .src = near});
+            emit_tensor_copy(k, (struct tensor_copy){.dst = held, .src = transposed});
             emit_dma_copy(k, (struct dma_copy){.dst = far, .src = held});
         }
     }

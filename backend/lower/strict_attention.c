@@ -10,7 +10,7 @@
 #include "backend/lower/stage.h"
 #include "backend/lower/strict_product.h"
 
-enum { MOST_HEADS = 12, MOST_BLOCKS = 4 };
+enum { MAX_HEADS = 12, MAX_BLOCKS = 4 };
 
 /* The last dim lies side by side: rows are loaded as they are, the Tensor engine turns them. */
 static bool lies_in_rows(const struct strided *s)
@@ -22,7 +22,7 @@ bool strict_attention_fits(const struct attention *a)
 {
     const struct machine *m = a->l->m;
     return a->k.nparts == 1 && a->v.nparts == 1 && dim_is_const(a->keys) &&
-           a->keys <= m->psum_bank / 4 && a->keys <= (dim_t)MOST_BLOCKS * m->partitions &&
+           a->keys <= m->psum_bank / 4 && a->keys <= (dim_t)MAX_BLOCKS * m->partitions &&
            lies_in_rows(&a->q) && lies_in_rows(&a->k.part[0]) && lies_in_rows(&a->v.part[0]);
 }
 
@@ -35,7 +35,7 @@ int64_t strict_attention_heads(const struct attention *a, const struct type *y)
     int64_t bytes = 4 * ((1 + blocks) * a->width + (1 + blocks) * a->value_width);
     if (!dim_is_const(count))
         return 1;
-    for (int64_t h = MOST_HEADS; h > 1; h--)
+    for (int64_t h = MAX_HEADS; h > 1; h--)
         if (count % h == 0 && h * bytes <= m->sbuf / 3)
             return h;
     return 1;
@@ -68,7 +68,7 @@ static struct ap of_head(const struct attention *a, struct ap rows)
 /* ---- operands ---- */
 
 struct loaded_heads {
-    struct ap queries, keys[MOST_BLOCKS], values[MOST_BLOCKS];
+    struct ap queries, keys[MAX_BLOCKS], values[MAX_BLOCKS];
     int64_t block;
     int nblocks;
 };
@@ -100,7 +100,7 @@ static void load_heads(struct kernel_builder *k, const struct attention *a, stru
 }
 
 /* (columns, rows) in SBUF from (rows, columns) there, side by side: through one bank of PSUM. */
-static struct ap turned(struct kernel_builder *k, const struct ap *rows, int n, int dtype)
+static struct ap transposed(struct kernel_builder *k, const struct ap *rows, int n, int dtype)
 {
     dim_t columns = rows[0].dim[1].count, total = 0;
     for (int i = 0; i < n; i++)
@@ -143,22 +143,22 @@ static struct ap weights_of(struct kernel_builder *k, const struct attention *a,
 static void emit_head(struct kernel_builder *k, const struct attention *a,
                       const struct loaded_heads *h, struct ap result)
 {
-    struct ap rows[MOST_BLOCKS];
+    struct ap rows[MAX_BLOCKS];
     struct ap products = attention_tile(k, a, MEM_PSUM, DT_F32, a->keys);
     struct ap total = attention_tile(k, a, MEM_SBUF, DT_F32, 1);
     struct ap sum = attention_tile(k, a, MEM_PSUM, DT_F32, a->value_width);
     rows[0] = of_head(a, h->queries);
-    struct ap queries = turned(k, rows, 1, h->queries.dtype);
+    struct ap queries = transposed(k, rows, 1, h->queries.dtype);
     for (int i = 0; i < h->nblocks; i++)
         rows[i] = of_head(a, h->keys[i]);
-    struct ap keys = turned(k, rows, h->nblocks, h->keys[0].dtype);
+    struct ap keys = transposed(k, rows, h->nblocks, h->keys[0].dtype);
     emit_tile_product(k, products, queries, keys, affine_number(0));
     struct ap weights = weights_of(k, a, products, total);
     for (int i = 0; i < h->nblocks; i++) {
         struct ap part = weights;
         part.offset.base += i * h->block;
         part.dim[1].count = h->values[i].dim[0].count;
-        part = turned(k, &part, 1, h->values[0].dtype);
+        part = transposed(k, &part, 1, h->values[0].dtype);
         emit_tile_product(k, sum, part, of_head(a, h->values[i]), affine_number(i > 0));
     }
     total.dim[1] = (struct ap_dim){.step = 0, .count = a->value_width};

@@ -23,7 +23,7 @@ struct strict_conv {
     struct group *g;
     const struct conv *c;
     struct strict_image m;
-    int64_t taps, outs, out_tile, blocks; /* outs: of one group */
+    int64_t taps, out_channels, out_tile, blocks; /* output channels: of one group */
     int weights;                          /* slot: [group][channel][tap][out] */
     int weight_tile;
     int var_n, var_block, var_band, var_column;
@@ -31,7 +31,7 @@ struct strict_conv {
 
 struct reordered {
     struct lazy_constant lazy;
-    int64_t in_group, part, taps; /* part: outs of a group */
+    int64_t in_group, part, taps; /* part: output channels of a group */
 };
 
 /* OIHW weights in the order in which a partition holds them; a group is a piece. */
@@ -55,7 +55,7 @@ static int weight_slot(struct lowering *l, const struct conv *c, const char *nam
     struct reordered *r = ARENA_NEW(&l->g->arena, struct reordered);
     *r = (struct reordered){.lazy.maker.make = reorder,
                             .in_group = c->in_group,
-                            .part = c->outs / c->group,
+                            .part = c->out_channels / c->group,
                             .taps = c->kh * c->kw};
     int64_t dims[4] = {c->group, c->in_group, r->taps, r->part};
     struct tensor shape = tensor_view(c->w->dtype, 4, dims, NULL);
@@ -134,23 +134,23 @@ static struct ap weights_at(struct strict_conv *s, int var_chunk)
     return a;
 }
 
-static void push_outs(struct strict_conv *s, struct ap *a)
+static void push_out_channels(struct strict_conv *s, struct ap *a)
 {
     ap_push(a, 1, s->out_tile);
     if (s->c->group == 1)
-        ap_clip(s->k->p, a, a->rank - 1, s->var_block, s->out_tile, s->outs);
+        ap_clip(s->k->p, a, a->rank - 1, s->var_block, s->out_tile, s->out_channels);
 }
 
 static void load_chunk(struct strict_conv *s, int var_chunk)
 {
-    int64_t row = s->taps * s->outs, group = s->m.channels * row;
+    int64_t row = s->taps * s->out_channels, group = s->m.channels * row;
     image_load(s->k, &s->m, s->var_n, var_chunk, s->c->group > 1 ? s->var_block : -1, s->m.channels,
                s->m.resident ? -1 : s->var_band, s->var_column);
     struct ap to = weights_at(s, var_chunk), from = ap_slot(s->k->p, s->weights);
     ap_move(s->k->p, &from, s->var_block, s->c->group > 1 ? group : s->out_tile);
     ap_push_tile(s->k->p, &from, row, s->m.chunk, var_chunk, s->m.channels);
-    ap_push(&from, s->outs, s->taps), ap_push(&to, s->out_tile, s->taps);
-    push_outs(s, &from), push_outs(s, &to);
+    ap_push(&from, s->out_channels, s->taps), ap_push(&to, s->out_tile, s->taps);
+    push_out_channels(s, &from), push_out_channels(s, &to);
     emit_copy(s->k, to, from);
 }
 
@@ -162,7 +162,7 @@ static void multiply_chunk(struct strict_conv *s, struct ap psum, int64_t run, i
                   x = image_tap(s->k, &s->m, var_chunk, band, (int)(t / s->c->kw),
                                 (int)(t % s->c->kw));
         w.offset.base += t * s->out_tile;
-        push_outs(s, &w);
+        push_out_channels(s, &w);
         struct ap moving = {.mem = x.mem, .dtype = x.dtype, .tensor = x.tensor, .offset = x.offset};
         ap_push(&moving, 1, run);
         moving.dim[moving.rank++] = x.dim[0];
@@ -196,7 +196,7 @@ static void emit_products(struct strict_conv *s)
     ap_push(&psum, 1, run);
     ap_push(&psum, run, s->out_tile);
     if (s->c->group == 1)
-        ap_clip(k->p, &psum, 1, s->var_block, s->out_tile, s->outs);
+        ap_clip(k->p, &psum, 1, s->var_block, s->out_tile, s->out_channels);
     struct epilogue e = epilogue_of(s, s->out_tile);
     struct space space = epilogue_space(&e);
     for (int i = 0; i < space.rank; i++) {
@@ -306,7 +306,7 @@ static enum lowered emit_patches(struct lowering *l, struct group *g, const stru
     int slot, partitions = 128;
     struct strict_product p = {.k = c->in_group * c->kh * c->kw,
                                .rows = c->oh * c->ow,
-                               .outs = c->outs,
+                               .out_channels = c->out_channels,
                                .a_k = 1,
                                .row = cover_of(2, 3, -1, partitions),
                                .out = cover_of(1, 1, -1, 1),
@@ -322,11 +322,11 @@ static enum lowered emit_patches(struct lowering *l, struct group *g, const stru
     struct kernel_builder k = begin_kernel(l, n, n->name);
     struct patches x = {&k, g, kernel_grid(&k, c->n)};
     ap_move(l->p, &p.a, x.var_n, p.rows * p.k);
-    p.out.var = kernel_grid(&k, dim_ceildiv(&l->p->dims, p.outs, p.out.every));
+    p.out.var = kernel_grid(&k, dim_ceildiv(&l->p->dims, p.out_channels, p.out.every));
     p.row.var = kernel_grid(&k, dim_ceildiv(&l->p->dims, p.rows, p.row.every));
     strict_product_emit(&k, &p, finish_patches, &x);
-    kernel_of(&k)->flops = 2 * c->n * p.rows * p.k * p.outs;
-    kernel_of(&k)->bytes = 4 * (c->n * p.rows * (p.k + p.outs) + p.k * p.outs);
+    kernel_of(&k)->flops = 2 * c->n * p.rows * p.k * p.out_channels;
+    kernel_of(&k)->bytes = 4 * (c->n * p.rows * (p.k + p.out_channels) + p.k * p.out_channels);
     return LOWERED;
 }
 
@@ -337,10 +337,10 @@ static bool plan(struct lowering *l, struct strict_conv *s, bool depthwise)
     const struct conv *c = s->c;
     image_of(l, c, depthwise, &s->m);
     s->taps = c->kh * c->kw;
-    s->outs = c->outs / c->group;
-    s->out_tile = even_tile(s->outs, l->m->matmul_m);
-    s->blocks = c->group > 1 ? c->group : ceil_div(s->outs, s->out_tile);
-    if (s->taps > MAX_TAPS || (!depthwise && c->group > 1 && s->out_tile != s->outs))
+    s->out_channels = c->out_channels / c->group;
+    s->out_tile = even_tile(s->out_channels, l->m->matmul_m);
+    s->blocks = c->group > 1 ? c->group : ceil_div(s->out_channels, s->out_tile);
+    if (s->taps > MAX_TAPS || (!depthwise && c->group > 1 && s->out_tile != s->out_channels))
         return false;
     int64_t results = depthwise ? strict_results(l->m) : l->m->psum_bank / 4;
     int64_t weights_room = strict_weights_room(l->m);
@@ -375,7 +375,7 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
     if (is_patches(&c) && c.channels_in < l->m->partitions / 2 &&
         emit_patches(l, &g, &c) == LOWERED)
         return LOWERED;
-    bool depthwise = c.group > 1 && c.group == c.channels_in && c.outs == c.group;
+    bool depthwise = c.group > 1 && c.group == c.channels_in && c.out_channels == c.group;
     struct strict_conv s = {.g = &g, .c = &c, .var_band = -1, .var_column = -1};
     if (!plan(l, &s, depthwise)) {
         why(l->o, n, "tile.conv-size",
@@ -399,8 +399,8 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
     else
         emit_products(&s);
     dim_t pixels = dim_mul(t, c.n, c.oh * c.ow);
-    kernel_of(&k)->flops = dim_mul(t, pixels, 2 * s.taps * c.in_group * c.outs);
-    int64_t pictures = 4 * (c.oh * c.ow * c.outs + c.h * c.width * c.channels_in);
+    kernel_of(&k)->flops = dim_mul(t, pixels, 2 * s.taps * c.in_group * c.out_channels);
+    int64_t pictures = 4 * (c.oh * c.ow * c.out_channels + c.h * c.width * c.channels_in);
     kernel_of(&k)->bytes =
         dim_add(t, dim_mul(t, c.n, pictures), 4 * tensor_count(&l->p->slots[s.weights].data));
     return LOWERED;

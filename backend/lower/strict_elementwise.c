@@ -9,7 +9,7 @@
 #include "backend/lower/product.h"
 #include "backend/lower/strict.h"
 
-enum { LEAST_FREE = 64, MOST_FREE = 2048, UNKNOWN_FREE = 512 };
+enum { MIN_FREE = 64, MAX_FREE = 2048, UNKNOWN_FREE = 512 };
 
 struct walk {
     const struct layout *y;
@@ -60,10 +60,10 @@ static int partition_dim(const struct layout *y)
 {
     int32_t partitions = y->l->m->partitions;
     int best = y->rank - 2;
-    dim_t most = dim_is_const(y->dims[best]) ? y->dims[best] : partitions;
+    dim_t max = dim_is_const(y->dims[best]) ? y->dims[best] : partitions;
     for (int i = best - 1; i >= 0; i--)
-        if (dim_is_const(y->dims[i]) && most < partitions && y->dims[i] > most)
-            best = i, most = y->dims[i];
+        if (dim_is_const(y->dims[i]) && max < partitions && y->dims[i] > max)
+            best = i, max = y->dims[i];
     return best;
 }
 
@@ -76,21 +76,21 @@ static dim_t divisor(dim_t n, dim_t low, dim_t high)
     return 1;
 }
 
-static void emit(struct layout *y, struct group *g, dim_t start, dim_t most)
+static void emit(struct layout *y, struct group *g, dim_t start, dim_t max)
 {
     struct lowering *l = y->l;
     int32_t partitions = l->m->partitions;
     struct dim_table *t = &l->p->dims;
     struct walk w = {.y = y, .start = start, .part = partition_dim(y), .fold = 1};
     dim_t inner = y->dims[y->rank - 1], rows = y->dims[w.part];
-    w.whole = dim_is_const(inner) && inner <= most;
-    w.free = dim_is_const(inner)   ? even_tile(inner, most)
-             : most < UNKNOWN_FREE ? most
+    w.whole = dim_is_const(inner) && inner <= max;
+    w.free = dim_is_const(inner)   ? even_tile(inner, max)
+             : max < UNKNOWN_FREE ? max
                                    : UNKNOWN_FREE;
-    if (w.whole && dim_is_const(rows) && inner > 0 && rows > partitions && inner * 2 <= most)
+    if (w.whole && dim_is_const(rows) && inner > 0 && rows > partitions && inner * 2 <= max)
         w.fold = divisor(rows, 2,
-                         rows / partitions < most / inner ? rows / partitions
-                                                                 : most / inner);
+                         rows / partitions < max / inner ? rows / partitions
+                                                                 : max / inner);
     dim_t parts = dim_floordiv(t, rows, w.fold);
     w.tile = even_tile(parts, partitions);
     const struct node *n = g->whole;
@@ -113,16 +113,16 @@ static void emit(struct layout *y, struct group *g, dim_t start, dim_t most)
 }
 
 /* Row length for n elements in a line. */
-static dim_t row_length(dim_t n, dim_t most, int32_t partitions)
+static dim_t row_length(dim_t n, dim_t max, int32_t partitions)
 {
     if (!dim_is_const(n))
-        return most < UNKNOWN_FREE ? most : UNKNOWN_FREE;
+        return max < UNKNOWN_FREE ? max : UNKNOWN_FREE;
     dim_t low = (n + partitions - 1) / partitions;
-    low = low < LEAST_FREE ? LEAST_FREE : low;
-    low = low > most ? most : low;
+    low = low < MIN_FREE ? MIN_FREE : low;
+    low = low > max ? max : low;
     if (n <= low)
         return n > 0 ? n : 1;
-    dim_t exact = divisor(n, low, 2 * low < most ? 2 * low : most);
+    dim_t exact = divisor(n, low, 2 * low < max ? 2 * low : max);
     return exact > 1 ? exact : low;
 }
 
@@ -141,15 +141,15 @@ static struct layout folded(const struct layout *y, dim_t rows, dim_t length)
 enum lowered strict_elementwise(struct layout *y, struct group *g)
 {
     struct dim_table *t = &y->l->p->dims;
-    dim_t most = strict_free_size(y->l->m, y->n + g->n, MOST_FREE);
+    dim_t max = strict_free_size(y->l->m, y->n + g->n, MAX_FREE);
     if (y->rank > 1) {
-        emit(y, g, 0, most);
+        emit(y, g, 0, max);
         return LOWERED;
     }
-    dim_t n = y->dims[0], length = row_length(n, most, y->l->m->partitions), rows = dim_floordiv(t, n, length);
+    dim_t n = y->dims[0], length = row_length(n, max, y->l->m->partitions), rows = dim_floordiv(t, n, length);
     struct layout body = folded(y, rows, length), rest = folded(y, 1, dim_mod(t, n, length));
-    emit(&body, g, 0, most);
+    emit(&body, g, 0, max);
     if (rest.dims[1] != 0)
-        emit(&rest, g, dim_mul(t, rows, length), most);
+        emit(&rest, g, dim_mul(t, rows, length), max);
     return LOWERED;
 }

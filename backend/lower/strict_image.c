@@ -84,8 +84,8 @@ bool image_plan(const struct machine *machine, struct strict_image *m, int64_t r
     m->width = even_tile(m->ow, results);
     m->widths = ceil_div(m->ow, m->width);
     m->cols = extent(m->width, m->sw, m->fw, m->kw, m->dw);
-    int64_t most = 1 + (results - m->width) / m->cols;
-    m->band = even_tile(m->oh, most);
+    int64_t max = 1 + (results - m->width) / m->cols;
+    m->band = even_tile(m->oh, max);
     m->bands = ceil_div(m->oh, m->band);
     m->rows = extent(m->band * m->bands, m->sh, m->fh, m->kh, m->dh);
     m->plane = m->fh * m->fw * m->rows * m->cols;

@@ -17,7 +17,7 @@ struct matmul {
     int nbatch; /* batch covers, each with a grid variable */
     struct cover batch[3];
     dim_t step_a[3], step_b[3];
-    struct strict_product p; /* its covers: rows and outs of the result */
+    struct strict_product p; /* its covers: rows and output channels of the result */
 };
 
 /* Steps along the result's batch dims, 0 where the operand broadcasts. */
@@ -83,7 +83,7 @@ static bool examine(struct lowering *l, const struct group *g, struct matmul *m)
     m->trans_b = attr_int(&n->attrs, "trans_b", 0) != 0;
     m->alpha = (float)attr_float(&n->attrs, "alpha", 1);
     m->p.k = a->dims[a->rank - (m->trans_a ? 2 : 1)];
-    m->p.outs = y->dims[y->rank - 1];
+    m->p.out_channels = y->dims[y->rank - 1];
     if (m->p.k != b->dims[b->rank - (m->trans_b ? 1 : 2)] || m->p.k == 0 ||
         !expression_possible(l, g, 1) || !batch_covers(l, g, y, m)) {
         why(l->o, n, "tile.matmul-shape",
@@ -113,7 +113,7 @@ static void operand_patterns(struct lowering *l, struct matmul *m)
 static void right_operand(struct lowering *l, struct matmul *m)
 {
     struct strict_product *p = &m->p;
-    p->packed = m->b->constant && m->b->type.rank == 2 && p->unrolled && dim_is_const(p->outs);
+    p->packed = m->b->constant && m->b->type.rank == 2 && p->unrolled && dim_is_const(p->out_channels);
     p->b = ap_slot(l->p, p->packed ? packed_weights(l, p, m->b, p->b_k, p->b_out)
                                    : value_slot(l, m->b));
 }
@@ -175,13 +175,13 @@ enum lowered strict_matmul(struct lowering *l, struct node *whole)
     right_operand(l, &m);
     struct kernel_builder k = begin_kernel(l, n, n->name);
     dim_t batches = batch_grid(&k, &n->out[0]->type, &m);
-    p->out.var = kernel_grid(&k, dim_ceildiv(t, p->outs, p->out.every));
+    p->out.var = kernel_grid(&k, dim_ceildiv(t, p->out_channels, p->out.every));
     p->row.var = kernel_grid(&k, dim_ceildiv(t, p->rows, p->row.every));
     strict_product_emit(&k, p, finish, &(struct finish){&k, &g, &m});
-    dim_t products = dim_mul(t, batches, dim_mul(t, p->rows, p->outs));
+    dim_t products = dim_mul(t, batches, dim_mul(t, p->rows, p->out_channels));
     kernel_of(&k)->flops = dim_mul(t, 2, dim_mul(t, products, p->k));
-    dim_t operands = dim_add(t, dim_mul(t, p->rows, dim_add(t, p->k, p->outs)),
-                             dim_mul(t, p->k, p->outs));
+    dim_t operands = dim_add(t, dim_mul(t, p->rows, dim_add(t, p->k, p->out_channels)),
+                             dim_mul(t, p->k, p->out_channels));
     kernel_of(&k)->bytes = dim_mul(t, 4, dim_mul(t, batches, operands));
     return LOWERED;
 }

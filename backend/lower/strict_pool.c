@@ -163,8 +163,8 @@ enum lowered strict_pool(struct lowering *l, struct node *whole)
         s.var_column = kernel_grid(&k, s.m.widths);
     emit(&s, counts);
     struct dim_table *t = &l->p->dims;
-    dim_t outs = type_count(t, &n->out[0]->type);
-    kernel_of(&k)->flops = dim_mul(t, outs, p.kernel[0] * p.kernel[1]);
-    kernel_of(&k)->bytes = dim_mul(t, dim_add(t, outs, type_count(t, &n->in[0]->type)), 4);
+    dim_t out_channels = type_count(t, &n->out[0]->type);
+    kernel_of(&k)->flops = dim_mul(t, out_channels, p.kernel[0] * p.kernel[1]);
+    kernel_of(&k)->bytes = dim_mul(t, dim_add(t, out_channels, type_count(t, &n->in[0]->type)), 4);
     return LOWERED;
 }

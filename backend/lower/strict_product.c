@@ -6,7 +6,7 @@
 
 /* ---- tile sizes ---- */
 
-enum { MOST_BLOCKS = 48, MOST_TILES = 4 };
+enum { MAX_BLOCKS = 48, MAX_TILES = 4 };
 
 /* Blocks of k; one when they are in a loop. */
 static int blocks_of(const struct strict_product *p)
@@ -18,14 +18,14 @@ static int blocks_of(const struct strict_product *p)
 static int joint_tiles(dim_t count, dim_t tile)
 {
     int64_t n = dim_is_const(count) ? ceil_div(count, tile) : 1;
-    for (int d = MOST_TILES; d > 1; d--)
+    for (int d = MAX_TILES; d > 1; d--)
         if (n % d == 0)
             return d;
     return 1;
 }
 
-/* Bytes of a partition that an instance takes: two tiles of rows, as they are and turned, the
- * columns of all tiles of outs, and what the epilogue works on. */
+/* Bytes of a partition that an instance takes: two tiles of rows, as they are and transposed, the
+ * columns of all tiles of output channels, and what the epilogue works on. */
 static int64_t bytes_of(const struct strict_product *p, const struct group *g)
 {
     int64_t size = (int64_t)dtype_bytes(p->b.dtype), blocks = blocks_of(p);
@@ -39,11 +39,11 @@ void strict_product_tiles(const struct lowering *l, const struct group *g, struc
     const struct machine *m = l->m;
     int64_t room = m->sbuf / 3; /* several instances are in flight */
     p->block = even_tile(p->k, m->matmul_k);
-    p->unrolled = dim_is_const(p->k) && ceil_div(p->k, p->block) <= MOST_BLOCKS;
+    p->unrolled = dim_is_const(p->k) && ceil_div(p->k, p->block) <= MAX_BLOCKS;
     p->row.tile = even_tile(p->rows, m->matmul_m < m->partitions ? m->matmul_m : m->partitions);
     p->out.tile =
-        even_tile(p->outs, m->psum_bank / 4 < m->matmul_n ? m->psum_bank / 4 : m->matmul_n);
-    p->out_tiles = p->unrolled ? joint_tiles(p->outs, p->out.tile) : 1;
+        even_tile(p->out_channels, m->psum_bank / 4 < m->matmul_n ? m->psum_bank / 4 : m->matmul_n);
+    p->out_tiles = p->unrolled ? joint_tiles(p->out_channels, p->out.tile) : 1;
     p->row_tiles = p->unrolled ? joint_tiles(p->rows, p->row.tile) : 1;
     while (bytes_of(p, g) > room && p->out_tiles > 1)
         p->out_tiles = p->out_tiles == 4 ? 2 : 1;
@@ -53,13 +53,13 @@ void strict_product_tiles(const struct lowering *l, const struct group *g, struc
     p->out.every = p->out_tiles * p->out.tile;
 }
 
-/* ---- packed weights: [tile of outs][row of a block][block of k][out] ---- */
+/* ---- packed weights: [tile of output channels][row of a block][block of k][out] ---- */
 
-enum { LEAST_PIECE = 4096 }; /* bytes of a partition that one transfer loads, where there are */
+enum { MIN_PIECE = 4096 }; /* bytes of a partition that one transfer loads, where there are */
 
 struct packed {
     struct lazy_constant lazy;
-    int64_t k, outs, step_k, step_out, block, blocks, tile;
+    int64_t k, out_channels, step_k, step_out, block, blocks, tile;
 };
 
 /* What lies outside the matrix is zero, and not multiplied. */
@@ -73,7 +73,7 @@ static bool pack(const struct constant_maker *maker, int64_t piece, void *to)
         for (int64_t b = 0; b < x->blocks; b++)
             for (int64_t o = 0; o < x->tile; o++, at += size) {
                 int64_t k = b * x->block + p, out = piece * x->tile + o;
-                if (k >= x->k || out >= x->outs)
+                if (k >= x->k || out >= x->out_channels)
                     memset(at, 0, size);
                 else
                     memcpy(at,
@@ -90,13 +90,13 @@ int packed_weights(struct lowering *l, const struct strict_product *p, const str
     struct packed *x = ARENA_NEW(&l->g->arena, struct packed);
     *x = (struct packed){.lazy.maker.make = pack,
                          .k = p->k,
-                         .outs = p->outs,
+                         .out_channels = p->out_channels,
                          .step_k = step_k,
                          .step_out = step_out,
                          .block = p->block,
                          .blocks = blocks_of(p),
                          .tile = p->out.tile};
-    int64_t tiles = ceil_div(p->outs, p->out.tile), dims[4] = {tiles, x->block, x->blocks, x->tile};
+    int64_t tiles = ceil_div(p->out_channels, p->out.tile), dims[4] = {tiles, x->block, x->blocks, x->tile};
     struct tensor shape = tensor_view(w->type.dtype, 4, dims, NULL);
     return lazy_constant(l, &x->lazy, w, tiles, &shape, w->name);
 }
@@ -123,11 +123,11 @@ void emit_tile_product(struct kernel_builder *k, struct ap dst, struct ap statio
 struct emission {
     struct kernel_builder *k;
     struct strict_product *p;
-    int nbanks;     /* accumulators, and tiles for turning, that take turns */
-    int sums[2];    /* (rows, outs) */
-    int turning[2]; /* (block of k, rows of several blocks) */
-    int nsums, nturning;
-    struct ap a[MOST_BLOCKS], b[MOST_TILES][MOST_BLOCKS];
+    int nbanks;     /* accumulators, and tiles for transposes, used in turn */
+    int sums[2];    /* (rows, output channels) */
+    int transposed[2]; /* (block of k, rows of several blocks) */
+    int nsums, ntransposed;
+    struct ap a[MAX_BLOCKS], b[MAX_TILES][MAX_BLOCKS];
 };
 
 static dim_t width_of(const struct strict_product *p, int block)
@@ -145,23 +145,23 @@ static void push_block(struct emission *e, struct ap *a, dim_t step, int block, 
     ap_push_tile(e->k->p, a, step, width_of(p, block), var_k, p->k);
 }
 
-/* Blocks that fit one tile for turning, and are equally wide. */
+/* Blocks that fit one tile for transposes, and are equally wide. */
 static int blocks_together(const struct emission *e, int from)
 {
     const struct strict_product *p = e->p;
-    int most = (int)(e->k->m->psum_bank / 4 / p->row.tile), n = 1;
-    while (n < most && from + n < blocks_of(p) && width_of(p, from + n) == width_of(p, from))
+    int max = (int)(e->k->m->psum_bank / 4 / p->row.tile), n = 1;
+    while (n < max && from + n < blocks_of(p) && width_of(p, from + n) == width_of(p, from))
         n++;
     return n;
 }
 
 /* (block, rows) of `count` blocks from (rows, k) in SBUF. */
-static void turn_blocks(struct emission *e, struct ap rows, int from, int count)
+static void transpose_blocks(struct emission *e, struct ap rows, int from, int count)
 {
     struct kernel_builder *k = e->k;
     const struct strict_product *p = e->p;
     dim_t width = width_of(p, from), row = p->row.tile;
-    int in_psum = e->turning[e->nturning++ % e->nbanks];
+    int in_psum = e->transposed[e->ntransposed++ % e->nbanks];
     int kept = kernel_tile(k, MEM_SBUF, rows.dtype, p->block, count * row);
     struct ap all = {.mem = MEM_PSUM, .dtype = DT_F32, .tensor = in_psum};
     ap_push(&all, kernel_of(k)->tiles[in_psum].elements, width);
@@ -198,7 +198,7 @@ static void load_rows(struct emission *e, int var_k)
         rows.dim[1].step = 1;
         for (int i = 0, n; i < blocks_of(p); i += n) {
             n = blocks_together(e, i);
-            turn_blocks(e, rows, i, n);
+            transpose_blocks(e, rows, i, n);
         }
         return;
     }
@@ -224,7 +224,7 @@ static void load_packed(struct emission *e, int tile, int from, int count)
     ap_push(&near, part, p->block), ap_push(&near, 1, part);
     emit_dma_copy(k, (struct dma_copy){.dst = near, .src = far});
     near.dim[1].count = p->out.tile;
-    cover_clip(k->p, &near, 1, &p->out, p->outs);
+    cover_clip(k->p, &near, 1, &p->out, p->out_channels);
     for (int i = 0; i < count; i++) {
         struct ap *block = &e->b[tile][from + i];
         *block = near;
@@ -233,19 +233,19 @@ static void load_packed(struct emission *e, int tile, int from, int count)
     }
 }
 
-static void load_outs(struct emission *e, int tile, int var_k)
+static void load_out_channels(struct emission *e, int tile, int var_k)
 {
     const struct strict_product *p = e->p;
     int64_t bytes = p->out.tile * (int64_t)dtype_bytes(p->b.dtype);
-    int n = blocks_of(p), most = (int)ceil_div(LEAST_PIECE, bytes);
-    for (int i = 0; p->packed && i < n; i += most)
-        load_packed(e, tile, i, n - i < most ? n - i : most);
+    int n = blocks_of(p), max = (int)ceil_div(MIN_PIECE, bytes);
+    for (int i = 0; p->packed && i < n; i += max)
+        load_packed(e, tile, i, n - i < max ? n - i : max);
     if (p->packed)
         return;
     for (int i = 0; i < blocks_of(p); i++) {
         struct ap block = p->b;
         push_block(e, &block, p->b_k, i, var_k);
-        cover_push(e->k->p, &block, &p->out, p->b_out, p->outs);
+        cover_push(e->k->p, &block, &p->out, p->b_out, p->out_channels);
         e->b[tile][i] = stage_in(e->k, block);
     }
 }
@@ -255,7 +255,7 @@ static struct ap sums(struct emission *e)
     const struct strict_product *p = e->p;
     struct ap s = {.mem = MEM_PSUM, .dtype = DT_F32, .tensor = e->sums[e->nsums++ % e->nbanks]};
     ap_push(&s, p->out.tile, p->row.tile), cover_clip(e->k->p, &s, 0, &p->row, p->rows);
-    ap_push(&s, 1, p->out.tile), cover_clip(e->k->p, &s, 1, &p->out, p->outs);
+    ap_push(&s, 1, p->out.tile), cover_clip(e->k->p, &s, 1, &p->out, p->out_channels);
     return s;
 }
 
@@ -266,7 +266,7 @@ static void multiply_unrolled(struct emission *e, product_finish *finish, void *
     struct strict_product *p = e->p;
     for (int o = 0; o < p->out_tiles; o++) {
         p->out.at = o * p->out.tile;
-        load_outs(e, o, -1);
+        load_out_channels(e, o, -1);
     }
     for (int r = 0; r < p->row_tiles; r++) {
         p->row.at = r * p->row.tile;
@@ -286,7 +286,7 @@ static void multiply_in_loop(struct emission *e, product_finish *finish, void *u
     struct strict_product *p = e->p;
     struct ap result = sums(e);
     int var_k = kernel_loop(e->k, dim_ceildiv(&e->k->p->dims, p->k, p->block));
-    load_outs(e, 0, var_k);
+    load_out_channels(e, 0, var_k);
     load_rows(e, var_k);
     emit_tile_product(e->k, result, e->a[0], e->b[0][0], affine_variable(e->k->p, 0, var_k, 1));
     kernel_end_loop(e->k);
@@ -300,7 +300,7 @@ void strict_product_emit(struct kernel_builder *k, struct strict_product *p, pro
     for (int i = 0; i < e.nbanks; i++) {
         e.sums[i] = kernel_tile(k, MEM_PSUM, DT_F32, p->row.tile, p->out.tile);
         if (p->unrolled && p->a_k == 1)
-            e.turning[i] = kernel_tile(k, MEM_PSUM, DT_F32, p->block, k->m->psum_bank / 4);
+            e.transposed[i] = kernel_tile(k, MEM_PSUM, DT_F32, p->block, k->m->psum_bank / 4);
     }
     if (p->unrolled)
         multiply_unrolled(&e, finish, user);

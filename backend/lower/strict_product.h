@@ -1,10 +1,10 @@
 /*
- * Products on strict targets: dst[rows, outs] = a[rows, k] b[k, outs], rows over partitions.
+ * Products on strict targets: dst[rows, output channels] = a[rows, k] b[k, output channels], rows over partitions.
  *
  * The Tensor engine contracts over partitions: it takes a[k, rows] as its stationary operand and
- * b[k, outs] as the moving one. Rows that lie in memory one after the other are loaded whole and
- * turned by the engine itself, a block of k at a time. An instance of the grid holds several tiles
- * of rows and of outs, so that what it loads is used more than once; blocks of k accumulate in one
+ * b[k, output channels] as the moving one. Rows that lie in memory one after the other are loaded whole and
+ * transposed by the engine itself, a block of k at a time. An instance of the grid holds several tiles
+ * of rows and of output channels, so that what it loads is used more than once; blocks of k accumulate in one
  * bank of PSUM, and the epilogue takes the result from there.
  */
 #ifndef BACKEND_STRICT_PRODUCT_H
@@ -16,7 +16,7 @@
 struct strict_product {
     struct ap a, b; /* HBM, without dims; the grid's batch variables move them */
     bool packed;    /* b is constant, in the order in which instances load it (packed_weights) */
-    dim_t k, rows, outs;
+    dim_t k, rows, out_channels;
     dim_t a_k, a_row, b_k, b_out; /* steps */
     struct cover row, out;        /* tiles and grid variables */
     int row_tiles, out_tiles;     /* of an instance */
@@ -32,7 +32,7 @@ void strict_product_tiles(const struct lowering *l, const struct group *g,
 int packed_weights(struct lowering *l, const struct strict_product *p, const struct value *w,
                    int64_t step_k, int64_t step_out);
 /* Loads, multiplies, accumulates. Each tile of the result is given to `finish`: its pattern (rows,
- * outs) in PSUM, and p->row and p->out say which one it is. */
+ * output channels) in PSUM, and p->row and p->out say which one it is. */
 typedef void product_finish(void *user, const struct strict_product *p, struct ap result);
 void strict_product_emit(struct kernel_builder *k, struct strict_product *p, product_finish *finish,
                          void *user);

@@ -14,10 +14,10 @@ dim_t image_rows_tile(dim_t rows, dim_t row)
     return even_tile(rows, dim_is_const(row) && row > 0 && row < ELEMENTS ? ELEMENTS / row : 1);
 }
 
-dim_t strict_free_size(const struct machine *m, int tiles, dim_t most)
+dim_t strict_free_size(const struct machine *m, int tiles, dim_t max)
 {
     dim_t room = m->sbuf / 4 * 3 / 4 / (tiles > 0 ? tiles : 1);
-    return room < most ? room : most;
+    return room < max ? room : max;
 }
 
 int64_t strict_image_room(const struct machine *m)

@@ -32,22 +32,22 @@ struct packer {
     struct pack_shape shape; /* of a part */
 };
 
-/* The outs as dense f32, bf16 or s8 (group, k, outs); NULL: out of memory. */
-static void *gathered(const struct packer *p, int64_t first, int64_t outs)
+/* The output channels as dense f32, bf16 or s8 (group, k, out_channels); NULL: out of memory. */
+static void *gathered(const struct packer *p, int64_t first, int64_t out_channels)
 {
     const struct tensor *w = p->from.constant->constant;
     const struct pack_source *s = &p->from.steps;
-    size_t count = (size_t)(p->shape.groups * p->shape.k * outs), size = dtype_bytes(w->dtype);
+    size_t count = (size_t)(p->shape.groups * p->shape.k * out_channels), size = dtype_bytes(w->dtype);
     char *dense = malloc(count * size);
     if (!dense)
         return NULL;
     if (p->from.gather) {
-        p->from.gather(p->from.layout, w, first, outs, dense);
+        p->from.gather(p->from.layout, w, first, out_channels, dense);
     } else {
         char *to = dense;
         for (int64_t g = 0; g < p->shape.groups; g++)
             for (int64_t k = 0; k < p->shape.k; k++)
-                for (int64_t o = first; o < first + outs; o++, to += size) {
+                for (int64_t o = first; o < first + out_channels; o++, to += size) {
                     int64_t at = g * s->group_step + k * s->k_step + o * s->out_step;
                     memcpy(to, (const char *)s->data + size * (size_t)at, size);
                 }
@@ -67,30 +67,30 @@ static bool pack_piece(const struct constant_maker *maker, int64_t piece, void *
     const struct tensor *w = p->from.constant->constant;
     int64_t all = p->shape.outs, blocks = (all + PACK_OUTS - 1) / PACK_OUTS;
     int64_t out = piece % blocks * PACK_OUTS, first = piece / blocks * all + out;
-    int64_t outs = all - out < PACK_OUTS ? all - out : PACK_OUTS;
+    int64_t out_channels = all - out < PACK_OUTS ? all - out : PACK_OUTS;
     struct pack_source from = p->from.steps;
     if (!p->from.gather && w->dtype != DT_F16) {
         from.data =
             (const char *)from.data + (int64_t)dtype_bytes(w->dtype) * first * from.out_step;
-        pack_block(to, &p->shape, &from, (int)outs);
+        pack_block(to, &p->shape, &from, (int)out_channels);
         return true;
     }
-    void *dense = gathered(p, first, outs);
-    from = (struct pack_source){dense, p->shape.k * outs, outs, 1};
+    void *dense = gathered(p, first, out_channels);
+    from = (struct pack_source){dense, p->shape.k * out_channels, out_channels, 1};
     if (dense)
-        pack_block(to, &p->shape, &from, (int)outs);
+        pack_block(to, &p->shape, &from, (int)out_channels);
     free(dense);
     return dense != NULL;
 }
 
 struct packed_weights pack_constant(struct lowering *l, const struct weight_source *w,
-                                    int64_t groups, int64_t k, int64_t outs, int64_t parts,
+                                    int64_t groups, int64_t k, int64_t out_channels, int64_t parts,
                                     const char *name)
 {
     struct packer *p = ARENA_NEW(&l->g->arena, struct packer);
     p->lazy.maker.make = pack_piece;
     p->from = *w;
-    p->shape = (struct pack_shape){pack_type_of(w->constant->type.dtype), groups, k, outs};
+    p->shape = (struct pack_shape){pack_type_of(w->constant->type.dtype), groups, k, out_channels};
     return packed_constant(l, &p->lazy, w->constant, &p->shape, parts, name);
 }
 
@@ -99,7 +99,7 @@ bool pack_computed_possible(int dtype, int64_t in_group)
     return dtype == DT_F32 || (dtype == DT_BF16 && in_group % 2 == 0);
 }
 
-/* Part of the outs of every tap, from the model's order to the packed one. */
+/* Part of the output channels of every tap, from the model's order to the packed one. */
 static void emit_pack(struct lowering *l, const struct node *n, const struct packed_weights *p,
                       const struct strided *w, int64_t first, int64_t block, int64_t blocks)
 {
@@ -135,14 +135,14 @@ static void clear(struct lowering *l, const struct node *n, const struct packed_
 struct packed_weights pack_computed(struct lowering *l, const struct node *n,
                                     const struct strided *w, int dtype, int64_t group)
 {
-    int64_t outs = w->dims[0] / group, taps = 1;
+    int64_t out_channels = w->dims[0] / group, taps = 1;
     for (int i = 2; i < w->rank; i++)
         taps *= w->dims[i];
-    struct packed_weights p = {.shape = {pack_type_of(dtype), taps, w->dims[1], outs},
+    struct packed_weights p = {.shape = {pack_type_of(dtype), taps, w->dims[1], out_channels},
                                .dtype = dtype,
-                               .width = pack_width(outs)};
+                               .width = pack_width(out_channels)};
     dim_t step = w->dims[0] * w->dims[1];
-    p.in_place = dtype == DT_F32 && w->steps[0] == 1 && outs % PACK_ALIGN_OUTS == 0 &&
+    p.in_place = dtype == DT_F32 && w->steps[0] == 1 && out_channels % PACK_ALIGN_OUTS == 0 &&
                  w->steps[1] == w->dims[0];
     for (int i = w->rank - 1; i >= 2; i--, step *= w->dims[i + 1])
         p.in_place &= w->steps[i] == step;
@@ -150,21 +150,21 @@ struct packed_weights pack_computed(struct lowering *l, const struct node *n,
         p.slot = w->slot;
         p.pitch = w->dims[0];
         p.group_step = p.pitch * p.shape.k;
-        p.block_step = group > 1 ? outs : PACK_OUTS;
+        p.block_step = group > 1 ? out_channels : PACK_OUTS;
         return p;
     }
-    int64_t block = outs < PACK_OUTS ? outs : PACK_OUTS, whole = outs / block;
+    int64_t block = out_channels < PACK_OUTS ? out_channels : PACK_OUTS, whole = out_channels / block;
     p.pitch = p.width;
     p.group_step = p.pitch * p.shape.k;
     p.block_step = taps * p.group_step;
-    dim_t total = p.block_step * group * ((outs + PACK_OUTS - 1) / PACK_OUTS);
+    dim_t total = p.block_step * group * ((out_channels + PACK_OUTS - 1) / PACK_OUTS);
     struct type type = type_tensor(dtype, 1, &total);
     p.slot = temporary_slot(l, &type, NULL);
-    if (outs % p.width)
+    if (out_channels % p.width)
         clear(l, n, &p, total);
     emit_pack(l, n, &p, w, 0, block, group > 1 ? group : whole);
-    if (outs % block)
-        emit_pack(l, n, &p, w, whole * block, outs % block, 1);
+    if (out_channels % block)
+        emit_pack(l, n, &p, w, whole * block, out_channels % block, 1);
     return p;
 }
 

@@ -15,7 +15,7 @@ struct packed_weights {
     struct pack_shape shape;
     int dtype;                      /* of the stored elements */
     bool in_place;                  /* computed weights that lie well enough; not packed */
-    int64_t width;                  /* outs in a stored row; of a block when in place */
+    int64_t width;                  /* output channels in a stored row; of a block when in place */
     int64_t pitch;                  /* elements from one k to the next */
     int64_t group_step, block_step; /* elements */
 };
@@ -24,42 +24,42 @@ enum pack_type pack_type_of(int dtype);
 
 /*
  * A constant weight, f32, bf16, f16 or s8: element (group, k, out) lies at the given steps of the
- * data, or where `gather` finds it: that writes `outs` outs from `first` on as (group, k, outs), in
+ * data, or where `gather` finds it: that writes `out_channels` output channels from `first` on as (group, k, out_channels), in
  * the constant's type. f16 is widened to f32, exactly.
  */
 struct weight_source {
     const struct value *constant;
     struct pack_source steps;
-    void (*gather)(const void *layout, const struct tensor *w, int64_t first, int64_t outs,
+    void (*gather)(const void *layout, const struct tensor *w, int64_t first, int64_t out_channels,
                    void *to);
     const void *layout; /* in the graph's arena */
 };
 
 /*
  * Packed when the archive is written. The constant may consist of several parts, each packed as a
- * weight of its own, of `outs` outs; out o of part p is out p * outs + o of the source.
+ * weight of its own, of `out_channels` output channels; out o of part p is out p * out_channels + o of the source.
  */
 struct packed_weights pack_constant(struct lowering *l, const struct weight_source *w,
-                                    int64_t groups, int64_t k, int64_t outs, int64_t parts,
+                                    int64_t groups, int64_t k, int64_t out_channels, int64_t parts,
                                     const char *name);
 
-/* The same of data in the layout of neff/isa/pack.h that `m` makes, block of outs by block. */
+/* The same of data in the layout of neff/isa/pack.h that `m` makes, block of output channels by block. */
 struct packed_weights packed_constant(struct lowering *l, struct lazy_constant *m,
                                       const struct value *constant, const struct pack_shape *shape,
                                       int64_t parts, const char *name);
 
 /*
- * Computed weights of a convolution, (outs, in_group, taps...), as `w` says they lie: read in place
- * when the outs are neighbours, otherwise packed by a kernel of its own. Element (tap, in, out) of
- * the result, with every tap a group of the pack; `group` parts of the outs are packed as weights
+ * Computed weights of a convolution, (output channels, in_group, taps...), as `w` says they lie: read in place
+ * when the output channels are neighbours, otherwise packed by a kernel of its own. Element (tap, in, out) of
+ * the result, with every tap a group of the pack; `group` parts of the output channels are packed as weights
  * of their own, part p at p * block_step. f32, or bf16 with an even in_group.
  */
 struct packed_weights pack_computed(struct lowering *l, const struct node *n,
                                     const struct strided *w, int dtype, int64_t group);
 bool pack_computed_possible(int dtype, int64_t in_group);
 
-/* The stationary operand: block `var_block` of outs, (batch dims from `groups`..., k, outs). Pushes
- * (k, outs) only; the caller pushes batch dims before. */
+/* The stationary operand: block `var_block` of output channels, (batch dims from `groups`..., k, out_channels). Pushes
+ * (k, out_channels) only; the caller pushes batch dims before. */
 struct ap weights_start(struct program *p, const struct packed_weights *w, int var_block);
 void weights_finish(struct program *p, const struct packed_weights *w, struct ap *a,
                     int var_block);

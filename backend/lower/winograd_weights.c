@@ -20,21 +20,21 @@ static const double g2[MAX_SIDE][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0
 
 /* Of one channel: taps[3 * i + j][out], rows[side * i + j][out] for i < 3. */
 struct filters { /* the next sums lie behind the rows */
-    int64_t outs;
+    int64_t out_channels;
     double *taps, *rows;
 };
 
 static void gather(const struct filters *f, const float *w, int64_t out_step)
 {
-    for (int64_t o = 0; o < f->outs; o++, w += out_step)
+    for (int64_t o = 0; o < f->out_channels; o++, w += out_step)
         for (int i = 0; i < TAPS; i++)
-            f->taps[i * f->outs + o] = w[i];
+            f->taps[i * f->out_channels + o] = w[i];
 }
 
 /* y[o] = sum over j of row[j] * x[j * step + o] */
-static void combine(double *y, const double *row, const double *x, int64_t step, int64_t outs)
+static void combine(double *y, const double *row, const double *x, int64_t step, int64_t out_channels)
 {
-    for (int64_t o = 0; o < outs; o++)
+    for (int64_t o = 0; o < out_channels; o++)
         y[o] = row[0] * x[o] + row[1] * x[step + o] + row[2] * x[2 * step + o];
 }
 
@@ -42,7 +42,7 @@ static void combine(double *y, const double *row, const double *x, int64_t step,
 static void transform(const struct filters *f, const double (*g)[3], int side,
                       const struct pack_shape *to, void *block, int64_t k)
 {
-    int64_t n = f->outs, width = pack_width(to->outs);
+    int64_t n = f->out_channels, width = pack_width(to->outs);
     double *sum = f->rows + 3 * side * n;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < side; j++)

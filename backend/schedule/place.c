@@ -126,7 +126,7 @@ static void no_room(struct placer *s, const struct span *spans, int i, int64_t l
 static int distance(const struct placer *s, const struct span *spans, int i, int64_t at)
 {
     const struct tile *t = &s->k->tiles[spans[i].tile];
-    int least = s->k->ninsns;
+    int min = s->k->ninsns;
     for (int j = 0; j < i; j++) {
         const struct tile *o = &s->k->tiles[spans[j].tile];
         if (o->mem != t->mem || at + spans[i].size <= o->address ||
@@ -135,9 +135,9 @@ static int distance(const struct placer *s, const struct span *spans, int i, int
         int gap = spans[j].last < spans[i].first   ? spans[i].first - spans[j].last
                   : spans[i].last < spans[j].first ? spans[j].first - spans[i].last
                                                    : -1;
-        least = gap < least ? gap : least;
+        min = gap < min ? gap : min;
     }
-    return least;
+    return min;
 }
 
 /* The lowest place where what has the memory at other times is at least `apart` instructions away.
@@ -161,7 +161,7 @@ static int64_t lowest_apart(const struct placer *s, const struct span *spans, in
 }
 
 enum {
-    MOST_SPREAD = 400, /* tiles: their pairs are compared for each */
+    MAX_SPREAD = 400, /* tiles: their pairs are compared for each */
     IN_TURN = -1       /* of more tiles: each begins where the one before it ended */
 };
 
@@ -211,7 +211,7 @@ static enum placement place_tiles(struct placer *s)
         spans[i] = (struct span){i, live[i].first, live[i].last, tile_partition_bytes(t), t->fixed};
     }
     qsort(spans, (size_t)s->k->ntiles, sizeof *spans, by_size);
-    int apart = !one_instance(s->k) ? 0 : s->k->ntiles <= MOST_SPREAD ? 256 : IN_TURN, i;
+    int apart = !one_instance(s->k) ? 0 : s->k->ntiles <= MAX_SPREAD ? 256 : IN_TURN, i;
     while ((i = place_apart(s, spans, apart)) >= 0 && apart)
         apart = apart > 4 ? apart / 2 : 0;
     if (i < 0)

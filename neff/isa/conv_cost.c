@@ -18,7 +18,7 @@ static int planes_of(struct conv_way w)
 
 double conv_weight_bytes(const struct conv_size *c, struct conv_way w)
 {
-    return (w.bf16 ? 2.0 : 4.0) * planes_of(w) * (double)c->channels * (double)c->outs;
+    return (w.bf16 ? 2.0 : 4.0) * planes_of(w) * (double)c->channels * (double)c->out_channels;
 }
 
 /* Nanoseconds: products at the Tensor engine's rate while filters come from memory, and for
@@ -27,9 +27,9 @@ static double cost_ns(const struct machine *m, const struct conv_size *c, struct
 {
     int size = w.size ? w.size : 1, planes = planes_of(w);
     double tiles = ceil(c->high / size) * ceil(c->wide / size);
-    double products = tiles * planes * (double)c->channels * (double)c->outs;
+    double products = tiles * planes * (double)c->channels * (double)c->out_channels;
     double through_cache =
-        2 * tiles * planes * ((w.bf16 ? 2.0 : 4.0) * (double)c->channels + 4 * (double)c->outs);
+        2 * tiles * planes * ((w.bf16 ? 2.0 : 4.0) * (double)c->channels + 4 * (double)c->out_channels);
     double computing = 2 * products / (FLOPS_PER_CYCLE * (w.bf16 ? 2 : 1) * m->pe_ghz);
     double reading = conv_weight_bytes(c, w) / m->hbm_gbps;
     return fmax(computing, reading) + UNHIDDEN * fmin(computing, reading) +
@@ -40,13 +40,13 @@ struct conv_way conv_best_way(const struct machine *m, const struct conv_size *c
 {
     static const struct conv_way ways[] = {{2, false}, {4, false}, {2, true}};
     struct conv_way best = {0, bf16};
-    double least = cost_ns(m, c, best);
-    if (c->channels < MIN_CHANNELS || c->outs < MIN_CHANNELS)
+    double min = cost_ns(m, c, best);
+    if (c->channels < MIN_CHANNELS || c->out_channels < MIN_CHANNELS)
         return best;
     for (int i = 0; i < 2 + bf16; i++) {
         double ns = cost_ns(m, c, ways[i]);
-        if (ns < (best.size ? WORTH : WORTH_IT) * least)
-            best = ways[i], least = ns;
+        if (ns < (best.size ? WORTH : WORTH_IT) * min)
+            best = ways[i], min = ns;
     }
     return best;
 }

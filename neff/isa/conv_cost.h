@@ -10,7 +10,7 @@
 
 struct conv_size {
     double high, wide; /* output pixels; CONV_SUPPOSED_SIDE where they are not known */
-    int64_t channels, outs;
+    int64_t channels, out_channels;
 };
 #define CONV_SUPPOSED_SIDE 56
 
