@@ -37,9 +37,16 @@ struct attention {
     int64_t heads, head;  /* of the last batch dim in an instance, and which is emitted */
 };
 
+/* ---- attention_operands.c ---- */
+
 /* An operand without dims, moved to the instance and the head. */
 struct ap attention_operand(struct lowering *l, const struct attention *a, const struct strided *s,
                             const dim_t *steps);
+/* A tile's queries, or a block's keys, as the next dim of p. */
+void attention_push_queries(struct lowering *l, const struct attention *a, struct ap *p, dim_t step);
+void attention_push_keys(struct lowering *l, const struct attention *a, struct ap *p, dim_t step);
+/* The mask of the block; absent when there is none. */
+struct ap attention_mask(struct lowering *l, const struct attention *a);
 /* A tile (queries, columns), clipped to the queries there are. */
 struct ap attention_tile(struct kernel_builder *k, const struct attention *a, int mem, int dtype,
                          dim_t columns);

@@ -142,6 +142,34 @@ static void take_back(struct lowering *l, struct mark m)
             l->slots[i] = -1;
 }
 
+/* Makes what was to be read through, and what that reads through. */
+static bool make_transpose(struct lowering *l, struct node *n)
+{
+    struct node *def = outer_value(l, n->in[0])->def;
+    if (def && decision_of(l, def)->passage == READ_THROUGH && !make_transpose(l, def))
+        return false;
+    l->decisions[n->out[0]->id].passage = MADE;
+    return lower_node(l, n) != FAILED;
+}
+
+/* A node that was taken has no tile program after all: what it would have read and written through is made. */
+static bool withdraw(struct lowering *l, struct node *n)
+{
+    if (!decision_of(l, n)->taken)
+        return true;
+    const struct value *y = outer_value(l, n->out[0]);
+    struct node *user = value_only_user(y);
+    if (user && decision_of(l, user)->passage == WRITTEN_THROUGH)
+        l->decisions[user->out[0]->id].passage = MADE;
+    for (int i = 0; i < n->nin && n->in[i]; i++) {
+        struct node *def = outer_value(l, n->in[i])->def;
+        if (def && decision_of(l, def)->passage == READ_THROUGH &&
+            !make_transpose(l, def))
+            return false;
+    }
+    return true;
+}
+
 /* On strict targets kernels are staged and scheduled at once: what does not fit the machine becomes
  * a call. */
 static enum lowered lower_for_machine(struct lowering *l, struct node *n)
@@ -149,7 +177,7 @@ static enum lowered lower_for_machine(struct lowering *l, struct node *n)
     struct mark before = mark_of(l);
     enum lowered done = lower_tiles(l, n);
     if (done == DECLINED && l->m->strict)
-        return plan_withdraw(l, n) ? DECLINED : FAILED;
+        return withdraw(l, n) ? DECLINED : FAILED;
     if (done != LOWERED || !l->m->strict)
         return done;
     struct diag d = {0};
@@ -160,7 +188,7 @@ static enum lowered lower_for_machine(struct lowering *l, struct node *n)
             continue;
         why(l->o, n, "tile.machine", "%s; it runs on GpSimd", d.text);
         take_back(l, before);
-        return plan_withdraw(l, n) ? DECLINED : FAILED;
+        return withdraw(l, n) ? DECLINED : FAILED;
     }
     return LOWERED;
 }

@@ -46,40 +46,6 @@ static struct attention examine(struct lowering *l, const struct node *n)
     return a;
 }
 
-struct ap attention_operand(struct lowering *l, const struct attention *a, const struct strided *s,
-                            const dim_t *steps)
-{
-    struct ap p = ap_slot(l->p, s->slot);
-    for (int i = 0; i < a->nbatch; i++) {
-        bool several = a->heads > 1 && i == a->nbatch - 1;
-        if (several)
-            p.offset.base = dim_mul(&l->p->dims, steps[i], a->head);
-        if (a->var[i] >= 0)
-            ap_move(l->p, &p, a->var[i],
-                    several ? dim_mul(&l->p->dims, steps[i], a->heads) : steps[i]);
-    }
-    return p;
-}
-
-static void push_queries(struct lowering *l, const struct attention *a, struct ap *p, dim_t step)
-{
-    ap_push_tile(l->p, p, step, a->tile, a->var_query, a->queries);
-}
-
-static void push_keys(struct lowering *l, const struct attention *a, struct ap *p, dim_t step)
-{
-    ap_push_tile(l->p, p, step, a->block, a->var_key, a->keys);
-}
-
-/* A tile (queries, columns), clipped to the queries there are. */
-struct ap attention_tile(struct kernel_builder *k, const struct attention *a, int mem, int dtype,
-                         dim_t columns)
-{
-    struct ap p = ap_tile(k, kernel_tile(k, mem, dtype, a->tile, columns));
-    ap_clip(k->p, &p, 0, a->var_query, a->tile, a->queries);
-    return p;
-}
-
 static void clip_keys(struct lowering *l, const struct attention *a, struct ap *p)
 {
     if (a->var_key >= 0)
@@ -98,7 +64,7 @@ static struct ap queries_across(struct lowering *l, const struct attention *a)
 {
     struct ap q = attention_operand(l, a, &a->q, a->q_steps);
     ap_push(&q, a->q.steps[a->q.rank - 1], a->width);
-    push_queries(l, a, &q, a->q.steps[a->q.rank - 2]);
+    attention_push_queries(l, a, &q, a->q.steps[a->q.rank - 2]);
     return q;
 }
 
@@ -108,7 +74,7 @@ static void push_part(struct lowering *l, const struct attention *a, const struc
 {
     const struct strided *s = &o->part[i];
     if (o->nparts == 1)
-        push_keys(l, a, p, s->steps[s->rank - 2]);
+        attention_push_keys(l, a, p, s->steps[s->rank - 2]);
     else
         ap_push(p, s->steps[s->rank - 2], s->dims[s->rank - 2]);
 }
@@ -132,21 +98,11 @@ static struct ap columns_of(const struct attended *o, int i, struct ap row)
     return row;
 }
 
-static struct ap mask_block(struct lowering *l, const struct attention *a)
-{
-    if (!a->masked)
-        return ap_absent();
-    struct ap mask = attention_operand(l, a, &a->mask, a->mask_steps);
-    push_queries(l, a, &mask, a->mask_steps[a->nbatch]);
-    push_keys(l, a, &mask, a->mask_steps[a->nbatch + 1]);
-    return mask;
-}
-
 static void emit_products(struct kernel_builder *k, const struct attention *a, struct ap products)
 {
     struct lowering *l = a->l;
     struct ap q = attention_operand(l, a, &a->q, a->q_steps);
-    push_queries(l, a, &q, a->q.steps[a->q.rank - 2]);
+    attention_push_queries(l, a, &q, a->q.steps[a->q.rank - 2]);
     ap_push(&q, a->q.steps[a->q.rank - 1], a->width);
     if (l->m->strict)
         emit_tile_product(k, products, a->queries_in, stage_in(k, keys_across(l, a, 0)),
@@ -155,26 +111,6 @@ static void emit_products(struct kernel_builder *k, const struct attention *a, s
         emit_nc_matmul(k, (struct nc_matmul){.dst = columns_of(&a->k, i, products),
                                              .stationary = keys_across(l, a, i),
                                              .moving = q});
-}
-
-/* Scores of the block from its products: scaled, masked, and those of later keys hidden. */
-void attention_scores(struct kernel_builder *k, const struct attention *a, struct ap scores,
-                      struct ap products)
-{
-    emit_activation(
-        k, (struct activation){
-               .dst = scores, .src = products, .bias = mask_block(a->l, a), .factor = a->scale});
-    if (a->causal) {
-        struct affine offset = affine_variable(k->p, a->causal_offset, a->var_query, a->tile);
-        if (a->var_key >= 0)
-            affine_set(&offset, &k->p->arena, a->var_key, -a->block);
-        emit_affine_select(k, (struct affine_select){.dst = scores,
-                                                     .src = scores,
-                                                     .offset = offset,
-                                                     .row_step = 1,
-                                                     .column_step = -1,
-                                                     .fill = -INFINITY});
-    }
 }
 
 static struct ap values_block(struct lowering *l, const struct attention *a, int i)
@@ -189,7 +125,7 @@ static struct ap values_block(struct lowering *l, const struct attention *a, int
 static struct ap destination(struct lowering *l, const struct attention *a)
 {
     struct ap y = attention_operand(l, a, &a->y, a->y.steps);
-    push_queries(l, a, &y, a->y.steps[a->y.rank - 2]);
+    attention_push_queries(l, a, &y, a->y.steps[a->y.rank - 2]);
     ap_push(&y, a->y.steps[a->y.rank - 1], a->value_width);
     return y;
 }
@@ -231,7 +167,7 @@ static void emit_blocks(struct kernel_builder *k, struct attention *a, bool one)
         later = affine_variable(l->p, 0, a->var_key, 1);
     emit_softmax_block(k, (struct softmax_block){.dst = weights,
                                                  .src = scores,
-                                                 .bias = apart ? ap_absent() : mask_block(l, a),
+                                                 .bias = apart ? ap_absent() : attention_mask(l, a),
                                                  .state = state,
                                                  .sum = sum,
                                                  .more = later,

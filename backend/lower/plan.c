@@ -141,30 +141,3 @@ void plan_graph(struct lowering *l)
     walk_region(l, l->g->main, decide_kernel);
     walk_region(l, l->g->main, decide_passage);
 }
-
-/* Makes what was to be read through, and what that reads through. */
-static bool make_transpose(struct lowering *l, struct node *n)
-{
-    struct node *def = outer_value(l, n->in[0])->def;
-    if (def && decision_of(l, def)->passage == READ_THROUGH && !make_transpose(l, def))
-        return false;
-    decide(l, n)->passage = MADE;
-    return lower_node(l, n) != FAILED;
-}
-
-bool plan_withdraw(struct lowering *l, struct node *n)
-{
-    if (!decision_of(l, n)->taken)
-        return true;
-    const struct value *y = outer_value(l, n->out[0]);
-    struct node *user = value_only_user(y);
-    if (user && decision_of(l, user)->passage == WRITTEN_THROUGH)
-        decide(l, user)->passage = MADE;
-    for (int i = 0; i < n->nin && n->in[i]; i++) {
-        struct node *def = outer_value(l, n->in[i])->def;
-        if (def && decision_of(l, def)->passage == READ_THROUGH &&
-            !make_transpose(l, def))
-            return false;
-    }
-    return true;
-}

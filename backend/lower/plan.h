@@ -22,8 +22,6 @@ struct decision {
 };
 
 void plan_graph(struct lowering *l);
-/* A node that was taken has no tile program after all: what it would have read and written through is made. False: failed. */
-bool plan_withdraw(struct lowering *l, struct node *n);
 /* Of a node, fused ones and those inside them too. Nothing is decided at -O0. */
 const struct decision *decision_of(const struct lowering *l, const struct node *n);
 
