@@ -152,6 +152,8 @@ int64_t dim_eval(const struct dim_table *t, const int64_t *symbol_values, dim_t 
 /* Text: `batch`, `3`, `floordiv(h+2,2)`, `2*seq+1`; parsed back by dim_parse. The text lives in
  * arena. */
 const char *dim_text(const struct dim_table *t, struct arena *arena, dim_t d);
+/* A name that text forms write without quotes. */
+bool dim_plain_name(const char *name);
 /* Parses an expression at *s and advances it. */
 bool dim_parse(struct dim_table *t, const char **s, dim_t *out, struct diag *d);
 

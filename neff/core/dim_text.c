@@ -7,13 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Symbols that are not identifiers are written in quotes. */
-static bool plain_name(const char *s)
+bool dim_plain_name(const char *name)
 {
-    if (!isalpha((unsigned char)*s) && *s != '_')
+    if (!isalpha((unsigned char)*name) && *name != '_')
         return false;
-    for (; *s; s++)
-        if (!isalnum((unsigned char)*s) && *s != '_' && *s != '.')
+    for (; *name; name++)
+        if (!isalnum((unsigned char)*name) && *name != '_' && *name != '.')
             return false;
     return true;
 }
@@ -30,7 +29,7 @@ const char *dim_text(const struct dim_table *t, struct arena *arena, dim_t d)
     const struct dim_node *n = &t->nodes[dim_index(d)];
     if (n->op == DIM_SYM) {
         const char *name = t->symbols[n->a].name;
-        return plain_name(name) ? name : arena_printf(arena, "'%s'", name);
+        return dim_plain_name(name) ? name : arena_printf(arena, "'%s'", name);
     }
     const char *a = dim_text(t, arena, n->a), *b = dim_text(t, arena, n->b);
     if (n->op == DIM_ADD)

@@ -3,8 +3,8 @@
  * whether they are used where they may be is the verifier's business, which runs at the end.
  */
 #include "passes/ir/guards.h"
-#include "passes/ir/text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

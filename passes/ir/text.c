@@ -16,7 +16,6 @@
  * running. Floats print as the shortest decimal that gives the same bits; NaNs with a payload and
  * other odd codes print as their bits (`0x7f800001`).
  */
-#include "passes/ir/text.h"
 
 #include "passes/ir/guards.h"
 
@@ -206,7 +205,7 @@ static void print_attrs(struct printer *p, const struct attrs *as)
         const char *name = as->list[i].name;
         if (i)
             fputs(", ", p->out);
-        if (text_plain_name(name))
+        if (dim_plain_name(name))
             fputs(name, p->out);
         else
             print_string(p->out, name, strlen(name));
@@ -352,7 +351,7 @@ static void print_symbols(struct printer *p)
     for (int i = 0; i < t->nsymbols; i++) {
         const char *name = t->symbols[i].name;
         fprintf(p->out, "%s%s", i ? ", " : "", t->symbols[i].runtime ? "*" : "");
-        if (text_plain_name(name))
+        if (dim_plain_name(name))
             fputs(name, p->out);
         else
             print_string(p->out, name, strlen(name));

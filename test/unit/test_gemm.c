@@ -29,113 +29,155 @@ static float bf16_value(uint16_t h)
     return float_of((uint32_t)h << 16);
 }
 
-static void check_gemm(const struct gemm_case *t)
+/* Operands as the kernels read them and as numbers, and a result of either type. */
+struct gemm_data {
+    int batch, a_pitch, c_pitch;
+    size_t size, a_count, w_count; /* of an element; elements */
+    uint8_t *a, *w, *packed;
+    double *av, *wv;
+    struct pack_shape shape;
+    void *c;
+};
+
+/* One of either operand; its value. `mostly_small`: of so many bytes of rows, all but one are below 128. */
+static double fill_element(enum gemm_type type, uint8_t *to, size_t at, bool weight, uint32_t mostly_small)
+{
+    float x = uniform(-1, 1);
+    uint16_t h;
+    table->convert[CONVERT_bf16_from_f32](&h, 1, &x, 1, 1);
+    if (type == GEMM_F32) {
+        memcpy(to + 4 * at, &x, 4);
+        return x;
+    }
+    if (type == GEMM_BF16) {
+        memcpy(to + 2 * at, &h, 2);
+        return bf16_value(h);
+    }
+    uint8_t byte = next_random() % 8 ? (uint8_t)next_random() : weight ? 0x80 : 0xff;
+    if (!weight && mostly_small && next_random() % mostly_small)
+        byte &= 0x7f; /* the kernels treat quads without a greater number apart */
+    to[at] = byte;
+    return weight ? (int8_t)byte : byte;
+}
+
+static struct gemm_data make_data(const struct gemm_case *t)
 {
     static const enum pack_type packs[] = {PACK_F32, PACK_BF16, PACK_S8};
-    int batch = t->taps * t->blocks, slack = 3 + t->rows % 2, a_pitch = t->blocks * t->k + slack,
-        a_rows = t->rows + t->taps - 1;
-    size_t size = pack_element_size(packs[t->type]);
-    size_t a_count = (size_t)a_rows * (size_t)a_pitch - (size_t)slack;
-    size_t w_count = (size_t)batch * (size_t)t->k * (size_t)t->outs;
-    size_t c_count = (size_t)(t->rows - 1) * (size_t)(t->outs + 2) + (size_t)t->outs;
-    uint8_t *a = malloc(a_count * size), *w = malloc(w_count * size);
-    double *av = malloc(a_count * sizeof *av), *wv = malloc(w_count * sizeof *wv);
     static const uint32_t small[] = {0, 40, UINT32_MAX};
+    int slack = 3 + t->rows % 2, a_rows = t->rows + t->taps - 1;
+    struct gemm_data x = {.batch = t->taps * t->blocks,
+                          .a_pitch = t->blocks * t->k + slack,
+                          .c_pitch = t->outs + 2,
+                          .size = pack_element_size(packs[t->type])};
+    x.a_count = (size_t)a_rows * (size_t)x.a_pitch - (size_t)slack;
+    x.w_count = (size_t)x.batch * (size_t)t->k * (size_t)t->outs;
+    x.a = malloc(x.a_count * x.size), x.w = malloc(x.w_count * x.size);
+    x.av = malloc(x.a_count * sizeof *x.av), x.wv = malloc(x.w_count * sizeof *x.wv);
     uint32_t mostly_small = small[(t->rows + t->outs + t->k) % 3];
-    for (size_t i = 0; i < a_count + w_count; i++) {
-        bool weight = i >= a_count;
-        size_t at = weight ? i - a_count : i;
-        float x = uniform(-1, 1);
-        uint16_t h;
-        table->convert[CONVERT_bf16_from_f32](&h, 1, &x, 1, 1);
-        double value;
-        if (t->type == GEMM_F32) {
-            memcpy((weight ? w : a) + 4 * at, &x, 4);
-            value = x;
-        } else if (t->type == GEMM_BF16) {
-            memcpy((weight ? w : a) + 2 * at, &h, 2);
-            value = bf16_value(h);
-        } else {
-            uint8_t byte = next_random() % 8 ? (uint8_t)next_random() : weight ? 0x80 : 0xff;
-            if (!weight && mostly_small && next_random() % mostly_small)
-                byte &= 0x7f; /* the kernels treat quads without a greater number apart */
-            (weight ? w : a)[at] = byte;
-            value = weight ? (int8_t)byte : byte;
-        }
-        (weight ? wv : av)[at] = value;
-    }
-    struct pack_shape shape = {packs[t->type], batch, t->k, t->outs};
-    struct pack_source source = {w, (int64_t)t->k * t->outs, t->outs, 1};
-    size_t packed_size = pack_size(&shape);
-    uint8_t *packed = aligned_alloc(64, (packed_size + 63) / 64 * 64),
-            *back = malloc(w_count * size);
-    pack_weights(packed, &shape, &source);
-    struct pack_source to = {NULL, source.group_step, source.k_step, 1};
-    unpack_weights(back, &to, &shape, packed);
-    assert_memory_equal(back, w, w_count * size);
+    for (size_t i = 0; i < x.a_count; i++)
+        x.av[i] = fill_element(t->type, x.a, i, false, mostly_small);
+    for (size_t i = 0; i < x.w_count; i++)
+        x.wv[i] = fill_element(t->type, x.w, i, true, mostly_small);
+    x.shape = (struct pack_shape){packs[t->type], x.batch, t->k, t->outs};
+    x.c = malloc(((size_t)(t->rows - 1) * (size_t)x.c_pitch + (size_t)t->outs) * 4);
+    return x;
+}
 
-    float *c = malloc(c_count * 4);
-    int32_t *ci = (int32_t *)(void *)c;
-    struct gemm_ahead ahead = {NULL};
-    for (int out = 0; out < t->outs; out += PACK_OUTS) { /* block by block, as the compiler emits */
-        int outs = t->outs - out < PACK_OUTS ? t->outs - out : PACK_OUTS,
-            width = pack_width(t->outs);
-        int64_t group = pack_k(shape.type, t->k) * width;
-        struct gemm_tile tile = {
-            t->type,
-            t->rows,
-            outs,
-            t->k,
-            a_pitch,
-            t->outs + 2,
-            width,
-            t->accumulate,
-            {{0}, {t->taps, a_pitch, group * t->blocks}, {t->blocks, t->k, group}},
-            t->streams};
-        struct gemm g;
-        prepare[t->way](&g, &tile, table);
-        for (int r = 0; r < t->rows; r++)
-            for (int o = 0; o < outs; o++) {
-                size_t at = (size_t)(r * (t->outs + 2) + out + o);
-                if (t->type == GEMM_U8S8)
-                    ci[at] = t->accumulate ? 1000 : -1;
-                else
-                    c[at] = t->accumulate ? 3.0f : NAN;
-            }
-        const uint8_t *wb = packed + (size_t)pack_offset(&shape, out, 0) * size;
-        if (t->addresses) {
-            const void **as = malloc((size_t)batch * sizeof *as),
-                       **ws = malloc((size_t)batch * sizeof *ws);
-            for (int b = 0; b < batch; b++) {
-                as[b] = a + (size_t)(b / t->blocks * a_pitch + b % t->blocks * t->k) * size;
-                ws[b] = wb + (size_t)(b * group) * size;
-            }
-            gemm_run_addresses(&g, as, ws, batch, c + out);
-            free(as), free(ws);
-        } else if (t->streams) {
-            gemm_run_ahead(&g, a, wb, c + out, &ahead);
-        } else {
-            gemm_run(&g, a, wb, c + out);
+static void free_data(struct gemm_data *x)
+{
+    free(x->a), free(x->w), free(x->av), free(x->wv), free(x->packed), free(x->c);
+}
+
+static void pack_and_unpack(struct gemm_data *x, const struct gemm_case *t)
+{
+    struct pack_source source = {x->w, (int64_t)t->k * t->outs, t->outs, 1},
+                       to = {NULL, source.group_step, source.k_step, 1};
+    x->packed = aligned_alloc(64, (pack_size(&x->shape) + 63) / 64 * 64);
+    uint8_t *back = malloc(x->w_count * x->size);
+    pack_weights(x->packed, &x->shape, &source);
+    unpack_weights(back, &to, &x->shape, x->packed);
+    assert_memory_equal(back, x->w, x->w_count * x->size);
+    free(back);
+}
+
+/* What the result holds before: a start to add to, or what must not stay. */
+static void start_block(struct gemm_data *x, const struct gemm_case *t, int first, int outs)
+{
+    for (int r = 0; r < t->rows; r++)
+        for (int o = first; o < first + outs; o++)
+            if (t->type == GEMM_U8S8)
+                ((int32_t *)x->c)[r * x->c_pitch + o] = t->accumulate ? 1000 : -1;
+            else
+                ((float *)x->c)[r * x->c_pitch + o] = t->accumulate ? 3.0f : NAN;
+}
+
+/* Outs from `first` on, as many as a block has. */
+static void run_block(struct gemm_data *x, const struct gemm_case *t, int first, struct gemm_ahead *ahead)
+{
+    int outs = t->outs - first < PACK_OUTS ? t->outs - first : PACK_OUTS, width = pack_width(t->outs);
+    int64_t group = pack_k(x->shape.type, t->k) * width;
+    struct gemm_tile tile = {
+        t->type,
+        t->rows,
+        outs,
+        t->k,
+        x->a_pitch,
+        x->c_pitch,
+        width,
+        t->accumulate,
+        {{0}, {t->taps, x->a_pitch, group * t->blocks}, {t->blocks, t->k, group}},
+        t->streams};
+    struct gemm g;
+    prepare[t->way](&g, &tile, table);
+    start_block(x, t, first, outs);
+    const uint8_t *w = x->packed + (size_t)pack_offset(&x->shape, first, 0) * x->size;
+    float *c = (float *)x->c + first;
+    if (t->addresses) {
+        const void **as = malloc((size_t)x->batch * sizeof *as), **ws = malloc((size_t)x->batch * sizeof *ws);
+        for (int b = 0; b < x->batch; b++) {
+            as[b] = x->a + (size_t)(b / t->blocks * x->a_pitch + b % t->blocks * t->k) * x->size;
+            ws[b] = w + (size_t)(b * group) * x->size;
         }
+        gemm_run_addresses(&g, as, ws, x->batch, c);
+        free(as), free(ws);
+    } else if (t->streams) {
+        gemm_run_ahead(&g, x->a, w, c, ahead);
+    } else {
+        gemm_run(&g, x->a, w, c);
     }
+}
+
+static double expected(const struct gemm_data *x, const struct gemm_case *t, int row, int out)
+{
+    double e = t->accumulate ? t->type == GEMM_U8S8 ? 1000 : 3 : 0;
+    for (int b = 0; b < x->batch; b++)
+        for (int k = 0; k < t->k; k++)
+            e += x->av[(size_t)((row + b / t->blocks) * x->a_pitch + b % t->blocks * t->k + k)] *
+                 x->wv[(size_t)((b * t->k + k) * t->outs + out)];
+    return e;
+}
+
+static void check_gemm(const struct gemm_case *t)
+{
+    struct gemm_data x = make_data(t);
+    struct gemm_ahead ahead = {NULL};
+    pack_and_unpack(&x, t);
+    for (int out = 0; out < t->outs; out += PACK_OUTS) /* block by block, as the compiler emits */
+        run_block(&x, t, out, &ahead);
+    double total = sqrt(x.batch * t->k) + 4;
+    double bound = t->type == GEMM_U8S8 ? 0 : 4 * total * total * 0x1p-24;
     for (int r = 0; r < t->rows; r++)
         for (int o = 0; o < t->outs; o++) {
-            double e = t->accumulate ? t->type == GEMM_U8S8 ? 1000 : 3 : 0;
-            for (int b = 0; b < batch; b++)
-                for (int k = 0; k < t->k; k++)
-                    e += av[(size_t)((r + b / t->blocks) * a_pitch + b % t->blocks * t->k + k)] *
-                         wv[(size_t)((b * t->k + k) * t->outs + o)];
-            size_t at = (size_t)(r * (t->outs + 2) + o);
-            double got = t->type == GEMM_U8S8 ? ci[at] : c[at], total = batch * t->k;
-            double bound =
-                t->type == GEMM_U8S8 ? 0 : 4 * (sqrt(total) + 4) * (sqrt(total) + 4) * 0x1p-24;
+            int at = r * x.c_pitch + o;
+            double e = expected(&x, t, r, o);
+            double got = t->type == GEMM_U8S8 ? ((int32_t *)x.c)[at] : (double)((float *)x.c)[at];
             if (!(fabs(got - e) <= bound))
                 fail_msg("%s type %d rows %d outs %d k %d taps %d blocks %d way %d: [%d][%d] is "
                          "%.9g, expected %.9g",
                          table->name, t->type, t->rows, t->outs, t->k, t->taps, t->blocks, t->way,
                          r, o, got, e);
         }
-    free(a), free(w), free(av), free(wv), free(packed), free(back), free(c);
+    free_data(&x);
 }
 
 static void test_gemm(void **state)
