@@ -52,7 +52,7 @@ static void read_row(struct json_reader *r, struct row *row)
                     at[n] = v;
             }
             row->from = at[0];
-            row->to = at[1];
+            row->to = n == 2 ? at[1] : -1;
         } else {
             json_skip(r);
         }

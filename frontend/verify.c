@@ -73,8 +73,8 @@ static struct difference compare_floats(const struct verify *v, const struct val
                                         const struct tensor *got, const struct tensor *ref)
 {
     struct difference r = {.verdict = EXACT, .at = -1};
-    const double *order = v->errors.bounds[BOUND_ORDER][x->id],
-                 *cast = v->errors.bounds[BOUND_CAST][x->id];
+    const float *order = v->errors.bounds[BOUND_ORDER][x->id],
+                *cast = v->errors.bounds[BOUND_CAST][x->id];
     double storage = storage_roundoff(v, got, ref), worst = 0, largest = 0;
     int64_t wide = 0;
     for (int64_t k = 0, n = tensor_count(ref); k < n; k++)
@@ -156,8 +156,8 @@ static const struct tensor *find(struct verify *v, const struct value *x, const 
         return NULL;
     for (const struct use *u = x->uses; u && !got; u = u->next)
         if (u->node == region_return(v->g->main))
-            got = capture_output(&v->capture, u->index, ref);
-    return got || !x->name ? got : capture_find(&v->capture, x->name, ref);
+            got = capture_output(&v->capture, u->index, ref, v->d);
+    return got || !x->name || diag_failed(v->d) ? got : capture_find(&v->capture, x->name, ref, v->d);
 }
 
 static bool check_value(struct verify *v, const struct node *n, const struct value *x,
@@ -166,7 +166,7 @@ static bool check_value(struct verify *v, const struct node *n, const struct val
     const struct tensor *got = find(v, x, ref);
     if (!got ||
         (ref->dtype != got->dtype && !(dtype_is_float(ref->dtype) && dtype_is_float(got->dtype))))
-        return true;
+        return !diag_failed(v->d);
     if (!impure(n)) {
         struct difference r =
             dtype_is_float(ref->dtype) || v->errors.bounds[BOUND_ORDER][x->id]
@@ -247,7 +247,7 @@ static bool note_accumulated(void *user, struct node *n, struct op_call *call)
         }
         v->accumulated[n->out[i]->id] = worst / fmax(largest, 1e-300);
     }
-    return true;
+    return !diag_failed(v->d);
 }
 
 static bool run_reference(struct verify *v, const struct tensor *in)
@@ -270,11 +270,12 @@ static bool compare(struct verify *v, struct model *m, const struct command *c)
     for (int i = 0; in && i < n; i++)
         in[i].kind = VK_NONE;
     bool ok = run && in && verify_inputs(v->g, c->files + 1, c->nfiles - 1, in, v->d) &&
-              run_program(v, run, model_program(m), in) && run_reference(v, in);
+              run_program(v, run, model_program(m), in);
+    context_free(run); /* what it took is free for the reference */
+    ok = ok && run_reference(v, in);
     for (int i = 0; in && i < n; i++)
         tensor_free(&in[i]);
     free(in);
-    context_free(run);
     capture_free(&v->capture);
     return ok;
 }

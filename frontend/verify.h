@@ -24,6 +24,8 @@
 #include "runtime/exec/exec.h"
 #include "runtime/ops/common/ops.h"
 
+#include <stdio.h>
+
 enum { EXIT_DIFFERENT = 3 };
 
 /* Exit status: 0 when all agree within what order of accumulation and autocast explain, else 3. */
@@ -47,25 +49,29 @@ bool verify_graph(struct graph *reference, struct model *m, const struct command
 
 struct captured { /* a value that the program keeps */
     const char *name;
-    struct tensor value;
-    int order;   /* of capturing */
-    bool turned; /* was kept with channels last, has been put in order */
+    struct tensor value; /* strings; of other values type and dims, their bytes are in the file */
+    int64_t at;          /* there */
+    int order;           /* of capturing */
 };
+/* All values together are many times what a run needs at once, so they are kept in a file without a name. */
 struct capture {
     const struct program *p;
     int *last_write;       /* per slot: last step of the main program that writes it; -1 */
     struct captured *list; /* after capture_sort by name, wider types first */
     int count, cap;
+    FILE *file;
+    int64_t size; /* of the file */
+    struct tensor found;
     struct arena arena;
 };
 
 bool capture_start(struct capture *k, struct context *run, const struct program *p, struct diag *d);
 void capture_sort(struct capture *k);
-/* The value of that name with these dims (those of like), or NULL. One that is kept with channels
- * last is put in order. */
-const struct tensor *capture_find(struct capture *k, const char *name, const struct tensor *like);
+/* The value of that name with these dims (those of like), until the next call; NULL: there is none, or d says what failed.
+ * One that is kept with channels last is put in order. */
+const struct tensor *capture_find(struct capture *k, const char *name, const struct tensor *like, struct diag *d);
 /* The same for the value that is output i, which may have no name. */
-const struct tensor *capture_output(struct capture *k, int i, const struct tensor *like);
+const struct tensor *capture_output(struct capture *k, int i, const struct tensor *like, struct diag *d);
 void capture_free(struct capture *k);
 
 /* Inputs from files as xrun takes them (.npy in order or by name, .npz), the others from a fixed

@@ -4,6 +4,7 @@
 #include "neff/base/file.h"
 #include "runtime/io/inputs.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,13 +39,27 @@ static void find_writes(struct capture *k)
     }
 }
 
+static bool write_value(struct capture *k, const struct tensor *t, struct diag *d)
+{
+    if (!k->file && !(k->file = tmpfile()))
+        return fail(d, "no temporary file for the values of the program (%s)", strerror(errno));
+    size_t n = tensor_bytes(t);
+    if (n && fwrite(t->data, 1, n, k->file) != n)
+        return fail(d, "cannot write the values of the program to a temporary file (%s)", strerror(errno));
+    k->size += (int64_t)n;
+    return true;
+}
+
 static bool keep(struct capture *k, const char *name, const struct tensor *t, struct diag *d)
 {
     ARENA_GROW(&k->arena, k->list, k->count, k->cap);
     struct captured *c = &k->list[k->count];
-    *c = (struct captured){.name = name, .value = {.kind = VK_NONE}, .order = k->count};
+    *c = (struct captured){.name = name, .value = {.kind = VK_NONE}, .order = k->count, .at = k->size};
     k->count++;
-    return tensor_copy(&c->value, t, d);
+    if (t->dtype == DT_STR)
+        return tensor_copy(&c->value, t, d);
+    c->value = tensor_view(t->dtype, t->rank, t->dims, NULL);
+    return write_value(k, t, d);
 }
 
 static const char *output_key(struct capture *k, int i)
@@ -73,7 +88,7 @@ static bool seen(void *user, struct context *run, int step, struct diag *d)
 
 bool capture_start(struct capture *k, struct context *run, const struct program *p, struct diag *d)
 {
-    *k = (struct capture){.p = p};
+    *k = (struct capture){.p = p, .found = {.kind = VK_NONE}};
     k->last_write = ARENA_ARRAY(&k->arena, int, p->nslots + 1);
     find_writes(k);
     context_watch(run, seen, k);
@@ -107,23 +122,38 @@ static int first_of(const struct capture *k, const char *name)
     return low;
 }
 
-static struct tensor *with_dims(const struct capture *k, const char *name, int rank,
-                                const int64_t *dims)
+static bool has_dims(const struct tensor *t, int rank, const int64_t *dims)
 {
-    for (int i = first_of(k, name); i < k->count && !strcmp(k->list[i].name, name); i++) {
-        struct tensor *t = &k->list[i].value;
-        if (t->rank == rank && (!rank || !memcmp(t->dims, dims, sizeof *dims * (size_t)rank)))
-            return t;
+    return t->rank == rank && (!rank || !memcmp(t->dims, dims, sizeof *dims * (size_t)rank));
+}
+
+/* The value with these dims, in memory. */
+static struct tensor *with_dims(struct capture *k, const char *name, int rank, const int64_t *dims, struct diag *d)
+{
+    int i = first_of(k, name);
+    while (i < k->count && !strcmp(k->list[i].name, name) && !has_dims(&k->list[i].value, rank, dims))
+        i++;
+    if (i == k->count || strcmp(k->list[i].name, name))
+        return NULL;
+    struct captured *c = &k->list[i];
+    if (c->value.dtype == DT_STR)
+        return &c->value;
+    tensor_free(&k->found);
+    if (!tensor_alloc(&k->found, c->value.dtype, rank, dims, d))
+        return NULL;
+    size_t n = tensor_bytes(&k->found);
+    if (fseeko(k->file, c->at, SEEK_SET) || (n && fread(k->found.data, 1, n, k->file) != n)) {
+        fail(d, "cannot read the values of the program from a temporary file");
+        return NULL;
     }
-    return NULL;
+    return &k->found;
 }
 
 /* N,spatial...,C becomes N,C,spatial... */
-static bool channels_first(struct tensor *t, const struct tensor *like)
+static bool channels_first(struct tensor *t, const struct tensor *like, struct diag *d)
 {
     struct tensor made = {.kind = VK_NONE};
-    struct diag quiet = {0};
-    if (!tensor_alloc(&made, t->dtype, like->rank, like->dims, &quiet))
+    if (!tensor_alloc(&made, t->dtype, like->rank, like->dims, d))
         return false;
     int64_t channels = like->dims[1], images = like->dims[0],
             pixels = dims_product(like->dims, 2, like->rank);
@@ -138,40 +168,31 @@ static bool channels_first(struct tensor *t, const struct tensor *like)
     return true;
 }
 
-static bool has_dims(const struct tensor *t, int rank, const int64_t *dims)
-{
-    return t->rank == rank && (!rank || !memcmp(t->dims, dims, sizeof *dims * (size_t)rank));
-}
-
-const struct tensor *capture_find(struct capture *k, const char *name, const struct tensor *like)
+const struct tensor *capture_find(struct capture *k, const char *name, const struct tensor *like, struct diag *d)
 {
     int rank = like->rank;
     int64_t dims[MAX_RANK];
-    struct tensor *t = with_dims(k, name, rank, like->dims);
-    if (t || rank < 3 || like->dtype == DT_STR)
+    struct tensor *t = with_dims(k, name, rank, like->dims, d);
+    if (t || rank < 3 || like->dtype == DT_STR || diag_failed(d))
         return t;
     for (int i = 0; i < rank; i++)
         dims[i] = like->dims[i == 0 ? 0 : i == rank - 1 ? 1 : i + 1];
-    const char *last = arena_printf(&k->arena, "%s" CHANNELS_LAST_NAME, name);
-    for (int i = first_of(k, last); i < k->count && !strcmp(k->list[i].name, last); i++) {
-        struct captured *c = &k->list[i];
-        if (!c->turned && has_dims(&c->value, rank, dims))
-            c->turned = channels_first(&c->value, like);
-        if (c->turned && has_dims(&c->value, rank, like->dims))
-            return &c->value;
-    }
-    return NULL;
+    t = with_dims(k, arena_printf(&k->arena, "%s" CHANNELS_LAST_NAME, name), rank, dims, d);
+    return t && channels_first(t, like, d) ? t : NULL;
 }
 
-const struct tensor *capture_output(struct capture *k, int i, const struct tensor *like)
+const struct tensor *capture_output(struct capture *k, int i, const struct tensor *like, struct diag *d)
 {
-    return with_dims(k, output_key(k, i), like->rank, like->dims);
+    return with_dims(k, output_key(k, i), like->rank, like->dims, d);
 }
 
 void capture_free(struct capture *k)
 {
     for (int i = 0; i < k->count; i++)
         tensor_free(&k->list[i].value);
+    tensor_free(&k->found);
+    if (k->file)
+        fclose(k->file);
     arena_free(&k->arena);
 }
 

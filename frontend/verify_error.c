@@ -87,10 +87,10 @@ bool errors_of_storage(struct verify_errors *e, const struct value *v, const str
                        double roundoff, struct diag *d)
 {
     int64_t n = tensor_count(t);
-    double *bound = e->bounds[BOUND_CAST][v->id] = calloc((size_t)n + 1, sizeof *bound);
+    float *bound = e->bounds[BOUND_CAST][v->id] = calloc((size_t)n + 1, sizeof *bound);
     for (int64_t k = 0; bound && k < n; k++)
         if (isfinite(tensor_f64(t, k)))
-            bound[k] = roundoff * fabs(tensor_f64(t, k));
+            bound[k] = (float)(roundoff * fabs(tensor_f64(t, k)));
     return bound || fail(d, "out of memory");
 }
 
@@ -161,7 +161,7 @@ static double direction(const struct node *n, int operand, int draw)
     return draw == 0 ? 1 : draw == 1 ? -1 : 0;
 }
 
-static void change_operand(struct verify_errors *e, enum change how, const double *bound,
+static void change_operand(struct verify_errors *e, enum change how, const float *bound,
                            double sign, struct tensor *t)
 {
     double u = cast_roundoff(e->o);
@@ -181,7 +181,7 @@ static void change_operand(struct verify_errors *e, enum change how, const doubl
 
 /* The call on changed operands; false when it fails on them. */
 static bool run_again(struct verify_errors *e, struct node *n, struct op_call *c, enum change how,
-                      int draw, double *const *bounds, struct again *r)
+                      int draw, float *const *bounds, struct again *r)
 {
     struct diag quiet = {0}, *loud = c->env->d;
     *r = (struct again){0};
@@ -223,7 +223,7 @@ static bool run_again(struct verify_errors *e, struct node *n, struct op_call *c
 /* ---- bounds ---- */
 
 struct result { /* of the node being looked at */
-    double *bound[NBOUNDS];
+    float *bound[NBOUNDS];
     int64_t n;
 };
 
@@ -261,8 +261,8 @@ static void own_rounding(const struct verify_errors *e, const struct node *n,
         double own = whole + narrow * magnitude;
         if (flags & OPF_ELEMENTWISE)
             own += ELEMENT * u * (magnitude + (unary ? fmin(1, fabs(tensor_f64(x, k))) : 0));
-        r->bound[BOUND_ORDER][k] += own;
-        r->bound[BOUND_CAST][k] += own + cast * magnitude + body;
+        r->bound[BOUND_ORDER][k] += (float)own;
+        r->bound[BOUND_CAST][k] += (float)(own + cast * magnitude + body);
     }
 }
 
@@ -279,8 +279,8 @@ static void linear_rounding(struct verify_errors *e, struct node *n, struct op_c
             double sum = fabs(tensor_f64(&a.out[0], k));
             if (!isfinite(sum))
                 continue;
-            r->bound[BOUND_ORDER][k] += SUM * F32_ROUNDOFF * sum;
-            r->bound[BOUND_CAST][k] += (SUM * F32_ROUNDOFF + cast) * sum;
+            r->bound[BOUND_ORDER][k] += (float)(SUM * F32_ROUNDOFF * sum);
+            r->bound[BOUND_CAST][k] += (float)((SUM * F32_ROUNDOFF + cast) * sum);
         }
     again_free(&a, c);
 }
@@ -288,10 +288,11 @@ static void linear_rounding(struct verify_errors *e, struct node *n, struct op_c
 /* What disturbed operands do to result i: the most of some draws, and where elements mix a part of
  * the mean, so that an element that chance spared is not held to zero. */
 static bool disturbance(struct verify_errors *e, struct node *n, struct op_call *c, int i,
-                        enum change how, double *const *bounds, double *add, int64_t count,
+                        enum change how, float *const *bounds, float *add, int64_t count,
                         struct diag *d)
 {
-    double *most = calloc((size_t)count + 1, sizeof *most), mean = 0;
+    float *most = calloc((size_t)count + 1, sizeof *most);
+    double mean = 0;
     if (!most)
         return fail(d, "out of memory");
     for (int draw = 0; draw < DRAWS; draw++) {
@@ -301,7 +302,7 @@ static bool disturbance(struct verify_errors *e, struct node *n, struct op_call 
             for (int64_t k = 0; k < count; k++) {
                 double moved = fabs(tensor_f64(&a.out[i], k) - tensor_f64(c->out[i], k));
                 if (isfinite(moved) && moved > most[k])
-                    most[k] = moved;
+                    most[k] = (float)moved;
             }
         again_free(&a, c);
     }
@@ -309,7 +310,7 @@ static bool disturbance(struct verify_errors *e, struct node *n, struct op_call 
         mean += most[k] / (double)count;
     bool mixes = !(op_infos[n->op].flags & (OPF_ELEMENTWISE | OPF_VIEW));
     for (int64_t k = 0; k < count; k++)
-        add[k] += most[k] + (mixes ? mean : 0);
+        add[k] += most[k] + (mixes ? (float)mean : 0);
     free(most);
     return true;
 }
@@ -330,7 +331,7 @@ static bool bound_result(struct verify_errors *e, struct node *n, struct op_call
     bool repeats = n->op == OP_kernel_call || !(op_infos[n->op].flags & OPF_IMPURE);
     bool again = n->nregions == 0 && repeats, ok = true;
     for (int b = 0; b < NBOUNDS; b++) {
-        r.bound[b] = e->bounds[b][id] = calloc((size_t)r.n + 1, sizeof(double));
+        r.bound[b] = e->bounds[b][id] = calloc((size_t)r.n + 1, sizeof(float));
         if (!r.bound[b])
             return fail(d, "out of memory");
     }

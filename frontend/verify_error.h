@@ -19,7 +19,7 @@ enum bound {
 
 struct verify_errors {
     const struct options *o;
-    double **bounds[NBOUNDS]; /* by value id; NULL: zero */
+    float **bounds[NBOUNDS]; /* by value id; NULL: zero */
     int *uses;                /* by value id: operands still to come in the main region */
     int nvalues;
     uint64_t seed;

@@ -77,6 +77,20 @@ static bool read_extra(const uint8_t *p, size_t n, uint64_t *const numbers[3])
     return true;
 }
 
+/* A small file cannot ask for much memory: no bytes belong to two members, and past a gibibyte all of them together are
+ * not hundreds of times as long as the file. */
+static bool honest(struct zip_reader *z, const struct zip_member *m, struct diag *d)
+{
+    enum { GENEROUS = 1 << 30, RATIO = 256 };
+    z->stored += m->stored; /* each at most the file's size, and at most 2^32 of them */
+    if (z->stored > z->size)
+        return fail(d, "damaged zip: members overlap");
+    if (__builtin_add_overflow(z->expanded, m->size, &z->expanded) ||
+        (z->expanded > GENEROUS && z->expanded / RATIO > z->size))
+        return fail(d, "its members are more than 1 GiB, and more than %d times as long as the file", RATIO);
+    return true;
+}
+
 bool zip_next(struct zip_reader *z, struct zip_member *m, struct diag *d)
 {
     if (z->left == 0)
@@ -104,7 +118,7 @@ bool zip_next(struct zip_reader *z, struct zip_member *m, struct diag *d)
         return fail(d, "damaged zip: member '%.*s' is not where it should be", (int)m->name_size,
                     m->name);
     m->data = z->data + start;
-    return true;
+    return honest(z, m, d);
 }
 
 static bool inflate_all(const struct zip_member *m, uint8_t *out)

@@ -15,6 +15,7 @@ struct zip_reader {
     size_t size;
     uint64_t at, left; /* in the list of members: where the next one's row starts, and how many rows
                           there are */
+    uint64_t stored, expanded; /* bytes of the members so far, in the file and taken out */
 };
 
 struct zip_member {

@@ -124,8 +124,41 @@ static void refuses(void **state)
     free(copy);
 }
 
+/* Row k of the list of members. */
+static uint8_t *row(uint8_t *data, size_t size, int k)
+{
+    for (size_t at = 0; at + 46 < size; at++)
+        if (!memcmp(data + at, "PK\1\2", 4) && k-- == 0)
+            return data + at;
+    return NULL;
+}
+
+static void refuses_bombs(void **state)
+{
+    uint8_t *data = malloc(ROOM);
+    size_t size = make(data, "compression=store");
+    struct diag d = {0};
+    for (int k = 1; k < 3; k++) { /* the last member's bytes three times */
+        memcpy(row(data, size, k) + 16, row(data, size, 3) + 16, 12);
+        memcpy(row(data, size, k) + 42, row(data, size, 3) + 42, 4);
+    }
+    assert_false(read_through(data, size, &d));
+    assert_non_null(strstr(d.text, "members overlap"));
+    diag_clear(&d);
+    size = make(data, "compression=deflate");
+    memcpy(row(data, size, 3) + 24, "\xff\xff\xff\x7f", 4);
+    struct zip_reader z;
+    struct zip_member m;
+    bool ok = zip_open(&z, data, size, &d);
+    while (ok && zip_next(&z, &m, &d))
+        ;
+    assert_non_null(strstr(d.text, "more than 1 GiB"));
+    free(data);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_all), cmocka_unit_test(refuses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_all), cmocka_unit_test(refuses),
+                                       cmocka_unit_test(refuses_bombs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
