@@ -55,6 +55,20 @@ H
 refuses 1 "a loop that does not end?" "$xrun" endless.neff --limit-steps 1000
 refuses 1 "longer than its limit" "$xrun" endless.neff --limit-steps 0 --limit-seconds 0.2
 refuses 1 "the limit is 16" "$xrun" m.neff --random --limit-memory 16
+# A result whose size a routine finds out: refused before there is memory for it, where 2 GB would be enough to ask for it.
+cat >long.xir <<'X'
+graph "long" (%0 "n": i64[]) {
+  %c0 = const i64[] {0}
+  %c1 = const i64[] {1}
+  %9: i64[*] = range(%c0, %0, %c1) @"/range"
+  return(%9)
+} outputs("o")
+X
+"$xcc" long.xir -q -o long.neff
+printf '\223NUMPY\001\000v\000%-117s\n\000\312\232\073\000\000\000\000' \
+    "{'descr': '<i8', 'fortran_order': False, 'shape': (), }" >billion.npy
+refuses 1 "node '/range' (): range: a result needs 8000000000 bytes, the limit is" "$xrun" long.neff billion.npy
+refuses 1 "a result needs 8000000000 bytes, the limit is 5000000000" "$xrun" long.neff billion.npy --limit-memory 5000000000
 grep -q __asan_init "$xcc" || refuses 1 "out of memory" "$xcc" m.onnx -q -o n.neff --limit-memory 1000000
 refuses 2 "--limit-seconds takes 1 or more" "$xcc" m.onnx -o n.neff --limit-seconds 0
 "$xrun" endless.neff --limit-steps 0 2>message &

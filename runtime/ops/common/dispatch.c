@@ -184,7 +184,8 @@ static bool allocate(struct op_call *c, const struct type *types)
             continue;
         if (types[i].rank < 0)
             return fail(c->env->d, "the rank of result %d does not follow from these operands", i);
-        if (!tensor_alloc_dirty(c->out[i], types[i].dtype, types[i].rank, types[i].dims, c->env->d))
+        if (!call_may_take(c, types[i].dtype, types[i].rank, types[i].dims) ||
+            !tensor_alloc_dirty(c->out[i], types[i].dtype, types[i].rank, types[i].dims, c->env->d))
             return false;
     }
     return true;

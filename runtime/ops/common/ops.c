@@ -13,6 +13,20 @@ bool has_type(const struct tensor *t, const struct type *type)
     return true;
 }
 
+bool call_may_take(struct op_call *c, int dtype, int rank, const int64_t *dims)
+{
+    int64_t most = c->env->most_bytes, bytes = (int64_t)dtype_bytes(dtype);
+    bool fits = true, empty = false;
+    for (int i = 0; i < rank; i++) {
+        fits = fits && !__builtin_mul_overflow(bytes, dims[i], &bytes);
+        empty |= dims[i] == 0;
+    }
+    if (most <= 0 || empty || (fits && bytes <= most))
+        return true;
+    return fits ? fail(c->env->d, "a result needs %lld bytes, the limit is %lld", (long long)bytes, (long long)most)
+                : fail(c->env->d, "a result needs more bytes than can be counted, the limit is %lld", (long long)most);
+}
+
 struct tensor *call_out(struct op_call *c, int i, int dtype, int rank, const int64_t *dims)
 {
     if (!wants_result(c, i)) {
@@ -22,6 +36,8 @@ struct tensor *call_out(struct op_call *c, int i, int dtype, int rank, const int
     struct type type = type_tensor(dtype, rank <= MAX_RANK ? rank : 0, dims);
     if (rank <= MAX_RANK && has_type(c->out[i], &type))
         return c->out[i];
+    if (rank <= MAX_RANK && !call_may_take(c, dtype, rank, dims))
+        return NULL;
     return tensor_alloc_dirty(c->out[i], dtype, rank, dims, c->env->d) ? c->out[i] : NULL;
 }
 

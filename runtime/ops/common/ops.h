@@ -101,6 +101,7 @@ struct op_env {
     uint64_t random[4]; /* state of the generator behind ops without a seed */
     /* Runs job(arg, 0) to job(arg, n - 1), in any order, some at once; NULL: they run in order. */
     void (*parallel)(struct op_env *env, int n, void (*job)(void *arg, int i), void *arg);
+    int64_t most_bytes;  /* that a result may take; 0: as many as it needs */
     void **core_scratch; /* where memory for operators of libraries is kept, or NULL */
     bool guard_operands; /* of those operators, see runtime/custom/custom.h */
 };
@@ -145,6 +146,8 @@ static inline bool op_run_planned(struct op_call *c)
 bool has_type(const struct tensor *t, const struct type *type);
 /* For routines of data-dependent operators: memory for result i. NULL after a failure. */
 struct tensor *call_out(struct op_call *c, int i, int dtype, int rank, const int64_t *dims);
+/* Whether a result may take so many bytes: asked before there is memory for it. */
+bool call_may_take(struct op_call *c, int dtype, int rank, const int64_t *dims);
 /* Routines that move elements may leave string results pointing into their operands; this, called
  * last, gives result i bytes of its own. Nothing to do for other types. */
 bool own_strings(struct op_call *c, int i);

@@ -404,6 +404,9 @@ struct pile {
 
 static bool pile_add(struct op_call *c, struct pile *p, struct tensor *t)
 {
+    int64_t all[] = {p->n + 1, t->kind == VK_TENSOR ? (int64_t)tensor_bytes(t) : 0};
+    if (!call_may_take(c, DT_U8, 2, all))
+        return false;
     if (p->n == p->cap) {
         int64_t cap = p->cap ? p->cap * 2 : 8;
         struct tensor *grown = realloc(p->items, (size_t)cap * sizeof *grown);
