@@ -118,6 +118,27 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* How sums become bytes; terms: bias, and behind it scale and shift of every output channel. */
+static struct requantize requantization(const struct bound_insn *i, const int32_t *terms)
+{
+    const struct operand *y = &i->o[AP(quantized_matmul, dst)], *other = &i->o[AP(quantized_matmul, other)];
+    int64_t pitch = i->o[AP(quantized_matmul, terms)].step[0];
+    return (struct requantize){
+        .scale = (const float *)(const void *)(terms + pitch),
+        .shift = (const float *)(const void *)(terms + 2 * pitch),
+        .is_signed = y->dtype == DT_I8,
+        .adds = other->mem != MEM_NONE,
+        .sum_signed = NUMBER(i, quantized_matmul, sum_signed) != 0,
+        .other_signed = other->dtype == DT_I8,
+        .other_first = NUMBER(i, quantized_matmul, other_first) != 0,
+        .zero = (int)NUMBER(i, quantized_matmul, zero),
+        .sum_zero = (int)NUMBER(i, quantized_matmul, sum_zero),
+        .factor = i->flt[FLT(quantized_matmul, factor)],
+        .other_factor = i->flt[FLT(quantized_matmul, other_factor)],
+        .offset = i->flt[FLT(quantized_matmul, offset)]
+    };
+}
+
 void exec_quantized_matmul(struct lane *l, const struct bound_insn *i)
 {
     const struct quantized_product *m = i->prepared;
@@ -147,18 +168,7 @@ void exec_quantized_matmul(struct lane *l, const struct bound_insn *i)
     for (int n = 0; n < m->batches; n++)
         as[n] = moving + m->a_step[n], ws[n] = stationary + m->w_step[n];
     struct gemm_quantized to = {
-        .as = {.scale = (const float *)(const void *)(term + terms->step[0]),
-               .shift = (const float *)(const void *)(term + 2 * terms->step[0]),
-               .is_signed = y->dtype == DT_I8,
-               .adds = other->mem != MEM_NONE,
-               .sum_signed = NUMBER(i, quantized_matmul, sum_signed) != 0,
-               .other_signed = other->dtype == DT_I8,
-               .other_first = NUMBER(i, quantized_matmul, other_first) != 0,
-               .zero = (int)NUMBER(i, quantized_matmul, zero),
-               .sum_zero = (int)NUMBER(i, quantized_matmul, sum_zero),
-               .factor = i->flt[FLT(quantized_matmul, factor)],
-               .other_factor = i->flt[FLT(quantized_matmul, other_factor)],
-               .offset = i->flt[FLT(quantized_matmul, offset)]},
+        .as = requantization(i, term),
         .bias = term,
         .y = (uint8_t *)operand_address(l, y),
         .y_pitch = y->step[1],

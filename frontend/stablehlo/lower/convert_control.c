@@ -498,6 +498,34 @@ static struct hlo_instruction *drop_letters(struct sh_convert *c, struct einsum 
     return x;
 }
 
+/* The product of both operands; the letters of its dims, in order. */
+static struct hlo_instruction *einsum_dot(struct sh_convert *c, const struct einsum *e, struct hlo_instruction *x,
+                                          struct hlo_instruction *y, char *order, int *n)
+{
+    int64_t lb[HLO_MAX_RANK], rb[HLO_MAX_RANK], lc[HLO_MAX_RANK], rc[HLO_MAX_RANK];
+    int batch = 0, contract = 0;
+    struct sh_attrs l = {0};
+    for (int k = 0; k < e->count[0]; k++) {
+        int j = at_letter(e, 1, e->letters[0][k]);
+        if (j < 0)
+            continue;
+        bool kept = at_letter(e, 2, e->letters[0][k]) >= 0;
+        (kept ? lb : lc)[kept ? batch : contract] = k;
+        (kept ? rb : rc)[kept ? batch++ : contract++] = j;
+    }
+    for (int k = 0; k < batch; k++)
+        order[(*n)++] = e->letters[0][lb[k]];
+    for (int part = 0; part < 2; part++)
+        for (int k = 0; k < e->count[part]; k++)
+            if (at_letter(e, 1 - part, e->letters[part][k]) < 0)
+                order[(*n)++] = e->letters[part][k];
+    sh_set_ints(c, &l, HLO_ATTR_lhs_batch_dims, lb, batch);
+    sh_set_ints(c, &l, HLO_ATTR_rhs_batch_dims, rb, batch);
+    sh_set_ints(c, &l, HLO_ATTR_lhs_contracting_dims, lc, contract);
+    sh_set_ints(c, &l, HLO_ATTR_rhs_contracting_dims, rc, contract);
+    return sh_emit(c, HLO_OP_DOT, NULL, (struct hlo_instruction *[]){x, y}, 2, &l);
+}
+
 bool sh_convert_einsum(struct sh_convert *c, const struct mlir_op *op)
 {
     struct einsum e = {0};
@@ -520,28 +548,7 @@ bool sh_convert_einsum(struct sh_convert *c, const struct mlir_op *op)
     char order[2 * HLO_MAX_RANK];
     int n = 0;
     if (y) {
-        int64_t lb[HLO_MAX_RANK], rb[HLO_MAX_RANK], lc[HLO_MAX_RANK], rc[HLO_MAX_RANK];
-        int batch = 0, contract = 0;
-        struct sh_attrs l = {0};
-        for (int k = 0; k < e.count[0]; k++) {
-            int j = at_letter(&e, 1, e.letters[0][k]);
-            if (j < 0)
-                continue;
-            bool kept = at_letter(&e, 2, e.letters[0][k]) >= 0;
-            (kept ? lb : lc)[kept ? batch : contract] = k;
-            (kept ? rb : rc)[kept ? batch++ : contract++] = j;
-        }
-        for (int k = 0; k < batch; k++)
-            order[n++] = e.letters[0][lb[k]];
-        for (int part = 0; part < 2; part++)
-            for (int k = 0; k < e.count[part]; k++)
-                if (at_letter(&e, 1 - part, e.letters[part][k]) < 0)
-                    order[n++] = e.letters[part][k];
-        sh_set_ints(c, &l, HLO_ATTR_lhs_batch_dims, lb, batch);
-        sh_set_ints(c, &l, HLO_ATTR_rhs_batch_dims, rb, batch);
-        sh_set_ints(c, &l, HLO_ATTR_lhs_contracting_dims, lc, contract);
-        sh_set_ints(c, &l, HLO_ATTR_rhs_contracting_dims, rc, contract);
-        x = sh_emit(c, HLO_OP_DOT, NULL, (struct hlo_instruction *[]){x, y}, 2, &l);
+        x = einsum_dot(c, &e, x, y, order, &n);
     } else {
         for (; n < e.count[0]; n++)
             order[n] = e.letters[0][n];

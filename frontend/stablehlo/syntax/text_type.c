@@ -164,27 +164,52 @@ static bool quant_range(struct text *t, struct mlir_quant *q)
     return true;
 }
 
+/* `u8` is `ui8`. */
+static const struct mlir_type *quant_storage(struct text *t)
+{
+    text_peek(t);
+    if (*t->p != 'u' || t->p + 1 >= t->end || !isdigit((unsigned char)t->p[1]))
+        return text_type(t);
+    int64_t bits;
+    char name[16];
+    t->p++;
+    if (!text_int(t, &bits))
+        return NULL;
+    snprintf(name, sizeof name, "ui%d", (int)(bits & 0xff));
+    return mlir_scalar(t->arena, mlir_dtype_named(name, strlen(name)));
+}
+
+/* `:axis`, or `:{axis:block size, ...}`, or nothing. */
+static bool quant_axes(struct text *t, struct mlir_quant *q)
+{
+    int64_t axis, block;
+    q->axis = -1;
+    if (!text_eat(t, ":"))
+        return true;
+    if (text_eat(t, "{")) {
+        do {
+            if (!text_int(t, &axis) || !text_need(t, ":") || !text_int(t, &block))
+                return false;
+            q->block_axes++;
+        } while (text_eat(t, ","));
+        return text_need(t, "}");
+    }
+    if (!text_int(t, &axis))
+        return false;
+    if (axis < 0 || axis >= MLIR_MAX_RANK)
+        return text_fail(t, "illegal quantized dimension: %lld", (long long)axis);
+    q->axis = (int)axis;
+    return true;
+}
+
 static const struct mlir_type *uniform(struct text *t)
 {
     struct mlir_type *type = new_type(t, MT_QUANT);
     struct mlir_quant *q = arena_alloc(t->arena, sizeof *q);
-    int64_t axis;
     int capacity = 0;
     if (!text_need(t, "<"))
         return NULL;
-    text_peek(t);
-    if (*t->p == 'u' && t->p + 1 < t->end && isdigit((unsigned char)t->p[1])) {
-        int64_t bits;
-        char name[16];
-        t->p++;
-        if (!text_int(t, &bits))
-            return NULL;
-        snprintf(name, sizeof name, "ui%d", (int)(bits & 0xff));
-        q->storage = mlir_scalar(t->arena, mlir_dtype_named(name, strlen(name)));
-    } else {
-        q->storage = text_type(t);
-    }
-    if (!q->storage)
+    if (!(q->storage = quant_storage(t)))
         return NULL;
     if (!dtype_is_int(q->storage->dtype) || dtype_info(q->storage->dtype)->bits > 32)
         return no_type(text_fail(t, "illegal storage type of a quantized type"));
@@ -192,26 +217,7 @@ static const struct mlir_type *uniform(struct text *t)
         return NULL;
     if (q->expressed->kind != MT_SCALAR || !dtype_is_float(q->expressed->dtype))
         return no_type(text_fail(t, "illegal expressed type of a quantized type"));
-    q->axis = -1;
-    if (text_eat(t, ":")) {
-        if (text_eat(t, "{")) { /* axis:block size, ... */
-            do {
-                int64_t block;
-                if (!text_int(t, &axis) || !text_need(t, ":") || !text_int(t, &block))
-                    return NULL;
-                q->block_axes++;
-            } while (text_eat(t, ","));
-            if (!text_need(t, "}"))
-                return NULL;
-        } else {
-            if (!text_int(t, &axis))
-                return NULL;
-            if (axis < 0 || axis >= MLIR_MAX_RANK)
-                return no_type(text_fail(t, "illegal quantized dimension: %lld", (long long)axis));
-            q->axis = (int)axis;
-        }
-    }
-    if (!text_need(t, ","))
+    if (!quant_axes(t, q) || !text_need(t, ","))
         return NULL;
     if (text_peek(t) == '{') {
         if (!quant_list(t, q, &capacity))

@@ -81,9 +81,44 @@ static bool check_indexing(struct verifier *v, const struct indexing *i)
     return true;
 }
 
-static bool check_gather(struct verifier *v, const struct mlir_op *op)
+/* The sizes of a gather's slices, of an attribute or an operand, against the dims that its result keeps. */
+static bool check_slices(struct verifier *v, const struct mlir_op *op, const struct indexing *i, const struct mlir_type *r,
+                         const struct list *offset)
 {
     bool dynamic = verify_is(op, "dynamic_gather");
+    struct list sizes = get(v, op, "slice_sizes");
+    const struct mlir_type *n = dynamic ? verify_in(op, 2) : NULL;
+    if (n && verify_tensor(n) && n->rank == 1 && verify_differ(n->dims[0], i->x->rank))
+        return VERIFY_ERROR(v, "%lld slice sizes for %d dimensions", (long long)n->dims[0],
+                            i->x->rank);
+    if (dynamic && op->operands[2]->def && verify_is(op->operands[2]->def, "constant")) {
+        int count;
+        if (mlir_ints(&v->arena, mlir_attr(op->operands[2]->def, "value"), &count, &sizes.v))
+            sizes.count = count;
+    }
+    if (dynamic && !sizes.count)
+        return true;
+    if (sizes.count != i->x->rank)
+        return VERIFY_ERROR(v, "slice_sizes has %d entries, the operand has %d dimensions",
+                            sizes.count, i->x->rank);
+    int window = 0;
+    for (int k = 0; k < sizes.count; k++) {
+        bool drops = has(&i->gone, k) || has(&i->batching, k);
+        if (sizes.v[k] < 0 || (i->x->dims[k] >= 0 && sizes.v[k] > i->x->dims[k]) ||
+            (drops && sizes.v[k] > 1))
+            return VERIFY_ERROR(v, "slice size %lld of dimension %d", (long long)sizes.v[k], k);
+        if (drops)
+            continue;
+        int64_t have = r->dims[offset->v[window++]];
+        if (verify_differ(have, sizes.v[k]))
+            return VERIFY_ERROR(v, "slice size %lld of dimension %d, but the result has %lld",
+                                (long long)sizes.v[k], k, (long long)have);
+    }
+    return true;
+}
+
+static bool check_gather(struct verifier *v, const struct mlir_op *op)
+{
     struct indexing i = {.x = verify_in(op, 0), .at = verify_in(op, 1)};
     const struct mlir_type *r = verify_out(op, 0);
     if (!verify_tensor(i.x) || !verify_tensor(i.at) || !verify_tensor(r) || i.x->rank < 0 ||
@@ -94,7 +129,7 @@ static bool check_gather(struct verifier *v, const struct mlir_op *op)
     i.at_batching = get(v, op, "start_indices_batching_dims");
     i.map = get(v, op, "start_index_map");
     i.vector = verify_int(op, "index_vector_dim", 0);
-    struct list offset = get(v, op, "offset_dims"), sizes = get(v, op, "slice_sizes");
+    struct list offset = get(v, op, "offset_dims");
     if (!check_indexing(v, &i) || !in_range(v, &offset, r->rank, true))
         return false;
     if (!mlir_type_equal(i.x->element, r->element))
@@ -116,34 +151,7 @@ static bool check_gather(struct verifier *v, const struct mlir_op *op)
                                 (long long)r->dims[k], (long long)i.at->dims[at]);
         at++;
     }
-    const struct mlir_type *n = dynamic ? verify_in(op, 2) : NULL;
-    if (n && verify_tensor(n) && n->rank == 1 && verify_differ(n->dims[0], i.x->rank))
-        return VERIFY_ERROR(v, "%lld slice sizes for %d dimensions", (long long)n->dims[0],
-                            i.x->rank);
-    if (dynamic && op->operands[2]->def && verify_is(op->operands[2]->def, "constant")) {
-        int count;
-        if (mlir_ints(&v->arena, mlir_attr(op->operands[2]->def, "value"), &count, &sizes.v))
-            sizes.count = count;
-    }
-    if (dynamic && !sizes.count)
-        return true;
-    if (sizes.count != i.x->rank)
-        return VERIFY_ERROR(v, "slice_sizes has %d entries, the operand has %d dimensions",
-                            sizes.count, i.x->rank);
-    int window = 0;
-    for (int k = 0; k < sizes.count; k++) {
-        bool drops = has(&i.gone, k) || has(&i.batching, k);
-        if (sizes.v[k] < 0 || (i.x->dims[k] >= 0 && sizes.v[k] > i.x->dims[k]) ||
-            (drops && sizes.v[k] > 1))
-            return VERIFY_ERROR(v, "slice size %lld of dimension %d", (long long)sizes.v[k], k);
-        if (drops)
-            continue;
-        int64_t have = r->dims[offset.v[window++]];
-        if (verify_differ(have, sizes.v[k]))
-            return VERIFY_ERROR(v, "slice size %lld of dimension %d, but the result has %lld",
-                                (long long)sizes.v[k], k, (long long)have);
-    }
-    return true;
+    return check_slices(v, op, &i, r, &offset);
 }
 
 static bool check_updates(struct verifier *v, const struct indexing *i, const struct list *window,
