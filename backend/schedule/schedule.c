@@ -41,8 +41,8 @@ bool schedule_kernel(struct program *p, struct kernel *k, const struct machine *
     return schedule_once(p, k, m, d) == PLACED;
 }
 
-/* Stores have a queue of their own, that of the engine with the least to do: loads of later tiles
- * do not stand behind those that wait for results. */
+/* Stores have a queue of their own, that of the engine with the least to do which knows the
+ * instruction: loads of later tiles do not stand behind those that wait for results. */
 void part_queues(struct kernel *k)
 {
     int work[ENGINE_COUNT] = {0}, idle = ENGINE_POOL;
@@ -53,7 +53,7 @@ void part_queues(struct kernel *k)
     for (int i = 0; i < k->ninsns; i++) {
         struct insn *n = &k->insns[i];
         if (insn_info(n->op)->cost.kind == COST_DMA && n->engine == ENGINE_SP &&
-            n->ap[AP(dma_copy, dst)].mem == MEM_HBM)
+            n->ap[AP(dma_copy, dst)].mem == MEM_HBM && insn_info(n->op)->engines >> idle & 1)
             n->engine = (uint8_t)idle;
     }
 }

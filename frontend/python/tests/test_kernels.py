@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import warnings
+from unittest import mock
 
 from support import Case, main, np
 
@@ -536,6 +538,30 @@ class Dims(Case):
         p, a, b, c, i, j, k = np.mgrid[0:8, 0:2, 0:2, 0:2, 0:3, 0:4, 0:5]
         want[p, 2 * i + 1 - a, 2 * j + 1 - b, 2 * k + 1 - c] = 3.0 * x[p, i + a, j + b, k + c] + x[p, i, j, k]
         self.close(kernel(x), want)
+
+
+class Queues(Case):
+    def test_store_by_indices_beside_busy_engines(self) -> None:
+        """Whatever engine has the least to do: it must know the instruction that its queue is given."""
+        def numbers(t):
+            return nisa.iota(nl.arange(16)[None, :] + 0 * nl.arange(64)[:, None], dtype=nl.float32)
+
+        for made, least in ((numbers, np.arange(16)), (lambda t: nisa.activation(nl.relu, t), 0)):
+            @nki.jit(platform_target="trn2")
+            def kernel(x, places):
+                out = nl.ndarray((64, 16), dtype=x.dtype, buffer=nl.shared_hbm)
+                rows, j = nl.load(places), nl.arange(16)[None, :]
+                t = nl.load(x)
+                for _ in nl.static_range(4):
+                    t = nl.maximum(made(t), t)
+                nl.store(out[rows[nl.arange(64)[:, None], 0], j], t)
+                return out
+
+            x, order = f32(64, 16), R.permutation(64).astype(np.int32)[:, None]
+            for target in ("cpu", "trn2"):
+                with mock.patch.dict(os.environ, {"XCC_NKI_TARGET": target}):
+                    got = kernel(x, order)
+                self.close(got, np.maximum(x, least)[np.argsort(order[:, 0])])
 
 
 class Specs(Case):
