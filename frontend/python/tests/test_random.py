@@ -39,6 +39,20 @@ def mask_of(spec: Optional[Tuple[int, int, int]], shape: Tuple[int, ...], trip: 
     return p * spec[0] + f * spec[1] + 3 * trip < spec[2]
 
 
+def places(seed: int, shape: Tuple[int, ...], columns: int) -> np.ndarray:
+    return np.random.RandomState(seed).randint(0, shape[1], (shape[0], columns))
+
+
+def order(seed: int) -> List[int]:
+    return [int(i) for i in np.random.RandomState(seed).permutation(32)]
+
+
+def segments(seed: int, n: int) -> np.ndarray:
+    """Runs of equal numbers; 0 pads."""
+    r = np.random.RandomState(seed)
+    return np.repeat(r.permutation(8), r.multinomial(n, np.ones(8) / 8))
+
+
 class Model:
     def __init__(self, inputs: List[np.ndarray]):
         self.inputs = inputs
@@ -107,6 +121,53 @@ class Model:
         part, defined = to.data[row:row + h, column:column + w], to.defined[row:row + h, column:column + w]
         part[...] = np.where(m, UNARY[f](v.data), part)
         defined[...] = np.where(m, v.defined, defined)
+
+    def gather(self, a: int, seed: int, columns: int) -> None:
+        v, at = self.values[a], places(seed, self.values[a].data.shape, columns)
+        self.values.append(Value(np.take_along_axis(v.data, at, 1), np.take_along_axis(v.defined, at, 1)))
+
+    def shuffle(self, a: int, seed: int) -> None:
+        v = self.values[a]
+        lanes = np.arange(0, len(v.data), 32)[:, None] + np.array(order(seed))[None, :]
+        self.values.append(Value(v.data[lanes.reshape(-1)], v.defined[lanes.reshape(-1)]))
+
+    def predicated(self, f: str, a: int, b: int, reverse: bool) -> None:
+        x, y = self.values[a], self.values[b]
+        take = COMPARE[f](x.data, y.data) != reverse
+        self.values.append(Value(np.where(take, x.data, y.data), x.defined & y.defined))
+
+    def select_reduce(self, f: str, a: int, b: int, fill: float, reverse: bool) -> None:
+        x, y = self.values[a], self.values[b]
+        data = np.where(COMPARE[f](x.data, y.data) != reverse, x.data, np.float32(fill)).max(1, keepdims=True)
+        self.values.append(Value(data, (x.defined & y.defined).all(1, keepdims=True)))
+
+    def cumulative(self, a: int, f: str, how: str, s: float, start: Optional[float]) -> None:
+        x = self.values[a]
+        step = BINARY[f](x.data, np.float32(s)).astype(np.float32)
+        out = np.cumsum(step, 1) if how == "add" else BINARY[how].accumulate(step, 1)
+        if start is not None:
+            out = BINARY[how](out, np.float32(start))
+        self.values.append(Value(out, np.logical_and.accumulate(x.defined, 1)))
+
+    def dynamic(self, a: int, at: int, columns: int) -> None:
+        v = self.values[a]
+        self.values.append(Value(v.data[:, at:at + columns].copy(), v.defined[:, at:at + columns].copy()))
+
+    def bounds(self, seed: int, n: int) -> None:
+        ids = segments(seed, n)
+        out = np.zeros((1, 2 * n), np.float32)
+        for k, g in enumerate(ids):
+            same = np.nonzero(ids == g)[0]
+            out[0, k], out[0, n + k] = (n, -1) if g == 0 else (same[0], same[-1] + 1)
+        self.values.append(Value(out))
+
+    def match(self, a: int, imm: float) -> None:
+        v = self.values[a]
+        x, d = v.data.copy(), v.defined.all(1, keepdims=True)
+        for row in x:
+            for top in -np.sort(-row)[:8]:
+                row[np.nonzero(row == top)[0][0]] = imm
+        self.values.append(Value(x, np.broadcast_to(d, x.shape).copy()))
 
     def loop(self, k: int, trips: int, rows: int, width: int, f: str, how: str, mask: Any) -> None:
         total, defined = np.zeros((rows, width), np.float32), np.ones((rows, width), bool)
@@ -178,6 +239,49 @@ class Device:
         to[row:row + h, column:column + w] = getattr(nl, f)(v, mask=self.mask(mask, v.shape))
         return Ellipsis
 
+    def gather(self, a: int, seed: int, columns: int) -> Any:
+        v = self.values[a]
+        return nl.gather_flattened(v, nl.load(nl.shared_constant(places(seed, v.shape, columns).astype(np.uint32))))
+
+    def shuffle(self, a: int, seed: int) -> Any:
+        v = self.values[a]
+        out = nl.ndarray(v.shape, dtype=v.dtype)
+        nisa.nc_stream_shuffle(v, out, order(seed))
+        return out
+
+    def predicated(self, f: str, a: int, b: int, reverse: bool) -> Any:
+        x, y = self.values[a], self.values[b]
+        out = nl.copy(y)
+        nisa.tensor_copy_predicated(src=x, dst=out, predicate=getattr(nl, f)(x, y), reverse_pred=reverse)
+        return out
+
+    def select_reduce(self, f: str, a: int, b: int, fill: float, reverse: bool) -> Any:
+        x, y = self.values[a], self.values[b]
+        out, top = nl.ndarray(x.shape, dtype=x.dtype), nl.ndarray((x.shape[0], 1), dtype=nl.float32)
+        nisa.select_reduce(dst=out, predicate=getattr(nl, f)(x, y), on_true=x, on_false=fill, reduce_res=top, reduce_op=nl.max,
+                           reduce_cmd=nisa.reduce_cmd.reset_reduce, reverse_pred=reverse)
+        return top
+
+    def cumulative(self, a: int, f: str, how: str, s: float, start: Optional[float]) -> Any:
+        v = self.values[a]
+        out = nl.ndarray(v.shape, dtype=v.dtype)
+        command = nisa.reduce_cmd.reset_reduce if start is None else nisa.reduce_cmd.load_reduce
+        nisa.tensor_scalar_cumulative(src=v, dst=out, op0=getattr(nl, f), op1=getattr(nl, how), imm0=s, imm1=start, reduce_cmd=command)
+        return out
+
+    def dynamic(self, a: int, at: int, columns: int) -> Any:
+        v = self.values[a]
+        p, j = nl.mgrid[0:v.shape[0], 0:columns]
+        return nisa.tensor_copy_dynamic_src(v[p, nl.full((1, 1), at, dtype=nl.int32)[0, 0] + j])
+
+    def bounds(self, seed: int, n: int) -> Any:
+        ids = nl.load(nl.shared_constant(segments(seed, n).astype(np.float32)[None]))
+        return nl.copy(nisa.sequence_bounds(segment_ids=ids).reshape((1, 2 * n)))
+
+    def match(self, a: int, imm: float) -> Any:
+        v = self.values[a]
+        return nisa.nc_match_replace8(data=v, vals=nisa.max8(src=v), imm=imm)
+
     def loop(self, k: int, trips: int, rows: int, width: int, f: str, how: str, mask: Any) -> Any:
         total = nl.zeros((rows, width), dtype=nl.float32)
         for i in nl.affine_range(trips):
@@ -224,7 +328,8 @@ def make(seed: int) -> Tuple[List[np.ndarray], List[Step]]:
 
     load()
     for _ in range(int(r.randint(3, 12))):
-        kind = pick_name(r, ["load", "unary", "binary", "scalar", "reduce", "transpose", "select", "where", "assign", "loop", "product"])
+        kind = pick_name(r, ["load", "unary", "binary", "scalar", "reduce", "transpose", "select", "where", "assign", "loop", "product",
+                             "gather", "shuffle", "predicated", "select_reduce", "cumulative", "dynamic", "bounds", "match"])
         a = pick()
         assert a is not None
         s = shapes[a]
@@ -257,6 +362,36 @@ def make(seed: int) -> Tuple[List[np.ndarray], List[Step]]:
         elif kind == "where":
             b = pick(lambda t: t == s or t == (s[0], 1))
             steps.append(("where", pick_name(r, list(COMPARE)), a, b))
+        elif kind == "gather":
+            s2 = (s[0], int(r.randint(1, 60)))
+            steps.append(("gather", a, int(r.randint(1 << 20)), s2[1]))
+            s = s2
+        elif kind == "shuffle":
+            if s[0] % 32:
+                continue
+            steps.append(("shuffle", a, int(r.randint(1 << 20))))
+        elif kind in ("predicated", "select_reduce"):
+            b = pick(lambda t: t == s)
+            more = (float(r.uniform(-3, 3)),) if kind == "select_reduce" else ()
+            steps.append((kind, pick_name(r, list(COMPARE)), a, b, *more, bool(r.randint(2))))
+            s = s if kind == "predicated" else (s[0], 1)
+        elif kind == "cumulative":
+            how = pick_name(r, ["add", "maximum", "minimum"])
+            steps.append(("cumulative", a, pick_name(r, ["add", "multiply", "maximum"]), how, float(r.uniform(-1, 1)),
+                          float(r.uniform(-1, 1)) if r.randint(2) else None))
+        elif kind == "dynamic":
+            at = int(r.randint(0, s[1]))
+            s2 = (s[0], int(r.randint(1, s[1] - at + 1)))
+            steps.append(("dynamic", a, at, s2[1]))
+            s = s2
+        elif kind == "bounds":
+            n = int(r.randint(1, 100))
+            steps.append(("bounds", int(r.randint(1 << 20)), n))
+            s = (1, 2 * n)
+        elif kind == "match":
+            if s[1] < 8:
+                continue
+            steps.append(("match", a, float(r.uniform(-3, 3))))
         elif kind == "assign":
             b = pick(lambda t: t[0] <= s[0] and t[1] <= s[1])
             t = shapes[b]  # type: ignore[index]
