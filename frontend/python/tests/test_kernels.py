@@ -444,12 +444,12 @@ class Partitions(Case):
             t[...] = nl.load(x[0:1, :])
             return t
 
-        self.refused(kernel, ": assignment: src ")
+        self.refused(kernel, ": assignment: the operand ")
 
     def test_instructions(self) -> None:
-        self.refused(lambda x: nisa.tensor_tensor(nl.load(x), nl.load(x[0:1, :]), np.add), "tensor_tensor: b ")
-        self.refused(lambda x: nisa.tensor_scalar(nl.load(x), np.add, nl.load(x[0:1, 0:1])), "tensor_scalar: operand0 ")
-        self.refused(lambda x: nisa.activation(nl.exp, nl.load(x), bias=nl.load(x[0:1, 0:1])), "activation: bias ")
+        self.refused(lambda x: nisa.tensor_tensor(nl.load(x), nl.load(x[0:1, :]), np.add), "tensor_tensor: the second operand ")
+        self.refused(lambda x: nisa.tensor_scalar(nl.load(x), np.add, nl.load(x[0:1, 0:1])), "tensor_scalar: the operand0 operand ")
+        self.refused(lambda x: nisa.activation(nl.exp, nl.load(x), bias=nl.load(x[0:1, 0:1])), "activation: the bias operand ")
 
     def test_functions(self) -> None:
         x = f32(64, 32)
@@ -538,6 +538,23 @@ class Dims(Case):
         p, a, b, c, i, j, k = np.mgrid[0:8, 0:2, 0:2, 0:2, 0:3, 0:4, 0:5]
         want[p, 2 * i + 1 - a, 2 * j + 1 - b, 2 * k + 1 - c] = 3.0 * x[p, i + a, j + b, k + c] + x[p, i, j, k]
         self.close(kernel(x), want)
+
+
+class Mistakes(Case):
+    """What people do first, and what they are told to do instead."""
+
+    def told(self, kernel, pattern: str) -> None:
+        with self.assertRaisesRegex(nki.NkiError, pattern) as e:
+            nki.jit(kernel)(f32(40, 16))
+        self.assertIn(__file__, str(e.exception))
+
+    def test_past_the_end(self) -> None:
+        self.told(lambda x: nl.load(x[nl.arange(64)[:, None], nl.arange(16)[None, :]]),
+                  r"nl.load: index 63 is out of bounds for axis 0 with size 40; cut what lies beyond by mask=\(index < 40\)")
+
+    def test_a_value_of_a_tile(self) -> None:
+        for f in (float, int, bool):
+            self.told(lambda x, f=f: f(nl.load(x)[0:1, 0:1]), "is known only when the kernel runs")
 
 
 class Queues(Case):

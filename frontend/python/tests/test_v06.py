@@ -189,6 +189,47 @@ class Addresses(Case):
         x = f32(16, 5)
         self.close(kernel(x), x + 1)
 
+    def test_nonzero_with_count(self) -> None:
+        @nki.jit
+        def kernel(x):
+            places = nl.ndarray((x.shape[0], x.shape[1] + 1), dtype=nl.int32, buffer=nl.sbuf)
+            nisa.memset(places, 7)
+            nisa.nonzero_with_count(places, in_sbuf(x), index_offset=16, padding_val=-1)
+            return in_hbm(places)
+
+        x = f32(40, 30) * (R.rand(40, 30) < 0.4)
+        x[16] = 0
+        want = np.full((40, 31), 7)
+        for p in (0, 16, 32):
+            at = np.nonzero(x[p])[0]
+            want[p] = list(at + 16) + [-1] * (30 - len(at)) + [len(at)]
+        self.same(kernel(x.astype(np.float32)), want)
+
+    def test_nonzero_needs_a_place_for_the_count(self) -> None:
+        def kernel(x):
+            t = in_sbuf(x)
+            nisa.nonzero_with_count(t, t)
+            return in_hbm(t)
+
+        with self.assertRaisesRegex(Exception, r"nonzero_with_count: dst has shape \(16, 8\), expected \(16, 9\)"):
+            nki.jit(kernel)(f32(16, 8))
+
+    def test_activate2(self) -> None:
+        @nki.jit
+        def kernel(x, s):
+            a, b = (nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf) for _ in range(2))
+            sums = nl.ndarray((x.shape[0], 1), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.activate2(a, nl.tanh, in_sbuf(x), 2.0, in_sbuf(s), nl.multiply, nl.subtract, reverse1=True, reduce_op=nl.add, reduce_res=sums)
+            nisa.activate2(b, nl.square, in_sbuf(x), 0.0, 0.0, nl.bypass, nl.bypass)
+            return in_hbm(a), in_hbm(b), in_hbm(sums)
+
+        x, s = f32(24, 10), f32(24, 1)
+        a, b, sums = kernel(x, s)
+        want = np.tanh(s - 2 * x)
+        self.close(a, want, 1e-4, 1e-5)
+        self.close(b, x * x)
+        self.close(sums, want.sum(1, keepdims=True), 1e-4, 1e-4)
+
 
 if __name__ == "__main__":
     main()

@@ -50,7 +50,8 @@ def place(view: View, shape: Shape, region: Optional[Region], api: str, what: st
     """The access pattern of a view seen as `shape`, in a region of that shape."""
     if view.outside and (region is None or region.trivial):
         dim, lo, hi, size = view.outside
-        raise error(api, "index %d is out of bounds for axis %d with size %d" % (lo if lo < 0 else hi, dim, size), NkiIndexError)
+        raise error(api, "index %d is out of bounds for axis %d with size %d; cut what lies beyond by mask=(index < %d)" %
+                    (lo if lo < 0 else hi, dim, size, size), NkiIndexError)
     dims = aligned(view, shape, api, what)
     offset: Any = view.offset
     clips: List[Tuple[int, Number]] = []
@@ -99,6 +100,7 @@ def emit(name: str, operands: Dict[str, Operand], api: Optional[str] = None, num
     return t.emit(Instruction(name, operands, numbers, reals, functions, engine), api)
 
 
+_WHICH = {"a": "first ", "b": "second ", "src": ""}  # of an instruction's operands, in the order of the interfaces
 _BY_DMA = ("dma_copy", "nc_matmul")  # the first is free to repeat partitions, the second has patterns of its own
 
 
@@ -109,8 +111,8 @@ def _check_partitions(name: str, operands: Dict[str, Operand], api: str) -> None
     for what, o in operands.items():
         step, count = o.dims[0] if o.dims else (1, 1)
         if step == 0 and count > 1 and o.object.space != "hbm" and o.index is None:
-            raise error(api, "%s has 1 partition, the result has %d; engines do not repeat partitions: use x.broadcast_to((%d, ...)), or "
-                        "nl.add, nl.multiply and the like, which do that by a copy" % (what, count, count), NkiTypeError)
+            raise error(api, "the %soperand has 1 partition, the result has %d; engines do not repeat partitions: use x.broadcast_to((%d, ...)), or "
+                        "nl.add, nl.multiply and the like, which do that by a copy" % (_WHICH.get(what, what + " "), count, count), NkiTypeError)
 
 
 def as_tile(x: object, api: str, what: str) -> View:

@@ -112,6 +112,11 @@ class View:
     def __bool__(self) -> bool:
         raise error(None, "the value of %r is known only when the kernel runs; a Python condition cannot depend on it" % self, NkiTypeError)
 
+    def __float__(self) -> float:
+        raise error(None, "the value of %r is known only when the kernel runs; compute with the tile itself (nl, nisa)" % self, NkiTypeError)
+
+    __int__ = __float__
+
     __hash__ = object.__hash__
 
     def __iter__(self) -> Any:

@@ -164,6 +164,29 @@ def exponential(dst: _View, src: _View, max_value: Any = 0.0, reduce_res: Any = 
         _emit_copy(dst, value, api)
 
 
+def activate2(dst: _View, op: Any, data: _View, imm0: Any, imm1: Any, op0: Any, op1: Any, relu_param: Any = 0.0, reverse0: Any = False,
+              reverse1: Any = False, reduce_op: Any = None, reduce_res: Any = None, reduce_cmd: Any = reduce_cmd.idle, name: Any = None,
+              **kw: Any) -> None:
+    """dst = op(op1(op0(data, imm0), imm1)); perhaps reduced along rows."""
+    api = "activate2"
+    data = _as_tile(data, api, "data")
+    dst = _same_elements(dst, data)
+    value, separate = _special.in_f32(dst, None)
+    _compute.emit_scalars(value, data, [(_op_name(op0, api), imm0, bool(reverse0)), (_op_name(op1, api), imm1, bool(reverse1))], api)
+    _compute.emit_unary(value, _op_name(op, api), value, api)
+    c = _command(reduce_cmd)
+    if reduce_res is not None or c != "idle":
+        how = "add" if reduce_op is None else _op_name(reduce_op, api)
+        _special.reduce_into_register("act", value, how, "reset_reduce" if c == "idle" else c, reduce_res, api)
+    if separate:
+        _emit_copy(dst, value, api)
+
+
+def nonzero_with_count(dst: _View, src: _View, index_offset: Any = 0, padding_val: Any = -1, name: Any = None, **kw: Any) -> None:
+    """dst = in partitions 0, 16, 32, ...: the places of src's elements other than 0, plus index_offset; padding; last how many."""
+    _special.emit_nonzero(dst, _as_tile(src, "nonzero_with_count", "src"), index_offset, padding_val, "nonzero_with_count")
+
+
 def reciprocal(dst: _View, data: _View, name: Any = None, **kw: Any) -> None:
     """dst = 1 / data."""
     _compute.emit_unary(dst, "reciprocal", _as_tile(data, "reciprocal", "data"), "reciprocal")
@@ -341,9 +364,7 @@ register_load = _unavailable("nisa.register_load", "needs an address computed by
 register_store = _unavailable("nisa.register_store", "needs engine registers, which programs of this machine do not have")
 nc_matmul_mx = _unavailable("nisa.nc_matmul_mx", "needs the MX formats of trn3, which this machine does not have")
 quantize_mx = _unavailable("nisa.quantize_mx", "needs the MX formats of trn3, which this machine does not have")
-activate2 = _unavailable("nisa.activate2", "belongs to trn3, which is not modelled")
 topk = _unavailable("nisa.topk", "is not modelled; use max8 and nc_match_replace8")
-nonzero_with_count = _unavailable("nisa.nonzero_with_count", "is not modelled")
 rand_set_state = _unavailable("nisa.rand_set_state", "depends on the hardware's generator, which is not modelled; use set_rng_seed")
 rand_get_state = _unavailable("nisa.rand_get_state", "depends on the hardware's generator, which is not modelled")
 sendrecv = _unavailable("nisa.sendrecv")

@@ -15,6 +15,19 @@ for _name in dir(_beta):
         globals().setdefault(_name, getattr(_beta, _name))
 del _name
 
+DType = _beta.float32.__class__
+
+
+def bypass(x: Any, *args: Any, **kw: Any) -> Any:
+    """As an operation of an instruction: leaves its operand as it is."""
+    return x
+
+
+def average(x: _View, axis: Any, **kw: Any) -> _View:
+    """The mean over free axes; as an operation, of tensor_partition_reduce."""
+    return _beta.mean(x, axis, **kw)
+
+
 range = lambda *a, **k: _LoopRange(a, False, "nl.range")  # noqa: E731, A001
 
 
