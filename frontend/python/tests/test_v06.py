@@ -1,6 +1,8 @@
 """Kernels in the form of nki 0.6: destinations, access patterns, unrolled ranges."""
 from __future__ import annotations
 
+import dataclasses
+
 from support import Case, main, np
 
 import nki
@@ -229,6 +231,32 @@ class Addresses(Case):
         self.close(a, want, 1e-4, 1e-5)
         self.close(b, x * x)
         self.close(sums, want.sum(1, keepdims=True), 1e-4, 1e-4)
+
+
+class Objects(Case):
+    def test_parameters(self) -> None:
+        @dataclasses.dataclass
+        class Section(nl.NKIObject):
+            width: int
+            first = None
+            last = 3
+
+            def size(self):
+                return self.last - self.first
+
+        class Plain(nl.NKIObject):
+            scale = 1.0
+
+        @nki.jit
+        def kernel(x, section):
+            t = in_sbuf(x[:, section.first:section.last])
+            nisa.tensor_scalar(t, t, nl.multiply, Plain(scale=2.0).scale)
+            self.assertEqual(section.size(), section.width)
+            return in_hbm(t)
+
+        x = f32(8, 10)
+        self.same(kernel(x, Section(4, first=2, last=6)), 2 * x[:, 2:6])
+        self.assertEqual((Section(1).last, Section(1).first), (3, None))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import importlib.machinery
+import logging
 import sys
 import types
 from typing import Any
@@ -71,6 +72,7 @@ def install_beta1(package: types.ModuleType) -> None:
     from xcc import nki
 
     package.__dict__.setdefault("__version__", "2.0.0+xcc")
+    logging.__dict__.setdefault("OFF", logging.CRITICAL + 10)  # a level that AWS's package adds, and kernels name
     _set(package, "nki", nki)
     for name in ("language", "isa", "compiler", "typing"):
         sys.modules["%s.nki.%s" % (package.__name__, name)] = getattr(nki, name)

@@ -30,7 +30,24 @@ finfo = _dtypes.FloatInfo
 fp32 = finfo(float32)
 bfp16 = finfo(bfloat16) if _dtypes.ml_dtypes is not None else None
 fp16 = finfo(float16)
-NKIObject = object
+
+
+class NKIObject:
+    """Base of classes that hold a kernel's parameters. Under @dataclass, attributes without an annotation are fields too; without it,
+    keyword arguments become attributes."""
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    def __init_subclass__(cls, **kw: Any) -> None:
+        super().__init_subclass__(**kw)
+        types = dict(cls.__dict__.get("__annotations__") or {})
+        for name, value in cls.__dict__.items():
+            if not name.startswith("_") and name not in types and isinstance(value, (int, float, str, tuple, type(None))):
+                types[name] = Any
+        cls.__annotations__ = types
+
+
 NkiTensor = tensor
 
 
