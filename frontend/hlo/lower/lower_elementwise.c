@@ -118,13 +118,15 @@ static bool may_be_nan(const struct value *x)
     return dtype_is_float(x->type.dtype) && (!h_known(x, &v) || v != v);
 }
 
-/* clip takes a bound that is NaN for none, clamp gives NaN. */
+/* clip takes a bound that is NaN for none, clamp gives NaN; of truth values the larger is their or. */
 bool hlo_lower_clamp(struct hlo_lower *l)
 {
     struct value *low = h_in(l, 0), *x = h_in(l, 1), *high = h_in(l, 2);
-    if (may_be_nan(low) || may_be_nan(high)) {
-        x = h_elementwise(l, OP_max, (struct value *[]){x, low}, 2, NULL);
-        return h_done(l, h_elementwise(l, OP_min, (struct value *[]){x, high}, 2, NULL));
+    bool logic = h_dtype(x) == DT_BOOL;
+    if (logic || may_be_nan(low) || may_be_nan(high)) {
+        x = h_elementwise(l, logic ? OP_or : OP_max, (struct value *[]){x, low}, 2, NULL);
+        return h_done(l, h_elementwise(l, logic ? OP_and : OP_min, (struct value *[]){x, high}, 2,
+                                       NULL));
     }
     return h_done(l, h_elementwise(l, OP_clip, (struct value *[]){x, low, high}, 3, NULL));
 }

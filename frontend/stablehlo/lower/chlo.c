@@ -278,7 +278,7 @@ static bool constant_like(struct sh_convert *c, const struct mlir_op *op)
 {
     struct hlo_instruction *x = sh_operand(c, op, 0);
     const struct mlir_attr *v = mlir_attr(op, "value");
-    if (!x || !v || (v->kind != MA_FLOAT && v->kind != MA_INT))
+    if (!x || !v || (v->kind != MA_FLOAT && v->kind != MA_INT && v->kind != MA_BOOL))
         return x ? SH_ERROR(c, "its value is not a number") : false;
     return sh_finish(c, op, sh_like(c, x, v->kind == MA_FLOAT ? v->f : (double)v->i));
 }
