@@ -12,11 +12,12 @@ zeros() {
     } >"$1"
 }
 
-# guarded NAME WANT GOOD BAD: NAME.xir takes inputs of shapes GOOD, and refuses BAD with a message that has WANT
+# guarded NAME WANT GOOD BAD [ENDING]: NAME.xir, or of another ENDING, takes inputs of shapes GOOD, and refuses BAD with
+# a message that has WANT
 guarded() {
-    name=$1 want=$2 good=$3 bad=$4
+    name=$1 want=$2 good=$3 bad=$4 file=$1.${5:-xir}
     for level in -O0 -O2 -O3; do
-        "$xcc" $level -q "$name.xir" -o "$name.neff" || { failed "$name does not compile"; return; }
+        "$xcc" $level -q "$file" -o "$name.neff" || { failed "$name does not compile"; return; }
         files=
         for shape in $good; do
             zeros "in_$shape.npy" "$shape"
@@ -93,6 +94,26 @@ graph "concat" symbols(n, m) (%0 "x": f32[n,4], %1 "y": f32[m,4]) {
 END
 guarded concat "sizes 2 and 3 differ in dimension 0 of node '/concat': the model needs n = m (operands 'x' and 'y')" \
     "2,4 2,4" "2,4 3,4"
+
+# Bounds of HLO's and StableHLO's types.
+cat >bounded.hlo <<'END'
+HloModule bounded
+ENTRY main {
+  x = f32[<=8,4] parameter(0)
+  ROOT y = f32[<=8,4] add(x, x)
+}
+END
+cat >limited.mlir <<'END'
+func.func @main(%x: tensor<?x4xf32, #stablehlo.bounds<8, ?>>) -> tensor<?x4xf32, #stablehlo.bounds<8, ?>> {
+  %y = stablehlo.add %x, %x : tensor<?x4xf32, #stablehlo.bounds<8, ?>>
+  return %y : tensor<?x4xf32, #stablehlo.bounds<8, ?>>
+}
+END
+for file in bounded.hlo limited.mlir; do
+    guarded "${file%.*}" "size 9 is more than 8 in dimension 0 of input 'x'" 8,4 9,4 "${file#*.}"
+    refuses 1 "input 'x': dim 0 is 9, the model's bound is 8" "$xcc" $file --shape x=9,4 -o x.neff
+    "$xcc" $file -q --shape x=7,4 -o x.neff || failed "$file: a size within the bound is refused"
+done
 
 # A pass that removes or rewrites the node keeps what it assumed; so does the text of the graph.
 model gone '  %c0 = const i64[3] {0, 2, 4}

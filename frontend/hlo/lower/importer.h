@@ -30,6 +30,11 @@ const bool *hlo_needed(struct hlo_importer *im, const struct hlo_computation *c)
 /* import.c: the module's entry computation, on its parameters' leaves, as g->main with its return.
  */
 bool hlo_import_entry(struct hlo_importer *im, const struct leaves *args, struct leaves *results);
+/* Makes bounded dims unbounded ones, which are known while running. bounded.c */
+void hlo_unbound(struct hlo_module *m);
+/* The bounds of a parameter's dims: they hold for sizes that are known, and are guards of others. */
+bool hlo_guard_bounds(struct hlo_importer *im, const struct hlo_shape *s, const struct type *t,
+                      const char *name);
 /* Fails with a list of all opcodes, custom-call targets and left-out constants that stand in the
  * way. unsupported.c */
 bool hlo_check_supported(struct hlo_importer *im);

@@ -42,6 +42,13 @@ bool hlo_lower_broadcast(struct hlo_lower *l)
     for (int k = 0; k < at.count && k < h_rank(h_in(l, 0)); k++)
         if (dims[at.v[k]] == HLO_UNBOUNDED)
             dims[at.v[k]] = h_in(l, 0)->type.dims[k];
+    for (int k = 0; k < l->i->shape->rank; k++)
+        if (dims[k] == HLO_UNBOUNDED) {
+            l->d->unsupported = true;
+            return HLO_ERROR(
+                l, "dimension %d is known only while running, expected one that the operand has",
+                k);
+        }
     return h_done(l, h_broadcast(l, h_in(l, 0), dims, l->i->shape->rank, at.v));
 }
 
@@ -59,6 +66,19 @@ bool hlo_lower_reshape(struct hlo_lower *l)
                            (struct value *[]){h_in(l, 0), h_i64s(l, s->dims, s->rank)}, 2, NULL));
     }
     return h_done(l, l->lanes ? h_in(l, 0) : h_reshape(l, h_in(l, 0), s->dims, s->rank));
+}
+
+/* x, and a scalar for each dimension */
+bool hlo_lower_dynamic_reshape(struct hlo_lower *l)
+{
+    struct value *sizes[HLO_MAX_RANK] = {NULL};
+    struct attrs a = {0};
+    int rank = l->i->operand_count - 1;
+    for (int k = 0; k < rank && k < HLO_MAX_RANK; k++)
+        sizes[k] = h_reshape(l, h_cast(l, h_in(l, k + 1), DT_I64), (int64_t[]){1}, 1);
+    struct value *shape = rank ? h_concat(l, sizes, rank, 0) : h_i64s(l, NULL, 0);
+    h_set_int(l, &a, "allowzero", 1);
+    return h_done(l, h_op(l, OP_reshape, (struct value *[]){h_in(l, 0), shape}, 2, &a));
 }
 
 bool hlo_lower_transpose(struct hlo_lower *l)
@@ -202,18 +222,21 @@ bool hlo_lower_get_dimension_size(struct hlo_lower *l)
     return h_done(l, h_cast(l, h_reshape(l, h_op(l, OP_shape, &x, 1, &a), NULL, 0), DT_I32));
 }
 
-/* A size that is the dimension's own changes nothing; others would make the shape dynamic. */
+/* The first elements along a dimension. What is not known already cannot grow. */
 bool hlo_lower_set_dimension_size(struct hlo_lower *l)
 {
-    int64_t d = hlo_attr_ints(l->i, HLO_ATTR_dimensions).v[0];
-    double size;
-    if (!h_known(h_in(l, 1), &size) || size != (double)h_in_shape(l, 0)->dims[d]) {
+    int64_t d = hlo_attr_ints(l->i, HLO_ATTR_dimensions).v[0], zero = 0;
+    struct value *x = h_in(l, 0), *size = h_in(l, 1);
+    double n;
+    bool known = h_known(size, &n), fixed = x && dim_is_const(x->type.dims[d]);
+    if (known && fixed && n == (double)x->type.dims[d])
+        return h_done(l, x);
+    if (!fixed || (known && (n < 0 || n > (double)x->type.dims[d]))) {
         l->d->unsupported = true;
-        return HLO_ERROR(
-            l,
-            "dimension %lld gets a size that is only known while running; expected the constant "
-            "%lld, its bound",
-            (long long)d, (long long)h_in_shape(l, 0)->dims[d]);
+        return HLO_ERROR(l, "dimension %lld gets another size than its operand's, expected at most "
+                            "one that is known", (long long)d);
     }
-    return h_done(l, h_in(l, 0));
+    size = h_reshape(l, h_cast(l, size, DT_I64), (int64_t[]){1}, 1);
+    struct value *in[] = {x, h_i64s(l, &zero, 1), size, h_i64s(l, &d, 1)};
+    return h_done(l, h_op(l, OP_slice, in, 4, NULL));
 }

@@ -108,7 +108,7 @@ static bool import_parameters(struct hlo_importer *im, struct leaves *args)
                 if (t.dims[r] == HLO_UNBOUNDED)
                     t.dims[r] = dim_symbol(&im->g->dims, size_name(im, p, name, r));
             struct type stated = hlo_type_of(s);
-            if (!bind_shape(im, name, &t, &stated))
+            if (!bind_shape(im, name, &t, &stated) || !hlo_guard_bounds(im, s, &t, name))
                 return false;
             args[k].v[j] = region_add_param(im->g->main, &t, name);
         }
@@ -273,5 +273,6 @@ struct graph *hlo_import(const char *path, const struct import_options *o, struc
         release_file(f);
         return NULL;
     }
+    hlo_unbound(f->modules[0]);
     return hlo_import_module(f->modules[0], o, release_file, f, d);
 }

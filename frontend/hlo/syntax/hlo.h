@@ -131,6 +131,7 @@ struct hlo_shape {
     int rank;
     int64_t *dims;                   /* the bound of a dynamic dimension, or HLO_UNBOUNDED */
     bool *dynamic;                   /* per dimension; NULL when none is */
+    const int64_t *bounds;           /* of unbounded dims, once bounded.c has made them so; NULL: none */
     const struct hlo_layout *layout; /* NULL: row-major and nothing else to say */
     int count;                       /* of a tuple; 1 for a buffer */
     const struct hlo_shape **elements;

@@ -16,6 +16,18 @@ enum hlo_type sh_type(int dtype)
     return HLO_TYPE_INVALID;
 }
 
+/* #stablehlo.bounds<8, ?>, which says how large unknown dims may be. */
+static const int64_t *bounds_of(struct sh_convert *c, const struct mlir_type *t)
+{
+    const struct mlir_attr *b = t->encoding ? mlir_field(t->encoding, "bounds") : NULL;
+    if (!b || b->kind != MA_ARRAY || b->count != t->rank)
+        return NULL;
+    int64_t *v = ARENA_ARRAY(c->arena, int64_t, t->rank + 1);
+    for (int k = 0; k < t->rank; k++)
+        v[k] = b->items[k]->i < 0 ? HLO_UNBOUNDED : b->items[k]->i;
+    return v;
+}
+
 const struct hlo_shape *sh_shape(struct sh_convert *c, const struct mlir_type *t)
 {
     const struct mlir_type *e = t->element ? t->element : t;
@@ -49,7 +61,9 @@ const struct hlo_shape *sh_shape(struct sh_convert *c, const struct mlir_type *t
                  t->rank < 0 ? ", whose rank is not known" : ", whose elements are not supported");
         return NULL;
     }
-    return hlo_shape_new(c->arena, type, t->rank, t->dims);
+    struct hlo_shape *s = hlo_shape_new(c->arena, type, t->rank, t->dims);
+    s->bounds = bounds_of(c, t);
+    return s;
 }
 
 struct hlo_instruction *sh_operand(struct sh_convert *c, const struct mlir_op *op, int k)
