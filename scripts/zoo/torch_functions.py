@@ -10,9 +10,9 @@ rand, randn, randint = torch.rand, torch.randn, torch.randint
 BATCH = {0: {0: "batch"}}
 
 
-def fn(name, f, *calls, **options):
+def fn(name, f, *calls, into=table, **options):
     """f at one or more sets of inputs."""
-    table(name, lambda: (Fn(f),) + tuple(c() if callable(c) else c for c in calls), **options)
+    into(name, lambda: (Fn(f),) + tuple(c() if callable(c) else c for c in calls), **options)
 
 
 def at(f, *sizes):
