@@ -16,16 +16,17 @@
 
 #include <string.h>
 
-enum { MAX_TAPS = 256 };
+enum { MAX_TAPS = 256, MOST_TOGETHER = 4, LEAST_PIECE = 2048 };
 
 struct strict_conv {
     struct kernel_builder *k;
     struct group *g;
     const struct conv *c;
     struct strict_image m;
-    int64_t taps, out_channels, out_tile, blocks; /* output channels: of one group */
-    int weights;                          /* slot: [group][channel][tap][out] */
-    int weight_tile;
+    int64_t taps, out_channels, out_tile, blocks; /* outs: of one group */
+    int64_t together;                     /* blocks of outs in an instance */
+    int weights; /* slot: [block][channel of a chunk][chunk][tap][out]; depthwise [channel][tap] */
+    int weight_tile[MOST_TOGETHER];
     int var_n, var_block, var_band, var_column;
 };
 
@@ -48,6 +49,53 @@ static bool reorder(const struct constant_maker *maker, int64_t group, void *to)
                 memcpy((char *)to + size * (size_t)((i * r->taps + t) * r->part + o),
                        from + size * (size_t)((o * r->in_group + i) * r->taps + t), size);
     return true;
+}
+
+struct blocked {
+    struct lazy_constant lazy;
+    int64_t in_group, taps, outs, group, tile, chunk, chunks; /* outs: of a group */
+};
+
+/* The weights of a block of outs, or of a group, as partitions hold them; zero behind the last
+ * channel and the last out. */
+static bool block_weights(const struct constant_maker *maker, int64_t block, void *to)
+{
+    const struct blocked *b = (const struct blocked *)maker;
+    const struct tensor *w = b->lazy.from->constant;
+    size_t size = dtype_bytes(w->dtype);
+    int64_t first = b->group > 1 ? 0 : block * b->tile, above = b->group > 1 ? block * b->outs : 0;
+    char *at = to;
+    for (int64_t p = 0; p < b->chunk; p++)
+        for (int64_t c = 0; c < b->chunks; c++)
+            for (int64_t t = 0; t < b->taps; t++)
+                for (int64_t o = 0; o < b->tile; o++, at += size) {
+                    int64_t i = c * b->chunk + p, out = first + o;
+                    if (i >= b->in_group || out >= b->outs)
+                        memset(at, 0, size);
+                    else
+                        memcpy(at,
+                               (const char *)w->data +
+                                   size * (size_t)(((above + out) * b->in_group + i) * b->taps + t),
+                               size);
+                }
+    return true;
+}
+
+static int block_slot(struct lowering *l, const struct strict_conv *s, const char *name)
+{
+    const struct conv *c = s->c;
+    struct blocked *b = ARENA_NEW(&l->g->arena, struct blocked);
+    *b = (struct blocked){.lazy.maker.make = block_weights,
+                          .in_group = c->in_group,
+                          .taps = s->taps,
+                          .outs = s->out_channels,
+                          .group = c->group,
+                          .tile = s->out_tile,
+                          .chunk = s->m.chunk,
+                          .chunks = s->m.chunks};
+    int64_t dims[4] = {s->blocks, b->chunk, b->chunks, b->taps * b->tile};
+    struct tensor shape = tensor_view(c->w->dtype, 4, dims, NULL);
+    return lazy_constant(l, &b->lazy, c->weights, s->blocks, &shape, name);
 }
 
 static int weight_slot(struct lowering *l, const struct conv *c, const char *name)
@@ -93,14 +141,16 @@ static void image_of(struct lowering *l, const struct conv *c, bool depthwise,
         m->step_h = steps[first];
 }
 
-static struct epilogue epilogue_of(const struct strict_conv *s, int64_t channels)
+static struct epilogue epilogue_of(const struct strict_conv *s, int64_t channels, int64_t block)
 {
     const struct type *y = &s->g->nodes[0]->out[0]->type;
     struct epilogue e = {.k = s->k, .g = s->g, .rank = y->rank};
     int first = s->c->last ? 1 : 2, channel = s->c->last ? y->rank - 1 : 1,
         column = first + (s->c->spatial == 2);
     memcpy(e.dims, y->dims, sizeof e.dims);
-    e.covers[e.ncovers++] = cover_of(channel, channel, s->var_block, channels);
+    e.covers[e.ncovers] = cover_of(channel, channel, s->var_block, channels);
+    e.covers[e.ncovers].at = block * channels;
+    e.covers[e.ncovers++].every = s->together * channels;
     if (s->c->spatial == 2)
         e.covers[e.ncovers++] = cover_of(first, first, s->var_band, s->m.band);
     e.covers[e.ncovers++] = cover_of(column, column, s->var_column, s->m.width);
@@ -122,47 +172,77 @@ static void end_loop(struct kernel_builder *k, int var)
 
 /* ---- products ---- */
 
-/* The tile of weights: (channel, tap, out), of all chunks where the image is resident. */
-static struct ap weights_at(struct strict_conv *s, int var_chunk)
+static int64_t weight_row(const struct strict_conv *s)
 {
-    struct ap a = {.mem = MEM_SBUF, .dtype = s->c->w->dtype, .tensor = s->weight_tile};
-    ap_push(&a, kernel_of(s->k)->tiles[s->weight_tile].elements, s->m.chunk);
+    return s->taps * s->out_tile;
+}
+
+/* Chunks of which the tile holds weights. */
+static int64_t weight_chunks(const struct strict_conv *s)
+{
+    return s->m.resident ? s->m.chunks : 1;
+}
+
+/* The tile of weights: (channel, tap, out), of all chunks where the image is resident. */
+static struct ap weights_at(struct strict_conv *s, int64_t block, int var_chunk)
+{
+    struct ap a = {
+        .mem = MEM_SBUF, .dtype = s->c->w->dtype, .tensor = s->weight_tile[block]};
+    ap_push(&a, weight_chunks(s) * weight_row(s), s->m.chunk);
     if (var_chunk >= 0)
         ap_clip(s->k->p, &a, 0, var_chunk, s->m.chunk, s->m.channels);
     if (var_chunk >= 0 && s->m.resident)
-        ap_move(s->k->p, &a, var_chunk, s->taps * s->out_tile);
+        ap_move(s->k->p, &a, var_chunk, weight_row(s));
     return a;
 }
 
-static void push_out_channels(struct strict_conv *s, struct ap *a)
+/* Clips the last dim to the outs there are. Blocks that are together are whole. */
+static void clip_out_channels(struct strict_conv *s, struct ap *a)
 {
-    ap_push(a, 1, s->out_tile);
-    if (s->c->group == 1)
+    if (s->c->group == 1 && s->together == 1)
         ap_clip(s->k->p, a, a->rank - 1, s->var_block, s->out_tile, s->out_channels);
+}
+
+/* All chunks in one transfer where a chunk's share of a partition is short. */
+static bool weights_at_once(const struct strict_conv *s)
+{
+    return s->m.resident && weight_row(s) * (int64_t)dtype_bytes(s->c->w->dtype) < LEAST_PIECE;
+}
+
+static void load_weights(struct strict_conv *s, int64_t block, int var_chunk)
+{
+    int64_t row = weight_row(s), all = s->m.chunks * row;
+    struct ap to = weights_at(s, block, var_chunk), from = ap_slot(s->k->p, s->weights);
+    from.offset.base = block * s->m.chunk * all;
+    ap_move(s->k->p, &from, s->var_block, s->together * s->m.chunk * all);
+    if (var_chunk >= 0)
+        ap_move(s->k->p, &from, var_chunk, row);
+    from.dim[from.rank++] = to.dim[0];
+    from.dim[0].step = all;
+    int64_t part = weights_at_once(s) ? all : row;
+    ap_push(&from, 1, part), ap_push(&to, 1, part);
+    emit_dma_copy(s->k, (struct dma_copy){.dst = to, .src = from});
 }
 
 static void load_chunk(struct strict_conv *s, int var_chunk)
 {
-    int64_t row = s->taps * s->out_channels, group = s->m.channels * row;
     image_load(s->k, &s->m, s->var_n, var_chunk, s->c->group > 1 ? s->var_block : -1, s->m.channels,
                s->m.resident ? -1 : s->var_band, s->var_column);
-    struct ap to = weights_at(s, var_chunk), from = ap_slot(s->k->p, s->weights);
-    ap_move(s->k->p, &from, s->var_block, s->c->group > 1 ? group : s->out_tile);
-    ap_push_tile(s->k->p, &from, row, s->m.chunk, var_chunk, s->m.channels);
-    ap_push(&from, s->out_channels, s->taps), ap_push(&to, s->out_tile, s->taps);
-    push_out_channels(s, &from), push_out_channels(s, &to);
-    emit_copy(s->k, to, from);
+    for (int64_t b = 0; b < s->together && !weights_at_once(s); b++)
+        load_weights(s, b, var_chunk);
 }
 
-static void multiply_chunk(struct strict_conv *s, struct ap psum, int64_t run, int var_chunk)
+static void multiply_chunk(struct strict_conv *s, struct ap psum, int64_t run, int64_t block,
+                           int var_chunk)
 {
     for (int64_t t = 0; t < s->taps; t++) {
         int band = s->m.resident ? s->var_band : -1;
-        struct ap w = weights_at(s, var_chunk),
+        struct ap w = weights_at(s, block, var_chunk),
                   x = image_tap(s->k, &s->m, var_chunk, band, (int)(t / s->c->kw),
                                 (int)(t % s->c->kw));
         w.offset.base += t * s->out_tile;
-        push_out_channels(s, &w);
+        ap_push(&w, 1, s->out_tile);
+        clip_out_channels(s, &w);
         struct ap moving = {.mem = x.mem, .dtype = x.dtype, .tensor = x.tensor, .offset = x.offset};
         ap_push(&moving, 1, run);
         moving.dim[moving.rank++] = x.dim[0];
@@ -175,41 +255,51 @@ static void multiply_chunk(struct strict_conv *s, struct ap psum, int64_t run, i
     }
 }
 
-static void emit_products(struct strict_conv *s)
+/* One block of outs: of a band, or of what the grid selects. */
+static void emit_block(struct strict_conv *s, int64_t block)
 {
     struct kernel_builder *k = s->k;
     const struct strict_image *m = &s->m;
     int64_t run = (m->band - 1) * m->cols + m->width;
-    int chunk;
-    image_tile(k, &s->m);
-    s->weight_tile = kernel_tile(k, MEM_SBUF, s->c->w->dtype, m->chunk,
-                                 s->taps * s->out_tile * (m->resident ? m->chunks : 1));
-    if (m->resident) {
-        chunk = loop_over(k, m->chunks);
-        load_chunk(s, chunk);
-        end_loop(k, chunk);
-        s->var_band = loop_over(k, m->bands);
-    }
     struct ap psum = {.mem = MEM_PSUM, .dtype = DT_F32};
     psum.tensor = kernel_tile(k, MEM_PSUM, DT_F32, s->out_tile, run);
     struct ap result = psum;
     ap_push(&psum, 1, run);
     ap_push(&psum, run, s->out_tile);
-    if (s->c->group == 1)
-        ap_clip(k->p, &psum, 1, s->var_block, s->out_tile, s->out_channels);
-    struct epilogue e = epilogue_of(s, s->out_tile);
+    clip_out_channels(s, &psum);
+    struct epilogue e = epilogue_of(s, s->out_tile, block);
     struct space space = epilogue_space(&e);
     for (int i = 0; i < space.rank; i++) {
         ap_push(&result, i == 0 ? run : i == space.rank - 1 ? 1 : m->cols, space.dim[i].count);
         if (space.dim[i].var >= 0)
             ap_clip(k->p, &result, i, space.dim[i].var, space.dim[i].factor, space.dim[i].limit);
     }
-    chunk = loop_over(k, m->chunks);
+    int chunk = loop_over(k, m->chunks);
     if (!m->resident)
         load_chunk(s, chunk);
-    multiply_chunk(s, psum, run, chunk);
+    multiply_chunk(s, psum, run, block, chunk);
     end_loop(k, chunk);
     epilogue_emit(&e, result);
+}
+
+static void emit_products(struct strict_conv *s)
+{
+    struct kernel_builder *k = s->k;
+    const struct strict_image *m = &s->m;
+    image_tile(k, &s->m);
+    for (int64_t b = 0; b < s->together; b++)
+        s->weight_tile[b] = kernel_tile(k, MEM_SBUF, s->c->w->dtype, m->chunk,
+                                        weight_chunks(s) * weight_row(s));
+    if (m->resident) {
+        for (int64_t b = 0; b < s->together && weights_at_once(s); b++)
+            load_weights(s, b, -1);
+        int chunk = loop_over(k, m->chunks);
+        load_chunk(s, chunk);
+        end_loop(k, chunk);
+        s->var_band = loop_over(k, m->bands);
+    }
+    for (int64_t b = 0; b < s->together; b++)
+        emit_block(s, b);
     if (m->resident)
         end_loop(k, s->var_band);
 }
@@ -228,7 +318,7 @@ static void emit_sums(struct strict_conv *s)
     w = stage_in(k, w);
     if (s->m.resident)
         s->var_band = loop_over(k, s->m.bands);
-    struct epilogue e = epilogue_of(s, s->m.chunk);
+    struct epilogue e = epilogue_of(s, s->m.chunk, 0);
     struct space space = epilogue_space(&e);
     struct ap sum = space_tile(&space, k, space_new_tile(k, &space, MEM_SBUF, DT_F32));
     struct ap part = space_tile(&space, k, space_new_tile(k, &space, MEM_SBUF, DT_F32));
@@ -350,11 +440,16 @@ static bool plan(struct lowering *l, struct strict_conv *s, bool depthwise)
         s->blocks = s->m.chunks;
         return true;
     }
-    int64_t weights = s->taps * s->out_tile * (int64_t)dtype_bytes(c->w->dtype);
+    int64_t weights = weight_row(s) * (int64_t)dtype_bytes(c->w->dtype);
     if (s->m.resident && weights * s->m.chunks > weights_room) {
         s->m.streamed = true;
-        return weights <= weights_room && image_plan(l->m, &s->m, results);
+        if (!image_plan(l->m, &s->m, results))
+            return false;
     }
+    bool whole = s->m.resident && c->group == 1 && s->out_channels % s->out_tile == 0;
+    for (int64_t n = MOST_TOGETHER; whole && n > 1 && s->together == 1; n--)
+        if (s->blocks % n == 0 && n * weights * s->m.chunks <= weights_room)
+            s->together = n;
     return weights <= weights_room;
 }
 
@@ -376,7 +471,7 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
         emit_patches(l, &g, &c) == LOWERED)
         return LOWERED;
     bool depthwise = c.group > 1 && c.group == c.channels_in && c.out_channels == c.group;
-    struct strict_conv s = {.g = &g, .c = &c, .var_band = -1, .var_column = -1};
+    struct strict_conv s = {.g = &g, .c = &c, .together = 1, .var_band = -1, .var_column = -1};
     if (!plan(l, &s, depthwise)) {
         why(l->o, n, "tile.conv-size",
             "its filter or image does not fit the machine; it runs on GpSimd");
@@ -384,12 +479,13 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
     }
     if (!epilogue_fits(l, &g, &(struct cover){.first = 0, .last = 0, .var = -1, .tile = 0}, 1))
         return DECLINED;
-    s.weights = weight_slot(l, &c, outer_value(l, n->in[1])->name);
+    const char *name = outer_value(l, n->in[1])->name;
+    s.weights = depthwise ? weight_slot(l, &c, name) : block_slot(l, &s, name);
     image_prepare(l, n, &s.m, c.n);
     struct kernel_builder k = begin_kernel(l, n, n->name);
     s.k = &k;
     s.var_n = kernel_grid(&k, c.n);
-    s.var_block = kernel_grid(&k, s.blocks);
+    s.var_block = kernel_grid(&k, s.blocks / s.together);
     if (!s.m.resident)
         s.var_band = kernel_grid(&k, s.m.bands);
     if (!s.m.resident && s.m.widths > 1)
