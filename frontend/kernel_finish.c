@@ -3,6 +3,7 @@
  */
 #include "frontend/kernel_api.h"
 
+#include "backend/lower/stage.h"
 #include "backend/schedule/check_sync.h"
 #include "backend/schedule/schedule.h"
 #include "neff/archive/archive.h"
@@ -110,6 +111,25 @@ static bool close_kernel(struct xcc_kernel *k, struct diag *d)
     return program_check(p, d);
 }
 
+/* Transposing transfers go through PSUM where it has room for them beside the kernel's own tiles. */
+static bool schedule(struct xcc_kernel *k, struct kernel *x, struct diag *d)
+{
+    struct kernel before = *x;
+    struct diag turned = {0};
+    size_t tiles = sizeof *x->tiles * (size_t)x->ntiles;
+    struct tile *own = arena_copy(&k->p->arena, x->tiles, tiles);
+    bool may = k->machine->strict && x->nsemaphores == 0;
+    struct insn *insns = may ? arena_copy(&k->p->arena, x->insns, sizeof *insns * (size_t)x->ninsns) : NULL;
+    if (may && stage_turned_transfers(k->p, x, k->machine)) {
+        if (schedule_traced(k->p, x, k->machine, &turned))
+            return true;
+        *x = before;
+        memcpy(x->tiles, own, tiles);
+        memcpy(x->insns, insns, sizeof *insns * (size_t)x->ninsns);
+    }
+    return schedule_traced(k->p, x, k->machine, d);
+}
+
 bool kernel_complete(struct xcc_kernel *k, struct diag *d)
 {
     if (k->scheduled)
@@ -118,7 +138,7 @@ bool kernel_complete(struct xcc_kernel *k, struct diag *d)
         return false;
     k->scheduled = true;
     for (int i = 0; i < k->p->nkernels; i++)
-        if (!schedule_traced(k->p, &k->p->kernels[i], k->machine, d))
+        if (!schedule(k, &k->p->kernels[i], d))
             return fail_in(d, "kernel %d '%s'", i, k->p->kernels[i].name);
     return program_check(k->p, d) && check_program_grids(k->p, 1, d);
 }

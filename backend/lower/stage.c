@@ -351,3 +351,48 @@ bool stage_kernel(struct program *p, struct kernel *k, const struct machine *m, 
     arena_free(&s.scratch);
     return ok;
 }
+
+/* ---- kernels that somebody wrote ---- */
+
+_Static_assert(AP(dma_copy, dst) == 0 && AP(dma_copy, src) == 1, "turned_operand's other operand");
+
+enum { LEAST_TURNED = 512 }; /* elements; fewer are there sooner one by one */
+
+/* The HBM operand of a copy between HBM and SBUF in two dims that moves single elements; -1. */
+static int turned_operand(const struct kernel_builder *k, const struct insn *n)
+{
+    enum { DST = AP(dma_copy, dst), SRC = AP(dma_copy, src) };
+    if (n->op != INSN_dma_copy)
+        return -1;
+    int hbm = n->ap[SRC].mem == MEM_HBM ? SRC : DST;
+    const struct ap *far = &n->ap[hbm], *near = &n->ap[hbm == SRC ? DST : SRC];
+    bool floats = near->dtype == DT_F32 || near->dtype == DT_BF16 || near->dtype == DT_F16;
+    bool plain = far->mem == MEM_HBM && near->mem == MEM_SBUF && floats && far->rank == 2 &&
+                 near->rank == 2 && transposed_dim(far) == 1 && engine_transposes(k, far, 1);
+    for (int i = 0; plain && i < 2; i++)
+        plain = dim_is_const(far->dim[i].count) && far->dim[i].count == near->dim[i].count;
+    return plain && far->dim[0].count * far->dim[1].count >= LEAST_TURNED ? hbm : -1;
+}
+
+bool stage_turned_transfers(struct program *p, struct kernel *k, const struct machine *m)
+{
+    struct stager s = {.p = p, .k = k, .m = m, .builder = kernel_reopen(p, m, k)};
+    struct insn *old = k->insns;
+    int n = k->ninsns;
+    bool any = false;
+    for (int i = 0; i < n && !any; i++)
+        any = turned_operand(&s.builder, &old[i]) >= 0;
+    if (!any)
+        return false;
+    k->insns = NULL, k->ninsns = k->insns_cap = 0;
+    for (int i = 0; i < n; i++) {
+        int hbm = turned_operand(&s.builder, &old[i]);
+        s.builder.node = old[i].node;
+        if (hbm < 0)
+            append(&s, &old[i]);
+        else
+            transpose_by_engine(&s.builder, &old[i].ap[hbm], &old[i].ap[!hbm], 1,
+                                hbm == AP(dma_copy, src));
+    }
+    return true;
+}

@@ -26,6 +26,11 @@ void stage_out(struct kernel_builder *k, struct ap hbm, struct ap tile);
  * operator's routine. */
 bool stage_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d);
 
+/* Of a kernel that somebody wrote: transfers that would move single elements, because neighbours in
+ * HBM go to different partitions, are turned by the Tensor engine on machines whose DMA cannot.
+ * True when there were any. */
+bool stage_turned_transfers(struct program *p, struct kernel *k, const struct machine *m);
+
 /* Emits the primitive instructions that compute a composite one on tiles. False when insn is not
  * composite. */
 bool expand_insn(struct kernel_builder *k, const struct insn *insn);

@@ -251,6 +251,22 @@ static int64_t run_length(const struct number_ap *a, const int64_t *vars)
     return run;
 }
 
+/* Elements side by side that one index selects. */
+static int64_t indexed_run(const struct number_ap *data, const struct number_ap *index,
+                           const int64_t *vars)
+{
+    int64_t run = 1;
+    for (int i = data->rank - 1; i >= 0 && index->rank == data->rank; i--) {
+        int64_t count = count_of(data, i, vars);
+        if (count == 1)
+            continue;
+        if (index->dim[i].step != 0 || data->dim[i].step != run)
+            break;
+        run *= count;
+    }
+    return run;
+}
+
 /* A transfer is a list of contiguous pieces, dealt out to the DMA engines. A piece pays for its
  * descriptor; with dma_full_bytes bytes it just reaches the practical rate. */
 static int64_t piece_ps(const struct timing *t, double bytes)
@@ -274,10 +290,12 @@ static void transfer(const struct machine *m, const struct number_insn *n, const
     int64_t run = run_length(dst, vars), other = run_length(src, vars);
     if (n->op == INSN_dma_gather) /* rows of a table */
         run = count_of(dst, dst->rank - 1, vars);
-    else if (n->op == INSN_gather) /* an index for each element */
-        total = ap_total(&n->ap[AP(gather, index)], vars), run = 1;
+    else if (n->op == INSN_gather)
+        total = ap_total(&n->ap[AP(gather, index)], vars),
+        run = indexed_run(&n->ap[AP(gather, src)], &n->ap[AP(gather, index)], vars);
     else if (n->op == INSN_scatter)
-        total = ap_total(&n->ap[AP(scatter, index)], vars), run = 1;
+        total = ap_total(&n->ap[AP(scatter, index)], vars),
+        run = indexed_run(&n->ap[AP(scatter, dst)], &n->ap[AP(scatter, index)], vars);
     else if (other < run)
         run = other;
     double share = 1;

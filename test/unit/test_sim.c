@@ -223,6 +223,28 @@ static void test_own_queue(void **state)
     done(s);
 }
 
+/* An index selects a row: its elements move as one piece. */
+static const char rows[] = HEAD
+    "kernel 0 \"k\" grid(1) vars 1 semaphores 2 flops 0 bytes 0 {\n"
+    "  tile sbuf0 f32 128 x 512 at 0\n"
+    "  tile sbuf1 i32 128 x 1 at 2048\n"
+    "  pool.iota dst=sbuf1 i32[0](128:1, 1:1), base=0, row_step=1 signal s1 node 0\n"
+    "  sp.gather dst=sbuf0 f32[0](128:512, 512:1), src=%0 f32[0](128:0, 512:1), index=sbuf1 "
+    "i32[0](128:1, 512:0), stride=512, limit=1024 wait s1>=1 signal s0 node 0\n" STORE(
+        "sbuf0", "s0>=1") "}\n" TAIL;
+
+static void test_gathered_rows(void **state)
+{
+    struct sim *s = simulate(rows, NULL, 1, 0);
+    const struct sim_record *r = NULL;
+    for (int i = 0; i < s->nrecords && !r; i++)
+        if (s->records[i].lane == LANE_QUEUE + ENGINE_SP)
+            r = &s->records[i];
+    assert_non_null(r);
+    assert_ns(r->end - r->start, 128 / 16 * ROW_2K);
+    done(s);
+}
+
 static void test_deadlock(void **state)
 {
     static const char text[] =
@@ -264,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_operands),  cmocka_unit_test(test_dependent),
         cmocka_unit_test(test_products),  cmocka_unit_test(test_deadlock),
         cmocka_unit_test(test_own_queue), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_gathered_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,6 +83,8 @@ class Names(Case):
             timed = nki.benchmark(warmup=1, iters=3, save_neff_name=os.path.join(folder, "k.neff"))(kernel)
             self.same(timed(a), a + 1)
             self.assertGreater(timed.benchmark_result.nc_latency.get_latency_percentile(50), 0)
+            modelled = timed.benchmark_result.simulated_latency
+            self.assertEqual({modelled.get_latency_percentile(p) for p in (0, 50, 100)}, {timed.benchmark_result.simulated["latency_us"]})
             self.assertEqual(timed.benchmark_result.simulated["target"], "trn1")
             self.assertGreater(timed.benchmark_result.simulated["latency_us"], 1)
             self.assertGreater(os.path.getsize(os.path.join(folder, "k.neff")), 1024)

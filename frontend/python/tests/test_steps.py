@@ -120,6 +120,24 @@ class Steps(Case):
         self.assertEqual(times, sorted(times, reverse=True))
         self.assertLess(runs[3]["engines"]["dma"]["share"], runs[0]["engines"]["dma"]["share"] / 2)
 
+    def test_turned_transfers(self) -> None:
+        """Where DMA would move single elements, the Tensor engine turns what is loaded and stored, also with a cast."""
+
+        def kernel(a):
+            out = nl.ndarray((256, 128), dtype=a.dtype, buffer=nl.shared_hbm)
+            for i in range(0, 256, 128):
+                tile = nl.ndarray((128, 128), dtype=nl.bfloat16, buffer=nl.sbuf)
+                nisa.dma_copy(dst=tile, src=a.ap([[1, 128], [256, 128]], offset=i))
+                nisa.dma_copy(dst=out[i:i + 128, :], src=tile)
+            return out
+
+        a = np.round(np.random.RandomState(3).standard_normal((128, 256)) * 8).astype(np.float32)
+        compiled, leaves = compile_kernel(kernel, (a,), {}, (), "trn1", "v06", None, "trn1")
+        self.same(compiled.run(leaves), a.T)
+        s = simulate(bytes(compiled.archive))
+        self.assertGreater(s["engines"]["pe"]["busy_us"], 0)
+        self.assertLess(s["latency_us"], 20)
+
 
 if __name__ == "__main__":
     main()

@@ -424,13 +424,25 @@ class Latency:
         return self.samples[k] * 1e6
 
 
+class ModelledLatency:
+    """Of the simulator: one number, which every percentile is, for the model has no spread."""
+
+    def __init__(self, microseconds: float):
+        self.microseconds = microseconds
+
+    def get_latency_percentile(self, p: float) -> float:
+        return self.microseconds
+
+
 class BenchmarkResult:
-    """nc_latency: measured on this computer. simulated: what the simulator says of the kernel on its target (xsim --json), or None."""
+    """nc_latency: measured on this computer. simulated: what the simulator says of the kernel on its target (xsim --json), or None;
+    simulated_latency: its latency, the same at every percentile."""
 
     def __init__(self, latency: Latency, simulated: Optional[Dict[str, Any]] = None):
         self.nc_latency = latency
         self.latency = latency
         self.simulated = simulated
+        self.simulated_latency = ModelledLatency(simulated["latency_us"]) if simulated else None
 
 
 class Timed:
@@ -473,7 +485,8 @@ class Timed:
         except Exception as e:  # noqa: BLE001 - a kernel of another machine: the measurement stands alone
             return target, None, "%s, simulated: %s" % (target, str(e).splitlines()[0])
         busy = ", ".join("%s %.0f%%" % (name, 100 * e["share"]) for name, e in s["engines"].items() if e["share"] >= 0.005)
-        return target, s, "%s, simulated: %.1f us, bound %.1f us by %s; busy: %s" % (target, s["latency_us"], s["bound_us"], s["bound_by"], busy)
+        return target, s, "%s, simulated: %.1f us (one number: every percentile of the model), bound %.1f us by %s; busy: %s" \
+            % (target, s["latency_us"], s["bound_us"], s["bound_by"], busy)
 
     def _measure(self, compiled: Compiled, leaves: Sequence[Any], args: tuple, kwargs: dict) -> None:
         model = compiled.model()
