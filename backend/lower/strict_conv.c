@@ -23,8 +23,8 @@ struct strict_conv {
     struct group *g;
     const struct conv *c;
     struct strict_image m;
-    int64_t taps, out_channels, out_tile, blocks; /* outs: of one group */
-    int64_t together;                     /* blocks of outs in an instance */
+    int64_t taps, out_channels, out_tile, blocks; /* output channels: of one group */
+    int64_t together;                     /* blocks of output channels in an instance */
     int weights; /* slot: [block][channel of a chunk][chunk][tap][out]; depthwise [channel][tap] */
     int weight_tile[MOST_TOGETHER];
     int var_n, var_block, var_band, var_column;
@@ -53,24 +53,25 @@ static bool reorder(const struct constant_maker *maker, int64_t group, void *to)
 
 struct blocked {
     struct lazy_constant lazy;
-    int64_t in_group, taps, outs, group, tile, chunk, chunks; /* outs: of a group */
+    int64_t in_group, taps, out_channels /* of a group */, group, tile, chunk, chunks;
 };
 
-/* The weights of a block of outs, or of a group, as partitions hold them; zero behind the last
- * channel and the last out. */
+/* The weights of a block of output channels, or of a group, as partitions hold them; zero behind
+ * the last channels. */
 static bool block_weights(const struct constant_maker *maker, int64_t block, void *to)
 {
     const struct blocked *b = (const struct blocked *)maker;
     const struct tensor *w = b->lazy.from->constant;
     size_t size = dtype_bytes(w->dtype);
-    int64_t first = b->group > 1 ? 0 : block * b->tile, above = b->group > 1 ? block * b->outs : 0;
+    int64_t first = b->group > 1 ? 0 : block * b->tile;
+    int64_t above = b->group > 1 ? block * b->out_channels : 0;
     char *at = to;
     for (int64_t p = 0; p < b->chunk; p++)
         for (int64_t c = 0; c < b->chunks; c++)
             for (int64_t t = 0; t < b->taps; t++)
                 for (int64_t o = 0; o < b->tile; o++, at += size) {
                     int64_t i = c * b->chunk + p, out = first + o;
-                    if (i >= b->in_group || out >= b->outs)
+                    if (i >= b->in_group || out >= b->out_channels)
                         memset(at, 0, size);
                     else
                         memcpy(at,
@@ -88,7 +89,7 @@ static int block_slot(struct lowering *l, const struct strict_conv *s, const cha
     *b = (struct blocked){.lazy.maker.make = block_weights,
                           .in_group = c->in_group,
                           .taps = s->taps,
-                          .outs = s->out_channels,
+                          .out_channels = s->out_channels,
                           .group = c->group,
                           .tile = s->out_tile,
                           .chunk = s->m.chunk,
@@ -196,7 +197,7 @@ static struct ap weights_at(struct strict_conv *s, int64_t block, int var_chunk)
     return a;
 }
 
-/* Clips the last dim to the outs there are. Blocks that are together are whole. */
+/* Clips the last dim to the output channels there are. Blocks that are together are whole. */
 static void clip_out_channels(struct strict_conv *s, struct ap *a)
 {
     if (s->c->group == 1 && s->together == 1)
@@ -255,7 +256,7 @@ static void multiply_chunk(struct strict_conv *s, struct ap psum, int64_t run, i
     }
 }
 
-/* One block of outs: of a band, or of what the grid selects. */
+/* One block of output channels: of a band, or of what the grid selects. */
 static void emit_block(struct strict_conv *s, int64_t block)
 {
     struct kernel_builder *k = s->k;
