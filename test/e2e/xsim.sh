@@ -64,7 +64,7 @@ refuses 1 digits.neff --shape image=4,1,28
 "$xsim" digits.neff --json | cmp -s - asm.json || bad "an archive and its text differ"
 "$xsim" digits.neff --steps >steps.txt
 kernels=$("$xsim" digits.neff | sed -n 's/.*: \([0-9]*\) kernels, \([0-9]*\) calls.*/\1 + \2/p')
-[ "$(wc -l <steps.txt)" -eq $((kernels + 2)) ] || bad "--steps: $(wc -l <steps.txt) lines, $kernels steps"
+[ "$(wc -l <steps.txt)" -eq $(($kernels + 2)) ] || bad "--steps: $(wc -l <steps.txt) lines, $kernels steps"
 awk 'NR > 1 && /^ / && ($5 < 0.999 || $2 <= 0) { exit 1 }' steps.txt || bad "--steps: a step below its bound"
 "$xsim" --constants | grep -q dma_start_ns || bad "--constants"
 "$xsim" digits.neff --compare digits.neff | grep -q "^latency .* 1.000x" || bad "--compare"
