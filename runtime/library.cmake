@@ -5,14 +5,17 @@ set(objects $<TARGET_OBJECTS:neff> $<TARGET_OBJECTS:runtime> ${KERNEL_OBJECTS})
 
 add_library(xrt SHARED ${objects})
 target_link_libraries(xrt PRIVATE ${XRT_LIBS})
-target_link_options(xrt PRIVATE LINKER:--exclude-libs,ALL)
+target_link_options(xrt PRIVATE LINKER:--exclude-libs,ALL LINKER:--gc-sections)
 set_target_properties(xrt PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 LINKER_LANGUAGE C)
 
 # The static library is one object, its hidden names made local.
 set(whole ${CMAKE_CURRENT_BINARY_DIR}/xrt.o)
+file(STRINGS xrt.h roots REGEX "xrt_[a-z_]+\\(") # what xrt.h declares
+string(REGEX MATCHALL "xrt_[a-z_]+\\(" roots "${roots}")
+list(TRANSFORM roots REPLACE "(.*)\\(" "-u;\\1")
 add_custom_command(
   OUTPUT ${whole}
-  COMMAND ${CMAKE_LINKER} -r -o ${whole} ${objects}
+  COMMAND ${CMAKE_LINKER} -r --gc-sections -e xrt_open ${roots} -o ${whole} ${objects}
   COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${whole}
   DEPENDS neff runtime ${objects}
   COMMAND_EXPAND_LISTS)

@@ -239,20 +239,27 @@ struct family {
     const char *name, *use;
 };
 static const struct family families[] = {{"rows", NULL},
+                                         {"functions", "FAMILY_functions"},
                                          {"images", "FAMILY_images"},
                                          {"products", "FAMILY_products"},
                                          {"integers", "FAMILY_integers"},
                                          {"exact", "FAMILY_exact"}};
 enum { FAMILIES = sizeof families / sizeof *families };
 
-/* Of a variant, the one whose kernels of each family it has (kernels.def). */
+/* Of a variant, the one whose kernels of each family it has, and another one below (kernels.def). */
 static const struct {
-    const char *name, *of[FAMILIES];
+    const char *name, *below, *of[FAMILIES];
 } variants[] = {
 #define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base)                          \
-    {#name, {#base, #dots, #dots, #integer_dots, #exact_base}},
+    {#name, #base, {#base, #base, #dots, #dots, #integer_dots, #exact_base}},
 #include "runtime/kernels/kernels.def"
 };
+
+/* Whether its files have only what is laid over others' (runtime/kernels/overlay.h). */
+static bool is_overlay(const char *variant)
+{
+    return !strcmp(variant, "avx512bf16");
+}
 
 static bool wanted(const struct package *k, int family, const char *variant)
 {
@@ -261,7 +268,8 @@ static bool wanted(const struct package *k, int family, const char *variant)
     for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
         if ((has_isa(k, variants[v].name) ||
              (!strcmp(variants[v].name, "portable") && has_isa(k, "neon"))) &&
-            !strcmp(variants[v].of[family], variant))
+            (!strcmp(variants[v].of[family], variant) ||
+             (is_overlay(variants[v].of[family]) && !strcmp(variants[v].below, variant))))
             return true;
     return false;
 }

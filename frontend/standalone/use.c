@@ -297,6 +297,22 @@ static void add_routines(struct used *u)
     }
 }
 
+/* Functions in one form (family_functions.c). */
+static bool has_long_function(const struct used *u)
+{
+    static const char *const names[] = {
+#define KERNEL_BINARY(name)
+#define KERNEL_LONG_BINARY(name) "BINARY_" #name,
+#define KERNEL_ACTIVATION(...)
+#define KERNEL_LONG_ACTIVATION(name, ...) "ACTIVATION_" #name,
+#include "runtime/kernels/kernels.def"
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (use_has(u, names[i]))
+            return true;
+    return false;
+}
+
 static bool has_any(const struct used *u, const char *prefix)
 {
     for (int i = 0; i < u->count; i++)
@@ -316,6 +332,8 @@ static void add_families(struct used *u)
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)                                        \
         if (has_any(u, arena_printf(u->arena, "KERNEL_%s", name[i])))                              \
             use_add(u, "FAMILY_" #name);
+    if (has_long_function(u))
+        use_add(u, "FAMILY_functions");
     FAMILY(images)
     FAMILY(products)
     FAMILY(integers)

@@ -4,6 +4,7 @@
  */
 #include "runtime/kernels/variants.h"
 #include "runtime/kernels/vec.h"
+#include "runtime/kernels/overlay.h"
 
 #include <float.h>
 
@@ -28,12 +29,16 @@ static void activate(const struct epilogue *e, float *x, size_t n)
 
 void KERNEL_FAMILY(images, VARIANT)(struct kernel_table *t)
 {
+#if !OVERLAY
     SET_USED(pool_max, pool_max)
     SET_USED(pool_sum, pool_sum)
     SET_USED(pool_row, pool_row)
     SET_USED(pool_max_bytes, pool_max_bytes)
-    SET_USED(depthwise, depthwise)
     SET_USED(resize_linear, resize_linear)
-    SET_USED(winograd_input, winograd_input)
     SET_USED(winograd_output, winograd_output)
+#endif
+#if !OVERLAID
+    SET_USED(depthwise, depthwise)
+    SET_USED(winograd_input, winograd_input)
+#endif
 }

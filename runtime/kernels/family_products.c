@@ -6,6 +6,7 @@
 #include "runtime/kernels/gemm.h"
 #include "runtime/kernels/variants.h"
 #include "runtime/kernels/vec.h"
+#include "runtime/kernels/overlay.h"
 
 #include "runtime/kernels/gemm.inc"
 #include "runtime/kernels/gemm_f32.inc"
@@ -18,9 +19,13 @@
 
 void KERNEL_FAMILY(products, VARIANT)(struct kernel_table *t)
 {
-    SET_USED(weight_only, weight_only)
+#if !OVERLAY
     SET_USED(weight_only_unpack, weight_only_unpack)
     SET_USED(recurrent, recurrent)
     SET_USED(gemm_f32, gemm_or_row_f32)
+#endif
+#if !OVERLAID
+    SET_USED(weight_only, weight_only)
     SET_USED(gemm_bf16, gemm_or_row_bf16)
+#endif
 }

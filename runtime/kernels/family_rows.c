@@ -1,6 +1,6 @@
 /*
- * Kernels over rows of elements: conversions, elementwise, reductions, softmax and norms, copies
- * and transposes. A family of kernels, compiled once for each variant that has its own; see
+ * Kernels over rows of elements: conversions, elementwise functions of few instructions, reductions,
+ * softmax and norms, copies and transposes. A family of kernels, compiled once for each variant that has its own; see
  * variants.h.
  */
 #include "runtime/kernels/variants.h"
@@ -16,10 +16,17 @@
 #include "runtime/kernels/math.inc"
 #include "runtime/kernels/functions.inc"
 #include "runtime/kernels/rows.inc"
+#include "runtime/kernels/compare.inc"
 #include "runtime/kernels/convert.inc"
 #include "runtime/kernels/copy.inc"
 #include "runtime/kernels/transpose.inc"
 #include "runtime/kernels/tiles.inc"
+#define MAP                         map_tile
+#define KERNEL_BINARY               DEFINE_BINARY
+#define KERNEL_LONG_BINARY(name)
+#define KERNEL_ACTIVATION           DEFINE_ACTIVATION
+#define KERNEL_LONG_ACTIVATION(...)
+#include "runtime/kernels/kernels.def"
 #include "runtime/kernels/affine.inc"
 #include "runtime/kernels/fold.inc"
 #include "runtime/kernels/reduce.inc"
@@ -34,6 +41,8 @@ void KERNEL_FAMILY(rows, VARIANT)(struct kernel_table *t)
     WHEN_USED(CONVERT_##name, t->convert[CONVERT_##name] = convert_##name;)
 #define KERNEL_COMPARE(name, operator)                                                             \
     WHEN_USED(COMPARE_##name, t->compare[COMPARE_##name] = compare_##name;)
+#define KERNEL_LONG_BINARY(name)
+#define KERNEL_LONG_ACTIVATION(...)
 #define KERNEL_BINARY(name)                                                                        \
     WHEN_USED(BINARY_##name, t->binary[BINARY_##name] = binary_##name;                             \
               t->binary_tile[BINARY_##name] = binary_tile_##name;)

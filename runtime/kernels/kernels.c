@@ -40,7 +40,10 @@ static bool runs_avx512bf16(void)
         built, struct kernel_table KERNEL_TABLE(id) = {.name = #id};                               \
         static void fill_##id(struct kernel_table *t) {                                            \
             KERNEL_FAMILY(rows, base)(t);                                                          \
+            KERNEL_FAMILY(functions, base)(t);                                                     \
+            KERNEL_FAMILY(images, base)(t);                                                        \
             KERNEL_FAMILY(images, dots)(t);                                                        \
+            KERNEL_FAMILY(products, base)(t);                                                      \
             KERNEL_FAMILY(products, dots)(t);                                                      \
             KERNEL_FAMILY(integers, integer_dots)(t);                                              \
             KERNEL_FAMILY(exact, exact_base)(t);                                                   \

@@ -17,6 +17,13 @@
 #define KERNELS_X86 0
 #endif
 
+/* Where `portable` is compiled for no more than IEEE operations on four lanes, it is `strict` too. */
+#if KERNELS_X86
+#define STRICT_BASE portable
+#else
+#define STRICT_BASE strict
+#endif
+
 /* KERNEL_VARIANT's `built` column is 0 or 1 after expansion. */
 #define WHEN_0(...)
 #define WHEN_1(...)       __VA_ARGS__
@@ -35,6 +42,7 @@
 #define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base)                          \
     WHEN(built, extern struct kernel_table KERNEL_TABLE(name);                                     \
          void KERNEL_FAMILY(rows, name)(struct kernel_table *);                                    \
+         void KERNEL_FAMILY(functions, name)(struct kernel_table *);                               \
          void KERNEL_FAMILY(images, name)(struct kernel_table *);                                  \
          void KERNEL_FAMILY(products, name)(struct kernel_table *);                                \
          void KERNEL_FAMILY(integers, name)(struct kernel_table *);                                \

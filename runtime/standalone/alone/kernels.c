@@ -59,8 +59,11 @@ UNUSED static bool runs_strict(void)
                     static void fill_##id(struct kernel_table *t) {                                \
                         t->name = #id;                                                             \
                         KERNEL_FAMILY(rows, base)(t);                                              \
-                        WHEN_USED(FAMILY_images, KERNEL_FAMILY(images, dots)(t);)                  \
-                        WHEN_USED(FAMILY_products, KERNEL_FAMILY(products, dots)(t);)              \
+                        WHEN_USED(FAMILY_functions, KERNEL_FAMILY(functions, base)(t);)            \
+                        WHEN_USED(FAMILY_images, KERNEL_FAMILY(images, base)(t);                   \
+                                  KERNEL_FAMILY(images, dots)(t);)                                 \
+                        WHEN_USED(FAMILY_products, KERNEL_FAMILY(products, base)(t);               \
+                                  KERNEL_FAMILY(products, dots)(t);)                               \
                         WHEN_USED(FAMILY_integers, KERNEL_FAMILY(integers, integer_dots)(t);)      \
                         WHEN_USED(FAMILY_exact, KERNEL_FAMILY(exact, exact_base)(t);)              \
                     }))
