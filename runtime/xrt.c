@@ -1,8 +1,11 @@
 #include "runtime/xrt.h"
 
 #include "neff/archive/archive.h"
+#include "neff/base/allocator.h"
+#include "neff/base/heap.h"
 #include "runtime/custom/custom.h"
 #include "runtime/exec/exec.h"
+#include "runtime/exec/pool.h"
 #include "neff/base/file.h"
 #include "neff/base/recover.h"
 #include "runtime/exec/profile.h"
@@ -10,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 struct xrt_model {
     struct model *model;
@@ -23,6 +27,10 @@ struct xrt_context {
     struct profile *profile;
     struct arena *lent, *given; /* containers: per input, as set; per output, as handed out */
     bool lost;                  /* memory ran out in a call: it is no longer what it should be */
+    bool has_heap;              /* its memory is the caller's */
+    bool has_threads;           /* of its own */
+    struct heap heap;
+    struct heap_source source;
 };
 
 static _Thread_local struct diag last;
@@ -241,40 +249,149 @@ const struct xrt_info *xrt_output_info(const struct xrt_model *m, int i)
     return i >= 0 && i < xrt_output_count(m) ? &m->outputs[i] : NULL;
 }
 
-static struct xrt_context *make_context(struct xrt_model *m, int threads)
+/* ---- contexts ---- */
+
+/* Where the context's memory is from, while a call of it works. */
+static struct heap *heap_of(struct xrt_context *c)
+{
+    return c->has_heap ? &c->heap : NULL;
+}
+
+/* call(c, arg) with the context's memory. */
+static bool in_context(struct xrt_context *c, bool (*call)(struct xrt_context *c, void *arg),
+                       void *arg)
+{
+    struct recovery r;
+    if (is_lost(c))
+        return false;
+    struct heap *before = mem_use(heap_of(c));
+    bool ok = false;
+    if (RECOVERED(r)) {
+        out_of_memory(c);
+    } else {
+        ok = call(c, arg);
+        recovery_end(&r);
+    }
+    mem_use(before);
+    return ok;
+}
+
+static bool fill_context(struct xrt_context *c, void *arg)
+{
+    const struct xrt_context_options *o = arg;
+    struct diag *d = fresh();
+    const struct parallel by = {o->parallel, o->parallel_user};
+    c->lent = calloc((size_t)xrt_input_count(c->m) + 1, sizeof *c->lent);
+    c->given = calloc((size_t)xrt_output_count(c->m) + 1, sizeof *c->given);
+    if (c->lent && c->given)
+        c->context = context_new_by(c->m->model, o->threads, by.run ? &by : NULL, d);
+    return c->context || fail(d, "out of memory"); /* the first failure is kept */
+}
+
+/* The context itself, at the start of its memory. */
+static struct xrt_context *place_context(const struct xrt_context_options *o)
+{
+    struct xrt_context *c = NULL;
+    struct heap_source source = {0};
+    if (o->memory) {
+        size_t skip = (HEAP_ALIGN - (uintptr_t)o->memory % HEAP_ALIGN) % HEAP_ALIGN;
+        if (o->memory_size >= skip + sizeof *c)
+            c = (struct xrt_context *)((char *)o->memory + skip);
+    } else if (o->allocator) {
+        source = (struct heap_source){o->allocator->allocate, o->allocator->release,
+                                      o->allocator->user};
+        c = source.allocate(source.user, sizeof *c, HEAP_ALIGN);
+    } else {
+        c = malloc(sizeof *c);
+    }
+    if (!c)
+        return NULL;
+    *c = (struct xrt_context){.has_heap = o->memory || o->allocator, .source = source};
+    if (o->memory)
+        heap_make(&c->heap, c + 1, (size_t)((char *)o->memory + o->memory_size - (char *)(c + 1)));
+    else if (o->allocator)
+        c->heap.source = &c->source;
+    return c;
+}
+
+static bool check_options(const struct xrt_context_options *o, struct diag *d)
+{
+    if (o->size < sizeof *o)
+        return fail(d,
+                    "xrt_context_options.size is %zu, expected sizeof(struct "
+                    "xrt_context_options), %zu",
+                    o->size, sizeof *o);
+    if (o->memory && o->allocator)
+        return fail(d, "xrt_context_options has memory and an allocator, expected one of them");
+    if (o->allocator && (!o->allocator->allocate || !o->allocator->release))
+        return fail(d, "xrt_allocator lacks a function");
+    return true;
+}
+
+struct xrt_context *xrt_context_new_with(struct xrt_model *m, const struct xrt_context_options *o)
 {
     struct diag *d = fresh();
-    struct xrt_context *c = calloc(1, sizeof *c);
+    if (!check_options(o, d))
+        return NULL;
+    struct xrt_context *c = place_context(o);
     if (!c) {
         fail(d, "out of memory");
         return NULL;
     }
     c->m = m;
-    c->lent = calloc((size_t)xrt_input_count(m) + 1, sizeof *c->lent);
-    c->given = calloc((size_t)xrt_output_count(m) + 1, sizeof *c->given);
-    c->context = c->lent && c->given ? context_new(m->model, threads, d) : NULL;
-    if (c->context)
+    c->has_threads = !o->parallel && o->threads != 1;
+    if (in_context(c, fill_context, (void *)o))
         return c;
-    fail(d, "out of memory"); /* the first failure is kept */
     xrt_context_free(c);
     return NULL;
 }
 
 struct xrt_context *xrt_context_new(struct xrt_model *m, int threads)
 {
-    struct recovery r;
-    if (RECOVERED(r))
-        return out_of_memory(NULL), NULL;
-    struct xrt_context *c = make_context(m, threads);
-    recovery_end(&r);
-    return c;
+    return xrt_context_new_with(
+        m, &(struct xrt_context_options){.size = sizeof(struct xrt_context_options),
+                                         .threads = threads});
 }
 
-void xrt_context_free(struct xrt_context *c)
+/* Addresses for a context that nobody knows the size of: pages come when they are written. */
+static void *reserve(size_t *size)
 {
-    if (!c || c->lost) /* what it has of a call cut short is not known */
-        return;
-    context_free(c->context);
+    for (*size = (size_t)1 << 38; *size > 1 << 20; *size /= 2) {
+        void *p = mmap(NULL, *size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p != MAP_FAILED)
+            return p;
+    }
+    return NULL;
+}
+
+size_t xrt_context_size(struct xrt_model *m, const struct xrt_context_options *o)
+{
+    enum { RUNNING = 1 << 16 }; /* what the first run may add to its preparation, and a sixteenth */
+    size_t size, needs = 0;
+    void *memory = reserve(&size);
+    if (!memory) {
+        fail(fresh(), "out of memory");
+        return 0;
+    }
+    struct xrt_context_options with = *o;
+    with.memory = memory, with.memory_size = size, with.allocator = NULL;
+    struct xrt_context *c = xrt_context_new_with(m, &with);
+    if (c) {
+        needs = (size_t)(c->heap.start - (char *)memory) + c->heap.peak + HEAP_ALIGN;
+        needs += needs / 16 + RUNNING;
+        xrt_context_free(c);
+    }
+    munmap(memory, size);
+    return needs;
+}
+
+/* What the context has, but for itself. */
+static void empty_context(struct xrt_context *c)
+{
+    struct heap *before = mem_use(heap_of(c));
+    if (c->context)
+        context_free(c->context);
     profile_free(c->profile);
     for (int i = 0; c->lent && i < xrt_input_count(c->m); i++)
         arena_free(&c->lent[i]);
@@ -282,7 +399,22 @@ void xrt_context_free(struct xrt_context *c)
         arena_free(&c->given[i]);
     free(c->lent);
     free(c->given);
-    free(c);
+    mem_use(before);
+}
+
+void xrt_context_free(struct xrt_context *c)
+{
+    if (!c)
+        return;
+    if (!c->lost)
+        empty_context(c);
+    else if (!c->has_heap || c->has_threads) /* what it has of a call cut short is not known */
+        return;
+    mem_give_back(&c->heap);
+    if (c->source.release)
+        c->source.release(c->source.user, c, sizeof *c);
+    else if (!c->has_heap)
+        free(c);
 }
 
 int xrt_threads(const struct xrt_context *c)
@@ -316,16 +448,14 @@ bool xrt_set_output(struct xrt_context *c, int i, void *memory, size_t bytes)
     return context_set_output(c->context, i, memory, bytes, fresh());
 }
 
+static bool run(struct xrt_context *c, void *arg)
+{
+    return context_run(c->context, fresh());
+}
+
 bool xrt_run(struct xrt_context *c)
 {
-    struct recovery r;
-    if (is_lost(c))
-        return false;
-    if (RECOVERED(r))
-        return out_of_memory(c);
-    bool ok = context_run(c->context, fresh());
-    recovery_end(&r);
-    return ok;
+    return in_context(c, run, NULL);
 }
 
 void xrt_set_limits(struct xrt_context *c, const struct xrt_limits *l)
@@ -391,26 +521,27 @@ static bool borrow_value(struct arena *a, const struct xrt_value *v, int depth, 
     return true;
 }
 
-static bool set_value(struct xrt_context *c, int i, const struct xrt_value *v)
+struct numbered { /* an input or output */
+    int i;
+    const struct xrt_value *in;
+    struct xrt_value *out;
+};
+
+static bool set_value(struct xrt_context *c, void *arg)
 {
+    const struct numbered *n = arg;
     struct diag *d = fresh();
     struct tensor t;
-    if (i < 0 || i >= xrt_input_count(c->m))
-        return fail(d, "input %d of a model that has %d", i, xrt_input_count(c->m));
-    arena_free(&c->lent[i]);
-    return borrow_value(&c->lent[i], v, 0, &t, d) && context_set_input(c->context, i, &t, d);
+    if (n->i < 0 || n->i >= xrt_input_count(c->m))
+        return fail(d, "input %d of a model that has %d", n->i, xrt_input_count(c->m));
+    arena_free(&c->lent[n->i]);
+    return borrow_value(&c->lent[n->i], n->in, 0, &t, d) &&
+           context_set_input(c->context, n->i, &t, d);
 }
 
 bool xrt_set_value(struct xrt_context *c, int i, const struct xrt_value *v)
 {
-    struct recovery r;
-    if (is_lost(c))
-        return false;
-    if (RECOVERED(r))
-        return out_of_memory(c);
-    bool ok = set_value(c, i, v);
-    recovery_end(&r);
-    return ok;
+    return in_context(c, set_value, &(struct numbered){.i = i, .in = v});
 }
 
 static void lend_value(struct arena *a, const struct tensor *t, struct xrt_value *out)
@@ -431,20 +562,20 @@ static void lend_value(struct arena *a, const struct tensor *t, struct xrt_value
                               .items = items};
 }
 
-bool xrt_value(struct xrt_context *c, int i, struct xrt_value *out)
+static bool give_value(struct xrt_context *c, void *arg)
 {
-    const struct tensor *t = find_output(c, i, fresh());
+    const struct numbered *n = arg;
+    const struct tensor *t = find_output(c, n->i, fresh());
     if (!t)
         return false;
-    struct recovery r;
-    if (is_lost(c))
-        return false;
-    if (RECOVERED(r))
-        return out_of_memory(c);
-    arena_free(&c->given[i]);
-    lend_value(&c->given[i], t, out);
-    recovery_end(&r);
+    arena_free(&c->given[n->i]);
+    lend_value(&c->given[n->i], t, n->out);
     return true;
+}
+
+bool xrt_value(struct xrt_context *c, int i, struct xrt_value *out)
+{
+    return in_context(c, give_value, &(struct numbered){.i = i, .out = out});
 }
 
 /* The format follows the name: a table for people, events for a trace viewer. */
@@ -463,8 +594,9 @@ static bool write_profile(const struct xrt_context *c, const char *path, struct 
     return out_commit(&out, d);
 }
 
-static bool profile(struct xrt_context *c, const char *path)
+static bool profile(struct xrt_context *c, void *arg)
 {
+    const char *path = arg;
     struct diag *d = fresh();
     bool ok = true;
     if (path) {
@@ -484,14 +616,7 @@ static bool profile(struct xrt_context *c, const char *path)
 
 bool xrt_profile(struct xrt_context *c, const char *path)
 {
-    struct recovery r;
-    if (is_lost(c))
-        return false;
-    if (RECOVERED(r))
-        return out_of_memory(c);
-    bool ok = profile(c, path);
-    recovery_end(&r);
-    return ok;
+    return in_context(c, profile, (void *)path);
 }
 
 size_t xrt_dtype_size(const char *dtype)

@@ -111,6 +111,40 @@ const struct xrt_info *xrt_output_info(const struct xrt_model *m, int i);
  * failure. */
 struct xrt_context *xrt_context_new(struct xrt_model *m, int threads);
 void xrt_context_free(struct xrt_context *c); /* NULL is allowed */
+
+/*
+ * The same with memory and threads of the caller's. `size` is sizeof(struct xrt_context_options), so
+ * that later versions can add to it; what is 0 or NULL is as xrt_context_new has it.
+ *
+ * All that such a context holds, and what its runs take for a while, comes from `memory` or from the
+ * allocator: nothing is asked of the C library. (A profile that is written to a file is.) A call for
+ * which it is too little fails with "out of memory", and the context refuses further ones.
+ */
+struct xrt_allocator { /* called by any thread that works on a run, by several at a time */
+    void *(*allocate)(void *user, size_t size, size_t align); /* NULL: there is none */
+    void (*release)(void *user, void *p, size_t size);        /* `size` as it was asked for */
+    void *user;
+};
+/* Calls job(arg, i) once for each i below n, in any order, on as many threads at a time as it likes,
+ * and returns when all have returned. */
+typedef void (*xrt_parallel)(void *user, int n, void (*job)(void *arg, int i), void *arg);
+
+struct xrt_context_options {
+    size_t size;
+    int threads;                           /* parts of a run that can be done at a time */
+    void *memory;                          /* of any alignment; it stays until xrt_context_free */
+    size_t memory_size;                    /* xrt_context_size says how many bytes it takes */
+    const struct xrt_allocator *allocator; /* copied; not with `memory` */
+    xrt_parallel parallel;                 /* NULL: threads of its own */
+    void *parallel_user;
+};
+struct xrt_context *xrt_context_new_with(struct xrt_model *m, const struct xrt_context_options *o);
+/*
+ * Bytes of `memory` for such a context (o->memory is not looked at), runs of the sizes that the model's
+ * inputs have included; open dimensions count as 1, so larger ones take more. It makes a context to see,
+ * in memory of its own. 0 after a failure.
+ */
+size_t xrt_context_size(struct xrt_model *m, const struct xrt_context_options *o);
 int xrt_threads(const struct xrt_context *c);
 
 /*

@@ -177,6 +177,18 @@ class context {
         : model_(m), handle_(detail::check(xrt_context_new(m.get(), threads)), xrt_context_free)
     {
     }
+    /* With memory, an allocator or threads of the caller's; options.size is set here. */
+    context(const model &m, xrt_context_options options)
+        : model_(m), handle_(detail::check(xrt_context_new_with(m.get(), sized(options))), xrt_context_free)
+    {
+    }
+    /* Bytes of options.memory for such a context. */
+    static std::size_t size(const model &m, xrt_context_options options)
+    {
+        std::size_t bytes = xrt_context_size(m.get(), sized(options));
+        detail::check(bytes != 0);
+        return bytes;
+    }
     /* The tensor is lent until the input is set again. */
     template <class T> void set_input(int i, const view<T> &v)
     {
@@ -207,6 +219,11 @@ class context {
     xrt_context *get() const { return handle_.get(); }
 
   private:
+    static const xrt_context_options *sized(xrt_context_options &o)
+    {
+        o.size = sizeof o;
+        return &o;
+    }
     model model_; /* closed after its context */
     std::unique_ptr<xrt_context, void (*)(xrt_context *)> handle_;
 };

@@ -3,7 +3,7 @@
  *
  * The build has neff/ and runtime/ call the functions below instead of malloc and its family
  * (MEM_REDIRECT of CMakeLists.txt). What a thread allocates while it uses an allocator is freed
- * while it uses the same one.
+ * while it uses the same one. Several threads may use one at a time.
  */
 #ifndef NEFF_BASE_ALLOCATOR_H
 #define NEFF_BASE_ALLOCATOR_H
@@ -17,6 +17,9 @@ struct heap;
 struct heap *mem_use(struct heap *h);
 /* The heap that this thread uses, or NULL. */
 struct heap *mem_heap(void);
+
+/* Gives all that h has of its source (heap.h) back to it. */
+void mem_give_back(struct heap *h);
 
 void *mem_malloc(size_t size);
 void *mem_calloc(size_t n, size_t size);

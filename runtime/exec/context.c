@@ -104,7 +104,8 @@ static void prepare_first_run(struct context *c)
     c->limits.bytes = 0;
 }
 
-struct context *context_make(struct model *m, int threads, struct diag *d)
+struct context *context_make(struct model *m, int threads, const struct parallel *by,
+                             struct diag *d)
 {
     struct context *c = calloc(1, sizeof *c);
     if (!c) {
@@ -112,6 +113,7 @@ struct context *context_make(struct model *m, int threads, struct diag *d)
         return NULL;
     }
     c->m = m;
+    c->by = by;
     c->threads = threads > 0 ? threads : physical_cores();
     if (m->engine_threads)
         c->threads = ENGINE_COUNT;
@@ -129,12 +131,20 @@ struct context *context_make(struct model *m, int threads, struct diag *d)
     return c;
 }
 
+struct context *context_new_by(struct model *m, int threads, const struct parallel *by,
+                               struct diag *d)
+{
+    struct context *c = context_make(m, threads, by, d);
+    if (!c)
+        return NULL;
+    c->by = NULL;
+    prepare_first_run(c);
+    return c;
+}
+
 struct context *context_new(struct model *m, int threads, struct diag *d)
 {
-    struct context *c = context_make(m, threads, d);
-    if (c)
-        prepare_first_run(c);
-    return c;
+    return context_new_by(m, threads, NULL, d);
 }
 
 void context_free(struct context *c)

@@ -21,6 +21,7 @@
 
 struct model;
 struct context;
+struct parallel; /* runtime/exec/pool.h */
 struct profile;
 
 /* Takes ownership of a program that has passed program_check; frees it after a failure too. */
@@ -34,6 +35,9 @@ void model_guard_operands(struct model *m);
  * core. The first run is prepared: planned for what the inputs' types say, open dimensions being 1;
  * models of microseconds are run on zeros (warm_up.c). */
 struct context *context_new(struct model *m, int threads, struct diag *d);
+/* The same with threads of the caller's; NULL: its own. */
+struct context *context_new_by(struct model *m, int threads, const struct parallel *by,
+                               struct diag *d);
 void context_free(struct context *c);
 int context_threads(const struct context *c);
 

@@ -225,7 +225,7 @@ bool lanes_start(struct context *c, struct diag *d)
         c->lanes[i].k = kernels_get();
     }
     if (c->threads > 1)
-        c->pool = pool_new(c->threads);
+        c->pool = c->by ? pool_of(c->by) : pool_new(c->threads);
     return c->pool || c->threads == 1 || fail(d, "cannot start %d threads", c->threads);
 }
 

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE /* CPU sets, sched_getcpu */
 #include "runtime/exec/pool.h"
 
+#include "neff/base/allocator.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -18,11 +20,13 @@ struct worker {
 };
 
 struct pool {
+    struct parallel by; /* the caller's threads; then there are no workers */
     int lanes, started;
     struct worker *workers; /* of lane 1 and on */
     atomic_int caller_cpu;
     void (*job)(void *arg, int lane);
     void *arg;
+    struct heap *heap;                  /* the calling thread's */
     int active;                         /* lanes of the job */
     _Alignas(64) atomic_uint round;     /* number of the latest job */
     _Alignas(64) atomic_int unfinished; /* workers that have not done it */
@@ -104,6 +108,15 @@ static void leave_shared_cpu(struct worker *w)
 #endif
 }
 
+/* One lane's part, in a thread that is not the calling one. */
+static void run_there(void *arg, int lane)
+{
+    struct pool *p = arg;
+    struct heap *before = mem_use(p->heap);
+    p->job(p->arg, lane);
+    mem_use(before);
+}
+
 static void *work(void *arg)
 {
     struct worker *w = arg;
@@ -114,7 +127,7 @@ static void *work(void *arg)
             return NULL;
         if (w->lane < p->active) {
             leave_shared_cpu(w);
-            p->job(p->arg, w->lane);
+            run_there(p, w->lane);
         }
         atomic_fetch_sub_explicit(&p->unfinished, 1, memory_order_release);
     }
@@ -135,7 +148,12 @@ void pool_run(struct pool *p, int lanes, void (*job)(void *arg, int lane), void 
 {
     p->job = job;
     p->arg = arg;
+    p->heap = mem_heap();
     p->active = lanes;
+    if (p->by.run) {
+        p->by.run(p->by.user, lanes, run_there, p);
+        return;
+    }
 #if defined __linux__
     atomic_store_explicit(&p->caller_cpu, sched_getcpu(), memory_order_relaxed);
 #endif
@@ -152,6 +170,14 @@ void pool_run(struct pool *p, int lanes, void (*job)(void *arg, int lane), void 
         if (now > until)
             sched_yield(); /* fewer cores than threads */
     }
+}
+
+struct pool *pool_of(const struct parallel *by)
+{
+    struct pool *p = pool_new(1);
+    if (p)
+        p->by = *by;
+    return p;
 }
 
 struct pool *pool_new(int lanes)

@@ -9,11 +9,20 @@
 
 struct pool;
 
+/* Threads of the caller's: job(arg, i) for each i below n, in any order and side by side; returns when
+ * all are done. */
+struct parallel {
+    void (*run)(void *user, int n, void (*job)(void *arg, int i), void *arg);
+    void *user;
+};
+
 /* `lanes` threads, the calling one included; NULL when threads cannot be started. */
 struct pool *pool_new(int lanes);
+/* The same of the caller's threads; *by is copied. */
+struct pool *pool_of(const struct parallel *by);
 void pool_free(struct pool *p);
 /* Runs job(arg, lane) for lanes 0..lanes-1, lane 0 on the calling thread, and returns when all are
- * done. */
+ * done. They allocate where the calling thread does (neff/base/allocator.h). */
 void pool_run(struct pool *p, int lanes, void (*job)(void *arg, int lane), void *arg);
 
 #endif

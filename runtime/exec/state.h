@@ -169,6 +169,7 @@ enum { MAX_BOUND = 8, MAX_DEPTH = 64 };
 struct context {
     struct model *m;
     int threads;
+    const struct parallel *by; /* while it is made: whose threads the pool is to have */
     struct pool *pool;
     struct lane *lanes;
     char *lane_memory;
@@ -211,7 +212,8 @@ struct context {
 /* ---- between the files ---- */
 
 /* context.c: a context for which nothing is prepared. */
-struct context *context_make(struct model *m, int threads, struct diag *d);
+struct context *context_make(struct model *m, int threads, const struct parallel *by,
+                             struct diag *d);
 
 /* bind.c: makes c->now the plan for the inputs that are set. */
 bool bind_inputs(struct context *c, struct diag *d);

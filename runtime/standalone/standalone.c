@@ -55,7 +55,7 @@ static bool open_model(struct standalone *s)
     code_whole_program(&c, s->p, NULL, s->is->constants);
     struct model *m = c.failed ? NULL : model_new(s->p, &s->d);
     if (m)
-        s->c = context_make(m, 1, &s->d);
+        s->c = context_make(m, 1, NULL, &s->d);
     s->open = has_open_dims(s->p);
     return s->c != NULL;
 }

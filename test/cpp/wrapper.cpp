@@ -70,6 +70,20 @@ int main(int argc, char **argv)
     auto again = moved.output<float>(0);
     expect(std::equal(first.begin(), first.end(), again.begin(), again.end()), "the same result");
 
+    xrt_context_options options = {};
+    options.threads = 1;
+    options.memory_size = xrt::context::size(m, options);
+    std::vector<char> memory(options.memory_size);
+    options.memory = memory.data();
+    xrt::context placed(m, options);
+    placed.set_input(0, x);
+    placed.run();
+    auto same = placed.output<float>(0);
+    expect(same.size() == first.size(), "ten of them in given memory");
+    expect(std::equal(first.begin(), first.end(), same.begin(), same.end()), "the same result in given memory");
+    options.memory_size = 5000;
+    expect_error([&] { xrt::context(m, options); }, "out of memory");
+
     expect_error([&] { moved.output<std::int64_t>(0); }, "is of f32, not of i64");
     expect_error([&] { xrt::model("/no/such/file"); }, "/no/such/file");
     xrt::tensor<float> wide({1, 1, 56, 14});
