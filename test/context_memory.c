@@ -126,7 +126,8 @@ static void try_allocator(struct xrt_model *m, const struct results *expected)
     expect(all > 10, "the allocator is asked");
     for (long n = 1; n <= all; n++) {
         struct results r = {0};
-        calls = 0, fail_at = n;
+        calls = 0;
+        fail_at = n;
         struct xrt_context *c = xrt_context_new_with(m, &o);
         if (!c || !run(m, c, &r))
             expect(strstr(xrt_error(), "out of memory") != NULL, "an allocator that fails is named");

@@ -8,7 +8,7 @@ try() { # MODEL FLAG...
 }
 try "$source/models/digits/digits.onnx" --shape batch=1
 try "$source/models/digits/digits.onnx" --auto-cast none
-for name in go1_policy silero_vad kws_qdq; do
+for name in go1_policy kws_qdq; do
     model=${XCC_TEST_DATA:-$source/../shared/data}/models/$name
     if [ -e "$model/model.onnx" ]; then
         try "$model/model.onnx"
