@@ -62,6 +62,14 @@ static void cut(struct gemm *g, int64_t too_many, int64_t most)
         }
 }
 
+static void cut_own(struct gemm *g)
+{
+    if (g->kernels->lanes < 16)
+        cut(g, TOO_MANY_BYTES, PIECE_BYTES);
+    else
+        cut(g, OWN_TOO_MANY_BYTES, OWN_PIECE_BYTES);
+}
+
 void gemm_prepare_own(struct gemm *g, const struct gemm_tile *t, const struct kernel_table *kernels)
 {
     assert(t->rows > 0 && t->outs > 0 && t->k > 0 && t->w_pitch >= t->outs && t->w_pitch % 16 == 0);
@@ -85,7 +93,7 @@ void gemm_prepare_steps(struct gemm *g, const struct gemm_tile *t,
                         const struct kernel_table *kernels)
 {
     gemm_prepare_own(g, t, kernels);
-    cut(g, OWN_TOO_MANY_BYTES, OWN_PIECE_BYTES);
+    cut_own(g);
 }
 
 #if XCC_XSMM
@@ -129,7 +137,7 @@ void gemm_prepare(struct gemm *g, const struct gemm_tile *t, const struct kernel
         return;
     gemm_prepare_own(g, t, kernels);
     if (t->rows > 1)
-        cut(g, OWN_TOO_MANY_BYTES, OWN_PIECE_BYTES);
+        cut_own(g);
 }
 
 void gemm_look_ahead(struct gemm_block *b, enum gemm_type type, struct gemm_ahead *ahead)
