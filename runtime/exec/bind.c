@@ -234,6 +234,7 @@ static bool fill_bound(struct context *c, struct bound *b, struct diag *d)
     if (ok) {
         plan_control(c, b);
         plan_quick(c, b);
+        plan_loops(c, b);
     }
     arena_free(&scratch);
     return ok;

@@ -2,26 +2,16 @@
  * Loops and branches whose values have fixed places: regions run on them where they lie. A trip
  * costs its steps and copies of what the body computed elsewhere.
  */
-#include "runtime/exec/state.h"
+#include "runtime/exec/quick.h"
 
 #include <string.h>
-
-struct move {
-    int32_t from, to;
-    size_t bytes;
-    int64_t temporary; /* where the value waits when another move would overwrite it first; -1 */
-};
-
-struct moves {
-    int count;
-    struct move *list;
-};
 
 struct control {
     struct moves before, each, after; /* of a while: around it, after every trip */
     struct moves branch[2];           /* of an if */
     int32_t test;                     /* slot of the condition */
     char *room;                       /* for temporaries */
+    struct quick_region *loop;        /* of a while: its code, NULL where regions have none */
 };
 
 /* ---- finding them ---- */
@@ -148,10 +138,37 @@ static bool test_holds(const struct context *c, const struct control *k)
     return *(const char *)c->address[k->test] != 0;
 }
 
+void plan_loops(const struct context *c, struct bound *b)
+{
+    for (int i = 0; i < c->m->p->ncalls; i++) {
+        const struct call *call = &c->m->p->calls[i];
+        struct control *k = b->control[i];
+        if (k && call->op == OP_while)
+            k->loop = quick_loop(c, b, call->regions[0], call->regions[1], k->test, &k->each, k->room);
+    }
+}
+
+/* Steps that the code leaves to the region are run in it. */
+static bool run_code(struct context *c, int region, struct quick_region *code, struct diag *d)
+{
+    if (c->depth >= MAX_DEPTH)
+        return fail(d, "regions are nested deeper than %d", MAX_DEPTH);
+    c->running[++c->depth] = region;
+    bool done = limits_steps(c, code->steps, d) && quick_run(c, code, d);
+    c->depth--;
+    return done;
+}
+
 static bool run_loop(struct context *c, const struct call *call, const struct control *k,
                      run_fn run, struct diag *d)
 {
     move_all(c, &k->before, k->room);
+    if (k->loop && !c->profile) {
+        if (!run_code(c, call->regions[1], k->loop, d))
+            return false;
+        move_all(c, &k->after, k->room);
+        return true;
+    }
     for (int64_t turn = 0;; turn++) {
         if (!run(c, call->regions[0], d))
             return fail_in(d, "turn %lld", (long long)turn);

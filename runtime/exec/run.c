@@ -442,33 +442,10 @@ static bool run_steps(struct context *c, int region, struct diag *d)
     return true;
 }
 
-static bool run_quick(struct context *c, int region, const struct quick_region *q, struct diag *d)
+bool run_region_step(struct context *c, int region, int number, struct diag *d)
 {
-    const struct program_region *r = &c->m->p->regions[region];
-    struct lane *lane = &c->lanes[0];
-    _Atomic(const char *) error = NULL;
-    if (!limits_steps(c, q->steps, d))
-        return false;
-    for (int i = 0; i < q->count; i++) {
-        const struct quick_step *s = &q->list[i];
-        if (s->run) {
-            s->run(s, c->address);
-            continue;
-        }
-        if (!s->kernel) {
-            if (!run_step(c, &r->steps[s->step], d) || (c->guards_due && !check_guards(c, d)))
-                return false;
-            continue;
-        }
-        lane->error = &error;
-        launch_one(lane, s->kernel);
-        const char *text = atomic_load_explicit(&error, memory_order_relaxed);
-        if (text) {
-            fail(d, "%s", text);
-            return fail_in(d, "kernel '%s'", s->kernel->kernel->name ? s->kernel->kernel->name : "");
-        }
-    }
-    return true;
+    return run_step(c, &c->m->p->regions[region].steps[number], d) &&
+           (!c->guards_due || check_guards(c, d));
 }
 
 /* ---- regions ---- */
@@ -484,11 +461,11 @@ static bool run_placed(struct context *c, int region, struct diag *d)
 {
     if (c->depth >= MAX_DEPTH)
         return fail(d, "regions are nested deeper than %d", MAX_DEPTH);
-    const struct quick_region *quick = c->now->quick[region];
+    struct quick_region *quick = c->now->quick[region];
     c->depth++;
     begin_region(c, region);
     if (quick && !c->profile) {
-        bool done = run_quick(c, region, quick, d);
+        bool done = limits_steps(c, quick->steps, d) && quick_run(c, quick, d);
         c->depth--;
         return done;
     }

@@ -1,0 +1,411 @@
+/*
+ * Instructions on fixed places as operations of quick.h: numbers by their code, rows by the kernel
+ * that computes them, anything else by its executor.
+ */
+#include "runtime/exec/quick_rows.h"
+
+#include "runtime/exec/engine.h"
+#include "runtime/exec/integer.h"
+
+#include <string.h>
+
+/* ---- running rows ---- */
+
+static inline struct in_row in_row(const struct quick_op *op, int n)
+{
+    return (struct in_row){(const float *)op->p[n], op->row->step[n]};
+}
+static inline struct out_row out_row(const struct quick_op *op)
+{
+    return (struct out_row){(float *)op->p[QUICK_TO], op->row->step[QUICK_TO]};
+}
+
+static bool binary_row(struct context *c, const struct quick_op *op, struct diag *d)
+{
+    const struct quick_row *r = op->row;
+    c->lanes->k->binary[r->index](out_row(op), in_row(op, QUICK_A), in_row(op, QUICK_B),
+                                  (size_t)r->n);
+    return true;
+}
+
+static bool compare_row(struct context *c, const struct quick_op *op, struct diag *d)
+{
+    const struct quick_row *r = op->row;
+    c->lanes->k->compare[r->index]((uint8_t *)op->p[QUICK_TO], r->step[QUICK_TO],
+                                   in_row(op, QUICK_A), in_row(op, QUICK_B), (size_t)r->n);
+    return true;
+}
+
+static bool activation_row(struct context *c, const struct quick_op *op, struct diag *d)
+{
+    const struct quick_row *r = op->row;
+    c->lanes->k->activation[r->index](out_row(op), in_row(op, QUICK_A), in_row(op, QUICK_B),
+                                      in_row(op, QUICK_C), (size_t)r->n, r->parameters);
+    return true;
+}
+
+static bool choice_row(struct context *c, const struct quick_op *op, struct diag *d)
+{
+    const struct quick_row *r = op->row;
+    c->lanes->k->select(out_row(op), (const uint8_t *)op->p[QUICK_C], r->step[QUICK_C],
+                        in_row(op, QUICK_A), in_row(op, QUICK_B), (size_t)r->n);
+    return true;
+}
+
+static bool integer_run(struct context *c, const struct quick_op *op, struct diag *d)
+{
+    const struct quick_row *r = op->row;
+    r->integer(op->p[QUICK_TO], r->step[QUICK_TO], op->p[QUICK_A], r->step[QUICK_A], op->p[QUICK_B],
+               r->step[QUICK_B], (size_t)r->n);
+    return true;
+}
+
+static bool copy_bytes(struct context *c, const struct quick_op *op, struct diag *d)
+{
+    memmove(op->p[QUICK_TO], op->p[QUICK_A], op->row->bytes);
+    return true;
+}
+
+/* With the lane's room for an error. */
+static bool in_lane(struct context *c, const struct quick_row *r, struct diag *d)
+{
+    struct lane *lane = c->lanes;
+    _Atomic(const char *) error = NULL;
+    lane->error = &error;
+    for (int g = 0; g < r->kernel->ngrid; g++)
+        lane->vars[g] = 0;
+    if (r->insn)
+        r->insn->run(lane, r->insn);
+    else
+        launch_one(lane, r->kernel);
+    const char *text = atomic_load_explicit(&error, memory_order_relaxed);
+    if (!text)
+        return true;
+    fail(d, "%s", text);
+    return fail_in(d, "kernel '%s'", r->kernel->kernel->name ? r->kernel->kernel->name : "");
+}
+
+static bool any_row(struct context *c, const struct quick_op *op, struct diag *d)
+{
+    return in_lane(c, op->row, d);
+}
+
+/* ---- instructions ---- */
+
+struct finder {
+    struct arena *a;
+    const struct kernel_table *k;
+    const struct bound_insn *i;
+    struct quick_line *line;
+    struct quick_row *row; /* of the line, or NULL */
+    int64_t n;
+};
+
+/* Operand `to` of the operation is the instruction's operand `from`. */
+static void take(struct finder *f, int to, int from)
+{
+    const struct operand *o = &f->i->o[from];
+    struct quick_line *l = f->line;
+    int last = f->i->shape.rank - 1;
+    int64_t step = f->n == 1 ? 0 : o->step[last];
+    l->place[to] = (struct quick_place){o->slot < 0 ? QUICK_TILE : o->slot, o->offset, NULL};
+    l->bytes[to] = ((f->n - 1) * step + 1) * o->size;
+    if (f->row)
+        f->row->step[to] = step;
+}
+
+static void take_number(struct finder *f, int to, const float *number)
+{
+    f->line->place[to] = (struct quick_place){QUICK_NOTHING, 0, number};
+}
+
+static struct quick_row *add_row(struct finder *f, quick_row_fn run)
+{
+    struct quick_row *r = ARENA_NEW(f->a, struct quick_row);
+    r->run = run;
+    r->n = f->n;
+    f->line->op.code = QUICK_row;
+    f->line->op.row = f->row = r;
+    return r;
+}
+
+static const struct {
+    uint16_t code;
+    int dtype, op, to;
+} binaries[] = {
+#define QUICK_BINARY(name, dtype, op, T, R, result)                                                \
+    {QUICK_##name, dtype, op, sizeof(R) == 1 ? DT_BOOL : dtype},
+#include "runtime/exec/quick.def"
+};
+
+static bool find_number(struct finder *f, int dtype, int op, int to)
+{
+    for (size_t r = 0; r < sizeof binaries / sizeof *binaries; r++)
+        if (binaries[r].dtype == dtype && (int)binaries[r].op == op && binaries[r].to == to) {
+            f->line->op.code = binaries[r].code;
+            return true;
+        }
+    return false;
+}
+
+static bool all_floats(const struct bound_insn *i)
+{
+    for (int n = 0; n < i->nops; n++)
+        if (i->o[n].mem && i->o[n].dtype != DT_F32)
+            return false;
+    return true;
+}
+
+static int add_tensor_tensor(struct finder *f)
+{
+    enum { DST = AP(tensor_tensor, dst), A = AP(tensor_tensor, a), B = AP(tensor_tensor, b) };
+    const struct bound_insn *i = f->i;
+    int op = i->func[FUNC(tensor_tensor, op)], type = i->o[A].dtype, to = i->o[DST].dtype;
+    struct alu alu;
+    struct integer_function integer = {0};
+    struct diag none = {0};
+    if (i->o[B].dtype != type)
+        return 0;
+    if (f->n == 1 && find_number(f, type, op, to)) {
+        /* by its code */
+    } else if (type == DT_F32) {
+        if (!alu_find(&alu, op, false, 0, 0, &none))
+            return diag_clear(&none), 0;
+        if (alu.kind == ALU_BINARY && to == DT_F32)
+            add_row(f, binary_row)->index = alu.index;
+        else if (alu.kind == ALU_COMPARE && (to == DT_BOOL || to == DT_U8))
+            add_row(f, compare_row)->index = alu.index;
+        else
+            return 0;
+    } else {
+        if (!integer_find(&integer, f->k, i, &none))
+            return diag_clear(&none), 0;
+        if (!integer.run)
+            return 0;
+        add_row(f, integer_run)->integer = integer.run;
+    }
+    take(f, QUICK_TO, DST);
+    take(f, QUICK_A, A);
+    take(f, QUICK_B, B);
+    return 1;
+}
+
+/* One of the two operations, on src and the number. */
+static bool add_scalar_step(struct finder *f, int n, int src)
+{
+    enum { DST = AP(tensor_scalar, dst) };
+    const struct bound_insn *i = f->i;
+    struct alu alu;
+    struct diag none = {0};
+    int a = QUICK_A, b = QUICK_B;
+    if (!alu_find(&alu, i->func[n], i->imm[n].base != 0, i->flt[n], 0, &none))
+        return diag_clear(&none), false;
+    if (alu.kind != ALU_BINARY)
+        return false;
+    if (f->n == 1 && find_number(f, DT_F32, i->func[n], DT_F32)) {
+        if (i->imm[n].base)
+            a = QUICK_B, b = QUICK_A;
+    } else {
+        add_row(f, binary_row)->index = alu.index;
+        if (alu.swap)
+            a = QUICK_B, b = QUICK_A;
+    }
+    take(f, QUICK_TO, DST);
+    take(f, a, src);
+    take_number(f, b, &i->flt[n]);
+    return true;
+}
+
+/* to = a b + c: numbers by their code, rows as the activation that does nothing else. */
+static void add_multiply_add(struct finder *f)
+{
+    if (f->n == 1)
+        f->line->op.code = QUICK_multiply_add;
+    else
+        add_row(f, activation_row)->index = ACTIVATION_copy;
+}
+
+static const float one = 1, minus_zero = -0.0f;
+
+static int add_tensor_scalar(struct finder *f)
+{
+    enum { DST = AP(tensor_scalar, dst), SRC = AP(tensor_scalar, src) };
+    const struct bound_insn *i = f->i;
+    int op0 = i->func[0], op1 = i->func[1];
+    bool straight = !i->imm[0].base && !i->imm[1].base;
+    if (!all_floats(i) || op0 == OP_identity)
+        return 0;
+    if (op1 == OP_identity)
+        return add_scalar_step(f, 0, SRC);
+    if (straight && op0 == OP_max && op1 == OP_min && i->flt[0] <= i->flt[1])
+        return 0;
+    if (straight && op0 == OP_mul && op1 == OP_add) {
+        add_multiply_add(f);
+        take(f, QUICK_TO, DST);
+        take(f, QUICK_A, SRC);
+        take_number(f, QUICK_B, &i->flt[0]);
+        take_number(f, QUICK_C, &i->flt[1]);
+        return 1;
+    }
+    if (!add_scalar_step(f, 0, SRC))
+        return 0;
+    f->line++;
+    f->row = NULL;
+    return add_scalar_step(f, 1, DST) ? 2 : 0;
+}
+
+static int add_activation(struct finder *f)
+{
+    enum { DST = AP(activation, dst), SRC = AP(activation, src) };
+    enum { SCALE = AP(activation, scale), BIAS = AP(activation, bias) };
+    const struct bound_insn *i = f->i;
+    const float *factor = &i->flt[FLT(activation, factor)];
+    struct alu alu;
+    struct diag none = {0};
+    if (!all_floats(i) || i->o[AP(activation, sum)].mem)
+        return 0;
+    if (!alu_find(&alu, i->func[FUNC(activation, f)], false, i->flt[FLT(activation, a)],
+                  i->flt[FLT(activation, b)], &none))
+        return diag_clear(&none), 0;
+    bool copies = alu.kind == ALU_COPY ||
+                  (alu.kind == ALU_ACTIVATION && alu.index == ACTIVATION_copy);
+    if (!copies && alu.kind != ALU_ACTIVATION)
+        return 0;
+    if (copies) {
+        add_multiply_add(f);
+    } else {
+        struct quick_row *r = add_row(f, activation_row);
+        r->index = alu.index;
+        r->parameters = arena_copy(f->a, alu.p, sizeof alu.p);
+    }
+    take(f, QUICK_TO, DST);
+    take(f, QUICK_A, SRC);
+    take_number(f, QUICK_B, *factor != 1 ? factor : &one);
+    take_number(f, QUICK_C, &minus_zero);
+    if (i->o[SCALE].mem)
+        take(f, QUICK_B, SCALE);
+    if (i->o[BIAS].mem)
+        take(f, QUICK_C, BIAS);
+    return 1;
+}
+
+static int add_choice(struct finder *f)
+{
+    enum { DST = AP(select, dst), A = AP(select, a), B = AP(select, b) };
+    enum { PREDICATE = AP(select, predicate) };
+    const struct operand *o = f->i->o;
+    if (o[A].dtype != o[DST].dtype || o[B].dtype != o[DST].dtype || o[PREDICATE].dtype != DT_BOOL)
+        return 0;
+    if (f->n == 1 && (o[DST].size == 1 || o[DST].size == 4 || o[DST].size == 8))
+        f->line->op.code = o[DST].size == 1   ? QUICK_choose_1
+                           : o[DST].size == 4 ? QUICK_choose_4
+                                              : QUICK_choose_8;
+    else if (o[DST].size == 4)
+        add_row(f, choice_row);
+    else
+        return 0;
+    take(f, QUICK_TO, DST);
+    take(f, QUICK_A, A);
+    take(f, QUICK_B, B);
+    take(f, QUICK_C, PREDICATE);
+    return 1;
+}
+
+static const struct {
+    uint16_t code;
+    int to, from;
+} converts[] = {
+#define QUICK_CONVERT(name, to, from, T, R, result) {QUICK_##name, to, from},
+#include "runtime/exec/quick.def"
+};
+
+static int copy_code(size_t bytes)
+{
+    return bytes == 1 ? QUICK_copy_1 : bytes == 4 ? QUICK_copy_4 : bytes == 8 ? QUICK_copy_8 : -1;
+}
+
+static int add_copy(struct finder *f)
+{
+    enum { DST = AP(tensor_copy, dst), SRC = AP(tensor_copy, src) };
+    const struct operand *o = f->i->o;
+    int code = -1, last = f->i->shape.rank - 1;
+    if (o[DST].dtype == o[SRC].dtype) {
+        code = f->n == 1 ? copy_code(o[DST].size) : -1;
+    } else {
+        for (size_t r = 0; r < sizeof converts / sizeof *converts && f->n == 1; r++)
+            if (converts[r].to == o[DST].dtype && converts[r].from == o[SRC].dtype)
+                code = converts[r].code;
+        if (code < 0)
+            return 0;
+    }
+    if (code >= 0)
+        f->line->op.code = (uint16_t)code;
+    else if (f->n > 1 && o[DST].step[last] == 1 && o[SRC].step[last] == 1)
+        add_row(f, copy_bytes)->bytes = (size_t)f->n * o[DST].size;
+    else
+        return 0;
+    take(f, QUICK_TO, DST);
+    take(f, QUICK_A, SRC);
+    return 1;
+}
+
+/* Fixed operands of at most one dim, all of it in force. */
+static bool is_row(const struct bound_insn *i, int64_t *n)
+{
+    if (!i->run || i->shape.nclips || i->skip)
+        return false;
+    *n = i->shape.rank ? i->shape.count[i->shape.rank - 1] : 1;
+    for (int d = 0; d < i->shape.rank - 1; d++)
+        if (i->shape.count[d] != 1)
+            return false;
+    for (int k = 0; k < i->nops; k++)
+        if (i->o[k].mem &&
+            (i->o[k].nterms || (i->shape.rank && i->o[k].step[i->shape.rank - 1] < 0)))
+            return false;
+    return *n > 0;
+}
+
+int quick_instruction(struct arena *a, const struct kernel_table *k, const struct bound_kernel *b,
+                      const struct bound_insn *i, struct quick_line *line)
+{
+    struct finder f = {.a = a, .k = k, .i = i, .line = line};
+    int made = 0;
+    for (int n = 0; n < QUICK_MOST; n++)
+        line[n] = (struct quick_line){.place = {{QUICK_NOTHING, 0, NULL},
+                                                {QUICK_NOTHING, 0, NULL},
+                                                {QUICK_NOTHING, 0, NULL},
+                                                {QUICK_NOTHING, 0, NULL}}};
+    if (is_row(i, &f.n))
+        made = i->op == INSN_tensor_tensor   ? add_tensor_tensor(&f)
+               : i->op == INSN_tensor_scalar ? add_tensor_scalar(&f)
+               : i->op == INSN_activation    ? add_activation(&f)
+               : i->op == INSN_select        ? add_choice(&f)
+               : i->op == INSN_tensor_copy || i->op == INSN_dma_copy ? add_copy(&f)
+                                                                     : 0;
+    return made;
+}
+
+void quick_any(struct arena *a, const struct bound_kernel *k, const struct bound_insn *i,
+               struct quick_line *line)
+{
+    struct quick_row *r = ARENA_NEW(a, struct quick_row);
+    *r = (struct quick_row){.run = any_row, .insn = i, .kernel = k};
+    *line = (struct quick_line){.op = {.code = QUICK_row, .row = r},
+                                .place = {{QUICK_NOTHING, 0, NULL},
+                                          {QUICK_NOTHING, 0, NULL},
+                                          {QUICK_NOTHING, 0, NULL},
+                                          {QUICK_NOTHING, 0, NULL}}};
+}
+
+void quick_bytes(struct arena *a, struct quick_line *line, struct quick_place to,
+                 struct quick_place from, size_t bytes)
+{
+    int code = copy_code(bytes);
+    struct finder f = {.a = a, .line = line, .n = 1};
+    *line = (struct quick_line){.place = {to, from, {QUICK_NOTHING, 0, NULL}, {QUICK_NOTHING, 0, NULL}},
+                                .bytes = {(int64_t)bytes, (int64_t)bytes}};
+    if (code >= 0)
+        line->op.code = (uint16_t)code;
+    else
+        add_row(&f, copy_bytes)->bytes = bytes;
+}

@@ -1,0 +1,58 @@
+/*
+ * Runs the code of quick.h, once addresses are in it.
+ */
+#include "runtime/exec/quick.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { QUICK_LOOK = 16 }; /* trips between looks at limits */
+
+#define QUICK_TARGET
+#define QUICK_INTERPRETER run_rounding
+#define QUICK_FMA(x, y, z) ((x) * (y) + (z))
+#include "runtime/exec/quick_run.inc"
+
+#if defined __x86_64__
+#define QUICK_TARGET __attribute__((target("avx,fma")))
+#else
+#define QUICK_TARGET
+#endif
+#define QUICK_INTERPRETER run_fused
+#define QUICK_FMA         fmaf
+#include "runtime/exec/quick_run.inc"
+
+/* ---- addresses ---- */
+
+static char *address_now(const struct context *c, int32_t slot)
+{
+    return slot == QUICK_TILE ? c->lanes[0].tiles : c->address[slot];
+}
+
+static void link_code(const struct context *c, struct quick_region *q)
+{
+    q->code[q->count] = (struct quick_op){.code = QUICK_end};
+    for (int i = 0; i < q->nslots; i++)
+        q->linked[i] = address_now(c, q->slots[i]);
+    for (int i = 0; i < q->count; i++) {
+        q->code[i] = q->list[i].op;
+        for (int n = 0; n < QUICK_OPERANDS; n++) {
+            const struct quick_place *p = &q->list[i].place[n];
+            q->code[i].p[n] = p->fixed                   ? (char *)p->fixed
+                              : p->slot == QUICK_NOTHING ? NULL
+                                                         : address_now(c, p->slot) + p->offset;
+        }
+    }
+    if (q->test)
+        quick_shorten(q);
+}
+
+bool quick_run(struct context *c, struct quick_region *q, struct diag *d)
+{
+    bool same = true;
+    for (int i = 0; i < q->nslots; i++)
+        same &= q->linked[i] == address_now(c, q->slots[i]);
+    if (!same)
+        link_code(c, q);
+    return (c->lanes[0].k->fma ? run_fused : run_rounding)(c, q->code, q->steps, d);
+}
