@@ -151,6 +151,35 @@ void merge_common(struct graph *g)
     free(t.entries);
 }
 
+/* Whether all that is computed from v ends in that operand of the return. */
+static bool ends_in(const struct value *v, const struct node *end, int operand, int *budget)
+{
+    for (const struct use *u = v->uses; u; u = u->next) {
+        if (u->node == end ? u->index != operand
+                           : u->node->op == OP_return || u->node->nregions || --*budget < 0)
+            return false;
+        for (int i = 0; u->node != end && i < u->node->nout; i++)
+            if (!ends_in(u->node->out[i], end, operand, budget))
+                return false;
+    }
+    return true;
+}
+
+/* What a loop carries for nobody but itself (a counter beside the counter) stays as it was. */
+static void hold_unread(struct node *loop)
+{
+    enum { MOST = 32 }; /* operators between a value and its next one */
+    struct region *test = loop->regions[0], *body = loop->regions[1];
+    struct node *end = region_return(body);
+    for (int i = 0; i < loop->nout && i < body->nparams && i < test->nparams; i++) {
+        struct value *v = body->params[i];
+        int budget = MOST;
+        if (!loop->out[i]->uses && !test->params[i]->uses && end->in[i] != v &&
+            type_equal(&loop->in[i]->type, &v->type) && ends_in(v, end, i, &budget))
+            node_set_input(end, i, v);
+    }
+}
+
 static void remove_dead_in(struct region *r)
 {
     for (struct node *n = r->last, *prev; n; n = prev) {
@@ -162,6 +191,8 @@ static void remove_dead_in(struct region *r)
             node_remove(n);
             continue;
         }
+        if (n->op == OP_while && n->nregions == 2 && n->nin == n->nout)
+            hold_unread(n);
         for (int i = 0; i < n->nregions; i++)
             remove_dead_in(n->regions[i]);
     }
