@@ -22,12 +22,14 @@ static const struct {
     {OP_add, compose_norm_bias},    {OP_reshape, compose_group_norm},
     {OP_mul, compose_group_scale},  {OP_add, compose_group_bias},
     {OP_einsum, compose_einsum},    {OP_attention, compose_attention},
-    {OP_matmul, compose_sdpa},
+    {OP_matmul, compose_sdpa},      {OP_where, compose_erfc},
 };
 
 static bool visit(struct node *n, void *user)
 {
     struct compose *c = user;
+    if (!compose_threefry(c, n))
+        return false;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         if (rules[i].root != n->op || !n->out[0]->uses || n->out[0]->type.kind != VK_TENSOR ||
             n->out[0]->type.rank < 0)

@@ -20,6 +20,10 @@ typedef struct value *compose_rule(struct compose *c, struct node *n);
 
 /* compose_activation.c */
 compose_rule compose_activation, compose_sigmoid, compose_clip, compose_hard_sigmoid;
+/* compose_special.c */
+compose_rule compose_erfc;
+/* compose_threefry.c: a rule that looks at a loop, and replaces its results itself; false: failed */
+bool compose_threefry(struct compose *c, struct node *n);
 /* compose_softmax.c */
 compose_rule compose_softmax, compose_log_softmax;
 /* compose_norm.c */

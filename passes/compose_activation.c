@@ -145,6 +145,7 @@ static const struct {
     struct poly argument, result;
 } rows[] = {
     {OP_gelu, OP_erf, gate_any, {{{0, ROOT_HALF}}}, {{{0, 0.5}, {0, 0.5}}}},
+    {OP_gelu, OP_erfc, gate_any, {{{0, -ROOT_HALF}}}, {{{0}, {0, 0.5}}}},
     {OP_gelu_tanh,
      OP_tanh,
      gate_any,
@@ -258,6 +259,7 @@ static struct value *search(struct compose *c, struct node *n, struct value *v, 
         return NULL;
     switch (t->op) {
     case OP_erf:
+    case OP_erfc:
     case OP_tanh:
     case OP_sigmoid:
     case OP_hard_sigmoid:

@@ -292,7 +292,7 @@ static void add_routines(struct used *u)
 {
     static const char *const combined[] = {"add", "mul", "max", "min", "and", "or", "xor"};
     use_add(u, "CALLS");
-    add_members(u, "panel_f64 argmax argmin");
+    add_members(u, "panel_f64 argmax argmin threefry");
     for (size_t i = 0; i < sizeof combined / sizeof *combined; i++) {
         use_add(u, "OP_%s", combined[i]);
         use_add(u, "EW_%s", combined[i]);

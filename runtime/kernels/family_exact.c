@@ -10,6 +10,7 @@
 #include "runtime/kernels/integers.inc"
 #include "runtime/kernels/panel_f64.inc"
 #include "runtime/kernels/running.inc"
+#include "runtime/kernels/threefry.inc"
 #include "runtime/kernels/truncate.inc"
 
 void KERNEL_FAMILY(exact, VARIANT)(struct kernel_table *t)
@@ -17,6 +18,7 @@ void KERNEL_FAMILY(exact, VARIANT)(struct kernel_table *t)
     set_integers(t);
     set_running(t);
     SET_USED(panel_f64, panel_f64)
+    SET_USED(threefry, threefry)
 #define SET_CAST(to, T, to_class, from, F, from_class)                                             \
     WHEN_USED(CAST_##to##_##from, t->cast[DT_##to][DT_##from] = convert_##to##_from_##from;)
     CONVERT_PAIRS(SET_CAST)

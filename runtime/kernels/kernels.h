@@ -306,6 +306,9 @@ struct kernel_table {
     /* [to][from]: n neighbours, as dtype_convert does without `saturate`. y may be x where elements
      * have one size. */
     cast_fn cast[PLAIN_TYPES][PLAIN_TYPES];
+    /* n pairs of words become what Threefry-2x32 makes of them, with 3 keys; y may be x. */
+    void (*threefry)(uint32_t *ya, uint32_t *yb, const uint32_t *xa, const uint32_t *xb,
+                     const uint32_t *key, size_t n);
     /* Running sums, or products, of `lines` <= RUNNING_LINES neighbouring lines, whose n elements
      * lie `step` apart; those of f32 are double until they are stored. `exclusive`: each without
      * its own element. */

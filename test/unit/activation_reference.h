@@ -65,6 +65,10 @@ static inline double ref_erf(double x, const float *p)
 {
     return erf(x);
 }
+static inline double ref_erfc(double x, const float *p)
+{
+    return erfc(x);
+}
 static inline double ref_gelu(double x, const float *p)
 {
     return x == -INFINITY ? -0.0 : 0.5 * x * erfc(-x * M_SQRT1_2);

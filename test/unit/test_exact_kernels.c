@@ -335,10 +335,62 @@ static void test_panel(void **state)
             }
 }
 
+/* ---- Threefry ---- */
+
+static uint32_t rotate(uint32_t x, int by)
+{
+    return x << by | x >> (32 - by);
+}
+
+static void plain_threefry(uint32_t *a, uint32_t *b, const uint32_t *key)
+{
+    static const int rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+    for (uint32_t turn = 0; turn < 5; turn++) {
+        for (int i = 0; i < 4; i++) {
+            *a += *b;
+            *b = rotate(*b, rotations[turn % 2][i]) ^ *a;
+        }
+        *a += key[turn % 3];
+        *b += key[(turn + 1) % 3] + turn + 1;
+    }
+}
+
+/* The published vectors: counter, key, result. */
+static const uint32_t published[][6] = {
+    {0, 0, 0, 0, 0x6b200159, 0x99ba4efe},
+    {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x1cb996fc, 0xbb002be7},
+    {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xc4923a9c, 0x483df7a0}};
+
+static void test_threefry(void **state)
+{
+    for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
+        const uint32_t *p = published[i], key[] = {p[3], 0x1bd11bda ^ p[2] ^ p[3], p[2]};
+        uint32_t a = p[0] + p[2], b = p[1] + p[3];
+        table->threefry(&a, &b, &a, &b, key, 1);
+        assert_int_equal(a, p[4]);
+        assert_int_equal(b, p[5]);
+    }
+    for (int l = 0; l < LENGTHS; l++) {
+        size_t n = lengths[l], bytes = (n + 1) * sizeof(uint32_t);
+        uint32_t key[] = {next_random(), next_random(), next_random()};
+        uint32_t *x = malloc(bytes), *y = malloc(bytes), *a = malloc(bytes), *b = malloc(bytes);
+        for (size_t i = 0; i <= n; i++)
+            x[i] = a[i] = next_random(), y[i] = b[i] = next_random();
+        table->threefry(a, b, x, y, key, n);
+        assert_true(a[n] == x[n] && b[n] == y[n]);
+        for (size_t i = 0; i < n; i++) {
+            plain_threefry(&x[i], &y[i], key);
+            assert_true(a[i] == x[i] && b[i] == y[i]);
+        }
+        free(x), free(y), free(a), free(b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_integers), cmocka_unit_test(test_quotients),
-        cmocka_unit_test(test_casts), cmocka_unit_test(test_running), cmocka_unit_test(test_panel)};
+        cmocka_unit_test(test_casts), cmocka_unit_test(test_running), cmocka_unit_test(test_panel),
+        cmocka_unit_test(test_threefry)};
     return run_variants(tests, sizeof tests / sizeof tests[0]);
 }

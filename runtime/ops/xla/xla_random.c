@@ -62,6 +62,15 @@ static void threefry(uint64_t key, uint64_t counter, uint32_t out[2])
     out[1] = y;
 }
 
+bool infer_threefry(struct infer *f)
+{
+    for (int i = 2; i < 5; i++)
+        if (f->in[i].rank != 0)
+            return fail(f->d, "key %d has rank %d, expected 0", i - 2, f->in[i].rank);
+    return infer_out(f, 0, DT_U32, f->in[0].rank, f->in[0].dims) &&
+           infer_out(f, 1, DT_U32, f->in[0].rank, f->in[0].dims);
+}
+
 static void philox(uint64_t key, uint64_t low, uint64_t high, uint32_t out[4])
 {
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
@@ -133,6 +142,34 @@ static uint64_t philox_fill(struct tensor *y, uint64_t key, uint64_t low, uint64
             store_word(y, i * per + k, per == 4 ? x[k] : x[2 * k] | (uint64_t)x[2 * k + 1] << 32);
     }
     return (uint64_t)blocks;
+}
+
+/* Pairs go to cores in pieces. */
+enum { THREEFRY_PIECE = 16384 };
+
+static void threefry_piece(void *arg, int i)
+{
+    const struct op_call *c = arg;
+    uint32_t key[3];
+    size_t from = (size_t)i * THREEFRY_PIECE, n = (size_t)tensor_count(c->out[0]) - from;
+    for (int k = 0; k < 3; k++)
+        key[k] = *(const uint32_t *)c->in[2 + k]->data;
+    kernels_get()->threefry((uint32_t *)c->out[0]->data + from, (uint32_t *)c->out[1]->data + from,
+                            (const uint32_t *)c->in[0]->data + from,
+                            (const uint32_t *)c->in[1]->data + from, key,
+                            n < THREEFRY_PIECE ? n : THREEFRY_PIECE);
+}
+
+bool eval_threefry(struct op_call *c)
+{
+    int pieces = (int)((tensor_count(c->out[0]) + THREEFRY_PIECE - 1) / THREEFRY_PIECE);
+    if (c->env->parallel && pieces > 1) {
+        c->env->parallel(c->env, pieces, threefry_piece, c);
+        return true;
+    }
+    for (int i = 0; i < pieces; i++)
+        threefry_piece(c, i);
+    return true;
 }
 
 bool eval_rng_bits(struct op_call *c)
