@@ -9,8 +9,9 @@
 
 #include <string.h>
 
-/* Terms from which on one output is a dot product; rows of gathered terms at a time. */
-enum { LEAST_DOT = 32, DOT_ROWS = 16 };
+/* Terms from which on one output is a dot product, of weights that are packed already and of those
+ * that would be packed for it; rows of gathered terms at a time. */
+enum { LEAST_DOT = 32, LEAST_DOT_PLAIN = 16, DOT_ROWS = 16 };
 enum { MAX_COUNTS = 8, MAX_VARIANTS = 24, BATCHES = GEMM_LEVELS };
 enum {
     DST = AP(nc_matmul, dst),
@@ -296,8 +297,8 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     if (m->a_bytes > 1 << 28 || m->w_bytes > 1 << 28)
         return fail(b->d, "nc_matmul: operands of %lld bytes must be rearranged, at most %d are",
                     (long long)(m->a_bytes > m->w_bytes ? m->a_bytes : m->w_bytes), 1 << 28);
-    m->dot = outs == 1 && k * batches >= LEAST_DOT && m->packed && m->type == GEMM_F32 &&
-             !m->convert_a && c->dtype == DT_F32 && w->dtype == DT_F32;
+    m->dot = outs == 1 && k * batches >= (m->packed ? LEAST_DOT : LEAST_DOT_PLAIN) &&
+             m->type == GEMM_F32 && !m->convert_a && c->dtype == DT_F32 && w->dtype == DT_F32;
     if (m->dot)
         m->w_bytes = round_up(batches * k * 4 * (batches > 1 ? 1 + DOT_ROWS : 1), 64);
     need_scratch(b, m->a_bytes + m->w_bytes + (m->convert_c ? rows * outs * 4 : 0) + 64);
