@@ -44,6 +44,13 @@ static bool activation_row(struct context *c, const struct quick_op *op, struct 
     return true;
 }
 
+static bool multiply_add_row(struct context *c, const struct quick_op *op, struct diag *d)
+{
+    c->lanes->k->multiply_add(out_row(op), in_row(op, QUICK_A), in_row(op, QUICK_B),
+                              in_row(op, QUICK_C), (size_t)op->row->n);
+    return true;
+}
+
 static bool choice_row(struct context *c, const struct quick_op *op, struct diag *d)
 {
     const struct quick_row *r = op->row;
@@ -216,13 +223,13 @@ static bool add_scalar_step(struct finder *f, int n, int src)
     return true;
 }
 
-/* to = a b + c: numbers by their code, rows as the activation that does nothing else. */
-static void add_multiply_add(struct finder *f)
+/* to = a b + c: numbers by their code, rows by the kernel that the instruction's executor calls. */
+static void add_multiply_add(struct finder *f, quick_row_fn run, int index)
 {
     if (f->n == 1)
         f->line->op.code = QUICK_multiply_add;
     else
-        add_row(f, activation_row)->index = ACTIVATION_copy;
+        add_row(f, run)->index = (uint8_t)index;
 }
 
 static const float one = 1, minus_zero = -0.0f;
@@ -240,7 +247,7 @@ static int add_tensor_scalar(struct finder *f)
     if (straight && op0 == OP_max && op1 == OP_min && i->flt[0] <= i->flt[1])
         return 0;
     if (straight && op0 == OP_mul && op1 == OP_add) {
-        add_multiply_add(f);
+        add_multiply_add(f, multiply_add_row, 0);
         take(f, QUICK_TO, DST);
         take(f, QUICK_A, SRC);
         take_number(f, QUICK_B, &i->flt[0]);
@@ -272,7 +279,7 @@ static int add_activation(struct finder *f)
     if (!copies && alu.kind != ALU_ACTIVATION)
         return 0;
     if (copies) {
-        add_multiply_add(f);
+        add_multiply_add(f, activation_row, ACTIVATION_copy);
     } else {
         struct quick_row *r = add_row(f, activation_row);
         r->index = alu.index;
