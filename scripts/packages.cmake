@@ -23,14 +23,10 @@ function(package name section depends recommends description)
   set(CPACK_COMPONENT_${upper}_DESCRIPTION "${description}" PARENT_SCOPE)
 endfunction()
 set(same "libxrt (= ${PROJECT_VERSION})")
-set(static ${same}) # libxrt.a wants what libxrt.so has in it
-if(XCC_XSMM AND NOT XCC_TSAN)
-  string(APPEND static ", libxsmm-dev")
-endif()
 # Recommended: libraries that are loaded when a model or a file needs them.
 package(libxrt libs "" liblapacke "runtime for compiled machine learning models
  The library libxrt, its plugins, and xrun, which runs a model from the command line.")
-package(libxrt-dev libdevel "${static}" "" "development files of libxrt
+package(libxrt-dev libdevel "${same}" "" "development files of libxrt
  Headers, the static library, and files for pkg-config and CMake.")
 package(xcc devel "${same}" "libarchive13, liblapacke" "ahead-of-time compiler for machine learning models
  xcc compiles ONNX, StableHLO and HLO programs; xdump prints archives, xsim times them; libxcc is the compiler as a library.")

@@ -65,8 +65,6 @@ static int find_definition(const char *name, size_t n)
  */
 static bool is_cut(const struct closure *c, bool table, const char *name, size_t n)
 {
-    if (begins(name, "gemm_generate")) /* libxsmm's */
-        return true;
     static const char *const rows[] = {"exec_", "prepare_", "infer_", "eval_"};
     static const char *const of_calls[] = {"op_run",     "op_eval",           "infer_run",
                                            "run_region", "content_of_tensor", "op_signature"};

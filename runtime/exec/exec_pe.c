@@ -185,15 +185,6 @@ static struct gemm_tile tile_for(const struct bound_insn *i, const struct matmul
     return t;
 }
 
-static void prepare_tile(const struct matmul *m, struct gemm *g, const struct gemm_tile *t,
-                         const struct kernel_table *k)
-{
-    if (m->steps)
-        gemm_prepare_steps(g, t, k);
-    else
-        gemm_prepare(g, t, k);
-}
-
 static void prepare_variants(struct binding *b, struct bound_insn *i, struct matmul *m)
 {
     const struct operand *c = &i->o[DST], *a = &i->o[MOVING], *w = &i->o[STATIONARY];
@@ -217,7 +208,7 @@ static void prepare_variants(struct binding *b, struct bound_insn *i, struct mat
                     *v = (struct variant){
                         (int)rows.v[x], (int)outs.v[y], (int)k.v[z], acc, {.own = NULL}};
                     struct gemm_tile t = tile_for(i, m, rows.v[x], outs.v[y], k.v[z], acc);
-                    prepare_tile(m, &v->g, &t, b->table);
+                    gemm_prepare(&v->g, &t, b->table);
                 }
     m->variants = arena_copy(b->arena, variants, sizeof *variants * (size_t)m->nvariants);
 }
@@ -305,8 +296,7 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     bool accumulates =
         NUMBER(i, nc_matmul, accumulate) || i->imm[IMM(nc_matmul, accumulate)].nterms;
     bool many = rows > 1 || b->table->lanes == 16; /* one row alone is read in longer panels */
-    if (!m->dot && !m->convert_c && m->type != GEMM_U8S8 && !accumulates && many &&
-        gemm_steps_pay(m->type, b->table)) {
+    if (!m->dot && !m->convert_c && m->type != GEMM_U8S8 && !accumulates && many) {
         int skip = 0;
         m->steps = find_steps(b, i, &skip);
         i->skip = skip;
@@ -461,7 +451,7 @@ static const struct gemm *find_variant(const struct lane *l, const struct bound_
     o[MOVING].count = count;
     cut.o = o;
     struct gemm_tile t = tile_for(&cut, m, e->rows, e->outs, e->k, accumulate);
-    prepare_tile(m, own, &t, l->k);
+    gemm_prepare(own, &t, l->k);
     return own;
 }
 

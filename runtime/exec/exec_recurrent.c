@@ -112,7 +112,7 @@ static void project_rows(const struct layer *y, const float *x, int64_t pitch, i
     for (int out = 0; out < y->m->width; out += t.w_pitch, weights += w->step[0]) {
         struct gemm g;
         t.outs = y->m->width - out < t.w_pitch ? y->m->width - out : t.w_pitch;
-        gemm_prepare_own(&g, &t, y->l->k);
+        gemm_prepare_whole(&g, &t, y->l->k);
         gemm_run(&g, x, weights, to + out);
     }
 }

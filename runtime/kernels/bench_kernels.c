@@ -4,8 +4,7 @@
  * to compare models with. `memory`: the rate at which one and two threads read memory, and that of
  * one row times weights that are not in cache, in turns.
  *
- * Matrix tiles are measured libxsmm and own kernel in turns, A B A B, and the best of each is
- * shown, in GFLOP/s; W and A of one tile stay in cache, as in a blocked product.
+ * Of matrix tiles the best of some turns is shown, in GFLOP/s; W and A of one tile stay in cache, as in a blocked product.
  */
 #include "neff/isa/pack.h"
 #include "runtime/kernels/gemm.h"
@@ -45,9 +44,9 @@ static void bench_gemm(enum gemm_type type, const char *name)
 {
     static const int rows[] = {1, 7, 14, 28, 56, 64, 128}, ks[] = {64, 256, 576, 1024, 2304};
     const struct kernel_table *t = kernels_get();
-    printf("%s, 64 outs, %s: GFLOP/s own / libxsmm (ratio)\nrows     ", name, t->name);
+    printf("%s, 64 outs, %s: GFLOP/s\nrows     ", name, t->name);
     for (int k = 0; k < 5; k++)
-        printf("k = %-18d", ks[k]);
+        printf("k = %-6d", ks[k]);
     printf("\n");
     void *a = filled(4 * 128 * 2304), *w = filled(4 * 64 * 2304), *c = filled(4 * 128 * 64);
     for (int r = 0; r < 7; r++) {
@@ -56,21 +55,14 @@ static void bench_gemm(enum gemm_type type, const char *name)
             struct gemm_tile tile = {
                 type, rows[r], 64, 64, ks[k], 64, 64, false, {{0}, {0}, {ks[k] / 64, 64, 64 * 64}},
                 false};
-            struct gemm own, best;
-            gemm_prepare_own(&own, &tile, t);
-            gemm_prepare_generated(&best, &tile, t);
-            double flops = 2.0 * rows[r] * 64 * ks[k], seconds[2] = {1, 1};
+            struct gemm g;
+            gemm_prepare(&g, &tile, t);
+            double flops = 2.0 * rows[r] * 64 * ks[k], seconds = 1;
             for (int i = 0; i < 10; i++) {
-                double s = time_tile(&own, a, w, c, flops);
-                seconds[0] = s < seconds[0] ? s : seconds[0];
-                s = best.generated ? time_tile(&best, a, w, c, flops) : 1;
-                seconds[1] = s < seconds[1] ? s : seconds[1];
+                double s = time_tile(&g, a, w, c, flops);
+                seconds = s < seconds ? s : seconds;
             }
-            printf("  %6.1f", flops / seconds[0] * 1e-9);
-            if (best.generated)
-                printf(" /%6.1f (%.2f)", flops / seconds[1] * 1e-9, seconds[1] / seconds[0]);
-            else
-                printf("%16s", "");
+            printf("  %8.1f", flops / seconds * 1e-9);
         }
         printf("\n");
     }
@@ -83,12 +75,11 @@ static void bench_rate(enum gemm_type type, const char *name)
     struct gemm_tile tile = {
         type, ROWS, 64, 64, K, 64, 64, false, {{0}, {0}, {K / 64, 64, 64 * 64}}, false};
     void *a = filled(4 * ROWS * K), *w = filled(4 * 64 * K), *c = filled(4 * ROWS * 64);
-    struct gemm own, best;
-    gemm_prepare_own(&own, &tile, kernels_get());
-    gemm_prepare_generated(&best, &tile, kernels_get());
+    struct gemm g;
+    gemm_prepare(&g, &tile, kernels_get());
     double flops = 2.0 * ROWS * 64 * K, seconds = 1;
     for (int i = 0; i < TURNS; i++) {
-        double s = time_tile(i % 2 ? &own : &best, a, w, c, flops);
+        double s = time_tile(&g, a, w, c, flops);
         seconds = s < seconds ? s : seconds;
     }
     printf("%s %.1f\n", name, flops / seconds * 1e-9);

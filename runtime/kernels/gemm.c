@@ -1,21 +1,15 @@
 #include "runtime/kernels/gemm.h"
 
-#include "runtime/kernels/generate.h"
-
 #include <assert.h>
 #include <stddef.h>
 
-#if XCC_XSMM
-#include <libxsmm.h>
-#endif
-
 enum {
-    ADDRESSES = 64,             /* batch entries handed to a kernel at a time, at most */
-    TOO_MANY_BYTES = 384 << 10, /* of W: a generated kernel reads all of it for every few rows */
-    PIECE_BYTES = 192 << 10,
-    PIECE_STEP = 16,                /* k of a piece is a multiple of it */
-    OWN_TOO_MANY_BYTES = 704 << 10, /* the same of own kernels, which take more rows at a time */
-    OWN_PIECE_BYTES = 384 << 10,
+    ADDRESSES = 64,                   /* batch entries handed to a kernel at a time, at most */
+    TOO_MANY_BYTES = 704 << 10,       /* of W: a kernel reads all of it for every few rows */
+    SHORT_TOO_MANY_BYTES = 384 << 10, /* the same of short vectors, which take fewer rows at a time */
+    PIECE_BYTES = 384 << 10,
+    SHORT_PIECE_BYTES = 192 << 10,
+    PIECE_STEP = 16,          /* k of a piece is a multiple of it */
     STREAM_BYTES = 832 << 10, /* of a tile's weights and the next ones together */
     STREAM_ROWS = 7,
     STREAM_LINE = 96, /* bytes that come while so many rows times a row of W are summed */
@@ -32,27 +26,14 @@ static size_t element_size(enum gemm_type t)
     return sizes[t];
 }
 
-#if XCC_XSMM
-/* Not: what libxsmm has no instructions for, an odd k of bf16, where it would read past the end of
-   A's rows, an odd pitch, which it counts in pairs, and a variant below this CPU's, for which it
-   would use instructions that the variant lacks. */
-static bool can_generate(const struct gemm_tile *t, const struct kernel_table *kernels)
-{
-    if (kernels->lanes < 16 && kernels_find("avx512"))
-        return false;
-    if (t->type == GEMM_F32)
-        return kernels->fma && KERNELS_X86;
-    return t->type == GEMM_BF16 && t->k % 2 == 0 && t->a_pitch % 2 == 0 &&
-           kernels == kernels_find("avx512bf16");
-}
-#endif
-
 /* Sums of many terms run in pieces whose weights stay in the second-level cache while all rows
  * pass; the order of the sum, and so its bits, stay. */
-static void cut(struct gemm *g, int64_t too_many, int64_t most)
+static void cut(struct gemm *g)
 {
     const struct gemm_tile *t = &g->tile;
-    int64_t row = (int64_t)element_size(t->type) * t->w_pitch;
+    bool is_short = g->kernels->lanes < 16;
+    int64_t too_many = is_short ? SHORT_TOO_MANY_BYTES : TOO_MANY_BYTES;
+    int64_t most = is_short ? SHORT_PIECE_BYTES : PIECE_BYTES, row = (int64_t)element_size(t->type) * t->w_pitch;
     if (row * t->k <= too_many)
         return;
     for (int pieces = 2; row * g->k > most && pieces <= t->k / PIECE_STEP; pieces++)
@@ -62,15 +43,7 @@ static void cut(struct gemm *g, int64_t too_many, int64_t most)
         }
 }
 
-static void cut_own(struct gemm *g)
-{
-    if (g->kernels->lanes < 16)
-        cut(g, TOO_MANY_BYTES, PIECE_BYTES);
-    else
-        cut(g, OWN_TOO_MANY_BYTES, OWN_PIECE_BYTES);
-}
-
-void gemm_prepare_own(struct gemm *g, const struct gemm_tile *t, const struct kernel_table *kernels)
+void gemm_prepare_whole(struct gemm *g, const struct gemm_tile *t, const struct kernel_table *kernels)
 {
     assert(t->rows > 0 && t->outs > 0 && t->k > 0 && t->w_pitch >= t->outs && t->w_pitch % 16 == 0);
     *g = (struct gemm){.tile = *t, .kernels = kernels, .k = t->k, .pieces = 1};
@@ -79,65 +52,11 @@ void gemm_prepare_own(struct gemm *g, const struct gemm_tile *t, const struct ke
                                     : kernels->gemm_u8s8;
 }
 
-bool gemm_steps_pay(enum gemm_type type, const struct kernel_table *kernels)
-{
-#if XCC_XSMM
-    struct gemm_tile some = {.type = type, .rows = 2, .outs = 16, .k = 2, .a_pitch = 2};
-    return kernels->lanes == 16 || !can_generate(&some, kernels);
-#else
-    return true;
-#endif
-}
-
-void gemm_prepare_steps(struct gemm *g, const struct gemm_tile *t,
-                        const struct kernel_table *kernels)
-{
-    gemm_prepare_own(g, t, kernels);
-    cut_own(g);
-}
-
-#if XCC_XSMM
-/* The kernel that adds to C is for batches in pieces. */
-static bool in_pieces(const struct gemm *g)
-{
-    const struct gemm_level *l = g->tile.batch;
-    return g->pieces > 1 ||
-           (int64_t)level_count(&l[0]) * level_count(&l[1]) * level_count(&l[2]) > ADDRESSES;
-}
-#endif
-
-bool gemm_prepare_generated(struct gemm *g, const struct gemm_tile *t,
-                            const struct kernel_table *kernels)
-{
-    gemm_prepare_own(g, t, kernels);
-#if XCC_XSMM
-    if (!can_generate(t, kernels))
-        return false;
-    struct gemm made = *g;
-    cut(&made, TOO_MANY_BYTES, PIECE_BYTES);
-    made.generated = gemm_generate(t, made.k, t->accumulate);
-    if (t->accumulate || !made.generated)
-        made.generated_more = made.generated;
-    else if (in_pieces(&made))
-        made.generated_more = gemm_generate(t, made.k, true);
-    if (!made.generated || (in_pieces(&made) && !made.generated_more))
-        return false;
-    *g = made;
-    return true;
-#else
-    return false;
-#endif
-}
-
-/* One row is bound by memory and a job for our own kernel. Those of 16 lanes are as fast as
-   generated ones, and need not be made. */
 void gemm_prepare(struct gemm *g, const struct gemm_tile *t, const struct kernel_table *kernels)
 {
-    if (kernels->lanes < 16 && t->rows > 1 && gemm_prepare_generated(g, t, kernels))
-        return;
-    gemm_prepare_own(g, t, kernels);
+    gemm_prepare_whole(g, t, kernels);
     if (t->rows > 1)
-        cut_own(g);
+        cut(g);
 }
 
 void gemm_look_ahead(struct gemm_block *b, enum gemm_type type, struct gemm_ahead *ahead)
@@ -171,20 +90,6 @@ struct more { /* than a product */
 static void run_piece(const struct gemm *g, const void **a, const void **w, int count, void *c,
                       bool accumulate, struct more more)
 {
-#if XCC_XSMM
-    void (*kernel)(void) = accumulate ? g->generated_more : g->generated;
-    if (kernel) {
-        assert(more.nsteps == 0);
-        unsigned long long n = (unsigned long long)count;
-        if (g->tile.type == GEMM_F32)
-            ((libxsmm_smmfunction_reducebatch_addr)kernel)((const float **)w, (const float **)a, c,
-                                                           &n);
-        else
-            ((libxsmm_bsmmfunction_reducebatch_addr)kernel)((const libxsmm_bfloat16 **)w,
-                                                            (const libxsmm_bfloat16 **)a, c, &n);
-        return;
-    }
-#endif
     const struct gemm_tile *t = &g->tile;
     struct gemm_block b = {.a = a,
                            .w = w,

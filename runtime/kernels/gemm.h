@@ -14,12 +14,10 @@
  * ...}; struct gemm g; gemm_prepare(&g, &t, kernels_get()); gemm_run(&g, a, w, c); any thread, any
  * number of times
  *
- * gemm_prepare may generate code (libxsmm; where own kernels have fewer than 16 lanes) and takes a
- * lock; gemm_run does neither. Nothing to free: generated code is kept and shared by shape until
- * the process ends. Reads stay inside A's k columns and W's packed block; writes inside C's outs
+ * Nothing to free. Reads stay inside A's k columns and W's packed block; writes inside C's outs
  * columns.
  *
- * Weights come from memory block after block. Own kernels ask for the next block while they
+ * Weights come from memory block after block. Kernels ask for the next block while they
  * multiply by this one, evenly over their work: asked for at once, as a panel's first rows would,
  * it comes at memory's rate while nothing is computed.
  *
@@ -77,23 +75,13 @@ struct gemm {
     struct gemm_tile tile;
     const struct kernel_table *kernels;
     void (*own)(const struct gemm_block *g);
-    void (*generated)(void);      /* libxsmm's kernel, or NULL */
-    void (*generated_more)(void); /* the same, adding to C: for batches run in pieces, else NULL */
-    int k, pieces;                /* of one kernel call; calls for the k of the tile */
+    int k, pieces; /* of one kernel call; calls for the k of the tile */
 };
 
 /* Asserts that the tile is well formed (the loader has checked it). */
 void gemm_prepare(struct gemm *g, const struct gemm_tile *t, const struct kernel_table *kernels);
-/* The same without libxsmm. */
-void gemm_prepare_own(struct gemm *g, const struct gemm_tile *t,
-                      const struct kernel_table *kernels);
-/* The same by libxsmm; where it has no code for the tile, without it, and false. */
-bool gemm_prepare_generated(struct gemm *g, const struct gemm_tile *t,
-                            const struct kernel_table *kernels);
-/* For gemm_run_steps; f32 or bf16. It always works; it pays where own kernels are as fast as
- * libxsmm's. */
-bool gemm_steps_pay(enum gemm_type type, const struct kernel_table *kernels);
-void gemm_prepare_steps(struct gemm *g, const struct gemm_tile *t,
+/* The same without pieces of k. */
+void gemm_prepare_whole(struct gemm *g, const struct gemm_tile *t,
                         const struct kernel_table *kernels);
 
 void gemm_run(const struct gemm *g, const void *a, const void *w, void *c);

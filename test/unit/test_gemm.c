@@ -6,16 +6,10 @@
 #include "runtime/kernels/gemm.h"
 #include "test/unit/kernel_test.h"
 
-static void prepare_generated(struct gemm *g, const struct gemm_tile *t,
-                              const struct kernel_table *kernels)
-{
-    gemm_prepare_generated(g, t, kernels);
-}
-
-enum way { BEST, GENERATED, OWN, WAYS };
+enum way { PIECES, WHOLE, WAYS };
 static void (*const prepare[WAYS])(struct gemm *g, const struct gemm_tile *t,
                                    const struct kernel_table *kernels) = {
-    gemm_prepare, prepare_generated, gemm_prepare_own};
+    gemm_prepare, gemm_prepare_whole};
 
 struct gemm_case {
     enum gemm_type type;
@@ -189,28 +183,28 @@ static void test_gemm(void **state)
         for (int r = 0; r < 9; r++)
             for (int o = 0; o < 7; o++)
                 for (int k = 0; k < 8; k++, i++) {
-                    static const enum way ways[] = {BEST, GENERATED, OWN, OWN};
+                    static const enum way ways[] = {PIECES, WHOLE, PIECES, WHOLE};
                     struct gemm_case c = {type,       rows[r],    outs[o],    ks[k],
                                           1 + i % 3,  1 + i % 2,  i % 5 == 0, i % 7 == 0,
                                           i % 3 == 0, ways[i % 4]};
                     check_gemm(&c);
                 }
     struct gemm_case many = {GEMM_F32, 7,     20,    3,     90,
-                             2,        false, false, false, BEST}; /* over one piece of the batch */
+                             2,        false, false, false, PIECES}; /* over one piece of the batch */
     for (int type = GEMM_F32; type <= GEMM_U8S8; type++)
-        for (int way = BEST; way < WAYS; way++) {
+        for (int way = PIECES; way < WAYS; way++) {
             many.type = type;
             many.way = way;
             check_gemm(&many);
         }
     struct gemm_case deep = {GEMM_F32, 14,    100,   1600,  2,
-                             1,        false, false, false, BEST}; /* a sum cut into pieces */
+                             1,        false, false, false, PIECES}; /* a sum cut into pieces */
     for (int n = 0; n < 32; n++) {
         deep.type = n & 1 ? GEMM_BF16 : GEMM_F32;
         deep.addresses = n & 2;
         deep.accumulate = n & 4;
         deep.streams = n & 8;
-        deep.way = n & 16 ? GENERATED : BEST;
+        deep.way = n & 16 ? WHOLE : PIECES;
         check_gemm(&deep);
     }
     static const int panels[][5] = {/* many rows, whose weights pass panel by panel */
@@ -228,7 +222,7 @@ static void test_gemm(void **state)
                               n & 16,
                               n & 32 && n & 1,
                               n & 32,
-                              OWN};
+                              WHOLE};
         check_gemm(&c);
     }
 }
@@ -271,7 +265,7 @@ static void test_look_ahead(void **state)
     free(weights);
 }
 
-/* Rows of A that overlap, as frames of a signal do, and code that is made once for a shape. */
+/* Rows of A that overlap, as frames of a signal do. */
 static void test_overlapping_rows(void **state)
 {
     enum { ROWS = 7, OUTS = 16, K = 40 };
@@ -283,11 +277,8 @@ static void test_overlapping_rows(void **state)
     for (int pitch = 0; pitch <= K; pitch += 5) {
         struct gemm_tile tile = {GEMM_F32,        ROWS, OUTS, K, pitch, OUTS, OUTS, false,
                                  {{0}, {0}, {0}}, false};
-        struct gemm g, again;
-        bool made = gemm_prepare_generated(&g, &tile, table);
-        assert_true(made == gemm_prepare_generated(&again, &tile, table) && made == !!g.generated);
-        assert_true(g.generated == again.generated && !g.generated_more);
-        assert_true(pitch >= K || !g.generated);
+        struct gemm g;
+        gemm_prepare(&g, &tile, table);
         gemm_run(&g, a, w, c);
         for (int r = 0; r < ROWS; r++)
             for (int o = 0; o < OUTS; o++) {
@@ -318,7 +309,7 @@ static void test_close_rows(void **state)
                                      pitch,     OUTS, OUTS,  false,
                                      {{0}, {0}, {ENTRIES, 3, (K + 1) * OUTS}}, false};
             struct gemm g;
-            gemm_prepare_own(&g, &tile, table);
+            gemm_prepare_whole(&g, &tile, table);
             gemm_run(&g, a, w, c);
             for (int r = 0; r < rows; r++)
                 for (int o = 0; o < OUTS; o++) {
@@ -397,7 +388,7 @@ static void check_steps(enum gemm_type type, int rows, int outs, int k, bool acc
     struct gemm_tile t = {type, rows, outs, k, k, PITCH, width, accumulate, {{0}, {0}, {0}}, false};
     struct gemm g;
     const void *a = size == 4 ? (void *)af : ah, *w = size == 4 ? (void *)wf : wh;
-    gemm_prepare_steps(&g, &t, table);
+    gemm_prepare(&g, &t, table);
     gemm_run(&g, a, w, c);
     for (int r = 0; r < rows; r++)
         memcpy(plain + r * outs, c + r * PITCH, 4 * (size_t)outs);
