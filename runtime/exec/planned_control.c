@@ -149,32 +149,33 @@ void plan_loops(const struct context *c, struct bound *b)
 }
 
 /* Steps that the code leaves to the region are run in it. */
-static bool run_code(struct context *c, int region, struct quick_region *code, struct diag *d)
+static bool run_code(struct context *c, int region, struct quick_region *code,
+                     const struct run_by *run, struct diag *d)
 {
     if (c->depth >= MAX_DEPTH)
         return fail(d, "regions are nested deeper than %d", MAX_DEPTH);
     c->running[++c->depth] = region;
-    bool done = limits_steps(c, code->steps, d) && quick_run(c, code, d);
+    bool done = limits_steps(c, code->steps, d) && quick_run(c, code, run->step, d);
     c->depth--;
     return done;
 }
 
 static bool run_loop(struct context *c, const struct call *call, const struct control *k,
-                     run_fn run, struct diag *d)
+                     const struct run_by *run, struct diag *d)
 {
     move_all(c, &k->before, k->room);
     if (k->loop && !c->profile) {
-        if (!run_code(c, call->regions[1], k->loop, d))
+        if (!run_code(c, call->regions[1], k->loop, run, d))
             return false;
         move_all(c, &k->after, k->room);
         return true;
     }
     for (int64_t turn = 0;; turn++) {
-        if (!run(c, call->regions[0], d))
+        if (!run->region(c, call->regions[0], d))
             return fail_in(d, "turn %lld", (long long)turn);
         if (!test_holds(c, k))
             break;
-        if (!run(c, call->regions[1], d))
+        if (!run->region(c, call->regions[1], d))
             return fail_in(d, "turn %lld", (long long)turn);
         move_all(c, &k->each, k->room);
     }
@@ -182,13 +183,13 @@ static bool run_loop(struct context *c, const struct call *call, const struct co
     return true;
 }
 
-bool run_control(struct context *c, const struct call *call, const struct control *k, run_fn run,
-                 struct diag *d)
+bool run_control(struct context *c, const struct call *call, const struct control *k,
+                 const struct run_by *run, struct diag *d)
 {
     if (call->op == OP_while)
         return run_loop(c, call, k, run, d);
     int taken = test_holds(c, k) ? 0 : 1;
-    if (!run(c, call->regions[taken], d))
+    if (!run->region(c, call->regions[taken], d))
         return false;
     move_all(c, &k->branch[taken], k->room);
     return true;

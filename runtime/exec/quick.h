@@ -93,8 +93,9 @@ struct quick_region {
 /* b->quick: per region, NULL where it must be run step by step. */
 void plan_quick(const struct context *c, struct bound *b);
 
-/* Runs the code of a region; limits are the caller's. */
-bool quick_run(struct context *c, struct quick_region *q, struct diag *d);
+/* Runs the code of a region, steps that have none by `step`; limits are the caller's. */
+typedef bool quick_step_fn(struct context *c, int region, int number, struct diag *d);
+bool quick_run(struct context *c, struct quick_region *q, quick_step_fn *step, struct diag *d);
 
 /* ---- loops ---- */
 
@@ -117,8 +118,5 @@ struct quick_region *quick_loop(const struct context *c, struct bound *b, int te
 
 /* quick_loop.c: linked code of a loop with jumps in it, and without moves that are not needed. */
 void quick_shorten(struct quick_region *q);
-
-/* run.c: one step of a region, and what the model assumes afterwards. */
-bool run_region_step(struct context *c, int region, int number, struct diag *d);
 
 #endif

@@ -238,20 +238,21 @@ static int add_tensor_scalar(struct finder *f)
 {
     enum { DST = AP(tensor_scalar, dst), SRC = AP(tensor_scalar, src) };
     const struct bound_insn *i = f->i;
-    int op0 = i->func[0], op1 = i->func[1];
-    bool straight = !i->imm[0].base && !i->imm[1].base;
+    const float first = i->flt[FLT(tensor_scalar, scalar0)], second = i->flt[FLT(tensor_scalar, scalar1)];
+    int op0 = i->func[FUNC(tensor_scalar, op0)], op1 = i->func[FUNC(tensor_scalar, op1)];
+    bool straight = !i->imm[IMM(tensor_scalar, reverse0)].base && !i->imm[IMM(tensor_scalar, reverse1)].base;
     if (!all_floats(i) || op0 == OP_identity)
         return 0;
     if (op1 == OP_identity)
         return add_scalar_step(f, 0, SRC);
-    if (straight && op0 == OP_max && op1 == OP_min && i->flt[0] <= i->flt[1])
+    if (straight && op0 == OP_max && op1 == OP_min && first <= second)
         return 0;
     if (straight && op0 == OP_mul && op1 == OP_add) {
         add_multiply_add(f, multiply_add_row, 0);
         take(f, QUICK_TO, DST);
         take(f, QUICK_A, SRC);
-        take_number(f, QUICK_B, &i->flt[0]);
-        take_number(f, QUICK_C, &i->flt[1]);
+        take_number(f, QUICK_B, &i->flt[FLT(tensor_scalar, scalar0)]);
+        take_number(f, QUICK_C, &i->flt[FLT(tensor_scalar, scalar1)]);
         return 1;
     }
     if (!add_scalar_step(f, 0, SRC))

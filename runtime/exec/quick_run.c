@@ -47,12 +47,12 @@ static void link_code(const struct context *c, struct quick_region *q)
         quick_shorten(q);
 }
 
-bool quick_run(struct context *c, struct quick_region *q, struct diag *d)
+bool quick_run(struct context *c, struct quick_region *q, quick_step_fn *step, struct diag *d)
 {
     bool same = true;
     for (int i = 0; i < q->nslots; i++)
         same &= q->linked[i] == address_now(c, q->slots[i]);
     if (!same)
         link_code(c, q);
-    return (c->lanes[0].k->fma ? run_fused : run_rounding)(c, q->code, q->steps, d);
+    return (c->lanes[0].k->fma ? run_fused : run_rounding)(c, q->code, q->steps, step, d);
 }

@@ -368,6 +368,8 @@ static bool ready_operands(struct context *c, const struct call *call, struct di
 }
 
 static bool run_placed(struct context *c, int region, struct diag *d);
+static bool run_region_step(struct context *c, int region, int number, struct diag *d);
+static const struct run_by run_by = {run_placed, run_region_step};
 
 static bool run_call(struct context *c, int index, struct diag *d)
 {
@@ -376,7 +378,7 @@ static bool run_call(struct context *c, int index, struct diag *d)
     double start = c->profile ? profile_now(c->profile) : 0;
     bool ok;
     if (c->now->control[index])
-        ok = run_control(c, call, c->now->control[index], run_placed, d);
+        ok = run_control(c, call, c->now->control[index], &run_by, d);
     else if (c->now->call_checked[index])
         ok = op_run_planned(&c->calls[index]);
     else
@@ -442,7 +444,7 @@ static bool run_steps(struct context *c, int region, struct diag *d)
     return true;
 }
 
-bool run_region_step(struct context *c, int region, int number, struct diag *d)
+static bool run_region_step(struct context *c, int region, int number, struct diag *d)
 {
     return run_step(c, &c->m->p->regions[region].steps[number], d) &&
            (!c->guards_due || check_guards(c, d));
@@ -465,7 +467,7 @@ static bool run_placed(struct context *c, int region, struct diag *d)
     c->depth++;
     begin_region(c, region);
     if (quick && !c->profile) {
-        bool done = limits_steps(c, quick->steps, d) && quick_run(c, quick, d);
+        bool done = limits_steps(c, quick->steps, d) && quick_run(c, quick, run_region_step, d);
         c->depth--;
         return done;
     }

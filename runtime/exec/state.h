@@ -301,11 +301,14 @@ bool lanes_start(struct context *c, struct diag *d);
 void lanes_stop(struct context *c);
 
 /* planned_control.c: finds loops and branches that carry and give planned tensors only; runs one,
- * its regions by `run`. */
-typedef bool (*run_fn)(struct context *c, int region, struct diag *d);
+ * its regions, or single steps of them, by `run`. */
+struct run_by {
+    bool (*region)(struct context *c, int region, struct diag *d);
+    bool (*step)(struct context *c, int region, int number, struct diag *d); /* and what the model assumes afterwards */
+};
 void plan_control(const struct context *c, struct bound *b);
-bool run_control(struct context *c, const struct call *call, const struct control *k, run_fn run,
-                 struct diag *d);
+bool run_control(struct context *c, const struct call *call, const struct control *k,
+                 const struct run_by *run, struct diag *d);
 
 /* run.c */
 bool run_region(struct op_env *env, struct op_call *oc, int r, struct tensor *args, int nargs,
