@@ -157,7 +157,7 @@ static bool run_code(struct context *c, int region, struct quick_region *code,
     c->running[++c->depth] = region;
     bool done = limits_steps(c, code->steps, d) && quick_run(c, code, run->step, d);
     c->depth--;
-    return done;
+    return done || fail_in(d, "turn %lld", (long long)code->trips);
 }
 
 static bool run_loop(struct context *c, const struct call *call, const struct control *k,

@@ -82,6 +82,7 @@ struct quick_region {
     struct quick_line *list;
     int count;     /* without the end */
     int64_t steps; /* of the region or a trip, for limits */
+    int64_t trips; /* done when it failed */
     bool pure;     /* every operation touches its operands only */
     int body, moves, test; /* of a loop: where the trip begins, what it carries, the next test */
     struct quick_op *code;

@@ -54,5 +54,5 @@ bool quick_run(struct context *c, struct quick_region *q, quick_step_fn *step, s
         same &= q->linked[i] == address_now(c, q->slots[i]);
     if (!same)
         link_code(c, q);
-    return (c->lanes[0].k->fma ? run_fused : run_rounding)(c, q->code, q->steps, step, d);
+    return (c->lanes[0].k->fma ? run_fused : run_rounding)(c, q, step, d);
 }
