@@ -84,8 +84,7 @@ static void describe_values(struct xrt_model *m, const struct slot *s, struct xr
     int64_t *symbols = ARENA_ARRAY(&m->arena, int64_t, p->dims.nsymbols + 1);
     out->has_range = s->has_range, out->low = s->low, out->high = s->high;
     out->donated = s->donated;
-    for (int i = 0; i < p->dims.nsymbols; i++)
-        symbols[i] = pinned_value(p, i, 1);
+    sample_sizes(p, symbols);
     for (int i = 0; i < out->rank; i++)
         out->sizes[i] = dim_eval(&p->dims, symbols, s->type.dims[i]);
 }

@@ -63,7 +63,7 @@ struct xrt_info {
     const char *symbols[XRT_MAX_RANK]; /* expression of a symbolic dim; NULL for constants. Equal
                                           names are equal dims */
     const char *text;                  /* all of it, like "f32[batch,3,224,224]" */
-    int64_t sizes[XRT_MAX_RANK];       /* of an input: dims that the model takes, 1 where symbolic
+    int64_t sizes[XRT_MAX_RANK];       /* of an input: dims that the model takes, small ones where symbolic
                                           ones may be anything */
     bool has_range;                    /* of an input of integers: it takes low..high, as far as the
                                           model tells */

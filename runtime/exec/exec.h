@@ -103,6 +103,8 @@ bool engine_threads_selected(void);
 
 /* The value that a guard of the program pins an input's symbol to. */
 int64_t pinned_value(const struct program *p, int symbol, int64_t otherwise);
+/* Sizes of all symbols for inputs that are made up: small ones that the guards admit, else 1. */
+void sample_sizes(const struct program *p, int64_t *symbols);
 
 /* Physical cores this process may run on, and that its control group pays for ("150000 100000" of
  * cpu.max are two). */
