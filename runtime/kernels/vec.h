@@ -37,6 +37,12 @@
 #endif
 
 #define INLINE static inline __attribute__((always_inline, unused))
+/* One piece of code, not one for each set of constant arguments. */
+#ifdef __clang__
+#define ONE_COPY static __attribute__((noinline, unused))
+#else
+#define ONE_COPY static __attribute__((noinline, noclone, unused))
+#endif
 
 /* Loops over a constant number of registers. */
 #if defined __clang__
