@@ -388,8 +388,8 @@ dim_t dim_mul(struct dim_table *t, dim_t a, dim_t b)
             return dim_mul(t, n->a, apply(DIM_MUL, n->b, b));
         n = node_of(t, a, DIM_ADD);
         if (n) {
-            dim_t x = n->a, y = n->b;
-            return dim_add(t, dim_mul(t, x, b), dim_mul(t, y, b));
+            dim_t x = n->a, y = dim_mul(t, n->b, b); /* in this order with every compiler: numbers go into archives */
+            return dim_add(t, dim_mul(t, x, b), y);
         }
         return make(t, DIM_MUL, a, b);
     }
