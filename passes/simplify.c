@@ -1,11 +1,12 @@
 /*
  * Rewrites that never make the graph larger: what does nothing goes, pairs that undo or repeat
- * each other merge, squares are called so. A rule answers with the value that replaces result 0, or
+ * each other merge, squares are called so, what operands repeat is read once. A rule answers with the value that replaces result 0, or
  * NULL. Then common subexpressions and dead nodes.
  */
 #include "passes/assign.h"
 #include "passes/cse.h"
 #include "passes/match.h"
+#include "passes/repeats.h"
 
 #include <math.h>
 #include <string.h>
@@ -260,9 +261,11 @@ static bool simplify_region(struct graph *g, struct region *r, const struct opti
             if (!simplify_region(g, n->regions[i], o, d, changed))
                 return false;
         rule *apply = rule_of(n->op);
-        if (!apply || !n->out[0]->uses || (n->nin && !n->in[0]))
+        if (!n->nout || !n->out[0]->uses || (n->nin && !n->in[0]))
             continue;
-        struct value *v = apply(g, n, d);
+        struct value *v = apply ? apply(g, n, d) : NULL;
+        if (!v && !diag_failed(d))
+            v = of_unrepeated(g, n, d);
         if (!v && diag_failed(d))
             return false;
         if (!v)
