@@ -1,9 +1,11 @@
 #include "frontend/verify.h"
 
+#include "frontend/cast_check.h"
 #include "frontend/compile.h"
 #include "frontend/verify_error.h"
 #include "neff/archive/archive.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +27,7 @@ struct difference { /* the element of a value that is worst for its bound */
 struct verify {
     const struct command *c;
     struct graph *g;
-    struct capture capture;
+    struct capture *capture;
     struct verify_errors errors;
     int compared, nodes, unbounded, count[NVERDICTS];
     double *accumulated; /* by value id: error against FP32 without the program's values; negative:
@@ -156,8 +158,8 @@ static const struct tensor *find(struct verify *v, const struct value *x, const 
         return NULL;
     for (const struct use *u = x->uses; u && !got; u = u->next)
         if (u->node == region_return(v->g->main))
-            got = capture_output(&v->capture, u->index, ref, v->d);
-    return got || !x->name || diag_failed(v->d) ? got : capture_find(&v->capture, x->name, ref, v->d);
+            got = capture_output(v->capture, u->index, ref, v->d);
+    return got || !x->name || diag_failed(v->d) ? got : capture_find(v->capture, x->name, ref, v->d);
 }
 
 static bool check_value(struct verify *v, const struct node *n, const struct value *x,
@@ -196,18 +198,6 @@ static bool on_node(void *user, struct node *n, struct op_call *call)
 }
 
 /* ---- the whole ---- */
-
-static bool run_program(struct verify *v, struct context *run, const struct program *p,
-                        const struct tensor *in)
-{
-    for (int i = 0; i < p->regions[0].nparams; i++)
-        if (!context_set_input(run, i, &in[i], v->d))
-            return false;
-    bool ok = capture_start(&v->capture, run, p, v->d) && context_run(run, v->d);
-    context_watch(run, NULL, NULL);
-    capture_sort(&v->capture);
-    return ok;
-}
 
 static bool run_kernel(void *user, struct op_call *call)
 {
@@ -262,32 +252,44 @@ static bool run_reference(struct verify *v, const struct tensor *in)
     return ok;
 }
 
-static bool compare(struct verify *v, struct model *m, const struct command *c)
+bool verify_begin(struct verify_run *r, struct graph *imported, const struct command *c,
+                  struct diag *d)
 {
-    struct context *run = context_new(m, 0, v->d);
-    int n = v->g->main->nparams;
-    struct tensor *in = calloc((size_t)n + 1, sizeof *in);
-    for (int i = 0; in && i < n; i++)
-        in[i].kind = VK_NONE;
-    bool ok = run && in && verify_inputs(v->g, c->files + 1, c->nfiles - 1, in, v->d) &&
-              run_program(v, run, model_program(m), in);
-    context_free(run); /* what it took is free for the reference */
-    ok = ok && run_reference(v, in);
-    for (int i = 0; in && i < n; i++)
-        tensor_free(&in[i]);
-    free(in);
-    capture_free(&v->capture);
+    r->inputs = calloc((size_t)imported->main->nparams + 1, sizeof *r->inputs);
+    for (int i = 0; r->inputs && i < imported->main->nparams; i++)
+        r->inputs[r->ninputs++].kind = VK_NONE;
+    return r->inputs ? verify_inputs(imported, c->files + 1, c->nfiles - 1, r->inputs, d)
+                     : fail(d, "out of memory");
+}
+
+bool verify_record(struct verify_run *r, struct model *m, struct diag *d)
+{
+    struct context *run = context_new(m, 0, d);
+    bool ok = run != NULL;
+    for (int i = 0; ok && i < r->ninputs; i++)
+        ok = context_set_input(run, i, &r->inputs[i], d);
+    ok = ok && capture_start(&r->capture, run, model_program(m), d) && context_run(run, d);
+    capture_sort(&r->capture);
+    context_free(run);
     return ok;
 }
 
-bool verify_graph(struct graph *reference, struct model *m, const struct command *c,
-                  struct verify_counts *out, struct diag *d)
+bool verify_compare(struct verify_run *r, struct graph *reference, const struct command *c,
+                    struct verify_counts *out, struct diag *d)
 {
-    struct verify v = {.c = c, .g = reference, .d = d};
-    bool ok = compare(&v, m, c);
+    struct verify v = {.c = c, .g = reference, .capture = &r->capture, .d = d};
+    bool ok = run_reference(&v, r->inputs);
     *out = (struct verify_counts){v.nodes,       v.compared,      v.count[EXACT], v.count[ORDER],
                                   v.count[CAST], v.count[DEFECT], v.unbounded,    v.first_wrong};
     return ok;
+}
+
+void verify_run_free(struct verify_run *r)
+{
+    for (int i = 0; i < r->ninputs; i++)
+        tensor_free(&r->inputs[i]);
+    free(r->inputs);
+    capture_free(&r->capture);
 }
 
 static void summary(const struct verify_counts *n)
@@ -306,24 +308,54 @@ static void summary(const struct verify_counts *n)
         printf("no node is wrong\n");
 }
 
+/* The program as an archive in a file without a name: what it has in memory can go, and weights stay
+ * where they are read from. The same bytes go to `output`, unless it is NULL. */
+static struct program *through_archive(struct program *p, const char *output, struct diag *d)
+{
+    FILE *f = tmpfile();
+    struct neff_file *archive = f ? calloc(1, sizeof *archive) : NULL;
+    bool ok = archive ? neff_write_file(p, f, d) &&
+                            neff_open_file(archive, fileno(f), "the archive", d)
+                      : fail(d, "no temporary file for the archive (%s)", strerror(errno));
+    if (f)
+        fclose(f);
+    bool written =
+        ok && (!output || file_write_all(output, archive->data, archive->size, d));
+    struct program *read = written ? neff_program(archive, true, d) : NULL;
+    if (ok && !read)
+        neff_close(archive);
+    if (!read)
+        free(archive);
+    return read;
+}
+
+/* Compiles the model and writes the archive if that was asked for; what will run. */
+static struct model *compile(struct verify_run *r, const struct command *c, struct diag *d)
+{
+    struct graph *g = load_model(c->files[0], &c->import, d);
+    bool ok = g && verify_begin(r, g, c, d);
+    struct program *p = ok ? compile_checked(c->files[0], &g, c, NULL, NULL, d) : NULL;
+    struct program *run = p ? through_archive(p, c->output, d) : NULL;
+    program_free(p);
+    graph_free(g);
+    return run ? model_of(run, c, d) : NULL;
+}
+
 int verify_command(struct command *c)
 {
     struct diag d = {0};
     struct verify_counts counts = {0};
+    struct verify_run run = {0};
     const char *file = c->files[0], *library = kernels_of_command(c, &d);
-    struct graph *compiled = library ? NULL : load_model(file, &c->import, &d);
-    struct graph *reference = compiled ? load_model(file, &c->import, &d) : NULL;
-    struct program *p = reference ? compile_graph(compiled, c, &d) : NULL;
-    bool ok = p && (!c->output || neff_write(p, c->output, &d));
-    if (!ok)
-        program_free(p);
-    struct model *m = ok ? model_new(p, &d) : NULL;
-    ok = m && verify_graph(reference, m, c, &counts, &d);
+    struct model *m = library ? NULL : compile(&run, c, &d);
+    bool ok = m && verify_record(&run, m, &d);
+    model_free(m);
+    struct graph *reference = ok ? load_model(file, &c->import, &d) : NULL;
+    ok = reference && verify_compare(&run, reference, c, &counts, &d);
+    verify_run_free(&run);
     int status = !ok ? report_failure(library ? library : file, &d) : counts.by_more ? EXIT_DIFFERENT : 0;
     if (ok && (!c->quiet || status))
         summary(&counts);
-    model_free(m);
     graph_free(reference);
-    graph_free(compiled);
     return status;
 }

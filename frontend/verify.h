@@ -37,33 +37,46 @@ struct verify_counts { /* values compared, by what their worst element needs to 
     const char *first_wrong; /* lives in the reference graph; NULL: none is */
 };
 
-/*
- * Runs the model, and by the plain routines the imported graph, on inputs from the command's files
- * (after the first), and compares. The command's options say which roundings are explained.
- * Differences are printed; those that nothing explains count as by_more.
- */
-bool verify_graph(struct graph *reference, struct model *m, const struct command *c,
-                  struct verify_counts *out, struct diag *d);
-
-/* ---- between verify.c and verify_capture.c ---- */
+/* ---- in three steps, so that no more than one copy of the model is alive ---- */
 
 struct captured { /* a value that the program keeps */
-    const char *name;
+    const char *name;    /* in the capture's arena */
     struct tensor value; /* strings; of other values type and dims, their bytes are in the file */
     int64_t at;          /* there */
     int order;           /* of capturing */
 };
 /* All values together are many times what a run needs at once, so they are kept in a file without a name. */
 struct capture {
-    const struct program *p;
-    int *last_write;       /* per slot: last step of the main program that writes it; -1 */
-    struct captured *list; /* after capture_sort by name, wider types first */
+    const struct program *p; /* while it runs */
+    int *last_write;         /* per slot: last step of the main program that writes it; -1 */
+    struct captured *list;   /* after capture_sort by name, wider types first */
     int count, cap;
     FILE *file;
     int64_t size; /* of the file */
     struct tensor found;
     struct arena arena;
 };
+struct verify_run { /* of a run of the compiled program; begins as {0} */
+    struct tensor *inputs;
+    int ninputs;
+    struct capture capture;
+};
+
+/* Inputs of the imported graph from the command's files (after the first), made up where none is given. */
+bool verify_begin(struct verify_run *r, struct graph *imported, const struct command *c,
+                  struct diag *d);
+/* Runs the program and records what it keeps. Afterwards the model and its graph may go. */
+bool verify_record(struct verify_run *r, struct model *m, struct diag *d);
+/*
+ * Runs the imported graph by the plain routines on the same inputs and compares. The command's
+ * options say which roundings are explained. Differences are printed; those that nothing explains
+ * count as by_more.
+ */
+bool verify_compare(struct verify_run *r, struct graph *reference, const struct command *c,
+                    struct verify_counts *out, struct diag *d);
+void verify_run_free(struct verify_run *r); /* whatever they returned */
+
+/* ---- between verify.c and verify_capture.c ---- */
 
 bool capture_start(struct capture *k, struct context *run, const struct program *p, struct diag *d);
 void capture_sort(struct capture *k);

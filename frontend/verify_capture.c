@@ -54,7 +54,7 @@ static bool keep(struct capture *k, const char *name, const struct tensor *t, st
 {
     ARENA_GROW(&k->arena, k->list, k->count, k->cap);
     struct captured *c = &k->list[k->count];
-    *c = (struct captured){.name = name, .value = {.kind = VK_NONE}, .order = k->count, .at = k->size};
+    *c = (struct captured){.name = arena_strdup(&k->arena, name), .value = {.kind = VK_NONE}, .order = k->count, .at = k->size};
     k->count++;
     if (t->dtype == DT_STR)
         return tensor_copy(&c->value, t, d);

@@ -34,10 +34,13 @@ struct neff_header {
     uint8_t pad[468];
 };
 
-/* Writes PATH completely or not at all. */
-bool neff_write(const struct program *p, const char *path, struct diag *d);
+/* Writes PATH completely or not at all. Once: what constants are made of is given back meanwhile, so
+ * that a program which has constants with makers can neither be written again nor run (p->released). */
+bool neff_write(struct program *p, const char *path, struct diag *d);
+/* The same bytes into an open file that may be read and written anywhere. */
+bool neff_write_file(struct program *p, FILE *f, struct diag *d);
 /* The same bytes in memory aligned to 64, which the caller frees. */
-bool neff_write_memory(const struct program *p, void **data, size_t *size, struct diag *d);
+bool neff_write_memory(struct program *p, void **data, size_t *size, struct diag *d);
 
 struct neff_member {
     const char *name;

@@ -23,7 +23,7 @@ static uint64_t aligned(uint64_t n, uint64_t to)
     return (n + to - 1) / to * to;
 }
 
-bool weights_place(struct weights *w, const struct program *p, struct arena *a, struct diag *d)
+bool weights_place(struct weights *w, struct program *p, struct arena *a, struct diag *d)
 {
     *w = (struct weights){p, ARENA_ARRAY(a, struct placement, p->nslots),
                           ARENA_ARRAY(a, struct bytes, p->nslots), 0};
@@ -34,6 +34,8 @@ bool weights_place(struct weights *w, const struct program *p, struct arena *a, 
         if (!s->data.data && !s->maker && tensor_count(&s->data))
             return fail(d, "constant %d has no data: text of programs leaves large constants out",
                         i);
+        if (!s->data.data && s->maker && p->released)
+            return fail(d, "the program has been written: constant %d cannot be made again", i);
         if (s->data.dtype == DT_STR)
             w->strings[i] = encoded_strings(s, a, d);
         uint64_t size = s->data.dtype == DT_STR ? w->strings[i].size : tensor_bytes(&s->data);
@@ -128,8 +130,10 @@ static bool put_turn(struct line *l, const struct piece *piece, const void *data
         (n && !l->put(l->user, data, n, l->d)))
         return false;
     l->done = at + (uint64_t)(piece->index + 1) * n;
-    if (made && piece->index + 1 == piece->count && s->maker->release)
+    if (made && piece->index + 1 == piece->count && s->maker->release) {
         s->maker->release(s->maker);
+        l->w->p->released = true;
+    }
     return true;
 }
 

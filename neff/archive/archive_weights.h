@@ -8,14 +8,14 @@
 #include "neff/archive/archive_json.h"
 
 struct weights {
-    const struct program *p;
+    struct program *p;
     struct placement *at;  /* per slot: in the member */
     struct bytes *strings; /* per slot: as stored, of constants of strings */
     uint64_t size;         /* of the member */
 };
 
 /* Gives every constant its place. */
-bool weights_place(struct weights *w, const struct program *p, struct arena *a, struct diag *d);
+bool weights_place(struct weights *w, struct program *p, struct arena *a, struct diag *d);
 
 /* Hands out all `size` bytes in order, by one thread at a time; data NULL: so many zeros. */
 typedef bool (*put_fn)(void *user, const void *data, size_t n, struct diag *d);

@@ -83,7 +83,7 @@ static uint64_t aligned(uint64_t n, uint64_t to)
     return (n + to - 1) / to * to;
 }
 
-static bool put_members(const struct program *p, struct writer *w, struct arena *a, struct diag *d)
+static bool put_members(struct program *p, struct writer *w, struct arena *a, struct diag *d)
 {
     static const char *const bins[ENGINE_COUNT] = {"sg00/pe.bin", "sg00/act.bin", "sg00/pool.bin",
                                                    "sg00/dve.bin", "sg00/sp.bin"};
@@ -151,7 +151,7 @@ static bool put_header(const struct program *p, struct writer *w, struct diag *d
 }
 
 /* Into w->out.f, which is open for reading too. */
-static bool write_all(const struct program *p, struct writer *w, struct diag *d)
+static bool write_all(struct program *p, struct writer *w, struct diag *d)
 {
     struct arena scratch = {0};
     static const uint8_t blank[NEFF_HEADER_SIZE];
@@ -164,7 +164,7 @@ static bool write_all(const struct program *p, struct writer *w, struct diag *d)
     return ok;
 }
 
-bool neff_write(const struct program *p, const char *path, struct diag *d)
+bool neff_write(struct program *p, const char *path, struct diag *d)
 {
     struct writer w = {0};
     if (!out_open(&w.out, path, d))
@@ -174,6 +174,13 @@ bool neff_write(const struct program *p, const char *path, struct diag *d)
         return fail_in(d, "%s", path);
     }
     return out_commit(&w.out, d);
+}
+
+bool neff_write_file(struct program *p, FILE *f, struct diag *d)
+{
+    struct writer w = {.out = {.f = f}};
+    return write_all(p, &w, d) &&
+           (fflush(f) == 0 || fail(d, "cannot write an archive: %s", strerror(errno)));
 }
 
 /* What the file holds, in memory of its own. */
@@ -190,7 +197,7 @@ static bool read_back(FILE *f, uint64_t size, void **data, struct diag *d)
     return fail(d, "cannot read back what was written: %s", strerror(errno));
 }
 
-bool neff_write_memory(const struct program *p, void **data, size_t *size, struct diag *d)
+bool neff_write_memory(struct program *p, void **data, size_t *size, struct diag *d)
 {
     struct writer w = {0};
     int fd = memfd_create("archive", MFD_CLOEXEC);

@@ -42,6 +42,8 @@ bool program_make_constants(struct program *p, struct diag *d)
         struct slot *s = &p->slots[i];
         if (!s->maker || s->data.data)
             continue;
+        if (p->released)
+            return fail(d, "the program has been written: its constants cannot be made again");
         if (!constant_make(s, &made, d)) {
             tensor_free(&made);
             return false;

@@ -106,6 +106,7 @@ struct program {
     int nlibraries;
     struct program_library *libraries;
     const char *info; /* JSON object text for info.json */
+    bool released; /* what constants are made of has gone: writing and running are over */
     void (*release)(
         void *); /* called by program_free, e.g. to unmap the archive or free the graph */
     void *release_arg;

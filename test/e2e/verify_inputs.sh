@@ -24,6 +24,12 @@ for file in named.npz plain.npz image=image.npy; do
     cmp -s out.txt want.txt || failed "--verify $file: not the values of image.npy: $(cat out.txt)"
 done
 rm out.txt
+# What is verified is what is compiled: the same archive, and writing it changes nothing of the run.
+for cast in none matmult; do
+    "$xcc" "$digits" -q --auto-cast $cast -o plain.neff
+    "$xcc" "$digits" --auto-cast $cast --verify -o verified.neff >out.txt || failed "--auto-cast $cast --verify -o: $(cat out.txt)"
+    cmp -s plain.neff verified.neff || failed "--auto-cast $cast --verify -o: another archive than without --verify"
+done
 for program in "$xrun digits.neff" "$xcc $digits --verify"; do
     # shellcheck disable=SC2086
     refuses 1 "many.npz: 2 arrays, but the model has 1 inputs" $program many.npz

@@ -74,6 +74,10 @@ static void same_bytes(void **state)
         assert_int_equal(c[i].made, i % HELD ? c[i].maker.pieces : 0);
         assert_int_equal(c[i].released, i % HELD ? 1 : 0);
     }
+    struct diag again = {0};
+    assert_false(neff_write(p, path, &again) || program_make_constants(p, &again));
+    assert_non_null(strstr(again.text, "the program has been written"));
+    assert_true(neff_write(q, path2, &d)); /* which holds them */
     assert_true(file_map(&a, path, &d) && file_map(&b, path2, &d));
     assert_int_equal(a.size, b.size);
     assert_memory_equal(a.data, b.data, a.size);

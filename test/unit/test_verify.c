@@ -46,11 +46,14 @@ static struct verify_counts verify(const char *compiled, const char *reference, 
     if (!m)
         fail_msg("%s", d.text);
     c.options.auto_cast = cast;
-    if (!verify_graph(r, m, &c, &counts, &d))
-        fail_msg("%s", d.text);
+    struct verify_run run = {0};
+    bool ok = verify_begin(&run, r, &c, &d) && verify_record(&run, m, &d);
     model_free(m);
-    graph_free(r);
     graph_free(g);
+    if (!ok || !verify_compare(&run, r, &c, &counts, &d))
+        fail_msg("%s", d.text);
+    verify_run_free(&run);
+    graph_free(r);
     return counts;
 }
 
