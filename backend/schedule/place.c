@@ -121,6 +121,13 @@ static void no_room(struct placer *s, const struct span *spans, int i, int64_t l
     tile_fault(s, spans[i].tile);
 }
 
+/* Bytes of a partition of the tile's memory, 1/share of it; whole banks of PSUM. */
+static int64_t room_of(const struct placer *s, const struct tile *t, int share)
+{
+    int64_t bank = s->m->psum_bank;
+    return t->mem == MEM_PSUM ? s->m->psum / bank / share * bank : s->m->sbuf / share;
+}
+
 /* How far apart in the kernel's order the tile is from those that have this memory at other times;
  * -1: one has it at the same time. */
 static int distance(const struct placer *s, const struct span *spans, int i, int64_t at)
@@ -183,13 +190,14 @@ static int64_t next_in_turn(const struct placer *s, const struct span *spans, in
     return at;
 }
 
-/* The first span for which there is no room, -1 none. Places that are given stay. */
-static int place_apart(struct placer *s, const struct span *spans, int apart)
+/* The first span for which there is no room in 1/share of each memory, -1 none. Places that are
+ * given stay. */
+static int place_apart(struct placer *s, const struct span *spans, int apart, int share)
 {
     int64_t ends[2] = {0}; /* of the tile placed last, in sbuf and psum */
     for (int i = 0; i < s->k->ntiles; i++) {
         struct tile *t = &s->k->tiles[spans[i].tile];
-        int64_t limit = t->mem == MEM_PSUM ? s->m->psum : s->m->sbuf;
+        int64_t limit = room_of(s, t, share);
         if (!t->fixed)
             t->address = apart == IN_TURN ? next_in_turn(s, spans, i, limit, &ends[t->mem == MEM_PSUM])
                          : apart          ? lowest_apart(s, spans, i, limit, apart)
@@ -200,8 +208,28 @@ static int place_apart(struct placer *s, const struct span *spans, int apart)
     return -1;
 }
 
-/* In kernels of one instance a tile should not wait for what had its memory just before. Of others
- * as many instances as possible run beside each other, each in as little memory as it can. */
+/* How many instances may run beside each other with the tiles where they are; of a kernel of one
+ * instance, what comes after it counts as another one. */
+static int side_by_side(const struct placer *s, const struct span *spans)
+{
+    enum { MOST = 8 };
+    int most = one_instance(s->k) ? 2 : MOST;
+    int64_t ends[2] = {0};
+    for (int i = 0; i < s->k->ntiles; i++) {
+        const struct tile *t = &s->k->tiles[spans[i].tile];
+        int64_t *end = &ends[t->mem == MEM_PSUM];
+        *end = t->address + spans[i].size > *end ? t->address + spans[i].size : *end;
+    }
+    ends[1] = (ends[1] + s->m->psum_bank - 1) / s->m->psum_bank * s->m->psum_bank;
+    for (; most > 1; most--)
+        if (ends[0] * most <= s->m->sbuf && ends[1] * most <= s->m->psum)
+            break;
+    return most;
+}
+
+/* A tile should not wait for what had its memory just before. As many instances as possible run
+ * beside each other, each in as little memory as it can; what that leaves is used to keep tiles
+ * apart. */
 static enum placement place_tiles(struct placer *s)
 {
     struct span *spans = ARENA_ARRAY(&s->scratch, struct span, s->k->ntiles + 1);
@@ -211,13 +239,15 @@ static enum placement place_tiles(struct placer *s)
         spans[i] = (struct span){i, live[i].first, live[i].last, tile_partition_bytes(t), t->fixed};
     }
     qsort(spans, (size_t)s->k->ntiles, sizeof *spans, by_size);
-    int apart = !one_instance(s->k) ? 0 : s->k->ntiles <= MAX_SPREAD ? 256 : IN_TURN, i;
-    while ((i = place_apart(s, spans, apart)) >= 0 && apart)
-        apart = apart > 4 ? apart / 2 : 0;
-    if (i < 0)
+    int i = place_apart(s, spans, 0, 1);
+    if (i < 0) {
+        int share = side_by_side(s, spans), apart = s->k->ntiles <= MAX_SPREAD ? 256 : IN_TURN;
+        while (place_apart(s, spans, apart, share) >= 0 && apart)
+            apart = apart > 4 ? apart / 2 : 0;
         return PLACED;
+    }
     const struct tile *t = &s->k->tiles[spans[i].tile];
-    int64_t limit = t->mem == MEM_PSUM ? s->m->psum : s->m->sbuf;
+    int64_t limit = room_of(s, t, 1);
     if (!t->fixed) {
         no_room(s, spans, i, limit);
         return NO_ROOM;

@@ -62,13 +62,9 @@ static void share_path(struct sim *s, struct sim_summary *y)
 
 static void bound(struct sim *s, struct sim_summary *y)
 {
-    double most = 0, chain = 0;
+    double most = (double)s->chain;
     y->bound_by = "chain";
-    for (int i = 0; i < s->nlaunches; i++) /* a step needs the results of the one before */
-        chain += (double)(s->launches[i].kernel < 0 ? s->launches[i].busy[ENGINE_POOL]
-                                                    : s->launches[i].chain);
-    y->chain_us = chain / 1e6;
-    most = chain;
+    y->chain_us = most / 1e6;
     for (int c = 0; c < s->o.cores; c++)
         for (int e = 0; e < ENGINE_COUNT; e++)
             if ((double)s->lanes[c][e].busy >= most)

@@ -1,9 +1,5 @@
 /*
- * The event loop: one kernel's instances on one core.
- *
- * Each engine stands at an instruction of its stream. When an instruction's waits are all
- * signalled, the time at which it may begin is known. Of all engines the one that may begin first
- * goes on, so that what competes for a port or for DMA engines gets it in the order of time.
+ * Instances of a step: where engines stand, when their instructions may begin, and what follows.
  */
 #include "neff/isa/cost.h"
 
@@ -12,25 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct candidate {
-    struct moment at; /* when, and which record had to be over */
-    enum sim_why why;
-    const struct number_insn *n;
-    int insn;
-};
-
 static struct instance *slot_of(struct launch_state *l, int64_t index)
 {
     return &l->ring[index % l->overlap];
 }
 
-static void set_grid(const struct launch_state *l, int64_t index, int64_t *vars)
+void grid_point(const struct number_kernel *k, int64_t index, int64_t *vars)
 {
-    int64_t point = index * l->cores + l->core;
-    for (int g = l->k->ngrid - 1; g >= 0; g--) {
-        vars[g] = point % l->k->grid[g];
-        point /= l->k->grid[g];
+    for (int g = k->ngrid - 1; g >= 0; g--) {
+        vars[g] = index % k->grid[g];
+        index /= k->grid[g];
     }
+}
+
+/* Its number in the whole grid. */
+static int64_t in_grid(const struct launch_state *l, int64_t index)
+{
+    return index * l->cores + l->core;
 }
 
 /* ---- instances ---- */
@@ -48,13 +42,14 @@ static void open_instance(struct launch_state *l, struct instance *i, int64_t in
                                           .write_lane = -1,
                                           .filled = {0, -1},
                                           .drained = {0, -1},
-                                          .first = -1};
+                                          .first = -1,
+                                          .reach = l->f->reach};
     for (int s = 0; s < nsemaphores; s++)
         i->semaphores[s].n = 0;
     i->nslots = 0;
     i->index = index, i->left = l->active;
     i->opened = i->end = at.at, i->opened_by = i->last = at.record;
-    i->chain = 0;
+    i->chain = 0, i->reach = l->f->reach;
 }
 
 static void close_instance(struct launch_state *l, struct instance *i)
@@ -71,24 +66,41 @@ static void close_instance(struct launch_state *l, struct instance *i)
     }
     if (i->chain > s->launches[l->launch].chain)
         s->launches[l->launch].chain = i->chain;
-    if (i->end > l->end.at)
-        l->end = (struct moment){i->end, i->last};
+    if (i->reach > s->chain)
+        s->chain = i->reach;
+    l->c->rooms[i->room].over = true;
+    l->c->rooms[i->room].end = (struct moment){i->end, i->last};
+    struct step_state *x = step_at(l->f, l->step);
+    x->end = later(x->end, (struct moment){i->end, i->last});
+}
+
+/* Instances get memory in the order of the program, so that none waits for a later one. */
+static bool is_next(const struct launch_state *l, int64_t instance)
+{
+    for (int step = l->f->oldest; step < l->step; step++) {
+        const struct launch_state *x = &step_at(l->f, step)->on[l->core];
+        if (x->working && x->opened < x->count)
+            return false;
+    }
+    return instance == l->opened;
 }
 
 /* The engine's instance has memory of its own: now, or once an earlier one is complete. */
 static struct instance *enter(struct launch_state *l, struct engine_state *e)
 {
     struct instance *i = slot_of(l, e->instance);
+    struct moment freed;
+    int room;
     if (i->index == e->instance)
         return i;
-    if (i->index >= 0) {
-        if (i->left > 0)
-            return NULL;
-        struct moment at = {i->end, i->last};
-        open_instance(l, i, e->instance, at);
-        return i;
-    }
-    open_instance(l, i, e->instance, l->begin);
+    if ((i->index >= 0 && i->left > 0) || !is_next(l, e->instance) ||
+        !take_room(l, &room, &freed))
+        return NULL;
+    l->opened++;
+    if (i->index >= 0)
+        freed = later(freed, (struct moment){i->end, i->last});
+    open_instance(l, i, e->instance, freed);
+    i->room = room;
     return i;
 }
 
@@ -116,6 +128,11 @@ static bool settle(struct launch_state *l, const struct stream *s, struct engine
     return false;
 }
 
+static void next_step(struct engine_state *e)
+{
+    e->step++, e->instance = 0, e->inside = false;
+}
+
 /* The engine has nothing more in its instance. */
 static void leave(struct launch_state *l, struct engine_state *e)
 {
@@ -123,7 +140,10 @@ static void leave(struct launch_state *l, struct engine_state *e)
     if (--i->left == 0)
         close_instance(l, i);
     e->instance++, e->inside = false;
-    e->done = e->instance == l->count;
+    if (e->instance == l->count) {
+        l->working--;
+        next_step(e);
+    }
 }
 
 /* ---- when ---- */
@@ -201,32 +221,62 @@ static void ports(const struct launch_state *l, const struct number_insn *n, str
         not_before(c, l->c->processor, WHY_ENGINE);
 }
 
-static bool find_candidate(struct launch_state *l, int engine, struct candidate *c)
+/* False: it is not known yet when earlier steps leave what it uses to the instruction. */
+static bool steps_before(const struct launch_state *l, struct engine_state *e, struct candidate *c)
 {
-    struct engine_state *e = &l->c->engines[engine];
-    const struct stream *s = &l->k->streams[engine];
-    struct instance *i = NULL;
-    for (bool found = false; !found;) {
-        i = e->done ? NULL : enter(l, e);
-        if (!i)
-            return false;
-        found = e->inside;
-        if (found)
-            break;
-        set_grid(l, e->instance, e->vars);
-        e->at = 0, e->inside = true;
-        found = settle(l, s, e);
-        if (!found)
-            leave(l, e);
+    if (!c->n->naccesses)
+        return true;
+    if (!e->begins)
+        e->begins = accesses_begin(l, c->n, in_grid(l, e->instance), &e->begin);
+    if (e->begins)
+        not_before(c, e->begin.at, WHY_STEP);
+    return e->begins;
+}
+
+/* The step in flight that the engine works on; NULL: it has come to the end of all of them. */
+static struct launch_state *launch_of(struct flight *f, int core, int engine)
+{
+    struct engine_state *e = &f->cores[core].engines[engine];
+    for (; e->step < f->next; next_step(e)) {
+        struct launch_state *l = &step_at(f, e->step)->on[core];
+        if (l->count > 0 && l->k->streams[engine].n > 0)
+            return l;
     }
-    c->insn = s->items[e->at].insn;
+    return NULL;
+}
+
+struct instance *current_instance(struct flight *f, int core, int engine, struct launch_state **at)
+{
+    struct engine_state *e = &f->cores[core].engines[engine];
+    for (;;) {
+        struct launch_state *l = *at = launch_of(f, core, engine);
+        struct instance *i = l ? enter(l, e) : NULL;
+        if (!i || e->inside)
+            return i;
+        grid_point(l->k, in_grid(l, e->instance), e->vars);
+        e->at = 0, e->inside = true;
+        if (settle(l, &l->k->streams[engine], e))
+            return i;
+        leave(l, e);
+    }
+}
+
+bool find_candidate(struct flight *f, int core, int engine, struct candidate *c)
+{
+    struct launch_state *l;
+    struct instance *i = current_instance(f, core, engine, &l);
+    if (!i)
+        return false;
+    struct engine_state *e = &l->c->engines[engine];
+    c->l = l;
+    c->insn = l->k->streams[engine].items[e->at].insn;
     c->n = &l->k->insns[c->insn];
     c->at = e->free, c->why = WHY_ENGINE;
     not_before(c, (struct moment){i->opened, i->opened_by},
-               i->opened_by == l->begin.record ? WHY_STEP : WHY_ROOM);
+               i->opened_by == f->begin.record || f->most == 1 ? WHY_STEP : WHY_ROOM);
     if (c->at.record < 0)
         c->why = WHY_START;
-    if (!waits_over(i, e, c->n, c))
+    if (!waits_over(i, e, c->n, c) || !steps_before(l, e, c))
         return false;
     pipeline(l, i, c->n, c);
     own_queue(l, i, c->n, c);
@@ -246,31 +296,45 @@ static void signal(struct launch_state *l, struct instance *i, int semaphore, st
     s->at[at] = m;
 }
 
-static void touch_tiles(struct launch_state *l, struct instance *i, const struct number_insn *n,
-                        int64_t start, struct moment end, int64_t cost)
+/* The chains of results that an instruction continues, of the step and of the program. */
+static void chains(const struct launch_state *l, const struct instance *i,
+                   const struct number_insn *n, int64_t *chain, int64_t *reach)
 {
-    int64_t chain = 0;
+    *chain = 0;
+    *reach = n->naccesses ? l->c->engines[n->engine].begin.reach : l->f->reach;
     for (int a = 0; a < n->naps; a++) {
         const struct number_ap *ap = &n->ap[a];
-        if (ap->mem == MEM_SBUF || ap->mem == MEM_PSUM) {
-            struct tile_state *t = &i->tiles[ap->tensor];
-            t->first = t->first < 0 ? start : t->first;
-            t->last = end.at > t->last ? end.at : t->last;
-            if (ap->reads && t->chain > chain)
-                chain = t->chain;
-        }
+        if (!ap->reads || (ap->mem != MEM_SBUF && ap->mem != MEM_PSUM))
+            continue;
+        const struct tile_state *t = &i->tiles[ap->tensor];
+        *reach = t->reach > *reach ? t->reach : *reach;
+        *chain = t->chain > *chain ? t->chain : *chain;
     }
-    chain += cost;
+}
+
+/* What the instruction leaves to others: it began at `start`, its results are there at `end`. */
+static void touch(struct launch_state *l, struct instance *i, const struct number_insn *n,
+                  int64_t start, struct moment end, int64_t cost)
+{
+    int64_t chain, reach;
+    chains(l, i, n, &chain, &reach);
+    chain += cost, reach += cost;
     for (int a = 0; a < n->naps; a++) {
         const struct number_ap *ap = &n->ap[a];
-        if ((ap->mem != MEM_SBUF && ap->mem != MEM_PSUM) || !ap->writes)
+        if (ap->mem != MEM_SBUF && ap->mem != MEM_PSUM)
             continue;
         struct tile_state *t = &i->tiles[ap->tensor];
+        t->first = t->first < 0 ? start : t->first;
+        t->last = end.at > t->last ? end.at : t->last;
+        if (!ap->writes)
+            continue;
         t->written = end, t->write_start = start;
         t->write_lane = n->dma ? LANE_QUEUE + n->engine : n->engine;
-        t->chain = chain;
+        t->chain = chain, t->reach = reach;
     }
+    note_accesses(l, n, in_grid(l, i->index), end, reach);
     i->chain = chain > i->chain ? chain : i->chain;
+    i->reach = reach > i->reach ? reach : i->reach;
     if (end.at > i->end || i->last < 0)
         i->end = end.at > i->end ? end.at : i->end, i->last = end.record;
 }
@@ -281,8 +345,10 @@ static void account(struct launch_state *l, const struct candidate *c, int64_t i
     int engine = c->n->engine;
     struct sim_lane *y = &s->lanes[l->core][engine];
     y->busy += ps, y->insns++;
-    s->launches[l->launch].busy[engine] += ps;
-    s->launches[l->launch].insns++;
+    struct sim_launch *x = &s->launches[l->launch];
+    x->busy[engine] += ps, x->insns++;
+    if (x->start < 0 || c->at.at < x->start)
+        x->start = c->at.at;
     s->insns++;
     if (idle <= 0)
         return;
@@ -311,11 +377,12 @@ static int64_t load_array(struct launch_state *l, const struct number_insn *n,
         return 0;
     const struct number_ap *ap = &n->ap[AP(nc_matmul, stationary)];
     struct stationary *held = &l->c->array,
-                      new = {i->index, number_at(&ap->offset, vars), ap->tensor, {0, -1}};
+                      new = {i->index, number_at(&ap->offset, vars), ap->tensor, l->launch, {0, -1}};
     if (ap->mem != MEM_HBM)
         new.written = i->tiles[ap->tensor].written;
-    if (new.instance == held->instance &&new.offset == held->offset &&new.tile ==
-        held->tile &&new.written.at == held->written.at)
+    if (new.instance == held->instance && new.launch == held->launch &&
+        new.offset == held->offset && new.tile == held->tile &&
+        new.written.at == held->written.at)
         return 0;
     *held = new;
     return cycles_ps(l->t->pe_switch_cycles, l->s->m->pe_ghz);
@@ -336,7 +403,7 @@ static void count_work(struct launch_state *l, const struct number_insn *n, cons
     struct sim *s = l->s;
     for (int a = 0; a < n->naps && w->read; a++)
         if (n->ap[a].mem == MEM_HBM && n->ap[a].reads) {
-            l->slot_reads[n->ap[a].tensor] += w->read;
+            l->uses[n->ap[a].use].bytes_read += w->read;
             break;
         }
     s->matmul_flops += w->matmul;
@@ -346,8 +413,9 @@ static void count_work(struct launch_state *l, const struct number_insn *n, cons
     s->hbm_written += w->written;
 }
 
-static void issue(struct launch_state *l, const struct candidate *c)
+void issue(const struct candidate *c)
 {
+    struct launch_state *l = c->l;
     struct sim *s = l->s;
     const struct number_insn *n = c->n;
     struct engine_state *e = &l->c->engines[n->engine];
@@ -362,7 +430,7 @@ static void issue(struct launch_state *l, const struct candidate *c)
                            .cause = c->at.record,
                            .insn = c->insn,
                            .launch = l->launch,
-                           .instance = (int32_t)(e->instance * l->cores + l->core),
+                           .instance = (int32_t)in_grid(l, e->instance),
                            .lane = n->engine,
                            .why = (uint8_t)c->why,
                            .core = (uint8_t)l->core};
@@ -381,101 +449,17 @@ static void issue(struct launch_state *l, const struct candidate *c)
         if (n->engine == ENGINE_PE)
             done.at += cycles_ps(l->t->pe_result_cycles, s->m->pe_ghz);
     }
-    touch_tiles(l, i, n, r.start, done, cost);
+    touch(l, i, n, r.start, done, cost);
     for (int k = 0; k < 2; k++)
         if (n->signal[k] >= 0)
             signal(l, i, n->signal[k], done);
 }
 
-/* To the next instruction; at the end of the instance's stream, to the next instance. */
-static void advance(struct launch_state *l, int engine)
+void advance(struct launch_state *l, int engine)
 {
     struct engine_state *e = &l->c->engines[engine];
     const struct stream *s = &l->k->streams[engine];
-    e->at++;
+    e->at++, e->begins = false;
     if (!settle(l, s, e))
         leave(l, e);
-}
-
-static bool better(const struct launch_state *l, const struct candidate *a,
-                   const struct candidate *b)
-{
-    if (a->at.at != b->at.at)
-        return a->at.at < b->at.at;
-    int64_t x = l->c->engines[a->n->engine].instance, y = l->c->engines[b->n->engine].instance;
-    return x != y ? x < y : a->insn < b->insn;
-}
-
-static bool too_many(struct launch_state *l)
-{
-    return fail(l->d, "more than %lld instructions; give smaller shapes",
-                (long long)l->s->o.most_insns);
-}
-
-bool run_launch(struct launch_state *l)
-{
-    if (l->count > l->s->o.most_insns)
-        return too_many(l);
-    l->active = 0;
-    l->end = l->begin;
-    for (int x = 0; x < MOST_OVERLAP; x++)
-        l->ring[x] = (struct instance){.index = -1};
-    for (int e = 0; e < ENGINE_COUNT; e++) {
-        bool working = l->count > 0 && l->k->streams[e].n > 0;
-        l->active += working;
-        l->c->engines[e] = (struct engine_state){.free = l->begin, .done = !working};
-    }
-    l->c->array = (struct stationary){.instance = -1};
-    l->c->sbuf_port = l->c->psum_port = l->c->processor = l->begin;
-    for (;;) {
-        struct candidate best = {.n = NULL}, c;
-        bool open = false;
-        for (int e = 0; e < ENGINE_COUNT; e++) {
-            if (find_candidate(l, e, &c) && (!best.n || better(l, &c, &best)))
-                best = c;
-            open |= !l->c->engines[e].done;
-        }
-        if (!open)
-            return l->jumps <= l->s->o.most_insns || too_many(l);
-        if (!best.n)
-            return explain_deadlock(l);
-        if (l->s->insns >= l->s->o.most_insns || l->jumps > l->s->o.most_insns)
-            return too_many(l);
-        issue(l, &best);
-        advance(l, best.n->engine);
-    }
-}
-
-/* ---- deadlock ---- */
-
-static const char *node_name(const struct launch_state *l, const struct number_insn *n)
-{
-    return n->node >= 0 ? l->s->p->nodes[n->node].name : "";
-}
-
-bool explain_deadlock(struct launch_state *l)
-{
-    fail(l->d, "deadlock: no engine can go on");
-    for (int e = 0; e < ENGINE_COUNT; e++) {
-        struct engine_state *x = &l->c->engines[e];
-        struct instance *i = x->done ? NULL : enter(l, x);
-        if (!i)
-            continue;
-        int insn = l->k->streams[e].items[x->at].insn;
-        const struct number_insn *n = &l->k->insns[insn];
-        for (int w = 0; w < n->nwaits; w++) {
-            int64_t value = number_at(&n->waits[w].value, x->vars);
-            int semaphore = n->waits[w].semaphore;
-            if (value <= i->semaphores[semaphore].n)
-                continue;
-            size_t used = strlen(l->d->text);
-            snprintf(
-                l->d->text + used, sizeof l->d->text - used,
-                "\n  %s waits at instruction %d (%s%s%s) for semaphore %d to reach %lld; it is "
-                "at %d",
-                engine_names[e], insn, insn_info(n->op)->name, n->node >= 0 ? ", node " : "",
-                node_name(l, n), semaphore, (long long)value, i->semaphores[semaphore].n);
-        }
-    }
-    return false;
 }

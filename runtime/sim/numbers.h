@@ -36,6 +36,7 @@ struct number_ap {
     bool clipped;
     bool rewritten;      /* HBM that the kernel writes */
     int32_t tensor;      /* HBM: the slot that owns the memory */
+    int32_t use;         /* HBM: of the kernel's uses */
     int64_t slot_offset; /* HBM: bytes from that slot's start */
     int64_t row;         /* tiles: elements of a partition */
     struct number offset;
@@ -73,6 +74,7 @@ struct number_insn {
     } * waits;
     struct number_ap *ap;
     struct work work; /* unless it varies */
+    int32_t access, naccesses; /* of the kernel's accesses */
     const struct insn *source;
 };
 
@@ -90,6 +92,19 @@ struct stream {
     struct stream_item *items;
 };
 
+/* A slot that a kernel's instructions touch. */
+struct number_use {
+    int32_t slot;
+    bool reads, writes;
+};
+
+/* An operand in HBM that is not constant. */
+struct number_access {
+    const struct number_ap *ap;
+    bool in_loop;  /* it may be executed several times */
+    bool anywhere; /* in the slot */
+};
+
 struct number_kernel {
     const struct kernel *k;
     int32_t index;
@@ -101,6 +116,10 @@ struct number_kernel {
     bool queues[ENGINE_COUNT]; /* engines that start transfers */
     int64_t *tile_bytes; /* of a partition, per tile */
     int64_t sbuf, psum;  /* bytes of a partition that an instance takes */
+    int nuses;
+    struct number_use *uses;
+    int naccesses;
+    struct number_access *accesses;
 };
 
 /* In arena a. Fails when a dim has no value, or is out of all bounds. */

@@ -12,11 +12,15 @@
 struct run {
     struct sim *s;
     struct diag *d;
-    struct arena kernels;             /* numbers of kernels, kept for further launches */
-    struct number_kernel **numbers;   /* per kernel, NULL: not yet */
-    const int32_t *const **aliases;   /* per kernel: per tile, see launch_state */
-    int64_t *slot_sizes, *slot_reads; /* bytes: of each slot, read by the launch */
-    struct core_state cores[SIM_CORES];
+    struct arena kernels;                  /* numbers of kernels, kept for further launches */
+    const struct number_kernel **numbers; /* per kernel, NULL: not yet */
+    const int32_t *const **aliases;        /* per kernel: per tile, see launch_state */
+    struct place *places;                  /* per slot */
+    int64_t *slot_sizes;                   /* bytes */
+    struct core_state *cores;
+    struct flight *flight;
+    int32_t *kernels_ahead; /* launches that no call has come after yet */
+    int nahead, ahead_cap;
     struct moment now;
     int depth;
 };
@@ -54,90 +58,51 @@ static const struct number_kernel *numbers_of(struct run *r, int kernel)
         struct number_kernel *k = ARENA_NEW(&r->kernels, struct number_kernel);
         if (!number_kernel(r->s, kernel, k, &r->kernels, r->d))
             return NULL;
+        number_uses(k, r->s, &r->kernels);
         r->numbers[kernel] = k;
         r->aliases[kernel] = aliases_of(k, &r->kernels);
     }
     return r->numbers[kernel];
 }
 
-static int fitting(int64_t room, int64_t one)
-{
-    return one <= 0 || room / one >= MOST_OVERLAP ? MOST_OVERLAP
-           : room / one < 1                       ? 1
-                                                  : (int)(room / one);
-}
-
-/* Instances that have memory at a time. */
-static int overlap_of(const struct sim *s, const struct number_kernel *k)
-{
-    if (!s->m->strict)
-        return 1;
-    int sbuf = fitting(s->m->sbuf, k->sbuf), psum = fitting(s->m->psum, k->psum);
-    int n = sbuf < psum ? sbuf : psum;
-    return s->o.overlap && s->o.overlap < n ? s->o.overlap : n;
-}
-
-/* Reads of a launch that a memory on the chip could not have saved: of each slot what there is. */
-static int64_t useful_reads(const struct run *r)
-{
-    int64_t sum = 0;
-    for (int i = 0; i < r->s->p->nslots; i++) {
-        int64_t read = r->slot_reads[i], size = r->slot_sizes[i];
-        sum += size >= 0 && size < read ? size : read;
-    }
-    return sum;
-}
-
-static struct sim_launch *add_launch(struct run *r, int kernel, int call)
+/* Runs the launches that are ahead; the next step begins when all are complete. */
+static bool land(struct run *r)
 {
     struct sim *s = r->s;
-    grow((void **)&s->launches, s->nlaunches, &s->launches_cap, sizeof *s->launches);
-    struct sim_launch *l = &s->launches[s->nlaunches++];
-    *l = (struct sim_launch){.kernel = kernel, .call = call, .start = r->now.at, .overlap = 1};
-    return l;
+    struct flight *f = r->flight;
+    if (!r->nahead)
+        return true;
+    *f = (struct flight){.s = s,
+                         .d = r->d,
+                         .nsteps = r->nahead,
+                         .kernels = r->kernels_ahead,
+                         .numbers = r->numbers,
+                         .aliases = r->aliases,
+                         .places = r->places,
+                         .slot_sizes = r->slot_sizes,
+                         .reach = s->chain,
+                         .most = s->m->strict && !s->o.in_turn ? MOST_STEPS : 1,
+                         .begin = r->now,
+                         .end = r->now,
+                         .before = r->now,
+                         .cores = r->cores};
+    r->nahead = 0;
+    if (!run_flight(f))
+        return false;
+    r->now = f->end;
+    return true;
 }
 
 static bool launch(struct run *r, int kernel)
 {
-    struct sim *s = r->s;
     const struct number_kernel *k = numbers_of(r, kernel);
     if (!k)
-        return false;
-    struct sim_launch *x = add_launch(r, kernel, -1);
-    int index = s->nlaunches - 1, cores = s->o.cores;
-    x->overlap = overlap_of(s, k);
-    x->instances = k->instances;
-    struct moment end = r->now;
-    memset(r->slot_reads, 0, sizeof *r->slot_reads * (size_t)s->p->nslots);
-    for (int c = 0; c < cores; c++) {
-        struct arena scratch = {0};
-        struct launch_state l = {.s = s,
-                                 .k = k,
-                                 .t = machine_timing(s->m),
-                                 .d = r->d,
-                                 .a = &scratch,
-                                 .c = &r->cores[c],
-                                 .core = c,
-                                 .cores = cores,
-                                 .launch = index,
-                                 .overlap = x->overlap,
-                                 .begin = r->now,
-                                 .aliases = r->aliases[kernel],
-                                 .slot_reads = r->slot_reads};
-        l.count = (k->instances - c + cores - 1) / cores;
-        bool ok = run_launch(&l);
-        arena_free(&scratch);
-        x = &s->launches[index];
-        if (!ok)
-            return fail_in(r->d, "kernel '%s'", k->k->name ? k->k->name : "");
-        if (l.end.at > end.at)
-            end = l.end;
-    }
-    r->now = end;
-    x->end = end.at;
-    s->hbm_useful += useful_reads(r);
-    int64_t flops = dim_value(s->o.values, k->k->flops);
-    s->kernel_flops += flops > 0 && flops != DIM_NOT_BOUND ? (double)flops : 0;
+        return land(r) && false; /* a fault of an earlier step is named first */
+    if (k->instances > r->s->o.most_insns)
+        return fail(r->d, "kernel '%s': more than %lld instructions; give smaller shapes",
+                    k->k->name ? k->k->name : "", (long long)r->s->o.most_insns);
+    grow((void **)&r->kernels_ahead, r->nahead, &r->ahead_cap, sizeof *r->kernels_ahead);
+    r->kernels_ahead[r->nahead++] = kernel;
     return true;
 }
 
@@ -152,10 +117,17 @@ static void plain_call(struct run *r, int call)
     double ns = flops / (t->gpsimd_ops_per_cycle * s->m->pool_ghz);
     double memory = bytes / (t->dma_engines * t->dma_engine_gbps);
     ns = t->call_start_ns + (ns > memory ? ns : memory);
-    struct sim_launch *l = add_launch(r, -1, call);
-    l->start = r->now.at;
-    l->end = r->now.at + (int64_t)llround(ns * 1000);
-    l->busy[ENGINE_POOL] = l->end - l->start;
+    grow((void **)&s->launches, s->nlaunches, &s->launches_cap, sizeof *s->launches);
+    struct sim_launch *l = &s->launches[s->nlaunches++];
+    int64_t ps = (int64_t)llround(ns * 1000);
+    *l = (struct sim_launch){.kernel = -1,
+                             .call = call,
+                             .start = r->now.at,
+                             .end = r->now.at + ps,
+                             .adds = ps,
+                             .overlap = 1,
+                             .busy[ENGINE_POOL] = ps};
+    s->chain += ps;
     s->lanes[0][ENGINE_POOL].busy += l->end - l->start;
     s->lanes[0][ENGINE_POOL].insns++;
     s->hbm_read += (int64_t)bytes; /* results included */
@@ -233,9 +205,11 @@ static bool run_region(struct run *r, int region)
     const struct program_region *g = &r->s->p->regions[region];
     for (int i = 0; i < g->nsteps; i++) {
         int index = g->steps[i].index;
-        if (r->s->nlaunches > r->s->o.most_insns / 16)
+        if (r->s->nlaunches + r->nahead > r->s->o.most_insns / 16)
             return fail(r->d, "more than %d steps; give fewer iterations with --trips",
-                        r->s->nlaunches);
+                        r->s->nlaunches + r->nahead);
+        if (g->steps[i].kind != STEP_LAUNCH && !land(r))
+            return false;
         if (g->steps[i].kind == STEP_LAUNCH) {
             if (!launch(r, index))
                 return false;
@@ -294,6 +268,27 @@ static void sort_waits(struct sim *s)
         qsort(s->waits, (size_t)n, sizeof *s->waits, by_ps);
 }
 
+static bool run_all(struct sim *s, struct diag *d)
+{
+    const struct program *p = s->p;
+    struct run r = {.s = s, .d = d, .now = {0, -1}};
+    r.numbers = ARENA_ARRAY(&r.kernels, const struct number_kernel *, p->nkernels + 1);
+    r.aliases = ARENA_ARRAY(&r.kernels, const int32_t *const *, p->nkernels + 1);
+    r.flight = ARENA_NEW(&r.kernels, struct flight);
+    r.cores = ARENA_ARRAY(&r.kernels, struct core_state, SIM_CORES);
+    for (int c = 0; c < SIM_CORES; c++)
+        for (int e = 0; e < MOST_DMA_ENGINES; e++)
+            r.cores[c].dma[e] = (struct moment){0, -1};
+    r.slot_sizes = slot_sizes(p, s->o.values, &r.kernels);
+    r.places = slot_places(s, r.slot_sizes, &r.kernels);
+    bool ok = run_region(&r, 0) && land(&r);
+    s->latency = r.now.at;
+    s->last = r.now.record;
+    free(r.kernels_ahead);
+    arena_free(&r.kernels);
+    return ok;
+}
+
 struct sim *sim_run(const struct program *p, const struct sim_options *o, struct diag *d)
 {
     struct sim *s = calloc(1, sizeof *s);
@@ -305,18 +300,7 @@ struct sim *sim_run(const struct program *p, const struct sim_options *o, struct
     s->m = o->machine ? o->machine : machine_find(p->target ? p->target : "cpu");
     s->o.cores = o->cores == 2 ? 2 : 1;
     s->o.most_insns = o->most_insns ? o->most_insns : 50000000;
-    struct run r = {.s = s, .d = d, .now = {0, -1}};
-    r.numbers = ARENA_ARRAY(&r.kernels, struct number_kernel *, p->nkernels + 1);
-    r.aliases = ARENA_ARRAY(&r.kernels, const int32_t *const *, p->nkernels + 1);
-    for (int c = 0; c < SIM_CORES; c++)
-        for (int e = 0; e < MOST_DMA_ENGINES; e++)
-            r.cores[c].dma[e] = (struct moment){0, -1};
-    r.slot_sizes = slot_sizes(p, o->values, &r.kernels);
-    r.slot_reads = ARENA_ARRAY(&r.kernels, int64_t, p->nslots + 1);
-    bool ok = run_region(&r, 0);
-    s->latency = r.now.at;
-    s->last = r.now.record;
-    arena_free(&r.kernels);
+    bool ok = run_all(s, d);
     if (!ok) {
         sim_free(s);
         return NULL;

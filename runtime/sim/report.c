@@ -136,21 +136,32 @@ static double step_bound(const struct sim *s, const struct sim_launch *l, const 
     return most;
 }
 
+static void print_step(const struct sim *s, const struct sim_launch *l, FILE *out)
+{
+    const char *by, *name = l->kernel >= 0 ? s->p->kernels[l->kernel].name
+                                           : op_name(s->p->calls[l->call].op);
+    double ps = (double)l->adds, bound = step_bound(s, l, &by);
+    fprintf(out, "%10.2f %9.2f %9.2f %6s %5.2f %9lld %9d %9.3f %8lld", us(l->start), us(l->adds),
+            bound / 1e6, by, bound > 0 ? ps / bound : 0, (long long)l->instances, l->overlap,
+            (double)l->dma_bytes / 1e6,
+            (long long)(l->dma_pieces ? l->dma_bytes / l->dma_pieces : 0));
+    for (int e = 0; e < ENGINE_SP; e++)
+        fprintf(out, " %7.2f", us(l->busy[e]));
+    fprintf(out, " %7.2f %6.1f%%  %s\n", us(l->dma_ps),
+            part(l->matmul_flops / peak_flops(s->m) / s->o.cores,
+                 (double)(l->end - l->start) / 1e12),
+            name ? name : "-");
+}
+
 void sim_print_steps(const struct sim *s, FILE *out)
 {
-    fprintf(out, "%10s %9s %9s %6s %5s %9s %9s %9s %8s %9s  step\n", "begins us", "us", "bound us",
-            "by", "ratio", "instances", "at a time", "MB", "a piece", "MFU");
-    for (int i = 0; i < s->nlaunches; i++) {
-        const struct sim_launch *l = &s->launches[i];
-        const char *by, *name = l->kernel >= 0 ? s->p->kernels[l->kernel].name
-                                               : op_name(s->p->calls[l->call].op);
-        double ps = (double)(l->end - l->start), bound = step_bound(s, l, &by);
-        fprintf(out, "%10.2f %9.2f %9.2f %6s %5.2f %9lld %9d %9.3f %8lld %8.1f%%  %s\n",
-                us(l->start), us(l->end - l->start), bound / 1e6, by, bound > 0 ? ps / bound : 0,
-                (long long)l->instances, l->overlap, (double)l->dma_bytes / 1e6,
-                (long long)(l->dma_pieces ? l->dma_bytes / l->dma_pieces : 0),
-                part(l->matmul_flops / peak_flops(s->m) / s->o.cores, ps / 1e12), name ? name : "-");
-    }
+    fprintf(out, "%10s %9s %9s %6s %5s %9s %9s %9s %8s", "begins us", "adds us", "bound us", "by",
+            "ratio", "instances", "at a time", "MB", "a piece");
+    for (int e = 0; e < ENGINE_SP; e++)
+        fprintf(out, " %7s", engine_names[e]);
+    fprintf(out, " %7s %7s  step\n", "dma us", "MFU");
+    for (int i = 0; i < s->nlaunches; i++)
+        print_step(s, &s->launches[i], out);
 }
 
 /* ---- two runs ---- */

@@ -35,6 +35,7 @@ struct sim_options {
     int ntrips;
     int64_t most_insns; /* fails when more are executed; 0: 50 million */
     int most_records;   /* instructions kept for time lines and the critical path */
+    bool in_turn;       /* a step begins when the one before is complete */
 };
 
 /* Values of all dims: symbols as given, others 1. `assumed` (when not NULL): names of those, in the
@@ -57,7 +58,7 @@ enum sim_why {
     WHY_RESULT,    /* the engine's pipeline: the cause's result is needed */
     WHY_PORT,      /* the cause used the memory's port */
     WHY_ROOM,      /* an earlier instance, of which the cause is the last, had the memory */
-    WHY_STEP,      /* the step before, of which the cause is the last */
+    WHY_STEP,      /* an earlier step uses the same HBM; the cause is the last that does */
     WHY_DMA,       /* DMA engines were busy with the cause */
     WHY_QUEUE,     /* an earlier transfer of the queue touches the same memory */
     WHY_TRIGGER,   /* a transfer: the cause is the instruction that started it */
@@ -84,6 +85,7 @@ struct sim_launch {       /* one executed step */
     int64_t dma_ps, dma_bytes, dma_pieces; /* transfers: time of a core's DMA engines */
     double matmul_flops;
     int64_t chain; /* longest chain of results in one instance */
+    int64_t adds;  /* ps by which it ends later than all steps before it */
 };
 
 struct sim_lane {
@@ -109,6 +111,7 @@ struct sim {
     struct sim_options o;
     struct arena arena;
     int64_t latency; /* ps */
+    int64_t chain;   /* ps: the longest chain of results */
     struct sim_lane lanes[SIM_CORES][LANE_COUNT];
     double dma_busy; /* ps: mean of a core's DMA engines, summed over cores */
     struct sim_launch *launches;

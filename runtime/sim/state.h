@@ -1,13 +1,22 @@
 /*
  * What the event loop keeps. Times are ps since the program began; a record's index is -1 when
  * records are not kept any more.
+ *
+ * Several steps are under way at a time: a flight. Each engine goes from the stream of one step to
+ * that of the next without waiting for others; what keeps steps in order is the HBM that they share
+ * (uses) and room in SBUF and PSUM.
  */
 #ifndef RUNTIME_SIM_STATE_H
 #define RUNTIME_SIM_STATE_H
 
 #include "runtime/sim/numbers.h"
 
-enum { MOST_OVERLAP = 8, MOST_DMA_ENGINES = 64 };
+enum {
+    MOST_OVERLAP = 8,                        /* instances of a step in flight */
+    MOST_STEPS = 8,                          /* steps in flight */
+    MOST_ROOMS = MOST_OVERLAP * MOST_STEPS, /* instances in flight */
+    MOST_DMA_ENGINES = 64
+};
 
 struct moment {
     int64_t at;
@@ -26,7 +35,8 @@ struct tile_state {
     int32_t queue;                    /* engine whose queue did the last of these */
     struct moment filled, drained; /* transfers of a queue into it, out of it */
     int64_t first, last;           /* use; first -1: none yet */
-    int64_t chain;                 /* longest chain of results up to its content */
+    int64_t chain;                 /* longest chain of the step's results up to its content */
+    int64_t reach;                 /* the same, of the program's */
 };
 
 struct slot_state { /* HBM that an instance's transfers write */
@@ -38,7 +48,8 @@ struct slot_state { /* HBM that an instance's transfers write */
 struct instance {
     int64_t index; /* on its core; -1: free */
     int left;      /* engines that have not finished its stream */
-    int64_t opened, end, chain;
+    int room;      /* its place among the core's rooms */
+    int64_t opened, end, chain, reach;
     int32_t opened_by, last;
     struct signals *semaphores;
     struct tile_state *tiles;
@@ -46,19 +57,37 @@ struct instance {
     int nslots, slots_cap;
 };
 
+/* When an instruction may begin, for earlier steps, and the chain of results up to what it reads. */
+struct begin {
+    struct moment at;
+    int64_t reach;
+};
+
 struct engine_state {
-    int64_t instance; /* the one it works on, or waits for */
+    int step;         /* of the flight */
+    int64_t instance; /* of the step: the one it works on, or waits for */
     bool inside;      /* its cursor is in that instance */
-    bool done;
-    int at; /* in its stream */
+    int at;           /* in its stream */
     int64_t vars[MAX_VARS];
     struct moment free;
+    bool begins;        /* `begin` is that of the instruction at the cursor */
+    struct begin begin;
 };
 
 struct stationary { /* what the Tensor engine's array holds */
     int64_t instance, offset;
-    int32_t tile;
+    int32_t tile, launch;
     struct moment written;
+};
+
+struct range {
+    int64_t low, high;
+};
+
+struct room { /* memory on the chip that an instance has, or had */
+    struct range sbuf, psum;
+    bool over; /* the instance is complete, at `end` */
+    struct moment end;
 };
 
 struct core_state {
@@ -68,32 +97,137 @@ struct core_state {
     struct moment sbuf_port, psum_port,
         processor;                   /* processor: machines that do one thing at a time */
     int64_t queue_end[ENGINE_COUNT]; /* transfers of a queue complete in order */
+    struct room rooms[MOST_ROOMS];   /* numbers oldest_room to next_room - 1, modulo MOST_ROOMS */
+    int oldest_room, next_room;
+    int64_t sbuf_at, psum_at; /* where the next instance's memory begins, if it fits there */
+    struct moment freed;      /* the rooms that are given back */
 };
 
+/* What a step does with one slot. */
+struct use_state {
+    uint32_t conflicts; /* bit d: with the step d + 1 before */
+    int64_t bytes_read;
+};
+
+/* What an instance does with HBM that is not constant. */
+struct access_state {
+    struct range bytes; /* of its space */
+    struct moment end;  /* of what has been executed */
+    int64_t reach;      /* chain of results up to that */
+    bool executed;
+};
+
+/* A step on one core. */
 struct launch_state {
     struct sim *s;
+    struct flight *f;
     const struct number_kernel *k;
     const struct timing *t;
     struct diag *d;
     struct arena *a;
     struct core_state *c;
-    int core, cores, launch;
-    int64_t count; /* instances of this core */
+    struct use_state *uses; /* as k->uses; of both cores */
+    int core, cores, launch, step;
+    int64_t count, opened; /* instances of this core, and those that have had memory */
     int overlap;
     struct instance ring[MOST_OVERLAP];
     int64_t jumps; /* ends and beginnings of loops */
     int active;    /* engines with instructions */
-    struct moment begin, end;
-    int64_t *slot_reads;           /* bytes read of each slot */
+    int working;   /* of these, not at the end of the step yet */
     const int32_t *const *aliases; /* per tile: tiles in the same memory, -1 at the end */
 };
 
-/* Executes a kernel's instances on one core; *end: the last of it. */
-bool run_launch(struct launch_state *l);
-/* Why nothing can go on. */
-bool explain_deadlock(struct launch_state *l);
+struct step_state {
+    const struct number_kernel *k;
+    struct arena arena, kept; /* until it is complete; for later steps */
+    struct use_state *uses;
+    struct access_state *accesses; /* per instance, if `apart`; per access of the kernel */
+    bool apart;
+    struct moment before; /* steps so early that nobody asks for their accesses any more */
+    struct moment end;    /* of what has been issued */
+    struct launch_state on[SIM_CORES];
+};
+
+/* Where a slot's memory is; slots of different spaces never share memory. */
+struct place {
+    int32_t space; /* -1: the arena of planned slots; else the slot */
+    struct range bytes;
+};
+
+/* Steps one after another, without calls between them. */
+struct flight {
+    struct sim *s;
+    struct diag *d;
+    int nsteps;
+    const int32_t *kernels;              /* per step */
+    const struct number_kernel **numbers; /* per kernel */
+    const int32_t *const **aliases;      /* per kernel */
+    const struct place *places;          /* per slot */
+    const int64_t *slot_sizes;
+    int64_t reach;                       /* chain of results up to the first step */
+    int most;                            /* steps at a time */
+    int oldest, next; /* steps in flight: oldest to next - 1; those before are complete */
+    struct step_state steps[2 * MOST_STEPS]; /* by number, modulo; uses are kept for as long */
+    struct moment begin, end;
+    struct moment before; /* of the next step */
+    struct core_state *cores;
+};
+
+static inline struct step_state *step_at(struct flight *f, int step)
+{
+    return &f->steps[step % (2 * MOST_STEPS)];
+}
+
+static inline struct moment later(struct moment a, struct moment b)
+{
+    return b.at > a.at ? b : a;
+}
+
+/* ---- instances (launch.c) ---- */
+
+/* The instruction at which an engine stands, and when it may begin. */
+struct candidate {
+    struct launch_state *l;
+    struct moment at; /* when, and which record had to be over */
+    enum sim_why why;
+    const struct number_insn *n;
+    int insn;
+};
+/* False: the engine has none, or something that it waits for has not been executed. */
+bool find_candidate(struct flight *f, int core, int engine, struct candidate *c);
+/* The engine's instance, in which its cursor stands at an instruction; NULL: it has none yet. */
+struct instance *current_instance(struct flight *f, int core, int engine, struct launch_state **at);
+void issue(const struct candidate *c);
+/* To the next instruction; at the end of the instance's stream, to the next instance. */
+void advance(struct launch_state *l, int engine);
+
+/* ---- what is shared by steps (steps.c) ---- */
+
+/* Which slots the kernel's instructions use; in arena a. */
+void number_uses(struct number_kernel *k, const struct sim *s, struct arena *a);
+/* Where slots are, of sizes[slot] bytes each (-1: not known); in arena a. */
+struct place *slot_places(const struct sim *s, const int64_t *sizes, struct arena *a);
+/* Brings steps into flight while there may be more; takes out what is complete. */
+void open_steps(struct flight *f);
+/* When earlier steps let an instance's instruction begin; false: it is not known yet. */
+bool accesses_begin(const struct launch_state *l, const struct number_insn *n, int64_t instance,
+                    struct begin *b);
+/* The instruction has been executed. */
+void note_accesses(struct launch_state *l, const struct number_insn *n, int64_t instance,
+                   struct moment end, int64_t reach);
+/* Memory for an instance on the core: false: one that has not ended still has it. */
+bool take_room(struct launch_state *l, int *room, struct moment *freed);
+
+/* Executes the flight; f->end: the last of it. */
+bool run_flight(struct flight *f);
+
+/* Values of the grid's variables for instance number `index`. */
+void grid_point(const struct number_kernel *k, int64_t index, int64_t *vars);
 
 /* ---- transfers (transfer.c) ---- */
+
+/* Bytes that a pattern in HBM spans in its slot. */
+void ap_span(const struct number_ap *a, const int64_t *vars, int64_t *low, int64_t *high);
 
 /* The instruction's transfer, triggered at `trigger` (a record): its record and end. */
 struct moment run_transfer(struct launch_state *l, struct instance *i, const struct number_insn *n,

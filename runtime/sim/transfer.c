@@ -7,13 +7,7 @@
 
 #include <string.h>
 
-static struct moment later(struct moment a, struct moment b)
-{
-    return b.at > a.at ? b : a;
-}
-
-/* Bytes that a pattern spans in its slot. */
-static void span(const struct number_ap *a, const int64_t *vars, int64_t *low, int64_t *high)
+void ap_span(const struct number_ap *a, const int64_t *vars, int64_t *low, int64_t *high)
 {
     int64_t first = number_at(&a->offset, vars), last = first;
     for (int i = 0; i < a->rank; i++) {
@@ -50,7 +44,7 @@ static struct moment queue_order(struct launch_state *l, struct instance *i,
         if (ap->mem == MEM_HBM) {
             struct slot_state *s = slot_state(l, i, ap->tensor);
             int64_t low, high;
-            span(ap, vars, &low, &high);
+            ap_span(ap, vars, &low, &high);
             if (low < s->high && s->low < high)
                 after = later(after, s->written);
             if (ap->writes)
@@ -87,7 +81,7 @@ static void note_touched(struct launch_state *l, struct instance *i, const struc
             continue;
         }
         int64_t low, high;
-        span(ap, vars, &low, &high);
+        ap_span(ap, vars, &low, &high);
         s->low = low < s->low ? low : s->low, s->high = high > s->high ? high : s->high;
         s->written = later(s->written, end);
     }

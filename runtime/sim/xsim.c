@@ -20,7 +20,7 @@ struct arguments {
     struct sim_shape shapes[MAX_OPTIONS];
     struct sim_trips trips[MAX_OPTIONS];
     int nshapes, ntrips, cores, overlap;
-    bool json, steps, check, help, version, constants;
+    bool json, steps, in_turn, check, help, version, constants;
     struct arena arena;
 };
 
@@ -79,6 +79,8 @@ static const struct option rows[] = {
      NULL, 0},
     {"--overlap", "N", OPTION_COUNT, AT(overlap),
      "at most N instances of a grid at a time; as many as fit, up to 8", NULL, 0},
+    {"--in-turn", NULL, OPTION_SWITCH, AT(in_turn),
+     "a step begins when the one before is complete, as if a barrier stood between them", NULL, 0},
     {"--json", NULL, OPTION_SWITCH, AT(json), "one JSON object", NULL, 0},
     {"--steps", NULL, OPTION_SWITCH, AT(steps),
      "a line for each step: its time, bound, transfers and products", NULL, 0},
@@ -172,6 +174,7 @@ static bool simulate(struct arguments *a, const char *path, struct simulated *x,
     struct sim_options o = {.machine = a->machine,
                             .cores = a->cores,
                             .overlap = a->overlap,
+                            .in_turn = a->in_turn,
                             .trips = a->trips,
                             .ntrips = a->ntrips,
                             .most_records = 4 << 20};

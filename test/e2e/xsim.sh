@@ -62,10 +62,16 @@ refuses 1 digits.neff --shape image=4,1,28
 "$build/xdump" digits.neff --asm >digits.xasm
 "$xsim" digits.xasm --json >asm.json
 "$xsim" digits.neff --json | cmp -s - asm.json || bad "an archive and its text differ"
-"$xsim" digits.neff --steps >steps.txt
+"$xsim" digits.neff --in-turn --steps >steps.txt
 kernels=$("$xsim" digits.neff | sed -n 's/.*: \([0-9]*\) kernels, \([0-9]*\) calls.*/\1 + \2/p')
 [ "$(wc -l <steps.txt)" -eq $(($kernels + 2)) ] || bad "--steps: $(wc -l <steps.txt) lines, $kernels steps"
 awk 'NR > 1 && /^ / && ($5 < 0.999 || $2 <= 0) { exit 1 }' steps.txt || bad "--steps: a step below its bound"
+"$xsim" digits.neff --steps | awk -v steps=$(wc -l <steps.txt) '
+    NR > 1 && /^ / { sum += $2 }
+    /^latency/ { gsub(",", ""); exit !(sum > $2 - steps * 0.01 && sum < $2 + steps * 0.01) }' ||
+    bad "--steps: what steps add is not the latency"
+apart=$("$xsim" digits.neff --in-turn | sed -n 's/^latency \([0-9]*\).*/\1/p')
+[ "$("$xsim" digits.neff | sed -n 's/^latency \([0-9]*\).*/\1/p')" -lt "$apart" ] || bad "--in-turn is not slower"
 "$xsim" --constants | grep -q dma_start_ns || bad "--constants"
 "$xsim" digits.neff --compare digits.neff | grep -q "^latency .* 1.000x" || bad "--compare"
 "$xsim" digits.neff --perfetto digits.trace >/dev/null

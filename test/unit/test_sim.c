@@ -245,6 +245,83 @@ static void test_gathered_rows(void **state)
     done(s);
 }
 
+/* Four kernels, each of which copies what the one before wrote, by rows: x to t, u, z and y. */
+#define COPY(to, from, tile)                                                                       \
+    "  sp.dma_copy dst=" tile " f32[0](128:512, 512:1), src=" from                                 \
+    " f32[g0*65536](128:512, 512:1) signal s0 node 0\n"                                            \
+    "  pool.dma_copy dst=" to " f32[g0*65536](128:512, 512:1), src=" tile                          \
+    " f32[0](128:512, 512:1) wait s0>=1 node 1\n"
+#define KERNEL(number, insns)                                                                      \
+    "kernel " number " \"k\" grid(8) vars 1 semaphores 2 flops 0 bytes 0 {\n"                      \
+    "  tile sbuf0 f32 128 x 512 at 0\n  tile sbuf1 f32 128 x 512 at 2048\n" insns "}\n"
+
+static const char steps[] =
+    "program \"t\" target trn1\nnode 0 \"a\" \"A\"\nnode 1 \"b\" \"B\"\noutputs \"y\"\n\n"
+    "slot %0 input \"x\" f32[1024,512]\nslot %1 planned \"y\" f32[1024,512] output\n"
+    "slot %2 planned \"t\" f32[1024,512]\nslot %3 planned \"u\" f32[1024,512]\n"
+    "slot %4 planned \"z\" f32[1024,512]\n\n" KERNEL("0", COPY("%2", "%0", "sbuf0"))
+        KERNEL("1", COPY("%3", "%2", "sbuf0")) KERNEL("2", COPY("%4", "%3", "sbuf0"))
+            KERNEL("3", COPY("%1", "%4", "sbuf0"))
+    "\nregion 0 (%0) -> (%1) {\n  launch 0\n  launch 1\n  launch 2\n  launch 3\n}\n";
+
+static struct sim *simulate_steps(bool in_turn)
+{
+    struct program *p = parse_ok(steps);
+    struct diag d = {0};
+    struct sim_options o = {.cores = 1, .most_records = 1 << 20, .in_turn = in_turn};
+    o.values = sim_bind(p, NULL, 0, NULL, &p->arena, &d);
+    struct sim *s = sim_run(p, &o, &d);
+    if (!s)
+        fail_msg("%s", d.text);
+    return s;
+}
+
+/* What an instance of a launch did at instruction `insn`: its transfer, or what started that. */
+static const struct sim_record *record(const struct sim *s, int launch, int instance, int insn,
+                                       bool transfer)
+{
+    for (int i = 0; i < s->nrecords; i++)
+        if (s->records[i].launch == launch && s->records[i].instance == instance &&
+            s->records[i].insn == insn && (s->records[i].lane >= LANE_QUEUE) == transfer)
+            return &s->records[i];
+    fail_msg("no instruction %d of instance %d in launch %d", insn, instance, launch);
+    return NULL;
+}
+
+static const struct sim_record *transfer(const struct sim *s, int launch, int instance, int insn)
+{
+    return record(s, launch, instance, insn, true);
+}
+
+/* An instance waits for the one that wrote what it reads, not for the whole step before it. */
+static void test_steps_in_flight(void **state)
+{
+    struct sim *s = simulate_steps(false), *apart = simulate_steps(true);
+    for (int l = 1; l < 4; l++)
+        for (int i = 0; i < 8; i++)
+            assert_true(transfer(s, l, i, 0)->ready >= transfer(s, l - 1, i, 1)->end);
+    assert_true(record(s, 1, 0, 0, false)->start < transfer(s, 0, 7, 1)->end);
+    assert_true(transfer(apart, 1, 0, 0)->start > transfer(apart, 0, 7, 1)->end);
+    assert_true(s->latency < apart->latency);
+    int64_t added = 0;
+    for (int l = 0; l < 4; l++)
+        added += s->launches[l].adds;
+    assert_int_equal(added, s->latency);
+    struct sim_summary y;
+    sim_summarise(s, &y);
+    assert_true(y.bound_us <= y.latency_us);
+    done(s), done(apart);
+}
+
+/* z takes the memory of t: it is not written before t has been read, though no value is passed on. */
+static void test_memory_in_flight(void **state)
+{
+    struct sim *s = simulate_steps(false);
+    for (int i = 0; i < 8; i++)
+        assert_true(transfer(s, 2, i, 1)->start >= transfer(s, 1, i, 0)->end);
+    done(s);
+}
+
 static void test_deadlock(void **state)
 {
     static const char text[] =
@@ -286,7 +363,8 @@ int main(void)
         cmocka_unit_test(test_operands),  cmocka_unit_test(test_dependent),
         cmocka_unit_test(test_products),  cmocka_unit_test(test_deadlock),
         cmocka_unit_test(test_own_queue), cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_gathered_rows),
+        cmocka_unit_test(test_gathered_rows), cmocka_unit_test(test_steps_in_flight),
+        cmocka_unit_test(test_memory_in_flight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
