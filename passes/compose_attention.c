@@ -86,9 +86,9 @@ static bool find_product(struct compose *c, struct node *n, struct scores *s)
     s->q = take_scale(n->in[0], &s->scale);
     s->k = take_scale(n->in[1], &s->scale);
     struct node *t = made_by(s->k, OP_transpose);
-    if (t && s->k_transposed &&
-        swaps_last_two(t)) { /* a scale may be below the transposition too */
-        s->k = take_scale(t->in[0], &s->scale);
+    struct value *below = t && swaps_last_two(t) ? t->in[0] : swapped_in_views(s->k);
+    if (below && s->k_transposed) { /* a scale may be below the transposition too */
+        s->k = take_scale(below, &s->scale);
         s->k_transposed = false;
     }
     return isfinite(s->scale) && s->scale != 0;
@@ -150,9 +150,47 @@ static bool over_last(const struct node *softmax)
     return axis == -1 || axis == softmax->in[0]->type.rank - 1;
 }
 
+/* Whether v says which elements of p are no numbers; then by how many uses of p. */
+static int looks_for_nan(const struct value *v, const struct value *p)
+{
+    struct node *n = made_by(v, OP_is_nan), *differs = made_by(v, OP_ne);
+    if (!value_has_one_use(v))
+        return 0;
+    if (n)
+        return n->in[0] == p;
+    return differs && differs->in[0] == p && differs->in[1] == p ? 2 : 0;
+}
+
+/* The softmax that v is; PyTorch writes where(isnan(weights), 0, weights) for rows that hide every key. *uses: of
+ * the weights, when nobody else needs them. */
+static struct node *find_softmax(struct value *v, bool *hidden_are_zero, int *uses)
+{
+    double zero;
+    struct node *w = made_by(v, OP_where);
+    *uses = 1;
+    if (!w)
+        return made_by(v, OP_softmax);
+    int looks = looks_for_nan(w->in[0], w->in[2]);
+    if (!looks || !constant_number(w->in[1], &zero) || zero != 0 || !same_type(w->in[2], v) || !value_has_one_use(v))
+        return NULL;
+    *hidden_are_zero = true;
+    *uses = looks + 1;
+    return made_by(w->in[2], OP_softmax);
+}
+
+static int count_uses(const struct value *v)
+{
+    int uses = 0;
+    for (const struct use *u = v->uses; u; u = u->next)
+        uses++;
+    return uses;
+}
+
 struct value *compose_sdpa(struct compose *c, struct node *n)
 {
-    struct node *p = made_by(n->in[0], OP_softmax);
+    bool hidden_are_zero = false;
+    int uses;
+    struct node *p = find_softmax(n->in[0], &hidden_are_zero, &uses);
     struct scores s = {.scale = 1};
     if (!p || n->in[1]->type.rank < 2 || n->in[0]->type.rank < 2 ||
         !dtype_is_float(n->out[0]->type.dtype))
@@ -163,7 +201,7 @@ struct value *compose_sdpa(struct compose *c, struct node *n)
             "looks like attention, but softmax or product is transposed");
         return NULL;
     }
-    if (!value_has_one_use(p->out[0])) {
+    if (count_uses(p->out[0]) != uses) {
         why(c->o, n, "compose.sdpa-shared", "looks like attention, but the weights are needed too");
         return NULL;
     }
@@ -177,7 +215,9 @@ struct value *compose_sdpa(struct compose *c, struct node *n)
     struct value *in[] = {s.q, k, n->in[1], s.mask};
     struct attrs as = {0};
     attr_set_float(&c->g->arena, &as, "scale", s.scale);
-    return k ? emit(n, OP_sdpa, in, s.mask ? 4 : 3, &as, n->name, c->d) : NULL;
+    if (hidden_are_zero)
+        attr_set_int(&c->g->arena, &as, "hidden_rows_zero", 1);
+    return k ? emit_sdpa(c, n, in, &as) : NULL;
 }
 
 /* ---- the Attention operator of ONNX ---- */
@@ -228,7 +268,7 @@ struct value *compose_attention(struct compose *c, struct node *n)
     int64_t qh = attr_int(&n->attrs, "q_num_heads", 0),
             kvh = attr_int(&n->attrs, "kv_num_heads", 0);
     struct value *in[] = {split_heads(c, n, n->in[0], qh), split_heads(c, n, n->in[1], kvh),
-                          split_heads(c, n, n->in[2], kvh)};
+                          split_heads(c, n, n->in[2], kvh), NULL};
     static const int64_t perm[] = {0, 2, 1, 3}, merged[] = {0, 0, -1};
     if (!in[0] || !in[1] || !in[2])
         return NULL;
@@ -244,7 +284,7 @@ struct value *compose_attention(struct compose *c, struct node *n)
                    attr_float(&n->attrs, "scale", 1 / sqrt((double)q->dims[3])));
     if (attr_int(&n->attrs, "is_causal", 0))
         attr_set_int(&c->g->arena, &as, "causal", 1);
-    struct value *y = emit(n, OP_sdpa, in, 3, &as, n->name, c->d);
+    struct value *y = emit_sdpa(c, n, in, &as);
     if (!y || n->out[0]->type.rank == 4)
         return y;
     return emit2(n, OP_reshape, emit_transpose(n, y, perm, c->d), constant_i64s(c->g, merged, 3),

@@ -288,3 +288,17 @@ for kind in (np.float32, np.int32, np.uint8, np.bool_):
     standard(f'ts_linear_{n}', 'TensorScatter', {'p': a(2, 3, 6, 4), 'u': a(2, 3, 2, 4), 'w': np.array([1, 4], np.int64)}, ['y'], 24); standard(f'ts_ring_{n}', 'TensorScatter', {'p': a(2, 3, 6, 4), 'u': a(2, 3, 3, 4), 'w': np.array([5, 4], np.int64)}, ['y'], 24, mode='circular')
 for axis in (1, 2, 3, -1, -3): standard(f'ts_axis_{axis}', 'TensorScatter', {'p': f32(2, 3, 5, 4), 'u': f32(*[2 if i == axis % 4 else d for i, d in enumerate((2, 3, 5, 4))]), 'w': np.array([2, 1], np.int64)}, ['y'], 24, axis=axis, mode='circular')
 standard('ts_nowhere', 'TensorScatter', {'p': f32(2, 5, 4), 'u': f32(2, 2, 4)}, ['y'], 24); standard('ts_whole', 'TensorScatter', {'p': f32(2, 5, 4), 'u': f32(2, 5, 4), 'w': np.array([3, 0], np.int64)}, ['y'], 24, mode='circular'); standard('ts_matrix_rows', 'TensorScatter', {'p': f32(3, 5), 'u': f32(3, 2), 'w': np.array([3, 0, 1], np.int64)}, ['y'], 24, axis=1)
+# ---- attention as PyTorch's exporters write it: keys turned between views, heads repeated, rows that hide every key made 0 ----
+def exported(name, b, s, t, times, groups=2, width=8, hidden=True):
+    heads = groups * times; n = lambda op, i, o, **k: h.make_node(op, i, [o], **k)
+    ints64 = lambda name, *v: nh.from_array(np.array(v, np.int64), name)
+    f = {'q': f32(b, heads, s, width), 'k': f32(b, groups, t, width), 'v': f32(b, groups, t, width), 'm': np.where(rng.random((b, 1, s, t)) < .4, -np.inf, 0).astype(np.float32)}
+    f['m'][..., 0] = 0; f['m'][0, 0, 0] = -np.inf if hidden else 0
+    inits = [ints64('wide', b, groups, times, t, width), ints64('all', b, heads, t, width), ints64('flat', b * heads, t, width), ints64('turned', b, heads, width, t),
+             ints64('two', 2), nh.from_array(np.float32(width ** -.25), 'root'), nh.from_array(np.zeros(1, np.float32), 'zero')]
+    nodes = [x for c in 'kv' for x in (n('Unsqueeze', [c, 'two'], c + '1'), n('Expand', [c + '1', 'wide'], c + '2'), n('Reshape', [c + '2', 'all'], c + '3'))]
+    nodes += [n('Reshape', ['k3', 'flat'], 'k4'), n('Transpose', ['k4'], 'k5', perm=[0, 2, 1]), n('Reshape', ['k5', 'turned'], 'k6'), n('Mul', ['k6', 'root'], 'k7'), n('Mul', ['q', 'root'], 'q1'),
+              n('MatMul', ['q1', 'k7'], 's'), n('Add', ['s', 'm'], 's1'), n('Softmax', ['s1'], 'p', axis=-1), n('IsNaN', ['p'], 'none'), n('Where', ['none', 'zero', 'p'], 'p1'), n('MatMul', ['p1', 'v3'], 'y')]
+    case(name, nodes, f, ['y'], inits)
+rng = np.random.default_rng(8)
+exported('sdpa_exported', 2, 3, 5, 1, groups=3); exported('sdpa_exported_groups', 2, 3, 140, 2); exported('sdpa_exported_step', 1, 1, 9, 3); exported('sdpa_exported_one_group', 2, 1, 4, 3, groups=1)

@@ -25,7 +25,7 @@ struct attention {
     struct strided q, mask, y;
     struct attended k, v;
     struct lowering *l;
-    bool masked, causal;
+    bool masked, causal, hidden_are_zero; /* hidden_are_zero: rows without a key, instead of NaN */
     int64_t causal_offset;
     float scale;
     int nbatch;
@@ -53,6 +53,9 @@ struct ap attention_tile(struct kernel_builder *k, const struct attention *a, in
 /* Scores from products: scaled, masked, and those of later keys hidden. */
 void attention_scores(struct kernel_builder *k, const struct attention *a, struct ap scores,
                       struct ap products);
+
+/* The result: what is accumulated, over the sum of weights (a column). */
+void attention_divide(struct kernel_builder *k, const struct attention *a, struct ap y, struct ap sum, struct ap total);
 
 /* strict_attention.c: all keys at once, several heads in an instance. */
 bool strict_attention_fits(const struct attention *a);

@@ -3,6 +3,7 @@
  */
 #include "backend/lower/attention.h"
 
+#include <float.h>
 #include <math.h>
 
 struct ap attention_operand(struct lowering *l, const struct attention *a, const struct strided *s,
@@ -65,4 +66,13 @@ void attention_scores(struct kernel_builder *k, const struct attention *a, struc
                                                      .column_step = -1,
                                                      .fill = -INFINITY});
     }
+}
+
+void attention_divide(struct kernel_builder *k, const struct attention *a, struct ap y, struct ap sum, struct ap total)
+{
+    struct ap over = total;
+    over.dim[1] = (struct ap_dim){.step = 0, .count = a->value_width};
+    if (a->hidden_are_zero) /* the weights of a row with a key are 1 together at least */
+        emit_tensor_scalar(k, (struct tensor_scalar){.dst = total, .src = total, .scalar0 = FLT_MIN, .op0 = OP_max, .op1 = OP_identity});
+    emit_tensor_tensor(k, (struct tensor_tensor){.dst = y, .a = sum, .b = over, .op = OP_div});
 }

@@ -40,6 +40,7 @@ static struct attention examine(struct lowering *l, const struct node *n)
         strided_broadcast(l, &a.mask, 0, a.nbatch + 2, scores, a.mask_steps);
     }
     a.causal = attr_int(&n->attrs, "causal", 0) != 0;
+    a.hidden_are_zero = attr_int(&n->attrs, "hidden_rows_zero", 0) != 0;
     a.causal_offset = attr_int(&n->attrs, "causal_offset", 0);
     double otherwise = dim_is_const(a.width) ? 1 / sqrt((double)a.width) : 1;
     a.scale = (float)attr_float(&n->attrs, "scale", otherwise);
@@ -184,10 +185,7 @@ static void emit_blocks(struct kernel_builder *k, struct attention *a, bool one)
     if (!one)
         kernel_end_loop(k);
     a->var_key = -1;
-    emit_tensor_tensor(k, (struct tensor_tensor){.dst = destination(l, a),
-                                                 .a = sum,
-                                                 .b = repeated(total, a->value_width),
-                                                 .op = OP_div});
+    attention_divide(k, a, destination(l, a), sum, total);
 }
 
 /* sum += probabilities * values on a strict target: the Tensor engine wants keys over partitions,
@@ -261,10 +259,7 @@ static void emit_strict_blocks(struct kernel_builder *k, struct attention *a)
     add_values(k, a, sum, scores);
     kernel_end_loop(k);
     a->var_key = -1;
-    emit_tensor_tensor(k, (struct tensor_tensor){.dst = destination(a->l, a),
-                                                 .a = sum,
-                                                 .b = repeated(total, a->value_width),
-                                                 .op = OP_div});
+    attention_divide(k, a, destination(a->l, a), sum, total);
 }
 
 /* Operands and result once; what is appended again. */

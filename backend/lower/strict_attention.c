@@ -10,6 +10,8 @@
 #include "backend/lower/stage.h"
 #include "backend/lower/strict_product.h"
 
+#include <float.h>
+
 enum { MAX_HEADS = 12, MAX_BLOCKS = 4 };
 
 /* The last dim lies side by side: rows are loaded as they are, the Tensor engine turns them. */
@@ -130,6 +132,8 @@ static struct ap weights_of(struct kernel_builder *k, const struct attention *a,
     attention_scores(k, a, scores, products);
     emit_tensor_reduce(
         k, (struct tensor_reduce){.dst = top, .src = scores, .axes = 1, .scale = -1, .op = OP_max});
+    if (a->hidden_are_zero)
+        emit_tensor_scalar(k, (struct tensor_scalar){.dst = top, .src = top, .scalar0 = FLT_MAX, .op0 = OP_min, .op1 = OP_identity});
     top.dim[1] = (struct ap_dim){.step = 0, .count = a->keys};
     emit_activation(k, (struct activation){.dst = scores,
                                            .src = scores,
@@ -161,9 +165,7 @@ static void emit_head(struct kernel_builder *k, const struct attention *a,
         part = transposed(k, &part, 1, h->values[0].dtype);
         emit_tile_product(k, sum, part, of_head(a, h->values[i]), affine_number(i > 0));
     }
-    total.dim[1] = (struct ap_dim){.step = 0, .count = a->value_width};
-    emit_tensor_tensor(
-        k, (struct tensor_tensor){.dst = of_head(a, result), .a = sum, .b = total, .op = OP_div});
+    attention_divide(k, a, of_head(a, result), sum, total);
 }
 
 void emit_strict_attention(struct kernel_builder *k, struct attention *a)

@@ -54,12 +54,17 @@ bool infer_sdpa(struct infer *f)
 }
 
 /* In place: exp(v - the largest); their sum. A line that is wholly minus infinity gives NaN, as the
- * formula says. */
-static double weigh_line(double *v, int64_t n)
+ * formula says, or (hidden_are_zero) weights of 0. */
+static double weigh_line(double *v, int64_t n, bool hidden_are_zero)
 {
     double max = -INFINITY, sum = 0;
     for (int64_t i = 0; i < n; i++)
         max = v[i] > max ? v[i] : max;
+    if (hidden_are_zero && max == -INFINITY) {
+        for (int64_t i = 0; i < n; i++)
+            v[i] = isnan(v[i]) ? v[i] : 0;
+        return 1;
+    }
     for (int64_t i = 0; i < n; i++)
         sum += v[i] = exp(v[i] - max);
     return sum;
@@ -92,6 +97,7 @@ static bool sdpa(struct op_call *c, struct work *w)
             (long long)v->dims[v->rank - 2]);
     double scale = attr_float(c->attrs, "scale", d ? 1 / sqrt((double)d) : 1), *mask;
     bool causal = attr_int(c->attrs, "causal", 0) != 0;
+    bool hidden_are_zero = attr_int(c->attrs, "hidden_rows_zero", 0) != 0;
     int64_t offset = attr_int(c->attrs, "causal_offset", 0);
     int64_t *at_q = matrix_of(w, q, out->dims, nbatch), *at_k = matrix_of(w, k, out->dims, nbatch);
     int64_t *at_v = matrix_of(w, v, out->dims, nbatch), *at_mask = NULL;
@@ -118,7 +124,7 @@ static bool sdpa(struct op_call *c, struct work *w)
                 if (mask)
                     *s += mask[at_mask[(b * sq + i) * skv + j]];
             }
-            sums[i] = weigh_line(scores + i * skv, skv);
+            sums[i] = weigh_line(scores + i * skv, skv, hidden_are_zero);
             round_weights(scores + i * skv, skv, v->dtype);
         }
         multiply_f64(sq, dv, skv, scores, dv_ + at_v[b] * skv * dv, y + b * sq * dv);
