@@ -33,7 +33,7 @@ compose_rule compose_group_norm, compose_group_scale, compose_group_bias;
 compose_rule compose_sdpa, compose_attention;
 /* compose_heads.c: what v is with the last two dims exchanged, by views around a transposition that merge and split
  * the dims before them; NULL when that is not what makes v. */
-struct value *swapped_in_views(struct value *v);
+struct value *swapped_in_views(struct compose *c, struct node *at, struct value *v);
 /* Attention of q, k, v and a mask or NULL: where k and v repeat heads, queries in groups that share them. */
 struct value *emit_sdpa(struct compose *c, struct node *at, struct value *in[4], const struct attrs *as);
 /* compose_einsum.c */

@@ -86,8 +86,8 @@ static bool find_product(struct compose *c, struct node *n, struct scores *s)
     s->q = take_scale(n->in[0], &s->scale);
     s->k = take_scale(n->in[1], &s->scale);
     struct node *t = made_by(s->k, OP_transpose);
-    struct value *below = t && swaps_last_two(t) ? t->in[0] : swapped_in_views(s->k);
-    if (below && s->k_transposed) { /* a scale may be below the transposition too */
+    struct value *below = !s->k_transposed ? NULL : t && swaps_last_two(t) ? t->in[0] : swapped_in_views(c, n, s->k);
+    if (below) { /* a scale may be below the transposition too */
         s->k = take_scale(below, &s->scale);
         s->k_transposed = false;
     }

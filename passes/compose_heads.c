@@ -43,7 +43,25 @@ static bool exchanged(const struct type *from, const struct type *to)
     return from->dims[rank - 2] == to->dims[rank - 1] && from->dims[rank - 1] == to->dims[rank - 2];
 }
 
-struct value *swapped_in_views(struct value *v)
+/* x with these dims, of which one at most is not a number. */
+static struct value *reshaped(struct compose *c, struct node *at, struct value *x, const struct type *t)
+{
+    int64_t dims[MAX_RANK];
+    int open = 0;
+    for (int i = 0; i < t->rank; i++) {
+        bool known = dim_is_const(t->dims[i]);
+        if (known && t->dims[i] < 1)
+            return NULL;
+        dims[i] = known ? t->dims[i] : -1;
+        open += !known;
+    }
+    struct value *y = open > 1 ? NULL : emit_reshape(at, x, dims, t->rank, c->d);
+    if (y)
+        y->type = *t;
+    return y;
+}
+
+struct value *swapped_in_views(struct compose *c, struct node *at, struct value *v)
 {
     if (!is_view(v))
         return NULL;
@@ -60,7 +78,9 @@ struct value *swapped_in_views(struct value *v)
         if (!is_view(x))
             break;
     }
-    return NULL;
+    struct type other = *to;
+    other.dims[rank - 1] = to->dims[rank - 2], other.dims[rank - 2] = to->dims[rank - 1];
+    return reshaped(c, at, t->in[0], &other);
 }
 
 /* ---- heads that share keys and values ---- */
@@ -69,7 +89,7 @@ struct value *swapped_in_views(struct value *v)
  * (batch, groups, 1, keys, width) that is repeated, or NULL. */
 static struct value *repeated_heads(struct value *v, int64_t *times)
 {
-    struct node *e = is_view(v) ? made_by(v->def->in[0], OP_expand) : NULL;
+    struct node *e = made_by(viewed(v), OP_expand);
     if (!e || v->type.rank != 4 || e->out[0]->type.rank != 5 || !is_tensor(e->in[0]) || e->in[0]->type.rank != 5)
         return NULL;
     const dim_t *from = e->in[0]->type.dims, *wide = e->out[0]->type.dims, *to = v->type.dims;
