@@ -220,8 +220,10 @@ static bool convolve(struct depth *p, struct node *n)
         return false;
     why(p->o, n, "depth.conv", "a convolution of images, %s",
         grouped ? "summed over the depths of a window" : "the depths of a window as channels");
-    if (!grouped)
-        y = like(p, n, images(p, n, side_by_side(p, n, x, &d)), dense_weights(p, n, w), &as);
+    if (!grouped) {
+        struct value *flat = images(p, n, side_by_side(p, n, x, &d));
+        y = like(p, n, flat, dense_weights(p, n, w), &as);
+    }
     for (int64_t i = 0; grouped && i < d.taps; i++) {
         struct value *part = images(p, n, seen(p, n, x, &d, i));
         part = like(p, n, part, arranged(p, w, &i, 1, 1, false), &as);
@@ -262,8 +264,8 @@ static bool convolve_transposed(struct depth *p, struct node *n)
         return false;
     why(p->o, n, "depth.conv-transpose", "a transposed convolution of images to %lld depths each",
         (long long)stride);
-    struct value *y = like(p, n, images(p, n, side_by_side(p, n, x, &d)),
-                           arranged(p, w, tap, d.taps, stride, true), &as);
+    struct value *flat = images(p, n, side_by_side(p, n, x, &d));
+    struct value *y = like(p, n, flat, arranged(p, w, tap, d.taps, stride, true), &as);
     if (!y)
         return false;
     dim_t number = n->out[0]->type.dims[N], known = dim_is_const(number) ? number : -1;

@@ -49,11 +49,13 @@ static void emit_window(struct kernel_builder *k, const struct pool *p, struct a
                                              .op = p->max ? OP_max : OP_add});
 }
 
-static void report(struct kernel_builder *k, const struct pool *p, dim_t out_channels, dim_t ins)
+static void report(struct kernel_builder *k, const struct pool *p, const struct type *out,
+                   const struct type *in)
 {
     struct dim_table *t = &k->p->dims;
-    kernel_of(k)->flops = dim_mul(t, out_channels, p->kernel[0] * p->kernel[1]);
-    kernel_of(k)->bytes = dim_mul(t, dim_add(t, out_channels, ins), 4);
+    dim_t written = type_count(t, out), read = type_count(t, in);
+    kernel_of(k)->flops = dim_mul(t, written, p->kernel[0] * p->kernel[1]);
+    kernel_of(k)->bytes = dim_mul(t, dim_add(t, written, read), 4);
 }
 
 /* Channels first: every channel is a picture of its own, some rows of it at a time. */
@@ -72,7 +74,7 @@ static void emit_pictures(struct lowering *l, const struct node *n, struct pool 
     ap_push_tile(l->p, &dst, p.ow, tile, var_row, p.oh);
     ap_push(&dst, 1, p.ow), ap_push(&dst, 1, 1);
     emit_window(&k, &p, dst, value_slot(l, n->in[0]), var_n, var_row, tile);
-    report(&k, &p, type_count(t, &n->out[0]->type), type_count(t, &n->in[0]->type));
+    report(&k, &p, &n->out[0]->type, &n->in[0]->type);
 }
 
 /* A maximum over a window is that of its columns' maxima over its rows; worth it where it halves
@@ -107,7 +109,7 @@ static int emit_along_rows(struct lowering *l, const struct node *n, struct pool
     ap_move(l->p, &dst, var_n, p->image), ap_move(l->p, &dst, var_row, p->row);
     ap_push(&dst, p->channels, p->ow), ap_push(&dst, 1, p->channels);
     emit_window(&k, &rows, dst, value_slot(l, n->in[0]), var_n, var_row, 1);
-    report(&k, &rows, type_count(t, &type), type_count(t, &n->in[0]->type));
+    report(&k, &rows, &type, &n->in[0]->type);
     return slot;
 }
 
@@ -142,7 +144,6 @@ enum lowered lower_pool(struct lowering *l, struct node *whole)
     emit_window(&k, &p, dst, slot, var_n, var_row, 1);
     if (g.n > 1)
         epilogue_emit(&e, dst);
-    report(&k, &p, type_count(&l->p->dims, &n->out[0]->type),
-           type_count(&l->p->dims, &n->in[0]->type));
+    report(&k, &p, &n->out[0]->type, &n->in[0]->type);
     return LOWERED;
 }

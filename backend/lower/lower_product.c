@@ -120,10 +120,11 @@ enum lowered lower_product(struct lowering *l, struct node *whole)
     if (g.n > 1)
         epilogue_emit(&e, at);
     struct dim_table *t = &l->p->dims;
-    kernel_of(&k)->flops = dim_mul(t, type_count(t, &n->out[0]->type), dim_mul(t, 2, c.k));
-    dim_t elements = dim_add(t, type_count(t, &n->out[0]->type),
-                             dim_add(t, type_count(t, &outer_value(l, n->in[0])->type),
-                                     type_count(t, &outer_value(l, n->in[1])->type)));
+    dim_t x = type_count(t, &outer_value(l, n->in[0])->type);
+    dim_t w = type_count(t, &outer_value(l, n->in[1])->type);
+    dim_t y = type_count(t, &n->out[0]->type);
+    kernel_of(&k)->flops = dim_mul(t, dim_mul(t, 2, c.k), y);
+    dim_t elements = dim_add(t, dim_add(t, x, w), y);
     kernel_of(&k)->bytes = dim_mul(t, elements, 4);
     return LOWERED;
 }

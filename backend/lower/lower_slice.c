@@ -269,8 +269,9 @@ enum lowered lower_pad(struct lowering *l, struct node *n)
     dense_steps(t, p.rank, y->type.dims, to);
     for (int i = 0; i < p.rank; i++) {
         dim_t cut = dim_max(t, dim_mul(t, p.begin[i], -1), 0), low = dim_max(t, p.begin[i], 0);
-        dim_t count = dim_add(t, x->type.dims[i],
-                              dim_add(t, dim_min(t, p.begin[i], 0), dim_min(t, p.end[i], 0)));
+        dim_t cut_end = dim_min(t, p.end[i], 0);
+        dim_t cut_both = dim_add(t, dim_min(t, p.begin[i], 0), cut_end);
+        dim_t count = dim_add(t, x->type.dims[i], cut_both);
         move_dim(&m, dim_max(t, count, 0), to[i], from[i]);
         m.from_offset = dim_add(t, m.from_offset, dim_mul(t, from[i], cut));
         m.to_offset = dim_add(t, m.to_offset, dim_mul(t, to[i], low));

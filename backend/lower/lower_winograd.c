@@ -175,12 +175,9 @@ static int share_planes(struct lowering *l, const struct node *n, const struct c
     push_tiles(l->p, &w, &planes, c->channels_in);
     ap_push(&planes, 1, c->channels_in);
     emit_input(l, &k, c, &w, planes);
-    kernel_of(&k)->bytes =
-        dim_mul(t,
-                dim_mul(t, c->n,
-                        dim_add(t, dim_mul(t, dim_mul(t, c->h, c->width), c->channels_in),
-                                dim_mul(t, step, w.planes))),
-                4);
+    dim_t written = dim_mul(t, step, w.planes);
+    dim_t image = dim_mul(t, dim_mul(t, c->h, c->width), c->channels_in);
+    kernel_of(&k)->bytes = dim_mul(t, dim_mul(t, c->n, dim_add(t, image, written)), 4);
     return slot;
 }
 

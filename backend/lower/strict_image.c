@@ -210,9 +210,9 @@ static void load_phase(struct kernel_builder *k, struct ap to, struct ap from,
     if (p->rows <= 0 || p->columns <= 0)
         return;
     to.offset.base += start + p->row * m->cols + p->column;
-    from.offset.base = dim_add(
-        t, from.offset.base,
-        dim_add(t, dim_mul(t, m->step_h, p->source_row), dim_mul(t, m->step_w, p->source_column)));
+    dim_t columns_before = dim_mul(t, m->step_w, p->source_column);
+    dim_t before = dim_add(t, dim_mul(t, m->step_h, p->source_row), columns_before);
+    from.offset.base = dim_add(t, from.offset.base, before);
     struct ap_dim channels = to.dim[0], rows = {.step = m->cols, .count = p->rows};
     struct ap_dim columns = {.step = 1, .count = p->columns};
     struct ap_dim far_channels = from.dim[0], far_rows = rows, far_columns = columns;

@@ -180,8 +180,9 @@ enum lowered strict_matmul(struct lowering *l, struct node *whole)
     strict_product_emit(&k, p, finish, &(struct finish){&k, &g, &m});
     dim_t products = dim_mul(t, batches, dim_mul(t, p->rows, p->out_channels));
     kernel_of(&k)->flops = dim_mul(t, 2, dim_mul(t, products, p->k));
-    dim_t operands = dim_add(t, dim_mul(t, p->rows, dim_add(t, p->k, p->out_channels)),
-                             dim_mul(t, p->k, p->out_channels));
+    dim_t weights = dim_mul(t, p->k, p->out_channels);
+    dim_t moved = dim_mul(t, p->rows, dim_add(t, p->k, p->out_channels));
+    dim_t operands = dim_add(t, moved, weights);
     kernel_of(&k)->bytes = dim_mul(t, 4, dim_mul(t, batches, operands));
     return LOWERED;
 }

@@ -88,10 +88,12 @@ static struct value *probit(struct onnx_node *n, struct value *x)
 {
     struct value *y = b_sub(n, b_mul(n, x, b_like(n, x, 2)), b_like(n, x, 1));
     struct value *one = b_like(n, x, 1);
-    struct value *l = b_1(n, OP_log, b_mul(n, b_sub(n, one, y), b_add(n, one, y)));
-    struct value *v =
-        b_add(n, b_like(n, x, 2 / (3.14159265358979 * 0.147)), b_mul(n, l, b_like(n, x, 0.5)));
-    struct value *under = b_sub(n, b_mul(n, v, v), b_mul(n, l, b_like(n, x, 1 / 0.147)));
+    struct value *below = b_sub(n, one, y), *above = b_add(n, one, y);
+    struct value *l = b_1(n, OP_log, b_mul(n, below, above));
+    struct value *v = b_mul(n, l, b_like(n, x, 0.5));
+    v = b_add(n, b_like(n, x, 2 / (3.14159265358979 * 0.147)), v);
+    struct value *square = b_mul(n, v, v);
+    struct value *under = b_sub(n, square, b_mul(n, l, b_like(n, x, 1 / 0.147)));
     struct value *size = b_1(n, OP_sqrt, b_sub(n, b_1(n, OP_sqrt, under), v));
     return b_mul(n, b_mul(n, b_1(n, OP_sign, y), size), b_like(n, x, 1.41421356));
 }

@@ -11,8 +11,8 @@ static struct value *align_heads(struct onnx_node *n, struct value *q, struct va
     struct value *length = b_dim(n, x, 2), *width = b_dim(n, x, 3);
     struct value *wide[] = {batch, heads, b_div(n, all, heads), length, width};
     struct value *flat[] = {batch, all, length, width};
-    struct value *repeated =
-        b_2(n, OP_expand, b_unsqueeze(n, x, behind_heads, 1), b_concat(n, wide, 5, 0));
+    struct value *repeated = b_unsqueeze(n, x, behind_heads, 1);
+    repeated = b_2(n, OP_expand, repeated, b_concat(n, wide, 5, 0));
     return b_reshape(n, repeated, b_concat(n, flat, 4, 0));
 }
 

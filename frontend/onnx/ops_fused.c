@@ -287,8 +287,8 @@ bool lower_cdist(struct onnx_node *n)
     if (!square && attr_find(&n->attrs, "metric") && !attr_is(&n->attrs, "metric", "euclidean"))
         return NODE_ERROR(n, "attribute 'metric' is none of euclidean, sqeuclidean");
     int64_t middle = 1, first = 0, last = 2;
-    struct value *off =
-        b_sub(n, b_unsqueeze(n, n->in[0], &middle, 1), b_unsqueeze(n, n->in[1], &first, 1));
+    struct value *off = b_unsqueeze(n, n->in[0], &middle, 1);
+    off = b_sub(n, off, b_unsqueeze(n, n->in[1], &first, 1));
     struct value *y = b_reduce(n, OP_reduce_sum, b_mul(n, off, off), &last, 1, false);
     return b_done(n, square ? y : b_1(n, OP_sqrt, y));
 }
@@ -322,7 +322,8 @@ static struct value *crop_places(struct onnx_node *n, struct value *rois, int fr
 
 static struct value *within(struct onnx_node *n, struct value *x, struct value *most)
 {
-    return b_2(n, OP_and, b_2(n, OP_ge, x, b_like(n, x, 0)), b_2(n, OP_le, x, most));
+    struct value *positive = b_2(n, OP_ge, x, b_like(n, x, 0));
+    return b_2(n, OP_and, positive, b_2(n, OP_le, x, most));
 }
 
 /* -1 to 1 over the places. */

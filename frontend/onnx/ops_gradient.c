@@ -122,13 +122,26 @@ UNARY_RULE(grad_sigmoid, MUL(Y, SUB(NUM(1), Y)))
 UNARY_RULE(grad_relu, IF(CMP(gt, A, NUM(0)), NUM(1), NUM(0)))
 UNARY_RULE(grad_softplus, ONE(sigmoid, A))
 UNARY_RULE(grad_softsign, ONE(reciprocal, ONE(square, ADD(NUM(1), ONE(abs, A)))))
-UNARY_RULE(grad_silu, ADD(ONE(sigmoid, A), MUL(Y, SUB(NUM(1), ONE(sigmoid, A)))))
-UNARY_RULE(grad_gelu,
-           ADD(MUL(NUM(0.5), ADD(NUM(1), ONE(erf, MUL(A, NUM(0.70710678118654752))))),
-               MUL(MUL(A, NUM(0.39894228040143268)), ONE(exp, MUL(NUM(-0.5), MUL(A, A))))))
+RULE(grad_silu)
+{
+    struct value *s = ONE(sigmoid, A);
+    give(t, x, 0, MUL(g, ADD(s, MUL(Y, SUB(NUM(1), s)))));
+}
+RULE(grad_gelu)
+{
+    struct value *below = MUL(NUM(0.5), ADD(NUM(1), ONE(erf, MUL(A, NUM(0.70710678118654752)))));
+    struct value *density = MUL(A, NUM(0.39894228040143268));
+    density = MUL(density, ONE(exp, MUL(NUM(-0.5), MUL(A, A))));
+    give(t, x, 0, MUL(g, ADD(below, density)));
+}
 UNARY_RULE(grad_leaky_relu,
            IF(CMP(lt, A, NUM(0)), NUM(attr_float(&x->attrs, "alpha", 0.01f)), NUM(1)))
-UNARY_RULE(grad_elu, IF(CMP(lt, A, NUM(0)), ADD(Y, NUM(attr_float(&x->attrs, "alpha", 1))), NUM(1)))
+RULE(grad_elu)
+{
+    struct value *negative = CMP(lt, A, NUM(0));
+    struct value *slope = ADD(Y, NUM(attr_float(&x->attrs, "alpha", 1)));
+    give(t, x, 0, MUL(g, IF(negative, slope, NUM(1))));
+}
 RULE(nothing) {}
 
 RULE(grad_add)
@@ -267,23 +280,27 @@ static struct value *put_back(struct tape *t, struct node *x, struct value *g)
 
 RULE(grad_reduce_sum)
 {
-    give(t, x, 0, b_2(N, OP_expand, put_back(t, x, g), b_shape(N, A)));
+    g = put_back(t, x, g);
+    give(t, x, 0, b_2(N, OP_expand, g, b_shape(N, A)));
 }
 
 RULE(grad_reduce_mean)
 {
-    struct value *count =
-        DIV(b_cast(N, ONE(size, A), b_dtype(g)), b_cast(N, ONE(size, Y), b_dtype(g)));
-    give(t, x, 0, b_2(N, OP_expand, DIV(put_back(t, x, g), count), b_shape(N, A)));
+    struct value *count = b_cast(N, ONE(size, A), b_dtype(g));
+    count = DIV(count, b_cast(N, ONE(size, Y), b_dtype(g)));
+    g = DIV(put_back(t, x, g), count);
+    give(t, x, 0, b_2(N, OP_expand, g, b_shape(N, A)));
 }
 
 RULE(grad_reduce_sum_square)
 {
-    give(t, x, 0, MUL(MUL(A, NUM(2)), put_back(t, x, g)));
+    struct value *twice = MUL(A, NUM(2));
+    give(t, x, 0, MUL(twice, put_back(t, x, g)));
 }
 RULE(grad_reduce_l1)
 {
-    give(t, x, 0, MUL(ONE(sign, A), put_back(t, x, g)));
+    struct value *sign = ONE(sign, A);
+    give(t, x, 0, MUL(sign, put_back(t, x, g)));
 }
 RULE(grad_reduce_l2)
 {
@@ -291,7 +308,8 @@ RULE(grad_reduce_l2)
 }
 RULE(grad_reduce_log_sum_exp)
 {
-    give(t, x, 0, MUL(ONE(exp, SUB(A, put_back(t, x, Y))), put_back(t, x, g)));
+    struct value *share = ONE(exp, SUB(A, put_back(t, x, Y)));
+    give(t, x, 0, MUL(share, put_back(t, x, g)));
 }
 
 /* The largest elements share alike. */
@@ -373,7 +391,8 @@ RULE(grad_softmax)
 }
 RULE(grad_log_softmax)
 {
-    give(t, x, 0, SUB(g, MUL(ONE(exp, Y), along(t, x, g))));
+    struct value *probability = ONE(exp, Y);
+    give(t, x, 0, SUB(g, MUL(probability, along(t, x, g))));
 }
 
 static const struct {

@@ -42,8 +42,8 @@ bool lower_pow(struct onnx_node *n)
     if (dx == dy)
         return b_done(n, b_2(n, OP_pow, x, y));
     int common = dtype_is_float(dx) ? dx : dtype_is_float(dy) ? DT_F64 : DT_I64;
-    struct value *z = b_2(n, OP_pow, b_cast(n, x, common), b_cast(n, y, common));
-    return b_done(n, b_cast(n, z, dx));
+    x = b_cast(n, x, common), y = b_cast(n, y, common);
+    return b_done(n, b_cast(n, b_2(n, OP_pow, x, y), dx));
 }
 
 bool lower_variadic(struct onnx_node *n)

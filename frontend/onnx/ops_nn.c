@@ -78,7 +78,8 @@ static bool normalise(struct onnx_node *n, const int64_t *axes, int count)
     struct value *mean = b_reduce(n, OP_reduce_mean, x, axes, count, true);
     struct value *squares = b_reduce(n, OP_reduce_mean, b_mul(n, x, x), axes, count, true);
     struct value *deviation = b_1(n, OP_sqrt, b_sub(n, squares, b_mul(n, mean, mean)));
-    return b_done(n, b_div(n, b_sub(n, x, mean), b_add(n, deviation, b_like(n, x, 1e-9))));
+    struct value *centred = b_sub(n, x, mean);
+    return b_done(n, b_div(n, centred, b_add(n, deviation, b_like(n, x, 1e-9))));
 }
 
 bool lower_mean_variance(struct onnx_node *n)

@@ -118,8 +118,10 @@ bool lower_qgemm(struct onnx_node *n)
         x = b_transpose(n, x, swap, 2);
     b = b_op(n, OP_dequantize_linear, (struct value *[]){b, n->in[4], n->in[5]}, 3, &columns);
     struct value *y = b_2(n, OP_matmul, x, b);
-    if (sums)
-        y = b_add(n, y, b_mul(n, b_cast(n, sums, DT_F32), b_mul(n, n->in[1], n->in[4])));
+    if (sums) {
+        sums = b_cast(n, sums, DT_F32);
+        y = b_add(n, y, b_mul(n, sums, b_mul(n, n->in[1], n->in[4])));
+    }
     double alpha = attr_float(&n->attrs, "alpha", 1);
     if (alpha != 1)
         y = b_mul(n, y, b_like(n, y, alpha));
@@ -165,8 +167,8 @@ bool lower_dynamic_quantize_lstm(struct onnx_node *n)
         if (!scale || !zero)
             return NODE_ERROR(n, "input %d is left out, this operator needs it",
                               scale ? 9 + 2 * k : 8 + 2 * k);
-        struct value *w = b_sub(n, b_cast(n, n->in[1 + k], DT_F32),
-                                b_cast(n, of_directions(n, zero), DT_F32));
+        struct value *w = b_cast(n, n->in[1 + k], DT_F32);
+        w = b_sub(n, w, b_cast(n, of_directions(n, zero), DT_F32));
         in[1 + k] = b_transpose(n, b_mul(n, w, of_directions(n, scale)), swap, 3);
     }
     for (int i = 3; i < 8; i++)
@@ -217,8 +219,8 @@ static bool packed_shape(struct onnx_node *n, int64_t *rows, int64_t *k, int64_t
 static struct value *dequantized(struct onnx_node *n, struct value *w, struct value *scale,
                                  struct value *zero, struct value *groups)
 {
-    struct value *real = b_sub(n, b_cast(n, w, b_dtype(scale)),
-                               b_gather(n, b_cast(n, zero, b_dtype(scale)), groups, 1));
+    struct value *real = b_cast(n, w, b_dtype(scale));
+    real = b_sub(n, real, b_gather(n, b_cast(n, zero, b_dtype(scale)), groups, 1));
     return b_mul(n, real, b_gather(n, scale, groups, 1));
 }
 

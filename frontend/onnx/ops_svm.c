@@ -142,8 +142,8 @@ static struct value *count_votes(struct onnx_node *n, const struct vector_machin
         }
     struct value *won = b_cast(n, b_2(n, OP_gt, scores, b_like(n, scores, 0)), DT_F32);
     struct value *lost = b_sub(n, b_like(n, won, 1), won);
-    return b_add(n, b_2(n, OP_matmul, won, ml_floats(n, first, 2, dims)),
-                 b_2(n, OP_matmul, lost, ml_floats(n, second, 2, dims)));
+    won = b_2(n, OP_matmul, won, ml_floats(n, first, 2, dims));
+    return b_add(n, won, b_2(n, OP_matmul, lost, ml_floats(n, second, 2, dims)));
 }
 
 /* Platt's probabilities of the pairs, coupled to those of the classes. */

@@ -108,8 +108,9 @@ bool lower_adam(struct onnx_node *n)
         struct value *x = n->in[2 + i], *v = n->in[2 + 2 * count + i],
                      *h = n->in[2 + 3 * count + i];
         struct value *g = regularised(n, x, n->in[2 + count + i]);
-        struct value *mean = b_add(n, times(n, v, alpha), times(n, g, 1 - alpha));
-        struct value *square = b_add(n, times(n, h, beta), times(n, b_mul(n, g, g), 1 - beta));
+        struct value *mean = times(n, v, alpha), *square = times(n, h, beta);
+        mean = b_add(n, mean, times(n, g, 1 - alpha));
+        square = b_add(n, square, times(n, b_mul(n, g, g), 1 - beta));
         struct value *epsilon = b_like(n, x, attr_float(&n->attrs, "epsilon", 1e-6f));
         struct value *root = b_add(n, b_1(n, OP_sqrt, square), epsilon);
         struct value *moved = b_sub(n, x, b_div(n, b_mul(n, rate, mean), root));

@@ -49,8 +49,8 @@ static struct value *causal_mask(struct onnx_node *n, struct value *q, struct va
 {
     static const int64_t last[] = {-1};
     struct value *s = b_dim(n, q, 2), *t = b_dim(n, k, 2);
-    struct value *i = b_unsqueeze(n, b_add(n, count_up(n, s), b_sub(n, t, s)), last, 1),
-                 *j = count_up(n, t);
+    struct value *i = count_up(n, s), *j = count_up(n, t);
+    i = b_unsqueeze(n, b_add(n, i, b_sub(n, t, s)), last, 1);
     struct value *sees = b_2(n, OP_le, j, i);
     if (window > 0)
         sees = b_2(n, OP_and, sees, b_2(n, OP_gt, j, b_sub(n, i, b_i64(n, window))));
@@ -88,9 +88,10 @@ static struct value *index_mask(struct onnx_node *n, struct value *mask, struct 
         return NULL;
     }
     struct dim_table *t = &n->g->dims; /* one of these differences is 0 */
-    dim_t off = dim_mul(t, dim_sub(t, entries, batch),
-                        dim_mul(t, dim_sub(t, entries, dim_mul(t, batch, 2)),
-                                dim_sub(t, entries, dim_add(t, dim_mul(t, batch, 3), 2))));
+    dim_t lengths = dim_sub(t, entries, batch);
+    dim_t ends_and_starts = dim_sub(t, entries, dim_mul(t, batch, 2));
+    dim_t packed = dim_sub(t, entries, dim_add(t, dim_mul(t, batch, 3), 2));
+    dim_t off = dim_mul(t, lengths, dim_mul(t, ends_and_starts, packed));
     if (!b_require(n, GUARD_EQUAL, off, 0, "entries of the mask: as many as rows, or 2 for each"))
         return NULL;
     struct value *b = b_dim(n, q, 0), *m = b_dim(n, mask, 0), *zero = b_i64(n, 0);
@@ -219,7 +220,8 @@ bool lower_qattention(struct onnx_node *n)
 {
     struct value *in[] = {n->in[0], n->in[1], b_in(n, 6), b_in(n, 7)};
     struct value *y = b_op(n, OP_matmul_integer, in, in[3] ? 4 : in[2] ? 3 : 2, NULL);
-    y = b_mul(n, b_cast(n, y, b_dtype(n->in[3])), b_mul(n, n->in[3], n->in[4]));
+    y = b_cast(n, y, b_dtype(n->in[3]));
+    y = b_mul(n, y, b_mul(n, n->in[3], n->in[4]));
     return packed_attention(n, b_add(n, y, n->in[2]), b_in(n, 5), b_in(n, 8), NULL);
 }
 
@@ -315,7 +317,8 @@ static struct value *positions_from(struct onnx_node *n, struct value *first, st
                                     int steps_axis)
 {
     struct value *steps = b_dim(n, x, steps_axis);
-    struct value *row = b_add(n, count_up(n, steps), b_cast(n, first, DT_I64));
+    struct value *row = count_up(n, steps);
+    row = b_add(n, row, b_cast(n, first, DT_I64));
     return b_2(n, OP_expand, row, b_concat(n, (struct value *[]){b_dim(n, x, 0), steps}, 2, 0));
 }
 
@@ -349,9 +352,10 @@ bool lower_gemma_rotary(struct onnx_node *n)
     struct value *sines = b_cast(n, b_1(n, OP_sin, n->in[0]), b_dtype(n->in[1]));
     cosines = b_unsqueeze(n, cosines, heads, 1);
     sines = b_unsqueeze(n, sines, heads, 1);
-    for (int i = 0; i < 2 && i < n->nout; i++)
-        n->out[i] =
-            b_add(n, b_mul(n, n->in[1 + 2 * i], cosines), b_mul(n, n->in[2 + 2 * i], sines));
+    for (int i = 0; i < 2 && i < n->nout; i++) {
+        struct value *even = b_mul(n, n->in[1 + 2 * i], cosines);
+        n->out[i] = b_add(n, even, b_mul(n, n->in[2 + 2 * i], sines));
+    }
     return !diag_failed(n->d);
 }
 
@@ -408,8 +412,8 @@ static struct value *cached(struct onnx_node *n, struct value *past, struct valu
         n, (struct value *[]){b_dim(n, past, 0), b_dim(n, past, 1), more, b_dim(n, past, 3)}, 4, 0);
     struct value *room = b_2(n, OP_expand, zero, shape);
     struct value *grown = b_concat(n, (struct value *[]){past, room}, 2, 2);
-    struct value *old = b_2(n, OP_lt, b_unsqueeze(n, count_up(n, most), last, 1),
-                            b_unsqueeze(n, before, places, 3));
+    struct value *old = b_unsqueeze(n, count_up(n, most), last, 1);
+    old = b_2(n, OP_lt, old, b_unsqueeze(n, before, places, 3));
     struct attrs a = {0};
     attr_set_int(&n->g->arena, &a, "axis", 2);
     return b_op(n, OP_tensor_scatter, (struct value *[]){where(n, old, grown, zero), fresh, before},
@@ -423,7 +427,8 @@ static struct value *cache_mask(struct onnx_node *n, struct value *before, struc
 {
     static const int64_t places[] = {1, 2, 3}, last[] = {-1};
     struct value *j = count_up(n, b_dim(n, k, 2)), *i = count_up(n, b_dim(n, q, 2));
-    i = b_add(n, b_unsqueeze(n, i, last, 1), b_unsqueeze(n, before, places, 3));
+    i = b_unsqueeze(n, i, last, 1);
+    i = b_add(n, i, b_unsqueeze(n, before, places, 3));
     struct value *sees = b_2(n, OP_le, j, i);
     if (window > 0)
         sees = b_2(n, OP_and, sees, b_2(n, OP_gt, j, b_sub(n, i, b_i64(n, window))));
@@ -490,8 +495,8 @@ bool lower_group_query_attention(struct onnx_node *n)
     }
     int64_t window = attr_int(&n->attrs, "local_window_size", -1);
     double filter = b_dtype(q) == DT_F16 ? -65504 : -3.0e38;
-    struct value *mask = b_2(n, OP_min, length_mask(n, lengths, NULL, q, kv[0], filter),
-                             cache_mask(n, before, q, kv[0], window, filter));
+    struct value *mask = length_mask(n, lengths, NULL, q, kv[0], filter);
+    mask = b_2(n, OP_min, mask, cache_mask(n, before, q, kv[0], window, filter));
     mask = plus(n, mask, b_in(n, 10));
     if (sink || attr_int(&n->attrs, "smooth_softmax", 0) > 0)
         add_sink(n, sink, kv, &mask);

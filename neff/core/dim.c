@@ -757,7 +757,8 @@ dim_t dim_substitute(struct dim_table *t, dim_t d, const dim_t *with)
     struct dim_node n = t->nodes[dim_index(d)];
     if (n.op == DIM_SYM)
         return with[n.a] == DIM_NOT_BOUND ? d : with[n.a];
-    return dim_make(t, n.op, dim_substitute(t, n.a, with), dim_substitute(t, n.b, with));
+    dim_t a = dim_substitute(t, n.a, with), b = dim_substitute(t, n.b, with);
+    return dim_make(t, n.op, a, b);
 }
 
 void dim_eval_all(const struct dim_table *t, const int64_t *symbol_values, int64_t *values)

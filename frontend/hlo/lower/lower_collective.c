@@ -146,8 +146,8 @@ bool hlo_lower_ragged_all_to_all(struct hlo_lower *l)
         v[k] = h_reshape(l, h_cast(l, h_in(l, 2 + k), DT_I64), none, 0);
     struct value *row = h_iota(l, DT_I64, &y->type.dims[0], 1, 0);
     struct value *from = h_2(l, OP_sub, row, v[2]);
-    struct value *in =
-        h_2(l, OP_and, h_2(l, OP_ge, from, h_like(l, from, 0)), h_2(l, OP_lt, from, v[1]));
+    struct value *in = h_2(l, OP_lt, from, v[1]);
+    in = h_2(l, OP_and, h_2(l, OP_ge, from, h_like(l, from, 0)), in);
     struct value *at = h_2(l, OP_add, from, v[0]);
     at =
         h_op(l, OP_clip,

@@ -86,10 +86,11 @@ static struct value *convolve_complex(struct hlo_lower *l, const struct convolut
     int part = out == DT_C128 ? DT_F64 : DT_F32;
     struct value *p[2] = {h_1(l, OP_complex_real, x), h_1(l, OP_complex_imag, x)};
     struct value *q[2] = {h_1(l, OP_complex_real, w), h_1(l, OP_complex_imag, w)};
-    struct value *real =
-        h_2(l, OP_sub, convolve(l, c, p[0], q[0], part), convolve(l, c, p[1], q[1], part));
-    struct value *imag =
-        h_2(l, OP_add, convolve(l, c, p[0], q[1], part), convolve(l, c, p[1], q[0], part));
+    struct value *product[2][2];
+    for (int i = 0; i < 4; i++)
+        product[i / 2][i % 2] = convolve(l, c, p[i / 2], q[i % 2], part);
+    struct value *real = h_2(l, OP_sub, product[0][0], product[1][1]);
+    struct value *imag = h_2(l, OP_add, product[0][1], product[1][0]);
     return h_2(l, OP_complex_make, real, imag);
 }
 

@@ -175,7 +175,8 @@ static struct value *of_group(struct hlo_lower *l, struct value *x, int ragged, 
     struct value *low = h_reshape(l, h_slice(l, ends, 0, g, g + 1), none, 0);
     struct value *high = h_reshape(l, h_slice(l, ends, 0, g + 1, g + 2), none, 0);
     struct value *place = h_iota(l, DT_I64, &x->type.dims[ragged], 1, 0);
-    struct value *in = h_2(l, OP_and, h_2(l, OP_ge, place, low), h_2(l, OP_lt, place, high));
+    struct value *in = h_2(l, OP_lt, place, high);
+    in = h_2(l, OP_and, h_2(l, OP_ge, place, low), in);
     in = h_broadcast(l, in, x->type.dims, h_rank(x), &at);
     return h_select(l, in, x, h_like(l, x, 0));
 }

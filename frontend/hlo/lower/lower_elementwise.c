@@ -7,9 +7,10 @@ static struct value *complex_extreme(struct hlo_lower *l, enum op before, struct
                                      struct value *y)
 {
     struct value *p = h_1(l, OP_complex_real, x), *q = h_1(l, OP_complex_real, y);
-    struct value *first = h_2(l, before, h_1(l, OP_complex_imag, x), h_1(l, OP_complex_imag, y));
-    first = h_2(l, OP_or, h_2(l, before, p, q), h_2(l, OP_and, h_2(l, OP_eq, p, q), first));
-    return h_select(l, first, x, y);
+    struct value *r = h_1(l, OP_complex_imag, x), *s = h_1(l, OP_complex_imag, y);
+    struct value *by_imag = h_2(l, before, r, s), *by_real = h_2(l, before, p, q);
+    by_imag = h_2(l, OP_and, h_2(l, OP_eq, p, q), by_imag);
+    return h_select(l, h_2(l, OP_or, by_real, by_imag), x, y);
 }
 
 /* add, subtract, multiply, maximum, minimum; on booleans they are logical. */
@@ -63,8 +64,8 @@ bool hlo_lower_power(struct hlo_lower *l)
     struct value *z = h_elementwise(l, OP_pow, (struct value *[]){x, y}, 2, NULL);
     if (dtype_class(h_dtype(x)) != DTC_SINT)
         return h_done(l, z);
-    struct value *odd =
-        h_2(l, OP_and, h_2(l, OP_lt, y, h_like(l, y, 0)), h_2(l, OP_ne, x, h_like(l, x, 1)));
+    struct value *negative = h_2(l, OP_lt, y, h_like(l, y, 0));
+    struct value *odd = h_2(l, OP_and, negative, h_2(l, OP_ne, x, h_like(l, x, 1)));
     return h_done(l, h_select(l, odd, h_like(l, x, 0), z));
 }
 

@@ -87,8 +87,11 @@ bool hlo_lower_batch_norm_inference(struct hlo_lower *l)
                     (struct value *[]){h_in(l, 0), h_in(l, 1), h_in(l, 2), h_in(l, 3), h_in(l, 4)},
                     5, &a));
     }
-    struct value *centred = h_2(l, OP_sub, in(&n, 0), wide(&n, in(&n, 3)));
-    return h_done(l, leaf(&n, normalise(&n, centred, in(&n, 4), in(&n, 1), in(&n, 2)), 0));
+    struct value *x[5];
+    for (int k = 0; k < 5; k++)
+        x[k] = in(&n, k);
+    struct value *centred = h_2(l, OP_sub, x[0], wide(&n, x[3]));
+    return h_done(l, leaf(&n, normalise(&n, centred, x[4], x[1], x[2]), 0));
 }
 
 bool hlo_lower_batch_norm_training(struct hlo_lower *l)
@@ -97,7 +100,8 @@ bool hlo_lower_batch_norm_training(struct hlo_lower *l)
     norm_init(&n, l);
     struct value *x = in(&n, 0), *m = mean(&n, x), *centred = h_2(l, OP_sub, x, wide(&n, m));
     struct value *variance = mean(&n, h_2(l, OP_mul, centred, centred));
-    struct value *y = normalise(&n, centred, variance, in(&n, 1), in(&n, 2));
+    struct value *scale = in(&n, 1), *offset = in(&n, 2);
+    struct value *y = normalise(&n, centred, variance, scale, offset);
     return h_done_all(l, (struct value *[]){leaf(&n, y, 0), leaf(&n, m, 1), leaf(&n, variance, 2)},
                       3);
 }
@@ -113,8 +117,8 @@ bool hlo_lower_batch_norm_grad(struct hlo_lower *l)
                  *count = h_scalar(l, n.type, (double)n.count);
     /* dx = scale/deviation (dy - mean dy - centred/variance mean(dy centred)) */
     struct value *a = h_2(l, OP_sub, dy, wide(&n, h_2(l, OP_div, offset, count)));
-    struct value *b =
-        h_2(l, OP_mul, h_2(l, OP_mul, inverse, inverse), h_2(l, OP_div, along, count));
+    struct value *b = h_2(l, OP_mul, inverse, inverse);
+    b = h_2(l, OP_mul, b, h_2(l, OP_div, along, count));
     struct value *dx = h_2(l, OP_sub, a, h_2(l, OP_mul, centred, wide(&n, b)));
     dx = h_2(l, OP_mul, dx, wide(&n, h_2(l, OP_mul, in(&n, 1), inverse)));
     return h_done_all(
