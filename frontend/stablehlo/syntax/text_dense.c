@@ -164,32 +164,41 @@ static bool hex_digits(struct dense *e, size_t n)
     return true;
 }
 
+static int byte_at(const struct dense *e, int64_t k)
+{
+    return digit(e->p[2 * k]) * 16 + digit(e->p[2 * k + 1]);
+}
+
 /*
- * Bytes as hexadecimal digits: one element for all, or all of them. Booleans are packed into bits;
- * 2- and 4-bit integers have a byte each.
+ * Booleans have a byte each, or are packed into bits as MLIR did until 2025. One byte of equal bits
+ * stands for all elements.
  */
+static bool booleans(struct dense *e, size_t have, bool *splat)
+{
+    size_t packed = ((size_t)e->count + 7) / 8, all = (size_t)e->count;
+    *splat = have == 1 && byte_at(e, 0) % 255 == 0;
+    if (have != packed && have != all && !*splat)
+        return wrong(e, "the number of bytes does not fit the type");
+    uint8_t *out = e->data;
+    for (int64_t k = 0; k < (*splat ? 1 : e->count); k++)
+        out[k] = have == all ? byte_at(e, k) != 0 : byte_at(e, k / 8) >> k % 8 & 1;
+    return true;
+}
+
+/* Bytes as hexadecimal digits: one element for all, or all of them; a byte for 2 and 4 bits too. */
 static bool bytes(struct dense *e, size_t n, bool *splat)
 {
     size_t one = dtype_bytes(e->dtype), have = n / 2;
     if (n % 2 || !hex_digits(e, n))
         return n % 2 ? wrong(e, "an odd number of hexadecimal digits") : false;
     uint8_t *out = e->data;
-    if (e->dtype == DT_BOOL) {
-        size_t packed = ((size_t)e->count + 7) / 8;
-        *splat = have == 1 && (digit(e->p[0]) * 16 + digit(e->p[1])) % 255 == 0;
-        if (have != packed && !*splat)
-            return wrong(e, "the number of bytes does not fit the type");
-        for (int64_t k = 0; k < (*splat ? 1 : e->count); k++) {
-            int byte = digit(e->p[k / 8 * 2]) * 16 + digit(e->p[k / 8 * 2 + 1]);
-            out[k] = byte >> k % 8 & 1;
-        }
-        return true;
-    }
+    if (e->dtype == DT_BOOL)
+        return booleans(e, have, splat);
     *splat = have == one && e->count != 1;
     if (have != one * (size_t)e->count && !*splat)
         return wrong(e, "the number of bytes does not fit the type");
     for (size_t k = 0; k < have; k++)
-        out[k] = (uint8_t)(digit(e->p[2 * k]) * 16 + digit(e->p[2 * k + 1]));
+        out[k] = (uint8_t)byte_at(e, (int64_t)k);
     return true;
 }
 
