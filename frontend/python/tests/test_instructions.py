@@ -346,9 +346,10 @@ class Functions(Case):
 
         def body(a, b):
             return (nl.logical_and(a, b), nl.logical_or(a, b), nl.logical_xor(a, b), nl.logical_not(a), nl.less_equal(a, b), nl.not_equal(a, 1),
-                    nl.abs_max(a, -2.0))
+                    nl.abs_max(a, -1.0), nl.abs_min(a, -1.0), nl.abs_max(a, b))
 
-        want = (np.logical_and(x, y), np.logical_or(x, y), np.logical_xor(x, y), np.logical_not(x), x <= y, x != 1, np.maximum(x, 2))
+        want = (np.logical_and(x, y), np.logical_or(x, y), np.logical_xor(x, y), np.logical_not(x), x <= y, x != 1,
+                np.where(x > 1, x, -1), np.where(x < 1, x, -1), np.where(x > y, x, y))
         for got, w in zip(run(body, x, y), want):
             self.same(got, w)
 

@@ -1,12 +1,15 @@
 """AWS's names: what can exist does, the rest is found and says why it fails when it is used."""
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
+import api_names
 from support import HERE, Case, main, np
 
 SCRIPT = """
@@ -25,7 +28,61 @@ print(twice(np.ones((2, 2), np.float32)).sum(), sys.argv[1])
 """
 
 
+def find(root: str, name: str) -> object:
+    """What a dotted name is, as attributes or as modules."""
+    found, path = importlib.import_module(root), root
+    for part in name.split("."):
+        path = "%s.%s" % (path, part)
+        found = getattr(found, part) if hasattr(found, part) else importlib.import_module(path)
+    return found
+
+
+# Positional parameters in their order, where the two interfaces differ or the order is easily lost.
+ORDERS = {
+    "neuronxcc.nki.language": {"zeros_like": "a dtype", "empty_like": "a dtype", "static_cast": "input_data dtype", "copy": "src dtype"},
+    "nki.language": {
+        "copy": "x dtype", "mean": "x axis dtype keepdims", "var": "x axis dtype keepdims", "all": "x axis dtype", "softmax": "x axis dtype",
+        "rms_norm": "x w axis n epsilon dtype compute_dtype", "where": "condition x y dtype", "dropout": "x rate dtype", "load": "src dtype",
+        "expand_dims": "x axis", "broadcast_to": "x shape dtype", "load_transpose2d": "src dtype", "rand": "shape dtype buffer name",
+        "gather_flattened": "data indices axis dtype", "fori_loop": "lower upper body_fun step", "shared_identity_matrix": "n dtype dst"},
+    "nki.isa": {
+        "nc_matmul": "dst stationary moving is_stationary_onezero is_moving_onezero is_transpose accumulate tile_position tile_size perf_mode",
+        "dma_copy": "dst src priority oob_mode dge_mode engine name", "dma_transpose": "dst src axes priority dge_mode oob_mode name",
+        "rng": "dst engine name", "tensor_copy_predicated": "dst src predicate reverse_pred name", "nc_stream_shuffle": "dst src shuffle_mask",
+        "select_reduce": "dst predicate on_true on_false reduce_res reduce_cmd reduce_op reverse_pred name",
+        "local_gather": "dst src_buffer index num_elem_per_idx num_valid_indices", "sequence_bounds": "dst segment_ids",
+        "tensor_scalar": "dst data op0 operand0 reverse0 op1 operand1 reverse1 engine name", "dropout": "dst data prob"},
+}
+
+
 class Names(Case):
+    def test_all_exist(self) -> None:
+        from nki import tensor
+
+        for root, names in (("neuronxcc.nki", api_names.BETA1), ("nki", api_names.V06)):
+            for name in names.split():
+                with self.subTest("%s.%s" % (root, name)):
+                    self.assertIsNotNone(find(root, name))
+        for name in api_names.TENSOR.split():
+            with self.subTest("tensor." + name):
+                self.assertTrue(hasattr(tensor, name))
+
+    def test_orders_of_parameters(self) -> None:
+        for module, functions in ORDERS.items():
+            for name, order in functions.items():
+                with self.subTest("%s.%s" % (module, name)):
+                    have = list(inspect.signature(getattr(importlib.import_module(module), name)).parameters)
+                    self.assertEqual(have[:len(order.split())], order.split())
+
+    def test_out_of_reach_says_so(self) -> None:
+        import nki.isa as nisa
+        import nki.language as nl
+
+        for f in (nisa.topk, nisa.rand_get_state, nisa.rand_set_state, nisa.nc_matmul_mx, nisa.quantize_mx, nisa.sendrecv, nisa.core_barrier,
+                  nl.prelu, nl.while_loop, nl.all_reduce):
+            with self.subTest(f.__name__), self.assertRaisesRegex(Exception, f.__name__ + ".*(not modelled|not have|not exist)"):
+                f(1)
+
     def test_modules_of_enumerations(self) -> None:
         from neuronxcc.nki.isa.constants import oob_mode
         from nki.isa.constants import dge_mode

@@ -145,6 +145,29 @@ class Masks(Case):
             with self.assertRaisesRegex(nki.NkiError, r"test_rows.py:\d+.*starts at partition 10: on trn1.*0, 32, 64 or 96; move it"):
                 nki.jit(kernel)(f32(64, 32))
 
+    def test_assignments_start_anywhere(self) -> None:
+        def kernel(x):
+            out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+            t, u = nl.load(x), nl.zeros(x.shape, dtype=x.dtype)
+            for i in nl.static_range(3):
+                u[7 * i + 1, i] = 3.0 + i
+                u[30 + 3 * i:33 + 3 * i, :] = t[i:i + 3, :]
+            for i in nl.affine_range(5):
+                u[50 + i:51 + i, 0:4] = t[i:i + 1, 1:5]
+                u[50 + i:51 + i, 4] = 2.0
+            nl.store(out, u)
+            return out
+
+        x = f32(64, 32)
+        want = np.zeros_like(x)
+        for i in range(3):
+            want[7 * i + 1, i] = 3 + i
+            want[30 + 3 * i:33 + 3 * i] = x[i:i + 3]
+        want[50:55, 0:4], want[50:55, 4] = x[:5, 1:5], 2
+        for target in ("cpu", "trn1", "trn2"):
+            with self.subTest(target), mock.patch.dict(os.environ, XCC_NKI_TARGET=target):
+                self.same(nki.jit(kernel)(x), want)
+
     def test_places_are_unsigned(self) -> None:
         def kernel(x):
             t = nl.load(x)

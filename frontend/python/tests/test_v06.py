@@ -259,5 +259,103 @@ class Objects(Case):
         self.assertEqual((Section(1).last, Section(1).first), (3, None))
 
 
+class Registers(Case):
+    def test_loaded_from_tiles(self) -> None:
+        @nki.jit
+        def kernel(x, at):
+            i, r, fixed = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf), nisa.register_alloc(), nisa.register_alloc(7)
+            nisa.dma_copy(dst=i, src=at)
+            nisa.register_load(r, i)
+            nisa.register_move(fixed, 5)
+            rows = nl.ndarray(x.shape[1:], dtype=x.dtype, buffer=nl.sbuf)
+            part = nl.ndarray((x.shape[1], 4), dtype=x.dtype, buffer=nl.sbuf)
+            nisa.dma_copy(dst=rows, src=x.select(0, r)).depends_on()
+            nisa.tensor_copy(dst=part, src=rows.ap([[x.shape[2], x.shape[1]], [1, 4]], scalar_offset=r, indirect_dim=1))
+            outs = [nl.ndarray(s, dtype=d, buffer=nl.shared_hbm) for s, d in ((rows.shape, x.dtype), (part.shape, x.dtype), ((1, 1), nl.int32), ((1,), nl.int32))]
+            nisa.dma_copy(dst=outs[0], src=rows)
+            nisa.dma_copy(dst=outs[1], src=part)
+            nisa.register_store(outs[2], r)
+            nisa.register_store(outs[3], fixed)
+            return tuple(outs)
+
+        x = np.arange(4 * 8 * 9, dtype=np.float32).reshape(4, 8, 9)
+        for at in (0, 3):
+            rows, part, loaded, fixed = kernel(x, np.array([[at]], np.int32))
+            self.same(rows, x[at])
+            self.same(part, x[at][:, at:at + 4])
+            self.assertEqual((int(loaded[0, 0]), int(fixed[0])), (at, 5))
+
+    def test_trips_are_not_known(self) -> None:
+        @nki.jit
+        def kernel(x):
+            r, t = nisa.register_alloc(), nl.load(x)
+            nisa.register_load(r, t)
+            for _ in nl.dynamic_range(r):
+                pass
+            return x
+
+        with self.assertRaisesRegex(Exception, r"test_v06.py:\d+: register: .*known only when the kernel runs.*no loops"):
+            kernel(np.ones((1, 1), np.int32))
+
+
+class TwoCores(Case):
+    """kernel[2]: both programs may store what does not depend on the program."""
+
+    def test_alike(self) -> None:
+        @nki.jit
+        def kernel(x):
+            n, p = nl.num_programs(0), nl.program_id(0)
+            rows = x.shape[0] // n
+            own, all_ = (nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm) for _ in "12")
+            t, u = nl.load(x), nl.load(x[nl.ds(p * rows, rows), :])
+            nl.store(all_, nl.exp(t))
+            nl.store(own[nl.ds(p * rows, rows), :], nl.add(u, 1.0))
+            return own, all_
+
+        x = np.random.RandomState(0).rand(8, 5).astype(np.float32)
+        own, all_ = kernel[2](x)
+        self.close(all_, np.exp(x))
+        self.same(own, x + 1)
+
+    def test_different(self) -> None:
+        @nki.jit
+        def kernel(x):
+            out = nl.ndarray((4, 5), dtype=x.dtype, buffer=nl.shared_hbm)
+            nl.store(out, nl.load(x[nl.ds(nl.program_id(0) * 4, 4), :]))
+            return out
+
+        with self.assertRaisesRegex(Exception, r"test_v06.py:\d+: .*programs \(0\) and \(1\) of the grid both write element 0"):
+            kernel[2](np.ones((8, 5), np.float32))
+
+
+class Functions(Case):
+    def test_random_numbers_repeat(self) -> None:
+        @nki.jit
+        def kernel():
+            outs = []
+            for _ in nl.static_range(2):
+                nl.random_seed(42)
+                outs += [nl.rand((4, 6), nl.float32, nl.shared_hbm), nl.rand((4, 6), nl.float32, nl.shared_hbm)]
+            return tuple(outs)
+
+        a, b, c, d = kernel()
+        self.same(a, c)
+        self.same(b, d)
+        self.assertTrue((a != b).all())
+
+    def test_patterns_of_tensors(self) -> None:
+        @nki.jit
+        def kernel(x):
+            t = nl.load(x)
+            assert t.is_contiguous() and not t[:, 0:4:2].is_contiguous() and not t.is_indirect()
+            assert t[:, 0:4:2].get_pattern() == [[6, 4], [2, 2]] and t.strides == (6, 1)
+            out = nl.ndarray((4, 4), dtype=nl.uint8, buffer=nl.shared_hbm)
+            nl.store(out, t.reinterpret_cast(nl.uint8)[:, 4:8])
+            return out
+
+        x = np.random.RandomState(0).rand(4, 6).astype(np.float32)
+        self.same(kernel(x), x.view(np.uint8)[:, 4:8])
+
+
 if __name__ == "__main__":
     main()

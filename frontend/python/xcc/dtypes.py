@@ -133,8 +133,8 @@ def of_scalar(x: object) -> np.dtype:
 class FloatInfo:
     """nl.finfo(dtype): min, max, eps, bits."""
 
-    def __init__(self, d: object):
-        d = to_dtype(d)
+    def __init__(self, dtype: object):
+        d = to_dtype(dtype)
         try:
             f = np.finfo(d)
         except (TypeError, ValueError):

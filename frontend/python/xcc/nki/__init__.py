@@ -11,6 +11,7 @@ from . import compiler, isa, language, typing  # noqa: F401
 from ._errors import NkiError, NkiIndexError, NkiNotSupported, NkiTypeError  # noqa: F401
 from ._run import Compiled, Kernel, TensorSpec, jit, simulate_kernel, timed  # noqa: F401
 from ._tensor import View as tensor  # noqa: F401
+from ._unavailable import make as _unavailable
 
 benchmark = timed("benchmark", {"warmup": 10, "iters": 100})
 baremetal = timed("baremetal", {})
@@ -27,3 +28,5 @@ def simulate(kernel: Any, *args: Any, **kwargs: Any) -> Any:
     if not args and not kwargs:
         return lambda *a, **k: simulate_kernel(kernel, *a, **k)
     return simulate_kernel(kernel, *args, **kwargs)
+
+FrameworkKernel = _unavailable("nki.FrameworkKernel", "is a base class of AWS's framework bridges; xcc.jax and xcc.torch take kernels as they are")

@@ -32,5 +32,7 @@ psum = Buffer("psum", "psum")
 hbm = Buffer("hbm", "hbm")
 shared_hbm = Buffer("hbm", "shared_hbm")
 private_hbm = Buffer("hbm", "private_hbm")
+for _b in (sbuf, psum, hbm, shared_hbm, private_hbm):  # nl.MemoryRegion.sbuf
+    setattr(Buffer, _b.kind, _b)
 
 hooks["buffer"] = lambda o: {"sbuf": sbuf, "psum": psum}.get(o.space, shared_hbm)

@@ -44,6 +44,9 @@ def emit_binary(dst: View, op: str, a: View, b: View, api: str, region: Optional
     if region is not None and region.empty:
         return
     a, b = spread(a, shape, api), spread(b, shape, api)
+    if op in _BY_SIZE:
+        emit_by_size(dst, op, a, b, api, region)
+        return
     if op == "floordiv":
         t = result(shape, dtypes.float32)
         emit("tensor_tensor", {"dst": place(t, shape, region, api), "a": place(a, shape, region, api, "data1"),
@@ -52,6 +55,35 @@ def emit_binary(dst: View, op: str, a: View, b: View, api: str, region: Optional
         return
     emit("tensor_tensor", {"dst": place(dst, shape, region, api, "dst"), "a": place(a, shape, region, api, "data1"),
                            "b": place(b, shape, region, api, "data2")}, api, functions={"op": op}, engine=engine)
+
+
+_BY_SIZE = {"abs_max": "gt", "abs_min": "lt"}
+
+
+def emit_by_size(dst: View, op: str, a: View, b: View, api: str, region: Optional[Region] = None) -> None:
+    """dst = a where |a| is larger (abs_min: smaller) than |b|, else b."""
+    shape = shape_on_chip(dst)
+    x, y, first = result(shape, dtypes.float32), result(shape, dtypes.float32), result(shape, dtypes.uint8)
+    emit_unary(x, "abs", a, api, region)
+    emit_unary(y, "abs", b, api, region)
+    emit_binary(first, _BY_SIZE[op], x, y, api, region)
+    emit("select", {"dst": place(dst, shape, region, api, "dst"), "predicate": place(first, shape, region, api),
+                    "a": place(a, shape, region, api), "b": place(b, shape, region, api)}, api)
+
+
+def _one_by_one(dst: View, src: View, ops: Sequence[Tuple[str, Optional[Scalar], bool]], api: str, region: Optional[Region]) -> None:
+    """emit_scalars of operations that are several instructions each."""
+    for k, (op, scalar, reverse) in enumerate(ops):
+        to = dst if k == len(ops) - 1 else result(shape_on_chip(dst), dtypes.float32)
+        if op not in _BY_SIZE:
+            emit_scalars(to, src, [(op, scalar, reverse)], api, region)
+        else:
+            if not isinstance(scalar, View):
+                t = result((shape_on_chip(dst)[0], 1), dtypes.float32)
+                emit_fill(t, number(scalar, api), api)
+                scalar = t
+            emit_binary(to, op, scalar if reverse else src, src if reverse else scalar, api, region)
+        src = to
 
 
 def emit_scalars(dst: View, src: View, ops: Sequence[Tuple[str, Optional[Scalar], bool]], api: str,
@@ -63,6 +95,9 @@ def emit_scalars(dst: View, src: View, ops: Sequence[Tuple[str, Optional[Scalar]
     if region is not None and region.empty:
         return
     src = spread(src, shape, api)
+    if any(op in _BY_SIZE for op, _, _ in ops) and reduced is None:
+        _one_by_one(dst, src, ops, api, region)
+        return
     operands = {"dst": place(dst, shape, region, api, "dst"), "src": place(src, shape, region, api, "data")}
     numbers: Dict[str, Any] = {}
     reals: Dict[str, float] = {}

@@ -20,7 +20,7 @@ _BINARY = {
     "bitwise_and": "x & y of integers", "bitwise_or": "x | y of integers", "bitwise_xor": "x ^ y of integers",
     "left_shift": "x << y of integers", "right_shift": "x >> y of integers, zeros from the left",
     "logical_and": "x and y as 0 or 1", "logical_or": "x or y as 0 or 1", "logical_xor": "x xor y as 0 or 1",
-    "abs_max": "the larger of |x| and |y|", "abs_min": "the smaller of |x| and |y|", "floor_divide": "floor(x / y)",
+    "abs_max": "x where |x| > |y|, else y", "abs_min": "x where |x| < |y|, else y", "floor_divide": "floor(x / y)",
 }
 _UNARY = {
     "exp": "e to the x", "log": "natural logarithm", "sin": "sine", "cos": "cosine", "tan": "tangent", "arctan": "arc tangent",

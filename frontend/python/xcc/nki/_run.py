@@ -18,7 +18,9 @@ from ._errors import NkiError, NkiTypeError, NkiWarning
 from ._finish import finish
 from ._index import Expr, Variable, to_int
 from ._move import copy
+from ._programs import store_once
 from ._record import Object
+from ._start import stage
 from ._tensor import View
 from ._trace import Trace, Traced, current, full_view, trace_kernel
 
@@ -261,6 +263,9 @@ def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid
     if not results:
         raise NkiError("%s: the kernel returns no tensor and writes none of its arguments" % getattr(function, "__name__", "kernel"))
     finish(t, {o.uid for o in results})
+    store_once(t)
+    if target != "cpu":
+        stage(t)
     name = name or getattr(function, "__name__", "kernel")
     def build() -> Builder:
         b = Builder(t, name)

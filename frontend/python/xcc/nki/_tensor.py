@@ -103,6 +103,31 @@ class View:
     def T(self) -> "View":  # noqa: N802
         return self.permute(tuple(reversed(range(self.ndim))))
 
+    @property
+    def strides(self) -> Tuple[int, ...]:
+        """The dims' steps, in elements."""
+        return tuple(s for s, _ in self.dims)
+
+    def get_pattern(self) -> List[List[int]]:
+        """[[step, count], ...], as .ap() takes it."""
+        return [[s, c] for s, c in self.dims]
+
+    def is_contiguous(self) -> bool:
+        """Whether elements follow each other in the order of the dims; on the chip within each partition."""
+        step = 1
+        for s, c in reversed(self.dims[1:] if self.on_chip else self.dims):
+            if c != 1 and s != step:
+                return False
+            step *= c
+        return True
+
+    def is_indirect(self) -> bool:
+        """Whether a tile or a register chooses what is seen."""
+        return self.index is not None or self.scalar_index is not None
+
+    def indirect(self, index: "View", num_elem: Optional[int] = None) -> "View":
+        raise error("indirect", "tensor indirection exists on trn3 only; use nisa.nc_n_gather", NkiTypeError)
+
     def __repr__(self) -> str:
         return "<%s tensor %s of %s%s>" % (self.object.space, self.object.name, self._dtype, list(self.shape))
 
@@ -110,6 +135,8 @@ class View:
         return self.dims[0][1]
 
     def __bool__(self) -> bool:
+        if not self.on_chip:  # `if bias:` asks whether an argument was given
+            return True
         raise error(None, "the value of %r is known only when the kernel runs; a Python condition cannot depend on it" % self, NkiTypeError)
 
     def __float__(self) -> float:
@@ -167,6 +194,8 @@ class View:
         v = View(self.object, d, offset, tuple(dims), self.blocks)
         return v
 
+    reinterpret_cast = view
+
     def expand_dims(self, axis: int) -> "View":
         axis = axis + self.ndim + 1 if axis < 0 else axis
         dims = list(self.dims)
@@ -203,6 +232,7 @@ class View:
         return self[tuple(key)]
 
     def select(self, dim: int, index: object) -> "View":
+        index = getattr(index, "value", index)  # a register's
         key: List[object] = [slice(None)] * self.ndim
         key[dim] = index
         return self[tuple(key)]
@@ -255,10 +285,11 @@ class View:
     def get_view(self) -> "View":
         return self
 
-    def ap(self, pattern: Sequence[Sequence[Any]], offset: Any = 0, scalar_offset: Any = None, vector_offset: Any = None,
+    def ap(self, pattern: Sequence[Sequence[Any]], offset: Any = None, scalar_offset: Any = None, vector_offset: Any = None,
            indirect_dim: int = 0, dtype: Any = None) -> "View":
         """The raw access pattern: [step, count] pairs in elements of the flattened tensor, outermost (partitions) first."""
         base = self if dtype is None else self.view(dtype)
+        offset = 0 if offset is None else offset
         if base.on_chip:
             # The pattern counts elements of the tensor as it is seen; its partitions lie `elements` apart.
             per = int(np.prod(base.shape[1:], dtype=np.int64)) if base.ndim > 1 else 1
@@ -281,6 +312,7 @@ class View:
             step = int(np.prod(base.shape[indirect_dim + 1:], dtype=np.int64))
             v.dims = ((0, v.dims[0][1]),) + v.dims[1:]
             v.index = (0, step, vector_offset, base.shape[indirect_dim])
+        scalar_offset = getattr(scalar_offset, "value", scalar_offset)  # a register's
         if scalar_offset is not None:
             step = base.dims[indirect_dim][0]
             if isinstance(scalar_offset, View):

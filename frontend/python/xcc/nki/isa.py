@@ -22,6 +22,7 @@ from ._ops import op_name as _op_name
 from ._tensor import View as _View
 from ._unavailable import make as _unavailable
 
+fp32 = _dtypes.FloatInfo(_dtypes.float32)
 tensor_engine, vector_engine, scalar_engine = engine.tensor, engine.vector, engine.scalar
 gpsimd_engine, dma_queue_engine, unknown_engine = engine.gpsimd, engine.dma, engine.unknown
 

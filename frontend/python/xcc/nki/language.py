@@ -152,12 +152,14 @@ def full(shape: Any, fill_value: Any = 0, dtype: Any = float32, buffer: Any = No
     return v
 
 
-def zeros_like(x: tensor, dtype: Any = None, buffer: Any = None, name: Optional[str] = None, **kw: Any) -> tensor:
-    return full(x.shape, 0, x.dtype if dtype is None else dtype, _buffer_like(x, buffer), name)
+def zeros_like(a: tensor, dtype: Any = None, buffer: Any = None, name: Optional[str] = None, **kw: Any) -> tensor:
+    """A tensor of zeros of another's shape and type."""
+    return full(a.shape, 0, a.dtype if dtype is None else dtype, _buffer_like(a, buffer), name)
 
 
-def empty_like(x: tensor, dtype: Any = None, buffer: Any = None, name: Optional[str] = None, **kw: Any) -> tensor:
-    return ndarray(x.shape, x.dtype if dtype is None else dtype, _buffer_like(x, buffer), name)
+def empty_like(a: tensor, dtype: Any = None, buffer: Any = None, name: Optional[str] = None, **kw: Any) -> tensor:
+    """A tensor, not initialised, of another's shape and type."""
+    return ndarray(a.shape, a.dtype if dtype is None else dtype, _buffer_like(a, buffer), name)
 
 
 def _buffer_like(x: tensor, buffer: Any) -> Any:
@@ -204,18 +206,19 @@ def copy(src: tensor, dtype: Any = None, mask: Any = None, **kw: Any) -> tensor:
     return _move.copy(src, dtype, mask)
 
 
-def static_cast(x: Any, dtype: Any) -> Any:
-    """x in another type; also of NumPy arrays outside kernels."""
-    if isinstance(x, np.ndarray) or isinstance(x, np.generic):
+def static_cast(input_data: Any, dtype: Any) -> Any:
+    """input_data in another type; also of NumPy arrays outside kernels."""
+    if isinstance(input_data, np.ndarray) or isinstance(input_data, np.generic):
         from .. import _arrays
 
-        return _arrays.convert(np.asarray(x), _dtypes.to_dtype(dtype))
-    return _move.copy(x, dtype, api="nl.static_cast")
+        return _arrays.convert(np.asarray(input_data), _dtypes.to_dtype(dtype))
+    return _move.copy(input_data, dtype, api="nl.static_cast")
 
 
-def broadcast_to(src: tensor, shape: Any = None, **kw: Any) -> tensor:
+def broadcast_to(src: tensor, shape: Any = None, dtype: Any = None, **kw: Any) -> tensor:
     """src with dims of size 1 repeated; partitions too."""
-    return src.broadcast_to(tuple(shape))
+    x = src.broadcast_to(tuple(shape))
+    return x if dtype is None or _dtypes.to_dtype(dtype) == x.dtype else _move.copy(x, dtype, api="nl.broadcast_to")
 
 
 def expand_dims(data: tensor, axis: int) -> tensor:
@@ -228,7 +231,7 @@ def transpose(x: tensor, dtype: Any = None, mask: Any = None, **kw: Any) -> tens
     return _move.transposed(x, "nl.transpose", dtype, mask, "psum" if x.object.space == "sbuf" else "sbuf")
 
 
-def gather_flattened(data: tensor, indices: tensor, *, mask: Any = None, dtype: Any = None, **kw: Any) -> tensor:
+def gather_flattened(data: tensor, indices: tensor, axis: Any = 0, *, mask: Any = None, dtype: Any = None, **kw: Any) -> tensor:
     """data's elements of each partition, free dims flattened, at the places in indices; indices' shape."""
     out = _result(_shape_on_chip(indices), data.dtype if dtype is None else dtype)
     region = _region_of(mask, out.shape)
@@ -326,17 +329,28 @@ def dropout(x: tensor, rate: Any, *, dtype: Any = None, mask: Any = None, **kw: 
     return out
 
 
-def rand(shape: Any, dtype: Any = float32, *, mask: Any = None, **kw: Any) -> tensor:
+def rand(shape: Any, dtype: Any = float32, buffer: Any = None, name: Optional[str] = None, *, mask: Any = None, **kw: Any) -> tensor:
     """Random numbers of [0, 1)."""
     out = _result([_to_int(n) for n in shape], dtype)
-    _special.emit_uniform(out, "nl.rand")
-    return out
+    region = _region_of(mask, out.shape)
+    _special.emit_uniform(out, "nl.rand", None if region.trivial else region)
+    if not region.trivial:
+        out.region = region
+    if buffer is None or buffer == sbuf:
+        return out
+    t = _ndarray(shape, dtype, buffer, name)
+    if t.on_chip:
+        t[...] = out
+    else:
+        _move.store(t, out, api="nl.rand")
+    return t
 
 
 def random_seed(seed: Any, *, mask: Any = None, **kw: Any) -> None:
     """Seeds the random numbers that follow."""
     t = _need_trace("nl.random_seed")
     t.state["seed"] = seed if not isinstance(seed, _Expr) else 0
+    t.state["streams"] = 0
 
 
 def loop_reduce(x: tensor, op: Any, loop_indices: Any = None, *, dtype: Any = None, mask: Any = None, name: Any = None, **kw: Any) -> Any:
@@ -403,7 +417,7 @@ def _is_beta1() -> Any:
 def device_print(*args: Any, **kw: Any) -> None:
     """device_print(prefix, tile): printed when the kernel has run, in the program's order."""
     t = _need_trace("nl.device_print")
-    words = [a for a in args if not isinstance(a, tensor)]
+    words = [a for a in list(args) + [kw[k] for k in ("prefix", "print_prefix") if k in kw] if not isinstance(a, tensor)]
     tiles = [a for a in list(args) + list(kw.values()) if isinstance(a, tensor)]
     for x in tiles:
         loops = tuple(t.grid_variables) + tuple(t.open) if t.symbolic_grid else tuple(t.open)
@@ -430,3 +444,4 @@ def _unavailable(name: str) -> Callable[..., Any]:
 
 
 all_reduce = _unavailable("all_reduce")
+gemm_grid, gemm_stationary_grid = _unavailable("gemm_grid"), _unavailable("gemm_stationary_grid")

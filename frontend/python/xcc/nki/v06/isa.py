@@ -1,7 +1,9 @@
 """nisa of the 0.x packages: every instruction writes the destination that it is given."""
 from __future__ import annotations
 
-from typing import Any, List, Optional, Sequence
+import functools
+import inspect
+from typing import Any, Callable, List, Optional, Sequence
 
 import numpy as np
 
@@ -12,11 +14,12 @@ from .._core import as_tile as _as_tile, emit_copy as _emit_copy, emit_dma as _e
 from .._core import number as _number, result as _result, shape_on_chip as _shape_on_chip
 from .._enums import (constants, dge_mode, dma_engine, engine, engine_name as _engine_name, get_nc_sub_version, get_nc_version,  # noqa: F401
                       matmul_perf_mode, nc_version, oob_mode, reduce_cmd)
-from .._errors import NkiTypeError, error as _error
+from .._errors import NkiError as NkiValidationError, NkiTypeError, error as _error  # noqa: F401
 from .._index import Expr as _Expr, Mask as _Mask
 from .._ops import op_name as _op_name
 from .._tensor import View as _View
 from .._unavailable import make as _unavailable
+from ._registers import VirtualRegister, register_alloc, register_load, register_move, register_store  # noqa: F401
 
 tensor_engine, vector_engine, scalar_engine = engine.tensor, engine.vector, engine.scalar
 gpsimd_engine, unknown_engine = engine.gpsimd, engine.unknown
@@ -52,7 +55,8 @@ def nc_transpose(dst: _View, data: _View, engine: Any = engine.unknown, name: An
     _move.emit_transpose(dst, data, "nc_transpose")
 
 
-def dma_transpose(dst: _View, src: _View, axes: Any = None, name: Any = None, **kw: Any) -> None:
+def dma_transpose(dst: _View, src: _View, axes: Any = None, priority: Any = None, dge_mode: Any = None, oob_mode: Any = None,
+                  name: Any = None, **kw: Any) -> None:
     """A transpose by DMA."""
     _move.emit_dma_transpose(dst, src, axes)
 
@@ -308,7 +312,7 @@ def dropout(dst: _View, data: _View, prob: Any, name: Any = None, **kw: Any) -> 
     _special.emit_dropout(dst, data, prob, "dropout")
 
 
-def rng(dst: _View, name: Any = None, **kw: Any) -> None:
+def rng(dst: _View, engine: Any = None, name: Any = None, **kw: Any) -> None:
     """dst = random bits (integers) or numbers of [0, 1)."""
     _special.emit_uniform(dst, "rng")
 
@@ -325,7 +329,8 @@ def set_rng_seed(seed: Any = 0, *args: Any, **kw: Any) -> None:
     language.random_seed(seed if not isinstance(seed, _View) else 0)
 
 
-def dma_copy(dst: _View, src: _View, oob_mode: Any = oob_mode.error, dge_mode: Any = None, name: Any = None, **kw: Any) -> None:
+def dma_copy(dst: _View, src: _View, priority: Any = None, oob_mode: Any = oob_mode.error, dge_mode: Any = None, engine: Any = None,
+             name: Any = None, **kw: Any) -> None:
     """dst = src, converting; as many elements."""
     _emit_dma(dst, src, "dma_copy", None, None, getattr(oob_mode, "name", "error") == "skip")
 
@@ -351,17 +356,6 @@ def dma_compute(dst: _View, srcs: Sequence[_View], reduce_op: Any = np.add, scal
     _emit_dma(dst, total, api)
 
 
-def register_alloc(x: Any = None, *args: Any, **kw: Any) -> Any:
-    """A register whose value is known while tracing."""
-    return [x if x is not None else 0]
-
-
-def register_move(dst: Any, src: Any, *args: Any, **kw: Any) -> None:
-    dst[0] = src[0] if isinstance(src, list) else src
-
-
-register_load = _unavailable("nisa.register_load", "needs an address computed by the kernel; use .ap(scalar_offset=tile)")
-register_store = _unavailable("nisa.register_store", "needs engine registers, which programs of this machine do not have")
 nc_matmul_mx = _unavailable("nisa.nc_matmul_mx", "needs the MX formats of trn3, which this machine does not have")
 quantize_mx = _unavailable("nisa.quantize_mx", "needs the MX formats of trn3, which this machine does not have")
 topk = _unavailable("nisa.topk", "is not modelled; use max8 and nc_match_replace8")
@@ -369,3 +363,25 @@ rand_set_state = _unavailable("nisa.rand_set_state", "depends on the hardware's 
 rand_get_state = _unavailable("nisa.rand_get_state", "depends on the hardware's generator, which is not modelled")
 sendrecv = _unavailable("nisa.sendrecv")
 core_barrier = _unavailable("nisa.core_barrier")
+
+
+class NkiInstruction:
+    """What instructions return. They run in the order of the kernel, so nothing is left to ask of one."""
+
+    def depends_on(self, *producers: "NkiInstruction") -> "NkiInstruction":
+        """Runs after other instructions, as it does anyway."""
+        return self
+
+
+def _with_handle(f: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(f)
+    def g(*args: Any, **kw: Any) -> Any:
+        f(*args, **kw)
+        return NkiInstruction()
+
+    return g
+
+
+for _name, _f in list(globals().items()):
+    if inspect.isfunction(_f) and _f.__module__ == __name__ and not _name.startswith("_"):
+        globals()[_name] = _with_handle(_f)

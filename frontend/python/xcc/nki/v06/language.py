@@ -1,6 +1,7 @@
 """nl of the 0.x packages: that of xcc.nki.language, whose loops unroll in kernels of this form; names that beta 1 lacked."""
 from __future__ import annotations
 
+import inspect
 from typing import Any, Callable, Optional
 
 from .. import language as _beta
@@ -31,10 +32,10 @@ def average(x: _View, axis: Any, **kw: Any) -> _View:
 range = lambda *a, **k: _LoopRange(a, False, "nl.range")  # noqa: E731, A001
 
 
-def fori_loop(lower: Any, upper: Any, body: Callable[..., Any], step: Any = 1, **kw: Any) -> None:
-    """body(i) for each i."""
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], step: Any = 1, **kw: Any) -> None:
+    """body_fun(i) for each i."""
     for i in _beta.static_range(lower, upper, step):
-        body(i)
+        body_fun(i)
 
 
 def while_loop(*args: Any, **kw: Any) -> Any:
@@ -44,17 +45,68 @@ def while_loop(*args: Any, **kw: Any) -> Any:
     return make("nl.while_loop", "needs a condition computed by the kernel, which programs of this machine do not have")()
 
 
-def is_sbuf(x: _View) -> bool:
-    return x.object.space == "sbuf"
+def _space(buffer: Any) -> str:
+    return buffer.object.space if isinstance(buffer, _View) else buffer.space
 
 
-def is_psum(x: _View) -> bool:
-    return x.object.space == "psum"
+def is_sbuf(buffer: Any) -> bool:
+    return _space(buffer) == "sbuf"
 
 
-def is_hbm(x: _View) -> bool:
-    return x.object.space == "hbm"
+def is_psum(buffer: Any) -> bool:
+    return _space(buffer) == "psum"
 
 
-def is_on_chip(x: _View) -> bool:
-    return x.on_chip
+def is_hbm(buffer: Any) -> bool:
+    return _space(buffer) == "hbm"
+
+
+def is_on_chip(buffer: Any) -> bool:
+    return _space(buffer) != "hbm"
+
+
+prelu = _beta._unavailable("prelu")  # an operation of nisa.activate2
+
+
+def _ordered(name: str, *parameters: str, **beta: str) -> None:
+    """Gives a function of beta 1 the parameters of nki 0.6, in their order. beta: what beta 1 calls a parameter."""
+    f = getattr(_beta, name)
+    own = set(inspect.signature(f).parameters)
+
+    def g(*args: Any, **kw: Any) -> Any:
+        kw.update(zip(parameters, args))
+        if len(args) > len(parameters):
+            raise TypeError("%s() takes %d arguments, %d were given" % (name, len(parameters), len(args)))
+        return f(**{beta.get(k, k): v for k, v in kw.items() if beta.get(k, k) in own or v is not None})
+
+    g.__name__ = g.__qualname__ = name
+    g.__doc__ = f.__doc__
+    g.__signature__ = inspect.Signature([inspect.Parameter(p, inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in parameters])  # type: ignore[attr-defined]
+    globals()[name] = g
+
+
+_ordered("copy", "x", "dtype", x="src")
+_ordered("mean", "x", "axis", "dtype", "keepdims")
+_ordered("var", "x", "axis", "dtype", "keepdims")
+_ordered("all", "x", "axis", "dtype")
+_ordered("softmax", "x", "axis", "dtype")
+_ordered("rms_norm", "x", "w", "axis", "n", "epsilon", "dtype", "compute_dtype")
+_ordered("where", "condition", "x", "y", "dtype")
+_ordered("dropout", "x", "rate", "dtype")
+_ordered("expand_dims", "x", "axis", x="data")
+_ordered("broadcast_to", "x", "shape", "dtype", x="src")
+_ordered("load_transpose2d", "src", "dtype")
+_ordered("gather_flattened", "data", "indices", "axis", "dtype")
+_ordered("load", "src", "dtype")
+_ordered("rand", "shape", "dtype", "buffer", "name")
+_ordered("zeros_like", "x", "dtype", "buffer", "name", x="a")
+_ordered("empty_like", "x", "dtype", "buffer", "name", x="a")
+
+
+def shared_identity_matrix(n: int, dtype: Any = _beta.uint8, dst: Optional[_View] = None) -> _View:
+    """The n x n identity matrix, in SBUF; in dst where that is given."""
+    t = _beta.shared_identity_matrix(n, dtype)
+    if dst is None:
+        return t
+    dst[...] = t
+    return dst
