@@ -130,6 +130,9 @@ def of_scalar(x: object) -> np.dtype:
     return float32
 
 
+_BF16_MAX = (2 - 2.0 ** -7) * 2.0 ** 127
+
+
 class FloatInfo:
     """nl.finfo(dtype): min, max, eps, bits."""
 
@@ -138,6 +141,9 @@ class FloatInfo:
         try:
             f = np.finfo(d)
         except (TypeError, ValueError):
+            if ml_dtypes is None and d == bfloat16:
+                self.dtype, self.min, self.max, self.eps, self.bits, self.tiny = d, -_BF16_MAX, _BF16_MAX, 2.0 ** -7, 16, 2.0 ** -126
+                return
             if ml_dtypes is None:
                 raise
             f = ml_dtypes.finfo(d)

@@ -28,7 +28,7 @@ bool_ = bool = _dtypes.bool_  # noqa: A001 - a name of the interface
 
 finfo = _dtypes.FloatInfo
 fp32 = finfo(float32)
-bfp16 = finfo(bfloat16) if _dtypes.ml_dtypes is not None else None
+bfp16 = finfo(bfloat16)
 fp16 = finfo(float16)
 
 
