@@ -7,6 +7,7 @@
  * results. Requires inferred types.
  */
 #include "passes/ir/integer.h"
+#include "passes/match.h"
 #include "passes/rewrite.h"
 
 #include <string.h>
@@ -227,6 +228,56 @@ static void take_widening(struct fuser *f, struct value *v)
     f->nodes[f->n++] = n;
 }
 
+/* A reduction of floats by an engine, over known dims that lie together. */
+static bool reduces_together(const struct node *n)
+{
+    const struct type *x = n->nin ? &n->in[0]->type : NULL;
+    int axes[MAX_RANK], count, changes = 0;
+    int64_t elements = 1;
+    bool gone[MAX_RANK] = {0};
+    if ((n->op != OP_reduce_sum && n->op != OP_reduce_mean && n->op != OP_reduce_max &&
+         n->op != OP_reduce_min && n->op != OP_reduce_sum_square) ||
+        x->dtype != DT_F32 || n->out[0]->type.dtype != DT_F32 || x->rank < 1)
+        return false;
+    if ((count = reduction_axes(n, axes)) < 1)
+        return false;
+    for (int i = 0; i < count; i++)
+        gone[axes[i]] = true;
+    for (int i = 0; i < x->rank; i++) {
+        if (!dim_is_const(x->dims[i]) || x->dims[i] < 1)
+            return false;
+        changes += gone[i] && (i == 0 || !gone[i - 1]);
+        elements *= gone[i] ? x->dims[i] : 1;
+    }
+    return changes == 1 && elements > 1;
+}
+
+static bool same_reduction(const struct node *a, const struct node *b)
+{
+    int of_a[MAX_RANK], of_b[MAX_RANK], n = reduction_axes(a, of_a);
+    return n == reduction_axes(b, of_b) && !memcmp(of_a, of_b, sizeof *of_a * (size_t)n);
+}
+
+/*
+ * The elementwise group's values reduced by n, and by those that follow over the same dims: while
+ * they are in the tile. All nodes move to the last one.
+ */
+static void collect_reductions(struct fuser *f, struct node *n)
+{
+    enum { MOST = 4 };
+    struct node *first = n;
+    int looked = 0, made = 0;
+    for (; n && looked < LOOK_AHEAD && made < MOST && f->n < MAX_GROUP; n = n->next, looked++) {
+        if (!touches_group(f, n))
+            continue;
+        if (!n->nin || !n->in[0] || !n->in[0]->def || !in_group(f, n->in[0]->def) ||
+            !reduces_together(n) || !same_reduction(first, n))
+            return;
+        f->nodes[f->n++] = n;
+        made++;
+    }
+}
+
 static void collect(struct fuser *f, struct node *first)
 {
     enum { LONGEST_WIDENING = 4 };
@@ -242,6 +293,8 @@ static void collect(struct fuser *f, struct node *first)
             why(f->o, n, "fuse.end",
                 "not in the group of '%s': not an elementwise operation of the same shape",
                 first->name ? first->name : "");
+            if (elementwise && reduces_together(n))
+                collect_reductions(f, n);
             return;
         }
         if (elementwise)

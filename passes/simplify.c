@@ -7,6 +7,7 @@
 #include "passes/cse.h"
 #include "passes/match.h"
 #include "passes/repeats.h"
+#include "passes/rewrite.h"
 
 #include <math.h>
 #include <string.h>
@@ -212,6 +213,22 @@ static struct value *power(struct graph *g, struct node *n, struct diag *d)
     return neutral_element(g, n, d);
 }
 
+/* A reduction over dims of 1. */
+static struct value *lone(struct graph *g, struct node *n, struct diag *d)
+{
+    int axes[MAX_RANK], count = is_tensor(n->in[0]) ? reduction_axes(n, axes) : 0;
+    const struct type *y = &n->out[0]->type;
+    if (count < 1 || y->kind != VK_TENSOR || y->rank < 0 || y->dtype != n->in[0]->type.dtype)
+        return NULL;
+    for (int i = 0; i < count; i++)
+        if (n->in[0]->type.dims[axes[i]] != 1)
+            return NULL;
+    for (int i = 0; i < y->rank; i++)
+        if (!dim_is_const(y->dims[i]) || y->dims[i] == 0)
+            return NULL;
+    return emit_reshape(n, n->in[0], y->dims, y->rank, d);
+}
+
 static const struct {
     enum op op;
     rule *rule;
@@ -242,6 +259,11 @@ static const struct {
     {OP_xor, neutral_element},
     {OP_max, neutral_element},
     {OP_min, neutral_element},
+    {OP_reduce_sum, lone},
+    {OP_reduce_mean, lone},
+    {OP_reduce_max, lone},
+    {OP_reduce_min, lone},
+    {OP_reduce_prod, lone},
 };
 
 static rule *rule_of(enum op op)

@@ -520,6 +520,11 @@ static void emit_node(struct expression *e, int at, int first)
 void expression_emit(struct expression *e, int first)
 {
     e->temporary_of = ARENA_ARRAY(&e->k->p->arena, struct value *, MAX_TEMPORARIES);
-    for (int i = first; i < e->g->n; i++)
+    for (int i = first; i < e->g->n - e->tail; i++)
         emit_node(e, i, first);
+}
+
+struct ap expression_operand(struct expression *e, struct value *v)
+{
+    return operand(e, v);
 }

@@ -37,6 +37,7 @@ struct expression {
     struct value *given[4];
     struct ap given_pattern[4];
     int ngiven;
+    int tail; /* nodes at the group's end that expression_emit leaves to the caller */
     struct value **temporary_of; /* tile number -> value it holds, to reuse tiles */
 };
 
@@ -50,6 +51,8 @@ bool expression_possible(struct lowering *l, const struct group *g, int first);
 bool node_possible(struct lowering *l, const struct node *n);
 /* Emits nodes [first, n) of the group. Results are stored through `pattern`. */
 void expression_emit(struct expression *e, int first);
+/* Where a value lies that a node left to the caller reads, after expression_emit. */
+struct ap expression_operand(struct expression *e, struct value *v);
 /* The two parameters of an activation function's node: attributes, or the limits of clip. */
 void activation_parameters(struct lowering *l, const struct node *n, float *a, float *b);
 /* A tile for one tile of the space, dim 0 over partitions on strict targets; its number. */

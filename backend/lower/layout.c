@@ -1,4 +1,4 @@
-#include "backend/lower/elementwise.h"
+#include "backend/lower/reduce.h"
 
 #include <string.h>
 
@@ -15,22 +15,46 @@ static bool add_operand(struct layout *y, struct value *v)
     return broadcast_steps(y->l, v, y->rank, y->dims, o->steps);
 }
 
+/* The result of a reduction. */
+static bool add_reduced(struct layout *y, struct value *v)
+{
+    struct dim_table *t = &y->l->p->dims;
+    bool reduced[MAX_RANK];
+    dim_t step = 1;
+    if (y->n == MAX_OPERANDS || !reduction_dims(y->l, v->def, reduced))
+        return false;
+    struct operand_steps *o = &y->operands[y->n++];
+    o->v = outer_value(y->l, v);
+    if (!has_layout(y->l, o->v))
+        return false;
+    for (int i = y->rank - 1; i >= 0; i--) {
+        o->steps[i] = reduced[i] ? 0 : step;
+        step = reduced[i] ? step : dim_mul(t, step, y->dims[i]);
+    }
+    return true;
+}
+
 bool layout_collect(struct layout *y, const struct group *g)
 {
-    const struct type *t = &g->results[0]->type;
+    const struct type *t = &g->nodes[0]->out[0]->type;
     if (t->rank < 0)
         return false;
     y->rank = t->rank;
     memcpy(y->dims, t->dims, sizeof y->dims);
     for (int i = 0; i < g->nresults; i++) {
         const struct type *r = &g->results[i]->type;
+        if (reduction_kind(g->results[i]->def->op)) {
+            if (!add_reduced(y, g->results[i]))
+                return false;
+            continue;
+        }
         if (r->rank != t->rank || memcmp(r->dims, t->dims, sizeof *t->dims * (size_t)t->rank))
             return false;
         if (!add_operand(y, g->results[i]))
             return false;
     }
     for (int i = 0; i < g->n; i++)
-        for (int k = 0; k < g->nodes[i]->nin; k++)
+        for (int k = 0; k < g->nodes[i]->nin && !reduction_kind(g->nodes[i]->op); k++)
             if (g->nodes[i]->in[k] && !group_def(g, g->nodes[i]->in[k]) &&
                 !add_operand(y, g->nodes[i]->in[k]))
                 return false;
@@ -84,4 +108,92 @@ int layout_operand(const struct layout *y, const struct value *v)
     while (y->operands[o].v != v)
         o++;
     return o;
+}
+
+/* ---- tiles of it ---- */
+
+/*
+ * Elements of a tile: few instructions on much memory go by long rows, many on little keep their
+ * temporaries in the first cache.
+ */
+enum { TILE_ELEMENTS = 4096, CACHED_ELEMENTS = 2048, UNKNOWN_TILE = 256, NODES_PER_STREAM = 4 };
+
+/* Operands and results that are read or written in full. */
+static int streams(const struct layout *y)
+{
+    int n = 0;
+    for (int o = 0; o < y->n; o++) {
+        bool moves = false;
+        for (int d = 0; d < y->rank; d++)
+            moves |= y->operands[o].steps[d] != 0;
+        n += moves;
+    }
+    return n;
+}
+
+/* Of a last dim whose size is not known a tile takes a part, so that there is room for several rows
+ * should they be short. */
+void layout_tile(struct layout *y, int64_t room)
+{
+    int d = y->rank - 1;
+    for (; d >= 0; d--) {
+        int64_t n = y->dims[d], max = room;
+        bool whole = dim_is_const(n) && n <= room, rows = d == y->rank - 1 && d > 0;
+        if (!dim_is_const(n) && rows)
+            max = UNKNOWN_TILE;
+        y->tile[d] = whole ? n : max;
+        room /= y->tile[d] ? y->tile[d] : 1;
+        if (!whole && !(rows && !dim_is_const(n)))
+            break;
+    }
+    y->tile_dims = y->rank - (d < 0 ? 0 : d);
+}
+
+int64_t layout_room(const struct layout *y, int nodes)
+{
+    return nodes >= NODES_PER_STREAM * streams(y) ? CACHED_ELEMENTS : TILE_ELEMENTS;
+}
+
+void layout_grid(struct layout *y, struct kernel_builder *k)
+{
+    int first = y->rank - y->tile_dims;
+    for (int i = 0; i < first; i++)
+        y->var[i] = kernel_grid(k, y->dims[i]);
+    for (int i = first; i < y->rank; i++)
+        y->tile_var[i] = y->tile[i] == y->dims[i]
+                             ? -1
+                             : kernel_grid(k, dim_ceildiv(&y->l->p->dims, y->dims[i], y->tile[i]));
+}
+
+struct ap layout_pattern(void *user, struct value *v)
+{
+    struct layout *y = user;
+    struct lowering *l = y->l;
+    int first = y->rank - y->tile_dims;
+    v = outer_value(l, v);
+    const dim_t *steps = y->operands[layout_operand(y, v)].steps;
+    struct ap a = ap_slot(l->p, value_slot(l, v));
+    for (int i = 0; i < first; i++)
+        ap_move(l->p, &a, y->var[i], steps[i]);
+    for (int i = first; i < y->rank; i++)
+        ap_push_tile(l->p, &a, steps[i], y->tile[i], y->tile_var[i], y->dims[i]);
+    return a;
+}
+
+struct space layout_space(const struct layout *y)
+{
+    struct space s = {.rank = y->tile_dims};
+    for (int i = 0; i < y->tile_dims; i++) {
+        int d = y->rank - y->tile_dims + i;
+        s.dim[i] = (struct space_dim){y->tile[d], y->tile_var[d], y->tile[d], y->dims[d]};
+    }
+    return s;
+}
+
+int layout_grid_rank(const struct layout *y)
+{
+    int n = 0;
+    for (int i = 0; i < y->rank; i++)
+        n += i < y->rank - y->tile_dims || y->tile[i] != y->dims[i];
+    return n;
 }

@@ -5,32 +5,13 @@
  * is cut into tiles, the other kept ones are grid dims; an instance reduces whole tiles, so that
  * the order of sums is that of the shapes.
  */
+#include "backend/lower/reduce.h"
 #include "backend/lower/rows.h"
 #include "backend/lower/product.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { COLUMNS = 64, VECTOR = 16, TILE_ELEMENTS = 4096, UNKNOWN_ROWS = 16 };
-
-/* What a reduction is on the Vector engine. */
-static const struct kind {
-    enum op op;
-    enum op reduce; /* function of tensor_reduce */
-    enum op finish; /* applied to the result; identity: nothing */
-    bool mean;
-    float start; /* result over no elements */
-} kinds[] = {
-    {OP_reduce_sum, OP_add, OP_identity, false, 0},
-    {OP_reduce_mean, OP_add, OP_identity, true, 0},
-    {OP_reduce_max, OP_max, OP_identity, false, -INFINITY},
-    {OP_reduce_min, OP_min, OP_identity, false, INFINITY},
-    {OP_reduce_prod, OP_mul, OP_identity, false, 1},
-    {OP_reduce_sum_square, OP_square, OP_identity, false, 0},
-    {OP_reduce_l1, OP_abs, OP_identity, false, 0},
-    {OP_reduce_l2, OP_square, OP_sqrt, false, 0},
-    {OP_reduce_log_sum, OP_add, OP_log, false, 0},
-};
 
 struct segment {
     bool reduced;
@@ -40,40 +21,13 @@ struct segment {
 };
 
 struct reduction {
-    const struct kind *kind;
+    const struct reduction_kind *kind;
     int n; /* segments */
     struct segment s[MAX_RANK];
     int tiled;      /* segment; -1: nothing is kept */
     dim_t elements; /* reduced into one */
     dim_t tile;
 };
-
-static bool read_axes(struct lowering *l, const struct node *n, bool *reduced)
-{
-    int count, rank = n->in[0]->type.rank;
-    const int64_t *axes = attr_ints(&n->attrs, "axes", &count);
-    struct value *operand = n->nin > 1 ? outer_value(l, n->in[1]) : NULL;
-    int64_t list[MAX_RANK];
-    if (operand) {
-        if (!operand->constant || tensor_count(operand->constant) > MAX_RANK)
-            return false;
-        count = (int)tensor_count(operand->constant);
-        for (int i = 0; i < count; i++)
-            list[i] = tensor_i64(operand->constant, i);
-        axes = list;
-    }
-    if (count == 0 && attr_int(&n->attrs, "noop_with_empty_axes", 0))
-        return false;
-    for (int i = 0; i < rank; i++)
-        reduced[i] = count == 0;
-    for (int i = 0; i < count; i++) {
-        int64_t a = axes[i] + (axes[i] < 0 ? rank : 0);
-        if (a < 0 || a >= rank)
-            return false;
-        reduced[a] = true;
-    }
-    return true;
-}
 
 static void make_segments(struct lowering *l, const struct node *n, const bool *reduced,
                           struct reduction *r)
@@ -111,16 +65,14 @@ static bool examine(struct lowering *l, const struct node *n, struct reduction *
 {
     bool reduced[MAX_RANK];
     int kept = 0, gone = 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i].op == n->op)
-            r->kind = &kinds[i];
+    r->kind = reduction_kind(n->op);
     if (!r->kind || !has_layout(l, outer_value(l, n->in[0])) || !has_layout(l, n->out[0]) ||
         !engine_float(n->in[0]->type.dtype) || !engine_float(n->out[0]->type.dtype)) {
         why(l->o, n, "tile.reduce-type",
             "only f32, bf16 and f16 of known shape are reduced by an engine; it runs on GpSimd");
         return false;
     }
-    if (!read_axes(l, n, reduced)) {
+    if (!reduction_dims(l, n, reduced)) {
         why(l->o, n, "tile.reduce-axes",
             "its axes are known only while running; it runs on GpSimd");
         return false;
@@ -205,12 +157,9 @@ static void divide_by(struct kernel_builder *k, struct ap at, dim_t count)
 
 /* ---- the greatest and least of all elements ---- */
 
-static const struct kind *extreme_kind(enum op op)
+static const struct reduction_kind *extreme_kind(enum op op)
 {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i].op == op && (op == OP_reduce_max || op == OP_reduce_min))
-            return &kinds[i];
-    return NULL;
+    return op == OP_reduce_max || op == OP_reduce_min ? reduction_kind(op) : NULL;
 }
 
 static bool all_extremes(const struct group *g)
@@ -221,7 +170,7 @@ static bool all_extremes(const struct group *g)
     return true;
 }
 
-static void emit_extreme(struct kernel_builder *k, const struct kind *kind, struct ap dst,
+static void emit_extreme(struct kernel_builder *k, const struct reduction_kind *kind, struct ap dst,
                          struct ap src)
 {
     ap_push(&dst, 1, 1);
