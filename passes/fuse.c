@@ -73,6 +73,14 @@ static bool is_elementwise(const struct options *o, const struct node *n)
     return engine_type(out) || out == DT_BOOL;
 }
 
+static bool first_result_only(const struct node *n)
+{
+    for (int i = 1; i < n->nout; i++)
+        if (n->out[i]->uses)
+            return false;
+    return true;
+}
+
 /* Nodes whose tile program takes an epilogue. */
 static bool is_anchor(const struct options *o, const struct node *n)
 {
@@ -97,12 +105,10 @@ static bool is_anchor(const struct options *o, const struct node *n)
                (o->strict_target || (n->in[1]->constant && n->in[1]->type.rank == 2));
     case OP_max_pool:
     case OP_average_pool:
+        return t->dtype == DT_F32 && !o->strict_target && first_result_only(n);
     case OP_layer_norm:
     case OP_rms_norm:
-        for (int i = 1; i < n->nout; i++)
-            if (n->out[i]->uses)
-                return false;
-        return t->dtype == DT_F32 && !o->strict_target;
+        return t->dtype == DT_F32 && first_result_only(n);
     default:
         return false;
     }

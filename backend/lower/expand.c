@@ -82,6 +82,18 @@ static void softmax(struct kernel_builder *k, const struct insn *n)
     }
 }
 
+/* dst = (x + bias) * scale, of which one is absent: the Scalar engine takes numbers of rows as they
+ * are, and has less to do than the Vector engine. */
+static void by_rows(struct kernel_builder *k, struct ap dst, struct ap x, struct ap scale, struct ap bias)
+{
+    emit_activation(k, (struct activation){.dst = dst,
+                                           .src = x,
+                                           .scale = scale,
+                                           .bias = bias,
+                                           .factor = 1,
+                                           .f = OP_identity});
+}
+
 static void layer_norm(struct kernel_builder *k, const struct insn *n)
 {
     struct ap dst = n->ap[AP(layer_norm, dst)], src = n->ap[AP(layer_norm, src)];
@@ -95,11 +107,12 @@ static void layer_norm(struct kernel_builder *k, const struct insn *n)
     } else {
         emit_bn_stats(
             k, (struct bn_stats){.mean = of_rows(mean), .variance = of_rows(scale), .src = src});
-        both(k, OP_sub, work, src, means);
+        scalar(k, OP_mul, mean, mean, -1);
+        by_rows(k, work, src, ap_absent(), means);
     }
     scalar(k, OP_add, scale, scale, n->flt[FLT(layer_norm, epsilon)]);
     apply(k, OP_rsqrt, scale, scale);
-    both(k, OP_mul, gamma.mem || beta.mem ? work : dst, x, scales);
+    by_rows(k, gamma.mem || beta.mem ? work : dst, x, scales, ap_absent());
     if (gamma.mem)
         both(k, OP_mul, beta.mem ? work : dst, work, gamma);
     if (beta.mem)

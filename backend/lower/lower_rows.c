@@ -52,6 +52,14 @@ struct row_kernel {
     struct ap dst, src;
 };
 
+/* The operand and the result of the rows at r->at. */
+static void rows_begin_tile(struct lowering *l, struct node *n, struct group *g, struct rows *r,
+                            struct row_kernel *x)
+{
+    x->dst = rows_result(&x->k, g, r, &x->e);
+    x->src = rows_dense(l, r, value_slot(l, n->in[0]));
+}
+
 static bool begin_rows(struct lowering *l, struct node *n, struct group *g, struct rows *r,
                        struct row_kernel *x)
 {
@@ -59,8 +67,7 @@ static bool begin_rows(struct lowering *l, struct node *n, struct group *g, stru
         return false;
     x->k = begin_kernel(l, n, n->name);
     rows_grid(r, &x->k);
-    x->dst = rows_result(&x->k, g, r, &x->e);
-    x->src = rows_dense(l, r, value_slot(l, n->in[0]));
+    rows_begin_tile(l, n, g, r, x);
     return true;
 }
 
@@ -99,6 +106,21 @@ static struct ap optional_pattern(struct lowering *l, const struct rows *r, stru
     return rows_pattern(l, r, value_slot(l, v), steps);
 }
 
+static void norm_tile(struct lowering *l, struct node *n, const struct rows *r,
+                      struct row_kernel *x, bool rms)
+{
+    struct ap gamma = optional_pattern(l, r, n->in[1]),
+              beta = optional_pattern(l, r, n->nin > 2 ? n->in[2] : NULL);
+    emit_layer_norm(&x->k,
+                    (struct layer_norm){.dst = x->dst,
+                                        .src = x->src,
+                                        .gamma = gamma,
+                                        .beta = beta,
+                                        .rms = rms,
+                                        .epsilon = (float)attr_float(&n->attrs, "epsilon", 1e-5)});
+    rows_finish(&x->e, x->dst);
+}
+
 static enum lowered norm(struct lowering *l, struct node *whole, bool rms)
 {
     struct group g = group_of(l, whole);
@@ -115,18 +137,15 @@ static enum lowered norm(struct lowering *l, struct node *whole, bool rms)
             return DECLINED;
         }
     struct row_kernel x;
+    rows_together(&r, l->m);
     if (!begin_rows(l, n, &g, &r, &x))
         return DECLINED;
-    struct ap gamma = optional_pattern(l, &r, n->in[1]),
-              beta = optional_pattern(l, &r, n->nin > 2 ? n->in[2] : NULL);
-    emit_layer_norm(&x.k,
-                    (struct layer_norm){.dst = x.dst,
-                                        .src = x.src,
-                                        .gamma = gamma,
-                                        .beta = beta,
-                                        .rms = rms,
-                                        .epsilon = (float)attr_float(&n->attrs, "epsilon", 1e-5)});
-    rows_finish(&x.e, x.dst);
+    for (int i = 0; i == 0 || i < r.tiles; i++) {
+        r.at = i * r.tile;
+        if (i > 0)
+            rows_begin_tile(l, n, &g, &r, &x);
+        norm_tile(l, n, &r, &x, rms);
+    }
     account(&x.k, &g, 8);
     return LOWERED;
 }

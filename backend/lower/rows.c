@@ -26,6 +26,27 @@ struct rows rows_of(struct lowering *l, const struct type *t, int first, int las
     return r;
 }
 
+void rows_together(struct rows *r, const struct machine *m)
+{
+    enum { MOST = 4, LEAST_INSTANCES = 2, WORK_TILES = 3 };
+    if (!m->strict || r->strided || !dim_is_const(r->n) || !dim_is_const(r->outer))
+        return;
+    int64_t n = ceil_div(r->outer, even_tile(r->outer, m->partitions));
+    int64_t room = m->sbuf / 3 / (WORK_TILES * 4 * r->n + 1);
+    for (r->tiles = MOST; r->tiles > 1; r->tiles--)
+        if (n % r->tiles == 0 && n / r->tiles >= LEAST_INSTANCES && r->tiles <= room)
+            break;
+}
+
+/* The rows of this tile: over partitions, at r->at. */
+static struct cover row_cover(const struct rows *r, int first, int last)
+{
+    struct cover c = cover_of(first, last, r->var_outer, r->tile);
+    c.at = r->at;
+    c.every = r->tiles > 1 ? r->tiles * r->tile : 0;
+    return c;
+}
+
 void rows_grid(struct rows *r, struct kernel_builder *k)
 {
     struct dim_table *t = &k->p->dims;
@@ -40,7 +61,7 @@ void rows_grid(struct rows *r, struct kernel_builder *k)
     if (dim_is_const(r->n))
         max = r->n >= TILE_ELEMENTS ? 1 : r->n > 0 ? TILE_ELEMENTS / r->n : TILE_ELEMENTS;
     r->tile = even_tile(r->outer, strict ? k->m->partitions : max);
-    r->var_outer = kernel_grid(k, dim_ceildiv(t, r->outer, r->tile));
+    r->var_outer = kernel_grid(k, dim_ceildiv(t, r->outer, r->tile * (r->tiles > 1 ? r->tiles : 1)));
 }
 
 void rows_covers(const struct rows *r, struct epilogue *e)
@@ -49,8 +70,8 @@ void rows_covers(const struct rows *r, struct epilogue *e)
     memcpy(e->dims, r->dims, sizeof e->dims);
     e->ncovers = 0;
     if (r->first > 0)
-        e->covers[e->ncovers++] =
-            cover_of(0, r->first - 1, r->var_outer, r->strided ? 0 : r->tile);
+        e->covers[e->ncovers++] = r->strided ? cover_of(0, r->first - 1, r->var_outer, 0)
+                                             : row_cover(r, 0, r->first - 1);
     if (r->strided)
         e->covers[e->ncovers++] = cover_of(r->last + 1, r->rank - 1, r->var_inner, r->tile);
     e->covers[e->ncovers++] = cover_of(r->first, r->last, -1, r->n);
@@ -67,7 +88,8 @@ struct ap rows_pattern(struct lowering *l, const struct rows *r, int slot, const
         ap_move(l->p, &a, r->var_outer, outer);
         ap_push_tile(l->p, &a, inner, r->tile, r->var_inner, r->inner);
     } else {
-        ap_push_tile(l->p, &a, outer, r->tile, r->var_outer, r->outer);
+        struct cover c = row_cover(r, 0, 0);
+        cover_push(l->p, &a, &c, outer, r->outer);
     }
     ap_push(&a, n, r->n);
     return a;
@@ -87,7 +109,7 @@ struct ap rows_tile(struct kernel_builder *k, const struct rows *r)
     if (r->strided)
         ap_clip(k->p, &a, 0, r->var_inner, r->tile, r->inner);
     else
-        ap_clip(k->p, &a, 0, r->var_outer, r->tile, r->outer);
+        cover_clip(k->p, &a, 0, &(struct cover){.var = r->var_outer, .tile = r->tile, .at = r->at, .every = r->tiles > 1 ? r->tiles * r->tile : 0}, r->outer);
     return a;
 }
 

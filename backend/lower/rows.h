@@ -18,9 +18,14 @@ struct rows {
     int var_outer; /* strided: selects one outer index; else tiles of outer */
     int var_inner; /* strided: tiles of inner; else -1 */
     dim_t tile;    /* rows in a tile */
+    int tiles;     /* of an instance, one after the other; 0: one */
+    dim_t at;      /* the first row of this one, from the instance's first */
 };
 
 struct rows rows_of(struct lowering *l, const struct type *t, int first, int last);
+/* Several tiles of rows in an instance on strict targets, which then share what they read besides;
+ * as many as divide those there are, and for which there is room. Before rows_grid. */
+void rows_together(struct rows *r, const struct machine *m);
 /* The grid, and the tile sizes. */
 void rows_grid(struct rows *r, struct kernel_builder *k);
 /* How the result's dims are covered, for an epilogue over whole tiles: (rows, n). Before or after

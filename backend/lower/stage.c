@@ -232,6 +232,19 @@ static bool load(struct stager *s, struct ap *a)
     return true;
 }
 
+/* A copy that only stores what a tile holds: no engine has to touch it. */
+static bool only_stores(const struct insn *n)
+{
+    if (n->op != INSN_tensor_copy)
+        return false;
+    const struct ap *dst = &n->ap[AP(tensor_copy, dst)], *src = &n->ap[AP(tensor_copy, src)];
+    bool same = dst->mem == MEM_HBM && src->mem == MEM_SBUF && dst->dtype == src->dtype &&
+                dst->rank == src->rank;
+    for (int i = 0; same && i < dst->rank; i++)
+        same = dst->dim[i].count == src->dim[i].count && (i == 0 || src->dim[i].step != 0);
+    return same;
+}
+
 static bool stage_insn(struct stager *s, const struct insn *old)
 {
     struct ap stores[MAX_APS], tiles[MAX_APS], ap[MAX_APS];
@@ -241,6 +254,11 @@ static bool stage_insn(struct stager *s, const struct insn *old)
     memcpy(ap, old->ap, sizeof *ap * info->naps);
     n.ap = ap;
     s->builder.node = old->node;
+    if (only_stores(old)) {
+        transfer(&s->builder, &ap[AP(tensor_copy, dst)], &ap[AP(tensor_copy, src)], false);
+        forget(s, &ap[AP(tensor_copy, dst)]);
+        return true;
+    }
     for (int a = 0; a < info->naps; a++)
         if (ap[a].mem == MEM_HBM && !operand_writes(old, a) && !load(s, &ap[a]))
             return false;

@@ -138,12 +138,37 @@ static struct layout folded(const struct layout *y, dim_t rows, dim_t length)
     return f;
 }
 
+/* The last dim as rows, where the dims before it fill less than half of the partitions and rows of it
+ * fill more. */
+static bool split(const struct layout *y, struct layout *s)
+{
+    struct dim_table *t = &y->l->p->dims;
+    int last = y->rank - 1;
+    int32_t partitions = y->l->m->partitions;
+    dim_t filled = y->dims[partition_dim(y)], n = y->dims[last];
+    if (last + 2 > MAX_RANK || !dim_is_const(filled) || !dim_is_const(n) || filled > partitions / 2)
+        return false;
+    dim_t rows = divisor(n, 2 * filled, partitions);
+    if (rows == 1 || n / rows < MIN_FREE)
+        return false;
+    *s = *y;
+    s->rank++;
+    s->dims[last] = rows, s->dims[last + 1] = n / rows;
+    for (int o = 0; o < y->n; o++) {
+        dim_t step = y->operands[o].steps[last];
+        s->operands[o].steps[last] = dim_mul(t, step, n / rows);
+        s->operands[o].steps[last + 1] = step;
+    }
+    return true;
+}
+
 enum lowered strict_elementwise(struct layout *y, struct group *g)
 {
     struct dim_table *t = &y->l->p->dims;
     dim_t max = strict_free_size(y->l->m, y->n + g->n, MAX_FREE);
     if (y->rank > 1) {
-        emit(y, g, 0, max);
+        struct layout s;
+        emit(split(y, &s) ? &s : y, g, 0, max);
         return LOWERED;
     }
     dim_t n = y->dims[0], length = row_length(n, max, y->l->m->partitions), rows = dim_floordiv(t, n, length);

@@ -6,7 +6,7 @@
 
 /* ---- tile sizes ---- */
 
-enum { MAX_BLOCKS = 48, MAX_TILES = 4 };
+enum { MAX_BLOCKS = 48, MAX_OUT_TILES = 4, MAX_ROW_TILES = 8 };
 
 /* Blocks of k; one when they are in a loop. */
 static int blocks_of(const struct strict_product *p)
@@ -14,11 +14,11 @@ static int blocks_of(const struct strict_product *p)
     return p->unrolled ? (int)ceil_div(p->k, p->block) : 1;
 }
 
-/* The most tiles, up to MOST_TILES, that divide those of a known count. */
-static int joint_tiles(dim_t count, dim_t tile)
+/* The most tiles, up to `most`, that divide those of a known count. */
+static int joint_tiles(dim_t count, dim_t tile, int most)
 {
     int64_t n = dim_is_const(count) ? ceil_div(count, tile) : 1;
-    for (int d = MAX_TILES; d > 1; d--)
+    for (int d = most; d > 1; d--)
         if (n % d == 0)
             return d;
     return 1;
@@ -43,8 +43,8 @@ void strict_product_tiles(const struct lowering *l, const struct group *g, struc
     p->row.tile = even_tile(p->rows, m->matmul_m < m->partitions ? m->matmul_m : m->partitions);
     p->out.tile =
         even_tile(p->out_channels, m->psum_bank / 4 < m->matmul_n ? m->psum_bank / 4 : m->matmul_n);
-    p->out_tiles = p->unrolled ? joint_tiles(p->out_channels, p->out.tile) : 1;
-    p->row_tiles = p->unrolled ? joint_tiles(p->rows, p->row.tile) : 1;
+    p->out_tiles = p->unrolled ? joint_tiles(p->out_channels, p->out.tile, MAX_OUT_TILES) : 1;
+    p->row_tiles = p->unrolled ? joint_tiles(p->rows, p->row.tile, MAX_ROW_TILES) : 1;
     while (bytes_of(p, g) > room && p->out_tiles > 1)
         p->out_tiles = p->out_tiles == 4 ? 2 : 1;
     while (bytes_of(p, g) > room && p->out.tile > 64)
@@ -127,7 +127,7 @@ struct emission {
     int sums[2];    /* (rows, output channels) */
     int transposed[2]; /* (block of k, rows of several blocks) */
     int nsums, ntransposed;
-    struct ap a[MAX_BLOCKS], b[MAX_TILES][MAX_BLOCKS];
+    struct ap a[MAX_BLOCKS], b[MAX_OUT_TILES][MAX_BLOCKS];
 };
 
 static dim_t width_of(const struct strict_product *p, int block)
