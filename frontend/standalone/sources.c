@@ -141,6 +141,7 @@ bool *sources_needed(const struct used *u, struct arena *a)
 {
     struct closure c = {u, ARENA_ARRAY(a, bool, ncore_files + 1), use_has(u, "CALLS")};
     need(&c, "standalone_init");
+    need(&c, "planned_init");
     need(&c, "kernels_get");
 #define EXECUTOR(name, prepare) need_executor(&c, "INSN_" #name, "exec_" #name, #prepare);
 #include "runtime/exec/executors.def"

@@ -229,7 +229,7 @@ static bool write_package(struct package *k, struct diag *d)
     k->constants = constants.data;
     k->in_c = k->o->amalgamate || k->constants_size <= MOST_IN_C;
     k->bin = k->in_c ? "" : arena_printf(a, "%s.bin", k->name);
-    bool ok = measure_context(k, d);
+    bool ok = measure_context(k, d) && make_plan(k, d);
     if (ok) {
         bool *needed = sources_needed(k->use, a);
         ok = write_sources(k, needed, d) &&

@@ -10,6 +10,7 @@
 #ifndef FRONTEND_STANDALONE_STANDALONE_H
 #define FRONTEND_STANDALONE_STANDALONE_H
 
+#include "frontend/standalone/plan.h"
 #include "frontend/standalone/use.h"
 
 #include <stdio.h>
@@ -53,6 +54,7 @@ struct package {
     uint64_t constants_size;
     const void *constants; /* NULL: not in memory */
     size_t context_size;
+    struct plan_set *plan; /* NULL: it is made when the model is opened */
     bool in_c;       /* constants are in NAME.c */
     const char *bin; /* NAME.bin where constants are not in C, else "" */
     bool dynamic;    /* memory of a run depends on its data */

@@ -91,8 +91,14 @@ void write_header(const struct package *k, FILE *f)
     write_tensors(k, f);
     fprintf(f, "\n/* Bytes of memory that a context needs%s. */\n",
             k->dynamic ? ", about: results of unknown size may need more" : "");
-    fprintf(f, "#define %s_CONTEXT_SIZE %zu\nsize_t %s_context_size(void);\n\n", u, k->context_size,
-            n);
+    if (k->plan)
+        fprintf(f,
+                "#if UINTPTR_MAX > 0xffffffff\n#define %s_CONTEXT_SIZE %zu\n#else\n"
+                "#define %s_CONTEXT_SIZE %zu\n#endif\n",
+                u, k->plan->context_size, u, k->context_size);
+    else
+        fprintf(f, "#define %s_CONTEXT_SIZE %zu\n", u, k->context_size);
+    fprintf(f, "size_t %s_context_size(void);\n\n", n);
     fprintf(f, "/* A context in this memory. NULL after a failure: %s_error(NULL) says why. */\n",
             n);
     fprintf(f, "struct %s;\nstruct %s *%s_init(void *memory, size_t size);\n", n, n, n);
@@ -137,9 +143,6 @@ static void write_data(const struct package *k, FILE *f)
 {
     fprintf(f, "#if defined __BYTE_ORDER__ && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__\n"
                "#error \"the model's data is for little-endian processors\"\n#endif\n\n");
-    fprintf(f, "static const uint64_t program[] = {");
-    write_words(k->code, k->code_size, f);
-    fprintf(f, "\n};\n\n");
     if (k->in_c) {
         fprintf(f, "static const uint64_t constants[] __attribute__((aligned(64))) = {");
         write_words(k->constants, k->constants_size ? k->constants_size : 1, f);
@@ -157,15 +160,11 @@ static void write_data(const struct package *k, FILE *f)
             k->name, k->name, k->name, k->name, k->name, k->name);
 }
 
-void write_source(const struct package *k, FILE *f)
+static void write_program(const struct package *k, FILE *f)
 {
-    const char *n = k->name;
-    fprintf(f, "/* Made by xcc %s: the program, the weights, and the functions of %s.h. */\n",
-            xcc_version_text, n);
-    fprintf(f, "#pragma GCC visibility push(default)\n#include \"%s.h\"\n", n);
-    fprintf(f, "#pragma GCC visibility pop\n\n#include \"runtime/standalone/standalone.h\"\n\n");
-    write_data(k, f);
-    fprintf(f, "static const size_t room[] = {");
+    fprintf(f, "static const uint64_t program[] = {");
+    write_words(k->code, k->code_size, f);
+    fprintf(f, "\n};\n\nstatic const size_t room[] = {");
     for (int i = 0; i < k->p->regions[0].nresults; i++)
         if (k->room[i])
             fprintf(f, "%s_OUTPUT_%d_BYTES, ", k->upper, i);
@@ -174,32 +173,85 @@ void write_source(const struct package *k, FILE *f)
     fprintf(
         f, "0};\nstatic const struct standalone_model model = {program, %zu, constants, room};\n\n",
         k->code_size);
-    fprintf(f, "size_t %s_context_size(void)\n{\n    return %s_CONTEXT_SIZE;\n}\n\n", n, k->upper);
+}
+
+static void write_plan_text(const struct plan_text *t, const char *name, FILE *f)
+{
+    enum { PER_LINE = 24 };
+    if (!t->tokens)
+        return;
+    fprintf(f, "static const uint8_t %s[] = {", name);
+    for (size_t i = 0; i < t->bytes; i++)
+        fprintf(f, "%s%d,", i % PER_LINE ? "" : "\n    ", t->tokens[i]);
+    fprintf(f, "\n};\n");
+}
+
+static void write_plan(const struct plan_set *p, FILE *f)
+{
+    write_plan_text(&p->wide, "wide", f);
+    write_plan_text(&p->narrow, "narrow", f);
+    fprintf(f, "static const exec_fn functions[] = {");
+    for (int i = 0; i < p->nfunctions; i++)
+        fprintf(f, "%s%s,", i % 4 ? " " : "\n    ", p->functions[i]);
+    fprintf(f, "\n    NULL};\nstatic const struct planned_model model = {\n");
+    fprintf(f, "    {%s, %zu, %zu}, {%s, %zu, %zu}, functions, constants};\n\n",
+            p->wide.tokens ? "wide" : "NULL", p->wide.bytes, p->wide.words,
+            p->narrow.tokens ? "narrow" : "NULL", p->narrow.bytes, p->narrow.words);
+}
+
+/* The functions of the header, by those of planned.h or standalone.h. */
+static void write_functions(const struct package *k, const char *by, FILE *f)
+{
+    const char *n = k->name;
     fprintf(f,
             "struct %s *%s_init(void *memory, size_t size)\n{\n"
-            "    return (struct %s *)standalone_init(&model, memory, size);\n}\n\n",
-            n, n, n);
+            "    return (struct %s *)%s_init(&model, memory, size);\n}\n\n",
+            n, n, n, by);
     if (k->nopen)
         fprintf(f,
                 "int %s_bind(struct %s *m, const int64_t *symbols)\n{\n"
-                "    return standalone_bind((struct standalone *)m, symbols);\n}\n\n",
-                n, n);
+                "    return %s_bind((struct %s *)m, symbols);\n}\n\n",
+                n, n, by, by);
     fprintf(f,
             "int %s_run(struct %s *m, const void *const *inputs, void *const *outputs)\n{\n"
-            "    return standalone_run((struct standalone *)m, inputs, outputs);\n}\n\n",
-            n, n);
+            "    return %s_run((struct %s *)m, inputs, outputs);\n}\n\n",
+            n, n, by, by);
     fprintf(f,
             "size_t %s_output_bytes(const struct %s *m, int output)\n{\n"
-            "    return standalone_output_bytes((const struct standalone *)m, output);\n}\n\n",
-            n, n);
+            "    return %s_output_bytes((const struct %s *)m, output);\n}\n\n",
+            n, n, by, by);
     fprintf(f,
             "int %s_output_dims(const struct %s *m, int output, int64_t *dims)\n{\n"
-            "    return standalone_output_dims((const struct standalone *)m, output, dims);\n}\n\n",
-            n, n);
+            "    return %s_output_dims((const struct %s *)m, output, dims);\n}\n\n",
+            n, n, by, by);
     fprintf(f,
             "const char *%s_error(const struct %s *m)\n{\n"
-            "    return standalone_error((const struct standalone *)m);\n}\n",
-            n, n);
+            "    return %s_error((const struct %s *)m);\n}\n",
+            n, n, by, by);
+}
+
+void write_source(const struct package *k, FILE *f)
+{
+    const char *n = k->name;
+    fprintf(f, "/* Made by xcc %s: the program, the weights, and the functions of %s.h. */\n",
+            xcc_version_text, n);
+    fprintf(f, "#pragma GCC visibility push(default)\n#include \"%s.h\"\n", n);
+    fprintf(f, "#pragma GCC visibility pop\n\n#include \"runtime/standalone/standalone.h\"\n");
+    if (k->plan)
+        fprintf(f, "#include \"runtime/exec/engine.h\"\n#include \"runtime/standalone/planned.h\"\n");
+    fprintf(f, "\n");
+    write_data(k, f);
+    fprintf(f, "size_t %s_context_size(void)\n{\n    return %s_CONTEXT_SIZE;\n}\n\n", n, k->upper);
+    if (k->plan) {
+        fprintf(f, "#if UINTPTR_MAX > 0xffffffff /* the plan is for these */\n\n");
+        write_plan(k->plan, f);
+        write_functions(k, "planned", f);
+        fprintf(f, "\n#else\n\n");
+    }
+    write_program(k, f);
+    write_functions(k, "standalone", f);
+    if (k->plan)
+        fprintf(f, "\n#endif\n");
 }
 
 /* ---- what is used ---- */
@@ -230,6 +282,8 @@ void write_use(const struct package *k, FILE *f)
     for (int i = 0; i < X86_SETS; i++)
         if (has_isa(k, x86_sets[i]))
             fprintf(f, "#define USE_ISA_%s 1\n", x86_sets[i]);
+    if (has_isa(k, "avx512bf16") && !has_isa(k, "avx512")) /* whose kernels it has beside its own */
+        fprintf(f, "#define USE_TABLE_avx512 1\n");
     fprintf(f, "#endif\n");
 }
 

@@ -93,6 +93,10 @@ static void add_function(struct used *u, int op)
         use_add(u, "COMPARE_%s", comparisons[alu.index]);
     else if (alu.kind == ALU_SCALAR)
         use_add(u, "EW_%s", op_name((enum op)op));
+    if (alu.kind == ALU_COMPARE)
+        use_add(u, "COMPARISONS");
+    if (alu.kind == ALU_SCALAR)
+        use_add(u, "SCALAR_FUNCTIONS");
     if (alu_reduce(op) != REDUCE_COUNT)
         use_add(u, "REDUCE_%s", reductions[alu_reduce(op)]);
 }
@@ -118,6 +122,9 @@ static void add_types(struct used *u, const bool *types)
             use_add(u, "CONVERT_f32_from_%s", narrow[i].name);
             use_add(u, "CONVERT_%s_from_f32", narrow[i].name);
         }
+    for (int t = 0; t < DT_END; t++)
+        if (types[t] && t != DT_F32 && t != DT_BF16)
+            use_add(u, "OTHER_TYPES");
     for (int t = 0; t < DT_END; t++)
         if (types[t] && type_names[t] && t != DT_F32 && t != DT_F64) {
             use_add(u, "INTEGERS_%s", type_names[t]);
@@ -188,6 +195,11 @@ static void add_product(struct used *u, const struct insn *n)
     use_add(u, "KERNEL_%s", bf16 ? "gemm_bf16" : w->dtype == DT_I8 ? "gemm_u8s8" : "gemm_f32");
     if (!packed && w->dtype == DT_I8)
         use_add(u, "KERNEL_gemm_f32");
+    const struct affine *more = &n->imm[IMM(nc_matmul, accumulate)];
+    if (!packed)
+        use_add(u, "GEMM_UNPACKED");
+    if (more->nterms || !dim_is_const(more->base) || more->base != 0)
+        use_add(u, "GEMM_ACCUMULATES");
 }
 
 /* Which of the forms of conv.inc; others have one for all. */
@@ -200,6 +212,20 @@ static void add_depthwise(struct used *u, const struct insn *n)
         use_add(u, "DEPTHWISE_%lld", (long long)(width * 10 + stride));
     if (n->ap[AP(depthwise_conv, image)].dtype == DT_BF16)
         use_add(u, "DEPTHWISE_bf16");
+}
+
+/* Which of the forms of winograd.inc. */
+static void add_winograd(struct used *u, const struct insn *n)
+{
+    bool input = n->op == INSN_winograd_input;
+    dim_t size = input ? n->imm[IMM(winograd_input, size)].base
+                       : n->imm[IMM(winograd_output, size)].base;
+    bool bf16 = input && n->ap[AP(winograd_input, dst)].dtype == DT_BF16;
+    for (int known = 2; known <= 4; known += 2)
+        if (!dim_is_const(size) || size == known)
+            use_add(u, "WINOGRAD_%d", known);
+    if (input)
+        use_add(u, "WINOGRAD_%s", bf16 ? "bf16" : "f32");
 }
 
 /* Whole numbers in or out of tiles of floats. */
@@ -230,6 +256,8 @@ static void add_insn(struct used *u, const struct insn *n)
         add_product(u, n);
     if (n->op == INSN_depthwise_conv)
         add_depthwise(u, n);
+    if (n->op == INSN_winograd_input || n->op == INSN_winograd_output)
+        add_winograd(u, n);
     bool any_height = n->op == INSN_quantized_matmul || n->op == INSN_weight_only_matmul ||
                       n->op == INSN_recurrence;
     for (int rows = 1; any_height && rows <= 7; rows++)
@@ -292,6 +320,7 @@ static void add_routines(struct used *u)
 {
     static const char *const combined[] = {"add", "mul", "max", "min", "and", "or", "xor"};
     use_add(u, "CALLS");
+    use_add(u, "OTHER_TYPES");
     add_members(u, "panel_f64 argmax argmin threefry");
     for (size_t i = 0; i < sizeof combined / sizeof *combined; i++) {
         use_add(u, "OP_%s", combined[i]);
@@ -354,7 +383,7 @@ struct used *use_find(const struct program *p, struct arena *a)
 {
     struct used *u = ARENA_NEW(a, struct used);
     u->arena = a;
-    add_members(u, "copy");
+    add_members(u, "copy lanes fma");
     add_activation(u, "copy");
     use_add(u, "CONVERT_f32_from_u8");
     use_add(u, "OP_identity");

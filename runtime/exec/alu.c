@@ -3,6 +3,8 @@
  * scalar rows elsewhere.
  */
 #include "runtime/exec/engine.h"
+
+#include "neff/base/use.h"
 #include "runtime/ops/common/elementwise.h"
 
 #define OP_copy OP_identity
@@ -52,11 +54,12 @@ bool alu_find(struct alu *out, int op, bool reverse, float a, float b, struct di
         out->index = compare_of[op] - 1;
     } else {
         out->kind = ALU_SCALAR;
-        out->row = ew_row((enum op)op);
-        if (!out->row || !out->row->f)
+        const struct ew_row *row = ew_row((enum op)op);
+        if (!row || !row->f)
             return fail(d, "operator '%s' is no function of an engine on floats",
                         op_name((enum op)op));
-        out->unary = out->row->form == EW_UNARY || out->row->form == EW_PARAMETRIC;
+        out->op = (uint32_t)op;
+        out->unary = row->form == EW_UNARY || row->form == EW_PARAMETRIC;
     }
     return true;
 }
@@ -73,6 +76,13 @@ static void compare_floats(const struct lane *l, const struct alu *f, struct out
     }
 }
 
+static void run_scalar(const struct ew_row *row, const float *p, struct out_row y, struct in_row a,
+                       struct in_row b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        y.at[i * y.step] = (float)row->f(a.at[i * a.step], b.at[i * b.step], p[0], p[1]);
+}
+
 void alu_run(const struct lane *l, const struct alu *f, struct out_row y, struct in_row a,
              struct in_row b, int64_t n)
 {
@@ -86,7 +96,8 @@ void alu_run(const struct lane *l, const struct alu *f, struct out_row y, struct
         l->k->binary[f->index](y, x, z, (size_t)n);
         break;
     case ALU_COMPARE:
-        compare_floats(l, f, y, x, z, n);
+        if (USED(COMPARISONS))
+            compare_floats(l, f, y, x, z, n);
         break;
     case ALU_ACTIVATION:
         l->k->activation[f->index](y, a, (struct in_row){0}, (struct in_row){0}, (size_t)n, f->p);
@@ -94,9 +105,8 @@ void alu_run(const struct lane *l, const struct alu *f, struct out_row y, struct
     case ALU_SCALAR:
         if (f->unary)
             x = z = a;
-        for (int64_t i = 0; i < n; i++)
-            y.at[i * y.step] =
-                (float)f->row->f(x.at[i * x.step], z.at[i * z.step], f->p[0], f->p[1]);
+        if (USED(SCALAR_FUNCTIONS))
+            run_scalar(ew_row((enum op)f->op), f->p, y, x, z, n);
         break;
     }
 }

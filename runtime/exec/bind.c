@@ -197,7 +197,8 @@ static bool bind_kernels(struct context *c, struct bound *b, struct diag *d)
     for (int k = 0; k < p->nkernels; k++) {
         if (c->m->kernel_runtime[k])
             continue;
-        struct bound_kernel *bk = bind_kernel(c->m, &p->kernels[k], b->values, &b->arena, d);
+        struct bound_kernel *bk = bind_kernel(c->m, &p->kernels[k], b->values,
+                                              kernels_get()->lanes, &b->arena, d);
         if (!bk)
             return false;
         b->kernels[k] = bk;

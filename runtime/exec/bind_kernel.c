@@ -19,7 +19,7 @@ static bool value_of(const struct binder *b, dim_t dim, int64_t *out)
 /* ---- affine numbers ---- */
 
 static bool bind_affine(struct binder *b, const struct affine *a, int64_t unit, int64_t *base,
-                        uint8_t *nterms, const struct term **terms)
+                        uint16_t *nterms, const struct term **terms)
 {
     struct term found[MAX_VARS];
     int n = 0;
@@ -34,7 +34,7 @@ static bool bind_affine(struct binder *b, const struct affine *a, int64_t unit, 
         if (coef && b->var_count[var] > 1)
             found[n++] = (struct term){var, coef * unit};
     }
-    *nterms = (uint8_t)n;
+    *nterms = (uint16_t)n;
     *terms = n ? arena_copy(b->a, found, sizeof *found * (size_t)n) : NULL;
     return number_within_reach(b, *base, n, found) ||
            fail(b->d, "an offset or immediate of %lld and more is too large", (long long)*base);
@@ -265,9 +265,9 @@ static bool join(struct binder *b, struct bound_insn *i, struct pattern *p, int 
     if (!check_written(b, i, p, &j, inner))
         return false;
     merge_dims(b, &j, &inner, merge_inner);
-    i->inner = (uint8_t)inner;
-    i->shape.rank = (uint8_t)j.rank;
-    i->shape.nclips = (uint8_t)j.nclips;
+    i->inner = inner;
+    i->shape.rank = j.rank;
+    i->shape.nclips = j.nclips;
     memcpy(i->shape.count, j.count, sizeof j.count);
     i->shape.clips = j.nclips ? arena_copy(b->a, j.clip, sizeof *j.clip * (size_t)j.nclips) : NULL;
     return true;
@@ -374,13 +374,13 @@ static void exchange_dims(struct pattern *p)
     o->step[c] = step, o->count[c] = count;
     for (int i = 0; i < p->nclips; i++)
         if (p->clip[i].dim >= r)
-            p->clip[i].dim = (uint8_t)(p->clip[i].dim == r ? c : r);
+            p->clip[i].dim = p->clip[i].dim == r ? c : r;
 }
 
 /* Instructions whose operands have shapes of their own keep clips with the operand. */
 static void keep_clips(struct binder *b, struct operand *o, const struct pattern *p)
 {
-    o->nclips = (uint8_t)p->nclips;
+    o->nclips = (uint16_t)p->nclips;
     if (p->nclips)
         o->clips = arena_copy(b->a, p->clip, sizeof *p->clip * (size_t)p->nclips);
 }
@@ -389,16 +389,15 @@ static void keep_clips(struct binder *b, struct operand *o, const struct pattern
 static struct operand *keep_operands(struct binder *b, const struct bound_insn *i,
                                      const struct pattern *p, bool separate)
 {
-    static int64_t none[MAX_AP_RANK]; /* of absent operands; nobody writes there */
     struct operand *o = ARENA_ARRAY(b->a, struct operand, i->nops);
     for (int n = 0; n < i->nops; n++) {
         bool absent = p[n].o.mem == MEM_NONE;
         o[n] = p[n].o;
         if (!separate && !absent)
             o[n].rank = i->shape.rank;
-        size_t dims = sizeof *none * o[n].rank;
-        o[n].step = absent ? none : arena_copy(b->a, p[n].step, dims);
-        o[n].count = absent ? none : separate ? arena_copy(b->a, p[n].count, dims) : NULL;
+        size_t dims = sizeof(int64_t) * o[n].rank;
+        o[n].step = absent ? b->none : arena_copy(b->a, p[n].step, dims);
+        o[n].count = absent ? b->none : separate ? arena_copy(b->a, p[n].count, dims) : NULL;
         if (separate)
             keep_clips(b, &o[n], &p[n]);
     }
@@ -489,7 +488,7 @@ static bool bind_insn(struct binder *b, const struct insn *insn, struct bound_in
     struct binding binding = {.m = b->m,
                               .kernel = b->out,
                               .arena = b->a,
-                              .table = kernels_get(),
+                              .lanes = b->lanes,
                               .d = b->d,
                               .var_count = b->var_count,
                               .bound_next = following};
@@ -500,11 +499,11 @@ static bool bind_insn(struct binder *b, const struct insn *insn, struct bound_in
     return true;
 }
 
-static bool place_tiles(struct binder *b)
+static bool place_tiles(struct binder *b, struct arena *scratch)
 {
     const struct kernel *k = b->k;
-    b->tile_at = ARENA_ARRAY(b->a, int64_t, k->ntiles);
-    b->tile_size = ARENA_ARRAY(b->a, int64_t, k->ntiles);
+    b->tile_at = ARENA_ARRAY(scratch, int64_t, k->ntiles);
+    b->tile_size = ARENA_ARRAY(scratch, int64_t, k->ntiles);
     for (int t = 0; t < k->ntiles; t++) {
         int64_t partitions, elements, bytes;
         if (!value_of(b, k->tiles[t].partitions, &partitions) ||
@@ -594,9 +593,12 @@ static int64_t estimate(const struct binder *b)
 }
 
 struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k,
-                                 const int64_t *values, struct arena *a, struct diag *d)
+                                 const int64_t *values, int lanes, struct arena *a, struct diag *d)
 {
-    struct binder b = {m, k, values, a, d, ARENA_NEW(a, struct bound_kernel), NULL, NULL, {0}, 0};
+    struct arena scratch = {0};
+    struct binder b = {.m = m, .k = k, .values = values, .a = a, .d = d, .lanes = lanes};
+    b.out = ARENA_NEW(a, struct bound_kernel);
+    b.none = ARENA_ARRAY(a, int64_t, MAX_AP_RANK);
     b.out->kernel = k;
     b.out->ngrid = k->ngrid;
     b.out->instances = 1;
@@ -611,7 +613,9 @@ struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k,
             ok = fail(d, "grid dimension %d is %lld", g, (long long)b.out->grid[g]);
         b.var_count[g] = b.out->grid[g];
     }
-    if (!ok || !place_tiles(&b) || !bind_insns(&b)) {
+    ok = ok && place_tiles(&b, &scratch) && bind_insns(&b);
+    arena_free(&scratch);
+    if (!ok) {
         fail_in(d, "kernel '%s'", k->name ? k->name : "");
         return NULL;
     }

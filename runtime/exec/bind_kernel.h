@@ -22,8 +22,10 @@ struct binder {
     const int64_t *values;
     struct arena *a;
     struct diag *d;
+    int lanes;
     struct bound_kernel *out;
     int64_t *tile_at, *tile_size; /* bytes */
+    int64_t *none;                /* steps and counts of absent operands; nobody writes there */
     int64_t var_count[MAX_VARS];  /* largest counts; 0: not open */
     int64_t touched;              /* bytes that operands touch in an instance, about */
 };

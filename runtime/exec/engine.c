@@ -3,6 +3,8 @@
  */
 #include "runtime/exec/engine.h"
 
+#include "neff/base/use.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -129,7 +131,7 @@ struct in_row fetch_slow(const struct lane *l, const struct operand *o, const ch
     int c = known(to_f32, o->dtype);
     if (step == 0)
         n = 1;
-    if (c)
+    if (c || !USED(OTHER_TYPES))
         l->k->convert[c - 1](buf, 1, p, step, (size_t)n);
     else
         for (int64_t i = 0; i < n; i++)
@@ -143,7 +145,7 @@ void store_row(const struct lane *l, const struct operand *o, char *p, int64_t s
     int c = known(from_f32, o->dtype);
     if (o->dtype == DT_F32) {
         l->k->copy(p, step * 4, x, 4, (size_t)n, 4);
-    } else if (c) {
+    } else if (c || !USED(OTHER_TYPES)) {
         l->k->convert[c - 1](p, step, x, 1, (size_t)n);
     } else if (o->dtype == DT_BOOL) {
         for (int64_t i = 0; i < n; i++)
@@ -157,7 +159,14 @@ void store_row(const struct lane *l, const struct operand *o, char *p, int64_t s
 
 float load_one(const struct operand *o, const char *p)
 {
-    return o->dtype == DT_F32 ? *(const float *)p : (float)dtype_load_f64(o->dtype, p, 0);
+    if (o->dtype == DT_F32)
+        return *(const float *)p;
+    if (USED(OTHER_TYPES))
+        return (float)dtype_load_f64(o->dtype, p, 0);
+    uint32_t bits = (uint32_t)((uint8_t)p[1] << 8 | (uint8_t)p[0]) << 16; /* bf16 */
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
 }
 
 void convert_row(const struct lane *l, const struct operand *to, char *y, int64_t y_step,
@@ -167,14 +176,16 @@ void convert_row(const struct lane *l, const struct operand *to, char *y, int64_
         l->k->copy(y, y_step * to->size, x, x_step * from->size, (size_t)n, to->size);
         return;
     }
-    bool floats = dtype_is_float(to->dtype) && dtype_is_float(from->dtype);
+    bool floats =
+        !USED(OTHER_TYPES) || (dtype_is_float(to->dtype) && dtype_is_float(from->dtype));
     bool narrow = known(to_f32, from->dtype) || from->dtype == DT_F32;
     bool wide = from->dtype == DT_I32 && to->dtype != DT_F32; /* f32 does not hold all of them */
     if (to->dtype == DT_F32 && known(to_f32, from->dtype)) {
         l->k->convert[known(to_f32, from->dtype) - 1](y, y_step, x, x_step, (size_t)n);
         return;
     }
-    if (narrow && !wide && (floats || dtype_is_float(to->dtype) || from->dtype == DT_F32)) {
+    if (!USED(OTHER_TYPES) ||
+        (narrow && !wide && (floats || dtype_is_float(to->dtype) || from->dtype == DT_F32))) {
         float buf[CHUNK];
         for (int64_t at = 0; at < n; at += CHUNK) {
             int64_t m = n - at < CHUNK ? n - at : CHUNK;

@@ -193,8 +193,8 @@ struct alu {
     uint8_t index; /* in the kernel table */
     bool swap;     /* operands change places */
     bool unary;
-    const struct ew_row *row; /* ALU_SCALAR */
-    float p[2];               /* parameters of activations */
+    uint32_t op; /* ALU_SCALAR: whose row computes it (runtime/ops/common/elementwise.h) */
+    float p[2];  /* parameters of activations */
 };
 /* Fails for operators that engines do not know. */
 bool alu_find(struct alu *out, int op, bool reverse, float a, float b, struct diag *d);
@@ -225,6 +225,7 @@ bool weights_stream(const struct binding *b, const struct operand *w);
 #define EXECUTOR(name, prepare)                                                                    \
     void exec_##name(struct lane *l, const struct bound_insn *i);                                  \
     bool prepare(struct binding *b, struct bound_insn *i, const struct insn *insn);
+#define OTHER_EXECUTOR(name) void exec_##name(struct lane *l, const struct bound_insn *i);
 #include "runtime/exec/executors.def"
 /* exec_general.c: a reduction by a function that the kernels lack; prepare_reduce hands it over. */
 bool prepare_general_reduce(struct binding *b, struct bound_insn *i, const struct insn *insn);

@@ -15,7 +15,7 @@ struct two_alu {
     bool one; /* the second operation is none */
     bool multiply_add;
     bool integers; /* operations of bits */
-    const struct ew_row *bits[2];
+    enum op bits[2];
     bool swap[2];
     enum kernel_reduce reduce;
 };
@@ -35,9 +35,10 @@ static bool prepare_bits(struct binding *b, struct bound_insn *i, struct two_alu
     if (i->o[REDUCED].mem)
         return fail(b->d, "tensor_alu: no reduction of integers");
     for (int n = 0; n < 2; n++) {
-        t->bits[n] = ew_row((enum op)i->func[n]);
+        t->bits[n] = (enum op)i->func[n];
+        const struct ew_row *row = ew_row(t->bits[n]);
         t->swap[n] = i->imm[n].base != 0;
-        if (!t->bits[n] || !t->bits[n]->sn)
+        if (!row || !row->sn)
             return fail(b->d, "tensor_alu: operator '%s' is no function of integers",
                         op_name((enum op)i->func[n]));
     }
@@ -146,11 +147,12 @@ static void load_integers(const struct bound_insn *i, char *const *p, int operan
 static void apply_bits(const struct two_alu *t, int n, bool is_signed, int64_t *x, int64_t *y,
                        int64_t m)
 {
+    const struct ew_row *row = ew_row(t->bits[n]);
     int64_t *first = t->swap[n] ? y : x, *second_ = t->swap[n] ? x : y, z[CHUNK];
     if (is_signed)
-        t->bits[n]->sn(first, second_, z, m);
+        row->sn(first, second_, z, m);
     else
-        t->bits[n]->un((uint64_t *)first, (uint64_t *)second_, (uint64_t *)z, m);
+        row->un((uint64_t *)first, (uint64_t *)second_, (uint64_t *)z, m);
     for (int64_t k = 0; k < m; k++)
         x[k] = z[k];
 }

@@ -41,7 +41,7 @@ static void stream_row(struct lane *l, const struct bound_insn *i, char *const *
     l->k->copy_streamed(p[DST], p[SRC], (size_t)(count[i->shape.rank - 1] * i->o[DST].size));
 }
 
-static void exec_streamed_copy(struct lane *l, const struct bound_insn *i)
+void exec_streamed_copy(struct lane *l, const struct bound_insn *i)
 {
     run_rows(l, i, stream_row);
 }
@@ -74,7 +74,7 @@ static void fill_words(struct lane *l, const struct bound_insn *i, char *const *
         y[n] = x;
 }
 
-static void exec_short_fill(struct lane *l, const struct bound_insn *i)
+void exec_short_fill(struct lane *l, const struct bound_insn *i)
 {
     run_rows(l, i, fill_words);
 }

@@ -4,6 +4,8 @@
 #include "runtime/exec/engine.h"
 #include "runtime/exec/integer.h"
 
+#include "neff/base/use.h"
+
 #include <string.h>
 
 struct arithmetic {
@@ -74,7 +76,7 @@ bool prepare_alu(struct binding *b, struct bound_insn *i, const struct insn *ins
     if (!only_numbers(b, i, insn))
         return false;
     if (i->op == INSN_tensor_tensor && integers(i))
-        return integer_find(&a->integer, b->table, i, b->d);
+        return integer_find(&a->integer, i, b->d);
     if (!find_functions(b, i, a))
         return false;
     a->direct = true;
@@ -125,8 +127,8 @@ static void tensor_tensor_row(struct lane *l, const struct bound_insn *i, char *
     const struct arithmetic *a = i->prepared;
     int last = i->shape.rank - 1;
     int64_t n = count[last], chunk = a->direct ? n : CHUNK;
-    if (a->integer.run || a->integer.row) {
-        integer_row(&a->integer, i, p, n);
+    if (USED(OTHER_TYPES) && a->integer.dtype) {
+        integer_row(l, &a->integer, i, p, n);
         return;
     }
     float x[CHUNK], y[CHUNK], z[CHUNK];

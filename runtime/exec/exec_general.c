@@ -11,23 +11,22 @@
 enum { DST = AP(tensor_reduce, dst), SRC = AP(tensor_reduce, src) };
 
 struct general {
-    const struct ew_row *row;
+    enum op op;
     bool integers;
 };
-
-static void reduce_rows(struct lane *l, const struct bound_insn *i);
 
 bool prepare_general_reduce(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     struct general *g = ARENA_NEW(b->arena, struct general);
     enum op op = (enum op)i->func[FUNC(tensor_reduce, op)];
     i->prepared = g;
-    i->run = reduce_rows;
-    g->row = ew_row(op);
-    if (!g->row || g->row->form != EW_BINARY)
+    i->run = exec_general_reduce;
+    g->op = op;
+    const struct ew_row *row = ew_row(op);
+    if (!row || row->form != EW_BINARY)
         return fail(b->d, "tensor_reduce: operator '%s' is no reduction", op_name(op));
     g->integers = !dtype_is_float(i->o[SRC].dtype) && !dtype_is_float(i->o[DST].dtype);
-    if (!(g->integers ? (void *)g->row->sn : (void *)g->row->f))
+    if (!(g->integers ? (void *)row->sn : (void *)row->f))
         return fail(b->d, "tensor_reduce: operator '%s' does not reduce %s", op_name(op),
                     dtype_name(i->o[SRC].dtype));
     if (g->integers && i->flt[FLT(tensor_reduce, scale)] != 1)
@@ -45,14 +44,15 @@ struct so_far {
 static void take(const struct bound_insn *i, struct so_far *s, double f, int64_t n)
 {
     const struct general *g = i->prepared;
+    const struct ew_row *row = ew_row(g->op);
     struct so_far x = {f, n, true};
     if (s->some && !g->integers) {
-        x.f = (float)g->row->f(s->f, f, 0, 0);
+        x.f = (float)row->f(s->f, f, 0, 0);
     } else if (s->some && dtype_class(i->o[SRC].dtype) == DTC_SINT) {
-        g->row->sn(&s->n, &n, &x.n, 1);
+        row->sn(&s->n, &n, &x.n, 1);
     } else if (s->some) {
         uint64_t a = (uint64_t)s->n, b = (uint64_t)n, z;
-        g->row->un(&a, &b, &z, 1);
+        row->un(&a, &b, &z, 1);
         x.n = (int64_t)z;
     }
     *s = x;
@@ -95,7 +95,7 @@ static void reduce_row(struct lane *l, const struct bound_insn *i, char *const *
     store_one(l, dst, p[DST], (float)s.f);
 }
 
-static void reduce_rows(struct lane *l, const struct bound_insn *i)
+void exec_general_reduce(struct lane *l, const struct bound_insn *i)
 {
     int64_t count[MAX_AP_RANK];
     if (shape_now(l, &i->shape, count))
@@ -135,7 +135,7 @@ static void choose_wide(struct lane *l, const struct bound_insn *i, char *const 
     }
 }
 
-static void select_wide(struct lane *l, const struct bound_insn *i)
+void exec_wide_select(struct lane *l, const struct bound_insn *i)
 {
     run_rows(l, i, choose_wide);
 }
@@ -144,6 +144,6 @@ bool prepare_select(struct binding *b, struct bound_insn *i, const struct insn *
 {
     const struct operand *which = &i->o[PREDICATE];
     if (which->size != 1 || dtype_is_float(which->dtype))
-        i->run = select_wide;
+        i->run = exec_wide_select;
     return only_numbers(b, i, insn);
 }

@@ -14,20 +14,21 @@
 struct combine {
     bool plain, integers;
     struct alu f;
-    const struct ew_row *row; /* of integers */
-    int64_t elements;         /* of what is reached through an index; -1 not known */
+    enum op op;       /* of integers */
+    int64_t elements; /* of what is reached through an index; -1 not known */
 };
 
 static bool find_combine(struct binding *b, const struct bound_insn *i, int dst, int src, int op,
                          struct combine *c)
 {
-    *c = (struct combine){.plain = op == OP_identity, .elements = c->elements};
+    c->plain = op == OP_identity;
+    c->op = (enum op)op;
     if (c->plain)
         return true;
     c->integers = !dtype_is_float(i->o[dst].dtype) && !dtype_is_float(i->o[src].dtype);
-    c->row = ew_row((enum op)op);
+    const struct ew_row *row = ew_row((enum op)op);
     if (c->integers)
-        return (c->row && c->row->sn && c->row->form == EW_BINARY) ||
+        return (row && row->sn && row->form == EW_BINARY) ||
                fail(b->d, "%s: operator '%s' does not combine integers", insn_info(i->op)->name,
                     op_name((enum op)op));
     if (!alu_find(&c->f, op, false, 0, 0, b->d))
@@ -39,14 +40,15 @@ static bool find_combine(struct binding *b, const struct bound_insn *i, int dst,
 static void combine_integers(const struct combine *c, const struct operand *y, char *to, int64_t ys,
                              const struct operand *x, const char *from, int64_t xs, int64_t n)
 {
+    const struct ew_row *row = ew_row(c->op);
     for (int64_t k = 0; k < n; k++) {
         char *at = to + k * ys * y->size;
         int64_t a = dtype_load_i64(y->dtype, at, 0),
                 b = dtype_load_i64(x->dtype, from + k * xs * x->size, 0), z;
         if (dtype_class(y->dtype) == DTC_SINT)
-            c->row->sn(&a, &b, &z, 1);
+            row->sn(&a, &b, &z, 1);
         else
-            c->row->un((uint64_t *)&a, (uint64_t *)&b, (uint64_t *)&z, 1);
+            row->un((uint64_t *)&a, (uint64_t *)&b, (uint64_t *)&z, 1);
         dtype_store_i64(y->dtype, at, 0, z);
     }
 }

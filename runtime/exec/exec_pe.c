@@ -7,6 +7,8 @@
  */
 #include "runtime/exec/engine.h"
 
+#include "neff/base/use.h"
+
 #include <string.h>
 
 /* Terms from which on one output is a dot product, of weights that are packed already and of those
@@ -21,8 +23,7 @@ enum {
 };
 
 struct variant {
-    int rows, outs, k;
-    bool accumulate;
+    int rows, outs, k, accumulate;
     struct gemm g;
 };
 
@@ -89,7 +90,7 @@ static int64_t pitch_for(const struct matmul *m, int64_t outs)
 
 static bool reads_in_place(const struct matmul *m, int64_t outs)
 {
-    return m->packed || (m->in_place && outs % 16 == 0);
+    return !USED(GEMM_UNPACKED) || m->packed || (m->in_place && outs % 16 == 0);
 }
 
 static bool check_ranks(struct binding *b, struct bound_insn *i, struct matmul *m)
@@ -205,10 +206,12 @@ static void prepare_variants(struct binding *b, struct bound_insn *i, struct mat
                         m->nvariants == MAX_VARIANTS || outs.v[y] > pitch_for(m, outs.v[y]))
                         continue;
                     struct variant *v = &variants[m->nvariants++];
-                    *v = (struct variant){
-                        (int)rows.v[x], (int)outs.v[y], (int)k.v[z], acc, {.own = NULL}};
+                    *v = (struct variant){.rows = (int)rows.v[x],
+                                          .outs = (int)outs.v[y],
+                                          .k = (int)k.v[z],
+                                          .accumulate = acc};
                     struct gemm_tile t = tile_for(i, m, rows.v[x], outs.v[y], k.v[z], acc);
-                    gemm_prepare(&v->g, &t, b->table);
+                    gemm_prepare(&v->g, &t, b->lanes);
                 }
     m->variants = arena_copy(b->arena, variants, sizeof *variants * (size_t)m->nvariants);
 }
@@ -226,7 +229,7 @@ static void exchange_planes(struct arena *a, struct bound_insn *i, int n)
     struct clip *clips = bytes ? arena_copy(a, i->o[n].clips, bytes) : NULL;
     for (int k = 0; k < i->o[n].nclips; k++)
         if (clips[k].dim >= r)
-            clips[k].dim = (uint8_t)(clips[k].dim == r ? c : r);
+            clips[k].dim = clips[k].dim == r ? c : r;
     i->o[n].clips = clips;
 }
 
@@ -295,7 +298,7 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     need_scratch(b, m->a_bytes + m->w_bytes + (m->convert_c ? rows * outs * 4 : 0) + 64);
     bool accumulates =
         NUMBER(i, nc_matmul, accumulate) || i->imm[IMM(nc_matmul, accumulate)].nterms;
-    bool many = rows > 1 || b->table->lanes == 16; /* one row alone is read in longer panels */
+    bool many = rows > 1 || b->lanes == 16; /* one row alone is read in longer panels */
     if (!m->dot && !m->convert_c && m->type != GEMM_U8S8 && !accumulates && many) {
         int skip = 0;
         m->steps = find_steps(b, i, &skip);
@@ -422,7 +425,7 @@ static void store_result(const struct lane *l, const struct bound_insn *i, const
         const char *x = from + r * e->outs * 4;
         if (!accumulate)
             convert_row(l, c, y, ms, &as, x, 1, e->outs);
-        for (int64_t o = 0; accumulate && o < e->outs; o++) {
+        for (int64_t o = 0; USED(GEMM_ACCUMULATES) && accumulate && o < e->outs; o++) {
             double old = dtype_load_f64(c->dtype, y + o * ms * c->size, 0);
             dtype_store_f64(c->dtype, y + o * ms * c->size, 0,
                             old + dtype_load_f64(as.dtype, x, (size_t)o));
@@ -451,7 +454,7 @@ static const struct gemm *find_variant(const struct lane *l, const struct bound_
     o[MOVING].count = count;
     cut.o = o;
     struct gemm_tile t = tile_for(&cut, m, e->rows, e->outs, e->k, accumulate);
-    gemm_prepare(own, &t, l->k);
+    gemm_prepare(own, &t, l->k->lanes);
     return own;
 }
 
@@ -535,7 +538,7 @@ void exec_nc_matmul(struct lane *l, const struct bound_insn *i)
     for (int n = 0; n < OPERANDS; n++)
         p[n] = operand_address(l, &i->o[n]);
     bool accumulate = number_at(l, &i->imm[IMM(nc_matmul, accumulate)]) != 0;
-    if (m->slow) {
+    if (USED(OTHER_TYPES) && m->slow) {
         multiply_slow(l, i, m, &e, p, accumulate);
         return;
     }
@@ -543,7 +546,7 @@ void exec_nc_matmul(struct lane *l, const struct bound_insn *i)
         multiply_dot(l, i, m, &e, p, accumulate);
         return;
     }
-    if (m->dots) {
+    if (USED(GEMM_UNPACKED) && m->dots) {
         l->k->dot((float *)p[DST], i->o[DST].step[i->o[DST].rank - 1], (const float *)p[STATIONARY],
                   i->o[STATIONARY].step[1], (const float *)p[MOVING], (size_t)e.outs, (size_t)e.k,
                   accumulate);
@@ -565,11 +568,11 @@ void exec_nc_matmul(struct lane *l, const struct bound_insn *i)
         to = l->scratch + m->a_bytes + m->w_bytes;
     if (m->steps) {
         struct gemm_step steps[MAX_STEPS];
-        gemm_run_steps(g, p[MOVING], p[STATIONARY], to, steps, place_steps(l, m->steps, steps),
-                       &l->ahead);
+        gemm_run_steps(g, l->k, p[MOVING], p[STATIONARY], to, steps,
+                       place_steps(l, m->steps, steps), &l->ahead);
         return;
     }
-    gemm_run_ahead(g, p[MOVING], p[STATIONARY], to, &l->ahead);
+    gemm_run_ahead(g, l->k, p[MOVING], p[STATIONARY], to, &l->ahead);
     if (m->convert_c)
         store_result(l, i, m, &e, to, p[DST], accumulate);
 }

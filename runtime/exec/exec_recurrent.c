@@ -11,7 +11,7 @@ enum { LSTM = 4, GRU = 3 };
 
 struct recurrence {
     int gates, hidden, inputs, width; /* width: gates * hidden */
-    int times;                        /* projected at once */
+    int64_t times;                    /* projected at once */
     int64_t gates_bytes, state_bytes; /* scratch: projections, the rows' h */
 };
 
@@ -112,8 +112,8 @@ static void project_rows(const struct layer *y, const float *x, int64_t pitch, i
     for (int out = 0; out < y->m->width; out += t.w_pitch, weights += w->step[0]) {
         struct gemm g;
         t.outs = y->m->width - out < t.w_pitch ? y->m->width - out : t.w_pitch;
-        gemm_prepare_whole(&g, &t, y->l->k);
-        gemm_run(&g, x, weights, to + out);
+        gemm_prepare_whole(&g, &t);
+        gemm_run(&g, y->l->k, x, weights, to + out);
     }
 }
 

@@ -6,9 +6,12 @@
 #include "runtime/exec/engine.h"
 
 struct planned_step {
-    struct gemm_step step;
+    enum gemm_step_kind kind;
+    int tile;           /* of a result: -1 when it must be stored whoever reads it */
+    int64_t activation; /* of STEP_ACTIVATION: which */
+    int64_t pitch;
+    float p[2];
     struct operand o; /* the operand or result */
-    int tile;         /* of a result: -1 when it must be stored whoever reads it */
 };
 
 struct product_steps {
@@ -71,10 +74,10 @@ static bool add_step(struct finder *f, enum gemm_step_kind kind, const struct op
     if (f->s->n == MAX_STEPS)
         return false;
     struct planned_step *p = &f->s->at[f->s->n++];
-    *p = (struct planned_step){.step = {.kind = kind}, .tile = tile};
+    *p = (struct planned_step){.kind = kind, .tile = tile};
     if (o) {
         p->o = *o;
-        p->step.pitch = o->step[0];
+        p->pitch = o->step[0];
     }
     return true;
 }
@@ -135,9 +138,9 @@ static bool add_activation(struct finder *f, const struct bound_insn *i, const s
                                                               : STEP_ACTIVATION;
     if (!add_step(f, kind, NULL, -1))
         return false;
-    struct gemm_step *s = &f->s->at[f->s->n - 1].step;
+    struct planned_step *s = &f->s->at[f->s->n - 1];
     s->p[0] = alu.p[0], s->p[1] = alu.p[1];
-    s->activation = f->b->table->activate[alu.index];
+    s->activation = alu.index;
     return true;
 }
 
@@ -243,11 +246,13 @@ int place_steps(const struct lane *l, const struct product_steps *s, struct gemm
 {
     for (int n = 0; n < s->n; n++) {
         const struct planned_step *p = &s->at[n];
-        steps[n] = p->step;
+        steps[n] = (struct gemm_step){.kind = p->kind, .pitch = p->pitch, .p = {p->p[0], p->p[1]}};
+        if (p->kind == STEP_ACTIVATION)
+            steps[n].activation = l->k->activate[p->activation];
         if (!p->o.mem)
             continue;
         char *at = operand_address(l, &p->o);
-        if (p->step.kind == STEP_STORE || p->step.kind == STEP_STORE_BF16)
+        if (p->kind == STEP_STORE || p->kind == STEP_STORE_BF16)
             steps[n].result = at;
         else
             steps[n].operand = (const float *)at;

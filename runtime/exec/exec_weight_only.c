@@ -91,8 +91,8 @@ static void multiply_rows(const struct lane *l, const struct weight_only *m,
             t.accumulate = k > 0;
             struct gemm g;
             l->k->weight_only_unpack(&w, k, n, w.work);
-            gemm_prepare_whole(&g, &t, l->k);
-            gemm_run(&g, (const float *)w.x + k, w.work, y);
+            gemm_prepare_whole(&g, &t);
+            gemm_run(&g, l->k, (const float *)w.x + k, w.work, y);
         }
         w.packed = (const char *)w.packed + pack_quantized_size(&block);
     }

@@ -26,6 +26,11 @@ static bool elementwise(const struct bound_insn *i)
            (i->op == INSN_activation && !i->o[AP(activation, sum)].mem);
 }
 
+struct bound_insn *flat_insn(const struct flat *f)
+{
+    return (struct bound_insn *)&f->insn;
+}
+
 /* Whether the elements from dim `from` on are neighbours. */
 static bool dense(const struct operand *o, const struct shape *s, int from)
 {
@@ -70,7 +75,8 @@ void flatten(struct binding *b, struct bound_insn *i)
     if (part * each < LEAST_ROWS * s->count[last])
         return;
     struct flat *f = ARENA_NEW(b->arena, struct flat);
-    *f = (struct flat){.insn = *i, .from = from, .part = part, .each = each};
+    f->insn = *i;
+    f->from = from, f->part = part, f->each = each;
     f->insn.shape = (struct shape){.rank = 1, .count = {part * each}};
     f->insn.o = ARENA_ARRAY(b->arena, struct operand, i->nops + 1);
     int64_t room = 0;

@@ -9,26 +9,30 @@ static const uint8_t integer_of[OP_COUNT] = {
 #include "runtime/kernels/kernels.def"
 };
 
-bool integer_find(struct integer_function *f, const struct kernel_table *k,
-                  const struct bound_insn *i, struct diag *d)
+bool integer_find(struct integer_function *f, const struct bound_insn *i, struct diag *d)
 {
     enum op op = (enum op)i->func[FUNC(tensor_tensor, op)];
     int x = i->o[AP(tensor_tensor, a)].dtype, z = i->o[AP(tensor_tensor, dst)].dtype;
-    f->run = NULL;
-    f->row = ew_row(op);
-    if (!f->row || !(dtype_class(x) == DTC_SINT ? (void *)f->row->sn : (void *)f->row->un))
+    const struct ew_row *row = ew_row(op);
+    *f = (struct integer_function){.op = (uint16_t)op, .dtype = (uint8_t)x, .kernel = -1};
+    if (!row || !(dtype_class(x) == DTC_SINT ? (void *)row->sn : (void *)row->un))
         return fail(d, "operator '%s' is no function of an engine on %s", op_name(op),
                     dtype_name(x));
-    bool booleans = x == DT_BOOL && !(f->row->kinds & KB),
+    bool booleans = x == DT_BOOL && !(row->kinds & KB),
          same = i->o[AP(tensor_tensor, b)].dtype == x &&
-                z == (f->row->form == EW_COMPARE ? DT_BOOL : x);
+                z == (row->form == EW_COMPARE ? DT_BOOL : x);
     int kernel = op == OP_shl   ? INTEGER_shift_left
                  : op != OP_shr ? integer_of[op] - 1
                  : dtype_class(x) == DTC_SINT ? INTEGER_shift_right_signed
                                               : INTEGER_shift_right;
     if (kernel >= 0 && same && !booleans)
-        f->run = kernels_integer(k, (enum kernel_integer)kernel, x);
+        f->kernel = (int8_t)kernel;
     return true;
+}
+
+integer_fn integer_kernel(const struct integer_function *f, const struct kernel_table *k)
+{
+    return f->kernel < 0 ? NULL : kernels_integer(k, (enum kernel_integer)f->kernel, f->dtype);
 }
 
 static void load(const struct operand *o, const char *p, int64_t step, int64_t n, int64_t *to)
@@ -40,18 +44,20 @@ static void load(const struct operand *o, const char *p, int64_t step, int64_t n
             to[k] = dtype_load_i64(o->dtype, p + k * step * o->size, 0);
 }
 
-void integer_row(const struct integer_function *f, const struct bound_insn *i, char *const *p,
-                 int64_t n)
+void integer_row(const struct lane *l, const struct integer_function *f,
+                 const struct bound_insn *i, char *const *p, int64_t n)
 {
     const struct operand *o = i->o;
     int last = i->shape.rank - 1;
     int64_t zs = o[AP(tensor_tensor, dst)].step[last], xs = o[AP(tensor_tensor, a)].step[last],
             ys = o[AP(tensor_tensor, b)].step[last];
-    if (f->run) {
-        f->run(p[AP(tensor_tensor, dst)], zs, p[AP(tensor_tensor, a)], xs, p[AP(tensor_tensor, b)],
+    integer_fn run = integer_kernel(f, l->k);
+    if (run) {
+        run(p[AP(tensor_tensor, dst)], zs, p[AP(tensor_tensor, a)], xs, p[AP(tensor_tensor, b)],
                ys, (size_t)n);
         return;
     }
+    const struct ew_row *row = ew_row((enum op)f->op);
     int64_t x[CHUNK], y[CHUNK], z[CHUNK];
     for (int64_t at = 0; at < n; at += CHUNK) {
         int64_t m = n - at < CHUNK ? n - at : CHUNK;
@@ -60,9 +66,9 @@ void integer_row(const struct integer_function *f, const struct bound_insn *i, c
         load(&o[AP(tensor_tensor, b)],
              p[AP(tensor_tensor, b)] + at * ys * o[AP(tensor_tensor, b)].size, ys, m, y);
         if (dtype_class(o[AP(tensor_tensor, a)].dtype) == DTC_SINT)
-            f->row->sn(x, y, z, m);
+            row->sn(x, y, z, m);
         else
-            f->row->un((const uint64_t *)x, (const uint64_t *)y, (uint64_t *)z, m);
+            row->un((const uint64_t *)x, (const uint64_t *)y, (uint64_t *)z, m);
         for (int64_t k = 0; k < m; k++)
             dtype_store_i64(o[AP(tensor_tensor, dst)].dtype,
                             p[AP(tensor_tensor, dst)] +

@@ -8,16 +8,18 @@
 #include "runtime/exec/engine.h"
 
 struct integer_function {
-    integer_fn run;           /* of one type; NULL: by way of the row */
-    const struct ew_row *row; /* the operator's plain functions on 64 bits */
+    uint16_t op;   /* its plain functions on 64 bits are used where there is no kernel */
+    uint8_t dtype; /* of the operands; DT_NONE: these are no integers */
+    int8_t kernel; /* of this type; -1: none */
 };
 
 /* For tensor_tensor with operands of no float type; fails for operators without integers. */
-bool integer_find(struct integer_function *f, const struct kernel_table *k,
-                  const struct bound_insn *i, struct diag *d);
+bool integer_find(struct integer_function *f, const struct bound_insn *i, struct diag *d);
+/* Its kernel; NULL: by way of the row. */
+integer_fn integer_kernel(const struct integer_function *f, const struct kernel_table *k);
 /* One row of tensor_tensor at addresses p. */
-void integer_row(const struct integer_function *f, const struct bound_insn *i, char *const *p,
-                 int64_t n);
+void integer_row(const struct lane *l, const struct integer_function *f,
+                 const struct bound_insn *i, char *const *p, int64_t n);
 /* One row of select whose results and choices are of one type. */
 void choose_row(const struct bound_insn *i, char *const *p, int64_t n);
 

@@ -66,7 +66,7 @@ static void run_instance(struct lane *l, const struct bound_kernel *k)
     }
 }
 
-static void run_range(struct lane *l, const struct bound_kernel *k, int64_t from, int64_t to)
+void launch_range(struct lane *l, const struct bound_kernel *k, int64_t from, int64_t to)
 {
     int64_t rest = from;
     for (int g = k->ngrid - 1; g >= 0; g--) {
@@ -136,7 +136,7 @@ static void run_lane(void *arg, int lane)
     for (int i = 0; i < w->lanes; i++)
         for (int64_t n; (n = take(&lanes[(lane + i) % w->lanes].share, i == 0)) >= 0;) {
             int64_t from = n * w->chunk, to = from + w->chunk;
-            run_range(own, k, from, to < k->instances ? to : k->instances);
+            launch_range(own, k, from, to < k->instances ? to : k->instances);
             if (atomic_load_explicit(own->error, memory_order_relaxed))
                 return;
         }
@@ -166,7 +166,7 @@ bool launch(struct context *c, const struct bound_kernel *k, struct diag *d)
     for (int i = 0; i < lanes; i++)
         c->lanes[i].error = &error;
     if (lanes == 1)
-        run_range(&c->lanes[0], k, 0, k->instances);
+        launch_range(&c->lanes[0], k, 0, k->instances);
     else
         run_shared(c, k, lanes);
     const char *text = atomic_load(&error);

@@ -185,11 +185,11 @@ static int add_tensor_tensor(struct finder *f)
         else
             return 0;
     } else {
-        if (!integer_find(&integer, f->k, i, &none))
+        if (!integer_find(&integer, i, &none))
             return diag_clear(&none), 0;
-        if (!integer.run)
+        if (!integer_kernel(&integer, f->k))
             return 0;
-        add_row(f, integer_run)->integer = integer.run;
+        add_row(f, integer_run)->integer = integer_kernel(&integer, f->k);
     }
     take(f, QUICK_TO, DST);
     take(f, QUICK_A, A);

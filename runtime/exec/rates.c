@@ -47,7 +47,7 @@ static void multiply(void *arg, int lane)
     const struct job *j = arg;
     char *at = j->memory + (size_t)lane * j->pitch;
     for (int i = 0; i < j->repeat; i++)
-        gemm_run(&j->gemm, at, at + TILE_BYTES, at + 2 * TILE_BYTES);
+        gemm_run(&j->gemm, kernels_get(), at, at + TILE_BYTES, at + 2 * TILE_BYTES);
 }
 
 static void fill(void *arg, int lane)
@@ -71,7 +71,7 @@ static double product_rate(struct job *j, enum gemm_type type)
 {
     const struct gemm_tile tile = {type, ROWS, OUTS, K, K, OUTS, OUTS, false, {{0}, {0}, {0}},
                                    false};
-    gemm_prepare(&j->gemm, &tile, kernels_get());
+    gemm_prepare(&j->gemm, &tile, kernels_get()->lanes);
     j->repeat = 1;
     double once = fastest(j, multiply, 3);
     j->repeat = once < 1e-3 ? (int)(1e-3 / (once + 1e-9)) + 1 : 1;

@@ -289,7 +289,8 @@ static const struct bound_kernel *bind_now(struct context *c, int kernel, struct
         return cache->bound;
     cache->bound = NULL; /* it lies in the arena */
     arena_free(&cache->arena);
-    cache->bound = bind_kernel(c->m, &p->kernels[kernel], values_now(c), &cache->arena, d);
+    cache->bound = bind_kernel(c->m, &p->kernels[kernel], values_now(c), kernels_get()->lanes,
+                               &cache->arena, d);
     if (cache->bound && !lanes_reserve(c, cache->bound->tile_bytes, cache->bound->scratch_bytes, d))
         cache->bound = NULL;
     return cache->bound;

@@ -40,14 +40,19 @@ struct model {
         *kernel_uses; /* per kernel: slots it touches whose type is known only while running */
 };
 
-/* ---- kernels bound to shapes ---- */
+/*
+ * ---- kernels bound to shapes ----
+ *
+ * Structures that are assigned as a whole have no padding: what lies there would differ from one run
+ * of the compiler to the next, and such memory is what a planned program is made of
+ * (runtime/standalone/planned.h).
+ */
 
 struct term {
-    int32_t var;
-    int64_t coef;
+    int64_t var, coef;
 };
 struct clip {
-    uint8_t dim, var;
+    int32_t dim, var;
     int64_t factor, limit;
 };
 
@@ -58,8 +63,8 @@ struct clip {
  */
 struct operand {
     uint8_t mem, dtype, rank, size; /* mem MEM_NONE: absent; size: bytes of an element */
-    uint8_t nterms, nclips;
-    int32_t slot; /* of MEM_HBM, else -1 */
+    uint16_t nterms, nclips;
+    int64_t slot; /* of MEM_HBM, else -1 */
     int64_t offset;
     const struct term *terms;
     const struct clip *clips; /* SHAPE_OWN: of this operand */
@@ -68,14 +73,14 @@ struct operand {
 
 /* Counts in force are min(count, limit - factor * variable) over the clips of a dim. */
 struct shape {
-    uint8_t rank, nclips;
+    int32_t rank, nclips;
     int64_t count[MAX_AP_RANK];
     const struct clip *clips;
 };
 
 struct number { /* an affine immediate */
     int64_t base;
-    uint8_t nterms;
+    uint16_t nterms;
     const struct term *terms;
 };
 
@@ -85,16 +90,16 @@ typedef void (*exec_fn)(struct lane *l, const struct bound_insn *i);
 
 struct bound_insn {
     exec_fn run;
-    uint8_t op, nops;
+    uint16_t op, nops;
     int32_t node;
     int32_t match; /* loop: index of its end; end: of its loop */
     int32_t skip;  /* instructions after it that it does too */
-    uint8_t inner; /* dims of the shape that belong to a row */
+    int64_t inner; /* dims of the shape that belong to a row */
     struct shape shape;
     struct operand *o;
     struct number *imm;
     float flt[MAX_FLOATS];
-    uint16_t func[MAX_FUNCS];
+    uint16_t func[MAX_FUNCS], unused[3];
     void *prepared;          /* of the instruction's own, see exec_*.c */
     const struct flat *flat; /* when its rows are short: see flat.c */
 };
@@ -109,6 +114,12 @@ struct bound_kernel {
     struct bound_insn *insns;
     struct number **waits; /* per instruction the values it waits for; NULL: engines are no threads */
 };
+
+_Static_assert(sizeof(struct term) == 16 && sizeof(struct clip) == 24, "padding");
+_Static_assert(sizeof(struct operand) == 24 + 4 * sizeof(void *), "padding");
+_Static_assert((sizeof(float) + sizeof(uint16_t)) * 3 + sizeof(uint16_t) * 3 == 24 && MAX_FLOATS == 3 &&
+                   MAX_FUNCS == 3,
+               "padding");
 
 /* ---- a program bound to shapes ---- */
 
@@ -253,7 +264,7 @@ struct binding {
     const struct model *m;
     struct bound_kernel *kernel;
     struct arena *arena;
-    const struct kernel_table *table;
+    int lanes; /* of the kernels that will run it */
     struct diag *d;
     const int64_t *var_count; /* of each variable of the kernel, its largest count */
     /* Of a product: what comes next, its operands bound but nothing prepared. */
@@ -271,10 +282,12 @@ extern const struct executor executors[INSN_COUNT];
 
 /* flat.c: makes i->flat for elementwise instructions with many short rows and a dense result. */
 void flatten(struct binding *b, struct bound_insn *i);
+/* The instruction on dense rows. */
+struct bound_insn *flat_insn(const struct flat *f);
 
 /* bind_kernel.c */
 struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k,
-                                 const int64_t *values, struct arena *a, struct diag *d);
+                                 const int64_t *values, int lanes, struct arena *a, struct diag *d);
 
 /* profile.c: what began at `start` has ended. */
 void profile_launch(struct profile *p, const struct program *program, const struct bound_kernel *k,
@@ -293,6 +306,8 @@ bool limits_bytes(const struct context *c, const char *what, size_t bytes, struc
 /* launch.c */
 /* The only instance, by the calling thread; an error is left in the lane's `error`. */
 void launch_one(struct lane *l, const struct bound_kernel *k);
+/* Instances from .. to - 1, in the same way. */
+void launch_range(struct lane *l, const struct bound_kernel *k, int64_t from, int64_t to);
 bool launch(struct context *c, const struct bound_kernel *k, struct diag *d);
 /* engine_threads.c: the same by one thread per engine; the context has a lane for each. */
 bool launch_engines(struct context *c, const struct bound_kernel *k, struct diag *d);

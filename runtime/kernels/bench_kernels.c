@@ -36,7 +36,7 @@ static double time_tile(const struct gemm *g, const void *a, const void *w, void
     int runs = (int)(2e-3 * 60e9 / flops) + 1;
     double start = now();
     for (int i = 0; i < runs; i++)
-        gemm_run(g, a, w, c);
+        gemm_run(g, kernels_get(), a, w, c);
     return (now() - start) / runs;
 }
 
@@ -56,7 +56,7 @@ static void bench_gemm(enum gemm_type type, const char *name)
                 type, rows[r], 64, 64, ks[k], 64, 64, false, {{0}, {0}, {ks[k] / 64, 64, 64 * 64}},
                 false};
             struct gemm g;
-            gemm_prepare(&g, &tile, t);
+            gemm_prepare(&g, &tile, t->lanes);
             double flops = 2.0 * rows[r] * 64 * ks[k], seconds = 1;
             for (int i = 0; i < 10; i++) {
                 double s = time_tile(&g, a, w, c, flops);
@@ -76,7 +76,7 @@ static void bench_rate(enum gemm_type type, const char *name)
         type, ROWS, 64, 64, K, 64, 64, false, {{0}, {0}, {K / 64, 64, 64 * 64}}, false};
     void *a = filled(4 * ROWS * K), *w = filled(4 * 64 * K), *c = filled(4 * ROWS * 64);
     struct gemm g;
-    gemm_prepare(&g, &tile, kernels_get());
+    gemm_prepare(&g, &tile, kernels_get()->lanes);
     double flops = 2.0 * ROWS * 64 * K, seconds = 1;
     for (int i = 0; i < TURNS; i++) {
         double s = time_tile(&g, a, w, c, flops);
@@ -211,11 +211,11 @@ static double time_one_row(enum gemm_type type, const void *x, const void *w, fl
     struct gemm_tile tile = {type, 1,  64,    MEMORY_K,        MEMORY_K,
                              64,   64, false, {{0}, {0}, {0}}, false};
     struct gemm g;
-    gemm_prepare(&g, &tile, kernels_get());
+    gemm_prepare(&g, &tile, kernels_get()->lanes);
     size_t block = sizes[type] * MEMORY_K * 64;
     double start = now();
     for (size_t at = 0; at + block <= MEMORY_BYTES; at += block)
-        gemm_run(&g, x, (const char *)w + at, y);
+        gemm_run(&g, kernels_get(), x, (const char *)w + at, y);
     return now() - start;
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/kernels/variants.h"
 #include "runtime/kernels/vec.h"
 
+#define SMALL_BLOCKS 0 /* rows of tiles of 8-bit numbers are blocks of any height */
 #include "runtime/kernels/gemm.inc"
 #include "runtime/kernels/requantize.inc"
 #include "runtime/kernels/gemm_u8s8.inc"

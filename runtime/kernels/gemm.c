@@ -17,7 +17,7 @@ enum {
 
 static int level_count(const struct gemm_level *l)
 {
-    return l->count > 0 ? l->count : 1;
+    return l->count > 0 ? (int)l->count : 1;
 }
 
 static size_t element_size(enum gemm_type t)
@@ -28,10 +28,10 @@ static size_t element_size(enum gemm_type t)
 
 /* Sums of many terms run in pieces whose weights stay in the second-level cache while all rows
  * pass; the order of the sum, and so its bits, stay. */
-static void cut(struct gemm *g)
+static void cut(struct gemm *g, int lanes)
 {
     const struct gemm_tile *t = &g->tile;
-    bool is_short = g->kernels->lanes < 16;
+    bool is_short = lanes < 16;
     int64_t too_many = is_short ? SHORT_TOO_MANY_BYTES : TOO_MANY_BYTES;
     int64_t most = is_short ? SHORT_PIECE_BYTES : PIECE_BYTES, row = (int64_t)element_size(t->type) * t->w_pitch;
     if (row * t->k <= too_many)
@@ -43,20 +43,17 @@ static void cut(struct gemm *g)
         }
 }
 
-void gemm_prepare_whole(struct gemm *g, const struct gemm_tile *t, const struct kernel_table *kernels)
+void gemm_prepare_whole(struct gemm *g, const struct gemm_tile *t)
 {
     assert(t->rows > 0 && t->outs > 0 && t->k > 0 && t->w_pitch >= t->outs && t->w_pitch % 16 == 0);
-    *g = (struct gemm){.tile = *t, .kernels = kernels, .k = t->k, .pieces = 1};
-    g->own = t->type == GEMM_F32    ? kernels->gemm_f32
-             : t->type == GEMM_BF16 ? kernels->gemm_bf16
-                                    : kernels->gemm_u8s8;
+    *g = (struct gemm){.tile = *t, .k = t->k, .pieces = 1};
 }
 
-void gemm_prepare(struct gemm *g, const struct gemm_tile *t, const struct kernel_table *kernels)
+void gemm_prepare(struct gemm *g, const struct gemm_tile *t, int lanes)
 {
-    gemm_prepare_whole(g, t, kernels);
+    gemm_prepare_whole(g, t);
     if (t->rows > 1)
-        cut(g);
+        cut(g, lanes);
 }
 
 void gemm_look_ahead(struct gemm_block *b, enum gemm_type type, struct gemm_ahead *ahead)
@@ -80,6 +77,7 @@ void gemm_look_ahead(struct gemm_block *b, enum gemm_type type, struct gemm_ahea
 }
 
 struct more { /* than a product */
+    const struct kernel_table *kernels;
     const struct gemm_step *steps;
     int nsteps;
     struct gemm_ahead *ahead;
@@ -106,7 +104,12 @@ static void run_piece(const struct gemm *g, const void **a, const void **w, int 
                            .nsteps = more.nsteps};
     if (t->streams && more.ahead)
         gemm_look_ahead(&b, t->type, more.ahead);
-    g->own(&b);
+    if (t->type == GEMM_F32)
+        more.kernels->gemm_f32(&b);
+    else if (t->type == GEMM_BF16)
+        more.kernels->gemm_bf16(&b);
+    else
+        more.kernels->gemm_u8s8(&b);
 }
 
 static void run_all(const struct gemm *g, const void *a, const void *w, void *c, struct more more)
@@ -125,7 +128,7 @@ static void run_all(const struct gemm *g, const void *a, const void *w, void *c,
                 int64_t wt = i0 * l[0].w_step + i1 * l[1].w_step + i2 * l[2].w_step;
                 for (int piece = 0; piece < g->pieces; piece++) {
                     if (n == entries) {
-                        run_piece(g, as, ws, n, c, accumulate, (struct more){.ahead = more.ahead});
+                        run_piece(g, as, ws, n, c, accumulate, (struct more){.kernels = more.kernels, .ahead = more.ahead});
                         accumulate = true;
                         n = 0;
                     }
@@ -136,25 +139,27 @@ static void run_all(const struct gemm *g, const void *a, const void *w, void *c,
     run_piece(g, as, ws, n, c, accumulate, more);
 }
 
-void gemm_run(const struct gemm *g, const void *a, const void *w, void *c)
+void gemm_run(const struct gemm *g, const struct kernel_table *kernels, const void *a,
+              const void *w, void *c)
 {
-    run_all(g, a, w, c, (struct more){0});
+    run_all(g, a, w, c, (struct more){.kernels = kernels});
 }
 
-void gemm_run_ahead(const struct gemm *g, const void *a, const void *w, void *c,
+void gemm_run_ahead(const struct gemm *g, const struct kernel_table *kernels, const void *a,
+                    const void *w, void *c, struct gemm_ahead *ahead)
+{
+    run_all(g, a, w, c, (struct more){.kernels = kernels, .ahead = ahead});
+}
+
+void gemm_run_steps(const struct gemm *g, const struct kernel_table *kernels, const void *a,
+                    const void *w, void *c, const struct gemm_step *steps, int nsteps,
                     struct gemm_ahead *ahead)
 {
-    run_all(g, a, w, c, (struct more){.ahead = ahead});
+    run_all(g, a, w, c, (struct more){kernels, steps, nsteps, ahead});
 }
 
-void gemm_run_steps(const struct gemm *g, const void *a, const void *w, void *c,
-                    const struct gemm_step *steps, int nsteps, struct gemm_ahead *ahead)
-{
-    run_all(g, a, w, c, (struct more){steps, nsteps, ahead});
-}
-
-void gemm_run_addresses(const struct gemm *g, const void *const *a, const void *const *w, int count,
-                        void *c)
+void gemm_run_addresses(const struct gemm *g, const struct kernel_table *kernels,
+                        const void *const *a, const void *const *w, int count, void *c)
 {
     const struct gemm_tile *t = &g->tile;
     int64_t size = (int64_t)element_size(t->type), step = g->k * size;
@@ -165,7 +170,7 @@ void gemm_run_addresses(const struct gemm *g, const void *const *a, const void *
         as[n] = (const char *)a[at] + piece * step;
         ws[n++] = (const char *)w[at] + piece * step * t->w_pitch;
         if (n == entries || i + 1 == count * g->pieces) {
-            run_piece(g, as, ws, n, c, i >= entries, (struct more){0});
+            run_piece(g, as, ws, n, c, i >= entries, (struct more){.kernels = kernels});
             n = 0;
         }
     }

@@ -11,8 +11,8 @@
  * a list of addresses given at run time. A tile is prepared once for its shape, then run:
  *
  *     struct gemm_tile t = {.type = GEMM_F32, .rows = 28, .outs = 64, .k = 64, .a_pitch = 256,
- * ...}; struct gemm g; gemm_prepare(&g, &t, kernels_get()); gemm_run(&g, a, w, c); any thread, any
- * number of times
+ * ...}; struct gemm g; gemm_prepare(&g, &t, kernels_get()->lanes); gemm_run(&g, kernels_get(), a, w, c);
+ * any thread, any number of times
  *
  * Nothing to free. Reads stay inside A's k columns and W's packed block; writes inside C's outs
  * columns.
@@ -33,18 +33,18 @@ enum gemm_type { GEMM_F32, GEMM_BF16, GEMM_U8S8 };
 enum { GEMM_LEVELS = 3 };
 
 struct gemm_level {
-    int count;              /* 0 as 1 */
+    int64_t count;          /* 0 as 1 */
     int64_t a_step, w_step; /* elements of A and of packed W between consecutive b */
 };
 
-struct gemm_tile {
+struct gemm_tile { /* without padding: see runtime/exec/state.h */
     enum gemm_type type;
     int rows, outs, k;
     int64_t a_pitch, c_pitch; /* elements between rows */
     int w_pitch;              /* outs in a packed row of W, at least outs, a multiple of 16 */
-    bool accumulate;          /* add to C, otherwise overwrite */
+    int accumulate;           /* add to C, otherwise overwrite */
     struct gemm_level batch[GEMM_LEVELS]; /* outermost first */
-    bool streams;                         /* W lies in memory, and what follows it is wanted next */
+    int64_t streams;                      /* W lies in memory, and what follows it is wanted next */
 };
 
 /*
@@ -70,36 +70,35 @@ struct gemm_step {
     float p[2];
 };
 
-/* A prepared tile. Plain data: copy freely. */
+/* A prepared tile, for any table of kernels with vectors of that length. Plain data: copy freely. */
 struct gemm {
     struct gemm_tile tile;
-    const struct kernel_table *kernels;
-    void (*own)(const struct gemm_block *g);
     int k, pieces; /* of one kernel call; calls for the k of the tile */
 };
 
-/* Asserts that the tile is well formed (the loader has checked it). */
-void gemm_prepare(struct gemm *g, const struct gemm_tile *t, const struct kernel_table *kernels);
+/* Asserts that the tile is well formed (the loader has checked it). lanes: of the table. */
+void gemm_prepare(struct gemm *g, const struct gemm_tile *t, int lanes);
 /* The same without pieces of k. */
-void gemm_prepare_whole(struct gemm *g, const struct gemm_tile *t,
-                        const struct kernel_table *kernels);
+void gemm_prepare_whole(struct gemm *g, const struct gemm_tile *t);
 
-void gemm_run(const struct gemm *g, const void *a, const void *w, void *c);
+void gemm_run(const struct gemm *g, const struct kernel_table *kernels, const void *a,
+              const void *w, void *c);
 /* Up to where a thread has asked for weights; NULL at first. */
 struct gemm_ahead {
     const char *asked;
 };
 /* The same for a tile that streams. */
-void gemm_run_ahead(const struct gemm *g, const void *a, const void *w, void *c,
-                    struct gemm_ahead *ahead);
+void gemm_run_ahead(const struct gemm *g, const struct kernel_table *kernels, const void *a,
+                    const void *w, void *c, struct gemm_ahead *ahead);
 /* The batch given as `count` pairs of addresses instead; tile.batch is not used. */
-void gemm_run_addresses(const struct gemm *g, const void *const *a, const void *const *w, int count,
-                        void *c);
+void gemm_run_addresses(const struct gemm *g, const struct kernel_table *kernels,
+                        const void *const *a, const void *const *w, int count, void *c);
 
 /* The same with steps, the last of which stores; C holds sums in between when they run in pieces.
  * ahead: or NULL. */
-void gemm_run_steps(const struct gemm *g, const void *a, const void *w, void *c,
-                    const struct gemm_step *steps, int nsteps, struct gemm_ahead *ahead);
+void gemm_run_steps(const struct gemm *g, const struct kernel_table *kernels, const void *a,
+                    const void *w, void *c, const struct gemm_step *steps, int nsteps,
+                    struct gemm_ahead *ahead);
 
 /*
  * Sums of u8 x s8 products stored as 8-bit numbers. Rows may lie in bands: row r is number r %

@@ -18,6 +18,13 @@
 #include <arm_neon.h>
 #endif
 
+/* Compiled for size: fewer forms of one loop, the same bits. */
+#ifdef __OPTIMIZE_SIZE__
+#define SMALL_CODE 1
+#else
+#define SMALL_CODE 0
+#endif
+
 #if defined STRICT_ISA
 #define LANES   4
 #define HAS_FMA 0

@@ -89,6 +89,56 @@ constants=$(nm -S open/digits_all.o | awk '$4 == "constants" { print $2 }')
 code=$((code - 0x$constants))
 [ "$code" -lt 210000 ] || failed "compiled for size the code has $code bytes, more than 210000"
 
+# ---- sizes that are known: the plan is in the sources, and nothing that would make one ----
+cat >planned.c <<'EOF'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "digits.h"
+/* planned SIZE: runs of the made-up image in so much memory of no alignment, to memory with and without one. */
+int main(int argc, char **argv)
+{
+    static float x[784];
+    static char y[44] __attribute__((aligned(16))), z[44] __attribute__((aligned(16)));
+    int64_t dims[12];
+    size_t size = argc == 2 ? strtoull(argv[1], NULL, 10) : 0;
+    char *memory = malloc(size + 1);
+    struct digits *m = digits_init(memory + 1, size);
+    for (int i = 0; i < 784; i++)
+        x[i] = (float)((i * 7919u) % 255) / 255;
+    if (!m || digits_output_dims(m, 0, dims) != -1 || digits_run(m, (const void *[]){x}, (void *[]){y}) ||
+        digits_run(m, (const void *[]){x}, (void *[]){NULL}) ||
+        digits_run(m, (const void *[]){x}, (void *[]){z + 4}) || memcmp(y, z + 4, 40) ||
+        digits_output_bytes(m, 0) != 40 || digits_output_dims(m, 0, dims) != 2 || dims[0] != 1 || dims[1] != 10)
+        return fprintf(stderr, "%s\n", digits_error(m)), 1;
+    if (!digits_run(m, (const void *[]){NULL}, (void *[]){y}) || strcmp(digits_error(m), "input 0 is NULL"))
+        return 3;
+    return fwrite(y, 1, 40, stdout) != 40;
+}
+EOF
+for sets in portable,avx512 portable; do # of the last one the program is made
+    for to in first fixed; do
+        "$xcc" -q "$source/models/digits/digits.onnx" --shape batch=1 --isa $sets --standalone $to -o fixed.neff
+    done
+    diff -r first fixed >/dev/null || failed "the same model and flags give other sources the second time"
+done
+make -C fixed OPT=-Os KERNEL_OPT=-Os || failed "make of fixed sizes"
+$cc -o planned planned.c -Ifixed fixed/libdigits.a -lm
+size=$(echo DIGITS_CONTEXT_SIZE | $cc -E -P -include fixed/digits.h - | tail -1)
+./planned "$size" >out.bin || failed "fixed sizes: status $?"
+./batch npy 1 >in.npy
+XCC_KERNELS=portable "$xrun" fixed.neff in.npy -o out >/dev/null
+tail -c 40 out/probabilities.npy | cmp -s - out.bin || failed "fixed sizes: other bits than xrun's"
+for less in 200 5000 $((size - 128)); do
+    refuses 1 'memory is too small' ./planned $less
+done
+for name in bind_kernel model_new code_whole_program plan_memory dim_eval prepare_matmul; do
+    ! nm fixed/digits_all.o | grep -qw "$name" || failed "the program of fixed sizes has $name"
+done
+constants=$(nm -S fixed/digits_all.o | awk '$4 == "constants" { print $2 }')
+code=$(($(code_of fixed/digits_all.o) - 0x$constants))
+[ "$code" -lt 60000 ] || failed "of fixed sizes the code has $code bytes, more than 60000"
+
 # ---- refusals ----
 refuses 1 "'sse9' is not known" "$xcc" "$source/models/digits/digits.onnx" --isa portable,sse9 --standalone no
 refuses 2 'go with --standalone' "$xcc" "$source/models/digits/digits.onnx" --isa portable -o no.neff

@@ -7,9 +7,6 @@
 #include "test/unit/kernel_test.h"
 
 enum way { PIECES, WHOLE, WAYS };
-static void (*const prepare[WAYS])(struct gemm *g, const struct gemm_tile *t,
-                                   const struct kernel_table *kernels) = {
-    gemm_prepare, gemm_prepare_whole};
 
 struct gemm_case {
     enum gemm_type type;
@@ -122,7 +119,10 @@ static void run_block(struct gemm_data *x, const struct gemm_case *t, int first,
         {{0}, {t->taps, x->a_pitch, group * t->blocks}, {t->blocks, t->k, group}},
         t->streams};
     struct gemm g;
-    prepare[t->way](&g, &tile, table);
+    if (t->way == WHOLE)
+        gemm_prepare_whole(&g, &tile);
+    else
+        gemm_prepare(&g, &tile, table->lanes);
     start_block(x, t, first, outs);
     const uint8_t *w = x->packed + (size_t)pack_offset(&x->shape, first, 0) * x->size;
     float *c = (float *)x->c + first;
@@ -132,12 +132,12 @@ static void run_block(struct gemm_data *x, const struct gemm_case *t, int first,
             as[b] = x->a + (size_t)(b / t->blocks * x->a_pitch + b % t->blocks * t->k) * x->size;
             ws[b] = w + (size_t)(b * group) * x->size;
         }
-        gemm_run_addresses(&g, as, ws, x->batch, c);
+        gemm_run_addresses(&g, table, as, ws, x->batch, c);
         free(as), free(ws);
     } else if (t->streams) {
-        gemm_run_ahead(&g, x->a, w, c, ahead);
+        gemm_run_ahead(&g, table, x->a, w, c, ahead);
     } else {
-        gemm_run(&g, x->a, w, c);
+        gemm_run(&g, table, x->a, w, c);
     }
 }
 
@@ -278,8 +278,8 @@ static void test_overlapping_rows(void **state)
         struct gemm_tile tile = {GEMM_F32,        ROWS, OUTS, K, pitch, OUTS, OUTS, false,
                                  {{0}, {0}, {0}}, false};
         struct gemm g;
-        gemm_prepare(&g, &tile, table);
-        gemm_run(&g, a, w, c);
+        gemm_prepare(&g, &tile, table->lanes);
+        gemm_run(&g, table, a, w, c);
         for (int r = 0; r < ROWS; r++)
             for (int o = 0; o < OUTS; o++) {
                 double e = 0;
@@ -309,8 +309,8 @@ static void test_close_rows(void **state)
                                      pitch,     OUTS, OUTS,  false,
                                      {{0}, {0}, {ENTRIES, 3, (K + 1) * OUTS}}, false};
             struct gemm g;
-            gemm_prepare_whole(&g, &tile, table);
-            gemm_run(&g, a, w, c);
+            gemm_prepare_whole(&g, &tile);
+            gemm_run(&g, table, a, w, c);
             for (int r = 0; r < rows; r++)
                 for (int o = 0; o < OUTS; o++) {
                     double e = 0;
@@ -388,23 +388,23 @@ static void check_steps(enum gemm_type type, int rows, int outs, int k, bool acc
     struct gemm_tile t = {type, rows, outs, k, k, PITCH, width, accumulate, {{0}, {0}, {0}}, false};
     struct gemm g;
     const void *a = size == 4 ? (void *)af : ah, *w = size == 4 ? (void *)wf : wh;
-    gemm_prepare(&g, &t, table);
-    gemm_run(&g, a, w, c);
+    gemm_prepare(&g, &t, table->lanes);
+    gemm_run(&g, table, a, w, c);
     for (int r = 0; r < rows; r++)
         memcpy(plain + r * outs, c + r * PITCH, 4 * (size_t)outs);
     memcpy(c, sums, 4 * count);
-    gemm_run_steps(&g, a, w, c, steps, n, NULL);
+    gemm_run_steps(&g, table, a, w, c, steps, n, NULL);
     expect_steps(steps, n, plain, rows, outs);
     memcpy(c, sums, 4 * count);
     static const enum gemm_step_kind kinds[] = {STEP_RELU, STEP_CLIP, STEP_ACTIVATION};
     for (int i = 0; i < 6; i++) { /* a row, an activation, a store: in one piece */
         struct gemm_step usual[] = {steps[0], steps[i / 2 == 2 ? 5 : 3], steps[7 + i % 2]};
         usual[1].kind = kinds[i / 2];
-        gemm_run(&g, a, w, c);
+        gemm_run(&g, table, a, w, c);
         for (int r = 0; r < rows; r++)
             memcpy(plain + r * outs, c + r * PITCH, 4 * (size_t)outs);
         memcpy(c, sums, 4 * count);
-        gemm_run_steps(&g, a, w, c, usual, 3, NULL);
+        gemm_run_steps(&g, table, a, w, c, usual, 3, NULL);
         expect_steps(usual, 3, plain, rows, outs);
         memcpy(c, sums, 4 * count);
     }

@@ -56,6 +56,7 @@ UNUSED static bool runs_strict(void)
 #define KERNEL_VARIANT(id, built, base, dots, integer_dots, exact_base)                            \
     WHEN(built, WHEN_USED(                                                                         \
                     ISA_##id, struct kernel_table KERNEL_TABLE(id);                                \
+                    WHEN_USED(TABLE_##base, struct kernel_table KERNEL_TABLE(base);)               \
                     static void fill_##id(struct kernel_table *t) {                                \
                         t->name = #id;                                                             \
                         KERNEL_FAMILY(rows, base)(t);                                              \
@@ -73,11 +74,14 @@ static const struct variant {
     struct kernel_table *table;
     bool (*runs)(void);
     void (*fill)(struct kernel_table *t); /* with instructions of the variant */
+    struct kernel_table *below;           /* where kernels of the variant below find others; or NULL */
 } variants[] = {
 #define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base)                          \
-    WHEN(built, WHEN_USED(ISA_##name, {&KERNEL_TABLE(name), runs_##name, fill_##name}, ))
+    WHEN(built,                                                                                    \
+         WHEN_USED(ISA_##name, {&KERNEL_TABLE(name), runs_##name, fill_##name,                     \
+                                WHEN_USED(TABLE_##base, &KERNEL_TABLE(base), ) }, ))
 #include "runtime/kernels/kernels.def"
-    {NULL, NULL, NULL}};
+    {NULL, NULL, NULL, NULL}};
 
 /* Any number of threads may come here first: they write the same. */
 const struct kernel_table *kernels_get(void)
@@ -89,6 +93,8 @@ const struct kernel_table *kernels_get(void)
     for (const struct variant *v = variants; v->table; v++)
         if (v->runs()) {
             v->fill(v->table);
+            if (v->below)
+                v->fill(v->below);
             t = v->table;
         }
     atomic_store_explicit(&current, t, memory_order_release);
