@@ -254,7 +254,7 @@ static struct ap operand(struct expression *e, struct value *v)
 static const struct node *rounding(const struct expression *e, const struct value *v)
 {
     const struct node *def = group_def(e->g, v), *n = v->uses ? v->uses->node : NULL;
-    if (!def || !n || v->uses->next || n->op != OP_cast || e->k->m->strict ||
+    if (!def || !n || v->uses->next || n->op != OP_cast ||
         group_is_result(e->g, v) || v->type.dtype != DT_F32 ||
         (n->out[0]->type.dtype != DT_BF16 && n->out[0]->type.dtype != DT_F16))
         return NULL;

@@ -37,7 +37,7 @@ static int64_t bytes_of(const struct strict_product *p, const struct group *g)
 void strict_product_tiles(const struct lowering *l, const struct group *g, struct strict_product *p)
 {
     const struct machine *m = l->m;
-    int64_t room = m->sbuf / 3; /* several instances are in flight */
+    int64_t room = m->sbuf * 2 / 3; /* another instance, or another step, has the rest */
     p->block = even_tile(p->k, m->matmul_k);
     p->unrolled = dim_is_const(p->k) && ceil_div(p->k, p->block) <= MAX_BLOCKS;
     p->row.tile = even_tile(p->rows, m->matmul_m < m->partitions ? m->matmul_m : m->partitions);

@@ -76,6 +76,7 @@ bool schedule_traced(struct program *p, struct kernel *k, const struct machine *
         reuse_tiles(p, k, true);
         return schedule_kernel(p, k, m, d);
     }
+    unroll_loops(p, k, m);
     part_queues(k);
     struct insn *own = arena_copy(&p->arena, k->insns, sizeof *k->insns * (size_t)k->ninsns);
     enum placement placed = schedule_once(p, k, m, d);

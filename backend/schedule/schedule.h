@@ -3,6 +3,7 @@
  * side.
  *
  *   stage.c       strict targets, while lowering: operands in HBM become tiles and DMA
+ *   unroll.c      strict targets: loops of few iterations, written out
  *   conflict.c    which pairs of instructions may touch the same element
  *   order.c       list scheduling of straight-line stretches on strict targets
  *   lifetime.c    from where to where tiles live, and which share memory
@@ -34,6 +35,8 @@ bool schedule_traced(struct program *p, struct kernel *k, const struct machine *
 
 /* ---- parts ---- */
 
+/* Writes out loops of few iterations, each with tiles of its own; before part_queues. */
+void unroll_loops(struct program *p, struct kernel *k, const struct machine *m);
 /* Strict targets: loads and stores go to queues of different engines. */
 void part_queues(struct kernel *k);
 
