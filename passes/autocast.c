@@ -308,6 +308,16 @@ static bool is_one_row(const struct node *n)
            x->dims[x->rank - 2] == 1 && !attr_int(&n->attrs, "trans_a", 0);
 }
 
+/* An input with something behind it, as it comes back from the model. */
+static bool is_cache(const struct value *v)
+{
+    while (v->def && op_infos[v->def->op].flags & OPF_VIEW)
+        v = v->def->in[0];
+    const struct node *n = v->def;
+    return n && n->op == OP_concat && n->nin == 2 && n->in[0]->param_of && n->in[0]->param_of == n->parent &&
+           !n->parent->owner;
+}
+
 /* A convolution that Winograd's method computes: it transforms FP32 operands, and rounds none, or
  * what it multiplies. */
 static bool is_winograd(const struct caster *c, const struct node *n, struct conv_way *way)
@@ -334,6 +344,10 @@ static bool cast_product(struct caster *c, struct node *n)
     if (is_one_row(n)) {
         why(c->o, n, "autocast.one-row",
             "kept in FP32: one row by a computed operand takes longer to round than to multiply");
+        return true;
+    }
+    if (n->op == OP_sdpa && (is_cache(n->in[1]) || is_cache(n->in[2]))) {
+        why(c->o, n, "autocast.cache", "kept in FP32: what an input holds of keys takes longer to round than to multiply");
         return true;
     }
     bool winograd = is_winograd(c, n, &way);

@@ -89,6 +89,17 @@ static void describe_values(struct xrt_model *m, const struct slot *s, struct xr
         out->sizes[i] = dim_eval(&p->dims, symbols, s->type.dims[i]);
 }
 
+static void describe_states(struct xrt_model *m)
+{
+    const struct program *p = model_program(m->model);
+    const struct program_region *r = &p->regions[0];
+    for (int s = 0; s < p->nstates; s++)
+        for (int i = 0; i < r->nparams; i++)
+            for (int o = 0; o < r->nresults && r->params[i] == p->states[s].input; o++)
+                if (r->results[o] == p->states[s].output)
+                    m->outputs[o].grows_from = i + 1, m->outputs[o].axis = p->states[s].axis;
+}
+
 /* Code that the program calls, as far as the caller allows it. */
 static bool bind_code(struct program *p, const struct xrt_options *o, struct diag *d)
 {
@@ -134,6 +145,7 @@ static struct xrt_model *make_model(struct neff_file *f, const struct xrt_option
     }
     for (int i = 0; i < r->nresults; i++)
         describe(m, p->output_names[i], &p->slots[r->results[i]].type, &m->outputs[i]);
+    describe_states(m);
     return m;
 }
 
@@ -447,6 +459,23 @@ bool xrt_set_output(struct xrt_context *c, int i, void *memory, size_t bytes)
     return context_set_output(c->context, i, memory, bytes, fresh());
 }
 
+struct binding_of_state {
+    int input, output;
+    int64_t capacity;
+};
+
+static bool bind_state(struct xrt_context *c, void *arg)
+{
+    const struct binding_of_state *b = arg;
+    return context_bind_state(c->context, b->input, b->output, b->capacity, fresh());
+}
+
+bool xrt_bind_state(struct xrt_context *c, int input, int output, int64_t capacity)
+{
+    struct binding_of_state b = {input, output, capacity};
+    return in_context(c, bind_state, &b);
+}
+
 static bool run(struct xrt_context *c, void *arg)
 {
     return context_run(c->context, fresh());
@@ -469,7 +498,9 @@ void xrt_cancel(struct xrt_context *c)
 
 static const struct tensor *find_output(const struct xrt_context *c, int i, struct diag *d)
 {
+    struct heap *before = mem_use(heap_of((struct xrt_context *)c)); /* a state's copy is made when it is asked for */
     const struct tensor *t = context_output(c->context, i);
+    mem_use(before);
     if (!t)
         fail(d, "there is no output %d: the last run did not succeed, or the model has fewer", i);
     return t;

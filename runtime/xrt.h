@@ -70,6 +70,9 @@ struct xrt_info {
     int64_t low, high;
     bool donated;                      /* an input: the model's author has no use for its content
                                           after a run (JAX's donate_argnums); a run leaves it alone */
+    int grows_from; /* of an output: 1 + the number of the input that it is, with more behind it along `axis`, where
+                       xrt_bind_state can keep the two in one memory; 0: of none */
+    int axis;
 };
 
 /* Opens an archive; its weights are mapped, not read. NULL after a failure. */
@@ -173,6 +176,22 @@ struct xrt_limits {
 void xrt_set_limits(struct xrt_context *c, const struct xrt_limits *l);
 /* The run in progress, or else the next one, fails soon. From any thread or a signal handler. */
 void xrt_cancel(struct xrt_context *c);
+
+/*
+ * Keeps a state in place: `output` is `input` with more behind it along one axis, as the keys and values of a decoder are
+ * (xrt_info.grows_from says which outputs are). Both get one memory of the context's, with room for `capacity` elements
+ * along that axis; runs write what is new and copy nothing of what is there. Results have the bits of runs without.
+ *
+ *     xrt_bind_state(c, input, output, 2048);
+ *     xrt_set_input(c, input, &past);        what there is before the first run; a length of 0 will do
+ *     xrt_run(c);                            and again, with other inputs: `input` is what `output` has become
+ *
+ * Setting the input again starts anew: with data it is copied; a tensor without data (NULL) keeps the first elements of
+ * what is held, as many as its dims say, so a step can be taken back. xrt_output copies the state then; most callers need
+ * not ask for it. A run that needs more than the capacity fails, and so does this function where the model does not say
+ * that the one grows out of the other, or after the state's first run. Other dims may change when the input is set.
+ */
+bool xrt_bind_state(struct xrt_context *c, int input, int output, int64_t capacity);
 
 /* Output i of the last successful run, valid until the next one. */
 bool xrt_output(const struct xrt_context *c, int i, struct xrt_tensor *out);

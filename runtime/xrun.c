@@ -30,7 +30,7 @@ struct arguments {
     const char *model, *folder, *profile;
     const char *inputs[MAX_FILES], *expected[MAX_FILES];
     int ninputs, nexpected;
-    int threads, bench;
+    int threads, bench, capacity;
     const char *trust; /* a public key */
     double steps, memory, seconds;
     const char *custom_ops[MAX_FILES];
@@ -98,6 +98,9 @@ static const struct option rows[] = {
     {"--strict-isa", NULL, OPTION_SWITCH, AT(strict),
      "the same bits on every CPU: IEEE operations in one order, slower", NULL, 0},
     {"--bench", "N", OPTION_COUNT, AT(bench), "run N more times and print the times", NULL, 0},
+    {"--state-capacity", "N", OPTION_COUNT, AT(capacity),
+     "keep every output that is an input and more behind it in\nplace (xrt_bind_state), with room for N; --bench repeats the same step",
+     NULL, 0},
     {"--json", NULL, OPTION_SWITCH, AT(json), "print the times as one JSON object", NULL, 0},
     {"--profile", "FILE", OPTION_TEXT, AT(profile),
      "write Chrome trace events of one run; FILE.txt: a table of\nkernels by time, the fastest of "
@@ -164,18 +167,49 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Runs for a tenth of a second, at most as often as measured, before the clock counts. */
-static bool bench(struct xrt_context *c, int runs, struct times *t, struct diag *d)
+/* Every state of the model has room for a->capacity. */
+static bool bind_states(const struct arguments *a, const struct xrt_model *m, struct xrt_context *c, struct diag *d)
 {
+    for (int i = 0; a->capacity && i < xrt_output_count(m); i++) {
+        int from = xrt_output_info(m, i)->grows_from;
+        if (from && !xrt_bind_state(c, from - 1, i, a->capacity))
+            return fail(d, "%s", xrt_error());
+    }
+    return true;
+}
+
+/* States are again what the inputs say: a run is the same step. */
+static bool take_back(const struct arguments *a, const struct xrt_model *m, const struct feed *f, struct xrt_context *c,
+                      struct diag *d)
+{
+    for (int i = 0; a->capacity && i < xrt_output_count(m); i++) {
+        int from = xrt_output_info(m, i)->grows_from;
+        if (!from)
+            continue;
+        const struct tensor *x = &f->inputs[from - 1];
+        struct xrt_tensor t = {.dtype = dtype_name(x->dtype), .rank = x->rank};
+        memcpy(t.dims, x->dims, sizeof *x->dims * (size_t)x->rank);
+        if (!xrt_set_input(c, from - 1, &t))
+            return fail(d, "%s", xrt_error());
+    }
+    return true;
+}
+
+/* Runs for a tenth of a second, at most as often as measured, before the clock counts. */
+static bool bench(const struct arguments *a, const struct xrt_model *m, const struct feed *f, struct xrt_context *c,
+                  struct times *t, struct diag *d)
+{
+    int runs = a->bench;
     double *ms = malloc(sizeof *ms * (size_t)runs), start = now_ms();
     if (!ms)
         return fail(d, "out of memory");
     bool ok = true;
     for (int i = 0; ok && i < runs && now_ms() - start < 100; i++)
-        ok = xrt_run(c);
+        ok = take_back(a, m, f, c, d) && xrt_run(c);
     for (int i = 0; ok && i < runs; i++) {
+        ok = take_back(a, m, f, c, d);
         double begin = now_ms();
-        ok = xrt_run(c);
+        ok = ok && xrt_run(c);
         ms[i] = now_ms() - begin;
     }
     if (ok) {
@@ -271,14 +305,15 @@ static int compare_outputs(const struct arguments *a, const struct xrt_model *m,
 /* ---- the run ---- */
 
 /* A table shows the fastest of all runs measured; a trace has one. */
-static bool profile_run(const struct arguments *a, struct xrt_context *c, struct diag *d)
+static bool profile_run(const struct arguments *a, const struct xrt_model *m, const struct feed *f, struct xrt_context *c,
+                        struct diag *d)
 {
     if (!a->profile)
         return true;
     size_t n = strlen(a->profile);
     bool ok = xrt_profile(c, NULL), table = n > 4 && !strcmp(a->profile + n - 4, ".txt");
     for (int i = 0; ok && i < (table && a->bench ? a->bench : 1); i++)
-        ok = xrt_run(c);
+        ok = take_back(a, m, f, c, d) && xrt_run(c);
     return (ok && xrt_profile(c, a->profile)) || fail(d, "%s", xrt_error());
 }
 
@@ -353,7 +388,7 @@ static int run(const struct arguments *a, struct xrt_model *m, struct feed *f, d
     bool ok = feed_init(f, m, d);
     for (int i = 0; ok && i < a->ninputs; i++)
         ok = feed_file(f, a->inputs[i], d);
-    ok = ok && (!a->random || feed_random(f, d)) && feed_complete(f, d) && feed_give(f, c, d);
+    ok = ok && (!a->random || feed_random(f, d)) && feed_complete(f, d) && bind_states(a, m, c, d) && feed_give(f, c, d);
     set_limits(a, f, c);
     cancel_when_interrupted(c);
     double begin = now_ms();
@@ -361,10 +396,10 @@ static int run(const struct arguments *a, struct xrt_model *m, struct feed *f, d
         ok = fail(d, "%s", xrt_error());
     t.first = t.min = t.median = t.p99 = t.max = now_ms() - begin;
     t.runs = 1;
-    ok = ok && profile_run(a, c, d) && give_outputs(a, m, c, d);
+    ok = ok && profile_run(a, m, f, c, d) && give_outputs(a, m, c, d);
     int status = ok ? compare_outputs(a, m, c, d) : BAD_INPUT;
     if (ok && a->bench)
-        ok = bench(c, a->bench, &t, d);
+        ok = bench(a, m, f, c, &t, d);
     if (ok && (a->bench || a->json))
         print_times(a, &t, xrt_threads(c));
     signal(SIGINT, SIG_DFL);

@@ -1,6 +1,7 @@
 #include "backend/lower/attention.h"
 
 #include "backend/lower/plan.h"
+#include "backend/lower/states.h"
 
 bool attention_is_row(struct lowering *l, const struct node *n)
 {
@@ -81,7 +82,7 @@ void attended_append(struct lowering *l, struct kernel_builder *k, const struct 
     if (!o->whole)
         return;
     const struct type *t = &o->whole->type;
-    dense_steps(&l->p->dims, t->rank, t->dims, steps);
+    value_steps(l, o->whole, steps);
     for (int i = 0; i < o->nparts; i++) {
         const struct strided *s = &o->part[i];
         dim_t rows = s->dims[s->rank - 2], width = s->dims[s->rank - 1];

@@ -1,6 +1,7 @@
 /*
  * From graph to program: which function lowers which operator (lower.def), region by region.
  */
+#include "backend/lower/states.h"
 #include "backend/lower/lower.h"
 
 #include "backend/lower/guards.h"
@@ -243,7 +244,10 @@ static bool lower_graph(struct lowering *l)
         l->is_output[last->in[i]->id] = true;
     name_io(l);
     plan_graph(l);
-    return lower_region(l, l->g->main, program_add_region(l->p));
+    if (!lower_region(l, l->g->main, program_add_region(l->p)))
+        return false;
+    note_states(l);
+    return true;
 }
 
 /* For a few values of the symbols, so that tiles at edges are seen cut. */

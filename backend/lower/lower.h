@@ -23,6 +23,8 @@ struct lowering {
     int nvalues;     /* size of the maps: lowering makes no values */
     bool *defined;   /* dim node: depends on symbols that running defines, all by steps before */
     int ndefined;
+    struct grown *grown;           /* see states.h */
+    int ngrown;
     struct decision *decisions; /* value id of a node's first result: see plan.h */
 };
 

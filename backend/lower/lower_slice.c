@@ -4,6 +4,7 @@
 #include "backend/lower/group.h"
 #include "backend/lower/move.h"
 #include "backend/lower/numbers.h"
+#include "backend/lower/states.h"
 
 static const char *title(const struct node *n)
 {
@@ -22,10 +23,9 @@ static bool axis_of(const struct node *n, int rank, int *axis)
 static struct move part_move(struct lowering *l, struct value *part, struct value *whole,
                              bool onto_whole)
 {
-    struct dim_table *t = &l->p->dims;
     dim_t dense[MAX_RANK], steps[MAX_RANK];
-    dense_steps(t, part->type.rank, part->type.dims, dense);
-    dense_steps(t, whole->type.rank, whole->type.dims, steps);
+    value_steps(l, part, dense);
+    value_steps(l, whole, steps);
     struct move m = {.to_slot = value_slot(l, onto_whole ? whole : part),
                      .from_slot = value_slot(l, onto_whole ? part : whole)};
     for (int i = 0; i < part->type.rank; i++)
@@ -37,7 +37,7 @@ static struct move part_move(struct lowering *l, struct value *part, struct valu
 static dim_t step_of(struct lowering *l, const struct value *v, int axis)
 {
     dim_t steps[MAX_RANK];
-    dense_steps(&l->p->dims, v->type.rank, v->type.dims, steps);
+    value_steps(l, v, steps);
     return steps[axis];
 }
 

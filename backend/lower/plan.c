@@ -3,6 +3,7 @@
 #include "backend/lower/attention.h"
 #include "backend/lower/coverage.h"
 #include "backend/lower/product.h"
+#include "backend/lower/states.h"
 
 static struct decision *decide(struct lowering *l, const struct node *n)
 {
@@ -140,4 +141,5 @@ void plan_graph(struct lowering *l)
         return;
     walk_region(l, l->g->main, decide_kernel);
     walk_region(l, l->g->main, decide_passage);
+    find_states(l);
 }

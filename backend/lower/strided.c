@@ -1,14 +1,28 @@
 #include "backend/lower/strided.h"
 
 #include "backend/lower/plan.h"
+#include "backend/lower/states.h"
 
 static struct strided dense(struct lowering *l, struct value *v)
 {
     struct strided s = {.slot = value_slot(l, v), .rank = v->type.rank};
     for (int i = 0; i < s.rank; i++)
         s.dims[i] = v->type.dims[i];
-    dense_steps(&l->p->dims, s.rank, s.dims, s.steps);
+    value_steps(l, v, s.steps);
     return s;
+}
+
+/* A state under other dims: those that are inserted have one place. */
+static struct strided shown(struct lowering *l, struct value *state, const struct type *as)
+{
+    struct strided x = dense(l, state), y = {.slot = x.slot, .rank = as->rank};
+    for (int i = 0, k = 0; i < y.rank; i++) {
+        bool own = k < x.rank && as->dims[i] == x.dims[k];
+        y.dims[i] = as->dims[i];
+        y.steps[i] = own ? x.steps[k] : 0;
+        k += own;
+    }
+    return y;
 }
 
 static int permuted(const struct node *n, int i)
@@ -22,6 +36,9 @@ static int permuted(const struct node *n, int i)
 struct strided strided_operand(struct lowering *l, struct value *v)
 {
     v = outer_value(l, v);
+    struct value *state = state_shown(l, v);
+    if (state)
+        return shown(l, state, &v->type);
     if (!v->def || decision_of(l, v->def)->passage != READ_THROUGH)
         return dense(l, v);
     struct strided x = strided_operand(l, v->def->in[0]), y = x;

@@ -318,6 +318,40 @@ static bool read_libraries(struct reader *r)
     return well_formed(r);
 }
 
+static bool read_state(struct reader *r, struct program_state *s)
+{
+    int64_t input = -1, output = -1, axis = -1;
+    int pitches = 0;
+    json_enter(&r->j, '{');
+    for (const char *key; (key = json_read_key(&r->j));) {
+        if (!strcmp(key, "input"))
+            input = json_read_integer(&r->j);
+        else if (!strcmp(key, "output"))
+            output = json_read_integer(&r->j);
+        else if (!strcmp(key, "axis"))
+            axis = json_read_integer(&r->j);
+        else if (!strcmp(key, "input_pitch") || !strcmp(key, "output_pitch"))
+            pitches += read_dim(r, r->p->dims.nnodes, &s->pitch[*key == 'o']);
+        else
+            json_skip(&r->j);
+    }
+    s->input = (int32_t)input, s->output = (int32_t)output, s->axis = (int)axis;
+    return pitches == 2 && input >= 0 && input <= INT32_MAX && output >= 0 && output <= INT32_MAX &&
+           axis >= 0 && axis < MAX_RANK;
+}
+
+static bool read_states(struct reader *r)
+{
+    json_enter(&r->j, '[');
+    while (json_read_element(&r->j)) {
+        struct program_state s = {0};
+        if (!read_state(r, &s))
+            return bad(r, "states", r->p->nstates);
+        program_add_state(r->p, s);
+    }
+    return well_formed(r);
+}
+
 /* Where the members of the text's object are read from. */
 struct member {
     const char *name;
@@ -346,7 +380,7 @@ bool def_json_read(struct program *p, struct bytes text, struct placement **at, 
 {
     struct reader r = {
         .j = json_reader(text.data, text.size), .p = p, .d = d, .file = "sg00/def.json"};
-    enum { NAME, TARGET, SYMBOLS, DIMS, VAR, OUTPUTS, GUARDS, LIBRARIES, MEMBERS };
+    enum { NAME, TARGET, SYMBOLS, DIMS, VAR, OUTPUTS, GUARDS, STATES, LIBRARIES, MEMBERS };
     struct member m[MEMBERS] = {{.name = "name"},
                                 {.name = "target"},
                                 {.name = "symbols"},
@@ -354,6 +388,7 @@ bool def_json_read(struct program *p, struct bytes text, struct placement **at, 
                                 {.name = "var"},
                                 {.name = "outputs"},
                                 {.name = "guards", .may_lack = true},
+                                {.name = "states", .may_lack = true},
                                 {.name = "custom_libraries", .may_lack = true}};
     bool ok = find_members(&r, m, MEMBERS);
     if (ok) {
@@ -365,6 +400,8 @@ bool def_json_read(struct program *p, struct bytes text, struct placement **at, 
         r.j = m[OUTPUTS].value, ok = ok && read_outputs(&r);
         if (m[GUARDS].value.at)
             r.j = m[GUARDS].value, ok = ok && read_guards(&r);
+        if (m[STATES].value.at)
+            r.j = m[STATES].value, ok = ok && read_states(&r);
         if (m[LIBRARIES].value.at)
             r.j = m[LIBRARIES].value, ok = ok && read_libraries(&r);
     }

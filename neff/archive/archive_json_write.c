@@ -114,6 +114,24 @@ static void write_guards(struct json_writer *w, const struct program *p)
     json_end(w, ']');
 }
 
+static void write_states(struct json_writer *w, const struct program *p)
+{
+    json_begin(w, '[');
+    for (int i = 0; i < p->nstates; i++) {
+        const struct program_state *s = &p->states[i];
+        json_begin(w, '{');
+        json_put_integer(w, "input", s->input);
+        json_put_integer(w, "output", s->output);
+        json_put_integer(w, "axis", s->axis);
+        json_name(w, "input_pitch");
+        write_dim(w, s->pitch[0]);
+        json_name(w, "output_pitch");
+        write_dim(w, s->pitch[1]);
+        json_end(w, '}');
+    }
+    json_end(w, ']');
+}
+
 /* Where an object lies in the archive. */
 const char *library_member(struct arena *a, int i)
 {
@@ -164,6 +182,10 @@ struct bytes def_json_write(const struct program *p, const struct placement *at,
     if (p->nguards) {
         json_name(&w, "guards");
         write_guards(&w, p);
+    }
+    if (p->nstates) {
+        json_name(&w, "states");
+        write_states(&w, p);
     }
     if (p->nlibraries) {
         json_name(&w, "custom_libraries");

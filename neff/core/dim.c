@@ -7,6 +7,7 @@ const char *const dim_op_names[DIM_OPS] = {
     [DIM_SYM] = "sym",           [DIM_ADD] = "add",         [DIM_MUL] = "mul",
     [DIM_FLOORDIV] = "floordiv", [DIM_CEILDIV] = "ceildiv", [DIM_MOD] = "mod",
     [DIM_MIN] = "min",           [DIM_MAX] = "max",         [DIM_BROADCAST] = "broadcast",
+    [DIM_PITCH] = "pitch",
 };
 
 void dim_table_init(struct dim_table *t, struct arena *a)
@@ -45,6 +46,8 @@ static int64_t apply(int op, int64_t a, int64_t b)
         return a < b ? a : b;
     case DIM_MAX:
         return a > b ? a : b;
+    case DIM_PITCH:
+        return a;
     default:
         return a == 1 ? b : b == 1 || a == b ? a : -1;
     }
@@ -614,6 +617,8 @@ static struct bounds bounds_of(const struct dim_table *t, dim_t d)
         return (struct bounds){0, b.high == INT64_MAX || b.high == 0 ? b.high : b.high - 1};
     case DIM_MIN:
         return (struct bounds){a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
+    case DIM_PITCH:
+        return (struct bounds){a.low, INT64_MAX};
     case DIM_BROADCAST:
         return (struct bounds){a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
     default:
@@ -718,9 +723,16 @@ dim_t dim_broadcast(struct dim_table *t, dim_t a, dim_t b)
     return b < y ? dim_broadcast(t, dim_broadcast(t, x, b), y) : make(t, DIM_BROADCAST, a, b);
 }
 
+dim_t dim_pitch(struct dim_table *t, dim_t length, int state)
+{
+    return may_work(t) ? make(t, DIM_PITCH, length, state) : 0;
+}
+
 dim_t dim_make(struct dim_table *t, int op, dim_t a, dim_t b)
 {
     switch (op) {
+    case DIM_PITCH:
+        return dim_pitch(t, a, dim_is_const(b) && b >= 0 && b < INT32_MAX ? (int)b : 0);
     case DIM_ADD:
         return dim_add(t, a, b);
     case DIM_MUL:
@@ -763,6 +775,12 @@ dim_t dim_substitute(struct dim_table *t, dim_t d, const dim_t *with)
 
 void dim_eval_all(const struct dim_table *t, const int64_t *symbol_values, int64_t *values)
 {
+    dim_eval_with(t, symbol_values, NULL, 0, values);
+}
+
+void dim_eval_with(const struct dim_table *t, const int64_t *symbol_values, const int64_t *capacities, int states,
+                   int64_t *values)
+{
     for (int i = 0; i < t->nnodes; i++) {
         const struct dim_node *n = &t->nodes[i];
         if (n->op == DIM_SYM) {
@@ -771,6 +789,8 @@ void dim_eval_all(const struct dim_table *t, const int64_t *symbol_values, int64
         }
         int64_t a = dim_value(values, n->a), b = dim_value(values, n->b);
         values[i] = a == DIM_NOT_BOUND || b == DIM_NOT_BOUND ? DIM_NOT_BOUND : apply(n->op, a, b);
+        if (n->op == DIM_PITCH && b >= 0 && b < states && capacities[b])
+            values[i] = capacities[b];
     }
 }
 

@@ -43,6 +43,7 @@ enum dim_op {
     DIM_MIN,
     DIM_MAX,
     DIM_BROADCAST, /* of dims that are equal or 1, the one that is not 1; -1 for others */
+    DIM_PITCH, /* a, or the capacity of state b of the program where the runtime has one: see program.h */
     DIM_OPS
 };
 extern const char *const dim_op_names[DIM_OPS]; /* "sym", "add", "mul", "floordiv", ... */
@@ -126,6 +127,7 @@ dim_t dim_mod(struct dim_table *t, dim_t a, dim_t b); /* a - floordiv(a, b) * b 
 dim_t dim_min(struct dim_table *t, dim_t a, dim_t b);
 dim_t dim_max(struct dim_table *t, dim_t a, dim_t b);
 dim_t dim_broadcast(struct dim_table *t, dim_t a, dim_t b);
+dim_t dim_pitch(struct dim_table *t, dim_t length, int state);
 dim_t dim_make(struct dim_table *t, int op, dim_t a, dim_t b); /* any of these */
 /* Bounds that hold whatever the symbols are, which are taken to be 0 or more. INT64_MIN and
  * INT64_MAX: none. */
@@ -146,7 +148,10 @@ static inline int64_t dim_value(const int64_t *values, dim_t d)
 {
     return dim_is_const(d) ? d : values[dim_index(d)];
 }
-/* One expression, recursively. */
+/* The same with capacities of n states, 0 where there is none. */
+void dim_eval_with(const struct dim_table *t, const int64_t *symbol_values, const int64_t *capacities, int n,
+                   int64_t *values);
+/* One expression, recursively; states have no capacity. */
 int64_t dim_eval(const struct dim_table *t, const int64_t *symbol_values, dim_t d);
 
 /* Text: `batch`, `3`, `floordiv(h+2,2)`, `2*seq+1`; parsed back by dim_parse. The text lives in

@@ -465,6 +465,15 @@ static void put_dims(struct printer *r)
     }
 }
 
+static void put_state(struct printer *r, const struct program_state *s)
+{
+    fprintf(r->out, "state %%%d %%%d axis %d ", s->input, s->output, s->axis);
+    put_dim(r, s->pitch[0]);
+    fputc(' ', r->out);
+    put_dim(r, s->pitch[1]);
+    fputc('\n', r->out);
+}
+
 static void put_guard(struct printer *r, const struct guard *g)
 {
     fprintf(r->out, "guard %s ", guard_kind_names[g->kind]);
@@ -518,6 +527,8 @@ static bool print(const struct program *p, bool whole, FILE *out)
     put_head(&r);
     for (int i = 0; i < p->nslots; i++)
         put_slot(&r, i);
+    for (int i = 0; i < p->nstates; i++)
+        put_state(&r, &p->states[i]);
     for (int i = 0; i < p->nkernels; i++)
         put_kernel(&r, &p->kernels[i], i);
     put(&r, p->ncalls ? "\n" : "");

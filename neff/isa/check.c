@@ -353,6 +353,31 @@ static bool check_guards(struct checker *c)
     return true;
 }
 
+static bool check_state(struct checker *c, const struct program_state *s)
+{
+    const struct program *p = c->p;
+    if (s->input < 0 || s->input >= p->nslots || s->output < 0 || s->output >= p->nslots)
+        return false;
+    const struct slot *x = &p->slots[s->input], *y = &p->slots[s->output];
+    int end;
+    if (x->kind != SLOT_INPUT || y->kind != SLOT_PLANNED || !y->is_output || x->type.kind != VK_TENSOR ||
+        y->type.kind != VK_TENSOR || x->type.rank != y->type.rank || s->axis < 0 || s->axis >= x->type.rank ||
+        x->type.dtype != y->type.dtype || x->type.dtype == DT_STR || !dim_ok(c, s->pitch[0]) || !dim_ok(c, s->pitch[1]))
+        return false;
+    for (int i = 0; i < x->type.rank; i++)
+        if (i != s->axis && x->type.dims[i] != y->type.dims[i])
+            return false;
+    return state_of_slot(p, s->input, &end) == s && state_of_slot(p, s->output, &end) == s;
+}
+
+static bool check_states(struct checker *c)
+{
+    for (int i = 0; i < c->p->nstates; i++)
+        if (!check_state(c, &c->p->states[i]))
+            return fail(c->d, "state %d is malformed", i);
+    return true;
+}
+
 static bool check(struct checker *c)
 {
     const struct program *p = c->p;
@@ -373,7 +398,7 @@ static bool check(struct checker *c)
     for (int i = 0; i < p->ncalls; i++)
         if (!check_call(c, &p->calls[i]))
             return fail_in(c->d, "call %d", i);
-    return check_regions(c) && check_main(c) && check_guards(c);
+    return check_regions(c) && check_main(c) && check_guards(c) && check_states(c);
 }
 
 bool program_check(const struct program *p, struct diag *d)

@@ -679,6 +679,16 @@ static bool parse_guard(struct asm_parser *r)
     return true;
 }
 
+static bool parse_state(struct asm_parser *r)
+{
+    struct program_state s = {0};
+    if (!parse_slot(r, &s.input) || !parse_slot(r, &s.output) || !asm_want(&r->x, "axis") ||
+        !asm_int(&r->x, 0, MAX_RANK - 1, "axis", &s.axis) || !parse_dim(r, &s.pitch[0]) || !parse_dim(r, &s.pitch[1]))
+        return false;
+    program_add_state(r->p, s);
+    return true;
+}
+
 static bool parse_outputs(struct asm_parser *r)
 {
     do {
@@ -716,6 +726,8 @@ static bool parse_item(struct asm_parser *r)
         return parse_guard(r);
     if (asm_try(&r->x, "slot"))
         return parse_slot_item(r);
+    if (asm_try(&r->x, "state"))
+        return parse_state(r);
     if (asm_try(&r->x, "kernel"))
         return parse_kernel(r);
     if (asm_try(&r->x, "call"))
@@ -723,7 +735,7 @@ static bool parse_item(struct asm_parser *r)
     if (asm_try(&r->x, "region"))
         return parse_region(r);
     return asm_bad(&r->x,
-                   "expected an item (symbol, dim, info, node, outputs, guard, slot, kernel, "
+                   "expected an item (symbol, dim, info, node, outputs, guard, slot, state, kernel, "
                    "call, region), found '%.10s'",
                    r->x.s);
 }

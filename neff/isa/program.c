@@ -104,6 +104,23 @@ void program_add_guard(struct program *p, const struct guard *g)
     p->guards[p->nguards++].what = arena_strdup(&p->arena, g->what ? g->what : "");
 }
 
+int program_add_state(struct program *p, struct program_state s)
+{
+    ARENA_GROW(&p->arena, p->states, p->nstates, p->states_cap);
+    p->states[p->nstates] = s;
+    return p->nstates++;
+}
+
+const struct program_state *state_of_slot(const struct program *p, int slot, int *end)
+{
+    for (int i = 0; i < p->nstates; i++)
+        if (p->states[i].input == slot || p->states[i].output == slot) {
+            *end = p->states[i].output == slot;
+            return &p->states[i];
+        }
+    return NULL;
+}
+
 int program_add_node(struct program *p, const char *name, const char *source)
 {
     ARENA_GROW(&p->arena, p->nodes, p->nnodes, p->nodes_cap);

@@ -85,6 +85,18 @@ struct program_library {
     size_t size;
 };
 
+/*
+ * An output that is an input with more behind it along an axis, or (equal dims) with parts written over: where both lie in
+ * one memory, nothing but what is new is written. Steps of dims before the axis are made of `pitch`, expressions of
+ * DIM_PITCH: of the length along the axis, or the capacity that the runtime has given the state (xrt_bind_state).
+ * Kernels alone read or write the two, or a call that makes the output of the input.
+ */
+struct program_state {
+    int32_t input, output; /* slots */
+    int axis;
+    dim_t pitch[2]; /* of input, output; of equal dims: their length */
+};
+
 struct program {
     struct arena arena;
     struct dim_table dims;
@@ -101,6 +113,8 @@ struct program {
     const char **output_names;      /* of regions[0].results; inputs are named by their slots */
     int nguards, guards_cap;
     struct guard *guards; /* checked before anything runs with sizes that they refuse */
+    int nstates, states_cap;
+    struct program_state *states; /* numbers in DIM_PITCH are indices */
     int nnodes, nodes_cap;
     struct program_node *nodes;
     int nlibraries;
@@ -131,6 +145,9 @@ void program_set_io(struct program *p, int ninputs, const int *inputs, int noutp
                     const int *outputs);
 void program_add_step(struct program *p, int region, enum step_kind kind, int index);
 void program_add_guard(struct program *p, const struct guard *g); /* copies */
+int program_add_state(struct program *p, struct program_state s);
+/* The state whose input or output the slot is (*end 0 or 1), or NULL. */
+const struct program_state *state_of_slot(const struct program *p, int slot, int *end);
 int program_add_node(struct program *p, const char *name, const char *source);
 /* Adds an instruction with zeroed patterns and immediates, and no semaphores. Valid until the next
  * one is added. */

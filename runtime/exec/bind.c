@@ -221,9 +221,9 @@ static bool fill_bound(struct context *c, struct bound *b, struct diag *d)
         b->symbols[i] = DIM_NOT_BOUND;
     if (!bind_symbols(c, b->symbols, d))
         return false;
-    dim_eval_all(&p->dims, b->symbols, b->values);
+    dim_eval_with(&p->dims, b->symbols, c->capacities, c->states ? p->nstates : 0, b->values);
     int64_t *sizes = ARENA_ARRAY(&scratch, int64_t, p->nslots + 1);
-    bool ok = check_inputs(c, b, d) && check_input_guards(p, b->values, d) &&
+    bool ok = check_inputs(c, b, d) && check_input_guards(p, b->values, d) && states_fit(c, b->values, d) &&
               size_slots(c->m, b, sizes, d);
     if (ok) {
         plan_memory(p, b->values, sizes, &b->arena, &b->plan);
@@ -304,6 +304,15 @@ static struct bound *new_bound(struct context *c)
         c->guessed = false;
     }
     return b;
+}
+
+void forget_plans(struct context *c)
+{
+    for (int i = 0; i < c->nbound; i++)
+        bound_free(c->bound[i]);
+    c->nbound = 0;
+    c->now = NULL;
+    c->placed = c->guessed = false;
 }
 
 bool bind_inputs(struct context *c, struct diag *d)

@@ -155,6 +155,8 @@ static bool slot_bytes(const struct binder *b, int slot, int64_t *bytes)
     }
     if (empty)
         *bytes = 0;
+    if (!overflow)
+        *bytes = state_bytes(b->m->p, b->values, slot, *bytes);
     return empty || !overflow || fail(b->d, "a tensor is too large");
 }
 

@@ -51,6 +51,14 @@ bool context_set_input(struct context *c, int i, const struct tensor *t, struct 
  * context). A run fails when the output does not fit. Tensors of strings and containers cannot be
  * placed. */
 bool context_set_output(struct context *c, int i, void *memory, size_t bytes, struct diag *d);
+/*
+ * Has input i and output o in one memory with room for `capacity` elements along the axis by which the output is longer
+ * (of equal dims: that is its length). From the next run on the memory holds what input i was set to, runs add what is
+ * new, and after each the input is that output. Setting the input starts anew; with a tensor without data, from as much
+ * of what the memory holds. Fails where the program does not say that
+ * the output is the input and more (program_state).
+ */
+bool context_bind_state(struct context *c, int input, int output, int64_t capacity, struct diag *d);
 bool context_run(struct context *c, struct diag *d);
 
 /*

@@ -20,7 +20,7 @@ static const int64_t *values_now(struct context *c)
     if (!c->m->has_runtime)
         return c->now->values;
     if (c->values_stale)
-        dim_eval_all(&c->m->p->dims, c->symbols, c->values);
+        dim_eval_with(&c->m->p->dims, c->symbols, c->capacities, c->states ? c->m->p->nstates : 0, c->values);
     c->values_stale = false;
     return c->values;
 }
@@ -149,7 +149,10 @@ static bool place_planned(struct context *c, int s, struct diag *d)
     struct tensor *t = &c->slots[s];
     const struct tensor *type = &c->now->types[s];
     int out = p->slots[s].is_output ? output_of(p, s) : -1;
-    if (out >= 0 && c->output[out].memory) {
+    const struct bound_state *state = out >= 0 ? state_of_output(c, out) : NULL;
+    if (state) {
+        *t = tensor_view(type->dtype, type->rank, type->dims, state->memory.data);
+    } else if (out >= 0 && c->output[out].memory) {
         if (tensor_bytes(type) > c->output[out].bytes)
             return fail(d, "output '%s' has %zu bytes, the memory given for it %zu",
                         p->output_names[out], tensor_bytes(type), c->output[out].bytes);
@@ -613,11 +616,12 @@ static bool run_main(struct context *c, struct diag *d)
         return false;
     if (c->m->has_runtime)
         begin_dynamic(c);
-    if ((!c->placed && !place_all(c, d)) || !place_inputs(c, d) || !run_steps(c, 0, d))
+    if (!states_begin(c, d) || (!c->placed && !place_all(c, d)) || !place_inputs(c, d) || !run_steps(c, 0, d))
         return false;
     for (int i = 0; i < c->m->p->regions[0].nresults; i++)
         if (!give_output(c, i, d))
             return false;
+    states_end(c);
     c->ran = true;
     if (c->profile)
         profile_run(c->profile, c->m->p, start);

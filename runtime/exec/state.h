@@ -175,6 +175,15 @@ struct output {
     struct tensor result; /* what the caller sees */
 };
 
+/* Of a state of the program, as context_bind_state has bound it. */
+struct bound_state {
+    int input, output;   /* numbers of the model's */
+    struct tensor memory; /* of the output's dims, `capacity` along the axis */
+    int64_t length;      /* along the axis, of what the memory holds */
+    bool given;          /* the input is the caller's: to be copied */
+    bool gathered;       /* the output's dense copy is that of the last run */
+};
+
 enum { MAX_BOUND = 8, MAX_DEPTH = 64 };
 
 struct context {
@@ -190,6 +199,8 @@ struct context {
     struct tensor *input; /* as set */
     struct output *output;
     bool ran;
+    struct bound_state *states; /* per state of the program; NULL: none is bound */
+    int64_t *capacities;        /* 0: not bound */
 
     struct bound *bound[MAX_BOUND], *now;
     int nbound;
@@ -233,6 +244,8 @@ bool bind_inputs(struct context *c, struct diag *d);
  * goes. */
 bool bind_ahead(struct context *c);
 void bound_free(struct bound *b);
+/* All of them: they hold what is not so any more. */
+void forget_plans(struct context *c);
 
 /* warm_up.c: runs a short model on zeros. c->now and c->input are what bind_ahead made. */
 void warm_up(struct context *c);
@@ -324,6 +337,21 @@ struct run_by {
 void plan_control(const struct context *c, struct bound *b);
 bool run_control(struct context *c, const struct call *call, const struct control *k,
                  const struct run_by *run, struct diag *d);
+
+/* states.c: bytes of a slot with the room that its state has; `bytes`: without. */
+int64_t state_bytes(const struct program *p, const int64_t *values, int slot, int64_t bytes);
+/* Before a run, inputs bound: everything fits, and the memory holds what inputs were set to. */
+bool states_begin(struct context *c, struct diag *d);
+/* Before inputs are bound for new shapes, `values` being those of all dims: lengths are within capacities. */
+bool states_fit(const struct context *c, const int64_t *values, struct diag *d);
+/* Whose memory it is; NULL where that is not bound. */
+struct bound_state *state_of_output(const struct context *c, int output);
+/* After a run: its outputs are the next one's inputs. */
+void states_end(struct context *c);
+void states_input_set(struct context *c, int input);
+/* The output without room between its rows; NULL: out of memory. */
+const struct tensor *state_output(const struct context *c, struct bound_state *s);
+void states_free(struct context *c);
 
 /* run.c */
 bool run_region(struct op_env *env, struct op_call *oc, int r, struct tensor *args, int nargs,

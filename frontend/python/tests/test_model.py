@@ -210,6 +210,42 @@ class Torch(unittest.TestCase):
             y.sum().backward()
 
 
+DECODER = """graph "decoder" symbols(p) (%0 "q": f32[1,2,1,4], %1 "k": f32[1,2,1,4], %2 "past": f32[1,2,p,4]) {
+  %3 = concat(%2, %1) {axis=2}
+  %4 = sdpa(%0, %3, %3) {scale=0.5}
+  return(%4, %3)
+} outputs("y", "present")
+"""
+
+
+class States(unittest.TestCase):
+    def test_steps_in_place(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "decoder.xir"), "w") as f:
+                f.write(DECODER)
+            archive = xcc.compile(f.name, auto_cast="none")
+        random = np.random.RandomState(0)
+        copied, bound = xcc.load(archive), xcc.load(archive)
+        self.assertEqual([o.grows_from for o in bound.outputs], [None, 2])
+        bound.bind_state("past", "present", 4)
+        past = random.rand(1, 2, 1, 4).astype(np.float32)
+        given = {"past": past}
+        for _ in range(3):
+            new = {n: random.rand(1, 2, 1, 4).astype(np.float32) for n in "qk"}
+            want = copied.run(dict(new, past=past))
+            got = bound.run(dict(new, **given))
+            np.testing.assert_array_equal(got["y"], want["y"])
+            self.assertIsNone(got["present"])
+            past, given = want["present"], {}
+        np.testing.assert_array_equal(bound.state("present"), past)
+        with self.assertRaisesRegex(xcc.XccError, "has room for 4"):
+            bound.run(new)
+        with self.assertRaisesRegex(xcc.XccError, "not known to be input 'q'"):
+            copied.bind_state("q", 0, 4)
+        with self.assertRaisesRegex(xcc.XccError, "there is no 'none'"):
+            copied.bind_state("none", 0, 4)
+
+
 @unittest.skipUnless(have("skl2onnx") and have("sklearn"), "scikit-learn or skl2onnx is not installed")
 class ScikitLearn(unittest.TestCase):
     def test_pipeline(self):

@@ -110,7 +110,8 @@ class _Tensor(ctypes.Structure):
 
 class _Info(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("dtype", ctypes.c_char_p), ("rank", ctypes.c_int), ("dims", ctypes.c_int64 * 12),
-                ("symbols", ctypes.c_char_p * 12), ("text", ctypes.c_char_p)]
+                ("symbols", ctypes.c_char_p * 12), ("text", ctypes.c_char_p), ("sizes", ctypes.c_int64 * 12), ("has_range", ctypes.c_bool), ("low", ctypes.c_int64),
+                ("high", ctypes.c_int64), ("donated", ctypes.c_bool), ("grows_from", ctypes.c_int), ("axis", ctypes.c_int)]
 
 
 class Options(ctypes.Structure):  # struct xrt_options
@@ -130,6 +131,7 @@ def xrt() -> ctypes.CDLL:
                 "xrt_input_count": (n, [p]), "xrt_output_count": (n, [p]), "xrt_input_info": (info, [p, n]),
                 "xrt_output_info": (info, [p, n]), "xrt_context_new": (p, [p, n]), "xrt_context_free": (None, [p]),
                 "xrt_set_input": (ctypes.c_bool, [p, n, p]), "xrt_set_value": (ctypes.c_bool, [p, n, p]), "xrt_value": (ctypes.c_bool, [p, n, p]),
+                "xrt_bind_state": (ctypes.c_bool, [p, n, n, ctypes.c_int64]),
                 "xrt_set_output": (ctypes.c_bool, [p, n, p, ctypes.c_size_t]),
                 "xrt_threads": (n, [p]), "xrt_run": (ctypes.c_bool, [p]),
                 "xrt_output": (ctypes.c_bool, [p, n, p]), "xrt_profile": (ctypes.c_bool, [p, c]), "xrt_error": (c, []),

@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class TensorInfo:
         if info.rank >= 0:
             self.shape = tuple(info.dims[i] if info.dims[i] >= 0 else info.symbols[i].decode() for i in range(info.rank))
         self.text: str = info.text.decode()
+        self.grows_from: Optional[int] = info.grows_from - 1 if info.grows_from else None  # of an output: the input that bind_state takes
+        self.axis: int = info.axis
 
     @property
     def numpy_dtype(self) -> np.dtype:
@@ -100,6 +102,8 @@ class Model:
         o = _options(allow_code, custom_ops, guard_operands)
         self._context = self._model = None
         self._source: Any = source
+        self._states: Dict[int, int] = {}  # input by output, of bind_state
+        self._held: Set[int] = set()  # inputs whose state has content
         if isinstance(source, _lib.Archive):
             self._model = lib.xrt_open_memory_with(source.bytes.data, source.bytes.size, ctypes.byref(o))
         elif isinstance(source, (bytes, bytearray, memoryview)):
@@ -151,15 +155,17 @@ class Model:
                 raise XccError("%d inputs given, expected %d: %s" % (len(given), len(names), ", ".join(map(repr, self.inputs))))
             return list(given)
         unknown = [n for n in given if n not in names]
-        missing = [n for n in names if n not in given]
+        missing = [n for k, n in enumerate(names) if n not in given and k not in self._held]
         if unknown or missing:
             raise XccError("inputs are %s; %s" % (", ".join(map(repr, self.inputs)), "; ".join(
                 ["there is no '%s'" % n for n in unknown] + ["'%s' is missing" % n for n in missing])))
-        return [given[n] for n in names]
+        return [given.get(n) for n in names]
 
     def _lend(self, k: int, x: Any) -> Any:
         """Sets input k; returns what must stay alive until the run is over."""
         info = self.inputs[k]
+        if x is None and k in self._held:
+            return None
         if info.is_container:
             keep: List[Any] = []
             v = self._value(info, info.text, x, keep)
@@ -213,6 +219,9 @@ class Model:
         out: List[Optional[np.ndarray]] = []
         for k, info in enumerate(self.outputs):
             a = None
+            if k in self._states:
+                out.append(None)
+                continue
             if info.is_static and info.dtype != "str":
                 a = np.empty(info.shape, info.numpy_dtype)  # type: ignore[arg-type]
                 if a.nbytes == 0 or a.ctypes.data % 16:
@@ -223,6 +232,9 @@ class Model:
         return out
 
     def _result(self, k: int, given: Optional[np.ndarray]) -> Any:
+        if k in self._states:
+            self._held.add(self._states[k])
+            return None
         v = _Value()
         if not _lib.xrt().xrt_value(self._context, k, ctypes.byref(v)):
             raise _error()
@@ -282,9 +294,32 @@ class Model:
         if profile is not None:
             self.profile(profile)
         for k in range(len(memory)):  # it goes
-            _lib.xrt().xrt_set_output(self._context, k, None, 0)
+            if k not in self._states:
+                _lib.xrt().xrt_set_output(self._context, k, None, 0)
         del keep, memory
         return seconds
+
+    def bind_state(self, input: Union[int, str], output: Union[int, str], capacity: int) -> None:
+        """Keeps an output that is an input with more behind it (info.grows_from, info.axis) in one memory with room for `capacity`
+        elements along that axis: xrt_bind_state of xrt.h. From then on that input is given once, None or nothing afterwards, and its
+        output is None in results; state(output) copies it."""
+        numbers = []
+        for what, infos in ((input, self.inputs), (output, self.outputs)):
+            names = [i.name for i in infos]
+            if isinstance(what, str) and what not in names:
+                raise XccError("there is no '%s' among %s" % (what, ", ".join(map(repr, infos))))
+            numbers.append(names.index(what) if isinstance(what, str) else what)
+        if not _lib.xrt().xrt_bind_state(self._context, numbers[0], numbers[1], capacity):
+            raise _error()
+        self._states[numbers[1]] = numbers[0]
+
+    def state(self, output: Union[int, str]) -> Any:
+        """A copy of what bind_state keeps."""
+        k = [i.name for i in self.outputs].index(output) if isinstance(output, str) else output
+        v = _Value()
+        if not _lib.xrt().xrt_value(self._context, k, ctypes.byref(v)):
+            raise _error()
+        return self._taken(v)
 
     def _execute(self) -> None:
         if not _lib.xrt().xrt_run(self._context):

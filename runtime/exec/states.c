@@ -1,0 +1,243 @@
+/*
+ * States: an output that is an input with more behind it, both in one memory (see context_bind_state).
+ *
+ * Kernels walk over both with steps made of the capacity, so nothing moves while the length grows; the copy of the past
+ * finds itself where it is to go and does nothing.
+ */
+#include "runtime/exec/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- places ---- */
+
+int64_t state_bytes(const struct program *p, const int64_t *values, int slot, int64_t bytes)
+{
+    int end;
+    const struct program_state *s = state_of_slot(p, slot, &end);
+    if (!s || bytes <= 0)
+        return bytes;
+    int64_t length = dim_value(values, p->slots[slot].type.dims[s->axis]), pitch = dim_value(values, s->pitch[end]);
+    if (length <= 0 || pitch <= length || __builtin_mul_overflow(bytes / length, pitch, &pitch))
+        return bytes;
+    return pitch;
+}
+
+static int64_t product(const int64_t *dims, int from, int to)
+{
+    int64_t n = 1;
+    for (int i = from; i < to; i++)
+        n *= dims[i];
+    return n;
+}
+
+/* Between a dense tensor and the state's memory, which has room behind its rows. */
+static void move_rows(const struct tensor *memory, int axis, const struct tensor *t, char *dense, bool gather)
+{
+    int64_t blocks = product(t->dims, 0, axis), inner = product(t->dims, axis + 1, t->rank);
+    size_t row = (size_t)(t->dims[axis] * inner) * dtype_bytes(t->dtype);
+    size_t wide = (size_t)(memory->dims[axis] * inner) * dtype_bytes(t->dtype);
+    if (!row)
+        return;
+    for (int64_t i = 0; i < blocks; i++) {
+        char *at = (char *)memory->data + (size_t)i * wide;
+        if (gather)
+            memcpy(dense + (size_t)i * row, at, row);
+        else
+            memcpy(at, dense + (size_t)i * row, row);
+    }
+}
+
+/* ---- binding ---- */
+
+static int find_slot(const int32_t *list, int n, int slot)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] == slot)
+            return i;
+    return -1;
+}
+
+static int find_state(const struct program *p, int input, int output)
+{
+    const struct program_region *r = &p->regions[0];
+    for (int i = 0; i < p->nstates; i++)
+        if (p->states[i].input == r->params[input] && p->states[i].output == r->results[output])
+            return i;
+    return -1;
+}
+
+static bool refuse(const struct program *p, int input, int output, struct diag *d)
+{
+    const struct program_region *r = &p->regions[0];
+    int end;
+    const char *x = p->slots[r->params[input]].name, *y = p->output_names[output];
+    const struct program_state *s = state_of_slot(p, r->params[input], &end);
+    int partner = s ? find_slot(r->results, r->nresults, s->output) : -1;
+    if (partner >= 0)
+        return fail(d, "output '%s' is not what input '%s' grows into: that is '%s'", y, x, p->output_names[partner]);
+    return fail(d,
+                "output '%s' is not known to be input '%s' with more behind it (a concatenation of the two that only "
+                "attention reads): it cannot stay in place",
+                y, x);
+}
+
+static bool check_capacity(const struct program *p, const struct program_state *s, int64_t capacity, const char *name,
+                           struct diag *d)
+{
+    dim_t length = p->slots[s->output].type.dims[s->axis];
+    if (capacity < 1 || capacity >= INT32_MAX)
+        return fail(d, "a capacity of %lld for output '%s', expected 1 to %d", (long long)capacity, name, INT32_MAX - 1);
+    if (dim_is_const(length) && capacity < length)
+        return fail(d, "a capacity of %lld for output '%s', which has %lld along axis %d", (long long)capacity, name,
+                    (long long)length, s->axis);
+    return true;
+}
+
+bool context_bind_state(struct context *c, int input, int output, int64_t capacity, struct diag *d)
+{
+    const struct program *p = c->m->p;
+    const struct program_region *r = &p->regions[0];
+    if (input < 0 || input >= r->nparams)
+        return fail(d, "input %d of a model that has %d", input, r->nparams);
+    if (output < 0 || output >= r->nresults)
+        return fail(d, "output %d of a model that has %d", output, r->nresults);
+    int i = find_state(p, input, output);
+    if (i < 0)
+        return refuse(p, input, output, d);
+    if (!check_capacity(p, &p->states[i], capacity, p->output_names[output], d))
+        return false;
+    if (c->output[output].memory)
+        return fail(d, "output '%s' is written to the caller's memory: it cannot stay in the state's",
+                    p->output_names[output]);
+    if (!c->states) {
+        c->states = calloc((size_t)p->nstates, sizeof *c->states);
+        c->capacities = calloc((size_t)p->nstates, sizeof *c->capacities);
+    }
+    if (!c->states || !c->capacities)
+        return fail(d, "out of memory");
+    if (c->states[i].memory.data)
+        return fail(d, "output '%s' is bound, and its state is in use", p->output_names[output]);
+    c->states[i].input = input, c->states[i].output = output, c->states[i].given = true;
+    c->states[i].memory.kind = VK_NONE;
+    c->capacities[i] = capacity;
+    forget_plans(c);
+    return true;
+}
+
+struct bound_state *state_of_output(const struct context *c, int output)
+{
+    for (int i = 0; c->states && i < c->m->p->nstates; i++)
+        if (c->capacities[i] && c->states[i].output == output)
+            return &c->states[i];
+    return NULL;
+}
+
+void states_input_set(struct context *c, int input)
+{
+    for (int i = 0; c->states && i < c->m->p->nstates; i++)
+        if (c->capacities[i] && c->states[i].input == input)
+            c->states[i].given = true;
+}
+
+void states_free(struct context *c)
+{
+    for (int i = 0; c->states && i < c->m->p->nstates; i++)
+        tensor_free(&c->states[i].memory);
+    free(c->states);
+    free(c->capacities);
+}
+
+/* ---- runs ---- */
+
+bool states_fit(const struct context *c, const int64_t *values, struct diag *d)
+{
+    const struct program *p = c->m->p;
+    for (int i = 0; c->states && i < p->nstates; i++) {
+        int64_t length = dim_value(values, p->slots[p->states[i].output].type.dims[p->states[i].axis]);
+        if (c->capacities[i] && length > c->capacities[i])
+            return fail(d, "output '%s' would have %lld along axis %d, its state has room for %lld (xrt_bind_state)",
+                        p->output_names[c->states[i].output], (long long)length, p->states[i].axis,
+                        (long long)c->capacities[i]);
+    }
+    return true;
+}
+
+/* Memory for the dims of this run; what it holds stays where these are the same. */
+static bool reserve(struct context *c, int i, struct diag *d)
+{
+    struct bound_state *s = &c->states[i];
+    const struct tensor *type = &c->now->types[c->m->p->states[i].output];
+    int64_t dims[MAX_RANK];
+    bool same = s->memory.kind == VK_TENSOR;
+    for (int k = 0; k < type->rank; k++) {
+        dims[k] = k == c->m->p->states[i].axis ? c->capacities[i] : type->dims[k];
+        same &= s->memory.dims[k] == dims[k];
+    }
+    if (same)
+        return true;
+    c->placed = false;
+    s->length = 0;
+    tensor_free(&s->memory);
+    return tensor_alloc(&s->memory, type->dtype, type->rank, dims, d);
+}
+
+/* The memory gets what the input was set to. */
+static bool take_input(struct context *c, int i, struct diag *d)
+{
+    struct bound_state *s = &c->states[i];
+    struct tensor *x = &c->input[s->input];
+    int axis = c->m->p->states[i].axis;
+    if (!reserve(c, i, d))
+        return false;
+    if (x->data && x->data != s->memory.data)
+        move_rows(&s->memory, axis, x, x->data, false);
+    else if (x->dims[axis] > s->length && tensor_count(x))
+        return fail(d, "input '%s' has no data, and its state holds %lld elements along axis %d, not %lld",
+                    c->m->p->slots[c->m->p->states[i].input].name, (long long)s->length, axis, (long long)x->dims[axis]);
+    x->data = s->memory.data;
+    s->length = x->dims[axis];
+    s->given = false;
+    return true;
+}
+
+bool states_begin(struct context *c, struct diag *d)
+{
+    for (int i = 0; c->states && i < c->m->p->nstates; i++) {
+        if (c->capacities[i] && c->states[i].given && !take_input(c, i, d))
+            return false;
+    }
+    return true;
+}
+
+void states_end(struct context *c)
+{
+    for (int i = 0; c->states && i < c->m->p->nstates; i++) {
+        struct bound_state *s = &c->states[i];
+        if (!c->capacities[i])
+            continue;
+        const struct tensor *y = &c->slots[c->m->p->states[i].output];
+        c->input[s->input] = tensor_view(y->dtype, y->rank, y->dims, s->memory.data);
+        s->length = y->dims[c->m->p->states[i].axis];
+        s->gathered = false;
+    }
+}
+
+const struct tensor *state_output(const struct context *c, struct bound_state *s)
+{
+    struct output *o = &c->output[s->output];
+    const struct tensor *y = &c->input[s->input];
+    int axis = c->m->p->states[s - c->states].axis;
+    struct diag ignored = {0};
+    if (!s->gathered && (product(y->dims, 0, axis) == 1 || y->dims[axis] == s->memory.dims[axis])) {
+        o->result = *y;
+    } else if (!s->gathered) {
+        if (!tensor_alloc_dirty(&o->own, y->dtype, y->rank, y->dims, &ignored))
+            return NULL;
+        move_rows(&s->memory, axis, y, o->own.data, true);
+        o->result = o->own;
+    }
+    o->result.owned = false;
+    s->gathered = true;
+    return &o->result;
+}

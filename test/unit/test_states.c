@@ -1,0 +1,253 @@
+/*
+ * xrt_bind_state: an output that is an input with more behind it, kept in one memory run after run, has the bits that
+ * it has with copies; what cannot be kept is refused.
+ */
+#include "frontend/xcc.h"
+#include "runtime/xrt.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { WIDTH = 8, MOST = 1 << 14, STEPS = 7, CAPACITY = 16 };
+
+/* Decoders of one layer: q, the new keys and values, what there is of both; y, and both with the new behind them. */
+struct decoder {
+    const char *name, *graph;
+    int heads, groups, axis; /* of q; of keys; the axis that grows: 2 of (b,heads,s,d), 1 of (b,s,heads,d) */
+    int queries;             /* of a step */
+};
+
+static const struct decoder decoders[] = {
+    {"heads first",
+     "graph \"g\" symbols(b, s, p) (%0 \"q\": f32[b,3,s,8], %1 \"k\": f32[b,3,s,8], %2 \"v\": f32[b,3,s,8], %3 \"pk\": "
+     "f32[b,3,p,8], %4 \"pv\": f32[b,3,p,8]) {\n"
+     "  %5 = concat(%3, %1) {axis=2}\n  %6 = concat(%4, %2) {axis=-2}\n  %7 = sdpa(%0, %5, %6) {scale=0.5}\n"
+     "  return(%7, %5, %6)\n} outputs(\"y\", \"nk\", \"nv\")\n",
+     3, 3, 2, 2},
+    {"one query",
+     "graph \"g\" symbols(b, p) (%0 \"q\": f32[b,3,1,8], %1 \"k\": f32[b,3,1,8], %2 \"v\": f32[b,3,1,8], %3 \"pk\": "
+     "f32[b,3,p,8], %4 \"pv\": f32[b,3,p,8]) {\n"
+     "  %5 = concat(%3, %1) {axis=2}\n  %6 = concat(%4, %2) {axis=2}\n  %7 = sdpa(%0, %5, %6) {scale=0.5}\n"
+     "  return(%7, %5, %6)\n} outputs(\"y\", \"nk\", \"nv\")\n",
+     3, 3, 2, 1},
+    {"shared heads",
+     "graph \"g\" symbols(b, s, p) (%0 \"q\": f32[b,2,3,s,8], %1 \"k\": f32[b,2,s,8], %2 \"v\": f32[b,2,s,8], %3 \"pk\": "
+     "f32[b,2,p,8], %4 \"pv\": f32[b,2,p,8]) {\n"
+     "  %c0 = const i64[1] {2}\n  %5 = concat(%3, %1) {axis=2}\n  %6 = concat(%4, %2) {axis=2}\n"
+     "  %7 = unsqueeze(%5, %c0)\n  %8 = unsqueeze(%6, %c0)\n  %9 = sdpa(%0, %7, %8) {scale=0.5}\n"
+     "  return(%9, %5, %6)\n} outputs(\"y\", \"nk\", \"nv\")\n",
+     6, 2, 2, 1},
+    {"tokens first",
+     "graph \"g\" symbols(b, s, p) (%0 \"q\": f32[b,3,s,8], %1 \"k\": f32[b,s,3,8], %2 \"v\": f32[b,s,3,8], %3 \"pk\": "
+     "f32[b,p,3,8], %4 \"pv\": f32[b,p,3,8]) {\n"
+     "  %5 = concat(%3, %1) {axis=1}\n  %6 = concat(%4, %2) {axis=1}\n"
+     "  %7 = transpose(%5) {perm=[0, 2, 1, 3]}\n  %8 = transpose(%6) {perm=[0, 2, 1, 3]}\n"
+     "  %9 = sdpa(%0, %7, %8) {scale=0.5}\n  return(%9, %5, %6)\n} outputs(\"y\", \"nk\", \"nv\")\n",
+     3, 3, 1, 2},
+};
+enum { DECODERS = sizeof decoders / sizeof *decoders };
+
+static struct xrt_model *open_graph(const char *text, struct xcc_bytes *archive)
+{
+    if (!xcc_compile_memory(text, strlen(text), "decoder.xir", "-q --auto-cast none", archive, NULL, NULL))
+        fail_msg("%s", xcc_error());
+    struct xrt_model *m = xrt_open_memory(archive->data, archive->size);
+    if (!m)
+        fail_msg("%s", xrt_error());
+    return m;
+}
+
+static uint32_t seed;
+static struct xrt_tensor made_up(float *data, int rank, const int64_t *dims)
+{
+    struct xrt_tensor t = {.dtype = "f32", .rank = rank, .data = data};
+    int64_t n = 1;
+    for (int i = 0; i < rank; i++)
+        n *= t.dims[i] = dims[i];
+    assert_true(n <= MOST);
+    for (int64_t i = 0; i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        data[i] = (float)(seed >> 8) / (1 << 23) - 1;
+    }
+    return t;
+}
+
+/* q, k and v of a step, and a past of that length. */
+static void step_inputs(const struct decoder *d, int64_t batch, int64_t past, float data[5][MOST], struct xrt_tensor t[5])
+{
+    bool five = strstr(d->graph, "b,2,3,s") != NULL;
+    int64_t q4[] = {batch, d->heads, d->queries, WIDTH}, q5[] = {batch, 2, 3, d->queries, WIDTH};
+    t[0] = five ? made_up(data[0], 5, q5) : made_up(data[0], 4, q4);
+    for (int i = 1; i < 5; i++) {
+        int64_t length = i < 3 ? d->queries : past;
+        int64_t dims[] = {batch, d->axis == 2 ? d->groups : length, d->axis == 2 ? length : d->groups, WIDTH};
+        t[i] = made_up(data[i], 4, dims);
+    }
+}
+
+static size_t bytes_of(const struct xrt_tensor *t)
+{
+    size_t n = sizeof(float);
+    for (int i = 0; i < t->rank; i++)
+        n *= (size_t)t->dims[i];
+    return n;
+}
+
+static void must(bool ok)
+{
+    if (!ok)
+        fail_msg("%s", xrt_error());
+}
+
+static void same_output(struct xrt_context *a, struct xrt_context *b, int i)
+{
+    struct xrt_tensor x, y;
+    must(xrt_output(a, i, &x) && xrt_output(b, i, &y));
+    assert_int_equal(x.rank, y.rank);
+    assert_memory_equal(x.dims, y.dims, sizeof *x.dims * (size_t)x.rank);
+    assert_memory_equal(x.data, y.data, bytes_of(&x));
+}
+
+/* Steps from a past, `copied` with what came out of the one before, `bound` in place. */
+static void decode(const struct decoder *d, struct xrt_context *copied, struct xrt_context *bound, int64_t batch,
+                   int64_t past, int steps)
+{
+    static float data[5][MOST], caches[2][MOST];
+    struct xrt_tensor t[5], y;
+    for (int s = 0; s < steps; s++) {
+        step_inputs(d, batch, past, data, t);
+        for (int i = 0; i < (s ? 3 : 5); i++)
+            must(xrt_set_input(bound, i, &t[i]));
+        for (int i = 3; i < 5 && s; i++) {
+            must(xrt_output(copied, i - 2, &y));
+            memcpy(caches[i - 3], y.data, bytes_of(&y));
+            t[i] = y, t[i].data = caches[i - 3];
+        }
+        for (int i = 0; i < 5; i++)
+            must(xrt_set_input(copied, i, &t[i]));
+        must(xrt_run(copied) && xrt_run(bound));
+        same_output(copied, bound, 0);
+        for (int i = 1; i < 3 && s % 2; i++)
+            same_output(copied, bound, i);
+    }
+}
+
+static void test_steps(void **state)
+{
+    for (int i = 0; i < DECODERS; i++)
+        for (int threads = 1; threads < 3; threads++) {
+            const struct decoder *d = &decoders[i];
+            struct xcc_bytes archive;
+            struct xrt_model *m = open_graph(d->graph, &archive);
+            struct xrt_context *copied = xrt_context_new(m, threads), *bound = xrt_context_new(m, threads);
+            for (int k = 1; k < 3; k++) {
+                assert_int_equal(xrt_output_info(m, k)->grows_from, 3 + k);
+                assert_int_equal(xrt_output_info(m, k)->axis, d->axis);
+                must(xrt_bind_state(bound, 2 + k, k, CAPACITY));
+            }
+            assert_int_equal(xrt_output_info(m, 0)->grows_from, 0);
+            decode(d, copied, bound, 2, 2, STEPS);
+            decode(d, copied, bound, 2, 0, 3); /* anew, from nothing */
+            decode(d, copied, bound, 1, 5, 3); /* another batch */
+            xrt_context_free(copied);
+            xrt_context_free(bound);
+            xrt_close(m);
+            xcc_bytes_free(&archive);
+        }
+}
+
+/* A tensor without data keeps the first elements of what is held. */
+static void test_a_step_taken_back(void **state)
+{
+    static float data[5][MOST];
+    struct xcc_bytes archive;
+    struct xrt_tensor t[5], first, again;
+    struct xrt_model *m = open_graph(decoders[0].graph, &archive);
+    struct xrt_context *c = xrt_context_new(m, 1);
+    must(xrt_bind_state(c, 3, 1, 6) && xrt_bind_state(c, 4, 2, 6));
+    step_inputs(&decoders[0], 1, 3, data, t);
+    for (int i = 0; i < 5; i++)
+        must(xrt_set_input(c, i, &t[i]));
+    must(xrt_run(c) && xrt_output(c, 0, &first));
+    float *copy = malloc(bytes_of(&first));
+    memcpy(copy, first.data, bytes_of(&first));
+    for (int i = 3; i < 5; i++) {
+        t[i].data = NULL;
+        must(xrt_set_input(c, i, &t[i]));
+    }
+    must(xrt_run(c) && xrt_output(c, 0, &again));
+    assert_memory_equal(copy, again.data, bytes_of(&again));
+    assert_false(xrt_run(c)); /* 5 and 2 more */
+    assert_non_null(strstr(xrt_error(), "output 'nk' would have 7 along axis 2, its state has room for 6"));
+    t[3].dims[2] = 6;
+    must(xrt_set_input(c, 3, &t[3]));
+    assert_false(xrt_run(c));
+    for (int i = 3; i < 5; i++) { /* what failed has changed nothing */
+        t[i].dims[2] = 3;
+        must(xrt_set_input(c, i, &t[i]));
+    }
+    must(xrt_run(c) && xrt_output(c, 0, &again));
+    assert_memory_equal(copy, again.data, bytes_of(&again));
+    free(copy);
+    xrt_context_free(c);
+    xrt_close(m);
+    xcc_bytes_free(&archive);
+}
+
+static void refused(bool done, const char *text)
+{
+    assert_false(done);
+    if (!strstr(xrt_error(), text))
+        fail_msg("'%s' has no '%s'", xrt_error(), text);
+}
+
+static void test_refusals(void **state)
+{
+    static float memory[MOST] __attribute__((aligned(64)));
+    struct xcc_bytes archive;
+    struct xrt_model *m = open_graph(decoders[0].graph, &archive);
+    struct xrt_context *c = xrt_context_new(m, 1);
+    refused(xrt_bind_state(c, 5, 1, 8), "input 5 of a model that has 5");
+    refused(xrt_bind_state(c, 3, -1, 8), "output -1 of a model that has 3");
+    refused(xrt_bind_state(c, 3, 2, 8), "output 'nv' is not what input 'pk' grows into: that is 'nk'");
+    refused(xrt_bind_state(c, 0, 0, 8), "output 'y' is not known to be input 'q' with more behind it");
+    refused(xrt_bind_state(c, 3, 1, 0), "a capacity of 0 for output 'nk'");
+    refused(xrt_bind_state(c, 3, 1, INT64_MAX), "a capacity of");
+    must(xrt_set_output(c, 1, memory, sizeof memory));
+    refused(xrt_bind_state(c, 3, 1, 8), "output 'nk' is written to the caller's memory");
+    must(xrt_set_output(c, 1, NULL, 0) && xrt_bind_state(c, 3, 1, 8));
+    refused(xrt_set_output(c, 1, memory, sizeof memory), "output 'nk' stays in the memory of its state");
+    refused(xrt_run(c), "input 'q' is not set");
+    xrt_context_free(c);
+    xrt_close(m);
+    xcc_bytes_free(&archive);
+}
+
+/* Others than attention read the keys: they stay as they were. */
+static void test_other_readers(void **state)
+{
+    struct xcc_bytes archive;
+    struct xrt_model *m = open_graph("graph \"g\" symbols(p) (%0 \"x\": f32[1,3,p,8], %1 \"n\": f32[1,3,1,8]) {\n"
+                                     "  %2 = concat(%0, %1) {axis=2}\n  %3 = exp(%2)\n  return(%2, %3)\n"
+                                     "} outputs(\"y\", \"e\")\n",
+                                     &archive);
+    struct xrt_context *c = xrt_context_new(m, 1);
+    assert_int_equal(xrt_output_info(m, 0)->grows_from, 0);
+    refused(xrt_bind_state(c, 0, 0, 8), "is not known to be input 'x'");
+    xrt_context_free(c);
+    xrt_close(m);
+    xcc_bytes_free(&archive);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_a_step_taken_back),
+                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_other_readers)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
