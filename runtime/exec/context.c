@@ -167,7 +167,8 @@ void context_free(struct context *c)
         tensor_free(&c->output[i].own);
     for (int i = 0; i < c->nbound; i++)
         bound_free(c->bound[i]);
-    states_free(c);
+    if (USED(STATES))
+        states_free(c);
     large_free(c->memory, c->memory_bytes);
     free(c->input);
     free(c->output);
@@ -206,7 +207,8 @@ bool context_set_input(struct context *c, int i, const struct tensor *t, struct 
                     c->m->p->slots[r->params[i]].name, size);
     c->input[i] = *t;
     c->input[i].owned = false;
-    states_input_set(c, i);
+    if (USED(STATES))
+        states_input_set(c, i);
     return true;
 }
 
@@ -220,7 +222,7 @@ bool context_set_output(struct context *c, int i, void *memory, size_t bytes, st
         return fail(
             d, "output '%s' holds strings or is no tensor: it cannot be placed in given memory",
             c->m->p->output_names[i]);
-    if (memory && state_of_output(c, i))
+    if (USED(STATES) && memory && state_of_output(c, i))
         return fail(d, "output '%s' stays in the memory of its state", c->m->p->output_names[i]);
     if (memory && (uintptr_t)memory % 16)
         return fail(d, "memory for output '%s' is not aligned to 16 bytes",
@@ -235,7 +237,7 @@ const struct tensor *context_output(const struct context *c, int i)
 {
     if (!c->ran || i < 0 || i >= c->m->p->regions[0].nresults)
         return NULL;
-    struct bound_state *state = state_of_output(c, i);
+    struct bound_state *state = USED(STATES) ? state_of_output(c, i) : NULL;
     return state ? state_output(c, state) : &c->output[i].result;
 }
 

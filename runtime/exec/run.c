@@ -149,7 +149,7 @@ static bool place_planned(struct context *c, int s, struct diag *d)
     struct tensor *t = &c->slots[s];
     const struct tensor *type = &c->now->types[s];
     int out = p->slots[s].is_output ? output_of(p, s) : -1;
-    const struct bound_state *state = out >= 0 ? state_of_output(c, out) : NULL;
+    const struct bound_state *state = USED(STATES) && out >= 0 ? state_of_output(c, out) : NULL;
     if (state) {
         *t = tensor_view(type->dtype, type->rank, type->dims, state->memory.data);
     } else if (out >= 0 && c->output[out].memory) {
@@ -616,12 +616,13 @@ static bool run_main(struct context *c, struct diag *d)
         return false;
     if (c->m->has_runtime)
         begin_dynamic(c);
-    if (!states_begin(c, d) || (!c->placed && !place_all(c, d)) || !place_inputs(c, d) || !run_steps(c, 0, d))
+    if ((USED(STATES) && !states_begin(c, d)) || (!c->placed && !place_all(c, d)) || !place_inputs(c, d) || !run_steps(c, 0, d))
         return false;
     for (int i = 0; i < c->m->p->regions[0].nresults; i++)
         if (!give_output(c, i, d))
             return false;
-    states_end(c);
+    if (USED(STATES))
+        states_end(c);
     c->ran = true;
     if (c->profile)
         profile_run(c->profile, c->m->p, start);

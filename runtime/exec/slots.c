@@ -1,6 +1,7 @@
 /*
  * Shapes and sizes of slots, once the symbols in them are known.
  */
+#include "neff/base/use.h"
 #include "runtime/exec/state.h"
 
 enum { PLAN_UNIT = 64 };
@@ -108,6 +109,33 @@ bool size_slots(const struct model *m, struct bound *b, int64_t *sizes, struct d
             return fail(d, "view '%s' (%lld bytes at element %lld) leaves its tensor of %lld bytes",
                         slot->name ? slot->name : "(unnamed)", (long long)sizes[s],
                         (long long)offset, (long long)sizes[slot->base]);
+    }
+    return true;
+}
+
+/* ---- states ---- */
+
+int64_t state_bytes(const struct program *p, const int64_t *values, int slot, int64_t bytes)
+{
+    int end;
+    const struct program_state *s = USED(STATES) ? state_of_slot(p, slot, &end) : NULL;
+    if (!s || bytes <= 0)
+        return bytes;
+    int64_t length = dim_value(values, p->slots[slot].type.dims[s->axis]), pitch = dim_value(values, s->pitch[end]);
+    if (length <= 0 || pitch <= length || __builtin_mul_overflow(bytes / length, pitch, &pitch))
+        return bytes;
+    return pitch;
+}
+
+bool states_fit(const struct context *c, const int64_t *values, struct diag *d)
+{
+    const struct program *p = c->m->p;
+    for (int i = 0; USED(STATES) && c->states && i < p->nstates; i++) {
+        int64_t length = dim_value(values, p->slots[p->states[i].output].type.dims[p->states[i].axis]);
+        if (c->capacities[i] && length > c->capacities[i])
+            return fail(d, "output '%s' would have %lld along axis %d, its state has room for %lld (xrt_bind_state)",
+                        p->output_names[c->states[i].output], (long long)length, p->states[i].axis,
+                        (long long)c->capacities[i]);
     }
     return true;
 }

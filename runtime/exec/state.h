@@ -338,12 +338,13 @@ void plan_control(const struct context *c, struct bound *b);
 bool run_control(struct context *c, const struct call *call, const struct control *k,
                  const struct run_by *run, struct diag *d);
 
-/* states.c: bytes of a slot with the room that its state has; `bytes`: without. */
+/* slots.c: bytes of a slot with the room that its state has; `bytes`: without. */
 int64_t state_bytes(const struct program *p, const int64_t *values, int slot, int64_t bytes);
-/* Before a run, inputs bound: everything fits, and the memory holds what inputs were set to. */
-bool states_begin(struct context *c, struct diag *d);
 /* Before inputs are bound for new shapes, `values` being those of all dims: lengths are within capacities. */
 bool states_fit(const struct context *c, const int64_t *values, struct diag *d);
+/* states.c, which standalone programs have no use for (USED(STATES)). Before a run, inputs bound: the memory holds what
+ * inputs were set to. */
+bool states_begin(struct context *c, struct diag *d);
 /* Whose memory it is; NULL where that is not bound. */
 struct bound_state *state_of_output(const struct context *c, int output);
 /* After a run: its outputs are the next one's inputs. */

@@ -11,18 +11,6 @@
 
 /* ---- places ---- */
 
-int64_t state_bytes(const struct program *p, const int64_t *values, int slot, int64_t bytes)
-{
-    int end;
-    const struct program_state *s = state_of_slot(p, slot, &end);
-    if (!s || bytes <= 0)
-        return bytes;
-    int64_t length = dim_value(values, p->slots[slot].type.dims[s->axis]), pitch = dim_value(values, s->pitch[end]);
-    if (length <= 0 || pitch <= length || __builtin_mul_overflow(bytes / length, pitch, &pitch))
-        return bytes;
-    return pitch;
-}
-
 static int64_t product(const int64_t *dims, int from, int to)
 {
     int64_t n = 1;
@@ -149,19 +137,6 @@ void states_free(struct context *c)
 }
 
 /* ---- runs ---- */
-
-bool states_fit(const struct context *c, const int64_t *values, struct diag *d)
-{
-    const struct program *p = c->m->p;
-    for (int i = 0; c->states && i < p->nstates; i++) {
-        int64_t length = dim_value(values, p->slots[p->states[i].output].type.dims[p->states[i].axis]);
-        if (c->capacities[i] && length > c->capacities[i])
-            return fail(d, "output '%s' would have %lld along axis %d, its state has room for %lld (xrt_bind_state)",
-                        p->output_names[c->states[i].output], (long long)length, p->states[i].axis,
-                        (long long)c->capacities[i]);
-    }
-    return true;
-}
 
 /* Memory for the dims of this run; what it holds stays where these are the same. */
 static bool reserve(struct context *c, int i, struct diag *d)
