@@ -39,6 +39,7 @@ def tr(model, config, sizes, names=("logits",), inputs=("input_ids", "attention_
         import transformers
         c = getattr(transformers, config)(**sizes)
         c._attn_implementation = attention
+        c._experts_implementation = "eager"
         c.use_cache = False
         m = getattr(transformers, model)(c).eval()
         m.config.return_dict = True

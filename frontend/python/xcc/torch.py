@@ -12,9 +12,8 @@ import sys
 import warnings
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from ._lib import XccError
 from .compiler import compile as _compile
 from .model import Model
 
@@ -45,31 +44,14 @@ def export(module: Any, args: Sequence[Any], dynamic_axes: Optional[Dict[str, An
 
 
 def backend(graph: Any, examples: List[Any], **flags: Any) -> Callable[..., Tuple[Any, ...]]:
-    """The backend of torch.compile: a graph of it becomes one archive. What cannot be exported stays with PyTorch."""
-    import torch
+    """The backend of torch.compile: a graph becomes an archive for each set of sizes that it is called with, 16 at most.
+
+    What a graph writes to (buffers, caches, arguments) is written to. What cannot be exported stays with PyTorch, with a warning.
+    """
+    from ._torch_backend import compiled
 
     flags.setdefault("auto_cast", "none")
-    tensors = [i for i, x in enumerate(examples) if isinstance(x, torch.Tensor)]
-    if len(tensors) != len(examples):
-        return graph.forward  # sizes that change: PyTorch runs these itself
-    try:
-        model = Model(_compile(to_onnx(graph, [x.detach() for x in examples], None, ["input_%d" % i for i in tensors]), **flags))
-    except Exception as error:  # noqa: BLE001 - exporters raise anything
-        warnings.warn("xcc does not compile this graph, PyTorch runs it: %s" % str(error).splitlines()[0])
-        return graph.forward
-    used = {int(i.name.rsplit("_", 1)[1]) for i in model.inputs}
-
-    class Forward(torch.autograd.Function):  # without it gradients would end here, unseen
-        @staticmethod
-        def forward(ctx: Any, *values: Any) -> Tuple[Any, ...]:
-            out = model(*[v.detach() for i, v in enumerate(values) if i in used])
-            return out if isinstance(out, tuple) else (out,)
-
-        @staticmethod
-        def backward(ctx: Any, *gradients: Any) -> Any:
-            raise XccError("xcc computes no gradients; train with PyTorch, and compile the trained model")
-
-    return Forward.apply
+    return compiled(graph, examples, flags)
 
 
 def custom_op(name: str, kernel: Any, *, results: int = 1, schema: Optional[str] = None) -> Any:
