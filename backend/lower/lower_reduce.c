@@ -227,6 +227,8 @@ enum lowered lower_reduce(struct lowering *l, struct node *whole)
         return DECLINED;
     if (r.tiled < 0 && r.n == 1 && all_extremes(&g) && !l->m->strict)
         return lower_extremes(l, &g, &r);
+    if (!rows_have_room(l, n, r.elements))
+        return DECLINED;
     struct epilogue e = {.g = &g};
     covers(&r, n, &e);
     if (g.n > 1 && (r.tiled < 0 || !epilogue_fits(l, &g, e.covers, e.ncovers)))

@@ -63,7 +63,7 @@ static void rows_begin_tile(struct lowering *l, struct node *n, struct group *g,
 static bool begin_rows(struct lowering *l, struct node *n, struct group *g, struct rows *r,
                        struct row_kernel *x)
 {
-    if (!epilogue_covers(l, g, r))
+    if (!rows_have_room(l, n, r->n) || !epilogue_covers(l, g, r))
         return false;
     x->k = begin_kernel(l, n, n->name);
     rows_grid(r, &x->k);

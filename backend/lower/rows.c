@@ -47,6 +47,23 @@ static struct cover row_cover(const struct rows *r, int first, int last)
     return c;
 }
 
+bool rows_have_room(struct lowering *l, const struct node *n, dim_t elements)
+{
+    if (!l->m->strict)
+        return true;
+    bool known = dim_is_const(elements) && elements > 0;
+    if (known && elements <= l->m->sbuf / 4)
+        return true;
+    if (known)
+        why(l->o, n, "tile.row-room",
+            "a row of %lld numbers does not fit a partition's %d bytes; it runs on GpSimd",
+            (long long)elements, l->m->sbuf);
+    else
+        why(l->o, n, "tile.row-room",
+            "the length of a row is not known before running; it runs on GpSimd");
+    return false;
+}
+
 void rows_grid(struct rows *r, struct kernel_builder *k)
 {
     struct dim_table *t = &k->p->dims;

@@ -26,6 +26,9 @@ struct rows rows_of(struct lowering *l, const struct type *t, int first, int las
 /* Several tiles of rows in an instance on strict targets, which then share what they read besides;
  * as many as divide those there are, and for which there is room. Before rows_grid. */
 void rows_together(struct rows *r, const struct machine *m);
+/* Whether a tile can hold rows of n elements: on strict targets their number must be known, and a partition must have
+ * room for them. Says why() not. */
+bool rows_have_room(struct lowering *l, const struct node *n, dim_t elements);
 /* The grid, and the tile sizes. */
 void rows_grid(struct rows *r, struct kernel_builder *k);
 /* How the result's dims are covered, for an epilogue over whole tiles: (rows, n). Before or after
