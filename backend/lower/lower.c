@@ -110,12 +110,21 @@ static const struct {
     {OP_COUNT, NULL, ALL},
 };
 
+static const char *refusal(const struct lowering *l, const struct node *n)
+{
+    return n->nout ? l->refused[n->out[0]->id] : NULL;
+}
+
 /* By the first node of the group: its tile program takes the others as an epilogue. */
 static enum lowered lower_tiles(struct lowering *l, struct node *n)
 {
     const struct node *first = n->op == OP_fused ? n->regions[0]->first : n;
     if (l->o->opt_level == 0 || touches_nothing(first))
         return DECLINED;
+    if (refusal(l, n)) {
+        why(l->o, n, "tile.machine", "%s; it runs on GpSimd", refusal(l, n));
+        return DECLINED;
+    }
     for (int i = 0; rows[i].lower; i++)
         if (rows[i].op == first->op)
             return rows[i].machines == DIRECT && l->m->strict ? DECLINED : rows[i].lower(l, n);
@@ -124,72 +133,29 @@ static enum lowered lower_tiles(struct lowering *l, struct node *n)
     return DECLINED;
 }
 
-/* What lowering has added so far, to take it back. */
-struct mark {
-    int kernels, slots, steps;
-};
-
-static struct mark mark_of(const struct lowering *l)
+/* The plan was wrong about a node: this program is not finished, and the next one's plan knows why. */
+static void refuse(struct lowering *l, const struct node *n, const char *reason)
 {
-    return (struct mark){l->p->nkernels, l->p->nslots, l->p->regions[l->region].nsteps};
+    l->refused[n->out[0]->id] = arena_strdup(&l->g->arena, reason);
+    l->again = true;
 }
 
-static void take_back(struct lowering *l, struct mark m)
-{
-    l->p->nkernels = m.kernels, l->p->nslots = m.slots;
-    l->p->regions[l->region].nsteps = m.steps;
-    for (int i = 0; i < l->nvalues; i++)
-        if (l->slots[i] >= m.slots)
-            l->slots[i] = -1;
-}
-
-/* Makes what was to be read through, and what that reads through. */
-static bool make_transpose(struct lowering *l, struct node *n)
-{
-    struct node *def = outer_value(l, n->in[0])->def;
-    if (def && decision_of(l, def)->passage == READ_THROUGH && !make_transpose(l, def))
-        return false;
-    l->decisions[n->out[0]->id].passage = MADE;
-    return lower_node(l, n) != FAILED;
-}
-
-/* A node that was taken has no tile program after all: what it would have read and written through is made. */
-static bool withdraw(struct lowering *l, struct node *n)
-{
-    if (!decision_of(l, n)->taken)
-        return true;
-    const struct value *y = outer_value(l, n->out[0]);
-    struct node *user = value_only_user(y);
-    if (user && decision_of(l, user)->passage == WRITTEN_THROUGH)
-        l->decisions[user->out[0]->id].passage = MADE;
-    for (int i = 0; i < n->nin && n->in[i]; i++) {
-        struct node *def = outer_value(l, n->in[i])->def;
-        if (def && decision_of(l, def)->passage == READ_THROUGH &&
-            !make_transpose(l, def))
-            return false;
-    }
-    return true;
-}
-
-/* On strict targets kernels are staged and scheduled at once: what does not fit the machine becomes
- * a call. */
+/* On strict targets kernels are staged and scheduled at once: whether they fit the machine is known
+ * then. */
 static enum lowered lower_for_machine(struct lowering *l, struct node *n)
 {
-    struct mark before = mark_of(l);
+    int first = l->p->nkernels;
     enum lowered done = lower_tiles(l, n);
-    if (done == DECLINED && l->m->strict)
-        return withdraw(l, n) ? DECLINED : FAILED;
+    if (done == DECLINED && decision_of(l, n)->taken)
+        refuse(l, n, "what its plan took has no tile program");
     if (done != LOWERED || !l->m->strict)
         return done;
     struct diag d = {0};
-    for (int i = before.kernels; i < l->p->nkernels; i++) {
+    for (int i = first; i < l->p->nkernels && !refusal(l, n); i++) {
         struct kernel *k = &l->p->kernels[i];
         k->scheduled = stage_kernel(l->p, k, l->m, &d) && schedule_kernel(l->p, k, l->m, &d);
-        if (k->scheduled)
-            continue;
-        why(l->o, n, "tile.machine", "%s; it runs on GpSimd", d.text);
-        take_back(l, before);
-        return withdraw(l, n) ? DECLINED : FAILED;
+        if (!k->scheduled)
+            refuse(l, n, d.text);
     }
     return LOWERED;
 }
@@ -261,29 +227,53 @@ static bool synchronised(const struct program *p, struct diag *d)
     return true;
 }
 
-struct program *backend_compile(struct graph *g, const struct options *o, const struct machine *m,
-                                struct diag *d)
+/* One program; NULL after a diagnostic, or where l->again asks for another. */
+static struct program *lower_once(struct lowering *l)
 {
-    struct program *p = program_new();
+    struct program *p = l->p = program_new();
     if (!p) {
-        fail(d, "out of memory");
+        fail(l->d, "out of memory");
         return NULL;
     }
-    struct lowering l = {.g = g, .o = o, .m = m, .p = p, .d = d};
-    p->name = arena_strdup(&p->arena, g->name ? g->name : "");
-    p->target = m->name;
-    dim_table_copy(&p->dims, &g->dims); /* the same handles, but it stands alone */
-    bool ok = lower_graph(&l);
-    settle_guards(&l);
+    p->name = arena_strdup(&p->arena, l->g->name ? l->g->name : "");
+    p->target = l->m->name;
+    dim_table_copy(&p->dims, &l->g->dims); /* the same handles, but it stands alone */
+    bool ok = lower_graph(l) && !l->again;
+    settle_guards(l);
     if (ok)
-        note_input_ranges(&l);
-    lazy_constants_count(&l);
-    if (ok && o->opt_level > 0)
+        note_input_ranges(l);
+    lazy_constants_count(l);
+    if (ok && l->o->opt_level > 0)
         prune_steps(p);
-    if (!ok || !schedule_program(p, m, d)) {
+    if (!ok || !schedule_program(p, l->m, l->d)) {
         program_free(p);
         return NULL;
     }
+    return p;
+}
+
+/* Each time another node is refused at least, so that this ends; mostly the first plan holds. */
+static struct program *lower_as_planned(struct graph *g, const struct options *o,
+                                        const struct machine *m, struct diag *d)
+{
+    const char **refused = ARENA_ARRAY(&g->arena, const char *, g->next_value);
+    int reasons = o->reasons ? o->reasons->count : 0;
+    for (;;) {
+        struct lowering l = {.g = g, .o = o, .m = m, .d = d, .refused = refused};
+        struct program *p = lower_once(&l);
+        if (!l.again || diag_failed(d))
+            return p;
+        if (o->reasons)
+            o->reasons->count = reasons;
+    }
+}
+
+struct program *backend_compile(struct graph *g, const struct options *o, const struct machine *m,
+                                struct diag *d)
+{
+    struct program *p = lower_as_planned(g, o, m, d);
+    if (!p)
+        return NULL;
     if (!program_check(p, d) || (o->verify_passes && !synchronised(p, d))) {
         d->internal = true;
         program_free(p);

@@ -26,6 +26,8 @@ struct lowering {
     struct grown *grown;           /* see states.h */
     int ngrown;
     struct decision *decisions; /* value id of a node's first result: see plan.h */
+    const char **refused; /* the same: why it has no tile program, though an earlier plan gave it one; NULL: no such node */
+    bool again;           /* one more was refused: this program is of no use */
 };
 
 enum lowered {

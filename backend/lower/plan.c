@@ -59,6 +59,8 @@ static void decide_kernel(struct lowering *l, struct node *n)
 {
     const struct node *first = n->op == OP_fused ? n->regions[0]->first : n;
     struct decision *d = decide(l, n);
+    if (l->refused[n->out[0]->id])
+        return;
     if (n->op == OP_matmul)
         d->taken = !l->m->strict && product_takes(l, n);
     else if (n->op == OP_sdpa)
@@ -105,8 +107,8 @@ static bool read_through(struct lowering *l, const struct node *n)
     if (!n->out[0]->uses || !has_layout(l, n->out[0]) || !has_layout(l, outer_value(l, n->in[0])))
         return false;
     for (const struct use *u = n->out[0]->uses; u; u = u->next)
-        if (!use_reads_strided(l, u) || (l->m->strict && u->node->parent != n->parent))
-            return false; /* on strict targets the reader may have to withdraw */
+        if (!use_reads_strided(l, u))
+            return false;
     return true;
 }
 
