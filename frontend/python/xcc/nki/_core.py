@@ -79,7 +79,9 @@ def place(view: View, shape: Shape, region: Optional[Region], api: str, what: st
     elif view.scalar_index is not None:
         step, tile, limit = view.scalar_index
         index = (-1, step, Operand(tile.object, tile.dtype, tile.offset, ((1, 1),)), limit)
-    return Operand(view.object, view.dtype, offset, tuple(dims), tuple(clips), index)
+    o = Operand(view.object, view.dtype, offset, tuple(dims), tuple(clips), index)
+    o.cut = region is not None and len(shape) > 0 and region.starts[0] > 0
+    return o
 
 
 def result(shape: Sequence[int], dtype: object, space: str = "sbuf", name: Optional[str] = None) -> View:

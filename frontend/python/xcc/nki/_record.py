@@ -54,7 +54,7 @@ class Operand:
     0 <= index[i] < limit. dim -1: one index for all.
     """
 
-    __slots__ = ("object", "dtype", "offset", "dims", "clips", "index")
+    __slots__ = ("object", "dtype", "offset", "dims", "clips", "index", "cut")
 
     def __init__(self, obj: Object, dtype: np.dtype, offset: Number, dims: Tuple[Dim, ...],
                  clips: Tuple[Tuple[int, Number], ...] = (), index: Optional[Tuple[int, int, "Operand", int]] = None):
@@ -64,6 +64,7 @@ class Operand:
         self.dims = dims
         self.clips = clips
         self.index = index
+        self.cut = False  # a mask leaves out its first partitions
 
     @property
     def counts(self) -> Tuple[int, ...]:

@@ -289,6 +289,14 @@ def cut(view: View, region: Region, api: str, rows: bool = False) -> View:
     return view.like(offset, dims, 0)
 
 
+def cut_free(view: View, region: Region, api: str) -> View:
+    """A tile of one partition, its free dims cut to those of a region."""
+    inner = Region(shape_on_chip(view))
+    inner.starts[1:], inner.counts[1:], inner.bounds[1:] = region.starts[1:], region.counts[1:], region.bounds[1:]
+    inner.rest = region.rest
+    return cut(view, inner, api)
+
+
 def _cut_rows(src: View, dst: View, region: Optional[Region], api: str) -> Tuple[View, View, Optional[Region]]:
     """Source and destination of an instruction of whole rows, with the region that remains."""
     if not cuts_deep(region):
@@ -521,7 +529,7 @@ def emit_cumulative(dst: View, src: View, op0: str, op1: str, imm0: Scalar, imm1
     """r = op1(op0(src[i], imm0), r), dst[i] = r, along rows. load_reduce starts from imm1, reduce from where the last one ended."""
     s, (d, done) = two_dims(src, api, "src"), flat_out(dst, api)
     p, n = s.shape
-    rows = register("cumulative", p, api)
+    rows = register("dve", p, api)
     operand = imm0 if isinstance(imm0, View) else result((p, 1), dtypes.float32)
     if not isinstance(imm0, View):
         emit_fill(operand, number(imm0, api), api)

@@ -1,8 +1,9 @@
 """Where instructions may start: engines reach partitions by groups, so on strict targets what they touch of up to 32 partitions starts
 at a multiple of 32, up to 64 at 0 or 64, more at 0.
 
-Who calls an instruction chooses its partitions and is told by the library. Assignments of numbers and copies name no instruction: what
-lies elsewhere is moved to a tile of its own by DMA, which starts anywhere, before or after.
+Who calls an instruction chooses its partitions and is told by the library. Assignments of numbers and copies name no instruction, and
+masks that leave out the first partitions choose none: what lies elsewhere is moved to a tile of its own by DMA, which starts anywhere,
+before or after.
 """
 from __future__ import annotations
 
@@ -15,14 +16,15 @@ from ._trace import Trace
 
 _GROUP = 32
 _MOVED = ("assignment", "mask", "return")
-_ROWWISE = {"tensor_tensor", "tensor_scalar", "tensor_copy", "memset", "select", "iota"}  # dim 0 of every operand runs over partitions
+_ROWWISE = {"tensor_tensor", "tensor_scalar", "tensor_copy", "memset", "select", "iota", "activation", "tensor_reduce", "affine_select",
+            "random", "dropout"}  # dim 0 of every operand runs over partitions
 
 
 def stage(t: Trace) -> None:
     """Rewrites t.records for a strict target."""
     out: List[Record] = []
     for r in t.records:
-        if isinstance(r, Instruction) and r.name in _ROWWISE and r.api in _MOVED:
+        if isinstance(r, Instruction) and r.name in _ROWWISE and (r.api in _MOVED or any(o.cut for o in r.operands.values())):
             out += _staged(t, r)
         else:
             out.append(r)

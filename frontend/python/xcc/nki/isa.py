@@ -200,7 +200,10 @@ def tensor_copy_predicated(*, src: Any, dst: _View, predicate: _View, mask: Any 
     """dst = src where predicate is not 0 (reverse_pred: where it is)."""
     region = _region_of(mask, _shape_on_chip(dst))
     a, b = (dst, src) if reverse_pred else (src, dst)
-    _special.emit_where(dst, predicate, a, b, "tensor_copy_predicated", None if region.trivial else region)
+    to = _result(_shape_on_chip(dst), dst.dtype) if region.rest else dst
+    _special.emit_where(to, predicate, a, b, "tensor_copy_predicated", None if region.trivial or region.rest else region)
+    if region.rest:
+        _emit_copy(dst, to, "tensor_copy_predicated", region)
     return dst
 
 
@@ -219,8 +222,10 @@ def iota(expr: Any, dtype: Any, *, mask: Any = None, **kw: Any) -> _View:
         raise _error("iota", "expr is %r, expected an index expression" % (expr,), NkiTypeError)
     shape = e.shape if len(e.shape) > 1 else (1,) + e.shape if e.shape else (1, 1)
     out = _result(shape, dtype)
-    _emit_iota(out, e, "iota")
-    return out
+    region = _region_of(mask, out.shape)
+    if not region.empty:
+        _emit_iota(out, e, "iota")
+    return _done(out, region)
 
 
 def dropout(data: _View, prob: Any, *, mask: Any = None, dtype: Any = None, **kw: Any) -> _View:
@@ -264,7 +269,7 @@ def range_select(*, on_true_tile: _View, comp_op0: Any, comp_op1: Any, bound0: A
     command = _command(reduce_cmd)
     if reduce_res is not None or command != "idle":
         command = "reset_reduce" if command == "idle" else command
-        _special.reduce_into_register("max", value, "max", command, reduce_res, api, sub)
+        _special.reduce_into_register("dve", value, "max", command, reduce_res, api, sub)
     if separate:
         _emit_copy(out, value, api, sub)
     return _done(out, region)
@@ -277,12 +282,14 @@ def select_reduce(*, dst: _View, predicate: _View, on_true: _View, on_false: Any
     region = _region_of(mask, _shape_on_chip(dst))
     sub = None if region.trivial else region
     value, separate = _special.in_f32(dst, sub)
+    if region.rest and not separate:
+        value, separate = _result(_shape_on_chip(dst), dst.dtype), True
     a, b = (on_false, on_true) if reverse_pred else (on_true, on_false)
     _special.emit_where(value, predicate, a, b, api, sub)
     command = _command(reduce_cmd)
     if reduce_res is not None or command != "idle":
         command = "reset_reduce" if command == "idle" else command
-        _special.reduce_into_register("max", value, _op_name(reduce_op), command, reduce_res, api, sub)
+        _special.reduce_into_register("dve", value, _op_name(reduce_op), command, reduce_res, api, sub)
     if separate:
         _emit_copy(dst, value, api, sub)
     return dst
@@ -299,9 +306,14 @@ def tensor_reduce(op: Any, data: _View, axis: Any, *, mask: Any = None, dtype: A
 
 def tensor_partition_reduce(op: Any, data: _View, *, mask: Any = None, dtype: Any = None, **kw: Any) -> _View:
     """The reduction over partitions: a tile of one partition."""
-    data = _as_tile(data, "tensor_partition_reduce", "data")
+    api = "tensor_partition_reduce"
+    data = _as_tile(data, api, "data")
+    region, sub = _where(mask, _shape_on_chip(data))
     out = _result((1,) + _shape_on_chip(data)[1:], _type(dtype, data.dtype))
-    _special.emit_partition_reduce(out, _op_name(op, "tensor_partition_reduce"), data, "tensor_partition_reduce")
+    if sub is None:
+        _special.emit_partition_reduce(out, _op_name(op, api), data, api)
+    elif not sub.empty:
+        _special.emit_partition_reduce(_special.cut_free(out, sub, api), _op_name(op, api), _special.cut(data, sub, api), api)
     return out
 
 
@@ -318,7 +330,15 @@ def tensor_tensor_scan(data0: _View, data1: _View, initial: Any, op0: Any, op1: 
 def tensor_scalar_cumulative(*, src: _View, dst: _View, op0: Any, op1: Any, imm0: Any = 0.0, imm1: Any = 0.0,
                              reduce_cmd: Any = reduce_cmd.reset_reduce, mask: Any = None, **kw: Any) -> _View:
     """dst = running op1 of op0(src, imm0), along rows."""
-    _special.emit_cumulative(dst, src, _op_name(op0), _op_name(op1), imm0, imm1, _command(reduce_cmd), "tensor_scalar_cumulative")
+    api = "tensor_scalar_cumulative"
+    src, to = _as_tile(src, api, "src"), dst
+    region, sub = _where(mask, _shape_on_chip(src))
+    if sub is not None:
+        if sub.empty:
+            return dst
+        src, to = _special.cut(src, sub, api), _special.cut(dst, sub, api)
+        imm0, imm1 = (_special.cut(x, sub, api, True) if isinstance(x, _View) else x for x in (imm0, imm1))
+    _special.emit_cumulative(to, src, _op_name(op0), _op_name(op1), imm0, imm1, _command(reduce_cmd), api)
     return dst
 
 
@@ -377,13 +397,22 @@ def local_gather(src_buffer: _View, index: _View, num_elem_per_idx: Any = 1, num
     shape = _shape_on_chip(index)
     n = int(np.prod(shape[1:], dtype=np.int64)) * 16 if num_valid_indices is None else int(num_valid_indices)
     out = _result((_shape_on_chip(src_buffer)[0], n * per), src_buffer.dtype)
-    _special.emit_local_gather(out, src_buffer, index, per, n, "local_gather")
-    return out
+    region = _region_of(mask, out.shape)
+    if not region.empty:
+        _special.emit_local_gather(out, src_buffer, index, per, n, "local_gather")
+    return _done(out, region)
 
 
 def nc_stream_shuffle(src: _View, dst: _View, shuffle_mask: Sequence[int], *, dtype: Any = None, mask: Any = None, **kw: Any) -> _View:
     """Within each 32 partitions: dst[i] = src[shuffle_mask[i]]; 255 leaves dst[i]."""
-    _special.emit_shuffle(dst, src, shuffle_mask, "nc_stream_shuffle")
+    api = "nc_stream_shuffle"
+    region, sub = _where(mask, _shape_on_chip(dst))
+    if sub is None:
+        _special.emit_shuffle(dst, src, shuffle_mask, api)
+    elif not sub.empty:
+        moved = _move.copy(dst, api=api)  # lanes that the shuffle leaves keep what they have
+        _special.emit_shuffle(moved, src, shuffle_mask, api)
+        _emit_copy(dst, moved, api, sub)
     return dst
 
 

@@ -225,7 +225,7 @@ def range_select(dst: _View, on_true_tile: _View, comp_op0: Any, comp_op1: Any, 
                                _number(on_false_value, api), api)
     c = _command(reduce_cmd)
     if reduce_res is not None or c != "idle":
-        _special.reduce_into_register("max", value, "max", "reset_reduce" if c == "idle" else c, reduce_res, api)
+        _special.reduce_into_register("dve", value, "max", "reset_reduce" if c == "idle" else c, reduce_res, api)
     if separate:
         _emit_copy(dst, value, api)
 
