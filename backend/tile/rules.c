@@ -49,9 +49,11 @@ bool tile_check_size(const struct machine *m, const struct tile *t, struct diag 
                     m->partitions);
     int64_t limit = !m->strict ? INT32_MAX : t->mem == MEM_PSUM ? m->psum : m->sbuf;
     if (t->elements < 1 || t->elements > limit || tile_partition_bytes(t) > limit)
-        return fail(d, "%lld bytes (%lld elements) in each partition, %s has room for %lld bytes",
-                    (long long)tile_partition_bytes(t), (long long)t->elements, m->name,
-                    (long long)limit);
+        return fail(d,
+                    "%lld bytes in each partition (%lld elements of %zu), %s has room for %lld bytes (%lld elements): "
+                    "split it, and loop over its parts",
+                    (long long)tile_partition_bytes(t), (long long)t->elements, dtype_bytes(t->dtype), m->name,
+                    (long long)limit, (long long)(limit / (int64_t)dtype_bytes(t->dtype)));
     return true;
 }
 

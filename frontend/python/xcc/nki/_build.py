@@ -15,6 +15,7 @@ from ._record import Dim, Instruction, LoopBegin, LoopEnd, Number, Object, Opera
 from ._trace import Trace
 
 _FUNCTIONS = {"shift_left": "shl", "shift_right": "shr", "bypass": "identity"}
+_NODE = re.compile(r"(?:kernel[^:]*: )?(?:instruction \d+ )?\(?node '([^']*:\d+)'\)?: ")
 _UNWRITTEN = re.compile(r"uninitialised read: node '([^']*)'.* reads elements of tile (\d+) ")
 _DIMS = 6  # of an access pattern
 _UNSIGNED = {dtypes.int32: dtypes.uint32, dtypes.int16: dtypes.uint16, dtypes.int8: dtypes.uint8}
@@ -70,6 +71,9 @@ class Builder:
 
     def failure(self, where: Tuple[str, int] = ("", 0)) -> Exception:
         text = (self.lib.xcc_error() or b"").decode(errors="replace")
+        node = _NODE.match(text)
+        if node:  # the library names lines of a kernel as nodes of a graph
+            text = "%s: %s" % (node.group(1), text[node.end():])
         if where[0] and not text.startswith(where[0]):
             text = "%s:%d: %s" % (where[0], where[1], text)
         return (NkiIndexError if "out of bounds" in text else NkiError)(text)

@@ -43,6 +43,7 @@ def emit_binary(dst: View, op: str, a: View, b: View, api: str, region: Optional
     shape = shape_on_chip(dst)
     if region is not None and region.empty:
         return
+    _check_bits(op, api, a, b)
     a, b = spread(a, shape, api), spread(b, shape, api)
     if op in _BY_SIZE:
         emit_by_size(dst, op, a, b, api, region)
@@ -55,6 +56,14 @@ def emit_binary(dst: View, op: str, a: View, b: View, api: str, region: Optional
         return
     emit("tensor_tensor", {"dst": place(dst, shape, region, api, "dst"), "a": place(a, shape, region, api, "data1"),
                            "b": place(b, shape, region, api, "data2")}, api, functions={"op": op}, engine=engine)
+
+
+def _check_bits(op: str, api: str, *operands: Any) -> None:
+    """Bitwise operators take the bits of integers."""
+    for x in operands:
+        if op in BITS and (isinstance(x, View) and dtypes.is_float(x.dtype) or isinstance(x, float) and x != int(x)):
+            raise error(api, "an operand is %s, bitwise operators take integers: load or copy it with dtype=nl.int32, or see its bits by "
+                        "x.view(nl.uint32)" % (x.dtype if isinstance(x, View) else x), NkiTypeError)
 
 
 _BY_SIZE = {"abs_max": "gt", "abs_min": "lt"}
@@ -95,6 +104,8 @@ def emit_scalars(dst: View, src: View, ops: Sequence[Tuple[str, Optional[Scalar]
     if region is not None and region.empty:
         return
     src = spread(src, shape, api)
+    for op, scalar, _ in ops:
+        _check_bits(op, api, src, *([] if op == "bitnot" else [scalar]))
     if any(op in _BY_SIZE for op, _, _ in ops) and reduced is None:
         _one_by_one(dst, src, ops, api, region)
         return
@@ -401,11 +412,23 @@ def emit_matmul(dst: View, stationary: View, moving: View, api: str = "nc_matmul
     done()
 
 
+def check_factors(stationary: View, moving: View, api: str, alike: bool = False) -> None:
+    """The types that the tensor engine multiplies. alike: both f32, or none, as nki 0.6 has it."""
+    for x, what in ((stationary, "stationary"), (moving, "moving")):
+        if not dtypes.is_float(x.dtype):
+            raise error(api, "%s is %s; the tensor engine multiplies f32, bf16, fp16 and fp8: load or copy it with dtype=nl.bfloat16" %
+                        (what, x.dtype), NkiTypeError)
+    if alike and (stationary.dtype == dtypes.float32) != (moving.dtype == dtypes.float32):
+        raise error(api, "stationary is %s and moving %s; where one is float32, so must be the other: copy one of them with dtype=" %
+                    (stationary.dtype, moving.dtype), NkiTypeError)
+
+
 def product(stationary: object, moving: object, api: str = "nisa.nc_matmul", mask: object = None, dtype: object = None) -> View:
     """A new tile in PSUM."""
     s, m = on_sbuf(as_tile(stationary, api, "stationary")), on_sbuf(as_tile(moving, api, "moving"))
     if len(shape_on_chip(s)) < 2 or len(shape_on_chip(m)) < 2:
         raise error(api, "stationary and moving have two dims", NkiTypeError)
+    check_factors(s, m, api)
     if len(shape_on_chip(s)) == 3 and shape_on_chip(s)[1] == 2 and len(shape_on_chip(m)) == 3:
         shape: Shape = (shape_on_chip(s)[2], shape_on_chip(m)[2])
     else:

@@ -8,6 +8,7 @@ import numpy as np
 from .. import dtypes
 from ._compute import binary, emit_scalars, emit_unary, unary
 from ._core import as_tile, is_number, number, result, shape_on_chip
+from ._keywords import check_keywords
 from ._mask import region_of
 from ._ops import op_name
 from ._tensor import View
@@ -58,3 +59,4 @@ def _make_unary(name: str, doc: str) -> Callable[..., Any]:
 
 functions: Dict[str, Callable[..., Any]] = {n: _make_binary(n, d) for n, d in _BINARY.items()}
 functions.update({n: _make_unary(n, d) for n, d in _UNARY.items()})
+check_keywords(functions, __name__, "nl")

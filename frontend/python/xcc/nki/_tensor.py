@@ -137,7 +137,8 @@ class View:
     def __bool__(self) -> bool:
         if not self.on_chip:  # `if bias:` asks whether an argument was given
             return True
-        raise error(None, "the value of %r is known only when the kernel runs; a Python condition cannot depend on it" % self, NkiTypeError)
+        raise error(None, "the value of %r is known only when the kernel runs; a Python condition cannot depend on it: select "
+                    "elements by nl.where, or restrict an instruction by mask=" % self, NkiTypeError)
 
     def __float__(self) -> float:
         raise error(None, "the value of %r is known only when the kernel runs; compute with the tile itself (nl, nisa)" % self, NkiTypeError)

@@ -17,6 +17,7 @@ from ._enums import (constants, dge_mode, dma_engine, engine, engine_name as _en
                      matmul_perf_mode, nc_version, oob_mode, reduce_cmd)
 from ._errors import NkiTypeError, error as _error
 from ._index import Expr as _Expr, Mask as _Mask
+from ._keywords import check_keywords as _check_keywords
 from ._mask import Region as _Region, region_of as _region_of
 from ._ops import op_name as _op_name
 from ._tensor import View as _View
@@ -449,3 +450,5 @@ quantize_mx = _unavailable("nisa.quantize_mx", "needs the MX formats of trn3, wh
 nc_matmul_mx = _unavailable("nisa.nc_matmul_mx", "needs the MX formats of trn3, which this machine does not have")
 sendrecv = _unavailable("nisa.sendrecv")
 core_barrier = _unavailable("nisa.core_barrier")
+
+_check_keywords(globals(), __name__, "nisa")

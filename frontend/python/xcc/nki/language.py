@@ -13,6 +13,7 @@ from ._core import LoopReduce, as_tile as _as_tile, emit_fill as _emit_fill, is_
 from ._core import result as _result, shape_on_chip as _shape_on_chip
 from ._errors import NkiError, NkiTypeError, error as _error
 from ._index import Expr as _Expr, Mask as _Mask, arange, ds, mgrid, to_int as _to_int
+from ._keywords import check_keywords as _check_keywords
 from ._mask import Region as _Region, region_of as _region_of
 from ._ops import op_name as _op_name
 from ._run import GridDim as spmd_dim
@@ -445,3 +446,5 @@ def _unavailable(name: str) -> Callable[..., Any]:
 
 all_reduce = _unavailable("all_reduce")
 gemm_grid, gemm_stationary_grid = _unavailable("gemm_grid"), _unavailable("gemm_stationary_grid")
+
+_check_keywords(globals(), __name__, "nl")

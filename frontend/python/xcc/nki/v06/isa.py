@@ -16,6 +16,7 @@ from .._enums import (constants, dge_mode, dma_engine, engine, engine_name as _e
                       matmul_perf_mode, nc_version, oob_mode, reduce_cmd)
 from .._errors import NkiError as NkiValidationError, NkiTypeError, error as _error  # noqa: F401
 from .._index import Expr as _Expr, Mask as _Mask
+from .._keywords import check_keywords as _check_keywords
 from .._ops import op_name as _op_name
 from .._tensor import View as _View
 from .._unavailable import make as _unavailable
@@ -36,6 +37,7 @@ def nc_matmul(dst: _View, stationary: _View, moving: _View, is_stationary_onezer
     """dst[M, N] (+)= stationary[K, M] transposed, times moving[K, N]. accumulate None: all but the first product of dst add."""
     s, m = _move.on_sbuf(_as_tile(stationary, "nc_matmul", "stationary")), _move.on_sbuf(_as_tile(moving, "nc_matmul", "moving"))
     _psum(dst, "nc_matmul")
+    _compute.check_factors(s, m, "nc_matmul", True)
     if dst.dtype != _dtypes.float32:
         t = _result(_shape_on_chip(dst), _dtypes.float32, "psum")
         _compute.emit_matmul(t, s, m, "nc_matmul", 0)
@@ -363,6 +365,9 @@ rand_set_state = _unavailable("nisa.rand_set_state", "depends on the hardware's 
 rand_get_state = _unavailable("nisa.rand_get_state", "depends on the hardware's generator, which is not modelled")
 sendrecv = _unavailable("nisa.sendrecv")
 core_barrier = _unavailable("nisa.core_barrier")
+
+
+_check_keywords(globals(), __name__, "nisa")
 
 
 class NkiInstruction:

@@ -1,0 +1,143 @@
+"""Mistakes of newcomers: each is told with file, line, rule, shapes and what to do."""
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any, Callable
+from unittest import mock
+
+from support import Case, main, np
+
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+import nki as nki06
+import nki.isa as nisa06
+
+
+def f32(*shape: int) -> np.ndarray:
+    return np.random.RandomState(0).rand(*shape).astype(np.float32)
+
+
+def new(*shape: int) -> Any:
+    return nl.ndarray(shape, dtype=nl.float32, buffer=nl.shared_hbm)
+
+
+class Messages(Case):
+    def told(self, words: str, kernel: Callable[..., Any], *arrays: np.ndarray, target: str = "cpu", grid: Any = None) -> None:
+        k = nki.jit(kernel)
+        with mock.patch.dict(os.environ, XCC_NKI_TARGET=target), self.assertRaisesRegex(nki.NkiError, r"^\S*test_messages.py:\d+: " + words):
+            (k[grid] if grid else k)(*arrays)
+
+    def test_too_many_partitions(self) -> None:
+        self.told(r"nl.load: a tile of shape \(256, 64\) has 256 partitions, at most 128; load it in pieces \(nl.affine_range\)",
+                  lambda x: nl.load(x), f32(256, 64))
+
+    def test_products(self) -> None:
+        def product(a, b):
+            return nl.copy(nisa.nc_matmul(nl.load(a), nl.load(b)))
+
+        self.told(r"nl.load: .*256 partitions", product, f32(256, 64), f32(256, 64))
+        self.told(r"nc_matmul: moving has 1024 columns, at most 512; split N", product, f32(128, 128), f32(128, 1024))
+        self.told(r"nc_matmul: stationary has 256 columns, at most 128; split M", product, f32(128, 256), f32(128, 512))
+        self.told(r"nc_matmul: stationary has 128 rows and moving 64; both are the contraction", product, f32(128, 8), f32(64, 8))
+        self.told(r"nc_matmul: stationary is int32; the tensor engine multiplies f32, bf16", product, np.ones((8, 8), np.int32), f32(8, 8))
+
+    def test_memories(self) -> None:
+        def product(space: Any, where: str) -> Callable[..., Any]:
+            def kernel(a, b):
+                d, out = nl.ndarray((128, 64), dtype=nl.float32, buffer=space), new(128, 64)
+                nisa06.nc_matmul(dst=d, stationary=a if where == "hbm" else nl.load(a), moving=nl.load(b, dtype=nl.float16 if where == "mixed" else nl.float32))
+                nisa06.dma_copy(dst=out, src=d)
+                return out
+            return kernel
+
+        arrays = f32(128, 128), f32(128, 64)
+        self.told(r"nc_matmul: dst is <sbuf .*; the tensor engine writes to PSUM only \(buffer=nl.psum\)", product(nl.sbuf, "sbuf"), *arrays)
+        self.told(r"nc_matmul: stationary is a tensor in HBM; load it first", product(nl.psum, "hbm"), *arrays)
+        self.told(r"nc_matmul: stationary is float32 and moving float16; where one is float32, so must be", product(nl.psum, "mixed"), *arrays)
+        self.told(r"dma_copy: operand 'src' is in psum, which DMA does not reach: copy it to sbuf", product(nl.psum, ""), *arrays, target="trn1")
+
+    def test_indices(self) -> None:
+        i = lambda n: nl.arange(n)[:, None]  # noqa: E731
+        self.told(r"a one-dimensional index array needs a new axis: nl.arange\(n\)\[:, None\]", lambda x: nl.load(x[nl.arange(8), :]), f32(8, 4))
+        self.told(r"slices and index arrays .* cannot be mixed .*\[8, 4\]>; use slices", lambda x: nl.load(x[i(8), 0:4]), f32(8, 4))
+
+        def pieces(x):
+            out = new(200, 64)
+            for k in nl.affine_range(2):
+                nl.store(out[k * 128:(k + 1) * 128, :], nl.load(x[k * 128:(k + 1) * 128, :]))
+            return out
+
+        self.told(r"nl.load: index 255 is out of bounds for axis 0 with size 200; cut what lies beyond by mask=\(index < 200\)", pieces, f32(200, 64))
+
+    def test_types(self) -> None:
+        self.told(r"nl.bitwise_and: an operand is float32, bitwise operators take integers", lambda x: nl.bitwise_and(nl.load(x), 3), f32(8, 4))
+        self.told(r"nl.sum: axis 0 is the partition dim; transpose first", lambda x: nl.sum(nl.load(x), axis=0), f32(8, 4))
+        self.told(r"\+: the second operand has 1 partition, the result has 8; .*broadcast_to\(\(8", lambda x: nl.load(x) + nl.load(x[0:1, :]), f32(8, 4))
+        self.told(r"\+: x is a tensor in HBM; load it first", lambda x: x + 1, f32(8, 4))
+
+    def test_programs(self) -> None:
+        def kernel(x):
+            out = new(8, 4)
+            nl.store(out, nl.load(x[nl.ds(nl.program_id(0) * 8, 8), :]))
+            return out
+
+        self.told(r"nl.store: programs \(0\) and \(1\) of the grid both write element 0 of 'tensor'.*give each a part", kernel, f32(16, 4), grid=2)
+
+    def test_never_written(self) -> None:
+        def kernel(x, rows=0):
+            t, out = nl.ndarray((8, 4), dtype=nl.float32, buffer=nl.sbuf), new(8, 4)
+            if rows:
+                t[0:rows, :] = nl.load(x[0:rows, :])
+            nl.store(out, nl.exp(t))
+            return out
+
+        self.told(r"nl.exp: reads tile 'sbuf' \[8, 4\], which nothing has written \(made in line \d+\); assign to it first", kernel, f32(8, 4))
+        with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: reads elements of tile 'sbuf' \[8, 4\].*nothing has written"):
+            nki.simulate_kernel(nki.jit(kernel), f32(8, 4), 4)
+
+    def test_memory_is_full(self) -> None:
+        def kernel(columns: int, count: int) -> Callable[..., Any]:
+            def body(x):
+                tiles, out = [nl.full((128, columns), float(k), dtype=nl.float32) for k in range(count)], new(128, columns)
+                for t in tiles[1:]:
+                    tiles[0] += t
+                for t in tiles:
+                    tiles[0] += t
+                nl.store(out, tiles[0])
+                return out
+            return body
+
+        self.told(r"tile '\w+': 240000 bytes in each partition \(60000 elements of 4\), trn1 has room for 180224 bytes \(45056 elements\): "
+                  "split it, and loop over its parts", kernel(60000, 1), f32(1, 1), target="trn1")
+        self.told(r"tile '\w+': no room in sbuf: 3 tiles live together need 240000 bytes .*make tiles smaller", kernel(20000, 3), f32(1, 1), target="trn1")
+
+    def test_conditions(self) -> None:
+        def kernel(x):
+            t = nl.load(x)
+            return t if t > 0 else nl.exp(t)
+
+        self.told(r"the value of <sbuf .*known only when the kernel runs; a Python condition cannot depend on it: select elements by nl.where", kernel, f32(8, 4))
+
+    def test_arguments_are_tensors(self) -> None:
+        """`if bias:` asks whether an argument was given."""
+        def kernel(x, bias=None):
+            return nl.load(x) + nl.load(bias) if bias else nl.load(x) + 0.0
+
+        x = f32(8, 4)
+        self.same(nki.jit(kernel)(x, x), x + x)
+        self.same(nki.jit(kernel)(x), x)
+
+    def test_misspelt_arguments(self) -> None:
+        with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: nl.exp has no argument 'masks', it has no effect; is 'mask' meant\?"):
+            nki.jit(lambda x: nl.exp(nl.load(x), masks=None))(f32(8, 4))
+        with self.assertWarnsRegex(UserWarning, r"nisa.tensor_scalar has no argument 'reverse'"):
+            nki.jit(lambda x: nisa.tensor_scalar(nl.load(x), np.add, 1.0, reverse=True))(f32(8, 4))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            nki06.jit(lambda x: nl.exp(nl.load(x), mask=None, precise_schedule=True))(f32(8, 4))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Keyword arguments that nobody takes: beta 1 accepts any, and so hides what is misspelt. Here they are told of."""
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import warnings
+from typing import Any, Callable, Dict
+
+from ._errors import NkiWarning
+from ._trace import current
+
+# What changes where or when something runs, or how the compiler treats it, but not what is computed.
+_HINTS = {
+    "name", "engine", "mode", "mask", "dtype", "precise_schedule", "max_free_vec_size", "lazy_initialization", "parallel_reduce", "asynchronous",
+    "dge_mode", "oob_mode", "perf_mode", "tile_position", "tile_size", "psum_accumulate_flags", "compute_dtype", "directives", "address",
+    "alignment", "attributes", "priority", "keepdims", "unique_indices", "enable_out_of_bound_check", "overwrite", "prefix", "print_prefix",
+    "buffer", "show_compiler_tb", "data_type", "axis", "tensor",
+}
+
+
+def check_keywords(names: Dict[str, Any], module: str, prefix: str) -> None:
+    """Makes the functions of a module warn of keyword arguments that are no parameters and no hints."""
+    for name, f in list(names.items()):
+        if inspect.isfunction(f) and f.__module__.startswith("xcc.nki") and not name.startswith("_"):
+            parameters = inspect.signature(f).parameters
+            if any(p.kind == p.VAR_KEYWORD for p in parameters.values()) and f.__module__ == module:
+                names[name] = _checked(f, "%s.%s" % (prefix, name), set(parameters))
+
+
+def _checked(f: Callable[..., Any], api: str, parameters: set) -> Callable[..., Any]:
+    @functools.wraps(f)
+    def g(*args: Any, **kw: Any) -> Any:
+        for k in kw:
+            if k not in parameters and k not in _HINTS:
+                _warn(api, k, parameters | _HINTS)
+        return f(*args, **kw)
+
+    return g
+
+
+def _warn(api: str, word: str, known: set) -> None:
+    near = difflib.get_close_matches(word, sorted(known), 1)
+    text = "%s has no argument '%s', it has no effect%s" % (api, word, "; is '%s' meant?" % near[0] if near else "")
+    t = current()
+    where = t.where() if t is not None else ("", 0)
+    if where[1]:
+        warnings.warn_explicit("%s:%d: %s" % (where[0], where[1], text), NkiWarning, where[0], where[1])
+    else:
+        warnings.warn(text, NkiWarning, stacklevel=3)
