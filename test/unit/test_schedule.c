@@ -196,7 +196,7 @@ static void test_capacity(void **state)
         {"tile sbuf0 f32 129 x 4\ndve.memset dst=sbuf0 f32[0](4:1), value=0 node 0\n",
          "kernel 0 'k': node 'Conv_7': tile 0 in sbuf: 129 partitions, trn1 has 128"},
         {"tile sbuf0 f32 1 x 45057\ndve.memset dst=sbuf0 f32[0](4:1), value=0 node 0\n",
-         "trn1 has room for 180224 bytes"},
+         "180228 bytes in each partition (45057 elements of 4), trn1 has room for 180224 bytes (45056 elements)"},
         {"tile sbuf0 f32 1 x 30000\ntile sbuf1 f32 1 x 30000\n"
          "dve.memset dst=sbuf0 f32[0](4:1), value=0 node 0\n"
          "dve.memset dst=sbuf1 f32[0](4:1), value=0 node 0\n"
