@@ -5,7 +5,14 @@
 #include "backend/lower/move.h"
 #include "backend/lower/product.h"
 
-enum { INDEX_TILE = 64 };
+enum { INDEX_TILE = 64, MOST_INDICES = 2048, TILE_ELEMENTS = 4096 };
+
+/* Indices of one tile: more where rows are short. */
+static int64_t index_tile(dim_t inner)
+{
+    int64_t n = dim_is_const(inner) && inner > 0 ? TILE_ELEMENTS / inner : 0;
+    return n < INDEX_TILE ? INDEX_TILE : n > MOST_INDICES ? MOST_INDICES : n;
+}
 
 /* One index known at compile time: a slice. */
 static enum lowered one_index(struct lowering *l, struct node *n, dim_t entries, dim_t outer,
@@ -50,7 +57,7 @@ enum lowered lower_gather(struct lowering *l, struct node *n)
         return DECLINED;
     }
     struct kernel_builder k = begin_kernel(l, n, n->name);
-    dim_t tile = even_tile(count, INDEX_TILE);
+    dim_t tile = even_tile(count, index_tile(inner));
     int var_outer = kernel_grid(&k, outer), var = kernel_grid(&k, dim_ceildiv(t, count, tile));
     struct ap dst = ap_slot(l->p, value_slot(l, n->out[0])), table = ap_slot(l->p, value_slot(l, x));
     struct ap at = ap_slot(l->p, value_slot(l, index));
