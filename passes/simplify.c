@@ -213,6 +213,21 @@ static struct value *power(struct graph *g, struct node *n, struct diag *d)
     return neutral_element(g, n, d);
 }
 
+/* Unsigned integers by a power of two: a shift. */
+static struct value *quotient(struct graph *g, struct node *n, struct diag *d)
+{
+    double by, bits = 0;
+    if (dtype_class(n->out[0]->type.dtype) != DTC_UINT || !constant_number(n->in[1], &by) ||
+        !same_type(n->in[0], n->out[0]))
+        return neutral_element(g, n, d);
+    while (bits < 31 && ldexp(1, (int)bits) < by)
+        bits++;
+    if (by < 2 || ldexp(1, (int)bits) != by)
+        return neutral_element(g, n, d);
+    struct value *shift = constant_floats(g, n->out[0]->type.dtype, 0, NULL, &bits, NULL);
+    return emit2(n, OP_shr, n->in[0], shift, d);
+}
+
 /* A reduction over dims of 1. */
 static struct value *lone(struct graph *g, struct node *n, struct diag *d)
 {
@@ -253,7 +268,7 @@ static const struct {
     {OP_add, neutral_element},
     {OP_sub, neutral_element},
     {OP_mul, neutral_element},
-    {OP_div, neutral_element},
+    {OP_div, quotient},
     {OP_pow, power},
     {OP_or, neutral_element},
     {OP_xor, neutral_element},

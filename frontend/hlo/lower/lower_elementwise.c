@@ -2,6 +2,8 @@
 #include "frontend/hlo/lower/build.h"
 #include "frontend/hlo/lower/lower_ops.h"
 
+#include <math.h>
+
 /* The larger or smaller complex number, by real parts first. */
 static struct value *complex_extreme(struct hlo_lower *l, enum op before, struct value *x,
                                      struct value *y)
@@ -74,12 +76,55 @@ static const enum op comparisons[] = {
     [HLO_DIRECTION_GT] = OP_gt, [HLO_DIRECTION_LE] = OP_le, [HLO_DIRECTION_LT] = OP_lt,
 };
 
+/* n is `op` of u and a known number. */
+static bool against(const struct node *n, enum op op, const struct value *u, double *number)
+{
+    return n && n->op == op && n->in[0] == u && h_known(n->in[1], number);
+}
+
+/* u, where v is u with one NaN and one zero, as JAX makes it before an order of all floats: NaN where
+ * u differs from itself, 0 where it equals 0. Else NULL. */
+static struct value *made_ordinary(const struct value *v)
+{
+    double nan, number, zero;
+    const struct node *outer = v && v->def && v->def->op == OP_where ? v->def : NULL;
+    const struct node *inner = outer && outer->in[2]->def ? outer->in[2]->def : NULL;
+    if (!inner || inner->op != OP_where || !h_known(outer->in[1], &nan) || !isnan(nan) ||
+        signbit(nan) || !h_known(inner->in[1], &zero) || zero != 0)
+        return NULL;
+    struct value *u = inner->in[2];
+    const struct node *differs = outer->in[0]->def;
+    bool picks = differs && differs->op == OP_ne && differs->in[0] == u && differs->in[1] == u;
+    return picks && against(inner->in[0]->def, OP_eq, u, &number) && number == 0 ? u : NULL;
+}
+
+/* x < y or x <= y where NaN is the greatest number and zeros are equal. */
+static struct value *nan_last(struct hlo_lower *l, bool equal, struct value *x, struct value *y)
+{
+    struct value *last = h_2(l, OP_ne, y, y), *before = h_2(l, equal ? OP_le : OP_lt, x, y);
+    before = h_2(l, OP_or, last, before);
+    return equal ? before : h_2(l, OP_and, h_2(l, OP_eq, x, x), before);
+}
+
+/* A comparison in the order of all floats of such operands; NULL: of others. */
+static struct value *compare_ordinary(struct hlo_lower *l, enum op op)
+{
+    struct value *x = made_ordinary(h_in(l, 0)), *y = made_ordinary(h_in(l, 1));
+    bool turned = op == OP_gt || op == OP_ge, equal = op == OP_le || op == OP_ge;
+    if (!x || !y || op == OP_eq || op == OP_ne)
+        return NULL;
+    return nan_last(l, equal, turned ? y : x, turned ? x : y);
+}
+
 bool hlo_lower_compare(struct hlo_lower *l)
 {
     struct value *x = h_in(l, 0), *y = h_in(l, 1);
     bool total = hlo_attr(l->i, HLO_ATTR_type) &&
                  hlo_attr_int(l->i, HLO_ATTR_type) == HLO_COMPARISON_TOTALORDER;
     if (total && dtype_is_float(h_dtype(x))) {
+        struct value *z = compare_ordinary(l, comparisons[hlo_attr_int(l->i, HLO_ATTR_direction)]);
+        if (z)
+            return h_done(l, z);
         x = h_1(l, OP_total_order, x);
         y = h_1(l, OP_total_order, y);
     }
