@@ -222,11 +222,25 @@ static bool bench(const struct arguments *a, const struct xrt_model *m, const st
     return ok || fail(d, "%s", xrt_error());
 }
 
+/* Peak memory of this program in MB. getrusage counts that of the process it was forked from too. */
+static double peak_memory(void)
+{
+    char line[256];
+    long kb = -1;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && kb < 0 && fgets(line, sizeof line, f))
+        sscanf(line, "VmHWM: %ld kB", &kb);
+    if (f)
+        fclose(f);
+    struct rusage usage;
+    if (kb < 0 && !getrusage(RUSAGE_SELF, &usage))
+        kb = usage.ru_maxrss;
+    return (double)kb / 1024;
+}
+
 static void print_times(const struct arguments *a, const struct times *t, int threads)
 {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    double rss = (double)usage.ru_maxrss / 1024;
+    double rss = peak_memory();
     if (a->json)
         printf("{\"load_ms\":%.4f,\"first_ms\":%.4f,\"min_ms\":%.4f,\"median_ms\":%.4f,\"p99_ms\":%"
                ".4f,"

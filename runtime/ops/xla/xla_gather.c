@@ -524,14 +524,54 @@ static void scatter_block(const struct runs *r, const struct block *k, bool add,
     }
 }
 
+/* Whether windows are words, and each place is one 32-bit number: the commonest case. */
+static bool has_numbers(const struct places *p, const struct runs *r, const struct tensor *y)
+{
+    const struct component *m = &p->component[0];
+    for (int b = 0; b < p->batches; b++)
+        if (p->array_stride[b])
+            return false;
+    return r->one && r->w.count == 1 && dtype_bytes(y->dtype) == 4 && p->ncomponents == 1 &&
+           p->batches > 0 && p->index->dtype == DT_I32 && m->most >= 0 && m->most <= INT32_MAX;
+}
+
+#define AT_NUMBERS(T, change)                                                                      \
+    for (int64_t i = 0; i < n; i++)                                                                \
+        if ((uint32_t)at[i * step] <= most)                                                        \
+            ((T *)y->data)[at[i * step] * m->stride] change((const T *)from)[i * move];
+
+/* The row of indices that the walk is at. */
+static void scatter_numbers(const struct places *p, bool add, const struct tensor *u,
+                            struct tensor *y)
+{
+    const struct component *m = &p->component[0];
+    int last = p->batches - 1;
+    int64_t n = p->batch_dims[last], step = p->index_stride[last], move = p->batch_stride[last];
+    const int32_t *at = (const int32_t *)p->index->data + p->from + m->at;
+    const char *from = (const char *)u->data + p->outer * 4;
+    uint32_t most = (uint32_t)m->most;
+    if (!add) {
+        AT_NUMBERS(uint32_t, =)
+    } else if (y->dtype == DT_F32) {
+        AT_NUMBERS(float, +=)
+    } else {
+        AT_NUMBERS(uint32_t, +=)
+    }
+}
+
 /* One array whose windows are replaced by their updates, or have them added. */
 static void scatter_plainly(struct places *p, bool add, const struct tensor *u, struct tensor *y)
 {
     struct runs runs;
     struct block block;
     runs_init(&runs, p, p->window_stride);
-    bool ones = runs.one && runs.w.count == 1 && dtype_bytes(y->dtype) <= 8;
+    bool ones = runs.one && runs.w.count == 1 && dtype_bytes(y->dtype) <= 8,
+         numbers = has_numbers(p, &runs, y);
     do {
+        if (numbers) {
+            scatter_numbers(p, add, u, y);
+            continue;
+        }
         for (int64_t i = 0; i < row_vectors(p); i += block.n) {
             fill_block(p, i, false, &block);
             if (ones && add)
