@@ -249,6 +249,16 @@ static bool better_exchanged(const struct bound_insn *i, const struct matmul *m)
            c->step[c->rank - 2] == 1;
 }
 
+/* What clips leave of a dim at most: variables are 0 or more. */
+static int64_t most_of(const struct operand *o, int dim)
+{
+    int64_t n = o->count[dim];
+    for (int i = 0; i < o->nclips; i++)
+        if (o->clips[i].dim == dim && o->clips[i].factor >= 0 && o->clips[i].limit < n)
+            n = o->clips[i].limit;
+    return n;
+}
+
 bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     struct matmul *m = ARENA_NEW(b->arena, struct matmul);
@@ -260,7 +270,7 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     if (better_exchanged(i, m))
         exchange(b->arena, i);
     m->k_step = w->step[w->rank - 2];
-    int64_t m_step = w->step[w->rank - 1], rows = c->count[c->rank - 2],
+    int64_t m_step = w->step[w->rank - 1], rows = most_of(c, c->rank - 2),
             outs = c->count[c->rank - 1];
     int64_t k = a->count[a->rank - 1], batches = 1;
     if (m->packed && (m_step != 1 || m->k_step < 16 || m->k_step % 16 || m->k_step > 1 << 20))
