@@ -187,10 +187,11 @@ static bool evaluate(struct folder *f, struct node *n)
     return ok;
 }
 
+/* All are constants, and none stands for numbers beyond the limits of dims. */
 static bool all_constant(const struct content_list *c)
 {
     for (int64_t i = 0; i < c->n; i++)
-        if (!dim_is_const(c->v[i]))
+        if (c->v[i] <= DIM_LOWEST || c->v[i] >= DIM_HIGHEST)
             return false;
     return c->n >= 0;
 }

@@ -46,8 +46,7 @@ bool content_fits(int dtype, dim_t v)
     return v >= -(INT64_C(1) << (t->bits - 1)) && v < INT64_C(1) << (t->bits - 1);
 }
 
-/* Far from the limits at which dims saturate. */
-static bool moderate(dim_t v)
+bool content_moderate(dim_t v)
 {
     return !dim_is_const(v) || (v > -(INT64_C(1) << 60) && v < INT64_C(1) << 60);
 }
@@ -66,7 +65,7 @@ static bool constant_element(const struct infer *f, dim_t x, dim_t y, dim_t *z)
     if (f->out[0].dtype == DT_BOOL)
         result = result != 0;
     *z = result;
-    return moderate(result) && content_fits(f->out[0].dtype, result);
+    return content_moderate(result) && content_fits(f->out[0].dtype, result);
 }
 
 /* Truncating division of integers is floor division where both are known not to be negative. */
@@ -169,7 +168,7 @@ static bool element(struct infer *f, dim_t x, dim_t y, dim_t *z)
         *z = x;
         return true;
     }
-    if (!moderate(x) || !moderate(y))
+    if (!content_moderate(x) || !content_moderate(y))
         return false;
     if (dim_is_const(x) && dim_is_const(y))
         return constant_element(f, x, y, z);

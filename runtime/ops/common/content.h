@@ -16,6 +16,8 @@ dim_t content_at(const struct infer *f, int k, struct content c, int64_t i);
 int64_t content_size(const struct type *t);
 /* Whether the constant fits the type; expressions are taken to. */
 bool content_fits(int dtype, dim_t v);
+/* Far from the limits at which dims saturate, so that arithmetic is exact; expressions are taken to be. */
+bool content_moderate(dim_t v);
 
 /* Result 0 has operand 0's contents. */
 void content_pass(struct infer *f);

@@ -38,6 +38,9 @@ static void reduce_content(struct infer *f)
         return;
     dim_t z = f->op == OP_reduce_prod ? 1 : f->op == OP_reduce_sum ? 0 : x.v[0];
     for (int64_t i = 0; i < x.n; i++)
+        if (!content_moderate(x.v[i]))
+            return;
+    for (int64_t i = 0; i < x.n; i++)
         switch (f->op) {
         case OP_reduce_prod:
             z = dim_mul(f->dims, z, x.v[i]);
@@ -54,7 +57,7 @@ static void reduce_content(struct infer *f)
         default:
             return;
         }
-    if (content_fits(f->out[0].dtype, z))
+    if (content_moderate(z) && content_fits(f->out[0].dtype, z))
         infer_set_content(f, 0, &z, 1);
 }
 
