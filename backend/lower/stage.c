@@ -365,8 +365,10 @@ bool stage_kernel(struct program *p, struct kernel *k, const struct machine *m, 
     }
     for (int t = 0; ok && t < k->ntiles; t++)
         spread_tile(&s, t);
-    if (ok)
+    if (ok) {
         unroll_loops(p, k, m);
+        join_transfers(p, k, m);
+    }
     part_queues(k);
     arena_free(&s.scratch);
     return ok;

@@ -31,7 +31,7 @@ static int64_t bytes_of(const struct strict_product *p, const struct group *g)
     int64_t size = (int64_t)dtype_bytes(p->b.dtype), blocks = blocks_of(p);
     int64_t rows = 2 * blocks * (p->block + p->row.tile) * size;
     int64_t columns = p->out_tiles * blocks * p->out.tile * size;
-    return rows + columns + (2 + 2 * g->n) * p->out.tile * 4;
+    return rows + columns + p->out_tiles * (2 + 2 * g->n) * p->out.tile * 4;
 }
 
 void strict_product_tiles(const struct lowering *l, const struct group *g, struct strict_product *p)

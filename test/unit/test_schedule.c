@@ -186,6 +186,7 @@ static void test_faults_are_named(void **state)
     "kernel 0 \"k\" grid(2) vars 1 semaphores 0 flops 0 bytes 0 {\n"
 #define STRICT_TAIL "}\nregion 0 (%0) -> (%1) { launch 0 }\n"
 #define ROWS(t)     #t " f32[0](128:64, 64:1)"
+#define LARGE(t)    #t " f32[0](128:11264, 64:1)" /* a quarter of SBUF: two instances have two each */
 
 static void test_capacity(void **state)
 {
@@ -226,7 +227,6 @@ static void test_capacity(void **state)
     }
 }
 
-/* Tiles that are not live together share memory, and the checker sees the sharing. */
 /* An engine that runs ahead would fill more banks than there are: the kernel's own order holds. */
 static void test_order_within_memory(void **state)
 {
@@ -250,19 +250,21 @@ static void test_order_within_memory(void **state)
     program_free(p);
 }
 
+/* Tiles that are not live together share memory where instances would have too little, and the
+ * checker sees the sharing. */
 static void test_tiles_share_memory(void **state)
 {
     (void)state;
     struct diag d = {0};
     struct program *p = parse_ok(
-        STRICT_HEAD "tile sbuf0 f32 128 x 64\ntile sbuf1 f32 128 x 64\ntile sbuf2 f32 128 x 64\n"
-                    "sp.dma_copy dst=" ROWS(sbuf0) ", src=" ROWS(
+        STRICT_HEAD "tile sbuf0 f32 128 x 11264\ntile sbuf1 f32 128 x 11264\ntile sbuf2 f32 128 x 11264\n"
+                    "sp.dma_copy dst=" LARGE(sbuf0) ", src=" ROWS(
                         % 0) "\n"
-                             "act.activation dst=" ROWS(sbuf1) ", src=" ROWS(
+                             "act.activation dst=" LARGE(sbuf1) ", src=" LARGE(
                                  sbuf0) ", factor=1, a=0, b=0, f=exp\n"
-                                        "dve.tensor_scalar dst=" ROWS(sbuf2) ", src=" ROWS(
+                                        "dve.tensor_scalar dst=" LARGE(sbuf2) ", src=" LARGE(
                                             sbuf1) ", scalar0=2, scalar1=0, op0=mul, op1=identity\n"
-                                                   "sp.dma_copy dst=" ROWS(% 1) ", src=" ROWS(
+                                                   "sp.dma_copy dst=" ROWS(% 1) ", src=" LARGE(
                                                        sbuf2) "\n" STRICT_TAIL);
     struct kernel *k = &p->kernels[0];
     if (!schedule_program(p, machine_find("trn1"), &d) || !check_program_sync(p, 1, &d))
