@@ -77,6 +77,22 @@ class Messages(Case):
         self.told(r"\+: the second operand has 1 partition, the result has 8; .*broadcast_to\(\(8", lambda x: nl.load(x) + nl.load(x[0:1, :]), f32(8, 4))
         self.told(r"\+: x is a tensor in HBM; load it first", lambda x: x + 1, f32(8, 4))
 
+    def test_gathers_and_scans(self) -> None:
+        def gather(per: int) -> Callable[..., Any]:
+            return lambda s, i: nisa.local_gather(nl.load(s), nl.load(i), per)
+
+        at = np.zeros((32, 2), np.uint16)
+        self.told("local_gather: index is int32, expected uint16", gather(1), f32(32, 8), at.astype(np.int32))
+        self.told("local_gather: num_elem_per_idx is 3, expected 1, 2, 4", gather(3), f32(32, 8), at)
+        self.told("local_gather: 24, 24 and 24 partitions, expected equal multiples of 16", gather(1), f32(24, 8), at[:24])
+        self.told("nc_stream_shuffle: src is float32 and dst float16", lambda s: nisa.nc_stream_shuffle(
+            nl.load(s), nl.zeros((32, 8), dtype=nl.float16), [0] * 32), f32(32, 8))
+        self.told("nc_stream_shuffle: partition 0 takes lane 40, src has 32", lambda s: nisa.nc_stream_shuffle(
+            nl.load(s), nl.zeros((32, 8), dtype=nl.float32), [40] * 32), f32(32, 8))
+        self.told("sequence_bounds: segment_ids has 4 partitions, expected 1", lambda s: nisa.sequence_bounds(segment_ids=nl.load(s)), f32(4, 8))
+        self.told("tensor_scalar_cumulative: op1 is 'div', expected add", lambda s: nisa.tensor_scalar_cumulative(
+            src=nl.load(s), dst=nl.zeros((4, 8), dtype=nl.float32), op0=nl.add, op1=nl.divide, imm0=0.0), f32(4, 8))
+
     def test_programs(self) -> None:
         def kernel(x):
             out = new(8, 4)

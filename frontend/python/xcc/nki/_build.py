@@ -9,13 +9,12 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from .. import _arrays, _lib, dtypes
-from ._errors import NkiError, NkiIndexError
+from ._errors import NkiError, NkiIndexError, located
 from ._index import Expr, Variable
 from ._record import Dim, Instruction, LoopBegin, LoopEnd, Number, Object, Operand
 from ._trace import Trace
 
 _FUNCTIONS = {"shift_left": "shl", "shift_right": "shr", "bypass": "identity"}
-_NODE = re.compile(r"(?:kernel[^:]*: )?(?:instruction \d+ )?\(?node '([^']*:\d+)'\)?: ")
 _UNWRITTEN = re.compile(r"uninitialised read: node '([^']*)'.* reads elements of tile (\d+) ")
 _DIMS = 6  # of an access pattern
 _UNSIGNED = {dtypes.int32: dtypes.uint32, dtypes.int16: dtypes.uint16, dtypes.int8: dtypes.uint8}
@@ -70,10 +69,7 @@ class Builder:
         return n
 
     def failure(self, where: Tuple[str, int] = ("", 0)) -> Exception:
-        text = (self.lib.xcc_error() or b"").decode(errors="replace")
-        node = _NODE.match(text)
-        if node:  # the library names lines of a kernel as nodes of a graph
-            text = "%s: %s" % (node.group(1), text[node.end():])
+        text = located((self.lib.xcc_error() or b"").decode(errors="replace"))
         if where[0] and not text.startswith(where[0]):
             text = "%s:%d: %s" % (where[0], where[1], text)
         return (NkiIndexError if "out of bounds" in text else NkiError)(text)

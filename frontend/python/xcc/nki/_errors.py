@@ -5,6 +5,7 @@ NeedValue never reaches them: it asks the driver to trace the kernel again with 
 """
 from __future__ import annotations
 
+import re
 import sys
 from typing import Iterable, Optional, Tuple
 
@@ -66,3 +67,12 @@ def error(api: Optional[str], text: str, kind: type = NkiError) -> Exception:
     """An exception with the kernel's file and line in front; to be raised by the caller."""
     file, line = user_location()
     return kind("%s:%d: %s%s" % (file, line, api + ": " if api else "", text))
+
+
+_NODE = re.compile(r"(?:kernel[^:]*: )?(?:instruction \d+ )?\(?node '([^']*:\d+)'\)?: ")
+
+
+def located(text: str) -> str:
+    """A message of the library, which names lines of a kernel as nodes of a graph, with the line in front."""
+    node = _NODE.match(text)
+    return "%s: %s" % (node.group(1), text[node.end():]) if node else text

@@ -430,6 +430,10 @@ def emit_gather(dst: View, src: View, index: View, api: str, region: Optional[Re
 def emit_local_gather(dst: View, src: View, index: View, per: int, valid: Optional[int], api: str) -> None:
     """8 cores of 16 partitions: the core's indices, partition by partition, choose runs of `per` elements of each partition."""
     s, x = two_dims(src, api, "src_buffer"), two_dims(index, api, "index")
+    if x.dtype != dtypes.uint16:
+        raise error(api, "index is %s, expected uint16: load it with dtype=nl.uint16" % x.dtype, NkiTypeError)
+    if per not in (1, 2, 4, 8, 16, 32):
+        raise error(api, "num_elem_per_idx is %d, expected 1, 2, 4, 8, 16 or 32" % per, NkiTypeError)
     count = x.shape[1] * 16 if valid is None else valid
     d, done = flat_out(dst, api)
     emit("local_gather", {"dst": place(d, d.shape, None, api, "dst"), "src": place(s, s.shape, None, api, "src_buffer"),
@@ -442,6 +446,8 @@ def emit_shuffle(dst: View, src: View, mask: Sequence[Any], api: str) -> None:
     m = [int(i) for i in mask]
     if len(m) != 32:
         raise error(api, "shuffle_mask has %d entries, expected 32" % len(m), NkiTypeError)
+    if src.dtype != dst.dtype:
+        raise error(api, "src is %s and dst %s, expected one type: lanes are moved as they are" % (src.dtype, dst.dtype), NkiTypeError)
     s, (d, done) = two_dims(src, api, "src"), flat_out(dst, api, 255 in m)
     p = d.shape[0]
     if p == s.shape[0] and p % 32 == 0 and s.object is not d.object:
@@ -479,6 +485,8 @@ def emit_shuffle(dst: View, src: View, mask: Sequence[Any], api: str) -> None:
 
 def emit_sequence_bounds(dst: View, ids: View, api: str) -> None:
     s, (d, done) = two_dims(ids, api, "segment_ids"), flat_out(dst, api)
+    if s.shape[0] != 1:
+        raise error(api, "segment_ids has %d partitions, expected 1: all ids lie in one row" % s.shape[0], NkiTypeError)
     n = s.shape[1]
     if d.shape != (s.shape[0], 2 * n):
         raise error(api, "dst has shape %s, expected (%d, 2, %d)" % (dst.shape, s.shape[0], n), NkiTypeError)
@@ -527,6 +535,8 @@ def _stream(api: str) -> Any:
 def emit_cumulative(dst: View, src: View, op0: str, op1: str, imm0: Scalar, imm1: Scalar, command: Optional[str], api: str,
                     reverse0: bool = False) -> None:
     """r = op1(op0(src[i], imm0), r), dst[i] = r, along rows. load_reduce starts from imm1, reduce from where the last one ended."""
+    if op1 not in ("add", "sub", "mul", "max", "min"):
+        raise error(api, "op1 is '%s', expected add, subtract, multiply, maximum or minimum" % op1, NkiTypeError)
     s, (d, done) = two_dims(src, api, "src"), flat_out(dst, api)
     p, n = s.shape
     rows = register("dve", p, api)
