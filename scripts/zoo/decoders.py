@@ -75,7 +75,7 @@ def export(model, config, exporter, path):
             torch.onnx.export(model, example, file, dynamo=False, input_names=names, output_names=outputs, dynamic_axes=axes, opset_version=17)
         else:
             batch, tokens, past = (torch.export.Dim(n) for n in ("batch", "tokens", "past"))
-            shapes = ({0: batch, 1: tokens}, {0: batch, 1: tokens + past}, tuple({0: batch, 2: past} for _ in caches))
+            shapes = ({0: batch, 1: tokens}, {0: batch, 1: torch.export.Dim("total")}, tuple({0: batch, 2: past} for _ in caches))
             try:
                 torch.onnx.export(model, example, file, dynamo=True, input_names=names, output_names=outputs, dynamic_shapes=shapes,
                                   opset_version=20, verbose=False, external_data=False)
