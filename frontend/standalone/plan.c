@@ -343,7 +343,7 @@ static bool write_image(struct package *k, const struct image *a, const struct i
     if (ok) {
         put_words(&w);
         *to = (struct plan_text){w.out, w.bytes, w.n};
-        size_t need = planned_size(a->plan, (uint32_t)w.n);
+        size_t need = planned_size(a->plan, (uint32_t)w.n, k->o->threads ? MOST_THREADS : 1);
         if (need > k->plan->context_size)
             k->plan->context_size = need;
     }
@@ -375,14 +375,14 @@ static bool has(const struct package *k, const char *isa)
     return strstr(k->isa, isa) != NULL;
 }
 
-static bool can_be_planned(const struct package *k)
+bool plan_is_possible(const struct package *k)
 {
     return k->nopen == 0 && !k->dynamic && k->p->ncalls == 0 && sizeof(void *) == sizeof(uint64_t);
 }
 
 bool make_plan(struct package *k, struct diag *d)
 {
-    if (!can_be_planned(k))
+    if (!plan_is_possible(k))
         return true;
     struct program *p = program_new();
     struct codec c = codec_reader("program", k->code, k->code_size, &p->arena, d);

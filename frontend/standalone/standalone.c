@@ -218,6 +218,14 @@ static bool write_sources(struct package *k, const bool *needed, struct diag *d)
     return true;
 }
 
+static bool check_threads(const struct package *k, struct diag *d)
+{
+    return !k->o->threads || plan_is_possible(k) ||
+           fail(d, "--threads: this model runs on the thread that calls it: %s",
+                k->nopen ? "it has sizes that are open, set them by --shape"
+                         : "not all of its operators are tile programs");
+}
+
 static bool write_package(struct package *k, struct diag *d)
 {
     struct mapped_file constants;
@@ -247,12 +255,10 @@ static bool write_package(struct package *k, struct diag *d)
 bool standalone_write(struct program *p, const struct standalone_options *o, struct diag *d)
 {
     struct package k = {.o = o, .p = p};
-    if (o->threads)
-        return fail(d, "--threads: the model's functions run on the thread that calls them");
     k.name = identifier(&k.arena, o->model);
     k.upper = upper(&k.arena, k.name);
     find_open_dims(&k);
-    bool ok = read_isa(&k, d) && check_program(&k, d) && encode(&k, d);
+    bool ok = read_isa(&k, d) && check_program(&k, d) && check_threads(&k, d) && encode(&k, d);
     if (ok) {
         k.use = use_find(p, &k.arena);
         ok = write_package(&k, d);

@@ -19,7 +19,7 @@ struct standalone_options {
     const char *model; /* its file's name */
     const char *folder;
     const char *isa; /* instruction sets, separated by commas; NULL: all */
-    bool threads;    /* asked for */
+    bool threads;    /* runs may be shared by threads of the caller's */
     bool amalgamate; /* weights of any size in C */
 };
 
@@ -35,6 +35,7 @@ struct open_dim {
     int64_t limit; /* the model takes no more; 0: anything */
     int64_t most;  /* the size that context_size allows for */
 };
+enum { MOST_THREADS = 8 };                  /* where threads are asked for */
 enum { MOST_BATCH = 8, MOST_LENGTH = 128 }; /* of such, where the model takes them */
 
 /* What the text of the files is made of. */

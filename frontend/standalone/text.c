@@ -71,6 +71,29 @@ static void write_tensors(const struct package *k, FILE *f)
     arena_free(&a);
 }
 
+#define PARALLEL "void (*run)(void *user, int n, void (*job)(void *arg, int i), void *arg), void *user"
+
+static void write_threads_header(const struct package *k, FILE *f)
+{
+    const char *n = k->name;
+    fprintf(f,
+            "/* Runs from now on are shared by so many threads, at most %s_THREADS, of the caller's: run(user, "
+            "n, job,\n   arg) calls job(arg, i) for each i below n, in any order and side by side, and returns "
+            "when all are done.\n   Results keep their bits. run NULL: by the calling thread alone, as from the start. */\n"
+            "#define %s_THREADS %d\nvoid %s_threads(struct %s *m, int threads,\n    " PARALLEL ");\n",
+            k->upper, k->upper, MOST_THREADS, n, n);
+}
+
+static void write_threads(const struct package *k, bool planned, FILE *f)
+{
+    const char *n = k->name;
+    fprintf(f, "\nvoid %s_threads(struct %s *m, int threads,\n    " PARALLEL ")\n{\n", n, n);
+    if (planned)
+        fprintf(f, "    planned_threads((struct planned *)m, threads, &(struct parallel){run, user});\n}\n");
+    else
+        fprintf(f, "    (void)m, (void)threads, (void)run, (void)user;\n}\n");
+}
+
 void write_header(const struct package *k, FILE *f)
 {
     const char *n = k->name, *u = k->upper;
@@ -108,6 +131,8 @@ void write_header(const struct package *k, FILE *f)
                 "they change. 0, or\n   not 0 after a failure. */\n"
                 "int %s_bind(struct %s *m, const int64_t *symbols);\n",
                 n, n);
+    if (k->o->threads)
+        write_threads_header(k, f);
     fprintf(f,
             "/* Reads the inputs, writes the outputs; an output that is NULL is not wanted. 0, or "
             "not 0 after a\n   failure. */\n");
@@ -186,7 +211,7 @@ static void write_plan_text(const struct plan_text *t, const char *name, FILE *f
     fprintf(f, "\n};\n");
 }
 
-static void write_plan(const struct plan_set *p, FILE *f)
+static void write_plan(const struct plan_set *p, int threads, FILE *f)
 {
     write_plan_text(&p->wide, "wide", f);
     write_plan_text(&p->narrow, "narrow", f);
@@ -194,9 +219,9 @@ static void write_plan(const struct plan_set *p, FILE *f)
     for (int i = 0; i < p->nfunctions; i++)
         fprintf(f, "%s%s,", i % 4 ? " " : "\n    ", p->functions[i]);
     fprintf(f, "\n    NULL};\nstatic const struct planned_model model = {\n");
-    fprintf(f, "    {%s, %zu, %zu}, {%s, %zu, %zu}, functions, constants};\n\n",
+    fprintf(f, "    {%s, %zu, %zu}, {%s, %zu, %zu}, functions, constants, %d};\n\n",
             p->wide.tokens ? "wide" : "NULL", p->wide.bytes, p->wide.words,
-            p->narrow.tokens ? "narrow" : "NULL", p->narrow.bytes, p->narrow.words);
+            p->narrow.tokens ? "narrow" : "NULL", p->narrow.bytes, p->narrow.words, threads);
 }
 
 /* The functions of the header, by those of planned.h or standalone.h. */
@@ -244,12 +269,16 @@ void write_source(const struct package *k, FILE *f)
     fprintf(f, "size_t %s_context_size(void)\n{\n    return %s_CONTEXT_SIZE;\n}\n\n", n, k->upper);
     if (k->plan) {
         fprintf(f, "#if UINTPTR_MAX > 0xffffffff /* the plan is for these */\n\n");
-        write_plan(k->plan, f);
+        write_plan(k->plan, k->o->threads ? MOST_THREADS : 1, f);
         write_functions(k, "planned", f);
+        if (k->o->threads)
+            write_threads(k, true, f);
         fprintf(f, "\n#else\n\n");
     }
     write_program(k, f);
     write_functions(k, "standalone", f);
+    if (k->o->threads)
+        write_threads(k, false, f);
     if (k->plan)
         fprintf(f, "\n#endif\n");
 }
@@ -381,9 +410,10 @@ void write_makefile(const struct package *k, const bool *sources, FILE *f)
     fprintf(f, "lib%s.a: $(OBJECTS)\n\trm -f $@\nifeq ($(ONE_OBJECT),yes)\n", n);
     fprintf(f,
             "\t$(LD) -Wl,--gc-sections -Wl,-u,%s_init -Wl,-u,%s_run -Wl,-u,%s_error "
-            "-Wl,-u,%s_context_size \\\n\t    %s%s%s-Wl,-u,%s_output_bytes "
+            "-Wl,-u,%s_context_size \\\n\t    %s%s%s%s%s%s-Wl,-u,%s_output_bytes "
             "-Wl,-u,%s_output_dims -Wl,-e,%s_init -o %s_all.o $(OBJECTS)\n",
-            n, n, n, n, k->nopen ? "-Wl,-u," : "", k->nopen ? n : "", k->nopen ? "_bind " : "", n,
+            n, n, n, n, k->nopen ? "-Wl,-u," : "", k->nopen ? n : "", k->nopen ? "_bind " : "",
+            k->o->threads ? "-Wl,-u," : "", k->o->threads ? n : "", k->o->threads ? "_threads " : "", n,
             n, n, n);
     fprintf(f,
             "\t$(OBJCOPY) --localize-hidden %s_all.o\n\t$(AR) rcs $@ %s_all.o\nelse\n"

@@ -94,12 +94,12 @@ void launch_one(struct lane *l, const struct bound_kernel *k)
 /* Fewer nanoseconds of work than it takes to wake a lane are done by the caller alone. */
 enum { ALONE_NS = 4000, FLOPS_PER_NS = 50, BYTES_PER_NS = 8 };
 
-static int lanes_for(const struct context *c, const struct bound_kernel *k)
+static int lanes_for(int threads, const struct bound_kernel *k)
 {
-    if (c->threads == 1 || k->instances == 1 || k->in_order ||
+    if (threads == 1 || k->instances == 1 || k->in_order ||
         k->flops / FLOPS_PER_NS + k->work_bytes / BYTES_PER_NS < ALONE_NS)
         return 1;
-    return k->instances < c->threads ? (int)k->instances : c->threads;
+    return k->instances < threads ? (int)k->instances : threads;
 }
 
 /*
@@ -109,7 +109,7 @@ static int lanes_for(const struct context *c, const struct bound_kernel *k)
 enum { CHUNKS = 64 }; /* of a lane, at most */
 
 struct launch_work {
-    struct context *c;
+    struct lane *all;
     const struct bound_kernel *k;
     int lanes;
     int64_t chunk; /* instances of one */
@@ -132,7 +132,7 @@ static void run_lane(void *arg, int lane)
 {
     struct launch_work *w = arg;
     const struct bound_kernel *k = w->k;
-    struct lane *lanes = w->c->lanes, *own = &lanes[lane];
+    struct lane *lanes = w->all, *own = &lanes[lane];
     for (int i = 0; i < w->lanes; i++)
         for (int64_t n; (n = take(&lanes[(lane + i) % w->lanes].share, i == 0)) >= 0;) {
             int64_t from = n * w->chunk, to = from + w->chunk;
@@ -142,16 +142,34 @@ static void run_lane(void *arg, int lane)
         }
 }
 
-static void run_shared(struct context *c, const struct bound_kernel *k, int lanes)
+static void run_shared(struct lane *all, int lanes, const struct parallel *by,
+                       const struct bound_kernel *k)
 {
     int64_t chunk = 1 + (k->instances - 1) / ((int64_t)lanes * CHUNKS);
     int64_t chunks = (k->instances + chunk - 1) / chunk;
     for (int i = 0; i < lanes; i++)
-        atomic_store_explicit(&c->lanes[i].share,
+        atomic_store_explicit(&all[i].share,
                               (uint64_t)(chunks * i / lanes) << 32 |
                                   (uint64_t)(chunks * (i + 1) / lanes),
                               memory_order_relaxed);
-    pool_run(c->pool, lanes, run_lane, &(struct launch_work){c, k, lanes, chunk});
+    by->run(by->user, lanes, run_lane, &(struct launch_work){all, k, lanes, chunk});
+}
+
+void launch_on(struct lane *all, int threads, const struct parallel *by,
+               const struct bound_kernel *k, _Atomic(const char *) *error)
+{
+    int lanes = lanes_for(threads, k);
+    for (int i = 0; i < lanes; i++)
+        all[i].error = error;
+    if (lanes == 1)
+        launch_range(all, k, 0, k->instances);
+    else
+        run_shared(all, lanes, by, k);
+}
+
+static void run_in_pool(void *pool, int n, void (*job)(void *arg, int i), void *arg)
+{
+    pool_run(pool, n, job, arg);
 }
 
 bool launch(struct context *c, const struct bound_kernel *k, struct diag *d)
@@ -162,13 +180,7 @@ bool launch(struct context *c, const struct bound_kernel *k, struct diag *d)
         return true;
     if (c->m->engine_threads)
         return launch_engines(c, k, d);
-    int lanes = lanes_for(c, k);
-    for (int i = 0; i < lanes; i++)
-        c->lanes[i].error = &error;
-    if (lanes == 1)
-        launch_range(&c->lanes[0], k, 0, k->instances);
-    else
-        run_shared(c, k, lanes);
+    launch_on(c->lanes, c->threads, &(struct parallel){run_in_pool, c->pool}, k, &error);
     const char *text = atomic_load(&error);
     if (text)
         return fail(d, "%s", text);

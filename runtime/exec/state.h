@@ -321,6 +321,10 @@ bool limits_bytes(const struct context *c, const char *what, size_t bytes, struc
 void launch_one(struct lane *l, const struct bound_kernel *k);
 /* Instances from .. to - 1, in the same way. */
 void launch_range(struct lane *l, const struct bound_kernel *k, int64_t from, int64_t to);
+/* All instances, shared by as many lanes as pay, `threads` at most, which `by` runs; the first failure is
+ * left in *error. */
+void launch_on(struct lane *all, int threads, const struct parallel *by,
+               const struct bound_kernel *k, _Atomic(const char *) *error);
 bool launch(struct context *c, const struct bound_kernel *k, struct diag *d);
 /* engine_threads.c: the same by one thread per engine; the context has a lane for each. */
 bool launch_engines(struct context *c, const struct bound_kernel *k, struct diag *d);

@@ -9,7 +9,9 @@ struct planned {
     char **address; /* of each slot */
     char *arena;
     const char *constants;
-    struct lane lane;
+    struct lane *lanes;
+    int threads, most; /* lanes in use; lanes there are */
+    struct parallel by;
     struct stop stop;
     bool ran;
     char error[120];
@@ -85,24 +87,27 @@ static size_t round_up(size_t n)
 
 /* Parts of the memory, each aligned; their ends. */
 struct layout {
-    size_t image, address, arena, tiles, scratch, all;
+    size_t image, address, arena, lanes, tiles, all;
+    size_t lane, scratch; /* bytes of each lane's tiles and scratch memory; of these, before the latter */
 };
 
-static struct layout lay_out(const struct plan *p, uint32_t words)
+static struct layout lay_out(const struct plan *p, uint32_t words, int threads)
 {
     struct layout o;
     o.image = round_up(sizeof(struct planned));
     o.address = o.image + round_up(words * sizeof(uint64_t));
     o.arena = o.address + round_up((size_t)p->nslots * sizeof(char *));
-    o.tiles = o.arena + round_up((size_t)p->arena_bytes);
-    o.scratch = o.tiles + round_up((size_t)p->tile_bytes);
-    o.all = o.scratch + round_up((size_t)p->scratch_bytes) + LANE_GUARD;
+    o.lanes = o.arena + round_up((size_t)p->arena_bytes);
+    o.tiles = o.lanes + round_up((size_t)threads * sizeof(struct lane));
+    o.scratch = round_up((size_t)p->tile_bytes);
+    o.lane = o.scratch + round_up((size_t)p->scratch_bytes) + LANE_GUARD;
+    o.all = o.tiles + (size_t)threads * o.lane;
     return o;
 }
 
-size_t planned_size(const struct plan *p, uint32_t words)
+size_t planned_size(const struct plan *p, uint32_t words, int threads)
 {
-    return lay_out(p, words).all + PLAN_ALIGN;
+    return lay_out(p, words, threads).all + PLAN_ALIGN;
 }
 
 static struct planned *refuse(const char *why)
@@ -122,6 +127,20 @@ static void place_slots(struct planned *s)
     }
 }
 
+static void make_lanes(struct planned *s, char *at, const struct layout *o,
+                       const struct kernel_table *k)
+{
+    s->lanes = (struct lane *)(at + o->lanes);
+    for (int i = 0; i < s->most; i++) {
+        struct lane *l = &s->lanes[i];
+        l->hbm = s->address;
+        l->tiles = at + o->tiles + (size_t)i * o->lane;
+        l->scratch = l->tiles + o->scratch;
+        l->stop = &s->stop;
+        l->k = k;
+    }
+}
+
 struct planned *planned_init(const struct planned_model *model, void *memory, size_t size)
 {
     enum { WIDE = 16 };
@@ -138,23 +157,25 @@ struct planned *planned_init(const struct planned_model *model, void *memory, si
     if (!memory || size < before || (size - before) / sizeof(uint64_t) < code->words)
         return refuse("the memory is too small");
     struct planned *s = (struct planned *)at;
-    *s = (struct planned){.constants = model->constants};
+    *s = (struct planned){.constants = model->constants, .threads = 1, .most = model->threads};
     uint64_t *image = (uint64_t *)(at + round_up(sizeof *s));
     put_image(image, code, model->functions);
     s->p = (const struct plan *)image;
-    struct layout o = lay_out(s->p, code->words);
+    struct layout o = lay_out(s->p, code->words, s->most);
     if (size - skip < o.all)
         return refuse("the memory is too small");
     memset(at + o.address, 0, o.all - o.address);
     s->address = (char **)(at + o.address);
     s->arena = at + o.arena;
-    s->lane.hbm = s->address;
-    s->lane.tiles = at + o.tiles;
-    s->lane.scratch = at + o.scratch;
-    s->lane.stop = &s->stop;
-    s->lane.k = k;
+    make_lanes(s, at, &o, k);
     place_slots(s);
     return s;
+}
+
+void planned_threads(struct planned *s, int threads, const struct parallel *by)
+{
+    s->by = *by;
+    s->threads = !by->run || threads < 1 ? 1 : threads < s->most ? threads : s->most;
 }
 
 /* ---- running ---- */
@@ -205,12 +226,12 @@ int planned_run(struct planned *s, const void *const *inputs, void *const *outpu
         if (!inputs[i] && p->inputs[i].bytes > 0)
             return wrong(s, "input ", i, " is NULL");
     place_operands(s, inputs, outputs);
-    s->lane.error = &error;
     for (int i = 0; i < p->nsteps; i++) {
-        launch_range(&s->lane, p->steps[i], 0, p->steps[i]->instances);
-        if (error) {
+        launch_on(s->lanes, s->threads, &s->by, p->steps[i], &error);
+        const char *why = atomic_load(&error);
+        if (why) {
             wrong(s, "step ", i, ": ");
-            strncat(s->error, error, sizeof s->error - strlen(s->error) - 1);
+            strncat(s->error, why, sizeof s->error - strlen(s->error) - 1);
             return 1;
         }
     }

@@ -139,6 +139,73 @@ constants=$(nm -S fixed/digits_all.o | awk '$4 == "constants" { print $2 }')
 code=$(($(code_of fixed/digits_all.o) - 0x$constants))
 [ "$code" -lt 60000 ] || failed "of fixed sizes the code has $code bytes, more than 60000"
 
+# ---- --threads: the same bits from any number of the caller's threads ----
+cat >threads.c <<'EOF'
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include "digits.h"
+static float x[64 * 784], y[64 * 10], z[64 * 10];
+static char memory[DIGITS_CONTEXT_SIZE];
+static int most, *parts = &most;
+struct part {
+    void (*job)(void *arg, int i);
+    void *arg;
+    int i;
+};
+static void *run_part(void *p)
+{
+    ((struct part *)p)->job(((struct part *)p)->arg, ((struct part *)p)->i);
+    return NULL;
+}
+static void run(void *user, int n, void (*job)(void *arg, int i), void *arg)
+{
+    struct part part[DIGITS_THREADS];
+    pthread_t thread[DIGITS_THREADS];
+    *(int *)user = n > *(int *)user ? n : *(int *)user;
+    for (int i = 1; i < n; i++) {
+        part[i] = (struct part){job, arg, i};
+        pthread_create(&thread[i], NULL, run_part, &part[i]);
+    }
+    job(arg, 0);
+    for (int i = 1; i < n; i++)
+        pthread_join(thread[i], NULL);
+}
+int main(void)
+{
+    struct digits *m = digits_init(memory, sizeof memory);
+    for (int i = 0; i < 64 * 784; i++)
+        x[i] = (float)((i * 7919u) % 255) / 255;
+    if (!m || digits_run(m, (const void *[]){x}, (void *[]){y}))
+        return fprintf(stderr, "%s\n", digits_error(m)), 1;
+    for (int n = 0; n < 12; n++) {
+        memset(z, 0, sizeof z), most = 1;
+        digits_threads(m, n, n == 11 ? NULL : run, parts);
+        if (digits_run(m, (const void *[]){x}, (void *[]){z}) || memcmp(y, z, sizeof y))
+            return fprintf(stderr, "%d threads: other bits\n", n), 1;
+        if (most != (n < 2 || n == 11 ? 1 : n < DIGITS_THREADS ? n : DIGITS_THREADS))
+            return fprintf(stderr, "%d threads: %d parts\n", n, most), 1;
+    }
+    return 0;
+}
+EOF
+"$xcc" -q "$source/models/digits/digits.onnx" --shape batch=64 --isa portable --threads --standalone many
+make -C many ${TSAN:+CFLAGS="-w -fsanitize=thread" ONE_OBJECT=no} || failed "make of --threads"
+$cc -O1 -Wall -Wextra -Werror ${TSAN:+-fsanitize=thread} -o threads threads.c -Imany many/libdigits.a -lm -lpthread
+./threads || failed "threads: status $?"
+refuses 1 'has sizes that are open' "$xcc" -q "$source/models/digits/digits.onnx" --threads --standalone no
+
+# ---- a static program, in a root with nothing else ----
+if command -v musl-gcc >/dev/null && [ "$(id -u)" = 0 ]; then
+    make -C fixed clean
+    make -C fixed CC=musl-gcc || failed "make CC=musl-gcc"
+    mkdir root
+    musl-gcc -O1 -static -o root/picture picture.c -Ifixed fixed/libdigits.a -lm
+    cp "$source/models/digits/digit_7.npy" root
+    said=$(chroot root /picture /digit_7.npy) || failed "the static program: status $?"
+    [ "$said" = 'it is a 7' ] || failed "the static program says $said"
+fi
+
 # ---- refusals ----
 refuses 1 "'sse9' is not known" "$xcc" "$source/models/digits/digits.onnx" --isa portable,sse9 --standalone no
 refuses 2 'go with --standalone' "$xcc" "$source/models/digits/digits.onnx" --isa portable -o no.neff
