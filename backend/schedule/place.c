@@ -23,6 +23,7 @@ struct placer {
     struct program *p;
     struct kernel *k;
     const struct machine *m;
+    bool alone; /* nothing that comes after the kernel's one instance needs room */
     struct diag *d;
     struct arena scratch;
 };
@@ -213,7 +214,7 @@ static int place_apart(struct placer *s, const struct span *spans, int apart, in
 static int side_by_side(const struct placer *s, const struct span *spans)
 {
     enum { MOST = 8 };
-    int most = one_instance(s->k) ? 2 : MOST;
+    int most = !one_instance(s->k) ? MOST : s->alone ? 1 : 2;
     int64_t ends[2] = {0};
     for (int i = 0; i < s->k->ntiles; i++) {
         const struct tile *t = &s->k->tiles[spans[i].tile];
@@ -283,10 +284,10 @@ static enum placement place(struct placer *s)
     return check_insns(s) ? place_tiles(s) : REFUSED;
 }
 
-enum placement place_kernel(struct program *p, struct kernel *k, const struct machine *m,
+enum placement place_kernel(struct program *p, struct kernel *k, const struct machine *m, bool alone,
                             struct diag *d)
 {
-    struct placer s = {.p = p, .k = k, .m = m, .d = d};
+    struct placer s = {.p = p, .k = k, .m = m, .alone = alone, .d = d};
     if (!m->strict)
         return PLACED;
     enum placement placed = place(&s);

@@ -6,7 +6,7 @@
 /* The freest order for whose live tiles there is room: instructions pass all others, then fewer and
  * fewer, at last none. */
 static enum placement order_and_place(struct program *p, struct kernel *k, const struct machine *m,
-                                      struct diag *d)
+                                      bool alone, struct diag *d)
 {
     static const int windows[] = {INT_MAX, 128, 32, 0};
     enum { N = sizeof windows / sizeof *windows };
@@ -21,24 +21,24 @@ static enum placement order_and_place(struct program *p, struct kernel *k, const
             placed = REFUSED;
             break;
         }
-        placed = place_kernel(p, k, m, i == N - 1 ? d : &attempt);
+        placed = place_kernel(p, k, m, alone, i == N - 1 ? d : &attempt);
     }
     arena_free(&scratch);
     return placed;
 }
 
 static enum placement schedule_once(struct program *p, struct kernel *k, const struct machine *m,
-                                    struct diag *d)
+                                    bool alone, struct diag *d)
 {
     if (k->own_sync)
-        return place_kernel(p, k, m, d);
-    enum placement placed = order_and_place(p, k, m, d);
+        return place_kernel(p, k, m, alone, d);
+    enum placement placed = order_and_place(p, k, m, alone, d);
     return placed != PLACED || sync_kernel(p, k, d) ? placed : REFUSED;
 }
 
 bool schedule_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d)
 {
-    return schedule_once(p, k, m, d) == PLACED;
+    return schedule_once(p, k, m, false, d) == PLACED;
 }
 
 /* Stores have a queue of their own, that of the engine with the least to do which knows the
@@ -79,13 +79,13 @@ bool schedule_traced(struct program *p, struct kernel *k, const struct machine *
     unroll_loops(p, k, m);
     part_queues(k);
     struct insn *own = arena_copy(&p->arena, k->insns, sizeof *k->insns * (size_t)k->ninsns);
-    enum placement placed = schedule_once(p, k, m, d);
+    enum placement placed = schedule_once(p, k, m, true, d);
     if (placed != NO_ROOM)
         return placed == PLACED;
     restore(k, own);
     reuse_tiles(p, k, false);
     diag_clear(d);
-    return schedule_kernel(p, k, m, d);
+    return schedule_once(p, k, m, true, d) == PLACED;
 }
 
 bool schedule_program(struct program *p, const struct machine *m, struct diag *d)

@@ -81,9 +81,10 @@ bool sync_kernel(struct program *p, struct kernel *k, struct diag *d);
 /* Each instruction is put before at most `window` that stood before it. */
 bool order_kernel(struct program *p, struct kernel *k, const struct machine *m, int window,
                   struct diag *d);
-/* NO_ROOM: sharing memory between tiles may help. REFUSED: nothing but another kernel does. */
+/* alone: a kernel of one instance may have all memory, else half where that is enough: the next step
+ * begins beside it. NO_ROOM: sharing memory between tiles may help. REFUSED: nothing but another kernel does. */
 enum placement { PLACED, NO_ROOM, REFUSED };
-enum placement place_kernel(struct program *p, struct kernel *k, const struct machine *m,
+enum placement place_kernel(struct program *p, struct kernel *k, const struct machine *m, bool alone,
                             struct diag *d);
 
 #endif
