@@ -38,9 +38,9 @@ SCATTER = ("ref_select_and_scatter/vision.py", "select_and_scatter_kernel")
 # kernel, what it is called with (arrays, keywords, grid), bound in us (the tests allow 5% more for pools and attention), and how many
 # times that the simulated time is at most: 1 where the bound is kept
 BOUNDS = [
-    (SMALL_HEAD, attention((1, 4096, 128), F32), 675 * 1.05, 1.6),
-    (SMALL_HEAD, attention((1, 4096, 128), BF16), 536 * 1.05, 1.85),
-    (SMALL_HEAD, attention((1, 4096, 64), F16), 600 * 1.05, 1.65),
+    (SMALL_HEAD, attention((1, 4096, 128), F32), 675 * 1.05, 1.35),
+    (SMALL_HEAD, attention((1, 4096, 128), BF16), 536 * 1.05, 1.45),
+    (SMALL_HEAD, attention((1, 4096, 64), F16), 600 * 1.05, 1.3),
     (RESIZE, ([((10, 30, 20, 1280), F32)], {"out_shape": (10, 59, 38, 1280)}, ()), 1740, 1),
     (RESIZE, ([((1, 30, 20, 1280), F16)], {"out_shape": (1, 59, 38, 1280)}, ()), 659, 1),
     (SCATTER, ([((8, 64, 112, 112), F32), ((8, 64, 56, 56), F32)], {}, ()), 4500, 1.35),
