@@ -184,12 +184,13 @@ class Model:
 
     def cast(self, a: int, f: str) -> None:
         v = self.values[a]
-        x = np.where(v.defined, v.data, 0)
-        if f == "int32":
-            data = np.clip(np.rint(x.astype(np.float64)), -2.0 ** 31, 2.0 ** 31 - 1)
-        else:
-            data = x.astype(getattr(nl, f)).astype(np.float32)
-        self.values.append(Value(data, v.defined))
+        x = np.where(v.defined, v.data, 0).astype(np.float64)
+
+        def rounded(y: np.ndarray) -> np.ndarray:
+            return np.clip(np.rint(y), -2.0 ** 31, 2.0 ** 31 - 1) if f == "int32" else y.astype(np.float32).astype(getattr(nl, f)).astype(np.float64)
+
+        apart = np.abs(x) * 1e-4 + 1e-6  # a difference in the last places may become one of the rounding
+        self.values.append(Value(rounded(x), v.defined & (rounded(x - apart) == rounded(x + apart))))
 
     def partitions(self, a: int, f: str, columns: Optional[int]) -> None:
         v = self.values[a]
@@ -517,7 +518,7 @@ def make(seed: int) -> Tuple[List[np.ndarray], List[Step]]:
             steps.append(("drop_rows", a, int(r.randint(1 << 20))))
         elif kind == "cast":
             steps.append(("cast", a, pick_name(r, ["bfloat16" if nl.bfloat16.names is None else "float16", "float16", "int32"])))
-            shapes.append((0, 0))  # a difference in the last place becomes one of the rounding
+            shapes.append((0, 0))
             continue
         elif kind == "partitions":
             steps.append(("partitions", a, pick_name(r, ["add", "max"]), int(r.randint(1, s[1] + 3)) if r.randint(2) else None))
