@@ -309,9 +309,9 @@ static bool draw_matmul(struct recipe *r, enum op op)
     for (int i = 0; i < rank; i++)
         dims[i] = t.dims[t.rank - rank + i];
     bool trans = random_below(r, 2);
-    int64_t outs = 1 + random_below(r, random_below(r, 3) ? 12 : 90);
-    dims[rank - 1] = trans ? t.dims[t.rank - 1] : outs;
-    dims[rank - 2] = trans ? outs : t.dims[t.rank - 1];
+    int64_t out_channels = 1 + random_below(r, random_below(r, 3) ? 12 : 90);
+    dims[rank - 1] = trans ? t.dims[t.rank - 1] : out_channels;
+    dims[rank - 2] = trans ? out_channels : t.dims[t.rank - 1];
     int b = leaf(r, random_below(r, 3) ? ITEM_CONST : ITEM_INPUT, DT_F32, rank, dims, false);
     struct attrs attrs = {0};
     attr_set_int(&r->arena, &attrs, "trans_b", trans);

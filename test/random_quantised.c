@@ -108,19 +108,19 @@ static bool draw_sums(struct recipe *r, enum op op)
     in[1] = conv ? filters_for(r, x, &attrs) : columns_for(r, x, &constant);
     if (in[1] < 0)
         return false;
-    int64_t outs = r->items[in[1]].type.dims[conv ? 0 : 1];
+    int64_t out_channels = r->items[in[1]].type.dims[conv ? 0 : 1];
     if (random_below(r, 3))
         in[2] = zero_point(r, dtype_of(r, x), true, 0), n = 3;
     if (random_below(r, 3))
-        in[3] = zero_point(r, dtype_of(r, in[1]), false, outs), n = 4;
+        in[3] = zero_point(r, dtype_of(r, in[1]), false, out_channels), n = 4;
     if (random_below(r, 4) == 0)
-        in[4] = leaf(r, ITEM_CONST, DT_I32, 1, &outs, false), n = 5;
+        in[4] = leaf(r, ITEM_CONST, DT_I32, 1, &out_channels, false), n = 5;
     if (!node(r, op, in, n, &attrs, EXACT))
         return false;
     if (random_below(r, 3) == 0) { /* a bias of its own */
         int sums = r->n - 1, rank = r->items[sums].type.rank;
         int64_t dims[4] = {1, 1, 1, 1};
-        dims[conv ? 1 : rank - 1] = outs;
+        dims[conv ? 1 : rank - 1] = out_channels;
         int bias = leaf(r, random_below(r, 2) ? ITEM_INPUT : ITEM_CONST, DT_I32, rank, dims, false);
         node(r, OP_add, (int[]){sums, bias}, 2, NULL, EXACT);
     }
@@ -135,18 +135,18 @@ static bool draw_requantised(struct recipe *r, enum op op)
     int w = x < 0 ? -1 : conv ? filters_for(r, x, &attrs) : columns_for(r, x, &constant);
     if (w < 0)
         return false;
-    int64_t outs = r->items[w].type.dims[conv ? 0 : 1];
+    int64_t out_channels = r->items[w].type.dims[conv ? 0 : 1];
     int in[9] = {x,
                  number(r, 0.5F),
                  zero_point(r, dtype_of(r, x), false, 0),
                  w,
                  number(r, 0.0625F),
-                 zero_point(r, dtype_of(r, w), false, constant ? outs : 0),
+                 zero_point(r, dtype_of(r, w), false, constant ? out_channels : 0),
                  number(r, 8),
                  bytes(r, ITEM_CONST, u8_or_s8(r), 0, NULL),
                  -1};
     if (conv && random_below(r, 2))
-        in[8] = leaf(r, ITEM_CONST, DT_I32, 1, &outs, false);
+        in[8] = leaf(r, ITEM_CONST, DT_I32, 1, &out_channels, false);
     return node(r, op, in, in[8] >= 0 ? 9 : 8, &attrs, EXACT);
 }
 

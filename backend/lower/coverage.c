@@ -115,7 +115,7 @@ bool conv_takes(struct lowering *l, struct group *g, struct conv *c)
     int64_t per_group = c->out_channels / c->group;
     c->depthwise = !integer && c->group > 1 && c->group == c->channels_in && per_group == 1;
     if (c->depthwise ? !depthwise_types(c)
-                     : !product_types(c->x, type) || (c->group > 1 && per_group > PACK_OUTS) ||
+                     : !product_types(c->x, type) || (c->group > 1 && per_group > PACK_COLUMNS) ||
                            (!c->w && !pack_computed_possible(type, c->in_group))) {
         why(l->o, first, "tile.conv-types",
             "operand types, or more than 64 outputs in each of several groups");

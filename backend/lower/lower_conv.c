@@ -154,7 +154,7 @@ static struct plan make_plan(const struct conv *c)
                      .chunk = c->channels_in / c->group,
                      .chunks = 1};
     int64_t block =
-        c->kh * c->kw * c->channels_in * PACK_OUTS * (int64_t)dtype_bytes(c->weights->type.dtype);
+        c->kh * c->kw * c->channels_in * PACK_COLUMNS * (int64_t)dtype_bytes(c->weights->type.dtype);
     p.chunked = c->group == 1 && block > BLOCK_IN_CACHE && c->channels_in % CHUNK == 0 &&
                 dim_is_const(c->oh) && dim_is_const(c->ow) && c->ow <= ROW_TILE &&
                 c->spatial == 2 && !c->column;
@@ -172,7 +172,7 @@ static void make_grid(struct lowering *l, struct kernel_builder *k, const struct
 {
     struct dim_table *t = &l->p->dims;
     dim_t rows = dim_ceildiv(t, c->oh, p->band), columns = dim_ceildiv(t, c->ow, p->tile);
-    dim_t blocks = c->group > 1 ? c->group : (c->out_channels + PACK_OUTS - 1) / PACK_OUTS;
+    dim_t blocks = c->group > 1 ? c->group : (c->out_channels + PACK_COLUMNS - 1) / PACK_COLUMNS;
     p->var_n = kernel_grid(k, c->n);
     if (weight_bytes <= WEIGHTS_IN_CACHE) {
         p->var_row = kernel_grid(k, rows);
@@ -274,7 +274,7 @@ static void emit_bands(struct kernel_builder *k, const struct conv *c, const str
         int var_chunk = rest ? kernel_loop(k, p->chunks - 1) : -1;
         int var_row = kernel_loop(k, p->band);
         struct ap dst = accumulator;
-        ap_move(k->p, &dst, var_row, dim_mul(&k->p->dims, p->tile, PACK_OUTS));
+        ap_move(k->p, &dst, var_row, dim_mul(&k->p->dims, p->tile, PACK_COLUMNS));
         dst.dim[0] = dst.dim[1], dst.dim[1] = dst.dim[2], dst.rank = 2;
         emit_taps(k, c, p, w, input, dst, var_chunk, var_row, rest, rest || c->bias >= 0);
         kernel_end_loop(k);
@@ -297,11 +297,11 @@ static void emit_sums(struct kernel_builder *k, struct group *g, const struct co
     } else {
         int sums = sum_type(c->x->type.dtype);
         dim_t rows = dim_mul(&k->p->dims, p->tile, p->band);
-        int psum = kernel_tile(k, MEM_PSUM, sums, rows, PACK_OUTS);
+        int psum = kernel_tile(k, MEM_PSUM, sums, rows, PACK_COLUMNS);
         dst = (struct ap){.mem = MEM_PSUM, .dtype = (uint8_t)sums, .tensor = psum};
         if (p->chunked)
-            ap_push(&dst, p->tile * PACK_OUTS, p->band);
-        ap_push(&dst, PACK_OUTS, p->tile);
+            ap_push(&dst, p->tile * PACK_COLUMNS, p->band);
+        ap_push(&dst, PACK_COLUMNS, p->tile);
         ap_clip(k->p, &dst, dst.rank - 1, p->var_column, p->tile, c->ow);
         ap_push(&dst, 1, block);
         ap_clip(k->p, &dst, dst.rank - 1, p->var_block, block, c->out_channels);
@@ -334,7 +334,7 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
                              p.var_block,
                              p.chunked || p.band > 1 ? p.band : 0,
                              p.tile,
-                             out_channels < PACK_OUTS ? out_channels : PACK_OUTS};
+                             out_channels < PACK_COLUMNS ? out_channels : PACK_COLUMNS};
     struct epilogue e = conv_epilogue(&k, g, c, &walk);
     struct space space = epilogue_space(&e);
     int64_t block = space.dim[space.rank - 1].count;

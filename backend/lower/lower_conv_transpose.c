@@ -195,7 +195,7 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
     e.picks[e.ncovers] = (struct pick){v->axis[1].stride, x->start};
     e.covers[e.ncovers++] = cover_of(last - 1, last - 1, p->var_column, p->tile);
     e.covers[e.ncovers++] =
-        cover_of(last, last, p->var_block, v->c.out_channels < PACK_OUTS ? v->c.out_channels : PACK_OUTS);
+        cover_of(last, last, p->var_block, v->c.out_channels < PACK_COLUMNS ? v->c.out_channels : PACK_COLUMNS);
     return e;
 }
 
@@ -240,7 +240,7 @@ static void emit_phase(struct lowering *l, struct group *g, const struct transpo
     p.var_n = kernel_grid(&k, c->n);
     p.var_row = kernel_grid(&k, y->count);
     p.var_column = kernel_grid(&k, dim_ceildiv(t, x->count, p.tile));
-    p.var_block = kernel_grid(&k, (c->out_channels + PACK_OUTS - 1) / PACK_OUTS);
+    p.var_block = kernel_grid(&k, (c->out_channels + PACK_COLUMNS - 1) / PACK_COLUMNS);
     struct epilogue e = epilogue_of(&k, g, v, &p, y, x);
     struct space space = epilogue_space(&e);
     bool direct = epilogue_empty(g);

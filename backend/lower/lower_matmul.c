@@ -81,7 +81,7 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
 {
     struct lowering *l = g->l;
     dim_t tile = row_tile(&l->p->dims, m->rows), tiles = dim_ceildiv(&l->p->dims, m->rows, tile);
-    dim_t blocks = (m->out_channels + PACK_OUTS - 1) / PACK_OUTS;
+    dim_t blocks = (m->out_channels + PACK_COLUMNS - 1) / PACK_COLUMNS;
     bool rows_outside = pack_size(&w->shape) <= WEIGHTS_IN_CACHE;
     int var_row = rows_outside ? kernel_grid(k, tiles) : -1;
     int var_block = kernel_grid(k, blocks);
@@ -101,7 +101,7 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
         return;
     }
 
-    struct ap dst = rows_sums(&e, sum_type(m->x->type.dtype), PACK_OUTS);
+    struct ap dst = rows_sums(&e, sum_type(m->x->type.dtype), PACK_COLUMNS);
     if (m->bias >= 0)
         emit_bias(k, m->bias, dst, var_block, block, m->out_channels);
     emit_nc_matmul(k, (struct nc_matmul){.dst = dst,

@@ -83,7 +83,7 @@ static bool pack_all(const struct constant_maker *maker, int64_t piece, void *to
     const struct packer *p = (const struct packer *)maker;
     const struct few_bits *m = &p->m;
     const struct pack_quantized *s = &m->shape;
-    int64_t n = s->k * s->outs, scales = m->blocks * s->outs;
+    int64_t n = s->k * s->columns, scales = m->blocks * s->columns;
     uint8_t *q = malloc((size_t)n);
     float *scale = malloc(sizeof *scale * (size_t)scales);
     float *zero = s->zeros ? malloc(sizeof *zero * (size_t)scales) : NULL;
@@ -95,7 +95,7 @@ static bool pack_all(const struct constant_maker *maker, int64_t piece, void *to
     for (int64_t i = 0; ok && zero && i < scales; i++)
         zero[i] = (float)(tensor_f64(m->zero, i) + p->shift);
     if (ok)
-        pack_quantized(to, s, q, t ? 1 : s->outs, t ? s->k : 1, scale, zero, t ? 1 : s->outs,
+        pack_quantized(to, s, q, t ? 1 : s->columns, t ? s->k : 1, scale, zero, t ? 1 : s->columns,
                        t ? m->blocks : 1);
     free(q), free(scale), free(zero);
     return ok;
@@ -116,8 +116,8 @@ static int pack(struct lowering *l, const struct few_bits *m, const struct value
 static void emit(struct kernel_builder *k, struct group *g, const struct few_bits *m, int weights)
 {
     struct lowering *l = g->l;
-    int64_t width = pack_width(m->shape.outs), out_channels = m->shape.outs;
-    int64_t tiles_out = (out_channels + PACK_OUTS - 1) / PACK_OUTS;
+    int64_t width = pack_width(m->shape.columns), out_channels = m->shape.columns;
+    int64_t tiles_out = (out_channels + PACK_COLUMNS - 1) / PACK_COLUMNS;
     int64_t bytes = m->blocks * pack_quantized_block(&m->shape, (int)width);
     if (tiles_out >= BLOCKS_TO_SHARE && tiles_out % 2 == 0)
         tiles_out /= 2, width *= 2, bytes *= 2; /* a row is prepared once for both */
@@ -156,8 +156,8 @@ enum lowered lower_weight_only(struct lowering *l, struct node *n)
     emit(&k, &g, &m, weights);
     struct kernel *kernel = kernel_of(&k);
     struct dim_table *t = &l->p->dims;
-    kernel->flops = dim_mul(t, m.rows, 2 * m.shape.k * m.shape.outs);
-    kernel->bytes = dim_add(t, dim_mul(t, m.rows, 4 * (m.shape.k + m.shape.outs)),
+    kernel->flops = dim_mul(t, m.rows, 2 * m.shape.k * m.shape.columns);
+    kernel->bytes = dim_add(t, dim_mul(t, m.rows, 4 * (m.shape.k + m.shape.columns)),
                             (dim_t)pack_quantized_size(&m.shape));
     return LOWERED;
 }

@@ -91,7 +91,7 @@ static struct winograd make_plan(struct lowering *l, const struct conv *c, struc
                          .dtype = way.bf16 ? DT_BF16 : DT_F32};
     int size = w.size;
     w.high = dim_ceildiv(t, c->oh, size), w.wide = dim_ceildiv(t, c->ow, size);
-    w.out_channels = c->out_channels < PACK_OUTS ? c->out_channels : PACK_OUTS;
+    w.out_channels = c->out_channels < PACK_COLUMNS ? c->out_channels : PACK_COLUMNS;
     bool known = known_size(c);
     int64_t all = known ? w.high * w.wide : 0;
     int64_t bytes = (int64_t)dtype_bytes(w.dtype) * w.planes;
@@ -99,7 +99,7 @@ static struct winograd make_plan(struct lowering *l, const struct conv *c, struc
                bytes * all * c->channels_in <= SHARED_PLANES;
     int64_t widest = c->channels_in > w.out_channels ? c->channels_in : w.out_channels;
     int64_t max =
-        w.shared ? 3 * TILES_BYTES / (bytes * PACK_OUTS) : TILES_BYTES / (bytes * widest);
+        w.shared ? 3 * TILES_BYTES / (bytes * PACK_COLUMNS) : TILES_BYTES / (bytes * widest);
     max = max > MAX_TILES ? MAX_TILES : max < 4 ? 4 : max;
     if (known && w.wide <= max) {
         w.columns = w.wide, w.rows = even_parts(w.high, max / w.wide);
@@ -115,7 +115,7 @@ static struct winograd make_plan(struct lowering *l, const struct conv *c, struc
 static void make_grid(struct kernel_builder *k, const struct conv *c, struct winograd *w)
 {
     struct dim_table *t = &k->p->dims;
-    w->var_block = w->shared ? kernel_grid(k, (c->out_channels + PACK_OUTS - 1) / PACK_OUTS) : -1;
+    w->var_block = w->shared ? kernel_grid(k, (c->out_channels + PACK_COLUMNS - 1) / PACK_COLUMNS) : -1;
     w->var_n = kernel_grid(k, c->n);
     w->var_row = kernel_grid(k, dim_ceildiv(t, w->high, w->rows));
     w->var_column = kernel_grid(k, dim_ceildiv(t, w->wide, w->columns));
@@ -221,7 +221,7 @@ static void multiply(struct kernel_builder *k, const struct conv *c, const struc
     ap_move(k->p, &sums, var_plane, w->sums_step);
     push_tiles(k->p, w, &sums, pack_width(c->out_channels));
     ap_push(&sums, 1, w->out_channels);
-    ap_clip(k->p, &sums, 1, w->var_block, PACK_OUTS, c->out_channels);
+    ap_clip(k->p, &sums, 1, w->var_block, PACK_COLUMNS, c->out_channels);
     emit_nc_matmul(k, (struct nc_matmul){
                           .dst = sums, .stationary = stationary, .moving = moving, .packing = 1});
     kernel_end_loop(k);
@@ -263,7 +263,7 @@ static void finish(struct kernel_builder *k, struct group *g, const struct conv 
     ap_push(&planes, w->sums_step, w->planes);
     push_tiles(l->p, w, &planes, pack_width(c->out_channels));
     ap_push(&planes, 1, w->out_channels);
-    ap_clip(l->p, &planes, 2, w->var_block, PACK_OUTS, c->out_channels);
+    ap_clip(l->p, &planes, 2, w->var_block, PACK_COLUMNS, c->out_channels);
     emit_winograd_output(k, (struct winograd_output){.dst = dst,
                                                      .planes = planes,
                                                      .bias = bias,
@@ -286,7 +286,7 @@ enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c, 
     make_grid(&k, c, &w);
     struct ap moving = w.shared ? shared_planes(&k, c, &w, slot) : own_planes(l, &k, c, &w);
     if (!w.shared)
-        w.var_block = kernel_loop(&k, (c->out_channels + PACK_OUTS - 1) / PACK_OUTS);
+        w.var_block = kernel_loop(&k, (c->out_channels + PACK_COLUMNS - 1) / PACK_COLUMNS);
     int psum = kernel_tile(&k, MEM_PSUM, DT_F32, w.planes, w.sums_step);
     struct ap sums = {.mem = MEM_PSUM, .dtype = DT_F32, .tensor = psum};
     multiply(&k, c, &w, moving, sums);

@@ -88,10 +88,10 @@ static void project(struct lowering *l, const struct recurrent *v, const struct 
     struct kernel_builder k = begin_kernel(l, v->n, v->n->name);
     dim_t tile = even_tile(rows, ROW_TILE);
     int var_b = kernel_grid(&k, batch), var_row = kernel_grid(&k, dim_ceildiv(t, rows, tile));
-    int var_block = kernel_grid(&k, (v->width + PACK_OUTS - 1) / PACK_OUTS);
+    int var_block = kernel_grid(&k, (v->width + PACK_COLUMNS - 1) / PACK_COLUMNS);
     struct ap dst = ap_slot(l->p, to.slot), moving = ap_slot(l->p, x.slot),
               stationary = weights_start(l->p, w, var_block);
-    int64_t block = v->width < PACK_OUTS ? v->width : PACK_OUTS;
+    int64_t block = v->width < PACK_COLUMNS ? v->width : PACK_COLUMNS;
     dst.offset.base = dim_mul(t, to.direction, direction);
     moving.offset.base = x.start;
     stationary.offset.base = direction * w->group_step;
@@ -198,11 +198,11 @@ static void add_product(struct layer_builder *s, int tile, int64_t width, int64_
                         const struct packed_weights *w)
 {
     struct kernel_builder *k = s->k;
-    int64_t out_channels = w->shape.outs, blocks = (out_channels + PACK_OUTS - 1) / PACK_OUTS;
+    int64_t out_channels = w->shape.columns, blocks = (out_channels + PACK_COLUMNS - 1) / PACK_COLUMNS;
     int var = blocks > 1 ? kernel_loop(k, blocks) : -1;
     struct ap dst = columns(s, tile, width, first, 1), stationary = weights_start(k->p, w, var);
     dst.rank = 1;
-    ap_push_tile(k->p, &dst, 1, out_channels < PACK_OUTS ? out_channels : PACK_OUTS, var, out_channels);
+    ap_push_tile(k->p, &dst, 1, out_channels < PACK_COLUMNS ? out_channels : PACK_COLUMNS, var, out_channels);
     ap_move(k->p, &stationary, s->var_direction, w->group_step);
     weights_finish(k->p, w, &stationary, var);
     emit_nc_matmul(k, (struct nc_matmul){.dst = dst,

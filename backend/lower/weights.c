@@ -16,11 +16,11 @@ struct packed_weights packed_constant(struct lowering *l, struct lazy_constant *
 {
     static const int dtypes[] = {[PACK_F32] = DT_F32, [PACK_BF16] = DT_BF16, [PACK_S8] = DT_I8};
     struct packed_weights p = {.shape = *shape, .dtype = dtypes[shape->type]};
-    int64_t blocks = (shape->outs + PACK_OUTS - 1) / PACK_OUTS;
+    int64_t blocks = (shape->columns + PACK_COLUMNS - 1) / PACK_COLUMNS;
     int64_t elements = parts * (int64_t)(pack_size(shape) / dtype_bytes(p.dtype));
     struct tensor t = tensor_view(p.dtype, 1, &elements, NULL);
     p.slot = lazy_constant(l, m, constant, parts * blocks, &t, name);
-    p.width = p.pitch = pack_width(shape->outs);
+    p.width = p.pitch = pack_width(shape->columns);
     p.group_step = pack_k(shape->type, shape->k) * p.width;
     p.block_step = shape->groups * p.group_step;
     return p;
@@ -65,9 +65,9 @@ static bool pack_piece(const struct constant_maker *maker, int64_t piece, void *
 {
     const struct packer *p = (const struct packer *)maker;
     const struct tensor *w = p->from.constant->constant;
-    int64_t all = p->shape.outs, blocks = (all + PACK_OUTS - 1) / PACK_OUTS;
-    int64_t out = piece % blocks * PACK_OUTS, first = piece / blocks * all + out;
-    int64_t out_channels = all - out < PACK_OUTS ? all - out : PACK_OUTS;
+    int64_t all = p->shape.columns, blocks = (all + PACK_COLUMNS - 1) / PACK_COLUMNS;
+    int64_t out = piece % blocks * PACK_COLUMNS, first = piece / blocks * all + out;
+    int64_t out_channels = all - out < PACK_COLUMNS ? all - out : PACK_COLUMNS;
     struct pack_source from = p->from.steps;
     if (!p->from.gather && w->dtype != DT_F16) {
         from.data =
@@ -142,7 +142,7 @@ struct packed_weights pack_computed(struct lowering *l, const struct node *n,
                                .dtype = dtype,
                                .width = pack_width(out_channels)};
     dim_t step = w->dims[0] * w->dims[1];
-    p.in_place = dtype == DT_F32 && w->steps[0] == 1 && out_channels % PACK_ALIGN_OUTS == 0 &&
+    p.in_place = dtype == DT_F32 && w->steps[0] == 1 && out_channels % PACK_ALIGN_COLUMNS == 0 &&
                  w->steps[1] == w->dims[0];
     for (int i = w->rank - 1; i >= 2; i--, step *= w->dims[i + 1])
         p.in_place &= w->steps[i] == step;
@@ -150,14 +150,14 @@ struct packed_weights pack_computed(struct lowering *l, const struct node *n,
         p.slot = w->slot;
         p.pitch = w->dims[0];
         p.group_step = p.pitch * p.shape.k;
-        p.block_step = group > 1 ? out_channels : PACK_OUTS;
+        p.block_step = group > 1 ? out_channels : PACK_COLUMNS;
         return p;
     }
-    int64_t block = out_channels < PACK_OUTS ? out_channels : PACK_OUTS, whole = out_channels / block;
+    int64_t block = out_channels < PACK_COLUMNS ? out_channels : PACK_COLUMNS, whole = out_channels / block;
     p.pitch = p.width;
     p.group_step = p.pitch * p.shape.k;
     p.block_step = taps * p.group_step;
-    dim_t total = p.block_step * group * ((out_channels + PACK_OUTS - 1) / PACK_OUTS);
+    dim_t total = p.block_step * group * ((out_channels + PACK_COLUMNS - 1) / PACK_COLUMNS);
     struct type type = type_tensor(dtype, 1, &total);
     p.slot = temporary_slot(l, &type, NULL);
     if (out_channels % p.width)
@@ -179,7 +179,7 @@ struct ap weights_start(struct program *p, const struct packed_weights *w, int v
 void weights_finish(struct program *p, const struct packed_weights *w, struct ap *a, int var_block)
 {
     ap_push(a, w->pitch, w->shape.k);
-    ap_push(a, 1, w->width < w->shape.outs ? w->width : w->shape.outs);
+    ap_push(a, 1, w->width < w->shape.columns ? w->width : w->shape.columns);
     if (var_block >= 0)
-        ap_clip(p, a, a->rank - 1, var_block, PACK_OUTS, w->shape.outs);
+        ap_clip(p, a, a->rank - 1, var_block, PACK_COLUMNS, w->shape.columns);
 }

@@ -42,7 +42,7 @@ static void combine(double *y, const double *row, const double *x, int64_t step,
 static void transform(const struct filters *f, const double (*g)[3], int side,
                       const struct pack_shape *to, void *block, int64_t k)
 {
-    int64_t n = f->out_channels, width = pack_width(to->outs);
+    int64_t n = f->out_channels, width = pack_width(to->columns);
     double *sum = f->rows + 3 * side * n;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < side; j++)
@@ -69,13 +69,13 @@ static bool transform_block(const struct constant_maker *maker, int64_t block, v
 {
     const struct transformed *t = (const struct transformed *)maker;
     const struct pack_shape *s = &t->shape;
-    int64_t first = block * PACK_OUTS, channels = s->k, side = t->size + 2;
-    int64_t n = s->outs - first < PACK_OUTS ? s->outs - first : PACK_OUTS;
+    int64_t first = block * PACK_COLUMNS, channels = s->k, side = t->size + 2;
+    int64_t n = s->columns - first < PACK_COLUMNS ? s->columns - first : PACK_COLUMNS;
     const float *w = (const float *)t->lazy.from->constant->data + first * channels * TAPS;
     double *scratch = malloc(sizeof *scratch * (size_t)(n * (TAPS + 3 * MAX_SIDE + 1)));
     if (!scratch)
         return false;
-    if (n < pack_width(s->outs) || channels != pack_k(s->type, channels))
+    if (n < pack_width(s->columns) || channels != pack_k(s->type, channels))
         memset(to, 0, pack_size(s) / (size_t)t->lazy.maker.pieces); /* what lies between */
     struct filters f = {n, scratch, scratch + n * TAPS};
     for (int64_t c = 0; c < channels; c++) {

@@ -3,9 +3,9 @@
  * kernels read it in place.
  *
  * A weight W[group][k][out] (groups: filter taps of a convolution, otherwise 1) is cut into blocks
- * of 64 outs. A block holds, group after group,
+ * of 64 columns. A block holds, group after group,
  *
- *     f32   [k][width]          width = 64; when the weight has fewer than 64 outs,
+ *     f32   [k][width]          width = 64; when the weight has fewer than 64 columns,
  *     bf16  [k/2][width][2]             their number rounded up to a multiple of 16
  *     s8    [k/4][width][4]
  *
@@ -13,7 +13,7 @@
  * pairs and s8 quads are what the dot product instructions of AVX-512 (VNNI) take.
  *
  * Weight-only quantised weights (8 or 4 bits, scales over blocks of `block` k) are cut into the
- * same blocks of outs; each holds, for every block of k, the last one padded:
+ * same blocks of columns; each holds, for every block of k, the last one padded:
  *
  *     scale f32 [width], zero point f32 [width] unless all of the weight's are one number,
  *     words of 32 bits [k / 8][width], the four bits of k at bit 4 (k % 8), or
@@ -30,20 +30,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PACK_OUTS = 64, PACK_ALIGN_OUTS = 16 };
+enum { PACK_COLUMNS = 64, PACK_ALIGN_COLUMNS = 16 };
 enum pack_type { PACK_F32, PACK_BF16, PACK_S8 };
 
 struct pack_shape {
     enum pack_type type;
-    int64_t groups, k, outs;
+    int64_t groups, k, columns;
 };
 
-/* Width of every block of a weight with `outs` outs. */
-static inline int pack_width(int64_t outs)
+/* Width of every block of a weight with `columns` columns. */
+static inline int pack_width(int64_t columns)
 {
-    if (outs >= PACK_OUTS)
-        return PACK_OUTS;
-    return (int)((outs + PACK_ALIGN_OUTS - 1) / PACK_ALIGN_OUTS * PACK_ALIGN_OUTS);
+    if (columns >= PACK_COLUMNS)
+        return PACK_COLUMNS;
+    return (int)((columns + PACK_ALIGN_COLUMNS - 1) / PACK_ALIGN_COLUMNS * PACK_ALIGN_COLUMNS);
 }
 /* k as stored. */
 static inline int64_t pack_k(enum pack_type type, int64_t k)
@@ -58,8 +58,8 @@ static inline size_t pack_element_size(enum pack_type type)
 /* Elements from the start of the packed weight to block `out / 64`, and in it to a group. */
 static inline int64_t pack_offset(const struct pack_shape *s, int64_t out, int64_t group)
 {
-    int64_t block = out / PACK_OUTS, k = pack_k(s->type, s->k);
-    return block * PACK_OUTS * s->groups * k + group * k * pack_width(s->outs);
+    int64_t block = out / PACK_COLUMNS, k = pack_k(s->type, s->k);
+    return block * PACK_COLUMNS * s->groups * k + group * k * pack_width(s->columns);
 }
 
 size_t pack_size(const struct pack_shape *s); /* bytes */
@@ -70,19 +70,19 @@ struct pack_source {
     const void *data;
     int64_t group_step, k_step, out_step;
 };
-/* One block of at most 64 outs, of which `outs` exist; the source is that of its first out. */
-void pack_block(void *block, const struct pack_shape *s, const struct pack_source *from, int outs);
+/* One block of at most 64 columns, of which `columns` exist; the source is that of its first out. */
+void pack_block(void *block, const struct pack_shape *s, const struct pack_source *from, int columns);
 void pack_weights(void *packed, const struct pack_shape *s, const struct pack_source *from);
 /* The inverse, for checks and printing. */
 void unpack_weights(void *data, const struct pack_source *to, const struct pack_shape *s,
                     const void *packed);
 
 struct pack_quantized {
-    int64_t k, outs;
+    int64_t k, columns;
     int block, bits; /* 8: q is s8; 4: q is one value of 0..15 in a byte */
     bool zeros;      /* zero points are stored */
 };
-/* Bytes of scales and zero points before the values of a block, and of the block, of `width` outs.
+/* Bytes of scales and zero points before the values of a block, and of the block, of `width` columns.
  */
 static inline int64_t pack_quantized_head(const struct pack_quantized *s, int width)
 {

@@ -406,7 +406,7 @@ static struct operand *keep_operands(struct binder *b, const struct bound_insn *
 
 /* ---- what follows a product ---- */
 
-/* An instruction on tiles of rows x outs, two dims; nothing prepared. */
+/* An instruction on tiles of rows x columns, two dims; nothing prepared. */
 static bool bind_planes(struct binder *b, const struct insn *insn, struct bound_insn *i)
 {
     const struct insn_info *info = insn_info(insn->op);

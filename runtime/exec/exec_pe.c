@@ -23,7 +23,7 @@ enum {
 };
 
 struct variant {
-    int rows, outs, k, accumulate;
+    int rows, columns, k, accumulate;
     struct gemm g;
 };
 
@@ -32,12 +32,12 @@ struct matmul {
     int nbatch;
     bool packed;   /* stationary in blocks of neff/isa/pack.h */
     bool streams;  /* they come from memory */
-    bool in_place; /* stationary can be read where it is when outs allow it */
+    bool in_place; /* stationary can be read where it is when columns allow it */
     bool convert_a, convert_c;
     bool dot;   /* one output: sums along the rows of moving */
     bool dots;  /* one row by a stationary that lies across: sums along the stationary's rows */
     bool slow;  /* integers that no tile kernel takes */
-    bool empty; /* no rows, outs, or terms in the sum */
+    bool empty; /* no rows, columns, or terms in the sum */
     int a_size, w_size;
     int64_t a_bytes, w_bytes; /* scratch */
     int64_t k_step;           /* of the stationary: its pitch */
@@ -81,16 +81,16 @@ static int type_of(const struct matmul *m)
 }
 
 /* Outs per row of the stationary as the tile reads it. */
-static int64_t pitch_for(const struct matmul *m, int64_t outs)
+static int64_t pitch_for(const struct matmul *m, int64_t columns)
 {
-    if (m->packed || (m->in_place && outs % 16 == 0))
+    if (m->packed || (m->in_place && columns % 16 == 0))
         return m->k_step;
-    return round_up(outs, 16);
+    return round_up(columns, 16);
 }
 
-static bool reads_in_place(const struct matmul *m, int64_t outs)
+static bool reads_in_place(const struct matmul *m, int64_t columns)
 {
-    return !USED(GEMM_UNPACKED) || m->packed || (m->in_place && outs % 16 == 0);
+    return !USED(GEMM_UNPACKED) || m->packed || (m->in_place && columns % 16 == 0);
 }
 
 static bool check_ranks(struct binding *b, struct bound_insn *i, struct matmul *m)
@@ -106,22 +106,22 @@ static bool check_ranks(struct binding *b, struct bound_insn *i, struct matmul *
         if (a->count[r] != w->count[r])
             return fail(b->d, "nc_matmul: batches of %lld and %lld", (long long)a->count[r],
                         (long long)w->count[r]);
-    int64_t n = c->count[c->rank - 2], outs = c->count[c->rank - 1];
+    int64_t n = c->count[c->rank - 2], columns = c->count[c->rank - 1];
     int64_t k = a->count[a->rank - 1];
     if (w->count[w->rank - 2] != k)
         return fail(b->d,
                     "a product sums over %lld columns of its first operand but %lld rows of its "
                     "second: these input shapes do not go together in this model",
                     (long long)k, (long long)w->count[w->rank - 2]);
-    if (a->count[a->rank - 2] != n || w->count[w->rank - 1] != outs)
+    if (a->count[a->rank - 2] != n || w->count[w->rank - 1] != columns)
         return fail(b->d,
                     "nc_matmul: [%lld,%lld] from moving [%lld,%lld] and stationary [%lld,%lld]",
-                    (long long)n, (long long)outs, (long long)a->count[a->rank - 2], (long long)k,
+                    (long long)n, (long long)columns, (long long)a->count[a->rank - 2], (long long)k,
                     (long long)w->count[w->rank - 2], (long long)w->count[w->rank - 1]);
-    if (n > 1 << 20 || outs > 1 << 20 || k > 1 << 24 || n * k > 1 << 28 || outs * k > 1 << 28 ||
-        n * outs > 1 << 28)
+    if (n > 1 << 20 || columns > 1 << 20 || k > 1 << 24 || n * k > 1 << 28 || columns * k > 1 << 28 ||
+        n * columns > 1 << 28)
         return fail(b->d, "nc_matmul: a tile of %lld x %lld x %lld is too large", (long long)n,
-                    (long long)outs, (long long)k);
+                    (long long)columns, (long long)k);
     return true;
 }
 
@@ -164,14 +164,14 @@ static void collect(const struct binding *b, const struct bound_insn *i, int ope
 }
 
 static struct gemm_tile tile_for(const struct bound_insn *i, const struct matmul *m, int64_t rows,
-                                 int64_t outs, int64_t k, bool accumulate)
+                                 int64_t columns, int64_t k, bool accumulate)
 {
     const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
-    bool in_place = reads_in_place(m, outs);
-    struct gemm_tile t = {.type = m->type, .rows = (int)rows, .outs = (int)outs, .k = (int)k};
-    t.w_pitch = (int)pitch_for(m, outs);
+    bool in_place = reads_in_place(m, columns);
+    struct gemm_tile t = {.type = m->type, .rows = (int)rows, .columns = (int)columns, .k = (int)k};
+    t.w_pitch = (int)pitch_for(m, columns);
     t.a_pitch = m->convert_a ? k : a->step[a->rank - 2];
-    t.c_pitch = m->convert_c ? outs : c->step[c->rank - 2];
+    t.c_pitch = m->convert_c ? columns : c->step[c->rank - 2];
     t.accumulate = accumulate && !m->convert_c;
     t.streams = m->streams;
     int64_t w_block = round_up(k, unit_of[m->type]) * t.w_pitch, a_block = rows * k;
@@ -189,28 +189,28 @@ static struct gemm_tile tile_for(const struct bound_insn *i, const struct matmul
 static void prepare_variants(struct binding *b, struct bound_insn *i, struct matmul *m)
 {
     const struct operand *c = &i->o[DST], *a = &i->o[MOVING], *w = &i->o[STATIONARY];
-    struct counts rows = {0}, outs = {0}, k = {0};
+    struct counts rows = {0}, columns = {0}, k = {0};
     collect(b, i, DST, c->rank - 2, &rows);
     collect(b, i, MOVING, a->rank - 2, &rows);
-    collect(b, i, DST, c->rank - 1, &outs);
-    collect(b, i, STATIONARY, w->rank - 1, &outs);
+    collect(b, i, DST, c->rank - 1, &columns);
+    collect(b, i, STATIONARY, w->rank - 1, &columns);
     collect(b, i, MOVING, a->rank - 1, &k);
     collect(b, i, STATIONARY, w->rank - 2, &k);
     bool varies = i->imm[IMM(nc_matmul, accumulate)].nterms > 0;
     struct variant variants[MAX_VARIANTS];
     for (int x = 0; x < rows.n; x++)
-        for (int y = 0; y < outs.n; y++)
+        for (int y = 0; y < columns.n; y++)
             for (int z = 0; z < k.n; z++)
                 for (int acc = 0; acc < 2; acc++) {
                     if ((!varies && acc != (NUMBER(i, nc_matmul, accumulate) != 0)) ||
-                        m->nvariants == MAX_VARIANTS || outs.v[y] > pitch_for(m, outs.v[y]))
+                        m->nvariants == MAX_VARIANTS || columns.v[y] > pitch_for(m, columns.v[y]))
                         continue;
                     struct variant *v = &variants[m->nvariants++];
                     *v = (struct variant){.rows = (int)rows.v[x],
-                                          .outs = (int)outs.v[y],
+                                          .columns = (int)columns.v[y],
                                           .k = (int)k.v[z],
                                           .accumulate = acc};
-                    struct gemm_tile t = tile_for(i, m, rows.v[x], outs.v[y], k.v[z], acc);
+                    struct gemm_tile t = tile_for(i, m, rows.v[x], columns.v[y], k.v[z], acc);
                     gemm_prepare(&v->g, &t, b->lanes);
                 }
     m->variants = arena_copy(b->arena, variants, sizeof *variants * (size_t)m->nvariants);
@@ -271,7 +271,7 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
         exchange(b->arena, i);
     m->k_step = w->step[w->rank - 2];
     int64_t m_step = w->step[w->rank - 1], rows = most_of(c, c->rank - 2),
-            outs = c->count[c->rank - 1];
+            columns = c->count[c->rank - 1];
     int64_t k = a->count[a->rank - 1], batches = 1;
     if (m->packed && (m_step != 1 || m->k_step < 16 || m->k_step % 16 || m->k_step > 1 << 20))
         return fail(b->d, "nc_matmul: a packed stationary with steps %lld and %lld",
@@ -280,15 +280,15 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
         if (__builtin_mul_overflow(batches, a->count[r], &batches) || batches > 1 << 20)
             return fail(b->d, "nc_matmul: too many batches");
     m->streams = m->packed && weights_stream(b, w);
-    m->empty = batches == 0 || rows == 0 || outs == 0 || k == 0;
+    m->empty = batches == 0 || rows == 0 || columns == 0 || k == 0;
     if (m->empty)
         return true;
     m->in_place = !m->packed && w->dtype == DT_F32 && m->type == GEMM_F32 && m_step == 1 &&
-                  m->k_step % 16 == 0 && m->k_step >= outs && m->k_step <= 1 << 20;
+                  m->k_step % 16 == 0 && m->k_step >= columns && m->k_step <= 1 << 20;
     m->convert_a =
         a->dtype != type_of(m) || a->step[a->rank - 1] != 1 || a->step[a->rank - 2] < (rows > 1);
     int c_type = m->type == GEMM_U8S8 ? DT_I32 : DT_F32;
-    m->convert_c = c->dtype != c_type || c->step[c->rank - 1] != 1 || c->step[c->rank - 2] < outs;
+    m->convert_c = c->dtype != c_type || c->step[c->rank - 1] != 1 || c->step[c->rank - 2] < columns;
     if (m->slow)
         return true;
     m->dots = rows == 1 && m->nbatch == 0 && !m->packed && m->type == GEMM_F32 && !m->convert_a &&
@@ -297,15 +297,15 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
         return true;
     m->a_bytes = m->convert_a ? round_up(batches * rows * k * m->a_size, 64) : 0;
     m->w_bytes =
-        m->packed ? 0 : round_up(batches * round_up(k, 4) * round_up(outs, 16) * m->w_size, 64);
+        m->packed ? 0 : round_up(batches * round_up(k, 4) * round_up(columns, 16) * m->w_size, 64);
     if (m->a_bytes > 1 << 28 || m->w_bytes > 1 << 28)
         return fail(b->d, "nc_matmul: operands of %lld bytes must be rearranged, at most %d are",
                     (long long)(m->a_bytes > m->w_bytes ? m->a_bytes : m->w_bytes), 1 << 28);
-    m->dot = outs == 1 && k * batches >= (m->packed ? LEAST_DOT : LEAST_DOT_PLAIN) &&
+    m->dot = columns == 1 && k * batches >= (m->packed ? LEAST_DOT : LEAST_DOT_PLAIN) &&
              m->type == GEMM_F32 && !m->convert_a && c->dtype == DT_F32 && w->dtype == DT_F32;
     if (m->dot)
         m->w_bytes = round_up(batches * k * 4 * (batches > 1 ? 1 + DOT_ROWS : 1), 64);
-    need_scratch(b, m->a_bytes + m->w_bytes + (m->convert_c ? rows * outs * 4 : 0) + 64);
+    need_scratch(b, m->a_bytes + m->w_bytes + (m->convert_c ? rows * columns * 4 : 0) + 64);
     bool accumulates =
         NUMBER(i, nc_matmul, accumulate) || i->imm[IMM(nc_matmul, accumulate)].nterms;
     bool many = rows > 1 || b->lanes == 16; /* one row alone is read in longer panels */
@@ -321,7 +321,7 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
 /* ---- running ---- */
 
 struct extent {
-    int64_t rows, outs, k, batch[BATCHES], batches;
+    int64_t rows, columns, k, batch[BATCHES], batches;
 };
 
 /* Counts in force: the least that any operand has, so that no operand is read outside what was
@@ -335,10 +335,10 @@ static bool extent_now(const struct lane *l, const struct bound_insn *i, const s
         !counts_now(l, i, MOVING, ac))
         return false;
     e->rows = cc[c->rank - 2] < ac[a->rank - 2] ? cc[c->rank - 2] : ac[a->rank - 2];
-    e->outs = cc[c->rank - 1] < wc[w->rank - 1] ? cc[c->rank - 1] : wc[w->rank - 1];
+    e->columns = cc[c->rank - 1] < wc[w->rank - 1] ? cc[c->rank - 1] : wc[w->rank - 1];
     e->k = wc[w->rank - 2] < ac[a->rank - 1] ? wc[w->rank - 2] : ac[a->rank - 1];
-    if (m->packed && e->outs > m->k_step) /* only the pack's width was checked */
-        e->outs = m->k_step;
+    if (m->packed && e->columns > m->k_step) /* only the pack's width was checked */
+        e->columns = m->k_step;
     e->batches = 1;
     for (int r = 0; r < m->nbatch; r++) {
         e->batch[r] = ac[r] < wc[r] ? ac[r] : wc[r];
@@ -379,7 +379,7 @@ static void convert_moving(const struct lane *l, const struct bound_insn *i, con
     }
 }
 
-/* One [k][outs] block in the layout of neff/isa/pack.h with the given pitch. */
+/* One [k][columns] block in the layout of neff/isa/pack.h with the given pitch. */
 static void pack_block(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
                        const struct extent *e, int64_t pitch, const char *x, char *to)
 {
@@ -388,27 +388,27 @@ static void pack_block(const struct lane *l, const struct bound_insn *i, const s
     struct operand as = {.dtype = m->type == GEMM_F32 ? DT_F32 : w->dtype,
                          .size = (uint8_t)m->w_size};
     if (w->dtype == as.dtype && ks == 1 && m->type == GEMM_F32) {
-        l->k->transpose(to, pitch, x, ms, (size_t)e->outs, (size_t)e->k, 4);
+        l->k->transpose(to, pitch, x, ms, (size_t)e->columns, (size_t)e->k, 4);
         return;
     }
     if (ks == 1 && m->type == GEMM_BF16 && e->k % 2 == 0 &&
         ms % 2 == 0) { /* pairs as one element */
-        l->k->transpose(to, pitch, x, ms / 2, (size_t)e->outs, (size_t)e->k / 2, 4);
+        l->k->transpose(to, pitch, x, ms / 2, (size_t)e->columns, (size_t)e->k / 2, 4);
         return;
     }
     if (w->dtype == as.dtype && ms == 1 && m->type == GEMM_BF16) {
         const uint16_t *row = (const uint16_t *)x;
         for (int64_t k = 0; k < e->k; k += 2, row += 2 * ks)
             l->k->interleave((uint16_t *)to + k * pitch, row, k + 1 < e->k ? row + ks : NULL,
-                             (size_t)e->outs);
+                             (size_t)e->columns);
         return;
     }
     for (int64_t k = 0; k < round_up(e->k, unit); k++) {
         char *row = to + (k / unit * pitch * unit + k % unit) * m->w_size;
         if (k < e->k)
-            convert_row(l, &as, row, unit, w, x + k * ks * w->size, ms, e->outs);
+            convert_row(l, &as, row, unit, w, x + k * ks * w->size, ms, e->columns);
         else
-            for (int64_t o = 0; o < e->outs; o++)
+            for (int64_t o = 0; o < e->columns; o++)
                 memset(row + o * unit * m->w_size, 0, (size_t)m->w_size);
     }
 }
@@ -418,7 +418,7 @@ static void pack_stationary(const struct lane *l, const struct bound_insn *i,
                             char *to)
 {
     const struct operand *w = &i->o[STATIONARY];
-    int64_t pitch = pitch_for(m, e->outs),
+    int64_t pitch = pitch_for(m, e->columns),
             block = round_up(e->k, unit_of[m->type]) * pitch * m->w_size;
     for (int64_t n = 0; n < e->batches; n++, to += block)
         pack_block(l, i, m, e, pitch, from + batch_offset(w, m, e, n) * w->size, to);
@@ -432,10 +432,10 @@ static void store_result(const struct lane *l, const struct bound_insn *i, const
     int64_t rs = c->step[c->rank - 2] * c->size, ms = c->step[c->rank - 1];
     for (int64_t r = 0; r < e->rows; r++) {
         char *y = to + r * rs;
-        const char *x = from + r * e->outs * 4;
+        const char *x = from + r * e->columns * 4;
         if (!accumulate)
-            convert_row(l, c, y, ms, &as, x, 1, e->outs);
-        for (int64_t o = 0; USED(GEMM_ACCUMULATES) && accumulate && o < e->outs; o++) {
+            convert_row(l, c, y, ms, &as, x, 1, e->columns);
+        for (int64_t o = 0; USED(GEMM_ACCUMULATES) && accumulate && o < e->columns; o++) {
             double old = dtype_load_f64(c->dtype, y + o * ms * c->size, 0);
             dtype_store_f64(c->dtype, y + o * ms * c->size, 0,
                             old + dtype_load_f64(as.dtype, x, (size_t)o));
@@ -452,7 +452,7 @@ static const struct gemm *find_variant(const struct lane *l, const struct bound_
         whole &= e->batch[r] == i->o[MOVING].count[r];
     for (int n = 0; n < m->nvariants && whole; n++) {
         const struct variant *v = &m->variants[n];
-        if (v->rows == e->rows && v->outs == e->outs && v->k == e->k && v->accumulate == accumulate)
+        if (v->rows == e->rows && v->columns == e->columns && v->k == e->k && v->accumulate == accumulate)
             return &v->g;
     }
     struct bound_insn cut = *i; /* batches that are clipped, and counts that were not foreseen */
@@ -463,7 +463,7 @@ static const struct gemm *find_variant(const struct lane *l, const struct bound_
     memcpy(count, e->batch, sizeof *count * (size_t)m->nbatch);
     o[MOVING].count = count;
     cut.o = o;
-    struct gemm_tile t = tile_for(&cut, m, e->rows, e->outs, e->k, accumulate);
+    struct gemm_tile t = tile_for(&cut, m, e->rows, e->columns, e->k, accumulate);
     gemm_prepare(own, &t, l->k->lanes);
     return own;
 }
@@ -473,7 +473,7 @@ static void multiply_slow(const struct lane *l, const struct bound_insn *i, cons
 {
     const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
     for (int64_t r = 0; r < e->rows; r++)
-        for (int64_t o = 0; o < e->outs; o++) {
+        for (int64_t o = 0; o < e->columns; o++) {
             char *y = p[DST] + (r * c->step[c->rank - 2] + o * c->step[c->rank - 1]) * c->size;
             int64_t sum = accumulate ? dtype_load_i64(c->dtype, y, 0) : 0;
             for (int64_t n = 0; n < e->batches; n++)
@@ -558,7 +558,7 @@ void exec_nc_matmul(struct lane *l, const struct bound_insn *i)
     }
     if (USED(GEMM_UNPACKED) && m->dots) {
         l->k->dot((float *)p[DST], i->o[DST].step[i->o[DST].rank - 1], (const float *)p[STATIONARY],
-                  i->o[STATIONARY].step[1], (const float *)p[MOVING], (size_t)e.outs, (size_t)e.k,
+                  i->o[STATIONARY].step[1], (const float *)p[MOVING], (size_t)e.columns, (size_t)e.k,
                   accumulate);
         return;
     }
@@ -570,7 +570,7 @@ void exec_nc_matmul(struct lane *l, const struct bound_insn *i)
         p[MOVING] = scratch;
         scratch += m->a_bytes;
     }
-    if (!reads_in_place(m, e.outs)) {
+    if (!reads_in_place(m, e.columns)) {
         pack_stationary(l, i, m, &e, p[STATIONARY], scratch);
         p[STATIONARY] = scratch;
     }

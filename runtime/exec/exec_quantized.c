@@ -50,16 +50,16 @@ static bool operands_fit(struct binding *b, const struct bound_insn *i)
         return fail(b->d, "quantized_matmul: operands' counts do not go together");
     if (!dense(y, 2) || !dense(w, w->rank - 1) || !dense(a, a->rank - 1) || !dense(terms, 1) ||
         (other->mem && !dense(other, 2)))
-        return fail(b->d, "quantized_matmul: operands with steps between outs or terms");
+        return fail(b->d, "quantized_matmul: operands with steps between columns or terms");
     int64_t pitch = w->step[w->rank - 2];
-    if (y->count[2] > pitch || pitch % PACK_ALIGN_OUTS || pitch > 1 << 20 || rows[0] > 1 << 12 ||
+    if (y->count[2] > pitch || pitch % PACK_ALIGN_COLUMNS || pitch > 1 << 20 || rows[0] > 1 << 12 ||
         rows[1] > 1 << 16 || rows[2] > 1 << 24)
         return fail(b->d, "quantized_matmul: %lld x %lld rows of %lld, weights %lld apart",
                     (long long)rows[0], (long long)rows[1], (long long)rows[2], (long long)pitch);
     return true;
 }
 
-/* Only counts of rows and outs may be clipped. */
+/* Only counts of rows and columns may be clipped. */
 static bool clips_fit(struct binding *b, const struct bound_insn *i)
 {
     for (int n = 0; n < i->nops; n++)
@@ -146,7 +146,7 @@ void exec_quantized_matmul(struct lane *l, const struct bound_insn *i)
                          *a = &o[AP(quantized_matmul, moving)],
                          *terms = &o[AP(quantized_matmul, terms)],
                          *other = &o[AP(quantized_matmul, other)];
-    int64_t now[OPERANDS][MAX_AP_RANK], rows[2], outs;
+    int64_t now[OPERANDS][MAX_AP_RANK], rows[2], columns;
     for (int n = 0; n < i->nops; n++)
         if (o[n].mem && !counts_now(l, i, n, now[n]))
             return;
@@ -156,11 +156,11 @@ void exec_quantized_matmul(struct lane *l, const struct bound_insn *i)
         if (other->mem)
             rows[r] = least(rows[r], now[AP(quantized_matmul, other)][r]);
     }
-    outs = least(least(now[AP(quantized_matmul, dst)][2],
+    columns = least(least(now[AP(quantized_matmul, dst)][2],
                        now[AP(quantized_matmul, stationary)][m->nbatch + 1]),
                  now[AP(quantized_matmul, terms)][1]);
     if (other->mem)
-        outs = least(outs, now[AP(quantized_matmul, other)][2]);
+        columns = least(columns, now[AP(quantized_matmul, other)][2]);
     const char *moving = operand_address(l, a),
                *stationary = operand_address(l, &o[AP(quantized_matmul, stationary)]);
     const int32_t *term = (const int32_t *)(const void *)operand_address(l, terms);
@@ -184,7 +184,7 @@ void exec_quantized_matmul(struct lane *l, const struct bound_insn *i)
                            .w = ws,
                            .count = m->batches,
                            .rows = (int)(rows[0] * rows[1]),
-                           .outs = (int)outs,
+                           .columns = (int)columns,
                            .k = (int)a->count[a->rank - 1],
                            .w_pitch = (int)o[AP(quantized_matmul, stationary)]
                                           .step[o[AP(quantized_matmul, stationary)].rank - 2],

@@ -111,7 +111,7 @@ static void project_rows(const struct layer *y, const float *x, int64_t pitch, i
     const float *weights = (const float *)operand_address(y->l, w);
     for (int out = 0; out < y->m->width; out += t.w_pitch, weights += w->step[0]) {
         struct gemm g;
-        t.outs = y->m->width - out < t.w_pitch ? y->m->width - out : t.w_pitch;
+        t.columns = y->m->width - out < t.w_pitch ? y->m->width - out : t.w_pitch;
         gemm_prepare_whole(&g, &t);
         gemm_run(&g, y->l->k, x, weights, to + out);
     }

@@ -11,8 +11,8 @@
 enum { K_CHUNK = 256 };
 
 struct weight_only {
-    int k, width, block, bits; /* width: of a block of outs */
-    int outs;                  /* of all blocks, as stored */
+    int k, width, block, bits; /* width: of a block of columns */
+    int columns;                  /* of all blocks, as stored */
     bool zeros, convert_rows, convert_result;
     bool bf16_row;                  /* one row is multiplied as it is */
     int64_t row_bytes, chunk_bytes; /* scratch: rows; weights of a chunk, or the prepared row */
@@ -42,15 +42,15 @@ static bool shapes_fit(struct binding *b, const struct bound_insn *i, struct wei
                               .block = (int)block,
                               .bits = (int)bits,
                               .zeros = NUMBER(i, weight_only_matmul, zeros) != 0};
-    struct pack_quantized least = {k, PACK_ALIGN_OUTS, m->block, m->bits, m->zeros};
+    struct pack_quantized least = {k, PACK_ALIGN_COLUMNS, m->block, m->bits, m->zeros};
     int64_t bytes = (int64_t)pack_quantized_size(&least), n = bytes ? w->count[0] / bytes : 0;
     bool blocks = n <= 4 || n % 4 == 0;
     if (bytes && w->count[0] % bytes == 0 && n > 0 && n < 1 << 16 && blocks) {
-        m->outs = (int)n * PACK_ALIGN_OUTS;
-        m->width = pack_width(m->outs);
+        m->columns = (int)n * PACK_ALIGN_COLUMNS;
+        m->width = pack_width(m->columns);
     }
-    if (k > 0 && (m->width == 0 || c->count[1] > m->outs))
-        return fail(b->d, "weight_only_matmul: %lld bytes of weights are no blocks of %lld outs",
+    if (k > 0 && (m->width == 0 || c->count[1] > m->columns))
+        return fail(b->d, "weight_only_matmul: %lld bytes of weights are no blocks of %lld columns",
                     (long long)w->count[0], (long long)c->count[1]);
     return true;
 }
@@ -70,23 +70,23 @@ bool prepare_weight_only(struct binding *b, struct bound_insn *i, const struct i
     int64_t chunk = (int64_t)K_CHUNK * m->width, work = weight_only_work(m->k, m->block);
     m->chunk_bytes = line((chunk > work ? chunk : work) * 4);
     int64_t rows = m->convert_result ? c->count[0] : 1;
-    need_scratch(b, m->row_bytes + m->chunk_bytes + line(rows * m->outs * 4) + 64);
+    need_scratch(b, m->row_bytes + m->chunk_bytes + line(rows * m->columns * 4) + 64);
     return true;
 }
 
-/* All rows by each chunk of k in turn, a block of outs after the other. */
+/* All rows by each chunk of k in turn, a block of columns after the other. */
 static void multiply_rows(const struct lane *l, const struct weight_only *m,
                           const struct weight_only_row *all, int64_t x_pitch, int64_t rows,
-                          int64_t outs, float *y, int64_t y_pitch)
+                          int64_t columns, float *y, int64_t y_pitch)
 {
     struct weight_only_row w = *all;
     struct pack_quantized block = {m->k, m->width, m->block, m->bits, m->zeros};
-    w.outs = m->width;
-    for (int64_t o = 0; o < outs; o += m->width, y += m->width) {
+    w.columns = m->width;
+    for (int64_t o = 0; o < columns; o += m->width, y += m->width) {
         for (int k = 0; k < m->k; k += K_CHUNK) {
             int n = m->k - k < K_CHUNK ? m->k - k : K_CHUNK;
-            int64_t some = outs - o < m->width ? outs - o : m->width;
-            struct gemm_tile t = {.type = GEMM_F32, .rows = (int)rows, .outs = (int)some, .k = n};
+            int64_t some = columns - o < m->width ? columns - o : m->width;
+            struct gemm_tile t = {.type = GEMM_F32, .rows = (int)rows, .columns = (int)some, .k = n};
             t.a_pitch = x_pitch, t.c_pitch = y_pitch, t.w_pitch = m->width;
             t.accumulate = k > 0;
             struct gemm g;
@@ -107,7 +107,7 @@ void exec_weight_only_matmul(struct lane *l, const struct bound_insn *i)
     if (!counts_now(l, i, AP(weight_only_matmul, dst), cc) ||
         !counts_now(l, i, AP(weight_only_matmul, moving), ac) || m->k == 0)
         return;
-    int64_t rows = cc[0] < ac[0] ? cc[0] : ac[0], outs = cc[1];
+    int64_t rows = cc[0] < ac[0] ? cc[0] : ac[0], columns = cc[1];
     char *to = operand_address(l, c), *from = operand_address(l, a), *scratch = l->scratch;
     const void *x = from;
     float *y = (float *)(void *)to, *chunk = (float *)(void *)(scratch + m->row_bytes);
@@ -121,12 +121,12 @@ void exec_weight_only_matmul(struct lane *l, const struct bound_insn *i)
     }
     float *whole = (float *)(void *)(scratch + m->row_bytes + m->chunk_bytes);
     if (m->convert_result)
-        y = whole, y_pitch = m->outs;
+        y = whole, y_pitch = m->columns;
     struct weight_only_row w = {.x = x,
                                 .packed =
                                     operand_address(l, &i->o[AP(weight_only_matmul, stationary)]),
                                 .k = m->k,
-                                .outs = m->outs,
+                                .columns = m->columns,
                                 .block = m->block,
                                 .bits = m->bits,
                                 .zeros = m->zeros,
@@ -134,14 +134,14 @@ void exec_weight_only_matmul(struct lane *l, const struct bound_insn *i)
                                 .bf16 = bf16,
                                 .work = chunk};
     if (rows == 1) {
-        w.y = outs == m->outs ? y : whole;
+        w.y = columns == m->columns ? y : whole;
         l->k->weight_only(&w);
         if (w.y != y)
-            memcpy(y, whole, sizeof(float) * (size_t)outs);
+            memcpy(y, whole, sizeof(float) * (size_t)columns);
     } else {
-        multiply_rows(l, m, &w, x_pitch, rows, outs, y, y_pitch);
+        multiply_rows(l, m, &w, x_pitch, rows, columns, y, y_pitch);
     }
     for (int64_t r = 0; m->convert_result && r < rows; r++)
         convert_row(l, c, to + r * c->step[0] * c->size, c->step[1], &f32,
-                    (const char *)(y + r * y_pitch), 1, outs);
+                    (const char *)(y + r * y_pitch), 1, columns);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROWS = 64, OUTS = 64, K = 512, TILE_BYTES = 4 * OUTS * K };
+enum { ROWS = 64, COLUMNS = 64, K = 512, TILE_BYTES = 4 * COLUMNS * K };
 enum { MEMORY_BYTES = 64 << 20, CACHE_BYTES = 256 << 10, ROW = 16384 /* elements */ };
 
 struct job {
@@ -69,13 +69,13 @@ static void read_part(void *arg, int lane)
 /* Bursts of about a millisecond. */
 static double product_rate(struct job *j, enum gemm_type type)
 {
-    const struct gemm_tile tile = {type, ROWS, OUTS, K, K, OUTS, OUTS, false, {{0}, {0}, {0}},
+    const struct gemm_tile tile = {type, ROWS, COLUMNS, K, K, COLUMNS, COLUMNS, false, {{0}, {0}, {0}},
                                    false};
     gemm_prepare(&j->gemm, &tile, kernels_get()->lanes);
     j->repeat = 1;
     double once = fastest(j, multiply, 3);
     j->repeat = once < 1e-3 ? (int)(1e-3 / (once + 1e-9)) + 1 : 1;
-    double flops = 2.0 * ROWS * OUTS * K * j->repeat * j->lanes;
+    double flops = 2.0 * ROWS * COLUMNS * K * j->repeat * j->lanes;
     return flops / fastest(j, multiply, 6) * 1e-9;
 }
 

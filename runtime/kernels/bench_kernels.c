@@ -44,7 +44,7 @@ static void bench_gemm(enum gemm_type type, const char *name)
 {
     static const int rows[] = {1, 7, 14, 28, 56, 64, 128}, ks[] = {64, 256, 576, 1024, 2304};
     const struct kernel_table *t = kernels_get();
-    printf("%s, 64 outs, %s: GFLOP/s\nrows     ", name, t->name);
+    printf("%s, 64 columns, %s: GFLOP/s\nrows     ", name, t->name);
     for (int k = 0; k < 5; k++)
         printf("k = %-6d", ks[k]);
     printf("\n");
@@ -122,10 +122,10 @@ static void bench_depthwise(void)
     printf("depthwise, %s: GFLOP/s f32 input, bf16 input\n", t->name);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int kernel = cases[i][0], stride = cases[i][1], width = cases[i][2], channels = cases[i][3];
-        int outs = (width + 2 * (kernel / 2) - kernel) / stride + 1;
+        int out_width = (width + 2 * (kernel / 2) - kernel) / stride + 1;
         void *x = filled(4 * (size_t)(kernel * width * channels));
         float *w = filled(4 * (size_t)(kernel * kernel * channels)),
-              *y = filled(4 * (size_t)(outs * channels));
+              *y = filled(4 * (size_t)(out_width * channels));
         printf("  %dx%d stride %d width %3d channels %3d:", kernel, kernel, stride, width,
                channels);
         for (int bf16 = 0; bf16 < 2; bf16++) {
@@ -142,7 +142,7 @@ static void bench_depthwise(void)
                                       kernel / 2,
                                       channels,
                                       0,
-                                      outs,
+                                      out_width,
                                       bf16,
                                       w,
                                       channels,
@@ -150,7 +150,7 @@ static void bench_depthwise(void)
                                       channels,
                                       {w, ACTIVATION_relu, {0}},
                                       false};
-            double best = 1, flops = 2.0 * kernel * kernel * outs * channels;
+            double best = 1, flops = 2.0 * kernel * kernel * out_width * channels;
             for (int j = 0; j < 20; j++) {
                 double start = now();
                 for (int n = 0; n < 50; n++)
@@ -167,7 +167,7 @@ static void bench_depthwise(void)
 
 /* ---- memory ---- */
 
-enum { MEMORY_K = 2048, MEMORY_OUTS = 4096, MEMORY_BYTES = 4 * MEMORY_K * MEMORY_OUTS * 8 };
+enum { MEMORY_K = 2048, MEMORY_COLUMNS = 4096, MEMORY_BYTES = 4 * MEMORY_K * MEMORY_COLUMNS * 8 };
 
 struct reading {
     const float *at;

@@ -45,7 +45,7 @@ static void cut(struct gemm *g, int lanes)
 
 void gemm_prepare_whole(struct gemm *g, const struct gemm_tile *t)
 {
-    assert(t->rows > 0 && t->outs > 0 && t->k > 0 && t->w_pitch >= t->outs && t->w_pitch % 16 == 0);
+    assert(t->rows > 0 && t->columns > 0 && t->k > 0 && t->w_pitch >= t->columns && t->w_pitch % 16 == 0);
     *g = (struct gemm){.tile = *t, .k = t->k, .pieces = 1};
 }
 
@@ -94,7 +94,7 @@ static void run_piece(const struct gemm *g, const void **a, const void **w, int 
                            .c = c,
                            .count = count,
                            .rows = t->rows,
-                           .outs = t->outs,
+                           .columns = t->columns,
                            .k = g->k,
                            .w_pitch = t->w_pitch,
                            .a_pitch = t->a_pitch,

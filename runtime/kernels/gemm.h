@@ -1,7 +1,7 @@
 /*
  * Matrix tiles: what one matmul instruction of the Tensor engine does.
  *
- *     C[rows][outs] (+)= sum over b of A_b[rows][k] * W_b[k][outs]
+ *     C[rows][columns] (+)= sum over b of A_b[rows][k] * W_b[k][columns]
  *
  * A's rows are row-major with a pitch: a row may be a token, a pixel, or a pixel of a strided
  * convolution. W is packed (neff/isa/pack.h): [k][w_pitch] f32, [k/2][w_pitch][2] bf16,
@@ -10,11 +10,11 @@
  * The batch b runs over K blocks and filter taps: up to three nested levels of (count, strides), or
  * a list of addresses given at run time. A tile is prepared once for its shape, then run:
  *
- *     struct gemm_tile t = {.type = GEMM_F32, .rows = 28, .outs = 64, .k = 64, .a_pitch = 256,
+ *     struct gemm_tile t = {.type = GEMM_F32, .rows = 28, .columns = 64, .k = 64, .a_pitch = 256,
  * ...}; struct gemm g; gemm_prepare(&g, &t, kernels_get()->lanes); gemm_run(&g, kernels_get(), a, w, c);
  * any thread, any number of times
  *
- * Nothing to free. Reads stay inside A's k columns and W's packed block; writes inside C's outs
+ * Nothing to free. Reads stay inside A's k columns and W's packed block; writes inside C's
  * columns.
  *
  * Weights come from memory block after block. Kernels ask for the next block while they
@@ -39,9 +39,9 @@ struct gemm_level {
 
 struct gemm_tile { /* without padding: see runtime/exec/state.h */
     enum gemm_type type;
-    int rows, outs, k;
+    int rows, columns, k;
     int64_t a_pitch, c_pitch; /* elements between rows */
-    int w_pitch;              /* outs in a packed row of W, at least outs, a multiple of 16 */
+    int w_pitch;              /* in a packed row of W: at least columns, a multiple of 16 */
     int accumulate;           /* add to C, otherwise overwrite */
     struct gemm_level batch[GEMM_LEVELS]; /* outermost first */
     int64_t streams;                      /* W lies in memory, and what follows it is wanted next */
@@ -117,7 +117,7 @@ struct gemm_quantized {
 struct gemm_block {
     const void *const *a, *const *w;
     void *c;
-    int count, rows, outs, k, w_pitch;
+    int count, rows, columns, k, w_pitch;
     int64_t a_pitch, c_pitch;
     bool accumulate;
     bool resume;              /* sums go on from what C holds, instead of from 0 */

@@ -199,8 +199,8 @@ struct softmax_block {
 struct weight_only_row {
     const void *x; /* k elements, f32 or bf16 */
     const void *packed;
-    float *y;                 /* outs elements */
-    int k, outs, block, bits; /* bits: 8 or 4 */
+    float *y;                 /* columns elements */
+    int k, columns, block, bits; /* bits: 8 or 4 */
     bool zeros;               /* zero points are stored */
     float centre;
     bool bf16;   /* x is */
@@ -404,7 +404,7 @@ struct kernel_table {
                             const struct epilogue *e);
 
     void (*weight_only)(const struct weight_only_row *w);
-    /* Weights k0 .. k0 + n - 1 of the first block of outs as f32 [n][pack_width(outs)]; x, y and
+    /* Weights k0 .. k0 + n - 1 of the first block of columns as f32 [n][pack_width(columns)]; x, y and
      * work are not used. */
     void (*weight_only_unpack)(const struct weight_only_row *w, int k0, int n, float *to);
 

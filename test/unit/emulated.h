@@ -27,7 +27,7 @@ static uint32_t emulated_random(void)
 }
 
 struct emulated_case {
-    int rows, outs, k, batch;
+    int rows, columns, k, batch;
     bool bf16, accumulate;
 };
 
@@ -63,7 +63,7 @@ static int emulated_rounded(const struct gemm_block *g, const struct kernel_tabl
     t->gemm_bf16(&with);
     int wrong = 0;
     for (size_t i = 0; i < count; i++) {
-        bool inside = (int64_t)i % g->c_pitch < g->outs;
+        bool inside = (int64_t)i % g->c_pitch < g->columns;
         uint32_t u = 0;
         memcpy(&u, &sums[i], inside ? 4 : 0);
         uint16_t expected = inside ? (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16) : 0xffff;
@@ -77,9 +77,9 @@ static int emulated_rounded(const struct gemm_block *g, const struct kernel_tabl
 static int emulated_run(const struct emulated_case *c, const struct kernel_table *t)
 {
     enum { GAP = 3 };
-    size_t size = c->bf16 ? 2 : 1, pitch = (size_t)(c->k + GAP), c_pitch = (size_t)c->outs + 2;
-    size_t na = (size_t)(c->batch * c->rows) * pitch, nw = (size_t)(c->batch * c->k * c->outs);
-    struct pack_shape shape = {c->bf16 ? PACK_BF16 : PACK_S8, c->batch, c->k, c->outs};
+    size_t size = c->bf16 ? 2 : 1, pitch = (size_t)(c->k + GAP), c_pitch = (size_t)c->columns + 2;
+    size_t na = (size_t)(c->batch * c->rows) * pitch, nw = (size_t)(c->batch * c->k * c->columns);
+    struct pack_shape shape = {c->bf16 ? PACK_BF16 : PACK_S8, c->batch, c->k, c->columns};
     void *a = malloc(na * size), *w = malloc(nw * size), *packed = malloc(pack_size(&shape) + 64);
     double *av = malloc(na * sizeof *av), *wv = malloc(nw * sizeof *wv);
     float *y = malloc((size_t)c->rows * c_pitch * 4);
@@ -87,7 +87,7 @@ static int emulated_run(const struct emulated_case *c, const struct kernel_table
         av[i] = emulated_element(a, i, c->bf16, false);
     for (size_t i = 0; i < nw; i++)
         wv[i] = emulated_element(w, i, c->bf16, true);
-    struct pack_source from = {w, (int64_t)c->k * c->outs, c->outs, 1};
+    struct pack_source from = {w, (int64_t)c->k * c->columns, c->columns, 1};
     pack_weights(packed, &shape, &from);
     for (size_t i = 0; i < (size_t)c->rows * c_pitch; i++) {
         if (c->bf16)
@@ -105,9 +105,9 @@ static int emulated_run(const struct emulated_case *c, const struct kernel_table
                            .c = y,
                            .count = c->batch,
                            .rows = c->rows,
-                           .outs = c->outs,
+                           .columns = c->columns,
                            .k = c->k,
-                           .w_pitch = pack_width(c->outs),
+                           .w_pitch = pack_width(c->columns),
                            .a_pitch = (int64_t)pitch,
                            .c_pitch = (int64_t)c_pitch,
                            .accumulate = c->accumulate};
@@ -115,11 +115,11 @@ static int emulated_run(const struct emulated_case *c, const struct kernel_table
     int wrong = 0;
     for (int r = 0; r < c->rows; r++)
         for (size_t o = 0; o < c_pitch; o++) {
-            double e = c->accumulate || o >= (size_t)c->outs ? 100 : 0;
-            for (int b = 0; b < c->batch && o < (size_t)c->outs; b++)
+            double e = c->accumulate || o >= (size_t)c->columns ? 100 : 0;
+            for (int b = 0; b < c->batch && o < (size_t)c->columns; b++)
                 for (int k = 0; k < c->k; k++)
                     e += av[(size_t)(b * c->rows + r) * pitch + (size_t)k] *
-                         wv[(size_t)(b * c->k + k) * (size_t)c->outs + o];
+                         wv[(size_t)(b * c->k + k) * (size_t)c->columns + o];
             size_t at = (size_t)r * c_pitch + o;
             wrong += (c->bf16 ? y[at] : ((int32_t *)(void *)y)[at]) != e;
         }
@@ -131,16 +131,16 @@ static int emulated_run(const struct emulated_case *c, const struct kernel_table
 
 static int check_emulated(const struct kernel_table *t, bool bf16)
 {
-    static const int rows[] = {1, 2, 5, 6, 7, 14}, outs[] = {1, 16, 17, 40, 64},
+    static const int rows[] = {1, 2, 5, 6, 7, 14}, columns[] = {1, 16, 17, 40, 64},
                      ks[] = {1, 2, 3, 4, 7, 64, 67, 130};
     int cases = 0, wrong = 0;
     for (int r = 0; r < 6; r++)
         for (int o = 0; o < 5; o++)
             for (int k = 0; k < 8; k++, cases++) {
-                struct emulated_case c = {rows[r], outs[o], ks[k], 1 + cases % 3, bf16, cases % 2};
+                struct emulated_case c = {rows[r], columns[o], ks[k], 1 + cases % 3, bf16, cases % 2};
                 int n = emulated_run(&c, t);
                 if (n)
-                    printf("rows %d outs %d k %d batch %d: %d elements are wrong\n", c.rows, c.outs,
+                    printf("rows %d columns %d k %d batch %d: %d elements are wrong\n", c.rows, c.columns,
                            c.k, c.batch, n);
                 wrong += n;
             }

@@ -14,7 +14,7 @@ static void matmul_case(const struct matmul_case *x)
 {
     struct bench b;
     begin(&b);
-    int rows = grid(&b, (x->n + 15) / 16), outs = grid(&b, (x->m + 31) / 32);
+    int rows = grid(&b, (x->n + 15) / 16), columns = grid(&b, (x->m + 31) / 32);
     int64_t inner = x->strided ? 2 : 1;
     int c = buffer(&b, x->c, x->n * x->m * inner, true),
         w = buffer(&b, x->w, x->batch * x->k * x->m, false);
@@ -26,8 +26,8 @@ static void matmul_case(const struct matmul_case *x)
     i->ap[2] = pattern(a, x->a, 3, (int64_t[]){x->batch, x->n, x->k}, inner, 0);
     if (x->transposed)
         i->ap[1].dim[1].step = 1, i->ap[1].dim[2].step = x->k;
-    tiled(&b, &i->ap[0], 0, rows, 16), tiled(&b, &i->ap[0], 1, outs, 32);
-    tiled(&b, &i->ap[1], 2, outs, 32), tiled(&b, &i->ap[2], 1, rows, 16);
+    tiled(&b, &i->ap[0], 0, rows, 16), tiled(&b, &i->ap[0], 1, columns, 32);
+    tiled(&b, &i->ap[1], 2, columns, 32), tiled(&b, &i->ap[2], 1, rows, 16);
     check(&b, x->a == DT_BF16 && x->w == DT_BF16 ? 1e-2 : 1e-4);
 }
 
@@ -61,7 +61,7 @@ static void packed_products(void **state)
             struct diag d = {0};
             struct pack_shape shape = {(enum pack_type)t, 1, K, m};
             begin(&b);
-            int rows = grid(&b, 2), outs = grid(&b, (m + 63) / 64);
+            int rows = grid(&b, 2), columns = grid(&b, (m + 63) / 64);
             int width = pack_width(m), block = width < 64 ? width : 64;
             int c = buffer(&b, types[t][2], N * m, true), a = buffer(&b, types[t][0], N * K, false);
             begin(&plain);
@@ -76,10 +76,10 @@ static void packed_products(void **state)
             i->ap[2] = pattern(a, types[t][0], 2, (int64_t[]){N, K}, 1, 0);
             i->ap[1] = pattern(packed, types[t][1], 2, (int64_t[]){K, m}, 1, 0);
             i->ap[1].dim[0].step = width;
-            tiled(&b, &i->ap[0], 0, rows, 16), tiled(&b, &i->ap[0], 1, outs, block),
+            tiled(&b, &i->ap[0], 0, rows, 16), tiled(&b, &i->ap[0], 1, columns, block),
                 tiled(&b, &i->ap[2], 0, rows, 16);
-            tiled(&b, &i->ap[1], 1, outs, block);
-            affine_set(&i->ap[1].offset, &b.p->arena, outs, width * K);
+            tiled(&b, &i->ap[1], 1, columns, block);
+            affine_set(&i->ap[1].offset, &b.p->arena, columns, width * K);
             /* the reference multiplies plain weights */
             struct tensor expect = {.kind = VK_NONE};
             assert_true(tensor_copy(&expect, &b.buffer[c], &d));
@@ -101,7 +101,7 @@ static void packed_products(void **state)
             for (int64_t k = 0; k < N * m; k++) {
                 double got = tensor_f64(context_output(x, 0), k), want = tensor_f64(&expect, k);
                 if (!(fabs(got - want) <= (t == 1 ? 1e-2 : 1e-4) * (fabs(want) + 1)))
-                    fail_msg("outs %lld, element %lld: %g, expected %g", (long long)m, (long long)k,
+                    fail_msg("columns %lld, element %lld: %g, expected %g", (long long)m, (long long)k,
                              got, want);
             }
             context_free(x);
@@ -121,7 +121,7 @@ static void steps_case(int type, int64_t n, int64_t m, int64_t k, int activation
 {
     struct bench b;
     begin(&b);
-    int rows = grid(&b, (n + 15) / 16), outs = grid(&b, (m + 31) / 32);
+    int rows = grid(&b, (n + 15) / 16), columns = grid(&b, (m + 31) / 32);
     int a = buffer(&b, type, n * k, false), w = buffer(&b, type, k * m, false);
     int residual = buffer(&b, DT_F32, n * m, false), bias = buffer(&b, DT_F32, m, false);
     int sums = buffer(&b, DT_F32, n * m, true), biased = buffer(&b, DT_F32, n * m, true);
@@ -133,13 +133,13 @@ static void steps_case(int type, int64_t n, int64_t m, int64_t k, int activation
         if (i == bias)
             at[i].dim[0].step = 0;
         if (i > w)
-            tiled(&b, &at[i], 0, rows, 16), tiled(&b, &at[i], 1, outs, 32);
+            tiled(&b, &at[i], 0, rows, 16), tiled(&b, &at[i], 1, columns, 32);
     }
     struct insn *i = add(&b, INSN_nc_matmul);
     i->ap[0] = at[sums];
     i->ap[1] = pattern(w, type, 2, (int64_t[]){k, m}, 1, 0);
     i->ap[2] = pattern(a, type, 2, (int64_t[]){n, k}, 1, 0);
-    tiled(&b, &i->ap[1], 1, outs, 32), tiled(&b, &i->ap[2], 0, rows, 16);
+    tiled(&b, &i->ap[1], 1, columns, 32), tiled(&b, &i->ap[2], 0, rows, 16);
     i = add(&b, INSN_tensor_tensor);
     i->ap[0] = at[biased], i->ap[1] = at[tile_bias ? residual : bias], i->ap[2] = at[sums];
     i->func[0] = tile_bias ? OP_mul : OP_add;

@@ -10,7 +10,7 @@ enum way { PIECES, WHOLE, WAYS };
 
 struct gemm_case {
     enum gemm_type type;
-    int rows, outs, k, taps, blocks; /* batch: taps x blocks of k */
+    int rows, columns, k, taps, blocks; /* batch: taps x blocks of k */
     bool accumulate, addresses, streams;
     enum way way;
 };
@@ -58,19 +58,19 @@ static struct gemm_data make_data(const struct gemm_case *t)
     int slack = 3 + t->rows % 2, a_rows = t->rows + t->taps - 1;
     struct gemm_data x = {.batch = t->taps * t->blocks,
                           .a_pitch = t->blocks * t->k + slack,
-                          .c_pitch = t->outs + 2,
+                          .c_pitch = t->columns + 2,
                           .size = pack_element_size(packs[t->type])};
     x.a_count = (size_t)a_rows * (size_t)x.a_pitch - (size_t)slack;
-    x.w_count = (size_t)x.batch * (size_t)t->k * (size_t)t->outs;
+    x.w_count = (size_t)x.batch * (size_t)t->k * (size_t)t->columns;
     x.a = malloc(x.a_count * x.size), x.w = malloc(x.w_count * x.size);
     x.av = malloc(x.a_count * sizeof *x.av), x.wv = malloc(x.w_count * sizeof *x.wv);
-    uint32_t mostly_small = small[(t->rows + t->outs + t->k) % 3];
+    uint32_t mostly_small = small[(t->rows + t->columns + t->k) % 3];
     for (size_t i = 0; i < x.a_count; i++)
         x.av[i] = fill_element(t->type, x.a, i, false, mostly_small);
     for (size_t i = 0; i < x.w_count; i++)
         x.wv[i] = fill_element(t->type, x.w, i, true, mostly_small);
-    x.shape = (struct pack_shape){packs[t->type], x.batch, t->k, t->outs};
-    x.c = malloc(((size_t)(t->rows - 1) * (size_t)x.c_pitch + (size_t)t->outs) * 4);
+    x.shape = (struct pack_shape){packs[t->type], x.batch, t->k, t->columns};
+    x.c = malloc(((size_t)(t->rows - 1) * (size_t)x.c_pitch + (size_t)t->columns) * 4);
     return x;
 }
 
@@ -81,7 +81,7 @@ static void free_data(struct gemm_data *x)
 
 static void pack_and_unpack(struct gemm_data *x, const struct gemm_case *t)
 {
-    struct pack_source source = {x->w, (int64_t)t->k * t->outs, t->outs, 1},
+    struct pack_source source = {x->w, (int64_t)t->k * t->columns, t->columns, 1},
                        to = {NULL, source.group_step, source.k_step, 1};
     x->packed = aligned_alloc(64, (pack_size(&x->shape) + 63) / 64 * 64);
     uint8_t *back = malloc(x->w_count * x->size);
@@ -92,10 +92,10 @@ static void pack_and_unpack(struct gemm_data *x, const struct gemm_case *t)
 }
 
 /* What the result holds before: a start to add to, or what must not stay. */
-static void start_block(struct gemm_data *x, const struct gemm_case *t, int first, int outs)
+static void start_block(struct gemm_data *x, const struct gemm_case *t, int first, int columns)
 {
     for (int r = 0; r < t->rows; r++)
-        for (int o = first; o < first + outs; o++)
+        for (int o = first; o < first + columns; o++)
             if (t->type == GEMM_U8S8)
                 ((int32_t *)x->c)[r * x->c_pitch + o] = t->accumulate ? 1000 : -1;
             else
@@ -105,12 +105,12 @@ static void start_block(struct gemm_data *x, const struct gemm_case *t, int firs
 /* Outs from `first` on, as many as a block has. */
 static void run_block(struct gemm_data *x, const struct gemm_case *t, int first, struct gemm_ahead *ahead)
 {
-    int outs = t->outs - first < PACK_OUTS ? t->outs - first : PACK_OUTS, width = pack_width(t->outs);
+    int columns = t->columns - first < PACK_COLUMNS ? t->columns - first : PACK_COLUMNS, width = pack_width(t->columns);
     int64_t group = pack_k(x->shape.type, t->k) * width;
     struct gemm_tile tile = {
         t->type,
         t->rows,
-        outs,
+        columns,
         t->k,
         x->a_pitch,
         x->c_pitch,
@@ -123,7 +123,7 @@ static void run_block(struct gemm_data *x, const struct gemm_case *t, int first,
         gemm_prepare_whole(&g, &tile);
     else
         gemm_prepare(&g, &tile, table->lanes);
-    start_block(x, t, first, outs);
+    start_block(x, t, first, columns);
     const uint8_t *w = x->packed + (size_t)pack_offset(&x->shape, first, 0) * x->size;
     float *c = (float *)x->c + first;
     if (t->addresses) {
@@ -147,7 +147,7 @@ static double expected(const struct gemm_data *x, const struct gemm_case *t, int
     for (int b = 0; b < x->batch; b++)
         for (int k = 0; k < t->k; k++)
             e += x->av[(size_t)((row + b / t->blocks) * x->a_pitch + b % t->blocks * t->k + k)] *
-                 x->wv[(size_t)((b * t->k + k) * t->outs + out)];
+                 x->wv[(size_t)((b * t->k + k) * t->columns + out)];
     return e;
 }
 
@@ -156,19 +156,19 @@ static void check_gemm(const struct gemm_case *t)
     struct gemm_data x = make_data(t);
     struct gemm_ahead ahead = {NULL};
     pack_and_unpack(&x, t);
-    for (int out = 0; out < t->outs; out += PACK_OUTS) /* block by block, as the compiler emits */
+    for (int out = 0; out < t->columns; out += PACK_COLUMNS) /* block by block, as the compiler emits */
         run_block(&x, t, out, &ahead);
     double total = sqrt(x.batch * t->k) + 4;
     double bound = t->type == GEMM_U8S8 ? 0 : 4 * total * total * 0x1p-24;
     for (int r = 0; r < t->rows; r++)
-        for (int o = 0; o < t->outs; o++) {
+        for (int o = 0; o < t->columns; o++) {
             int at = r * x.c_pitch + o;
             double e = expected(&x, t, r, o);
             double got = t->type == GEMM_U8S8 ? ((int32_t *)x.c)[at] : (double)((float *)x.c)[at];
             if (!(fabs(got - e) <= bound))
-                fail_msg("%s type %d rows %d outs %d k %d taps %d blocks %d way %d: [%d][%d] is "
+                fail_msg("%s type %d rows %d columns %d k %d taps %d blocks %d way %d: [%d][%d] is "
                          "%.9g, expected %.9g",
-                         table->name, t->type, t->rows, t->outs, t->k, t->taps, t->blocks, t->way,
+                         table->name, t->type, t->rows, t->columns, t->k, t->taps, t->blocks, t->way,
                          r, o, got, e);
         }
     free_data(&x);
@@ -176,7 +176,7 @@ static void check_gemm(const struct gemm_case *t)
 
 static void test_gemm(void **state)
 {
-    static const int rows[] = {1, 2, 3, 5, 6, 7, 13, 14, 28}, outs[] = {1, 8, 16, 17, 40, 64, 100};
+    static const int rows[] = {1, 2, 3, 5, 6, 7, 13, 14, 28}, columns[] = {1, 8, 16, 17, 40, 64, 100};
     static const int ks[] = {1, 2, 3, 7, 16, 33, 64, 300};
     int i = 0;
     for (int type = GEMM_F32; type <= GEMM_U8S8; type++)
@@ -184,7 +184,7 @@ static void test_gemm(void **state)
             for (int o = 0; o < 7; o++)
                 for (int k = 0; k < 8; k++, i++) {
                     static const enum way ways[] = {PIECES, WHOLE, PIECES, WHOLE};
-                    struct gemm_case c = {type,       rows[r],    outs[o],    ks[k],
+                    struct gemm_case c = {type,       rows[r],    columns[o],    ks[k],
                                           1 + i % 3,  1 + i % 2,  i % 5 == 0, i % 7 == 0,
                                           i % 3 == 0, ways[i % 4]};
                     check_gemm(&c);
@@ -242,7 +242,7 @@ static void test_look_ahead(void **state)
                 const char *w = weights + PANEL * (i / again), *end = w + PANEL;
                 const void *ws[BATCH] = {w, w + PANEL / BATCH};
                 struct gemm_block b = {
-                    .w = ws, .count = BATCH, .rows = rows[r], .outs = 64, .k = K, .w_pitch = PITCH};
+                    .w = ws, .count = BATCH, .rows = rows[r], .columns = 64, .k = K, .w_pitch = PITCH};
                 gemm_look_ahead(&b, GEMM_F32, &ahead);
                 assert_true(b.next >= end && b.next <= b.next_end && b.next_end <= end + PANEL);
                 assert_true(b.next == (last && last >= end ? last : end));
@@ -255,11 +255,11 @@ static void test_look_ahead(void **state)
         }
     const void *w = weights;
     struct gemm_ahead ahead = {NULL};
-    struct gemm_block one = {.w = &w, .count = 1, .rows = 1, .outs = 64, .k = K, .w_pitch = PITCH};
+    struct gemm_block one = {.w = &w, .count = 1, .rows = 1, .columns = 64, .k = K, .w_pitch = PITCH};
     gemm_look_ahead(&one, GEMM_F32, &ahead);
     assert_true(!one.next && !one.next_end);
     struct gemm_block large = {
-        .w = &w, .count = 1, .rows = 99, .outs = 64, .k = 4096, .w_pitch = 64};
+        .w = &w, .count = 1, .rows = 99, .columns = 64, .k = 4096, .w_pitch = 64};
     gemm_look_ahead(&large, GEMM_F32, &ahead); /* two of them exceed the cache */
     assert_true(!large.next && !large.next_end);
     free(weights);
@@ -268,24 +268,24 @@ static void test_look_ahead(void **state)
 /* Rows of A that overlap, as frames of a signal do. */
 static void test_overlapping_rows(void **state)
 {
-    enum { ROWS = 7, OUTS = 16, K = 40 };
-    float a[ROWS * K], w[K * OUTS], c[ROWS * OUTS];
+    enum { ROWS = 7, COLUMNS = 16, K = 40 };
+    float a[ROWS * K], w[K * COLUMNS], c[ROWS * COLUMNS];
     for (int i = 0; i < ROWS * K; i++)
         a[i] = uniform(-1, 1);
-    for (int i = 0; i < K * OUTS; i++)
+    for (int i = 0; i < K * COLUMNS; i++)
         w[i] = uniform(-1, 1);
     for (int pitch = 0; pitch <= K; pitch += 5) {
-        struct gemm_tile tile = {GEMM_F32,        ROWS, OUTS, K, pitch, OUTS, OUTS, false,
+        struct gemm_tile tile = {GEMM_F32,        ROWS, COLUMNS, K, pitch, COLUMNS, COLUMNS, false,
                                  {{0}, {0}, {0}}, false};
         struct gemm g;
         gemm_prepare(&g, &tile, table->lanes);
         gemm_run(&g, table, a, w, c);
         for (int r = 0; r < ROWS; r++)
-            for (int o = 0; o < OUTS; o++) {
+            for (int o = 0; o < COLUMNS; o++) {
                 double e = 0;
                 for (int k = 0; k < K; k++)
-                    e += (double)a[r * pitch + k] * w[k * OUTS + o];
-                assert_true(fabs(c[r * OUTS + o] - e) <= K * 1e-6);
+                    e += (double)a[r * pitch + k] * w[k * COLUMNS + o];
+                assert_true(fabs(c[r * COLUMNS + o] - e) <= K * 1e-6);
             }
     }
 }
@@ -293,45 +293,45 @@ static void test_overlapping_rows(void **state)
 /* The same of bf16, many rows of one entry and of two, as pieces of a convolution's. */
 static void test_close_rows(void **state)
 {
-    enum { ROWS = 110, OUTS = 16, K = 27, ENTRIES = 2, A = (ROWS + 1) * K + 3 };
-    uint16_t a[A], w[ENTRIES * (K + 1) * OUTS] = {0};
-    float *c = malloc(sizeof *c * ROWS * OUTS);
+    enum { ROWS = 110, COLUMNS = 16, K = 27, ENTRIES = 2, A = (ROWS + 1) * K + 3 };
+    uint16_t a[A], w[ENTRIES * (K + 1) * COLUMNS] = {0};
+    float *c = malloc(sizeof *c * ROWS * COLUMNS);
     for (int i = 0; i < A; i++)
         a[i] = (uint16_t)(0x3f80 + next_random() % 64);
     for (int e = 0; e < ENTRIES; e++)
         for (int k = 0; k < K; k++)
-            for (int o = 0; o < OUTS; o++)
-                w[((e * (K + 1) / 2 + k / 2) * OUTS + o) * 2 + k % 2] =
+            for (int o = 0; o < COLUMNS; o++)
+                w[((e * (K + 1) / 2 + k / 2) * COLUMNS + o) * 2 + k % 2] =
                     (uint16_t)(0x3f80 + next_random() % 64);
     for (int pitch = 1; pitch <= K; pitch += pitch < 25 ? 6 : 1)
         for (int rows = 5; rows <= ROWS; rows += 35) {
-            struct gemm_tile tile = {GEMM_BF16, rows, OUTS,  K,
-                                     pitch,     OUTS, OUTS,  false,
-                                     {{0}, {0}, {ENTRIES, 3, (K + 1) * OUTS}}, false};
+            struct gemm_tile tile = {GEMM_BF16, rows, COLUMNS,  K,
+                                     pitch,     COLUMNS, COLUMNS,  false,
+                                     {{0}, {0}, {ENTRIES, 3, (K + 1) * COLUMNS}}, false};
             struct gemm g;
             gemm_prepare_whole(&g, &tile);
             gemm_run(&g, table, a, w, c);
             for (int r = 0; r < rows; r++)
-                for (int o = 0; o < OUTS; o++) {
+                for (int o = 0; o < COLUMNS; o++) {
                     double e = 0;
                     for (int k = 0; k < ENTRIES * K; k++)
                         e += (double)bf16_value(a[r * pitch + k / K * 3 + k % K]) *
                              bf16_value(
-                                 w[((k / K * (K + 1) / 2 + k % K / 2) * OUTS + o) * 2 + k % K % 2]);
-                    assert_true(c[r * OUTS + o] == e); /* sums of 21 bits */
+                                 w[((k / K * (K + 1) / 2 + k % K / 2) * COLUMNS + o) * 2 + k % K % 2]);
+                    assert_true(c[r * COLUMNS + o] == e); /* sums of 21 bits */
                 }
         }
     free(c);
 }
 
 /* The steps on a buffer, one after the other. */
-static void expect_steps(const struct gemm_step *steps, int n, float *x, int rows, int outs)
+static void expect_steps(const struct gemm_step *steps, int n, float *x, int rows, int columns)
 {
     for (int i = 0; i < n; i++) {
         const struct gemm_step *s = &steps[i];
         for (int r = 0; r < rows; r++)
-            for (int o = 0; o < outs; o++) {
-                float *v = &x[r * outs + o];
+            for (int o = 0; o < columns; o++) {
+                float *v = &x[r * columns + o];
                 int64_t at = r * s->pitch + o;
                 struct out_row y = {v, 1};
                 struct in_row from = {v, 1}, absent = {0};
@@ -357,22 +357,22 @@ static void expect_steps(const struct gemm_step *steps, int n, float *x, int row
 }
 
 /* Sums, then steps, are the bits of sums stored and steps done on them there. */
-static void check_steps(enum gemm_type type, int rows, int outs, int k, bool accumulate)
+static void check_steps(enum gemm_type type, int rows, int columns, int k, bool accumulate)
 {
     enum { PITCH = 83 };
     size_t size = type == GEMM_F32 ? 4 : 2, count = (size_t)rows * PITCH;
-    int width = (outs + 15) / 16 * 16;
+    int width = (columns + 15) / 16 * 16;
     float *af = random_row((size_t)(rows * k)), *wf = random_row((size_t)((k + 1) * width));
     uint16_t *ah = malloc(2 * (size_t)(rows * k)), *wh = malloc(2 * (size_t)((k + 1) * width));
     table->convert[CONVERT_bf16_from_f32](ah, 1, af, 1, (size_t)(rows * k));
     table->convert[CONVERT_bf16_from_f32](wh, 1, wf, 1, (size_t)((k + 1) * width));
     float *row = random_row(PITCH), *tile = random_row(count), *sums = random_row(count);
     float *c = malloc(4 * count), *kept = malloc(4 * count), *last = malloc(4 * count);
-    float *plain = malloc(4 * (size_t)(rows * outs));
+    float *plain = malloc(4 * (size_t)(rows * columns));
     uint16_t *rounded = malloc(2 * count);
     memcpy(c, sums, 4 * count);
     memset(kept, 0x5a, 4 * count), memset(last, 0x5a, 4 * count), memset(rounded, 0x5a, 2 * count);
-    tile[0] = NAN, row[outs > 3 ? 3 : 0] = INFINITY;
+    tile[0] = NAN, row[columns > 3 ? 3 : 0] = INFINITY;
     struct gemm_step steps[] = {
         {.kind = STEP_ADD, .operand = row},
         {.kind = STEP_STORE, .result = kept, .pitch = PITCH},
@@ -385,16 +385,16 @@ static void check_steps(enum gemm_type type, int rows, int outs, int k, bool acc
         {.kind = STEP_STORE, .result = last, .pitch = PITCH},
     };
     int n = sizeof steps / sizeof steps[0];
-    struct gemm_tile t = {type, rows, outs, k, k, PITCH, width, accumulate, {{0}, {0}, {0}}, false};
+    struct gemm_tile t = {type, rows, columns, k, k, PITCH, width, accumulate, {{0}, {0}, {0}}, false};
     struct gemm g;
     const void *a = size == 4 ? (void *)af : ah, *w = size == 4 ? (void *)wf : wh;
     gemm_prepare(&g, &t, table->lanes);
     gemm_run(&g, table, a, w, c);
     for (int r = 0; r < rows; r++)
-        memcpy(plain + r * outs, c + r * PITCH, 4 * (size_t)outs);
+        memcpy(plain + r * columns, c + r * PITCH, 4 * (size_t)columns);
     memcpy(c, sums, 4 * count);
     gemm_run_steps(&g, table, a, w, c, steps, n, NULL);
-    expect_steps(steps, n, plain, rows, outs);
+    expect_steps(steps, n, plain, rows, columns);
     memcpy(c, sums, 4 * count);
     static const enum gemm_step_kind kinds[] = {STEP_RELU, STEP_CLIP, STEP_ACTIVATION};
     for (int i = 0; i < 6; i++) { /* a row, an activation, a store: in one piece */
@@ -402,14 +402,14 @@ static void check_steps(enum gemm_type type, int rows, int outs, int k, bool acc
         usual[1].kind = kinds[i / 2];
         gemm_run(&g, table, a, w, c);
         for (int r = 0; r < rows; r++)
-            memcpy(plain + r * outs, c + r * PITCH, 4 * (size_t)outs);
+            memcpy(plain + r * columns, c + r * PITCH, 4 * (size_t)columns);
         memcpy(c, sums, 4 * count);
         gemm_run_steps(&g, table, a, w, c, usual, 3, NULL);
-        expect_steps(usual, 3, plain, rows, outs);
+        expect_steps(usual, 3, plain, rows, columns);
         memcpy(c, sums, 4 * count);
     }
     for (int r = 0; r < rows; r++) /* nothing beside the tile */
-        for (int o = outs; o < PITCH; o++) {
+        for (int o = columns; o < PITCH; o++) {
             assert_memory_equal(&kept[r * PITCH + o], "ZZZZ", 4);
             assert_memory_equal(&last[r * PITCH + o], "ZZZZ", 4);
             assert_memory_equal(&rounded[r * PITCH + o], "ZZ", 2);
@@ -422,24 +422,24 @@ static void test_steps(void **state)
 {
     for (int type = GEMM_F32; type <= GEMM_BF16; type++) {
         for (int rows = 1; rows <= 15; rows++)
-            for (int outs = 1; outs <= 80; outs += outs % 16 == 15 ? 1 : 5)
-                check_steps(type, rows, outs, 1 + (rows * 7 + outs) % 13, (rows + outs) % 2);
-        for (int outs = 16; outs <= 80; outs += 16)
-            check_steps(type, 14, outs, 6, false);
+            for (int columns = 1; columns <= 80; columns += columns % 16 == 15 ? 1 : 5)
+                check_steps(type, rows, columns, 1 + (rows * 7 + columns) % 13, (rows + columns) % 2);
+        for (int columns = 16; columns <= 80; columns += 16)
+            check_steps(type, 14, columns, 6, false);
         check_steps(type, 9, 64, 9600, false); /* a sum in pieces */
         check_steps(type, 9, 64, 9600, true);
     }
 }
 
-static void check_weight_only(int k, int outs, int block, int bits, bool zeros, bool bf16)
+static void check_weight_only(int k, int columns, int block, int bits, bool zeros, bool bf16)
 {
     int blocks = (k + block - 1) / block;
-    uint8_t *q = malloc((size_t)(k * outs));
-    float *scale = random_row((size_t)(blocks * outs)), *zero = random_row((size_t)(blocks * outs));
-    float *x = random_row((size_t)k), *y = random_row((size_t)outs), centre = 5;
-    for (int i = 0; i < k * outs; i++)
+    uint8_t *q = malloc((size_t)(k * columns));
+    float *scale = random_row((size_t)(blocks * columns)), *zero = random_row((size_t)(blocks * columns));
+    float *x = random_row((size_t)k), *y = random_row((size_t)columns), centre = 5;
+    for (int i = 0; i < k * columns; i++)
         q[i] = (uint8_t)(next_random() & (bits == 8 ? 255 : 15));
-    struct pack_quantized shape = {k, outs, block, bits, zeros};
+    struct pack_quantized shape = {k, columns, block, bits, zeros};
     void *packed = aligned_alloc(64, (pack_quantized_size(&shape) + 63) / 64 * 64);
     pack_quantized(packed, &shape, q, 1, k, scale, zero, 1, blocks);
     uint16_t *h = malloc(sizeof *h * (size_t)k);
@@ -447,16 +447,16 @@ static void check_weight_only(int k, int outs, int block, int bits, bool zeros, 
         x[i] = bf16_to_f32(h[i] = f32_to_bf16(x[i]));
     float *work = malloc(sizeof *work * (size_t)weight_only_work(k, block));
     struct weight_only_row row = {
-        bf16 ? (void *)h : x, packed, y, k, outs, block, bits, zeros, centre, bf16, work};
+        bf16 ? (void *)h : x, packed, y, k, columns, block, bits, zeros, centre, bf16, work};
     table->weight_only(&row);
-    for (int o = 0; o < outs; o++) {
+    for (int o = 0; o < columns; o++) {
         double e = 0, size = 0;
         for (int i = 0; i < k; i++) {
             int value = bits == 8 ? (int8_t)q[o * k + i] : q[o * k + i];
             double middle = zeros ? zero[o * blocks + i / block] : centre;
             double w = ((double)value - middle) * scale[o * blocks + i / block], product = x[i] * w;
-            if (o < PACK_OUTS) {
-                float unpacked[PACK_OUTS];
+            if (o < PACK_COLUMNS) {
+                float unpacked[PACK_COLUMNS];
                 table->weight_only_unpack(&row, i, 1, unpacked);
                 assert_true(fabs(unpacked[o] - w) <= fabs(w) * 1e-6 + 1e-6);
             }
@@ -475,9 +475,9 @@ static void test_weight_only(void **state)
     for (int bits = 4; bits <= 8; bits += 4)
         for (int b = 0; b < 5; b++)
             for (int k = 1; k < 200; k += 33)
-                for (int outs = 1; outs < 150; outs += 21)
+                for (int columns = 1; columns < 150; columns += 21)
                     for (int bf16 = 0; bf16 < 2; bf16++)
-                        check_weight_only(k, outs, blocks[b], bits, k % 2, bf16);
+                        check_weight_only(k, columns, blocks[b], bits, k % 2, bf16);
 }
 int main(void)
 {

@@ -137,14 +137,14 @@ static void check_depthwise(int height, int kernel, int stride, int dilation, in
                             int channels, bool bf16, enum kernel_activation activation)
 {
     int pad = kernel / 2 * dilation, reach = (kernel - 1) * dilation + 1;
-    int outs = (width + 2 * pad - reach) / stride + 1;
-    if (outs < 1)
+    int out_width = (width + 2 * pad - reach) / stride + 1;
+    if (out_width < 1)
         return;
     size_t n = (size_t)width * (size_t)channels;
     int step = channels + channels % 3; /* between the weights of taps */
     float *x[8], *w = random_row((size_t)(height * kernel * step)),
                  *bias = random_row((size_t)channels);
-    float *y = random_row((size_t)outs * (size_t)channels);
+    float *y = random_row((size_t)out_width * (size_t)channels);
     uint16_t *h[8];
     const void *rows[8];
     for (int i = 0; i < height; i++) {
@@ -165,7 +165,7 @@ static void check_depthwise(int height, int kernel, int stride, int dilation, in
                               pad,
                               channels,
                               0,
-                              outs,
+                              out_width,
                               bf16,
                               w,
                               step,
@@ -174,7 +174,7 @@ static void check_depthwise(int height, int kernel, int stride, int dilation, in
                               {bias, activation, {0.1f, 0.7f}},
                               false};
     table->depthwise(&d);
-    for (int j = 0; j < outs; j++)
+    for (int j = 0; j < out_width; j++)
         for (int c = 0; c < channels; c++) {
             double e = 0;
             for (int ky = 0; ky < height; ky++)
@@ -186,7 +186,7 @@ static void check_depthwise(int height, int kernel, int stride, int dilation, in
             e = epilogue_reference(&d.epilogue, e, c);
             assert_true(fabs(y[j * channels + c] - e) <= 3e-5);
         }
-    size_t count = (size_t)outs * (size_t)channels;
+    size_t count = (size_t)out_width * (size_t)channels;
     uint16_t *z = malloc(count * 2 + 2), *expected = malloc(count * 2);
     z[count] = 0xabcd;
     d.out = z, d.out_bf16 = true;

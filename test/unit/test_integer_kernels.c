@@ -127,11 +127,11 @@ static void check_depthwise(int kernel_h, int kernel_w, int stride, int dilation
 {
     enum { GAP = 3, ZERO = 117, MOST = 8 };
     int pad = kernel_w / 2 * dilation, quads = (kernel_h + 3) / 4;
-    int outs = (width + 2 * pad - ((kernel_w - 1) * dilation + 1)) / stride + 1;
-    if (outs < 1)
+    int columns = (width + 2 * pad - ((kernel_w - 1) * dilation + 1)) / stride + 1;
+    if (columns < 1)
         return;
     size_t n = (size_t)(width * channels), pitch = (size_t)(channels + GAP),
-           y_count = (size_t)(outs - 1) * pitch + (size_t)channels;
+           y_count = (size_t)(columns - 1) * pitch + (size_t)channels;
     uint8_t *x[MOST], *outside = malloc((size_t)channels), *bytes = malloc(y_count);
     const uint8_t *rows[MOST];
     int8_t *w = calloc((size_t)(kernel_w * quads * channels * 4), 1);
@@ -165,7 +165,7 @@ static void check_depthwise(int kernel_h, int kernel_w, int stride, int dilation
         .dilation = dilation,
         .pad = pad,
         .channels = channels,
-        .pixels = outs,
+        .pixels = columns,
         .outside = outside,
         .weights = w,
         .bias = with_bias ? bias : NULL,
@@ -215,23 +215,23 @@ static void test_depthwise_integer(void **state)
 /* ---- products stored as 8-bit numbers ---- */
 
 struct quantized_case {
-    int bands, width, outs, k, taps;
+    int bands, width, columns, k, taps;
     bool is_signed, adds, other_signed, sum_signed, other_first, with_bias;
 };
 
 static void check_quantized(const struct quantized_case *c)
 {
     enum { GAP = 3, BAND_GAP = 11, MOST_TAPS = 3 };
-    int pitch = c->k + GAP, a_band = c->width * pitch + BAND_GAP, y_pitch = c->outs + GAP,
-        y_band = c->width * y_pitch + BAND_GAP, width = pack_width(c->outs);
+    int pitch = c->k + GAP, a_band = c->width * pitch + BAND_GAP, y_pitch = c->columns + GAP,
+        y_band = c->width * y_pitch + BAND_GAP, width = pack_width(c->columns);
     size_t a_count = (size_t)((c->bands - 1) * a_band + (c->width - 1) * pitch + c->k),
-           y_count = (size_t)((c->bands - 1) * y_band + (c->width - 1) * y_pitch + c->outs);
+           y_count = (size_t)((c->bands - 1) * y_band + (c->width - 1) * y_pitch + c->columns);
     uint8_t *a[MOST_TAPS], *y = malloc(y_count), *other = malloc(y_count);
-    int8_t *w = malloc((size_t)(c->taps * c->k * c->outs));
-    struct pack_shape shape = {PACK_S8, c->taps, c->k, c->outs};
+    int8_t *w = malloc((size_t)(c->taps * c->k * c->columns));
+    struct pack_shape shape = {PACK_S8, c->taps, c->k, c->columns};
     int8_t *packed = malloc(pack_size(&shape));
-    float *scale = random_row((size_t)c->outs), *shift = random_row((size_t)c->outs);
-    int32_t *bias = malloc((size_t)c->outs * 4);
+    float *scale = random_row((size_t)c->columns), *shift = random_row((size_t)c->columns);
+    int32_t *bias = malloc((size_t)c->columns * 4);
     const void *as[MOST_TAPS], *ws[MOST_TAPS];
     for (int t = 0; t < c->taps; t++) {
         as[t] = a[t] = malloc(a_count); /* exact size: ASan sees every overrun */
@@ -239,10 +239,10 @@ static void check_quantized(const struct quantized_case *c)
             a[t][i] = (uint8_t)next_random();
         ws[t] = packed + pack_offset(&shape, 0, t);
     }
-    for (int i = 0; i < c->taps * c->k * c->outs; i++)
+    for (int i = 0; i < c->taps * c->k * c->columns; i++)
         w[i] = (int8_t)next_random();
-    pack_weights(packed, &shape, &(struct pack_source){w, (int64_t)c->k * c->outs, c->outs, 1});
-    for (int o = 0; o < c->outs; o++) {
+    pack_weights(packed, &shape, &(struct pack_source){w, (int64_t)c->k * c->columns, c->columns, 1});
+    for (int o = 0; o < c->columns; o++) {
         bias[o] = (int32_t)next_random() >> 16;
         scale[o] = (fabsf(scale[o]) + 0.1f) / (float)(64 * c->k * c->taps);
         shift[o] *= 100;
@@ -267,7 +267,7 @@ static void check_quantized(const struct quantized_case *c)
                                           .w = ws,
                                           .count = c->taps,
                                           .rows = c->bands * c->width,
-                                          .outs = c->outs,
+                                          .columns = c->columns,
                                           .k = c->k,
                                           .w_pitch = width,
                                           .a_pitch = pitch,
@@ -275,14 +275,14 @@ static void check_quantized(const struct quantized_case *c)
     for (size_t i = 0; i < y_count; i++) {
         int band = (int)i / y_band, in_band = (int)i % y_band;
         int row = in_band / y_pitch, out = in_band % y_pitch;
-        if (row >= c->width || out >= c->outs) {
+        if (row >= c->width || out >= c->columns) {
             assert_int_equal(y[i], 0x5a);
             continue;
         }
         int32_t sum = c->with_bias ? bias[out] : 0;
         for (int t = 0; t < c->taps; t++)
             for (int k = 0; k < c->k; k++)
-                sum += a[t][band * a_band + row * pitch + k] * w[(t * c->k + k) * c->outs + out];
+                sum += a[t][band * a_band + row * pitch + k] * w[(t * c->k + k) * c->columns + out];
         int e = quantized_reference(&to.as, sum, out, other[i]);
         assert_int_equal(c->is_signed ? (int8_t)y[i] : y[i], e);
     }
@@ -294,12 +294,12 @@ static void check_quantized(const struct quantized_case *c)
 static void test_quantized(void **state)
 {
     static const int rows[][2] = {{1, 1}, {1, 7}, {3, 5}, {2, 14}, {5, 1}},
-                     outs[] = {1, 8, 16, 17, 33, 40, 63, 64}, ks[] = {1, 3, 21, 64, 130};
+                     columns[] = {1, 8, 16, 17, 33, 40, 63, 64}, ks[] = {1, 3, 21, 64, 130};
     int i = 0;
     for (int r = 0; r < 5; r++)
         for (int o = 0; o < 8; o++)
             for (int k = 0; k < 5; k++, i++) {
-                struct quantized_case c = {rows[r][0],  rows[r][1],   outs[o],      ks[k],
+                struct quantized_case c = {rows[r][0],  rows[r][1],   columns[o],      ks[k],
                                            1 + i % 3,   i % 2 == 0,   i % 5 < 3,    i % 7 < 3,
                                            i % 11 < 5,  i % 3 == 0,   i % 13 < 8};
                 check_quantized(&c);

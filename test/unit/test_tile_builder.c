@@ -43,27 +43,27 @@ static struct ap along(struct ap column, const struct ap *rows)
     return column;
 }
 
-/* y[n,m] = relu(x[n,k] * w[k,m] + b[m]), outs over partitions. */
+/* y[n,m] = relu(x[n,k] * w[k,m] + b[m]), columns over partitions. */
 static bool matmul_relu(struct program *p, const struct machine *machine, int x, int w, int b,
                         int y, struct diag *d)
 {
-    enum { ROWS = 512, OUTS = 128, DEPTH = 128 };
+    enum { ROWS = 512, COLUMNS = 128, DEPTH = 128 };
     dim_t n = p->slots[x].type.dims[0], depth = p->slots[w].type.dims[0],
-          outs = p->slots[w].type.dims[1];
+          columns = p->slots[w].type.dims[1];
     struct kernel_builder k = kernel_begin(p, machine, "matmul_relu", -1, d);
     int i = kernel_grid(&k, dim_ceildiv(&p->dims, n, ROWS)),
-        j = kernel_grid(&k, dim_ceildiv(&p->dims, outs, OUTS));
+        j = kernel_grid(&k, dim_ceildiv(&p->dims, columns, COLUMNS));
     int tx = kernel_tile(&k, MEM_SBUF, DT_F32, DEPTH, ROWS),
-        tw = kernel_tile(&k, MEM_SBUF, DT_F32, DEPTH, OUTS);
-    int tb = kernel_tile(&k, MEM_SBUF, DT_F32, OUTS, 1),
-        ty = kernel_tile(&k, MEM_SBUF, DT_F32, OUTS, ROWS);
-    struct ap sums = cut(&k, kernel_tile(&k, MEM_PSUM, DT_F32, OUTS, ROWS), j, outs, i, n);
+        tw = kernel_tile(&k, MEM_SBUF, DT_F32, DEPTH, COLUMNS);
+    int tb = kernel_tile(&k, MEM_SBUF, DT_F32, COLUMNS, 1),
+        ty = kernel_tile(&k, MEM_SBUF, DT_F32, COLUMNS, ROWS);
+    struct ap sums = cut(&k, kernel_tile(&k, MEM_PSUM, DT_F32, COLUMNS, ROWS), j, columns, i, n);
     int l = kernel_loop(&k, dim_ceildiv(&p->dims, depth, DEPTH));
     struct ap from_x = ap_slot(p, x), from_w = ap_slot(p, w), from_b = ap_slot(p, b),
               to = ap_slot(p, y);
     ap_push_tile(p, &from_x, depth, ROWS, i, n), ap_push_tile(p, &from_x, 1, DEPTH, l, depth);
-    ap_push_tile(p, &from_w, outs, DEPTH, l, depth), ap_push_tile(p, &from_w, 1, OUTS, j, outs);
-    struct ap xs = cut(&k, tx, l, depth, i, n), ws = cut(&k, tw, l, depth, j, outs);
+    ap_push_tile(p, &from_w, columns, DEPTH, l, depth), ap_push_tile(p, &from_w, 1, COLUMNS, j, columns);
+    struct ap xs = cut(&k, tx, l, depth, i, n), ws = cut(&k, tw, l, depth, j, columns);
     emit_dma_transpose(&k, (struct dma_transpose){.dst = xs, .src = from_x});
     emit_dma_copy(&k, (struct dma_copy){.dst = ws, .src = from_w});
     emit_nc_matmul(&k, (struct nc_matmul){.dst = swapped(sums),
@@ -71,13 +71,13 @@ static bool matmul_relu(struct program *p, const struct machine *machine, int x,
                                           .moving = swapped(xs),
                                           .accumulate = affine_variable(p, 0, l, 1)});
     kernel_end_loop(&k);
-    ap_push_tile(p, &from_b, 1, OUTS, j, outs), ap_push(&from_b, 1, 1);
-    struct ap bias = cut(&k, tb, j, outs, -1, 1), ys = cut(&k, ty, j, outs, i, n);
+    ap_push_tile(p, &from_b, 1, COLUMNS, j, columns), ap_push(&from_b, 1, 1);
+    struct ap bias = cut(&k, tb, j, columns, -1, 1), ys = cut(&k, ty, j, columns, i, n);
     emit_dma_copy(&k, (struct dma_copy){.dst = bias, .src = from_b});
     emit_activation(
         &k, (struct activation){
                 .dst = ys, .src = sums, .bias = along(bias, &ys), .factor = 1, .f = OP_relu});
-    ap_push_tile(p, &to, outs, ROWS, i, n), ap_push_tile(p, &to, 1, OUTS, j, outs);
+    ap_push_tile(p, &to, columns, ROWS, i, n), ap_push_tile(p, &to, 1, COLUMNS, j, columns);
     emit_dma_transpose(&k, (struct dma_transpose){.dst = to, .src = ys});
     kernel_launch(&k, 0);
     return kernel_end(&k);

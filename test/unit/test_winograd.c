@@ -22,7 +22,7 @@
 #define ERROR_BOUND 5e-6
 
 struct conv_case {
-    int batch, channels, outs, high, wide, top, left, bottom, right;
+    int batch, channels, out_channels, high, wide, top, left, bottom, right;
     const char *after; /* nodes after the convolution %1, ending in %9 */
     int size;          /* of tiles; 0: a direct sum */
 };
@@ -33,11 +33,11 @@ static const char *const residual =
     "  %2: f32[*] = add(%1, %c1)\n  %3: f32[*] = add(%2, %c2)\n  %9: f32[*] = relu(%3)\n";
 
 static const struct conv_case cases[] = {
-    {1, 16, 16, 40, 36, 1, 1, 1, 1, NULL, 4},   /* all blocks of outs in an instance */
+    {1, 16, 16, 40, 36, 1, 1, 1, 1, NULL, 4},   /* all blocks of out_channels in an instance */
     {2, 21, 70, 33, 47, 1, 1, 1, 1, NULL, 4},   /* odd everything */
     {1, 12, 20, 61, 400, 0, 0, 0, 0, NULL, 4},  /* blocks of columns */
     {2, 24, 24, 30, 30, 2, 0, 1, 3, NULL, 4},   /* uneven borders */
-    {1, 128, 128, 28, 28, 1, 1, 1, 1, NULL, 4}, /* planes shared by blocks of outs */
+    {1, 128, 128, 28, 28, 1, 1, 1, 1, NULL, 4}, /* planes shared by blocks of out_channels */
     {2, 256, 192, 14, 14, 1, 1, 1, 1, NULL, 4}, /* small images */
     {2, 48, 80, 20, 22, 1, 1, 1, 1, "relu", 4}, /* epilogues */
     {1, 48, 80, 20, 22, 1, 1, 1, 1, "bias_silu", 4},
@@ -209,12 +209,12 @@ static struct text graph_text(const struct conv_case *c, bool symbolic)
     seed = 7;
     put(&t, "graph \"conv\" symbols(n, h) (%%0 \"x\": f32[n,%d,%s,%d]) {\n", c->channels, high,
         c->wide);
-    snprintf(type, sizeof type, "f32[%d,%d,3,3]", c->outs, c->channels);
-    put_constant(&t, "c0", type, 9 * c->outs * c->channels);
-    snprintf(type, sizeof type, "f32[%d,1,1]", c->outs);
-    put_constant(&t, "c1", type, c->outs);
-    snprintf(type, sizeof type, "f32[%d,1,%d]", c->outs, c->wide);
-    put_constant(&t, "c2", type, c->outs * c->wide);
+    snprintf(type, sizeof type, "f32[%d,%d,3,3]", c->out_channels, c->channels);
+    put_constant(&t, "c0", type, 9 * c->out_channels * c->channels);
+    snprintf(type, sizeof type, "f32[%d,1,1]", c->out_channels);
+    put_constant(&t, "c1", type, c->out_channels);
+    snprintf(type, sizeof type, "f32[%d,1,%d]", c->out_channels, c->wide);
+    put_constant(&t, "c2", type, c->out_channels * c->wide);
     put(&t,
         "  %%1: f32[*] = conv(%%0, %%c0) {kernel_shape=[3,3], strides=[1,1], pads=[%d,%d,%d,%d], "
         "dilations=[1,1], group=1}\n",
@@ -318,12 +318,12 @@ static void check_case(const struct conv_case *k, bool symbolic)
     int64_t na, nb, nc;
     float *want = run(&a, 1, k, &na), *got = run(&b, 1, k, &nb), *again = run(&b, 3, k, &nc);
     if (!symbolic && b.size != k->size)
-        fail_msg("%d to %d channels, %d x %d: tiles of %d, expected %d", k->channels, k->outs,
+        fail_msg("%d to %d channels, %d x %d: tiles of %d, expected %d", k->channels, k->out_channels,
                  k->high, k->wide, b.size, k->size);
     assert_true(na == nb && nb == nc);
     double error = error_of(got, want, na);
     if (!(error <= ERROR_BOUND))
-        fail_msg("%d to %d channels, %d x %d: an error of %g", k->channels, k->outs, k->high,
+        fail_msg("%d to %d channels, %d x %d: an error of %g", k->channels, k->out_channels, k->high,
                  k->wide, error);
     assert_memory_equal(got, again, (size_t)nb * sizeof *got);
     free(want), free(got), free(again), free(t.at);
@@ -386,7 +386,7 @@ static void rounded_planes(void **state)
         double most = error_of(y[1], y[0], n), most_direct = error_of(y[2], y[0], n);
         print_message("%d to %d channels: deviation %.2f, largest error %.2f times the direct "
                       "sum's\n",
-                      k->channels, k->outs, of_planes / of_sums, most / most_direct);
+                      k->channels, k->out_channels, of_planes / of_sums, most / most_direct);
         assert_true(of_planes > 0 && of_planes <= 2 * of_sums);
         assert_true(most <= 2.5 * most_direct);
         for (int w = 0; w < 3; w++)

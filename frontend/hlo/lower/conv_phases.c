@@ -89,7 +89,7 @@ static struct value *every(struct hlo_lower *l, struct value *x, int axis, int64
                 5, NULL);
 }
 
-/* The result of one phase of each axis: (n, count..., outs), or (n, outs, count...). */
+/* The result of one phase of each axis: (n, count..., out_channels), or (n, out_channels, count...). */
 static struct value *one_phase(struct hlo_lower *l, const struct convolution *c, struct value *x,
                                struct value *w, const int64_t *f, const int64_t *count)
 {

@@ -93,7 +93,7 @@ static struct value *seen_from(struct hlo_lower *l, const struct convolution *c,
     return h_reshape(l, x, (int64_t[]){rows, kept}, 2);
 }
 
-/* (columns of seen, outs) */
+/* (columns of seen, out_channels) */
 static struct value *product(struct hlo_lower *l, struct value *seen, struct value *w)
 {
     return h_2(l, OP_matmul, h_transpose(l, seen, (int64_t[]){1, 0}, 2), w);
@@ -110,12 +110,12 @@ struct value *conv_by_products(struct hlo_lower *l, const struct convolution *c)
     int n = 0, rank = c->spatial + 2;
     if (diag_failed(l->d))
         return NULL;
-    int64_t batch = x->type.dims[rank - 1], outs = w->type.dims[rank - 1], k = 1;
+    int64_t batch = x->type.dims[rank - 1], out_channels = w->type.dims[rank - 1], k = 1;
     for (int i = 0; i < rank - 1; i++)
         k *= w->type.dims[i];
     bool few = batch < FEW; /* one product of all places, side by side */
     x = padded(l, c, x, start);
-    w = h_reshape(l, w, (int64_t[]){k, outs}, 2);
+    w = h_reshape(l, w, (int64_t[]){k, out_channels}, 2);
     for (int i = 0; i < c->spatial; i++)
         places[i] = l->i->shape->dims[s->output.spatial[i]];
     for (at[0] = 0; at[0] < places[0]; at[0]++)
@@ -127,11 +127,11 @@ struct value *conv_by_products(struct hlo_lower *l, const struct convolution *c)
         return NULL;
     struct value *y =
         few ? product(l, h_concat(l, part, n, 1), w) : h_concat(l, part, n, 0);
-    for (int i = 0; i < c->spatial; i++) { /* (places..., batch, outs) in the result's order */
+    for (int i = 0; i < c->spatial; i++) { /* (places..., batch, out_channels) in the result's order */
         dims[i] = places[i];
         perm[s->output.spatial[i]] = i;
     }
     dims[rank - 2] = batch, perm[s->output.first] = rank - 2;
-    dims[rank - 1] = outs, perm[s->output.second] = rank - 1;
+    dims[rank - 1] = out_channels, perm[s->output.second] = rank - 1;
     return h_transpose(l, h_reshape(l, y, dims, rank), perm, rank);
 }

@@ -339,18 +339,18 @@ bool infer_conv_transpose(struct infer *f)
     dim_t channels = x->dims[channel_axis(x->rank, last)];
     if (group < 1)
         return fail(f->d, "group is %lld, expected 1 or more", (long long)group);
-    dim_t outs = dim_mul(f->dims, weight->dims[1], group);
+    dim_t out_channels = dim_mul(f->dims, weight->dims[1], group);
     if (!require_equal(f, channels, weight->dims[0],
                        named("channels of x and weight", -1, channel_axis(x->rank, last))) ||
         !require_multiple(f, channels, group, named("channels by groups", -1, 0)) ||
-        !infer_vector(f, 2, outs))
+        !infer_vector(f, 2, out_channels))
         return false;
     if (!transposed_window(&w, f->dims, f->attrs, f->d, x, weight, last))
         return false;
     for (int i = 0; i < w.n; i++)
         w.out[i] = w.in[i];
     int dtype = (int)attr_int(f->attrs, "out_dtype", x->dtype);
-    return infer_image(f, dtype, outs, &w, last);
+    return infer_image(f, dtype, out_channels, &w, last);
 }
 
 struct transposed {

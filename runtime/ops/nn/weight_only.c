@@ -4,16 +4,16 @@
 /* Products by a matrix of few bits that is stored with scales of blocks along k. */
 
 struct few_bits {
-    int64_t k, outs, block, blocks;
+    int64_t k, columns, block, blocks;
     bool
-        transposed; /* w (outs, k), scales (outs, blocks); otherwise (k, outs) and (blocks, outs) */
+        transposed; /* w (columns, k), scales (columns, blocks); otherwise (k, columns) and (blocks, columns) */
 };
 
 static bool read_few_bits(const struct attrs *attrs, const dim_t *w, struct few_bits *m,
                           struct diag *d)
 {
     m->transposed = attr_int(attrs, "trans_b", 0) != 0;
-    m->k = w[m->transposed], m->outs = w[!m->transposed];
+    m->k = w[m->transposed], m->columns = w[!m->transposed];
     m->block = attr_int(attrs, "block_size", 0);
     if (m->block < 0)
         return fail(d, "block_size is %lld", (long long)m->block);
@@ -38,7 +38,7 @@ bool infer_weight_only_matmul(struct infer *f)
         return false;
     for (int i = 0; i < x->rank - 1; i++)
         y[i] = x->dims[i];
-    y[x->rank - 1] = m.outs;
+    y[x->rank - 1] = m.columns;
     return infer_out(f, 0, dtype, x->rank, y);
 }
 
@@ -50,25 +50,25 @@ static bool weight_only_matmul(struct op_call *c, struct work *w)
         return false;
     double *a = work_doubles(w, x), *b = work_doubles(w, q), *scale = work_doubles(w, c->in[2]);
     double *zero, centre = attr_float(c->attrs, "zero_point", 0);
-    double *real = WORK(w, double, m.k *m.outs), *y = WORK(w, double, tensor_count(c->out[0]));
+    double *real = WORK(w, double, m.k *m.columns), *y = WORK(w, double, tensor_count(c->out[0]));
     if (!a || !b || !scale || !real || !y || !work_optional(c, w, 3, &zero))
         return false;
-    if (tensor_count(c->in[2]) != m.blocks * m.outs ||
-        (zero && tensor_count(c->in[3]) != m.blocks * m.outs))
+    if (tensor_count(c->in[2]) != m.blocks * m.columns ||
+        (zero && tensor_count(c->in[3]) != m.blocks * m.columns))
         return fail(w->d, "%lld scales, expected %lld for blocks of %lld",
-                    (long long)tensor_count(c->in[2]), (long long)(m.blocks * m.outs),
+                    (long long)tensor_count(c->in[2]), (long long)(m.blocks * m.columns),
                     (long long)m.block);
     for (int64_t k = 0; k < m.k; k++)
-        for (int64_t o = 0; o < m.outs; o++) {
+        for (int64_t o = 0; o < m.columns; o++) {
             int64_t block = k / m.block;
-            int64_t s = m.transposed ? o * m.blocks + block : block * m.outs + o;
-            int64_t at = m.transposed ? o * m.k + k : k * m.outs + o;
-            real[k * m.outs + o] = (float)((b[at] - (zero ? zero[s] : centre)) * scale[s]);
+            int64_t s = m.transposed ? o * m.blocks + block : block * m.columns + o;
+            int64_t at = m.transposed ? o * m.k + k : k * m.columns + o;
+            real[k * m.columns + o] = (float)((b[at] - (zero ? zero[s] : centre)) * scale[s]);
         }
     if (x->rank < 1 || x->dims[x->rank - 1] != m.k)
         return fail(w->d, "rows do not have the %lld elements of the weights", (long long)m.k);
-    int64_t rows = m.k ? tensor_count(x) / m.k : tensor_count(c->out[0]) / (m.outs ? m.outs : 1);
-    multiply_f64(rows, m.outs, m.k, a, real, y);
+    int64_t rows = m.k ? tensor_count(x) / m.k : tensor_count(c->out[0]) / (m.columns ? m.columns : 1);
+    multiply_f64(rows, m.columns, m.k, a, real, y);
     call_store(c, 0, y);
     return true;
 }
