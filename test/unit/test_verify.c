@@ -33,7 +33,7 @@ static struct verify_counts verify(const char *compiled, const char *reference, 
 {
     static const char *files[] = {"text"};
     struct diag d = {0};
-    struct verify_counts counts;
+    struct verify_counts counts = {0};
     struct command c = {
         .files = files,
         .nfiles = 1,
