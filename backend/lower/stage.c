@@ -366,7 +366,7 @@ bool stage_kernel(struct program *p, struct kernel *k, const struct machine *m, 
     for (int t = 0; ok && t < k->ntiles; t++)
         spread_tile(&s, t);
     if (ok) {
-        unroll_loops(p, k, m);
+        unroll_loops(p, k, m, true);
         join_transfers(p, k, m);
     }
     part_queues(k);

@@ -58,14 +58,30 @@ void part_queues(struct kernel *k)
     }
 }
 
-/* The kernel's own order, and tiles without places but for those that its author gave, to begin
- * again with. */
-static void restore(struct kernel *k, const struct insn *insns)
+/* Tiles are without places but for those that the kernel's author gave. */
+static void forget_places(struct kernel *k)
 {
-    memcpy(k->insns, insns, sizeof *insns * (size_t)k->ninsns);
     for (int i = 0; i < k->ntiles; i++)
         if (!k->tiles[i].fixed)
             k->tiles[i].address = -1;
+}
+
+/* Each tile by itself, or where there is no room one for those that live one after the other. */
+static enum placement schedule_chip(struct program *p, struct kernel *k, const struct machine *m,
+                                    struct diag *d)
+{
+    part_queues(k);
+    size_t size = sizeof *k->insns * (size_t)k->ninsns;
+    struct insn *own = arena_copy(&p->arena, k->insns, size);
+    diag_clear(d);
+    enum placement placed = schedule_once(p, k, m, true, d);
+    if (placed != NO_ROOM)
+        return placed;
+    memcpy(k->insns, own, size);
+    forget_places(k);
+    reuse_tiles(p, k, false);
+    diag_clear(d);
+    return schedule_once(p, k, m, true, d);
 }
 
 bool schedule_traced(struct program *p, struct kernel *k, const struct machine *m, struct diag *d)
@@ -76,16 +92,15 @@ bool schedule_traced(struct program *p, struct kernel *k, const struct machine *
         reuse_tiles(p, k, true);
         return schedule_kernel(p, k, m, d);
     }
-    unroll_loops(p, k, m);
-    part_queues(k);
-    struct insn *own = arena_copy(&p->arena, k->insns, sizeof *k->insns * (size_t)k->ninsns);
-    enum placement placed = schedule_once(p, k, m, true, d);
-    if (placed != NO_ROOM)
-        return placed == PLACED;
-    restore(k, own);
-    reuse_tiles(p, k, false);
-    diag_clear(d);
-    return schedule_once(p, k, m, true, d) == PLACED;
+    const struct kernel loops = *k;
+    unroll_loops(p, k, m, false);
+    enum placement placed = schedule_chip(p, k, m, d);
+    if (placed == NO_ROOM && k->insns != loops.insns) {
+        *k = loops;
+        forget_places(k);
+        placed = schedule_chip(p, k, m, d);
+    }
+    return placed == PLACED;
 }
 
 bool schedule_program(struct program *p, const struct machine *m, struct diag *d)

@@ -36,8 +36,9 @@ bool schedule_traced(struct program *p, struct kernel *k, const struct machine *
 
 /* ---- parts ---- */
 
-/* Writes out loops of few iterations, each with tiles of its own; before part_queues. */
-void unroll_loops(struct program *p, struct kernel *k, const struct machine *m);
+/* Writes out loops of few iterations, each with tiles of its own; before part_queues. `edges`: those
+ * too whose last iteration may have less of a tile, where nothing reads more of it. */
+void unroll_loops(struct program *p, struct kernel *k, const struct machine *m, bool edges);
 /* Makes one of transfers whose elements lie beside each other in rows of HBM; after unroll_loops. */
 void join_transfers(struct program *p, struct kernel *k, const struct machine *m);
 /* Strict targets: loads and stores go to queues of different engines. */

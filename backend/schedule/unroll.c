@@ -23,6 +23,7 @@ struct unroller {
     struct arena scratch;
     int loop, end, var;
     int64_t trips, turns; /* iterations, and of these side by side */
+    bool edges;           /* the last iteration may have less of a tile */
     const int *tiles;     /* per tile: what it is in this turn */
 };
 
@@ -80,7 +81,8 @@ static void copy_insn(struct unroller *u, const struct insn *from, int64_t turn)
 
 /* ---- which loops ---- */
 
-/* Whether the edges of tiles are known, and no turn has an empty one. */
+/* Whether the edges of tiles are known, and no turn has an empty one; or there are none, where a
+ * whole tile may be read of which the last turn writes a part: the others' tile has been written. */
 static bool has_known_edges(const struct unroller *u)
 {
     for (int i = u->loop; i < u->end; i++)
@@ -90,7 +92,8 @@ static bool has_known_edges(const struct unroller *u)
                 if (c && c->var == u->var &&
                     (!dim_is_const(c->factor) || !dim_is_const(c->limit) ||
                      !dim_is_const(u->k->insns[i].ap[a].dim[d].count) ||
-                     c->limit - c->factor * (u->trips - 1) < 1))
+                     c->limit - c->factor * (u->trips - 1) <
+                         (u->edges ? 1 : u->k->insns[i].ap[a].dim[d].count)))
                     return false;
             }
     return true;
@@ -172,9 +175,9 @@ static void write_out(struct unroller *u)
         copy_insn(u, &old[i], -1);
 }
 
-void unroll_loops(struct program *p, struct kernel *k, const struct machine *m)
+void unroll_loops(struct program *p, struct kernel *k, const struct machine *m, bool edges)
 {
-    struct unroller u = {.p = p, .m = m, .k = k};
+    struct unroller u = {.p = p, .m = m, .k = k, .edges = edges};
     int before = k->ninsns;
     while (find_loop(&u, before)) {
         bool whole = u.turns == u.trips;
