@@ -122,7 +122,9 @@ static void test_same(void **state)
     struct sim *a = simulate(grid, NULL, 2, 0), *b = simulate(grid, NULL, 2, 0);
     assert_int_equal(a->latency, b->latency);
     assert_int_equal(a->nrecords, b->nrecords);
-    assert_memory_equal(a->records, b->records, sizeof *a->records * (size_t)a->nrecords);
+    for (int i = 0; i < a->nrecords; i++) /* but for the padding at the end */
+        assert_memory_equal(&a->records[i], &b->records[i],
+                            offsetof(struct sim_record, core) + sizeof a->records->core);
     done(a), done(b);
 }
 
