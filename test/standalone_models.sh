@@ -32,11 +32,12 @@ for name; do
         sed -n "s/^.. inputs\[\([0-9]*\)\]: '[^']*', [a-z0-9]*\[\(.*\)\], elements.*/\1 \2/p" "$h" |
             awk -v s="$symbol" '{ n = split($2, d, ","); for (i = 1; i <= n; i++) if (d[i] == s) { printf "{%d,%d},", $1, i - 1; exit } }'
     done)
+    limits=$(sed -n "s/^.. symbols\[[0-9]*\]: '[^']*', up to \([0-9]*\) in .*/\1,/p" "$h" | tr -d '\n')
     outputs=$(grep -c '^/\* outputs\[' "$h")
     room=$(for i in $(seq 0 $((outputs - 1))); do
         awk -v i="MODEL_OUTPUT_${i}_BYTES" '$2 == i { n = $3 } END { printf "%d,", n }' "$h"; done)
     # shellcheck disable=SC2086
-    $cc -O1 ${cross:+-static} -DNAME=model -DHEADER='"model.h"' -DOUTPUTS="$outputs" -DROOM="$room" ${dims:+-DDIMS="$dims"} -o "$name/run" \
+    $cc -O1 ${cross:+-static} -DNAME=model -DHEADER='"model.h"' -DOUTPUTS="$outputs" -DROOM="$room" ${dims:+-DDIMS="$dims" -DLIMITS="$limits"} -o "$name/run" \
         "$source/test/standalone_run.c" -I"$name/c" "$name/c/libmodel.a" -lm
     for set in "$model"/test_data_set_*; do
         inputs=$(ls "$set"/input_*.npy | sort -t_ -k5 -V)

@@ -81,15 +81,20 @@ int main(int argc, char **argv)
         inputs[i] = in[i].data;
     }
     size_t size = CALL(_context_size)();
+#ifdef DIMS
+    static const int from[][2] = {DIMS}, limits[] = {LIMITS}; /* up to which that size does */
+    int64_t symbols[MAX_TENSORS], over = 1;
+    for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
+        symbols[i] = in[from[i][0]].dims[from[i][1]];
+        over *= symbols[i] > limits[i] ? (symbols[i] + limits[i] - 1) / limits[i] : 1;
+    }
+    size *= over;
+#endif
     void *memory = malloc(size);
     struct NAME *m = CALL(_init)(memory, size);
     if (!m)
         return fprintf(stderr, "init: %s\n", CALL(_error)(m)), 1;
 #ifdef DIMS
-    static const int from[][2] = {DIMS};
-    int64_t symbols[MAX_TENSORS];
-    for (size_t i = 0; i < sizeof from / sizeof *from; i++)
-        symbols[i] = in[from[i][0]].dims[from[i][1]];
     if (CALL(_bind)(m, symbols))
         return fprintf(stderr, "bind: %s\n", CALL(_error)(m)), 1;
 #endif
