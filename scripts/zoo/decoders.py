@@ -3,47 +3,24 @@ import contextlib
 import io
 import logging
 import os
-import sys
 import warnings
 
-try:
-    import torchvision  # noqa: F401 - transformers imports it where it is installed
-except Exception:  # noqa: BLE001 - one that does not fit torch is as good as none
-    sys.modules["torchvision"] = None
+import numpy as np
+import torch
+
+from torch_common import declare_torchvision, make_decoder
+
+declare_torchvision()  # transformers imports it where it is installed
 warnings.simplefilter("ignore")
 logging.disable(logging.WARNING)
-
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-import transformers  # noqa: E402
 
 LLAMA_134M = dict(hidden_size=768, intermediate_size=2048, num_hidden_layers=12, num_attention_heads=12, num_key_value_heads=12,
                   vocab_size=32000, max_position_embeddings=2048)
 
 
-class Decoder(torch.nn.Module):
-    """A step of a decoder of transformers with its cache as plain tensors."""
-
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, input_ids, attention_mask, *past):
-        from transformers.cache_utils import DynamicCache
-        cache = DynamicCache([(past[i], past[i + 1]) for i in range(0, len(past), 2)])
-        out = self.model(input_ids=input_ids, attention_mask=attention_mask, past_key_values=cache, use_cache=True)
-        flat = []
-        for layer in out.past_key_values.layers:
-            flat += [layer.keys, layer.values]
-        return (out.logits, *flat)
-
-
 def make(name, sizes, attention):
     torch.manual_seed(0)
-    config = getattr(transformers, name + "Config")(**sizes)
-    config._attn_implementation = attention
-    kind = name + ("LMHeadModel" if name == "GPT2" else "ForCausalLM")
-    return Decoder(getattr(transformers, kind)(config).eval()), config
+    return make_decoder(name + ("LMHeadModel" if name == "GPT2" else "ForCausalLM"), name + "Config", sizes, attention)
 
 
 def cache_shape(config):

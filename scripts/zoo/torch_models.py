@@ -4,6 +4,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from common import Table
+from torch_common import make_decoder
 from torch_layers import Fn
 
 table = Table()
@@ -155,32 +156,13 @@ tr("LayoutLMModel", "LayoutLMConfig", SMALL, HIDDEN, ("input_ids", "bbox"), (lam
 tr("TapasModel", "TapasConfig", dict(SMALL, type_vocab_sizes=[3, 10, 10, 2, 10, 10, 10], reset_position_index_per_cell=True), HIDDEN, ("input_ids", "token_type_ids"), (lambda: (ids(2, 6), randint(0, 2, (2, 6, 7))),), None)
 
 
-class Decoder(nn.Module):
-    """A step of a decoder of transformers with its cache as plain tensors."""
-
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, input_ids, attention_mask, *past):
-        from transformers.cache_utils import DynamicCache
-        cache = DynamicCache([(past[i], past[i + 1]) for i in range(0, len(past), 2)])
-        out = self.model(input_ids=input_ids, attention_mask=attention_mask, past_key_values=cache, use_cache=True)
-        flat = []
-        for layer in out.past_key_values.layers:
-            flat += [layer.keys, layer.values]
-        return (out.logits, *flat)
-
-
 def decoder(name, config, sizes, heads):
     def call(b, p):
         return (ids(b, 1), torch.ones(b, p + 1, dtype=torch.long)) + tuple(randn(b, heads, p, 8) for _ in range(4))
 
     def make():
-        import transformers
-        c = getattr(transformers, config)(**sizes)
-        c._attn_implementation = "eager"
-        return Decoder(getattr(transformers, name)(c).eval()), call(1, 5), call(2, 7)
+        return make_decoder(name, config, sizes, "eager")[0], call(1, 5), call(2, 7)
+
     table("decoder_" + name, make, axes={0: {0: "b"}, 1: {0: "b", 1: "total"}} | {i: {0: "b", 2: "past"} for i in range(2, 6)}, exporters=("ts",))
 
 

@@ -67,8 +67,8 @@ bool hlo_lower_power(struct hlo_lower *l)
     if (dtype_class(h_dtype(x)) != DTC_SINT)
         return h_done(l, z);
     struct value *negative = h_2(l, OP_lt, y, h_like(l, y, 0));
-    struct value *odd = h_2(l, OP_and, negative, h_2(l, OP_ne, x, h_like(l, x, 1)));
-    return h_done(l, h_select(l, odd, h_like(l, x, 0), z));
+    struct value *vanishes = h_2(l, OP_and, negative, h_2(l, OP_ne, x, h_like(l, x, 1)));
+    return h_done(l, h_select(l, vanishes, h_like(l, x, 0), z));
 }
 
 static const enum op comparisons[] = {

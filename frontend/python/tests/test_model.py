@@ -244,6 +244,12 @@ class States(unittest.TestCase):
             copied.bind_state("q", 0, 4)
         with self.assertRaisesRegex(xcc.XccError, "there is no 'none'"):
             copied.bind_state("none", 0, 4)
+        with self.assertRaisesRegex(xcc.XccError, "there is no 2 among"):
+            copied.bind_state("past", 2, 4)
+        with self.assertRaisesRegex(xcc.XccError, "there is no 'none'"):
+            bound.state("none")
+        with self.assertRaisesRegex(xcc.XccError, "'y' is not bound"):
+            bound.state("y")
 
 
 @unittest.skipUnless(have("skl2onnx") and have("sklearn"), "scikit-learn or skl2onnx is not installed")

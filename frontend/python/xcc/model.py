@@ -81,6 +81,14 @@ def _options(allow_code: bool, custom_ops: Sequence[Any], guard_operands: bool) 
                         (ctypes.c_char_p * max(len(files), 1))(*files), len(files))
 
 
+def _number(which: Union[int, str], infos: Sequence[TensorInfo]) -> int:
+    """The place of an input or output that is given by its name or its place."""
+    names = [i.name for i in infos]
+    if which not in (range(len(infos)) if isinstance(which, int) else names):
+        raise XccError("there is no %r among %s" % (which, ", ".join(map(repr, infos))))
+    return names.index(which) if isinstance(which, str) else which
+
+
 class Model:
     """A loaded archive, and one context that runs it.
 
@@ -303,19 +311,16 @@ class Model:
         """Keeps an output that is an input with more behind it (info.grows_from, info.axis) in one memory with room for `capacity`
         elements along that axis: xrt_bind_state of xrt.h. From then on that input is given once, None or nothing afterwards, and its
         output is None in results; state(output) copies it."""
-        numbers = []
-        for what, infos in ((input, self.inputs), (output, self.outputs)):
-            names = [i.name for i in infos]
-            if isinstance(what, str) and what not in names:
-                raise XccError("there is no '%s' among %s" % (what, ", ".join(map(repr, infos))))
-            numbers.append(names.index(what) if isinstance(what, str) else what)
-        if not _lib.xrt().xrt_bind_state(self._context, numbers[0], numbers[1], capacity):
+        i, o = _number(input, self.inputs), _number(output, self.outputs)
+        if not _lib.xrt().xrt_bind_state(self._context, i, o, capacity):
             raise _error()
-        self._states[numbers[1]] = numbers[0]
+        self._states[o] = i
 
     def state(self, output: Union[int, str]) -> Any:
         """A copy of what bind_state keeps."""
-        k = [i.name for i in self.outputs].index(output) if isinstance(output, str) else output
+        k = _number(output, self.outputs)
+        if k not in self._states:
+            raise XccError("output '%s' is not bound by bind_state" % self.outputs[k].name)
         v = _Value()
         if not _lib.xrt().xrt_value(self._context, k, ctypes.byref(v)):
             raise _error()

@@ -43,7 +43,7 @@ def export(module: Any, args: Sequence[Any], dynamic_axes: Optional[Dict[str, An
     return archive
 
 
-def backend(graph: Any, examples: List[Any], **flags: Any) -> Callable[..., Tuple[Any, ...]]:
+def backend(graph: Any, examples: List[Any], **flags: Any) -> Callable[..., Any]:
     """The backend of torch.compile: a graph becomes an archive for each set of sizes that it is called with, 16 at most.
 
     What a graph writes to (buffers, caches, arguments) is written to. What cannot be exported stays with PyTorch, with a warning.

@@ -170,18 +170,18 @@ static int byte_at(const struct dense *e, int64_t k)
 }
 
 /*
- * Booleans have a byte each, or are packed into bits as MLIR did until 2025. One byte of equal bits
- * stands for all elements.
+ * Booleans have a byte each, or are packed into bits as MLIR did until 2025. One byte stands for all
+ * elements where it cannot be packed: its bits are equal, or there are more than 8.
  */
 static bool booleans(struct dense *e, size_t have, bool *splat)
 {
     size_t packed = ((size_t)e->count + 7) / 8, all = (size_t)e->count;
-    *splat = have == 1 && byte_at(e, 0) % 255 == 0;
+    *splat = have == 1 && (byte_at(e, 0) % 255 == 0 || e->count > 8);
     if (have != packed && have != all && !*splat)
         return wrong(e, "the number of bytes does not fit the type");
     uint8_t *out = e->data;
     for (int64_t k = 0; k < (*splat ? 1 : e->count); k++)
-        out[k] = have == all ? byte_at(e, k) != 0 : byte_at(e, k / 8) >> k % 8 & 1;
+        out[k] = have == all || *splat ? byte_at(e, k) != 0 : byte_at(e, k / 8) >> k % 8 & 1;
     return true;
 }
 

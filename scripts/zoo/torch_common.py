@@ -1,0 +1,44 @@
+"""What the programs that export PyTorch models share."""
+import importlib.util
+import os
+
+import torch
+
+
+def declare_torchvision():
+    """A torchvision built for CUDA cannot load its operators beside a CPU-only PyTorch; declared, they let it be imported."""
+    spec = importlib.util.find_spec("torchvision")
+    if spec is None:
+        return
+    try:
+        torch.ops.load_library(os.path.join(spec.submodule_search_locations[0], "_C.so"))
+    except OSError:
+        pass
+    for name in ("nms", "qnms"):
+        if not hasattr(torch.ops.torchvision, name):
+            torch.library.define("torchvision::" + name, "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+
+
+class Decoder(torch.nn.Module):
+    """A step of a decoder of transformers with its cache as plain tensors."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids, attention_mask, *past):
+        from transformers.cache_utils import DynamicCache
+        cache = DynamicCache([(past[i], past[i + 1]) for i in range(0, len(past), 2)])
+        out = self.model(input_ids=input_ids, attention_mask=attention_mask, past_key_values=cache, use_cache=True)
+        flat = []
+        for layer in out.past_key_values.layers:
+            flat += [layer.keys, layer.values]
+        return (out.logits, *flat)
+
+
+def make_decoder(model, config, sizes, attention):
+    """A Decoder of random weights and its configuration, by the names of transformers' classes."""
+    import transformers
+    c = getattr(transformers, config)(**sizes)
+    c._attn_implementation = attention
+    return Decoder(getattr(transformers, model)(c).eval()), c
