@@ -21,7 +21,7 @@ bool trial_compile(struct cast_check *k, struct trial *t, const struct cast_prod
 {
     struct command c = *k->c;
     *t = (struct trial){.plan = {.keep = keep, .nkeep = nkeep}};
-    c.options.explain = c.options.time_passes = false;
+    c.options.time_passes = false;
     c.options.reasons = NULL;
     c.options.print_after = NULL;
     c.options.plan = &t->plan;

@@ -54,18 +54,12 @@ static bool is_volume(const struct type *t)
 {
     if (t->kind != VK_TENSOR || t->rank != RANK || t->dims[N] == 0)
         return false;
-    for (int i = DEPTH; i < RANK; i++)
-        if (!dim_is_const(t->dims[i]) || t->dims[i] < 1)
-            return false;
-    return true;
+    return dims_are_positive(t->dims + DEPTH, RANK - DEPTH);
 }
 
 static bool known_weights(const struct type *w)
 {
-    for (int i = 0; i < w->rank; i++)
-        if (!dim_is_const(w->dims[i]) || w->dims[i] < 1)
-            return false;
-    return w->kind == VK_TENSOR && w->rank == RANK;
+    return w->kind == VK_TENSOR && w->rank == RANK && dims_are_positive(w->dims, RANK);
 }
 
 /* ---- emitting ---- */

@@ -1,7 +1,6 @@
 /*
  * From graph to program: which function lowers which operator (lower.def), region by region.
  */
-#include "backend/lower/states.h"
 #include "backend/lower/lower.h"
 
 #include "backend/lower/guards.h"
@@ -14,6 +13,7 @@
 #include "backend/schedule/check_sync.h"
 #include "backend/schedule/schedule.h"
 #include "backend/lower/stage.h"
+#include "backend/lower/states.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -29,7 +29,7 @@ struct rows rows_of(struct lowering *l, const struct type *t, int first, int las
 void rows_together(struct rows *r, const struct machine *m)
 {
     enum { MOST = 4, LEAST_INSTANCES = 2, WORK_TILES = 3 };
-    if (!m->strict || r->strided || !dim_is_const(r->n) || !dim_is_const(r->outer))
+    if (!m->strict || r->strided || !dim_is_const(r->n) || r->n > m->sbuf || !dim_is_const(r->outer))
         return;
     int64_t n = ceil_div(r->outer, even_tile(r->outer, m->partitions));
     int64_t room = m->sbuf / 3 / (WORK_TILES * 4 * r->n + 1);
@@ -123,10 +123,12 @@ struct ap rows_tile(struct kernel_builder *k, const struct rows *r)
 {
     int tile = kernel_tile(k, MEM_SBUF, DT_F32, r->tile, r->n);
     struct ap a = ap_tile(k, tile);
-    if (r->strided)
+    if (r->strided) {
         ap_clip(k->p, &a, 0, r->var_inner, r->tile, r->inner);
-    else
-        cover_clip(k->p, &a, 0, &(struct cover){.var = r->var_outer, .tile = r->tile, .at = r->at, .every = r->tiles > 1 ? r->tiles * r->tile : 0}, r->outer);
+    } else {
+        struct cover c = row_cover(r, 0, 0);
+        cover_clip(k->p, &a, 0, &c, r->outer);
+    }
     return a;
 }
 

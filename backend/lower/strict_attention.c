@@ -135,12 +135,7 @@ static struct ap weights_of(struct kernel_builder *k, const struct attention *a,
     if (a->hidden_are_zero)
         emit_tensor_scalar(k, (struct tensor_scalar){.dst = top, .src = top, .scalar0 = FLT_MAX, .op0 = OP_min, .op1 = OP_identity});
     top.dim[1] = (struct ap_dim){.step = 0, .count = a->keys};
-    emit_activation(k, (struct activation){.dst = scores,
-                                           .src = scores,
-                                           .bias = top,
-                                           .sum = total,
-                                           .factor = 1,
-                                           .f = OP_exp});
+    attention_weights(k, scores, top, total);
     return scores;
 }
 

@@ -83,24 +83,26 @@ static bool can_widen(const struct joiner *j, int tile, int *first, int *last)
     return *first >= 0;
 }
 
-static bool writes_slot(const struct joiner *j, int slot)
+typedef bool touches_fn(const struct insn *n, int operand);
+
+/* Whether any operand in the slot's memory is such, operand_reads or operand_writes. */
+static bool touches_slot(const struct joiner *j, int slot, touches_fn *touches)
 {
     for (int i = 0; i < j->k->ninsns; i++)
         for (int a = 0; a < insn_info(j->k->insns[i].op)->naps; a++)
-            if (j->k->insns[i].ap[a].mem == MEM_HBM && operand_writes(&j->k->insns[i], a) &&
+            if (j->k->insns[i].ap[a].mem == MEM_HBM && touches(&j->k->insns[i], a) &&
                 slot_root(j->p, j->k->insns[i].ap[a].tensor) == slot_root(j->p, slot))
                 return true;
     return false;
 }
 
-static bool reads_slot(const struct joiner *j, int slot)
+/* Whether what store a writes is the same when it happens just before b. */
+static bool passes_others(const struct joiner *j, int a, int b)
 {
-    for (int i = 0; i < j->k->ninsns; i++)
-        for (int a = 0; a < insn_info(j->k->insns[i].op)->naps; a++)
-            if (j->k->insns[i].ap[a].mem == MEM_HBM && operand_reads(&j->k->insns[i], a) &&
-                slot_root(j->p, j->k->insns[i].ap[a].tensor) == slot_root(j->p, slot))
-                return true;
-    return false;
+    for (int i = a + 1; i < b; i++)
+        if (insns_conflict(j->p, j->k, &j->k->insns[a], &j->k->insns[i], false))
+            return false;
+    return true;
 }
 
 /* Whether transfers a and b, in this order, can be one: a load where a is, a store where b is. */
@@ -118,8 +120,9 @@ static bool can_join(const struct joiner *j, int a, int b)
         !can_widen(j, s, &first[0], &last[0]) || !can_widen(j, t, &first[1], &last[1]))
         return false;
     if (far == SRC) /* what was there before is not asked for */
-        return first[0] == a && first[1] == b && !writes_slot(j, x->ap[far].tensor);
-    return last[0] == a && last[1] == b && !reads_slot(j, x->ap[far].tensor);
+        return first[0] == a && first[1] == b && !touches_slot(j, x->ap[far].tensor, operand_writes);
+    return last[0] == a && last[1] == b && passes_others(j, a, b) &&
+           !touches_slot(j, x->ap[far].tensor, operand_reads);
 }
 
 /* Patterns of a tile become those of the wide one, from element `at` of its rows. */

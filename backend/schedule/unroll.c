@@ -85,15 +85,18 @@ static void copy_insn(struct unroller *u, const struct insn *from, int64_t turn)
  * whole tile may be read of which the last turn writes a part: the others' tile has been written. */
 static bool has_known_edges(const struct unroller *u)
 {
+    struct dim_table *t = &u->p->dims;
     for (int i = u->loop; i < u->end; i++)
         for (int a = 0; a < insn_info(u->k->insns[i].op)->naps; a++)
             for (int d = 0; d < u->k->insns[i].ap[a].rank; d++) {
                 const struct ap_clip *c = u->k->insns[i].ap[a].dim[d].clip;
-                if (c && c->var == u->var &&
-                    (!dim_is_const(c->factor) || !dim_is_const(c->limit) ||
-                     !dim_is_const(u->k->insns[i].ap[a].dim[d].count) ||
-                     c->limit - c->factor * (u->trips - 1) <
-                         (u->edges ? 1 : u->k->insns[i].ap[a].dim[d].count)))
+                if (!c || c->var != u->var)
+                    continue;
+                dim_t count = u->k->insns[i].ap[a].dim[d].count;
+                if (!dim_is_const(c->factor) || !dim_is_const(c->limit) || !dim_is_const(count))
+                    return false;
+                dim_t last = dim_sub(t, c->limit, dim_mul(t, c->factor, u->trips - 1));
+                if (last < (u->edges ? 1 : count))
                     return false;
             }
     return true;

@@ -331,12 +331,12 @@ static bool read_state(struct reader *r, struct program_state *s)
         else if (!strcmp(key, "axis"))
             axis = json_read_integer(&r->j);
         else if (!strcmp(key, "input_pitch") || !strcmp(key, "output_pitch"))
-            pitches += read_dim(r, r->p->dims.nnodes, &s->pitch[*key == 'o']);
+            pitches |= read_dim(r, r->p->dims.nnodes, &s->pitch[*key == 'o']) << (*key == 'o');
         else
             json_skip(&r->j);
     }
     s->input = (int32_t)input, s->output = (int32_t)output, s->axis = (int)axis;
-    return pitches == 2 && input >= 0 && input <= INT32_MAX && output >= 0 && output <= INT32_MAX &&
+    return pitches == 3 && input >= 0 && input <= INT32_MAX && output >= 0 && output <= INT32_MAX &&
            axis >= 0 && axis < MAX_RANK;
 }
 

@@ -20,6 +20,12 @@ static void write_dim(struct json_writer *w, dim_t d)
     json_text(w, text);
 }
 
+static void put_dim(struct json_writer *w, const char *name, dim_t d)
+{
+    json_name(w, name);
+    write_dim(w, d);
+}
+
 static void write_dims(struct json_writer *w, const struct dim_table *t)
 {
     json_begin(w, '[');
@@ -76,8 +82,7 @@ static void write_var(struct json_writer *w, const struct program *p, int i,
     }
     if (s->kind == SLOT_VIEW) {
         json_put_integer(w, "backing_variable", s->base);
-        json_name(w, "backing_variable_off");
-        write_dim(w, s->offset);
+        put_dim(w, "backing_variable_off", s->offset);
     }
     if (s->kind == SLOT_CONST) {
         json_put_text(w, "file_name", "weights.bin");
@@ -98,10 +103,8 @@ static void write_guards(struct json_writer *w, const struct program *p)
         const struct guard *g = &p->guards[i];
         json_begin(w, '{');
         json_put_text(w, "must", guard_kind_names[g->kind]);
-        json_name(w, "a");
-        write_dim(w, g->a);
-        json_name(w, "b");
-        write_dim(w, g->b);
+        put_dim(w, "a", g->a);
+        put_dim(w, "b", g->b);
         if (g->region)
             json_put_integer(w, "region", g->region);
         json_put_text(w, "node", g->node);
@@ -123,10 +126,8 @@ static void write_states(struct json_writer *w, const struct program *p)
         json_put_integer(w, "input", s->input);
         json_put_integer(w, "output", s->output);
         json_put_integer(w, "axis", s->axis);
-        json_name(w, "input_pitch");
-        write_dim(w, s->pitch[0]);
-        json_name(w, "output_pitch");
-        write_dim(w, s->pitch[1]);
+        put_dim(w, "input_pitch", s->pitch[0]);
+        put_dim(w, "output_pitch", s->pitch[1]);
         json_end(w, '}');
     }
     json_end(w, ']');

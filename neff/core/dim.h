@@ -32,6 +32,14 @@ static inline int dim_index(dim_t d)
 {
     return (int)(d - INT64_MIN);
 }
+/* Whether all n are constants of 1 and more. */
+static inline bool dims_are_positive(const dim_t *d, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!dim_is_const(d[i]) || d[i] < 1)
+            return false;
+    return true;
+}
 
 enum dim_op {
     DIM_SYM,

@@ -9,7 +9,7 @@ static size_t times(size_t a, size_t b)
     return __builtin_mul_overflow(a, b, &y) ? SIZE_MAX : y;
 }
 
-/* Outs as stored, all blocks together. */
+/* Columns as stored, all blocks together. */
 static size_t stored_columns(int64_t columns)
 {
     return (size_t)((columns + PACK_COLUMNS - 1) / PACK_COLUMNS * pack_width(columns));

@@ -70,7 +70,7 @@ struct pack_source {
     const void *data;
     int64_t group_step, k_step, out_step;
 };
-/* One block of at most 64 columns, of which `columns` exist; the source is that of its first out. */
+/* One block of at most 64 columns, of which `columns` exist; the source is that of its first column. */
 void pack_block(void *block, const struct pack_shape *s, const struct pack_source *from, int columns);
 void pack_weights(void *packed, const struct pack_shape *s, const struct pack_source *from);
 /* The inverse, for checks and printing. */

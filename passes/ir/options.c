@@ -4,7 +4,7 @@
 
 void why(const struct options *o, const struct node *n, const char *code, const char *fmt, ...)
 {
-    if (!o || (!o->explain && !o->reasons))
+    if (!o || !o->reasons)
         return;
     va_list ap;
     va_start(ap, fmt);
@@ -13,10 +13,6 @@ void why(const struct options *o, const struct node *n, const char *code, const 
     va_end(ap);
     const char *name = n && n->name && *n->name ? n->name : "unnamed";
     const char *op = n ? op_name(n->op) : "graph";
-    if (!o->reasons) {
-        fprintf(stderr, "explain: %s (%s): %s: %s\n", name, op, code, text);
-        return;
-    }
     struct reasons *r = o->reasons;
     ARENA_GROW(&r->arena, r->rows, r->count, r->cap);
     r->rows[r->count++] = (struct reason){arena_strdup(&r->arena, name), op, code,

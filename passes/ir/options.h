@@ -52,8 +52,7 @@ struct options {   /* strings are borrowed */
     struct cast_plan *plan; /* NULL: nobody asks */
     bool no_winograd;        /* 3x3 convolutions by direct sums only */
     bool strict_target;      /* the machine's engines work on on-chip memory only */
-    bool explain;            /* print decisions as they are made */
-    struct reasons *reasons; /* collects them instead; NULL: nobody asks */
+    struct reasons *reasons; /* collects decisions; NULL: nobody asks */
     bool verify_passes;      /* run the verifier after every pass */
     const char *print_after; /* pass name or "all" */
     const char *only;        /* comma-separated pass names, or NULL for all */
@@ -62,7 +61,7 @@ struct options {   /* strings are borrowed */
 
 /*
  * A decision about a node that a user could ask about: a stable code ("fuse.two-consumers") and a
- * sentence. Collected, or printed to stderr, when asked for. Call it where the decision is made.
+ * sentence. Collected when asked for. Call it where the decision is made.
  */
 void why(const struct options *o, const struct node *n, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));

@@ -57,8 +57,7 @@ static struct compiled compile(const char *path, const char *text, size_t size, 
     struct diag d = {0};
     struct compiled c = {0};
     const struct machine *m = machine_find(machine);
-    struct options o = {
-        .opt_level = level, .verify_passes = true, .explain = getenv("XCC_SHOW_CALLS") != NULL};
+    struct options o = {.opt_level = level, .verify_passes = true};
     o.strict_target = m->strict;
     c.g = graph_parse(text, size, path, &d);
     explain(path, level, &d);

@@ -75,14 +75,6 @@ static bool has_int(struct hlo_ints l, int64_t x)
     return false;
 }
 
-static bool all_positive(const struct hlo_shape *s)
-{
-    for (int k = 0; k < s->rank; k++)
-        if (!dim_is_const(s->dims[k]) || s->dims[k] < 1)
-            return false;
-    return true;
-}
-
 /* The dims that are picked from are neighbours; the windows' own dims are whole. */
 static bool find_picked(struct hlo_lower *l, const struct hlo_shape *x, struct picked *p)
 {
@@ -194,8 +186,8 @@ static bool picks_rows(struct hlo_lower *l, struct picked *p)
     const struct hlo_shape *x = h_in_shape(l, 0), *index = h_in_shape(l, 1);
     int type = hlo_type_dtype(index->type);
     int64_t vector = hlo_attr_int(l->i, HLO_ATTR_index_vector_dim);
-    return (type == DT_I32 || type == DT_I64 || type == DT_U32) && all_positive(x) &&
-           all_positive(index) && (vector == index->rank || vector == index->rank - 1) &&
+    return (type == DT_I32 || type == DT_I64 || type == DT_U32) && dims_are_positive(x->dims, x->rank) &&
+           dims_are_positive(index->dims, index->rank) && (vector == index->rank || vector == index->rank - 1) &&
            find_picked(l, x, p) && in_order(l, x, p);
 }
 
