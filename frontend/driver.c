@@ -53,6 +53,7 @@ static bool write_standalone(struct program *p, const struct command *c, struct 
                                    .folder = c->standalone,
                                    .isa = c->isa,
                                    .threads = c->threads,
+                                   .operators = &c->operators,
                                    .amalgamate = c->amalgamate};
     return standalone_write(p, &o, d) && (!c->output || neff_write(p, c->output, d));
 }

@@ -8,6 +8,7 @@
 #include "frontend/custom_call.h"
 #include "frontend/import.h"
 #include "frontend/kernel_library.h"
+#include "frontend/standalone/standalone.h"
 #include "passes/pass.h"
 
 enum exit_status { EXIT_BAD_INPUT = 1, EXIT_USAGE = 2, EXIT_INTERNAL = 70 };
@@ -31,6 +32,7 @@ struct command {
     int emit;           /* enum emit_kind */
     const char *standalone, *isa; /* --standalone's folder; or NULL */
     bool threads, amalgamate;     /* of --standalone */
+    struct operator_sources operators; /* --custom-op-source */
     bool verify, quiet, verbose, report;
     bool explain, explain_nodes; /* the summary; each decision about each node */
     const char *explain_node;    /* those about nodes of this name, a glob */

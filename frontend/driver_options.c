@@ -65,6 +65,20 @@ static bool add_custom_op(void *to, const char *v, struct diag *d)
     return true;
 }
 
+/* Of the library that was named last. */
+static bool add_custom_source(void *to, const char *v, struct diag *d)
+{
+    struct command *c = to;
+    if (!c->custom.count)
+        return fail(d, "--custom-op-source: name its library before it, with --custom-op");
+    struct operator_sources *all = &c->operators;
+    ARENA_GROW(&c->arena, all->files, all->count, all->cap);
+    const char *library = strrchr(c->custom.files[c->custom.count - 1], '/');
+    all->files[all->count++] = (struct operator_source){
+        v, library ? library + 1 : c->custom.files[c->custom.count - 1]};
+    return true;
+}
+
 static bool set_cast(void *to, const char *v, struct diag *d)
 {
     static const char *const words[] = {
@@ -237,6 +251,9 @@ static const struct option rows[] = {
      "operators of your own (xop.h); the archive carries the file", add_custom_op, FOR_ALL},
     {"--custom-op-external", NULL, OPTION_SWITCH, AT(custom_external),
      "the archive has its name alone: xrun --custom-op FILE.so", NULL, FOR_COMPILE},
+    {"--custom-op-source", "FILE", OPTION_CALL, 0,
+     "a C or C++ file of it, or a header: part of what --standalone writes", add_custom_source,
+     FOR_COMPILE},
     {"--emit", "ir|asm", OPTION_CALL, 0, "print the graph or the program instead", set_emit,
      FOR_COMPILE},
     {"--print-after", "PASS|all", OPTION_TEXT, AT(options.print_after),

@@ -71,8 +71,8 @@ static int run(struct command *c, bool test)
         return usage(c->nfiles ? "name one model" : "name a model; --help tells more");
     if (!c->output && c->neuronx)
         c->output = "file.neff";
-    if (!c->standalone && (c->isa || c->threads || c->amalgamate))
-        return usage("--isa, --threads and --amalgamate go with --standalone DIR");
+    if (!c->standalone && (c->isa || c->threads || c->amalgamate || c->operators.count))
+        return usage("--isa, --threads, --amalgamate and --custom-op-source go with --standalone DIR");
     if (!c->output && !c->standalone && c->emit == EMIT_ARCHIVE)
         return usage("name the archive to write with -o OUT.neff");
     if (c->output && file_same(c->output, c->files[0])) {

@@ -17,29 +17,6 @@ enum { MOST_IN_C = 1 << 20 };               /* bytes of weights that become C un
 
 /* ---- names ---- */
 
-/* The file's name without folder and endings, as a C identifier. */
-static const char *identifier(struct arena *a, const char *path)
-{
-    static const char *const words[] = {
-        "auto",   "break",    "case",   "char",     "const",    "default",  "do",
-        "double", "else",     "enum",   "extern",   "float",    "for",      "goto",
-        "if",     "inline",   "int",    "long",     "register", "restrict", "return",
-        "short",  "signed",   "sizeof", "static",   "struct",   "switch",   "typedef",
-        "union",  "unsigned", "void",   "volatile", "while",    "class",    "this"};
-    const char *base = strrchr(path, '/');
-    base = base ? base + 1 : path;
-    size_t n = strcspn(base, ".");
-    bool digit = isdigit((unsigned char)*base) || n == 0;
-    char *name = arena_printf(a, "%s%.*s", digit ? "model_" : "", (int)n, base);
-    for (char *s = name; *s; s++)
-        if (!isalnum((unsigned char)*s) || (unsigned char)*s > 127)
-            *s = '_';
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strcmp(words[i], name))
-            return arena_printf(a, "%s_", name);
-    return name;
-}
-
 static const char *upper(struct arena *a, const char *name)
 {
     char *s = arena_strdup(a, name);
@@ -240,7 +217,7 @@ static bool write_package(struct package *k, struct diag *d)
     bool ok = measure_context(k, d) && make_plan(k, d);
     if (ok) {
         bool *needed = sources_needed(k->use, a);
-        ok = write_sources(k, needed, d) &&
+        ok = write_sources(k, needed, d) && copy_operators(k, d) &&
              write_text(k, arena_printf(a, "%s_use.h", k->name), NULL, write_use, d) &&
              write_text(k, arena_printf(a, "%s.h", k->name), NULL, write_header, d) &&
              write_text(k, arena_printf(a, "%s.c", k->name), NULL, write_source, d) &&
@@ -255,7 +232,7 @@ static bool write_package(struct package *k, struct diag *d)
 bool standalone_write(struct program *p, const struct standalone_options *o, struct diag *d)
 {
     struct package k = {.o = o, .p = p};
-    k.name = identifier(&k.arena, o->model);
+    k.name = c_identifier(&k.arena, o->model);
     k.upper = upper(&k.arena, k.name);
     find_open_dims(&k);
     bool ok = read_isa(&k, d) && check_program(&k, d) && check_threads(&k, d) && encode(&k, d);

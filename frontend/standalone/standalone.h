@@ -5,6 +5,7 @@
  *     DIR/NAME.c       its program; its weights where they are small, else beside it in NAME.bin
  *     DIR/NAME_use.h   which rows of the runtime's tables it uses (neff/base/use.h)
  *     DIR/xrt/         the runtime's sources, as far as it needs them
+ *     DIR/operators/   sources of custom operators, where they are given
  *     DIR/Makefile     makes libNAME.a: one object that shows the names of NAME.h alone
  */
 #ifndef FRONTEND_STANDALONE_STANDALONE_H
@@ -15,12 +16,23 @@
 
 #include <stdio.h>
 
+/* Sources of custom operators (--custom-op-source), copied to DIR/operators. */
+struct operator_source {
+    const char *path;
+    const char *library; /* the name of the shared object that it is a source of */
+};
+struct operator_sources {
+    int count, cap;
+    struct operator_source *files;
+};
+
 struct standalone_options {
     const char *model; /* its file's name */
     const char *folder;
     const char *isa; /* instruction sets, separated by commas; NULL: all */
     bool threads;    /* runs may be shared by threads of the caller's */
     bool amalgamate; /* weights of any size in C */
+    const struct operator_sources *operators;
 };
 
 /* Writes the folder. The program's constants are made if they are not. */
@@ -63,6 +75,16 @@ struct package {
 
 /* Bytes of the context's memory, found by running the model on zeros (measure.c). */
 bool measure_context(struct package *k, struct diag *d);
+
+/* The file's name without folder and endings, as an identifier of C. */
+const char *c_identifier(struct arena *a, const char *path);
+
+/* Libraries of operators that the program calls, and their sources (operators.c). */
+bool copy_operators(const struct package *k, struct diag *d);
+void write_operators_note(const struct package *k, FILE *f); /* of the header */
+void write_operators(const struct package *k, FILE *f);      /* of the source */
+void write_operator_objects(const struct package *k, FILE *f);
+void write_operator_rules(const struct package *k, FILE *f);
 
 /* Text of the files (text.c). */
 void write_header(const struct package *k, FILE *f);

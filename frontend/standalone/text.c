@@ -106,8 +106,9 @@ void write_header(const struct package *k, FILE *f)
     fprintf(
         f,
         " * All memory is the caller's. A context belongs to one thread at a time; any number of\n"
-        " * them may be used at once. Nothing is read but the arguments, and nothing is freed.\n"
-        " */\n");
+        " * them may be used at once. Nothing is read but the arguments, and nothing is freed.\n");
+    write_operators_note(k, f);
+    fprintf(f, " */\n");
     fprintf(f, "#ifndef %s_H\n#define %s_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n", u, u);
     fprintf(f, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n/* Tensors are dense, row-major, and "
                "aligned to their elements. */\n");
@@ -266,6 +267,7 @@ void write_source(const struct package *k, FILE *f)
         fprintf(f, "#include \"runtime/exec/engine.h\"\n#include \"runtime/standalone/planned.h\"\n");
     fprintf(f, "\n");
     write_data(k, f);
+    write_operators(k, f);
     fprintf(f, "size_t %s_context_size(void)\n{\n    return %s_CONTEXT_SIZE;\n}\n\n", n, k->upper);
     if (k->plan) {
         fprintf(f, "#if UINTPTR_MAX > 0xffffffff /* the plan is for these */\n\n");
@@ -401,6 +403,7 @@ void write_makefile(const struct package *k, const bool *sources, FILE *f)
             fprintf(f, " \\\n    xrt/%.*s.o", (int)strlen(core_files[i].path) - 2,
                     core_files[i].path);
     fprintf(f, "\n");
+    write_operator_objects(k, f);
     write_kernel_objects(k, "portable", f);
     fprintf(f, "ifneq ($(filter x86_64%%,$(shell $(CC) -dumpmachine)),)\nXRT_FLAGS += "
                "-DKERNELS_X86=1\n");
@@ -424,5 +427,6 @@ void write_makefile(const struct package *k, const bool *sources, FILE *f)
     write_kernel_rules(k, "portable", "", f);
     for (int i = 0; i < X86_SETS; i++)
         write_kernel_rules(k, x86_sets[i], flags_of[i], f);
+    write_operator_rules(k, f);
     fprintf(f, "\nclean:\n\trm -f lib%s.a %s_all.o $(OBJECTS)\n.PHONY: clean\n", n, n);
 }

@@ -66,7 +66,7 @@ bool custom_declare(const struct xop_operator *code, struct arena *a, struct cus
 bool custom_attributes(const struct custom_operator *op, struct arena *a, struct attrs *attrs,
                        struct diag *d);
 
-/* ---- libraries (library.c) ---- */
+/* ---- libraries (library.c; of programs for one model: runtime/standalone/alone/custom.c) ---- */
 
 struct custom_library {
     const char *name; /* of the file, without folders */
@@ -80,6 +80,10 @@ struct custom_library {
     struct arena arena;
 };
 
+/* Parses the declarations of all operators of `t` (NULL: it is missing) into l, whose arena they take
+ * (declaration.c). */
+bool custom_declare_library(struct custom_library *l, const struct xop_library *t, struct diag *d);
+
 /* A file that the caller trusts; the same one again costs nothing. NULL after a failure, whose
  * message names the file. */
 const struct custom_library *custom_open(const char *path, struct diag *d);
@@ -88,7 +92,7 @@ const struct custom_library *custom_open_memory(const char *name, const void *da
                                                 const char *hash, struct diag *d);
 /* NULL when none of that hash is loaded. */
 const struct custom_library *custom_library_find(const char *hash);
-/* The newest version up to `version` (0: any); NULL when there is none. */
+/* find.c: the newest version up to `version` (0: any); NULL when there is none. */
 const struct custom_operator *custom_library_operator(const struct custom_library *l,
                                                       const char *full, int version);
 /* The operator that a call's attributes name; fails when its library is not loaded. */

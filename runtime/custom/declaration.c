@@ -425,3 +425,29 @@ bool custom_attributes(const struct custom_operator *op, struct arena *a, struct
     }
     return true;
 }
+
+/* ---- libraries ---- */
+
+static bool check_table(const struct xop_library *t, struct diag *d)
+{
+    if (!t)
+        return fail(d, "it has no symbol xop_library: end one of its files with XOP_LIBRARY(...)");
+    if (t->abi != XOP_ABI)
+        return fail(d, "it was compiled with version %u of xop.h, expected %d: compile it again",
+                    t->abi, XOP_ABI);
+    if (t->operator_size != sizeof(struct xop_operator) || t->count < 1 || t->count > 4096 ||
+        !t->operators)
+        return fail(d, "its xop_library is not one of XOP_LIBRARY");
+    return true;
+}
+
+bool custom_declare_library(struct custom_library *l, const struct xop_library *t, struct diag *d)
+{
+    if (!check_table(t, d))
+        return false;
+    l->operators = ARENA_ARRAY(&l->arena, struct custom_operator, t->count);
+    for (l->count = 0; l->count < t->count; l->count++)
+        if (!custom_declare(t->operators[l->count], &l->arena, &l->operators[l->count], d))
+            return false;
+    return true;
+}

@@ -101,28 +101,6 @@ static void *load_file(const char *path, const void *data, size_t size, struct d
     return before ? load_bytes(data, size, d) : handle;
 }
 
-static bool check_table(const struct xop_library *t, struct diag *d)
-{
-    if (!t)
-        return fail(d, "it has no symbol xop_library: end one of its files with XOP_LIBRARY(...)");
-    if (t->abi != XOP_ABI)
-        return fail(d, "it was compiled with version %u of xop.h, expected %d: compile it again",
-                    t->abi, XOP_ABI);
-    if (t->operator_size != sizeof(struct xop_operator) || t->count < 1 || t->count > 4096 ||
-        !t->operators)
-        return fail(d, "its xop_library is not one of XOP_LIBRARY");
-    return true;
-}
-
-static bool declare_all(struct custom_library *l, const struct xop_library *t, struct diag *d)
-{
-    l->operators = ARENA_ARRAY(&l->arena, struct custom_operator, t->count);
-    for (l->count = 0; l->count < t->count; l->count++)
-        if (!custom_declare(t->operators[l->count], &l->arena, &l->operators[l->count], d))
-            return false;
-    return true;
-}
-
 /* `path`: of a file that the caller names, else NULL. The lock is held. */
 static struct custom_library *load(const char *name, const char *path, const void *data,
                                    size_t size, const char *hash, struct diag *d)
@@ -148,8 +126,7 @@ static struct custom_library *load(const char *name, const char *path, const voi
     l->name = arena_strdup(&l->arena, name);
     memcpy(l->hash, hash, sizeof l->hash);
     void *handle = path ? load_file(path, copy, size, d) : load_bytes(copy, size, d);
-    if (handle && check_table(dlsym(handle, "xop_library"), d) &&
-        declare_all(l, dlsym(handle, "xop_library"), d)) {
+    if (handle && custom_declare_library(l, dlsym(handle, "xop_library"), d)) {
         l->next = loaded;
         return loaded = l;
     }
@@ -201,36 +178,4 @@ const struct custom_library *custom_open_memory(const char *name, const void *da
     if (!l)
         fail_in(d, "library '%s'", name);
     return l;
-}
-
-const struct custom_operator *custom_library_operator(const struct custom_library *l,
-                                                      const char *full, int version)
-{
-    const struct custom_operator *best = NULL;
-    for (int i = 0; i < l->count; i++) {
-        const struct custom_operator *op = &l->operators[i];
-        if (strcmp(op->full, full) != 0 || (version && op->code->version > version))
-            continue;
-        if (!best || op->code->version > best->code->version)
-            best = op;
-    }
-    return best;
-}
-
-const struct custom_operator *custom_find(const struct attrs *attrs, struct diag *d)
-{
-    struct str hash = attr_str(attrs, CUSTOM_LIBRARY, ""),
-               full = attr_str(attrs, CUSTOM_OPERATOR, "");
-    char key[CUSTOM_HASH + 1] = "", name[256];
-    if (hash.n == CUSTOM_HASH)
-        memcpy(key, hash.p, CUSTOM_HASH);
-    snprintf(name, sizeof name, "%.*s", (int)(full.n < 255 ? full.n : 255), full.p);
-    const struct custom_library *l = *key ? custom_library_find(key) : NULL;
-    const struct custom_operator *op =
-        l ? custom_library_operator(l, name, (int)attr_int(attrs, CUSTOM_VERSION, 0)) : NULL;
-    if (!l)
-        fail(d, "operator %s is code of a library that is not loaded", name);
-    else if (!op)
-        fail(d, "library '%s' has no operator %s", l->name, name);
-    return op;
 }
