@@ -353,16 +353,38 @@ static bool check_guards(struct checker *c)
     return true;
 }
 
+static int times_listed(const int32_t *list, int n, int slot)
+{
+    int times = 0;
+    for (int i = 0; i < n; i++)
+        times += list[i] == slot;
+    return times;
+}
+
+/* What a runtime reckons with: the length of the slot along the axis, or the capacity of this very state. */
+static bool is_pitch(const struct checker *c, const struct program_state *s, int end)
+{
+    const struct program *p = c->p;
+    dim_t d = s->pitch[end], length = p->slots[end ? s->output : s->input].type.dims[s->axis];
+    if (!dim_ok(c, d) || dim_is_const(d))
+        return false;
+    const struct dim_node *n = &p->dims.nodes[dim_index(d)];
+    return n->op == DIM_PITCH && n->a == length && n->b == s - p->states;
+}
+
+/* The memory that a runtime has for both holds what kernels reach by the pitches, whoever wrote the archive. */
 static bool check_state(struct checker *c, const struct program_state *s)
 {
     const struct program *p = c->p;
+    const struct program_region *r = &p->regions[0];
     if (s->input < 0 || s->input >= p->nslots || s->output < 0 || s->output >= p->nslots)
         return false;
     const struct slot *x = &p->slots[s->input], *y = &p->slots[s->output];
     int end;
     if (x->kind != SLOT_INPUT || y->kind != SLOT_PLANNED || !y->is_output || x->type.kind != VK_TENSOR ||
         y->type.kind != VK_TENSOR || x->type.rank != y->type.rank || s->axis < 0 || s->axis >= x->type.rank ||
-        x->type.dtype != y->type.dtype || x->type.dtype == DT_STR || !dim_ok(c, s->pitch[0]) || !dim_ok(c, s->pitch[1]))
+        x->type.dtype != y->type.dtype || x->type.dtype == DT_STR || !is_pitch(c, s, 0) || !is_pitch(c, s, 1) ||
+        times_listed(r->params, r->nparams, s->input) != 1 || times_listed(r->results, r->nresults, s->output) != 1)
         return false;
     for (int i = 0; i < x->type.rank; i++)
         if (i != s->axis && x->type.dims[i] != y->type.dims[i])

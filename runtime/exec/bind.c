@@ -312,7 +312,11 @@ void forget_plans(struct context *c)
         bound_free(c->bound[i]);
     c->nbound = 0;
     c->now = NULL;
-    c->placed = c->guessed = false;
+    c->placed = c->guessed = c->ran = false;
+    for (int k = 0; c->cache && k < c->m->p->nkernels; k++) {
+        c->cache[k].bound = NULL; /* it lies in the arena */
+        arena_free(&c->cache[k].arena);
+    }
 }
 
 bool bind_inputs(struct context *c, struct diag *d)

@@ -256,7 +256,7 @@ static int64_t most_of(const struct operand *o, int dim)
     for (int i = 0; i < o->nclips; i++)
         if (o->clips[i].dim == dim && o->clips[i].factor >= 0 && o->clips[i].limit < n)
             n = o->clips[i].limit;
-    return n;
+    return n > 0 ? n : 0;
 }
 
 bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *insn)

@@ -214,6 +214,8 @@ static bool place_inputs(struct context *c, struct diag *d)
         int s = r->params[i];
         if (c->slots[s].kind == VK_TENSOR && c->slots[s].data == c->input[i].data)
             continue;
+        if (c->input[i].kind == VK_TENSOR && !c->input[i].data && tensor_count(&c->input[i]))
+            return fail(d, "input '%s' has no data", slot_name(c->m->p, s));
         c->slots[s] = c->input[i];
         if (!slot_place(c, s, d))
             return false;

@@ -131,11 +131,16 @@ bool states_fit(const struct context *c, const int64_t *values, struct diag *d)
 {
     const struct program *p = c->m->p;
     for (int i = 0; USED(STATES) && c->states && i < p->nstates; i++) {
-        int64_t length = dim_value(values, p->slots[p->states[i].output].type.dims[p->states[i].axis]);
-        if (c->capacities[i] && length > c->capacities[i])
+        const struct program_state *s = &p->states[i];
+        int64_t before = dim_value(values, p->slots[s->input].type.dims[s->axis]),
+                after = dim_value(values, p->slots[s->output].type.dims[s->axis]);
+        if (c->capacities[i] && after > c->capacities[i])
             return fail(d, "output '%s' would have %lld along axis %d, its state has room for %lld (xrt_bind_state)",
-                        p->output_names[c->states[i].output], (long long)length, p->states[i].axis,
+                        p->output_names[c->states[i].output], (long long)after, s->axis,
                         (long long)c->capacities[i]);
+        if (c->capacities[i] && before > c->capacities[i])
+            return fail(d, "input '%s' has %lld along axis %d, its state has room for %lld (xrt_bind_state)",
+                        p->slots[s->input].name, (long long)before, s->axis, (long long)c->capacities[i]);
     }
     return true;
 }

@@ -32,7 +32,7 @@ static void move_rows(const struct tensor *memory, int axis, const struct tensor
         if (gather)
             memcpy(dense + (size_t)i * row, at, row);
         else
-            memcpy(at, dense + (size_t)i * row, row);
+            memmove(at, dense + (size_t)i * row, row); /* the caller may hand back what xrt_output showed */
     }
 }
 
@@ -138,8 +138,9 @@ void states_free(struct context *c)
 
 /* ---- runs ---- */
 
-/* Memory for the dims of this run; what it holds stays where these are the same. */
-static bool reserve(struct context *c, int i, struct diag *d)
+/* Memory for the dims of this run. What it holds stays where these are the same; otherwise *before is what it was, to be
+ * freed when the input, which may lie there, has been copied. */
+static bool reserve(struct context *c, int i, struct tensor *before, struct diag *d)
 {
     struct bound_state *s = &c->states[i];
     const struct tensor *type = &c->now->types[c->m->p->states[i].output];
@@ -153,7 +154,8 @@ static bool reserve(struct context *c, int i, struct diag *d)
         return true;
     c->placed = false;
     s->length = 0;
-    tensor_free(&s->memory);
+    *before = s->memory;
+    s->memory = (struct tensor){.kind = VK_NONE};
     return tensor_alloc(&s->memory, type->dtype, type->rank, dims, d);
 }
 
@@ -161,13 +163,15 @@ static bool reserve(struct context *c, int i, struct diag *d)
 static bool take_input(struct context *c, int i, struct diag *d)
 {
     struct bound_state *s = &c->states[i];
-    struct tensor *x = &c->input[s->input];
+    struct tensor *x = &c->input[s->input], before = {.kind = VK_NONE};
     int axis = c->m->p->states[i].axis;
-    if (!reserve(c, i, d))
-        return false;
-    if (x->data && x->data != s->memory.data)
+    bool ok = reserve(c, i, &before, d), copied = x->data && x->data != s->memory.data;
+    if (ok && copied)
         move_rows(&s->memory, axis, x, x->data, false);
-    else if (x->dims[axis] > s->length && tensor_count(x))
+    tensor_free(&before);
+    if (!ok)
+        return false;
+    if (!copied && x->dims[axis] > s->length && tensor_count(x))
         return fail(d, "input '%s' has no data, and its state holds %lld elements along axis %d, not %lld",
                     c->m->p->slots[c->m->p->states[i].input].name, (long long)s->length, axis, (long long)x->dims[axis]);
     x->data = s->memory.data;

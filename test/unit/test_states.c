@@ -3,6 +3,8 @@
  * it has with copies; what cannot be kept is refused.
  */
 #include "frontend/xcc.h"
+#include "neff/archive/archive.h"
+#include "neff/isa/asm.h"
 #include "runtime/xrt.h"
 
 #include <setjmp.h>
@@ -245,9 +247,94 @@ static void test_other_readers(void **state)
     xcc_bytes_free(&archive);
 }
 
+/* An output of before is gone with the plan; memory that xrt_output shows may be given back, of another batch too. */
+static void test_binding_after_a_run(void **state)
+{
+    static float data[5][MOST];
+    struct xcc_bytes archive;
+    struct xrt_tensor t[5], y;
+    struct xrt_model *m = open_graph(decoders[0].graph, &archive);
+    struct xrt_context *c = xrt_context_new(m, 1), *other = xrt_context_new(m, 1);
+    step_inputs(&decoders[0], 2, 3, data, t);
+    for (int i = 0; i < 5; i++)
+        must(xrt_set_input(c, i, &t[i]) && xrt_set_input(other, i, &t[i]));
+    must(xrt_run(other) && xrt_run(c) && xrt_bind_state(c, 3, 1, CAPACITY) && xrt_bind_state(c, 4, 2, CAPACITY));
+    refused(xrt_output(c, 1, &y), "the last run did not succeed");
+    must(xrt_run(c));
+    for (int i = 0; i < 3; i++)
+        same_output(other, c, i);
+    t[3].data = NULL;
+    must(xrt_set_input(other, 3, &t[3]));
+    refused(xrt_run(other), "input 'pk' has no data");
+    step_inputs(&decoders[0], 1, 5, data, t);
+    for (int i = 0; i < 5; i++)
+        must(xrt_set_input(c, i, &t[i]) && xrt_set_input(other, i, &t[i]));
+    for (int i = 1; i < 3; i++) {
+        must(xrt_output(c, i, &y));
+        memcpy(data[2 + i], y.data, sizeof(float) * 3 * 5 * WIDTH);
+        y.dims[0] = 1;
+        must(xrt_set_input(c, 2 + i, &y));
+    }
+    must(xrt_run(c) && xrt_run(other));
+    for (int i = 0; i < 3; i++)
+        same_output(other, c, i);
+    xrt_context_free(c);
+    xrt_context_free(other);
+    xrt_close(m);
+    xcc_bytes_free(&archive);
+}
+
+static char *text_of_archive(const struct xcc_bytes *archive)
+{
+    struct neff_file file;
+    struct diag d = {0};
+    static char *text;
+    static size_t n;
+    FILE *f = open_memstream(&text, &n);
+    assert_true(neff_open_memory(&file, archive->data, archive->size, "decoder", &d));
+    struct program *p = neff_program(&file, false, &d);
+    assert_true(p && program_print(p, f));
+    program_free(p);
+    neff_close(&file);
+    fclose(f);
+    return text;
+}
+
+/* Archives whose kernels would reach more than a runtime's memory for the state are refused. */
+static void test_states_that_lie(void **state)
+{
+    static const char *const lies[][2] = {
+        {"(pitch(p,0)) (pitch(p+1,0))", "(pitch(p,0)) (pitch(p+1,0))"}, /* none */
+        {"(pitch(p,0)) (pitch(p+1,0))", "(pitch(p,0)) 99999"},
+        {"(pitch(p,0)) (pitch(p+1,0))", "(pitch(p,0)) (9*p)"},
+        {"(pitch(p,0)) (pitch(p+1,0))", "(pitch(p,0)) (pitch(p+1,1))"},
+        {"(pitch(p,0)) (pitch(p+1,0))", "(pitch(p,0)) (pitch(p,0))"},
+        {"(pitch(p,0)) (pitch(p+1,0))", "(pitch(p+1,0)) (pitch(p+1,0))"},
+        {"-> (%5, %6, %7)", "-> (%6, %6, %7)"},
+        {"(%0, %1, %2, %3, %4) ->", "(%0, %1, %3, %3, %4) ->"},
+    };
+    struct xcc_bytes archive;
+    xrt_close(open_graph(decoders[1].graph, &archive));
+    char *text = text_of_archive(&archive);
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        struct diag d = {0};
+        char *at = strstr(text, lies[i][0]), *lie = malloc(strlen(text) + 64);
+        assert_non_null(at);
+        sprintf(lie, "%.*s%s%s", (int)(at - text), text, lies[i][1], at + strlen(lies[i][0]));
+        struct program *p = program_parse(lie, strlen(lie), "lie", &d);
+        if (!p != (i > 0) || (i && !strstr(d.text, "state 0 is malformed")))
+            fail_msg("%s: %s", lies[i][1], p ? "taken" : d.text);
+        program_free(p);
+        free(lie);
+    }
+    free(text);
+    xcc_bytes_free(&archive);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_a_step_taken_back),
-                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_other_readers)};
+                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_other_readers),
+                                       cmocka_unit_test(test_binding_after_a_run), cmocka_unit_test(test_states_that_lie)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
