@@ -330,8 +330,10 @@ static bool read_state(struct reader *r, struct program_state *s)
             output = json_read_integer(&r->j);
         else if (!strcmp(key, "axis"))
             axis = json_read_integer(&r->j);
-        else if (!strcmp(key, "input_pitch") || !strcmp(key, "output_pitch"))
-            pitches |= read_dim(r, r->p->dims.nnodes, &s->pitch[*key == 'o']) << (*key == 'o');
+        else if (!strcmp(key, "input_pitch"))
+            pitches |= read_dim(r, r->p->dims.nnodes, &s->pitch[0]);
+        else if (!strcmp(key, "output_pitch"))
+            pitches |= read_dim(r, r->p->dims.nnodes, &s->pitch[1]) << 1;
         else
             json_skip(&r->j);
     }
