@@ -25,6 +25,49 @@ def run(body, *arrays, shape=None, dtype=None):
     return nki.jit(kernel)(*arrays)
 
 
+class Factors(Case):
+    """x[mask] of a product's factor: a part of the contraction, of the rows, of the columns."""
+
+    def product(self, first, second, transpose_x, masks):
+        def kernel(a, b):
+            total = nl.zeros((40, 60), dtype=nl.float32, buffer=nl.psum)
+            x, y = nl.load(a), nl.load(b)
+            total += nl.matmul(x[masks[0]], y[masks[1]], transpose_x=transpose_x)
+            return nl.copy(total)
+
+        return nki.jit(kernel)(first, second)
+
+    def test_a_part_of_each_axis(self) -> None:
+        a, b = f32(50, 40), f32(50, 60)
+        k, m, n = nl.arange(50)[:, None], nl.arange(40)[None, :], nl.arange(60)[None, :]
+        want = np.zeros((40, 60))
+        want[32:, :30] = a[:33, 32:].T @ b[:33, :30]
+        self.close(self.product(a, b, True, (m >= 32, (k < 33) & (n < 30))), want, 1e-5, 1e-5)
+        k, m = nl.arange(50)[None, :], nl.arange(40)[:, None]
+        self.close(self.product(np.ascontiguousarray(a.T), b, False, (m >= 32, (k.reshape(50, 1) < 33) & (n < 30))), want, 1e-5, 1e-5)
+
+    def test_a_tail_in_a_loop(self) -> None:
+        def kernel(a, b):
+            total = nl.zeros((40, 60), dtype=nl.float32, buffer=nl.psum)
+            for i in nl.affine_range(2):
+                k, m, n = nl.arange(32)[:, None], nl.arange(40)[None, :], nl.arange(60)[None, :]
+                inside = i * 32 + k < 50
+                x, y = nl.load(a[i * 32 + k, m], mask=inside), nl.load(b[i * 32 + k, n], mask=inside)
+                total += nisa.nc_matmul(x[inside], y[inside])
+            return nl.copy(total)
+
+        a, b = f32(50, 40), f32(50, 60)
+        self.close(nki.jit(kernel)(a, b), a.T @ b, 1e-5, 1e-5)
+
+    def test_nothing_is_left(self) -> None:
+        k = nl.arange(50)[:, None]
+        self.same(self.product(f32(50, 40), f32(50, 60), True, (k < 32, k >= 32)), np.zeros((40, 60)))
+
+    def test_other_instructions_take_mask(self) -> None:
+        with self.assertRaisesRegex(nki.NkiError, r"nl.exp: data is indexed by a condition, x\[mask\]; only factors of"):
+            run(lambda x: nl.exp(x[nl.arange(8)[None, :] < 5]), f32(4, 8))
+
+
 class Reductions(Case):
     def test_activation_with_sums(self) -> None:
         def body(x, b):

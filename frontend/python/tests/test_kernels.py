@@ -557,6 +557,39 @@ class Mistakes(Case):
             self.told(lambda x, f=f: f(nl.load(x)[0:1, 0:1]), "is known only when the kernel runs")
 
 
+class Chosen(Case):
+    """One element of a tile as an index beside slices."""
+
+    def test_a_row_by_an_element(self) -> None:
+        def kernel(table, which):
+            out, w = nl.ndarray((3, 20), dtype=table.dtype, buffer=nl.shared_hbm), nl.load(which)
+            for i in nl.static_range(3):
+                row = nl.load(table[w[0, i], :])  # one index is gone: 20 partitions of one element
+                nl.store(out[i:i + 1, 0:20], nl.transpose(row))
+            return out
+
+        table, which = f32(9, 20), np.array([[7, 0, 4]], np.int32)
+        self.same(nki.jit(kernel)(table, which), table[which[0]])
+
+    def test_grid_of_one_partition_in_a_block(self) -> None:
+        def kernel(x):
+            t = nl.ndarray((3, nl.par_dim(2), 8), dtype=x.dtype, buffer=nl.sbuf)
+            for b in nl.static_range(3):
+                t[b] = nl.load(x[b])
+            out = nl.ndarray((3, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+            i, j, k = nl.mgrid[0:1, 0:1, 0:8]
+            for b in nl.static_range(3):
+                nl.store(out[b + i, k], nl.exp(t[i + b, j, k]))
+            return out
+
+        x = f32(3, 2, 8)
+        self.close(nki.jit(kernel)(x), np.exp(x[:, 0]))
+
+    def test_sizes_that_are_quotients(self) -> None:
+        x = f32(4, 12)
+        self.same(nki.jit(lambda t: nl.copy(nl.load(t).reshape((4, 12 / 4, 4))))(x), x.reshape(4, 3, 4))
+
+
 class Queues(Case):
     def test_store_by_indices_beside_busy_engines(self) -> None:
         """Whatever engine has the least to do: it must know the instruction that its queue is given."""

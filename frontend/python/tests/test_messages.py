@@ -113,6 +113,16 @@ class Messages(Case):
         with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: reads elements of tile 'sbuf' \[8, 4\].*nothing has written"):
             nki.simulate_kernel(nki.jit(kernel), f32(8, 4), 4)
 
+    def test_output_without_a_store(self) -> None:
+        def kernel(x):
+            out = new(4, 8)
+            for _ in nl.affine_range(x.shape[1] // 512):
+                nl.store(out, nl.load(x))
+            return out
+
+        with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: tensor '\w+' \[4, 8\] is returned, and nothing is stored to it"):
+            nki.jit(kernel)(f32(4, 8))
+
     def test_memory_is_full(self) -> None:
         def kernel(columns: int, count: int) -> Callable[..., Any]:
             def body(x):

@@ -377,9 +377,36 @@ def mean(x: object, axis: Any, dtype: object = None, mask: object = None, keepdi
 # -- products --------------------------------------------------------------------------------------------------------
 
 
-def emit_matmul(dst: View, stationary: View, moving: View, api: str = "nc_matmul", add: int = 0, mask: object = None) -> None:
+Regions = Tuple[Optional[Region], Optional[Region], Optional[Region]]
+
+
+def product_regions(mask: object, stationary: Optional[Mask], moving: Optional[Mask], first: Shape, second: Shape, api: str) -> Regions:
+    """The parts of a product (M, N) and of its factors (K, M), (K, N) under a mask of the product and masks of the factors."""
+    whole = Region((first[1], second[1]))
+    keep, rows, cols = region_of(mask, whole.shape), region_of(stationary, first), region_of(moving, second)
+    if keep.empty or rows.empty or cols.empty:
+        whole.empty = True
+        return whole, None, None
+    if keep.rest or rows.rest or cols.rest:
+        raise error(api, "a mask whose comparison has several axes, or `|`, does not cut whole rows or columns of a product", NkiTypeError)
+    for b in rows.bounds + cols.bounds:
+        if isinstance(b, Expr):
+            b.__index__()  # asks for the loop to be unrolled
+    lo, hi = max(rows.starts[0], cols.starts[0]), min(rows.starts[0] + rows.counts[0], cols.starts[0] + cols.counts[0])
+    for axis, factor in ((0, rows), (1, cols)):
+        keep._cut(axis, factor.starts[1], factor.starts[1] + factor.counts[1])
+    if hi <= lo or keep.empty:
+        whole.empty = True
+        return whole, None, None
+    for axis, factor in ((0, rows), (1, cols)):
+        factor.starts, factor.counts, factor.bounds = [lo, keep.starts[axis]], [hi - lo, keep.counts[axis]], [None, keep.bounds[axis]]
+    return None if keep.trivial else keep, None if rows.trivial else rows, None if cols.trivial else cols
+
+
+def emit_matmul(dst: View, stationary: View, moving: View, api: str = "nc_matmul", add: int = 0, mask: object = None,
+                regions: Optional[Regions] = None) -> None:
     """dst[M, N] (+)= stationary[K, M] transposed, times moving[K, N]. add: 0 overwrites, 1 adds, -1 adds but for the first product
-    since dst was made."""
+    since dst was made. regions: what product_regions gave, in place of a mask."""
     if len(shape_on_chip(stationary)) == 3 and len(shape_on_chip(moving)) == 3 and shape_on_chip(stationary)[1] == 2 \
             and shape_on_chip(moving)[1] == 2 and len(shape_on_chip(dst)) == 2:
         for k in range(2):  # double row: two products into one sum
@@ -396,17 +423,9 @@ def emit_matmul(dst: View, stationary: View, moving: View, api: str = "nc_matmul
         raise error(api, "moving has %d columns, at most 512; split N with a loop" % n, NkiTypeError)
     if out.shape != (m, n):
         raise error(api, "dst has shape %s, expected %s" % (out.shape, (m, n)), NkiTypeError)
-    region = region_of(mask, (m, n))
-    if region.empty:
+    keep, rows, cols = regions if regions is not None else product_regions(mask, None, None, (k, m), (k, n), api)
+    if keep is not None and keep.empty:
         return
-    keep = region if not region.trivial else None
-    rows = cols = None
-    if keep is not None:
-        if keep.rest:
-            raise error(api, "a mask of several axes", NkiTypeError)
-        rows, cols = Region((k, m)), Region((k, n))
-        rows.starts[1], rows.counts[1], rows.bounds[1] = keep.starts[0], keep.counts[0], keep.bounds[0]
-        cols.starts[1], cols.counts[1], cols.bounds[1] = keep.starts[1], keep.counts[1], keep.bounds[1]
     emit("nc_matmul", {"dst": place(out, (m, n), keep, api, "dst"), "stationary": place(stationary, (k, m), rows, api, "stationary"),
                        "moving": place(moving, (k, n), cols, api, "moving")}, api, {"accumulate": add})
     done()
@@ -437,18 +456,23 @@ def product(stationary: object, moving: object, api: str = "nisa.nc_matmul", mas
             raise error(api, "stationary has %d columns, at most 128; split M with a loop" % cols, NkiTypeError)
         shape = (cols,) + shape_on_chip(m)[1:]
     dst = result(shape, dtypes.float32 if dtype is None else dtype, "psum")
-    emit_matmul(dst, s, m, api, 0, mask)
-    if mask is not None:
-        region = region_of(mask, shape)
-        if not region.trivial:
-            dst.region = region
+    if s.factor_mask is None and m.factor_mask is None:
+        emit_matmul(dst, s, m, api, 0, mask)
+        region: Optional[Region] = region_of(mask, shape) if mask is not None else None
+    else:
+        regions = product_regions(mask, s.factor_mask, m.factor_mask, shape_on_chip(s), shape_on_chip(m), api)
+        emit_matmul(dst, s.like(s.offset, s.dims), m.like(m.offset, m.dims), api, 0, None, regions)
+        region = regions[0]
+    if region is not None and not region.trivial:
+        dst.region = region
     return dst
 
 
 def matmul(x: object, y: object, transpose_x: bool = False, mask: object = None, api: str = "nl.matmul") -> View:
     x, y = as_tile(x, api, "x"), as_tile(y, api, "y")
     if not transpose_x:
-        x = copy(transposed(x, api), api=api)
+        kept, x = x.factor_mask, copy(transposed(x.like(x.offset, x.dims), api), api=api)
+        x.factor_mask = None if kept is None else kept.exchanged()
     return product(x, y, api, mask)
 
 

@@ -48,6 +48,9 @@ def aligned(view: View, shape: Shape, api: str, what: str = "operand") -> List[D
 
 def place(view: View, shape: Shape, region: Optional[Region], api: str, what: str = "operand") -> Operand:
     """The access pattern of a view seen as `shape`, in a region of that shape."""
+    if view.factor_mask is not None:
+        raise error(api, "%s is indexed by a condition, x[mask]; only factors of nl.matmul and nisa.nc_matmul are, others take mask=" % what,
+                    NkiIndexError)
     if view.outside and (region is None or region.trivial):
         dim, lo, hi, size = view.outside
         raise error(api, "index %d is out of bounds for axis %d with size %d; cut what lies beyond by mask=(index < %d)" %

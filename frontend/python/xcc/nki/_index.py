@@ -470,6 +470,14 @@ class Mask:
             return Mask("ge", Expr(e.shape, -e.base - 1, tuple((v, -c) for v, c in e.terms), tuple(-s for s in e.steps)))
         return Mask("ne" if self.kind == "eq" else "eq", self.expr)
 
+    def exchanged(self) -> "Mask":
+        """Of the transposed tile: the last two axes in the other order."""
+        if self.expr is None:
+            return Mask(self.kind, None, tuple(p.exchanged() for p in self.parts))
+        e, lead = self.expr, (1,) * (2 - len(self.expr.shape))
+        shape, steps = lead + e.shape, (0,) * len(lead) + e.steps
+        return Mask(self.kind, Expr(shape[:-2] + shape[:-3:-1], e.base, e.terms, steps[:-2] + steps[:-3:-1]))
+
     def logical_not(self) -> "Mask":
         return ~self
 

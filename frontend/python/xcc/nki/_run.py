@@ -258,6 +258,7 @@ def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid
     for o in traced.inputs:
         if o.written and o not in results:
             results.append(o)
+    _warn_of_empty(results, traced.inputs)
     for _, o, _, _ in t.prints:
         results.append(o)
     if not results:
@@ -273,6 +274,14 @@ def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid
         return b
 
     return Compiled(name, traced, _fitted(t, build), results, lambda: build().assembly(), lambda: build().unwritten()), leaves
+
+
+def _warn_of_empty(results: Sequence[Object], inputs: Sequence[Object]) -> None:
+    """Tensors that a kernel returns and that no instruction of it writes: a loop without trips, a forgotten store."""
+    for o in results:
+        if not o.written and o not in inputs:
+            warnings.warn("%s:%d: tensor '%s' %s is returned, and nothing is stored to it: its elements are what was there before "
+                          "(a loop of 0 trips?)" % (o.where[0], o.where[1], o.name, list(o.shape)), NkiWarning, stacklevel=5)
 
 
 _MOST_CONTRACTED = 16

@@ -45,7 +45,7 @@ _OPERATORS = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div
 class View:
     """See the module. Kernels know the class as nki.tensor."""
 
-    __slots__ = ("object", "_dtype", "offset", "dims", "blocks", "outside", "index", "region", "scalar_index")
+    __slots__ = ("object", "_dtype", "offset", "dims", "blocks", "outside", "index", "region", "scalar_index", "factor_mask")
     __array_priority__ = 1000
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -64,6 +64,7 @@ class View:
         self.index: Optional[Tuple[int, int, "View", int]] = None  # dim, step, tile of indices, limit
         self.region: Any = None  # results of masked instructions: which part was written
         self.scalar_index: Optional[Tuple[int, "View", int]] = None  # step, one-element tile, limit
+        self.factor_mask: Optional[Mask] = None  # of x[mask], a factor of a product: which part takes part
 
     # -- what kernels ask -------------------------------------------------------------------------------------------
 
@@ -438,6 +439,10 @@ def _check(view: View, dim: int, lo: int, hi: int, size: int) -> Optional[Tuple[
 
 def index_view(view: View, key: object) -> View:
     """view[key], for all forms of the interface; nothing is emitted."""
+    if isinstance(key, Mask):
+        v = view.like(view.offset, view.dims)
+        v.factor_mask = key if view.factor_mask is None else key & view.factor_mask  # type: ignore[assignment]
+        return v
     keys = _expand(view, key)
     if any(isinstance(k, (View, Dynamic)) or (isinstance(k, Expr) and k.shape) for k in keys):
         return _advanced(view, keys)
@@ -519,10 +524,9 @@ def _advanced(view: View, keys: List[object]) -> View:
             raise error(None, "slices and index arrays (nl.arange, nl.mgrid) cannot be mixed in one index of %r; use slices (nl.ds) for all "
                         "dims, or index arrays for all: x[nl.arange(n)[:, None], nl.arange(m)[None, :]]" % view, NkiIndexError)
         keys = _slices_to_arrays(view, keys)
-    shapes: List[Tuple[int, ...]] = []
-    arrays = [k for k in keys if isinstance(k, Expr) and k.shape]
-    _no_lines(arrays)
-    shapes += [k.shape for k in arrays]
+    else:
+        _no_lines([k for k in keys if isinstance(k, Expr) and k.shape])
+    shapes: List[Tuple[int, ...]] = [k.shape for k in keys if isinstance(k, Expr) and k.shape]
     rank = max([len(s) for s in shapes] + [2])
     for k in keys:
         tile = k.tile if isinstance(k, Dynamic) else k
@@ -559,7 +563,7 @@ def _advanced(view: View, keys: List[object]) -> View:
             lo, hi = e.bounds()
             for d, s in enumerate(e.steps, len(shape) - len(e.steps)):
                 steps[d] += s * step
-                if s and view.on_chip and axis <= view.blocks and d:
+                if s and shape[d] > 1 and view.on_chip and axis <= view.blocks and d:
                     raise error(None, "the partition index of %r varies along a free axis of the result" % view, NkiIndexError)
             offset = offset + (Expr((), e.base, e.terms, ())._simple()) * step
         else:
@@ -631,7 +635,7 @@ def split_dims(dims: Sequence[Dim], shape: Sequence[int]) -> Optional[List[Dim]]
 
 
 def reshape_view(view: View, want: Tuple[object, ...]) -> View:
-    sizes = [to_int(n) for n in want]
+    sizes = [int(n) if isinstance(n, float) and n.is_integer() else to_int(n) for n in want]  # a float: 512 / 2
     if -1 in sizes:
         known = int(np.prod([n for n in sizes if n != -1], dtype=np.int64))
         sizes[sizes.index(-1)] = view.size // max(known, 1)
