@@ -5,14 +5,16 @@
 #define BACKEND_CONV_H
 
 #include "backend/lower/epilogue.h"
+#include "backend/lower/tail.h"
 #include "neff/isa/conv_cost.h"
+
+struct quantized;
 
 struct conv {
     struct value *x;
     struct value *weights;  /* output channels, channels_in / group, kernel dims */
     const struct tensor *w; /* theirs when compiling; NULL: known only while running */
     bool last;              /* channels last */
-    bool depthwise;
     int spatial; /* 1 or 2 */
     bool column; /* an image one pixel wide: its height is walked as the width */
     dim_t n, h, width, oh, ow;
@@ -21,6 +23,23 @@ struct conv {
     int64_t padding;                /* what stands outside the image */
     int bias;                       /* slot of s32 sums to start from; -1: none */
 };
+
+/* A convolution's tile program, decided by plan.c. */
+enum conv_rule {
+    CONV_DIRECT,    /* a product per row of output pixels, over all taps */
+    CONV_POINTWISE, /* one product of pixels by weights */
+    CONV_WINOGRAD,
+    CONV_DEPTHWISE, /* rows of output pixels by the Vector engine */
+    CONV_DEPTHWISE_INTEGER
+};
+struct conv_plan {
+    enum conv_rule rule;
+    struct conv c;
+    struct conv_way way;               /* CONV_WINOGRAD */
+    struct tail tail;                  /* CONV_WINOGRAD, CONV_DEPTHWISE: what their instructions take along */
+    const struct quantized *quantized; /* integer ones: sums become 8-bit numbers at once; NULL: they do not */
+};
+enum { QUANTIZED_TAPS = 64 }; /* at most, of quantized_matmul */
 
 /* Of a 1-D or 2-D convolution whose padding does not crop and whose numbers of channels and taps
  * are known; false of others. */
@@ -41,17 +60,17 @@ static inline bool depthwise_types(const struct conv *c)
     int t = c->x->type.dtype;
     return dtype_is_float(t) && dtype_bytes(t) <= 4 && (c->w || c->weights->type.dtype == DT_F32);
 }
-/* Winograd's tiles where they pay, otherwise size 0; says why(). The group's epilogue is possible.
- */
+/* Winograd's tiles where they pay, otherwise size 0; says why(). */
 struct conv_way winograd_way(struct lowering *l, const struct node *n, const struct conv *c);
-enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c,
-                           struct conv_way way);
-enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c);
+/* Whether the Vector engine has room for an integer convolution's window. */
+bool depthwise_integer_window(const struct conv *c);
+void emit_winograd(struct lowering *l, struct group *g, const struct conv_plan *p);
+void emit_depthwise(struct lowering *l, struct group *g, const struct conv_plan *p);
 /* The rows and columns of image var_n; the caller pushes its channels. */
 struct ap depthwise_image(struct lowering *l, const struct conv *c, int var_n);
 /* What the kernel computes and moves, for reports; elements of so many bytes. */
 void depthwise_account(struct kernel_builder *k, const struct conv *c, int bytes);
 /* Of a conv_integer; padding and bias are set. */
-enum lowered lower_depthwise_integer(struct lowering *l, struct group *g, struct conv *c);
+void emit_depthwise_integer_conv(struct lowering *l, struct group *g, const struct conv_plan *p);
 
 #endif

@@ -1,6 +1,7 @@
 #include "backend/lower/coverage.h"
 
 #include "backend/lower/product.h"
+#include "backend/lower/quantized.h"
 #include "backend/lower/strided.h"
 #include "passes/ir/winograd.h"
 
@@ -21,7 +22,7 @@ bool strided_broadcast(struct lowering *l, const struct strided *s, int skip_las
     return true;
 }
 
-bool product_takes(struct lowering *l, const struct node *n)
+static bool computed_product(struct lowering *l, const struct node *n)
 {
     struct value *a = outer_value(l, n->in[0]), *b = outer_value(l, n->in[1]);
     const struct type *x = &a->type, *w = &b->type, *y = &n->out[0]->type;
@@ -48,6 +49,52 @@ bool product_takes(struct lowering *l, const struct node *n)
         }
     }
     return batch <= PRODUCT_BATCH;
+}
+
+bool product_takes(struct lowering *l, const struct group *g)
+{
+    return computed_product(l, g->nodes[0]) && (g->n == 1 || epilogue_possible(l, g, 0));
+}
+
+/* Rows by a constant matrix. */
+static bool examine_product(struct lowering *l, const struct node *n, struct product *p)
+{
+    struct value *w = outer_value(l, n->in[1]);
+    p->bias = -1;
+    p->x = outer_value(l, n->in[0]);
+    const struct type *x = &p->x->type, *y = &n->out[0]->type;
+    if (!w->constant || w->constant->rank != 2 || x->rank < 2 || !has_layout(l, p->x) ||
+        y->dtype != sum_type(x->dtype)) {
+        why(l->o, n, "tile.matmul-operands", "not a product of float rows by a constant matrix");
+        return false;
+    }
+    if (!product_types(p->x, w->constant->dtype) || attr_int(&n->attrs, "trans_a", 0) ||
+        attr_float(&n->attrs, "alpha", 1) != 1) {
+        why(l->o, n, "tile.matmul-form",
+            "operand types or a transposed left operand have no tile program");
+        return false;
+    }
+    bool trans_b = attr_int(&n->attrs, "trans_b", 0);
+    p->w = w;
+    p->k = w->constant->dims[trans_b ? 1 : 0];
+    p->out_channels = w->constant->dims[trans_b ? 0 : 1];
+    p->steps = (struct pack_source){NULL, 0, trans_b ? 1 : p->out_channels, trans_b ? p->k : 1};
+    p->rows = 1;
+    for (int i = 0; i < x->rank - 1; i++)
+        p->rows = dim_mul(&l->p->dims, p->rows, x->dims[i]);
+    return x->dims[x->rank - 1] == p->k && p->k > 0 && p->out_channels > 0;
+}
+
+const struct product *constant_product_takes(struct lowering *l, const struct group *g)
+{
+    const struct node *n = g->nodes[0];
+    struct product p = {0};
+    if ((n->op == OP_matmul_integer && !integer_operands(l, n)) || !examine_product(l, n, &p) ||
+        !epilogue_possible(l, g, n->out[0]->type.rank - 2))
+        return NULL;
+    if (sum_type(p.x->type.dtype) == DT_I32)
+        p.quantized = quantized_of(l, g, p.out_channels);
+    return arena_copy(&l->p->arena, &p, sizeof p);
 }
 
 struct strided strided_shape(const struct value *v)
@@ -100,28 +147,73 @@ bool attention_takes(struct lowering *l, const struct node *n)
     return true;
 }
 
-bool conv_takes(struct lowering *l, struct group *g, struct conv *c)
+/* ---- convolutions ---- */
+
+/* Whether the Tensor engine, or for depthwise ones the Vector engine, multiplies these types. */
+static bool conv_types(const struct conv *c, bool integer)
+{
+    int type = c->weights->type.dtype;
+    int64_t per_group = c->out_channels / c->group;
+    bool depthwise = c->group > 1 && c->group == c->channels_in && per_group == 1;
+    if (depthwise && !integer)
+        return depthwise_types(c);
+    return product_types(c->x, type) && (c->group == 1 || per_group <= PACK_COLUMNS) &&
+           (c->w || pack_computed_possible(type, c->in_group));
+}
+
+static enum conv_rule conv_rule(struct lowering *l, const struct group *g, struct conv_plan *p)
+{
+    const struct node *n = g->nodes[0];
+    const struct conv *c = &p->c;
+    bool integer = n->op == OP_conv_integer;
+    if (c->group > 1 && c->group == c->channels_in && c->out_channels == c->group)
+        return integer ? CONV_DEPTHWISE_INTEGER : CONV_DEPTHWISE;
+    if (c->kh == 1 && c->kw == 1 && c->sh == 1 && c->sw == 1 && c->group == 1 &&
+        !(c->top | c->left | c->bottom | c->right) && epilogue_possible(l, g, n->out[0]->type.rank - 2))
+        return CONV_POINTWISE;
+    p->way = winograd_way(l, n, c);
+    return p->way.size ? CONV_WINOGRAD : CONV_DIRECT;
+}
+
+/* What of the epilogue the product's own instruction does. */
+static void decide_epilogue(struct lowering *l, const struct group *g, struct conv_plan *p)
+{
+    const struct conv *c = &p->c;
+    bool integer = g->nodes[0]->op == OP_conv_integer;
+    if (p->rule == CONV_DEPTHWISE)
+        p->tail = depthwise_tail(l, g, c->channels_in);
+    else if (p->rule == CONV_WINOGRAD)
+        p->tail = winograd_tail(l, g, c->out_channels);
+    else if (integer && (p->rule == CONV_DEPTHWISE_INTEGER || c->kh * c->kw <= QUANTIZED_TAPS))
+        p->quantized = quantized_of(l, g, c->out_channels);
+    if (p->rule == CONV_DEPTHWISE_INTEGER && p->quantized && p->quantized->other)
+        p->quantized = NULL;
+}
+
+const struct conv_plan *conv_takes(struct lowering *l, const struct group *g)
 {
     struct node *first = g->nodes[0];
+    struct conv_plan p = {0};
     bool integer = first->op == OP_conv_integer;
-    if (!conv_geometry(l, first, c) || !c->last ||
+    if (!conv_geometry(l, first, &p.c) || !p.c.last ||
         first->out[0]->type.dtype != (integer ? DT_I32 : DT_F32) || !epilogue_possible(l, g, 0)) {
         why(l->o, first, "tile.conv-form",
             "only channels-last 1-D and 2-D convolutions with weights of a known shape that do "
             "not crop have a tile program");
-        return false;
+        return NULL;
     }
-    int type = c->weights->type.dtype;
-    int64_t per_group = c->out_channels / c->group;
-    c->depthwise = !integer && c->group > 1 && c->group == c->channels_in && per_group == 1;
-    if (c->depthwise ? !depthwise_types(c)
-                     : !product_types(c->x, type) || (c->group > 1 && per_group > PACK_COLUMNS) ||
-                           (!c->w && !pack_computed_possible(type, c->in_group))) {
+    if (!conv_types(&p.c, integer)) {
         why(l->o, first, "tile.conv-types",
             "operand types, or more than 64 outputs in each of several groups");
-        return false;
+        return NULL;
     }
-    return true;
+    p.rule = conv_rule(l, g, &p);
+    if (p.rule == CONV_DEPTHWISE_INTEGER && !depthwise_integer_window(&p.c)) {
+        why(l->o, first, "tile.conv-window", "a window too large for the Vector engine");
+        return NULL;
+    }
+    decide_epilogue(l, g, &p);
+    return arena_copy(&l->p->arena, &p, sizeof p);
 }
 
 /* What a value in a fused group stands for. */
@@ -133,12 +225,13 @@ static const struct value *outside(const struct node *whole, const struct value 
     return v;
 }
 
-bool pads_planes(const struct node *whole, const struct node *n, const struct conv *c)
+bool pads_planes(const struct node *whole, const struct node *n, const struct conv_plan *p)
 {
+    const struct conv *c = &p->c;
     const struct node *def = outside(whole, n->in[0])->def;
     struct conv_size size;
     int count;
-    if (!def || def->op != OP_transpose || c->spatial != 2 || c->column || c->depthwise || !c->w ||
+    if (!def || def->op != OP_transpose || c->spatial != 2 || c->column || p->rule == CONV_DEPTHWISE || !c->w ||
         !(c->top | c->left | c->bottom | c->right) || winograd_can(n, &size))
         return false;
     const int64_t *perm = attr_ints(&def->attrs, "perm", &count);

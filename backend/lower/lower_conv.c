@@ -13,12 +13,11 @@
 #include "backend/lower/strict.h"
 #include "backend/lower/quantized.h"
 #include "backend/lower/strided.h"
-#include "passes/ir/winograd.h"
 #include "passes/pads.h"
 
 #include <string.h>
 
-enum { BLOCK_IN_CACHE = 640 << 10, CHUNK = 64, BAND_PIXELS = 112, MAX_TAPS = 64 };
+enum { BLOCK_IN_CACHE = 640 << 10, CHUNK = 64, BAND_PIXELS = 112 };
 enum { ALL_ROWS = -2 };
 
 struct taps {
@@ -114,9 +113,8 @@ int padded_input(struct lowering *l, const struct node *n, struct conv *c)
 
 /* ---- the product ---- */
 
-struct plan {
+struct conv_tiles {
     bool chunked;     /* channels in chunks, bands of output rows */
-    bool quantized;   /* one instruction from bytes to bytes */
     bool whole_rows;  /* a tap is a whole filter row */
     dim_t tile, band; /* output pixels in a row of the tile; output rows in it */
     int64_t chunk, chunks;
@@ -134,22 +132,21 @@ static dim_t band_of(const struct conv *c, dim_t tile)
 }
 
 /* Sums that leave the cache as 8-bit numbers: bands of rows by all taps at once. */
-static struct plan quantized_plan(const struct conv *c)
+static struct conv_tiles quantized_tiles(const struct conv *c)
 {
-    struct plan p = {.tile = even_tile(c->ow, ROW_TILE),
+    struct conv_tiles p = {.tile = even_tile(c->ow, ROW_TILE),
                      .band = 1,
                      .chunk = c->channels_in / c->group,
                      .chunks = 1,
-                     .quantized = true,
                      .whole_rows = c->dw == 1 && c->group == 1};
     if (c->spatial == 2 && !c->column && dim_is_const(c->oh) && dim_is_const(c->ow))
         p.band = band_of(c, p.tile);
     return p;
 }
 
-static struct plan make_plan(const struct conv *c)
+static struct conv_tiles direct_tiles(const struct conv *c)
 {
-    struct plan p = {.tile = even_tile(c->ow, ROW_TILE),
+    struct conv_tiles p = {.tile = even_tile(c->ow, ROW_TILE),
                      .band = 1,
                      .chunk = c->channels_in / c->group,
                      .chunks = 1};
@@ -168,7 +165,7 @@ static struct plan make_plan(const struct conv *c)
 }
 
 static void make_grid(struct lowering *l, struct kernel_builder *k, const struct conv *c,
-                      struct plan *p, int64_t weight_bytes)
+                      struct conv_tiles *p, int64_t weight_bytes)
 {
     struct dim_table *t = &l->p->dims;
     dim_t rows = dim_ceildiv(t, c->oh, p->band), columns = dim_ceildiv(t, c->ow, p->tile);
@@ -185,9 +182,9 @@ static void make_grid(struct lowering *l, struct kernel_builder *k, const struct
     }
 }
 
-/* Element (kh, kw, in, out) of computed weights, cut into the groups that the plan wants. */
+/* Element (kh, kw, in, out) of computed weights, cut into the groups that the tiles want. */
 static struct packed_weights pack_parameter(struct lowering *l, const struct node *n,
-                                            const struct conv *c, struct plan *p)
+                                            const struct conv *c, struct conv_tiles *p)
 {
     p->tap_step = p->chunks, p->chunk_step = 1;
     struct strided s = strided_operand(l, n->in[1]);
@@ -202,7 +199,7 @@ static struct packed_weights pack_parameter(struct lowering *l, const struct nod
 
 /* Groups of a grouped convolution take the place of blocks of output channels: each is packed as if it were a
  * weight of its own. */
-static struct packed_weights pack(struct lowering *l, const struct conv *c, struct plan *p,
+static struct packed_weights pack(struct lowering *l, const struct conv *c, struct conv_tiles *p,
                                   const char *name)
 {
     int64_t taps = c->kh * c->kw, cg = c->in_group, out_channels = c->out_channels / c->group;
@@ -219,7 +216,7 @@ static struct packed_weights pack(struct lowering *l, const struct conv *c, stru
 
 /* The taps of chunk `var_chunk` (-1: the first) for the row of the tile that var_in_band selects,
  * or ALL_ROWS of it, a dim of moving. */
-static void read_taps(struct kernel_builder *k, const struct conv *c, const struct plan *p,
+static void read_taps(struct kernel_builder *k, const struct conv *c, const struct conv_tiles *p,
                       const struct packed_weights *w, int input, int var_chunk, int var_in_band,
                       struct ap *moving, struct ap *stationary)
 {
@@ -250,7 +247,7 @@ static void read_taps(struct kernel_builder *k, const struct conv *c, const stru
     weights_finish(k->p, w, stationary, c->group > 1 ? -1 : p->var_block);
 }
 
-static void emit_taps(struct kernel_builder *k, const struct conv *c, const struct plan *p,
+static void emit_taps(struct kernel_builder *k, const struct conv *c, const struct conv_tiles *p,
                       const struct packed_weights *w, int input, struct ap dst, int var_chunk,
                       int var_in_band, bool rest, bool accumulate)
 {
@@ -267,7 +264,7 @@ static void emit_taps(struct kernel_builder *k, const struct conv *c, const stru
                                          .packing = !w->in_place});
 }
 
-static void emit_bands(struct kernel_builder *k, const struct conv *c, const struct plan *p,
+static void emit_bands(struct kernel_builder *k, const struct conv *c, const struct conv_tiles *p,
                        const struct packed_weights *w, int input, struct ap accumulator)
 {
     for (int rest = 0; rest < (p->chunks > 1 ? 2 : 1); rest++) {
@@ -285,7 +282,7 @@ static void emit_bands(struct kernel_builder *k, const struct conv *c, const str
 
 /* Sums as such, and the epilogue's instructions. */
 static void emit_sums(struct kernel_builder *k, struct group *g, const struct conv *c,
-                      const struct plan *p, const struct packed_weights *w, int input,
+                      const struct conv_tiles *p, const struct packed_weights *w, int input,
                       struct epilogue *e)
 {
     struct space space = epilogue_space(e);
@@ -316,13 +313,13 @@ static void emit_sums(struct kernel_builder *k, struct group *g, const struct co
         epilogue_emit(e, dst);
 }
 
-static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *c)
+static void emit_direct(struct lowering *l, struct group *g, const struct conv_plan *plan)
 {
     const struct node *n = g->nodes[0];
-    struct quantized q;
-    bool quantized = c->x->type.dtype == DT_U8 && c->kh * c->kw <= MAX_TAPS &&
-                     quantized_of(l, g, c->out_channels, c->bias, &q);
-    struct plan p = quantized ? quantized_plan(c) : make_plan(c);
+    const struct quantized *q = plan->quantized;
+    struct conv padded = plan->c, *c = &padded;
+    int terms = q ? quantized_terms(l, q, c->bias) : -1;
+    struct conv_tiles p = q ? quantized_tiles(c) : direct_tiles(c);
     struct packed_weights w = c->w ? pack(l, c, &p, c->weights->name) : pack_parameter(l, n, c, &p);
     int input = padded_input(l, n, c);
     struct kernel_builder k = begin_kernel(l, n, n->name);
@@ -338,10 +335,10 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
     struct epilogue e = conv_epilogue(&k, g, c, &walk);
     struct space space = epilogue_space(&e);
     int64_t block = space.dim[space.rank - 1].count;
-    if (p.quantized) {
+    if (q) {
         struct ap moving, stationary;
         read_taps(&k, c, &p, &w, input, -1, ALL_ROWS, &moving, &stationary);
-        emit_quantized(&e, &q, stationary, moving, p.var_block, block, c->out_channels);
+        emit_quantized(&e, q, terms, stationary, moving, p.var_block, block);
     } else {
         emit_sums(&k, g, c, &p, &w, input, &e);
     }
@@ -351,57 +348,57 @@ static enum lowered emit_conv(struct lowering *l, struct group *g, struct conv *
     kernel->bytes =
         dim_add(&l->p->dims, dim_mul(&l->p->dims, pixels, 4 * (c->out_channels + c->channels_in)),
                 (dim_t)pack_size(&w.shape));
-    return LOWERED;
 }
 
-static enum lowered lower_group(struct lowering *l, struct group *g)
+/* A linear layer of pixels. */
+static void emit_pointwise(struct lowering *l, struct group *g, const struct conv_plan *plan)
 {
-    struct node *first = g->nodes[0];
-    if (!decision_of(l, g->whole)->conv)
-        return DECLINED;
-    struct conv c = *decision_of(l, g->whole)->conv;
-    if (c.depthwise)
-        return emit_depthwise(l, g, &c);
-    if (first->op == OP_conv_integer) {
-        int64_t k = c.in_group * c.kh * c.kw;
-        c.padding = rows_zero_point(l, first);
-        c.bias = integer_bias(l, first, c.out_channels, k, k, 1);
-        if (c.group > 1 && c.group == c.channels_in && c.out_channels == c.group)
-            return lower_depthwise_integer(l, g, &c);
+    const struct conv *c = &plan->c;
+    struct packed_weights packed;
+    struct product p = {.x = c->x,
+                        .w = c->weights,
+                        .steps = {NULL, 0, 1, c->channels_in},
+                        .k = c->channels_in,
+                        .out_channels = c->out_channels,
+                        .quantized = plan->quantized,
+                        .bias = c->bias};
+    if (!c->w) {
+        struct conv_tiles tiles = {.whole_rows = true};
+        packed = pack_parameter(l, g->nodes[0], c, &tiles);
+        p.packed = &packed;
     }
-    bool pointwise = c.kh == 1 && c.kw == 1 && c.sh == 1 && c.sw == 1 && c.group == 1 &&
-                     !(c.top | c.left | c.bottom | c.right);
-    if (pointwise && epilogue_possible(l, g, first->out[0]->type.rank - 2)) {
-        struct packed_weights packed;
-        struct product p = {.x = c.x,
-                            .w = c.weights,
-                            .steps = {NULL, 0, 1, c.channels_in},
-                            .k = c.channels_in,
-                            .out_channels = c.out_channels,
-                            .bias = c.bias};
-        if (!c.w) {
-            struct plan plan = {.whole_rows = true};
-            packed = pack_parameter(l, first, &c, &plan);
-            p.packed = &packed;
-        }
-        p.rows = dim_mul(&l->p->dims, c.n, dim_mul(&l->p->dims, c.h, c.width));
-        emit_product(l, g, &p);
-        return LOWERED;
-    }
-    struct conv_way way = winograd_way(l, first, &c);
-    return way.size ? emit_winograd(l, g, &c, way) : emit_conv(l, g, &c);
+    p.rows = dim_mul(&l->p->dims, c->n, dim_mul(&l->p->dims, c->h, c->width));
+    emit_product(l, g, &p);
 }
+
+typedef void emit_fn(struct lowering *l, struct group *g, const struct conv_plan *p);
+static emit_fn *const emit_by_rule[] = {[CONV_DIRECT] = emit_direct,
+                                        [CONV_POINTWISE] = emit_pointwise,
+                                        [CONV_WINOGRAD] = emit_winograd,
+                                        [CONV_DEPTHWISE] = emit_depthwise,
+                                        [CONV_DEPTHWISE_INTEGER] = emit_depthwise_integer_conv};
 
 enum lowered lower_conv(struct lowering *l, struct node *n)
 {
     if (l->m->strict)
         return strict_conv(l, n);
+    const struct conv_plan *p = decision_of(l, n)->conv;
+    if (!p)
+        return DECLINED;
     struct group g = group_of(l, n);
-    return lower_group(l, &g);
+    emit_by_rule[p->rule](l, &g, p);
+    return LOWERED;
 }
 
 enum lowered lower_integer_conv(struct lowering *l, struct node *n)
 {
+    if (!decision_of(l, n)->conv)
+        return DECLINED;
     struct group g = group_of(l, n);
-    return lower_group(l, &g);
+    struct conv_plan p = *decision_of(l, n)->conv;
+    int64_t k = p.c.in_group * p.c.kh * p.c.kw;
+    p.c.padding = rows_zero_point(l, g.nodes[0]);
+    p.c.bias = integer_bias(l, g.nodes[0], p.c.out_channels, k, k, 1);
+    emit_by_rule[p.rule](l, &g, &p);
+    return LOWERED;
 }

@@ -5,7 +5,6 @@
 #include "backend/lower/conv.h"
 #include "backend/lower/move.h"
 #include "backend/lower/strided.h"
-#include "backend/lower/tail.h"
 
 #include <string.h>
 
@@ -73,19 +72,11 @@ static void push_channels(struct lowering *l, struct ap *a, const struct conv *c
         ap_push(a, 1, block);
 }
 
-/* Whether the group ends by rounding to bf16 what its first `taken` nodes compute. */
-static bool rounds(const struct group *g, int taken)
-{
-    const struct value *v = g->nodes[taken - 1]->out[0];
-    return taken + 1 == g->n && g->nodes[taken]->op == OP_cast && g->nodes[taken]->in[0] == v &&
-           v->type.dtype == DT_F32 && g->nodes[taken]->out[0]->type.dtype == DT_BF16 &&
-           group_single_use(g, v);
-}
-
-enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
+void emit_depthwise(struct lowering *l, struct group *g, const struct conv_plan *p)
 {
     struct node *n = g->nodes[0];
-    struct tail tail = tail_of(l, g, c->channels_in);
+    const struct conv *c = &p->c;
+    const struct tail *tail = &p->tail;
     int64_t block = channel_block(c), blocks = (c->channels_in + block - 1) / block;
     int w = weights_slot(l, n, c, block);
     struct kernel_builder k = begin_kernel(l, n, n->name);
@@ -94,9 +85,7 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
     struct conv_walk walk = {var_n, var_row, -1, var_block, 0, c->ow, block};
     struct epilogue e = conv_epilogue(&k, g, c, &walk);
 
-    if (rounds(g, tail.taken))
-        tail.taken++;
-    struct value *last = g->nodes[tail.taken - 1]->out[0];
+    struct value *last = g->nodes[tail->taken - 1]->out[0];
     struct ap dst = group_is_result(g, last) ? epilogue_pattern(&e, last) : epilogue_tile(&e, DT_F32);
     struct ap image = depthwise_image(l, c, var_n), weights = ap_slot(l->p, w), bias = ap_absent();
     push_channels(l, &image, c, block, var_block);
@@ -104,8 +93,8 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
     push_channels(l, &weights, c, block, var_block);
     if (blocks > 1)
         affine_set(&weights.offset, &l->p->arena, var_block, c->kh * c->kw * block);
-    if (tail.bias) {
-        bias = ap_slot(l->p, value_slot(l, tail.bias));
+    if (tail->bias) {
+        bias = ap_slot(l->p, value_slot(l, tail->bias));
         push_channels(l, &bias, c, block, var_block);
     }
     emit_depthwise_conv(&k, (struct depthwise_conv){.dst = dst,
@@ -119,10 +108,9 @@ enum lowered emit_depthwise(struct lowering *l, struct group *g, struct conv *c)
                                                     .dilation_w = c->dw,
                                                     .pad_h = c->top,
                                                     .pad_w = c->left,
-                                                    .a = tail.a,
-                                                    .b = tail.b,
-                                                    .f = tail.f});
-    epilogue_rest(&e, tail.taken, dst);
+                                                    .a = tail->a,
+                                                    .b = tail->b,
+                                                    .f = tail->f});
+    epilogue_rest(&e, tail->taken, dst);
     depthwise_account(&k, c, 4);
-    return LOWERED;
 }

@@ -31,29 +31,33 @@ static int weights_slot(struct lowering *l, const struct conv *c, const char *na
     return constant_slot(l, &t, name);
 }
 
-enum lowered lower_depthwise_integer(struct lowering *l, struct group *g, struct conv *c)
+bool depthwise_integer_window(const struct conv *c)
+{
+    return c->kh <= MAX_ROWS && c->kh * c->kw <= MAX_PLACES;
+}
+
+void emit_depthwise_integer_conv(struct lowering *l, struct group *g, const struct conv_plan *p)
 {
     struct node *n = g->nodes[0];
-    if (c->kh > MAX_ROWS || c->kh * c->kw > MAX_PLACES)
-        return DECLINED;
-    struct quantized q;
-    bool quantized = quantized_of(l, g, c->out_channels, c->bias, &q) && !q.other;
+    const struct conv *c = &p->c;
+    const struct quantized *q = p->quantized;
+    int terms_slot = q ? quantized_terms(l, q, c->bias) : c->bias;
     int w = weights_slot(l, c, outer_value(l, n->in[1])->name);
     struct kernel_builder k = begin_kernel(l, n, n->name);
     int var_n = kernel_grid(&k, c->n), var_row = kernel_grid(&k, c->oh);
     struct conv_walk walk = {var_n, var_row, -1, -1, 0, c->ow, c->channels_in};
     struct epilogue e = conv_epilogue(&k, g, c, &walk);
 
-    bool direct = epilogue_empty(g) || quantized;
+    bool direct = epilogue_empty(g) || q;
     struct ap dst = direct ? epilogue_pattern(&e, g->results[0]) : epilogue_tile(&e, DT_I32);
     struct ap image = depthwise_image(l, c, var_n), weights = ap_slot(l->p, w), terms = ap_absent();
     ap_push(&image, 1, c->channels_in);
     ap_push(&weights, quads(c) * c->channels_in * QUAD, c->kw);
     ap_push(&weights, c->channels_in * QUAD, quads(c));
     ap_push(&weights, QUAD, c->channels_in), ap_push(&weights, 1, QUAD);
-    if (quantized || c->bias >= 0) {
-        terms = ap_slot(l->p, quantized ? q.terms : c->bias);
-        ap_push(&terms, c->channels_in, quantized ? 3 : 1);
+    if (terms_slot >= 0) {
+        terms = ap_slot(l->p, terms_slot);
+        ap_push(&terms, c->channels_in, q ? 3 : 1);
         ap_push(&terms, 1, c->channels_in);
     }
     emit_depthwise_integer(&k,
@@ -71,9 +75,8 @@ enum lowered lower_depthwise_integer(struct lowering *l, struct group *g, struct
                                                       .pad_h = c->top,
                                                       .pad_w = c->left,
                                                       .outside = c->padding,
-                                                      .zero = quantized ? (float)q.zero : 0});
+                                                      .zero = q ? (float)q->zero : 0});
     if (!direct)
         epilogue_emit(&e, dst);
     depthwise_account(&k, c, 1);
-    return LOWERED;
 }

@@ -26,11 +26,16 @@ int64_t rows_zero_point(struct lowering *l, const struct node *n)
     return zero && zero->constant ? tensor_i64(zero->constant, 0) : 0;
 }
 
+bool bias_is_computed(struct lowering *l, const struct node *n)
+{
+    return n->nin > 4 && n->in[4] && !outer_value(l, n->in[4])->constant;
+}
+
 int integer_bias(struct lowering *l, const struct node *n, int64_t out_channels, int64_t out_step,
                  int64_t k, int64_t step)
 {
     const int8_t *w = outer_value(l, n->in[1])->constant->data;
-    if (n->nin > 4 && n->in[4] && !outer_value(l, n->in[4])->constant)
+    if (bias_is_computed(l, n))
         return value_slot(l, outer_value(l, n->in[4]));
     const struct value *bias = n->nin > 4 && n->in[4] ? outer_value(l, n->in[4]) : NULL;
     int64_t zero = rows_zero_point(l, n), dims[2] = {1, out_channels};

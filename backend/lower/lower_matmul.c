@@ -10,35 +10,6 @@
 #include "backend/lower/quantized.h"
 #include "backend/lower/strided.h"
 
-static bool examine(struct lowering *l, const struct group *g, struct product *p)
-{
-    const struct node *n = g->nodes[0];
-    struct value *w = outer_value(l, n->in[1]);
-    p->bias = -1;
-    p->x = outer_value(l, n->in[0]);
-    const struct type *x = &p->x->type, *y = &n->out[0]->type;
-    if (!w->constant || w->constant->rank != 2 || x->rank < 2 || !has_layout(l, p->x) ||
-        y->dtype != sum_type(x->dtype)) {
-        why(l->o, n, "tile.matmul-operands", "not a product of float rows by a constant matrix");
-        return false;
-    }
-    if (!product_types(p->x, w->constant->dtype) || attr_int(&n->attrs, "trans_a", 0) ||
-        attr_float(&n->attrs, "alpha", 1) != 1) {
-        why(l->o, n, "tile.matmul-form",
-            "operand types or a transposed left operand have no tile program");
-        return false;
-    }
-    bool trans_b = attr_int(&n->attrs, "trans_b", 0);
-    p->w = w;
-    p->k = w->constant->dims[trans_b ? 1 : 0];
-    p->out_channels = w->constant->dims[trans_b ? 0 : 1];
-    p->steps = (struct pack_source){NULL, 0, trans_b ? 1 : p->out_channels, trans_b ? p->k : 1};
-    p->rows = 1;
-    for (int i = 0; i < x->rank - 1; i++)
-        p->rows = dim_mul(&l->p->dims, p->rows, x->dims[i]);
-    return x->dims[x->rank - 1] == p->k && p->k > 0 && p->out_channels > 0;
-}
-
 /* Rows of an instance: of a number with an unknown factor, which is often 1, a tile that leaves no
  * rest where there is one of about the size wanted. */
 static dim_t row_tile(const struct dim_table *t, dim_t rows)
@@ -95,9 +66,9 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
     ap_push(&moving, 1, m->k);
     struct ap stationary = weights_start(l->p, w, var_block);
     weights_finish(l->p, w, &stationary, var_block);
-    struct quantized q;
-    if (sum_type(m->x->type.dtype) == DT_I32 && quantized_of(l, g, m->out_channels, m->bias, &q)) {
-        emit_quantized(&e, &q, stationary, ap_in_bands(moving), var_block, block, m->out_channels);
+    if (m->quantized) {
+        int terms = quantized_terms(l, m->quantized, m->bias);
+        emit_quantized(&e, m->quantized, terms, stationary, ap_in_bands(moving), var_block, block);
         return;
     }
 
@@ -134,27 +105,25 @@ void emit_product(struct lowering *l, struct group *g, const struct product *p)
 
 enum lowered lower_matmul(struct lowering *l, struct node *n)
 {
+    const struct decision *d = decision_of(l, n);
     if (l->m->strict)
         return strict_matmul(l, n);
-    struct group g = group_of(l, n);
-    struct product p = {0};
-    if (decision_of(l, g.nodes[0])->taken)
+    if (d->taken)
         return lower_product(l, n);
-    if (!examine(l, &g, &p) || !epilogue_possible(l, &g, g.nodes[0]->out[0]->type.rank - 2))
+    if (!d->product)
         return DECLINED;
-    emit_product(l, &g, &p);
+    struct group g = group_of(l, n);
+    emit_product(l, &g, d->product);
     return LOWERED;
 }
 
 enum lowered lower_integer_matmul(struct lowering *l, struct node *n)
 {
-    struct group g = group_of(l, n);
-    const struct node *first = g.nodes[0];
-    struct product p = {0};
-    if (!integer_operands(l, first) || !examine(l, &g, &p) ||
-        !epilogue_possible(l, &g, first->out[0]->type.rank - 2))
+    if (!decision_of(l, n)->product)
         return DECLINED;
-    p.bias = integer_bias(l, first, p.out_channels, 1, p.k, p.out_channels);
+    struct group g = group_of(l, n);
+    struct product p = *decision_of(l, n)->product;
+    p.bias = integer_bias(l, g.nodes[0], p.out_channels, 1, p.k, p.out_channels);
     emit_product(l, &g, &p);
     return LOWERED;
 }

@@ -100,8 +100,6 @@ enum lowered lower_product(struct lowering *l, struct node *whole)
 {
     struct group g = group_of(l, whole);
     struct node *n = g.nodes[0];
-    if (g.n > 1 && !epilogue_possible(l, &g, 0))
-        return DECLINED;
     struct computed c = examine(l, n);
     struct kernel_builder k = begin_kernel(l, n, n->name);
     make_grid(&c, &k, &n->out[0]->type);

@@ -12,7 +12,6 @@
  */
 #include "backend/lower/conv.h"
 #include "backend/lower/product.h"
-#include "backend/lower/tail.h"
 #include "backend/lower/winograd_weights.h"
 #include "passes/ir/winograd.h"
 
@@ -75,7 +74,7 @@ struct conv_way winograd_way(struct lowering *l, const struct node *n, const str
     return way;
 }
 
-/* ---- the plan ---- */
+/* ---- tiles ---- */
 
 static dim_t even_parts(dim_t count, dim_t max)
 {
@@ -83,7 +82,7 @@ static dim_t even_parts(dim_t count, dim_t max)
     return (count + parts - 1) / parts;
 }
 
-static struct winograd make_plan(struct lowering *l, const struct conv *c, struct conv_way way)
+static struct winograd make_tiles(struct lowering *l, const struct conv *c, struct conv_way way)
 {
     struct dim_table *t = &l->p->dims;
     struct winograd w = {.size = way.size,
@@ -241,23 +240,20 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
 }
 
 /* Pixels from sums, with as much of the group as the instruction takes; then the rest of it. */
-static void finish(struct kernel_builder *k, struct group *g, const struct conv *c,
+static void finish(struct kernel_builder *k, struct group *g, const struct conv *c, const struct tail *tail,
                    const struct winograd *w, struct ap planes)
 {
     struct lowering *l = g->l;
     struct epilogue e = epilogue_of(k, g, w);
-    struct tail tail = tail_of(l, g, c->out_channels);
-    if (tail.f != OP_identity && tail.f != OP_relu && tail.f != OP_clip)
-        tail.f = OP_identity, tail.taken--; /* dearer ones go by whole rows */
-    struct value *last = g->nodes[tail.taken - 1]->out[0];
+    struct value *last = g->nodes[tail->taken - 1]->out[0];
     struct ap dst, bias = ap_absent();
     if (group_is_result(g, last) && outer_value(l, last)->type.dtype == DT_F32) {
         dst = epilogue_pattern(&e, last);
     } else {
         dst = epilogue_tile(&e, DT_F32);
     }
-    if (tail.bias) {
-        bias = ap_slot(l->p, value_slot(l, tail.bias));
+    if (tail->bias) {
+        bias = ap_slot(l->p, value_slot(l, tail->bias));
         ap_push_tile(l->p, &bias, 1, w->out_channels, w->var_block, c->out_channels);
     }
     ap_push(&planes, w->sums_step, w->planes);
@@ -269,18 +265,19 @@ static void finish(struct kernel_builder *k, struct group *g, const struct conv 
                                                      .bias = bias,
                                                      .size = w->size,
                                                      .columns = w->columns,
-                                                     .a = tail.a,
-                                                     .b = tail.b,
-                                                     .f = tail.f});
-    epilogue_rest(&e, tail.taken, dst);
+                                                     .a = tail->a,
+                                                     .b = tail->b,
+                                                     .f = tail->f});
+    epilogue_rest(&e, tail->taken, dst);
 }
 
-enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c, struct conv_way way)
+void emit_winograd(struct lowering *l, struct group *g, const struct conv_plan *p)
 {
     struct dim_table *t = &l->p->dims;
     const struct node *n = g->nodes[0];
-    struct winograd w = make_plan(l, c, way);
-    w.weights = winograd_weights(l, outer_value(l, n->in[1]), way);
+    const struct conv *c = &p->c;
+    struct winograd w = make_tiles(l, c, p->way);
+    w.weights = winograd_weights(l, outer_value(l, n->in[1]), p->way);
     int slot = w.shared ? share_planes(l, n, c, &w) : -1;
     struct kernel_builder k = begin_kernel(l, n, n->name);
     make_grid(&k, c, &w);
@@ -290,7 +287,7 @@ enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c, 
     int psum = kernel_tile(&k, MEM_PSUM, DT_F32, w.planes, w.sums_step);
     struct ap sums = {.mem = MEM_PSUM, .dtype = DT_F32, .tensor = psum};
     multiply(&k, c, &w, moving, sums);
-    finish(&k, g, c, &w, sums);
+    finish(&k, g, c, &p->tail, &w, sums);
     if (!w.shared)
         kernel_end_loop(&k);
     struct kernel *kernel = kernel_of(&k);
@@ -298,5 +295,4 @@ enum lowered emit_winograd(struct lowering *l, struct group *g, struct conv *c, 
     kernel->flops = dim_mul(t, pixels, 18 * c->channels_in * c->out_channels);
     kernel->bytes = dim_add(t, dim_mul(t, pixels, 4 * (c->out_channels + c->channels_in)),
                             (dim_t)pack_size(&w.weights.shape));
-    return LOWERED;
 }

@@ -47,26 +47,28 @@ static void walk_region(struct lowering *l, struct region *r, visit_fn visit)
 
 /* ---- what has a tile program ---- */
 
-static void decide_conv(struct lowering *l, struct node *whole)
+static bool has_program(const struct decision *d)
 {
-    struct group g = group_of(l, whole);
-    struct conv c = {0};
-    if (!l->m->strict && conv_takes(l, &g, &c))
-        decide(l, whole)->conv = arena_copy(&l->p->arena, &c, sizeof c);
+    return d->taken || d->conv || d->product;
 }
 
 static void decide_kernel(struct lowering *l, struct node *n)
 {
-    const struct node *first = n->op == OP_fused ? n->regions[0]->first : n;
+    const struct node *first = n->op == OP_fused ? n->regions[0]->first : n, *whole = n->parent->owner;
     struct decision *d = decide(l, n);
-    if (l->refused[n->out[0]->id])
+    if (l->refused[n->out[0]->id] || (whole && whole->op == OP_fused && has_program(decision_of(l, whole))))
         return;
-    if (n->op == OP_matmul)
-        d->taken = !l->m->strict && product_takes(l, n);
-    else if (n->op == OP_sdpa)
+    struct group g = group_of(l, n);
+    if (n->op == OP_sdpa)
         d->taken = attention_takes(l, n);
+    else if (l->m->strict)
+        return;
+    else if (first->op == OP_matmul && !(d->taken = product_takes(l, &g)))
+        d->product = constant_product_takes(l, &g);
+    else if (first->op == OP_matmul_integer)
+        d->product = constant_product_takes(l, &g);
     else if (first->op == OP_conv || (first->op == OP_conv_integer && integer_operands(l, first)))
-        decide_conv(l, n);
+        d->conv = conv_takes(l, &g);
     d->one_row = d->taken && n->op == OP_sdpa && attention_is_row(l, n);
 }
 
@@ -75,15 +77,22 @@ static void decide_kernel(struct lowering *l, struct node *n)
 /* The whole is a convolution that reads its input, or computed weights, as they lie. */
 static bool conv_reads_strided(const struct lowering *l, const struct node *whole, const struct node *first, int operand)
 {
-    const struct conv *c = decision_of(l, whole)->conv;
-    return c && first->op == OP_conv && operand < 2 && (operand ? !c->w : pads_planes(whole, first, c));
+    const struct conv_plan *p = decision_of(l, whole)->conv;
+    return p && first->op == OP_conv && operand < 2 && (operand ? !p->c.w : pads_planes(whole, first, p));
+}
+
+/* By its own tile program, or that of the group that it is the first of. */
+static bool is_taken(const struct lowering *l, const struct node *n)
+{
+    const struct node *whole = n->parent->owner;
+    return decision_of(l, n)->taken || (whole && whole->op == OP_fused && decision_of(l, whole)->taken);
 }
 
 static bool reads_strided(const struct lowering *l, const struct node *n, int operand)
 {
     if (n->op == OP_conv)
         return conv_reads_strided(l, n, n, operand);
-    return decision_of(l, n)->taken && operand < (n->op == OP_matmul ? 2 : 3);
+    return is_taken(l, n) && operand < (n->op == OP_matmul ? 2 : 3);
 }
 
 static bool use_reads_strided(const struct lowering *l, const struct use *u)
@@ -125,7 +134,7 @@ static bool written_through(struct lowering *l, const struct node *n)
             return false;
         def = first;
     }
-    return decision_of(l, def)->taken;
+    return is_taken(l, def);
 }
 
 static void decide_passage(struct lowering *l, struct node *n)

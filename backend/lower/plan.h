@@ -9,7 +9,8 @@
 
 #include "backend/lower/lower.h"
 
-struct conv;
+struct conv_plan;
+struct product;
 
 struct decision {
     enum passage {
@@ -20,7 +21,8 @@ struct decision {
     } passage;
     bool taken;              /* a product of computed operands or an attention that has a tile program */
     bool one_row;            /* an attention whose scores are one row in an instance: one query, in FP32 */
-    const struct conv *conv; /* a convolution that has a tile program; NULL: it has none */
+    const struct conv_plan *conv;  /* a convolution's tile program; NULL: it has none */
+    const struct product *product; /* the same of rows by a constant matrix */
 };
 
 void plan_graph(struct lowering *l);

@@ -9,6 +9,8 @@
 #include "backend/lower/tile_size.h"
 #include "backend/lower/weights.h"
 
+struct quantized;
+
 struct product {
     struct value *x;                     /* dense rows: all dims but the last, k features each */
     const struct value *w;               /* a constant: element (k, out) at the given steps */
@@ -16,6 +18,7 @@ struct product {
     struct pack_source steps;
     int64_t k, out_channels;
     dim_t rows;
+    const struct quantized *quantized; /* of sums that become 8-bit numbers at once; else NULL */
     int bias; /* slot of s32 sums to start from, [1, out_channels]; -1: none. Integer products only */
 };
 
@@ -29,6 +32,8 @@ static inline int sum_type(int dtype)
  * constant s8 weights, a constant zero point of the rows. Says why() not.
  */
 bool integer_operands(struct lowering *l, const struct node *n);
+/* Whether its bias is known only while running. */
+bool bias_is_computed(struct lowering *l, const struct node *n);
 /* The zero point of its rows. */
 int64_t rows_zero_point(struct lowering *l, const struct node *n);
 /*
@@ -54,7 +59,7 @@ struct epilogue rows_epilogue(struct kernel_builder *k, struct group *g, int var
                               int64_t block);
 /* Where such sums go: the result itself when nothing follows, else a tile with rows `pitch` apart. */
 struct ap rows_sums(struct epilogue *e, int dtype, int64_t pitch);
-/* The group's first node is the product; epilogue_possible has been asked. */
+/* The group's first node is the product. */
 void emit_product(struct lowering *l, struct group *g, const struct product *p);
 
 enum { WEIGHTS_IN_CACHE = 512 << 10, ROW_TILE = 64 };

@@ -1,5 +1,7 @@
 #include "backend/lower/quantized.h"
 
+#include "backend/lower/product.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -181,7 +183,7 @@ static bool joined(struct walk *w, struct quantized *q)
     return scaled(w, &q->factor) && other_branch(w, q, true) && q->offset != 0;
 }
 
-/* ---- bounds, and the terms ---- */
+/* ---- bounds ---- */
 
 static bool joined_in_range(const struct quantized *q)
 {
@@ -190,61 +192,74 @@ static bool joined_in_range(const struct quantized *q)
     return max < MAX_ROUNDED;
 }
 
-/* Scale and shift of every out; false when a sum could lead out of what is rounded. */
-static bool fill_terms(const struct tensor *scale, const struct tensor *shift, int64_t out_channels,
-                       float *scales, float *shifts)
+static float shift_of(const struct quantized *q, int64_t i)
 {
-    for (int64_t i = 0; i < out_channels; i++) {
-        scales[i] = number_of(scale, i);
-        shifts[i] = shift ? number_of(shift, i) : -0.0f;
-        double max = 2147483648.0 * fabs((double)scales[i]) + fabs((double)shifts[i]);
+    return q->shift ? number_of(q->shift, i) : -0.0f;
+}
+
+/* No sum leads out of what is rounded. */
+static bool sums_in_range(const struct quantized *q)
+{
+    for (int64_t i = 0; i < q->out_channels; i++) {
+        double max = 2147483648.0 * fabs((double)number_of(q->scale, i)) + fabs((double)shift_of(q, i));
         if (!(max < MAX_ROUNDED))
             return false;
     }
     return true;
 }
 
-bool quantized_of(struct lowering *l, const struct group *g, int64_t out_channels, int bias,
-                  struct quantized *q)
+/* ---- the whole ---- */
+
+/* Scale and shift of the sums, and what is rounded from them: the whole group, or false. */
+static bool match(struct walk *w, int64_t out_channels, struct quantized *q)
+{
+    bool is_signed;
+    if (!cast_to_float(w))
+        return false;
+    struct node *n = next(w, OP_mul);
+    q->scale = n ? beside(w, n, out_channels) : NULL;
+    if (!q->scale)
+        return false;
+    take(w, n);
+    n = next(w, OP_add);
+    if (n) {
+        q->shift = beside(w, n, out_channels);
+        if (!q->shift)
+            return false;
+        take(w, n);
+    }
+    if (!rounding(w, &q->zero, &is_signed))
+        return false;
+    if (w->at < w->g->n) {
+        q->sum_zero = q->zero, q->sum_signed = is_signed;
+        if (!joined(w, q) || !joined_in_range(q) || !rounding(w, &q->zero, &is_signed))
+            return false;
+    }
+    return w->at == w->g->n && w->g->results[0] == w->v;
+}
+
+const struct quantized *quantized_of(struct lowering *l, const struct group *g, int64_t out_channels)
 {
     struct walk w = {l, g, g->nodes[0]->out[0], 1};
+    struct quantized q = {.out_channels = out_channels};
+    bool matches = g->nresults == 1 && !bias_is_computed(l, g->nodes[0]) && match(&w, out_channels, &q) &&
+                   sums_in_range(&q);
+    return matches ? arena_copy(&l->p->arena, &q, sizeof q) : NULL;
+}
+
+int quantized_terms(struct lowering *l, const struct quantized *q, int bias)
+{
     const struct slot *start = bias >= 0 ? &l->p->slots[bias] : NULL;
-    const struct tensor *scale, *shift = NULL;
-    struct node *n;
-    bool is_signed;
-    *q = (struct quantized){.terms = -1};
-    if (g->nresults != 1 || (start && (start->kind != SLOT_CONST || start->maker)) ||
-        !cast_to_float(&w))
-        return false;
-    n = next(&w, OP_mul);
-    scale = n ? beside(&w, n, out_channels) : NULL;
-    if (!scale)
-        return false;
-    take(&w, n);
-    n = next(&w, OP_add);
-    if (n) {
-        shift = beside(&w, n, out_channels);
-        if (!shift)
-            return false;
-        take(&w, n);
-    }
-    if (!rounding(&w, &q->zero, &is_signed))
-        return false;
-    if (w.at < g->n) {
-        q->sum_zero = q->zero, q->sum_signed = is_signed;
-        if (!joined(&w, q) || !joined_in_range(q) || !rounding(&w, &q->zero, &is_signed))
-            return false;
-    }
-    int64_t dims[2] = {3, out_channels};
-    int32_t *terms = arena_alloc(&l->g->arena, sizeof *terms * (size_t)(3 * out_channels));
-    if (w.at != g->n || g->results[0] != w.v ||
-        !fill_terms(scale, shift, out_channels, (float *)(terms + out_channels), (float *)(terms + 2 * out_channels)))
-        return false;
-    for (int64_t i = 0; i < out_channels; i++)
+    int64_t n = q->out_channels, dims[2] = {3, n};
+    int32_t *terms = arena_alloc(&l->g->arena, sizeof *terms * (size_t)(3 * n));
+    float *scales = (float *)(terms + n), *shifts = (float *)(terms + 2 * n);
+    for (int64_t i = 0; i < n; i++) {
         terms[i] = start ? (int32_t)tensor_i64(&start->data, i) : 0;
+        scales[i] = number_of(q->scale, i);
+        shifts[i] = shift_of(q, i);
+    }
     struct tensor t = tensor_view(DT_I32, 2, dims, terms);
-    q->terms = constant_slot(l, &t, "terms");
-    return true;
+    return constant_slot(l, &t, "terms");
 }
 
 struct ap ap_in_bands(struct ap a)
@@ -257,12 +272,12 @@ struct ap ap_in_bands(struct ap a)
     return a;
 }
 
-void emit_quantized(struct epilogue *e, const struct quantized *q, struct ap stationary,
-                    struct ap moving, int var_block, int64_t block, int64_t out_channels)
+void emit_quantized(struct epilogue *e, const struct quantized *q, int terms_slot, struct ap stationary,
+                    struct ap moving, int var_block, int64_t block)
 {
-    struct ap terms = ap_slot(e->k->p, q->terms);
-    ap_push(&terms, out_channels, 3);
-    ap_push_tile(e->k->p, &terms, 1, block, var_block, out_channels);
+    struct ap terms = ap_slot(e->k->p, terms_slot);
+    ap_push(&terms, q->out_channels, 3);
+    ap_push_tile(e->k->p, &terms, 1, block, var_block, q->out_channels);
     emit_quantized_matmul(
         e->k, (struct quantized_matmul){
                   .dst = ap_in_bands(epilogue_pattern(e, e->g->results[0])),

@@ -14,7 +14,7 @@ static bool single(const struct group *g, const struct value *v)
     return group_single_use(g, v) && v->type.dtype == DT_F32;
 }
 
-struct tail tail_of(struct lowering *l, const struct group *g, int64_t channels)
+static struct tail tail_of(struct lowering *l, const struct group *g, int64_t channels)
 {
     struct tail t = {.f = OP_identity, .taken = 1};
     struct value *v = g->nodes[0]->out[0];
@@ -39,5 +39,28 @@ struct tail tail_of(struct lowering *l, const struct group *g, int64_t channels)
                 break;
             }
     }
+    return t;
+}
+
+/* Whether the group ends by rounding to bf16 what its first `taken` nodes compute. */
+static bool rounds(const struct group *g, int taken)
+{
+    const struct value *v = g->nodes[taken - 1]->out[0];
+    return taken + 1 == g->n && g->nodes[taken]->op == OP_cast && g->nodes[taken]->in[0] == v &&
+           single(g, v) && g->nodes[taken]->out[0]->type.dtype == DT_BF16;
+}
+
+struct tail depthwise_tail(struct lowering *l, const struct group *g, int64_t channels)
+{
+    struct tail t = tail_of(l, g, channels);
+    t.taken += rounds(g, t.taken);
+    return t;
+}
+
+struct tail winograd_tail(struct lowering *l, const struct group *g, int64_t channels)
+{
+    struct tail t = tail_of(l, g, channels);
+    if (t.f != OP_identity && t.f != OP_relu && t.f != OP_clip)
+        t.f = OP_identity, t.taken--; /* dearer ones go by whole rows */
     return t;
 }

@@ -13,8 +13,10 @@ struct tail {
     int taken;          /* nodes of the group that the instruction does, the first one included */
 };
 
-/* What follows the group's first node, as far as such an instruction takes it. Channels are the
- * last dim. */
-struct tail tail_of(struct lowering *l, const struct group *g, int64_t channels);
+/* What follows the group's first node, as far as depthwise_conv takes it: a rounding to bf16 too. Channels are the last
+ * dim. */
+struct tail depthwise_tail(struct lowering *l, const struct group *g, int64_t channels);
+/* The same of winograd_output: a bias, and functions that cost next to nothing by small blocks. */
+struct tail winograd_tail(struct lowering *l, const struct group *g, int64_t channels);
 
 #endif
