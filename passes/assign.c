@@ -1,5 +1,7 @@
 #include "passes/assign.h"
 
+#include "passes/rewrite.h"
+
 #include <string.h>
 
 struct box { /* of the first `depth` axes of what is written to */

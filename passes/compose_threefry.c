@@ -3,6 +3,7 @@
  * two tables of rotations and three keys in turn. What is matched is the loop as a whole, every
  * value that it carries and computes.
  */
+#include "passes/build.h"
 #include "passes/compose.h"
 
 #include <string.h>
@@ -180,10 +181,9 @@ bool compose_threefry(struct compose *c, struct node *n)
     if (place == t.body->nparams || !is_carried(&t) || !types_fit(&t) || !only_words_used(&t))
         return true;
     struct value *in[] = {n->in[t.a], n->in[t.b], n->in[t.key[0]], n->in[t.key[1]], n->in[t.key[2]]};
-    struct node *made = node_new(c->g, OP_threefry, in, 5, 2, n->name);
-    made->source = n->source;
-    node_insert_before(n, made);
-    if (!infer_node(c->g, made, c->d))
+    struct builder b = builder_before(n, c->d);
+    struct node *made = b_node(&b, OP_threefry, in, 5, 2, NULL);
+    if (!made)
         return false;
     why(c->o, n, "compose.threefry", "the loop is the 20 rounds of Threefry-2x32");
     value_replace(n->out[t.a], made->out[0]);

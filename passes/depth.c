@@ -149,11 +149,7 @@ static struct value *like(struct depth *p, struct node *n, struct value *x, stru
     struct value *in[] = {x, w};
     if (!x || (n->nin > 1 && !w))
         return NULL;
-    struct node *made = node_new(p->g, n->op, in, n->nin > 1 ? 2 : 1, 1, n->name);
-    made->source = n->source;
-    made->attrs = *as;
-    node_insert_before(n, made);
-    return infer_node(p->g, made, p->d) ? made->out[0] : NULL;
+    return emit(n, n->op, in, n->nin > 1 ? 2 : 1, as, n->name, p->d);
 }
 
 /* ---- convolutions ---- */
@@ -352,14 +348,9 @@ static bool follow(struct depth *p, struct node *n)
     }
     if (!any)
         return true;
-    struct node *made = node_new(p->g, n->op, in, n->nin, 1, n->name);
-    made->source = n->source;
-    made->attrs = n->attrs;
-    node_insert_before(n, made);
-    if (!infer_node(p->g, made, p->d))
-        return false;
+    struct value *made = emit(n, n->op, in, n->nin, &n->attrs, n->name, p->d);
     const struct type *y = &n->out[0]->type;
-    return node_replace(n, volumes(p, n, made->out[0], y->dims[N], y->dims[DEPTH]));
+    return made && node_replace(n, volumes(p, n, made, y->dims[N], y->dims[DEPTH]));
 }
 
 static bool visit(struct node *n, void *user)

@@ -261,15 +261,3 @@ bool pass_infer(struct graph *g, const struct options *o, struct diag *d)
 {
     return infer_types(g, d);
 }
-
-struct value *emit(struct node *at, enum op op, struct value *const *in, int nin,
-                   const struct attrs *attrs, const char *name, struct diag *d)
-{
-    struct graph *g = at->parent->graph;
-    struct node *n = node_new(g, op, in, nin, 1, name);
-    n->source = at->source;
-    if (attrs)
-        n->attrs = attrs_copy(&g->arena, attrs);
-    node_insert_before(at, n);
-    return infer_node(g, n, d) ? n->out[0] : NULL;
-}

@@ -8,6 +8,7 @@
  * somebody needs that form: so transposes survive only where the model's edge, or an operator that
  * cares, asks for them. Requires inferred types.
  */
+#include "passes/build.h"
 #include "passes/match.h"
 #include "passes/rewrite.h"
 
@@ -168,11 +169,8 @@ static bool adopt(struct layout *y, struct node *n, int result, struct value *ma
 static struct node *like(struct layout *y, struct node *n, struct value *const *in,
                          const struct attrs *as)
 {
-    struct node *made = node_new(y->g, n->op, in, n->nin, n->nout, n->name);
-    made->source = n->source;
-    made->attrs = *as;
-    node_insert_before(n, made);
-    return infer_node(y->g, made, y->d) ? made : NULL;
+    struct builder b = builder_before(n, y->d);
+    return b_node(&b, n->op, in, n->nin, n->nout, as);
 }
 
 static bool adopt_all(struct layout *y, struct node *n, struct node *made)

@@ -43,11 +43,6 @@ bool passes_run(struct graph *g, const struct options *o, struct diag *d);
 bool infer_types(struct graph *g, struct diag *d);
 bool infer_node(struct graph *g, struct node *n, struct diag *d);
 
-/* Makes, places before `at`, and infers a node with one result; returns the result or NULL after a
- * failure. */
-struct value *emit(struct node *at, enum op op, struct value *const *in, int nin,
-                   const struct attrs *attrs, const char *name, struct diag *d);
-
 /*
  * Runs a region on concrete values by the plain routines, node by node: the reference interpreter.
  * Used by constant folding and --verify. `on_node` (may be NULL) sees every node's call after it

@@ -1,5 +1,16 @@
 #include "passes/rewrite.h"
 
+#include "passes/build.h"
+
+struct value *emit(struct node *at, enum op op, struct value *const *in, int nin,
+                   const struct attrs *attrs, const char *name, struct diag *d)
+{
+    struct builder b = builder_before(at, d);
+    b.name = name;
+    struct node *n = b_node(&b, op, in, nin, 1, attrs);
+    return n ? n->out[0] : NULL;
+}
+
 struct value *emit1(struct node *at, enum op op, struct value *x, struct diag *d)
 {
     return x ? emit(at, op, &x, 1, NULL, at->name, d) : NULL;

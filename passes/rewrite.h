@@ -7,6 +7,10 @@
 #include "passes/cse.h"
 #include "passes/pass.h"
 
+/* Makes, places before `at`, and infers a node with one result; returns the result or NULL after a
+ * failure. */
+struct value *emit(struct node *at, enum op op, struct value *const *in, int nin,
+                   const struct attrs *attrs, const char *name, struct diag *d);
 /* emit() for the usual arities. NULL after a failure; NULL operands that come from a failed emit
  * fail again. */
 struct value *emit1(struct node *at, enum op op, struct value *x, struct diag *d);

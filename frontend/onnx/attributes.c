@@ -41,20 +41,20 @@ char attribute_kind(const Onnx__AttributeProto *a)
 const struct tensor *import_tensor(struct onnx_node *n, const Onnx__TensorProto *t)
 {
     struct tensor read;
-    if (!onnx_tensor(n->im->file, t, &read, n->d)) {
+    if (!onnx_tensor(n->im->file, t, &read, n->b->d)) {
         if (t->name && *t->name)
-            fail_in(n->d, "tensor '%.200s'", t->name);
+            fail_in(n->b->d, "tensor '%.200s'", t->name);
         return NULL;
     }
     if (read.owned)
-        return onnx_file_keep(n->im->file, &read, n->d);
-    return arena_copy(&n->g->arena, &read, sizeof read);
+        return onnx_file_keep(n->im->file, &read, n->b->d);
+    return arena_copy(&n->b->g->arena, &read, sizeof read);
 }
 
 static bool set_lists(struct onnx_node *n, const char *name, const Onnx__AttributeProto *a,
                       char kind)
 {
-    struct arena *arena = &n->g->arena;
+    struct arena *arena = &n->b->g->arena;
     if (kind == 'F') {
         double *v = ARENA_ARRAY(arena, double, a->n_floats);
         for (size_t i = 0; i < a->n_floats; i++)
@@ -73,7 +73,7 @@ static bool set_lists(struct onnx_node *n, const char *name, const Onnx__Attribu
 
 static bool set(struct onnx_node *n, const char *name, const Onnx__AttributeProto *a, char kind)
 {
-    struct arena *arena = &n->g->arena;
+    struct arena *arena = &n->b->g->arena;
     switch (kind) {
     case 'f':
         attr_set_float(arena, &n->attrs, name, a->f);
@@ -90,12 +90,12 @@ static bool set(struct onnx_node *n, const char *name, const Onnx__AttributeProt
         const struct tensor *t = import_tensor(n, a->t);
         if (t)
             attr_set_tensor(arena, &n->attrs, name, t);
-        return t || fail_in(n->d, "attribute '%s'", name);
+        return t || fail_in(n->b->d, "attribute '%s'", name);
     }
     case 'y': {
         struct type *t = ARENA_NEW(arena, struct type);
-        if (!onnx_type(&n->im->dims, a->tp, NULL, t, n->d))
-            return fail_in(n->d, "attribute '%s'", name);
+        if (!onnx_type(&n->im->dims, a->tp, NULL, t, n->b->d))
+            return fail_in(n->b->d, "attribute '%s'", name);
         attr_set_type(arena, &n->attrs, name, t);
         return true;
     }
@@ -131,8 +131,8 @@ bool attributes_convert(struct onnx_node *n, const struct schema *s)
             return NODE_ERROR(n, "attribute '%s' is of the wrong kind, expected %s", a->name,
                               expected);
         if (check == ATTRIBUTE_UNKNOWN) {
-            warn(n->d, "%s: node '%s' (%s): attribute '%s' is not one of this operator's; ignored",
-                 n->im->file->path, n->name, n->op, a->name);
+            warn(n->b->d, "%s: node '%s' (%s): attribute '%s' is not one of this operator's; ignored",
+                 n->im->file->path, n->b->name, n->op, a->name);
             continue;
         }
         if (attr_find(&n->attrs, a->name))
@@ -140,6 +140,6 @@ bool attributes_convert(struct onnx_node *n, const struct schema *s)
         if (strcmp(a->name, "consumed_inputs") && !set(n, a->name, r.proto, kind))
             return false;
     }
-    const char *missing = s ? schema_missing(s, &n->g->arena, has_attribute, n) : NULL;
+    const char *missing = s ? schema_missing(s, &n->b->g->arena, has_attribute, n) : NULL;
     return !missing || NODE_ERROR(n, "attribute '%s' is missing, this operator needs it", missing);
 }

@@ -11,6 +11,7 @@
 #define FRONTEND_ONNX_LOWER_H
 
 #include "frontend/onnx/onnx.h"
+#include "passes/build.h"
 
 struct importer;
 struct scope;
@@ -19,12 +20,9 @@ enum { SPARE_INPUTS = 16 }; /* as many as any operator has optional inputs */
 
 struct onnx_node {
     struct importer *im;
-    struct graph *g;
-    struct region *r; /* where its nodes go */
-    struct diag *d;
+    struct builder b[1]; /* of its nodes; the name is never empty: the first output's when the node has none */
     struct scope *scope;
     const Onnx__NodeProto *proto;
-    const char *name; /* never empty: the first output's name when the node has none */
     const char *op, *domain;
     int version; /* of the operator set that the model imports */
     int nin, nout;
@@ -73,7 +71,7 @@ struct onnx_lowering lowering_find(const char *domain, const char *op, int versi
 enum op core_op(const char *domain, const char *name);
 bool lower_same(struct onnx_node *n); /* that row, as it is */
 
-#define NODE_ERROR(n, ...) fail((n)->d, __VA_ARGS__)
+#define NODE_ERROR(n, ...) fail((n)->b->d, __VA_ARGS__)
 
 /* ---- what control flow needs from the importer (nodes.c) ---- */
 
@@ -91,7 +89,7 @@ bool node_has_subgraph(struct onnx_node *n, const char *attribute);
  */
 bool import_region(struct onnx_node *n, const struct subgraph *s, struct region *r,
                    const struct type *types, int nparams);
-/* The subgraph's nodes put into n->r, on the given arguments; writes the subgraph's results. */
+/* The subgraph's nodes put into n->b->r, on the given arguments; writes the subgraph's results. */
 bool import_inline(struct onnx_node *n, const struct subgraph *s, struct value *const *args,
                    int nargs, struct value **results, int nresults);
 /* Declared type of a subgraph's output; kind VK_NONE when there is none. */

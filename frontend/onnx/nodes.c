@@ -17,7 +17,7 @@
 static bool resolve_inputs(struct onnx_node *n)
 {
     n->nin = (int)n->proto->n_input;
-    n->in = ARENA_ARRAY(&n->g->arena, struct value *, n->nin + SPARE_INPUTS);
+    n->in = ARENA_ARRAY(&n->b->g->arena, struct value *, n->nin + SPARE_INPUTS);
     for (int i = 0; i < n->nin; i++) {
         const char *name = n->proto->input[i];
         if (!*name)
@@ -40,8 +40,8 @@ static void prepare_outputs(struct onnx_node *n)
     n->nout = (int)n->proto->n_output;
     while (n->nout > 0 && !*n->proto->output[n->nout - 1])
         n->nout--;
-    n->out = ARENA_ARRAY(&n->g->arena, struct value *, n->nout + 1);
-    n->wanted = ARENA_ARRAY(&n->g->arena, bool, n->nout + 1);
+    n->out = ARENA_ARRAY(&n->b->g->arena, struct value *, n->nout + 1);
+    n->wanted = ARENA_ARRAY(&n->b->g->arena, bool, n->nout + 1);
     for (int i = 0; i < n->nout; i++)
         n->wanted[i] = *n->proto->output[i] != 0;
 }
@@ -58,7 +58,7 @@ static bool define_outputs(struct onnx_node *n)
             return NODE_ERROR(n, "output '%.200s' is defined a second time", n->proto->output[i]);
         if (!v->name)
             v->name =
-                arena_printf(&n->g->arena, "%s%s", n->scope->frame->prefix, n->proto->output[i]);
+                arena_printf(&n->b->g->arena, "%s%s", n->scope->frame->prefix, n->proto->output[i]);
     }
     return true;
 }
@@ -79,12 +79,12 @@ static bool check_arity(struct onnx_node *n, const struct schema *s)
 static bool check_types(struct onnx_node *n, const struct schema *s)
 {
     struct signature signature;
-    struct type *types = ARENA_ARRAY(&n->g->arena, struct type, n->nin + 1);
+    struct type *types = ARENA_ARRAY(&n->b->g->arena, struct type, n->nin + 1);
     if (!signature_parse(s->types, &signature))
-        return fail_internal(n->d, "'%s' is not a signature", s->types);
+        return fail_internal(n->b->d, "'%s' is not a signature", s->types);
     for (int i = 0; i < n->nin; i++)
         types[i] = n->in[i] ? n->in[i]->type : (struct type){.kind = VK_NONE};
-    return signature_check(&signature, types, n->nin, n->d);
+    return signature_check(&signature, types, n->nin, n->b->d);
 }
 
 static bool function_inline(struct onnx_node *n, struct function *f);
@@ -92,15 +92,15 @@ static bool function_inline(struct onnx_node *n, struct function *f);
 /* An operator that the user brings. */
 static bool lower_custom(struct onnx_node *n, const struct custom_operator *op)
 {
-    struct graph *g = n->g;
+    struct graph *g = n->b->g;
     if (!attributes_convert(n, NULL))
         return false;
     struct node *node =
-        custom_node(g, n->im->options, op, &n->attrs, n->in, n->nin, n->nout, n->name, n->d);
+        custom_node(g, n->im->options, op, &n->attrs, n->in, n->nin, n->nout, n->b->name, n->b->d);
     if (!node)
         return false;
-    node_append(n->r, node);
-    if (!infer_node(g, node, n->d))
+    node_append(n->b->r, node);
+    if (!infer_node(g, node, n->b->d))
         return false;
     for (int i = 0; i < n->nout; i++)
         n->out[i] = node->out[i];
@@ -128,7 +128,7 @@ static bool lower(struct onnx_node *n)
     if ((s && (!check_arity(n, s) || !check_types(n, s))) || !attributes_convert(n, s))
         return false;
     if (!how.lower(n))
-        return diag_failed(n->d) ? false : fail_internal(n->d, "lowering failed without a reason");
+        return diag_failed(n->b->d) ? false : fail_internal(n->b->d, "lowering failed without a reason");
     return define_outputs(n);
 }
 
@@ -146,21 +146,20 @@ static bool import_node(struct importer *im, struct region *r, struct scope *s,
                                                    : "";
     struct onnx_node n = {
         .im = im,
-        .g = im->g,
-        .r = r,
-        .d = im->d,
+        .b = {{.g = im->g, .r = r, .d = im->d}},
         .scope = s,
         .proto = proto,
-        .name = arena_printf(a, "%s%s", s->frame->prefix, name),
         .op = proto->op_type ? proto->op_type : "",
         .domain = domain_name(proto->domain),
     };
+    n.b->name = arena_printf(a, "%s%s", s->frame->prefix, name);
+    n.b->source = arena_strdup(a, n.op);
     n.version = opset_version(s->frame->opsets, s->frame->nopsets, n.domain);
     if (lower(&n))
         return true;
     if (!strncmp(im->d->text, "node '", 6))
         return false; /* a node inside a function, or inference, has said where */
-    return fail_in(im->d, "node '%.300s' (%.80s)", n.name, n.op);
+    return fail_in(im->d, "node '%.300s' (%.80s)", n.b->name, n.op);
 }
 
 bool import_nodes(struct importer *im, struct region *r, struct scope *s,
@@ -186,7 +185,7 @@ static int find_actual(const struct actual *list, int n, const char *name)
 /* The call's attributes, then the defaults of those that it leaves out. */
 static void bind_attributes(struct onnx_node *n, const struct function *f, struct frame *frame)
 {
-    struct arena *a = &n->g->arena;
+    struct arena *a = &n->b->g->arena;
     struct actual *list =
         ARENA_ARRAY(a, struct actual, n->proto->n_attribute + (size_t)f->ndefaults);
     int count = 0;
@@ -221,7 +220,7 @@ static bool check_call(struct onnx_node *n, const struct function *f)
 
 static bool function_inline(struct onnx_node *n, struct function *f)
 {
-    struct arena *a = &n->g->arena;
+    struct arena *a = &n->b->g->arena;
     if (!check_call(n, f))
         return false;
     struct frame *frame = ARENA_NEW(a, struct frame);
@@ -230,13 +229,13 @@ static bool function_inline(struct onnx_node *n, struct function *f)
                             .function = f,
                             .caller = n->scope->frame,
                             .depth = n->scope->frame->depth + 1};
-    frame->prefix = arena_printf(a, "%.400s/", n->name);
+    frame->prefix = arena_printf(a, "%.400s/", n->b->name);
     bind_attributes(n, f, frame);
     struct scope *s = scope_new(a, NULL, frame);
     for (size_t i = 0; i < f->proto->n_input; i++)
         if (!scope_define(s, f->proto->input[i], (int)i < n->nin ? n->in[i] : NULL))
             return NODE_ERROR(n, "function '%s' has two inputs '%s'", f->name, f->proto->input[i]);
-    if (!import_nodes(n->im, n->r, s, f->proto->node, f->proto->n_node))
+    if (!import_nodes(n->im, n->b->r, s, f->proto->node, f->proto->n_node))
         return false;
     for (int i = 0; i < n->nout; i++) {
         n->out[i] = scope_find(s, f->proto->output[i]);
@@ -357,12 +356,12 @@ bool import_region(struct onnx_node *n, const struct subgraph *s, struct region 
                           graph->name ? graph->name : "", graph->n_input, nparams);
     if (!enter(n))
         return false;
-    struct scope *scope = scope_new(&n->g->arena, s->scope, s->scope->frame);
+    struct scope *scope = scope_new(&n->b->g->arena, s->scope, s->scope->frame);
     bool ok = true;
     for (int i = 0; ok && i < nparams; i++) {
-        const char *name = arena_strdup(&n->g->arena, input_name(graph->input[i]));
+        const char *name = arena_strdup(&n->b->g->arena, input_name(graph->input[i]));
         struct type t;
-        ok = onnx_type(&n->im->dims, graph->input[i]->type, NULL, &t, n->d);
+        ok = onnx_type(&n->im->dims, graph->input[i]->type, NULL, &t, n->b->d);
         if (ok && (t.kind == VK_NONE || (t.kind == VK_TENSOR && t.dtype == DT_NONE)))
             t = types[i];
         else if (ok && t.kind == VK_TENSOR && t.rank < 0 && types[i].kind == VK_TENSOR)
@@ -370,10 +369,10 @@ bool import_region(struct onnx_node *n, const struct subgraph *s, struct region 
         ok = ok && (scope_define(scope, name, region_add_param(r, &t, name)) ||
                     NODE_ERROR(n, "the subgraph has two inputs '%.200s'", name));
     }
-    struct value **results = ARENA_ARRAY(&n->g->arena, struct value *, graph->n_output + 1);
+    struct value **results = ARENA_ARRAY(&n->b->g->arena, struct value *, graph->n_output + 1);
     ok = ok && import_body(n, s, r, scope, results);
     if (ok)
-        node_append(r, node_new(n->g, OP_return, results, (int)graph->n_output, 0, ""));
+        node_append(r, node_new(n->b->g, OP_return, results, (int)graph->n_output, 0, ""));
     n->im->depth--;
     return ok;
 }
@@ -387,12 +386,12 @@ bool import_inline(struct onnx_node *n, const struct subgraph *s, struct value *
                           graph->n_input, graph->n_output, nargs, nresults);
     if (!enter(n))
         return false;
-    struct scope *scope = scope_new(&n->g->arena, s->scope, s->scope->frame);
+    struct scope *scope = scope_new(&n->b->g->arena, s->scope, s->scope->frame);
     bool ok = true;
     for (int i = 0; ok && i < nargs; i++)
         ok = scope_define(scope, input_name(graph->input[i]), args[i]) ||
              NODE_ERROR(n, "the subgraph has two inputs '%.200s'", input_name(graph->input[i]));
-    ok = ok && import_body(n, s, n->r, scope, results);
+    ok = ok && import_body(n, s, n->b->r, scope, results);
     n->im->depth--;
     return ok;
 }
@@ -401,7 +400,7 @@ bool subgraph_output_type(struct onnx_node *n, const struct subgraph *s, int i, 
 {
     *t = (struct type){.kind = VK_NONE};
     return i >= (int)s->graph->n_output ||
-           onnx_type(&n->im->dims, s->graph->output[i]->type, NULL, t, n->d);
+           onnx_type(&n->im->dims, s->graph->output[i]->type, NULL, t, n->b->d);
 }
 
 struct value *node_sparse_constant(struct onnx_node *n, const char *attribute)
@@ -411,10 +410,10 @@ struct value *node_sparse_constant(struct onnx_node *n, const char *attribute)
         struct tensor t;
         if (!r.name || strcmp(r.name, attribute) || !r.proto || !r.proto->sparse_tensor)
             continue;
-        if (!onnx_sparse_tensor(n->im->file, r.proto->sparse_tensor, &t, n->d))
+        if (!onnx_sparse_tensor(n->im->file, r.proto->sparse_tensor, &t, n->b->d))
             return NULL;
-        const struct tensor *kept = onnx_file_keep(n->im->file, &t, n->d);
-        return kept ? constant_new(n->g, kept, NULL) : NULL;
+        const struct tensor *kept = onnx_file_keep(n->im->file, &t, n->b->d);
+        return kept ? constant_new(n->b->g, kept, NULL) : NULL;
     }
     return NULL;
 }

@@ -7,13 +7,13 @@ static struct value *align_heads(struct onnx_node *n, struct value *q, struct va
     static const int64_t behind_heads[] = {2};
     if (q->type.rank == 4 && x->type.rank == 4 && q->type.dims[1] == x->type.dims[1])
         return x;
-    struct value *batch = b_dim(n, x, 0), *heads = b_dim(n, x, 1), *all = b_dim(n, q, 1);
-    struct value *length = b_dim(n, x, 2), *width = b_dim(n, x, 3);
-    struct value *wide[] = {batch, heads, b_div(n, all, heads), length, width};
+    struct value *batch = b_dim(n->b, x, 0), *heads = b_dim(n->b, x, 1), *all = b_dim(n->b, q, 1);
+    struct value *length = b_dim(n->b, x, 2), *width = b_dim(n->b, x, 3);
+    struct value *wide[] = {batch, heads, b_div(n->b, all, heads), length, width};
     struct value *flat[] = {batch, all, length, width};
-    struct value *repeated = b_unsqueeze(n, x, behind_heads, 1);
-    repeated = b_2(n, OP_expand, repeated, b_concat(n, wide, 5, 0));
-    return b_reshape(n, repeated, b_concat(n, flat, 4, 0));
+    struct value *repeated = b_unsqueeze(n->b, x, behind_heads, 1);
+    repeated = b_2(n->b, OP_expand, repeated, b_concat(n->b, wide, 5, 0));
+    return b_reshape(n->b, repeated, b_concat(n->b, flat, 4, 0));
 }
 
 /* The subgraph's result for x; x itself when the node has no such attribute. */
@@ -21,10 +21,10 @@ static struct value *modify(struct onnx_node *n, const char *attribute, struct v
 {
     struct subgraph s;
     struct value *y = NULL;
-    if (diag_failed(n->d) || !node_has_subgraph(n, attribute))
+    if (diag_failed(n->b->d) || !node_has_subgraph(n, attribute))
         return x;
     if (!node_subgraph(n, attribute, &s) || !import_inline(n, &s, &x, 1, &y, 1)) {
-        fail_in(n->d, "%s", attribute);
+        fail_in(n->b->d, "%s", attribute);
         return NULL;
     }
     return y;
@@ -36,11 +36,11 @@ static struct value *scores(struct onnx_node *n, struct value *q, struct value *
     static const int64_t swapped[] = {0, 1, 3, 2};
     struct value *scale;
     if (attr_find(&n->attrs, "scale"))
-        scale = b_scalar(n, precision, attr_float(&n->attrs, "scale", 1));
+        scale = b_scalar(n->b, precision, attr_float(&n->attrs, "scale", 1));
     else
-        scale = b_1(n, OP_rsqrt, b_cast(n, b_dim(n, q, 3), precision));
-    struct value *scaled = b_mul(n, b_cast(n, q, precision), scale);
-    return b_2(n, OP_matmul, scaled, b_transpose(n, b_cast(n, k, precision), swapped, 4));
+        scale = b_1(n->b, OP_rsqrt, b_cast(n->b, b_dim(n->b, q, 3), precision));
+    struct value *scaled = b_mul(n->b, b_cast(n->b, q, precision), scale);
+    return b_2(n->b, OP_matmul, scaled, b_transpose(n->b, b_cast(n->b, k, precision), swapped, 4));
 }
 
 bool lower_flex_attention(struct onnx_node *n)
@@ -52,10 +52,10 @@ bool lower_flex_attention(struct onnx_node *n)
     if (!dtype_valid(precision) || !dtype_is_float(precision))
         return NODE_ERROR(n, "attribute 'softmax_precision' is %d, expected a float type",
                           precision);
-    attr_set_int(&n->g->arena, &last, "axis", -1);
+    attr_set_int(&n->b->g->arena, &last, "axis", -1);
     struct value *k = align_heads(n, q, n->in[1]), *v = align_heads(n, q, n->in[2]);
     struct value *s = modify(n, "score_mod", scores(n, q, k, precision));
-    struct value *p = modify(n, "prob_mod", b_op(n, OP_softmax, &s, 1, &last));
-    struct value *y = b_2(n, OP_matmul, p, b_cast(n, v, precision));
-    return b_done(n, b_cast(n, y, dtype));
+    struct value *p = modify(n, "prob_mod", b_op(n->b, OP_softmax, &s, 1, &last));
+    struct value *y = b_2(n->b, OP_matmul, p, b_cast(n->b, v, precision));
+    return b_done(n, b_cast(n->b, y, dtype));
 }

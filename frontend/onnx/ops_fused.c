@@ -12,20 +12,20 @@
 bool lower_fast_gelu(struct onnx_node *n)
 {
     struct value *bias = b_in(n, 1);
-    return b_done(n, b_1(n, OP_gelu_tanh, bias ? b_add(n, n->in[0], bias) : n->in[0]));
+    return b_done(n, b_1(n->b, OP_gelu_tanh, bias ? b_add(n->b, n->in[0], bias) : n->in[0]));
 }
 
 bool lower_bias_gelu(struct onnx_node *n)
 {
     struct value *bias = b_in(n, 1);
-    return b_done(n, b_1(n, OP_gelu, bias ? b_add(n, n->in[0], bias) : n->in[0]));
+    return b_done(n, b_1(n->b, OP_gelu, bias ? b_add(n->b, n->in[0], bias) : n->in[0]));
 }
 
 bool lower_quick_gelu(struct onnx_node *n)
 {
     struct attrs a = {0};
-    attr_set_float(&n->g->arena, &a, "alpha", attr_float(&n->attrs, "alpha", 1.702f));
-    return b_done(n, b_op(n, OP_swish, n->in, 1, &a));
+    attr_set_float(&n->b->g->arena, &a, "alpha", attr_float(&n->attrs, "alpha", 1.702f));
+    return b_done(n, b_op(n->b, OP_swish, n->in, 1, &a));
 }
 
 /* The first half of the last dim times gelu of the second. */
@@ -33,13 +33,13 @@ bool lower_bias_split_gelu(struct onnx_node *n)
 {
     int rank;
     struct attrs a = {0};
-    struct value *x = b_add(n, n->in[0], n->in[1]);
-    attr_set_int(&n->g->arena, &a, "axis", -1);
-    attr_set_int(&n->g->arena, &a, "num_outputs", 2);
+    struct value *x = b_add(n->b, n->in[0], n->in[1]);
+    attr_set_int(&n->b->g->arena, &a, "axis", -1);
+    attr_set_int(&n->b->g->arena, &a, "num_outputs", 2);
     if (!b_rank(n, x, "the operand", &rank))
         return false;
-    struct node *halves = b_node(n, OP_split, &x, 1, 2, &a);
-    return halves && b_done(n, b_mul(n, halves->out[0], b_1(n, OP_gelu, halves->out[1])));
+    struct node *halves = b_node(n->b, OP_split, &x, 1, 2, &a);
+    return halves && b_done(n, b_mul(n->b, halves->out[0], b_1(n->b, OP_gelu, halves->out[1])));
 }
 
 static const struct {
@@ -73,16 +73,16 @@ static struct value *activate(struct onnx_node *n, struct value *y, const double
             NODE_ERROR(n, "Clip has %d parameters, expected 2", count);
             return NULL;
         }
-        return b_op(n, OP_clip,
-                    (struct value *[]){y, b_like(n, y, params[0]), b_like(n, y, params[1])}, 3,
+        return b_op(n->b, OP_clip,
+                    (struct value *[]){y, b_like(n->b, y, params[0]), b_like(n->b, y, params[1])}, 3,
                     NULL);
     }
     for (size_t i = 0; i < sizeof activations / sizeof *activations; i++) {
         if (!attr_is(&n->attrs, "activation", activations[i].name))
             continue;
         for (int k = 0; k < 2 && k < count && activations[i].params[k]; k++)
-            attr_set_float(&n->g->arena, &a, activations[i].params[k], params[k]);
-        return b_op(n, activations[i].op, &y, 1, &a);
+            attr_set_float(&n->b->g->arena, &a, activations[i].params[k], params[k]);
+        return b_op(n->b, activations[i].op, &y, 1, &a);
     }
     NODE_ERROR(n, "activation '%.*s' is not known", (int)name.n, name.p);
     return NULL;
@@ -101,19 +101,19 @@ static struct value *batch_inside(struct onnx_node *n, struct value *x, const ch
         return NULL;
     for (int i = 0; i < rank; i++)
         perm[i] = i == rank - 1 ? i : i == rank - 2 ? 0 : i + 1;
-    return rank > 2 ? b_transpose(n, x, perm, rank) : x;
+    return rank > 2 ? b_transpose(n->b, x, perm, rank) : x;
 }
 
 bool lower_fused_matmul(struct onnx_node *n)
 {
     struct attrs a = {0};
-    struct arena *arena = &n->g->arena;
+    struct arena *arena = &n->b->g->arena;
     struct value *in[] = {batch_inside(n, n->in[0], "transBatchA"),
                           batch_inside(n, n->in[1], "transBatchB")};
     attr_set_int(arena, &a, "trans_a", attr_int(&n->attrs, "transA", 0));
     attr_set_int(arena, &a, "trans_b", attr_int(&n->attrs, "transB", 0));
     attr_set_float(arena, &a, "alpha", attr_float(&n->attrs, "alpha", 1));
-    return b_done(n, b_op(n, OP_matmul, in, 2, &a));
+    return b_done(n, b_op(n->b, OP_matmul, in, 2, &a));
 }
 
 bool lower_fused_gemm(struct onnx_node *n)
@@ -127,7 +127,7 @@ bool lower_fused_gemm(struct onnx_node *n)
     for (int i = 0; i < 3; i++)
         if (attr_find(&n->attrs, names[i]))
             params[count++] = attr_float(&n->attrs, names[i], 0);
-    return b_done(n, activate(n, b_op(n, OP_gemm, n->in, n->nin, &a), params, count));
+    return b_done(n, activate(n, b_op(n->b, OP_gemm, n->in, n->nin, &a), params, count));
 }
 
 /* x, w, bias?, z?: z is added before the activation. */
@@ -137,14 +137,14 @@ bool lower_fused_conv(struct onnx_node *n)
     int count;
     const double *params = attr_floats(&n->attrs, "activation_params", &count);
     struct attrs a = b_attrs_without(n, own);
-    struct value *y = b_op(n, OP_conv, n->in, b_in(n, 2) ? 3 : 2, &a);
-    return b_done(n, activate(n, b_in(n, 3) ? b_add(n, y, n->in[3]) : y, params, count));
+    struct value *y = b_op(n->b, OP_conv, n->in, b_in(n, 2) ? 3 : 2, &a);
+    return b_done(n, activate(n, b_in(n, 3) ? b_add(n->b, y, n->in[3]) : y, params, count));
 }
 
 bool lower_nhwc_conv(struct onnx_node *n)
 {
-    attr_set_int(&n->g->arena, &n->attrs, "channels_last", 1);
-    return b_done(n, b_op(n, OP_conv, n->in, n->nin, &n->attrs));
+    attr_set_int(&n->b->g->arena, &n->attrs, "channels_last", 1);
+    return b_done(n, b_op(n->b, OP_conv, n->in, n->nin, &n->attrs));
 }
 
 /* ---- normalisations ---- */
@@ -153,8 +153,8 @@ bool lower_nhwc_conv(struct onnx_node *n)
 static struct value *inverse_rms(struct onnx_node *n, struct value *x, double epsilon)
 {
     static const int64_t last[] = {-1};
-    struct value *mean = b_reduce(n, OP_reduce_mean, b_mul(n, x, x), last, 1, true);
-    return b_1(n, OP_reciprocal, b_1(n, OP_sqrt, b_add(n, mean, b_like(n, x, epsilon))));
+    struct value *mean = b_reduce(n->b, OP_reduce_mean, b_mul(n->b, x, x), last, 1, true);
+    return b_1(n->b, OP_reciprocal, b_1(n->b, OP_sqrt, b_add(n->b, mean, b_like(n->b, x, epsilon))));
 }
 
 bool lower_simplified_layer_norm(struct onnx_node *n)
@@ -163,22 +163,22 @@ bool lower_simplified_layer_norm(struct onnx_node *n)
     struct value *x = n->in[0];
     double epsilon = attr_float(&n->attrs, "epsilon", 1e-5f);
     int64_t axis = attr_int(&n->attrs, "axis", -1);
-    attr_set_int(&n->g->arena, &a, "axis", axis);
-    attr_set_float(&n->g->arena, &a, "epsilon", epsilon);
+    attr_set_int(&n->b->g->arena, &a, "axis", axis);
+    attr_set_float(&n->b->g->arena, &a, "epsilon", epsilon);
     if (n->nout > 1 && n->wanted[1]) {
         if (axis != -1)
             return NODE_ERROR(n, "the second output is supported for the last axis only");
         n->out[1] = inverse_rms(n, x, epsilon);
     }
-    return b_done(n, b_op(n, OP_rms_norm, n->in, 2, &a));
+    return b_done(n, b_op(n->b, OP_rms_norm, n->in, 2, &a));
 }
 
 /* The sum of x, skip and bias, which is also result 3. */
 static struct value *skip_sum(struct onnx_node *n, int bias)
 {
-    struct value *sum = b_add(n, n->in[0], n->in[1]);
+    struct value *sum = b_add(n->b, n->in[0], n->in[1]);
     if (b_in(n, bias))
-        sum = b_add(n, sum, n->in[bias]);
+        sum = b_add(n->b, sum, n->in[bias]);
     if (n->nout > 3)
         n->out[3] = sum;
     return sum;
@@ -188,8 +188,8 @@ bool lower_skip_layer_norm(struct onnx_node *n)
 {
     struct attrs a = {0};
     struct value *in[] = {skip_sum(n, 4), b_in(n, 2), b_in(n, 3)};
-    attr_set_float(&n->g->arena, &a, "epsilon", attr_float(&n->attrs, "epsilon", 1e-12f));
-    struct node *made = b_node(n, OP_layer_norm, in, in[2] ? 3 : 2, 3, &a);
+    attr_set_float(&n->b->g->arena, &a, "epsilon", attr_float(&n->attrs, "epsilon", 1e-12f));
+    struct node *made = b_node(n->b, OP_layer_norm, in, in[2] ? 3 : 2, 3, &a);
     for (int i = 0; made && i < 3 && i < n->nout; i++)
         n->out[i] = made->out[i];
     return made != NULL;
@@ -204,21 +204,21 @@ bool lower_skip_simplified_layer_norm(struct onnx_node *n)
         return NODE_ERROR(n, "output 1 (a mean) is not supported; export for inference");
     if (n->nout > 2 && n->wanted[2])
         n->out[2] = inverse_rms(n, in[0], epsilon);
-    attr_set_float(&n->g->arena, &a, "epsilon", epsilon);
-    return b_done(n, b_op(n, OP_rms_norm, in, 2, &a));
+    attr_set_float(&n->b->g->arena, &a, "epsilon", epsilon);
+    return b_done(n, b_op(n->b, OP_rms_norm, in, 2, &a));
 }
 
 /* Images; channels last unless said otherwise. */
 static struct value *group_norm(struct onnx_node *n, struct value *x)
 {
     struct attrs a = {0};
-    struct arena *arena = &n->g->arena;
+    struct arena *arena = &n->b->g->arena;
     attr_set_int(arena, &a, "num_groups", attr_int(&n->attrs, "groups", 1));
     attr_set_float(arena, &a, "epsilon", attr_float(&n->attrs, "epsilon", 1e-5f));
     attr_set_int(arena, &a, "channels_last", attr_int(&n->attrs, "channels_last", 1));
-    struct value *scale = b_cast(n, n->in[1], b_dtype(x)), *bias = b_cast(n, n->in[2], b_dtype(x));
-    struct value *y = b_op(n, OP_group_norm, (struct value *[]){x, scale, bias}, 3, &a);
-    return attr_int(&n->attrs, "activation", 0) ? b_1(n, OP_silu, y) : y;
+    struct value *scale = b_cast(n->b, n->in[1], b_dtype(x)), *bias = b_cast(n->b, n->in[2], b_dtype(x));
+    struct value *y = b_op(n->b, OP_group_norm, (struct value *[]){x, scale, bias}, 3, &a);
+    return attr_int(&n->attrs, "activation", 0) ? b_1(n->b, OP_silu, y) : y;
 }
 
 bool lower_group_norm_contrib(struct onnx_node *n)
@@ -233,11 +233,11 @@ bool lower_skip_group_norm(struct onnx_node *n)
     bool last = attr_int(&n->attrs, "channels_last", 1);
     struct value *skip = n->in[3], *bias = b_in(n, 4);
     if (skip && skip->type.rank == 2)
-        skip = b_unsqueeze(n, skip, last ? inner : outer, 2);
+        skip = b_unsqueeze(n->b, skip, last ? inner : outer, 2);
     if (bias && !last)
-        bias = b_unsqueeze(n, bias, inner, 2);
-    struct value *sum = b_add(n, n->in[0], skip);
-    sum = bias ? b_add(n, sum, bias) : sum;
+        bias = b_unsqueeze(n->b, bias, inner, 2);
+    struct value *sum = b_add(n->b, n->in[0], skip);
+    sum = bias ? b_add(n->b, sum, bias) : sum;
     if (n->nout > 1)
         n->out[1] = sum;
     return b_done(n, group_norm(n, sum));
@@ -249,35 +249,35 @@ bool lower_embed_layer_norm(struct onnx_node *n)
     static const int64_t second[] = {1}, front[] = {0};
     struct value *ids = n->in[0], *segments = b_in(n, 1), *positions = b_in(n, 8),
                  *mask = b_in(n, 7);
-    struct value *sum = b_gather(n, n->in[2], ids, 0);
+    struct value *sum = b_gather(n->b, n->in[2], ids, 0);
     struct attrs a = {0};
     struct value *place =
-        positions ? b_gather(n, n->in[3], positions, 0)
-                  : b_op(n, OP_slice,
-                         (struct value *[]){n->in[3], b_i64(n, 0), b_dim(n, ids, 1), b_i64(n, 0)},
+        positions ? b_gather(n->b, n->in[3], positions, 0)
+                  : b_op(n->b, OP_slice,
+                         (struct value *[]){n->in[3], b_i64(n->b, 0), b_dim(n->b, ids, 1), b_i64(n->b, 0)},
                          4, NULL);
-    sum = b_add(n, sum, positions ? place : b_unsqueeze(n, place, front, 1));
+    sum = b_add(n->b, sum, positions ? place : b_unsqueeze(n->b, place, front, 1));
     if (segments && b_in(n, 4))
-        sum = b_add(n, sum, b_gather(n, n->in[4], segments, 0));
-    attr_set_float(&n->g->arena, &a, "epsilon", attr_float(&n->attrs, "epsilon", 1e-12f));
-    n->out[0] = b_op(n, OP_layer_norm, (struct value *[]){sum, n->in[5], n->in[6]}, 3, &a);
+        sum = b_add(n->b, sum, b_gather(n->b, n->in[4], segments, 0));
+    attr_set_float(&n->b->g->arena, &a, "epsilon", attr_float(&n->attrs, "epsilon", 1e-12f));
+    n->out[0] = b_op(n->b, OP_layer_norm, (struct value *[]){sum, n->in[5], n->in[6]}, 3, &a);
     if (n->nout > 1 && n->wanted[1])
-        n->out[1] = mask ? b_reduce(n, OP_reduce_sum, mask, second, 1, false)
-                         : b_2(n, OP_expand, b_scalar(n, DT_I32, 0), b_dim(n, ids, 0));
+        n->out[1] = mask ? b_reduce(n->b, OP_reduce_sum, mask, second, 1, false)
+                         : b_2(n->b, OP_expand, b_scalar(n->b, DT_I32, 0), b_dim(n->b, ids, 0));
     if (n->nout > 2)
         n->out[2] = sum;
-    return !diag_failed(n->d);
+    return !diag_failed(n->b->d);
 }
 
 /* ---- what the standard has under another domain ---- */
 
 bool lower_pad_contrib(struct onnx_node *n)
 {
-    return b_done(n, b_op(n, OP_pad, n->in, n->nin, &n->attrs));
+    return b_done(n, b_op(n->b, OP_pad, n->in, n->nin, &n->attrs));
 }
 bool lower_gather_nd_contrib(struct onnx_node *n)
 {
-    return b_done(n, b_op(n, OP_gather_nd, n->in, 2, &n->attrs));
+    return b_done(n, b_op(n->b, OP_gather_nd, n->in, 2, &n->attrs));
 }
 
 /* Euclidean distances of rows: (m,k), (n,k) to (m,n). */
@@ -287,10 +287,10 @@ bool lower_cdist(struct onnx_node *n)
     if (!square && attr_find(&n->attrs, "metric") && !attr_is(&n->attrs, "metric", "euclidean"))
         return NODE_ERROR(n, "attribute 'metric' is none of euclidean, sqeuclidean");
     int64_t middle = 1, first = 0, last = 2;
-    struct value *off = b_unsqueeze(n, n->in[0], &middle, 1);
-    off = b_sub(n, off, b_unsqueeze(n, n->in[1], &first, 1));
-    struct value *y = b_reduce(n, OP_reduce_sum, b_mul(n, off, off), &last, 1, false);
-    return b_done(n, square ? y : b_1(n, OP_sqrt, y));
+    struct value *off = b_unsqueeze(n->b, n->in[0], &middle, 1);
+    off = b_sub(n->b, off, b_unsqueeze(n->b, n->in[1], &first, 1));
+    struct value *y = b_reduce(n->b, OP_reduce_sum, b_mul(n->b, off, off), &last, 1, false);
+    return b_done(n, square ? y : b_1(n->b, OP_sqrt, y));
 }
 
 /* Strings of tokens; missing ones are padded. */
@@ -300,7 +300,7 @@ bool lower_tokenizer(struct onnx_node *n)
         return NODE_ERROR(n, "has neither 'tokenexp' nor 'separators'");
     if (attr_int(&n->attrs, "mincharnum", 1) < 1)
         return NODE_ERROR(n, "attribute 'mincharnum' is less than 1");
-    struct node *split = b_node(n, OP_string_split, n->in, 1, 2, &n->attrs);
+    struct node *split = b_node(n->b, OP_string_split, n->in, 1, 2, &n->attrs);
     return b_done(n, split ? split->out[0] : NULL);
 }
 
@@ -311,26 +311,26 @@ bool lower_tokenizer(struct onnx_node *n)
 static struct value *crop_places(struct onnx_node *n, struct value *rois, int from, int64_t count,
                                  struct value *most)
 {
-    struct value *start = b_mul(n, b_slice(n, rois, from, from + 1, 1), most);
-    struct value *end = b_mul(n, b_slice(n, rois, from + 2, from + 3, 1), most);
-    float *steps = ARENA_ARRAY(&n->g->arena, float, count);
+    struct value *start = b_mul(n->b, b_slice(n->b, rois, from, from + 1, 1), most);
+    struct value *end = b_mul(n->b, b_slice(n->b, rois, from + 2, from + 3, 1), most);
+    float *steps = ARENA_ARRAY(&n->b->g->arena, float, count);
     for (int64_t i = 0; i < count; i++)
         steps[i] = count > 1 ? (float)i / (float)(count - 1) : 0.5f;
-    struct value *t = constant_copy(n->g, DT_F32, 1, &count, steps, NULL);
-    return b_add(n, start, b_mul(n, b_sub(n, end, start), t));
+    struct value *t = constant_copy(n->b->g, DT_F32, 1, &count, steps, NULL);
+    return b_add(n->b, start, b_mul(n->b, b_sub(n->b, end, start), t));
 }
 
 static struct value *within(struct onnx_node *n, struct value *x, struct value *most)
 {
-    struct value *positive = b_2(n, OP_ge, x, b_like(n, x, 0));
-    return b_2(n, OP_and, positive, b_2(n, OP_le, x, most));
+    struct value *positive = b_2(n->b, OP_ge, x, b_like(n->b, x, 0));
+    return b_2(n->b, OP_and, positive, b_2(n->b, OP_le, x, most));
 }
 
 /* -1 to 1 over the places. */
 static struct value *normalised(struct onnx_node *n, struct value *x, struct value *most)
 {
-    struct value *half = b_mul(n, b_2(n, OP_max, most, b_like(n, most, 1)), b_like(n, most, 0.5));
-    return b_sub(n, b_div(n, x, half), b_like(n, x, 1));
+    struct value *half = b_mul(n->b, b_2(n->b, OP_max, most, b_like(n->b, most, 1)), b_like(n->b, most, 0.5));
+    return b_sub(n->b, b_div(n->b, x, half), b_like(n->b, x, 1));
 }
 
 /*
@@ -345,26 +345,26 @@ bool lower_crop_and_resize(struct onnx_node *n)
     if (!size || tensor_count(size) != 2 || tensor_i64(size, 0) < 1 || tensor_i64(size, 1) < 1 ||
         tensor_i64(size, 0) > 65536 || tensor_i64(size, 1) > 65536)
         return NODE_ERROR(n, "the crop size must be a constant of two numbers, 1 to 65536");
-    struct value *x = b_gather(n, n->in[0], n->in[2], 0), *rois = n->in[1], *places[2], *most[2],
+    struct value *x = b_gather(n->b, n->in[0], n->in[2], 0), *rois = n->in[1], *places[2], *most[2],
                  *grid[2], *in[2];
     int64_t counts[] = {tensor_i64(size, 0), tensor_i64(size, 1)};
     for (int i = 0; i < 2; i++) { /* rows, columns */
-        most[i] = b_sub(n, b_cast(n, b_dim(n, n->in[0], 2 + i), DT_F32), b_scalar(n, DT_F32, 1));
+        most[i] = b_sub(n->b, b_cast(n->b, b_dim(n->b, n->in[0], 2 + i), DT_F32), b_scalar(n->b, DT_F32, 1));
         places[i] = crop_places(n, rois, i, counts[i], most[i]);
-        in[i] = b_unsqueeze(n, within(n, places[i], most[i]), i ? middle : last, 1);
-        grid[i] = b_unsqueeze(n, normalised(n, places[i], most[i]), i ? middle : last, 1);
+        in[i] = b_unsqueeze(n->b, within(n, places[i], most[i]), i ? middle : last, 1);
+        grid[i] = b_unsqueeze(n->b, normalised(n, places[i], most[i]), i ? middle : last, 1);
     }
-    struct value *inside = b_2(n, OP_and, in[0], in[1]), *shape = b_shape(n, inside), *both[2];
+    struct value *inside = b_2(n->b, OP_and, in[0], in[1]), *shape = b_shape(n->b, inside), *both[2];
     for (int i = 0; i < 2; i++)
-        both[i] = b_unsqueeze(n, b_2(n, OP_expand, grid[1 - i], shape), last, 1);
-    attr_set_int(&n->g->arena, &a, "align_corners", 1);
-    attr_set_str(&n->g->arena, &a, "padding_mode", "border");
-    attr_set_str(&n->g->arena, &a, "mode",
+        both[i] = b_unsqueeze(n->b, b_2(n->b, OP_expand, grid[1 - i], shape), last, 1);
+    attr_set_int(&n->b->g->arena, &a, "align_corners", 1);
+    attr_set_str(&n->b->g->arena, &a, "padding_mode", "border");
+    attr_set_str(&n->b->g->arena, &a, "mode",
                  attr_is(&n->attrs, "mode", "nearest") ? "nearest" : "linear");
     struct value *y =
-        b_op(n, OP_grid_sample, (struct value *[]){x, b_concat(n, both, 2, 3)}, 2, &a);
-    struct value *outside = b_like(n, y, attr_float(&n->attrs, "extrapolation_value", 0));
+        b_op(n->b, OP_grid_sample, (struct value *[]){x, b_concat(n->b, both, 2, 3)}, 2, &a);
+    struct value *outside = b_like(n->b, y, attr_float(&n->attrs, "extrapolation_value", 0));
     return b_done(n,
-                  b_op(n, OP_where,
-                       (struct value *[]){b_unsqueeze(n, inside, middle, 1), y, outside}, 3, NULL));
+                  b_op(n->b, OP_where,
+                       (struct value *[]){b_unsqueeze(n->b, inside, middle, 1), y, outside}, 3, NULL));
 }

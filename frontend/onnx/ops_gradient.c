@@ -27,7 +27,7 @@ static struct value *shrink(struct onnx_node *n, struct value *g, struct value *
 {
     int rank = g ? g->type.rank : -1, own = v->type.rank, count = 0;
     int64_t axes[MAX_RANK];
-    if (diag_failed(n->d))
+    if (diag_failed(n->b->d))
         return NULL;
     if (rank < 0 || own < 0) {
         NODE_ERROR(n, "the rank of a value to differentiate by is not known; give the inputs' "
@@ -38,13 +38,13 @@ static struct value *shrink(struct onnx_node *n, struct value *g, struct value *
         int at = i - (rank - own);
         if (at < 0 || (v->type.dims[at] == 1 && g->type.dims[i] != 1))
             axes[count++] = i;
-        else if (!b_require(n, GUARD_EQUAL, v->type.dims[at], g->type.dims[i],
+        else if (!b_require(n->b, GUARD_EQUAL, v->type.dims[at], g->type.dims[i],
                             "a value and its gradient"))
             return NULL;
     }
     if (count)
-        g = b_reduce(n, OP_reduce_sum, g, axes, count, true);
-    return rank == own ? g : b_reshape(n, g, b_shape(n, v));
+        g = b_reduce(n->b, OP_reduce_sum, g, axes, count, true);
+    return rank == own ? g : b_reshape(n->b, g, b_shape(n->b, v));
 }
 
 static bool wants(const struct tape *t, const struct node *x, int i)
@@ -54,11 +54,11 @@ static bool wants(const struct tape *t, const struct node *x, int i)
 
 static void give(struct tape *t, struct node *x, int i, struct value *g)
 {
-    if (!wants(t, x, i) || diag_failed(t->n->d))
+    if (!wants(t, x, i) || diag_failed(t->n->b->d))
         return;
     struct value **sum = &t->gradient[x->in[i]->id];
     g = shrink(t->n, g, x->in[i]);
-    *sum = *sum ? b_add(t->n, *sum, g) : g;
+    *sum = *sum ? b_add(t->n->b, *sum, g) : g;
 }
 
 static struct value *now(struct tape *t, struct value *v)
@@ -73,14 +73,14 @@ static struct value *now(struct tape *t, struct value *v)
 #define B              now(t, x->in[1])
 #define Y              now(t, x->out[0])
 #define N              t->n
-#define ADD(a, b)      b_add(N, a, b)
-#define SUB(a, b)      b_sub(N, a, b)
-#define MUL(a, b)      b_mul(N, a, b)
-#define DIV(a, b)      b_div(N, a, b)
-#define ONE(op, a)     b_1(N, OP_##op, a)
-#define NUM(v)         b_like(N, A, v)
-#define IF(test, a, b) b_op(N, OP_where, (struct value *[]){test, a, b}, 3, NULL)
-#define CMP(op, a, b)  b_2(N, OP_##op, a, b)
+#define ADD(x, y)      b_add(N->b, x, y)
+#define SUB(x, y)      b_sub(N->b, x, y)
+#define MUL(x, y)      b_mul(N->b, x, y)
+#define DIV(x, y)      b_div(N->b, x, y)
+#define ONE(op, a)     b_1(N->b, OP_##op, a)
+#define NUM(v)         b_like(N->b, A, v)
+#define IF(test, x, y) b_select(N->b, test, x, y)
+#define CMP(op, x, y)  b_2(N->b, OP_##op, x, y)
 /* y = f(x): the factor in terms of A and Y. */
 #define UNARY_RULE(name, factor)                                                                   \
     RULE(name)                                                                                     \
@@ -175,7 +175,7 @@ RULE(grad_div)
 RULE(grad_pow)
 {
     if (wants(t, x, 0))
-        give(t, x, 0, MUL(g, MUL(B, b_2(N, OP_pow, A, SUB(B, b_like(N, B, 1))))));
+        give(t, x, 0, MUL(g, MUL(B, b_2(N->b, OP_pow, A, SUB(B, b_like(N->b, B, 1))))));
     if (wants(t, x, 1))
         give(t, x, 1, MUL(g, MUL(Y, ONE(log, A))));
 }
@@ -191,7 +191,7 @@ RULE(grad_extreme)
 
 RULE(grad_where)
 {
-    struct value *zero = b_like(N, B, 0);
+    struct value *zero = b_like(N->b, B, 0);
     give(t, x, 1, IF(A, g, zero));
     give(t, x, 2, IF(A, zero, g));
 }
@@ -210,10 +210,10 @@ static struct value *product(struct tape *t, struct value *a, bool trans_a, stru
                              bool trans_b, double alpha)
 {
     struct attrs as = {0};
-    attr_set_int(&N->g->arena, &as, "trans_a", trans_a);
-    attr_set_int(&N->g->arena, &as, "trans_b", trans_b);
-    attr_set_float(&N->g->arena, &as, "alpha", alpha);
-    return b_op(N, OP_matmul, (struct value *[]){a, b}, 2, &as);
+    attr_set_int(&N->b->g->arena, &as, "trans_a", trans_a);
+    attr_set_int(&N->b->g->arena, &as, "trans_b", trans_b);
+    attr_set_float(&N->b->g->arena, &as, "alpha", alpha);
+    return b_op(N->b, OP_matmul, (struct value *[]){a, b}, 2, &as);
 }
 
 /* y = alpha op(a) op(b): the gradients are products too; vectors count as a row and a column. */
@@ -228,19 +228,19 @@ static void product_rule(struct tape *t, struct node *x, struct value *g, bool t
         return;
     }
     if (rb == 1)
-        g = b_unsqueeze(N, g, back, 1), b = b_unsqueeze(N, b, back, 1);
+        g = b_unsqueeze(N->b, g, back, 1), b = b_unsqueeze(N->b, b, back, 1);
     if (ra == 1)
-        g = b_unsqueeze(N, g, rb == 1 ? front : (int64_t[]){-2}, 1),
-        a = b_unsqueeze(N, a, front, 1);
+        g = b_unsqueeze(N->b, g, rb == 1 ? front : (int64_t[]){-2}, 1),
+        a = b_unsqueeze(N->b, a, front, 1);
     if (wants(t, x, 0)) {
         struct value *d =
             ta ? product(t, b, tb, g, true, alpha) : product(t, g, false, b, !tb, alpha);
-        give(t, x, 0, ra == 1 ? b_squeeze(N, d, (int64_t[]){-2}, 1) : d);
+        give(t, x, 0, ra == 1 ? b_squeeze(N->b, d, (int64_t[]){-2}, 1) : d);
     }
     if (wants(t, x, 1)) {
         struct value *d =
             tb ? product(t, g, true, a, ta, alpha) : product(t, a, !ta, g, false, alpha);
-        give(t, x, 1, rb == 1 ? b_squeeze(N, d, back, 1) : d);
+        give(t, x, 1, rb == 1 ? b_squeeze(N->b, d, back, 1) : d);
     }
 }
 
@@ -257,7 +257,7 @@ RULE(grad_gemm)
     product_rule(t, x, g, attr_int(as, "transA", 0), attr_int(as, "transB", 0),
                  attr_float(as, "alpha", 1));
     if (wants(t, x, 2))
-        give(t, x, 2, MUL(g, b_like(N, g, attr_float(as, "beta", 1))));
+        give(t, x, 2, MUL(g, b_like(N->b, g, attr_float(as, "beta", 1))));
 }
 
 /* g with the reduced dims put back as ones. */
@@ -273,23 +273,23 @@ static struct value *put_back(struct tape *t, struct node *x, struct value *g)
         int64_t ones[MAX_RANK];
         for (int i = 0; i < MAX_RANK; i++)
             ones[i] = 1;
-        return b_rank(N, A, "a reduced value", &rank) ? b_reshape_to(N, g, ones, rank) : NULL;
+        return b_rank(N, A, "a reduced value", &rank) ? b_reshape_to(N->b, g, ones, rank) : NULL;
     }
-    return b_op(N, OP_unsqueeze, (struct value *[]){g, axes ? b_i64s(N, axes, count) : B}, 2, &as);
+    return b_op(N->b, OP_unsqueeze, (struct value *[]){g, axes ? b_i64s(N->b, axes, count) : B}, 2, &as);
 }
 
 RULE(grad_reduce_sum)
 {
     g = put_back(t, x, g);
-    give(t, x, 0, b_2(N, OP_expand, g, b_shape(N, A)));
+    give(t, x, 0, b_2(N->b, OP_expand, g, b_shape(N->b, A)));
 }
 
 RULE(grad_reduce_mean)
 {
-    struct value *count = b_cast(N, ONE(size, A), b_dtype(g));
-    count = DIV(count, b_cast(N, ONE(size, Y), b_dtype(g)));
+    struct value *count = b_cast(N->b, ONE(size, A), b_dtype(g));
+    count = DIV(count, b_cast(N->b, ONE(size, Y), b_dtype(g)));
     g = DIV(put_back(t, x, g), count);
-    give(t, x, 0, b_2(N, OP_expand, g, b_shape(N, A)));
+    give(t, x, 0, b_2(N->b, OP_expand, g, b_shape(N->b, A)));
 }
 
 RULE(grad_reduce_sum_square)
@@ -315,17 +315,17 @@ RULE(grad_reduce_log_sum_exp)
 /* The largest elements share alike. */
 RULE(grad_reduce_extreme)
 {
-    struct value *hit = b_cast(N, CMP(eq, A, put_back(t, x, Y)), b_dtype(g));
-    struct attrs as = attrs_copy(&N->g->arena, &x->attrs);
-    attr_set_int(&N->g->arena, &as, "keepdims", 1);
+    struct value *hit = b_cast(N->b, CMP(eq, A, put_back(t, x, Y)), b_dtype(g));
+    struct attrs as = attrs_copy(&N->b->g->arena, &x->attrs);
+    attr_set_int(&N->b->g->arena, &as, "keepdims", 1);
     struct value *in[] = {hit, x->nin > 1 ? B : NULL};
-    struct value *count = b_op(N, OP_reduce_sum, in, x->nin > 1 ? 2 : 1, &as);
+    struct value *count = b_op(N->b, OP_reduce_sum, in, x->nin > 1 ? 2 : 1, &as);
     give(t, x, 0, MUL(hit, DIV(put_back(t, x, g), count)));
 }
 
 RULE(grad_view)
 {
-    give(t, x, 0, b_reshape(N, g, b_shape(N, A)));
+    give(t, x, 0, b_reshape(N->b, g, b_shape(N->b, A)));
 }
 
 RULE(grad_transpose)
@@ -337,25 +337,25 @@ RULE(grad_transpose)
         return;
     for (int i = 0; i < rank; i++)
         inverse[perm ? perm[i] : rank - 1 - i] = i;
-    give(t, x, 0, b_transpose(N, g, inverse, rank));
+    give(t, x, 0, b_transpose(N->b, g, inverse, rank));
 }
 
 RULE(grad_cast)
 {
-    give(t, x, 0, b_cast(N, g, b_dtype(A)));
+    give(t, x, 0, b_cast(N->b, g, b_dtype(A)));
 }
 
 RULE(grad_concat)
 {
-    struct value *at = b_i64(N, 0);
+    struct value *at = b_i64(N->b, 0);
     int axis = (int)attr_int(&x->attrs, "axis", 0);
     for (int i = 0; i < x->nin; i++) {
         struct value *part = now(t, x->in[i]);
         int place = axis < 0 ? axis + part->type.rank : axis;
-        struct value *end = ADD(at, b_dim(N, part, place));
+        struct value *end = ADD(at, b_dim(N->b, part, place));
         if (wants(t, x, i))
             give(t, x, i,
-                 b_op(N, OP_slice, (struct value *[]){g, at, end, b_i64(N, axis)}, 4, NULL));
+                 b_op(N->b, OP_slice, (struct value *[]){g, at, end, b_i64(N->b, axis)}, 4, NULL));
         at = end;
     }
 }
@@ -369,20 +369,20 @@ RULE(grad_gather)
         return;
     }
     struct value *rest = b_op(
-        N, OP_slice, (struct value *[]){b_shape(N, A), b_i64(N, 1), b_i64(N, INT64_MAX)}, 3, NULL);
-    struct value *rows = b_reshape_to(N, B, (int64_t[]){-1, 1}, 2);
-    struct value *shape = b_concat(N, (struct value *[]){b_i64s(N, flat, 1), rest}, 2, 0);
-    struct value *zeros = b_2(N, OP_expand, b_like(N, g, 0), b_shape(N, A));
+        N->b, OP_slice, (struct value *[]){b_shape(N->b, A), b_i64(N->b, 1), b_i64(N->b, INT64_MAX)}, 3, NULL);
+    struct value *rows = b_reshape_to(N->b, B, (int64_t[]){-1, 1}, 2);
+    struct value *shape = b_concat(N->b, (struct value *[]){b_i64s(N->b, flat, 1), rest}, 2, 0);
+    struct value *zeros = b_2(N->b, OP_expand, b_like(N->b, g, 0), b_shape(N->b, A));
     struct attrs as = {0};
-    attr_set_str(&N->g->arena, &as, "reduction", "add");
+    attr_set_str(&N->b->g->arena, &as, "reduction", "add");
     give(t, x, 0,
-         b_op(N, OP_scatter_nd, (struct value *[]){zeros, rows, b_reshape(N, g, shape)}, 3, &as));
+         b_op(N->b, OP_scatter_nd, (struct value *[]){zeros, rows, b_reshape(N->b, g, shape)}, 3, &as));
 }
 
 static struct value *along(struct tape *t, struct node *x, struct value *v)
 {
     int64_t axis = attr_int(&x->attrs, "axis", -1);
-    return b_reduce(N, OP_reduce_sum, v, &axis, 1, true);
+    return b_reduce(N->b, OP_reduce_sum, v, &axis, 1, true);
 }
 
 RULE(grad_softmax)
@@ -482,9 +482,9 @@ static rule_fn rule_of(enum op op)
 /* Marks what depends on xs, and computes again what depends on a replaced value. */
 static bool forward(struct tape *t, struct node *last)
 {
-    for (struct node *x = t->n->r->first; x; x = x->next) {
+    for (struct node *x = t->n->b->r->first; x; x = x->next) {
         bool active = false, changed = false;
-        struct value **in = ARENA_ARRAY(&t->n->g->arena, struct value *, x->nin + 1);
+        struct value **in = ARENA_ARRAY(&t->n->b->g->arena, struct value *, x->nin + 1);
         for (int i = 0; i < x->nin; i++) {
             in[i] = now(t, x->in[i]);
             active |= wants(t, x, i);
@@ -497,19 +497,19 @@ static bool forward(struct tape *t, struct node *last)
             return NODE_ERROR(
                 t->n, "node '%s' (%s) with a subgraph cannot be computed again from other values",
                 x->name, x->source ? x->source : op_name(x->op));
-        struct node *again = changed ? b_node(t->n, x->op, in, x->nin, x->nout, &x->attrs) : NULL;
+        struct node *again = changed ? b_node(t->n->b, x->op, in, x->nin, x->nout, &x->attrs) : NULL;
         for (int i = 0; again && i < x->nout; i++)
             if (x->out[i] && !t->replaced[x->out[i]->id])
                 t->replaced[x->out[i]->id] = again->out[i];
-        if (x == last || diag_failed(t->n->d))
+        if (x == last || diag_failed(t->n->b->d))
             break;
     }
-    return !diag_failed(t->n->d);
+    return !diag_failed(t->n->b->d);
 }
 
 static bool backward(struct tape *t, struct node *last, const bool *stop)
 {
-    for (struct node *x = last; x && !diag_failed(t->n->d); x = x->prev) {
+    for (struct node *x = last; x && !diag_failed(t->n->b->d); x = x->prev) {
         struct value *g = x->nout && x->out[0] ? t->gradient[x->out[0]->id] : NULL;
         if (!g || stop[x->out[0]->id])
             continue;
@@ -523,12 +523,12 @@ static bool backward(struct tape *t, struct node *last, const bool *stop)
         if (needed)
             rule(t, x, g);
     }
-    return !diag_failed(t->n->d);
+    return !diag_failed(t->n->b->d);
 }
 
 static struct value *named(struct onnx_node *n, struct str name)
 {
-    struct value *v = scope_find(n->scope, arena_strndup(&n->g->arena, name.p, name.n));
+    struct value *v = scope_find(n->scope, arena_strndup(&n->b->g->arena, name.p, name.n));
     if (!v)
         NODE_ERROR(n, "there is no value '%.*s' before this node", (int)name.n, name.p);
     return v;
@@ -538,8 +538,8 @@ bool lower_gradient(struct onnx_node *n)
 {
     int nxs, nzs;
     const struct str *xs = attr_strs(&n->attrs, "xs", &nxs), *zs = attr_strs(&n->attrs, "zs", &nzs);
-    struct arena *arena = &n->g->arena;
-    int count = n->g->next_value;
+    struct arena *arena = &n->b->g->arena;
+    int count = n->b->g->next_value;
     struct tape t = {n, ARENA_ARRAY(arena, struct value *, count),
                      ARENA_ARRAY(arena, struct value *, count), ARENA_ARRAY(arena, bool, count),
                      count};
@@ -558,18 +558,18 @@ bool lower_gradient(struct onnx_node *n)
         t.active[by[i]->id] = i < nxs;
         t.replaced[by[i]->id] = n->in[i];
     }
-    if (y->def && y->def->parent != n->r)
+    if (y->def && y->def->parent != n->b->r)
         return NODE_ERROR(n, "y is computed outside of this graph");
     struct node *last = y->def;
     if (last && !forward(&t, last))
         return false;
     struct value *at = now(&t, y);
-    t.gradient[y->id] = b_2(n, OP_expand, b_like(n, at, 1), b_shape(n, at));
+    t.gradient[y->id] = b_2(n->b, OP_expand, b_like(n->b, at, 1), b_shape(n->b, at));
     if (last && !backward(&t, last, stop))
         return false;
     for (int i = 0; i < n->nout; i++) {
         struct value *g = t.gradient[by[i]->id];
-        n->out[i] = g ? g : b_2(n, OP_expand, b_like(n, n->in[i], 0), b_shape(n, n->in[i]));
+        n->out[i] = g ? g : b_2(n->b, OP_expand, b_like(n->b, n->in[i], 0), b_shape(n->b, n->in[i]));
     }
-    return !diag_failed(n->d);
+    return !diag_failed(n->b->d);
 }

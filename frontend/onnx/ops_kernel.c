@@ -34,15 +34,15 @@ bool lower_kernel(struct onnx_node *n)
         return false;
     if (!k && (!text || text->kind != ATTR_STR))
         return NODE_ERROR(n, "no kernel '%.200s', there are: %s", n->op,
-                          kernel_library_text(lib, &n->g->arena));
-    bool ok = k ? kernel_attributes(k, &n->g->arena, &attrs, &results, n->d)
-                : kernel_attributes_of_text(text->s.p, text->s.n, n->op, &n->g->arena, &attrs,
-                                            &results, n->d);
+                          kernel_library_text(lib, &n->b->g->arena));
+    bool ok = k ? kernel_attributes(k, &n->b->g->arena, &attrs, &results, n->b->d)
+                : kernel_attributes_of_text(text->s.p, text->s.n, n->op, &n->b->g->arena, &attrs,
+                                            &results, n->b->d);
     if (!ok)
         return false;
     if (n->nout > results)
         return NODE_ERROR(n, "%d outputs, kernel '%.200s' has %d", n->nout, n->op, results);
-    struct node *made = b_node(n, OP_kernel_call, n->in, n->nin, results, &attrs);
+    struct node *made = b_node(n->b, OP_kernel_call, n->in, n->nin, results, &attrs);
     for (int i = 0; made && i < n->nout; i++)
         n->out[i] = made->out[i];
     return made != NULL;

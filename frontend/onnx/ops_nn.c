@@ -12,12 +12,12 @@ bool lower_softmax_flat(struct onnx_node *n)
     int rank = x->type.kind == VK_TENSOR ? x->type.rank : RANK_UNKNOWN;
     struct attrs a = {0};
     if (rank > 0 && (axis == rank - 1 || axis == -1)) {
-        attr_set_int(&n->g->arena, &a, "axis", -1);
-        return b_done(n, b_op(n, op, &x, 1, &a));
+        attr_set_int(&n->b->g->arena, &a, "axis", -1);
+        return b_done(n, b_op(n->b, op, &x, 1, &a));
     }
-    attr_set_int(&n->g->arena, &a, "axis", 1);
-    struct value *flat = b_flatten(n, x, (int)axis);
-    return b_done(n, b_reshape_as(n, b_op(n, op, &flat, 1, &a), x));
+    attr_set_int(&n->b->g->arena, &a, "axis", 1);
+    struct value *flat = b_flatten(n->b, x, (int)axis);
+    return b_done(n, b_reshape_as(n->b, b_op(n->b, op, &flat, 1, &a), x));
 }
 
 /* Old models could keep statistics per element instead of per channel: plain arithmetic. */
@@ -25,9 +25,9 @@ static struct value *normalise_elements(struct onnx_node *n)
 {
     struct value *x = n->in[0], *scale = n->in[1], *bias = n->in[2], *mean = n->in[3],
                  *var = n->in[4];
-    struct value *eps = b_like(n, x, attr_float(&n->attrs, "epsilon", 1e-5f));
-    struct value *inv = b_1(n, OP_reciprocal, b_1(n, OP_sqrt, b_add(n, var, eps)));
-    return b_add(n, b_mul(n, b_mul(n, b_sub(n, x, mean), inv), scale), bias);
+    struct value *eps = b_like(n->b, x, attr_float(&n->attrs, "epsilon", 1e-5f));
+    struct value *inv = b_1(n->b, OP_reciprocal, b_1(n->b, OP_sqrt, b_add(n->b, var, eps)));
+    return b_add(n->b, b_mul(n->b, b_mul(n->b, b_sub(n->b, x, mean), inv), scale), bias);
 }
 
 bool lower_batch_norm(struct onnx_node *n)
@@ -37,15 +37,15 @@ bool lower_batch_norm(struct onnx_node *n)
     for (int i = 0; i < 5; i++)
         if (!b_in(n, i))
             return NODE_ERROR(n, "input %d is left out, this operator needs it", i);
-    attr_set_float(&n->g->arena, &a, "epsilon", attr_float(&n->attrs, "epsilon", 1e-5f));
+    attr_set_float(&n->b->g->arena, &a, "epsilon", attr_float(&n->attrs, "epsilon", 1e-5f));
     if (n->version < 9 && !attr_int(&n->attrs, "spatial", 1))
         return train ? NODE_ERROR(
                            n, "training with 'spatial' = 0 is not supported; export for inference")
                      : b_done(n, normalise_elements(n));
     if (!train)
-        return b_done(n, b_op(n, OP_batch_norm, n->in, 5, &a));
-    attr_set_float(&n->g->arena, &a, "momentum", attr_float(&n->attrs, "momentum", 0.9f));
-    struct node *made = b_node(n, OP_batch_norm_train, n->in, 5, 3, &a);
+        return b_done(n, b_op(n->b, OP_batch_norm, n->in, 5, &a));
+    attr_set_float(&n->b->g->arena, &a, "momentum", attr_float(&n->attrs, "momentum", 0.9f));
+    struct node *made = b_node(n->b, OP_batch_norm_train, n->in, 5, 3, &a);
     for (int i = 0; made && i < n->nout && i < 3; i++)
         n->out[i] = made->out[i];
     for (int i = 3; made && i < n->nout; i++)
@@ -64,22 +64,22 @@ bool lower_group_norm_18(struct onnx_node *n)
     if (groups < 1)
         return NODE_ERROR(n, "attribute 'num_groups' is %lld, expected 1 or more",
                           (long long)groups);
-    struct value *per = b_div(n, b_dim(n, n->in[0], 1), b_i64(n, groups));
-    struct value *shape = b_concat(n, (struct value *[]){b_i64(n, groups), per}, 2, 0);
+    struct value *per = b_div(n->b, b_dim(n->b, n->in[0], 1), b_i64(n->b, groups));
+    struct value *shape = b_concat(n->b, (struct value *[]){b_i64(n->b, groups), per}, 2, 0);
     for (int i = 1; i < 3; i++)
-        in[i] = b_reshape_to(n, b_2(n, OP_expand, b_reshape_to(n, n->in[i], column, 2), shape),
+        in[i] = b_reshape_to(n->b, b_2(n->b, OP_expand, b_reshape_to(n->b, n->in[i], column, 2), shape),
                              flat, 1);
-    return b_done(n, b_op(n, OP_group_norm, in, 3, &n->attrs));
+    return b_done(n, b_op(n->b, OP_group_norm, in, 3, &n->attrs));
 }
 
 static bool normalise(struct onnx_node *n, const int64_t *axes, int count)
 {
     struct value *x = n->in[0];
-    struct value *mean = b_reduce(n, OP_reduce_mean, x, axes, count, true);
-    struct value *squares = b_reduce(n, OP_reduce_mean, b_mul(n, x, x), axes, count, true);
-    struct value *deviation = b_1(n, OP_sqrt, b_sub(n, squares, b_mul(n, mean, mean)));
-    struct value *centred = b_sub(n, x, mean);
-    return b_done(n, b_div(n, centred, b_add(n, deviation, b_like(n, x, 1e-9))));
+    struct value *mean = b_reduce(n->b, OP_reduce_mean, x, axes, count, true);
+    struct value *squares = b_reduce(n->b, OP_reduce_mean, b_mul(n->b, x, x), axes, count, true);
+    struct value *deviation = b_1(n->b, OP_sqrt, b_sub(n->b, squares, b_mul(n->b, mean, mean)));
+    struct value *centred = b_sub(n->b, x, mean);
+    return b_done(n, b_div(n->b, centred, b_add(n->b, deviation, b_like(n->b, x, 1e-9))));
 }
 
 bool lower_mean_variance(struct onnx_node *n)
@@ -106,7 +106,7 @@ bool lower_mean_variance_1(struct onnx_node *n)
     int count = across ? 3 : 2;
     if (attr_int(&n->attrs, "normalize_variance", 1))
         return normalise(n, axes, count);
-    return b_done(n, b_sub(n, n->in[0], b_reduce(n, OP_reduce_mean, n->in[0], axes, count, true)));
+    return b_done(n, b_sub(n->b, n->in[0], b_reduce(n->b, OP_reduce_mean, n->in[0], axes, count, true)));
 }
 
 /* Axes 2 and up of an operand of known rank. */
@@ -130,8 +130,8 @@ bool lower_global_pool(struct onnx_node *n)
     enum op op = !strcmp(n->op, "GlobalMaxPool") ? OP_reduce_max : OP_reduce_mean;
     if (!spatial_axes(n, axes, &count))
         return false;
-    return b_done(n, count ? b_reduce(n, op, n->in[0], axes, count, true)
-                           : b_1(n, OP_identity, n->in[0]));
+    return b_done(n, count ? b_reduce(n->b, op, n->in[0], axes, count, true)
+                           : b_1(n->b, OP_identity, n->in[0]));
 }
 
 bool lower_global_lp_pool(struct onnx_node *n)
@@ -143,12 +143,12 @@ bool lower_global_lp_pool(struct onnx_node *n)
     if (!spatial_axes(n, axes, &count))
         return false;
     if (!count)
-        return b_done(n, b_1(n, OP_abs, x));
+        return b_done(n, b_1(n->b, OP_abs, x));
     if (p == 1 || p == 2)
-        return b_done(n, b_reduce(n, p == 1 ? OP_reduce_l1 : OP_reduce_l2, x, axes, count, true));
-    struct value *powers = b_2(n, OP_pow, b_1(n, OP_abs, x), b_like(n, x, p));
-    struct value *sum = b_reduce(n, OP_reduce_sum, powers, axes, count, true);
-    return b_done(n, b_2(n, OP_pow, sum, b_like(n, x, 1 / p)));
+        return b_done(n, b_reduce(n->b, p == 1 ? OP_reduce_l1 : OP_reduce_l2, x, axes, count, true));
+    struct value *powers = b_2(n->b, OP_pow, b_1(n->b, OP_abs, x), b_like(n->b, x, p));
+    struct value *sum = b_reduce(n->b, OP_reduce_sum, powers, axes, count, true);
+    return b_done(n, b_2(n->b, OP_pow, sum, b_like(n->b, x, 1 / p)));
 }
 
 /* p was a float, and the kernel could be left to the imagination. */
@@ -160,7 +160,7 @@ bool lower_lp_pool_1(struct onnx_node *n)
     if (p != (double)(int64_t)p)
         return NODE_ERROR(n, "attribute 'p' is %g, expected a whole number", p);
     attr_remove(&n->attrs, "p");
-    attr_set_int(&n->g->arena, &n->attrs, "p", (int64_t)p);
+    attr_set_int(&n->b->g->arena, &n->attrs, "p", (int64_t)p);
     return lower_same(n);
 }
 
@@ -174,19 +174,19 @@ static bool known_false(const struct value *v)
 /* Inference passes everything through; the mask is all true. */
 static bool pass_through(struct onnx_node *n)
 {
-    n->out[0] = b_1(n, OP_identity, n->in[0]);
+    n->out[0] = b_1(n->b, OP_identity, n->in[0]);
     if (n->nout > 1 && n->wanted[1]) {
-        struct value *yes = b_scalar(n, n->version >= 10 ? DT_BOOL : b_dtype(n->in[0]), 1);
-        n->out[1] = b_2(n, OP_expand, yes, b_shape(n, n->in[0]));
+        struct value *yes = b_scalar(n->b, n->version >= 10 ? DT_BOOL : b_dtype(n->in[0]), 1);
+        n->out[1] = b_2(n->b, OP_expand, yes, b_shape(n->b, n->in[0]));
     }
-    return !diag_failed(n->d);
+    return !diag_failed(n->b->d);
 }
 
 bool lower_dropout(struct onnx_node *n)
 {
     if (n->version < 12 || known_false(b_in(n, 2)) || (b_in(n, 1) && known_false(b_in(n, 1))))
         return pass_through(n);
-    struct node *made = b_node(n, OP_dropout, n->in, n->nin, 2, &n->attrs);
+    struct node *made = b_node(n->b, OP_dropout, n->in, n->nin, 2, &n->attrs);
     for (int i = 0; made && i < n->nout; i++)
         n->out[i] = made->out[i];
     return made != NULL;
@@ -196,29 +196,29 @@ bool lower_recurrent(struct onnx_node *n)
 {
     attr_remove(&n->attrs, "output_sequence"); /* which results are wanted says it already */
     if (attr_is(&n->attrs, "direction", "foward"))
-        attr_set_str(&n->g->arena, &n->attrs, "direction", "forward");
+        attr_set_str(&n->b->g->arena, &n->attrs, "direction", "forward");
     return lower_same(n);
 }
 
 /* Before the attribute existed, regions were not shifted by half a pixel. */
 bool lower_roi_align_10(struct onnx_node *n)
 {
-    attr_set_str(&n->g->arena, &n->attrs, "coordinate_transformation_mode", "output_half_pixel");
+    attr_set_str(&n->b->g->arena, &n->attrs, "coordinate_transformation_mode", "output_half_pixel");
     return lower_same(n);
 }
 
 bool lower_grid_sample_16(struct onnx_node *n)
 {
     if (attr_is(&n->attrs, "mode", "bilinear"))
-        attr_set_str(&n->g->arena, &n->attrs, "mode", "linear");
+        attr_set_str(&n->b->g->arena, &n->attrs, "mode", "linear");
     else if (attr_is(&n->attrs, "mode", "bicubic"))
-        attr_set_str(&n->g->arena, &n->attrs, "mode", "cubic");
+        attr_set_str(&n->b->g->arena, &n->attrs, "mode", "cubic");
     return lower_same(n);
 }
 
 /* The axis was an attribute, and 1 by default. */
 bool lower_dft_17(struct onnx_node *n)
 {
-    attr_set_int(&n->g->arena, &n->attrs, "axis", attr_int(&n->attrs, "axis", 1));
+    attr_set_int(&n->b->g->arena, &n->attrs, "axis", attr_int(&n->attrs, "axis", 1));
     return lower_same(n);
 }

@@ -9,7 +9,7 @@
 static struct value *dequantize(struct onnx_node *n, struct value *x, struct value *scale,
                                 struct value *zero)
 {
-    return b_op(n, OP_dequantize_linear, (struct value *[]){x, scale, zero}, zero ? 3 : 2, NULL);
+    return b_op(n->b, OP_dequantize_linear, (struct value *[]){x, scale, zero}, zero ? 3 : 2, NULL);
 }
 
 /* Without a zero point the type is the operands'. */
@@ -18,8 +18,8 @@ static struct value *quantize(struct onnx_node *n, struct value *x, struct value
 {
     struct attrs a = {0};
     if (!zero)
-        attr_set_int(&n->g->arena, &a, "output_dtype", dtype);
-    return b_op(n, OP_quantize_linear, (struct value *[]){x, scale, zero}, zero ? 3 : 2, &a);
+        attr_set_int(&n->b->g->arena, &a, "output_dtype", dtype);
+    return b_op(n->b, OP_quantize_linear, (struct value *[]){x, scale, zero}, zero ? 3 : 2, &a);
 }
 
 bool lower_qlinear_binary(struct onnx_node *n)
@@ -27,18 +27,18 @@ bool lower_qlinear_binary(struct onnx_node *n)
     enum op op = !strcmp(n->op, "QLinearMul") ? OP_mul : OP_add;
     struct value *a = dequantize(n, n->in[0], n->in[1], n->in[2]),
                  *b = dequantize(n, n->in[3], n->in[4], n->in[5]);
-    return b_done(n, quantize(n, b_2(n, op, a, b), n->in[6], b_in(n, 7), b_dtype(n->in[0])));
+    return b_done(n, quantize(n, b_2(n->b, op, a, b), n->in[6], b_in(n, 7), b_dtype(n->in[0])));
 }
 
 bool lower_qlinear_concat(struct onnx_node *n)
 {
     int count = (n->nin - 2) / 3;
-    struct value **parts = ARENA_ARRAY(&n->g->arena, struct value *, count + 1);
+    struct value **parts = ARENA_ARRAY(&n->b->g->arena, struct value *, count + 1);
     if (n->nin < 5 || (n->nin - 2) % 3)
         return NODE_ERROR(n, "%d inputs, expected 2 and 3 for each tensor", n->nin);
     for (int i = 0; i < count; i++)
         parts[i] = dequantize(n, n->in[2 + 3 * i], n->in[3 + 3 * i], n->in[4 + 3 * i]);
-    struct value *y = b_concat(n, parts, count, (int)attr_int(&n->attrs, "axis", 0));
+    struct value *y = b_concat(n->b, parts, count, (int)attr_int(&n->attrs, "axis", 0));
     return b_done(n, quantize(n, y, n->in[0], n->in[1], b_dtype(n->in[2])));
 }
 
@@ -46,7 +46,7 @@ bool lower_qlinear_concat(struct onnx_node *n)
 static bool around(struct onnx_node *n, enum op op, const struct attrs *a)
 {
     struct value *x = dequantize(n, n->in[0], n->in[1], n->in[2]);
-    return b_done(n, quantize(n, b_op(n, op, &x, 1, a), n->in[3], b_in(n, 4), b_dtype(n->in[0])));
+    return b_done(n, quantize(n, b_op(n->b, op, &x, 1, a), n->in[3], b_in(n, 4), b_dtype(n->in[0])));
 }
 
 bool lower_qlinear_unary(struct onnx_node *n)
@@ -63,12 +63,12 @@ bool lower_qlinear_softmax(struct onnx_node *n)
     int64_t opset = attr_int(&n->attrs, "opset", 13), axis = attr_int(&n->attrs, "axis", -1);
     struct attrs a = {0};
     struct value *x = dequantize(n, n->in[0], n->in[1], n->in[2]), *y;
-    attr_set_int(&n->g->arena, &a, "axis", opset < 13 ? 1 : axis);
+    attr_set_int(&n->b->g->arena, &a, "axis", opset < 13 ? 1 : axis);
     if (opset < 13) {
-        struct value *flat = b_flatten(n, x, (int)axis);
-        y = b_reshape_as(n, b_op(n, OP_softmax, &flat, 1, &a), x);
+        struct value *flat = b_flatten(n->b, x, (int)axis);
+        y = b_reshape_as(n->b, b_op(n->b, OP_softmax, &flat, 1, &a), x);
     } else {
-        y = b_op(n, OP_softmax, &x, 1, &a);
+        y = b_op(n->b, OP_softmax, &x, 1, &a);
     }
     return b_done(n, quantize(n, y, n->in[3], b_in(n, 4), b_dtype(n->in[0])));
 }
@@ -78,12 +78,12 @@ bool lower_qlinear_global_pool(struct onnx_node *n)
     int rank, first = attr_int(&n->attrs, "channels_last", 0) ? 1 : 2;
     int64_t axes[MAX_RANK];
     if (!b_rank(n, n->in[0], "the operand", &rank) || rank < 3)
-        return diag_failed(n->d) ? false
+        return diag_failed(n->b->d) ? false
                                  : NODE_ERROR(n, "operand of rank %d, expected 3 or more", rank);
     for (int i = 0; i < rank - 2; i++)
         axes[i] = i + first;
     struct value *x = dequantize(n, n->in[0], n->in[1], n->in[2]);
-    struct value *y = b_reduce(n, OP_reduce_mean, x, axes, rank - 2, true);
+    struct value *y = b_reduce(n->b, OP_reduce_mean, x, axes, rank - 2, true);
     return b_done(n, quantize(n, y, n->in[3], b_in(n, 4), b_dtype(n->in[0])));
 }
 
@@ -92,15 +92,15 @@ bool lower_qlinear_global_pool(struct onnx_node *n)
 static struct value *scaled_product(struct onnx_node *n, struct value *const *in,
                                     struct value *scale, struct value *bias)
 {
-    struct value *y = b_cast(n,
-                             b_op(n, OP_matmul_integer, in,
+    struct value *y = b_cast(n->b,
+                             b_op(n->b, OP_matmul_integer, in,
                                   in[3]   ? 4
                                   : in[2] ? 3
                                           : 2,
                                   NULL),
                              b_dtype(scale));
-    y = b_mul(n, y, scale);
-    return bias ? b_add(n, y, bias) : y;
+    y = b_mul(n->b, y, scale);
+    return bias ? b_add(n->b, y, bias) : y;
 }
 
 /* a, scale, zero point; b likewise, one or one for each column; sums to start from?; scale and zero
@@ -110,21 +110,21 @@ bool lower_qgemm(struct onnx_node *n)
     static const int64_t swap[] = {1, 0};
     struct attrs columns = {0};
     struct value *b = n->in[3], *sums = b_in(n, 6), *scale = b_in(n, 7);
-    attr_set_int(&n->g->arena, &columns, "axis", 1);
+    attr_set_int(&n->b->g->arena, &columns, "axis", 1);
     if (attr_int(&n->attrs, "transB", 0))
-        b = b_transpose(n, b, swap, 2);
+        b = b_transpose(n->b, b, swap, 2);
     struct value *x = dequantize(n, n->in[0], n->in[1], n->in[2]);
     if (attr_int(&n->attrs, "transA", 0))
-        x = b_transpose(n, x, swap, 2);
-    b = b_op(n, OP_dequantize_linear, (struct value *[]){b, n->in[4], n->in[5]}, 3, &columns);
-    struct value *y = b_2(n, OP_matmul, x, b);
+        x = b_transpose(n->b, x, swap, 2);
+    b = b_op(n->b, OP_dequantize_linear, (struct value *[]){b, n->in[4], n->in[5]}, 3, &columns);
+    struct value *y = b_2(n->b, OP_matmul, x, b);
     if (sums) {
-        sums = b_cast(n, sums, DT_F32);
-        y = b_add(n, y, b_mul(n, sums, b_mul(n, n->in[1], n->in[4])));
+        sums = b_cast(n->b, sums, DT_F32);
+        y = b_add(n->b, y, b_mul(n->b, sums, b_mul(n->b, n->in[1], n->in[4])));
     }
     double alpha = attr_float(&n->attrs, "alpha", 1);
     if (alpha != 1)
-        y = b_mul(n, y, b_like(n, y, alpha));
+        y = b_mul(n->b, y, b_like(n->b, y, alpha));
     if (scale)
         y = quantize(n, y, scale, b_in(n, 8), b_dtype(n->in[0]));
     return b_done(n, y);
@@ -134,17 +134,17 @@ bool lower_qgemm(struct onnx_node *n)
 bool lower_matmul_integer_to_float(struct onnx_node *n)
 {
     struct value *in[] = {n->in[0], n->in[1], b_in(n, 4), b_in(n, 5)};
-    return b_done(n, scaled_product(n, in, b_mul(n, n->in[2], n->in[3]), b_in(n, 6)));
+    return b_done(n, scaled_product(n, in, b_mul(n->b, n->in[2], n->in[3]), b_in(n, 6)));
 }
 
 /* a is quantised by its range; b, b scale, b zero point?, bias? */
 bool lower_dynamic_quantize_matmul(struct onnx_node *n)
 {
-    struct node *q = b_node(n, OP_dynamic_quantize_linear, n->in, 1, 3, NULL);
+    struct node *q = b_node(n->b, OP_dynamic_quantize_linear, n->in, 1, 3, NULL);
     if (!q)
         return false;
     struct value *in[] = {q->out[0], n->in[1], q->out[2], b_in(n, 3)};
-    return b_done(n, scaled_product(n, in, b_mul(n, q->out[1], n->in[2]), b_in(n, 4)));
+    return b_done(n, scaled_product(n, in, b_mul(n->b, q->out[1], n->in[2]), b_in(n, 4)));
 }
 
 /* Scales or zero points of a direction, or of each of its columns, against (directions, inputs,
@@ -152,8 +152,8 @@ bool lower_dynamic_quantize_matmul(struct onnx_node *n)
 static struct value *of_directions(struct onnx_node *n, struct value *v)
 {
     static const int64_t middle[] = {1};
-    return v->type.rank == 2 ? b_unsqueeze(n, v, middle, 1)
-                             : b_reshape_to(n, v, (int64_t[]){-1, 1, 1}, 3);
+    return v->type.rank == 2 ? b_unsqueeze(n->b, v, middle, 1)
+                             : b_reshape_to(n->b, v, (int64_t[]){-1, 1, 1}, 3);
 }
 
 /* Weights are dequantised once; activations stay in floating point. W and R are (directions,
@@ -167,13 +167,13 @@ bool lower_dynamic_quantize_lstm(struct onnx_node *n)
         if (!scale || !zero)
             return NODE_ERROR(n, "input %d is left out, this operator needs it",
                               scale ? 9 + 2 * k : 8 + 2 * k);
-        struct value *w = b_cast(n, n->in[1 + k], DT_F32);
-        w = b_sub(n, w, b_cast(n, of_directions(n, zero), DT_F32));
-        in[1 + k] = b_transpose(n, b_mul(n, w, of_directions(n, scale)), swap, 3);
+        struct value *w = b_cast(n->b, n->in[1 + k], DT_F32);
+        w = b_sub(n->b, w, b_cast(n->b, of_directions(n, zero), DT_F32));
+        in[1 + k] = b_transpose(n->b, b_mul(n->b, w, of_directions(n, scale)), swap, 3);
     }
     for (int i = 3; i < 8; i++)
         in[i] = b_in(n, i);
-    struct node *made = b_node(n, OP_lstm, in, 8, 3, &n->attrs);
+    struct node *made = b_node(n->b, OP_lstm, in, 8, 3, &n->attrs);
     for (int i = 0; made && i < n->nout; i++)
         n->out[i] = made->out[i];
     return made != NULL;
@@ -191,14 +191,14 @@ static struct value *unpack(struct onnx_node *n, const struct tensor *t, int bit
                    (long long)(rows * row_bytes));
         return NULL;
     }
-    uint8_t *v = arena_alloc(&n->g->arena, (size_t)(rows * count) + 1);
+    uint8_t *v = arena_alloc(&n->b->g->arena, (size_t)(rows * count) + 1);
     const uint8_t *from = t->data;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t i = 0; i < count; i++) {
             int64_t bit = i * bits;
             v[r * count + i] = from[r * row_bytes + bit / 8] >> bit % 8 & ((1 << bits) - 1);
         }
-    return constant_copy(n->g, DT_U8, 2, (int64_t[]){rows, count}, v, NULL);
+    return constant_copy(n->b->g, DT_U8, 2, (int64_t[]){rows, count}, v, NULL);
 }
 
 static bool packed_shape(struct onnx_node *n, int64_t *rows, int64_t *k, int64_t *block, int *bits)
@@ -219,9 +219,9 @@ static bool packed_shape(struct onnx_node *n, int64_t *rows, int64_t *k, int64_t
 static struct value *dequantized(struct onnx_node *n, struct value *w, struct value *scale,
                                  struct value *zero, struct value *groups)
 {
-    struct value *real = b_cast(n, w, b_dtype(scale));
-    real = b_sub(n, real, b_gather(n, b_cast(n, zero, b_dtype(scale)), groups, 1));
-    return b_mul(n, real, b_gather(n, scale, groups, 1));
+    struct value *real = b_cast(n->b, w, b_dtype(scale));
+    real = b_sub(n->b, real, b_gather(n->b, b_cast(n->b, zero, b_dtype(scale)), groups, 1));
+    return b_mul(n->b, real, b_gather(n->b, scale, groups, 1));
 }
 
 /* Columns 0 .. k - 1 of rows of bytes. */
@@ -231,10 +231,10 @@ static struct value *first_columns(struct onnx_node *n, struct value *w, int64_t
     const uint8_t *from = w->constant->data;
     if (width == k)
         return w;
-    uint8_t *v = arena_alloc(&n->g->arena, (size_t)(rows * k) + 1);
+    uint8_t *v = arena_alloc(&n->b->g->arena, (size_t)(rows * k) + 1);
     for (int64_t r = 0; r < rows; r++)
         memcpy(v + r * k, from + r * width, (size_t)k);
-    return constant_copy(n->g, DT_U8, 2, dims, v, NULL);
+    return constant_copy(n->b->g, DT_U8, 2, dims, v, NULL);
 }
 
 /* a times the transposed (N,K) weights, which have a scale and a zero point for each block of a
@@ -258,31 +258,31 @@ bool lower_matmul_nbits(struct onnx_node *n)
     if (zeros && zeros->dtype == DT_U8)
         zero = unpack(n, zeros, bits, rows, (blocks * bits + 7) / 8, blocks, "the zero point");
     else if (zeros)
-        zero = b_reshape_to(n, n->in[3], dims, 2);
-    scale = b_reshape_to(n, scale, dims, 2);
+        zero = b_reshape_to(n->b, n->in[3], dims, 2);
+    scale = b_reshape_to(n->b, scale, dims, 2);
     if (!w || !scale || (zeros && !zero))
         return false;
     struct value *y;
     if (groups) {
         zero = zero ? zero
-                    : b_2(n, OP_expand, b_scalar(n, DT_U8, 1 << (bits - 1)), b_i64s(n, dims, 2));
+                    : b_2(n->b, OP_expand, b_scalar(n->b, DT_U8, 1 << (bits - 1)), b_i64s(n->b, dims, 2));
         w = dequantized(n, first_columns(n, w, k), scale, zero, groups);
-        y = b_2(n, OP_matmul, n->in[0], b_transpose(n, w, swap, 2));
+        y = b_2(n->b, OP_matmul, n->in[0], b_transpose(n->b, w, swap, 2));
     } else {
         struct attrs a = {0};
-        attr_set_int(&n->g->arena, &a, "block_size", block);
-        attr_set_int(&n->g->arena, &a, "trans_b", 1);
-        attr_set_float(&n->g->arena, &a, "zero_point", 1 << (bits - 1));
-        struct value *in[] = {b_cast(n, n->in[0], DT_F32), first_columns(n, w, k),
-                              b_cast(n, scale, DT_F32), zero ? b_cast(n, zero, DT_F32) : NULL};
-        y = b_cast(n, b_op(n, OP_weight_only_matmul, in, zero ? 4 : 3, &a), dtype);
+        attr_set_int(&n->b->g->arena, &a, "block_size", block);
+        attr_set_int(&n->b->g->arena, &a, "trans_b", 1);
+        attr_set_float(&n->b->g->arena, &a, "zero_point", 1 << (bits - 1));
+        struct value *in[] = {b_cast(n->b, n->in[0], DT_F32), first_columns(n, w, k),
+                              b_cast(n->b, scale, DT_F32), zero ? b_cast(n->b, zero, DT_F32) : NULL};
+        y = b_cast(n->b, b_op(n->b, OP_weight_only_matmul, in, zero ? 4 : 3, &a), dtype);
     }
-    return b_done(n, bias ? b_add(n, y, bias) : y);
+    return b_done(n, bias ? b_add(n->b, y, bias) : y);
 }
 
 /* ---- QuantizeLinear, DequantizeLinear: as the standard's, which came to 16 bits later ---- */
 
 bool lower_quantize_contrib(struct onnx_node *n)
 {
-    return b_done(n, b_op(n, core_op("", n->op), n->in, n->nin, &n->attrs));
+    return b_done(n, b_op(n->b, core_op("", n->op), n->in, n->nin, &n->attrs));
 }

@@ -6,9 +6,9 @@
 static bool make(struct onnx_node *n, struct value *shape, int dtype)
 {
     struct attrs a = b_attrs_without(n, (const char *const[]){"shape", "dtype", NULL});
-    attr_set_int(&n->g->arena, &a, "dtype", dtype);
+    attr_set_int(&n->b->g->arena, &a, "dtype", dtype);
     enum op op = strstr(n->op, "Normal") ? OP_random_normal : OP_random_uniform;
-    return b_done(n, b_op(n, op, &shape, 1, &a));
+    return b_done(n, b_op(n->b, op, &shape, 1, &a));
 }
 
 bool lower_random(struct onnx_node *n)
@@ -19,5 +19,5 @@ bool lower_random(struct onnx_node *n)
 bool lower_random_like(struct onnx_node *n)
 {
     int64_t dtype = attr_int(&n->attrs, "dtype", b_dtype(n->in[0]));
-    return make(n, b_shape(n, n->in[0]), (int)dtype);
+    return make(n, b_shape(n->b, n->in[0]), (int)dtype);
 }

@@ -27,7 +27,7 @@ static struct value *kernel(struct onnx_node *n, const double *v, int64_t size, 
 {
     int nparams, rank;
     const double *params = attr_floats(&n->attrs, "kernel_params", &nparams);
-    struct value *x = b_cast(n, n->in[0], DT_F32);
+    struct value *x = b_cast(n->b, n->in[0], DT_F32);
     struct attrs a = {0};
     if (count < 1 || size < count || size % count) {
         NODE_ERROR(n, "%lld numbers for %lld support vectors", (long long)size, (long long)count);
@@ -35,12 +35,12 @@ static struct value *kernel(struct onnx_node *n, const double *v, int64_t size, 
     }
     if (!b_rank(n, x, "the operand", &rank))
         return NULL;
-    x = rank == 1 ? b_reshape_to(n, x, (int64_t[]){1, -1}, 2) : x;
-    attr_set_str(&n->g->arena, &a, "kernel", name);
+    x = rank == 1 ? b_reshape_to(n->b, x, (int64_t[]){1, -1}, 2) : x;
+    attr_set_str(&n->b->g->arena, &a, "kernel", name);
     static const char *const names[] = {"gamma", "coef0", "degree"};
     for (int i = 0; i < 3; i++)
-        attr_set_float(&n->g->arena, &a, names[i], i < nparams ? (double)(float)params[i] : 0);
-    return b_op(n, OP_svm_kernel,
+        attr_set_float(&n->b->g->arena, &a, names[i], i < nparams ? (double)(float)params[i] : 0);
+    return b_op(n->b, OP_svm_kernel,
                 (struct value *[]){x, ml_floats(n, v, 2, (int64_t[]){count, size / count})}, 2, &a);
 }
 
@@ -60,14 +60,14 @@ bool lower_svm_regressor(struct onnx_node *n)
     const char *name = kernel_name(n);
     struct value *s;
     if (count > 0)
-        s = b_2(n, OP_matmul, kernel(n, vectors, nvec, count, name),
+        s = b_2(n->b, OP_matmul, kernel(n, vectors, nvec, count, name),
                 ml_floats(n, coef, 2, (int64_t[]){count, 1}));
     else
         s = kernel(n, coef, ncoef, 1, "linear");
-    s = b_add(n, s, b_scalar(n, DT_F32, rho[0]));
+    s = b_add(n->b, s, b_scalar(n->b, DT_F32, rho[0]));
     if (attr_int(&n->attrs, "one_class", 0)) {
-        struct value *yes = b_2(n, OP_gt, s, b_like(n, s, 0));
-        s = b_op(n, OP_where, (struct value *[]){yes, b_like(n, s, 1), b_like(n, s, -1)}, 3, NULL);
+        struct value *yes = b_2(n->b, OP_gt, s, b_like(n->b, s, 0));
+        s = b_op(n->b, OP_where, (struct value *[]){yes, b_like(n->b, s, 1), b_like(n->b, s, -1)}, 3, NULL);
     }
     return b_done(n, t == ML_PROBIT ? ml_transform(n, t, s) : s);
 }
@@ -112,7 +112,7 @@ static bool read_machine(struct onnx_node *n, struct vector_machine *m)
 /* Scores of the pairs (N, pairs): the first class wins above 0. */
 static struct value *pair_scores(struct onnx_node *n, const struct vector_machine *m)
 {
-    struct arena *a = &n->g->arena;
+    struct arena *a = &n->b->g->arena;
     double *w = ARENA_ARRAY(a, double, m->vectors * m->pairs);
     int64_t pair = 0, start_i = 0;
     for (int i = 0; i < m->classes; start_i += m->per_class[i++]) {
@@ -125,25 +125,25 @@ static struct value *pair_scores(struct onnx_node *n, const struct vector_machin
         }
     }
     struct value *k = kernel(n, m->support, m->nsupport, m->vectors, kernel_name(n));
-    struct value *s = b_2(n, OP_matmul, k, ml_floats(n, w, 2, (int64_t[]){m->vectors, m->pairs}));
-    return b_add(n, s, ml_floats(n, m->rho, 1, (int64_t[]){m->pairs}));
+    struct value *s = b_2(n->b, OP_matmul, k, ml_floats(n, w, 2, (int64_t[]){m->vectors, m->pairs}));
+    return b_add(n->b, s, ml_floats(n, m->rho, 1, (int64_t[]){m->pairs}));
 }
 
 /* Votes of the pairs for their classes (N, classes). */
 static struct value *count_votes(struct onnx_node *n, const struct vector_machine *m, struct value *scores)
 {
-    double *first = ARENA_ARRAY(&n->g->arena, double, m->pairs * m->classes);
-    double *second = ARENA_ARRAY(&n->g->arena, double, m->pairs * m->classes);
+    double *first = ARENA_ARRAY(&n->b->g->arena, double, m->pairs * m->classes);
+    double *second = ARENA_ARRAY(&n->b->g->arena, double, m->pairs * m->classes);
     int64_t pair = 0, dims[] = {m->pairs, m->classes};
     for (int i = 0; i < m->classes; i++)
         for (int j = i + 1; j < m->classes; j++, pair++) {
             first[pair * m->classes + i] = 1;
             second[pair * m->classes + j] = 1;
         }
-    struct value *won = b_cast(n, b_2(n, OP_gt, scores, b_like(n, scores, 0)), DT_F32);
-    struct value *lost = b_sub(n, b_like(n, won, 1), won);
-    won = b_2(n, OP_matmul, won, ml_floats(n, first, 2, dims));
-    return b_add(n, won, b_2(n, OP_matmul, lost, ml_floats(n, second, 2, dims)));
+    struct value *won = b_cast(n->b, b_2(n->b, OP_gt, scores, b_like(n->b, scores, 0)), DT_F32);
+    struct value *lost = b_sub(n->b, b_like(n->b, won, 1), won);
+    won = b_2(n->b, OP_matmul, won, ml_floats(n, first, 2, dims));
+    return b_add(n->b, won, b_2(n->b, OP_matmul, lost, ml_floats(n, second, 2, dims)));
 }
 
 /* Platt's probabilities of the pairs, coupled to those of the classes. */
@@ -152,11 +152,11 @@ static struct value *probabilities(struct onnx_node *n, const struct vector_mach
 {
     struct attrs a = {0};
     int64_t dims[] = {m->pairs};
-    struct value *v = b_add(n, b_mul(n, scores, ml_floats(n, m->prob_a, 1, dims)),
+    struct value *v = b_add(n->b, b_mul(n->b, scores, ml_floats(n, m->prob_a, 1, dims)),
                             ml_floats(n, m->prob_b, 1, dims));
-    struct value *p = b_1(n, OP_sigmoid, b_1(n, OP_neg, v));
-    attr_set_int(&n->g->arena, &a, "classes", m->classes);
-    return b_op(n, OP_pairwise_coupling, &p, 1, &a);
+    struct value *p = b_1(n->b, OP_sigmoid, b_1(n->b, OP_neg, v));
+    attr_set_int(&n->b->g->arena, &a, "classes", m->classes);
+    return b_op(n->b, OP_pairwise_coupling, &p, 1, &a);
 }
 
 static bool classify_pairs(struct onnx_node *n, const struct vector_machine *m, struct value *labels,
@@ -167,16 +167,16 @@ static bool classify_pairs(struct onnx_node *n, const struct vector_machine *m, 
         struct value *p = probabilities(n, m, s);
         n->out[0] = ml_best(n, labels, votes);
         n->out[1] = ml_transform(n, t, p);
-        return !diag_failed(n->d);
+        return !diag_failed(n->b->d);
     }
     if (m->classes > 2) {
         n->out[0] = ml_best(n, labels, votes);
         n->out[1] = ml_transform(n, t, s);
-        return !diag_failed(n->d);
+        return !diag_failed(n->b->d);
     }
     n->out[0] = ml_best(n, labels, votes);
     n->out[1] = ml_both_scores(n, t, s, t != ML_NONE);
-    return !diag_failed(n->d);
+    return !diag_failed(n->b->d);
 }
 
 bool lower_svm_classifier(struct onnx_node *n)
@@ -192,8 +192,8 @@ bool lower_svm_classifier(struct onnx_node *n)
     if (m.vectors > 0)
         return classify_pairs(n, &m, labels, t);
     struct value *s =
-        b_add(n, kernel(n, m.coef, m.ncoef, m.classes, "linear"), b_scalar(n, DT_F32, m.rho[0]));
+        b_add(n->b, kernel(n, m.coef, m.ncoef, m.classes, "linear"), b_scalar(n->b, DT_F32, m.rho[0]));
     n->out[0] = ml_best(n, labels, s);
     n->out[1] = ml_transform(n, t, s);
-    return !diag_failed(n->d);
+    return !diag_failed(n->b->d);
 }

@@ -19,14 +19,14 @@ static bool group_size(struct onnx_node *n, int kinds, int *count)
 
 static struct value *times(struct onnx_node *n, struct value *x, double factor)
 {
-    return factor == 1 ? x : b_mul(n, x, b_like(n, x, factor));
+    return factor == 1 ? x : b_mul(n->b, x, b_like(n->b, x, factor));
 }
 
 /* The gradient with the L2 penalty's share. */
 static struct value *regularised(struct onnx_node *n, struct value *x, struct value *gradient)
 {
     double norm = attr_float(&n->attrs, "norm_coefficient", 0);
-    return norm == 0 ? gradient : b_add(n, times(n, x, norm), gradient);
+    return norm == 0 ? gradient : b_add(n->b, times(n, x, norm), gradient);
 }
 
 static void give(struct onnx_node *n, int i, struct value *v)
@@ -38,8 +38,8 @@ static void give(struct onnx_node *n, int i, struct value *v)
 /* `later` from the second step on, `first` at step 0. */
 static struct value *by_step(struct onnx_node *n, struct value *later, struct value *first)
 {
-    struct value *started = b_2(n, OP_gt, n->in[1], b_like(n, n->in[1], 0));
-    return b_op(n, OP_where, (struct value *[]){started, later, first}, 3, NULL);
+    struct value *started = b_2(n->b, OP_gt, n->in[1], b_like(n->b, n->in[1], 0));
+    return b_op(n->b, OP_where, (struct value *[]){started, later, first}, 3, NULL);
 }
 
 bool lower_adagrad(struct onnx_node *n)
@@ -47,20 +47,20 @@ bool lower_adagrad(struct onnx_node *n)
     int count;
     if (!group_size(n, 3, &count))
         return false;
-    struct value *rate = n->in[0], *one = b_like(n, rate, 1);
-    struct value *steps = b_cast(n, n->in[1], b_dtype(rate));
+    struct value *rate = n->in[0], *one = b_like(n->b, rate, 1);
+    struct value *steps = b_cast(n->b, n->in[1], b_dtype(rate));
     double decay = attr_float(&n->attrs, "decay_factor", 0);
-    rate = b_div(n, rate, b_add(n, one, b_mul(n, steps, b_like(n, rate, decay))));
+    rate = b_div(n->b, rate, b_add(n->b, one, b_mul(n->b, steps, b_like(n->b, rate, decay))));
     for (int i = 0; i < count; i++) {
         struct value *x = n->in[2 + i], *h = n->in[2 + 2 * count + i];
         struct value *g = regularised(n, x, n->in[2 + count + i]);
-        struct value *sum = b_add(n, h, b_mul(n, g, g));
-        struct value *epsilon = b_like(n, x, attr_float(&n->attrs, "epsilon", 1e-6f));
-        struct value *adaptive = b_add(n, b_1(n, OP_sqrt, sum), epsilon);
-        give(n, i, b_sub(n, x, b_div(n, b_mul(n, rate, g), adaptive)));
+        struct value *sum = b_add(n->b, h, b_mul(n->b, g, g));
+        struct value *epsilon = b_like(n->b, x, attr_float(&n->attrs, "epsilon", 1e-6f));
+        struct value *adaptive = b_add(n->b, b_1(n->b, OP_sqrt, sum), epsilon);
+        give(n, i, b_sub(n->b, x, b_div(n->b, b_mul(n->b, rate, g), adaptive)));
         give(n, count + i, sum);
     }
-    return !diag_failed(n->d);
+    return !diag_failed(n->b->d);
 }
 
 bool lower_momentum(struct onnx_node *n)
@@ -76,23 +76,23 @@ bool lower_momentum(struct onnx_node *n)
     for (int i = 0; i < count; i++) {
         struct value *x = n->in[2 + i], *v = n->in[2 + 2 * count + i];
         struct value *g = regularised(n, x, n->in[2 + count + i]);
-        struct value *fresh = b_mul(n, g, by_step(n, b_like(n, x, beta), b_like(n, x, 1)));
-        struct value *velocity = b_add(n, times(n, v, alpha), fresh);
-        struct value *step = nesterov ? b_add(n, g, times(n, velocity, alpha)) : velocity;
-        give(n, i, b_sub(n, x, b_mul(n, rate, step)));
+        struct value *fresh = b_mul(n->b, g, by_step(n, b_like(n->b, x, beta), b_like(n->b, x, 1)));
+        struct value *velocity = b_add(n->b, times(n, v, alpha), fresh);
+        struct value *step = nesterov ? b_add(n->b, g, times(n, velocity, alpha)) : velocity;
+        give(n, i, b_sub(n->b, x, b_mul(n->b, rate, step)));
         give(n, count + i, velocity);
     }
-    return !diag_failed(n->d);
+    return !diag_failed(n->b->d);
 }
 
 /* rate * sqrt(1 - beta^t) / (1 - alpha^t) after the first step. */
 static struct value *adam_rate(struct onnx_node *n, double alpha, double beta)
 {
-    struct value *rate = n->in[0], *one = b_like(n, rate, 1);
-    struct value *t = b_cast(n, n->in[1], b_dtype(rate));
-    struct value *first = b_sub(n, one, b_2(n, OP_pow, b_like(n, rate, alpha), t));
-    struct value *second = b_sub(n, one, b_2(n, OP_pow, b_like(n, rate, beta), t));
-    return by_step(n, b_div(n, b_mul(n, rate, b_1(n, OP_sqrt, second)), first), rate);
+    struct value *rate = n->in[0], *one = b_like(n->b, rate, 1);
+    struct value *t = b_cast(n->b, n->in[1], b_dtype(rate));
+    struct value *first = b_sub(n->b, one, b_2(n->b, OP_pow, b_like(n->b, rate, alpha), t));
+    struct value *second = b_sub(n->b, one, b_2(n->b, OP_pow, b_like(n->b, rate, beta), t));
+    return by_step(n, b_div(n->b, b_mul(n->b, rate, b_1(n->b, OP_sqrt, second)), first), rate);
 }
 
 bool lower_adam(struct onnx_node *n)
@@ -109,14 +109,14 @@ bool lower_adam(struct onnx_node *n)
                      *h = n->in[2 + 3 * count + i];
         struct value *g = regularised(n, x, n->in[2 + count + i]);
         struct value *mean = times(n, v, alpha), *square = times(n, h, beta);
-        mean = b_add(n, mean, times(n, g, 1 - alpha));
-        square = b_add(n, square, times(n, b_mul(n, g, g), 1 - beta));
-        struct value *epsilon = b_like(n, x, attr_float(&n->attrs, "epsilon", 1e-6f));
-        struct value *root = b_add(n, b_1(n, OP_sqrt, square), epsilon);
-        struct value *moved = b_sub(n, x, b_div(n, b_mul(n, rate, mean), root));
+        mean = b_add(n->b, mean, times(n, g, 1 - alpha));
+        square = b_add(n->b, square, times(n, b_mul(n->b, g, g), 1 - beta));
+        struct value *epsilon = b_like(n->b, x, attr_float(&n->attrs, "epsilon", 1e-6f));
+        struct value *root = b_add(n->b, b_1(n->b, OP_sqrt, square), epsilon);
+        struct value *moved = b_sub(n->b, x, b_div(n->b, b_mul(n->b, rate, mean), root));
         give(n, i, times(n, moved, 1 - post));
         give(n, count + i, mean);
         give(n, 2 * count + i, square);
     }
-    return !diag_failed(n->d);
+    return !diag_failed(n->b->d);
 }

@@ -14,28 +14,28 @@ static struct value *split_heads(struct onnx_node *n, struct value *x, int64_t h
         NODE_ERROR(n, "attribute 'num_heads' is %lld", (long long)heads);
         return NULL;
     }
-    struct value *y = b_reshape_to(n, x, (int64_t[]){0, 0, heads, -1}, 4);
-    return b_transpose(n, y, order, 4);
+    struct value *y = b_reshape_to(n->b, x, (int64_t[]){0, 0, heads, -1}, 4);
+    return b_transpose(n->b, y, order, 4);
 }
 
 static struct value *join_heads(struct onnx_node *n, struct value *x)
 {
     static const int64_t order[] = {0, 2, 1, 3};
-    return b_reshape_to(n, b_transpose(n, x, order, 4), (int64_t[]){0, 0, -1}, 3);
+    return b_reshape_to(n->b, b_transpose(n->b, x, order, 4), (int64_t[]){0, 0, -1}, 3);
 }
 
 /* 0, 1, ... up to a length of rank 1 or a scalar. */
 static struct value *count_up(struct onnx_node *n, struct value *length)
 {
-    struct value *to = b_reshape(n, b_cast(n, length, DT_I64), b_i64s(n, NULL, 0));
-    return b_op(n, OP_range, (struct value *[]){b_scalar(n, DT_I64, 0), to, b_scalar(n, DT_I64, 1)},
+    struct value *to = b_reshape(n->b, b_cast(n->b, length, DT_I64), b_i64s(n->b, NULL, 0));
+    return b_op(n->b, OP_range, (struct value *[]){b_scalar(n->b, DT_I64, 0), to, b_scalar(n->b, DT_I64, 1)},
                 3, NULL);
 }
 
 static struct value *where(struct onnx_node *n, struct value *test, struct value *yes,
                            struct value *no)
 {
-    return b_op(n, OP_where, (struct value *[]){test, yes, no}, 3, NULL);
+    return b_op(n->b, OP_where, (struct value *[]){test, yes, no}, 3, NULL);
 }
 
 /* ---- what is added to the scores ---- */
@@ -48,13 +48,13 @@ static struct value *causal_mask(struct onnx_node *n, struct value *q, struct va
                                  int64_t window, double filter)
 {
     static const int64_t last[] = {-1};
-    struct value *s = b_dim(n, q, 2), *t = b_dim(n, k, 2);
+    struct value *s = b_dim(n->b, q, 2), *t = b_dim(n->b, k, 2);
     struct value *i = count_up(n, s), *j = count_up(n, t);
-    i = b_unsqueeze(n, b_add(n, i, b_sub(n, t, s)), last, 1);
-    struct value *sees = b_2(n, OP_le, j, i);
+    i = b_unsqueeze(n->b, b_add(n->b, i, b_sub(n->b, t, s)), last, 1);
+    struct value *sees = b_2(n->b, OP_le, j, i);
     if (window > 0)
-        sees = b_2(n, OP_and, sees, b_2(n, OP_gt, j, b_sub(n, i, b_i64(n, window))));
-    return where(n, sees, b_like(n, q, 0), b_like(n, q, filter));
+        sees = b_2(n->b, OP_and, sees, b_2(n->b, OP_gt, j, b_sub(n->b, i, b_i64(n->b, window))));
+    return where(n, sees, b_like(n->b, q, 0), b_like(n->b, q, filter));
 }
 
 /* From lengths (B): keys behind a length are hidden, and those before `starts` (B) where given. */
@@ -62,13 +62,13 @@ static struct value *length_mask(struct onnx_node *n, struct value *lengths, str
                                  struct value *q, struct value *k, double filter)
 {
     static const int64_t places[] = {1, 2, 3};
-    struct value *j = count_up(n, b_dim(n, k, 2));
-    struct value *sees = b_2(n, OP_lt, j, b_unsqueeze(n, b_cast(n, lengths, DT_I64), places, 3));
+    struct value *j = count_up(n, b_dim(n->b, k, 2));
+    struct value *sees = b_2(n->b, OP_lt, j, b_unsqueeze(n->b, b_cast(n->b, lengths, DT_I64), places, 3));
     if (starts) {
-        struct value *first = b_unsqueeze(n, b_cast(n, starts, DT_I64), places, 3);
-        sees = b_2(n, OP_and, sees, b_2(n, OP_ge, j, first));
+        struct value *first = b_unsqueeze(n->b, b_cast(n->b, starts, DT_I64), places, 3);
+        sees = b_2(n->b, OP_and, sees, b_2(n->b, OP_ge, j, first));
     }
-    return where(n, sees, b_like(n, q, 0), b_like(n, q, filter));
+    return where(n, sees, b_like(n->b, q, 0), b_like(n->b, q, filter));
 }
 
 /*
@@ -87,19 +87,19 @@ static struct value *index_mask(struct onnx_node *n, struct value *mask, struct 
                    (long long)batch);
         return NULL;
     }
-    struct dim_table *t = &n->g->dims; /* one of these differences is 0 */
+    struct dim_table *t = &n->b->g->dims; /* one of these differences is 0 */
     dim_t lengths = dim_sub(t, entries, batch);
     dim_t ends_and_starts = dim_sub(t, entries, dim_mul(t, batch, 2));
     dim_t packed = dim_sub(t, entries, dim_add(t, dim_mul(t, batch, 3), 2));
     dim_t off = dim_mul(t, lengths, dim_mul(t, ends_and_starts, packed));
-    if (!b_require(n, GUARD_EQUAL, off, 0, "entries of the mask: as many as rows, or 2 for each"))
+    if (!b_require(n->b, GUARD_EQUAL, off, 0, "entries of the mask: as many as rows, or 2 for each"))
         return NULL;
-    struct value *b = b_dim(n, q, 0), *m = b_dim(n, mask, 0), *zero = b_i64(n, 0);
-    struct value *ends = b_op(n, OP_slice, (struct value *[]){mask, zero, b, zero}, 4, NULL);
+    struct value *b = b_dim(n->b, q, 0), *m = b_dim(n->b, mask, 0), *zero = b_i64(n->b, 0);
+    struct value *ends = b_op(n->b, OP_slice, (struct value *[]){mask, zero, b, zero}, 4, NULL);
     struct value *starts =
-        b_op(n, OP_slice, (struct value *[]){mask, b_sub(n, m, b), m, zero}, 4, NULL);
-    struct value *both = b_2(n, OP_eq, m, b_add(n, b, b));
-    return length_mask(n, ends, where(n, both, starts, b_like(n, starts, 0)), q, k, filter);
+        b_op(n->b, OP_slice, (struct value *[]){mask, b_sub(n->b, m, b), m, zero}, 4, NULL);
+    struct value *both = b_2(n->b, OP_eq, m, b_add(n->b, b, b));
+    return length_mask(n, ends, where(n, both, starts, b_like(n->b, starts, 0)), q, k, filter);
 }
 
 /* The square (B,1,M,M) for all places, cut to the rows of the queries and the columns of the keys.
@@ -107,10 +107,10 @@ static struct value *index_mask(struct onnx_node *n, struct value *mask, struct 
 static struct value *cut_square(struct onnx_node *n, struct value *mask, struct value *q,
                                 struct value *k)
 {
-    struct value *zero = b_i64(n, 0), *rows = b_i64(n, 2), *columns = b_i64(n, 3);
-    struct value *t = b_dim(n, k, 2), *past = b_sub(n, t, b_dim(n, q, 2));
-    mask = b_op(n, OP_slice, (struct value *[]){mask, past, t, rows}, 4, NULL);
-    return b_op(n, OP_slice, (struct value *[]){mask, zero, t, columns}, 4, NULL);
+    struct value *zero = b_i64(n->b, 0), *rows = b_i64(n->b, 2), *columns = b_i64(n->b, 3);
+    struct value *t = b_dim(n->b, k, 2), *past = b_sub(n->b, t, b_dim(n->b, q, 2));
+    mask = b_op(n->b, OP_slice, (struct value *[]){mask, past, t, rows}, 4, NULL);
+    return b_op(n->b, OP_slice, (struct value *[]){mask, zero, t, columns}, 4, NULL);
 }
 
 /* From a mask of ones and zeros: (B,T), (B,S,T) or (B,1,M,M). */
@@ -119,13 +119,13 @@ static struct value *raw_mask(struct onnx_node *n, struct value *mask, int rank,
 {
     static const int64_t two[] = {1, 2}, one[] = {1};
     if (rank == 2)
-        mask = b_unsqueeze(n, mask, two, 2);
+        mask = b_unsqueeze(n->b, mask, two, 2);
     else if (rank == 3)
-        mask = b_unsqueeze(n, mask, one, 1);
+        mask = b_unsqueeze(n->b, mask, one, 1);
     else
         mask = cut_square(n, mask, q, k);
-    struct value *sees = b_2(n, OP_ne, mask, b_like(n, mask, 0));
-    return where(n, sees, b_like(n, q, 0), b_like(n, q, filter));
+    struct value *sees = b_2(n->b, OP_ne, mask, b_like(n->b, mask, 0));
+    return where(n, sees, b_like(n->b, q, 0), b_like(n->b, q, filter));
 }
 
 /* NULL for a mask that hides nothing: one entry for all keys. */
@@ -140,7 +140,7 @@ static struct value *mask_of(struct onnx_node *n, struct value *mask, struct val
         return NULL;
     }
     if (rank == 2 && q->type.rank > 0 &&
-        !b_require(n, GUARD_EXPAND, mask->type.dims[0], q->type.dims[0], "rows of the mask"))
+        !b_require(n->b, GUARD_EXPAND, mask->type.dims[0], q->type.dims[0], "rows of the mask"))
         return NULL;
     if (rank == 2 && mask->type.dims[1] == 1)
         return NULL;
@@ -149,7 +149,7 @@ static struct value *mask_of(struct onnx_node *n, struct value *mask, struct val
 
 static struct value *plus(struct onnx_node *n, struct value *a, struct value *b)
 {
-    return a && b ? b_add(n, a, b) : a ? a : b;
+    return a && b ? b_add(n->b, a, b) : a ? a : b;
 }
 
 static struct value *attend(struct onnx_node *n, struct value *q, struct value *k, struct value *v,
@@ -158,8 +158,8 @@ static struct value *attend(struct onnx_node *n, struct value *q, struct value *
     struct attrs a = {0};
     double scale = attr_float(&n->attrs, "scale", 0);
     if (scale != 0)
-        attr_set_float(&n->g->arena, &a, "scale", scale);
-    return b_op(n, OP_sdpa, (struct value *[]){q, k, v, mask}, mask ? 4 : 3, &a);
+        attr_set_float(&n->b->g->arena, &a, "scale", scale);
+    return b_op(n->b, OP_sdpa, (struct value *[]){q, k, v, mask}, mask ? 4 : 3, &a);
 }
 
 /* ---- Attention, QAttention ---- */
@@ -167,8 +167,8 @@ static struct value *attend(struct onnx_node *n, struct value *q, struct value *
 /* Rows of the past (2,B,heads,P,D) before x. */
 static struct value *after_past(struct onnx_node *n, struct value *past, int which, struct value *x)
 {
-    struct value *old = past ? b_gather(n, past, b_scalar(n, DT_I64, which), 0) : NULL;
-    return past ? b_concat(n, (struct value *[]){old, x}, 2, 2) : x;
+    struct value *old = past ? b_gather(n->b, past, b_scalar(n->b, DT_I64, which), 0) : NULL;
+    return past ? b_concat(n->b, (struct value *[]){old, x}, 2, 2) : x;
 }
 
 /* From the packed projections (B,S,Hq+Hk+Hv). */
@@ -185,11 +185,11 @@ static bool packed_attention(struct onnx_node *n, struct value *qkv, struct valu
             n, "attributes 'do_rotary' and 'past_present_share_buffer' are not supported");
     if (count && count != 3)
         return NODE_ERROR(n, "attribute 'qkv_hidden_sizes' has %d entries, expected 3", count);
-    attr_set_int(&n->g->arena, &a, "axis", -1);
+    attr_set_int(&n->b->g->arena, &a, "axis", -1);
     if (!count)
-        attr_set_int(&n->g->arena, &a, "num_outputs", 3);
-    struct value *in[] = {qkv, count ? b_i64s(n, sizes, 3) : NULL};
-    struct node *parts = b_node(n, OP_split, in, count ? 2 : 1, 3, &a);
+        attr_set_int(&n->b->g->arena, &a, "num_outputs", 3);
+    struct value *in[] = {qkv, count ? b_i64s(n->b, sizes, 3) : NULL};
+    struct node *parts = b_node(n->b, OP_split, in, count ? 2 : 1, 3, &a);
     if (!parts)
         return false;
     struct value *q = split_heads(n, parts->out[0], heads);
@@ -202,15 +202,15 @@ static bool packed_attention(struct onnx_node *n, struct value *qkv, struct valu
     sum = plus(n, sum, bias);
     if (n->nout > 1 && n->wanted[1])
         n->out[1] = b_concat(
-            n, (struct value *[]){b_unsqueeze(n, k, front, 1), b_unsqueeze(n, v, front, 1)}, 2, 0);
+            n->b, (struct value *[]){b_unsqueeze(n->b, k, front, 1), b_unsqueeze(n->b, v, front, 1)}, 2, 0);
     return b_done(n, join_heads(n, attend(n, q, k, v, sum)));
 }
 
 bool lower_attention_contrib(struct onnx_node *n)
 {
-    struct value *qkv = b_2(n, OP_matmul, n->in[0], n->in[1]);
+    struct value *qkv = b_2(n->b, OP_matmul, n->in[0], n->in[1]);
     if (b_in(n, 2))
-        qkv = b_add(n, qkv, n->in[2]);
+        qkv = b_add(n->b, qkv, n->in[2]);
     return packed_attention(n, qkv, b_in(n, 3), b_in(n, 4), b_in(n, 5));
 }
 
@@ -219,10 +219,10 @@ bool lower_attention_contrib(struct onnx_node *n)
 bool lower_qattention(struct onnx_node *n)
 {
     struct value *in[] = {n->in[0], n->in[1], b_in(n, 6), b_in(n, 7)};
-    struct value *y = b_op(n, OP_matmul_integer, in, in[3] ? 4 : in[2] ? 3 : 2, NULL);
-    y = b_cast(n, y, b_dtype(n->in[3]));
-    y = b_mul(n, y, b_mul(n, n->in[3], n->in[4]));
-    return packed_attention(n, b_add(n, y, n->in[2]), b_in(n, 5), b_in(n, 8), NULL);
+    struct value *y = b_op(n->b, OP_matmul_integer, in, in[3] ? 4 : in[2] ? 3 : 2, NULL);
+    y = b_cast(n->b, y, b_dtype(n->in[3]));
+    y = b_mul(n->b, y, b_mul(n->b, n->in[3], n->in[4]));
+    return packed_attention(n, b_add(n->b, y, n->in[2]), b_in(n, 5), b_in(n, 8), NULL);
 }
 
 /* ---- MultiHeadAttention ---- */
@@ -231,14 +231,14 @@ bool lower_qattention(struct onnx_node *n)
 static struct value *piece(struct onnx_node *n, struct value *x, int which)
 {
     static const int64_t order[] = {0, 2, 1, 3};
-    return b_transpose(n, b_gather(n, x, b_scalar(n, DT_I64, which), 3), order, 4);
+    return b_transpose(n->b, b_gather(n->b, x, b_scalar(n->b, DT_I64, which), 3), order, 4);
 }
 
 /* Heads of operand i with its share of the bias, whose pieces are of the sizes of q, k and v. */
 static struct value *projected(struct onnx_node *n, struct value *x, struct value *bias,
                                int64_t heads)
 {
-    return split_heads(n, bias ? b_add(n, x, bias) : x, heads);
+    return split_heads(n, bias ? b_add(n->b, x, bias) : x, heads);
 }
 
 static bool mha_operands(struct onnx_node *n, int64_t heads, struct value *out[3])
@@ -255,8 +255,8 @@ static bool mha_operands(struct onnx_node *n, int64_t heads, struct value *out[3
         for (int i = 0; i < 3; i++) {
             out[i] = piece(n, q, i);
             if (bias) { /* (3, heads, D) */
-                struct value *all = b_reshape_to(n, bias, (int64_t[]){3, heads, 1, -1}, 4);
-                out[i] = b_add(n, out[i], b_gather(n, all, b_scalar(n, DT_I64, i), 0));
+                struct value *all = b_reshape_to(n->b, bias, (int64_t[]){3, heads, 1, -1}, 4);
+                out[i] = b_add(n->b, out[i], b_gather(n->b, all, b_scalar(n->b, DT_I64, i), 0));
             }
         }
         return true;
@@ -264,11 +264,11 @@ static bool mha_operands(struct onnx_node *n, int64_t heads, struct value *out[3
     if (!k || (!packed_kv && !v))
         return NODE_ERROR(n, "key or value is left out, this operator needs both");
     if (bias) { /* (Hq + Hk + Hv) */
-        struct value *hq = b_dim(n, q, -1), *twice = b_mul(n, hq, b_i64(n, 2)), *zero = b_i64(n, 0);
-        struct value *ends = b_i64(n, INT64_MAX);
-        biases[0] = b_op(n, OP_slice, (struct value *[]){bias, zero, hq, zero}, 4, NULL);
-        biases[1] = b_op(n, OP_slice, (struct value *[]){bias, hq, twice, zero}, 4, NULL);
-        biases[2] = b_op(n, OP_slice, (struct value *[]){bias, twice, ends, zero}, 4, NULL);
+        struct value *hq = b_dim(n->b, q, -1), *twice = b_mul(n->b, hq, b_i64(n->b, 2)), *zero = b_i64(n->b, 0);
+        struct value *ends = b_i64(n->b, INT64_MAX);
+        biases[0] = b_op(n->b, OP_slice, (struct value *[]){bias, zero, hq, zero}, 4, NULL);
+        biases[1] = b_op(n->b, OP_slice, (struct value *[]){bias, hq, twice, zero}, 4, NULL);
+        biases[2] = b_op(n->b, OP_slice, (struct value *[]){bias, twice, ends, zero}, 4, NULL);
     }
     out[0] = projected(n, q, biases[0], heads);
     out[1] = packed_kv ? piece(n, k, 0) : key_rank == 4 ? k : projected(n, k, biases[1], heads);
@@ -286,7 +286,7 @@ bool lower_multi_head_attention(struct onnx_node *n)
         return false;
     for (int i = 1; i < 3; i++) {
         if (b_in(n, 5 + i))
-            qkv[i] = b_concat(n, (struct value *[]){n->in[5 + i], qkv[i]}, 2, 2);
+            qkv[i] = b_concat(n->b, (struct value *[]){n->in[5 + i], qkv[i]}, 2, 2);
         if (n->nout > i)
             n->out[i] = qkv[i];
     }
@@ -305,21 +305,21 @@ static struct value *rotate(struct onnx_node *n, struct value *x, struct value *
                             int64_t interleaved, int64_t size)
 {
     struct attrs a = {0};
-    struct arena *arena = &n->g->arena;
+    struct arena *arena = &n->b->g->arena;
     attr_set_int(arena, &a, "interleaved", interleaved);
     attr_set_int(arena, &a, "num_heads", heads);
     attr_set_int(arena, &a, "rotary_embedding_dim", size);
-    return b_op(n, OP_rotary_embedding, (struct value *[]){x, cosines, sines, positions}, 4, &a);
+    return b_op(n->b, OP_rotary_embedding, (struct value *[]){x, cosines, sines, positions}, 4, &a);
 }
 
 /* Positions (B,S) from one first position for all. */
 static struct value *positions_from(struct onnx_node *n, struct value *first, struct value *x,
                                     int steps_axis)
 {
-    struct value *steps = b_dim(n, x, steps_axis);
+    struct value *steps = b_dim(n->b, x, steps_axis);
     struct value *row = count_up(n, steps);
-    row = b_add(n, row, b_cast(n, first, DT_I64));
-    return b_2(n, OP_expand, row, b_concat(n, (struct value *[]){b_dim(n, x, 0), steps}, 2, 0));
+    row = b_add(n->b, row, b_cast(n->b, first, DT_I64));
+    return b_2(n->b, OP_expand, row, b_concat(n->b, (struct value *[]){b_dim(n->b, x, 0), steps}, 2, 0));
 }
 
 bool lower_rotary_contrib(struct onnx_node *n)
@@ -348,15 +348,15 @@ bool lower_rotary_contrib(struct onnx_node *n)
 bool lower_gemma_rotary(struct onnx_node *n)
 {
     static const int64_t heads[] = {1};
-    struct value *cosines = b_cast(n, b_1(n, OP_cos, n->in[0]), b_dtype(n->in[1]));
-    struct value *sines = b_cast(n, b_1(n, OP_sin, n->in[0]), b_dtype(n->in[1]));
-    cosines = b_unsqueeze(n, cosines, heads, 1);
-    sines = b_unsqueeze(n, sines, heads, 1);
+    struct value *cosines = b_cast(n->b, b_1(n->b, OP_cos, n->in[0]), b_dtype(n->in[1]));
+    struct value *sines = b_cast(n->b, b_1(n->b, OP_sin, n->in[0]), b_dtype(n->in[1]));
+    cosines = b_unsqueeze(n->b, cosines, heads, 1);
+    sines = b_unsqueeze(n->b, sines, heads, 1);
     for (int i = 0; i < 2 && i < n->nout; i++) {
-        struct value *even = b_mul(n, n->in[1 + 2 * i], cosines);
-        n->out[i] = b_add(n, even, b_mul(n, n->in[2 + 2 * i], sines));
+        struct value *even = b_mul(n->b, n->in[1 + 2 * i], cosines);
+        n->out[i] = b_add(n->b, even, b_mul(n->b, n->in[2 + 2 * i], sines));
     }
-    return !diag_failed(n->d);
+    return !diag_failed(n->b->d);
 }
 
 /* ---- GroupQueryAttention ---- */
@@ -389,7 +389,7 @@ static bool gqa_operands(struct onnx_node *n, int64_t heads, int64_t kv_heads, s
     int64_t size = width / (heads + 2 * kv_heads),
             ends[] = {heads * size, (heads + kv_heads) * size, width};
     for (int i = 0; i < 3; i++)
-        out[i] = b_slice(n, n->in[0], i ? ends[i - 1] : 0, ends[i], 2);
+        out[i] = b_slice(n->b, n->in[0], i ? ends[i - 1] : 0, ends[i], 2);
     return true;
 }
 
@@ -397,8 +397,8 @@ static bool gqa_operands(struct onnx_node *n, int64_t heads, int64_t kv_heads, s
 static struct value *keys_before(struct onnx_node *n, struct value *lengths, struct value *total,
                                  struct value *given)
 {
-    struct value *all_new = b_2(n, OP_eq, total, given);
-    return where(n, all_new, b_i64(n, 0), b_sub(n, lengths, given));
+    struct value *all_new = b_2(n->b, OP_eq, total, given);
+    return where(n, all_new, b_i64(n->b, 0), b_sub(n->b, lengths, given));
 }
 
 /* The cache (B,heads,L,D) with the fresh rows behind those before, and zeros behind them. */
@@ -406,17 +406,17 @@ static struct value *cached(struct onnx_node *n, struct value *past, struct valu
                             struct value *before, struct value *total)
 {
     static const int64_t places[] = {1, 2, 3}, last[] = {-1};
-    struct value *length = b_dim(n, past, 2), *zero = b_like(n, past, 0);
-    struct value *most = b_2(n, OP_max, length, total), *more = b_sub(n, most, length);
+    struct value *length = b_dim(n->b, past, 2), *zero = b_like(n->b, past, 0);
+    struct value *most = b_2(n->b, OP_max, length, total), *more = b_sub(n->b, most, length);
     struct value *shape = b_concat(
-        n, (struct value *[]){b_dim(n, past, 0), b_dim(n, past, 1), more, b_dim(n, past, 3)}, 4, 0);
-    struct value *room = b_2(n, OP_expand, zero, shape);
-    struct value *grown = b_concat(n, (struct value *[]){past, room}, 2, 2);
-    struct value *old = b_unsqueeze(n, count_up(n, most), last, 1);
-    old = b_2(n, OP_lt, old, b_unsqueeze(n, before, places, 3));
+        n->b, (struct value *[]){b_dim(n->b, past, 0), b_dim(n->b, past, 1), more, b_dim(n->b, past, 3)}, 4, 0);
+    struct value *room = b_2(n->b, OP_expand, zero, shape);
+    struct value *grown = b_concat(n->b, (struct value *[]){past, room}, 2, 2);
+    struct value *old = b_unsqueeze(n->b, count_up(n, most), last, 1);
+    old = b_2(n->b, OP_lt, old, b_unsqueeze(n->b, before, places, 3));
     struct attrs a = {0};
-    attr_set_int(&n->g->arena, &a, "axis", 2);
-    return b_op(n, OP_tensor_scatter, (struct value *[]){where(n, old, grown, zero), fresh, before},
+    attr_set_int(&n->b->g->arena, &a, "axis", 2);
+    return b_op(n->b, OP_tensor_scatter, (struct value *[]){where(n, old, grown, zero), fresh, before},
                 3, &a);
 }
 
@@ -426,35 +426,35 @@ static struct value *cache_mask(struct onnx_node *n, struct value *before, struc
                                 struct value *k, int64_t window, double filter)
 {
     static const int64_t places[] = {1, 2, 3}, last[] = {-1};
-    struct value *j = count_up(n, b_dim(n, k, 2)), *i = count_up(n, b_dim(n, q, 2));
-    i = b_unsqueeze(n, i, last, 1);
-    i = b_add(n, i, b_unsqueeze(n, before, places, 3));
-    struct value *sees = b_2(n, OP_le, j, i);
+    struct value *j = count_up(n, b_dim(n->b, k, 2)), *i = count_up(n, b_dim(n->b, q, 2));
+    i = b_unsqueeze(n->b, i, last, 1);
+    i = b_add(n->b, i, b_unsqueeze(n->b, before, places, 3));
+    struct value *sees = b_2(n->b, OP_le, j, i);
     if (window > 0)
-        sees = b_2(n, OP_and, sees, b_2(n, OP_gt, j, b_sub(n, i, b_i64(n, window))));
-    return where(n, sees, b_like(n, q, 0), b_like(n, q, filter));
+        sees = b_2(n->b, OP_and, sees, b_2(n->b, OP_gt, j, b_sub(n->b, i, b_i64(n->b, window))));
+    return where(n, sees, b_like(n->b, q, 0), b_like(n->b, q, filter));
 }
 
 /* A key of zeros more, with a score of its own: `sink` (heads), or 0. */
 static void add_sink(struct onnx_node *n, struct value *sink, struct value *kv[2],
                      struct value **mask)
 {
-    struct value *one = b_i64(n, 1), *zero = b_like(n, kv[0], 0);
+    struct value *one = b_i64(n->b, 1), *zero = b_like(n->b, kv[0], 0);
     for (int i = 0; i < 2; i++) {
         struct value *shape = b_concat(
-            n, (struct value *[]){b_dim(n, kv[i], 0), b_dim(n, kv[i], 1), one, b_dim(n, kv[i], 3)},
+            n->b, (struct value *[]){b_dim(n->b, kv[i], 0), b_dim(n->b, kv[i], 1), one, b_dim(n->b, kv[i], 3)},
             4, 0);
-        kv[i] = b_concat(n, (struct value *[]){kv[i], b_2(n, OP_expand, zero, shape)}, 2, 2);
+        kv[i] = b_concat(n->b, (struct value *[]){kv[i], b_2(n->b, OP_expand, zero, shape)}, 2, 2);
     }
-    struct value *score = sink ? b_reshape_to(n, sink, (int64_t[]){1, -1, 1, 1}, 4)
-                               : b_reshape_to(n, zero, (int64_t[]){1, 1, 1, 1}, 4);
+    struct value *score = sink ? b_reshape_to(n->b, sink, (int64_t[]){1, -1, 1, 1}, 4)
+                               : b_reshape_to(n->b, zero, (int64_t[]){1, 1, 1, 1}, 4);
     struct value *empty =
-        b_mul(n, score, zero); /* the mask for each head, then the score for all */
-    *mask = b_add(n, *mask, empty);
+        b_mul(n->b, score, zero); /* the mask for each head, then the score for all */
+    *mask = b_add(n->b, *mask, empty);
     struct value *shape = b_concat(
-        n, (struct value *[]){b_dim(n, *mask, 0), b_dim(n, *mask, 1), b_dim(n, *mask, 2), one}, 4,
+        n->b, (struct value *[]){b_dim(n->b, *mask, 0), b_dim(n->b, *mask, 1), b_dim(n->b, *mask, 2), one}, 4,
         0);
-    *mask = b_concat(n, (struct value *[]){*mask, b_2(n, OP_expand, score, shape)}, 2, 3);
+    *mask = b_concat(n->b, (struct value *[]){*mask, b_2(n->b, OP_expand, score, shape)}, 2, 3);
 }
 
 /*
@@ -471,15 +471,15 @@ bool lower_group_query_attention(struct onnx_node *n)
                           (long long)kv_heads);
     if (!gqa_supported(n) || !gqa_operands(n, heads, kv_heads, x))
         return false;
-    total = b_reshape_to(n, b_cast(n, total, DT_I64), (int64_t[]){1}, 1);
+    total = b_reshape_to(n->b, b_cast(n->b, total, DT_I64), (int64_t[]){1}, 1);
     struct value *lengths =
-        b_add(n, b_cast(n, b_reshape_to(n, n->in[5], (int64_t[]){-1}, 1), DT_I64), b_i64(n, 1));
-    struct value *before = keys_before(n, lengths, total, b_dim(n, x[0], 1));
+        b_add(n->b, b_cast(n->b, b_reshape_to(n->b, n->in[5], (int64_t[]){-1}, 1), DT_I64), b_i64(n->b, 1));
+    struct value *before = keys_before(n, lengths, total, b_dim(n->b, x[0], 1));
     if (attr_int(&n->attrs, "do_rotary", 0)) {
         static const int64_t last[] = {-1};
-        struct value *steps = count_up(n, b_dim(n, x[0], 1));
+        struct value *steps = count_up(n, b_dim(n->b, x[0], 1));
         struct value *positions =
-            b_in(n, 9) ? n->in[9] : b_add(n, b_unsqueeze(n, before, last, 1), steps);
+            b_in(n, 9) ? n->in[9] : b_add(n->b, b_unsqueeze(n->b, before, last, 1), steps);
         int64_t interleaved = attr_int(&n->attrs, "rotary_interleaved", 0);
         dim_t half = n->in[7] && n->in[7]->type.rank == 2 ? n->in[7]->type.dims[1] : 0;
         for (int i = 0; i < 2; i++)
@@ -496,16 +496,16 @@ bool lower_group_query_attention(struct onnx_node *n)
     int64_t window = attr_int(&n->attrs, "local_window_size", -1);
     double filter = b_dtype(q) == DT_F16 ? -65504 : -3.0e38;
     struct value *mask = length_mask(n, lengths, NULL, q, kv[0], filter);
-    mask = b_2(n, OP_min, mask, cache_mask(n, before, q, kv[0], window, filter));
+    mask = b_2(n->b, OP_min, mask, cache_mask(n, before, q, kv[0], window, filter));
     mask = plus(n, mask, b_in(n, 10));
     if (sink || attr_int(&n->attrs, "smooth_softmax", 0) > 0)
         add_sink(n, sink, kv, &mask);
     struct attrs a = {0};
-    struct arena *arena = &n->g->arena;
+    struct arena *arena = &n->b->g->arena;
     if (attr_float(&n->attrs, "scale", 0) != 0)
         attr_set_float(arena, &a, "scale", attr_float(&n->attrs, "scale", 0));
     if (attr_float(&n->attrs, "softcap", 0) != 0)
         attr_set_float(arena, &a, "softcap", attr_float(&n->attrs, "softcap", 0));
     return b_done(
-        n, join_heads(n, b_op(n, OP_attention, (struct value *[]){q, kv[0], kv[1], mask}, 4, &a)));
+        n, join_heads(n, b_op(n->b, OP_attention, (struct value *[]){q, kv[0], kv[1], mask}, 4, &a)));
 }

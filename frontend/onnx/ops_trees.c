@@ -44,7 +44,7 @@ struct forest {
 /* Numbers nodes from each root on, parents first. NULL when a node is reached twice. */
 static int64_t *number_nodes(struct onnx_node *n, const struct forest *f)
 {
-    struct arena *a = &n->g->arena;
+    struct arena *a = &n->b->g->arena;
     int64_t *number = ARENA_ARRAY(a, int64_t, f->nnodes + 1), count = 0;
     int64_t *stack = ARENA_ARRAY(a, int64_t, f->nnodes + 2);
     for (int64_t i = 0; i < f->nnodes; i++)
@@ -72,14 +72,14 @@ static int64_t *number_nodes(struct onnx_node *n, const struct forest *f)
 
 static struct value *list_i32(struct onnx_node *n, const int32_t *v, int64_t count)
 {
-    return constant_copy(n->g, DT_I32, 1, &count, v, NULL);
+    return constant_copy(n->b->g, DT_I32, 1, &count, v, NULL);
 }
 
 static struct value *list_real(struct onnx_node *n, int dtype, const double *v, int64_t count)
 {
-    void *typed = arena_alloc(&n->g->arena, (size_t)(count + 1) * sizeof(double));
+    void *typed = arena_alloc(&n->b->g->arena, (size_t)(count + 1) * sizeof(double));
     dtype_store_f64n(dtype, typed, (size_t)count, v);
-    return constant_copy(n->g, dtype, 1, &count, typed, NULL);
+    return constant_copy(n->b->g, dtype, 1, &count, typed, NULL);
 }
 
 static int by_leaf(const void *a, const void *b)
@@ -90,7 +90,7 @@ static int by_leaf(const void *a, const void *b)
 
 static void build_leaves(struct onnx_node *n, struct forest *f, struct value **in)
 {
-    struct arena *a = &n->g->arena;
+    struct arena *a = &n->b->g->arena;
     int32_t *starts = ARENA_ARRAY(a, int32_t, f->nleaves + 1),
             *targets = ARENA_ARRAY(a, int32_t, f->nentries + 1);
     double *weights = ARENA_ARRAY(a, double, f->nentries + 1);
@@ -111,12 +111,12 @@ static void build_leaves(struct onnx_node *n, struct forest *f, struct value **i
 static struct value *build_forest(struct onnx_node *n, struct forest *f, int64_t targets,
                                   const char *aggregate)
 {
-    struct arena *a = &n->g->arena;
+    struct arena *a = &n->b->g->arena;
     struct value *in[7] = {ml_operand(n, n->in[0])};
     if (b_dtype(n->in[0]) == DT_F16)
         in[0] = n->in[0];
     int64_t *number = number_nodes(n, f);
-    if (!number || diag_failed(n->d))
+    if (!number || diag_failed(n->b->d))
         return NULL;
     int32_t *nodes = ARENA_ARRAY(a, int32_t, 4 * f->nnodes + 4);
     double *thresholds = ARENA_ARRAY(a, double, f->nnodes + 1);
@@ -135,15 +135,15 @@ static struct value *build_forest(struct onnx_node *n, struct forest *f, int64_t
     }
     for (int r = 0; r < f->nroots; r++)
         roots[r] = f->roots[r] >= 0 ? number[f->roots[r]] : f->roots[r];
-    in[1] = constant_copy(n->g, DT_I32, 2, (int64_t[]){kept, 4}, nodes, NULL);
+    in[1] = constant_copy(n->b->g, DT_I32, 2, (int64_t[]){kept, 4}, nodes, NULL);
     in[2] = list_real(n, f->dtype, thresholds, kept);
     build_leaves(n, f, in);
-    in[6] = f->members ? b_tensor(n, f->members) : NULL;
+    in[6] = f->members ? b_tensor(n->b, f->members) : NULL;
     struct attrs as = {0};
     attr_set_ints(a, &as, "roots", roots, f->nroots);
     attr_set_int(a, &as, "n_targets", targets);
     attr_set_str(a, &as, "aggregate", aggregate);
-    return b_op(n, OP_tree_ensemble, in, f->members ? 7 : 6, &as);
+    return b_op(n->b, OP_tree_ensemble, in, f->members ? 7 : 6, &as);
 }
 
 /* ---- TreeEnsemble (version 5) ---- */
@@ -207,12 +207,12 @@ static bool read_nodes_5(struct onnx_node *n, struct forest *f)
     const int64_t *no_leaf = ints_for(n, "nodes_falseleafs", count);
     bool missing = attr_find(&n->attrs, "nodes_missing_value_tracks_true") != NULL;
     const int64_t *track = missing ? ints_for(n, "nodes_missing_value_tracks_true", count) : NULL;
-    if (!modes || !splits || !features || !yes || !no || !yes_leaf || !no_leaf || diag_failed(n->d))
-        return diag_failed(n->d) ? false : NODE_ERROR(n, "an attribute 'nodes_*' is missing");
+    if (!modes || !splits || !features || !yes || !no || !yes_leaf || !no_leaf || diag_failed(n->b->d))
+        return diag_failed(n->b->d) ? false : NODE_ERROR(n, "an attribute 'nodes_*' is missing");
     if (!need_length(n, "nodes_modes", tensor_count(modes), count) ||
         !dtype_is_float(splits->dtype))
         return false;
-    f->nodes = ARENA_ARRAY(&n->g->arena, struct tree_node, count + 1);
+    f->nodes = ARENA_ARRAY(&n->b->g->arena, struct tree_node, count + 1);
     f->dtype = threshold_type(f, splits->dtype);
     for (int64_t i = 0; i < count; i++) {
         int64_t mode = tensor_i64(modes, i);
@@ -238,9 +238,9 @@ static bool read_leaves_5(struct onnx_node *n, struct forest *f, int64_t targets
     const int64_t *ids = ints_for(n, "leaf_targetids", count);
     f->nleaves = f->nentries = count;
     if (!ids || count > INT32_MAX || !dtype_is_float(weights->dtype))
-        return diag_failed(n->d) ? false
+        return diag_failed(n->b->d) ? false
                                  : NODE_ERROR(n, "attributes 'leaf_*' do not describe leaves");
-    f->entries = ARENA_ARRAY(&n->g->arena, struct entry, count + 1);
+    f->entries = ARENA_ARRAY(&n->b->g->arena, struct entry, count + 1);
     for (int64_t i = 0; i < count; i++) {
         if (ids[i] < 0 || ids[i] >= targets)
             return NODE_ERROR(n, "leaf %lld counts for target %lld of %lld", (long long)i,
@@ -263,7 +263,7 @@ bool lower_tree_ensemble(struct onnx_node *n)
                           (long long)how, (long long)targets);
     if (!ml_transform_read(n, &t) || !read_leaves_5(n, &f, targets) || !read_nodes_5(n, &f))
         return false;
-    f.roots = ARENA_ARRAY(&n->g->arena, int64_t, f.nroots + 1);
+    f.roots = ARENA_ARRAY(&n->b->g->arena, int64_t, f.nroots + 1);
     for (int i = 0; i < f.nroots; i++)
         if (!child(n, &f, roots[i], false, &f.roots[i]))
             return false;
@@ -296,13 +296,13 @@ static const double *reals(struct onnx_node *n, const char *name, int64_t *count
     if (found)
         return v;
     const struct tensor *t =
-        attr_tensor(&n->attrs, arena_printf(&n->g->arena, "%s_as_tensor", name));
+        attr_tensor(&n->attrs, arena_printf(&n->b->g->arena, "%s_as_tensor", name));
     if (!t || !dtype_is_float(t->dtype))
         return NULL;
     *count = tensor_count(t);
     if (t->dtype == DT_F64)
         *dtype = DT_F64;
-    double *copy = ARENA_ARRAY(&n->g->arena, double, *count + 1);
+    double *copy = ARENA_ARRAY(&n->b->g->arena, double, *count + 1);
     dtype_load_f64n(t->dtype, t->data, (size_t)*count, copy);
     return copy;
 }
@@ -329,13 +329,13 @@ static bool read_nodes(struct onnx_node *n, struct forest *f)
     const struct str *modes = attr_strs(&n->attrs, "nodes_modes", &nmodes);
     const double *values = reals(n, "nodes_values", &nvalues, &f->dtype);
     if (!trees || !ids || !features || !yes || !no || !values)
-        return diag_failed(n->d) ? false : NODE_ERROR(n, "an attribute 'nodes_*' is missing");
+        return diag_failed(n->b->d) ? false : NODE_ERROR(n, "an attribute 'nodes_*' is missing");
     if (!need_length(n, "nodes_modes", nmodes, count) ||
         !need_length(n, "nodes_values", nvalues, count) ||
         (ntrack && !need_length(n, "nodes_missing_value_tracks_true", ntrack, count)))
         return false;
     f->nnodes = count;
-    f->nodes = ARENA_ARRAY(&n->g->arena, struct tree_node, count + 1);
+    f->nodes = ARENA_ARRAY(&n->b->g->arena, struct tree_node, count + 1);
     for (int64_t i = 0; i < count; i++) {
         bool leaf = modes[i].n == 4 && !memcmp(modes[i].p, "LEAF", 4);
         int mode = leaf ? 0 : mode_of(modes[i]);
@@ -359,8 +359,8 @@ static bool read_nodes(struct onnx_node *n, struct forest *f)
  */
 static bool connect(struct onnx_node *n, struct forest *f, struct tree_node **sorted)
 {
-    bool *is_child = ARENA_ARRAY(&n->g->arena, bool, f->nnodes + 1);
-    f->roots = ARENA_ARRAY(&n->g->arena, int64_t, f->nnodes + 1);
+    bool *is_child = ARENA_ARRAY(&n->b->g->arena, bool, f->nnodes + 1);
+    f->roots = ARENA_ARRAY(&n->b->g->arena, int64_t, f->nnodes + 1);
     for (int64_t i = 1; i < f->nnodes; i++)
         if (!by_id(&sorted[i - 1], &sorted[i]))
             return NODE_ERROR(n, "tree %lld has node %lld twice", (long long)sorted[i]->tree,
@@ -390,14 +390,14 @@ static bool read_entries(struct onnx_node *n, struct forest *f, struct tree_node
                          const char *prefix, int64_t targets)
 {
     bool once = targets == 1 && !strcmp(prefix, "target");
-    struct arena *a = &n->g->arena;
+    struct arena *a = &n->b->g->arena;
     int64_t count;
     const double *weights = reals(n, arena_printf(a, "%s_weights", prefix), &count, &f->dtype);
     const int64_t *trees = ints_for(n, arena_printf(a, "%s_treeids", prefix), count);
     const int64_t *nodes = ints_for(n, arena_printf(a, "%s_nodeids", prefix), count);
     const int64_t *ids = ints_for(n, arena_printf(a, "%s_ids", prefix), count);
     if (!weights || !trees || !nodes || !ids)
-        return diag_failed(n->d) ? false : NODE_ERROR(n, "an attribute '%s_*' is missing", prefix);
+        return diag_failed(n->b->d) ? false : NODE_ERROR(n, "an attribute '%s_*' is missing", prefix);
     f->entries = ARENA_ARRAY(a, struct entry, count + 1);
     for (int64_t i = 0; i < count; i++) {
         struct tree_node *t = find_node(sorted, f->nnodes, trees[i], nodes[i]);
@@ -418,7 +418,7 @@ static bool read_forest(struct onnx_node *n, struct forest *f, const char *prefi
     f->dtype = DT_F32;
     if (!read_nodes(n, f))
         return false;
-    struct tree_node **sorted = ARENA_ARRAY(&n->g->arena, struct tree_node *, f->nnodes + 1);
+    struct tree_node **sorted = ARENA_ARRAY(&n->b->g->arena, struct tree_node *, f->nnodes + 1);
     for (int64_t i = 0; i < f->nnodes; i++)
         sorted[i] = &f->nodes[i];
     qsort(sorted, (size_t)f->nnodes, sizeof *sorted, by_id);
@@ -431,7 +431,7 @@ static struct value *base_values(struct onnx_node *n, struct value *scores, int6
 {
     int dtype = DT_F32;
     const double *v = reals(n, "base_values", count, &dtype);
-    return v && *count ? b_cast(n, list_real(n, DT_F64, v, *count), b_dtype(scores)) : NULL;
+    return v && *count ? b_cast(n->b, list_real(n, DT_F64, v, *count), b_dtype(scores)) : NULL;
 }
 
 static struct value *plus_base(struct onnx_node *n, struct value *scores, int64_t columns)
@@ -443,7 +443,7 @@ static struct value *plus_base(struct onnx_node *n, struct value *scores, int64_
                    (long long)columns);
         return NULL;
     }
-    return base ? b_add(n, scores, base) : scores;
+    return base ? b_add(n->b, scores, base) : scores;
 }
 
 bool lower_tree_regressor(struct onnx_node *n)
@@ -461,7 +461,7 @@ bool lower_tree_regressor(struct onnx_node *n)
         return false;
     struct value *y = plus_base(n, build_forest(n, &f, targets, how), targets);
     y = ml_transform(n, targets > 1 || t == ML_PROBIT ? t : ML_NONE, y);
-    return b_done(n, b_cast(n, y, DT_F32));
+    return b_done(n, b_cast(n->b, y, DT_F32));
 }
 
 /* Whether no weight is negative: scores are then probabilities of the second class, else they are
@@ -481,17 +481,17 @@ static void score_one(struct onnx_node *n, struct forest *f, struct value *label
     static const int64_t last[] = {-1};
     int64_t count, column = f->nentries ? f->entries[0].target : 0;
     bool positive = all_positive(f);
-    struct value *s = b_slice(n, scores, column, column + 1, 1),
+    struct value *s = b_slice(n->b, scores, column, column + 1, 1),
                  *base = base_values(n, scores, &count);
     if (base)
-        s = b_add(n, s, count == 1 ? base : b_slice(n, base, 1, 2, 0));
-    struct value *limit = b_like(n, s, positive ? 0.5 : 0);
-    n->out[0] = ml_choose(n, labels, b_squeeze(n, b_2(n, OP_gt, s, limit), last, 1));
+        s = b_add(n->b, s, count == 1 ? base : b_slice(n->b, base, 1, 2, 0));
+    struct value *limit = b_like(n->b, s, positive ? 0.5 : 0);
+    n->out[0] = ml_choose(n, labels, b_squeeze(n->b, b_2(n->b, OP_gt, s, limit), last, 1));
     if (column == 0) { /* the second class's score, under the first one's number */
         n->out[1] = ml_both_scores(n, t, s, positive);
         return;
     }
-    struct value *both = b_concat(n, (struct value *[]){b_mul(n, s, b_like(n, s, 0)), s}, 2, 1);
+    struct value *both = b_concat(n->b, (struct value *[]){b_mul(n->b, s, b_like(n->b, s, 0)), s}, 2, 1);
     n->out[1] = ml_transform(n, t, both);
 }
 
@@ -503,10 +503,10 @@ static void score_single(struct onnx_node *n, struct value *labels, struct value
     static const struct str none = {"", 0};
     bool strings = b_dtype(labels) == DT_STR;
     struct value *pair =
-        strings ? b_concat(n, (struct value *[]){ml_strings(n, &none, 1), labels}, 2, 0)
-                : b_i64s(n, (int64_t[]){0, 1}, 2);
+        strings ? b_concat(n->b, (struct value *[]){ml_strings(n, &none, 1), labels}, 2, 0)
+                : b_i64s(n->b, (int64_t[]){0, 1}, 2);
     struct value *s = plus_base(n, scores, 1);
-    n->out[0] = ml_choose(n, pair, b_squeeze(n, b_2(n, OP_gt, s, b_like(n, s, 0)), last, 1));
+    n->out[0] = ml_choose(n, pair, b_squeeze(n->b, b_2(n->b, OP_gt, s, b_like(n->b, s, 0)), last, 1));
     n->out[1] = t == ML_PROBIT ? ml_transform(n, t, s) : s;
 }
 
@@ -534,6 +534,6 @@ bool lower_tree_classifier(struct onnx_node *n)
         n->out[0] = ml_best(n, labels, scores);
         n->out[1] = ml_transform(n, t, scores);
     }
-    n->out[1] = b_cast(n, n->out[1], DT_F32);
-    return !diag_failed(n->d);
+    n->out[1] = b_cast(n->b, n->out[1], DT_F32);
+    return !diag_failed(n->b->d);
 }

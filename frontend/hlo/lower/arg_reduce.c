@@ -114,5 +114,5 @@ void arg_reduce(struct hlo_lower *l, bool max, struct value *out[2])
     h_set_int(l, &a, "axis", axis);
     h_set_int(l, &a, "keepdims", 0);
     out[0] = h_reduce(l, max ? OP_reduce_max : OP_reduce_min, x, &axis, 1, false);
-    out[1] = h_op(l, max ? OP_argmax : OP_argmin, &x, 1, &a);
+    out[1] = b_op(l->b, max ? OP_argmax : OP_argmin, &x, 1, &a);
 }

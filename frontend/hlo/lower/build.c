@@ -4,42 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-struct node *h_node(struct hlo_lower *l, enum op op, struct value *const *in, int nin, int nout,
-                    const struct attrs *attrs)
-{
-    if (diag_failed(l->d))
-        return NULL;
-    struct node *n = node_new(l->g, op, in, nin, nout, l->i->name);
-    n->source = hlo_op_name(l->i->opcode);
-    if (attrs)
-        n->attrs = attrs_copy(&l->g->arena, attrs);
-    node_append(l->r, n);
-    return n;
-}
-
-bool h_infer(struct hlo_lower *l, struct node *n)
-{
-    return n && !diag_failed(l->d) && infer_node(l->g, n, l->d);
-}
-
-struct value *h_op(struct hlo_lower *l, enum op op, struct value *const *in, int nin,
-                   const struct attrs *attrs)
-{
-    int nout = op_infos[op].min_out > 1 ? op_infos[op].min_out : 1;
-    struct node *n = h_node(l, op, in, nin, nout, attrs);
-    return h_infer(l, n) ? n->out[0] : NULL;
-}
-
-struct value *h_1(struct hlo_lower *l, enum op op, struct value *x)
-{
-    return h_op(l, op, &x, 1, NULL);
-}
-
-struct value *h_2(struct hlo_lower *l, enum op op, struct value *x, struct value *y)
-{
-    return h_op(l, op, (struct value *[]){x, y}, 2, NULL);
-}
-
 bool h_done(struct hlo_lower *l, struct value *result)
 {
     return h_done_all(l, &result, 1);
@@ -47,7 +11,7 @@ bool h_done(struct hlo_lower *l, struct value *result)
 
 bool h_done_all(struct hlo_lower *l, struct value *const *results, int n)
 {
-    if (diag_failed(l->d))
+    if (diag_failed(l->b->d))
         return false;
     if (n != l->out.count)
         return HLO_ERROR(l, "%d arrays are computed, but its shape has %d", n, l->out.count);
@@ -55,22 +19,7 @@ bool h_done_all(struct hlo_lower *l, struct value *const *results, int n)
     return true;
 }
 
-/* ---- constants ---- */
-
-struct value *h_scalar(struct hlo_lower *l, int dtype, double v)
-{
-    return diag_failed(l->d) ? NULL : constant_scalar(l->g, dtype, v);
-}
-
-struct value *h_like(struct hlo_lower *l, const struct value *x, double v)
-{
-    return h_scalar(l, h_dtype(x), v);
-}
-
-struct value *h_i64s(struct hlo_lower *l, const int64_t *v, int n)
-{
-    return diag_failed(l->d) ? NULL : constant_i64s(l->g, v, n);
-}
+/* ---- sizes ---- */
 
 /* The dimension of v of that size, as a shape of one entry; NULL when it has none. */
 static struct value *dim_of(struct hlo_lower *l, struct value *v, dim_t d)
@@ -80,7 +29,7 @@ static struct value *dim_of(struct hlo_lower *l, struct value *v, dim_t d)
         if (v->type.dims[k] == d) {
             h_set_int(l, &a, "start", k);
             h_set_int(l, &a, "end", k + 1);
-            return h_op(l, OP_shape, &v, 1, &a);
+            return b_op(l->b, OP_shape, &v, 1, &a);
         }
     return NULL;
 }
@@ -98,29 +47,29 @@ static struct value *expression(struct hlo_lower *l, const struct dim_node *n, i
         return NULL;
     int64_t one = 1;
     if (n->op == DIM_BROADCAST)
-        return h_select(l, h_2(l, OP_eq, x, h_i64s(l, &one, 1)), y, x);
+        return b_select(l->b, b_2(l->b, OP_eq, x, b_i64s(l->b, &one, 1)), y, x);
     if (n->op == DIM_CEILDIV)
-        x = h_2(l, OP_sub, h_2(l, OP_add, x, y), h_i64s(l, &one, 1));
-    return h_2(l, ops[n->op], x, y);
+        x = b_2(l->b, OP_sub, b_2(l->b, OP_add, x, y), b_i64s(l->b, &one, 1));
+    return b_2(l->b, ops[n->op], x, y);
 }
 
 static struct value *h_dim(struct hlo_lower *l, dim_t d, int depth)
 {
     struct value *v = NULL;
     if (dim_is_const(d))
-        return h_i64s(l, &d, 1);
+        return b_i64s(l->b, &d, 1);
     for (int k = 0; k < l->i->operand_count && !v; k++)
         for (int j = 0; j < l->operands[k].count && !v; j++)
             v = dim_of(l, l->operands[k].v[j], d);
-    for (int k = 0; k < l->g->main->nparams && !v; k++)
-        v = dim_of(l, l->g->main->params[k], d);
-    struct dim_node n = l->g->dims.nodes[dim_index(d)];
+    for (int k = 0; k < l->b->g->main->nparams && !v; k++)
+        v = dim_of(l, l->b->g->main->params[k], d);
+    struct dim_node n = l->b->g->dims.nodes[dim_index(d)];
     if (!v && n.op != DIM_SYM && depth < 32)
         v = expression(l, &n, depth);
-    if (!v && !diag_failed(l->d)) {
-        l->d->unsupported = true;
+    if (!v && !diag_failed(l->b->d)) {
+        l->b->d->unsupported = true;
         HLO_ERROR(l, "a dimension of size %s, which none of its operands has",
-                  dim_text(&l->g->dims, &l->g->arena, d));
+                  dim_text(&l->b->g->dims, &l->b->g->arena, d));
     }
     return v;
 }
@@ -131,8 +80,8 @@ struct value *h_dims(struct hlo_lower *l, const int64_t *dims, int rank)
     bool known = true;
     for (int k = 0; k < rank; k++)
         known &= dim_is_const(dims[k]);
-    if (known || rank > MAX_RANK || diag_failed(l->d))
-        return h_i64s(l, dims, rank);
+    if (known || rank > MAX_RANK || diag_failed(l->b->d))
+        return b_i64s(l->b, dims, rank);
     for (int k = 0; k < rank; k++)
         if (!(v[k] = h_dim(l, dims[k], 0)))
             return NULL;
@@ -166,7 +115,7 @@ static struct value *into_range(struct hlo_lower *l, struct value *x, int dtype)
     bool is_float = dtype_is_float(h_dtype(x));
     if (dtype == DT_F8E8M0 && !dtype_is_complex(h_dtype(x))) {
         x = is_float ? x : h_cast(l, x, DT_F32);
-        return h_select(l, h_2(l, OP_gt, x, h_like(l, x, 0)), x, h_like(l, x, NAN));
+        return b_select(l->b, b_2(l->b, OP_gt, x, b_like(l->b, x, 0)), x, b_like(l->b, x, NAN));
     }
     if (!narrow || !is_float)
         return x;
@@ -174,20 +123,20 @@ static struct value *into_range(struct hlo_lower *l, struct value *x, int dtype)
     bool is_signed = dtype_class(dtype) == DTC_SINT;
     x = h_cast(l, x, is_signed ? DT_I8 : DT_U8);
     double top = (1 << (bits - is_signed)) - 1;
-    x = h_2(l, OP_min, x, h_like(l, x, top));
-    return is_signed ? h_2(l, OP_max, x, h_like(l, x, -top - 1)) : x;
+    x = b_2(l->b, OP_min, x, b_like(l->b, x, top));
+    return is_signed ? b_2(l->b, OP_max, x, b_like(l->b, x, -top - 1)) : x;
 }
 
 struct value *h_cast(struct hlo_lower *l, struct value *x, int dtype)
 {
     struct attrs a = {0};
-    if (diag_failed(l->d) || h_dtype(x) == dtype)
+    if (diag_failed(l->b->d) || h_dtype(x) == dtype)
         return x;
     x = into_range(l, x, dtype);
     h_set_int(l, &a, "to", dtype);
     h_set_int(l, &a, "saturate", 0);
     if (dtype == DT_F8E8M0) /* XLA's rounding; ONNX rounds up unless told otherwise */
-        attr_set_str(&l->g->arena, &a, "round_mode", "nearest");
+        attr_set_str(&l->b->g->arena, &a, "round_mode", "nearest");
     return h_elementwise(l, OP_cast, &x, 1, &a);
 }
 
@@ -204,10 +153,10 @@ static bool has_dims(const struct value *x, const int64_t *dims, int rank)
 struct value *h_reshape(struct hlo_lower *l, struct value *x, const int64_t *dims, int rank)
 {
     struct attrs a = {0};
-    if (diag_failed(l->d) || has_dims(x, dims, rank))
+    if (diag_failed(l->b->d) || has_dims(x, dims, rank))
         return x;
     h_set_int(l, &a, "allowzero", 1);
-    return h_op(l, OP_reshape, (struct value *[]){x, h_dims(l, dims, rank)}, 2, &a);
+    return b_op(l->b, OP_reshape, (struct value *[]){x, h_dims(l, dims, rank)}, 2, &a);
 }
 
 struct value *h_transpose(struct hlo_lower *l, struct value *x, const int64_t *perm, int rank)
@@ -216,37 +165,37 @@ struct value *h_transpose(struct hlo_lower *l, struct value *x, const int64_t *p
     bool moved = false;
     for (int k = 0; k < rank; k++)
         moved |= perm[k] != k;
-    if (diag_failed(l->d) || !moved)
+    if (diag_failed(l->b->d) || !moved)
         return x;
-    attr_set_ints(&l->g->arena, &a, "perm", perm, rank);
-    return h_op(l, OP_transpose, &x, 1, &a);
+    attr_set_ints(&l->b->g->arena, &a, "perm", perm, rank);
+    return b_op(l->b, OP_transpose, &x, 1, &a);
 }
 
 struct value *h_reverse(struct hlo_lower *l, struct value *x, const int64_t *axes, int n)
 {
     struct attrs a = {0};
-    if (diag_failed(l->d) || n == 0)
+    if (diag_failed(l->b->d) || n == 0)
         return x;
-    attr_set_ints(&l->g->arena, &a, "axes", axes, n);
-    return h_op(l, OP_reverse, &x, 1, &a);
+    attr_set_ints(&l->b->g->arena, &a, "axes", axes, n);
+    return b_op(l->b, OP_reverse, &x, 1, &a);
 }
 
 struct value *h_broadcast(struct hlo_lower *l, struct value *x, const int64_t *dims, int rank,
                           const int64_t *at)
 {
     struct attrs a = {0};
-    if (diag_failed(l->d) || has_dims(x, dims, rank)) {
+    if (diag_failed(l->b->d) || has_dims(x, dims, rank)) {
         bool same = true;
         for (int k = 0; k < rank; k++)
             same &= at[k] == k;
-        if (diag_failed(l->d) || same)
+        if (diag_failed(l->b->d) || same)
             return x;
     }
-    attr_set_ints(&l->g->arena, &a, "dims", at, h_rank(x));
+    attr_set_ints(&l->b->g->arena, &a, "dims", at, h_rank(x));
     if (!all_known(dims, rank))
-        return h_op(l, OP_broadcast_in_dim, (struct value *[]){x, h_dims(l, dims, rank)}, 2, &a);
-    attr_set_ints(&l->g->arena, &a, "shape", dims, rank);
-    return h_op(l, OP_broadcast_in_dim, &x, 1, &a);
+        return b_op(l->b, OP_broadcast_in_dim, (struct value *[]){x, h_dims(l, dims, rank)}, 2, &a);
+    attr_set_ints(&l->b->g->arena, &a, "shape", dims, rank);
+    return b_op(l->b, OP_broadcast_in_dim, &x, 1, &a);
 }
 
 struct value *h_fill(struct hlo_lower *l, struct value *scalar, const int64_t *dims, int rank)
@@ -259,8 +208,8 @@ struct value *h_slice(struct hlo_lower *l, struct value *x, int axis, int64_t fr
     int64_t at = axis;
     if (x && from == 0 && x->type.dims[axis] == to)
         return x;
-    return h_op(l, OP_slice,
-                (struct value *[]){x, h_i64s(l, &from, 1), h_i64s(l, &to, 1), h_i64s(l, &at, 1)}, 4,
+    return b_op(l->b, OP_slice,
+                (struct value *[]){x, b_i64s(l->b, &from, 1), b_i64s(l->b, &to, 1), b_i64s(l->b, &at, 1)}, 4,
                 NULL);
 }
 
@@ -268,17 +217,17 @@ struct value *h_concat(struct hlo_lower *l, struct value *const *v, int n, int a
 {
     struct attrs a = {0};
     h_set_int(l, &a, "axis", axis);
-    return n == 1 ? v[0] : h_op(l, OP_concat, v, n, &a);
+    return n == 1 ? v[0] : b_op(l->b, OP_concat, v, n, &a);
 }
 
 struct value *h_reduce(struct hlo_lower *l, enum op op, struct value *x, const int64_t *axes, int n,
                        bool keepdims)
 {
     struct attrs a = {0};
-    attr_set_ints(&l->g->arena, &a, "axes", axes, n);
+    attr_set_ints(&l->b->g->arena, &a, "axes", axes, n);
     h_set_int(l, &a, "keepdims", keepdims);
     h_set_int(l, &a, "noop_with_empty_axes", 1);
-    return h_op(l, op, &x, 1, &a);
+    return b_op(l->b, op, &x, 1, &a);
 }
 
 struct value *h_iota(struct hlo_lower *l, int dtype, const int64_t *dims, int rank, int axis)
@@ -288,15 +237,10 @@ struct value *h_iota(struct hlo_lower *l, int dtype, const int64_t *dims, int ra
     h_set_int(l, &a, "dtype", dtype);
     if (!all_known(dims, rank)) {
         struct value *shape = h_dims(l, dims, rank);
-        return h_op(l, OP_iota, &shape, 1, &a);
+        return b_op(l->b, OP_iota, &shape, 1, &a);
     }
-    attr_set_ints(&l->g->arena, &a, "shape", dims, rank);
-    return h_op(l, OP_iota, NULL, 0, &a);
-}
-
-struct value *h_select(struct hlo_lower *l, struct value *p, struct value *x, struct value *y)
-{
-    return h_op(l, OP_where, (struct value *[]){p, x, y}, 3, NULL);
+    attr_set_ints(&l->b->g->arena, &a, "shape", dims, rank);
+    return b_op(l->b, OP_iota, NULL, 0, &a);
 }
 
 /* ---- elementwise on what is repeated ---- */
@@ -334,8 +278,8 @@ struct value *h_elementwise(struct hlo_lower *l, enum op op, struct value *const
 {
     struct value *thin[4];
     int whole = 0, scalars = 0, full = -1;
-    if (diag_failed(l->d) || nin > 4)
-        return diag_failed(l->d) ? NULL : h_op(l, op, in, nin, attrs);
+    if (diag_failed(l->b->d) || nin > 4)
+        return diag_failed(l->b->d) ? NULL : b_op(l->b, op, in, nin, attrs);
     for (int k = 0; k < nin; k++) {
         bool repeats = in[k]->def && in[k]->def->op == OP_broadcast_in_dim;
         scalars += is_scalar_repeated(in[k]) || h_rank(in[k]) == 0;
@@ -346,12 +290,12 @@ struct value *h_elementwise(struct hlo_lower *l, enum op op, struct value *const
     if (scalars == nin && full >= 0) {
         for (int k = 0; k < nin; k++)
             thin[k] = h_rank(in[k]) ? in[k]->def->in[0] : in[k];
-        struct value *y = h_op(l, op, thin, nin, attrs);
+        struct value *y = b_op(l->b, op, thin, nin, attrs);
         return h_fill(l, y, in[full]->type.dims, h_rank(in[full]));
     }
     for (int k = 0; k < nin; k++) {
         struct value *r = whole || is_scalar_repeated(in[k]) ? repeated(l, in[k]) : NULL;
         thin[k] = r ? r : in[k];
     }
-    return h_op(l, op, thin, nin, attrs);
+    return b_op(l->b, op, thin, nin, attrs);
 }

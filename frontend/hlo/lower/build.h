@@ -1,25 +1,17 @@
 /*
- * Building graph nodes while lowering an HLO instruction: h_add(l, x, y).
+ * Building graph nodes while lowering an HLO instruction: b_2(l->b, OP_add, x, y), see passes/build.h, and what HLO means
+ * by casts, reshapes and broadcasts.
  *
- * Every function places its node at the end of l->r, infers its type and returns its first result.
- * A failure is sticky: it is recorded in l->d and results are NULL from then on, so a lowering
- * function only has to end with h_done.
+ * A failure is sticky: it is recorded in l->b->d and results are NULL from then on, so a lowering function only has to
+ * end with h_done.
  */
 #ifndef FRONTEND_HLO_BUILD_H
 #define FRONTEND_HLO_BUILD_H
 
 #include "frontend/hlo/lower/lower.h"
 
-#define HLO_ERROR(l, ...) fail((l)->d, __VA_ARGS__)
+#define HLO_ERROR(l, ...) fail((l)->b->d, __VA_ARGS__)
 
-/* A node with all its results; regions may be added before h_infer. attrs may be NULL. */
-struct node *h_node(struct hlo_lower *l, enum op op, struct value *const *in, int nin, int nout,
-                    const struct attrs *attrs);
-bool h_infer(struct hlo_lower *l, struct node *n);
-struct value *h_op(struct hlo_lower *l, enum op op, struct value *const *in, int nin,
-                   const struct attrs *attrs);
-struct value *h_1(struct hlo_lower *l, enum op op, struct value *x);
-struct value *h_2(struct hlo_lower *l, enum op op, struct value *x, struct value *y);
 /* Stores the only leaf; whether all went well. */
 bool h_done(struct hlo_lower *l, struct value *result);
 /* Stores several. */
@@ -43,10 +35,6 @@ static inline int h_rank(const struct value *v)
     return v ? v->type.rank : 0;
 }
 
-/* Constants. */
-struct value *h_scalar(struct hlo_lower *l, int dtype, double v);
-struct value *h_like(struct hlo_lower *l, const struct value *x, double v); /* rank 0, x's type */
-struct value *h_i64s(struct hlo_lower *l, const int64_t *v, int n);
 /* Dims as a shape (i64, rank 1), symbolic ones from the values that have them. */
 struct value *h_dims(struct hlo_lower *l, const int64_t *dims, int rank);
 /* The constant scalar's value; false when it is not one. */
@@ -66,7 +54,6 @@ struct value *h_concat(struct hlo_lower *l, struct value *const *v, int n, int a
 struct value *h_reduce(struct hlo_lower *l, enum op op, struct value *x, const int64_t *axes, int n,
                        bool keepdims);
 struct value *h_iota(struct hlo_lower *l, int dtype, const int64_t *dims, int rank, int axis);
-struct value *h_select(struct hlo_lower *l, struct value *p, struct value *x, struct value *y);
 
 /*
  * An elementwise operator on operands of one shape. Those that only repeat a smaller array are
@@ -79,16 +66,16 @@ struct value *h_elementwise(struct hlo_lower *l, enum op op, struct value *const
 /* Attribute lists under construction. */
 static inline void h_set_int(struct hlo_lower *l, struct attrs *a, const char *name, int64_t v)
 {
-    attr_set_int(&l->g->arena, a, name, v);
+    attr_set_int(&l->b->g->arena, a, name, v);
 }
 static inline void h_set_ints(struct hlo_lower *l, struct attrs *a, const char *name,
                               struct hlo_ints v)
 {
-    attr_set_ints(&l->g->arena, a, name, v.v, v.count);
+    attr_set_ints(&l->b->g->arena, a, name, v.v, v.count);
 }
 static inline void h_set_str(struct hlo_lower *l, struct attrs *a, const char *name, const char *v)
 {
-    attr_set_str(&l->g->arena, a, name, v);
+    attr_set_str(&l->b->g->arena, a, name, v);
 }
 
 static inline bool h_has(struct hlo_ints v, int64_t x)

@@ -15,15 +15,15 @@ static void window_attrs(struct hlo_lower *l, const struct convolution *c, struc
         pads[k] = w->pad_low;
         pads[n + k] = w->pad_high;
     }
-    attr_set_ints(&l->g->arena, a, "kernel_shape", v[0], n);
-    attr_set_ints(&l->g->arena, a, "strides", v[1], n);
-    attr_set_ints(&l->g->arena, a, "dilations", v[2], n);
+    attr_set_ints(&l->b->g->arena, a, "kernel_shape", v[0], n);
+    attr_set_ints(&l->b->g->arena, a, "strides", v[1], n);
+    attr_set_ints(&l->b->g->arena, a, "dilations", v[2], n);
     for (int k = 0; k < n; k++)
         if (v[3][k] != 1) {
-            attr_set_ints(&l->g->arena, a, "lhs_dilation", v[3], n);
+            attr_set_ints(&l->b->g->arena, a, "lhs_dilation", v[3], n);
             break;
         }
-    attr_set_ints(&l->g->arena, a, "pads", pads, 2 * n);
+    attr_set_ints(&l->b->g->arena, a, "pads", pads, 2 * n);
     h_set_int(l, a, "group", c->groups * c->batch_groups);
     if (c->channels_last)
         h_set_int(l, a, "channels_last", 1);
@@ -34,7 +34,7 @@ struct value *conv_once(struct hlo_lower *l, const struct convolution *c, struct
 {
     struct attrs a = {0};
     window_attrs(l, c, &a);
-    return h_op(l, OP_conv, (struct value *[]){x, w}, 2, &a);
+    return b_op(l->b, OP_conv, (struct value *[]){x, w}, 2, &a);
 }
 
 /*
@@ -83,9 +83,9 @@ static struct value *every(struct hlo_lower *l, struct value *x, int axis, int64
                            int64_t step)
 {
     int64_t at = axis, end = INT64_MAX;
-    return h_op(l, OP_slice,
-                (struct value *[]){x, h_i64s(l, &first, 1), h_i64s(l, &end, 1), h_i64s(l, &at, 1),
-                                   h_i64s(l, &step, 1)},
+    return b_op(l->b, OP_slice,
+                (struct value *[]){x, b_i64s(l->b, &first, 1), b_i64s(l->b, &end, 1), b_i64s(l->b, &at, 1),
+                                   b_i64s(l->b, &step, 1)},
                 5, NULL);
 }
 
@@ -119,7 +119,7 @@ static struct value *one_phase(struct hlo_lower *l, const struct convolution *c,
                                           .rhs_dilate = 1};
     }
     part.window = &window;
-    return none ? h_fill(l, h_scalar(l, h_dtype(x), 0), shape, rank)
+    return none ? h_fill(l, b_scalar(l->b, h_dtype(x), 0), shape, rank)
                 : conv_once(l, &part, x, w);
 }
 
@@ -147,7 +147,7 @@ static struct value *phases_from(struct hlo_lower *l, const struct convolution *
         return phases_from(l, c, x, w, k + 1, f, count);
     for (f[k] = 0; f[k] < s; f[k]++)
         part[f[k]] = open_axis(l, phases_from(l, c, x, w, k + 1, f, count), at);
-    if (diag_failed(l->d))
+    if (diag_failed(l->b->d))
         return NULL;
     struct value *y = h_concat(l, part, (int)s, at + 1);
     int64_t dims[HLO_MAX_RANK + 1];

@@ -65,8 +65,8 @@ static struct value *padded(struct hlo_lower *l, const struct convolution *c, st
         start[k] = low - d->pad_low;
         any |= low > 0 || high > 0;
     }
-    return any ? h_op(l, OP_pad,
-                      (struct value *[]){x, h_i64s(l, pads, 2 * rank), h_scalar(l, h_dtype(x), 0)},
+    return any ? b_op(l->b, OP_pad,
+                      (struct value *[]){x, b_i64s(l->b, pads, 2 * rank), b_scalar(l->b, h_dtype(x), 0)},
                       3, NULL)
                : x;
 }
@@ -86,9 +86,9 @@ static struct value *seen_from(struct hlo_lower *l, const struct convolution *c,
     }
     int n = c->spatial;
     int64_t kept = x->type.dims[n + 1];
-    x = h_op(l, OP_slice,
-             (struct value *[]){x, h_i64s(l, from, n), h_i64s(l, to, n), h_i64s(l, axis, n),
-                                h_i64s(l, step, n)},
+    x = b_op(l->b, OP_slice,
+             (struct value *[]){x, b_i64s(l->b, from, n), b_i64s(l->b, to, n), b_i64s(l->b, axis, n),
+                                b_i64s(l->b, step, n)},
              5, NULL);
     return h_reshape(l, x, (int64_t[]){rows, kept}, 2);
 }
@@ -96,7 +96,7 @@ static struct value *seen_from(struct hlo_lower *l, const struct convolution *c,
 /* (columns of seen, out_channels) */
 static struct value *product(struct hlo_lower *l, struct value *seen, struct value *w)
 {
-    return h_2(l, OP_matmul, h_transpose(l, seen, (int64_t[]){1, 0}, 2), w);
+    return b_2(l->b, OP_matmul, h_transpose(l, seen, (int64_t[]){1, 0}, 2), w);
 }
 
 struct value *conv_by_products(struct hlo_lower *l, const struct convolution *c)
@@ -108,7 +108,7 @@ struct value *conv_by_products(struct hlo_lower *l, const struct convolution *c)
                  *w = contracted_first(l, h_in(l, 1), &s->kernel, s->kernel.first,
                                        s->kernel.second);
     int n = 0, rank = c->spatial + 2;
-    if (diag_failed(l->d))
+    if (diag_failed(l->b->d))
         return NULL;
     int64_t batch = x->type.dims[rank - 1], out_channels = w->type.dims[rank - 1], k = 1;
     for (int i = 0; i < rank - 1; i++)
@@ -120,10 +120,10 @@ struct value *conv_by_products(struct hlo_lower *l, const struct convolution *c)
         places[i] = l->i->shape->dims[s->output.spatial[i]];
     for (at[0] = 0; at[0] < places[0]; at[0]++)
         for (at[1] = 0; at[1] < places[1]; at[1]++) {
-            struct value *y = diag_failed(l->d) ? NULL : seen_from(l, c, x, start, at);
+            struct value *y = diag_failed(l->b->d) ? NULL : seen_from(l, c, x, start, at);
             part[n++] = few ? y : product(l, y, w);
         }
-    if (diag_failed(l->d))
+    if (diag_failed(l->b->d))
         return NULL;
     struct value *y =
         few ? product(l, h_concat(l, part, n, 1), w) : h_concat(l, part, n, 0);

@@ -178,7 +178,7 @@ const char *hlo_kernel_reason(const struct hlo_importer *im, struct arena *a,
 static bool carried_kernel(struct hlo_lower *l, struct attrs *attrs, int *results)
 {
     const struct hlo_attr *config = hlo_attr(l->i, HLO_ATTR_backend_config);
-    struct arena *a = &l->g->arena;
+    struct arena *a = &l->b->g->arena;
     struct attrs entries = {0};
     struct str text = {0};
     const char *name = "", *rest;
@@ -197,7 +197,7 @@ static bool carried_kernel(struct hlo_lower *l, struct attrs *attrs, int *result
         return HLO_ERROR(l, "custom-call of 'xcc.kernel': its backend_config has no kernel as text, "
                             "expected {assembly = \"program ...\"}");
     return kernel_attributes_of_text(text.p, text.n, *name ? name : NULL, a, attrs, results,
-                                     l->d);
+                                     l->b->d);
 }
 
 /* ---- the call ---- */
@@ -220,15 +220,15 @@ static struct value **operands_of(struct hlo_lower *l, const struct kernel_entry
     int n = 0, wanted = k ? k->p->regions[0].nparams : 0;
     for (int i = 0; i < l->i->operand_count; i++)
         n += l->operands[i].count;
-    struct value **all = ARENA_ARRAY(&l->g->arena, struct value *, n + 1), **in = all;
+    struct value **all = ARENA_ARRAY(&l->b->g->arena, struct value *, n + 1), **in = all;
     for (int i = 0, at = 0; i < l->i->operand_count; i++)
         for (int j = 0; j < l->operands[i].count; j++)
             all[at++] = l->operands[i].v[j];
     struct kernel_config c =
-        k && is_native(l->i) ? config_of(&l->g->arena, l->i) : (struct kernel_config){0};
+        k && is_native(l->i) ? config_of(&l->b->g->arena, l->i) : (struct kernel_config){0};
     *count = n;
     if (c.ninputs == n && wanted < n) {
-        in = ARENA_ARRAY(&l->g->arena, struct value *, wanted + 1);
+        in = ARENA_ARRAY(&l->b->g->arena, struct value *, wanted + 1);
         for (int i = 0; i < wanted; i++)
             in[i] = all[operand_of(&c, k, i, n)];
         *count = wanted;
@@ -238,14 +238,14 @@ static struct value **operands_of(struct hlo_lower *l, const struct kernel_entry
 
 bool hlo_lower_kernel(struct hlo_lower *l)
 {
-    const struct kernel_entry *k = library_kernel(l->im->kernels, &l->g->arena, l->i);
+    const struct kernel_entry *k = library_kernel(l->im->kernels, &l->b->g->arena, l->i);
     struct attrs attrs = {0};
     int results = 0, n;
-    bool ok = k ? kernel_attributes(k, &l->g->arena, &attrs, &results, l->d)
+    bool ok = k ? kernel_attributes(k, &l->b->g->arena, &attrs, &results, l->b->d)
                 : carried_kernel(l, &attrs, &results);
     if (!ok)
         return false;
     struct value **in = operands_of(l, k, &n);
-    struct node *made = h_node(l, OP_kernel_call, in, n, results, &attrs);
-    return made && h_infer(l, made) && h_done_all(l, made->out, results);
+    struct node *made = b_place(l->b, OP_kernel_call, in, n, results, &attrs);
+    return made && b_infer(l->b, made) && h_done_all(l, made->out, results);
 }

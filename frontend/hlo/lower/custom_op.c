@@ -31,8 +31,8 @@ static bool check_results(struct hlo_lower *l, const struct node *call,
                    t->dims[d] == s->dims[d];
         if (!same)
             return HLO_ERROR(l, "result %d of %s is %s, the program declares %s", k, op->full,
-                             type_text(&l->g->dims, &l->g->arena, t),
-                             hlo_shape_text(&l->g->arena, s));
+                             type_text(&l->b->g->dims, &l->b->g->arena, t),
+                             hlo_shape_text(&l->b->g->arena, s));
     }
     return true;
 }
@@ -41,7 +41,7 @@ bool hlo_lower_custom_op(struct hlo_lower *l)
 {
     const struct custom_operator *op = operator_of(l->im, l->i);
     const struct hlo_attr *config = hlo_attr(l->i, HLO_ATTR_backend_config);
-    struct arena *a = &l->g->arena;
+    struct arena *a = &l->b->g->arena;
     struct attrs attrs = {0};
     int n = 0;
     const char *rest;
@@ -56,7 +56,7 @@ bool hlo_lower_custom_op(struct hlo_lower *l)
     for (int k = 0, at = 0; k < l->i->operand_count; k++)
         for (int j = 0; j < l->operands[k].count; j++)
             in[at++] = l->operands[k].v[j];
-    struct node *call = h_node(l, OP_custom, in, n, l->out.count, &attrs);
-    return call && custom_become(l->g, call, l->im->options, op, l->d) && h_infer(l, call) &&
+    struct node *call = b_place(l->b, OP_custom, in, n, l->out.count, &attrs);
+    return call && custom_become(l->b->g, call, l->im->options, op, l->b->d) && b_infer(l->b, call) &&
            check_results(l, call, op) && h_done_all(l, call->out, call->nout);
 }

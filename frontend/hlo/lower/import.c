@@ -123,17 +123,17 @@ static bool check_leaf(struct hlo_lower *l, int k)
     const struct hlo_shape *s = hlo_leaf(l->i->shape, k);
     const struct value *v = l->out.v[k];
     if (!v)
-        return fail_internal(l->d, "array %d has no value", k);
+        return fail_internal(l->b->d, "array %d has no value", k);
     if (l->lanes)
         return v->type.dtype == hlo_type_dtype(s->type) ||
-               fail(l->d, "array %d is computed as %s, but its shape says %s", k,
+               fail(l->b->d, "array %d is computed as %s, but its shape says %s", k,
                     dtype_name(v->type.dtype), hlo_type_name(s->type));
     struct type want = hlo_type_of(s);
     if (type_equal(&want, &v->type) || (l->im->m->dynamic && may_be(&want, &v->type)))
         return true;
-    return fail(l->d, "array %d is computed as %s, but its shape says %s", k,
-                type_text(&l->g->dims, &l->g->arena, &v->type),
-                type_text(&l->g->dims, &l->g->arena, &want));
+    return fail(l->b->d, "array %d is computed as %s, but its shape says %s", k,
+                type_text(&l->b->g->dims, &l->b->g->arena, &v->type),
+                type_text(&l->b->g->dims, &l->b->g->arena, &want));
 }
 
 static bool lower_instruction(struct hlo_importer *im, struct region *r, struct frame *f,
@@ -147,14 +147,15 @@ static bool lower_instruction(struct hlo_importer *im, struct region *r, struct 
     if (++im->instructions > im->most)
         return fail(im->d, "the module has more than %lld instructions after inlining its calls",
                     (long long)im->most);
-    struct hlo_lower l = {.im = im, .g = im->g, .r = r, .d = im->d, .i = i, .lanes = lanes};
+    struct builder builder = {.g = im->g, .r = r, .name = i->name, .source = hlo_op_name(i->opcode), .d = im->d};
+    struct hlo_lower l = {.im = im, .b = {builder}, .i = i, .lanes = lanes};
     l.operands = ARENA_ARRAY(&im->arena, struct leaves, i->operand_count + 1);
     for (int k = 0; k < i->operand_count; k++)
         l.operands[k] = value_of(f, i->operands[k]);
     l.out.count = hlo_leaf_count(i->shape);
     l.out.v = ARENA_ARRAY(&im->arena, struct value *, l.out.count + 1);
     if (!im->rows[i->opcode].lower(&l))
-        return diag_failed(l.d) ? false : fail_internal(l.d, "lowering failed without a reason");
+        return diag_failed(l.b->d) ? false : fail_internal(l.b->d, "lowering failed without a reason");
     for (int k = 0; k < l.out.count; k++)
         if (!check_leaf(&l, k))
             return false;
@@ -199,7 +200,7 @@ bool hlo_inline(struct hlo_lower *l, const struct hlo_computation *c, const stru
         if (args[k].count != hlo_leaf_count(c->parameters[k]->shape))
             return HLO_ERROR(l, "parameter %d of computation '%s' has %d arrays, but gets %d", k,
                              c->name, hlo_leaf_count(c->parameters[k]->shape), args[k].count);
-    return import_body(l->im, l->r, c, args, l->lanes, result);
+    return import_body(l->im, l->b->r, c, args, l->lanes, result);
 }
 
 static void end_region(struct graph *g, struct region *r, const struct leaves *results)
@@ -211,7 +212,7 @@ bool hlo_region(struct hlo_lower *l, const struct hlo_computation *c, struct reg
 {
     struct hlo_importer *im = l->im;
     struct leaves *args = ARENA_ARRAY(&im->arena, struct leaves, c->parameter_count + 1), result;
-    dim_t lane = lanes ? dim_fresh(&l->g->dims, "lanes") : 0;
+    dim_t lane = lanes ? dim_fresh(&l->b->g->dims, "lanes") : 0;
     for (int k = 0; k < c->parameter_count; k++) {
         const struct hlo_instruction *p = c->parameters[k];
         args[k].count = hlo_leaf_count(p->shape);
@@ -225,7 +226,7 @@ bool hlo_region(struct hlo_lower *l, const struct hlo_computation *c, struct reg
     }
     if (!import_body(im, r, c, args, lanes, &result))
         return false;
-    end_region(l->g, r, &result);
+    end_region(l->b->g, r, &result);
     return true;
 }
 
@@ -271,7 +272,7 @@ struct value *hlo_constant(struct hlo_lower *l, const struct hlo_literal *litera
     }
     struct tensor t = tensor_view(hlo_type_dtype(s->type), s->rank, s->dims,
                                   literal->data ? literal->data : (void *)nothing);
-    return constant_new(l->g, &t, NULL);
+    return constant_new(l->b->g, &t, NULL);
 }
 
 bool hlo_import_entry(struct hlo_importer *im, const struct leaves *args, struct leaves *results)

@@ -15,7 +15,7 @@
 #define FRONTEND_HLO_LOWER_H
 
 #include "frontend/hlo/syntax/hlo.h"
-#include "passes/ir/ir.h"
+#include "passes/build.h"
 
 struct hlo_importer;
 struct import_options;
@@ -27,9 +27,7 @@ struct leaves {
 
 struct hlo_lower {
     struct hlo_importer *im;
-    struct graph *g;
-    struct region *r; /* where nodes go */
-    struct diag *d;
+    struct builder b[1]; /* of its nodes */
     const struct hlo_instruction *i;
     struct leaves *operands; /* one per operand */
     struct leaves out;       /* count is set; the values are to be filled in */
@@ -94,7 +92,7 @@ int hlo_leaf_count(const struct hlo_shape *s);
 /* Shape of leaf k. */
 const struct hlo_shape *hlo_leaf(const struct hlo_shape *s, int k);
 struct type hlo_type_of(const struct hlo_shape *s);
-/* The computation's instructions put into l->r, on the given leaves of its parameters. */
+/* The computation's instructions put into l->b->r, on the given leaves of its parameters. */
 bool hlo_inline(struct hlo_lower *l, const struct hlo_computation *c, const struct leaves *args,
                 int nargs, struct leaves *result);
 /* A region of the computation, whose parameters are the leaves of all its parameters, with its

@@ -17,7 +17,7 @@ static const char *demand(struct hlo_lower *l)
     if (!from)
         return "a shape assertion of the program";
     size_t n = to ? (size_t)(to - from) : strlen(from);
-    return arena_strndup(&l->g->arena, from, n < 160 ? n : 160);
+    return arena_strndup(&l->b->g->arena, from, n < 160 ? n : 160);
 }
 
 /* The size that a scalar is. */
@@ -36,12 +36,12 @@ static bool size_of(const struct value *v, dim_t *d)
 static bool guard(struct hlo_lower *l, int kind, dim_t a, dim_t b)
 {
     struct guard g = {.kind = (uint8_t)kind, .dimension = -1, .a = a, .b = b, .what = demand(l)};
-    if (guard_is_certain(&l->g->dims, kind, a, b))
+    if (guard_is_certain(&l->b->g->dims, kind, a, b))
         return true;
     if (dim_is_const(a) && dim_is_const(b))
-        return guard_fail(&g, NULL, a, b, l->d);
+        return guard_fail(&g, NULL, a, b, l->b->d);
     g.node = "shape assertion";
-    graph_add_guard(l->g, &g, l->r, NULL);
+    graph_add_guard(l->b->g, &g, l->b->r, NULL);
     return true;
 }
 
@@ -56,8 +56,8 @@ bool hlo_shape_assertion(struct hlo_lower *l)
         v = v->def->in[0];
     const struct node *n = v ? v->def : NULL;
     if (!n || n->nin != 2 || !size_of(n->in[0], &a) || !size_of(n->in[1], &b))
-        return !diag_failed(l->d);
-    struct dim_table *t = &l->g->dims;
+        return !diag_failed(l->b->d);
+    struct dim_table *t = &l->b->g->dims;
     switch (n->op) {
     case OP_eq:
         return guard(l, GUARD_EQUAL, a, b);

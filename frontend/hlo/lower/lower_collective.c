@@ -34,7 +34,7 @@ static bool alone(struct hlo_lower *l)
     int64_t n = group_size(l);
     if (n <= 1)
         return true;
-    l->d->unsupported = true;
+    l->b->d->unsupported = true;
     return HLO_ERROR(
         l,
         "works among %lld devices, expected one; compile the program for one replica and partition",
@@ -75,23 +75,23 @@ static struct value *permuted(struct hlo_lower *l, struct value *x)
 {
     bool foreign, self = receives(l, &foreign);
     if (foreign) {
-        l->d->unsupported = true;
+        l->b->d->unsupported = true;
         HLO_ERROR(l, "sends between devices, expected one device; compile the program for one "
                      "replica and partition");
         return NULL;
     }
-    return self ? x : h_fill(l, h_like(l, x, 0), x->type.dims, h_rank(x));
+    return self ? x : h_fill(l, b_like(l->b, x, 0), x->type.dims, h_rank(x));
 }
 
 bool hlo_lower_collective_permute(struct hlo_lower *l)
 {
     if (l->i->operand_count != l->out.count) {
-        l->d->unsupported = true;
+        l->b->d->unsupported = true;
         return HLO_ERROR(l, "the form that updates a buffer in place is not supported");
     }
-    for (int k = 0; k < l->out.count && !diag_failed(l->d); k++)
+    for (int k = 0; k < l->out.count && !diag_failed(l->b->d); k++)
         l->out.v[k] = permuted(l, h_in(l, k));
-    return !diag_failed(l->d);
+    return !diag_failed(l->b->d);
 }
 
 /* collective-permute-start gives (operand, result, contexts...). */
@@ -103,8 +103,8 @@ bool hlo_lower_permute_start(struct hlo_lower *l)
     l->out.v[0] = h_in(l, 0);
     l->out.v[1] = permuted(l, h_in(l, 0));
     for (int k = 2; k < l->out.count; k++)
-        l->out.v[k] = h_scalar(l, hlo_type_dtype(hlo_leaf(l->i->shape, k)->type), 0);
-    return !diag_failed(l->d);
+        l->out.v[k] = b_scalar(l->b, hlo_type_dtype(hlo_leaf(l->i->shape, k)->type), 0);
+    return !diag_failed(l->b->d);
 }
 
 bool hlo_lower_permute_done(struct hlo_lower *l)
@@ -119,13 +119,13 @@ bool hlo_lower_device_id(struct hlo_lower *l)
     bool partition = l->i->opcode == HLO_OP_PARTITION_ID;
     int64_t n = partition ? l->im->m->num_partitions : l->im->m->replica_count;
     if (n > 1) {
-        l->d->unsupported = true;
+        l->b->d->unsupported = true;
         return HLO_ERROR(l,
                          "tells %lld devices apart, expected one; compile the program for one "
                          "replica and partition",
                          (long long)n);
     }
-    return h_done(l, h_scalar(l, hlo_type_dtype(l->i->shape->type), 0));
+    return h_done(l, b_scalar(l->b, hlo_type_dtype(l->i->shape->type), 0));
 }
 
 /* (data, output, input offsets, send sizes, output offsets, receive sizes): rows of the one peer,
@@ -136,27 +136,27 @@ bool hlo_lower_ragged_all_to_all(struct hlo_lower *l)
     if (!alone(l))
         return false;
     struct value *x = h_in(l, 0), *y = h_in(l, 1), *v[3];
-    if (diag_failed(l->d) || h_rank(x) < 1 || h_in_shape(l, 2)->rank != 1 ||
+    if (diag_failed(l->b->d) || h_rank(x) < 1 || h_in_shape(l, 2)->rank != 1 ||
         h_in_shape(l, 2)->dims[0] != 1) {
-        l->d->unsupported = true;
+        l->b->d->unsupported = true;
         return HLO_ERROR(l, "%lld pieces, expected one",
                          (long long)(h_in_shape(l, 2)->rank ? h_in_shape(l, 2)->dims[0] : 0));
     }
     for (int k = 0; k < 3; k++)
         v[k] = h_reshape(l, h_cast(l, h_in(l, 2 + k), DT_I64), none, 0);
     struct value *row = h_iota(l, DT_I64, &y->type.dims[0], 1, 0);
-    struct value *from = h_2(l, OP_sub, row, v[2]);
-    struct value *in = h_2(l, OP_lt, from, v[1]);
-    in = h_2(l, OP_and, h_2(l, OP_ge, from, h_like(l, from, 0)), in);
-    struct value *at = h_2(l, OP_add, from, v[0]);
+    struct value *from = b_2(l->b, OP_sub, row, v[2]);
+    struct value *in = b_2(l->b, OP_lt, from, v[1]);
+    in = b_2(l->b, OP_and, b_2(l->b, OP_ge, from, b_like(l->b, from, 0)), in);
+    struct value *at = b_2(l->b, OP_add, from, v[0]);
     at =
-        h_op(l, OP_clip,
-             (struct value *[]){at, h_like(l, at, 0), h_like(l, at, (double)(x->type.dims[0] - 1))},
+        b_op(l->b, OP_clip,
+             (struct value *[]){at, b_like(l->b, at, 0), b_like(l->b, at, (double)(x->type.dims[0] - 1))},
              3, NULL);
     struct attrs a = {0};
     h_set_int(l, &a, "axis", 0);
-    struct value *rows = h_op(l, OP_gather, (struct value *[]){x, at}, 2, &a);
+    struct value *rows = b_op(l->b, OP_gather, (struct value *[]){x, at}, 2, &a);
     int64_t zero = 0;
     in = h_broadcast(l, in, y->type.dims, h_rank(y), &zero);
-    return h_done(l, h_select(l, in, rows, y));
+    return h_done(l, b_select(l->b, in, rows, y));
 }

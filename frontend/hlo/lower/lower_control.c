@@ -67,7 +67,7 @@ bool hlo_lower_copy_start(struct hlo_lower *l)
         return HLO_ERROR(l, "%d arrays, expected 3", l->out.count);
     l->out.v[0] = l->out.v[1] = h_in(l, 0);
     if (l->out.count > 2)
-        l->out.v[2] = h_scalar(l, hlo_type_dtype(hlo_leaf(l->i->shape, 2)->type), 0);
+        l->out.v[2] = b_scalar(l->b, hlo_type_dtype(hlo_leaf(l->i->shape, 2)->type), 0);
     return l->out.count <= 3 || HLO_ERROR(l, "%d arrays, expected 3", l->out.count);
 }
 
@@ -90,9 +90,9 @@ bool hlo_lower_async_start(struct hlo_lower *l)
     for (int j = 0; j < result.count && n < l->out.count; j++)
         l->out.v[n++] = result.v[j];
     for (; n < l->out.count; n++)
-        l->out.v[n] = h_fill(l, h_scalar(l, hlo_type_dtype(hlo_leaf(l->i->shape, n)->type), 0),
+        l->out.v[n] = h_fill(l, b_scalar(l->b, hlo_type_dtype(hlo_leaf(l->i->shape, n)->type), 0),
                              hlo_leaf(l->i->shape, n)->dims, hlo_leaf(l->i->shape, n)->rank);
-    return !diag_failed(l->d);
+    return !diag_failed(l->b->d);
 }
 
 bool hlo_lower_async_done(struct hlo_lower *l)
@@ -123,10 +123,10 @@ static bool import_branch(struct hlo_lower *l, const struct hlo_computation *c,
 {
     struct hlo_lower inner = *l;
     struct leaves result;
-    inner.r = r;
+    inner.b->r = r;
     if (!hlo_inline(&inner, c, operand, 1, &result))
         return false;
-    node_append(r, node_new(l->g, OP_return, result.v, result.count, 0, ""));
+    node_append(r, node_new(l->b->g, OP_return, result.v, result.count, 0, ""));
     return true;
 }
 
@@ -135,17 +135,17 @@ static bool choose(struct hlo_lower *l, const struct hlo_computation **list, int
                    struct region *r)
 {
     struct hlo_lower inner = *l;
-    inner.r = r;
+    inner.b->r = r;
     if (first == count - 1)
         return import_branch(l, list[first], &l->operands[1 + first], r);
     struct value *index = h_in(l, 0);
     struct value *here =
-        h_dtype(index) == DT_BOOL ? index : h_2(&inner, OP_eq, index, h_like(l, index, first));
-    struct node *n = h_node(&inner, OP_if, &here, 1, l->out.count, NULL);
-    if (!n || !import_branch(l, list[first], &l->operands[1 + first], node_add_region(l->g, n)) ||
-        !choose(l, list, first + 1, count, node_add_region(l->g, n)) || !h_infer(&inner, n))
+        h_dtype(index) == DT_BOOL ? index : b_2(inner.b, OP_eq, index, b_like(l->b, index, first));
+    struct node *n = b_place(inner.b, OP_if, &here, 1, l->out.count, NULL);
+    if (!n || !import_branch(l, list[first], &l->operands[1 + first], node_add_region(l->b->g, n)) ||
+        !choose(l, list, first + 1, count, node_add_region(l->b->g, n)) || !b_infer(inner.b, n))
         return false;
-    node_append(r, node_new(l->g, OP_return, n->out, n->nout, 0, ""));
+    node_append(r, node_new(l->b->g, OP_return, n->out, n->nout, 0, ""));
     return true;
 }
 
@@ -154,7 +154,7 @@ bool hlo_lower_conditional(struct hlo_lower *l)
     const struct hlo_attr *a = hlo_attr(l->i, HLO_ATTR_branch_computations);
     int room = a ? a->computations->count : 2;
     const struct hlo_computation **list =
-        ARENA_ARRAY(&l->g->arena, const struct hlo_computation *, room + 1);
+        ARENA_ARRAY(&l->b->g->arena, const struct hlo_computation *, room + 1);
     int count = branches(l->i, list, room);
     struct leaves result;
     if (l->i->operand_count != count + 1)
@@ -170,10 +170,10 @@ bool hlo_lower_conditional(struct hlo_lower *l)
     }
     struct value *test = h_in(l, 0);
     if (h_dtype(test) != DT_BOOL)
-        test = h_2(l, OP_eq, test, h_like(l, test, 0));
-    struct node *n = h_node(l, OP_if, &test, 1, l->out.count, NULL);
-    return n && import_branch(l, list[0], &l->operands[1], node_add_region(l->g, n)) &&
-           choose(l, list, 1, count, node_add_region(l->g, n)) && h_infer(l, n) &&
+        test = b_2(l->b, OP_eq, test, b_like(l->b, test, 0));
+    struct node *n = b_place(l->b, OP_if, &test, 1, l->out.count, NULL);
+    return n && import_branch(l, list[0], &l->operands[1], node_add_region(l->b->g, n)) &&
+           choose(l, list, 1, count, node_add_region(l->b->g, n)) && b_infer(l->b, n) &&
            h_done_all(l, n->out, n->nout);
 }
 
@@ -216,19 +216,19 @@ static bool import_turn(struct hlo_lower *l, const struct hlo_computation *c, co
     struct leaves *init = &l->operands[0], state = {init->count, NULL}, result;
     struct hlo_lower inner = *l;
     int n = 0;
-    inner.r = r;
-    state.v = ARENA_ARRAY(&l->g->arena, struct value *, init->count + 1);
+    inner.b->r = r;
+    state.v = ARENA_ARRAY(&l->b->g->arena, struct value *, init->count + 1);
     for (int k = 0; k < init->count; k++) {
         struct type t = init->v[k]->type;
         state.v[k] = fixed[k] ? init->v[k] : region_add_param(r, &t, NULL);
     }
     if (!hlo_inline(&inner, c, &state, 1, &result))
         return false;
-    struct value **out = ARENA_ARRAY(&l->g->arena, struct value *, result.count + 1);
+    struct value **out = ARENA_ARRAY(&l->b->g->arena, struct value *, result.count + 1);
     for (int k = 0; k < result.count; k++)
         if (!body || !fixed[k])
             out[n++] = result.v[k];
-    node_append(r, node_new(l->g, OP_return, out, n, 0, ""));
+    node_append(r, node_new(l->b->g, OP_return, out, n, 0, ""));
     return true;
 }
 
@@ -236,8 +236,8 @@ bool hlo_lower_while(struct hlo_lower *l)
 {
     const struct hlo_computation *body = hlo_attr_computation(l->i, HLO_ATTR_body);
     struct leaves *init = &l->operands[0];
-    bool *fixed = ARENA_ARRAY(&l->g->arena, bool, init->count + 1);
-    struct value **in = ARENA_ARRAY(&l->g->arena, struct value *, init->count + 1);
+    bool *fixed = ARENA_ARRAY(&l->b->g->arena, bool, init->count + 1);
+    struct value **in = ARENA_ARRAY(&l->b->g->arena, struct value *, init->count + 1);
     int at = 0, n = 0;
     if (hlo_leaf_count(body->root->shape) != init->count || l->out.count != init->count)
         return HLO_ERROR(l, "the body gives %d arrays, expected %d",
@@ -246,11 +246,11 @@ bool hlo_lower_while(struct hlo_lower *l)
     for (int k = 0; k < init->count; k++)
         if (!fixed[k])
             in[n++] = init->v[k];
-    struct node *w = h_node(l, OP_while, in, n, n, NULL);
+    struct node *w = b_place(l->b, OP_while, in, n, n, NULL);
     if (!w ||
         !import_turn(l, hlo_attr_computation(l->i, HLO_ATTR_condition), fixed,
-                     node_add_region(l->g, w), false) ||
-        !import_turn(l, body, fixed, node_add_region(l->g, w), true) || !h_infer(l, w))
+                     node_add_region(l->b->g, w), false) ||
+        !import_turn(l, body, fixed, node_add_region(l->b->g, w), true) || !b_infer(l->b, w))
         return false;
     n = 0;
     for (int k = 0; k < init->count; k++)
@@ -272,9 +272,9 @@ bool hlo_lower_scan(struct hlo_lower *l)
         return HLO_ERROR(l, "%d operands, %d of them carries, and %d results", operands, carries,
                          l->out.count);
     int count = operands > l->out.count ? operands : l->out.count;
-    struct value **in = ARENA_ARRAY(&l->g->arena, struct value *, count + 1);
-    int64_t *axes = ARENA_ARRAY(&l->g->arena, int64_t, count + 1);
-    int64_t *directions = ARENA_ARRAY(&l->g->arena, int64_t, count + 1);
+    struct value **in = ARENA_ARRAY(&l->b->g->arena, struct value *, count + 1);
+    int64_t *axes = ARENA_ARRAY(&l->b->g->arena, int64_t, count + 1);
+    int64_t *directions = ARENA_ARRAY(&l->b->g->arena, int64_t, count + 1);
     struct attrs a = {0};
     for (int k = 0; k < count; k++) {
         axes[k] = axis;
@@ -283,22 +283,22 @@ bool hlo_lower_scan(struct hlo_lower *l)
     for (int k = 0; k < operands; k++)
         in[k] = h_in(l, k < carries ? inputs + k : k - carries);
     h_set_int(l, &a, "num_scan_inputs", inputs);
-    attr_set_ints(&l->g->arena, &a, "scan_input_axes", axes, inputs);
-    attr_set_ints(&l->g->arena, &a, "scan_input_directions", directions, inputs);
-    attr_set_ints(&l->g->arena, &a, "scan_output_axes", axes, ys);
-    attr_set_ints(&l->g->arena, &a, "scan_output_directions", directions, ys);
-    struct node *n = h_node(l, OP_scan, in, operands, l->out.count, &a);
+    attr_set_ints(&l->b->g->arena, &a, "scan_input_axes", axes, inputs);
+    attr_set_ints(&l->b->g->arena, &a, "scan_input_directions", directions, inputs);
+    attr_set_ints(&l->b->g->arena, &a, "scan_output_axes", axes, ys);
+    attr_set_ints(&l->b->g->arena, &a, "scan_output_directions", directions, ys);
+    struct node *n = b_place(l->b, OP_scan, in, operands, l->out.count, &a);
     if (!n)
         return false;
-    struct region *r = node_add_region(l->g, n);
-    struct leaves *args = ARENA_ARRAY(&l->g->arena, struct leaves, operands + 1), result;
+    struct region *r = node_add_region(l->b->g, n);
+    struct leaves *args = ARENA_ARRAY(&l->b->g->arena, struct leaves, operands + 1), result;
     struct hlo_lower inner = *l;
-    inner.r = r;
+    inner.b->r = r;
     for (int k = 0; k < operands; k++) {
         int parameter = k < carries ? inputs + k : k - carries;
         struct type t = hlo_type_of(c->parameters[parameter]->shape);
         args[parameter].count = 1;
-        args[parameter].v = ARENA_ARRAY(&l->g->arena, struct value *, 1);
+        args[parameter].v = ARENA_ARRAY(&l->b->g->arena, struct value *, 1);
         args[parameter].v[0] = region_add_param(r, &t, NULL);
     }
     if (!hlo_inline(&inner, c, args, operands, &result))
@@ -306,11 +306,11 @@ bool hlo_lower_scan(struct hlo_lower *l)
     if (result.count != l->out.count)
         return HLO_ERROR(l, "the computation gives %d results, expected %d", result.count,
                          l->out.count);
-    struct value **out = ARENA_ARRAY(&l->g->arena, struct value *, result.count + 1);
+    struct value **out = ARENA_ARRAY(&l->b->g->arena, struct value *, result.count + 1);
     for (int k = 0; k < result.count; k++)
         out[k] = result.v[k < carries ? ys + k : k - carries];
-    node_append(r, node_new(l->g, OP_return, out, result.count, 0, ""));
-    if (!h_infer(l, n))
+    node_append(r, node_new(l->b->g, OP_return, out, result.count, 0, ""));
+    if (!b_infer(l->b, n))
         return false;
     for (int k = 0; k < result.count; k++)
         l->out.v[k < carries ? ys + k : k - carries] = n->out[k];

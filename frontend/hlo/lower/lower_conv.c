@@ -24,7 +24,7 @@ static struct value *merge_batch(struct hlo_lower *l, struct value *x, int64_t g
 {
     int64_t dims[MAX_RANK + 1], perm[MAX_RANK + 1];
     int rank = h_rank(x), channel = last ? rank - 1 : 1, n = 0;
-    if (diag_failed(l->d) || groups == 1)
+    if (diag_failed(l->b->d) || groups == 1)
         return x;
     dims[0] = groups;
     dims[1] = x->type.dims[0] / groups;
@@ -52,7 +52,7 @@ static struct value *without_window(struct hlo_lower *l, struct value *x, struct
                     3);
     w = h_transpose(l, h_reshape(l, w, (int64_t[]){groups, o / groups, c / groups}, 3),
                     (int64_t[]){0, 2, 1}, 3);
-    struct value *y = h_op(l, OP_dot, (struct value *[]){x, w}, 2, &a);
+    struct value *y = b_op(l->b, OP_dot, (struct value *[]){x, w}, 2, &a);
     return h_reshape(l, h_transpose(l, y, (int64_t[]){1, 0, 2}, 3), (int64_t[]){n, o}, 2);
 }
 
@@ -61,7 +61,7 @@ static struct value *convolve(struct hlo_lower *l, const struct convolution *c, 
                               struct value *w, int out)
 {
     int type = out;
-    if (diag_failed(l->d))
+    if (diag_failed(l->b->d))
         return NULL;
     if (c->spatial == 0)
         return without_window(l, x, w, c->groups * c->batch_groups, out);
@@ -70,7 +70,7 @@ static struct value *convolve(struct hlo_lower *l, const struct convolution *c, 
     else if (dtype_info(out)->bits < 16)
         type = DT_F32;
     x = h_cast(l, x, type), w = h_cast(l, w, type);
-    if (diag_failed(l->d))
+    if (diag_failed(l->b->d))
         return NULL;
     struct value *y =
         conv_has_phases(c, x) ? conv_by_phases(l, c, x, w) : conv_once(l, c, x, w);
@@ -84,14 +84,14 @@ static struct value *convolve_complex(struct hlo_lower *l, const struct convolut
                                       struct value *x, struct value *w, int out)
 {
     int part = out == DT_C128 ? DT_F64 : DT_F32;
-    struct value *p[2] = {h_1(l, OP_complex_real, x), h_1(l, OP_complex_imag, x)};
-    struct value *q[2] = {h_1(l, OP_complex_real, w), h_1(l, OP_complex_imag, w)};
+    struct value *p[2] = {b_1(l->b, OP_complex_real, x), b_1(l->b, OP_complex_imag, x)};
+    struct value *q[2] = {b_1(l->b, OP_complex_real, w), b_1(l->b, OP_complex_imag, w)};
     struct value *product[2][2];
     for (int i = 0; i < 4; i++)
         product[i / 2][i % 2] = convolve(l, c, p[i / 2], q[i % 2], part);
-    struct value *real = h_2(l, OP_sub, product[0][0], product[1][1]);
-    struct value *imag = h_2(l, OP_add, product[0][1], product[1][0]);
-    return h_2(l, OP_complex_make, real, imag);
+    struct value *real = b_2(l->b, OP_sub, product[0][0], product[1][1]);
+    struct value *imag = b_2(l->b, OP_add, product[0][1], product[1][0]);
+    return b_2(l->b, OP_complex_make, real, imag);
 }
 
 static struct value *reversed(struct hlo_lower *l, const struct convolution *c, struct value *w)

@@ -56,7 +56,7 @@ static bool target_shard(struct hlo_lower *l)
     const struct hlo_shape *from = l->i->operand_count ? h_in_shape(l, 0) : l->i->shape;
     int64_t n, m;
     if (hlo_shape_count(from, &n) && hlo_shape_count(l->i->shape, &m) && n != m && n && m) {
-        l->d->unsupported = true;
+        l->b->d->unsupported = true;
         return HLO_ERROR(l,
                          "the program was partitioned for %lld devices, expected one; trace it "
                          "for a mesh of one device, or without shardings",
@@ -69,9 +69,9 @@ static bool target_buffer(struct hlo_lower *l)
 {
     for (int k = 0; k < l->out.count; k++) {
         const struct hlo_shape *s = hlo_leaf(l->i->shape, k);
-        l->out.v[k] = h_fill(l, h_scalar(l, hlo_type_dtype(s->type), 0), s->dims, s->rank);
+        l->out.v[k] = h_fill(l, b_scalar(l->b, hlo_type_dtype(s->type), 0), s->dims, s->rank);
     }
-    return !diag_failed(l->d);
+    return !diag_failed(l->b->d);
 }
 
 /* ---- elementwise ---- */
@@ -122,7 +122,7 @@ static bool target_unary(struct hlo_lower *l)
             struct value *in[2] = {h_in(l, 0), h_in(l, 1)};
             return arrays(l, n, 1) && h_done(l, h_elementwise(l, unary[k].op, in, n, NULL));
         }
-    return fail_internal(l->d, "target '%s' has no operator", name);
+    return fail_internal(l->b->d, "target '%s' has no operator", name);
 }
 
 /* ---- norms, softmax ---- */
@@ -148,18 +148,18 @@ static bool target_rms_norm(struct hlo_lower *l)
     struct value *x = swap_last(l, h_in(l, 0), dim), *weight = h_cast(l, h_in(l, 1), h_dtype(x));
     bool given = l->i->operand_count > 2;
     if (given && h_known(h_in(l, 2), &epsilon)) {
-        attr_set_float(&l->g->arena, &a, "epsilon", epsilon);
+        attr_set_float(&l->b->g->arena, &a, "epsilon", epsilon);
         h_set_int(l, &a, "axis", -1);
-        struct value *y = h_op(l, OP_rms_norm, (struct value *[]){x, weight}, 2, &a);
+        struct value *y = b_op(l->b, OP_rms_norm, (struct value *[]){x, weight}, 2, &a);
         return h_done(l, swap_last(l, y, dim));
     }
     int64_t last = h_rank(x) - 1;
     struct value *wide = h_cast(l, x, DT_F32);
-    struct value *mean = h_reduce(l, OP_reduce_mean, h_2(l, OP_mul, wide, wide), &last, 1, true);
+    struct value *mean = h_reduce(l, OP_reduce_mean, b_2(l->b, OP_mul, wide, wide), &last, 1, true);
     struct value *e =
-        given ? h_reshape(l, h_cast(l, h_in(l, 2), DT_F32), NULL, 0) : h_scalar(l, DT_F32, 1e-6);
-    struct value *y = h_2(l, OP_mul, wide, h_1(l, OP_rsqrt, h_2(l, OP_add, mean, e)));
-    y = h_cast(l, h_2(l, OP_mul, y, h_cast(l, weight, DT_F32)), h_dtype(h_in(l, 0)));
+        given ? h_reshape(l, h_cast(l, h_in(l, 2), DT_F32), NULL, 0) : b_scalar(l->b, DT_F32, 1e-6);
+    struct value *y = b_2(l->b, OP_mul, wide, b_1(l->b, OP_rsqrt, b_2(l->b, OP_add, mean, e)));
+    y = h_cast(l, b_2(l->b, OP_mul, y, h_cast(l, weight, DT_F32)), h_dtype(h_in(l, 0)));
     return h_done(l, swap_last(l, y, dim));
 }
 
@@ -171,7 +171,7 @@ static bool target_softmax(struct hlo_lower *l)
     if (!arrays(l, 1, 1) || !config_dim(l, &dim))
         return false;
     h_set_int(l, &a, "axis", dim);
-    return h_done(l, h_op(l, OP_softmax, &x, 1, &a));
+    return h_done(l, b_op(l->b, OP_softmax, &x, 1, &a));
 }
 
 /* ---- selection ---- */
@@ -193,8 +193,8 @@ static bool target_top_k(struct hlo_lower *l)
         largest = hlo_attr_int(c->computations->v[0]->root, HLO_ATTR_direction) != HLO_DIRECTION_LT;
     h_set_int(l, &a, "k", s->dims[s->rank - 1]);
     h_set_int(l, &a, "largest", largest);
-    struct node *n = h_node(l, OP_top_k, &x, 1, 2, &a);
-    if (!h_infer(l, n))
+    struct node *n = b_place(l->b, OP_top_k, &x, 1, 2, &a);
+    if (!b_infer(l->b, n))
         return false;
     struct value *index = h_cast(l, n->out[1], hlo_type_dtype(hlo_leaf(l->i->shape, 1)->type));
     return h_done_all(l, (struct value *[]){n->out[0], index}, 2);
@@ -210,7 +210,7 @@ static bool target_arg(struct hlo_lower *l)
         return false;
     h_set_int(l, &a, "axis", dim);
     h_set_int(l, &a, "keepdims", 0);
-    struct value *y = h_op(l, max ? OP_argmax : OP_argmin, &x, 1, &a);
+    struct value *y = b_op(l->b, max ? OP_argmax : OP_argmin, &x, 1, &a);
     y = h_cast(l, y, hlo_type_dtype(l->i->shape->type));
     return h_done(l, h_reshape(l, y, l->i->shape->dims, l->i->shape->rank));
 }
@@ -234,8 +234,8 @@ static bool target_resize(struct hlo_lower *l)
               : centers ? "half_pixel"
                         : "asymmetric");
     h_set_str(l, &a, "nearest_mode", corners ? "round_prefer_ceil" : "floor");
-    return h_done(l, h_op(l, OP_resize,
-                          (struct value *[]){h_in(l, 0), NULL, NULL, h_i64s(l, s->dims, s->rank)},
+    return h_done(l, b_op(l->b, OP_resize,
+                          (struct value *[]){h_in(l, 0), NULL, NULL, b_i64s(l->b, s->dims, s->rank)},
                           4, &a));
 }
 
@@ -247,12 +247,12 @@ static bool target_matmul(struct hlo_lower *l)
     if (l->i->operand_count < 2 || l->operands[0].count != 1 || l->operands[1].count != 1 ||
         l->out.count < 1)
         return HLO_ERROR(l, "%d operands, expected 2", l->i->operand_count);
-    l->out.v[0] = h_2(l, OP_matmul, h_in(l, 0), h_in(l, 1));
+    l->out.v[0] = b_2(l->b, OP_matmul, h_in(l, 0), h_in(l, 1));
     for (int k = 1; k < l->out.count; k++) {
         const struct hlo_shape *s = hlo_leaf(l->i->shape, k);
-        l->out.v[k] = h_fill(l, h_scalar(l, hlo_type_dtype(s->type), 0), s->dims, s->rank);
+        l->out.v[k] = h_fill(l, b_scalar(l->b, hlo_type_dtype(s->type), 0), s->dims, s->rank);
     }
-    return !diag_failed(l->d);
+    return !diag_failed(l->b->d);
 }
 
 /* A call that carries its own meaning: one computation of the operands' and the result's shapes. */
@@ -413,7 +413,7 @@ bool hlo_lower_custom_call(struct hlo_lower *l)
     const struct hlo_target *t = hlo_target_find(l->i);
     if (hlo_is_custom_op(l->im, l->i))
         return hlo_lower_custom_op(l);
-    if (hlo_is_kernel(l->im, &l->g->arena, l->i))
+    if (hlo_is_kernel(l->im, &l->b->g->arena, l->i))
         return hlo_lower_kernel(l);
-    return t ? t->lower(l) : HLO_ERROR(l, "%s", hlo_custom_call_reason(l->im, &l->g->arena, l->i));
+    return t ? t->lower(l) : HLO_ERROR(l, "%s", hlo_custom_call_reason(l->im, &l->b->g->arena, l->i));
 }

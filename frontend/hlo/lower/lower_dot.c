@@ -20,11 +20,11 @@ static void sort_dims(struct hlo_lower *l, struct side *s, struct value *v, stru
     for (int d = 0; v && d < v->type.rank; d++) {
         int64_t n = v->type.dims[d];
         if (h_has(batch, d))
-            s->b = dim_mul(&l->g->dims, s->b, n);
+            s->b = dim_mul(&l->b->g->dims, s->b, n);
         else if (h_has(contracting, d))
-            s->k = dim_mul(&l->g->dims, s->k, n);
+            s->k = dim_mul(&l->b->g->dims, s->k, n);
         else
-            s->free[s->nfree++] = d, s->m = dim_mul(&l->g->dims, s->m, n);
+            s->free[s->nfree++] = d, s->m = dim_mul(&l->b->g->dims, s->m, n);
     }
 }
 
@@ -74,11 +74,11 @@ static struct value *multiply(struct hlo_lower *l, struct side *x, struct side *
         x->v = h_cast(l, x->v, out);
     if (h_dtype(y->v) != out && widens(h_dtype(y->v), out))
         y->v = h_cast(l, y->v, out);
-    if (diag_failed(l->d))
+    if (diag_failed(l->b->d))
         return NULL;
     if (!fits_matmul(h_dtype(x->v), h_dtype(y->v), out)) {
         h_set_int(l, &a, "dtype", out);
-        return h_op(l, OP_dot, (struct value *[]){matrices(l, x, false), matrices(l, y, true)}, 2,
+        return b_op(l->b, OP_dot, (struct value *[]){matrices(l, x, false), matrices(l, y, true)}, 2,
                     &a);
     }
     bool k_first = lies_k_first(y);
@@ -89,7 +89,7 @@ static struct value *multiply(struct hlo_lower *l, struct side *x, struct side *
         p = h_reshape(l, p, (int64_t[]){x->m, x->k}, 2);
         q = h_reshape(l, q, (int64_t[]){k_first ? y->k : y->m, k_first ? y->m : y->k}, 2);
     }
-    return h_op(l, OP_matmul, (struct value *[]){p, q}, 2, &a);
+    return b_op(l->b, OP_matmul, (struct value *[]){p, q}, 2, &a);
 }
 
 /* x . y with the instruction's dimension lists; the result's dims are batch, x's free ones, y's
@@ -102,7 +102,7 @@ static struct value *contract(struct hlo_lower *l, struct value *vx, struct valu
               hlo_attr_ints(l->i, HLO_ATTR_lhs_contracting_dims));
     sort_dims(l, &y, vy, hlo_attr_ints(l->i, HLO_ATTR_rhs_batch_dims),
               hlo_attr_ints(l->i, HLO_ATTR_rhs_contracting_dims));
-    if (diag_failed(l->d))
+    if (diag_failed(l->b->d))
         return NULL;
     for (int i = 0; i < x.batch.count; i++)
         dims[n++] = vx->type.dims[x.batch.v[i]];
@@ -111,7 +111,7 @@ static struct value *contract(struct hlo_lower *l, struct value *vx, struct valu
     for (int i = 0; i < y.nfree; i++)
         dims[n++] = vy->type.dims[y.free[i]];
     if (x.k == 0) /* sums of nothing */
-        return h_fill(l, h_scalar(l, out, 0), dims, (int)n);
+        return h_fill(l, b_scalar(l->b, out, 0), dims, (int)n);
     return h_reshape(l, multiply(l, &x, &y, out), dims, (int)n);
 }
 
@@ -128,7 +128,7 @@ static struct value *spread(struct hlo_lower *l, struct value *scale, const stru
     int rank = h_rank(scale);
     int64_t dims[2 * HLO_MAX_RANK], at[HLO_MAX_RANK], whole[HLO_MAX_RANK], n = 0;
     bool any = false;
-    if (diag_failed(l->d))
+    if (diag_failed(l->b->d))
         return NULL;
     if (rank != h_rank(x) || 2 * rank > MAX_RANK) {
         HLO_ERROR(l, "a scale of rank %d for an operand of rank %d", rank, h_rank(x));
@@ -159,7 +159,7 @@ bool hlo_lower_scaled_dot(struct hlo_lower *l)
     for (int k = 0; k < 2; k++) {
         struct value *x = h_cast(l, h_in(l, k), type), *scale = h_cast(l, h_in(l, 2 + k), type);
         v[k] =
-            h_rank(scale) == 0 ? h_2(l, OP_mul, x, scale) : h_2(l, OP_mul, x, spread(l, scale, x));
+            h_rank(scale) == 0 ? b_2(l->b, OP_mul, x, scale) : b_2(l->b, OP_mul, x, spread(l, scale, x));
     }
     return h_done(l, h_cast(l, contract(l, v[0], v[1], type), out));
 }
@@ -175,19 +175,19 @@ static struct value *of_group(struct hlo_lower *l, struct value *x, int ragged, 
     struct value *low = h_reshape(l, h_slice(l, ends, 0, g, g + 1), none, 0);
     struct value *high = h_reshape(l, h_slice(l, ends, 0, g + 1, g + 2), none, 0);
     struct value *place = h_iota(l, DT_I64, &x->type.dims[ragged], 1, 0);
-    struct value *in = h_2(l, OP_lt, place, high);
-    in = h_2(l, OP_and, h_2(l, OP_ge, place, low), in);
+    struct value *in = b_2(l->b, OP_lt, place, high);
+    in = b_2(l->b, OP_and, b_2(l->b, OP_ge, place, low), in);
     in = h_broadcast(l, in, x->type.dims, h_rank(x), &at);
-    return h_select(l, in, x, h_like(l, x, 0));
+    return b_select(l->b, in, x, b_like(l->b, x, 0));
 }
 
 static struct value *group_ends(struct hlo_lower *l, struct value *sizes)
 {
     int64_t one = 1;
     struct attrs a = {0};
-    struct value *zero = h_fill(l, h_scalar(l, DT_I64, 0), &one, 1);
-    struct value *sums = h_op(
-        l, OP_cumsum, (struct value *[]){h_cast(l, sizes, DT_I64), h_scalar(l, DT_I64, 0)}, 2, &a);
+    struct value *zero = h_fill(l, b_scalar(l->b, DT_I64, 0), &one, 1);
+    struct value *sums = b_op(
+        l->b, OP_cumsum, (struct value *[]){h_cast(l, sizes, DT_I64), b_scalar(l->b, DT_I64, 0)}, 2, &a);
     return h_concat(l, (struct value *[]){zero, sums}, 2, 0);
 }
 
@@ -221,13 +221,13 @@ bool hlo_lower_ragged_dot(struct hlo_lower *l)
             l, "%lld groups and %d group dimensions, expected 1 to 4096 groups and one dimension",
             (long long)groups, group.count);
     struct value *ends = group_ends(l, sizes);
-    struct value **parts = ARENA_ARRAY(&l->g->arena, struct value *, groups);
-    for (int g = 0; g < groups && !diag_failed(l->d); g++) {
+    struct value **parts = ARENA_ARRAY(&l->b->g->arena, struct value *, groups);
+    for (int g = 0; g < groups && !diag_failed(l->b->d); g++) {
         struct value *xg = of_group(l, x, (int)ragged.v[0], ends, g), *yg = y;
         if (!summed)
             yg = h_slice(l, y, (int)group.v[0], g, g + 1);
         parts[g] = contract(l, xg, yg, out);
-        sum = sum ? h_2(l, OP_add, sum, parts[g]) : parts[g];
+        sum = sum ? b_2(l->b, OP_add, sum, parts[g]) : parts[g];
     }
     if (!summed) { /* the group dim of size 1 is a free dim of y: drop it */
         dim_t dims[HLO_MAX_RANK];

@@ -26,7 +26,7 @@ static bool list(struct hlo_lower *l, int k, int64_t *v, int *n)
             return true;
     }
     if (!x || !x->constant || tensor_count(x->constant) > HLO_MAX_RANK) {
-        l->d->unsupported = true;
+        l->b->d->unsupported = true;
         return HLO_ERROR(l, "operand %d is known only while running, expected constants", k);
     }
     for (*n = 0; *n < tensor_count(x->constant); ++*n)
@@ -42,8 +42,8 @@ bool hlo_dynamic_broadcast_in_dim(struct hlo_lower *l)
     int n;
     if (!list(l, 2, at, &n))
         return false;
-    attr_set_ints(&l->g->arena, &a, "dims", at, n);
-    return h_done(l, h_op(l, OP_broadcast_in_dim,
+    attr_set_ints(&l->b->g->arena, &a, "dims", at, n);
+    return h_done(l, b_op(l->b, OP_broadcast_in_dim,
                           (struct value *[]){h_in(l, 0), shape_operand(l, 1)}, 2, &a));
 }
 
@@ -59,7 +59,7 @@ bool hlo_dynamic_iota(struct hlo_lower *l)
     h_set_int(l, &a, "axis", dim[0]);
     h_set_int(l, &a, "dtype", plain ? to : DT_I64);
     struct value *shape = shape_operand(l, 0);
-    return h_done(l, h_cast(l, h_op(l, OP_iota, &shape, 1, &a), to));
+    return h_done(l, h_cast(l, b_op(l->b, OP_iota, &shape, 1, &a), to));
 }
 
 /* x, shape */
@@ -68,7 +68,7 @@ bool hlo_dynamic_reshape(struct hlo_lower *l)
     struct attrs a = {0};
     h_set_int(l, &a, "allowzero", 1);
     return h_done(l,
-                  h_op(l, OP_reshape, (struct value *[]){h_in(l, 0), shape_operand(l, 1)}, 2, &a));
+                  b_op(l->b, OP_reshape, (struct value *[]){h_in(l, 0), shape_operand(l, 1)}, 2, &a));
 }
 
 /* x, starts, limits, strides */
@@ -78,9 +78,9 @@ bool hlo_real_dynamic_slice(struct hlo_lower *l)
     int rank = h_rank(h_in(l, 0));
     for (int k = 0; k < rank; k++)
         axes[k] = k;
-    return h_done(l, h_op(l, OP_slice,
+    return h_done(l, b_op(l->b, OP_slice,
                           (struct value *[]){h_in(l, 0), shape_operand(l, 1), shape_operand(l, 2),
-                                             h_i64s(l, axes, rank), shape_operand(l, 3)},
+                                             b_i64s(l->b, axes, rank), shape_operand(l, 3)},
                           5, NULL));
 }
 
@@ -99,13 +99,13 @@ bool hlo_dynamic_pad(struct hlo_lower *l)
         struct value *both =
             h_concat(l, (struct value *[]){shape_operand(l, 2), shape_operand(l, 3)}, 2, 0);
         return h_done(l,
-                      h_op(l, OP_pad, (struct value *[]){h_in(l, 0), both, h_in(l, 1)}, 3, NULL));
+                      b_op(l->b, OP_pad, (struct value *[]){h_in(l, 0), both, h_in(l, 1)}, 3, NULL));
     }
     if (!list(l, 2, pads, &n) || !list(l, 3, pads + n, &m))
         return false;
-    attr_set_ints(&l->g->arena, &a, "pads", pads, 2 * n);
-    attr_set_ints(&l->g->arena, &a, "interior", interior, n);
-    return h_done(l, h_op(l, OP_pad_interior, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
+    attr_set_ints(&l->b->g->arena, &a, "pads", pads, 2 * n);
+    attr_set_ints(&l->b->g->arena, &a, "interior", interior, n);
+    return h_done(l, b_op(l->b, OP_pad_interior, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
 }
 
 /* x, k: the k largest of the last dimension, and their places */
@@ -116,8 +116,8 @@ bool hlo_dynamic_top_k(struct hlo_lower *l)
         return HLO_ERROR(l, "%d operands and %d results, expected 2 and 2", l->i->operand_count,
                          l->out.count);
     struct value *in[] = {h_in(l, 0), h_reshape(l, shape_operand(l, 1), one, 1)};
-    struct node *n = diag_failed(l->d) ? NULL : h_node(l, OP_topk, in, 2, 2, NULL);
-    if (!n || !h_infer(l, n))
+    struct node *n = diag_failed(l->b->d) ? NULL : b_place(l->b, OP_topk, in, 2, 2, NULL);
+    if (!n || !b_infer(l->b, n))
         return false;
     struct value *at = h_cast(l, n->out[1], hlo_type_dtype(hlo_leaf(l->i->shape, 1)->type));
     return h_done_all(l, (struct value *[]){n->out[0], at}, 2);
@@ -133,13 +133,13 @@ bool hlo_dynamic_pad_spatial(struct hlo_lower *l)
         return false;
     for (int side = 0; side < 2; side++)
         for (int k = 0; k < rank; k++)
-            all[side * rank + k] = h_i64s(l, (int64_t[]){0}, 1);
+            all[side * rank + k] = b_i64s(l->b, (int64_t[]){0}, 1);
     for (int side = 0; side < 2; side++)
         for (int k = 0; k < n; k++)
             all[side * rank + at[k]] =
                 h_reshape(l, h_slice(l, h_slice(l, pads, 0, k, k + 1), 1, side, side + 1), one, 1);
-    return h_done(l, h_op(l, OP_pad,
-                          (struct value *[]){x, h_concat(l, all, 2 * rank, 0), h_like(l, x, 0)}, 3,
+    return h_done(l, b_op(l->b, OP_pad,
+                          (struct value *[]){x, h_concat(l, all, 2 * rank, 0), b_like(l->b, x, 0)}, 3,
                           NULL));
 }
 
@@ -162,11 +162,11 @@ static bool gather_along(struct hlo_lower *l, const struct gather_lists *g)
             dims[n++] = at->type.dims[k];
     at = h_reshape(l, at, dims, n);
     struct value *last =
-        h_2(l, OP_sub, h_dims(l, &x->type.dims[axis], 1), h_i64s(l, (int64_t[]){1}, 1));
+        b_2(l->b, OP_sub, h_dims(l, &x->type.dims[axis], 1), b_i64s(l->b, (int64_t[]){1}, 1));
     last = h_reshape(l, last, none, 0);
-    at = h_2(l, OP_min, h_2(l, OP_max, at, h_scalar(l, DT_I64, 0)), last);
+    at = b_2(l->b, OP_min, b_2(l->b, OP_max, at, b_scalar(l->b, DT_I64, 0)), last);
     h_set_int(l, &a, "axis", axis);
-    struct value *y = h_op(l, OP_gather, (struct value *[]){x, at}, 2, &a);
+    struct value *y = b_op(l->b, OP_gather, (struct value *[]){x, at}, 2, &a);
     /* now: dims before the axis, places, dims after it; wanted: offsets at offset_dims */
     int window = 0, place = 0, total = rank - 1 + n;
     for (int k = 0; k < total; k++) {
@@ -203,13 +203,13 @@ bool hlo_dynamic_gather(struct hlo_lower *l)
         whole = size->content.v[k] == (k == g.map[0] ? 1 : x->type.dims[k]);
     if (whole)
         return gather_along(l, &g);
-    attr_set_ints(&l->g->arena, &a, "offset_dims", g.offset, g.offsets);
-    attr_set_ints(&l->g->arena, &a, "collapsed_slice_dims", g.collapsed, g.collapses);
-    attr_set_ints(&l->g->arena, &a, "start_index_map", g.map, g.maps);
+    attr_set_ints(&l->b->g->arena, &a, "offset_dims", g.offset, g.offsets);
+    attr_set_ints(&l->b->g->arena, &a, "collapsed_slice_dims", g.collapsed, g.collapses);
+    attr_set_ints(&l->b->g->arena, &a, "start_index_map", g.map, g.maps);
     h_set_int(l, &a, "index_vector_dim", g.vector[0]);
     if (g.batchings) {
-        attr_set_ints(&l->g->arena, &a, "operand_batching_dims", g.batching, g.batchings);
-        attr_set_ints(&l->g->arena, &a, "start_indices_batching_dims", g.index_batching,
+        attr_set_ints(&l->b->g->arena, &a, "operand_batching_dims", g.batching, g.batchings);
+        attr_set_ints(&l->b->g->arena, &a, "start_indices_batching_dims", g.index_batching,
                       g.index_batchings);
     }
     if (known) {
@@ -217,8 +217,8 @@ bool hlo_dynamic_gather(struct hlo_lower *l)
         int n;
         if (!list(l, 2, sizes, &n))
             return false;
-        attr_set_ints(&l->g->arena, &a, "slice_sizes", sizes, n);
+        attr_set_ints(&l->b->g->arena, &a, "slice_sizes", sizes, n);
     }
     return h_done(
-        l, h_op(l, OP_gather_windows, (struct value *[]){x, h_in(l, 1), size}, known ? 2 : 3, &a));
+        l, b_op(l->b, OP_gather_windows, (struct value *[]){x, h_in(l, 1), size}, known ? 2 : 3, &a));
 }

@@ -43,7 +43,7 @@ static bool read_window(struct hlo_lower *l, struct window *w)
     w->rank = h_rank(h_in(l, 0));
     for (int k = 0; k < PADS; k++)
         if (!elements(l, 2 * w->n + k, w->v[k], w->rank)) {
-            l->d->unsupported = true;
+            l->b->d->unsupported = true;
             return HLO_ERROR(l, "operand %d is known only while running, expected sizes",
                              2 * w->n + k);
         }
@@ -79,12 +79,12 @@ static struct value *pads(struct hlo_lower *l, const struct window *w)
 /* Operand k with the paddings, in its first value. */
 static struct value *padded(struct hlo_lower *l, const struct window *w, int k)
 {
-    return h_op(l, OP_pad, (struct value *[]){h_in(l, k), pads(l, w), h_in(l, w->n + k)}, 3, NULL);
+    return b_op(l->b, OP_pad, (struct value *[]){h_in(l, k), pads(l, w), h_in(l, w->n + k)}, 3, NULL);
 }
 
 static bool fixed_windows(struct hlo_lower *l, const struct window *w)
 {
-    struct arena *a = &l->g->arena;
+    struct arena *a = &l->b->g->arena;
     struct hlo_window_dim *dims = ARENA_ARRAY(a, struct hlo_window_dim, w->rank + 1);
     struct hlo_window *window = arena_alloc(a, sizeof *window);
     struct hlo_attr *attrs = ARENA_ARRAY(a, struct hlo_attr, 2);
@@ -100,7 +100,7 @@ static bool fixed_windows(struct hlo_lower *l, const struct window *w)
                                           .pad_high = pad ? 0 : w->v[PADS][2 * k + 1]};
     for (int k = 0; pad && k < w->rank; k++)
         if (w->v[BASE][k] != 1) {
-            l->d->unsupported = true;
+            l->b->d->unsupported = true;
             return HLO_ERROR(l, "paddings known only while running, and base dilations");
         }
     *window = (struct hlo_window){w->rank, dims};
@@ -126,7 +126,7 @@ static bool fixed_windows(struct hlo_lower *l, const struct window *w)
             inner.operands[k].v[0] = padded(l, w, k);
         }
     }
-    return !diag_failed(l->d) && hlo_lower_reduce_window(&inner);
+    return !diag_failed(l->b->d) && hlo_lower_reduce_window(&inner);
 }
 
 /* ---- windows as long as their dimension ---- */
@@ -143,7 +143,7 @@ static int running_axis(struct hlo_lower *l, const struct window *w, bool *down)
             return -1;
         if (w->v[SIZES][k] == 1 && !low && !high)
             continue;
-        dim_t n = x->type.dims[k], before = dim_sub(&l->g->dims, n, 1);
+        dim_t n = x->type.dims[k], before = dim_sub(&l->b->g->dims, n, 1);
         *down = low == 0;
         if (axis >= 0 || w->v[SIZES][k] != n || (*down ? high : low) != before ||
             (*down ? low : high) != 0)
@@ -156,7 +156,7 @@ static int running_axis(struct hlo_lower *l, const struct window *w, bool *down)
 /* A scan: the state is the reduction so far, the computation works on whole slices. */
 static bool scan(struct hlo_lower *l, const struct window *w, int axis, bool down)
 {
-    struct arena *a = &l->g->arena;
+    struct arena *a = &l->b->g->arena;
     struct value **in = ARENA_ARRAY(a, struct value *, 2 * w->n);
     int64_t *where = ARENA_ARRAY(a, int64_t, w->n), *way = ARENA_ARRAY(a, int64_t, w->n);
     struct leaves *args = ARENA_ARRAY(a, struct leaves, 2 * w->n), result;
@@ -178,20 +178,20 @@ static bool scan(struct hlo_lower *l, const struct window *w, int axis, bool dow
     attr_set_ints(a, &as, "scan_output_axes", where, w->n);
     attr_set_ints(a, &as, "scan_input_directions", way, w->n);
     attr_set_ints(a, &as, "scan_output_directions", way, w->n);
-    struct node *s = diag_failed(l->d) ? NULL : h_node(l, OP_scan, in, 2 * w->n, 2 * w->n, &as);
-    struct region *r = s ? node_add_region(l->g, s) : NULL;
+    struct node *s = diag_failed(l->b->d) ? NULL : b_place(l->b, OP_scan, in, 2 * w->n, 2 * w->n, &as);
+    struct region *r = s ? node_add_region(l->b->g, s) : NULL;
     for (int k = 0; r && k < 2 * w->n; k++) {
         args[k] = (struct leaves){.count = 1, .v = ARENA_ARRAY(a, struct value *, 1)};
         args[k].v[0] = region_add_param(r, &slices[k % w->n], NULL);
     }
-    inner.r = r;
+    inner.b->r = r;
     inner.lanes = true;
     if (!r || !hlo_inline(&inner, w->c, args, 2 * w->n, &result))
         return false;
     struct value **results = ARENA_ARRAY(a, struct value *, 2 * w->n);
     for (int k = 0; k < 2 * w->n; k++)
         results[k] = result.v[k % w->n];
-    if (!h_node(&inner, OP_return, results, 2 * w->n, 0, NULL) || !h_infer(l, s))
+    if (!b_place(inner.b, OP_return, results, 2 * w->n, 0, NULL) || !b_infer(l->b, s))
         return false;
     return h_done_all(l, s->out + w->n, w->n);
 }
@@ -205,11 +205,11 @@ static bool running(struct hlo_lower *l, const struct window *w, int axis, bool 
     if (w->n == 1 && (sum || product) && h_known(h_in(l, 1), &first) && first == product) {
         if (down)
             h_set_int(l, &a, "reverse", 1);
-        return h_done(l, h_op(l, sum ? OP_cumsum : OP_cumprod,
-                              (struct value *[]){h_in(l, 0), h_scalar(l, DT_I64, axis)}, 2, &a));
+        return h_done(l, b_op(l->b, sum ? OP_cumsum : OP_cumprod,
+                              (struct value *[]){h_in(l, 0), b_scalar(l->b, DT_I64, axis)}, 2, &a));
     }
     if (!hlo_admits_lanes(w->c)) {
-        l->d->unsupported = true;
+        l->b->d->unsupported = true;
         return HLO_ERROR(l, "a running reduction by a computation of this kind");
     }
     return scan(l, w, axis, down);
@@ -229,7 +229,7 @@ bool hlo_dynamic_reduce_window(struct hlo_lower *l)
     int axis = w.pads_known ? running_axis(l, &w, &down) : -1;
     if (axis >= 0)
         return running(l, &w, axis, down);
-    l->d->unsupported = true;
+    l->b->d->unsupported = true;
     return HLO_ERROR(l,
                      "windows whose sizes only running tells, and that are no running reduction");
 }

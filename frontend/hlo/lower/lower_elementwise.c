@@ -8,11 +8,11 @@
 static struct value *complex_extreme(struct hlo_lower *l, enum op before, struct value *x,
                                      struct value *y)
 {
-    struct value *p = h_1(l, OP_complex_real, x), *q = h_1(l, OP_complex_real, y);
-    struct value *r = h_1(l, OP_complex_imag, x), *s = h_1(l, OP_complex_imag, y);
-    struct value *by_imag = h_2(l, before, r, s), *by_real = h_2(l, before, p, q);
-    by_imag = h_2(l, OP_and, h_2(l, OP_eq, p, q), by_imag);
-    return h_select(l, h_2(l, OP_or, by_real, by_imag), x, y);
+    struct value *p = b_1(l->b, OP_complex_real, x), *q = b_1(l->b, OP_complex_real, y);
+    struct value *r = b_1(l->b, OP_complex_imag, x), *s = b_1(l->b, OP_complex_imag, y);
+    struct value *by_imag = b_2(l->b, before, r, s), *by_real = b_2(l->b, before, p, q);
+    by_imag = b_2(l->b, OP_and, b_2(l->b, OP_eq, p, q), by_imag);
+    return b_select(l->b, b_2(l->b, OP_or, by_real, by_imag), x, y);
 }
 
 /* add, subtract, multiply, maximum, minimum; on booleans they are logical. */
@@ -40,7 +40,7 @@ bool hlo_lower_bits(struct hlo_lower *l)
 
 bool hlo_lower_not(struct hlo_lower *l)
 {
-    return h_done(l, h_1(l, h_dtype(h_in(l, 0)) == DT_BOOL ? OP_not : OP_bitnot, h_in(l, 0)));
+    return h_done(l, b_1(l->b, h_dtype(h_in(l, 0)) == DT_BOOL ? OP_not : OP_bitnot, h_in(l, 0)));
 }
 
 bool hlo_lower_abs(struct hlo_lower *l)
@@ -48,15 +48,15 @@ bool hlo_lower_abs(struct hlo_lower *l)
     struct value *x = h_in(l, 0);
     if (dtype_class(h_dtype(x)) == DTC_UINT)
         return h_done(l, x);
-    return h_done(l, h_1(l, dtype_is_complex(h_dtype(x)) ? OP_complex_abs : OP_abs, x));
+    return h_done(l, b_1(l->b, dtype_is_complex(h_dtype(x)) ? OP_complex_abs : OP_abs, x));
 }
 
 bool hlo_lower_sign(struct hlo_lower *l)
 {
     struct value *x = h_in(l, 0);
     if (dtype_class(h_dtype(x)) == DTC_UINT)
-        return h_done(l, h_2(l, OP_min, x, h_like(l, x, 1)));
-    return h_done(l, h_1(l, OP_sign, x));
+        return h_done(l, b_2(l->b, OP_min, x, b_like(l->b, x, 1)));
+    return h_done(l, b_1(l->b, OP_sign, x));
 }
 
 /* Negative exponents of integers give 1 for base 1 and 0 for every other, -1 too. */
@@ -66,9 +66,9 @@ bool hlo_lower_power(struct hlo_lower *l)
     struct value *z = h_elementwise(l, OP_pow, (struct value *[]){x, y}, 2, NULL);
     if (dtype_class(h_dtype(x)) != DTC_SINT)
         return h_done(l, z);
-    struct value *negative = h_2(l, OP_lt, y, h_like(l, y, 0));
-    struct value *vanishes = h_2(l, OP_and, negative, h_2(l, OP_ne, x, h_like(l, x, 1)));
-    return h_done(l, h_select(l, vanishes, h_like(l, x, 0), z));
+    struct value *negative = b_2(l->b, OP_lt, y, b_like(l->b, y, 0));
+    struct value *vanishes = b_2(l->b, OP_and, negative, b_2(l->b, OP_ne, x, b_like(l->b, x, 1)));
+    return h_done(l, b_select(l->b, vanishes, b_like(l->b, x, 0), z));
 }
 
 static const enum op comparisons[] = {
@@ -101,9 +101,9 @@ static struct value *made_ordinary(const struct value *v)
 /* x < y or x <= y where NaN is the greatest number and zeros are equal. */
 static struct value *nan_last(struct hlo_lower *l, bool equal, struct value *x, struct value *y)
 {
-    struct value *last = h_2(l, OP_ne, y, y), *before = h_2(l, equal ? OP_le : OP_lt, x, y);
-    before = h_2(l, OP_or, last, before);
-    return equal ? before : h_2(l, OP_and, h_2(l, OP_eq, x, x), before);
+    struct value *last = b_2(l->b, OP_ne, y, y), *before = b_2(l->b, equal ? OP_le : OP_lt, x, y);
+    before = b_2(l->b, OP_or, last, before);
+    return equal ? before : b_2(l->b, OP_and, b_2(l->b, OP_eq, x, x), before);
 }
 
 /* A comparison in the order of all floats of such operands; NULL: of others. */
@@ -125,8 +125,8 @@ bool hlo_lower_compare(struct hlo_lower *l)
         struct value *z = compare_ordinary(l, comparisons[hlo_attr_int(l->i, HLO_ATTR_direction)]);
         if (z)
             return h_done(l, z);
-        x = h_1(l, OP_total_order, x);
-        y = h_1(l, OP_total_order, y);
+        x = b_1(l->b, OP_total_order, x);
+        y = b_1(l->b, OP_total_order, y);
     }
     return h_done(l, h_elementwise(l, comparisons[hlo_attr_int(l->i, HLO_ATTR_direction)],
                                    (struct value *[]){x, y}, 2, NULL));
@@ -145,7 +145,7 @@ bool hlo_lower_bitcast_convert(struct hlo_lower *l)
     if (h_dtype(x) == to)
         return h_done(l, x);
     h_set_int(l, &a, "to", to);
-    return h_done(l, h_op(l, OP_bitcast, &x, 1, &a));
+    return h_done(l, b_op(l->b, OP_bitcast, &x, 1, &a));
 }
 
 /* A scalar condition picks one array; it broadcasts. Tuples are picked leaf by leaf. */
@@ -155,7 +155,7 @@ bool hlo_lower_select(struct hlo_lower *l)
         l->out.v[k] = h_elementwise(
             l, OP_where, (struct value *[]){h_in(l, 0), l->operands[1].v[k], l->operands[2].v[k]},
             3, NULL);
-    return !diag_failed(l->d);
+    return !diag_failed(l->b->d);
 }
 
 static bool may_be_nan(const struct value *x)
@@ -206,13 +206,13 @@ bool hlo_lower_part(struct hlo_lower *l)
     struct value *x = h_in(l, 0);
     bool real = l->i->opcode == HLO_OP_REAL;
     if (dtype_is_complex(h_dtype(x)))
-        return h_done(l, h_1(l, real ? OP_complex_real : OP_complex_imag, x));
-    return h_done(l, real ? x : h_select(l, h_scalar(l, DT_BOOL, 1), h_like(l, x, 0), x));
+        return h_done(l, b_1(l->b, real ? OP_complex_real : OP_complex_imag, x));
+    return h_done(l, real ? x : b_select(l->b, b_scalar(l->b, DT_BOOL, 1), b_like(l->b, x, 0), x));
 }
 
 bool hlo_lower_is_finite(struct hlo_lower *l)
 {
-    return h_done(l, h_1(l, OP_is_finite, h_in(l, 0)));
+    return h_done(l, b_1(l->b, OP_is_finite, h_in(l, 0)));
 }
 
 bool hlo_lower_reduce_precision(struct hlo_lower *l)
@@ -221,7 +221,7 @@ bool hlo_lower_reduce_precision(struct hlo_lower *l)
     struct value *x = h_in(l, 0);
     h_set_int(l, &a, "exponent_bits", hlo_attr_int(l->i, HLO_ATTR_exponent_bits));
     h_set_int(l, &a, "mantissa_bits", hlo_attr_int(l->i, HLO_ATTR_mantissa_bits));
-    return h_done(l, h_op(l, OP_reduce_precision, &x, 1, &a));
+    return h_done(l, b_op(l->b, OP_reduce_precision, &x, 1, &a));
 }
 
 bool hlo_lower_stochastic_convert(struct hlo_lower *l)
@@ -229,5 +229,5 @@ bool hlo_lower_stochastic_convert(struct hlo_lower *l)
     struct attrs a = {0};
     h_set_int(l, &a, "to", hlo_type_dtype(l->i->shape->type));
     return h_done(l,
-                  h_op(l, OP_stochastic_cast, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
+                  b_op(l->b, OP_stochastic_cast, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
 }

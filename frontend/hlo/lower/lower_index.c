@@ -34,8 +34,8 @@ static int taken_dim(struct hlo_lower *l, const struct hlo_shape *x, const struc
 static struct value *clamped(struct hlo_lower *l, struct value *i, int64_t count)
 {
     if (dtype_class(h_dtype(i)) == DTC_SINT)
-        i = h_2(l, OP_max, i, h_like(l, i, 0));
-    return h_2(l, OP_min, i, h_like(l, i, (double)(count - 1)));
+        i = b_2(l->b, OP_max, i, b_like(l->b, i, 0));
+    return b_2(l->b, OP_min, i, b_like(l->b, i, (double)(count - 1)));
 }
 
 static struct value *take(struct hlo_lower *l, int dim)
@@ -53,7 +53,7 @@ static struct value *take(struct hlo_lower *l, int dim)
     i = clamped(l, i, x->type.dims[dim]);
     i = h_cast(l, i, type == DT_I32 ? DT_I32 : DT_I64);
     h_set_int(l, &a, "axis", dim);
-    return h_op(l, OP_gather, (struct value *[]){x, i}, 2, &a);
+    return b_op(l->b, OP_gather, (struct value *[]){x, i}, 2, &a);
 }
 
 /* ---- single elements, or rows, by several indices ---- */
@@ -166,8 +166,8 @@ static struct value *pick(struct hlo_lower *l, const struct picked *p)
     for (int k = p->end - 1; k >= p->first; stride *= x->dims[k--]) {
         struct value *i = place_along(l, p, k, vector, dtype);
         if (stride > 1)
-            i = h_2(l, OP_mul, i, h_like(l, i, (double)stride));
-        number = number ? h_2(l, OP_add, i, number) : i;
+            i = b_2(l->b, OP_mul, i, b_like(l->b, i, (double)stride));
+        number = number ? b_2(l->b, OP_add, i, number) : i;
     }
     for (int k = 0; k < x->rank; k++)
         if (k < p->first || k >= p->end)
@@ -176,7 +176,7 @@ static struct value *pick(struct hlo_lower *l, const struct picked *p)
             dims[rank++] = rows;
     h_set_int(l, &a, "axis", p->first);
     struct value *table = h_reshape(l, h_in(l, 0), dims, rank);
-    struct value *y = h_op(l, OP_gather, (struct value *[]){table, number}, 2, &a);
+    struct value *y = b_op(l->b, OP_gather, (struct value *[]){table, number}, 2, &a);
     return h_reshape(l, y, l->i->shape->dims, l->i->shape->rank);
 }
 
@@ -217,7 +217,7 @@ bool hlo_lower_gather(struct hlo_lower *l)
     if (picks_rows(l, &p))
         return h_done(l, pick(l, &p));
     copy_lists(l, &a, lists, sizeof lists / sizeof *lists);
-    return h_done(l, h_op(l, OP_gather_windows, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
+    return h_done(l, b_op(l->b, OP_gather_windows, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
 }
 
 bool hlo_lower_scatter(struct hlo_lower *l)
@@ -228,12 +228,12 @@ bool hlo_lower_scatter(struct hlo_lower *l)
         HLO_ATTR_scatter_indices_batching_dims};
     const struct hlo_computation *c = hlo_attr_computation(l->i, HLO_ATTR_to_apply);
     int nin = l->i->operand_count, n = nin / 2;
-    struct value **in = ARENA_ARRAY(&l->g->arena, struct value *, nin);
+    struct value **in = ARENA_ARRAY(&l->b->g->arena, struct value *, nin);
     struct attrs a = {0};
     for (int k = 0; k < nin; k++)
         in[k] = h_in(l, k);
     copy_lists(l, &a, lists, sizeof lists / sizeof *lists);
     h_combine_attrs(l, &a, c);
-    struct node *s = h_node(l, OP_scatter_windows, in, nin, n, &a);
-    return h_combine_region(l, s, c) && h_infer(l, s) && h_done_all(l, s->out, n);
+    struct node *s = b_place(l->b, OP_scatter_windows, in, nin, n, &a);
+    return h_combine_region(l, s, c) && b_infer(l->b, s) && h_done_all(l, s->out, n);
 }

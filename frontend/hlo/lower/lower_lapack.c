@@ -58,8 +58,8 @@ static struct node *linalg(struct hlo_lower *l, const char *routine, struct valu
                            int nin, int nout, struct attrs *a)
 {
     h_set_str(l, a, "routine", routine);
-    struct node *n = h_node(l, OP_linalg, in, nin, nout, a);
-    return n && h_infer(l, n) ? n : NULL;
+    struct node *n = b_place(l->b, OP_linalg, in, nin, nout, a);
+    return n && b_infer(l->b, n) ? n : NULL;
 }
 
 /* Every operand is an array, and the results are those of the instruction. */
@@ -92,7 +92,7 @@ static bool solve(struct hlo_lower *l)
     h_set_int(l, &a, "transpose", transpose != 'N');
     h_set_int(l, &a, "conjugate", transpose == 'C');
     return h_done(l,
-                  h_op(l, OP_triangular_solve, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
+                  b_op(l->b, OP_triangular_solve, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
 }
 
 /* The routine's name within a target's, up to _ffi; NULL when it is none of these libraries'. */
@@ -206,7 +206,7 @@ bool hlo_target_lu(struct hlo_lower *l)
     struct node *n = linalg(l, "getrf", &x, 1, 3, &(struct attrs){0});
     if (!n)
         return false;
-    struct value *pivots = h_2(l, OP_sub, n->out[1], h_scalar(l, DT_I32, 1));
+    struct value *pivots = b_2(l->b, OP_sub, n->out[1], b_scalar(l->b, DT_I32, 1));
     struct value *order = permutation(l, pivots, x->type.dims[h_rank(x) - 2]);
     return h_done_all(l, (struct value *[]){n->out[0], pivots, order}, 3);
 }

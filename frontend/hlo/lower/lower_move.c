@@ -18,7 +18,7 @@ bool hlo_lower_constant(struct hlo_lower *l)
         }
         l->out.v[k] = hlo_constant(l, leaf);
     }
-    return !diag_failed(l->d);
+    return !diag_failed(l->b->d);
 }
 
 bool hlo_lower_iota(struct hlo_lower *l)
@@ -44,7 +44,7 @@ bool hlo_lower_broadcast(struct hlo_lower *l)
             dims[at.v[k]] = h_in(l, 0)->type.dims[k];
     for (int k = 0; k < l->i->shape->rank; k++)
         if (dims[k] == HLO_UNBOUNDED) {
-            l->d->unsupported = true;
+            l->b->d->unsupported = true;
             return HLO_ERROR(
                 l, "dimension %d is known only while running, expected one that the operand has",
                 k);
@@ -62,8 +62,8 @@ bool hlo_lower_reshape(struct hlo_lower *l)
         if (unknown > 1)
             return HLO_ERROR(l, "%d dimensions of unknown size, expected at most one", unknown);
         return h_done(l,
-                      h_op(l, OP_reshape,
-                           (struct value *[]){h_in(l, 0), h_i64s(l, s->dims, s->rank)}, 2, NULL));
+                      b_op(l->b, OP_reshape,
+                           (struct value *[]){h_in(l, 0), b_i64s(l->b, s->dims, s->rank)}, 2, NULL));
     }
     return h_done(l, l->lanes ? h_in(l, 0) : h_reshape(l, h_in(l, 0), s->dims, s->rank));
 }
@@ -76,9 +76,9 @@ bool hlo_lower_dynamic_reshape(struct hlo_lower *l)
     int rank = l->i->operand_count - 1;
     for (int k = 0; k < rank && k < HLO_MAX_RANK; k++)
         sizes[k] = h_reshape(l, h_cast(l, h_in(l, k + 1), DT_I64), (int64_t[]){1}, 1);
-    struct value *shape = rank ? h_concat(l, sizes, rank, 0) : h_i64s(l, NULL, 0);
+    struct value *shape = rank ? h_concat(l, sizes, rank, 0) : b_i64s(l->b, NULL, 0);
     h_set_int(l, &a, "allowzero", 1);
-    return h_done(l, h_op(l, OP_reshape, (struct value *[]){h_in(l, 0), shape}, 2, &a));
+    return h_done(l, b_op(l->b, OP_reshape, (struct value *[]){h_in(l, 0), shape}, 2, &a));
 }
 
 bool hlo_lower_transpose(struct hlo_lower *l)
@@ -111,7 +111,7 @@ bool hlo_lower_bitcast(struct hlo_lower *l)
     x = h_transpose(l, x, order, from->rank);
     if (from->type != to->type) {
         h_set_int(l, &a, "to", hlo_type_dtype(to->type));
-        x = h_op(l, OP_bitcast, &x, 1, &a);
+        x = b_op(l->b, OP_bitcast, &x, 1, &a);
     }
     physical(to, order);
     for (int k = 0; k < to->rank; k++) {
@@ -125,7 +125,7 @@ bool hlo_lower_bitcast(struct hlo_lower *l)
 bool hlo_lower_concatenate(struct hlo_lower *l)
 {
     int n = l->i->operand_count;
-    struct value **in = ARENA_ARRAY(&l->g->arena, struct value *, n);
+    struct value **in = ARENA_ARRAY(&l->b->g->arena, struct value *, n);
     for (int k = 0; k < n; k++)
         in[k] = h_in(l, k);
     return h_done(l, h_concat(l, in, n, (int)hlo_attr_ints(l->i, HLO_ATTR_dimensions).v[0]));
@@ -147,9 +147,9 @@ bool hlo_lower_slice(struct hlo_lower *l)
     }
     if (n == 0)
         return h_done(l, x);
-    return h_done(l, h_op(l, OP_slice,
-                          (struct value *[]){x, h_i64s(l, start, n), h_i64s(l, limit, n),
-                                             h_i64s(l, axes, n), h_i64s(l, step, n)},
+    return h_done(l, b_op(l->b, OP_slice,
+                          (struct value *[]){x, b_i64s(l->b, start, n), b_i64s(l->b, limit, n),
+                                             b_i64s(l->b, axes, n), b_i64s(l->b, step, n)},
                           5, NULL));
 }
 
@@ -159,14 +159,14 @@ static struct value *starts(struct hlo_lower *l, int first, int rank)
     struct value *v[MAX_RANK];
     int64_t one = 1;
     if (rank == 0)
-        return h_i64s(l, NULL, 0);
+        return b_i64s(l->b, NULL, 0);
     if (l->i->operand_count == first + 1 && h_rank(h_in(l, first)) == 1)
         return h_cast(l, h_in(l, first), DT_I64);
     for (int k = 0; k < rank; k++) {
         double known;
         struct value *at = h_in(l, first + k);
         int64_t place = h_known(at, &known) ? (int64_t)known : 0;
-        v[k] = h_known(at, &known) ? h_i64s(l, &place, 1)
+        v[k] = h_known(at, &known) ? b_i64s(l->b, &place, 1)
                                    : h_reshape(l, h_cast(l, at, DT_I64), &one, 1);
     }
     return h_concat(l, v, rank, 0);
@@ -178,13 +178,13 @@ bool hlo_lower_dynamic_slice(struct hlo_lower *l)
     struct value *x = h_in(l, 0);
     h_set_ints(l, &a, "sizes", hlo_attr_ints(l->i, HLO_ATTR_dynamic_slice_sizes));
     return h_done(l,
-                  h_op(l, OP_dynamic_slice, (struct value *[]){x, starts(l, 1, h_rank(x))}, 2, &a));
+                  b_op(l->b, OP_dynamic_slice, (struct value *[]){x, starts(l, 1, h_rank(x))}, 2, &a));
 }
 
 bool hlo_lower_dynamic_update_slice(struct hlo_lower *l)
 {
     struct value *x = h_in(l, 0);
-    return h_done(l, h_op(l, OP_dynamic_update_slice,
+    return h_done(l, b_op(l->b, OP_dynamic_update_slice,
                           (struct value *[]){x, h_in(l, 1), starts(l, 2, h_rank(x))}, 3, NULL));
 }
 
@@ -202,12 +202,12 @@ bool hlo_lower_pad(struct hlo_lower *l)
     }
     if (!any)
         return h_done(
-            l, h_op(l, OP_pad,
-                    (struct value *[]){h_in(l, 0), h_i64s(l, pads, 2 * p->count), h_in(l, 1)}, 3,
+            l, b_op(l->b, OP_pad,
+                    (struct value *[]){h_in(l, 0), b_i64s(l->b, pads, 2 * p->count), h_in(l, 1)}, 3,
                     NULL));
-    attr_set_ints(&l->g->arena, &a, "pads", pads, 2 * p->count);
-    attr_set_ints(&l->g->arena, &a, "interior", interior, p->count);
-    return h_done(l, h_op(l, OP_pad_interior, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
+    attr_set_ints(&l->b->g->arena, &a, "pads", pads, 2 * p->count);
+    attr_set_ints(&l->b->g->arena, &a, "interior", interior, p->count);
+    return h_done(l, b_op(l->b, OP_pad_interior, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
 }
 
 bool hlo_lower_get_dimension_size(struct hlo_lower *l)
@@ -216,10 +216,10 @@ bool hlo_lower_get_dimension_size(struct hlo_lower *l)
     struct value *x = h_in(l, 0);
     struct attrs a = {0};
     if (!x || dim_is_const(x->type.dims[d]))
-        return h_done(l, h_scalar(l, DT_I32, x ? (double)x->type.dims[d] : 0));
+        return h_done(l, b_scalar(l->b, DT_I32, x ? (double)x->type.dims[d] : 0));
     h_set_int(l, &a, "start", d);
     h_set_int(l, &a, "end", d + 1);
-    return h_done(l, h_cast(l, h_reshape(l, h_op(l, OP_shape, &x, 1, &a), NULL, 0), DT_I32));
+    return h_done(l, h_cast(l, h_reshape(l, b_op(l->b, OP_shape, &x, 1, &a), NULL, 0), DT_I32));
 }
 
 /* The first elements along a dimension. What is not known already cannot grow. */
@@ -232,11 +232,11 @@ bool hlo_lower_set_dimension_size(struct hlo_lower *l)
     if (known && fixed && n == (double)x->type.dims[d])
         return h_done(l, x);
     if (!fixed || (known && (n < 0 || n > (double)x->type.dims[d]))) {
-        l->d->unsupported = true;
+        l->b->d->unsupported = true;
         return HLO_ERROR(l, "dimension %lld gets another size than its operand's, expected at most "
                             "one that is known", (long long)d);
     }
     size = h_reshape(l, h_cast(l, size, DT_I64), (int64_t[]){1}, 1);
-    struct value *in[] = {x, h_i64s(l, &zero, 1), size, h_i64s(l, &d, 1)};
-    return h_done(l, h_op(l, OP_slice, in, 4, NULL));
+    struct value *in[] = {x, b_i64s(l->b, &zero, 1), size, b_i64s(l->b, &d, 1)};
+    return h_done(l, b_op(l->b, OP_slice, in, 4, NULL));
 }

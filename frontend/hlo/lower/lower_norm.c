@@ -53,12 +53,12 @@ static struct value *sum(const struct norm *n, struct value *x)
 static struct value *mean(const struct norm *n, struct value *x)
 {
     struct value *s = sum(n, x);
-    return h_2(n->l, OP_div, s, h_scalar(n->l, n->type, (double)n->count));
+    return b_2(n->l->b, OP_div, s, b_scalar(n->l->b, n->type, (double)n->count));
 }
 
 static struct value *inverse_deviation(const struct norm *n, struct value *variance)
 {
-    return h_1(n->l, OP_rsqrt, h_2(n->l, OP_add, variance, h_scalar(n->l, n->type, n->epsilon)));
+    return b_1(n->l->b, OP_rsqrt, b_2(n->l->b, OP_add, variance, b_scalar(n->l->b, n->type, n->epsilon)));
 }
 
 static struct value *leaf(const struct norm *n, struct value *v, int k)
@@ -69,9 +69,9 @@ static struct value *leaf(const struct norm *n, struct value *v, int k)
 static struct value *normalise(const struct norm *n, struct value *centred, struct value *variance,
                                struct value *scale, struct value *offset)
 {
-    struct value *factor = h_2(n->l, OP_mul, inverse_deviation(n, variance), scale);
-    struct value *y = h_2(n->l, OP_mul, centred, wide(n, factor));
-    return h_2(n->l, OP_add, y, wide(n, offset));
+    struct value *factor = b_2(n->l->b, OP_mul, inverse_deviation(n, variance), scale);
+    struct value *y = b_2(n->l->b, OP_mul, centred, wide(n, factor));
+    return b_2(n->l->b, OP_add, y, wide(n, offset));
 }
 
 bool hlo_lower_batch_norm_inference(struct hlo_lower *l)
@@ -80,17 +80,17 @@ bool hlo_lower_batch_norm_inference(struct hlo_lower *l)
     norm_init(&n, l);
     if (h_dtype(h_in(l, 0)) == DT_F32) {
         struct attrs a = {0};
-        attr_set_float(&l->g->arena, &a, "epsilon", n.epsilon);
+        attr_set_float(&l->b->g->arena, &a, "epsilon", n.epsilon);
         h_set_int(l, &a, "axis", n.feature);
         return h_done(
-            l, h_op(l, OP_batch_norm,
+            l, b_op(l->b, OP_batch_norm,
                     (struct value *[]){h_in(l, 0), h_in(l, 1), h_in(l, 2), h_in(l, 3), h_in(l, 4)},
                     5, &a));
     }
     struct value *x[5];
     for (int k = 0; k < 5; k++)
         x[k] = in(&n, k);
-    struct value *centred = h_2(l, OP_sub, x[0], wide(&n, x[3]));
+    struct value *centred = b_2(l->b, OP_sub, x[0], wide(&n, x[3]));
     return h_done(l, leaf(&n, normalise(&n, centred, x[4], x[1], x[2]), 0));
 }
 
@@ -98,8 +98,8 @@ bool hlo_lower_batch_norm_training(struct hlo_lower *l)
 {
     struct norm n;
     norm_init(&n, l);
-    struct value *x = in(&n, 0), *m = mean(&n, x), *centred = h_2(l, OP_sub, x, wide(&n, m));
-    struct value *variance = mean(&n, h_2(l, OP_mul, centred, centred));
+    struct value *x = in(&n, 0), *m = mean(&n, x), *centred = b_2(l->b, OP_sub, x, wide(&n, m));
+    struct value *variance = mean(&n, b_2(l->b, OP_mul, centred, centred));
     struct value *scale = in(&n, 1), *offset = in(&n, 2);
     struct value *y = normalise(&n, centred, variance, scale, offset);
     return h_done_all(l, (struct value *[]){leaf(&n, y, 0), leaf(&n, m, 1), leaf(&n, variance, 2)},
@@ -110,17 +110,17 @@ bool hlo_lower_batch_norm_grad(struct hlo_lower *l)
 {
     struct norm n;
     norm_init(&n, l);
-    struct value *x = in(&n, 0), *dy = in(&n, 4), *centred = h_2(l, OP_sub, x, wide(&n, in(&n, 2)));
+    struct value *x = in(&n, 0), *dy = in(&n, 4), *centred = b_2(l->b, OP_sub, x, wide(&n, in(&n, 2)));
     struct value *inverse = inverse_deviation(&n, in(&n, 3)), *offset = sum(&n, dy);
-    struct value *along = sum(&n, h_2(l, OP_mul, dy, centred));
-    struct value *scale = h_2(l, OP_mul, along, inverse),
-                 *count = h_scalar(l, n.type, (double)n.count);
+    struct value *along = sum(&n, b_2(l->b, OP_mul, dy, centred));
+    struct value *scale = b_2(l->b, OP_mul, along, inverse),
+                 *count = b_scalar(l->b, n.type, (double)n.count);
     /* dx = scale/deviation (dy - mean dy - centred/variance mean(dy centred)) */
-    struct value *a = h_2(l, OP_sub, dy, wide(&n, h_2(l, OP_div, offset, count)));
-    struct value *b = h_2(l, OP_mul, inverse, inverse);
-    b = h_2(l, OP_mul, b, h_2(l, OP_div, along, count));
-    struct value *dx = h_2(l, OP_sub, a, h_2(l, OP_mul, centred, wide(&n, b)));
-    dx = h_2(l, OP_mul, dx, wide(&n, h_2(l, OP_mul, in(&n, 1), inverse)));
+    struct value *a = b_2(l->b, OP_sub, dy, wide(&n, b_2(l->b, OP_div, offset, count)));
+    struct value *b = b_2(l->b, OP_mul, inverse, inverse);
+    b = b_2(l->b, OP_mul, b, b_2(l->b, OP_div, along, count));
+    struct value *dx = b_2(l->b, OP_sub, a, b_2(l->b, OP_mul, centred, wide(&n, b)));
+    dx = b_2(l->b, OP_mul, dx, wide(&n, b_2(l->b, OP_mul, in(&n, 1), inverse)));
     return h_done_all(
         l, (struct value *[]){leaf(&n, dx, 0), leaf(&n, scale, 1), leaf(&n, offset, 2)}, 3);
 }

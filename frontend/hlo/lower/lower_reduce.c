@@ -65,7 +65,7 @@ bool h_combine_region(struct hlo_lower *l, struct node *n, const struct hlo_comp
 {
     if (!n)
         return false;
-    return h_combine_name(c) || hlo_region(l, c, node_add_region(l->g, n), hlo_admits_lanes(c));
+    return h_combine_name(c) || hlo_region(l, c, node_add_region(l->b->g, n), hlo_admits_lanes(c));
 }
 
 /* ---- reduce ---- */
@@ -146,14 +146,14 @@ static struct value *reduce_fast(struct hlo_lower *l, int pair)
     struct value *y = axes.count == 0               ? x
                       : extreme && of_ones(x, axes) ? without_dims(l, x, axes)
                                                     : h_reduce(l, op, x, axes.v, axes.count, false);
-    return neutral(pair, init) ? y : h_2(l, apply, y, init);
+    return neutral(pair, init) ? y : b_2(l->b, apply, y, init);
 }
 
 static bool give_results(struct hlo_lower *l, struct value *const *v, int n)
 {
     for (int k = 0; k < n && k < l->out.count; k++)
         l->out.v[k] = h_cast(l, v[k], hlo_type_dtype(hlo_leaf(l->i->shape, k)->type));
-    return !diag_failed(l->d);
+    return !diag_failed(l->b->d);
 }
 
 bool hlo_lower_reduce(struct hlo_lower *l)
@@ -163,7 +163,7 @@ bool hlo_lower_reduce(struct hlo_lower *l)
     struct attrs a = {0};
     if (n == 1 && pair >= 0) {
         struct value *y = reduce_fast(l, pair);
-        if (y || diag_failed(l->d))
+        if (y || diag_failed(l->b->d))
             return give_results(l, &y, 1);
     }
     bool max;
@@ -172,13 +172,13 @@ bool hlo_lower_reduce(struct hlo_lower *l)
         arg_reduce(l, max, found);
         return give_results(l, found, 2);
     }
-    struct value **in = ARENA_ARRAY(&l->g->arena, struct value *, 2 * n);
+    struct value **in = ARENA_ARRAY(&l->b->g->arena, struct value *, 2 * n);
     for (int k = 0; k < 2 * n; k++)
         in[k] = widened(l, c, h_in(l, k), k);
     h_set_ints(l, &a, "axes", hlo_attr_ints(l->i, HLO_ATTR_dimensions));
     h_combine_attrs(l, &a, c);
-    struct node *r = h_node(l, OP_reduce_with, in, 2 * n, n, &a);
-    return h_combine_region(l, r, c) && h_infer(l, r) && give_results(l, r->out, n);
+    struct node *r = b_place(l->b, OP_reduce_with, in, 2 * n, n, &a);
+    return h_combine_region(l, r, c) && b_infer(l->b, r) && give_results(l, r->out, n);
 }
 
 /* ---- reduce-window ---- */
@@ -203,11 +203,11 @@ static void window_attrs(struct hlo_lower *l, struct attrs *a, const struct hlo_
         pads[k] = d.pad_low;
         pads[rank + k] = d.pad_high;
     }
-    attr_set_ints(&l->g->arena, a, "size", size, rank);
-    attr_set_ints(&l->g->arena, a, "strides", stride, rank);
-    attr_set_ints(&l->g->arena, a, "pads", pads, 2 * rank);
-    attr_set_ints(&l->g->arena, a, "base_dilations", base, rank);
-    attr_set_ints(&l->g->arena, a, "window_dilations", dilation, rank);
+    attr_set_ints(&l->b->g->arena, a, "size", size, rank);
+    attr_set_ints(&l->b->g->arena, a, "strides", stride, rank);
+    attr_set_ints(&l->b->g->arena, a, "pads", pads, 2 * rank);
+    attr_set_ints(&l->b->g->arena, a, "base_dilations", base, rank);
+    attr_set_ints(&l->b->g->arena, a, "window_dilations", dilation, rank);
 }
 
 static bool is_plain(struct hlo_window_dim d)
@@ -241,7 +241,7 @@ static struct value *running_sum(struct hlo_lower *l, const struct hlo_window *w
         return NULL;
     if (down)
         h_set_int(l, &a, "reverse", 1);
-    return h_op(l, OP_cumsum, (struct value *[]){x, h_scalar(l, DT_I64, axis)}, 2, &a);
+    return b_op(l->b, OP_cumsum, (struct value *[]){x, b_scalar(l->b, DT_I64, axis)}, 2, &a);
 }
 
 /* Max over windows of images, batch first and channels second or last. */
@@ -269,12 +269,12 @@ static struct value *max_pool(struct hlo_lower *l, const struct hlo_window *w)
         pads[k] = d.pad_low;
         pads[n + k] = d.pad_high;
     }
-    attr_set_ints(&l->g->arena, &a, "kernel_shape", size, n);
-    attr_set_ints(&l->g->arena, &a, "strides", stride, n);
-    attr_set_ints(&l->g->arena, &a, "dilations", dilation, n);
-    attr_set_ints(&l->g->arena, &a, "pads", pads, 2 * n);
+    attr_set_ints(&l->b->g->arena, &a, "kernel_shape", size, n);
+    attr_set_ints(&l->b->g->arena, &a, "strides", stride, n);
+    attr_set_ints(&l->b->g->arena, &a, "dilations", dilation, n);
+    attr_set_ints(&l->b->g->arena, &a, "pads", pads, 2 * n);
     h_set_int(l, &a, "channels_last", last);
-    return h_op(l, OP_max_pool, &x, 1, &a);
+    return b_op(l->b, OP_max_pool, &x, 1, &a);
 }
 
 static bool is_empty(const struct hlo_shape *s)
@@ -303,16 +303,16 @@ bool hlo_lower_reduce_window(struct hlo_lower *l)
     struct attrs a = {0};
     if (n == 1) {
         struct value *y = window_fast(l, c, w);
-        if (y || diag_failed(l->d))
+        if (y || diag_failed(l->b->d))
             return give_results(l, &y, 1);
     }
-    struct value **in = ARENA_ARRAY(&l->g->arena, struct value *, 2 * n);
+    struct value **in = ARENA_ARRAY(&l->b->g->arena, struct value *, 2 * n);
     for (int k = 0; k < 2 * n; k++)
         in[k] = widened(l, c, h_in(l, k), k);
     window_attrs(l, &a, w, h_rank(in[0]));
     h_combine_attrs(l, &a, c);
-    struct node *r = h_node(l, OP_reduce_window, in, 2 * n, n, &a);
-    return h_combine_region(l, r, c) && h_infer(l, r) && give_results(l, r->out, n);
+    struct node *r = b_place(l->b, OP_reduce_window, in, 2 * n, n, &a);
+    return h_combine_region(l, r, c) && b_infer(l->b, r) && give_results(l, r->out, n);
 }
 
 /* ---- select-and-scatter ---- */
@@ -348,11 +348,11 @@ bool hlo_lower_select_and_scatter(struct hlo_lower *l)
     if (combine)
         h_set_str(l, &a, "combine", combine);
     h_set_int(l, &a, "lanes", lanes);
-    struct node *n = h_node(l, OP_select_and_scatter, in, 3, 1, &a);
-    if (!n || (!name && !hlo_region(l, select, node_add_region(l->g, n), lanes)) ||
-        (!combine && !hlo_region(l, scatter, node_add_region(l->g, n), lanes)))
+    struct node *n = b_place(l->b, OP_select_and_scatter, in, 3, 1, &a);
+    if (!n || (!name && !hlo_region(l, select, node_add_region(l->b->g, n), lanes)) ||
+        (!combine && !hlo_region(l, scatter, node_add_region(l->b->g, n), lanes)))
         return false;
-    return h_infer(l, n) && h_done(l, n->out[0]);
+    return b_infer(l->b, n) && h_done(l, n->out[0]);
 }
 
 /* ---- map ---- */
@@ -374,12 +374,12 @@ bool hlo_lower_map(struct hlo_lower *l)
         struct value *y = result.v[0];
         return h_done(l, h_rank(y) == 0 ? h_fill(l, y, s->dims, s->rank) : y);
     }
-    struct value **in = ARENA_ARRAY(&l->g->arena, struct value *, n + 1);
+    struct value **in = ARENA_ARRAY(&l->b->g->arena, struct value *, n + 1);
     struct attrs a = {0};
     for (int k = 0; k < n; k++)
         in[k] = h_in(l, k);
     h_set_int(l, &a, "dtype", hlo_type_dtype(s->type));
-    struct node *m = h_node(l, OP_map_with, in, n, 1, &a);
-    return m && hlo_region(l, c, node_add_region(l->g, m), false) && h_infer(l, m) &&
+    struct node *m = b_place(l->b, OP_map_with, in, n, 1, &a);
+    return m && hlo_region(l, c, node_add_region(l->b->g, m), false) && b_infer(l->b, m) &&
            h_done(l, m->out[0]);
 }

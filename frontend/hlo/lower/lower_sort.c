@@ -129,21 +129,21 @@ bool hlo_lower_sort(struct hlo_lower *l)
     int n = l->i->operand_count;
     struct keys keys = {0};
     bool known = !c->captures.count && find_keys(c->root, &keys);
-    struct value **in = ARENA_ARRAY(&l->g->arena, struct value *, n);
+    struct value **in = ARENA_ARRAY(&l->b->g->arena, struct value *, n);
     struct attrs a = {0};
     for (int k = 0; k < n; k++)
         in[k] = h_in(l, k);
     h_set_int(l, &a, "axis", hlo_attr_ints(l->i, HLO_ATTR_dimensions).v[0]);
     if (known) {
-        attr_set_ints(&l->g->arena, &a, "keys", keys.operand, keys.count);
-        attr_set_ints(&l->g->arena, &a, "orders", keys.order, keys.count);
+        attr_set_ints(&l->b->g->arena, &a, "keys", keys.operand, keys.count);
+        attr_set_ints(&l->b->g->arena, &a, "orders", keys.order, keys.count);
     } else if (hlo_admits_lanes(c)) {
         h_set_int(l, &a, "lanes", 1);
     }
-    struct node *s = h_node(l, OP_sort, in, n, n, &a);
-    if (!s || (!known && !hlo_region(l, c, node_add_region(l->g, s), hlo_admits_lanes(c))))
+    struct node *s = b_place(l->b, OP_sort, in, n, n, &a);
+    if (!s || (!known && !hlo_region(l, c, node_add_region(l->b->g, s), hlo_admits_lanes(c))))
         return false;
-    return h_infer(l, s) && h_done_all(l, s->out, n);
+    return b_infer(l->b, s) && h_done_all(l, s->out, n);
 }
 
 bool hlo_lower_topk(struct hlo_lower *l)
@@ -152,8 +152,8 @@ bool hlo_lower_topk(struct hlo_lower *l)
     struct attrs a = {0};
     h_set_int(l, &a, "k", hlo_attr_int(l->i, HLO_ATTR_k));
     h_set_int(l, &a, "largest", hlo_attr_int(l->i, HLO_ATTR_largest));
-    struct node *n = h_node(l, OP_top_k, &x, 1, 2, &a);
-    return h_infer(l, n) &&
+    struct node *n = b_place(l->b, OP_top_k, &x, 1, 2, &a);
+    return b_infer(l->b, n) &&
            h_done_all(
                l,
                (struct value *[]){
