@@ -35,4 +35,16 @@ private_hbm = Buffer("hbm", "private_hbm")
 for _b in (sbuf, psum, hbm, shared_hbm, private_hbm):  # nl.MemoryRegion.sbuf
     setattr(Buffer, _b.kind, _b)
 
-hooks["buffer"] = lambda o: {"sbuf": sbuf, "psum": psum}.get(o.space, shared_hbm)
+
+
+class _OfArguments(Buffer):
+    """Where a kernel's arguments lie: kernels ask for it by one name or the other."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Buffer) and other.space == "hbm"
+
+    __hash__ = Buffer.__hash__
+
+
+_arguments = _OfArguments("hbm", "shared_hbm")
+hooks["buffer"] = lambda o: {"sbuf": sbuf, "psum": psum}.get(o.space) or (_arguments if o.role == "input" else shared_hbm)

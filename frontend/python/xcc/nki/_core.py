@@ -280,6 +280,15 @@ def _common_dims(dst: View, src: View) -> Optional[Tuple[View, View, Shape]]:
     return dst.like(dst.offset, da, 0), src.like(src.offset, db, 0), tuple(c for _, c in da)
 
 
+def _as_stored(dst: View, src: View) -> Tuple[View, View]:
+    """A copy of elements that are wider than those a tensor in HBM has, as one of the tensor's own elements."""
+    for v in (dst, src):
+        if not v.on_chip and v.dtype.itemsize > v.object.dtype.itemsize and dst.dtype == src.dtype and not dst.is_indirect() \
+                and not src.is_indirect() and dst.shape == src.shape:
+            return dst.view(v.object.dtype), src.view(v.object.dtype)
+    return dst, src
+
+
 def emit_dma(dst: View, src: View, api: str = "dma_copy", mask: object = None, accumulate: Optional[str] = None,
              skip: bool = False) -> None:
     """dst = src (or += with accumulate "add"), converting; rows chosen by index tiles."""
@@ -288,6 +297,7 @@ def emit_dma(dst: View, src: View, api: str = "dma_copy", mask: object = None, a
         longer = max((dst, src), key=lambda v: v.ndim)
         if m is not None and m.shape and len(m.shape) > longer.ndim:
             pass
+    dst, src = _as_stored(dst, src)
     dst, src, shape = match_shapes(dst, src, api)
     if not shape:
         shape = (1,)

@@ -28,7 +28,7 @@ _NAMES: Dict[str, str] = {
     "mish": "mish", "erf": "erf", "erf_dx": "erf_dx", "exp": "exp", "log": "log", "sin": "sin", "cos": "cos", "tan": "tan",
     "arctan": "atan", "atan": "atan", "sqrt": "sqrt", "rsqrt": "rsqrt", "reciprocal": "reciprocal", "sign": "sign",
     "abs": "abs", "absolute": "abs", "fabs": "abs", "negative": "neg", "neg": "neg", "ceil": "ceil", "floor": "floor",
-    "trunc": "trunc", "rint": "round", "round": "round",
+    "trunc": "trunc", "rint": "round", "round": "round", "prelu": "prelu",
 }
 COMPARES = ("eq", "ne", "lt", "le", "gt", "ge")
 LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")

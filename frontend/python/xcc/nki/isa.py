@@ -85,6 +85,7 @@ def activation(op: Any, data: _View, *, bias: Any = None, scale: Any = 1.0, redu
 def activate(out: _View, op: str, data: _View, scale: Any, bias: Any, region: Optional[_Region], reduce_op: Any, reduce_res: Any,
              command: Optional[str], api: str) -> None:
     """out = op(data * scale + bias), and what reduce_cmd asks for."""
+    op = "relu" if op == "prelu" else op  # its slope is activate2's to give, 0 elsewhere
     if isinstance(bias, (int, float)):
         b = _result((_shape_on_chip(data)[0], 1), _dtypes.float32)
         _emit_fill(b, float(bias), api)

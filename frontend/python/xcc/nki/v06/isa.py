@@ -8,7 +8,7 @@ from typing import Any, Callable, List, Optional, Sequence
 import numpy as np
 
 from ... import dtypes as _dtypes
-from .. import _compute, _move, _special
+from .. import _compute, _move, _mx, _special, _topk
 from .. import isa as _beta
 from .._core import as_tile as _as_tile, emit_copy as _emit_copy, emit_dma as _emit_dma, emit_fill as _emit_fill, emit_iota as _emit_iota
 from .._core import number as _number, result as _result, shape_on_chip as _shape_on_chip
@@ -19,6 +19,7 @@ from .._index import Expr as _Expr, Mask as _Mask
 from .._keywords import check_keywords as _check_keywords
 from .._ops import op_name as _op_name
 from .._tensor import View as _View
+from .._trace import need_trace as _need_trace
 from .._unavailable import make as _unavailable
 from ._registers import VirtualRegister, register_alloc, register_load, register_move, register_store  # noqa: F401
 
@@ -38,12 +39,35 @@ def nc_matmul(dst: _View, stationary: _View, moving: _View, is_stationary_onezer
     s, m = _move.on_sbuf(_as_tile(stationary, "nc_matmul", "stationary")), _move.on_sbuf(_as_tile(moving, "nc_matmul", "moving"))
     _psum(dst, "nc_matmul")
     _compute.check_factors(s, m, "nc_matmul", True)
-    if dst.dtype != _dtypes.float32:
-        t = _result(_shape_on_chip(dst), _dtypes.float32, "psum")
-        _compute.emit_matmul(t, s, m, "nc_matmul", 0)
-        _emit_copy(dst, t, "nc_matmul")
+    _sum_in(dst, lambda to, add: _compute.emit_matmul(to, s, m, "nc_matmul", add), 0 if is_transpose else _accumulate(accumulate), "nc_matmul")
+
+
+def _sum_in(dst: _View, product: Callable[[_View, int], None], add: int, api: str) -> None:
+    """A product into PSUM; where that is not f32, each is rounded to it."""
+    if dst.dtype == _dtypes.float32:
+        product(dst, add)
         return
-    _compute.emit_matmul(dst, s, m, "nc_matmul", 0 if is_transpose else _accumulate(accumulate))
+    t = _result(_shape_on_chip(dst), _dtypes.float32, "psum")
+    product(t, 0)
+    if add < 0:  # as AWS has it: adds where a product has written
+        add = int(any(getattr(r, "name", "") in ("tensor_copy", "tensor_tensor") and r.api == api and r.operands["dst"].object is dst.object
+                      and r.operands["dst"].offset == dst.offset for r in _need_trace(api).records))
+    _compute.emit_binary(dst, "add", dst, t, api) if add else _emit_copy(dst, t, api)
+
+
+def nc_matmul_mx(dst: _View, stationary: _View, moving: _View, stationary_scale: _View, moving_scale: _View, tile_position: Any = None,
+                 tile_size: Any = None, accumulate: Any = None, name: Any = None, **kw: Any) -> None:
+    """dst[M, N] (+)= stationary[K, M] transposed, times moving[K, N], of packed elements (float8_e4m3fn_x4, float8_e5m2_x4,
+    float4_e2m1fn_x4): 4 of the contraction in each, 32 of which share a scale."""
+    _psum(dst, "nc_matmul_mx")
+    _sum_in(dst, lambda to, add: _mx.emit_matmul_mx(to, stationary, moving, stationary_scale, moving_scale, add, "nc_matmul_mx"),
+            _accumulate(accumulate), "nc_matmul_mx")
+
+
+def quantize_mx(dst: _View, src: _View, dst_scale: _View, name: Any = None, **kw: Any) -> None:
+    """dst[P, F] of packed elements, dst_scale: src[P, 4 F], of which 8 partitions x 4 elements share a power of two."""
+    api = "quantize_mx"
+    _mx.emit_quantize_mx(_as_tile(dst, api, "dst"), _as_tile(src, api, "src"), _as_tile(dst_scale, api, "dst_scale"), api)
 
 
 def _psum(dst: _View, api: str) -> None:
@@ -179,13 +203,25 @@ def activate2(dst: _View, op: Any, data: _View, imm0: Any, imm1: Any, op0: Any, 
     dst = _same_elements(dst, data)
     value, separate = _special.in_f32(dst, None)
     _compute.emit_scalars(value, data, [(_op_name(op0, api), imm0, bool(reverse0)), (_op_name(op1, api), imm1, bool(reverse1))], api)
-    _compute.emit_unary(value, _op_name(op, api), value, api)
+    how = _op_name(op, api)
+    if how == "prelu":
+        _prelu(value, relu_param, api)
+    else:
+        _compute.emit_unary(value, how, value, api)
     c = _command(reduce_cmd)
     if reduce_res is not None or c != "idle":
         how = "add" if reduce_op is None else _op_name(reduce_op, api)
         _special.reduce_into_register("act", value, how, "reset_reduce" if c == "idle" else c, reduce_res, api)
     if separate:
         _emit_copy(dst, value, api)
+
+
+def _prelu(x: _View, slope: Any, api: str) -> None:
+    """x = x above 0, slope * x below."""
+    below = _result(_shape_on_chip(x), _dtypes.float32)
+    _compute.emit_scalars(below, x, [("min", 0.0, False), ("mul", slope, False)], api)
+    _compute.emit_scalars(x, x, [("max", 0.0, False)], api)
+    _compute.emit_binary(x, "add", x, below, api)
 
 
 def nonzero_with_count(dst: _View, src: _View, index_offset: Any = 0, padding_val: Any = -1, name: Any = None, **kw: Any) -> None:
@@ -314,6 +350,12 @@ def dropout(dst: _View, data: _View, prob: Any, name: Any = None, **kw: Any) -> 
     _special.emit_dropout(dst, data, prob, "dropout")
 
 
+def topk(val_dst: _View, idx_dst: _View, src: _View, n: Any, name: Any = None, **kw: Any) -> None:
+    """The k largest of the n elements that each 16 partitions hold, smallest first, and where they are, in each of these partitions."""
+    api = "topk"
+    _topk.emit_topk(_as_tile(val_dst, api, "val_dst"), _as_tile(idx_dst, api, "idx_dst"), _as_tile(src, api, "src"), int(n), api)
+
+
 def rng(dst: _View, engine: Any = None, name: Any = None, **kw: Any) -> None:
     """dst = random bits (integers) or numbers of [0, 1)."""
     _special.emit_uniform(dst, "rng")
@@ -358,9 +400,6 @@ def dma_compute(dst: _View, srcs: Sequence[_View], reduce_op: Any = np.add, scal
     _emit_dma(dst, total, api)
 
 
-nc_matmul_mx = _unavailable("nisa.nc_matmul_mx", "needs the MX formats of trn3, which this machine does not have")
-quantize_mx = _unavailable("nisa.quantize_mx", "needs the MX formats of trn3, which this machine does not have")
-topk = _unavailable("nisa.topk", "is not modelled; use max8 and nc_match_replace8")
 rand_set_state = _unavailable("nisa.rand_set_state", "depends on the hardware's generator, which is not modelled; use set_rng_seed")
 rand_get_state = _unavailable("nisa.rand_get_state", "depends on the hardware's generator, which is not modelled")
 sendrecv = _unavailable("nisa.sendrecv")
@@ -378,10 +417,29 @@ class NkiInstruction:
         return self
 
 
+def _keep_last(dst: _View, whole: _View, api: str) -> None:
+    """A destination whose elements share places (steps of 0) keeps the last of what is written to each."""
+    place, value, offset = [], [], 0
+    for (step, count), (apart, _) in zip(dst.dims, whole.dims):
+        shared = step == 0 and count > 1
+        place.append((step, 1 if shared else count))
+        value.append((apart, 1 if shared else count))
+        offset += apart * (count - 1) if shared else 0
+    _emit_copy(dst.like(dst.offset, place, 0), whole.like(whole.offset + offset, value, 0), api)
+
+
 def _with_handle(f: Callable[..., Any]) -> Callable[..., Any]:
+    has_dst = next(iter(inspect.signature(f).parameters), "") == "dst"
+
     @functools.wraps(f)
     def g(*args: Any, **kw: Any) -> Any:
-        f(*args, **kw)
+        dst = args[0] if args else kw.get("dst")
+        if has_dst and isinstance(dst, _View) and dst.on_chip and any(s == 0 and n > 1 for s, n in dst.dims[1:]):
+            whole = _result(_shape_on_chip(dst), dst.dtype)
+            f(whole, *args[1:], **{k: v for k, v in kw.items() if k != "dst"})
+            _keep_last(dst, whole, f.__name__)
+        else:
+            f(*args, **kw)
         return NkiInstruction()
 
     return g

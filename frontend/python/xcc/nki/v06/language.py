@@ -65,7 +65,11 @@ def is_on_chip(buffer: Any) -> bool:
     return _space(buffer) != "hbm"
 
 
-prelu = _beta._unavailable("prelu")  # an operation of nisa.activate2
+def prelu(x: Any, *args: Any, **kw: Any) -> Any:
+    """As an operation of nisa.activate2: x above 0, relu_param * x below."""
+    from .._errors import NkiTypeError, error
+
+    raise error("nl.prelu", "is an operation to pass to nisa.activate2 (op=nl.prelu, relu_param=)", NkiTypeError)
 
 
 def _ordered(name: str, *parameters: str, **beta: str) -> None:
