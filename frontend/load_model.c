@@ -81,9 +81,8 @@ static struct graph *load_any(const char *path, const struct import_options *o, 
     if (!foreign_check_folder(path, d) || !file_map(&f, path, d))
         return NULL;
     bool known = foreign_check(path, f.data, f.size, d);
-    bool onnx = name_ends_with(path, ".onnx");
-    bool stablehlo = !onnx && stablehlo_detect(f.data, f.size);
-    bool hlo = !onnx && !stablehlo && hlo_detect(f.data, f.size);
+    bool stablehlo = stablehlo_detect(f.data, f.size);
+    bool hlo = !stablehlo && hlo_detect(f.data, f.size);
     if (known && !stablehlo && !hlo)
         known = foreign_check_text(f.data, f.size, d);
     file_unmap(&f);

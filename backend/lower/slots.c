@@ -42,7 +42,7 @@ void alias_parameters(struct lowering *l, const struct node *fused)
 
 bool result_wanted(const struct node *n, int i)
 {
-    return n->out[i]->uses || i < op_infos[n->op].min_out;
+    return n->out[i]->uses || op_needs_result(n->op, i);
 }
 
 static void define_dim(struct lowering *l, dim_t d);

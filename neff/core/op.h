@@ -27,6 +27,7 @@ enum op_flags {
        booleans. */
     OPF_ENGINE_FLOAT = 512,
     OPF_ENGINE_INTEGER = 1024,
+    OPF_ALL_RESULTS = 2048, /* its routine writes every result, those beyond min_out too */
 };
 
 struct op_info {
@@ -51,6 +52,11 @@ static inline const struct op_info *op_info(enum op op)
 static inline const char *op_name(enum op op)
 {
     return op_info(op)->name;
+}
+/* Whether a call must have room for result i: its routine writes it, wanted or not. */
+static inline bool op_needs_result(enum op op, int i)
+{
+    return i < op_info(op)->min_out || (op_info(op)->flags & OPF_ALL_RESULTS);
 }
 /* OP_COUNT when there is none of that name. Binary search over a sorted index made at first use. */
 enum op op_from_name(const char *name);

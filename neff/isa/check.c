@@ -256,10 +256,12 @@ static bool check_call(struct checker *c, const struct call *k)
         return fail(c->d, "a call of something that does not exist");
     const struct op_info *info = op_info(k->op);
     if (k->nin < info->min_in || (info->max_in >= 0 && k->nin > info->max_in) ||
-        (info->max_out >= 0 && k->nout > info->max_out))
+        k->nout < info->min_out || (info->max_out >= 0 && k->nout > info->max_out))
         return fail(c->d, "call of %s with %d operands and %d results", info->name, k->nin,
                     k->nout);
     for (int i = 0; i < k->nout; i++) {
+        if (k->out[i] < 0 && op_needs_result(k->op, i))
+            return fail(c->d, "call of %s without its result %d", info->name, i);
         if (k->out[i] < 0)
             continue;
         int kind = c->p->slots[k->out[i]].kind;

@@ -497,6 +497,23 @@ static void test_errors_say_where(void **state)
     }
 }
 
+/* A routine writes each of its results: a call that leaves one out would write to nowhere. */
+static void test_calls_have_their_results(void **state)
+{
+    (void)state;
+    struct program *p = sample(1);
+    struct call *c = &p->calls[1];
+    struct diag d = {0};
+    c->out[0] = -1;
+    assert_false(program_check(p, &d));
+    assert_non_null(strstr(d.text, "call of identity without its result 0"));
+    d = (struct diag){0};
+    c->nout = 0;
+    assert_false(program_check(p, &d));
+    assert_non_null(strstr(d.text, "call of identity with 1 operands and 0 results"));
+    program_free(p);
+}
+
 int main(void)
 {
     snprintf(path, sizeof path, "/tmp/test_neff_%ld.neff", (long)getpid());
@@ -510,6 +527,7 @@ int main(void)
         cmocka_unit_test(test_archive),
         cmocka_unit_test(test_damaged_archives),
         cmocka_unit_test(test_errors_say_where),
+        cmocka_unit_test(test_calls_have_their_results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

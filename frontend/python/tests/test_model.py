@@ -92,6 +92,17 @@ class Models(unittest.TestCase):
         with self.assertRaises(TypeError):
             xcc.compile(3)
 
+    def test_bytes_are_known_by_their_content(self):
+        text = b"func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { %y = stablehlo.add %x, %x : tensor<2xf32>\n return %y : tensor<2xf32> }"
+        with xcc.load(xcc.compile(text, auto_cast="none")) as model:
+            np.testing.assert_array_equal(model(np.array([1, 2], np.float32)), [2, 4])
+        with tempfile.TemporaryDirectory() as folder:
+            named_wrongly = os.path.join(folder, "model.onnx")
+            with open(named_wrongly, "wb") as f:
+                f.write(text)
+            with xcc.load(xcc.compile(named_wrongly, auto_cast="none")) as model:
+                np.testing.assert_array_equal(model(np.array([1, 2], np.float32)), [2, 4])
+
     def test_files(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "digits.neff")

@@ -34,10 +34,9 @@ def _is_path(model: Any) -> bool:
 
 
 def _model_bytes(model: Any, specs: Tuple[Any, ...]) -> Tuple[bytes, str]:
-    """A model in memory, and a file name whose ending tells its format."""
+    """A model in memory, and what messages call it. Its content tells its format."""
     if isinstance(model, (bytes, bytearray, memoryview)):
-        data = bytes(model)
-        return data, "model.onnx" if not data.lstrip()[:9] in (b"HloModule",) else "model.hlo"
+        return bytes(model), "model"
     if hasattr(model, "SerializeToString"):  # onnx.ModelProto
         return model.SerializeToString(), "model.onnx"
     module = type(model).__module__.split(".")[0]
@@ -57,8 +56,8 @@ def compile(model: Any, *specs: Any, output: Optional[Any] = None, progress: boo
             **flags: Any) -> Optional[bytes]:
     """Compiles a model; returns the archive, or writes it to `output` and returns None.
 
-    model   a path (.onnx, .hlo, .mlir, ...), an onnx.ModelProto, bytes of one, a JAX function or a torch module; the last two
-            take `specs`: example arguments, or for JAX jax.ShapeDtypeStruct
+    model   a path (.onnx, .hlo, .mlir, ...), bytes of such a file, an onnx.ModelProto, a JAX function or a torch module; the last
+            two take `specs`: example arguments, or for JAX jax.ShapeDtypeStruct
     flags   the command line's: auto_cast="none", shape="batch=4", keep_fp32=["op:Softmax"], target="trn1", O=2
     Raises XccError with the command line's message. Other Python threads go on while it compiles.
     """

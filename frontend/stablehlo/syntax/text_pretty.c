@@ -660,6 +660,8 @@ static bool plain(struct text *t, struct mlir_op *op, int named)
         }
         if (!text_eat(t, ","))
             break;
+        if (op->operand_count == 1 && mlir_is(op, "stablehlo.dynamic_slice"))
+            text_eat(t, ","); /* that of a scalar is printed `%x, , sizes = []` */
     }
     if (text_peek(t) == '%')
         return text_expected(t, "',' or types");
