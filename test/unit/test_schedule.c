@@ -475,6 +475,35 @@ static void test_given_addresses(void **state)
     }
 }
 
+/* Loads, and stores, of what lies beside each other are one; not where the one would pass a store to the same place. */
+static void test_joined_transfers(void **state)
+{
+    (void)state;
+#define HALF(t, at)  #t " f32[" #at "](128:64, 32:1)"
+#define WHOLE(t)     #t " f32[0](128:32, 32:1)"
+#define MOVE(to, from) "sp.dma_copy dst=" to ", src=" from "\n"
+#define FILL(t)      "dve.memset dst=" WHOLE(t) ", value=0\n"
+    static const char first[] = "tile sbuf0 f32 128 x 32\ntile sbuf1 f32 128 x 32\ntile sbuf2 f32 128 x 32\n"
+                                "tile sbuf3 f32 128 x 32\ntile sbuf4 f32 128 x 32\n"
+                                MOVE(WHOLE(sbuf0), HALF(%0, 0)) MOVE(WHOLE(sbuf1), HALF(%0, 32))
+                                FILL(sbuf2) FILL(sbuf3) FILL(sbuf4) MOVE(HALF(%1, 0), WHOLE(sbuf2));
+    static const struct {
+        const char *between;
+        int insns; /* at the end */
+    } cases[] = {{"", 5}, {FILL(sbuf0), 6}, {MOVE("%1 f32[0](128:64, 8:1)", "sbuf4 f32[0](128:32, 8:1)"), 7}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[4096];
+        snprintf(text, sizeof text, "%s%s%s%s%s", STRICT_HEAD, first, cases[i].between,
+                 MOVE(HALF(%1, 32), WHOLE(sbuf3)), STRICT_TAIL);
+        struct program *p = parse_ok(text);
+        struct kernel *k = &p->kernels[0];
+        join_transfers(p, k, machine_find("trn1"));
+        assert_int_equal(k->ninsns, cases[i].insns);
+        assert_int_equal(k->insns[0].ap[0].dim[1].count, 64);
+        program_free(p);
+    }
+}
+
 /* A kernel that lowering has scheduled stays as it is. */
 static void test_scheduled_once(void **state)
 {
@@ -500,7 +529,7 @@ int main(void)
         cmocka_unit_test(test_faults_are_named), cmocka_unit_test(test_random_kernels),
         cmocka_unit_test(test_capacity),         cmocka_unit_test(test_tiles_share_memory),
         cmocka_unit_test(test_order_within_memory), cmocka_unit_test(test_given_addresses),
-        cmocka_unit_test(test_scheduled_once),
+        cmocka_unit_test(test_scheduled_once),   cmocka_unit_test(test_joined_transfers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
