@@ -12,9 +12,10 @@
  *   sync.c        semaphores
  *   check_sync.c  an independent proof, for tests and `xcc --verify-passes`
  *
- * An engine executes its instructions in order, one after the other. Each engine that others wait
- * for has one semaphore, which counts its signalling instructions; a wait names how many of them
- * must be complete, affine in the loop variables.
+ * An engine executes its instructions in order, one after the other, and so does its queue of
+ * transfers. Each engine and each queue that others wait for has one semaphore, which counts its
+ * signalling instructions; a wait names how many of them must be complete, affine in the loop
+ * variables.
  */
 #ifndef BACKEND_SCHEDULE_H
 #define BACKEND_SCHEDULE_H

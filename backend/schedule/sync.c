@@ -2,13 +2,15 @@
  * Semaphores from operand directions.
  *
  * An instruction c must come after p on another engine when they conflict. What c waits for is a
- * point in the kernel's order, before which all of p's engine must be complete:
+ * point in the kernel's order, before which all of p's lane must be complete. On strict targets an
+ * engine goes on while its queue moves bytes, so that its transfers are a lane of their own; else,
+ * or where an instruction would have too many waits, each engine is one.
  *
  *   same iteration      right after p; when p lies in a loop that c is not in, after that loop
  *   earlier iteration   the start of this iteration of the innermost loop around both, less what
- *                       p's engine still signals after p in an iteration
+ *                       p's lane still signals after p in an iteration
  *
- * Points are ordered by their place in the kernel, so one wait per engine, for the latest point, is
+ * Points are ordered by their place in the kernel, so one wait per lane, for the latest point, is
  * enough. Its value is the number of signals before the point: affine in the loop variables. The
  * kernel's own order satisfies every wait, hence no deadlock. A wait is left out when an earlier
  * one, of this engine or of an instruction waited for, implies it; for earlier iterations that is
@@ -28,11 +30,11 @@ struct need {
 };
 
 /*
- * What an engine knows of another: the key of a point before which all is complete, and, apart, the
+ * What an engine knows of a lane: the key of a point before which all is complete, and, apart, the
  * key of a carried need that leaves out the end of the earlier iteration. In the first iteration
  * there is none earlier: such a wait tells nothing of what came before the loop.
  */
-enum { POINTS, PARTIAL = ENGINE_COUNT, KINDS = 2 * ENGINE_COUNT };
+enum { LANES = 2 * ENGINE_COUNT, POINTS = 0, PARTIAL = LANES, KINDS = 2 * LANES };
 
 struct synchroniser {
     struct program *p;
@@ -42,13 +44,21 @@ struct synchroniser {
     int *around, *ends;
     struct sharers *sharers;
     bool *signals;                         /* instructions that signal */
-    struct need (*kept)[ENGINE_COUNT];     /* per instruction: its waits, by producer engine */
+    struct need (*kept)[LANES];            /* per instruction: its waits, by the producer's lane */
     int64_t (*known)[ENGINE_COUNT][KINDS]; /* per loop depth: consumer engine, what it knows */
     int64_t (*after)[KINDS]; /* per instruction: what its engine knows once it is complete */
     int64_t (*at_end)[ENGINE_COUNT][KINDS]; /* per `loop`: what is known at the end of its body */
     bool again;                             /* second round: at_end is filled */
-    int16_t semaphore[ENGINE_COUNT];
+    int16_t semaphore[LANES];
+    bool queues; /* transfers are lanes of their own */
 };
+
+static int lane_of(const struct synchroniser *s, int i)
+{
+    const struct insn *n = &s->k->insns[i];
+    bool transfer = s->queues && insn_info(n->op)->cost.kind == COST_DMA;
+    return transfer ? ENGINE_COUNT + n->engine : n->engine;
+}
 
 static bool inside(const struct synchroniser *s, int i, int loop)
 {
@@ -93,12 +103,12 @@ static struct need need_between(const struct synchroniser *s, int c, int produce
 /* The engine of c has waited for the producer in the earlier iteration itself. */
 static bool known_since(const struct synchroniser *s, int c, const struct need *n)
 {
-    const struct insn *insns = s->k->insns;
-    return s->again && s->at_end[n->at][insns[c].engine][insns[n->producer].engine] >=
+    int engine = s->k->insns[c].engine;
+    return s->again && s->at_end[n->at][engine][lane_of(s, n->producer)] >=
                            key_of(after_within(s, n->producer, n->at), INT32_MAX);
 }
 
-/* The latest point of engine e that instruction c needs; marks what must signal for it. */
+/* The latest point of lane e that instruction c needs; marks what must signal for it. */
 static struct need latest_need(struct synchroniser *s, int c, int e)
 {
     struct need best = {0};
@@ -107,7 +117,7 @@ static struct need latest_need(struct synchroniser *s, int c, int e)
     int count = sharers_of(s->sharers, c, &list);
     for (int k = 0; k < count; k++) {
         int i = list[k];
-        if (s->k->insns[i].engine != e)
+        if (lane_of(s, i) != e)
             continue;
         struct need n = need_between(s, c, i);
         if (!n.key)
@@ -136,7 +146,7 @@ static void mark_needs(struct synchroniser *s, int c, int e, const struct need *
     const int *list;
     int count = sharers_of(s->sharers, c, &list);
     for (int k = 0; k < count; k++)
-        if (s->k->insns[list[k]].engine == e && need_between(s, c, list[k]).key)
+        if (lane_of(s, list[k]) == e && need_between(s, c, list[k]).key)
             s->signals[list[k]] = true;
 }
 
@@ -163,13 +173,13 @@ static void learn(struct synchroniser *s, int64_t known[KINDS], int e, const str
 static void find_waits(struct synchroniser *s, int c, int64_t known[KINDS])
 {
     int engine = s->k->insns[c].engine;
-    struct need needs[ENGINE_COUNT] = {{0}};
-    for (int e = 0; e < ENGINE_COUNT; e++)
-        if (e != engine)
+    struct need needs[LANES] = {{0}};
+    for (int e = 0; e < LANES; e++)
+        if (e % ENGINE_COUNT != engine)
             needs[e] = latest_need(s, c, e);
     for (;;) { /* the latest first: it may imply the others */
         int best = -1;
-        for (int e = 0; e < ENGINE_COUNT; e++)
+        for (int e = 0; e < LANES; e++)
             if (needs[e].key && (best < 0 || needs[e].key > needs[best].key))
                 best = e;
         if (best < 0)
@@ -216,19 +226,19 @@ static void find_all(struct synchroniser *s)
 
 /* ---- values ---- */
 
-static dim_t signals_of_loop(struct synchroniser *s, int loop, int engine);
+static dim_t signals_of_loop(struct synchroniser *s, int loop, int lane);
 
-/* Signals of an engine in one run through instructions [from, to) of one nesting level. */
-static dim_t signals_between(struct synchroniser *s, int from, int to, int engine)
+/* Signals of a lane in one run through instructions [from, to) of one nesting level. */
+static dim_t signals_between(struct synchroniser *s, int from, int to, int lane)
 {
     struct dim_table *t = &s->p->dims;
     dim_t n = 0;
     for (int i = from; i < to; i++) {
         if (s->k->insns[i].op != INSN_loop) {
-            n = dim_add(t, n, s->signals[i] && s->k->insns[i].engine == engine);
+            n = dim_add(t, n, s->signals[i] && lane_of(s, i) == lane);
             continue;
         }
-        dim_t body = signals_of_loop(s, i, engine);
+        dim_t body = signals_of_loop(s, i, lane);
         if (body != 0)
             n = dim_add(t, n,
                         dim_mul(t, dim_max(t, s->k->insns[i].imm[IMM(loop, count)].base, 0), body));
@@ -237,9 +247,9 @@ static dim_t signals_between(struct synchroniser *s, int from, int to, int engin
     return n;
 }
 
-static dim_t signals_of_loop(struct synchroniser *s, int loop, int engine)
+static dim_t signals_of_loop(struct synchroniser *s, int loop, int lane)
 {
-    return signals_between(s, loop + 1, s->ends[loop], engine);
+    return signals_between(s, loop + 1, s->ends[loop], lane);
 }
 
 static int body_start(int loop)
@@ -248,31 +258,31 @@ static int body_start(int loop)
 }
 
 /* Signals before an iteration of `loop` (-1: the kernel) begins. */
-static struct affine signals_before_iteration(struct synchroniser *s, int loop, int engine)
+static struct affine signals_before_iteration(struct synchroniser *s, int loop, int lane)
 {
     struct affine a = {0};
     for (; loop >= 0; loop = s->around[loop]) {
-        dim_t before = signals_between(s, body_start(s->around[loop]), loop, engine);
+        dim_t before = signals_between(s, body_start(s->around[loop]), loop, lane);
         a.base = dim_add(&s->p->dims, a.base, before);
         affine_set(&a, &s->p->arena, (int)s->k->insns[loop].imm[IMM(loop, var)].base,
-                   signals_of_loop(s, loop, engine));
+                   signals_of_loop(s, loop, lane));
     }
     return a;
 }
 
-static struct affine value_of(struct synchroniser *s, const struct need *n, int engine)
+static struct affine value_of(struct synchroniser *s, const struct need *n, int lane)
 {
     struct dim_table *t = &s->p->dims;
     if (!n->carried) {
         int loop = s->k->insns[n->at].op == INSN_end ? s->around[n->at] : s->around[n->producer];
-        struct affine a = signals_before_iteration(s, loop, engine);
-        a.base = dim_add(t, a.base, signals_between(s, body_start(loop), n->at + 1, engine));
+        struct affine a = signals_before_iteration(s, loop, lane);
+        a.base = dim_add(t, a.base, signals_between(s, body_start(loop), n->at + 1, lane));
         return a;
     }
-    struct affine a = signals_before_iteration(s, n->at, engine);
+    struct affine a = signals_before_iteration(s, n->at, lane);
     if (!n->whole) {
         int last = after_within(s, n->producer, n->at);
-        a.base = dim_sub(t, a.base, signals_between(s, last + 1, s->ends[n->at], engine));
+        a.base = dim_sub(t, a.base, signals_between(s, last + 1, s->ends[n->at], lane));
     }
     return a;
 }
@@ -290,7 +300,7 @@ static bool loops_are_simple(struct synchroniser *s)
 static void number_semaphores(struct synchroniser *s)
 {
     s->k->nsemaphores = 0;
-    for (int e = 0; e < ENGINE_COUNT; e++) {
+    for (int e = 0; e < LANES; e++) {
         bool used = false;
         for (int i = 0; i < s->k->ninsns; i++)
             used |= s->kept[i][e].key != 0;
@@ -303,15 +313,35 @@ static void write_sync(struct synchroniser *s)
     number_semaphores(s);
     for (int i = 0; i < s->k->ninsns; i++) {
         struct insn *n = &s->k->insns[i];
-        struct sync wait[ENGINE_COUNT];
+        struct sync wait[LANES];
         n->nwaits = 0;
-        n->signal[0] = s->signals[i] ? s->semaphore[n->engine] : -1;
+        n->signal[0] = s->signals[i] ? s->semaphore[lane_of(s, i)] : -1;
         n->signal[1] = -1;
-        for (int e = 0; e < ENGINE_COUNT; e++)
+        for (int e = 0; e < LANES; e++)
             if (s->kept[i][e].key)
                 wait[n->nwaits++] = (struct sync){s->semaphore[e], value_of(s, &s->kept[i][e], e)};
         n->wait = arena_copy(&s->p->arena, wait, sizeof *wait * n->nwaits);
     }
+}
+
+static bool too_many_waits(const struct synchroniser *s)
+{
+    for (int i = 0; i < s->k->ninsns; i++) {
+        int n = 0;
+        for (int e = 0; e < LANES; e++)
+            n += s->kept[i][e].key != 0;
+        if (n > MAX_SYNC)
+            return true;
+    }
+    return false;
+}
+
+static void find_twice(struct synchroniser *s, bool queues)
+{
+    s->queues = queues, s->again = false;
+    find_all(s);
+    s->again = true;
+    find_all(s);
 }
 
 bool sync_kernel(struct program *p, struct kernel *k, struct diag *d)
@@ -327,9 +357,9 @@ bool sync_kernel(struct program *p, struct kernel *k, struct diag *d)
     s.known = arena_alloc(&s.scratch, sizeof *s.known * (MAX_VARS + 1));
     bool ok = loops_are_simple(&s);
     if (ok) {
-        find_all(&s);
-        s.again = true;
-        find_all(&s);
+        find_twice(&s, machine_find(p->target ? p->target : "cpu")->strict);
+        if (s.queues && too_many_waits(&s))
+            find_twice(&s, false);
         write_sync(&s);
     }
     arena_free(&s.scratch);

@@ -6,18 +6,22 @@
 #include <stdio.h>
 #include <string.h>
 
+/* On strict machines an engine goes on while its queue moves bytes: its transfers are a lane of their
+ * own. */
+enum { QUEUES = ENGINE_COUNT, LANES = 2 * ENGINE_COUNT };
+
 struct clock {
-    int32_t at[ENGINE_COUNT]; /* how many instructions of each engine are complete */
+    int32_t at[LANES]; /* how many instructions of each lane are complete */
 };
 
 struct access {
     struct box where;
-    int insn, engine;
-    int32_t index; /* of its engine, from 1 */
+    int insn, engine, lane;
+    int32_t index; /* of its lane, from 1 */
     bool write, transfer;
 };
 
-struct signal_list { /* clocks after each signal */
+struct signal_list { /* clocks after each signal and those before it, in the kernel's order */
     struct clock *clocks;
     int n, cap, engine;
 };
@@ -31,7 +35,7 @@ struct checker {
     struct arena scratch;
     int64_t vars[MAX_VARS];
     struct hazard_memory memory;
-    struct clock engines[ENGINE_COUNT];
+    struct clock lanes[LANES]; /* of a queue: when the last transfer is complete */
     struct signal_list *semaphores;
     struct access *accesses;
     int naccesses, accesses_cap;
@@ -66,10 +70,23 @@ static bool is_transfer(const struct insn *n)
 static bool join(struct clock *a, const struct clock *b)
 {
     bool news = false;
-    for (int e = 0; e < ENGINE_COUNT; e++)
+    for (int e = 0; e < LANES; e++)
         if (b->at[e] > a->at[e])
             a->at[e] = b->at[e], news = true;
     return news;
+}
+
+static int lane_of(const struct checker *c, const struct insn *n)
+{
+    return c->m->strict && is_transfer(n) ? QUEUES + n->engine : n->engine;
+}
+
+/* The instruction begins, and is complete some time later. */
+static void execute(struct checker *c, const struct insn *n)
+{
+    int lane = lane_of(c, n);
+    join(&c->lanes[lane], &c->lanes[n->engine]);
+    c->lanes[lane].at[lane]++;
 }
 
 /* Which instruction signals a semaphore from i on: for messages; -1 none. */
@@ -110,7 +127,7 @@ static bool wait(struct checker *c, int i)
         int64_t value = hazard_value(&c->memory, &n->wait[w].value);
         if (value > s->n)
             return unsatisfied(c, i, n->wait[w].semaphore, value, s->n);
-        if (value > 0 && join(&c->engines[n->engine], &s->clocks[value - 1]) && c->limits->trace)
+        if (value > 0 && join(&c->lanes[n->engine], &s->clocks[value - 1]) && c->limits->trace)
             c->limits->trace->useful[i * MAX_SYNC + w] = 1;
     }
     return true;
@@ -129,7 +146,10 @@ static bool signal(struct checker *c, int i)
                          n->signal[k], engine_names[s->engine]);
         s->engine = n->engine;
         ARENA_GROW(&c->scratch, s->clocks, s->n, s->cap);
-        s->clocks[s->n++] = c->engines[n->engine];
+        s->clocks[s->n] = c->lanes[lane_of(c, n)];
+        if (s->n)
+            join(&s->clocks[s->n], &s->clocks[s->n - 1]);
+        s->n++;
     }
     return true;
 }
@@ -142,7 +162,7 @@ static void forget(struct checker *c)
         const struct access *x = &c->accesses[i];
         bool known = true;
         for (int e = 0; e < ENGINE_COUNT; e++)
-            known &= e == x->engine || c->engines[e].at[x->engine] >= x->index;
+            known &= (e == x->engine && x->lane == e) || c->lanes[e].at[x->lane] >= x->index;
         if (!known)
             c->accesses[kept++] = *x;
     }
@@ -168,9 +188,13 @@ static bool ordered(struct checker *c, const struct access *now)
 {
     for (int k = 0; k < c->naccesses; k++) {
         const struct access *x = &c->accesses[k];
-        bool known = x->engine == now->engine || c->engines[now->engine].at[x->engine] >= x->index;
-        if (!known && (x->write || now->write) && boxes_meet(&c->memory, &x->where, &now->where))
+        int32_t *known = &c->lanes[now->engine].at[x->lane];
+        if (x->lane == now->lane || x->lane == now->engine || *known >= x->index ||
+            !(x->write || now->write) || !boxes_meet(&c->memory, &x->where, &now->where))
+            continue;
+        if (x->engine != now->engine)
             return race(c, now, x);
+        *known = x->index; /* what touches the same as a transfer of its engine's queue is after it */
     }
     return true;
 }
@@ -223,7 +247,8 @@ static bool touch(struct checker *c, int i, int a, bool write)
     struct access now = {.where = box_of(&c->memory, &touched),
                          .insn = i,
                          .engine = n->engine,
-                         .index = c->engines[n->engine].at[n->engine],
+                         .lane = lane_of(c, n),
+                         .index = c->lanes[lane_of(c, n)].at[lane_of(c, n)],
                          .write = write,
                          .transfer = is_transfer(n)};
     if (now.where.total == 0)
@@ -281,7 +306,7 @@ static bool step(struct checker *c, int i)
     const struct insn_info *info = insn_info(n->op);
     if (!wait(c, i) || !check_in_place(c, i))
         return false;
-    c->engines[n->engine].at[n->engine]++;
+    execute(c, n);
     if (c->limits->trace)
         c->limits->trace->executed[i] = 1;
     for (int a = 0; a < info->naps; a++)

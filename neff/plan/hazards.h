@@ -2,9 +2,10 @@
  * Hazards: what goes wrong in a program whatever its values are, found by walking it.
  *
  * Some points of each kernel's grid are walked, loops unrolled and addresses concrete, in the
- * kernel's order. Vector clocks over engines and semaphores tell which accesses are ordered: an
- * engine, with the queue that it feeds, executes one instruction after the other; a wait comes
- * after as many signals as it names. Reported are
+ * kernel's order. Vector clocks over engines, queues and semaphores tell which accesses are ordered:
+ * an engine executes one instruction after the other, so does its queue, and what touches the same
+ * as an earlier transfer of its engine comes after that; a wait comes after as many signals as it
+ * names. Reported are
  *
  *   missing wait          conflicting accesses of two engines that nothing orders
  *   two queues            the same, of two DMA queues

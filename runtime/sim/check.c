@@ -2,7 +2,13 @@
 
 #include "runtime/sim/sim.h"
 
-int sim_check(const struct program *p, const struct machine *m, const int64_t *values, FILE *out)
+static const char *kernel_name(const struct program *p, int i)
+{
+    return p->kernels[i].name ? p->kernels[i].name : "";
+}
+
+static int check_kernels(const struct program *p, const struct machine *m, const int64_t *values,
+                         FILE *out)
 {
     static const struct hazard_limits limits = {.insns = 20000, .points = 6};
     int unsound = 0;
@@ -10,10 +16,28 @@ int sim_check(const struct program *p, const struct machine *m, const int64_t *v
         struct diag d = {0};
         if (kernel_is_sound(p, &p->kernels[i], m, values, &limits, &d))
             continue;
-        fprintf(out, "kernel %d '%s': %s\n", i, p->kernels[i].name ? p->kernels[i].name : "",
-                d.text);
+        fprintf(out, "kernel %d '%s': %s\n", i, kernel_name(p, i), d.text);
         unsound++;
     }
-    fprintf(out, "%d kernels, %d with hazards\n", p->nkernels, unsound);
     return unsound;
+}
+
+int sim_check(const struct program *p, const struct sim_options *o, FILE *out, struct diag *d)
+{
+    struct sim_options with_check = *o;
+    const struct machine *m = o->machine ? o->machine : machine_find(p->target ? p->target : "cpu");
+    int unsound = check_kernels(p, m, o->values, out), faults = 0;
+    with_check.check = true;
+    struct sim *s = sim_run(p, &with_check, d);
+    if (s) {
+        faults = s->nfaults;
+        fprintf(out, "%s%d kernels, %d with hazards; %d steps, %d accesses that nothing orders%s\n",
+                s->faults ? s->faults : "", p->nkernels, unsound, s->nlaunches, faults,
+                s->check_ended ? "; ended early, there are too many" : "");
+        sim_free(s);
+    } else {
+        fprintf(out, "%d kernels, %d with hazards\n", p->nkernels, unsound);
+        faults = -1;
+    }
+    return faults < 0 && !unsound ? -1 : unsound + (faults > 0 ? faults : 0);
 }

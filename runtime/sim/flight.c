@@ -74,7 +74,7 @@ static void find_best(struct flight *f, struct candidate *best)
     *best = (struct candidate){.n = NULL};
     for (int core = 0; core < f->s->o.cores; core++)
         for (int e = 0; e < ENGINE_COUNT; e++)
-            if (find_candidate(f, core, e, &c) && (!best->n || better(&c, best)))
+            if (find_candidate(f, core, e, false, &c) && (!best->n || better(&c, best)))
                 *best = c;
 }
 
@@ -93,6 +93,8 @@ static bool fly(struct flight *f)
         }
         if (s->insns >= s->o.most_insns || best.l->jumps > s->o.most_insns)
             return too_many(f);
+        if (s->watch)
+            find_candidate(f, best.l->core, best.n->engine, true, &best);
         issue(&best);
         advance(best.l, best.n->engine);
     }

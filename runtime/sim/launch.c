@@ -38,17 +38,17 @@ static void open_instance(struct launch_state *l, struct instance *i, int64_t in
         i->semaphores = ARENA_ARRAY(l->a, struct signals, nsemaphores + 1);
     }
     for (int t = 0; t < ntiles; t++)
-        i->tiles[t] = (struct tile_state){.written = {0, -1},
+        i->tiles[t] = (struct tile_state){.written = {.record = -1},
                                           .write_lane = -1,
-                                          .filled = {0, -1},
-                                          .drained = {0, -1},
+                                          .filled = {.record = -1},
+                                          .drained = {.record = -1},
                                           .first = -1,
                                           .reach = l->f->reach};
     for (int s = 0; s < nsemaphores; s++)
         i->semaphores[s].n = 0;
     i->nslots = 0;
     i->index = index, i->left = l->active;
-    i->opened = i->end = at.at, i->opened_by = i->last = at.record;
+    i->opened = i->end = at, i->tenant = NULL;
     i->chain = 0, i->reach = l->f->reach;
 }
 
@@ -69,9 +69,9 @@ static void close_instance(struct launch_state *l, struct instance *i)
     if (i->reach > s->chain)
         s->chain = i->reach;
     l->c->rooms[i->room].over = true;
-    l->c->rooms[i->room].end = (struct moment){i->end, i->last};
+    l->c->rooms[i->room].end = i->end;
     struct step_state *x = step_at(l->f, l->step);
-    x->end = later(x->end, (struct moment){i->end, i->last});
+    x->end = later(x->end, i->end);
 }
 
 /* Instances get memory in the order of the program, so that none waits for a later one. */
@@ -98,7 +98,7 @@ static struct instance *enter(struct launch_state *l, struct engine_state *e)
         return NULL;
     l->opened++;
     if (i->index >= 0)
-        freed = later(freed, (struct moment){i->end, i->last});
+        freed = later(freed, i->end);
     open_instance(l, i, e->instance, freed);
     i->room = room;
     return i;
@@ -150,10 +150,18 @@ static void leave(struct launch_state *l, struct engine_state *e)
 
 static void not_before(struct candidate *c, struct moment m, enum sim_why why)
 {
+    const struct clock *known = c->known ? both_known(c->at.known, m.known) : NULL;
     if (m.at > c->at.at) {
         c->at = m;
         c->why = why;
     }
+    c->at.known = known;
+}
+
+/* Ports delay an instruction, but order nothing. */
+static void not_beside(struct candidate *c, struct moment m, enum sim_why why)
+{
+    not_before(c, (struct moment){m.at, m.record, NULL}, why);
 }
 
 /* False: a semaphore has not been signalled often enough yet. */
@@ -184,7 +192,8 @@ static void pipeline(const struct launch_state *l, const struct instance *i,
             continue;
         const struct tile_state *t = &i->tiles[ap->tensor];
         if (t->write_lane == n->engine)
-            not_before(c, (struct moment){t->write_start + least, t->written.record}, WHY_RESULT);
+            not_beside(c, (struct moment){t->write_start + least, t->written.record, NULL},
+                       WHY_RESULT);
     }
 }
 
@@ -214,11 +223,11 @@ static void ports(const struct launch_state *l, const struct number_insn *n, str
     if (n->dma)
         return;
     if (n->sbuf && l->t->shared_sbuf_port && (vector || n->engine == ENGINE_POOL))
-        not_before(c, l->c->sbuf_port, WHY_PORT);
+        not_beside(c, l->c->sbuf_port, WHY_PORT);
     if (n->psum && l->t->shared_psum_port && (vector || n->engine == ENGINE_ACT))
-        not_before(c, l->c->psum_port, WHY_PORT);
+        not_beside(c, l->c->psum_port, WHY_PORT);
     if (!l->s->m->strict)
-        not_before(c, l->c->processor, WHY_ENGINE);
+        not_beside(c, l->c->processor, WHY_ENGINE);
 }
 
 /* False: it is not known yet when earlier steps leave what it uses to the instruction. */
@@ -261,19 +270,19 @@ struct instance *current_instance(struct flight *f, int core, int engine, struct
     }
 }
 
-bool find_candidate(struct flight *f, int core, int engine, struct candidate *c)
+bool find_candidate(struct flight *f, int core, int engine, bool known, struct candidate *c)
 {
     struct launch_state *l;
     struct instance *i = current_instance(f, core, engine, &l);
     if (!i)
         return false;
     struct engine_state *e = &l->c->engines[engine];
-    c->l = l;
+    c->l = l, c->known = known;
     c->insn = l->k->streams[engine].items[e->at].insn;
     c->n = &l->k->insns[c->insn];
     c->at = e->free, c->why = WHY_ENGINE;
-    not_before(c, (struct moment){i->opened, i->opened_by},
-               i->opened_by == f->begin.record || f->most == 1 ? WHY_STEP : WHY_ROOM);
+    not_before(c, i->opened,
+               i->opened.record == f->begin.record || f->most == 1 ? WHY_STEP : WHY_ROOM);
     if (c->at.record < 0)
         c->why = WHY_START;
     if (!waits_over(i, e, c->n, c) || !steps_before(l, e, c))
@@ -286,14 +295,14 @@ bool find_candidate(struct flight *f, int core, int engine, struct candidate *c)
 
 /* ---- what follows ---- */
 
+/* A wait for n signals is one for the first n instructions that give one: those of an engine and of
+ * its queue count in the stream's order. */
 static void signal(struct launch_state *l, struct instance *i, int semaphore, struct moment m)
 {
     struct signals *s = &i->semaphores[semaphore];
     ARENA_GROW(l->a, s->at, s->n, s->cap);
-    int at = s->n++;
-    for (; at > 0 && s->at[at - 1].at > m.at; at--)
-        s->at[at] = s->at[at - 1];
-    s->at[at] = m;
+    s->at[s->n] = s->n ? later(m, s->at[s->n - 1]) : m;
+    s->n++;
 }
 
 /* The chains of results that an instruction continues, of the step and of the program. */
@@ -335,8 +344,9 @@ static void touch(struct launch_state *l, struct instance *i, const struct numbe
     note_accesses(l, n, in_grid(l, i->index), end, reach);
     i->chain = chain > i->chain ? chain : i->chain;
     i->reach = reach > i->reach ? reach : i->reach;
-    if (end.at > i->end || i->last < 0)
-        i->end = end.at > i->end ? end.at : i->end, i->last = end.record;
+    int32_t last = i->end.record < 0 ? end.record : -1;
+    i->end = later(i->end, end);
+    i->end.record = last >= 0 ? last : i->end.record;
 }
 
 static void account(struct launch_state *l, const struct candidate *c, int64_t idle, int64_t ps)
@@ -377,7 +387,7 @@ static int64_t load_array(struct launch_state *l, const struct number_insn *n,
         return 0;
     const struct number_ap *ap = &n->ap[AP(nc_matmul, stationary)];
     struct stationary *held = &l->c->array,
-                      new = {i->index, number_at(&ap->offset, vars), ap->tensor, l->launch, {0, -1}};
+                      new = {i->index, number_at(&ap->offset, vars), ap->tensor, l->launch, {.record = -1}};
     if (ap->mem != MEM_HBM)
         new.written = i->tiles[ap->tensor].written;
     if (new.instance == held->instance && new.launch == held->launch &&
@@ -434,7 +444,8 @@ void issue(const struct candidate *c)
                            .lane = n->engine,
                            .why = (uint8_t)c->why,
                            .core = (uint8_t)l->core};
-    struct moment done = {r.end, add_record(s, r)};
+    struct moment done = {r.end, add_record(s, r),
+                          clock_after(s, c->at.known, l->core, n->engine)};
     account(l, c, idle, ps);
     count_work(l, n, &w);
     e->free = done;
@@ -446,6 +457,7 @@ void issue(const struct candidate *c)
                     w.run_ps;
     } else {
         use_ports(l, n, done);
+        watch_insn(l, i, n, c->insn, e->vars, c->at.known, done.known);
         if (n->engine == ENGINE_PE)
             done.at += cycles_ps(l->t->pe_result_cycles, s->m->pe_ghz);
     }

@@ -119,6 +119,7 @@ static void plain_call(struct run *r, int call)
     ns = t->call_start_ns + (ns > memory ? ns : memory);
     grow((void **)&s->launches, s->nlaunches, &s->launches_cap, sizeof *s->launches);
     struct sim_launch *l = &s->launches[s->nlaunches++];
+    watch_reads(s, c->in, c->nin, r->now.known);
     int64_t ps = (int64_t)llround(ns * 1000);
     *l = (struct sim_launch){.kernel = -1,
                              .call = call,
@@ -140,7 +141,10 @@ static void plain_call(struct run *r, int call)
                            .launch = s->nlaunches - 1,
                            .lane = ENGINE_POOL,
                            .why = WHY_STEP};
-    r->now = (struct moment){l->end, add_record(s, x)};
+    r->now = (struct moment){l->end, add_record(s, x),
+                             clock_after(s, r->now.known, 0, ENGINE_POOL)};
+    if (!c->nregions)
+        watch_writes(s, c->out, c->nout, r->now.known);
 }
 
 static const struct sim_trips *trips_of(const struct run *r, const struct call *c)
@@ -196,6 +200,7 @@ static bool control(struct run *r, int call)
             for (int g = 0; ok && g < c->nregions; g++)
                 ok = run_region(r, c->regions[g]);
     }
+    watch_writes(r->s, c->out, c->nout, r->now.known);
     r->depth--;
     return ok;
 }
@@ -203,6 +208,8 @@ static bool control(struct run *r, int call)
 static bool run_region(struct run *r, int region)
 {
     const struct program_region *g = &r->s->p->regions[region];
+    if (region)
+        watch_writes(r->s, g->params, g->nparams, r->now.known);
     for (int i = 0; i < g->nsteps; i++) {
         int index = g->steps[i].index;
         if (r->s->nlaunches + r->nahead > r->s->o.most_insns / 16)
@@ -221,6 +228,9 @@ static bool run_region(struct run *r, int region)
             plain_call(r, index);
         }
     }
+    if (!land(r)) /* the call that a region belongs to waits for its results */
+        return false;
+    watch_reads(r->s, g->results, g->nresults, r->now.known);
     return true;
 }
 
@@ -271,17 +281,17 @@ static void sort_waits(struct sim *s)
 static bool run_all(struct sim *s, struct diag *d)
 {
     const struct program *p = s->p;
-    struct run r = {.s = s, .d = d, .now = {0, -1}};
+    struct run r = {.s = s, .d = d, .now = {.record = -1}};
     r.numbers = ARENA_ARRAY(&r.kernels, const struct number_kernel *, p->nkernels + 1);
     r.aliases = ARENA_ARRAY(&r.kernels, const int32_t *const *, p->nkernels + 1);
     r.flight = ARENA_NEW(&r.kernels, struct flight);
     r.cores = ARENA_ARRAY(&r.kernels, struct core_state, SIM_CORES);
     for (int c = 0; c < SIM_CORES; c++)
         for (int e = 0; e < MOST_DMA_ENGINES; e++)
-            r.cores[c].dma[e] = (struct moment){0, -1};
+            r.cores[c].dma[e] = (struct moment){.record = -1};
     r.slot_sizes = slot_sizes(p, s->o.values, &r.kernels);
     r.places = slot_places(s, r.slot_sizes, &r.kernels);
-    bool ok = run_region(&r, 0) && land(&r);
+    bool ok = run_region(&r, 0);
     s->latency = r.now.at;
     s->last = r.now.record;
     free(r.kernels_ahead);
@@ -300,6 +310,7 @@ struct sim *sim_run(const struct program *p, const struct sim_options *o, struct
     s->m = o->machine ? o->machine : machine_find(p->target ? p->target : "cpu");
     s->o.cores = o->cores == 2 ? 2 : 1;
     s->o.most_insns = o->most_insns ? o->most_insns : 50000000;
+    s->watch = o->check ? watch_new(s) : NULL;
     bool ok = run_all(s, d);
     if (!ok) {
         sim_free(s);
@@ -318,6 +329,7 @@ void sim_free(struct sim *s)
     free(s->launches);
     free(s->live);
     free(s->waits);
+    watch_free(s->watch);
     arena_free(&s->arena);
     free(s);
 }

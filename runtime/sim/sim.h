@@ -36,6 +36,12 @@ struct sim_options {
     int64_t most_insns; /* fails when more are executed; 0: 50 million */
     int most_records;   /* instructions kept for time lines and the critical path */
     bool in_turn;       /* a step begins when the one before is complete */
+    bool check;         /* accesses that nothing orders are faults (order.c) */
+    enum sim_plant {    /* a fault in what orders steps, which `check` must find */
+        PLANT_NONE,
+        PLANT_EARLY_STEPS, /* transfers do not wait for earlier steps */
+        PLANT_EARLY_ROOMS  /* instances have the memory of others that still run */
+    } plant;
 };
 
 /* Values of all dims: symbols as given, others 1. `assumed` (when not NULL): names of those, in the
@@ -131,15 +137,20 @@ struct sim {
     int64_t dma_bytes, transfers;
     int64_t sbuf_peak, psum_peak; /* bytes of a partition */
     const char *assumed_trips;    /* nodes whose numbers of iterations were not given, or NULL */
+    struct watch *watch;          /* with o.check */
+    int nfaults;                  /* of the check */
+    char *faults;                 /* a line for each of the first of them, or NULL */
+    bool check_ended;             /* before the program did: too many pieces of memory */
 };
 
 /* NULL with a message: a deadlock (explained), a limit, a shape that is not known. */
 struct sim *sim_run(const struct program *p, const struct sim_options *o, struct diag *d);
 void sim_free(struct sim *s);
 
-/* Looks through every kernel for hazards (neff/plan/hazards.h); a line for each that has one, the
- * first of it. How many have. */
-int sim_check(const struct program *p, const struct machine *m, const int64_t *values, FILE *out);
+/* Looks through every kernel for hazards (neff/plan/hazards.h), then through what all steps do
+ * together (order.c); a line for each kernel that has one, the first of it, and for each pair of
+ * steps. How many there are, -1 with a message when the program cannot be simulated. */
+int sim_check(const struct program *p, const struct sim_options *o, FILE *out, struct diag *d);
 
 /* ---- what follows from a run (analysis.c) ---- */
 

@@ -14,13 +14,14 @@
 enum {
     MOST_OVERLAP = 8,                        /* instances of a step in flight */
     MOST_STEPS = 8,                          /* steps in flight */
-    MOST_ROOMS = MOST_OVERLAP * MOST_STEPS, /* instances in flight */
+    MOST_ROOMS = MOST_OVERLAP * MOST_STEPS,  /* instances in flight */
     MOST_DMA_ENGINES = 64
 };
 
 struct moment {
     int64_t at;
     int32_t record;
+    const struct clock *known; /* what is over by then, as order.c has it; NULL: nothing, or not kept */
 };
 
 struct signals { /* of one semaphore and instance, by time */
@@ -32,15 +33,15 @@ struct tile_state {
     struct moment written; /* by the last instruction that wrote it */
     int64_t write_start;
     int32_t write_lane;            /* of that; -1: not written yet */
-    int32_t queue;                    /* engine whose queue did the last of these */
+    int32_t queue;                 /* engine whose queue did the last of these */
     struct moment filled, drained; /* transfers of a queue into it, out of it */
     int64_t first, last;           /* use; first -1: none yet */
     int64_t chain;                 /* longest chain of the step's results up to its content */
     int64_t reach;                 /* the same, of the program's */
 };
 
-struct slot_state { /* HBM that an instance's transfers write */
-    int32_t slot;
+struct slot_state { /* HBM that an instance's transfers of a queue write */
+    int32_t slot, queue;
     int64_t low, high; /* bytes written so far */
     struct moment written, read;
 };
@@ -49,9 +50,10 @@ struct instance {
     int64_t index; /* on its core; -1: free */
     int left;      /* engines that have not finished its stream */
     int room;      /* its place among the core's rooms */
-    int64_t opened, end, chain, reach;
-    int32_t opened_by, last;
+    struct moment opened, end;
+    int64_t chain, reach;
     struct signals *semaphores;
+    struct tenant *tenant; /* order.c */
     struct tile_state *tiles;
     struct slot_state *slots;
     int nslots, slots_cap;
@@ -96,7 +98,7 @@ struct core_state {
     struct moment dma[MOST_DMA_ENGINES];
     struct moment sbuf_port, psum_port,
         processor;                   /* processor: machines that do one thing at a time */
-    int64_t queue_end[ENGINE_COUNT]; /* transfers of a queue complete in order */
+    struct moment queue_end[ENGINE_COUNT]; /* transfers of a queue complete in order */
     struct room rooms[MOST_ROOMS];   /* numbers oldest_room to next_room - 1, modulo MOST_ROOMS */
     int oldest_room, next_room;
     int64_t sbuf_at, psum_at; /* where the next instance's memory begins, if it fits there */
@@ -159,13 +161,13 @@ struct flight {
     struct sim *s;
     struct diag *d;
     int nsteps;
-    const int32_t *kernels;              /* per step */
+    const int32_t *kernels;               /* per step */
     const struct number_kernel **numbers; /* per kernel */
-    const int32_t *const **aliases;      /* per kernel */
-    const struct place *places;          /* per slot */
+    const int32_t *const **aliases;       /* per kernel */
+    const struct place *places;           /* per slot */
     const int64_t *slot_sizes;
-    int64_t reach;                       /* chain of results up to the first step */
-    int most;                            /* steps at a time */
+    int64_t reach;                           /* chain of results up to the first step */
+    int most;                                /* steps at a time */
     int oldest, next; /* steps in flight: oldest to next - 1; those before are complete */
     struct step_state steps[2 * MOST_STEPS]; /* by number, modulo; uses are kept for as long */
     struct moment begin, end;
@@ -178,9 +180,14 @@ static inline struct step_state *step_at(struct flight *f, int step)
     return &f->steps[step % (2 * MOST_STEPS)];
 }
 
+/* What is over when both are; it costs nothing where that is not kept. */
+const struct clock *both_known(const struct clock *a, const struct clock *b);
+
 static inline struct moment later(struct moment a, struct moment b)
 {
-    return b.at > a.at ? b : a;
+    struct moment m = b.at > a.at ? b : a;
+    m.known = a.known == b.known ? a.known : both_known(a.known, b.known);
+    return m;
 }
 
 /* ---- instances (launch.c) ---- */
@@ -192,9 +199,11 @@ struct candidate {
     enum sim_why why;
     const struct number_insn *n;
     int insn;
+    bool known; /* `at` says what is over by then */
 };
-/* False: the engine has none, or something that it waits for has not been executed. */
-bool find_candidate(struct flight *f, int core, int engine, struct candidate *c);
+/* False: the engine has none, or something that it waits for has not been executed. `known`: with
+ * what is over by then. */
+bool find_candidate(struct flight *f, int core, int engine, bool known, struct candidate *c);
 /* The engine's instance, in which its cursor stands at an instruction; NULL: it has none yet. */
 struct instance *current_instance(struct flight *f, int core, int engine, struct launch_state **at);
 void issue(const struct candidate *c);
@@ -233,6 +242,23 @@ void ap_span(const struct number_ap *a, const int64_t *vars, int64_t *low, int64
 struct moment run_transfer(struct launch_state *l, struct instance *i, const struct number_insn *n,
                            int insn, const struct work *w, struct moment trigger,
                            const int64_t *vars);
+
+/* ---- what is ordered (order.c): nothing is kept, and all are NULL, unless sim_options.check ---- */
+
+struct watch;
+struct tenant;
+
+struct watch *watch_new(struct sim *s);
+void watch_free(struct watch *w);
+/* What is over when something in a lane is, that began when `known` was. */
+const struct clock *clock_after(const struct sim *s, const struct clock *known, int core, int lane);
+/* An instruction, or its transfer, begins when `known` is over; `done`: when it is, too. */
+void watch_insn(struct launch_state *l, struct instance *i, const struct number_insn *n, int insn,
+                const int64_t *vars, const struct clock *known, const struct clock *done);
+/* Calls wait for all before them, and all after them for them: what they read and write as a whole.
+ * Lists of slots, -1: none. */
+void watch_reads(struct sim *s, const int32_t *slots, int n, const struct clock *known);
+void watch_writes(struct sim *s, const int32_t *slots, int n, const struct clock *known);
 
 /* ---- records (record.c) ---- */
 

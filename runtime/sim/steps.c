@@ -61,8 +61,8 @@ struct place *slot_places(const struct sim *s, const int64_t *sizes, struct aren
     plan_memory(p, s->o.values, known, a, &plan);
     for (int i = 0; i < p->nslots; i++) {
         int64_t at = plan.offsets[i];
-        if (p->slots[i].kind != SLOT_PLANNED || at < 0)
-            places[i] = (struct place){i, {0, INT64_MAX}};
+        if (p->slots[i].kind != SLOT_PLANNED || at < 0) /* perhaps an output's, as a loop's result */
+            places[i] = (struct place){plan.onto[i], {0, INT64_MAX}};
         else if (sizes[i] < 0)
             places[i] = (struct place){-1, {0, INT64_MAX}};
         else
@@ -138,7 +138,7 @@ static void open_accesses(struct flight *f, struct step_state *x)
         for (int a = 0; a < n; a++) {
             struct access_state *y = access_state(x, a, i);
             set_range(f, &k->accesses[a], x->apart ? vars : NULL, y);
-            y->end = (struct moment){0, -1};
+            y->end = (struct moment){.record = -1};
         }
     }
 }
@@ -150,9 +150,10 @@ static bool is_over(const struct flight *f, const struct step_state *x, int acce
     return complete(x, f->s->o.cores) || (y->executed && x->apart && !x->k->accesses[access].in_loop);
 }
 
-/* Adds what an earlier step does with the same memory; false: some of that is to come. */
+/* Adds what an earlier step does with the same memory; false: some of that is to come. `known`: what
+ * is over by then, alone. */
 static bool follow(const struct flight *f, const struct step_state *x, const struct number_ap *ap,
-                   const struct access_state *y, struct begin *b)
+                   const struct access_state *y, bool known, struct begin *b)
 {
     int64_t instances = x->apart ? x->k->instances : 1;
     int space = f->places[ap->tensor].space, n = x->k->naccesses;
@@ -164,9 +165,32 @@ static bool follow(const struct flight *f, const struct step_state *x, const str
             continue;
         if (!is_over(f, x, (int)(e % n), z))
             return false;
-        b->at = later(b->at, z->end);
+        if (known)
+            b->at = later(b->at, z->end);
+        else if (z->end.at > b->at.at)
+            b->at.at = z->end.at, b->at.record = z->end.record;
         if (ap->reads && other->writes && z->reach > b->reach)
             b->reach = z->reach;
+    }
+    return true;
+}
+
+static bool follow_steps(const struct launch_state *l, const struct number_insn *n, int64_t instance,
+                         bool known, struct begin *b)
+{
+    struct flight *f = l->f;
+    const struct step_state *x = step_at(f, l->step);
+    *b = (struct begin){.at = f->begin, .reach = f->reach};
+    if (l->s->o.plant == PLANT_EARLY_STEPS)
+        return true;
+    for (int a = n->access; a < n->access + n->naccesses; a++) {
+        const struct number_ap *ap = l->k->accesses[a].ap;
+        const struct access_state *y = access_state(x, a, instance);
+        b->at = later(b->at, x->before);
+        for (int d = 0; d < MOST_STEPS; d++)
+            if (x->uses[ap->use].conflicts & 1u << d &&
+                !follow(f, step_at(f, l->step - d - 1), ap, y, known, b))
+                return false;
     }
     return true;
 }
@@ -174,19 +198,8 @@ static bool follow(const struct flight *f, const struct step_state *x, const str
 bool accesses_begin(const struct launch_state *l, const struct number_insn *n, int64_t instance,
                     struct begin *b)
 {
-    struct flight *f = l->f;
-    const struct step_state *x = step_at(f, l->step);
-    *b = (struct begin){.at = f->begin, .reach = f->reach};
-    for (int a = n->access; a < n->access + n->naccesses; a++) {
-        const struct number_ap *ap = l->k->accesses[a].ap;
-        const struct access_state *y = access_state(x, a, instance);
-        b->at = later(b->at, x->before);
-        for (int d = 0; d < MOST_STEPS; d++)
-            if (x->uses[ap->use].conflicts & 1u << d &&
-                !follow(f, step_at(f, l->step - d - 1), ap, y, b))
-                return false;
-    }
-    return true;
+    return follow_steps(l, n, instance, false, b) &&
+           (!l->s->watch || follow_steps(l, n, instance, true, b));
 }
 
 void note_accesses(struct launch_state *l, const struct number_insn *n, int64_t instance,
@@ -242,7 +255,7 @@ static void open_step(struct flight *f)
     struct step_state *x = step_at(f, step);
     if (step > MOST_STEPS)
         f->before = later(f->before, step_at(f, step - MOST_STEPS - 1)->end);
-    *x = (struct step_state){.k = f->numbers[kernel], .end = {0, -1}, .before = f->before};
+    *x = (struct step_state){.k = f->numbers[kernel], .end = {.record = -1}, .before = f->before};
     x->uses = ARENA_ARRAY(&x->kept, struct use_state, x->k->nuses + 1);
     find_conflicts(f, step);
     open_accesses(f, x);
@@ -335,6 +348,8 @@ bool take_room(struct launch_state *l, int *room, struct moment *freed)
     }
     for (; c->oldest_room <= last; c->oldest_room++) {
         const struct room *x = &c->rooms[c->oldest_room % MOST_ROOMS];
+        if (l->s->o.plant == PLANT_EARLY_ROOMS)
+            continue;
         if (!x->over)
             return false;
         c->freed = later(c->freed, x->end);

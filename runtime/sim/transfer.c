@@ -19,14 +19,19 @@ void ap_span(const struct number_ap *a, const int64_t *vars, int64_t *low, int64
     *low = first * a->size + a->slot_offset, *high = (last + 1) * a->size + a->slot_offset;
 }
 
-static struct slot_state *slot_state(struct launch_state *l, struct instance *i, int32_t slot)
+static struct slot_state *slot_state(struct launch_state *l, struct instance *i, int32_t slot,
+                                     int queue)
 {
     for (int n = 0; n < i->nslots; n++)
-        if (i->slots[n].slot == slot)
+        if (i->slots[n].slot == slot && i->slots[n].queue == queue)
             return &i->slots[n];
     ARENA_GROW(l->a, i->slots, i->nslots, i->slots_cap);
-    i->slots[i->nslots] = (struct slot_state){
-        .slot = slot, .low = INT64_MAX, .high = INT64_MIN, .written = {0, -1}, .read = {0, -1}};
+    i->slots[i->nslots] = (struct slot_state){.slot = slot,
+                                              .queue = queue,
+                                              .low = INT64_MAX,
+                                              .high = INT64_MIN,
+                                              .written = {.record = -1},
+                                              .read = {.record = -1}};
     return &i->slots[i->nslots++];
 }
 
@@ -34,7 +39,7 @@ static struct slot_state *slot_state(struct launch_state *l, struct instance *i,
 static struct moment queue_order(struct launch_state *l, struct instance *i,
                                  const struct number_insn *n, const int64_t *vars)
 {
-    struct moment after = {0, -1};
+    struct moment after = {.record = -1};
     for (int a = 0; a < n->naps; a++) {
         const struct number_ap *ap = &n->ap[a];
         if (ap->mem == MEM_NONE)
@@ -42,7 +47,7 @@ static struct moment queue_order(struct launch_state *l, struct instance *i,
         if (ap->mem == MEM_HBM && !ap->rewritten)
             continue;
         if (ap->mem == MEM_HBM) {
-            struct slot_state *s = slot_state(l, i, ap->tensor);
+            struct slot_state *s = slot_state(l, i, ap->tensor, n->engine);
             int64_t low, high;
             ap_span(ap, vars, &low, &high);
             if (low < s->high && s->low < high)
@@ -52,9 +57,12 @@ static struct moment queue_order(struct launch_state *l, struct instance *i,
             continue;
         }
         for (const int32_t *t = l->aliases[ap->tensor]; *t >= 0; t++) {
-            after = later(after, i->tiles[*t].filled);
+            const struct tile_state *x = &i->tiles[*t];
+            if (x->queue != n->engine)
+                continue;
+            after = later(after, x->filled);
             if (ap->writes)
-                after = later(after, i->tiles[*t].drained);
+                after = later(after, x->drained);
         }
     }
     return after;
@@ -75,7 +83,7 @@ static void note_touched(struct launch_state *l, struct instance *i, const struc
         }
         if (!ap->rewritten)
             continue;
-        struct slot_state *s = slot_state(l, i, ap->tensor);
+        struct slot_state *s = slot_state(l, i, ap->tensor, n->engine);
         if (!ap->writes) {
             s->read = later(s->read, end);
             continue;
@@ -128,7 +136,7 @@ struct moment run_transfer(struct launch_state *l, struct instance *i, const str
     int64_t begin = r.ready + latency, first = INT64_MAX, end = begin;
     int used = wanted ? choose(c, engines, wanted, order) : 0;
     int64_t left = w->runs;
-    struct moment held = {0, -1};
+    struct moment held = {.record = -1};
     for (int e = 0; e < used; e++) {
         struct moment *m = &c->dma[order[e]];
         int64_t pieces = (left + used - e - 1) / (used - e), ps = pieces * w->run_ps;
@@ -143,10 +151,15 @@ struct moment run_transfer(struct launch_state *l, struct instance *i, const str
     if (held.at > begin && held.record >= 0)
         r.ready = held.at, r.cause = held.record, r.why = WHY_DMA;
     r.start = used ? first : begin;
-    if (end < c->queue_end[n->engine])
-        end = c->queue_end[n->engine];
-    c->queue_end[n->engine] = r.end = end;
-    struct moment done = {end, add_record(s, r)};
+    struct moment *queue_end = &c->queue_end[n->engine];
+    if (end < queue_end->at)
+        end = queue_end->at;
+    r.end = end;
+    const struct clock *known = both_known(trigger.known, before.known);
+    struct moment done = {end, add_record(s, r),
+                          clock_after(s, both_known(known, queue_end->known), l->core, lane)};
+    *queue_end = done;
+    watch_insn(l, i, n, insn, vars, known, done.known);
     for (int e = 0; e < used; e++)
         c->dma[order[e]].record = done.record;
     note_touched(l, i, n, vars, done);

@@ -91,7 +91,8 @@ static const struct option rows[] = {
     {"--perfetto", "FILE", OPTION_TEXT, AT(perfetto), "the time line as trace events", NULL, 0},
     {"--compare", "OTHER.neff", OPTION_TEXT, AT(compare), "another program beside it", NULL, 0},
     {"--check", NULL, OPTION_SWITCH, AT(check),
-     "no times: looks for hazards; exit status 1 when there are any", NULL, 0},
+     "no times: looks for hazards within kernels and across steps; exit status 1 when there are any",
+     NULL, 0},
     {"--constants", NULL, OPTION_SWITCH, AT(constants), "the machines' constants and their sources",
      NULL, 0},
     {"--help", NULL, OPTION_SWITCH, AT(help), "this text", NULL, 0},
@@ -167,19 +168,28 @@ static bool open_program(const char *path, struct simulated *x, struct diag *d)
     return x->p ? true : fail_in(d, "%s", path);
 }
 
-static bool simulate(struct arguments *a, const char *path, struct simulated *x, struct diag *d)
+static bool open_with(struct arguments *a, const char *path, struct simulated *x,
+                      struct sim_options *o, struct diag *d)
 {
     if (!open_program(path, x, d))
         return false;
-    struct sim_options o = {.machine = a->machine,
-                            .cores = a->cores,
-                            .overlap = a->overlap,
-                            .in_turn = a->in_turn,
-                            .trips = a->trips,
-                            .ntrips = a->ntrips,
-                            .most_records = 4 << 20};
-    o.values = sim_bind(x->p, a->shapes, a->nshapes, &x->assumed, &a->arena, d);
-    x->s = o.values ? sim_run(x->p, &o, d) : NULL;
+    *o = (struct sim_options){.machine = a->machine,
+                              .cores = a->cores,
+                              .overlap = a->overlap,
+                              .in_turn = a->in_turn,
+                              .trips = a->trips,
+                              .ntrips = a->ntrips};
+    o->values = sim_bind(x->p, a->shapes, a->nshapes, &x->assumed, &a->arena, d);
+    return o->values || fail_in(d, "%s", path);
+}
+
+static bool simulate(struct arguments *a, const char *path, struct simulated *x, struct diag *d)
+{
+    struct sim_options o;
+    if (!open_with(a, path, x, &o, d))
+        return false;
+    o.most_records = 4 << 20;
+    x->s = sim_run(x->p, &o, d);
     if (!x->s)
         return fail_in(d, "%s", path);
     sim_summarise(x->s, &x->y);
@@ -191,13 +201,9 @@ static int check(struct arguments *a, struct diag *d)
 {
     struct simulated x = {0};
     int status = BAD_INPUT;
-    if (open_program(a->path, &x, d)) {
-        const int64_t *values = sim_bind(x.p, a->shapes, a->nshapes, NULL, &a->arena, d);
-        const struct machine *m =
-            a->machine ? a->machine : machine_find(x.p->target ? x.p->target : "cpu");
-        if (values)
-            status = sim_check(x.p, m, values, stdout) ? BAD_INPUT : OK;
-    }
+    struct sim_options o;
+    if (open_with(a, a->path, &x, &o, d))
+        status = sim_check(x.p, &o, stdout, d) ? BAD_INPUT : OK;
     close_simulated(&x);
     return status;
 }

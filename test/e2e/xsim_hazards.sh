@@ -36,4 +36,16 @@ finds "deadlock" '0,/\(sp.dma_copy.*\) signal s1/s/\(sp.dma_copy.*\) signal s1/\
 finds "overlapping buffers" 's/tile sbuf1 bf16 7 x 112 at 448/tile sbuf1 bf16 7 x 112 at 0/'
 finds "capacity" 's/tile sbuf1 bf16 7 x 112 at 448/tile sbuf1 bf16 7 x 112 at 180160/'
 finds "uninitialised read" '0,/min(7,7-g0\*7):112, 112:1/s/\(dst=sbuf0 f32.0.(\)min(7,7-g0\*7):112, 112:1/\1min(7,7-g0*7):112, 96:1/;0,/src=%0 f32/s/\(src=%0 f32[^,]*\), 112:1/\1, 96:1/'
+
+# across_steps KIND EXPRESSION: the same, of what steps do together
+across_steps() {
+    sed "$2" digits.xasm >edited.xasm
+    cmp -s digits.xasm edited.xasm && bad "$1: '$2' changes nothing"
+    status=0
+    "$xsim" --check edited.xasm >out 2>&1 || status=$?
+    [ $status -eq 1 ] || bad "$1: exit status $status"
+    grep -q "^$1: step [0-9]* '[^']*', node '[^']*', instruction [0-9]* " out || bad "$1: $(head -2 out)"
+}
+across_steps "uninitialised read" '/^ *launch 1/{h;N;s/\(.*\)\n\(.*\)/\2\n\1/}'
+across_steps "uninitialised read" '/^ *launch 0/d'
 exit $fails

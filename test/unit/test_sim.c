@@ -324,6 +324,69 @@ static void test_memory_in_flight(void **state)
     done(s);
 }
 
+/* ---- the check of order ---- */
+
+static void assert_checked(const char *text, enum sim_plant plant, int cores, const char *kind,
+                           const char *what)
+{
+    struct program *p = parse_ok(text);
+    struct diag d = {0};
+    struct sim_options o = {.cores = cores, .check = true, .plant = plant};
+    o.values = sim_bind(p, NULL, 0, NULL, &p->arena, &d);
+    struct sim *s = sim_run(p, &o, &d);
+    if (!s)
+        fail_msg("%s", d.text);
+    if (!kind && s->nfaults)
+        fail_msg("%s", s->faults);
+    if (kind && (!s->nfaults || !strstr(s->faults, kind) || !strstr(s->faults, what)))
+        fail_msg("'%s' and '%s' expected: %s", kind, what, s->faults ? s->faults : "no fault");
+    done(s);
+}
+
+static const char *edited(const char *text, const char *from, const char *to)
+{
+    static char buffer[8192];
+    const char *at = strstr(text, from);
+    assert_non_null(at);
+    snprintf(buffer, sizeof buffer, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    return buffer;
+}
+
+static void test_order(void **state)
+{
+    for (int cores = 1; cores <= 2; cores++) {
+        assert_checked(steps, PLANT_NONE, cores, NULL, NULL);
+        assert_checked(steps, PLANT_EARLY_STEPS, cores, "unordered steps: step ", "which step ");
+        assert_checked(grid, PLANT_NONE, cores, NULL, NULL);
+    }
+    assert_checked(edited(steps, "at 2048", "at 88000"), PLANT_EARLY_ROOMS, 1, "overlapping rooms: step ",
+                   "in memory on the chip that step ");
+    assert_checked(edited(steps, "launch 1\n  launch 2\n", "launch 2\n  launch 1\n"), PLANT_NONE, 1,
+                   "uninitialised read: step 1 'k', node 'a', instruction 0 (sp.dma_copy) of instance 0: ",
+                   "reads bytes of 'u' that nothing has written");
+    assert_checked(edited(steps, "dst=%2 f32[g0*65536]", "dst=%2 f32[g0*65024]"), PLANT_NONE, 1,
+                   "dependent instances: step 0 ", "writes 't', which step 0 ");
+    assert_checked(edited(steps, "dst=%2 f32[g0*65536](128:512", "dst=%2 f32[g0*65536](127:512"),
+                   PLANT_NONE, 1, "uninitialised read: step 1 ", "bytes of 't'");
+    assert_checked(edited(steps, "dst=%2 f32[g0*65536]", "dst=%2 f32[g0*65536+1]"), PLANT_NONE, 1,
+                   "capacity: step 0 ", "instance 7: bytes 1835012 to 2097155 of 't'");
+}
+
+/* What a kernel reads of its own results needs a wait, and a wait for the right transfer. */
+static void test_order_in_instance(void **state)
+{
+    static const char own[] =
+        HEAD "kernel 0 \"k\" grid(8) vars 1 semaphores 2 flops 0 bytes 0 {\n"
+             "  tile sbuf0 f32 128 x 512 at 0\n  tile sbuf1 f32 128 x 512 at 2048\n" LOAD("sbuf0")
+        "  pool.dma_copy dst=%1 f32[g0*65536](128:512, 512:1), src=sbuf0 f32[0](128:512, 512:1) "
+        "wait s0>=1 signal s1 node 1\n"
+        "  sp.dma_copy dst=sbuf1 f32[0](128:512, 512:1), src=%1 f32[g0*65536](128:512, 512:1) wait "
+        "s1>=1 node 1\n}\n" TAIL;
+    assert_checked(own, PLANT_NONE, 1, NULL, NULL);
+    assert_checked(edited(own, " wait s1>=1", ""), PLANT_NONE, 1, "missing wait: step 0 ",
+                   "(pool.dma_copy) of instance 0: writes 'y', which step 0 ");
+}
+
 static void test_deadlock(void **state)
 {
     static const char text[] =
@@ -366,7 +429,8 @@ int main(void)
         cmocka_unit_test(test_products),  cmocka_unit_test(test_deadlock),
         cmocka_unit_test(test_own_queue), cmocka_unit_test(test_limits),
         cmocka_unit_test(test_gathered_rows), cmocka_unit_test(test_steps_in_flight),
-        cmocka_unit_test(test_memory_in_flight),
+        cmocka_unit_test(test_memory_in_flight), cmocka_unit_test(test_order),
+        cmocka_unit_test(test_order_in_instance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
