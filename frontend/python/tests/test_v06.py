@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import unittest
 
 from support import Case, main, np
 
@@ -326,6 +328,80 @@ class TwoCores(Case):
 
         with self.assertRaisesRegex(Exception, r"test_v06.py:\d+: .*programs \(0\) and \(1\) of the grid both write element 0"):
             kernel[2](np.ones((8, 5), np.float32))
+
+
+@unittest.skipIf(os.environ.get("XCC_NKI_TARGET", "cpu") != "cpu", "a program for another machine has one core")
+class Cores(Case):
+    def test_send_and_wait(self) -> None:
+        @nki.jit
+        def kernel(x):
+            core = nl.program_id(0)
+            shared, out = (nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm) for _ in range(2))
+            mine, other = nl.load(x[core]), nl.ndarray(x.shape[1:], dtype=x.dtype, buffer=nl.sbuf)
+            for step in range(2):
+                nisa.sendrecv(src=mine, dst=other, send_to_rank=1 - core, recv_from_rank=1 - core, pipe_id=step)
+                nisa.tensor_scalar(mine, mine, nl.multiply, 2.0)
+                nisa.tensor_tensor(mine, mine, other, nl.subtract)
+            nisa.dma_copy(dst=shared[core], src=mine)
+            nisa.core_barrier(shared, (0, 1))
+            nl.store(out[core], nl.load(shared[1 - core]))
+            return out
+
+        a, b = x = f32(2, 30, 7)
+        for _ in range(2):
+            a, b = 2 * a - b, 2 * b - a
+        self.close(kernel[2](x), np.stack([b, a]), 1e-5, 1e-5)
+
+    def test_sums_of_programs_are_their_own(self) -> None:
+        @nki.jit
+        def kernel(x):
+            core = nl.program_id(0)
+            out = nl.ndarray((2, x.shape[1], 1), dtype=x.dtype, buffer=nl.shared_hbm)
+            t, unused, sums = nl.load(x[core]), nl.ndarray(x.shape[1:], dtype=x.dtype, buffer=nl.sbuf), nl.zeros((x.shape[1], 1), dtype=x.dtype)
+            nisa.activation(unused, nl.copy, t, reduce_op=nl.add, reduce_cmd=nisa.reduce_cmd.reset_reduce)
+            nisa.core_barrier(out, (0, 1))
+            nisa.activation(unused, nl.copy, t, reduce_op=nl.add, reduce_cmd=nisa.reduce_cmd.reduce, reduce_res=sums)
+            nl.store(out[core], sums)
+            return out
+
+        x = f32(2, 9, 11)
+        self.close(kernel[2](x), 2 * x.sum(2, keepdims=True), 1e-5, 1e-5)
+
+    def test_messages(self) -> None:
+        @nki.jit
+        def kernel(x, how):
+            t = nl.load(x)
+            if how == "alone" and nl.program_id(0) == 0:
+                nisa.core_barrier(x, (0, 1))
+            if how == "one":
+                nisa.core_barrier(x, (0, 1))
+            if how == "types":
+                nisa.sendrecv(src=t, dst=nl.ndarray(x.shape, dtype=nl.float16, buffer=nl.sbuf), send_to_rank=0, recv_from_rank=0, pipe_id=0)
+            if how == "crossed":
+                nisa.core_barrier(x, (0, 1)) if nl.program_id(0) == 0 else nisa.sendrecv(t, t, 0, 0, 0)
+            out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+            nl.store(out, t)
+            return out
+
+        for how, words, grid in (("one", r"core_barrier: is for the two programs of kernel\[2\]", 1),
+                                 ("alone", "core_barrier: program 0 waits here, and program 1 never comes", 2),
+                                 ("types", "sendrecv: src is float32.* and dst float16.*expected the same", 2),
+                                 ("crossed", "core_barrier: program 0 waits here for program 1, which waits in sendrecv at", 2)):
+            with self.subTest(how), self.assertRaisesRegex(nki.NkiError, r"test_v06.py:\d+: " + words):
+                kernel[grid](f32(4, 5), how)
+
+
+class SharedDims(Case):
+    def test_operands_of_other_dims(self) -> None:
+        """As many elements in other free dims; here none of the two shapes suits both operands."""
+        @nki.jit
+        def kernel(x, y):
+            a, b, out = nl.load(x), nl.load(y), nl.ndarray((4, 24), dtype=x.dtype, buffer=nl.sbuf)
+            nisa.tensor_tensor(out, a[:, :, 0:6], b[:, :, 0:12], nl.add)
+            return out
+
+        x, y = f32(4, 4, 8), f32(4, 2, 16)
+        self.close(kernel(x, y), x[:, :, :6].reshape(4, 24) + y[:, :, :12].reshape(4, 24))
 
 
 class Functions(Case):

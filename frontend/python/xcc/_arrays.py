@@ -82,6 +82,8 @@ def convert(x: np.ndarray, d: np.dtype) -> np.ndarray:
         return x
     if d.names is None and x.dtype.names is None:
         return x.astype(d)
+    if dtypes.is_packed(d) and x.dtype.kind == "u" and x.dtype.itemsize == d.itemsize or dtypes.is_packed(x.dtype) and d == dtypes.bits_of(x.dtype):
+        return np.ascontiguousarray(x).view(d)
     if d.names is not None and d == dtypes.bfloat16:
         bits = np.ascontiguousarray(x.astype(np.float32)).view(np.uint32)
         rounded = ((bits.astype(np.uint64) + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)

@@ -93,6 +93,16 @@ def is_float(d: np.dtype) -> bool:
     return d in _WIDTH
 
 
+def is_packed(d: np.dtype) -> bool:
+    """Whether an element is four of a smaller type."""
+    return d in (float8_e4m3fn_x4, float8_e5m2_x4, float4_e2m1fn_x4)
+
+
+def bits_of(d: np.dtype) -> np.dtype:
+    """The unsigned integers of the size of a type."""
+    return np.dtype("<u%d" % d.itemsize)
+
+
 def is_integer(d: np.dtype) -> bool:
     return d.kind in "iub"
 

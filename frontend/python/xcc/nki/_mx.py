@@ -12,6 +12,7 @@ from .. import dtypes
 from ._compute import emit_activation, emit_binary, emit_matmul, emit_reduce, emit_scalars
 from ._core import as_tile, emit_copy, emit_dma, result, shape_on_chip
 from ._errors import NkiNotSupported, NkiTypeError, error
+from ._move import two_dims
 from ._record import Dim
 from ._tensor import View
 from ._trace import need_trace
@@ -21,27 +22,31 @@ _ELEMENT = {dtypes.float8_e4m3fn_x4: (dtypes.float8_e4m3fn, 8), dtypes.float8_e5
 _SCALES = (dtypes.uint8, dtypes.float8_e8m0fnu)
 
 
+def _tile(x: object, api: str, what: str) -> View:
+    """Partitions x one free dim."""
+    return two_dims(as_tile(x, api, what), api, what)
+
+
+def _flat(x: object, api: str, what: str) -> View:
+    """The same of a destination, whose free dims step like one."""
+    v = as_tile(x, api, what)
+    return v.reshape((shape_on_chip(v)[0], -1))
+
+
 def _check(data: View, scale: View, api: str, what: str) -> None:
     target = need_trace(api).target
     if target != "cpu":
         raise error(api, "%s has no MX formats, machines after trn2 have; run it with XCC_NKI_TARGET=cpu" % target, NkiNotSupported)
-    p, columns = _two_dims(data, api, what)
+    p, columns = data.shape
     if p % QUADRANT or p > 128:
         raise error(api, "%s has %d partitions, expected 32, 64, 96 or 128" % (what, p), NkiTypeError)
     if scale.dtype not in _SCALES:
         raise error(api, "the scale of %s is %s, expected nl.float8_e8m0fnu or nl.uint8" % (what, scale.dtype), NkiTypeError)
-    rows, width = _two_dims(scale, api, "the scale of " + what)
+    rows, width = scale.shape
     least = p // GROUP if p <= QUADRANT else p - QUADRANT + QUADRANT // GROUP
     if rows < least or width < columns:
         raise error(api, "the scale of %s has shape %s, expected (%d, %d): for each 8 partitions and each 4 elements one byte, those of "
                     "32 partitions in the first 4 of them" % (what, scale.shape, max(least, p if p > QUADRANT else 0), columns), NkiTypeError)
-
-
-def _two_dims(x: View, api: str, what: str) -> Tuple[int, int]:
-    shape = shape_on_chip(x)
-    if len(shape) != 2:
-        raise error(api, "%s has shape %s, expected two dims" % (what, shape), NkiTypeError)
-    return shape[0], shape[1]
 
 
 def _quadrants(scale: View, p: int, columns: int) -> List[View]:
@@ -117,7 +122,7 @@ def emit_matmul_mx(dst: View, stationary: View, moving: View, stationary_scale: 
     """dst[M, N] (+)= the sum over partitions and over the 4 elements of both factors, scaled."""
     factors = []
     for data, scale, what in ((stationary, stationary_scale, "stationary"), (moving, moving_scale, "moving")):
-        factors.append(_dequantized(as_tile(data, api, what), as_tile(scale, api, "the scale of " + what), api, what))
+        factors.append(_dequantized(_tile(data, api, what), _tile(scale, api, "the scale of " + what), api, what))
     a, b = factors
     if a.shape[0] != b.shape[0]:
         raise error(api, "stationary has %d partitions and moving %d; both are the contraction" % (a.shape[0], b.shape[0]), NkiTypeError)
@@ -131,6 +136,7 @@ def emit_matmul_mx(dst: View, stationary: View, moving: View, stationary_scale: 
 
 def emit_quantize_mx(dst: View, src: View, dst_scale: View, api: str) -> None:
     """dst = src over a power of two for each group: 2^(floor(log2 of the largest magnitude) - (largest exponent - 1)), in dst_scale."""
+    dst, src, dst_scale = _flat(dst, api, "dst"), _tile(src, api, "src"), _flat(dst_scale, api, "dst_scale")
     if dst.dtype not in _ELEMENT:
         raise error(api, "dst is %s, expected nl.float8_e4m3fn_x4 or nl.float8_e5m2_x4" % dst.dtype, NkiTypeError)
     _check(dst, dst_scale, api, "dst")

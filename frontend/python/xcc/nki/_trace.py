@@ -34,6 +34,18 @@ def need_trace(api: str) -> "Trace":
     return t
 
 
+class Meeting:
+    """Among records, where a program waits for another: see _cores.py."""
+
+    __slots__ = ("api", "where", "receives", "copy")
+
+    def __init__(self, api: str, where: Tuple[str, int], receives: int = -1):
+        self.api = api
+        self.where = where
+        self.receives = receives  # from this program; -1: nothing
+        self.copy: Optional[Record] = None
+
+
 class Trace:
     """One run of a kernel's Python."""
 
@@ -42,7 +54,7 @@ class Trace:
         self.target = target
         self.unroll = unroll
         self.interface = interface  # "beta1": loops stay loops; "v06": ranges unroll
-        self.records: List[Record] = []
+        self.records: List[Any] = []  # Record, and Meeting until programs are joined
         self.objects: List[Object] = []
         self.open: List[Variable] = []
         self.prints: List[Tuple[str, Object, Tuple[Variable, ...], View]] = []
@@ -285,12 +297,18 @@ def _run(t: Trace, function: Callable[..., Any], bind: Callable[..., Any], finis
         while t.open:
             t.end(t.open[-1])
         return Traced(t, inputs, result)
-    result = None
+    result, first = None, []
     for number in np.ndindex(*t.grid):
         t.program = tuple(int(n) for n in number)
         t.shared_next = 0
+        t.state = {k: x for k, x in t.state.items() if not k.startswith("register_")}
+        first.append(len(t.records))
         out = finish(t, function(*args, **kwargs))
         while t.open:
             t.end(t.open[-1])
         result = out if result is None else result
+    if any(isinstance(r, Meeting) for r in t.records):
+        from ._cores import interleave
+
+        interleave(t, first)
     return Traced(t, inputs, result)

@@ -13,6 +13,7 @@ from .. import dtypes as _dtypes
 from . import _compute, _move, _special
 from ._core import as_tile as _as_tile, emit_copy as _emit_copy, emit_dma as _emit_dma, emit_fill as _emit_fill, emit_iota as _emit_iota
 from ._core import number as _number, result as _result, shape_on_chip as _shape_on_chip
+from ._cores import core_barrier, sendrecv  # noqa: F401
 from ._enums import (constants, dge_mode, dma_engine, engine, engine_name as _engine_name, get_nc_sub_version, get_nc_version,  # noqa: F401
                      matmul_perf_mode, nc_version, oob_mode, reduce_cmd)
 from ._errors import NkiTypeError, error as _error
@@ -449,7 +450,5 @@ builtin_custom_op = _unavailable("nisa.builtin_custom_op", "runs code of the GpS
 _tiled_offloaded_fma = _unavailable("nisa._tiled_offloaded_fma")
 quantize_mx = _unavailable("nisa.quantize_mx", "needs the MX formats of trn3, which this machine does not have")
 nc_matmul_mx = _unavailable("nisa.nc_matmul_mx", "needs the MX formats of trn3, which this machine does not have")
-sendrecv = _unavailable("nisa.sendrecv")
-core_barrier = _unavailable("nisa.core_barrier")
 
 _check_keywords(globals(), __name__, "nisa")

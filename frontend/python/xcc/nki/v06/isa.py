@@ -12,13 +12,14 @@ from .. import _compute, _move, _mx, _special, _topk
 from .. import isa as _beta
 from .._core import as_tile as _as_tile, emit_copy as _emit_copy, emit_dma as _emit_dma, emit_fill as _emit_fill, emit_iota as _emit_iota
 from .._core import number as _number, result as _result, shape_on_chip as _shape_on_chip
+from .._cores import core_barrier, sendrecv  # noqa: F401
 from .._enums import (constants, dge_mode, dma_engine, engine, engine_name as _engine_name, get_nc_sub_version, get_nc_version,  # noqa: F401
                       matmul_perf_mode, nc_version, oob_mode, reduce_cmd)
 from .._errors import NkiError as NkiValidationError, NkiTypeError, error as _error  # noqa: F401
 from .._index import Expr as _Expr, Mask as _Mask
 from .._keywords import check_keywords as _check_keywords
 from .._ops import op_name as _op_name
-from .._tensor import View as _View
+from .._tensor import View as _View, merge_dims as _merge_dims, split_dims as _split_dims
 from .._trace import need_trace as _need_trace
 from .._unavailable import make as _unavailable
 from ._registers import VirtualRegister, register_alloc, register_load, register_move, register_store  # noqa: F401
@@ -67,7 +68,7 @@ def nc_matmul_mx(dst: _View, stationary: _View, moving: _View, stationary_scale:
 def quantize_mx(dst: _View, src: _View, dst_scale: _View, name: Any = None, **kw: Any) -> None:
     """dst[P, F] of packed elements, dst_scale: src[P, 4 F], of which 8 partitions x 4 elements share a power of two."""
     api = "quantize_mx"
-    _mx.emit_quantize_mx(_as_tile(dst, api, "dst"), _as_tile(src, api, "src"), _as_tile(dst_scale, api, "dst_scale"), api)
+    _mx.emit_quantize_mx(dst, src, dst_scale, api)
 
 
 def _psum(dst: _View, api: str) -> None:
@@ -89,26 +90,38 @@ def dma_transpose(dst: _View, src: _View, axes: Any = None, priority: Any = None
 
 def tensor_tensor(dst: _View, data1: _View, data2: _View, op: Any, engine: Any = None, name: Any = None, **kw: Any) -> None:
     """dst = op(data1, data2)."""
-    dst, data2 = _same_elements(dst, data1, data2)
+    dst, data1, data2 = _same_elements(dst, data1, data2)
     _compute.emit_binary(dst, _op_name(op, "tensor_tensor"), _as_tile(data1, "tensor_tensor", "data1"), _as_tile(data2, "tensor_tensor", "data2"),
                          "tensor_tensor")
 
 
-def _same_elements(dst: _View, *sources: _View) -> Any:
-    """Operands with as many elements but other free dims are seen under the first source's shape."""
-    out: List[_View] = []
-    want = sources[0].shape
-    for v in (dst,) + sources[1:]:
-        if v.shape != want and v.size == sources[0].size and v.shape[:1] == want[:1]:
-            v = v.reshape(want)
-        out.append(v)
-    return out if len(out) > 1 else out[0]
+def _same_elements(dst: _View, *sources: _View) -> List[_View]:
+    """Operands with as many elements but other free dims, seen under the first source's shape, or where steps do not allow that,
+    under a shape with more dims; the others as they are."""
+    first, views = sources[0], (sources[0], dst) + sources[1:]
+    alike = [v.size == first.size and v.shape[:1] == first.shape[:1] and not v.blocks for v in views]
+    want = first.shape
+    if any(same and v.shape != want and _split_dims(v.dims[1:], want[1:]) is None for v, same in zip(views, alike)):
+        ends = sorted({n for v, same in zip(views, alike) if same for n in _ends(v)})
+        if all(outer % inner == 0 for inner, outer in zip(ends, ends[1:])):
+            want = first.shape[:1] + tuple(outer // inner for inner, outer in zip([1] + ends, ends))[::-1]
+    seen = [v.reshape(want) if same and v.shape != want else v for v, same in zip(views, alike)]
+    return [seen[1], seen[0]] + seen[2:]
+
+
+def _ends(v: _View) -> List[int]:
+    """How many elements of a partition lie within each free dim, innermost first."""
+    out, n = [], 1
+    for _, count in reversed(_merge_dims(v.dims[1:])):
+        n *= count
+        out.append(n)
+    return out
 
 
 def tensor_scalar(dst: _View, data: _View, op0: Any, operand0: Any, reverse0: Any = False, op1: Any = None, operand1: Any = None,
                   reverse1: Any = False, engine: Any = None, name: Any = None, **kw: Any) -> None:
     """dst = op1(op0(data, operand0), operand1); operands numbers or (P, 1)."""
-    dst = _same_elements(dst, data)
+    dst, data = _same_elements(dst, data)
     ops = [(_op_name(op0, "tensor_scalar"), operand0, bool(reverse0))]
     if op1 is not None:
         ops.append((_op_name(op1, "tensor_scalar"), operand1, bool(reverse1)))
@@ -118,7 +131,7 @@ def tensor_scalar(dst: _View, data: _View, op0: Any, operand0: Any, reverse0: An
 def scalar_tensor_tensor(dst: _View, data: _View, op0: Any, operand0: Any, op1: Any, operand1: _View, reverse0: Any = False,
                          reverse1: Any = False, name: Any = None, **kw: Any) -> None:
     """dst = op1(op0(data, operand0), operand1)."""
-    dst, operand1 = _same_elements(dst, data, operand1)
+    dst, data, operand1 = _same_elements(dst, data, operand1)
     _compute.emit_scalars(dst, _as_tile(data, "scalar_tensor_tensor", "data"),
                           [(_op_name(op0), operand0, bool(reverse0)), (_op_name(op1), operand1, bool(reverse1))], "scalar_tensor_tensor")
 
@@ -170,7 +183,7 @@ def activation(dst: _View, op: Any, data: _View, bias: Any = None, scale: Any = 
                reduce_cmd: Any = reduce_cmd.idle, name: Any = None, **kw: Any) -> None:
     """dst = op(data * scale + bias); perhaps the rows' sums into reduce_res."""
     data = _as_tile(data, "activation", "data")
-    dst = _same_elements(dst, data)
+    dst, data = _same_elements(dst, data)
     _beta.activate(dst, _op_name(op, "activation"), data, scale, bias, None, reduce_op, reduce_res, _command(reduce_cmd), "activation")
 
 
@@ -200,7 +213,7 @@ def activate2(dst: _View, op: Any, data: _View, imm0: Any, imm1: Any, op0: Any, 
     """dst = op(op1(op0(data, imm0), imm1)); perhaps reduced along rows."""
     api = "activate2"
     data = _as_tile(data, api, "data")
-    dst = _same_elements(dst, data)
+    dst, data = _same_elements(dst, data)
     value, separate = _special.in_f32(dst, None)
     _compute.emit_scalars(value, data, [(_op_name(op0, api), imm0, bool(reverse0)), (_op_name(op1, api), imm1, bool(reverse1))], api)
     how = _op_name(op, api)
@@ -237,7 +250,7 @@ def reciprocal(dst: _View, data: _View, name: Any = None, **kw: Any) -> None:
 def tensor_copy(dst: _View, src: _View, engine: Any = None, name: Any = None, **kw: Any) -> None:
     """dst = src."""
     src = _as_tile(src, "tensor_copy", "src")
-    dst = _same_elements(dst, src) if dst.shape != src.shape else dst
+    dst, src = _same_elements(dst, src)
     _emit_copy(dst, src, "tensor_copy", None, _engine_name(engine))  # type: ignore[arg-type]
 
 
@@ -402,8 +415,6 @@ def dma_compute(dst: _View, srcs: Sequence[_View], reduce_op: Any = np.add, scal
 
 rand_set_state = _unavailable("nisa.rand_set_state", "depends on the hardware's generator, which is not modelled; use set_rng_seed")
 rand_get_state = _unavailable("nisa.rand_get_state", "depends on the hardware's generator, which is not modelled")
-sendrecv = _unavailable("nisa.sendrecv")
-core_barrier = _unavailable("nisa.core_barrier")
 
 
 _check_keywords(globals(), __name__, "nisa")
