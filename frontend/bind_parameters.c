@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MOST_PARTS = 32 };
+enum { MAX_PARTS = 32 };
 
 /* The names in a path: "params['dense'][0]", "dense/0" and "dense.0" have the same ones, but for
  * the first. */
@@ -14,8 +14,8 @@ struct path {
     struct {
         const char *s;
         size_t n;
-    } part[MOST_PARTS];
-    int count; /* MOST_PARTS + 1: too many */
+    } part[MAX_PARTS];
+    int count; /* MAX_PARTS + 1: too many */
 };
 
 static struct path path_of(const char *s)
@@ -23,11 +23,11 @@ static struct path path_of(const char *s)
     struct path p = {.count = 0};
     while (*(s += strspn(s, "[]'\"./ "))) {
         size_t n = strcspn(s, "[]'\"./ ");
-        if (p.count < MOST_PARTS) {
+        if (p.count < MAX_PARTS) {
             p.part[p.count].s = s;
             p.part[p.count].n = n;
         }
-        p.count += p.count <= MOST_PARTS;
+        p.count += p.count <= MAX_PARTS;
         s += n;
     }
     return p;
@@ -66,7 +66,7 @@ static int fits(const char *input, const char *array)
     struct path a = path_of(from_hlo(input, room, sizeof room)), b = path_of(array);
     if (!strcmp(input, array))
         return 2;
-    if (a.count > MOST_PARTS || b.count > MOST_PARTS || !a.count || !b.count)
+    if (a.count > MAX_PARTS || b.count > MAX_PARTS || !a.count || !b.count)
         return 0;
     if (a.count == b.count)
         return same_end(&a, &b, a.count) ? 2 : 0;

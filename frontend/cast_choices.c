@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST_FURTHER = 32 };
+enum { MAX_FURTHER = 32 };
 
 /* The result is a choice among elements: it jumps when two of them are close. */
 static bool chooses(const struct node *n, int result)
@@ -83,7 +83,7 @@ static void find_further(struct walk *w, const struct value *from)
             w->seen[v->id] = true;
             if (!is_float_tensor(v) || w->chosen[v->id])
                 stack[depth++] = v;
-            else if (w->nfurther < MOST_FURTHER)
+            else if (w->nfurther < MAX_FURTHER)
                 w->further[w->nfurther++] = v;
         }
     }
@@ -122,7 +122,7 @@ bool choices_find(struct graph *g, struct choices *out, struct diag *d)
     const struct node *ret = region_return(g->main);
     int n = g->noutputs;
     *out = (struct choices){.noutputs = n,
-                            .held = ARENA_ARRAY(&g->arena, bool, n + MOST_FURTHER + 1)};
+                            .held = ARENA_ARRAY(&g->arena, bool, n + MAX_FURTHER + 1)};
     if (!infer_types(g, d))
         return false;
     if (!may_choose(g))
@@ -130,7 +130,7 @@ bool choices_find(struct graph *g, struct choices *out, struct diag *d)
     struct walk w = {.g = g,
                      .chosen = ARENA_ARRAY(&g->arena, bool, g->next_value + 1),
                      .seen = ARENA_ARRAY(&g->arena, bool, g->next_value + 1),
-                     .further = ARENA_ARRAY(&g->arena, struct value *, MOST_FURTHER)};
+                     .further = ARENA_ARRAY(&g->arena, struct value *, MAX_FURTHER)};
     mark_chosen(&w);
     for (int i = 0; i < n; i++) {
         const struct value *v = ret->in[i];

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* How many programs a search compiles and runs, by an estimate of what each takes. */
-enum { LEAST_TRIALS = 24, MOST_TRIALS = 160, GIVE_BACK = 12, BISECTION = 8 };
+enum { MIN_TRIALS = 24, MAX_TRIALS = 160, GIVE_BACK = 12, BISECTION = 8 };
 static const double search_seconds = 5;
 
 struct search {
@@ -26,7 +26,7 @@ struct search {
     int *order;             /* by that */
     double *without;        /* of each: the error when it was cast too, and how many with it */
     int *together;
-    int trials, most;
+    int trials, max;
     struct cast_product *rows; /* scratch */
 };
 
@@ -75,7 +75,7 @@ static bool attempt(struct search *s, const bool *keep, bool *good)
 
 static bool measure_locals(struct search *s, bool *keep)
 {
-    int room = s->most - BISECTION - GIVE_BACK, size = (s->n + room - 1) / room;
+    int room = s->max - BISECTION - GIVE_BACK, size = (s->n + room - 1) / room;
     for (int at = 0; at < s->n; at += size) {
         struct trial t;
         struct measure m;
@@ -209,8 +209,8 @@ static void init(struct search *s, struct arena *a, const struct cast_plan *plan
     s->without = ARENA_ARRAY(a, double, s->n + 1);
     s->order = ARENA_ARRAY(a, int, s->n + 1);
     s->together = ARENA_ARRAY(a, int, s->n + 1);
-    double most = search_seconds / fmax(s->k->trial_seconds, 1e-6);
-    s->most = most < LEAST_TRIALS ? LEAST_TRIALS : most > MOST_TRIALS ? MOST_TRIALS : (int)most;
+    double max = search_seconds / fmax(s->k->trial_seconds, 1e-6);
+    s->max = max < MIN_TRIALS ? MIN_TRIALS : max > MAX_TRIALS ? MAX_TRIALS : (int)max;
 }
 
 bool cast_search(struct cast_check *k, const struct cast_plan *plan, const bool *unseen,
@@ -252,7 +252,7 @@ static bool changes(struct cast_check *k, const struct cast_plan *plan, int bran
 
 bool cast_unseen(struct cast_check *k, const struct cast_plan *plan, bool *unseen)
 {
-    enum { MOST_BRANCHES = 16 };
+    enum { MAX_BRANCHES = 16 };
     int branches = 0;
     struct arena a = {0};
     struct cast_product *rows = ARENA_ARRAY(&a, struct cast_product, plan->nproducts + 1);
@@ -262,7 +262,7 @@ bool cast_unseen(struct cast_check *k, const struct cast_plan *plan, bool *unsee
             branches = plan->products[i].branch;
     for (int b = 1; ok && b <= branches; b++) {
         bool seen = false;
-        if (b <= MOST_BRANCHES)
+        if (b <= MAX_BRANCHES)
             ok = changes(k, plan, b, rows, &seen);
         for (int i = 0; i < plan->nproducts; i++)
             unseen[i] |= plan->products[i].branch == b && !seen;

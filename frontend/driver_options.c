@@ -146,11 +146,11 @@ const char *kernels_of_command(struct command *c, struct diag *d)
 
 static bool add_calibrate(void *to, const char *v, struct diag *d)
 {
-    enum { MOST = 16 };
+    enum { LIMIT = 16 };
     struct command *c = to;
     int n = c->ncalibrate;
-    if (n == MOST)
-        return fail(d, "--calibrate: more than %d files", MOST);
+    if (n == LIMIT)
+        return fail(d, "--calibrate: more than %d files", LIMIT);
     const char **all = ARENA_ARRAY(&c->arena, const char *, n + 1);
     arena_move_(all, c->calibrate, sizeof *all * (size_t)n);
     all[n] = v;

@@ -49,8 +49,8 @@ static char *next_word(const char **s, struct arena *a)
 
 static bool parse(struct command *c, const char *options, struct arena *a, struct diag *d)
 {
-    size_t most = options ? strlen(options) / 2 + 2 : 1;
-    char **words = ARENA_ARRAY(a, char *, most);
+    size_t max = options ? strlen(options) / 2 + 2 : 1;
+    char **words = ARENA_ARRAY(a, char *, max);
     int n = 0;
     for (char *w; options && (w = next_word(&options, a));)
         words[n++] = w;

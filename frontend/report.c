@@ -2,13 +2,13 @@
 
 #include "runtime/sim/sim.h"
 
-enum { MOST_RECORDS = 1 << 20, MOST_INSNS = 20000000 };
+enum { MAX_RECORDS = 1 << 20, MAX_INSNS = 20000000 };
 
 static bool simulate(const struct program *p, bool json, FILE *out, struct diag *d)
 {
     struct arena scratch = {0};
     const char *assumed = NULL;
-    struct sim_options o = {.cores = 1, .most_records = MOST_RECORDS, .most_insns = MOST_INSNS};
+    struct sim_options o = {.cores = 1, .max_records = MAX_RECORDS, .max_insns = MAX_INSNS};
     o.values = sim_bind(p, NULL, 0, &assumed, &scratch, d);
     struct sim *s = o.values ? sim_run(p, &o, d) : NULL;
     if (s) {

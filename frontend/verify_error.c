@@ -229,12 +229,12 @@ struct result { /* of the node being looked at */
 
 static double largest(const struct tensor *t)
 {
-    double most = 0;
+    double max = 0;
     for (int64_t k = 0, n = tensor_count(t); k < n; k++) {
         double x = fabs(tensor_f64(t, k));
-        most = isfinite(x) && x > most ? x : most;
+        max = isfinite(x) && x > max ? x : max;
     }
-    return most;
+    return max;
 }
 
 /* What the operator's own arithmetic may do, from its result alone. */
@@ -291,9 +291,9 @@ static bool disturbance(struct verify_errors *e, struct node *n, struct op_call 
                         enum change how, float *const *bounds, float *add, int64_t count,
                         struct diag *d)
 {
-    float *most = calloc((size_t)count + 1, sizeof *most);
+    float *max = calloc((size_t)count + 1, sizeof *max);
     double mean = 0;
-    if (!most)
+    if (!max)
         return fail(d, "out of memory");
     for (int draw = 0; draw < DRAWS; draw++) {
         struct again a;
@@ -301,17 +301,17 @@ static bool disturbance(struct verify_errors *e, struct node *n, struct op_call 
             (is_float(&a.out[i]) || is_quantised(n, &a.out[i])) && tensor_count(&a.out[i]) == count)
             for (int64_t k = 0; k < count; k++) {
                 double moved = fabs(tensor_f64(&a.out[i], k) - tensor_f64(c->out[i], k));
-                if (isfinite(moved) && moved > most[k])
-                    most[k] = (float)moved;
+                if (isfinite(moved) && moved > max[k])
+                    max[k] = (float)moved;
             }
         again_free(&a, c);
     }
     for (int64_t k = 0; k < count; k++)
-        mean += most[k] / (double)count;
+        mean += max[k] / (double)count;
     bool mixes = !(op_infos[n->op].flags & (OPF_ELEMENTWISE | OPF_VIEW));
     for (int64_t k = 0; k < count; k++)
-        add[k] += most[k] + (mixes ? (float)mean : 0);
-    free(most);
+        add[k] += max[k] + (mixes ? (float)mean : 0);
+    free(max);
     return true;
 }
 

@@ -168,12 +168,12 @@ static bool ends_in(const struct value *v, const struct node *end, int operand, 
 /* What a loop carries for nobody but itself (a counter beside the counter) stays as it was. */
 static void hold_unread(struct node *loop)
 {
-    enum { MOST = 32 }; /* operators between a value and its next one */
+    enum { LIMIT = 32 }; /* operators between a value and its next one */
     struct region *test = loop->regions[0], *body = loop->regions[1];
     struct node *end = region_return(body);
     for (int i = 0; i < loop->nout && i < body->nparams && i < test->nparams; i++) {
         struct value *v = body->params[i];
-        int budget = MOST;
+        int budget = LIMIT;
         if (!loop->out[i]->uses && !test->params[i]->uses && end->in[i] != v &&
             type_equal(&loop->in[i]->type, &v->type) && ends_in(v, end, i, &budget))
             node_set_input(end, i, v);

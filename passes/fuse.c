@@ -270,10 +270,10 @@ static bool same_reduction(const struct node *a, const struct node *b)
  */
 static void collect_reductions(struct fuser *f, struct node *n)
 {
-    enum { MOST = 4 };
+    enum { LIMIT = 4 };
     struct node *first = n;
     int looked = 0, made = 0;
-    for (; n && looked < LOOK_AHEAD && made < MOST && f->n < MAX_GROUP; n = n->next, looked++) {
+    for (; n && looked < LOOK_AHEAD && made < LIMIT && f->n < MAX_GROUP; n = n->next, looked++) {
         if (!touches_group(f, n))
             continue;
         if (!n->nin || !n->in[0] || !n->in[0]->def || !in_group(f, n->in[0]->def) ||

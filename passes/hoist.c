@@ -51,7 +51,7 @@ static bool from_outside(const struct region *r, const struct value *v)
 
 static bool can_move(const struct region *r, const struct node *n)
 {
-    int64_t most = 1;
+    int64_t max = 1;
     bool computed = false;
     if (n->nregions || n->nout != 1 || (op_infos[n->op].flags & OPF_IMPURE) || !cannot_fail(n))
         return false;
@@ -62,10 +62,10 @@ static bool can_move(const struct region *r, const struct node *n)
         if (count < 0 || !from_outside(r, n->in[i]))
             return false;
         computed |= !n->in[i]->constant;
-        most = count > most ? count : most;
+        max = count > max ? count : max;
     }
     int64_t count = elements(n->out[0]);
-    return computed && count >= 0 && (count <= most || n->op == OP_matmul);
+    return computed && count >= 0 && (count <= max || n->op == OP_matmul);
 }
 
 static void hoist_region(const struct options *o, struct region *r)

@@ -76,7 +76,7 @@ static bool infer_region(struct infer *f, int index, const struct type *params, 
 }
 
 /* The symbol that the dim had before, so that inferring again changes nothing. */
-static dim_t turning_dim(struct infer *f, int region, int param, int dim, dim_t operand)
+static dim_t varying_dim(struct infer *f, int region, int param, int dim, dim_t operand)
 {
     const struct frame *at = f->user;
     const struct type *old = &at->before[region][param];
@@ -204,7 +204,7 @@ bool infer_node(struct graph *g, struct node *n, struct diag *d)
                       .read = read_content,
                       .constant = constant_operand,
                       .region = infer_region,
-                      .turning = turning_dim,
+                      .varying = varying_dim,
                       .guard = note_guard,
                       .name = operand_name,
                       .user = &frame};

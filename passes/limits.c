@@ -1,6 +1,6 @@
 /*
  * What no machine can run is refused here, by name, rather than where it runs out of memory or
- * time: a tensor of more than MOST_BYTES, a loop of more than MOST_TRIPS that nothing ends early.
+ * time: a tensor of more than MAX_BYTES, a loop of more than MAX_TRIPS that nothing ends early.
  */
 #include "passes/pass.h"
 

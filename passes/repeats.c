@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MOST_OPERANDS = 3, SMALL_TABLE = 256 };
+enum { MAX_OPERANDS = 3, SMALL_TABLE = 256 };
 
 static bool known_dims(const struct type *t)
 {
@@ -122,11 +122,11 @@ static struct value *repeat(struct graph *g, struct node *n, struct value *y, st
 struct value *of_unrepeated(struct graph *g, struct node *n, struct diag *d)
 {
     const struct type *y = &n->out[0]->type;
-    struct value *in[MOST_OPERANDS];
+    struct value *in[MAX_OPERANDS];
     int64_t joint[MAX_RANK];
     bool any = false;
     if (!(op_infos[n->op].flags & OPF_ELEMENTWISE) || (op_infos[n->op].flags & OPF_IMPURE) ||
-        n->op == OP_clip || n->nin > MOST_OPERANDS || n->nout != 1 || !known_dims(y))
+        n->op == OP_clip || n->nin > MAX_OPERANDS || n->nout != 1 || !known_dims(y))
         return NULL;
     for (int i = 0; i < n->nin; i++)
         if (!n->in[i] || !known_dims(&n->in[i]->type))

@@ -23,10 +23,10 @@ static void expect(bool ok, const char *what)
 
 /* ---- runs ---- */
 
-enum { MOST_TENSORS = 64 };
+enum { MAX_TENSORS = 64 };
 struct results {
     int count;
-    struct xrt_tensor t[MOST_TENSORS];
+    struct xrt_tensor t[MAX_TENSORS];
 };
 
 static size_t tensor_size(const struct xrt_tensor *t)
@@ -53,9 +53,9 @@ static void *make_input(const struct xrt_info *info, struct xrt_tensor *t)
 /* Copies of the outputs of two runs' second; false after a failure of one. */
 static bool run(struct xrt_model *m, struct xrt_context *c, struct results *r)
 {
-    void *inputs[MOST_TENSORS] = {NULL};
+    void *inputs[MAX_TENSORS] = {NULL};
     int n = xrt_input_count(m);
-    bool ok = n <= MOST_TENSORS && xrt_output_count(m) <= MOST_TENSORS;
+    bool ok = n <= MAX_TENSORS && xrt_output_count(m) <= MAX_TENSORS;
     for (int i = 0; ok && i < n; i++) {
         struct xrt_tensor t;
         inputs[i] = make_input(xrt_input_info(m, i), &t);
@@ -71,7 +71,7 @@ static bool run(struct xrt_model *m, struct xrt_context *c, struct results *r)
         t->data = memcpy(copy, t->data, tensor_size(t));
         r->count++;
     }
-    for (int i = 0; i < n && i < MOST_TENSORS; i++)
+    for (int i = 0; i < n && i < MAX_TENSORS; i++)
         free(inputs[i]);
     return ok;
 }

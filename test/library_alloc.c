@@ -40,7 +40,7 @@ static bool run(const struct xcc_bytes *archive, long n)
 
 int main(int argc, char **argv)
 {
-    enum { MOST = 20000, IN_A_ROW = 100 };
+    enum { LIMIT = 20000, IN_A_ROW = 100 };
     static const char *const options[] = {"--auto-cast none", NULL};
     struct xcc_bytes archive = {0};
     if (argc != 2)
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     for (int o = 0; o < 2; o++) {
         int good = 0;
         long n = 1;
-        for (; n < MOST && good < IN_A_ROW; n++) {
+        for (; n < LIMIT && good < IN_A_ROW; n++) {
             xcc_bytes_free(&archive);
             fail_allocation(n);
             bool ok = xcc_compile(argv[1], options[o], &archive, NULL, NULL);
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
     }
     int good = 0;
     long n = 1;
-    for (; n < MOST && good < IN_A_ROW; n++) {
+    for (; n < LIMIT && good < IN_A_ROW; n++) {
         fail_allocation(n);
         good = run(&archive, n) ? good + 1 : 0;
     }

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_OPERANDS = 24, MOST_ELEMENTS = 1 << 12, MOST_MEMORY = 64 << 20 };
+enum { MAX_OPERANDS = 24, MAX_ELEMENTS = 1 << 12, MAX_MEMORY = 64 << 20 };
 
 static uint64_t seed = 1;
 static long calls, refused;
@@ -57,7 +57,7 @@ static bool refill(struct tensor *t, int dtype, int rank, const int64_t *dims)
     struct diag d = {0};
     int64_t n = 1, have = t->kind == VK_TENSOR ? tensor_count(t) : 0;
     for (int i = 0; i < rank; i++)
-        if ((n *= dims[i]) > MOST_ELEMENTS)
+        if ((n *= dims[i]) > MAX_ELEMENTS)
             return false;
     if (!tensor_alloc(&made, dtype, rank, dims, &d))
         return false;
@@ -172,7 +172,7 @@ static bool no_region(struct op_env *env, struct op_call *c, int r, struct tenso
 static bool is_small(struct op_call *c)
 {
     for (int i = 0; i < c->nin; i++)
-        if (c->in[i]->kind == VK_TENSOR && tensor_count(c->in[i]) > MOST_ELEMENTS)
+        if (c->in[i]->kind == VK_TENSOR && tensor_count(c->in[i]) > MAX_ELEMENTS)
             return false;
     return true;
 }
@@ -182,11 +182,11 @@ static void run_changed(const struct op_call *original, struct diag *d)
     struct arena scratch = {0};
     struct diag ignored = {0};
     struct op_env env = {.d = d, .run_region = no_region, .random = {1, 2, 3, 4}};
-    struct tensor in[MOST_OPERANDS], out[MOST_OPERANDS], *inp[MOST_OPERANDS], *outp[MOST_OPERANDS];
+    struct tensor in[MAX_OPERANDS], out[MAX_OPERANDS], *inp[MAX_OPERANDS], *outp[MAX_OPERANDS];
     struct attrs attrs = attrs_copy(&scratch, original->attrs);
     struct op_call c = *original;
     bool ok = true;
-    for (int i = 0; i < MOST_OPERANDS; i++) {
+    for (int i = 0; i < MAX_OPERANDS; i++) {
         in[i].kind = out[i].kind = VK_NONE;
         in[i] = out[i] = (struct tensor){.kind = VK_NONE};
         inp[i] = &in[i], outp[i] = &out[i];
@@ -209,7 +209,7 @@ static void run_changed(const struct op_call *original, struct diag *d)
         calls++;
         refused += !op_run(&c);
     }
-    for (int i = 0; i < MOST_OPERANDS; i++)
+    for (int i = 0; i < MAX_OPERANDS; i++)
         tensor_free(&in[i]), tensor_free(&out[i]);
     arena_free(&scratch);
 }
@@ -222,7 +222,7 @@ struct look {
 static bool on_node(void *user, struct node *n, struct op_call *call)
 {
     const struct look *l = user;
-    if (n->nregions || call->nin > MOST_OPERANDS || call->nout > MOST_OPERANDS || call->nin == 0 ||
+    if (n->nregions || call->nin > MAX_OPERANDS || call->nout > MAX_OPERANDS || call->nin == 0 ||
         !is_small(call))
         return true;
     for (int i = 0; i < l->count; i++) {
@@ -243,19 +243,19 @@ static void look_at(const char *folder, int count)
     struct diag d = {0};
     struct test_case t;
     const char *missing;
-    struct tensor args[MOST_OPERANDS], results[MOST_OPERANDS];
+    struct tensor args[MAX_OPERANDS], results[MAX_OPERANDS];
     struct look l = {count, folder};
     struct interp_hooks hooks = {.on_node = on_node, .user = &l};
     if (!test_case_find(&t, folder, NULL, &missing, &d))
         return;
     struct graph *g = load_model(t.model, NULL, &d);
-    if (!g || !infer_types(g, &d) || g->main->nparams > MOST_OPERANDS ||
-        g->noutputs > MOST_OPERANDS) {
+    if (!g || !infer_types(g, &d) || g->main->nparams > MAX_OPERANDS ||
+        g->noutputs > MAX_OPERANDS) {
         graph_free(g);
         return;
     }
     bool ok = true, found;
-    for (int i = 0; i < MOST_OPERANDS; i++)
+    for (int i = 0; i < MAX_OPERANDS; i++)
         args[i] = results[i] = (struct tensor){.kind = VK_NONE};
     for (int i = 0; i < g->main->nparams; i++)
         ok = ok && t.nsets &&
@@ -264,7 +264,7 @@ static void look_at(const char *folder, int count)
              found;
     if (ok)
         interpret(g, g->main, args, g->main->nparams, results, g->noutputs, &hooks, &d);
-    for (int i = 0; i < MOST_OPERANDS; i++)
+    for (int i = 0; i < MAX_OPERANDS; i++)
         tensor_free(&args[i]), tensor_free(&results[i]);
     graph_free(g);
 }
@@ -280,7 +280,7 @@ int main(int argc, char **argv)
         seed = strtoull(argv[2], NULL, 10), first += 2;
     if (argc > first + 2 && !strcmp(argv[first], "--count"))
         count = atoi(argv[first + 1]), first += 2;
-    memory_limit(MOST_MEMORY);
+    memory_limit(MAX_MEMORY);
     for (int i = first; i < argc; i++)
         look_at(argv[i], count);
     printf("%ld calls, %ld of them refused\n", calls, refused);

@@ -60,7 +60,7 @@ static bool compute(struct recipe *r, struct diag *d)
 /* The largest magnitude in the graph; negative when something is not finite. */
 static double magnitude(const struct recipe *r)
 {
-    double most = 1;
+    double max = 1;
     for (int i = 0; i < r->n; i++) {
         const struct tensor *t = &r->items[i].value;
         for (int64_t k = 0; r->items[i].alive && dtype_is_float(t->dtype) && k < tensor_count(t);
@@ -68,10 +68,10 @@ static double magnitude(const struct recipe *r)
             double v = fabs(tensor_f64(t, k));
             if (!isfinite(v))
                 return -1;
-            most = v > most ? v : most;
+            max = v > max ? v : max;
         }
     }
-    return most;
+    return max;
 }
 
 /* ---- one check ---- */
@@ -79,15 +79,15 @@ static double magnitude(const struct recipe *r)
 /* What a few roundings to the narrowest type of the graph amount to: fused operators skip some. */
 static double roundings(const struct recipe *r)
 {
-    double most = 1e-3;
+    double max = 1e-3;
     for (int i = 0; i < r->n; i++) {
         double one = !r->items[i].alive                  ? 0
                      : r->items[i].type.dtype == DT_BF16 ? 8.0 / (1 << 8)
                      : r->items[i].type.dtype == DT_F16  ? 8.0 / (1 << 11)
                                                          : 0;
-        most = one > most ? one : most;
+        max = one > max ? one : max;
     }
-    return most;
+    return max;
 }
 
 /* Sums in another order differ by as much as the largest number in the graph rounds. */
@@ -242,8 +242,8 @@ static enum outcome try_seed(uint64_t seed, int nodes, const char *folder)
         for (int i = 0; i < r.n; i++)
             result[i] = r.items[i].kind == ITEM_NODE && (!used[i] || random_below(&r, 6) == 0);
         prune(&r, result);
-        double most = magnitude(&r);
-        outcome = most < 0 || most > 1e6 ? NOT_USED : SAME;
+        double max = magnitude(&r);
+        outcome = max < 0 || max > 1e6 ? NOT_USED : SAME;
     } else if (diag_failed(&d)) {
         printf("seed %llu: the plain routines: %s\n", (unsigned long long)seed, d.text);
         outcome = DIFFERENT;

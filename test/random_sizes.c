@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_INPUTS = 16, MOST_OUTPUTS = 16, MOST_ELEMENTS = 1 << 14, SECONDS = 600 };
+enum { MAX_INPUTS = 16, MAX_OUTPUTS = 16, MAX_ELEMENTS = 1 << 14, SECONDS = 600 };
 
 static uint64_t state;
 
@@ -40,12 +40,12 @@ struct case_of { /* one model with its inputs */
     const char *folder;
     struct test_case files;
     int n;
-    const char *name[MOST_INPUTS];
-    struct tensor given[MOST_INPUTS];
-    int symbol[MOST_INPUTS][MAX_RANK]; /* -1: constant */
+    const char *name[MAX_INPUTS];
+    struct tensor given[MAX_INPUTS];
+    int symbol[MAX_INPUTS][MAX_RANK]; /* -1: constant */
     int nsymbols;
-    int64_t original[MOST_INPUTS * MAX_RANK]; /* of each symbol */
-    int64_t size[MOST_INPUTS * MAX_RANK];     /* in this run */
+    int64_t original[MAX_INPUTS * MAX_RANK]; /* of each symbol */
+    int64_t size[MAX_INPUTS * MAX_RANK];     /* in this run */
     struct arena arena;
 };
 
@@ -129,7 +129,7 @@ static bool resize_input(const struct case_of *c, int i, struct tensor *out)
     for (int k = 0; k < from->rank; k++) {
         dims[k] = c->symbol[i][k] < 0 ? from->dims[k] : c->size[c->symbol[i][k]];
         n *= dims[k];
-        if (n > MOST_ELEMENTS)
+        if (n > MAX_ELEMENTS)
             return false;
     }
     if (!tensor_alloc(out, from->dtype, from->rank, dims, &d))
@@ -144,7 +144,7 @@ static bool resize_input(const struct case_of *c, int i, struct tensor *out)
 struct outcome {
     bool ok;
     int n;
-    struct tensor out[MOST_OUTPUTS];
+    struct tensor out[MAX_OUTPUTS];
     struct diag d;
 };
 
@@ -156,17 +156,17 @@ static void run(struct model *m, const struct tensor *in, int n, struct outcome 
         o->ok = context_set_input(c, i, &in[i], &o->d);
     o->ok = o->ok && context_run(c, &o->d);
     o->n = model_program(m)->regions[0].nresults;
-    for (int i = 0; o->ok && i < o->n && i < MOST_OUTPUTS; i++)
+    for (int i = 0; o->ok && i < o->n && i < MAX_OUTPUTS; i++)
         o->ok = tensor_copy(&o->out[i], context_output(c, i), &o->d);
     context_free(c);
 }
 
 static void clear(struct outcome *o)
 {
-    for (int i = 0; i < MOST_OUTPUTS; i++)
+    for (int i = 0; i < MAX_OUTPUTS; i++)
         tensor_free(&o->out[i]);
     memset(o, 0, sizeof *o);
-    for (int i = 0; i < MOST_OUTPUTS; i++)
+    for (int i = 0; i < MAX_OUTPUTS; i++)
         o->out[i].kind = VK_NONE;
 }
 
@@ -193,7 +193,7 @@ static bool tensors_agree(const struct tensor *x, const struct tensor *y, struct
 
 static bool is_empty(const struct outcome *o)
 {
-    for (int i = 0; i < o->n && i < MOST_OUTPUTS; i++)
+    for (int i = 0; i < o->n && i < MAX_OUTPUTS; i++)
         if (o->out[i].kind == VK_TENSOR && tensor_count(&o->out[i]) == 0)
             return true;
     return false;
@@ -208,7 +208,7 @@ static const char *difference(const struct outcome *x, const struct outcome *y, 
         snprintf(text, room, "one computes, the other says: %s", x->ok ? y->d.text : x->d.text);
         return text;
     }
-    for (int i = 0; x->ok && y->ok && i < x->n && i < MOST_OUTPUTS; i++) {
+    for (int i = 0; x->ok && y->ok && i < x->n && i < MAX_OUTPUTS; i++) {
         struct diag d = {0};
         if (tensors_agree(&x->out[i], &y->out[i], &d))
             continue;
@@ -256,8 +256,8 @@ static bool open_case(struct case_of *c)
         !strstr(c->files.model, ".onnx"))
         return false;
     struct graph *g = onnx_import(c->files.model, NULL, &d);
-    bool ok = g && infer_types(g, &d) && g->main->nparams <= MOST_INPUTS && g->main->nparams > 0 &&
-              g->noutputs <= MOST_OUTPUTS && region_walk(g->main, is_random, NULL);
+    bool ok = g && infer_types(g, &d) && g->main->nparams <= MAX_INPUTS && g->main->nparams > 0 &&
+              g->noutputs <= MAX_OUTPUTS && region_walk(g->main, is_random, NULL);
     c->n = ok ? g->main->nparams : 0;
     for (int i = 0; ok && i < c->n; i++) {
         struct tensor *t = &c->given[i];
@@ -266,7 +266,7 @@ static bool open_case(struct case_of *c)
         ok = test_value_read(c->files.sets[0], "input", i, &g->main->params[i]->type, t, &found,
                              &d) &&
              found && t->kind == VK_TENSOR && t->dtype != DT_STR &&
-             tensor_count(t) <= MOST_ELEMENTS;
+             tensor_count(t) <= MAX_ELEMENTS;
     }
     graph_free(g);
     return ok;
@@ -277,7 +277,7 @@ static void run_sizes(struct case_of *c, struct model *const *symbolic, uint64_t
                       struct counts *n)
 {
     static struct outcome o[3];
-    struct tensor in[MOST_INPUTS];
+    struct tensor in[MAX_INPUTS];
     char why[2400];
     bool ok = true;
     draw_sizes(c);

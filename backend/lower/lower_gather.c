@@ -5,13 +5,13 @@
 #include "backend/lower/move.h"
 #include "backend/lower/product.h"
 
-enum { INDEX_TILE = 64, MOST_INDICES = 2048, TILE_ELEMENTS = 4096 };
+enum { INDEX_TILE = 64, MAX_INDICES = 2048, TILE_ELEMENTS = 4096 };
 
 /* Indices of one tile: more where rows are short. */
 static int64_t index_tile(dim_t inner)
 {
     int64_t n = dim_is_const(inner) && inner > 0 ? TILE_ELEMENTS / inner : 0;
-    return n < INDEX_TILE ? INDEX_TILE : n > MOST_INDICES ? MOST_INDICES : n;
+    return n < INDEX_TILE ? INDEX_TILE : n > MAX_INDICES ? MAX_INDICES : n;
 }
 
 /* One index known at compile time: a slice. */

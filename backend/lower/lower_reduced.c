@@ -5,7 +5,7 @@
  */
 #include "backend/lower/reduce.h"
 
-enum { COLUMN_ROOM = 16384, MOST_COLUMNS = 1024, LAST_COLUMNS = 64, LAST_ELEMENTS = 4096 };
+enum { COLUMN_ROOM = 16384, MAX_COLUMNS = 1024, LAST_COLUMNS = 64, LAST_ELEMENTS = 4096 };
 
 struct reduced {
     struct layout y;
@@ -47,9 +47,9 @@ static void cut_columns(struct layout *y)
     int last = y->rank - 1;
     for (int i = 0; i < y->rank; i++)
         y->tile[i] = y->dims[i];
-    y->tile[last] = y->dims[last] > MOST_COLUMNS ? MOST_COLUMNS : y->dims[last];
-    if (y->dims[last - 1] > COLUMN_ROOM / MOST_COLUMNS)
-        y->tile[last - 1] = COLUMN_ROOM / MOST_COLUMNS;
+    y->tile[last] = y->dims[last] > MAX_COLUMNS ? MAX_COLUMNS : y->dims[last];
+    if (y->dims[last - 1] > COLUMN_ROOM / MAX_COLUMNS)
+        y->tile[last - 1] = COLUMN_ROOM / MAX_COLUMNS;
     y->tile_dims = 2;
 }
 

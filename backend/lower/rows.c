@@ -28,13 +28,13 @@ struct rows rows_of(struct lowering *l, const struct type *t, int first, int las
 
 void rows_together(struct rows *r, const struct machine *m)
 {
-    enum { MOST = 4, LEAST_INSTANCES = 2, WORK_TILES = 3 };
+    enum { LIMIT = 4, MIN_INSTANCES = 2, WORK_TILES = 3 };
     if (!m->strict || r->strided || !dim_is_const(r->n) || r->n > m->sbuf || !dim_is_const(r->outer))
         return;
     int64_t n = ceil_div(r->outer, even_tile(r->outer, m->partitions));
     int64_t room = m->sbuf / 3 / (WORK_TILES * 4 * r->n + 1);
-    for (r->tiles = MOST; r->tiles > 1; r->tiles--)
-        if (n % r->tiles == 0 && n / r->tiles >= LEAST_INSTANCES && r->tiles <= room)
+    for (r->tiles = LIMIT; r->tiles > 1; r->tiles--)
+        if (n % r->tiles == 0 && n / r->tiles >= MIN_INSTANCES && r->tiles <= room)
             break;
 }
 

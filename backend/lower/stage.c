@@ -378,7 +378,7 @@ bool stage_kernel(struct program *p, struct kernel *k, const struct machine *m, 
 
 _Static_assert(AP(dma_copy, dst) == 0 && AP(dma_copy, src) == 1, "turned_operand's other operand");
 
-enum { LEAST_TURNED = 512 }; /* elements; fewer are there sooner one by one */
+enum { MIN_TURNED = 512 }; /* elements; fewer are there sooner one by one */
 
 /* The HBM operand of a copy between HBM and SBUF in two dims that moves single elements; -1. */
 static int turned_operand(const struct kernel_builder *k, const struct insn *n)
@@ -393,7 +393,7 @@ static int turned_operand(const struct kernel_builder *k, const struct insn *n)
                  near->rank == 2 && transposed_dim(far) == 1 && engine_transposes(k, far, 1);
     for (int i = 0; plain && i < 2; i++)
         plain = dim_is_const(far->dim[i].count) && far->dim[i].count == near->dim[i].count;
-    return plain && far->dim[0].count * far->dim[1].count >= LEAST_TURNED ? hbm : -1;
+    return plain && far->dim[0].count * far->dim[1].count >= MIN_TURNED ? hbm : -1;
 }
 
 bool stage_turned_transfers(struct program *p, struct kernel *k, const struct machine *m)

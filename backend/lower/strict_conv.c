@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-enum { MAX_TAPS = 256, MOST_TOGETHER = 4, LEAST_PIECE = 2048 };
+enum { MAX_TAPS = 256, MAX_TOGETHER = 4, MIN_PIECE = 2048 };
 
 struct strict_conv {
     struct kernel_builder *k;
@@ -26,7 +26,7 @@ struct strict_conv {
     int64_t taps, out_channels, out_tile, blocks; /* output channels: of one group */
     int64_t together;                     /* blocks of output channels in an instance */
     int weights; /* slot: [block][channel of a chunk][chunk][tap][out]; depthwise [channel][tap] */
-    int weight_tile[MOST_TOGETHER];
+    int weight_tile[MAX_TOGETHER];
     int var_n, var_block, var_band, var_column;
 };
 
@@ -207,7 +207,7 @@ static void clip_out_channels(struct strict_conv *s, struct ap *a)
 /* All chunks in one transfer where a chunk's share of a partition is short. */
 static bool weights_at_once(const struct strict_conv *s)
 {
-    return s->m.resident && weight_row(s) * (int64_t)dtype_bytes(s->c->w->dtype) < LEAST_PIECE;
+    return s->m.resident && weight_row(s) * (int64_t)dtype_bytes(s->c->w->dtype) < MIN_PIECE;
 }
 
 static void load_weights(struct strict_conv *s, int64_t block, int var_chunk)
@@ -448,7 +448,7 @@ static bool plan(struct lowering *l, struct strict_conv *s, bool depthwise)
             return false;
     }
     bool whole = s->m.resident && c->group == 1 && s->out_channels % s->out_tile == 0;
-    for (int64_t n = MOST_TOGETHER; whole && n > 1 && s->together == 1; n--)
+    for (int64_t n = MAX_TOGETHER; whole && n > 1 && s->together == 1; n--)
         if (s->blocks % n == 0 && n * weights * s->m.chunks <= weights_room)
             s->together = n;
     return weights <= weights_room;

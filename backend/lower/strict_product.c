@@ -14,11 +14,11 @@ static int blocks_of(const struct strict_product *p)
     return p->unrolled ? (int)ceil_div(p->k, p->block) : 1;
 }
 
-/* The most tiles, up to `most`, that divide those of a known count. */
-static int joint_tiles(dim_t count, dim_t tile, int most)
+/* The most tiles, up to `max`, that divide those of a known count. */
+static int joint_tiles(dim_t count, dim_t tile, int max)
 {
     int64_t n = dim_is_const(count) ? ceil_div(count, tile) : 1;
-    for (int d = most; d > 1; d--)
+    for (int d = max; d > 1; d--)
         if (n % d == 0)
             return d;
     return 1;

@@ -21,7 +21,7 @@ dim_t image_rows_tile(dim_t rows, dim_t row);
 
 /* ---- on strict targets, of one partition ---- */
 
-/* Elements of 4 bytes that each of `tiles` tiles may have, at most `most`. */
+/* Elements of 4 bytes that each of `tiles` tiles may have, at most `max`. */
 dim_t strict_free_size(const struct machine *m, int tiles, dim_t max);
 /* Bytes for the tile of an image, and for the weights beside it. */
 int64_t strict_image_room(const struct machine *m);

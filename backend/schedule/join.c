@@ -10,7 +10,7 @@
 enum {
     DST = AP(dma_copy, dst),
     SRC = AP(dma_copy, src),
-    MOST_BYTES = 4096, /* of a partition; longer pieces are no faster */
+    MAX_BYTES = 4096, /* of a partition; longer pieces are no faster */
     FURTHEST = 160     /* instructions between the two */
 };
 
@@ -115,7 +115,7 @@ static bool can_join(const struct joiner *j, int a, int b)
     int s = x->ap[near].tensor, t = y->ap[near].tensor;
     const struct tile *u = &j->k->tiles[s], *v = &j->k->tiles[t];
     if (s == t || u->dtype != v->dtype || u->partitions != v->partitions ||
-        (u->elements + v->elements) * (int64_t)dtype_bytes(u->dtype) > MOST_BYTES ||
+        (u->elements + v->elements) * (int64_t)dtype_bytes(u->dtype) > MAX_BYTES ||
         !same_clip(x->ap[near].dim[0].clip, y->ap[near].dim[0].clip, 0) ||
         !can_widen(j, s, &first[0], &last[0]) || !can_widen(j, t, &first[1], &last[1]))
         return false;

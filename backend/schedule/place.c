@@ -213,8 +213,8 @@ static int place_apart(struct placer *s, const struct span *spans, int apart, in
  * instance, what comes after it counts as another one. */
 static int side_by_side(const struct placer *s, const struct span *spans)
 {
-    enum { MOST = 8 };
-    int most = !one_instance(s->k) ? MOST : s->alone ? 1 : 2;
+    enum { LIMIT = 8 };
+    int max = !one_instance(s->k) ? LIMIT : s->alone ? 1 : 2;
     int64_t ends[2] = {0};
     for (int i = 0; i < s->k->ntiles; i++) {
         const struct tile *t = &s->k->tiles[spans[i].tile];
@@ -222,10 +222,10 @@ static int side_by_side(const struct placer *s, const struct span *spans)
         *end = t->address + spans[i].size > *end ? t->address + spans[i].size : *end;
     }
     ends[1] = (ends[1] + s->m->psum_bank - 1) / s->m->psum_bank * s->m->psum_bank;
-    for (; most > 1; most--)
-        if (ends[0] * most <= s->m->sbuf && ends[1] * most <= s->m->psum)
+    for (; max > 1; max--)
+        if (ends[0] * max <= s->m->sbuf && ends[1] * max <= s->m->psum)
             break;
-    return most;
+    return max;
 }
 
 /* A tile should not wait for what had its memory just before. As many instances as possible run

@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum {
-    MOST_INSNS = 384, /* of a kernel, loops written out: order.c compares pairs */
-    MOST_TURNS = 16
+    MAX_INSNS = 384, /* of a kernel, loops written out: order.c compares pairs */
+    MAX_TURNS = 16
 };
 
 struct unroller {
@@ -105,8 +105,8 @@ static bool has_known_edges(const struct unroller *u)
 static int64_t turns_of(const struct unroller *u)
 {
     int64_t body = u->end - u->loop - 1, others = u->k->ninsns - body;
-    for (int64_t n = u->trips < MOST_TURNS ? u->trips : MOST_TURNS; n > 1; n--)
-        if (u->trips % n == 0 && body * n + others <= MOST_INSNS)
+    for (int64_t n = u->trips < MAX_TURNS ? u->trips : MAX_TURNS; n > 1; n--)
+        if (u->trips % n == 0 && body * n + others <= MAX_INSNS)
             return n;
     return 1;
 }

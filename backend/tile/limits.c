@@ -73,7 +73,7 @@ struct row_limit {
     enum opcode op;
     int operand;
     bool strict;
-    int64_t least, most;
+    int64_t min, max;
     const char *advice;
 };
 
@@ -98,14 +98,14 @@ static bool check_row(const struct tile_context *c, const struct insn *n, const 
     if (n->op != r->op || a->mem == MEM_NONE || a->rank < 1 || (r->strict && !c->m->strict))
         return true;
     const struct ap_dim *row = &a->dim[a->rank - 1];
-    if (!dim_is_const(row->count) || row->clip || (row->count >= r->least && row->count <= r->most))
+    if (!dim_is_const(row->count) || row->clip || (row->count >= r->min && row->count <= r->max))
         return true;
     const char *name = insn_info(n->op)->ap[r->operand].name;
-    if (r->least == r->most)
+    if (r->min == r->max)
         return fail(d, "operand '%s' has %lld elements in a row, expected %lld: %s", name, (long long)row->count,
-                    (long long)r->least, r->advice);
+                    (long long)r->min, r->advice);
     return fail(d, "operand '%s' has %lld elements in a row, %s takes %lld to %lld: %s", name, (long long)row->count,
-                c->m->strict ? c->m->name : "it", (long long)r->least, (long long)r->most, r->advice);
+                c->m->strict ? c->m->name : "it", (long long)r->min, (long long)r->max, r->advice);
 }
 
 /* Places in a row are unsigned. */

@@ -72,10 +72,10 @@ bool ml_transform_read(struct onnx_node *n, enum ml_transform *t)
 static struct value *softmax_zero(struct onnx_node *n, struct value *x)
 {
     static const int64_t last[] = {-1};
-    struct value *most = b_reduce(n->b, OP_reduce_max, x, last, 1, true);
+    struct value *max = b_reduce(n->b, OP_reduce_max, x, last, 1, true);
     struct value *tiny = b_2(n->b, OP_le, b_1(n->b, OP_abs, x), b_like(n->b, x, 1e-7));
-    struct value *small = b_mul(n->b, x, b_1(n->b, OP_exp, b_1(n->b, OP_neg, most)));
-    struct value *large = b_1(n->b, OP_exp, b_sub(n->b, x, most));
+    struct value *small = b_mul(n->b, x, b_1(n->b, OP_exp, b_1(n->b, OP_neg, max)));
+    struct value *large = b_1(n->b, OP_exp, b_sub(n->b, x, max));
     struct value *e = b_op(n->b, OP_where, (struct value *[]){tiny, small, large}, 3, NULL);
     struct value *kept =
         b_op(n->b, OP_where, (struct value *[]){tiny, b_like(n->b, x, 0), large}, 3, NULL);

@@ -136,11 +136,11 @@ static bool import_node(struct importer *im, struct region *r, struct scope *s,
                         const Onnx__NodeProto *proto)
 {
     struct arena *a = &im->g->arena;
-    int64_t most = MAX_NODES + (int64_t)im->file->map.size;
-    if (++im->nnodes > most)
+    int64_t max = MAX_NODES + (int64_t)im->file->map.size;
+    if (++im->nnodes > max)
         return fail(im->d,
                     "more than %lld nodes after inlining functions, from a file of %zu bytes",
-                    (long long)most, im->file->map.size);
+                    (long long)max, im->file->map.size);
     const char *name = proto->name && *proto->name ? proto->name
                        : proto->n_output           ? proto->output[0]
                                                    : "";

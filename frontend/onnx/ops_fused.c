@@ -306,13 +306,13 @@ bool lower_tokenizer(struct onnx_node *n)
 
 /* ---- CropAndResize ---- */
 
-/* Places (regions, count) along one dim whose last place is `most`; the region spans columns from
+/* Places (regions, count) along one dim whose last place is `max`; the region spans columns from
  * and to. */
 static struct value *crop_places(struct onnx_node *n, struct value *rois, int from, int64_t count,
-                                 struct value *most)
+                                 struct value *max)
 {
-    struct value *start = b_mul(n->b, b_slice(n->b, rois, from, from + 1, 1), most);
-    struct value *end = b_mul(n->b, b_slice(n->b, rois, from + 2, from + 3, 1), most);
+    struct value *start = b_mul(n->b, b_slice(n->b, rois, from, from + 1, 1), max);
+    struct value *end = b_mul(n->b, b_slice(n->b, rois, from + 2, from + 3, 1), max);
     float *steps = ARENA_ARRAY(&n->b->g->arena, float, count);
     for (int64_t i = 0; i < count; i++)
         steps[i] = count > 1 ? (float)i / (float)(count - 1) : 0.5f;
@@ -320,16 +320,16 @@ static struct value *crop_places(struct onnx_node *n, struct value *rois, int fr
     return b_add(n->b, start, b_mul(n->b, b_sub(n->b, end, start), t));
 }
 
-static struct value *within(struct onnx_node *n, struct value *x, struct value *most)
+static struct value *within(struct onnx_node *n, struct value *x, struct value *max)
 {
     struct value *positive = b_2(n->b, OP_ge, x, b_like(n->b, x, 0));
-    return b_2(n->b, OP_and, positive, b_2(n->b, OP_le, x, most));
+    return b_2(n->b, OP_and, positive, b_2(n->b, OP_le, x, max));
 }
 
 /* -1 to 1 over the places. */
-static struct value *normalised(struct onnx_node *n, struct value *x, struct value *most)
+static struct value *normalised(struct onnx_node *n, struct value *x, struct value *max)
 {
-    struct value *half = b_mul(n->b, b_2(n->b, OP_max, most, b_like(n->b, most, 1)), b_like(n->b, most, 0.5));
+    struct value *half = b_mul(n->b, b_2(n->b, OP_max, max, b_like(n->b, max, 1)), b_like(n->b, max, 0.5));
     return b_sub(n->b, b_div(n->b, x, half), b_like(n->b, x, 1));
 }
 
@@ -345,14 +345,14 @@ bool lower_crop_and_resize(struct onnx_node *n)
     if (!size || tensor_count(size) != 2 || tensor_i64(size, 0) < 1 || tensor_i64(size, 1) < 1 ||
         tensor_i64(size, 0) > 65536 || tensor_i64(size, 1) > 65536)
         return NODE_ERROR(n, "the crop size must be a constant of two numbers, 1 to 65536");
-    struct value *x = b_gather(n->b, n->in[0], n->in[2], 0), *rois = n->in[1], *places[2], *most[2],
+    struct value *x = b_gather(n->b, n->in[0], n->in[2], 0), *rois = n->in[1], *places[2], *max[2],
                  *grid[2], *in[2];
     int64_t counts[] = {tensor_i64(size, 0), tensor_i64(size, 1)};
     for (int i = 0; i < 2; i++) { /* rows, columns */
-        most[i] = b_sub(n->b, b_cast(n->b, b_dim(n->b, n->in[0], 2 + i), DT_F32), b_scalar(n->b, DT_F32, 1));
-        places[i] = crop_places(n, rois, i, counts[i], most[i]);
-        in[i] = b_unsqueeze(n->b, within(n, places[i], most[i]), i ? middle : last, 1);
-        grid[i] = b_unsqueeze(n->b, normalised(n, places[i], most[i]), i ? middle : last, 1);
+        max[i] = b_sub(n->b, b_cast(n->b, b_dim(n->b, n->in[0], 2 + i), DT_F32), b_scalar(n->b, DT_F32, 1));
+        places[i] = crop_places(n, rois, i, counts[i], max[i]);
+        in[i] = b_unsqueeze(n->b, within(n, places[i], max[i]), i ? middle : last, 1);
+        grid[i] = b_unsqueeze(n->b, normalised(n, places[i], max[i]), i ? middle : last, 1);
     }
     struct value *inside = b_2(n->b, OP_and, in[0], in[1]), *shape = b_shape(n->b, inside), *both[2];
     for (int i = 0; i < 2; i++)

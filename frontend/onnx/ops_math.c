@@ -119,8 +119,8 @@ bool lower_clip_attributes(struct onnx_node *n)
     for (int i = 0; i < 2; i++) {
         const struct attr *a = attr_find(&n->attrs, names[i]);
         bool always = n->version >= 6; /* the defaults are FLT_MAX, which infinities exceed */
-        double most = dtype_is_float(b_dtype(x)) && b_dtype(x) != DT_F16 ? FLT_MAX : 0;
-        limits[i] = a ? b_like(n->b, x, a->f) : always && most ? b_like(n->b, x, i ? most : -most) : NULL;
+        double max = dtype_is_float(b_dtype(x)) && b_dtype(x) != DT_F16 ? FLT_MAX : 0;
+        limits[i] = a ? b_like(n->b, x, a->f) : always && max ? b_like(n->b, x, i ? max : -max) : NULL;
     }
     return b_done(n, b_op(n->b, OP_clip, (struct value *[]){x, limits[0], limits[1]}, 3, NULL));
 }

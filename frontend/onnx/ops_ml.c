@@ -23,8 +23,8 @@ bool lower_binarizer(struct onnx_node *n)
 {
     double limit = attr_float(&n->attrs, "threshold", 0);
     struct value *x = n->in[0];
-    struct value *least = b_like(n->b, x, dtype_is_int(b_dtype(x)) ? floor(limit) : limit);
-    return b_done(n, b_cast(n->b, b_2(n->b, OP_gt, x, least), b_dtype(x)));
+    struct value *min = b_like(n->b, x, dtype_is_int(b_dtype(x)) ? floor(limit) : limit);
+    return b_done(n, b_cast(n->b, b_2(n->b, OP_gt, x, min), b_dtype(x)));
 }
 
 /* (x - offset) * scale, one of each or one for each column. */
@@ -224,8 +224,8 @@ static int compare_labels(const struct tensor *t, int64_t i, int64_t j)
     if (t->dtype == DT_I64)
         return (tensor_i64(t, i) > tensor_i64(t, j)) - (tensor_i64(t, i) < tensor_i64(t, j));
     const struct str *a = (const struct str *)t->data + i, *b = (const struct str *)t->data + j;
-    size_t least = a->n < b->n ? a->n : b->n;
-    int c = least ? memcmp(a->p, b->p, least) : 0;
+    size_t min = a->n < b->n ? a->n : b->n;
+    int c = min ? memcmp(a->p, b->p, min) : 0;
     return c ? c : (a->n > b->n) - (a->n < b->n);
 }
 

@@ -407,12 +407,12 @@ static struct value *cached(struct onnx_node *n, struct value *past, struct valu
 {
     static const int64_t places[] = {1, 2, 3}, last[] = {-1};
     struct value *length = b_dim(n->b, past, 2), *zero = b_like(n->b, past, 0);
-    struct value *most = b_2(n->b, OP_max, length, total), *more = b_sub(n->b, most, length);
+    struct value *max = b_2(n->b, OP_max, length, total), *more = b_sub(n->b, max, length);
     struct value *shape = b_concat(
         n->b, (struct value *[]){b_dim(n->b, past, 0), b_dim(n->b, past, 1), more, b_dim(n->b, past, 3)}, 4, 0);
     struct value *room = b_2(n->b, OP_expand, zero, shape);
     struct value *grown = b_concat(n->b, (struct value *[]){past, room}, 2, 2);
-    struct value *old = b_unsqueeze(n->b, count_up(n, most), last, 1);
+    struct value *old = b_unsqueeze(n->b, count_up(n, max), last, 1);
     old = b_2(n->b, OP_lt, old, b_unsqueeze(n->b, before, places, 3));
     struct attrs a = {0};
     attr_set_int(&n->b->g->arena, &a, "axis", 2);

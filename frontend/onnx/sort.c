@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NESTING = 64 };
+enum { MAX_NESTING = 64 };
 
 struct output { /* which node computes the name */
     const char *name;
@@ -64,7 +64,7 @@ static void need_all(struct sorter *s, size_t at, const Onnx__NodeProto *node, i
     for (size_t i = 0; i < node->n_input; i++)
         if (*node->input[i])
             need(s, at, node->input[i]);
-    for (size_t i = 0; depth < MOST_NESTING && i < node->n_attribute; i++) {
+    for (size_t i = 0; depth < MAX_NESTING && i < node->n_attribute; i++) {
         const Onnx__GraphProto *g = node->attribute[i]->g;
         for (size_t k = 0; g && k < g->n_node; k++)
             need_all(s, at, g->node[k], depth + 1);

@@ -44,7 +44,7 @@ static bool bind(struct package *k, struct standalone *s)
 {
     static const struct {
         int64_t batch, length;
-    } sizes[] = {{MOST_BATCH, MOST_LENGTH}, {1, MOST_LENGTH}, {1, 512}, {1, 1024},
+    } sizes[] = {{MAX_BATCH, MAX_LENGTH}, {1, MAX_LENGTH}, {1, 512}, {1, 1024},
                  {1, 4096},                 {1, 16384},       {1, 1}};
     int64_t *values = ARENA_ARRAY(&k->arena, int64_t, k->nopen + 1);
     if (k->nopen == 0)
@@ -54,7 +54,7 @@ static bool bind(struct package *k, struct standalone *s)
             int64_t want = k->open[i].batch ? sizes[n].batch : sizes[n].length;
             if (k->open[i].limit && k->open[i].limit < want)
                 want = k->open[i].limit;
-            values[i] = k->open[i].most = values_of(k, i, want);
+            values[i] = k->open[i].max = values_of(k, i, want);
         }
         if (standalone_bind(s, values) == 0)
             return true;
@@ -91,7 +91,7 @@ static bool measure_one(struct package *k, const struct space *space, struct dia
         return fail(d, "%s", standalone_error(s));
     int64_t *values = ARENA_ARRAY(&k->arena, int64_t, k->p->dims.nsymbols + 1);
     for (int i = 0, n = 0; i < k->p->dims.nsymbols; i++)
-        values[i] = k->p->dims.symbols[i].runtime ? DIM_NOT_BOUND : k->open[n++].most;
+        values[i] = k->p->dims.symbols[i].runtime ? DIM_NOT_BOUND : k->open[n++].max;
     run_once(k, s, values);
     size_t used = standalone_used(s);
     k->context_size = used > k->context_size ? used : k->context_size;

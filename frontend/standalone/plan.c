@@ -293,11 +293,11 @@ static bool is_short(const struct words *w, size_t i)
 
 static void put_word(struct words *w, size_t i)
 {
-    enum { MOST_BITS = 48 };
+    enum { MAX_BITS = 48 };
     uint64_t v = folded((int64_t)w->word[i]);
     if (w->kind[i] != PLAN_NUMBER) {
         put_token(w, (enum plan_kind)w->kind[i], w->content[i]);
-    } else if (v >> MOST_BITS == 0) {
+    } else if (v >> MAX_BITS == 0) {
         put_token(w, PLAN_NUMBER, v);
     } else {
         put_token(w, PLAN_OTHER, PLAN_RAW);
@@ -308,13 +308,13 @@ static void put_word(struct words *w, size_t i)
 
 static void put_words(struct words *w)
 {
-    enum { LEAST_AGAIN = 3 };
+    enum { MIN_AGAIN = 3 };
     for (size_t i = 0; i < w->n;) {
         size_t zeros = 0, back = 0;
         while (is_zero(w, i + zeros))
             zeros++;
         size_t again = find_again(w, i, &back);
-        bool pays = again >= LEAST_AGAIN || (again > 0 && !is_short(w, i));
+        bool pays = again >= MIN_AGAIN || (again > 0 && !is_short(w, i));
         if (pays && again > zeros) {
             put_token(w, PLAN_OTHER, PLAN_AGAIN);
             put_number(w, again);
@@ -343,7 +343,7 @@ static bool write_image(struct package *k, const struct image *a, const struct i
     if (ok) {
         put_words(&w);
         *to = (struct plan_text){w.out, w.bytes, w.n};
-        size_t need = planned_size(a->plan, (uint32_t)w.n, k->o->threads ? MOST_THREADS : 1);
+        size_t need = planned_size(a->plan, (uint32_t)w.n, k->o->threads ? MAX_THREADS : 1);
         if (need > k->plan->context_size)
             k->plan->context_size = need;
     }

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LEAST_ROOM = 4096 };   /* bytes of an output that only running sizes */
-enum { MOST_IN_C = 1 << 20 };               /* bytes of weights that become C unless asked to */
+enum { MIN_ROOM = 4096 };   /* bytes of an output that only running sizes */
+enum { MAX_IN_C = 1 << 20 };               /* bytes of weights that become C unless asked to */
 
 /* ---- names ---- */
 
@@ -83,7 +83,7 @@ static bool check_program(struct package *k, struct diag *d)
         const struct type *t = &k->p->slots[r->results[i]].type;
         if (t->kind != VK_TENSOR || t->dtype == DT_STR)
             return refuse(k, r->results[i], k->p->output_names[i], "output", d);
-        k->room[i] = is_surprise(k->p, t) ? LEAST_ROOM : 0; /* or more, when it is measured */
+        k->room[i] = is_surprise(k->p, t) ? MIN_ROOM : 0; /* or more, when it is measured */
     }
     return true;
 }
@@ -108,7 +108,7 @@ static void find_open_dims(struct package *k)
         if (!p->dims.symbols[i].runtime)
             k->open[k->nopen++] = (struct open_dim){.name = p->dims.symbols[i].name,
                                                     .batch = is_batch(p, i),
-                                                    .limit = p->dims.symbols[i].most};
+                                                    .limit = p->dims.symbols[i].max};
     for (int s = 0; s < p->nslots; s++)
         k->dynamic |= p->slots[s].kind == SLOT_DYNAMIC;
 }
@@ -212,7 +212,7 @@ static bool write_package(struct package *k, struct diag *d)
         !file_map(&constants, bin, d))
         return false;
     k->constants = constants.data;
-    k->in_c = k->o->amalgamate || k->constants_size <= MOST_IN_C;
+    k->in_c = k->o->amalgamate || k->constants_size <= MAX_IN_C;
     k->bin = k->in_c ? "" : arena_printf(a, "%s.bin", k->name);
     bool ok = measure_context(k, d) && make_plan(k, d);
     if (ok) {

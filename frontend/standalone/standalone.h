@@ -45,10 +45,10 @@ struct open_dim {
     const char *name;
     bool batch;    /* it comes first */
     int64_t limit; /* the model takes no more; 0: anything */
-    int64_t most;  /* the size that context_size allows for */
+    int64_t max;  /* the size that context_size allows for */
 };
-enum { MOST_THREADS = 8 };                  /* where threads are asked for */
-enum { MOST_BATCH = 8, MOST_LENGTH = 128 }; /* of such, where the model takes them */
+enum { MAX_THREADS = 8 };                  /* where threads are asked for */
+enum { MAX_BATCH = 8, MAX_LENGTH = 128 }; /* of such, where the model takes them */
 
 /* What the text of the files is made of. */
 struct package {

@@ -65,7 +65,7 @@ static void write_tensors(const struct package *k, FILE *f)
                      f);
     for (int i = 0; i < k->nopen; i++)
         fprintf(f, "/* symbols[%d]: '%s', up to %" PRId64 " in %s_CONTEXT_SIZE bytes */\n", i,
-                plain(k->open[i].name, &a), k->open[i].most, k->upper);
+                plain(k->open[i].name, &a), k->open[i].max, k->upper);
     fprintf(f, "enum { %s_INPUTS = %d, %s_OUTPUTS = %d, %s_SYMBOLS = %d };\n", k->upper, r->nparams,
             k->upper, r->nresults, k->upper, k->nopen);
     arena_free(&a);
@@ -81,7 +81,7 @@ static void write_threads_header(const struct package *k, FILE *f)
             "n, job,\n   arg) calls job(arg, i) for each i below n, in any order and side by side, and returns "
             "when all are done.\n   Results keep their bits. run NULL: by the calling thread alone, as from the start. */\n"
             "#define %s_THREADS %d\nvoid %s_threads(struct %s *m, int threads,\n    " PARALLEL ");\n",
-            k->upper, k->upper, MOST_THREADS, n, n);
+            k->upper, k->upper, MAX_THREADS, n, n);
 }
 
 static void write_threads(const struct package *k, bool planned, FILE *f)
@@ -271,7 +271,7 @@ void write_source(const struct package *k, FILE *f)
     fprintf(f, "size_t %s_context_size(void)\n{\n    return %s_CONTEXT_SIZE;\n}\n\n", n, k->upper);
     if (k->plan) {
         fprintf(f, "#if UINTPTR_MAX > 0xffffffff /* the plan is for these */\n\n");
-        write_plan(k->plan, k->o->threads ? MOST_THREADS : 1, f);
+        write_plan(k->plan, k->o->threads ? MAX_THREADS : 1, f);
         write_functions(k, "planned", f);
         if (k->o->threads)
             write_threads(k, true, f);

@@ -156,10 +156,10 @@ static bool is_float(int type)
 /* The heights of blocks that so many rows are cut into (runtime/kernels/gemm.inc). */
 static void add_heights(struct used *u, int64_t rows)
 {
-    static const int mosts[] = {3, 4, 6, 7};
-    for (int i = 0; i < (int)(sizeof mosts / sizeof *mosts) && rows > 0; i++) {
-        int64_t most = mosts[i];
-        int64_t blocks = (rows + most - 1) / most;
+    static const int maxima[] = {3, 4, 6, 7};
+    for (int i = 0; i < (int)(sizeof maxima / sizeof *maxima) && rows > 0; i++) {
+        int64_t max = maxima[i];
+        int64_t blocks = (rows + max - 1) / max;
         use_add(u, "GEMM_ROWS_%d", (int)(rows / blocks));
         if (rows % blocks)
             use_add(u, "GEMM_ROWS_%d", (int)(rows / blocks) + 1);

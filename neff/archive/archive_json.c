@@ -62,7 +62,7 @@ static bool read_symbols(struct reader *r)
                 s.runtime = json_read_bool(&r->j);
             else if (strcmp(key, "most") != 0)
                 json_skip(&r->j);
-            else if ((s.most = json_read_integer(&r->j)) < 1)
+            else if ((s.max = json_read_integer(&r->j)) < 1)
                 return bad(r, "symbols", t->nsymbols);
         }
         if (!s.name || !dim_table_add_symbol(t, s))

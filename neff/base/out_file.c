@@ -24,16 +24,16 @@ enum { SUFFIX = sizeof ".tmpXXXXXX" };
 /* ---- interruption ---- */
 
 /* Temporary files of this process, for a signal handler: a slot is free while its text is empty. */
-enum { MOST_OPEN = 16, MOST_PATH = 4096 };
-static char open_now[MOST_OPEN][MOST_PATH];
+enum { MAX_OPEN = 16, MAX_PATH = 4096 };
+static char open_now[MAX_OPEN][MAX_PATH];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void remember(const char *path)
 {
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < MOST_OPEN; i++)
-        if (!open_now[i][0] && strlen(path) < MOST_PATH) {
+    for (int i = 0; i < MAX_OPEN; i++)
+        if (!open_now[i][0] && strlen(path) < MAX_PATH) {
             strcpy(open_now[i] + 1, path + 1);
             open_now[i][0] = path[0]; /* last: a handler sees nothing or the whole */
             break;
@@ -44,7 +44,7 @@ static void remember(const char *path)
 static void forget(const char *path)
 {
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < MOST_OPEN; i++)
+    for (int i = 0; i < MAX_OPEN; i++)
         if (!strcmp(open_now[i], path))
             open_now[i][0] = 0;
     pthread_mutex_unlock(&lock);
@@ -52,7 +52,7 @@ static void forget(const char *path)
 
 void out_remove_temporaries(void)
 {
-    for (int i = 0; i < MOST_OPEN; i++)
+    for (int i = 0; i < MAX_OPEN; i++)
         if (open_now[i][0])
             unlink(open_now[i]);
 }

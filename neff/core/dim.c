@@ -328,8 +328,8 @@ dim_t dim_max(struct dim_table *t, dim_t a, dim_t b)
 static bool is_limited_to(const struct dim_table *t, dim_t b, dim_t a)
 {
     dim_t of;
-    int64_t most;
-    return dim_is_limited(t, b, &of, &most) && of == a && most > 1;
+    int64_t max;
+    return dim_is_limited(t, b, &of, &max) && of == a && max > 1;
 }
 
 /* Broadcasts are kept as left-leaning chains in order of handle; each dim occurs once. */

@@ -67,7 +67,7 @@ struct dim_node {
 struct dim_symbol {
     const char *name; /* unique in the table */
     bool runtime;     /* defined by an operator while running, not by an input's dim */
-    int64_t most;     /* inputs with a larger dim are refused; 0: no limit */
+    int64_t max;     /* inputs with a larger dim are refused; 0: no limit */
 };
 
 /*
@@ -75,10 +75,10 @@ struct dim_symbol {
  * the stack and the time of everything that walks an expression, printing included.
  */
 enum {
-    DIM_MOST_DEPTH = 1 << 10,
-    DIM_MOST_SIZE = 1 << 14,
-    DIM_MOST_NODES = 1 << 20,
-    DIM_MOST_WORK = 1 << 27, /* steps of arithmetic on the expressions of one table */
+    DIM_MAX_DEPTH = 1 << 10,
+    DIM_MAX_SIZE = 1 << 14,
+    DIM_MAX_NODES = 1 << 20,
+    DIM_MAX_WORK = 1 << 27, /* steps of arithmetic on the expressions of one table */
 };
 
 struct dim_table {
@@ -114,12 +114,12 @@ dim_t dim_fresh(struct dim_table *t, const char *stem);
 /* The symbol of that name, defined while running; made when missing. */
 dim_t dim_symbol_runtime(struct dim_table *t, const char *name);
 /*
- * d is known to be at most `most`: the model is meaningless otherwise. Limits the symbol when d is
+ * d is known to be at most `max`: the model is meaningless otherwise. Limits the symbol when d is
  * a symbol of inputs plus a constant; true when that is news. Dims that exist stay as they are.
  */
-bool dim_at_most(struct dim_table *t, dim_t d, int64_t most);
+bool dim_at_most(struct dim_table *t, dim_t d, int64_t max);
 /* The dim that b is the minimum of, besides a constant, which is *most; false for other dims. */
-bool dim_is_limited(const struct dim_table *t, dim_t b, dim_t *a, int64_t *most);
+bool dim_is_limited(const struct dim_table *t, dim_t b, dim_t *a, int64_t *max);
 /* A constant that d is known to be a multiple of: that of a product, 1 for other expressions. */
 int64_t dim_constant_factor(const struct dim_table *t, dim_t d);
 /* Number of the symbol when d is a bare symbol, else -1. */

@@ -101,7 +101,7 @@ static bool measure(const struct dim_table *t, struct dim_node *n)
                     b = n->op == DIM_SYM ? none : dim_operand(t, n->b);
     n->depth = 1 + (a.depth > b.depth ? a.depth : b.depth);
     n->size = 1 + a.size + b.size;
-    return n->depth <= DIM_MOST_DEPTH && n->size <= DIM_MOST_SIZE;
+    return n->depth <= DIM_MAX_DEPTH && n->size <= DIM_MAX_SIZE;
 }
 
 /* The number of the equal node plus one, in its place, or the free place for it. */
@@ -122,7 +122,7 @@ bool dim_table_add_node(struct dim_table *t, struct dim_node n, struct diag *d)
     uint32_t *at = node_place(t, n.op, n.a, n.b);
     if (*at)
         return fail(d, "a dimension expression occurs twice");
-    if (!measure(t, &n) || t->nnodes == DIM_MOST_NODES)
+    if (!measure(t, &n) || t->nnodes == DIM_MAX_NODES)
         return fail(d, "dimension expression %d is too large", t->nnodes);
     ARENA_GROW(t->arena, t->nodes, t->nnodes, t->nodes_cap);
     t->nodes[t->nnodes++] = n;
@@ -147,7 +147,7 @@ void dim_table_copy(struct dim_table *t, const struct dim_table *from)
 
 bool dim_may_work(struct dim_table *t)
 {
-    t->too_large |= ++t->work > DIM_MOST_WORK;
+    t->too_large |= ++t->work > DIM_MAX_WORK;
     return !t->too_large;
 }
 
@@ -159,7 +159,7 @@ dim_t dim_intern(struct dim_table *t, int op, dim_t a, dim_t b, bool runtime)
     uint32_t *at = node_place(t, op, a, b);
     if (*at)
         return INT64_MIN + (dim_t)(*at - 1);
-    if (!measure(t, &n) || t->nnodes == DIM_MOST_NODES) {
+    if (!measure(t, &n) || t->nnodes == DIM_MAX_NODES) {
         t->too_large = true;
         return 0;
     }
@@ -215,29 +215,29 @@ const struct dim_node *dim_node_of(const struct dim_table *t, dim_t d, int op)
     return &t->nodes[dim_index(d)];
 }
 
-bool dim_at_most(struct dim_table *t, dim_t d, int64_t most)
+bool dim_at_most(struct dim_table *t, dim_t d, int64_t max)
 {
     if (dim_is_const(d))
         return false;
     const struct dim_node *n = &t->nodes[dim_index(d)];
     if (n->op == DIM_ADD && dim_is_const(n->b) &&
-        __builtin_sub_overflow(most, n->b, &most) == false)
+        __builtin_sub_overflow(max, n->b, &max) == false)
         return !dim_is_const(n->a) && t->nodes[dim_index(n->a)].op == DIM_SYM &&
-               dim_at_most(t, n->a, most);
-    if (n->op != DIM_SYM || t->symbols[n->a].runtime || most < 1)
+               dim_at_most(t, n->a, max);
+    if (n->op != DIM_SYM || t->symbols[n->a].runtime || max < 1)
         return false;
-    int64_t *known = &t->symbols[n->a].most;
-    bool news = !*known || most < *known;
-    *known = news ? most : *known;
+    int64_t *known = &t->symbols[n->a].max;
+    bool news = !*known || max < *known;
+    *known = news ? max : *known;
     return news;
 }
 
-bool dim_is_limited(const struct dim_table *t, dim_t b, dim_t *a, int64_t *most)
+bool dim_is_limited(const struct dim_table *t, dim_t b, dim_t *a, int64_t *max)
 {
     const struct dim_node *n = dim_is_const(b) ? NULL : &t->nodes[dim_index(b)];
     if (!n || n->op != DIM_MIN || dim_is_const(n->a) == dim_is_const(n->b))
         return false;
     *a = dim_is_const(n->a) ? n->b : n->a;
-    *most = dim_is_const(n->a) ? n->a : n->b;
+    *max = dim_is_const(n->a) ? n->a : n->b;
     return true;
 }

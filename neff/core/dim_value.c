@@ -93,8 +93,8 @@ static struct bounds bounds_of(const struct dim_table *t, dim_t d)
         return (struct bounds){d, d};
     const struct dim_node *n = &t->nodes[dim_index(d)];
     if (n->op == DIM_SYM) {
-        int64_t most = t->symbols[n->a].most;
-        return (struct bounds){0, most ? most : INT64_MAX};
+        int64_t max = t->symbols[n->a].max;
+        return (struct bounds){0, max ? max : INT64_MAX};
     }
     struct bounds a = bounds_of(t, n->a), b = bounds_of(t, n->b);
     switch (n->op) {

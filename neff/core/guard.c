@@ -5,7 +5,7 @@
 
 const char *const guard_kind_names[GUARD_KINDS] = {
     [GUARD_EQUAL] = "equal",       [GUARD_BROADCAST] = "broadcast", [GUARD_EXPAND] = "expand",
-    [GUARD_MULTIPLE] = "multiple", [GUARD_AT_MOST] = "at_most",
+    [GUARD_MULTIPLE] = "multiple", [GUARD_AT_MAX] = "at_most",
 };
 
 int guard_kind_from_name(const char *name)
@@ -45,7 +45,7 @@ bool guard_is_certain(struct dim_table *t, int kind, dim_t a, dim_t b)
     switch (kind) {
     case GUARD_MULTIPLE:
         return dim_mod(t, a, b) == 0;
-    case GUARD_AT_MOST:
+    case GUARD_AT_MAX:
         dim_bounds(t, a, &low, &high);
         if (high != INT64_MAX && dim_is_const(b))
             return high <= b;
@@ -159,7 +159,7 @@ static int solve(const struct dim_table *t, dim_t a, dim_t b, int64_t *value)
 int guard_pins(const struct dim_table *t, const struct guard *g, int64_t *value, bool *or_one)
 {
     *or_one = g->kind == GUARD_BROADCAST || (g->kind == GUARD_EXPAND && dim_is_const(g->b));
-    if (g->kind == GUARD_MULTIPLE || g->kind == GUARD_AT_MOST)
+    if (g->kind == GUARD_MULTIPLE || g->kind == GUARD_AT_MAX)
         return -1;
     return solve(t, g->a, g->b, value);
 }
@@ -169,7 +169,7 @@ const char *guard_text(const struct dim_table *t, struct arena *arena, const str
     static const char *const between[] = {
         [GUARD_EQUAL] = "=",    [GUARD_BROADCAST] = "=",
         [GUARD_EXPAND] = "=",   [GUARD_MULTIPLE] = "a multiple of",
-        [GUARD_AT_MOST] = "<=",
+        [GUARD_AT_MAX] = "<=",
     };
     int64_t value;
     bool or_one;
@@ -177,7 +177,7 @@ const char *guard_text(const struct dim_table *t, struct arena *arena, const str
     if (symbol >= 0 && !or_one)
         return arena_printf(arena, "%s = %lld", t->symbols[symbol].name, (long long)value);
     struct guard_product a = product_of(t, g->a), b = product_of(t, g->b);
-    if (g->kind == GUARD_AT_MOST && !a.n)
+    if (g->kind == GUARD_AT_MAX && !a.n)
         return arena_printf(arena, "%s >= %s", product_text(t, arena, &b),
                             product_text(t, arena, &a));
     if (g->kind == GUARD_EQUAL)

@@ -17,7 +17,7 @@ enum guard_kind {
     GUARD_BROADCAST, /* a == b, or one of them is 1 */
     GUARD_EXPAND,    /* a == b, or a is 1 */
     GUARD_MULTIPLE,  /* a is a multiple of b; of 0 only 0 is */
-    GUARD_AT_MOST,   /* a <= b */
+    GUARD_AT_MAX,   /* a <= b */
     GUARD_KINDS
 };
 extern const char *const guard_kind_names[GUARD_KINDS]; /* "equal", "broadcast", ... */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TEXT = 256 << 20 }; /* of one tensor: joining strings doubles them fast */
+enum { MAX_TEXT = 256 << 20 }; /* of one tensor: joining strings doubles them fast */
 
 int64_t dims_product(const int64_t *dims, int from, int to)
 {
@@ -118,8 +118,8 @@ bool tensor_set_strings(struct tensor *t, int rank, const int64_t *dims, const s
     int64_t n = dims_product(copy, 0, rank);
     for (int64_t i = 0; i < n; i++)
         bytes += s[i].n;
-    if (bytes > MOST_TEXT)
-        return fail(d, "strings of %zu bytes in one tensor, expected at most %d", bytes, MOST_TEXT);
+    if (bytes > MAX_TEXT)
+        return fail(d, "strings of %zu bytes in one tensor, expected at most %d", bytes, MAX_TEXT);
     struct tensor made = {.kind = VK_NONE}; /* s may point into t */
     if (!get_block(&made, table + bytes, d))
         return false;

@@ -449,8 +449,8 @@ static void put_dims(struct printer *r)
         put(r, "symbol ");
         put_text(r, t->symbols[i].name);
         put(r, t->symbols[i].runtime ? " runtime" : "");
-        if (t->symbols[i].most)
-            fprintf(r->out, " most %" PRId64, t->symbols[i].most);
+        if (t->symbols[i].max)
+            fprintf(r->out, " most %" PRId64, t->symbols[i].max);
         put(r, "\n");
     }
     for (int i = 0; i < t->nnodes; i++) {

@@ -84,18 +84,18 @@ static double transpose_cycles(const struct insn *n, const int64_t *values)
 /* The operand with the most elements sets the pace: a reduction's source, an elementwise result. */
 static int64_t widest(const struct insn *n, const int64_t *values)
 {
-    int64_t most = 0;
+    int64_t max = 0;
     for (int a = 0; a < insn_info(n->op)->naps; a++) {
         int64_t count = n->ap[a].mem == MEM_NONE ? 0 : ap_count(&n->ap[a], values);
-        most = count > most ? count : most;
+        max = count > max ? count : max;
     }
-    return most;
+    return max;
 }
 
 static double element_cycles(const struct machine *m, const struct insn *n, const int64_t *values)
 {
     const struct insn_cost *cost = &insn_info(n->op)->cost;
-    double elements = (double)widest(n, values), rate = cost->rate, least = cost->least;
+    double elements = (double)widest(n, values), rate = cost->rate, min = cost->min;
     const struct ap *dst = &n->ap[AP(tensor_copy, dst)]; /* the first operand of each */
     if (!m->strict)
         return elements * rate / CPU_LANES + 4;
@@ -107,7 +107,7 @@ static double element_cycles(const struct machine *m, const struct insn *n, cons
     if (two_memories)
         rate = 1;
     double cycles = cost->start + rate * elements;
-    return cycles > least ? cycles : least;
+    return cycles > min ? cycles : min;
 }
 
 double insn_ns(const struct machine *m, const struct insn *n, const int64_t *values)

@@ -15,9 +15,9 @@ const char *const engine_names[ENGINE_COUNT] = {"pe", "act", "pool", "dve", "sp"
 #endif
 
 #define ON(engine) | 1 << ENGINE_##engine
-#define COST(kind, start, least, rate)                                                             \
+#define COST(kind, start, min, rate)                                                             \
     {                                                                                              \
-        COST_##kind, start, least, rate                                                            \
+        COST_##kind, start, min, rate                                                            \
     }
 #define OPERAND(name, access, optional, reach) {#name, access, optional, REACH_##reach},
 #define CONSTANT(name, role)                   {#name, false, ROLE_##role},

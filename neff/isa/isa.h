@@ -97,7 +97,7 @@ struct insn_info {
     uint8_t naps, nimms, nfloats, nfuncs;
     struct insn_cost {
         uint8_t kind; /* enum cost_kind */
-        float start, least, rate;
+        float start, min, rate;
     } cost;
     struct operand_info {
         const char *name;

@@ -23,7 +23,7 @@ static void code_dims(struct codec *c, struct dim_table *t)
     for (int i = 0; i < t->nsymbols; i++) {
         code_text(c, &t->symbols[i].name);
         code_bool(c, &t->symbols[i].runtime);
-        code_i64(c, &t->symbols[i].most);
+        code_i64(c, &t->symbols[i].max);
     }
     for (int i = 0; i < t->nnodes; i++) {
         code_u8(c, &t->nodes[i].op);

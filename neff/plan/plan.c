@@ -214,17 +214,17 @@ static int64_t place_items(struct item *items, int n, struct item **placed, bool
 
 static int64_t lower_bound(const struct item *items, int n, int nsteps, struct arena *a)
 {
-    int64_t *change = ARENA_ARRAY(a, int64_t, nsteps + 2), live = 0, most = 0;
+    int64_t *change = ARENA_ARRAY(a, int64_t, nsteps + 2), live = 0, max = 0;
     for (int i = 0; i < n; i++) {
         change[items[i].life.first] += items[i].size;
         change[items[i].life.last + 1] -= items[i].size;
     }
     for (int s = 0; s <= nsteps; s++) {
         live += change[s];
-        if (live > most)
-            most = live;
+        if (live > max)
+            max = live;
     }
-    return most;
+    return max;
 }
 
 /* One item for each piece of memory: slots that take each other's in turn are one. */
@@ -276,9 +276,9 @@ static void try_order(struct search *s, bool lowest)
  * is part of the first run with new shapes. */
 static void lift_highest(struct search *s, bool lowest, int64_t work)
 {
-    enum { MOST = 100 };
+    enum { LIMIT = 100 };
     int64_t each = (int64_t)s->n * s->n + 1;
-    int rounds = each * MOST < work ? MOST : (int)(work / each);
+    int rounds = each * LIMIT < work ? LIMIT : (int)(work / each);
     for (int r = 0; r < rounds && s->size > s->bound + s->bound / 100; r++) {
         int top = 0;
         for (int i = 1; i < s->n; i++)

@@ -646,7 +646,7 @@ static bool symbols(struct ir_parser *p)
         dim_t d = runtime ? dim_symbol_runtime(&p->g->dims, key) : dim_symbol(&p->g->dims, key);
         if (dim_as_symbol(&p->g->dims, d) != count)
             return BAD(p, "symbol '%s' is given twice", key);
-        int64_t *max = &p->g->dims.symbols[count].most;
+        int64_t *max = &p->g->dims.symbols[count].max;
         if (accept(p, "<=") && (!integer(p, max) || *max < 1))
             return BAD(p, "symbol '%s' is limited to less than 1", key);
     }

@@ -355,8 +355,8 @@ static void print_symbols(struct printer *p)
             fputs(name, p->out);
         else
             print_string(p->out, name, strlen(name));
-        if (t->symbols[i].most)
-            fprintf(p->out, "<=%" PRId64, t->symbols[i].most);
+        if (t->symbols[i].max)
+            fprintf(p->out, "<=%" PRId64, t->symbols[i].max);
     }
     fputc(')', p->out);
 }

@@ -18,7 +18,7 @@ struct ir_verifier {
 
 static const struct {
     enum op op;
-    int least, most;
+    int min, max;
 } region_counts[] = {{OP_if, 2, 2},
                      {OP_loop, 1, 1},
                      {OP_scan, 1, 1},
@@ -106,12 +106,12 @@ static bool check_region(struct ir_verifier *v, struct region *r, int depth);
 
 static bool check_regions(struct ir_verifier *v, struct node *n, int depth)
 {
-    int least = 0, most = 0;
+    int min = 0, max = 0;
     for (size_t i = 0; i < sizeof region_counts / sizeof *region_counts; i++)
         if (region_counts[i].op == n->op)
-            least = region_counts[i].least, most = region_counts[i].most;
-    if (n->nregions < least || n->nregions > most)
-        return BROKEN(v, n, "%d regions, expected %d to %d", n->nregions, least, most);
+            min = region_counts[i].min, max = region_counts[i].max;
+    if (n->nregions < min || n->nregions > max)
+        return BROKEN(v, n, "%d regions, expected %d to %d", n->nregions, min, max);
     for (int i = 0; i < n->nregions; i++) {
         if (n->regions[i]->owner != n)
             return BROKEN(v, n, "region %d has another owner", i);

@@ -62,11 +62,11 @@ static bool bind_symbols(const struct context *c, int64_t *symbols, struct diag 
         }
     }
     for (int i = 0; i < p->dims.nsymbols; i++)
-        if (p->dims.symbols[i].most && symbols[i] != DIM_NOT_BOUND &&
-            symbols[i] > p->dims.symbols[i].most)
+        if (p->dims.symbols[i].max && symbols[i] != DIM_NOT_BOUND &&
+            symbols[i] > p->dims.symbols[i].max)
             return fail(d, "dimension '%s' is %lld, this model takes %lld at most",
                         p->dims.symbols[i].name, (long long)symbols[i],
-                        (long long)p->dims.symbols[i].most);
+                        (long long)p->dims.symbols[i].max);
     return true;
 }
 
@@ -252,14 +252,14 @@ void bound_free(struct bound *b)
 /* A place for a new plan: a free one, or that of the plan not used for longest. */
 static struct bound **oldest(struct context *c)
 {
-    struct bound **least = &c->bound[0];
+    struct bound **min = &c->bound[0];
     if (c->nbound < MAX_BOUND)
         return &c->bound[c->nbound++];
     for (int i = 1; i < c->nbound; i++)
-        if (c->bound[i]->used < (*least)->used)
-            least = &c->bound[i];
-    bound_free(*least);
-    return least;
+        if (c->bound[i]->used < (*min)->used)
+            min = &c->bound[i];
+    bound_free(*min);
+    return min;
 }
 
 static bool reserve_memory(struct context *c, const struct bound *b, struct diag *d)

@@ -11,7 +11,7 @@ static bool value_of(const struct binder *b, dim_t dim, int64_t *out)
     *out = dim_value(b->values, dim);
     if (*out == DIM_NOT_BOUND)
         return fail(b->d, "a dimension is not known when the kernel starts");
-    if (*out > MOST || *out < -MOST)
+    if (*out > LIMIT || *out < -LIMIT)
         return fail(b->d, "a dimension or step of %lld is too large", (long long)*out);
     return true;
 }
@@ -46,7 +46,7 @@ static int64_t largest(const struct binder *b, const struct number *n)
     for (int i = 0; i < n->nterms; i++)
         if (n->terms[i].coef > 0)
             v += (__int128)n->terms[i].coef * (b->var_count[n->terms[i].var] - 1);
-    return v > MOST ? MOST : v < -MOST ? -MOST : (int64_t)v;
+    return v > LIMIT ? LIMIT : v < -LIMIT ? -LIMIT : (int64_t)v;
 }
 
 /* ---- access patterns ---- */
@@ -55,8 +55,8 @@ static int64_t largest(const struct binder *b, const struct number *n)
 static bool cuts(const struct binder *b, const struct clip *c, int64_t count)
 {
     int64_t last = b->var_count[c->var] - 1;
-    int64_t most = c->factor > 0 ? c->factor : 0;
-    return (__int128)c->limit - (__int128)most * last < count;
+    int64_t max = c->factor > 0 ? c->factor : 0;
+    return (__int128)c->limit - (__int128)max * last < count;
 }
 
 static bool bind_ap(struct binder *b, const struct ap *ap, struct pattern *p)
@@ -151,7 +151,7 @@ static bool mergeable(const struct binder *b, const struct joint *j, int at)
 {
     int64_t inner = j->count[at + 1], product;
     if (is_clipped(j, at + 1) || __builtin_mul_overflow(j->count[at], inner, &product) ||
-        product > MOST)
+        product > LIMIT)
         return false;
     for (int o = 0; o < j->n; o++)
         if (__builtin_mul_overflow(j->o[o]->step[at + 1], inner, &product) ||
@@ -444,10 +444,10 @@ static void count_touched(struct binder *b, const struct bound_insn *i, const st
 {
     for (int n = 0; n < i->nops; n++) {
         __int128 bytes = 4;
-        for (int r = 0; r < p[n].o.rank && bytes < MOST; r++)
+        for (int r = 0; r < p[n].o.rank && bytes < LIMIT; r++)
             bytes *= p[n].o.count[r] ? p[n].o.count[r] : 1;
         bytes += b->touched;
-        b->touched = bytes > MOST ? MOST : (int64_t)bytes;
+        b->touched = bytes > LIMIT ? LIMIT : (int64_t)bytes;
     }
 }
 
@@ -573,9 +573,9 @@ static bool bind_insns(struct binder *b)
                         : fail_in(b->d, "instruction %d", n);
         } else if (insn->op == INSN_loop) {
             int64_t count = largest(b, &i->imm[IMM(loop, count)]);
-            if (count == MOST)
+            if (count == LIMIT)
                 return fail(b->d, "instruction %d: a loop of %lld turns and more", n,
-                            (long long)MOST);
+                            (long long)LIMIT);
             if (count <= 0)
                 never_from = depth;
             b->var_count[i->imm[IMM(loop, var)].base] = count > 0 ? count : 0;
@@ -589,7 +589,7 @@ static bool bind_insns(struct binder *b)
 static int64_t estimate(const struct binder *b)
 {
     __int128 all = (__int128)b->touched * b->out->instances;
-    return all > MOST ? MOST : (int64_t)all;
+    return all > LIMIT ? LIMIT : (int64_t)all;
 }
 
 struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k,
@@ -609,7 +609,7 @@ struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k,
         ok = value_of(&b, k->grid[g], &b.out->grid[g]);
         if (ok && (b.out->grid[g] < 0 ||
                    __builtin_mul_overflow(b.out->instances, b.out->grid[g], &b.out->instances) ||
-                   b.out->instances > MOST))
+                   b.out->instances > LIMIT))
             ok = fail(d, "grid dimension %d is %lld", g, (long long)b.out->grid[g]);
         b.var_count[g] = b.out->grid[g];
     }

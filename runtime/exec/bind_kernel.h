@@ -8,12 +8,12 @@
 #include "runtime/exec/state.h"
 
 /*
- * Figures of programs beyond MOST are refused. What executors compute from them, offset + terms,
- * steps times counts, limits of clips, is refused beyond MOST_REACH: so all arithmetic of a run is
+ * Figures of programs beyond LIMIT are refused. What executors compute from them, offset + terms,
+ * steps times counts, limits of clips, is refused beyond MAX_REACH: so all arithmetic of a run is
  * exact in 64 bits, and the proof, in 128, is about the very same numbers.
  */
-#define MOST       (INT64_C(1) << 46)
-#define MOST_REACH (INT64_C(1) << 60)
+#define LIMIT       (INT64_C(1) << 46)
+#define MAX_REACH (INT64_C(1) << 60)
 enum { MAX_TILE_BYTES = 1 << 30 };
 
 struct binder {
@@ -37,7 +37,7 @@ struct pattern {
     int nclips;
 };
 
-/* What the limit of a clip becomes stays within MOST_REACH, after `times` its figures too. */
+/* What the limit of a clip becomes stays within MAX_REACH, after `times` its figures too. */
 bool clip_within_reach(const struct binder *b, const struct clip *c, int64_t times);
 /* The same for base + terms. */
 bool number_within_reach(const struct binder *b, int64_t base, int nterms,

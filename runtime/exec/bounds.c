@@ -2,7 +2,7 @@
  * The proof that access patterns stay inside their tensors.
  *
  * It holds for every value that grid and loop variables take. Sums are made in 128 bits; since no
- * number on the way leaves MOST_REACH, executors compute the same in 64.
+ * number on the way leaves MAX_REACH, executors compute the same in 64.
  */
 #include "runtime/exec/bind_kernel.h"
 
@@ -18,13 +18,13 @@ bool number_within_reach(const struct binder *b, int64_t base, int nterms, const
     __int128 reach = magnitude(base);
     for (int i = 0; i < nterms; i++)
         reach += magnitude(terms[i].coef) * b->var_count[terms[i].var];
-    return reach <= MOST_REACH;
+    return reach <= MAX_REACH;
 }
 
 bool clip_within_reach(const struct binder *b, const struct clip *c, int64_t times)
 {
-    __int128 most = MOST_REACH / times;
-    return magnitude(c->limit) + magnitude(c->factor) * b->var_count[c->var] <= most;
+    __int128 max = MAX_REACH / times;
+    return magnitude(c->limit) + magnitude(c->factor) * b->var_count[c->var] <= max;
 }
 
 /* Of everything that executors form of a pattern: place of the first element, way to the last. */
@@ -36,7 +36,7 @@ static bool within_reach(const struct binder *b, const struct pattern *p)
     for (int i = 0; i < p->nclips; i++)
         if (!clip_within_reach(b, &p->clip[i], 1))
             return false;
-    return reach <= MOST_REACH && number_within_reach(b, p->o.offset, p->o.nterms, p->o.terms);
+    return reach <= MAX_REACH && number_within_reach(b, p->o.offset, p->o.nterms, p->o.terms);
 }
 
 /* ---- first and last element ---- */

@@ -90,11 +90,11 @@ static void run_parallel(struct op_env *env, int n, void (*job)(void *arg, int i
 }
 
 /* A plan that needs more waits for the first run: the caller may set limits before. */
-enum { MOST_PREPARED = 1 << 30 };
+enum { MAX_PREPARED = 1 << 30 };
 
 static void prepare_first_run(struct context *c)
 {
-    c->limits.bytes = MOST_PREPARED;
+    c->limits.bytes = MAX_PREPARED;
     if (bind_ahead(c)) {
         warm_up(c);
         c->clock = c->now->used = 1;

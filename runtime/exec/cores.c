@@ -43,7 +43,7 @@ static int first_sibling(int cpu)
 static int group_cores(void)
 {
     char line[512], path[1024], text[64];
-    int least = 0;
+    int min = 0;
     FILE *f = fopen("/proc/self/cgroup", "r");
     bool found = false;
     while (f && !found && fgets(line, sizeof line, f))
@@ -58,11 +58,11 @@ static int group_cores(void)
         int n = f && fgets(text, sizeof text, f) ? quota_cores(text) : 0;
         if (f)
             fclose(f);
-        if (n && (!least || n < least))
-            least = n;
+        if (n && (!min || n < min))
+            min = n;
         char *slash = strrchr(group, '/');
         if (!slash)
-            return least;
+            return min;
         *slash = 0;
     }
 }

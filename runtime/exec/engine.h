@@ -31,9 +31,9 @@ static inline int64_t number_at(const struct lane *l, const struct number *n)
 static inline bool clip_counts(const struct lane *l, const struct clip *c, int n, int64_t *count)
 {
     for (int i = 0; i < n; i++) {
-        int64_t most = c[i].limit - c[i].factor * l->vars[c[i].var];
-        if (most < count[c[i].dim])
-            count[c[i].dim] = most;
+        int64_t max = c[i].limit - c[i].factor * l->vars[c[i].var];
+        if (max < count[c[i].dim])
+            count[c[i].dim] = max;
     }
     for (int i = 0; i < n; i++)
         if (count[c[i].dim] <= 0)

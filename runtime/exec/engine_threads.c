@@ -67,8 +67,8 @@ static bool wait_for(struct crew *w, const struct lane *l, const struct insn *in
 {
     pthread_mutex_lock(&w->lock);
     for (int i = 0; i < insn->nwaits && !w->stopped; i++) {
-        int64_t least = value_of(&values[i], l->vars);
-        while (!w->stopped && w->semaphore[insn->wait[i].semaphore] < least) {
+        int64_t min = value_of(&values[i], l->vars);
+        while (!w->stopped && w->semaphore[insn->wait[i].semaphore] < min) {
             int64_t seen = w->signals;
             if (++w->waiting + w->arrived == ENGINE_COUNT)
                 stop(w, deadlock);

@@ -13,7 +13,7 @@
 
 /* Terms from which on one output is a dot product, of weights that are packed already and of those
  * that would be packed for it; rows of gathered terms at a time. */
-enum { LEAST_DOT = 32, LEAST_DOT_PLAIN = 16, DOT_ROWS = 16 };
+enum { MIN_DOT = 32, MIN_DOT_PLAIN = 16, DOT_ROWS = 16 };
 enum { MAX_COUNTS = 8, MAX_VARIANTS = 24, BATCHES = GEMM_LEVELS };
 enum {
     DST = AP(nc_matmul, dst),
@@ -155,8 +155,8 @@ static void collect(const struct binding *b, const struct bound_insn *i, int ope
         int64_t last = b->var_count[cl->var] - 1, from = last > LOOK_AT ? last - LOOK_AT : 0;
         add_count(c, cl->limit < full ? cl->limit : full);
         for (int64_t v = from; v <= last; v++) {
-            int64_t most = cl->limit - cl->factor * v;
-            add_count(c, most < full ? most : full);
+            int64_t max = cl->limit - cl->factor * v;
+            add_count(c, max < full ? max : full);
         }
     }
     if (!clipped)
@@ -250,7 +250,7 @@ static bool better_exchanged(const struct bound_insn *i, const struct matmul *m)
 }
 
 /* What clips leave of a dim at most: variables are 0 or more. */
-static int64_t most_of(const struct operand *o, int dim)
+static int64_t max_of(const struct operand *o, int dim)
 {
     int64_t n = o->count[dim];
     for (int i = 0; i < o->nclips; i++)
@@ -270,7 +270,7 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     if (better_exchanged(i, m))
         exchange(b->arena, i);
     m->k_step = w->step[w->rank - 2];
-    int64_t m_step = w->step[w->rank - 1], rows = most_of(c, c->rank - 2),
+    int64_t m_step = w->step[w->rank - 1], rows = max_of(c, c->rank - 2),
             columns = c->count[c->rank - 1];
     int64_t k = a->count[a->rank - 1], batches = 1;
     if (m->packed && (m_step != 1 || m->k_step < 16 || m->k_step % 16 || m->k_step > 1 << 20))
@@ -301,7 +301,7 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     if (m->a_bytes > 1 << 28 || m->w_bytes > 1 << 28)
         return fail(b->d, "nc_matmul: operands of %lld bytes must be rearranged, at most %d are",
                     (long long)(m->a_bytes > m->w_bytes ? m->a_bytes : m->w_bytes), 1 << 28);
-    m->dot = columns == 1 && k * batches >= (m->packed ? LEAST_DOT : LEAST_DOT_PLAIN) &&
+    m->dot = columns == 1 && k * batches >= (m->packed ? MIN_DOT : MIN_DOT_PLAIN) &&
              m->type == GEMM_F32 && !m->convert_a && c->dtype == DT_F32 && w->dtype == DT_F32;
     if (m->dot)
         m->w_bytes = round_up(batches * k * 4 * (batches > 1 ? 1 + DOT_ROWS : 1), 64);
@@ -579,10 +579,10 @@ void exec_nc_matmul(struct lane *l, const struct bound_insn *i)
     if (m->steps) {
         struct gemm_step steps[MAX_STEPS];
         gemm_run_steps(g, l->k, p[MOVING], p[STATIONARY], to, steps,
-                       place_steps(l, m->steps, steps), &l->ahead);
+                       place_steps(l, m->steps, steps), &l->prefetch);
         return;
     }
-    gemm_run_ahead(g, l->k, p[MOVING], p[STATIONARY], to, &l->ahead);
+    gemm_run_prefetching(g, l->k, p[MOVING], p[STATIONARY], to, &l->prefetch);
     if (m->convert_c)
         store_result(l, i, m, &e, to, p[DST], accumulate);
 }

@@ -5,12 +5,12 @@
 #include "runtime/exec/engine.h"
 #include "runtime/kernels/gemm.h"
 
-enum { MOST_BATCHES = 64, OPERANDS = AP(quantized_matmul, other) + 1 };
+enum { MAX_BATCHES = 64, OPERANDS = AP(quantized_matmul, other) + 1 };
 
 struct quantized_product {
     int nbatch, batches;
     bool streams; /* the stationary comes from memory */
-    int64_t a_step[MOST_BATCHES], w_step[MOST_BATCHES];
+    int64_t a_step[MAX_BATCHES], w_step[MAX_BATCHES];
 };
 
 static bool is_8bit(const struct operand *o)
@@ -97,8 +97,8 @@ bool prepare_quantized(struct binding *b, struct bound_insn *i, const struct ins
     m->nbatch = a->rank - 3;
     int64_t batches = 1;
     for (int r = 0; r < m->nbatch; r++)
-        if (__builtin_mul_overflow(batches, a->count[r], &batches) || batches > MOST_BATCHES)
-            return fail(b->d, "quantized_matmul: more than %d batches", MOST_BATCHES);
+        if (__builtin_mul_overflow(batches, a->count[r], &batches) || batches > MAX_BATCHES)
+            return fail(b->d, "quantized_matmul: more than %d batches", MAX_BATCHES);
     m->batches = (int)batches;
     m->streams = weights_stream(b, w);
     for (int64_t n = 0; n < batches; n++) {
@@ -113,7 +113,7 @@ bool prepare_quantized(struct binding *b, struct bound_insn *i, const struct ins
     return true;
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t min(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -151,20 +151,20 @@ void exec_quantized_matmul(struct lane *l, const struct bound_insn *i)
         if (o[n].mem && !counts_now(l, i, n, now[n]))
             return;
     for (int r = 0; r < 2; r++) {
-        rows[r] = least(now[AP(quantized_matmul, dst)][r],
+        rows[r] = min(now[AP(quantized_matmul, dst)][r],
                         now[AP(quantized_matmul, moving)][m->nbatch + r]);
         if (other->mem)
-            rows[r] = least(rows[r], now[AP(quantized_matmul, other)][r]);
+            rows[r] = min(rows[r], now[AP(quantized_matmul, other)][r]);
     }
-    columns = least(least(now[AP(quantized_matmul, dst)][2],
+    columns = min(min(now[AP(quantized_matmul, dst)][2],
                        now[AP(quantized_matmul, stationary)][m->nbatch + 1]),
                  now[AP(quantized_matmul, terms)][1]);
     if (other->mem)
-        columns = least(columns, now[AP(quantized_matmul, other)][2]);
+        columns = min(columns, now[AP(quantized_matmul, other)][2]);
     const char *moving = operand_address(l, a),
                *stationary = operand_address(l, &o[AP(quantized_matmul, stationary)]);
     const int32_t *term = (const int32_t *)(const void *)operand_address(l, terms);
-    const void *as[MOST_BATCHES], *ws[MOST_BATCHES];
+    const void *as[MAX_BATCHES], *ws[MAX_BATCHES];
     for (int n = 0; n < m->batches; n++)
         as[n] = moving + m->a_step[n], ws[n] = stationary + m->w_step[n];
     struct gemm_quantized to = {
@@ -191,6 +191,6 @@ void exec_quantized_matmul(struct lane *l, const struct bound_insn *i)
                            .a_pitch = a->step[m->nbatch + 1],
                            .quantized = &to};
     if (m->streams)
-        gemm_look_ahead(&g, GEMM_U8S8, &l->ahead);
+        gemm_plan_prefetch(&g, GEMM_U8S8, &l->prefetch);
     l->k->gemm_u8s8(&g);
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { CHUNK_ROWS = 64, LEAST_TIMES = 8, MOST_SCRATCH = 1 << 28 };
+enum { CHUNK_ROWS = 64, MIN_TIMES = 8, MAX_SCRATCH = 1 << 28 };
 enum { LSTM = 4, GRU = 3 };
 
 struct recurrence {
@@ -44,7 +44,7 @@ static bool fits(const struct bound_insn *i, int operand, int rank, int dtype)
 /* Counts of operands go together, and what is read as a whole lies dense. */
 static bool shapes_fit(const struct bound_insn *i, struct recurrence *m)
 {
-    enum { MOST = 1 << 16, MOST_ROWS = 1 << 12 };
+    enum { LIMIT = 1 << 16, MAX_ROWS = 1 << 12 };
     const struct operand *state = &i->o[AP(recurrence, state)], *y = &i->o[AP(recurrence, y)],
                          *x = &i->o[AP(recurrence, x)], *b = &i->o[AP(recurrence, bias)];
     const struct operand *in = &i->o[AP(recurrence, input_weights)],
@@ -66,13 +66,13 @@ static bool shapes_fit(const struct bound_insn *i, struct recurrence *m)
     bool whole = !in->nclips && !w->nclips && !b->nclips;
     for (int n = 0; n < x->nclips; n++)
         whole &= x->clips[n].dim == 1;
-    return whole && hidden > 0 && hidden < MOST && inputs > 0 && inputs < MOST &&
-           x->count[1] < MOST_ROWS && state->count[0] == x->count[1] &&
+    return whole && hidden > 0 && hidden < LIMIT && inputs > 0 && inputs < LIMIT &&
+           x->count[1] < MAX_ROWS && state->count[0] == x->count[1] &&
            state->count[1] == (gates == LSTM ? 2 : 1) * hidden &&
            (!y->mem ||
             (y->count[0] == x->count[0] && y->count[1] == x->count[1] && y->count[2] == hidden)) &&
            in->count[1] == inputs && in->step[1] == in->count[2] && in->count[2] > 0 &&
-           in->count[2] < MOST && in->count[2] % 16 == 0 && in->count[0] < MOST &&
+           in->count[2] < LIMIT && in->count[2] % 16 == 0 && in->count[0] < LIMIT &&
            in->count[0] * in->count[2] >= width && w->count[0] == parts &&
            w->count[1] == (bf16 ? (hidden + 1) / 2 * 2 : hidden) &&
            w->count[2] == gates * RECURRENT_UNITS && w->step[1] == w->count[2] &&
@@ -88,14 +88,14 @@ bool prepare_recurrence(struct binding *b, struct bound_insn *i, const struct in
     if (!shapes_fit(i, m))
         return fail(b->d, "recurrence: operands that do not go together");
     int64_t rows = i->o[AP(recurrence, x)].count[1], times = rows ? CHUNK_ROWS / rows : 1;
-    times = times < LEAST_TIMES ? LEAST_TIMES : times;
+    times = times < MIN_TIMES ? MIN_TIMES : times;
     m->times =
         (int)(i->o[AP(recurrence, x)].count[0] < times ? i->o[AP(recurrence, x)].count[0] : times);
     m->gates_bytes = line(m->times * rows * m->width * 4);
     m->state_bytes = line(rows * m->hidden * 4);
-    if (m->gates_bytes > MOST_SCRATCH)
+    if (m->gates_bytes > MAX_SCRATCH)
         return fail(b->d, "recurrence: projections of %lld bytes, at most %d",
-                    (long long)m->gates_bytes, MOST_SCRATCH);
+                    (long long)m->gates_bytes, MAX_SCRATCH);
     need_scratch(b, m->gates_bytes + 2 * m->state_bytes);
     return true;
 }
@@ -200,13 +200,13 @@ static void step(struct layer *y, int64_t time, const float *gates, bool back)
 /* Times that any row takes part in. */
 static int64_t longest(const struct layer *y)
 {
-    int64_t most = 0;
+    int64_t max = 0;
     if (!y->lengths)
         return y->times;
     for (int64_t r = 0; r < y->rows; r++)
-        if (y->lengths[r * y->length_step] > most)
-            most = y->lengths[r * y->length_step];
-    return most < y->times ? most : y->times;
+        if (y->lengths[r * y->length_step] > max)
+            max = y->lengths[r * y->length_step];
+    return max < y->times ? max : y->times;
 }
 
 static void run_layer(struct layer *y)
@@ -230,20 +230,20 @@ void exec_recurrence(struct lane *l, const struct bound_insn *i)
     const struct recurrence *m = i->prepared;
     const struct operand *state = &i->o[AP(recurrence, state)],
                          *lengths = &i->o[AP(recurrence, lengths)];
-    int64_t sc[MAX_AP_RANK], xc[MAX_AP_RANK], most[MAX_AP_RANK];
+    int64_t sc[MAX_AP_RANK], xc[MAX_AP_RANK], max[MAX_AP_RANK];
     if (!counts_now(l, i, AP(recurrence, state), sc) || !counts_now(l, i, AP(recurrence, x), xc))
         return;
     struct layer y = {
         .l = l, .i = i, .m = m, .times = xc[0], .rows = xc[1] < sc[0] ? xc[1] : sc[0]};
     if (i->o[AP(recurrence, y)].mem &&
-        (!counts_now(l, i, AP(recurrence, y), most) || most[0] < y.times))
+        (!counts_now(l, i, AP(recurrence, y), max) || max[0] < y.times))
         return;
-    if (i->o[AP(recurrence, y)].mem && most[1] < y.rows)
-        y.rows = most[1];
-    if (lengths->mem && !counts_now(l, i, AP(recurrence, lengths), most))
+    if (i->o[AP(recurrence, y)].mem && max[1] < y.rows)
+        y.rows = max[1];
+    if (lengths->mem && !counts_now(l, i, AP(recurrence, lengths), max))
         return;
-    if (lengths->mem && most[0] < y.rows)
-        y.rows = most[0];
+    if (lengths->mem && max[0] < y.rows)
+        y.rows = max[0];
     float *h = (float *)operand_address(l, state);
     y.gates = (float *)(void *)l->scratch;
     y.h = (float *)(void *)(l->scratch + m->gates_bytes);

@@ -337,9 +337,9 @@ void exec_softmax_block(struct lane *l, const struct bound_insn *i)
         !counts_now(l, i, AP(softmax_block, sum), sum))
         return;
     int64_t rows = to[0], n = to[1] < from[1] ? to[1] : from[1];
-    int64_t most[] = {from[0], state[0], sum[0]};
+    int64_t max[] = {from[0], state[0], sum[0]};
     for (int k = 0; k < 3; k++)
-        rows = most[k] < rows ? most[k] : rows;
+        rows = max[k] < rows ? max[k] : rows;
     struct softmax_block s = {.x = {(const float *)operand_address(l, &o[AP(softmax_block, src)]),
                                     1, o[AP(softmax_block, src)].step[0]},
                               .y = {operand_address(l, &o[AP(softmax_block, dst)]),

@@ -28,22 +28,22 @@ static bool shapes_fit(struct binding *b, const struct bound_insn *i, struct wei
     const struct operand *c = &i->o[AP(weight_only_matmul, dst)],
                          *w = &i->o[AP(weight_only_matmul, stationary)],
                          *a = &i->o[AP(weight_only_matmul, moving)];
-    enum { MOST = 1 << 24 };
+    enum { LIMIT = 1 << 24 };
     if (c->rank != 2 || w->rank != 1 || a->rank != 2 || c->count[0] != a->count[0])
         return fail(b->d, "weight_only_matmul: operands of rank %d, %d and %d, expected 2, 1 and 2",
                     c->rank, w->rank, a->rank);
     int64_t k = a->count[1], block = NUMBER(i, weight_only_matmul, block),
             bits = NUMBER(i, weight_only_matmul, bits);
     if (w->size != 1 || w->step[0] != 1 || i->o[AP(weight_only_matmul, stationary)].nclips ||
-        k > MOST || block < 1 || block > MOST || (bits != 4 && bits != 8) || c->count[0] > 1 << 20)
+        k > LIMIT || block < 1 || block > LIMIT || (bits != 4 && bits != 8) || c->count[0] > 1 << 20)
         return fail(b->d, "weight_only_matmul: %lld rows by blocks of %lld of %lld bits",
                     (long long)c->count[0], (long long)block, (long long)bits);
     *m = (struct weight_only){.k = (int)k,
                               .block = (int)block,
                               .bits = (int)bits,
                               .zeros = NUMBER(i, weight_only_matmul, zeros) != 0};
-    struct pack_quantized least = {k, PACK_ALIGN_COLUMNS, m->block, m->bits, m->zeros};
-    int64_t bytes = (int64_t)pack_quantized_size(&least), n = bytes ? w->count[0] / bytes : 0;
+    struct pack_quantized min = {k, PACK_ALIGN_COLUMNS, m->block, m->bits, m->zeros};
+    int64_t bytes = (int64_t)pack_quantized_size(&min), n = bytes ? w->count[0] / bytes : 0;
     bool blocks = n <= 4 || n % 4 == 0;
     if (bytes && w->count[0] % bytes == 0 && n > 0 && n < 1 << 16 && blocks) {
         m->columns = (int)n * PACK_ALIGN_COLUMNS;

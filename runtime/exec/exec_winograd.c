@@ -85,7 +85,7 @@ bool prepare_winograd(struct binding *b, struct bound_insn *i, const struct insn
     return true;
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t min(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -118,7 +118,7 @@ void exec_winograd_input(struct lane *l, const struct bound_insn *i)
     char *planes = operand_address(l, y);
     float *zeros = (float *)l->scratch;
     const float *image = (const float *)operand_address(l, x), *pixels[MAX_SIDE * MAX_SIDE];
-    int64_t channels = least(yc[2], xc[2]);
+    int64_t channels = min(yc[2], xc[2]);
     int64_t first_row = number_at(l, &i->imm[IMM(winograd_input, row)]),
             first_column = number_at(l, &i->imm[IMM(winograd_input, column)]);
     memset(zeros, 0, (size_t)channels * sizeof *zeros);
@@ -144,20 +144,20 @@ void exec_winograd_output(struct lane *l, const struct bound_insn *i)
     if (!counts_now(l, i, AP(winograd_output, dst), yc) ||
         !counts_now(l, i, AP(winograd_output, planes), xc))
         return;
-    int64_t channels = least(yc[2], xc[2]);
+    int64_t channels = min(yc[2], xc[2]);
     struct epilogue e = {.activation = w->f,
                          .p = {i->flt[FLT(winograd_output, a)], i->flt[FLT(winograd_output, b)]}};
     if (bias->mem) {
         if (!counts_now(l, i, AP(winograd_output, bias), bc))
             return;
         e.bias = (const float *)operand_address(l, bias);
-        channels = least(channels, bc[bias->rank - 1]);
+        channels = min(channels, bc[bias->rank - 1]);
     }
     float *image = (float *)operand_address(l, y);
     const float *planes = (const float *)operand_address(l, x);
     for (int64_t t = 0; t < xc[1]; t++, planes += x->step[1]) {
         int64_t row = t / w->columns * w->size, column = t % w->columns * w->size;
-        int64_t rows = least(w->size, yc[0] - row), cols = least(w->size, yc[1] - column);
+        int64_t rows = min(w->size, yc[0] - row), cols = min(w->size, yc[1] - column);
         if (rows <= 0 || cols <= 0)
             continue;
         float *to = image + row * y->step[0] + column * y->step[1];

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { LONG_ROW = 16, LEAST_ROWS = 4, PART_ELEMENTS = 1024 };
+enum { LONG_ROW = 16, MIN_ROWS = 4, PART_ELEMENTS = 1024 };
 
 struct flat {
     struct bound_insn insn; /* the instruction on one dense row */
@@ -72,7 +72,7 @@ void flatten(struct binding *b, struct bound_insn *i)
     while (from > 0 && each * s->count[from] <= PART_ELEMENTS)
         each *= s->count[from--];
     int64_t part = PART_ELEMENTS / each < s->count[from] ? PART_ELEMENTS / each : s->count[from];
-    if (part * each < LEAST_ROWS * s->count[last])
+    if (part * each < MIN_ROWS * s->count[last])
         return;
     struct flat *f = ARENA_NEW(b->arena, struct flat);
     f->insn = *i;

@@ -35,7 +35,7 @@ const char *stop_now(const struct stop *s)
 void limits_start(struct context *c)
 {
     c->steps_left = c->limits.steps > 0 ? c->limits.steps : INT64_MAX;
-    c->env.most_bytes = c->limits.bytes;
+    c->env.max_bytes = c->limits.bytes;
     c->stop.deadline = c->limits.seconds > 0 ? time_now() + c->limits.seconds : 0;
 }
 

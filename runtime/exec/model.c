@@ -93,7 +93,7 @@ struct dims_used {
     const struct model *m;
     int32_t *node; /* per dim node: the last kernel that was seen to need it */
     int32_t kernel;
-    int most;     /* highest node that it needs */
+    int max;     /* highest node that it needs */
     bool runtime; /* running defines one of them */
 };
 
@@ -103,7 +103,7 @@ static void use_dim(struct dims_used *u, dim_t d)
         return;
     int i = dim_index(d);
     u->node[i] = u->kernel;
-    u->most = i > u->most ? i : u->most;
+    u->max = i > u->max ? i : u->max;
     u->runtime |= u->m->p->dims.nodes[i].runtime;
 }
 
@@ -171,7 +171,7 @@ static void find_kernel_symbols(struct model *m, int kernel, int32_t *node)
     struct dims_used u = {m, node, kernel + 1, -1, false};
     use_kernel(&u, &m->p->kernels[kernel]);
     m->kernel_runtime[kernel] = u.runtime || touches_unknown(m, &m->p->kernels[kernel]);
-    for (int i = u.most; i >= 0 && m->kernel_runtime[kernel]; i--) {
+    for (int i = u.max; i >= 0 && m->kernel_runtime[kernel]; i--) {
         const struct dim_node *n = &m->p->dims.nodes[i];
         if (node[i] != u.kernel)
             continue;

@@ -115,10 +115,10 @@ void profile_run(struct profile *p, const struct program *program, double start)
 
 /* ---- source nodes ---- */
 
-enum { MOST_NODES = 4 };
+enum { MAX_NODES = 4 };
 
 struct nodes {
-    const char *name[MOST_NODES];
+    const char *name[MAX_NODES];
     int count; /* of different ones, also those that are not named here */
 };
 
@@ -127,10 +127,10 @@ static void add_node(struct nodes *n, const struct program *p, int node, const c
     const char *name = node >= 0 && node < p->nnodes ? p->nodes[node].name : known;
     if (!strcmp(name, known))
         return;
-    for (int i = 0; i < n->count && i < MOST_NODES; i++)
+    for (int i = 0; i < n->count && i < MAX_NODES; i++)
         if (!strcmp(n->name[i], name))
             return;
-    if (n->count < MOST_NODES)
+    if (n->count < MAX_NODES)
         n->name[n->count] = name;
     n->count++;
 }
@@ -324,10 +324,10 @@ static void print_row(const struct row *r, double all, const struct machine_rate
             share(r->time, all), r->calls, r->time > 0 ? r->flops / r->time / 1e3 : 0,
             r->time > 0 ? r->bytes / r->time / 1e3 : 0, bound.what, 100 * bound.share,
             e->kernel ? "" : "call ", e->name);
-    for (int i = 0; i < nodes.count && i < MOST_NODES; i++)
+    for (int i = 0; i < nodes.count && i < MAX_NODES; i++)
         fprintf(out, "%s%s", i ? ", " : " (", nodes.name[i]);
-    if (nodes.count > MOST_NODES)
-        fprintf(out, ", %d more", nodes.count - MOST_NODES);
+    if (nodes.count > MAX_NODES)
+        fprintf(out, ", %d more", nodes.count - MAX_NODES);
     fprintf(out, "%s\n", nodes.count ? ")" : "");
 }
 

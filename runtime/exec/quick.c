@@ -14,7 +14,7 @@ static char *window_at(const struct quick_op *op, int array)
     const quick_i64 *start = (const quick_i64 *)op->p[QUICK_C];
     char *p = op->p[array];
     for (int i = 0; i < w->rank; i++) {
-        int64_t s = start[i] < 0 ? 0 : start[i] > w->most[i] ? w->most[i] : start[i];
+        int64_t s = start[i] < 0 ? 0 : start[i] > w->max[i] ? w->max[i] : start[i];
         p += s * w->stride[i];
     }
     return p;
@@ -59,17 +59,17 @@ static bool find_window(const struct bound *b, const struct call *call, struct a
         !contiguous(x, y))
         return false;
     int64_t *stride = ARENA_ARRAY(a, int64_t, x->rank + 1),
-            *most = ARENA_ARRAY(a, int64_t, x->rank + 1), bytes = (int64_t)dtype_bytes(x->dtype);
+            *max = ARENA_ARRAY(a, int64_t, x->rank + 1), bytes = (int64_t)dtype_bytes(x->dtype);
     for (int i = x->rank - 1; i >= 0; i--) {
         stride[i] = bytes;
-        most[i] = x->dims[i] - y->dims[i];
+        max[i] = x->dims[i] - y->dims[i];
         bytes *= x->dims[i];
     }
     struct quick_row *r = ARENA_NEW(a, struct quick_row);
     *r = (struct quick_row){.run = takes ? take_window : put_window,
                             .rank = x->rank,
                             .stride = stride,
-                            .most = most,
+                            .max = max,
                             .bytes = tensor_bytes(y)};
     *line = (struct quick_line){.op = {.code = QUICK_row, .row = r},
                                 .place = {{takes ? part : array, 0, NULL},
@@ -124,7 +124,7 @@ static bool add_instructions(struct maker *m, const struct bound_kernel *k)
         if (!k->insns[i].run)
             return false;
     for (int i = 0; i < k->ninsns; i += 1 + k->insns[i].skip) {
-        struct quick_line *line = add(m, QUICK_MOST);
+        struct quick_line *line = add(m, QUICK_MAX);
         int made = quick_instruction(&m->b->arena, kernels_get(), k, &k->insns[i], line);
         if (!made) {
             quick_any(&m->b->arena, k, &k->insns[i], line);

@@ -54,7 +54,7 @@ struct quick_row {
     const struct bound_kernel *kernel;
     int region, number; /* of QUICK_step */
     int rank;           /* of windows: in bytes, and the last start */
-    const int64_t *stride, *most;
+    const int64_t *stride, *max;
     size_t bytes;
 };
 

@@ -378,7 +378,7 @@ int quick_instruction(struct arena *a, const struct kernel_table *k, const struc
 {
     struct finder f = {.a = a, .k = k, .i = i, .line = line};
     int made = 0;
-    for (int n = 0; n < QUICK_MOST; n++)
+    for (int n = 0; n < QUICK_MAX; n++)
         line[n] = (struct quick_line){.place = {{QUICK_NOTHING, 0, NULL},
                                                 {QUICK_NOTHING, 0, NULL},
                                                 {QUICK_NOTHING, 0, NULL},

@@ -6,9 +6,9 @@
 
 #include "runtime/exec/quick.h"
 
-enum { QUICK_MOST = 2 }; /* operations that an instruction becomes */
+enum { QUICK_MAX = 2 }; /* operations that an instruction becomes */
 
-/* The operations in line[0..QUICK_MOST), how many; 0 where it is none on fixed rows. */
+/* The operations in line[0..QUICK_MAX), how many; 0 where it is none on fixed rows. */
 int quick_instruction(struct arena *a, const struct kernel_table *k, const struct bound_kernel *b,
                       const struct bound_insn *i, struct quick_line *line);
 /* The instruction by its executor, or (NULL) the kernel's only instance. */

@@ -29,7 +29,7 @@ static double now(void)
 /* Seconds of the fastest of some turns by all lanes. */
 static double fastest(struct job *j, void (*work)(void *job, int lane), int turns)
 {
-    double least = 0;
+    double min = 0;
     for (int i = 0; i < turns; i++) {
         double start = now();
         if (j->pool)
@@ -37,9 +37,9 @@ static double fastest(struct job *j, void (*work)(void *job, int lane), int turn
         else
             work(j, 0);
         double seconds = now() - start;
-        least = i == 0 || seconds < least ? seconds : least;
+        min = i == 0 || seconds < min ? seconds : min;
     }
-    return least;
+    return min;
 }
 
 static void multiply(void *arg, int lane)

@@ -18,8 +18,8 @@ static bool guards_hold(const struct program *p, const int64_t *symbols)
 static void take(const struct program *p, int64_t *symbols, int64_t size)
 {
     for (int i = 0; i < p->dims.nsymbols; i++) {
-        int64_t most = p->dims.symbols[i].most;
-        symbols[i] = pinned_value(p, i, most && most < size ? most : size);
+        int64_t max = p->dims.symbols[i].max;
+        symbols[i] = pinned_value(p, i, max && max < size ? max : size);
     }
 }
 

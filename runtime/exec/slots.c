@@ -5,7 +5,7 @@
 #include "runtime/exec/state.h"
 
 enum { PLAN_UNIT = 64 };
-#define MOST_PLANNED (INT64_C(1) << 60) /* sums of sizes stay far from overflow */
+#define MAX_PLANNED (INT64_C(1) << 60) /* sums of sizes stay far from overflow */
 
 bool slot_dims(const struct slot *s, const int64_t *values, struct tensor *out)
 {
@@ -93,9 +93,9 @@ bool size_slots(const struct model *m, struct bound *b, int64_t *sizes, struct d
             !checked_size(name, &b->types[s], &sizes[s], d))
             return false;
         if (slot->kind == SLOT_PLANNED &&
-            (sizes[s] > MOST_PLANNED || (all += sizes[s] + PLAN_UNIT) > MOST_PLANNED))
+            (sizes[s] > MAX_PLANNED || (all += sizes[s] + PLAN_UNIT) > MAX_PLANNED))
             return fail(d, "out of memory: '%s' and tensors before it need more than %lld bytes",
-                        name, (long long)MOST_PLANNED);
+                        name, (long long)MAX_PLANNED);
     }
     for (int s = 0; s < p->nslots; s++) {
         const struct slot *slot = &p->slots[s];

@@ -161,7 +161,7 @@ struct lane {
     char *const *hbm; /* address of each slot */
     char *tiles, *scratch;
     const struct kernel_table *k;
-    struct gemm_ahead ahead;
+    struct gemm_prefetch prefetch;
     _Atomic(const char *) *error; /* of the launch; the first one is kept */
     atomic_uint_fast64_t share;   /* what is left of the launch, see launch.c */
     char text[120];               /* of an error that has numbers */

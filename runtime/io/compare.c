@@ -20,22 +20,22 @@ static bool same(double a, double b)
 static bool compare_norm(const struct tensor *out, const struct tensor *ref, int64_t n, double tol,
                          struct diag *d)
 {
-    double most = 0, scale = 0;
+    double max = 0, scale = 0;
     int64_t where = 0;
     for (int64_t i = 0; i < n; i++) {
         double x = part(out, i), y = part(ref, i);
         if (isfinite(y) && fabs(y) > scale)
             scale = fabs(y);
         double e = same(x, y) ? 0 : fabs(x - y);
-        if (!(e <= most))
-            most = isnan(e) ? INFINITY : e, where = i;
+        if (!(e <= max))
+            max = isnan(e) ? INFINITY : e, where = i;
     }
-    if (most <= tol * scale)
+    if (max <= tol * scale)
         return true;
     return fail(d,
                 "largest error %.3g of a norm of %.3g (%.3g, allowed %.3g), at element %lld: "
                 "%.9g, expected %.9g",
-                most, scale, scale > 0 ? most / scale : INFINITY, tol, (long long)where,
+                max, scale, scale > 0 ? max / scale : INFINITY, tol, (long long)where,
                 part(out, where), part(ref, where));
 }
 
@@ -43,7 +43,7 @@ static bool compare_floats(const struct tensor *out, const struct tensor *ref,
                            const struct tolerance *t, struct diag *d)
 {
     int64_t n = tensor_count(ref) * (dtype_is_complex(ref->dtype) ? 2 : 1), wrong = 0, worst = -1;
-    double most = -1;
+    double max = -1;
     if (t->norm >= 0)
         return compare_norm(out, ref, n, t->norm, d);
     for (int64_t i = 0; i < n; i++) {
@@ -52,8 +52,8 @@ static bool compare_floats(const struct tensor *out, const struct tensor *ref,
         if (same(x, y) || (isfinite(x) && isfinite(y) && over <= 0))
             continue;
         wrong++;
-        if (worst < 0 || !(over <= most))
-            most = over, worst = i;
+        if (worst < 0 || !(over <= max))
+            max = over, worst = i;
     }
     if (!wrong)
         return true;

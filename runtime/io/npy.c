@@ -277,16 +277,16 @@ static uint32_t next_character(const char **p, const char *end)
 
 static int64_t longest(const struct tensor *t)
 {
-    int64_t most = 1;
+    int64_t max = 1;
     const struct str *s = t->data;
     for (int64_t i = 0, n = tensor_count(t); i < n; i++) {
         int64_t length = 0;
         for (const char *p = s[i].p; p < s[i].p + s[i].n; length++)
             next_character(&p, s[i].p + s[i].n);
-        if (length > most)
-            most = length;
+        if (length > max)
+            max = length;
     }
-    return most;
+    return max;
 }
 
 static void write_strings(FILE *f, const struct tensor *t, int64_t width)

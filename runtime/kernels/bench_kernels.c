@@ -172,7 +172,7 @@ enum { MEMORY_K = 2048, MEMORY_COLUMNS = 4096, MEMORY_BYTES = 4 * MEMORY_K * MEM
 struct reading {
     const float *at;
     size_t n;
-    float most;
+    float max;
 };
 
 /* Reads all of it: the greatest element. */
@@ -182,7 +182,7 @@ static void *read_all(void *arg)
     enum { ROW = 16384 };
     for (size_t i = 0; i + ROW <= r->n; i += ROW) {
         float m = kernels_get()->reduce[REDUCE_max]((struct in_row){r->at + i, 1}, ROW);
-        r->most = m > r->most ? m : r->most;
+        r->max = m > r->max ? m : r->max;
     }
     return NULL;
 }

@@ -33,10 +33,10 @@ static void cut(struct gemm *g, int lanes)
     const struct gemm_tile *t = &g->tile;
     bool is_short = lanes < 16;
     int64_t too_many = is_short ? SHORT_TOO_MANY_BYTES : TOO_MANY_BYTES;
-    int64_t most = is_short ? SHORT_PIECE_BYTES : PIECE_BYTES, row = (int64_t)element_size(t->type) * t->w_pitch;
+    int64_t max = is_short ? SHORT_PIECE_BYTES : PIECE_BYTES, row = (int64_t)element_size(t->type) * t->w_pitch;
     if (row * t->k <= too_many)
         return;
-    for (int pieces = 2; row * g->k > most && pieces <= t->k / PIECE_STEP; pieces++)
+    for (int pieces = 2; row * g->k > max && pieces <= t->k / PIECE_STEP; pieces++)
         if (t->k % (pieces * PIECE_STEP) == 0) {
             g->k = t->k / pieces;
             g->pieces = pieces;
@@ -56,7 +56,7 @@ void gemm_prepare(struct gemm *g, const struct gemm_tile *t, int lanes)
         cut(g, lanes);
 }
 
-void gemm_look_ahead(struct gemm_block *b, enum gemm_type type, struct gemm_ahead *ahead)
+void gemm_plan_prefetch(struct gemm_block *b, enum gemm_type type, struct gemm_prefetch *prefetch)
 {
     static const int unit[] = {[GEMM_F32] = 1, [GEMM_BF16] = 2, [GEMM_U8S8] = 4};
     const char *end = b->w[0];
@@ -69,18 +69,18 @@ void gemm_look_ahead(struct gemm_block *b, enum gemm_type type, struct gemm_ahea
     if (b->rows == 1 || wanted <= 0)
         return;
     end += panel;
-    bool asked = ahead->asked >= end && ahead->asked <= end + wanted;
-    b->next = asked ? ahead->asked : end;
+    bool fetched = prefetch->fetched >= end && prefetch->fetched <= end + wanted;
+    b->next = fetched ? prefetch->fetched : end;
     int64_t comes = (b->rows + STREAM_ROWS - 1) / STREAM_ROWS * k * b->count * STREAM_LINE;
     b->next_end = b->next + comes < end + wanted ? b->next + comes : end + wanted;
-    ahead->asked = b->next_end;
+    prefetch->fetched = b->next_end;
 }
 
 struct more { /* than a product */
     const struct kernel_table *kernels;
     const struct gemm_step *steps;
     int nsteps;
-    struct gemm_ahead *ahead;
+    struct gemm_prefetch *prefetch;
 };
 
 /* A piece of the batch; `accumulate`: C already holds the sum of the pieces before. Steps follow
@@ -102,8 +102,8 @@ static void run_piece(const struct gemm *g, const void **a, const void **w, int 
                            .accumulate = t->accumulate || accumulate,
                            .steps = more.steps,
                            .nsteps = more.nsteps};
-    if (t->streams && more.ahead)
-        gemm_look_ahead(&b, t->type, more.ahead);
+    if (t->streams && more.prefetch)
+        gemm_plan_prefetch(&b, t->type, more.prefetch);
     if (t->type == GEMM_F32)
         more.kernels->gemm_f32(&b);
     else if (t->type == GEMM_BF16)
@@ -128,7 +128,7 @@ static void run_all(const struct gemm *g, const void *a, const void *w, void *c,
                 int64_t wt = i0 * l[0].w_step + i1 * l[1].w_step + i2 * l[2].w_step;
                 for (int piece = 0; piece < g->pieces; piece++) {
                     if (n == entries) {
-                        run_piece(g, as, ws, n, c, accumulate, (struct more){.kernels = more.kernels, .ahead = more.ahead});
+                        run_piece(g, as, ws, n, c, accumulate, (struct more){.kernels = more.kernels, .prefetch = more.prefetch});
                         accumulate = true;
                         n = 0;
                     }
@@ -145,17 +145,17 @@ void gemm_run(const struct gemm *g, const struct kernel_table *kernels, const vo
     run_all(g, a, w, c, (struct more){.kernels = kernels});
 }
 
-void gemm_run_ahead(const struct gemm *g, const struct kernel_table *kernels, const void *a,
-                    const void *w, void *c, struct gemm_ahead *ahead)
+void gemm_run_prefetching(const struct gemm *g, const struct kernel_table *kernels, const void *a,
+                    const void *w, void *c, struct gemm_prefetch *prefetch)
 {
-    run_all(g, a, w, c, (struct more){.kernels = kernels, .ahead = ahead});
+    run_all(g, a, w, c, (struct more){.kernels = kernels, .prefetch = prefetch});
 }
 
 void gemm_run_steps(const struct gemm *g, const struct kernel_table *kernels, const void *a,
                     const void *w, void *c, const struct gemm_step *steps, int nsteps,
-                    struct gemm_ahead *ahead)
+                    struct gemm_prefetch *prefetch)
 {
-    run_all(g, a, w, c, (struct more){kernels, steps, nsteps, ahead});
+    run_all(g, a, w, c, (struct more){kernels, steps, nsteps, prefetch});
 }
 
 void gemm_run_addresses(const struct gemm *g, const struct kernel_table *kernels,

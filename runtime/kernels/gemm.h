@@ -17,8 +17,8 @@
  * Nothing to free. Reads stay inside A's k columns and W's packed block; writes inside C's
  * columns.
  *
- * Weights come from memory block after block. Kernels ask for the next block while they
- * multiply by this one, evenly over their work: asked for at once, as a panel's first rows would,
+ * Weights come from memory block after block. Kernels prefetch the next block while they
+ * multiply by this one, evenly over their work: prefetched at once, as a panel's first rows would,
  * it comes at memory's rate while nothing is computed.
  *
  * Sums over k and b run in order, in f32, per element of C: the bits depend on the shape of the
@@ -83,22 +83,22 @@ void gemm_prepare_whole(struct gemm *g, const struct gemm_tile *t);
 
 void gemm_run(const struct gemm *g, const struct kernel_table *kernels, const void *a,
               const void *w, void *c);
-/* Up to where a thread has asked for weights; NULL at first. */
-struct gemm_ahead {
-    const char *asked;
+/* Up to where a thread has prefetched weights; NULL at first. */
+struct gemm_prefetch {
+    const char *fetched;
 };
 /* The same for a tile that streams. */
-void gemm_run_ahead(const struct gemm *g, const struct kernel_table *kernels, const void *a,
-                    const void *w, void *c, struct gemm_ahead *ahead);
+void gemm_run_prefetching(const struct gemm *g, const struct kernel_table *kernels, const void *a,
+                    const void *w, void *c, struct gemm_prefetch *prefetch);
 /* The batch given as `count` pairs of addresses instead; tile.batch is not used. */
 void gemm_run_addresses(const struct gemm *g, const struct kernel_table *kernels,
                         const void *const *a, const void *const *w, int count, void *c);
 
 /* The same with steps, the last of which stores; C holds sums in between when they run in pieces.
- * ahead: or NULL. */
+ * prefetch: or NULL. */
 void gemm_run_steps(const struct gemm *g, const struct kernel_table *kernels, const void *a,
                     const void *w, void *c, const struct gemm_step *steps, int nsteps,
-                    struct gemm_ahead *ahead);
+                    struct gemm_prefetch *prefetch);
 
 /*
  * Sums of u8 x s8 products stored as 8-bit numbers. Rows may lie in bands: row r is number r %
@@ -125,11 +125,11 @@ struct gemm_block {
     const struct gemm_step *steps; /* instead of storing to C */
     int nsteps;
     const struct gemm_quantized *quantized; /* u8s8: where sums go instead of c; or NULL */
-    const char *next, *next_end;            /* memory to ask for meanwhile; or NULL */
+    const char *next, *next_end;            /* memory to prefetch meanwhile; or NULL */
 };
 
-/* Sets `next` to what follows the block's weights, as far as it has not been asked for and comes in
+/* Sets `next` to what follows the block's weights, as far as it has not been prefetched and comes in
  * the time of the block. */
-void gemm_look_ahead(struct gemm_block *b, enum gemm_type type, struct gemm_ahead *ahead);
+void gemm_plan_prefetch(struct gemm_block *b, enum gemm_type type, struct gemm_prefetch *prefetch);
 
 #endif

@@ -277,9 +277,9 @@ struct pool_row {
 static inline int64_t pool_row_work(int64_t width, int taps, int stride, int dilation, int pad,
                                     int64_t pixels)
 {
-    enum { MOST_LANES = 16 };
-    int64_t seen = (pixels + 2 * MOST_LANES) * stride + (int64_t)taps * dilation;
-    return (seen > pad + width ? seen : pad + width) + 2 * MOST_LANES;
+    enum { MAX_LANES = 16 };
+    int64_t seen = (pixels + 2 * MAX_LANES) * stride + (int64_t)taps * dilation;
+    return (seen > pad + width ? seen : pad + width) + 2 * MAX_LANES;
 }
 
 struct gemm_block; /* gemm.h */

@@ -46,10 +46,10 @@ static int j2k_sample(const opj_image_comp_t *c, int64_t x, int64_t y)
     sx = sx < c->w ? sx : (int64_t)c->w - 1;
     sy = sy < c->h ? sy : (int64_t)c->h - 1;
     int64_t v = c->data[sy * c->w + sx];
-    int64_t most = (INT64_C(1) << (c->prec ? c->prec : 1)) - 1;
+    int64_t max = (INT64_C(1) << (c->prec ? c->prec : 1)) - 1;
     v += c->sgnd ? INT64_C(1) << (c->prec - 1) : 0;
-    v = v < 0 ? 0 : v > most ? most : v;
-    return (int)(c->prec > 8 ? v >> (c->prec - 8) : c->prec == 8 ? v : v * 255 / most);
+    v = v < 0 ? 0 : v > max ? max : v;
+    return (int)(c->prec > 8 ? v >> (c->prec - 8) : c->prec == 8 ? v : v * 255 / max);
 }
 
 static uint8_t to_byte(double v)

@@ -62,22 +62,22 @@ static void share_path(struct sim *s, struct sim_summary *y)
 
 static void bound(struct sim *s, struct sim_summary *y)
 {
-    double most = (double)s->chain;
+    double max = (double)s->chain;
     y->bound_by = "chain";
-    y->chain_us = most / 1e6;
+    y->chain_us = max / 1e6;
     for (int c = 0; c < s->o.cores; c++)
         for (int e = 0; e < ENGINE_COUNT; e++)
-            if ((double)s->lanes[c][e].busy >= most)
-                most = (double)s->lanes[c][e].busy, y->bound_by = engine_names[e];
-    if (s->dma_busy / s->o.cores > most)
-        most = s->dma_busy / s->o.cores, y->bound_by = "dma";
+            if ((double)s->lanes[c][e].busy >= max)
+                max = (double)s->lanes[c][e].busy, y->bound_by = engine_names[e];
+    if (s->dma_busy / s->o.cores > max)
+        max = s->dma_busy / s->o.cores, y->bound_by = "dma";
     if (!s->m->strict) { /* one processor does it all */
-        most = 0;
+        max = 0;
         for (int e = 0; e < ENGINE_COUNT; e++)
-            most += (double)s->lanes[0][e].busy;
+            max += (double)s->lanes[0][e].busy;
         y->bound_by = "processor";
     }
-    y->bound_us = most / 1e6;
+    y->bound_us = max / 1e6;
 }
 
 static void shares(struct sim *s, struct sim_summary *y)
@@ -163,7 +163,7 @@ static const struct sim_launch *launch_of(const struct sim *s, int kernel)
     return NULL;
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t min(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -188,7 +188,7 @@ static void advise_wait(struct advisor *a, const struct sim_wait *w)
         what = "give it a second tile, so that the next transfer runs beside the work";
     else
         what = "give both engines two tiles in turn, or move work from the slower one";
-    add(a, dma ? w->ps : least(w->ps, l->busy[w->cause_lane]),
+    add(a, dma ? w->ps : min(w->ps, l->busy[w->cause_lane]),
         arena_printf(&s->arena, "%s waits for %s by %s", lane_names[w->lane], cause,
                      lane_names[w->cause_lane]),
         kernel_node(s, w->kernel, w->insn), what);

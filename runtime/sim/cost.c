@@ -169,7 +169,7 @@ static double element_cycles(const struct machine *m, const struct number_insn *
                              const int64_t *vars, const struct insn_cost *price)
 {
     const struct timing *t = machine_timing(m);
-    double elements = 0, start = price->start, least = price->least;
+    double elements = 0, start = price->start, min = price->min;
     bool slow = false;
     /* the images that extensions walk over are whole, whatever they read of them */
     int operands = is_extension(n->op) ? 1 : n->naps;
@@ -187,7 +187,7 @@ static double element_cycles(const struct machine *m, const struct number_insn *
     if (n->engine == ENGINE_POOL && start < t->pool_start_cycles)
         start = t->pool_start_cycles;
     double cycles = start + rate * elements;
-    cycles = cycles > least ? cycles : least;
+    cycles = cycles > min ? cycles : min;
     bool sums_rows = n->op == INSN_activation && n->ap[AP(activation, sum)].mem != MEM_NONE;
     return cycles + (sums_rows ? 64 : 0); /* the accumulators are read */
 }
@@ -230,8 +230,8 @@ static double transpose_cycles(const struct machine *m, const struct number_insn
     if (n->engine != ENGINE_PE) /* blocks of 32 by 32 */
         return f > 64 ? f : 64;
     w->array = 2 * all * m->matmul_k;
-    double least = f < 64 ? f : 64, wide = s->dtype == DT_F32 ? 4 : 1;
-    return (p > least ? p : least) * wide;
+    double min = f < 64 ? f : 64, wide = s->dtype == DT_F32 ? 4 : 1;
+    return (p > min ? p : min) * wide;
 }
 
 /* ---- transfers ---- */
@@ -277,7 +277,7 @@ static int64_t piece_ps(const struct timing *t, double bytes)
     return (int64_t)llround((ns > small ? ns : small) * 1000);
 }
 
-enum { LEAST_PIECE = 512 }; /* bytes */
+enum { MIN_PIECE = 512 }; /* bytes */
 
 static void transfer(const struct machine *m, const struct number_insn *n, const int64_t *vars,
                      struct work *w)
@@ -307,9 +307,9 @@ static void transfer(const struct machine *m, const struct number_insn *n, const
     run = run < 1 ? 1 : run > total ? total : run;
     w->runs = (total + run - 1) / run;
     int64_t bytes = run * size;
-    if (w->runs < (int64_t)t->dma_engines && bytes > LEAST_PIECE) { /* long runs are cut */
-        int64_t pieces = (int64_t)t->dma_engines / w->runs, most = bytes / LEAST_PIECE;
-        pieces = pieces > most ? most : pieces;
+    if (w->runs < (int64_t)t->dma_engines && bytes > MIN_PIECE) { /* long runs are cut */
+        int64_t pieces = (int64_t)t->dma_engines / w->runs, max = bytes / MIN_PIECE;
+        pieces = pieces > max ? max : pieces;
         bytes = (bytes + pieces - 1) / pieces;
         w->runs *= pieces;
     }

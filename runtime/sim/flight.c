@@ -22,7 +22,7 @@ static bool better(const struct candidate *a, const struct candidate *b)
 static bool too_many(const struct flight *f)
 {
     return fail(f->d, "more than %lld instructions; give smaller shapes",
-                (long long)f->s->o.most_insns);
+                (long long)f->s->o.max_insns);
 }
 
 /* ---- deadlock ---- */
@@ -91,7 +91,7 @@ static bool fly(struct flight *f)
                 return explain_deadlock(f);
             continue;
         }
-        if (s->insns >= s->o.most_insns || best.l->jumps > s->o.most_insns)
+        if (s->insns >= s->o.max_insns || best.l->jumps > s->o.max_insns)
             return too_many(f);
         if (s->watch)
             find_candidate(f, best.l->core, best.n->engine, true, &best);
@@ -117,7 +117,7 @@ bool run_flight(struct flight *f)
         const struct kernel *k = step_at(f, f->oldest)->k->k;
         fail_in(f->d, "kernel '%s'", k->name ? k->name : "");
     }
-    for (int i = 0; i < 2 * MOST_STEPS; i++) {
+    for (int i = 0; i < 2 * MAX_STEPS; i++) {
         arena_free(&f->steps[i].arena);
         arena_free(&f->steps[i].kept);
     }

@@ -76,22 +76,22 @@ static void put_path(const struct sim *s, const struct sim_summary *y, FILE *out
 static void put_live(const struct sim *s, FILE *out)
 {
     enum { POINTS = 200 };
-    int64_t sbuf = 0, psum = 0, most_sbuf = 0, most_psum = 0;
+    int64_t sbuf = 0, psum = 0, max_sbuf = 0, max_psum = 0;
     int at = 0;
     fprintf(out, "\"occupancy\":[");
     for (int i = 0; i < s->nlive && s->latency > 0; i++) {
         sbuf += s->live[i].sbuf, psum += s->live[i].psum;
-        most_sbuf = sbuf > most_sbuf ? sbuf : most_sbuf;
-        most_psum = psum > most_psum ? psum : most_psum;
+        max_sbuf = sbuf > max_sbuf ? sbuf : max_sbuf;
+        max_psum = psum > max_psum ? psum : max_psum;
         bool last = i + 1 == s->nlive;
         if (!last && s->live[i + 1].at < (int64_t)((double)s->latency * (at + 1) / POINTS))
             continue;
-        fprintf(out, "%s[%.3f,%lld,%lld]", at ? "," : "", us(s->live[i].at), (long long)most_sbuf,
-                (long long)most_psum);
+        fprintf(out, "%s[%.3f,%lld,%lld]", at ? "," : "", us(s->live[i].at), (long long)max_sbuf,
+                (long long)max_psum);
         while (!last && s->live[i + 1].at >= (int64_t)((double)s->latency * (at + 1) / POINTS) &&
                at < POINTS)
             at++;
-        most_sbuf = sbuf, most_psum = psum;
+        max_sbuf = sbuf, max_psum = psum;
     }
     fprintf(out, "]");
 }

@@ -113,7 +113,7 @@ static bool settle(struct launch_state *l, const struct stream *s, struct engine
         const struct stream_item *x = &s->items[e->at];
         if (x->kind == STREAM_INSN)
             return true;
-        if (l->jumps > l->s->o.most_insns) /* loops of loops without iterations */
+        if (l->jumps > l->s->o.max_insns) /* loops of loops without iterations */
             return false;
         int64_t count = number_at(&x->count, e->vars);
         if (x->kind == STREAM_LOOP) {
@@ -185,14 +185,14 @@ static void pipeline(const struct launch_state *l, const struct instance *i,
 {
     if (n->engine == ENGINE_PE || n->dma || !l->t->dependent_ns)
         return;
-    int64_t least = (int64_t)(l->t->dependent_ns * 1000);
+    int64_t min = (int64_t)(l->t->dependent_ns * 1000);
     for (int a = 0; a < n->naps; a++) {
         const struct number_ap *ap = &n->ap[a];
         if ((ap->mem != MEM_SBUF && ap->mem != MEM_PSUM) || !ap->reads)
             continue;
         const struct tile_state *t = &i->tiles[ap->tensor];
         if (t->write_lane == n->engine)
-            not_beside(c, (struct moment){t->write_start + least, t->written.record, NULL},
+            not_beside(c, (struct moment){t->write_start + min, t->written.record, NULL},
                        WHY_RESULT);
     }
 }
@@ -282,7 +282,7 @@ bool find_candidate(struct flight *f, int core, int engine, bool known, struct c
     c->n = &l->k->insns[c->insn];
     c->at = e->free, c->why = WHY_ENGINE;
     not_before(c, i->opened,
-               i->opened.record == f->begin.record || f->most == 1 ? WHY_STEP : WHY_ROOM);
+               i->opened.record == f->begin.record || f->max == 1 ? WHY_STEP : WHY_ROOM);
     if (c->at.record < 0)
         c->why = WHY_START;
     if (!waits_over(i, e, c->n, c) || !steps_before(l, e, c))

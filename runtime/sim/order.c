@@ -30,8 +30,8 @@
 
 enum {
     LANES = SIM_CORES * LANE_COUNT,
-    MOST_NAMED = 10,
-    MOST_PIECES = 1 << 28 /* of all patterns; the check ends there */
+    MAX_NAMED = 10,
+    MAX_PIECES = 1 << 28 /* of all patterns; the check ends there */
 };
 
 struct clock {
@@ -171,7 +171,7 @@ __attribute__((format(printf, 3, 4))) static void fault(struct watch *w, const c
     if (s->nfaults && last->launch == w->me.launch && last->insn == w->me.insn)
         return; /* more of the same */
     w->named_last = w->me;
-    if (s->nfaults++ >= MOST_NAMED)
+    if (s->nfaults++ >= MAX_NAMED)
         return;
     va_list ap;
     va_start(ap, fmt);
@@ -304,7 +304,7 @@ static void touch_box(struct watch *w, struct box *b)
     straighten(b);
     int first = first_apart(b), i = first;
     offset = b->offset;
-    while (w->pieces < MOST_PIECES) {
+    while (w->pieces < MAX_PIECES) {
         touch_bytes(w, b->tensor, offset, offset + b->run);
         for (i = first; i < b->rank; i++) {
             offset += b->step[i];
@@ -383,7 +383,7 @@ void watch_insn(struct launch_state *l, struct instance *i, const struct number_
     struct watch *w = l->s->watch;
     if (!w || l->s->check_ended)
         return;
-    l->s->check_ended = w->pieces >= MOST_PIECES;
+    l->s->check_ended = w->pieces >= MAX_PIECES;
     int lane = lane_index(l->core, n->dma ? LANE_QUEUE + n->engine : n->engine);
     w->known = known;
     w->me = (struct doer){.launch = l->launch,

@@ -81,7 +81,7 @@ static bool land(struct run *r)
                          .places = r->places,
                          .slot_sizes = r->slot_sizes,
                          .reach = s->chain,
-                         .most = s->m->strict && !s->o.in_turn ? MOST_STEPS : 1,
+                         .max = s->m->strict && !s->o.in_turn ? MAX_STEPS : 1,
                          .begin = r->now,
                          .end = r->now,
                          .before = r->now,
@@ -98,9 +98,9 @@ static bool launch(struct run *r, int kernel)
     const struct number_kernel *k = numbers_of(r, kernel);
     if (!k)
         return land(r) && false; /* a fault of an earlier step is named first */
-    if (k->instances > r->s->o.most_insns)
+    if (k->instances > r->s->o.max_insns)
         return fail(r->d, "kernel '%s': more than %lld instructions; give smaller shapes",
-                    k->k->name ? k->k->name : "", (long long)r->s->o.most_insns);
+                    k->k->name ? k->k->name : "", (long long)r->s->o.max_insns);
     grow((void **)&r->kernels_ahead, r->nahead, &r->ahead_cap, sizeof *r->kernels_ahead);
     r->kernels_ahead[r->nahead++] = kernel;
     return true;
@@ -212,7 +212,7 @@ static bool run_region(struct run *r, int region)
         watch_writes(r->s, g->params, g->nparams, r->now.known);
     for (int i = 0; i < g->nsteps; i++) {
         int index = g->steps[i].index;
-        if (r->s->nlaunches + r->nahead > r->s->o.most_insns / 16)
+        if (r->s->nlaunches + r->nahead > r->s->o.max_insns / 16)
             return fail(r->d, "more than %d steps; give fewer iterations with --trips",
                         r->s->nlaunches + r->nahead);
         if (g->steps[i].kind != STEP_LAUNCH && !land(r))
@@ -287,7 +287,7 @@ static bool run_all(struct sim *s, struct diag *d)
     r.flight = ARENA_NEW(&r.kernels, struct flight);
     r.cores = ARENA_ARRAY(&r.kernels, struct core_state, SIM_CORES);
     for (int c = 0; c < SIM_CORES; c++)
-        for (int e = 0; e < MOST_DMA_ENGINES; e++)
+        for (int e = 0; e < MAX_DMA_ENGINES; e++)
             r.cores[c].dma[e] = (struct moment){.record = -1};
     r.slot_sizes = slot_sizes(p, s->o.values, &r.kernels);
     r.places = slot_places(s, r.slot_sizes, &r.kernels);
@@ -309,7 +309,7 @@ struct sim *sim_run(const struct program *p, const struct sim_options *o, struct
     s->p = p, s->o = *o;
     s->m = o->machine ? o->machine : machine_find(p->target ? p->target : "cpu");
     s->o.cores = o->cores == 2 ? 2 : 1;
-    s->o.most_insns = o->most_insns ? o->most_insns : 50000000;
+    s->o.max_insns = o->max_insns ? o->max_insns : 50000000;
     s->watch = o->check ? watch_new(s) : NULL;
     bool ok = run_all(s, d);
     if (!ok) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LIVE = 16 << 20 }; /* even: beginnings and ends come in pairs */
+enum { MAX_LIVE = 16 << 20 }; /* even: beginnings and ends come in pairs */
 
 const char *const lane_names[LANE_COUNT] = {"pe",   "act",   "pool",   "dve",   "sp",
                                             "q.pe", "q.act", "q.pool", "q.dve", "q.sp"};
@@ -28,7 +28,7 @@ void grow(void **list, int n, int *cap, size_t size)
 
 int32_t add_record(struct sim *s, struct sim_record r)
 {
-    if (s->nrecords >= s->o.most_records) {
+    if (s->nrecords >= s->o.max_records) {
         s->truncated = true;
         return -1;
     }
@@ -39,7 +39,7 @@ int32_t add_record(struct sim *s, struct sim_record r)
 
 void add_live(struct sim *s, int64_t at, int64_t sbuf, int64_t psum)
 {
-    if (s->nlive >= MOST_LIVE)
+    if (s->nlive >= MAX_LIVE)
         return;
     grow((void **)&s->live, s->nlive, &s->live_cap, sizeof *s->live);
     s->live[s->nlive++] = (struct sim_live){at, (int32_t)sbuf, (int32_t)psum};

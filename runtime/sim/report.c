@@ -126,14 +126,14 @@ void sim_print(struct sim *s, const struct sim_summary *y, FILE *out)
 /* Of one step: what no order of its instructions is faster than, and by what. */
 static double step_bound(const struct sim *s, const struct sim_launch *l, const char **by)
 {
-    double most = (double)l->chain;
+    double max = (double)l->chain;
     *by = "chain";
     for (int e = 0; e < ENGINE_COUNT; e++)
-        if ((double)l->busy[e] / s->o.cores > most)
-            most = (double)l->busy[e] / s->o.cores, *by = engine_names[e];
-    if ((double)l->dma_ps / s->o.cores > most)
-        most = (double)l->dma_ps / s->o.cores, *by = "dma";
-    return most;
+        if ((double)l->busy[e] / s->o.cores > max)
+            max = (double)l->busy[e] / s->o.cores, *by = engine_names[e];
+    if ((double)l->dma_ps / s->o.cores > max)
+        max = (double)l->dma_ps / s->o.cores, *by = "dma";
+    return max;
 }
 
 static void print_step(const struct sim *s, const struct sim_launch *l, FILE *out)

@@ -33,8 +33,8 @@ struct sim_options {
     int overlap; /* instances of a grid at a time at most; 0: as many as fit, up to 8 */
     const struct sim_trips *trips;
     int ntrips;
-    int64_t most_insns; /* fails when more are executed; 0: 50 million */
-    int most_records;   /* instructions kept for time lines and the critical path */
+    int64_t max_insns; /* fails when more are executed; 0: 50 million */
+    int max_records;   /* instructions kept for time lines and the critical path */
     bool in_turn;       /* a step begins when the one before is complete */
     bool check;         /* accesses that nothing orders are faults (order.c) */
     enum sim_plant {    /* a fault in what orders steps, which `check` must find */

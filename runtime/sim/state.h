@@ -12,10 +12,10 @@
 #include "runtime/sim/numbers.h"
 
 enum {
-    MOST_OVERLAP = 8,                        /* instances of a step in flight */
-    MOST_STEPS = 8,                          /* steps in flight */
-    MOST_ROOMS = MOST_OVERLAP * MOST_STEPS,  /* instances in flight */
-    MOST_DMA_ENGINES = 64
+    MAX_OVERLAP = 8,                        /* instances of a step in flight */
+    MAX_STEPS = 8,                          /* steps in flight */
+    MAX_ROOMS = MAX_OVERLAP * MAX_STEPS,  /* instances in flight */
+    MAX_DMA_ENGINES = 64
 };
 
 struct moment {
@@ -95,11 +95,11 @@ struct room { /* memory on the chip that an instance has, or had */
 struct core_state {
     struct stationary array;
     struct engine_state engines[ENGINE_COUNT];
-    struct moment dma[MOST_DMA_ENGINES];
+    struct moment dma[MAX_DMA_ENGINES];
     struct moment sbuf_port, psum_port,
         processor;                   /* processor: machines that do one thing at a time */
     struct moment queue_end[ENGINE_COUNT]; /* transfers of a queue complete in order */
-    struct room rooms[MOST_ROOMS];   /* numbers oldest_room to next_room - 1, modulo MOST_ROOMS */
+    struct room rooms[MAX_ROOMS];   /* numbers oldest_room to next_room - 1, modulo MAX_ROOMS */
     int oldest_room, next_room;
     int64_t sbuf_at, psum_at; /* where the next instance's memory begins, if it fits there */
     struct moment freed;      /* the rooms that are given back */
@@ -132,7 +132,7 @@ struct launch_state {
     int core, cores, launch, step;
     int64_t count, opened; /* instances of this core, and those that have had memory */
     int overlap;
-    struct instance ring[MOST_OVERLAP];
+    struct instance ring[MAX_OVERLAP];
     int64_t jumps; /* ends and beginnings of loops */
     int active;    /* engines with instructions */
     int working;   /* of these, not at the end of the step yet */
@@ -167,9 +167,9 @@ struct flight {
     const struct place *places;           /* per slot */
     const int64_t *slot_sizes;
     int64_t reach;                           /* chain of results up to the first step */
-    int most;                                /* steps at a time */
+    int max;                                /* steps at a time */
     int oldest, next; /* steps in flight: oldest to next - 1; those before are complete */
-    struct step_state steps[2 * MOST_STEPS]; /* by number, modulo; uses are kept for as long */
+    struct step_state steps[2 * MAX_STEPS]; /* by number, modulo; uses are kept for as long */
     struct moment begin, end;
     struct moment before; /* of the next step */
     struct core_state *cores;
@@ -177,7 +177,7 @@ struct flight {
 
 static inline struct step_state *step_at(struct flight *f, int step)
 {
-    return &f->steps[step % (2 * MOST_STEPS)];
+    return &f->steps[step % (2 * MAX_STEPS)];
 }
 
 /* What is over when both are; it costs nothing where that is not kept. */

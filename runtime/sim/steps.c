@@ -27,12 +27,12 @@ static bool is_indirect(const struct number_kernel *k, int insn, int operand)
 
 void number_uses(struct number_kernel *k, const struct sim *s, struct arena *a)
 {
-    int most = 0, depth = 0;
+    int max = 0, depth = 0;
     for (int i = 0; i < k->ninsns; i++)
         for (int o = 0; o < k->insns[i].naps; o++)
-            most += k->insns[i].ap[o].mem == MEM_HBM;
-    k->uses = ARENA_ARRAY(a, struct number_use, most + 1);
-    k->accesses = ARENA_ARRAY(a, struct number_access, most + 1);
+            max += k->insns[i].ap[o].mem == MEM_HBM;
+    k->uses = ARENA_ARRAY(a, struct number_use, max + 1);
+    k->accesses = ARENA_ARRAY(a, struct number_access, max + 1);
     for (int i = 0; i < k->ninsns; i++) {
         depth += k->insns[i].op == INSN_loop ? 1 : k->insns[i].op == INSN_end ? -1 : 0;
         k->insns[i].access = k->naccesses;
@@ -97,7 +97,7 @@ static void find_conflicts(struct flight *f, int step)
 {
     struct step_state *x = step_at(f, step);
     for (int u = 0; u < x->k->nuses; u++)
-        for (int d = 0; d < MOST_STEPS && d < step; d++) {
+        for (int d = 0; d < MAX_STEPS && d < step; d++) {
             const struct number_kernel *k = step_at(f, step - d - 1)->k;
             for (int i = 0; i < k->nuses; i++)
                 if (uses_conflict(f, &x->k->uses[u], &k->uses[i]))
@@ -107,7 +107,7 @@ static void find_conflicts(struct flight *f, int step)
 
 /* ---- accesses ---- */
 
-enum { MOST_ACCESSES = 4096 }; /* of a step, told apart; else all of an instruction are one */
+enum { MAX_ACCESSES = 4096 }; /* of a step, told apart; else all of an instruction are one */
 
 /* Of which instance an access is the state; -1: all instances have one. */
 static struct access_state *access_state(const struct step_state *x, int access, int64_t instance)
@@ -130,7 +130,7 @@ static void open_accesses(struct flight *f, struct step_state *x)
 {
     const struct number_kernel *k = x->k;
     int64_t vars[MAX_VARS] = {0}, n = k->naccesses;
-    x->apart = n > 0 && k->instances <= MOST_ACCESSES / n;
+    x->apart = n > 0 && k->instances <= MAX_ACCESSES / n;
     int64_t instances = x->apart ? k->instances : 1;
     x->accesses = ARENA_ARRAY(&x->kept, struct access_state, n * instances + 1);
     for (int64_t i = 0; i < instances; i++) {
@@ -187,7 +187,7 @@ static bool follow_steps(const struct launch_state *l, const struct number_insn 
         const struct number_ap *ap = l->k->accesses[a].ap;
         const struct access_state *y = access_state(x, a, instance);
         b->at = later(b->at, x->before);
-        for (int d = 0; d < MOST_STEPS; d++)
+        for (int d = 0; d < MAX_STEPS; d++)
             if (x->uses[ap->use].conflicts & 1u << d &&
                 !follow(f, step_at(f, l->step - d - 1), ap, y, known, b))
                 return false;
@@ -218,7 +218,7 @@ void note_accesses(struct launch_state *l, const struct number_insn *n, int64_t 
 
 static int fitting(int64_t room, int64_t one)
 {
-    return one <= 0 || room / one >= MOST_OVERLAP ? MOST_OVERLAP
+    return one <= 0 || room / one >= MAX_OVERLAP ? MAX_OVERLAP
            : room / one < 1                       ? 1
                                                   : (int)(room / one);
 }
@@ -253,8 +253,8 @@ static void open_step(struct flight *f)
     struct sim *s = f->s;
     int step = f->next++, kernel = f->kernels[step], cores = s->o.cores;
     struct step_state *x = step_at(f, step);
-    if (step > MOST_STEPS)
-        f->before = later(f->before, step_at(f, step - MOST_STEPS - 1)->end);
+    if (step > MAX_STEPS)
+        f->before = later(f->before, step_at(f, step - MAX_STEPS - 1)->end);
     *x = (struct step_state){.k = f->numbers[kernel], .end = {.record = -1}, .before = f->before};
     x->uses = ARENA_ARRAY(&x->kept, struct use_state, x->k->nuses + 1);
     find_conflicts(f, step);
@@ -277,12 +277,12 @@ static void open_step(struct flight *f)
                                    .overlap = y->overlap,
                                    .aliases = f->aliases[kernel]};
         l->count = (x->k->instances - c + cores - 1) / cores;
-        for (int i = 0; i < MOST_OVERLAP; i++)
+        for (int i = 0; i < MAX_OVERLAP; i++)
             l->ring[i].index = -1;
         for (int e = 0; e < ENGINE_COUNT; e++)
             l->active += l->count > 0 && x->k->streams[e].n > 0;
         l->working = l->active;
-        if (f->most == 1)
+        if (f->max == 1)
             f->cores[c].freed = later(f->cores[c].freed, f->end);
     }
 }
@@ -316,10 +316,10 @@ void open_steps(struct flight *f)
             break;
         finish_step(f, x);
         arena_free(&x->arena);
-        if (f->oldest >= MOST_STEPS) /* nobody asks for its uses any more */
-            arena_free(&step_at(f, f->oldest - MOST_STEPS)->kept);
+        if (f->oldest >= MAX_STEPS) /* nobody asks for its uses any more */
+            arena_free(&step_at(f, f->oldest - MAX_STEPS)->kept);
     }
-    while (f->next < f->nsteps && f->next - f->oldest < f->most)
+    while (f->next < f->nsteps && f->next - f->oldest < f->max)
         open_step(f);
 }
 
@@ -340,14 +340,14 @@ bool take_room(struct launch_state *l, int *room, struct moment *freed)
     int64_t psum = (l->k->psum + bank - 1) / bank * bank;
     struct room r = {.sbuf = after(c->sbuf_at, l->k->sbuf, m->sbuf),
                      .psum = after(c->psum_at, psum, m->psum)};
-    int last = c->next_room - MOST_ROOMS; /* the last one that has to be given back */
+    int last = c->next_room - MAX_ROOMS; /* the last one that has to be given back */
     for (int i = c->oldest_room; i < c->next_room; i++) {
-        const struct room *x = &c->rooms[i % MOST_ROOMS];
+        const struct room *x = &c->rooms[i % MAX_ROOMS];
         if (overlap(x->sbuf, r.sbuf) || overlap(x->psum, r.psum))
             last = i;
     }
     for (; c->oldest_room <= last; c->oldest_room++) {
-        const struct room *x = &c->rooms[c->oldest_room % MOST_ROOMS];
+        const struct room *x = &c->rooms[c->oldest_room % MAX_ROOMS];
         if (l->s->o.plant == PLANT_EARLY_ROOMS)
             continue;
         if (!x->over)
@@ -355,7 +355,7 @@ bool take_room(struct launch_state *l, int *room, struct moment *freed)
         c->freed = later(c->freed, x->end);
     }
     c->sbuf_at = r.sbuf.high, c->psum_at = r.psum.high;
-    *room = c->next_room++ % MOST_ROOMS;
+    *room = c->next_room++ % MAX_ROOMS;
     c->rooms[*room] = r;
     *freed = c->freed;
     return true;

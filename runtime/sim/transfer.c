@@ -119,7 +119,7 @@ struct moment run_transfer(struct launch_state *l, struct instance *i, const str
 {
     struct sim *s = l->s;
     struct core_state *c = l->c;
-    int engines = (int)l->t->dma_engines, lane = LANE_QUEUE + n->engine, order[MOST_DMA_ENGINES];
+    int engines = (int)l->t->dma_engines, lane = LANE_QUEUE + n->engine, order[MAX_DMA_ENGINES];
     int64_t latency = (int64_t)(l->t->dma_start_ns * 1000);
     int wanted = w->runs < engines ? (int)w->runs : engines;
     struct sim_record r = {.insn = insn,

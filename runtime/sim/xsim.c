@@ -188,7 +188,7 @@ static bool simulate(struct arguments *a, const char *path, struct simulated *x,
     struct sim_options o;
     if (!open_with(a, path, x, &o, d))
         return false;
-    o.most_records = 4 << 20;
+    o.max_records = 4 << 20;
     x->s = sim_run(x->p, &o, d);
     if (!x->s)
         return fail_in(d, "%s", path);

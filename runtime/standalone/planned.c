@@ -10,7 +10,7 @@ struct planned {
     char *arena;
     const char *constants;
     struct lane *lanes;
-    int threads, most; /* lanes in use; lanes there are */
+    int threads, max; /* lanes in use; lanes there are */
     struct parallel by;
     struct stop stop;
     bool ran;
@@ -131,7 +131,7 @@ static void make_lanes(struct planned *s, char *at, const struct layout *o,
                        const struct kernel_table *k)
 {
     s->lanes = (struct lane *)(at + o->lanes);
-    for (int i = 0; i < s->most; i++) {
+    for (int i = 0; i < s->max; i++) {
         struct lane *l = &s->lanes[i];
         l->hbm = s->address;
         l->tiles = at + o->tiles + (size_t)i * o->lane;
@@ -157,11 +157,11 @@ struct planned *planned_init(const struct planned_model *model, void *memory, si
     if (!memory || size < before || (size - before) / sizeof(uint64_t) < code->words)
         return refuse("the memory is too small");
     struct planned *s = (struct planned *)at;
-    *s = (struct planned){.constants = model->constants, .threads = 1, .most = model->threads};
+    *s = (struct planned){.constants = model->constants, .threads = 1, .max = model->threads};
     uint64_t *image = (uint64_t *)(at + round_up(sizeof *s));
     put_image(image, code, model->functions);
     s->p = (const struct plan *)image;
-    struct layout o = lay_out(s->p, code->words, s->most);
+    struct layout o = lay_out(s->p, code->words, s->max);
     if (size - skip < o.all)
         return refuse("the memory is too small");
     memset(at + o.address, 0, o.all - o.address);
@@ -175,7 +175,7 @@ struct planned *planned_init(const struct planned_model *model, void *memory, si
 void planned_threads(struct planned *s, int threads, const struct parallel *by)
 {
     s->by = *by;
-    s->threads = !by->run || threads < 1 ? 1 : threads < s->most ? threads : s->most;
+    s->threads = !by->run || threads < 1 ? 1 : threads < s->max ? threads : s->max;
 }
 
 /* ---- running ---- */

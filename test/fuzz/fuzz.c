@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MOST_ELEMENTS = 1 << 14, MOST_STEPS = 2000, SYMBOL_SIZE = 2 };
+enum { MAX_ELEMENTS = 1 << 14, MAX_STEPS = 2000, SYMBOL_SIZE = 2 };
 
 const char *fuzz_file(const uint8_t *data, size_t size)
 {
@@ -63,7 +63,7 @@ static bool fill(const struct program *p, const struct type *t, struct tensor *o
         return false;
     for (int i = 0; i < t->rank; i++) {
         dims[i] = dim_is_const(t->dims[i]) ? t->dims[i] : SYMBOL_SIZE;
-        if (dims[i] > MOST_ELEMENTS || (count *= dims[i]) > MOST_ELEMENTS)
+        if (dims[i] > MAX_ELEMENTS || (count *= dims[i]) > MAX_ELEMENTS)
             return false;
     }
     if (!tensor_alloc(out, t->dtype, t->rank, dims, d))
@@ -81,7 +81,7 @@ static bool small(const struct program *p)
         int64_t count = 1;
         for (int k = 0; t->kind == VK_TENSOR && k < t->rank; k++)
             if (dim_is_const(t->dims[k]) &&
-                (t->dims[k] > MOST_ELEMENTS || (count *= t->dims[k]) > MOST_ELEMENTS))
+                (t->dims[k] > MAX_ELEMENTS || (count *= t->dims[k]) > MAX_ELEMENTS))
                 return false;
     }
     return true;
@@ -95,7 +95,7 @@ void fuzz_run(struct program *p, struct diag *d)
     }
     struct model *m = model_new(p, d);
     struct context *c = m ? context_new(m, 1, d) : NULL;
-    int n = m ? p->regions[0].nparams : 0, steps = MOST_STEPS;
+    int n = m ? p->regions[0].nparams : 0, steps = MAX_STEPS;
     struct tensor *inputs = calloc((size_t)n + 1, sizeof *inputs);
     bool ok = c && inputs;
     for (int i = 0; ok && i < n; i++)

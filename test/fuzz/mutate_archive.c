@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_MEMBERS = 64 };
+enum { MAX_MEMBERS = 64 };
 
 struct members {
-    struct tar_member m[MOST_MEMBERS];
+    struct tar_member m[MAX_MEMBERS];
     int count;
 };
 
@@ -20,7 +20,7 @@ static bool split(const uint8_t *data, size_t size, struct members *out)
     struct diag d = {0};
     struct tar_reader t = {.data = data + NEFF_HEADER_SIZE, .size = size - NEFF_HEADER_SIZE};
     out->count = 0;
-    while (out->count < MOST_MEMBERS && tar_next(&t, &out->m[out->count], &d))
+    while (out->count < MAX_MEMBERS && tar_next(&t, &out->m[out->count], &d))
         out->count++;
     return out->count > 0 && !diag_failed(&d);
 }
@@ -58,14 +58,14 @@ size_t mutate_archive(uint8_t *data, size_t size, size_t room, uint64_t *seed)
         if (mutate_random(seed) % 2 && (name_ends_with(all.m[i].name, "def.json") ||
                                         name_ends_with(all.m[i].name, ".bin")))
             m = &all.m[i];
-    size_t most = m->size + 256;
-    uint8_t *member = malloc(most), *whole = malloc(room);
+    size_t max = m->size + 256;
+    uint8_t *member = malloc(max), *whole = malloc(room);
     size_t made = 0;
     if (member && whole) {
         memcpy(member, m->data, m->size);
         mutate_fn *mutate = name_ends_with(m->name, ".json") ? mutate_text : mutate_bytes;
         for (uint64_t times = 1 + mutate_random(seed) % 3; times > 0; times--)
-            m->size = mutate(member, m->size, most, seed);
+            m->size = mutate(member, m->size, max, seed);
         m->data = member;
         made = join(&all, data, whole, room);
     }

@@ -21,7 +21,7 @@ enum section_id {
     PROPERTIES,
     SECTIONS
 };
-enum { MOST_BYTES = 1 << 16, MOST_TOKENS = 1 << 15, MOST_PARTS = 4096, MOST_DEPTH = 64 };
+enum { MAX_BYTES = 1 << 16, MAX_TOKENS = 1 << 15, MAX_PARTS = 4096, MAX_DEPTH = 64 };
 
 struct bytes {
     const uint8_t *p;
@@ -190,10 +190,10 @@ static struct bytes other_part(const struct bytes *part, size_t n, size_t chosen
 
 static bool change_strings(struct file *f, struct sink *o, struct sink *made, uint64_t *seed)
 {
-    static struct bytes part[MOST_PARTS];
+    static struct bytes part[MAX_PARTS];
     struct source s = {f->section[STRINGS].p, f->section[STRINGS].p + f->section[STRINGS].n, false};
     uint64_t n = number_of(&s);
-    if (s.bad || !n || n > MOST_PARTS)
+    if (s.bad || !n || n > MAX_PARTS)
         return false;
     for (uint64_t k = n; k-- > 0;)
         part[k].n = (size_t)number_of(&s);
@@ -217,10 +217,10 @@ static bool change_strings(struct file *f, struct sink *o, struct sink *made, ui
 
 static bool change_properties(struct file *f, struct sink *o, struct sink *made, uint64_t *seed)
 {
-    static struct bytes part[MOST_PARTS];
+    static struct bytes part[MAX_PARTS];
     struct source s = {f->section[PROPERTIES].p, f->section[PROPERTIES].p + f->section[PROPERTIES].n, false};
     uint64_t n = number_of(&s);
-    if (s.bad || !n || n > MOST_PARTS)
+    if (s.bad || !n || n > MAX_PARTS)
         return false;
     for (uint64_t k = 0; k < n; k++) {
         part[k].n = (size_t)number_of(&s);
@@ -242,12 +242,12 @@ static bool change_properties(struct file *f, struct sink *o, struct sink *made,
 /* An attribute or a type: its bytes go to the one section, its size to the other, one group for each. */
 static bool change_entries(struct file *f, struct sink *o, struct sink *offsets, struct sink *made, uint64_t *seed)
 {
-    static struct bytes part[MOST_PARTS];
-    static struct { uint64_t dialect, custom; } of[MOST_PARTS];
+    static struct bytes part[MAX_PARTS];
+    static struct { uint64_t dialect, custom; } of[MAX_PARTS];
     struct source s = {f->section[OFFSETS].p, f->section[OFFSETS].p + f->section[OFFSETS].n, false};
     const uint8_t *at = f->section[ENTRIES].p, *end = at + f->section[ENTRIES].n;
     uint64_t attributes = number_of(&s), types = number_of(&s), n = 0;
-    if (s.bad || attributes > MOST_PARTS || types > MOST_PARTS || attributes + types > MOST_PARTS)
+    if (s.bad || attributes > MAX_PARTS || types > MAX_PARTS || attributes + types > MAX_PARTS)
         return false;
     while (n < attributes + types) {
         uint64_t dialect = number_of(&s), group = number_of(&s);
@@ -308,7 +308,7 @@ struct token {
 };
 
 struct tokens {
-    struct token t[MOST_TOKENS];
+    struct token t[MAX_TOKENS];
     int count, depth;
     struct source s;
     uint64_t version;
@@ -316,7 +316,7 @@ struct tokens {
 
 static uint64_t push(struct tokens *t, enum token_kind kind, uint64_t v)
 {
-    if (t->count == MOST_TOKENS)
+    if (t->count == MAX_TOKENS)
         t->s.bad = true;
     else
         t->t[t->count++] = (struct token){kind, v};
@@ -404,7 +404,7 @@ static void take_block(struct tokens *t)
 {
     int counted = t->count;
     uint64_t v = take(t, COUNT);
-    if (++t->depth > MOST_DEPTH)
+    if (++t->depth > MAX_DEPTH)
         t->s.bad = true;
     if (v & 1) {
         uint64_t n = take(t, OTHER);
@@ -467,7 +467,7 @@ static void change_op(struct tokens *t, int k, uint64_t *seed)
         memmove(t->t + k, t->t + end, sizeof *t->t * (size_t)(t->count - end));
         t->count -= n;
         counted->v -= 2;
-    } else if (t->count + n <= MOST_TOKENS) {
+    } else if (t->count + n <= MAX_TOKENS) {
         memmove(t->t + end + n, t->t + end, sizeof *t->t * (size_t)(t->count - end));
         memcpy(t->t + end, t->t + k, sizeof *t->t * (size_t)n);
         t->count += n;
@@ -541,7 +541,7 @@ static bool change_section(struct file *f, struct sink *o, struct sink *second, 
 
 static size_t mutate_module(uint8_t *data, size_t size, size_t room, uint64_t *seed)
 {
-    static uint8_t first[MOST_BYTES], second[MOST_BYTES], made[MOST_BYTES], whole[MOST_BYTES];
+    static uint8_t first[MAX_BYTES], second[MAX_BYTES], made[MAX_BYTES], whole[MAX_BYTES];
     static struct file f;
     struct sink o = {.p = first, .room = sizeof first}, p = {.p = second, .room = sizeof second};
     struct sink m = {.p = made, .room = sizeof made};

@@ -83,7 +83,7 @@ struct field {
     const struct rule *rule;
     int wire, parent; /* the field around it; -1: none */
 };
-enum { MOST_FIELDS = 1 << 13, MOST_DEPTH = 32, MOST_NEW = 1 << 12 };
+enum { MAX_FIELDS = 1 << 13, MAX_DEPTH = 32, MAX_NEW = 1 << 12 };
 
 struct walk {
     uint8_t *data;
@@ -135,7 +135,7 @@ static bool field_end(const uint8_t *data, size_t end, struct field *f, size_t *
 static void walk(struct walk *w, unsigned message, size_t at, size_t end, int parent, int depth)
 {
     uint64_t tag;
-    while (at < end && w->count < MOST_FIELDS) {
+    while (at < end && w->count < MAX_FIELDS) {
         struct field f = {.at = at, .parent = parent};
         if (!varint_at(w->data, end, &at, &tag))
             return;
@@ -148,7 +148,7 @@ static void walk(struct walk *w, unsigned message, size_t at, size_t end, int pa
             continue;
         int own = w->count++;
         w->f[own] = f;
-        if (f.rule->kind == CHILD && f.wire == BYTES && depth < MOST_DEPTH)
+        if (f.rule->kind == CHILD && f.wire == BYTES && depth < MAX_DEPTH)
             walk(w, f.rule->child, f.body, f.end, own, depth + 1);
     }
 }
@@ -225,7 +225,7 @@ static void change_number(struct walk *w, const struct field *f)
 /* One of packed numbers: another, none, or two; of numbers that are fields each, this one. */
 static void change_numbers(struct walk *w, const struct field *f)
 {
-    uint8_t body[MOST_NEW];
+    uint8_t body[MAX_NEW];
     size_t n = 0, at = f->body, count = 0;
     uint64_t v;
     if (f->wire != BYTES) {
@@ -249,7 +249,7 @@ static void change_numbers(struct walk *w, const struct field *f)
 
 static void change_bytes(struct walk *w, const struct field *f)
 {
-    uint8_t body[MOST_NEW];
+    uint8_t body[MAX_NEW];
     size_t n = f->end - f->body;
     if (n > sizeof body / 2)
         return;
@@ -381,12 +381,12 @@ static void mend_data(struct walk *w)
                 if (f->rule->number == 2)
                     bits = element_bits(v);
                 else
-                    count = v > MOST_NEW || count > MOST_NEW ? MOST_NEW + 1 : count * v;
+                    count = v > MAX_NEW || count > MAX_NEW ? MAX_NEW + 1 : count * v;
         }
         uint64_t n = (count * bits + 7) / 8;
-        if (!bits || n == raw->end - raw->body || n > MOST_NEW)
+        if (!bits || n == raw->end - raw->body || n > MAX_NEW)
             continue;
-        uint8_t body[MOST_NEW];
+        uint8_t body[MAX_NEW];
         for (size_t k = 0; k < n; k++)
             body[k] = raw->end > raw->body ? w->data[raw->body + k % (raw->end - raw->body)] : 0;
         replace_body(w, raw, BYTES, body, (size_t)n);
@@ -441,7 +441,7 @@ static void change(struct walk *w, int chosen)
 
 size_t mutate_onnx(uint8_t *data, size_t size, size_t room, uint64_t *seed)
 {
-    static struct field fields[MOST_FIELDS];
+    static struct field fields[MAX_FIELDS];
     struct walk w = {data, size, room, seed, fields, 0};
     walk(&w, MODEL, 0, size, -1, 0);
     if (!w.count || !mutate_below(seed, 32))

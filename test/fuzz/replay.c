@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SECONDS = 60, MOST_KILOBYTES = 1 << 20 };
+enum { SECONDS = 60, MAX_KILOBYTES = 1 << 20 };
 
 static char now[4096];
 static int files;
@@ -44,9 +44,9 @@ static bool replay_file(const char *path)
     file_unmap(&f);
     files++;
     getrusage(RUSAGE_SELF, &usage);
-    if (usage.ru_maxrss > MOST_KILOBYTES)
+    if (usage.ru_maxrss > MAX_KILOBYTES)
         fprintf(stderr, "%s: takes %ld MB\n", path, usage.ru_maxrss >> 10);
-    return usage.ru_maxrss <= MOST_KILOBYTES;
+    return usage.ru_maxrss <= MAX_KILOBYTES;
 }
 
 static bool replay(const char *path)
@@ -70,22 +70,22 @@ static bool replay(const char *path)
 
 /* ---- mutations ---- */
 
-enum { MOST_BYTES = 1 << 16, MOST_INPUTS = 4096, MOST_MUTATIONS = 6 };
+enum { MAX_BYTES = 1 << 16, MAX_INPUTS = 4096, MAX_MUTATIONS = 6 };
 
 struct input {
     uint8_t *data;
     size_t size;
 };
-static struct input inputs[MOST_INPUTS];
+static struct input inputs[MAX_INPUTS];
 static int ninputs;
 
 static void take(const char *path)
 {
     struct mapped_file f;
     struct diag d = {0};
-    if (ninputs == MOST_INPUTS || !file_map(&f, path, &d))
+    if (ninputs == MAX_INPUTS || !file_map(&f, path, &d))
         return;
-    if (f.size <= MOST_BYTES / 2 && (inputs[ninputs].data = malloc(f.size + 1))) {
+    if (f.size <= MAX_BYTES / 2 && (inputs[ninputs].data = malloc(f.size + 1))) {
         memcpy(inputs[ninputs].data, f.data, f.size);
         inputs[ninputs++].size = f.size;
     }
@@ -113,13 +113,13 @@ static void take_all(const char *path)
 
 static int mutate(long runs, uint64_t seed, const char *found)
 {
-    static uint8_t data[MOST_BYTES];
+    static uint8_t data[MAX_BYTES];
     struct diag d = {0};
     for (long n = 0; n < runs && ninputs; n++) {
         const struct input *from = &inputs[(mutate_random(&seed) >> 8) % (uint64_t)ninputs];
         size_t size = from->size;
         memcpy(data, from->data, size);
-        for (uint64_t times = 1 + mutate_random(&seed) % MOST_MUTATIONS; times > 0; times--)
+        for (uint64_t times = 1 + mutate_random(&seed) % MAX_MUTATIONS; times > 0; times--)
             size = fuzz_mutate(data, size, sizeof data, &seed);
         uint8_t *copy = malloc(size ? size : 1);
         FILE *f = fopen(found, "wb");

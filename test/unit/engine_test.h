@@ -121,8 +121,8 @@ static inline int64_t affine_now(const struct affine *a, const int64_t *vars)
 static inline int64_t count_now(const struct ap *a, int dim, const int64_t *vars)
 {
     const struct ap_dim *d = &a->dim[dim];
-    int64_t most = d->clip ? d->clip->limit - d->clip->factor * vars[d->clip->var] : d->count;
-    return most < d->count ? most : d->count;
+    int64_t max = d->clip ? d->clip->limit - d->clip->factor * vars[d->clip->var] : d->count;
+    return max < d->count ? max : d->count;
 }
 
 static inline int64_t place(const struct ap *a, const int64_t *at, const int64_t *vars)
@@ -197,20 +197,20 @@ static inline void reference_row(struct bench *b, const struct insn *i, int64_t 
                                  const int64_t *vars)
 {
     int last = i->ap[1].rank - 1;
-    double mean = 0, variance = 0, most = -INFINITY, sum = 0, *x = calloc((size_t)n, sizeof *x);
+    double mean = 0, variance = 0, max = -INFINITY, sum = 0, *x = calloc((size_t)n, sizeof *x);
     const struct ap *src = i->op == INSN_bn_stats ? &i->ap[2] : &i->ap[1];
     last = src->rank - 1;
     for (int64_t k = 0; k < n; k++) {
         at[last] = k;
         x[k] = get(b, src, at, vars) * (i->op == INSN_softmax ? i->flt[0] : 1);
         mean += x[k] / (double)n;
-        most = fmax(most, x[k]);
+        max = fmax(max, x[k]);
     }
     for (int64_t k = 0; k < n; k++) {
         variance += (i->imm[0].base && i->op == INSN_layer_norm ? x[k] * x[k]
                                                                 : (x[k] - mean) * (x[k] - mean)) /
                     (double)n;
-        sum += exp(x[k] - most);
+        sum += exp(x[k] - max);
     }
     at[last] = 0;
     if (i->op == INSN_bn_stats) {
@@ -224,7 +224,7 @@ static inline void reference_row(struct bench *b, const struct insn *i, int64_t 
         column[0] = k;
         double v;
         if (i->op == INSN_softmax) {
-            v = i->imm[0].base ? x[k] - most - log(sum) : exp(x[k] - most) / sum;
+            v = i->imm[0].base ? x[k] - max - log(sum) : exp(x[k] - max) / sum;
         } else if (i->op == INSN_layer_norm) {
             v = (i->imm[0].base ? x[k] : x[k] - mean) / sqrt(variance + i->flt[0]);
             v *= i->ap[2].mem ? get(b, &i->ap[2], column, vars) : 1;
@@ -404,8 +404,8 @@ static inline void check(struct bench *b, double tolerance)
     assert_true(program_check(b->p, &d));
     struct model *m = model_new(b->p, &d);
     static int cases;
-    int most = ++cases % 4 ? 1 : 4;
-    for (int threads = 1; threads <= most; threads *= 2) {
+    int max = ++cases % 4 ? 1 : 4;
+    for (int threads = 1; threads <= max; threads *= 2) {
         struct context *c = context_new(m, threads, &d);
         for (int i = 0; i < b->n; i++)
             assert_true(context_set_input(c, i, &b->buffer[i], &d));

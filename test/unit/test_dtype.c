@@ -94,7 +94,7 @@ static void test_integers(void **state)
 
 static const int numbers[] = {DT_BOOL, DT_I8,  DT_U8,  DT_I16, DT_U16, DT_I32, DT_U32,
                               DT_I64,  DT_U64, DT_F16, DT_F32, DT_F64, DT_BF16};
-enum { NUMBERS = sizeof numbers / sizeof *numbers, MOST = 300 };
+enum { NUMBERS = sizeof numbers / sizeof *numbers, LIMIT = 300 };
 
 /* Powers of two, what lies beside them and between them, both signs; and what is no number. */
 static void edge_values(int dt, void *p, int n)
@@ -131,14 +131,14 @@ static void convert_one(int to, void *y, int from, const void *x, size_t i)
 
 static void test_loops(void **state)
 {
-    static const int lengths[] = {0, 1, 3, 15, 16, 17, 33, 64, MOST};
-    uint64_t x[MOST + 1], y[MOST + 1], want[MOST + 1];
+    static const int lengths[] = {0, 1, 3, 15, 16, 17, 33, 64, LIMIT};
+    uint64_t x[LIMIT + 1], y[LIMIT + 1], want[LIMIT + 1];
     for (int t = 0; t < NUMBERS; t++)
         for (int f = 0; f < NUMBERS; f++)
             for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
                 int to = numbers[t], from = numbers[f], n = lengths[l];
                 size_t bytes = dtype_bytes(to);
-                edge_values(from, x, MOST);
+                edge_values(from, x, LIMIT);
                 memset(y, 0x5a, sizeof y);
                 memset(want, 0x5a, sizeof want);
                 dtype_convert(to, y, from, x, (size_t)n, false);

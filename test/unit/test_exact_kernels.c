@@ -158,8 +158,8 @@ static void test_quotients(void **state)
             for (size_t i = 0; i < N; i++) {
                 int64_t b =
                     (int64_t)(random_bits() >> (64 - bits) >> next_random() % (uint32_t)bits);
-                int64_t most = b ? (int64_t)(((UINT64_C(1) << bits) - 1) / (uint64_t)b) : 1;
-                int64_t q = most - (int64_t)(next_random() % 4);
+                int64_t max = b ? (int64_t)(((UINT64_C(1) << bits) - 1) / (uint64_t)b) : 1;
+                int64_t q = max - (int64_t)(next_random() % 4);
                 dtype_store_i64(wide[d], y, i, b);
                 dtype_store_i64(wide[d], x, i, q * b - (int64_t)(next_random() % 3) + 1);
             }

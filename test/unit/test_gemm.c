@@ -103,7 +103,7 @@ static void start_block(struct gemm_data *x, const struct gemm_case *t, int firs
 }
 
 /* Outs from `first` on, as many as a block has. */
-static void run_block(struct gemm_data *x, const struct gemm_case *t, int first, struct gemm_ahead *ahead)
+static void run_block(struct gemm_data *x, const struct gemm_case *t, int first, struct gemm_prefetch *prefetch)
 {
     int columns = t->columns - first < PACK_COLUMNS ? t->columns - first : PACK_COLUMNS, width = pack_width(t->columns);
     int64_t group = pack_k(x->shape.type, t->k) * width;
@@ -135,7 +135,7 @@ static void run_block(struct gemm_data *x, const struct gemm_case *t, int first,
         gemm_run_addresses(&g, table, as, ws, x->batch, c);
         free(as), free(ws);
     } else if (t->streams) {
-        gemm_run_ahead(&g, table, x->a, w, c, ahead);
+        gemm_run_prefetching(&g, table, x->a, w, c, prefetch);
     } else {
         gemm_run(&g, table, x->a, w, c);
     }
@@ -154,10 +154,10 @@ static double expected(const struct gemm_data *x, const struct gemm_case *t, int
 static void check_gemm(const struct gemm_case *t)
 {
     struct gemm_data x = make_data(t);
-    struct gemm_ahead ahead = {NULL};
+    struct gemm_prefetch prefetch = {NULL};
     pack_and_unpack(&x, t);
     for (int out = 0; out < t->columns; out += PACK_COLUMNS) /* block by block, as the compiler emits */
-        run_block(&x, t, out, &ahead);
+        run_block(&x, t, out, &prefetch);
     double total = sqrt(x.batch * t->k) + 4;
     double bound = t->type == GEMM_U8S8 ? 0 : 4 * total * total * 0x1p-24;
     for (int r = 0; r < t->rows; r++)
@@ -236,31 +236,31 @@ static void test_look_ahead(void **state)
     char *weights = malloc(PANEL * (PANELS + 1));
     for (int r = 0; r < 4; r++)
         for (int again = 1; again <= 4; again++) { /* tiles of rows by each block */
-            struct gemm_ahead ahead = {NULL};
+            struct gemm_prefetch prefetch = {NULL};
             const char *last = NULL;
             for (int i = 0; i < PANELS * again; i++) {
                 const char *w = weights + PANEL * (i / again), *end = w + PANEL;
                 const void *ws[BATCH] = {w, w + PANEL / BATCH};
                 struct gemm_block b = {
                     .w = ws, .count = BATCH, .rows = rows[r], .columns = 64, .k = K, .w_pitch = PITCH};
-                gemm_look_ahead(&b, GEMM_F32, &ahead);
+                gemm_plan_prefetch(&b, GEMM_F32, &prefetch);
                 assert_true(b.next >= end && b.next <= b.next_end && b.next_end <= end + PANEL);
                 assert_true(b.next == (last && last >= end ? last : end));
-                int64_t asked = b.next_end - b.next, most = (rows[r] + 6) / 7 * K * BATCH * 128;
-                assert_true(asked <= most);
+                int64_t asked = b.next_end - b.next, max = (rows[r] + 6) / 7 * K * BATCH * 128;
+                assert_true(asked <= max);
                 if (i % again == again - 1 && (rows[r] + 6) / 7 * again >= 3)
                     assert_true(b.next_end == end + PANEL); /* all of the next block */
                 last = b.next_end;
             }
         }
     const void *w = weights;
-    struct gemm_ahead ahead = {NULL};
+    struct gemm_prefetch prefetch = {NULL};
     struct gemm_block one = {.w = &w, .count = 1, .rows = 1, .columns = 64, .k = K, .w_pitch = PITCH};
-    gemm_look_ahead(&one, GEMM_F32, &ahead);
+    gemm_plan_prefetch(&one, GEMM_F32, &prefetch);
     assert_true(!one.next && !one.next_end);
     struct gemm_block large = {
         .w = &w, .count = 1, .rows = 99, .columns = 64, .k = 4096, .w_pitch = 64};
-    gemm_look_ahead(&large, GEMM_F32, &ahead); /* two of them exceed the cache */
+    gemm_plan_prefetch(&large, GEMM_F32, &prefetch); /* two of them exceed the cache */
     assert_true(!large.next && !large.next_end);
     free(weights);
 }

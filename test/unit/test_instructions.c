@@ -251,12 +251,12 @@ static void test_reductions(void **test)
                       .function = {{"op", "or"}}};
     run(&b);
     assert_true(y[0] == 0xfff8 && y[1] == 15);
-    float v[3] = {-3, 2, 1}, most[1];
+    float v[3] = {-3, 2, 1}, max[1];
     struct bench floats = {
-        "tensor_reduce", .t = {WRITE("dst", "f32", 1, 1, most), READ("src", "f32", 1, 3, v)},
+        "tensor_reduce", .t = {WRITE("dst", "f32", 1, 1, max), READ("src", "f32", 1, 3, v)},
         .number = {NUM("axes", 1)}, .real = {{"scale", -1}}, .function = {{"op", "abs_max"}}};
     run(&floats);
-    assert_true(most[0] == -3);
+    assert_true(max[0] == -3);
     floats.function[0].function = "xor";
     refused(&floats, "operator 'xor' does not reduce f32");
 }
@@ -380,14 +380,14 @@ static void test_predicate(void **test)
 static void test_range_select(void **test)
 {
     static float x[P * N], y[P * N], z[P * N];
-    float low[P], high[P], most[P], s[P];
+    float low[P], high[P], max[P], s[P];
     fill(x, P * N);
     for (int r = 0; r < P; r++)
         low[r] = (float)(100 + 30 * r), high[r] = (float)(400 - r), s[r] = -INFINITY;
     struct bench b = {"range_select",
                       .t = {WRITE("dst", "f32", P, N, y), READ("src", "f32", P, N, x),
                             READ("bound0", "f32", P, 1, low), READ("bound1", "f32", P, 1, high),
-                            WRITE("reduced", "f32", P, 1, most)},
+                            WRITE("reduced", "f32", P, 1, max)},
                       .number = {NUM("start", 50)}, .real = {{"fill", -3.4028234663852886e38}},
                       .function = {{"op0", "ge"}, {"op1", "lt"}}};
     for (int i = 0; i < P * N; i++) {
@@ -397,12 +397,12 @@ static void test_range_select(void **test)
     }
     run(&b);
     same_floats("dst", y, z, P * N);
-    same_floats("reduced", most, s, P);
+    same_floats("reduced", max, s, P);
     uint16_t rounded[P * N]; /* the fill becomes -inf */
     b.t[0].dtype = "bf16", b.t[0].result = rounded;
     run(&b);
     assert_true(bf16_to_f32(rounded[0]) == -INFINITY);
-    same_floats("reduced", most, s, P);
+    same_floats("reduced", max, s, P);
 }
 
 /* ---- eights ---- */

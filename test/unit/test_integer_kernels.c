@@ -125,15 +125,15 @@ static int quantized_reference(const struct requantize *q, int32_t sum, int out,
 static void check_depthwise(int kernel_h, int kernel_w, int stride, int dilation, int width,
                             int channels, bool with_bias, bool quantized)
 {
-    enum { GAP = 3, ZERO = 117, MOST = 8 };
+    enum { GAP = 3, ZERO = 117, LIMIT = 8 };
     int pad = kernel_w / 2 * dilation, quads = (kernel_h + 3) / 4;
     int columns = (width + 2 * pad - ((kernel_w - 1) * dilation + 1)) / stride + 1;
     if (columns < 1)
         return;
     size_t n = (size_t)(width * channels), pitch = (size_t)(channels + GAP),
            y_count = (size_t)(columns - 1) * pitch + (size_t)channels;
-    uint8_t *x[MOST], *outside = malloc((size_t)channels), *bytes = malloc(y_count);
-    const uint8_t *rows[MOST];
+    uint8_t *x[LIMIT], *outside = malloc((size_t)channels), *bytes = malloc(y_count);
+    const uint8_t *rows[LIMIT];
     int8_t *w = calloc((size_t)(kernel_w * quads * channels * 4), 1);
     int32_t *bias = malloc((size_t)channels * 4), *y = malloc(y_count * 4);
     float *scale = random_row((size_t)channels), *shift = random_row((size_t)channels);
@@ -221,18 +221,18 @@ struct quantized_case {
 
 static void check_quantized(const struct quantized_case *c)
 {
-    enum { GAP = 3, BAND_GAP = 11, MOST_TAPS = 3 };
+    enum { GAP = 3, BAND_GAP = 11, MAX_TAPS = 3 };
     int pitch = c->k + GAP, a_band = c->width * pitch + BAND_GAP, y_pitch = c->columns + GAP,
         y_band = c->width * y_pitch + BAND_GAP, width = pack_width(c->columns);
     size_t a_count = (size_t)((c->bands - 1) * a_band + (c->width - 1) * pitch + c->k),
            y_count = (size_t)((c->bands - 1) * y_band + (c->width - 1) * y_pitch + c->columns);
-    uint8_t *a[MOST_TAPS], *y = malloc(y_count), *other = malloc(y_count);
+    uint8_t *a[MAX_TAPS], *y = malloc(y_count), *other = malloc(y_count);
     int8_t *w = malloc((size_t)(c->taps * c->k * c->columns));
     struct pack_shape shape = {PACK_S8, c->taps, c->k, c->columns};
     int8_t *packed = malloc(pack_size(&shape));
     float *scale = random_row((size_t)c->columns), *shift = random_row((size_t)c->columns);
     int32_t *bias = malloc((size_t)c->columns * 4);
-    const void *as[MOST_TAPS], *ws[MOST_TAPS];
+    const void *as[MAX_TAPS], *ws[MAX_TAPS];
     for (int t = 0; t < c->taps; t++) {
         as[t] = a[t] = malloc(a_count); /* exact size: ASan sees every overrun */
         for (size_t i = 0; i < a_count; i++)
@@ -310,8 +310,8 @@ static void test_quantized(void **state)
 
 static void check_pool(size_t channels, size_t count, bool is_signed)
 {
-    enum { MOST = 9 };
-    uint8_t *rows[MOST], *y = malloc(channels);
+    enum { LIMIT = 9 };
+    uint8_t *rows[LIMIT], *y = malloc(channels);
     for (size_t t = 0; t < count; t++) {
         rows[t] = malloc(channels); /* exact size: ASan sees every overrun */
         for (size_t c = 0; c < channels; c++)

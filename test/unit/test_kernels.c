@@ -255,11 +255,11 @@ static void test_copy_transpose(void **state)
 
 static void test_copy_streamed(void **state)
 {
-    enum { MOST = 400, GUARD = 16 };
-    uint8_t x[MOST + 64], y[MOST + 64 + GUARD];
+    enum { LIMIT = 400, GUARD = 16 };
+    uint8_t x[LIMIT + 64], y[LIMIT + 64 + GUARD];
     for (size_t i = 0; i < sizeof x; i++)
         x[i] = (uint8_t)next_random();
-    for (size_t n = 0; n < MOST; n += n < 70 ? 1 : 13)
+    for (size_t n = 0; n < LIMIT; n += n < 70 ? 1 : 13)
         for (size_t at = 0; at < 64; at += 7) {
             memset(y, 0x5a, sizeof y);
             table->copy_streamed(y + at, x + (at * 5) % 64, n);
@@ -454,9 +454,9 @@ static void softmax_block_case(size_t n, bool bf16, int bias_step, bool hidden)
     size_t pitch = 2 * n + 5;
     float *x = random_row(ROWS * pitch), *bias = random_row(ROWS * pitch), state[ROWS][4] = {{0}},
           *y = random_row(ROWS * pitch), *sum = random_row(ROWS * SUMS);
-    double total[ROWS] = {0}, most[ROWS], scaled[ROWS * SUMS];
+    double total[ROWS] = {0}, max[ROWS], scaled[ROWS * SUMS];
     for (int r = 0; r < ROWS; r++)
-        most[r] = -FLT_MAX;
+        max[r] = -FLT_MAX;
     for (int block = 0; block < 2; block++) {
         size_t width = widths[block];
         for (size_t i = 0; i < ROWS * pitch; i++) {
@@ -479,14 +479,14 @@ static void softmax_block_case(size_t n, bool bf16, int bias_step, bool hidden)
                                   .more = block != 0};
         table->softmax_block(&b);
         for (size_t r = 0; r < ROWS; r++) {
-            double before = most[r], weights = 0;
+            double before = max[r], weights = 0;
             for (size_t i = 0; i < width; i++) {
                 double v = 0.7f * (double)x[r * pitch + i];
-                most[r] = fmax(most[r], bias_step < 0 ? v : v + bias[r + i * (size_t)bias_step]);
+                max[r] = fmax(max[r], bias_step < 0 ? v : v + bias[r + i * (size_t)bias_step]);
             }
             for (size_t i = 0; i < width; i++) {
                 double v = 0.7f * (double)x[r * pitch + i];
-                double e = exp((bias_step < 0 ? v : v + bias[r + i * (size_t)bias_step]) - most[r]);
+                double e = exp((bias_step < 0 ? v : v + bias[r + i * (size_t)bias_step]) - max[r]);
                 uint32_t u = bf16 ? (uint32_t)((uint16_t *)y)[r * pitch + i] << 16 : 0;
                 float got = y[r * pitch + i];
                 if (bf16)
@@ -494,11 +494,11 @@ static void softmax_block_case(size_t n, bool bf16, int bias_step, bool hidden)
                 assert_true(fabs(got - e) <= e * (bf16 ? 0.0040 : 2e-6) + 1e-37);
                 weights += e;
             }
-            total[r] = total[r] * exp(before - most[r]) + weights;
-            assert_true(fabs(state[r][0] - most[r]) <= 1e-6 * (1 + fabs(most[r])));
+            total[r] = total[r] * exp(before - max[r]) + weights;
+            assert_true(fabs(state[r][0] - max[r]) <= 1e-6 * (1 + fabs(max[r])));
             assert_true(fabs(state[r][1] - total[r]) <= 2e-6 * total[r]);
             for (int i = 0; i < SUMS; i++) {
-                double want = block ? scaled[r * SUMS + i] * exp(before - most[r]) : 0;
+                double want = block ? scaled[r * SUMS + i] * exp(before - max[r]) : 0;
                 assert_true(block ? fabs(sum[r * SUMS + i] - want) <= 2e-6 * fabs(want)
                                   : isnan(sum[r * SUMS + i]));
             }

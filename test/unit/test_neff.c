@@ -51,10 +51,10 @@ static void test_affine(void **state)
 
 static struct ap any_ap(struct maker *m, char access, int reach)
 {
-    int most = reach == REACH_INDIRECT ? MAX_AP_RANK - 1 : MAX_AP_RANK;
+    int max = reach == REACH_INDIRECT ? MAX_AP_RANK - 1 : MAX_AP_RANK;
     struct ap a = {.mem = (uint8_t)(MEM_HBM + below(&m->r, 3)),
                    .dtype = DT_BF16,
-                   .rank = (uint8_t)(1 + below(&m->r, most))};
+                   .rank = (uint8_t)(1 + below(&m->r, max))};
     a.tensor = a.mem == MEM_HBM ? (access == 'r' ? 0 : 2) : a.mem == MEM_SBUF ? 0 : 1;
     a.offset = any_affine(m);
     for (int i = 0; i < a.rank; i++) {

@@ -21,7 +21,7 @@ static struct sim *simulate(const char *text, const char *machine, int cores, in
     struct sim_options o = {.machine = machine ? machine_find(machine) : NULL,
                             .cores = cores,
                             .overlap = overlap,
-                            .most_records = 1 << 20};
+                            .max_records = 1 << 20};
     o.values = sim_bind(p, NULL, 0, NULL, &p->arena, &d);
     struct sim *s = sim_run(p, &o, &d);
     if (!s)
@@ -270,7 +270,7 @@ static struct sim *simulate_steps(bool in_turn)
 {
     struct program *p = parse_ok(steps);
     struct diag d = {0};
-    struct sim_options o = {.cores = 1, .most_records = 1 << 20, .in_turn = in_turn};
+    struct sim_options o = {.cores = 1, .max_records = 1 << 20, .in_turn = in_turn};
     o.values = sim_bind(p, NULL, 0, NULL, &p->arena, &d);
     struct sim *s = sim_run(p, &o, &d);
     if (!s)
@@ -412,7 +412,7 @@ static void test_limits(void **state)
     memcpy(at, "9999", 4);
     struct program *p = parse_ok(text);
     struct diag d = {0};
-    struct sim_options o = {.cores = 1, .most_insns = 5000};
+    struct sim_options o = {.cores = 1, .max_insns = 5000};
     o.values = sim_bind(p, NULL, 0, NULL, &p->arena, &d);
     assert_null(sim_run(p, &o, &d));
     assert_non_null(strstr(d.text, "more than 5000 instructions"));

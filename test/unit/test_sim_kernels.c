@@ -23,7 +23,7 @@ static struct outcome simulate(const char *file, const char *machine)
     const struct machine *m = machine_find(machine);
     if (!p)
         fail_msg("%s: %s", file, d.text);
-    struct sim_options o = {.machine = m, .cores = 1, .most_records = 1 << 20};
+    struct sim_options o = {.machine = m, .cores = 1, .max_records = 1 << 20};
     o.values = sim_bind(p, NULL, 0, NULL, &p->arena, &d);
     struct sim *s = sim_run(p, &o, &d);
     if (!s)

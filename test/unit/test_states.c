@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { WIDTH = 8, MOST = 1 << 14, STEPS = 7, CAPACITY = 16 };
+enum { WIDTH = 8, LIMIT = 1 << 14, STEPS = 7, CAPACITY = 16 };
 
 /* Decoders of one layer: q, the new keys and values, what there is of both; y, and both with the new behind them. */
 struct decoder {
@@ -72,7 +72,7 @@ static struct xrt_tensor made_up(float *data, int rank, const int64_t *dims)
     int64_t n = 1;
     for (int i = 0; i < rank; i++)
         n *= t.dims[i] = dims[i];
-    assert_true(n <= MOST);
+    assert_true(n <= LIMIT);
     for (int64_t i = 0; i < n; i++) {
         seed = seed * 1664525u + 1013904223u;
         data[i] = (float)(seed >> 8) / (1 << 23) - 1;
@@ -81,7 +81,7 @@ static struct xrt_tensor made_up(float *data, int rank, const int64_t *dims)
 }
 
 /* q, k and v of a step, and a past of that length. */
-static void step_inputs(const struct decoder *d, int64_t batch, int64_t past, float data[5][MOST], struct xrt_tensor t[5])
+static void step_inputs(const struct decoder *d, int64_t batch, int64_t past, float data[5][LIMIT], struct xrt_tensor t[5])
 {
     bool five = strstr(d->graph, "b,2,3,s") != NULL;
     int64_t q4[] = {batch, d->heads, d->queries, WIDTH}, q5[] = {batch, 2, 3, d->queries, WIDTH};
@@ -120,7 +120,7 @@ static void same_output(struct xrt_context *a, struct xrt_context *b, int i)
 static void decode(const struct decoder *d, struct xrt_context *copied, struct xrt_context *bound, int64_t batch,
                    int64_t past, int steps)
 {
-    static float data[5][MOST], caches[2][MOST];
+    static float data[5][LIMIT], caches[2][LIMIT];
     struct xrt_tensor t[5], y;
     for (int s = 0; s < steps; s++) {
         step_inputs(d, batch, past, data, t);
@@ -167,7 +167,7 @@ static void test_steps(void **state)
 /* A tensor without data keeps the first elements of what is held. */
 static void test_a_step_taken_back(void **state)
 {
-    static float data[5][MOST];
+    static float data[5][LIMIT];
     struct xcc_bytes archive;
     struct xrt_tensor t[5], first, again;
     struct xrt_model *m = open_graph(decoders[0].graph, &archive);
@@ -211,7 +211,7 @@ static void refused(bool done, const char *text)
 
 static void test_refusals(void **state)
 {
-    static float memory[MOST] __attribute__((aligned(64)));
+    static float memory[LIMIT] __attribute__((aligned(64)));
     struct xcc_bytes archive;
     struct xrt_model *m = open_graph(decoders[0].graph, &archive);
     struct xrt_context *c = xrt_context_new(m, 1);
@@ -250,7 +250,7 @@ static void test_other_readers(void **state)
 /* An output of before is gone with the plan; memory that xrt_output shows may be given back, of another batch too. */
 static void test_binding_after_a_run(void **state)
 {
-    static float data[5][MOST];
+    static float data[5][LIMIT];
     struct xcc_bytes archive;
     struct xrt_tensor t[5], y;
     struct xrt_model *m = open_graph(decoders[0].graph, &archive);

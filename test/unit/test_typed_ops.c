@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST = 40000 };
+enum { LIMIT = 40000 };
 static const int numbers[] = {DT_I8,  DT_U8,  DT_I16, DT_U16, DT_I32, DT_U32,
                               DT_I64, DT_U64, DT_F32, DT_F64, DT_F16, DT_BF16};
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
@@ -35,7 +35,7 @@ static void fill(double *v, int64_t n, int dtype, uint32_t seed, bool odd)
 
 static void start(struct op_test *t, int dtype, const int64_t *dims, int axis, bool odd)
 {
-    static double v[MOST];
+    static double v[LIMIT];
     op_test_clear(t);
     fill(v, dims[0] * dims[1] * dims[2], dtype, (uint32_t)(dims[1] * 7 + dims[2] + dtype), odd);
     op_test_in(t, dtype, 3, dims, v);
@@ -114,10 +114,10 @@ static void test_product(void **state)
 {
     static const int64_t sizes[][3] = {{1, 1, 1},    {3, 31, 63}, {4, 32, 64}, {5, 33, 65},
                                        {9, 70, 130}, {2, 64, 0},  {0, 3, 4},   {8, 96, 128}};
-    static double v[MOST];
+    static double v[LIMIT];
     struct op_test t = {0};
     uint32_t seed = 5;
-    for (size_t i = 0; i < MOST; i++)
+    for (size_t i = 0; i < LIMIT; i++)
         v[i] = (double)draw(&seed) / 3e6 - 2;
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         int64_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
@@ -181,7 +181,7 @@ enum {
 
 static void index_operand(struct op_test *t, int dtype, size_t rank, const int64_t *dims, int64_t n)
 {
-    static double v[MOST];
+    static double v[LIMIT];
     uint32_t seed = 77;
     int64_t count = 1;
     for (size_t i = 0; i < rank; i++)

@@ -52,7 +52,7 @@ bool hlo_guard_bounds(struct hlo_importer *im, const struct hlo_shape *s, const 
 {
     for (int r = 0; s->bounds && r < t->rank; r++) {
         struct guard g = {
-            .kind = GUARD_AT_MOST, .dimension = (int8_t)r, .a = t->dims[r], .b = s->bounds[r]};
+            .kind = GUARD_AT_MAX, .dimension = (int8_t)r, .a = t->dims[r], .b = s->bounds[r]};
         if (s->bounds[r] < 0 || guard_is_certain(&im->g->dims, g.kind, g.a, g.b))
             continue;
         if (dim_is_const(g.a))

@@ -46,7 +46,7 @@ struct phase {
     int64_t first, taps, before, after; /* padding of that convolution */
 };
 
-enum { MOST_PHASES = 64 };
+enum { MAX_PHASES = 64 };
 
 static int64_t dilated_output(const struct hlo_window_dim *w, int64_t n)
 {
@@ -72,11 +72,11 @@ bool conv_has_phases(const struct convolution *c, const struct value *x)
         const struct hlo_window_dim *w = &c->window->dims[k];
         int64_t n = x->type.dims[k + (c->channels_last ? 1 : 2)];
         if (w->stride != 1 || (w->rhs_dilate != 1 && w->lhs_dilate != 1) || !dim_is_const(n) ||
-            n < 1 || dilated_output(w, n) < 1 || w->lhs_dilate > MOST_PHASES)
+            n < 1 || dilated_output(w, n) < 1 || w->lhs_dilate > MAX_PHASES)
             return false;
         phases *= w->lhs_dilate;
     }
-    return c->spatial <= 2 && phases > 1 && phases <= MOST_PHASES;
+    return c->spatial <= 2 && phases > 1 && phases <= MAX_PHASES;
 }
 
 static struct value *every(struct hlo_lower *l, struct value *x, int axis, int64_t first,
@@ -139,7 +139,7 @@ static struct value *phases_from(struct hlo_lower *l, const struct convolution *
                                  struct value *w, int k, int64_t *f, const int64_t *count)
 {
     int at = k + (c->channels_last ? 1 : 2);
-    struct value *part[MOST_PHASES];
+    struct value *part[MAX_PHASES];
     if (k == c->spatial)
         return one_phase(l, c, x, w, f, count);
     int64_t s = c->window->dims[k].lhs_dilate, n = x->type.dims[at];

@@ -2,7 +2,7 @@
 #include "frontend/hlo/lower/build.h"
 #include "frontend/hlo/lower/convolution.h"
 
-enum { MOST_PLACES = 64, LEAST_TAPS = 16, FEW = 16 };
+enum { MAX_PLACES = 64, MIN_TAPS = 16, FEW = 16 };
 
 static int64_t spatial(const struct value *v, const struct hlo_labels *s, int k)
 {
@@ -30,7 +30,7 @@ bool conv_is_sum_of_products(const struct hlo_lower *l, const struct convolution
         places *= y->dims[c->labels->output.spatial[k]];
         taps *= d->size;
     }
-    return places > 0 && places <= MOST_PLACES && taps >= LEAST_TAPS && taps > 2 * places;
+    return places > 0 && places <= MAX_PLACES && taps >= MIN_TAPS && taps > 2 * places;
 }
 
 /* Contracted dim first, then the spatial ones, then the one that is kept. */
@@ -103,7 +103,7 @@ struct value *conv_by_products(struct hlo_lower *l, const struct convolution *c)
 {
     const struct hlo_dim_labels *s = c->labels;
     int64_t start[2], at[2] = {0}, dims[HLO_MAX_RANK], perm[HLO_MAX_RANK], places[2] = {1, 1};
-    struct value *part[MOST_PLACES];
+    struct value *part[MAX_PLACES];
     struct value *x = contracted_first(l, h_in(l, 0), &s->input, s->input.second, s->input.first),
                  *w = contracted_first(l, h_in(l, 1), &s->kernel, s->kernel.first,
                                        s->kernel.second);

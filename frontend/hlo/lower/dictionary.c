@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NUMBERS = 4096, SHOWN = 40 };
+enum { MAX_NUMBERS = 4096, SHOWN = 40 };
 
 struct reader {
     const char *at, *end;
@@ -128,11 +128,11 @@ static bool set_list(struct reader *r, const char *key, const int64_t *ints, con
 /* Up to the bracket that closes it. */
 static bool read_list(struct reader *r, const char *key, char close, bool floats)
 {
-    int64_t *ints = ARENA_ARRAY(r->a, int64_t, MOST_NUMBERS);
-    double *reals = ARENA_ARRAY(r->a, double, MOST_NUMBERS);
+    int64_t *ints = ARENA_ARRAY(r->a, int64_t, MAX_NUMBERS);
+    double *reals = ARENA_ARRAY(r->a, double, MAX_NUMBERS);
     int n = 0;
     while (!take(r, close)) {
-        if ((n && !take(r, ',')) || n == MOST_NUMBERS ||
+        if ((n && !take(r, ',')) || n == MAX_NUMBERS ||
             !read_number(r, &ints[n], &reals[n], &floats))
             return false;
         n++;

@@ -144,9 +144,9 @@ static bool lower_instruction(struct hlo_importer *im, struct region *r, struct 
         *out = f->args[i->parameter];
         return true;
     }
-    if (++im->instructions > im->most)
+    if (++im->instructions > im->max)
         return fail(im->d, "the module has more than %lld instructions after inlining its calls",
-                    (long long)im->most);
+                    (long long)im->max);
     struct builder builder = {.g = im->g, .r = r, .name = i->name, .source = hlo_op_name(i->opcode), .d = im->d};
     struct hlo_lower l = {.im = im, .b = {builder}, .i = i, .lanes = lanes};
     l.operands = ARENA_ARRAY(&im->arena, struct leaves, i->operand_count + 1);

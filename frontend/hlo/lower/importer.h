@@ -21,7 +21,7 @@ struct hlo_importer {
     const bool *
         *needed; /* per computation: its instructions that the root needs; NULL until asked */
     const struct frame *frame; /* the computation at work (import.c) */
-    int64_t instructions, most; /* lowered so far; how many may be */
+    int64_t instructions, max; /* lowered so far; how many may be */
     int depth, placed;    /* placed: the failure's text names its instruction */
 };
 

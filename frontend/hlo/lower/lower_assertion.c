@@ -62,13 +62,13 @@ bool hlo_shape_assertion(struct hlo_lower *l)
     case OP_eq:
         return guard(l, GUARD_EQUAL, a, b);
     case OP_ge:
-        return guard(l, GUARD_AT_MOST, b, a);
+        return guard(l, GUARD_AT_MAX, b, a);
     case OP_gt:
-        return guard(l, GUARD_AT_MOST, dim_add(t, b, 1), a);
+        return guard(l, GUARD_AT_MAX, dim_add(t, b, 1), a);
     case OP_le:
-        return guard(l, GUARD_AT_MOST, a, b);
+        return guard(l, GUARD_AT_MAX, a, b);
     case OP_lt:
-        return guard(l, GUARD_AT_MOST, dim_add(t, a, 1), b);
+        return guard(l, GUARD_AT_MAX, dim_add(t, a, 1), b);
     default:
         return true;
     }

@@ -16,7 +16,7 @@ static int64_t devices(const struct hlo_module *m)
 static int64_t group_size(const struct hlo_lower *l)
 {
     const struct hlo_attr *a = hlo_attr(l->i, HLO_ATTR_replica_groups);
-    int64_t most = 0;
+    int64_t max = 0;
     if (!a)
         return devices(l->im->m);
     if (a->groups->form == HLO_GROUPS_IOTA)
@@ -24,9 +24,9 @@ static int64_t group_size(const struct hlo_lower *l)
     if (a->groups->form == HLO_GROUPS_MESH)
         return devices(l->im->m);
     for (int k = 0; k < a->groups->lists.count; k++)
-        if (a->groups->lists.v[k].count > most)
-            most = a->groups->lists.v[k].count;
-    return most ? most : devices(l->im->m);
+        if (a->groups->lists.v[k].count > max)
+            max = a->groups->lists.v[k].count;
+    return max ? max : devices(l->im->m);
 }
 
 static bool alone(struct hlo_lower *l)

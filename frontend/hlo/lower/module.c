@@ -248,9 +248,9 @@ struct graph *hlo_import_module(const struct hlo_module *m, const struct import_
     im.options = o;
     g->release = release;
     g->release_arg = arg;
-    im.most = MAX_INSTRUCTIONS;
+    im.max = MAX_INSTRUCTIONS;
     for (int i = 0; i < m->count; i++)
-        im.most += (int64_t)EACH_INSTRUCTION * m->computations[i]->count;
+        im.max += (int64_t)EACH_INSTRUCTION * m->computations[i]->count;
     bool ok = hlo_verify(m, d) && import_module(&im);
     arena_free(&im.arena);
     if (ok)

@@ -94,7 +94,7 @@ struct vhlo {
 
 /* ---- attributes ---- */
 
-static bool says_nothing(const struct mlir_attr *a, int64_t standard)
+static bool is_default(const struct mlir_attr *a, int64_t standard)
 {
     switch (a->kind) {
     case MA_INT:
@@ -148,7 +148,7 @@ static void group_fields(struct vhlo *v, struct mlir_dict *d, const struct group
             if (!strcmp(d->keys[j], g->fields[k])) {
                 none |= is_none(d->items[j]);
                 any = true;
-                bool empty = says_nothing(d->items[j], INT64_MIN) && strcmp(g->name, "conv");
+                bool empty = is_default(d->items[j], INT64_MIN) && strcmp(g->name, "conv");
                 if (!empty)
                     mlir_dict_set(v->arena, &fields, g->fields[k], d->items[j]);
                 d->count--;
@@ -173,7 +173,7 @@ static bool drops(const char *op, const char *key, const struct mlir_attr *a)
         return true;
     for (size_t k = 0; k < sizeof defaults / sizeof *defaults; k++)
         if ((*defaults[k].op == '*' || !strcmp(defaults[k].op, op)) &&
-            !strcmp(defaults[k].attr, key) && says_nothing(a, defaults[k].standard))
+            !strcmp(defaults[k].attr, key) && is_default(a, defaults[k].standard))
             return true;
     return false;
 }

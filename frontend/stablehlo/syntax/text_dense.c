@@ -205,8 +205,8 @@ static bool bytes(struct dense *e, size_t n, bool *splat)
 /* Memory for what so many digits can fill: the type may say much more than there is. */
 static size_t room_for(const struct dense *e, size_t digits)
 {
-    size_t want = (size_t)e->count * dtype_bytes(e->dtype), most = 8 * (digits / 2);
-    return (want < most ? want : most) + 16;
+    size_t want = (size_t)e->count * dtype_bytes(e->dtype), max = 8 * (digits / 2);
+    return (want < max ? want : max) + 16;
 }
 
 static bool strings(struct dense *e, struct mlir_attr *a)

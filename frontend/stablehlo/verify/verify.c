@@ -119,8 +119,8 @@ static bool check_types(struct verifier *v, const struct mlir_op *op)
 
 static const struct {
     const char *op, *attr;
-    int64_t least;
-} least[] = {
+    int64_t min;
+} min[] = {
     {"all_gather", "all_gather_dim", 0},
     {"all_to_all", "split_dimension", 0},
     {"all_to_all", "concat_dimension", 0},
@@ -197,12 +197,12 @@ static bool known_algorithm(const struct mlir_attr *a)
 
 static bool check_attributes(struct verifier *v, const struct mlir_op *op)
 {
-    for (size_t k = 0; k < sizeof least / sizeof *least; k++)
-        if (verify_is(op, least[k].op) &&
-            verify_int(op, least[k].attr, least[k].least) < least[k].least)
-            return VERIFY_ERROR(v, "attribute '%s' is %lld, expected at least %lld", least[k].attr,
-                                (long long)verify_int(op, least[k].attr, 0),
-                                (long long)least[k].least);
+    for (size_t k = 0; k < sizeof min / sizeof *min; k++)
+        if (verify_is(op, min[k].op) &&
+            verify_int(op, min[k].attr, min[k].min) < min[k].min)
+            return VERIFY_ERROR(v, "attribute '%s' is %lld, expected at least %lld", min[k].attr,
+                                (long long)verify_int(op, min[k].attr, 0),
+                                (long long)min[k].min);
     const struct mlir_attr *precision = mlir_attr(op, "precision_config");
     if (precision && precision->kind == MA_ARRAY && precision->count > 2)
         return VERIFY_ERROR(v, "precision_config has %d entries, expected at most 2",

@@ -4,7 +4,7 @@
 enum { ANY = -1 };
 
 static const struct {
-    int least, most, results; /* ANY: no bound, or as many as there are */
+    int min, max, results; /* ANY: no bound, or as many as there are */
     const char *ops;
 } counts[] = {
     {0, 0, 1, "constant create_token iota partition_id replica_id"},
@@ -40,19 +40,19 @@ static bool listed(const char *names, const char *name)
     return false;
 }
 
-static const char *expected(struct verifier *v, int least, int most)
+static const char *expected(struct verifier *v, int min, int max)
 {
-    return arena_printf(&v->arena, most == ANY ? "at least %d" : "%d", least);
+    return arena_printf(&v->arena, max == ANY ? "at least %d" : "%d", min);
 }
 
 bool verify_counts(struct verifier *v, const struct mlir_op *op)
 {
     for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
-        int least = counts[k].least, most = counts[k].most, results = counts[k].results;
+        int min = counts[k].min, max = counts[k].max, results = counts[k].results;
         if (!listed(counts[k].ops, op->name + strlen("stablehlo.")))
             continue;
-        if (op->operand_count < least || (most != ANY && op->operand_count > most))
-            return VERIFY_ERROR(v, "%d operands, expected %s", op->operand_count, expected(v, least, most));
+        if (op->operand_count < min || (max != ANY && op->operand_count > max))
+            return VERIFY_ERROR(v, "%d operands, expected %s", op->operand_count, expected(v, min, max));
         return results == ANY || op->result_count == results ||
                VERIFY_ERROR(v, "%d results, expected %d", op->result_count, results);
     }

@@ -163,9 +163,9 @@ static bool check_pairs(struct verifier *v, const struct mlir_op *op)
 static bool check_broadcast(struct verifier *v, const struct mlir_op *op)
 {
     bool root = truth(op, "has_dynamic_root");
-    int least = root ? 2 : 1;
-    if (op->operand_count < least)
-        return VERIFY_ERROR(v, "%d operands, expected at least %d", op->operand_count, least);
+    int min = root ? 2 : 1;
+    if (op->operand_count < min)
+        return VERIFY_ERROR(v, "%d operands, expected at least %d", op->operand_count, min);
     const struct mlir_type *last = op->operands[op->operand_count - 1]->type;
     return !root || (verify_tensor(last) && mlir_dtype(last) == DT_I32 && last->rank == 1) ||
            VERIFY_ERROR(v, "the root is %s", mlir_type_text(&v->arena, last));

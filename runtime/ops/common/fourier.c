@@ -29,7 +29,7 @@ static inline double complex times(double complex x, double complex y)
                  creal(x) * cimag(y) + cimag(x) * creal(y));
 }
 
-static int64_t least_factor(int64_t n)
+static int64_t min_factor(int64_t n)
 {
     for (int64_t p = 2; p * p <= n; p++)
         if (n % p == 0)
@@ -41,7 +41,7 @@ static int64_t largest_factor(int64_t n)
 {
     int64_t p = 1;
     for (; n > 1; n /= p)
-        p = least_factor(n);
+        p = min_factor(n);
     return p;
 }
 
@@ -95,7 +95,7 @@ static void transform(const struct fourier *f, const double complex *x, int64_t 
                       double complex *out)
 {
     double complex part[MAX_FACTOR];
-    int64_t p = least_factor(n), m = n / p, step = f->n / n;
+    int64_t p = min_factor(n), m = n / p, step = f->n / n;
     if (n == 1) {
         *out = *x;
         return;

@@ -15,16 +15,16 @@ bool has_type(const struct tensor *t, const struct type *type)
 
 bool call_may_take(struct op_call *c, int dtype, int rank, const int64_t *dims)
 {
-    int64_t most = c->env->most_bytes, bytes = (int64_t)dtype_bytes(dtype);
+    int64_t max = c->env->max_bytes, bytes = (int64_t)dtype_bytes(dtype);
     bool fits = true, empty = false;
     for (int i = 0; i < rank; i++) {
         fits = fits && !__builtin_mul_overflow(bytes, dims[i], &bytes);
         empty |= dims[i] == 0;
     }
-    if (most <= 0 || empty || (fits && bytes <= most))
+    if (max <= 0 || empty || (fits && bytes <= max))
         return true;
-    return fits ? fail(c->env->d, "a result needs %lld bytes, the limit is %lld", (long long)bytes, (long long)most)
-                : fail(c->env->d, "a result needs more bytes than can be counted, the limit is %lld", (long long)most);
+    return fits ? fail(c->env->d, "a result needs %lld bytes, the limit is %lld", (long long)bytes, (long long)max)
+                : fail(c->env->d, "a result needs more bytes than can be counted, the limit is %lld", (long long)max);
 }
 
 struct tensor *call_out(struct op_call *c, int i, int dtype, int rank, const int64_t *dims)

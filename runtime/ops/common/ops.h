@@ -43,7 +43,7 @@ struct infer {
                    struct type *results, int max_results, int *nresults);
     /* A dim of a region's parameter that changes from turn to turn: a symbol of its own. The first
      * turn's is `operand`. */
-    dim_t (*turning)(struct infer *f, int region, int param, int dim, dim_t operand);
+    dim_t (*varying)(struct infer *f, int region, int param, int dim, dim_t operand);
     /* What cannot be judged before running (require.h), and names of operands; NULL at run time. */
     void (*guard)(struct infer *f, const struct guard *g);
     const char *(*name)(struct infer *f, int i);
@@ -101,7 +101,7 @@ struct op_env {
     uint64_t random[4]; /* state of the generator behind ops without a seed */
     /* Runs job(arg, 0) to job(arg, n - 1), in any order, some at once; NULL: they run in order. */
     void (*parallel)(struct op_env *env, int n, void (*job)(void *arg, int i), void *arg);
-    int64_t most_bytes;  /* that a result may take; 0: as many as it needs */
+    int64_t max_bytes;  /* that a result may take; 0: as many as it needs */
     void **core_scratch; /* where memory for operators of libraries is kept, or NULL */
     bool guard_operands; /* of those operators, see runtime/custom/custom.h */
 };

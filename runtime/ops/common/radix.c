@@ -148,7 +148,7 @@ void sort_packed(uint64_t *v, int64_t n, bool rising, uint64_t *scratch)
         radix_sort(v, n, from, (64 - from) / DIGIT, scratch);
 }
 
-void select_least(uint64_t *v, int64_t n, int64_t k)
+void select_min(uint64_t *v, int64_t n, int64_t k)
 {
     for (int shift = 64 - DIGIT; shift >= 0 && k > 0 && k < n; shift -= DIGIT) {
         int64_t count[VALUES] = {0}, below = 0;

@@ -23,7 +23,7 @@ void order_keys(const struct tensor *t, int64_t first, int64_t step, int64_t n, 
  * rise already, which leaves less to do. scratch: n more. */
 void sort_packed(uint64_t *v, int64_t n, bool rising, uint64_t *scratch);
 /* The k least of v in front, in any order. */
-void select_least(uint64_t *v, int64_t n, int64_t k);
+void select_min(uint64_t *v, int64_t n, int64_t k);
 
 /* Sorts `order`, indices into keys, by 64-bit keys; stable. scratch: n. */
 void sort_by_keys(const uint64_t *keys, int64_t *order, int64_t n, int64_t *scratch);

@@ -37,7 +37,7 @@ static inline bool require_equal(struct infer *f, dim_t a, dim_t b, struct site 
 }
 static inline bool require_at_most(struct infer *f, dim_t a, dim_t b, struct site at)
 {
-    return require(f, GUARD_AT_MOST, a, b, at);
+    return require(f, GUARD_AT_MAX, a, b, at);
 }
 static inline bool require_multiple(struct infer *f, dim_t a, dim_t b, struct site at)
 {

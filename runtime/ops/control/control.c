@@ -87,7 +87,7 @@ bool infer_if(struct infer *f)
 struct carried {
     int region, param, result, n; /* from which parameter and from which result on */
     bool turns[MAX_VALUES];       /* has dims that differ from turn to turn */
-    bool turning[MAX_VALUES][MAX_RANK];
+    bool varying[MAX_VALUES][MAX_RANK];
 };
 
 /* A tensor that keeps its rank: dims that change get symbols, which each turn binds. */
@@ -96,10 +96,10 @@ static bool widen_dims(struct infer *f, struct carried *c, int i, struct type *p
 {
     bool changed = false;
     for (int k = 0; k < param->rank; k++) {
-        if (param->dims[k] == result->dims[k] || c->turning[i][k])
+        if (param->dims[k] == result->dims[k] || c->varying[i][k])
             continue;
-        param->dims[k] = f->turning(f, c->region, c->param + i, k, param->dims[k]);
-        c->turns[i] = c->turning[i][k] = changed = true;
+        param->dims[k] = f->varying(f, c->region, c->param + i, k, param->dims[k]);
+        c->turns[i] = c->varying[i][k] = changed = true;
     }
     return changed;
 }
@@ -113,7 +113,7 @@ static bool widen(struct infer *f, struct carried *c, struct type *params,
     for (int i = 0; i < c->n; i++) {
         struct type t, *param = &params[c->param + i];
         const struct type *result = &results[c->result + i];
-        if (f->turning && param->kind == VK_TENSOR && result->kind == VK_TENSOR &&
+        if (f->varying && param->kind == VK_TENSOR && result->kind == VK_TENSOR &&
             param->dtype == result->dtype && param->rank == result->rank && param->rank >= 0) {
             *changed |= widen_dims(f, c, i, param, result);
             continue;
@@ -154,7 +154,7 @@ static void infer_left(struct infer *f, const struct carried *c, const struct ty
     for (int i = 0; i < c->n; i++) {
         f->out[i] = params[c->param + i];
         for (int k = 0; c->turns[i] && k < f->out[i].rank; k++)
-            if (c->turning[i][k])
+            if (c->varying[i][k])
                 f->out[i].dims[k] = infer_unknown(f, "last");
     }
 }
@@ -171,7 +171,7 @@ static dim_t outside(struct infer *f, const struct carried *c, const struct type
     for (int i = 0; i < c->n; i++)
         for (int k = 0; c->turns[i] && k < params[c->param + i].rank; k++) {
             int symbol = dim_as_symbol(f->dims, params[c->param + i].dims[k]);
-            if (c->turning[i][k] && symbol >= 0)
+            if (c->varying[i][k] && symbol >= 0)
                 with[symbol] = 1, any = true;
         }
     return any && dim_substitute(f->dims, d, with) != d ? infer_unknown(f, "each") : d;

@@ -16,8 +16,8 @@ static bool check_sizes(struct infer *f, const struct kernel_signature *s, int i
         if (!require_equal(f, have->dims[k], size, named("sizes of a kernel", i, k)))
             return false;
         int symbol = dim_as_symbol(&s->dims, want->dims[k]);
-        int64_t most = symbol >= 0 ? s->dims.symbols[symbol].most : 0;
-        if (most && !require_at_most(f, size, most, named("sizes of a kernel", i, k)))
+        int64_t max = symbol >= 0 ? s->dims.symbols[symbol].max : 0;
+        if (max && !require_at_most(f, size, max, named("sizes of a kernel", i, k)))
             return false;
     }
     return true;

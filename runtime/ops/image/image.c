@@ -399,7 +399,7 @@ struct suppression {
     const double *boxes; /* of an image */
     bool centre;
     double threshold;
-    int64_t most;
+    int64_t max;
     struct box *kept;
 };
 
@@ -410,7 +410,7 @@ static int64_t suppress(const struct suppression *s, struct candidate *heap, int
     int64_t kept = 0;
     for (int64_t i = n / 2 - 1; i >= 0; i--)
         sift_down(heap, n, i);
-    for (; n > 0 && kept < s->most; sift_down(heap, n, 0)) {
+    for (; n > 0 && kept < s->max; sift_down(heap, n, 0)) {
         struct box b = read_box(s->boxes + heap[0].index * 4, s->centre);
         bool covered = false;
         for (int64_t k = 0; k < kept && !covered; k++)
@@ -431,22 +431,22 @@ static bool non_max_suppression(struct op_call *c, struct work *w)
         tb->dims[1] != ts->dims[2])
         return fail(w->d, "boxes and scores do not fit: expected (N,B,4) and (N,C,B)");
     int64_t n = tb->dims[1], classes = ts->dims[1], rows = ts->dims[0] * classes, total = 0;
-    int64_t most = has_operand(c, 2) ? tensor_i64(c->in[2], 0) : 0;
+    int64_t max = has_operand(c, 2) ? tensor_i64(c->in[2], 0) : 0;
     double iou = has_operand(c, 3) ? tensor_f64(c->in[3], 0) : 0;
-    double least = has_operand(c, 4) ? tensor_f64(c->in[4], 0) : -INFINITY;
+    double min = has_operand(c, 4) ? tensor_f64(c->in[4], 0) : -INFINITY;
     bool centre = attr_int(c->attrs, "center_point_box", 0) != 0;
     double *boxes = work_doubles(w, tb), *scores = work_doubles(w, ts);
-    most = most < n ? most > 0 ? most : 0 : n;
+    max = max < n ? max > 0 ? max : 0 : n;
     struct candidate *heap = WORK(w, struct candidate, n);
-    int64_t *chosen = WORK(w, int64_t, 3 * rows * most);
-    struct suppression s = {.centre = centre, .threshold = iou, .most = most};
-    s.kept = WORK(w, struct box, most);
+    int64_t *chosen = WORK(w, int64_t, 3 * rows * max);
+    struct suppression s = {.centre = centre, .threshold = iou, .max = max};
+    s.kept = WORK(w, struct box, max);
     if (!boxes || !scores || !heap || !chosen || !s.kept)
         return false;
     for (int64_t row = 0; row < rows; row++) {
         int64_t count = 0;
         for (int64_t i = 0; i < n; i++)
-            if (!has_operand(c, 4) || scores[row * n + i] > least)
+            if (!has_operand(c, 4) || scores[row * n + i] > min)
                 heap[count++] = (struct candidate){scores[row * n + i], i};
         s.boxes = boxes + row / classes * n * 4;
         int64_t kept = suppress(&s, heap, count, chosen + 3 * total + 2);

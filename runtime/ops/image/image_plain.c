@@ -75,8 +75,8 @@ static uint8_t bmp_masked(uint32_t v, uint32_t mask)
     if (!mask)
         return 0;
     int shift = __builtin_ctz(mask);
-    uint64_t most = mask >> shift;
-    return (uint8_t)(((uint64_t)((v & mask) >> shift) * 255 + most / 2) / most);
+    uint64_t max = mask >> shift;
+    return (uint8_t)(((uint64_t)((v & mask) >> shift) * 255 + max / 2) / max);
 }
 
 static void bmp_pixel(const struct bmp *b, const uint8_t *row, int64_t x, uint8_t *to)
@@ -147,7 +147,7 @@ struct pnm {
     struct image_file file;
     bool text, bitmap;
     int channels;
-    uint32_t most;
+    uint32_t max;
 };
 
 static bool pnm_sample(struct pnm *p, uint32_t *v, struct diag *d)
@@ -163,7 +163,7 @@ static bool pnm_sample(struct pnm *p, uint32_t *v, struct diag *d)
     }
     if (p->text)
         return pnm_number(&p->file, v, d);
-    size_t n = p->most > 255 ? 2 : 1;
+    size_t n = p->max > 255 ? 2 : 1;
     if (p->file.n < n)
         return fail(d, "the pixels are cut off");
     *v = n == 2 ? (uint32_t)p->file.p[0] << 8 | p->file.p[1] : p->file.p[0];
@@ -191,10 +191,10 @@ bool decode_pnm(struct image_file file, struct picture *out, struct diag *d)
         {file.p + 2, file.n - 2}, kind <= 3, kind == 1 || kind == 4, kind % 3 ? 1 : 3, 1};
     uint32_t width, height, v;
     if (!pnm_number(&p.file, &width, d) || !pnm_number(&p.file, &height, d) ||
-        (!p.bitmap && !pnm_number(&p.file, &p.most, d)))
+        (!p.bitmap && !pnm_number(&p.file, &p.max, d)))
         return false;
-    if (p.most < 1 || p.most > 65535)
-        return fail(d, "the largest value is %u, expected 1 to 65535", p.most);
+    if (p.max < 1 || p.max > 65535)
+        return fail(d, "the largest value is %u, expected 1 to 65535", p.max);
     if (!p.text && p.file.n) /* one white space character */
         p.file.p++, p.file.n--;
     if ((int64_t)width * height > (int64_t)p.file.n * 8)
@@ -207,8 +207,8 @@ bool decode_pnm(struct image_file file, struct picture *out, struct diag *d)
         for (int c = 0; c < p.channels; c++) {
             if (!pnm_sample(&p, &v, d))
                 return false;
-            v = v > p.most ? p.most : v;
-            memset(out->rgb + 3 * i + c, (int)((v * 255 + p.most / 2) / p.most),
+            v = v > p.max ? p.max : v;
+            memset(out->rgb + 3 * i + c, (int)((v * 255 + p.max / 2) / p.max),
                    p.channels == 1 ? 3 : 1);
         }
     return true;

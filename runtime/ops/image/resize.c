@@ -381,7 +381,7 @@ static bool pick_axes(struct op_call *c, const struct resize *plan)
 struct slab { /* what lies within one index of the dims before the first resized one */
     int first;
     int64_t count, in, out; /* slabs, elements of each */
-    int64_t most;           /* between axes */
+    int64_t max;           /* between axes */
 };
 
 static struct slab slab_of(const struct tensor *x, const struct tensor *z,
@@ -393,12 +393,12 @@ static struct slab slab_of(const struct tensor *x, const struct tensor *z,
     while (s.first < x->rank && plan[s.first].line.out < 0)
         s.first++;
     s.count = dims_product(x->dims, 0, s.first);
-    s.most = s.in = dims_product(x->dims, s.first, x->rank);
+    s.max = s.in = dims_product(x->dims, s.first, x->rank);
     s.out = dims_product(z->dims, s.first, x->rank);
     for (int i = s.first; i < x->rank; i++) {
         dims[i] = plan[i].line.out < 0 ? dims[i] : plan[i].line.out;
         int64_t n = dims_product(dims, s.first, x->rank);
-        s.most = n > s.most ? n : s.most;
+        s.max = n > s.max ? n : s.max;
     }
     return s;
 }
@@ -410,7 +410,7 @@ static void interpolate_slabs(struct op_call *c, const struct resize *plan, cons
     const struct tensor *x = c->in[0];
     struct tensor *z = c->out[0];
     for (int64_t n = 0; n < s->count; n++) {
-        double *from = buffer, *to = buffer + s->most;
+        double *from = buffer, *to = buffer + s->max;
         int64_t outer = 1, inner = s->in;
         dtype_load_f64n(x->dtype, element(x, n * s->in), (size_t)s->in, from);
         for (int i = s->first; i < x->rank; i++) {
@@ -433,7 +433,7 @@ static bool interpolate_axes(struct op_call *c, const struct resize *plan)
     const struct tensor *x = c->in[0], *z = c->out[0];
     struct taps taps[MAX_RANK] = {{0}};
     struct slab s = slab_of(x, z, plan);
-    double *buffer = malloc((size_t)s.most * 2 * sizeof *buffer + 1);
+    double *buffer = malloc((size_t)s.max * 2 * sizeof *buffer + 1);
     bool ok = buffer || fail(c->env->d, "out of memory");
     for (int i = 0; ok && i < x->rank; i++)
         ok = plan[i].line.out < 0 || taps_make(&plan[i], &taps[i], c->env->d);

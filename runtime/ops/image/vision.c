@@ -305,7 +305,7 @@ static int inside_points(int64_t *at, double *weight, int count)
 /* What some output places see: of each, as many points as lie inside. */
 enum { BLOCK = 128 };
 struct sampled {
-    int64_t places, most; /* most: points of a place */
+    int64_t places, max; /* most: points of a place */
     int count[BLOCK];
     bool squares[BLOCK]; /* two neighbours in each of two rows */
     int64_t *at;
@@ -342,7 +342,7 @@ static void sample_channel(const struct sampled *s, const float *x, float *y)
 {
     const int64_t *at = s->at;
     const double *weight = s->weight;
-    for (int64_t p = 0; p < s->places; p++, at += s->most, weight += s->most) {
+    for (int64_t p = 0; p < s->places; p++, at += s->max, weight += s->max) {
         double sum = 0;
         if (s->squares[p])
             sum = sample_square(x, at, weight);
@@ -360,7 +360,7 @@ static void sample_any_channel(const struct sampled *s, const struct tensor *t, 
     for (int64_t p = 0; p < s->places; p++) {
         double sum = 0;
         for (int i = 0; i < s->count[p]; i++)
-            sum += s->weight[p * s->most + i] * tensor_f64(t, from + s->at[p * s->most + i]);
+            sum += s->weight[p * s->max + i] * tensor_f64(t, from + s->at[p * s->max + i]);
         dtype_store_f64(y->dtype, y->data, (size_t)(to + p), sum);
     }
 }
@@ -384,14 +384,14 @@ static bool grid_sample(struct op_call *c, struct work *w)
         return fail(w->d, "grid does not fit x: it has %lld coordinates for %d spatial dims",
                     (long long)grid->dims[grid->rank - 1], s.n);
     int64_t points = dims_product(y->dims, 2, y->rank), plane = dims_product(t->dims, 2, t->rank),
-            most = 1;
+            max = 1;
     for (int i = 0; i < s.n; i++)
-        most *= s.taps;
+        max *= s.taps;
     bool plain = s.n == 2 && s.taps == 2 && s.padding == PADDING_ZEROS;
     int (*points_of)(const struct sampler *, const double *, int64_t *, double *) =
         plain ? sample_plain_points : sample_any_points;
     struct sampled block = {
-        .most = most, .at = WORK(w, int64_t, BLOCK * most), .weight = WORK(w, double, BLOCK *most)};
+        .max = max, .at = WORK(w, int64_t, BLOCK * max), .weight = WORK(w, double, BLOCK *max)};
     double *g = work_doubles(w, grid);
     bool singles = t->dtype == DT_F32 && y->dtype == DT_F32;
     if (!g || !block.at || !block.weight)
@@ -400,8 +400,8 @@ static bool grid_sample(struct op_call *c, struct work *w)
         for (int64_t p = 0; p < points; p += block.places) {
             block.places = points - p < BLOCK ? points - p : BLOCK;
             for (int64_t i = 0; i < block.places; i++) {
-                int64_t *at = block.at + i * most;
-                double *weight = block.weight + i * most;
+                int64_t *at = block.at + i * max;
+                double *weight = block.weight + i * max;
                 int count = points_of(&s, g + (b * points + p + i) * s.n, at, weight);
                 block.count[i] = inside_points(at, weight, count);
                 block.squares[i] = is_square(at, block.count[i]);

@@ -174,9 +174,9 @@ static int compare_slices(const void *user, int64_t a, int64_t b)
  * out. False: no memory, or no such type. */
 static bool sort_numbers_by_key(const struct slices *s, int64_t *order)
 {
-    enum { DIGITS = 8, VALUES = 256, LEAST = 64 };
+    enum { DIGITS = 8, VALUES = 256, MIN_COUNT = 64 };
     int class = dtype_class(s->x->dtype);
-    if (s->outer != 1 || s->inner != 1 || s->n < LEAST || class == DTC_STRING ||
+    if (s->outer != 1 || s->inner != 1 || s->n < MIN_COUNT || class == DTC_STRING ||
         class == DTC_COMPLEX)
         return false;
     struct ranked *v = malloc(2 * sizeof *v * (size_t)s->n), *to = v + s->n, *from = v;

@@ -77,7 +77,7 @@ static void pack_line(const struct tensor *x, int64_t first, int64_t step, int64
 }
 
 /* The k least of v, sorted, in front: for few. */
-static void insert_least(uint64_t *v, int64_t n, int64_t k)
+static void insert_min(uint64_t *v, int64_t n, int64_t k)
 {
     for (int64_t i = 1; i < n; i++) {
         uint64_t x = v[i];
@@ -94,7 +94,7 @@ static void sort_numbers(uint64_t *v, int64_t n, uint64_t *scratch)
 {
     enum { SHORT = 16 };
     if (n <= SHORT) {
-        insert_least(v, n, n);
+        insert_min(v, n, n);
         return;
     }
     int64_t half = n / 2;
@@ -106,8 +106,8 @@ static void sort_numbers(uint64_t *v, int64_t n, uint64_t *scratch)
 }
 
 /* Of an unsorted line, those in front that can be among the k least; how many. Keys are compared
- * with the k-th least of those kept so far, of which there are at most `most`. */
-static int64_t pack_candidates(const float *from, int64_t step, int64_t n, int64_t k, int64_t most,
+ * with the k-th least of those kept so far, of which there are at most `max`. */
+static int64_t pack_candidates(const float *from, int64_t step, int64_t n, int64_t k, int64_t max,
                                uint32_t flip, uint64_t *out)
 {
     enum { BLOCK = 16 };
@@ -126,9 +126,9 @@ static int64_t pack_candidates(const float *from, int64_t step, int64_t n, int64
             out[kept] = (uint64_t)key << 32 | (uint64_t)(i + j);
             kept += key <= bound;
         }
-        if (kept + BLOCK <= most)
+        if (kept + BLOCK <= max)
             continue;
-        select_least(out, kept, k);
+        select_min(out, kept, k);
         kept = k;
         uint64_t worst = 0;
         for (int64_t j = 0; j < k; j++)
@@ -182,16 +182,16 @@ static void first_of_line(const struct tensor *x, int64_t first, int64_t step, i
                           bool largest, uint64_t *room, int64_t *index)
 {
     enum { FEW = 12 };
-    int64_t most = 4 * k + 1024;
-    if (x->dtype == DT_F32 && n > 2 * most)
-        n = pack_candidates((const float *)x->data + first, step, n, k, most,
+    int64_t max = 4 * k + 1024;
+    if (x->dtype == DT_F32 && n > 2 * max)
+        n = pack_candidates((const float *)x->data + first, step, n, k, max,
                             largest ? UINT32_MAX : 0, room);
     else
         pack_line(x, first, step, n, largest, room);
     if (k <= FEW) {
-        insert_least(room, n, k);
+        insert_min(room, n, k);
     } else {
-        select_least(room, n, k);
+        select_min(room, n, k);
         sort_numbers(room, k, room + n);
     }
     for (int64_t j = 0; j < k; j++)

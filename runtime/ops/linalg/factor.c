@@ -196,12 +196,12 @@ bool own_gtsv_perturbed(struct linalg_call *c)
         for (int64_t k = 0; k < t.n; k++)
             largest = fmax(largest, cabs((*all[i])[k]));
     bool wide = c->dtype == DT_F64 || c->dtype == DT_C128;
-    double least = largest > 0 ? (wide ? DBL_EPSILON : FLT_EPSILON) * largest
+    double min = largest > 0 ? (wide ? DBL_EPSILON : FLT_EPSILON) * largest
                    : wide      ? DBL_MIN
                                : FLT_MIN;
     for (int64_t k = 0; k < t.n; k++)
-        if (cabs(t.d[k]) < least)
-            t.d[k] = creal(t.d[k]) < 0 ? -least : least;
+        if (cabs(t.d[k]) < min)
+            t.d[k] = creal(t.d[k]) < 0 ? -min : min;
     substitute_back(&t);
     return true;
 }

@@ -118,8 +118,8 @@ static int shortest_digits(int dtype, double x)
 {
     const struct float_format *f = float_format(dtype);
     char buf[64];
-    int most = dtype == DT_F64 ? 17 : 9;
-    for (int digits = 1; digits < most; digits++) {
+    int max = dtype == DT_F64 ? 17 : 9;
+    for (int digits = 1; digits < max; digits++) {
         snprintf(buf, sizeof buf, "%.*e", digits - 1, x);
         double back = dtype == DT_F32 ? (double)strtof(buf, NULL)
                                       : float_decode(f, float_encode(f, strtod(buf, NULL), false));
@@ -128,7 +128,7 @@ static int shortest_digits(int dtype, double x)
         if (back == x)
             return digits;
     }
-    return most;
+    return max;
 }
 
 /* Plain notation for moderate exponents, else scientific. */

@@ -43,8 +43,8 @@ static struct key key_of(const struct tensor *t, int64_t at)
 
 static int compare_keys(const struct key *a, const struct key *b)
 {
-    size_t least = a->s.n < b->s.n ? a->s.n : b->s.n;
-    int c = least ? memcmp(a->s.p, b->s.p, least) : 0;
+    size_t min = a->s.n < b->s.n ? a->s.n : b->s.n;
+    int c = min ? memcmp(a->s.p, b->s.p, min) : 0;
     if (c || a->s.n != b->s.n)
         return c ? c : a->s.n < b->s.n ? -1 : 1;
     if (a->i != b->i)

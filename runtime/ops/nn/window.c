@@ -4,7 +4,7 @@
 
 /* The attribute's value for each spatial dim, or `otherwise` for all. */
 static bool each_dim(const struct window *w, const struct attrs *as, const char *name,
-                     int64_t otherwise, int64_t least, dim_t *out, struct diag *d)
+                     int64_t otherwise, int64_t min, dim_t *out, struct diag *d)
 {
     int n;
     const int64_t *v = attr_ints(as, name, &n);
@@ -12,9 +12,9 @@ static bool each_dim(const struct window *w, const struct attrs *as, const char 
         return fail(d, "%s has %d values, expected %d, one for each spatial dim", name, n, w->n);
     for (int i = 0; i < w->n; i++) {
         out[i] = v ? v[i] : otherwise;
-        if (out[i] < least || out[i] > INT32_MAX)
+        if (out[i] < min || out[i] > INT32_MAX)
             return fail(d, "%s has %lld, expected at least %lld", name, (long long)out[i],
-                        (long long)least);
+                        (long long)min);
     }
     return true;
 }

@@ -20,16 +20,16 @@ enum { NO_LIMIT = INT32_MAX };
  */
 static bool place(struct infer *f, dim_t v, dim_t n, int64_t low, int64_t high, dim_t *out)
 {
-    int64_t least, most;
+    int64_t min, max;
     dim_t top = dim_add(f->dims, n, high);
     if (!dim_is_const(n) && dim_is_const(v) && (v >= NO_LIMIT || v <= -(int64_t)NO_LIMIT)) {
         *out = v > 0 ? top : low;
         return true;
     }
-    dim_bounds(f->dims, v, &least, &most);
-    if (least < 0 && most >= 0)
+    dim_bounds(f->dims, v, &min, &max);
+    if (min < 0 && max >= 0)
         return false;
-    if (most < 0)
+    if (max < 0)
         v = dim_add(f->dims, v, n);
     *out = dim_max(f->dims, low, dim_min(f->dims, v, top));
     return true;

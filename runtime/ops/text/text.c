@@ -135,10 +135,10 @@ static bool split_delimiter(struct str *rest, struct str delimiter, bool last, s
 static int64_t split(struct op_call *c, struct str s, struct str *parts)
 {
     struct str delimiter = attr_str(c->attrs, "delimiter", ""), part;
-    int64_t most = attr_int(c->attrs, "maxsplit", -1), n = 0;
+    int64_t max = attr_int(c->attrs, "maxsplit", -1), n = 0;
     struct str rest = {s.p ? s.p : "", s.n};
-    while (delimiter.n ? split_delimiter(&rest, delimiter, most >= 0 && n >= most, &part)
-                       : split_space(&rest, most >= 0 && n >= most, &part)) {
+    while (delimiter.n ? split_delimiter(&rest, delimiter, max >= 0 && n >= max, &part)
+                       : split_space(&rest, max >= 0 && n >= max, &part)) {
         if (parts)
             parts[n] = part;
         n++;
@@ -149,7 +149,7 @@ static int64_t split(struct op_call *c, struct str s, struct str *parts)
 static bool string_split(struct op_call *c, struct work *w)
 {
     const struct tensor *x = c->in[0];
-    int64_t n = tensor_count(x), most = 0, dims[MAX_RANK], total;
+    int64_t n = tensor_count(x), max = 0, dims[MAX_RANK], total;
     if (!need_strings(w->d, x->dtype))
         return false;
     if (x->rank >= MAX_RANK)
@@ -157,17 +157,17 @@ static bool string_split(struct op_call *c, struct work *w)
     int64_t *counts = WORK(w, int64_t, n);
     for (int64_t i = 0; counts && i < n; i++) {
         counts[i] = split(c, ((const struct str *)x->data)[i], NULL);
-        most = counts[i] > most ? counts[i] : most;
+        max = counts[i] > max ? counts[i] : max;
     }
-    if (!counts || __builtin_mul_overflow(n, most, &total))
+    if (!counts || __builtin_mul_overflow(n, max, &total))
         return counts && fail(w->d, "too many parts");
     struct str *parts = WORK(w, struct str, total);
     for (int64_t i = 0; parts && i < n; i++)
-        split(c, ((const struct str *)x->data)[i], parts + i * most);
+        split(c, ((const struct str *)x->data)[i], parts + i * max);
     if (!parts)
         return false;
     memcpy(dims, x->dims, sizeof dims);
-    dims[x->rank] = most;
+    dims[x->rank] = max;
     if (wants_result(c, 0) && !tensor_set_strings(c->out[0], x->rank + 1, dims, parts, w->d))
         return false;
     struct tensor *sizes = wants_result(c, 1) ? call_out(c, 1, DT_I64, x->rank, x->dims) : NULL;

@@ -17,7 +17,7 @@ struct trie {
 };
 
 struct gram_shape {
-    int64_t least, most, skips, columns;
+    int64_t min, max, skips, columns;
 };
 
 static bool read_shape(const struct attrs *as, struct gram_shape *s, struct diag *d)
@@ -35,9 +35,9 @@ static bool read_shape(const struct attrs *as, struct gram_shape *s, struct diag
             return fail(d, "ngram_indexes holds %lld", (long long)columns[i]);
         s->columns = columns[i] + 1 > s->columns ? columns[i] + 1 : s->columns;
     }
-    if (s->least < 1 || s->most < s->least || s->skips < 0 || s->most > counts)
+    if (s->min < 1 || s->max < s->min || s->skips < 0 || s->max > counts)
         return fail(d, "grams of %lld to %lld tokens with %lld skips, of %d in ngram_counts",
-                    (long long)s->least, (long long)s->most, (long long)s->skips, counts);
+                    (long long)s->min, (long long)s->max, (long long)s->skips, counts);
     for (int64_t g = 0, grams = 0; g < counts; g++) {
         int64_t end = g + 1 < counts ? starts[g + 1] : pool;
         if (starts[g] < 0 || starts[g] > end || end > pool || (end - starts[g]) % (g + 1))
@@ -145,7 +145,7 @@ static bool make_trie(struct op_call *c, struct work *w, const struct gram_shape
     for (int64_t g = 0, gram = 0; g < counts; g++) {
         int64_t end = g + 1 < counts ? starts[g + 1] : t->pool;
         for (int64_t at = starts[g]; at < end; at += g + 1, gram++)
-            if (g + 1 >= s->least && g + 1 <= s->most)
+            if (g + 1 >= s->min && g + 1 <= s->max)
                 add_gram(t, at, g + 1, columns[gram]);
     }
     return true;
@@ -153,15 +153,15 @@ static bool make_trie(struct op_call *c, struct work *w, const struct gram_shape
 
 /* ---- counting ---- */
 
-static void count_from(const struct trie *t, const struct gram_shape *s, int64_t least, int64_t at,
+static void count_from(const struct trie *t, const struct gram_shape *s, int64_t min, int64_t at,
                        int64_t end, int64_t distance, float *y)
 {
     int64_t node = 0;
-    for (int64_t size = 1; size <= s->most && at < end; size++) {
+    for (int64_t size = 1; size <= s->max && at < end; size++) {
         int64_t next = t->edge_to[edge(t, node, at, false)];
         if (!next)
             return;
-        if (size >= least && t->column[next] >= 0)
+        if (size >= min && t->column[next] >= 0)
             y[t->column[next]] += 1;
         node = next;
         if (end - at <= distance)
@@ -173,12 +173,12 @@ static void count_from(const struct trie *t, const struct gram_shape *s, int64_t
 static void count_row(const struct trie *t, const struct gram_shape *s, int64_t begin, int64_t end,
                       float *y)
 {
-    int64_t least = s->least;
+    int64_t min = s->min;
     for (int64_t distance = 1; distance <= s->skips + 1 && distance <= end - begin + 1;
          distance++) {
-        for (int64_t at = begin; at < end && (least - 1) <= (end - 1 - at) / distance; at++)
-            count_from(t, s, least, at, end, distance, y);
-        if (least == 1 && ++least > s->most) /* single tokens have no gaps: counted once */
+        for (int64_t at = begin; at < end && (min - 1) <= (end - 1 - at) / distance; at++)
+            count_from(t, s, min, at, end, distance, y);
+        if (min == 1 && ++min > s->max) /* single tokens have no gaps: counted once */
             return;
     }
 }

@@ -140,14 +140,14 @@ static bool make_tokens(struct op_call *c, struct work *w, struct tokens *all)
 static bool store(struct op_call *c, struct work *w, const struct tokens *all)
 {
     const struct tensor *x = c->in[0];
-    int64_t n = tensor_count(x), mark = attr_int(c->attrs, "mark", 0) ? 1 : 0, most = 0, total;
+    int64_t n = tensor_count(x), mark = attr_int(c->attrs, "mark", 0) ? 1 : 0, max = 0, total;
     int64_t *used = WORK(w, int64_t, n), dims[MAX_RANK];
     for (int64_t i = 0; used && i < all->count; i++)
         used[all->v[i].owner]++;
     for (int64_t i = 0; used && i < n; i++)
-        most = used[i] > most ? used[i] : most;
-    most += most ? 2 * mark : 0; /* of no tokens at all there are no marks either */
-    if (!used || __builtin_mul_overflow(n, most, &total))
+        max = used[i] > max ? used[i] : max;
+    max += max ? 2 * mark : 0; /* of no tokens at all there are no marks either */
+    if (!used || __builtin_mul_overflow(n, max, &total))
         return used && fail(w->d, "too many tokens");
     struct str *y = WORK(w, struct str, total), pad = attr_str(c->attrs, "pad_value", "");
     if (!y)
@@ -155,18 +155,18 @@ static bool store(struct op_call *c, struct work *w, const struct tokens *all)
     for (int64_t i = 0; i < total; i++)
         y[i] = pad;
     for (int64_t i = 0; i < n; i++) {
-        if (mark && most) {
-            y[i * most] = (struct str){"\x02", 1};
-            y[i * most + used[i] + 1] = (struct str){"\x03", 1};
+        if (mark && max) {
+            y[i * max] = (struct str){"\x02", 1};
+            y[i * max + used[i] + 1] = (struct str){"\x03", 1};
         }
         used[i] = mark;
     }
     for (int64_t i = 0; i < all->count; i++) {
         int64_t owner = all->v[i].owner;
-        y[owner * most + used[owner]++] = all->v[i].text;
+        y[owner * max + used[owner]++] = all->v[i].text;
     }
     memcpy(dims, x->dims, sizeof dims);
-    dims[x->rank] = most;
+    dims[x->rank] = max;
     return tensor_set_strings(c->out[0], x->rank + 1, dims, y, w->d);
 }
 

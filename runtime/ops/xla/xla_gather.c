@@ -155,7 +155,7 @@ bool infer_scatter_windows(struct infer *f)
 
 struct component { /* of an index vector */
     int64_t at;    /* in the index array, from the vector's start */
-    int64_t stride, most; /* of its array dim; the last place where a window begins */
+    int64_t stride, max; /* of its array dim; the last place where a window begins */
 };
 
 struct places {
@@ -307,12 +307,12 @@ static bool add_places_i32(const struct places *p, const struct component *m, in
                            int64_t step, struct block *k, bool *outside)
 {
     const int32_t *from = (const int32_t *)p->index->data + at;
-    int32_t most = (int32_t)m->most;
+    int32_t max = (int32_t)m->max;
     bool any = false;
     for (int64_t i = 0; i < k->n; i++) {
         int32_t v = from[i * step];
-        if ((uint32_t)v > (uint32_t)most) {
-            v = v < 0 ? 0 : most;
+        if ((uint32_t)v > (uint32_t)max) {
+            v = v < 0 ? 0 : max;
             any = outside[i] = true;
         }
         k->at[i] += v * m->stride;
@@ -335,13 +335,13 @@ static void fill_block(const struct places *p, int64_t first, bool clamp, struct
         k->at[i] = p->base + (first + i) * move;
     for (int c = 0; c < p->ncomponents; c++) {
         const struct component *m = &p->component[c];
-        if (p->index->dtype == DT_I32 && m->most >= 0 && m->most <= INT32_MAX) {
+        if (p->index->dtype == DT_I32 && m->max >= 0 && m->max <= INT32_MAX) {
             any |= add_places_i32(p, m, p->from + m->at + first * step, step, k, outside);
             continue;
         }
         read_indices(p, p->from + m->at + first * step, step, k->n, index);
         for (int64_t i = 0; i < k->n; i++) {
-            int64_t v = index[i], kept = v < 0 ? 0 : v > m->most ? m->most : v;
+            int64_t v = index[i], kept = v < 0 ? 0 : v > m->max ? m->max : v;
             outside[i] |= v != kept;
             k->at[i] += kept * m->stride;
         }
@@ -532,12 +532,12 @@ static bool has_numbers(const struct places *p, const struct runs *r, const stru
         if (p->array_stride[b])
             return false;
     return r->one && r->w.count == 1 && dtype_bytes(y->dtype) == 4 && p->ncomponents == 1 &&
-           p->batches > 0 && p->index->dtype == DT_I32 && m->most >= 0 && m->most <= INT32_MAX;
+           p->batches > 0 && p->index->dtype == DT_I32 && m->max >= 0 && m->max <= INT32_MAX;
 }
 
 #define AT_NUMBERS(T, change)                                                                      \
     for (int64_t i = 0; i < n; i++)                                                                \
-        if ((uint32_t)at[i * step] <= most)                                                        \
+        if ((uint32_t)at[i * step] <= max)                                                        \
             ((T *)y->data)[at[i * step] * m->stride] change((const T *)from)[i * move];
 
 /* The row of indices that the walk is at. */
@@ -549,7 +549,7 @@ static void scatter_numbers(const struct places *p, bool add, const struct tenso
     int64_t n = p->batch_dims[last], step = p->index_stride[last], move = p->batch_stride[last];
     const int32_t *at = (const int32_t *)p->index->data + p->from + m->at;
     const char *from = (const char *)u->data + p->outer * 4;
-    uint32_t most = (uint32_t)m->most;
+    uint32_t max = (uint32_t)m->max;
     if (!add) {
         AT_NUMBERS(uint32_t, =)
     } else if (y->dtype == DT_F32) {

@@ -49,8 +49,8 @@ static int64_t window_start(const struct tensor *x, const int64_t *sizes,
 {
     int64_t at = 0;
     for (int i = 0; i < x->rank; i++) {
-        int64_t s = tensor_i64(starts, i), most = x->dims[i] - sizes[i];
-        at += (s < 0 ? 0 : s > most ? most : s) * strides[i];
+        int64_t s = tensor_i64(starts, i), max = x->dims[i] - sizes[i];
+        at += (s < 0 ? 0 : s > max ? max : s) * strides[i];
     }
     return at;
 }

@@ -272,19 +272,19 @@ bool infer_top_k(struct infer *f)
 /* The largest key of n packed ones. */
 static uint64_t largest_key(const uint64_t *packed, int64_t n)
 {
-    uint64_t most = 0;
+    uint64_t max = 0;
     for (int64_t i = 0; i < n; i++)
-        most = packed[i] >> 32 > most ? packed[i] >> 32 : most;
-    return most;
+        max = packed[i] >> 32 > max ? packed[i] >> 32 : max;
+    return max;
 }
 
 /* Keys that can be among the k least of the n elements from `first` on, in front and with their
  * indices; how many. Keys are made a block at a time. */
-static int64_t pack_least(const struct tensor *x, int64_t first, int64_t n, int64_t k, int order,
+static int64_t pack_min(const struct tensor *x, int64_t first, int64_t n, int64_t k, int order,
                           uint64_t *packed)
 {
     enum { BLOCK = 512 };
-    int64_t kept = 0, most = 4 * k + 1024;
+    int64_t kept = 0, max = 4 * k + 1024;
     uint64_t bound = UINT32_MAX, keys[BLOCK];
     for (int64_t at = 0, m; at < n; at += m) {
         m = n - at < BLOCK ? n - at : BLOCK;
@@ -292,9 +292,9 @@ static int64_t pack_least(const struct tensor *x, int64_t first, int64_t n, int6
         for (int64_t i = 0; i < m; i++) {
             packed[kept] = keys[i] << 32 | (uint64_t)(at + i);
             kept += keys[i] <= bound;
-            if (kept < most || k == 0)
+            if (kept < max || k == 0)
                 continue;
-            select_least(packed, kept, k);
+            select_min(packed, kept, k);
             kept = k;
             bound = largest_key(packed, k);
         }
@@ -315,8 +315,8 @@ static bool top_k(struct op_call *c, struct work *w)
         return false;
     for (int64_t row = 0; row < rows; row++) {
         if (narrow) {
-            int64_t kept = pack_least(x, row * n, n, k, direction, keys);
-            select_least(keys, kept, k);
+            int64_t kept = pack_min(x, row * n, n, k, direction, keys);
+            select_min(keys, kept, k);
             sort_packed(keys, k, false, scratch);
         } else {
             order_keys(x, row * n, 1, n, direction, keys);

@@ -284,13 +284,13 @@ def _warn_of_empty(results: Sequence[Object], inputs: Sequence[Object]) -> None:
                           "(a loop of 0 trips?)" % (o.where[0], o.where[1], o.name, list(o.shape)), NkiWarning, stacklevel=5)
 
 
-_MOST_CONTRACTED = 16
+_MAX_CONTRACTED = 16
 
 
 def _fitted(t: Trace, build: Callable[[], Builder]) -> Any:
     """The archive; where tiles find no room, they are made smaller as far as that is possible."""
     failure: Optional[NkiError] = None
-    for shrink in [None, _shrink.split] + [_shrink.contract] * _MOST_CONTRACTED:
+    for shrink in [None, _shrink.split] + [_shrink.contract] * _MAX_CONTRACTED:
         if shrink is not None and not shrink(t):
             continue
         try:
