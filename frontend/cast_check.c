@@ -153,12 +153,12 @@ static void check_free(struct cast_check *k)
 
 /* ---- saying so ---- */
 
-struct line {
+struct report_line {
     char text[1024];
     size_t n;
 };
-static void put(struct line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct line *l, const char *fmt, ...)
+static void put(struct report_line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct report_line *l, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -168,7 +168,7 @@ static void put(struct line *l, const char *fmt, ...)
         l->n += (size_t)n < sizeof l->text - l->n ? (size_t)n : sizeof l->text - l->n - 1;
 }
 
-static void put_kept(struct line *l, const struct kept *kept)
+static void put_kept(struct report_line *l, const struct kept *kept)
 {
     enum { NAMED = 4 };
     if (!kept->count)
@@ -180,7 +180,7 @@ static void put_kept(struct line *l, const struct kept *kept)
 }
 
 static void describe(const struct cast_check *k, const struct cast_plan *plan,
-                     const struct outcome *o, struct line *l)
+                     const struct outcome *o, struct report_line *l)
 {
     int cast = count_cast(plan);
     put(l, "%d of %d %s are in %s", cast, plan->nproducts,
@@ -204,13 +204,13 @@ static void describe(const struct cast_check *k, const struct cast_plan *plan,
 static void say_all(const struct cast_check *k, const struct cast_plan *plan,
                     const struct outcome *o, void (*say)(void *user, const char *text), void *user)
 {
-    struct line l = {.n = 0};
+    struct report_line l = {.n = 0};
     if (!say)
         return;
     describe(k, plan, o, &l);
     say(user, l.text);
     for (int i = 0; k->c->verbose && i < o->kept.count; i++) {
-        struct line row = {.n = 0};
+        struct report_line row = {.n = 0};
         put(&row, "kept in FP32: '%.200s' (%s): %s", o->kept.rows[i].name, o->kept.rows[i].source,
             o->kept.reasons[i]);
         say(user, row.text);

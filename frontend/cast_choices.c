@@ -25,7 +25,7 @@ static bool chooses(const struct node *n, int result)
     }
 }
 
-struct walk {
+struct choice_walk {
     struct graph *g;
     bool *chosen; /* by value id: depends on a choice */
     bool *seen;
@@ -36,7 +36,7 @@ struct walk {
 
 static bool look_inside(struct node *n, void *user)
 {
-    struct walk *w = user;
+    struct choice_walk *w = user;
     for (int i = 0; i < n->nout; i++)
         w->found |= chooses(n, i);
     for (int i = 0; i < n->nin; i++)
@@ -50,7 +50,7 @@ static bool is_float_tensor(const struct value *v)
 }
 
 /* Values are computed after their operands: one walk does. */
-static void mark_chosen(struct walk *w)
+static void mark_chosen(struct choice_walk *w)
 {
     for (struct node *n = w->g->main->first; n; n = n->next) {
         w->found = false;
@@ -65,7 +65,7 @@ static void mark_chosen(struct walk *w)
 }
 
 /* From what holds a choice back to the first floats that hold none. */
-static void find_further(struct walk *w, const struct value *from)
+static void find_further(struct choice_walk *w, const struct value *from)
 {
     struct arena scratch = {0};
     const struct value **stack = ARENA_ARRAY(&scratch, const struct value *, w->g->next_value + 1);
@@ -90,7 +90,7 @@ static void find_further(struct walk *w, const struct value *from)
     arena_free(&scratch);
 }
 
-static void add_outputs(struct walk *w)
+static void add_outputs(struct choice_walk *w)
 {
     struct graph *g = w->g;
     const char **names = ARENA_ARRAY(&g->arena, const char *, g->noutputs + w->nfurther + 1);
@@ -108,7 +108,7 @@ static void add_outputs(struct walk *w)
 /* Whether there can be a choice: an operator that makes one, or an output that is no float. */
 static bool may_choose(struct graph *g)
 {
-    struct walk w = {.g = g};
+    struct choice_walk w = {.g = g};
     region_walk(g->main, look_inside, &w);
     const struct node *ret = region_return(g->main);
     for (int i = 0; i < ret->nin; i++)
@@ -127,7 +127,7 @@ bool choices_find(struct graph *g, struct choices *out, struct diag *d)
         return false;
     if (!may_choose(g))
         return true;
-    struct walk w = {.g = g,
+    struct choice_walk w = {.g = g,
                      .chosen = ARENA_ARRAY(&g->arena, bool, g->next_value + 1),
                      .seen = ARENA_ARRAY(&g->arena, bool, g->next_value + 1),
                      .further = ARENA_ARRAY(&g->arena, struct value *, MAX_FURTHER)};

@@ -14,7 +14,7 @@
 enum { MIN_TRIALS = 24, MAX_TRIALS = 160, GIVE_BACK = 12, BISECTION = 8 };
 static const double search_seconds = 5;
 
-struct search {
+struct cast_search {
     struct cast_check *k;
     const struct cast_product **all; /* those that are cast, then the unseen ones */
     int n, unseen;                   /* of the former, of the latter */
@@ -30,7 +30,7 @@ struct search {
     struct cast_product *rows; /* scratch */
 };
 
-static bool compile(struct search *s, const bool *keep, struct trial *t)
+static bool compile(struct cast_search *s, const bool *keep, struct trial *t)
 {
     int nkeep = 0;
     for (int i = 0; i < s->n + s->unseen; i++)
@@ -40,7 +40,7 @@ static bool compile(struct search *s, const bool *keep, struct trial *t)
     return trial_compile(s->k, t, s->rows, nkeep);
 }
 
-static int count(const struct search *s, const bool *keep)
+static int count(const struct cast_search *s, const bool *keep)
 {
     int n = 0;
     for (int i = 0; i < s->n; i++)
@@ -49,7 +49,7 @@ static int count(const struct search *s, const bool *keep)
 }
 
 /* Tries a selection and takes it if it is good enough. False: the check itself failed. */
-static bool attempt(struct search *s, const bool *keep, bool *good)
+static bool attempt(struct cast_search *s, const bool *keep, bool *good)
 {
     struct trial t;
     struct measure m;
@@ -73,7 +73,7 @@ static bool attempt(struct search *s, const bool *keep, bool *good)
 
 /* ---- what each costs ---- */
 
-static bool measure_locals(struct search *s, bool *keep)
+static bool measure_locals(struct cast_search *s, bool *keep)
 {
     int room = s->max - BISECTION - GIVE_BACK, size = (s->n + room - 1) / room;
     for (int at = 0; at < s->n; at += size) {
@@ -95,7 +95,7 @@ static bool measure_locals(struct search *s, bool *keep)
 }
 
 /* By insertion: stable, and there are few. */
-static void sort_by(const struct search *s, const double *key, int *order)
+static void sort_by(const struct cast_search *s, const double *key, int *order)
 {
     for (int i = 0; i < s->n; i++) {
         int at = i;
@@ -108,7 +108,7 @@ static void sort_by(const struct search *s, const double *key, int *order)
 /* ---- a selection ---- */
 
 /* The most of the cheapest that can be cast. The first guess adds their errors as chance does. */
-static bool bisect(struct search *s, bool *keep)
+static bool bisect(struct cast_search *s, bool *keep)
 {
     int low = 0, high = s->n, middle = 0; /* high is too many */
     for (double sum = 0; middle < s->n; middle++) {
@@ -129,7 +129,7 @@ static bool bisect(struct search *s, bool *keep)
     return true;
 }
 
-static bool give_back(struct search *s, bool *keep, int *order)
+static bool give_back(struct cast_search *s, bool *keep, int *order)
 {
     double *lack = s->local; /* not needed any more: of work, the most first */
     int left = GIVE_BACK;
@@ -149,7 +149,7 @@ static bool give_back(struct search *s, bool *keep, int *order)
     return true;
 }
 
-static bool search(struct search *s, bool *keep)
+static bool search(struct cast_search *s, bool *keep)
 {
     bool good;
     if (s->n > 1) {
@@ -166,7 +166,7 @@ static bool search(struct search *s, bool *keep)
 
 /* ---- the answer ---- */
 
-static const char *reason(const struct search *s, int i, struct arena *a)
+static const char *reason(const struct cast_search *s, int i, struct arena *a)
 {
     if (i >= s->n)
         return "in a body of control flow that changed nothing on the inputs of the check: what "
@@ -177,7 +177,7 @@ static const char *reason(const struct search *s, int i, struct arena *a)
                         others, s->without[i], s->k->budget);
 }
 
-static bool give(const struct search *s, struct kept *out)
+static bool give(const struct cast_search *s, struct kept *out)
 {
     int n = s->n + s->unseen;
     out->rows = ARENA_ARRAY(&out->arena, struct cast_product, n + 1);
@@ -195,7 +195,7 @@ static bool give(const struct search *s, struct kept *out)
     return true;
 }
 
-static void init(struct search *s, struct arena *a, const struct cast_plan *plan,
+static void init(struct cast_search *s, struct arena *a, const struct cast_plan *plan,
                  const bool *unseen)
 {
     s->all = ARENA_ARRAY(a, const struct cast_product *, plan->nproducts + 1);
@@ -217,7 +217,7 @@ bool cast_search(struct cast_check *k, const struct cast_plan *plan, const bool 
                  double error, double target, struct kept *out)
 {
     struct arena a = {0};
-    struct search s = {.k = k, .target = target};
+    struct cast_search s = {.k = k, .target = target};
     *out = (struct kept){.measure = {.output = -1}};
     init(&s, &a, plan, unseen);
     bool all = error > 0;

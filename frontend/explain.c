@@ -30,7 +30,7 @@ static const struct {
 };
 enum { NTITLES = sizeof titles / sizeof *titles, SHOWN = 3 };
 
-struct group { /* decisions that differ in names and numbers only */
+struct reason_group { /* decisions that differ in names and numbers only */
     const char *pattern;
     const struct reason *first;
     bool same; /* word for word */
@@ -72,21 +72,21 @@ static const char *pattern_of(struct arena *a, const struct reason *r)
 
 static int by_pattern(const void *a, const void *b)
 {
-    const struct group *x = a, *y = b;
+    const struct reason_group *x = a, *y = b;
     int patterns = strcmp(x->pattern, y->pattern);
     return patterns ? patterns : x->order - y->order;
 }
 
 static int by_weight(const void *a, const void *b)
 {
-    const struct group *x = a, *y = b;
+    const struct reason_group *x = a, *y = b;
     return x->family != y->family ? x->family - y->family
            : x->count != y->count ? y->count - x->count
                                   : x->order - y->order;
 }
 
 /* One group per pattern, in place; how many. */
-static int merge(struct group *g, int n)
+static int merge(struct reason_group *g, int n)
 {
     int groups = 0;
     if (n)
@@ -96,7 +96,7 @@ static int merge(struct group *g, int n)
             g[groups++] = g[i];
             continue;
         }
-        struct group *into = &g[groups - 1];
+        struct reason_group *into = &g[groups - 1];
         if (into->count < SHOWN)
             into->names[into->count] = g[i].names[0];
         into->same &= !strcmp(into->first->text, g[i].first->text);
@@ -107,7 +107,7 @@ static int merge(struct group *g, int n)
     return groups;
 }
 
-static void print_group(const struct group *g)
+static void print_group(const struct reason_group *g)
 {
     const char *text = g->same ? g->first->text : strchr(g->pattern, ':') + 2;
     const char *title = g->family < NTITLES ? titles[g->family].title : g->first->code;
@@ -138,11 +138,11 @@ static void print_calls(const struct program *p)
 static void print_summary(const struct command *c, const struct reasons *r, const struct program *p)
 {
     struct arena scratch = {0};
-    struct group *g = ARENA_ARRAY(&scratch, struct group, r->count + 1);
+    struct reason_group *g = ARENA_ARRAY(&scratch, struct reason_group, r->count + 1);
     int n = 0;
     for (int i = 0; i < r->count; i++)
         if (strcmp(r->rows[i].code, "autocast.summary"))
-            g[n++] = (struct group){.pattern = pattern_of(&scratch, &r->rows[i]),
+            g[n++] = (struct reason_group){.pattern = pattern_of(&scratch, &r->rows[i]),
                                     .first = &r->rows[i],
                                     .same = true,
                                     .family = family_of(r->rows[i].code),

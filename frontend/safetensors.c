@@ -14,12 +14,12 @@ static const struct {
              {"U64", DT_U64},   {"U32", DT_U32},          {"U16", DT_U16},       {"U8", DT_U8},
              {"BOOL", DT_BOOL}, {"F8_E4M3", DT_F8E4M3FN}, {"F8_E5M2", DT_F8E5M2}};
 
-struct row {
+struct tensor_row {
     int dtype, rank;
     int64_t dims[MAX_RANK], from, to;
 };
 
-static void read_shape(struct json_reader *r, struct row *row)
+static void read_shape(struct json_reader *r, struct tensor_row *row)
 {
     row->rank = 0;
     for (json_enter(r, '['); json_read_element(r);) {
@@ -31,9 +31,9 @@ static void read_shape(struct json_reader *r, struct row *row)
     }
 }
 
-static void read_row(struct json_reader *r, struct row *row)
+static void read_row(struct json_reader *r, struct tensor_row *row)
 {
-    *row = (struct row){.dtype = DT_NONE, .rank = -1, .from = -1};
+    *row = (struct tensor_row){.dtype = DT_NONE, .rank = -1, .from = -1};
     json_enter(r, '{');
     for (const char *key; (key = json_read_key(r));) {
         if (!strcmp(key, "dtype")) {
@@ -76,7 +76,7 @@ static char *key_text(const char *from, const char *end)
     return s;
 }
 
-static bool add(struct npz *z, char *name, const struct row *row, const uint8_t *data, size_t size,
+static bool add(struct npz *z, char *name, const struct tensor_row *row, const uint8_t *data, size_t size,
                 struct diag *d)
 {
     struct npz_entry *all = realloc(z->entries, (size_t)(z->count + 1) * sizeof *all);
@@ -114,7 +114,7 @@ static bool read_table(const uint8_t *p, size_t size, struct npz *out, struct di
     json_enter(&r, '{');
     for (;;) {
         const char *at = r.at;
-        struct row row;
+        struct tensor_row row;
         if (!json_read_key(&r))
             break;
         char *name = key_text(at, r.end);

@@ -222,7 +222,7 @@ static bool run_again(struct verify_errors *e, struct node *n, struct op_call *c
 
 /* ---- bounds ---- */
 
-struct result { /* of the node being looked at */
+struct compared_result { /* of the node being looked at */
     float *bound[NBOUNDS];
     int64_t n;
 };
@@ -239,7 +239,7 @@ static double largest(const struct tensor *t)
 
 /* What the operator's own arithmetic may do, from its result alone. */
 static void own_rounding(const struct verify_errors *e, const struct node *n,
-                         const struct op_call *c, int i, struct result *r)
+                         const struct op_call *c, int i, struct compared_result *r)
 {
     const struct tensor *y = c->out[i], *x = c->nin ? c->in[0] : NULL;
     int flags = op_infos[n->op].flags;
@@ -268,7 +268,7 @@ static void own_rounding(const struct verify_errors *e, const struct node *n,
 
 /* Sums of products, relative to the sum of magnitudes. */
 static void linear_rounding(struct verify_errors *e, struct node *n, struct op_call *c,
-                            struct result *r)
+                            struct compared_result *r)
 {
     struct again a;
     bool casts = flags_of(n->op) & CASTS;
@@ -326,7 +326,7 @@ static bool bounded_operand(const struct verify_errors *e, const struct node *n,
 static bool bound_result(struct verify_errors *e, struct node *n, struct op_call *c, int i,
                          struct diag *d)
 {
-    struct result r = {.n = tensor_count(c->out[i])};
+    struct compared_result r = {.n = tensor_count(c->out[i])};
     int id = n->out[i]->id, flags = flags_of(n->op);
     bool repeats = n->op == OP_kernel_call || !(op_infos[n->op].flags & OPF_IMPURE);
     bool again = n->nregions == 0 && repeats, ok = true;

@@ -5,12 +5,12 @@
 
 #include <math.h>
 
-struct sizes {
+struct bert_sizes {
     int width, heads, hidden, layers, vocabulary, positions;
     struct dim sequence;
 };
 
-static const char *embeddings(struct model *m, const struct sizes *s, const char *ids,
+static const char *embeddings(struct model *m, const struct bert_sizes *s, const char *ids,
                               const char *types)
 {
     size_t mark = scope_enter(m, "embeddings");
@@ -46,7 +46,7 @@ static const char *additive_mask(struct model *m, const char *x)
 static const float sharp = 1.6f, branch = 0.5f;
 
 /* N x sequence x width to N x heads x sequence x head, or with the last two exchanged. */
-static const char *heads(struct model *m, const struct sizes *s, const char *name, const char *x,
+static const char *heads(struct model *m, const struct bert_sizes *s, const char *name, const char *x,
                          float gain, const int64_t *order)
 {
     const char *y = linear(m, name, x, s->sequence.size, s->width, s->width, gain);
@@ -55,7 +55,7 @@ static const char *heads(struct model *m, const struct sizes *s, const char *nam
     return transpose(m, y, 4, order);
 }
 
-static const char *attention(struct model *m, const struct sizes *s, const char *x,
+static const char *attention(struct model *m, const struct bert_sizes *s, const char *x,
                              const char *mask)
 {
     size_t mark = scope_enter(m, "attention.self");
@@ -74,7 +74,7 @@ static const char *attention(struct model *m, const struct sizes *s, const char 
     return y;
 }
 
-static const char *layer(struct model *m, const struct sizes *s, const char *x, const char *mask)
+static const char *layer(struct model *m, const struct bert_sizes *s, const char *x, const char *mask)
 {
     int64_t rows = s->sequence.size;
     const char *y = attention(m, s, x, mask);
@@ -87,8 +87,8 @@ static const char *layer(struct model *m, const struct sizes *s, const char *x, 
 
 void bert_base(struct model *m)
 {
-    struct sizes s = m->tiny ? (struct sizes){32, 4, 128, 3, 101, 40, {"sequence", 16, 11}}
-                             : (struct sizes){768, 12, 3072, 12, 30522, 512, {"sequence", 128, 77}};
+    struct bert_sizes s = m->tiny ? (struct bert_sizes){32, 4, 128, 3, 101, 40, {"sequence", 16, 11}}
+                             : (struct bert_sizes){768, 12, 3072, 12, 30522, 512, {"sequence", 128, 77}};
     const struct dim shape[] = {BATCH, s.sequence};
     struct fill words = FILL(TOKENS, (float)s.vocabulary, 0), pair = FILL(TOKENS, 2, 0);
     struct fill ones = FILL(SAME, 1, 0);

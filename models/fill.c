@@ -34,14 +34,14 @@ static uint64_t hash_text(uint64_t h, const char *s)
     return h;
 }
 
-struct random random_from_name(const char *seed, const char *tensor)
+struct fill_random random_from_name(const char *seed, const char *tensor)
 {
     uint64_t h = hash_text(0xcbf29ce484222325u, seed);
-    return (struct random){hash_text(hash_text(h, "/"), tensor)};
+    return (struct fill_random){hash_text(hash_text(h, "/"), tensor)};
 }
 
 /* SplitMix64 (Steele, Lea, Flood 2014): a counter passed through a mixing function. */
-uint64_t random_bits(struct random *r)
+uint64_t random_bits(struct fill_random *r)
 {
     uint64_t z = r->state += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -49,13 +49,13 @@ uint64_t random_bits(struct random *r)
     return z ^ (z >> 31);
 }
 
-float random_unit(struct random *r)
+float random_unit(struct fill_random *r)
 {
     return (float)(random_bits(r) >> 40) * 0x1p-24f;
 }
 
 /* Four uniform 16-bit numbers; their sum has mean 2 * 65535 and variance (65536^2 - 1) / 3. */
-float random_normal(struct random *r)
+float random_normal(struct fill_random *r)
 {
     uint64_t z = random_bits(r);
     int32_t sum = (int32_t)((z & 0xffff) + (z >> 16 & 0xffff) + (z >> 32 & 0xffff) + (z >> 48));

@@ -39,18 +39,18 @@ enum { FILL_ROW_MAX = 8192 };
 int fill_element_type(enum fill_kind kind); /* an ONNX TensorProto.DataType */
 size_t fill_element_size(enum fill_kind kind);
 
-struct random {
+struct fill_random {
     uint64_t state;
 };
-struct random random_from_name(const char *seed, const char *tensor);
-uint64_t random_bits(struct random *r);
-float random_unit(struct random *r);   /* uniform, 0 <= x < 1, multiples of 2^-24 */
-float random_normal(struct random *r); /* mean 0, variance 1 */
+struct fill_random random_from_name(const char *seed, const char *tensor);
+uint64_t random_bits(struct fill_random *r);
+float random_unit(struct fill_random *r);   /* uniform, 0 <= x < 1, multiples of 2^-24 */
+float random_normal(struct fill_random *r); /* mean 0, variance 1 */
 
 /* Where a tensor stands while it is written piece by piece. */
 struct filler {
     struct fill fill;
-    struct random random;
+    struct fill_random random;
     int64_t next; /* index of the next element */
     union {
         float octave[3][2][16][16]; /* IMAGE: grids of the channels */

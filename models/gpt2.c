@@ -14,7 +14,7 @@
 
 enum { MAX_LAYERS = 12 };
 
-struct sizes {
+struct gpt2_sizes {
     int width, heads, layers, vocabulary, positions;
     struct dim queries; /* tokens given */
     struct dim past;    /* tokens whose keys and values are given; symbol NULL and size 0: none */
@@ -22,8 +22,8 @@ struct sizes {
 };
 
 /* What the layers share. */
-struct decoder {
-    struct sizes s;
+struct gpt2_decoder {
+    struct gpt2_sizes s;
     bool cached;
     const char *causal; /* 1 x 1 x positions x positions */
     const char *past_key[MAX_LAYERS], *past_value[MAX_LAYERS], *key[MAX_LAYERS], *value[MAX_LAYERS];
@@ -33,7 +33,7 @@ struct decoder {
 static const float branch = 0.1f; /* size of each branch beside embeddings of that size */
 
 /* Linear layer with the weight stored in x out, on rows flattened from all leading dimensions. */
-static const char *conv1d(struct model *m, const struct decoder *t, const char *name, const char *x,
+static const char *conv1d(struct model *m, const struct gpt2_decoder *t, const char *name, const char *x,
                           int in, int out, float gain)
 {
     size_t mark = scope_enter(m, "%s", name);
@@ -50,7 +50,7 @@ static const char *conv1d(struct model *m, const struct decoder *t, const char *
     return y;
 }
 
-static const char *split_heads(struct model *m, const struct decoder *t, const char *x)
+static const char *split_heads(struct model *m, const struct gpt2_decoder *t, const char *x)
 {
     struct extent batch = extent_of(m, x, 0, BATCH), rows = extent_of(m, x, 1, t->s.queries);
     int heads = t->s.heads;
@@ -59,7 +59,7 @@ static const char *split_heads(struct model *m, const struct decoder *t, const c
 }
 
 /* Rows past .. past + queries - 1 and columns 0 .. keys - 1 of the causal buffer select scores. */
-static const char *mask_scores(struct model *m, const struct decoder *t, const char *scores,
+static const char *mask_scores(struct model *m, const struct gpt2_decoder *t, const char *scores,
                                const char *q, const char *k)
 {
     struct extent keys = extent_of(m, k, 2, t->s.keys), queries = extent_of(m, q, 2, t->s.queries);
@@ -71,7 +71,7 @@ static const char *mask_scores(struct model *m, const struct decoder *t, const c
     return t->padding ? binary(m, "Add", scores, t->padding) : scores;
 }
 
-static const char *attention(struct model *m, struct decoder *t, int layer, const char *x)
+static const char *attention(struct model *m, struct gpt2_decoder *t, int layer, const char *x)
 {
     size_t mark = scope_enter(m, "attn");
     int width = t->s.width;
@@ -98,7 +98,7 @@ static const char *attention(struct model *m, struct decoder *t, int layer, cons
     return y;
 }
 
-static const char *perceptron(struct model *m, const struct decoder *t, const char *x)
+static const char *perceptron(struct model *m, const struct gpt2_decoder *t, const char *x)
 {
     size_t mark = scope_enter(m, "mlp");
     int width = t->s.width;
@@ -109,7 +109,7 @@ static const char *perceptron(struct model *m, const struct decoder *t, const ch
 }
 
 /* Positions past, past + 1, ... as 1 x queries. */
-static const char *positions(struct model *m, const struct decoder *t, const char *ids)
+static const char *positions(struct model *m, const struct gpt2_decoder *t, const char *ids)
 {
     struct extent from = FIXED(t->s.keys.size - t->s.queries.size), to = FIXED(t->s.keys.size);
     if (t->cached)
@@ -123,9 +123,9 @@ static const char *positions(struct model *m, const struct decoder *t, const cha
     return binary(m, "Unsqueeze", range, constant_ints(m, 1, DIMS(0)));
 }
 
-static void inputs_of_the_past(struct model *m, struct decoder *t)
+static void inputs_of_the_past(struct model *m, struct gpt2_decoder *t)
 {
-    const struct sizes *s = &t->s;
+    const struct gpt2_sizes *s = &t->s;
     const struct dim shape[] = {BATCH, SIZE(s->heads), s->past, SIZE(s->width / s->heads)};
     struct fill unit = FILL(NORMAL, 0, 1);
     char name[64];
@@ -145,9 +145,9 @@ static void inputs_of_the_past(struct model *m, struct decoder *t)
     t->padding = binary(m, "Mul", mask, constant_float(m, -3.4028235e38f));
 }
 
-static void outputs_with_the_past(struct model *m, const struct decoder *t)
+static void outputs_with_the_past(struct model *m, const struct gpt2_decoder *t)
 {
-    const struct sizes *s = &t->s;
+    const struct gpt2_sizes *s = &t->s;
     const struct dim shape[] = {BATCH, SIZE(s->heads), s->keys, SIZE(s->width / s->heads)};
     char name[64];
     for (int i = 0; i < s->layers; i++) {
@@ -158,9 +158,9 @@ static void outputs_with_the_past(struct model *m, const struct decoder *t)
     }
 }
 
-static void build(struct model *m, struct decoder *t)
+static void build(struct model *m, struct gpt2_decoder *t)
 {
-    const struct sizes *s = &t->s;
+    const struct gpt2_sizes *s = &t->s;
     int width = s->width;
     const char *ids = model_input(m, "input_ids", FILL(TOKENS, (float)s->vocabulary, 0), 2,
                                   (struct dim[]){BATCH, s->queries});
@@ -188,14 +188,14 @@ static void build(struct model *m, struct decoder *t)
         outputs_with_the_past(m, t);
 }
 
-static const struct sizes small = {
+static const struct gpt2_sizes small = {
     .width = 768, .heads = 12, .layers = 12, .vocabulary = 50257, .positions = 1024};
-static const struct sizes tiny = {
+static const struct gpt2_sizes tiny = {
     .width = 32, .heads = 4, .layers = 3, .vocabulary = 103, .positions = 40};
 
 void gpt2(struct model *m)
 {
-    struct decoder t = {.s = m->tiny ? tiny : small};
+    struct gpt2_decoder t = {.s = m->tiny ? tiny : small};
     t.s.queries = t.s.keys =
         m->tiny ? (struct dim){"sequence", 16, 11} : (struct dim){"sequence", 128, 77};
     build(m, &t);
@@ -203,7 +203,7 @@ void gpt2(struct model *m)
 
 void gpt2_decode(struct model *m)
 {
-    struct decoder t = {.s = m->tiny ? tiny : small, .cached = true};
+    struct gpt2_decoder t = {.s = m->tiny ? tiny : small, .cached = true};
     int64_t past = m->tiny ? 15 : 512, other = m->tiny ? 7 : 40;
     m->seed = "gpt2"; /* the same weights: one continues what the other begins */
     t.s.queries = SIZE(1);

@@ -28,20 +28,20 @@ static struct fill bias_fill(void)
     return FILL(NORMAL, 0, 0.05f);
 }
 
-struct image image_of(struct image x, const char *value)
+struct model_image image_of(struct model_image x, const char *value)
 {
     x.value = value;
     return x;
 }
 
-static struct image convolve(struct model *m, const char *name, struct image x,
+static struct model_image convolve(struct model *m, const char *name, struct model_image x,
                              struct convolution c, int pad)
 {
     size_t mark = scope_enter(m, "%s", name);
     int groups = c.groups ? c.groups : 1, k = c.kernel, depth = x.channels / groups;
     const char *w = weight(m, "weight", filter(depth, k, c.gain), 4, DIMS(c.channels, depth, k, k));
     const char *b = c.bias ? weight(m, "bias", bias_fill(), 1, DIMS(c.channels)) : NULL;
-    struct image y = {.channels = c.channels,
+    struct model_image y = {.channels = c.channels,
                       .height = (x.height + 2 * pad - k) / c.stride + 1,
                       .width = (x.width + 2 * pad - k) / c.stride + 1};
     y.value = emit(m, "Conv", INPUTS(x.value, w, b),
@@ -53,19 +53,19 @@ static struct image convolve(struct model *m, const char *name, struct image x,
     return y;
 }
 
-struct image conv(struct model *m, const char *name, struct image x, struct convolution c)
+struct model_image conv(struct model *m, const char *name, struct model_image x, struct convolution c)
 {
     return convolve(m, name, x, c, c.kernel / 2);
 }
 
-struct image conv_patches(struct model *m, const char *name, struct image x, int channels,
+struct model_image conv_patches(struct model *m, const char *name, struct model_image x, int channels,
                           int patch)
 {
     struct convolution c = {channels, patch, patch, .bias = true, .gain = 1};
     return convolve(m, name, x, c, 0);
 }
 
-struct image batch_norm(struct model *m, const char *name, struct image x, float scale)
+struct model_image batch_norm(struct model *m, const char *name, struct model_image x, float scale)
 {
     size_t mark = scope_enter(m, "%s", name);
     int64_t n = x.channels;
@@ -79,9 +79,9 @@ struct image batch_norm(struct model *m, const char *name, struct image x, float
     return x;
 }
 
-struct image global_average(struct model *m, struct image x)
+struct model_image global_average(struct model *m, struct model_image x)
 {
-    return (struct image){emit(m, "GlobalAveragePool", INPUTS(x.value), NULL), x.channels, 1, 1};
+    return (struct model_image){emit(m, "GlobalAveragePool", INPUTS(x.value), NULL), x.channels, 1, 1};
 }
 
 const char *relu(struct model *m, const char *x)

@@ -9,7 +9,7 @@
 
 /* --- images: N x channels x height x width --- */
 
-struct image {
+struct model_image {
     const char *value;
     int channels, height, width;
 };
@@ -22,14 +22,14 @@ struct convolution {
     float gain;
 };
 /* Square kernel, padded by kernel / 2 (rounded down) on every side. */
-struct image conv(struct model *m, const char *name, struct image x, struct convolution c);
+struct model_image conv(struct model *m, const char *name, struct model_image x, struct convolution c);
 /* Convolution without padding, kernel = stride = `patch`, with bias. */
-struct image conv_patches(struct model *m, const char *name, struct image x, int channels,
+struct model_image conv_patches(struct model *m, const char *name, struct model_image x, int channels,
                           int patch);
 /* Batch normalisation for inference; its scale is drawn around `scale`. */
-struct image batch_norm(struct model *m, const char *name, struct image x, float scale);
-struct image global_average(struct model *m, struct image x);
-struct image image_of(struct image x, const char *value); /* same dimensions, another value */
+struct model_image batch_norm(struct model *m, const char *name, struct model_image x, float scale);
+struct model_image global_average(struct model *m, struct model_image x);
+struct model_image image_of(struct model_image x, const char *value); /* same dimensions, another value */
 
 /* --- any shape --- */
 

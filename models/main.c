@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const struct row {
+static const struct model_row {
     const char *name;
     void (*builder)(struct model *m);
     int opset;
@@ -69,7 +69,7 @@ static int64_t parameters(const struct model *m)
     return total;
 }
 
-static bool write_one(const struct row *row, const struct model_options *o, struct diag *d)
+static bool write_one(const struct model_row *row, const struct model_options *o, struct diag *d)
 {
     struct arena a = {0};
     struct model m = {.arena = &a,

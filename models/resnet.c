@@ -5,8 +5,8 @@
 
 static const float he = 1.55f; /* a little below sqrt 2: batch norm statistics add some variance */
 
-static struct image conv_bn(struct model *m, const char *conv_name, const char *bn_name,
-                            struct image x, int channels, int kernel, int stride, float scale)
+static struct model_image conv_bn(struct model *m, const char *conv_name, const char *bn_name,
+                            struct model_image x, int channels, int kernel, int stride, float scale)
 {
     x = conv(
         m, conv_name, x,
@@ -14,9 +14,9 @@ static struct image conv_bn(struct model *m, const char *conv_name, const char *
     return batch_norm(m, bn_name, x, scale);
 }
 
-static struct image bottleneck(struct model *m, struct image x, int width, int stride)
+static struct model_image bottleneck(struct model *m, struct model_image x, int width, int stride)
 {
-    struct image y = conv_bn(m, "conv1", "bn1", x, width, 1, 1, 1);
+    struct model_image y = conv_bn(m, "conv1", "bn1", x, width, 1, 1, 1);
     y = conv_bn(m, "conv2", "bn2", image_of(y, relu(m, y.value)), width, 3, stride, 1);
     y = conv_bn(m, "conv3", "bn3", image_of(y, relu(m, y.value)), 4 * width, 1, 1, 0.4f);
     if (stride != 1 || x.channels != 4 * width)
@@ -28,7 +28,7 @@ void resnet50(struct model *m)
 {
     static const int repeats[] = {3, 4, 6, 3};
     int base = m->tiny ? 4 : 64, side = m->tiny ? 64 : 224, classes = m->tiny ? 10 : 1000;
-    struct image x = {.channels = 3, .height = side, .width = side};
+    struct model_image x = {.channels = 3, .height = side, .width = side};
     x.value = model_input(m, "input", FILL(IMAGE, (float)side, 0), 4,
                           (struct dim[]){BATCH, SIZE(3), SIZE(side), SIZE(side)});
     x = conv_bn(m, "conv1", "bn1", x, base, 7, 2, 1);

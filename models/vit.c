@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-struct sizes {
+struct vit_sizes {
     int width, heads, hidden, layers;
     int64_t tokens;
     struct extent batch;
@@ -13,7 +13,7 @@ struct sizes {
 
 static const float branch = 0.3f; /* gain of each branch's last product */
 
-static const char *attention(struct model *m, const struct sizes *s, const char *x)
+static const char *attention(struct model *m, const struct vit_sizes *s, const char *x)
 {
     size_t mark = scope_enter(m, "attn");
     int width = s->width, head = width / s->heads;
@@ -38,7 +38,7 @@ static const char *attention(struct model *m, const struct sizes *s, const char 
     return y;
 }
 
-static const char *perceptron(struct model *m, const struct sizes *s, const char *x)
+static const char *perceptron(struct model *m, const struct vit_sizes *s, const char *x)
 {
     size_t mark = scope_enter(m, "mlp");
     x = gelu_erf(m, linear(m, "fc1", x, s->tokens, s->width, s->hidden, 1));
@@ -47,9 +47,9 @@ static const char *perceptron(struct model *m, const struct sizes *s, const char
     return x;
 }
 
-static const char *patches(struct model *m, struct sizes *s, int side)
+static const char *patches(struct model *m, struct vit_sizes *s, int side)
 {
-    struct image x = {.channels = 3, .height = side, .width = side};
+    struct model_image x = {.channels = 3, .height = side, .width = side};
     x.value = model_input(m, "input", FILL(IMAGE, (float)side, 0), 4,
                           (struct dim[]){BATCH, SIZE(3), SIZE(side), SIZE(side)});
     s->batch = extent_of(m, x.value, 0, BATCH);
@@ -68,9 +68,9 @@ static const char *patches(struct model *m, struct sizes *s, int side)
 
 void vit_b_16(struct model *m)
 {
-    struct sizes s = {.width = 768, .heads = 12, .hidden = 3072, .layers = 12};
+    struct vit_sizes s = {.width = 768, .heads = 12, .hidden = 3072, .layers = 12};
     if (m->tiny)
-        s = (struct sizes){.width = 32, .heads = 4, .hidden = 128, .layers = 3};
+        s = (struct vit_sizes){.width = 32, .heads = 4, .hidden = 128, .layers = 3};
     int classes = m->tiny ? 10 : 1000;
     const char *x = patches(m, &s, m->tiny ? 64 : 224);
     for (int i = 0; i < s.layers; i++) {

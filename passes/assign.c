@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-struct box { /* of the first `depth` axes of what is written to */
+struct assigned_box { /* of the first `depth` axes of what is written to */
     int depth;
     int64_t start[MAX_RANK], count[MAX_RANK];
 };
@@ -17,7 +17,7 @@ static int64_t at_index(const struct tensor *indices, int64_t i, int64_t size)
 
 /* Indices (count of axis 0, count of axis 1, ..., depth): element (i, j, ...) is start + (i, j,
  * ...). */
-static bool is_box(const struct tensor *indices, const struct type *x, struct box *b)
+static bool is_box(const struct tensor *indices, const struct type *x, struct assigned_box *b)
 {
     int depth = b->depth = indices->rank - 1;
     if (depth < 1 || depth > x->rank || indices->dims[depth] != depth || tensor_count(indices) == 0)
@@ -41,7 +41,7 @@ static bool is_box(const struct tensor *indices, const struct type *x, struct bo
 }
 
 /* The axis that the box does not span; -1: it spans all, -2: it leaves several. */
-static int open_axis(const struct box *b, const struct type *x)
+static int open_axis(const struct assigned_box *b, const struct type *x)
 {
     int open = -1;
     for (int a = 0; a < b->depth; a++)
@@ -63,7 +63,7 @@ struct value *slice_assignment(struct graph *g, struct node *n, struct diag *d)
 {
     const struct value *indices = n->in[1], *u = n->in[2];
     const struct type *x = &n->in[0]->type;
-    struct box b;
+    struct assigned_box b;
     if (!attr_is(&n->attrs, "reduction", "none") && attr_find(&n->attrs, "reduction"))
         return NULL;
     if (!indices->constant || indices->constant->kind != VK_TENSOR || x->rank < 1 ||

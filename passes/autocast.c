@@ -65,7 +65,7 @@ static bool matches(const struct node *n, const char *glob)
     return n->name && fnmatch(glob, n->name, 0) == 0;
 }
 
-struct search {
+struct product_search {
     const char *glob;
     struct arena arena;
     const char *types; /* of the source's nodes, a few */
@@ -74,7 +74,7 @@ struct search {
 
 static bool look_for(struct node *n, void *user)
 {
-    struct search *s = user;
+    struct product_search *s = user;
     char word[80];
     s->found |= matches(n, s->glob);
     snprintf(word, sizeof word, " op:%.60s", n->source && *n->source ? n->source : op_name(n->op));
@@ -87,7 +87,7 @@ bool keep_fp32_check(struct graph *g, const struct options *o, struct diag *d)
 {
     bool ok = true;
     for (int i = 0; ok && i < o->nkeep_fp32; i++) {
-        struct search s = {.glob = o->keep_fp32[i], .types = ""};
+        struct product_search s = {.glob = o->keep_fp32[i], .types = ""};
         region_walk(g->main, look_for, &s);
         ok = s.found || fail(d,
                              "--keep-fp32 '%s' matches no node; there are%s, and the nodes' names "

@@ -41,18 +41,18 @@ compose_rule compose_einsum;
 
 /* ---- match_reduce.c: reductions and what they are of ---- */
 
-struct reduction { /* of x over axes; the reduced dims stay as 1 */
+struct composed_reduction { /* of x over axes; the reduced dims stay as 1 */
     struct value *x;
     int naxes, axes[MAX_RANK];
 };
 
 /* v is that reduction, directly or (keepdims = 0) with the dims put back by a view. */
-bool is_reduction(const struct value *v, enum op op, struct reduction *out);
+bool is_reduction(const struct value *v, enum op op, struct composed_reduction *out);
 /* v is the mean, as one operator or as the sum divided by the number of elements. */
-bool is_mean(const struct value *v, struct reduction *out);
-bool same_axes(const struct reduction *a, const struct reduction *b);
+bool is_mean(const struct value *v, struct composed_reduction *out);
+bool same_axes(const struct composed_reduction *a, const struct composed_reduction *b);
 /* Number of trailing dims when these are exactly the axes, else 0. */
-int trailing_axes(const struct reduction *r);
+int trailing_axes(const struct composed_reduction *r);
 
 /* The value whose square v is, else NULL: pow(x, 2), mul(x, x), square(x). */
 struct value *square_root_of(const struct value *v);

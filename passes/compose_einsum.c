@@ -18,7 +18,7 @@ struct labels {
     int n, of[MAX_LABELS];
 };
 
-struct term { /* a value and the label of each of its dims */
+struct einsum_term { /* a value and the label of each of its dims */
     struct value *v;
     struct labels l;
 };
@@ -61,7 +61,7 @@ static bool same(const struct labels *a, const struct labels *b)
     return equal;
 }
 
-static dim_t dim_of(const struct term *t, int label)
+static dim_t dim_of(const struct einsum_term *t, int label)
 {
     for (int i = 0; i < t->l.n; i++)
         if (t->l.of[i] == label)
@@ -71,7 +71,7 @@ static dim_t dim_of(const struct term *t, int label)
 
 /* ---- steps; a term without a value after a failure, or where a shape cannot be written ---- */
 
-static struct term transposed(struct sum *s, struct term t, const struct labels *order)
+static struct einsum_term transposed(struct sum *s, struct einsum_term t, const struct labels *order)
 {
     int64_t perm[MAX_RANK];
     if (!t.v || same(&t.l, order))
@@ -80,11 +80,11 @@ static struct term transposed(struct sum *s, struct term t, const struct labels 
         for (int k = 0; k < t.l.n; k++)
             if (t.l.of[k] == order->of[i])
                 perm[i] = k;
-    return (struct term){emit_transpose(s->at, t.v, perm, s->c->d), *order};
+    return (struct einsum_term){emit_transpose(s->at, t.v, perm, s->c->d), *order};
 }
 
 /* Sums over the dims whose labels are not in `kept`. */
-static struct term summed(struct sum *s, struct term t, const struct labels *kept)
+static struct einsum_term summed(struct sum *s, struct einsum_term t, const struct labels *kept)
 {
     int64_t axes[MAX_RANK];
     int n = 0;
@@ -124,14 +124,14 @@ static struct value *shaped(struct sum *s, struct value *v, const dim_t *dims, i
     return emit2(s->at, OP_reshape, v, constant_i64s(s->c->g, shape, n), s->c->d);
 }
 
-static int add_dims(dim_t *to, int n, const struct term *t, const struct labels *l)
+static int add_dims(dim_t *to, int n, const struct einsum_term *t, const struct labels *l)
 {
     for (int i = 0; i < l->n; i++)
         to[n + i] = dim_of(t, l->of[i]);
     return n + l->n;
 }
 
-static dim_t product_of(struct sum *s, const struct term *t, const struct labels *l)
+static dim_t product_of(struct sum *s, const struct einsum_term *t, const struct labels *l)
 {
     dim_t p = 1;
     for (int i = 0; i < l->n; i++)
@@ -139,12 +139,12 @@ static dim_t product_of(struct sum *s, const struct term *t, const struct labels
     return p;
 }
 
-struct pair {
+struct einsum_pair {
     struct labels batch, summed, left, right;
 };
 
 /* t as (batch, rows, columns); swapped: its columns come first, and trans_a or trans_b says so. */
-static struct value *matrix(struct sum *s, struct term t, const struct pair *p,
+static struct value *matrix(struct sum *s, struct einsum_term t, const struct einsum_pair *p,
                             const struct labels *rows, const struct labels *columns, bool *swapped)
 {
     struct labels order = join(join(p->batch, rows), columns);
@@ -167,9 +167,9 @@ static struct value *matrix(struct sum *s, struct term t, const struct pair *p,
 }
 
 /* Two operands as one; `needed`: labels of what follows and of the result. */
-static struct term joined(struct sum *s, struct term x, struct term y, const struct labels *needed)
+static struct einsum_term joined(struct sum *s, struct einsum_term x, struct einsum_term y, const struct labels *needed)
 {
-    struct term none = {.v = NULL};
+    struct einsum_term none = {.v = NULL};
     struct labels of_x = join(pick(&x.l, &y.l, true), needed),
                   of_y = join(pick(&y.l, &x.l, true), needed);
     x = summed(s, x, &of_x), y = summed(s, y, &of_y);
@@ -179,7 +179,7 @@ static struct term joined(struct sum *s, struct term x, struct term y, const str
     for (int i = 0; i < both.n; i++)
         if (dim_of(&x, both.of[i]) != dim_of(&y, both.of[i]))
             return none;
-    struct pair p = {pick(&both, needed, true), pick(&both, needed, false), pick(&x.l, &y.l, false),
+    struct einsum_pair p = {pick(&both, needed, true), pick(&both, needed, false), pick(&x.l, &y.l, false),
                      pick(&y.l, &x.l, false)};
     bool trans_a, trans_b;
     struct attrs as = {0};
@@ -198,7 +198,7 @@ static struct term joined(struct sum *s, struct term x, struct term y, const str
     int n = add_dims(dims, 0, &x, &p.batch);
     n = add_dims(dims, n, &x, &p.left);
     n = add_dims(dims, n, &y, &p.right);
-    return (struct term){shaped(s, v, dims, n), join(join(p.batch, &p.left), &p.right)};
+    return (struct einsum_term){shaped(s, v, dims, n), join(join(p.batch, &p.left), &p.right)};
 }
 
 static struct labels labels_of(const struct equation *e, int i)
@@ -238,14 +238,14 @@ struct value *compose_einsum(struct compose *c, struct node *n)
         if (repeats(&l))
             return NULL;
     }
-    struct term t = {n->in[0], labels_of(&e, 0)};
+    struct einsum_term t = {n->in[0], labels_of(&e, 0)};
     for (int i = 1; i < n->nin && t.v; i++) {
         struct labels needed = result;
         for (int k = i + 1; k < n->nin; k++) {
             struct labels l = labels_of(&e, k), more = pick(&l, &needed, false);
             needed = join(needed, &more);
         }
-        t = joined(&s, t, (struct term){n->in[i], labels_of(&e, i)}, &needed);
+        t = joined(&s, t, (struct einsum_term){n->in[i], labels_of(&e, i)}, &needed);
     }
     t = summed(&s, t, &result);
     return t.v && t.l.n == result.n ? transposed(&s, t, &result).v : NULL;

@@ -42,7 +42,7 @@ static struct value *take_epsilon(struct value *a, double *epsilon)
 }
 
 /* c is x - mean(x). */
-static struct value *centred(struct value *c, struct reduction *mean)
+static struct value *centred(struct value *c, struct composed_reduction *mean)
 {
     struct node *n = made_by(c, OP_sub);
     bool is = n && same_type(n->in[0], c) && is_mean(n->in[1], mean) && mean->x == n->in[0];
@@ -52,15 +52,15 @@ static struct value *centred(struct value *c, struct reduction *mean)
 struct statistics {
     struct value *x; /* what is normalised */
     bool has_mean;   /* its mean is subtracted */
-    struct reduction over;
+    struct composed_reduction over;
     double epsilon;
 };
 
 /* mean(x^2) - mean(x)^2 */
-static bool is_moment_difference(const struct value *var, struct value *x, struct reduction *over)
+static bool is_moment_difference(const struct value *var, struct value *x, struct composed_reduction *over)
 {
     struct node *n = made_by(var, OP_sub);
-    struct reduction first;
+    struct composed_reduction first;
     struct value *mean = n ? square_root_of(n->in[1]) : NULL;
     return mean && is_mean(mean, &first) && first.x == x && is_mean(n->in[0], over) &&
            square_root_of(over->x) == x && same_axes(&first, over);
@@ -69,7 +69,7 @@ static bool is_moment_difference(const struct value *var, struct value *x, struc
 /* c divided by the root of a, a being a statistic of c (or of what c was centred from). */
 static bool find_statistics(struct value *c, struct value *a, struct statistics *s)
 {
-    struct reduction mean;
+    struct composed_reduction mean;
     struct value *var = take_epsilon(a, &s->epsilon), *x = centred(c, &mean);
     s->has_mean = false;
     if (x && is_moment_difference(var, x, &s->over)) {
@@ -79,7 +79,7 @@ static bool find_statistics(struct value *c, struct value *a, struct statistics 
     if (!is_mean(var, &s->over))
         return false;
     struct value *squared = square_root_of(s->over.x);
-    struct reduction again;
+    struct composed_reduction again;
     struct value *other = squared && x ? centred(squared, &again) : NULL;
     s->has_mean = x && other == x && same_axes(&mean, &s->over) && same_axes(&again, &s->over);
     s->x = s->has_mean ? x : c;
@@ -229,7 +229,7 @@ struct value *compose_norm_folded(struct compose *c, struct node *n)
         for (int p = 0; xk && mk && p < 4; p++) {
             struct value *x = xk->in[p & 1], *k = xk->in[!(p & 1)], *mean = mk->in[p >> 1], *a;
             struct statistics s = {.x = x, .has_mean = true};
-            struct reduction m, again;
+            struct composed_reduction m, again;
             struct node *ks = made_by(k, OP_mul);
             if (mk->in[!(p >> 1)] != k || !ks || !is_mean(mean, &m) || m.x != x)
                 continue;

@@ -4,10 +4,10 @@
 #include "passes/compose.h"
 
 /* x of x - max(x), the maximum over those axes; else v itself. */
-static struct value *unshifted(struct value *v, const struct reduction *over)
+static struct value *unshifted(struct value *v, const struct composed_reduction *over)
 {
     struct node *n = made_by(v, OP_sub);
-    struct reduction max;
+    struct composed_reduction max;
     if (n && is_reduction(n->in[1], OP_reduce_max, &max) && max.x == n->in[0] &&
         same_axes(&max, over) && same_type(n->in[0], v))
         return n->in[0];
@@ -15,7 +15,7 @@ static struct value *unshifted(struct value *v, const struct reduction *over)
 }
 
 static struct value *emit_softmax(struct compose *c, struct node *n, enum op op, struct value *x,
-                                  const struct reduction *over)
+                                  const struct composed_reduction *over)
 {
     struct attrs as = {0};
     if (over->naxes != 1) {
@@ -33,7 +33,7 @@ struct value *compose_softmax(struct compose *c, struct node *n)
     for (int i = 0; i < (n->op == OP_mul ? 2 : 1); i++) {
         struct value *below = n->in[!i];
         struct node *e = made_by(n->in[i], OP_exp);
-        struct reduction sum;
+        struct composed_reduction sum;
         if (!e || (n->op == OP_mul && !is_reciprocal(below, &below)) ||
             !is_reduction(below, OP_reduce_sum, &sum))
             continue;
@@ -48,10 +48,10 @@ struct value *compose_softmax(struct compose *c, struct node *n)
 }
 
 /* l is log(sum(exp(z))), or that of a shifted z with the shift added again. */
-static bool log_sum_exp(struct value *l, const struct value *z, struct reduction *over)
+static bool log_sum_exp(struct value *l, const struct value *z, struct composed_reduction *over)
 {
     struct node *n = l->def, *e;
-    struct reduction max, sum;
+    struct composed_reduction max, sum;
     if (is_reduction(l, OP_reduce_log_sum_exp, over))
         return over->x == z;
     if (n && n->op == OP_log)
@@ -72,7 +72,7 @@ static bool log_sum_exp(struct value *l, const struct value *z, struct reduction
 /* log(softmax(x)), or x - log(sum(exp(x))) */
 struct value *compose_log_softmax(struct compose *c, struct node *n)
 {
-    struct reduction over;
+    struct composed_reduction over;
     if (n->op == OP_log) {
         struct node *soft = made_by(n->in[0], OP_softmax);
         if (!soft)

@@ -25,7 +25,7 @@ struct depth {
     struct diag *d;
 };
 
-struct window { /* along the depth */
+struct depth_window { /* along the depth */
     int64_t in, out, taps, stride, dilation, begin, end;
 };
 
@@ -36,9 +36,9 @@ static int64_t at_or(const struct attrs *as, const char *name, int i, int64_t ot
     return v && i < count ? v[i] : otherwise;
 }
 
-static struct window window_of(struct depth *p, const struct node *n, int64_t taps)
+static struct depth_window window_of(struct depth *p, const struct node *n, int64_t taps)
 {
-    struct window w = {.in = n->in[0]->type.dims[DEPTH],
+    struct depth_window w = {.in = n->in[0]->type.dims[DEPTH],
                        .out = n->out[0]->type.dims[DEPTH],
                        .taps = taps,
                        .stride = at_or(&n->attrs, "strides", 0, 1),
@@ -106,7 +106,7 @@ static struct value *padded(struct depth *p, struct node *at, struct value *x, i
 }
 
 /* What tap `tap` of the window sees, for every depth of the result. */
-static struct value *seen(struct depth *p, struct node *at, struct value *x, const struct window *w,
+static struct value *seen(struct depth *p, struct node *at, struct value *x, const struct depth_window *w,
                           int64_t tap)
 {
     return depths(p, at, x, tap * w->dilation, w->out, w->stride);
@@ -114,7 +114,7 @@ static struct value *seen(struct depth *p, struct node *at, struct value *x, con
 
 /* The channels of all taps side by side. */
 static struct value *side_by_side(struct depth *p, struct node *at, struct value *x,
-                                  const struct window *w)
+                                  const struct depth_window *w)
 {
     struct value **parts = ARENA_ARRAY(&p->g->arena, struct value *, (size_t)w->taps);
     struct attrs as = {0};
@@ -198,7 +198,7 @@ static bool convolve(struct depth *p, struct node *n)
 {
     struct value *w = n->in[1];
     struct attrs as = flat_attributes(p, n);
-    struct window d = window_of(p, n, w->type.dims[2]);
+    struct depth_window d = window_of(p, n, w->type.dims[2]);
     bool grouped = attr_int(&n->attrs, "group", 1) > 1 && d.taps > 1;
     for (int i = 0; i < 3; i++)
         if (at_or(&n->attrs, "lhs_dilation", i, 1) != 1)
@@ -237,7 +237,7 @@ static bool convolve_transposed(struct depth *p, struct node *n)
         attr_is(&n->attrs, "auto_pad", "SAME_UPPER") ||
         attr_is(&n->attrs, "auto_pad", "SAME_LOWER"))
         return true;
-    struct window d = {.out = (out + begin + stride - 1) / stride,
+    struct depth_window d = {.out = (out + begin + stride - 1) / stride,
                        .taps = (taps + stride - 1) / stride,
                        .stride = 1,
                        .dilation = 1};
@@ -271,7 +271,7 @@ static bool convolve_transposed(struct depth *p, struct node *n)
 static bool pool(struct depth *p, struct node *n)
 {
     int64_t taps = at_or(&n->attrs, "kernel_shape", 0, 1);
-    struct window d = window_of(p, n, taps);
+    struct depth_window d = window_of(p, n, taps);
     struct attrs as = flat_attributes(p, n), along = attrs_copy(&p->g->arena, &n->attrs);
     const dim_t *v = n->in[0]->type.dims;
     struct arena *a = &p->g->arena;

@@ -198,7 +198,7 @@ static bool dft(struct graph *g, struct node *n, const struct options *o, struct
     return node_replace(n, bins ? swapped(n, bins, axis, rank, d) : NULL);
 }
 
-struct walk {
+struct fourier_walk {
     struct graph *g;
     const struct options *o;
     struct diag *d;
@@ -206,7 +206,7 @@ struct walk {
 
 static bool visit(struct node *n, void *user)
 {
-    struct walk *w = user;
+    struct fourier_walk *w = user;
     return n->op == OP_stft  ? stft(w->g, n, w->o, w->d)
            : n->op == OP_dft ? dft(w->g, n, w->o, w->d)
                              : true;
@@ -214,5 +214,5 @@ static bool visit(struct node *n, void *user)
 
 bool pass_fourier(struct graph *g, const struct options *o, struct diag *d)
 {
-    return for_each_node(g->main, visit, &(struct walk){g, o, d});
+    return for_each_node(g->main, visit, &(struct fourier_walk){g, o, d});
 }

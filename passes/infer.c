@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-struct frame { /* one shape rule at work */
+struct infer_frame { /* one shape rule at work */
     struct graph *g;
     struct node *n;
     int first;            /* number of its first new symbol */
@@ -20,7 +20,7 @@ struct frame { /* one shape rule at work */
 static struct content read_content(struct infer *f, int i)
 {
     struct content unknown = {NULL, -1};
-    const struct frame *at = f->user;
+    const struct infer_frame *at = f->user;
     struct value *v = at->n->in[i];
     if (!v)
         return unknown;
@@ -34,7 +34,7 @@ static struct content read_content(struct infer *f, int i)
 
 static const struct tensor *constant_operand(struct infer *f, int i)
 {
-    const struct frame *at = f->user;
+    const struct infer_frame *at = f->user;
     struct value *v = at->n->in[i];
     return v && v->constant && v->constant->kind == VK_TENSOR ? v->constant : NULL;
 }
@@ -50,7 +50,7 @@ static bool infer_body(struct graph *g, struct region *r, struct diag *d)
 static bool infer_region(struct infer *f, int index, const struct type *params, int nparams,
                          struct type *results, int max_results, int *nresults)
 {
-    const struct frame *at = f->user;
+    const struct infer_frame *at = f->user;
     if (index < 0 || index >= at->n->nregions)
         return fail(f->d, "region %d is missing", index);
     struct region *r = at->n->regions[index];
@@ -78,7 +78,7 @@ static bool infer_region(struct infer *f, int index, const struct type *params, 
 /* The symbol that the dim had before, so that inferring again changes nothing. */
 static dim_t varying_dim(struct infer *f, int region, int param, int dim, dim_t operand)
 {
-    const struct frame *at = f->user;
+    const struct infer_frame *at = f->user;
     const struct type *old = &at->before[region][param];
     if (old->kind == VK_TENSOR && old->rank > dim && old->dims[dim] != operand) {
         int symbol = dim_as_symbol(f->dims, old->dims[dim]);
@@ -102,14 +102,14 @@ static struct type **parameter_types(struct graph *g, const struct node *n)
 
 static void note_guard(struct infer *f, const struct guard *guard)
 {
-    struct frame *at = f->user;
+    struct infer_frame *at = f->user;
     ARENA_GROW(f->arena, at->guards, at->nguards, at->guards_cap);
     at->guards[at->nguards++] = *guard;
 }
 
 static const char *operand_name(struct infer *f, int i)
 {
-    const struct frame *at = f->user;
+    const struct infer_frame *at = f->user;
     return i < at->n->nin && at->n->in[i] ? at->n->in[i]->name : NULL;
 }
 
@@ -122,7 +122,7 @@ static const char *guarded_node(struct graph *g, const struct node *n)
                         node_text(g, n));
 }
 
-static void keep_guards(struct graph *g, struct node *n, struct frame *at, const dim_t *with)
+static void keep_guards(struct graph *g, struct node *n, struct infer_frame *at, const dim_t *with)
 {
     for (int i = 0; i < at->nguards; i++) {
         struct guard *guard = &at->guards[i];
@@ -176,7 +176,7 @@ static const dim_t *keep_symbols(struct graph *g, struct node *n, struct infer *
 bool infer_node(struct graph *g, struct node *n, struct diag *d)
 {
     struct arena *a = &g->arena;
-    struct frame frame = {
+    struct infer_frame frame = {
         .g = g,
         .n = n,
         .first = g->dims.nsymbols,

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-struct layout {
+struct layout_pass {
     struct graph *g;
     const struct options *o;
     struct diag *d;
@@ -66,12 +66,12 @@ static enum follow how_to_follow(const struct node *n)
 
 /* ---- twins ---- */
 
-static struct value *twin_of(const struct layout *y, const struct value *v)
+static struct value *twin_of(const struct layout_pass *y, const struct value *v)
 {
     return v && v->id < y->nvalues ? y->twin[v->id] : NULL;
 }
 
-static void set_twin(struct layout *y, const struct value *v, struct value *twin)
+static void set_twin(struct layout_pass *y, const struct value *v, struct value *twin)
 {
     if (v->id >= y->nvalues) {
         int n = y->g->next_value * 2;
@@ -102,7 +102,7 @@ static int moved(int axis, int rank)
     return axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1;
 }
 
-static struct value *constant_last(struct layout *y, struct value *v)
+static struct value *constant_last(struct layout_pass *y, struct value *v)
 {
     const struct tensor *t = v->constant;
     int64_t perm[MAX_RANK], dims[MAX_RANK], steps[MAX_RANK], index[MAX_RANK] = {0};
@@ -129,7 +129,7 @@ static struct value *constant_last(struct layout *y, struct value *v)
 }
 
 /* v channels last, by transposing it before `at` when it has no twin. */
-static struct value *last(struct layout *y, struct node *at, struct value *v)
+static struct value *last(struct layout_pass *y, struct node *at, struct value *v)
 {
     struct value *t = twin_of(y, v);
     if (t)
@@ -148,7 +148,7 @@ static struct value *last(struct layout *y, struct node *at, struct value *v)
 
 /* Makes `made` (channels last) the twin of what n computed; the model's form of it is a transpose.
  */
-static bool adopt(struct layout *y, struct node *n, int result, struct value *made)
+static bool adopt(struct layout_pass *y, struct node *n, int result, struct value *made)
 {
     struct value *old = n->out[result];
     int64_t perm[MAX_RANK];
@@ -166,14 +166,14 @@ static bool adopt(struct layout *y, struct node *n, int result, struct value *ma
 }
 
 /* A node like n, before it, with other operands and attributes. */
-static struct node *like(struct layout *y, struct node *n, struct value *const *in,
+static struct node *like(struct layout_pass *y, struct node *n, struct value *const *in,
                          const struct attrs *as)
 {
     struct builder b = builder_before(n, y->d);
     return b_node(&b, n->op, in, n->nin, n->nout, as);
 }
 
-static bool adopt_all(struct layout *y, struct node *n, struct node *made)
+static bool adopt_all(struct layout_pass *y, struct node *n, struct node *made)
 {
     for (int i = 0; made && i < n->nout; i++)
         if (!adopt(y, n, i, made->out[i]))
@@ -197,7 +197,7 @@ static bool lone_pool(const struct node *n)
     return true;
 }
 
-static bool convert_image(struct layout *y, struct node *n)
+static bool convert_image(struct layout_pass *y, struct node *n)
 {
     int rank = n->in[0]->type.rank;
     if (rank < 3 || n->in[0]->type.kind != VK_TENSOR || attr_int(&n->attrs, "channels_last", 0))
@@ -226,7 +226,7 @@ static bool convert_image(struct layout *y, struct node *n)
 
 /* An operand of an elementwise operator over images of that rank, channels last; NULL when it would
  * cost a transpose. */
-static struct value *broadcast_last(struct layout *y, struct node *n, struct value *v, int rank)
+static struct value *broadcast_last(struct layout_pass *y, struct node *n, struct value *v, int rank)
 {
     if (twin_of(y, v))
         return v->type.rank == rank ? twin_of(y, v) : NULL;
@@ -254,7 +254,7 @@ static struct value *broadcast_last(struct layout *y, struct node *n, struct val
     return NULL;
 }
 
-static bool any_twin(const struct layout *y, const struct node *n)
+static bool any_twin(const struct layout_pass *y, const struct node *n)
 {
     for (int i = 0; i < n->nin; i++)
         if (twin_of(y, n->in[i]))
@@ -262,7 +262,7 @@ static bool any_twin(const struct layout *y, const struct node *n)
     return false;
 }
 
-static bool convert_elementwise(struct layout *y, struct node *n)
+static bool convert_elementwise(struct layout_pass *y, struct node *n)
 {
     struct value *in[8];
     int rank = n->out[0]->type.rank;
@@ -278,7 +278,7 @@ static bool convert_elementwise(struct layout *y, struct node *n)
 }
 
 /* Operands after the first lie along an axis, or are single numbers. */
-static bool convert_scaled(struct layout *y, struct node *n)
+static bool convert_scaled(struct layout_pass *y, struct node *n)
 {
     struct value *in[3] = {twin_of(y, n->in[0])};
     int rank = n->in[0]->type.rank;
@@ -294,7 +294,7 @@ static bool convert_scaled(struct layout *y, struct node *n)
     return adopt_all(y, n, like(y, n, in, &as));
 }
 
-static bool convert_axis(struct layout *y, struct node *n)
+static bool convert_axis(struct layout_pass *y, struct node *n)
 {
     int rank = n->in[0]->type.rank;
     struct value **in = ARENA_ARRAY(&y->g->arena, struct value *, n->nin);
@@ -337,7 +337,7 @@ static bool reduces_all(const struct node *n)
            !attr_int(&n->attrs, "noop_with_empty_axes", 0);
 }
 
-static bool convert_reduce(struct layout *y, struct node *n)
+static bool convert_reduce(struct layout_pass *y, struct node *n)
 {
     struct value *x = twin_of(y, n->in[0]);
     int64_t axes[MAX_RANK];
@@ -375,7 +375,7 @@ static bool convert_reduce(struct layout *y, struct node *n)
 }
 
 /* A constant list with one entry per dim (or two: begins, then ends) in the new order. */
-static struct value *permuted_list(struct layout *y, const struct value *v, int rank)
+static struct value *permuted_list(struct layout_pass *y, const struct value *v, int rank)
 {
     if (!v->constant)
         return NULL;
@@ -398,7 +398,7 @@ static struct value *permuted_list(struct layout *y, const struct value *v, int 
     return made_value;
 }
 
-static bool convert_lists(struct layout *y, struct node *n)
+static bool convert_lists(struct layout_pass *y, struct node *n)
 {
     int rank = n->in[0]->type.rank, last_list = n->op == OP_pad ? 1 : 3;
     struct value *in[4] = {twin_of(y, n->in[0])};
@@ -415,7 +415,7 @@ static bool convert_lists(struct layout *y, struct node *n)
 }
 
 /* The model's own transposes of an image: from the twin, often nothing at all. */
-static bool convert_transpose(struct layout *y, struct node *n)
+static bool convert_transpose(struct layout_pass *y, struct node *n)
 {
     struct value *x = twin_of(y, n->in[0]);
     int count, rank = n->in[0]->type.rank;
@@ -477,7 +477,7 @@ static struct value *shuffled(const struct node *n, int64_t *a, int64_t *b)
 }
 
 /* Channels last the matrix is (..., a, b): only the last two dims change places. */
-static bool convert_shuffle(struct layout *y, struct node *n)
+static bool convert_shuffle(struct layout_pass *y, struct node *n)
 {
     int64_t a, b, perm[MAX_RANK], dims[MAX_RANK];
     struct value *x = shuffled(n, &a, &b), *last_x = x ? twin_of(y, x) : NULL;
@@ -516,7 +516,7 @@ static bool ranks_known(const struct node *n)
 
 static bool visit(struct node *n, void *user)
 {
-    struct layout *y = user;
+    struct layout_pass *y = user;
     if (!n->nin || !n->in[0] || n->in[0]->type.kind != VK_TENSOR || !ranks_known(n))
         return true;
     switch (how_to_follow(n)) {
@@ -544,7 +544,7 @@ static bool visit(struct node *n, void *user)
 
 bool pass_layout(struct graph *g, const struct options *o, struct diag *d)
 {
-    struct layout y = {.g = g, .o = o, .d = d};
+    struct layout_pass y = {.g = g, .o = o, .d = d};
     if (o->strict_target)
         return true;
     if (!for_each_node(g->main, visit, &y))

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-bool is_reduction(const struct value *v, enum op op, struct reduction *out)
+bool is_reduction(const struct value *v, enum op op, struct composed_reduction *out)
 {
     struct node *n = made_by(v, op);
     if (!n && v->def && op_infos[v->def->op].flags & OPF_VIEW)
@@ -16,7 +16,7 @@ bool is_reduction(const struct value *v, enum op op, struct reduction *out)
     return type_equal(&kept, &v->type);
 }
 
-bool is_mean(const struct value *v, struct reduction *out)
+bool is_mean(const struct value *v, struct composed_reduction *out)
 {
     struct value *sum;
     double factor, count = 1;
@@ -33,7 +33,7 @@ bool is_mean(const struct value *v, struct reduction *out)
     return fabs(factor * count - 1) <= 1e-6;
 }
 
-bool same_axes(const struct reduction *a, const struct reduction *b)
+bool same_axes(const struct composed_reduction *a, const struct composed_reduction *b)
 {
     if (a->naxes != b->naxes)
         return false;
@@ -43,7 +43,7 @@ bool same_axes(const struct reduction *a, const struct reduction *b)
     return true;
 }
 
-int trailing_axes(const struct reduction *r)
+int trailing_axes(const struct composed_reduction *r)
 {
     int first = r->x->type.rank - r->naxes;
     for (int i = 0; i < r->naxes; i++)

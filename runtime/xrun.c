@@ -26,7 +26,7 @@
 
 enum { OK = 0, BAD_INPUT = 1, USAGE = 2, DIFFERS = 3, MAX_FILES = 1 << 14 };
 
-struct arguments {
+struct xrun_arguments {
     const char *model, *folder, *profile;
     const char *inputs[MAX_FILES], *expected[MAX_FILES];
     int ninputs, nexpected;
@@ -52,7 +52,7 @@ static bool add(const char **list, int *n, const char *word, struct diag *d)
 
 static bool add_file(void *to, const char *word, struct diag *d)
 {
-    struct arguments *a = to;
+    struct xrun_arguments *a = to;
     if (a->model)
         return add(a->inputs, &a->ninputs, word, d);
     a->model = word;
@@ -61,23 +61,23 @@ static bool add_file(void *to, const char *word, struct diag *d)
 
 static bool add_expected(void *to, const char *word, struct diag *d)
 {
-    struct arguments *a = to;
+    struct xrun_arguments *a = to;
     return add(a->expected, &a->nexpected, word, d);
 }
 
 static bool add_custom_op(void *to, const char *word, struct diag *d)
 {
-    struct arguments *a = to;
+    struct xrun_arguments *a = to;
     return add(a->custom_ops, &a->ncustom_ops, word, d);
 }
 
 static bool set_engines(void *to, const char *value, struct diag *d)
 {
-    ((struct arguments *)to)->engines = !strcmp(value, "threads");
-    return ((struct arguments *)to)->engines || fail(d, "--engines takes threads, got '%s'", value);
+    ((struct xrun_arguments *)to)->engines = !strcmp(value, "threads");
+    return ((struct xrun_arguments *)to)->engines || fail(d, "--engines takes threads, got '%s'", value);
 }
 
-#define AT(field) OPTION_AT(struct arguments, field)
+#define AT(field) OPTION_AT(struct xrun_arguments, field)
 
 static const struct option rows[] = {
     {"-o", "DIR", OPTION_TEXT, AT(folder),
@@ -139,9 +139,9 @@ static void print_help(void)
     printf("\nexit status: 0 done, 1 bad input, 2 usage, 3 outputs differ\n");
 }
 
-static bool parse(struct arguments *a, int argc, char **argv, struct diag *d)
+static bool parse(struct xrun_arguments *a, int argc, char **argv, struct diag *d)
 {
-    *a = (struct arguments){.rtol = 1e-3, .atol = 1e-7, .steps = -1, .memory = -1};
+    *a = (struct xrun_arguments){.rtol = 1e-3, .atol = 1e-7, .steps = -1, .memory = -1};
     return options_parse(&command_line, argc - 1, argv + 1, a, d) &&
            (a->model || a->help || a->version ||
             fail(d, "name a compiled model; --help tells more"));
@@ -168,7 +168,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Every state of the model has room for a->capacity. */
-static bool bind_states(const struct arguments *a, const struct xrt_model *m, struct xrt_context *c, struct diag *d)
+static bool bind_states(const struct xrun_arguments *a, const struct xrt_model *m, struct xrt_context *c, struct diag *d)
 {
     for (int i = 0; a->capacity && i < xrt_output_count(m); i++) {
         int from = xrt_output_info(m, i)->grows_from;
@@ -179,7 +179,7 @@ static bool bind_states(const struct arguments *a, const struct xrt_model *m, st
 }
 
 /* States are again what the inputs say: a run is the same step. */
-static bool take_back(const struct arguments *a, const struct xrt_model *m, const struct feed *f, struct xrt_context *c,
+static bool take_back(const struct xrun_arguments *a, const struct xrt_model *m, const struct feed *f, struct xrt_context *c,
                       struct diag *d)
 {
     for (int i = 0; a->capacity && i < xrt_output_count(m); i++) {
@@ -196,7 +196,7 @@ static bool take_back(const struct arguments *a, const struct xrt_model *m, cons
 }
 
 /* Runs for a tenth of a second, at most as often as measured, before the clock counts. */
-static bool bench(const struct arguments *a, const struct xrt_model *m, const struct feed *f, struct xrt_context *c,
+static bool bench(const struct xrun_arguments *a, const struct xrt_model *m, const struct feed *f, struct xrt_context *c,
                   struct times *t, struct diag *d)
 {
     int runs = a->bench;
@@ -238,7 +238,7 @@ static double peak_memory(void)
     return (double)kb / 1024;
 }
 
-static void print_times(const struct arguments *a, const struct times *t, int threads)
+static void print_times(const struct xrun_arguments *a, const struct times *t, int threads)
 {
     double rss = peak_memory();
     if (a->json)
@@ -255,7 +255,7 @@ static void print_times(const struct arguments *a, const struct times *t, int th
 
 /* ---- outputs ---- */
 
-static bool give_outputs(const struct arguments *a, const struct xrt_model *m,
+static bool give_outputs(const struct xrun_arguments *a, const struct xrt_model *m,
                          struct xrt_context *c, struct diag *d)
 {
     if (a->folder && mkdir(a->folder, 0777) && errno != EEXIST)
@@ -274,7 +274,7 @@ static bool give_outputs(const struct arguments *a, const struct xrt_model *m,
 }
 
 /* The reason for a difference in `why`; false for a file that cannot be read. */
-static bool compare_file(const struct arguments *a, const struct xrt_value *v, const char *path,
+static bool compare_file(const struct xrun_arguments *a, const struct xrt_value *v, const char *path,
                          struct diag *why, struct diag *d)
 {
     struct tolerance tolerance = {a->rtol, a->atol, -1};
@@ -291,7 +291,7 @@ static bool compare_file(const struct arguments *a, const struct xrt_value *v, c
 }
 
 /* DIFFERS after naming every output that does. */
-static int compare_outputs(const struct arguments *a, const struct xrt_model *m,
+static int compare_outputs(const struct xrun_arguments *a, const struct xrt_model *m,
                            struct xrt_context *c, struct diag *d)
 {
     int status = OK;
@@ -319,7 +319,7 @@ static int compare_outputs(const struct arguments *a, const struct xrt_model *m,
 /* ---- the run ---- */
 
 /* A table shows the fastest of all runs measured; a trace has one. */
-static bool profile_run(const struct arguments *a, const struct xrt_model *m, const struct feed *f, struct xrt_context *c,
+static bool profile_run(const struct xrun_arguments *a, const struct xrt_model *m, const struct feed *f, struct xrt_context *c,
                         struct diag *d)
 {
     if (!a->profile)
@@ -334,7 +334,7 @@ static bool profile_run(const struct arguments *a, const struct xrt_model *m, co
 /* What no honest model takes: archives and inputs say how large a model is. */
 enum { MEMORY_EACH = 1000, MEMORY_ALWAYS = 1 << 30, STEPS = 5000000 };
 
-static void set_limits(const struct arguments *a, const struct feed *f, struct xrt_context *c)
+static void set_limits(const struct xrun_arguments *a, const struct feed *f, struct xrt_context *c)
 {
     struct stat st;
     double given = stat(a->model, &st) == 0 ? (double)st.st_size : 0;
@@ -364,7 +364,7 @@ static void cancel_when_interrupted(struct xrt_context *c)
 }
 
 /* The archive as the arguments ask for; *memory: freed after the model. */
-static struct xrt_model *open_model(const struct arguments *a, void **memory, struct diag *d)
+static struct xrt_model *open_model(const struct xrun_arguments *a, void **memory, struct diag *d)
 {
     size_t size;
     struct xrt_options options = {.size = sizeof options,
@@ -389,7 +389,7 @@ static struct xrt_model *open_model(const struct arguments *a, void **memory, st
     return m;
 }
 
-static int run(const struct arguments *a, struct xrt_model *m, struct feed *f, double started,
+static int run(const struct xrun_arguments *a, struct xrt_model *m, struct feed *f, double started,
                struct diag *d)
 {
     struct times t = {0};
@@ -426,7 +426,7 @@ int main(int argc, char **argv)
     memory_cap();
     out_clean_when_interrupted();
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write, with its message */
-    struct arguments a;
+    struct xrun_arguments a;
     struct diag d = {0};
     struct feed f = {0};
     if (!parse(&a, argc, argv, &d))

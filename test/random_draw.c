@@ -623,7 +623,7 @@ static bool draw_input(struct recipe *r, enum op op)
     return leaf(r, ITEM_INPUT, dtype, rank, dims, random_below(r, 3) == 0) >= 0;
 }
 
-static const struct family families[] = {
+static const struct random_family families[] = {
     {draw_smooth,
      6,
      {OP_tanh, OP_sigmoid, OP_sin, OP_cos, OP_erf, OP_gelu, OP_silu, OP_hard_swish, OP_softsign,
@@ -663,10 +663,10 @@ static const struct family families[] = {
     {draw_input, 1, {OP_identity}},
 };
 
-static const struct family *draw_family(struct recipe *r)
+static const struct random_family *draw_family(struct recipe *r)
 {
     const struct {
-        const struct family *rows;
+        const struct random_family *rows;
         int n;
     } lists[] = {{families, sizeof families / sizeof *families},
                  {typed_families, typed_families_count},
@@ -696,7 +696,7 @@ bool recipe_draw(struct recipe *r, uint64_t seed, int nodes, struct diag *d)
     draw_input(r, OP_COUNT);
     for (int tries = 0, made = 0; made < nodes && tries < 20 * nodes && r->n < MAX_ITEMS - 8;
          tries++) {
-        const struct family *f = draw_family(r);
+        const struct random_family *f = draw_family(r);
         int nops = 1;
         while (nops < 20 && f->ops[nops])
             nops++;

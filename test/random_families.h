@@ -7,17 +7,17 @@
 
 #include "test/random_draw.h"
 
-struct family {
+struct random_family {
     bool (*draw)(struct recipe *r, enum op op);
     int weight;
     enum op ops[20];
 };
 
 /* Of other element types, of shapes that depend on data, of control flow (random_typed.c). */
-extern const struct family typed_families[];
+extern const struct random_family typed_families[];
 extern const int typed_families_count;
 /* Products of 8-bit operands (random_quantised.c). */
-extern const struct family quantised_families[];
+extern const struct random_family quantised_families[];
 extern const int quantised_families_count;
 
 struct wish {

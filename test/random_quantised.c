@@ -169,7 +169,7 @@ static bool draw_dynamic(struct recipe *r, enum op op)
     return x >= 0 && node(r, op, &x, 1, NULL, EXACT);
 }
 
-const struct family quantised_families[] = {
+const struct random_family quantised_families[] = {
     {draw_extremes, 1, {OP_reduce_max, OP_reduce_min}},
     {draw_dynamic, 1, {OP_dynamic_quantize_linear}},
     {draw_sums, 3, {OP_matmul_integer, OP_conv_integer}},

@@ -36,7 +36,7 @@ static int below(int n)
 
 /* ---- what a round makes of the inputs' dims ---- */
 
-struct case_of { /* one model with its inputs */
+struct sized_case { /* one model with its inputs */
     const char *folder;
     struct test_case files;
     int n;
@@ -49,7 +49,7 @@ struct case_of { /* one model with its inputs */
     struct arena arena;
 };
 
-static void draw_symbols(struct case_of *c)
+static void draw_symbols(struct sized_case *c)
 {
     int kind = below(3); /* one symbol for each size; for each dim; some of either, some constant */
     c->nsymbols = 0;
@@ -68,7 +68,7 @@ static void draw_symbols(struct case_of *c)
         }
 }
 
-static void draw_sizes(struct case_of *c)
+static void draw_sizes(struct sized_case *c)
 {
     bool same = below(4) == 0;
     for (int s = 0; s < c->nsymbols; s++) {
@@ -82,7 +82,7 @@ static void draw_sizes(struct case_of *c)
 
 enum { SYMBOLS, SIZES };
 struct adapting {
-    const struct case_of *c;
+    const struct sized_case *c;
     int as;
 };
 
@@ -106,7 +106,7 @@ static void adapt(void *user, struct graph *g, const char *input, struct type *t
 
 /* ---- compiling and running ---- */
 
-static struct model *compile(const struct case_of *c, int as, int level, struct diag *d)
+static struct model *compile(const struct sized_case *c, int as, int level, struct diag *d)
 {
     struct adapting user = {c, as};
     struct import_options import = {.adapt = adapt, .user = &user};
@@ -121,7 +121,7 @@ static struct model *compile(const struct case_of *c, int as, int level, struct 
 }
 
 /* The input's elements over and over. */
-static bool resize_input(const struct case_of *c, int i, struct tensor *out)
+static bool resize_input(const struct sized_case *c, int i, struct tensor *out)
 {
     const struct tensor *from = &c->given[i];
     struct diag d = {0};
@@ -141,14 +141,14 @@ static bool resize_input(const struct case_of *c, int i, struct tensor *out)
     return true;
 }
 
-struct outcome {
+struct sized_outcome {
     bool ok;
     int n;
     struct tensor out[MAX_OUTPUTS];
     struct diag d;
 };
 
-static void run(struct model *m, const struct tensor *in, int n, struct outcome *o)
+static void run(struct model *m, const struct tensor *in, int n, struct sized_outcome *o)
 {
     struct context *c = context_new(m, 1, &o->d);
     o->ok = c != NULL;
@@ -161,7 +161,7 @@ static void run(struct model *m, const struct tensor *in, int n, struct outcome 
     context_free(c);
 }
 
-static void clear(struct outcome *o)
+static void clear(struct sized_outcome *o)
 {
     for (int i = 0; i < MAX_OUTPUTS; i++)
         tensor_free(&o->out[i]);
@@ -191,7 +191,7 @@ static bool tensors_agree(const struct tensor *x, const struct tensor *y, struct
     return compare_tensors(x, y, &near, d);
 }
 
-static bool is_empty(const struct outcome *o)
+static bool is_empty(const struct sized_outcome *o)
 {
     for (int i = 0; i < o->n && i < MAX_OUTPUTS; i++)
         if (o->out[i].kind == VK_TENSOR && tensor_count(&o->out[i]) == 0)
@@ -201,7 +201,7 @@ static bool is_empty(const struct outcome *o)
 
 /* Why two outcomes differ, or NULL. Empty results may be refused: an image smaller than its window
  * has no result under symbols, and one without elements when compiled for its size. */
-static const char *difference(const struct outcome *x, const struct outcome *y, char *text,
+static const char *difference(const struct sized_outcome *x, const struct sized_outcome *y, char *text,
                               size_t room)
 {
     if (x->ok != y->ok && !is_empty(x->ok ? x : y)) {
@@ -218,7 +218,7 @@ static const char *difference(const struct outcome *x, const struct outcome *y, 
     return NULL;
 }
 
-static void report(const struct case_of *c, uint64_t seed, const char *who, const char *why)
+static void report(const struct sized_case *c, uint64_t seed, const char *who, const char *why)
 {
     printf("%s: %s differ: %s\n  --seed %llu, sizes", c->folder, who, why,
            (unsigned long long)seed);
@@ -247,7 +247,7 @@ static bool is_random(struct node *n, void *user)
     return !(op_infos[n->op].flags & OPF_IMPURE);
 }
 
-static bool open_case(struct case_of *c)
+static bool open_case(struct sized_case *c)
 {
     const char *missing;
     struct diag d = {0};
@@ -273,10 +273,10 @@ static bool open_case(struct case_of *c)
 }
 
 /* Three programs at one choice of sizes. */
-static void run_sizes(struct case_of *c, struct model *const *symbolic, uint64_t seed,
+static void run_sizes(struct sized_case *c, struct model *const *symbolic, uint64_t seed,
                       struct counts *n)
 {
-    static struct outcome o[3];
+    static struct sized_outcome o[3];
     struct tensor in[MAX_INPUTS];
     char why[2400];
     bool ok = true;
@@ -316,7 +316,7 @@ static void run_sizes(struct case_of *c, struct model *const *symbolic, uint64_t
 
 static struct counts look_at(const char *folder, uint64_t first_seed, int rounds, int runs)
 {
-    static struct case_of c;
+    static struct sized_case c;
     struct counts n = {0};
     c.folder = folder;
     if (!open_case(&c))

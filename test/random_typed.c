@@ -147,7 +147,7 @@ struct node *make_regions(struct graph *g, const struct item *i, struct item *it
     return n;
 }
 
-const struct family typed_families[] = {
+const struct random_family typed_families[] = {
     {draw_typed_input, 3, {OP_identity}},
     {draw_narrow,
      4,

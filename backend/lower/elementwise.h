@@ -15,7 +15,7 @@ struct operand_steps {
     dim_t steps[MAX_RANK];
 };
 
-struct layout {
+struct group_layout {
     struct lowering *l;
     int rank;
     dim_t dims[MAX_RANK];
@@ -30,23 +30,23 @@ struct layout {
 /* The shape of the group's nodes but for reductions at its end, with all operands and results over
  * it, those of reductions without steps along what is reduced; false when they do not broadcast to
  * it in a way known before running. y->l is set. */
-bool layout_collect(struct layout *y, const struct group *g);
+bool layout_collect(struct group_layout *y, const struct group *g);
 /* Joins dims that are one for every operand, and drops those of 1. */
-void layout_collapse(struct layout *y);
+void layout_collapse(struct group_layout *y);
 /* The number of an operand of the layout. */
-int layout_operand(const struct layout *y, const struct value *v);
+int layout_operand(const struct group_layout *y, const struct value *v);
 /* Elements of a tile: fewer where more is computed than moved. */
-int64_t layout_room(const struct layout *y, int nodes);
+int64_t layout_room(const struct group_layout *y, int nodes);
 /* Chooses a tile of at most `room` elements: whole dims from the last on while they fit, and as much
  * of the next one as does. */
-void layout_tile(struct layout *y, int64_t room);
+void layout_tile(struct group_layout *y, int64_t room);
 /* The grid of such tiles, how many dims it has, and the tile as a space. */
-void layout_grid(struct layout *y, struct kernel_builder *k);
-int layout_grid_rank(const struct layout *y);
-struct space layout_space(const struct layout *y);
+void layout_grid(struct group_layout *y, struct kernel_builder *k);
+int layout_grid_rank(const struct group_layout *y);
+struct space layout_space(const struct group_layout *y);
 /* The tile of an operand or result; user: the layout. For struct expression. */
 struct ap layout_pattern(void *user, struct value *v);
 /* The group's tile programs on a strict target; at most four dims. */
-enum lowered strict_elementwise(struct layout *y, struct group *g);
+enum lowered strict_elementwise(struct group_layout *y, struct group *g);
 
 #endif

@@ -296,43 +296,43 @@ static struct ap destination(struct expression *e, struct value *v, int at, int 
 
 /* ---- instructions ---- */
 
-struct linear { /* src * scale + bias */
+struct linear_form { /* src * scale + bias */
     struct value *src, *scale, *bias;
     float factor;
 };
 
-static struct linear linear_of_mul(const struct expression *e, const struct node *mul)
+static struct linear_form linear_of_mul(const struct expression *e, const struct node *mul)
 {
     int run = running(e, mul);
-    struct linear x = {.src = mul->in[run], .factor = 1};
+    struct linear_form x = {.src = mul->in[run], .factor = 1};
     if (!scalar_of(e->g->l, mul->in[1 - run], &x.factor))
         x.scale = mul->in[1 - run];
     return x;
 }
 
 /* Takes a multiplication of the running value along. */
-static struct linear with_factor(const struct expression *e, struct linear x, int first)
+static struct linear_form with_factor(const struct expression *e, struct linear_form x, int first)
 {
     const struct node *n = absorb(e, x.src, OP_mul, first);
     if (n) {
-        struct linear by = linear_of_mul(e, n);
+        struct linear_form by = linear_of_mul(e, n);
         x.src = by.src, x.scale = by.scale, x.factor = by.factor;
     }
     return x;
 }
 
-static struct linear linear_of_add(const struct expression *e, const struct node *add, int first)
+static struct linear_form linear_of_add(const struct expression *e, const struct node *add, int first)
 {
     int run = running(e, add);
     return with_factor(
-        e, (struct linear){.src = add->in[run], .bias = add->in[1 - run], .factor = 1}, first);
+        e, (struct linear_form){.src = add->in[run], .bias = add->in[1 - run], .factor = 1}, first);
 }
 
-static struct linear linear_of(const struct expression *e, struct value *v, int first)
+static struct linear_form linear_of(const struct expression *e, struct value *v, int first)
 {
     const struct node *add = absorb(e, v, OP_add, first);
     return add ? linear_of_add(e, add, first)
-               : with_factor(e, (struct linear){.src = v, .factor = 1}, first);
+               : with_factor(e, (struct linear_form){.src = v, .factor = 1}, first);
 }
 
 /* A multiplication of integers read as f32, which the affine function does on whole tiles. */
@@ -380,7 +380,7 @@ void activation_parameters(struct lowering *l, const struct node *n, float *a, f
         }
 }
 
-static void emit_linear(struct expression *e, const struct node *n, enum op f, struct linear v,
+static void emit_linear(struct expression *e, const struct node *n, enum op f, struct linear_form v,
                         int at, int first)
 {
     float a, b;
@@ -457,7 +457,7 @@ static void emit_quantize(struct expression *e, const struct node *n, int at, in
     float scale = scale_of(e, n), zero = zero_point(e, n);
     bool is_signed = dtype_class(n->out[0]->type.dtype) == DTC_SINT; /* NaN is not 0 there */
     enum op f = zero == 0 && !is_signed ? OP_identity : OP_round_shift;
-    struct linear x = {.src = n->in[0], .factor = 1};
+    struct linear_form x = {.src = n->in[0], .factor = 1};
     if (scale == 1)
         x = linear_of(e, n->in[0], first);
     struct ap src = operand(e, x.src), bias = x.bias ? operand(e, x.bias) : ap_absent();

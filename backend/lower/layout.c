@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static bool add_operand(struct layout *y, struct value *v)
+static bool add_operand(struct group_layout *y, struct value *v)
 {
     v = outer_value(y->l, v);
     for (int i = 0; i < y->n; i++)
@@ -16,7 +16,7 @@ static bool add_operand(struct layout *y, struct value *v)
 }
 
 /* The result of a reduction. */
-static bool add_reduced(struct layout *y, struct value *v)
+static bool add_reduced(struct group_layout *y, struct value *v)
 {
     struct dim_table *t = &y->l->p->dims;
     bool reduced[MAX_RANK];
@@ -34,7 +34,7 @@ static bool add_reduced(struct layout *y, struct value *v)
     return true;
 }
 
-bool layout_collect(struct layout *y, const struct group *g)
+bool layout_collect(struct group_layout *y, const struct group *g)
 {
     const struct type *t = &g->nodes[0]->out[0]->type;
     if (t->rank < 0)
@@ -61,7 +61,7 @@ bool layout_collect(struct layout *y, const struct group *g)
     return true;
 }
 
-static void drop_dim(struct layout *y, int at)
+static void drop_dim(struct group_layout *y, int at)
 {
     y->rank--;
     for (int i = at; i < y->rank; i++) {
@@ -72,7 +72,7 @@ static void drop_dim(struct layout *y, int at)
 }
 
 /* Whether dims i and i + 1 are one dim for every operand. */
-static bool joint(const struct layout *y, int i)
+static bool joint(const struct group_layout *y, int i)
 {
     struct dim_table *t = &y->l->p->dims;
     for (int o = 0; o < y->n; o++) {
@@ -83,7 +83,7 @@ static bool joint(const struct layout *y, int i)
     return true;
 }
 
-void layout_collapse(struct layout *y)
+void layout_collapse(struct group_layout *y)
 {
     for (int i = y->rank - 1; i >= 0; i--)
         if (y->dims[i] == 1)
@@ -102,7 +102,7 @@ void layout_collapse(struct layout *y)
     }
 }
 
-int layout_operand(const struct layout *y, const struct value *v)
+int layout_operand(const struct group_layout *y, const struct value *v)
 {
     int o = 0;
     while (y->operands[o].v != v)
@@ -119,7 +119,7 @@ int layout_operand(const struct layout *y, const struct value *v)
 enum { TILE_ELEMENTS = 4096, CACHED_ELEMENTS = 2048, UNKNOWN_TILE = 256, NODES_PER_STREAM = 4 };
 
 /* Operands and results that are read or written in full. */
-static int streams(const struct layout *y)
+static int streams(const struct group_layout *y)
 {
     int n = 0;
     for (int o = 0; o < y->n; o++) {
@@ -133,7 +133,7 @@ static int streams(const struct layout *y)
 
 /* Of a last dim whose size is not known a tile takes a part, so that there is room for several rows
  * should they be short. */
-void layout_tile(struct layout *y, int64_t room)
+void layout_tile(struct group_layout *y, int64_t room)
 {
     int d = y->rank - 1;
     for (; d >= 0; d--) {
@@ -149,12 +149,12 @@ void layout_tile(struct layout *y, int64_t room)
     y->tile_dims = y->rank - (d < 0 ? 0 : d);
 }
 
-int64_t layout_room(const struct layout *y, int nodes)
+int64_t layout_room(const struct group_layout *y, int nodes)
 {
     return nodes >= NODES_PER_STREAM * streams(y) ? CACHED_ELEMENTS : TILE_ELEMENTS;
 }
 
-void layout_grid(struct layout *y, struct kernel_builder *k)
+void layout_grid(struct group_layout *y, struct kernel_builder *k)
 {
     int first = y->rank - y->tile_dims;
     for (int i = 0; i < first; i++)
@@ -167,7 +167,7 @@ void layout_grid(struct layout *y, struct kernel_builder *k)
 
 struct ap layout_pattern(void *user, struct value *v)
 {
-    struct layout *y = user;
+    struct group_layout *y = user;
     struct lowering *l = y->l;
     int first = y->rank - y->tile_dims;
     v = outer_value(l, v);
@@ -180,7 +180,7 @@ struct ap layout_pattern(void *user, struct value *v)
     return a;
 }
 
-struct space layout_space(const struct layout *y)
+struct space layout_space(const struct group_layout *y)
 {
     struct space s = {.rank = y->tile_dims};
     for (int i = 0; i < y->tile_dims; i++) {
@@ -190,7 +190,7 @@ struct space layout_space(const struct layout *y)
     return s;
 }
 
-int layout_grid_rank(const struct layout *y)
+int layout_grid_rank(const struct group_layout *y)
 {
     int n = 0;
     for (int i = 0; i < y->rank; i++)

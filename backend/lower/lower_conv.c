@@ -20,7 +20,7 @@
 enum { BLOCK_IN_CACHE = 640 << 10, CHUNK = 64, BAND_PIXELS = 112 };
 enum { ALL_ROWS = -2 };
 
-struct taps {
+struct conv_taps {
     int64_t count, in_group, chunk;
 };
 
@@ -29,7 +29,7 @@ struct taps {
 static void reorder(const void *layout, const struct tensor *w, int64_t first, int64_t out_channels,
                     void *reordered)
 {
-    const struct taps *t = layout;
+    const struct conv_taps *t = layout;
     size_t size = dtype_bytes(w->dtype);
     const char *from = w->data;
     char *to = reordered;
@@ -203,7 +203,7 @@ static struct packed_weights pack(struct lowering *l, const struct conv *c, stru
                                   const char *name)
 {
     int64_t taps = c->kh * c->kw, cg = c->in_group, out_channels = c->out_channels / c->group;
-    struct taps layout = {taps, cg, p->chunk};
+    struct conv_taps layout = {taps, cg, p->chunk};
     p->tap_step = 1, p->chunk_step = taps;
     struct weight_source w = {.constant = c->weights,
                               .gather = reorder,

@@ -25,20 +25,20 @@ struct axis {
 
 /* The taps of one phase of an axis: input positions first, first + step, ... relative to q, the
  * last filter tap first. */
-struct phase {
+struct output_phase {
     int64_t start, taps, first, step, last_tap, tap_step;
     dim_t count; /* values of q */
 };
 
-struct transposed {
+struct transposed_conv {
     struct conv c; /* x, n, h, width, channels_in, out_channels, group, w and padding */
     struct axis axis[2];
     int input; /* slot of the padded input */
 };
 
-static struct phase phase_of(struct lowering *l, const struct axis *a, int64_t start)
+static struct output_phase phase_of(struct lowering *l, const struct axis *a, int64_t start)
 {
-    struct phase p = {.start = start, .last_tap = -1, .step = 1, .tap_step = 1};
+    struct output_phase p = {.start = start, .last_tap = -1, .step = 1, .tap_step = 1};
     for (int64_t i = a->kernel - 1; i >= 0; i--) {
         int64_t at = start + a->begin - i * a->dilation;
         if (at % a->stride)
@@ -62,7 +62,7 @@ static struct phase phase_of(struct lowering *l, const struct axis *a, int64_t s
 static void border(struct lowering *l, const struct axis *a, dim_t *before, dim_t *after)
 {
     for (int64_t f = 0; f < a->stride; f++) {
-        struct phase p = phase_of(l, a, f);
+        struct output_phase p = phase_of(l, a, f);
         int64_t more = a->extent - f + a->stride - 1, one = more >= 0 ? more / a->stride : 0;
         int64_t end =
             p.first + (p.taps - 1) * p.step + one - 1; /* relative to the last input position */
@@ -89,7 +89,7 @@ static bool cut(struct dim_table *t, const struct node *n, int at, dim_t out, st
            excess == p.begin + p.end;
 }
 
-static bool examine(struct lowering *l, const struct node *n, struct transposed *v)
+static bool examine(struct lowering *l, const struct node *n, struct transposed_conv *v)
 {
     struct value *w = outer_value(l, n->in[1]);
     struct conv *c = &v->c;
@@ -129,7 +129,7 @@ static bool examine(struct lowering *l, const struct node *n, struct transposed 
 }
 
 struct phase_taps {
-    struct phase y, x;
+    struct output_phase y, x;
     int64_t kernel[2], channels, out_channels, groups; /* channels and output channels of all groups */
 };
 
@@ -159,8 +159,8 @@ static void phase_weights(const void *layout, const struct tensor *w, int64_t fi
 }
 
 static struct packed_weights pack_phase(struct lowering *l, const struct node *n,
-                                        const struct transposed *v, const struct phase *y,
-                                        const struct phase *x)
+                                        const struct transposed_conv *v, const struct output_phase *y,
+                                        const struct output_phase *x)
 {
     const struct conv *c = &v->c;
     struct phase_taps p = {*y,      *x,      {v->axis[0].kernel, v->axis[1].kernel}, c->channels_in,
@@ -180,8 +180,8 @@ struct tiles {
 };
 
 static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
-                                   const struct transposed *v, const struct tiles *p,
-                                   const struct phase *y, const struct phase *x)
+                                   const struct transposed_conv *v, const struct tiles *p,
+                                   const struct output_phase *y, const struct output_phase *x)
 {
     const struct type *type = &g->nodes[0]->out[0]->type;
     struct epilogue e = {.k = k, .g = g, .rank = type->rank};
@@ -199,8 +199,8 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
     return e;
 }
 
-static void emit_taps(struct kernel_builder *k, const struct transposed *v, const struct tiles *p,
-                      const struct packed_weights *w, const struct phase *y, const struct phase *x,
+static void emit_taps(struct kernel_builder *k, const struct transposed_conv *v, const struct tiles *p,
+                      const struct packed_weights *w, const struct output_phase *y, const struct output_phase *x,
                       struct ap dst)
 {
     struct dim_table *t = &k->p->dims;
@@ -225,8 +225,8 @@ static void emit_taps(struct kernel_builder *k, const struct transposed *v, cons
                           .dst = dst, .stationary = stationary, .moving = moving, .packing = 1});
 }
 
-static void emit_phase(struct lowering *l, struct group *g, const struct transposed *v,
-                       const struct phase *y, const struct phase *x)
+static void emit_phase(struct lowering *l, struct group *g, const struct transposed_conv *v,
+                       const struct output_phase *y, const struct output_phase *x)
 {
     const struct node *n = g->nodes[0];
     const struct conv *c = &v->c;
@@ -262,7 +262,7 @@ enum lowered lower_conv_transpose(struct lowering *l, struct node *whole)
 {
     struct group g = group_of(l, whole);
     struct node *n = g.nodes[0];
-    struct transposed v = {0};
+    struct transposed_conv v = {0};
     if (!examine(l, n, &v) || n->out[0]->type.dtype != DT_F32 || !epilogue_possible(l, &g, 0)) {
         why(l->o, n, "tile.conv-form",
             "only channels-last 1-D and 2-D transposed convolutions with constant weights, "
@@ -278,7 +278,7 @@ enum lowered lower_conv_transpose(struct lowering *l, struct node *whole)
     v.input = padded_input(l, n, &v.c);
     for (int64_t f = 0; f < v.axis[0].stride; f++)
         for (int64_t s = 0; s < v.axis[1].stride; s++) {
-            struct phase y = phase_of(l, &v.axis[0], f), x = phase_of(l, &v.axis[1], s);
+            struct output_phase y = phase_of(l, &v.axis[0], f), x = phase_of(l, &v.axis[1], s);
             if (y.count != 0 && x.count != 0)
                 emit_phase(l, &g, &v, &y, &x);
         }

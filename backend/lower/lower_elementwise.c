@@ -6,7 +6,7 @@
 enum lowered lower_elementwise(struct lowering *l, struct node *n)
 {
     struct group g = group_of(l, n);
-    struct layout y = {.l = l};
+    struct group_layout y = {.l = l};
     if (group_reductions(&g))
         return lower_reduced_elementwise(l, &g);
     if (!expression_possible(l, &g, 0))

@@ -7,14 +7,14 @@
 
 enum { CHANNELS = 64, PIXELS = 64 };
 
-struct groups {
+struct norm_groups {
     dim_t n, pixels;
     int64_t channels, tile; /* tile: channels of an instance */
     bool shared;            /* the tile's channels share their statistics */
     int var_n, var_c, var_p;
 };
 
-static bool examine(struct lowering *l, const struct node *n, struct groups *g)
+static bool examine(struct lowering *l, const struct node *n, struct norm_groups *g)
 {
     const struct type *x = &n->in[0]->type;
     for (int i = 0; i < 3; i++) {
@@ -41,7 +41,7 @@ static bool examine(struct lowering *l, const struct node *n, struct groups *g)
 }
 
 /* Pixels of the image by channels of the tile; pixels inside a loop are one part. */
-static struct ap image(struct lowering *l, const struct groups *g, struct value *v,
+static struct ap image(struct lowering *l, const struct norm_groups *g, struct value *v,
                        bool channels_outside)
 {
     struct ap a = ap_slot(l->p, value_slot(l, v));
@@ -56,7 +56,7 @@ static struct ap image(struct lowering *l, const struct groups *g, struct value 
     return a;
 }
 
-static struct ap channel_tile(struct kernel_builder *k, const struct groups *g)
+static struct ap channel_tile(struct kernel_builder *k, const struct norm_groups *g)
 {
     struct ap a = ap_tile(k, kernel_tile(k, MEM_SBUF, DT_F32, 1, g->tile));
     a.dim[0] = a.dim[1], a.rank = 1;
@@ -64,7 +64,7 @@ static struct ap channel_tile(struct kernel_builder *k, const struct groups *g)
     return a;
 }
 
-static struct ap channel_vector(struct lowering *l, const struct groups *g, struct value *v)
+static struct ap channel_vector(struct lowering *l, const struct norm_groups *g, struct value *v)
 {
     struct ap a = ap_slot(l->p, value_slot(l, v));
     ap_push_tile(l->p, &a, 1, g->tile, g->var_c, g->channels);
@@ -83,7 +83,7 @@ static void reduce(struct kernel_builder *k, enum op op, struct ap dst, struct a
 }
 
 /* Sums over pixels become means, of each channel or of all of the tile. */
-static void mean(struct kernel_builder *k, const struct groups *g, struct ap sums, struct ap count)
+static void mean(struct kernel_builder *k, const struct norm_groups *g, struct ap sums, struct ap count)
 {
     if (g->shared) {
         struct ap one = ap_tile(k, kernel_tile(k, MEM_SBUF, DT_F32, 1, 1)), all = one;
@@ -99,7 +99,7 @@ static void mean(struct kernel_builder *k, const struct groups *g, struct ap sum
 }
 
 /* Mean and variance of the input; sums and squares become them. */
-static void statistics(struct lowering *l, struct kernel_builder *k, struct groups *g, const struct node *n, struct ap sums,
+static void statistics(struct lowering *l, struct kernel_builder *k, struct norm_groups *g, const struct node *n, struct ap sums,
                        struct ap squares)
 {
     struct dim_table *t = &l->p->dims;
@@ -128,7 +128,7 @@ static void statistics(struct lowering *l, struct kernel_builder *k, struct grou
 
 enum lowered lower_group_norm(struct lowering *l, struct node *n)
 {
-    struct groups g = {0};
+    struct norm_groups g = {0};
     if (n->op == OP_fused)
         return DECLINED;
     if (!examine(l, n, &g)) {

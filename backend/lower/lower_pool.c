@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, const struct pool *p,
+static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, const struct pooling *p,
                                    int var_n, int var_row)
 {
     const struct type *y = &g->nodes[0]->out[0]->type;
@@ -27,7 +27,7 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, co
 }
 
 /* Of the image in a slot, `rows` rows for each value of var_row. */
-static void emit_window(struct kernel_builder *k, const struct pool *p, struct ap dst, int slot,
+static void emit_window(struct kernel_builder *k, const struct pooling *p, struct ap dst, int slot,
                         int var_n, int var_row, dim_t rows)
 {
     struct ap image = ap_slot(k->p, slot);
@@ -49,7 +49,7 @@ static void emit_window(struct kernel_builder *k, const struct pool *p, struct a
                                              .op = p->max ? OP_max : OP_add});
 }
 
-static void report(struct kernel_builder *k, const struct pool *p, const struct type *out,
+static void report(struct kernel_builder *k, const struct pooling *p, const struct type *out,
                    const struct type *in)
 {
     struct dim_table *t = &k->p->dims;
@@ -59,7 +59,7 @@ static void report(struct kernel_builder *k, const struct pool *p, const struct 
 }
 
 /* Channels first: every channel is a picture of its own, some rows of it at a time. */
-static void emit_pictures(struct lowering *l, const struct node *n, struct pool p)
+static void emit_pictures(struct lowering *l, const struct node *n, struct pooling p)
 {
     struct dim_table *t = &l->p->dims;
     struct kernel_builder k = begin_kernel(l, n, n->name);
@@ -79,7 +79,7 @@ static void emit_pictures(struct lowering *l, const struct node *n, struct pool 
 
 /* A maximum over a window is that of its columns' maxima over its rows; worth it where it halves
  * the work. */
-static bool separates(const struct pool *p)
+static bool separates(const struct pooling *p)
 {
     return p->max && dim_is_const(p->h) && dim_is_const(p->oh) &&
            2 * (p->h * p->kernel[1] + p->oh * p->kernel[0]) <= p->oh * p->kernel[0] * p->kernel[1];
@@ -87,14 +87,14 @@ static bool separates(const struct pool *p)
 
 /* The maxima along the image's rows, in a temporary, channels last; its slot. What is left to do
  * becomes p. */
-static int emit_along_rows(struct lowering *l, const struct node *n, struct pool *p)
+static int emit_along_rows(struct lowering *l, const struct node *n, struct pooling *p)
 {
     struct dim_table *t = &l->p->dims;
     dim_t dims[4] = {p->n, p->h, p->ow, p->channels};
     int own = n->out[0]->type.dtype;
     struct type type = type_tensor(engine_float(own) ? DT_F32 : own, 4, dims);
     int slot = temporary_slot(l, &type, NULL);
-    struct pool rows = *p;
+    struct pooling rows = *p;
     rows.kernel[0] = rows.stride[0] = rows.dilation[0] = 1;
     rows.pad[0] = 0;
     p->kernel[1] = p->stride[1] = p->dilation[1] = 1;
@@ -117,7 +117,7 @@ enum lowered lower_pool(struct lowering *l, struct node *whole)
 {
     struct group g = group_of(l, whole);
     struct node *n = g.nodes[0];
-    struct pool p = {0};
+    struct pooling p = {0};
     if (l->m->strict)
         return strict_pool(l, whole);
     if (!pool_geometry(l, n, &p)) {

@@ -111,9 +111,9 @@ static bool examine(struct lowering *l, const struct node *n, struct recurrent *
 
 /* ---- places ---- */
 
-static struct place state_place(struct lowering *l, const struct recurrent *v, struct value *x)
+static struct sequence_place state_place(struct lowering *l, const struct recurrent *v, struct value *x)
 {
-    struct place p = {.slot = value_slot(l, x),
+    struct sequence_place p = {.slot = value_slot(l, x),
                       .direction = dim_mul(&l->p->dims, v->batch, v->hidden),
                       .batch = v->hidden};
     if (v->by_batch)
@@ -121,10 +121,10 @@ static struct place state_place(struct lowering *l, const struct recurrent *v, s
     return p;
 }
 
-static struct place result_place(struct lowering *l, const struct recurrent *v)
+static struct sequence_place result_place(struct lowering *l, const struct recurrent *v)
 {
     struct dim_table *t = &l->p->dims;
-    struct place p = {.slot = value_slot(l, v->n->out[0])};
+    struct sequence_place p = {.slot = value_slot(l, v->n->out[0])};
     int64_t both = v->directions * v->hidden;
     p.direction = v->by_batch ? v->hidden : dim_mul(t, v->batch, v->hidden);
     p.time = v->by_batch ? both : dim_mul(t, v->batch, both);
@@ -216,7 +216,7 @@ struct instances {
 };
 
 /* (time, batch, width); a place without steps of time has none. */
-static struct ap at_place(const struct instances *s, const struct place *p, int64_t width)
+static struct ap at_place(const struct instances *s, const struct sequence_place *p, int64_t width)
 {
     struct ap a = ap_slot(s->k->p, p->slot);
     ap_move(s->k->p, &a, s->var_direction, p->direction);
@@ -248,7 +248,7 @@ static void emit_instruction(struct lowering *l, const struct instances *s, stru
     struct packed_weights w =
         pack_constant(l, &from, v->directions, v->inputs, v->width, 1, "input weights");
     struct packed_weights r = pack_parts(l, v);
-    struct place x = {.slot = value_slot(l, v->x)};
+    struct sequence_place x = {.slot = value_slot(l, v->x)};
     x.time = v->by_batch ? v->inputs : dim_mul(t, v->batch, v->inputs);
     x.batch = v->by_batch ? dim_mul(t, v->steps, v->inputs) : v->inputs;
     struct ap bias = ap_slot(l->p, joint_bias(l, v)), lengths = ap_absent();
@@ -310,7 +310,7 @@ enum lowered lower_recurrent_layer(struct lowering *l, struct node *n)
         v.y = result_place(l, &v);
     for (int i = 0; i < MAX_STATES; i++) {
         bool has = i < v.cell->states;
-        v.initial[i] = v.last[i] = (struct place){.slot = -1};
+        v.initial[i] = v.last[i] = (struct sequence_place){.slot = -1};
         if (has && !absent(l, n, 5 + i))
             v.initial[i] = state_place(l, &v, outer_value(l, n->in[5 + i]));
         if (has && recurrent_result_wanted(&v, 1 + i))

@@ -20,7 +20,7 @@ struct segment {
     int var;
 };
 
-struct reduction {
+struct segmented_reduction {
     const struct reduction_kind *kind;
     int n; /* segments */
     struct segment s[MAX_RANK];
@@ -30,7 +30,7 @@ struct reduction {
 };
 
 static void make_segments(struct lowering *l, const struct node *n, const bool *reduced,
-                          struct reduction *r)
+                          struct segmented_reduction *r)
 {
     struct dim_table *t = &l->p->dims;
     const struct type *x = &n->in[0]->type;
@@ -61,7 +61,7 @@ static void make_segments(struct lowering *l, const struct node *n, const bool *
             r->tiled = i;
 }
 
-static bool examine(struct lowering *l, const struct node *n, struct reduction *r)
+static bool examine(struct lowering *l, const struct node *n, struct segmented_reduction *r)
 {
     bool reduced[MAX_RANK];
     int kept = 0, gone = 0;
@@ -85,7 +85,7 @@ static bool examine(struct lowering *l, const struct node *n, struct reduction *
     return gone > 0 && gone <= 4 && kept <= MAX_GRID && r->elements != 0;
 }
 
-static void covers(const struct reduction *r, const struct node *n, struct epilogue *e)
+static void covers(const struct segmented_reduction *r, const struct node *n, struct epilogue *e)
 {
     const struct type *y = &n->out[0]->type;
     e->rank = y->rank;
@@ -96,7 +96,7 @@ static void covers(const struct reduction *r, const struct node *n, struct epilo
                                                      i == r->tiled ? r->tile : 0);
 }
 
-static void make_grid(struct reduction *r, struct kernel_builder *k)
+static void make_grid(struct segmented_reduction *r, struct kernel_builder *k)
 {
     bool columns = r->tiled == r->n - 1;
     for (int i = 0; i < r->n; i++) {
@@ -119,7 +119,7 @@ static void make_grid(struct reduction *r, struct kernel_builder *k)
     }
 }
 
-static struct ap source(struct lowering *l, const struct reduction *r, int slot)
+static struct ap source(struct lowering *l, const struct segmented_reduction *r, int slot)
 {
     struct ap a = ap_slot(l->p, slot);
     if (r->tiled >= 0) {
@@ -136,7 +136,7 @@ static struct ap source(struct lowering *l, const struct reduction *r, int slot)
     return a;
 }
 
-static struct ap accumulator_tile(struct kernel_builder *k, const struct reduction *r)
+static struct ap accumulator_tile(struct kernel_builder *k, const struct segmented_reduction *r)
 {
     int tile = kernel_tile(k, MEM_SBUF, DT_F32, 1, r->tiled < 0 ? 1 : r->tile);
     struct ap a = {.mem = MEM_SBUF, .dtype = DT_F32, .tensor = tile};
@@ -182,7 +182,7 @@ static void emit_extreme(struct kernel_builder *k, const struct reduction_kind *
 
 /* Those of every piece of the elements, read once for both, then those of the pieces. Neither
  * depends on the order. */
-static enum lowered lower_extremes(struct lowering *l, struct group *g, const struct reduction *r)
+static enum lowered lower_extremes(struct lowering *l, struct group *g, const struct segmented_reduction *r)
 {
     enum { PIECE = TILE_ELEMENTS, BOTH = 2 };
     struct dim_table *t = &l->p->dims;
@@ -222,7 +222,7 @@ enum lowered lower_reduce(struct lowering *l, struct node *whole)
 {
     struct group g = group_of(l, whole);
     struct node *n = g.nodes[0];
-    struct reduction r = {0};
+    struct segmented_reduction r = {0};
     if (!examine(l, n, &r))
         return DECLINED;
     if (r.tiled < 0 && r.n == 1 && all_extremes(&g) && !l->m->strict)

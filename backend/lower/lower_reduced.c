@@ -8,7 +8,7 @@
 enum { COLUMN_ROOM = 16384, MAX_COLUMNS = 1024, LAST_COLUMNS = 64, LAST_ELEMENTS = 4096 };
 
 struct reduced {
-    struct layout y;
+    struct group_layout y;
     bool gone[MAX_RANK]; /* joined dims that are reduced */
     bool rows;           /* the last ones are */
     int reductions;
@@ -20,7 +20,7 @@ struct reduced {
 /* Reduced dims lie together, and sizes are numbers. */
 static bool examine(struct lowering *l, const struct group *g, struct reduced *r)
 {
-    struct layout *y = &r->y;
+    struct group_layout *y = &r->y;
     int changes = 0, result;
     y->l = l;
     r->reductions = group_reductions(g);
@@ -42,7 +42,7 @@ static bool examine(struct lowering *l, const struct group *g, struct reduced *r
 }
 
 /* Long rows of columns are cut, and several of them make a tile. */
-static void cut_columns(struct layout *y)
+static void cut_columns(struct group_layout *y)
 {
     int last = y->rank - 1;
     for (int i = 0; i < y->rank; i++)
@@ -55,7 +55,7 @@ static void cut_columns(struct layout *y)
 
 static bool choose_tiles(struct reduced *r, int nodes)
 {
-    struct layout *y = &r->y;
+    struct group_layout *y = &r->y;
     if (r->rows)
         layout_tile(y, layout_room(y, nodes));
     else if (r->columns <= COLUMN_ROOM / 4)
@@ -92,7 +92,7 @@ static struct ap kept_first(const struct reduced *r, struct ap a)
  * the parts of one element are neighbours (rows) or those of one instance are. */
 static struct ap target(struct lowering *l, const struct reduced *r, struct value *result, int slot)
 {
-    const struct layout *y = &r->y;
+    const struct group_layout *y = &r->y;
     const dim_t *steps = y->operands[layout_operand(y, outer_value(l, result))].steps;
     int first = y->rank - y->tile_dims;
     int64_t kept_step = r->rows && r->parts > 1 ? r->parts : 1, part_step = r->rows ? 1 : r->kept;

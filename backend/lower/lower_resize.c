@@ -83,12 +83,12 @@ static enum lowered resize_nearest(struct lowering *l, struct node *n)
 /* ---- linear ---- */
 
 /* What is resized: dims first.. to last, each by a scale; 0: by the quotient of its sizes. */
-struct linear {
+struct linear_resize {
     int rule, first, last;
     float scale[MAX_RANK];
 };
 
-static bool linear_rule(const struct node *n, struct linear *r)
+static bool linear_rule(const struct node *n, struct linear_resize *r)
 {
     const struct attrs *as = &n->attrs;
     const char *rule = "coordinate_transformation_mode";
@@ -101,7 +101,7 @@ static bool linear_rule(const struct node *n, struct linear *r)
 }
 
 /* The scale of each dim: 1 for those that are not resized. False when running tells. */
-static bool linear_scales(struct lowering *l, const struct node *n, struct linear *r)
+static bool linear_scales(struct lowering *l, const struct node *n, struct linear_resize *r)
 {
     struct value *scales = n->nin > 2 && n->in[2] ? outer_value(l, n->in[2]) : NULL;
     bool sizes = n->nin > 3 && n->in[3];
@@ -123,7 +123,7 @@ static bool linear_scales(struct lowering *l, const struct node *n, struct linea
 }
 
 /* The dims whose size or scale changes are neighbours. */
-static bool linear_dims(const struct type *x, const struct type *y, struct linear *r)
+static bool linear_dims(const struct type *x, const struct type *y, struct linear_resize *r)
 {
     int changed = 0;
     r->first = r->last = -1;
@@ -143,7 +143,7 @@ struct plane {
     dim_t outer, h, w, inner;
 };
 
-static void emit_planes(struct lowering *l, const struct node *n, const struct linear *r,
+static void emit_planes(struct lowering *l, const struct node *n, const struct linear_resize *r,
                         const struct plane *y, const struct plane *x, float scale_h, float scale_w)
 {
     struct dim_table *t = &l->p->dims;
@@ -181,7 +181,7 @@ static dim_t product(struct lowering *l, const dim_t *dims, int from, int to)
 
 /* The dims from `at` on, resized, of a tensor whose dims are all known: one dim as rows, or as
  * columns where it is the last; two as both. */
-static void emit_dims(struct lowering *l, const struct node *n, const struct linear *r, int at,
+static void emit_dims(struct lowering *l, const struct node *n, const struct linear_resize *r, int at,
                       int count, const dim_t *y, int y_slot, const dim_t *x, int x_slot)
 {
     int rank = n->out[0]->type.rank;
@@ -202,7 +202,7 @@ static void emit_dims(struct lowering *l, const struct node *n, const struct lin
 static enum lowered resize_linear(struct lowering *l, struct node *n)
 {
     struct value *x = outer_value(l, n->in[0]), *y = n->out[0];
-    struct linear r;
+    struct linear_resize r;
     bool floats = engine_float(x->type.dtype) && x->type.dtype == y->type.dtype;
     if (l->m->strict || !floats || x->type.rank < 1 || !linear_rule(n, &r) ||
         !linear_scales(l, n, &r) || !linear_dims(&x->type, &y->type, &r)) {

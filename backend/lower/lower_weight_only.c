@@ -9,7 +9,7 @@
 
 enum { BLOCKS_TO_SHARE = 8 };
 
-struct few_bits {
+struct few_bit_product {
     struct value *x;
     const struct tensor *w, *scale, *zero; /* zero NULL: the same number everywhere */
     bool transposed;
@@ -20,7 +20,7 @@ struct few_bits {
 };
 
 /* Stored integers are 0..15 or -128..127. */
-static int shift_of(const struct few_bits *m)
+static int shift_of(const struct few_bit_product *m)
 {
     bool is_signed = dtype_class(m->w->dtype) == DTC_SINT;
     return m->shape.bits == 4 ? (is_signed ? 8 : 0) : is_signed ? 0 : -128;
@@ -40,7 +40,7 @@ static int bits_of(const struct tensor *w)
     return 4;
 }
 
-static bool examine(struct lowering *l, const struct node *n, struct few_bits *m)
+static bool examine(struct lowering *l, const struct node *n, struct few_bit_product *m)
 {
     m->x = outer_value(l, n->in[0]);
     const struct type *x = &m->x->type;
@@ -72,16 +72,16 @@ static bool examine(struct lowering *l, const struct node *n, struct few_bits *m
     return true;
 }
 
-struct packer {
+struct few_bit_packer {
     struct lazy_constant lazy;
-    struct few_bits m;
+    struct few_bit_product m;
     int shift;
 };
 
 static bool pack_all(const struct constant_maker *maker, int64_t piece, void *to)
 {
-    const struct packer *p = (const struct packer *)maker;
-    const struct few_bits *m = &p->m;
+    const struct few_bit_packer *p = (const struct few_bit_packer *)maker;
+    const struct few_bit_product *m = &p->m;
     const struct pack_quantized *s = &m->shape;
     int64_t n = s->k * s->columns, scales = m->blocks * s->columns;
     uint8_t *q = malloc((size_t)n);
@@ -102,9 +102,9 @@ static bool pack_all(const struct constant_maker *maker, int64_t piece, void *to
 }
 
 /* The slot of the packed weights. */
-static int pack(struct lowering *l, const struct few_bits *m, const struct value *w)
+static int pack(struct lowering *l, const struct few_bit_product *m, const struct value *w)
 {
-    struct packer *p = ARENA_NEW(&l->g->arena, struct packer);
+    struct few_bit_packer *p = ARENA_NEW(&l->g->arena, struct few_bit_packer);
     int64_t bytes = (int64_t)pack_quantized_size(&m->shape);
     p->lazy.maker.make = pack_all;
     p->m = *m;
@@ -113,7 +113,7 @@ static int pack(struct lowering *l, const struct few_bits *m, const struct value
     return lazy_constant(l, &p->lazy, w, 1, &shape, w->name);
 }
 
-static void emit(struct kernel_builder *k, struct group *g, const struct few_bits *m, int weights)
+static void emit(struct kernel_builder *k, struct group *g, const struct few_bit_product *m, int weights)
 {
     struct lowering *l = g->l;
     int64_t width = pack_width(m->shape.columns), out_channels = m->shape.columns;
@@ -146,7 +146,7 @@ enum lowered lower_weight_only(struct lowering *l, struct node *n)
 {
     struct group g = group_of(l, n);
     const struct node *first = g.nodes[0];
-    struct few_bits m = {0};
+    struct few_bit_product m = {0};
     if (!examine(l, first, &m) || !epilogue_possible(l, &g, first->out[0]->type.rank - 2)) {
         why(l->o, first, "tile.weight-only", "operands without a tile program; it runs on GpSimd");
         return DECLINED;

@@ -25,7 +25,7 @@ enum {
     SHARED_PLANES = 4 << 20,     /* at most, of an image whose planes are written once */
 };
 
-struct winograd {
+struct winograd_tiles {
     int size, planes;
     int dtype;           /* of the operands of products */
     bool shared;         /* planes of the whole image, in memory */
@@ -37,7 +37,7 @@ struct winograd {
     dim_t plane_step, sums_step;
 };
 
-static dim_t tiles_in(const struct winograd *w)
+static dim_t tiles_in(const struct winograd_tiles *w)
 {
     return w->rows * w->columns;
 }
@@ -82,10 +82,10 @@ static dim_t even_parts(dim_t count, dim_t max)
     return (count + parts - 1) / parts;
 }
 
-static struct winograd make_tiles(struct lowering *l, const struct conv *c, struct conv_way way)
+static struct winograd_tiles make_tiles(struct lowering *l, const struct conv *c, struct conv_way way)
 {
     struct dim_table *t = &l->p->dims;
-    struct winograd w = {.size = way.size,
+    struct winograd_tiles w = {.size = way.size,
                          .planes = (way.size + 2) * (way.size + 2),
                          .dtype = way.bf16 ? DT_BF16 : DT_F32};
     int size = w.size;
@@ -111,7 +111,7 @@ static struct winograd make_tiles(struct lowering *l, const struct conv *c, stru
     return w;
 }
 
-static void make_grid(struct kernel_builder *k, const struct conv *c, struct winograd *w)
+static void make_grid(struct kernel_builder *k, const struct conv *c, struct winograd_tiles *w)
 {
     struct dim_table *t = &k->p->dims;
     w->var_block = w->shared ? kernel_grid(k, (c->out_channels + PACK_COLUMNS - 1) / PACK_COLUMNS) : -1;
@@ -123,7 +123,7 @@ static void make_grid(struct kernel_builder *k, const struct conv *c, struct win
 /* ---- instructions ---- */
 
 /* Appends the dim of a block's tiles. */
-static void push_tiles(struct program *p, const struct winograd *w, struct ap *a, dim_t step)
+static void push_tiles(struct program *p, const struct winograd_tiles *w, struct ap *a, dim_t step)
 {
     ap_push(a, step, tiles_in(w));
     if (w->rows > 1)
@@ -133,7 +133,7 @@ static void push_tiles(struct program *p, const struct winograd *w, struct ap *a
         ap_clip(p, a, a->rank - 1, w->var_column, w->columns, w->wide);
 }
 
-static void emit_input(struct lowering *l, struct kernel_builder *k, const struct conv *c, const struct winograd *w,
+static void emit_input(struct lowering *l, struct kernel_builder *k, const struct conv *c, const struct winograd_tiles *w,
                        struct ap planes)
 {
     struct dim_table *t = &l->p->dims;
@@ -155,7 +155,7 @@ static void emit_input(struct lowering *l, struct kernel_builder *k, const struc
 
 /* Planes of whole images, written once; their slot. Rows of tiles are the instances. */
 static int share_planes(struct lowering *l, const struct node *n, const struct conv *c,
-                        const struct winograd *whole)
+                        const struct winograd_tiles *whole)
 {
     struct dim_table *t = &l->p->dims;
     dim_t tiles = dim_mul(t, whole->high, whole->wide);
@@ -163,7 +163,7 @@ static int share_planes(struct lowering *l, const struct node *n, const struct c
     struct type type = type_tensor(whole->dtype, 3, (dim_t[]){c->n, whole->planes, step});
     int slot = temporary_slot(l, &type, NULL);
     struct kernel_builder k = begin_kernel(l, n, "winograd input");
-    struct winograd w = *whole;
+    struct winograd_tiles w = *whole;
     w.rows = 1, w.columns = w.wide;
     w.var_n = kernel_grid(&k, c->n), w.var_row = kernel_grid(&k, w.high);
     w.var_column = kernel_grid(&k, 1);
@@ -182,7 +182,7 @@ static int share_planes(struct lowering *l, const struct node *n, const struct c
 
 /* The planes of a block of tiles, as moving operands: [tile][channel], without the plane. */
 static struct ap own_planes(struct lowering *l, struct kernel_builder *k, const struct conv *c,
-                            const struct winograd *w)
+                            const struct winograd_tiles *w)
 {
     int tile = kernel_tile(k, MEM_SBUF, w->dtype, w->planes, w->plane_step);
     struct ap moving = {.mem = MEM_SBUF, .dtype = (uint8_t)w->dtype, .tensor = tile}, dst = moving;
@@ -193,7 +193,7 @@ static struct ap own_planes(struct lowering *l, struct kernel_builder *k, const 
     return moving;
 }
 
-static struct ap shared_planes(struct kernel_builder *k, const struct conv *c, struct winograd *w,
+static struct ap shared_planes(struct kernel_builder *k, const struct conv *c, struct winograd_tiles *w,
                                int slot)
 {
     struct dim_table *t = &k->p->dims;
@@ -207,7 +207,7 @@ static struct ap shared_planes(struct kernel_builder *k, const struct conv *c, s
 }
 
 /* The sums of one block of output channels: [tile][out], without the plane. */
-static void multiply(struct kernel_builder *k, const struct conv *c, const struct winograd *w,
+static void multiply(struct kernel_builder *k, const struct conv *c, const struct winograd_tiles *w,
                      struct ap moving, struct ap sums)
 {
     int var_plane = kernel_loop(k, w->planes);
@@ -227,7 +227,7 @@ static void multiply(struct kernel_builder *k, const struct conv *c, const struc
 }
 
 static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
-                                   const struct winograd *w)
+                                   const struct winograd_tiles *w)
 {
     const struct type *y = &g->nodes[0]->out[0]->type;
     struct epilogue e = {.k = k, .g = g, .rank = y->rank};
@@ -241,7 +241,7 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
 
 /* Pixels from sums, with as much of the group as the instruction takes; then the rest of it. */
 static void finish(struct kernel_builder *k, struct group *g, const struct conv *c, const struct tail *tail,
-                   const struct winograd *w, struct ap planes)
+                   const struct winograd_tiles *w, struct ap planes)
 {
     struct lowering *l = g->l;
     struct epilogue e = epilogue_of(k, g, w);
@@ -276,7 +276,7 @@ void emit_winograd(struct lowering *l, struct group *g, const struct conv_plan *
     struct dim_table *t = &l->p->dims;
     const struct node *n = g->nodes[0];
     const struct conv *c = &p->c;
-    struct winograd w = make_tiles(l, c, p->way);
+    struct winograd_tiles w = make_tiles(l, c, p->way);
     w.weights = winograd_weights(l, outer_value(l, n->in[1]), p->way);
     int slot = w.shared ? share_planes(l, n, c, &w) : -1;
     struct kernel_builder k = begin_kernel(l, n, n->name);

@@ -66,14 +66,14 @@ static int transposed(const struct move *m)
 }
 
 /* One dim of both patterns: whole, in tiles of the grid, or one index per instance. */
-struct walk {
+struct move_walk {
     dim_t count, to, from, tile; /* tile 0: one index */
     int var;                     /* -1: whole */
 };
 
-static void plan_dim(struct walk *w, int64_t *room, int *grids)
+static void plan_dim(struct move_walk *w, int64_t *room, int *grids)
 {
-    *w = (struct walk){w->count, w->to, w->from, w->count, -1};
+    *w = (struct move_walk){w->count, w->to, w->from, w->count, -1};
     if (dim_is_const(w->count) && w->count <= *room) {
         *room /= w->count > 0 ? w->count : 1;
         return;
@@ -86,7 +86,7 @@ static void plan_dim(struct walk *w, int64_t *room, int *grids)
     *room = 1;
 }
 
-static void push(struct lowering *l, const struct walk *w, struct ap *to, struct ap *from)
+static void push(struct lowering *l, const struct move_walk *w, struct ap *to, struct ap *from)
 {
     if (w->var >= 0 && !w->tile) {
         ap_move(l->p, to, w->var, w->to);
@@ -97,9 +97,9 @@ static void push(struct lowering *l, const struct walk *w, struct ap *to, struct
     ap_push_tile(l->p, from, w->from, w->tile, w->var, w->count);
 }
 
-static struct walk walk_of(const struct move *m, int i)
+static struct move_walk walk_of(const struct move *m, int i)
 {
-    return (struct walk){m->dims[i], m->to[i], m->from[i], 0, -1};
+    return (struct move_walk){m->dims[i], m->to[i], m->from[i], 0, -1};
 }
 
 static void swap_dims(struct ap *a)
@@ -118,7 +118,7 @@ static bool engines_transpose(const struct lowering *l, const struct ap *to)
 
 void emit_move(struct lowering *l, const struct node *n, const char *name, const struct move *m)
 {
-    struct walk w[MOVE_RANK];
+    struct move_walk w[MOVE_RANK];
     int64_t room = TILE_ELEMENTS, block = BLOCK;
     int flip = transposed(m), count = 0, grids = MAX_GRID;
     for (int i = 0; i < m->rank; i++)

@@ -6,7 +6,7 @@
 
 #include "backend/lower/epilogue.h"
 
-struct pool {
+struct pooling {
     bool last, max, count_pad;
     int spatial;
     dim_t n, channels, h, w, oh, ow;
@@ -16,6 +16,6 @@ struct pool {
 };
 
 /* Of a 1-D or 2-D float pooling that does not crop and gives no indices; false of others. */
-bool pool_geometry(struct lowering *l, const struct node *n, struct pool *p);
+bool pool_geometry(struct lowering *l, const struct node *n, struct pooling *p);
 
 #endif

@@ -14,7 +14,7 @@ static void each(const struct node *n, const char *name, int spatial, int64_t ot
 }
 
 /* false when it crops. */
-static bool pool_pads(struct dim_table *t, const struct node *n, struct pool *p)
+static bool pool_pads(struct dim_table *t, const struct node *n, struct pooling *p)
 {
     dim_t size[2] = {p->h, p->w}, windows[2] = {p->oh, p->ow};
     bool crops = false;
@@ -35,7 +35,7 @@ static bool pooled_types(const struct lowering *l, const struct node *n, int x, 
     return bytes || (engine_float(x) && engine_float(y));
 }
 
-bool pool_geometry(struct lowering *l, const struct node *n, struct pool *p)
+bool pool_geometry(struct lowering *l, const struct node *n, struct pooling *p)
 {
     struct value *x = outer_value(l, n->in[0]);
     const struct type *t = &x->type, *y = &n->out[0]->type;

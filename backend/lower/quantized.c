@@ -9,7 +9,7 @@ enum { MAX_ROUNDED = 1 << 30 }; /* what the kernels round */
 
 /* ---- the nodes, one after the other ---- */
 
-struct walk {
+struct epilogue_walk {
     struct lowering *l;
     const struct group *g;
     struct value *v; /* the running value */
@@ -17,7 +17,7 @@ struct walk {
 };
 
 /* The only user of the running value, when that is the group's next node, of this operator. */
-static struct node *next(const struct walk *w, enum op op)
+static struct node *next(const struct epilogue_walk *w, enum op op)
 {
     struct node *n = w->at < w->g->n ? w->g->nodes[w->at] : NULL;
     bool uses = n && n->op == op && (n->in[0] == w->v || (n->nin > 1 && n->in[1] == w->v)) &&
@@ -25,13 +25,13 @@ static struct node *next(const struct walk *w, enum op op)
     return uses ? n : NULL;
 }
 
-static void take(struct walk *w, struct node *n)
+static void take(struct epilogue_walk *w, struct node *n)
 {
     w->v = n->out[0];
     w->at++;
 }
 
-static bool cast_to_float(struct walk *w)
+static bool cast_to_float(struct epilogue_walk *w)
 {
     struct node *n = next(w, OP_cast);
     if (!n || n->out[0]->type.dtype != DT_F32)
@@ -41,7 +41,7 @@ static bool cast_to_float(struct walk *w)
 }
 
 /* A constant f32 operand beside the running value: one number, or one for every out. */
-static const struct tensor *beside(const struct walk *w, const struct node *n, int64_t out_channels)
+static const struct tensor *beside(const struct epilogue_walk *w, const struct node *n, int64_t out_channels)
 {
     struct value *c = outer_value(w->l, n->in[n->in[0] == w->v]);
     const struct tensor *t = c ? c->constant : NULL;
@@ -57,7 +57,7 @@ static float number_of(const struct tensor *t, int64_t i)
     return (float)tensor_f64(t, tensor_count(t) == 1 ? 0 : i);
 }
 
-static bool scalar(const struct walk *w, struct value *v, double *out)
+static bool scalar(const struct epilogue_walk *w, struct value *v, double *out)
 {
     v = outer_value(w->l, v);
     if (!v || !v->constant || tensor_count(v->constant) != 1)
@@ -67,7 +67,7 @@ static bool scalar(const struct walk *w, struct value *v, double *out)
 }
 
 /* Rounds, and adds a zero point: the scale is part of what it rounds. */
-static bool rounding(struct walk *w, int *zero, bool *is_signed)
+static bool rounding(struct epilogue_walk *w, int *zero, bool *is_signed)
 {
     struct node *n = next(w, OP_quantize_linear);
     double scale, z = 0;
@@ -82,7 +82,7 @@ static bool rounding(struct walk *w, int *zero, bool *is_signed)
 }
 
 /* factor * running value of 8 bits, as f32. */
-static bool scaled(struct walk *w, float *factor)
+static bool scaled(struct epilogue_walk *w, float *factor)
 {
     struct node *n;
     const struct tensor *t;
@@ -99,7 +99,7 @@ static bool scaled(struct walk *w, float *factor)
 }
 
 /* The same with a constant added. */
-static bool scaled_and_shifted(struct walk *w, float *factor, float *offset)
+static bool scaled_and_shifted(struct epilogue_walk *w, float *factor, float *offset)
 {
     if (!scaled(w, factor))
         return false;
@@ -113,7 +113,7 @@ static bool scaled_and_shifted(struct walk *w, float *factor, float *offset)
     return true;
 }
 
-static bool starts_other(const struct walk *w)
+static bool starts_other(const struct epilogue_walk *w)
 {
     const struct node *n = w->at < w->g->n ? w->g->nodes[w->at] : NULL;
     return n && n->op == OP_cast && !group_def(w->g, n->in[0]);
@@ -128,13 +128,13 @@ static bool is_other(struct lowering *l, const struct group *g, struct value *v)
 }
 
 /* The other operand's nodes, outside or inside the sum: x * factor + offset. */
-static bool other_branch(struct walk *w, struct quantized *q, bool shifted)
+static bool other_branch(struct epilogue_walk *w, struct quantized *q, bool shifted)
 {
     struct value *running = w->v;
     if (!starts_other(w))
         return false;
     q->other = w->g->nodes[w->at]->in[0];
-    struct walk branch = *w;
+    struct epilogue_walk branch = *w;
     branch.v = q->other;
     struct node *first = w->g->nodes[w->at];
     if (first->out[0]->type.dtype != DT_F32 || !is_other(w->l, w->g, q->other))
@@ -167,9 +167,9 @@ static bool other_branch(struct walk *w, struct quantized *q, bool shifted)
 }
 
 /* Which of two products an addition without a constant rounds last; -1: it has none to round. */
-static bool joined(struct walk *w, struct quantized *q)
+static bool joined(struct epilogue_walk *w, struct quantized *q)
 {
-    struct walk start = *w;
+    struct epilogue_walk start = *w;
     q->offset = -0.0f;
     /* other + (x + offset): what is absorbed first is the outer product */
     if (scaled_and_shifted(w, &q->factor, &q->offset) && q->offset != 0 &&
@@ -211,7 +211,7 @@ static bool sums_in_range(const struct quantized *q)
 /* ---- the whole ---- */
 
 /* Scale and shift of the sums, and what is rounded from them: the whole group, or false. */
-static bool match(struct walk *w, int64_t out_channels, struct quantized *q)
+static bool match(struct epilogue_walk *w, int64_t out_channels, struct quantized *q)
 {
     bool is_signed;
     if (!cast_to_float(w))
@@ -240,7 +240,7 @@ static bool match(struct walk *w, int64_t out_channels, struct quantized *q)
 
 const struct quantized *quantized_of(struct lowering *l, const struct group *g, int64_t out_channels)
 {
-    struct walk w = {l, g, g->nodes[0]->out[0], 1};
+    struct epilogue_walk w = {l, g, g->nodes[0]->out[0], 1};
     struct quantized q = {.out_channels = out_channels};
     bool matches = g->nresults == 1 && !bias_is_computed(l, g->nodes[0]) && match(&w, out_channels, &q) &&
                    sums_in_range(&q);

@@ -18,7 +18,7 @@ struct cell {
 
 /* Where a tensor of states or results lies: steps of time, direction and batch; the hidden dim is
  * dense. */
-struct place {
+struct sequence_place {
     int slot; /* -1: not there */
     dim_t time, direction, batch, start;
 };
@@ -32,10 +32,10 @@ struct recurrent {
     int64_t directions, hidden, inputs, width; /* width: gates * hidden */
     bool reverse, by_batch, reset_after;
     dim_t steps, batch;
-    struct place y, initial[MAX_STATES], last[MAX_STATES];
+    struct sequence_place y, initial[MAX_STATES], last[MAX_STATES];
 
     /* Of the composed form. */
-    struct place projected, mask;
+    struct sequence_place projected, mask;
     int reset_bias; /* slot (direction, hidden) or -1 */
 };
 

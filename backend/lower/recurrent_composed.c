@@ -14,20 +14,20 @@
 #include "backend/lower/recurrent.h"
 
 /* A temporary (direction, step, batch, width). */
-static struct place temporary(struct lowering *l, const struct recurrent *v, int dtype,
+static struct sequence_place temporary(struct lowering *l, const struct recurrent *v, int dtype,
                               int64_t width)
 {
     struct dim_table *t = &l->p->dims;
     dim_t dims[4] = {v->directions, v->steps, v->batch, width};
     struct type type = type_tensor(dtype, 4, dims);
-    struct place p = {.slot = temporary_slot(l, &type, NULL), .batch = width};
+    struct sequence_place p = {.slot = temporary_slot(l, &type, NULL), .batch = width};
     p.time = dim_mul(t, v->batch, width);
     p.direction = dim_mul(t, p.time, v->steps);
     return p;
 }
 
 /* Walks time from the end. */
-static struct place reversed(struct lowering *l, const struct recurrent *v, struct place p)
+static struct sequence_place reversed(struct lowering *l, const struct recurrent *v, struct sequence_place p)
 {
     struct dim_table *t = &l->p->dims;
     p.start = dim_add(t, p.start, dim_mul(t, p.time, dim_sub(t, v->steps, 1)));
@@ -72,7 +72,7 @@ static void project(struct lowering *l, const struct recurrent *v, const struct 
                     int bias, int64_t direction)
 {
     struct dim_table *t = &l->p->dims;
-    struct place x = {.slot = value_slot(l, v->x),
+    struct sequence_place x = {.slot = value_slot(l, v->x),
                       .time = dim_mul(t, v->batch, v->inputs),
                       .batch = v->inputs},
                  to = v->projected;
@@ -180,7 +180,7 @@ static struct ap gate(struct layer_builder *s, int first, int count)
 }
 
 /* `count` columns of a place; a batch step of 0 repeats. */
-static struct ap at_place(struct layer_builder *s, const struct place *p, int var_time, dim_t step,
+static struct ap at_place(struct layer_builder *s, const struct sequence_place *p, int var_time, dim_t step,
                           int64_t first, int64_t count)
 {
     struct ap a = ap_slot(s->k->p, p->slot);
@@ -250,7 +250,7 @@ static void gru_step(struct layer_builder *s)
     const struct recurrent *v = s->v;
     add_product(s, s->gates, v->width, 0, s->h, &s->r[0]);
     if (v->reset_after) {
-        struct place bias = {.slot = v->reset_bias, .direction = v->hidden};
+        struct sequence_place bias = {.slot = v->reset_bias, .direction = v->hidden};
         if (v->reset_bias >= 0)
             emit_copy(s->k, state(s, s->scratch), at_place(s, &bias, -1, 1, 0, v->hidden));
         else
@@ -353,11 +353,11 @@ static void emit_composed(struct lowering *l, const struct recurrent *v)
 }
 
 /* Results of two directions, in the order in which they were met, to their places. */
-static void emit_results(struct lowering *l, const struct recurrent *v, struct place y)
+static void emit_results(struct lowering *l, const struct recurrent *v, struct sequence_place y)
 {
     struct dim_table *t = &l->p->dims;
     for (int64_t d = 0; d < v->directions; d++) {
-        struct place to = goes_back(v, d) ? reversed(l, v, y) : y;
+        struct sequence_place to = goes_back(v, d) ? reversed(l, v, y) : y;
         struct move m = {.to_slot = y.slot, .from_slot = v->y.slot};
         m.to_offset = dim_add(t, to.start, dim_mul(t, to.direction, d));
         m.from_offset = dim_mul(t, v->y.direction, d);
@@ -377,7 +377,7 @@ void compose_recurrence(struct lowering *l, struct recurrent *v)
         pack_constant(l, &from, v->directions, v->inputs, v->width, 1, "input weights");
     int bias = bias_slot(l, v);
     v->projected = temporary(l, v, DT_F32, v->width);
-    struct place y = v->y;
+    struct sequence_place y = v->y;
     bool both = v->directions == 2 && y.slot >= 0;
     if (both)
         v->y = temporary(l, v, DT_F32, v->hidden);

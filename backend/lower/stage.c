@@ -153,7 +153,7 @@ void stage_out(struct kernel_builder *k, struct ap hbm, struct ap tile)
 
 /* ---- instructions ---- */
 
-struct loaded { /* an HBM pattern that a tile holds */
+struct loaded_tile { /* an HBM pattern that a tile holds */
     struct ap from, tile;
 };
 
@@ -164,7 +164,7 @@ struct stager {
     const struct machine *m;
     struct diag *d;
     struct arena scratch;
-    struct loaded *loaded;
+    struct loaded_tile *loaded;
     int nloaded, loaded_cap;
 };
 
@@ -194,7 +194,7 @@ static bool has_known_size(struct stager *s, const struct ap *a)
 static void remember(struct stager *s, const struct ap *hbm, const struct ap *tile)
 {
     ARENA_GROW(&s->scratch, s->loaded, s->nloaded, s->loaded_cap);
-    s->loaded[s->nloaded++] = (struct loaded){*hbm, *tile};
+    s->loaded[s->nloaded++] = (struct loaded_tile){*hbm, *tile};
 }
 
 /* Tiles of a slot that is written are out of date. */

@@ -11,8 +11,8 @@
 
 enum { MIN_FREE = 64, MAX_FREE = 2048, UNKNOWN_FREE = 512 };
 
-struct walk {
-    const struct layout *y;
+struct tile_walk {
+    const struct group_layout *y;
     dim_t start;       /* elements before the first, in one dim */
     int part;          /* dim over partitions */
     dim_t fold;        /* its neighbours in one partition */
@@ -23,7 +23,7 @@ struct walk {
 
 static struct ap pattern(void *user, struct value *v)
 {
-    const struct walk *w = user;
+    const struct tile_walk *w = user;
     struct lowering *l = w->y->l;
     struct dim_table *t = &l->p->dims;
     int last = w->y->rank - 1;
@@ -42,7 +42,7 @@ static struct ap pattern(void *user, struct value *v)
     return a;
 }
 
-static struct space space_of(const struct walk *w)
+static struct space space_of(const struct tile_walk *w)
 {
     struct space s = {0};
     int last = w->y->rank - 1;
@@ -56,7 +56,7 @@ static struct space space_of(const struct walk *w)
 }
 
 /* The dim that fills most partitions; the one before the last if several do. */
-static int partition_dim(const struct layout *y)
+static int partition_dim(const struct group_layout *y)
 {
     int32_t partitions = y->l->m->partitions;
     int best = y->rank - 2;
@@ -76,12 +76,12 @@ static dim_t divisor(dim_t n, dim_t low, dim_t high)
     return 1;
 }
 
-static void emit(struct layout *y, struct group *g, dim_t start, dim_t max)
+static void emit(struct group_layout *y, struct group *g, dim_t start, dim_t max)
 {
     struct lowering *l = y->l;
     int32_t partitions = l->m->partitions;
     struct dim_table *t = &l->p->dims;
-    struct walk w = {.y = y, .start = start, .part = partition_dim(y), .fold = 1};
+    struct tile_walk w = {.y = y, .start = start, .part = partition_dim(y), .fold = 1};
     dim_t inner = y->dims[y->rank - 1], rows = y->dims[w.part];
     w.whole = dim_is_const(inner) && inner <= max;
     w.free = dim_is_const(inner)   ? even_tile(inner, max)
@@ -126,9 +126,9 @@ static dim_t row_length(dim_t n, dim_t max, int32_t partitions)
     return exact > 1 ? exact : low;
 }
 
-static struct layout folded(const struct layout *y, dim_t rows, dim_t length)
+static struct group_layout folded(const struct group_layout *y, dim_t rows, dim_t length)
 {
-    struct layout f = *y;
+    struct group_layout f = *y;
     f.rank = 2;
     f.dims[0] = rows, f.dims[1] = length;
     for (int o = 0; o < y->n; o++) {
@@ -140,7 +140,7 @@ static struct layout folded(const struct layout *y, dim_t rows, dim_t length)
 
 /* The last dim as rows, where the dims before it fill less than half of the partitions and rows of it
  * fill more. */
-static bool split(const struct layout *y, struct layout *s)
+static bool split(const struct group_layout *y, struct group_layout *s)
 {
     struct dim_table *t = &y->l->p->dims;
     int last = y->rank - 1;
@@ -162,17 +162,17 @@ static bool split(const struct layout *y, struct layout *s)
     return true;
 }
 
-enum lowered strict_elementwise(struct layout *y, struct group *g)
+enum lowered strict_elementwise(struct group_layout *y, struct group *g)
 {
     struct dim_table *t = &y->l->p->dims;
     dim_t max = strict_free_size(y->l->m, y->n + g->n, MAX_FREE);
     if (y->rank > 1) {
-        struct layout s;
+        struct group_layout s;
         emit(split(y, &s) ? &s : y, g, 0, max);
         return LOWERED;
     }
     dim_t n = y->dims[0], length = row_length(n, max, y->l->m->partitions), rows = dim_floordiv(t, n, length);
-    struct layout body = folded(y, rows, length), rest = folded(y, 1, dim_mod(t, n, length));
+    struct group_layout body = folded(y, rows, length), rest = folded(y, 1, dim_mod(t, n, length));
     emit(&body, g, 0, max);
     if (rest.dims[1] != 0)
         emit(&rest, g, dim_mul(t, rows, length), max);

@@ -199,12 +199,12 @@ static bool borders(const struct strict_image *m)
     return false;
 }
 
-struct part { /* of a phase, and where it comes from */
+struct image_part { /* of a phase, and where it comes from */
     int64_t row, rows, column, columns, source_row, source_column;
 };
 
 static void load_phase(struct kernel_builder *k, struct ap to, struct ap from,
-                       const struct strict_image *m, const struct part *p, int64_t start)
+                       const struct strict_image *m, const struct image_part *p, int64_t start)
 {
     struct dim_table *t = &k->p->dims;
     if (p->rows <= 0 || p->columns <= 0)
@@ -242,7 +242,7 @@ static struct ap load_raw(struct kernel_builder *k, const struct strict_image *m
 }
 
 static void cut_phase(struct kernel_builder *k, struct ap to, struct ap raw,
-                      const struct strict_image *m, const struct part *p, int64_t start)
+                      const struct strict_image *m, const struct image_part *p, int64_t start)
 {
     if (p->rows <= 0 || p->columns <= 0)
         return;
@@ -277,7 +277,7 @@ void image_load(struct kernel_builder *k, const struct strict_image *m, int var_
         for (int64_t c = 0; c < m->fw; c++) {
             if (!phase_used(m->kh, m->dh, m->fh, r) || !phase_used(m->kw, m->dw, m->fw, c))
                 continue;
-            struct part p = {0, m->rows, 0, m->cols, r, c};
+            struct image_part p = {0, m->rows, 0, m->cols, r, c};
             if (m->resident) {
                 inside(m->h, m->top, m->fh, r, m->rows, &p.row, &p.rows);
                 inside(m->w, m->left, m->fw, c, m->cols, &p.column, &p.columns);

@@ -10,7 +10,7 @@
 
 /* ---- matmul ---- */
 
-struct matmul {
+struct strict_matmul {
     struct value *a, *b;
     bool trans_a, trans_b;
     float alpha;
@@ -37,7 +37,7 @@ static bool batch_steps(struct lowering *l, const struct value *v, const struct 
 }
 
 static bool batch_covers(struct lowering *l, const struct group *g, const struct type *y,
-                         struct matmul *m)
+                         struct strict_matmul *m)
 {
     dim_t a[MAX_RANK], b[MAX_RANK];
     int n = y->rank - 2;
@@ -63,7 +63,7 @@ static bool batch_covers(struct lowering *l, const struct group *g, const struct
     return n <= 2;
 }
 
-static bool examine(struct lowering *l, const struct group *g, struct matmul *m)
+static bool examine(struct lowering *l, const struct group *g, struct strict_matmul *m)
 {
     const struct node *n = g->nodes[0];
     const struct type *y = &n->out[0]->type;
@@ -97,7 +97,7 @@ static bool examine(struct lowering *l, const struct group *g, struct matmul *m)
     return epilogue_fits(l, g, covers, 2 + m->nbatch);
 }
 
-static void operand_patterns(struct lowering *l, struct matmul *m)
+static void operand_patterns(struct lowering *l, struct strict_matmul *m)
 {
     const struct type *a = &m->a->type, *b = &m->b->type;
     dim_t row_a = a->dims[a->rank - 1], row_b = b->dims[b->rank - 1];
@@ -110,7 +110,7 @@ static void operand_patterns(struct lowering *l, struct matmul *m)
 }
 
 /* After the tiles have sizes: weights are packed for them. */
-static void right_operand(struct lowering *l, struct matmul *m)
+static void right_operand(struct lowering *l, struct strict_matmul *m)
 {
     struct strict_product *p = &m->p;
     p->packed = m->b->constant && m->b->type.rank == 2 && p->unrolled && dim_is_const(p->out_channels);
@@ -122,13 +122,13 @@ static void right_operand(struct lowering *l, struct matmul *m)
 struct finish {
     struct kernel_builder *k;
     struct group *g;
-    const struct matmul *m;
+    const struct strict_matmul *m;
 };
 
 static void finish(void *user, const struct strict_product *p, struct ap result)
 {
     const struct finish *f = user;
-    const struct matmul *m = f->m;
+    const struct strict_matmul *m = f->m;
     const struct type *y = &f->g->nodes[0]->out[0]->type;
     struct epilogue e = {.k = f->k, .g = f->g, .rank = y->rank, .ncovers = 2 + m->nbatch};
     memcpy(e.dims, y->dims, sizeof e.dims);
@@ -144,7 +144,7 @@ static void finish(void *user, const struct strict_product *p, struct ap result)
 }
 
 /* A grid variable for each batch cover; how many products there are. */
-static dim_t batch_grid(struct kernel_builder *k, const struct type *y, struct matmul *m)
+static dim_t batch_grid(struct kernel_builder *k, const struct type *y, struct strict_matmul *m)
 {
     struct dim_table *t = &k->p->dims;
     dim_t batches = 1;
@@ -166,7 +166,7 @@ enum lowered strict_matmul(struct lowering *l, struct node *whole)
     struct group g = group_of(l, whole);
     const struct node *n = g.nodes[0];
     struct dim_table *t = &l->p->dims;
-    struct matmul m = {0};
+    struct strict_matmul m = {0};
     if (!examine(l, &g, &m))
         return DECLINED;
     struct strict_product *p = &m.p;

@@ -12,12 +12,12 @@
 struct strict_pool {
     struct kernel_builder *k;
     struct group *g;
-    const struct pool *p;
+    const struct pooling *p;
     struct strict_image m;
     int var_n, var_block, var_band, var_column;
 };
 
-static void image_of(struct lowering *l, const struct node *n, const struct pool *p,
+static void image_of(struct lowering *l, const struct node *n, const struct pooling *p,
                      struct strict_image *m)
 {
     *m = (struct strict_image){.x = outer_value(l, n->in[0]),
@@ -72,7 +72,7 @@ static int64_t inside(int64_t at, int64_t stride, int64_t pad, int64_t kernel, i
 
 /* One over the elements in each window, as a constant (rows, columns); -1 when all windows are
  * whole. */
-static int count_slot(struct lowering *l, const struct pool *p)
+static int count_slot(struct lowering *l, const struct pooling *p)
 {
     int64_t dims[2] = {p->oh, p->ow};
     float *counts = arena_alloc(&l->g->arena, sizeof *counts * (size_t)(p->oh * p->ow));
@@ -102,7 +102,7 @@ static struct ap counts_in(struct strict_pool *s, int slot)
 static void emit(struct strict_pool *s, int counts)
 {
     struct kernel_builder *k = s->k;
-    const struct pool *p = s->p;
+    const struct pooling *p = s->p;
     image_tile(k, &s->m);
     image_load(k, &s->m, s->var_n, s->var_block, -1, 0, s->m.resident ? -1 : s->var_band,
                s->var_column);
@@ -135,7 +135,7 @@ enum lowered strict_pool(struct lowering *l, struct node *whole)
 {
     struct group g = group_of(l, whole);
     struct node *n = g.nodes[0];
-    struct pool p = {0};
+    struct pooling p = {0};
     if (!pool_geometry(l, n, &p) || !dim_is_const(p.channels) || !dim_is_const(p.h) ||
         !dim_is_const(p.w) || !dim_is_const(p.oh) || !dim_is_const(p.ow)) {
         why(l->o, n, "tile.pool-form",

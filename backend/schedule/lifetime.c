@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct finder {
+struct span_finder {
     struct program *p;
     const struct kernel *k;
     int *around, *ends, *loops; /* loops: indices of all */
@@ -47,7 +47,7 @@ static int by_step(const void *a, const void *b)
  * one at `from`, and nothing else touches it before those end. Dims and loops then lie side by
  * side: each steps over all that lower ones cover.
  */
-static bool written_by_loops(const struct finder *s, int tile, int from, int i, const struct ap *ap)
+static bool written_by_loops(const struct span_finder *s, int tile, int from, int i, const struct ap *ap)
 {
     const struct tile *t = &s->k->tiles[tile];
     int64_t var = s->k->insns[from].imm[IMM(loop, var)].base;
@@ -87,7 +87,7 @@ static bool written_by_loops(const struct finder *s, int tile, int from, int i, 
 }
 
 /* The first instruction that touches the tile in the loop at `from` writes all of it. */
-static bool written_first(const struct finder *s, int tile, int from, int to)
+static bool written_first(const struct span_finder *s, int tile, int from, int to)
 {
     const struct tile *t = &s->k->tiles[tile];
     int64_t var = s->k->insns[from].imm[IMM(loop, var)].base;
@@ -113,7 +113,7 @@ static bool written_first(const struct finder *s, int tile, int from, int to)
     return true;
 }
 
-static void find_ends(struct finder *s)
+static void find_ends(struct span_finder *s)
 {
     for (int t = 0; t < s->k->ntiles; t++)
         s->spans[t] = (struct tile_span){-1, -1};
@@ -128,7 +128,7 @@ static void find_ends(struct finder *s)
         }
 }
 
-static void grow(const struct finder *s, int tile)
+static void grow(const struct span_finder *s, int tile)
 {
     struct tile_span *r = &s->spans[tile];
     for (bool grown = r->first >= 0; grown;) {
@@ -150,7 +150,7 @@ static void grow(const struct finder *s, int tile)
 
 struct tile_span *tile_spans(struct program *p, const struct kernel *k, struct arena *a)
 {
-    struct finder s = {.p = p,
+    struct span_finder s = {.p = p,
                        .k = k,
                        .around = loops_around(k, a),
                        .ends = loop_ends(k, a),

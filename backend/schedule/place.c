@@ -13,7 +13,7 @@
 
 enum { ALIGN = 64 };
 
-struct span {
+struct placed_span {
     int tile, first, last;
     int64_t size;
     bool fixed;
@@ -47,7 +47,7 @@ static void tile_fault(struct placer *s, int tile)
 
 static int by_size(const void *a, const void *b)
 {
-    const struct span *x = a, *y = b;
+    const struct placed_span *x = a, *y = b;
     if (x->fixed != y->fixed)
         return x->fixed ? -1 : 1;
     if (x->size != y->size)
@@ -67,7 +67,7 @@ static int64_t settle(const struct placer *s, const struct tile *t, int64_t at, 
 }
 
 /* The lowest place at or after `at` that is free while the tile is live. */
-static int64_t lowest_from(const struct placer *s, const struct span *spans, int i, int64_t at)
+static int64_t lowest_from(const struct placer *s, const struct placed_span *spans, int i, int64_t at)
 {
     const struct tile *t = &s->k->tiles[spans[i].tile];
     for (bool moved = true; moved;) {
@@ -85,7 +85,7 @@ static int64_t lowest_from(const struct placer *s, const struct span *spans, int
     return at;
 }
 
-static int64_t lowest(const struct placer *s, const struct span *spans, int i)
+static int64_t lowest(const struct placer *s, const struct placed_span *spans, int i)
 {
     return lowest_from(s, spans, i, 0);
 }
@@ -96,7 +96,7 @@ static const char *memory_name(const struct tile *t)
 }
 
 /* The tiles that are live together with spans[i], the largest of those placed first. */
-static void no_room(struct placer *s, const struct span *spans, int i, int64_t limit)
+static void no_room(struct placer *s, const struct placed_span *spans, int i, int64_t limit)
 {
     enum { NAMED = 8 };
     const struct tile *t = &s->k->tiles[spans[i].tile];
@@ -131,7 +131,7 @@ static int64_t room_of(const struct placer *s, const struct tile *t, int share)
 
 /* How far apart in the kernel's order the tile is from those that have this memory at other times;
  * -1: one has it at the same time. */
-static int distance(const struct placer *s, const struct span *spans, int i, int64_t at)
+static int distance(const struct placer *s, const struct placed_span *spans, int i, int64_t at)
 {
     const struct tile *t = &s->k->tiles[spans[i].tile];
     int min = s->k->ninsns;
@@ -150,7 +150,7 @@ static int distance(const struct placer *s, const struct span *spans, int i, int
 
 /* The lowest place where what has the memory at other times is at least `apart` instructions away.
  */
-static int64_t lowest_apart(const struct placer *s, const struct span *spans, int i, int64_t limit,
+static int64_t lowest_apart(const struct placer *s, const struct placed_span *spans, int i, int64_t limit,
                             int apart)
 {
     const struct tile *t = &s->k->tiles[spans[i].tile];
@@ -182,7 +182,7 @@ static bool one_instance(const struct kernel *k)
 }
 
 /* The first place from where the tile before it ended; the lowest where memory ends. */
-static int64_t next_in_turn(const struct placer *s, const struct span *spans, int i, int64_t limit, int64_t *end)
+static int64_t next_in_turn(const struct placer *s, const struct placed_span *spans, int i, int64_t limit, int64_t *end)
 {
     int64_t at = lowest_from(s, spans, i, *end);
     if (at + spans[i].size > limit)
@@ -193,7 +193,7 @@ static int64_t next_in_turn(const struct placer *s, const struct span *spans, in
 
 /* The first span for which there is no room in 1/share of each memory, -1 none. Places that are
  * given stay. */
-static int place_apart(struct placer *s, const struct span *spans, int apart, int share)
+static int place_apart(struct placer *s, const struct placed_span *spans, int apart, int share)
 {
     int64_t ends[2] = {0}; /* of the tile placed last, in sbuf and psum */
     for (int i = 0; i < s->k->ntiles; i++) {
@@ -211,7 +211,7 @@ static int place_apart(struct placer *s, const struct span *spans, int apart, in
 
 /* How many instances may run beside each other with the tiles where they are; of a kernel of one
  * instance, what comes after it counts as another one. */
-static int side_by_side(const struct placer *s, const struct span *spans)
+static int side_by_side(const struct placer *s, const struct placed_span *spans)
 {
     enum { LIMIT = 8 };
     int max = !one_instance(s->k) ? LIMIT : s->alone ? 1 : 2;
@@ -233,11 +233,11 @@ static int side_by_side(const struct placer *s, const struct span *spans)
  * apart. */
 static enum placement place_tiles(struct placer *s)
 {
-    struct span *spans = ARENA_ARRAY(&s->scratch, struct span, s->k->ntiles + 1);
+    struct placed_span *spans = ARENA_ARRAY(&s->scratch, struct placed_span, s->k->ntiles + 1);
     const struct tile_span *live = tile_spans(s->p, s->k, &s->scratch);
     for (int i = 0; i < s->k->ntiles; i++) {
         const struct tile *t = &s->k->tiles[i];
-        spans[i] = (struct span){i, live[i].first, live[i].last, tile_partition_bytes(t), t->fixed};
+        spans[i] = (struct placed_span){i, live[i].first, live[i].last, tile_partition_bytes(t), t->fixed};
     }
     qsort(spans, (size_t)s->k->ntiles, sizeof *spans, by_size);
     int i = place_apart(s, spans, 0, 1);

@@ -176,7 +176,7 @@ static bool check_bounds(const struct subject *s, int operand)
 /* ---- shapes ---- */
 
 /* Counts of an operand as the instruction's shape has them: aligned right; reduced dims are 1. */
-struct counts {
+struct dim_counts {
     int rank;
     dim_t count[2 * MAX_AP_RANK];
 };
@@ -202,10 +202,10 @@ static int source_rank(const struct subject *s)
     return 0;
 }
 
-static struct counts counts_of(const struct subject *s, int operand)
+static struct dim_counts counts_of(const struct subject *s, int operand)
 {
     const struct ap *a = &s->n->ap[operand];
-    struct counts c = {.rank = a->rank};
+    struct dim_counts c = {.rank = a->rank};
     int last = a->rank - 1, reduced = reduced_dims(s);
     for (int i = 0; i < a->rank; i++)
         c.count[i] = a->dim[i].count;
@@ -223,13 +223,13 @@ static struct counts counts_of(const struct subject *s, int operand)
 }
 
 /* Of dim i from the right; 1 where it is missing. */
-static dim_t from_right(const struct counts *c, int i)
+static dim_t from_right(const struct dim_counts *c, int i)
 {
     return i < c->rank ? c->count[c->rank - 1 - i] : 1;
 }
 
 /* The operand whose count stands for dim i from the right: the first that has not one element there. */
-static int leads(const struct subject *s, const struct counts *all, int i)
+static int leads(const struct subject *s, const struct dim_counts *all, int i)
 {
     for (int a = 0; a < s->info->naps; a++)
         if (s->n->ap[a].mem != MEM_NONE && from_right(&all[a], i) != 1)
@@ -237,7 +237,7 @@ static int leads(const struct subject *s, const struct counts *all, int i)
     return -1;
 }
 
-static bool check_joint_dim(const struct subject *s, const struct counts *all, int i)
+static bool check_joint_dim(const struct subject *s, const struct dim_counts *all, int i)
 {
     int lead = leads(s, all, i);
     if (lead < 0 || !dim_is_const(from_right(&all[lead], i)))
@@ -260,10 +260,10 @@ static bool check_joint_dim(const struct subject *s, const struct counts *all, i
 
 static bool check_joint(const struct subject *s)
 {
-    struct counts all[MAX_APS];
+    struct dim_counts all[MAX_APS];
     int rank = 0;
     for (int a = 0; a < s->info->naps; a++) {
-        all[a] = s->n->ap[a].mem == MEM_NONE ? (struct counts){0} : counts_of(s, a);
+        all[a] = s->n->ap[a].mem == MEM_NONE ? (struct dim_counts){0} : counts_of(s, a);
         rank = all[a].rank > rank ? all[a].rank : rank;
     }
     for (int i = 0; i < rank; i++)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const struct row {
+static const struct onnx_row {
     const char *domain, *op;
     int from, to;
     lower_fn lower;

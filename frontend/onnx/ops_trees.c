@@ -23,17 +23,17 @@ struct tree_node {
     double threshold;
 };
 
-struct entry {                /* of a leaf */
+struct tree_entry {                /* of a leaf */
     int64_t leaf, target, at; /* at: place in the attributes, which keeps the order */
     double weight;
 };
 
-struct forest {
+struct tree_tables {
     struct tree_node *nodes;
     int64_t nnodes, nleaves;
     int64_t *roots;
     int nroots;
-    struct entry *entries;
+    struct tree_entry *entries;
     int64_t nentries;
     const struct tensor *members;
     int dtype; /* of thresholds and weights */
@@ -42,7 +42,7 @@ struct forest {
 /* ---- into operands ---- */
 
 /* Numbers nodes from each root on, parents first. NULL when a node is reached twice. */
-static int64_t *number_nodes(struct onnx_node *n, const struct forest *f)
+static int64_t *number_nodes(struct onnx_node *n, const struct tree_tables *f)
 {
     struct arena *a = &n->b->g->arena;
     int64_t *number = ARENA_ARRAY(a, int64_t, f->nnodes + 1), count = 0;
@@ -84,11 +84,11 @@ static struct value *list_real(struct onnx_node *n, int dtype, const double *v, 
 
 static int by_leaf(const void *a, const void *b)
 {
-    const struct entry *x = a, *y = b;
+    const struct tree_entry *x = a, *y = b;
     return x->leaf != y->leaf ? (x->leaf < y->leaf ? -1 : 1) : (x->at > y->at) - (x->at < y->at);
 }
 
-static void build_leaves(struct onnx_node *n, struct forest *f, struct value **in)
+static void build_leaves(struct onnx_node *n, struct tree_tables *f, struct value **in)
 {
     struct arena *a = &n->b->g->arena;
     int32_t *starts = ARENA_ARRAY(a, int32_t, f->nleaves + 1),
@@ -108,7 +108,7 @@ static void build_leaves(struct onnx_node *n, struct forest *f, struct value **i
     in[5] = list_real(n, f->dtype, weights, f->nentries);
 }
 
-static struct value *build_forest(struct onnx_node *n, struct forest *f, int64_t targets,
+static struct value *build_forest(struct onnx_node *n, struct tree_tables *f, int64_t targets,
                                   const char *aggregate)
 {
     struct arena *a = &n->b->g->arena;
@@ -162,7 +162,7 @@ static const int64_t *ints_for(struct onnx_node *n, const char *name, int64_t co
     return v && need_length(n, name, found, count) ? v : NULL;
 }
 
-static bool child(struct onnx_node *n, const struct forest *f, int64_t at, bool leaf, int64_t *out)
+static bool child(struct onnx_node *n, const struct tree_tables *f, int64_t at, bool leaf, int64_t *out)
 {
     if (at < 0 || at >= (leaf ? f->nleaves : f->nnodes))
         return NODE_ERROR(n, "a branch leads to %s %lld of %lld", leaf ? "leaf" : "node",
@@ -172,7 +172,7 @@ static bool child(struct onnx_node *n, const struct forest *f, int64_t at, bool 
 }
 
 /* Where each set begins among the members, in the order of the MEMBER nodes. */
-static bool place_sets(struct onnx_node *n, struct forest *f)
+static bool place_sets(struct onnx_node *n, struct tree_tables *f)
 {
     int64_t at = 0, count = f->members ? tensor_count(f->members) : 0;
     for (int64_t i = 0; i < f->nnodes; i++) {
@@ -189,12 +189,12 @@ static bool place_sets(struct onnx_node *n, struct forest *f)
 }
 
 /* Sets are found by their place, which must be exact. */
-static int threshold_type(const struct forest *f, int dtype)
+static int threshold_type(const struct tree_tables *f, int dtype)
 {
     return f->members || dtype == DT_F64 ? DT_F64 : DT_F32;
 }
 
-static bool read_nodes_5(struct onnx_node *n, struct forest *f)
+static bool read_nodes_5(struct onnx_node *n, struct tree_tables *f)
 {
     const struct tensor *modes = attr_tensor(&n->attrs, "nodes_modes");
     const struct tensor *splits = attr_tensor(&n->attrs, "nodes_splits");
@@ -231,7 +231,7 @@ static bool read_nodes_5(struct onnx_node *n, struct forest *f)
     return place_sets(n, f);
 }
 
-static bool read_leaves_5(struct onnx_node *n, struct forest *f, int64_t targets)
+static bool read_leaves_5(struct onnx_node *n, struct tree_tables *f, int64_t targets)
 {
     const struct tensor *weights = attr_tensor(&n->attrs, "leaf_weights");
     int64_t count = weights ? tensor_count(weights) : 0;
@@ -240,12 +240,12 @@ static bool read_leaves_5(struct onnx_node *n, struct forest *f, int64_t targets
     if (!ids || count > INT32_MAX || !dtype_is_float(weights->dtype))
         return diag_failed(n->b->d) ? false
                                  : NODE_ERROR(n, "attributes 'leaf_*' do not describe leaves");
-    f->entries = ARENA_ARRAY(&n->b->g->arena, struct entry, count + 1);
+    f->entries = ARENA_ARRAY(&n->b->g->arena, struct tree_entry, count + 1);
     for (int64_t i = 0; i < count; i++) {
         if (ids[i] < 0 || ids[i] >= targets)
             return NODE_ERROR(n, "leaf %lld counts for target %lld of %lld", (long long)i,
                               (long long)ids[i], (long long)targets);
-        f->entries[i] = (struct entry){i, ids[i], i, tensor_f64(weights, i)};
+        f->entries[i] = (struct tree_entry){i, ids[i], i, tensor_f64(weights, i)};
     }
     return true;
 }
@@ -253,7 +253,7 @@ static bool read_leaves_5(struct onnx_node *n, struct forest *f, int64_t targets
 bool lower_tree_ensemble(struct onnx_node *n)
 {
     static const char *const aggregates[] = {"average", "sum", "min", "max"};
-    struct forest f = {.members = attr_tensor(&n->attrs, "membership_values")};
+    struct tree_tables f = {.members = attr_tensor(&n->attrs, "membership_values")};
     int64_t targets = attr_int(&n->attrs, "n_targets", 1),
             how = attr_int(&n->attrs, "aggregate_function", 1);
     const int64_t *roots = attr_ints(&n->attrs, "tree_roots", &f.nroots);
@@ -315,7 +315,7 @@ static int mode_of(struct str s)
     return -1;
 }
 
-static bool read_nodes(struct onnx_node *n, struct forest *f)
+static bool read_nodes(struct onnx_node *n, struct tree_tables *f)
 {
     int count;
     int64_t nvalues;
@@ -357,7 +357,7 @@ static bool read_nodes(struct onnx_node *n, struct forest *f)
 
 /* Children by number; the roots are the nodes that are no one's child, in the order of the model.
  */
-static bool connect(struct onnx_node *n, struct forest *f, struct tree_node **sorted)
+static bool connect(struct onnx_node *n, struct tree_tables *f, struct tree_node **sorted)
 {
     bool *is_child = ARENA_ARRAY(&n->b->g->arena, bool, f->nnodes + 1);
     f->roots = ARENA_ARRAY(&n->b->g->arena, int64_t, f->nnodes + 1);
@@ -386,7 +386,7 @@ static bool connect(struct onnx_node *n, struct forest *f, struct tree_node **so
 /* What leaves count for: the attributes PREFIX_treeids, _nodeids, _ids, _weights. A regressor with
  * one target takes the first weight of a leaf, as ONNX Runtime does: exporters that list a leaf's
  * number once per class rely on it. */
-static bool read_entries(struct onnx_node *n, struct forest *f, struct tree_node **sorted,
+static bool read_entries(struct onnx_node *n, struct tree_tables *f, struct tree_node **sorted,
                          const char *prefix, int64_t targets)
 {
     bool once = targets == 1 && !strcmp(prefix, "target");
@@ -398,7 +398,7 @@ static bool read_entries(struct onnx_node *n, struct forest *f, struct tree_node
     const int64_t *ids = ints_for(n, arena_printf(a, "%s_ids", prefix), count);
     if (!weights || !trees || !nodes || !ids)
         return diag_failed(n->b->d) ? false : NODE_ERROR(n, "an attribute '%s_*' is missing", prefix);
-    f->entries = ARENA_ARRAY(a, struct entry, count + 1);
+    f->entries = ARENA_ARRAY(a, struct tree_entry, count + 1);
     for (int64_t i = 0; i < count; i++) {
         struct tree_node *t = find_node(sorted, f->nnodes, trees[i], nodes[i]);
         if (!t || ids[i] < 0 || ids[i] >= targets)
@@ -408,12 +408,12 @@ static bool read_entries(struct onnx_node *n, struct forest *f, struct tree_node
                               (long long)ids[i], (long long)targets);
         bool repeated = once && f->nentries && f->entries[f->nentries - 1].leaf == t->at;
         if (t->leaf && !repeated) /* weights of inner nodes count for nothing */
-            f->entries[f->nentries++] = (struct entry){t->at, ids[i], i, weights[i]};
+            f->entries[f->nentries++] = (struct tree_entry){t->at, ids[i], i, weights[i]};
     }
     return true;
 }
 
-static bool read_forest(struct onnx_node *n, struct forest *f, const char *prefix, int64_t targets)
+static bool read_forest(struct onnx_node *n, struct tree_tables *f, const char *prefix, int64_t targets)
 {
     f->dtype = DT_F32;
     if (!read_nodes(n, f))
@@ -449,7 +449,7 @@ static struct value *plus_base(struct onnx_node *n, struct value *scores, int64_
 bool lower_tree_regressor(struct onnx_node *n)
 {
     static const char *const names[][2] = {{"AVERAGE", "average"}, {"MIN", "min"}, {"MAX", "max"}};
-    struct forest f = {0};
+    struct tree_tables f = {0};
     int64_t targets = attr_int(&n->attrs, "n_targets", 1);
     const char *how = "sum";
     enum ml_transform t;
@@ -466,7 +466,7 @@ bool lower_tree_regressor(struct onnx_node *n)
 
 /* Whether no weight is negative: scores are then probabilities of the second class, else they are
  * signed. */
-static bool all_positive(const struct forest *f)
+static bool all_positive(const struct tree_tables *f)
 {
     for (int64_t i = 0; i < f->nentries; i++)
         if (f->entries[i].weight < 0)
@@ -475,7 +475,7 @@ static bool all_positive(const struct forest *f)
 }
 
 /* Two classes, of which the trees score one: that score decides. */
-static void score_one(struct onnx_node *n, struct forest *f, struct value *labels,
+static void score_one(struct onnx_node *n, struct tree_tables *f, struct value *labels,
                       struct value *scores, enum ml_transform t)
 {
     static const int64_t last[] = {-1};
@@ -512,7 +512,7 @@ static void score_single(struct onnx_node *n, struct value *labels, struct value
 
 bool lower_tree_classifier(struct onnx_node *n)
 {
-    struct forest f = {0};
+    struct tree_tables f = {0};
     enum ml_transform t;
     int classes;
     struct value *labels = ml_labels(n, "classlabels_int64s", "classlabels_strings", &classes);

@@ -5,7 +5,7 @@
 
 enum { MAX_NESTING = 64 };
 
-struct output { /* which node computes the name */
+struct node_output { /* which node computes the name */
     const char *name;
     size_t node;
 };
@@ -14,7 +14,7 @@ struct sorter {
     struct arena *a;
     Onnx__NodeProto *const *nodes;
     size_t n;
-    struct output *outputs;
+    struct node_output *outputs;
     size_t noutputs;
     size_t *needs; /* of all nodes, one after another */
     int nneeds, needs_cap;
@@ -23,7 +23,7 @@ struct sorter {
 
 static int by_name(const void *x, const void *y)
 {
-    const struct output *a = x, *b = y;
+    const struct node_output *a = x, *b = y;
     int order = strcmp(a->name, b->name);
     return order ? order : a->node < b->node ? -1 : a->node > b->node;
 }
@@ -33,11 +33,11 @@ static void list_outputs(struct sorter *s)
     size_t total = 0;
     for (size_t i = 0; i < s->n; i++)
         total += s->nodes[i]->n_output;
-    s->outputs = ARENA_ARRAY(s->a, struct output, total + 1);
+    s->outputs = ARENA_ARRAY(s->a, struct node_output, total + 1);
     for (size_t i = 0; i < s->n; i++)
         for (size_t k = 0; k < s->nodes[i]->n_output; k++)
             if (*s->nodes[i]->output[k])
-                s->outputs[s->noutputs++] = (struct output){s->nodes[i]->output[k], i};
+                s->outputs[s->noutputs++] = (struct node_output){s->nodes[i]->output[k], i};
     qsort(s->outputs, s->noutputs, sizeof *s->outputs, by_name);
 }
 

@@ -19,14 +19,14 @@ struct missing {
     const char *names[NAMES_SHOWN];
 };
 
-struct search {
+struct onnx_search {
     struct importer *im;
     struct missing list[MAX_LISTED];
     int count;
     int64_t nodes;
 };
 
-static void note(struct search *s, const Onnx__NodeProto *node, int version)
+static void note(struct onnx_search *s, const Onnx__NodeProto *node, int version)
 {
     const char *domain = domain_name(node->domain), *op = node->op_type ? node->op_type : "";
     const char *name = node->name && *node->name ? node->name
@@ -59,7 +59,7 @@ static bool is_supported(const Onnx__NodeProto *node, int version)
     return carried && node->op_type && lowering_find(domain, node->op_type, version).lower;
 }
 
-static void search_nodes(struct search *s, Onnx__NodeProto *const *nodes, size_t n,
+static void search_nodes(struct onnx_search *s, Onnx__NodeProto *const *nodes, size_t n,
                          const struct opset *opsets, int nopsets, int depth)
 {
     for (size_t i = 0; i < n; i++) {
@@ -88,7 +88,7 @@ static const char *domain_text(const char *domain)
     return *domain ? domain : "ai.onnx";
 }
 
-static const char *describe(const struct search *s, struct arena *a, const struct missing *m)
+static const char *describe(const struct onnx_search *s, struct arena *a, const struct missing *m)
 {
     char names[400];
     size_t at = 0;
@@ -113,7 +113,7 @@ static const char *describe(const struct search *s, struct arena *a, const struc
 bool check_operators(struct importer *im, const Onnx__GraphProto *graph, const struct opset *opsets,
                      int nopsets)
 {
-    struct search s = {.im = im};
+    struct onnx_search s = {.im = im};
     search_nodes(&s, graph->node, graph->n_node, opsets, nopsets, 0);
     if (s.count == 0)
         return true;

@@ -128,13 +128,13 @@ static struct pjrt_error *check_memory(const struct pjrt_client *c, const struct
 }
 
 /* Copies between a strided array and a dense one. */
-struct strided {
+struct strided_buffer {
     size_t rank, element;
     const int64_t *dims, *strides;
     bool to_dense;
 };
 
-static char *copy_strided(const struct strided *s, size_t dim, char *dense, char *other)
+static char *copy_strided(const struct strided_buffer *s, size_t dim, char *dense, char *other)
 {
     if (dim == s->rank) {
         memcpy(s->to_dense ? dense : other, s->to_dense ? other : dense, s->element);
@@ -145,7 +145,7 @@ static char *copy_strided(const struct strided *s, size_t dim, char *dense, char
     return dense;
 }
 
-static bool is_dense(const struct strided *s)
+static bool is_dense(const struct strided_buffer *s)
 {
     int64_t step = (int64_t)s->element;
     for (size_t i = s->rank; i-- > 0; step *= s->dims[i])
@@ -165,7 +165,7 @@ struct pjrt_error *pjrt_Client_BufferFromHostBuffer(struct args_Client_BufferFro
         return pjrt_fail(PJRT_INVALID_ARGUMENT, "%zu strides for %zu dimensions",
                          a->num_byte_strides, a->num_dims);
     struct pjrt_storage *s = storage_new(bytes);
-    struct strided from = {a->num_dims, xrt_dtype_size(type_name(a->type)), a->dims,
+    struct strided_buffer from = {a->num_dims, xrt_dtype_size(type_name(a->type)), a->dims,
                            a->byte_strides, true};
     if (s && strides && !is_dense(&from))
         copy_strided(&from, 0, s->data, (char *)(uintptr_t)a->data);
@@ -372,7 +372,7 @@ struct pjrt_error *pjrt_Buffer_ToHostBuffer(struct args_Buffer_ToHostBuffer *a)
     struct pjrt_storage *s = buffer_storage(b, false);
     if (!s)
         return gone();
-    struct strided to = {(size_t)b->rank, xrt_dtype_size(type_name(b->type)), b->dims, strides,
+    struct strided_buffer to = {(size_t)b->rank, xrt_dtype_size(type_name(b->type)), b->dims, strides,
                          false};
     if (host_strides(b, a->host_layout, strides) && !is_dense(&to))
         copy_strided(&to, 0, s->data, a->dst);

@@ -34,14 +34,14 @@ void context_give(struct pjrt_executable *e, struct xrt_context *c)
 }
 
 /* One call: its inputs' and outputs' storage. */
-struct call {
+struct execute_call {
     struct pjrt_executable *executable;
     const struct pjrt_execute_options *options;
     struct xrt_context *context;
     struct pjrt_storage **in, **out;
 };
 
-static struct pjrt_error *take_inputs(struct call *c, struct pjrt_buffer *const *args)
+static struct pjrt_error *take_inputs(struct execute_call *c, struct pjrt_buffer *const *args)
 {
     for (int i = 0; i < c->executable->ninputs; i++) {
         struct pjrt_buffer *b = args[i];
@@ -57,7 +57,7 @@ static struct pjrt_error *take_inputs(struct call *c, struct pjrt_buffer *const 
     return NULL;
 }
 
-static struct pjrt_error *make_outputs(struct call *c)
+static struct pjrt_error *make_outputs(struct execute_call *c)
 {
     for (int i = 0; i < c->executable->noutputs; i++) {
         size_t bytes = c->executable->output_bytes[i];
@@ -79,7 +79,7 @@ static bool is_kept(const struct pjrt_execute_options *o, int input)
 }
 
 /* Donated arguments are gone after a run. One that is given twice could not have two uses. */
-static struct pjrt_error *check_donations(const struct call *c, struct pjrt_buffer *const *args)
+static struct pjrt_error *check_donations(const struct execute_call *c, struct pjrt_buffer *const *args)
 {
     const struct pjrt_executable *e = c->executable;
     for (int i = 0; i < e->ninputs; i++)
@@ -90,7 +90,7 @@ static struct pjrt_error *check_donations(const struct call *c, struct pjrt_buff
     return NULL;
 }
 
-static void donate(const struct call *c, struct pjrt_buffer *const *args)
+static void donate(const struct execute_call *c, struct pjrt_buffer *const *args)
 {
     for (int i = 0; i < c->executable->ninputs; i++)
         if (c->executable->donated[i] && !is_kept(c->options, i))
@@ -98,7 +98,7 @@ static void donate(const struct call *c, struct pjrt_buffer *const *args)
 }
 
 /* The outputs' buffers; the storage is theirs then. */
-static struct pjrt_error *give_outputs(struct call *c, struct pjrt_buffer **out)
+static struct pjrt_error *give_outputs(struct execute_call *c, struct pjrt_buffer **out)
 {
     const struct pjrt_executable *e = c->executable;
     const int64_t *dims = e->output_dims;
@@ -117,7 +117,7 @@ static struct pjrt_error *give_outputs(struct call *c, struct pjrt_buffer **out)
     return NULL;
 }
 
-static struct pjrt_error *run(struct call *c, struct pjrt_buffer *const *args,
+static struct pjrt_error *run(struct execute_call *c, struct pjrt_buffer *const *args,
                               struct pjrt_buffer **out)
 {
     struct pjrt_executable *e = c->executable;
@@ -155,7 +155,7 @@ struct pjrt_error *pjrt_LoadedExecutable_Execute(struct args_LoadedExecutable_Ex
     struct pjrt_storage **storage = calloc(n + 1, sizeof(struct pjrt_storage *));
     if (!storage)
         return pjrt_fail(PJRT_RESOURCE_EXHAUSTED, "out of memory");
-    struct call c = {
+    struct execute_call c = {
         .executable = e, .options = a->options, .in = storage, .out = storage + e->ninputs};
     struct pjrt_error *failed =
         run(&c, e->ninputs ? a->argument_lists[0] : NULL, e->noutputs ? a->output_lists[0] : NULL);

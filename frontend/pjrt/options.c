@@ -7,11 +7,11 @@
 enum { BUILD_OPTIONS = 3, NUM_REPLICAS = 4, NUM_PARTITIONS = 5 };
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 
-struct reader {
+struct option_reader {
     const unsigned char *p, *end;
 };
 
-static bool read_varint(struct reader *r, uint64_t *out)
+static bool read_varint(struct option_reader *r, uint64_t *out)
 {
     *out = 0;
     for (int shift = 0; shift < 64 && r->p < r->end; shift += 7) {
@@ -25,16 +25,16 @@ static bool read_varint(struct reader *r, uint64_t *out)
 
 struct field {
     uint64_t number, value;
-    struct reader bytes; /* of a field with BYTES */
+    struct option_reader bytes; /* of a field with BYTES */
 };
 
-static bool read_field(struct reader *r, struct field *f)
+static bool read_field(struct option_reader *r, struct field *f)
 {
     uint64_t key, size = 0;
     if (!read_varint(r, &key))
         return false;
     f->number = key >> 3;
-    f->bytes = (struct reader){0};
+    f->bytes = (struct option_reader){0};
     f->value = 0;
     switch (key & 7) {
     case VARINT:
@@ -54,7 +54,7 @@ static bool read_field(struct reader *r, struct field *f)
     }
     if (size > (uint64_t)(r->end - r->p))
         return false;
-    f->bytes = (struct reader){r->p, r->p + size};
+    f->bytes = (struct option_reader){r->p, r->p + size};
     r->p += size;
     return true;
 }
@@ -62,7 +62,7 @@ static bool read_field(struct reader *r, struct field *f)
 bool compile_request_read(struct compile_request *out, const void *data, size_t size)
 {
     *out = (struct compile_request){1, 1};
-    struct reader r = {data, (const unsigned char *)data + size};
+    struct option_reader r = {data, (const unsigned char *)data + size};
     struct field f, g;
     while (r.p < r.end) {
         if (!read_field(&r, &f))

@@ -11,7 +11,7 @@ const char *const slot_json_names[SLOT_KINDS] = {
     [SLOT_DYNAMIC] = "pointer", [SLOT_VIEW] = "virtual",
 };
 
-struct reader {
+struct def_json_reader {
     struct json_reader j;
     struct program *p;
     struct arena scratch;
@@ -19,13 +19,13 @@ struct reader {
     const char *file;
 };
 
-static bool bad(struct reader *r, const char *what, int i)
+static bool bad(struct def_json_reader *r, const char *what, int i)
 {
     return fail(r->d, "%s: bad entry in '%s' at index %d", r->file, what, i);
 }
 
 /* Whether the text could be read so far; after a failure that has a message of its own, false. */
-static bool well_formed(struct reader *r)
+static bool well_formed(struct def_json_reader *r)
 {
     if (r->j.problem && !diag_failed(r->d))
         fail(r->d, "%s: not valid JSON, line %d: %s", r->file, json_line(&r->j), r->j.problem);
@@ -33,7 +33,7 @@ static bool well_formed(struct reader *r)
 }
 
 /* A number, or "$n" for an expression before `limit`. */
-static bool read_dim(struct reader *r, int limit, dim_t *out)
+static bool read_dim(struct def_json_reader *r, int limit, dim_t *out)
 {
     if (!json_begins(&r->j, '"')) {
         *out = json_read_integer(&r->j);
@@ -48,7 +48,7 @@ static bool read_dim(struct reader *r, int limit, dim_t *out)
     return true;
 }
 
-static bool read_symbols(struct reader *r)
+static bool read_symbols(struct def_json_reader *r)
 {
     struct dim_table *t = &r->p->dims;
     json_enter(&r->j, '[');
@@ -79,7 +79,7 @@ static int dim_op_from_name(const char *name)
     return op;
 }
 
-static bool read_expression(struct reader *r, struct dim_node *n)
+static bool read_expression(struct def_json_reader *r, struct dim_node *n)
 {
     const struct dim_table *t = &r->p->dims;
     json_enter(&r->j, '[');
@@ -99,7 +99,7 @@ static bool read_expression(struct reader *r, struct dim_node *n)
     return !json_read_element(&r->j);
 }
 
-static bool read_dims(struct reader *r)
+static bool read_dims(struct def_json_reader *r)
 {
     struct dim_table *t = &r->p->dims;
     json_enter(&r->j, '[');
@@ -114,7 +114,7 @@ static bool read_dims(struct reader *r)
 }
 
 /* program_check knows how many regions there are. */
-static bool read_guard(struct reader *r, struct guard *g)
+static bool read_guard(struct def_json_reader *r, struct guard *g)
 {
     int64_t n;
     *g = (struct guard){.kind = GUARD_KINDS, .dimension = -1, .node = "", .what = ""};
@@ -144,7 +144,7 @@ static bool read_guard(struct reader *r, struct guard *g)
     return a && b && g->node && g->what && g->kind < GUARD_KINDS;
 }
 
-static bool read_guards(struct reader *r)
+static bool read_guards(struct def_json_reader *r)
 {
     struct guard g;
     json_enter(&r->j, '[');
@@ -156,7 +156,7 @@ static bool read_guards(struct reader *r)
     return well_formed(r);
 }
 
-static bool read_kind(struct reader *r, struct slot *s)
+static bool read_kind(struct def_json_reader *r, struct slot *s)
 {
     const char *kind = json_read_word(&r->j);
     for (int k = 0; k < SLOT_KINDS; k++)
@@ -167,7 +167,7 @@ static bool read_kind(struct reader *r, struct slot *s)
     return false;
 }
 
-static bool read_type(struct reader *r, struct type *out)
+static bool read_type(struct def_json_reader *r, struct type *out)
 {
     const char *text = json_read_text(&r->j, &r->scratch);
     bool ok = type_parse(&r->p->dims, &text, out, r->d) && !*text;
@@ -175,7 +175,7 @@ static bool read_type(struct reader *r, struct type *out)
     return ok;
 }
 
-static bool read_range(struct reader *r, struct slot *s)
+static bool read_range(struct def_json_reader *r, struct slot *s)
 {
     json_enter(&r->j, '[');
     s->low = json_read_element(&r->j) ? json_read_integer(&r->j) : 1;
@@ -185,7 +185,7 @@ static bool read_range(struct reader *r, struct slot *s)
 }
 
 /* One member of a variable; those that are not read here are for people. */
-static bool read_member(struct reader *r, const char *key, struct slot *s, struct placement *at)
+static bool read_member(struct def_json_reader *r, const char *key, struct slot *s, struct placement *at)
 {
     if (!strcmp(key, "type"))
         return read_kind(r, s);
@@ -215,7 +215,7 @@ static bool read_member(struct reader *r, const char *key, struct slot *s, struc
     return true;
 }
 
-static bool read_var(struct reader *r, int i, struct slot *s, struct placement *at)
+static bool read_var(struct def_json_reader *r, int i, struct slot *s, struct placement *at)
 {
     char expected[16];
     bool kind = false, type = false;
@@ -238,7 +238,7 @@ static bool read_var(struct reader *r, int i, struct slot *s, struct placement *
     return true;
 }
 
-static bool read_vars(struct reader *r, struct placement **at)
+static bool read_vars(struct def_json_reader *r, struct placement **at)
 {
     struct program *p = r->p;
     struct json_reader start = r->j;
@@ -263,7 +263,7 @@ static bool read_vars(struct reader *r, struct placement **at)
     return well_formed(r);
 }
 
-static bool read_outputs(struct reader *r)
+static bool read_outputs(struct def_json_reader *r)
 {
     int n = 0, cap = 0;
     json_enter(&r->j, '[');
@@ -276,7 +276,7 @@ static bool read_outputs(struct reader *r)
 }
 
 /* `member`: where the object lies, or "". */
-static bool read_library(struct reader *r, struct program_library *l, const char **member)
+static bool read_library(struct def_json_reader *r, struct program_library *l, const char **member)
 {
     struct arena *a = &r->p->arena;
     *l = (struct program_library){0};
@@ -301,7 +301,7 @@ static bool read_library(struct reader *r, struct program_library *l, const char
 }
 
 /* Members are found by neff_program; until then `data` is the member's name. */
-static bool read_libraries(struct reader *r)
+static bool read_libraries(struct def_json_reader *r)
 {
     struct program *p = r->p;
     int cap = 0;
@@ -318,7 +318,7 @@ static bool read_libraries(struct reader *r)
     return well_formed(r);
 }
 
-static bool read_state(struct reader *r, struct program_state *s)
+static bool read_state(struct def_json_reader *r, struct program_state *s)
 {
     int64_t input = -1, output = -1, axis = -1;
     int pitches = 0;
@@ -342,7 +342,7 @@ static bool read_state(struct reader *r, struct program_state *s)
            axis >= 0 && axis < MAX_RANK;
 }
 
-static bool read_states(struct reader *r)
+static bool read_states(struct def_json_reader *r)
 {
     json_enter(&r->j, '[');
     while (json_read_element(&r->j)) {
@@ -355,13 +355,13 @@ static bool read_states(struct reader *r)
 }
 
 /* Where the members of the text's object are read from. */
-struct member {
+struct json_member {
     const char *name;
     bool may_lack;
     struct json_reader value;
 };
 
-static bool find_members(struct reader *r, struct member *m, int n)
+static bool find_members(struct def_json_reader *r, struct json_member *m, int n)
 {
     json_enter(&r->j, '{');
     for (const char *key; (key = json_read_key(&r->j));) {
@@ -380,10 +380,10 @@ static bool find_members(struct reader *r, struct member *m, int n)
 
 bool def_json_read(struct program *p, struct bytes text, struct placement **at, struct diag *d)
 {
-    struct reader r = {
+    struct def_json_reader r = {
         .j = json_reader(text.data, text.size), .p = p, .d = d, .file = "sg00/def.json"};
     enum { NAME, TARGET, SYMBOLS, DIMS, VAR, OUTPUTS, GUARDS, STATES, LIBRARIES, MEMBERS };
-    struct member m[MEMBERS] = {{.name = "name"},
+    struct json_member m[MEMBERS] = {{.name = "name"},
                                 {.name = "target"},
                                 {.name = "symbols"},
                                 {.name = "dims"},
@@ -411,7 +411,7 @@ bool def_json_read(struct program *p, struct bytes text, struct placement **at, 
     return ok;
 }
 
-static bool read_node(struct reader *r)
+static bool read_node(struct def_json_reader *r)
 {
     const char *text[2];
     json_enter(&r->j, '[');
@@ -426,9 +426,9 @@ static bool read_node(struct reader *r)
 
 bool debug_json_read(struct program *p, struct bytes text, struct diag *d)
 {
-    struct reader r = {
+    struct def_json_reader r = {
         .j = json_reader(text.data, text.size), .p = p, .d = d, .file = "sg00/debug.json"};
-    struct member nodes = {.name = "nodes"};
+    struct json_member nodes = {.name = "nodes"};
     bool ok = find_members(&r, &nodes, 1);
     if (ok) {
         r.j = nodes.value;

@@ -48,7 +48,7 @@ bool weights_place(struct weights *w, struct program *p, struct arena *a, struct
 
 /* ---- bytes ---- */
 
-struct piece {
+struct weight_piece {
     int slot;
     int64_t index, count; /* of how many of the slot */
 };
@@ -61,7 +61,7 @@ struct line {
     struct diag *d; /* of whose turn it is */
     pthread_mutex_t lock;
     pthread_cond_t turned;
-    struct piece next;   /* to be taken */
+    struct weight_piece next;   /* to be taken */
     int64_t taken, turn; /* pieces taken, pieces put */
     bool failed;
     uint64_t done; /* bytes put */
@@ -73,10 +73,10 @@ static int64_t piece_count(const struct slot *s)
 }
 
 /* The next piece and its number in the line; false at the end. */
-static bool take(struct line *l, struct piece *out, int64_t *number)
+static bool take(struct line *l, struct weight_piece *out, int64_t *number)
 {
     const struct program *p = l->w->p;
-    struct piece *n = &l->next;
+    struct weight_piece *n = &l->next;
     while (n->slot < p->nslots && (p->slots[n->slot].kind != SLOT_CONST || n->index == n->count)) {
         n->slot++;
         n->index = 0;
@@ -91,12 +91,12 @@ static bool take(struct line *l, struct piece *out, int64_t *number)
 }
 
 /* A buffer of a thread's own, which grows. */
-struct room {
+struct write_room {
     void *data;
     size_t size;
 };
 
-static bool grow(struct room *r, size_t size)
+static bool grow(struct write_room *r, size_t size)
 {
     if (size <= r->size)
         return true;
@@ -107,7 +107,7 @@ static bool grow(struct room *r, size_t size)
 }
 
 /* The bytes of a piece: made in the room, or where they are. */
-static const void *bytes_of(const struct line *l, const struct piece *piece, struct room *r,
+static const void *bytes_of(const struct line *l, const struct weight_piece *piece, struct write_room *r,
                             size_t *size)
 {
     const struct slot *s = &l->w->p->slots[piece->slot];
@@ -119,7 +119,7 @@ static const void *bytes_of(const struct line *l, const struct piece *piece, str
     return grow(r, *size) && s->maker->make(s->maker, piece->index, r->data) ? r->data : NULL;
 }
 
-static bool put_turn(struct line *l, const struct piece *piece, const void *data, size_t n)
+static bool put_turn(struct line *l, const struct weight_piece *piece, const void *data, size_t n)
 {
     const struct slot *s = &l->w->p->slots[piece->slot];
     uint64_t at = l->w->at[piece->slot].offset;
@@ -140,8 +140,8 @@ static bool put_turn(struct line *l, const struct piece *piece, const void *data
 static void *work(void *arg)
 {
     struct line *l = arg;
-    struct room room = {0};
-    struct piece piece;
+    struct write_room room = {0};
+    struct weight_piece piece;
     int64_t number;
     pthread_mutex_lock(&l->lock);
     while (take(l, &piece, &number)) {

@@ -4,15 +4,15 @@
 #include <string.h>
 
 /* The fields of a header, all of them text. */
-struct header {
+struct tar_header {
     char name[TAR_NAME], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8];
     char type, link[100], magic[6], version[2], user[32], group[32], major[8], minor[8];
     char prefix[TAR_PREFIX], rest[12];
 };
-_Static_assert(sizeof(struct header) == TAR_BLOCK, "header size");
+_Static_assert(sizeof(struct tar_header) == TAR_BLOCK, "header size");
 
 /* Of all bytes, those of the checksum itself taken as blanks. */
-static unsigned checksum(const struct header *h)
+static unsigned checksum(const struct tar_header *h)
 {
     const uint8_t *bytes = (const uint8_t *)h;
     unsigned sum = sizeof h->checksum * ' ';
@@ -55,7 +55,7 @@ static bool all_zero(const uint8_t *p, size_t n)
     return true;
 }
 
-static void join_name(const struct header *h, char *out)
+static void join_name(const struct tar_header *h, char *out)
 {
     size_t prefix = strnlen(h->prefix, sizeof h->prefix), n = strnlen(h->name, sizeof h->name);
     if (memcmp(h->magic, "ustar", 6) != 0) /* others use that field for something else */
@@ -69,7 +69,7 @@ static void join_name(const struct header *h, char *out)
 
 bool tar_next(struct tar_reader *t, struct tar_member *m, struct diag *d)
 {
-    struct header h;
+    struct tar_header h;
     uint64_t size, sum;
     size_t left = t->size - t->at;
     if (left == 0)
@@ -105,7 +105,7 @@ static void octal(char *field, size_t digits, uint64_t v)
         field[i] = (char)('0' + (v & 7));
 }
 
-static void put_size(struct header *h, uint64_t size)
+static void put_size(struct tar_header *h, uint64_t size)
 {
     enum { DIGITS = sizeof h->size - 1 };
     if (size >> 3 * DIGITS == 0) {
@@ -120,7 +120,7 @@ static void put_size(struct header *h, uint64_t size)
 
 void tar_header(uint8_t block[TAR_BLOCK], const char *name, uint64_t size)
 {
-    struct header h = {.mode = "000644 ",
+    struct tar_header h = {.mode = "000644 ",
                        .uid = "000000 ",
                        .gid = "000000 ",
                        .mtime = "00000000000 ",

@@ -13,7 +13,7 @@ enum { CHUNK = 1 << 20, MAX_THREADS = 8 };
 
 _Static_assert(TREE_HASH_SIZE == SHA256_DIGEST_SIZE, "digest size");
 
-struct job {
+struct hash_job {
     const uint8_t *data; /* or NULL, then the file */
     int fd;
     uint64_t offset;
@@ -23,7 +23,7 @@ struct job {
     atomic_bool failed;
 };
 
-static bool read_chunk(const struct job *j, uint64_t from, uint8_t *buffer, size_t n)
+static bool read_chunk(const struct hash_job *j, uint64_t from, uint8_t *buffer, size_t n)
 {
     for (size_t done = 0; done < n;) {
         ssize_t got = pread(j->fd, buffer + done, n - done, (off_t)(j->offset + from + done));
@@ -36,7 +36,7 @@ static bool read_chunk(const struct job *j, uint64_t from, uint8_t *buffer, size
 
 static void *hash_chunks(void *arg)
 {
-    struct job *j = arg;
+    struct hash_job *j = arg;
     uint8_t *buffer = j->data ? NULL : malloc(CHUNK);
     for (size_t i; (i = atomic_fetch_add(&j->next, 1)) < j->nchunks;) {
         uint64_t from = (uint64_t)i * CHUNK;
@@ -54,7 +54,7 @@ static void *hash_chunks(void *arg)
     return NULL;
 }
 
-static bool run(struct job *j, uint8_t out[TREE_HASH_SIZE])
+static bool run(struct hash_job *j, uint8_t out[TREE_HASH_SIZE])
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     pthread_t threads[MAX_THREADS];
@@ -79,13 +79,13 @@ static bool run(struct job *j, uint8_t out[TREE_HASH_SIZE])
 
 void tree_hash_memory(const uint8_t *data, size_t size, uint8_t out[TREE_HASH_SIZE])
 {
-    struct job j = {.data = data, .size = size};
+    struct hash_job j = {.data = data, .size = size};
     run(&j, out);
 }
 
 bool tree_hash_file(int fd, uint64_t offset, size_t size, uint8_t out[TREE_HASH_SIZE])
 {
-    struct job j = {.fd = fd, .offset = offset, .size = size};
+    struct hash_job j = {.fd = fd, .offset = offset, .size = size};
     return run(&j, out);
 }
 

@@ -11,7 +11,7 @@ const char *const slot_kind_names[] = {
 const char *const memory_names[] = {
     [MEM_NONE] = "", [MEM_HBM] = "%", [MEM_SBUF] = "sbuf", [MEM_PSUM] = "psum"};
 
-struct printer {
+struct asm_printer {
     const struct program *p;
     const struct kernel *k;
     FILE *out;
@@ -20,19 +20,19 @@ struct printer {
     bool whole;        /* constants of any size */
 };
 
-static struct printer printer_new(const struct program *p, FILE *out)
+static struct asm_printer printer_new(const struct program *p, FILE *out)
 {
-    struct printer pr = {.p = p, .out = out};
+    struct asm_printer pr = {.p = p, .out = out};
     pr.dims = ARENA_ARRAY(&pr.scratch, const char *, p->dims.nnodes + 1);
     return pr;
 }
 
-static void put(struct printer *r, const char *s)
+static void put(struct asm_printer *r, const char *s)
 {
     fputs(s, r->out);
 }
 
-static void put_string(struct printer *r, const char *s, size_t n)
+static void put_string(struct asm_printer *r, const char *s, size_t n)
 {
     fputc('"', r->out);
     for (size_t i = 0; i < n; i++) {
@@ -49,13 +49,13 @@ static void put_string(struct printer *r, const char *s, size_t n)
     fputc('"', r->out);
 }
 
-static void put_text(struct printer *r, const char *s)
+static void put_text(struct asm_printer *r, const char *s)
 {
     put_string(r, s, strlen(s));
 }
 
 /* A constant, or an expression in parentheses. */
-static void put_dim(struct printer *r, dim_t d)
+static void put_dim(struct asm_printer *r, dim_t d)
 {
     if (dim_is_const(d)) {
         fprintf(r->out, "%" PRId64, d);
@@ -67,12 +67,12 @@ static void put_dim(struct printer *r, dim_t d)
     fprintf(r->out, "(%s)", *text);
 }
 
-static void put_var(struct printer *r, int v)
+static void put_var(struct asm_printer *r, int v)
 {
     fprintf(r->out, "%c%d", v < r->k->ngrid ? 'g' : 'i', v);
 }
 
-static void put_affine(struct printer *r, const struct affine *a)
+static void put_affine(struct asm_printer *r, const struct affine *a)
 {
     const char *plus = "";
     for (int i = 0; i < a->nterms; i++) {
@@ -88,7 +88,7 @@ static void put_affine(struct printer *r, const struct affine *a)
     put_dim(r, a->base);
 }
 
-static void put_ap(struct printer *r, const struct ap *ap)
+static void put_ap(struct asm_printer *r, const struct ap *ap)
 {
     fprintf(r->out, "%s%d %s[", memory_names[ap->mem], ap->tensor, dtype_name(ap->dtype));
     put_affine(r, &ap->offset);
@@ -115,7 +115,7 @@ static void put_ap(struct printer *r, const struct ap *ap)
     fputc(')', r->out);
 }
 
-static void put_float(struct printer *r, double x, int digits, uint64_t bits, bool typed)
+static void put_float(struct asm_printer *r, double x, int digits, uint64_t bits, bool typed)
 {
     char text[40];
     if (isnan(x)) {
@@ -128,14 +128,14 @@ static void put_float(struct printer *r, double x, int digits, uint64_t bits, bo
         put(r, ".0");
 }
 
-static void put_f32(struct printer *r, float x)
+static void put_f32(struct asm_printer *r, float x)
 {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     put_float(r, x, 9, bits, false);
 }
 
-static void put_f64(struct printer *r, double x)
+static void put_f64(struct asm_printer *r, double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -144,7 +144,7 @@ static void put_f64(struct printer *r, double x)
 
 /* ---- kernels ---- */
 
-static void put_sync(struct printer *r, const struct insn *n)
+static void put_sync(struct asm_printer *r, const struct insn *n)
 {
     for (int i = 0; i < n->nwaits; i++) {
         fprintf(r->out, "%s s%d>=", i ? "," : " wait", n->wait[i].semaphore);
@@ -167,7 +167,7 @@ static const char *comma(bool *first)
     return s;
 }
 
-static void put_operands(struct printer *r, const struct insn *n)
+static void put_operands(struct asm_printer *r, const struct insn *n)
 {
     const struct insn_info *info = insn_info(n->op);
     bool first = true;
@@ -190,7 +190,7 @@ static void put_operands(struct printer *r, const struct insn *n)
         fprintf(r->out, "%s%s=%s", comma(&first), info->func[i], op_name(n->func[i]));
 }
 
-static void put_insn(struct printer *r, const struct insn *n)
+static void put_insn(struct asm_printer *r, const struct insn *n)
 {
     if (n->op == INSN_loop) {
         put(r, "loop ");
@@ -210,7 +210,7 @@ static void put_insn(struct printer *r, const struct insn *n)
     put_sync(r, n);
 }
 
-static void put_kernel(struct printer *r, const struct kernel *k, int index)
+static void put_kernel(struct asm_printer *r, const struct kernel *k, int index)
 {
     r->k = k;
     fprintf(r->out, "\nkernel %d ", index);
@@ -249,14 +249,14 @@ static void put_kernel(struct printer *r, const struct kernel *k, int index)
 
 void kernel_print(const struct program *p, const struct kernel *k, int index, FILE *out)
 {
-    struct printer r = printer_new(p, out);
+    struct asm_printer r = printer_new(p, out);
     put_kernel(&r, k, index);
     arena_free(&r.scratch);
 }
 
 void insn_print(const struct program *p, const struct kernel *k, const struct insn *n, FILE *out)
 {
-    struct printer r = printer_new(p, out);
+    struct asm_printer r = printer_new(p, out);
     r.k = k;
     put_insn(&r, n);
     arena_free(&r.scratch);
@@ -264,7 +264,7 @@ void insn_print(const struct program *p, const struct kernel *k, const struct in
 
 /* ---- tensors and attributes ---- */
 
-static void put_element(struct printer *r, const struct tensor *t, int64_t i)
+static void put_element(struct asm_printer *r, const struct tensor *t, int64_t i)
 {
     int class = dtype_class(t->dtype);
     if (class == DTC_FLOAT) {
@@ -283,7 +283,7 @@ static void put_element(struct printer *r, const struct tensor *t, int64_t i)
 }
 
 /* `{1, 2, 3}`, or `...` for what is large or complex. */
-static void put_data(struct printer *r, const struct tensor *t)
+static void put_data(struct asm_printer *r, const struct tensor *t)
 {
     int64_t n = tensor_count(t);
     bool has = t->data || n == 0;
@@ -299,7 +299,7 @@ static void put_data(struct printer *r, const struct tensor *t)
     fputc('}', r->out);
 }
 
-static void put_tensor(struct printer *r, const struct tensor *t)
+static void put_tensor(struct asm_printer *r, const struct tensor *t)
 {
     fprintf(r->out, "%s[", dtype_name(t->dtype));
     for (int i = 0; i < t->rank; i++)
@@ -308,7 +308,7 @@ static void put_tensor(struct printer *r, const struct tensor *t)
     put_data(r, t);
 }
 
-static void put_list_element(struct printer *r, const struct attr *a, int i)
+static void put_list_element(struct asm_printer *r, const struct attr *a, int i)
 {
     if (a->kind == ATTR_INTS)
         fprintf(r->out, "%" PRId64, a->ints[i]);
@@ -318,7 +318,7 @@ static void put_list_element(struct printer *r, const struct attr *a, int i)
         put_string(r, a->strs[i].p, a->strs[i].n);
 }
 
-static void put_attr(struct printer *r, const struct attr *a)
+static void put_attr(struct asm_printer *r, const struct attr *a)
 {
     static const char *const words[] = {
         [ATTR_INT] = "int ",       [ATTR_FLOAT] = "float ",   [ATTR_STR] = "str ",
@@ -353,7 +353,7 @@ static void put_attr(struct printer *r, const struct attr *a)
 
 /* ---- slots, calls, regions ---- */
 
-static void put_constant(struct printer *r, const struct slot *s)
+static void put_constant(struct asm_printer *r, const struct slot *s)
 {
     struct tensor made = {.kind = VK_NONE};
     struct diag d = {0};
@@ -363,7 +363,7 @@ static void put_constant(struct printer *r, const struct slot *s)
     tensor_free(&made);
 }
 
-static void put_slot(struct printer *r, int i)
+static void put_slot(struct asm_printer *r, int i)
 {
     const struct slot *s = &r->p->slots[i];
     fprintf(r->out, "slot %%%d %s ", i, slot_kind_names[s->kind]);
@@ -389,7 +389,7 @@ static void put_slot(struct printer *r, int i)
     fputc('\n', r->out);
 }
 
-static void put_slots(struct printer *r, const int32_t *list, int n)
+static void put_slots(struct asm_printer *r, const int32_t *list, int n)
 {
     fputc('(', r->out);
     for (int i = 0; i < n; i++) {
@@ -402,7 +402,7 @@ static void put_slots(struct printer *r, const int32_t *list, int n)
     fputc(')', r->out);
 }
 
-static void put_call(struct printer *r, int index)
+static void put_call(struct asm_printer *r, int index)
 {
     const struct call *c = &r->p->calls[index];
     fprintf(r->out, "call %d %s", index, op_name(c->op));
@@ -421,7 +421,7 @@ static void put_call(struct printer *r, int index)
     fputc('\n', r->out);
 }
 
-static void put_region(struct printer *r, int index)
+static void put_region(struct asm_printer *r, int index)
 {
     const struct program_region *g = &r->p->regions[index];
     fprintf(r->out, "\nregion %d ", index);
@@ -442,7 +442,7 @@ static void put_region(struct printer *r, int index)
     put(r, "}\n");
 }
 
-static void put_dims(struct printer *r)
+static void put_dims(struct asm_printer *r)
 {
     const struct dim_table *t = &r->p->dims;
     for (int i = 0; i < t->nsymbols; i++) {
@@ -465,7 +465,7 @@ static void put_dims(struct printer *r)
     }
 }
 
-static void put_state(struct printer *r, const struct program_state *s)
+static void put_state(struct asm_printer *r, const struct program_state *s)
 {
     fprintf(r->out, "state %%%d %%%d axis %d ", s->input, s->output, s->axis);
     put_dim(r, s->pitch[0]);
@@ -474,7 +474,7 @@ static void put_state(struct printer *r, const struct program_state *s)
     fputc('\n', r->out);
 }
 
-static void put_guard(struct printer *r, const struct guard *g)
+static void put_guard(struct asm_printer *r, const struct guard *g)
 {
     fprintf(r->out, "guard %s ", guard_kind_names[g->kind]);
     put_dim(r, g->a);
@@ -491,7 +491,7 @@ static void put_guard(struct printer *r, const struct guard *g)
     fputc('\n', r->out);
 }
 
-static void put_head(struct printer *r)
+static void put_head(struct asm_printer *r)
 {
     const struct program *p = r->p;
     put(r, "program ");
@@ -522,7 +522,7 @@ static void put_head(struct printer *r)
 
 static bool print(const struct program *p, bool whole, FILE *out)
 {
-    struct printer r = printer_new(p, out);
+    struct asm_printer r = printer_new(p, out);
     r.whole = whole;
     put_head(&r);
     for (int i = 0; i < p->nslots; i++)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct checker {
+struct program_checker {
     const struct program *p;
     const struct machine *m;
     struct diag *d;
@@ -17,12 +17,12 @@ struct checker {
     int *seen; /* per slot: for one look at a call */
 };
 
-static bool dim_ok(const struct checker *c, dim_t v)
+static bool dim_ok(const struct program_checker *c, dim_t v)
 {
     return dim_is_const(v) || dim_index(v) < c->p->dims.nnodes;
 }
 
-static bool check_slot(struct checker *c, int i)
+static bool check_slot(struct program_checker *c, int i)
 {
     const struct slot *s = &c->p->slots[i];
     bool open = s->kind == SLOT_DYNAMIC && s->type.dtype == DT_NONE; /* only known while running */
@@ -58,7 +58,7 @@ static bool written(char access)
     return access != 'r';
 }
 
-static bool affine_ok(const struct checker *c, const struct kernel *k, const struct affine *a)
+static bool affine_ok(const struct program_checker *c, const struct kernel *k, const struct affine *a)
 {
     if (!dim_ok(c, a->base))
         return false;
@@ -68,7 +68,7 @@ static bool affine_ok(const struct checker *c, const struct kernel *k, const str
     return true;
 }
 
-static bool ap_dims_ok(const struct checker *c, const struct kernel *k, const struct ap *ap)
+static bool ap_dims_ok(const struct program_checker *c, const struct kernel *k, const struct ap *ap)
 {
     for (int i = 0; i < ap->rank; i++) {
         const struct ap_dim *d = &ap->dim[i];
@@ -81,7 +81,7 @@ static bool ap_dims_ok(const struct checker *c, const struct kernel *k, const st
     return affine_ok(c, k, &ap->offset);
 }
 
-static bool check_ap(struct checker *c, const struct kernel *k, const struct insn *n, int a)
+static bool check_ap(struct program_checker *c, const struct kernel *k, const struct insn *n, int a)
 {
     const struct insn_info *info = insn_info(n->op);
     const struct ap *ap = &n->ap[a];
@@ -115,7 +115,7 @@ static bool check_ap(struct checker *c, const struct kernel *k, const struct ins
     return true;
 }
 
-static bool check_strict(struct checker *c, const struct machine *m, const struct insn *n)
+static bool check_strict(struct program_checker *c, const struct machine *m, const struct insn *n)
 {
     const struct insn_info *info = insn_info(n->op);
     if (!(info->targets & machine_bit(m)))
@@ -127,7 +127,7 @@ static bool check_strict(struct checker *c, const struct machine *m, const struc
     return true;
 }
 
-static bool check_sync(struct checker *c, const struct kernel *k, const struct insn *n)
+static bool check_sync(struct program_checker *c, const struct kernel *k, const struct insn *n)
 {
     for (int i = 0; i < n->nwaits; i++)
         if (n->wait[i].semaphore < 0 || n->wait[i].semaphore >= k->nsemaphores ||
@@ -143,7 +143,7 @@ static bool check_sync(struct checker *c, const struct kernel *k, const struct i
     return true;
 }
 
-static bool check_insn(struct checker *c, const struct kernel *k, const struct insn *n)
+static bool check_insn(struct program_checker *c, const struct kernel *k, const struct insn *n)
 {
     const struct insn_info *info = n->op < INSN_COUNT ? insn_info(n->op) : NULL;
     if (!info || n->engine >= ENGINE_COUNT)
@@ -169,7 +169,7 @@ static bool check_insn(struct checker *c, const struct kernel *k, const struct i
     return check_sync(c, k, n);
 }
 
-static bool check_kernel_head(struct checker *c, const struct kernel *k)
+static bool check_kernel_head(struct program_checker *c, const struct kernel *k)
 {
     if (k->ngrid < 0 || k->ngrid > MAX_GRID || k->nvars < k->ngrid || k->nvars > MAX_VARS)
         return fail(c->d, "grid of %d dimensions with %d variables", k->ngrid, k->nvars);
@@ -187,7 +187,7 @@ static bool check_kernel_head(struct checker *c, const struct kernel *k)
            fail(c->d, "unknown dimension expression");
 }
 
-static bool check_kernel(struct checker *c, const struct kernel *k)
+static bool check_kernel(struct program_checker *c, const struct kernel *k)
 {
     const struct machine *m = c->m;
     int depth = 0;
@@ -229,7 +229,7 @@ static bool may_share(const struct program *p, const struct call *k, int i)
 
 /* No result shares memory with an operand or with another result: routines write results while they
  * read operands, and may move them elsewhere. */
-static bool results_apart(struct checker *c, const struct call *k)
+static bool results_apart(struct program_checker *c, const struct call *k)
 {
     const struct program *p = c->p;
     bool apart = true;
@@ -247,7 +247,7 @@ static bool results_apart(struct checker *c, const struct call *k)
     return apart;
 }
 
-static bool check_call(struct checker *c, const struct call *k)
+static bool check_call(struct program_checker *c, const struct call *k)
 {
     const struct program *p = c->p;
     if (!indices_ok(k->in, k->nin, -1, p->nslots) || !indices_ok(k->out, k->nout, -1, p->nslots) ||
@@ -283,7 +283,7 @@ static bool check_call(struct checker *c, const struct call *k)
 
 /* Regions form a tree under the main region: each is called from exactly one place, never from
  * inside itself. */
-static bool check_nesting(struct checker *c, int region, int depth, int *visited)
+static bool check_nesting(struct program_checker *c, int region, int depth, int *visited)
 {
     const struct program_region *r = &c->p->regions[region];
     if (depth > 64)
@@ -300,7 +300,7 @@ static bool check_nesting(struct checker *c, int region, int depth, int *visited
     return true;
 }
 
-static bool check_regions(struct checker *c)
+static bool check_regions(struct program_checker *c)
 {
     const struct program *p = c->p;
     for (int i = 0; i < p->nregions; i++) {
@@ -318,7 +318,7 @@ static bool check_regions(struct checker *c)
     return true;
 }
 
-static bool check_main(struct checker *c)
+static bool check_main(struct program_checker *c)
 {
     const struct program *p = c->p;
     if (p->nregions < 1)
@@ -344,7 +344,7 @@ static bool check_main(struct checker *c)
     return check_nesting(c, 0, 0, &visited);
 }
 
-static bool check_guards(struct checker *c)
+static bool check_guards(struct program_checker *c)
 {
     for (int i = 0; i < c->p->nguards; i++) {
         const struct guard *g = &c->p->guards[i];
@@ -364,7 +364,7 @@ static int times_listed(const int32_t *list, int n, int slot)
 }
 
 /* What a runtime reckons with: the length of the slot along the axis, or the capacity of this very state. */
-static bool is_pitch(const struct checker *c, const struct program_state *s, int end)
+static bool is_pitch(const struct program_checker *c, const struct program_state *s, int end)
 {
     const struct program *p = c->p;
     dim_t d = s->pitch[end], length = p->slots[end ? s->output : s->input].type.dims[s->axis];
@@ -375,7 +375,7 @@ static bool is_pitch(const struct checker *c, const struct program_state *s, int
 }
 
 /* The memory that a runtime has for both holds what kernels reach by the pitches, whoever wrote the archive. */
-static bool check_state(struct checker *c, const struct program_state *s)
+static bool check_state(struct program_checker *c, const struct program_state *s)
 {
     const struct program *p = c->p;
     const struct program_region *r = &p->regions[0];
@@ -394,7 +394,7 @@ static bool check_state(struct checker *c, const struct program_state *s)
     return state_of_slot(p, s->input, &end) == s && state_of_slot(p, s->output, &end) == s;
 }
 
-static bool check_states(struct checker *c)
+static bool check_states(struct program_checker *c)
 {
     for (int i = 0; i < c->p->nstates; i++)
         if (!check_state(c, &c->p->states[i]))
@@ -402,7 +402,7 @@ static bool check_states(struct checker *c)
     return true;
 }
 
-static bool check(struct checker *c)
+static bool check(struct program_checker *c)
 {
     const struct program *p = c->p;
     c->region_used = ARENA_ARRAY(&c->scratch, bool, p->nregions + 1);
@@ -427,7 +427,7 @@ static bool check(struct checker *c)
 
 bool program_check(const struct program *p, struct diag *d)
 {
-    struct checker c = {.p = p, .d = d};
+    struct program_checker c = {.p = p, .d = d};
     bool ok = check(&c);
     arena_free(&c.scratch);
     return ok || fail_in(d, "bad program");

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-struct finder {
+struct in_place_finder {
     const struct program *p;
     const int64_t *values;
     const struct lifetime *life;
@@ -28,7 +28,7 @@ static bool is_elementwise(enum opcode op)
     return false;
 }
 
-static bool may_move(const struct finder *f, int slot)
+static bool may_move(const struct in_place_finder *f, int slot)
 {
     const struct slot *s = &f->p->slots[slot];
     return s->kind == SLOT_PLANNED && !s->is_output && !f->param[slot];
@@ -54,7 +54,7 @@ static bool add_span(struct span *spans, int *n, int64_t step, int64_t count)
 }
 
 /* The largest value of each variable that is open at the instruction, plus one; 0: not open. */
-static bool variable_counts(const struct finder *f, int insn, int64_t *counts)
+static bool variable_counts(const struct in_place_finder *f, int insn, int64_t *counts)
 {
     memset(counts, 0, sizeof *counts * MAX_VARS);
     for (int g = 0; g < f->k->ngrid; g++)
@@ -76,7 +76,7 @@ static bool variable_counts(const struct finder *f, int insn, int64_t *counts)
  * whole tiles, and every other variable. Digits that do not carry into the next give each element
  * one place.
  */
-static bool writes_once(const struct finder *f, const struct ap *ap, const int64_t *counts)
+static bool writes_once(const struct in_place_finder *f, const struct ap *ap, const int64_t *counts)
 {
     struct span spans[MAX_AP_RANK + MAX_VARS];
     bool used[MAX_VARS] = {0};
@@ -117,7 +117,7 @@ static bool writes_once(const struct finder *f, const struct ap *ap, const int64
 enum { RESULT = AP(tensor_copy, dst) }; /* of all elementwise instructions */
 
 /* Both from the start of their memory. */
-static bool same_place(const struct finder *f, const struct ap *a, const struct ap *b)
+static bool same_place(const struct in_place_finder *f, const struct ap *a, const struct ap *b)
 {
     const struct slot *s = &f->p->slots[a->tensor], *t = &f->p->slots[b->tensor];
     return dtype_bytes(a->dtype) == dtype_bytes(b->dtype) && !(s->kind == SLOT_VIEW && s->offset) &&
@@ -125,7 +125,7 @@ static bool same_place(const struct finder *f, const struct ap *a, const struct 
 }
 
 /* Instruction `at` alone writes `result`, and reads of `operand` come before, at its elements. */
-static bool only_before(const struct finder *f, int at, int operand, int result)
+static bool only_before(const struct in_place_finder *f, int at, int operand, int result)
 {
     const struct ap *to = &f->k->insns[at].ap[RESULT];
     for (int i = 0; i < f->k->ninsns; i++) {
@@ -147,7 +147,7 @@ static bool only_before(const struct finder *f, int at, int operand, int result)
 }
 
 /* The first operand whose memory the result of the instruction can take. */
-static void find_operand(struct finder *f, int at)
+static void find_operand(struct in_place_finder *f, int at)
 {
     const struct insn *n = &f->k->insns[at];
     int64_t counts[MAX_VARS];
@@ -173,7 +173,7 @@ static void find_operand(struct finder *f, int at)
 }
 
 /* The kernel at hand, and the loops of its instructions. */
-static void look_at(struct finder *f, const struct kernel *k)
+static void look_at(struct in_place_finder *f, const struct kernel *k)
 {
     int open[MAX_VARS + 1], depth = 0;
     f->k = k;
@@ -187,7 +187,7 @@ static void look_at(struct finder *f, const struct kernel *k)
     }
 }
 
-static void visit_kernel(struct finder *f, const struct kernel *k)
+static void visit_kernel(struct in_place_finder *f, const struct kernel *k)
 {
     look_at(f, k);
     for (int i = 0; i < k->ninsns; i++)
@@ -196,9 +196,9 @@ static void visit_kernel(struct finder *f, const struct kernel *k)
 
 /* ---- what a loop carries ---- */
 
-static bool call_touches(const struct finder *f, const struct call *c, int slot);
+static bool call_touches(const struct in_place_finder *f, const struct call *c, int slot);
 
-static bool kernel_touches(const struct finder *f, const struct kernel *k, int slot)
+static bool kernel_touches(const struct in_place_finder *f, const struct kernel *k, int slot)
 {
     for (int i = 0; i < k->ninsns; i++)
         for (int a = 0; a < insn_info(k->insns[i].op)->naps; a++)
@@ -208,13 +208,13 @@ static bool kernel_touches(const struct finder *f, const struct kernel *k, int s
     return false;
 }
 
-static bool step_touches(const struct finder *f, const struct step *s, int slot)
+static bool step_touches(const struct in_place_finder *f, const struct step *s, int slot)
 {
     return s->kind == STEP_LAUNCH ? kernel_touches(f, &f->p->kernels[s->index], slot)
                                   : call_touches(f, &f->p->calls[s->index], slot);
 }
 
-static bool list_touches(const struct finder *f, const int32_t *list, int n, int slot)
+static bool list_touches(const struct in_place_finder *f, const int32_t *list, int n, int slot)
 {
     for (int i = 0; i < n; i++)
         if (list[i] >= 0 && slot_root(f->p, list[i]) == slot)
@@ -222,7 +222,7 @@ static bool list_touches(const struct finder *f, const int32_t *list, int n, int
     return false;
 }
 
-static bool call_touches(const struct finder *f, const struct call *c, int slot)
+static bool call_touches(const struct in_place_finder *f, const struct call *c, int slot)
 {
     if (list_touches(f, c->in, c->nin, slot) || list_touches(f, c->out, c->nout, slot))
         return true;
@@ -239,7 +239,7 @@ static bool call_touches(const struct finder *f, const struct call *c, int slot)
 }
 
 /* The kernel writes `result` over `operand` element by element, when it touches both. */
-static bool writes_over(struct finder *f, const struct kernel *k, int operand, int result)
+static bool writes_over(struct in_place_finder *f, const struct kernel *k, int operand, int result)
 {
     int64_t counts[MAX_VARS];
     look_at(f, k);
@@ -255,7 +255,7 @@ static bool writes_over(struct finder *f, const struct kernel *k, int operand, i
 
 /* Result i of the body can be computed where the value before it lies: nothing reads that one any
  * more. */
-static bool carried_in_place(struct finder *f, const struct program_region *test,
+static bool carried_in_place(struct in_place_finder *f, const struct program_region *test,
                              const struct program_region *body, int i)
 {
     int value = body->params[i], next = body->results[i], first = -1, last = -1;
@@ -276,7 +276,7 @@ static bool carried_in_place(struct finder *f, const struct program_region *test
                              writes_over(f, &f->p->kernels[shared->index], value, next)));
 }
 
-static void visit_loop(struct finder *f, const struct call *c)
+static void visit_loop(struct in_place_finder *f, const struct call *c)
 {
     const struct program_region *test = &f->p->regions[c->regions[0]],
                                 *body = &f->p->regions[c->regions[1]];
@@ -288,7 +288,7 @@ static void visit_loop(struct finder *f, const struct call *c)
 }
 
 /* In the order of running, so that an operand's place is known before its user asks. */
-static void visit_region(struct finder *f, int region)
+static void visit_region(struct in_place_finder *f, int region)
 {
     const struct program_region *r = &f->p->regions[region];
     for (int i = 0; i < r->nsteps; i++) {
@@ -309,7 +309,7 @@ int32_t *find_in_place(const struct program *p, const int64_t *values, const str
 {
     const struct machine *m = machine_find(p->target ? p->target : "cpu");
     struct arena scratch = {0};
-    struct finder f = {.p = p, .values = values, .life = life, .a = &scratch};
+    struct in_place_finder f = {.p = p, .values = values, .life = life, .a = &scratch};
     f.onto = ARENA_ARRAY(a, int32_t, p->nslots + 1);
     f.param = ARENA_ARRAY(&scratch, bool, p->nslots + 1);
     f.taken = ARENA_ARRAY(&scratch, bool, p->nslots + 1);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct walk {
+struct plan_walk {
     const struct program *p;
     struct lifetime *life;
     int *begin,
@@ -19,7 +19,7 @@ struct walk {
     int clock;
 };
 
-static void touch(struct walk *w, int slot)
+static void touch(struct plan_walk *w, int slot)
 {
     if (slot < 0)
         return;
@@ -30,9 +30,9 @@ static void touch(struct walk *w, int slot)
         l->last = w->clock;
 }
 
-static void visit_region(struct walk *w, int region, const struct call *owner);
+static void visit_region(struct plan_walk *w, int region, const struct call *owner);
 
-static void visit_launch(struct walk *w, const struct kernel *k)
+static void visit_launch(struct plan_walk *w, const struct kernel *k)
 {
     for (int i = 0; i < k->ninsns; i++)
         for (int a = 0; a < insn_info(k->insns[i].op)->naps; a++)
@@ -41,7 +41,7 @@ static void visit_launch(struct walk *w, const struct kernel *k)
 }
 
 /* What a loop carries in one place is there from before its first turn to after its last one. */
-static void touch_carried(struct walk *w, const struct call *c)
+static void touch_carried(struct plan_walk *w, const struct call *c)
 {
     if (c->op != OP_while || c->nregions != 2)
         return;
@@ -52,7 +52,7 @@ static void touch_carried(struct walk *w, const struct call *c)
             touch(w, body->params[i]);
 }
 
-static void visit_call(struct walk *w, const struct call *c)
+static void visit_call(struct plan_walk *w, const struct call *c)
 {
     int begin = w->clock;
     for (int i = 0; i < c->nin; i++)
@@ -71,7 +71,7 @@ static void visit_call(struct walk *w, const struct call *c)
 
 /* A branch's results are copied to those of its call one after another, while the others still wait:
  * the call's are there when the region ends. */
-static void visit_region(struct walk *w, int region, const struct call *owner)
+static void visit_region(struct plan_walk *w, int region, const struct call *owner)
 {
     const struct program_region *r = &w->p->regions[region];
     w->clock++;
@@ -102,7 +102,7 @@ static int inner_first(const void *a, const void *b)
 
 /* Slots from outside live to the end of the regions that use them; then perhaps to the end of the
  * regions around those. */
-static void extend_uses(struct walk *w, struct arena *a)
+static void extend_uses(struct plan_walk *w, struct arena *a)
 {
     struct reach *list = ARENA_ARRAY(a, struct reach, w->p->nregions + 1);
     int n = 0;
@@ -120,7 +120,7 @@ static void extend_uses(struct walk *w, struct arena *a)
 
 struct lifetime *program_lifetimes(const struct program *p, struct arena *a)
 {
-    struct walk w = {.p = p, .life = ARENA_ARRAY(a, struct lifetime, p->nslots + 1)};
+    struct plan_walk w = {.p = p, .life = ARENA_ARRAY(a, struct lifetime, p->nslots + 1)};
     w.begin = ARENA_ARRAY(a, int, p->nregions + 1);
     w.end = ARENA_ARRAY(a, int, p->nregions + 1);
     for (int i = 0; i < p->nslots; i++)
@@ -133,7 +133,7 @@ struct lifetime *program_lifetimes(const struct program *p, struct arena *a)
     return w.life;
 }
 
-struct item {
+struct plan_item {
     int slot;
     int64_t size, offset;
     struct lifetime life;
@@ -143,7 +143,7 @@ struct item {
 
 static int by_size(const void *a, const void *b)
 {
-    const struct item *x = a, *y = b;
+    const struct plan_item *x = a, *y = b;
     if (x->size != y->size)
         return x->size < y->size ? 1 : -1;
     return x->slot - y->slot;
@@ -151,13 +151,13 @@ static int by_size(const void *a, const void *b)
 
 static int by_start(const void *a, const void *b)
 {
-    const struct item *x = a, *y = b;
+    const struct plan_item *x = a, *y = b;
     return x->life.first != y->life.first ? x->life.first - y->life.first : by_size(a, b);
 }
 
 static int by_area(const void *a, const void *b)
 {
-    const struct item *x = a, *y = b;
+    const struct plan_item *x = a, *y = b;
     double xa = (double)x->size * (x->life.last - x->life.first + 1),
            ya = (double)y->size * (y->life.last - y->life.first + 1);
     return xa != ya ? (xa < ya ? 1 : -1) : by_size(a, b);
@@ -165,7 +165,7 @@ static int by_area(const void *a, const void *b)
 
 static int by_duration(const void *a, const void *b)
 {
-    const struct item *x = a, *y = b;
+    const struct plan_item *x = a, *y = b;
     int xd = x->life.last - x->life.first, yd = y->life.last - y->life.first;
     return xd != yd ? yd - xd : by_size(a, b);
 }
@@ -176,11 +176,11 @@ enum { NORDERS = sizeof orders / sizeof *orders };
 
 /* Among gaps between placed items that are live together with this one: the smallest that holds it,
  * or the lowest. */
-static int64_t find_gap(const struct item *it, struct item *const *placed, int n, bool lowest)
+static int64_t find_gap(const struct plan_item *it, struct plan_item *const *placed, int n, bool lowest)
 {
     int64_t best = -1, best_room = INT64_MAX, at = 0;
     for (int i = 0; i < n; i++) {
-        const struct item *o = placed[i];
+        const struct plan_item *o = placed[i];
         if (o->life.last < it->life.first || it->life.last < o->life.first)
             continue;
         int64_t room = o->offset - at;
@@ -196,11 +196,11 @@ static int64_t find_gap(const struct item *it, struct item *const *placed, int n
 }
 
 /* Places the items in their order; `placed` is kept sorted by offset. The size of the arena. */
-static int64_t place_items(struct item *items, int n, struct item **placed, bool lowest)
+static int64_t place_items(struct plan_item *items, int n, struct plan_item **placed, bool lowest)
 {
     int64_t size = 0;
     for (int i = 0; i < n; i++) {
-        struct item *it = &items[i];
+        struct plan_item *it = &items[i];
         it->offset = find_gap(it, placed, i, lowest);
         int at = i;
         for (; at > 0 && placed[at - 1]->offset > it->offset; at--)
@@ -212,7 +212,7 @@ static int64_t place_items(struct item *items, int n, struct item **placed, bool
     return size;
 }
 
-static int64_t lower_bound(const struct item *items, int n, int nsteps, struct arena *a)
+static int64_t lower_bound(const struct plan_item *items, int n, int nsteps, struct arena *a)
 {
     int64_t *change = ARENA_ARRAY(a, int64_t, nsteps + 2), live = 0, max = 0;
     for (int i = 0; i < n; i++) {
@@ -229,7 +229,7 @@ static int64_t lower_bound(const struct item *items, int n, int nsteps, struct a
 
 /* One item for each piece of memory: slots that take each other's in turn are one. */
 static int make_items(const struct program *p, const int64_t *sizes, const struct lifetime *life,
-                      const int32_t *onto, struct item *items, int *item_of)
+                      const int32_t *onto, struct plan_item *items, int *item_of)
 {
     int n = 0;
     for (int i = 0; i < p->nslots; i++)
@@ -242,10 +242,10 @@ static int make_items(const struct program *p, const int64_t *sizes, const struc
         int *at = &item_of[onto[i]];
         if (*at < 0) {
             *at = n;
-            items[n++] = (struct item){onto[i], size, -1, life[i]};
+            items[n++] = (struct plan_item){onto[i], size, -1, life[i]};
             continue;
         }
-        struct item *it = &items[*at];
+        struct plan_item *it = &items[*at];
         it->size = size > it->size ? size : it->size;
         it->life.first = life[i].first < it->life.first ? life[i].first : it->life.first;
         it->life.last = life[i].last > it->life.last ? life[i].last : it->life.last;
@@ -255,14 +255,14 @@ static int make_items(const struct program *p, const int64_t *sizes, const struc
 
 /* ---- the best arrangement found ---- */
 
-struct search {
-    struct item *items, **placed;
+struct plan_search {
+    struct plan_item *items, **placed;
     int n;
     int64_t *best; /* per slot: offset */
     int64_t size, bound;
 };
 
-static void try_order(struct search *s, bool lowest)
+static void try_order(struct plan_search *s, bool lowest)
 {
     int64_t size = place_items(s->items, s->n, s->placed, lowest);
     if (size >= s->size)
@@ -274,7 +274,7 @@ static void try_order(struct search *s, bool lowest)
 
 /* What lies highest goes first in the next round, for it found no room. Rounds are few: planning
  * is part of the first run with new shapes. */
-static void lift_highest(struct search *s, bool lowest, int64_t work)
+static void lift_highest(struct plan_search *s, bool lowest, int64_t work)
 {
     enum { LIMIT = 100 };
     int64_t each = (int64_t)s->n * s->n + 1;
@@ -286,7 +286,7 @@ static void lift_highest(struct search *s, bool lowest, int64_t work)
                 top = i;
         if (top == 0)
             return;
-        struct item it = s->items[top];
+        struct plan_item it = s->items[top];
         memmove(s->items + 1, s->items, sizeof it * (size_t)top);
         s->items[0] = it;
         try_order(s, lowest);
@@ -295,7 +295,7 @@ static void lift_highest(struct search *s, bool lowest, int64_t work)
 
 /* Few rounds from each order before many from any: an order from which few do not help will hardly
  * be helped by more. */
-static void search_places(struct search *s)
+static void search_places(struct plan_search *s)
 {
     enum { FEW = 250000, MANY = 2000000 };
     for (int t = 0; t < 2 * NORDERS && s->size > s->bound; t++) {
@@ -315,8 +315,8 @@ void plan_memory(const struct program *p, const int64_t *values, const int64_t *
     struct arena scratch = {0};
     struct lifetime *life = program_lifetimes(p, &scratch);
     const int32_t *onto = find_in_place(p, values, life, &scratch);
-    struct search s = {.items = ARENA_ARRAY(&scratch, struct item, p->nslots + 1),
-                       .placed = ARENA_ARRAY(&scratch, struct item *, p->nslots + 1),
+    struct plan_search s = {.items = ARENA_ARRAY(&scratch, struct plan_item, p->nslots + 1),
+                       .placed = ARENA_ARRAY(&scratch, struct plan_item *, p->nslots + 1),
                        .best = ARENA_ARRAY(&scratch, int64_t, p->nslots + 1),
                        .size = INT64_MAX};
     int *item_of = ARENA_ARRAY(&scratch, int, p->nslots + 1), steps = 0;

@@ -16,7 +16,7 @@
 enum { EXIT_BAD_INPUT = 1, EXIT_USAGE = 2, EXIT_DIFFERENT = 3 };
 enum view { VIEW_SUMMARY, VIEW_HEADER, VIEW_INFO, VIEW_ASM, VIEW_PLAN, VIEW_JSON };
 
-struct arguments {
+struct xdump_arguments {
     const char *path, *extract, *diff;
     bool view[VIEW_JSON + 1], help, version, opcodes;
     struct symbol_binding *bindings;
@@ -26,7 +26,7 @@ struct arguments {
 
 static bool add_file(void *to, const char *word, struct diag *d)
 {
-    struct arguments *a = to;
+    struct xdump_arguments *a = to;
     if (a->path)
         return fail(d, "more than one archive: '%s'", word);
     a->path = word;
@@ -35,7 +35,7 @@ static bool add_file(void *to, const char *word, struct diag *d)
 
 static bool add_binding(void *to, const char *text, struct diag *d)
 {
-    struct arguments *a = to;
+    struct xdump_arguments *a = to;
     const char *equals = strrchr(text, '=');
     char *end = NULL;
     errno = 0;
@@ -48,7 +48,7 @@ static bool add_binding(void *to, const char *text, struct diag *d)
     return true;
 }
 
-#define AT(field) OPTION_AT(struct arguments, field)
+#define AT(field) OPTION_AT(struct xdump_arguments, field)
 
 static const struct option rows[] = {
     {"--header", NULL, OPTION_SWITCH, AT(view[VIEW_HEADER]), "fields of the 1024-byte header", NULL,
@@ -83,7 +83,7 @@ static void print_help(void)
 }
 
 /* VIEW_SUMMARY when none is given; -1 for several. */
-static int view_of(const struct arguments *a)
+static int view_of(const struct xdump_arguments *a)
 {
     int view = VIEW_SUMMARY;
     for (int i = VIEW_SUMMARY + 1; i <= VIEW_JSON; i++)
@@ -92,7 +92,7 @@ static int view_of(const struct arguments *a)
     return view;
 }
 
-static bool parse(struct arguments *a, int argc, char **argv, struct diag *d)
+static bool parse(struct xdump_arguments *a, int argc, char **argv, struct diag *d)
 {
     if (!options_parse(&options, argc - 1, argv + 1, a, d))
         return false;
@@ -209,7 +209,7 @@ static bool show(struct dump *u, enum view view, struct diag *d)
     return true;
 }
 
-static int run(struct arguments *a, struct diag *d)
+static int run(struct xdump_arguments *a, struct diag *d)
 {
     struct dump u, other;
     int status = EXIT_BAD_INPUT;
@@ -238,7 +238,7 @@ static int run(struct arguments *a, struct diag *d)
 
 int main(int argc, char **argv)
 {
-    struct arguments a = {0};
+    struct xdump_arguments a = {0};
     struct diag d = {0};
     int status = 0;
     if (!parse(&a, argc, argv, &d))

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct reader {
+struct declaration_reader {
     const char *at;
     const char *what; /* "operands", "results", "attributes" */
     struct custom_operator *op;
@@ -18,18 +18,18 @@ struct reader {
     bool results;
 };
 
-static bool bad(struct reader *r, const char *expected)
+static bool bad(struct declaration_reader *r, const char *expected)
 {
     return fail(r->d, "%s: expected %s at '%.40s'", r->what, expected, r->at);
 }
 
-static void skip(struct reader *r)
+static void skip(struct declaration_reader *r)
 {
     while (isspace((unsigned char)*r->at))
         r->at++;
 }
 
-static bool take(struct reader *r, const char *token)
+static bool take(struct declaration_reader *r, const char *token)
 {
     skip(r);
     size_t n = strlen(token);
@@ -40,7 +40,7 @@ static bool take(struct reader *r, const char *token)
 }
 
 /* A name; NULL when there is none. */
-static const char *take_name(struct reader *r)
+static const char *take_name(struct declaration_reader *r)
 {
     skip(r);
     size_t n = 0;
@@ -58,7 +58,7 @@ static type_set without_strings(type_set s)
     return s & ~((type_set)1 << DT_STR);
 }
 
-static type_set set_of(struct reader *r, const char *text, size_t n)
+static type_set set_of(struct declaration_reader *r, const char *text, size_t n)
 {
     struct signature s;
     if (!signature_parse(arena_strndup(r->a, text, n), &s) || s.n != 1)
@@ -67,7 +67,7 @@ static type_set set_of(struct reader *r, const char *text, size_t n)
 }
 
 /* f32|f64, floats, T=floats, T */
-static bool read_type(struct reader *r, struct custom_operand *o)
+static bool read_type(struct declaration_reader *r, struct custom_operand *o)
 {
     skip(r);
     size_t n = strcspn(r->at, "[, \t\n");
@@ -92,14 +92,14 @@ static bool read_type(struct reader *r, struct custom_operand *o)
     return true;
 }
 
-static bool ends_dim(const struct reader *r, const char *after)
+static bool ends_dim(const struct declaration_reader *r, const char *after)
 {
     while (isspace((unsigned char)*after))
         after++;
     return *after == ',' || *after == ']';
 }
 
-static bool read_dim(struct reader *r, dim_t *out)
+static bool read_dim(struct declaration_reader *r, dim_t *out)
 {
     skip(r);
     if (*r->at == '_' && ends_dim(r, r->at + 1)) {
@@ -120,7 +120,7 @@ static bool read_dim(struct reader *r, dim_t *out)
     return true;
 }
 
-static bool read_dims(struct reader *r, struct custom_operand *o)
+static bool read_dims(struct declaration_reader *r, struct custom_operand *o)
 {
     o->rank = 0;
     if (take(r, "]"))
@@ -142,7 +142,7 @@ static bool read_dims(struct reader *r, struct custom_operand *o)
     }
 }
 
-static bool read_operand(struct reader *r, struct custom_operand *o)
+static bool read_operand(struct declaration_reader *r, struct custom_operand *o)
 {
     *o = (struct custom_operand){.variable = -1, .rank = CUSTOM_ANY_RANK};
     o->admits = set_of(r, "any", 3);
@@ -163,7 +163,7 @@ static bool read_operand(struct reader *r, struct custom_operand *o)
     return true;
 }
 
-static bool read_operands(struct reader *r, const char *text, struct custom_operand **list, int *n)
+static bool read_operands(struct declaration_reader *r, const char *text, struct custom_operand **list, int *n)
 {
     int cap = 0;
     r->at = text ? text : "";
@@ -186,7 +186,7 @@ static bool read_operands(struct reader *r, const char *text, struct custom_oper
 
 /* ---- attributes ---- */
 
-static bool read_numbers(struct reader *r, struct custom_attribute *at)
+static bool read_numbers(struct declaration_reader *r, struct custom_attribute *at)
 {
     int64_t ints[64];
     double floats[64];
@@ -221,7 +221,7 @@ static bool read_numbers(struct reader *r, struct custom_attribute *at)
     return true;
 }
 
-static bool read_default(struct reader *r, struct custom_attribute *at)
+static bool read_default(struct declaration_reader *r, struct custom_attribute *at)
 {
     at->value = (struct attr){.name = at->name, .kind = at->kind};
     at->required = !take(r, "=");
@@ -257,7 +257,7 @@ static const char *kind_name(int kind)
     return "of a kind that xop.h lacks";
 }
 
-static bool read_attributes(struct reader *r, const char *text)
+static bool read_attributes(struct declaration_reader *r, const char *text)
 {
     struct custom_operator *op = r->op;
     int cap = 0;
@@ -296,7 +296,7 @@ static bool is_int_attribute(const struct custom_operator *op, const char *name)
 }
 
 /* Every name in results has a value. */
-static bool check_names(struct reader *r)
+static bool check_names(struct declaration_reader *r)
 {
     struct custom_operator *op = r->op;
     bool *known = ARENA_ARRAY(r->a, bool, op->dims.nsymbols + 1);
@@ -328,7 +328,7 @@ static bool check_results(const struct custom_operator *op, struct diag *d)
     return true;
 }
 
-static bool declare(struct reader *r)
+static bool declare(struct declaration_reader *r)
 {
     const struct xop_operator *code = r->op->code;
     r->what = "operands";
@@ -354,7 +354,7 @@ bool custom_declare(const struct xop_operator *code, struct arena *a, struct cus
     *out = (struct custom_operator){.code = code};
     out->full = arena_printf(a, "%s::%s", code->domain, code->name);
     dim_table_init(&out->dims, a);
-    struct reader r = {.op = out, .a = a, .d = d};
+    struct declaration_reader r = {.op = out, .a = a, .d = d};
     return declare(&r) || fail_in(d, "operator %s", out->full);
 }
 

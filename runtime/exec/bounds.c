@@ -41,14 +41,14 @@ static bool within_reach(const struct binder *b, const struct pattern *p)
 
 /* ---- first and last element ---- */
 
-struct range {
+struct value_bounds {
     __int128 low, high; /* bytes; of first and last element touched */
     bool never;
 };
 
 /* What one variable contributes to first and last place for value v; false where nothing is
  * accessed. */
-static bool contribution(const struct pattern *p, int64_t coef, int var, int64_t v, struct range *r)
+static bool contribution(const struct pattern *p, int64_t coef, int var, int64_t v, struct value_bounds *r)
 {
     r->low = r->high = (__int128)coef * v;
     for (int i = 0; i < p->nclips; i++) {
@@ -77,11 +77,11 @@ static int64_t floor_div(int64_t a, int64_t b)
 /* Both places are piecewise linear in the variable, so their extremes are at its ends and beside
  * the breaks. */
 static void variable_range(const struct binder *b, const struct pattern *p, int64_t coef, int var,
-                           struct range *total)
+                           struct value_bounds *total)
 {
     int64_t last = b->var_count[var] - 1, at[2 + 4 * MAX_AP_RANK];
     int n = 0;
-    struct range all = {0, 0, true};
+    struct value_bounds all = {0, 0, true};
     at[n++] = 0, at[n++] = last;
     for (int i = 0; i < p->nclips; i++) {
         const struct clip *c = &p->clip[i];
@@ -92,7 +92,7 @@ static void variable_range(const struct binder *b, const struct pattern *p, int6
         at[n++] = full, at[n++] = full + 1, at[n++] = valid, at[n++] = valid + 1;
     }
     for (int i = 0; i < n; i++) {
-        struct range r;
+        struct value_bounds r;
         if (at[i] < 0 || at[i] > last || !contribution(p, coef, var, at[i], &r))
             continue;
         if (all.never || r.low < all.low)
@@ -106,9 +106,9 @@ static void variable_range(const struct binder *b, const struct pattern *p, int6
     total->never |= all.never;
 }
 
-static struct range range_of(const struct binder *b, const struct pattern *p)
+static struct value_bounds range_of(const struct binder *b, const struct pattern *p)
 {
-    struct range r = {p->o.offset, p->o.offset, false};
+    struct value_bounds r = {p->o.offset, p->o.offset, false};
     bool clipped[MAX_AP_RANK] = {0};
     for (int i = 0; i < p->nclips; i++)
         clipped[p->clip[i].dim] = true;
@@ -210,7 +210,7 @@ bool check_bounds(struct binder *b, const struct pattern *p, const struct ap *ap
         return false;
     if (inside_anyhow(b, p, bytes))
         return true;
-    struct range r = range_of(b, p);
+    struct value_bounds r = range_of(b, p);
     if (r.never || (r.low >= 0 && r.high + p->o.size <= bytes))
         return true;
     const char *name = ap->mem == MEM_HBM ? b->m->p->slots[ap->tensor].name : "tile";

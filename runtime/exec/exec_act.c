@@ -4,7 +4,7 @@
 #include "runtime/exec/engine.h"
 
 /* `o` and addresses `p` are indexed by the names of isa.def: AP(activation, src). */
-struct activation {
+struct bound_activation {
     struct alu f;
     bool direct; /* all operands f32 */
     bool tile;   /* two dims at a time by a tile kernel */
@@ -16,7 +16,7 @@ enum { BLOCK = 2048 }; /* elements made f32 at a time */
 
 bool prepare_activation(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
-    struct activation *a = ARENA_NEW(b->arena, struct activation);
+    struct bound_activation *a = ARENA_NEW(b->arena, struct bound_activation);
     i->prepared = a;
     if (!only_numbers(b, i, insn) ||
         !alu_find(&a->f, i->func[FUNC(activation, f)], false, i->flt[FLT(activation, a)],
@@ -47,7 +47,7 @@ bool prepare_activation(struct binding *b, struct bound_insn *i, const struct in
     return true;
 }
 
-static void compute(const struct lane *l, const struct activation *a, struct out_row y,
+static void compute(const struct lane *l, const struct bound_activation *a, struct out_row y,
                     struct in_row x, struct in_row scale, struct in_row bias, int64_t n)
 {
     if (a->f.kind == ALU_ACTIVATION) {
@@ -64,7 +64,7 @@ static void compute(const struct lane *l, const struct activation *a, struct out
 static void activation_row(struct lane *l, const struct bound_insn *i, char *const *p,
                            const int64_t *count)
 {
-    const struct activation *a = i->prepared;
+    const struct bound_activation *a = i->prepared;
     const struct operand *sum = &i->o[AP(activation, sum)];
     int64_t n = count[i->shape.rank - 1], chunk = a->direct ? n : CHUNK;
     float x[CHUNK], s[CHUNK], b[CHUNK], y[CHUNK], total = 0;
@@ -97,7 +97,7 @@ static struct in_tile scale_tile(const struct bound_insn *i, char *const *p)
 static void activation_tile(struct lane *l, const struct bound_insn *i, char *const *p,
                             const int64_t *count)
 {
-    const struct activation *a = i->prepared;
+    const struct bound_activation *a = i->prepared;
     int last = i->shape.rank - 1;
     struct in_tile scale = scale_tile(i, p), bias = tile_at(i, p, AP(activation, bias));
     l->k->activation_tile[a->f.index](tile_to(i, p), tile_at(i, p, AP(activation, src)), scale,
@@ -114,7 +114,7 @@ static struct in_tile part_of(struct in_tile t, int64_t row, int64_t column)
 static void activation_widened(struct lane *l, const struct bound_insn *i, char *const *p,
                                const int64_t *count)
 {
-    const struct activation *a = i->prepared;
+    const struct bound_activation *a = i->prepared;
     int last = i->shape.rank - 1;
     int64_t rows = count[last - 1], n = count[last], columns = n < BLOCK ? n : BLOCK,
             many = BLOCK / columns;
@@ -141,7 +141,7 @@ static void activation_widened(struct lane *l, const struct bound_insn *i, char 
 static void activation_affine(struct lane *l, const struct bound_insn *i, char *const *p,
                               const int64_t *count)
 {
-    const struct activation *a = i->prepared;
+    const struct bound_activation *a = i->prepared;
     struct affine_tile t = affine_at(i, p, count);
     t.scale = scale_tile(i, p), t.bias = tile_at(i, p, AP(activation, bias));
     t.zero = a->f.index == ACTIVATION_round_shift ? (int)a->f.p[0] : 0;
@@ -150,7 +150,7 @@ static void activation_affine(struct lane *l, const struct bound_insn *i, char *
 
 void exec_activation(struct lane *l, const struct bound_insn *i)
 {
-    const struct activation *a = i->prepared;
+    const struct bound_activation *a = i->prepared;
     if (a->affine)
         run_affine(l, i, activation_affine);
     else if (a->tile && !i->flat)

@@ -9,7 +9,7 @@
 
 enum { MAX_TAPS = 1024 };
 
-struct image {
+struct bound_image {
     enum kernel_activation f;
     struct alu alu; /* functions without a kernel */
     bool extra;     /* alu runs after */
@@ -30,7 +30,7 @@ static bool constant_imms(struct binding *b, const struct bound_insn *i)
     return true;
 }
 
-static bool prepare_depthwise(struct binding *b, struct bound_insn *i, struct image *m)
+static bool prepare_depthwise(struct binding *b, struct bound_insn *i, struct bound_image *m)
 {
     const struct operand *y = &i->o[AP(depthwise_conv, dst)], *x = &i->o[AP(depthwise_conv, image)],
                          *w = &i->o[AP(depthwise_conv, weights)],
@@ -71,7 +71,7 @@ static int64_t columns_work(const struct bound_insn *i)
         (int)NUMBER(i, window_pool, pad_w), y->count[y->rank - 2]);
 }
 
-static void count_columns(struct binding *b, const struct bound_insn *i, struct image *m)
+static void count_columns(struct binding *b, const struct bound_insn *i, struct bound_image *m)
 {
     const struct operand *y = &i->o[AP(window_pool, dst)];
     int64_t pixels = y->count[y->rank - 2], width = i->o[AP(window_pool, image)].count[1];
@@ -89,7 +89,7 @@ static void count_columns(struct binding *b, const struct bound_insn *i, struct 
     }
 }
 
-static bool prepare_pool(struct binding *b, struct bound_insn *i, struct image *m)
+static bool prepare_pool(struct binding *b, struct bound_insn *i, struct bound_image *m)
 {
     const struct operand *y = &i->o[AP(window_pool, dst)], *x = &i->o[AP(window_pool, image)];
     int last = y->rank - 1;
@@ -119,7 +119,7 @@ static bool prepare_pool(struct binding *b, struct bound_insn *i, struct image *
 
 bool prepare_image(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
-    struct image *m = ARENA_NEW(b->arena, struct image);
+    struct bound_image *m = ARENA_NEW(b->arena, struct bound_image);
     i->prepared = m;
     if (!only_numbers(b, i, insn) || !constant_imms(b, i))
         return false;
@@ -131,18 +131,18 @@ bool prepare_image(struct binding *b, struct bound_insn *i, const struct insn *i
 
 /* ---- depthwise ---- */
 
-struct places { /* counts in force */
+struct image_places { /* counts in force */
     int64_t pixels, channels, height, width, taps_h, taps_w;
 };
 
-static bool depthwise_places(const struct lane *l, const struct bound_insn *i, struct places *e)
+static bool depthwise_places(const struct lane *l, const struct bound_insn *i, struct image_places *e)
 {
     int64_t y[MAX_AP_RANK], x[MAX_AP_RANK], w[MAX_AP_RANK], b[MAX_AP_RANK];
     if (!counts_now(l, i, AP(depthwise_conv, dst), y) ||
         !counts_now(l, i, AP(depthwise_conv, image), x) ||
         !counts_now(l, i, AP(depthwise_conv, weights), w))
         return false;
-    *e = (struct places){y[0], y[1], x[0], x[1], w[0], w[1]};
+    *e = (struct image_places){y[0], y[1], x[0], x[1], w[0], w[1]};
     e->channels = e->channels < x[2] ? e->channels : x[2];
     e->channels = e->channels < w[2] ? e->channels : w[2];
     if (i->o[AP(depthwise_conv, bias)].mem) {
@@ -155,7 +155,7 @@ static bool depthwise_places(const struct lane *l, const struct bound_insn *i, s
 }
 
 static void depthwise_direct(const struct lane *l, const struct bound_insn *i,
-                             const struct image *m, const struct places *e, int64_t first_row)
+                             const struct bound_image *m, const struct image_places *e, int64_t first_row)
 {
     const struct operand *y = &i->o[AP(depthwise_conv, dst)], *x = &i->o[AP(depthwise_conv, image)],
                          *w = &i->o[AP(depthwise_conv, weights)];
@@ -190,7 +190,7 @@ static void depthwise_direct(const struct lane *l, const struct bound_insn *i,
     l->k->depthwise(&d);
 }
 
-static float depthwise_sum(const struct bound_insn *i, const struct places *e, const char *image,
+static float depthwise_sum(const struct bound_insn *i, const struct image_places *e, const char *image,
                            const char *weights, int64_t first_row, int64_t first_column,
                            int64_t channel)
 {
@@ -212,7 +212,7 @@ static float depthwise_sum(const struct bound_insn *i, const struct places *e, c
 }
 
 static void depthwise_general(const struct lane *l, const struct bound_insn *i,
-                              const struct image *m, const struct places *e, int64_t first_row)
+                              const struct bound_image *m, const struct image_places *e, int64_t first_row)
 {
     const struct operand *y = &i->o[AP(depthwise_conv, dst)], *b = &i->o[AP(depthwise_conv, bias)];
     const char *image = operand_address(l, &i->o[AP(depthwise_conv, image)]),
@@ -236,8 +236,8 @@ static void depthwise_general(const struct lane *l, const struct bound_insn *i,
 
 void exec_depthwise_conv(struct lane *l, const struct bound_insn *i)
 {
-    const struct image *m = i->prepared;
-    struct places e;
+    const struct bound_image *m = i->prepared;
+    struct image_places e;
     if (!depthwise_places(l, i, &e))
         return;
     int64_t first_row =
@@ -251,13 +251,13 @@ void exec_depthwise_conv(struct lane *l, const struct bound_insn *i)
 
 /* ---- pooling ---- */
 
-struct window {
+struct image_window {
     int64_t row, column;   /* of the first place; may be outside */
     int64_t height, width; /* of the image */
     int64_t kernel_h, kernel_w, dilation_h, dilation_w;
 };
 
-static float pool_one(const struct operand *x, const char *image, const struct window *w, bool max,
+static float pool_one(const struct operand *x, const char *image, const struct image_window *w, bool max,
                       int64_t channel, int64_t *places)
 {
     float v = max ? -INFINITY : 0;
@@ -276,7 +276,7 @@ static float pool_one(const struct operand *x, const char *image, const struct w
 }
 
 /* The greatest of 8-bit numbers. */
-static void pool_bytes(const struct lane *l, const struct bound_insn *i, const struct window *w,
+static void pool_bytes(const struct lane *l, const struct bound_insn *i, const struct image_window *w,
                        const char *image, char *out, int64_t channels)
 {
     const struct operand *x = &i->o[AP(window_pool, image)];
@@ -295,7 +295,7 @@ static void pool_bytes(const struct lane *l, const struct bound_insn *i, const s
         memset(out, is_signed ? 0x80 : 0, (size_t)channels);
 }
 
-static int64_t list_taps(const struct operand *x, const char *image, const struct window *w,
+static int64_t list_taps(const struct operand *x, const char *image, const struct image_window *w,
                          const float **taps)
 {
     int64_t n = 0;
@@ -309,10 +309,10 @@ static int64_t list_taps(const struct operand *x, const char *image, const struc
 }
 
 /* One pixel; or neighbours that have all their columns inside, as one pixel of more channels. */
-static void pool_pixels(const struct lane *l, const struct bound_insn *i, const struct window *w,
+static void pool_pixels(const struct lane *l, const struct bound_insn *i, const struct image_window *w,
                         const char *image, char *out, int64_t channels)
 {
-    const struct image *m = i->prepared;
+    const struct bound_image *m = i->prepared;
     const struct operand *y = &i->o[AP(window_pool, dst)], *x = &i->o[AP(window_pool, image)];
     bool max = i->func[FUNC(window_pool, op)] == OP_max,
          count_pad = NUMBER(i, window_pool, count_pad) != 0;
@@ -340,10 +340,10 @@ static void pool_pixels(const struct lane *l, const struct bound_insn *i, const 
 }
 
 /* A row of every channel, whose pixels lie together. */
-static void pool_columns(const struct lane *l, const struct bound_insn *i, const struct window *w,
+static void pool_columns(const struct lane *l, const struct bound_insn *i, const struct image_window *w,
                          const char *image, char *out, int64_t pixels, int64_t channels)
 {
-    const struct image *m = i->prepared;
+    const struct bound_image *m = i->prepared;
     const struct operand *y = &i->o[AP(window_pool, dst)], *x = &i->o[AP(window_pool, image)];
     const float *rows[MAX_TAPS];
     int64_t height = 0, first = w->row;
@@ -373,10 +373,10 @@ static void pool_columns(const struct lane *l, const struct bound_insn *i, const
 }
 
 /* One row of pixels, of which `column` is the first that windows see. */
-static void pool_pixel_row(const struct lane *l, const struct bound_insn *i, struct window w,
+static void pool_pixel_row(const struct lane *l, const struct bound_insn *i, struct image_window w,
                            const char *image, char *out, int64_t pixels, int64_t channels)
 {
-    const struct image *m = i->prepared;
+    const struct bound_image *m = i->prepared;
     const struct operand *y = &i->o[AP(window_pool, dst)], *x = &i->o[AP(window_pool, image)];
     int64_t stride = NUMBER(i, window_pool, stride_w), step = y->step[y->rank - 2];
     bool joint =
@@ -392,7 +392,7 @@ static void pool_pixel_row(const struct lane *l, const struct bound_insn *i, str
 
 void exec_window_pool(struct lane *l, const struct bound_insn *i)
 {
-    const struct image *m = i->prepared;
+    const struct bound_image *m = i->prepared;
     const struct operand *y = &i->o[AP(window_pool, dst)], *x = &i->o[AP(window_pool, image)];
     int64_t yc[MAX_AP_RANK], xc[MAX_AP_RANK];
     bool pixels =
@@ -406,7 +406,7 @@ void exec_window_pool(struct lane *l, const struct bound_insn *i)
     const char *image = operand_address(l, x);
     char *out = operand_address(l, y);
     for (int64_t r = 0; r < rows; r++, out += y->step[0] * y->size) {
-        struct window w = {(row + r) * NUMBER(i, window_pool, stride_h) -
+        struct image_window w = {(row + r) * NUMBER(i, window_pool, stride_h) -
                                NUMBER(i, window_pool, pad_h),
                            -NUMBER(i, window_pool, pad_w),
                            xc[0],

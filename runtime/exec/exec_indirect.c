@@ -11,7 +11,7 @@
 
 /* ---- dst = op(dst, src) on rows ---- */
 
-struct combine {
+struct scatter_combine {
     bool plain, integers;
     struct alu f;
     enum op op;       /* of integers */
@@ -19,7 +19,7 @@ struct combine {
 };
 
 static bool find_combine(struct binding *b, const struct bound_insn *i, int dst, int src, int op,
-                         struct combine *c)
+                         struct scatter_combine *c)
 {
     c->plain = op == OP_identity;
     c->op = (enum op)op;
@@ -37,7 +37,7 @@ static bool find_combine(struct binding *b, const struct bound_insn *i, int dst,
                                insn_info(i->op)->name, op_name((enum op)op));
 }
 
-static void combine_integers(const struct combine *c, const struct operand *y, char *to, int64_t ys,
+static void combine_integers(const struct scatter_combine *c, const struct operand *y, char *to, int64_t ys,
                              const struct operand *x, const char *from, int64_t xs, int64_t n)
 {
     const struct ew_row *row = ew_row(c->op);
@@ -54,7 +54,7 @@ static void combine_integers(const struct combine *c, const struct operand *y, c
 }
 
 /* Elements one after the other where they are in the same place (ys 0). */
-static void combine_row(const struct lane *l, const struct combine *c, const struct operand *y,
+static void combine_row(const struct lane *l, const struct scatter_combine *c, const struct operand *y,
                         char *to, int64_t ys, const struct operand *x, const char *from, int64_t xs,
                         int64_t n)
 {
@@ -91,7 +91,7 @@ static void order_instances(struct binding *b, const struct operand *dst, bool a
 
 bool prepare_accumulate(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
-    struct combine *c = ARENA_NEW(b->arena, struct combine);
+    struct scatter_combine *c = ARENA_NEW(b->arena, struct scatter_combine);
     i->prepared = c;
     order_instances(b, &i->o[AP(dma_accumulate, dst)], false);
     return only_numbers(b, i, insn) &&
@@ -145,7 +145,7 @@ static int64_t elements_of(const struct binding *b, const struct ap *a)
 
 bool prepare_indirect(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
-    struct combine *c = ARENA_NEW(b->arena, struct combine);
+    struct scatter_combine *c = ARENA_NEW(b->arena, struct scatter_combine);
     const struct operand *x = &i->o[INDEX];
     i->prepared = c;
     c->plain = true;
@@ -168,7 +168,7 @@ static int64_t load_index(const struct operand *x, const char *p)
 /* Indices are told as the elements that they lead to. */
 static void out_of_bounds(struct lane *l, const struct bound_insn *i, int64_t index)
 {
-    const struct combine *c = i->prepared;
+    const struct scatter_combine *c = i->prepared;
     int64_t stride = i->imm[STRIDE].base, limit = i->imm[LIMIT].base;
     int64_t at, size = c->elements >= 0 ? c->elements : limit;
     if (atomic_load(l->error))

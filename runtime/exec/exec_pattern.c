@@ -163,13 +163,13 @@ void exec_affine_predicate(struct lane *l, const struct bound_insn *i)
 
 /* ---- range_select ---- */
 
-struct range {
+struct pattern_range {
     struct alu f[2];
 };
 
 bool prepare_range_select(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
-    struct range *r = ARENA_NEW(b->arena, struct range);
+    struct pattern_range *r = ARENA_NEW(b->arena, struct pattern_range);
     i->prepared = r;
     for (int n = 0; n < 2; n++)
         if (!alu_find(&r->f[n], i->func[n], false, 0, 0, b->d))
@@ -183,7 +183,7 @@ bool prepare_range_select(struct binding *b, struct bound_insn *i, const struct 
 static void range_row(struct lane *l, const struct bound_insn *i, char *const *p,
                       const int64_t *count)
 {
-    const struct range *f = i->prepared;
+    const struct pattern_range *f = i->prepared;
     const struct operand *dst = &i->o[AP(range_select, dst)], *src = &i->o[AP(range_select, src)],
                          *reduced = &i->o[AP(range_select, reduced)];
     int last = i->shape.rank - 1;

@@ -22,7 +22,7 @@ enum {
     OPERANDS
 };
 
-struct variant {
+struct product_variant {
     int rows, columns, k, accumulate;
     struct gemm g;
 };
@@ -42,7 +42,7 @@ struct matmul {
     int64_t a_bytes, w_bytes; /* scratch */
     int64_t k_step;           /* of the stationary: its pitch */
     int nvariants;
-    struct variant *variants;
+    struct product_variant *variants;
     const struct product_steps *steps; /* NULL: none */
 };
 
@@ -127,12 +127,12 @@ static bool check_ranks(struct binding *b, struct bound_insn *i, struct matmul *
 
 /* ---- counts that clipping leaves ---- */
 
-struct counts {
+struct product_counts {
     int n;
     int64_t v[MAX_COUNTS];
 };
 
-static void add_count(struct counts *c, int64_t v)
+static void add_count(struct product_counts *c, int64_t v)
 {
     for (int i = 0; i < c->n; i++)
         if (c->v[i] == v)
@@ -142,7 +142,7 @@ static void add_count(struct counts *c, int64_t v)
 }
 
 static void collect(const struct binding *b, const struct bound_insn *i, int operand, int dim,
-                    struct counts *c)
+                    struct product_counts *c)
 {
     enum { LOOK_AT = 4096 };
     int64_t full = i->o[operand].count[dim];
@@ -189,7 +189,7 @@ static struct gemm_tile tile_for(const struct bound_insn *i, const struct matmul
 static void prepare_variants(struct binding *b, struct bound_insn *i, struct matmul *m)
 {
     const struct operand *c = &i->o[DST], *a = &i->o[MOVING], *w = &i->o[STATIONARY];
-    struct counts rows = {0}, columns = {0}, k = {0};
+    struct product_counts rows = {0}, columns = {0}, k = {0};
     collect(b, i, DST, c->rank - 2, &rows);
     collect(b, i, MOVING, a->rank - 2, &rows);
     collect(b, i, DST, c->rank - 1, &columns);
@@ -197,7 +197,7 @@ static void prepare_variants(struct binding *b, struct bound_insn *i, struct mat
     collect(b, i, MOVING, a->rank - 1, &k);
     collect(b, i, STATIONARY, w->rank - 2, &k);
     bool varies = i->imm[IMM(nc_matmul, accumulate)].nterms > 0;
-    struct variant variants[MAX_VARIANTS];
+    struct product_variant variants[MAX_VARIANTS];
     for (int x = 0; x < rows.n; x++)
         for (int y = 0; y < columns.n; y++)
             for (int z = 0; z < k.n; z++)
@@ -205,8 +205,8 @@ static void prepare_variants(struct binding *b, struct bound_insn *i, struct mat
                     if ((!varies && acc != (NUMBER(i, nc_matmul, accumulate) != 0)) ||
                         m->nvariants == MAX_VARIANTS || columns.v[y] > pitch_for(m, columns.v[y]))
                         continue;
-                    struct variant *v = &variants[m->nvariants++];
-                    *v = (struct variant){.rows = (int)rows.v[x],
+                    struct product_variant *v = &variants[m->nvariants++];
+                    *v = (struct product_variant){.rows = (int)rows.v[x],
                                           .columns = (int)columns.v[y],
                                           .k = (int)k.v[z],
                                           .accumulate = acc};
@@ -320,14 +320,14 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
 
 /* ---- running ---- */
 
-struct extent {
+struct product_extent {
     int64_t rows, columns, k, batch[BATCHES], batches;
 };
 
 /* Counts in force: the least that any operand has, so that no operand is read outside what was
  * checked. */
 static bool extent_now(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
-                       struct extent *e)
+                       struct product_extent *e)
 {
     const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
     int64_t cc[MAX_AP_RANK], wc[MAX_AP_RANK], ac[MAX_AP_RANK];
@@ -348,7 +348,7 @@ static bool extent_now(const struct lane *l, const struct bound_insn *i, const s
 }
 
 /* Elements from the start to batch number n. */
-static int64_t batch_offset(const struct operand *o, const struct matmul *m, const struct extent *e,
+static int64_t batch_offset(const struct operand *o, const struct matmul *m, const struct product_extent *e,
                             int64_t n)
 {
     int64_t at = 0;
@@ -360,7 +360,7 @@ static int64_t batch_offset(const struct operand *o, const struct matmul *m, con
 }
 
 static void convert_moving(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
-                           const struct extent *e, const char *from, char *to)
+                           const struct product_extent *e, const char *from, char *to)
 {
     const struct operand *a = &i->o[MOVING];
     struct operand as = {.dtype = (uint8_t)type_of(m), .size = (uint8_t)m->a_size};
@@ -381,7 +381,7 @@ static void convert_moving(const struct lane *l, const struct bound_insn *i, con
 
 /* One [k][columns] block in the layout of neff/isa/pack.h with the given pitch. */
 static void pack_block(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
-                       const struct extent *e, int64_t pitch, const char *x, char *to)
+                       const struct product_extent *e, int64_t pitch, const char *x, char *to)
 {
     const struct operand *w = &i->o[STATIONARY];
     int64_t ks = w->step[w->rank - 2], ms = w->step[w->rank - 1], unit = unit_of[m->type];
@@ -414,7 +414,7 @@ static void pack_block(const struct lane *l, const struct bound_insn *i, const s
 }
 
 static void pack_stationary(const struct lane *l, const struct bound_insn *i,
-                            const struct matmul *m, const struct extent *e, const char *from,
+                            const struct matmul *m, const struct product_extent *e, const char *from,
                             char *to)
 {
     const struct operand *w = &i->o[STATIONARY];
@@ -425,7 +425,7 @@ static void pack_stationary(const struct lane *l, const struct bound_insn *i,
 }
 
 static void store_result(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
-                         const struct extent *e, const char *from, char *to, bool accumulate)
+                         const struct product_extent *e, const char *from, char *to, bool accumulate)
 {
     const struct operand *c = &i->o[DST];
     struct operand as = {.dtype = m->type == GEMM_U8S8 ? DT_I32 : DT_F32, .size = 4};
@@ -444,14 +444,14 @@ static void store_result(const struct lane *l, const struct bound_insn *i, const
 }
 
 static const struct gemm *find_variant(const struct lane *l, const struct bound_insn *i,
-                                       const struct matmul *m, const struct extent *e,
+                                       const struct matmul *m, const struct product_extent *e,
                                        bool accumulate, struct gemm *own)
 {
     bool whole = true;
     for (int r = 0; r < m->nbatch; r++)
         whole &= e->batch[r] == i->o[MOVING].count[r];
     for (int n = 0; n < m->nvariants && whole; n++) {
-        const struct variant *v = &m->variants[n];
+        const struct product_variant *v = &m->variants[n];
         if (v->rows == e->rows && v->columns == e->columns && v->k == e->k && v->accumulate == accumulate)
             return &v->g;
     }
@@ -469,7 +469,7 @@ static const struct gemm *find_variant(const struct lane *l, const struct bound_
 }
 
 static void multiply_slow(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
-                          const struct extent *e, char *const *p, bool accumulate)
+                          const struct product_extent *e, char *const *p, bool accumulate)
 {
     const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
     for (int64_t r = 0; r < e->rows; r++)
@@ -495,7 +495,7 @@ static void multiply_slow(const struct lane *l, const struct bound_insn *i, cons
 /* One output of many terms: partial sums along the rows, which is also closer than one long sum.
  * The terms of all batches are brought together: a row costs one fold. */
 static void multiply_dot(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
-                         const struct extent *e, char *const *p, bool accumulate)
+                         const struct product_extent *e, char *const *p, bool accumulate)
 {
     const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
     int64_t terms = e->batches * e->k, c_step = c->step[c->rank - 2], a_step = a->step[a->rank - 2];
@@ -537,7 +537,7 @@ static void clear_result(const struct lane *l, const struct bound_insn *i)
 void exec_nc_matmul(struct lane *l, const struct bound_insn *i)
 {
     const struct matmul *m = i->prepared;
-    struct extent e;
+    struct product_extent e;
     if (m->empty) {
         clear_result(l, i);
         return;

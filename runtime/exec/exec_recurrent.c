@@ -16,7 +16,7 @@ struct recurrence {
 };
 
 /* A layer on its way: the rows in force, and addresses. */
-struct layer {
+struct bound_layer {
     struct lane *l;
     const struct bound_insn *i;
     const struct recurrence *m;
@@ -102,7 +102,7 @@ bool prepare_recurrence(struct binding *b, struct bound_insn *i, const struct in
 
 /* ---- the input's part of the gates ---- */
 
-static void project_rows(const struct layer *y, const float *x, int64_t pitch, int64_t rows,
+static void project_rows(const struct bound_layer *y, const float *x, int64_t pitch, int64_t rows,
                          float *to, int64_t to_pitch)
 {
     const struct operand *w = &y->i->o[AP(recurrence, input_weights)];
@@ -118,7 +118,7 @@ static void project_rows(const struct layer *y, const float *x, int64_t pitch, i
 }
 
 /* gates[time][row][gate][hidden] of times from..from + n - 1. */
-static void project(const struct layer *y, int64_t from, int64_t n)
+static void project(const struct bound_layer *y, int64_t from, int64_t n)
 {
     const struct operand *x = &y->i->o[AP(recurrence, x)];
     int64_t time_step = x->step[0], row_step = x->step[1], width = y->m->width;
@@ -134,12 +134,12 @@ static void project(const struct layer *y, int64_t from, int64_t n)
 
 /* ---- steps ---- */
 
-static bool takes_part(const struct layer *y, int64_t row, int64_t time)
+static bool takes_part(const struct bound_layer *y, int64_t row, int64_t time)
 {
     return !y->lengths || time < y->lengths[row * y->length_step];
 }
 
-static void clear_rows(const struct layer *y, int64_t time, int64_t row, int64_t rows)
+static void clear_rows(const struct bound_layer *y, int64_t time, int64_t row, int64_t rows)
 {
     const struct operand *o = &y->i->o[AP(recurrence, y)];
     for (int64_t r = row; y->y && r < row + rows; r++)
@@ -147,7 +147,7 @@ static void clear_rows(const struct layer *y, int64_t time, int64_t row, int64_t
 }
 
 /* Rows that all take part. */
-static void step_rows(const struct layer *y, int64_t time, const float *gates, bool back,
+static void step_rows(const struct bound_layer *y, int64_t time, const float *gates, bool back,
                       int64_t row, int64_t rows)
 {
     const struct operand *out = &y->i->o[AP(recurrence, y)],
@@ -176,7 +176,7 @@ static void step_rows(const struct layer *y, int64_t time, const float *gates, b
     y->l->k->recurrent(&s);
 }
 
-static void step(struct layer *y, int64_t time, const float *gates, bool back)
+static void step(struct bound_layer *y, int64_t time, const float *gates, bool back)
 {
     for (int64_t row = 0, end; row < y->rows; row = end) {
         bool part = takes_part(y, row, time);
@@ -198,7 +198,7 @@ static void step(struct layer *y, int64_t time, const float *gates, bool back)
 /* ---- the layer ---- */
 
 /* Times that any row takes part in. */
-static int64_t longest(const struct layer *y)
+static int64_t longest(const struct bound_layer *y)
 {
     int64_t max = 0;
     if (!y->lengths)
@@ -209,7 +209,7 @@ static int64_t longest(const struct layer *y)
     return max < y->times ? max : y->times;
 }
 
-static void run_layer(struct layer *y)
+static void run_layer(struct bound_layer *y)
 {
     int64_t longest_row = longest(y), width = y->m->width;
     for (int64_t t = longest_row; t < y->times; t++)
@@ -233,7 +233,7 @@ void exec_recurrence(struct lane *l, const struct bound_insn *i)
     int64_t sc[MAX_AP_RANK], xc[MAX_AP_RANK], max[MAX_AP_RANK];
     if (!counts_now(l, i, AP(recurrence, state), sc) || !counts_now(l, i, AP(recurrence, x), xc))
         return;
-    struct layer y = {
+    struct bound_layer y = {
         .l = l, .i = i, .m = m, .times = xc[0], .rows = xc[1] < sc[0] ? xc[1] : sc[0]};
     if (i->o[AP(recurrence, y)].mem &&
         (!counts_now(l, i, AP(recurrence, y), max) || max[0] < y.times))

@@ -13,7 +13,7 @@ struct between {
     float weight[2];
 };
 
-struct resize {
+struct bound_resize {
     struct resized_axis rows;
     struct between *row;             /* of each of them; NULL: there are many */
     int64_t width, pixels, channels; /* of the image, of the result */
@@ -67,7 +67,7 @@ static bool make_axis(struct binding *b, const struct bound_insn *i, int dim, in
 
 enum { MANY_ROWS = 1 << 16 };
 
-static bool make_rows(struct binding *b, const struct bound_insn *i, struct resize *r)
+static bool make_rows(struct binding *b, const struct bound_insn *i, struct bound_resize *r)
 {
     int64_t n = NUMBER(i, resize_linear, rows);
     if (!make_axis(b, i, 0, n, &r->rows))
@@ -80,7 +80,7 @@ static bool make_rows(struct binding *b, const struct bound_insn *i, struct resi
     return true;
 }
 
-static bool make_columns(struct binding *b, const struct bound_insn *i, struct resize *r)
+static bool make_columns(struct binding *b, const struct bound_insn *i, struct bound_resize *r)
 {
     struct resized_axis axis;
     int64_t step = r->direct ? i->o[AP(resize_linear, image)].step[1] : r->channels, n = r->pixels;
@@ -108,7 +108,7 @@ static bool make_columns(struct binding *b, const struct bound_insn *i, struct r
 
 bool prepare_resize(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
-    struct resize *r = ARENA_NEW(b->arena, struct resize);
+    struct bound_resize *r = ARENA_NEW(b->arena, struct bound_resize);
     const struct operand *y = &i->o[AP(resize_linear, dst)], *x = &i->o[AP(resize_linear, image)];
     i->prepared = r;
     if (!only_numbers(b, i, insn))
@@ -138,7 +138,7 @@ bool prepare_resize(struct binding *b, struct bound_insn *i, const struct insn *
 
 /* A row of the image, dense. */
 static void fetch_row(const struct lane *l, const struct operand *x, const char *from,
-                      const struct resize *r, float *to)
+                      const struct bound_resize *r, float *to)
 {
     for (int64_t p = 0; p < r->width; p++, from += x->step[1] * x->size)
         for (int64_t c = 0, m; c < r->channels; c += m) {
@@ -153,7 +153,7 @@ static void fetch_row(const struct lane *l, const struct operand *x, const char 
 static void resize_one(const struct lane *l, const struct bound_insn *i, const char *image,
                        char *to, int64_t row)
 {
-    const struct resize *r = i->prepared;
+    const struct bound_resize *r = i->prepared;
     const struct operand *y = &i->o[AP(resize_linear, dst)], *x = &i->o[AP(resize_linear, image)];
     bool listed = r->row && row >= 0 && row < r->rows.out;
     struct between b = listed ? r->row[row] : neighbours(&r->rows, row);

@@ -9,7 +9,7 @@
 
 enum { PART = 32 };
 
-struct reduction {
+struct row_reduction {
     enum kernel_reduce f;
     bool columns; /* rows are strided but neighbours of each other: reduce many at a time */
     bool tile;    /* rows of neighbours, many of them */
@@ -17,7 +17,7 @@ struct reduction {
 
 bool prepare_reduce(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
-    struct reduction *r = ARENA_NEW(b->arena, struct reduction);
+    struct row_reduction *r = ARENA_NEW(b->arena, struct row_reduction);
     int rank = i->shape.rank;
     i->prepared = r;
     r->f = alu_reduce(i->func[FUNC(tensor_reduce, op)]);
@@ -79,7 +79,7 @@ static float reduce_dims(const struct lane *l, enum kernel_reduce f, const struc
 
 static void reduce_store(struct lane *l, const struct bound_insn *i, char *p, float v)
 {
-    const struct reduction *r = i->prepared;
+    const struct row_reduction *r = i->prepared;
     v *= i->flt[FLT(tensor_reduce, scale)];
     if (number_at(l, &i->imm[IMM(tensor_reduce, accumulate)]))
         v = combine(r->f, load_one(&i->o[AP(tensor_reduce, dst)], p), v);
@@ -89,7 +89,7 @@ static void reduce_store(struct lane *l, const struct bound_insn *i, char *p, fl
 static void reduce_row(struct lane *l, const struct bound_insn *i, char *const *p,
                        const int64_t *count)
 {
-    const struct reduction *r = i->prepared;
+    const struct row_reduction *r = i->prepared;
     int rank = i->shape.rank;
     reduce_store(l, i, p[AP(tensor_reduce, dst)],
                  reduce_dims(l, r->f, &i->o[AP(tensor_reduce, src)], p[AP(tensor_reduce, src)],
@@ -99,7 +99,7 @@ static void reduce_row(struct lane *l, const struct bound_insn *i, char *const *
 static void reduce_columns(struct lane *l, const struct bound_insn *i, char *const *p,
                            const int64_t *count)
 {
-    const struct reduction *r = i->prepared;
+    const struct row_reduction *r = i->prepared;
     const struct operand *y = &i->o[AP(tensor_reduce, dst)], *x = &i->o[AP(tensor_reduce, src)];
     int rank = i->shape.rank;
     enum kernel_reduce joins = adds_up(r->f) ? REDUCE_sum : r->f;
@@ -129,7 +129,7 @@ static void reduce_columns(struct lane *l, const struct bound_insn *i, char *con
 static void reduce_tile(struct lane *l, const struct bound_insn *i, char *const *p,
                         const int64_t *count)
 {
-    const struct reduction *r = i->prepared;
+    const struct row_reduction *r = i->prepared;
     const struct operand *y = &i->o[AP(tensor_reduce, dst)], *x = &i->o[AP(tensor_reduce, src)];
     int last = i->shape.rank - 1;
     int64_t rows = count[last - 1], pitch = x->step[last - 1];
@@ -155,7 +155,7 @@ static void reduce_tile(struct lane *l, const struct bound_insn *i, char *const 
 
 void exec_tensor_reduce(struct lane *l, const struct bound_insn *i)
 {
-    const struct reduction *r = i->prepared;
+    const struct row_reduction *r = i->prepared;
     int64_t count[MAX_AP_RANK];
     if (!shape_now(l, &i->shape, count))
         return;

@@ -35,7 +35,7 @@ bool prepare_scan(struct binding *b, struct bound_insn *i, const struct insn *in
  * Up to TOGETHER rows go side by side, for each step of a row waits for the one before. Their
  * elements pass through buffers, `COLUMNS` of each row at a time, column after column.
  */
-struct block {
+struct scan_block {
     float a[COLUMNS][TOGETHER], b[COLUMNS][TOGETHER], state[TOGETHER];
 };
 
@@ -54,7 +54,7 @@ static void load_block(const struct lane *l, const struct bound_insn *i, int ope
 }
 
 /* Results replace the block's a. */
-static void scan_block(const struct lane *l, const struct scan *s, struct block *w, int rows,
+static void scan_block(const struct lane *l, const struct scan *s, struct scan_block *w, int rows,
                        int64_t m)
 {
     if (s->multiply_add) {
@@ -103,7 +103,7 @@ static void scan_tile(struct lane *l, const struct bound_insn *i, char *const *p
     const struct scan *s = i->prepared;
     int last = i->shape.rank - 1;
     int64_t rows = last ? count[last - 1] : 1, n = count[last];
-    struct block w = {0};
+    struct scan_block w = {0};
     for (int64_t from = 0; from < rows; from += TOGETHER) {
         int some = rows - from < TOGETHER ? (int)(rows - from) : TOGETHER;
         for (int r = 0; r < some; r++)

@@ -60,7 +60,7 @@ static bool same_shape(const struct bound_insn *product, const struct bound_insn
 
 /* ---- building ---- */
 
-struct finder {
+struct step_finder {
     const struct binding *b;
     struct product_steps *s;
     struct operand now; /* where the value of the last step would lie */
@@ -69,7 +69,7 @@ struct finder {
     int nwritten;
 };
 
-static bool add_step(struct finder *f, enum gemm_step_kind kind, const struct operand *o, int tile)
+static bool add_step(struct step_finder *f, enum gemm_step_kind kind, const struct operand *o, int tile)
 {
     if (f->s->n == MAX_STEPS)
         return false;
@@ -83,7 +83,7 @@ static bool add_step(struct finder *f, enum gemm_step_kind kind, const struct op
 }
 
 /* A result of the steps so far is no operand from outside: its blocks are not there yet. */
-static bool from_outside(const struct finder *f, const struct ap *a)
+static bool from_outside(const struct step_finder *f, const struct ap *a)
 {
     for (int i = 0; i < f->nwritten; i++) {
         const struct ap *w = f->written[i];
@@ -93,13 +93,13 @@ static bool from_outside(const struct finder *f, const struct ap *a)
     return true;
 }
 
-static bool add_operand(struct finder *f, enum gemm_step_kind kind, const struct operand *o,
+static bool add_operand(struct step_finder *f, enum gemm_step_kind kind, const struct operand *o,
                         const struct ap *ap)
 {
     return o->dtype == DT_F32 && o->step[1] == 1 && from_outside(f, ap) && add_step(f, kind, o, -1);
 }
 
-static bool add_store(struct finder *f, const struct operand *o, const struct ap *ap)
+static bool add_store(struct step_finder *f, const struct operand *o, const struct ap *ap)
 {
     if ((o->dtype != DT_F32 && o->dtype != DT_BF16) || o->step[1] != 1 ||
         f->nwritten == MAX_STEPS || !from_outside(f, ap))
@@ -109,7 +109,7 @@ static bool add_store(struct finder *f, const struct operand *o, const struct ap
                     o->mem == MEM_HBM ? -1 : ap->tensor);
 }
 
-static bool add_tensor_tensor(struct finder *f, const struct bound_insn *i, const struct insn *insn)
+static bool add_tensor_tensor(struct step_finder *f, const struct bound_insn *i, const struct insn *insn)
 {
     enum { A = AP(tensor_tensor, a), B = AP(tensor_tensor, b) };
     bool first = same_place(&i->o[A], &f->now), second = same_place(&i->o[B], &f->now);
@@ -118,7 +118,7 @@ static bool add_tensor_tensor(struct finder *f, const struct bound_insn *i, cons
            add_operand(f, op == OP_add ? STEP_ADD : STEP_MULTIPLY, &i->o[other], &insn->ap[other]);
 }
 
-static bool add_activation(struct finder *f, const struct bound_insn *i, const struct insn *insn)
+static bool add_activation(struct step_finder *f, const struct bound_insn *i, const struct insn *insn)
 {
     enum { SCALE = AP(activation, scale), BIAS = AP(activation, bias) };
     const struct operand *scale = &i->o[SCALE], *bias = &i->o[BIAS];
@@ -147,7 +147,7 @@ static bool add_activation(struct finder *f, const struct bound_insn *i, const s
 /* The instruction's steps and the store of its result. */
 enum { DST = AP(tensor_copy, dst) };
 _Static_assert((int)DST == AP(tensor_tensor, dst) && (int)DST == AP(activation, dst), "results");
-static bool add_insn(struct finder *f, const struct bound_insn *i, const struct insn *insn)
+static bool add_insn(struct step_finder *f, const struct bound_insn *i, const struct insn *insn)
 {
     bool copies = i->op == INSN_tensor_copy;
     if (f->rounded || (copies ? !same_place(&i->o[AP(tensor_copy, src)], &f->now)
@@ -221,7 +221,7 @@ const struct product_steps *find_steps(const struct binding *b, const struct bou
     const struct ap *sums = &b->next[-1].ap[AP(nc_matmul, dst)];
     struct planned_step at[MAX_STEPS];
     struct product_steps found = {0, at};
-    struct finder f = {.b = b, .s = &found, .now = product->o[AP(nc_matmul, dst)]};
+    struct step_finder f = {.b = b, .s = &found, .now = product->o[AP(nc_matmul, dst)]};
     *skip = 0;
     if (!b->nnext || !add_store(&f, &product->o[AP(nc_matmul, dst)], sums))
         return NULL;

@@ -43,7 +43,7 @@ static bool plan_moves(const struct context *c, struct bound *b, const int32_t *
     const struct program *p = c->m->p;
     int64_t at = 0;
     m->count = 0;
-    m->list = ARENA_ARRAY(&b->arena, struct move, n + 1);
+    m->list = ARENA_ARRAY(&b->arena, struct quick_move, n + 1);
     for (int i = 0; i < n; i++) {
         if (to[i] < 0)
             continue;
@@ -52,8 +52,8 @@ static bool plan_moves(const struct context *c, struct bound *b, const int32_t *
             return false;
         if (from[i] == to[i] || b->plan.onto[from[i]] == to[i])
             continue;
-        struct move *v = &m->list[m->count++];
-        *v = (struct move){from[i], to[i], tensor_bytes(&b->types[to[i]]), -1};
+        struct quick_move *v = &m->list[m->count++];
+        *v = (struct quick_move){from[i], to[i], tensor_bytes(&b->types[to[i]]), -1};
         for (int k = 0; k < n; k++)
             if (to[k] >= 0 && k != i && slot_root(p, from[i]) == to[k] && from[k] != to[k]) {
                 v->temporary = at;

@@ -182,7 +182,7 @@ bool profile_write(const struct profile *p, const char *path, struct diag *d)
 
 /* ---- table ---- */
 
-struct row {
+struct profile_row {
     const struct event *first;
     int run, calls;
     double time; /* of all calls in that run, us, without what ran inside them */
@@ -191,7 +191,7 @@ struct row {
 
 static int by_time(const void *a, const void *b)
 {
-    const struct row *x = a, *y = b;
+    const struct profile_row *x = a, *y = b;
     if (x->time != y->time)
         return x->time < y->time ? 1 : -1;
     return x->first < y->first ? -1 : x->first > y->first;
@@ -208,7 +208,7 @@ static int compare_identity(const struct event *x, const struct event *y)
 
 static int by_identity(const void *a, const void *b)
 {
-    const struct row *r = a, *s = b;
+    const struct profile_row *r = a, *s = b;
     int order = compare_identity(r->first, s->first);
     if (!order)
         order = (r->run > s->run) - (r->run < s->run);
@@ -221,11 +221,11 @@ static bool same_row(const struct event *x, const struct event *y)
 }
 
 /* Events of one kernel in one run become one row, then its runs become the fastest of them. */
-static int merge_rows(struct row *r, int n)
+static int merge_rows(struct profile_row *r, int n)
 {
     int merged = 0;
     for (int i = 0; i < n; i++) {
-        struct row *last = merged ? &r[merged - 1] : NULL;
+        struct profile_row *last = merged ? &r[merged - 1] : NULL;
         if (last && last->run == r[i].run && same_row(last->first, r[i].first)) {
             last->calls += r[i].calls;
             last->time += r[i].time;
@@ -237,7 +237,7 @@ static int merge_rows(struct row *r, int n)
     }
     n = merged, merged = 0;
     for (int i = 0; i < n; i++) {
-        struct row *last = merged ? &r[merged - 1] : NULL;
+        struct profile_row *last = merged ? &r[merged - 1] : NULL;
         if (!last || !same_row(last->first, r[i].first))
             r[merged++] = r[i];
         else if (r[i].time < last->time)
@@ -250,7 +250,7 @@ static int merge_rows(struct row *r, int n)
  * One row for each event but runs; their number. Events are in the order in which they ended, so
  * those inside an event come right before it: their time is taken from its own.
  */
-static int own_times(const struct profile *p, struct row *r, int *open)
+static int own_times(const struct profile *p, struct profile_row *r, int *open)
 {
     int n = 0, nopen = 0, run = 0;
     for (int i = 0; i < p->count; i++) {
@@ -259,7 +259,7 @@ static int own_times(const struct profile *p, struct row *r, int *open)
             run++, nopen = 0;
             continue;
         }
-        r[n] = (struct row){e, run, 1, e->end - e->start, (double)e->flops, (double)e->bytes};
+        r[n] = (struct profile_row){e, run, 1, e->end - e->start, (double)e->flops, (double)e->bytes};
         for (; nopen && r[open[nopen - 1]].first->start >= e->start; nopen--) {
             const struct event *inside = r[open[nopen - 1]].first;
             r[n].time -= inside->end - inside->start;
@@ -274,7 +274,7 @@ static double share(double part, double all)
     return all > 0 ? 100 * part / all : 0;
 }
 
-static void print_shares(const struct row *r, int n, FILE *out)
+static void print_shares(const struct profile_row *r, int n, FILE *out)
 {
     static const char *const names[] = {"tile programs", "calls"};
     double time[2] = {0}, flops[2] = {0}, bytes[2] = {0};
@@ -301,7 +301,7 @@ struct bound_by {
     double share; /* of the time */
 };
 
-static struct bound_by bound_by(const struct row *r, const struct machine_rates *rates)
+static struct bound_by bound_by(const struct profile_row *r, const struct machine_rates *rates)
 {
     double us = r->time > 0 ? r->time : 1e-3;
     double bytes = r->bytes / us * 1e-3; /* GB/s */
@@ -315,7 +315,7 @@ static struct bound_by bound_by(const struct row *r, const struct machine_rates 
     return (struct bound_by){cached ? "cache" : "memory", moving};
 }
 
-static void print_row(const struct row *r, double all, const struct machine_rates *rates, FILE *out)
+static void print_row(const struct profile_row *r, double all, const struct machine_rates *rates, FILE *out)
 {
     const struct event *e = r->first;
     struct nodes nodes = nodes_of(e, e->name);
@@ -333,7 +333,7 @@ static void print_row(const struct row *r, double all, const struct machine_rate
 
 void profile_print(const struct profile *p, const struct machine_rates *rates, FILE *out)
 {
-    struct row *r = calloc((size_t)p->count + 1, sizeof *r);
+    struct profile_row *r = calloc((size_t)p->count + 1, sizeof *r);
     int *open = calloc((size_t)p->count + 1, sizeof *open);
     int n = r && open ? own_times(p, r, open) : 0;
     double all = 0;

@@ -85,14 +85,14 @@ static bool find_window(const struct bound *b, const struct call *call, struct a
 
 /* ---- regions ---- */
 
-struct maker {
+struct quick_maker {
     const struct context *c;
     struct bound *b;
     struct quick_region *q;
     int room;
 };
 
-static struct quick_line *add(struct maker *m, int more)
+static struct quick_line *add(struct quick_maker *m, int more)
 {
     struct quick_region *q = m->q;
     if (q->count + more > m->room) {
@@ -105,7 +105,7 @@ static struct quick_line *add(struct maker *m, int more)
     return &q->list[q->count];
 }
 
-static void add_step(struct maker *m, int region, int number)
+static void add_step(struct quick_maker *m, int region, int number)
 {
     struct quick_line *line = add(m, 1);
     struct quick_row *r = ARENA_NEW(&m->b->arena, struct quick_row);
@@ -118,7 +118,7 @@ static void add_step(struct maker *m, int region, int number)
 }
 
 /* Every instruction on its own; false, and nothing added, where loops are among them. */
-static bool add_instructions(struct maker *m, const struct bound_kernel *k)
+static bool add_instructions(struct quick_maker *m, const struct bound_kernel *k)
 {
     for (int i = 0; i < k->ninsns; i++)
         if (!k->insns[i].run)
@@ -136,7 +136,7 @@ static bool add_instructions(struct maker *m, const struct bound_kernel *k)
     return true;
 }
 
-static void add_launch(struct maker *m, int region, int number, int kernel)
+static void add_launch(struct quick_maker *m, int region, int number, int kernel)
 {
     const struct bound_kernel *k = m->b->kernels[kernel];
 #ifdef XCC_PLANT /* bugs are planted where launches run */
@@ -152,7 +152,7 @@ static void add_launch(struct maker *m, int region, int number, int kernel)
 }
 
 /* Room for addresses, and the slots they come from. */
-static void finish(struct maker *m)
+static void finish(struct quick_maker *m)
 {
     struct quick_region *q = m->q;
     int all = 0;
@@ -181,7 +181,7 @@ static struct quick_region *make_region(const struct context *c, struct bound *b
 {
     const struct program_region *r = &c->m->p->regions[region];
     const struct slot_list *dying = &c->m->dying[c->m->first_step[region]];
-    struct maker m = {c, b, ARENA_NEW(&b->arena, struct quick_region), 0};
+    struct quick_maker m = {c, b, ARENA_NEW(&b->arena, struct quick_region), 0};
     *m.q = (struct quick_region){.steps = r->nsteps, .pure = true};
     for (int s = 0; s < r->nsteps; s++) {
         const struct step *step = &r->steps[s];
@@ -214,7 +214,7 @@ void plan_quick(const struct context *c, struct bound *b)
 
 /* ---- loops ---- */
 
-static void append(struct maker *m, const struct quick_region *of)
+static void append(struct quick_maker *m, const struct quick_region *of)
 {
     struct quick_line *line = add(m, of->count);
     if (of->count)
@@ -222,7 +222,7 @@ static void append(struct maker *m, const struct quick_region *of)
     m->q->count += of->count;
 }
 
-static void add_branch(struct maker *m, uint16_t code, int32_t holds, int jump)
+static void add_branch(struct quick_maker *m, uint16_t code, int32_t holds, int jump)
 {
     struct quick_line *line = add(m, 1);
     *line = (struct quick_line){.op = {.code = code, .jump = jump}};
@@ -233,11 +233,11 @@ static void add_branch(struct maker *m, uint16_t code, int32_t holds, int jump)
 }
 
 /* As moves happen at once: those that would be overwritten go first, to where they wait. */
-static void add_moves(struct maker *m, const struct moves *moves, const char *room)
+static void add_moves(struct quick_maker *m, const struct moves *moves, const char *room)
 {
     for (int phase = 0; phase < 3; phase++)
         for (int i = 0; i < moves->count; i++) {
-            const struct move *v = &moves->list[i];
+            const struct quick_move *v = &moves->list[i];
             if ((v->temporary >= 0) == (phase == 1) || !v->bytes)
                 continue;
             struct quick_place from = {v->from, 0, NULL}, to = {v->to, 0, NULL},
@@ -254,7 +254,7 @@ struct quick_region *quick_loop(const struct context *c, struct bound *b, int te
     const struct quick_region *t = b->quick[test], *y = b->quick[body];
     if (!t || !y)
         return NULL;
-    struct maker m = {c, b, ARENA_NEW(&b->arena, struct quick_region), 0};
+    struct quick_maker m = {c, b, ARENA_NEW(&b->arena, struct quick_region), 0};
     *m.q = (struct quick_region){.pure = t->pure && y->pure, .steps = t->steps + y->steps};
     append(&m, t);
     add_branch(&m, QUICK_unless, holds, 0);

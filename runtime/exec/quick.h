@@ -100,14 +100,14 @@ bool quick_run(struct context *c, struct quick_region *q, quick_step_fn *step, s
 
 /* ---- loops ---- */
 
-struct move { /* what a loop carries, or a branch gives */
+struct quick_move { /* what a loop carries, or a branch gives */
     int32_t from, to;
     size_t bytes;
     int64_t temporary; /* where the value waits when another move would overwrite it first; -1 */
 };
 struct moves {
     int count;
-    struct move *list;
+    struct quick_move *list;
 };
 
 /* planned_control.c: the code of all planned loops. After plan_quick. */

@@ -4,33 +4,33 @@
  */
 #include "runtime/exec/quick.h"
 
-struct range {
+struct loop_range {
     const char *at;
     int64_t bytes;
 };
 
-static struct range range_of(const struct quick_region *q, int i, int operand)
+static struct loop_range range_of(const struct quick_region *q, int i, int operand)
 {
-    return (struct range){q->code[i].p[operand], q->list[i].bytes[operand]};
+    return (struct loop_range){q->code[i].p[operand], q->list[i].bytes[operand]};
 }
 
-static bool meet(struct range x, struct range y)
+static bool meet(struct loop_range x, struct loop_range y)
 {
     return x.bytes > 0 && y.bytes > 0 && x.at && y.at && x.at < y.at + y.bytes &&
            y.at < x.at + x.bytes;
 }
 
-static bool same(struct range x, struct range y)
+static bool same(struct loop_range x, struct loop_range y)
 {
     return x.at == y.at && x.bytes == y.bytes;
 }
 
-static bool inside(struct range x, struct range y)
+static bool inside(struct loop_range x, struct loop_range y)
 {
     return x.at >= y.at && x.at + x.bytes <= y.at + y.bytes;
 }
 
-static bool reads(const struct quick_region *q, int i, struct range r)
+static bool reads(const struct quick_region *q, int i, struct loop_range r)
 {
     for (int n = QUICK_A; n < QUICK_OPERANDS; n++)
         if (meet(range_of(q, i, n), r))
@@ -39,11 +39,11 @@ static bool reads(const struct quick_region *q, int i, struct range r)
 }
 
 /* The only operation of the trip that writes there, all of it; -1. */
-static int writer(const struct quick_region *q, struct range r, int before)
+static int writer(const struct quick_region *q, struct loop_range r, int before)
 {
     int found = -1;
     for (int i = q->body; i < q->test; i++) {
-        struct range to = range_of(q, i, QUICK_TO);
+        struct loop_range to = range_of(q, i, QUICK_TO);
         if (!meet(to, r))
             continue;
         if (found >= 0 || i >= before || !same(to, r))
@@ -55,8 +55,8 @@ static int writer(const struct quick_region *q, struct range r, int before)
 
 /* The move's source can be computed at its target: by then the old value has been read, and element
  * by element at the latest. */
-static bool can_stand(const struct quick_region *q, int move, int at, struct range from,
-                      struct range to)
+static bool can_stand(const struct quick_region *q, int move, int at, struct loop_range from,
+                      struct loop_range to)
 {
     for (int i = q->body; i < q->test; i++) {
         if (i == move)
@@ -65,7 +65,7 @@ static bool can_stand(const struct quick_region *q, int move, int at, struct ran
             (i > at && reads(q, i, to)))
             return false;
         for (int n = QUICK_A; n < QUICK_OPERANDS; n++) {
-            struct range r = range_of(q, i, n);
+            struct loop_range r = range_of(q, i, n);
             if (i == at ? meet(r, to) && !same(r, to) : meet(r, from) && !inside(r, from))
                 return false;
         }
@@ -83,7 +83,7 @@ static bool is_window(const struct quick_op *op)
 
 static bool drop_move(struct quick_region *q, int move)
 {
-    struct range from = range_of(q, move, QUICK_A), to = range_of(q, move, QUICK_TO);
+    struct loop_range from = range_of(q, move, QUICK_A), to = range_of(q, move, QUICK_TO);
     int at = writer(q, from, move);
     if (at < 0 || meet(from, to) || is_window(&q->code[at]) ||
         !can_stand(q, move, at, from, to))

@@ -10,7 +10,7 @@
 enum { ROWS = 64, COLUMNS = 64, K = 512, TILE_BYTES = 4 * COLUMNS * K };
 enum { MEMORY_BYTES = 64 << 20, CACHE_BYTES = 256 << 10, ROW = 16384 /* elements */ };
 
-struct job {
+struct rate_job {
     struct pool *pool;
     int lanes, repeat; /* how often each lane does its part */
     struct gemm gemm;
@@ -27,7 +27,7 @@ static double now(void)
 }
 
 /* Seconds of the fastest of some turns by all lanes. */
-static double fastest(struct job *j, void (*work)(void *job, int lane), int turns)
+static double fastest(struct rate_job *j, void (*work)(void *job, int lane), int turns)
 {
     double min = 0;
     for (int i = 0; i < turns; i++) {
@@ -44,7 +44,7 @@ static double fastest(struct job *j, void (*work)(void *job, int lane), int turn
 
 static void multiply(void *arg, int lane)
 {
-    const struct job *j = arg;
+    const struct rate_job *j = arg;
     char *at = j->memory + (size_t)lane * j->pitch;
     for (int i = 0; i < j->repeat; i++)
         gemm_run(&j->gemm, kernels_get(), at, at + TILE_BYTES, at + 2 * TILE_BYTES);
@@ -52,13 +52,13 @@ static void multiply(void *arg, int lane)
 
 static void fill(void *arg, int lane)
 {
-    const struct job *j = arg;
+    const struct rate_job *j = arg;
     memset(j->memory + (size_t)lane * j->pitch, 0x3c, j->bytes);
 }
 
 static void read_part(void *arg, int lane)
 {
-    const struct job *j = arg;
+    const struct rate_job *j = arg;
     const struct kernel_table *k = kernels_get();
     const float *at = (const float *)(j->memory + (size_t)lane * j->pitch);
     for (int i = 0; i < j->repeat; i++)
@@ -67,7 +67,7 @@ static void read_part(void *arg, int lane)
 }
 
 /* Bursts of about a millisecond. */
-static double product_rate(struct job *j, enum gemm_type type)
+static double product_rate(struct rate_job *j, enum gemm_type type)
 {
     const struct gemm_tile tile = {type, ROWS, COLUMNS, K, K, COLUMNS, COLUMNS, false, {{0}, {0}, {0}},
                                    false};
@@ -79,7 +79,7 @@ static double product_rate(struct job *j, enum gemm_type type)
     return flops / fastest(j, multiply, 6) * 1e-9;
 }
 
-static double reading_rate(struct job *j, size_t bytes, int repeat)
+static double reading_rate(struct rate_job *j, size_t bytes, int repeat)
 {
     j->bytes = bytes;
     j->repeat = repeat;
@@ -91,7 +91,7 @@ bool rates_measure(struct machine_rates *r, int threads)
     size_t part = MEMORY_BYTES / (size_t)threads / CACHE_BYTES * CACHE_BYTES, got;
     if (part < 4 * TILE_BYTES)
         part = 4 * TILE_BYTES;
-    struct job j = {.lanes = threads, .repeat = 1, .bytes = part, .pitch = part};
+    struct rate_job j = {.lanes = threads, .repeat = 1, .bytes = part, .pitch = part};
     *r = (struct machine_rates){.threads = threads};
     j.memory = large_alloc(part * (size_t)threads, &got);
     j.pool = threads > 1 ? pool_new(threads) : NULL;

@@ -23,13 +23,13 @@ enum section_id {
 };
 enum { MAX_BYTES = 1 << 16, MAX_TOKENS = 1 << 15, MAX_PARTS = 4096, MAX_DEPTH = 64 };
 
-struct bytes {
+struct mlir_bytes {
     const uint8_t *p;
     size_t n;
 };
 
 struct file {
-    struct bytes header, section[SECTIONS];
+    struct mlir_bytes header, section[SECTIONS];
     uint64_t version, alignment[SECTIONS]; /* 0: it says none */
     uint8_t order[SECTIONS];
     int count;
@@ -113,7 +113,7 @@ static bool split(const uint8_t *data, size_t size, struct file *f)
     if (!nul)
         return false;
     s.p = nul + 1;
-    f->header = (struct bytes){data, (size_t)(s.p - data)};
+    f->header = (struct mlir_bytes){data, (size_t)(s.p - data)};
     while (s.p < s.end && f->count < SECTIONS) {
         unsigned id = *s.p++;
         uint64_t n = number_of(&s), alignment = id & 0x80 ? number_of(&s) : 0;
@@ -124,7 +124,7 @@ static bool split(const uint8_t *data, size_t size, struct file *f)
             s.p++;
         if (n > (uint64_t)(s.end - s.p))
             return false;
-        f->section[id] = (struct bytes){s.p, (size_t)n};
+        f->section[id] = (struct mlir_bytes){s.p, (size_t)n};
         f->alignment[id] = alignment;
         f->order[f->count++] = (uint8_t)id;
         s.p += n;
@@ -152,7 +152,7 @@ static void join(const struct file *f, struct sink *o)
 /* ---- lists of parts: strings, attributes and types, properties ---- */
 
 /* One number of these bytes becomes another, or bytes do. */
-static void put_changed(struct sink *o, struct bytes b, uint64_t *seed)
+static void put_changed(struct sink *o, struct mlir_bytes b, uint64_t *seed)
 {
     struct source s = {b.p, b.p + b.n, false};
     size_t count = 0;
@@ -180,17 +180,17 @@ static void put_changed(struct sink *o, struct bytes b, uint64_t *seed)
 }
 
 /* Another part in place of one, or that one changed; `made` is where it may lie. */
-static struct bytes other_part(const struct bytes *part, size_t n, size_t chosen, struct sink *made, uint64_t *seed)
+static struct mlir_bytes other_part(const struct mlir_bytes *part, size_t n, size_t chosen, struct sink *made, uint64_t *seed)
 {
     if (mutate_below(seed, 3) == 0)
         return part[mutate_below(seed, n)];
     put_changed(made, part[chosen], seed);
-    return (struct bytes){made->p, made->n};
+    return (struct mlir_bytes){made->p, made->n};
 }
 
 static bool change_strings(struct file *f, struct sink *o, struct sink *made, uint64_t *seed)
 {
-    static struct bytes part[MAX_PARTS];
+    static struct mlir_bytes part[MAX_PARTS];
     struct source s = {f->section[STRINGS].p, f->section[STRINGS].p + f->section[STRINGS].n, false};
     uint64_t n = number_of(&s);
     if (s.bad || !n || n > MAX_PARTS)
@@ -217,7 +217,7 @@ static bool change_strings(struct file *f, struct sink *o, struct sink *made, ui
 
 static bool change_properties(struct file *f, struct sink *o, struct sink *made, uint64_t *seed)
 {
-    static struct bytes part[MAX_PARTS];
+    static struct mlir_bytes part[MAX_PARTS];
     struct source s = {f->section[PROPERTIES].p, f->section[PROPERTIES].p + f->section[PROPERTIES].n, false};
     uint64_t n = number_of(&s);
     if (s.bad || !n || n > MAX_PARTS)
@@ -242,7 +242,7 @@ static bool change_properties(struct file *f, struct sink *o, struct sink *made,
 /* An attribute or a type: its bytes go to the one section, its size to the other, one group for each. */
 static bool change_entries(struct file *f, struct sink *o, struct sink *offsets, struct sink *made, uint64_t *seed)
 {
-    static struct bytes part[MAX_PARTS];
+    static struct mlir_bytes part[MAX_PARTS];
     static struct { uint64_t dialect, custom; } of[MAX_PARTS];
     struct source s = {f->section[OFFSETS].p, f->section[OFFSETS].p + f->section[OFFSETS].n, false};
     const uint8_t *at = f->section[ENTRIES].p, *end = at + f->section[ENTRIES].n;
@@ -255,7 +255,7 @@ static bool change_entries(struct file *f, struct sink *o, struct sink *offsets,
             return false;
         for (; group > 0; group--, n++) {
             uint64_t size = number_of(&s);
-            part[n] = (struct bytes){at, (size_t)(size >> 1)};
+            part[n] = (struct mlir_bytes){at, (size_t)(size >> 1)};
             of[n].dialect = dialect;
             of[n].custom = size & 1;
             if (s.bad || part[n].n > (size_t)(end - at))
@@ -302,46 +302,46 @@ enum token_kind {
     NESTED_END
 };
 
-struct token {
+struct mlir_token {
     enum token_kind kind;
     uint64_t v; /* OP: the token that counts the operations of its block */
 };
 
-struct tokens {
-    struct token t[MAX_TOKENS];
+struct mlir_tokens {
+    struct mlir_token t[MAX_TOKENS];
     int count, depth;
     struct source s;
     uint64_t version;
 };
 
-static uint64_t push(struct tokens *t, enum token_kind kind, uint64_t v)
+static uint64_t push(struct mlir_tokens *t, enum token_kind kind, uint64_t v)
 {
     if (t->count == MAX_TOKENS)
         t->s.bad = true;
     else
-        t->t[t->count++] = (struct token){kind, v};
+        t->t[t->count++] = (struct mlir_token){kind, v};
     return v;
 }
 
-static uint64_t take(struct tokens *t, enum token_kind kind)
+static uint64_t take(struct mlir_tokens *t, enum token_kind kind)
 {
     return push(t, kind, number_of(&t->s));
 }
 
-static uint8_t take_byte(struct tokens *t)
+static uint8_t take_byte(struct mlir_tokens *t)
 {
     if (t->s.p >= t->s.end)
         t->s.bad = true;
     return (uint8_t)push(t, BYTE, t->s.bad ? 0 : *t->s.p++);
 }
 
-static void take_list(struct tokens *t, enum token_kind kind)
+static void take_list(struct mlir_tokens *t, enum token_kind kind)
 {
     for (uint64_t n = take(t, OTHER); n > 0 && !t->s.bad; n--)
         take(t, kind);
 }
 
-static void take_orders(struct tokens *t, bool indexed)
+static void take_orders(struct mlir_tokens *t, bool indexed)
 {
     for (uint64_t n = indexed ? take(t, OTHER) : 1; n > 0 && !t->s.bad; n--) {
         if (indexed)
@@ -351,9 +351,9 @@ static void take_orders(struct tokens *t, bool indexed)
     }
 }
 
-static void take_block(struct tokens *t);
+static void take_block(struct mlir_tokens *t);
 
-static void take_regions(struct tokens *t)
+static void take_regions(struct mlir_tokens *t)
 {
     uint64_t v = take(t, OTHER);
     bool nested = (v & 1) && t->version >= 2;
@@ -373,7 +373,7 @@ static void take_regions(struct tokens *t)
         push(t, NESTED_END, 0);
 }
 
-static void take_op(struct tokens *t, int counted)
+static void take_op(struct mlir_tokens *t, int counted)
 {
     push(t, OP, (uint64_t)counted);
     take(t, NAME);
@@ -400,7 +400,7 @@ static void take_op(struct tokens *t, int counted)
     push(t, OP_END, 0);
 }
 
-static void take_block(struct tokens *t)
+static void take_block(struct mlir_tokens *t)
 {
     int counted = t->count;
     uint64_t v = take(t, COUNT);
@@ -422,7 +422,7 @@ static void take_block(struct tokens *t)
 }
 
 /* After the token that ends what begins here. */
-static int after(const struct tokens *t, int k)
+static int after(const struct mlir_tokens *t, int k)
 {
     for (int depth = 0; k < t->count; k++) {
         depth += t->t[k].kind == OP || t->t[k].kind == NESTED;
@@ -433,10 +433,10 @@ static int after(const struct tokens *t, int k)
     return k;
 }
 
-static void put_tokens(const struct tokens *t, int from, int end, struct sink *o)
+static void put_tokens(const struct mlir_tokens *t, int from, int end, struct sink *o)
 {
     for (int k = from; k < end && !o->full; k++) {
-        const struct token *a = &t->t[k];
+        const struct mlir_token *a = &t->t[k];
         uint8_t byte = (uint8_t)a->v;
         if (a->kind == BYTE) {
             put(o, &byte, 1);
@@ -459,10 +459,10 @@ static void put_tokens(const struct tokens *t, int from, int end, struct sink *o
 }
 
 /* An operation is left out or written twice; its block counts it. */
-static void change_op(struct tokens *t, int k, uint64_t *seed)
+static void change_op(struct mlir_tokens *t, int k, uint64_t *seed)
 {
     int end = after(t, k), n = end - k;
-    struct token *counted = &t->t[t->t[k].v];
+    struct mlir_token *counted = &t->t[t->t[k].v];
     if (mutate_below(seed, 2)) {
         memmove(t->t + k, t->t + end, sizeof *t->t * (size_t)(t->count - end));
         t->count -= n;
@@ -481,7 +481,7 @@ static void change_op(struct tokens *t, int k, uint64_t *seed)
 }
 
 /* A token becomes another of its kind in the file, or any number. */
-static void change_token(struct tokens *t, int k, uint64_t *seed)
+static void change_token(struct mlir_tokens *t, int k, uint64_t *seed)
 {
     size_t seen = 0;
     uint64_t other = t->t[k].v;
@@ -494,7 +494,7 @@ static void change_token(struct tokens *t, int k, uint64_t *seed)
 
 static bool change_ir(struct file *f, struct sink *o, uint64_t *seed)
 {
-    static struct tokens t;
+    static struct mlir_tokens t;
     t.count = t.depth = 0;
     t.version = f->version;
     t.s = (struct source){f->section[IR].p, f->section[IR].p + f->section[IR].n, false};
@@ -533,9 +533,9 @@ static bool change_section(struct file *f, struct sink *o, struct sink *second, 
         put_changed(o, f->section[id], seed);
     if (!ok || o->full || second->full || made->full)
         return false;
-    f->section[id] = (struct bytes){o->p, o->n};
+    f->section[id] = (struct mlir_bytes){o->p, o->n};
     if (id == ENTRIES)
-        f->section[OFFSETS] = (struct bytes){second->p, second->n};
+        f->section[OFFSETS] = (struct mlir_bytes){second->p, second->n};
     return true;
 }
 

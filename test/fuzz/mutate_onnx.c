@@ -59,7 +59,7 @@ static const struct rule {
     {FUNCTION, 11, CHILD, ATTRIBUTE}, {ENTRY, 1, TEXT, 0},             {ENTRY, 2, TEXT, 0},
 };
 
-static const struct schema {
+static const struct fuzz_schema {
     const char *domain, *name, *attributes;
 } schemas[] = {
 #define SCHEMA(domain, name, first, min_in, max_in, min_out, max_out, types, attributes) {domain, name, attributes},
@@ -78,18 +78,18 @@ static const struct rule *rule_of(unsigned message, uint64_t number)
 
 /* ---- walking ---- */
 
-struct field {
+struct fuzz_field {
     size_t at, body, end; /* tag, contents, after it */
     const struct rule *rule;
     int wire, parent; /* the field around it; -1: none */
 };
 enum { MAX_FIELDS = 1 << 13, MAX_DEPTH = 32, MAX_NEW = 1 << 12 };
 
-struct walk {
+struct proto_walk {
     uint8_t *data;
     size_t size, room;
     uint64_t *seed;
-    struct field *f;
+    struct fuzz_field *f;
     int count;
 };
 
@@ -114,7 +114,7 @@ static size_t varint_put(uint8_t *to, uint64_t v)
     return n;
 }
 
-static bool field_end(const uint8_t *data, size_t end, struct field *f, size_t *at)
+static bool field_end(const uint8_t *data, size_t end, struct fuzz_field *f, size_t *at)
 {
     uint64_t v;
     f->body = *at;
@@ -132,11 +132,11 @@ static bool field_end(const uint8_t *data, size_t end, struct field *f, size_t *
     return n <= end && *at <= end;
 }
 
-static void walk(struct walk *w, unsigned message, size_t at, size_t end, int parent, int depth)
+static void walk(struct proto_walk *w, unsigned message, size_t at, size_t end, int parent, int depth)
 {
     uint64_t tag;
     while (at < end && w->count < MAX_FIELDS) {
-        struct field f = {.at = at, .parent = parent};
+        struct fuzz_field f = {.at = at, .parent = parent};
         if (!varint_at(w->data, end, &at, &tag))
             return;
         f.wire = tag & 7;
@@ -154,9 +154,9 @@ static void walk(struct walk *w, unsigned message, size_t at, size_t end, int pa
 }
 
 /* Another field that may stand for this one. */
-static const struct field *kin(const struct walk *w, const struct field *f)
+static const struct fuzz_field *kin(const struct proto_walk *w, const struct fuzz_field *f)
 {
-    const struct field *found = f;
+    const struct fuzz_field *found = f;
     size_t seen = 0;
     bool by_kind = f->rule->kind >= NAME && f->rule->kind <= ELEMENT;
     for (int i = 0; i < w->count; i++) {
@@ -171,14 +171,14 @@ static const struct field *kin(const struct walk *w, const struct field *f)
 /* ---- changing ---- */
 
 /* [at, end) becomes these bytes; the lengths of the fields around it are mended. The fields are those of before. */
-static void replace(struct walk *w, size_t at, size_t end, int parent, const uint8_t *with, size_t n)
+static void replace(struct proto_walk *w, size_t at, size_t end, int parent, const uint8_t *with, size_t n)
 {
     size_t before = w->size;
     w->size = mutate_splice(w->data, w->size, w->room, at, end - at, with, n);
     if (w->size == before && n != end - at)
         return; /* no room */
     for (int i = parent; i >= 0; i = w->f[i].parent) {
-        const struct field *f = &w->f[i];
+        const struct fuzz_field *f = &w->f[i];
         uint8_t length[10];
         size_t from = f->at;
         uint64_t tag;
@@ -189,7 +189,7 @@ static void replace(struct walk *w, size_t at, size_t end, int parent, const uin
 }
 
 /* The contents of a field; its tag and its length are written around them. */
-static void replace_body(struct walk *w, const struct field *f, int wire, const uint8_t *body, size_t n)
+static void replace_body(struct proto_walk *w, const struct fuzz_field *f, int wire, const uint8_t *body, size_t n)
 {
     uint8_t *whole = malloc(n + 20);
     if (!whole)
@@ -202,7 +202,7 @@ static void replace_body(struct walk *w, const struct field *f, int wire, const 
     free(whole);
 }
 
-static uint64_t other_number(struct walk *w, uint64_t v)
+static uint64_t other_number(struct proto_walk *w, uint64_t v)
 {
     switch (mutate_below(w->seed, 4)) {
     case 0: return v + mutate_below(w->seed, 5) - 2;
@@ -212,7 +212,7 @@ static uint64_t other_number(struct walk *w, uint64_t v)
     }
 }
 
-static void change_number(struct walk *w, const struct field *f)
+static void change_number(struct proto_walk *w, const struct fuzz_field *f)
 {
     uint8_t body[10];
     size_t at = f->body;
@@ -223,7 +223,7 @@ static void change_number(struct walk *w, const struct field *f)
 }
 
 /* One of packed numbers: another, none, or two; of numbers that are fields each, this one. */
-static void change_numbers(struct walk *w, const struct field *f)
+static void change_numbers(struct proto_walk *w, const struct fuzz_field *f)
 {
     uint8_t body[MAX_NEW];
     size_t n = 0, at = f->body, count = 0;
@@ -247,7 +247,7 @@ static void change_numbers(struct walk *w, const struct field *f)
     replace_body(w, f, BYTES, body, n);
 }
 
-static void change_bytes(struct walk *w, const struct field *f)
+static void change_bytes(struct proto_walk *w, const struct fuzz_field *f)
 {
     uint8_t body[MAX_NEW];
     size_t n = f->end - f->body;
@@ -258,7 +258,7 @@ static void change_bytes(struct walk *w, const struct field *f)
     replace_body(w, f, f->wire, body, f->wire == FIXED32 ? 4 : f->wire == FIXED64 ? 8 : n);
 }
 
-static void change_float(struct walk *w, const struct field *f)
+static void change_float(struct proto_walk *w, const struct fuzz_field *f)
 {
     static const float values[] = {0, -0.0f, 1, -1, 0.5f, 3e38f, -3e38f, 1e-45f, 2147483648.0f, 9.3e18f};
     float v = values[mutate_below(w->seed, sizeof values / sizeof *values)];
@@ -272,7 +272,7 @@ static void change_float(struct walk *w, const struct field *f)
         replace_body(w, f, FIXED32, body, 4);
 }
 
-static void change_operator(struct walk *w, const struct field *f)
+static void change_operator(struct proto_walk *w, const struct fuzz_field *f)
 {
     const char *name = schemas[mutate_below(w->seed, SCHEMAS)].name;
     replace_body(w, f, BYTES, (const uint8_t *)name, strlen(name));
@@ -281,10 +281,10 @@ static void change_operator(struct walk *w, const struct field *f)
 /* ---- attributes ---- */
 
 /* The schema of the node's operator; any when it has none. */
-static const struct schema *schema_of(const struct walk *w, int node)
+static const struct fuzz_schema *schema_of(const struct proto_walk *w, int node)
 {
     for (int i = 0; i < w->count; i++) {
-        const struct field *f = &w->f[i];
+        const struct fuzz_field *f = &w->f[i];
         if (f->parent != node || f->rule->kind != OPERATOR)
             continue;
         for (size_t k = 0; k < SCHEMAS; k++)
@@ -296,7 +296,7 @@ static const struct schema *schema_of(const struct walk *w, int node)
 }
 
 /* A value of the kind that the schema's letter names, as fields of an AttributeProto. */
-static size_t attribute_value(struct walk *w, char letter, uint8_t *to)
+static size_t attribute_value(struct proto_walk *w, char letter, uint8_t *to)
 {
     static const char *const words[] = {"", "NOTSET", "SAME_UPPER", "VALID", "linear", "cubic", "border", "reflect",
                                         "constant", "wrap", "add", "mul", "bidirectional", "ij,jk->ik", "...", "LINEAR"};
@@ -329,7 +329,7 @@ static size_t attribute_value(struct walk *w, char letter, uint8_t *to)
 }
 
 /* One attribute of the schema is put before the node's other fields. */
-static void add_attribute(struct walk *w, int node)
+static void add_attribute(struct proto_walk *w, int node)
 {
     uint8_t body[256], whole[300];
     const char *s = schema_of(w, node)->attributes;
@@ -365,15 +365,15 @@ static size_t element_bits(uint64_t type)
 }
 
 /* The first tensor whose raw data have another length than its shape says gets as many as it says. */
-static void mend_data(struct walk *w)
+static void mend_data(struct proto_walk *w)
 {
     for (int i = 0; i < w->count; i++) {
-        const struct field *raw = &w->f[i];
+        const struct fuzz_field *raw = &w->f[i];
         if (raw->rule->message != TENSOR || raw->rule->number != 9 || raw->wire != BYTES)
             continue;
         uint64_t count = 1, bits = 0, v;
         for (int k = 0; k < w->count; k++) {
-            const struct field *f = &w->f[k];
+            const struct fuzz_field *f = &w->f[k];
             size_t at = f->body;
             if (f->parent != raw->parent || f->rule->message != TENSOR || f->rule->number > 2)
                 continue;
@@ -397,9 +397,9 @@ static void mend_data(struct walk *w)
 /* ---- one mutation ---- */
 
 /* A field is left out, repeated, or becomes one that may stand for it. */
-static void change_field(struct walk *w, int chosen)
+static void change_field(struct proto_walk *w, int chosen)
 {
-    const struct field *f = &w->f[chosen], *other = kin(w, f);
+    const struct fuzz_field *f = &w->f[chosen], *other = kin(w, f);
     size_t n = other->end - other->body;
     uint8_t *copy = malloc(f->end - f->at + n + 1);
     if (!copy)
@@ -419,9 +419,9 @@ static void change_field(struct walk *w, int chosen)
     free(copy);
 }
 
-static void change(struct walk *w, int chosen)
+static void change(struct proto_walk *w, int chosen)
 {
-    const struct field *f = &w->f[chosen];
+    const struct fuzz_field *f = &w->f[chosen];
     bool own = mutate_below(w->seed, 3) != 0; /* a value of its kind, rather than what any field can become */
     if (own && f->rule->kind == CHILD && f->rule->child == NODE)
         add_attribute(w, chosen);
@@ -441,8 +441,8 @@ static void change(struct walk *w, int chosen)
 
 size_t mutate_onnx(uint8_t *data, size_t size, size_t room, uint64_t *seed)
 {
-    static struct field fields[MAX_FIELDS];
-    struct walk w = {data, size, room, seed, fields, 0};
+    static struct fuzz_field fields[MAX_FIELDS];
+    struct proto_walk w = {data, size, room, seed, fields, 0};
     walk(&w, MODEL, 0, size, -1, 0);
     if (!w.count || !mutate_below(seed, 32))
         return mutate_bytes(data, size, room, seed);

@@ -19,17 +19,17 @@
 
 #include <cmocka.h>
 
-struct random {
+struct test_random {
     uint64_t state;
 };
-static inline uint64_t next_random(struct random *r)
+static inline uint64_t next_random(struct test_random *r)
 {
     uint64_t z = r->state += 0x9E3779B97F4A7C15u;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
 }
-static inline int below(struct random *r, int n)
+static inline int below(struct test_random *r, int n)
 {
     return (int)(next_random(r) % (uint64_t)n);
 }

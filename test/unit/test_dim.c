@@ -24,7 +24,7 @@ static uint32_t random_below(uint32_t n)
 }
 
 /* An expression and, beside it, its value computed without the table. */
-struct pair {
+struct dim_pair {
     dim_t d;
     int64_t v;
 };
@@ -35,34 +35,34 @@ static int64_t floor_divide(int64_t a, int64_t b)
     return b && a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
-static struct pair random_expression(struct dim_table *t, const dim_t *symbols,
+static struct dim_pair random_expression(struct dim_table *t, const dim_t *symbols,
                                      const int64_t *values, int depth)
 {
     if (depth == 0 || random_below(6) == 0) {
         uint32_t i = random_below(SYMBOLS + 2);
         int64_t k = (int64_t)random_below(9) - 3;
-        return i < SYMBOLS ? (struct pair){symbols[i], values[i]} : (struct pair){k, k};
+        return i < SYMBOLS ? (struct dim_pair){symbols[i], values[i]} : (struct dim_pair){k, k};
     }
-    struct pair a = random_expression(t, symbols, values, depth - 1);
-    struct pair b = random_expression(t, symbols, values, depth - 1);
+    struct dim_pair a = random_expression(t, symbols, values, depth - 1);
+    struct dim_pair b = random_expression(t, symbols, values, depth - 1);
     switch (random_below(8)) {
     case 0:
-        return (struct pair){dim_add(t, a.d, b.d), a.v + b.v};
+        return (struct dim_pair){dim_add(t, a.d, b.d), a.v + b.v};
     case 1:
-        return (struct pair){dim_sub(t, a.d, b.d), a.v - b.v};
+        return (struct dim_pair){dim_sub(t, a.d, b.d), a.v - b.v};
     case 2:
-        return (struct pair){dim_mul(t, a.d, b.d), a.v * b.v};
+        return (struct dim_pair){dim_mul(t, a.d, b.d), a.v * b.v};
     case 3:
-        return b.v == 0 ? a : (struct pair){dim_floordiv(t, a.d, b.d), floor_divide(a.v, b.v)};
+        return b.v == 0 ? a : (struct dim_pair){dim_floordiv(t, a.d, b.d), floor_divide(a.v, b.v)};
     case 4:
-        return b.v == 0 ? a : (struct pair){dim_ceildiv(t, a.d, b.d), -floor_divide(-a.v, b.v)};
+        return b.v == 0 ? a : (struct dim_pair){dim_ceildiv(t, a.d, b.d), -floor_divide(-a.v, b.v)};
     case 5:
         return b.v == 0 ? a
-                        : (struct pair){dim_mod(t, a.d, b.d), a.v - floor_divide(a.v, b.v) * b.v};
+                        : (struct dim_pair){dim_mod(t, a.d, b.d), a.v - floor_divide(a.v, b.v) * b.v};
     case 6:
-        return (struct pair){dim_min(t, a.d, b.d), a.v < b.v ? a.v : b.v};
+        return (struct dim_pair){dim_min(t, a.d, b.d), a.v < b.v ? a.v : b.v};
     default:
-        return (struct pair){dim_max(t, a.d, b.d), a.v > b.v ? a.v : b.v};
+        return (struct dim_pair){dim_max(t, a.d, b.d), a.v > b.v ? a.v : b.v};
     }
 }
 
@@ -78,7 +78,7 @@ static void test_random(void **state)
         int64_t values[SYMBOLS], low, high;
         for (int i = 0; i < SYMBOLS; i++)
             values[i] = 1 + random_below(9);
-        struct pair e = random_expression(&t, symbols, values, 4);
+        struct dim_pair e = random_expression(&t, symbols, values, 4);
         const char *text = dim_text(&t, &arena, e.d), *at = text;
         if (dim_eval(&t, values, e.d) != e.v)
             fail_msg("round %d: %s is %lld, expected %lld", round, text,

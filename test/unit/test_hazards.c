@@ -12,7 +12,7 @@
 
 static const struct hazard_limits limits = {.insns = 1500, .points = 2};
 
-struct subject {
+struct hazard_subject {
     struct program *p;
     struct kernel *k;
     const struct machine *m;
@@ -49,13 +49,13 @@ static const struct {
     [OTHER_QUEUE] = {"a transfer twice, by another queue", {"two queues", "missing wait"}},
 };
 
-static bool sound(const struct subject *s, struct diag *d)
+static bool sound(const struct hazard_subject *s, struct diag *d)
 {
     return kernel_is_sound(s->p, s->k, s->m, s->values, &limits, d);
 }
 
 /* The program as it is now has the fault. */
-static bool found(struct subject *s, enum fault f, int insn)
+static bool found(struct hazard_subject *s, enum fault f, int insn)
 {
     struct diag d = {0};
     s->planted[f]++;
@@ -70,7 +70,7 @@ static bool found(struct subject *s, enum fault f, int insn)
     return false;
 }
 
-static bool awaited(const struct subject *s, int semaphore)
+static bool awaited(const struct hazard_subject *s, int semaphore)
 {
     for (int i = 0; i < s->k->ninsns; i++)
         for (int w = 0; w < s->k->insns[i].nwaits; w++)
@@ -79,7 +79,7 @@ static bool awaited(const struct subject *s, int semaphore)
     return false;
 }
 
-static void plant_in_waits(struct subject *s, int i)
+static void plant_in_waits(struct hazard_subject *s, int i)
 {
     struct insn *n = &s->k->insns[i], old = *n;
     for (int w = 0; w < old.nwaits; w++) {
@@ -107,7 +107,7 @@ static bool is_transfer(const struct insn *n)
 }
 
 /* A copy of the store, on another engine's queue and without waits. */
-static void plant_queue(struct subject *s, int i)
+static void plant_queue(struct hazard_subject *s, int i)
 {
     struct kernel *k = s->k, old = *k;
     struct insn *n = &k->insns[i];
@@ -124,7 +124,7 @@ static void plant_queue(struct subject *s, int i)
     *k = old;
 }
 
-static void plant_unwritten(struct subject *s, int i)
+static void plant_unwritten(struct hazard_subject *s, int i)
 {
     struct kernel *k = s->k, old = *k;
     struct insn *n = &k->insns[i], was = *n;
@@ -145,7 +145,7 @@ static void plant_unwritten(struct subject *s, int i)
 }
 
 /* A tile is read after the other one was written: in between they cannot share memory. */
-static bool live_together(const struct subject *s, int a, int b)
+static bool live_together(const struct hazard_subject *s, int a, int b)
 {
     int first[2] = {-1, -1}, last[2] = {-1, -1};
     for (int i = 0; i < s->k->ninsns; i++)
@@ -163,7 +163,7 @@ static bool live_together(const struct subject *s, int a, int b)
     return first[0] >= 0 && first[1] >= 0 && first[0] < last[1] && first[1] < last[0];
 }
 
-static void plant_in_tiles(struct subject *s)
+static void plant_in_tiles(struct hazard_subject *s)
 {
     struct tile *tiles = s->k->tiles;
     for (int i = 0; i < s->k->ntiles; i++) {
@@ -183,7 +183,7 @@ static void plant_in_tiles(struct subject *s)
     }
 }
 
-static void plant_all(struct subject *s)
+static void plant_all(struct hazard_subject *s)
 {
     struct diag d = {0};
     s->executed = ARENA_ARRAY(&s->arena, uint8_t, s->k->ninsns + 1);
@@ -203,11 +203,11 @@ static void plant_all(struct subject *s)
     plant_in_tiles(s);
 }
 
-static void subject_read(struct subject *s, const char *file)
+static void subject_read(struct hazard_subject *s, const char *file)
 {
     struct diag d = {0};
     struct mapped_file text;
-    *s = (struct subject){.print = true};
+    *s = (struct hazard_subject){.print = true};
     if (!file_map(&text, file, &d))
         fail_msg("%s", d.text);
     s->p = program_parse((const char *)text.data, text.size, file, &d);
@@ -220,7 +220,7 @@ static void subject_read(struct subject *s, const char *file)
 
 /* Some waits are implied by others together, or matter only for other sizes: without them nothing
  * is wrong. All else must be found. */
-static int report(const struct subject *s, const char *file)
+static int report(const struct hazard_subject *s, const char *file)
 {
     int missed = 0;
     for (int f = 0; f < FAULTS; f++) {
@@ -234,7 +234,7 @@ static int report(const struct subject *s, const char *file)
 
 static int plant_in_file(const char *file)
 {
-    struct subject s;
+    struct hazard_subject s;
     subject_read(&s, file);
     for (int i = 0; i < s.p->nkernels; i++) {
         s.k = &s.p->kernels[i];

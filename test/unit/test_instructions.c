@@ -30,7 +30,7 @@ struct tensor_of {
     void *result; /* written */
 };
 
-struct bench {
+struct insn_bench {
     const char *name;
     struct tensor_of t[MAX_OPERANDS];
     struct xcc_number number[MAX_CONSTANTS];
@@ -46,7 +46,7 @@ static struct xcc_operand whole(const struct tensor_of *t, int object)
                                 .dim = {{t->columns, t->rows}, {1, t->columns}}};
 }
 
-static bool place(struct xcc_kernel *k, const struct bench *b, struct xcc_instruction *in,
+static bool place(struct xcc_kernel *k, const struct insn_bench *b, struct xcc_instruction *in,
                   struct xcc_operand *o)
 {
     for (int n = 0; n < MAX_OPERANDS && b->t[n].operand; n++, in->noperands++) {
@@ -64,7 +64,7 @@ static bool place(struct xcc_kernel *k, const struct bench *b, struct xcc_instru
 }
 
 /* The kernel's archive; false: it is refused. */
-static bool build(const struct bench *b, struct xcc_bytes *archive)
+static bool build(const struct insn_bench *b, struct xcc_bytes *archive)
 {
     struct xcc_kernel *k = xcc_kernel_new(b->name, "cpu");
     struct xcc_operand o[MAX_OPERANDS];
@@ -85,7 +85,7 @@ static bool build(const struct bench *b, struct xcc_bytes *archive)
 }
 
 /* Runs it; the reason when it fails. */
-static const char *try(const struct bench *b)
+static const char *try(const struct insn_bench *b)
 {
     struct xcc_bytes archive;
     if (!build(b, &archive))
@@ -117,14 +117,14 @@ static const char *try(const struct bench *b)
     return why;
 }
 
-static void run(const struct bench *b)
+static void run(const struct insn_bench *b)
 {
     const char *why = try(b);
     if (why)
         fail_msg("%s: %s", b->name, why);
 }
 
-static void refused(const struct bench *b, const char *what)
+static void refused(const struct insn_bench *b, const char *what)
 {
     const char *why = try(b);
     if (!why || !strstr(why, what))
@@ -173,7 +173,7 @@ static void test_alu_vectors(void **test)
 {
     static float x[P * N], y[P * N], z[P * N], t[P * N], a[P], sums[P], s[P];
     fill(x, P * N), fill(t, P * N), fill(a, P);
-    struct bench b = {"tensor_alu",
+    struct insn_bench b = {"tensor_alu",
                       .t = {WRITE("dst", "f32", P, N, y), READ("src", "f32", P, N, x),
                             READ("a", "f32", P, 1, a), READ("b", "f32", P, N, t),
                             WRITE("reduced", "f32", P, 1, sums)},
@@ -201,7 +201,7 @@ static void test_alu_rounds_once(void **test)
 {
     float x[4] = {0x1p-9f, 3, -1, 0.25f}, one[1] = {1}, two[1] = {-1};
     uint16_t y[4];
-    struct bench b = {"tensor_alu",
+    struct insn_bench b = {"tensor_alu",
                       .t = {WRITE("dst", "bf16", 1, 4, y), READ("src", "f32", 1, 4, x),
                             READ("a", "f32", 1, 1, one), READ("b", "f32", 1, 1, two)},
                       .function = {{"op0", "add"}, {"op1", "add"}}};
@@ -213,7 +213,7 @@ static void test_alu_rounds_once(void **test)
 static void test_alu_bits(void **test)
 {
     uint32_t x[6] = {0, 1, 0x80000000u, 0xffffffffu, 0x7f800001u, 12345}, y[6], mask = 0x7f800001u;
-    struct bench b = {"tensor_alu",
+    struct insn_bench b = {"tensor_alu",
                       .t = {WRITE("dst", "u32", 1, 6, y), READ("src", "u32", 1, 6, x),
                             READ("a", "u32", 1, 1, &mask)},
                       .real = {{"scalar1", 3}}, .function = {{"op0", "and"}, {"op1", "shr"}}};
@@ -238,21 +238,21 @@ static void test_reductions(void **test)
     static const char *const functions[] = {"and", "or", "xor", "logical_and"};
     static const uint32_t expected[][2] = {{0x0000, 0}, {0xfff0, 7}, {0x0000, 7}, {1, 1}};
     for (int f = 0; f < 4; f++) {
-        struct bench b = {
+        struct insn_bench b = {
             "tensor_reduce", .t = {WRITE("dst", "u32", 2, 1, y), READ("src", "u32", 2, 3, x)},
             .number = {NUM("axes", 1)}, .real = {{"scale", 1}}, .function = {{"op", functions[f]}}};
         run(&b);
         for (int r = 0; r < 2; r++)
             assert_true(y[r] == expected[f][r]);
     }
-    struct bench b = {"tensor_reduce",
+    struct insn_bench b = {"tensor_reduce",
                       .t = {UPDATE("dst", "u32", 2, 1, more, y), READ("src", "u32", 2, 3, x)},
                       .number = {NUM("axes", 1), NUM("accumulate", 1)}, .real = {{"scale", 1}},
                       .function = {{"op", "or"}}};
     run(&b);
     assert_true(y[0] == 0xfff8 && y[1] == 15);
     float v[3] = {-3, 2, 1}, max[1];
-    struct bench floats = {
+    struct insn_bench floats = {
         "tensor_reduce", .t = {WRITE("dst", "f32", 1, 1, max), READ("src", "f32", 1, 3, v)},
         .number = {NUM("axes", 1)}, .real = {{"scale", -1}}, .function = {{"op", "abs_max"}}};
     run(&floats);
@@ -273,7 +273,7 @@ static void test_wide_predicates(void **test)
     } which;
     fill(yes, P * N), fill(no, P * N);
     for (int t = 0; t < 4; t++) {
-        struct bench b = {"select", .t = {WRITE("dst", "f32", P, N, y),
+        struct insn_bench b = {"select", .t = {WRITE("dst", "f32", P, N, y),
                                           READ("predicate", types[t], P, N, &which),
                                           READ("a", "f32", P, N, yes), READ("b", "f32", P, N, no)}};
         for (int i = 0; i < P * N; i++) {
@@ -303,7 +303,7 @@ static void test_scan(void **test)
     fill(a, ROWS * N), fill(c, ROWS * N), fill(initial, ROWS);
     for (int i = 0; i < ROWS * N; i++)
         a[i] /= 8;
-    struct bench b = {"tensor_scan",
+    struct insn_bench b = {"tensor_scan",
                       .t = {WRITE("dst", "f32", ROWS, N, y), READ("a", "f32", ROWS, N, a),
                             READ("b", "f32", ROWS, N, c), READ("initial", "f32", ROWS, 1, initial),
                             WRITE("last", "f32", ROWS, 1, last)},
@@ -347,7 +347,7 @@ static void test_iota(void **test)
 {
     int32_t y[P * 9];
     float f[P * 9];
-    struct bench b = {"iota_pattern", .t = {WRITE("dst", "i32", P, 9, y)},
+    struct insn_bench b = {"iota_pattern", .t = {WRITE("dst", "i32", P, 9, y)},
                       .number = {NUM("base", 1 << 30), NUM("step4", -100), NUM("step5", 7)}};
     run(&b);
     for (int i = 0; i < P * 9; i++)
@@ -364,7 +364,7 @@ static void test_predicate(void **test)
     float x[P * 9], y[P * 9];
     fill(x, P * 9);
     for (int c = 0; c < 6; c++) {
-        struct bench b = {"affine_predicate",
+        struct insn_bench b = {"affine_predicate",
                           .t = {WRITE("dst", "f32", P, 9, y), READ("src", "f32", P, 9, x)},
                           .number = {NUM("base", -3), NUM("step4", 2), NUM("step5", -1)},
                           .real = {{"fill", -9984}}, .function = {{"compare", compare[c]}}};
@@ -384,7 +384,7 @@ static void test_range_select(void **test)
     fill(x, P * N);
     for (int r = 0; r < P; r++)
         low[r] = (float)(100 + 30 * r), high[r] = (float)(400 - r), s[r] = -INFINITY;
-    struct bench b = {"range_select",
+    struct insn_bench b = {"range_select",
                       .t = {WRITE("dst", "f32", P, N, y), READ("src", "f32", P, N, x),
                             READ("bound0", "f32", P, 1, low), READ("bound1", "f32", P, 1, high),
                             WRITE("reduced", "f32", P, 1, max)},
@@ -414,14 +414,14 @@ static void test_eights(void **test)
                             0, 0, 0, 0, 0,  0, 0, 0, 0, 0, 0, 1, 0,  0, 0, 0},
                    top[ROWS * 8], y[ROWS * LONG];
     uint32_t at[ROWS * 8], index[ROWS * 8];
-    struct bench b = {"max8",
+    struct insn_bench b = {"max8",
                       .t = {WRITE("dst", "f32", ROWS, 8, top), READ("src", "f32", ROWS, LONG, x)}};
     static const float expected[ROWS * 8] = {9, 7, 7, 7, 6, 5, 5, 4, 1, 0, 0, 0, 0, 0, 0, 0};
     run(&b);
     same_floats("max8", top, expected, ROWS * 8);
 
     top[7] = 100; /* not there */
-    struct bench find = {"nc_find_index8",
+    struct insn_bench find = {"nc_find_index8",
                          .t = {WRITE("dst", "u32", ROWS, 8, at), READ("src", "f32", ROWS, LONG, x),
                                READ("values", "f32", ROWS, 8, top)}};
     static const uint32_t places[ROWS * 8] = {11, 3, 5, 6, 14, 0, 2, UINT32_MAX,
@@ -429,7 +429,7 @@ static void test_eights(void **test)
     run(&find);
     assert_memory_equal(at, places, sizeof at);
 
-    struct bench replace = {
+    struct insn_bench replace = {
         "nc_match_replace8",
         .t = {WRITE("dst", "f32", ROWS, LONG, y), READ("src", "f32", ROWS, LONG, x),
               READ("values", "f32", ROWS, 8, top), WRITE("index", "u32", ROWS, 8, index)},
@@ -447,12 +447,12 @@ static void test_eights(void **test)
 static void test_statistics(void **test)
 {
     float x[2 * 7] = {1, 10, 2, 20, 3, 30, 6, 4, 4, 4, 4, 4, 4, 4}, y[2 * 6], z[2 * 2];
-    struct bench stats = {"bn_stats6",
+    struct insn_bench stats = {"bn_stats6",
                           .t = {WRITE("dst", "f32", 2, 6, y), READ("src", "f32", 2, 7, x)}};
     static const float expected[] = {4, 3, 14, 3, 20, 200, 4, 4, 0, 3, 4, 0};
     run(&stats);
     same_floats("bn_stats6", y, expected, 12);
-    struct bench aggregate = {"bn_aggr",
+    struct insn_bench aggregate = {"bn_aggr",
                               .t = {WRITE("dst", "f32", 2, 2, z), READ("src", "f32", 2, 6, y)}};
     run(&aggregate);
     double mean = 72.0 / 7, variance = 0;
@@ -469,7 +469,7 @@ static void test_sequence_bounds(void **test)
     float x[8] = {0, 1, 1, 0, 0, 2, 2, 2};
     int32_t from[8], to[8];
     static const int32_t starts[] = {8, 1, 1, 8, 8, 5, 5, 5}, ends[] = {-1, 3, 3, -1, -1, 8, 8, 8};
-    struct bench b = {"sequence_bounds",
+    struct insn_bench b = {"sequence_bounds",
                       .t = {WRITE("starts", "i32", 1, 8, from), WRITE("ends", "i32", 1, 8, to),
                             READ("src", "f32", 1, 8, x)}};
     run(&b);
@@ -485,7 +485,7 @@ static void test_random(void **test)
     static float x[MANY], y[MANY], again[MANY];
     static uint32_t bits[MANY];
     double sum = 0, squares = 0;
-    struct bench b = {"random", .t = {WRITE("dst", "f32", 4, MANY / 4, x)}, .number = {NUM("seed", 7)},
+    struct insn_bench b = {"random", .t = {WRITE("dst", "f32", 4, MANY / 4, x)}, .number = {NUM("seed", 7)},
                       .real = {{"low", -1}, {"high", 3}}};
     run(&b);
     for (int i = 0; i < MANY; i++) {
@@ -507,7 +507,7 @@ static void test_random(void **test)
     assert_true(ones > 15.9 * MANY && ones < 16.1 * MANY);
 
     float rates[4] = {0, 0.25f, 0.75f, 1};
-    struct bench drop = {"dropout", .t = {WRITE("dst", "f32", 4, MANY / 4, y),
+    struct insn_bench drop = {"dropout", .t = {WRITE("dst", "f32", 4, MANY / 4, y),
                                           READ("src", "f32", 4, MANY / 4, x),
                                           READ("probability", "f32", 4, 1, rates)}};
     run(&drop);
@@ -616,13 +616,13 @@ static void test_accumulate(void **test)
     float x[P * N], y[P * N], z[P * N];
     int32_t i[4] = {1, 2, INT32_MAX, -5}, j[4] = {10, 20, 1, 7}, s[4];
     fill(x, P * N), fill(y, P * N);
-    struct bench b = {"dma_accumulate",
+    struct insn_bench b = {"dma_accumulate",
                       .t = {UPDATE("dst", "f32", P, N, y, z), READ("src", "f32", P, N, x)},
                       .function = {{"op", "add"}}};
     run(&b);
     for (int n = 0; n < P * N; n++)
         assert_true(z[n] == y[n] + x[n]);
-    struct bench integers = {"dma_accumulate",
+    struct insn_bench integers = {"dma_accumulate",
                              .t = {UPDATE("dst", "i32", 1, 4, i, s), READ("src", "i32", 1, 4, j)},
                              .function = {{"op", "add"}}};
     run(&integers);
@@ -711,7 +711,7 @@ static void test_local_gather(void **test)
     fill(x, G * W);
     for (int n = 0; n < G * K; n++)
         index[n] = (uint16_t)(n * 7 % (W - 1));
-    struct bench b = {"local_gather",
+    struct insn_bench b = {"local_gather",
                       .t = {WRITE("dst", "f32", G, VALID * E, y), READ("src", "f32", G, W, x),
                             READ("index", "u16", G, K, index)},
                       .number = {NUM("elements", E), NUM("valid", VALID)}};
@@ -731,7 +731,7 @@ static void test_shuffle(void **test)
     enum { ROWS = 64, W = 5 };
     float x[ROWS * W], y[ROWS * W], z[ROWS * W];
     fill(x, ROWS * W);
-    struct bench b = {"nc_stream_shuffle",
+    struct insn_bench b = {"nc_stream_shuffle",
                       .t = {UPDATE("dst", "f32", ROWS, W, z, y), READ("src", "f32", ROWS, W, x)}};
     static const char *const names[] = {"mask0", "mask1", "mask2", "mask3",
                                         "mask4", "mask5", "mask6"};

@@ -9,7 +9,7 @@ enum { GRID = 2, LOOPS = 2, VARS = GRID + LOOPS };
 struct maker {
     struct program *p;
     struct kernel *k;
-    struct random r;
+    struct test_random r;
     dim_t symbolic[4];
 };
 
@@ -351,7 +351,7 @@ static void test_cut_and_mutated_text(void **state)
     struct program *p = sample(3);
     char *text = text_of(p);
     size_t n = strlen(text);
-    struct random r = {5};
+    struct test_random r = {5};
     for (size_t i = 0; i < n; i += 7) {
         struct diag d = {0};
         program_free(program_parse(text, i, "cut", &d));
@@ -447,7 +447,7 @@ static void test_damaged_archives(void **state)
     assert_true(loads(a, n));
     for (size_t cut = 0; cut < n; cut += 61)
         assert_false(loads(a, cut)); /* data_size tells */
-    struct random r = {9};
+    struct test_random r = {9};
     for (int i = 0; i < 4000; i++) {
         size_t at = next_random(&r) % n;
         uint8_t old = a[at];

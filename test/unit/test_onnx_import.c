@@ -109,7 +109,7 @@ static Onnx__TensorProto *floats(const char *name, int64_t n)
     return t;
 }
 
-struct model {
+struct imported_model {
     Onnx__ModelProto model;
     Onnx__GraphProto graph;
     Onnx__OperatorSetIdProto opsets[2], *opset_list[2];
@@ -119,9 +119,9 @@ struct model {
     Onnx__FunctionProto *functions[4];
 };
 
-static struct model *new_model(void)
+static struct imported_model *new_model(void)
 {
-    struct model *m = ARENA_NEW(&arena, struct model);
+    struct imported_model *m = ARENA_NEW(&arena, struct imported_model);
     m->model = (Onnx__ModelProto)ONNX__MODEL_PROTO__INIT;
     m->graph = (Onnx__GraphProto)ONNX__GRAPH_PROTO__INIT;
     m->model.graph = &m->graph;
@@ -147,12 +147,12 @@ static struct model *new_model(void)
     return m;
 }
 
-static void add(struct model *m, Onnx__NodeProto *n)
+static void add(struct imported_model *m, Onnx__NodeProto *n)
 {
     m->nodes[m->graph.n_node++] = n;
 }
 
-static struct graph *import(struct model *m, const struct import_options *o, struct diag *d)
+static struct graph *import(struct imported_model *m, const struct import_options *o, struct diag *d)
 {
     size_t n = onnx__model_proto__get_packed_size(&m->model);
     uint8_t *bytes = arena_alloc(&arena, n);
@@ -195,7 +195,7 @@ static void set_default(Onnx__FunctionProto *f, const Onnx__AttributeProto *a)
 }
 
 /* own.Scale(x; factor = 3) = x * factor, own.Twice(x) = Scale(Scale(x; 2)) */
-static void add_functions(struct model *m)
+static void add_functions(struct imported_model *m)
 {
     Onnx__FunctionProto *scale = NEW(Onnx__FunctionProto, ONNX__FUNCTION_PROTO__INIT);
     Onnx__FunctionProto *twice = NEW(Onnx__FunctionProto, ONNX__FUNCTION_PROTO__INIT);
@@ -225,7 +225,7 @@ static void add_functions(struct model *m)
 
 static void functions(void **state)
 {
-    struct model *m = new_model();
+    struct imported_model *m = new_model();
     struct diag d;
     add_functions(m);
     add(m, node("own", "Twice", "x", "t"));
@@ -239,7 +239,7 @@ static void functions(void **state)
 
 static void recursive_function(void **state)
 {
-    struct model *m = new_model();
+    struct imported_model *m = new_model();
     struct diag d;
     add_functions(m);
     m->functions[1]->node[1]->op_type = "Twice";
@@ -250,7 +250,7 @@ static void recursive_function(void **state)
 
 static void unsupported_listed(void **state)
 {
-    struct model *m = new_model();
+    struct imported_model *m = new_model();
     struct diag d;
     add(m, node("", "Frobnicate", "x", "a"));
     add(m, node("own", "Twist", "a", "b"));
@@ -276,7 +276,7 @@ static void messages(void **state)
         {"Cast", "x", "node 'y' (Cast): attribute 'to' is missing, this operator needs it"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct model *m = new_model();
+        struct imported_model *m = new_model();
         struct diag d;
         Onnx__NodeProto *n = node("", cases[i].op, cases[i].in, "y");
         if (!strcmp(cases[i].op, "Elu"))
@@ -292,7 +292,7 @@ static void messages(void **state)
 
 static void shapes_and_bindings(void **state)
 {
-    struct model *m = new_model();
+    struct imported_model *m = new_model();
     struct diag d;
     add(m, node("", "Relu", "x", "y"));
     struct graph *g = import(m, NULL, &d);
@@ -327,7 +327,7 @@ static void shapes_and_bindings(void **state)
 static void initializer_is_constant(void **state)
 {
     enum { COUNT = 3000 };
-    struct model *m = new_model();
+    struct imported_model *m = new_model();
     struct diag d;
     float *data = ARENA_ARRAY(&arena, float, COUNT);
     for (int i = 0; i < COUNT; i++)
@@ -377,7 +377,7 @@ static void external_data(void **state)
     assert_true(file_write_all(arena_printf(&arena, "%s/w.bin", folder), data, sizeof data, &d));
     assert_int_equal(symlink("/etc/passwd", arena_printf(&arena, "%s/link.bin", folder)), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct model *m = new_model();
+        struct imported_model *m = new_model();
         Onnx__TensorProto *t = m->tensors[m->graph.n_initializer++] = floats("w", 2);
         const char *pairs[] = {"location",      cases[i].location, "offset",
                                cases[i].offset, "length",          "8"};

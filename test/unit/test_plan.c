@@ -4,27 +4,27 @@
  */
 #include "test/unit/neff_test.h"
 
-struct maker {
+struct plan_maker {
     struct program *p;
-    struct random r;
+    struct test_random r;
 };
 
-static int add_slot(struct maker *m, int kind)
+static int add_slot(struct plan_maker *m, int kind)
 {
     dim_t dims[] = {1 + below(&m->r, 400)};
     return program_add_slot(
         m->p, (struct slot){.type = type_tensor(DT_F32, 1, dims), .kind = (uint8_t)kind});
 }
 
-static int32_t *copy(struct maker *m, const int32_t *v, int n)
+static int32_t *copy(struct plan_maker *m, const int32_t *v, int n)
 {
     return arena_copy(&m->p->arena, v, sizeof *v * (size_t)n);
 }
 
-static int make_region(struct maker *m, const int32_t *visible, int nvisible, int depth);
+static int make_region(struct plan_maker *m, const int32_t *visible, int nvisible, int depth);
 
 /* A call on visible slots; its results become visible. */
-static int add_call(struct maker *m, int32_t *visible, int nvisible, int depth)
+static int add_call(struct plan_maker *m, int32_t *visible, int nvisible, int depth)
 {
     int32_t in[3], out[2], regions[2];
     struct call c = {
@@ -45,7 +45,7 @@ static int add_call(struct maker *m, int32_t *visible, int nvisible, int depth)
     return m->p->ncalls++;
 }
 
-static int make_region(struct maker *m, const int32_t *outer, int nouter, int depth)
+static int make_region(struct plan_maker *m, const int32_t *outer, int nouter, int depth)
 {
     int32_t visible[512], params[2], results[2];
     struct step steps[16];
@@ -82,7 +82,7 @@ struct machine_memory {
     const struct memory_plan *plan;
     const int64_t *sizes;
     int *owner; /* slot that each 64 bytes were last written as */
-    struct random r;
+    struct test_random r;
     bool ok;
 };
 
@@ -153,7 +153,7 @@ static void test_random_programs(void **state)
     double ratios = 0;
     enum { ROUNDS = 400 };
     for (int round = 0; round < ROUNDS; round++) {
-        struct maker m = {.p = program_new(), .r = {(uint64_t)round + 1}};
+        struct plan_maker m = {.p = program_new(), .r = {(uint64_t)round + 1}};
         struct arena a = {0};
         struct memory_plan plan, again;
         make_region(&m, NULL, 0, 0);
@@ -179,7 +179,7 @@ static void test_random_programs(void **state)
 static void test_oracle_sees_overlap(void **state)
 {
     (void)state;
-    struct maker m = {.p = program_new(), .r = {5}};
+    struct plan_maker m = {.p = program_new(), .r = {5}};
     struct arena a = {0};
     struct memory_plan plan;
     make_region(&m, NULL, 0, 0);

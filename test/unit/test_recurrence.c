@@ -7,14 +7,14 @@
 enum { STATE, Y, X, INPUT_WEIGHTS, WEIGHTS, BIAS, LENGTHS, OPERANDS };
 enum { TIMES = 4, ROWS = 3, INPUTS = 5, HIDDEN = 20, UNITS = 16, BLOCK = 64 };
 
-struct layer {
+struct tested_layer {
     struct bench b;
     struct insn *insn;
     int grid;
 };
 
 /* Buffers are larger than the patterns, so that it is the shapes that are refused. */
-static void operand(struct layer *l, int n, int dtype, int rank, const int64_t *counts)
+static void operand(struct tested_layer *l, int n, int dtype, int rank, const int64_t *counts)
 {
     int64_t elements = 8;
     for (int r = 0; r < rank; r++)
@@ -22,7 +22,7 @@ static void operand(struct layer *l, int n, int dtype, int rank, const int64_t *
     l->insn->ap[n] = pattern(buffer(&l->b, dtype, elements, n <= Y), dtype, rank, counts, 1, 0);
 }
 
-static void make_layer(struct layer *l, int gates, bool bf16)
+static void make_layer(struct tested_layer *l, int gates, bool bf16)
 {
     int states = gates == 4 ? 2 : 1, blocks = (gates * HIDDEN + BLOCK - 1) / BLOCK;
     begin(&l->b);
@@ -40,7 +40,7 @@ static void make_layer(struct layer *l, int gates, bool bf16)
 }
 
 /* The message of a run; "" when it succeeds. */
-static const char *run(struct layer *l)
+static const char *run(struct tested_layer *l)
 {
     static struct diag d;
     diag_clear(&d);
@@ -64,7 +64,7 @@ static const char *run(struct layer *l)
 
 static void layers_are_taken(void **state)
 {
-    struct layer l;
+    struct tested_layer l;
     for (int way = 0; way < 16; way++) {
         make_layer(&l, way & 1 ? 3 : 4, way & 2);
         if (way & 4)
@@ -131,7 +131,7 @@ static const struct change changes[] = {
     {LENGTHS, RANK, 0, 2},
 };
 
-static void make_change(struct layer *l, const struct change *c)
+static void make_change(struct tested_layer *l, const struct change *c)
 {
     struct ap *a = &l->insn->ap[c->operand];
     switch (c->what) {
@@ -158,7 +158,7 @@ static void make_change(struct layer *l, const struct change *c)
 static void changed_layers_are_refused(void **state)
 {
     const char *refusal = "recurrence: operands that do not go together";
-    struct layer l;
+    struct tested_layer l;
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         make_layer(&l, 4, false);
         make_change(&l, &changes[i]);

@@ -280,14 +280,14 @@ static void test_tiles_share_memory(void **state)
 
 /* ---- random kernels against random interleavings ---- */
 
-struct text {
+struct asm_text {
     char s[8192];
     size_t n;
-    struct random r;
+    struct test_random r;
     int depth, insns;
 };
 
-static void say(struct text *t, const char *fmt, ...)
+static void say(struct asm_text *t, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -295,7 +295,7 @@ static void say(struct text *t, const char *fmt, ...)
     va_end(ap);
 }
 
-static void random_body(struct text *t)
+static void random_body(struct asm_text *t)
 {
     static const char *const copies[] = {"act.tensor_copy", "dve.tensor_copy", "pool.tensor_copy",
                                          "pe.nc_transpose", "sp.dma_copy"};
@@ -318,12 +318,12 @@ static void random_body(struct text *t)
     }
 }
 
-struct instance {
+struct scheduled_instance {
     int insn;
     int64_t vars[MAX_VARS];
 };
 
-static int unroll(const struct kernel *k, int from, int to, int64_t *vars, struct instance *out,
+static int unroll(const struct kernel *k, int from, int to, int64_t *vars, struct scheduled_instance *out,
                   int n)
 {
     struct arena a = {0};
@@ -344,7 +344,7 @@ static int unroll(const struct kernel *k, int from, int to, int64_t *vars, struc
     return n;
 }
 
-static bool ready(const struct insn *n, const struct instance *x, const int64_t *semaphores)
+static bool ready(const struct insn *n, const struct scheduled_instance *x, const int64_t *semaphores)
 {
     for (int w = 0; w < n->nwaits; w++) {
         const struct affine *a = &n->wait[w].value;
@@ -360,8 +360,8 @@ static bool ready(const struct insn *n, const struct instance *x, const int64_t 
 enum outcome { ORDERED, DISORDERED, STUCK };
 
 /* One interleaving of the engines: instances in the order in which they are completed. */
-static enum outcome interleave(const struct program *p, struct random *r,
-                               const struct instance *all, int n)
+static enum outcome interleave(const struct program *p, struct test_random *r,
+                               const struct scheduled_instance *all, int n)
 {
     const struct kernel *k = &p->kernels[0];
     int64_t semaphores[ENGINE_COUNT] = {0};
@@ -391,7 +391,7 @@ static enum outcome interleave(const struct program *p, struct random *r,
 }
 
 /* A wait less must show in the checker whenever some interleaving goes wrong. */
-static void check_mutant(struct program *p, struct random *r, const struct instance *all, int n,
+static void check_mutant(struct program *p, struct test_random *r, const struct scheduled_instance *all, int n,
                          int *harmful)
 {
     bool wrong = false;
@@ -407,11 +407,11 @@ static void check_mutant(struct program *p, struct random *r, const struct insta
 static void test_random_kernels(void **state)
 {
     (void)state;
-    struct random r = {42};
-    struct instance *all = calloc(1024, sizeof *all);
+    struct test_random r = {42};
+    struct scheduled_instance *all = calloc(1024, sizeof *all);
     int harmful = 0, mutants = 0;
     for (int round = 0; round < 150; round++) {
-        struct text t = {.r = {next_random(&r)}};
+        struct asm_text t = {.r = {next_random(&r)}};
         say(&t, "act.memset dst=" T(sbuf0) ", value=0\ndve.memset dst=" T(
                     sbuf1) ", value=0\npool.memset dst=" T(psum2) ", value=0\n");
         for (int i = 0; i < 3; i++)

@@ -7,16 +7,16 @@
 #include "neff/base/file.h"
 #include "runtime/sim/sim.h"
 
-struct outcome {
+struct sim_outcome {
     struct sim_summary y;
     double lane[LANE_COUNT];
 };
 
-static struct outcome simulate(const char *file, const char *machine)
+static struct sim_outcome simulate(const char *file, const char *machine)
 {
     struct diag d = {0};
     struct mapped_file text;
-    struct outcome out = {0};
+    struct sim_outcome out = {0};
     if (!file_map(&text, file, &d))
         fail_msg("%s", d.text);
     struct program *p = program_parse((const char *)text.data, text.size, file, &d);
@@ -43,17 +43,17 @@ static void assert_within(const char *what, double got, double want, double shar
 
 static void test_mamba(void **state)
 {
-    struct outcome v1 = simulate("models/kernels/mamba_v1.xasm", "trn1");
+    struct sim_outcome v1 = simulate("models/kernels/mamba_v1.xasm", "trn1");
     assert_within("mamba v1, us", v1.y.latency_us, 172.93, 0.05);
     assert_within("mamba v1, VectorE", v1.y.share[ENGINE_DVE], 0.9871, 0.05);
-    struct outcome v2 = simulate("models/kernels/mamba_v2.xasm", "trn1");
+    struct sim_outcome v2 = simulate("models/kernels/mamba_v2.xasm", "trn1");
     assert_within("mamba v2, us", v2.y.latency_us, 1610, 0.05);
     assert_within("mamba v2, VectorE", v2.y.share[ENGINE_DVE], 0.9963, 0.05);
 }
 
 static void test_matmul(void **state)
 {
-    struct outcome x = simulate("models/kernels/matmul_2048.xasm", "trn2");
+    struct sim_outcome x = simulate("models/kernels/matmul_2048.xasm", "trn2");
     if (x.y.mfu < 0.9092 - 0.03 || x.y.mfu > 0.9092 + 0.03)
         fail_msg("MFU %.2f%%, measured 90.92%%", 100 * x.y.mfu);
 }

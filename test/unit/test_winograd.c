@@ -21,7 +21,7 @@
 /* Of the largest result, where images and filters are uniform in -1..1. README.md states it. */
 #define ERROR_BOUND 5e-6
 
-struct conv_case {
+struct winograd_case {
     int batch, channels, out_channels, high, wide, top, left, bottom, right;
     const char *after; /* nodes after the convolution %1, ending in %9 */
     int size;          /* of tiles; 0: a direct sum */
@@ -32,7 +32,7 @@ static const char *const bias_silu = "  %2: f32[*] = add(%1, %c1)\n  %9: f32[*] 
 static const char *const residual =
     "  %2: f32[*] = add(%1, %c1)\n  %3: f32[*] = add(%2, %c2)\n  %9: f32[*] = relu(%3)\n";
 
-static const struct conv_case cases[] = {
+static const struct winograd_case cases[] = {
     {1, 16, 16, 40, 36, 1, 1, 1, 1, NULL, 4},   /* all blocks of out_channels in an instance */
     {2, 21, 70, 33, 47, 1, 1, 1, 1, NULL, 4},   /* odd everything */
     {1, 12, 20, 61, 400, 0, 0, 0, 0, NULL, 4},  /* blocks of columns */
@@ -47,12 +47,12 @@ static const struct conv_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-struct text {
+struct winograd_text {
     char *at;
     size_t n, size;
 };
 
-static void put(struct text *t, const char *fmt, ...)
+static void put(struct winograd_text *t, const char *fmt, ...)
 {
     va_list ap;
     if (t->n + 4096 > t->size)
@@ -69,7 +69,7 @@ static double uniform(void)
     return (double)(seed >> 8) / (1 << 23) - 1;
 }
 
-static void put_constant(struct text *t, const char *name, const char *type, int count)
+static void put_constant(struct winograd_text *t, const char *name, const char *type, int count)
 {
     put(t, "  %%%s = const %s {", name, type);
     for (int i = 0; i < count; i++)
@@ -201,9 +201,9 @@ static void transforms(void **state)
 /* ---- whole convolutions ---- */
 
 /* A symbol stands for the height where `symbolic`. */
-static struct text graph_text(const struct conv_case *c, bool symbolic)
+static struct winograd_text graph_text(const struct winograd_case *c, bool symbolic)
 {
-    struct text t = {0};
+    struct winograd_text t = {0};
     char type[64], high[16];
     snprintf(high, sizeof high, symbolic ? "h" : "%d", c->high);
     seed = 7;
@@ -227,7 +227,7 @@ static struct text graph_text(const struct conv_case *c, bool symbolic)
     return t;
 }
 
-struct compiled {
+struct winograd_compiled {
     struct graph *g;
     struct model *m;
     int size;  /* of the tiles of its Winograd instructions; 0: there are none */
@@ -251,10 +251,10 @@ static int tile_size(const struct program *p, bool *bf16)
     return size;
 }
 
-static struct compiled compile(const struct text *t, const struct options *o, const char *machine)
+static struct winograd_compiled compile(const struct winograd_text *t, const struct options *o, const char *machine)
 {
     struct diag d = {0};
-    struct compiled c = {.g = graph_parse(t->at, t->n, "conv", &d)};
+    struct winograd_compiled c = {.g = graph_parse(t->at, t->n, "conv", &d)};
     struct options now = *o;
     const struct machine *m = machine_find(machine);
     now.strict_target = m->strict;
@@ -270,14 +270,14 @@ static struct compiled compile(const struct text *t, const struct options *o, co
     return c;
 }
 
-static void discard(struct compiled *c)
+static void discard(struct winograd_compiled *c)
 {
     model_free(c->m);
     graph_free(c->g);
 }
 
 /* The output's floats, count in *n; the caller frees them. */
-static float *run(struct compiled *c, int threads, const struct conv_case *k, int64_t *n)
+static float *run(struct winograd_compiled *c, int threads, const struct winograd_case *k, int64_t *n)
 {
     struct diag d = {0};
     struct context *x = context_new(c->m, threads, &d);
@@ -310,11 +310,11 @@ static double error_of(const float *got, const float *want, int64_t n)
     return error / max;
 }
 
-static void check_case(const struct conv_case *k, bool symbolic)
+static void check_case(const struct winograd_case *k, bool symbolic)
 {
-    struct text t = graph_text(k, symbolic);
+    struct winograd_text t = graph_text(k, symbolic);
     struct options plain = {.opt_level = 0}, fast = {.opt_level = 2, .verify_passes = true};
-    struct compiled a = compile(&t, &plain, "cpu"), b = compile(&t, &fast, "cpu");
+    struct winograd_compiled a = compile(&t, &plain, "cpu"), b = compile(&t, &fast, "cpu");
     int64_t na, nb, nc;
     float *want = run(&a, 1, k, &na), *got = run(&b, 1, k, &nb), *again = run(&b, 3, k, &nc);
     if (!symbolic && b.size != k->size)
@@ -356,7 +356,7 @@ static double deviation(const float *got, const float *want, int64_t n)
 /* README.md states the bounds: planes in bf16 against a direct sum in bf16. */
 static void rounded_planes(void **state)
 {
-    static const struct conv_case rounded[] = {
+    static const struct winograd_case rounded[] = {
         {1, 256, 192, 14, 14, 1, 1, 1, 1, NULL, 2},
         {1, 128, 130, 28, 30, 1, 1, 1, 1, "residual", 2},
         {1, 512, 130, 8, 8, 1, 1, 1, 1, "relu", 2},
@@ -370,9 +370,9 @@ static void rounded_planes(void **state)
     struct options direct = fast;
     direct.no_winograd = true;
     for (size_t i = 0; i < sizeof rounded / sizeof *rounded; i++) {
-        const struct conv_case *k = &rounded[i];
-        struct text t = graph_text(k, false);
-        struct compiled ways[] = {compile(&t, &plain, "cpu"), compile(&t, &fast, "cpu"),
+        const struct winograd_case *k = &rounded[i];
+        struct winograd_text t = graph_text(k, false);
+        struct winograd_compiled ways[] = {compile(&t, &plain, "cpu"), compile(&t, &fast, "cpu"),
                                   compile(&t, &direct, "cpu")};
         float *y[4];
         int64_t n;
@@ -399,7 +399,7 @@ static void rounded_planes(void **state)
  * is as fast, otherwise by planes in bf16. */
 static void ways_by_type(void **state)
 {
-    static const struct conv_case deep = {1, 256, 256, 14, 14, 1, 1, 1, 1, NULL, 2},
+    static const struct winograd_case deep = {1, 256, 256, 14, 14, 1, 1, 1, 1, NULL, 2},
                                   shallow = {1, 64, 64, 56, 56, 1, 1, 1, 1, NULL, 4};
 #define MATMULT(type) .opt_level = 2, .auto_cast = CAST_MATMULT, .cast_type = type
     static const struct {
@@ -417,9 +417,9 @@ static void ways_by_type(void **state)
         {{.opt_level = 2}, "trn1", 0, 0, false},
     };
 #undef MATMULT
-    struct text at[] = {graph_text(&deep, false), graph_text(&shallow, false)};
+    struct winograd_text at[] = {graph_text(&deep, false), graph_text(&shallow, false)};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        struct compiled c[] = {compile(&at[0], &ways[i].o, ways[i].machine),
+        struct winograd_compiled c[] = {compile(&at[0], &ways[i].o, ways[i].machine),
                                compile(&at[1], &ways[i].o, ways[i].machine)};
         assert_int_equal(c[0].size, ways[i].deep);
         assert_int_equal(c[0].bf16, ways[i].bf16);
@@ -433,11 +433,11 @@ static void ways_by_type(void **state)
 /* What stays in FP32 among rounded operators is exact to FP32. */
 static void exact_among_rounded(void **state)
 {
-    static const struct conv_case k = {1, 64, 64, 56, 56, 1, 1, 1, 1, "relu", 4};
-    struct text t = graph_text(&k, false);
+    static const struct winograd_case k = {1, 64, 64, 56, 56, 1, 1, 1, 1, "relu", 4};
+    struct winograd_text t = graph_text(&k, false);
     struct options plain = {.opt_level = 0},
                    cast = {.opt_level = 2, .auto_cast = CAST_MATMULT, .cast_type = DT_BF16};
-    struct compiled a = compile(&t, &plain, "cpu"), b = compile(&t, &cast, "cpu");
+    struct winograd_compiled a = compile(&t, &plain, "cpu"), b = compile(&t, &cast, "cpu");
     int64_t n;
     float *want = run(&a, 1, &k, &n), *got = run(&b, 1, &k, &n);
     assert_int_equal(b.size, 4);

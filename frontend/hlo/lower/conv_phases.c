@@ -2,7 +2,7 @@
 #include "frontend/hlo/lower/build.h"
 #include "frontend/hlo/lower/convolution.h"
 
-static void window_attrs(struct hlo_lower *l, const struct convolution *c, struct attrs *a)
+static void window_attrs(struct hlo_lower *l, const struct hlo_convolution *c, struct attrs *a)
 {
     int64_t v[4][HLO_MAX_RANK] = {{0}}, pads[2 * HLO_MAX_RANK];
     int n = c->spatial;
@@ -29,7 +29,7 @@ static void window_attrs(struct hlo_lower *l, const struct convolution *c, struc
         h_set_int(l, a, "channels_last", 1);
 }
 
-struct value *conv_once(struct hlo_lower *l, const struct convolution *c, struct value *x,
+struct value *conv_once(struct hlo_lower *l, const struct hlo_convolution *c, struct value *x,
                         struct value *w)
 {
     struct attrs a = {0};
@@ -65,7 +65,7 @@ static struct phase phase_of(const struct hlo_window_dim *w, int64_t n, int64_t 
 }
 
 /* The convolution is one for each phase: along two or fewer spatial axes, of strides 1. */
-bool conv_has_phases(const struct convolution *c, const struct value *x)
+bool conv_has_phases(const struct hlo_convolution *c, const struct value *x)
 {
     int64_t phases = 1;
     for (int k = 0; k < c->spatial; k++) {
@@ -90,12 +90,12 @@ static struct value *every(struct hlo_lower *l, struct value *x, int axis, int64
 }
 
 /* The result of one phase of each axis: (n, count..., out_channels), or (n, out_channels, count...). */
-static struct value *one_phase(struct hlo_lower *l, const struct convolution *c, struct value *x,
+static struct value *one_phase(struct hlo_lower *l, const struct hlo_convolution *c, struct value *x,
                                struct value *w, const int64_t *f, const int64_t *count)
 {
     struct hlo_window_dim dims[2];
     struct hlo_window window = {.rank = c->spatial, .dims = dims};
-    struct convolution part = *c;
+    struct hlo_convolution part = *c;
     int64_t shape[HLO_MAX_RANK];
     int at = c->channels_last ? 1 : 2, rank = c->spatial + 2;
     bool none = false;
@@ -135,7 +135,7 @@ static struct value *open_axis(struct hlo_lower *l, struct value *y, int at)
 }
 
 /* The phases of spatial axis k and on, side by side. */
-static struct value *phases_from(struct hlo_lower *l, const struct convolution *c, struct value *x,
+static struct value *phases_from(struct hlo_lower *l, const struct hlo_convolution *c, struct value *x,
                                  struct value *w, int k, int64_t *f, const int64_t *count)
 {
     int at = k + (c->channels_last ? 1 : 2);
@@ -157,7 +157,7 @@ static struct value *phases_from(struct hlo_lower *l, const struct convolution *
     return y ? h_slice(l, y, at, 0, dilated_output(&c->window->dims[k], n)) : NULL;
 }
 
-struct value *conv_by_phases(struct hlo_lower *l, const struct convolution *c,
+struct value *conv_by_phases(struct hlo_lower *l, const struct hlo_convolution *c,
                                      struct value *x, struct value *w)
 {
     int64_t f[2] = {0}, count[2];

@@ -9,7 +9,7 @@ static int64_t spatial(const struct value *v, const struct hlo_labels *s, int k)
     return v->type.dims[s->spatial[k]];
 }
 
-bool conv_is_sum_of_products(const struct hlo_lower *l, const struct convolution *c)
+bool conv_is_sum_of_products(const struct hlo_lower *l, const struct hlo_convolution *c)
 {
     const struct hlo_shape *y = l->i->shape;
     const struct value *x = h_in(l, 0), *w = h_in(l, 1);
@@ -48,7 +48,7 @@ static struct value *contracted_first(struct hlo_lower *l, struct value *v,
 
 /* With the zeros around it that any place of the result sees; `start`: where the first one's window
  * begins then. */
-static struct value *padded(struct hlo_lower *l, const struct convolution *c, struct value *x,
+static struct value *padded(struct hlo_lower *l, const struct hlo_convolution *c, struct value *x,
                             int64_t *start)
 {
     int64_t pads[2 * HLO_MAX_RANK] = {0};
@@ -72,7 +72,7 @@ static struct value *padded(struct hlo_lower *l, const struct convolution *c, st
 }
 
 /* What place `at` of the result sees of x, as a matrix: (everything else, kept). */
-static struct value *seen_from(struct hlo_lower *l, const struct convolution *c, struct value *x,
+static struct value *seen_from(struct hlo_lower *l, const struct hlo_convolution *c, struct value *x,
                                const int64_t *start, const int64_t *at)
 {
     int64_t from[2], to[2], axis[2], step[2], rows = x->type.dims[0];
@@ -99,7 +99,7 @@ static struct value *product(struct hlo_lower *l, struct value *seen, struct val
     return b_2(l->b, OP_matmul, h_transpose(l, seen, (int64_t[]){1, 0}, 2), w);
 }
 
-struct value *conv_by_products(struct hlo_lower *l, const struct convolution *c)
+struct value *conv_by_products(struct hlo_lower *l, const struct hlo_convolution *c)
 {
     const struct hlo_dim_labels *s = c->labels;
     int64_t start[2], at[2] = {0}, dims[HLO_MAX_RANK], perm[HLO_MAX_RANK], places[2] = {1, 1};

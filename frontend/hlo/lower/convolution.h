@@ -7,7 +7,7 @@
 
 #include "frontend/hlo/lower/lower.h"
 
-struct convolution {
+struct hlo_convolution {
     const struct hlo_window *window; /* NULL: no spatial dims */
     const struct hlo_dim_labels *labels;
     int spatial;
@@ -17,17 +17,17 @@ struct convolution {
 
 /* conv_phases.c */
 /* The operator itself; x and w in its order. */
-struct value *conv_once(struct hlo_lower *l, const struct convolution *c, struct value *x,
+struct value *conv_once(struct hlo_lower *l, const struct hlo_convolution *c, struct value *x,
                         struct value *w);
 /* An input with zeros between its elements, strides 1: one convolution for each phase of the
  * result. */
-bool conv_has_phases(const struct convolution *c, const struct value *x);
-struct value *conv_by_phases(struct hlo_lower *l, const struct convolution *c, struct value *x,
+bool conv_has_phases(const struct hlo_convolution *c, const struct value *x);
+struct value *conv_by_phases(struct hlo_lower *l, const struct hlo_convolution *c, struct value *x,
                              struct value *w);
 
 /* conv_products.c: few results of large windows, as gradients of filters are: for each place of the
  * result one matrix product. Operands as the instruction has them; the result in its order. */
-bool conv_is_sum_of_products(const struct hlo_lower *l, const struct convolution *c);
-struct value *conv_by_products(struct hlo_lower *l, const struct convolution *c);
+bool conv_is_sum_of_products(const struct hlo_lower *l, const struct hlo_convolution *c);
+struct value *conv_by_products(struct hlo_lower *l, const struct hlo_convolution *c);
 
 #endif

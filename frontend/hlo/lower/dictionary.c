@@ -6,19 +6,19 @@
 
 enum { MAX_NUMBERS = 4096, SHOWN = 40 };
 
-struct reader {
+struct dictionary_reader {
     const char *at, *end;
     struct arena *a;
     struct attrs *attrs;
 };
 
-static void skip(struct reader *r)
+static void skip(struct dictionary_reader *r)
 {
     while (r->at < r->end && isspace((unsigned char)*r->at))
         r->at++;
 }
 
-static bool take(struct reader *r, char c)
+static bool take(struct dictionary_reader *r, char c)
 {
     skip(r);
     if (r->at == r->end || *r->at != c)
@@ -38,7 +38,7 @@ static int hex_digit(char c)
 }
 
 /* What a backslash begins: MLIR writes "\22", a byte in hexadecimal; both have \n, \t, \" and \\. */
-static char read_escape(struct reader *r)
+static char read_escape(struct dictionary_reader *r)
 {
     char c = *++r->at;
     if (isxdigit((unsigned char)c) && r->at + 1 < r->end && isxdigit((unsigned char)r->at[1]))
@@ -46,7 +46,7 @@ static char read_escape(struct reader *r)
     return (char)(c == 'n' ? '\n' : c == 't' ? '\t' : c);
 }
 
-static bool read_string(struct reader *r, struct str *out)
+static bool read_string(struct dictionary_reader *r, struct str *out)
 {
     char *to = arena_alloc(r->a, (size_t)(r->end - r->at) + 1);
     size_t n = 0;
@@ -58,7 +58,7 @@ static bool read_string(struct reader *r, struct str *out)
     return take(r, '"');
 }
 
-static bool read_key(struct reader *r, const char **key)
+static bool read_key(struct dictionary_reader *r, const char **key)
 {
     struct str s;
     skip(r);
@@ -77,7 +77,7 @@ static bool read_key(struct reader *r, const char **key)
 }
 
 /* ` : i64` behind a value, and `array<i64:` before a list, say what its numbers are. */
-static bool read_type(struct reader *r, bool *floats)
+static bool read_type(struct dictionary_reader *r, bool *floats)
 {
     skip(r);
     size_t n = 0;
@@ -89,7 +89,7 @@ static bool read_type(struct reader *r, bool *floats)
 }
 
 /* The number at r->at, whose text is ended by something that is no part of it. */
-static bool read_number(struct reader *r, int64_t *i, double *f, bool *floats)
+static bool read_number(struct dictionary_reader *r, int64_t *i, double *f, bool *floats)
 {
     char text[64];
     size_t n = 0;
@@ -115,7 +115,7 @@ static bool read_number(struct reader *r, int64_t *i, double *f, bool *floats)
     return true;
 }
 
-static bool set_list(struct reader *r, const char *key, const int64_t *ints, const double *reals,
+static bool set_list(struct dictionary_reader *r, const char *key, const int64_t *ints, const double *reals,
                      int n, bool floats)
 {
     if (floats)
@@ -126,7 +126,7 @@ static bool set_list(struct reader *r, const char *key, const int64_t *ints, con
 }
 
 /* Up to the bracket that closes it. */
-static bool read_list(struct reader *r, const char *key, char close, bool floats)
+static bool read_list(struct dictionary_reader *r, const char *key, char close, bool floats)
 {
     int64_t *ints = ARENA_ARRAY(r->a, int64_t, MAX_NUMBERS);
     double *reals = ARENA_ARRAY(r->a, double, MAX_NUMBERS);
@@ -142,7 +142,7 @@ static bool read_list(struct reader *r, const char *key, char close, bool floats
     return set_list(r, key, ints, reals, n, floats);
 }
 
-static bool read_value(struct reader *r, const char *key)
+static bool read_value(struct dictionary_reader *r, const char *key)
 {
     struct str s;
     int64_t i;
@@ -174,7 +174,7 @@ static bool read_value(struct reader *r, const char *key)
     return true;
 }
 
-static bool read_entries(struct reader *r)
+static bool read_entries(struct dictionary_reader *r)
 {
     skip(r);
     if (r->at == r->end)
@@ -193,7 +193,7 @@ static bool read_entries(struct reader *r)
 
 bool hlo_read_dictionary(struct arena *a, const struct hlo_text *text, struct attrs *out, const char **rest)
 {
-    struct reader r = {.a = a, .attrs = out};
+    struct dictionary_reader r = {.a = a, .attrs = out};
     if (text && text->data)
         r.at = text->data, r.end = r.at + text->size;
     bool ok = read_entries(&r);

@@ -91,15 +91,15 @@ const bool *hlo_needed(struct hlo_importer *im, const struct hlo_computation *c)
 /* ---- instructions ---- */
 
 /* One computation at work: the leaves of its instructions so far. */
-struct frame {
+struct computation_frame {
     const struct hlo_computation *c;
     struct leaves *values;
     const struct leaves *args;
-    const struct frame *outer; /* of the instruction that calls this computation */
+    const struct computation_frame *outer; /* of the instruction that calls this computation */
 };
 
 /* What an operand stands for: of this computation, or of one around it. */
-static struct leaves value_of(const struct frame *f, const struct hlo_instruction *i)
+static struct leaves value_of(const struct computation_frame *f, const struct hlo_instruction *i)
 {
     while (f->c != i->parent && f->outer)
         f = f->outer;
@@ -136,7 +136,7 @@ static bool check_leaf(struct hlo_lower *l, int k)
                 type_text(&l->b->g->dims, &l->b->g->arena, &want));
 }
 
-static bool lower_instruction(struct hlo_importer *im, struct region *r, struct frame *f,
+static bool lower_instruction(struct hlo_importer *im, struct region *r, struct computation_frame *f,
                               const struct hlo_instruction *i, bool lanes)
 {
     struct leaves *out = &f->values[i->index];
@@ -167,7 +167,7 @@ static bool import_body(struct hlo_importer *im, struct region *r, const struct 
                         const struct leaves *args, bool lanes, struct leaves *result)
 {
     const bool *need = hlo_needed(im, c);
-    struct frame f = {c, ARENA_ARRAY(&im->arena, struct leaves, c->count + 1), args, im->frame};
+    struct computation_frame f = {c, ARENA_ARRAY(&im->arena, struct leaves, c->count + 1), args, im->frame};
     if (im->depth >= MAX_CALLS)
         return fail(im->d, "computations call each other deeper than %d", MAX_CALLS);
     im->depth++;

@@ -20,7 +20,7 @@ struct hlo_importer {
     struct arena arena; /* of the import only */
     const bool *
         *needed; /* per computation: its instructions that the root needs; NULL until asked */
-    const struct frame *frame; /* the computation at work (import.c) */
+    const struct computation_frame *frame; /* the computation at work (import.c) */
     int64_t instructions, max; /* lowered so far; how many may be */
     int depth, placed;    /* placed: the failure's text names its instruction */
 };

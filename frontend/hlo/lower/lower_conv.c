@@ -57,7 +57,7 @@ static struct value *without_window(struct hlo_lower *l, struct value *x, struct
 }
 
 /* One convolution of real numbers, operands in core order. */
-static struct value *convolve(struct hlo_lower *l, const struct convolution *c, struct value *x,
+static struct value *convolve(struct hlo_lower *l, const struct hlo_convolution *c, struct value *x,
                               struct value *w, int out)
 {
     int type = out;
@@ -80,7 +80,7 @@ static struct value *convolve(struct hlo_lower *l, const struct convolution *c, 
 }
 
 /* (a + bi)(c + di) by four real convolutions. */
-static struct value *convolve_complex(struct hlo_lower *l, const struct convolution *c,
+static struct value *convolve_complex(struct hlo_lower *l, const struct hlo_convolution *c,
                                       struct value *x, struct value *w, int out)
 {
     int part = out == DT_C128 ? DT_F64 : DT_F32;
@@ -94,7 +94,7 @@ static struct value *convolve_complex(struct hlo_lower *l, const struct convolut
     return b_2(l->b, OP_complex_make, real, imag);
 }
 
-static struct value *reversed(struct hlo_lower *l, const struct convolution *c, struct value *w)
+static struct value *reversed(struct hlo_lower *l, const struct hlo_convolution *c, struct value *w)
 {
     int64_t axes[HLO_MAX_RANK];
     int n = 0;
@@ -107,7 +107,7 @@ static struct value *reversed(struct hlo_lower *l, const struct convolution *c, 
 bool hlo_lower_convolution(struct hlo_lower *l)
 {
     const struct hlo_attr *window = hlo_attr(l->i, HLO_ATTR_window);
-    struct convolution c = {.window = window ? window->window : NULL,
+    struct hlo_convolution c = {.window = window ? window->window : NULL,
                             .labels = hlo_attr(l->i, HLO_ATTR_dim_labels)->dim_labels,
                             .groups = hlo_attr_int(l->i, HLO_ATTR_feature_group_count),
                             .batch_groups = hlo_attr_int(l->i, HLO_ATTR_batch_group_count)};

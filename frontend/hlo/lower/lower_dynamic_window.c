@@ -10,7 +10,7 @@
 
 enum { SIZES, STRIDES, BASE, DILATIONS, PADS, LISTS };
 
-struct window {
+struct dynamic_window {
     const struct hlo_computation *c;
     int n, rank;                      /* arrays that are reduced together, their rank */
     dim_t v[LISTS][2 * HLO_MAX_RANK]; /* numbers or expressions over sizes; paddings are pairs */
@@ -32,7 +32,7 @@ static bool elements(struct hlo_lower *l, int k, dim_t *v, int want)
     return known;
 }
 
-static bool read_window(struct hlo_lower *l, struct window *w)
+static bool read_window(struct hlo_lower *l, struct dynamic_window *w)
 {
     const struct hlo_attr *a = hlo_attr(l->i, HLO_ATTR_called_computations);
     w->n = (l->i->operand_count - LISTS) / 2;
@@ -62,7 +62,7 @@ static bool all_known(const dim_t *v, int n)
 /* ---- windows of constant sizes ---- */
 
 /* Paddings as a vector, those below all dimensions first. */
-static struct value *pads(struct hlo_lower *l, const struct window *w)
+static struct value *pads(struct hlo_lower *l, const struct dynamic_window *w)
 {
     dim_t v[2 * HLO_MAX_RANK];
     int64_t swap[2] = {1, 0}, length = 2 * w->rank;
@@ -77,12 +77,12 @@ static struct value *pads(struct hlo_lower *l, const struct window *w)
 }
 
 /* Operand k with the paddings, in its first value. */
-static struct value *padded(struct hlo_lower *l, const struct window *w, int k)
+static struct value *padded(struct hlo_lower *l, const struct dynamic_window *w, int k)
 {
     return b_op(l->b, OP_pad, (struct value *[]){h_in(l, k), pads(l, w), h_in(l, w->n + k)}, 3, NULL);
 }
 
-static bool fixed_windows(struct hlo_lower *l, const struct window *w)
+static bool fixed_windows(struct hlo_lower *l, const struct dynamic_window *w)
 {
     struct arena *a = &l->b->g->arena;
     struct hlo_window_dim *dims = ARENA_ARRAY(a, struct hlo_window_dim, w->rank + 1);
@@ -133,7 +133,7 @@ static bool fixed_windows(struct hlo_lower *l, const struct window *w)
 
 /* The only dimension with a window of other than one element; -1 when windows are of another kind.
  */
-static int running_axis(struct hlo_lower *l, const struct window *w, bool *down)
+static int running_axis(struct hlo_lower *l, const struct dynamic_window *w, bool *down)
 {
     struct value *x = h_in(l, 0);
     int axis = -1;
@@ -154,7 +154,7 @@ static int running_axis(struct hlo_lower *l, const struct window *w, bool *down)
 }
 
 /* A scan: the state is the reduction so far, the computation works on whole slices. */
-static bool scan(struct hlo_lower *l, const struct window *w, int axis, bool down)
+static bool scan(struct hlo_lower *l, const struct dynamic_window *w, int axis, bool down)
 {
     struct arena *a = &l->b->g->arena;
     struct value **in = ARENA_ARRAY(a, struct value *, 2 * w->n);
@@ -196,7 +196,7 @@ static bool scan(struct hlo_lower *l, const struct window *w, int axis, bool dow
     return h_done_all(l, s->out + w->n, w->n);
 }
 
-static bool running(struct hlo_lower *l, const struct window *w, int axis, bool down)
+static bool running(struct hlo_lower *l, const struct dynamic_window *w, int axis, bool down)
 {
     const char *name = h_combine_name(w->c);
     double first;
@@ -218,7 +218,7 @@ static bool running(struct hlo_lower *l, const struct window *w, int axis, bool 
 /* x..., first values..., sizes, strides, base dilations, dilations, paddings (rank,2) */
 bool hlo_dynamic_reduce_window(struct hlo_lower *l)
 {
-    struct window w = {0};
+    struct dynamic_window w = {0};
     bool down = false;
     if (!read_window(l, &w))
         return false;

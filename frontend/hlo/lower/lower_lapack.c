@@ -7,14 +7,14 @@
 #include <string.h>
 
 /* What a call's configuration calls an attribute of operator linalg. */
-struct job {
+struct lapack_job {
     const char *config, *attribute;
 };
 
-static const struct routine {
+static const struct lapack_routine {
     const char *name;                 /* in lapack_<type>NAME_ffi, cusolver_NAME_ffi */
     const char *routine, *of_complex; /* of operator linalg */
-    struct job jobs[2];
+    struct lapack_job jobs[2];
 } routines[] = {
     {"potrf", "potrf", NULL, {{"uplo", "uplo"}}},
     {"getrf", "getrf", NULL, {{0}}},
@@ -112,7 +112,7 @@ static bool is_named(const char *name, const char *routine)
     return !strncmp(name, routine, n) && (!name[n] || !strcmp(name + n, "_ffi"));
 }
 
-static const struct routine *find(const char *target)
+static const struct lapack_routine *find(const char *target)
 {
     const char *name = routine_name(target);
     for (size_t i = 0; name && i < sizeof routines / sizeof *routines; i++)
@@ -125,7 +125,7 @@ bool hlo_is_lapack(const char *target)
 {
     const char *name = routine_name(target);
     bool gpu = strncmp(target, "lapack_", 7) != 0;
-    const struct routine *r = find(target);
+    const struct lapack_routine *r = find(target);
     /* on GPUs the routines below have other results */
     if (gpu && r && (strstr("geev gees gesdd gesvd", r->name) || !strcmp(r->name, "geqp3")))
         return false;
@@ -149,7 +149,7 @@ static void singular_sizes(struct hlo_lower *l, struct attrs *a)
 bool hlo_target_lapack(struct hlo_lower *l)
 {
     const char *target = hlo_attr_text(l->i, HLO_ATTR_custom_call_target);
-    const struct routine *r = find(target);
+    const struct lapack_routine *r = find(target);
     struct attrs a = {0};
     int64_t v;
     if (!r)

@@ -8,23 +8,23 @@
 
 enum { MAX_LISTED = 64, NAMES_SHOWN = 3 };
 
-struct missing {
+struct hlo_missing {
     const char *what; /* equal text: one entry */
     int64_t count;
     const char *names[NAMES_SHOWN];
 };
 
-struct search {
+struct hlo_search {
     struct hlo_importer *im;
-    struct missing list[MAX_LISTED];
+    struct hlo_missing list[MAX_LISTED];
     int count;
     int64_t instructions;
     bool *seen; /* computations */
 };
 
-static void note(struct search *s, const struct hlo_instruction *i, const char *what)
+static void note(struct hlo_search *s, const struct hlo_instruction *i, const char *what)
 {
-    struct missing *m = NULL;
+    struct hlo_missing *m = NULL;
     s->instructions++;
     for (int k = 0; k < s->count && !m; k++)
         if (!strcmp(s->list[k].what, what))
@@ -33,7 +33,7 @@ static void note(struct search *s, const struct hlo_instruction *i, const char *
         return;
     if (!m) {
         m = &s->list[s->count++];
-        *m = (struct missing){.what = what};
+        *m = (struct hlo_missing){.what = what};
     }
     if (m->count < NAMES_SHOWN)
         m->names[m->count] = i->name;
@@ -67,7 +67,7 @@ static bool shape_is_opaque(const struct hlo_shape *s)
     return s->type == HLO_OPAQUE;
 }
 
-static void check(struct search *s, const struct hlo_instruction *i)
+static void check(struct hlo_search *s, const struct hlo_instruction *i)
 {
     struct arena *a = &s->im->arena;
     const struct hlo_row *row = hlo_row(i->opcode);
@@ -92,9 +92,9 @@ static void check(struct search *s, const struct hlo_instruction *i)
         note(s, i, arena_printf(a, "%s of an opaque value", name));
 }
 
-static void search_computation(struct search *s, const struct hlo_computation *c);
+static void search_computation(struct hlo_search *s, const struct hlo_computation *c);
 
-static void search_callees(struct search *s, const struct hlo_instruction *i)
+static void search_callees(struct hlo_search *s, const struct hlo_instruction *i)
 {
     if (i->opcode == HLO_OP_CUSTOM_CALL) /* comparators and fallbacks: their handlers decide */
         return;
@@ -107,7 +107,7 @@ static void search_callees(struct search *s, const struct hlo_instruction *i)
     }
 }
 
-static void search_computation(struct search *s, const struct hlo_computation *c)
+static void search_computation(struct hlo_search *s, const struct hlo_computation *c)
 {
     if (s->seen[c->index] || s->im->depth >= MAX_CALLS)
         return;
@@ -122,7 +122,7 @@ static void search_computation(struct search *s, const struct hlo_computation *c
     s->im->depth--;
 }
 
-static const char *describe(struct arena *a, const struct missing *m)
+static const char *describe(struct arena *a, const struct hlo_missing *m)
 {
     char names[400];
     size_t at = 0;
@@ -135,7 +135,7 @@ static const char *describe(struct arena *a, const struct missing *m)
 
 bool hlo_check_supported(struct hlo_importer *im)
 {
-    struct search s = {.im = im};
+    struct hlo_search s = {.im = im};
     s.seen = ARENA_ARRAY(&im->arena, bool, im->m->count + 1);
     search_computation(&s, im->m->entry);
     if (s.count == 0)

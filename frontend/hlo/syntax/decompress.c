@@ -9,13 +9,13 @@
 
 #define LARGEST_FILE ((size_t)8 << 30) /* of decompressed data */
 
-struct buffer {
+struct inflate_buffer {
     uint8_t *data;
     size_t used, capacity;
 };
 
 /* Room for 64 KiB more. */
-static bool grow(struct buffer *b)
+static bool grow(struct inflate_buffer *b)
 {
     if (b->capacity - b->used >= 1 << 16)
         return true;
@@ -46,7 +46,7 @@ bool is_compressed(const uint8_t *p, size_t n)
 /* ---- gzip ---- */
 
 /* NULL, or what is wrong. */
-static const char *inflate_members(z_stream *z, const uint8_t *data, size_t size, struct buffer *b)
+static const char *inflate_members(z_stream *z, const uint8_t *data, size_t size, struct inflate_buffer *b)
 {
     size_t given = 0;
     int status = Z_OK;
@@ -75,7 +75,7 @@ static const char *inflate_members(z_stream *z, const uint8_t *data, size_t size
     return NULL;
 }
 
-static const char *inflate_file(const uint8_t *data, size_t size, struct buffer *b)
+static const char *inflate_file(const uint8_t *data, size_t size, struct inflate_buffer *b)
 {
     z_stream z = {0};
     if (inflateInit2(&z, 15 + 16) != Z_OK)
@@ -120,7 +120,7 @@ static bool load_library(struct library *l)
     return true;
 }
 
-static bool by_library(const char *name, const uint8_t *data, size_t size, struct buffer *b,
+static bool by_library(const char *name, const uint8_t *data, size_t size, struct inflate_buffer *b,
                        struct diag *d)
 {
     struct library l;
@@ -151,7 +151,7 @@ static bool by_library(const char *name, const uint8_t *data, size_t size, struc
 bool decompress(const char *name, const uint8_t *data, size_t size, uint8_t **out, size_t *out_size,
                 struct diag *d)
 {
-    struct buffer b = {0};
+    struct inflate_buffer b = {0};
     bool ok;
     if (is_gzip(data, size)) {
         const char *why = inflate_file(data, size, &b);

@@ -138,7 +138,7 @@ static bool store(struct parser *p, enum dtype dt, void *data, size_t at)
     }
 }
 
-struct dense {
+struct dense_literal {
     const struct hlo_shape *shape;
     struct hlo_literal *literal;
     enum dtype dtype;
@@ -148,7 +148,7 @@ struct dense {
     bool nested;
 };
 
-static bool open_brace(struct parser *p, struct dense *s)
+static bool open_brace(struct parser *p, struct dense_literal *s)
 {
     s->nested = true;
     if (++s->level > s->shape->rank)
@@ -159,7 +159,7 @@ static bool open_brace(struct parser *p, struct dense *s)
     return true;
 }
 
-static bool close_brace(struct parser *p, struct dense *s)
+static bool close_brace(struct parser *p, struct dense_literal *s)
 {
     if (!s->level)
         return parse_fail(p, "unexpected '}'");
@@ -172,7 +172,7 @@ static bool close_brace(struct parser *p, struct dense *s)
 }
 
 /* Room for all elements, once there is text enough to fill it. */
-static bool allocate(struct parser *p, struct dense *s)
+static bool allocate(struct parser *p, struct dense_literal *s)
 {
     if (s->literal->data)
         return true;
@@ -184,7 +184,7 @@ static bool allocate(struct parser *p, struct dense *s)
     return true;
 }
 
-static bool element(struct parser *p, struct dense *s)
+static bool element(struct parser *p, struct dense_literal *s)
 {
     int rank = s->shape->rank;
     if (rank && s->level && s->level != rank)
@@ -197,7 +197,7 @@ static bool element(struct parser *p, struct dense *s)
     return allocate(p, s) && store(p, s->dtype, s->literal->data, s->literal->count++);
 }
 
-static bool parse_dense(struct parser *p, struct dense *s)
+static bool parse_dense(struct parser *p, struct dense_literal *s)
 {
     do {
         struct lex *l = &p->lex;
@@ -242,7 +242,7 @@ static bool parse_tuple(struct parser *p, struct hlo_literal *l)
 bool parse_literal(struct parser *p, const struct hlo_shape *shape, const struct hlo_literal **out)
 {
     struct hlo_literal *l = ARENA_NEW(p->arena, struct hlo_literal);
-    struct dense s = {.shape = shape, .literal = l, .dtype = hlo_type_dtype(shape->type)};
+    struct dense_literal s = {.shape = shape, .literal = l, .dtype = hlo_type_dtype(shape->type)};
     l->shape = shape;
     *out = l;
     if (shape->type == HLO_TUPLE)

@@ -10,13 +10,13 @@ struct proto_bytes {
     size_t count, cap;
 };
 
-struct reader {
+struct proto_text_reader {
     struct arena *arena;
     struct diag *d;
     const char *begin, *at, *end;
 };
 
-static bool bad(struct reader *r, const char *what)
+static bool bad(struct proto_text_reader *r, const char *what)
 {
     int line = 1;
     for (const char *p = r->begin; p < r->at && p < r->end; p++)
@@ -24,7 +24,7 @@ static bool bad(struct reader *r, const char *what)
     return fail(r->d, "line %d: expected %s", line, what);
 }
 
-static void put(struct reader *r, struct proto_bytes *b, const void *v, size_t n)
+static void put(struct proto_text_reader *r, struct proto_bytes *b, const void *v, size_t n)
 {
     if (b->cap - b->count < n) {
         size_t cap = (b->cap + n) * 2;
@@ -37,7 +37,7 @@ static void put(struct reader *r, struct proto_bytes *b, const void *v, size_t n
     b->count += n;
 }
 
-static void put_varint(struct reader *r, struct proto_bytes *b, uint64_t v)
+static void put_varint(struct proto_text_reader *r, struct proto_bytes *b, uint64_t v)
 {
     uint8_t out[10];
     size_t n = 0;
@@ -48,7 +48,7 @@ static void put_varint(struct reader *r, struct proto_bytes *b, uint64_t v)
     put(r, b, out, n);
 }
 
-static void space(struct reader *r)
+static void space(struct proto_text_reader *r)
 {
     while (r->at < r->end) {
         if (*r->at == '#')
@@ -61,7 +61,7 @@ static void space(struct reader *r)
     }
 }
 
-static bool take(struct reader *r, char c)
+static bool take(struct proto_text_reader *r, char c)
 {
     space(r);
     if (r->at >= r->end || *r->at != c)
@@ -71,7 +71,7 @@ static bool take(struct reader *r, char c)
 }
 
 /* A word, number or name: letters, digits, '.', '_', '+', '-'. Copied with its NUL. */
-static bool word(struct reader *r, char *out, size_t size)
+static bool word(struct proto_text_reader *r, char *out, size_t size)
 {
     space(r);
     size_t n = 0;
@@ -87,7 +87,7 @@ static bool word(struct reader *r, char *out, size_t size)
 }
 
 /* Adjacent quoted strings are one. */
-static bool text(struct reader *r, struct proto_bytes *out)
+static bool text(struct proto_text_reader *r, struct proto_bytes *out)
 {
     int count = 0;
     for (space(r); r->at < r->end && (*r->at == '"' || *r->at == '\''); space(r), count++) {
@@ -109,7 +109,7 @@ static bool text(struct reader *r, struct proto_bytes *out)
     return count || bad(r, "a quoted string");
 }
 
-static bool number(struct reader *r, const ProtobufCFieldDescriptor *f, struct proto_bytes *out)
+static bool number(struct proto_text_reader *r, const ProtobufCFieldDescriptor *f, struct proto_bytes *out)
 {
     char w[128], *rest = w;
     if (!word(r, w, sizeof w))
@@ -145,18 +145,18 @@ static bool number(struct reader *r, const ProtobufCFieldDescriptor *f, struct p
     return true;
 }
 
-static bool message(struct reader *r, const ProtobufCMessageDescriptor *m, char close, int depth,
+static bool message(struct proto_text_reader *r, const ProtobufCMessageDescriptor *m, char close, int depth,
                     struct proto_bytes *out);
 
 /* { ... } or < ... >; sets what closes it. */
-static bool opens(struct reader *r, char *close)
+static bool opens(struct proto_text_reader *r, char *close)
 {
     *close = take(r, '{') ? '}' : take(r, '<') ? '>' : 0;
     return *close;
 }
 
 /* Any value of an unknown field. */
-static bool skip_value(struct reader *r, int depth)
+static bool skip_value(struct proto_text_reader *r, int depth)
 {
     struct proto_bytes ignored = {0};
     char close, w[128];
@@ -178,7 +178,7 @@ static bool skip_value(struct reader *r, int depth)
     return word(r, w, sizeof w);
 }
 
-static bool one_value(struct reader *r, const ProtobufCFieldDescriptor *f, int depth,
+static bool one_value(struct proto_text_reader *r, const ProtobufCFieldDescriptor *f, int depth,
                       struct proto_bytes *out)
 {
     struct proto_bytes value = {0};
@@ -202,7 +202,7 @@ static bool one_value(struct reader *r, const ProtobufCFieldDescriptor *f, int d
     return true;
 }
 
-static bool field(struct reader *r, const ProtobufCMessageDescriptor *m, int depth,
+static bool field(struct proto_text_reader *r, const ProtobufCMessageDescriptor *m, int depth,
                   struct proto_bytes *out)
 {
     char name[128];
@@ -226,7 +226,7 @@ static bool field(struct reader *r, const ProtobufCMessageDescriptor *m, int dep
     return true;
 }
 
-static bool message(struct reader *r, const ProtobufCMessageDescriptor *m, char close, int depth,
+static bool message(struct proto_text_reader *r, const ProtobufCMessageDescriptor *m, char close, int depth,
                     struct proto_bytes *out)
 {
     if (depth > HLO_PROTO_DEPTH)
@@ -247,7 +247,7 @@ static bool message(struct reader *r, const ProtobufCMessageDescriptor *m, char 
 bool hlo_proto_encode(const ProtobufCMessageDescriptor *m, const char *input, size_t size,
                       struct arena *a, const uint8_t **out, size_t *out_size, struct diag *d)
 {
-    struct reader r = {a, d, input, input, input + size};
+    struct proto_text_reader r = {a, d, input, input, input + size};
     struct proto_bytes b = {0};
     if (!message(&r, m, 0, 0, &b))
         return false;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct group {
+static const struct attr_group {
     const char *op, *attr, *name; /* the structure becomes attribute `attr` */
     const char *fields[10];
 } groups[] = {
@@ -139,7 +139,7 @@ static bool is_none(const struct mlir_attr *a)
     return a->kind == MA_TYPE && a->type->kind == MT_NONE;
 }
 
-static void group_fields(struct vhlo *v, struct mlir_dict *d, const struct group *g)
+static void group_fields(struct vhlo *v, struct mlir_dict *d, const struct attr_group *g)
 {
     struct mlir_dict fields = {0};
     bool none = false, any = false;

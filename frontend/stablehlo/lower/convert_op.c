@@ -5,7 +5,7 @@
 
 enum shape_rule { INFER, OPERAND, STATED };
 
-static const struct row {
+static const struct convert_row {
     const char *name;
     enum hlo_opcode opcode;
     enum shape_rule shape;
@@ -19,7 +19,7 @@ static const struct row {
 
 /* ---- the operation ---- */
 
-static bool convert_row(struct sh_convert *c, const struct mlir_op *op, const struct row *r)
+static bool convert_row(struct sh_convert *c, const struct mlir_op *op, const struct convert_row *r)
 {
     struct sh_attrs l = {0};
     struct hlo_instruction **in;

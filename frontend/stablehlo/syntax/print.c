@@ -427,7 +427,7 @@ static void put_loc(FILE *f, const struct mlir_loc *l)
     }
 }
 
-struct printer {
+struct stablehlo_printer {
     FILE *f;
     int next; /* number of the next value */
 };
@@ -437,14 +437,14 @@ static void put_value(FILE *f, const struct mlir_value *v)
     fprintf(f, "%%v%d", (int)(intptr_t)v->mapped);
 }
 
-static void number(struct printer *p, struct mlir_value *v)
+static void number(struct stablehlo_printer *p, struct mlir_value *v)
 {
     v->mapped = (void *)(intptr_t)p->next++;
 }
 
-static void put_op(struct printer *p, const struct mlir_op *op, int indent);
+static void put_op(struct stablehlo_printer *p, const struct mlir_op *op, int indent);
 
-static void put_region(struct printer *p, const struct mlir_region *r, int indent)
+static void put_region(struct stablehlo_printer *p, const struct mlir_region *r, int indent)
 {
     fputs("{", p->f);
     if (r->block_count && (r->block->arg_count || r->block->op_count)) {
@@ -496,7 +496,7 @@ static void put_attrs(FILE *f, const struct mlir_dict *d)
     free(order);
 }
 
-static void put_op(struct printer *p, const struct mlir_op *op, int indent)
+static void put_op(struct stablehlo_printer *p, const struct mlir_op *op, int indent)
 {
     FILE *f = p->f;
     fprintf(f, "%*s", indent, "");
@@ -540,7 +540,7 @@ static void put_op(struct printer *p, const struct mlir_op *op, int indent)
 
 void mlir_print(FILE *out, const struct mlir_module *m)
 {
-    struct printer p = {out, 0};
+    struct stablehlo_printer p = {out, 0};
     put_op(&p, m->top, 0);
 }
 

@@ -22,12 +22,12 @@ static const struct mlir_attr *integer(struct text *t, int64_t v, int dtype)
 
 /* ---- lists ---- */
 
-struct list {
+struct text_list {
     int count, capacity;
     const struct mlir_attr **v;
 };
 
-static void push(struct text *t, struct list *l, const struct mlir_attr *a)
+static void push(struct text *t, struct text_list *l, const struct mlir_attr *a)
 {
     ARENA_GROW(t->arena, l->v, l->count, l->capacity);
     l->v[l->count++] = a;
@@ -35,7 +35,7 @@ static void push(struct text *t, struct list *l, const struct mlir_attr *a)
 
 static const struct mlir_attr *array(struct text *t)
 {
-    struct list l = {0};
+    struct text_list l = {0};
     struct mlir_attr *a = mlir_attr_new(t->arena, MA_ARRAY);
     if (!text_need(t, "["))
         return NULL;
@@ -361,7 +361,7 @@ const struct mlir_attr *text_struct(struct text *t, const char *dialect, const c
     }
     if (!strcmp(name, "bounds")) { /* <3, ?> */
         t->p = at;
-        struct list l = {0};
+        struct text_list l = {0};
         while (!text_eat(t, ">")) {
             int64_t n = MLIR_DYNAMIC;
             if (l.count && !text_need(t, ","))

@@ -354,7 +354,7 @@ static bool function(struct text *t, struct mlir_op *op)
 
 /* ---- any operation ---- */
 
-struct names {
+struct result_names {
     int count, capacity, results;
     struct result_name {
         const char *name;
@@ -363,7 +363,7 @@ struct names {
     } * v;
 };
 
-static bool result_names(struct text *t, struct names *n)
+static bool result_names(struct text *t, struct result_names *n)
 {
     if (text_peek(t) != '%')
         return true;
@@ -384,7 +384,7 @@ static bool result_names(struct text *t, struct names *n)
     return text_need(t, "=");
 }
 
-static bool define_results(struct text *t, struct mlir_op *op, const struct names *n)
+static bool define_results(struct text *t, struct mlir_op *op, const struct result_names *n)
 {
     int at = 0;
     if (n->count && n->results != op->result_count)
@@ -400,7 +400,7 @@ static bool define_results(struct text *t, struct mlir_op *op, const struct name
 
 struct mlir_op *text_op(struct text *t, struct mlir_block *b)
 {
-    struct names names = {0};
+    struct result_names names = {0};
     struct mlir_op *op = mlir_op_new(t->arena, NULL);
     bool ok;
     if (!text_enter(t) || !result_names(t, &names))

@@ -1,21 +1,21 @@
 /* Dimension numbers of gather and scatter. */
 #include "frontend/stablehlo/verify/verify.h"
 
-struct list {
+struct index_list {
     const char *name;
     int count;
     int64_t *v;
 };
 
-static struct list get(struct verifier *v, const struct mlir_op *op, const char *name)
+static struct index_list get(struct verifier *v, const struct mlir_op *op, const char *name)
 {
-    struct list l = {.name = name};
+    struct index_list l = {.name = name};
     l.count = verify_ints(v, op, name, &l.v);
     l.count = l.count < 0 ? 0 : l.count;
     return l;
 }
 
-static bool has(const struct list *l, int64_t x)
+static bool has(const struct index_list *l, int64_t x)
 {
     for (int k = 0; k < l->count; k++)
         if (l->v[k] == x)
@@ -23,7 +23,7 @@ static bool has(const struct list *l, int64_t x)
     return false;
 }
 
-static bool in_range(struct verifier *v, const struct list *l, int64_t end, bool sorted)
+static bool in_range(struct verifier *v, const struct index_list *l, int64_t end, bool sorted)
 {
     for (int k = 0; k < l->count; k++) {
         if (l->v[k] < 0 || (end >= 0 && l->v[k] >= end))
@@ -38,7 +38,7 @@ static bool in_range(struct verifier *v, const struct list *l, int64_t end, bool
     return true;
 }
 
-static bool apart(struct verifier *v, const struct list *a, const struct list *b)
+static bool apart(struct verifier *v, const struct index_list *a, const struct index_list *b)
 {
     for (int k = 0; k < a->count; k++)
         if (has(b, a->v[k]))
@@ -50,7 +50,7 @@ static bool apart(struct verifier *v, const struct list *a, const struct list *b
 /* What gather and scatter have in common: x, indices, and dimensions of both that go together. */
 struct indexing {
     const struct mlir_type *x, *at;
-    struct list gone, batching, at_batching, map;
+    struct index_list gone, batching, at_batching, map;
     int64_t vector;
 };
 
@@ -83,10 +83,10 @@ static bool check_indexing(struct verifier *v, const struct indexing *i)
 
 /* The sizes of a gather's slices, of an attribute or an operand, against the dims that its result keeps. */
 static bool check_slices(struct verifier *v, const struct mlir_op *op, const struct indexing *i, const struct mlir_type *r,
-                         const struct list *offset)
+                         const struct index_list *offset)
 {
     bool dynamic = verify_is(op, "dynamic_gather");
-    struct list sizes = get(v, op, "slice_sizes");
+    struct index_list sizes = get(v, op, "slice_sizes");
     const struct mlir_type *n = dynamic ? verify_in(op, 2) : NULL;
     if (n && verify_tensor(n) && n->rank == 1 && verify_differ(n->dims[0], i->x->rank))
         return VERIFY_ERROR(v, "%lld slice sizes for %d dimensions", (long long)n->dims[0],
@@ -129,7 +129,7 @@ static bool check_gather(struct verifier *v, const struct mlir_op *op)
     i.at_batching = get(v, op, "start_indices_batching_dims");
     i.map = get(v, op, "start_index_map");
     i.vector = verify_int(op, "index_vector_dim", 0);
-    struct list offset = get(v, op, "offset_dims");
+    struct index_list offset = get(v, op, "offset_dims");
     if (!check_indexing(v, &i) || !in_range(v, &offset, r->rank, true))
         return false;
     if (!mlir_type_equal(i.x->element, r->element))
@@ -154,7 +154,7 @@ static bool check_gather(struct verifier *v, const struct mlir_op *op)
     return check_slices(v, op, &i, r, &offset);
 }
 
-static bool check_updates(struct verifier *v, const struct indexing *i, const struct list *window,
+static bool check_updates(struct verifier *v, const struct indexing *i, const struct index_list *window,
                           const struct mlir_type *u)
 {
     int places = i->at->rank - (i->vector < i->at->rank);
@@ -196,7 +196,7 @@ static bool check_scatter(struct verifier *v, const struct mlir_op *op)
     i.at_batching = get(v, op, "scatter_indices_batching_dims");
     i.map = get(v, op, "scatter_dims_to_operand_dims");
     i.vector = verify_int(op, "index_vector_dim", 0);
-    struct list window = get(v, op, "update_window_dims");
+    struct index_list window = get(v, op, "update_window_dims");
     int dt = mlir_dtype(i.at);
     if (!dtype_is_int(dt))
         return VERIFY_ERROR(v, "indices of %s", mlir_type_text(&v->arena, i.at));

@@ -340,15 +340,15 @@ bool infer_non_max_suppression(struct infer *f)
     return infer_out(f, 0, DT_I64, 2, (dim_t[]){infer_unknown(f, "selected"), 3});
 }
 
-struct box {
+struct crop_box {
     double y0, x0, y1, x1;
 };
 
-static struct box read_box(const double *v, bool centre)
+static struct crop_box read_box(const double *v, bool centre)
 {
     if (centre) /* x, y, width, height */
-        return (struct box){v[1] - v[3] / 2, v[0] - v[2] / 2, v[1] + v[3] / 2, v[0] + v[2] / 2};
-    return (struct box){fmin(v[0], v[2]), fmin(v[1], v[3]), fmax(v[0], v[2]), fmax(v[1], v[3])};
+        return (struct crop_box){v[1] - v[3] / 2, v[0] - v[2] / 2, v[1] + v[3] / 2, v[0] + v[2] / 2};
+    return (struct crop_box){fmin(v[0], v[2]), fmin(v[1], v[3]), fmax(v[0], v[2]), fmax(v[1], v[3])};
 }
 
 static inline double smaller(double a, double b)
@@ -361,7 +361,7 @@ static inline double larger(double a, double b)
     return a > b ? a : b;
 }
 
-static double overlap(const struct box *a, const struct box *b)
+static double overlap(const struct crop_box *a, const struct crop_box *b)
 {
     double h = smaller(a->y1, b->y1) - larger(a->y0, b->y0);
     double w = smaller(a->x1, b->x1) - larger(a->x0, b->x0);
@@ -373,19 +373,19 @@ static double overlap(const struct box *a, const struct box *b)
 }
 
 /* The boxes that are left: a heap whose first one is the best; few of many are taken as a rule. */
-struct candidate {
+struct box_candidate {
     double score;
     int64_t index;
 };
 
-static bool better(const struct candidate *a, const struct candidate *b)
+static bool better(const struct box_candidate *a, const struct box_candidate *b)
 {
     return a->score > b->score || (a->score == b->score && a->index < b->index);
 }
 
-static void sift_down(struct candidate *heap, int64_t n, int64_t i)
+static void sift_down(struct box_candidate *heap, int64_t n, int64_t i)
 {
-    struct candidate moved = heap[i];
+    struct box_candidate moved = heap[i];
     for (int64_t child; (child = 2 * i + 1) < n; i = child) {
         child += child + 1 < n && better(&heap[child + 1], &heap[child]);
         if (!better(&heap[child], &moved))
@@ -400,18 +400,18 @@ struct suppression {
     bool centre;
     double threshold;
     int64_t max;
-    struct box *kept;
+    struct crop_box *kept;
 };
 
 /* Writes the indices of boxes that are kept, from the best on, three places apart; how many. */
-static int64_t suppress(const struct suppression *s, struct candidate *heap, int64_t n,
+static int64_t suppress(const struct suppression *s, struct box_candidate *heap, int64_t n,
                         int64_t *index)
 {
     int64_t kept = 0;
     for (int64_t i = n / 2 - 1; i >= 0; i--)
         sift_down(heap, n, i);
     for (; n > 0 && kept < s->max; sift_down(heap, n, 0)) {
-        struct box b = read_box(s->boxes + heap[0].index * 4, s->centre);
+        struct crop_box b = read_box(s->boxes + heap[0].index * 4, s->centre);
         bool covered = false;
         for (int64_t k = 0; k < kept && !covered; k++)
             covered = overlap(&s->kept[k], &b) > s->threshold;
@@ -437,17 +437,17 @@ static bool non_max_suppression(struct op_call *c, struct work *w)
     bool centre = attr_int(c->attrs, "center_point_box", 0) != 0;
     double *boxes = work_doubles(w, tb), *scores = work_doubles(w, ts);
     max = max < n ? max > 0 ? max : 0 : n;
-    struct candidate *heap = WORK(w, struct candidate, n);
+    struct box_candidate *heap = WORK(w, struct box_candidate, n);
     int64_t *chosen = WORK(w, int64_t, 3 * rows * max);
     struct suppression s = {.centre = centre, .threshold = iou, .max = max};
-    s.kept = WORK(w, struct box, max);
+    s.kept = WORK(w, struct crop_box, max);
     if (!boxes || !scores || !heap || !chosen || !s.kept)
         return false;
     for (int64_t row = 0; row < rows; row++) {
         int64_t count = 0;
         for (int64_t i = 0; i < n; i++)
             if (!has_operand(c, 4) || scores[row * n + i] > min)
-                heap[count++] = (struct candidate){scores[row * n + i], i};
+                heap[count++] = (struct box_candidate){scores[row * n + i], i};
         s.boxes = boxes + row / classes * n * 4;
         int64_t kept = suppress(&s, heap, count, chosen + 3 * total + 2);
         for (int64_t k = 0; k < kept; k++, total++) {

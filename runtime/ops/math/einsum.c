@@ -6,19 +6,19 @@
 #include <ctype.h>
 #include <string.h>
 
-struct reader {
+struct equation_reader {
     const char *at, *end;
     struct diag *d;
 };
 
-static void skip_spaces(struct reader *r)
+static void skip_spaces(struct equation_reader *r)
 {
     while (r->at < r->end && isspace((unsigned char)*r->at))
         r->at++;
 }
 
 /* One term; `ellipsis` dims stand for "...". rank RANK_UNKNOWN: as many as there are. */
-static bool read_term(struct reader *r, int *label, int *rank, int ellipsis)
+static bool read_term(struct equation_reader *r, int *label, int *rank, int ellipsis)
 {
     int n = 0;
     for (skip_spaces(r); r->at < r->end && *r->at != ',' && *r->at != '-'; skip_spaces(r)) {
@@ -102,7 +102,7 @@ bool einsum_parse(struct equation *e, const struct attrs *as, const int *ranks, 
                   struct diag *d)
 {
     struct str text = attr_str(as, "equation", "");
-    struct reader r = {text.p, text.p + text.n, d};
+    struct equation_reader r = {text.p, text.p + text.n, d};
     int widest = 0;
     if (nops > EINSUM_OPERANDS)
         return fail(d, "einsum has %d operands, expected at most %d", nops, EINSUM_OPERANDS);

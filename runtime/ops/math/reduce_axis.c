@@ -7,13 +7,13 @@
 #include "runtime/ops/common/content.h"
 
 /* The operand as (outer, n, inner) around an axis. */
-struct around {
+struct axis_around {
     int64_t outer, n, inner;
 };
 
-static struct around around_axis(const struct tensor *x, int axis)
+static struct axis_around around_axis(const struct tensor *x, int axis)
 {
-    return (struct around){dims_product(x->dims, 0, axis), x->dims[axis],
+    return (struct axis_around){dims_product(x->dims, 0, axis), x->dims[axis],
                            dims_product(x->dims, axis + 1, x->rank)};
 }
 
@@ -81,7 +81,7 @@ static union sum neutral(int dtype, bool product)
 }
 
 /* The same in the element's own type, a few neighbouring lines at a time. */
-static bool run_typed(struct op_call *c, struct around s, bool product, bool exclusive,
+static bool run_typed(struct op_call *c, struct axis_around s, bool product, bool exclusive,
                       bool reverse)
 {
     const struct tensor *x = c->in[0];
@@ -110,7 +110,7 @@ static bool eval_running(struct op_call *c)
     int64_t axis = tensor_i64(c->in[1], 0);
     if (axis < -x->rank || axis >= x->rank)
         return fail(c->env->d, "axis %lld is out of range for rank %d", (long long)axis, x->rank);
-    struct around s = around_axis(x, (int)(axis < 0 ? axis + x->rank : axis));
+    struct axis_around s = around_axis(x, (int)(axis < 0 ? axis + x->rank : axis));
     if (run_typed(c, s, product, exclusive, reverse))
         return true;
     for (int64_t o = 0; o < s.outer; o++)

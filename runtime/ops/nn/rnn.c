@@ -53,7 +53,7 @@ static double act_affine(double x, double a, double b)
     return a * x + b;
 }
 
-static const struct activation {
+static const struct rnn_activation {
     const char *name;
     activation_fn *fn;
     int parameters; /* how many of alpha and beta it takes */
@@ -72,7 +72,7 @@ static const struct activation {
     {"Affine", act_affine, 2, 1, 0},
 };
 
-static bool find_activation(struct activation *to, struct str name, struct diag *d)
+static bool find_activation(struct rnn_activation *to, struct str name, struct diag *d)
 {
     for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
         if (name.n == strlen(activations[i].name) &&
@@ -98,14 +98,14 @@ struct layer {
     bool reverse, by_batch, reset_after, input_forget;
     int64_t steps, batch, inputs, hidden;
     double clip; /* infinity: none */
-    struct activation act[2 * MAX_ACTIVATIONS];
+    struct rnn_activation act[2 * MAX_ACTIVATIONS];
     double *r, *bias, *peephole; /* as the operands lie; NULL: zeros */
     double *gate, *scratch;      /* gates * hidden and hidden */
 };
 
 static double activate(const struct layer *l, int dir, int which, double x)
 {
-    const struct activation *a = &l->act[dir * l->nact + which];
+    const struct rnn_activation *a = &l->act[dir * l->nact + which];
     x = x > l->clip ? l->clip : x < -l->clip ? -l->clip : x;
     return a->fn(x, a->alpha, a->beta);
 }
@@ -172,7 +172,7 @@ static void lstm_step(const struct layer *l, int dir, const double *x, double *h
         l->scratch[i] = forget * c[i] + in * cell;
     }
     for (int64_t i = 0; i < n; i++) {
-        const struct activation *a = &l->act[dir * l->nact + 2];
+        const struct rnn_activation *a = &l->act[dir * l->nact + 2];
         double out = gate_input(l, dir, OUT, i, x, h) + (p ? p[n + i] * l->scratch[i] : 0);
         l->gate[i] = activate(l, dir, 0, out) * a->fn(l->scratch[i], a->alpha, a->beta);
     }
@@ -271,7 +271,7 @@ static bool read_activations(struct layer *l, const struct rnn_cell *cell, const
         return fail(d, "activations has %d names, expected %d", n, l->ndir * l->nact);
     for (int i = 0; i < l->ndir * l->nact; i++) {
         const char *plain = cell->act[i % l->nact];
-        struct activation *a = &l->act[i];
+        struct rnn_activation *a = &l->act[i];
         if (!find_activation(a, names ? names[i] : (struct str){plain, strlen(plain)}, d))
             return false;
         if (a->parameters > 0 && alpha_at < nalpha)

@@ -57,7 +57,7 @@ static row_fn find_row(int dtype, enum op op)
     return NULL;
 }
 
-static bool no_base(const struct frame *f)
+static bool no_base(const struct window_frame *f)
 {
     for (int i = 0; i < f->rank; i++)
         if (f->base[i] != 1)
@@ -67,7 +67,7 @@ static bool no_base(const struct frame *f)
 
 /* The places of y along a dim, low..high-1, from which the tap falls inside x; where the first one
  * sees it. */
-static int64_t seen(const struct frame *f, int i, int64_t tap, int64_t x_dim, int64_t y_dim,
+static int64_t seen(const struct window_frame *f, int i, int64_t tap, int64_t x_dim, int64_t y_dim,
                     int64_t *low, int64_t *first)
 {
     int64_t stride = f->stride[i], shift = tap * f->dilation[i] - f->pads[i];
@@ -79,7 +79,7 @@ static int64_t seen(const struct frame *f, int i, int64_t tap, int64_t x_dim, in
     return to > from ? to - from : 0;
 }
 
-static void combine_tap(const struct frame *f, const int64_t *tap, row_fn run,
+static void combine_tap(const struct window_frame *f, const int64_t *tap, row_fn run,
                         const struct tensor *x, struct tensor *y)
 {
     struct walk w;
@@ -106,7 +106,7 @@ static void combine_tap(const struct frame *f, const int64_t *tap, row_fn run,
 /* ---- running combinations: the window reaches from one end to here ---- */
 
 /* The only dim with a window, -1 when there are several; *down: it reaches to the last element. */
-static int running_dim(const struct frame *f, const struct tensor *x, bool *down)
+static int running_dim(const struct window_frame *f, const struct tensor *x, bool *down)
 {
     int at = -1;
     for (int i = 0; i < f->rank; i++) {
@@ -143,7 +143,7 @@ static void combine_running(int axis, bool down, row_fn run, const struct tensor
     }
 }
 
-bool window_combine(const struct frame *f, enum op op, const struct tensor *x, struct tensor *y)
+bool window_combine(const struct window_frame *f, enum op op, const struct tensor *x, struct tensor *y)
 {
     row_fn run = find_row(x->dtype, op);
     int64_t tap[MAX_RANK] = {0};
@@ -164,7 +164,7 @@ bool window_combine(const struct frame *f, enum op op, const struct tensor *x, s
 /* ---- the gradient ---- */
 
 /* Lanes are the elements of a last dim that has no window. */
-static bool last_is_plain(const struct frame *f, const struct tensor *x)
+static bool last_is_plain(const struct window_frame *f, const struct tensor *x)
 {
     int last = f->rank - 1;
     return last >= 0 && f->size[last] == 1 && f->stride[last] == 1 && !f->pads[last] &&
@@ -204,7 +204,7 @@ static keep_fn find_keep(enum op select)
 }
 
 /* The place of the window's tap in x, in rows of lanes; -1: outside. */
-static int64_t tap_place(const struct frame *f, int rank, const int64_t *window, const int64_t *tap,
+static int64_t tap_place(const struct window_frame *f, int rank, const int64_t *window, const int64_t *tap,
                          const int64_t *x_dims, const int64_t *strides)
 {
     int64_t at = 0;
@@ -218,7 +218,7 @@ static int64_t tap_place(const struct frame *f, int rank, const int64_t *window,
 }
 
 /* The elements kept of one window's lanes, and where. False: the window has no element. */
-static bool keep_of_window(const struct frame *f, int rank, const int64_t *window,
+static bool keep_of_window(const struct window_frame *f, int rank, const int64_t *window,
                            const struct tensor *x, const int64_t *strides, int64_t lanes,
                            keep_fn keep, float *kept, int32_t *where)
 {
@@ -241,7 +241,7 @@ static bool keep_of_window(const struct frame *f, int rank, const int64_t *windo
     return any;
 }
 
-bool window_scatter(const struct frame *f, enum op select, enum op combine, const struct tensor *x,
+bool window_scatter(const struct window_frame *f, enum op select, enum op combine, const struct tensor *x,
                     const struct tensor *source, struct tensor *y, int64_t *room)
 {
     keep_fn keep = find_keep(select);

@@ -178,7 +178,7 @@ struct places {
 
 enum { BLOCK = 128, OUTSIDE = -1 };
 
-struct block { /* of index vectors along the last batch dim */
+struct gather_block { /* of index vectors along the last batch dim */
     int64_t n, at[BLOCK]; /* where their windows begin; OUTSIDE: they do not fit */
     int64_t outer, step;  /* where in the result or updates */
 };
@@ -304,7 +304,7 @@ static void read_indices(const struct places *p, int64_t at, int64_t step, int64
 /* What one component, 32 bits wide, adds to the places of a block; whether some are outside, which
  * is rare. */
 static bool add_places_i32(const struct places *p, const struct component *m, int64_t at,
-                           int64_t step, struct block *k, bool *outside)
+                           int64_t step, struct gather_block *k, bool *outside)
 {
     const int32_t *from = (const int32_t *)p->index->data + at;
     int32_t max = (int32_t)m->max;
@@ -322,7 +322,7 @@ static bool add_places_i32(const struct places *p, const struct component *m, in
 
 /* Index vectors first.. of the row that the walk is at. Those of windows that do not fit are moved,
  * or with `clamp` false left out. */
-static void fill_block(const struct places *p, int64_t first, bool clamp, struct block *k)
+static void fill_block(const struct places *p, int64_t first, bool clamp, struct gather_block *k)
 {
     int last = p->batches - 1;
     int64_t count = last < 0 ? 1 : p->batch_dims[last], index[BLOCK];
@@ -404,7 +404,7 @@ static inline void copy_window(const struct runs *r, char *array, char *other, b
             ((T *)to)[i * k->step] = ((const T *)x->data)[k->at[i]];                               \
         break;
 
-static void gather_block(const struct runs *r, const struct block *k, const struct tensor *x,
+static void gather_block(const struct runs *r, const struct gather_block *k, const struct tensor *x,
                          const struct tensor *y)
 {
     int64_t bytes = (int64_t)dtype_bytes(x->dtype);
@@ -424,7 +424,7 @@ bool eval_gather_windows(struct op_call *c)
 {
     struct places p;
     struct runs runs;
-    struct block block;
+    struct gather_block block;
     struct tensor *y = c->out[0];
     if (!places_init(&p, c->attrs, true, c->in[0], c->in[1], y, c->env->d))
         return false;
@@ -478,7 +478,7 @@ static void add_window(const struct runs *r, char *array, const char *other, boo
     }
 
 /* Windows of one element that are added. */
-static void add_ones(const struct block *k, const struct tensor *u, struct tensor *y)
+static void add_ones(const struct gather_block *k, const struct tensor *u, struct tensor *y)
 {
     const char *from = (const char *)u->data + k->outer * 4;
     if (y->dtype == DT_F32) {
@@ -495,7 +495,7 @@ static void add_ones(const struct block *k, const struct tensor *u, struct tenso
                 ((T *)y->data)[k->at[i]] = ((const T *)from)[i * k->step];                         \
         break;
 
-static void put_ones(const struct block *k, const struct tensor *u, struct tensor *y)
+static void put_ones(const struct gather_block *k, const struct tensor *u, struct tensor *y)
 {
     size_t bytes = dtype_bytes(y->dtype);
     const char *from = (const char *)u->data + (size_t)k->outer * bytes;
@@ -505,7 +505,7 @@ static void put_ones(const struct block *k, const struct tensor *u, struct tenso
 }
 
 /* Windows of a block replaced by their updates, or with the updates added. */
-static void scatter_block(const struct runs *r, const struct block *k, bool add,
+static void scatter_block(const struct runs *r, const struct gather_block *k, bool add,
                           const struct tensor *u, struct tensor *y)
 {
     int64_t bytes = (int64_t)dtype_bytes(y->dtype);
@@ -563,7 +563,7 @@ static void scatter_numbers(const struct places *p, bool add, const struct tenso
 static void scatter_plainly(struct places *p, bool add, const struct tensor *u, struct tensor *y)
 {
     struct runs runs;
-    struct block block;
+    struct gather_block block;
     runs_init(&runs, p, p->window_stride);
     bool ones = runs.one && runs.w.count == 1 && dtype_bytes(y->dtype) <= 8,
          numbers = has_numbers(p, &runs, y);
@@ -619,7 +619,7 @@ static bool scatter_by(struct places *p, struct scattering *s, struct work *w)
     int n = c->nout;
     int64_t dense[MAX_RANK], count = dims_product(p->window, 0, p->x->rank);
     struct places update = *p;
-    struct block block;
+    struct gather_block block;
     for (int i = 0; i < n; i++) { /* of arrays and of updates */
         s->v[i].dtype = s->v[n + i].dtype = c->in[i]->dtype;
         s->v[i].data = work_take(w, count, dtype_bytes(c->in[i]->dtype));

@@ -27,7 +27,7 @@ bool infer_pairs(struct infer *f, int *n, int *dtypes)
 
 /* ---- reduce_window ---- */
 
-static bool frame_of(struct frame *w, const struct attrs *as, int rank, struct diag *d)
+static bool frame_of(struct window_frame *w, const struct attrs *as, int rank, struct diag *d)
 {
     static const int64_t ones[MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, zeros[2 * MAX_RANK];
     int n[5];
@@ -50,7 +50,7 @@ static bool frame_of(struct frame *w, const struct attrs *as, int rank, struct d
     return true;
 }
 
-static dim_t window_count(struct dim_table *t, const struct frame *w, int i, dim_t n)
+static dim_t window_count(struct dim_table *t, const struct window_frame *w, int i, dim_t n)
 {
     if (dim_is_const(n) && n == 0)
         n = 0;
@@ -65,7 +65,7 @@ static dim_t window_count(struct dim_table *t, const struct frame *w, int i, dim
 bool infer_reduce_window(struct infer *f)
 {
     int n, dtypes[2 * MAX_PAIRS];
-    struct frame w;
+    struct window_frame w;
     dim_t dims[MAX_RANK];
     if (!infer_pairs(f, &n, dtypes) || !frame_of(&w, f->attrs, f->in[0].rank, f->d))
         return false;
@@ -80,7 +80,7 @@ bool infer_reduce_window(struct infer *f)
  * Places of x that tap (an index into the window) sees from all places of y, in order: for those
  * inside x, where in y and where in x. Returns how many.
  */
-static int64_t tap_places(const struct frame *w, const int64_t *tap, const struct tensor *y,
+static int64_t tap_places(const struct window_frame *w, const int64_t *tap, const struct tensor *y,
                           const int64_t *x_dims, int64_t *at_y, int64_t *at_x)
 {
     int64_t index[MAX_RANK] = {0}, strides[MAX_RANK], n = 0, place = 0;
@@ -125,7 +125,7 @@ static bool reduce_window(struct op_call *c, struct work *w)
     int n = c->nout;
     struct tensor *y = c->out[0];
     struct combine m;
-    struct frame f;
+    struct window_frame f;
     struct vector args[2 * MAX_PAIRS];
     int64_t count = tensor_count(y), tap[MAX_RANK] = {0};
     if (n > MAX_PAIRS || !combine_init(&m, c, "combine", 0) ||
@@ -167,7 +167,7 @@ bool eval_reduce_window(struct op_call *c)
 
 bool infer_select_and_scatter(struct infer *f)
 {
-    struct frame w;
+    struct window_frame w;
     int dtypes[2] = {f->in[0].dtype, f->in[0].dtype}, truth = DT_BOOL;
     if (f->in[1].dtype != dtypes[0] || f->in[2].dtype != dtypes[0] ||
         f->in[1].rank != f->in[0].rank)
@@ -213,7 +213,7 @@ static bool select_and_scatter(struct op_call *c, struct work *w)
     size_t bytes = dtype_bytes(dtype);
     int64_t count = tensor_count(source), tap[MAX_RANK] = {0};
     struct combine select, scatter;
-    struct frame f;
+    struct window_frame f;
     if (!combine_init(&select, c, "select", 0) ||
         !combine_init(&scatter, c, "combine", select.form == COMBINE_REGION) ||
         !frame_of(&f, c->attrs, c->in[0]->rank, w->d))

@@ -17,7 +17,7 @@ static inline void fill_first(struct tensor *y, const struct tensor *first)
     fill_run(y->data, first->data, tensor_count(y), dtype_bytes(y->dtype));
 }
 
-struct frame { /* a window over all dims */
+struct window_frame { /* a window over all dims */
     int rank;
     const int64_t *size, *stride, *pads, *base, *dilation;
 };
@@ -27,9 +27,9 @@ struct frame { /* a window over all dims */
  * it, and nothing is done then. y is filled with first values.
  */
 /* y = y op the elements of x in its window, for add, mul, max and min. */
-bool window_combine(const struct frame *f, enum op op, const struct tensor *x, struct tensor *y);
+bool window_combine(const struct window_frame *f, enum op op, const struct tensor *x, struct tensor *y);
 /* Of each window the element that a chain of comparisons keeps: there, y += source. */
-bool window_scatter(const struct frame *f, enum op select, enum op combine, const struct tensor *x,
+bool window_scatter(const struct window_frame *f, enum op select, enum op combine, const struct tensor *x,
                     const struct tensor *source, struct tensor *y, int64_t *room);
 /* Numbers of `room` that window_scatter asks for. */
 int64_t window_scatter_room(const struct tensor *x);
