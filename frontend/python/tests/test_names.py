@@ -5,6 +5,7 @@ import importlib
 import inspect
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -95,6 +96,14 @@ class Names(Case):
         self.assertEqual(sizeinbytes(nl.bfloat16), 2)
         self.assertEqual((nl.tile_size.pmax, nl.tile_size.psum_fmax), (128, 512))
         self.assertLess(nl.fp32.min, -3e38)
+
+    def test_a_second_copy_is_not_anothers_package(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(os.path.join(HERE, "..", "compat"), os.path.join(folder, "compat"), ignore=shutil.ignore_patterns("__pycache__"))
+            path = os.pathsep.join([os.path.join(HERE, ".."), os.path.join(HERE, "..", "compat"), os.path.join(folder, "compat")])
+            out = subprocess.run([sys.executable, "-c", "import nki, neuronxcc.nki as b; print(nki.jit.__module__, b.jit.__module__)"],
+                                 env=dict(os.environ, PYTHONPATH=path), stdout=subprocess.PIPE, check=True)
+        self.assertRegex(out.stdout.decode(), r"^xcc\S* xcc")
 
     def test_what_cannot_exist(self) -> None:
         from neuronxcc.nki._private.private_api import qkv_kernel

@@ -405,6 +405,17 @@ class SharedDims(Case):
 
 
 class Functions(Case):
+    def test_ranges_as_indices(self) -> None:
+        @nki.jit
+        def kernel(x):
+            rows, columns = nl.affine_range(x.shape[0]), nl.affine_range(1, x.shape[1])
+            out = nl.ndarray((x.shape[0], x.shape[1] - 1), dtype=x.dtype, buffer=nl.shared_hbm)
+            nl.store(out[rows, nl.affine_range(x.shape[1] - 1)], nl.load(x[rows, columns]))
+            return out
+
+        x = f32(6, 9)
+        self.same(kernel(x), x[:, 1:])
+
     def test_random_numbers_repeat(self) -> None:
         @nki.jit
         def kernel():

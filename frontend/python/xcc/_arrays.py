@@ -34,7 +34,7 @@ def any_traced(*values: Any) -> bool:
 
 def any_of_torch(*values: Any) -> bool:
     """Whether an array among these is PyTorch's own."""
-    tensor = getattr(sys.modules.get("torch"), "Tensor", None) if hasattr(sys.modules.get("torch"), "onnx") else None
+    tensor = getattr(sys.modules.get("torch"), "Tensor", None)  # no class where a stand-in has the name
     return isinstance(tensor, type) and _any(lambda x: isinstance(x, tensor), values)
 
 

@@ -9,6 +9,7 @@ import ast
 import functools
 import gc
 import inspect
+import linecache
 import textwrap
 import types
 from typing import Any, Callable, FrozenSet, List, Optional, Set
@@ -30,11 +31,14 @@ _DIRECT_ONLY = {"enumerate", "zip", "reversed", "list", "tuple", "map", "sorted"
 
 @functools.lru_cache(maxsize=256)
 def _tree(code: types.CodeType) -> Optional[ast.AST]:
-    try:
-        lines, first = inspect.getsourcelines(code)
-    except (OSError, TypeError, IndentationError, SyntaxError):
+    first = code.co_firstlineno
+    lines = linecache.getlines(code.co_filename)  # inspect.getsourcelines asks every module loaded for its file, stand-ins too
+    if not lines:
         return None
-    text = "".join(lines)
+    try:
+        text = "".join(inspect.getblock(lines[first - 1:]))
+    except (IndentationError, SyntaxError):
+        return None
     for source, shift in ((textwrap.dedent(text), first - 1), ("if True:\n" + text, first - 2)):
         try:
             tree = ast.parse(source)

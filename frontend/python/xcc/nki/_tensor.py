@@ -408,7 +408,11 @@ class par_dim:  # noqa: N801 - a name of the interface
 def _expand(view: View, key: object) -> List[object]:
     keys: List[object] = []
     for k in key if isinstance(key, tuple) else (key,):
-        keys.extend(k) if isinstance(k, Grid) else keys.append(k)
+        r = getattr(k, "range", None)  # of nl.affine_range(n): all its indices
+        if isinstance(k, Grid):
+            keys.extend(k)
+        else:
+            keys.append(slice(r.start, r.stop, r.step) if isinstance(r, range) else k)
     given = sum(k is not None and k is not Ellipsis for k in keys)
     if given > view.ndim:
         raise error(None, "%d indices for %r" % (given, view), NkiIndexError)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import numpy as np
@@ -36,9 +37,12 @@ def _shaped(view: Any, whole: Any) -> Any:
 
 def exporting() -> bool:
     """Whether PyTorch is recording a graph for ONNX right now, by its exporter of torch.export."""
+    onnx = sys.modules.get("torch.onnx")  # PyTorch loads it at its first use
+    if onnx is None:
+        return False
     import torch
 
-    return torch.onnx.is_in_onnx_export() and not torch.jit.is_tracing()
+    return onnx.is_in_onnx_export() and not torch.jit.is_tracing()
 
 
 def check_traced(name: str, leaves: Sequence[Any]) -> None:
