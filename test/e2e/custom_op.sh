@@ -74,6 +74,13 @@ END
     program call.hlo
 done
 refuses 1 "custom-call of 'GreedyDecoder', a target that is not known" "$xcc" call.hlo -o none.neff
+cat >callback.mlir <<'END'
+func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %y = stablehlo.custom_call @xla_ffi_python_cpu_callback(%x) {mhlo.backend_config = {index = 0 : ui64}} : (tensor<3xf32>) -> tensor<3xf32>
+  return %y : tensor<3xf32>
+}
+END
+refuses 1 "calls Python while the program runs, as jax.pure_callback" "$xcc" callback.mlir -o none.neff
 sed 's/s64\[11,20\]/s64[11,10]/' call.hlo >wrong.hlo
 refuses 1 "result 0 of my.ctc::GreedyDecoder is i64[11,20], the program declares s64[11,10]" \
     "$xcc" wrong.hlo --custom-op ctc.so -o none.neff

@@ -2,6 +2,7 @@
 #conv = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>
 !matrix = tensor<2x3xf32>
 module @forms attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @one = <["x"=1]> {stablehlo.mesh = {axes = ["x"], device_ids = dense<0> : tensor<1xi64>}}
   func.func public @main(%arg0: !matrix {jax.buffer_donor = true} loc("x"), %arg1: tensor<2x3xf32> loc("y")) -> (tensor<2x3xf32> {jax.result_info = "sum"}, tensor<2x3xi1>) {
     %0 = stablehlo.add %arg0, %arg1 : tensor<2x3xf32> loc(#add)
     %1 = stablehlo.compare  LT, %arg0, %arg1,  TOTALORDER : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>

@@ -353,6 +353,10 @@ const struct hlo_target hlo_targets[] = {
 };
 const int hlo_target_count = sizeof hlo_targets / sizeof *hlo_targets;
 
+#define CALLS_PYTHON                                                                               \
+    "it calls Python while the program runs, as jax.pure_callback, io_callback and "               \
+    "jax.debug.print do; return the values from the function, and do the rest outside of it"
+
 /* Targets that have a meaning, but none that could be compiled. */
 static const struct {
     const char *name, *reason;
@@ -368,6 +372,10 @@ static const struct {
     {"tpu_custom_call", "a kernel for another machine"},
     {"triton_kernel_call", "a kernel for another machine"},
     {"__gpu$xla.gpu.triton", "a kernel for another machine"},
+    {"xla_python_*", CALLS_PYTHON},
+    {"xla_ffi_python_*", CALLS_PYTHON},
+    {"xla_ffi_partitioned_python_*", CALLS_PYTHON},
+    {"xla_buffer_python_*", CALLS_PYTHON},
 };
 
 static bool covers(const char *row, const char *name)
@@ -403,7 +411,7 @@ const char *hlo_custom_call_reason(const struct hlo_importer *im, struct arena *
 {
     const char *name = hlo_attr_text(i, HLO_ATTR_custom_call_target);
     for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
-        if (!strcmp(refused[k].name, name))
+        if (covers(refused[k].name, name))
             return arena_printf(a, "custom-call of '%s': %s", name, refused[k].reason);
     return hlo_kernel_reason(im, a, i);
 }

@@ -57,6 +57,29 @@ class Pjrt(unittest.TestCase):
         self.same(lambda k: jax.random.normal(k, (4, 3)), jax.random.PRNGKey(1))
         self.same(lambda a: (a, a, jnp.zeros((0, 3)), 3), x)  # an argument as a result, twice; nothing; a constant
 
+    def test_callbacks_are_refused_with_a_way_out(self):
+        def prints(x):
+            jax.debug.print("{x}", x=x)
+            return x + 1
+
+        def calls(x):
+            return jax.pure_callback(np.sin, jax.ShapeDtypeStruct((), jnp.float32), x)
+
+        for f, words in ((prints, "jax.debug.print calls Python .* print them outside of jit"), (calls, "jax.pure_callback calls Python .* outside of jit")):
+            with self.assertRaisesRegex(NotImplementedError, words):
+                jax.jit(f)(np.float32(1))
+        x = jax.device_put(np.float32(1), jax.devices("cpu")[0])  # as the message says
+        np.testing.assert_allclose(jax.jit(calls)(x), np.sin(1), rtol=1e-6)
+
+    def test_many_programs_in_many_threads(self):
+        import concurrent.futures
+
+        x = np.random.RandomState(0).rand(20, 20).astype(np.float32)
+        fs = [jax.jit(lambda a, k=k: jnp.sum(jnp.sort(a * k, 0)[k])) for k in range(6)]
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            got = list(pool.map(lambda k: float(fs[k % 6](x)), range(48)))
+        np.testing.assert_allclose(got, [np.sort(x * (k % 6), 0)[k % 6].sum() for k in range(48)], rtol=1e-5)
+
     def test_types(self):
         import ml_dtypes
 

@@ -585,7 +585,7 @@ static bool sdy_mesh(struct text *t, struct mlir_op *op)
     s->size = name->size;
     mlir_dict_set(t->arena, &op->attrs, "sym_name", s);
     mlir_dict_set(t->arena, &op->attrs, "mesh", v);
-    return text_results(t, op, NULL, 0);
+    return text_dict_optional(t, &op->attrs) && text_results(t, op, NULL, 0);
 }
 
 /* Other dialects: operands, anything in brackets, types. */

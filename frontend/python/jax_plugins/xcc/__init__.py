@@ -6,6 +6,7 @@ other libraries are.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import xcc._lib as _lib
 
@@ -29,6 +30,27 @@ def _share_rules() -> None:
     from jax._src.lax import linalg
 
     linalg._platform_prefix_map.setdefault(NAME, "cpu")
+
+
+def _refuse_callbacks() -> None:
+    """What calls Python while it runs is refused in words that say how it can be done."""
+    from jax._src import callback, debugging
+    from jax._src.interpreters import mlir
+
+    ways = {"jax.pure_callback": "compute it outside of jit and pass the result in, or write it with jax.numpy",
+            "jax.experimental.io_callback": "return the values from the function, and do the rest outside of jit",
+            "jax.debug.callback": "return the values from the function and look at them outside of jit",
+            "jax.debug.print": "return the values from the function and print them outside of jit"}
+    for module, primitive, name in ((callback, "pure_callback_p", "jax.pure_callback"), (callback, "io_callback_p", "jax.experimental.io_callback"),
+                                    (debugging, "debug_callback_p", "jax.debug.callback"), (debugging, "debug_print_p", "jax.debug.print")):
+        if not hasattr(module, primitive):
+            continue
+
+        def refuse(*args: Any, name: str = name, **kwargs: Any) -> Any:
+            raise NotImplementedError("%s calls Python while the program runs, which programs of xcc cannot: %s. With JAX_PLATFORMS=xcc,cpu the "
+                                      "function runs on the CPU where its arguments are there: jax.device_put(x, jax.devices('cpu')[0])" % (name, ways[name]))
+
+        mlir.register_lowering(getattr(module, primitive), refuse, platform=NAME)
 
 
 def _allow_donation() -> None:
@@ -58,7 +80,7 @@ def initialize() -> None:
     getattr(xla_bridge, "_nonexperimental_plugins", set()).add(NAME)  # no warning
     # Below the CPU's priority: installing xcc does not change what JAX programs run on unless they ask for it.
     xla_bridge.register_plugin(NAME, priority=-100, library_path=library())
-    for step in (_share_rules, _allow_donation, _allow_cache):
+    for step in (_share_rules, _refuse_callbacks, _allow_donation, _allow_cache):
         try:
             step()
         except (ImportError, AttributeError) as e:  # parts of JAX that are not public: without them less works
