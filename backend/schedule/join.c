@@ -23,10 +23,11 @@ struct joiner {
 /* The tile's rows as a whole: (partition, element). */
 static bool is_whole(const struct joiner *j, const struct ap *near)
 {
+    if (near->mem != MEM_SBUF || near->rank != 2)
+        return false;
     const struct tile *t = &j->k->tiles[near->tensor];
-    return near->mem == MEM_SBUF && near->rank == 2 && !t->fixed && near->offset.base == 0 &&
-           !near->offset.nterms && dim_is_const(t->elements) && near->dim[1].step == 1 &&
-           near->dim[0].step == t->elements && near->dim[1].count == t->elements &&
+    return !t->fixed && near->offset.base == 0 && !near->offset.nterms &&
+           dim_is_const(t->elements) && near->dim[1].step == 1 && near->dim[0].step == t->elements && near->dim[1].count == t->elements &&
            near->dim[0].count == t->partitions && near->dtype == t->dtype;
 }
 

@@ -180,6 +180,7 @@ struct bound_state {
     int input, output;   /* numbers of the model's */
     struct tensor memory; /* of the output's dims, `capacity` along the axis */
     int64_t length;      /* along the axis, of what the memory holds */
+    struct tensor result; /* of the last run, in the memory */
     bool given;          /* the input is the caller's: to be copied */
     bool gathered;       /* the output's dense copy is that of the last run */
 };

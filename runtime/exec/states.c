@@ -138,40 +138,53 @@ void states_free(struct context *c)
 
 /* ---- runs ---- */
 
-/* Memory for the dims of this run. What it holds stays where these are the same; otherwise *before is what it was, to be
- * freed when the input, which may lie there, has been copied. */
-static bool reserve(struct context *c, int i, struct tensor *before, struct diag *d)
+/* Whether the memory has the dims of this run, which are left in dims. */
+static bool has_room(struct context *c, int i, int64_t *dims)
 {
     struct bound_state *s = &c->states[i];
     const struct tensor *type = &c->now->types[c->m->p->states[i].output];
-    int64_t dims[MAX_RANK];
     bool same = s->memory.kind == VK_TENSOR;
     for (int k = 0; k < type->rank; k++) {
         dims[k] = k == c->m->p->states[i].axis ? c->capacities[i] : type->dims[k];
         same &= s->memory.dims[k] == dims[k];
     }
-    if (same)
-        return true;
-    c->placed = false;
+    return same;
+}
+
+/* Memory for the dims of this run; what it held goes to *old, since the input may lie there. */
+static bool reserve(struct context *c, int i, const int64_t *dims, struct tensor *old, struct diag *d)
+{
+    struct bound_state *s = &c->states[i];
+    const struct tensor *type = &c->now->types[c->m->p->states[i].output];
+    struct tensor made = {.kind = VK_NONE};
+    if (!tensor_alloc_dirty(&made, type->dtype, type->rank, dims, d))
+        return false;
+    if (!limits_bytes(c, "a state needs", tensor_bytes(&made), d)) {
+        tensor_free(&made);
+        return false;
+    }
+    memset(made.data, 0, tensor_bytes(&made));
+    *old = s->memory;
+    s->memory = made;
     s->length = 0;
-    *before = s->memory;
-    s->memory = (struct tensor){.kind = VK_NONE};
-    return tensor_alloc(&s->memory, type->dtype, type->rank, dims, d);
+    c->placed = false;
+    return true;
 }
 
 /* The memory gets what the input was set to. */
 static bool take_input(struct context *c, int i, struct diag *d)
 {
     struct bound_state *s = &c->states[i];
-    struct tensor *x = &c->input[s->input], before = {.kind = VK_NONE};
+    struct tensor *x = &c->input[s->input], old = {.kind = VK_NONE};
     int axis = c->m->p->states[i].axis;
-    bool ok = reserve(c, i, &before, d), copied = x->data && x->data != s->memory.data;
-    if (ok && copied)
-        move_rows(&s->memory, axis, x, x->data, false);
-    tensor_free(&before);
-    if (!ok)
+    int64_t dims[MAX_RANK];
+    if (!has_room(c, i, dims) && !reserve(c, i, dims, &old, d))
         return false;
-    if (!copied && x->dims[axis] > s->length && tensor_count(x))
+    bool has_data = x->data || x->dims[axis] <= s->length || !tensor_count(x);
+    if (x->data && x->data != s->memory.data)
+        move_rows(&s->memory, axis, x, x->data, false);
+    tensor_free(&old);
+    if (!has_data)
         return fail(d, "input '%s' has no data, and its state holds %lld elements along axis %d, not %lld",
                     c->m->p->slots[c->m->p->states[i].input].name, (long long)s->length, axis, (long long)x->dims[axis]);
     x->data = s->memory.data;
@@ -196,7 +209,8 @@ void states_end(struct context *c)
         if (!c->capacities[i])
             continue;
         const struct tensor *y = &c->slots[c->m->p->states[i].output];
-        c->input[s->input] = tensor_view(y->dtype, y->rank, y->dims, s->memory.data);
+        s->result = tensor_view(y->dtype, y->rank, y->dims, s->memory.data);
+        c->input[s->input] = s->result;
         s->length = y->dims[c->m->p->states[i].axis];
         s->gathered = false;
     }
@@ -205,9 +219,11 @@ void states_end(struct context *c)
 const struct tensor *state_output(const struct context *c, struct bound_state *s)
 {
     struct output *o = &c->output[s->output];
-    const struct tensor *y = &c->input[s->input];
+    const struct tensor *y = &s->result;
     int axis = c->m->p->states[s - c->states].axis;
     struct diag ignored = {0};
+    if (y->kind != VK_TENSOR) /* bound since the last run */
+        return &o->result;
     if (!s->gathered && (product(y->dims, 0, axis) == 1 || y->dims[axis] == s->memory.dims[axis])) {
         o->result = *y;
     } else if (!s->gathered) {

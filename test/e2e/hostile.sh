@@ -30,11 +30,12 @@ for file in "$data"/* "$corpus"/archive/* "$corpus"/asm/* "$corpus"/hlo/* "$corp
     rm -f m.neff
     case $file in
     *.neff | */archive/*) cp "$file" m.neff ;;
+    *.asm) cp "$file" m.xasm && ends "$xcc" m.xasm -o m.neff -q ;; # xcc knows assembly by its suffix
     *) ends "$xcc" "$file" -o m.neff -q ;;
     esac
     [ -f m.neff ] || continue
     ends "$xdump" m.neff
     ends "$xrun" m.neff --random
 done
-rm -f stdout.txt stderr.txt m.neff
+rm -f stdout.txt stderr.txt m.neff m.xasm
 finish

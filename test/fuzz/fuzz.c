@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MAX_ELEMENTS = 1 << 14, MAX_STEPS = 2000, SYMBOL_SIZE = 2 };
+enum { MAX_ELEMENTS = 1 << 14, MAX_STEPS = 2000, SYMBOL_SIZE = 2, MAX_SECONDS = 2, MAX_MEMORY = 1 << 28 };
 
 const char *fuzz_file(const uint8_t *data, size_t size)
 {
@@ -101,7 +101,8 @@ void fuzz_run(struct program *p, struct diag *d)
     for (int i = 0; ok && i < n; i++)
         ok = fill(p, &p->slots[p->regions[0].params[i]].type, &inputs[i], d) &&
              context_set_input(c, i, &inputs[i], d);
-    if (ok) {
+    if (ok) { /* a launch may have many instances, and a loop many launches */
+        context_set_limits(c, &(struct run_limits){.bytes = MAX_MEMORY, .seconds = MAX_SECONDS});
         context_watch(c, count_steps, &steps);
         context_run(c, d);
     }

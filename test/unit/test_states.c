@@ -202,6 +202,43 @@ static void test_a_step_taken_back(void **state)
     xcc_bytes_free(&archive);
 }
 
+/* An output is there until the next run, whatever inputs were set meanwhile, and an input may lie in it. */
+static void test_inputs_set_early(void **state)
+{
+    static float data[5][LIMIT], copy[LIMIT];
+    struct xcc_bytes archive;
+    struct xrt_tensor t[5], cache[2], y, fresh_y;
+    struct xrt_model *m = open_graph(decoders[0].graph, &archive);
+    struct xrt_context *c = xrt_context_new(m, 1), *fresh = xrt_context_new(m, 1);
+    must(xrt_bind_state(c, 3, 1, 8) && xrt_bind_state(c, 4, 2, 8));
+    step_inputs(&decoders[0], 2, 3, data, t);
+    for (int i = 0; i < 5; i++)
+        must(xrt_set_input(c, i, &t[i]));
+    must(xrt_run(c));
+    t[3].dims[0] = 1, t[3].dims[2] = 5000;
+    must(xrt_set_input(c, 3, &t[3]) && xrt_output(c, 1, &cache[0]) && xrt_output(c, 2, &cache[1]));
+    assert_int_equal(cache[0].dims[0], 2);
+    assert_int_equal(cache[0].dims[2], 5);
+    step_inputs(&decoders[0], 1, 3, data, t);
+    for (int i = 3; i < 5; i++) { /* another batch: its memory is made anew, the input lies in the old one */
+        t[i] = cache[i - 3];
+        t[i].dims[0] = 1;
+        memcpy(copy + (i - 3) * LIMIT / 2, t[i].data, bytes_of(&t[i]));
+    }
+    for (int i = 0; i < 5; i++)
+        must(xrt_set_input(c, i, &t[i]));
+    for (int i = 0; i < 5; i++) {
+        t[i].data = i < 3 ? t[i].data : copy + (i - 3) * LIMIT / 2;
+        must(xrt_set_input(fresh, i, &t[i]));
+    }
+    must(xrt_run(c) && xrt_run(fresh) && xrt_output(c, 0, &y) && xrt_output(fresh, 0, &fresh_y));
+    assert_memory_equal(y.data, fresh_y.data, bytes_of(&y));
+    xrt_context_free(c);
+    xrt_context_free(fresh);
+    xrt_close(m);
+    xcc_bytes_free(&archive);
+}
+
 static void refused(bool done, const char *text)
 {
     assert_false(done);
@@ -334,7 +371,7 @@ static void test_states_that_lie(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_a_step_taken_back),
-                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_other_readers),
+                                       cmocka_unit_test(test_inputs_set_early), cmocka_unit_test(test_refusals), cmocka_unit_test(test_other_readers),
                                        cmocka_unit_test(test_binding_after_a_run), cmocka_unit_test(test_states_that_lie)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
