@@ -341,7 +341,7 @@ const struct hlo_target hlo_targets[] = {
     {"stablehlo.dynamic_pad", hlo_dynamic_pad, "x, value, low, high, interior"},
     {"stablehlo.dynamic_reduce_window", hlo_dynamic_reduce_window,
      "x, first values, sizes, strides, base dilations, dilations, paddings"},
-    {"stablehlo.dynamic_pad_spatial", hlo_dynamic_pad_spatial, "x, paddings; dims"},
+    {"stablehlo.dynamic_pad_spatial", hlo_dynamic_pad_spatial, "x, paddings; dims, dilations"},
     {"stablehlo.dynamic_reshape", hlo_dynamic_reshape, "x, shape"},
     {"stablehlo.dynamic_rng_bit_generator", hlo_dynamic_rng_bits, "state, shape"},
     {"stablehlo.rng", hlo_dynamic_rng, "low, high, shape"},

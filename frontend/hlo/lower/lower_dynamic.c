@@ -13,8 +13,8 @@ static struct value *shape_operand(struct hlo_lower *l, int k)
     return h_cast(l, h_in(l, k), DT_I64);
 }
 
-/* Elements of a constant operand. */
-static bool list(struct hlo_lower *l, int k, int64_t *v, int *n)
+/* Elements of an operand, where compiling knows them. */
+static bool known_list(struct hlo_lower *l, int k, int64_t *v, int *n)
 {
     const struct value *x = h_in(l, k);
     *n = 0;
@@ -25,13 +25,20 @@ static bool list(struct hlo_lower *l, int k, int64_t *v, int *n)
         if (*n == x->content.n)
             return true;
     }
-    if (!x || !x->constant || tensor_count(x->constant) > HLO_MAX_RANK) {
-        l->b->d->unsupported = true;
-        return HLO_ERROR(l, "operand %d is known only while running, expected constants", k);
-    }
+    if (!x || !x->constant || tensor_count(x->constant) > HLO_MAX_RANK)
+        return false;
     for (*n = 0; *n < tensor_count(x->constant); ++*n)
         v[*n] = tensor_i64(x->constant, *n);
     return true;
+}
+
+/* Those of an operand that has to be constant. */
+static bool list(struct hlo_lower *l, int k, int64_t *v, int *n)
+{
+    if (known_list(l, k, v, n))
+        return true;
+    l->b->d->unsupported = true;
+    return HLO_ERROR(l, "operand %d is known only while running, expected constants", k);
 }
 
 /* x, shape; dims */
@@ -84,28 +91,53 @@ bool hlo_real_dynamic_slice(struct hlo_lower *l)
                           5, NULL));
 }
 
+/* x with between[0] times the value between neighbours along an axis. */
+static struct value *spread(struct hlo_lower *l, struct value *x, struct value *fill,
+                            struct value *between, int axis)
+{
+    struct value *one = b_i64s(l->b, (int64_t[]){1}, 1), *zero = b_i64s(l->b, (int64_t[]){0}, 1);
+    struct value *n = h_dims(l, x ? &x->type.dims[axis] : NULL, x ? 1 : 0);
+    struct value *gaps = b_2(l->b, OP_mul, b_2(l->b, OP_sub, n, one), between);
+    struct value *count = b_2(l->b, OP_max, b_2(l->b, OP_add, n, gaps), zero);
+    struct value *step = b_2(l->b, OP_add, between, one);
+    struct attrs places = {0}, along = {0};
+    h_set_int(l, &places, "axis", 0);
+    h_set_int(l, &places, "dtype", DT_I64);
+    struct value *at = b_op(l->b, OP_iota, &count, 1, &places);
+    h_set_int(l, &along, "axis", axis);
+    struct value *from = b_2(l->b, OP_div, at, step);
+    struct value *y = b_op(l->b, OP_gather, (struct value *[]){x, from}, 2, &along);
+    struct value *kept = b_2(l->b, OP_eq, b_2(l->b, OP_mod, at, step), zero);
+    int64_t behind[HLO_MAX_RANK];
+    int more = h_rank(x) - axis - 1;
+    for (int k = 0; k < more; k++)
+        behind[k] = k + 1;
+    if (more > 0)
+        kept = b_2(l->b, OP_unsqueeze, kept, b_i64s(l->b, behind, more));
+    return b_op(l->b, OP_where, (struct value *[]){kept, y, fill}, 3, NULL);
+}
+
 /* x, value, low, high, interior */
 bool hlo_dynamic_pad(struct hlo_lower *l)
 {
     int64_t pads[2 * HLO_MAX_RANK], interior[HLO_MAX_RANK];
     struct attrs a = {0};
-    int n, m;
-    bool any = false;
-    if (!list(l, 4, interior, &n))
-        return false;
-    for (int k = 0; k < n; k++)
+    struct value *x = h_in(l, 0), *between = shape_operand(l, 4);
+    int n, m, rank = h_rank(x);
+    bool known = known_list(l, 4, interior, &n), any = !known;
+    for (int k = 0; known && k < n; k++)
         any |= interior[k] != 0;
-    if (!any) {
-        struct value *both =
-            h_concat(l, (struct value *[]){shape_operand(l, 2), shape_operand(l, 3)}, 2, 0);
-        return h_done(l,
-                      b_op(l->b, OP_pad, (struct value *[]){h_in(l, 0), both, h_in(l, 1)}, 3, NULL));
+    if (any && known && known_list(l, 2, pads, &n) && known_list(l, 3, pads + n, &m)) {
+        attr_set_ints(&l->b->g->arena, &a, "pads", pads, 2 * n);
+        attr_set_ints(&l->b->g->arena, &a, "interior", interior, n);
+        return h_done(l, b_op(l->b, OP_pad_interior, (struct value *[]){x, h_in(l, 1)}, 2, &a));
     }
-    if (!list(l, 2, pads, &n) || !list(l, 3, pads + n, &m))
-        return false;
-    attr_set_ints(&l->b->g->arena, &a, "pads", pads, 2 * n);
-    attr_set_ints(&l->b->g->arena, &a, "interior", interior, n);
-    return h_done(l, b_op(l->b, OP_pad_interior, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, &a));
+    for (int k = 0; any && k < rank; k++)
+        if (!known || interior[k] != 0)
+            x = spread(l, x, h_in(l, 1), h_slice(l, between, 0, k, k + 1), k);
+    struct value *low = shape_operand(l, 2), *high = shape_operand(l, 3);
+    struct value *both = h_concat(l, (struct value *[]){low, high}, 2, 0);
+    return h_done(l, b_op(l->b, OP_pad, (struct value *[]){x, both, h_in(l, 1)}, 3, NULL));
 }
 
 /* x, k: the k largest of the last dimension, and their places */
@@ -123,14 +155,17 @@ bool hlo_dynamic_top_k(struct hlo_lower *l)
     return h_done_all(l, (struct value *[]){n->out[0], at}, 2);
 }
 
-/* x, paddings (dims,2) in zeros; dims */
+/* x, paddings (dims,2) in zeros; dims, dilations: zeros between elements before those of the paddings */
 bool hlo_dynamic_pad_spatial(struct hlo_lower *l)
 {
-    int64_t at[HLO_MAX_RANK], one[1] = {1};
+    int64_t at[HLO_MAX_RANK], dilation[HLO_MAX_RANK], one[1] = {1};
     struct value *x = h_in(l, 0), *pads = h_cast(l, h_in(l, 1), DT_I64), *all[2 * HLO_MAX_RANK];
     int n, rank = h_rank(x);
-    if (!list(l, 2, at, &n))
+    if (!list(l, 2, at, &n) || !list(l, 3, dilation, &n))
         return false;
+    for (int k = 0; k < n; k++)
+        if (dilation[k] > 1)
+            x = spread(l, x, b_like(l->b, x, 0), b_i64s(l->b, (int64_t[]){dilation[k] - 1}, 1), (int)at[k]);
     for (int side = 0; side < 2; side++)
         for (int k = 0; k < rank; k++)
             all[side * rank + k] = b_i64s(l->b, (int64_t[]){0}, 1);

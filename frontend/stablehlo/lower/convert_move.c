@@ -282,8 +282,10 @@ static bool labels(struct sh_convert *c, const struct mlir_op *op, const char *f
 
 #define UNKNOWN INT64_MIN
 
+/* pad: in place of the operation's. padded: its input is dilated and padded already; no
+ * attribute has an empty name. */
 static bool convolution_attrs(struct sh_convert *c, const struct mlir_op *op, struct sh_attrs *l,
-                              int64_t *pad)
+                              int64_t *pad, bool padded)
 {
     struct hlo_instruction *x = sh_operand(c, op, 0), *k = sh_operand(c, op, 1);
     struct hlo_dim_labels *d = arena_alloc(c->arena, sizeof *d);
@@ -301,7 +303,7 @@ static bool convolution_attrs(struct sh_convert *c, const struct mlir_op *op, st
         !labels(c, op, "output_batch_dimension", "output_feature_dimension",
                 "output_spatial_dimensions", rank, &d->output) ||
         !sh_list(c, op, "window_strides", n, 1, &w.stride) ||
-        !sh_list(c, op, "lhs_dilation", n, 1, &w.base) ||
+        !sh_list(c, op, padded ? "" : "lhs_dilation", n, 1, &w.base) ||
         !sh_list(c, op, "rhs_dilation", n, 1, &w.window) ||
         !sh_list(c, op, "window_reversal", n, 0, &reverse))
         return false;
@@ -321,7 +323,7 @@ static bool convolution_attrs(struct sh_convert *c, const struct mlir_op *op, st
 bool sh_convert_convolution(struct sh_convert *c, const struct mlir_op *op)
 {
     struct sh_attrs l = {0};
-    return sh_table_attrs(c, op, &l) && convolution_attrs(c, op, &l, NULL) &&
+    return sh_table_attrs(c, op, &l) && convolution_attrs(c, op, &l, NULL, false) &&
            sh_plain(c, op, HLO_OP_CONVOLUTION, &l, false);
 }
 
@@ -516,11 +518,11 @@ static int64_t *constant_values(struct sh_convert *c, const struct mlir_op *op, 
     return v;
 }
 
-/* The convolution's input with paddings that only running tells, as another value. */
+/* The convolution's input, dilated, with paddings that only running tells, as another value. */
 static struct mlir_value *padded_input(struct sh_convert *c, const struct mlir_op *op)
 {
     static const char target[] = "stablehlo.dynamic_pad_spatial";
-    struct hlo_instruction *in[] = {sh_operand(c, op, 0), sh_operand(c, op, 2), NULL};
+    struct hlo_instruction *in[] = {sh_operand(c, op, 0), sh_operand(c, op, 2), NULL, NULL};
     struct hlo_dim_labels d;
     struct sh_attrs l = {0};
     int64_t *base, at[HLO_MAX_RANK];
@@ -543,15 +545,11 @@ static struct mlir_value *padded_input(struct sh_convert *c, const struct mlir_o
     for (int k = 0; k < n; k++) {
         at[k] = d.input.spatial[k];
         s->dims[at[k]] = HLO_UNBOUNDED;
-        if (base[k] != 1) {
-            c->d->unsupported = true;
-            SH_ERROR(c, "padding known only while running, and lhs_dilation");
-            return NULL;
-        }
     }
     in[2] = constant_list(c, at, n);
+    in[3] = constant_list(c, base, n);
     sh_set_text(c, &l, HLO_ATTR_custom_call_target, target, sizeof target - 1);
-    struct hlo_instruction *x = in[2] ? sh_emit(c, HLO_OP_CUSTOM_CALL, s, in, 3, &l) : NULL;
+    struct hlo_instruction *x = in[2] && in[3] ? sh_emit(c, HLO_OP_CUSTOM_CALL, s, in, 4, &l) : NULL;
     struct mlir_value *v = arena_alloc(c->arena, sizeof *v);
     *v = *op->operands[0];
     if (x)
@@ -570,6 +568,7 @@ bool sh_convert_dynamic_conv(struct sh_convert *c, const struct mlir_op *op)
     two.operand_count = 2;
     two.name = "stablehlo.convolution";
     int spatial = (int)operand_rank(op) - 2;
+    bool padded = !pad && !c->verify_only;
     if (!pad && c->verify_only) {
         pad = ARENA_ARRAY(c->arena, int64_t, 2 * HLO_MAX_RANK);
         pad[0] = UNKNOWN;
@@ -582,6 +581,6 @@ bool sh_convert_dynamic_conv(struct sh_convert *c, const struct mlir_op *op)
             return false;
     } else if (n != 2 * spatial)
         return SH_ERROR(c, "%d paddings for %d dimensions", n, spatial);
-    return sh_table_attrs(c, &two, &l) && convolution_attrs(c, &two, &l, pad) &&
+    return sh_table_attrs(c, &two, &l) && convolution_attrs(c, &two, &l, pad, padded) &&
            sh_plain(c, &two, HLO_OP_CONVOLUTION, &l, false);
 }
