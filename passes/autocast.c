@@ -341,6 +341,10 @@ static bool cast_product(struct caster *c, struct node *n)
         return cast_depthwise(c, n);
     if (n->op == OP_weight_only_matmul && c->o->cast_type != DT_BF16)
         return true; /* integers of 8 bits are numbers of bf16 */
+    if (n->op == OP_weight_only_matmul && attr_int(&n->attrs, "row_bits", 0)) {
+        why(c->o, n, "autocast.rounded", "kept in FP32: its rows are rounded to 8 bits");
+        return true;
+    }
     if (is_one_row(n)) {
         why(c->o, n, "autocast.one-row",
             "kept in FP32: one row by a computed operand takes longer to round than to multiply");

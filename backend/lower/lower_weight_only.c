@@ -15,6 +15,7 @@ struct few_bit_product {
     bool transposed;
     struct pack_quantized shape;
     int64_t blocks;
+    bool rounded; /* rows are, to 8 bits */
     float centre; /* without stored zero points: of the stored integers */
     dim_t rows;
 };
@@ -66,6 +67,7 @@ static bool examine(struct lowering *l, const struct node *n, struct few_bit_pro
     for (int64_t i = 0; m->zero && i < scales; i++)
         m->shape.zeros |= tensor_f64(m->zero, i) != centre;
     m->centre = (float)(centre + shift_of(m));
+    m->rounded = attr_int(&n->attrs, "row_bits", 0) == 8 && block <= WEIGHT_ONLY_ROUNDED_BLOCK;
     m->rows = 1;
     for (int i = 0; i < x->rank - 1; i++)
         m->rows = dim_mul(&l->p->dims, m->rows, x->dims[i]);
@@ -137,6 +139,7 @@ static void emit(struct kernel_builder *k, struct group *g, const struct few_bit
                                                            .block = m->shape.block,
                                                            .bits = m->shape.bits,
                                                            .zeros = m->shape.zeros,
+                                                           .rounded = m->rounded,
                                                            .centre = m->centre});
     if (!epilogue_empty(g))
         epilogue_emit(&e, dst);

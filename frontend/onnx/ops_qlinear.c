@@ -273,6 +273,8 @@ bool lower_matmul_nbits(struct onnx_node *n)
         attr_set_int(&n->b->g->arena, &a, "block_size", block);
         attr_set_int(&n->b->g->arena, &a, "trans_b", 1);
         attr_set_float(&n->b->g->arena, &a, "zero_point", 1 << (bits - 1));
+        if (attr_int(&n->attrs, "accuracy_level", 0) == 4)
+            attr_set_int(&n->b->g->arena, &a, "row_bits", 8);
         struct value *in[] = {b_cast(n->b, n->in[0], DT_F32), first_columns(n, w, k),
                               b_cast(n->b, scale, DT_F32), zero ? b_cast(n->b, zero, DT_F32) : NULL};
         y = b_cast(n->b, b_op(n->b, OP_weight_only_matmul, in, zero ? 4 : 3, &a), dtype);

@@ -26,9 +26,11 @@
 #ifndef NEFF_PACK_H
 #define NEFF_PACK_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { PACK_COLUMNS = 64, PACK_ALIGN_COLUMNS = 16 };
 enum pack_type { PACK_F32, PACK_BF16, PACK_S8 };
@@ -99,5 +101,24 @@ size_t pack_quantized_size(const struct pack_quantized *s); /* bytes */
 void pack_quantized(void *packed, const struct pack_quantized *s, const uint8_t *q,
                     int64_t q_k_step, int64_t q_out_step, const float *scale, const float *zero,
                     int64_t scale_k_step, int64_t scale_out_step);
+
+/* ---- rows of weight-only products that are rounded to 8 bits ---- */
+
+enum { WEIGHT_ONLY_ROUNDED_BLOCK = 1 << 16 }; /* terms of a block whose sums of integers fit in 32 bits */
+/* A block of a row as integers of -127..127: the factor that gives them, before they are rounded to nearest even, and
+ * the scale that takes them back. `bits`: of the block's largest magnitude. */
+static inline float weight_only_scale(uint32_t bits, float *scale)
+{
+    float most;
+    memcpy(&most, &bits, sizeof most);
+    *scale = most / 127;
+    if (bits >= 0x7f800000)
+        *scale = NAN;
+    else if (*scale >= 0x1p-126f)
+        return 1 / *scale;
+    else
+        *scale = 0; /* too small to be divided by */
+    return 0;
+}
 
 #endif

@@ -13,7 +13,7 @@ enum { K_CHUNK = 256 };
 struct weight_only {
     int k, width, block, bits; /* width: of a block of columns */
     int columns;                  /* of all blocks, as stored */
-    bool zeros, convert_rows, convert_result;
+    bool zeros, rounded, convert_rows, convert_result;
     bool bf16_row;                  /* one row is multiplied as it is */
     int64_t row_bytes, chunk_bytes; /* scratch: rows; weights of a chunk, or the prepared row */
 };
@@ -42,6 +42,10 @@ static bool shapes_fit(struct binding *b, const struct bound_insn *i, struct wei
                               .block = (int)block,
                               .bits = (int)bits,
                               .zeros = NUMBER(i, weight_only_matmul, zeros) != 0};
+    m->rounded = NUMBER(i, weight_only_matmul, rounded) != 0;
+    if (m->rounded && block > WEIGHT_ONLY_ROUNDED_BLOCK)
+        return fail(b->d, "weight_only_matmul: rows rounded by blocks of %lld, at most %d", (long long)block,
+                    WEIGHT_ONLY_ROUNDED_BLOCK);
     struct pack_quantized min = {k, PACK_ALIGN_COLUMNS, m->block, m->bits, m->zeros};
     int64_t bytes = (int64_t)pack_quantized_size(&min), n = bytes ? w->count[0] / bytes : 0;
     bool blocks = n <= 4 || n % 4 == 0;
@@ -64,7 +68,7 @@ bool prepare_weight_only(struct binding *b, struct bound_insn *i, const struct i
     if (!only_numbers(b, i, insn) || !shapes_fit(b, i, m))
         return false;
     m->bf16_row = a->dtype == DT_BF16 && a->step[1] == 1;
-    m->convert_rows = a->dtype != DT_F32 || a->step[1] != 1;
+    m->convert_rows = a->dtype != DT_F32 || a->step[1] != 1 || (m->rounded && a->count[0] > 1);
     m->convert_result = c->dtype != DT_F32 || c->step[1] != 1 || c->step[0] < c->count[1];
     m->row_bytes = m->convert_rows ? line(a->count[0] * m->k * 4) : 0;
     int64_t chunk = (int64_t)K_CHUNK * m->width, work = weight_only_work(m->k, m->block);
@@ -72,6 +76,36 @@ bool prepare_weight_only(struct binding *b, struct bound_insn *i, const struct i
     int64_t rows = m->convert_result ? c->count[0] : 1;
     need_scratch(b, m->row_bytes + m->chunk_bytes + line(rows * m->columns * 4) + 64);
     return true;
+}
+
+/* What the kernel of one row multiplies by, as floats: nearest integers times their block's scale. */
+static void round_row(float *x, int n, int block)
+{
+    for (int k = 0; k < n; k += block, x += block) {
+        int m = n - k < block ? n - k : block;
+        uint32_t most = 0;
+        for (int i = 0; i < m; i++) {
+            uint32_t bits;
+            memcpy(&bits, &x[i], sizeof bits);
+            bits &= 0x7fffffff;
+            most = bits > most ? bits : most;
+        }
+        float scale, factor = weight_only_scale(most, &scale);
+        for (int i = 0; i < m; i++)
+            x[i] = factor != 0 ? (x[i] * factor + 0x1.8p23f - 0x1.8p23f) * scale : scale;
+    }
+}
+
+/* Rows as f32, one behind the other, rounded where they are to be. */
+static void convert_rows(const struct lane *l, const struct weight_only *m, const struct operand *a, const char *from,
+                         int64_t rows, float *to)
+{
+    static const struct operand f32 = {.dtype = DT_F32, .size = 4};
+    for (int64_t r = 0; r < rows; r++, to += m->k) {
+        convert_row(l, &f32, (char *)to, 1, a, from + r * a->step[0] * a->size, a->step[1], m->k);
+        if (m->rounded && rows > 1)
+            round_row(to, m->k, m->block);
+    }
 }
 
 /* All rows by each chunk of k in turn, a block of columns after the other. */
@@ -114,9 +148,7 @@ void exec_weight_only_matmul(struct lane *l, const struct bound_insn *i)
     static const struct operand f32 = {.dtype = DT_F32, .size = 4};
     bool bf16 = m->bf16_row && rows == 1;
     if (m->convert_rows && !bf16) {
-        for (int64_t r = 0; r < rows; r++)
-            convert_row(l, &f32, scratch + r * m->k * 4, 1, a, from + r * a->step[0] * a->size,
-                        a->step[1], m->k);
+        convert_rows(l, m, a, from, rows, (float *)(void *)scratch);
         x = scratch, x_pitch = m->k;
     }
     float *whole = (float *)(void *)(scratch + m->row_bytes + m->chunk_bytes);
@@ -135,7 +167,10 @@ void exec_weight_only_matmul(struct lane *l, const struct bound_insn *i)
                                 .work = chunk};
     if (rows == 1) {
         w.y = columns == m->columns ? y : whole;
-        l->k->weight_only(&w);
+        if (m->rounded)
+            l->k->weight_only_rounded(&w);
+        else
+            l->k->weight_only(&w);
         if (w.y != y)
             memcpy(y, whole, sizeof(float) * (size_t)columns);
     } else {

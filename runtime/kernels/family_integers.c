@@ -3,6 +3,7 @@
  * exact, and the rounding of sums to 8 bits.
  * A family of kernels, compiled once for each variant that has its own; see variants.h.
  */
+#include "neff/isa/pack.h"
 #include "runtime/kernels/gemm.h"
 #include "runtime/kernels/variants.h"
 #include "runtime/kernels/vec.h"
@@ -12,9 +13,11 @@
 #include "runtime/kernels/requantize.inc"
 #include "runtime/kernels/gemm_u8s8.inc"
 #include "runtime/kernels/depthwise_integer.inc"
+#include "runtime/kernels/weight_integers.inc"
 
 void KERNEL_FAMILY(integers, VARIANT)(struct kernel_table *t)
 {
     SET_USED(gemm_u8s8, gemm_u8s8)
     SET_USED(depthwise_integer, depthwise_integer)
+    SET_USED(weight_only_rounded, weight_only_rounded)
 }

@@ -404,6 +404,8 @@ struct kernel_table {
                             const struct epilogue *e);
 
     void (*weight_only)(const struct weight_only_row *w);
+    /* The same of the row rounded to 8 bits by blocks of at most WEIGHT_ONLY_ROUNDED_BLOCK (weight_only_scale). */
+    void (*weight_only_rounded)(const struct weight_only_row *w);
     /* Weights k0 .. k0 + n - 1 of the first block of columns as f32 [n][pack_width(columns)]; x, y and
      * work are not used. */
     void (*weight_only_unpack)(const struct weight_only_row *w, int k0, int n, float *to);

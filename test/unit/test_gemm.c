@@ -431,7 +431,16 @@ static void test_steps(void **state)
     }
 }
 
-static void check_weight_only(int k, int columns, int block, int bits, bool zeros, bool bf16)
+/* Magnitude 127 in every block, the others far from a half: rounding is no matter of one bit. */
+static void make_rounded(float *x, int k, int block)
+{
+    for (int i = 0; i < k; i++) {
+        int q = (int)(next_random() % 255) - 127;
+        x[i] = (float)(i % block ? q : q < 0 ? -127 : 127) * 0x1p-5f;
+    }
+}
+
+static void check_weight_only(int k, int columns, int block, int bits, bool zeros, bool bf16, bool rounded)
 {
     int blocks = (k + block - 1) / block;
     uint8_t *q = malloc((size_t)(k * columns));
@@ -442,13 +451,15 @@ static void check_weight_only(int k, int columns, int block, int bits, bool zero
     struct pack_quantized shape = {k, columns, block, bits, zeros};
     void *packed = aligned_alloc(64, (pack_quantized_size(&shape) + 63) / 64 * 64);
     pack_quantized(packed, &shape, q, 1, k, scale, zero, 1, blocks);
+    if (rounded)
+        make_rounded(x, k, block);
     uint16_t *h = malloc(sizeof *h * (size_t)k);
     for (int i = 0; bf16 && i < k; i++)
         x[i] = bf16_to_f32(h[i] = f32_to_bf16(x[i]));
     float *work = malloc(sizeof *work * (size_t)weight_only_work(k, block));
     struct weight_only_row row = {
         bf16 ? (void *)h : x, packed, y, k, columns, block, bits, zeros, centre, bf16, work};
-    table->weight_only(&row);
+    (rounded ? table->weight_only_rounded : table->weight_only)(&row);
     for (int o = 0; o < columns; o++) {
         double e = 0, size = 0;
         for (int i = 0; i < k; i++) {
@@ -476,8 +487,45 @@ static void test_weight_only(void **state)
         for (int b = 0; b < 5; b++)
             for (int k = 1; k < 200; k += 33)
                 for (int columns = 1; columns < 150; columns += 21)
-                    for (int bf16 = 0; bf16 < 2; bf16++)
-                        check_weight_only(k, columns, blocks[b], bits, k % 2, bf16);
+                    for (int way = 0; way < 4; way++)
+                        check_weight_only(k, columns, blocks[b], bits, k % 2, way & 1, way > 1);
+    check_weight_only(1 << 13, 17, 1 << 13, 8, true, false, true);
+}
+
+/* Terms are nearest integers of the largest / 127, -128 of a weight is what it says, and what is no number stays none. */
+static void test_rounded_row(void **state)
+{
+    enum { K = 32, COLUMNS = 16 };
+    static const float special[] = {0, 1e-44f, NAN, INFINITY};
+    for (int bits = 4; bits <= 8; bits += 4)
+        for (int s = 0; s < 5; s++) {
+            uint8_t q[K * COLUMNS];
+            float x[K], y[COLUMNS], scale[COLUMNS], work[64 + K];
+            for (int i = 0; i < K * COLUMNS; i++)
+                q[i] = (uint8_t)(bits == 8 ? (i % 3 ? 128 : 127) : i % 16);
+            for (int i = 0; i < K; i++)
+                x[i] = s < 4 ? 0 : (float)((int)(next_random() % 2001) - 1000);
+            for (int i = 0; i < COLUMNS; i++)
+                scale[i] = 0.5f;
+            x[3] = s < 4 ? special[s] : 1000;
+            struct pack_quantized shape = {K, COLUMNS, K, bits, false};
+            uint8_t packed[64 + 4 * K * COLUMNS] __attribute__((aligned(64)));
+            pack_quantized(packed, &shape, q, 1, K, scale, NULL, 1, 1);
+            struct weight_only_row row = {x, packed, y, K, COLUMNS, K, bits, false, 3, false, work};
+            assert_true(weight_only_work(K, K) <= 64 + K);
+            table->weight_only_rounded(&row);
+            for (int o = 0; o < COLUMNS; o++) {
+                double sum = 0;
+                for (int i = 0; i < K; i++) {
+                    int value = bits == 8 ? (int8_t)q[o * K + i] : q[o * K + i];
+                    sum += (double)rintf(x[i] * (1 / (1000.0f / 127))) * (value - 3);
+                }
+                if (s == 4)
+                    assert_true(fabs(y[o] - sum * (1000.0f / 127) * 0.5) <= 1e-2);
+                else
+                    assert_true(s < 2 ? y[o] == 0 : isnan(y[o]));
+            }
+        }
 }
 int main(void)
 {
@@ -485,6 +533,7 @@ int main(void)
         cmocka_unit_test(test_gemm),        cmocka_unit_test(test_steps),
         cmocka_unit_test(test_look_ahead),  cmocka_unit_test(test_overlapping_rows),
         cmocka_unit_test(test_close_rows),  cmocka_unit_test(test_weight_only),
+        cmocka_unit_test(test_rounded_row),
     };
     return run_variants(tests, sizeof tests / sizeof tests[0]);
 }

@@ -1,3 +1,4 @@
+#include "neff/isa/pack.h"
 #include "runtime/ops/common/numeric.h"
 #include "runtime/ops/common/require.h"
 
@@ -42,6 +43,24 @@ bool infer_weight_only_matmul(struct infer *f)
     return infer_out(f, 0, dtype, x->rank, y);
 }
 
+/* The row's blocks as whole numbers of their largest magnitude / 127, in float as kernels have it. */
+static void round_rows(double *x, int64_t rows, const struct few_bits *m)
+{
+    for (int64_t r = 0; r < rows; r++, x += m->k)
+        for (int64_t k = 0; k < m->k; k += m->block) {
+            int64_t end = k + m->block < m->k ? k + m->block : m->k;
+            float most = 0, scale;
+            for (int64_t i = k; i < end; i++)
+                if (isnan(x[i]) || fabs(x[i]) > most)
+                    most = fabsf((float)x[i]);
+            uint32_t bits;
+            memcpy(&bits, &most, sizeof bits);
+            float factor = weight_only_scale(bits, &scale);
+            for (int64_t i = k; i < end; i++)
+                x[i] = factor != 0 ? (double)rintf((float)x[i] * factor) * scale : scale;
+        }
+}
+
 static bool weight_only_matmul(struct op_call *c, struct work *w)
 {
     struct few_bits m;
@@ -68,6 +87,8 @@ static bool weight_only_matmul(struct op_call *c, struct work *w)
     if (x->rank < 1 || x->dims[x->rank - 1] != m.k)
         return fail(w->d, "rows do not have the %lld elements of the weights", (long long)m.k);
     int64_t rows = m.k ? tensor_count(x) / m.k : tensor_count(c->out[0]) / (m.columns ? m.columns : 1);
+    if (attr_int(c->attrs, "row_bits", 0) == 8)
+        round_rows(a, rows, &m);
     multiply_f64(rows, m.columns, m.k, a, real, y);
     call_store(c, 0, y);
     return true;
