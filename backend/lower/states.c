@@ -98,6 +98,9 @@ static bool may_grow(struct lowering *l, const struct node *n, int *axis)
         return false;
     *axis = (int)attr_int(&n->attrs, "axis", 0);
     *axis += *axis < 0 ? rank : 0;
+    for (int i = 0; i < rank; i++) /* a guard may have made the output's a number */
+        if (i != *axis && x->type.dims[i] != y->type.dims[i])
+            return false;
     return only_by(x, n) && uses_by(y, region_return(l->g->main)) == 1 && reads_with_steps(l, y, y);
 }
 

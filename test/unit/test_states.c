@@ -368,10 +368,26 @@ static void test_states_that_lie(void **state)
     xcc_bytes_free(&archive);
 }
 
+/* What x meets has fixed sizes: dims of x and of the result are equal by a guard, and have other names. */
+static void test_sizes_by_a_guard(void **state)
+{
+    struct xcc_bytes archive;
+    struct xrt_model *m = open_graph("graph \"g\" symbols(b, s) (%0 \"x\": f32[b,s,4]) {\n"
+                                     "  %c0 = const f32[1,2,1] {1, 2}\n  %1 = concat(%0, %c0) {axis=2}\n"
+                                     "  return(%1)\n} outputs(\"y\")\n",
+                                     &archive);
+    struct xrt_context *c = xrt_context_new(m, 1);
+    refused(xrt_bind_state(c, 0, 0, 8), "is not known to be input 'x'");
+    xrt_context_free(c);
+    xrt_close(m);
+    xcc_bytes_free(&archive);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_a_step_taken_back),
-                                       cmocka_unit_test(test_inputs_set_early), cmocka_unit_test(test_refusals), cmocka_unit_test(test_other_readers),
+                                       cmocka_unit_test(test_inputs_set_early), cmocka_unit_test(test_sizes_by_a_guard),
+                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_other_readers),
                                        cmocka_unit_test(test_binding_after_a_run), cmocka_unit_test(test_states_that_lie)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
