@@ -49,6 +49,23 @@ static void matrix_products(void **state)
             }
 }
 
+/* (N, k) times plain weights (k, m), in double. */
+static struct tensor plain_product(const struct tensor *moving, const struct tensor *weights, const struct tensor *like,
+                                   int64_t rows, int64_t depth, int64_t m)
+{
+    struct tensor y = {.kind = VK_NONE};
+    struct diag d = {0};
+    assert_true(tensor_copy(&y, like, &d));
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t o = 0; o < m; o++) {
+            double sum = 0;
+            for (int64_t k = 0; k < depth; k++)
+                sum += tensor_f64(moving, r * depth + k) * tensor_f64(weights, k * m + o);
+            dtype_store_f64(y.dtype, y.data, (size_t)(r * m + o), sum);
+        }
+    return y;
+}
+
 /* Packed weights, K in blocks: moving [block, n, k], stationary in the blocks of pack.h. */
 static void packed_products(void **state)
 {
@@ -80,17 +97,7 @@ static void packed_products(void **state)
                 tiled(&b, &i->ap[2], 0, rows, 16);
             tiled(&b, &i->ap[1], 1, columns, block);
             affine_set(&i->ap[1].offset, &b.p->arena, columns, width * K);
-            /* the reference multiplies plain weights */
-            struct tensor expect = {.kind = VK_NONE};
-            assert_true(tensor_copy(&expect, &b.buffer[c], &d));
-            for (int64_t r = 0; r < N; r++)
-                for (int64_t o = 0; o < m; o++) {
-                    double sum = 0;
-                    for (int64_t k = 0; k < K; k++)
-                        sum += tensor_f64(&b.buffer[a], r * K + k) *
-                               tensor_f64(&plain.buffer[w], k * m + o);
-                    dtype_store_f64(types[t][2], expect.data, (size_t)(r * m + o), sum);
-                }
+            struct tensor expect = plain_product(&b.buffer[a], &plain.buffer[w], &b.buffer[c], N, K, m);
             add_steps(&b);
             struct model *model = model_new(b.p, &d);
             struct context *x = context_new(model, 2, &d);

@@ -133,6 +133,19 @@ static void test_pool_row(void **state)
                                form & 4);
 }
 
+/* Rounded to bf16: the same bits as by a conversion of y. */
+static void check_rounded_depthwise(struct depthwise_row d, const float *y, size_t count)
+{
+    uint16_t *z = malloc(count * 2 + 2), *expected = malloc(count * 2);
+    z[count] = 0xabcd;
+    d.out = z, d.out_bf16 = true;
+    table->depthwise(&d);
+    table->convert[CONVERT_bf16_from_f32](expected, 1, y, 1, count);
+    assert_memory_equal(z, expected, count * 2);
+    assert_int_equal(z[count], 0xabcd);
+    free(z), free(expected);
+}
+
 static void check_depthwise(int height, int kernel, int stride, int dilation, int width,
                             int channels, bool bf16, enum kernel_activation activation)
 {
@@ -186,15 +199,7 @@ static void check_depthwise(int height, int kernel, int stride, int dilation, in
             e = epilogue_reference(&d.epilogue, e, c);
             assert_true(fabs(y[j * channels + c] - e) <= 3e-5);
         }
-    size_t count = (size_t)out_width * (size_t)channels;
-    uint16_t *z = malloc(count * 2 + 2), *expected = malloc(count * 2);
-    z[count] = 0xabcd;
-    d.out = z, d.out_bf16 = true;
-    table->depthwise(&d); /* rounded: the same bits as by a conversion */
-    table->convert[CONVERT_bf16_from_f32](expected, 1, y, 1, count);
-    assert_memory_equal(z, expected, count * 2);
-    assert_int_equal(z[count], 0xabcd);
-    free(z), free(expected);
+    check_rounded_depthwise(d, y, (size_t)out_width * (size_t)channels);
     for (int i = 0; i < height; i++)
         free(x[i]), free(h[i]);
     free(w), free(bias), free(y);

@@ -523,46 +523,53 @@ static void test_random(void **test)
 
 /* ---- indices ---- */
 
+enum { TABLE = 10, INDICES = 4, WIDE = 6 };
+
 /* Rows of a table; the table's pattern repeats one row, which the index moves. */
+static struct xcc_kernel *indirect_kernel(bool scatters, bool skips, struct xcc_bytes *archive)
+{
+    struct xcc_kernel *k = xcc_kernel_new("indirect", "cpu");
+    int t = xcc_input(k, "table", "f32", 2, (int64_t[]){TABLE, WIDE}),
+        x = xcc_input(k, "index", "i32", 2, (int64_t[]){INDICES, 1}),
+        r = xcc_input(k, "rows", "f32", 2, (int64_t[]){INDICES, WIDE});
+    struct xcc_operand o[] = {{"dst", r, 2, .dim = {{WIDE, INDICES}, {1, WIDE}}},
+                              {"src", t, 2, .dim = {{0, INDICES}, {1, WIDE}}},
+                              {"index", x, 2, .dim = {{1, INDICES}, {1, 1}}}};
+    if (scatters)
+        o[0].name = "src", o[1].name = "dst";
+    struct xcc_number n[] = {{.name = "stride", .base = WIDE},
+                             {.name = "limit", .base = TABLE},
+                             {.name = "skip", .base = skips}};
+    struct xcc_function add = {"combine", "add"};
+    struct xcc_instruction in = {.name = scatters ? "scatter" : "gather",
+                                 .noperands = 3,
+                                 .operands = o,
+                                 .nnumbers = 3,
+                                 .numbers = n,
+                                 .nfunctions = scatters,
+                                 .functions = &add};
+    if (!xcc_emit(k, &in) || !xcc_result(k, scatters ? t : r, "out") ||
+        !xcc_kernel_finish(k, archive))
+        fail_msg("%s", xcc_error());
+    return k;
+}
+
 static void test_gather_scatter(void **test)
 {
-    enum { TABLE = 10, ROWS = 4, W = 6 };
-    float table[TABLE * W], y[ROWS * W], out[TABLE * W];
-    int32_t index[ROWS] = {3, 9, 0, 3};
-    fill(table, TABLE * W);
+    float table[TABLE * WIDE], y[INDICES * WIDE], out[TABLE * WIDE];
+    int32_t index[INDICES] = {3, 9, 0, 3};
+    fill(table, TABLE * WIDE);
     for (int pass = 0; pass < 4; pass++) {
         bool scatters = pass >= 2, bad = pass & 1;
-        struct xcc_kernel *k = xcc_kernel_new("indirect", "cpu");
-        int t = xcc_input(k, "table", "f32", 2, (int64_t[]){TABLE, W}),
-            x = xcc_input(k, "index", "i32", 2, (int64_t[]){ROWS, 1}),
-            r = xcc_input(k, "rows", "f32", 2, (int64_t[]){ROWS, W});
-        index[1] = bad ? TABLE : 9;
-        struct xcc_operand o[] = {{"dst", r, 2, .dim = {{W, ROWS}, {1, W}}},
-                                  {"src", t, 2, .dim = {{0, ROWS}, {1, W}}},
-                                  {"index", x, 2, .dim = {{1, ROWS}, {1, 1}}}};
-        if (scatters)
-            o[0].name = "src", o[1].name = "dst";
-        struct xcc_number n[] = {{.name = "stride", .base = W},
-                                 {.name = "limit", .base = TABLE},
-                                 {.name = "skip", .base = scatters && bad}};
-        struct xcc_function add = {"combine", "add"};
-        struct xcc_instruction in = {.name = scatters ? "scatter" : "gather",
-                                     .noperands = 3,
-                                     .operands = o,
-                                     .nnumbers = 3,
-                                     .numbers = n,
-                                     .nfunctions = scatters,
-                                     .functions = &add};
         struct xcc_bytes archive;
-        if (!xcc_emit(k, &in) || !xcc_result(k, scatters ? t : r, "out") ||
-            !xcc_kernel_finish(k, &archive))
-            fail_msg("%s", xcc_error());
+        struct xcc_kernel *k = indirect_kernel(scatters, scatters && bad, &archive);
+        index[1] = bad ? TABLE : 9;
         struct xrt_model *m = xrt_open_memory(archive.data, archive.size);
         struct xrt_context *c = xrt_context_new(m, 1);
-        fill(y, ROWS * W);
-        struct xrt_tensor set[] = {{"f32", 2, {TABLE, W}, table},
-                                   {"i32", 2, {ROWS, 1}, index},
-                                   {"f32", 2, {ROWS, W}, y}},
+        fill(y, INDICES * WIDE);
+        struct xrt_tensor set[] = {{"f32", 2, {TABLE, WIDE}, table},
+                                   {"i32", 2, {INDICES, 1}, index},
+                                   {"f32", 2, {INDICES, WIDE}, y}},
                           result;
         for (int i = 0; i < 3; i++)
             assert_true(xrt_set_input(c, i, &set[i]));
@@ -573,13 +580,13 @@ static void test_gather_scatter(void **test)
         } else {
             assert_true(xrt_run(c) && xrt_output(c, 0, &result));
             memcpy(out, table, sizeof out);
-            for (int i = 0; i < ROWS; i++)
-                for (int j = 0; j < W; j++)
+            for (int i = 0; i < INDICES; i++)
+                for (int j = 0; j < WIDE; j++)
                     if (scatters && index[i] < TABLE)
-                        out[index[i] * W + j] += y[i * W + j];
+                        out[index[i] * WIDE + j] += y[i * WIDE + j];
                     else if (!scatters)
-                        y[i * W + j] = table[index[i] * W + j];
-            same_floats("rows", result.data, scatters ? out : y, scatters ? TABLE * W : ROWS * W);
+                        y[i * WIDE + j] = table[index[i] * WIDE + j];
+            same_floats("rows", result.data, scatters ? out : y, scatters ? TABLE * WIDE : INDICES * WIDE);
         }
         xrt_context_free(c);
         xrt_close(m);

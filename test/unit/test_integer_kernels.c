@@ -122,6 +122,51 @@ static int quantized_reference(const struct requantize *q, int32_t sum, int out,
 
 /* ---- depthwise convolution ---- */
 
+/* A sum of the row before its bias: what `rows` and weights [kernel_w][quads][channels][4] give at pixel j of channel c. */
+static int32_t depthwise_sum(const struct depthwise_integer_row *d, int quads, int outside, int j, int c)
+{
+    int32_t sum = 0;
+    for (int row = 0; row < d->kernel_height; row++)
+        for (int k = 0; k < d->kernel_width; k++) {
+            int column = j * d->stride - d->pad + k * d->dilation;
+            bool inside = d->rows[row] && column >= 0 && column < d->width;
+            sum += (inside ? d->rows[row][column * d->channels + c] : outside) *
+                   d->weights[((k * quads + row / 4) * d->channels + c) * 4 + row % 4];
+        }
+    return sum;
+}
+
+/* Sums, or with a scale bytes; what lies between pixels is as it was. */
+static void compare_depthwise(const struct depthwise_integer_row *d, int quads, int outside, const int32_t *y,
+                              const uint8_t *bytes, size_t count)
+{
+    for (size_t at = 0; at < count; at++) {
+        int j = (int)(at / (size_t)d->out_step), c = (int)(at % (size_t)d->out_step);
+        if (c >= d->channels) {
+            assert_int_equal(y[at], 0x5a5a5a5a);
+            assert_int_equal(bytes[at], 0x5a);
+            continue;
+        }
+        int32_t e = depthwise_sum(d, quads, outside, j, c) + (d->bias ? d->bias[c] : 0);
+        if (!d->as)
+            assert_int_equal(y[at], e);
+        else
+            assert_int_equal(d->as->is_signed ? (int8_t)bytes[at] : bytes[at],
+                             quantized_reference(d->as, e, c, 0));
+    }
+}
+
+/* Weights of kernel_h rows in quads of them. */
+static void random_weights(int8_t *w, int kernel_h, int kernel_w, int channels)
+{
+    int quads = (kernel_h + 3) / 4;
+    for (int c = 0; c < channels; c++)
+        for (int i = 0; i < kernel_h; i++)
+            for (int j = 0; j < kernel_w; j++)
+                w[((j * quads + i / 4) * channels + c) * 4 + i % 4] =
+                    next_random() % 8 ? (int8_t)next_random() : -128;
+}
+
 static void check_depthwise(int kernel_h, int kernel_w, int stride, int dilation, int width,
                             int channels, bool with_bias, bool quantized)
 {
@@ -148,14 +193,11 @@ static void check_depthwise(int kernel_h, int kernel_w, int stride, int dilation
     for (int c = 0; c < channels; c++) {
         bias[c] = (int32_t)next_random() >> 12;
         scale[c] *= 0.005f, shift[c] *= 50;
-        for (int i = 0; i < kernel_h; i++)
-            for (int j = 0; j < kernel_w; j++)
-                w[((j * quads + i / 4) * channels + c) * 4 + i % 4] =
-                    next_random() % 8 ? (int8_t)next_random() : -128;
     }
+    random_weights(w, kernel_h, kernel_w, channels);
     struct requantize as = {
         scale, shift, .is_signed = channels % 3 == 0, .zero = channels % 3 * 40};
-    table->depthwise_integer(&(struct depthwise_integer_row){
+    struct depthwise_integer_row d = {
         .rows = rows,
         .pixel_step = channels,
         .width = width,
@@ -172,28 +214,9 @@ static void check_depthwise(int kernel_h, int kernel_w, int stride, int dilation
         .as = quantized ? &as : NULL,
         .sums = quantized ? NULL : y,
         .bytes = quantized ? bytes : NULL,
-        .out_step = (ptrdiff_t)pitch});
-    for (size_t at = 0; at < y_count; at++) {
-        int j = (int)(at / pitch), c = (int)(at % pitch);
-        int32_t e = with_bias && c < channels ? bias[c] : 0;
-        if (c >= channels) {
-            assert_int_equal(y[at], 0x5a5a5a5a);
-            assert_int_equal(bytes[at], 0x5a);
-            continue;
-        }
-        for (int row = 0; row < kernel_h; row++)
-            for (int k = 0; k < kernel_w; k++) {
-                int column = j * stride - pad + k * dilation;
-                bool inside = rows[row] && column >= 0 && column < width;
-                e += (inside ? x[row][column * channels + c] : ZERO) *
-                     w[((k * quads + row / 4) * channels + c) * 4 + row % 4];
-            }
-        if (!quantized)
-            assert_int_equal(y[at], e);
-        else
-            assert_int_equal(as.is_signed ? (int8_t)bytes[at] : bytes[at],
-                             quantized_reference(&as, e, c, 0));
-    }
+        .out_step = (ptrdiff_t)pitch};
+    table->depthwise_integer(&d);
+    compare_depthwise(&d, quads, ZERO, y, bytes, y_count);
     for (int i = 0; i < kernel_h; i++)
         free(x[i]);
     free(outside), free(w), free(bias), free(y), free(bytes), free(scale), free(shift);
@@ -218,6 +241,28 @@ struct quantized_case {
     int bands, width, columns, k, taps;
     bool is_signed, adds, other_signed, sum_signed, other_first, with_bias;
 };
+
+/* Every sum of the block, its bias added; what lies between rows and bands is as it was. */
+static void compare_quantized(const struct quantized_case *c, const struct gemm_block *g, const int8_t *w, size_t y_count)
+{
+    const struct gemm_quantized *to = g->quantized;
+    const uint8_t *y = to->y, *other = to->other;
+    for (size_t i = 0; i < y_count; i++) {
+        int64_t band = (int64_t)i / to->y_band, in_band = (int64_t)i % to->y_band;
+        int64_t row = in_band / to->y_pitch, out = in_band % to->y_pitch;
+        if (row >= c->width || out >= c->columns) {
+            assert_int_equal(y[i], 0x5a);
+            continue;
+        }
+        int32_t sum = to->bias ? to->bias[out] : 0;
+        for (int t = 0; t < c->taps; t++)
+            for (int k = 0; k < c->k; k++)
+                sum += ((const uint8_t *)g->a[t])[band * to->a_band + row * g->a_pitch + k] *
+                       w[(t * c->k + k) * c->columns + out];
+        int e = quantized_reference(&to->as, sum, (int)out, other ? other[i] : 0);
+        assert_int_equal(c->is_signed ? (int8_t)y[i] : y[i], e);
+    }
+}
 
 static void check_quantized(const struct quantized_case *c)
 {
@@ -263,29 +308,17 @@ static void check_quantized(const struct quantized_case *c)
         .y_band = y_band,
         .other_band = y_band,
         .width = c->width};
-    table->gemm_u8s8(&(struct gemm_block){.a = as,
-                                          .w = ws,
-                                          .count = c->taps,
-                                          .rows = c->bands * c->width,
-                                          .columns = c->columns,
-                                          .k = c->k,
-                                          .w_pitch = width,
-                                          .a_pitch = pitch,
-                                          .quantized = &to});
-    for (size_t i = 0; i < y_count; i++) {
-        int band = (int)i / y_band, in_band = (int)i % y_band;
-        int row = in_band / y_pitch, out = in_band % y_pitch;
-        if (row >= c->width || out >= c->columns) {
-            assert_int_equal(y[i], 0x5a);
-            continue;
-        }
-        int32_t sum = c->with_bias ? bias[out] : 0;
-        for (int t = 0; t < c->taps; t++)
-            for (int k = 0; k < c->k; k++)
-                sum += a[t][band * a_band + row * pitch + k] * w[(t * c->k + k) * c->columns + out];
-        int e = quantized_reference(&to.as, sum, out, other[i]);
-        assert_int_equal(c->is_signed ? (int8_t)y[i] : y[i], e);
-    }
+    struct gemm_block g = {.a = as,
+                           .w = ws,
+                           .count = c->taps,
+                           .rows = c->bands * c->width,
+                           .columns = c->columns,
+                           .k = c->k,
+                           .w_pitch = width,
+                           .a_pitch = pitch,
+                           .quantized = &to};
+    table->gemm_u8s8(&g);
+    compare_quantized(c, &g, w, y_count);
     for (int t = 0; t < c->taps; t++)
         free(a[t]);
     free(y), free(other), free(w), free(packed), free(scale), free(shift), free(bias);

@@ -201,16 +201,28 @@ static void test_convert(void **state)
             assert_int_equal(w[i], (int32_t)fmax(-2147483648.0, fmin(2147483647.0, r)));
         }
     }
+}
+
+static void test_convert_integers(void **state)
+{
+    enum { N = 1000 };
+    float x[N], y[N], z[N];
+    int8_t s[N];
+    uint8_t u[N];
+    int32_t w[N];
     for (int i = 0; i < N; i++)
-        w[i] = (int32_t)next_random();
+        w[i] = (int32_t)next_random(), s[i] = (int8_t)next_random(), u[i] = (uint8_t)next_random();
     table->convert[CONVERT_f32_from_i32](y, 1, w, 1, N);
     table->convert[CONVERT_f32_from_i8](x, 1, s, 1, N);
     table->convert[CONVERT_f32_from_u8](z, 1, u, 1, N);
     for (int i = 0; i < N; i++)
         assert_true(y[i] == (float)w[i] && x[i] == s[i] && z[i] == u[i]);
-    /* strides and tails */
+}
+
+static void test_convert_strides(void **state)
+{
     for (size_t n = 1; n < 40; n++) {
-        uint16_t t[120];
+        uint16_t t[120], h[1];
         float *v = random_row(3 * n);
         memset(t, 0x55, sizeof t);
         table->convert[CONVERT_bf16_from_f32](t, 2, v, 3, n);
@@ -447,6 +459,12 @@ static void test_softmax_norms(void **state)
 }
 
 /* Two blocks, and what they weigh: the same as the softmax of both together. */
+static double softmax_exponent(const struct softmax_block *b, size_t r, size_t i)
+{
+    double v = b->scale * (double)b->x.at[r * (size_t)b->x.pitch + i];
+    return b->bias.at ? v + b->bias.at[r * (size_t)b->bias.pitch + i * (size_t)b->bias.step] : v;
+}
+
 static void softmax_block_case(size_t n, bool bf16, int bias_step, bool hidden)
 {
     enum { ROWS = 11, SUMS = 20 };
@@ -480,13 +498,10 @@ static void softmax_block_case(size_t n, bool bf16, int bias_step, bool hidden)
         table->softmax_block(&b);
         for (size_t r = 0; r < ROWS; r++) {
             double before = max[r], weights = 0;
+            for (size_t i = 0; i < width; i++)
+                max[r] = fmax(max[r], softmax_exponent(&b, r, i));
             for (size_t i = 0; i < width; i++) {
-                double v = 0.7f * (double)x[r * pitch + i];
-                max[r] = fmax(max[r], bias_step < 0 ? v : v + bias[r + i * (size_t)bias_step]);
-            }
-            for (size_t i = 0; i < width; i++) {
-                double v = 0.7f * (double)x[r * pitch + i];
-                double e = exp((bias_step < 0 ? v : v + bias[r + i * (size_t)bias_step]) - max[r]);
+                double e = exp(softmax_exponent(&b, r, i) - max[r]);
                 uint32_t u = bf16 ? (uint32_t)((uint16_t *)y)[r * pitch + i] << 16 : 0;
                 float got = y[r * pitch + i];
                 if (bf16)
@@ -593,6 +608,8 @@ int main(void)
         cmocka_unit_test(test_binary_functions),
         cmocka_unit_test(test_compare_select),
         cmocka_unit_test(test_convert),
+        cmocka_unit_test(test_convert_integers),
+        cmocka_unit_test(test_convert_strides),
         cmocka_unit_test(test_copy_transpose),
         cmocka_unit_test(test_softmax_block),
         cmocka_unit_test(test_interleave),

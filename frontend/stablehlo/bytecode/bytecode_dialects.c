@@ -314,6 +314,14 @@ static const struct mlir_attr *vhlo_mesh(struct bc_reader *r, struct bc_cursor *
     return a;
 }
 
+static const struct mlir_attr *vhlo_dense(struct bc_reader *r, struct bc_cursor *c)
+{
+    const struct mlir_type *t = bc_type(r, c);
+    const uint8_t *p;
+    size_t n;
+    return t && bc_blob(c, &p, &n) ? bc_dense(r, c, t, p, n) : NULL;
+}
+
 const struct mlir_attr *bc_vhlo_attr(struct bc_reader *r, struct bc_cursor *c)
 {
     uint64_t code = bc_varint(c);
@@ -350,12 +358,8 @@ const struct mlir_attr *bc_vhlo_attr(struct bc_reader *r, struct bc_cursor *c)
         a = mlir_attr_new(r->arena, MA_STRING);
         a->text = bc_string(r, c, &a->size);
         return a;
-    case 15: {
-        const struct mlir_type *t = bc_type(r, c);
-        const uint8_t *p;
-        size_t n;
-        return t && bc_blob(c, &p, &n) ? bc_dense(r, c, t, p, n) : NULL;
-    }
+    case 15:
+        return vhlo_dense(r, c);
     case 16:
         return ENUM("transpose", transposes);
     case 17:
