@@ -368,6 +368,7 @@ bool stage_kernel(struct program *p, struct kernel *k, const struct machine *m, 
     if (ok) {
         unroll_loops(p, k, m, true);
         join_transfers(p, k, m);
+        balance_engines(p, k, m);
     }
     part_queues(k);
     arena_free(&s.scratch);
