@@ -32,12 +32,12 @@ static bool resized_axes(struct diag *d, const struct attrs *attrs, int rank, in
     return true;
 }
 
-/* floor(n * scale); scales that are fractions with a small power of two below keep symbols exact.
- */
+/* floor(n * scale), the product in FP32 as exporters expect it: 5 times 1.4f is 7. Scales that are
+ * fractions with a small power of two below keep symbols exact. */
 static dim_t scaled(struct infer *f, dim_t n, double scale)
 {
     if (dim_is_const(n))
-        return (int64_t)floor((double)n * scale);
+        return (int64_t)fminf(floorf((float)n * (float)scale), 0x1p62f);
     for (int64_t below = 1; below <= 1024; below *= 2) {
         double above = scale * (double)below;
         if (above == floor(above) && above < 1e9)
