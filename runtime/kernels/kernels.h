@@ -11,7 +11,7 @@
  * interleaved partial results, folded pairwise), except that `fma` variants fuse multiply-adds and
  * `portable` on x86 and `strict` anywhere do not (`strict` gives the same bits on every CPU), that
  * avx512 takes exponentials from a table, and that avx512bf16 multiplies bf16 pairs with the
- * hardware's rounding. Results never depend on the
+ * hardware's rounding (and is not chosen on CPUs of Intel's, where that is slower). Results never depend on the
  * thread, on alignment or on what was computed before.
  *
  * Nothing here fails or allocates. Matrix tiles: gemm.h. What exists: kernels.def.

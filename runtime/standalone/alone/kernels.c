@@ -43,6 +43,17 @@ UNUSED static bool runs_avx512bf16(void)
 {
     return runs_avx512vnni() && has(7, 1, EAX, 1u << 5);
 }
+/* As runtime/kernels/kernels.c: the bf16 kernels lose to those below them on Intel's cores. */
+static bool slow_bf16(void)
+{
+    unsigned r[4];
+    return __get_cpuid(0, &r[0], &r[1], &r[2], &r[3]) && r[EBX] == signature_INTEL_ebx;
+}
+#else
+static bool slow_bf16(void)
+{
+    return false;
+}
 #endif
 UNUSED static bool runs_portable(void)
 {
@@ -83,6 +94,15 @@ static const struct variant {
 #include "runtime/kernels/kernels.def"
     {NULL, NULL, NULL, NULL}};
 
+static bool has_dot_of_bf16(const struct variant *v)
+{
+#if KERNELS_X86
+    return v->runs == runs_avx512bf16;
+#else
+    return false;
+#endif
+}
+
 /* Any number of threads may come here first: they write the same. */
 const struct kernel_table *kernels_get(void)
 {
@@ -91,7 +111,7 @@ const struct kernel_table *kernels_get(void)
     if (t)
         return t;
     for (const struct variant *v = variants; v->table; v++)
-        if (v->runs()) {
+        if (v->runs() && !(t && t->lanes == 16 && has_dot_of_bf16(v) && slow_bf16())) {
             v->fill(v->table);
             if (v->below)
                 v->fill(v->below);
