@@ -12,10 +12,15 @@ struct lazy_constant { /* first member of what a maker knows; in the graph's are
     struct graph *g;
     const struct value *from; /* the constant that `make` reads */
     int *left;                /* how many constants are still to be made of it */
+    /* Whether two with the same `make` and source have the same bytes: they share a slot. NULL: not known. */
+    bool (*same)(const struct lazy_constant *a, const struct lazy_constant *b);
+    struct lazy_constant *next; /* of the same source, in this lowering */
+    int slot;
 };
 
 /*
- * A slot of that shape for a constant that m->maker.make makes of `from` in so many pieces. When
+ * A slot of that shape for a constant that m->maker.make makes of `from` in so many pieces; that of an earlier one
+ * with the same bytes where there is one (a head that runs on several images has its weights once). When
  * it is called, lowering is over: m knows all it needs, and has nothing of the lowering but what
  * lies in the graph's arena.
  */

@@ -207,7 +207,8 @@ static struct packed_weights pack(struct lowering *l, const struct conv *c, stru
     p->tap_step = 1, p->chunk_step = taps;
     struct weight_source w = {.constant = c->weights,
                               .gather = reorder,
-                              .layout = arena_copy(&l->g->arena, &layout, sizeof layout)};
+                              .layout = arena_copy(&l->g->arena, &layout, sizeof layout),
+                              .layout_bytes = sizeof layout};
     if (c->group > 1)
         return pack_constant(l, &w, taps, cg, out_channels, c->group, name);
     int64_t groups = p->whole_rows ? c->kh : taps * p->chunks; /* (kh), or (chunk, kh, kw) */

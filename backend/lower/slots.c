@@ -16,6 +16,7 @@ void make_maps(struct lowering *l)
     l->slots = ARENA_ARRAY(a, int32_t, l->nvalues);
     l->alias = ARENA_ARRAY(a, struct value *, l->nvalues);
     l->is_output = ARENA_ARRAY(a, bool, l->nvalues);
+    l->lazy = ARENA_ARRAY(a, struct lazy_constant *, l->nvalues);
     l->decisions = ARENA_ARRAY(a, struct decision, l->nvalues);
     for (int i = 0; i < l->nvalues; i++)
         l->slots[i] = -1;

@@ -82,11 +82,17 @@ static bool block_weights(const struct constant_maker *maker, int64_t block, voi
     return true;
 }
 
+static bool same_blocks(const struct lazy_constant *a, const struct lazy_constant *b)
+{
+    return !memcmp(a + 1, b + 1, sizeof(struct blocked) - sizeof *a); /* numbers of 64 bits */
+}
+
 static int block_slot(struct lowering *l, const struct strict_conv *s, const char *name)
 {
     const struct conv *c = s->c;
     struct blocked *b = ARENA_NEW(&l->g->arena, struct blocked);
     *b = (struct blocked){.lazy.maker.make = block_weights,
+                          .lazy.same = same_blocks,
                           .in_group = c->in_group,
                           .taps = s->taps,
                           .out_channels = s->out_channels,
@@ -99,10 +105,16 @@ static int block_slot(struct lowering *l, const struct strict_conv *s, const cha
     return lazy_constant(l, &b->lazy, c->weights, s->blocks, &shape, name);
 }
 
+static bool same_order(const struct lazy_constant *a, const struct lazy_constant *b)
+{
+    return !memcmp(a + 1, b + 1, sizeof(struct reordered) - sizeof *a); /* numbers of 64 bits */
+}
+
 static int weight_slot(struct lowering *l, const struct conv *c, const char *name)
 {
     struct reordered *r = ARENA_NEW(&l->g->arena, struct reordered);
     *r = (struct reordered){.lazy.maker.make = reorder,
+                            .lazy.same = same_order,
                             .in_group = c->in_group,
                             .part = c->out_channels / c->group,
                             .taps = c->kh * c->kw};

@@ -84,11 +84,17 @@ static bool pack(const struct constant_maker *maker, int64_t piece, void *to)
     return true;
 }
 
+static bool same_pack(const struct lazy_constant *a, const struct lazy_constant *b)
+{
+    return !memcmp(a + 1, b + 1, sizeof(struct packed) - sizeof *a); /* numbers of 64 bits */
+}
+
 int packed_weights(struct lowering *l, const struct strict_product *p, const struct value *w,
                    int64_t step_k, int64_t step_out)
 {
     struct packed *x = ARENA_NEW(&l->g->arena, struct packed);
     *x = (struct packed){.lazy.maker.make = pack,
+                         .lazy.same = same_pack,
                          .k = p->k,
                          .out_channels = p->out_channels,
                          .step_k = step_k,

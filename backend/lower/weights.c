@@ -83,12 +83,29 @@ static bool pack_piece(const struct constant_maker *maker, int64_t piece, void *
     return dense != NULL;
 }
 
+static bool steps_equal(const struct pack_source *a, const struct pack_source *b)
+{
+    return a->data == b->data && a->group_step == b->group_step && a->k_step == b->k_step &&
+           a->out_step == b->out_step;
+}
+
+static bool same_pack(const struct lazy_constant *a, const struct lazy_constant *b)
+{
+    const struct packer *p = (const struct packer *)a, *q = (const struct packer *)b;
+    const struct weight_source *x = &p->from, *y = &q->from;
+    bool layouts = x->gather ? x->layout_bytes && x->layout_bytes == y->layout_bytes &&
+                                   !memcmp(x->layout, y->layout, x->layout_bytes)
+                             : steps_equal(&x->steps, &y->steps);
+    return x->gather == y->gather && layouts && pack_shape_equal(&p->shape, &q->shape);
+}
+
 struct packed_weights pack_constant(struct lowering *l, const struct weight_source *w,
                                     int64_t groups, int64_t k, int64_t out_channels, int64_t parts,
                                     const char *name)
 {
     struct packer *p = ARENA_NEW(&l->g->arena, struct packer);
     p->lazy.maker.make = pack_piece;
+    p->lazy.same = same_pack;
     p->from = *w;
     p->shape = (struct pack_shape){pack_type_of(w->constant->type.dtype), groups, k, out_channels};
     return packed_constant(l, &p->lazy, w->constant, &p->shape, parts, name);

@@ -86,12 +86,19 @@ static bool transform_block(const struct constant_maker *maker, int64_t block, v
     return true;
 }
 
+static bool same_filters(const struct lazy_constant *a, const struct lazy_constant *b)
+{
+    const struct transformed *s = (const struct transformed *)a, *t = (const struct transformed *)b;
+    return s->size == t->size && pack_shape_equal(&s->shape, &t->shape);
+}
+
 struct packed_weights winograd_weights(struct lowering *l, const struct value *w,
                                        struct conv_way way)
 {
     int side = way.size + 2;
     struct transformed *t = ARENA_NEW(&l->g->arena, struct transformed);
     t->lazy.maker.make = transform_block;
+    t->lazy.same = same_filters;
     t->size = way.size;
     t->shape = (struct pack_shape){pack_type_of(way.bf16 ? DT_BF16 : DT_F32), side * side,
                                    w->type.dims[1], w->type.dims[0]};

@@ -40,6 +40,11 @@ struct pack_shape {
     int64_t groups, k, columns;
 };
 
+static inline bool pack_shape_equal(const struct pack_shape *a, const struct pack_shape *b)
+{
+    return a->type == b->type && a->groups == b->groups && a->k == b->k && a->columns == b->columns;
+}
+
 /* Width of every block of a weight with `columns` columns. */
 static inline int pack_width(int64_t columns)
 {
