@@ -270,7 +270,7 @@ static const struct option rows[] = {
     {"--isa", "LIST", OPTION_TEXT, AT(isa),
      "of portable,avx2,avx512,avx512vnni,avx512bf16,neon: what these sources have (all)", NULL,
      FOR_COMPILE},
-    {"--amalgamate", NULL, OPTION_SWITCH, AT(amalgamate), "their weights as C too, of any size",
+    {"--amalgamate", NULL, OPTION_SWITCH, AT(amalgamate), "one C file instead, which compiles alone: weights, program, runtime",
      NULL, FOR_COMPILE},
     {"--threads", NULL, OPTION_SWITCH, AT(threads), NULL, NULL, FOR_COMPILE},
     {"--report", NULL, OPTION_SWITCH, AT(report),

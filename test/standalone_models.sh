@@ -1,7 +1,7 @@
 #!/bin/sh
 # standalone_models.sh BUILD SCRATCH [MODEL...]: trained models of XCC_TEST_DATA (default ../shared/data) as C
 # sources give the bits of xrun; a table of code, weights and times. ISA=avx512bf16 and so on: of which
-# instruction set (portable); OPT: how core and kernels are compiled. CROSS=aarch64-linux-gnu-: by that compiler, statically;
+# instruction set (portable); FLAGS="--amalgamate" and others of xcc; OPT: how core and kernels are compiled. CROSS=aarch64-linux-gnu-: by that compiler, statically;
 # RUN=qemu-aarch64: what runs its programs.
 set -eu
 build=$1 scratch=$2
@@ -52,8 +52,10 @@ for name; do
                 echo "FAIL $name: $(basename "$set"): output $i has other bits than xrun's"; wrong=1; }
         done
     done
-    all=$("${cross}size" "$name/c/model_all.o" | awk 'NR == 2 { print $1 + $2 }')
-    bytes_of() { "${cross}nm" -S "$name/c/model_all.o" | awk -v n="$1" '$4 == n { print $2 }' | sed 's/^0*/0x/;s/^0x$/0/'; }
+    object=$name/c/model_all.o
+    [ -e "$object" ] || object=$name/c/model.o # FLAGS=--amalgamate
+    all=$("${cross}size" "$object" | awk 'NR == 2 { print $1 + $2 }')
+    bytes_of() { "${cross}nm" -S "$object" | awk -v n="$1" '$4 == n || $4 ~ "^p[0-9]*_" n "$" { print $2 }' | sed 's/^0*/0x/;s/^0x$/0/'; }
     program=$(($(bytes_of program) + 0)) constants=$(($(bytes_of constants) + 0))
     weights=$constants
     [ ! -e "$name/c/model.bin" ] || weights=$(wc -c <"$name/c/model.bin")

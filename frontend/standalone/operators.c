@@ -3,6 +3,7 @@
  * sources that are given, and become part of libNAME.a; otherwise libNAME.a leaves `xop_library` open for
  * the object that the program is linked with.
  */
+#include "frontend/standalone/sources.h"
 #include "frontend/standalone/standalone.h"
 
 #include "neff/base/file.h"
@@ -54,6 +55,17 @@ static bool copy_source(const struct package *k, const char *path, struct arena 
     return ok;
 }
 
+/* xop.h beside the sources, where no xrt/ has it. */
+static bool copy_header(const struct package *k, struct arena *a, struct diag *d)
+{
+    const char *to = arena_printf(a, "%s/operators/xop.h", k->o->folder);
+    for (int i = 0; i < ncore_files && k->o->amalgamate; i++)
+        if (!strcmp(core_files[i].path, "runtime/xop.h"))
+            return file_write_all(to, core_files[i].text,
+                                  (size_t)(core_files[i].end - core_files[i].text), d);
+    return true;
+}
+
 bool copy_operators(const struct package *k, struct diag *d)
 {
     struct arena a = {0};
@@ -65,7 +77,7 @@ bool copy_operators(const struct package *k, struct diag *d)
                 continue;
             ok = mkdir(folder, 0777) == 0 || errno == EEXIST ||
                  fail(d, "%s: cannot make the folder: %s", folder, strerror(errno));
-            ok = ok && copy_source(k, k->o->operators->files[n].path, &a, d);
+            ok = ok && copy_header(k, &a, d) && copy_source(k, k->o->operators->files[n].path, &a, d);
         }
     arena_free(&a);
     return ok;
@@ -175,9 +187,10 @@ void write_operator_rules(const struct package *k, FILE *f)
             if (is_source_of(k, n, i) && compiler)
                 fprintf(f,
                         "%s: operators/%s\n\t$(%s) $(CFLAGS) $(OPT) $(OPERATOR_FLAGS) -fPIC "
-                        "-ffunction-sections -fdata-sections -fvisibility=hidden \\\n\t    -Ixrt/runtime "
+                        "-ffunction-sections -fdata-sections -fvisibility=hidden \\\n\t    -I%s "
                         "-DXOP_LIBRARY_NAME=%s -c -o $@ $<\n",
-                        object_of(path, &a), base_name(path), compiler, symbol_of(k, i, &a));
+                        object_of(path, &a), base_name(path), compiler,
+                        k->o->amalgamate ? "operators" : "xrt/runtime", symbol_of(k, i, &a));
         }
     arena_free(&a);
 }

@@ -1,5 +1,6 @@
 #include "frontend/standalone/standalone.h"
 
+#include "frontend/standalone/amalgamate.h"
 #include "frontend/standalone/sources.h"
 #include "neff/base/file.h"
 #include "neff/isa/codec.h"
@@ -166,18 +167,35 @@ static bool encode(struct package *k, struct diag *d)
 }
 
 static bool write_text(const struct package *k, const char *file, const bool *sources,
-                       void (*text)(const struct package *k, FILE *f), struct diag *d)
+                       void (*text)(const struct package *k, const bool *sources, FILE *f),
+                       struct diag *d)
 {
     struct arena a = {0};
     struct out_file o;
     bool ok = out_open(&o, arena_printf(&a, "%s/%s", k->o->folder, file), d);
-    if (ok && text)
-        text(k, o.f);
-    else if (ok)
-        write_makefile(k, sources, o.f);
+    if (ok)
+        text(k, sources, o.f);
     ok = ok && out_commit(&o, d);
     arena_free(&a);
     return ok;
+}
+
+static void use_text(const struct package *k, const bool *sources, FILE *f)
+{
+    (void)sources;
+    write_use(k, f);
+}
+
+static void header_text(const struct package *k, const bool *sources, FILE *f)
+{
+    (void)sources;
+    write_header(k, f);
+}
+
+static void source_text(const struct package *k, const bool *sources, FILE *f)
+{
+    (void)sources;
+    write_source(k, f);
 }
 
 static bool write_sources(struct package *k, const bool *needed, struct diag *d)
@@ -217,11 +235,14 @@ static bool write_package(struct package *k, struct diag *d)
     bool ok = measure_context(k, d) && make_plan(k, d);
     if (ok) {
         bool *needed = sources_needed(k->use, a);
-        ok = write_sources(k, needed, d) && copy_operators(k, d) &&
-             write_text(k, arena_printf(a, "%s_use.h", k->name), NULL, write_use, d) &&
-             write_text(k, arena_printf(a, "%s.h", k->name), NULL, write_header, d) &&
-             write_text(k, arena_printf(a, "%s.c", k->name), NULL, write_source, d) &&
-             write_text(k, "Makefile", needed, NULL, d);
+        bool one = k->o->amalgamate;
+        ok = (one || (write_sources(k, needed, d) &&
+                      write_text(k, arena_printf(a, "%s_use.h", k->name), needed, use_text, d))) &&
+             copy_operators(k, d) &&
+             write_text(k, arena_printf(a, "%s.h", k->name), needed, header_text, d) &&
+             write_text(k, arena_printf(a, "%s.c", k->name), needed,
+                        one ? write_amalgamation : source_text, d) &&
+             write_text(k, "Makefile", needed, write_makefile, d);
     }
     file_unmap(&constants);
     if (k->in_c || !ok)

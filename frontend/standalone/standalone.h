@@ -7,6 +7,8 @@
  *     DIR/xrt/         the runtime's sources, as far as it needs them
  *     DIR/operators/   sources of custom operators, where they are given
  *     DIR/Makefile     makes libNAME.a: one object that shows the names of NAME.h alone
+ *
+ * With --amalgamate NAME.c is all of it, and compiles alone (amalgamate.h).
  */
 #ifndef FRONTEND_STANDALONE_STANDALONE_H
 #define FRONTEND_STANDALONE_STANDALONE_H
@@ -31,7 +33,7 @@ struct standalone_options {
     const char *folder;
     const char *isa; /* instruction sets, separated by commas; NULL: all */
     bool threads;    /* runs may be shared by threads of the caller's */
-    bool amalgamate; /* weights of any size in C */
+    bool amalgamate; /* all in NAME.c, weights of any size */
     const struct operator_sources *operators;
 };
 
@@ -89,7 +91,11 @@ void write_operator_rules(const struct package *k, FILE *f);
 /* Text of the files (text.c). */
 void write_header(const struct package *k, FILE *f);
 void write_source(const struct package *k, FILE *f);
+/* The same from makefile.c; which families of kernels the program has of a variant (kernels.def). */
 void write_use(const struct package *k, FILE *f);
 void write_makefile(const struct package *k, const bool *sources, FILE *f);
+extern const int kernel_families;
+const char *family_name(int family);
+bool family_wanted(const struct package *k, int family, const char *variant);
 
 #endif

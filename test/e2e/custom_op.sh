@@ -294,6 +294,10 @@ for code in ctc.o ./ctc.so; do
     link -Iopen open/libctc.a $code
     gives "linked with $code"
 done
+"$xcc" -q "$ctc/ctc.onnx" --custom-op ctc.so --custom-op-source ctc.c --isa portable --amalgamate --standalone one
+quick one
+link -Ione one/libctc.a
+gives "an operator from its source, the rest one file"
 sed 's/"blank: int = 0"/"blank: int = 0, more: float = 1"/' ctc.c >other.c # not what the model was compiled with
 ${CC:-cc} -O1 -c -I"$source/runtime" other.c -o other.o
 link -Iopen open/libctc.a other.o

@@ -139,6 +139,49 @@ constants=$(nm -S fixed/digits_all.o | awk '$4 == "constants" { print $2 }')
 code=$(($(code_of fixed/digits_all.o) - 0x$constants))
 [ "$code" -lt 60000 ] || failed "of fixed sizes the code has $code bytes, more than 60000"
 
+# ---- one file: compiles alone without a warning, shows the header's names alone, and has xrun's bits ----
+strictly="-Wall -Wextra -Wpedantic -Werror"
+cp "$source/models/digits/digits.onnx" second.onnx
+for model in "$source/models/digits/digits.onnx" second.onnx; do
+    "$xcc" -q "$model" --shape batch=1 --isa portable,avx2 --amalgamate --standalone "one_$(basename "$model" .onnx)" -o one.neff
+done
+for std in c99 c11; do
+    # shellcheck disable=SC2086
+    $cc -std=$std -O1 $strictly -Ione_digits -c one_digits/digits.c -o digits.o || failed "one file, -std=$std"
+done
+$cc -O1 -Ione_second -c one_second/second.c -o second.o || failed "one file"
+for object in digits.o second.o; do
+    nm -g --defined-only $object | awk -v name="${object%.o}_" 'NF == 3 && index($3, name) != 1 { print $3 }' >shows.txt
+    [ ! -s shows.txt ] || failed "one file: $object shows $(head -3 shows.txt)"
+done
+! nm -u digits.o | grep -qwE 'malloc|calloc|fopen|getenv|pthread_create' || failed "one file asks for memory, files or threads"
+cat >both.c <<'EOF'
+#include "digits.h"
+#include "second.h"
+int second(void);
+int second(void)
+{
+    static char memory[SECOND_CONTEXT_SIZE];
+    return second_init(memory, sizeof memory) == 0;
+}
+EOF
+# shellcheck disable=SC2086
+$cc -std=c99 $strictly -Ione_digits -Ione_second -c both.c -o both.o || failed "headers as C99"
+if command -v c++ >/dev/null; then
+    echo '#include "digits.h"' >header.cpp
+    # shellcheck disable=SC2086
+    c++ -std=c++17 $strictly -Ione_digits -fsyntax-only header.cpp || failed "header as C++"
+fi
+$cc -o planned_one planned.c both.o digits.o second.o -Ione_digits -lm || failed "two models of one file each in a program"
+size=$(echo DIGITS_CONTEXT_SIZE | $cc -E -P -include one_digits/digits.h - | tail -1)
+./planned_one "$size" >out.bin || failed "one file: status $?"
+XCC_KERNELS=$(grep -qw avx2 /proc/cpuinfo && echo avx2 || echo portable) "$xrun" one.neff in.npy -o out >/dev/null
+tail -c 40 out/probabilities.npy | cmp -s - out.bin || failed "one file: other bits than xrun's"
+"$xcc" -q "$source/models/digits/digits.onnx" --shape batch=1 --isa portable,avx2 --amalgamate --standalone one_again
+diff -r one_again one_digits >/dev/null || failed "the same model and flags give another file"
+make -C one_digits || failed "make of one file"
+[ -e one_digits/libdigits.a ] && [ ! -e one_digits/xrt ] || failed "one file: $(ls one_digits)"
+
 # ---- --threads: the same bits from any number of the caller's threads ----
 cat >threads.c <<'EOF'
 #include <pthread.h>

@@ -10,7 +10,7 @@
 #if defined __wasm__ /* has no setjmp of its own */
 #define setjmp(place)         0
 #define longjmp(place, value) __builtin_trap()
-typedef int jmp_buf;
+#define jmp_buf int
 #else
 #include <setjmp.h>
 #endif
