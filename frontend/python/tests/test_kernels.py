@@ -14,6 +14,7 @@ import neuronxcc.nki.isa as nisa
 import neuronxcc.nki.language as nl
 from neuronxcc.nki.language import par_dim
 from xcc.nki import NkiError
+from xcc.nki._shrink import bytes_on_chip
 
 R = np.random.RandomState(7)
 
@@ -588,6 +589,32 @@ class Chosen(Case):
     def test_sizes_that_are_quotients(self) -> None:
         x = f32(4, 12)
         self.same(nki.jit(lambda t: nl.copy(nl.load(t).reshape((4, 12 / 4, 4))))(x), x.reshape(4, 3, 4))
+
+
+class Blocks(Case):
+    """Kernels that name a block for each trip of all loops: those that live at one time are kept."""
+
+    def test_of_which_few_live(self) -> None:
+        def kernel(x):
+            out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+            loaded = nl.ndarray((16, 8, nl.par_dim(128), 512), dtype=x.dtype, buffer=nl.sbuf)
+            turned = nl.ndarray((8, 16, 4, nl.par_dim(128), 128), dtype=x.dtype, buffer=nl.sbuf)  # the inner loop's blocks lie further apart
+            sums = nl.zeros((16, 8, 4, nl.par_dim(128), 128), dtype=nl.float32, buffer=nl.psum, lazy_initialization=True)
+            i, j = nl.mgrid[0:128, 0:128]
+            for a in nl.affine_range(16):
+                for b in nl.affine_range(8):
+                    loaded[a, b] = nl.load(x[a // 16, b, 0:128, 0:512])
+                    for c in nl.affine_range(4):
+                        sums[a, b, c, i, j] = nisa.nc_transpose(loaded[a, b, i, 128 * c + j])
+                        turned[b, a, c, i, j] = nl.copy(sums[a, b, c, i, j])
+                        nl.store(out[a // 16, b, i, 128 * c + j], nl.exp(turned[b, a, c, i, j]))
+            return out
+
+        x = f32(1, 8, 128, 512)
+        k = nki.jit(kernel)
+        want = np.exp(x.reshape(8, 128, 4, 128).transpose(0, 3, 2, 1).reshape(x.shape))
+        self.close(k(x), want)
+        self.assertLess(bytes_on_chip(k.compile(x).trace), 25 << 20)
 
 
 class Queues(Case):

@@ -171,7 +171,8 @@ def _first_products(t: Trace) -> None:
         if not groups and not o.zeroed:
             continue
         if o.zeroed and not groups:
-            zero.append(o)
+            if not _written_first(mine):
+                zero.append(o)
             continue
         if _resolve_alone(o, mine, groups):
             continue
@@ -182,6 +183,18 @@ def _first_products(t: Trace) -> None:
         zero.append(o)
     if zero:
         _insert_zeros(t, zero)
+
+
+def _written_first(mine: List[Tuple[int, str, Instruction]]) -> bool:
+    """Whether what reads a tile reads what an instruction before it, in the same loops or around them, has written there."""
+    for k, name, r in mine:
+        if name in _WRITTEN:
+            continue
+        p = r.operands.get(name)
+        if p is None or not any(at < k and n == "dst" and w.open == r.open[:len(w.open)] and w.operands[n].index is None and not w.operands[n].clips
+                                and w.operands[n].same_place(p) for at, n, w in mine):
+            return False
+    return True
 
 
 def _resolve_alone(o: Object, mine: List[Tuple[int, str, Instruction]], groups: List[Tuple[int, Instruction]]) -> bool:

@@ -289,6 +289,8 @@ _MAX_CONTRACTED = 16
 
 def _fitted(t: Trace, build: Callable[[], Builder]) -> Any:
     """The archive; where tiles find no room, they are made smaller as far as that is possible."""
+    if t.target == "cpu":
+        _shrink.fit_cache(t)
     failure: Optional[NkiError] = None
     for shrink in [None, _shrink.split] + [_shrink.contract] * _MAX_CONTRACTED:
         if shrink is not None and not shrink(t):

@@ -1,4 +1,4 @@
-"""Tiles made smaller where a kernel does not fit: it names all blocks of a buffer, of which few live at one time.
+"""Tiles made smaller where a kernel does not fit, or not in a cache: it names all blocks of a buffer, of which few live at one time.
 
 An allocator folds blocks over few places (block i at i modulo n). Here the same follows from what a trace does, without trust in the
 numbers that an author gave:
@@ -12,6 +12,9 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 from ._index import Expr, Term, Variable
 from ._record import Instruction, Object, Operand
 from ._trace import Trace
+
+
+_CACHE = 24 << 20  # bytes: SBUF has as many
 
 
 class _Access(NamedTuple):
@@ -96,28 +99,79 @@ def split(t: Trace) -> bool:
     return done
 
 
-def _trip_variable(o: Object, accesses: List[_Access]) -> Optional[Variable]:
-    """The outermost loop since the tile was made, when all accesses lie in it and each of its trips has a block of its own."""
+def _trip_variable(o: Object, accesses: List[_Access]) -> Tuple[Optional[Variable], int]:
+    """The outermost loop since the tile was made, when all accesses lie in it and step alike with it; and that step."""
     v = accesses[0].record.open[o.depth] if len(accesses[0].record.open) > o.depth else None
     if v is None or v.count < 2:
-        return None
+        return None, 0
     steps = set()
     for a in accesses:
         if len(a.record.open) <= o.depth or a.record.open[o.depth] is not v:
-            return None
+            return None, 0
         steps.add(next((c for w, c in a.columns[1] if w is v), 0))
-    first = min(a.first_last(v)[0] for a in accesses)
-    last = max(a.first_last(v)[1] for a in accesses)
-    return v if len(steps) == 1 and last - first < steps.pop() else None
+    step = steps.pop()
+    return (v, step) if not steps and step else (None, 0)
+
+
+def _is_digit(v: Variable, step: int, accesses: List[_Access]) -> bool:
+    """Whether the loop's index is a digit of all places: what is below the step stays below it, what is not steps over all trips."""
+    whole = step * v.count
+    for a in accesses:
+        low = a.columns[0] % whole
+        spans = [(c, w.count) for w, c in a.columns[1] if w is not v] + [(s, n) for s, n in a.operand.dims if s % a.operand.object.elements]
+        for s, n in spans:
+            if s < step:
+                low += s * (n - 1)
+            elif n > 1 and s % whole:
+                return False
+        if low >= step:
+            return False
+    return True
+
+
+def _without_digit(t: Trace, o: Object, accesses: List[_Access], v: Variable, step: int) -> None:
+    """Leaves the index out of all places: one block for all trips."""
+    whole = step * v.count
+
+    def place(x: int) -> int:
+        return x // whole * step + x % whole
+
+    def narrow(a: _Access) -> _Access:
+        p = a.operand
+        dims = tuple((place(s) if s % o.elements else s, n) for s, n in p.dims)
+        return a._replace(operand=Operand(p.object, p.dtype, p.offset, dims, p.clips),
+                          columns=(place(a.columns[0]), tuple((w, place(c)) for w, c in a.columns[1] if w is not v)))
+
+    moved = [narrow(a) for a in accesses]
+    _move(t, o, moved, 0, -(-o.elements // whole) * step, v)
 
 
 def contract(t: Trace) -> bool:
     """Whether the largest tile that can be was made smaller."""
     for o, accesses in _tiles(t):
-        v = _trip_variable(o, accesses)
-        if v is not None:
-            first = min(a.first_last(v)[0] for a in accesses)
-            last = max(a.first_last(v)[1] for a in accesses)
+        v, step = _trip_variable(o, accesses)
+        if v is None:
+            continue
+        first = min(a.first_last(v)[0] for a in accesses)
+        last = max(a.first_last(v)[1] for a in accesses)
+        if last - first < step:
             _move(t, o, accesses, first, last - first + 1, v)
             return True
+        if _is_digit(v, step, accesses):
+            _without_digit(t, o, accesses, v, step)
+            return True
     return False
+
+
+def bytes_on_chip(t: Trace) -> int:
+    """Of all tiles that instructions use."""
+    tiles = {o.object.uid: o.object for r in t.records if isinstance(r, Instruction) for o in r.operands.values() if o.object.space != "hbm"}
+    return sum(o.partitions * o.elements * o.dtype.itemsize for o in tiles.values())
+
+
+def fit_cache(t: Trace) -> None:
+    """Makes tiles smaller until all of them are no more than the machine's memory, as far as that goes."""
+    if bytes_on_chip(t) > _CACHE:
+        split(t)
+    while bytes_on_chip(t) > _CACHE and contract(t):
+        pass
