@@ -46,7 +46,7 @@ static void out_of_time(int signal)
 
 static void set_limits(const struct command *c)
 {
-    if (c->limit_memory > 0)
+    if (c->limit_memory > 0 && c->limit_memory < 1e18) /* more is no limit */
         memory_limit((size_t)c->limit_memory);
     if (c->limit_seconds > 0) {
         signal(SIGALRM, out_of_time);

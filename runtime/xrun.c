@@ -170,12 +170,14 @@ static int by_value(const void *a, const void *b)
 /* Every state of the model has room for a->capacity. */
 static bool bind_states(const struct xrun_arguments *a, const struct xrt_model *m, struct xrt_context *c, struct diag *d)
 {
+    int bound = 0;
     for (int i = 0; a->capacity && i < xrt_output_count(m); i++) {
         int from = xrt_output_info(m, i)->grows_from;
         if (from && !xrt_bind_state(c, from - 1, i, a->capacity))
             return fail(d, "%s", xrt_error());
+        bound += from > 0;
     }
-    return true;
+    return !a->capacity || bound || fail(d, "--state-capacity: no output of this model is an input with more behind it");
 }
 
 /* States are again what the inputs say: a run is the same step. */

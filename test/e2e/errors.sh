@@ -11,6 +11,9 @@ refuses 2 "unknown option '--nonsense'" "$xcc" "$digits" --nonsense
 refuses 2 "name the archive to write" "$xcc" "$digits"
 refuses 2 "--auto-cast takes none, matmult or all" "$xcc" "$digits" --auto-cast some -o x.neff
 refuses 2 "unknown option" "$xrun" good.neff --nonsense
+refuses 1 "--state-capacity: no output of this model is an input with more behind it" "$xrun" good.neff "$picture" --state-capacity 5
+"$xcc" "$digits" -q -o large.neff --limit-memory 99999999999999999999 || failed "a limit beyond all memory limits"
+rm -f large.neff
 refuses 2 "name a compiled model" "$xrun"
 refuses 2 "more than one view" "$xdump" good.neff --asm --plan
 for program in "$xcc" "$xrun" "$xdump"; do
