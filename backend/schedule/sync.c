@@ -43,6 +43,8 @@ struct synchroniser {
     struct arena scratch;
     int *around, *ends;
     struct sharers *sharers;
+    const int *sharing; /* of the instruction whose waits are found: sharers_of */
+    int nsharing;
     bool *signals;                         /* instructions that signal */
     struct need (*kept)[LANES];            /* per instruction: its waits, by the producer's lane */
     int64_t (*known)[ENGINE_COUNT][KINDS]; /* per loop depth: consumer engine, what it knows */
@@ -108,16 +110,14 @@ static bool known_since(const struct synchroniser *s, int c, const struct need *
                            key_of(after_within(s, n->producer, n->at), INT32_MAX);
 }
 
-/* The latest point of lane e that instruction c needs; marks what must signal for it. */
-static struct need latest_need(struct synchroniser *s, int c, int e)
+/* Of each lane of other engines the latest point that instruction c needs; marks what must signal for
+ * what is known without it. */
+static void latest_needs(struct synchroniser *s, int c, struct need needs[LANES])
 {
-    struct need best = {0};
-    bool mixed = false;
-    const int *list;
-    int count = sharers_of(s->sharers, c, &list);
-    for (int k = 0; k < count; k++) {
-        int i = list[k];
-        if (lane_of(s, i) != e)
+    bool mixed[LANES] = {false};
+    for (int k = 0; k < s->nsharing; k++) {
+        int i = s->sharing[k], e = lane_of(s, i);
+        if (s->k->insns[i].engine == s->k->insns[c].engine)
             continue;
         struct need n = need_between(s, c, i);
         if (!n.key)
@@ -126,15 +126,15 @@ static struct need latest_need(struct synchroniser *s, int c, int e)
             s->signals[i] = true;
             continue;
         }
-        mixed |= best.key && n.at != best.at;
-        if (n.key > best.key)
-            best = n;
+        mixed[e] |= needs[e].key && n.at != needs[e].at;
+        if (n.key > needs[e].key)
+            needs[e] = n;
     }
-    if (best.carried && mixed) {
-        best.whole = true;
-        best.key = key_of(best.at, INT32_MAX);
-    }
-    return best;
+    for (int e = 0; e < LANES; e++)
+        if (needs[e].carried && mixed[e]) {
+            needs[e].whole = true;
+            needs[e].key = key_of(needs[e].at, INT32_MAX);
+        }
 }
 
 static void mark_needs(struct synchroniser *s, int c, int e, const struct need *best, bool implied)
@@ -143,11 +143,9 @@ static void mark_needs(struct synchroniser *s, int c, int e, const struct need *
         s->signals[best->producer] = true;
         return;
     }
-    const int *list;
-    int count = sharers_of(s->sharers, c, &list);
-    for (int k = 0; k < count; k++)
-        if (lane_of(s, list[k]) == e && need_between(s, c, list[k]).key)
-            s->signals[list[k]] = true;
+    for (int k = 0; k < s->nsharing; k++)
+        if (lane_of(s, s->sharing[k]) == e && need_between(s, c, s->sharing[k]).key)
+            s->signals[s->sharing[k]] = true;
 }
 
 static bool is_partial(const struct need *n)
@@ -172,11 +170,9 @@ static void learn(struct synchroniser *s, int64_t known[KINDS], int e, const str
 
 static void find_waits(struct synchroniser *s, int c, int64_t known[KINDS])
 {
-    int engine = s->k->insns[c].engine;
     struct need needs[LANES] = {{0}};
-    for (int e = 0; e < LANES; e++)
-        if (e % ENGINE_COUNT != engine)
-            needs[e] = latest_need(s, c, e);
+    s->nsharing = sharers_of(s->sharers, c, &s->sharing);
+    latest_needs(s, c, needs);
     for (;;) { /* the latest first: it may imply the others */
         int best = -1;
         for (int e = 0; e < LANES; e++)
