@@ -333,9 +333,9 @@ static bool is_instruction_set(const struct token *t)
 void write_renamed(const char *text, const char *prefix, const struct shared_names *shared, FILE *f)
 {
     struct arena a = {0};
-    struct own o = {.names = {&a}, .constant = {&a}, .tags = {&a}, .starts = {&a}, .macros = {&a}};
+    struct own o = {.shared = shared};
+    o.names.arena = o.constant.arena = o.tags.arena = o.starts.arena = o.macros.arena = &a;
     o.table.arena = o.others.arena = &a;
-    o.shared = shared;
     const struct tokens *t = tokens_read(text, &a);
     o.in_struct = ARENA_ARRAY(&a, bool, t->count + 1);
     o.in_attribute = ARENA_ARRAY(&a, bool, t->count + 1);
