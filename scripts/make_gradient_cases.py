@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes cases of Gradient: random graphs in double, expected values by central differences. Needs onnx; those kept in
-the tree are test/onnx/gradient_*.
+the tree are test/onnx/training/gradient_*.
 
     scripts/make_gradient_cases.py OUT [--all]
 """
