@@ -3,6 +3,13 @@
 #include <limits.h>
 #include <string.h>
 
+/* The kernel's own order again. */
+static void restore(struct kernel *k, const struct insn *own)
+{
+    if (k->ninsns)
+        memcpy(k->insns, own, sizeof *own * (size_t)k->ninsns);
+}
+
 /* The freest order for whose live tiles there is room: instructions pass all others, then fewer and
  * fewer, at last none. */
 static enum placement order_and_place(struct program *p, struct kernel *k, const struct machine *m,
@@ -16,7 +23,7 @@ static enum placement order_and_place(struct program *p, struct kernel *k, const
     enum placement placed = NO_ROOM;
     for (int i = 0; i < N && placed != PLACED; i++) {
         struct diag attempt = {0};
-        memcpy(k->insns, own, size);
+        restore(k, own);
         if (windows[i] && !order_kernel(p, k, m, windows[i], d)) {
             placed = REFUSED;
             break;
@@ -77,7 +84,7 @@ static enum placement schedule_chip(struct program *p, struct kernel *k, const s
     enum placement placed = schedule_once(p, k, m, true, d);
     if (placed != NO_ROOM)
         return placed;
-    memcpy(k->insns, own, size);
+    restore(k, own);
     forget_places(k);
     reuse_tiles(p, k, false);
     diag_clear(d);
@@ -92,7 +99,9 @@ bool schedule_traced(struct program *p, struct kernel *k, const struct machine *
         reuse_tiles(p, k, true);
         return schedule_kernel(p, k, m, d);
     }
-    const struct kernel loops = *k;
+    struct kernel loops = *k; /* tiles are merged in place where there is no room, instructions are copied */
+    loops.tiles = arena_copy(&p->arena, k->tiles, sizeof *k->tiles * (size_t)k->ntiles);
+    loops.tiles_cap = k->ntiles;
     unroll_loops(p, k, m, false);
     enum placement placed = schedule_chip(p, k, m, d);
     if (placed == NO_ROOM && k->insns != loops.insns) {
