@@ -122,6 +122,8 @@ struct ap epilogue_pattern(void *user, struct value *v)
     struct lowering *l = e->g->l;
     dim_t steps[MAX_RANK];
     v = outer_value(l, v);
+    if (v == e->kept)
+        return e->kept_at;
     broadcast_steps(l, v, e->rank, e->dims, steps);
     struct ap a = ap_slot(l->p, value_slot(l, v));
     for (int i = 0; i < e->ncovers; i++) {

@@ -37,6 +37,8 @@ struct epilogue {
     struct pick { /* per cover of a single dim: every stride-th index (0: all) from start on */
         int64_t stride, start;
     } picks[MAX_SPACE];
+    struct value *kept; /* a result that goes to a tile, at `kept_at`, instead of HBM; or NULL */
+    struct ap kept_at;
 };
 
 /* Checks before a kernel is begun: every epilogue node can be emitted and every outside operand

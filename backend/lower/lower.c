@@ -133,10 +133,14 @@ static enum lowered lower_tiles(struct lowering *l, struct node *n)
     return DECLINED;
 }
 
-/* The plan was wrong about a node: this program is not finished, and the next one's plan knows why. */
+/* The plan was wrong about a node, or about what it is joined with: this program is not finished, and the next one's plan
+ * knows. */
 static void refuse(struct lowering *l, const struct node *n, const char *reason)
 {
-    l->refused[n->out[0]->id] = arena_strdup(&l->g->arena, reason);
+    if (decision_of(l, n)->next)
+        l->apart[n->out[0]->id] = true;
+    else
+        l->refused[n->out[0]->id] = arena_strdup(&l->g->arena, reason);
     l->again = true;
 }
 
@@ -146,17 +150,18 @@ static enum lowered lower_for_machine(struct lowering *l, struct node *n)
 {
     int first = l->p->nkernels;
     enum lowered done = lower_tiles(l, n);
-    if (done == DECLINED && decision_of(l, n)->taken)
+    if (done == DECLINED && (decision_of(l, n)->taken || decision_of(l, n)->next))
         refuse(l, n, "what its plan took has no tile program");
     if (done != LOWERED || !l->m->strict)
         return done;
     struct diag d = {0};
-    for (int i = first; i < l->p->nkernels && !refusal(l, n); i++) {
+    bool ok = true;
+    for (int i = first; i < l->p->nkernels && ok; i++) {
         struct kernel *k = &l->p->kernels[i];
-        k->scheduled = stage_kernel(l->p, k, l->m, &d) && schedule_kernel(l->p, k, l->m, &d);
-        if (!k->scheduled)
-            refuse(l, n, d.text);
+        ok = k->scheduled = stage_kernel(l->p, k, l->m, &d) && schedule_kernel(l->p, k, l->m, &d);
     }
+    if (!ok)
+        refuse(l, n, d.text);
     return LOWERED;
 }
 
@@ -182,7 +187,7 @@ enum lowered lower_node(struct lowering *l, struct node *n)
         return lower_kernel_call(l, n);
     if ((op_infos[n->op].flags & OPF_VIEW) && lower_view(l, n))
         return LOWERED;
-    if (decision_of(l, n)->passage != MADE)
+    if (decision_of(l, n)->passage != MADE || decision_of(l, n)->joined)
         return LOWERED;
     enum lowered done = lower_for_machine(l, n);
     if (done != DECLINED)
@@ -257,9 +262,10 @@ static struct program *lower_as_planned(struct graph *g, const struct options *o
                                         const struct machine *m, struct diag *d)
 {
     const char **refused = ARENA_ARRAY(&g->arena, const char *, g->next_value);
+    bool *apart = ARENA_ARRAY(&g->arena, bool, g->next_value);
     int reasons = o->reasons ? o->reasons->count : 0;
     for (;;) {
-        struct lowering l = {.g = g, .o = o, .m = m, .d = d, .refused = refused};
+        struct lowering l = {.g = g, .o = o, .m = m, .d = d, .refused = refused, .apart = apart};
         struct program *p = lower_once(&l);
         if (!l.again || diag_failed(d))
             return p;

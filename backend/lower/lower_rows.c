@@ -1,7 +1,7 @@
 /*
  * Softmax and the normalisations that have statistics per row, with an epilogue.
  */
-#include "backend/lower/rows.h"
+#include "backend/lower/norm.h"
 
 static bool plain_types(struct lowering *l, const struct node *n)
 {
@@ -52,14 +52,6 @@ struct row_kernel {
     struct ap dst, src;
 };
 
-/* The operand and the result of the rows at r->at. */
-static void rows_begin_tile(struct lowering *l, struct node *n, struct group *g, struct rows *r,
-                            struct row_kernel *x)
-{
-    x->dst = rows_result(&x->k, g, r, &x->e);
-    x->src = rows_dense(l, r, value_slot(l, n->in[0]));
-}
-
 static bool begin_rows(struct lowering *l, struct node *n, struct group *g, struct rows *r,
                        struct row_kernel *x)
 {
@@ -67,7 +59,8 @@ static bool begin_rows(struct lowering *l, struct node *n, struct group *g, stru
         return false;
     x->k = begin_kernel(l, n, n->name);
     rows_grid(r, &x->k);
-    rows_begin_tile(l, n, g, r, x);
+    x->dst = rows_result(&x->k, g, r, &x->e);
+    x->src = rows_dense(l, r, value_slot(l, n->in[0]));
     return true;
 }
 
@@ -106,55 +99,64 @@ static struct ap optional_pattern(struct lowering *l, const struct rows *r, stru
     return rows_pattern(l, r, value_slot(l, v), steps);
 }
 
-static void norm_tile(struct lowering *l, struct node *n, const struct rows *r,
-                      struct row_kernel *x, bool rms)
+void norm_tile(struct kernel_builder *k, struct group *g, struct rows *r, struct ap src)
 {
+    struct lowering *l = g->l;
+    const struct node *n = g->nodes[0];
+    struct epilogue e;
+    struct ap dst = rows_result(k, g, r, &e);
     struct ap gamma = optional_pattern(l, r, n->in[1]),
               beta = optional_pattern(l, r, n->nin > 2 ? n->in[2] : NULL);
-    emit_layer_norm(&x->k,
-                    (struct layer_norm){.dst = x->dst,
-                                        .src = x->src,
-                                        .gamma = gamma,
-                                        .beta = beta,
-                                        .rms = rms,
-                                        .epsilon = (float)attr_float(&n->attrs, "epsilon", 1e-5)});
-    rows_finish(&x->e, x->dst);
+    emit_layer_norm(
+        k, (struct layer_norm){.dst = dst,
+                               .src = src,
+                               .gamma = gamma,
+                               .beta = beta,
+                               .rms = n->op == OP_rms_norm,
+                               .epsilon = (float)attr_float(&n->attrs, "epsilon", 1e-5)});
+    rows_finish(&e, dst);
 }
 
-static enum lowered norm(struct lowering *l, struct node *whole, bool rms)
+bool norm_takes(struct lowering *l, const struct group *g, struct rows *r)
 {
-    struct group g = group_of(l, whole);
-    struct node *n = g.nodes[0];
+    const struct node *n = g->nodes[0];
     dim_t steps[MAX_RANK];
     int axis;
     if (!plain_types(l, n) || !axis_of(n, &axis))
-        return DECLINED;
-    struct rows r = rows_of(l, &n->out[0]->type, axis, n->in[0]->type.rank - 1);
+        return false;
+    *r = rows_of(l, &n->out[0]->type, axis, n->in[0]->type.rank - 1);
     for (int i = 1; i < n->nin; i++)
-        if (n->in[i] && !rows_steps(l, &r, n->in[i], steps)) {
+        if (n->in[i] && !rows_steps(l, r, n->in[i], steps)) {
             why(l->o, n, "tile.norm-scale",
                 "scale or bias does not lie along the rows; it runs on GpSimd");
-            return DECLINED;
+            return false;
         }
-    struct row_kernel x;
-    rows_together(&r, l->m);
-    if (!begin_rows(l, n, &g, &r, &x))
+    return rows_have_room(l, n, r->n) && epilogue_covers(l, g, r);
+}
+
+static enum lowered norm(struct lowering *l, struct node *whole)
+{
+    struct group g = group_of(l, whole);
+    const struct node *n = g.nodes[0];
+    struct rows r;
+    if (!norm_takes(l, &g, &r))
         return DECLINED;
+    rows_together(&r, l->m);
+    struct kernel_builder k = begin_kernel(l, n, n->name);
+    rows_grid(&r, &k);
     for (int i = 0; i == 0 || i < r.tiles; i++) {
         r.at = i * r.tile;
-        if (i > 0)
-            rows_begin_tile(l, n, &g, &r, &x);
-        norm_tile(l, n, &r, &x, rms);
+        norm_tile(&k, &g, &r, rows_dense(l, &r, value_slot(l, n->in[0])));
     }
-    account(&x.k, &g, 8);
+    account(&k, &g, 8);
     return LOWERED;
 }
 
 enum lowered lower_layer_norm(struct lowering *l, struct node *n)
 {
-    return norm(l, n, false);
+    return norm(l, n);
 }
 enum lowered lower_rms_norm(struct lowering *l, struct node *n)
 {
-    return norm(l, n, true);
+    return norm(l, n);
 }

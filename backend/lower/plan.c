@@ -2,8 +2,10 @@
 
 #include "backend/lower/attention.h"
 #include "backend/lower/coverage.h"
+#include "backend/lower/joined.h"
 #include "backend/lower/product.h"
 #include "backend/lower/states.h"
+#include "backend/lower/strict_matmul.h"
 
 static struct decision *decide(struct lowering *l, const struct node *n)
 {
@@ -49,20 +51,21 @@ static void walk_region(struct lowering *l, struct region *r, visit_fn visit)
 
 static bool has_program(const struct decision *d)
 {
-    return d->taken || d->conv || d->product;
+    return d->taken || d->conv || d->product || d->matmul;
 }
 
 static void decide_kernel(struct lowering *l, struct node *n)
 {
     const struct node *first = n->op == OP_fused ? n->regions[0]->first : n, *whole = n->parent->owner;
     struct decision *d = decide(l, n);
+    d->place = l->places++;
     if (l->refused[n->out[0]->id] || (whole && whole->op == OP_fused && has_program(decision_of(l, whole))))
         return;
     struct group g = group_of(l, n);
     if (n->op == OP_sdpa)
         d->taken = attention_takes(l, n);
     else if (l->m->strict)
-        return;
+        d->matmul = first->op == OP_matmul ? strict_matmul_takes(l, &g) : NULL;
     else if (first->op == OP_matmul && !(d->taken = product_takes(l, &g)))
         d->product = constant_product_takes(l, &g);
     else if (first->op == OP_matmul_integer)
@@ -152,5 +155,7 @@ void plan_graph(struct lowering *l)
         return;
     walk_region(l, l->g->main, decide_kernel);
     walk_region(l, l->g->main, decide_passage);
+    if (l->m->strict)
+        walk_region(l, l->g->main, decide_joined);
     find_states(l);
 }

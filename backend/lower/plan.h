@@ -11,6 +11,7 @@
 
 struct conv_plan;
 struct product;
+struct strict_matmul;
 
 struct decision {
     enum passage {
@@ -23,6 +24,10 @@ struct decision {
     bool one_row;            /* an attention whose scores are one row in an instance: one query, in FP32 */
     const struct conv_plan *conv;  /* a convolution's tile program; NULL: it has none */
     const struct product *product; /* the same of rows by a constant matrix */
+    const struct strict_matmul *matmul; /* the same of any product on strict targets */
+    int place;                          /* in the order of lowering */
+    struct node *next;                  /* which its kernel computes besides, and so on; NULL: none (joined.h) */
+    bool joined;                        /* an earlier node's kernel computes it */
 };
 
 void plan_graph(struct lowering *l);

@@ -121,7 +121,11 @@ struct ap rows_dense(struct lowering *l, const struct rows *r, int slot)
 
 struct ap rows_tile(struct kernel_builder *k, const struct rows *r)
 {
-    int tile = kernel_tile(k, MEM_SBUF, DT_F32, r->tile, r->n);
+    return rows_on_tile(k, r, kernel_tile(k, MEM_SBUF, DT_F32, r->tile, r->n));
+}
+
+struct ap rows_on_tile(struct kernel_builder *k, const struct rows *r, int tile)
+{
     struct ap a = ap_tile(k, tile);
     if (r->strided) {
         ap_clip(k->p, &a, 0, r->var_inner, r->tile, r->inner);

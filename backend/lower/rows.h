@@ -39,8 +39,9 @@ void rows_covers(const struct rows *r, struct epilogue *e);
 struct ap rows_pattern(struct lowering *l, const struct rows *r, int slot, const dim_t *steps);
 /* The same of a dense tensor. */
 struct ap rows_dense(struct lowering *l, const struct rows *r, int slot);
-/* A tile (rows, n) in f32, clipped like the rows. */
+/* A tile (rows, n) in f32, clipped like the rows: one more, or this one. */
 struct ap rows_tile(struct kernel_builder *k, const struct rows *r);
+struct ap rows_on_tile(struct kernel_builder *k, const struct rows *r, int tile);
 /* Where v of a dims-like shape lies over the rows; false when it does not broadcast so. */
 bool rows_steps(struct lowering *l, const struct rows *r, struct value *v, dim_t *steps);
 

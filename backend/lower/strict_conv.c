@@ -393,13 +393,13 @@ struct patches {
     int var_n;
 };
 
-static void finish_patches(void *user, const struct strict_product *p, struct ap result)
+static void finish_patches(void *user, const struct strict_product *p, int part, struct ap result)
 {
     const struct patches *x = user;
     const struct type *y = &x->g->nodes[0]->out[0]->type;
     struct epilogue e = {.k = x->k, .g = x->g, .rank = y->rank, .ncovers = 3};
     memcpy(e.dims, y->dims, sizeof e.dims);
-    e.covers[0] = p->row, e.covers[1] = p->out, e.covers[2] = cover_of(0, 0, x->var_n, 0);
+    e.covers[0] = p->row, e.covers[1] = p->part[part].out, e.covers[2] = cover_of(0, 0, x->var_n, 0);
     epilogue_emit(&e, result);
 }
 
@@ -407,29 +407,34 @@ static enum lowered emit_patches(struct lowering *l, struct group *g, const stru
 {
     const struct node *n = g->nodes[0];
     int slot, partitions = 128;
-    struct strict_product p = {.k = c->in_group * c->kh * c->kw,
+    int64_t terms = c->in_group * c->kh * c->kw;
+    struct strict_product p = {.k = terms,
                                .rows = c->oh * c->ow,
-                               .out_channels = c->out_channels,
                                .a_k = 1,
+                               .a_row = terms,
                                .row = cover_of(2, 3, -1, partitions),
-                               .out = cover_of(1, 1, -1, 1),
-                               .b.dtype = (uint8_t)c->w->dtype};
-    struct cover covers[] = {p.row, p.out, cover_of(0, 0, -1, 0)};
-    p.a_row = p.k;
-    strict_product_tiles(l, g, &p);
-    if (!p.unrolled || !epilogue_fits(l, g, covers, 3) || !move_patches(l, n, c, &slot))
+                               .nparts = 1,
+                               .part[0] = {.out_channels = c->out_channels,
+                                           .b_k = 1,
+                                           .b_out = terms,
+                                           .out = cover_of(1, 1, -1, 1),
+                                           .follow = g->n,
+                                           .b.dtype = (uint8_t)c->w->dtype}};
+    struct product_part *w = &p.part[0];
+    struct cover covers[] = {p.row, w->out, cover_of(0, 0, -1, 0)};
+    if (!strict_product_tiles(l, &p) || !p.unrolled || !epilogue_fits(l, g, covers, 3) || !move_patches(l, n, c, &slot))
         return DECLINED;
     p.a = ap_slot(l->p, slot);
-    p.b = ap_slot(l->p, packed_weights(l, &p, outer_value(l, n->in[1]), 1, p.k));
-    p.packed = true;
+    w->b = ap_slot(l->p, packed_weights(l, &p, w, outer_value(l, n->in[1])));
+    w->packed = true;
     struct kernel_builder k = begin_kernel(l, n, n->name);
     struct patches x = {&k, g, kernel_grid(&k, c->n)};
     ap_move(l->p, &p.a, x.var_n, p.rows * p.k);
-    p.out.var = kernel_grid(&k, dim_ceildiv(&l->p->dims, p.out_channels, p.out.every));
+    w->out.var = kernel_grid(&k, dim_ceildiv(&l->p->dims, w->out_channels, w->out.every));
     p.row.var = kernel_grid(&k, dim_ceildiv(&l->p->dims, p.rows, p.row.every));
     strict_product_emit(&k, &p, finish_patches, &x);
-    kernel_of(&k)->flops = 2 * c->n * p.rows * p.k * p.out_channels;
-    kernel_of(&k)->bytes = 4 * (c->n * p.rows * (p.k + p.out_channels) + p.k * p.out_channels);
+    kernel_of(&k)->flops = 2 * c->n * p.rows * p.k * c->out_channels;
+    kernel_of(&k)->bytes = 4 * (c->n * p.rows * (p.k + c->out_channels) + p.k * c->out_channels);
     return LOWERED;
 }
 

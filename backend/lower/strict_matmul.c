@@ -1,24 +1,16 @@
 /*
  * Matrix products on strict targets: any operands, computed or constant, with batch dims and an
- * epilogue.
+ * epilogue, in which rows may be normalised; several products of the same rows as one kernel.
  */
-#include "backend/lower/strict_product.h"
+#include "backend/lower/strict_matmul.h"
 
+#include "backend/lower/norm.h"
+#include "backend/lower/plan.h"
 #include "backend/lower/product.h"
 
 #include <string.h>
 
-/* ---- matmul ---- */
-
-struct strict_matmul {
-    struct value *a, *b;
-    bool trans_a, trans_b;
-    float alpha;
-    int nbatch; /* batch covers, each with a grid variable */
-    struct cover batch[3];
-    dim_t step_a[3], step_b[3];
-    struct strict_product p; /* its covers: rows and output channels of the result */
-};
+/* ---- what is taken ---- */
 
 /* Steps along the result's batch dims, 0 where the operand broadcasts. */
 static bool batch_steps(struct lowering *l, const struct value *v, const struct type *y,
@@ -44,7 +36,7 @@ static bool batch_covers(struct lowering *l, const struct group *g, const struct
     if (!batch_steps(l, m->a, y, a) || !batch_steps(l, m->b, y, b))
         return false;
     m->p.row = (struct cover){.first = n, .last = n, .var = -1, .tile = 1};
-    m->p.out = (struct cover){.first = n + 1, .last = n + 1, .var = -1, .tile = 1};
+    m->p.part[0].out = (struct cover){.first = n + 1, .last = n + 1, .var = -1, .tile = 1};
     if (m->b->type.rank == 2 && !m->trans_a &&
         epilogue_fits(l, g, &(struct cover){.first = 0, .last = n, .var = -1, .tile = 1}, 1)) {
         m->p.row.first = 0; /* all dims but the last are rows */
@@ -83,7 +75,9 @@ static bool examine(struct lowering *l, const struct group *g, struct strict_mat
     m->trans_b = attr_int(&n->attrs, "trans_b", 0) != 0;
     m->alpha = (float)attr_float(&n->attrs, "alpha", 1);
     m->p.k = a->dims[a->rank - (m->trans_a ? 2 : 1)];
-    m->p.out_channels = y->dims[y->rank - 1];
+    m->p.nparts = 1;
+    m->p.part[0].out_channels = y->dims[y->rank - 1];
+    m->p.part[0].follow = g->n;
     if (m->p.k != b->dims[b->rank - (m->trans_b ? 1 : 2)] || m->p.k == 0 ||
         !expression_possible(l, g, 1) || !batch_covers(l, g, y, m)) {
         why(l->o, n, "tile.matmul-shape",
@@ -93,54 +87,131 @@ static bool examine(struct lowering *l, const struct group *g, struct strict_mat
     m->p.rows = 1;
     for (int i = m->p.row.first; i <= m->p.row.last; i++)
         m->p.rows = dim_mul(&l->p->dims, m->p.rows, y->dims[i]);
-    struct cover covers[] = {m->p.row, m->p.out, m->batch[0], m->batch[1]};
+    struct cover covers[] = {m->p.row, m->p.part[0].out, m->batch[0], m->batch[1]};
     return epilogue_fits(l, g, covers, 2 + m->nbatch);
 }
 
-static void operand_patterns(struct lowering *l, struct strict_matmul *m)
+static void steps_of_operands(struct strict_matmul *m)
 {
     const struct type *a = &m->a->type, *b = &m->b->type;
     dim_t row_a = a->dims[a->rank - 1], row_b = b->dims[b->rank - 1];
-    m->p.a = ap_slot(l->p, value_slot(l, m->a));
+    struct product_part *x = &m->p.part[0];
     m->p.a_k = m->trans_a ? row_a : 1;
     m->p.a_row = m->trans_a ? 1 : row_a;
-    m->p.b_k = m->trans_b ? 1 : row_b;
-    m->p.b_out = m->trans_b ? row_b : 1;
-    m->p.b.dtype = b->dtype;
+    x->b_k = m->trans_b ? 1 : row_b;
+    x->b_out = m->trans_b ? row_b : 1;
+    x->b.dtype = b->dtype;
+}
+
+const struct strict_matmul *strict_matmul_takes(struct lowering *l, const struct group *g)
+{
+    struct strict_matmul m = {0};
+    if (!examine(l, g, &m))
+        return NULL;
+    steps_of_operands(&m);
+    return arena_copy(&l->g->arena, &m, sizeof m);
+}
+
+/* ---- one kernel ---- */
+
+enum { MAX_GROUPS = MAX_MATRICES };
+
+/* The groups that it computes: products of the same rows, and a normalisation of the last one's. */
+struct job {
+    struct lowering *l;
+    struct kernel_builder k;
+    struct group groups[MAX_GROUPS];
+    const struct strict_matmul *from[MAX_GROUPS];
+    struct group norm; /* n 0: none */
+    struct rows rows;  /* of it */
+    struct value *sum; /* what it normalises */
+    int kept;          /* tile of whole rows of that, -1 */
+    struct strict_matmul m; /* of the first, with the parts of all */
+};
+
+static void find_groups(struct job *j, struct node *n)
+{
+    struct strict_product *p = &j->m.p;
+    for (int parts = 0; n; n = decision_of(j->l, n)->next) {
+        const struct strict_matmul *m = decision_of(j->l, n)->matmul;
+        struct group g = group_of(j->l, n);
+        if (!m) {
+            j->norm = g;
+            j->sum = outer_value(j->l, g.nodes[0]->in[0]);
+            break;
+        }
+        if (parts == 0)
+            j->m = *m;
+        p->part[parts] = m->p.part[0];
+        j->groups[parts] = g, j->from[parts++] = m;
+        p->nparts = parts;
+    }
+    p->whole = p->nparts > 1 || j->norm.n;
 }
 
 /* After the tiles have sizes: weights are packed for them. */
-static void right_operand(struct lowering *l, struct strict_matmul *m)
+static void operand_patterns(struct job *j)
 {
-    struct strict_product *p = &m->p;
-    p->packed = m->b->constant && m->b->type.rank == 2 && p->unrolled && dim_is_const(p->out_channels);
-    p->b = ap_slot(l->p, p->packed ? packed_weights(l, p, m->b, p->b_k, p->b_out)
-                                   : value_slot(l, m->b));
+    struct strict_product *p = &j->m.p;
+    p->a = ap_slot(j->l->p, value_slot(j->l, j->m.a));
+    for (int i = 0; i < p->nparts; i++) {
+        struct product_part *x = &p->part[i];
+        struct value *b = j->from[i]->b;
+        x->packed = b->constant && b->type.rank == 2 && p->unrolled && dim_is_const(x->out_channels);
+        x->b = ap_slot(j->l->p, x->packed ? packed_weights(j->l, p, x, b) : value_slot(j->l, b));
+    }
+}
+
+/* Rows of the part's output channels at hand, in the tile that keeps whole rows. */
+static struct ap kept_part(struct job *j, const struct strict_product *p, const struct product_part *x)
+{
+    struct ap a = {.mem = MEM_SBUF, .dtype = DT_F32, .tensor = j->kept};
+    ap_push(&a, x->out_channels, p->row.tile), cover_clip(j->k.p, &a, 0, &p->row, p->rows);
+    ap_push(&a, 1, x->out.tile), cover_clip(j->k.p, &a, 1, &x->out, x->out_channels);
+    a.offset.base += x->out.at;
+    return a;
+}
+
+/* All output channels of these rows are there. */
+static void finish_rows(struct job *j, const struct strict_product *p, const struct epilogue *e)
+{
+    struct kernel_builder *k = &j->k;
+    struct rows *r = &j->rows;
+    r->var_outer = p->row.var, r->tile = p->row.tile, r->tiles = p->row_tiles, r->at = p->row.at;
+    struct ap rows = rows_on_tile(k, r, j->kept);
+    k->node = program_node_of(j->l, j->norm.nodes[0]);
+    norm_tile(k, &j->norm, r, rows);
+    if (j->l->is_output[j->sum->id] || !value_has_one_use(j->sum))
+        emit_copy(k, rows_dense(j->l, r, value_slot(j->l, j->sum)), rows);
+    k->node = program_node_of(j->l, e->g->nodes[0]);
 }
 
 /* What is done with a tile of the result. */
-struct finish {
-    struct kernel_builder *k;
-    struct group *g;
-    const struct strict_matmul *m;
-};
-
-static void finish(void *user, const struct strict_product *p, struct ap result)
+static void finish(void *user, const struct strict_product *p, int part, struct ap result)
 {
-    const struct finish *f = user;
-    const struct strict_matmul *m = f->m;
-    const struct type *y = &f->g->nodes[0]->out[0]->type;
-    struct epilogue e = {.k = f->k, .g = f->g, .rank = y->rank, .ncovers = 2 + m->nbatch};
+    struct job *j = user;
+    struct kernel_builder *k = &j->k;
+    const struct product_part *x = &p->part[part];
+    struct group *g = &j->groups[part];
+    const struct type *y = &g->nodes[0]->out[0]->type;
+    struct epilogue e = {.k = k, .g = g, .rank = y->rank, .ncovers = 2 + j->m.nbatch};
     memcpy(e.dims, y->dims, sizeof e.dims);
-    e.covers[0] = p->row, e.covers[1] = p->out;
-    memcpy(&e.covers[2], m->batch, sizeof m->batch);
-    if (m->alpha != 1) {
+    e.covers[0] = p->row, e.covers[1] = x->out;
+    memcpy(&e.covers[2], j->m.batch, sizeof j->m.batch);
+    if (j->norm.n) {
+        if (x->out.at == 0)
+            j->kept = kernel_tile(k, MEM_SBUF, DT_F32, p->row.tile, x->out_channels);
+        e.kept = j->sum, e.kept_at = kept_part(j, p, x);
+    }
+    if (j->from[part]->alpha != 1) {
         struct space s = epilogue_space(&e);
-        struct ap to = space_tile(&s, f->k, space_new_tile(f->k, &s, MEM_SBUF, DT_F32));
-        emit_activation(f->k, (struct activation){.dst = to, .src = result, .factor = m->alpha});
+        struct ap to = space_tile(&s, k, space_new_tile(k, &s, MEM_SBUF, DT_F32));
+        emit_activation(k, (struct activation){.dst = to, .src = result, .factor = j->from[part]->alpha});
         result = to;
     }
     epilogue_emit(&e, result);
+    if (j->norm.n && x->out.at + x->out.tile >= x->out_channels)
+        finish_rows(j, p, &e);
 }
 
 /* A grid variable for each batch cover; how many products there are. */
@@ -156,33 +227,48 @@ static dim_t batch_grid(struct kernel_builder *k, const struct type *y, struct s
         c->var = kernel_grid(k, count);
         batches = dim_mul(t, batches, count);
         ap_move(k->p, &m->p.a, c->var, m->step_a[i]);
-        ap_move(k->p, &m->p.b, c->var, m->step_b[i]);
+        ap_move(k->p, &m->p.part[0].b, c->var, m->step_b[i]);
     }
     return batches;
 }
 
+static void account(struct job *j, dim_t batches)
+{
+    struct dim_table *t = &j->l->p->dims;
+    const struct strict_product *p = &j->m.p;
+    dim_t out_channels = 0;
+    for (int i = 0; i < p->nparts; i++)
+        out_channels = dim_add(t, out_channels, p->part[i].out_channels);
+    dim_t products = dim_mul(t, batches, dim_mul(t, p->rows, out_channels));
+    kernel_of(&j->k)->flops = dim_mul(t, 2, dim_mul(t, products, p->k));
+    dim_t weights = dim_mul(t, p->k, out_channels);
+    dim_t moved = dim_mul(t, p->rows, dim_add(t, p->k, out_channels));
+    dim_t operands = dim_add(t, moved, weights);
+    kernel_of(&j->k)->bytes = dim_mul(t, 4, dim_mul(t, batches, operands));
+}
+
 enum lowered strict_matmul(struct lowering *l, struct node *whole)
 {
-    struct group g = group_of(l, whole);
-    const struct node *n = g.nodes[0];
-    struct dim_table *t = &l->p->dims;
-    struct strict_matmul m = {0};
-    if (!examine(l, &g, &m))
+    if (!decision_of(l, whole)->matmul)
         return DECLINED;
-    struct strict_product *p = &m.p;
-    operand_patterns(l, &m);
-    strict_product_tiles(l, &g, p);
-    right_operand(l, &m);
-    struct kernel_builder k = begin_kernel(l, n, n->name);
-    dim_t batches = batch_grid(&k, &n->out[0]->type, &m);
-    p->out.var = kernel_grid(&k, dim_ceildiv(t, p->out_channels, p->out.every));
-    p->row.var = kernel_grid(&k, dim_ceildiv(t, p->rows, p->row.every));
-    strict_product_emit(&k, p, finish, &(struct finish){&k, &g, &m});
-    dim_t products = dim_mul(t, batches, dim_mul(t, p->rows, p->out_channels));
-    kernel_of(&k)->flops = dim_mul(t, 2, dim_mul(t, products, p->k));
-    dim_t weights = dim_mul(t, p->k, p->out_channels);
-    dim_t moved = dim_mul(t, p->rows, dim_add(t, p->k, p->out_channels));
-    dim_t operands = dim_add(t, moved, weights);
-    kernel_of(&k)->bytes = dim_mul(t, 4, dim_mul(t, batches, operands));
+    struct dim_table *t = &l->p->dims;
+    struct job *j = ARENA_NEW(&l->p->arena, struct job);
+    struct strict_product *p = &j->m.p;
+    j->l = l;
+    find_groups(j, whole);
+    if (j->norm.n && !norm_takes(l, &j->norm, &j->rows))
+        return DECLINED;
+    if (!strict_product_tiles(l, p))
+        return DECLINED;
+    operand_patterns(j);
+    const struct node *n = j->groups[0].nodes[0];
+    j->k = begin_kernel(l, n, n->name);
+    dim_t batches = batch_grid(&j->k, &n->out[0]->type, &j->m);
+    int var = kernel_grid(&j->k, dim_ceildiv(t, p->part[0].out_channels, p->part[0].out.every));
+    for (int i = 0; i < p->nparts; i++)
+        p->part[i].out.var = var;
+    p->row.var = kernel_grid(&j->k, dim_ceildiv(t, p->rows, p->row.every));
+    strict_product_emit(&j->k, p, finish, j);
+    account(j, batches);
     return LOWERED;
 }

@@ -6,7 +6,7 @@
 
 /* ---- tile sizes ---- */
 
-enum { MAX_BLOCKS = 48, MAX_OUT_TILES = 4, MAX_ROW_TILES = 8 };
+enum { MAX_BLOCKS = 48, MAX_ROW_TILES = 8 };
 
 /* Blocks of k; one when they are in a loop. */
 static int blocks_of(const struct strict_product *p)
@@ -25,32 +25,66 @@ static int joint_tiles(dim_t count, dim_t tile, int max)
 }
 
 /* Bytes of a partition that an instance takes: two tiles of rows, as they are and transposed, the
- * columns of all tiles of output channels, and what the epilogue works on. */
-static int64_t bytes_of(const struct strict_product *p, const struct group *g)
+ * columns of all tiles of output channels, and what follows works on. */
+static int64_t bytes_of(const struct strict_product *p)
 {
-    int64_t size = (int64_t)dtype_bytes(p->b.dtype), blocks = blocks_of(p);
+    enum { ROWS_AT_WORK = 8 }; /* of a tile of whole rows, with what is done to them */
+    int64_t size = (int64_t)dtype_bytes(p->part[0].b.dtype), blocks = blocks_of(p), columns = 0, work = 0;
     int64_t rows = 2 * blocks * (p->block + p->row.tile) * size;
-    int64_t columns = p->out_tiles * blocks * p->out.tile * size;
-    return rows + columns + p->out_tiles * (2 + 2 * g->n) * p->out.tile * 4;
+    for (int i = 0; i < p->nparts; i++) {
+        const struct product_part *x = &p->part[i];
+        int64_t out = x->out_tiles * x->out.tile, own = (2 + 2 * x->follow) * out * 4;
+        columns += blocks * out * size;
+        work = own > work ? own : work;
+        if (p->whole && p->nparts == 1)
+            work += ROWS_AT_WORK * out * 4;
+    }
+    return rows + columns + work;
 }
 
-void strict_product_tiles(const struct lowering *l, const struct group *g, struct strict_product *p)
+/* All output channels in one instance. */
+static bool whole_tiles(struct strict_product *p, int64_t room)
+{
+    for (int i = 0; i < p->nparts; i++) {
+        struct product_part *x = &p->part[i];
+        if (!p->unrolled || !dim_is_const(x->out_channels) ||
+            ceil_div(x->out_channels, x->out.tile) > MAX_OUT_TILES)
+            return false;
+        x->out_tiles = (int)ceil_div(x->out_channels, x->out.tile);
+    }
+    return bytes_of(p) <= room;
+}
+
+static void shared_tiles(struct strict_product *p, int64_t room)
+{
+    struct product_part *x = &p->part[0];
+    x->out_tiles = p->unrolled ? joint_tiles(x->out_channels, x->out.tile, MAX_OUT_TILES) : 1;
+    while (bytes_of(p) > room && x->out_tiles > 1)
+        x->out_tiles = x->out_tiles == 4 ? 2 : 1;
+    while (bytes_of(p) > room && x->out.tile > 64)
+        x->out.tile = even_tile(x->out.tile, x->out.tile / 2);
+}
+
+bool strict_product_tiles(const struct lowering *l, struct strict_product *p)
 {
     const struct machine *m = l->m;
     int64_t room = m->sbuf * 2 / 3; /* another instance, or another step, has the rest */
+    dim_t bank = m->psum_bank / 4;
     p->block = even_tile(p->k, m->matmul_k);
     p->unrolled = dim_is_const(p->k) && ceil_div(p->k, p->block) <= MAX_BLOCKS;
     p->row.tile = even_tile(p->rows, m->matmul_m < m->partitions ? m->matmul_m : m->partitions);
-    p->out.tile =
-        even_tile(p->out_channels, m->psum_bank / 4 < m->matmul_n ? m->psum_bank / 4 : m->matmul_n);
-    p->out_tiles = p->unrolled ? joint_tiles(p->out_channels, p->out.tile, MAX_OUT_TILES) : 1;
     p->row_tiles = p->unrolled ? joint_tiles(p->rows, p->row.tile, MAX_ROW_TILES) : 1;
-    while (bytes_of(p, g) > room && p->out_tiles > 1)
-        p->out_tiles = p->out_tiles == 4 ? 2 : 1;
-    while (bytes_of(p, g) > room && p->out.tile > 64)
-        p->out.tile = even_tile(p->out.tile, p->out.tile / 2);
+    for (int i = 0; i < p->nparts; i++)
+        p->part[i].out.tile =
+            even_tile(p->part[i].out_channels, bank < m->matmul_n ? bank : m->matmul_n);
+    if (p->whole && !whole_tiles(p, room))
+        return false;
+    if (!p->whole)
+        shared_tiles(p, room);
     p->row.every = p->row_tiles * p->row.tile;
-    p->out.every = p->out_tiles * p->out.tile;
+    for (int i = 0; i < p->nparts; i++)
+        p->part[i].out.every = p->part[i].out_tiles * p->part[i].out.tile;
+    return true;
 }
 
 /* ---- packed weights: [tile of output channels][row of a block][block of k][out] ---- */
@@ -89,20 +123,20 @@ static bool same_pack(const struct lazy_constant *a, const struct lazy_constant 
     return !memcmp(a + 1, b + 1, sizeof(struct packed) - sizeof *a); /* numbers of 64 bits */
 }
 
-int packed_weights(struct lowering *l, const struct strict_product *p, const struct value *w,
-                   int64_t step_k, int64_t step_out)
+int packed_weights(struct lowering *l, const struct strict_product *p, const struct product_part *part,
+                   const struct value *w)
 {
     struct packed *x = ARENA_NEW(&l->g->arena, struct packed);
     *x = (struct packed){.lazy.maker.make = pack,
                          .lazy.same = same_pack,
                          .k = p->k,
-                         .out_channels = p->out_channels,
-                         .step_k = step_k,
-                         .step_out = step_out,
+                         .out_channels = part->out_channels,
+                         .step_k = part->b_k,
+                         .step_out = part->b_out,
                          .block = p->block,
                          .blocks = blocks_of(p),
-                         .tile = p->out.tile};
-    int64_t tiles = ceil_div(p->out_channels, p->out.tile), dims[4] = {tiles, x->block, x->blocks, x->tile};
+                         .tile = part->out.tile};
+    int64_t tiles = ceil_div(x->out_channels, x->tile), dims[4] = {tiles, x->block, x->blocks, x->tile};
     struct tensor shape = tensor_view(w->type.dtype, 4, dims, NULL);
     return lazy_constant(l, &x->lazy, w, tiles, &shape, w->name);
 }
@@ -130,10 +164,11 @@ struct emission {
     struct kernel_builder *k;
     struct strict_product *p;
     int nbanks;     /* accumulators, and tiles for transposes, used in turn */
-    int sums[2];    /* (rows, output channels) */
+    int sums[2];    /* (rows, output channels) of the widest part */
     int transposed[2]; /* (block of k, rows of several blocks) */
     int nsums, ntransposed;
-    struct ap a[MAX_BLOCKS], b[MAX_OUT_TILES][MAX_BLOCKS];
+    struct ap a[MAX_BLOCKS];
+    struct ap *b[MAX_MATRICES][MAX_OUT_TILES]; /* of each block */
 };
 
 static dim_t width_of(const struct strict_product *p, int block)
@@ -217,94 +252,109 @@ static void load_rows(struct emission *e, int var_k)
 }
 
 /* Several blocks of packed weights in one transfer, in one tile. */
-static void load_packed(struct emission *e, int tile, int from, int count)
+static void load_packed(struct emission *e, const struct product_part *x, int tile, struct ap *blocks,
+                        int from, int count)
 {
     const struct strict_product *p = e->p;
     struct kernel_builder *k = e->k;
-    int64_t row = blocks_of(p) * p->out.tile, part = count * p->out.tile;
-    struct ap far = p->b, near = {.mem = MEM_SBUF, .dtype = p->b.dtype};
-    ap_move(k->p, &far, p->out.var, p->out_tiles * p->block * row);
-    far.offset.base += tile * p->block * row + from * p->out.tile;
+    int64_t row = blocks_of(p) * x->out.tile, part = count * x->out.tile;
+    struct ap far = x->b, near = {.mem = MEM_SBUF, .dtype = x->b.dtype};
+    ap_move(k->p, &far, x->out.var, x->out_tiles * p->block * row);
+    far.offset.base += tile * p->block * row + from * x->out.tile;
     near.tensor = kernel_tile(k, MEM_SBUF, near.dtype, p->block, part);
     ap_push(&far, row, p->block), ap_push(&far, 1, part);
     ap_push(&near, part, p->block), ap_push(&near, 1, part);
     emit_dma_copy(k, (struct dma_copy){.dst = near, .src = far});
-    near.dim[1].count = p->out.tile;
-    cover_clip(k->p, &near, 1, &p->out, p->out_channels);
+    near.dim[1].count = x->out.tile;
+    cover_clip(k->p, &near, 1, &x->out, x->out_channels);
     for (int i = 0; i < count; i++) {
-        struct ap *block = &e->b[tile][from + i];
+        struct ap *block = &blocks[from + i];
         *block = near;
         block->dim[0].count = width_of(p, from + i);
-        block->offset.base += i * p->out.tile;
+        block->offset.base += i * x->out.tile;
     }
 }
 
-static void load_out_channels(struct emission *e, int tile, int var_k)
+/* The blocks (k, output channels) of the part's tile. */
+static struct ap *load_out_channels(struct emission *e, const struct product_part *x, int tile, int var_k)
 {
     const struct strict_product *p = e->p;
-    int64_t bytes = p->out.tile * (int64_t)dtype_bytes(p->b.dtype);
+    int64_t bytes = x->out.tile * (int64_t)dtype_bytes(x->b.dtype);
     int n = blocks_of(p), max = (int)ceil_div(MIN_PIECE, bytes);
-    for (int i = 0; p->packed && i < n; i += max)
-        load_packed(e, tile, i, n - i < max ? n - i : max);
-    if (p->packed)
-        return;
-    for (int i = 0; i < blocks_of(p); i++) {
-        struct ap block = p->b;
-        push_block(e, &block, p->b_k, i, var_k);
-        cover_push(e->k->p, &block, &p->out, p->b_out, p->out_channels);
-        e->b[tile][i] = stage_in(e->k, block);
+    struct ap *blocks = ARENA_ARRAY(&e->k->p->arena, struct ap, n);
+    for (int i = 0; x->packed && i < n; i += max)
+        load_packed(e, x, tile, blocks, i, n - i < max ? n - i : max);
+    for (int i = 0; !x->packed && i < n; i++) {
+        struct ap block = x->b;
+        push_block(e, &block, x->b_k, i, var_k);
+        cover_push(e->k->p, &block, &x->out, x->b_out, x->out_channels);
+        blocks[i] = stage_in(e->k, block);
     }
+    return blocks;
 }
 
-static struct ap sums(struct emission *e)
+static struct ap sums(struct emission *e, const struct product_part *x)
 {
     const struct strict_product *p = e->p;
     struct ap s = {.mem = MEM_PSUM, .dtype = DT_F32, .tensor = e->sums[e->nsums++ % e->nbanks]};
-    ap_push(&s, p->out.tile, p->row.tile), cover_clip(e->k->p, &s, 0, &p->row, p->rows);
-    ap_push(&s, 1, p->out.tile), cover_clip(e->k->p, &s, 1, &p->out, p->out_channels);
+    ap_push(&s, kernel_of(e->k)->tiles[s.tensor].elements, p->row.tile);
+    cover_clip(e->k->p, &s, 0, &p->row, p->rows);
+    ap_push(&s, 1, x->out.tile), cover_clip(e->k->p, &s, 1, &x->out, x->out_channels);
     return s;
 }
 
 /* ---- instances ---- */
 
+static void multiply_part(struct emission *e, int part, product_finish *finish, void *user)
+{
+    struct strict_product *p = e->p;
+    struct product_part *x = &p->part[part];
+    for (int o = 0; o < x->out_tiles; o++) {
+        x->out.at = o * x->out.tile;
+        struct ap result = sums(e, x);
+        for (int i = 0; i < blocks_of(p); i++)
+            emit_tile_product(e->k, result, e->a[i], e->b[part][o][i], affine_number(i > 0));
+        finish(user, p, part, result);
+    }
+}
+
 static void multiply_unrolled(struct emission *e, product_finish *finish, void *user)
 {
     struct strict_product *p = e->p;
-    for (int o = 0; o < p->out_tiles; o++) {
-        p->out.at = o * p->out.tile;
-        load_out_channels(e, o, -1);
-    }
+    for (int i = 0; i < p->nparts; i++)
+        for (int o = 0; o < p->part[i].out_tiles; o++) {
+            p->part[i].out.at = o * p->part[i].out.tile;
+            e->b[i][o] = load_out_channels(e, &p->part[i], o, -1);
+        }
     for (int r = 0; r < p->row_tiles; r++) {
         p->row.at = r * p->row.tile;
         load_rows(e, -1);
-        for (int o = 0; o < p->out_tiles; o++) {
-            p->out.at = o * p->out.tile;
-            struct ap result = sums(e);
-            for (int i = 0; i < blocks_of(p); i++)
-                emit_tile_product(e->k, result, e->a[i], e->b[o][i], affine_number(i > 0));
-            finish(user, p, result);
-        }
+        for (int i = 0; i < p->nparts; i++)
+            multiply_part(e, i, finish, user);
     }
 }
 
 static void multiply_in_loop(struct emission *e, product_finish *finish, void *user)
 {
     struct strict_product *p = e->p;
-    struct ap result = sums(e);
+    struct ap result = sums(e, &p->part[0]);
     int var_k = kernel_loop(e->k, dim_ceildiv(&e->k->p->dims, p->k, p->block));
-    load_out_channels(e, 0, var_k);
+    struct ap *b = load_out_channels(e, &p->part[0], 0, var_k);
     load_rows(e, var_k);
-    emit_tile_product(e->k, result, e->a[0], e->b[0][0], affine_variable(e->k->p, 0, var_k, 1));
+    emit_tile_product(e->k, result, e->a[0], b[0], affine_variable(e->k->p, 0, var_k, 1));
     kernel_end_loop(e->k);
-    finish(user, p, result);
+    finish(user, p, 0, result);
 }
 
 void strict_product_emit(struct kernel_builder *k, struct strict_product *p, product_finish *finish,
                          void *user)
 {
     struct emission e = {.k = k, .p = p, .nbanks = k->m->psum / k->m->psum_bank >= 8 ? 2 : 1};
+    dim_t widest = 0;
+    for (int i = 0; i < p->nparts; i++)
+        widest = p->part[i].out.tile > widest ? p->part[i].out.tile : widest;
     for (int i = 0; i < e.nbanks; i++) {
-        e.sums[i] = kernel_tile(k, MEM_PSUM, DT_F32, p->row.tile, p->out.tile);
+        e.sums[i] = kernel_tile(k, MEM_PSUM, DT_F32, p->row.tile, widest);
         if (p->unrolled && p->a_k == 1)
             e.transposed[i] = kernel_tile(k, MEM_PSUM, DT_F32, p->block, k->m->psum_bank / 4);
     }

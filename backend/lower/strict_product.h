@@ -5,7 +5,7 @@
  * b[k, output channels] as the moving one. Rows that lie in memory one after the other are loaded whole and
  * transposed by the engine itself, a block of k at a time. An instance of the grid holds several tiles
  * of rows and of output channels, so that what it loads is used more than once; blocks of k accumulate in one
- * bank of PSUM, and the epilogue takes the result from there.
+ * bank of PSUM, and the epilogue takes the result from there. Several matrices may share the rows.
  */
 #ifndef BACKEND_STRICT_PRODUCT_H
 #define BACKEND_STRICT_PRODUCT_H
@@ -13,27 +13,40 @@
 #include "backend/lower/epilogue.h"
 #include "backend/lower/strict.h"
 
-struct strict_product {
-    struct ap a, b; /* HBM, without dims; the grid's batch variables move them */
+enum { MAX_MATRICES = 4, MAX_OUT_TILES = 4 };
+
+/* One of the right operands that share the rows: b, and its output channels. */
+struct product_part {
+    struct ap b;    /* HBM, without dims; the grid's batch variables move it */
     bool packed;    /* b is constant, in the order in which instances load it (packed_weights) */
-    dim_t k, rows, out_channels;
-    dim_t a_k, a_row, b_k, b_out; /* steps */
-    struct cover row, out;        /* tiles and grid variables */
-    int row_tiles, out_tiles;     /* of an instance */
-    dim_t block;                  /* of k */
-    bool unrolled;                /* k is known: all its blocks at once, else in a loop */
+    dim_t out_channels, b_k, b_out; /* steps */
+    struct cover out;               /* tile and grid variable */
+    int out_tiles;                  /* of an instance */
+    int follow;                     /* nodes of its group: each may have a tile of the result's size */
 };
 
-/* Tile sizes for the counts given, with room in SBUF for an epilogue of the group. */
-void strict_product_tiles(const struct lowering *l, const struct group *g,
-                          struct strict_product *p);
-/* A constant matrix, element (k, out) at k * step_k + out * step_out, in the order of p's tiles: its
- * slot, for p->b, with p->packed. Each partition's share of a load then lies in one piece. */
-int packed_weights(struct lowering *l, const struct strict_product *p, const struct value *w,
-                   int64_t step_k, int64_t step_out);
+struct strict_product {
+    struct ap a; /* as b */
+    dim_t k, rows, a_k, a_row;
+    struct cover row;
+    int row_tiles; /* of an instance */
+    dim_t block;   /* of k */
+    bool unrolled; /* k is known: all its blocks at once, else in a loop */
+    bool whole;    /* an instance has all output channels of its rows, and goes on with whole rows */
+    int nparts;    /* several, as `whole`, are those of an instance one after the other */
+    struct product_part part[MAX_MATRICES];
+};
+
+/* Tile sizes for the counts given, with room in SBUF for what follows; false when there is none for what an instance must
+ * have. */
+bool strict_product_tiles(const struct lowering *l, struct strict_product *p);
+/* A constant matrix, element (k, out) at the part's steps, in the order of p's tiles: its slot, for
+ * the part's b, with `packed`. Each partition's share of a load then lies in one piece. */
+int packed_weights(struct lowering *l, const struct strict_product *p, const struct product_part *part,
+                   const struct value *w);
 /* Loads, multiplies, accumulates. Each tile of the result is given to `finish`: its pattern (rows,
- * output channels) in PSUM, and p->row and p->out say which one it is. */
-typedef void product_finish(void *user, const struct strict_product *p, struct ap result);
+ * output channels) in PSUM, and p->row and the part's `out` say which one it is. */
+typedef void product_finish(void *user, const struct strict_product *p, int part, struct ap result);
 void strict_product_emit(struct kernel_builder *k, struct strict_product *p, product_finish *finish,
                          void *user);
 /* One product of tiles: dst (m, n) in PSUM, stationary (k, m), moving (k, n). */

@@ -1,96 +1,268 @@
 /*
  * List scheduling of the stretches between loops and ends.
  *
- * On strict targets engines run side by side, and each executes its stream in the kernel's order:
- * what is ready first and leads the longest chain goes first. Conflicting instructions keep their
- * order, and none passes more than `window` others: each that it passes may be a tile more that is
- * live. On `cpu` one thread executes the kernel's order, which lowering has chosen for the caches:
- * it stays.
+ * On strict targets engines run side by side, and each executes its stream in the kernel's order.
+ * What is ready first goes first; of what is ready at the same time, what leads the longest chain,
+ * or what stands first: both orders are tried, and the one that ends sooner is taken. Conflicting
+ * instructions keep their order, and none passes more than `window` others: each that it passes may
+ * be a tile more that is live. On `cpu` one thread executes the kernel's order, which lowering has
+ * chosen for the caches: it stays.
  */
 #include "backend/schedule/schedule.h"
 #include "neff/isa/cost.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* Instructions that must come after one, in a list of all. */
+struct after {
+    int first, n;
+};
 
 struct stretch {
     const struct program *p;
+    const struct machine *m;
     struct kernel *k;
     int first, n, window;
-    double *cost, *chain, *ready; /* ns; longest path to the end; earliest start */
-    bool *before;                 /* [i * n + j]: i must come before j */
-    int *waiting;                 /* predecessors not scheduled yet */
+    double *cost, *chain; /* ns; longest path to the end */
+    struct after *after;
+    int *successors;
+    int *before; /* how many */
 };
 
-static void find_edges(struct stretch *s)
+/* An order, and when its instructions begin if nothing but engines and each other delays them. */
+struct attempt {
+    const struct stretch *s;
+    bool by_chain;
+    int *order;
+    int *waiting;  /* predecessors not scheduled yet */
+    double *ready; /* earliest start */
+    double *start; /* of those that have one */
+    bool *done;
+    double free_at[ENGINE_COUNT], first[ENGINE_COUNT], dma_free, end;
+};
+
+static bool is_transfer(const struct insn *n)
+{
+    return insn_info(n->op)->cost.kind == COST_DMA;
+}
+
+/* What follows each instruction, by its place in the stretch. */
+static void find_edges(struct stretch *s, struct sharers *sharers, struct arena *a)
 {
     const struct insn *insns = s->k->insns + s->first;
-    for (int j = 0; j < s->n; j++)
-        for (int i = 0; i < j; i++)
-            if (insns_conflict(s->p, s->k, &insns[i], &insns[j], false)) {
-                s->before[i * s->n + j] = true;
-                s->waiting[j]++;
-            }
+    int cap = 0, total = 0;
+    for (int i = 0; i < s->n; i++) {
+        const int *list;
+        int found = sharers_of(sharers, s->first + i, &list);
+        s->after[i].first = total;
+        for (int x = 0; x < found; x++) {
+            int j = list[x] - s->first;
+            if (j <= i || j >= s->n || !insns_conflict(s->p, s->k, &insns[i], &insns[j], false))
+                continue;
+            ARENA_GROW(a, s->successors, total, cap);
+            s->successors[total++] = j;
+            s->before[j]++;
+        }
+        s->after[i].n = total - s->after[i].first;
+    }
     for (int i = s->n - 1; i >= 0; i--) {
-        for (int j = i + 1; j < s->n; j++)
-            if (s->before[i * s->n + j] && s->chain[j] > s->chain[i])
-                s->chain[i] = s->chain[j];
+        const int *next = s->successors + s->after[i].first;
+        for (int x = 0; x < s->after[i].n; x++)
+            if (s->chain[next[x]] > s->chain[i])
+                s->chain[i] = s->chain[next[x]];
         s->chain[i] += s->cost[i];
     }
 }
 
-/* Of the instructions without open predecessors: earliest start, then longest chain, then first in
- * order. */
-static int choose(const struct stretch *s, const bool *done, const double free_at[ENGINE_COUNT])
+static double start_of(const struct attempt *t, int i)
 {
-    int best = -1, oldest = 0;
+    double at = t->free_at[t->s->k->insns[t->s->first + i].engine];
+    return t->ready[i] > at ? t->ready[i] : at;
+}
+
+/* Of the instructions without open predecessors: earliest start, then longest chain or first in
+ * order. */
+static int choose(const struct attempt *t, int oldest)
+{
+    const struct stretch *s = t->s;
+    int best = -1;
     double best_start = 0;
-    while (done[oldest])
-        oldest++;
     for (int i = oldest; i < s->n && i - oldest <= s->window; i++) {
-        if (done[i] || s->waiting[i])
+        if (t->done[i] || t->waiting[i])
             continue;
-        double at = free_at[s->k->insns[s->first + i].engine];
-        double start = s->ready[i] > at ? s->ready[i] : at;
-        if (best < 0 || start < best_start || (start == best_start && s->chain[i] > s->chain[best]))
+        double start = start_of(t, i);
+        if (best < 0 || start < best_start ||
+            (start == best_start && t->by_chain && s->chain[i] > s->chain[best]))
             best = i, best_start = start;
     }
     return best;
 }
 
-static void order_stretch(struct stretch *s, struct arena *a)
+/* When its result is there. A transfer's engine only starts it; all share the rate of the DMA engines. */
+static double issue(struct attempt *t, int i)
 {
-    struct insn *order = ARENA_ARRAY(a, struct insn, s->n);
-    bool *done = ARENA_ARRAY(a, bool, s->n);
-    double free_at[ENGINE_COUNT] = {0};
-    for (int t = 0; t < s->n; t++) {
-        int i = choose(s, done, free_at);
-        const struct insn *n = &s->k->insns[s->first + i];
-        double start = s->ready[i] > free_at[n->engine] ? s->ready[i] : free_at[n->engine];
-        double end = start + s->cost[i];
-        free_at[n->engine] = end;
-        done[i] = true;
-        order[t] = *n;
-        for (int j = i + 1; j < s->n; j++)
-            if (s->before[i * s->n + j]) {
-                s->waiting[j]--;
-                if (end > s->ready[j])
-                    s->ready[j] = end;
-            }
+    const struct stretch *s = t->s;
+    const struct insn *n = &s->k->insns[s->first + i];
+    const struct timing *x = machine_timing(s->m);
+    double start = start_of(t, i), cost = s->cost[i];
+    bool waits = t->ready[i] > t->free_at[n->engine];
+    if (t->first[n->engine] == 0)
+        t->first[n->engine] = start;
+    if (!is_transfer(n)) {
+        cost += waits ? x->access_start_cycles / engine_ghz(s->m, n->engine) : 0;
+        t->free_at[n->engine] = start + cost;
+        return start + cost + (n->engine == ENGINE_PE ? x->pe_result_cycles / engine_ghz(s->m, ENGINE_PE) : 0);
     }
-    memcpy(s->k->insns + s->first, order, sizeof *order * (size_t)s->n);
+    double begins = start + x->dma_start_ns; /* of the first byte */
+    t->free_at[n->engine] = start + x->dma_issue_cycles / engine_ghz(s->m, n->engine);
+    t->dma_free = (t->dma_free > begins ? t->dma_free : begins) + cost - x->dma_start_ns;
+    return t->dma_free;
 }
 
-enum { LONGEST = 512 }; /* pairs are compared */
+static bool same_engine(const struct stretch *s, int i, int j)
+{
+    const struct insn *a = &s->k->insns[s->first + i], *b = &s->k->insns[s->first + j];
+    return a->engine == b->engine && !is_transfer(a) && !is_transfer(b);
+}
+
+/* For the engine's own next instructions. */
+static double result_on_engine(const struct stretch *s, double start, double end)
+{
+    double least = start + machine_timing(s->m)->dependent_ns;
+    return end > least ? end : least;
+}
+
+static void try_order(struct attempt *t)
+{
+    const struct stretch *s = t->s;
+    for (int at = 0, oldest = 0; at < s->n; at++) {
+        while (t->done[oldest])
+            oldest++;
+        int i = choose(t, oldest);
+        const int *next = s->successors + s->after[i].first;
+        t->start[i] = start_of(t, i);
+        double end = issue(t, i);
+        t->done[i] = true;
+        t->order[at] = i;
+        t->end = end > t->end ? end : t->end;
+        for (int x = 0; x < s->after[i].n; x++) {
+            int j = next[x];
+            double there = same_engine(s, i, j) ? result_on_engine(s, t->start[i], end) : end;
+            t->waiting[j]--;
+            t->ready[j] = there > t->ready[j] ? there : t->ready[j];
+        }
+    }
+}
+
+static struct attempt attempt_of(const struct stretch *s, bool by_chain, struct arena *a)
+{
+    struct attempt t = {.s = s,
+                        .by_chain = by_chain,
+                        .order = ARENA_ARRAY(a, int, s->n),
+                        .waiting = arena_copy(a, s->before, sizeof *s->before * (size_t)s->n),
+                        .ready = ARENA_ARRAY(a, double, s->n),
+                        .start = ARENA_ARRAY(a, double, s->n),
+                        .done = ARENA_ARRAY(a, bool, s->n)};
+    try_order(&t);
+    return t;
+}
+
+/*
+ * Transfers stand where they have to begin for what needs them first, and a little before, though
+ * their engines could start them sooner: the tiles that they fill are live for less long, and there
+ * is room for other instances and steps. Each engine's transfers stay in their order.
+ */
+enum { LEAD_NS = 4000 };
+
+struct place {
+    double at;
+    int number, insn; /* in the order that was found */
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    return x->number - y->number;
+}
+
+static void delay_transfers(struct attempt *t, struct arena *a)
+{
+    const struct stretch *s = t->s;
+    struct place *places = ARENA_ARRAY(a, struct place, s->n);
+    double next_at[ENGINE_COUNT];
+    for (int e = 0; e < ENGINE_COUNT; e++)
+        next_at[e] = t->end;
+    for (int at = s->n - 1; at >= 0; at--) {
+        int i = t->order[at];
+        const struct insn *n = &s->k->insns[s->first + i];
+        double when = t->start[i], needed = next_at[n->engine];
+        const int *next = s->successors + s->after[i].first;
+        for (int x = 0; x < s->after[i].n; x++) {
+            double latest = t->start[next[x]] - s->cost[i] - LEAD_NS;
+            needed = latest < needed ? latest : needed;
+        }
+        if (is_transfer(n) && s->after[i].n && needed > when)
+            when = needed;
+        next_at[n->engine] = when < next_at[n->engine] ? when : next_at[n->engine];
+        places[at] = (struct place){when, at, i};
+    }
+    qsort(places, (size_t)s->n, sizeof *places, by_time);
+    for (int at = 0; at < s->n; at++)
+        t->order[at] = places[at].insn;
+}
+
+/* From its first instruction to its last, of the engine that takes longest. */
+static double longest_span(const struct attempt *t)
+{
+    double longest = 0;
+    for (int e = 0; e < ENGINE_COUNT; e++)
+        if (t->free_at[e] - t->first[e] > longest)
+            longest = t->free_at[e] - t->first[e];
+    return longest;
+}
+
+static void order_stretch(struct stretch *s, enum order_by by, struct order_times *times, struct arena *a)
+{
+    struct attempt chain = attempt_of(s, true, a), own = attempt_of(s, false, a);
+    bool worse = by == ORDER_WORSE;
+    struct attempt *best = (own.end < chain.end) != worse ? &own : &chain;
+    delay_transfers(best, a);
+    struct insn *insns = s->k->insns + s->first;
+    struct insn *old = arena_copy(a, insns, sizeof *insns * (size_t)s->n);
+    for (int i = 0; i < s->n; i++)
+        insns[i] = old[best->order[i]];
+    times->end += best->end;
+    times->span += longest_span(best);
+}
+
+/* Of a stretch's instructions; those of transfers are the time of their bytes, and the way there. */
+static double cost_of(const struct machine *m, const struct insn *n, const int64_t *values)
+{
+    const struct timing *x = machine_timing(m);
+    if (!is_transfer(n))
+        return insn_ns(m, n, values);
+    const struct ap *dst = &n->ap[AP(dma_copy, dst)];
+    double bytes = (double)ap_count(dst, values) * (double)dtype_bytes(dst->dtype);
+    return x->dma_start_ns + bytes / (x->dma_engines * x->dma_engine_gbps);
+}
+
+enum { LONGEST = 2048 };
 
 bool order_kernel(struct program *p, struct kernel *k, const struct machine *m, int window,
+                  enum order_by by, struct order_times *times,
                   struct diag *d)
 {
+    *times = (struct order_times){0};
     if (!m->strict)
         return true;
     struct arena scratch = {0};
     int64_t *values = bind_symbols_for_report(p, NULL, 0, 1, &scratch, d);
+    struct sharers *sharers = find_sharers(p, k, &scratch);
     for (int i = 0; values && i < k->ninsns; i++) {
-        struct stretch s = {.p = p, .k = k, .first = i, .window = window};
+        struct stretch s = {.p = p, .m = m, .k = k, .first = i, .window = window};
         while (i < k->ninsns && !insn_is_structure(&k->insns[i]) && s.n < LONGEST)
             i++, s.n++;
         if (s.n == LONGEST)
@@ -99,13 +271,12 @@ bool order_kernel(struct program *p, struct kernel *k, const struct machine *m, 
             continue;
         s.cost = ARENA_ARRAY(&scratch, double, s.n);
         s.chain = ARENA_ARRAY(&scratch, double, s.n);
-        s.ready = ARENA_ARRAY(&scratch, double, s.n);
-        s.waiting = ARENA_ARRAY(&scratch, int, s.n);
-        s.before = ARENA_ARRAY(&scratch, bool, s.n *s.n);
+        s.after = ARENA_ARRAY(&scratch, struct after, s.n);
+        s.before = ARENA_ARRAY(&scratch, int, s.n);
         for (int j = 0; j < s.n; j++)
-            s.cost[j] = insn_ns(m, &k->insns[s.first + j], values);
-        find_edges(&s);
-        order_stretch(&s, &scratch);
+            s.cost[j] = cost_of(m, &k->insns[s.first + j], values);
+        find_edges(&s, sharers, &scratch);
+        order_stretch(&s, by, times, &scratch);
     }
     arena_free(&scratch);
     return values != NULL;

@@ -24,6 +24,7 @@ struct placer {
     struct kernel *k;
     const struct machine *m;
     bool alone; /* nothing that comes after the kernel's one instance needs room */
+    int beside; /* result: see place_kernel */
     struct diag *d;
     struct arena scratch;
 };
@@ -213,8 +214,8 @@ static int place_apart(struct placer *s, const struct placed_span *spans, int ap
  * instance, what comes after it counts as another one. */
 static int side_by_side(const struct placer *s, const struct placed_span *spans)
 {
-    enum { LIMIT = 8 };
-    int max = !one_instance(s->k) ? LIMIT : s->alone ? 1 : 2;
+    enum { LIMIT = 8, LONG = 100 }; /* instructions: engines are busy with two instances of so many */
+    int max = one_instance(s->k) ? (s->alone ? 1 : 2) : s->k->ninsns > LONG ? 2 : LIMIT;
     int64_t ends[2] = {0};
     for (int i = 0; i < s->k->ntiles; i++) {
         const struct tile *t = &s->k->tiles[spans[i].tile];
@@ -242,7 +243,9 @@ static enum placement place_tiles(struct placer *s)
     qsort(spans, (size_t)s->k->ntiles, sizeof *spans, by_size);
     int i = place_apart(s, spans, 0, 1);
     if (i < 0) {
-        int share = side_by_side(s, spans), apart = s->k->ntiles <= MAX_SPREAD ? 256 : IN_TURN;
+        int share = side_by_side(s, spans);
+        s->beside = share;
+        int apart = s->k->ntiles <= MAX_SPREAD ? 256 : IN_TURN;
         while (place_apart(s, spans, apart, share) >= 0 && apart)
             apart = apart > 4 ? apart / 2 : 0;
         return PLACED;
@@ -285,12 +288,14 @@ static enum placement place(struct placer *s)
 }
 
 enum placement place_kernel(struct program *p, struct kernel *k, const struct machine *m, bool alone,
-                            struct diag *d)
+                            int *beside, struct diag *d)
 {
     struct placer s = {.p = p, .k = k, .m = m, .alone = alone, .d = d};
     if (!m->strict)
         return PLACED;
     enum placement placed = place(&s);
+    if (beside)
+        *beside = s.beside;
     arena_free(&s.scratch);
     return placed;
 }

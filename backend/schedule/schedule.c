@@ -1,34 +1,78 @@
 #include "backend/schedule/schedule.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
-/* The kernel's own order again. */
+/* Tiles are without places but for those that the kernel's author gave. */
+static void forget_places(struct kernel *k)
+{
+    for (int i = 0; i < k->ntiles; i++)
+        if (!k->tiles[i].fixed)
+            k->tiles[i].address = -1;
+}
+
+/* The kernel's own order again, without places. */
 static void restore(struct kernel *k, const struct insn *own)
 {
     if (k->ninsns)
         memcpy(k->insns, own, sizeof *own * (size_t)k->ninsns);
+    forget_places(k);
 }
 
-/* The freest order for whose live tiles there is room: instructions pass all others, then fewer and
- * fewer, at last none. */
+/* Instructions pass all others, then fewer and fewer, at last none. */
+static const struct way {
+    int window;
+    enum order_by by;
+} ways[] = {{INT_MAX, ORDER_BETTER}, {INT_MAX, ORDER_WORSE}, {128, ORDER_BETTER}, {128, ORDER_WORSE},
+            {32, ORDER_BETTER},      {32, ORDER_WORSE},      {0, ORDER_BETTER}};
+enum { NWAYS = sizeof ways / sizeof *ways };
+
+/* Of an order: the time from one instance to the next, where so many are under way. */
+static double price_of(const struct order_times *t, int beside)
+{
+    return t->span + (t->end - t->span) / beside;
+}
+
+static enum placement order_once(struct program *p, struct kernel *k, const struct machine *m, bool alone, int way,
+                                 double *price, int *beside, struct diag *d)
+{
+    struct order_times times = {INFINITY, INFINITY};
+    if (ways[way].window && !order_kernel(p, k, m, ways[way].window, ways[way].by, &times, d))
+        return REFUSED;
+    enum placement placed = place_kernel(p, k, m, alone, beside, d);
+    *price = placed == PLACED && ways[way].window ? price_of(&times, *beside) : INFINITY;
+    return placed;
+}
+
+/* The freest order if another instance or step has room beside its live tiles, else the cheapest of those for which there is
+ * room at all. */
 static enum placement order_and_place(struct program *p, struct kernel *k, const struct machine *m,
                                       bool alone, struct diag *d)
 {
-    static const int windows[] = {INT_MAX, 128, 32, 0};
-    enum { N = sizeof windows / sizeof *windows };
     struct arena scratch = {0};
     size_t size = sizeof *k->insns * (size_t)k->ninsns;
     struct insn *own = arena_copy(&scratch, k->insns, size);
     enum placement placed = NO_ROOM;
-    for (int i = 0; i < N && placed != PLACED; i++) {
-        struct diag attempt = {0};
+    double least = INFINITY;
+    int best = -1;
+    for (int i = 0; i < NWAYS && placed != REFUSED && (ways[i].window || best < 0); i++) {
+        int beside = 1;
+        double price;
         restore(k, own);
-        if (windows[i] && !order_kernel(p, k, m, windows[i], d)) {
-            placed = REFUSED;
+        diag_clear(d);
+        placed = order_once(p, k, m, alone, i, &price, &beside, d);
+        if (placed == PLACED && (best < 0 || price < least))
+            best = i, least = price;
+        if (i == 0 && placed == PLACED && (alone || beside > 1))
             break;
-        }
-        placed = place_kernel(p, k, m, alone, i == N - 1 ? d : &attempt);
+    }
+    if (best >= 0 && placed != REFUSED) {
+        double price;
+        int beside = 1;
+        restore(k, own);
+        diag_clear(d);
+        placed = order_once(p, k, m, alone, best, &price, &beside, d);
     }
     arena_free(&scratch);
     return placed;
@@ -38,7 +82,7 @@ static enum placement schedule_once(struct program *p, struct kernel *k, const s
                                     bool alone, struct diag *d)
 {
     if (k->own_sync)
-        return place_kernel(p, k, m, alone, d);
+        return place_kernel(p, k, m, alone, NULL, d);
     enum placement placed = order_and_place(p, k, m, alone, d);
     return placed != PLACED || sync_kernel(p, k, d) ? placed : REFUSED;
 }
@@ -65,14 +109,6 @@ void part_queues(struct kernel *k)
     }
 }
 
-/* Tiles are without places but for those that the kernel's author gave. */
-static void forget_places(struct kernel *k)
-{
-    for (int i = 0; i < k->ntiles; i++)
-        if (!k->tiles[i].fixed)
-            k->tiles[i].address = -1;
-}
-
 /* Each tile by itself, or where there is no room one for those that live one after the other. */
 static enum placement schedule_chip(struct program *p, struct kernel *k, const struct machine *m,
                                     struct diag *d)
@@ -85,7 +121,6 @@ static enum placement schedule_chip(struct program *p, struct kernel *k, const s
     if (placed != NO_ROOM)
         return placed;
     restore(k, own);
-    forget_places(k);
     reuse_tiles(p, k, false);
     diag_clear(d);
     return schedule_once(p, k, m, true, d);

@@ -83,13 +83,20 @@ int *loop_ends(const struct kernel *k, struct arena *a);
 
 /* Replaces all waits and signals of the kernel. */
 bool sync_kernel(struct program *p, struct kernel *k, struct diag *d);
-/* Each instruction is put before at most `window` that stood before it. */
+/* Each instruction is put before at most `window` that stood before it. By the better of two rules, or by the other one,
+ * whose tiles may need less room. */
+enum order_by { ORDER_BETTER, ORDER_WORSE };
+struct order_times { /* ns, loops once */
+    double end;  /* of all */
+    double span; /* of the engine that takes longest, from its first to its last instruction */
+};
 bool order_kernel(struct program *p, struct kernel *k, const struct machine *m, int window,
-                  struct diag *d);
+                  enum order_by by, struct order_times *times, struct diag *d);
 /* alone: a kernel of one instance may have all memory, else half where that is enough: the next step
- * begins beside it. NO_ROOM: sharing memory between tiles may help. REFUSED: nothing but another kernel does. */
+ * begins beside it. *beside (when not NULL): how many
+ * instances, of one a following step too, have room side by side. NO_ROOM: sharing memory between tiles may help. REFUSED: nothing but another kernel does. */
 enum placement { PLACED, NO_ROOM, REFUSED };
 enum placement place_kernel(struct program *p, struct kernel *k, const struct machine *m, bool alone,
-                            struct diag *d);
+                            int *beside, struct diag *d);
 
 #endif

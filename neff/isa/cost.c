@@ -92,16 +92,30 @@ static int64_t widest(const struct insn *n, const int64_t *values)
     return max;
 }
 
+/* The same of one partition: the first dim lies over partitions. Operands of one dim have an element in each, beside others. */
+static double widest_in_partition(const struct insn *n, const int64_t *values)
+{
+    double max = 0, alone = 0;
+    for (int a = 0; a < insn_info(n->op)->naps; a++) {
+        const struct ap *x = &n->ap[a];
+        double count = x->mem == MEM_NONE ? 0 : (double)ap_count(x, values);
+        if (x->mem != MEM_NONE && x->rank > 1) {
+            int64_t partitions = value_of(values, x->dim[0].count);
+            count = partitions > 0 ? count / (double)partitions : 0;
+            max = count > max ? count : max;
+        }
+        alone = count > alone ? count : alone;
+    }
+    return max > 0 ? max : alone;
+}
+
 static double element_cycles(const struct machine *m, const struct insn *n, const int64_t *values)
 {
     const struct insn_cost *cost = &insn_info(n->op)->cost;
-    double elements = (double)widest(n, values), rate = cost->rate, min = cost->min;
-    const struct ap *dst = &n->ap[AP(tensor_copy, dst)]; /* the first operand of each */
+    double rate = cost->rate, min = cost->min;
     if (!m->strict)
-        return elements * rate / CPU_LANES + 4;
-    int64_t partitions = dst->rank > 1 ? value_of(values, dst->dim[0].count) : 1;
-    if (partitions > 0)
-        elements /= (double)partitions;
+        return (double)widest(n, values) * rate / CPU_LANES + 4;
+    double elements = widest_in_partition(n, values);
     bool two_memories = n->op == INSN_tensor_tensor &&
                         n->ap[AP(tensor_tensor, a)].mem != n->ap[AP(tensor_tensor, b)].mem;
     if (two_memories)

@@ -8,7 +8,9 @@
 
 #include "neff/base/file.h"
 #include "neff/isa/cost.h"
-#include "neff/plan/hazards.h"
+#include "neff/plan/hazards_memory.h"
+
+#include <stdlib.h>
 
 static const struct hazard_limits limits = {.insns = 1500, .points = 2};
 
@@ -144,23 +146,51 @@ static void plant_unwritten(struct hazard_subject *s, int i)
     }
 }
 
-/* A tile is read after the other one was written: in between they cannot share memory. */
-static bool live_together(const struct hazard_subject *s, int a, int b)
+struct access {
+    int tensor, insn;
+    bool write;
+    struct box box;
+};
+
+/* What the kernel's order does with two tiles, loops once. */
+static int accesses_of(const struct hazard_subject *s, const struct hazard_memory *m, int a, int b, struct access *list)
 {
-    int first[2] = {-1, -1}, last[2] = {-1, -1};
+    int n = 0;
     for (int i = 0; i < s->k->ninsns; i++)
         for (int o = 0; o < insn_info(s->k->insns[i].op)->naps; o++) {
             const struct ap *ap = &s->k->insns[i].ap[o];
-            int which = ap->tensor == b;
-            if ((ap->mem != MEM_SBUF && ap->mem != MEM_PSUM) || (ap->tensor != a && !which))
-                continue;
-            bool write = insn_info(s->k->insns[i].op)->ap[o].access != 'r';
-            if (write && first[which] < 0)
-                first[which] = i;
-            if (!write)
-                last[which] = i;
+            if ((ap->mem == MEM_SBUF || ap->mem == MEM_PSUM) && (ap->tensor == a || ap->tensor == b))
+                list[n++] = (struct access){ap->tensor, i, insn_info(s->k->insns[i].op)->ap[o].access != 'r', box_of(m, ap)};
         }
-    return first[0] >= 0 && first[1] >= 0 && first[0] < last[1] && first[1] < last[0];
+    return n;
+}
+
+/* Of the writes to what access r reads: the last is to the other tile, and an earlier one to its own. */
+static bool other_wrote_last(const struct hazard_memory *m, const struct access *list, int r)
+{
+    bool other = false;
+    for (int w = r - 1; w >= 0; w--) {
+        if (!list[w].write || list[w].insn == list[r].insn || !boxes_meet(m, &list[r].box, &list[w].box))
+            continue;
+        if (list[w].tensor == list[r].tensor)
+            return other;
+        other = true;
+    }
+    return false;
+}
+
+/* Whether an access reads what was written to its tile, after the other tile was written there. */
+static bool overwritten(const struct hazard_subject *s, int a, int b)
+{
+    static const int64_t vars[MAX_VARS];
+    struct hazard_memory m = {.p = s->p, .k = s->k, .values = s->values, .vars = vars};
+    struct access *list = calloc((size_t)s->k->ninsns * MAX_APS, sizeof *list);
+    int n = accesses_of(s, &m, a, b, list);
+    bool any = false;
+    for (int r = 0; r < n && !any; r++)
+        any = !list[r].write && other_wrote_last(&m, list, r);
+    free(list);
+    return any;
 }
 
 static void plant_in_tiles(struct hazard_subject *s)
@@ -175,9 +205,10 @@ static void plant_in_tiles(struct hazard_subject *s)
         tiles[i].address = limit - bytes + 64;
         found(s, PAST_END, -1);
         for (int j = i + 1; j < s->k->ntiles && j < i + 4; j++)
-            if (tiles[j].mem == old.mem && tiles[j].address >= 0 && live_together(s, i, j)) {
+            if (tiles[j].mem == old.mem && tiles[j].address >= 0) {
                 tiles[i].address = tiles[j].address;
-                found(s, SAME_ADDRESS, -1);
+                if (overwritten(s, i, j))
+                    found(s, SAME_ADDRESS, -1);
             }
         tiles[i] = old;
     }

@@ -105,7 +105,7 @@ class Steps(Case):
         times = [simulated(step, 2048) for step in (tiled, hoisted, blocked)]
         for s in times:
             self.assertLess(s["latency_us"], 1.3 * s["bound_us"])
-        self.assertLess(times[1]["latency_us"], 0.8 * times[0]["latency_us"])
+        self.assertLess(times[1]["latency_us"], times[0]["bound_us"])
 
     def test_published_steps(self) -> None:
         """The tutorial's last four steps, which take any size: the order of their times is the published one."""

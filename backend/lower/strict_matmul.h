@@ -1,0 +1,22 @@
+/*
+ * Products of matrices on strict targets, and what else their kernels compute (joined.h).
+ */
+#ifndef BACKEND_STRICT_MATMUL_H
+#define BACKEND_STRICT_MATMUL_H
+
+#include "backend/lower/strict_product.h"
+
+struct strict_matmul {
+    struct value *a, *b;
+    bool trans_a, trans_b;
+    float alpha;
+    int nbatch; /* batch covers, each with a grid variable */
+    struct cover batch[3];
+    dim_t step_a[3], step_b[3];
+    struct strict_product p; /* its covers: rows and output channels of the result */
+};
+
+/* Asked once per node, by plan.c. NULL, and why(): it has no tile program. */
+const struct strict_matmul *strict_matmul_takes(struct lowering *l, const struct group *g);
+
+#endif
