@@ -1,42 +1,75 @@
 /*
- * Copies out of PSUM on machines whose Vector and Scalar engines reach it side by side: the Scalar
- * engine takes so many of the Vector engine's that both have the same to do, spread evenly over the
- * kernel.
+ * Work that several engines can do is dealt out so that they have about the same to do at each time: copies between Vector and
+ * Scalar engines, sums and products of tiles between Vector and GpSimd engines; only where the memories' ports let both work
+ * side by side.
  */
 #include "backend/schedule/schedule.h"
 #include "neff/isa/cost.h"
 
-static bool can_move(const struct insn *n)
+struct balance {
+    const struct machine *m;
+    const struct timing *t;
+    const int64_t *values;
+    double own[ENGINE_COUNT];   /* ns: of what cannot move, in the whole kernel */
+    double given[ENGINE_COUNT]; /* of what was dealt out so far */
+};
+
+static bool touches_psum(const struct insn *n)
 {
-    return n->op == INSN_tensor_copy && n->engine == ENGINE_DVE &&
-           n->ap[AP(tensor_copy, src)].mem == MEM_PSUM;
+    for (int a = 0; a < insn_info(n->op)->naps; a++)
+        if (n->ap[a].mem == MEM_PSUM)
+            return true;
+    return false;
+}
+
+/* Engines that may do it, a bit each. */
+static unsigned engines_for(const struct balance *b, const struct insn *n)
+{
+    unsigned all = 1U << ENGINE_DVE;
+    if (n->engine != ENGINE_DVE || (n->op != INSN_tensor_copy && n->op != INSN_tensor_tensor))
+        return 0;
+    bool psum = touches_psum(n);
+    if (n->op == INSN_tensor_copy && !(psum && b->t->shared_psum_port))
+        all |= 1U << ENGINE_ACT;
+    if (!psum && !b->t->shared_sbuf_port)
+        all |= 1U << ENGINE_POOL;
+    return all & (insn_info(n->op)->engines | 1U << ENGINE_DVE);
+}
+
+static double cost_on(const struct balance *b, struct insn n, int engine)
+{
+    n.engine = (uint8_t)engine;
+    double start = engine == ENGINE_POOL ? b->t->pool_start_cycles / engine_ghz(b->m, engine) : 0;
+    return start + insn_ns(b->m, &n, b->values);
+}
+
+/* The engine that has the least to do until so much of the kernel is over. */
+static void deal(struct balance *b, struct insn *n, unsigned engines, double part)
+{
+    int best = ENGINE_DVE;
+    double least = 0;
+    for (int e = 0; e < ENGINE_COUNT; e++) {
+        double load = b->own[e] * part + b->given[e] + (engines >> e & 1 ? cost_on(b, *n, e) : 0);
+        if (engines >> e & 1 && (least == 0 || load < least))
+            best = e, least = load;
+    }
+    b->given[best] += cost_on(b, *n, best);
+    n->engine = (uint8_t)best;
 }
 
 void balance_engines(struct program *p, struct kernel *k, const struct machine *m)
 {
     struct arena scratch = {0};
     struct diag d = {0};
-    double vector[ENGINE_COUNT] = {0}, scalar[ENGINE_COUNT] = {0}, due = 0;
     const int64_t *values = bind_symbols_for_report(p, NULL, 0, 1, &scratch, &d);
-    bool *moved = ARENA_ARRAY(&scratch, bool, k->ninsns + 1);
-    if (!m->strict || machine_timing(m)->shared_psum_port || !values)
-        goto done;
-    kernel_busy_ns(m, k, values, vector);
-    for (int i = 0; i < k->ninsns; i++)
-        if (can_move(&k->insns[i]))
-            k->insns[i].engine = ENGINE_ACT, moved[i] = true;
-    kernel_busy_ns(m, k, values, scalar);
-    double all = vector[ENGINE_DVE] - scalar[ENGINE_DVE] + scalar[ENGINE_ACT] - vector[ENGINE_ACT];
-    double share = all > 0 ? (vector[ENGINE_DVE] - vector[ENGINE_ACT]) / all : 0;
-    for (int i = 0; i < k->ninsns; i++) {
-        if (!moved[i])
-            continue;
-        due += share;
-        if (due >= 1)
-            due -= 1;
-        else
-            k->insns[i].engine = ENGINE_DVE;
+    struct balance b = {.m = m, .t = machine_timing(m), .values = values};
+    for (int i = 0; m->strict && values && i < k->ninsns; i++)
+        if (!engines_for(&b, &k->insns[i]) && insn_info(k->insns[i].op)->cost.kind != COST_DMA)
+            b.own[k->insns[i].engine] += insn_ns(m, &k->insns[i], values);
+    for (int i = 0; m->strict && values && i < k->ninsns; i++) {
+        unsigned engines = engines_for(&b, &k->insns[i]);
+        if (engines)
+            deal(&b, &k->insns[i], engines, (i + 1.0) / k->ninsns);
     }
-done:
     arena_free(&scratch);
 }

@@ -5,7 +5,7 @@
  *   stage.c       strict targets, while lowering: operands in HBM become tiles and DMA
  *   unroll.c      strict targets: loops of few iterations, written out
  *   join.c        strict targets: transfers of neighbours, made one
- *   balance.c     strict targets: copies out of PSUM, dealt out to two engines
+ *   balance.c     strict targets: copies, sums and products, dealt out to engines
  *   conflict.c    which pairs of instructions may touch the same element
  *   order.c       list scheduling of straight-line stretches on strict targets
  *   lifetime.c    from where to where tiles live, and which share memory
@@ -43,7 +43,7 @@ bool schedule_traced(struct program *p, struct kernel *k, const struct machine *
 void unroll_loops(struct program *p, struct kernel *k, const struct machine *m, bool edges);
 /* Makes one of transfers whose elements lie beside each other in rows of HBM; after unroll_loops. */
 void join_transfers(struct program *p, struct kernel *k, const struct machine *m);
-/* Vector and Scalar engines share the copies out of PSUM, where both reach it at a time. */
+/* Engines share what several of them can do, where they reach memory side by side. */
 void balance_engines(struct program *p, struct kernel *k, const struct machine *m);
 /* Strict targets: loads and stores go to queues of different engines. */
 void part_queues(struct kernel *k);
