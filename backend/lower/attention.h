@@ -55,7 +55,7 @@ void attention_scores(struct kernel_builder *k, const struct attention *a, struc
                       struct ap products);
 
 /* Weights of a block: scores become exp(scores + bias), `sum` (a column) the sums of rows. */
-void attention_weights(struct kernel_builder *k, struct ap scores, struct ap bias, struct ap sum);
+void attention_weights(struct kernel_builder *k, struct ap weights, struct ap scores, struct ap bias, struct ap sum);
 
 /* The result: what is accumulated, over the sum of weights (a column). */
 void attention_divide(struct kernel_builder *k, const struct attention *a, struct ap y, struct ap sum, struct ap total);

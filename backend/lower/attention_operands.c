@@ -68,9 +68,9 @@ void attention_scores(struct kernel_builder *k, const struct attention *a, struc
     }
 }
 
-void attention_weights(struct kernel_builder *k, struct ap scores, struct ap bias, struct ap sum)
+void attention_weights(struct kernel_builder *k, struct ap weights, struct ap scores, struct ap bias, struct ap sum)
 {
-    emit_activation(k, (struct activation){.dst = scores, .src = scores, .bias = bias, .sum = sum, .factor = 1, .f = OP_exp});
+    emit_activation(k, (struct activation){.dst = weights, .src = scores, .bias = bias, .sum = sum, .factor = 1, .f = OP_exp});
 }
 
 void attention_divide(struct kernel_builder *k, const struct attention *a, struct ap y, struct ap sum, struct ap total)

@@ -242,7 +242,7 @@ static void emit_strict_blocks(struct kernel_builder *k, struct attention *a)
     emit_activation(k, (struct activation){.dst = top, .src = new_top, .factor = -1});
     struct ap minus_top = repeated(top, a->block);
     clip_keys(a->l, a, &minus_top);
-    attention_weights(k, scores, minus_top, part);
+    attention_weights(k, scores, scores, minus_top, part);
     emit_copy(k, top, new_top);
     emit_tensor_tensor(k,
                        (struct tensor_tensor){.dst = total, .a = total, .b = ratio, .op = OP_mul});

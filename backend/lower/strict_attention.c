@@ -107,7 +107,8 @@ static struct ap transposed(struct kernel_builder *k, const struct ap *rows, int
     dim_t columns = rows[0].dim[1].count, total = 0;
     for (int i = 0; i < n; i++)
         total += rows[i].dim[0].count;
-    struct ap psum = ap_tile(k, kernel_tile(k, MEM_PSUM, DT_F32, columns, total));
+    int held = turned_type(rows[0].dtype);
+    struct ap psum = ap_tile(k, kernel_tile(k, MEM_PSUM, held, columns, total));
     struct ap kept = ap_tile(k, kernel_tile(k, MEM_SBUF, dtype, columns, total));
     for (int i = 0, at = 0; i < n; at += (int)rows[i++].dim[0].count) {
         struct ap part = psum;
@@ -123,9 +124,9 @@ static struct ap transposed(struct kernel_builder *k, const struct ap *rows, int
 
 /* ---- one head ---- */
 
-/* exp(score - largest of the row), and the sums of rows. */
+/* exp(score - largest of the row), rounded as the product takes them, and the sums of rows before that. */
 static struct ap weights_of(struct kernel_builder *k, const struct attention *a,
-                            struct ap products, struct ap total)
+                            struct ap products, struct ap total, int dtype)
 {
     struct ap scores = attention_tile(k, a, MEM_SBUF, DT_F32, a->keys);
     struct ap top = attention_tile(k, a, MEM_SBUF, DT_F32, 1);
@@ -135,8 +136,9 @@ static struct ap weights_of(struct kernel_builder *k, const struct attention *a,
     if (a->hidden_are_zero)
         emit_tensor_scalar(k, (struct tensor_scalar){.dst = top, .src = top, .scalar0 = FLT_MAX, .op0 = OP_min, .op1 = OP_identity});
     top.dim[1] = (struct ap_dim){.step = 0, .count = a->keys};
-    attention_weights(k, scores, top, total);
-    return scores;
+    struct ap weights = dtype == DT_F32 ? scores : attention_tile(k, a, MEM_SBUF, dtype, a->keys);
+    attention_weights(k, weights, scores, top, total);
+    return weights;
 }
 
 static void emit_head(struct kernel_builder *k, const struct attention *a,
@@ -152,7 +154,7 @@ static void emit_head(struct kernel_builder *k, const struct attention *a,
         rows[i] = of_head(a, h->keys[i]);
     struct ap keys = transposed(k, rows, h->nblocks, h->keys[0].dtype);
     emit_tile_product(k, products, queries, keys, affine_number(0));
-    struct ap weights = weights_of(k, a, products, total);
+    struct ap weights = weights_of(k, a, products, total, h->values[0].dtype);
     for (int i = 0; i < h->nblocks; i++) {
         struct ap part = weights;
         part.offset.base += i * h->block;

@@ -204,7 +204,7 @@ static void transpose_blocks(struct emission *e, struct ap rows, int from, int c
     dim_t width = width_of(p, from), row = p->row.tile;
     int in_psum = e->transposed[e->ntransposed++ % e->nbanks];
     int kept = kernel_tile(k, MEM_SBUF, rows.dtype, p->block, count * row);
-    struct ap all = {.mem = MEM_PSUM, .dtype = DT_F32, .tensor = in_psum};
+    struct ap all = {.mem = MEM_PSUM, .dtype = (uint8_t)turned_type(rows.dtype), .tensor = in_psum};
     ap_push(&all, kernel_of(k)->tiles[in_psum].elements, width);
     ap_push(&all, row, count);
     ap_push(&all, 1, row);
@@ -356,7 +356,7 @@ void strict_product_emit(struct kernel_builder *k, struct strict_product *p, pro
     for (int i = 0; i < e.nbanks; i++) {
         e.sums[i] = kernel_tile(k, MEM_PSUM, DT_F32, p->row.tile, widest);
         if (p->unrolled && p->a_k == 1)
-            e.transposed[i] = kernel_tile(k, MEM_PSUM, DT_F32, p->block, k->m->psum_bank / 4);
+            e.transposed[i] = kernel_tile(k, MEM_PSUM, turned_type(p->a.dtype), p->block, k->m->psum_bank / 4);
     }
     if (p->unrolled)
         multiply_unrolled(&e, finish, user);

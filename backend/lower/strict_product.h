@@ -49,6 +49,11 @@ int packed_weights(struct lowering *l, const struct strict_product *p, const str
 typedef void product_finish(void *user, const struct strict_product *p, int part, struct ap result);
 void strict_product_emit(struct kernel_builder *k, struct strict_product *p, product_finish *finish,
                          void *user);
+/* What tiles of rows of that type are when the Tensor engine turns them: moved, not summed, so that 16 bits stay as they are. */
+static inline int turned_type(int dtype)
+{
+    return dtype == DT_BF16 || dtype == DT_F16 ? dtype : DT_F32;
+}
 /* One product of tiles: dst (m, n) in PSUM, stationary (k, m), moving (k, n). */
 void emit_tile_product(struct kernel_builder *k, struct ap dst, struct ap stationary,
                        struct ap moving, struct affine accumulate);

@@ -78,7 +78,7 @@ static double transpose_cycles(const struct insn *n, const int64_t *values)
     const struct ap *s = &n->ap[AP(nc_transpose, src)];
     int64_t p = s->rank > 1 ? value_of(values, s->dim[0].count) : 1;
     int64_t f = p ? ap_count(s, values) / p : 0;
-    return (double)(p > (f < 64 ? f : 64) ? p : f < 64 ? f : 64);
+    return (double)(p > (f < 64 ? f : 64) ? p : f < 64 ? f : 64) * (s->dtype == DT_F32 ? 4 : 1);
 }
 
 /* The operand with the most elements sets the pace: a reduction's source, an elementwise result. */
@@ -120,6 +120,9 @@ static double element_cycles(const struct machine *m, const struct insn *n, cons
                         n->ap[AP(tensor_tensor, a)].mem != n->ap[AP(tensor_tensor, b)].mem;
     if (two_memories)
         rate = 1;
+    if (n->op == INSN_tensor_copy && n->engine == ENGINE_DVE && machine_timing(m)->fast_16_bit &&
+        dtype_bytes(n->ap[AP(tensor_copy, dst)].dtype) == 2 && dtype_bytes(n->ap[AP(tensor_copy, src)].dtype) == 2)
+        rate = 0.5;
     double cycles = cost->start + rate * elements;
     return cycles > min ? cycles : min;
 }

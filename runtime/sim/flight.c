@@ -110,7 +110,6 @@ bool run_flight(struct flight *f)
         x->array = (struct stationary){.instance = -1};
         x->sbuf_port = x->psum_port = x->processor = x->freed = f->begin;
         x->oldest_room = x->next_room = 0;
-        x->sbuf_at = x->psum_at = 0;
     }
     bool ok = fly(f);
     if (!ok && f->oldest < f->next) {

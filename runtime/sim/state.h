@@ -101,7 +101,6 @@ struct core_state {
     struct moment queue_end[ENGINE_COUNT]; /* transfers of a queue complete in order */
     struct room rooms[MAX_ROOMS];   /* numbers oldest_room to next_room - 1, modulo MAX_ROOMS */
     int oldest_room, next_room;
-    int64_t sbuf_at, psum_at; /* where the next instance's memory begins, if it fits there */
     struct moment freed;      /* the rooms that are given back */
 };
 

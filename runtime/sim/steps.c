@@ -325,11 +325,39 @@ void open_steps(struct flight *f)
 
 /* ---- room ---- */
 
-/* Where `bytes` of a memory begin, after `at` or at its beginning. */
-static struct range after(int64_t at, int64_t bytes, int64_t size)
+static struct range room_in(const struct room *x, bool psum)
 {
-    int64_t low = at + bytes > size ? 0 : at;
-    return (struct range){low, low + bytes};
+    return psum ? x->psum : x->sbuf;
+}
+
+/* The number of the last room, of those not known to be given back, that has any of it; the oldest less one: none. */
+static int last_that_has(const struct core_state *c, bool psum, struct range r)
+{
+    for (int i = c->next_room - 1; i >= c->oldest_room; i--)
+        if (overlap(room_in(&c->rooms[i % MAX_ROOMS], psum), r))
+            return i;
+    return c->oldest_room - 1;
+}
+
+/* Of the places at both ends of the memory and beside rooms, the one that is given back first: rooms are in the program's
+ * order, so that this does not depend on times. */
+static struct range best_place(const struct core_state *c, bool psum, int64_t bytes, int64_t size)
+{
+    struct range best = {0, bytes};
+    int last = last_that_has(c, psum, best);
+    for (int i = c->oldest_room - 1; i < c->next_room && last >= c->oldest_room; i++) {
+        struct range x = {size, 0}; /* first: the other end */
+        if (i >= c->oldest_room)
+            x = room_in(&c->rooms[i % MAX_ROOMS], psum);
+        for (int side = 0; side < 2; side++) {
+            int64_t low = side ? x.high : x.low - bytes;
+            struct range r = {low, low + bytes};
+            int found = low < 0 || r.high > size ? last : last_that_has(c, psum, r);
+            if (found < last)
+                best = r, last = found;
+        }
+    }
+    return best;
 }
 
 bool take_room(struct launch_state *l, int *room, struct moment *freed)
@@ -338,8 +366,8 @@ bool take_room(struct launch_state *l, int *room, struct moment *freed)
     const struct machine *m = l->s->m;
     int64_t bank = m->psum_bank > 0 ? m->psum_bank : 1;
     int64_t psum = (l->k->psum + bank - 1) / bank * bank;
-    struct room r = {.sbuf = after(c->sbuf_at, l->k->sbuf, m->sbuf),
-                     .psum = after(c->psum_at, psum, m->psum)};
+    struct room r = {.sbuf = best_place(c, false, l->k->sbuf, m->sbuf),
+                     .psum = best_place(c, true, psum, m->psum)};
     int last = c->next_room - MAX_ROOMS; /* the last one that has to be given back */
     for (int i = c->oldest_room; i < c->next_room; i++) {
         const struct room *x = &c->rooms[i % MAX_ROOMS];
@@ -354,7 +382,6 @@ bool take_room(struct launch_state *l, int *room, struct moment *freed)
             return false;
         c->freed = later(c->freed, x->end);
     }
-    c->sbuf_at = r.sbuf.high, c->psum_at = r.psum.high;
     *room = c->next_room++ % MAX_ROOMS;
     c->rooms[*room] = r;
     *freed = c->freed;
