@@ -67,13 +67,31 @@ static struct ap of_head(const struct attention *a, struct ap rows)
     return rows;
 }
 
+/* (rows, columns) of the head that is emitted and those after it, `count` in all, side by side in the tile. */
+static struct ap of_heads(const struct attention *a, struct ap rows, int64_t count)
+{
+    struct ap all = of_head(a, rows);
+    all.dim[1].count = count * all.dim[1].count;
+    return all;
+}
+
 /* ---- operands ---- */
 
 struct loaded_heads {
     struct ap queries, keys[MAX_BLOCKS], values[MAX_BLOCKS];
     int64_t block;
     int nblocks;
+    int64_t group;         /* heads whose queries and keys are turned together */
+    struct ap turned[2]; /* those of the group's queries and keys: (columns of each head, rows) */
 };
+
+/* As many heads as have their columns in the array's rows, each at one of its quarters. */
+static int64_t turned_together(const struct attention *a, const struct loaded_heads *h)
+{
+    int64_t array = a->l->m->matmul_k, quarter = array / 4;
+    bool apart = h->queries.rank < 3 || h->keys[0].rank < 3 || !dim_is_const(a->width) || a->width % quarter != 0 || a->width > array;
+    return apart ? 1 : array / a->width;
+}
 
 static struct ap load_block(struct kernel_builder *k, const struct attention *a,
                             const struct attended *o, dim_t columns, int64_t first, int64_t count)
@@ -99,6 +117,7 @@ static void load_heads(struct kernel_builder *k, const struct attention *a, stru
         h->keys[h->nblocks] = load_block(k, a, &a->k, a->width, at, count);
         h->values[h->nblocks++] = load_block(k, a, &a->v, a->value_width, at, count);
     }
+    h->group = turned_together(a, h);
 }
 
 /* (columns, rows) in SBUF from (rows, columns) there, side by side: through one bank of PSUM. */
@@ -141,19 +160,36 @@ static struct ap weights_of(struct kernel_builder *k, const struct attention *a,
     return weights;
 }
 
-static void emit_head(struct kernel_builder *k, const struct attention *a,
-                      const struct loaded_heads *h, struct ap result)
+/* Queries and keys of the head that is emitted and of those that are turned with it. */
+static void turn_group(struct kernel_builder *k, const struct attention *a, struct loaded_heads *h)
 {
     struct ap rows[MAX_BLOCKS];
+    int64_t left = a->heads - a->head, count = left < h->group ? left : h->group;
+    rows[0] = of_heads(a, h->queries, count);
+    h->turned[0] = transposed(k, rows, 1, h->queries.dtype);
+    for (int i = 0; i < h->nblocks; i++)
+        rows[i] = of_heads(a, h->keys[i], count);
+    h->turned[1] = transposed(k, rows, h->nblocks, h->keys[0].dtype);
+}
+
+/* One head of what was turned. */
+static struct ap turned_head(const struct attention *a, const struct loaded_heads *h, int which)
+{
+    struct ap one = h->turned[which];
+    one.dim[0].count = a->width;
+    one.offset.base += a->head % h->group * a->width * one.dim[0].step;
+    return one;
+}
+
+static void emit_head(struct kernel_builder *k, const struct attention *a,
+                      struct loaded_heads *h, struct ap result)
+{
     struct ap products = attention_tile(k, a, MEM_PSUM, DT_F32, a->keys);
     struct ap total = attention_tile(k, a, MEM_SBUF, DT_F32, 1);
     struct ap sum = attention_tile(k, a, MEM_PSUM, DT_F32, a->value_width);
-    rows[0] = of_head(a, h->queries);
-    struct ap queries = transposed(k, rows, 1, h->queries.dtype);
-    for (int i = 0; i < h->nblocks; i++)
-        rows[i] = of_head(a, h->keys[i]);
-    struct ap keys = transposed(k, rows, h->nblocks, h->keys[0].dtype);
-    emit_tile_product(k, products, queries, keys, affine_number(0));
+    if (a->head % h->group == 0)
+        turn_group(k, a, h);
+    emit_tile_product(k, products, turned_head(a, h, 0), turned_head(a, h, 1), affine_number(0));
     struct ap weights = weights_of(k, a, products, total, h->values[0].dtype);
     for (int i = 0; i < h->nblocks; i++) {
         struct ap part = weights;
