@@ -85,11 +85,13 @@ struct loaded_heads {
     struct ap turned[2]; /* those of the group's queries and keys: (columns of each head, rows) */
 };
 
-/* As many heads as have their columns in the array's rows, each at one of its quarters. */
+/* As many heads as have their columns in the array's rows, each where an instruction may begin: at multiples of 32 partitions
+ * (rules.c). */
 static int64_t turned_together(const struct attention *a, const struct loaded_heads *h)
 {
-    int64_t array = a->l->m->matmul_k, quarter = array / 4;
-    bool apart = h->queries.rank < 3 || h->keys[0].rank < 3 || !dim_is_const(a->width) || a->width % quarter != 0 || a->width > array;
+    enum { START = 32 };
+    int64_t array = a->l->m->matmul_k;
+    bool apart = h->queries.rank < 3 || h->keys[0].rank < 3 || !dim_is_const(a->width) || a->width % START != 0 || a->width > array;
     return apart ? 1 : array / a->width;
 }
 

@@ -29,7 +29,7 @@ finds() {
     [ $status -eq 1 ] || bad "$1: exit status $status"
     grep -q "^kernel [0-9]* '[^']*': $1: " out || bad "$1: $(head -2 out)"
 }
-finds "missing wait" '0,/dve.tensor_copy/s/\(dve.tensor_copy.*\) wait s1>=1/\1/'
+finds "missing wait" '0,/\.tensor_copy/s/\(\.tensor_copy.*\) wait s1>=1/\1/'
 finds "wrong count" '/^kernel .*softmax/,$s/wait s1>=1/wait s1>=2/'
 finds "deadlock" '0,/wait s1>=1/s/wait s1>=1/wait s1>=2/'
 finds "deadlock" '0,/\(sp.dma_copy.*\) signal s1/s/\(sp.dma_copy.*\) signal s1/\1/'
