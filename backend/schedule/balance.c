@@ -12,6 +12,7 @@ struct balance {
     const int64_t *values;
     double own[ENGINE_COUNT];   /* ns: of what cannot move, in the whole kernel */
     double given[ENGINE_COUNT]; /* of what was dealt out so far */
+    double movable, transfers;
 };
 
 static bool touches_psum(const struct insn *n)
@@ -43,6 +44,14 @@ static double cost_on(const struct balance *b, struct insn n, int engine)
     return start + insn_ns(b->m, &n, b->values);
 }
 
+/* Whether the Vector engine has so little to do beside products or transfers that nothing waits for it: another engine would
+ * wait for loads first, and what needs its results would wait too. */
+static bool at_leisure(const struct balance *b)
+{
+    double load = b->own[ENGINE_DVE] + b->movable;
+    return load < b->own[ENGINE_PE] / 2 || load < b->transfers / 2;
+}
+
 /* The engine that has the least to do until so much of the kernel is over. */
 static void deal(struct balance *b, struct insn *n, unsigned engines, double part)
 {
@@ -63,10 +72,14 @@ void balance_engines(struct program *p, struct kernel *k, const struct machine *
     struct diag d = {0};
     const int64_t *values = bind_symbols_for_report(p, NULL, 0, 1, &scratch, &d);
     struct balance b = {.m = m, .t = machine_timing(m), .values = values};
-    for (int i = 0; m->strict && values && i < k->ninsns; i++)
-        if (!engines_for(&b, &k->insns[i]) && insn_info(k->insns[i].op)->cost.kind != COST_DMA)
-            b.own[k->insns[i].engine] += insn_ns(m, &k->insns[i], values);
     for (int i = 0; m->strict && values && i < k->ninsns; i++) {
+        const struct insn *n = &k->insns[i];
+        if (insn_info(n->op)->cost.kind == COST_DMA)
+            b.transfers += transfer_ns(m, n, values);
+        else
+            *(engines_for(&b, n) ? &b.movable : &b.own[n->engine]) += insn_ns(m, n, values);
+    }
+    for (int i = 0; m->strict && values && !at_leisure(&b) && i < k->ninsns; i++) {
         unsigned engines = engines_for(&b, &k->insns[i]);
         if (engines)
             deal(&b, &k->insns[i], engines, (i + 1.0) / k->ninsns);

@@ -241,12 +241,7 @@ static void order_stretch(struct stretch *s, enum order_by by, struct order_time
 /* Of a stretch's instructions; those of transfers are the time of their bytes, and the way there. */
 static double cost_of(const struct machine *m, const struct insn *n, const int64_t *values)
 {
-    const struct timing *x = machine_timing(m);
-    if (!is_transfer(n))
-        return insn_ns(m, n, values);
-    const struct ap *dst = &n->ap[AP(dma_copy, dst)];
-    double bytes = (double)ap_count(dst, values) * (double)dtype_bytes(dst->dtype);
-    return x->dma_start_ns + bytes / (x->dma_engines * x->dma_engine_gbps);
+    return is_transfer(n) ? machine_timing(m)->dma_start_ns + transfer_ns(m, n, values) : insn_ns(m, n, values);
 }
 
 enum { LONGEST = 2048 };

@@ -32,6 +32,14 @@ static double dma_ns(const struct machine *m, const struct insn *n, const int64_
     return (m->strict ? DMA_START_NS : CPU_DMA_START_NS) + bytes / m->hbm_gbps;
 }
 
+double transfer_ns(const struct machine *m, const struct insn *n, const int64_t *values)
+{
+    const struct ap *dst = &n->ap[AP(dma_copy, dst)];
+    const struct timing *x = machine_timing(m);
+    double bytes = (double)ap_count(dst, values) * (double)dtype_bytes(dst->dtype);
+    return bytes / (x->dma_engines * x->dma_engine_gbps);
+}
+
 /* The last dim of an operand. */
 static int64_t inner_count(const struct ap *a, const int64_t *values)
 {

@@ -13,6 +13,8 @@
 
 /* Nanoseconds of one execution of the instruction on its engine, edges not clipped. */
 double insn_ns(const struct machine *m, const struct insn *n, const int64_t *values);
+/* Nanoseconds that all DMA engines of a strict machine move the bytes of a transfer, in long pieces. */
+double transfer_ns(const struct machine *m, const struct insn *n, const int64_t *values);
 /* Nanoseconds each engine is busy with the whole grid of a kernel; added to `busy`. */
 void kernel_busy_ns(const struct machine *m, const struct kernel *k, const int64_t *values,
                     double busy[ENGINE_COUNT]);
