@@ -8,6 +8,7 @@
  * somebody needs that form: so transposes survive only where the model's edge, or an operator that
  * cares, asks for them. Requires inferred types.
  */
+#include "passes/flattened.h"
 #include "passes/build.h"
 #include "passes/match.h"
 #include "passes/rewrite.h"
@@ -546,7 +547,7 @@ bool pass_layout(struct graph *g, const struct options *o, struct diag *d)
 {
     struct layout_pass y = {.g = g, .o = o, .d = d};
     if (o->strict_target)
-        return true;
+        return restore_flattened(g, d);
     if (!for_each_node(g->main, visit, &y))
         return false;
     remove_dead(g);

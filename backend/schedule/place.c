@@ -192,14 +192,15 @@ static int64_t next_in_turn(const struct placer *s, const struct placed_span *sp
     return at;
 }
 
-/* The first span for which there is no room in 1/share of each memory, -1 none. Places that are
+/* The first span for which there is no room in 1/share of each memory, -1 none. `aparts`: of sbuf and of psum. Places that are
  * given stay. */
-static int place_apart(struct placer *s, const struct placed_span *spans, int apart, int share)
+static int place_apart(struct placer *s, const struct placed_span *spans, const int aparts[2], int share)
 {
     int64_t ends[2] = {0}; /* of the tile placed last, in sbuf and psum */
     for (int i = 0; i < s->k->ntiles; i++) {
         struct tile *t = &s->k->tiles[spans[i].tile];
         int64_t limit = room_of(s, t, share);
+        int apart = aparts[t->mem == MEM_PSUM];
         if (!t->fixed)
             t->address = apart == IN_TURN ? next_in_turn(s, spans, i, limit, &ends[t->mem == MEM_PSUM])
                          : apart          ? lowest_apart(s, spans, i, limit, apart)
@@ -241,13 +242,17 @@ static enum placement place_tiles(struct placer *s)
         spans[i] = (struct placed_span){i, live[i].first, live[i].last, tile_partition_bytes(t), t->fixed};
     }
     qsort(spans, (size_t)s->k->ntiles, sizeof *spans, by_size);
-    int i = place_apart(s, spans, 0, 1);
+    int i = place_apart(s, spans, (const int[]){0, 0}, 1);
     if (i < 0) {
         int share = side_by_side(s, spans);
         s->beside = share;
-        int apart = s->k->ntiles <= MAX_SPREAD ? 256 : IN_TURN;
-        while (place_apart(s, spans, apart, share) >= 0 && apart)
-            apart = apart > 4 ? apart / 2 : 0;
+        int most = s->k->ntiles <= MAX_SPREAD ? 256 : IN_TURN, aparts[] = {most, most};
+        while ((i = place_apart(s, spans, aparts, share)) >= 0 && (aparts[0] || aparts[1])) {
+            int *apart = &aparts[s->k->tiles[spans[i].tile].mem == MEM_PSUM];
+            if (*apart == 0)
+                apart = &aparts[apart == aparts];
+            *apart = *apart > 4 ? *apart / 2 : 0;
+        }
         return PLACED;
     }
     const struct tile *t = &s->k->tiles[spans[i].tile];

@@ -1,0 +1,106 @@
+#include "passes/flattened.h"
+
+#include "passes/rewrite.h"
+
+enum { MAX_CHAIN = 4 };
+
+struct chain { /* from the second reshape up to the product */
+    struct node *nodes[MAX_CHAIN];
+    int n;
+    struct node *product;
+    struct value *rows; /* before the first reshape */
+};
+
+/* Alike for all rows: broadcasts over any number of dims before the last. */
+static bool is_row(const struct value *v)
+{
+    return v->constant && (v->type.rank <= 1 || (v->type.rank == 2 && v->type.dims[0] == 1));
+}
+
+static bool is_link(const struct node *n, const struct value **from)
+{
+    int computed = 0;
+    if (!(op_infos[n->op].flags & OPF_ELEMENTWISE) || n->nout != 1)
+        return false;
+    for (int i = 0; i < n->nin; i++) {
+        if (!n->in[i] || is_row(n->in[i]))
+            continue;
+        *from = n->in[i];
+        computed++;
+    }
+    return computed == 1;
+}
+
+/* The product of flattened rows by a constant matrix. */
+static bool is_product(const struct node *n, struct chain *c)
+{
+    if (n->op != OP_matmul || attr_int(&n->attrs, "trans_a", 0) || !n->in[1]->constant || n->in[1]->type.rank != 2)
+        return false;
+    const struct node *flatten = n->in[0]->def;
+    if (n->in[0]->type.rank != 2 || !flatten || flatten->op != OP_reshape)
+        return false;
+    struct value *x = flatten->in[0];
+    c->rows = x;
+    return x->type.kind == VK_TENSOR && x->type.rank > 2 && x->type.dims[x->type.rank - 1] == n->in[0]->type.dims[1] &&
+           dim_is_const(n->in[0]->type.dims[1]);
+}
+
+static bool find_chain(const struct node *back, struct chain *c)
+{
+    const struct value *v = back->in[0];
+    while (v && v->def && value_has_one_use(v) && v->def->parent == back->parent) {
+        if (is_product(v->def, c)) {
+            c->product = v->def;
+            return true;
+        }
+        if (c->n == MAX_CHAIN)
+            return false;
+        c->nodes[c->n++] = v->def;
+        if (!is_link(v->def, &v))
+            return false;
+    }
+    return false;
+}
+
+/* The second reshape gives rows back the dims that they had. */
+static bool restores(const struct node *back, const struct chain *c)
+{
+    const struct type *y = &back->out[0]->type, *x = &c->rows->type;
+    if (y->kind != VK_TENSOR || y->rank != x->rank ||
+        y->dims[y->rank - 1] != c->product->out[0]->type.dims[1])
+        return false;
+    for (int i = 0; i < x->rank - 1; i++)
+        if (y->dims[i] != x->dims[i])
+            return false;
+    return true;
+}
+
+static struct value *again(struct node *at, const struct node *n, struct value *x, struct diag *d)
+{
+    struct value *in[MAX_RANK];
+    if (!x || n->nin > MAX_RANK)
+        return NULL;
+    for (int i = 0; i < n->nin; i++)
+        in[i] = !n->in[i] || is_row(n->in[i]) ? n->in[i] : x;
+    return emit(at, n->op, in, n->nin, &n->attrs, n->name, d);
+}
+
+static bool visit(struct node *n, void *user)
+{
+    struct chain c = {0};
+    if (n->op != OP_reshape || !find_chain(n, &c) || !restores(n, &c))
+        return true;
+    struct value *in[] = {c.rows, c.product->in[1]};
+    struct value *y = emit(n, OP_matmul, in, 2, &c.product->attrs, c.product->name, user);
+    for (int i = c.n - 1; i >= 0; i--)
+        y = again(n, c.nodes[i], y, user);
+    return node_replace(n, y);
+}
+
+bool restore_flattened(struct graph *g, struct diag *d)
+{
+    if (!for_each_node(g->main, visit, d))
+        return false;
+    remove_dead(g);
+    return true;
+}

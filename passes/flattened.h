@@ -1,0 +1,13 @@
+/*
+ * Products of flattened rows: reshape, product by a constant matrix, elementwise operators, reshape back, as GPT-2's exporters
+ * write linear layers. The product takes the rows as they are, so that what follows the second reshape can follow the product
+ * in one tile program.
+ */
+#ifndef PASSES_FLATTENED_H
+#define PASSES_FLATTENED_H
+
+#include "passes/pass.h"
+
+bool restore_flattened(struct graph *g, struct diag *d);
+
+#endif
