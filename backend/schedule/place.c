@@ -171,7 +171,8 @@ static int64_t lowest_apart(const struct placer *s, const struct placed_span *sp
 
 enum {
     MAX_SPREAD = 400, /* tiles: their pairs are compared for each */
-    IN_TURN = -1       /* of more tiles: each begins where the one before it ended */
+    IN_TURN = -1,      /* of more tiles: each begins where the one before it ended */
+    FAR = 64, NEAR = 4 /* instructions */
 };
 
 static bool one_instance(const struct kernel *k)
@@ -246,13 +247,12 @@ static enum placement place_tiles(struct placer *s)
     if (i < 0) {
         int share = side_by_side(s, spans);
         s->beside = share;
-        int most = s->k->ntiles <= MAX_SPREAD ? 256 : IN_TURN, aparts[] = {most, most};
-        while ((i = place_apart(s, spans, aparts, share)) >= 0 && (aparts[0] || aparts[1])) {
-            int *apart = &aparts[s->k->tiles[spans[i].tile].mem == MEM_PSUM];
-            if (*apart == 0)
-                apart = &aparts[apart == aparts];
-            *apart = *apart > 4 ? *apart / 2 : 0;
-        }
+        int apart = s->k->ntiles <= MAX_SPREAD ? 256 : IN_TURN;
+        while (place_apart(s, spans, (const int[]){apart, apart}, share) >= 0 && apart)
+            apart = apart > NEAR ? apart / 2 : 0;
+        if (apart == 0 && s->k->ntiles <= MAX_SPREAD) /* no room in psum: tiles of sbuf need not suffer */
+            for (apart = FAR; place_apart(s, spans, (const int[]){apart, 0}, share) >= 0 && apart;)
+                apart = apart > NEAR ? apart / 2 : 0;
         return PLACED;
     }
     const struct tile *t = &s->k->tiles[spans[i].tile];
