@@ -8,6 +8,7 @@
 
 #include "backend/tile/rules.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -135,7 +136,7 @@ static int64_t room_of(const struct placer *s, const struct tile *t, int share)
 static int distance(const struct placer *s, const struct placed_span *spans, int i, int64_t at)
 {
     const struct tile *t = &s->k->tiles[spans[i].tile];
-    int min = s->k->ninsns;
+    int min = INT_MAX; /* nothing has it */
     for (int j = 0; j < i; j++) {
         const struct tile *o = &s->k->tiles[spans[j].tile];
         if (o->mem != t->mem || at + spans[i].size <= o->address ||

@@ -332,6 +332,8 @@ static void hbm_traffic(const struct number_insn *n, const int64_t *vars, struct
         for (int k = 0; k < a->rank; k++) /* what is broadcast is read once, but by a transfer */
             bytes *= a->dim[k].step == 0 && !n->dma ? 1 : count_of(a, k, vars);
         bytes *= a->size;
+        if (n->dma && bytes > w->bytes) /* rows of a table, not the table */
+            bytes = w->bytes;
         if (is_extension(n->op) && i > 0 && bytes > 2 * written)
             bytes = 2 * written;
         written = i ? written : bytes;

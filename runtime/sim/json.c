@@ -108,6 +108,8 @@ void sim_print_json(struct sim *s, const struct sim_summary *y, FILE *out)
             "\"dma_bytes\":%lld,\"hbm_read\":%lld,\"hbm_written\":%lld,\"useful_read_share\":%.6f,",
             (long long)s->dma_bytes, (long long)s->hbm_read, (long long)s->hbm_written,
             s->hbm_read ? (double)s->hbm_useful / (double)s->hbm_read : 1.0);
+    fprintf(out, "\"spilled_bytes\":%lld,\"reloaded_bytes\":%lld,", (long long)s->spilled,
+            (long long)s->reloaded);
     fprintf(out, "\"sbuf_peak\":%lld,\"psum_peak\":%lld,", (long long)s->sbuf_peak,
             (long long)s->psum_peak);
     put_waits(s, out);

@@ -408,6 +408,29 @@ static void use_ports(struct launch_state *l, const struct number_insn *n, struc
     l->c->processor = end;
 }
 
+/* HBM that neither the caller nor the archive has: what one step leaves there for another. */
+static bool between_steps(const struct sim *s, const struct number_ap *a)
+{
+    const struct slot *x = &s->p->slots[a->tensor];
+    return a->mem == MEM_HBM && !x->is_output && (x->kind == SLOT_PLANNED || x->kind == SLOT_DYNAMIC);
+}
+
+/* An instruction's reads are taken for those of the first operand that it reads in HBM, its writes alike. */
+static void count_spills(struct sim *s, const struct number_insn *n, const struct work *w)
+{
+    bool read = false, written = false;
+    for (int a = 0; a < n->naps; a++) {
+        const struct number_ap *x = &n->ap[a];
+        if (x->mem != MEM_HBM)
+            continue;
+        if (x->reads && !read)
+            s->reloaded += between_steps(s, x) ? w->read : 0;
+        if (x->writes && !written)
+            s->spilled += between_steps(s, x) ? w->written : 0;
+        read |= x->reads, written |= x->writes;
+    }
+}
+
 static void count_work(struct launch_state *l, const struct number_insn *n, const struct work *w)
 {
     struct sim *s = l->s;
@@ -421,6 +444,7 @@ static void count_work(struct launch_state *l, const struct number_insn *n, cons
     s->pe_flops += w->array;
     s->hbm_read += w->read;
     s->hbm_written += w->written;
+    count_spills(s, n, w);
 }
 
 void issue(const struct candidate *c)

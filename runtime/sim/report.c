@@ -76,6 +76,8 @@ static void print_memory(const struct sim *s, const struct sim_summary *y, FILE 
     fprintf(out, "HBM %.2f MB: read %.2f (%.1f%% for the first time in its kernel), written %.2f\n",
             hbm / 1e6, (double)s->hbm_read / 1e6, part((double)s->hbm_useful, (double)s->hbm_read),
             (double)s->hbm_written / 1e6);
+    fprintf(out, "between steps through HBM: %.2f MB spilled, %.2f reloaded\n", (double)s->spilled / 1e6,
+            (double)s->reloaded / 1e6);
     if (s->m->strict)
         fprintf(out, "SBUF at most %lld of %d bytes in a partition, PSUM %lld of %d\n",
                 (long long)s->sbuf_peak, s->m->sbuf, (long long)s->psum_peak, s->m->psum);

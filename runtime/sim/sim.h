@@ -134,6 +134,7 @@ struct sim {
     double matmul_flops, pe_flops, kernel_flops; /* products; with transposes; of all kernels */
     int64_t hbm_read, hbm_written,
         hbm_useful; /* bytes; useful: of reads, each byte once a launch */
+    int64_t spilled, reloaded; /* of these: written for later steps, and read from there */
     int64_t dma_bytes, transfers;
     int64_t sbuf_peak, psum_peak; /* bytes of a partition */
     const char *assumed_trips;    /* nodes whose numbers of iterations were not given, or NULL */

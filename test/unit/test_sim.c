@@ -247,6 +247,24 @@ static void test_gathered_rows(void **state)
     done(s);
 }
 
+/* 128 of the table's 1024 rows. */
+static const char table[] =
+    "program \"t\" target trn1\nnode 0 \"a\" \"A\"\noutputs \"y\"\n\n"
+    "slot %0 input \"x\" f32[1024,512]\nslot %1 input \"i\" i32[128]\n"
+    "slot %2 planned \"y\" f32[128,512] output\n\n"
+    "kernel 0 \"k\" grid(1) vars 1 semaphores 2 flops 0 bytes 0 {\n"
+    "  sp.dma_gather dst=%2 f32[0](128:512, 512:1), table=%0 f32[0](1024:512, 512:1), index=%1 i32[0](128:1), limit=1024 "
+    "node 0\n}\n\nregion 0 (%0, %1) -> (%2) {\n  launch 0\n}\n";
+
+static void test_bytes_of_table(void **state)
+{
+    struct sim *s = simulate(table, NULL, 1, 0);
+    assert_int_equal(s->hbm_read, 128 * 2048 + 128 * 4);
+    assert_int_equal(s->hbm_written, 128 * 2048);
+    assert_int_equal(s->spilled, 0);
+    done(s);
+}
+
 /* Four kernels, each of which copies what the one before wrote, by rows: x to t, u, z and y. */
 #define COPY(to, from, tile)                                                                       \
     "  sp.dma_copy dst=" tile " f32[0](128:512, 512:1), src=" from                                 \
@@ -309,6 +327,8 @@ static void test_steps_in_flight(void **state)
     for (int l = 0; l < 4; l++)
         added += s->launches[l].adds;
     assert_int_equal(added, s->latency);
+    assert_int_equal(s->spilled, 3 * 1024 * 2048);
+    assert_int_equal(s->reloaded, s->spilled);
     struct sim_summary y;
     sim_summarise(s, &y);
     assert_true(y.bound_us <= y.latency_us);
@@ -428,7 +448,8 @@ int main(void)
         cmocka_unit_test(test_operands),  cmocka_unit_test(test_dependent),
         cmocka_unit_test(test_products),  cmocka_unit_test(test_deadlock),
         cmocka_unit_test(test_own_queue), cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_gathered_rows), cmocka_unit_test(test_steps_in_flight),
+        cmocka_unit_test(test_gathered_rows),
+        cmocka_unit_test(test_bytes_of_table), cmocka_unit_test(test_steps_in_flight),
         cmocka_unit_test(test_memory_in_flight), cmocka_unit_test(test_order),
         cmocka_unit_test(test_order_in_instance),
     };
