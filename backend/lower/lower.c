@@ -104,10 +104,12 @@ static const struct {
     enum op op;
     lower_fn lower;
     enum { ALL, DIRECT } machines;
+    bool planned;
 } rows[] = {
-#define LOWER(op, function, machines) {OP_##op, lower_##function, machines},
+#define LOWER(op, function, machines) {OP_##op, lower_##function, machines, false},
+#define PLANNED(op, function, machines) {OP_##op, lower_##function, machines, true},
 #include "backend/lower/lower.def"
-    {OP_COUNT, NULL, ALL},
+    {OP_COUNT, NULL, ALL, false},
 };
 
 static const char *refusal(const struct lowering *l, const struct node *n)
@@ -127,7 +129,9 @@ static enum lowered lower_tiles(struct lowering *l, struct node *n)
     }
     for (int i = 0; rows[i].lower; i++)
         if (rows[i].op == first->op)
-            return rows[i].machines == DIRECT && l->m->strict ? DECLINED : rows[i].lower(l, n);
+            return (rows[i].machines == DIRECT && l->m->strict) || (rows[i].planned && !decision_of(l, n)->plan)
+                       ? DECLINED
+                       : rows[i].lower(l, n);
     if (op_infos[first->op].flags & OPF_ELEMENTWISE)
         return lower_elementwise(l, n);
     return DECLINED;

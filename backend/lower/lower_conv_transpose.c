@@ -8,6 +8,7 @@
  * block-diagonal matrix.
  */
 #include "backend/lower/conv.h"
+#include "backend/lower/plan.h"
 #include "backend/lower/product.h"
 #include "passes/pads.h"
 
@@ -258,23 +259,30 @@ static void emit_phase(struct lowering *l, struct group *g, const struct transpo
     kernel_of(&k)->bytes = dim_mul(t, pixels, 4 * (c->out_channels + c->channels_in));
 }
 
+const void *plan_conv_transpose(struct lowering *l, const struct group *g)
+{
+    const struct node *n = g->nodes[0];
+    struct transposed_conv v = {0};
+    if (!examine(l, n, &v) || n->out[0]->type.dtype != DT_F32 || !epilogue_possible(l, g, 0)) {
+        why(l->o, n, "tile.conv-form",
+            "only channels-last 1-D and 2-D transposed convolutions with constant weights, "
+            "whose padding is known, have a tile program");
+        return NULL;
+    }
+    if (!product_types(v.c.x, v.c.w->dtype)) {
+        why(l->o, n, "tile.conv-types", "the operands' types are not multiplied by tile programs");
+        return NULL;
+    }
+    border(l, &v.axis[0], &v.c.top, &v.c.bottom);
+    border(l, &v.axis[1], &v.c.left, &v.c.right);
+    return arena_copy(&l->g->arena, &v, sizeof v);
+}
+
 enum lowered lower_conv_transpose(struct lowering *l, struct node *whole)
 {
     struct group g = group_of(l, whole);
     struct node *n = g.nodes[0];
-    struct transposed_conv v = {0};
-    if (!examine(l, n, &v) || n->out[0]->type.dtype != DT_F32 || !epilogue_possible(l, &g, 0)) {
-        why(l->o, n, "tile.conv-form",
-            "only channels-last 1-D and 2-D transposed convolutions with constant weights, "
-            "whose padding is known, have a tile program");
-        return DECLINED;
-    }
-    if (!product_types(v.c.x, v.c.w->dtype)) {
-        why(l->o, n, "tile.conv-types", "the operands' types are not multiplied by tile programs");
-        return DECLINED;
-    }
-    border(l, &v.axis[0], &v.c.top, &v.c.bottom);
-    border(l, &v.axis[1], &v.c.left, &v.c.right);
+    struct transposed_conv v = *(const struct transposed_conv *)decision_of(l, whole)->plan;
     v.input = padded_input(l, n, &v.c);
     for (int64_t f = 0; f < v.axis[0].stride; f++)
         for (int64_t s = 0; s < v.axis[1].stride; s++) {

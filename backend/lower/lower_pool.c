@@ -3,6 +3,7 @@
  * be channels last or channels first: the instruction takes them by steps; channels first, each is
  * an image of its own.
  */
+#include "backend/lower/plan.h"
 #include "backend/lower/pool.h"
 #include "backend/lower/product.h"
 #include "backend/lower/strict.h"
@@ -113,21 +114,28 @@ static int emit_along_rows(struct lowering *l, const struct node *n, struct pool
     return slot;
 }
 
-enum lowered lower_pool(struct lowering *l, struct node *whole)
+const void *plan_pool(struct lowering *l, const struct group *g)
 {
-    struct group g = group_of(l, whole);
-    struct node *n = g.nodes[0];
+    const struct node *n = g->nodes[0];
     struct pooling p = {0};
     if (l->m->strict)
-        return strict_pool(l, whole);
+        return strict_pool_takes(l, g);
     if (!pool_geometry(l, n, &p)) {
         why(l->o, n, "tile.pool-form",
             "only 1-D and 2-D float pools that do not crop and give no indices have a tile "
             "program; it runs on GpSimd");
-        return DECLINED;
+        return NULL;
     }
-    if (g.n > 1 && !epilogue_possible(l, &g, 0))
-        return DECLINED;
+    return g->n > 1 && !epilogue_possible(l, g, 0) ? NULL : arena_copy(&l->g->arena, &p, sizeof p);
+}
+
+enum lowered lower_pool(struct lowering *l, struct node *whole)
+{
+    if (l->m->strict)
+        return strict_pool(l, whole);
+    struct group g = group_of(l, whole);
+    struct node *n = g.nodes[0];
+    struct pooling p = *(const struct pooling *)decision_of(l, whole)->plan;
     if (g.n == 1 && !p.last && n->in[0]->type.dtype == DT_F32) {
         emit_pictures(l, n, p);
         return LOWERED;

@@ -5,6 +5,7 @@
  * is cut into tiles, the other kept ones are grid dims; an instance reduces whole tiles, so that
  * the order of sums is that of the shapes.
  */
+#include "backend/lower/plan.h"
 #include "backend/lower/reduce.h"
 #include "backend/lower/rows.h"
 #include "backend/lower/product.h"
@@ -27,6 +28,7 @@ struct segmented_reduction {
     int tiled;      /* segment; -1: nothing is kept */
     dim_t elements; /* reduced into one */
     dim_t tile;
+    bool extremes; /* the greatest, least or both of all elements */
 };
 
 static void make_segments(struct lowering *l, const struct node *n, const bool *reduced,
@@ -182,7 +184,7 @@ static void emit_extreme(struct kernel_builder *k, const struct reduction_kind *
 
 /* Those of every piece of the elements, read once for both, then those of the pieces. Neither
  * depends on the order. */
-static enum lowered lower_extremes(struct lowering *l, struct group *g, const struct segmented_reduction *r)
+static enum lowered emit_extremes(struct lowering *l, struct group *g, const struct segmented_reduction *r)
 {
     enum { PIECE = TILE_ELEMENTS, BOTH = 2 };
     struct dim_table *t = &l->p->dims;
@@ -218,23 +220,32 @@ static enum lowered lower_extremes(struct lowering *l, struct group *g, const st
     return LOWERED;
 }
 
+const void *plan_reduce(struct lowering *l, const struct group *g)
+{
+    const struct node *n = g->nodes[0];
+    struct segmented_reduction r = {0};
+    if (!examine(l, n, &r))
+        return NULL;
+    r.extremes = r.tiled < 0 && r.n == 1 && all_extremes(g) && !l->m->strict;
+    if (!r.extremes) {
+        struct epilogue e = {0};
+        covers(&r, n, &e);
+        if (!rows_have_room(l, n, r.elements) ||
+            (g->n > 1 && (r.tiled < 0 || !epilogue_fits(l, g, e.covers, e.ncovers))))
+            return NULL;
+    }
+    return arena_copy(&l->g->arena, &r, sizeof r);
+}
+
 enum lowered lower_reduce(struct lowering *l, struct node *whole)
 {
     struct group g = group_of(l, whole);
     struct node *n = g.nodes[0];
-    struct segmented_reduction r = {0};
-    if (!examine(l, n, &r))
-        return DECLINED;
-    if (r.tiled < 0 && r.n == 1 && all_extremes(&g) && !l->m->strict)
-        return lower_extremes(l, &g, &r);
-    if (!rows_have_room(l, n, r.elements))
-        return DECLINED;
-    struct epilogue e = {.g = &g};
-    covers(&r, n, &e);
-    if (g.n > 1 && (r.tiled < 0 || !epilogue_fits(l, &g, e.covers, e.ncovers)))
-        return DECLINED;
+    struct segmented_reduction r = *(const struct segmented_reduction *)decision_of(l, whole)->plan;
+    if (r.extremes)
+        return emit_extremes(l, &g, &r);
     struct kernel_builder k = begin_kernel(l, n, n->name);
-    e = (struct epilogue){.k = &k, .g = &g};
+    struct epilogue e = {.k = &k, .g = &g};
     make_grid(&r, &k);
     covers(&r, n, &e);
     bool known = dim_is_const(r.elements), divide = r.kind->mean && !known;

@@ -2,6 +2,7 @@
  * Softmax and the normalisations that have statistics per row, with an epilogue.
  */
 #include "backend/lower/norm.h"
+#include "backend/lower/plan.h"
 
 static bool plain_types(struct lowering *l, const struct node *n)
 {
@@ -52,42 +53,37 @@ struct row_kernel {
     struct ap dst, src;
 };
 
-static bool begin_rows(struct lowering *l, struct node *n, struct group *g, struct rows *r,
+static void begin_rows(struct lowering *l, struct node *n, struct group *g, struct rows *r,
                        struct row_kernel *x)
 {
-    if (!rows_have_room(l, n, r->n) || !epilogue_covers(l, g, r))
-        return false;
     x->k = begin_kernel(l, n, n->name);
     rows_grid(r, &x->k);
     x->dst = rows_result(&x->k, g, r, &x->e);
     x->src = rows_dense(l, r, value_slot(l, n->in[0]));
-    return true;
 }
 
-static enum lowered softmax(struct lowering *l, struct node *whole, bool logarithm)
+const void *plan_softmax(struct lowering *l, const struct group *g)
+{
+    const struct node *n = g->nodes[0];
+    int axis;
+    if (!plain_types(l, n) || !axis_of(n, &axis))
+        return NULL;
+    struct rows r = rows_of(l, &n->out[0]->type, axis, axis);
+    return rows_have_room(l, n, r.n) && epilogue_covers(l, g, &r) ? arena_copy(&l->g->arena, &r, sizeof r) : NULL;
+}
+
+enum lowered lower_softmax(struct lowering *l, struct node *whole)
 {
     struct group g = group_of(l, whole);
     struct node *n = g.nodes[0];
-    int axis;
-    if (!plain_types(l, n) || !axis_of(n, &axis))
-        return DECLINED;
-    struct rows r = rows_of(l, &n->out[0]->type, axis, axis);
+    struct rows r = *(const struct rows *)decision_of(l, whole)->plan;
     struct row_kernel x;
-    if (!begin_rows(l, n, &g, &r, &x))
-        return DECLINED;
-    emit_softmax(&x.k, (struct softmax){.dst = x.dst, .src = x.src, .log = logarithm, .factor = 1});
+    begin_rows(l, n, &g, &r, &x);
+    emit_softmax(&x.k, (struct softmax){
+                           .dst = x.dst, .src = x.src, .log = n->op == OP_log_softmax, .factor = 1});
     rows_finish(&x.e, x.dst);
     account(&x.k, &g, 20);
     return LOWERED;
-}
-
-enum lowered lower_softmax(struct lowering *l, struct node *n)
-{
-    return softmax(l, n, false);
-}
-enum lowered lower_log_softmax(struct lowering *l, struct node *n)
-{
-    return softmax(l, n, true);
 }
 
 static struct ap optional_pattern(struct lowering *l, const struct rows *r, struct value *v)
@@ -134,13 +130,17 @@ bool norm_takes(struct lowering *l, const struct group *g, struct rows *r)
     return rows_have_room(l, n, r->n) && epilogue_covers(l, g, r);
 }
 
-static enum lowered norm(struct lowering *l, struct node *whole)
+const void *plan_norm(struct lowering *l, const struct group *g)
+{
+    struct rows r;
+    return norm_takes(l, g, &r) ? arena_copy(&l->g->arena, &r, sizeof r) : NULL;
+}
+
+enum lowered lower_norm(struct lowering *l, struct node *whole)
 {
     struct group g = group_of(l, whole);
     const struct node *n = g.nodes[0];
-    struct rows r;
-    if (!norm_takes(l, &g, &r))
-        return DECLINED;
+    struct rows r = *(const struct rows *)decision_of(l, whole)->plan;
     rows_together(&r, l->m);
     struct kernel_builder k = begin_kernel(l, n, n->name);
     rows_grid(&r, &k);
@@ -150,13 +150,4 @@ static enum lowered norm(struct lowering *l, struct node *whole)
     }
     account(&k, &g, 8);
     return LOWERED;
-}
-
-enum lowered lower_layer_norm(struct lowering *l, struct node *n)
-{
-    return norm(l, n);
-}
-enum lowered lower_rms_norm(struct lowering *l, struct node *n)
-{
-    return norm(l, n);
 }

@@ -2,6 +2,7 @@
  * Products by weight-only quantised matrices, with an epilogue: the grid of other products, with
  * integers, scales and zero points in the blocks of neff/isa/pack.h.
  */
+#include "backend/lower/plan.h"
 #include "backend/lower/product.h"
 
 #include <math.h>
@@ -145,15 +146,22 @@ static void emit(struct kernel_builder *k, struct group *g, const struct few_bit
         epilogue_emit(&e, dst);
 }
 
+const void *plan_weight_only(struct lowering *l, const struct group *g)
+{
+    const struct node *first = g->nodes[0];
+    struct few_bit_product m = {0};
+    if (!examine(l, first, &m) || !epilogue_possible(l, g, first->out[0]->type.rank - 2)) {
+        why(l->o, first, "tile.weight-only", "operands without a tile program; it runs on GpSimd");
+        return NULL;
+    }
+    return arena_copy(&l->g->arena, &m, sizeof m);
+}
+
 enum lowered lower_weight_only(struct lowering *l, struct node *n)
 {
     struct group g = group_of(l, n);
     const struct node *first = g.nodes[0];
-    struct few_bit_product m = {0};
-    if (!examine(l, first, &m) || !epilogue_possible(l, &g, first->out[0]->type.rank - 2)) {
-        why(l->o, first, "tile.weight-only", "operands without a tile program; it runs on GpSimd");
-        return DECLINED;
-    }
+    const struct few_bit_product m = *(const struct few_bit_product *)decision_of(l, n)->plan;
     int weights = pack(l, &m, outer_value(l, first->in[1]));
     struct kernel_builder k = begin_kernel(l, first, first->name);
     emit(&k, &g, &m, weights);

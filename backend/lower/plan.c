@@ -5,6 +5,7 @@
 #include "backend/lower/joined.h"
 #include "backend/lower/product.h"
 #include "backend/lower/states.h"
+#include "backend/lower/strict.h"
 #include "backend/lower/strict_matmul.h"
 
 static struct decision *decide(struct lowering *l, const struct node *n)
@@ -51,7 +52,25 @@ static void walk_region(struct lowering *l, struct region *r, visit_fn visit)
 
 static bool has_program(const struct decision *d)
 {
-    return d->taken || d->conv || d->product || d->matmul;
+    return d->taken || d->conv || d->product || d->matmul || d->plan;
+}
+
+static const struct {
+    enum op op;
+    plan_fn plan;
+    enum { ALL, DIRECT } machines;
+} rows[] = {
+#define LOWER(op, function, machines)
+#define PLANNED(op, function, machines) {OP_##op, plan_##function, machines},
+#include "backend/lower/lower.def"
+};
+
+static const void *plan_by_row(struct lowering *l, const struct group *g)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].op == g->nodes[0]->op && (rows[i].machines == ALL || !l->m->strict))
+            return touches_nothing(g->nodes[0]) ? NULL : rows[i].plan(l, g);
+    return NULL;
 }
 
 static void decide_kernel(struct lowering *l, struct node *n)
@@ -64,14 +83,20 @@ static void decide_kernel(struct lowering *l, struct node *n)
     struct group g = group_of(l, n);
     if (n->op == OP_sdpa)
         d->taken = attention_takes(l, n);
+    else if (l->m->strict && first->op == OP_matmul)
+        d->matmul = strict_matmul_takes(l, &g);
+    else if (l->m->strict && first->op == OP_conv)
+        d->plan = touches_nothing(first) ? NULL : strict_conv_takes(l, &g);
     else if (l->m->strict)
-        d->matmul = first->op == OP_matmul ? strict_matmul_takes(l, &g) : NULL;
+        d->plan = plan_by_row(l, &g);
     else if (first->op == OP_matmul && !(d->taken = product_takes(l, &g)))
         d->product = constant_product_takes(l, &g);
     else if (first->op == OP_matmul_integer)
         d->product = constant_product_takes(l, &g);
     else if (first->op == OP_conv || (first->op == OP_conv_integer && integer_operands(l, first)))
         d->conv = conv_takes(l, &g);
+    else
+        d->plan = plan_by_row(l, &g);
     d->one_row = d->taken && n->op == OP_sdpa && attention_is_row(l, n);
 }
 

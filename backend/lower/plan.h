@@ -10,6 +10,7 @@
 #include "backend/lower/lower.h"
 
 struct conv_plan;
+struct group;
 struct product;
 struct strict_matmul;
 
@@ -25,10 +26,17 @@ struct decision {
     const struct conv_plan *conv;  /* a convolution's tile program; NULL: it has none */
     const struct product *product; /* the same of rows by a constant matrix */
     const struct strict_matmul *matmul; /* the same of any product on strict targets */
+    const void *plan; /* what plan_<function> of lower.def, or strict_conv_takes, says to lower_<function> */
     int place;                          /* in the order of lowering */
     struct node *next;                  /* which its kernel computes besides, and so on; NULL: none (joined.h) */
     bool joined;                        /* an earlier node's kernel computes it */
 };
+
+/* How the group is computed, in the graph's arena; NULL, and why(): it has no tile program. */
+typedef const void *(*plan_fn)(struct lowering *l, const struct group *g);
+#define LOWER(op, function, machines)
+#define PLANNED(op, function, machines) const void *plan_##function(struct lowering *l, const struct group *g);
+#include "backend/lower/lower.def"
 
 void plan_graph(struct lowering *l);
 /* Of a node, fused ones and those inside them too. Nothing is decided at -O0. */

@@ -10,6 +10,7 @@
 #include "backend/lower/conv.h"
 #include "backend/lower/lazy_constants.h"
 #include "backend/lower/move.h"
+#include "backend/lower/plan.h"
 #include "backend/lower/product.h"
 #include "backend/lower/strict_image.h"
 #include "backend/lower/strict_product.h"
@@ -366,8 +367,8 @@ static bool is_patches(const struct conv *c)
            c->bottom == 0 && c->right == 0 && dim_is_const(c->n);
 }
 
-/* The patches in HBM, one after the other: [image, row, column][channel, row, column]. */
-static bool move_patches(struct lowering *l, const struct node *n, const struct conv *c, int *slot)
+/* The patches in HBM, one after the other: [image, row, column][channel, row, column]. Without the slots. */
+static bool patches_move(struct lowering *l, const struct conv *c, struct move *m)
 {
     const struct type *x = &c->x->type;
     dim_t from[MAX_RANK], to[6],
@@ -375,16 +376,23 @@ static bool move_patches(struct lowering *l, const struct node *n, const struct 
     dense_steps(&l->p->dims, 4, x->dims, from);
     dense_steps(&l->p->dims, 6, dims, to);
     dim_t steps[6] = {from[0], c->sh * from[2], c->sw * from[3], from[1], from[2], from[3]};
-    struct type type =
-        type_tensor(x->dtype, 2, (dim_t[]){c->n * c->oh * c->ow, c->in_group * c->kh * c->kw});
-    struct move m = {.from_slot = value_slot(l, c->x)};
+    *m = (struct move){0};
     for (int i = 0; i < 6; i++)
-        move_dim(&m, dims[i], to[i], steps[i]);
-    if (!move_possible(l, &m))
-        return false;
-    *slot = m.to_slot = temporary_slot(l, &type, NULL);
+        move_dim(m, dims[i], to[i], steps[i]);
+    return move_possible(l, m);
+}
+
+/* The slot of the patches. */
+static int move_patches(struct lowering *l, const struct node *n, const struct conv *c)
+{
+    struct type type =
+        type_tensor(c->x->type.dtype, 2, (dim_t[]){c->n * c->oh * c->ow, c->in_group * c->kh * c->kw});
+    struct move m;
+    patches_move(l, c, &m);
+    m.from_slot = value_slot(l, c->x);
+    m.to_slot = temporary_slot(l, &type, NULL);
     emit_move(l, n, "patches", &m);
-    return true;
+    return m.to_slot;
 }
 
 struct patches {
@@ -403,10 +411,9 @@ static void finish_patches(void *user, const struct strict_product *p, int part,
     epilogue_emit(&e, result);
 }
 
-static enum lowered emit_patches(struct lowering *l, struct group *g, const struct conv *c)
+static bool patches_take(struct lowering *l, const struct group *g, const struct conv *c, struct strict_product *product)
 {
-    const struct node *n = g->nodes[0];
-    int slot, partitions = 128;
+    int partitions = 128;
     int64_t terms = c->in_group * c->kh * c->kw;
     struct strict_product p = {.k = terms,
                                .rows = c->oh * c->ow,
@@ -420,11 +427,20 @@ static enum lowered emit_patches(struct lowering *l, struct group *g, const stru
                                            .out = cover_of(1, 1, -1, 1),
                                            .follow = g->n,
                                            .b.dtype = (uint8_t)c->w->dtype}};
+    struct cover covers[] = {p.row, p.part[0].out, cover_of(0, 0, -1, 0)};
+    struct move m;
+    if (!strict_product_tiles(l, &p) || !p.unrolled || !epilogue_fits(l, g, covers, 3) ||
+        !patches_move(l, c, &m))
+        return false;
+    *product = p;
+    return true;
+}
+
+static enum lowered emit_patches(struct lowering *l, struct group *g, const struct conv *c, struct strict_product p)
+{
+    const struct node *n = g->nodes[0];
     struct product_part *w = &p.part[0];
-    struct cover covers[] = {p.row, w->out, cover_of(0, 0, -1, 0)};
-    if (!strict_product_tiles(l, &p) || !p.unrolled || !epilogue_fits(l, g, covers, 3) || !move_patches(l, n, c, &slot))
-        return DECLINED;
-    p.a = ap_slot(l->p, slot);
+    p.a = ap_slot(l->p, move_patches(l, n, c));
     w->b = ap_slot(l->p, packed_weights(l, &p, w, outer_value(l, n->in[1])));
     w->packed = true;
     struct kernel_builder k = begin_kernel(l, n, n->name);
@@ -471,32 +487,52 @@ static bool plan(struct lowering *l, struct strict_conv *s, bool depthwise)
     return weights <= weights_room;
 }
 
-enum lowered strict_conv(struct lowering *l, struct node *whole)
+struct strict_conv_plan {
+    struct conv c;
+    struct strict_conv s;    /* without the kernel, the group and c */
+    bool patches, depthwise;
+    struct strict_product p; /* of patches, in place of s */
+};
+
+const void *strict_conv_takes(struct lowering *l, const struct group *g)
 {
-    struct group g = group_of(l, whole);
-    struct node *n = g.nodes[0];
+    const struct node *n = g->nodes[0];
+    struct strict_conv_plan v = {.s = {.together = 1, .var_band = -1, .var_column = -1}};
     struct conv c = {0};
-    struct dim_table *t = &l->p->dims;
     if (!conv_geometry(l, n, &c) || !c.w || !engine_float(c.x->type.dtype) ||
         !engine_float(c.w->dtype) || !engine_float(n->out[0]->type.dtype) || !dim_is_const(c.h) ||
         !dim_is_const(c.width) || !dim_is_const(c.oh) || !dim_is_const(c.ow)) {
         why(l->o, n, "tile.conv-form",
             "only 1-D and 2-D convolutions of floats of known size with constant weights "
             "that do not crop have a tile program; it runs on GpSimd");
-        return DECLINED;
+        return NULL;
     }
-    if (is_patches(&c) && c.channels_in < l->m->partitions / 2 &&
-        emit_patches(l, &g, &c) == LOWERED)
-        return LOWERED;
-    bool depthwise = c.group > 1 && c.group == c.channels_in && c.out_channels == c.group;
-    struct strict_conv s = {.g = &g, .c = &c, .together = 1, .var_band = -1, .var_column = -1};
-    if (!plan(l, &s, depthwise)) {
+    v.patches = is_patches(&c) && c.channels_in < l->m->partitions / 2 && patches_take(l, g, &c, &v.p);
+    v.depthwise = c.group > 1 && c.group == c.channels_in && c.out_channels == c.group;
+    v.s.c = &c;
+    if (!v.patches && !plan(l, &v.s, v.depthwise)) {
         why(l->o, n, "tile.conv-size",
             "its filter or image does not fit the machine; it runs on GpSimd");
-        return DECLINED;
+        return NULL;
     }
-    if (!epilogue_fits(l, &g, &(struct cover){.first = 0, .last = 0, .var = -1, .tile = 0}, 1))
+    v.c = c;
+    return v.patches || epilogue_possible(l, g, 0) ? arena_copy(&l->g->arena, &v, sizeof v) : NULL;
+}
+
+enum lowered strict_conv(struct lowering *l, struct node *whole)
+{
+    const struct strict_conv_plan *v = decision_of(l, whole)->plan;
+    if (!v)
         return DECLINED;
+    struct group g = group_of(l, whole);
+    struct node *n = g.nodes[0];
+    struct conv c = v->c;
+    if (v->patches)
+        return emit_patches(l, &g, &c, v->p);
+    struct dim_table *t = &l->p->dims;
+    bool depthwise = v->depthwise;
+    struct strict_conv s = v->s;
+    s.g = &g, s.c = &c;
     const char *name = outer_value(l, n->in[1])->name;
     s.weights = depthwise ? weight_slot(l, &c, name) : block_slot(l, &s, name);
     image_prepare(l, n, &s.m, c.n);

@@ -2,6 +2,7 @@
  * Pooling on strict targets: the Vector engine reduces windows, which are a pattern over the
  * image's tile.
  */
+#include "backend/lower/plan.h"
 #include "backend/lower/pool.h"
 #include "backend/lower/product.h"
 #include "backend/lower/strict_image.h"
@@ -131,26 +132,39 @@ static void emit(struct strict_pool *s, int counts)
         kernel_end_loop(k);
 }
 
-enum lowered strict_pool(struct lowering *l, struct node *whole)
+struct pool_plan {
+    struct pooling p;
+    struct strict_image m;
+};
+
+const void *strict_pool_takes(struct lowering *l, const struct group *g)
 {
-    struct group g = group_of(l, whole);
-    struct node *n = g.nodes[0];
+    const struct node *n = g->nodes[0];
+    struct pool_plan plan = {0};
     struct pooling p = {0};
     if (!pool_geometry(l, n, &p) || !dim_is_const(p.channels) || !dim_is_const(p.h) ||
         !dim_is_const(p.w) || !dim_is_const(p.oh) || !dim_is_const(p.ow)) {
         why(l->o, n, "tile.pool-form",
             "only 1-D and 2-D float pools of known size that do not crop and give "
             "no indices have a tile program; it runs on GpSimd");
-        return DECLINED;
+        return NULL;
     }
-    struct strict_pool s = {.g = &g, .p = &p, .var_band = -1, .var_column = -1};
-    image_of(l, n, &p, &s.m);
-    if (!image_plan(l->m, &s.m, strict_results(l->m))) {
+    plan.p = p;
+    image_of(l, n, &p, &plan.m);
+    if (!image_plan(l->m, &plan.m, strict_results(l->m))) {
         why(l->o, n, "tile.pool-size", "its rows do not fit the machine; it runs on GpSimd");
-        return DECLINED;
+        return NULL;
     }
-    if (!epilogue_fits(l, &g, &(struct cover){.first = 0, .last = 0, .var = -1, .tile = 0}, 1))
-        return DECLINED;
+    return epilogue_possible(l, g, 0) ? arena_copy(&l->g->arena, &plan, sizeof plan) : NULL;
+}
+
+enum lowered strict_pool(struct lowering *l, struct node *whole)
+{
+    struct group g = group_of(l, whole);
+    struct node *n = g.nodes[0];
+    const struct pool_plan *plan = decision_of(l, whole)->plan;
+    struct pooling p = plan->p;
+    struct strict_pool s = {.g = &g, .p = &p, .m = plan->m, .var_band = -1, .var_column = -1};
     int counts = p.max || p.count_pad ? -1 : count_slot(l, &p);
     image_prepare(l, n, &s.m, p.n);
     struct kernel_builder k = begin_kernel(l, n, n->name);
