@@ -80,16 +80,6 @@ static bool open_for_changes(struct xcc_kernel *k)
     return !k->finished || problem(k, "the kernel is finished: nothing can be added");
 }
 
-const char *object_name(const struct xcc_kernel *k, int object, char *buf, size_t size)
-{
-    const struct object *o = &k->objects[object];
-    if (o->name && *o->name)
-        snprintf(buf, size, "'%s'", o->name);
-    else
-        snprintf(buf, size, "object %d", object);
-    return buf;
-}
-
 /* ---- objects ---- */
 
 static int add_object(struct xcc_kernel *k, struct object o)

@@ -60,9 +60,6 @@ bool api_fail(const struct diag *d);
 /* The failure of a kernel, its source position in front; false. */
 bool kernel_fail(struct xcc_kernel *k, struct diag *d);
 
-/* "x", or "tile 3" */
-const char *object_name(const struct xcc_kernel *k, int object, char *buf, size_t size);
-
 /* Slots and steps for what was written in place; results; nothing is added afterwards. */
 bool kernel_complete(struct xcc_kernel *k, struct diag *d);
 

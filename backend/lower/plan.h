@@ -1,6 +1,7 @@
 /*
- * What is decided before anything is emitted, for the whole graph at once: which products, attentions and convolutions
- * have tile programs, and which transposes and concatenations those read or write through, so that they need none.
+ * What is decided before anything is emitted, for the whole graph at once: which products, attentions, convolutions,
+ * pools, reductions and rows (PLANNED in lower.def) have tile programs, and how, and which transposes and
+ * concatenations those read or write through, so that they need none.
  * A kernel of a strict target that turns out not to fit the machine is not taken back: its node is refused, and the
  * graph is planned and lowered again.
  */

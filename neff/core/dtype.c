@@ -42,14 +42,6 @@ enum dtype dtype_from_name(const char *name)
     return DT_NONE;
 }
 
-enum dtype dtype_from_hlo(const char *name)
-{
-    for (int i = 1; i < DT_END; i++)
-        if (infos[i].name && infos[i].hlo[0] && !strcmp(infos[i].hlo, name))
-            return (enum dtype)i;
-    return DT_NONE;
-}
-
 const struct float_format *float_format(int dt)
 {
     return dtype_is_float(dt) ? &formats[dt] : NULL;

@@ -28,7 +28,6 @@ struct dtype_info {
 /* Row of a type; a row with name NULL for numbers that are not a type. */
 const struct dtype_info *dtype_info(int dt);
 enum dtype dtype_from_name(const char *name); /* DT_NONE when unknown */
-enum dtype dtype_from_hlo(const char *name);
 
 static inline const char *dtype_name(int dt)
 {

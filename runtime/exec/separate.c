@@ -60,10 +60,3 @@ void run_separate(struct lane *l, const struct bound_insn *i, int inner, separat
             return;
     }
 }
-
-struct in_row separate_fetch(const struct lane *l, const struct bound_insn *i,
-                             const struct separate_row *r, int n, float *buf)
-{
-    const struct operand *o = &i->o[n];
-    return fetch(l, o, r->p[n], o->step[o->rank - 1], r->n[n], buf);
-}

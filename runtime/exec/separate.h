@@ -43,8 +43,5 @@ static inline void separate_store_integer(const struct bound_insn *i, const stru
     const struct operand *o = &i->o[n];
     dtype_store_i64(o->dtype, r->p[n] + k * o->step[o->rank - 1] * o->size, 0, x);
 }
-/* The whole row as f32: in place, or converted into buf. */
-struct in_row separate_fetch(const struct lane *l, const struct bound_insn *i,
-                             const struct separate_row *r, int n, float *buf);
 
 #endif

@@ -438,7 +438,6 @@ const char *hlo_enum_name(enum hlo_enum_set set, int64_t value); /* NULL when ou
 enum hlo_type hlo_type_find(const char *name, size_t size);
 enum hlo_type hlo_type_from_number(int64_t number);
 const char *hlo_type_name(enum hlo_type t);
-int hlo_type_number(enum hlo_type t);
 enum dtype hlo_type_dtype(enum hlo_type t); /* DT_NONE for tuple, opaque, token and buffer */
 
 /* ---- reading an instruction ---- */

@@ -158,10 +158,6 @@ const char *hlo_type_name(enum hlo_type t)
 {
     return types[t].name;
 }
-int hlo_type_number(enum hlo_type t)
-{
-    return types[t].number;
-}
 enum dtype hlo_type_dtype(enum hlo_type t)
 {
     return types[t].dtype;
