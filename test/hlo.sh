@@ -6,31 +6,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 data=${XCC_TEST_DATA:-$here/../../shared/data}/hlo
 status=0
 
-# run NAME COMMAND...: prints what went wrong and a count
-run() {
-    name=$1
-    shift
-    if out=$("$@" 2>&1); then
-        echo "ok   $name: $(echo "$out" | wc -l) lines"
-    else
-        echo "FAIL $name (status $?)"
-        echo "$out" | grep -v '^ok ' | head -40
-        status=1
-    fi
-}
-
-# refused NAME FILE SUBSTRING: the message must have it
-refused() {
-    if ! message=$("$tool" refuse "$2" 2>&1) || ! echo "$message" | grep -qF -- "$3"; then
-        echo "FAIL $1: expected a message with '$3', got: $message"
-        status=1
-    fi
-}
+. "$here/module_cases.sh"
 
 run "own modules" "$tool" check "$here"/hlo/*.hlo
 run "own modules make sense" "$tool" verify "$here"/hlo/*.hlo
 for f in "$here"/hlo/bad/*.hlo; do
-    refused "$f" "$f" "$(sed -n '1s|^// expect: ||p' "$f")"
+    refused "$f" "$(sed -n '1s|^// expect: ||p' "$f")"
 done
 run "damaged own modules" "$tool" mutate 11 60 "$here"/hlo/*.hlo
 

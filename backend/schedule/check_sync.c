@@ -13,7 +13,9 @@ static const int64_t *values_for(const struct program *p, int64_t symbol, struct
     return values;
 }
 
-bool check_kernel_sync(const struct program *p, const struct kernel *k, const int64_t *values,
+/* values: of all dim expressions (dim_eval_all). Kernels whose grid or loops depend on unknown
+ * values are passed over. */
+static bool check_kernel_sync(const struct program *p, const struct kernel *k, const int64_t *values,
                        struct diag *d)
 {
     static const struct hazard_limits limits = {.insns = 4000, .points = 5};

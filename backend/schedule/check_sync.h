@@ -7,10 +7,6 @@
 
 #include "neff/isa/program.h"
 
-/* values: of all dim expressions (dim_eval_all). Kernels whose grid or loops depend on unknown
- * values are passed over. */
-bool check_kernel_sync(const struct program *p, const struct kernel *k, const int64_t *values,
-                       struct diag *d);
 /* All kernels, every symbol being `symbol`, those that running defines too. */
 bool check_program_sync(const struct program *p, int64_t symbol, struct diag *d);
 

@@ -38,7 +38,8 @@ char attribute_kind(const Onnx__AttributeProto *a)
                               : '?';
 }
 
-const struct tensor *import_tensor(struct onnx_node *n, const Onnx__TensorProto *t)
+/* A tensor that lives as long as the graph. */
+static const struct tensor *import_tensor(struct onnx_node *n, const Onnx__TensorProto *t)
 {
     struct tensor read;
     if (!onnx_tensor(n->im->file, t, &read, n->b->d)) {

@@ -18,7 +18,5 @@ struct resolved attribute_resolve(const struct onnx_node *n, const Onnx__Attribu
 char attribute_kind(const Onnx__AttributeProto *a);
 /* Fills n->attrs; checks kinds and required attributes against the schema, when there is one. */
 bool attributes_convert(struct onnx_node *n, const struct schema *s);
-/* A tensor that lives as long as the graph. */
-const struct tensor *import_tensor(struct onnx_node *n, const Onnx__TensorProto *t);
 
 #endif

@@ -51,7 +51,7 @@ struct pjrt_storage *storage_new(size_t size)
     return s;
 }
 
-struct pjrt_storage *storage_share(struct pjrt_storage *s)
+static struct pjrt_storage *storage_share(struct pjrt_storage *s)
 {
     atomic_fetch_add(&s->uses, 1);
     return s;

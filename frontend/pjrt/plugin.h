@@ -85,7 +85,6 @@ struct pjrt_storage {
     void *user;
 };
 struct pjrt_storage *storage_new(size_t size);
-struct pjrt_storage *storage_share(struct pjrt_storage *s);
 void storage_release(struct pjrt_storage *s);
 
 struct pjrt_buffer {

@@ -14,7 +14,8 @@ bool use_has(const struct used *u, const char *name)
     return false;
 }
 
-void use_add(struct used *u, const char *fmt, ...)
+__attribute__((format(printf, 2, 3)))
+static void use_add(struct used *u, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);

@@ -13,7 +13,6 @@ struct used {
 };
 
 struct used *use_find(const struct program *p, struct arena *a);
-void use_add(struct used *u, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool use_has(const struct used *u, const char *name);
 
 #endif

@@ -66,7 +66,8 @@ static void run_instance(struct lane *l, const struct bound_kernel *k)
     }
 }
 
-void launch_range(struct lane *l, const struct bound_kernel *k, int64_t from, int64_t to)
+/* Instances from .. to - 1, in the same way. */
+static void launch_range(struct lane *l, const struct bound_kernel *k, int64_t from, int64_t to)
 {
     int64_t rest = from;
     for (int g = k->ngrid - 1; g >= 0; g--) {

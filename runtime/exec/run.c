@@ -64,7 +64,8 @@ static bool place_view(struct context *c, int view, struct diag *d)
     return true;
 }
 
-bool slot_place(struct context *c, int slot, struct diag *d)
+/* The slot has its value; addresses and views follow. */
+static bool slot_place(struct context *c, int slot, struct diag *d)
 {
     const struct slot_list *views = &c->m->views[slot];
     c->address[slot] = c->slots[slot].data;

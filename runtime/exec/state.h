@@ -320,8 +320,6 @@ bool limits_bytes(const struct context *c, const char *what, size_t bytes, struc
 /* launch.c */
 /* The only instance, by the calling thread; an error is left in the lane's `error`. */
 void launch_one(struct lane *l, const struct bound_kernel *k);
-/* Instances from .. to - 1, in the same way. */
-void launch_range(struct lane *l, const struct bound_kernel *k, int64_t from, int64_t to);
 /* All instances, shared by as many lanes as pay, `threads` at most, which `by` runs; the first failure is
  * left in *error. */
 void launch_on(struct lane *all, int threads, const struct parallel *by,
@@ -362,7 +360,5 @@ void states_free(struct context *c);
 /* run.c */
 bool run_region(struct op_env *env, struct op_call *oc, int r, struct tensor *args, int nargs,
                 struct tensor *results, int nresults);
-/* The slot has its value; addresses and views follow. */
-bool slot_place(struct context *c, int slot, struct diag *d);
 
 #endif

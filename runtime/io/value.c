@@ -142,7 +142,9 @@ static bool names_differ(const struct npz *z)
     return differ;
 }
 
-bool value_members(const struct xrt_value *v, struct npz *out, struct diag *d)
+/* The value as named tensors, which npz_free frees. False without a diagnostic when it is of the
+ * kinds that become .json. */
+static bool value_members(const struct xrt_value *v, struct npz *out, struct diag *d)
 {
     v = inner(v);
     *out = (struct npz){0};

@@ -14,9 +14,6 @@
 #include "runtime/io/npy.h"
 #include "runtime/xrt.h"
 
-/* The value as named tensors, which npz_free frees. False without a diagnostic when it is of the
- * kinds that become .json. */
-bool value_members(const struct xrt_value *v, struct npz *out, struct diag *d);
 /* FOLDER/NAME.npy for a tensor, .npz or .json for others. */
 bool write_value(const char *folder, const char *name, const struct xrt_value *v, struct diag *d);
 /* Its members with those of the .npz at PATH, by name; the reason for a difference in `why`. False

@@ -31,7 +31,7 @@ static bool is_extension(int op)
 
 /* ---- geometry ---- */
 
-int64_t ap_total(const struct number_ap *a, const int64_t *vars)
+static int64_t ap_total(const struct number_ap *a, const int64_t *vars)
 {
     int64_t n = a->mem != MEM_NONE;
     for (int i = 0; i < a->rank; i++) {

@@ -131,8 +131,6 @@ bool number_kernel(const struct sim *s, int kernel, struct number_kernel *out, s
 /* The work of one execution, with the variables' values. */
 struct work insn_work(const struct machine *m, const struct number_insn *n, const int64_t *vars);
 int64_t cycles_ps(double cycles, double ghz);
-/* Elements that a pattern covers. */
-int64_t ap_total(const struct number_ap *a, const int64_t *vars);
 double peak_flops(const struct machine *m); /* of 16-bit products, per second */
 
 #endif

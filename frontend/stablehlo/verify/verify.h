@@ -63,8 +63,6 @@ static inline bool verify_differ(int64_t a, int64_t b)
 {
     return a != b && a >= 0 && b >= 0;
 }
-/* Attribute, or field of a structure. */
-const struct mlir_attr *verify_attr(const struct mlir_op *op, const char *name);
 int64_t verify_int(const struct mlir_op *op, const char *name, int64_t standard);
 /* Integers of an attribute; -1 when there is none. */
 int verify_ints(struct verifier *v, const struct mlir_op *op, const char *name, int64_t **list);

@@ -1,7 +1,8 @@
 /* Attributes of operations, for the checks. */
 #include "frontend/stablehlo/verify/verify.h"
 
-const struct mlir_attr *verify_attr(const struct mlir_op *op, const char *name)
+/* Attribute, or field of a structure. */
+static const struct mlir_attr *verify_attr(const struct mlir_op *op, const char *name)
 {
     const struct mlir_attr *a = mlir_attr(op, name);
     for (int k = 0; !a && k < op->attrs.count; k++)
