@@ -56,27 +56,86 @@ static struct value *without_window(struct hlo_lower *l, struct value *x, struct
     return h_reshape(l, h_transpose(l, y, (int64_t[]){1, 0, 2}, 3), (int64_t[]){n, o}, 2);
 }
 
+/* One convolution in floating-point type `type`, operands in core order. */
+static struct value *convolve_floats(struct hlo_lower *l, const struct hlo_convolution *c,
+                                     struct value *x, struct value *w, int type)
+{
+    x = h_cast(l, x, type), w = h_cast(l, w, type);
+    if (diag_failed(l->b->d))
+        return NULL;
+    return conv_has_phases(c, x) ? conv_by_phases(l, c, x, w) : conv_once(l, c, x, w);
+}
+
+/*
+ * Integers: sums in double, which are exact below 2^53. Operands of more than 16 bits are taken
+ * apart into limbs of 16: x = sum x[i] 2^(16 i), the last one signed. Products of limbs have 32
+ * bits, so that 2^21 of them add up exactly; what lies beyond the result's bits is not computed.
+ */
+enum { LIMB_BITS = 16, MAX_LIMBS = 64 / LIMB_BITS };
+
+/* A cast between integers that changes no value. */
+static bool keeps_values(const struct value *from, const struct value *to)
+{
+    const struct dtype_info *f = dtype_info(from->type.dtype), *t = dtype_info(to->type.dtype);
+    return dtype_is_int(from->type.dtype) && f->bits <= t->bits &&
+           (f->cls == DTC_UINT || t->cls == DTC_SINT);
+}
+
+/* The number of bits that x's values need: those of what it was converted from, when narrower. */
+static int bits_of(const struct value *x)
+{
+    for (const struct node *n; (n = x->def); x = n->in[0]) {
+        bool moved = n->op == OP_transpose || n->op == OP_reverse || n->op == OP_reshape;
+        if (!moved && !(n->op == OP_cast && keeps_values(n->in[0], x)))
+            break;
+    }
+    return dtype_info(x->type.dtype)->bits;
+}
+
+static int limbs_of(struct hlo_lower *l, struct value *x, struct value **limb)
+{
+    int count = (bits_of(x) + LIMB_BITS - 1) / LIMB_BITS;
+    if (count == 1) {
+        limb[0] = x;
+        return 1;
+    }
+    x = h_cast(l, x, DT_I64);
+    for (int i = 0; i < count; i++) {
+        limb[i] = i ? b_2(l->b, OP_shr, x, b_scalar(l->b, DT_I64, i * LIMB_BITS)) : x;
+        if (i < count - 1)
+            limb[i] = b_2(l->b, OP_and, limb[i], b_scalar(l->b, DT_I64, (1 << LIMB_BITS) - 1));
+    }
+    return count;
+}
+
+static struct value *convolve_integers(struct hlo_lower *l, const struct hlo_convolution *c,
+                                       struct value *x, struct value *w, int out)
+{
+    struct value *limbs_x[MAX_LIMBS], *limbs_w[MAX_LIMBS], *sum = NULL;
+    int nx = limbs_of(l, x, limbs_x), nw = limbs_of(l, w, limbs_w);
+    for (int i = 0; i < nx; i++)
+        for (int j = 0; j < nw && (i + j) * LIMB_BITS < dtype_info(out)->bits; j++) {
+            struct value *y = convolve_floats(l, c, limbs_x[i], limbs_w[j], DT_F64);
+            y = h_cast(l, y, DT_I64); /* wraps, where a float would saturate */
+            if (i + j)
+                y = b_2(l->b, OP_shl, y, b_scalar(l->b, DT_I64, (i + j) * LIMB_BITS));
+            sum = sum ? b_2(l->b, OP_add, sum, y) : y;
+        }
+    return h_cast(l, sum, out);
+}
+
 /* One convolution of real numbers, operands in core order. */
 static struct value *convolve(struct hlo_lower *l, const struct hlo_convolution *c, struct value *x,
                               struct value *w, int out)
 {
-    int type = out;
     if (diag_failed(l->b->d))
         return NULL;
     if (c->spatial == 0)
         return without_window(l, x, w, c->groups * c->batch_groups, out);
-    if (!dtype_is_float(out)) /* sums are kept in double: exact for integers below 2^53 */
-        type = DT_F64;
-    else if (dtype_info(out)->bits < 16)
-        type = DT_F32;
-    x = h_cast(l, x, type), w = h_cast(l, w, type);
-    if (diag_failed(l->b->d))
-        return NULL;
-    struct value *y =
-        conv_has_phases(c, x) ? conv_by_phases(l, c, x, w) : conv_once(l, c, x, w);
-    if (dtype_is_int(out)) /* wraps, where a float would saturate */
-        y = h_cast(l, y, DT_I64);
-    return h_cast(l, y, out);
+    if (!dtype_is_float(out))
+        return convolve_integers(l, c, x, w, out);
+    int type = dtype_info(out)->bits < 16 ? DT_F32 : out;
+    return h_cast(l, convolve_floats(l, c, x, w, type), out);
 }
 
 /* (a + bi)(c + di) by four real convolutions. */
