@@ -132,9 +132,9 @@ static struct value *convolve(struct hlo_lower *l, const struct hlo_convolution 
         return NULL;
     if (c->spatial == 0)
         return without_window(l, x, w, c->groups * c->batch_groups, out);
-    if (!dtype_is_float(out))
+    if (dtype_is_int(out) && dtype_is_int(x->type.dtype) && dtype_is_int(w->type.dtype))
         return convolve_integers(l, c, x, w, out);
-    int type = dtype_info(out)->bits < 16 ? DT_F32 : out;
+    int type = !dtype_is_float(out) ? DT_F64 : dtype_info(out)->bits < 16 ? DT_F32 : out;
     return h_cast(l, convolve_floats(l, c, x, w, type), out);
 }
 
