@@ -25,7 +25,7 @@ keras("separable", (9, 9, 3), lambda: L.SeparableConv2D(6, 3, dilation_rate=2), 
 keras("conv_1d", (10, 3), lambda: L.Conv1D(4, 3, padding="causal"), lambda: L.GroupNormalization(2), lambda: L.Activation("swish"), L.GlobalMaxPool1D)
 keras("conv_3d", (6, 6, 6, 2), lambda: L.Conv3D(3, 2), lambda: L.MaxPool3D(2), L.ELU)
 keras("unit_norm", (12,), L.UnitNormalization, lambda: L.Reshape((4, 3)), lambda: L.Softmax(1))
-keras("gelu", (6, 8), lambda: L.Dense(8, "gelu"), L.LayerNormalization, lambda: L.TimeDistributed(L.Dense(3, "hard_sigmoid")))
+keras("gelu", (6, 8), lambda: L.Dense(8, lambda x: tf.nn.gelu(x, approximate=True)), L.LayerNormalization, lambda: L.TimeDistributed(L.Dense(3, "hard_sigmoid")))
 
 
 @table.add(keras=True)
