@@ -538,10 +538,13 @@ static bool bind_waits(struct binder *b, int n)
     return true;
 }
 
+enum { BYTES_A_TURN = 1 << 14 };
+
 static bool bind_insns(struct binder *b)
 {
     const struct kernel *k = b->k;
     int open[MAX_VARS], depth = 0;
+    double times[MAX_VARS + 1] = {1};
     b->out->insns = ARENA_ARRAY(b->a, struct bound_insn, k->ninsns);
     b->out->ninsns = k->ninsns;
     bool never = b->out->instances == 0;
@@ -549,6 +552,7 @@ static bool bind_insns(struct binder *b)
     for (int n = 0; n < k->ninsns; n++) {
         struct bound_insn *i = &b->out->insns[n];
         const struct insn *insn = &k->insns[n];
+        int64_t touched = b->touched;
         if (insn->op == INSN_end) {
             int from = open[--depth], var = (int)b->out->insns[from].imm[IMM(loop, var)].base;
             *i = (struct bound_insn){.op = INSN_end, .match = from, .node = -1};
@@ -580,9 +584,21 @@ static bool bind_insns(struct binder *b)
                 never_from = depth;
             b->var_count[i->imm[IMM(loop, var)].base] = count > 0 ? count : 0;
             open[depth++] = n;
+            times[depth] = times[depth - 1] * (double)(count > 0 ? count : 0);
+            b->work += times[depth];
+        } else {
+            b->work += times[depth] * (double)(b->touched - touched) / BYTES_A_TURN;
         }
     }
     return true;
+}
+
+/* How many steps of a run's limit a launch takes. */
+static int64_t steps_of(const struct binder *b)
+{
+    enum { TURNS_A_STEP = 1024 };
+    double steps = (1 + b->work) * (double)b->out->instances / TURNS_A_STEP, most = 1ll << 40;
+    return (int64_t)(steps < most ? steps : most);
 }
 
 /* Work of kernels that do not say: elements touched by operands. */
@@ -619,6 +635,7 @@ struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k,
         fail_in(d, "kernel '%s'", k->name ? k->name : "");
         return NULL;
     }
+    b.out->steps = steps_of(&b);
     int64_t flops = dim_value(values, k->flops), bytes = dim_value(values, k->bytes);
     b.out->flops = flops > 0 && flops != DIM_NOT_BOUND ? flops : 0;
     b.out->bytes = bytes > 0 && bytes != DIM_NOT_BOUND ? bytes : 0;

@@ -28,6 +28,7 @@ struct binder {
     int64_t *none;                /* steps and counts of absent operands; nobody writes there */
     int64_t var_count[MAX_VARS];  /* largest counts; 0: not open */
     int64_t touched;              /* bytes that operands touch in an instance, about */
+    double work;                  /* of an instance, for limits: turns, and bytes touched in them */
 };
 
 struct pattern {

@@ -66,7 +66,7 @@ bool context_run(struct context *c, struct diag *d);
  * Without context_set_limits: DEFAULT_STEPS and nothing else.
  */
 struct run_limits {
-    int64_t steps;  /* kernels and calls, those inside loops each time */
+    int64_t steps;  /* kernels (large ones are several: xrt.h) and calls, those inside loops each time */
     int64_t bytes;  /* of the planned tensors together, and of any other tensor */
     double seconds; /* looked at between tiles and between turns of loops */
 };

@@ -52,16 +52,23 @@ bool limits_step(struct context *c, struct diag *d)
 bool limits_steps(struct context *c, int64_t n, struct diag *d)
 {
     enum { LOOK_EACH = 16 }; /* steps: a look at the clock takes as long as a small kernel */
-    c->steps_left -= n;
-    if (c->steps_left < 0)
+    if (c->limits.steps > 0 && c->steps_left < n)
         return fail(d, "the run takes more than %lld steps, its limit: a loop that does not end?",
                     (long long)c->limits.steps);
+    c->steps_left -= c->limits.steps > 0 ? n : 1;
     if (atomic_load_explicit(&c->stop.cancelled, memory_order_relaxed) ||
         c->steps_left % LOOK_EACH < n) {
         const char *why = stop_now(&c->stop);
         return !why || fail(d, "%s", why);
     }
     return true;
+}
+
+/* At the end of a run too short for a look at the clock on the way. */
+bool limits_time(const struct context *c, struct diag *d)
+{
+    const char *why = c->stop.deadline > 0 ? stop_now(&c->stop) : NULL;
+    return !why || fail(d, "%s", why);
 }
 
 bool limits_bytes(const struct context *c, const char *what, size_t bytes, struct diag *d)

@@ -142,7 +142,7 @@ static void add_launch(struct quick_maker *m, int region, int number, int kernel
 #ifdef XCC_PLANT /* bugs are planted where launches run */
     k = NULL;
 #endif
-    if (m->c->m->kernel_uses[kernel].count || !k || k->instances != 1) {
+    if (m->c->m->kernel_uses[kernel].count || !k || k->instances != 1 || k->steps) {
         add_step(m, region, number);
     } else if (!add_instructions(m, k)) {
         quick_any(&m->b->arena, k, NULL, add(m, 1));

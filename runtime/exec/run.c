@@ -313,7 +313,7 @@ static bool run_launch(struct context *c, int kernel, struct diag *d)
              check_uses(c, &c->m->kernel_uses[kernel], d);
     if (ok && !b)
         ok = (b = bind_now(c, kernel, d)) != NULL;
-    if (!ok || !launch(c, b, d))
+    if (!ok || (b->steps && !limits_steps(c, b->steps, d)) || !launch(c, b, d))
         return fail_in(d, "kernel '%s'", k->name ? k->name : "");
     if (c->profile)
         profile_launch(c->profile, c->m->p, b, start);
@@ -635,7 +635,7 @@ static bool run_main(struct context *c, struct diag *d)
 bool context_run(struct context *c, struct diag *d)
 {
     limits_start(c);
-    bool ok = run_main(c, d);
+    bool ok = run_main(c, d) && limits_time(c, d);
     limits_end(c);
     return ok;
 }

@@ -111,6 +111,7 @@ struct bound_kernel {
     int64_t tile_bytes, scratch_bytes; /* of one lane */
     bool in_order; /* instances run one after the other: they write the same places */
     int64_t flops, bytes, work_bytes; /* work_bytes: estimated where the kernel does not say */
+    int64_t steps; /* that a launch counts for, beside the one that it is */
     struct bound_insn *insns;
     struct number **waits; /* per instruction the values it waits for; NULL: engines are no threads */
 };
@@ -314,6 +315,7 @@ void profile_run(struct profile *p, const struct program *program, double start)
 void limits_start(struct context *c);
 bool limits_step(struct context *c, struct diag *d);
 bool limits_steps(struct context *c, int64_t n, struct diag *d); /* before n steps */
+bool limits_time(const struct context *c, struct diag *d);
 void limits_end(struct context *c);
 bool limits_bytes(const struct context *c, const char *what, size_t bytes, struct diag *d);
 

@@ -55,6 +55,30 @@ H
 refuses 1 "a loop that does not end?" "$xrun" endless.neff --limit-steps 1000
 refuses 1 "longer than its limit" "$xrun" endless.neff --limit-steps 0 --limit-seconds 0.2
 refuses 1 "the limit is 16" "$xrun" m.neff --random --limit-memory 16
+refuses 1 "longer than its limit" "$xrun" m.neff --random --limit-seconds 1e-9
+# A kernel's grid and loops count too: before one runs that would take days.
+for turns in 'grid(1099511627776) vars 1' 'grid() vars 2'; do
+    loop='' end=''
+    [ "$turns" != 'grid() vars 2' ] || loop='loop i0 < 1048576 { loop i1 < 1048576 {' end='} }'
+    cat >turns.xasm <<A
+program "turns" target cpu
+info "{}"
+node 0 "" ""
+outputs "y"
+slot %0 input "x" f32[4]
+slot %1 planned f32[64] output
+kernel 0 "k" $turns semaphores 0 flops 0 bytes 0 {
+  $loop
+  sp.dma_copy dst=%1 f32[0](4:1), src=%0 f32[0](4:1) node 0
+  $end
+}
+region 0 (%0) -> (%1) {
+  launch 0
+}
+A
+    "$xcc" turns.xasm -o turns.neff || failed "turns.xasm is not read"
+    refuses 1 "kernel 'k': the run takes more than 5000000 steps" "$xrun" turns.neff --random
+done
 # A result whose size a routine finds out: refused before there is memory for it, where 2 GB would be enough to ask for it.
 cat >long.xir <<'X'
 graph "long" (%0 "n": i64[]) {

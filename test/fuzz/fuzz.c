@@ -102,7 +102,7 @@ void fuzz_run(struct program *p, struct diag *d)
         ok = fill(p, &p->slots[p->regions[0].params[i]].type, &inputs[i], d) &&
              context_set_input(c, i, &inputs[i], d);
     if (ok) { /* a launch may have many instances, and a loop many launches */
-        context_set_limits(c, &(struct run_limits){.bytes = MAX_MEMORY, .seconds = MAX_SECONDS});
+        context_set_limits(c, &(struct run_limits){MAX_STEPS, MAX_MEMORY, MAX_SECONDS});
         context_watch(c, count_steps, &steps);
         context_run(c, d);
     }
