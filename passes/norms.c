@@ -21,7 +21,8 @@ static int64_t pixels_of(const struct type *x)
     for (int i = 1; i < x->rank; i++) {
         if (!dim_is_const(x->dims[i]) || x->dims[i] < 1)
             return 0;
-        n *= i > 1 ? x->dims[i] : 1;
+        if (i > 1 && __builtin_mul_overflow(n, x->dims[i], &n))
+            return 0;
     }
     return n;
 }
@@ -34,7 +35,8 @@ static int64_t row_of(const struct node *n)
     int64_t groups = n->op == OP_group_norm ? attr_int(&n->attrs, "num_groups", 1) : channels;
     if (pixels == 0 || groups < 1 || channels % groups || x->dims[0] == 0)
         return 0;
-    return channels / groups * pixels;
+    int64_t row;
+    return __builtin_mul_overflow(channels / groups, pixels, &row) ? 0 : row;
 }
 
 bool norms_wants(const struct node *n)

@@ -6,6 +6,7 @@
 #include "passes/ir/winograd.h"
 
 enum { PRODUCT_BATCH = 2, ATTENTION_BATCH = 3 }; /* dims of a batch that are not 1 */
+enum { ATTENTION_WIDTH = 1 << 14 }; /* of a head: a tile has whole rows of it */
 
 bool strided_broadcast(struct lowering *l, const struct strided *s, int skip_last, int rank,
                        const dim_t *dims, dim_t *steps)
@@ -131,6 +132,9 @@ bool attention_takes(struct lowering *l, const struct node *n)
                    k = strided_shape(outer_value(l, n->in[1])),
                    v = strided_shape(outer_value(l, n->in[2]));
     dim_t width = q.dims[q.rank - 1], value_width = v.dims[v.rank - 1];
+    if ((dim_is_const(width) && width > ATTENTION_WIDTH) ||
+        (dim_is_const(value_width) && value_width > ATTENTION_WIDTH))
+        return false;
     if (l->m->strict && !(dim_is_const(width) && width <= l->m->matmul_k &&
                           dim_is_const(value_width) && value_width <= l->m->matmul_n))
         return false; /* heads are wider than the Tensor engine */

@@ -245,10 +245,16 @@ static bool mha_operands(struct onnx_node *n, int64_t heads, struct value *out[3
 {
     struct value *q = n->in[0], *k = b_in(n, 1), *v = b_in(n, 2), *bias = b_in(n, 3),
                  *biases[3] = {NULL};
-    int rank, key_rank = 0;
-    if (!b_rank(n, q, "the query", &rank) || (k && !b_rank(n, k, "the key", &key_rank)))
+    int rank, key_rank = 0, value_rank = 0;
+    if (!b_rank(n, q, "the query", &rank) || (k && !b_rank(n, k, "the key", &key_rank)) ||
+        (v && !b_rank(n, v, "the value", &value_rank)))
         return false;
     bool packed = rank == 5, packed_kv = key_rank == 5;
+    if ((rank != 3 && !packed) || (k && (key_rank < 3 || key_rank > 5)) ||
+        (v && value_rank != key_rank))
+        return NODE_ERROR(n, "query, key and value of rank %d, %d and %d, expected 3, or 5 where they "
+                             "are packed, and key and value of rank 4 where they are split by heads",
+                          rank, key_rank, value_rank);
     if (packed_kv && bias)
         return NODE_ERROR(n, "a bias with packed keys and values is not supported");
     if (packed) {

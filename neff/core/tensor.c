@@ -115,7 +115,7 @@ bool tensor_set_strings(struct tensor *t, int rank, const int64_t *dims, const s
         return false;
     for (int i = 0; i < rank; i++)
         copy[i] = dims[i];
-    int64_t n = dims_product(copy, 0, rank);
+    int64_t n = (int64_t)(table / dtype_bytes(DT_STR));
     for (int64_t i = 0; i < n; i++)
         bytes += s[i].n;
     if (bytes > MAX_TEXT)

@@ -325,33 +325,70 @@ static const struct hlo_shape *infer_convolution(const struct inference *c)
     return made(c, x->type, &d);
 }
 
+/* Which attributes say how windows lie in an array, and where they are found. */
+struct window_attrs {
+    enum hlo_attr_id offset, collapsed, map, batching, indices_batching;
+};
+
+/*
+ * Windows of an array of `rank` dimensions, picked by index vectors of the array `at`: `outer` is
+ * the rank of the gathered result or of the updates.
+ */
+static bool windows_ok(const struct inference *c, const struct window_attrs *a, int rank,
+                       const struct hlo_shape *at, int outer)
+{
+    struct hlo_ints collapsed = hlo_attr_ints(c->i, a->collapsed),
+                    batching = hlo_attr_ints(c->i, a->batching),
+                    beside = hlo_attr_ints(c->i, a->indices_batching);
+    int64_t vector = hlo_attr_int(c->i, HLO_ATTR_index_vector_dim);
+    int components = hlo_attr_ints(c->i, a->map).count, offset = hlo_attr_ints(c->i, a->offset).count;
+    if (!dims_ok(c, a->collapsed, rank) || !dims_ok(c, a->batching, rank) ||
+        !dims_ok(c, a->map, rank) || !dims_ok(c, a->indices_batching, at->rank))
+        return false;
+    if (batching.count != beside.count)
+        return fail(c->d, "%s has %d entries, %s has %d", hlo_attr_info(a->batching)->name,
+                    batching.count, hlo_attr_info(a->indices_batching)->name, beside.count);
+    for (int k = 0; k < batching.count; k++)
+        if (in(collapsed, batching.v[k]) || in(hlo_attr_ints(c->i, a->map), batching.v[k]))
+            return fail(c->d, "%s has %lld, which is a dimension of batching",
+                        in(collapsed, batching.v[k]) ? hlo_attr_info(a->collapsed)->name
+                                                     : hlo_attr_info(a->map)->name,
+                        (long long)batching.v[k]);
+    if (vector < 0 || vector > at->rank)
+        return fail(c->d, "index_vector_dim is %lld, the indices have %d dimensions",
+                    (long long)vector, at->rank);
+    if (vector < at->rank ? differ(at->dims[vector], components) : components != 1)
+        return fail(c->d, "%s has %d entries, the indices have %lld components",
+                    hlo_attr_info(a->map)->name, components,
+                    vector < at->rank ? (long long)at->dims[vector] : 1LL);
+    if (offset != rank - collapsed.count - batching.count)
+        return fail(c->d, "%s has %d entries, windows keep %d dimensions",
+                    hlo_attr_info(a->offset)->name, offset, rank - collapsed.count - batching.count);
+    return dims_ok(c, a->offset, outer);
+}
+
 static const struct hlo_shape *infer_gather(const struct inference *c)
 {
+    static const struct window_attrs attrs = {HLO_ATTR_offset_dims, HLO_ATTR_collapsed_slice_dims,
+                                              HLO_ATTR_start_index_map, HLO_ATTR_operand_batching_dims,
+                                              HLO_ATTR_start_indices_batching_dims};
     const struct hlo_shape *x = shape_of(c, 0), *at = shape_of(c, 1);
-    struct hlo_ints offset = hlo_attr_ints(c->i, HLO_ATTR_offset_dims);
-    struct hlo_ints collapsed = hlo_attr_ints(c->i, HLO_ATTR_collapsed_slice_dims);
-    struct hlo_ints batching = hlo_attr_ints(c->i, HLO_ATTR_operand_batching_dims);
-    struct hlo_ints sizes = hlo_attr_ints(c->i, HLO_ATTR_slice_sizes);
+    struct hlo_ints offset = hlo_attr_ints(c->i, attrs.offset),
+                    collapsed = hlo_attr_ints(c->i, attrs.collapsed),
+                    batching = hlo_attr_ints(c->i, attrs.batching),
+                    sizes = hlo_attr_ints(c->i, HLO_ATTR_slice_sizes);
     int64_t vector = hlo_attr_int(c->i, HLO_ATTR_index_vector_dim);
-    if (!array(c, 0) || !array(c, 1) || !dims_ok(c, HLO_ATTR_collapsed_slice_dims, x->rank) ||
-        !dims_ok(c, HLO_ATTR_operand_batching_dims, x->rank) ||
-        !dims_ok(c, HLO_ATTR_start_index_map, x->rank) ||
-        !dims_ok(c, HLO_ATTR_start_indices_batching_dims, at->rank))
+    if (!array(c, 0) || !array(c, 1))
         return NULL;
-    if (sizes.count != x->rank)
-        return no(c, "slice_sizes has %d entries, the operand has %d dimensions", sizes.count,
-                  x->rank);
-    if (vector < 0 || vector > at->rank)
-        return no(c, "index_vector_dim is %lld, the indices have %d dimensions", (long long)vector,
-                  at->rank);
-    int64_t components = vector < at->rank ? at->dims[vector] : 1;
-    if (components != hlo_attr_ints(c->i, HLO_ATTR_start_index_map).count && components >= 0)
-        return no(c, "start_index_map has %d entries, the indices have %lld components",
-                  hlo_attr_ints(c->i, HLO_ATTR_start_index_map).count, (long long)components);
     struct dims batch = {0}, window = {0}, d = {0};
     for (int k = 0; k < at->rank; k++)
         if (k != vector)
             put(&batch, at->dims[k]);
+    if (!windows_ok(c, &attrs, x->rank, at, batch.rank + offset.count))
+        return NULL;
+    if (sizes.count != x->rank)
+        return no(c, "slice_sizes has %d entries, the operand has %d dimensions", sizes.count,
+                  x->rank);
     for (int k = 0; k < x->rank; k++) {
         if (sizes.v[k] < 0 || (sizes.v[k] > x->dims[k] && x->dims[k] >= 0))
             return no(c, "slice size %lld of dimension %d, which has size %lld",
@@ -359,11 +396,6 @@ static const struct hlo_shape *infer_gather(const struct inference *c)
         if (!in(collapsed, k) && !in(batching, k))
             put(&window, sizes.v[k]);
     }
-    if (offset.count != window.rank)
-        return no(c, "offset_dims has %d entries, the slice keeps %d dimensions", offset.count,
-                  window.rank);
-    if (!dims_ok(c, HLO_ATTR_offset_dims, batch.rank + window.rank))
-        return NULL;
     int b = 0, w = 0;
     for (int k = 0; k < batch.rank + window.rank; k++)
         put(&d, in(offset, k) ? window.v[w++] : batch.v[b++]);
@@ -602,6 +634,25 @@ static const struct hlo_shape *infer_sort(const struct inference *c)
 
 static const struct hlo_shape *infer_scatter(const struct inference *c)
 {
+    static const struct window_attrs attrs = {
+        HLO_ATTR_update_window_dims, HLO_ATTR_inserted_window_dims,
+        HLO_ATTR_scatter_dims_to_operand_dims, HLO_ATTR_input_batching_dims,
+        HLO_ATTR_scatter_indices_batching_dims};
+    int n = c->i->operand_count / 2;
+    for (int k = 0; k < c->i->operand_count; k++)
+        if (!array(c, k))
+            return NULL;
+    for (int k = 0; k < n; k++) {
+        int rank = shape_of(c, k)->rank, outer = shape_of(c, n + 1 + k)->rank;
+        if (!windows_ok(c, &attrs, rank, shape_of(c, n), outer))
+            return NULL;
+        int64_t vector = hlo_attr_int(c->i, HLO_ATTR_index_vector_dim);
+        int batch = shape_of(c, n)->rank - (vector < shape_of(c, n)->rank),
+            window = hlo_attr_ints(c->i, attrs.offset).count;
+        if (outer != batch + window)
+            return no(c, "updates have %d dimensions, expected %d of the indices and %d of windows",
+                      outer, batch, window);
+    }
     return each(c, c->i->operand_count / 2, same);
 }
 

@@ -117,14 +117,20 @@ const struct mlir_attr *bc_attr_at(struct bc_reader *r, uint64_t k)
 const struct mlir_attr *bc_attr(struct bc_reader *r, struct bc_cursor *c)
 {
     uint64_t k = bc_varint(c);
-    return c->bad ? NULL : bc_attr_at(r, k);
+    if (c->bad) {
+        bc_fail(r, c, "the number of an attribute is truncated");
+        return NULL;
+    }
+    return bc_attr_at(r, k);
 }
 
 const struct mlir_type *bc_type(struct bc_reader *r, struct bc_cursor *c)
 {
     uint64_t k = bc_varint(c);
-    if (c->bad)
+    if (c->bad) {
+        bc_fail(r, c, "the number of a type is truncated");
         return NULL;
+    }
     if (k >= (uint64_t)r->type_count) {
         bc_fail(r, c, "type %llu of %d", (unsigned long long)k, r->type_count);
         return NULL;
@@ -313,9 +319,8 @@ const struct mlir_type *bc_quantized(struct bc_reader *r, struct bc_cursor *c, b
         for (int k = 0; k < q->count; k++)
             q->zeros[k] = bc_signed(c);
     }
-    int64_t low = is_signed ? -((int64_t)1 << (bits - 1)) : 0;
-    int64_t high = is_signed ? ((int64_t)1 << (bits - 1)) - 1 : ((int64_t)1 << bits) - 1;
-    q->explicit_range = q->low != low || q->high != high;
+    int64_t high = (int64_t)(UINT64_MAX >> (is_signed ? 65 - bits : 64 - bits));
+    q->explicit_range = q->low != (is_signed ? -high - 1 : 0) || q->high != high;
     t->quant = q;
     return q->count ? t : NULL;
 }

@@ -386,7 +386,10 @@ bool sh_convert_rng(struct sh_convert *c, const struct mlir_op *op)
     if (stated || op->operand_count != 3)
         return sh_finish(c, op, sh_emit(c, HLO_OP_RNG, s, in, 2, &l));
     struct hlo_instruction *all[3] = {in[0], in[1], sh_operand(c, op, 2)};
-    const char *text = mlir_attr_text(c->arena, mlir_attr(op, "rng_distribution"));
+    const struct mlir_attr *distribution = mlir_attr(op, "rng_distribution");
+    if (!distribution)
+        return SH_ERROR(c, "no attribute 'rng_distribution', expected one");
+    const char *text = mlir_attr_text(c->arena, distribution);
     struct sh_attrs call = {0};
     sh_set_text(c, &call, HLO_ATTR_custom_call_target, op->name, strlen(op->name));
     sh_set_text(c, &call, HLO_ATTR_backend_config, text, strlen(text));

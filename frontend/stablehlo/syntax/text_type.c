@@ -148,8 +148,8 @@ static bool quant_range(struct text *t, struct mlir_quant *q)
 {
     int bits = dtype_info(q->storage->dtype)->bits;
     bool is_signed = dtype_class(q->storage->dtype) == DTC_SINT;
-    q->low = is_signed ? -((int64_t)1 << (bits - 1)) : 0;
-    q->high = is_signed ? ((int64_t)1 << (bits - 1)) - 1 : ((int64_t)1 << bits) - 1;
+    q->high = (int64_t)(UINT64_MAX >> (is_signed ? 65 - bits : 64 - bits));
+    q->low = is_signed ? -q->high - 1 : 0;
     int64_t low = q->low, high = q->high;
     if (text_eat(t, "<")) {
         if (!text_int(t, &low) || !text_need(t, ":") || !text_int(t, &high) || !text_need(t, ">"))

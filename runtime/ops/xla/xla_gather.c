@@ -29,11 +29,24 @@ static bool has(struct list l, int64_t x)
     return false;
 }
 
+/* Entries in [0, rank) and different. */
 static bool in_range(struct diag *d, struct list l, int rank, const char *what)
 {
-    for (int i = 0; i < l.count; i++)
+    for (int i = 0; i < l.count; i++) {
         if (l.v[i] < 0 || l.v[i] >= rank)
             return fail(d, "%s has %lld, expected less than %d", what, (long long)l.v[i], rank);
+        if (has((struct list){.v = l.v, .count = i}, l.v[i]))
+            return fail(d, "%s has %lld twice", what, (long long)l.v[i]);
+    }
+    return true;
+}
+
+static bool disjoint(struct diag *d, struct list collapsed, struct list batching)
+{
+    for (int i = 0; i < batching.count; i++)
+        if (has(collapsed, batching.v[i]))
+            return fail(d, "dimension %lld is both collapsed and a batching one",
+                        (long long)batching.v[i]);
     return true;
 }
 
@@ -69,7 +82,8 @@ static bool read_windows(struct windows *w, const struct attrs *as, bool gather,
            in_range(d, w->collapsed, rank, "the list of collapsed dims") &&
            in_range(d, w->map, rank, "the index map") &&
            in_range(d, w->batching, rank, "the list of batching dims") &&
-           in_range(d, w->index_batching, index_rank, "the list of batching dims of the indices");
+           in_range(d, w->index_batching, index_rank, "the list of batching dims of the indices") &&
+           disjoint(d, w->collapsed, w->batching);
 }
 
 static int batch_rank(const struct windows *w, int index_rank)
