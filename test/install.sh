@@ -1,13 +1,22 @@
 #!/bin/sh
-# install.sh BUILD SCRATCH: installs into a folder and builds the C program of README.md against what is there: by
-# pkg-config, shared and static, and by find_package. It must see the 7 in digit_7.npy.
+# install.sh BUILD SCRATCH: installs into a folder and builds the C program of README.md against what is there, by the
+# commands and the CMake project of README.md, and with the static library. It must see the 7 in digit_7.npy.
 set -eu
 build=$1 scratch=$2
 source=$(cd "$(dirname "$0")/.." && pwd)
 rm -rf "$scratch"
 mkdir -p "$scratch/cmake"
 prefix=$scratch/prefix
-cmake --install "$build" --prefix "$prefix" >"$scratch/install.log"
+
+# A command of README.md: the only indented line with the pattern, for this build and this folder.
+readme_command() { # PATTERN
+    n=$(grep -c "^    .*$1" "$source/README.md")
+    [ "$n" -eq 1 ] || { echo "README.md has $n commands with '$1'" >&2; exit 1; }
+    sed -n "s|^    \(.*$1.*\)|\1|p" "$source/README.md" | sed "s|/usr/local|$prefix|; s|--install build |--install $build |"
+}
+cmake_install=$(readme_command 'cmake --install')
+compile_example=$(readme_command 'cc example[.]c')
+eval "$cmake_install" >"$scratch/install.log"
 library=$(dirname "$(find "$prefix" -name xrt.pc)")
 export PKG_CONFIG_PATH="$library" LD_LIBRARY_PATH="${library%/pkgconfig}"
 example=$scratch/example.c
@@ -31,9 +40,12 @@ check() { # PROGRAM
 
 cc=${CC:-cc}
 flags="-std=c11 -Wall -Wextra -Werror"
-# shellcheck disable=SC2046,SC2086
-$cc $flags "$example" -o "$scratch/shared" $(pkg-config --cflags --libs xrt)
-check "$scratch/shared"
+(
+    cd "$scratch"
+    cc() { command $cc $flags "$@"; }
+    eval "$compile_example"
+)
+check "$scratch/example"
 # shellcheck disable=SC2046,SC2086
 $cc $flags "$scratch/exported.c" -o "$scratch/exported" $(pkg-config --cflags --libs xrt)
 # shellcheck disable=SC2046,SC2086
@@ -47,6 +59,15 @@ $cc $flags -shared -fPIC "$scratch/operator.c" -o "$scratch/operator.so" $(pkg-c
 "$prefix/bin/xcc" "$source/models/ctc/ctc.onnx" --custom-op "$scratch/operator.so" -o "$scratch/ctc.neff"
 "$prefix/bin/xrun" "$scratch/ctc.neff" "$source/models/ctc/scores.npy" --allow-code --expect "$source/models/ctc/labels.npy" \
     >"$scratch/ctc.txt"
+
+# The CMake project of README.md, in a folder with nothing but the program.
+mkdir "$scratch/consumer"
+cp "$example" "$scratch/consumer"
+"$source/test/readme_program" 'find_package.xrt' >"$scratch/consumer/CMakeLists.txt"
+cmake -S "$scratch/consumer" -B "$scratch/consumer/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+    >"$scratch/consumer.log"
+cmake --build "$scratch/consumer/build" >>"$scratch/consumer.log"
+check "$scratch/consumer/build/example"
 
 cmake -S "$source/test/install" -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DEXAMPLE="$example" \
     -DCMAKE_C_COMPILER="$cc" >"$scratch/cmake.log"

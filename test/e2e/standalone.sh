@@ -182,6 +182,25 @@ diff -r one_again one_digits >/dev/null || failed "the same model and flags give
 make -C one_digits || failed "make of one file"
 [ -e one_digits/libdigits.a ] && [ ! -e one_digits/xrt ] || failed "one file: $(ls one_digits)"
 
+# ---- README's lines for CMake: the folder that make builds, and one file ----
+mkdir project
+{ echo 'cmake_minimum_required(VERSION 3.18)'; echo 'project(picture C)'; } >head.txt
+{ cat head.txt; "$source/test/readme_program" 'libdigits[.]a'; } >project/CMakeLists.txt
+mv c one_digits picture.c project
+mv project/one_digits project/one
+rm project/c/libdigits.a # made again, of what is compiled
+said_by_project() { # FOLDER
+    cmake -S "$1" -B "$1/build" -DCMAKE_C_COMPILER="$cc" >"$1/log" && cmake --build "$1/build" >>"$1/log" ||
+        failed "README's project: $(tail -3 "$1/log")"
+    said=$("$1/build/picture" "$source/models/digits/digit_7.npy") || failed "README's project: status $?"
+    [ "$said" = 'it is a 7' ] || failed "README's project says $said"
+}
+said_by_project project
+rm -r project/build
+{ cat head.txt; "$source/test/readme_program" 'picture[.]c one'; } >project/CMakeLists.txt
+said_by_project project
+mv project/picture.c project/c .
+
 # ---- --threads: the same bits from any number of the caller's threads ----
 cat >threads.c <<'EOF'
 #include <pthread.h>
