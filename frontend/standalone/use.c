@@ -311,6 +311,10 @@ static void add_call(struct used *u, const struct program *p, const struct call 
             use_add(u, "RUNNING_%s", type_names[t]);
     if (k->op == OP_cast)
         add_casts(u, in, out);
+    if (k->op == OP_reduce_window) {
+        use_add(u, "BINARY_add");
+        use_add(u, "BINARY_mul");
+    }
     if (op_info(k->op)->flags & OPF_ELEMENTWISE)
         add_integer_function(u, k->op);
 }

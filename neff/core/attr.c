@@ -5,7 +5,7 @@
 const struct attr *attr_find(const struct attrs *as, const char *name)
 {
     for (int i = 0; i < as->count; i++)
-        if (!strcmp(as->list[i].name, name))
+        if (as->list[i].name[0] == name[0] && !strcmp(as->list[i].name, name))
             return &as->list[i];
     return NULL;
 }

@@ -1,5 +1,6 @@
 #include "runtime/ops/xla/xla_window.h"
 
+#include "runtime/kernels/kernels.h"
 #include "runtime/ops/common/numeric.h"
 
 #include <string.h>
@@ -79,28 +80,76 @@ static int64_t seen(const struct window_frame *f, int i, int64_t tap, int64_t x_
     return to > from ? to - from : 0;
 }
 
-static void combine_tap(const struct window_frame *f, const int64_t *tap, row_fn run,
+/* y = y op x, count rows of n elements in vectors. False: no kernel has op. */
+static bool combine_tile(enum op op, float *y, int64_t y_pitch, const float *x, int64_t x_pitch, int64_t count,
+                         int64_t n)
+{
+    int k = op == OP_add ? BINARY_add : op == OP_mul ? BINARY_mul : -1;
+    if (k < 0)
+        return false;
+    kernels_get()->binary_tile[k]((struct out_tile){y, y_pitch, false}, (struct in_tile){y, 1, y_pitch},
+                                  (struct in_tile){x, 1, x_pitch}, (size_t)count, (size_t)n);
+    return true;
+}
+
+struct tap { /* what one tap of the windows meets: y at one end, x at the other, both walked over dims */
+    int64_t dims[MAX_RANK], xs[MAX_RANK], ys[MAX_RANK];
+    int64_t at_x, at_y;
+};
+
+static bool meet_tap(const struct window_frame *f, const int64_t *tap, const struct tensor *x,
+                     const struct tensor *y, struct tap *t)
+{
+    t->at_x = t->at_y = 0;
+    dense_strides(x->rank, x->dims, t->xs);
+    dense_strides(y->rank, y->dims, t->ys);
+    for (int i = 0; i < f->rank; i++) {
+        int64_t low, first;
+        t->dims[i] = seen(f, i, tap[i], x->dims[i], y->dims[i], &low, &first);
+        if (t->dims[i] == 0)
+            return false;
+        t->at_y += low * t->ys[i];
+        t->at_x += first * t->xs[i];
+        t->xs[i] *= f->stride[i];
+    }
+    return true;
+}
+
+static void start_walk(struct walk *w, int rank, const struct tap *t)
+{
+    walk_dims(w, rank, t->dims, 2);
+    memcpy(w->stride[0], t->ys, sizeof *t->ys * (size_t)rank);
+    memcpy(w->stride[1], t->xs, sizeof *t->xs * (size_t)rank);
+    walk_start(w);
+}
+
+/* Where elements of a row follow each other: the last two dims in one call. */
+static bool combine_rows(const struct window_frame *f, enum op op, const struct tensor *x, struct tensor *y,
+                         const struct tap *t)
+{
+    struct walk w;
+    int n = f->rank - 1, row = f->rank - 2;
+    if (row < 0 || x->dtype != DT_F32 || t->xs[n] != 1)
+        return false;
+    for (start_walk(&w, row, t); !w.done; walk_next(&w))
+        for (int64_t i = 0; i < w.count; i++)
+            if (!combine_tile(op, (float *)y->data + t->at_y + w.offset[0] + i * w.step[0], t->ys[row],
+                              (const float *)x->data + t->at_x + w.offset[1] + i * w.step[1], t->xs[row],
+                              t->dims[row], t->dims[n]))
+                return false;
+    return true;
+}
+
+static void combine_tap(const struct window_frame *f, const int64_t *tap, enum op op, row_fn run,
                         const struct tensor *x, struct tensor *y)
 {
     struct walk w;
-    int64_t dims[MAX_RANK], xs[MAX_RANK], ys[MAX_RANK], at_x = 0, at_y = 0;
-    dense_strides(x->rank, x->dims, xs);
-    dense_strides(y->rank, y->dims, ys);
-    for (int i = 0; i < f->rank; i++) {
-        int64_t low, first;
-        dims[i] = seen(f, i, tap[i], x->dims[i], y->dims[i], &low, &first);
-        if (dims[i] == 0)
-            return;
-        at_y += low * ys[i];
-        at_x += first * xs[i];
-        xs[i] *= f->stride[i];
-    }
-    walk_dims(&w, f->rank, dims, 2);
-    memcpy(w.stride[0], ys, sizeof *ys * (size_t)f->rank);
-    memcpy(w.stride[1], xs, sizeof *xs * (size_t)f->rank);
-    for (walk_start(&w); !w.done; walk_next(&w))
-        run((char *)y->data + (at_y + w.offset[0]) * 4, w.step[0],
-            (const char *)x->data + (at_x + w.offset[1]) * 4, w.step[1], w.count);
+    struct tap t;
+    if (!meet_tap(f, tap, x, y, &t) || combine_rows(f, op, x, y, &t))
+        return;
+    for (start_walk(&w, f->rank, &t); !w.done; walk_next(&w))
+        run((char *)y->data + (t.at_y + w.offset[0]) * 4, w.step[0],
+            (const char *)x->data + (t.at_x + w.offset[1]) * 4, w.step[1], w.count);
 }
 
 /* ---- running combinations: the window reaches from one end to here ---- */
@@ -156,7 +205,7 @@ bool window_combine(const struct window_frame *f, enum op op, const struct tenso
         return true;
     }
     do
-        combine_tap(f, tap, run, x, y);
+        combine_tap(f, tap, op, run, x, y);
     while (next_index(tap, f->size, f->rank));
     return true;
 }
