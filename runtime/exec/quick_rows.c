@@ -20,11 +20,31 @@ static inline struct out_row out_row(const struct quick_op *op)
     return (struct out_row){(float *)op->p[QUICK_TO], op->row->step[QUICK_TO]};
 }
 
+/* Operands up to `last` lie as a tile's do: the tile's kernel needs no buffers for them. */
+static inline bool is_tile(const struct quick_row *r, int last)
+{
+    bool tile = r->n == 1 || r->step[QUICK_TO] == 1;
+    for (int n = QUICK_A; n <= last; n++)
+        tile &= r->step[n] == 0 || r->step[n] == 1;
+    return tile;
+}
+static inline struct in_tile in_tile(const struct quick_op *op, int n)
+{
+    return (struct in_tile){(const float *)op->p[n], op->row->step[n], 0};
+}
+static inline struct out_tile out_tile(const struct quick_op *op)
+{
+    return (struct out_tile){op->p[QUICK_TO], 0, false};
+}
+
 static bool binary_row(struct context *c, const struct quick_op *op, struct diag *d)
 {
     const struct quick_row *r = op->row;
-    c->lanes->k->binary[r->index](out_row(op), in_row(op, QUICK_A), in_row(op, QUICK_B),
-                                  (size_t)r->n);
+    const struct kernel_table *k = c->lanes->k;
+    if (is_tile(r, QUICK_B))
+        k->binary_tile[r->index](out_tile(op), in_tile(op, QUICK_A), in_tile(op, QUICK_B), 1, (size_t)r->n);
+    else
+        k->binary[r->index](out_row(op), in_row(op, QUICK_A), in_row(op, QUICK_B), (size_t)r->n);
     return true;
 }
 
@@ -39,8 +59,13 @@ static bool compare_row(struct context *c, const struct quick_op *op, struct dia
 static bool activation_row(struct context *c, const struct quick_op *op, struct diag *d)
 {
     const struct quick_row *r = op->row;
-    c->lanes->k->activation[r->index](out_row(op), in_row(op, QUICK_A), in_row(op, QUICK_B),
-                                      in_row(op, QUICK_C), (size_t)r->n, r->parameters);
+    const struct kernel_table *k = c->lanes->k;
+    if (is_tile(r, QUICK_C))
+        k->activation_tile[r->index](out_tile(op), in_tile(op, QUICK_A), in_tile(op, QUICK_B),
+                                     in_tile(op, QUICK_C), 1, (size_t)r->n, r->parameters);
+    else
+        k->activation[r->index](out_row(op), in_row(op, QUICK_A), in_row(op, QUICK_B), in_row(op, QUICK_C),
+                                (size_t)r->n, r->parameters);
     return true;
 }
 

@@ -600,7 +600,7 @@ static void scatter_plainly(struct places *p, bool add, const struct tensor *u, 
 
 struct scattering {
     struct op_call *c;
-    struct combine m;
+    struct combine *m;
     struct runs kept, update; /* between arrays, updates and dense vectors */
     struct vector v[256];
 };
@@ -617,7 +617,7 @@ static bool scatter_one(struct scattering *s, int64_t count, int64_t at, int64_t
         copy_window(&s->update, (char *)c->in[n + 1 + i]->data + from * (int64_t)bytes,
                     s->v[n + i].data, false, bytes);
     }
-    if (!combine_run(&s->m, count, s->v, 2 * n, s->v, n))
+    if (!combine_run(s->m, count, s->v, 2 * n, s->v, n))
         return false;
     for (int i = 0; i < n; i++) {
         size_t bytes = dtype_bytes(s->v[i].dtype);
@@ -627,13 +627,17 @@ static bool scatter_one(struct scattering *s, int64_t count, int64_t at, int64_t
     return true;
 }
 
-static bool scatter_by(struct places *p, struct scattering *s, struct work *w)
+static bool scatter_by(struct places *p, struct op_call *c, struct combine *m, struct work *w)
 {
-    struct op_call *c = s->c;
+    struct scattering *s = WORK(w, struct scattering, 1);
     int n = c->nout;
     int64_t dense[MAX_RANK], count = dims_product(p->window, 0, p->x->rank);
     struct places update = *p;
     struct gather_block block;
+    if (!s)
+        return false;
+    s->c = c;
+    s->m = m;
     for (int i = 0; i < n; i++) { /* of arrays and of updates */
         s->v[i].dtype = s->v[n + i].dtype = c->in[i]->dtype;
         s->v[i].data = work_take(w, count, dtype_bytes(c->in[i]->dtype));
@@ -661,13 +665,10 @@ static bool scatter_windows(struct op_call *c, struct work *w)
 {
     int n = c->nout;
     struct places p;
-    struct scattering *s = WORK(w, struct scattering, 1);
-    if (!s)
-        return false;
-    s->c = c;
+    struct combine m;
     if (n > 64)
         return fail(w->d, "%d arrays, expected at most 64", n);
-    if (!combine_init(&s->m, c, "combine", 0) ||
+    if (!combine_init(&m, c, "combine", 0) ||
         !places_init(&p, c->attrs, false, c->in[0], c->in[n], c->in[n + 1], w->d))
         return false;
     for (int i = 0; i < n; i++) {
@@ -681,10 +682,9 @@ static bool scatter_windows(struct op_call *c, struct work *w)
     }
     if (tensor_count(c->in[n + 1]) == 0 || !window_fits(&p))
         return true;
-    bool replaces = s->m.form == COMBINE_ARGUMENT && s->m.argument == 1,
-         add = adds(&s->m, c->in[0]->dtype);
+    bool replaces = m.form == COMBINE_ARGUMENT && m.argument == 1, add = adds(&m, c->in[0]->dtype);
     if (n != 1 || !(replaces || add))
-        return scatter_by(&p, s, w);
+        return scatter_by(&p, c, &m, w);
     scatter_plainly(&p, add, c->in[2], c->out[0]);
     return true;
 }
