@@ -65,8 +65,10 @@ bool strict_attention_fits(const struct attention *a);
 int64_t strict_attention_heads(const struct attention *a, const struct type *y);
 void emit_strict_attention(struct kernel_builder *k, struct attention *a);
 
-/* An attention that is taken: all scores of an instance are one row: one query, in FP32. */
-bool attention_is_row(struct lowering *l, const struct node *n);
+/* What plan_attention_tiles says. */
+struct attention_plan {
+    bool one_row; /* all scores of an instance are one row: one query, in FP32 */
+};
 /* A concatenation of keys or values: attention reads the parts, and writes the whole where others need it. */
 bool read_in_parts(struct lowering *l, const struct node *n);
 /* Keys (operand 1) or values (2). */

@@ -3,17 +3,6 @@
 #include "backend/lower/plan.h"
 #include "backend/lower/states.h"
 
-bool attention_is_row(struct lowering *l, const struct node *n)
-{
-    const struct type *y = &n->out[0]->type;
-    if (l->m->strict || y->rank < 2 || y->dims[y->rank - 2] != 1)
-        return false;
-    for (int i = 0; i < 3; i++)
-        if (outer_value(l, n->in[i])->type.dtype != DT_F32)
-            return false;
-    return true;
-}
-
 /* The attention that alone computes with what a concatenation along keys makes, or NULL. */
 static const struct node *only_reader(struct lowering *l, const struct node *c)
 {
@@ -46,7 +35,8 @@ bool read_in_parts(struct lowering *l, const struct node *n)
 {
     const struct node *reader = only_reader(l, n);
     const struct type *x = &n->out[0]->type, *y = reader ? &reader->out[0]->type : NULL;
-    if (!reader || x->rank != y->rank || !decision_of(l, reader)->one_row)
+    if (!reader || x->rank != y->rank || !decision_of(l, reader)->plan ||
+        !((const struct attention_plan *)decision_of(l, reader)->plan)->one_row)
         return false;
     for (int i = 0; i < y->rank - 2; i++)
         if (x->dims[i] != y->dims[i])

@@ -1,7 +1,11 @@
 #include "backend/lower/coverage.h"
 
+#include "backend/lower/attention.h"
+#include "backend/lower/plan.h"
 #include "backend/lower/product.h"
 #include "backend/lower/quantized.h"
+#include "backend/lower/strict.h"
+#include "backend/lower/strict_matmul.h"
 #include "backend/lower/strided.h"
 #include "passes/ir/winograd.h"
 
@@ -52,7 +56,8 @@ static bool computed_product(struct lowering *l, const struct node *n)
     return batch <= PRODUCT_BATCH;
 }
 
-bool product_takes(struct lowering *l, const struct group *g)
+/* A product of two computed operands, with what follows it. */
+static bool product_takes(struct lowering *l, const struct group *g)
 {
     return computed_product(l, g->nodes[0]) && (g->n == 1 || epilogue_possible(l, g, 0));
 }
@@ -86,7 +91,8 @@ static bool examine_product(struct lowering *l, const struct node *n, struct pro
     return x->dims[x->rank - 1] == p->k && p->k > 0 && p->out_channels > 0;
 }
 
-const struct product *constant_product_takes(struct lowering *l, const struct group *g)
+/* Rows by a constant matrix, with what follows; NULL, and why(): not so. */
+static const struct product *constant_product_takes(struct lowering *l, const struct group *g)
 {
     const struct node *n = g->nodes[0];
     struct product p = {0};
@@ -98,6 +104,18 @@ const struct product *constant_product_takes(struct lowering *l, const struct gr
     return arena_copy(&l->p->arena, &p, sizeof p);
 }
 
+const void *plan_matmul(struct lowering *l, const struct group *g)
+{
+    if (l->m->strict)
+        return strict_matmul_takes(l, g);
+    return product_takes(l, g) ? ARENA_NEW(&l->p->arena, struct product) : constant_product_takes(l, g);
+}
+
+const void *plan_integer_matmul(struct lowering *l, const struct group *g)
+{
+    return constant_product_takes(l, g);
+}
+
 struct strided strided_shape(const struct value *v)
 {
     struct strided s = {.rank = v->type.rank};
@@ -106,7 +124,7 @@ struct strided strided_shape(const struct value *v)
     return s;
 }
 
-bool attention_takes(struct lowering *l, const struct node *n)
+static bool attention_takes(struct lowering *l, const struct node *n)
 {
     const struct type *y = &n->out[0]->type;
     dim_t steps[MAX_RANK], scores[MAX_RANK];
@@ -149,6 +167,33 @@ bool attention_takes(struct lowering *l, const struct node *n)
         return strided_broadcast(l, &mask, 0, nbatch + 2, scores, steps);
     }
     return true;
+}
+
+static bool attention_is_row(struct lowering *l, const struct node *n)
+{
+    const struct type *y = &n->out[0]->type;
+    if (l->m->strict || y->rank < 2 || y->dims[y->rank - 2] != 1)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (outer_value(l, n->in[i])->type.dtype != DT_F32)
+            return false;
+    return true;
+}
+
+const void *plan_attention_tiles(struct lowering *l, const struct group *g)
+{
+    const struct node *n = g->nodes[0];
+    if (g->whole->op == OP_fused)
+        return NULL;
+    if (!attention_takes(l, n)) {
+        why(l->o, n, "tile.attention",
+            "operand types, or shapes that are not proven to fit, have no tile program; it runs on "
+            "GpSimd");
+        return NULL;
+    }
+    struct attention_plan *p = ARENA_NEW(&l->p->arena, struct attention_plan);
+    p->one_row = attention_is_row(l, n);
+    return p;
 }
 
 /* ---- convolutions ---- */
@@ -194,7 +239,7 @@ static void decide_epilogue(struct lowering *l, const struct group *g, struct co
         p->quantized = NULL;
 }
 
-const struct conv_plan *conv_takes(struct lowering *l, const struct group *g)
+static const struct conv_plan *conv_takes(struct lowering *l, const struct group *g)
 {
     struct node *first = g->nodes[0];
     struct conv_plan p = {0};
@@ -218,6 +263,16 @@ const struct conv_plan *conv_takes(struct lowering *l, const struct group *g)
     }
     decide_epilogue(l, g, &p);
     return arena_copy(&l->p->arena, &p, sizeof p);
+}
+
+const void *plan_conv(struct lowering *l, const struct group *g)
+{
+    return l->m->strict ? strict_conv_takes(l, g) : conv_takes(l, g);
+}
+
+const void *plan_integer_conv(struct lowering *l, const struct group *g)
+{
+    return integer_operands(l, g->nodes[0]) ? conv_takes(l, g) : NULL;
 }
 
 /* What a value in a fused group stands for. */

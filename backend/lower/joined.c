@@ -60,12 +60,12 @@ static void join_products(struct lowering *l, struct node *first, const struct s
     struct node *last = first, *n = first->next;
     all.p.whole = true;
     for (int i = 0; n && i < FAR && all.p.nparts < MAX_MATRICES; i++, n = n->next) {
-        if (!n->nout || !free_to_join(l, n, first) || !share_rows(m, decision_of(l, n)->matmul))
+        if (!n->nout || !free_to_join(l, n, first) || !share_rows(m, strict_matmul_of(l, n)))
             continue;
         struct group g = group_of(l, n);
         if (!operands_there(l, &g, NULL, first))
             continue;
-        all.p.part[all.p.nparts++] = decision_of(l, n)->matmul->p.part[0];
+        all.p.part[all.p.nparts++] = strict_matmul_of(l, n)->p.part[0];
         if (!strict_product_tiles(l, &all.p)) {
             all.p.nparts--;
             continue;
@@ -117,9 +117,10 @@ static void join_norm(struct lowering *l, struct node *product, const struct str
 void decide_joined(struct lowering *l, struct node *n)
 {
     const struct decision *d = decision_of(l, n);
-    if (!is_plain(d->matmul) || d->joined || l->apart[n->out[0]->id])
+    const struct strict_matmul *m = strict_matmul_of(l, n);
+    if (!is_plain(m) || d->joined || l->apart[n->out[0]->id])
         return;
-    join_products(l, n, d->matmul);
+    join_products(l, n, m);
     if (!d->next)
-        join_norm(l, n, d->matmul);
+        join_norm(l, n, m);
 }

@@ -154,7 +154,7 @@ static enum lowered lower_for_machine(struct lowering *l, struct node *n)
 {
     int first = l->p->nkernels;
     enum lowered done = lower_tiles(l, n);
-    if (done == DECLINED && (decision_of(l, n)->taken || decision_of(l, n)->next))
+    if (done == DECLINED && (takes_steps(l, n) || decision_of(l, n)->next))
         refuse(l, n, "what its plan took has no tile program");
     if (done != LOWERED || !l->m->strict)
         return done;

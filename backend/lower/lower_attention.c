@@ -273,14 +273,6 @@ static dim_t bytes_moved(struct lowering *l, const struct node *n, const struct 
 enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
 {
     bool strict = l->m->strict;
-    if (n->op == OP_fused)
-        return DECLINED;
-    if (!decision_of(l, n)->taken) {
-        why(l->o, n, "tile.attention",
-            "operand types, or shapes that are not proven to fit, have no tile program; it runs on "
-            "GpSimd");
-        return DECLINED;
-    }
     struct dim_table *t = &l->p->dims;
     struct attention a = examine(l, n);
     struct kernel_builder k = begin_kernel(l, n, n->name);
@@ -293,7 +285,7 @@ enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
             count /= a.heads;
         a.var[i] = count == 1 ? -1 : kernel_grid(&k, count);
     }
-    bool one = !strict && ((dim_is_const(a.keys) && a.keys <= ONE_BLOCK) || decision_of(l, n)->one_row);
+    bool one = !strict && ((dim_is_const(a.keys) && a.keys <= ONE_BLOCK) || ((const struct attention_plan *)decision_of(l, n)->plan)->one_row);
     a.block = one ? a.keys : strict ? even_tile(a.keys, l->m->partitions) : KEY_BLOCK;
     a.var_query = kernel_grid(&k, dim_ceildiv(t, a.queries, a.tile));
     a.var_key = -1;

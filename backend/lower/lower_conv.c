@@ -383,9 +383,7 @@ enum lowered lower_conv(struct lowering *l, struct node *n)
 {
     if (l->m->strict)
         return strict_conv(l, n);
-    const struct conv_plan *p = decision_of(l, n)->conv;
-    if (!p)
-        return DECLINED;
+    const struct conv_plan *p = decision_of(l, n)->plan;
     struct group g = group_of(l, n);
     emit_by_rule[p->rule](l, &g, p);
     return LOWERED;
@@ -393,10 +391,8 @@ enum lowered lower_conv(struct lowering *l, struct node *n)
 
 enum lowered lower_integer_conv(struct lowering *l, struct node *n)
 {
-    if (!decision_of(l, n)->conv)
-        return DECLINED;
     struct group g = group_of(l, n);
-    struct conv_plan p = *decision_of(l, n)->conv;
+    struct conv_plan p = *(const struct conv_plan *)decision_of(l, n)->plan;
     int64_t k = p.c.in_group * p.c.kh * p.c.kw;
     p.c.padding = rows_zero_point(l, g.nodes[0]);
     p.c.bias = integer_bias(l, g.nodes[0], p.c.out_channels, k, k, 1);

@@ -105,24 +105,20 @@ void emit_product(struct lowering *l, struct group *g, const struct product *p)
 
 enum lowered lower_matmul(struct lowering *l, struct node *n)
 {
-    const struct decision *d = decision_of(l, n);
+    const struct product *p = decision_of(l, n)->plan;
     if (l->m->strict)
         return strict_matmul(l, n);
-    if (d->taken)
+    if (product_is_computed(p))
         return lower_product(l, n);
-    if (!d->product)
-        return DECLINED;
     struct group g = group_of(l, n);
-    emit_product(l, &g, d->product);
+    emit_product(l, &g, p);
     return LOWERED;
 }
 
 enum lowered lower_integer_matmul(struct lowering *l, struct node *n)
 {
-    if (!decision_of(l, n)->product)
-        return DECLINED;
     struct group g = group_of(l, n);
-    struct product p = *decision_of(l, n)->product;
+    struct product p = *(const struct product *)decision_of(l, n)->plan;
     p.bias = integer_bias(l, g.nodes[0], p.out_channels, 1, p.k, p.out_channels);
     emit_product(l, &g, &p);
     return LOWERED;

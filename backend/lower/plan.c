@@ -5,8 +5,6 @@
 #include "backend/lower/joined.h"
 #include "backend/lower/product.h"
 #include "backend/lower/states.h"
-#include "backend/lower/strict.h"
-#include "backend/lower/strict_matmul.h"
 
 static struct decision *decide(struct lowering *l, const struct node *n)
 {
@@ -50,11 +48,6 @@ static void walk_region(struct lowering *l, struct region *r, visit_fn visit)
 
 /* ---- what has a tile program ---- */
 
-static bool has_program(const struct decision *d)
-{
-    return d->taken || d->conv || d->product || d->matmul || d->plan;
-}
-
 static const struct {
     enum op op;
     plan_fn plan;
@@ -75,29 +68,13 @@ static const void *plan_by_row(struct lowering *l, const struct group *g)
 
 static void decide_kernel(struct lowering *l, struct node *n)
 {
-    const struct node *first = n->op == OP_fused ? n->regions[0]->first : n, *whole = n->parent->owner;
+    const struct node *whole = n->parent->owner;
     struct decision *d = decide(l, n);
     d->place = l->places++;
-    if (l->refused[n->out[0]->id] || (whole && whole->op == OP_fused && has_program(decision_of(l, whole))))
+    if (l->refused[n->out[0]->id] || (whole && whole->op == OP_fused && decision_of(l, whole)->plan))
         return;
     struct group g = group_of(l, n);
-    if (n->op == OP_sdpa)
-        d->taken = attention_takes(l, n);
-    else if (l->m->strict && first->op == OP_matmul)
-        d->matmul = strict_matmul_takes(l, &g);
-    else if (l->m->strict && first->op == OP_conv)
-        d->plan = touches_nothing(first) ? NULL : strict_conv_takes(l, &g);
-    else if (l->m->strict)
-        d->plan = plan_by_row(l, &g);
-    else if (first->op == OP_matmul && !(d->taken = product_takes(l, &g)))
-        d->product = constant_product_takes(l, &g);
-    else if (first->op == OP_matmul_integer)
-        d->product = constant_product_takes(l, &g);
-    else if (first->op == OP_conv || (first->op == OP_conv_integer && integer_operands(l, first)))
-        d->conv = conv_takes(l, &g);
-    else
-        d->plan = plan_by_row(l, &g);
-    d->one_row = d->taken && n->op == OP_sdpa && attention_is_row(l, n);
+    d->plan = plan_by_row(l, &g);
 }
 
 /* ---- what those read and write through ---- */
@@ -105,22 +82,15 @@ static void decide_kernel(struct lowering *l, struct node *n)
 /* The whole is a convolution that reads its input, or computed weights, as they lie. */
 static bool conv_reads_strided(const struct lowering *l, const struct node *whole, const struct node *first, int operand)
 {
-    const struct conv_plan *p = decision_of(l, whole)->conv;
-    return p && first->op == OP_conv && operand < 2 && (operand ? !p->c.w : pads_planes(whole, first, p));
-}
-
-/* By its own tile program, or that of the group that it is the first of. */
-static bool is_taken(const struct lowering *l, const struct node *n)
-{
-    const struct node *whole = n->parent->owner;
-    return decision_of(l, n)->taken || (whole && whole->op == OP_fused && decision_of(l, whole)->taken);
+    const struct conv_plan *p = decision_of(l, whole)->plan;
+    return p && !l->m->strict && operand < 2 && (operand ? !p->c.w : pads_planes(whole, first, p));
 }
 
 static bool reads_strided(const struct lowering *l, const struct node *n, int operand)
 {
     if (n->op == OP_conv)
         return conv_reads_strided(l, n, n, operand);
-    return is_taken(l, n) && operand < (n->op == OP_matmul ? 2 : 3);
+    return takes_steps(l, n) && operand < (n->op == OP_matmul ? 2 : 3);
 }
 
 static bool use_reads_strided(const struct lowering *l, const struct use *u)
@@ -162,7 +132,7 @@ static bool written_through(struct lowering *l, const struct node *n)
             return false;
         def = first;
     }
-    return is_taken(l, def);
+    return takes_steps(l, def);
 }
 
 static void decide_passage(struct lowering *l, struct node *n)

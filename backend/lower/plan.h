@@ -1,7 +1,6 @@
 /*
- * What is decided before anything is emitted, for the whole graph at once: which products, attentions, convolutions,
- * pools, reductions and rows (PLANNED in lower.def) have tile programs, and how, and which transposes and
- * concatenations those read or write through, so that they need none.
+ * What is decided before anything is emitted, for the whole graph at once: which nodes of the PLANNED rows of lower.def
+ * have tile programs, and how, and which transposes and concatenations those read or write through, so that they need none.
  * A kernel of a strict target that turns out not to fit the machine is not taken back: its node is refused, and the
  * graph is planned and lowered again.
  */
@@ -10,10 +9,7 @@
 
 #include "backend/lower/lower.h"
 
-struct conv_plan;
 struct group;
-struct product;
-struct strict_matmul;
 
 struct decision {
     enum passage {
@@ -22,15 +18,10 @@ struct decision {
         WRITTEN_THROUGH, /* of a transpose: what makes its operand writes its result */
         READ_IN_PARTS,   /* of a concatenation: attention reads its operands, and writes it where others need it */
     } passage;
-    bool taken;              /* a product of computed operands or an attention that has a tile program */
-    bool one_row;            /* an attention whose scores are one row in an instance: one query, in FP32 */
-    const struct conv_plan *conv;  /* a convolution's tile program; NULL: it has none */
-    const struct product *product; /* the same of rows by a constant matrix */
-    const struct strict_matmul *matmul; /* the same of any product on strict targets */
-    const void *plan; /* what plan_<function> of lower.def, or strict_conv_takes, says to lower_<function> */
-    int place;                          /* in the order of lowering */
-    struct node *next;                  /* which its kernel computes besides, and so on; NULL: none (joined.h) */
-    bool joined;                        /* an earlier node's kernel computes it */
+    const void *plan;  /* what plan_<function> of lower.def says to lower_<function>; NULL: no tile program, or no plan */
+    int place;         /* in the order of lowering */
+    struct node *next; /* which its kernel computes besides, and so on; NULL: none (joined.h) */
+    bool joined;       /* an earlier node's kernel computes it */
 };
 
 /* How the group is computed, in the graph's arena; NULL, and why(): it has no tile program. */
@@ -40,6 +31,9 @@ typedef const void *(*plan_fn)(struct lowering *l, const struct group *g);
 #include "backend/lower/lower.def"
 
 void plan_graph(struct lowering *l);
+/* Whether the node's program, or that of the group that it is the first of, takes operands and a result with any steps:
+ * attention, and products of computed operands. */
+bool takes_steps(const struct lowering *l, const struct node *n);
 /* Of a node, fused ones and those inside them too. Nothing is decided at -O0. */
 const struct decision *decision_of(const struct lowering *l, const struct node *n);
 

@@ -22,6 +22,12 @@ struct product {
     int bias; /* slot of s32 sums to start from, [1, out_channels]; -1: none. Integer products only */
 };
 
+/* What plan_matmul says, where engines address HBM, of a product of two computed operands. */
+static inline bool product_is_computed(const struct product *p)
+{
+    return !p->w;
+}
+
 /* What products of rows of that type are summed in. */
 static inline int sum_type(int dtype)
 {

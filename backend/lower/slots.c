@@ -3,6 +3,7 @@
  * steps define, and steps.
  */
 #include "backend/lower/plan.h"
+#include "backend/lower/product.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,21 @@ const struct decision *decision_of(const struct lowering *l, const struct node *
 {
     static const struct decision none;
     return n->nout ? &l->decisions[n->out[0]->id] : &none;
+}
+
+/* Whether the plan, of a node or of the group that it is the first of, takes any steps. */
+static bool plan_takes_steps(const struct lowering *l, const struct node *n, const void *plan)
+{
+    return plan && (n->op == OP_sdpa || (n->op == OP_matmul && !l->m->strict && product_is_computed(plan)));
+}
+
+bool takes_steps(const struct lowering *l, const struct node *n)
+{
+    if (n->op == OP_fused)
+        return plan_takes_steps(l, n->regions[0]->first, decision_of(l, n)->plan);
+    const struct node *whole = n->parent->owner;
+    return plan_takes_steps(l, n, decision_of(l, n)->plan) ||
+           (whole && whole->op == OP_fused && takes_steps(l, whole));
 }
 
 struct value *outer_value(struct lowering *l, struct value *v)

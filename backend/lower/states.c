@@ -60,7 +60,7 @@ static bool reads_with_steps(struct lowering *l, const struct value *whole, cons
         bool shown = is_view(n) && !l->is_output[n->out[0]->id] && n->parent == l->g->main &&
                      inserts_ones(&whole->type, &n->out[0]->type) && reads_with_steps(l, whole, n->out[0]);
         bool turned = n->op == OP_transpose && decision_of(l, n)->passage == READ_THROUGH;
-        bool read = n->op == OP_sdpa && (u->index == 1 || u->index == 2) && decision_of(l, n)->taken;
+        bool read = n->op == OP_sdpa && (u->index == 1 || u->index == 2) && takes_steps(l, n);
         if (n->parent != l->g->main || !(shown || turned || read))
             return false;
     }

@@ -10,7 +10,7 @@
 #include "backend/lower/tile_size.h"
 
 enum lowered strict_matmul(struct lowering *l, struct node *n);
-/* NAME_takes: how, for decision.plan; NULL, and why(): it has no tile program. */
+/* NAME_takes: what plan_NAME says there; NULL, and why(): it has no tile program. */
 const void *strict_conv_takes(struct lowering *l, const struct group *g);
 enum lowered strict_conv(struct lowering *l, struct node *n);
 const void *strict_pool_takes(struct lowering *l, const struct group *g);

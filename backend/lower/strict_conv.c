@@ -522,8 +522,6 @@ const void *strict_conv_takes(struct lowering *l, const struct group *g)
 enum lowered strict_conv(struct lowering *l, struct node *whole)
 {
     const struct strict_conv_plan *v = decision_of(l, whole)->plan;
-    if (!v)
-        return DECLINED;
     struct group g = group_of(l, whole);
     struct node *n = g.nodes[0];
     struct conv c = v->c;

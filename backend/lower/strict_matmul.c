@@ -112,6 +112,12 @@ const struct strict_matmul *strict_matmul_takes(struct lowering *l, const struct
     return arena_copy(&l->g->arena, &m, sizeof m);
 }
 
+const struct strict_matmul *strict_matmul_of(const struct lowering *l, const struct node *n)
+{
+    const struct node *first = n->op == OP_fused ? n->regions[0]->first : n;
+    return first->op == OP_matmul ? decision_of(l, n)->plan : NULL;
+}
+
 /* ---- one kernel ---- */
 
 enum { MAX_GROUPS = MAX_MATRICES };
@@ -133,7 +139,7 @@ static void find_groups(struct job *j, struct node *n)
 {
     struct strict_product *p = &j->m.p;
     for (int parts = 0; n; n = decision_of(j->l, n)->next) {
-        const struct strict_matmul *m = decision_of(j->l, n)->matmul;
+        const struct strict_matmul *m = strict_matmul_of(j->l, n);
         struct group g = group_of(j->l, n);
         if (!m) {
             j->norm = g;
@@ -249,8 +255,6 @@ static void account(struct job *j, dim_t batches)
 
 enum lowered strict_matmul(struct lowering *l, struct node *whole)
 {
-    if (!decision_of(l, whole)->matmul)
-        return DECLINED;
     struct dim_table *t = &l->p->dims;
     struct job *j = ARENA_NEW(&l->p->arena, struct job);
     struct strict_product *p = &j->m.p;

@@ -16,7 +16,9 @@ struct strict_matmul {
     struct strict_product p; /* its covers: rows and output channels of the result */
 };
 
-/* Asked once per node, by plan.c. NULL, and why(): it has no tile program. */
+/* The plan of a product, or a group that begins with one; NULL: it has none, or is something else. */
+const struct strict_matmul *strict_matmul_of(const struct lowering *l, const struct node *n);
+/* Asked once per node, by plan_matmul. NULL, and why(): it has no tile program. */
 const struct strict_matmul *strict_matmul_takes(struct lowering *l, const struct group *g);
 
 #endif
