@@ -60,6 +60,8 @@ static const struct {
 
 static const void *plan_by_row(struct lowering *l, const struct group *g)
 {
+    if (!g->n) /* a fusion that computes nothing of its own */
+        return NULL;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].op == g->nodes[0]->op && (rows[i].machines == ALL || !l->m->strict))
             return touches_nothing(g->nodes[0]) ? NULL : rows[i].plan(l, g);

@@ -51,7 +51,8 @@ static bool is_transfer(const struct insn *n)
 static void find_edges(struct stretch *s, struct sharers *sharers, struct arena *a)
 {
     const struct insn *insns = s->k->insns + s->first;
-    int cap = 0, total = 0;
+    int cap = 1, total = 0;
+    s->successors = ARENA_ARRAY(a, int, 1); /* a stretch may have none */
     for (int i = 0; i < s->n; i++) {
         const int *list;
         int found = sharers_of(sharers, s->first + i, &list);

@@ -566,8 +566,10 @@ static enum hlo_type real_part(enum hlo_type t)
 static const struct hlo_shape *infer_ternary(const struct inference *c)
 {
     enum { LARGE = 1 };
+    bool clamp = c->i->opcode == HLO_OP_CLAMP;
     for (int k = 0; k < 3; k++)
-        if (k != LARGE && shape_of(c, k)->rank && !agree(c, k, LARGE))
+        if (((clamp || !k) && !array(c, k)) ||
+            (k != LARGE && shape_of(c, k)->rank && !agree(c, k, LARGE)))
             return NULL;
     return same(c, LARGE);
 }

@@ -26,6 +26,8 @@ static bool bad(struct proto_text_reader *r, const char *what)
 
 static void put(struct proto_text_reader *r, struct proto_bytes *b, const void *v, size_t n)
 {
+    if (!n)
+        return;
     if (b->cap - b->count < n) {
         size_t cap = (b->cap + n) * 2;
         uint8_t *more = arena_alloc(r->arena, cap);
