@@ -148,6 +148,17 @@ static bool run_region(struct op_env *env, struct op_call *c, int index, struct 
     return run_body(p, r, results, nresults);
 }
 
+/* Inference has told; its symbols have no values here. */
+static void result_type(struct op_env *env, struct op_call *c, int r, const struct type *params, int nparams,
+                        int result, struct type *type)
+{
+    const struct node *n = c->user, *ret = r < n->nregions ? region_return(n->regions[r]) : NULL;
+    const struct value *v = ret && result < ret->nin ? ret->in[result] : NULL;
+    *type = v ? v->type : (struct type){.kind = VK_NONE};
+    for (int k = 0; type->kind == VK_TENSOR && k < type->rank; k++)
+        type->dims[k] = dim_is_const(type->dims[k]) && type->dims[k] >= 0 ? type->dims[k] : 0;
+}
+
 static bool run_kernel(struct op_env *env, struct op_call *c)
 {
     const struct interp *p = (const struct interp *)env;
@@ -158,7 +169,7 @@ bool interpret(struct graph *g, struct region *r, const struct tensor *args, int
                struct tensor *results, int nresults, const struct interp_hooks *hooks,
                struct diag *d)
 {
-    struct interp p = {.env = {.d = d, .run_region = run_region, .random = {1, 2, 3, 4}},
+    struct interp p = {.env = {.d = d, .run_region = run_region, .result_type = result_type, .random = {1, 2, 3, 4}},
                        .g = g,
                        .root = r,
                        .hooks = hooks};

@@ -198,7 +198,7 @@ static void run_changed(const struct op_call *original, struct diag *d)
             change_operand(in, c.nin);
         else
             change_attribute(&scratch, &attrs);
-    c.in = inp, c.out = outp, c.attrs = &attrs, c.env = &env, c.types = NULL;
+    c.in = inp, c.out = outp, c.attrs = &attrs, c.env = &env;
     if (below(16) == 0 && c.nin > 0)
         c.nin--;
     for (int i = 0; i < c.nout; i++)

@@ -121,6 +121,7 @@ struct context *context_make(struct model *m, int threads, const struct parallel
     for (int i = 0; i < 4; i++)
         c->env.random[i] = 0x9E3779B97F4A7C15u * (uint64_t)(i + 1);
     c->env.run_region = USED(CALLS) ? run_region : NULL;
+    c->env.result_type = USED(CALLS) ? region_result_type : NULL;
     c->env.parallel = run_parallel;
     c->env.core_scratch = &c->core_scratch;
     c->env.guard_operands = m->guard_operands;

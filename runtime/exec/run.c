@@ -569,6 +569,45 @@ bool run_region(struct op_env *env, struct op_call *oc, int r, struct tensor *ar
     return ok;
 }
 
+/* The type of a slot that has no value, with 0 for dims without one. */
+static void type_now(struct context *c, int slot, struct type *type)
+{
+    *type = c->m->p->slots[slot].type;
+    for (int i = 0; type->kind == VK_TENSOR && i < type->rank; i++) {
+        int64_t n = dim_eval(&c->m->p->dims, c->symbols, type->dims[i]);
+        type->dims[i] = n == DIM_NOT_BOUND || n < 0 ? 0 : n;
+    }
+}
+
+void region_result_type(struct op_env *env, struct op_call *oc, int r, const struct type *params, int nparams,
+                        int result, struct type *type)
+{
+    struct context *c = oc->user;
+    const struct program *p = c->m->p;
+    const struct call *call = &p->calls[oc - c->calls];
+    const struct program_region *region = r < call->nregions ? &p->regions[call->regions[r]] : NULL;
+    *type = (struct type){.kind = VK_NONE};
+    if (!region || nparams != region->nparams || result >= region->nresults || region->results[result] < 0)
+        return;
+    int64_t *before = malloc(sizeof *before * ((size_t)p->dims.nsymbols + 1));
+    if (!before)
+        return;
+    memcpy(before, c->symbols, sizeof *before * (size_t)p->dims.nsymbols);
+    forget_symbols(c, call->regions[r]);
+    for (int i = 0; i < nparams; i++) {
+        const struct type *t = region->params[i] >= 0 ? &p->slots[region->params[i]].type : type;
+        for (int k = 0; t->kind == VK_TENSOR && params[i].rank == t->rank && k < t->rank; k++) {
+            int symbol = dim_as_symbol(&p->dims, t->dims[k]);
+            if (symbol >= 0 && p->dims.symbols[symbol].runtime)
+                c->symbols[symbol] = params[i].dims[k];
+        }
+    }
+    type_now(c, region->results[result], type);
+    memcpy(c->symbols, before, sizeof *before * (size_t)p->dims.nsymbols);
+    c->values_stale = true;
+    free(before);
+}
+
 /* ---- a run ---- */
 
 static bool give_output(struct context *c, int i, struct diag *d)

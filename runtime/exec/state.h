@@ -362,5 +362,7 @@ void states_free(struct context *c);
 /* run.c */
 bool run_region(struct op_env *env, struct op_call *oc, int r, struct tensor *args, int nargs,
                 struct tensor *results, int nresults);
+void region_result_type(struct op_env *env, struct op_call *oc, int r, const struct type *params, int nparams,
+                        int result, struct type *type);
 
 #endif

@@ -96,6 +96,10 @@ struct op_env {
     /* Runs region `r` of the call. args are consumed (moved from); results are moved out. */
     bool (*run_region)(struct op_env *env, struct op_call *c, int r, struct tensor *args, int nargs,
                        struct tensor *results, int nresults);
+    /* Type of result `result` of region `r` for parameters of these types, without running it: for
+     * loops of no turns. A dim that only running tells is 0, a rank RANK_UNKNOWN. NULL: not known. */
+    void (*result_type)(struct op_env *env, struct op_call *c, int r, const struct type *params, int nparams,
+                        int result, struct type *type);
     /* Runs the kernel of a kernel_call on concrete operands; NULL: such calls fail. */
     bool (*run_kernel)(struct op_env *env, struct op_call *c);
     uint64_t random[4]; /* state of the generator behind ops without a seed */
@@ -113,8 +117,7 @@ struct op_call {
     struct tensor *const *in; /* kind VK_NONE: left out. Only read */
     struct tensor *const *out;
     struct op_env *env;
-    void *user;               /* of whoever runs regions */
-    const struct type *types; /* of results as declared, or NULL: for loops of no steps */
+    void *user; /* of whoever runs regions */
 };
 
 typedef bool (*eval_fn)(struct op_call *c);

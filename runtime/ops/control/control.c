@@ -431,16 +431,41 @@ static void pile_free(struct pile *p)
     free(p->items);
 }
 
-/* Result i without a single step: the declared type, with 0 for what is not known. */
-static bool give_empty(struct op_call *c, int i)
+/* Types of the parameters of a body's first turn. */
+static int first_params(const struct op_call *c, struct type *params)
 {
-    const struct type *t = c->types ? &c->types[i] : NULL;
-    int64_t dims[MAX_RANK] = {0};
-    if (!t || t->kind != VK_TENSOR)
-        return call_out(c, i, DT_F32, 1, dims) != NULL;
-    for (int k = 0; k < t->rank; k++)
-        dims[k] = dim_is_const(t->dims[k]) ? t->dims[k] : 0;
-    return call_out(c, i, t->dtype, t->rank < 0 ? 1 : t->rank, dims) != NULL;
+    int n = 0, inputs = c->op == OP_scan ? (int)attr_int(c->attrs, "num_scan_inputs", 1) : 0;
+    if (c->op == OP_loop) {
+        params[n++] = type_tensor(DT_I64, 0, NULL);
+        params[n++] = type_tensor(DT_BOOL, 0, NULL);
+    }
+    for (int i = n; i < c->nin; i++, n++) {
+        const struct tensor *t = c->in[i];
+        params[n] = t->kind == VK_TENSOR ? type_tensor(t->dtype, t->rank, t->dims) : (struct type){.kind = t->kind};
+        int scanned = i - (c->nin - inputs);
+        if (scanned < 0)
+            continue;
+        int64_t axis = list_at(c->attrs, "scan_input_axes", scanned);
+        axis += axis < 0 ? t->rank : 0;
+        memmove(params[n].dims + axis, params[n].dims + axis + 1,
+                (size_t)(t->rank - axis - 1) * sizeof *params[n].dims);
+        params[n].rank--;
+    }
+    return n;
+}
+
+/* Result i without a single turn: what the first one would give, stacked, with 0 for what is not known. */
+static bool give_empty(struct op_call *c, int i, int64_t axis)
+{
+    struct type params[MAX_VALUES], t = {.kind = VK_NONE};
+    int64_t nothing = 0;
+    int n = first_params(c, params);
+    if (c->env->result_type)
+        c->env->result_type(c->env, c, 0, params, n, c->op == OP_loop ? i + 1 : i, &t);
+    if (t.kind != VK_TENSOR)
+        return call_out(c, i, DT_F32, 1, &nothing) != NULL;
+    t = stacked(&t, axis, 0);
+    return t.rank < 0 ? call_out(c, i, t.dtype, 1, &nothing) != NULL : call_out(c, i, t.dtype, t.rank, t.dims) != NULL;
 }
 
 /* Result i = the items stacked along a new axis, last first with `reverse`. */
@@ -449,7 +474,7 @@ static bool give_stack(struct op_call *c, int i, const struct pile *p, int64_t a
     if (!wants_result(c, i))
         return true;
     if (p->n == 0)
-        return give_empty(c, i);
+        return give_empty(c, i, axis);
     const struct tensor *first = &p->items[0];
     int64_t dims[MAX_RANK];
     int rank = first->rank + 1;
