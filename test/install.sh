@@ -1,6 +1,6 @@
 #!/bin/sh
-# install.sh BUILD SCRATCH: installs into a folder and builds the C program of README.md against what is there, by the
-# commands and the CMake project of README.md, and with the static library. It must see the 7 in digit_7.npy.
+# install.sh BUILD SCRATCH: installs into a folder and builds the C program of runtime/README.md against what is there, by
+# the commands and the CMake project of that file, and with the static library. It must see the 7 in digit_7.npy.
 set -eu
 build=$1 scratch=$2
 source=$(cd "$(dirname "$0")/.." && pwd)
@@ -8,11 +8,11 @@ rm -rf "$scratch"
 mkdir -p "$scratch/cmake"
 prefix=$scratch/prefix
 
-# A command of README.md: the only indented line with the pattern, for this build and this folder.
+# A command of runtime/README.md: the only indented line with the pattern, for this build and this folder.
 readme_command() { # PATTERN
-    n=$(grep -c "^    .*$1" "$source/README.md")
-    [ "$n" -eq 1 ] || { echo "README.md has $n commands with '$1'" >&2; exit 1; }
-    sed -n "s|^    \(.*$1.*\)|\1|p" "$source/README.md" | sed "s|/usr/local|$prefix|; s|--install build |--install $build |"
+    n=$(grep -c "^    .*$1" "$source/runtime/README.md")
+    [ "$n" -eq 1 ] || { echo "runtime/README.md has $n commands with '$1'" >&2; exit 1; }
+    sed -n "s|^    \(.*$1.*\)|\1|p" "$source/runtime/README.md" | sed "s|/usr/local|$prefix|; s|--install build |--install $build |"
 }
 cmake_install=$(readme_command 'cmake --install')
 compile_example=$(readme_command 'cc example[.]c')
@@ -60,7 +60,7 @@ $cc $flags -shared -fPIC "$scratch/operator.c" -o "$scratch/operator.so" $(pkg-c
 "$prefix/bin/xrun" "$scratch/ctc.neff" "$source/models/ctc/scores.npy" --allow-code --expect "$source/models/ctc/labels.npy" \
     >"$scratch/ctc.txt"
 
-# The CMake project of README.md, in a folder with nothing but the program.
+# The CMake project of runtime/README.md, in a folder with nothing but the program.
 mkdir "$scratch/consumer"
 cp "$example" "$scratch/consumer"
 "$source/test/readme_program" 'find_package.xrt' >"$scratch/consumer/CMakeLists.txt"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh BUILD SCRATCH: xrt.hpp and its example in README.md, as C++17 and C++20, by every C++ compiler that there is.
+# run.sh BUILD SCRATCH: xrt.hpp and its example in runtime/README.md, as C++17 and C++20, by every C++ compiler that there is.
 set -eu
 build=$1 scratch=$2
 source=$(cd "$(dirname "$0")/../.." && pwd)

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-/* Of the largest result, where images and filters are uniform in -1..1. README.md states it. */
+/* Of the largest result, where images and filters are uniform in -1..1. frontend/README.md states it. */
 #define ERROR_BOUND 5e-6
 
 struct winograd_case {
@@ -353,7 +353,7 @@ static double deviation(const float *got, const float *want, int64_t n)
     return sqrt(sum / (double)n);
 }
 
-/* README.md states the bounds: planes in bf16 against a direct sum in bf16. */
+/* frontend/README.md states the bounds: planes in bf16 against a direct sum in bf16. */
 static void rounded_planes(void **state)
 {
     static const struct winograd_case rounded[] = {
