@@ -298,9 +298,7 @@ static const struct option rows[] = {
      NULL, FOR_TEST},
     {"--reference", NULL, OPTION_SWITCH, AT(reference),
      "test: run by plain routines, do not compile", NULL, FOR_TEST},
-    {"--help", NULL, OPTION_SWITCH, AT(help), "this text", NULL, FOR_ALL},
-    {"-h", NULL, OPTION_SWITCH, AT(help), NULL, NULL, FOR_ALL},
-    {"--version", NULL, OPTION_SWITCH, AT(version), "the version", NULL, FOR_ALL},
+    OPTIONS_STANDARD(struct command, FOR_ALL),
 };
 
 static bool add_file(void *to, const char *word, struct diag *d)

@@ -6,11 +6,11 @@
 #include "frontend/test_case.h"
 #include "neff/archive/archive.h"
 #include "runtime/exec/exec.h"
+#include "runtime/io/apart.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum outcome { PASSED, FAILED, SKIPPED };
@@ -176,56 +176,35 @@ static bool run_case(struct command *c, const struct test_case *t, struct diag *
     return ok;
 }
 
-/* In the child: the reason goes to the parent through the pipe, the outcome is the exit status. */
-static void child(struct command *c, const char *folder, int fd)
+struct folder_run {
+    struct command *c;
+    const char *folder;
+};
+
+/* In the child: the outcome; the reason goes to the parent. */
+static int run_here(void *user, int fd)
 {
+    struct folder_run *r = user;
     static struct test_case t;
     struct diag d = {0};
     const char *missing;
     enum outcome outcome = SKIPPED;
-    if (test_case_find(&t, folder, c->module, &missing, &d))
-        outcome = run_case(c, &t, &d) ? PASSED : FAILED;
+    if (test_case_find(&t, r->folder, r->c->module, &missing, &d))
+        outcome = run_case(r->c, &t, &d) ? PASSED : FAILED;
     else if (!missing)
         outcome = FAILED;
     const char *text = missing ? missing : d.text;
-    if (outcome != PASSED && write(fd, text, strlen(text)) < 0)
-        outcome = FAILED;
-    fflush(stdout);
-    _exit((int)outcome);
+    return outcome != PASSED && write(fd, text, strlen(text)) < 0 ? FAILED : outcome;
 }
 
 static enum outcome run_folder(struct command *c, const char *folder, char *text, size_t room)
 {
-    int ends[2], status = 0;
-    text[0] = 0;
-    fflush(stdout);
-    fflush(stderr);
-    pid_t pid = pipe(ends) == 0 ? fork() : -1;
-    if (pid < 0) {
-        snprintf(text, room, "cannot start a process");
-        return FAILED;
-    }
-    if (pid == 0) {
-        close(ends[0]);
-        child(c, folder, ends[1]);
-    }
-    close(ends[1]);
-    size_t n = 0;
-    for (ssize_t got; n + 1 < room && (got = read(ends[0], text + n, room - 1 - n)) > 0;)
-        n += (size_t)got;
+    size_t n;
+    int code = run_apart(run_here, &(struct folder_run){c, folder}, text, room - 1, &n);
     text[n] = 0;
-    close(ends[0]);
-    waitpid(pid, &status, 0);
-    if (WIFSIGNALED(status)) {
-        snprintf(text, room, "crashed: %s", strsignal(WTERMSIG(status)));
-        return FAILED;
-    }
-    int code = WEXITSTATUS(status);
-    if (code > SKIPPED) {
+    if (code > SKIPPED)
         snprintf(text, room, "ended with exit status %d", code);
-        return FAILED;
-    }
-    return (enum outcome)code;
+    return code < 0 || code > SKIPPED ? FAILED : (enum outcome)code;
 }
 
 int test_command(struct command *c)

@@ -124,9 +124,7 @@ static const struct option rows[] = {
      "the archive must be signed by that key (xcc sign); implies\n--copy", NULL, 0},
     {"--copy", NULL, OPTION_SWITCH, AT(copy),
      "read the archive rather than map it: the file may change or\nshrink", NULL, 0},
-    {"--help", NULL, OPTION_SWITCH, AT(help), "this text", NULL, 0},
-    {"-h", NULL, OPTION_SWITCH, AT(help), NULL, NULL, 0},
-    {"--version", NULL, OPTION_SWITCH, AT(version), "the version", NULL, 0},
+    OPTIONS_STANDARD(struct xrun_arguments, 0),
 };
 static const struct option_table command_line = {
     .rows = rows, .count = sizeof rows / sizeof *rows, .file = add_file};

@@ -10,13 +10,13 @@
  */
 #include "backend/backend.h"
 #include "runtime/exec/exec.h"
+#include "runtime/io/apart.h"
 #include "test/random_draw.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct way { /* of compiling */
@@ -141,30 +141,26 @@ static bool check_here(struct recipe *r, struct way w, const bool *result, struc
     return m && run(r, g, m, result, d);
 }
 
+struct task {
+    struct recipe *r;
+    struct way w;
+    const bool *result;
+};
+
+static int check_task(void *user, int fd)
+{
+    const struct task *t = user;
+    struct diag d = {0};
+    bool ok = check_here(t->r, t->w, t->result, &d);
+    return !ok && write(fd, d.text, strlen(d.text)) < 0 ? 2 : !ok;
+}
+
 static bool check(struct recipe *r, struct way w, const bool *result, char *why, size_t room)
 {
-    int ends[2], status = 0;
-    fflush(NULL);
-    if (pipe(ends))
-        abort();
-    pid_t pid = fork();
-    if (pid == 0) {
-        struct diag d = {0};
-        bool ok = check_here(r, w, result, &d);
-        if (!ok && write(ends[1], d.text, strlen(d.text)) < 0)
-            _exit(2);
-        _exit(!ok);
-    }
-    close(ends[1]);
-    size_t n = 0;
-    for (ssize_t got; n + 1 < room && (got = read(ends[0], why + n, room - 1 - n)) > 0;)
-        n += (size_t)got;
+    size_t n;
+    int code = run_apart(check_task, &(struct task){r, w, result}, why, room - 1, &n);
     why[n] = 0;
-    close(ends[0]);
-    waitpid(pid, &status, 0);
-    if (WIFSIGNALED(status))
-        snprintf(why, room, "crashed: %s", strsignal(WTERMSIG(status)));
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return code == 0;
 }
 
 /* ---- cutting down ---- */

@@ -16,12 +16,12 @@
 #include "frontend/driver.h"
 #include "frontend/test_case.h"
 #include "runtime/exec/exec.h"
+#include "runtime/io/apart.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MAX_INPUTS = 16, MAX_OUTPUTS = 16, MAX_ELEMENTS = 1 << 14, SECONDS = 600 };
@@ -340,31 +340,34 @@ static struct counts look_at(const char *folder, uint64_t first_seed, int rounds
     return n;
 }
 
+struct task {
+    const char *folder;
+    uint64_t seed;
+    int rounds, runs;
+};
+
+static int look_task(void *user, int fd)
+{
+    const struct task *t = user;
+    alarm(SECONDS);
+    struct counts n = look_at(t->folder, t->seed, t->rounds, t->runs);
+    return write(fd, &n, sizeof n) != sizeof n;
+}
+
 static struct counts look_apart(const char *folder, uint64_t seed, int rounds, int runs)
 {
-    struct counts n = {0};
-    int ends[2], status = 0;
-    fflush(NULL);
-    if (pipe(ends))
-        abort();
-    pid_t pid = fork();
-    if (pid == 0) {
-        alarm(SECONDS);
-        n = look_at(folder, seed, rounds, runs);
-        fflush(NULL);
-        _exit(write(ends[1], &n, sizeof n) != sizeof n);
-    }
-    close(ends[1]);
-    if (read(ends[0], &n, sizeof n) != sizeof n)
-        n = (struct counts){0};
-    close(ends[0]);
-    waitpid(pid, &status, 0);
-    if (WIFSIGNALED(status)) {
-        printf("%s: %s, --seed %llu\n", folder, strsignal(WTERMSIG(status)),
-               (unsigned long long)seed);
-        n.different++;
-    }
-    return n;
+    union {
+        struct counts counts;
+        char text[200];
+    } out = {{0}};
+    size_t n;
+    int code = run_apart(look_task, &(struct task){folder, seed, rounds, runs}, &out,
+                         sizeof out.text - 1, &n);
+    if (code == 0 && n == sizeof out.counts)
+        return out.counts;
+    out.text[code < 0 ? n : 0] = 0;
+    printf("%s: no result: %s, --seed %llu\n", folder, out.text, (unsigned long long)seed);
+    return (struct counts){.different = 1};
 }
 
 int main(int argc, char **argv)

@@ -119,7 +119,16 @@ static const struct option *find(const struct option_table *t, int argc, char **
 
 static bool take_file(const struct option_table *t, void *to, const char *word, struct diag *d)
 {
-    return t->file ? t->file(to, word, d) : fail(d, "'%s' is not expected", word);
+    if (t->file)
+        return t->file(to, word, d);
+    for (int k = 0; k < t->count; k++) {
+        const struct option *o = &t->rows[k];
+        if (!*o->name && *(const char **)((char *)to + o->at))
+            return fail(d, "more than one %s: '%s'", o->value, word);
+        if (!*o->name)
+            return store(o, word, to, d);
+    }
+    return fail(d, "'%s' is not expected", word);
 }
 
 bool options_parse(const struct option_table *t, int argc, char **argv, void *to, struct diag *d)

@@ -37,11 +37,23 @@ struct option {
 };
 /* A row's place: OPTION_AT(struct command, output). */
 #define OPTION_AT(type, field) offsetof(type, field)
+/* The row of the only file, where `file` below is NULL. `what` it is, for messages. */
+#define OPTION_ONE_FILE(type, field, what)                                                         \
+    {                                                                                              \
+        "", what, OPTION_TEXT, OPTION_AT(type, field), NULL, NULL, 0                               \
+    }
+/* The rows that every program has, for the fields `help` and `version`. */
+#define OPTIONS_STANDARD(type, group)                                                              \
+    {"--help", NULL, OPTION_SWITCH, OPTION_AT(type, help), "this text", NULL, group},              \
+        {"-h", NULL, OPTION_SWITCH, OPTION_AT(type, help), NULL, NULL, group},                     \
+    {                                                                                              \
+        "--version", NULL, OPTION_SWITCH, OPTION_AT(type, version), "the version", NULL, group     \
+    }
 
 struct option_table {
     const struct option *rows;
     int count;
-    /* A word that is no option; NULL: none may be given. */
+    /* A word that is no option; NULL: the row of OPTION_ONE_FILE takes one, if there is such a row. */
     bool (*file)(void *to, const char *word, struct diag *d);
     /* Whether the row may be used; NULL: always. Says why not. */
     bool (*allowed)(void *to, const struct option *o, struct diag *d);

@@ -24,15 +24,6 @@ struct xdump_arguments {
     struct arena arena;
 };
 
-static bool add_file(void *to, const char *word, struct diag *d)
-{
-    struct xdump_arguments *a = to;
-    if (a->path)
-        return fail(d, "more than one archive: '%s'", word);
-    a->path = word;
-    return true;
-}
-
 static bool add_binding(void *to, const char *text, struct diag *d)
 {
     struct xdump_arguments *a = to;
@@ -51,6 +42,7 @@ static bool add_binding(void *to, const char *text, struct diag *d)
 #define AT(field) OPTION_AT(struct xdump_arguments, field)
 
 static const struct option rows[] = {
+    OPTION_ONE_FILE(struct xdump_arguments, path, "archive"),
     {"--header", NULL, OPTION_SWITCH, AT(view[VIEW_HEADER]), "fields of the 1024-byte header", NULL,
      0},
     {"--info", NULL, OPTION_SWITCH, AT(view[VIEW_INFO]),
@@ -68,12 +60,9 @@ static const struct option rows[] = {
      "what differs; exit status 3 when anything does", NULL, 0},
     {"--opcodes", NULL, OPTION_SWITCH, AT(opcodes),
      "the table of instructions in FORMAT.md; needs no archive", NULL, 0},
-    {"--help", NULL, OPTION_SWITCH, AT(help), "this text", NULL, 0},
-    {"-h", NULL, OPTION_SWITCH, AT(help), NULL, NULL, 0},
-    {"--version", NULL, OPTION_SWITCH, AT(version), "the version", NULL, 0},
+    OPTIONS_STANDARD(struct xdump_arguments, 0),
 };
-static const struct option_table options = {
-    .rows = rows, .count = sizeof rows / sizeof *rows, .file = add_file};
+static const struct option_table options = {.rows = rows, .count = sizeof rows / sizeof *rows};
 
 static void print_help(void)
 {

@@ -26,15 +26,6 @@ struct arguments {
 
 /* ---- arguments ---- */
 
-static bool add_file(void *to, const char *word, struct diag *d)
-{
-    struct arguments *a = to;
-    if (a->path)
-        return fail(d, "more than one archive: '%s'", word);
-    a->path = word;
-    return true;
-}
-
 static bool set_target(void *to, const char *text, struct diag *d)
 {
     struct arguments *a = to;
@@ -69,6 +60,7 @@ static bool add_trips(void *to, const char *text, struct diag *d)
 #define AT(field) OPTION_AT(struct arguments, field)
 
 static const struct option rows[] = {
+    OPTION_ONE_FILE(struct arguments, path, "archive"),
     {"--target", "NAME", OPTION_CALL, 0, "a machine of xcc; otherwise the one it was compiled for",
      set_target, 0},
     {"--shape", "NAME=DIMS", OPTION_CALL, 0,
@@ -95,12 +87,9 @@ static const struct option rows[] = {
      NULL, 0},
     {"--constants", NULL, OPTION_SWITCH, AT(constants), "the machines' constants and their sources",
      NULL, 0},
-    {"--help", NULL, OPTION_SWITCH, AT(help), "this text", NULL, 0},
-    {"-h", NULL, OPTION_SWITCH, AT(help), NULL, NULL, 0},
-    {"--version", NULL, OPTION_SWITCH, AT(version), "the version", NULL, 0},
+    OPTIONS_STANDARD(struct arguments, 0),
 };
-static const struct option_table options = {
-    .rows = rows, .count = sizeof rows / sizeof *rows, .file = add_file};
+static const struct option_table options = {.rows = rows, .count = sizeof rows / sizeof *rows};
 
 static void print_help(void)
 {

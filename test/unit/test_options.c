@@ -113,6 +113,24 @@ static void refuses(void **state)
     }
 }
 
+/* Without a function for files: the row of the only one, or none. */
+static void takes_one_file(void **state)
+{
+    static const struct option one[] = {OPTION_ONE_FILE(struct settings, name, "archive")};
+    static const struct option_table with = {.rows = one, .count = 1};
+    static const struct option_table without = {.rows = rows, .count = 1};
+    char *words[] = {"a", "b"};
+    struct settings s = {0};
+    struct diag d = {0};
+    assert_true(options_parse(&with, 1, words, &s, &d));
+    assert_string_equal(s.name, "a");
+    assert_false(options_parse(&with, 1, words + 1, &s, &d));
+    assert_string_equal(d.text, "more than one archive: 'b'");
+    d = (struct diag){0};
+    assert_false(options_parse(&without, 1, words, &s, &d));
+    assert_string_equal(d.text, "'a' is not expected");
+}
+
 static void helps(void **state)
 {
     char text[1000] = "";
@@ -130,6 +148,6 @@ static void helps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(reads), cmocka_unit_test(refuses),
-                                       cmocka_unit_test(helps)};
+                                       cmocka_unit_test(takes_one_file), cmocka_unit_test(helps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
