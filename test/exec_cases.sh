@@ -1,5 +1,10 @@
-# For hlo_exec.sh and stablehlo_exec.sh, which set xcc, known and tmp: runs cases, and tells those that fail and are not
-# known to, and those that are and pass.
+# For hlo_exec.sh and stablehlo_exec.sh, which set xcc and kind: runs cases, and tells those that fail and are not known to, and
+# those that are and pass.
+here=$(cd "$(dirname "$0")" && pwd)
+data=${XCC_TEST_DATA:-$here/../../shared/data}/$kind
+known=$here/${kind}_exec/known_failures
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
 status=0
 
 # run NAME FLAG... -- DIR...

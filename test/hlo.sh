@@ -1,24 +1,8 @@
 #!/bin/sh
 # hlo.sh HLO_TOOL: the HLO reader and printer, on the modules in test/hlo and on those in
 # $XCC_TEST_DATA/hlo (default ../shared/data beside the source) where it is there.
-tool=$1
-here=$(cd "$(dirname "$0")" && pwd)
-data=${XCC_TEST_DATA:-$here/../../shared/data}/hlo
-status=0
-
-. "$here/module_cases.sh"
-
-run "own modules" "$tool" check "$here"/hlo/*.hlo
-run "own modules make sense" "$tool" verify "$here"/hlo/*.hlo
-for f in "$here"/hlo/bad/*.hlo; do
-    refused "$f" "$(sed -n '1s|^// expect: ||p' "$f")"
-done
-run "damaged own modules" "$tool" mutate 11 60 "$here"/hlo/*.hlo
-
-if [ ! -d "$data/parse" ]; then
-    echo "SKIP corpus: no $data (set XCC_TEST_DATA)"
-    exit $status
-fi
+tool=$1 kind=hlo suffix=hlo corpus=parse
+. "$(dirname "$0")/module_cases.sh"
 run "corpus" "$tool" check "$data"/parse/*.hlo
 run "executable modules" "$tool" verify "$data"/exec/*/module.hlo
 run "printed executable modules" "$tool" check "$data"/exec/*/module.hlo "$data"/examples/*.hlo

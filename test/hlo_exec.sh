@@ -3,14 +3,8 @@
 # $XCC_TEST_DATA/hlo (default ../shared/data beside the source) where it is there, from text and from protos. Cases that
 # test/hlo_exec/known_failures names, with a reason each, are expected to fail; any other failure, and a known one that
 # passes, fails the test.
-xcc=$1
-here=$(cd "$(dirname "$0")" && pwd)
-data=${XCC_TEST_DATA:-$here/../../shared/data}/hlo
-known=$here/hlo_exec/known_failures
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-
-. "$here/exec_cases.sh"
+xcc=$1 kind=hlo
+. "$(dirname "$0")/exec_cases.sh"
 
 # A folder of links to the cases whose only module is the proto.
 protos() {

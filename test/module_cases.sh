@@ -1,4 +1,8 @@
-# What hlo.sh and stablehlo.sh share. Before: $tool, the program that reads and prints modules, and status=0.
+# What hlo.sh and stablehlo.sh share: the modules of test/$kind. Before: $tool, the program that reads and prints modules, their
+# $kind and $suffix, and a folder $corpus of $data, without which the script ends here.
+here=$(cd "$(dirname "$0")" && pwd)
+data=${XCC_TEST_DATA:-$here/../../shared/data}/$kind
+status=0
 
 # run NAME COMMAND...: prints what went wrong and a count
 run() {
@@ -20,3 +24,15 @@ refused() {
         status=1
     fi
 }
+
+run "own modules" "$tool" check "$here/$kind"/*."$suffix"
+run "own modules make sense" "$tool" verify "$here/$kind"/*."$suffix"
+for f in "$here/$kind"/bad/*."$suffix"; do
+    refused "$f" "$(sed -n '1s|^// expect: ||p' "$f")"
+done
+run "damaged own modules" "$tool" mutate 11 60 "$here/$kind"/*."$suffix"
+
+if [ ! -d "$data/$corpus" ]; then
+    echo "SKIP corpus: no $data (set XCC_TEST_DATA)"
+    exit $status
+fi

@@ -1,24 +1,8 @@
 #!/bin/sh
 # stablehlo.sh STABLEHLO_TOOL: the StableHLO readers and the printer, on the modules in test/stablehlo and on those in
 # $XCC_TEST_DATA/stablehlo (default ../shared/data beside the source) where it is there.
-tool=$1
-here=$(cd "$(dirname "$0")" && pwd)
-data=${XCC_TEST_DATA:-$here/../../shared/data}/stablehlo
-status=0
-
-. "$here/module_cases.sh"
-
-run "own modules" "$tool" check "$here"/stablehlo/*.mlir
-run "own modules make sense" "$tool" verify "$here"/stablehlo/*.mlir
-for f in "$here"/stablehlo/bad/*.mlir; do
-    refused "$f" "$(sed -n '1s|^// expect: ||p' "$f")"
-done
-run "damaged own modules" "$tool" mutate 11 60 "$here"/stablehlo/*.mlir
-
-if [ ! -d "$data/exec" ]; then
-    echo "SKIP corpus: no $data (set XCC_TEST_DATA)"
-    exit $status
-fi
+tool=$1 kind=stablehlo suffix=mlir corpus=exec
+. "$(dirname "$0")/module_cases.sh"
 run "executable modules, printed" "$tool" check "$data"/exec/*/module.mlir "$data"/exec/*/module.generic.mlir
 run "modules that make sense" "$tool" verify "$data"/parse_ok/*.mlir "$data"/exec/*/module.mlir \
     "$data"/vhlo_compat/stablehlo*.mlir "$data"/vhlo_compat/stablehlo*.mlirbc

@@ -3,14 +3,8 @@
 # in $XCC_TEST_DATA/stablehlo (default ../shared/data beside the source) where it is there. Cases that
 # test/stablehlo_exec/known_failures names, with a reason each, are expected to fail; any other failure, and a known one
 # that passes, fails the test.
-xcc=$1
-here=$(cd "$(dirname "$0")" && pwd)
-data=${XCC_TEST_DATA:-$here/../../shared/data}/stablehlo
-known=$here/stablehlo_exec/known_failures
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-
-. "$here/exec_cases.sh"
+xcc=$1 kind=stablehlo
+. "$(dirname "$0")/exec_cases.sh"
 
 run "own cases" "$here"/stablehlo_exec/*/
 if [ ! -d "$data/exec" ]; then

@@ -1,12 +1,8 @@
 #!/bin/sh
 # The simulator on compiled models: what it prints is as documented, and the same every time.
 # usage: xsim.sh BUILD_DIR WORK_DIR
-set -eu
-build=$1 dir=$2 source=$(cd "$(dirname "$0")/../.." && pwd)
-xcc=$build/frontend/xcc xsim=$build/runtime/sim/xsim models=$build/models/build_models
-rm -rf "$dir" && mkdir -p "$dir" && cd "$dir"
-fails=0
-bad() { echo "FAILED: $*"; fails=1; }
+. "$(dirname "$0")/common.sh"
+xsim=$build/runtime/sim/xsim
 number='[0-9][0-9]*\.[0-9]'
 last="^latency $number us, bound $number us ([a-z]*), pe $number% act $number% dve $number% pool $number% dma $number%\$"
 
@@ -14,21 +10,21 @@ last="^latency $number us, bound $number us ([a-z]*), pe $number% act $number% d
 simulates() {
     name=$1 archive=$2
     shift 2
-    "$xsim" "$archive" "$@" >"$name.txt" 2>"$name.err" || { bad "$name: $(cat "$name.err")"; return; }
+    "$xsim" "$archive" "$@" >"$name.txt" 2>"$name.err" || { failed "$name: $(cat "$name.err")"; return; }
     "$xsim" "$archive" "$@" >"$name.again"
-    cmp -s "$name.txt" "$name.again" || bad "$name: two reports differ"
-    tail -n 1 "$name.txt" | grep -q "$last" || bad "$name: last line: $(tail -n 1 "$name.txt")"
+    cmp -s "$name.txt" "$name.again" || failed "$name: two reports differ"
+    tail -n 1 "$name.txt" | grep -q "$last" || failed "$name: last line: $(tail -n 1 "$name.txt")"
     "$xsim" "$archive" "$@" --json >"$name.json"
     for key in latency_us bound_us engines mfu hfu mbu dma_bytes sbuf_peak psum_peak; do
-        grep -q "\"$key\":" "$name.json" || bad "$name: no $key in the JSON object"
+        grep -q "\"$key\":" "$name.json" || failed "$name: no $key in the JSON object"
     done
     # a schedule is never better than its bound
     sed 's/.*"latency_us":\([0-9.]*\),"bound_us":\([0-9.]*\).*/\1 \2/' "$name.json" |
-        awk '{ exit !($1 >= $2 * 0.999 && $2 > 0) }' || bad "$name: latency below the bound"
+        awk '{ exit !($1 >= $2 * 0.999 && $2 > 0) }' || failed "$name: latency below the bound"
 }
 
 for model in mobilenet_v2 bert_base gpt2; do
-    "$models" $model --tiny -o . >/dev/null
+    "$build_models" $model --tiny -o . >/dev/null
     for target in cpu trn1 trn2; do
         "$xcc" $model/model.onnx -q --target $target -o $model.$target.neff
         simulates $model.$target $model.$target.neff
@@ -39,17 +35,17 @@ done
 "$xcc" "$source/models/digits/digits.onnx" -q --target trn1 -o digits.neff
 simulates digits digits.neff --shape image=4,1,28,28
 simulates digits_batch digits.neff --shape batch=4
-cmp -s digits.txt digits_batch.txt || bad "--shape of an input and of its symbol differ"
+cmp -s digits.txt digits_batch.txt || failed "--shape of an input and of its symbol differ"
 
 "$xcc" "$source/models/digits/digits.onnx" -q --target trn2 --report -o report.neff >report.txt
-"$xsim" report.neff | cmp -s - report.txt || bad "xcc --report and xsim differ"
+"$xsim" report.neff | cmp -s - report.txt || failed "xcc --report and xsim differ"
 
 refuses() {
     want=$1
     shift
     status=0
     "$xsim" "$@" >out 2>err || status=$?
-    [ $status -eq "$want" ] && [ -s err ] || bad "xsim $*: status $status, expected $want with a message"
+    [ $status -eq "$want" ] && [ -s err ] || failed "xsim $*: status $status, expected $want with a message"
 }
 refuses 2
 refuses 2 digits.neff --target gpu
@@ -58,22 +54,22 @@ refuses 2 digits.neff --bogus
 refuses 1 none.neff
 refuses 1 digits.neff --shape nothing=4
 refuses 1 digits.neff --shape image=4,1,28
-"$xsim" "$source/models/kernels/mamba_v1.xasm" | tail -n 1 | grep -q "$last" || bad "assembly"
+"$xsim" "$source/models/kernels/mamba_v1.xasm" | tail -n 1 | grep -q "$last" || failed "assembly"
 "$build/xdump" digits.neff --asm >digits.xasm
 "$xsim" digits.xasm --json >asm.json
-"$xsim" digits.neff --json | cmp -s - asm.json || bad "an archive and its text differ"
+"$xsim" digits.neff --json | cmp -s - asm.json || failed "an archive and its text differ"
 "$xsim" digits.neff --in-turn --steps >steps.txt
 kernels=$("$xsim" digits.neff | sed -n 's/.*: \([0-9]*\) kernels, \([0-9]*\) calls.*/\1 + \2/p')
-[ "$(wc -l <steps.txt)" -eq $(($kernels + 2)) ] || bad "--steps: $(wc -l <steps.txt) lines, $kernels steps"
-awk 'NR > 1 && /^ / && ($5 < 0.999 || $2 <= 0) { exit 1 }' steps.txt || bad "--steps: a step below its bound"
+[ "$(wc -l <steps.txt)" -eq $(($kernels + 2)) ] || failed "--steps: $(wc -l <steps.txt) lines, $kernels steps"
+awk 'NR > 1 && /^ / && ($5 < 0.999 || $2 <= 0) { exit 1 }' steps.txt || failed "--steps: a step below its bound"
 "$xsim" digits.neff --steps | awk -v steps=$(wc -l <steps.txt) '
     NR > 1 && /^ / { sum += $2 }
     /^latency/ { gsub(",", ""); exit !(sum > $2 - steps * 0.01 && sum < $2 + steps * 0.01) }' ||
-    bad "--steps: what steps add is not the latency"
+    failed "--steps: what steps add is not the latency"
 apart=$("$xsim" digits.neff --in-turn | sed -n 's/^latency \([0-9]*\).*/\1/p')
-[ "$("$xsim" digits.neff | sed -n 's/^latency \([0-9]*\).*/\1/p')" -lt "$apart" ] || bad "--in-turn is not slower"
-"$xsim" --constants | grep -q dma_start_ns || bad "--constants"
-"$xsim" digits.neff --compare digits.neff | grep -q "^latency .* 1.000x" || bad "--compare"
+[ "$("$xsim" digits.neff | sed -n 's/^latency \([0-9]*\).*/\1/p')" -lt "$apart" ] || failed "--in-turn is not slower"
+"$xsim" --constants | grep -q dma_start_ns || failed "--constants"
+"$xsim" digits.neff --compare digits.neff | grep -q "^latency .* 1.000x" || failed "--compare"
 "$xsim" digits.neff --perfetto digits.trace >/dev/null
-grep -q '"name":"nc_matmul"' digits.trace || bad "--perfetto"
-exit $fails
+grep -q '"name":"nc_matmul"' digits.trace || failed "--perfetto"
+finish

@@ -1,21 +1,17 @@
 #!/bin/sh
 # xsim --check: nothing is wrong with compiled models; faults planted in copies of them are found and named.
 # usage: xsim_hazards.sh BUILD_DIR WORK_DIR
-set -eu
-build=$1 dir=$2 source=$(cd "$(dirname "$0")/../.." && pwd)
-xcc=$build/frontend/xcc xsim=$build/runtime/sim/xsim models=$build/models/build_models
-rm -rf "$dir" && mkdir -p "$dir" && cd "$dir"
-fails=0
-bad() { echo "FAILED: $*"; fails=1; }
+. "$(dirname "$0")/common.sh"
+xsim=$build/runtime/sim/xsim
 
 for model in mobilenet_v2 resnet50 bert_base gpt2 vit_b_16; do
-    "$models" $model --tiny --static -o . >/dev/null
+    "$build_models" $model --tiny --static -o . >/dev/null
     for target in cpu trn1 trn2 inf2; do
         "$xcc" $model/model.onnx -q --target $target -o $model.neff
-        "$xsim" --check $model.neff >out || bad "$model for $target: $(head -1 out)"
+        "$xsim" --check $model.neff >out || failed "$model for $target: $(head -1 out)"
     done
     "$build/xdump" $model.neff --asm >$model.xasm
-    "$build/test/test_hazards" $model.xasm >planted || bad "$model: $(grep 'not found' planted | head -3)"
+    "$build/test/test_hazards" $model.xasm >planted || failed "$model: $(grep 'not found' planted | head -3)"
 done
 
 # finds KIND EXPRESSION: an edit of the text makes that hazard
@@ -23,11 +19,11 @@ done
 "$build/xdump" digits.neff --asm >digits.xasm
 finds() {
     sed "$2" digits.xasm >edited.xasm
-    cmp -s digits.xasm edited.xasm && bad "$1: '$2' changes nothing"
+    cmp -s digits.xasm edited.xasm && failed "$1: '$2' changes nothing"
     status=0
     "$xsim" --check edited.xasm >out 2>&1 || status=$?
-    [ $status -eq 1 ] || bad "$1: exit status $status"
-    grep -q "^kernel [0-9]* '[^']*': $1: " out || bad "$1: $(head -2 out)"
+    [ $status -eq 1 ] || failed "$1: exit status $status"
+    grep -q "^kernel [0-9]* '[^']*': $1: " out || failed "$1: $(head -2 out)"
 }
 finds "missing wait" '0,/\.tensor_copy/s/\(\.tensor_copy.*\) wait s1>=1/\1/'
 finds "wrong count" '/^kernel .*softmax/,$s/wait s1>=1/wait s1>=2/'
@@ -40,12 +36,12 @@ finds "uninitialised read" '0,/min(7,7-g0\*7):112, 112:1/s/\(dst=sbuf0 f32.0.(\)
 # across_steps KIND EXPRESSION: the same, of what steps do together
 across_steps() {
     sed "$2" digits.xasm >edited.xasm
-    cmp -s digits.xasm edited.xasm && bad "$1: '$2' changes nothing"
+    cmp -s digits.xasm edited.xasm && failed "$1: '$2' changes nothing"
     status=0
     "$xsim" --check edited.xasm >out 2>&1 || status=$?
-    [ $status -eq 1 ] || bad "$1: exit status $status"
-    grep -q "^$1: step [0-9]* '[^']*', node '[^']*', instruction [0-9]* " out || bad "$1: $(head -2 out)"
+    [ $status -eq 1 ] || failed "$1: exit status $status"
+    grep -q "^$1: step [0-9]* '[^']*', node '[^']*', instruction [0-9]* " out || failed "$1: $(head -2 out)"
 }
 across_steps "uninitialised read" '/^ *launch 1/{h;N;s/\(.*\)\n\(.*\)/\2\n\1/}'
 across_steps "uninitialised read" '/^ *launch 0/d'
-exit $fails
+finish

@@ -123,3 +123,32 @@ void fuzz_graph(struct graph *g, size_t size, struct diag *d)
         fuzz_run(p, d);
     graph_free(g);
 }
+
+static char *print(const struct fuzz_text *t, void *object, size_t *n)
+{
+    char *text = NULL;
+    FILE *f = open_memstream(&text, n);
+    if (!f)
+        abort();
+    t->print(object, f);
+    fclose(f);
+    return text;
+}
+
+void fuzz_reread(const struct fuzz_text *t, void *object, struct diag *d)
+{
+    size_t n, m;
+    char *first = print(t, object, &n);
+    void *again = t->parse(first, n, d);
+    fuzz_agree(again != NULL, d);
+    if (!again) {
+        fprintf(stderr, "what was printed is not read back: %s\n%s", d->text, first);
+        abort();
+    }
+    char *second = print(t, again, &m);
+    if (n != m || memcmp(first, second, n))
+        abort();
+    t->free(again);
+    free(first);
+    free(second);
+}

@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct program;
 struct model;
@@ -31,6 +32,13 @@ struct program *fuzz_compile(struct graph *g, const char *target, struct diag *d
 void fuzz_graph(struct graph *g, size_t size, struct diag *d);
 /* Loads the program and runs it once on small inputs of ones, for a limited number of steps. */
 void fuzz_run(struct program *p, struct diag *d);
+/* What is printed of an object is read back, and printed alike: aborts when it is not. */
+struct fuzz_text {
+    void *(*parse)(const char *text, size_t n, struct diag *d);
+    void (*print)(void *object, FILE *f);
+    void (*free)(void *object);
+};
+void fuzz_reread(const struct fuzz_text *t, void *object, struct diag *d);
 /* Aborts when a failure has no message, or a success has one. */
 void fuzz_agree(bool ok, const struct diag *d);
 

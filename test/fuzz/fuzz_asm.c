@@ -3,40 +3,29 @@
 #include "test/fuzz/fuzz.h"
 #include "test/fuzz/mutate.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-static char *print(const struct program *p, size_t *n)
+static void *parse(const char *text, size_t n, struct diag *d)
 {
-    char *text = NULL;
-    FILE *f = open_memstream(&text, n);
-    if (!f)
-        abort();
-    program_print(p, f);
-    fclose(f);
-    return text;
+    return program_parse(text, n, "fuzz", d);
+}
+
+static void print(void *object, FILE *f)
+{
+    program_print(object, f);
+}
+
+static void release(void *object)
+{
+    program_free(object);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct diag d = fuzz_diag();
-    struct program *p = program_parse((const char *)data, size, "fuzz", &d);
+    struct program *p = parse((const char *)data, size, &d);
     fuzz_agree(p != NULL, &d);
     if (!p)
         return 0;
-    size_t n, m;
-    char *first = print(p, &n);
-    struct program *again = program_parse(first, n, "again", &d);
-    if (!again) {
-        fprintf(stderr, "what was printed is not read back: %s\n%s", d.text, first);
-        abort();
-    }
-    char *second = print(again, &m);
-    if (n != m || memcmp(first, second, n))
-        abort();
-    program_free(again);
-    free(first);
-    free(second);
+    fuzz_reread(&(struct fuzz_text){parse, print, release}, p, &d);
     fuzz_run(p, &d);
     return 0;
 }

@@ -2,41 +2,29 @@
 #include "test/fuzz/fuzz.h"
 #include "test/fuzz/mutate.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-static char *print(struct graph *g, size_t *n)
+static void *parse(const char *text, size_t n, struct diag *d)
 {
-    char *text = NULL;
-    FILE *f = open_memstream(&text, n);
-    if (!f)
-        abort();
-    graph_print(g, f, -1);
-    fclose(f);
-    return text;
+    return graph_parse(text, n, "fuzz", d);
+}
+
+static void print(void *object, FILE *f)
+{
+    graph_print(object, f, -1);
+}
+
+static void release(void *object)
+{
+    graph_free(object);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct diag d = fuzz_diag();
-    struct graph *g = graph_parse((const char *)data, size, "fuzz", &d);
+    struct graph *g = parse((const char *)data, size, &d);
     fuzz_agree(g != NULL, &d);
     if (!g)
         return 0;
-    size_t n, m;
-    char *first = print(g, &n);
-    struct graph *again = graph_parse(first, n, "again", &d);
-    fuzz_agree(again != NULL, &d);
-    if (!again) {
-        fprintf(stderr, "what was printed is not read back: %s\n%s", d.text, first);
-        abort();
-    }
-    char *second = print(again, &m);
-    if (n != m || memcmp(first, second, n))
-        abort();
-    graph_free(again);
-    free(first);
-    free(second);
+    fuzz_reread(&(struct fuzz_text){parse, print, release}, g, &d);
     fuzz_graph(g, size, &d);
     return 0;
 }

@@ -160,6 +160,17 @@ static const struct hlo_shape *infer_concatenate(const struct inference *c)
     return r;
 }
 
+static const struct hlo_ints no_dims;
+
+/* The dimensions of an operand that are in none of the three lists. */
+static void put_free(struct dims *d, const struct hlo_shape *s, struct hlo_ints batch,
+                     struct hlo_ints contracting, struct hlo_ints group)
+{
+    for (int k = 0; k < s->rank; k++)
+        if (!in(batch, k) && !in(contracting, k) && !in(group, k))
+            put(d, s->dims[k]);
+}
+
 static const struct hlo_shape *infer_dot(const struct inference *c)
 {
     const struct hlo_shape *l = shape_of(c, 0), *r = shape_of(c, 1);
@@ -185,12 +196,8 @@ static const struct hlo_shape *infer_dot(const struct inference *c)
     }
     for (int k = 0; k < lb.count; k++)
         put(&d, l->dims[lb.v[k]]);
-    for (int k = 0; k < l->rank; k++)
-        if (!in(lb, k) && !in(lc, k))
-            put(&d, l->dims[k]);
-    for (int k = 0; k < r->rank; k++)
-        if (!in(rb, k) && !in(rc, k))
-            put(&d, r->dims[k]);
+    put_free(&d, l, lb, lc, no_dims);
+    put_free(&d, r, rb, rc, no_dims);
     return made(c, l->type, &d);
 }
 
@@ -217,12 +224,8 @@ static const struct hlo_shape *infer_ragged_dot(const struct inference *c)
         put(&d, groups->dims[groups->rank - 1]);
     for (int k = 0; k < lb.count; k++)
         put(&d, l->dims[lb.v[k]]);
-    for (int k = 0; k < l->rank; k++)
-        if (!in(lb, k) && !in(lc, k))
-            put(&d, l->dims[k]);
-    for (int k = 0; k < r->rank; k++)
-        if (!in(rb, k) && !in(rc, k) && !in(group, k))
-            put(&d, r->dims[k]);
+    put_free(&d, l, lb, lc, no_dims);
+    put_free(&d, r, rb, rc, group);
     return made(c, l->type, &d);
 }
 

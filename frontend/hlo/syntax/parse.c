@@ -17,7 +17,7 @@ static bool parse_signature(struct parser *p, struct computation_signature *s)
     s->given = true;
     if (!eat(p, '('))
         return false;
-    while (!lex_is(&p->lex, ')')) {
+    for (int k = 0; parse_more(p, ')', k); k++) {
         const struct hlo_shape *shape;
         if (!token_is_name(p))
             return parse_expected(p, "a parameter name");
@@ -26,8 +26,6 @@ static bool parse_signature(struct parser *p, struct computation_signature *s)
         if (!parse_shape(p, &shape))
             return false;
         s->count++;
-        if (!eat_if(p, ','))
-            break;
     }
     return eat(p, ')') && eat_kind(p, TOK_ARROW, "'->'") && parse_shape(p, &s->result);
 }

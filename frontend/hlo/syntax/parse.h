@@ -48,6 +48,10 @@ int parse_line(struct parser *p, const char *at);
 /* Small pieces. */
 bool eat(struct parser *p, char punct);
 bool eat_if(struct parser *p, char punct);
+/* Whether item `k` of a list that ends with `close` follows: for (int k = 0; parse_more(p, '}', k); k++). */
+bool parse_more(struct parser *p, char close, int k);
+/* One whole number or more with commas between them, each by push_int. */
+bool push_some_ints(struct parser *p);
 bool eat_kind(struct parser *p, enum token kind, const char *what);
 bool enter(struct parser *p);                     /* one level deeper; pair with p->depth-- */
 bool token_int(struct parser *p, int64_t *value); /* takes an int token */

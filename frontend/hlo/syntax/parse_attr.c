@@ -20,13 +20,11 @@ static bool parse_enums(struct parser *p, const struct hlo_attr_info *info, stru
     int from = p->int_count;
     if (!eat(p, '{'))
         return false;
-    while (!lex_is(&p->lex, '}')) {
+    for (int k = 0; parse_more(p, '}', k); k++) {
         int64_t v;
         if (!parse_enum(p, info->set, info->name, &v))
             return false;
         push_int(p, v);
-        if (!eat_if(p, ','))
-            break;
     }
     *out = pop_ints(p, from);
     return eat(p, '}');
@@ -78,13 +76,11 @@ static bool parse_computation_refs(struct parser *p, struct hlo_computations *ou
     int from = p->pointer_count;
     if (!eat(p, '{'))
         return false;
-    while (!lex_is(&p->lex, '}')) {
+    for (int k = 0; parse_more(p, '}', k); k++) {
         struct hlo_computation *c;
         if (!parse_computation_ref(p, &c))
             return false;
         push_pointer(p, c);
-        if (!eat_if(p, ','))
-            break;
     }
     out->v = pop_pointers(p, from, &out->count);
     return eat(p, '}');
@@ -95,7 +91,7 @@ static bool parse_instruction_refs(struct parser *p, struct hlo_instructions *ou
     int from = p->pointer_count;
     if (!eat(p, '{'))
         return false;
-    while (!lex_is(&p->lex, '}')) {
+    for (int k = 0; parse_more(p, '}', k); k++) {
         if (!token_is_name(p))
             return parse_expected(p, "an instruction's name");
         void *i = hlo_name_find(&p->names, p->scope, p->lex.text, p->lex.size);
@@ -104,8 +100,6 @@ static bool parse_instruction_refs(struct parser *p, struct hlo_instructions *ou
                               (int)(p->lex.size > 200 ? 200 : p->lex.size), p->lex.text);
         push_pointer(p, i);
         lex_next(&p->lex);
-        if (!eat_if(p, ','))
-            break;
     }
     out->v = pop_pointers(p, from, &out->count);
     return eat(p, '}');
@@ -116,13 +110,11 @@ bool parse_shape_list(struct parser *p, char open, char close, struct hlo_shapes
     int from = p->pointer_count;
     if (!eat(p, open))
         return false;
-    while (!lex_is(&p->lex, close)) {
+    for (int k = 0; parse_more(p, close, k); k++) {
         const struct hlo_shape *s;
         if (!parse_shape(p, &s))
             return false;
         push_pointer(p, s);
-        if (!eat_if(p, ','))
-            break;
     }
     out->v = pop_pointers(p, from, &out->count);
     return eat(p, close);
@@ -180,7 +172,7 @@ static bool parse_slices(struct parser *p, struct hlo_slices *out)
     int capacity = 0;
     if (!eat(p, '{'))
         return false;
-    while (!lex_is(&p->lex, '}')) {
+    for (int k = 0; parse_more(p, '}', k); k++) {
         ARENA_GROW(p->arena, out->v, out->count, capacity);
         struct hlo_slice *s = &out->v[out->count++];
         s->stride = 1;
@@ -190,8 +182,6 @@ static bool parse_slices(struct parser *p, struct hlo_slices *out)
             return false;
         if (!eat(p, ']'))
             return false;
-        if (!eat_if(p, ','))
-            break;
     }
     return eat(p, '}');
 }
@@ -334,7 +324,7 @@ static bool parse_accuracy(struct parser *p, struct hlo_accuracy *out)
     out->mode = HLO_ACCURACY_TOLERANCE;
     if (!eat(p, '{'))
         return false;
-    while (!lex_is(&p->lex, '}')) {
+    for (int k = 0; parse_more(p, '}', k); k++) {
         const char *name = p->lex.text;
         double v = 0;
         if (p->lex.kind != TOK_ATTR)
@@ -350,8 +340,6 @@ static bool parse_accuracy(struct parser *p, struct hlo_accuracy *out)
             out->ulps = (int64_t)v;
         else
             return parse_fail_at(p, name, "expected atol=, rtol= or ulps=");
-        if (!eat_if(p, ','))
-            break;
     }
     return eat(p, '}') && eat(p, '}');
 }
@@ -361,7 +349,7 @@ static bool parse_domain(struct parser *p, struct hlo_domain *out)
     struct hlo_text kind = {0};
     if (!eat(p, '{'))
         return false;
-    while (!lex_is(&p->lex, '}')) {
+    for (int k = 0; parse_more(p, '}', k); k++) {
         const char *name = p->lex.text;
         if (p->lex.kind != TOK_ATTR)
             return parse_expected(p, "kind=, entry= or exit=");
@@ -373,8 +361,6 @@ static bool parse_domain(struct parser *p, struct hlo_domain *out)
                       : parse_fail_at(p, name, "expected kind=, entry= or exit=");
         if (!ok)
             return false;
-        if (!eat_if(p, ','))
-            break;
     }
     out->kind = kind.data ? kind.data : "";
     return eat(p, '}');

@@ -113,13 +113,11 @@ static bool parse_operands(struct parser *p, struct hlo_instruction *i)
     int from = p->pointer_count;
     if (!eat(p, '('))
         return false;
-    while (!lex_is(&p->lex, ')')) {
+    for (int k = 0; parse_more(p, ')', k); k++) {
         struct hlo_instruction *o;
         if (!parse_operand(p, &o))
             return false;
         push_pointer(p, o);
-        if (!eat_if(p, ','))
-            break;
     }
     i->operands = pop_pointers(p, from, &i->operand_count);
     return eat(p, ')');

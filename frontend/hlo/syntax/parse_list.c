@@ -45,13 +45,11 @@ bool parse_bools(struct parser *p, struct hlo_ints *out)
     int from = p->int_count;
     if (!eat(p, '{'))
         return false;
-    while (!lex_is(&p->lex, '}')) {
+    for (int k = 0; parse_more(p, '}', k); k++) {
         int64_t v;
         if (!parse_bool(p, &v))
             return false;
         push_int(p, v);
-        if (!eat_if(p, ','))
-            break;
     }
     *out = pop_ints(p, from);
     return eat(p, '}');
@@ -62,13 +60,11 @@ bool parse_int_list(struct parser *p, char open, char close, struct hlo_ints *ou
     int from = p->int_count;
     if (!eat(p, open))
         return false;
-    while (!lex_is(&p->lex, close)) {
+    for (int k = 0; parse_more(p, close, k); k++) {
         int64_t v;
         if (!token_int(p, &v))
             return false;
         push_int(p, v);
-        if (!eat_if(p, ','))
-            break;
     }
     *out = pop_ints(p, from);
     return eat(p, close);
@@ -85,12 +81,10 @@ bool parse_lists(struct parser *p, struct hlo_lists *out)
     *out = (struct hlo_lists){0};
     if (!eat(p, '{'))
         return false;
-    while (!lex_is(&p->lex, '}')) {
+    for (int k = 0; parse_more(p, '}', k); k++) {
         ARENA_GROW(p->arena, out->v, out->count, capacity);
         if (!parse_ints(p, &out->v[out->count++]))
             return false;
-        if (!eat_if(p, ','))
-            break;
     }
     return eat(p, '}');
 }
@@ -111,7 +105,7 @@ bool parse_pairs(struct parser *p, struct hlo_pairs *out)
     *out = (struct hlo_pairs){0};
     if (!eat(p, '{'))
         return false;
-    while (!lex_is(&p->lex, '}')) {
+    for (int k = 0; parse_more(p, '}', k); k++) {
         if (p->lex.kind != TOK_ATTR)
             return parse_expected(p, "key=value");
         ARENA_GROW(p->arena, out->v, out->count, capacity);
@@ -125,8 +119,6 @@ bool parse_pairs(struct parser *p, struct hlo_pairs *out)
         for (; at > 0 && strcmp(out->v[at - 1].key, last.key) > 0; at--)
             out->v[at] = out->v[at - 1];
         out->v[at] = last;
-        if (!eat_if(p, ','))
-            break;
     }
     return eat(p, '}');
 }
@@ -137,7 +129,7 @@ bool parse_aliases(struct parser *p, bool kinds, struct hlo_aliases *out)
     *out = (struct hlo_aliases){0};
     if (!eat(p, '{'))
         return false;
-    while (!lex_is(&p->lex, '}')) {
+    for (int k = 0; parse_more(p, '}', k); k++) {
         ARENA_GROW(p->arena, out->v, out->count, capacity);
         struct hlo_alias *a = &out->v[out->count++];
         if (!parse_ints(p, &a->output) || !eat(p, ':') || !eat(p, '(') ||
@@ -151,8 +143,6 @@ bool parse_aliases(struct parser *p, bool kinds, struct hlo_aliases *out)
         }
         if (!eat(p, ')'))
             return false;
-        if (!eat_if(p, ','))
-            break;
     }
     return eat(p, '}');
 }
@@ -162,14 +152,12 @@ bool parse_donors(struct parser *p, struct hlo_aliases *out)
     int capacity = 0;
     if (!eat(p, '{'))
         return false;
-    while (!lex_is(&p->lex, '}')) {
+    for (int k = 0; parse_more(p, '}', k); k++) {
         ARENA_GROW(p->arena, out->v, out->count, capacity);
         struct hlo_alias *a = &out->v[out->count++];
         if (!eat(p, '(') || !token_int(p, &a->parameter) || !eat(p, ',') ||
             !parse_ints(p, &a->index) || !eat(p, ')'))
             return false;
-        if (!eat_if(p, ','))
-            break;
     }
     return eat(p, '}');
 }

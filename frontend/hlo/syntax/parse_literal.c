@@ -292,13 +292,11 @@ bool parse_typed_literal(struct parser *p, const struct hlo_literal **out)
     if (!enter(p))
         return false;
     lex_next(&p->lex);
-    while (!lex_is(&p->lex, ')')) {
+    for (int k = 0; parse_more(p, ')', k); k++) {
         const struct hlo_literal *e;
         if (!parse_typed_literal(p, &e))
             return false;
         push_pointer(p, e);
-        if (!eat_if(p, ','))
-            break;
     }
     int count;
     l->elements = pop_pointers(p, from, &count);

@@ -17,7 +17,7 @@ static bool parse_dims(struct parser *p, struct hlo_shape *s)
     bool dynamic[HLO_MAX_RANK] = {false}, any = false;
     if (!eat(p, '['))
         return false;
-    while (!lex_is(&p->lex, ']')) {
+    for (int n = 0; parse_more(p, ']', n); n++) {
         int k = p->int_count - from;
         if (k >= HLO_MAX_RANK)
             return parse_fail(p, "shape has more than %d dimensions", HLO_MAX_RANK);
@@ -37,8 +37,6 @@ static bool parse_dims(struct parser *p, struct hlo_shape *s)
         }
         any |= dynamic[k];
         push_int(p, dim);
-        if (!eat_if(p, ','))
-            break;
     }
     struct hlo_ints v = pop_ints(p, from);
     s->rank = v.count;
@@ -77,7 +75,7 @@ static bool parse_levels(struct parser *p, struct hlo_layout *l)
     int capacity = 0;
     if (!eat(p, '('))
         return false;
-    while (!lex_is(&p->lex, ')')) {
+    for (int k = 0; parse_more(p, ')', k); k++) {
         if (p->lex.kind != TOK_IDENT || p->lex.size != 1 || !strchr("DCSH", *p->lex.text))
             return parse_expected(p, "a dimension level type (D, C, S or H)");
         ARENA_GROW(p->arena, l->levels, l->level_count, capacity);
@@ -86,8 +84,6 @@ static bool parse_levels(struct parser *p, struct hlo_layout *l)
         lex_next(&p->lex);
         level->not_unique = eat_if(p, '+');
         level->not_ordered = eat_if(p, '~');
-        if (!eat_if(p, ','))
-            break;
     }
     return eat(p, ')');
 }
@@ -97,13 +93,11 @@ static bool parse_tiles(struct parser *p, struct hlo_layout *l)
     int capacity = 0;
     while (eat_if(p, '(')) {
         int from = p->int_count;
-        while (!lex_is(&p->lex, ')')) {
+        for (int k = 0; parse_more(p, ')', k); k++) {
             int64_t v = HLO_TILE_COMBINE;
             if (!eat_if(p, '*') && !token_int(p, &v))
                 return false;
             push_int(p, v);
-            if (!eat_if(p, ','))
-                break;
         }
         if (!eat(p, ')'))
             return false;
@@ -121,12 +115,8 @@ static bool parse_splits(struct parser *p, struct hlo_layout *l)
         int from = p->int_count;
         if (!token_int(p, &split.dimension) || !eat(p, ':'))
             return false;
-        do {
-            int64_t v;
-            if (!token_int(p, &v))
-                return false;
-            push_int(p, v);
-        } while (eat_if(p, ','));
+        if (!push_some_ints(p))
+            return false;
         split.at = pop_ints(p, from);
         ARENA_GROW(p->arena, l->splits, l->split_count, capacity);
         l->splits[l->split_count++] = split;

@@ -23,12 +23,8 @@ static bool parse_iota(struct parser *p, struct hlo_iota *out)
         lex_next(&p->lex);
         if (!eat(p, '('))
             return false;
-        do {
-            int64_t v;
-            if (!token_int(p, &v))
-                return false;
-            push_int(p, v);
-        } while (eat_if(p, ','));
+        if (!push_some_ints(p))
+            return false;
         if (!eat(p, ')'))
             return false;
     } else if (out->dims.count == 1) {
@@ -84,12 +80,8 @@ static bool parse_device_ids(struct parser *p, struct hlo_mesh *m)
         return check_size(p, at, &sizes, n);
     }
     int from = p->int_count;
-    do {
-        int64_t v;
-        if (!token_int(p, &v))
-            return false;
-        push_int(p, v);
-    } while (eat_if(p, ','));
+    if (!push_some_ints(p))
+        return false;
     m->device_ids = pop_ints(p, from);
     return eat(p, ')') && check_size(p, at, &sizes, m->device_ids.count);
 }
@@ -116,13 +108,11 @@ static bool parse_mesh(struct parser *p, const struct hlo_mesh **out)
         m->device_ids = pop_ints(p, from);
         return eat(p, ']');
     }
-    while (!lex_is(&p->lex, ']')) {
+    for (int k = 0; parse_more(p, ']', k); k++) {
         ARENA_GROW(p->arena, m->axes, m->axis_count, capacity);
         struct hlo_axis *a = &m->axes[m->axis_count++];
         if (!(a->name = quoted(p)) || !eat(p, '=') || !token_int(p, &a->size))
             return false;
-        if (!eat_if(p, ','))
-            break;
     }
     if (!eat(p, ']'))
         return false;
@@ -143,7 +133,7 @@ static bool parse_axes(struct parser *p, const struct hlo_mesh *m, struct hlo_ax
     int capacity = 0;
     if (!eat(p, '{'))
         return false;
-    while (!lex_is(&p->lex, '}')) {
+    for (int k = 0; parse_more(p, '}', k); k++) {
         if (p->lex.kind == TOK_QUESTION) {
             out->open = true;
             lex_next(&p->lex);
@@ -168,8 +158,6 @@ static bool parse_axes(struct parser *p, const struct hlo_mesh *m, struct hlo_ax
         if (eat_if(p, ':') && (!eat(p, '(') || !token_int(p, &r->pre_size) || !eat(p, ')') ||
                                !token_int(p, &r->size)))
             return false;
-        if (!eat_if(p, ','))
-            break;
     }
     return eat(p, '}');
 }
@@ -240,12 +228,10 @@ static bool parse_metadata_list(struct parser *p, struct hlo_sharding *s)
         return true;
     }
     lex_next(&p->lex);
-    while (!lex_is(&p->lex, '}')) {
+    for (int k = 0; parse_more(p, '}', k); k++) {
         if (!parse_metadata(p, &m))
             return false;
         push_pointer(p, m);
-        if (!eat_if(p, ','))
-            break;
     }
     s->metadata = pop_pointers(p, from, &s->metadata_count);
     return eat(p, '}');
@@ -286,14 +272,12 @@ static bool parse_last_dims(struct parser *p, struct hlo_sharding *s)
     int from = p->int_count;
     if (!eat(p, '{'))
         return false;
-    while (!lex_is(&p->lex, '}')) {
+    for (int n = 0; parse_more(p, '}', n); n++) {
         int k = simple_word(p);
         if (k < 0)
             return parse_expected(p, "replicated, manual, maximal, unknown or unreduced");
         push_int(p, simple[k].kind);
         lex_next(&p->lex);
-        if (!eat_if(p, ','))
-            break;
     }
     s->last_tile_dims = pop_ints(p, from);
     return eat(p, '}');
@@ -342,12 +326,10 @@ static bool parse_named_part(struct parser *p, struct hlo_sharding *s)
         int capacity = 0;
         s->has_dims = true;
         lex_next(&p->lex);
-        while (!lex_is(&p->lex, ']')) {
+        for (int k = 0; parse_more(p, ']', k); k++) {
             ARENA_GROW(p->arena, s->dims, s->dim_count, capacity);
             if (!parse_axes(p, s->mesh, &s->dims[s->dim_count++]))
                 return false;
-            if (!eat_if(p, ','))
-                break;
         }
         return eat(p, ']');
     }
@@ -394,13 +376,11 @@ bool parse_sharding(struct parser *p, const struct hlo_sharding **out)
     if (lex_is(&p->lex, '{') || lex_is(&p->lex, '}')) {
         int from = p->pointer_count;
         s->kind = HLO_SHARDING_TUPLE;
-        while (!lex_is(&p->lex, '}')) {
+        for (int k = 0; parse_more(p, '}', k); k++) {
             const struct hlo_sharding *e;
             if (!parse_sharding(p, &e))
                 return false;
             push_pointer(p, e);
-            if (!eat_if(p, ','))
-                break;
         }
         s->elements = pop_pointers(p, from, &s->count);
     } else if (lex_word(&p->lex, "mesh") || lex_word(&p->lex, "maximal_mesh")) {

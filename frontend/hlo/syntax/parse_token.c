@@ -84,6 +84,22 @@ bool eat_if(struct parser *p, char punct)
     return true;
 }
 
+bool parse_more(struct parser *p, char close, int k)
+{
+    return (k == 0 || eat_if(p, ',')) && !lex_is(&p->lex, close);
+}
+
+bool push_some_ints(struct parser *p)
+{
+    int64_t v = 0;
+    do {
+        if (!token_int(p, &v))
+            return false;
+        push_int(p, v);
+    } while (eat_if(p, ','));
+    return true;
+}
+
 bool eat(struct parser *p, char punct)
 {
     char what[] = {'\'', punct, '\'', 0};

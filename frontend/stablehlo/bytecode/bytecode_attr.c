@@ -41,6 +41,20 @@ static bool leave(struct bc_reader *r, struct bc_entry *e, const struct bc_curso
            bc_fail(r, c, "an attribute or type of '%s' that is not known", r->dialects[e->dialect]);
 }
 
+/* Of a dialect that has no reader here, such as shardings: its name alone. */
+static const char *unread(struct bc_reader *r, const struct bc_entry *e, char sigil)
+{
+    return arena_printf(r->arena, "%c%s.unread<>", sigil, r->dialects[e->dialect]);
+}
+
+static struct mlir_attr *opaque(struct bc_reader *r, const char *text)
+{
+    struct mlir_attr *a = mlir_attr_new(r->arena, MA_OPAQUE);
+    a->text = text;
+    a->size = strlen(text);
+    return a;
+}
+
 static void decode_attr(struct bc_reader *r, struct bc_entry *e)
 {
     struct bc_cursor c = {e->p, e->p + e->size, false};
@@ -58,11 +72,8 @@ static void decode_attr(struct bc_reader *r, struct bc_entry *e)
         e->attr = bc_stablehlo_attr(r, &c);
     } else if (is_dialect(r, e, "chlo")) {
         e->attr = bc_chlo_attr(r, &c);
-    } else { /* of a dialect that says nothing here, such as shardings */
-        struct mlir_attr *a = mlir_attr_new(r->arena, MA_OPAQUE);
-        a->text = arena_printf(r->arena, "#%s.unread<>", r->dialects[e->dialect]);
-        a->size = strlen(a->text);
-        e->attr = a;
+    } else {
+        e->attr = opaque(r, unread(r, e, '#'));
     }
     if (!leave(r, e, &c, e->attr || e->loc))
         e->attr = NULL;
@@ -87,7 +98,7 @@ static void decode_type(struct bc_reader *r, struct bc_entry *e)
         e->type = bc_quant_type(r, &c);
     } else if (!is_dialect(r, e, "chlo")) {
         struct mlir_type *t = bc_new_type(r, MT_OTHER);
-        t->text = arena_printf(r->arena, "!%s.unread<>", r->dialects[e->dialect]);
+        t->text = unread(r, e, '!');
         e->type = t;
     }
     if (!leave(r, e, &c, e->type != NULL))
@@ -103,12 +114,8 @@ const struct mlir_attr *bc_attr_at(struct bc_reader *r, uint64_t k)
     struct bc_entry *e = &r->attrs[k];
     if (!e->done)
         decode_attr(r, e);
-    if (!e->attr && e->loc && !diag_failed(r->d)) { /* a location as an attribute */
-        struct mlir_attr *a = mlir_attr_new(r->arena, MA_OPAQUE);
-        a->text = "loc(unknown)";
-        a->size = strlen(a->text);
-        e->attr = a;
-    }
+    if (!e->attr && e->loc && !diag_failed(r->d)) /* a location as an attribute */
+        e->attr = opaque(r, "loc(unknown)");
     if (!e->attr && !diag_failed(r->d))
         bc_fail(r, NULL, "attribute %llu is damaged", (unsigned long long)k);
     return e->attr;
