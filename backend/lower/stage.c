@@ -367,6 +367,7 @@ bool stage_kernel(struct program *p, struct kernel *k, const struct machine *m, 
         spread_tile(&s, t);
     if (ok) {
         unroll_loops(p, k, m, true);
+        merge_loads(p, k);
         join_transfers(p, k, m);
         balance_engines(p, k, m);
     }

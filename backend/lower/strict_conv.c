@@ -54,8 +54,18 @@ static bool reorder(const struct constant_maker *maker, int64_t group, void *to)
 
 struct blocked {
     struct lazy_constant lazy;
-    int64_t in_group, taps, out_channels /* of a group */, group, tile, chunk, chunks;
+    int64_t in_group, taps, out_channels /* of a group */, group, tile, chunk, chunks, folds;
 };
+
+/* Which weight of an output channel's partition p of a chunk has at a tap; -1: none. Where rows of the window lie over partitions,
+ * taps are its columns. */
+static int64_t weight_of(const struct blocked *b, int64_t p, int64_t chunk, int64_t tap)
+{
+    int64_t i = chunk * b->chunk + p;
+    if (b->folds)
+        return (p % b->in_group * b->folds + p / b->in_group) * b->taps + tap;
+    return i < b->in_group ? i * b->taps + tap : -1;
+}
 
 /* The weights of a block of output channels, or of a group, as partitions hold them; zero behind
  * the last channels. */
@@ -64,21 +74,18 @@ static bool block_weights(const struct constant_maker *maker, int64_t block, voi
     const struct blocked *b = (const struct blocked *)maker;
     const struct tensor *w = b->lazy.from->constant;
     size_t size = dtype_bytes(w->dtype);
-    int64_t first = b->group > 1 ? 0 : block * b->tile;
+    int64_t first = b->group > 1 ? 0 : block * b->tile, weights = b->in_group * b->taps * (b->folds ? b->folds : 1);
     int64_t above = b->group > 1 ? block * b->out_channels : 0;
     char *at = to;
     for (int64_t p = 0; p < b->chunk; p++)
         for (int64_t c = 0; c < b->chunks; c++)
             for (int64_t t = 0; t < b->taps; t++)
                 for (int64_t o = 0; o < b->tile; o++, at += size) {
-                    int64_t i = c * b->chunk + p, out = first + o;
-                    if (i >= b->in_group || out >= b->out_channels)
+                    int64_t from = weight_of(b, p, c, t), out = first + o;
+                    if (from < 0 || out >= b->out_channels)
                         memset(at, 0, size);
                     else
-                        memcpy(at,
-                               (const char *)w->data +
-                                   size * (size_t)(((above + out) * b->in_group + i) * b->taps + t),
-                               size);
+                        memcpy(at, (const char *)w->data + size * (size_t)((above + out) * weights + from), size);
                 }
     return true;
 }
@@ -100,7 +107,8 @@ static int block_slot(struct lowering *l, const struct strict_conv *s, const cha
                           .group = c->group,
                           .tile = s->out_tile,
                           .chunk = s->m.chunk,
-                          .chunks = s->m.chunks};
+                          .chunks = s->m.chunks,
+                          .folds = s->m.folds};
     int64_t dims[4] = {s->blocks, b->chunk, b->chunks, b->taps * b->tile};
     struct tensor shape = tensor_view(c->w->dtype, 4, dims, NULL);
     return lazy_constant(l, &b->lazy, c->weights, s->blocks, &shape, name);
@@ -258,7 +266,7 @@ static void multiply_chunk(struct strict_conv *s, struct ap psum, int64_t run, i
         ap_push(&w, 1, s->out_tile);
         clip_out_channels(s, &w);
         struct ap moving = {.mem = x.mem, .dtype = x.dtype, .tensor = x.tensor, .offset = x.offset};
-        ap_push(&moving, 1, run);
+        ap_push(&moving, s->m.along, run);
         moving.dim[moving.rank++] = x.dim[0];
         struct affine accumulate = affine_number(t > 0);
         if (var_chunk >= 0)
@@ -274,7 +282,7 @@ static void emit_block(struct strict_conv *s, int64_t block)
 {
     struct kernel_builder *k = s->k;
     const struct strict_image *m = &s->m;
-    int64_t run = (m->band - 1) * m->cols + m->width;
+    int64_t run = (m->band - 1) * m->pitch + m->width;
     struct ap psum = {.mem = MEM_PSUM, .dtype = DT_F32};
     psum.tensor = kernel_tile(k, MEM_PSUM, DT_F32, s->out_tile, run);
     struct ap result = psum;
@@ -284,7 +292,7 @@ static void emit_block(struct strict_conv *s, int64_t block)
     struct epilogue e = epilogue_of(s, s->out_tile, block);
     struct space space = epilogue_space(&e);
     for (int i = 0; i < space.rank; i++) {
-        ap_push(&result, i == 0 ? run : i == space.rank - 1 ? 1 : m->cols, space.dim[i].count);
+        ap_push(&result, i == 0 ? run : i == space.rank - 1 ? 1 : m->pitch, space.dim[i].count);
         if (space.dim[i].var >= 0)
             ap_clip(k->p, &result, i, space.dim[i].var, space.dim[i].factor, space.dim[i].limit);
     }
@@ -468,14 +476,18 @@ static bool plan(struct lowering *l, struct strict_conv *s, bool depthwise)
         return false;
     int64_t results = depthwise ? strict_results(l->m) : l->m->psum_bank / 4;
     int64_t weights_room = strict_weights_room(l->m);
-    if (!image_plan(l->m, &s->m, results))
+    bool folded = !depthwise && c->group == 1 && c->spatial == 2 && image_sizes_in_range(&s->m) &&
+                  image_fold(l->m, &s->m, results);
+    if (folded)
+        s->taps = c->kw;
+    else if (!image_plan(l->m, &s->m, results))
         return false;
     if (depthwise) {
         s->blocks = s->m.chunks;
         return true;
     }
     int64_t weights = weight_row(s) * (int64_t)dtype_bytes(c->w->dtype);
-    if (s->m.resident && weights * s->m.chunks > weights_room) {
+    if (s->m.resident && !folded && weights * s->m.chunks > weights_room) {
         s->m.streamed = true;
         if (!image_plan(l->m, &s->m, results))
             return false;
@@ -547,7 +559,7 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
     else
         emit_products(&s);
     dim_t pixels = dim_mul(t, c.n, c.oh * c.ow);
-    kernel_of(&k)->flops = dim_mul(t, pixels, 2 * s.taps * c.in_group * c.out_channels);
+    kernel_of(&k)->flops = dim_mul(t, pixels, 2 * c.kh * c.kw * c.in_group * c.out_channels);
     int64_t pictures = 4 * (c.oh * c.ow * c.out_channels + c.h * c.width * c.channels_in);
     kernel_of(&k)->bytes =
         dim_add(t, dim_mul(t, c.n, pictures), 4 * tensor_count(&l->p->slots[s.weights].data));

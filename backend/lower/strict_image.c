@@ -65,7 +65,7 @@ static int64_t plan_raw(struct strict_image *m)
     return m->raw_rows * m->raw_cols;
 }
 
-static bool sizes_in_range(const struct strict_image *m)
+bool image_sizes_in_range(const struct strict_image *m)
 {
     return m->oh >= 1 && m->ow >= 1 && m->h >= 1 && m->w >= 1 && m->sh >= 1 && m->sw >= 1 &&
            m->dh >= 1 && m->dw >= 1 && m->h <= 1 << 24 && m->w <= 1 << 24 && m->kh <= 1 << 12 &&
@@ -76,7 +76,7 @@ static bool sizes_in_range(const struct strict_image *m)
 bool image_plan(const struct machine *machine, struct strict_image *m, int64_t results)
 {
     int64_t elements = strict_image_room(machine) / (int64_t)dtype_bytes(m->x->type.dtype);
-    if (!sizes_in_range(m))
+    if (!image_sizes_in_range(m))
         return false;
     m->chunk = even_tile(m->channels, machine->partitions);
     m->chunks = ceil_div(m->channels, m->chunk);
@@ -89,6 +89,7 @@ bool image_plan(const struct machine *machine, struct strict_image *m, int64_t r
     m->bands = ceil_div(m->oh, m->band);
     m->rows = extent(m->band * m->bands, m->sh, m->fh, m->kh, m->dh);
     m->plane = m->fh * m->fw * m->rows * m->cols;
+    m->along = 1, m->pitch = m->cols;
     m->resident = !m->streamed && m->widths == 1;
     m->resident = m->resident && m->plane * (m->by_grid ? 1 : m->chunks) <= elements - plan_raw(m);
     while (!m->resident) {
@@ -258,6 +259,10 @@ void image_load(struct kernel_builder *k, const struct strict_image *m, int var_
                 int var_group, dim_t group_step, int var_band, int var_column)
 {
     struct dim_table *t = &k->p->dims;
+    if (m->folds) {
+        image_load_folded(k, m, var_n);
+        return;
+    }
     struct ap to = chunk_start(k, m, var_chunk), from = ap_slot(k->p, m->slot);
     ap_move(k->p, &from, var_n, m->step_n);
     if (var_group >= 0)
@@ -295,14 +300,14 @@ void image_load(struct kernel_builder *k, const struct strict_image *m, int var_
 /* Elements between rows of results. */
 static int64_t row_step(const struct strict_image *m)
 {
-    return m->sh / m->fh * m->cols;
+    return m->folds ? m->cols : m->sh / m->fh * m->cols;
 }
 
 struct ap image_tap(struct kernel_builder *k, const struct strict_image *m, int var_chunk,
                     int var_band, int i, int j)
 {
     struct ap a = chunk_start(k, m, var_chunk);
-    int64_t row = i * m->dh, column = j * m->dw;
+    int64_t row = m->folds ? 0 : i * m->dh, column = j * m->dw;
     int64_t phase = row % m->fh * m->fw + column % m->fw;
     a.offset.base += phase * m->rows * m->cols + row / m->fh * m->cols + column / m->fw;
     if (var_band >= 0)

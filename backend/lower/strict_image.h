@@ -31,11 +31,17 @@ struct strict_image {
     int64_t fh, fw, rows, cols;         /* phases; elements of one */
     int64_t chunk, chunks, plane;       /* elements of a chunk in a partition */
     int64_t raw_rows, raw_cols;         /* of the image before it is cut; 0: DMA loads phases */
+    int64_t folds, fold_channels;       /* rows of the window over partitions, each with so many channels; 0: none */
+    int64_t along, pitch;               /* phased: elements from result to result, results from row to row */
     int tile, raw_tile;
 };
 
 /* results: most elements of a band of results. False when it does not fit the machine. */
 bool image_plan(const struct machine *machine, struct strict_image *m, int64_t results);
+/* The same for images of few channels, all rows of the window over partitions (strict_fold.c). False when that does not fit, or is
+ * slower; the plan is untouched then. Sizes are in range. Products contract m->folds * channels. */
+bool image_fold(const struct machine *machine, struct strict_image *m, int64_t results);
+bool image_sizes_in_range(const struct strict_image *m);
 /* Pads in HBM where the plan asks for it. Before the kernel that uses the image is begun. */
 void image_prepare(struct lowering *l, const struct node *n, struct strict_image *m, dim_t images);
 /* Makes the tile. */
@@ -44,6 +50,8 @@ void image_tile(struct kernel_builder *k, struct strict_image *m);
  * select (-1: all). A chunk starts var_group * group_step channels further. */
 void image_load(struct kernel_builder *k, const struct strict_image *m, int var_n, int var_chunk,
                 int var_group, dim_t group_step, int var_band, int var_column);
+/* All of image var_n, where it is folded. */
+void image_load_folded(struct kernel_builder *k, const struct strict_image *m, int var_n);
 /* The start of tap (i, j) of chunk var_chunk, band var_band (resident tiles; -1 otherwise): a
  * pattern with the dim over partitions. */
 struct ap image_tap(struct kernel_builder *k, const struct strict_image *m, int var_chunk,

@@ -4,6 +4,7 @@
  *
  *   stage.c       strict targets, while lowering: operands in HBM become tiles and DMA
  *   unroll.c      strict targets: loops of few iterations, written out
+ *   merge.c       strict targets: loads of the same elements, made one
  *   join.c        strict targets: transfers of neighbours, made one
  *   balance.c     strict targets: copies, sums and products, dealt out to engines
  *   conflict.c    which pairs of instructions may touch the same element
@@ -41,6 +42,8 @@ bool schedule_traced(struct program *p, struct kernel *k, const struct machine *
 /* Writes out loops of few iterations, each with tiles of its own; before part_queues. `edges`: those
  * too whose last iteration may have less of a tile, where nothing reads more of it. */
 void unroll_loops(struct program *p, struct kernel *k, const struct machine *m, bool edges);
+/* Makes one of short loads of the same elements into tiles that nothing else writes; after unroll_loops. */
+void merge_loads(struct program *p, struct kernel *k);
 /* Makes one of transfers whose elements lie beside each other in rows of HBM; after unroll_loops. */
 void join_transfers(struct program *p, struct kernel *k, const struct machine *m);
 /* Engines share what several of them can do, where they reach memory side by side. */

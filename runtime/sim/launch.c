@@ -46,7 +46,7 @@ static void open_instance(struct launch_state *l, struct instance *i, int64_t in
                                           .reach = l->f->reach};
     for (int s = 0; s < nsemaphores; s++)
         i->semaphores[s].n = 0;
-    i->nslots = 0;
+    forget_transfers(i);
     i->index = index, i->left = l->active;
     i->opened = i->end = at, i->tenant = NULL;
     i->chain = 0, i->reach = l->f->reach;

@@ -9,7 +9,7 @@
 #ifndef RUNTIME_SIM_STATE_H
 #define RUNTIME_SIM_STATE_H
 
-#include "runtime/sim/numbers.h"
+#include "runtime/sim/region.h"
 
 enum {
     MAX_OVERLAP = 8,                        /* instances of a step in flight */
@@ -29,6 +29,22 @@ struct signals { /* of one semaphore and instance, by time */
     int n, cap;
 };
 
+/* What transfers of a queue did to a tile, or to a slot in HBM. */
+struct transfer_state {
+    int32_t tensor, queue;
+    uint8_t mem;
+    struct touched {
+        struct region bytes;
+        bool writes;
+        struct moment end;
+    } *touched; /* by time */
+    int n, cap;
+    struct range {
+        int64_t low, high;
+    } older;                   /* bytes of those that are not kept any more */
+    struct moment written, read; /* the ends of these */
+};
+
 struct tile_state {
     struct moment written; /* by the last instruction that wrote it */
     int64_t write_start;
@@ -40,12 +56,6 @@ struct tile_state {
     int64_t reach;                 /* the same, of the program's */
 };
 
-struct slot_state { /* HBM that an instance's transfers of a queue write */
-    int32_t slot, queue;
-    int64_t low, high; /* bytes written so far */
-    struct moment written, read;
-};
-
 struct instance {
     int64_t index; /* on its core; -1: free */
     int left;      /* engines that have not finished its stream */
@@ -55,8 +65,8 @@ struct instance {
     struct signals *semaphores;
     struct tenant *tenant; /* order.c */
     struct tile_state *tiles;
-    struct slot_state *slots;
-    int nslots, slots_cap;
+    struct transfer_state *transfers;
+    int ntransfers, transfers_cap;
 };
 
 /* When an instruction may begin, for earlier steps, and the chain of results up to what it reads. */
@@ -80,10 +90,6 @@ struct stationary { /* what the Tensor engine's array holds */
     int64_t instance, offset;
     int32_t tile, launch;
     struct moment written;
-};
-
-struct range {
-    int64_t low, high;
 };
 
 struct room { /* memory on the chip that an instance has, or had */
@@ -236,6 +242,9 @@ void grid_point(const struct number_kernel *k, int64_t index, int64_t *vars);
 
 /* Bytes that a pattern in HBM spans in its slot. */
 void ap_span(const struct number_ap *a, const int64_t *vars, int64_t *low, int64_t *high);
+
+/* The instance begins: its queues have moved nothing. */
+void forget_transfers(struct instance *i);
 
 /* The instruction's transfer, triggered at `trigger` (a record): its record and end. */
 struct moment run_transfer(struct launch_state *l, struct instance *i, const struct number_insn *n,

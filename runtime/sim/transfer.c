@@ -19,79 +19,127 @@ void ap_span(const struct number_ap *a, const int64_t *vars, int64_t *low, int64
     *low = first * a->size + a->slot_offset, *high = (last + 1) * a->size + a->slot_offset;
 }
 
-static struct slot_state *slot_state(struct launch_state *l, struct instance *i, int32_t slot,
-                                     int queue)
+/* ---- the order of a queue ---- */
+
+enum { MAX_TOUCHED = 64 };
+
+static struct transfer_state *transfer_state(struct launch_state *l, struct instance *i, const struct number_ap *ap, int tensor,
+                                             int queue)
 {
-    for (int n = 0; n < i->nslots; n++)
-        if (i->slots[n].slot == slot && i->slots[n].queue == queue)
-            return &i->slots[n];
-    ARENA_GROW(l->a, i->slots, i->nslots, i->slots_cap);
-    i->slots[i->nslots] = (struct slot_state){.slot = slot,
-                                              .queue = queue,
-                                              .low = INT64_MAX,
-                                              .high = INT64_MIN,
-                                              .written = {.record = -1},
-                                              .read = {.record = -1}};
-    return &i->slots[i->nslots++];
+    for (int n = 0; n < i->ntransfers; n++) {
+        struct transfer_state *t = &i->transfers[n];
+        if (t->tensor == tensor && t->mem == ap->mem && t->queue == queue)
+            return t;
+    }
+    ARENA_GROW(l->a, i->transfers, i->ntransfers, i->transfers_cap);
+    struct transfer_state *t = &i->transfers[i->ntransfers++];
+    *t = (struct transfer_state){.tensor = tensor,
+                                 .queue = queue,
+                                 .mem = ap->mem,
+                                 .older = {INT64_MAX, INT64_MIN},
+                                 .written = {.record = -1},
+                                 .read = {.record = -1}};
+    return t;
 }
 
-/* Earlier transfers of the same queue that touch what this one touches. Tiles as a whole. */
-static struct moment queue_order(struct launch_state *l, struct instance *i,
-                                 const struct number_insn *n, const int64_t *vars)
+void forget_transfers(struct instance *i)
+{
+    for (int n = 0; n < i->ntransfers; n++) {
+        struct transfer_state *t = &i->transfers[n];
+        t->n = 0, t->older = (struct range){INT64_MAX, INT64_MIN};
+        t->written = t->read = (struct moment){.record = -1};
+    }
+}
+
+/* Those of a queue that an operand has to follow: in a tile that shares memory with its own, all. */
+static struct moment follow(const struct transfer_state *t, const struct number_ap *ap, const struct region *r, bool same,
+                            struct moment after)
+{
+    bool old = !same || (r->low < t->older.high && t->older.low < r->high);
+    if (old)
+        after = later(after, t->written);
+    if (old && ap->writes)
+        after = later(after, t->read);
+    for (int n = 0; n < t->n; n++)
+        if ((ap->writes || t->touched[n].writes) && (!same || regions_meet(&t->touched[n].bytes, r)))
+            after = later(after, t->touched[n].end);
+    return after;
+}
+
+static struct region region_of_operand(const struct number_insn *n, int operand, const int64_t *vars)
+{
+    bool indirect = insn_info(n->op)->ap[operand].reach == REACH_INDIRECT;
+    return indirect ? region_anywhere() : region_of(&n->ap[operand], vars);
+}
+
+static bool keeps_order(const struct number_ap *ap)
+{
+    return ap->mem != MEM_NONE && (ap->mem != MEM_HBM || ap->rewritten);
+}
+
+/* Earlier transfers of the same queue that touch what this one touches. */
+static struct moment queue_order(struct launch_state *l, struct instance *i, const struct number_insn *n, const int64_t *vars)
 {
     struct moment after = {.record = -1};
     for (int a = 0; a < n->naps; a++) {
         const struct number_ap *ap = &n->ap[a];
-        if (ap->mem == MEM_NONE)
+        if (!keeps_order(ap))
             continue;
-        if (ap->mem == MEM_HBM && !ap->rewritten)
-            continue;
+        struct region r = region_of_operand(n, a, vars);
         if (ap->mem == MEM_HBM) {
-            struct slot_state *s = slot_state(l, i, ap->tensor, n->engine);
-            int64_t low, high;
-            ap_span(ap, vars, &low, &high);
-            if (low < s->high && s->low < high)
-                after = later(after, s->written);
-            if (ap->writes)
-                after = later(after, s->read);
+            after = follow(transfer_state(l, i, ap, ap->tensor, n->engine), ap, &r, true, after);
             continue;
         }
-        for (const int32_t *t = l->aliases[ap->tensor]; *t >= 0; t++) {
-            const struct tile_state *x = &i->tiles[*t];
-            if (x->queue != n->engine)
-                continue;
-            after = later(after, x->filled);
-            if (ap->writes)
-                after = later(after, x->drained);
-        }
+        for (const int32_t *t = l->aliases[ap->tensor]; *t >= 0; t++)
+            after = follow(transfer_state(l, i, ap, *t, n->engine), ap, &r, *t == ap->tensor, after);
     }
     return after;
 }
 
-static void note_touched(struct launch_state *l, struct instance *i, const struct number_insn *n,
-                         const int64_t *vars, struct moment end)
+static void forget(struct transfer_state *t, int first, int count)
+{
+    memmove(&t->touched[first], &t->touched[first + count], sizeof *t->touched * (size_t)(t->n - first - count));
+    t->n -= count;
+}
+
+/* The older half is known by its ends from now on. */
+static void fold_older(struct transfer_state *t)
+{
+    int half = t->n / 2;
+    for (int n = 0; n < half; n++) {
+        const struct touched *x = &t->touched[n];
+        struct moment *m = x->writes ? &t->written : &t->read;
+        *m = later(*m, x->end);
+        t->older.low = x->bytes.low < t->older.low ? x->bytes.low : t->older.low;
+        t->older.high = x->bytes.high > t->older.high ? x->bytes.high : t->older.high;
+    }
+    forget(t, 0, half);
+}
+
+/* Transfers of a queue complete in order: the same access again takes the place of an earlier one. */
+static void note_touched(struct launch_state *l, struct instance *i, const struct number_insn *n, const int64_t *vars,
+                         int64_t trigger, struct moment end)
 {
     for (int a = 0; a < n->naps; a++) {
         const struct number_ap *ap = &n->ap[a];
-        if (ap->mem == MEM_NONE)
-            continue;
-        if (ap->mem != MEM_HBM) {
+        if (ap->mem != MEM_NONE && ap->mem != MEM_HBM) {
             struct tile_state *t = &i->tiles[ap->tensor];
             *(ap->writes ? &t->filled : &t->drained) = end;
             t->queue = n->engine;
-            continue;
         }
-        if (!ap->rewritten)
+        if (!keeps_order(ap))
             continue;
-        struct slot_state *s = slot_state(l, i, ap->tensor, n->engine);
-        if (!ap->writes) {
-            s->read = later(s->read, end);
-            continue;
+        struct transfer_state *t = transfer_state(l, i, ap, ap->tensor, n->engine);
+        struct region r = region_of_operand(n, a, vars);
+        for (int k = t->n - 1; k >= 0; k--) {
+            const struct touched *x = &t->touched[k];
+            if ((!l->s->watch && x->end.at <= trigger) || (x->writes == ap->writes && regions_equal(&x->bytes, &r)))
+                forget(t, k, 1);
         }
-        int64_t low, high;
-        ap_span(ap, vars, &low, &high);
-        s->low = low < s->low ? low : s->low, s->high = high > s->high ? high : s->high;
-        s->written = later(s->written, end);
+        if (t->n == MAX_TOUCHED)
+            fold_older(t);
+        ARENA_GROW(l->a, t->touched, t->n, t->cap);
+        t->touched[t->n++] = (struct touched){r, ap->writes, end};
     }
 }
 
@@ -162,7 +210,7 @@ struct moment run_transfer(struct launch_state *l, struct instance *i, const str
     watch_insn(l, i, n, insn, vars, known, done.known);
     for (int e = 0; e < used; e++)
         c->dma[order[e]].record = done.record;
-    note_touched(l, i, n, vars, done);
+    note_touched(l, i, n, vars, trigger.at, done);
     struct sim_lane *y = &s->lanes[l->core][lane];
     y->busy += r.end - r.start, y->insns++;
     s->launches[l->launch].busy[lane] += r.end - r.start;

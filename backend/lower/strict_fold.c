@@ -1,0 +1,112 @@
+/*
+ * Images of few channels: rows of the window lie over partitions, each with all channels, so that a product contracts a column
+ * of the window at once. Partition (i, channel) holds rows i, i + stride, ... of the padded image: those that row i of the
+ * window meets.
+ */
+#include "backend/lower/strict_image.h"
+
+#include "backend/lower/product.h"
+#include "neff/isa/machine.h"
+
+enum { PARTS = 4 }; /* of the rows, loaded one after the other: products begin when the first is there */
+
+/* The times of transfers and products in ns, with rows over partitions or without. */
+struct fold_times {
+    double transfers, products;
+};
+
+static struct fold_times times_of(const struct machine *machine, const struct strict_image *m, int64_t folds)
+{
+    const struct timing *t = machine_timing(machine);
+    double row_bytes = (double)m->w * (double)dtype_bytes(m->x->type.dtype);
+    double descriptor = t->dma_full_bytes * (1 / t->dma_engine_gbps - 1 / t->dma_engine_peak_gbps);
+    double piece = descriptor + row_bytes / t->dma_engine_peak_gbps;
+    double rows = (double)m->channels * (double)(folds > 1 ? folds * m->oh : m->h);
+    double taps = (double)(m->kw * (folds > 1 ? 1 : m->kh));
+    return (struct fold_times){rows * piece / t->dma_engines, taps * (double)(m->oh * m->ow) / machine->pe_ghz};
+}
+
+static double longer(struct fold_times t)
+{
+    return t.transfers > t.products ? t.transfers : t.products;
+}
+
+bool image_fold(const struct machine *machine, struct strict_image *m, int64_t results)
+{
+    int64_t room = strict_image_room(machine) / (int64_t)dtype_bytes(m->x->type.dtype);
+    if (m->kh < 2 || m->channels * m->kh > machine->partitions || m->ow > results || m->step_w != 1 ||
+        longer(times_of(machine, m, m->kh)) >= longer(times_of(machine, m, 1)))
+        return false;
+    int64_t reach = (m->ow - 1) * m->sw + (m->kw - 1) * m->dw + 1, cols = ceil_div(reach, m->sw) * m->sw;
+    int64_t pitch = cols / m->sw, band = even_tile(m->oh, 1 + (results - m->ow) / pitch), bands = ceil_div(m->oh, band);
+    if (band * bands * cols > room)
+        return false;
+    m->folds = m->kh, m->fold_channels = m->channels;
+    m->width = m->ow, m->widths = 1, m->band = band, m->bands = bands;
+    m->rows = band * bands, m->cols = cols, m->plane = m->rows * cols;
+    m->along = m->sw, m->pitch = pitch;
+    m->chunk = m->channels * m->folds, m->chunks = 1, m->fh = m->fw = 1;
+    m->resident = true;
+    return true;
+}
+
+/* Rows [from, to) of partition i's that lie in the image, of rows [first, end). */
+static void rows_inside(const struct strict_image *m, int64_t i, int64_t first, int64_t end, int64_t *from, int64_t *to)
+{
+    int64_t before = m->top - i * m->dh, last = m->h - 1 + before; /* of the image, where row 0 is the window's */
+    *from = before > 0 ? ceil_div(before, m->sh) : 0;
+    *to = last < 0 ? 0 : last / m->sh + 1;
+    *from = *from > first ? *from : first, *to = *to < end ? *to : end;
+}
+
+static void fill(struct kernel_builder *k, const struct strict_image *m, int64_t row, int64_t rows, int64_t column, int64_t columns)
+{
+    struct ap a = {.mem = MEM_SBUF, .dtype = m->x->type.dtype, .tensor = m->tile, .offset.base = row * m->cols + column};
+    ap_push(&a, m->plane, m->chunk), ap_push(&a, m->cols, rows), ap_push(&a, 1, columns);
+    if (rows > 0 && columns > 0)
+        emit_memset(k, (struct memset){.dst = a, .value = m->fill});
+}
+
+/* What some partition has of the padding: the first and the last rows, and columns at both sides. */
+static void fill_borders(struct kernel_builder *k, const struct strict_image *m, int64_t columns)
+{
+    int64_t top = 0, bottom = m->rows;
+    for (int64_t i = 0; i < m->folds; i++) {
+        int64_t from, to;
+        rows_inside(m, i, 0, m->rows, &from, &to);
+        top = from > top ? from : top, bottom = to < bottom ? to : bottom;
+    }
+    bottom = bottom > top ? bottom : top;
+    fill(k, m, 0, top, 0, m->cols), fill(k, m, bottom, m->rows - bottom, 0, m->cols);
+    fill(k, m, top, bottom - top, 0, m->left);
+    fill(k, m, top, bottom - top, m->left + columns, m->cols - m->left - columns);
+}
+
+static void load_rows(struct kernel_builder *k, const struct strict_image *m, struct ap from, int64_t i, int64_t first, int64_t end,
+                      int64_t columns)
+{
+    struct dim_table *t = &k->p->dims;
+    int64_t row, to_row;
+    rows_inside(m, i, first, end, &row, &to_row);
+    if (row >= to_row)
+        return;
+    struct ap to = {.mem = MEM_SBUF, .dtype = from.dtype, .tensor = m->tile};
+    to.offset.base = i * m->fold_channels * m->plane + row * m->cols + m->left;
+    from.offset.base = dim_add(t, from.offset.base, dim_mul(t, m->step_h, row * m->sh + i * m->dh - m->top));
+    ap_push(&to, m->plane, m->fold_channels), ap_push(&from, m->step_c, m->fold_channels);
+    ap_push(&to, m->cols, to_row - row), ap_push(&from, dim_mul(t, m->step_h, m->sh), to_row - row);
+    ap_push(&to, 1, columns), ap_push(&from, m->step_w, columns);
+    emit_dma_copy(k, (struct dma_copy){.dst = to, .src = from});
+}
+
+void image_load_folded(struct kernel_builder *k, const struct strict_image *m, int var_n)
+{
+    struct ap from = ap_slot(k->p, m->slot);
+    int64_t columns = m->w < m->cols - m->left ? m->w : m->cols - m->left;
+    int64_t part = ceil_div(m->bands, PARTS) * m->band;
+    ap_move(k->p, &from, var_n, m->step_n);
+    fill_borders(k, m, columns);
+    for (int64_t row = 0; row < m->rows; row += part)
+        for (int64_t i = 0; i < m->folds; i++)
+            load_rows(k, m, from, i, row, row + part < m->rows ? row + part : m->rows, columns);
+}
