@@ -20,6 +20,7 @@ struct difference { /* the element of a value that is worst for its bound */
     int64_t at;
     double got, ref, allowed;
     double largest; /* of the reference */
+    int64_t nwide;  /* elements whose bounds allow anything */
     bool nan;  /* NaN in one of them only */
     bool wide; /* half of the bounds allow anything: too much of the program lies before */
 };
@@ -71,38 +72,43 @@ static double storage_roundoff(const struct verify *v, const struct tensor *got,
     return have < want ? ldexp(1, -have - 1) : cast;
 }
 
-static struct difference compare_floats(const struct verify *v, const struct value *x,
-                                        const struct tensor *got, const struct tensor *ref)
+/* Elements [first, first + count) of a value; what is worst so far is in r and *worst. */
+static void compare_block(struct verify *v, const struct value *x, const struct tensor *got, const struct tensor *ref,
+                          int64_t first, int64_t count, struct difference *r, double *worst)
 {
-    struct difference r = {.verdict = EXACT, .at = -1};
-    const float *order = v->errors.bounds[BOUND_ORDER][x->id],
-                *cast = v->errors.bounds[BOUND_CAST][x->id];
-    double storage = storage_roundoff(v, got, ref), worst = 0, largest = 0;
-    int64_t wide = 0;
-    for (int64_t k = 0, n = tensor_count(ref); k < n; k++)
-        if (isfinite(tensor_f64(ref, k)))
-            largest = fmax(largest, fabs(tensor_f64(ref, k)));
-    for (int64_t k = 0, n = tensor_count(ref); k < n; k++) {
-        double a = tensor_f64(got, k), b = tensor_f64(ref, k), e = fabs(a - b);
-        wide += cast && !(cast[k] <= largest);
+    const float *order = errors_bound(&v->errors, BOUND_ORDER, x, first, count, v->d);
+    const float *cast = errors_bound(&v->errors, BOUND_CAST, x, first, count, v->d);
+    double storage = storage_roundoff(v, got, ref);
+    for (int64_t k = 0; k < count; k++) {
+        double a = tensor_f64(got, first + k), b = tensor_f64(ref, first + k), e = fabs(a - b);
+        r->nwide += cast && !(cast[k] <= r->largest);
         if (a == b || (isnan(a) && isnan(b)))
             continue;
         double by_order = order ? order[k] : 0;
         double by_cast = (cast ? cast[k] : 0) + storage * fabs(b);
         enum verdict is = e <= by_order ? ORDER : e <= by_cast ? CAST : DEFECT;
         double ratio = is == DEFECT && !(e < INFINITY) ? INFINITY : e / (by_cast + 1e-300);
-        if (is < r.verdict || (is == r.verdict && ratio <= worst))
+        if (is < r->verdict || (is == r->verdict && ratio <= *worst))
             continue;
-        worst = ratio;
-        r = (struct difference){.verdict = is,
-                                .at = k,
-                                .got = a,
-                                .ref = b,
-                                .allowed = fmax(by_order, by_cast),
-                                .nan = isnan(a) != isnan(b)};
+        *worst = ratio;
+        r->verdict = is, r->at = first + k, r->got = a, r->ref = b;
+        r->allowed = fmax(by_order, by_cast);
+        r->nan = isnan(a) != isnan(b);
     }
-    r.largest = largest;
-    r.wide = 2 * wide > tensor_count(ref) && largest > 0;
+}
+
+static struct difference compare_floats(struct verify *v, const struct value *x, const struct tensor *got,
+                                        const struct tensor *ref)
+{
+    struct difference r = {.verdict = EXACT, .at = -1};
+    int64_t n = tensor_count(ref);
+    double worst = 0;
+    for (int64_t k = 0; k < n; k++)
+        if (isfinite(tensor_f64(ref, k)))
+            r.largest = fmax(r.largest, fabs(tensor_f64(ref, k)));
+    for (int64_t first = 0; first < n && !diag_failed(v->d); first += BOUND_BLOCK)
+        compare_block(v, x, got, ref, first, n - first < BOUND_BLOCK ? n - first : BOUND_BLOCK, &r, &worst);
+    r.wide = 2 * r.nwide > n && r.largest > 0;
     return r;
 }
 
@@ -171,7 +177,7 @@ static bool check_value(struct verify *v, const struct node *n, const struct val
         return !diag_failed(v->d);
     if (!impure(n)) {
         struct difference r =
-            dtype_is_float(ref->dtype) || v->errors.bounds[BOUND_ORDER][x->id]
+            dtype_is_float(ref->dtype) || v->errors.bounds[BOUND_ORDER][x->id].n
                 ? compare_floats(v, x, got, ref)
                 : compare_exact(got, ref);
         v->compared++;

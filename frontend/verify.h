@@ -21,6 +21,7 @@
 #define FRONTEND_VERIFY_H
 
 #include "frontend/driver.h"
+#include "frontend/verify_file.h"
 #include "runtime/exec/exec.h"
 #include "runtime/ops/common/ops.h"
 
@@ -51,8 +52,7 @@ struct capture {
     int *last_write;         /* per slot: last step of the main program that writes it; -1 */
     struct captured *list;   /* after capture_sort by name, wider types first */
     int count, cap;
-    FILE *file;
-    int64_t size; /* of the file */
+    struct side_file file;
     struct tensor found;
     struct arena arena;
 };

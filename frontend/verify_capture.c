@@ -39,27 +39,16 @@ static void find_writes(struct capture *k)
     }
 }
 
-static bool write_value(struct capture *k, const struct tensor *t, struct diag *d)
-{
-    if (!k->file && !(k->file = tmpfile()))
-        return fail(d, "no temporary file for the values of the program (%s)", strerror(errno));
-    size_t n = tensor_bytes(t);
-    if (n && fwrite(t->data, 1, n, k->file) != n)
-        return fail(d, "cannot write the values of the program to a temporary file (%s)", strerror(errno));
-    k->size += (int64_t)n;
-    return true;
-}
-
 static bool keep(struct capture *k, const char *name, const struct tensor *t, struct diag *d)
 {
     ARENA_GROW(&k->arena, k->list, k->count, k->cap);
     struct captured *c = &k->list[k->count];
-    *c = (struct captured){.name = arena_strdup(&k->arena, name), .value = {.kind = VK_NONE}, .order = k->count, .at = k->size};
+    *c = (struct captured){.name = arena_strdup(&k->arena, name), .value = {.kind = VK_NONE}, .order = k->count};
     k->count++;
     if (t->dtype == DT_STR)
         return tensor_copy(&c->value, t, d);
     c->value = tensor_view(t->dtype, t->rank, t->dims, NULL);
-    return write_value(k, t, d);
+    return side_take(&k->file, tensor_bytes(t), &c->at, d) && side_write(&k->file, c->at, t->data, tensor_bytes(t), d);
 }
 
 static const char *output_key(struct capture *k, int i)
@@ -141,12 +130,7 @@ static struct tensor *with_dims(struct capture *k, const char *name, int rank, c
     tensor_free(&k->found);
     if (!tensor_alloc(&k->found, c->value.dtype, rank, dims, d))
         return NULL;
-    size_t n = tensor_bytes(&k->found);
-    if (fseeko(k->file, c->at, SEEK_SET) || (n && fread(k->found.data, 1, n, k->file) != n)) {
-        fail(d, "cannot read the values of the program from a temporary file");
-        return NULL;
-    }
-    return &k->found;
+    return side_read(&k->file, c->at, k->found.data, tensor_bytes(&k->found), d) ? &k->found : NULL;
 }
 
 /* N,spatial...,C becomes N,C,spatial... */
@@ -191,8 +175,7 @@ void capture_free(struct capture *k)
     for (int i = 0; i < k->count; i++)
         tensor_free(&k->list[i].value);
     tensor_free(&k->found);
-    if (k->file)
-        fclose(k->file);
+    side_close(&k->file);
     arena_free(&k->arena);
 }
 

@@ -8,6 +8,7 @@
 #ifndef FRONTEND_VERIFY_ERROR_H
 #define FRONTEND_VERIFY_ERROR_H
 
+#include "frontend/verify_file.h"
 #include "passes/pass.h"
 #include "runtime/ops/common/ops.h"
 
@@ -17,14 +18,26 @@ enum bound {
     NBOUNDS
 };
 
+enum { BOUND_BLOCK = 1 << 14 }; /* elements that are looked at together */
+
+struct bound_place { /* a float for each element, in the file */
+    int64_t at, n; /* n 0: all are zero */
+};
+
 struct verify_errors {
     const struct options *o;
-    float **bounds[NBOUNDS]; /* by value id; NULL: zero */
-    int *uses;                /* by value id: operands still to come in the main region */
+    struct bound_place *bounds[NBOUNDS]; /* by value id */
+    struct side_file file;
+    float block[NBOUNDS + 1][BOUND_BLOCK];
+    int *uses; /* by value id: operands still to come in the main region */
     int nvalues;
     uint64_t seed;
     double nearby; /* operands of a quantisation move by this much of themselves, at least */
 };
+
+/* Bounds of elements [first, first + count), count at most BOUND_BLOCK, until the next call for this b; NULL: all are zero, or
+ * d says what failed. */
+float *errors_bound(struct verify_errors *e, int b, const struct value *v, int64_t first, int64_t count, struct diag *d);
 
 bool errors_init(struct verify_errors *e, const struct graph *g, const struct options *o,
                  struct diag *d);

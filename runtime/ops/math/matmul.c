@@ -90,6 +90,7 @@ struct matmul_operand {
     void *v;
     int64_t *batch; /* for each batch of the result: which matrix */
     int64_t rows, cols;
+    bool later; /* v is left out: loaded a few rows at a time */
 };
 
 static bool untranspose(struct work *w, struct matmul_operand *o, int64_t count, bool integer)
@@ -113,12 +114,26 @@ static bool load_operand(struct work *w, struct matmul_operand *o, const struct 
     struct tensor lead = tensor_view(DT_U8, t->rank < 2 ? 0 : t->rank - 2, t->dims, NULL);
     if (!o->v && t->dtype == (integer ? DT_I64 : DT_F64))
         o->v = t->data;
-    else if (!o->v)
+    else if (!o->v && !o->later)
         o->v = integer ? (void *)work_ints(w, t) : (void *)work_doubles(w, t);
-    o->batch = o->v ? broadcast_offsets(w, &lead, batch, nbatch) : NULL;
+    o->batch = o->v || o->later ? broadcast_offsets(w, &lead, batch, nbatch) : NULL;
     if (!o->batch)
         return false;
     return !trans || t->rank < 2 || untranspose(w, o, tensor_count(&lead), integer);
+}
+
+/* y (m,n) = rows of t from element `at` on by b, some of them at a time. */
+static bool multiply_rows(struct work *w, const struct tensor *t, int64_t at, int64_t m, int64_t n, int64_t k,
+                          const double *b, double *y)
+{
+    enum { ROWS = 512 };
+    double *rows = WORK(w, double, (m < ROWS ? m : ROWS) * k);
+    for (int64_t i = 0; rows && i < m; i += ROWS) {
+        int64_t some = m - i < ROWS ? m - i : ROWS;
+        dtype_load_f64n(t->dtype, element(t, at + i * k), (size_t)(some * k), rows);
+        multiply_f64(some, n, k, rows, b, y + i * n);
+    }
+    return rows != NULL;
 }
 
 /* y: all batches of the result, as double or int64. a and b may come with values already loaded. */
@@ -137,6 +152,7 @@ static bool multiply(struct op_call *c, struct work *w, struct matmul_operand a,
     int nbatch = out->rank - !s.vector_a - !s.vector_b;
     int64_t batches = dims_product(out->dims, 0, nbatch), m = s.m;
     a.rows = s.m, a.cols = s.k, b.rows = s.k, b.cols = s.n;
+    a.later = !integer && !a.v && ta->dtype != DT_F64 && s.batch_b.rank == 0 && !attr_int(c->attrs, "trans_a", 0);
     if (!load_operand(w, &a, ta, attr_int(c->attrs, "trans_a", 0), integer, out->dims, nbatch) ||
         !load_operand(w, &b, tb, attr_int(c->attrs, "trans_b", 0), integer, out->dims, nbatch))
         return false;
@@ -146,7 +162,10 @@ static bool multiply(struct op_call *c, struct work *w, struct matmul_operand a,
     }
     for (int64_t i = 0; i < batches; i++) {
         int64_t at_a = a.batch[i] * s.m * s.k, at_b = b.batch[i] * s.k * s.n, at = i * m * s.n;
-        if (integer)
+        if (a.later) {
+            if (!multiply_rows(w, ta, at_a, m, s.n, s.k, (double *)b.v + at_b, (double *)y + at))
+                return false;
+        } else if (integer)
             multiply_i64(m, s.n, s.k, (int64_t *)a.v + at_a, (int64_t *)b.v + at_b,
                          (int64_t *)y + at);
         else
@@ -236,8 +255,8 @@ static bool gemm(struct op_call *c, struct work *w)
     struct tensor *out = c->out[0];
     int ta = attr_int(c->attrs, "transA", 0) != 0, tb = attr_int(c->attrs, "transB", 0) != 0;
     double alpha = attr_float(c->attrs, "alpha", 1), beta = attr_float(c->attrs, "beta", 1);
-    struct matmul_operand oa = {work_doubles(w, a), NULL, a->dims[ta], a->dims[!ta]};
-    struct matmul_operand ob = {work_doubles(w, b), NULL, b->dims[tb], b->dims[!tb]};
+    struct matmul_operand oa = {.v = work_doubles(w, a), .rows = a->dims[ta], .cols = a->dims[!ta]};
+    struct matmul_operand ob = {.v = work_doubles(w, b), .rows = b->dims[tb], .cols = b->dims[!tb]};
     double *y = WORK(w, double, tensor_count(out)), *bias;
     if (!oa.v || !ob.v || !y || !work_optional(c, w, 2, &bias) ||
         (ta && !untranspose(w, &oa, 1, false)) || (tb && !untranspose(w, &ob, 1, false)))
@@ -327,17 +346,45 @@ static float scale_of(const struct tensor *t, int64_t matrix, int64_t each, int6
     return (float)tensor_f64(t, n == 1 ? 0 : (matrix * each + place) % n);
 }
 
+/* y = a b for one matrix b of integers, whose sums are exact in any order: some rows of b at a time. */
+static bool multiply_parts(struct op_call *c, struct work *w, const double *a, double *y)
+{
+    enum { ROWS = 128 };
+    const struct tensor *t = c->in[1];
+    int64_t k = t->dims[0], n = t->dims[1], m = k ? tensor_count(c->in[0]) / k : 0;
+    double *rows = WORK(w, double, ROWS * n), *cols = WORK(w, double, ROWS *m), *part = WORK(w, double, m *n), *z;
+    if (!rows || !cols || !part || !work_optional(c, w, 3, &z))
+        return false;
+    int64_t nz = z ? tensor_count(c->in[3]) : 1;
+    if (nz != 1 && nz != n)
+        return fail(w->d, "zero point has %lld elements, expected 1 or %lld", (long long)nz, (long long)n);
+    for (int64_t at = 0; at < k; at += ROWS) {
+        int64_t some = k - at < ROWS ? k - at : ROWS;
+        dtype_load_f64n(t->dtype, element(t, at * n), (size_t)(some * n), rows);
+        for (int64_t i = 0; z && i < some * n; i++)
+            rows[i] -= z[nz == 1 ? 0 : i % n];
+        for (int64_t i = 0; i < m; i++)
+            memcpy(cols + i * some, a + i * k + at, (size_t)some * sizeof *a);
+        multiply_f64(m, n, some, cols, rows, part);
+        for (int64_t i = 0; i < m * n; i++)
+            y[i] += part[i];
+    }
+    return true;
+}
+
 static bool qlinear_matmul(struct op_call *c, struct work *w)
 {
     struct tensor *in[] = {c->in[0], c->in[3], c->in[2], c->in[5]}, *out = c->out[0];
     struct op_call sub = *c;
     sub.in = in;
     sub.nin = 4;
-    struct matmul_operand a = {.v = work_doubles(w, in[0])}, b = {.v = work_doubles(w, in[1])};
+    bool one = in[1]->rank == 2;
+    struct matmul_operand a = {.v = work_doubles(w, in[0])}, b = {.v = one ? NULL : work_doubles(w, in[1])};
     int64_t count = tensor_count(out);
     double *y = WORK(w, double, count);
-    if (!a.v || !b.v || !y || !subtract_zero_point(&sub, w, a.v, in[0], 2, true) ||
-        !subtract_zero_point(&sub, w, b.v, in[1], 3, false) || !multiply(&sub, w, a, b, false, y))
+    if (!a.v || (!one && !b.v) || !y || !subtract_zero_point(&sub, w, a.v, in[0], 2, true) ||
+        (one ? !multiply_parts(&sub, w, a.v, y)
+             : !subtract_zero_point(&sub, w, b.v, in[1], 3, false) || !multiply(&sub, w, a, b, false, y)))
         return false;
     for (int i = 1; i < 7; i++)
         if (tensor_count(c->in[i]) == 0)

@@ -84,6 +84,9 @@ struct conv_call {
     struct image x, y;
     int64_t groups, taps, k; /* k: channels of a group * taps */
     const double *data, *weight, *bias;
+    const float *floats;           /* instead of data: x as it is */
+    const struct tensor *weights;  /* instead of weight: some rows at a time */
+    double *rows;                  /* these */
     int64_t *at;   /* (taps, PANEL) input positions */
     double *panel; /* (k, PANEL) */
 };
@@ -93,11 +96,13 @@ static void unfold(const struct conv_call *v, int64_t n, int64_t group, int64_t 
     int64_t channels = v->taps ? v->k / v->taps : 0;
     double *to = v->panel;
     for (int64_t ch = 0; ch < channels; ch++) {
-        const double *from = v->data + n * v->x.image + (group * channels + ch) * v->x.channel;
+        int64_t start = n * v->x.image + (group * channels + ch) * v->x.channel;
+        const double *from = v->data ? v->data + start : NULL;
+        const float *floats = v->data ? NULL : v->floats + start;
         const int64_t *at = v->at;
         for (int64_t t = 0; t < v->taps; t++, at += count, to += PANEL)
             for (int64_t p = 0; p < count; p++)
-                to[p] = at[p] < 0 ? 0 : from[at[p] * v->x.pixel];
+                to[p] = at[p] < 0 ? 0 : from ? from[at[p] * v->x.pixel] : (double)floats[at[p] * v->x.pixel];
     }
 }
 
@@ -123,7 +128,10 @@ static void convolve_panel(struct tensor *out, const struct conv_call *v, int64_
     for (int64_t i = 0; i < per_group; i += PANEL_ROWS) {
         int64_t m = group * per_group + i;
         int rows = per_group - i < PANEL_ROWS ? (int)(per_group - i) : PANEL_ROWS;
-        panel_f64(v->weight + m * v->k, v->k, rows, v->k, v->panel, acc);
+        const double *weight = v->weight ? v->weight + m * v->k : v->rows;
+        if (!v->weight)
+            dtype_load_f64n(v->weights->dtype, element(v->weights, m * v->k), (size_t)(rows * v->k), v->rows);
+        panel_f64(weight, v->k, rows, v->k, v->panel, acc);
         for (int r = 0; r < rows; r++) {
             for (int64_t p = 0; v->bias && p < count; p++)
                 acc[r][p] += v->bias[m + r];
@@ -152,7 +160,8 @@ static bool convolve(struct op_call *c, struct work *w, struct conv_call *v)
                     (long long)(weight->dims[1] * v->groups));
     v->at = WORK(w, int64_t, v->taps * PANEL);
     v->panel = WORK(w, double, v->k *PANEL);
-    if (!v->at || !v->panel)
+    v->rows = WORK(w, double, v->k *PANEL_ROWS);
+    if (!v->at || !v->panel || !v->rows)
         return false;
     for (int64_t first = 0; first < v->y.positions; first += PANEL) {
         int64_t count = v->y.positions - first < PANEL ? v->y.positions - first : PANEL;
@@ -171,9 +180,13 @@ static bool conv(struct op_call *c, struct work *w)
     double *bias;
     if (!work_optional(c, w, 2, &bias))
         return false;
-    struct conv_call v = {
-        .data = work_doubles(w, c->in[0]), .weight = work_doubles(w, c->in[1]), .bias = bias};
-    return v.data && v.weight && convolve(c, w, &v);
+    const struct tensor *x = c->in[0];
+    struct conv_call v = {.weights = c->in[1], .bias = bias};
+    if (x->dtype == DT_F32 && tensor_count(x))
+        v.floats = x->data;
+    else
+        v.data = work_doubles(w, x);
+    return (v.floats || v.data) && convolve(c, w, &v);
 }
 
 bool eval_conv(struct op_call *c)

@@ -45,7 +45,8 @@ struct batch {
     double epsilon;
 };
 
-static bool load_batch(struct op_call *c, struct work *w, struct batch *b)
+/* All but x, or x too. */
+static bool load_batch(struct op_call *c, struct work *w, struct batch *b, bool whole)
 {
     const struct tensor *x = c->in[0];
     int axis = (int)batch_axis(c->attrs, x->rank);
@@ -55,7 +56,7 @@ static bool load_batch(struct op_call *c, struct work *w, struct batch *b)
     else
         b->a = around_axis(x, axis, axis + 1);
     b->epsilon = attr_float(c->attrs, "epsilon", 1e-5);
-    for (int i = 0; i < 5; i++) {
+    for (int i = whole ? 0 : 1; i < 5; i++) {
         if (i > 0 && tensor_count(c->in[i]) != b->a.n)
             return fail(w->d, "operand %d of batch_norm has %lld elements, expected %lld", i,
                         (long long)tensor_count(c->in[i]), (long long)b->a.n);
@@ -65,24 +66,39 @@ static bool load_batch(struct op_call *c, struct work *w, struct batch *b)
     return true;
 }
 
-static void apply_batch(struct batch *b)
+static void apply_channel(const struct batch *b, int64_t ch, int64_t n, double *v)
 {
-    for (int64_t o = 0; o < b->a.outer; o++)
-        for (int64_t ch = 0; ch < b->a.n; ch++) {
-            double *v = b->x + (o * b->a.n + ch) * b->a.inner;
-            double factor = b->scale[ch] / sqrt(b->var[ch] + b->epsilon);
-            for (int64_t i = 0; i < b->a.inner; i++)
-                v[i] = (v[i] - b->mean[ch]) * factor + b->bias[ch];
-        }
+    double factor = b->scale[ch] / sqrt(b->var[ch] + b->epsilon);
+    for (int64_t i = 0; i < n; i++)
+        v[i] = (v[i] - b->mean[ch]) * factor + b->bias[ch];
 }
 
+static void apply_batch(const struct batch *b)
+{
+    for (int64_t o = 0; o < b->a.outer; o++)
+        for (int64_t ch = 0; ch < b->a.n; ch++)
+            apply_channel(b, ch, b->a.inner, b->x + (o * b->a.n + ch) * b->a.inner);
+}
+
+/* A channel's plane at a time, or a pixel's channels where they lie side by side. */
 static bool batch_norm(struct op_call *c, struct work *w)
 {
     struct batch b;
-    if (!load_batch(c, w, &b))
+    if (!load_batch(c, w, &b, false))
         return false;
-    apply_batch(&b);
-    call_store(c, 0, b.x);
+    bool planes = b.a.inner > 1;
+    int64_t run = planes ? b.a.inner : b.a.n, runs = b.a.outer * (planes ? b.a.n : 1);
+    double *v = WORK(w, double, run);
+    if (!v)
+        return false;
+    for (int64_t r = 0; run && r < runs; r++) {
+        dtype_load_f64n(c->in[0]->dtype, element(c->in[0], r * run), (size_t)run, v);
+        if (planes)
+            apply_channel(&b, r % b.a.n, run, v);
+        for (int64_t ch = 0; !planes && ch < run; ch++)
+            apply_channel(&b, ch, 1, v + ch);
+        dtype_store_f64n(c->out[0]->dtype, element(c->out[0], r * run), (size_t)run, v);
+    }
     return true;
 }
 
@@ -112,7 +128,7 @@ static bool batch_norm_train(struct op_call *c, struct work *w)
 {
     struct batch b;
     double momentum = attr_float(c->attrs, "momentum", 0.9);
-    if (!load_batch(c, w, &b))
+    if (!load_batch(c, w, &b, true))
         return false;
     double *running_mean = WORK(w, double, b.a.n), *running_var = WORK(w, double, b.a.n);
     if (!running_mean || !running_var)
