@@ -180,9 +180,10 @@ void xrt_set_limits(struct xrt_context *c, const struct xrt_limits *l);
 void xrt_cancel(struct xrt_context *c);
 
 /*
- * Keeps a state in place: `output` is `input` with more behind it along one axis, as the keys and values of a decoder are
- * (xrt_info.grows_from says which outputs are). Both get one memory of the context's, with room for `capacity` elements
- * along that axis; runs write what is new and copy nothing of what is there. Results have the bits of runs without.
+ * Keeps a state in place: `output` is `input` with more behind it along one axis, as the keys and values of a decoder are, or
+ * with parts written over (xrt_info.grows_from says which outputs are). Both get one memory of the context's, with room for
+ * `capacity` elements along that axis (of one that is written over: as many as it has, whatever the capacity); runs write what
+ * is new and copy nothing of what is there. Results have the bits of runs without.
  *
  *     xrt_bind_state(c, input, output, 2048);
  *     xrt_set_input(c, input, &past);        what there is before the first run; a length of 0 will do

@@ -137,9 +137,25 @@ static bool written_through(struct lowering *l, const struct node *n)
     return takes_steps(l, def);
 }
 
+static bool all_are(const struct value *v, int64_t number)
+{
+    bool all = v->constant && v->constant->kind == VK_TENSOR;
+    for (int64_t i = 0; all && i < tensor_count(v->constant); i++)
+        all = tensor_i64(v->constant, i) == number;
+    return all;
+}
+
+/* A slice that begins where its operand does. */
+static bool takes_first(const struct node *n)
+{
+    return n->op == OP_slice && all_are(n->in[1], 0) && (n->nin < 5 || !n->in[4] || all_are(n->in[4], 1));
+}
+
 static void decide_passage(struct lowering *l, struct node *n)
 {
     struct decision *d = decide(l, n);
+    if (!l->m->strict && takes_first(n))
+        d->passage = read_through(l, n) ? READ_THROUGH : MADE;
     if (n->op == OP_transpose)
         d->passage = read_through(l, n) ? READ_THROUGH : written_through(l, n) ? WRITTEN_THROUGH : MADE;
     else if (n->op == OP_concat && !l->m->strict && read_in_parts(l, n))

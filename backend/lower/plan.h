@@ -14,7 +14,7 @@ struct group;
 struct decision {
     enum passage {
         MADE,            /* the result is written as any other */
-        READ_THROUGH,    /* of a transpose: every user reads its operand, with steps of its own */
+        READ_THROUGH,    /* of a transpose, or the first of some rows: every user reads its operand, with steps of its own */
         WRITTEN_THROUGH, /* of a transpose: what makes its operand writes its result */
         READ_IN_PARTS,   /* of a concatenation: attention reads its operands, and writes it where others need it */
     } passage;

@@ -96,9 +96,9 @@ static void give_slot(struct lowering *l, const struct value *v, int slot)
 
 /* ---- updates ---- */
 
-static bool updates_operand(const struct node *n)
+bool updates_operand(const struct node *n)
 {
-    return n->op == OP_dynamic_update_slice || (n->op == OP_scatter_windows && n->nout == 1);
+    return (op_infos[n->op].flags & OPF_UPDATES) && n->nout == 1;
 }
 
 void share_update(struct lowering *l, struct node *n)

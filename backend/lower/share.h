@@ -20,5 +20,7 @@ void share_branches(struct lowering *l, struct node *n);
 /* Before an operator that updates operand 0 is lowered as a call: its result gets the operand's
  * slot where nothing reads the operand later. */
 void share_update(struct lowering *l, struct node *n);
+/* Whether the node's one result is operand 0 with parts written over. */
+bool updates_operand(const struct node *n);
 
 #endif

@@ -15,14 +15,14 @@ struct grown {
     dim_t pitch[2]; /* of input, output */
 };
 
-/* After plan_graph: outputs that are a concatenation of an input and something else, where only kernels that walk with
- * steps read the two. */
+/* After plan_graph: outputs that are a concatenation of an input and something else, or a cache with rows behind those of an
+ * input, where only kernels that walk with steps read the two. */
 void find_states(struct lowering *l);
 /* Steps of v, whose place along a state's axis may be wider than it is. */
 void value_steps(struct lowering *l, const struct value *v, dim_t *steps);
 /* The state's input or output that v shows with dims of 1 inserted, or is; NULL: none. */
 struct value *state_shown(struct lowering *l, struct value *v);
-/* When all is lowered: the program's list. */
+/* When all is lowered: the program's list, and outputs that are an input with parts written over. */
 void note_states(struct lowering *l);
 
 #endif

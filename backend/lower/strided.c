@@ -42,7 +42,9 @@ struct strided strided_operand(struct lowering *l, struct value *v)
     if (!v->def || decision_of(l, v->def)->passage != READ_THROUGH)
         return dense(l, v);
     struct strided x = strided_operand(l, v->def->in[0]), y = x;
-    for (int i = 0; i < x.rank; i++) {
+    for (int i = 0; i < x.rank; i++)
+        y.dims[i] = v->type.dims[i];
+    for (int i = 0; i < x.rank && v->def->op == OP_transpose; i++) {
         y.dims[i] = x.dims[permuted(v->def, i)];
         y.steps[i] = x.steps[permuted(v->def, i)];
     }

@@ -411,34 +411,24 @@ static struct value *keys_before(struct onnx_node *n, struct value *lengths, str
 static struct value *cached(struct onnx_node *n, struct value *past, struct value *fresh,
                             struct value *before, struct value *total)
 {
-    static const int64_t places[] = {1, 2, 3}, last[] = {-1};
-    struct value *length = b_dim(n->b, past, 2), *zero = b_like(n->b, past, 0);
-    struct value *max = b_2(n->b, OP_max, length, total), *more = b_sub(n->b, max, length);
-    struct value *shape = b_concat(
-        n->b, (struct value *[]){b_dim(n->b, past, 0), b_dim(n->b, past, 1), more, b_dim(n->b, past, 3)}, 4, 0);
-    struct value *room = b_2(n->b, OP_expand, zero, shape);
-    struct value *grown = b_concat(n->b, (struct value *[]){past, room}, 2, 2);
-    struct value *old = b_unsqueeze(n->b, count_up(n, max), last, 1);
-    old = b_2(n->b, OP_lt, old, b_unsqueeze(n->b, before, places, 3));
-    struct attrs a = {0};
-    attr_set_int(&n->b->g->arena, &a, "axis", 2);
-    return b_op(n->b, OP_tensor_scatter, (struct value *[]){where(n, old, grown, zero), fresh, before},
-                3, &a);
+    return b_op(n->b, OP_cache_append, (struct value *[]){past, fresh, before, total}, 4, NULL);
 }
 
-/* (B,1,S,L): query i of a batch is at place before + i and sees what is not behind it, `window` > 0
- * keys back at most. */
-static struct value *cache_mask(struct onnx_node *n, struct value *before, struct value *q,
-                                struct value *k, int64_t window, double filter)
+/* What is added to the scores of `queries` by `keys`, (B,1,S,L): query i of a batch is at place before + i and sees the keys of
+ * its batch that are not behind it, `window` > 0 keys back at most. */
+static struct value *gqa_mask(struct onnx_node *n, struct value *queries, struct value *keys, struct value *lengths,
+                              struct value *before)
 {
     static const int64_t places[] = {1, 2, 3}, last[] = {-1};
-    struct value *j = count_up(n, b_dim(n->b, k, 2)), *i = count_up(n, b_dim(n->b, q, 2));
+    int64_t window = attr_int(&n->attrs, "local_window_size", -1);
+    double filter = b_dtype(n->in[0]) == DT_F16 ? -65504 : -3.0e38;
+    struct value *j = count_up(n, keys), *i = count_up(n, queries);
     i = b_unsqueeze(n->b, i, last, 1);
     i = b_add(n->b, i, b_unsqueeze(n->b, before, places, 3));
-    struct value *sees = b_2(n->b, OP_le, j, i);
+    struct value *sees = b_2(n->b, OP_and, b_2(n->b, OP_le, j, i), b_2(n->b, OP_lt, j, b_unsqueeze(n->b, lengths, places, 3)));
     if (window > 0)
         sees = b_2(n->b, OP_and, sees, b_2(n->b, OP_gt, j, b_sub(n->b, i, b_i64(n->b, window))));
-    return where(n, sees, b_like(n->b, q, 0), b_like(n->b, q, filter));
+    return where(n, sees, b_like(n->b, n->in[0], 0), b_like(n->b, n->in[0], filter));
 }
 
 /* A key of zeros more, with a score of its own: `sink` (heads), or 0. */
@@ -463,6 +453,42 @@ static void add_sink(struct onnx_node *n, struct value *sink, struct value *kv[2
     *mask = b_concat(n->b, (struct value *[]){*mask, b_2(n->b, OP_expand, score, shape)}, 2, 3);
 }
 
+/* The keys or values that are attended to, (B,groups,1,total,D). */
+static struct value *grouped_rows(struct onnx_node *n, struct value *rows, struct value *total)
+{
+    static const int64_t group[] = {2};
+    struct value *zero = b_i64(n->b, 0), *axis = b_i64(n->b, 3);
+    if (!b_in(n, 3))
+        return b_unsqueeze(n->b, rows, group, 1);
+    return b_op(n->b, OP_slice, (struct value *[]){b_unsqueeze(n->b, rows, group, 1), zero, total, axis}, 4, NULL);
+}
+
+/* Heads that share keys stand beside each other: (B,groups,heads of one,S,D). Nothing is repeated, and rows of a cache behind
+ * the total are not read. */
+static struct value *attend_grouped(struct onnx_node *n, struct value *x, struct value *kv[2], struct value *lengths,
+                                    struct value *before, struct value *total, int64_t heads, int64_t groups)
+{
+    static const int64_t apart[] = {0, 2, 3, 1, 4}, together[] = {0, 3, 1, 2, 4}, front[] = {1};
+    struct value *q = b_transpose(n->b, b_reshape_to(n->b, x, (int64_t[]){0, 0, groups, heads / groups, -1}, 5), apart, 5);
+    struct value *k = grouped_rows(n, kv[0], total), *v = grouped_rows(n, kv[1], total);
+    struct value *mask = gqa_mask(n, b_dim(n->b, x, 1), b_in(n, 3) ? total : b_dim(n->b, kv[0], 2), lengths, before);
+    mask = b_unsqueeze(n->b, mask, front, 1);
+    struct value *y = attend(n, q, k, v, mask);
+    return b_reshape_to(n->b, b_transpose(n->b, y, together, 5), (int64_t[]){0, 0, -1}, 3);
+}
+
+/* Queries and keys, by the places where they stand. */
+static void gqa_rotate(struct onnx_node *n, struct value *x[3], struct value *before, int64_t heads, int64_t groups)
+{
+    static const int64_t last[] = {-1};
+    struct value *steps = count_up(n, b_dim(n->b, x[0], 1));
+    struct value *positions = b_in(n, 9) ? n->in[9] : b_add(n->b, b_unsqueeze(n->b, before, last, 1), steps);
+    int64_t interleaved = attr_int(&n->attrs, "rotary_interleaved", 0);
+    dim_t half = n->in[7] && n->in[7]->type.rank == 2 ? n->in[7]->type.dims[1] : 0;
+    for (int i = 0; i < 2; i++)
+        x[i] = rotate(n, x[i], b_in(n, 7), b_in(n, 8), positions, i ? groups : heads, interleaved, half ? -1 : 0);
+}
+
 /*
  * Batches may hold different numbers of keys: seqlens_k is the total of each batch - 1, fresh keys
  * lie behind the batch's own past. The cache is as long as the past's buffer or the largest total.
@@ -481,17 +507,8 @@ bool lower_group_query_attention(struct onnx_node *n)
     struct value *lengths =
         b_add(n->b, b_cast(n->b, b_reshape_to(n->b, n->in[5], (int64_t[]){-1}, 1), DT_I64), b_i64(n->b, 1));
     struct value *before = keys_before(n, lengths, total, b_dim(n->b, x[0], 1));
-    if (attr_int(&n->attrs, "do_rotary", 0)) {
-        static const int64_t last[] = {-1};
-        struct value *steps = count_up(n, b_dim(n->b, x[0], 1));
-        struct value *positions =
-            b_in(n, 9) ? n->in[9] : b_add(n->b, b_unsqueeze(n->b, before, last, 1), steps);
-        int64_t interleaved = attr_int(&n->attrs, "rotary_interleaved", 0);
-        dim_t half = n->in[7] && n->in[7]->type.rank == 2 ? n->in[7]->type.dims[1] : 0;
-        for (int i = 0; i < 2; i++)
-            x[i] = rotate(n, x[i], b_in(n, 7), b_in(n, 8), positions, i ? kv_heads : heads,
-                          interleaved, half ? -1 : 0);
-    }
+    if (attr_int(&n->attrs, "do_rotary", 0))
+        gqa_rotate(n, x, before, heads, kv_heads);
     struct value *q = split_heads(n, x[0], heads), *kv[2];
     for (int i = 0; i < 2; i++) {
         struct value *fresh = split_heads(n, x[1 + i], kv_heads), *past = b_in(n, 3 + i);
@@ -499,12 +516,12 @@ bool lower_group_query_attention(struct onnx_node *n)
         if (n->nout > 1 + i)
             n->out[1 + i] = kv[i];
     }
-    int64_t window = attr_int(&n->attrs, "local_window_size", -1);
-    double filter = b_dtype(q) == DT_F16 ? -65504 : -3.0e38;
-    struct value *mask = length_mask(n, lengths, NULL, q, kv[0], filter);
-    mask = b_2(n->b, OP_min, mask, cache_mask(n, before, q, kv[0], window, filter));
+    bool smooth = sink || attr_int(&n->attrs, "smooth_softmax", 0) > 0;
+    if (!smooth && !b_in(n, 10) && attr_float(&n->attrs, "softcap", 0) == 0)
+        return b_done(n, attend_grouped(n, x[0], kv, lengths, before, total, heads, kv_heads));
+    struct value *mask = gqa_mask(n, b_dim(n->b, q, 2), b_dim(n->b, kv[0], 2), lengths, before);
     mask = plus(n, mask, b_in(n, 10));
-    if (sink || attr_int(&n->attrs, "smooth_softmax", 0) > 0)
+    if (smooth)
         add_sink(n, sink, kv, &mask);
     struct attrs a = {0};
     struct arena *arena = &n->b->g->arena;

@@ -298,11 +298,22 @@ dim_t dim_mod(struct dim_table *t, dim_t a, dim_t b)
     return make(t, DIM_MOD, a, b);
 }
 
+/* Whether b is the maximum of a and something: then the minimum of both is a; or the other way round. */
+static bool absorbs(const struct dim_table *t, int op, dim_t a, dim_t b)
+{
+    const struct dim_node *n = dim_node_of(t, b, op == DIM_MIN ? DIM_MAX : DIM_MIN);
+    return n && (n->a == a || n->b == a);
+}
+
 static dim_t extreme(struct dim_table *t, int op, dim_t a, dim_t b)
 {
     a = known(t, a), b = known(t, b);
     if (dim_is_const(a) && dim_is_const(b))
         return dim_apply(op, a, b);
+    if (absorbs(t, op, a, b))
+        return a;
+    if (absorbs(t, op, b, a))
+        return b;
     dim_t d = dim_sub(t, a, b);
     t->work += dim_operand(t, d).size;
     int64_t low, high;

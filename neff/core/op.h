@@ -28,6 +28,7 @@ enum op_flags {
     OPF_ENGINE_FLOAT = 512,
     OPF_ENGINE_INTEGER = 1024,
     OPF_ALL_RESULTS = 2048, /* its routine writes every result, those beyond min_out too */
+    OPF_UPDATES = 4096, /* its one result is operand 0 with parts written over, and may lie in that one's memory */
 };
 
 struct op_info {

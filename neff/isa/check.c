@@ -222,7 +222,7 @@ static bool indices_ok(const int32_t *list, int n, int low, int limit)
 /* Operand i's slot may be result i's: it is replaced in part, or carried around a loop. */
 static bool may_share(const struct program *p, const struct call *k, int i)
 {
-    bool updates = k->op == OP_dynamic_update_slice || k->op == OP_scatter_windows;
+    bool updates = (op_info(k->op)->flags & OPF_UPDATES) != 0;
     return k->in[i] == k->out[i] && p->slots[k->in[i]].kind == SLOT_PLANNED &&
            ((updates && i == 0 && k->nout == 1) || k->op == OP_while);
 }
@@ -368,6 +368,8 @@ static bool is_pitch(const struct program_checker *c, const struct program_state
 {
     const struct program *p = c->p;
     dim_t d = s->pitch[end], length = p->slots[end ? s->output : s->input].type.dims[s->axis];
+    if (d == length) /* updated in place: see check_state */
+        return s->pitch[!end] == d && state_is_update(p, s);
     if (!dim_ok(c, d) || dim_is_const(d))
         return false;
     const struct dim_node *n = &p->dims.nodes[dim_index(d)];

@@ -89,7 +89,7 @@ struct program_library {
  * An output that is an input with more behind it along an axis, or (equal dims) with parts written over: where both lie in
  * one memory, nothing but what is new is written. Steps of dims before the axis are made of `pitch`, expressions of
  * DIM_PITCH: of the length along the axis, or the capacity that the runtime has given the state (xrt_bind_state).
- * Kernels alone read or write the two, or a call that makes the output of the input.
+ * Kernels alone read or write the two, or a call that makes the output of the input. Of equal dims, anything may.
  */
 struct program_state {
     int32_t input, output; /* slots */
@@ -148,6 +148,11 @@ void program_add_guard(struct program *p, const struct guard *g); /* copies */
 int program_add_state(struct program *p, struct program_state s);
 /* The state whose input or output the slot is (*end 0 or 1), or NULL. */
 const struct program_state *state_of_slot(const struct program *p, int slot, int *end);
+/* Of equal dims, whose steps are those of dense memory: there is no other capacity than the length. */
+static inline bool state_is_update(const struct program *p, const struct program_state *s)
+{
+    return s->pitch[1] == p->slots[s->output].type.dims[s->axis];
+}
 int program_add_node(struct program *p, const char *name, const char *source);
 /* Adds an instruction with zeroed patterns and immediates, and no semaphores. Valid until the next
  * one is added. */

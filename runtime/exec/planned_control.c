@@ -126,7 +126,7 @@ static void move_all(struct context *c, const struct moves *m, char *room)
         if (m->list[i].temporary >= 0)
             memcpy(room + m->list[i].temporary, c->address[m->list[i].from], m->list[i].bytes);
     for (int i = 0; i < m->count; i++)
-        if (m->list[i].temporary < 0)
+        if (m->list[i].temporary < 0 && c->address[m->list[i].to] != c->address[m->list[i].from])
             memmove(c->address[m->list[i].to], c->address[m->list[i].from], m->list[i].bytes);
     for (int i = 0; i < m->count; i++)
         if (m->list[i].temporary >= 0)

@@ -182,6 +182,7 @@ struct bound_state {
     struct tensor memory; /* of the output's dims, `capacity` along the axis */
     int64_t length;      /* along the axis, of what the memory holds */
     struct tensor result; /* of the last run, in the memory */
+    struct op_cache cache; /* where a call of cache_append makes the output */
     bool given;          /* the input is the caller's: to be copied */
     bool gathered;       /* the output's dense copy is that of the last run */
 };

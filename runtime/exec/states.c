@@ -76,10 +76,23 @@ static bool check_capacity(const struct program *p, const struct program_state *
     dim_t length = p->slots[s->output].type.dims[s->axis];
     if (capacity < 1 || capacity >= INT32_MAX)
         return fail(d, "a capacity of %lld for output '%s', expected 1 to %d", (long long)capacity, name, INT32_MAX - 1);
-    if (dim_is_const(length) && capacity < length)
+    if (dim_is_const(length) && capacity < length && !state_is_update(p, s))
         return fail(d, "a capacity of %lld for output '%s', which has %lld along axis %d", (long long)capacity, name,
                     (long long)length, s->axis);
     return true;
+}
+
+/* The call that appends to the state knows it. */
+static void tell_call(struct context *c, int i, int64_t capacity)
+{
+    const struct program *p = c->m->p;
+    const struct program_state *s = &p->states[i];
+    c->states[i].cache = (struct op_cache){.capacity = capacity};
+    for (int k = 0; k < p->ncalls && s->axis == 2 && !state_is_update(p, s); k++) {
+        const struct call *call = &p->calls[k];
+        if (call->op == OP_cache_append && call->in[0] == s->input && call->out[0] == s->output)
+            c->calls[k].cache = &c->states[i].cache;
+    }
 }
 
 bool context_bind_state(struct context *c, int input, int output, int64_t capacity, struct diag *d)
@@ -109,6 +122,7 @@ bool context_bind_state(struct context *c, int input, int output, int64_t capaci
     c->states[i].input = input, c->states[i].output = output, c->states[i].given = true;
     c->states[i].memory.kind = VK_NONE;
     c->capacities[i] = capacity;
+    tell_call(c, i, capacity);
     forget_plans(c);
     return true;
 }
@@ -142,10 +156,12 @@ void states_free(struct context *c)
 static bool has_room(struct context *c, int i, int64_t *dims)
 {
     struct bound_state *s = &c->states[i];
-    const struct tensor *type = &c->now->types[c->m->p->states[i].output];
+    const struct program_state *of = &c->m->p->states[i];
+    const struct tensor *type = &c->now->types[of->output];
+    bool update = state_is_update(c->m->p, of);
     bool same = s->memory.kind == VK_TENSOR;
     for (int k = 0; k < type->rank; k++) {
-        dims[k] = k == c->m->p->states[i].axis ? c->capacities[i] : type->dims[k];
+        dims[k] = k == of->axis && !update ? c->capacities[i] : type->dims[k];
         same &= s->memory.dims[k] == dims[k];
     }
     return same;
@@ -166,7 +182,7 @@ static bool reserve(struct context *c, int i, const int64_t *dims, struct tensor
     memset(made.data, 0, tensor_bytes(&made));
     *old = s->memory;
     s->memory = made;
-    s->length = 0;
+    s->length = s->cache.written = 0;
     c->placed = false;
     return true;
 }
@@ -183,6 +199,7 @@ static bool take_input(struct context *c, int i, struct diag *d)
     bool has_data = x->data || x->dims[axis] <= s->length || !tensor_count(x);
     if (x->data && x->data != s->memory.data)
         move_rows(&s->memory, axis, x, x->data, false);
+    s->cache.written = x->dims[axis] > s->cache.written ? x->dims[axis] : s->cache.written;
     tensor_free(&old);
     if (!has_data)
         return fail(d, "input '%s' has no data, and its state holds %lld elements along axis %d, not %lld",

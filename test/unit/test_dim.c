@@ -104,6 +104,10 @@ static void test_simplified(void **state)
     assert_int_equal(dim_sub(&t, dim_add(&t, n, h), h), n);
     assert_int_equal(dim_max(&t, n, 0), n);
     assert_int_equal(dim_min(&t, n, dim_add(&t, n, 3)), n);
+    dim_t other = dim_symbol(&t, "other");
+    assert_int_equal(dim_min(&t, n, dim_max(&t, n, other)), n);
+    assert_int_equal(dim_max(&t, dim_min(&t, other, n), n), n);
+    assert_int_not_equal(dim_min(&t, n, dim_max(&t, 7, other)), n);
     dim_t n1 = dim_add(&t, n, 1), n8 = dim_mul(&t, n1, 8);
     assert_int_equal(dim_mul(&t, dim_mul(&t, n1, h), 8), dim_mul(&t, h, n8));
     assert_int_equal(dim_floordiv(&t, dim_mul(&t, h, n8), n8), h);

@@ -118,6 +118,11 @@ struct op_call {
     struct tensor *const *out;
     struct op_env *env;
     void *user; /* of whoever runs regions */
+    /* Of cache_append whose operand 0 and result are a state in one memory (runtime/exec/states.c), else NULL. */
+    struct op_cache {
+        int64_t capacity; /* rows from one head to the next */
+        int64_t written;  /* rows behind these are zeros */
+    } *cache;
 };
 
 typedef bool (*eval_fn)(struct op_call *c);

@@ -164,12 +164,32 @@ bool infer_scatter_nd(struct infer *f)
     if (depth > x->rank || u->rank != at->rank - 1 + x->rank - depth)
         return fail(f->d, "indices of length %lld and updates of rank %d for rank %d",
                     (long long)depth, u->rank, x->rank);
+    int64_t axis = attr_int(f->attrs, "axis", 0);
+    if (axis < 0 || (axis && (axis >= x->rank || depth != 1)))
+        return fail(f->d, "axis %lld with indices of length %lld for rank %d", (long long)axis, (long long)depth, x->rank);
     for (int i = 0; i < u->rank; i++) {
-        dim_t want = i < at->rank - 1 ? at->dims[i] : x->dims[i - at->rank + 1 + depth];
+        int own = i - at->rank + 1; /* of the dims that no index is for */
+        dim_t want = i < at->rank - 1 ? at->dims[i] : x->dims[axis ? own + (own >= axis) : own + depth];
         if (!require_equal(f, want, u->dims[i], named("the updates", 2, i)))
             return false;
     }
     return true;
+}
+
+/* Along an axis that is not the first: a run in each block before it. */
+static bool scatter_along(struct op_call *c, int axis, enum op op)
+{
+    const struct tensor *indices = c->in[1];
+    struct tensor *z = c->out[0];
+    int64_t rows = tensor_count(indices), blocks = dims_product(z->dims, 0, axis), n = z->dims[axis], k;
+    int64_t run = dims_product(z->dims, axis + 1, z->rank);
+    for (int64_t i = 0; i < rows; i++) {
+        if (!index_place(c, indices, i, n, &k))
+            return false;
+        for (int64_t b = 0; b < blocks; b++)
+            write_run(op, z, (b * n + k) * run, c->in[2], (i * blocks + b) * run, run);
+    }
+    return own_strings(c, 0);
 }
 
 bool eval_scatter_nd(struct op_call *c)
@@ -182,6 +202,8 @@ bool eval_scatter_nd(struct op_call *c)
     enum op op;
     if (!reduction_of(c->env->d, c->attrs, z->dtype, &op) || !start_from(c))
         return false;
+    if (attr_int(c->attrs, "axis", 0))
+        return scatter_along(c, (int)attr_int(c->attrs, "axis", 0), op);
     for (int64_t i = 0; i < rows; i++) {
         int64_t at = 0, k;
         for (int d = 0; d < depth; d++) {

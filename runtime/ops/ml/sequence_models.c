@@ -270,7 +270,8 @@ bool eval_tensor_scatter(struct op_call *c)
             inner = dims_product(cache->dims, 1, (int)axis);
     int64_t width = dims_product(cache->dims, (int)axis + 1, cache->rank);
     size_t bytes = (size_t)width * dtype_bytes(y->dtype);
-    memcpy(y->data, cache->data, tensor_bytes(cache));
+    if (y->data != cache->data && tensor_bytes(cache))
+        memcpy(y->data, cache->data, tensor_bytes(cache));
     for (int64_t row = 0; row < cache->dims[0] * inner; row++) {
         int64_t first = has_operand(c, 2) ? tensor_i64(c->in[2], row / inner) : 0;
         if (length == 0 || (!circular && (first < -length || first > length)))
