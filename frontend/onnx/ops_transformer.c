@@ -425,7 +425,8 @@ static struct value *gqa_mask(struct onnx_node *n, struct value *queries, struct
     struct value *j = count_up(n, keys), *i = count_up(n, queries);
     i = b_unsqueeze(n->b, i, last, 1);
     i = b_add(n->b, i, b_unsqueeze(n->b, before, places, 3));
-    struct value *sees = b_2(n->b, OP_and, b_2(n->b, OP_le, j, i), b_2(n->b, OP_lt, j, b_unsqueeze(n->b, lengths, places, 3)));
+    struct value *sees = b_2(n->b, OP_le, j, i), *own = b_2(n->b, OP_lt, j, b_unsqueeze(n->b, lengths, places, 3));
+    sees = b_2(n->b, OP_and, sees, own);
     if (window > 0)
         sees = b_2(n->b, OP_and, sees, b_2(n->b, OP_gt, j, b_sub(n->b, i, b_i64(n->b, window))));
     return where(n, sees, b_like(n->b, n->in[0], 0), b_like(n->b, n->in[0], filter));
@@ -471,7 +472,8 @@ static struct value *attend_grouped(struct onnx_node *n, struct value *x, struct
     static const int64_t apart[] = {0, 2, 3, 1, 4}, together[] = {0, 3, 1, 2, 4}, front[] = {1};
     struct value *q = b_transpose(n->b, b_reshape_to(n->b, x, (int64_t[]){0, 0, groups, heads / groups, -1}, 5), apart, 5);
     struct value *k = grouped_rows(n, kv[0], total), *v = grouped_rows(n, kv[1], total);
-    struct value *mask = gqa_mask(n, b_dim(n->b, x, 1), b_in(n, 3) ? total : b_dim(n->b, kv[0], 2), lengths, before);
+    struct value *queries = b_dim(n->b, x, 1), *keys = b_in(n, 3) ? total : b_dim(n->b, kv[0], 2);
+    struct value *mask = gqa_mask(n, queries, keys, lengths, before);
     mask = b_unsqueeze(n->b, mask, front, 1);
     struct value *y = attend(n, q, k, v, mask);
     return b_reshape_to(n->b, b_transpose(n->b, y, together, 5), (int64_t[]){0, 0, -1}, 3);
@@ -519,7 +521,8 @@ bool lower_group_query_attention(struct onnx_node *n)
     bool smooth = sink || attr_int(&n->attrs, "smooth_softmax", 0) > 0;
     if (!smooth && !b_in(n, 10) && attr_float(&n->attrs, "softcap", 0) == 0)
         return b_done(n, attend_grouped(n, x[0], kv, lengths, before, total, heads, kv_heads));
-    struct value *mask = gqa_mask(n, b_dim(n->b, q, 2), b_dim(n->b, kv[0], 2), lengths, before);
+    struct value *queries = b_dim(n->b, q, 2), *keys = b_dim(n->b, kv[0], 2);
+    struct value *mask = gqa_mask(n, queries, keys, lengths, before);
     mask = plus(n, mask, b_in(n, 10));
     if (smooth)
         add_sink(n, sink, kv, &mask);
