@@ -421,13 +421,12 @@ static void finish_patches(void *user, const struct strict_product *p, int part,
 
 static bool patches_take(struct lowering *l, const struct group *g, const struct conv *c, struct strict_product *product)
 {
-    int partitions = 128;
     int64_t terms = c->in_group * c->kh * c->kw;
     struct strict_product p = {.k = terms,
                                .rows = c->oh * c->ow,
                                .a_k = 1,
                                .a_row = terms,
-                               .row = cover_of(2, 3, -1, partitions),
+                               .row = cover_of(2, 3, -1, l->m->partitions),
                                .nparts = 1,
                                .part[0] = {.out_channels = c->out_channels,
                                            .b_k = 1,

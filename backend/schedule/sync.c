@@ -2,15 +2,15 @@
  * Semaphores from operand directions.
  *
  * An instruction c must come after p on another engine when they conflict. What c waits for is a
- * point in the kernel's order, before which all of p's lane must be complete. On strict targets an
- * engine goes on while its queue moves bytes, so that its transfers are a lane of their own; else,
+ * point in the kernel's order, before which all of p's stream must be complete. On strict targets an
+ * engine goes on while its queue moves bytes, so that its transfers are a stream of their own; else,
  * or where an instruction would have too many waits, each engine is one.
  *
  *   same iteration      right after p; when p lies in a loop that c is not in, after that loop
  *   earlier iteration   the start of this iteration of the innermost loop around both, less what
- *                       p's lane still signals after p in an iteration
+ *                       p's stream still signals after p in an iteration
  *
- * Points are ordered by their place in the kernel, so one wait per lane, for the latest point, is
+ * Points are ordered by their place in the kernel, so one wait per stream, for the latest point, is
  * enough. Its value is the number of signals before the point: affine in the loop variables. The
  * kernel's own order satisfies every wait, hence no deadlock. A wait is left out when an earlier
  * one, of this engine or of an instruction waited for, implies it; for earlier iterations that is
@@ -30,11 +30,11 @@ struct need {
 };
 
 /*
- * What an engine knows of a lane: the key of a point before which all is complete, and, apart, the
+ * What an engine knows of a stream: the key of a point before which all is complete, and, apart, the
  * key of a carried need that leaves out the end of the earlier iteration. In the first iteration
  * there is none earlier: such a wait tells nothing of what came before the loop.
  */
-enum { LANES = 2 * ENGINE_COUNT, POINTS = 0, PARTIAL = LANES, KINDS = 2 * LANES };
+enum { STREAMS = 2 * ENGINE_COUNT, POINTS = 0, PARTIAL = STREAMS, KINDS = 2 * STREAMS };
 
 struct synchroniser {
     struct program *p;
@@ -46,16 +46,16 @@ struct synchroniser {
     const int *sharing; /* of the instruction whose waits are found: sharers_of */
     int nsharing;
     bool *signals;                         /* instructions that signal */
-    struct need (*kept)[LANES];            /* per instruction: its waits, by the producer's lane */
+    struct need (*kept)[STREAMS];            /* per instruction: its waits, by the producer's stream */
     int64_t (*known)[ENGINE_COUNT][KINDS]; /* per loop depth: consumer engine, what it knows */
     int64_t (*after)[KINDS]; /* per instruction: what its engine knows once it is complete */
     int64_t (*at_end)[ENGINE_COUNT][KINDS]; /* per `loop`: what is known at the end of its body */
     bool again;                             /* second round: at_end is filled */
-    int16_t semaphore[LANES];
-    bool queues; /* transfers are lanes of their own */
+    int16_t semaphore[STREAMS];
+    bool queues; /* transfers are streams of their own */
 };
 
-static int lane_of(const struct synchroniser *s, int i)
+static int stream_of(const struct synchroniser *s, int i)
 {
     const struct insn *n = &s->k->insns[i];
     bool transfer = s->queues && insn_info(n->op)->cost.kind == COST_DMA;
@@ -106,17 +106,17 @@ static struct need need_between(const struct synchroniser *s, int c, int produce
 static bool known_since(const struct synchroniser *s, int c, const struct need *n)
 {
     int engine = s->k->insns[c].engine;
-    return s->again && s->at_end[n->at][engine][lane_of(s, n->producer)] >=
+    return s->again && s->at_end[n->at][engine][stream_of(s, n->producer)] >=
                            key_of(after_within(s, n->producer, n->at), INT32_MAX);
 }
 
-/* Of each lane of other engines the latest point that instruction c needs; marks what must signal for
+/* Of each stream of other engines the latest point that instruction c needs; marks what must signal for
  * what is known without it. */
-static void latest_needs(struct synchroniser *s, int c, struct need needs[LANES])
+static void latest_needs(struct synchroniser *s, int c, struct need needs[STREAMS])
 {
-    bool mixed[LANES] = {false};
+    bool mixed[STREAMS] = {false};
     for (int k = 0; k < s->nsharing; k++) {
-        int i = s->sharing[k], e = lane_of(s, i);
+        int i = s->sharing[k], e = stream_of(s, i);
         if (s->k->insns[i].engine == s->k->insns[c].engine)
             continue;
         struct need n = need_between(s, c, i);
@@ -130,7 +130,7 @@ static void latest_needs(struct synchroniser *s, int c, struct need needs[LANES]
         if (n.key > needs[e].key)
             needs[e] = n;
     }
-    for (int e = 0; e < LANES; e++)
+    for (int e = 0; e < STREAMS; e++)
         if (needs[e].carried && mixed[e]) {
             needs[e].whole = true;
             needs[e].key = key_of(needs[e].at, INT32_MAX);
@@ -144,7 +144,7 @@ static void mark_needs(struct synchroniser *s, int c, int e, const struct need *
         return;
     }
     for (int k = 0; k < s->nsharing; k++)
-        if (lane_of(s, s->sharing[k]) == e && need_between(s, c, s->sharing[k]).key)
+        if (stream_of(s, s->sharing[k]) == e && need_between(s, c, s->sharing[k]).key)
             s->signals[s->sharing[k]] = true;
 }
 
@@ -170,12 +170,12 @@ static void learn(struct synchroniser *s, int64_t known[KINDS], int e, const str
 
 static void find_waits(struct synchroniser *s, int c, int64_t known[KINDS])
 {
-    struct need needs[LANES] = {{0}};
+    struct need needs[STREAMS] = {{0}};
     s->nsharing = sharers_of(s->sharers, c, &s->sharing);
     latest_needs(s, c, needs);
     for (;;) { /* the latest first: it may imply the others */
         int best = -1;
-        for (int e = 0; e < LANES; e++)
+        for (int e = 0; e < STREAMS; e++)
             if (needs[e].key && (best < 0 || needs[e].key > needs[best].key))
                 best = e;
         if (best < 0)
@@ -222,19 +222,19 @@ static void find_all(struct synchroniser *s)
 
 /* ---- values ---- */
 
-static dim_t signals_of_loop(struct synchroniser *s, int loop, int lane);
+static dim_t signals_of_loop(struct synchroniser *s, int loop, int stream);
 
-/* Signals of a lane in one run through instructions [from, to) of one nesting level. */
-static dim_t signals_between(struct synchroniser *s, int from, int to, int lane)
+/* Signals of a stream in one run through instructions [from, to) of one nesting level. */
+static dim_t signals_between(struct synchroniser *s, int from, int to, int stream)
 {
     struct dim_table *t = &s->p->dims;
     dim_t n = 0;
     for (int i = from; i < to; i++) {
         if (s->k->insns[i].op != INSN_loop) {
-            n = dim_add(t, n, s->signals[i] && lane_of(s, i) == lane);
+            n = dim_add(t, n, s->signals[i] && stream_of(s, i) == stream);
             continue;
         }
-        dim_t body = signals_of_loop(s, i, lane);
+        dim_t body = signals_of_loop(s, i, stream);
         if (body != 0)
             n = dim_add(t, n,
                         dim_mul(t, dim_max(t, s->k->insns[i].imm[IMM(loop, count)].base, 0), body));
@@ -243,9 +243,9 @@ static dim_t signals_between(struct synchroniser *s, int from, int to, int lane)
     return n;
 }
 
-static dim_t signals_of_loop(struct synchroniser *s, int loop, int lane)
+static dim_t signals_of_loop(struct synchroniser *s, int loop, int stream)
 {
-    return signals_between(s, loop + 1, s->ends[loop], lane);
+    return signals_between(s, loop + 1, s->ends[loop], stream);
 }
 
 static int body_start(int loop)
@@ -254,31 +254,31 @@ static int body_start(int loop)
 }
 
 /* Signals before an iteration of `loop` (-1: the kernel) begins. */
-static struct affine signals_before_iteration(struct synchroniser *s, int loop, int lane)
+static struct affine signals_before_iteration(struct synchroniser *s, int loop, int stream)
 {
     struct affine a = {0};
     for (; loop >= 0; loop = s->around[loop]) {
-        dim_t before = signals_between(s, body_start(s->around[loop]), loop, lane);
+        dim_t before = signals_between(s, body_start(s->around[loop]), loop, stream);
         a.base = dim_add(&s->p->dims, a.base, before);
         affine_set(&a, &s->p->arena, (int)s->k->insns[loop].imm[IMM(loop, var)].base,
-                   signals_of_loop(s, loop, lane));
+                   signals_of_loop(s, loop, stream));
     }
     return a;
 }
 
-static struct affine value_of(struct synchroniser *s, const struct need *n, int lane)
+static struct affine value_of(struct synchroniser *s, const struct need *n, int stream)
 {
     struct dim_table *t = &s->p->dims;
     if (!n->carried) {
         int loop = s->k->insns[n->at].op == INSN_end ? s->around[n->at] : s->around[n->producer];
-        struct affine a = signals_before_iteration(s, loop, lane);
-        a.base = dim_add(t, a.base, signals_between(s, body_start(loop), n->at + 1, lane));
+        struct affine a = signals_before_iteration(s, loop, stream);
+        a.base = dim_add(t, a.base, signals_between(s, body_start(loop), n->at + 1, stream));
         return a;
     }
-    struct affine a = signals_before_iteration(s, n->at, lane);
+    struct affine a = signals_before_iteration(s, n->at, stream);
     if (!n->whole) {
         int last = after_within(s, n->producer, n->at);
-        a.base = dim_sub(t, a.base, signals_between(s, last + 1, s->ends[n->at], lane));
+        a.base = dim_sub(t, a.base, signals_between(s, last + 1, s->ends[n->at], stream));
     }
     return a;
 }
@@ -296,7 +296,7 @@ static bool loops_are_simple(struct synchroniser *s)
 static void number_semaphores(struct synchroniser *s)
 {
     s->k->nsemaphores = 0;
-    for (int e = 0; e < LANES; e++) {
+    for (int e = 0; e < STREAMS; e++) {
         bool used = false;
         for (int i = 0; i < s->k->ninsns; i++)
             used |= s->kept[i][e].key != 0;
@@ -309,11 +309,11 @@ static void write_sync(struct synchroniser *s)
     number_semaphores(s);
     for (int i = 0; i < s->k->ninsns; i++) {
         struct insn *n = &s->k->insns[i];
-        struct sync wait[LANES];
+        struct sync wait[STREAMS];
         n->nwaits = 0;
-        n->signal[0] = s->signals[i] ? s->semaphore[lane_of(s, i)] : -1;
+        n->signal[0] = s->signals[i] ? s->semaphore[stream_of(s, i)] : -1;
         n->signal[1] = -1;
-        for (int e = 0; e < LANES; e++)
+        for (int e = 0; e < STREAMS; e++)
             if (s->kept[i][e].key)
                 wait[n->nwaits++] = (struct sync){s->semaphore[e], value_of(s, &s->kept[i][e], e)};
         n->wait = arena_copy(&s->p->arena, wait, sizeof *wait * n->nwaits);
@@ -324,7 +324,7 @@ static bool too_many_waits(const struct synchroniser *s)
 {
     for (int i = 0; i < s->k->ninsns; i++) {
         int n = 0;
-        for (int e = 0; e < LANES; e++)
+        for (int e = 0; e < STREAMS; e++)
             n += s->kept[i][e].key != 0;
         if (n > MAX_SYNC)
             return true;

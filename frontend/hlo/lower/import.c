@@ -124,7 +124,7 @@ static bool check_leaf(struct hlo_lower *l, int k)
     const struct value *v = l->out.v[k];
     if (!v)
         return fail_internal(l->b->d, "array %d has no value", k);
-    if (l->lanes)
+    if (l->vectors)
         return v->type.dtype == hlo_type_dtype(s->type) ||
                fail(l->b->d, "array %d is computed as %s, but its shape says %s", k,
                     dtype_name(v->type.dtype), hlo_type_name(s->type));
@@ -137,7 +137,7 @@ static bool check_leaf(struct hlo_lower *l, int k)
 }
 
 static bool lower_instruction(struct hlo_importer *im, struct region *r, struct computation_frame *f,
-                              const struct hlo_instruction *i, bool lanes)
+                              const struct hlo_instruction *i, bool vectors)
 {
     struct leaves *out = &f->values[i->index];
     if (i->opcode == HLO_OP_PARAMETER) {
@@ -148,7 +148,7 @@ static bool lower_instruction(struct hlo_importer *im, struct region *r, struct 
         return fail(im->d, "the module has more than %lld instructions after inlining its calls",
                     (long long)im->max);
     struct builder builder = {.g = im->g, .r = r, .name = i->name, .source = hlo_op_name(i->opcode), .d = im->d};
-    struct hlo_lower l = {.im = im, .b = {builder}, .i = i, .lanes = lanes};
+    struct hlo_lower l = {.im = im, .b = {builder}, .i = i, .vectors = vectors};
     l.operands = ARENA_ARRAY(&im->arena, struct leaves, i->operand_count + 1);
     for (int k = 0; k < i->operand_count; k++)
         l.operands[k] = value_of(f, i->operands[k]);
@@ -164,7 +164,7 @@ static bool lower_instruction(struct hlo_importer *im, struct region *r, struct 
 }
 
 static bool import_body(struct hlo_importer *im, struct region *r, const struct hlo_computation *c,
-                        const struct leaves *args, bool lanes, struct leaves *result)
+                        const struct leaves *args, bool vectors, struct leaves *result)
 {
     const bool *need = hlo_needed(im, c);
     struct computation_frame f = {c, ARENA_ARRAY(&im->arena, struct leaves, c->count + 1), args, im->frame};
@@ -176,7 +176,7 @@ static bool import_body(struct hlo_importer *im, struct region *r, const struct 
         const struct hlo_instruction *i = c->instructions[k];
         if (!need[k])
             continue;
-        if (!lower_instruction(im, r, &f, i, lanes)) {
+        if (!lower_instruction(im, r, &f, i, vectors)) {
             const char *source = hlo_source(im->m, i, &im->arena);
             return im->placed++ ? false
                                 : fail_in(im->d, "instruction '%s' (%s)%s%s", i->name,
@@ -200,7 +200,7 @@ bool hlo_inline(struct hlo_lower *l, const struct hlo_computation *c, const stru
         if (args[k].count != hlo_leaf_count(c->parameters[k]->shape))
             return HLO_ERROR(l, "parameter %d of computation '%s' has %d arrays, but gets %d", k,
                              c->name, hlo_leaf_count(c->parameters[k]->shape), args[k].count);
-    return import_body(l->im, l->b->r, c, args, l->lanes, result);
+    return import_body(l->im, l->b->r, c, args, l->vectors, result);
 }
 
 static void end_region(struct graph *g, struct region *r, const struct leaves *results)
@@ -208,23 +208,23 @@ static void end_region(struct graph *g, struct region *r, const struct leaves *r
     node_append(r, node_new(g, OP_return, results->v, results->count, 0, ""));
 }
 
-bool hlo_region(struct hlo_lower *l, const struct hlo_computation *c, struct region *r, bool lanes)
+bool hlo_region(struct hlo_lower *l, const struct hlo_computation *c, struct region *r, bool vectors)
 {
     struct hlo_importer *im = l->im;
     struct leaves *args = ARENA_ARRAY(&im->arena, struct leaves, c->parameter_count + 1), result;
-    dim_t lane = lanes ? dim_fresh(&l->b->g->dims, "lanes") : 0;
+    dim_t length = vectors ? dim_fresh(&l->b->g->dims, "lanes") : 0;
     for (int k = 0; k < c->parameter_count; k++) {
         const struct hlo_instruction *p = c->parameters[k];
         args[k].count = hlo_leaf_count(p->shape);
         args[k].v = ARENA_ARRAY(&im->arena, struct value *, args[k].count + 1);
         for (int j = 0; j < args[k].count; j++) {
             struct type t = hlo_type_of(hlo_leaf(p->shape, j));
-            if (lanes)
-                t = type_tensor(t.dtype, 1, &lane);
+            if (vectors)
+                t = type_tensor(t.dtype, 1, &length);
             args[k].v[j] = region_add_param(r, &t, p->name);
         }
     }
-    if (!import_body(im, r, c, args, lanes, &result))
+    if (!import_body(im, r, c, args, vectors, &result))
         return false;
     end_region(l->b->g, r, &result);
     return true;
@@ -236,7 +236,7 @@ static const uint8_t flags[HLO_OP_COUNT] = {
 #include "frontend/hlo/lower/lower_ops.def"
 };
 
-bool hlo_admits_lanes(const struct hlo_computation *c)
+bool hlo_admits_vectors(const struct hlo_computation *c)
 {
     for (int k = 0; k < c->count; k++) {
         const struct hlo_instruction *i = c->instructions[k];
@@ -244,14 +244,14 @@ bool hlo_admits_lanes(const struct hlo_computation *c)
             return false;
         bool scalar =
             i->shape->type == HLO_TUPLE || (hlo_is_array(i->shape) && i->shape->rank == 0);
-        bool lanes = (flags[i->opcode] & HLO_LANES) || hlo_same_op(i->opcode) != OP_COUNT;
-        if (i->opcode != HLO_OP_PARAMETER && !lanes)
+        bool vectors = (flags[i->opcode] & HLO_VECTORS) || hlo_same_op(i->opcode) != OP_COUNT;
+        if (i->opcode != HLO_OP_PARAMETER && !vectors)
             return false;
         if (!scalar)
             return false;
         for (int j = 0; j < i->attr_count; j++)
             if (hlo_attr_info(i->attrs[j].id)->kind == HLO_KIND_COMPUTATION &&
-                !hlo_admits_lanes(i->attrs[j].computation))
+                !hlo_admits_vectors(i->attrs[j].computation))
                 return false;
     }
     return true;

@@ -7,7 +7,7 @@
  * value per leaf in l->out. The importer then checks them against the instruction's shape. Opcodes
  * that op.def names in its `hlo` column are that operator and need no function.
  *
- * A computation applied to scalars (of reduce, sort, scatter, ...) may be imported in lanes: every
+ * A computation applied to scalars (of reduce, sort, scatter, ...) may be imported on vectors: every
  * scalar stands for a vector of independent ones, so that one run of it serves many elements. Only
  * opcodes marked so in the table admit it.
  */
@@ -31,12 +31,12 @@ struct hlo_lower {
     const struct hlo_instruction *i;
     struct leaves *operands; /* one per operand */
     struct leaves out;       /* count is set; the values are to be filled in */
-    bool lanes;
+    bool vectors;
 };
 
 typedef bool (*hlo_lower_fn)(struct hlo_lower *l);
 
-enum { HLO_LANES = 1 }; /* a flag of lower_ops.def: works on vectors of scalars as it stands */
+enum { HLO_VECTORS = 1 }; /* a flag of lower_ops.def: works on vectors of scalars as it stands */
 
 struct hlo_row {
     hlo_lower_fn lower; /* NULL: not supported, for the reason given */
@@ -96,10 +96,10 @@ struct type hlo_type_of(const struct hlo_shape *s);
 bool hlo_inline(struct hlo_lower *l, const struct hlo_computation *c, const struct leaves *args,
                 int nargs, struct leaves *result);
 /* A region of the computation, whose parameters are the leaves of all its parameters, with its
- * return. In lanes each parameter is a vector whose length only running tells. */
-bool hlo_region(struct hlo_lower *l, const struct hlo_computation *c, struct region *r, bool lanes);
-/* Whether every instruction of the computation, and of those it calls, may be imported in lanes. */
-bool hlo_admits_lanes(const struct hlo_computation *c);
+ * return. On vectors each parameter is one whose length only running tells. */
+bool hlo_region(struct hlo_lower *l, const struct hlo_computation *c, struct region *r, bool vectors);
+/* Whether every instruction of the computation, and of those it calls, may be imported on vectors. */
+bool hlo_admits_vectors(const struct hlo_computation *c);
 /* A constant for a literal that is one array. */
 struct value *hlo_constant(struct hlo_lower *l, const struct hlo_literal *literal);
 

@@ -185,7 +185,7 @@ static bool scan(struct hlo_lower *l, const struct dynamic_window *w, int axis, 
         args[k].v[0] = region_add_param(r, &slices[k % w->n], NULL);
     }
     inner.b->r = r;
-    inner.lanes = true;
+    inner.vectors = true;
     if (!r || !hlo_inline(&inner, w->c, args, 2 * w->n, &result))
         return false;
     struct value **results = ARENA_ARRAY(a, struct value *, 2 * w->n);
@@ -208,7 +208,7 @@ static bool running(struct hlo_lower *l, const struct dynamic_window *w, int axi
         return h_done(l, b_op(l->b, sum ? OP_cumsum : OP_cumprod,
                               (struct value *[]){h_in(l, 0), b_scalar(l->b, DT_I64, axis)}, 2, &a));
     }
-    if (!hlo_admits_lanes(w->c)) {
+    if (!hlo_admits_vectors(w->c)) {
         l->b->d->unsupported = true;
         return HLO_ERROR(l, "a running reduction by a computation of this kind");
     }

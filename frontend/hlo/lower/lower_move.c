@@ -33,7 +33,7 @@ bool hlo_lower_iota(struct hlo_lower *l)
 
 bool hlo_lower_broadcast(struct hlo_lower *l)
 {
-    if (l->lanes)
+    if (l->vectors)
         return h_done(l, h_in(l, 0));
     struct hlo_ints at = hlo_attr_ints(l->i, HLO_ATTR_dimensions);
     int64_t dims[HLO_MAX_RANK];
@@ -58,14 +58,14 @@ bool hlo_lower_reshape(struct hlo_lower *l)
     int unknown = 0;
     for (int k = 0; k < s->rank; k++)
         unknown += s->dims[k] == HLO_UNBOUNDED;
-    if (unknown && !l->lanes) { /* -1: what is left, which only one can be */
+    if (unknown && !l->vectors) { /* -1: what is left, which only one can be */
         if (unknown > 1)
             return HLO_ERROR(l, "%d dimensions of unknown size, expected at most one", unknown);
         return h_done(l,
                       b_op(l->b, OP_reshape,
                            (struct value *[]){h_in(l, 0), b_i64s(l->b, s->dims, s->rank)}, 2, NULL));
     }
-    return h_done(l, l->lanes ? h_in(l, 0) : h_reshape(l, h_in(l, 0), s->dims, s->rank));
+    return h_done(l, l->vectors ? h_in(l, 0) : h_reshape(l, h_in(l, 0), s->dims, s->rank));
 }
 
 /* x, and a scalar for each dimension */

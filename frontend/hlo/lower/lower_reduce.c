@@ -57,7 +57,7 @@ void h_combine_attrs(struct hlo_lower *l, struct attrs *a, const struct hlo_comp
     const char *name = h_combine_name(c);
     if (name)
         h_set_str(l, a, "combine", name);
-    else if (hlo_admits_lanes(c))
+    else if (hlo_admits_vectors(c))
         h_set_int(l, a, "lanes", 1);
 }
 
@@ -65,7 +65,7 @@ bool h_combine_region(struct hlo_lower *l, struct node *n, const struct hlo_comp
 {
     if (!n)
         return false;
-    return h_combine_name(c) || hlo_region(l, c, node_add_region(l->b->g, n), hlo_admits_lanes(c));
+    return h_combine_name(c) || hlo_region(l, c, node_add_region(l->b->g, n), hlo_admits_vectors(c));
 }
 
 /* ---- reduce ---- */
@@ -339,7 +339,7 @@ bool hlo_lower_select_and_scatter(struct hlo_lower *l)
     const struct hlo_computation *scatter = hlo_attr_computation(l->i, HLO_ATTR_scatter);
     const struct hlo_attr *window = hlo_attr(l->i, HLO_ATTR_window);
     const char *name = comparison_name(select), *combine = h_combine_name(scatter);
-    bool lanes = (name || hlo_admits_lanes(select)) && (combine || hlo_admits_lanes(scatter));
+    bool vectors = (name || hlo_admits_vectors(select)) && (combine || hlo_admits_vectors(scatter));
     struct value *in[] = {h_in(l, 0), h_in(l, 1), h_in(l, 2)};
     struct attrs a = {0};
     window_attrs(l, &a, window ? window->window : NULL, h_rank(in[0]));
@@ -347,17 +347,17 @@ bool hlo_lower_select_and_scatter(struct hlo_lower *l)
         h_set_str(l, &a, "select", name);
     if (combine)
         h_set_str(l, &a, "combine", combine);
-    h_set_int(l, &a, "lanes", lanes);
+    h_set_int(l, &a, "lanes", vectors);
     struct node *n = b_place(l->b, OP_select_and_scatter, in, 3, 1, &a);
-    if (!n || (!name && !hlo_region(l, select, node_add_region(l->b->g, n), lanes)) ||
-        (!combine && !hlo_region(l, scatter, node_add_region(l->b->g, n), lanes)))
+    if (!n || (!name && !hlo_region(l, select, node_add_region(l->b->g, n), vectors)) ||
+        (!combine && !hlo_region(l, scatter, node_add_region(l->b->g, n), vectors)))
         return false;
     return b_infer(l->b, n) && h_done(l, n->out[0]);
 }
 
 /* ---- map ---- */
 
-/* In lanes the computation is simply put in place, on whole arrays. */
+/* On vectors the computation is simply put in place, on whole arrays. */
 bool hlo_lower_map(struct hlo_lower *l)
 {
     const struct hlo_computation *c = hlo_attr_computation(l->i, HLO_ATTR_to_apply);
@@ -366,9 +366,9 @@ bool hlo_lower_map(struct hlo_lower *l)
     struct leaves result;
     if (l->out.count != 1)
         return HLO_ERROR(l, "the computation gives a tuple, expected one scalar");
-    if (hlo_admits_lanes(c)) {
+    if (hlo_admits_vectors(c)) {
         struct hlo_lower inner = *l;
-        inner.lanes = true;
+        inner.vectors = true;
         if (!hlo_inline(&inner, c, l->operands, n, &result))
             return false;
         struct value *y = result.v[0];

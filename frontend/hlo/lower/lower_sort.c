@@ -137,11 +137,11 @@ bool hlo_lower_sort(struct hlo_lower *l)
     if (known) {
         attr_set_ints(&l->b->g->arena, &a, "keys", keys.operand, keys.count);
         attr_set_ints(&l->b->g->arena, &a, "orders", keys.order, keys.count);
-    } else if (hlo_admits_lanes(c)) {
+    } else if (hlo_admits_vectors(c)) {
         h_set_int(l, &a, "lanes", 1);
     }
     struct node *s = b_place(l->b, OP_sort, in, n, n, &a);
-    if (!s || (!known && !hlo_region(l, c, node_add_region(l->b->g, s), hlo_admits_lanes(c))))
+    if (!s || (!known && !hlo_region(l, c, node_add_region(l->b->g, s), hlo_admits_vectors(c))))
         return false;
     return b_infer(l->b, s) && h_done_all(l, s->out, n);
 }

@@ -31,7 +31,7 @@ static bool find_form(const struct attrs *as, const char *attribute, struct comb
 
 bool combine_init(struct combine *m, struct op_call *c, const char *attribute, int region)
 {
-    *m = (struct combine){.c = c, .region = region, .lanes = attr_int(c->attrs, "lanes", 0) != 0};
+    *m = (struct combine){.c = c, .region = region, .vectors = attr_int(c->attrs, "lanes", 0) != 0};
     if (!find_form(c->attrs, attribute, m))
         return fail(c->env->d, "attribute %s does not name an elementwise operator of two operands",
                     attribute);
@@ -45,7 +45,7 @@ bool combine_infer(struct infer *f, const char *attribute, int region, const int
 {
     struct combine m;
     struct type params[MAX_ARGS], out[MAX_ARGS];
-    bool lanes = attr_int(f->attrs, "lanes", 0) != 0;
+    bool vectors = attr_int(f->attrs, "lanes", 0) != 0;
     int n;
     if (!find_form(f->attrs, attribute, &m))
         return fail(f->d, "attribute %s does not name an elementwise operator of two operands",
@@ -58,7 +58,7 @@ bool combine_infer(struct infer *f, const char *attribute, int region, const int
         return fail(f->d, "a computation of %d parameters, expected at most %d", nparams, MAX_ARGS);
     for (int i = 0; i < nparams; i++) {
         params[i] = type_tensor(dtypes[i], 0, NULL);
-        if (lanes)
+        if (vectors)
             params[i].kind = VK_NONE; /* as declared */
     }
     if (!f->region(f, region, params, nparams, out, MAX_ARGS, &n))
@@ -66,7 +66,7 @@ bool combine_infer(struct infer *f, const char *attribute, int region, const int
     if (n != nresults)
         return fail(f->d, "the computation has %d results, expected %d", n, nresults);
     for (int i = 0; i < n; i++)
-        if (out[i].kind != VK_TENSOR || out[i].dtype != results[i] || out[i].rank > (lanes ? 1 : 0))
+        if (out[i].kind != VK_TENSOR || out[i].dtype != results[i] || out[i].rank > (vectors ? 1 : 0))
             return fail(f->d, "result %d of the computation is not a scalar of %s", i,
                         dtype_name(results[i]));
     return true;
@@ -74,33 +74,33 @@ bool combine_infer(struct infer *f, const char *attribute, int region, const int
 
 /* ---- running ---- */
 
-static bool run_op(struct combine *m, int64_t lanes, const struct vector *args,
+static bool run_op(struct combine *m, int64_t length, const struct vector *args,
                    const struct vector *result)
 {
     static const struct attrs none;
-    struct tensor in[2], out = tensor_view(result->dtype, 1, &lanes, result->data);
+    struct tensor in[2], out = tensor_view(result->dtype, 1, &length, result->data);
     struct tensor *ins[] = {&in[0], &in[1]}, *outs[] = {&out};
     for (int i = 0; i < 2; i++)
-        in[i] = tensor_view(args[i].dtype, 1, &lanes, args[i].data);
+        in[i] = tensor_view(args[i].dtype, 1, &length, args[i].data);
     struct op_call c = {
         .op = m->op, .attrs = &none, .nin = 2, .nout = 1, .in = ins, .out = outs, .env = m->c->env};
     return eval_elementwise(&c);
 }
 
-/* Writes a region's result, a vector or one scalar for all lanes. */
-static bool take(struct combine *m, const struct tensor *t, int64_t at, int64_t lanes,
+/* Writes a region's result, a vector or one scalar for all elements. */
+static bool take(struct combine *m, const struct tensor *t, int64_t at, int64_t length,
                  const struct vector *to)
 {
     size_t bytes = dtype_bytes(to->dtype);
     char *p = (char *)to->data + (size_t)at * bytes;
     int64_t n = t->kind == VK_TENSOR ? tensor_count(t) : -1;
-    if (t->dtype != to->dtype || (n != lanes && n != 1))
+    if (t->dtype != to->dtype || (n != length && n != 1))
         return fail(m->c->env->d, "a computation on %lld elements gives a result of %lld",
-                    (long long)lanes, (long long)n);
-    if (n == lanes)
-        memcpy(p, t->data, bytes * (size_t)lanes);
+                    (long long)length, (long long)n);
+    if (n == length)
+        memcpy(p, t->data, bytes * (size_t)length);
     else
-        for (int64_t i = 0; i < lanes; i++)
+        for (int64_t i = 0; i < length; i++)
             memcpy(p + (size_t)i * bytes, t->data, bytes);
     return true;
 }
@@ -112,7 +112,7 @@ static bool run_region(struct combine *m, int64_t at, int64_t n, const struct ve
     struct tensor in[MAX_ARGS], out[MAX_ARGS];
     struct op_env *env = m->c->env;
     for (int i = 0; i < nargs; i++)
-        in[i] = tensor_view(args[i].dtype, m->lanes, &n,
+        in[i] = tensor_view(args[i].dtype, m->vectors, &n,
                             (char *)args[i].data + (size_t)at * dtype_bytes(args[i].dtype));
     for (int i = 0; i < nresults; i++)
         out[i] = (struct tensor){.kind = VK_NONE};
@@ -126,23 +126,23 @@ static bool run_region(struct combine *m, int64_t at, int64_t n, const struct ve
     return ok;
 }
 
-bool combine_run(struct combine *m, int64_t lanes, const struct vector *args, int nargs,
+bool combine_run(struct combine *m, int64_t length, const struct vector *args, int nargs,
                  const struct vector *results, int nresults)
 {
-    if (lanes == 0)
+    if (length == 0)
         return true;
     if (nargs > MAX_ARGS || nresults > MAX_ARGS)
         return fail(m->c->env->d, "a computation of %d parameters, expected at most %d", nargs,
                     MAX_ARGS);
     if (m->form == COMBINE_OP)
-        return run_op(m, lanes, args, results);
+        return run_op(m, length, args, results);
     if (m->form == COMBINE_ARGUMENT) {
-        memmove(results->data, args[m->argument].data, (size_t)lanes * dtype_bytes(results->dtype));
+        memmove(results->data, args[m->argument].data, (size_t)length * dtype_bytes(results->dtype));
         return true;
     }
-    if (m->lanes)
-        return run_region(m, 0, lanes, args, nargs, results, nresults);
-    for (int64_t i = 0; i < lanes; i++)
+    if (m->vectors)
+        return run_region(m, 0, length, args, nargs, results, nresults);
+    for (int64_t i = 0; i < length; i++)
         if (!run_region(m, i, 1, args, nargs, results, nresults))
             return false;
     return true;

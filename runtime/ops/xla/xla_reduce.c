@@ -44,25 +44,25 @@ struct reduction {
     struct work *w;
     struct combine m;
     int n;
-    int64_t lanes;                /* elements of a slice */
-    struct vector acc[MAX_PAIRS]; /* lanes each */
+    int64_t slice;                /* elements of a slice */
+    struct vector acc[MAX_PAIRS]; /* of a slice each */
 };
 
-static char *slice_at(const struct vector *v, int64_t k, int64_t lanes)
+static char *slice_at(const struct vector *v, int64_t k, int64_t slice)
 {
-    return (char *)v->data + k * lanes * (int64_t)dtype_bytes(v->dtype);
+    return (char *)v->data + k * slice * (int64_t)dtype_bytes(v->dtype);
 }
 
 /* acc = combine(acc, slice k of x) */
 static bool step(struct reduction *r, struct vector *acc, const struct vector *x, int64_t k,
-                 int64_t lanes)
+                 int64_t slice)
 {
     struct vector args[2 * MAX_PAIRS];
     for (int i = 0; i < r->n; i++) {
         args[i] = acc[i];
-        args[r->n + i] = (struct vector){x[i].dtype, slice_at(&x[i], k, lanes)};
+        args[r->n + i] = (struct vector){x[i].dtype, slice_at(&x[i], k, slice)};
     }
-    return combine_run(&r->m, lanes, args, 2 * r->n, acc, r->n);
+    return combine_run(&r->m, slice, args, 2 * r->n, acc, r->n);
 }
 
 /*
@@ -71,28 +71,28 @@ static bool step(struct reduction *r, struct vector *acc, const struct vector *x
  */
 static bool shorten(struct reduction *r, struct vector *x, int64_t *count)
 {
-    int64_t parts = *count / PART, rest = *count % PART, lanes = r->lanes;
+    int64_t parts = *count / PART, rest = *count % PART, slice = r->slice;
     struct vector acc[MAX_PAIRS], next[MAX_PAIRS];
     for (int i = 0; i < r->n; i++) {
         size_t bytes = dtype_bytes(x[i].dtype);
-        acc[i] = (struct vector){x[i].dtype, work_take(r->w, (parts + rest) * lanes, bytes)};
-        next[i] = (struct vector){x[i].dtype, work_take(r->w, parts * lanes, bytes)};
+        acc[i] = (struct vector){x[i].dtype, work_take(r->w, (parts + rest) * slice, bytes)};
+        next[i] = (struct vector){x[i].dtype, work_take(r->w, parts * slice, bytes)};
         if (!acc[i].data || !next[i].data)
             return false;
     }
     for (int j = 0; j < PART; j++) {
         for (int i = 0; i < r->n; i++)
             for (int64_t p = 0; p < parts; p++)
-                memcpy(slice_at(j ? &next[i] : &acc[i], p, lanes),
-                       slice_at(&x[i], p * PART + j, lanes),
-                       (size_t)lanes * dtype_bytes(x[i].dtype));
-        if (j && !step(r, acc, next, 0, parts * lanes))
+                memcpy(slice_at(j ? &next[i] : &acc[i], p, slice),
+                       slice_at(&x[i], p * PART + j, slice),
+                       (size_t)slice * dtype_bytes(x[i].dtype));
+        if (j && !step(r, acc, next, 0, parts * slice))
             return false;
     }
     for (int i = 0; i < r->n; i++)
         if (rest)
-            memcpy(slice_at(&acc[i], parts, lanes), slice_at(&x[i], parts * PART, lanes),
-                   (size_t)(rest * lanes) * dtype_bytes(x[i].dtype));
+            memcpy(slice_at(&acc[i], parts, slice), slice_at(&x[i], parts * PART, slice),
+                   (size_t)(rest * slice) * dtype_bytes(x[i].dtype));
     memcpy(x, acc, sizeof *x * (size_t)r->n);
     *count = parts + rest;
     return true;
@@ -100,11 +100,11 @@ static bool shorten(struct reduction *r, struct vector *x, int64_t *count)
 
 static bool reduce_all(struct reduction *r, struct vector *x, int64_t count)
 {
-    while (count > LONG && r->lanes < 1024)
+    while (count > LONG && r->slice < 1024)
         if (!shorten(r, x, &count))
             return false;
     for (int64_t k = 0; k < count; k++)
-        if (!step(r, r->acc, x, k, r->lanes))
+        if (!step(r, r->acc, x, k, r->slice))
             return false;
     return true;
 }
@@ -134,7 +134,7 @@ static void *slices(struct work *w, const struct tensor *t, const bool *mask)
 
 static bool reduce_with(struct op_call *c, struct work *w)
 {
-    struct reduction r = {.c = c, .w = w, .n = c->nout, .lanes = tensor_count(c->out[0])};
+    struct reduction r = {.c = c, .w = w, .n = c->nout, .slice = tensor_count(c->out[0])};
     struct vector x[MAX_PAIRS];
     bool mask[MAX_RANK];
     int64_t count = 1;
@@ -144,7 +144,7 @@ static bool reduce_with(struct op_call *c, struct work *w)
     for (int i = 0; i < c->in[0]->rank; i++)
         count *= mask[i] ? c->in[0]->dims[i] : 1;
     for (int i = 0; i < r.n; i++) {
-        if (tensor_count(c->in[i]) != count * r.lanes)
+        if (tensor_count(c->in[i]) != count * r.slice)
             return fail(w->d, "input %d has another shape than the first", i);
         x[i] = (struct vector){c->in[i]->dtype, slices(w, c->in[i], mask)};
         r.acc[i] = (struct vector){c->in[i]->dtype, c->out[i]->data};
@@ -152,7 +152,7 @@ static bool reduce_with(struct op_call *c, struct work *w)
             return false;
         fill_first(c->out[i], c->in[r.n + i]);
     }
-    return r.lanes == 0 || reduce_all(&r, x, count);
+    return r.slice == 0 || reduce_all(&r, x, count);
 }
 
 bool eval_reduce_with(struct op_call *c)
