@@ -4,7 +4,7 @@
 
 enum { MAX_CHAIN = 4 };
 
-struct chain { /* from the second reshape up to the product */
+struct flattening { /* from the second reshape up to the product */
     struct node *nodes[MAX_CHAIN];
     int n;
     struct node *product;
@@ -32,7 +32,7 @@ static bool is_link(const struct node *n, const struct value **from)
 }
 
 /* The product of flattened rows by a constant matrix. */
-static bool is_product(const struct node *n, struct chain *c)
+static bool is_product(const struct node *n, struct flattening *c)
 {
     if (n->op != OP_matmul || attr_int(&n->attrs, "trans_a", 0) || !n->in[1]->constant || n->in[1]->type.rank != 2)
         return false;
@@ -45,7 +45,7 @@ static bool is_product(const struct node *n, struct chain *c)
            dim_is_const(n->in[0]->type.dims[1]);
 }
 
-static bool find_chain(const struct node *back, struct chain *c)
+static bool find_chain(const struct node *back, struct flattening *c)
 {
     const struct value *v = back->in[0];
     while (v && v->def && value_has_one_use(v) && v->def->parent == back->parent) {
@@ -63,7 +63,7 @@ static bool find_chain(const struct node *back, struct chain *c)
 }
 
 /* The second reshape gives rows back the dims that they had. */
-static bool restores(const struct node *back, const struct chain *c)
+static bool restores(const struct node *back, const struct flattening *c)
 {
     const struct type *y = &back->out[0]->type, *x = &c->rows->type;
     if (y->kind != VK_TENSOR || y->rank != x->rank ||
@@ -87,7 +87,7 @@ static struct value *again(struct node *at, const struct node *n, struct value *
 
 static bool visit(struct node *n, void *user)
 {
-    struct chain c = {0};
+    struct flattening c = {0};
     if (n->op != OP_reshape || !find_chain(n, &c) || !restores(n, &c))
         return true;
     struct value *in[] = {c.rows, c.product->in[1]};

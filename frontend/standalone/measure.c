@@ -13,13 +13,13 @@
 
 enum { SPARE = 4096, SPARE_PART = 16 }; /* and a sixteenth more: other CPUs' kernels */
 
-struct space {
+struct reserved_memory {
     void *memory;
     size_t size;
 };
 
 /* Address space, of which what is touched becomes memory. */
-static bool reserve(struct space *s, struct diag *d)
+static bool reserve(struct reserved_memory *s, struct diag *d)
 {
     for (s->size = (size_t)1 << 38; s->size >= (size_t)1 << 20; s->size /= 2) {
         s->memory = mmap(NULL, s->size, PROT_READ | PROT_WRITE,
@@ -83,7 +83,7 @@ static void run_once(struct package *k, struct standalone *s, const int64_t *val
     }
 }
 
-static bool measure_one(struct package *k, const struct space *space, struct diag *d)
+static bool measure_one(struct package *k, const struct reserved_memory *space, struct diag *d)
 {
     struct standalone_model model = {k->code, k->code_size, k->constants, NULL};
     struct standalone *s = standalone_init(&model, space->memory, space->size);
@@ -102,7 +102,7 @@ static bool measure_one(struct package *k, const struct space *space, struct dia
 bool measure_context(struct package *k, struct diag *d)
 {
     static const char *const sets[] = {"portable", "avx2", "avx512", "avx512vnni", "avx512bf16"};
-    struct space space;
+    struct reserved_memory space;
     if (!reserve(&space, d))
         return false;
     bool ok = true, any = false;

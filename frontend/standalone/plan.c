@@ -42,7 +42,7 @@ static int function_number(struct plan_set *s, struct arena *a, exec_fn run)
 /* ---- the image ---- */
 
 /* One of two that are made alike. */
-struct image {
+struct context_image {
     char *start;
     size_t room, used;
     struct arena arena; /* gives memory from `start` on */
@@ -90,7 +90,7 @@ static struct plan_place place_of(const struct package *k, const struct context 
     return (struct plan_place){PLAN_ARENA, 0, at};
 }
 
-static void place_slots(const struct package *k, const struct context *c, struct image *m)
+static void place_slots(const struct package *k, const struct context *c, struct context_image *m)
 {
     const struct program *p = c->m->p;
     struct plan *to = m->plan;
@@ -107,7 +107,7 @@ static void place_slots(const struct package *k, const struct context *c, struct
         }
 }
 
-static void place_operands(const struct context *c, struct image *m)
+static void place_operands(const struct context *c, struct context_image *m)
 {
     const struct program_region *r = &c->m->p->regions[0];
     struct plan *to = m->plan;
@@ -130,7 +130,7 @@ static void place_operands(const struct context *c, struct image *m)
     }
 }
 
-static bool place_kernels(const struct context *c, int lanes, struct image *m, struct diag *d)
+static bool place_kernels(const struct context *c, int lanes, struct context_image *m, struct diag *d)
 {
     const struct program *p = c->m->p;
     const struct program_region *r = &p->regions[0];
@@ -167,7 +167,7 @@ static __attribute__((noinline)) void paint_stack(int byte)
     memset((char *)deep, byte, sizeof deep);
 }
 
-static bool fill(const struct package *k, const struct context *c, int lanes, struct image *m,
+static bool fill(const struct package *k, const struct context *c, int lanes, struct context_image *m,
                  int byte, struct diag *d)
 {
     m->arena = (struct arena){.at = m->start, .end = m->start + m->room};
@@ -199,7 +199,7 @@ static uint64_t folded(int64_t v)
     return v < 0 ? (uint64_t)~v << 1 | 1 : (uint64_t)v << 1;
 }
 
-static bool note_function(struct words *w, const struct image *m, const struct bound_insn *i,
+static bool note_function(struct words *w, const struct context_image *m, const struct bound_insn *i,
                           struct diag *d)
 {
     if (!i->run)
@@ -211,7 +211,7 @@ static bool note_function(struct words *w, const struct image *m, const struct b
     return n >= 0 || fail_internal(d, "an instruction is run by a function without a name");
 }
 
-static bool note_functions(struct words *w, const struct image *m, struct diag *d)
+static bool note_functions(struct words *w, const struct context_image *m, struct diag *d)
 {
     bool ok = true;
     for (int s = 0; ok && s < m->plan->nsteps; s++) {
@@ -224,7 +224,7 @@ static bool note_functions(struct words *w, const struct image *m, struct diag *
 }
 
 /* Words that differ as the images' addresses do are addresses. */
-static bool classify(struct words *w, const struct image *a, const struct image *b, struct diag *d)
+static bool classify(struct words *w, const struct context_image *a, const struct context_image *b, struct diag *d)
 {
     const uint64_t *other = (const uint64_t *)b->start;
     for (size_t i = 0; i < w->n; i++) {
@@ -331,7 +331,7 @@ static void put_words(struct words *w)
 
 /* ---- plans ---- */
 
-static bool write_image(struct package *k, const struct image *a, const struct image *b,
+static bool write_image(struct package *k, const struct context_image *a, const struct context_image *b,
                         struct plan_text *to, struct diag *d)
 {
     struct words w = {.set = k->plan, .arena = &k->arena, .n = a->used / sizeof(uint64_t)};
@@ -359,7 +359,7 @@ static bool make_for(struct package *k, const struct context *c, int lanes, stru
     bool ok = true, fits = false;
     for (size_t room = FIRST_ROOM; ok && !fits; room *= 4) {
         char *memory = aligned_alloc(PLAN_ALIGN, 2 * room);
-        struct image a = {.start = memory, .room = room}, b = {.start = memory + room, .room = room};
+        struct context_image a = {.start = memory, .room = room}, b = {.start = memory + room, .room = room};
         ok = (memory || fail(d, "out of memory")) && fill(k, c, lanes, &a, 0x5a, d);
         fits = ok && !a.arena.head;
         ok = ok && (!fits || (fill(k, c, lanes, &b, 0xa5, d) && write_image(k, &a, &b, to, d)));

@@ -118,7 +118,7 @@ dim_t dim_symbol_runtime(struct dim_table *t, const char *name);
  * a symbol of inputs plus a constant; true when that is news. Dims that exist stay as they are.
  */
 bool dim_at_most(struct dim_table *t, dim_t d, int64_t max);
-/* The dim that b is the minimum of, besides a constant, which is *most; false for other dims. */
+/* The dim that b is the minimum of, besides a constant, which is *max; false for other dims. */
 bool dim_is_limited(const struct dim_table *t, dim_t b, dim_t *a, int64_t *max);
 /* A constant that d is known to be a multiple of: that of a product, 1 for other expressions. */
 int64_t dim_constant_factor(const struct dim_table *t, dim_t d);

@@ -114,9 +114,9 @@ enum { WEIGHT_ONLY_ROUNDED_BLOCK = 1 << 16 }; /* terms of a block whose sums of 
  * the scale that takes them back. `bits`: of the block's largest magnitude. */
 static inline float weight_only_scale(uint32_t bits, float *scale)
 {
-    float most;
-    memcpy(&most, &bits, sizeof most);
-    *scale = most / 127;
+    float largest;
+    memcpy(&largest, &bits, sizeof largest);
+    *scale = largest / 127;
     if (bits >= 0x7f800000)
         *scale = NAN;
     else if (*scale >= 0x1p-126f)

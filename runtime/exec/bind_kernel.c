@@ -597,8 +597,8 @@ static bool bind_insns(struct binder *b)
 static int64_t steps_of(const struct binder *b)
 {
     enum { TURNS_A_STEP = 1024 };
-    double steps = (1 + b->work) * (double)b->out->instances / TURNS_A_STEP, most = 1ll << 40;
-    return (int64_t)(steps < most ? steps : most);
+    double steps = (1 + b->work) * (double)b->out->instances / TURNS_A_STEP, max = 1ll << 40;
+    return (int64_t)(steps < max ? steps : max);
 }
 
 /* Work of kernels that do not say: elements touched by operands. */

@@ -83,14 +83,14 @@ static void round_row(float *x, int n, int block)
 {
     for (int k = 0; k < n; k += block, x += block) {
         int m = n - k < block ? n - k : block;
-        uint32_t most = 0;
+        uint32_t largest = 0;
         for (int i = 0; i < m; i++) {
             uint32_t bits;
             memcpy(&bits, &x[i], sizeof bits);
             bits &= 0x7fffffff;
-            most = bits > most ? bits : most;
+            largest = bits > largest ? bits : largest;
         }
-        float scale, factor = weight_only_scale(most, &scale);
+        float scale, factor = weight_only_scale(largest, &scale);
         for (int i = 0; i < m; i++)
             x[i] = factor != 0 ? (x[i] * factor + 0x1.8p23f - 0x1.8p23f) * scale : scale;
     }

@@ -84,13 +84,13 @@ void smooth_fill(struct tensor *t, const struct value_range *range, uint64_t see
 }
 
 /* Elements [at, at + n) of each axis, all of the short ones. */
-struct box {
+struct axes_range {
     int64_t at[MAX_RANK], n[MAX_RANK];
 };
 
-static struct box random_box(const struct tensor *t, int first, uint64_t *seed)
+static struct axes_range random_box(const struct tensor *t, int first, uint64_t *seed)
 {
-    struct box b;
+    struct axes_range b;
     for (int axis = 0; axis < t->rank; axis++) {
         int64_t size = t->dims[axis];
         b.at[axis] = 0, b.n[axis] = size;
@@ -109,7 +109,7 @@ static double random_step(uint64_t *seed)
 }
 
 /* One value in each place along the short axes: channels differ. */
-static void fill_box(struct tensor *t, const struct box *b, uint64_t seed)
+static void fill_box(struct tensor *t, const struct axes_range *b, uint64_t seed)
 {
     int64_t index[MAX_RANK] = {0}, n = dims_product(b->n, 0, t->rank);
     for (int64_t k = 0; k < n; k++) {
@@ -137,7 +137,7 @@ void steps_fill(struct tensor *t, const struct value_range *range, uint64_t seed
     for (int axis = first; axis < t->rank; axis++)
         any |= t->dims[axis] > LONG_AXIS;
     for (int i = 0; any && i < BOXES; i++) {
-        struct box b = random_box(t, first, &seed);
+        struct axes_range b = random_box(t, first, &seed);
         for (int axis = first; !i && axis < t->rank; axis++) /* the first covers all */
             b.at[axis] = 0, b.n[axis] = t->dims[axis];
         fill_box(t, &b, next_random(&seed));

@@ -9,7 +9,7 @@
 
 _Thread_local const struct custom_work *volatile custom_at_work;
 
-struct job {
+struct custom_job {
     const struct custom_operator *op;
     struct xop_call call; /* what all cores share */
     int cores;
@@ -21,7 +21,7 @@ struct job {
 
 static void run_core(void *arg, int core)
 {
-    struct job *j = arg;
+    struct custom_job *j = arg;
     struct custom_work work = {j->op->full, core, j->guarded};
     struct xop_call c = j->call;
     c.core = core;
@@ -34,7 +34,7 @@ static void run_core(void *arg, int core)
 }
 
 /* The lowest core's failure: whichever ended first. */
-static bool report(const struct job *j, struct diag *d)
+static bool report(const struct custom_job *j, struct diag *d)
 {
     for (int i = 0; i < j->cores; i++)
         if (j->failed[i] || *j->states[i].error)
@@ -42,7 +42,7 @@ static bool report(const struct job *j, struct diag *d)
     return true;
 }
 
-static bool run_cores(struct job *j, struct op_env *env)
+static bool run_cores(struct custom_job *j, struct op_env *env)
 {
     for (int i = 0; i < j->cores; i++)
         j->states[i] = *(struct custom_state *)j->call.state;
@@ -59,7 +59,7 @@ static bool run_cores(struct job *j, struct op_env *env)
 }
 
 /* Memory of the cores: kept by those who run more than once. */
-static bool run_with_scratch(struct job *j, struct op_env *env)
+static bool run_with_scratch(struct custom_job *j, struct op_env *env)
 {
     void *own = NULL;
     if (!env->core_scratch || !*env->core_scratch) {
@@ -83,7 +83,7 @@ static size_t bytes_of(const struct xop_tensor *t)
     return (size_t)xop_count(t) * dtype_bytes((enum dtype)t->dtype);
 }
 
-static bool run_guarded(struct job *j, struct op_env *env)
+static bool run_guarded(struct custom_job *j, struct op_env *env)
 {
     struct guarded *g = guarded_new(env->d);
     struct xop_tensor *in = (struct xop_tensor *)j->call.in;
@@ -179,7 +179,7 @@ static bool run(struct op_call *c, const struct custom_operator *op, struct xop_
     if (!(op->open ? begin_open(c, op, out) : begin_planned(c, out)))
         return false;
     struct custom_state state = {.op = op, .attrs = c->attrs, .call = c, .out = out};
-    struct job j = {.op = op,
+    struct custom_job j = {.op = op,
                     .cores = op->code->flags & XOP_MULTICORE ? XOP_CORES : 1,
                     .call = {.nin = custom_operands(op, c->nin),
                              .nout = c->nout,

@@ -85,7 +85,7 @@ static double *load_heads(struct op_call *c, struct work *w, int i, const struct
     return y;
 }
 
-struct attention {
+struct cached_attention {
     struct heads q, k, v;
     int64_t total, before; /* keys in all, in the past */
     double *dq, *dk, *dv, scale, softcap;
@@ -98,7 +98,7 @@ struct attention {
 };
 
 /* What is added to the score of query i and key j; minus infinity hides the key. */
-static double bias_at(const struct op_call *c, const struct attention *a, int64_t b, int64_t head,
+static double bias_at(const struct op_call *c, const struct cached_attention *a, int64_t b, int64_t head,
                       int64_t i, int64_t j)
 {
     int64_t valid = a->lengths ? tensor_i64(c->in[LENGTHS], b) : a->total;
@@ -143,7 +143,7 @@ static void put_scores(struct op_call *c, int64_t first, int64_t n, const double
         dtype_store_f64n(c->out[3]->dtype, element(c->out[3], first), (size_t)n, scores);
 }
 
-static void attend_head(struct op_call *c, const struct attention *a, int64_t b, int64_t head,
+static void attend_head(struct op_call *c, const struct cached_attention *a, int64_t b, int64_t head,
                         double *kt, double *scores, double *bias, double *y)
 {
     int64_t kv = b * a->k.heads + head / (a->q.heads / a->k.heads), at = b * a->q.heads + head;
@@ -179,7 +179,7 @@ static void attend_head(struct op_call *c, const struct attention *a, int64_t b,
     multiply_f64(rows, a->v.size, n, scores, a->dv + kv * n * a->v.size, y);
 }
 
-static bool load_attention(struct op_call *c, struct work *w, struct attention *a)
+static bool load_attention(struct op_call *c, struct work *w, struct cached_attention *a)
 {
     struct type type[3];
     int64_t total_v, qh = attr_int(c->attrs, "q_num_heads", 0),
@@ -230,7 +230,7 @@ static bool load_attention(struct op_call *c, struct work *w, struct attention *
 
 static bool attention(struct op_call *c, struct work *w)
 {
-    struct attention a = {0};
+    struct cached_attention a = {0};
     if (!load_attention(c, w, &a))
         return false;
     int64_t rows = a.q.length, larger = a.q.size > 0 ? a.q.size : 1;

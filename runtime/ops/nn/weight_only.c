@@ -49,12 +49,12 @@ static void round_rows(double *x, int64_t rows, const struct few_bits *m)
     for (int64_t r = 0; r < rows; r++, x += m->k)
         for (int64_t k = 0; k < m->k; k += m->block) {
             int64_t end = k + m->block < m->k ? k + m->block : m->k;
-            float most = 0, scale;
+            float largest = 0, scale;
             for (int64_t i = k; i < end; i++)
-                if (isnan(x[i]) || fabs(x[i]) > most)
-                    most = fabsf((float)x[i]);
+                if (isnan(x[i]) || fabs(x[i]) > largest)
+                    largest = fabsf((float)x[i]);
             uint32_t bits;
-            memcpy(&bits, &most, sizeof bits);
+            memcpy(&bits, &largest, sizeof bits);
             float factor = weight_only_scale(bits, &scale);
             for (int64_t i = k; i < end; i++)
                 x[i] = factor != 0 ? (double)rintf((float)x[i] * factor) * scale : scale;

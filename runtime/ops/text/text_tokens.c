@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct token {
+struct found_token {
     int64_t owner; /* the string it is of */
     struct str text;
 };
 
-struct tokens {
-    struct token *v;
+struct found_tokens {
+    struct found_token *v;
     int64_t count, capacity;
     int64_t shortest; /* characters */
     struct diag *d;
@@ -38,23 +38,23 @@ static int64_t characters(struct str s)
     return count;
 }
 
-static bool add(struct tokens *t, int64_t owner, struct str text)
+static bool add(struct found_tokens *t, int64_t owner, struct str text)
 {
     if (characters(text) < t->shortest)
         return true;
     if (t->count == t->capacity) {
         int64_t capacity = t->capacity ? 2 * t->capacity : 64;
-        struct token *v = realloc(t->v, (size_t)capacity * sizeof *v);
+        struct found_token *v = realloc(t->v, (size_t)capacity * sizeof *v);
         if (!v)
             return fail(t->d, "out of memory");
         t->v = v;
         t->capacity = capacity;
     }
-    t->v[t->count++] = (struct token){owner, text};
+    t->v[t->count++] = (struct found_token){owner, text};
     return true;
 }
 
-static bool all_characters(const struct tokens *from, struct tokens *to)
+static bool all_characters(const struct found_tokens *from, struct found_tokens *to)
 {
     for (int64_t i = 0; i < from->count; i++) {
         struct str s = from->v[i].text;
@@ -70,8 +70,8 @@ static bool all_characters(const struct tokens *from, struct tokens *to)
 /* ---- matches of one expression ---- */
 
 struct search {
-    const struct tokens *from;
-    struct tokens *to;
+    const struct found_tokens *from;
+    struct found_tokens *to;
     bool between; /* what lies between matches, not the matches */
     int64_t at;   /* the string whose rest has not been given out */
     size_t done;  /* bytes of it that have */
@@ -80,7 +80,7 @@ struct search {
 static bool finish(struct search *s, int64_t until)
 {
     for (; s->between && s->at < until; s->at++, s->done = 0) {
-        const struct token *t = &s->from->v[s->at];
+        const struct found_token *t = &s->from->v[s->at];
         if (!add(s->to, t->owner, (struct str){t->text.p + s->done, t->text.n - s->done}))
             return false;
     }
@@ -90,7 +90,7 @@ static bool finish(struct search *s, int64_t until)
 static bool found(void *user, int64_t i, size_t from, size_t to)
 {
     struct search *s = user;
-    const struct token *t = &s->from->v[i];
+    const struct found_token *t = &s->from->v[i];
     if (!s->between)
         return add(s->to, t->owner, (struct str){t->text.p + from, to - from});
     if (!finish(s, i))
@@ -102,8 +102,8 @@ static bool found(void *user, int64_t i, size_t from, size_t to)
     return add(s->to, t->owner, piece);
 }
 
-static bool search_all(struct work *w, struct str pattern, bool between, const struct tokens *from,
-                       struct tokens *to)
+static bool search_all(struct work *w, struct str pattern, bool between, const struct found_tokens *from,
+                       struct found_tokens *to)
 {
     struct search s = {.from = from, .to = to, .between = between};
     struct str *texts = WORK(w, struct str, from->count);
@@ -115,7 +115,7 @@ static bool search_all(struct work *w, struct str pattern, bool between, const s
     return find && find(pattern, texts, from->count, found, &s, w->d) && finish(&s, from->count);
 }
 
-static bool make_tokens(struct op_call *c, struct work *w, struct tokens *all)
+static bool make_tokens(struct op_call *c, struct work *w, struct found_tokens *all)
 {
     int count = 0;
     const struct str *separators = attr_strs(c->attrs, "separators", &count);
@@ -123,7 +123,7 @@ static bool make_tokens(struct op_call *c, struct work *w, struct tokens *all)
     if (expression.n && count)
         return fail(w->d, "has both 'tokenexp' and 'separators', expected one of them");
     for (int k = 0; k < (count ? count : 1); k++) {
-        struct tokens next = {.shortest = attr_int(c->attrs, "mincharnum", 1), .d = w->d};
+        struct found_tokens next = {.shortest = attr_int(c->attrs, "mincharnum", 1), .d = w->d};
         bool ok = count == 1 && !separators[0].n
                       ? all_characters(all, &next)
                       : search_all(w, count ? separators[k] : expression, count > 0, all, &next);
@@ -137,7 +137,7 @@ static bool make_tokens(struct op_call *c, struct work *w, struct tokens *all)
 
 /* ---- as a tensor ---- */
 
-static bool store(struct op_call *c, struct work *w, const struct tokens *all)
+static bool store(struct op_call *c, struct work *w, const struct found_tokens *all)
 {
     const struct tensor *x = c->in[0];
     int64_t n = tensor_count(x), mark = attr_int(c->attrs, "mark", 0) ? 1 : 0, max = 0, total;
@@ -170,7 +170,7 @@ static bool store(struct op_call *c, struct work *w, const struct tokens *all)
     return tensor_set_strings(c->out[0], x->rank + 1, dims, y, w->d);
 }
 
-static bool count_tokens(struct op_call *c, const struct tokens *all)
+static bool count_tokens(struct op_call *c, const struct found_tokens *all)
 {
     struct tensor *y = call_out(c, 1, DT_I64, c->in[0]->rank, c->in[0]->dims);
     if (!y)
@@ -184,7 +184,7 @@ static bool count_tokens(struct op_call *c, const struct tokens *all)
 bool string_tokens(struct op_call *c, struct work *w)
 {
     const struct tensor *x = c->in[0];
-    struct tokens all = {.d = w->d};
+    struct found_tokens all = {.d = w->d};
     if (x->dtype != DT_STR || x->rank >= MAX_RANK)
         return fail(w->d, "expected strings of rank less than %d", MAX_RANK);
     bool ok = true;

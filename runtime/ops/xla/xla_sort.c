@@ -53,7 +53,7 @@ struct sorting {
     int64_t *order; /* (rows, n): places along the axis */
 };
 
-struct room { /* for one row */
+struct row_room { /* for one row */
     uint64_t *keys, *scratch;
     int64_t *before;
 };
@@ -70,7 +70,7 @@ static int64_t row_start(const struct sorting *s, int64_t row)
 
 /* The row's order so far, by one more significant key. */
 static void order_more(struct sorting *s, int64_t row, int key, int order, bool first,
-                       struct room *r)
+                       struct row_room *r)
 {
     const struct tensor *t = s->c->in[key];
     int64_t n = s->a.n, *to = s->order + row * n;
@@ -103,7 +103,7 @@ static bool order_by_keys(struct sorting *s)
     const int64_t *key = attr_ints(s->c->attrs, "keys", &count),
                   *order = attr_ints(s->c->attrs, "orders", &orders);
     int64_t n = s->a.n;
-    struct room r = {WORK(s->w, uint64_t, n), WORK(s->w, uint64_t, n), WORK(s->w, int64_t, n)};
+    struct row_room r = {WORK(s->w, uint64_t, n), WORK(s->w, uint64_t, n), WORK(s->w, int64_t, n)};
     if (!r.keys || !r.scratch || !r.before)
         return false;
     for (int64_t row = 0; row < s->rows; row++)
