@@ -4,6 +4,7 @@
 #include "neff/base/file.h"
 #include "neff/base/json.h"
 #include "runtime/io/npy.h"
+#include "runtime/io/zip.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -52,8 +53,12 @@ static bool find_sets(struct test_case *t, const char *folder)
     char path[1100];
     DIR *dir = opendir(folder);
     for (struct dirent *e; dir && t->nsets < MAX_DATA_SETS && (e = readdir(dir));)
-        if (!strncmp(e->d_name, "test_data_set_", 14))
-            snprintf(t->sets[t->nsets++], sizeof t->sets[0], "%s/%s/", folder, e->d_name);
+        if (!strncmp(e->d_name, "test_data_set_", 14)) {
+            size_t n = strlen(e->d_name);
+            bool zip = n > 4 && !strcmp(e->d_name + n - 4, ".zip");
+            snprintf(t->sets[t->nsets++], sizeof t->sets[0], "%s/%.*s/", folder,
+                     (int)(zip ? n - 4 : n), e->d_name);
+        }
     if (dir)
         closedir(dir);
     qsort(t->sets, (size_t)t->nsets, sizeof t->sets[0], by_number);
@@ -120,24 +125,65 @@ bool test_case_find(struct test_case *t, const char *folder, const char *name, c
     return !*missing && read_tolerances(t, folder, d);
 }
 
+/* A value from a file's content; the file's name tells its format. */
+static bool read_bytes(const void *data, size_t size, const char *name, const struct type *type,
+                       struct tensor *out, struct diag *d)
+{
+    size_t n = strlen(name);
+    if (n > 3 && !strcmp(name + n - 3, ".pb"))
+        return onnx_read_tensor_bytes(data, size, name, out, type && type->kind != VK_NONE ? type : NULL, d);
+    if (!npy_read_bytes(data, size, name, out, d))
+        return false;
+    bool typed = type && type->kind == VK_TENSOR && type->dtype;
+    return !typed || npy_as(out, type->dtype, d) || fail_in(d, "%s", name);
+}
+
+/* The member STEM_N.pb or .npy of an archive. */
+static bool read_member(const char *path, const char *stem, int n, const struct type *type,
+                        struct tensor *out, bool *found, struct diag *d)
+{
+    static const char *const endings[] = {"pb", "npy"};
+    struct mapped_file f;
+    struct zip_reader zip;
+    struct zip_member m;
+    if (!file_map(&f, path, d))
+        return false;
+    bool ok = zip_open(&zip, f.data, f.size, d);
+    while (ok && !*found && zip_next(&zip, &m, d))
+        for (int i = 0; i < 2 && ok && !*found; i++) {
+            char name[64];
+            snprintf(name, sizeof name, "%s_%d.%s", stem, n, endings[i]);
+            *found = m.name_size == strlen(name) && !memcmp(m.name, name, m.name_size);
+            void *data = *found ? zip_extract(&m, d) : NULL;
+            ok = !*found || (data && read_bytes(data, (size_t)m.size, name, type, out, d));
+            free(data);
+        }
+    file_unmap(&f);
+    return !diag_failed(d) || fail_in(d, "%s", path);
+}
+
 bool test_value_read(const char *set, const char *stem, int n, const struct type *type,
                      struct tensor *out, bool *found, struct diag *d)
 {
+    static const char *const endings[] = {"pb", "npy"};
     char path[1200];
     *out = (struct tensor){.kind = VK_NONE};
-    *found = true;
-    snprintf(path, sizeof path, "%s%s_%d.pb", set, stem, n);
-    if (access(path, F_OK) == 0)
-        return onnx_read_tensor_file(path, out, type && type->kind != VK_NONE ? type : NULL, d);
-    snprintf(path, sizeof path, "%s%s_%d.npy", set, stem, n);
-    if (access(path, F_OK) == 0) {
-        if (!npy_read(path, out, d))
-            return false;
-        bool typed = type && type->kind == VK_TENSOR && type->dtype;
-        if (typed && !npy_as(out, type->dtype, d))
-            return fail_in(d, "%s_%d.npy", stem, n);
-        return true;
-    }
     *found = false;
-    return true;
+    for (int i = 0; i < 2; i++) {
+        struct mapped_file f;
+        snprintf(path, sizeof path, "%s%s_%d.%s", set, stem, n, endings[i]);
+        if (access(path, F_OK) != 0)
+            continue;
+        *found = true;
+        if (!file_map(&f, path, d))
+            return false;
+        bool ok = read_bytes(f.data, f.size, path, type, out, d);
+        file_unmap(&f);
+        return ok;
+    }
+    size_t folder = strlen(set);
+    if (!folder || set[folder - 1] != '/')
+        return true;
+    snprintf(path, sizeof path, "%.*s.zip", (int)(folder - 1), set);
+    return access(path, F_OK) != 0 || read_member(path, stem, n, type, out, found, d);
 }

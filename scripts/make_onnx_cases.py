@@ -4,7 +4,8 @@ computes for them. Needs onnx and onnxruntime; the cases are kept in the tree, s
 
     scripts/make_onnx_cases.py OUT [SEED] [--all]
 
-Without --all only the cases that are kept in the tree, where they lie by family (test/onnx/FAMILY/CASE). Cases in which onnxruntime reads uninitialised scores (two
+Without --all only the cases that are kept in the tree, where they lie by family (test/onnx/FAMILY/CASE),
+packed by scripts/pack_cases.py. Cases in which onnxruntime reads uninitialised scores (two
 classes with base values of which the trees score one, PROBIT of one score) or saturates sums of products at 16 bits
 (u8 by i8) are left out of them.
 """

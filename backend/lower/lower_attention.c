@@ -285,7 +285,8 @@ enum lowered lower_attention_tiles(struct lowering *l, struct node *n)
             count /= a.heads;
         a.var[i] = count == 1 ? -1 : kernel_grid(&k, count);
     }
-    bool one = !strict && ((dim_is_const(a.keys) && a.keys <= ONE_BLOCK) || ((const struct attention_plan *)decision_of(l, n)->plan)->one_row);
+    const struct attention_plan *plan = decision_of(l, n)->plan;
+    bool one = !strict && ((dim_is_const(a.keys) && a.keys <= ONE_BLOCK) || plan->one_row);
     a.block = one ? a.keys : strict ? even_tile(a.keys, l->m->partitions) : KEY_BLOCK;
     a.var_query = kernel_grid(&k, dim_ceildiv(t, a.queries, a.tile));
     a.var_key = -1;

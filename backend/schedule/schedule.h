@@ -95,9 +95,9 @@ struct order_times { /* ns, loops once */
 };
 bool order_kernel(struct program *p, struct kernel *k, const struct machine *m, int window,
                   enum order_by by, struct order_times *times, struct diag *d);
-/* alone: a kernel of one instance may have all memory, else half where that is enough: the next step
- * begins beside it. *beside (when not NULL): how many
- * instances, of one a following step too, have room side by side. NO_ROOM: sharing memory between tiles may help. REFUSED: nothing but another kernel does. */
+/* alone: a kernel of one instance may have all memory, else half where that is enough: the next step begins beside it.
+ * *beside (when not NULL): how many instances have room side by side, of a kernel of one instance with the following step.
+ * NO_ROOM: sharing memory between tiles may help. REFUSED: nothing but another kernel does. */
 enum placement { PLACED, NO_ROOM, REFUSED };
 enum placement place_kernel(struct program *p, struct kernel *k, const struct machine *m, bool alone,
                             int *beside, struct diag *d);

@@ -137,6 +137,17 @@ static bool read_value(int kind, const uint8_t *p, size_t n, int depth, struct t
     return kind == VK_MAP ? read_map(p, n, depth, out, d) : read_items(kind, p, n, depth, out, d);
 }
 
+bool onnx_read_tensor_bytes(const void *data, size_t size, const char *name, struct tensor *out,
+                            const struct type *declared, struct diag *d)
+{
+    int kind = declared && declared->kind != VK_NONE ? declared->kind : VK_TENSOR;
+    *out = (struct tensor){.kind = VK_NONE};
+    if (read_value(kind, data, size, 0, out, d))
+        return true;
+    tensor_free(out);
+    return fail_in(d, "%s", name);
+}
+
 bool onnx_read_tensor_file(const char *path, struct tensor *out, const struct type *declared,
                            struct diag *d)
 {
@@ -144,12 +155,7 @@ bool onnx_read_tensor_file(const char *path, struct tensor *out, const struct ty
     *out = (struct tensor){.kind = VK_NONE};
     if (!file_map(&m, path, d))
         return false;
-    int kind = declared && declared->kind != VK_NONE ? declared->kind : VK_TENSOR;
-    bool ok = read_value(kind, m.data, m.size, 0, out, d);
-    if (!ok) {
-        tensor_free(out);
-        fail_in(d, "%s", path);
-    }
+    bool ok = onnx_read_tensor_bytes(m.data, m.size, path, out, declared, d);
     file_unmap(&m);
     return ok;
 }

@@ -24,5 +24,8 @@ bool onnx_sparse_tensor(struct onnx_file *f, const Onnx__SparseTensorProto *s, s
  */
 bool onnx_read_tensor_file(const char *path, struct tensor *out, const struct type *declared,
                            struct diag *d);
+/* The same from memory; `name` stands for the file in messages. */
+bool onnx_read_tensor_bytes(const void *data, size_t size, const char *name, struct tensor *out,
+                            const struct type *declared, struct diag *d);
 
 #endif

@@ -35,6 +35,15 @@ for part in 1 100 1000 $((size / 2)) $((size - 1)); do
     refuses 1 "cut.onnx" "$xcc" cut.onnx -o x.neff
 done
 
+# A test case whose data are cut short.
+case=$source/test/onnx/math/$(ls "$source/test/onnx/math" | head -1)
+mkdir cut
+cp "$case/model.onnx" cut
+head -c 100 "$case/test_data_set_0.zip" >cut/test_data_set_0.zip
+"$xcc" test cut >said 2>&1 && failed "a test case with half a zip passes"
+grep -q "^FAIL cut: .*cut/test_data_set_0.zip: not a zip, or cut off" said || failed "half a zip: $(cat said)"
+rm -r cut said
+
 # External data that is missing, short, or outside the model's folder.
 "$build_models" bert_base --tiny --external -o models >/dev/null
 mv models/bert_base/model.onnx.data data

@@ -159,7 +159,9 @@ static void fill_places(struct inputs *in, int step)
 static const struct states_case updates[] = {
     {"a window", GRAPH("2,1,8", "3", "  %3 = dynamic_update_slice(%2, %0, %1)\n"), 1, 12, 2, fill_window},
     {"two windows",
-     GRAPH("2,1,8", "3", "  %4 = dynamic_update_slice(%2, %0, %1)\n  %5 = neg(%0)\n  %6 = add(%1, %1)\n  %3 = dynamic_update_slice(%4, %5, %6)\n"),
+     GRAPH("2,1,8", "3",
+           "  %4 = dynamic_update_slice(%2, %0, %1)\n  %5 = neg(%0)\n  %6 = add(%1, %1)\n"
+           "  %3 = dynamic_update_slice(%4, %5, %6)\n"),
      1, 12, 2, fill_window},
     {"elements", GRAPH("2,1,8", "2,1,8", "  %3 = scatter_elements(%2, %1, %0) {axis=1}\n"), 1, 12, 2, fill_elements},
     {"points", GRAPH("2,8", "2,2", "  %3 = scatter_nd(%2, %1, %0)\n"), 1, 12, 2, fill_points},

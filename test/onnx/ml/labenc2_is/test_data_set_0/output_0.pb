@@ -1,1 +1,0 @@
-2one2two2_Unused

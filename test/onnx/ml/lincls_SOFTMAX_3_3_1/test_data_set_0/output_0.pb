@@ -1,1 +1,0 @@
-2bb2a2bb2bb2ccc2a2ccc

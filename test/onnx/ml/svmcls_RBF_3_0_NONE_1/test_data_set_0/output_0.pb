@@ -1,1 +1,0 @@
-	2bb2ccc2bb2ccc2ccc2ccc2bb2ccc2bb
