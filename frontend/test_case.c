@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const model_names[] = {"model.onnx", "module.mlir", "module.jaxexport",
-                                          "model.hlo",  "module.hlo",  "model.mlir",
-                                          "model.xir"};
+static const char *const model_names[] = {"model.onnx", "module.mlir", "module.mlirbc",
+                                          "module.jaxexport", "model.hlo", "module.hlo",
+                                          "model.mlir", "model.xir"};
 
 static bool exists(const char *folder, const char *name, char *path, size_t room)
 {
@@ -119,7 +119,7 @@ bool test_case_find(struct test_case *t, const char *folder, const char *name, c
         return fail(d, "its name is too long");
     if (!find_model(t, folder, name))
         *missing = name ? "no such module"
-                        : "no model.onnx, module.mlir, model.hlo, module.hlo or *.hlo.pb";
+                        : "no model.onnx, module.mlir, module.mlirbc, module.jaxexport, model.hlo, module.hlo or *.hlo.pb";
     else if (!find_sets(t, folder))
         *missing = "no expected outputs";
     return !*missing && read_tolerances(t, folder, d);

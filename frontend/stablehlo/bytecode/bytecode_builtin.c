@@ -323,6 +323,21 @@ static const struct mlir_type *shaped(struct bc_reader *r, struct bc_cursor *c,
     return shape(r, c, t) && (t->element = bc_type(r, c)) ? t : NULL;
 }
 
+/* Floats by their codes; NULL: no float. */
+static const struct mlir_type *float_type(struct bc_reader *r, uint64_t code)
+{
+    static const char *const names[] = {
+        [3] = "bf16",           [4] = "f16",         [5] = "f32",       [6] = "f64",
+        [7] = "f80",            [8] = "f128",        [21] = "tf32",     [22] = "f8E5M2",
+        [23] = "f8E4M3",        [24] = "f8E4M3FN",   [25] = "f8E5M2FNUZ", [26] = "f8E4M3FNUZ",
+        [27] = "f8E4M3B11FNUZ", [28] = "f8E3M4",     [29] = "f4E2M1FN", [30] = "f6E2M3FN",
+        [31] = "f6E3M2FN",      [32] = "f8E8M0FNU",
+    };
+    const char *name = code < sizeof names / sizeof *names ? names[code] : NULL;
+    int dt = name ? mlir_dtype_named(name, strlen(name)) : 0;
+    return dt ? mlir_scalar(r->arena, dt) : name ? named(r, name) : NULL;
+}
+
 const struct mlir_type *bc_builtin_type(struct bc_reader *r, struct bc_cursor *c)
 {
     uint64_t code = bc_varint(c);
@@ -340,18 +355,6 @@ const struct mlir_type *bc_builtin_type(struct bc_reader *r, struct bc_cursor *c
             return NULL;
         t->inputs = t->count;
         return bc_types(r, c, &t->types, &t->count) ? t : NULL;
-    case 3:
-        return mlir_scalar(r->arena, DT_BF16);
-    case 4:
-        return mlir_scalar(r->arena, DT_F16);
-    case 5:
-        return mlir_scalar(r->arena, DT_F32);
-    case 6:
-        return mlir_scalar(r->arena, DT_F64);
-    case 7:
-        return named(r, "f80");
-    case 8:
-        return named(r, "f128");
     case 9:
         return bc_complex(r, bc_type(r, c));
     case 10:
@@ -370,6 +373,6 @@ const struct mlir_type *bc_builtin_type(struct bc_reader *r, struct bc_cursor *c
         t->rank = -1;
         return (t->element = bc_type(r, c)) ? t : NULL;
     default:
-        return NULL;
+        return float_type(r, code);
     }
 }

@@ -102,7 +102,7 @@ static const struct mlir_attr *algorithm(struct bc_reader *r, struct bc_cursor *
     for (int k = 0; k < 3; k++)
         put(r, a, counts[k], bc_int_attr(r, bc_signed(c), DT_I64));
     struct mlir_attr *b = mlir_attr_new(r->arena, MA_BOOL);
-    b->i = bc_varint(c) != 0;
+    b->i = bc_byte(c) != 0;
     put(r, a, "allow_imprecise_accumulation", b);
     return a;
 }

@@ -82,6 +82,31 @@ static void skip_orders(struct bc_cursor *c, bool indexed)
     }
 }
 
+/* How many operands or results belong to each group: all in turn, or those that are not 0 and where. */
+static const struct mlir_attr *segment_sizes(struct bc_reader *r, struct bc_cursor *c, int count)
+{
+    struct mlir_attr *a = mlir_attr_new(r->arena, MA_INTS);
+    a->type = mlir_scalar(r->arena, DT_I32);
+    a->count = count;
+    a->ints = ARENA_ARRAY(r->arena, int64_t, count);
+    uint64_t k = bc_varint(c), n = k >> 1;
+    uint64_t bits = k & 1 ? bc_varint(c) : 0;
+    if (n > (uint64_t)count || bits > 8 || (!(k & 1) && n && n < (uint64_t)count))
+        return NULL;
+    for (uint64_t j = 0; j < n; j++) {
+        uint64_t v = bc_varint(c), at = k & 1 ? v & ((1u << bits) - 1) : j;
+        if (c->bad || at >= (uint64_t)count || v >> bits > INT32_MAX)
+            return NULL;
+        a->ints[at] = (int64_t)(v >> bits);
+    }
+    return a;
+}
+
+static const struct mlir_attr *property(struct bc_reader *r, uint64_t k)
+{
+    return k < (uint64_t)r->attr_count ? bc_attr_at(r, k) : NULL;
+}
+
 /* One set of names against the bytes: whether they are used up exactly. */
 static bool match_properties(struct bc_reader *r, struct bc_cursor c, const char *names, size_t n,
                              struct mlir_op *op)
@@ -90,28 +115,22 @@ static bool match_properties(struct bc_reader *r, struct bc_cursor c, const char
     for (const char *s = names, *end = names + n; s < end;) {
         const char *e = memchr(s, ' ', (size_t)(end - s));
         e = e ? e : end;
-        bool optional = e[-1] == '?', sizes = *s == '*';
-        uint64_t k = bc_varint(&c);
-        if (c.bad)
+        const char *sizes = memchr(s, '*', (size_t)(e - s));
+        bool optional = e[-1] == '?';
+        size_t length = (size_t)((sizes ? sizes : e) - s) - optional;
+        const struct mlir_attr *v = NULL;
+        uint64_t k = sizes ? 0 : bc_varint(&c);
+        bool given = sizes || !optional || (k & 1);
+        if (c.bad || (!given && k))
             return false;
-        if (sizes) { /* numbers of operands: not needed */
-            while (k-- && !c.bad)
-                bc_varint(&c);
-        } else if (!optional || (k & 1)) {
-            k = optional ? k >> 1 : k;
-            if (k >= (uint64_t)r->attr_count)
-                return false;
-            const struct mlir_attr *v = bc_attr_at(r, k);
-            if (!v)
-                return false;
-            mlir_dict_set(r->arena, &d, arena_strndup(r->arena, s, (size_t)(e - s) - optional), v);
-        } else if (k) {
+        if (given && !(v = sizes ? segment_sizes(r, &c, sizes[1] - '0') : property(r, optional ? k >> 1 : k)))
             return false;
-        }
+        if (v)
+            mlir_dict_set(r->arena, &d, arena_strndup(r->arena, s, length), v);
         for (s = e; s < end && *s == ' ';)
             s++;
     }
-    if (c.p != c.end)
+    if (c.bad || c.p != c.end)
         return false;
     op->attrs = d;
     return true;
