@@ -277,8 +277,9 @@ static void collect_reductions(struct fuser *f, struct node *n)
         if (!touches_group(f, n))
             continue;
         if (!n->nin || !n->in[0] || !n->in[0]->def || !in_group(f, n->in[0]->def) ||
-            !reduces_together(n) || !same_reduction(first, n))
-            return;
+            !same_shape(&n->in[0]->type, &first->in[0]->type) || !reduces_together(n) ||
+            !same_reduction(first, n))
+            return; /* what reduces a reduction comes after it */
         f->nodes[f->n++] = n;
         made++;
     }
