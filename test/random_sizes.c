@@ -4,7 +4,7 @@
  *   random_sizes [--seed S] [--rounds N] [--runs N] FOLDER...
  *
  * Each folder is a test case (xcc test) of an ONNX model. In each round some dims of its inputs
- * become symbols, and it is compiled at -O2 and at -O0, where everything runs by plain routines.
+ * become symbols, other inputs constants of the model, and it is compiled at -O2 and at -O0, where everything runs by plain routines.
  * Each run then draws sizes for the symbols, among them ones that do not fit, and compiles the
  * model for exactly these. All three give the same results, or all refuse: a program that computes
  * what the others refuse has dropped or invented data.
@@ -15,8 +15,11 @@
 #include "backend/backend.h"
 #include "frontend/driver.h"
 #include "frontend/test_case.h"
+#include "neff/base/file.h"
 #include "runtime/exec/exec.h"
 #include "runtime/io/apart.h"
+
+#include "onnx.pb-c.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,7 +42,9 @@ static int below(int n)
 struct sized_case { /* one model with its inputs */
     const char *folder;
     struct test_case files;
+    const char *model; /* files.model, or that with constants */
     int n;
+    bool constant[MAX_INPUTS];
     const char *name[MAX_INPUTS];
     struct tensor given[MAX_INPUTS];
     int symbol[MAX_INPUTS][MAX_RANK]; /* -1: constant */
@@ -57,7 +62,7 @@ static void draw_symbols(struct sized_case *c)
         for (int k = 0; k < c->given[i].rank; k++) {
             int64_t n = c->given[i].dims[k];
             c->symbol[i][k] = -1;
-            if (kind == 2 && below(2))
+            if (c->constant[i] || (kind == 2 && below(2)))
                 continue;
             int s = 0;
             while (s < c->nsymbols && (c->original[s] != n || kind == 1 || (kind == 2 && below(3))))
@@ -66,6 +71,71 @@ static void draw_symbols(struct sized_case *c)
                 c->original[c->nsymbols++] = n;
             c->symbol[i][k] = s;
         }
+}
+
+/* Which inputs become constants: lists of integers more often, not all. */
+static void draw_constants(struct sized_case *c)
+{
+    bool any = below(2), open = false;
+    for (int i = 0; i < c->n; i++) {
+        bool list = dtype_is_int(c->given[i].dtype) && c->given[i].rank < 2;
+        c->constant[i] = any && below(4) < (list ? 3 : 1);
+        open |= !c->constant[i] && c->given[i].rank > 0;
+    }
+    for (int i = 0; i < c->n && !open; i++)
+        if (c->given[i].rank > 0) {
+            c->constant[i] = false;
+            open = true;
+        }
+}
+
+/* The input's tensor as the data set has it becomes one of the graph's. */
+static bool add_initializer(const struct sized_case *c, int i, Onnx__GraphProto *g)
+{
+    char path[1100];
+    struct mapped_file f;
+    struct diag d = {0};
+    snprintf(path, sizeof path, "%sinput_%d.pb", c->files.sets[0], i);
+    if (!file_map(&f, path, &d))
+        return false;
+    Onnx__TensorProto *t = onnx__tensor_proto__unpack(NULL, f.size, f.data), **list;
+    file_unmap(&f);
+    list = t ? realloc(g->initializer, (g->n_initializer + 1) * sizeof *list) : NULL;
+    if (!list)
+        return false;
+    g->initializer = list;
+    free(t->name);
+    t->name = strdup(c->name[i]);
+    list[g->n_initializer++] = t;
+    for (size_t k = 0; k < g->n_input; k++)
+        if (!strcmp(g->input[k]->name, c->name[i])) {
+            onnx__value_info_proto__free_unpacked(g->input[k], NULL);
+            memmove(&g->input[k], &g->input[k + 1], (--g->n_input - k) * sizeof *g->input);
+            return true;
+        }
+    return false;
+}
+
+/* The model with constants, in a file. False: it stays as it is. */
+static bool write_constants(struct sized_case *c, const char *path)
+{
+    struct mapped_file f;
+    struct diag d = {0};
+    bool any = false, ok = true;
+    for (int i = 0; i < c->n; i++)
+        any |= c->constant[i];
+    if (!any || !file_map(&f, c->files.model, &d))
+        return false;
+    Onnx__ModelProto *m = onnx__model_proto__unpack(NULL, f.size, f.data);
+    file_unmap(&f);
+    for (int i = 0; i < c->n && ok && m; i++)
+        ok = !c->constant[i] || add_initializer(c, i, m->graph);
+    uint8_t *bytes = m && ok ? malloc(onnx__model_proto__get_packed_size(m)) : NULL;
+    ok = bytes && file_write_all(path, bytes, onnx__model_proto__pack(m, bytes), &d);
+    free(bytes);
+    if (m)
+        onnx__model_proto__free_unpacked(m, NULL);
+    return ok;
 }
 
 static void draw_sizes(struct sized_case *c)
@@ -111,7 +181,7 @@ static struct model *compile(const struct sized_case *c, int as, int level, stru
     struct adapting user = {c, as};
     struct import_options import = {.adapt = adapt, .user = &user};
     struct options o = {.opt_level = level};
-    struct graph *g = onnx_import(c->files.model, &import, d);
+    struct graph *g = onnx_import(c->model, &import, d);
     struct program *p =
         g && passes_run(g, &o, d) ? backend_compile(g, &o, machine_find("cpu"), d) : NULL;
     struct model *m = p ? model_new(p, d) : NULL;
@@ -120,7 +190,7 @@ static struct model *compile(const struct sized_case *c, int as, int level, stru
     return m;
 }
 
-/* The input's elements over and over. */
+/* Into out, for inputs that are no constants: the input's elements over and over. */
 static bool resize_input(const struct sized_case *c, int i, struct tensor *out)
 {
     const struct tensor *from = &c->given[i];
@@ -148,12 +218,13 @@ struct sized_outcome {
     struct diag d;
 };
 
-static void run(struct model *m, const struct tensor *in, int n, struct sized_outcome *o)
+static void run(struct model *m, const struct sized_case *s, const struct tensor *in, struct sized_outcome *o)
 {
     struct context *c = context_new(m, 1, &o->d);
     o->ok = c != NULL;
-    for (int i = 0; o->ok && i < n; i++)
-        o->ok = context_set_input(c, i, &in[i], &o->d);
+    for (int i = 0, at = 0; o->ok && i < s->n; i++)
+        if (!s->constant[i])
+            o->ok = context_set_input(c, at++, &in[i], &o->d);
     o->ok = o->ok && context_run(c, &o->d);
     o->n = model_program(m)->regions[0].nresults;
     for (int i = 0; o->ok && i < o->n && i < MAX_OUTPUTS; i++)
@@ -223,7 +294,7 @@ static void report(const struct sized_case *c, uint64_t seed, const char *who, c
     printf("%s: %s differ: %s\n  --seed %llu, sizes", c->folder, who, why,
            (unsigned long long)seed);
     for (int i = 0; i < c->n; i++) {
-        printf(" %s[", c->name[i]);
+        printf(" %s%s[", c->constant[i] ? "constant " : "", c->name[i]);
         for (int k = 0; k < c->given[i].rank; k++) {
             int s = c->symbol[i][k];
             if (s < 0)
@@ -289,10 +360,10 @@ static void run_sizes(struct sized_case *c, struct model *const *symbolic, uint6
         for (int i = 0; i < 3; i++)
             clear(&o[i]);
         struct model *fixed = compile(c, SIZES, 2, &o[2].d);
-        run(symbolic[0], in, c->n, &o[0]);
-        run(symbolic[1], in, c->n, &o[1]);
+        run(symbolic[0], c, in, &o[0]);
+        run(symbolic[1], c, in, &o[1]);
         if (fixed)
-            run(fixed, in, c->n, &o[2]);
+            run(fixed, c, in, &o[2]);
         n->runs += 3;
         n->refused += !o[0].ok + !o[1].ok + !o[2].ok;
         if (o[0].d.internal || o[1].d.internal || o[2].d.internal) {
@@ -326,6 +397,13 @@ static struct counts look_at(const char *folder, uint64_t first_seed, int rounds
         struct diag d[2];
         memset(d, 0, sizeof d);
         state = seed * 0x9E3779B97F4A7C15u;
+        char with_constants[64];
+        snprintf(with_constants, sizeof with_constants, "/tmp/random_sizes.%d.onnx", (int)getpid());
+        draw_constants(&c);
+        bool made = write_constants(&c, with_constants);
+        c.model = made ? with_constants : c.files.model;
+        for (int i = 0; i < c.n && !made; i++)
+            c.constant[i] = false;
         draw_symbols(&c);
         struct model *m[2] = {compile(&c, SYMBOLS, 2, &d[0]), compile(&c, SYMBOLS, 0, &d[1])};
         if (!m[0] != !m[1] || d[0].internal) {

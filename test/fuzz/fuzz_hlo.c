@@ -3,6 +3,8 @@
 #include "test/fuzz/fuzz.h"
 #include "test/fuzz/mutate.h"
 
+#include <string.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct diag d = fuzz_diag();
@@ -17,5 +19,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 size_t fuzz_mutate(uint8_t *data, size_t size, size_t room, uint64_t *seed)
 {
-    return mutate_text(data, size, room, seed);
+    bool text = size > 8 && (!memcmp(data, "HloModule", 9) || data[0] == '/' || data[0] == '\n');
+    return text ? mutate_text(data, size, room, seed) : mutate_hlo(data, size, room, seed);
 }

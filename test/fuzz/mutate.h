@@ -29,6 +29,9 @@ mutate_fn mutate_archive;
 /* Fields of an ONNX model: names become other names, operators other operators, nodes get attributes of their schema;
  * lengths around them are mended, and often the data of a tensor whose shape changed. */
 mutate_fn mutate_onnx;
+/* Fields of an HLO module or HloProto: attributes, dimension numbers, shapes, operands, literals; sizes and types also in all shapes
+ * together. */
+mutate_fn mutate_hlo;
 /* MLIR bytecode: operations, operands, entries of the tables of strings, attributes, types and properties; sections are
  * written anew around them. */
 mutate_fn mutate_mlir;
