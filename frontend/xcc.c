@@ -86,6 +86,7 @@ int main(int argc, char **argv)
 {
     memory_cap();
     out_clean_when_interrupted();
+    file_note_inputs(true);
     memory_return_large();
     crash_report_install("xcc");
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write, with its message */

@@ -324,6 +324,9 @@ static bool profile_run(const struct xrun_arguments *a, const struct xrt_model *
 {
     if (!a->profile)
         return true;
+    for (int i = 0; i < a->ninputs; i++)
+        if (file_same(a->profile, a->inputs[i]))
+            return fail(d, "%s: is an input of this command, and would be lost; name another file", a->profile);
     size_t n = strlen(a->profile);
     bool ok = xrt_profile(c, NULL), table = n > 4 && !strcmp(a->profile + n - 4, ".txt");
     for (int i = 0; ok && i < (table && a->bench ? a->bench : 1); i++)
@@ -439,7 +442,9 @@ int main(int argc, char **argv)
     double started = now_ms();
     engine_threads_select(a.engines);
     void *memory;
+    file_note_inputs(true); /* the archive; an output may replace the tensor that was an input */
     struct xrt_model *m = open_model(&a, &memory, &d);
+    file_note_inputs(false);
     if (!m) {
         fprintf(stderr, "xrun: %s\n", d.text);
         free(memory);

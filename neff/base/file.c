@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -43,6 +44,51 @@ bool file_lend(const char *path, const void *data, size_t size, struct diag *d)
     return fail(d, "%s: out of memory", path);
 }
 
+/* ---- inputs of a program ---- */
+
+static struct noted {
+    dev_t device;
+    ino_t file;
+} *noted;
+static int nnoted, noted_cap;
+static bool noting;
+static pthread_mutex_t noted_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void file_note_inputs(bool on)
+{
+    noting = on;
+}
+
+static void note(const struct stat *st)
+{
+    if (!noting)
+        return;
+    pthread_mutex_lock(&noted_lock);
+    if (nnoted == noted_cap) {
+        struct noted *grown = realloc(noted, sizeof *grown * (size_t)(noted_cap * 2 + 16));
+        noted_cap = grown ? noted_cap * 2 + 16 : noted_cap;
+        noted = grown ? grown : noted;
+    }
+    if (nnoted < noted_cap)
+        noted[nnoted++] = (struct noted){st->st_dev, st->st_ino};
+    pthread_mutex_unlock(&noted_lock);
+}
+
+bool file_is_input(const char *path)
+{
+    struct stat st;
+    bool found = false;
+    if (stat(path, &st) || !S_ISREG(st.st_mode))
+        return false;
+    pthread_mutex_lock(&noted_lock);
+    for (int i = 0; i < nnoted; i++)
+        found |= noted[i].device == st.st_dev && noted[i].file == st.st_ino;
+    pthread_mutex_unlock(&noted_lock);
+    return found;
+}
+
+/* ---- mapping ---- */
+
 bool name_ends_with(const char *name, const char *end)
 {
     size_t n = strlen(name), m = strlen(end);
@@ -58,7 +104,9 @@ bool file_map_open(struct mapped_file *f, int fd, const char *path, struct diag 
         fail(d, "%s: cannot read: %s", path, strerror(errno));
     else if (!S_ISREG(st.st_mode))
         ok = fail(d, "%s: not a regular file", path);
-    else if (st.st_size > 0) {
+    if (ok)
+        note(&st);
+    if (ok && st.st_size > 0) {
         void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (p == MAP_FAILED)
             ok = fail(d, "%s: cannot map %lld bytes: %s", path, (long long)st.st_size,

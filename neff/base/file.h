@@ -20,6 +20,9 @@ bool file_map(struct mapped_file *f, const char *path, struct diag *d);
 /* The same for an open file, which stays open and may be closed; `path` is for messages. */
 bool file_map_open(struct mapped_file *f, int fd, const char *path, struct diag *d);
 void file_unmap(struct mapped_file *f);
+/* For programs: files that are mapped while this is on are inputs, which out_open refuses to replace. */
+void file_note_inputs(bool on);
+bool file_is_input(const char *path);
 /* From now on, in this thread, file_map(PATH) gives these bytes, which are copied; NULL: no more.
  */
 bool file_lend(const char *path, const void *data, size_t size, struct diag *d);

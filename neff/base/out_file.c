@@ -195,6 +195,8 @@ bool out_open(struct out_file *o, const char *path, struct diag *d)
         return fail(d, "%s: is a directory, expected a file name", path);
     if (descriptor < 0 && !exists && lstat(path, &link) == 0)
         return fail(d, "%s: a symbolic link to nothing", path);
+    if (descriptor < 0 && file_is_input(path))
+        return fail(d, "%s: is an input of this command, and would be lost; name another file", path);
     bool direct = descriptor >= 0 || (exists && !S_ISREG(st.st_mode));
     o->path = exists && !direct ? realpath(path, NULL) : strdup(path); /* links are kept */
     bool ok = o->path ? (direct ? open_direct(o, path, descriptor, d)

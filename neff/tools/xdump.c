@@ -230,6 +230,7 @@ int main(int argc, char **argv)
     struct xdump_arguments a = {0};
     struct diag d = {0};
     int status = 0;
+    file_note_inputs(true);
     if (!parse(&a, argc, argv, &d))
         status = EXIT_USAGE;
     else if (a.help)

@@ -266,6 +266,8 @@ static int run(struct arguments *a, struct diag *d)
 int main(int argc, char **argv)
 {
     memory_cap();
+    out_clean_when_interrupted();
+    file_note_inputs(true);
     signal(SIGXFSZ, SIG_IGN);
     struct arguments a = {.cores = 1};
     struct diag d = {0};

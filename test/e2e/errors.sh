@@ -46,7 +46,10 @@ rm -r cut said
 
 # External data that is missing, short, or outside the model's folder.
 "$build_models" bert_base --tiny --external -o models >/dev/null
-mv models/bert_base/model.onnx.data data
+cp models/bert_base/model.onnx.data data
+refuses 1 "is an input of this command" "$xcc" models/bert_base/model.onnx --cast-budget 0 -q -o models/bert_base/model.onnx.data
+cmp -s data models/bert_base/model.onnx.data || failed "external data was overwritten"
+rm models/bert_base/model.onnx.data
 refuses 1 "model.onnx.data" "$xcc" models/bert_base/model.onnx -o x.neff
 head -c 1000 data >models/bert_base/model.onnx.data
 refuses 1 "model.onnx.data" "$xcc" models/bert_base/model.onnx -o x.neff

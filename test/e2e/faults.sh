@@ -11,6 +11,17 @@ refuses 1 "is the model itself" "$xcc" m.onnx -o ./link.onnx
 cmp -s m.onnx "$digits/digits.onnx" || failed "the model was overwritten"
 rm link.onnx
 
+# Nor is another file that the command reads.
+refuses 1 "m.onnx: is an input of this command" "$xcc" m.onnx --verify -q -o m.onnx
+"$xcc" m.onnx -q -o m.neff
+cp m.neff m.before
+cp "$digits/digit_7.npy" in.npy
+refuses 1 "m.neff: is an input of this command" "$xrun" m.neff in.npy --profile m.neff
+refuses 1 "in.npy: is an input of this command" "$xrun" m.neff in.npy --profile in.npy
+refuses 1 "m.neff: is an input of this command" "$build/runtime/sim/xsim" m.neff --html m.neff
+cmp -s m.neff m.before && cmp -s in.npy "$digits/digit_7.npy" || failed "an input was overwritten"
+rm -f m.neff m.before in.npy
+
 # Pipes and /dev/stdout get the archive as a file does.
 "$xcc" m.onnx -q -o m.neff
 "$xcc" m.onnx -q -o /dev/stdout | cmp -s - m.neff || failed "/dev/stdout as a pipe"

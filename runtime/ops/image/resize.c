@@ -6,6 +6,7 @@
 #include "runtime/ops/common/axes.h"
 #include "runtime/ops/common/content.h"
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -113,6 +114,10 @@ bool infer_resize(struct infer *f)
         if (dim_is_const(out.dims[i]) && (out.dims[i] < 0 || (x->dims[i] == 0 && out.dims[i] > 0)))
             return fail(f->d, "axis %d: from size %lld to %lld", i, (long long)x->dims[i],
                         (long long)out.dims[i]);
+    for (int i = 0; i < out.rank; i++) /* nothing has no elements to make some of */
+        if (dim_is_const(out.dims[i]) && out.dims[i] > 0 &&
+            !require_at_most(f, 1, x->dims[i], named("elements to resize", 0, i)))
+            return false;
     f->out[0] = out;
     return true;
 }
