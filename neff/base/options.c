@@ -163,8 +163,9 @@ void options_help(FILE *out, const struct option_table *t)
         const struct option *o = &t->rows[i];
         if (!o->doc)
             continue;
-        int n = fprintf(out, "  %s%s%s", o->name, o->value && o->kind != OPTION_JOINED ? " " : "",
-                        o->value ? o->value : "");
+        bool maybe = o->kind == OPTION_MAYBE, blank = o->value && o->kind != OPTION_JOINED && !maybe;
+        int n = fprintf(out, "  %s%s%s%s", o->name, blank ? " " : maybe ? "[=" : "",
+                        o->value ? o->value : "", maybe ? "]" : "");
         if (n >= COLUMN)
             n = fprintf(out, "\n") - 1;
         fprintf(out, "%*s", COLUMN - n, "");

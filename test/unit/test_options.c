@@ -51,6 +51,7 @@ static const struct option rows[] = {
     {"--count", "N", OPTION_COUNT, AT(count), NULL, NULL, 0},
     {"--limit", "R", OPTION_NUMBER, AT(limit), NULL, NULL, 0},
     {"-O", "0|1", OPTION_JOINED, 0, "level", set_level, 0},
+    {"--why", "NODE", OPTION_MAYBE, 0, "reasons", set_level, 0},
     {"--never", NULL, OPTION_SWITCH, AT(quiet), NULL, NULL, 1},
 };
 static const struct option_table table = {.rows = rows,
@@ -142,7 +143,8 @@ static void helps(void **state)
     assert_string_equal(text, "  -q                                        quiet\n"
                               "  --name TEXT                               a name\n"
                               "                                            of two lines\n"
-                              "  -O0|1                                     level\n");
+                              "  -O0|1                                     level\n"
+                              "  --why[=NODE]                              reasons\n");
 }
 
 int main(void)

@@ -28,13 +28,7 @@ static struct mlir_attr *structure(struct bc_reader *r, struct bc_cursor *c, con
         mlir_dict_set(r->arena, &d, key,
                       list ? bc_ints(r, c) : bc_int_attr(r, bc_signed(c), DT_I64));
     }
-    struct mlir_attr *a = mlir_attr_new(r->arena, MA_STRUCT);
-    a->dialect = "stablehlo";
-    a->name = name;
-    a->count = d.count;
-    a->keys = d.keys;
-    a->items = d.items;
-    return a;
+    return mlir_struct(r->arena, "stablehlo", name, &d);
 }
 
 #define STRUCT(name, ...)                                                                          \
@@ -53,10 +47,7 @@ static void put(struct bc_reader *r, struct mlir_attr *a, const char *key,
 
 static struct mlir_attr *empty(struct bc_reader *r, const char *name)
 {
-    struct mlir_attr *a = mlir_attr_new(r->arena, MA_STRUCT);
-    a->dialect = "stablehlo";
-    a->name = name;
-    return a;
+    return mlir_struct(r->arena, "stablehlo", name, &(struct mlir_dict){0});
 }
 
 static struct mlir_attr *type_attr(struct bc_reader *r, const struct mlir_type *t)

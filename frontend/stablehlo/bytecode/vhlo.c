@@ -158,13 +158,7 @@ static void group_fields(struct vhlo *v, struct mlir_dict *d, const struct attr_
             }
     if (none || !any)
         return;
-    struct mlir_attr *a = mlir_attr_new(v->arena, MA_STRUCT);
-    a->dialect = "stablehlo";
-    a->name = g->name;
-    a->count = fields.count;
-    a->keys = fields.keys;
-    a->items = fields.items;
-    mlir_dict_set(v->arena, d, g->attr, a);
+    mlir_dict_set(v->arena, d, g->attr, mlir_struct(v->arena, "stablehlo", g->name, &fields));
 }
 
 static bool drops(const char *op, const char *key, const struct mlir_attr *a)
@@ -202,19 +196,15 @@ static void channel(struct vhlo *v, struct mlir_op *op)
     if (!id && !has_type)
         return;
     struct mlir_dict d = {0};
-    struct mlir_attr *h = mlir_attr_new(v->arena, MA_STRUCT), *n[2];
+    struct mlir_attr *n[2];
     for (int k = 0; k < 2; k++) {
         n[k] = mlir_attr_new(v->arena, MA_INT);
         n[k]->type = mlir_scalar(v->arena, DT_I64);
         n[k]->i = k ? (has_type ? type : 1) : id;
         mlir_dict_set(v->arena, &d, k ? "type" : "handle", n[k]);
     }
-    h->dialect = "stablehlo";
-    h->name = "channel_handle";
-    h->count = d.count;
-    h->keys = d.keys;
-    h->items = d.items;
-    mlir_dict_set(v->arena, &op->attrs, "channel_handle", h);
+    mlir_dict_set(v->arena, &op->attrs, "channel_handle",
+                  mlir_struct(v->arena, "stablehlo", "channel_handle", &d));
 }
 
 static void attributes(struct vhlo *v, struct mlir_op *op, const char *name)

@@ -310,6 +310,18 @@ void mlir_dict_set(struct arena *a, struct mlir_dict *d, const char *key, const 
     d->items[d->count++] = v;
 }
 
+struct mlir_attr *mlir_struct(struct arena *a, const char *dialect, const char *name,
+                              const struct mlir_dict *fields)
+{
+    struct mlir_attr *s = mlir_attr_new(a, MA_STRUCT);
+    s->dialect = dialect;
+    s->name = name;
+    s->count = fields->count;
+    s->keys = fields->keys;
+    s->items = fields->items;
+    return s;
+}
+
 void mlir_append(struct arena *a, struct mlir_block *b, struct mlir_op *op)
 {
     ARENA_GROW(a, b->ops, b->op_count, b->op_capacity);

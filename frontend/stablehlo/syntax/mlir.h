@@ -212,6 +212,9 @@ struct mlir_op *mlir_op_new(struct arena *a, const char *name);
 void mlir_add_results(struct arena *a, struct mlir_op *op, int count);
 void mlir_dict_set(struct arena *a, struct mlir_dict *d, const char *key,
                    const struct mlir_attr *v);
+/* #DIALECT.NAME<fields>. */
+struct mlir_attr *mlir_struct(struct arena *a, const char *dialect, const char *name,
+                              const struct mlir_dict *fields);
 void mlir_append(struct arena *a, struct mlir_block *b, struct mlir_op *op);
 struct mlir_block *mlir_add_block(struct arena *a, struct mlir_op *op, int region, int args);
 int mlir_dtype_named(const char *s, size_t n); /* "i1", "ui8", "bf16"; DT_NONE when unknown */

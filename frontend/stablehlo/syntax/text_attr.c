@@ -275,13 +275,7 @@ static void conv_fields(struct text *t, struct mlir_dict *d, const char *first, 
 static const struct mlir_attr *structure(struct text *t, const char *dialect, const char *name,
                                          const struct mlir_dict *d)
 {
-    struct mlir_attr *a = mlir_attr_new(t->arena, MA_STRUCT);
-    a->dialect = dialect;
-    a->name = name;
-    a->count = d->count;
-    a->keys = d->keys;
-    a->items = d->items;
-    return a;
+    return mlir_struct(t->arena, dialect, name, d);
 }
 
 const struct mlir_attr *text_conv_dims(struct text *t)

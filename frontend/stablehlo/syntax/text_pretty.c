@@ -89,13 +89,8 @@ static bool dim_pair(struct text *t, struct mlir_op *op, const char *what)
     if (!text_need(t, "x") || !(v = text_ints(t)))
         return false;
     mlir_dict_set(t->arena, &d, arena_printf(t->arena, "rhs_%s_dimensions", what), v);
-    struct mlir_attr *a = mlir_attr_new(t->arena, MA_STRUCT);
-    a->dialect = "stablehlo";
-    a->name = "dot";
-    a->count = d.count;
-    a->keys = d.keys;
-    a->items = d.items;
-    mlir_dict_set(t->arena, &op->attrs, "dot_dimension_numbers", a);
+    mlir_dict_set(t->arena, &op->attrs, "dot_dimension_numbers",
+                  mlir_struct(t->arena, "stablehlo", "dot", &d));
     return true;
 }
 

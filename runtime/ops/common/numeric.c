@@ -67,6 +67,15 @@ int64_t *work_ints(struct work *w, const struct tensor *t)
     return v;
 }
 
+double _Complex *work_complexes(struct work *w, const struct tensor *t)
+{
+    int64_t n = tensor_count(t);
+    double _Complex *v = WORK(w, double _Complex, n);
+    if (v)
+        dtype_convert(DT_C128, v, t->dtype, t->data, (size_t)n, false);
+    return v;
+}
+
 bool work_optional(struct op_call *c, struct work *w, int i, double **out)
 {
     *out = NULL;

@@ -26,6 +26,7 @@ void *work_take(struct work *w, int64_t n, size_t size); /* n items, zeroed */
 /* All elements of a tensor. */
 double *work_doubles(struct work *w, const struct tensor *t);
 int64_t *work_ints(struct work *w, const struct tensor *t);
+double _Complex *work_complexes(struct work *w, const struct tensor *t);
 /* Of an optional operand: false only after a failure; *out NULL when it is left out. */
 bool work_optional(struct op_call *c, struct work *w, int i, double **out);
 /* The nearest number that an integer type holds; NaN gives 0. */

@@ -20,15 +20,6 @@ bool infer_dot(struct infer *f)
     return infer_out(f, 0, dtype, 3, (dim_t[]){batch, x->dims[1], y->dims[2]});
 }
 
-static double complex *complexes(struct work *w, const struct tensor *t)
-{
-    int64_t n = tensor_count(t);
-    double complex *v = WORK(w, double complex, n);
-    if (v)
-        dtype_convert(DT_C128, v, t->dtype, t->data, (size_t)n, false);
-    return v;
-}
-
 /* One row of results: the k factors of x's row times the rows of y. */
 static void row_complex(int64_t k, int64_t n, const double complex *a, const double complex *b,
                         double complex *r)
@@ -67,7 +58,7 @@ static bool dot_complex(struct op_call *c, struct work *w)
     struct tensor *z = c->out[0];
     int64_t m = x->dims[1], k = x->dims[2], n = y->dims[2];
     bool rounded = z->dtype == DT_C64 && x->dtype != DT_C128 && y->dtype != DT_C128 && k <= SHORT;
-    double complex *a = complexes(w, x), *b = complexes(w, y), *r = WORK(w, double complex, n);
+    double complex *a = work_complexes(w, x), *b = work_complexes(w, y), *r = WORK(w, double complex, n);
     if (!a || !b || !r)
         return false;
     for (int64_t row = 0; row < x->dims[0] * m; row++) {

@@ -17,15 +17,6 @@ static bool is_square(struct infer *f, int i)
            fail(f->d, "element type %s is not admitted", dtype_name(x->dtype));
 }
 
-static double complex *load(struct work *w, const struct tensor *t)
-{
-    int64_t n = tensor_count(t);
-    double complex *v = WORK(w, double complex, n);
-    if (v)
-        dtype_convert(DT_C128, v, t->dtype, t->data, (size_t)n, false);
-    return v;
-}
-
 static void store(struct tensor *t, int64_t at, int64_t n, const double complex *v)
 {
     dtype_convert(t->dtype, element(t, at), DT_C128, v, (size_t)n, false);
@@ -110,7 +101,7 @@ static bool fft(struct op_call *c, struct work *w)
         memset(y->data, 0, tensor_bytes(y));
         return true;
     }
-    double complex *v = load(w, x);
+    double complex *v = work_complexes(w, x);
     int64_t dims[MAX_RANK], n = lengths[count - 1], rows = dims_product(x->dims, 0, rank - 1);
     double scale = 1;
     memcpy(dims, x->dims, sizeof dims);
@@ -182,7 +173,7 @@ static bool cholesky(struct op_call *c, struct work *w)
     const struct tensor *x = c->in[0];
     int64_t n = x->dims[x->rank - 1], count = dims_product(x->dims, 0, x->rank - 2);
     bool lower = attr_int(c->attrs, "lower", 0) != 0;
-    double complex *v = load(w, x);
+    double complex *v = work_complexes(w, x);
     for (int64_t i = 0; v && i < count; i++) {
         double complex *a = v + i * n * n;
         if (!lower)
@@ -249,7 +240,7 @@ static bool triangular_solve(struct op_call *c, struct work *w)
     int64_t n = ta->dims[ta->rank - 1], count = dims_product(ta->dims, 0, ta->rank - 2);
     int64_t rows = tb->dims[tb->rank - 2], cols = tb->dims[tb->rank - 1];
     bool left = attr_int(c->attrs, "left_side", 0) != 0;
-    double complex *a = load(w, ta), *b = load(w, tb);
+    double complex *a = work_complexes(w, ta), *b = work_complexes(w, tb);
     struct triangle t = {.n = n,
                          .unit = attr_int(c->attrs, "unit_diagonal", 0) != 0,
                          .transpose = attr_int(c->attrs, "transpose", 0) != 0,
