@@ -372,6 +372,8 @@ bool stage_kernel(struct program *p, struct kernel *k, const struct machine *m, 
         balance_engines(p, k, m);
     }
     part_queues(k);
+    if (ok)
+        part_loads(p, k, m);
     arena_free(&s.scratch);
     return ok;
 }

@@ -92,23 +92,6 @@ bool schedule_kernel(struct program *p, struct kernel *k, const struct machine *
     return schedule_once(p, k, m, false, d) == PLACED;
 }
 
-/* Stores have a queue of their own, that of the engine with the least to do which knows the
- * instruction: loads of later tiles do not stand behind those that wait for results. */
-void part_queues(struct kernel *k)
-{
-    int work[ENGINE_COUNT] = {0}, idle = ENGINE_POOL;
-    for (int i = 0; i < k->ninsns; i++)
-        work[k->insns[i].engine]++;
-    if (work[ENGINE_ACT] < work[ENGINE_POOL])
-        idle = ENGINE_ACT;
-    for (int i = 0; i < k->ninsns; i++) {
-        struct insn *n = &k->insns[i];
-        if (insn_info(n->op)->cost.kind == COST_DMA && n->engine == ENGINE_SP &&
-            n->ap[AP(dma_copy, dst)].mem == MEM_HBM && insn_info(n->op)->engines >> idle & 1)
-            n->engine = (uint8_t)idle;
-    }
-}
-
 /* Each tile by itself, or where there is no room one for those that live one after the other. */
 static enum placement schedule_chip(struct program *p, struct kernel *k, const struct machine *m,
                                     struct diag *d)

@@ -7,6 +7,7 @@
  *   merge.c       strict targets: loads of the same elements, made one
  *   join.c        strict targets: transfers of neighbours, made one
  *   balance.c     strict targets: copies, sums and products, dealt out to engines
+ *   queues.c      strict targets: whose queues move what
  *   conflict.c    which pairs of instructions may touch the same element
  *   order.c       list scheduling of straight-line stretches on strict targets
  *   lifetime.c    from where to where tiles live, and which share memory
@@ -48,8 +49,12 @@ void merge_loads(struct program *p, struct kernel *k);
 void join_transfers(struct program *p, struct kernel *k, const struct machine *m);
 /* Engines share what several of them can do, where they reach memory side by side. */
 void balance_engines(struct program *p, struct kernel *k, const struct machine *m);
-/* Strict targets: loads and stores go to queues of different engines. */
+/* Strict targets: loads and stores go to queues of different engines. Stores have a queue of their own, that of the engine with
+ * the least to do: loads of later tiles do not stand behind those that wait for results. */
 void part_queues(struct kernel *k);
+/* After part_queues: loads of what other steps leave go to a third queue where its engine has the time, so that the weights of
+ * later steps do not stand behind them. */
+void part_loads(struct program *p, struct kernel *k, const struct machine *m);
 
 bool operand_reads(const struct insn *n, int operand);
 bool operand_writes(const struct insn *n, int operand);

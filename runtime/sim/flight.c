@@ -78,12 +78,34 @@ static void find_best(struct flight *f, struct candidate *best)
                 *best = c;
 }
 
+/* Goes on with transfers until one is over, but not beyond `until`; false: none is. */
+static bool end_transfers(struct flight *f, int64_t until)
+{
+    for (;;) {
+        struct core_state *c = &f->cores[0];
+        for (int core = 1; core < f->s->o.cores; core++)
+            if (dma_next(&f->cores[core].dma) < dma_next(&c->dma))
+                c = &f->cores[core];
+        int64_t next = dma_next(&c->dma);
+        if (next == INT64_MAX || next > until)
+            return false;
+        dma_step(&c->dma);
+        bool any = false;
+        for (struct flying *x; (x = transfer_over(c)); any = true)
+            transfer_follows(x, end_transfer(x));
+        if (any)
+            return true;
+    }
+}
+
 static bool fly(struct flight *f)
 {
     const struct sim *s = f->s;
     for (open_steps(f); f->oldest < f->nsteps; open_steps(f)) {
         struct candidate best;
         find_best(f, &best);
+        if (end_transfers(f, best.n ? best.at.at : INT64_MAX))
+            continue;
         if (!best.n) {
             int at = f->oldest;
             open_steps(f); /* streams without instructions have come to their ends */
@@ -108,6 +130,8 @@ bool run_flight(struct flight *f)
         for (int e = 0; e < ENGINE_COUNT; e++)
             x->engines[e] = (struct engine_state){.free = f->begin};
         x->array = (struct stationary){.instance = -1};
+        x->last_over = f->begin;
+        dma_reset(&x->dma, (int)machine_timing(f->s->m)->dma_engines, f->begin.at);
         x->sbuf_port = x->psum_port = x->processor = x->freed = f->begin;
         x->oldest_room = x->next_room = 0;
     }
@@ -115,6 +139,12 @@ bool run_flight(struct flight *f)
     if (!ok && f->oldest < f->next) {
         const struct kernel *k = step_at(f, f->oldest)->k->k;
         fail_in(f->d, "kernel '%s'", k->name ? k->name : "");
+    }
+    for (int c = 0; c < f->s->o.cores; c++) {
+        struct core_state *x = &f->cores[c];
+        memset(x->oldest, 0, sizeof x->oldest), memset(x->newest, 0, sizeof x->newest);
+        x->spare = NULL;
+        arena_free(&x->transfers);
     }
     for (int i = 0; i < 2 * MAX_STEPS; i++) {
         arena_free(&f->steps[i].arena);

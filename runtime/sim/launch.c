@@ -45,7 +45,7 @@ static void open_instance(struct launch_state *l, struct instance *i, int64_t in
                                           .first = -1,
                                           .reach = l->f->reach};
     for (int s = 0; s < nsemaphores; s++)
-        i->semaphores[s].n = 0;
+        i->semaphores[s].n = i->semaphores[s].all = 0;
     forget_transfers(i);
     i->index = index, i->left = l->active;
     i->opened = i->end = at, i->tenant = NULL;
@@ -89,12 +89,11 @@ static bool is_next(const struct launch_state *l, int64_t instance)
 static struct instance *enter(struct launch_state *l, struct engine_state *e)
 {
     struct instance *i = slot_of(l, e->instance);
-    struct moment freed;
+    struct moment freed = l->c->freed;
     int room;
     if (i->index == e->instance)
         return i;
-    if ((i->index >= 0 && i->left > 0) || !is_next(l, e->instance) ||
-        !take_room(l, &room, &freed))
+    if ((i->index >= 0 && i->left > 0) || !is_next(l, e->instance) || !take_room(l, &room))
         return NULL;
     l->opened++;
     if (i->index >= 0)
@@ -164,6 +163,20 @@ static void not_beside(struct candidate *c, struct moment m, enum sim_why why)
     not_before(c, (struct moment){m.at, m.record, NULL}, why);
 }
 
+/* False: an instance that has not ended has memory that the instruction touches. */
+static bool has_room(const struct launch_state *l, const struct instance *i, struct candidate *c)
+{
+    for (int psum = 0; psum < 2; psum++) {
+        struct moment freed;
+        if (!(psum ? c->n->psum : c->n->sbuf))
+            continue;
+        if (!room_begins(l->c, i->room, psum, &freed))
+            return false;
+        not_before(c, freed, WHY_ROOM);
+    }
+    return true;
+}
+
 /* False: a semaphore has not been signalled often enough yet. */
 static bool waits_over(const struct instance *i, const struct engine_state *e,
                        const struct number_insn *n, struct candidate *c)
@@ -174,7 +187,7 @@ static bool waits_over(const struct instance *i, const struct engine_state *e,
         if (value > s->n)
             return false;
         if (value > 0)
-            not_before(c, s->at[value - 1], WHY_SEMAPHORE);
+            not_before(c, s->given[value - 1].at, WHY_SEMAPHORE);
     }
     return true;
 }
@@ -198,14 +211,16 @@ static void pipeline(const struct launch_state *l, const struct instance *i,
 }
 
 /* Transfers of the engine's own queue that touch the same tiles: the engine's order holds for them
- * too, without semaphores. */
-static void own_queue(const struct launch_state *l, const struct instance *i,
+ * too, without semaphores. False: one is not over. */
+static bool own_queue(const struct launch_state *l, const struct instance *i,
                       const struct number_insn *n, struct candidate *c)
 {
     for (int a = 0; a < n->naps && !n->dma && l->k->queues[n->engine]; a++) {
         const struct number_ap *ap = &n->ap[a];
         if (ap->mem != MEM_SBUF && ap->mem != MEM_PSUM)
             continue;
+        if (queue_touches(l, i, ap, n->engine))
+            return false;
         for (const int32_t *t = l->aliases[ap->tensor]; *t >= 0; t++) {
             const struct tile_state *x = &i->tiles[*t];
             if (x->queue != n->engine)
@@ -215,6 +230,7 @@ static void own_queue(const struct launch_state *l, const struct instance *i,
                 not_before(c, x->drained, WHY_QUEUE);
         }
     }
+    return true;
 }
 
 static void ports(const struct launch_state *l, const struct number_insn *n, struct candidate *c)
@@ -285,10 +301,11 @@ bool find_candidate(struct flight *f, int core, int engine, bool known, struct c
                i->opened.record == f->begin.record || f->max == 1 ? WHY_STEP : WHY_ROOM);
     if (c->at.record < 0)
         c->why = WHY_START;
-    if (!waits_over(i, e, c->n, c) || !steps_before(l, e, c))
+    if (!has_room(l, i, c) || !waits_over(i, e, c->n, c) || !steps_before(l, e, c))
+        return false;
+    if (!own_queue(l, i, c->n, c))
         return false;
     pipeline(l, i, c->n, c);
-    own_queue(l, i, c->n, c);
     ports(l, c->n, c);
     return true;
 }
@@ -297,20 +314,34 @@ bool find_candidate(struct flight *f, int core, int engine, bool known, struct c
 
 /* A wait for n signals is one for the first n instructions that give one: those of an engine and of
  * its queue count in the stream's order. */
-static void signal(struct launch_state *l, struct instance *i, int semaphore, struct moment m)
+static void promise_signals(struct launch_state *l, struct instance *i, const struct number_insn *n, int which[2])
 {
-    struct signals *s = &i->semaphores[semaphore];
-    ARENA_GROW(l->a, s->at, s->n, s->cap);
-    s->at[s->n] = s->n ? later(m, s->at[s->n - 1]) : m;
-    s->n++;
+    for (int k = 0; k < 2; k++) {
+        if (n->signal[k] < 0)
+            continue;
+        struct signals *s = &i->semaphores[n->signal[k]];
+        ARENA_GROW(l->a, s->given, s->all, s->cap);
+        s->given[which[k] = s->all++] = (struct given){.over = false};
+    }
+}
+
+static void give_signals(struct instance *i, const struct number_insn *n, const int which[2], struct moment done)
+{
+    for (int k = 0; k < 2; k++) {
+        if (n->signal[k] < 0)
+            continue;
+        struct signals *s = &i->semaphores[n->signal[k]];
+        s->given[which[k]] = (struct given){done, true};
+        for (; s->n < s->all && s->given[s->n].over; s->n++)
+            if (s->n)
+                s->given[s->n].at = later(s->given[s->n].at, s->given[s->n - 1].at);
+    }
 }
 
 /* The chains of results that an instruction continues, of the step and of the program. */
-static void chains(const struct launch_state *l, const struct instance *i,
-                   const struct number_insn *n, int64_t *chain, int64_t *reach)
+static void chains(const struct instance *i, const struct number_insn *n, int64_t *chain, int64_t *reach)
 {
     *chain = 0;
-    *reach = n->naccesses ? l->c->engines[n->engine].begin.reach : l->f->reach;
     for (int a = 0; a < n->naps; a++) {
         const struct number_ap *ap = &n->ap[a];
         if (!ap->reads || (ap->mem != MEM_SBUF && ap->mem != MEM_PSUM))
@@ -321,12 +352,18 @@ static void chains(const struct launch_state *l, const struct instance *i,
     }
 }
 
+/* The chain of the program's results in HBM that an instruction continues, when it is issued. */
+static int64_t reach_before(const struct launch_state *l, const struct number_insn *n)
+{
+    return n->naccesses ? l->c->engines[n->engine].begin.reach : l->f->reach;
+}
+
 /* What the instruction leaves to others: it began at `start`, its results are there at `end`. */
 static void touch(struct launch_state *l, struct instance *i, const struct number_insn *n,
-                  int64_t start, struct moment end, int64_t cost)
+                  int64_t start, struct moment end, int64_t cost, int64_t reach)
 {
-    int64_t chain, reach;
-    chains(l, i, n, &chain, &reach);
+    int64_t chain;
+    chains(i, n, &chain, &reach);
     chain += cost, reach += cost;
     for (int a = 0; a < n->naps; a++) {
         const struct number_ap *ap = &n->ap[a];
@@ -473,22 +510,33 @@ void issue(const struct candidate *c)
     account(l, c, idle, ps);
     count_work(l, n, &w);
     e->free = done;
-    int64_t cost = w.ps;
     if (n->dma) {
-        done = run_transfer(l, i, n, c->insn, &w, done, e->vars);
-        cost += (int64_t)(l->t->dma_start_ns * 1000) +
-                (int64_t)((w.runs + (int64_t)l->t->dma_engines - 1) / (int64_t)l->t->dma_engines) *
-                    w.run_ps;
-    } else {
-        use_ports(l, n, done);
-        watch_insn(l, i, n, c->insn, e->vars, c->at.known, done.known);
-        if (n->engine == ENGINE_PE)
-            done.at += cycles_ps(l->t->pe_result_cycles, s->m->pe_ghz);
+        struct flying *f = start_transfer(l, i, n, c->insn, &w, done, e->vars);
+        int64_t engines = (int64_t)l->t->dma_engines;
+        f->issued = r.start, f->reach = reach_before(l, n);
+        f->cost = w.ps + (int64_t)(l->t->dma_start_ns * 1000) + (w.runs + engines - 1) / engines * w.run_ps;
+        promise_signals(l, i, n, f->signal);
+        i->left++, l->working++; /* until it is over */
+        return;
     }
-    touch(l, i, n, r.start, done, cost);
-    for (int k = 0; k < 2; k++)
-        if (n->signal[k] >= 0)
-            signal(l, i, n->signal[k], done);
+    int which[2];
+    promise_signals(l, i, n, which);
+    use_ports(l, n, done);
+    watch_insn(l, i, n, c->insn, e->vars, c->at.known, done.known);
+    if (n->engine == ENGINE_PE)
+        done.at += cycles_ps(l->t->pe_result_cycles, s->m->pe_ghz);
+    touch(l, i, n, r.start, done, w.ps, reach_before(l, n));
+    give_signals(i, n, which, done);
+}
+
+void transfer_follows(const struct flying *f, struct moment done)
+{
+    struct launch_state *l = f->l;
+    touch(l, f->i, f->n, f->issued, done, f->cost, f->reach);
+    give_signals(f->i, f->n, f->signal, done);
+    if (--f->i->left == 0)
+        close_instance(l, f->i);
+    l->working--;
 }
 
 void advance(struct launch_state *l, int engine)

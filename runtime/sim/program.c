@@ -286,9 +286,6 @@ static bool run_all(struct sim *s, struct diag *d)
     r.aliases = ARENA_ARRAY(&r.kernels, const int32_t *const *, p->nkernels + 1);
     r.flight = ARENA_NEW(&r.kernels, struct flight);
     r.cores = ARENA_ARRAY(&r.kernels, struct core_state, SIM_CORES);
-    for (int c = 0; c < SIM_CORES; c++)
-        for (int e = 0; e < MAX_DMA_ENGINES; e++)
-            r.cores[c].dma[e] = (struct moment){.record = -1};
     r.slot_sizes = slot_sizes(p, s->o.values, &r.kernels);
     r.places = slot_places(s, r.slot_sizes, &r.kernels);
     bool ok = run_region(&r, 0);

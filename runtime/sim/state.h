@@ -14,7 +14,7 @@
 enum {
     MAX_OVERLAP = 8,                        /* instances of a step in flight */
     MAX_STEPS = 8,                          /* steps in flight */
-    MAX_ROOMS = MAX_OVERLAP * MAX_STEPS,  /* instances in flight */
+    MAX_ROOMS = MAX_OVERLAP * MAX_STEPS,  /* instances in flight: bits of a word */
     MAX_DMA_ENGINES = 64
 };
 
@@ -24,9 +24,12 @@ struct moment {
     const struct clock *known; /* what is over by then, as order.c has it; NULL: nothing, or not kept */
 };
 
-struct signals { /* of one semaphore and instance, by time */
-    struct moment *at;
-    int n, cap;
+struct signals { /* of one semaphore and instance, in the order of the stream that gives them */
+    struct given {
+        struct moment at;
+        bool over; /* what gives it is complete */
+    } *given;
+    int n, all, cap; /* n: those that count, as all before them are given too */
 };
 
 /* What transfers of a queue did to a tile, or to a slot in HBM. */
@@ -36,8 +39,9 @@ struct transfer_state {
     struct touched {
         struct region bytes;
         bool writes;
+        struct flying *by; /* NULL: it is over, at `end` */
         struct moment end;
-    } *touched; /* by time */
+    } *touched; /* in the queue's order */
     int n, cap;
     struct range {
         int64_t low, high;
@@ -96,18 +100,63 @@ struct room { /* memory on the chip that an instance has, or had */
     struct range sbuf, psum;
     bool over; /* the instance is complete, at `end` */
     struct moment end;
+    struct before { /* it has the memory when these rooms are over */
+        uint64_t rooms; /* a bit each, modulo MAX_ROOMS */
+        struct moment freed; /* by others, which were over when their bits were taken out */
+    } before[2];        /* of SBUF, of PSUM */
+};
+
+struct part { /* of a transfer: what one DMA engine moves */
+    struct flying *of;
+    int64_t left; /* ps */
+    struct part *next; /* of the queue */
+};
+
+struct flying { /* a transfer that is not over */
+    struct launch_state *l;
+    struct instance *i;
+    const struct number_insn *n;
+    int insn;
+    int64_t vars[MAX_VARS];
+    struct work work;
+    struct moment trigger, after; /* what started it; earlier transfers of its queue that it follows */
+    struct flying *follows;       /* the last of these that is not over */
+    int64_t number;               /* of the core's transfers */
+    int64_t begin, start, end;    /* ps; when pieces may move, the first moves, the last has moved; -1: not known */
+    int64_t issued, cost, reach;  /* of its instruction: when, the chain's part, the chain before it */
+    int parts_left;
+    int signal[2];                 /* of its instruction: which of the semaphore's */
+    struct flying *behind; /* the next one of its queue */
+    struct flying *later;  /* in the list that it is in */
+    struct part parts[];   /* for each DMA engine */
+};
+
+struct dma {
+    int n;
+    struct dma_engine {
+        int64_t now, next; /* what it has done it has done by then; when a part ends if nothing is added */
+        int64_t left;      /* ps of all parts */
+        int active;        /* queues that have some */
+        struct part *first[ENGINE_COUNT];
+    } engines[MAX_DMA_ENGINES];
+    struct flying *arrivals; /* by `begin` */
 };
 
 struct core_state {
     struct stationary array;
     struct engine_state engines[ENGINE_COUNT];
-    struct moment dma[MAX_DMA_ENGINES];
+    struct dma dma;
+    struct flying *oldest[ENGINE_COUNT], *newest[ENGINE_COUNT]; /* of each queue, those that are not over */
+    struct flying *spare;
+    struct arena transfers;
+    int64_t ntransfers;
+    struct moment last_over; /* a transfer */
     struct moment sbuf_port, psum_port,
         processor;                   /* processor: machines that do one thing at a time */
     struct moment queue_end[ENGINE_COUNT]; /* transfers of a queue complete in order */
     struct room rooms[MAX_ROOMS];   /* numbers oldest_room to next_room - 1, modulo MAX_ROOMS */
     int oldest_room, next_room;
-    struct moment freed;      /* the rooms that are given back */
+    struct moment freed;      /* flights of one step at a time: by the step before */
 };
 
 /* What a step does with one slot. */
@@ -212,6 +261,8 @@ bool find_candidate(struct flight *f, int core, int engine, bool known, struct c
 /* The engine's instance, in which its cursor stands at an instruction; NULL: it has none yet. */
 struct instance *current_instance(struct flight *f, int core, int engine, struct launch_state **at);
 void issue(const struct candidate *c);
+/* What follows when a transfer is over, at `done`. */
+void transfer_follows(const struct flying *f, struct moment done);
 /* To the next instruction; at the end of the instance's stream, to the next instance. */
 void advance(struct launch_state *l, int engine);
 
@@ -229,8 +280,10 @@ bool accesses_begin(const struct launch_state *l, const struct number_insn *n, i
 /* The instruction has been executed. */
 void note_accesses(struct launch_state *l, const struct number_insn *n, int64_t instance,
                    struct moment end, int64_t reach);
-/* Memory for an instance on the core: false: one that has not ended still has it. */
-bool take_room(struct launch_state *l, int *room, struct moment *freed);
+/* Memory for an instance on the core, perhaps while others still have it; false: too many are under way. */
+bool take_room(struct launch_state *l, int *room);
+/* When the instance has its SBUF, or PSUM: false: one that has not ended still has it. */
+bool room_begins(struct core_state *c, int room, bool psum, struct moment *freed);
 
 /* Executes the flight; f->end: the last of it. */
 bool run_flight(struct flight *f);
@@ -238,18 +291,39 @@ bool run_flight(struct flight *f);
 /* Values of the grid's variables for instance number `index`. */
 void grid_point(const struct number_kernel *k, int64_t index, int64_t *vars);
 
-/* ---- transfers (transfer.c) ---- */
+/* ---- DMA engines (dma.c) ---- */
+
+void dma_reset(struct dma *d, int engines, int64_t time);
+/* A transfer whose `begin` is known. */
+void dma_add(struct dma *d, struct flying *f);
+/* When something begins or ends next; INT64_MAX: nothing does. */
+int64_t dma_next(const struct dma *d);
+/* That begins, or ends: the `end` of a transfer may be known then. */
+void dma_step(struct dma *d);
+
+/* ---- the order of a queue (queue.c) ---- */
 
 /* Bytes that a pattern in HBM spans in its slot. */
 void ap_span(const struct number_ap *a, const int64_t *vars, int64_t *low, int64_t *high);
-
 /* The instance begins: its queues have moved nothing. */
 void forget_transfers(struct instance *i);
+/* Earlier transfers of its queue that touch what it touches: those that are over in f->after, else f->follows. Notes what it
+ * touches. */
+void queue_transfer(struct flying *f);
+/* It is over, for what was noted. */
+void transfer_noted(struct flying *f, struct moment end);
+/* Whether transfers of the engine's own queue that are not over touch an operand's tile. */
+bool queue_touches(const struct launch_state *l, const struct instance *i, const struct number_ap *ap, int engine);
 
-/* The instruction's transfer, triggered at `trigger` (a record): its record and end. */
-struct moment run_transfer(struct launch_state *l, struct instance *i, const struct number_insn *n,
-                           int insn, const struct work *w, struct moment trigger,
-                           const int64_t *vars);
+/* ---- transfers (transfer.c) ---- */
+
+/* The instruction's transfer, triggered at `trigger` (a record). */
+struct flying *start_transfer(struct launch_state *l, struct instance *i, const struct number_insn *n, int insn, const struct work *w,
+                              struct moment trigger, const int64_t *vars);
+/* The oldest of a queue of which all pieces have moved; NULL. */
+struct flying *transfer_over(struct core_state *c);
+/* Takes it out: its record and end. What it was remains valid until the next transfer starts. */
+struct moment end_transfer(struct flying *f);
 
 /* ---- what is ordered (order.c): nothing is kept, and all are NULL, unless sim_options.check ---- */
 

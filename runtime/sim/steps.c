@@ -228,8 +228,7 @@ static int overlap_of(const struct sim *s, const struct number_kernel *k)
 {
     if (!s->m->strict)
         return 1;
-    int sbuf = fitting(s->m->sbuf, k->sbuf), psum = fitting(s->m->psum, k->psum);
-    int n = sbuf < psum ? sbuf : psum;
+    int n = fitting(s->m->sbuf, k->sbuf); /* one may load while others have PSUM */
     return s->o.overlap && s->o.overlap < n ? s->o.overlap : n;
 }
 
@@ -360,30 +359,69 @@ static struct range best_place(const struct core_state *c, bool psum, int64_t by
     return best;
 }
 
-bool take_room(struct launch_state *l, int *room, struct moment *freed)
+/* Rooms before number `next` that have any of the range and may not be over: a bit each. */
+static uint64_t rooms_that_have(const struct core_state *c, bool psum, struct range r)
+{
+    uint64_t rooms = 0;
+    int first = c->next_room > MAX_ROOMS ? c->next_room - MAX_ROOMS : 0;
+    for (int i = first; i < c->next_room; i++)
+        if (overlap(room_in(&c->rooms[i % MAX_ROOMS], psum), r))
+            rooms |= UINT64_C(1) << i % MAX_ROOMS;
+    return rooms;
+}
+
+bool room_begins(struct core_state *c, int room, bool psum, struct moment *freed)
+{
+    struct before *b = &c->rooms[room].before[psum];
+    for (uint64_t left = b->rooms; left; left &= left - 1) {
+        int i = __builtin_ctzll(left);
+        if (!c->rooms[i].over)
+            return false;
+        b->freed = later(b->freed, c->rooms[i].end);
+        b->rooms &= ~(UINT64_C(1) << i);
+    }
+    *freed = b->freed;
+    return true;
+}
+
+/* The oldest room's place in the list is taken by another: those that wait for it keep its end. */
+static void forget_room(struct core_state *c, int room)
+{
+    for (int i = 0; i < MAX_ROOMS; i++)
+        for (int m = 0; m < 2; m++) {
+            struct before *b = &c->rooms[i].before[m];
+            if (!(b->rooms >> room & 1))
+                continue;
+            b->rooms &= ~(UINT64_C(1) << room);
+            b->freed = later(b->freed, c->rooms[room].end);
+        }
+}
+
+bool take_room(struct launch_state *l, int *room)
 {
     struct core_state *c = l->c;
     const struct machine *m = l->s->m;
     int64_t bank = m->psum_bank > 0 ? m->psum_bank : 1;
     int64_t psum = (l->k->psum + bank - 1) / bank * bank;
+    int at = c->next_room % MAX_ROOMS;
+    if (c->next_room >= MAX_ROOMS && !c->rooms[at].over)
+        return false;
+    if (c->next_room >= MAX_ROOMS)
+        forget_room(c, at);
     struct room r = {.sbuf = best_place(c, false, l->k->sbuf, m->sbuf),
                      .psum = best_place(c, true, psum, m->psum)};
-    int last = c->next_room - MAX_ROOMS; /* the last one that has to be given back */
-    for (int i = c->oldest_room; i < c->next_room; i++) {
-        const struct room *x = &c->rooms[i % MAX_ROOMS];
-        if (overlap(x->sbuf, r.sbuf) || overlap(x->psum, r.psum))
-            last = i;
-    }
-    for (; c->oldest_room <= last; c->oldest_room++) {
-        const struct room *x = &c->rooms[c->oldest_room % MAX_ROOMS];
-        if (l->s->o.plant == PLANT_EARLY_ROOMS)
-            continue;
-        if (!x->over)
-            return false;
-        c->freed = later(c->freed, x->end);
-    }
-    *room = c->next_room++ % MAX_ROOMS;
-    c->rooms[*room] = r;
-    *freed = c->freed;
+    c->rooms[at].sbuf = c->rooms[at].psum = (struct range){0, 0};
+    bool early = l->s->o.plant == PLANT_EARLY_ROOMS;
+    for (int i = 0; i < 2; i++)
+        r.before[i] = (struct before){early ? 0 : rooms_that_have(c, i, i ? r.psum : r.sbuf), {.record = -1}};
+    for (int i = c->next_room - 1; i >= c->oldest_room; i--) /* those that are over before it begins */
+        if (overlap(c->rooms[i % MAX_ROOMS].sbuf, r.sbuf) || overlap(c->rooms[i % MAX_ROOMS].psum, r.psum)) {
+            c->oldest_room = i + 1;
+            break;
+        }
+    if (c->next_room - c->oldest_room >= MAX_ROOMS)
+        c->oldest_room = c->next_room - MAX_ROOMS + 1;
+    c->next_room++;
+    c->rooms[*room = at] = r;
     return true;
 }

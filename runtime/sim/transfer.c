@@ -1,223 +1,131 @@
 /*
- * DMA: a transfer is a list of contiguous pieces that up to all DMA engines of the core move side
- * by side. Engines work on one transfer after the other, in the order in which they become ready;
- * the transfers of one queue complete in order.
+ * DMA: a transfer is a list of contiguous pieces that up to all DMA engines of the core move side by side (dma.c); those of one
+ * queue complete in order (queue.c).
  */
 #include "runtime/sim/state.h"
 
 #include <string.h>
 
-void ap_span(const struct number_ap *a, const int64_t *vars, int64_t *low, int64_t *high)
+static int64_t latency(const struct launch_state *l)
 {
-    int64_t first = number_at(&a->offset, vars), last = first;
-    for (int i = 0; i < a->rank; i++) {
-        int64_t count = ap_dim_count(&a->dim[i], vars), reach;
-        if (count < 1 || __builtin_mul_overflow(a->dim[i].step, count - 1, &reach))
-            continue;
-        *(reach < 0 ? &first : &last) += reach;
-    }
-    *low = first * a->size + a->slot_offset, *high = (last + 1) * a->size + a->slot_offset;
+    return (int64_t)(l->t->dma_start_ns * 1000);
 }
 
-/* ---- the order of a queue ---- */
-
-enum { MAX_TOUCHED = 64 };
-
-static struct transfer_state *transfer_state(struct launch_state *l, struct instance *i, const struct number_ap *ap, int tensor,
-                                             int queue)
+static struct flying *new_flying(struct core_state *c)
 {
-    for (int n = 0; n < i->ntransfers; n++) {
-        struct transfer_state *t = &i->transfers[n];
-        if (t->tensor == tensor && t->mem == ap->mem && t->queue == queue)
-            return t;
-    }
-    ARENA_GROW(l->a, i->transfers, i->ntransfers, i->transfers_cap);
-    struct transfer_state *t = &i->transfers[i->ntransfers++];
-    *t = (struct transfer_state){.tensor = tensor,
-                                 .queue = queue,
-                                 .mem = ap->mem,
-                                 .older = {INT64_MAX, INT64_MIN},
-                                 .written = {.record = -1},
-                                 .read = {.record = -1}};
-    return t;
+    struct flying *f = c->spare;
+    size_t size = sizeof *f + sizeof *f->parts * (size_t)c->dma.n;
+    if (f)
+        c->spare = f->later;
+    else
+        f = arena_alloc(&c->transfers, size);
+    memset(f, 0, size);
+    return f;
 }
 
-void forget_transfers(struct instance *i)
+/* What it follows is over: it moves its first piece as soon as there is time for it. */
+static void ready(struct flying *f)
 {
-    for (int n = 0; n < i->ntransfers; n++) {
-        struct transfer_state *t = &i->transfers[n];
-        t->n = 0, t->older = (struct range){INT64_MAX, INT64_MIN};
-        t->written = t->read = (struct moment){.record = -1};
-    }
+    int64_t at = f->after.at > f->trigger.at ? f->after.at : f->trigger.at;
+    f->begin = at + latency(f->l);
+    dma_add(&f->l->c->dma, f);
 }
 
-/* Those of a queue that an operand has to follow: in a tile that shares memory with its own, all. */
-static struct moment follow(const struct transfer_state *t, const struct number_ap *ap, const struct region *r, bool same,
-                            struct moment after)
+struct flying *start_transfer(struct launch_state *l, struct instance *i, const struct number_insn *n, int insn, const struct work *w,
+                              struct moment trigger, const int64_t *vars)
 {
-    bool old = !same || (r->low < t->older.high && t->older.low < r->high);
-    if (old)
-        after = later(after, t->written);
-    if (old && ap->writes)
-        after = later(after, t->read);
-    for (int n = 0; n < t->n; n++)
-        if ((ap->writes || t->touched[n].writes) && (!same || regions_meet(&t->touched[n].bytes, r)))
-            after = later(after, t->touched[n].end);
-    return after;
-}
-
-static struct region region_of_operand(const struct number_insn *n, int operand, const int64_t *vars)
-{
-    bool indirect = insn_info(n->op)->ap[operand].reach == REACH_INDIRECT;
-    return indirect ? region_anywhere() : region_of(&n->ap[operand], vars);
-}
-
-static bool keeps_order(const struct number_ap *ap)
-{
-    return ap->mem != MEM_NONE && (ap->mem != MEM_HBM || ap->rewritten);
-}
-
-/* Earlier transfers of the same queue that touch what this one touches. */
-static struct moment queue_order(struct launch_state *l, struct instance *i, const struct number_insn *n, const int64_t *vars)
-{
-    struct moment after = {.record = -1};
-    for (int a = 0; a < n->naps; a++) {
-        const struct number_ap *ap = &n->ap[a];
-        if (!keeps_order(ap))
-            continue;
-        struct region r = region_of_operand(n, a, vars);
-        if (ap->mem == MEM_HBM) {
-            after = follow(transfer_state(l, i, ap, ap->tensor, n->engine), ap, &r, true, after);
-            continue;
-        }
-        for (const int32_t *t = l->aliases[ap->tensor]; *t >= 0; t++)
-            after = follow(transfer_state(l, i, ap, *t, n->engine), ap, &r, *t == ap->tensor, after);
-    }
-    return after;
-}
-
-static void forget(struct transfer_state *t, int first, int count)
-{
-    memmove(&t->touched[first], &t->touched[first + count], sizeof *t->touched * (size_t)(t->n - first - count));
-    t->n -= count;
-}
-
-/* The older half is known by its ends from now on. */
-static void fold_older(struct transfer_state *t)
-{
-    int half = t->n / 2;
-    for (int n = 0; n < half; n++) {
-        const struct touched *x = &t->touched[n];
-        struct moment *m = x->writes ? &t->written : &t->read;
-        *m = later(*m, x->end);
-        t->older.low = x->bytes.low < t->older.low ? x->bytes.low : t->older.low;
-        t->older.high = x->bytes.high > t->older.high ? x->bytes.high : t->older.high;
-    }
-    forget(t, 0, half);
-}
-
-/* Transfers of a queue complete in order: the same access again takes the place of an earlier one. */
-static void note_touched(struct launch_state *l, struct instance *i, const struct number_insn *n, const int64_t *vars,
-                         int64_t trigger, struct moment end)
-{
-    for (int a = 0; a < n->naps; a++) {
-        const struct number_ap *ap = &n->ap[a];
-        if (ap->mem != MEM_NONE && ap->mem != MEM_HBM) {
-            struct tile_state *t = &i->tiles[ap->tensor];
-            *(ap->writes ? &t->filled : &t->drained) = end;
-            t->queue = n->engine;
-        }
-        if (!keeps_order(ap))
-            continue;
-        struct transfer_state *t = transfer_state(l, i, ap, ap->tensor, n->engine);
-        struct region r = region_of_operand(n, a, vars);
-        for (int k = t->n - 1; k >= 0; k--) {
-            const struct touched *x = &t->touched[k];
-            if ((!l->s->watch && x->end.at <= trigger) || (x->writes == ap->writes && regions_equal(&x->bytes, &r)))
-                forget(t, k, 1);
-        }
-        if (t->n == MAX_TOUCHED)
-            fold_older(t);
-        ARENA_GROW(l->a, t->touched, t->n, t->cap);
-        t->touched[t->n++] = (struct touched){r, ap->writes, end};
-    }
-}
-
-/* The `wanted` engines that are free first, in order of that. */
-static int choose(const struct core_state *c, int engines, int wanted, int *order)
-{
-    int n = 0;
-    for (int e = 0; e < engines; e++) {
-        int at = n < wanted ? n : wanted;
-        while (at > 0 && c->dma[order[at - 1]].at > c->dma[e].at) {
-            if (at < wanted)
-                order[at] = order[at - 1];
-            at--;
-        }
-        if (at < wanted)
-            order[at] = e;
-        n += n < wanted;
-    }
-    return n;
-}
-
-struct moment run_transfer(struct launch_state *l, struct instance *i, const struct number_insn *n,
-                           int insn, const struct work *w, struct moment trigger,
-                           const int64_t *vars)
-{
-    struct sim *s = l->s;
     struct core_state *c = l->c;
-    int engines = (int)l->t->dma_engines, lane = LANE_QUEUE + n->engine, order[MAX_DMA_ENGINES];
-    int64_t latency = (int64_t)(l->t->dma_start_ns * 1000);
-    int wanted = w->runs < engines ? (int)w->runs : engines;
-    struct sim_record r = {.insn = insn,
-                           .launch = l->launch,
-                           .lane = (uint8_t)lane,
-                           .instance = (int32_t)(i->index * l->cores + l->core),
-                           .core = (uint8_t)l->core,
-                           .why = WHY_TRIGGER,
-                           .cause = trigger.record,
-                           .ready = trigger.at};
-    struct moment before = queue_order(l, i, n, vars);
-    if (before.at > trigger.at)
-        r.ready = before.at, r.cause = before.record, r.why = WHY_QUEUE;
-    int64_t begin = r.ready + latency, first = INT64_MAX, end = begin;
-    int used = wanted ? choose(c, engines, wanted, order) : 0;
-    int64_t left = w->runs;
-    struct moment held = {.record = -1};
-    for (int e = 0; e < used; e++) {
-        struct moment *m = &c->dma[order[e]];
-        int64_t pieces = (left + used - e - 1) / (used - e), ps = pieces * w->run_ps;
-        int64_t start = m->at > begin ? m->at : begin;
-        left -= pieces;
-        first = start < first ? start : first;
-        if (start + ps > end)
-            end = start + ps, held = *m;
-        s->dma_busy += (double)ps / engines;
-        m->at = start + ps;
-    }
-    if (held.at > begin && held.record >= 0)
-        r.ready = held.at, r.cause = held.record, r.why = WHY_DMA;
-    r.start = used ? first : begin;
-    struct moment *queue_end = &c->queue_end[n->engine];
-    if (end < queue_end->at)
-        end = queue_end->at;
-    r.end = end;
-    const struct clock *known = both_known(trigger.known, before.known);
-    struct moment done = {end, add_record(s, r),
-                          clock_after(s, both_known(known, queue_end->known), l->core, lane)};
-    *queue_end = done;
-    watch_insn(l, i, n, insn, vars, known, done.known);
-    for (int e = 0; e < used; e++)
-        c->dma[order[e]].record = done.record;
-    note_touched(l, i, n, vars, trigger.at, done);
-    struct sim_lane *y = &s->lanes[l->core][lane];
-    y->busy += r.end - r.start, y->insns++;
-    s->launches[l->launch].busy[lane] += r.end - r.start;
-    s->launches[l->launch].dma_ps += w->runs * w->run_ps / engines;
-    s->launches[l->launch].dma_bytes += w->bytes;
-    s->launches[l->launch].dma_pieces += w->runs;
+    struct flying *f = new_flying(c);
+    f->l = l, f->i = i, f->n = n, f->insn = insn, f->work = *w;
+    f->trigger = trigger, f->after = (struct moment){.record = -1};
+    memcpy(f->vars, vars, sizeof f->vars);
+    f->number = c->ntransfers++;
+    f->begin = f->start = f->end = -1;
+    queue_transfer(f);
+    *(c->newest[n->engine] ? &c->newest[n->engine]->behind : &c->oldest[n->engine]) = f;
+    c->newest[n->engine] = f;
+    if (!f->follows)
+        ready(f);
+    return f;
+}
+
+struct flying *transfer_over(struct core_state *c)
+{
+    for (int q = 0; q < ENGINE_COUNT; q++)
+        if (c->oldest[q] && c->oldest[q]->end >= 0)
+            return c->oldest[q];
+    return NULL;
+}
+
+/* Why it ended when it did: what it would have waited for if the DMA engines had nothing else to do, or others' pieces. */
+static void explain(const struct flying *f, struct sim_record *r)
+{
+    const struct core_state *c = f->l->c;
+    int64_t engines = c->dma.n, used = f->work.runs < engines ? f->work.runs : engines;
+    int64_t alone = used > 0 ? (f->work.runs + used - 1) / used * f->work.run_ps : 0;
+    struct moment other = c->queue_end[f->n->engine].at > f->begin ? c->queue_end[f->n->engine] : c->last_over;
+    r->why = WHY_TRIGGER, r->cause = f->trigger.record, r->ready = f->trigger.at;
+    if (f->after.at > f->trigger.at)
+        r->why = WHY_QUEUE, r->cause = f->after.record, r->ready = f->after.at;
+    if (r->end > f->begin + alone && other.at > f->begin && other.record >= 0)
+        r->why = WHY_DMA, r->cause = other.record, r->ready = other.at;
+}
+
+static void account(const struct flying *f, const struct sim_record *r)
+{
+    struct sim *s = f->l->s;
+    const struct work *w = &f->work;
+    struct sim_lane *y = &s->lanes[f->l->core][r->lane];
+    struct sim_launch *x = &s->launches[f->l->launch];
+    int64_t engines = f->l->c->dma.n;
+    s->dma_busy += (double)(w->runs * w->run_ps) / (double)engines;
+    y->busy += r->end - r->start, y->insns++;
+    x->busy[r->lane] += r->end - r->start;
+    x->dma_ps += w->runs * w->run_ps / engines;
+    x->dma_bytes += w->bytes;
+    x->dma_pieces += w->runs;
     s->dma_bytes += w->bytes;
     s->transfers++;
+}
+
+/* Those behind it that follow it. */
+static void let_follow(struct flying *f, struct moment done)
+{
+    for (struct flying *x = f->behind; x; x = x->behind)
+        if (x->follows == f) {
+            x->follows = NULL;
+            x->after = later(x->after, done);
+            ready(x);
+        }
+}
+
+struct moment end_transfer(struct flying *f)
+{
+    struct launch_state *l = f->l;
+    struct core_state *c = l->c;
+    int queue = f->n->engine, lane = LANE_QUEUE + queue;
+    struct moment *queue_end = &c->queue_end[queue];
+    struct sim_record r = {.insn = f->insn,
+                           .launch = l->launch,
+                           .lane = (uint8_t)lane,
+                           .instance = (int32_t)(f->i->index * l->cores + l->core),
+                           .core = (uint8_t)l->core,
+                           .start = f->start,
+                           .end = f->end > queue_end->at ? f->end : queue_end->at};
+    explain(f, &r);
+    const struct clock *known = both_known(f->trigger.known, f->after.known);
+    struct moment done = {r.end, add_record(l->s, r), clock_after(l->s, both_known(known, queue_end->known), l->core, lane)};
+    *queue_end = done;
+    if (done.at >= c->last_over.at)
+        c->last_over = done;
+    watch_insn(l, f->i, f->n, f->insn, f->vars, known, done.known);
+    transfer_noted(f, done);
+    account(f, &r);
+    c->oldest[queue] = f->behind;
+    if (!f->behind)
+        c->newest[queue] = NULL;
+    let_follow(f, done);
+    f->later = c->spare;
+    c->spare = f;
     return done;
 }

@@ -313,6 +313,48 @@ static const struct sim_record *transfer(const struct sim *s, int launch, int in
     return record(s, launch, instance, insn, true);
 }
 
+#define LARGE_AND_LITTLE(queue)                                                                              \
+    HEAD "kernel 0 \"k\" grid(1) vars 1 semaphores 0 flops 0 bytes 0 {\n"                                    \
+         "  tile sbuf0 f32 128 x 4096 at 0\n  tile sbuf1 f32 128 x 512 at 16384\n"                           \
+         "  sp.dma_copy dst=sbuf0 f32[0](128:4096, 8:512, 512:1), src=%0 f32[0](128:512, 8:65536, 512:1) "   \
+         "node 0\n"                                                                                          \
+         "  " queue ".dma_copy dst=sbuf1 f32[0](128:512, 512:1), src=%0 f32[0](128:512, 512:1) node 0\n}\n" TAIL
+
+/* A transfer of another queue that begins while a long one is under way has half of the DMA engines' time; in the long one's queue it
+ * comes after that. Neither is slower than the pieces of both together. */
+static void test_queues_share(void **state)
+{
+    static const char *const texts[] = {LARGE_AND_LITTLE("act"), LARGE_AND_LITTLE("sp")};
+    double large = 64 * ROW_2K, little = 8 * ROW_2K;
+    for (int same = 0; same < 2; same++) {
+        struct sim *s = simulate(texts[same], NULL, 1, 0);
+        const struct sim_record *a = transfer(s, 0, 0, 0), *b = transfer(s, 0, 0, 1);
+        assert_ns((b->end - a->start) / 10, (same ? large + little : 2 * little) / 10);
+        assert_ns((a->end - a->start) / 10, (same ? large : large + little) / 10);
+        assert_ns((int64_t)(s->dma_busy / 10), (large + little) / 10);
+        struct sim_summary y;
+        sim_summarise(s, &y);
+        assert_true(y.bound_us <= y.latency_us);
+        done(s);
+    }
+}
+
+/* Columns of the same rows in HBM, and parts of one tile, are apart: the second does not wait for the first. */
+static void test_columns_of_one_queue(void **state)
+{
+    static const char text[] = HEAD
+        "kernel 0 \"k\" grid(1) vars 1 semaphores 0 flops 0 bytes 0 {\n  tile sbuf0 f32 128 x 1024 at 0\n"
+        "  sp.dma_copy dst=sbuf0 f32[0](128:1024, 512:1), src=%0 f32[0](128:512, 512:1) node 0\n"
+        "  sp.dma_copy dst=sbuf0 f32[512](128:1024, 512:1), src=%0 f32[65536](128:512, 512:1) node 0\n"
+        "  sp.dma_copy dst=sbuf0 f32[511](128:1024, 2:1), src=%0 f32[0](128:512, 2:1) node 0\n}\n" TAIL;
+    struct sim *s = simulate(text, NULL, 1, 0);
+    assert_int_equal(transfer(s, 0, 0, 1)->why, WHY_DMA);
+    assert_int_equal(transfer(s, 0, 0, 1)->start, transfer(s, 0, 0, 0)->end);
+    assert_int_equal(transfer(s, 0, 0, 2)->ready, transfer(s, 0, 0, 1)->end);
+    assert_int_equal(transfer(s, 0, 0, 2)->why, WHY_QUEUE);
+    done(s);
+}
+
 /* An instance waits for the one that wrote what it reads, not for the whole step before it. */
 static void test_steps_in_flight(void **state)
 {
@@ -447,7 +489,8 @@ int main(void)
         cmocka_unit_test(test_same),      cmocka_unit_test(test_ports),
         cmocka_unit_test(test_operands),  cmocka_unit_test(test_dependent),
         cmocka_unit_test(test_products),  cmocka_unit_test(test_deadlock),
-        cmocka_unit_test(test_own_queue), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_own_queue), cmocka_unit_test(test_queues_share),
+        cmocka_unit_test(test_columns_of_one_queue), cmocka_unit_test(test_limits),
         cmocka_unit_test(test_gathered_rows),
         cmocka_unit_test(test_bytes_of_table), cmocka_unit_test(test_steps_in_flight),
         cmocka_unit_test(test_memory_in_flight), cmocka_unit_test(test_order),
