@@ -72,6 +72,16 @@ printf 'PK\003\004..............................m/data.pkl' >m.pt
 refuses 1 "torch.onnx.export" "$xcc" m.pt -o x.neff
 printf 'func.func @main(%%a: tensor<2xf32>) -> tensor<2xf32> {\n  %%0 = "tosa.abs"(%%a) : (tensor<2xf32>) -> tensor<2xf32>\n  return %%0 : tensor<2xf32>\n}\n' >tosa.mlir
 refuses 1 "the dialect 'tosa'" "$xcc" tosa.mlir -o x.neff
+printf 'func.func @f(%%a: tensor<3xf32>) -> tensor<3xf32> {\n  %%0 = linalg.exp ins(%%a : tensor<3xf32>) outs(%%a : tensor<3xf32>) -> tensor<3xf32>\n  return %%0 : tensor<3xf32>\n}\n' >linalg.mlir
+refuses 1 "the dialect 'linalg'" "$xcc" linalg.mlir -o x.neff
+printf 'func.func @main(%%a: !torch.vtensor<[3],f32>) -> !torch.vtensor<[3],f32> {\n  return %%a : !torch.vtensor<[3],f32>\n}\n' >torch.mlir
+refuses 1 "convert the module to StableHLO first" "$xcc" torch.mlir -o x.neff
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n' >pointer.onnx
+refuses 1 "git lfs pull" "$xcc" pointer.onnx -o x.neff
+printf 'PK\003\004..............................readme.txt' >other.zip
+refuses 1 "a zip archive in which no model is recognised" "$xcc" other.zip -o x.neff
+printf 'PK\003\004' >cut.pt2
+refuses 1 "a zip archive" "$xcc" cut.pt2 -o x.neff
 
 # Unsupported operators: all of them, in one message.
 sed 's/MaxPool/MaxPoul/g; s/Softmax/Saftmax/g' "$digits" >operators.onnx

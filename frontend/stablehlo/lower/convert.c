@@ -49,8 +49,11 @@ const struct hlo_shape *sh_shape(struct sh_convert *c, const struct mlir_type *t
     case MT_QUANT:
         break;
     default:
-        SH_ERROR(c, "a value of type %s, expected a tensor, a token or a tuple",
-                 mlir_type_text(c->arena, t));
+        SH_ERROR(c, "a value of type %s, expected a tensor, a token or a tuple%s",
+                 mlir_type_text(c->arena, t),
+                 *mlir_type_text(c->arena, t) == '!'
+                     ? "; types of other dialects are not read, convert the module to StableHLO first"
+                     : "");
         return NULL;
     }
     int dtype = e->kind == MT_QUANT ? e->quant->storage->dtype : mlir_dtype(e);

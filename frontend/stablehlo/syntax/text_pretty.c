@@ -626,6 +626,25 @@ static bool foreign(struct text *t, struct mlir_op *op, int named)
     return text_results(t, op, v, count);
 }
 
+/* An operation of a dialect with forms of its own is refused for its dialect, not for its form. */
+static bool other_dialect(struct text *t, struct mlir_op *op, int named)
+{
+    static const char *const read[] = {"builtin.", "func.", "sdy.", "tensor.", "arith.", "vhlo."};
+    const char *at = t->p, *dot = strchr(op->name, '.');
+    if (!dot)
+        return text_fail(t, "'%s' is not an operation of StableHLO", op->name);
+    if (foreign(t, op, named))
+        return true;
+    for (size_t k = 0; k < sizeof read / sizeof *read; k++)
+        if (!strncmp(op->name, read[k], strlen(read[k])))
+            return false;
+    diag_clear(t->d);
+    return text_fail_at(t, at,
+                        "'%s': an operation of the dialect '%.*s', which is not read; convert the "
+                        "module to StableHLO first",
+                        op->name, (int)(dot - op->name), op->name);
+}
+
 static bool plain(struct text *t, struct mlir_op *op, int named)
 {
     while (text_peek(t) && *t->p != ':' && *t->p != '{') {
@@ -697,10 +716,7 @@ bool text_pretty(struct text *t, struct mlir_op *op, int named)
     if (!strcmp(name, "sdy.mesh"))
         return sdy_mesh(t, op);
     if (strncmp(name, "stablehlo.", 10) && strncmp(name, "chlo.", 5) &&
-        strcmp(name, "func.return")) {
-        if (!strchr(name, '.'))
-            return text_fail(t, "'%s' is not an operation of StableHLO", name);
-        return foreign(t, op, named);
-    }
+        strcmp(name, "func.return"))
+        return other_dialect(t, op, named);
     return plain(t, op, named);
 }
