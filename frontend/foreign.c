@@ -54,6 +54,8 @@ static const struct {
     {0, "<?xml", 5, "<net", "an OpenVINO model", "export the model from its framework to ONNX"},
     {0, "PK\003\004", 4, "Manifest.json", "a Core ML package",
      "export the model from its framework to ONNX"},
+    {2, "\0\0", 2, "StableHLO_v", "a file of jax.export, damaged or truncated",
+     "write what serialize() gives to a file once more"},
     {4, "ET12", 4, NULL, "a program of ExecuTorch (.pte)", TO_ONNX_TORCH},
     {0, "ftrt", 4, NULL, "an engine of TensorRT", "give the model that it was built from"},
     {0, "CBM1", 4, NULL, "a CatBoost model",

@@ -80,6 +80,8 @@ printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n' >p
 refuses 1 "git lfs pull" "$xcc" pointer.onnx -o x.neff
 printf 'PK\003\004..............................readme.txt' >other.zip
 refuses 1 "a zip archive in which no model is recognised" "$xcc" other.zip -o x.neff
+head -c 1800 "$source/test/stablehlo_exec/jax_export/module.jaxexport" >cut.jaxexport
+refuses 1 "jax.export, damaged or truncated" "$xcc" cut.jaxexport -o x.neff
 printf 'PK\003\004' >cut.pt2
 refuses 1 "a zip archive" "$xcc" cut.pt2 -o x.neff
 
