@@ -4,7 +4,7 @@
  * of them.
  *
  * A plugin is one file of this folder, which defines one function, PLUGIN(NAME) of plugins.def, and
- * uses nothing of libxrt but plugin_base.c, which it contains. It is looked for in the folders of
+ * uses nothing of libxrt but picture.c and diag.c, which it contains. It is looked for in the folders of
  * $XRT_PLUGIN_PATH, beside libxrt and the program, where the build and the installation have it,
  * and where the system looks for libraries.
  */

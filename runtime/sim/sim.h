@@ -124,7 +124,7 @@ struct sim {
     int nlaunches, launches_cap;
     struct sim_record *records;
     int nrecords, records_cap;
-    bool truncated; /* more instructions than most_records */
+    bool truncated; /* more instructions than max_records */
     int64_t insns;
     struct sim_wait *waits;
     int nwaits, waits_cap;
