@@ -42,9 +42,11 @@ static void tile_fault(struct placer *s, int tile)
     const struct tile *t = &s->k->tiles[tile];
     const char *at = node >= 0 ? s->p->nodes[node].name : "";
     if (t->name)
-        fail_in(s->d, "node '%s': tile '%s'", at, t->name);
+        fail_in(s->d, "tile '%s'", t->name);
     else
-        fail_in(s->d, "node '%s': tile %d in %s", at, tile, t->mem == MEM_PSUM ? "psum" : "sbuf");
+        fail_in(s->d, "tile %d in %s", tile, t->mem == MEM_PSUM ? "psum" : "sbuf");
+    if (*at)
+        fail_in(s->d, "node '%s'", at);
 }
 
 static int by_size(const void *a, const void *b)
@@ -278,7 +280,9 @@ static bool check_insns(struct placer *s)
         if (tile_check(&c, n, s->d))
             continue;
         fail_in(s->d, "%s", insn_info(n->op)->name);
-        return fail_in(s->d, "node '%s'", n->node >= 0 ? s->p->nodes[n->node].name : "");
+        if (n->node >= 0 && *s->p->nodes[n->node].name)
+            fail_in(s->d, "node '%s'", s->p->nodes[n->node].name);
+        return false;
     }
     return true;
 }

@@ -39,6 +39,33 @@ static bool check_instructions(const struct program *p, const struct kernel *k,
     return true;
 }
 
+static bool is_written(const struct program *p, int root)
+{
+    for (const struct kernel *k = p->kernels; k < p->kernels + p->nkernels; k++)
+        for (const struct insn *n = k->insns; n < k->insns + k->ninsns; n++)
+            for (int a = 0; a < insn_info(n->op)->naps; a++)
+                if (n->ap[a].mem == MEM_HBM && insn_info(n->op)->ap[a].access != 'r' &&
+                    slot_root(p, n->ap[a].tensor) == root)
+                    return true;
+    for (const struct call *c = p->calls; c < p->calls + p->ncalls; c++)
+        for (int i = 0; i < c->nout; i++)
+            if (slot_root(p, c->out[i]) == root)
+                return true;
+    return false;
+}
+
+/* A store that was forgotten would give an output of zeros. */
+static bool outputs_written(const struct program *p, struct diag *d)
+{
+    const struct program_region *main = &p->regions[0];
+    for (int i = 0; i < main->nresults; i++) {
+        int root = slot_root(p, main->results[i]);
+        if (root >= 0 && p->slots[root].kind == SLOT_PLANNED && !is_written(p, root))
+            return fail(d, "output '%s': no instruction writes it", p->output_names[i]);
+    }
+    return true;
+}
+
 bool prepare_program(struct program *p, const struct machine *m, bool traced, struct diag *d)
 {
     if (!set_target(p, m, d))
@@ -53,5 +80,6 @@ bool prepare_program(struct program *p, const struct machine *m, bool traced, st
             return fail_in(d, "kernel %d '%s'", i, k->name ? k->name : "");
     }
     return check_program_sync(p, 1, d) && check_program_sync(p, 5, d) &&
-           check_program_grids(p, 1, d) && check_program_grids(p, 5, d) && program_check(p, d);
+           check_program_grids(p, 1, d) && check_program_grids(p, 5, d) && program_check(p, d) &&
+           (traced || outputs_written(p, d));
 }
