@@ -172,7 +172,7 @@ bool xrt_run(struct xrt_context *c);
  */
 struct xrt_limits {
     int64_t steps;
-    int64_t bytes;  /* of tensors: those planned together, and of each other one */
+    int64_t bytes;  /* of tensors: those planned together, and of each other one; and of tiles, above 64 MiB for a thread */
     double seconds; /* noticed between tiles, calls and turns of loops */
 };
 void xrt_set_limits(struct xrt_context *c, const struct xrt_limits *l);

@@ -190,17 +190,17 @@ bool launch(struct context *c, const struct bound_kernel *k, struct diag *d)
 
 bool lanes_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes, struct diag *d)
 {
-    enum { LINE = 64, GUARD = 4096 };
+    enum { LINE = 64, GUARD = 4096, MODEST = 64 << 20 }; /* no machine's on-chip memory is larger */
     if (tile_bytes > INT64_MAX / 4096 || scratch_bytes > INT64_MAX / 4096)
         return fail(d, "out of memory: tiles are too large");
     size_t tiles = ((size_t)tile_bytes + LINE - 1) / LINE * LINE, scratch = (size_t)scratch_bytes;
-    if (tiles > c->tile_bytes)
-        c->tile_bytes = tiles; /* kernels bound before keep the room they were promised */
-    if (scratch > c->scratch_bytes)
-        c->scratch_bytes = scratch;
-    size_t need = (c->tile_bytes + c->scratch_bytes + GUARD - 1) / GUARD * GUARD + GUARD;
+    tiles = tiles > c->tile_bytes ? tiles : c->tile_bytes; /* kernels bound before keep the room they were promised */
+    scratch = scratch > c->scratch_bytes ? scratch : c->scratch_bytes;
+    size_t need = (tiles + scratch + GUARD - 1) / GUARD * GUARD + GUARD;
+    if (need > MODEST && !limits_bytes(c, "tiles of its kernels need", need * (size_t)c->threads, d))
+        return false;
     if (need > c->lane_bytes) {
-        size_t room = c->guessed ? 4 * need : need; /* other shapes may ask for more */
+        size_t room = c->guessed && need <= MODEST ? 4 * need : need; /* other shapes may ask for more */
         large_free(c->lane_memory, c->lane_bytes * (size_t)c->threads);
         c->lane_bytes = c->lane_ready = 0;
         size_t all;
@@ -211,7 +211,9 @@ bool lanes_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes,
                         c->threads);
         c->lane_bytes = room;
     }
-    if (need > c->lane_ready) {
+    c->tile_bytes = tiles;
+    c->scratch_bytes = scratch;
+    if (need > c->lane_ready && need <= MODEST) { /* more comes as it is touched */
         bool all = need == c->lane_bytes && !c->lane_ready;
         for (int i = 0; i < c->threads && !all; i++)
             pages_ahead(c->lane_memory + (size_t)i * c->lane_bytes + c->lane_ready,

@@ -90,6 +90,26 @@ A
     "$xcc" turns.xasm -o turns.neff || failed "turns.xasm is not read"
     refuses 1 "kernel 'k': the run takes more than 5000000 steps" "$xrun" turns.neff --random
 done
+# So does on-chip memory, of all threads, where it is larger than any machine's.
+cat >tiles.xasm <<'A'
+program "tiles" target cpu
+info "{}"
+node 0 "" ""
+outputs "y"
+slot %0 input "x" f32[4]
+slot %1 planned f32[4] output
+kernel 0 "k" grid() vars 0 semaphores 1 flops 0 bytes 0 {
+  tile sbuf0 f32 65535 x 4000
+  sp.dma_copy dst=sbuf0 f32[0](4:1), src=%0 f32[0](4:1) signal s0 node 0
+  sp.dma_copy dst=%1 f32[0](4:1), src=sbuf0 f32[0](4:1) wait s0>=1 node 0
+}
+region 0 (%0) -> (%1) {
+  launch 0
+}
+A
+"$xcc" tiles.xasm -o tiles.neff || failed "tiles.xasm is not read"
+refuses 1 "tiles of its kernels need" "$xrun" tiles.neff --random --threads 2
+"$xrun" tiles.neff --random --threads 2 --limit-memory 3e9 >/dev/null || failed "tiles within the limit"
 # A result whose size a routine finds out: refused before there is memory for it, where 2 GB would be enough to ask for it.
 cat >long.xir <<'X'
 graph "long" (%0 "n": i64[]) {

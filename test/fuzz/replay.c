@@ -3,7 +3,8 @@
  * name. A file that takes longer than a minute or a gigabyte is a failure like a crash.
  *
  * replay --mutate N SEED FOUND FILE|FOLDER...: N runs on what mutations (mutate.h) make of the files
- * instead. What is being run lies in FOUND, and stays there after a crash.
+ * instead. What is being run lies in FOUND, and stays there after a crash; what took more than a second of the
+ * processor, in FOUND.slow.N.
  */
 #include "test/fuzz/fuzz.h"
 #include "test/fuzz/mutate.h"
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SECONDS = 60, MAX_KILOBYTES = 1 << 20 };
@@ -111,6 +113,21 @@ static void take_all(const char *path)
         free(list);
 }
 
+static void run_apart(uint8_t *copy, size_t size, const char *found, long n)
+{
+    char slow[4200];
+    clock_t begin = clock();
+    alarm(SECONDS);
+    LLVMFuzzerTestOneInput(copy, size);
+    alarm(0);
+    double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    if (seconds < 1)
+        return;
+    snprintf(slow, sizeof slow, "%s.slow.%ld", found, n);
+    printf("%s: %.1f s\n", slow, seconds);
+    rename(found, slow);
+}
+
 static int mutate(long runs, uint64_t seed, const char *found)
 {
     static uint8_t data[MAX_BYTES];
@@ -126,9 +143,7 @@ static int mutate(long runs, uint64_t seed, const char *found)
         if (!copy || !f || fwrite(data, 1, size, f) != size || fclose(f))
             return fprintf(stderr, "%s: cannot write\n", found), 1;
         memcpy(copy, data, size);
-        alarm(SECONDS);
-        LLVMFuzzerTestOneInput(copy, size);
-        alarm(0);
+        run_apart(copy, size, found, n);
         free(copy);
     }
     unlink(found);
