@@ -397,9 +397,9 @@ static void mend_literals(struct hlo_walk *w)
 static void change(struct hlo_walk *w)
 {
     size_t what = mutate_below(w->seed, 16);
-    if (what == 0)
+    if (what < 4)
         change_size(w);
-    else if (what == 1)
+    else if (what < 6)
         change_type(w);
     else
         for (int tries = 0; tries < 100; tries++) { /* absent fields less often, names hardly ever */

@@ -136,7 +136,7 @@ static int mutate(long runs, uint64_t seed, const char *found)
         const struct input *from = &inputs[(mutate_random(&seed) >> 8) % (uint64_t)ninputs];
         size_t size = from->size;
         memcpy(data, from->data, size);
-        for (uint64_t times = 1 + mutate_random(&seed) % MAX_MUTATIONS; times > 0; times--)
+        for (uint64_t times = 1 + mutate_below(&seed, 1 + mutate_below(&seed, MAX_MUTATIONS)); times > 0; times--)
             size = fuzz_mutate(data, size, sizeof data, &seed);
         uint8_t *copy = malloc(size ? size : 1);
         FILE *f = fopen(found, "wb");
