@@ -76,8 +76,8 @@ static bool print_graph(struct graph *g, struct command *c, struct diag *d)
 {
     if (!passes_run(g, &c->options, d))
         return false;
-    if (c->options.reasons)
-        explain(c, c->options.reasons, NULL);
+    if (c->options.reasons && !explain(c, c->options.reasons, NULL, d))
+        return false;
     return write_text(g, NULL, c, d);
 }
 
@@ -89,9 +89,8 @@ static bool compile(struct graph **g, struct command *c, struct diag *d)
     struct program *p = compile_checked(c->files[0], g, c, c->quiet ? NULL : say_cast, c, d);
     if (p)
         report_guards(p, c);
-    if (p && c->options.reasons)
-        explain(c, c->options.reasons, p);
-    bool ok = p && write_program(p, c, d);
+    bool ok = p && (!c->options.reasons || explain(c, c->options.reasons, p, d));
+    ok = ok && write_program(p, c, d);
     ok = ok && (!c->report || print_report(p, d));
     program_free(p);
     return ok;

@@ -162,7 +162,20 @@ static void print_summary(const struct command *c, const struct reasons *r, cons
     arena_free(&scratch);
 }
 
-void explain(const struct command *c, const struct reasons *r, const struct program *p)
+/* Some of the names that a pattern could have matched. */
+static bool no_such_node(const char *pattern, const struct reasons *r, struct diag *d)
+{
+    char names[200] = "";
+    size_t n = 0;
+    for (int i = 0; i < r->count && n < sizeof names - 70; i++)
+        if (*r->rows[i].node && (!i || strcmp(r->rows[i].node, r->rows[i - 1].node) != 0))
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s'%.60s'", n ? ", " : "", r->rows[i].node);
+    return fail(d, "--explain=%s: no decision is about a node of that name; %s%s", pattern,
+                n ? "decisions are about " : "there are none",
+                n ? names : "");
+}
+
+bool explain(const struct command *c, const struct reasons *r, const struct program *p, struct diag *d)
 {
     if (c->explain)
         print_summary(c, r, p);
@@ -174,6 +187,5 @@ void explain(const struct command *c, const struct reasons *r, const struct prog
         if (c->explain_nodes || named)
             fprintf(stderr, "explain: %s (%s): %s: %s\n", row->node, row->op, row->code, row->text);
     }
-    if (c->explain_node && !any)
-        fprintf(stderr, "explain: no decision is about a node '%s'\n", c->explain_node);
+    return any || !c->explain_node || no_such_node(c->explain_node, r, d);
 }

@@ -7,9 +7,11 @@
 #include "runtime/io/zip.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const model_names[] = {"model.onnx", "module.mlir", "module.mlirbc",
@@ -117,6 +119,9 @@ bool test_case_find(struct test_case *t, const char *folder, const char *name, c
     *missing = NULL;
     if (strlen(folder) > sizeof t->model - 300)
         return fail(d, "its name is too long");
+    struct stat st;
+    if (stat(folder, &st))
+        return fail(d, "cannot be read: %s", strerror(errno));
     if (!find_model(t, folder, name))
         *missing = name ? "no such module"
                         : "no model.onnx, module.mlir, module.mlirbc, module.jaxexport, model.hlo, module.hlo or *.hlo.pb";

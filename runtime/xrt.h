@@ -166,7 +166,7 @@ bool xrt_run(struct xrt_context *c);
 /*
  * What a run may take; 0: no limit. A run that takes more fails; xrt_error() says where it was.
  * A context starts with limits that no honest model meets: 5 million steps, that is kernels and
- * calls, those inside loops each time they run. A kernel counts for one step more with each 1024
+ * calls, those inside loops each time they run. A kernel counts for one step more with each 128
  * turns that its grid and its loops take, and with each 16 MiB that its instructions touch. Set
  * before a run.
  */

@@ -538,7 +538,7 @@ static bool bind_waits(struct binder *b, int n)
     return true;
 }
 
-enum { BYTES_A_TURN = 1 << 14 };
+enum { BYTES_A_TURN = (16 << 20) / TURNS_A_STEP };
 
 static bool bind_insns(struct binder *b)
 {
@@ -596,7 +596,6 @@ static bool bind_insns(struct binder *b)
 /* How many steps of a run's limit a launch takes. */
 static int64_t steps_of(const struct binder *b)
 {
-    enum { TURNS_A_STEP = 1024 };
     double steps = (1 + b->work) * (double)b->out->instances / TURNS_A_STEP, max = 1ll << 40;
     return (int64_t)(steps < max ? steps : max);
 }

@@ -15,6 +15,7 @@
 #define LIMIT       (INT64_C(1) << 46)
 #define MAX_REACH (INT64_C(1) << 60)
 enum { MAX_TILE_BYTES = 1 << 30 };
+enum { TURNS_A_STEP = 128 }; /* of a grid and its loops: that many are a step of a run's limit */
 
 struct binder {
     const struct model *m;

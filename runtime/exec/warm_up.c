@@ -3,6 +3,7 @@
  * run once on zeros when their context is made, so that the first run finds them there. It adds a
  * few percent to the time of loading and the first run together.
  */
+#include "runtime/exec/bind_kernel.h"
 #include "runtime/exec/state.h"
 
 #include <string.h>
@@ -10,9 +11,10 @@
 /* Models of up to WARMED_NS are run once, those of up to SHORT_NS several times: branch predictors.
  */
 enum { WARMED_NS = 500000, SHORT_NS = 5000, SHORT_RUNS = 4 };
-enum { LAUNCH_NS = 300, CALL_NS = 500, CACHED_BYTES_PER_NS = 40, CACHED_FLOPS_PER_NS = 50 };
+enum { TURN_NS = 10, LAUNCH_NS = 300, CALL_NS = 500, CACHED_BYTES_PER_NS = 40, CACHED_FLOPS_PER_NS = 50 };
 
-/* Time of a run on what lies in the caches, as far as sizes tell. */
+/* Time of a run on what lies in the caches, as far as sizes tell: those that kernels state, and the turns they take whatever they
+ * state. */
 static double expected_ns(const struct context *c)
 {
     const struct program *p = c->m->p;
@@ -22,7 +24,7 @@ static double expected_ns(const struct context *c)
         if (!k) /* bound while running */
             continue;
         ns += LAUNCH_NS + (double)k->flops / CACHED_FLOPS_PER_NS +
-              (double)k->work_bytes / CACHED_BYTES_PER_NS;
+              (double)k->work_bytes / CACHED_BYTES_PER_NS + (double)k->steps * TURNS_A_STEP * TURN_NS;
     }
     for (int i = 0; i < p->ncalls; i++) {
         const struct call *call = &p->calls[i];
@@ -30,6 +32,9 @@ static double expected_ns(const struct context *c)
         for (int k = 0; k < call->nin; k++)
             if (call->in[k] >= 0 && c->now->types[call->in[k]].kind == VK_TENSOR)
                 ns += (double)tensor_bytes(&c->now->types[call->in[k]]);
+        for (int k = 0; k < call->nout; k++)
+            if (call->out[k] >= 0 && c->now->types[call->out[k]].kind == VK_TENSOR)
+                ns += (double)tensor_bytes(&c->now->types[call->out[k]]) / CACHED_BYTES_PER_NS;
     }
     return ns;
 }

@@ -14,8 +14,7 @@ grep -q "^  cast  *[0-9]*  operands rounded to the cast type" said || failed "ca
 name=$(sed -n 's/^explain: \(.*\) (\(conv\|matmul\)): autocast.*/\1/p' all | head -n 1)
 "$xcc" "$digits" -q "--explain=$name" -o m.neff 2>one
 [ -s one ] && ! grep -v "^explain: $name (" one || failed "--explain=$name: $(cat one)"
-"$xcc" "$digits" -q --explain=nobody -o m.neff 2>one
-grep -q "^explain: no decision is about a node 'nobody'" one || failed "a name that is none: $(cat one)"
+refuses 1 "explain=nobody: no decision is about a node of that name; decisions are about '" "$xcc" "$digits" -q --explain=nobody -o n.neff
 cat >called.xir <<'END'
 graph "called" (%0 "x": f32[4,4]) {
   %1 "y" = det(%0) @"determinant" : "Det"
