@@ -6,7 +6,7 @@ from typing import Any, Callable, Optional
 
 import numpy as np
 
-from . import dtypes
+from . import _small_floats, dtypes
 
 
 def is_array(x: object) -> bool:
@@ -84,10 +84,15 @@ def convert(x: np.ndarray, d: np.dtype) -> np.ndarray:
         return x.astype(d)
     if dtypes.is_packed(d) and x.dtype.kind == "u" and x.dtype.itemsize == d.itemsize or dtypes.is_packed(x.dtype) and d == dtypes.bits_of(x.dtype):
         return np.ascontiguousarray(x).view(d)
-    if d.names is not None and d == dtypes.bfloat16:
-        bits = np.ascontiguousarray(x.astype(np.float32)).view(np.uint32)
-        rounded = ((bits.astype(np.uint64) + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
-        return rounded.view(d)
-    if x.dtype.names is not None and x.dtype == dtypes.bfloat16:
-        return (x.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(d)
+    if d.names is not None and len(d.names) == 2 and x.dtype.kind in "fiub":
+        return _small_floats.encode(x, d)
+    if x.dtype.names is not None and len(x.dtype.names) == 2:
+        return convert(_small_floats.decode(x), d)
     raise TypeError("%s cannot become %s without the package ml_dtypes" % (x.dtype, d))
+
+
+def for_user(x: np.ndarray) -> np.ndarray:
+    """A result as users get it: numbers where NumPy lacks its type."""
+    if x.dtype.names is None or len(x.dtype.names) != 2:
+        return x
+    return _small_floats.decode(x).astype(_small_floats.tagged(x.dtype))

@@ -1,13 +1,14 @@
 """Element types: NumPy dtypes, the library's names for them, and NKI's promotion rules.
 
-bfloat16 and the 8-bit floats come from ml_dtypes. Without that package they are records of one field with the bits, which
-NumPy can store and compare for equality but not compute with.
+bfloat16 and the 8-bit floats come from ml_dtypes. Without that package they are records with the bits (see _small_floats.py).
 """
 from __future__ import annotations
 
 from typing import Dict, Optional, Tuple
 
 import numpy as np
+
+from . import _small_floats
 
 try:
     import ml_dtypes
@@ -17,7 +18,12 @@ except ImportError:  # pragma: no cover - depends on the machine
 
 def _small_float(name: str, bytes_: int) -> np.dtype:
     kind = getattr(ml_dtypes, name, None) if ml_dtypes is not None else None
-    return np.dtype(kind) if kind is not None else np.dtype([(name, "<u%d" % bytes_)])
+    return np.dtype(kind) if kind is not None else _small_floats.record(name, bytes_)
+
+
+def public(d: np.dtype) -> object:
+    """What users call a type: the type, or what stands for it where NumPy does not have it."""
+    return d if d.names is None or len(d.names) == 1 else _small_floats.Absent(d)
 
 
 bfloat16 = _small_float("bfloat16", 2)
@@ -63,7 +69,9 @@ _WORDS = {"float32": float32, "float16": float16, "bfloat16": bfloat16, "float8_
 def to_dtype(x: object) -> np.dtype:
     """A NumPy dtype from whatever names one: a NumPy or ml_dtypes type, a torch or JAX dtype, a string."""
     if isinstance(x, np.dtype):
-        return x
+        return x if x.metadata is None else _small_floats.tag_of(x) or x
+    if isinstance(x, _small_floats.Absent):
+        return x.stored
     if isinstance(x, str) and x in _WORDS:
         return _WORDS[x]
     if x is bool:

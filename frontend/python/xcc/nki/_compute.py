@@ -442,11 +442,24 @@ def check_factors(stationary: View, moving: View, api: str, alike: bool = False)
                     (stationary.dtype, moving.dtype), NkiTypeError)
 
 
+def _whole_factor(x: View, api: str) -> View:
+    """A factor x[mask] without its mask where that cuts nothing."""
+    if x.factor_mask is None:
+        return x
+    if region_of(x.factor_mask, shape_on_chip(x)).trivial:
+        return x.like(x.offset, x.dims)
+    if len(shape_on_chip(x)) > 2:
+        raise error(api, "a factor of shape %s is cut by its condition; that is for factors of two dims" % (x.shape,), NkiTypeError)
+    return x
+
+
 def product(stationary: object, moving: object, api: str = "nisa.nc_matmul", mask: object = None, dtype: object = None) -> View:
     """A new tile in PSUM."""
     s, m = on_sbuf(as_tile(stationary, api, "stationary")), on_sbuf(as_tile(moving, api, "moving"))
     if len(shape_on_chip(s)) < 2 or len(shape_on_chip(m)) < 2:
         raise error(api, "stationary and moving have two dims", NkiTypeError)
+    s, m = (copy(x, dtypes.bfloat16, api=api) if x.dtype in (dtypes.uint8, dtypes.int8) else x for x in (s, m))  # exact; identities are uint8
+    s, m = _whole_factor(s, api), _whole_factor(m, api)
     check_factors(s, m, api)
     if len(shape_on_chip(s)) == 3 and shape_on_chip(s)[1] == 2 and len(shape_on_chip(m)) == 3:
         shape: Shape = (shape_on_chip(s)[2], shape_on_chip(m)[2])

@@ -192,7 +192,7 @@ def _collect(x: Any, of: Dict[int, np.ndarray], example: Any) -> Any:
         flat = of[view.object.uid].reshape(-1)
         item = flat.dtype.itemsize
         a = np.ndarray(view.shape, flat.dtype, flat, to_int(view.offset) * item, [s * item for s, _ in view.dims])
-        return _arrays.like(a.copy(), example)
+        return _arrays.like(a.copy(), example) if example is not None else _arrays.for_user(a.copy())
 
     return _unflatten_results(x, value)
 
@@ -343,7 +343,7 @@ class Kernel:
         """Compiles for these arguments, once."""
         leaves: List[Any] = []
         tree = (tuple(_flatten(a, leaves, [], "") for a in args), {k: _flatten(a, leaves, [], "") for k, a in kwargs.items()})
-        key = (self.grid, self.target, _key(tree[0]), _key(tree[1]), tuple((tuple(int(n) for n in x.shape), str(x.dtype)) for x in leaves))
+        key = (self.grid, self.target, _key(tree[0]), _key(tree[1]), tuple((tuple(int(n) for n in x.shape), str(dtypes.to_dtype(x.dtype))) for x in leaves))
         found = self._cache.get(key)
         if found is None:
             found, leaves = compile_kernel(self.func, args, kwargs, self.grid, self.target, self.interface, None, self.platform_target)
@@ -401,12 +401,17 @@ class GridDim:
 def _grid(grid: Any) -> Tuple[int, ...]:
     g = grid if isinstance(grid, (tuple, list)) else (grid,)
     sizes = tuple(x.size if isinstance(x, GridDim) else to_int(x) for x in g)
+    if sizes == (0,):
+        warnings.warn("a grid of 0 programs is taken for one program", NkiWarning, stacklevel=3)
+        sizes = (1,)
     if any(n < 1 for n in sizes) or len(sizes) > 4:
         raise NkiTypeError("a grid has one to four positive dims, not %s" % (sizes,))
     return sizes
 
 
 def as_kernel(f: Any, interface: str = "beta1", **options: Any) -> Kernel:
+    if isinstance(f, Timed):  # with its grid
+        f = f.kernel
     if isinstance(f, Kernel):
         return f._with(**{k: v for k, v in options.items() if v is not None}) if options else f
     return Kernel(f, interface=interface, **options)
@@ -416,6 +421,8 @@ def jit(func: Optional[Callable[..., Any]] = None, mode: str = "auto", _interfac
     """@nki.jit, @nki.jit(mode=...), nki.jit(f, platform_target=...): makes a Kernel of a function."""
     if func is None:
         return lambda f: jit(f, mode, _interface, **options)
+    if isinstance(func, Timed):
+        func = func.kernel
     return as_kernel(func, _interface, mode=mode, platform_target=options.pop("platform_target", None), options=options) \
         if isinstance(func, Kernel) else Kernel(func, mode, options.pop("platform_target", None), _interface, **options)
 

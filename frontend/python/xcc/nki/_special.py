@@ -524,7 +524,7 @@ def _stream(api: str) -> Any:
     base = int(seed) if seed is not None and not isinstance(seed, View) else 0
     out: Any = ((base * 0x9E3779B1) & 0xFFFFFFFF) + t.state["streams"] * 7919
     scale = 1 << 20
-    for v in list(t.grid_variables) + t.open:
+    for v in [g for g in t.grid_variables if g.count > 1] + t.open:
         out = out + Expr((), 0, ((v, scale),), ())
         scale *= v.count
     if t.program is not None:

@@ -530,6 +530,7 @@ def _advanced(view: View, keys: List[object]) -> View:
         keys = _slices_to_arrays(view, keys)
     else:
         _no_lines([k for k in keys if isinstance(k, Expr) and k.shape])
+        keys = _partitions_first(keys, view.blocks if view.on_chip else -1)
     shapes: List[Tuple[int, ...]] = [k.shape for k in keys if isinstance(k, Expr) and k.shape]
     rank = max([len(s) for s in shapes] + [2])
     for k in keys:
@@ -582,6 +583,23 @@ def _advanced(view: View, keys: List[object]) -> View:
     v.index = index
     v.scalar_index = scalar_index
     return v
+
+
+def _partitions_first(keys: List[object], partition: int) -> List[object]:
+    """Index arrays that NumPy's rule cannot join, or by which `partition` would run along a free dim, with those of shape (P, 1, 1)
+    seen as (P, 1, 1, 1) beside others of four dims."""
+    arrays = [k for k in keys if isinstance(k, Expr) and k.shape]
+    rank = max([len(k.shape) for k in arrays] + [0])
+    short = [k for k in arrays if len(k.shape) < rank and all(n == 1 for n in k.shape[1:])]
+    if not short:
+        return keys
+    try:
+        broadcast_shapes([k.shape for k in arrays])
+        if not (0 <= partition < len(keys) and any(k is keys[partition] for k in short)):
+            return keys
+    except NkiTypeError:
+        pass
+    return [k.reshape(k.shape + (1,) * (rank - len(k.shape))) if isinstance(k, Expr) and any(k is s for s in short) else k for k in keys]
 
 
 def _slices_to_arrays(view: View, keys: List[object]) -> List[object]:

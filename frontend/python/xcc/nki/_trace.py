@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set,
 
 import numpy as np
 
+from .._small_floats import inside_kernels
 from ._errors import _HERE, NeedRewrite, NeedValue, NkiError, NkiTypeError, error
 from ._index import Expr, Variable, to_int
 from ._record import Instruction, LoopBegin, LoopEnd, Number, Object, Operand, Record
@@ -25,6 +26,9 @@ UNROLL = os.environ.get("XCC_NKI_UNROLL") == "1"  # every loop: to see whether t
 def current() -> Optional["Trace"]:
     """The trace that the calling thread is in; None outside kernels."""
     return getattr(_local, "trace", None)
+
+
+inside_kernels.append(lambda: current() is not None)
 
 
 def need_trace(api: str) -> "Trace":
@@ -190,6 +194,14 @@ def _snapshot(x: Any, depth: int = 3) -> Any:
     return id(x) if not isinstance(x, (int, float, str)) else x
 
 
+def _interchangeable(old: Expr, new: Expr) -> bool:
+    """Index arrays that make no other trip: the same one made again, or one of another tile's shape under an old name, where what
+    stands before the loop holds for all trips, as where bodies are traced once."""
+    if old.shape != new.shape:
+        return bool(old.shape and new.shape)
+    return (old.base, old.terms, old.steps) == (new.base, new.terms, new.steps)
+
+
 class _Watch:
     """Notices when one trip of a body leaves Python values that the next one would read."""
 
@@ -202,6 +214,8 @@ class _Watch:
         now = self.frame.f_locals
         for n, old in self.names.items():
             new = now.get(n, old)
+            if isinstance(old, Expr) and isinstance(new, Expr) and _interchangeable(old, new):
+                continue
             if new is not old and not (isinstance(new, (int, float, str)) and type(new) is type(old) and new == old):
                 return "'%s' is rebound in the body and read in the next trip" % n
         for n, box, before in self.boxes:

@@ -20,9 +20,9 @@ from ._run import GridDim as spmd_dim
 from ._tensor import View as tensor, par_dim
 from ._trace import LoopRange as _LoopRange, current as _current, full_view as _full_view, need_trace as _need_trace
 
-float32, float16, bfloat16 = _dtypes.float32, _dtypes.float16, _dtypes.bfloat16
-float8_e4m3, float8_e5m2, float8_e4m3fn = _dtypes.float8_e4m3, _dtypes.float8_e5m2, _dtypes.float8_e4m3fn
-float8_e8m0fnu, tfloat32 = _dtypes.float8_e8m0fnu, _dtypes.tfloat32
+float32, float16, bfloat16 = _dtypes.float32, _dtypes.float16, _dtypes.public(_dtypes.bfloat16)
+float8_e4m3, float8_e5m2, float8_e4m3fn = map(_dtypes.public, (_dtypes.float8_e4m3, _dtypes.float8_e5m2, _dtypes.float8_e4m3fn))
+float8_e8m0fnu, tfloat32 = _dtypes.public(_dtypes.float8_e8m0fnu), _dtypes.tfloat32
 float8_e4m3fn_x4, float8_e5m2_x4, float4_e2m1fn_x4 = _dtypes.float8_e4m3fn_x4, _dtypes.float8_e5m2_x4, _dtypes.float4_e2m1fn_x4
 int8, int16, int32, uint8, uint16, uint32 = (_dtypes.int8, _dtypes.int16, _dtypes.int32, _dtypes.uint8, _dtypes.uint16, _dtypes.uint32)
 bool_ = bool = _dtypes.bool_  # noqa: A001 - a name of the interface
@@ -212,7 +212,7 @@ def static_cast(input_data: Any, dtype: Any) -> Any:
     if isinstance(input_data, np.ndarray) or isinstance(input_data, np.generic):
         from .. import _arrays
 
-        return _arrays.convert(np.asarray(input_data), _dtypes.to_dtype(dtype))
+        return _arrays.for_user(_arrays.convert(np.asarray(input_data), _dtypes.to_dtype(dtype)))
     return _move.copy(input_data, dtype, api="nl.static_cast")
 
 
