@@ -422,7 +422,11 @@ def emit_gather(dst: View, src: View, index: View, api: str, region: Optional[Re
     if cuts_deep(region):
         dst, index, src, region = cut(dst, region, api), cut(index, region, api), cut(src, region, api, True), None
     s, (d, done), x = two_dims(src, api, "data"), flat_out(dst, api, region is not None), two_dims(index, api, "indices")
-    emit("gather", {"dst": place(d, x.shape, region, api, "dst"), "src": place(s, s.shape, None, api, "data"),
+    rows = None
+    if region is not None:  # of the source the same partitions, all elements
+        rows = Region(s.shape)
+        rows.starts[0], rows.counts[0], rows.bounds[0] = region.starts[0], region.counts[0], region.bounds[0]
+    emit("gather", {"dst": place(d, x.shape, region, api, "dst"), "src": place(s, s.shape, rows, api, "data"),
                     "index": place(x, x.shape, region, api, "indices")}, api)
     done()
 

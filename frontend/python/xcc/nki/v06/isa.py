@@ -282,12 +282,12 @@ def range_select(dst: _View, on_true_tile: _View, comp_op0: Any, comp_op1: Any, 
 
 
 def affine_select(dst: _View, pattern: Sequence[Sequence[int]], channel_multiplier: Any = 0, on_true_tile: Any = None,
-                  on_false_value: Any = 0.0, cmp_op: Any = None, offset: Any = 0, name: Any = None, **kw: Any) -> None:
+                  on_false_value: Any = 0.0, cmp_op: Any = np.equal, offset: Any = 0, name: Any = None, **kw: Any) -> None:
     """dst = on_true_tile where cmp_op(offset + partition * channel_multiplier + pattern, 0) holds, else on_false_value."""
     api = "affine_select"
     src = _as_tile(on_true_tile, api, "on_true_tile")
     e = _pattern(pattern, offset, channel_multiplier, _shape_on_chip(src)[0])
-    kind = "ge" if cmp_op is None else _op_name(cmp_op, api)
+    kind = _op_name(cmp_op, api)
     flat_dst, flat_src = dst.reshape(e.shape), src.reshape(e.shape)
     m: Any = {"ge": lambda: e >= 0, "gt": lambda: e > 0, "le": lambda: e <= 0, "lt": lambda: e < 0, "eq": lambda: e == 0, "ne": lambda: e != 0}[kind]()
     _special.emit_affine_select(flat_dst, m, flat_src, _number(on_false_value, api), api)

@@ -90,8 +90,18 @@ def _ordered(name: str, *parameters: str, **beta: str) -> None:
 
 
 _ordered("copy", "x", "dtype", x="src")
+for _name in ("sum", "max", "min", "prod"):
+    _ordered(_name, "x", "axis", "dtype", "keepdims")
 _ordered("mean", "x", "axis", "dtype", "keepdims")
 _ordered("var", "x", "axis", "dtype", "keepdims")
+_var = globals()["var"]
+
+
+def var(x: _View, axis: Any, dtype: Any = None, keepdims: Any = False) -> _View:
+    """The variance (divisor n) over free axes."""
+    return _var(x, axis, dtype, keepdims)
+
+
 _ordered("all", "x", "axis", "dtype")
 _ordered("softmax", "x", "axis", "dtype")
 _ordered("rms_norm", "x", "w", "axis", "n", "epsilon", "dtype", "compute_dtype")
@@ -105,6 +115,9 @@ _ordered("load", "src", "dtype")
 _ordered("rand", "shape", "dtype", "buffer", "name")
 _ordered("zeros_like", "x", "dtype", "buffer", "name", x="a")
 _ordered("empty_like", "x", "dtype", "buffer", "name", x="a")
+
+
+del _name
 
 
 def shared_identity_matrix(n: int, dtype: Any = _beta.uint8, dst: Optional[_View] = None) -> _View:
