@@ -517,7 +517,7 @@ def make(seed: int) -> Tuple[List[np.ndarray], List[Step]]:
         elif kind == "drop_rows":
             steps.append(("drop_rows", a, int(r.randint(1 << 20))))
         elif kind == "cast":
-            steps.append(("cast", a, pick_name(r, ["bfloat16" if nl.bfloat16.names is None else "float16", "float16", "int32"])))
+            steps.append(("cast", a, pick_name(r, ["bfloat16" if getattr(nl.bfloat16, "names", 0) is None else "float16", "float16", "int32"])))
             shapes.append((0, 0))
             continue
         elif kind == "partitions":
