@@ -388,6 +388,8 @@ bool make_plan(struct package *k, struct diag *d)
     struct codec c = codec_reader("program", k->code, k->code_size, &p->arena, d);
     code_whole_program(&c, p, NULL, k->constants);
     struct model *m = c.failed ? NULL : model_new(p, d);
+    if (m)
+        m->one_by_one = true;
     struct context *x = m ? context_make(m, 1, NULL, d) : NULL;
     bool ok = x != NULL;
     if (ok && !m->has_runtime && bind_ahead(x)) {

@@ -3,6 +3,9 @@
  * inside its tensor, operands of one instruction brought to one shape with as few dims as possible.
  */
 #include "runtime/exec/bind_kernel.h"
+#include "runtime/exec/stream.h"
+
+#include "neff/base/use.h"
 
 #include <string.h>
 
@@ -99,7 +102,7 @@ static bool bind_ap(struct binder *b, const struct ap *ap, struct pattern *p)
 /* ---- one shape for all operands ---- */
 
 /* Operands of lower rank lack outer dims. */
-static void align_right(struct pattern *p, int rank)
+void align_pattern(struct pattern *p, int rank)
 {
     int missing = rank - p->o.rank;
     if (p->o.mem == MEM_NONE || missing <= 0)
@@ -113,11 +116,12 @@ static void align_right(struct pattern *p, int rank)
     p->o.rank = (uint8_t)rank;
 }
 
+enum { MAX_JOINT = 32 };
 struct joint {
     int rank, nclips, n;
     int64_t count[MAX_AP_RANK];
     struct clip clip[MAX_APS * MAX_AP_RANK];
-    struct operand *o[MAX_APS];
+    struct operand *o[MAX_JOINT];
 };
 
 static bool same_clip(const struct clip *a, const struct clip *b)
@@ -237,7 +241,7 @@ static bool join(struct binder *b, struct bound_insn *i, struct pattern *p, int 
     for (int n = 0; n < i->nops; n++) {
         if (p[n].o.mem == MEM_NONE)
             continue;
-        align_right(&p[n], j.rank);
+        align_pattern(&p[n], j.rank);
         j.o[j.n++] = &p[n].o;
         for (int r = 0; r < j.rank; r++)
             if (p[n].o.count[r] != 1)
@@ -271,6 +275,66 @@ static bool join(struct binder *b, struct bound_insn *i, struct pattern *p, int 
     memcpy(i->shape.count, j.count, sizeof j.count);
     i->shape.clips = j.nclips ? arena_copy(b->a, j.clip, sizeof *j.clip * (size_t)j.nclips) : NULL;
     return true;
+}
+
+/* ---- several instructions ---- */
+
+bool insn_shape(struct binder *b, const struct insn *insn, struct joint_shape *out)
+{
+    struct pattern p, dst;
+    *out = (struct joint_shape){0};
+    if (!bind_operand(b, insn, 0, &dst))
+        return false;
+    for (int n = 1; n < insn_info(insn->op)->naps; n++) {
+        if (!bind_operand(b, insn, n, &p) || (p.o.mem != MEM_NONE && p.o.rank > dst.o.rank))
+            return false;
+        if (p.o.mem == MEM_NONE)
+            continue;
+        align_pattern(&p, dst.o.rank);
+        for (int d = 0; d < dst.o.rank; d++)
+            if (p.count[d] != dst.count[d] && (p.count[d] != 1 || dst.count[d] == 0))
+                return false;
+        for (int c = 0; c < p.nclips; c++) { /* those of broadcast dims cut nothing */
+            bool known = false;
+            for (int k = 0; k < dst.nclips; k++)
+                known |= same_clip(&dst.clip[k], &p.clip[c]);
+            if (!known)
+                return false;
+        }
+    }
+    out->rank = dst.o.rank;
+    out->nclips = dst.nclips;
+    memcpy(out->count, dst.count, sizeof *dst.count * dst.o.rank);
+    memcpy(out->clip, dst.clip, sizeof *dst.clip * (size_t)dst.nclips);
+    return out->rank > 0;
+}
+
+bool same_shape(const struct joint_shape *x, const struct joint_shape *y)
+{
+    bool same = x->rank == y->rank && x->nclips == y->nclips;
+    for (int d = 0; same && d < x->rank; d++)
+        same = x->count[d] == y->count[d];
+    for (int c = 0; same && c < x->nclips; c++)
+        same = same_clip(&x->clip[c], &y->clip[c]);
+    return same;
+}
+
+void merge_shape(struct binder *b, const struct joint_shape *s, struct operand *const *o, int n, struct shape *out)
+{
+    struct joint j = {.rank = s->rank, .nclips = s->nclips, .n = n};
+    int inner = 0;
+    memcpy(j.count, s->count, sizeof j.count);
+    memcpy(j.clip, s->clip, sizeof *s->clip * (size_t)s->nclips);
+    for (int k = 0; k < n; k++) {
+        j.o[k] = o[k];
+        for (int d = 0; d < s->rank; d++)
+            if (o[k]->count[d] == 1 && s->count[d] != 1)
+                o[k]->step[d] = 0;
+    }
+    merge_dims(b, &j, &inner, false);
+    *out = (struct shape){.rank = j.rank, .nclips = j.nclips};
+    memcpy(out->count, j.count, sizeof j.count);
+    out->clips = j.nclips ? arena_copy(b->a, j.clip, sizeof *j.clip * (size_t)j.nclips) : NULL;
 }
 
 /* Results with one element per row have no dim for the row, or one of one element. */
@@ -333,7 +397,7 @@ static bool check_indirect(struct binder *b, const struct insn *insn, int operan
            check_bounds(b, &p, &touched, insn_info(insn->op)->ap[operand].name);
 }
 
-static bool bind_operand(struct binder *b, const struct insn *insn, int n, struct pattern *p)
+bool bind_operand(struct binder *b, const struct insn *insn, int n, struct pattern *p)
 {
     const struct insn_info *info = insn_info(insn->op);
     const struct ap *ap = &insn->ap[n];
@@ -538,6 +602,28 @@ static bool bind_waits(struct binder *b, int n)
     return true;
 }
 
+/* ---- instructions that run together (stream.h) ---- */
+
+static void close_alike(struct binder *b, int n)
+{
+    if (b->alike < n)
+        stream_insns(b, b->alike, n);
+    b->alike = n + 1;
+}
+
+/* Instruction n is bound. */
+static void note_alike(struct binder *b, int n)
+{
+    const struct bound_insn *i = &b->out->insns[n];
+    bool together = USED(STREAMS) && !b->m->one_by_one && !b->m->engine_threads;
+    if (n < b->alike) /* of the product before it */
+        return;
+    if (!together || !streams(i))
+        close_alike(b, n);
+    if (i->skip)
+        b->alike = n + 1 + i->skip;
+}
+
 enum { BYTES_A_TURN = (16 << 20) / TURNS_A_STEP };
 
 static bool bind_insns(struct binder *b)
@@ -553,6 +639,8 @@ static bool bind_insns(struct binder *b)
         struct bound_insn *i = &b->out->insns[n];
         const struct insn *insn = &k->insns[n];
         int64_t touched = b->touched;
+        if (insn->op == INSN_end || insn->op == INSN_loop)
+            close_alike(b, n);
         if (insn->op == INSN_end) {
             int from = open[--depth], var = (int)b->out->insns[from].imm[IMM(loop, var)].base;
             *i = (struct bound_insn){.op = INSN_end, .match = from, .node = -1};
@@ -588,8 +676,10 @@ static bool bind_insns(struct binder *b)
             b->work += times[depth];
         } else {
             b->work += times[depth] * (double)(b->touched - touched) / BYTES_A_TURN;
+            note_alike(b, n);
         }
     }
+    close_alike(b, k->ninsns);
     return true;
 }
 

@@ -28,6 +28,7 @@ struct binder {
     int64_t *tile_at, *tile_size; /* bytes */
     int64_t *none;                /* steps and counts of absent operands; nobody writes there */
     int64_t var_count[MAX_VARS];  /* largest counts; 0: not open */
+    int alike;                    /* instructions from here on may run together */
     int64_t touched;              /* bytes that operands touch in an instance, about */
     double work;                  /* of an instance, for limits: turns, and bytes touched in them */
 };
@@ -38,6 +39,23 @@ struct pattern {
     struct clip clip[MAX_AP_RANK];
     int nclips;
 };
+
+/* Operand n of an instruction, with its counts and steps as the instruction has them. */
+bool bind_operand(struct binder *b, const struct insn *insn, int n, struct pattern *p);
+/* Outer dims of one element for operands of lower rank. */
+void align_pattern(struct pattern *p, int rank);
+
+/* The elements that an elementwise instruction computes, dims and clips as it has them. */
+struct joint_shape {
+    int rank, nclips;
+    int64_t count[MAX_AP_RANK];
+    struct clip clip[MAX_AP_RANK];
+};
+/* False where its result does not say it all. */
+bool insn_shape(struct binder *b, const struct insn *insn, struct joint_shape *out);
+bool same_shape(const struct joint_shape *x, const struct joint_shape *y);
+/* With as few dims as all the operands allow, whose steps become those of them. */
+void merge_shape(struct binder *b, const struct joint_shape *s, struct operand *const *o, int n, struct shape *out);
 
 /* What the limit of a clip becomes stays within MAX_REACH, after `times` its figures too. */
 bool clip_within_reach(const struct binder *b, const struct clip *c, int64_t times);

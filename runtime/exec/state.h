@@ -30,6 +30,7 @@ struct model {
     bool has_runtime;                 /* there are dynamic slots */
     bool engine_threads;              /* see engine_threads.c */
     bool guard_operands;              /* of libraries' operators */
+    bool one_by_one;                  /* instructions run as they stand: in a plan for another program */
     bool *kernel_runtime;             /* per kernel: shapes known only while running */
     struct slot_list *kernel_symbols; /* per such kernel: the symbols that its shapes depend on */
     struct slot_list *guards;         /* per region: numbers of guards to be checked in runs */
@@ -295,6 +296,9 @@ struct executor {
                     const struct insn *insn); /* may be NULL */
 };
 extern const struct executor executors[INSN_COUNT];
+
+/* stream.c: several instructions that run together. */
+void exec_stream(struct lane *l, const struct bound_insn *i);
 
 /* flat.c: makes i->flat for elementwise instructions with many short rows and a dense result. */
 void flatten(struct binding *b, struct bound_insn *i);

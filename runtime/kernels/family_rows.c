@@ -28,6 +28,7 @@
 #define KERNEL_LONG_ACTIVATION(...)
 #include "runtime/kernels/kernels.def"
 #include "runtime/kernels/affine.inc"
+#include "runtime/kernels/stream.inc"
 #include "runtime/kernels/fold.inc"
 #include "runtime/kernels/reduce.inc"
 #include "runtime/kernels/short_rows.inc"
@@ -62,6 +63,7 @@ void KERNEL_FAMILY(rows, VARIANT)(struct kernel_table *t)
     SET_USED(select, select_row)
     SET_USED(multiply_add, multiply_add)
     SET_USED(affine, affine)
+    SET_USED(stream, stream)
     SET_USED(dot, dot)
     SET_USED(exp_sum, exp_sum)
     SET_USED(mean_variance, mean_variance)

@@ -282,6 +282,7 @@ static inline int64_t pool_row_work(int64_t width, int taps, int stride, int dil
     return (seen > pad + width ? seen : pad + width) + 2 * MAX_LANES;
 }
 
+struct stream_run;  /* stream.h */
 struct gemm_block; /* gemm.h */
 
 struct kernel_table {
@@ -343,6 +344,9 @@ struct kernel_table {
     void (*activate[ACTIVATION_COUNT])(float *x, size_t n, const float *p);
 
     void (*affine)(const struct affine_tile *t);
+
+    /* Operations on n elements of places that begin at `start`. */
+    void (*stream)(const struct stream_run *s, char *const *start, size_t n);
 
     float (*reduce[REDUCE_COUNT])(struct in_row x, size_t n);
     /* y[r] = the same of each of many rows of n neighbours, `pitch` apart. */

@@ -77,6 +77,76 @@ static void elementwise_instructions(void **state)
                 elementwise_case(&elementwise_cases[c], types[t][0], types[t][1], layout);
 }
 
+/* ---- instructions that run together ---- */
+
+/* A tile of the kernel whose number is also that of a buffer which only the reference has. */
+static int reference_tile(struct bench *b, int64_t elements)
+{
+    struct diag d = {0};
+    int tile = b->n + 1;
+    assert_true(tensor_alloc(&b->buffer[tile], DT_F32, 1, &elements, &d));
+    while (b->k->ntiles <= tile) {
+        ARENA_GROW(&b->p->arena, b->k->tiles, b->k->ntiles, b->k->tiles_cap);
+        b->k->tiles[b->k->ntiles++] = (struct tile){.mem = MEM_SBUF, .dtype = DT_F32, .partitions = 1, .elements = elements};
+    }
+    return tile;
+}
+
+enum { TOGETHER = 190003, TOGETHER_TILE = 4096 };
+
+static void insn_on(struct bench *b, enum opcode op, int f, float x, const struct ap *to, const struct ap *from, int n)
+{
+    struct insn *i = add(b, op);
+    i->ap[0] = *to;
+    for (int k = 0; k < n; k++)
+        i->ap[1 + k] = from[k];
+    i->func[0] = (uint16_t)f;
+    i->flt[0] = x;
+}
+
+/* Long rows in tiles, one of them of the last few elements; a tile, a result in place, one value for all. */
+static void together_in_tiles(void **state)
+{
+    struct bench b;
+    const int64_t s[1] = {TOGETHER};
+    begin(&b);
+    struct ap x[4], t = {0};
+    int var = grid(&b, (TOGETHER + TOGETHER_TILE - 1) / TOGETHER_TILE);
+    for (int n = 0; n < 4; n++) {
+        x[n] = pattern(buffer(&b, DT_F32, TOGETHER, n >= 2), DT_F32, 1, s, 1, 0);
+        tiled(&b, &x[n], 0, var, TOGETHER_TILE);
+    }
+    struct ap one = pattern(buffer(&b, DT_F32, 1, false), DT_F32, 1, s, 0, 0);
+    tiled(&b, &one, 0, var, TOGETHER_TILE);
+    t = (struct ap){.mem = MEM_SBUF, .dtype = DT_F32, .rank = 1, .dim = {{.step = 1, .count = TOGETHER_TILE}}};
+    t.tensor = reference_tile(&b, TOGETHER_TILE);
+    clip(&b, &t, 0, (struct ap_clip){var, TOGETHER_TILE, TOGETHER});
+    insn_on(&b, INSN_tensor_scalar, OP_mul, 1.5f, &t, &x[0], 1);
+    b.k->insns[0].func[1] = OP_add, b.k->insns[0].flt[1] = 0.25f;
+    insn_on(&b, INSN_tensor_tensor, OP_mul, 0, &x[2], (struct ap[]){t, x[1]}, 2);
+    insn_on(&b, INSN_activation, OP_abs, 0.5f, &t, (struct ap[]){x[2], {0}, one}, 3);
+    insn_on(&b, INSN_activation, OP_sqrt, 1, &x[3], &t, 1);
+    insn_on(&b, INSN_tensor_tensor, OP_div, 0, &x[2], (struct ap[]){x[2], one}, 2);
+    insn_on(&b, INSN_tensor_tensor, OP_max, 0, &x[3], (struct ap[]){x[3], x[2]}, 2);
+    check(&b, 2e-6);
+}
+
+/* The second instruction reads what the first writes, one element further on. */
+static void together_overlapping(void **state)
+{
+    struct bench b;
+    const int64_t s[1] = {TOGETHER};
+    begin(&b);
+    struct ap x = pattern(buffer(&b, DT_F32, TOGETHER, false), DT_F32, 1, s, 1, 0);
+    struct ap y = pattern(buffer(&b, DT_F32, TOGETHER + 1, true), DT_F32, 1, s, 1, 0), later = y;
+    struct ap z = pattern(buffer(&b, DT_F32, TOGETHER, true), DT_F32, 1, s, 1, 0);
+    later.offset.base = 1;
+    insn_on(&b, INSN_tensor_tensor, OP_mul, 0, &y, (struct ap[]){x, x}, 2);
+    insn_on(&b, INSN_tensor_tensor, OP_add, 0, &z, (struct ap[]){later, x}, 2);
+    insn_on(&b, INSN_activation, OP_neg, 1, &later, &later, 1);
+    check(&b, 0);
+}
+
 /* Functions of tiles of integers, with scale and bias of every broadcast. */
 static void widened_case(enum op f, int from, int to, const int64_t *s, int layout)
 {
@@ -461,6 +531,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elementwise_instructions),
         cmocka_unit_test(widened_tiles),
+        cmocka_unit_test(together_in_tiles),
+        cmocka_unit_test(together_overlapping),
         cmocka_unit_test(select_and_integers),
         cmocka_unit_test(row_instructions),
         cmocka_unit_test(reductions),

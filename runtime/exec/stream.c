@@ -1,0 +1,509 @@
+/*
+ * Elementwise instructions that follow each other on the same elements run together, block by block of a few
+ * vectors (kernels.h: stream): what one computes is in the first cache when the next reads it, and memory is
+ * read while others compute. The same bits: elements do not depend on each other.
+ *
+ * Tiles that nothing but the instructions touches are one block long. Results that would overlap what others
+ * read elsewhere are told by their addresses: then one instruction runs after the other, as they stand.
+ */
+#include "runtime/exec/stream.h"
+
+#include "runtime/exec/engine.h"
+#include "runtime/kernels/stream.h"
+
+#include <string.h>
+
+/* Rows of fewer elements, and what the caches hold, are as fast one instruction after the other. */
+enum { SHORTEST = 1024, LEAST_BYTES = 2 << 20 };
+enum { MOST_NEW_PLACES = 6, MOST_NEW_OPS = 3 };
+
+struct place {
+    int32_t slot;
+    uint8_t size, move; /* bytes of an element; how far the next one is */
+    bool written, inside; /* inside: of a block alone */
+    bool steady;          /* one value in all rows */
+    const float *number;  /* that is the operand */
+    int64_t offset;
+    uint16_t nterms;
+    const struct term *terms;
+    int64_t step[MAX_AP_RANK]; /* bytes */
+};
+
+struct stream {
+    struct shape shape;
+    int count; /* of operations */
+    int nplaces, ninsns;
+    struct stream_op *ops;
+    struct place *places;
+    uint8_t move[STREAM_PLACES]; /* as the kernel takes them */
+    struct bound_insn *insns; /* as they stand */
+};
+
+/* ---- running ---- */
+
+static char *place_address(const struct lane *l, const struct place *p)
+{
+    if (p->number)
+        return (char *)p->number;
+    char *at = (p->slot >= 0 ? l->hbm[p->slot] : l->tiles) + p->offset;
+    for (int i = 0; i < p->nterms; i++)
+        at += p->terms[i].coef * l->vars[p->terms[i].var];
+    return at;
+}
+
+/* A result lies in part where another operand does, but not element by element. */
+static bool overlaps(const struct stream *s, char *const *base, const int64_t *count)
+{
+    int64_t length[STREAM_PLACES];
+    for (int k = 0; k < s->nplaces; k++) {
+        length[k] = s->places[k].size;
+        for (int d = 0; d < s->shape.rank; d++)
+            length[k] += (count[d] - 1) * s->places[k].step[d];
+    }
+    for (int w = 0; w < s->nplaces; w++) {
+        const struct place *x = &s->places[w];
+        for (int k = 0; x->written && !x->inside && k < s->nplaces; k++) {
+            const struct place *y = &s->places[k];
+            if (k == w || y->inside || y->number || base[w] + length[w] <= base[k] || base[k] + length[k] <= base[w])
+                continue;
+            if (base[w] != base[k] || x->size != y->size || memcmp(x->step, y->step, sizeof x->step))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void spread(char *to, const char *value, int size, int64_t n)
+{
+    if (size == 1) {
+        memset(to, *value, (size_t)n);
+        return;
+    }
+    enum { FIRST = 16 };
+    for (int i = 0; i < FIRST; i++)
+        memcpy(to + 4 * i, value, 4);
+    for (int64_t i = FIRST; i < n; i += FIRST)
+        memcpy(to + 4 * i, to, 4 * FIRST);
+}
+
+struct walk { /* over the rows of an instance */
+    char *row[STREAM_PLACES];   /* where each place's row begins */
+    char *start[STREAM_PLACES]; /* as the kernel takes it */
+    float values[STREAM_PLACES][STREAM_BLOCK];
+};
+
+static void run_row(struct lane *l, const struct stream *s, struct walk *w, int64_t n, bool first)
+{
+    int64_t m = n < STREAM_BLOCK ? n : STREAM_BLOCK;
+    for (int k = 0; k < s->nplaces; k++) {
+        const struct place *p = &s->places[k];
+        w->start[k] = w->row[k];
+        if (p->move || p->inside)
+            continue;
+        w->start[k] = (char *)w->values[k];
+        if (first || !p->steady)
+            spread(w->start[k], w->row[k], p->size, m);
+    }
+    l->k->stream(&(struct stream_run){l->k, s->ops, (size_t)s->count, STREAM_BLOCK, s->move}, w->start, (size_t)n);
+}
+
+void exec_stream(struct lane *l, const struct bound_insn *i)
+{
+    const struct stream *s = i->prepared;
+    int64_t count[MAX_AP_RANK], at[MAX_AP_RANK] = {0};
+    int last = s->shape.rank - 1, d;
+    struct walk w;
+    if (!shape_now(l, &s->shape, count))
+        return;
+    for (int k = 0; k < s->nplaces; k++)
+        w.row[k] = place_address(l, &s->places[k]);
+    if (overlaps(s, w.row, count)) {
+        for (int n = 0; n < s->ninsns; n++)
+            s->insns[n].run(l, &s->insns[n]);
+        return;
+    }
+    bool first = true;
+    do {
+        run_row(l, s, &w, count[last], first);
+        first = false;
+        for (d = last - 1; d >= 0; d--) {
+            bool more = ++at[d] < count[d];
+            for (int k = 0; k < s->nplaces; k++)
+                if (!s->places[k].inside)
+                    w.row[k] += s->places[k].step[d] * (more ? 1 : 1 - count[d]);
+            if (more)
+                break;
+            at[d] = 0;
+        }
+    } while (d >= 0);
+}
+
+/* ---- what instructions become ---- */
+
+struct maker {
+    struct binder *b;
+    int from, to; /* instructions of the kernel, from .. to - 1 */
+    struct joint_shape shape;
+    int nplaces, count;
+    struct {
+        struct pattern p;
+        const float *number;
+        int tile; /* its number, or -1 */
+        bool written, read_first;
+    } place[STREAM_PLACES];
+    struct stream_op op[STREAM_OPS];
+};
+
+static bool same_pattern(const struct pattern *x, const struct pattern *y)
+{
+    const struct operand *a = &x->o, *b = &y->o;
+    if (a->mem != b->mem || a->dtype != b->dtype || a->slot != b->slot || a->offset != b->offset ||
+        a->nterms != b->nterms || a->rank != b->rank)
+        return false;
+    for (int i = 0; i < a->nterms; i++)
+        if (a->terms[i].var != b->terms[i].var || a->terms[i].coef != b->terms[i].coef)
+            return false;
+    for (int d = 0; d < a->rank; d++)
+        if (x->step[d] != y->step[d] || x->count[d] != y->count[d])
+            return false;
+    return true;
+}
+
+static int number_place(struct maker *m, const float *number)
+{
+    int k = 0;
+    while (k < m->nplaces && (!m->place[k].number || *m->place[k].number != *number))
+        k++;
+    if (k == m->nplaces) {
+        memset(&m->place[k], 0, sizeof m->place[k]);
+        m->place[k].number = number;
+        m->place[k].tile = -1;
+        m->nplaces++;
+    }
+    return k;
+}
+
+/* Operand n of instruction i of the kernel, which has been bound: its place. */
+static int operand_place(struct maker *m, int i, int n)
+{
+    const struct insn *insn = &m->b->k->insns[i];
+    struct pattern p;
+    if (!bind_operand(m->b, insn, n, &p))
+        return 0; /* it was bound before */
+    align_pattern(&p, m->shape.rank);
+    bool written = insn_info(insn->op)->ap[n].access != 'r';
+    int k = 0;
+    while (k < m->nplaces && (m->place[k].number || !same_pattern(&p, &m->place[k].p)))
+        k++;
+    if (k == m->nplaces) {
+        memset(&m->place[k], 0, sizeof m->place[k]);
+        m->place[k].p = p;
+        m->place[k].p.o.step = m->place[k].p.step;
+        m->place[k].p.o.count = m->place[k].p.count;
+        m->place[k].tile = p.o.slot < 0 ? insn->ap[n].tensor : -1;
+        m->place[k].read_first = !written;
+        m->nplaces++;
+    }
+    m->place[k].written |= written;
+    return k;
+}
+
+static struct stream_op *add_op(struct maker *m, int code, int index, int to, int a, int b, int c)
+{
+    struct stream_op *op = &m->op[m->count++];
+    *op = (struct stream_op){.code = (uint8_t)code, .index = (uint8_t)index, .to = (uint8_t)to,
+                             .a = (uint8_t)a, .b = (uint8_t)b, .c = (uint8_t)c};
+    return op;
+}
+
+static const uint8_t binary_code[BINARY_COUNT] = {
+#define STREAM_UNARY(name)
+#define STREAM_TERNARY(name)
+#define STREAM_BINARY(name) [BINARY_##name] = STREAM_##name + 1,
+    STREAM_OPERATIONS
+#undef STREAM_UNARY
+#undef STREAM_BINARY
+};
+static const uint8_t unary_code[ACTIVATION_COUNT] = {
+#define STREAM_BINARY(name)
+#define STREAM_UNARY(name) [ACTIVATION_##name] = STREAM_##name + 1,
+    STREAM_OPERATIONS
+#undef STREAM_UNARY
+#undef STREAM_BINARY
+#undef STREAM_TERNARY
+};
+
+static void add_alu(struct maker *m, const struct alu *f, int to, int a, int b)
+{
+    int x = f->swap ? b : a, y = f->swap ? a : b;
+    if (f->kind == ALU_BINARY && binary_code[f->index])
+        add_op(m, binary_code[f->index] - 1, 0, to, x, y, x);
+    else if (f->kind == ALU_BINARY)
+        add_op(m, STREAM_binary, f->index, to, x, y, x);
+    else if (f->kind == ALU_COMPARE)
+        add_op(m, STREAM_compare, f->index, to, x, y, x);
+    else if (f->kind == ALU_ACTIVATION && unary_code[f->index])
+        memcpy(add_op(m, unary_code[f->index] - 1, 0, to, a, a, a)->p, f->p, sizeof f->p);
+    else if (f->kind == ALU_ACTIVATION)
+        memcpy(add_op(m, STREAM_activation, f->index, to, a, a, a)->p, f->p, sizeof f->p);
+    else
+        add_op(m, STREAM_copy, 0, to, a, a, a);
+}
+
+/* What alu_run does by kernels. */
+static bool find_alu(struct alu *f, int op, bool reverse, float a, float b)
+{
+    struct diag none = {0};
+    if (!alu_find(f, op, reverse, a, b, &none))
+        return diag_clear(&none), false;
+    return f->kind != ALU_SCALAR;
+}
+
+static bool is_float(const struct bound_insn *i, int n)
+{
+    return i->o[n].dtype == DT_F32;
+}
+
+static bool take_tensor_tensor(struct maker *m, const struct bound_insn *i, int at)
+{
+    enum { DST = AP(tensor_tensor, dst), A = AP(tensor_tensor, a), B = AP(tensor_tensor, b) };
+    struct alu f;
+    if (!is_float(i, A) || !is_float(i, B) || !find_alu(&f, i->func[FUNC(tensor_tensor, op)], false, 0, 0) ||
+        (f.kind != ALU_BINARY && f.kind != ALU_COMPARE) ||
+        (f.kind == ALU_COMPARE ? i->o[DST].size != 1 || dtype_is_float(i->o[DST].dtype) : !is_float(i, DST)))
+        return false;
+    if (m) {
+        int a = operand_place(m, at, A), b = operand_place(m, at, B);
+        add_alu(m, &f, operand_place(m, at, DST), a, b);
+    }
+    return true;
+}
+
+static bool take_tensor_scalar(struct maker *m, const struct bound_insn *i, int at)
+{
+    enum { DST = AP(tensor_scalar, dst), SRC = AP(tensor_scalar, src) };
+    const float *s = &i->flt[FLT(tensor_scalar, scalar0)];
+    int op0 = i->func[FUNC(tensor_scalar, op0)], op1 = i->func[FUNC(tensor_scalar, op1)];
+    bool straight = !i->imm[0].base && !i->imm[1].base;
+    struct alu f[2];
+    if (!is_float(i, DST) || !is_float(i, SRC))
+        return false;
+    for (int n = 0; n < 2; n++)
+        if (!find_alu(&f[n], i->func[n], i->imm[n].base, s[n], 0) || f[n].kind == ALU_COMPARE)
+            return false;
+    if (!m)
+        return true;
+    int src = operand_place(m, at, SRC), dst = operand_place(m, at, DST);
+    if (straight && op0 == OP_mul && op1 == OP_add) {
+        int x = number_place(m, &s[0]);
+        add_op(m, STREAM_multiply_add, 0, dst, src, x, number_place(m, &s[1]));
+    } else if (straight && op0 == OP_max && op1 == OP_min && s[0] <= s[1]) {
+        memcpy(add_op(m, STREAM_clip, 0, dst, src, src, src)->p, s, 2 * sizeof *s);
+    } else {
+        add_alu(m, &f[0], dst, src, number_place(m, &s[0]));
+        if (f[1].kind != ALU_COPY)
+            add_alu(m, &f[1], dst, dst, number_place(m, &s[1]));
+    }
+    return true;
+}
+
+/* f(x * scale + bias): a missing scale is 1, a missing bias -0, which change nothing. */
+static bool take_activation(struct maker *m, const struct bound_insn *i, int at)
+{
+    enum { DST = AP(activation, dst), SRC = AP(activation, src) };
+    enum { SCALE = AP(activation, scale), BIAS = AP(activation, bias) };
+    const float *factor = &i->flt[FLT(activation, factor)];
+    struct alu f;
+    if (i->o[AP(activation, sum)].mem ||
+        !find_alu(&f, i->func[FUNC(activation, f)], false, i->flt[FLT(activation, a)], i->flt[FLT(activation, b)]) ||
+        (f.kind != ALU_COPY && f.kind != ALU_ACTIVATION))
+        return false;
+    for (int n = DST; n <= BIAS; n++)
+        if (i->o[n].mem && !is_float(i, n))
+            return false;
+    if (!m)
+        return true;
+    int x = operand_place(m, at, SRC);
+    int scale = i->o[SCALE].mem ? operand_place(m, at, SCALE) : *factor != 1 ? number_place(m, factor) : -1;
+    int bias = i->o[BIAS].mem ? operand_place(m, at, BIAS) : -1;
+    int dst = operand_place(m, at, DST);
+    bool copies = f.kind == ALU_COPY || f.index == ACTIVATION_copy, affine = scale >= 0 || bias >= 0;
+    if (scale >= 0 && bias >= 0)
+        add_op(m, STREAM_multiply_add, 0, dst, x, scale, bias);
+    else if (affine)
+        add_op(m, scale >= 0 ? STREAM_mul : STREAM_add, 0, dst, x, scale >= 0 ? scale : bias, x);
+    if (!copies || !affine)
+        add_alu(m, &f, dst, affine ? dst : x, x);
+    return true;
+}
+
+static bool take_select(struct maker *m, const struct bound_insn *i, int at)
+{
+    enum { DST = AP(select, dst), PREDICATE = AP(select, predicate), A = AP(select, a), B = AP(select, b) };
+    if (!is_float(i, DST) || !is_float(i, A) || !is_float(i, B) || i->o[PREDICATE].dtype != DT_BOOL)
+        return false;
+    if (m) {
+        int a = operand_place(m, at, A), b = operand_place(m, at, B), which = operand_place(m, at, PREDICATE);
+        add_op(m, STREAM_select, 0, operand_place(m, at, DST), a, b, which);
+    }
+    return true;
+}
+
+static bool take_copy(struct maker *m, const struct bound_insn *i, int at)
+{
+    enum { DST = AP(tensor_copy, dst), SRC = AP(tensor_copy, src) };
+    if (!is_float(i, DST) || !is_float(i, SRC))
+        return false;
+    if (m) {
+        int x = operand_place(m, at, SRC);
+        add_op(m, STREAM_copy, 0, operand_place(m, at, DST), x, x, x);
+    }
+    return true;
+}
+
+static const struct {
+    uint16_t op;
+    exec_fn run; /* and no other */
+    bool (*take)(struct maker *m, const struct bound_insn *i, int at); /* m NULL: whether it is one */
+} kinds[] = {
+    {INSN_tensor_tensor, exec_tensor_tensor, take_tensor_tensor},
+    {INSN_tensor_scalar, exec_tensor_scalar, take_tensor_scalar},
+    {INSN_activation, exec_activation, take_activation},
+    {INSN_select, exec_select, take_select},
+    {INSN_tensor_copy, exec_tensor_copy, take_copy},
+    {INSN_dma_copy, exec_dma_copy, take_copy},
+};
+
+static bool take(struct maker *m, const struct bound_insn *i, int at)
+{
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        if (kinds[k].op == i->op)
+            return kinds[k].run == i->run && kinds[k].take(m, i, at);
+    return false;
+}
+
+bool streams(const struct bound_insn *i)
+{
+    return take(NULL, i, 0);
+}
+
+/* ---- groups of them ---- */
+
+/* The instruction, if it is on the same elements and there is room. */
+static bool add_insn(struct maker *m, int at)
+{
+    struct joint_shape shape;
+    const struct bound_insn *i = &m->b->out->insns[at];
+    if (!insn_shape(m->b, &m->b->k->insns[at], &shape) || (m->to > m->from && !same_shape(&shape, &m->shape)))
+        return false;
+    if (m->nplaces + MOST_NEW_PLACES > STREAM_PLACES || m->count + MOST_NEW_OPS > STREAM_OPS)
+        return false;
+    m->shape = shape;
+    m->to = at + 1;
+    return take(m, i, at);
+}
+
+/* The tile is used by the instructions only, always in the same way, and written before it is read. */
+static bool is_inside(const struct maker *m, int place)
+{
+    const struct kernel *k = m->b->k;
+    int tile = m->place[place].tile;
+    if (tile < 0 || m->place[place].read_first || m->place[place].p.o.nterms)
+        return false;
+    for (int n = 0; n < m->nplaces; n++)
+        if (n != place && m->place[n].tile == tile)
+            return false;
+    for (int i = 0; i < k->ninsns; i++)
+        for (int n = 0; (i < m->from || i >= m->to) && n < insn_info(k->insns[i].op)->naps; n++) {
+            const struct ap *ap = &k->insns[i].ap[n];
+            if (ap->mem != MEM_NONE && ap->mem != MEM_HBM && ap->tensor == tile)
+                return false;
+        }
+    return true;
+}
+
+static bool make_places(struct maker *m, struct stream *s)
+{
+    int last = s->shape.rank - 1;
+    s->places = ARENA_ARRAY(m->b->a, struct place, m->nplaces);
+    for (int k = 0; k < m->nplaces; k++) {
+        struct place *to = &s->places[k];
+        const struct operand *o = &m->place[k].p.o;
+        *to = (struct place){.slot = -1, .size = sizeof(float), .number = m->place[k].number, .steady = true};
+        if (to->number)
+            continue;
+        to->slot = (int32_t)o->slot, to->offset = o->offset;
+        to->nterms = o->nterms, to->terms = o->terms;
+        to->size = o->size, to->written = m->place[k].written;
+        to->inside = is_inside(m, k);
+        for (int d = 0; d <= last; d++) {
+            to->step[d] = o->step[d] * o->size;
+            to->steady &= o->step[d] == 0;
+        }
+        if (o->step[last] < 0 || o->step[last] > 1 || (to->written && o->step[last] != 1))
+            return false;
+        to->move = s->move[k] = to->inside || !o->step[last] ? 0 : o->size;
+        for (int d = 0; d < last; d++)
+            if (o->step[d] < 0)
+                return false;
+    }
+    return true;
+}
+
+/* Long functions take longer than their operands: what calls them gains nothing. */
+static bool calls(const struct maker *m)
+{
+    for (int k = 0; k < m->count; k++)
+        if (m->op[k].code >= STREAM_activation)
+            return true;
+    return false;
+}
+
+/* Bytes of memory that the launch goes through, LEAST_BYTES at most. */
+static int64_t bytes_streamed(const struct binder *b, const struct stream *s)
+{
+    int64_t bytes = b->out->instances < LEAST_BYTES ? b->out->instances : LEAST_BYTES, each = 0;
+    for (int k = 0; k < s->nplaces; k++)
+        each += s->places[k].move;
+    bytes *= each;
+    for (int d = 0; d < s->shape.rank && bytes < LEAST_BYTES; d++)
+        bytes *= s->shape.count[d];
+    return bytes < LEAST_BYTES ? bytes : LEAST_BYTES;
+}
+
+static void finish(struct maker *m)
+{
+    struct binder *b = m->b;
+    int n = m->to - m->from;
+    struct operand *o[STREAM_PLACES];
+    int all = 0;
+    for (int k = 0; k < m->nplaces; k++)
+        if (!m->place[k].number)
+            o[all++] = &m->place[k].p.o;
+    if (n < 2 || calls(m))
+        return;
+    struct stream *s = ARENA_NEW(b->a, struct stream);
+    s->count = m->count, s->nplaces = m->nplaces, s->ninsns = n;
+    merge_shape(b, &m->shape, o, all, &s->shape);
+    if (s->shape.count[s->shape.rank - 1] < SHORTEST || !make_places(m, s) || bytes_streamed(b, s) < LEAST_BYTES)
+        return;
+    s->ops = arena_copy(b->a, m->op, sizeof *m->op * (size_t)m->count);
+    struct bound_insn *first = &b->out->insns[m->from];
+    s->insns = arena_copy(b->a, first, sizeof *first * (size_t)n);
+    first->run = exec_stream;
+    first->prepared = s;
+    first->skip = n - 1;
+    first->flat = NULL;
+}
+
+void stream_insns(struct binder *b, int from, int to)
+{
+    while (from < to) {
+        struct maker m = {.b = b, .from = from, .to = from};
+        int at = from;
+        while (at < to && add_insn(&m, at))
+            at++;
+        finish(&m);
+        from = at > from ? at : from + 1;
+    }
+}
