@@ -3,12 +3,13 @@
  */
 #include "runtime/exec/quick.h"
 #include "runtime/exec/quick_rows.h"
+#include "runtime/exec/quick_window.h"
 
 #include <string.h>
 
 /* ---- windows ---- */
 
-static char *window_at(const struct quick_op *op, int array)
+char *quick_window_at(const struct quick_op *op, int array)
 {
     const struct quick_row *w = op->row;
     const quick_i64 *start = (const quick_i64 *)op->p[QUICK_C];
@@ -22,13 +23,13 @@ static char *window_at(const struct quick_op *op, int array)
 
 static bool take_window(struct context *c, const struct quick_op *op, struct diag *d)
 {
-    memcpy(op->p[QUICK_TO], window_at(op, QUICK_A), op->row->bytes);
+    memcpy(op->p[QUICK_TO], quick_window_at(op, QUICK_A), op->row->bytes);
     return true;
 }
 
 static bool put_window(struct context *c, const struct quick_op *op, struct diag *d)
 {
-    memcpy(window_at(op, QUICK_TO), op->p[QUICK_A], op->row->bytes);
+    memcpy(quick_window_at(op, QUICK_TO), op->p[QUICK_A], op->row->bytes);
     return true;
 }
 
@@ -44,8 +45,7 @@ static bool contiguous(const struct tensor *x, const struct tensor *part)
     return true;
 }
 
-static bool find_window(const struct bound *b, const struct call *call, struct arena *a,
-                        struct quick_line *line)
+bool quick_find_window(const struct bound *b, const struct call *call, struct arena *a, struct quick_line *line)
 {
     bool takes = call->op == OP_dynamic_slice;
     if (!takes && (call->op != OP_dynamic_update_slice || call->out[0] != call->in[0]))
@@ -90,6 +90,7 @@ struct quick_maker {
     struct bound *b;
     struct quick_region *q;
     int room;
+    const bool *moved; /* per slot: its address is not the same for long; NULL: none is such */
 };
 
 static struct quick_line *add(struct quick_maker *m, int more)
@@ -117,6 +118,15 @@ static void add_step(struct quick_maker *m, int region, int number)
     m->q->pure = false;
 }
 
+/* Operands that are put elsewhere while the code runs: it cannot hold their addresses. */
+static bool moves(const struct quick_maker *m, const struct bound_insn *i)
+{
+    for (int n = 0; m->moved && n < i->nops; n++)
+        if (i->o[n].mem && i->o[n].slot >= 0 && m->moved[i->o[n].slot])
+            return true;
+    return false;
+}
+
 /* Every instruction on its own; false, and nothing added, where loops are among them. */
 static bool add_instructions(struct quick_maker *m, const struct bound_kernel *k)
 {
@@ -125,7 +135,7 @@ static bool add_instructions(struct quick_maker *m, const struct bound_kernel *k
             return false;
     for (int i = 0; i < k->ninsns; i += 1 + k->insns[i].skip) {
         struct quick_line *line = add(m, QUICK_MAX);
-        int made = quick_instruction(&m->b->arena, kernels_get(), k, &k->insns[i], line);
+        int made = moves(m, &k->insns[i]) ? 0 : quick_instruction(&m->b->arena, kernels_get(), k, &k->insns[i], line);
         if (!made) {
             quick_any(&m->b->arena, k, &k->insns[i], line);
             m->q->pure = false;
@@ -177,20 +187,42 @@ static void finish(struct quick_maker *m)
     q->code[q->count] = (struct quick_op){.code = QUICK_end};
 }
 
-static struct quick_region *make_region(const struct context *c, struct bound *b, int region)
+/* Slots that lie in windows while the code runs, and room for where they lay. */
+static void keep_moved(struct quick_maker *m, const struct quick_windows *w)
+{
+    if (!w->count)
+        return;
+    m->q->moved = ARENA_ARRAY(&m->b->arena, int32_t, w->count);
+    m->q->home = ARENA_ARRAY(&m->b->arena, char *, w->count);
+    for (int s = 0; s < m->c->m->p->nslots; s++)
+        if (w->moved[s])
+            m->q->moved[m->q->nmoved++] = s;
+    m->q->pure = false;
+}
+
+static struct quick_region *make_region(const struct context *c, struct bound *b, int region, bool body)
 {
     const struct program_region *r = &c->m->p->regions[region];
     const struct slot_list *dying = &c->m->dying[c->m->first_step[region]];
-    struct quick_maker m = {c, b, ARENA_NEW(&b->arena, struct quick_region), 0};
+    struct quick_maker m = {c, b, ARENA_NEW(&b->arena, struct quick_region), 0, NULL};
     *m.q = (struct quick_region){.steps = r->nsteps, .pure = true};
+    struct quick_windows w = {0};
+    if (body)
+        quick_windows_find(c, b, region, &w);
+    m.moved = w.moved;
+    keep_moved(&m, &w);
     for (int s = 0; s < r->nsteps; s++) {
         const struct step *step = &r->steps[s];
         if (dying[s].count)
             return NULL;
+        if (body && w.line[s])
+            *add(&m, 1) = *w.line[s], m.q->count++;
+        if (body && w.done[s])
+            continue;
         if (step->kind != STEP_CALL)
             add_launch(&m, region, s, step->index);
         else if (b->call_checked[step->index] &&
-                 find_window(b, &c->m->p->calls[step->index], &b->arena, add(&m, 1)))
+                 quick_find_window(b, &c->m->p->calls[step->index], &b->arena, add(&m, 1)))
             m.q->count++;
         else
             add_step(&m, region, s);
@@ -208,7 +240,7 @@ void plan_quick(const struct context *c, struct bound *b)
             int region = m->p->calls[i].regions[r];
             if (!m->guards[region].count && !m->region_symbols[region].count &&
                 !m->region_dying[region].count)
-                b->quick[region] = make_region(c, b, region);
+                b->quick[region] = make_region(c, b, region, m->p->calls[i].op == OP_while && r == 1);
         }
 }
 
@@ -254,8 +286,9 @@ struct quick_region *quick_loop(const struct context *c, struct bound *b, int te
     const struct quick_region *t = b->quick[test], *y = b->quick[body];
     if (!t || !y)
         return NULL;
-    struct quick_maker m = {c, b, ARENA_NEW(&b->arena, struct quick_region), 0};
-    *m.q = (struct quick_region){.pure = t->pure && y->pure, .steps = t->steps + y->steps};
+    struct quick_maker m = {c, b, ARENA_NEW(&b->arena, struct quick_region), 0, NULL};
+    *m.q = (struct quick_region){.pure = t->pure && y->pure, .steps = t->steps + y->steps,
+                                 .nmoved = y->nmoved, .moved = y->moved, .home = y->home};
     append(&m, t);
     add_branch(&m, QUICK_unless, holds, 0);
     m.q->body = m.q->count;

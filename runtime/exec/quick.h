@@ -56,6 +56,9 @@ struct quick_row {
     int rank;           /* of windows: in bytes, and the last start */
     const int64_t *stride, *max;
     size_t bytes;
+    int nmoved; /* slots that are put into the window, each so far behind its start */
+    const int32_t *moved;
+    const int64_t *behind;
 };
 
 struct quick_op {
@@ -89,6 +92,9 @@ struct quick_region {
     int nslots;
     int32_t *slots;  /* that places name */
     char **linked;   /* their addresses in the code; of tiles the last one */
+    int nmoved;      /* slots that lie in windows while it runs, and where they lay before */
+    int32_t *moved;
+    char **home;
 };
 
 /* b->quick: per region, NULL where it must be run step by step. */

@@ -54,5 +54,10 @@ bool quick_run(struct context *c, struct quick_region *q, quick_step_fn *step, s
         same &= q->linked[i] == address_now(c, q->slots[i]);
     if (!same)
         link_code(c, q);
-    return (c->lanes[0].k->fma ? run_fused : run_rounding)(c, q, step, d);
+    for (int i = 0; i < q->nmoved; i++)
+        q->home[i] = c->address[q->moved[i]];
+    bool done = (c->lanes[0].k->fma ? run_fused : run_rounding)(c, q, step, d);
+    for (int i = 0; i < q->nmoved; i++)
+        c->address[q->moved[i]] = q->home[i];
+    return done;
 }

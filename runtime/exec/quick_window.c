@@ -1,0 +1,189 @@
+/*
+ * Windows of arrays in the body of a loop that need no copy of their own: a slice that kernels only read lies in
+ * the array, and what one kernel computes for an update is computed where it goes. The slots' addresses follow the
+ * window, trip by trip.
+ */
+#include "runtime/exec/quick_window.h"
+
+#include <string.h>
+
+enum { READS = 1, WRITES = 2, WORTH_BYTES = 4096 };
+
+/* ---- what touches a tensor, by itself or through a view ---- */
+
+static int kernel_touches(const struct program *p, const struct kernel *k, int root)
+{
+    int how = 0;
+    for (int i = 0; i < k->ninsns; i++) {
+        const struct insn_info *info = insn_info(k->insns[i].op);
+        for (int n = 0; n < info->naps; n++) {
+            const struct ap *ap = &k->insns[i].ap[n];
+            if (ap->mem != MEM_HBM || slot_root(p, ap->tensor) != root)
+                continue;
+            how |= info->ap[n].access == 'r' ? READS : info->ap[n].access == 'w' ? WRITES : READS | WRITES;
+        }
+    }
+    return how;
+}
+
+static bool among(const struct program *p, const int32_t *slots, int n, int root)
+{
+    for (int i = 0; i < n; i++)
+        if (slots[i] >= 0 && slot_root(p, slots[i]) == root)
+            return true;
+    return false;
+}
+
+static int step_touches(const struct program *p, const struct step *s, int root)
+{
+    if (s->kind == STEP_LAUNCH)
+        return kernel_touches(p, &p->kernels[s->index], root);
+    const struct call *call = &p->calls[s->index];
+    int how = (among(p, call->in, call->nin, root) ? READS : 0) | (among(p, call->out, call->nout, root) ? WRITES : 0);
+    for (int r = 0; r < call->nregions; r++) {
+        const struct program_region *region = &p->regions[call->regions[r]];
+        how |= among(p, region->params, region->nparams, root) ? WRITES : 0;
+        how |= among(p, region->results, region->nresults, root) ? READS : 0;
+        for (int i = 0; i < region->nsteps; i++)
+            how |= step_touches(p, &region->steps[i], root);
+    }
+    return how;
+}
+
+/* ---- which windows ---- */
+
+struct finder {
+    const struct context *c;
+    struct bound *b;
+    const struct program *p;
+    const struct program_region *r;
+    struct quick_windows *w;
+};
+
+/* A planned tensor that lives between steps of the region alone, with all its elements in the window. */
+static bool is_local(const struct finder *f, int slot)
+{
+    int root = slot_root(f->p, slot);
+    return f->p->slots[root].kind == SLOT_PLANNED && !among(f->p, f->r->params, f->r->nparams, root) &&
+           !among(f->p, f->r->results, f->r->nresults, root) && !f->w->moved[root] &&
+           f->b->types[root].kind == VK_TENSOR && tensor_bytes(&f->b->types[root]) == tensor_bytes(&f->b->types[slot]) &&
+           tensor_bytes(&f->b->types[slot]) >= WORTH_BYTES;
+}
+
+/* What the loop carries is carried unchanged, and nothing in the trip writes there. */
+static bool stays(const struct finder *f, int array)
+{
+    int root = slot_root(f->p, array);
+    for (int i = 0; i < f->r->nparams; i++)
+        if (slot_root(f->p, f->r->params[i]) == root && (i >= f->r->nresults || f->r->results[i] != f->r->params[i]))
+            return false;
+    for (int i = 0; i < f->r->nsteps; i++)
+        if (step_touches(f->p, &f->r->steps[i], root) & WRITES)
+            return false;
+    return true;
+}
+
+static bool slice_lies_in_array(const struct finder *f, int at, const struct call *call)
+{
+    int part = slot_root(f->p, call->out[0]);
+    if (call->out[0] != part || !is_local(f, part) || !stays(f, call->in[0]))
+        return false;
+    for (int i = 0; i < f->r->nsteps; i++) {
+        const struct step *s = &f->r->steps[i];
+        int how = i == at ? 0 : step_touches(f->p, s, part);
+        if (how && (s->kind != STEP_LAUNCH || how != READS || i < at))
+            return false;
+    }
+    return true;
+}
+
+/* The launch whose result the update is, if that can go there at once; -1. */
+static int update_made_in_array(const struct finder *f, int at, const struct call *call)
+{
+    int value = slot_root(f->p, call->in[1]), array = slot_root(f->p, call->in[0]), starts = slot_root(f->p, call->in[2]);
+    int maker = -1;
+    if (!is_local(f, call->in[1]) || value == array)
+        return -1;
+    for (int i = 0; i < f->r->nsteps; i++) {
+        const struct step *s = &f->r->steps[i];
+        int how = i == at ? 0 : step_touches(f->p, s, value);
+        if (!how)
+            continue;
+        if (s->kind != STEP_LAUNCH || i > at || (how != READS && (how != WRITES || maker >= 0)) || (how == READS && maker < 0))
+            return -1;
+        maker = how == WRITES ? i : maker;
+    }
+    for (int i = 0; maker >= 0 && i < f->r->nsteps; i++) {
+        const struct step *s = &f->r->steps[i];
+        if ((i >= maker && i < at && step_touches(f->p, s, array)) || (i >= maker && step_touches(f->p, s, starts) & WRITES))
+            return -1;
+    }
+    return maker;
+}
+
+/* The slot and the views on it are where the window is. */
+static void move_slot(const struct finder *f, int slot, struct quick_row *row)
+{
+    const struct slot_list *views = &f->c->m->views[slot];
+    int32_t *slots = ARENA_ARRAY(&f->b->arena, int32_t, views->count + 1);
+    int64_t *behind = ARENA_ARRAY(&f->b->arena, int64_t, views->count + 1);
+    slots[0] = slot, behind[0] = 0;
+    for (int i = 0; i < views->count; i++) {
+        const struct slot *v = &f->p->slots[views->slots[i]];
+        slots[1 + i] = views->slots[i];
+        behind[1 + i] = dim_value(f->b->values, v->offset) * (int64_t)dtype_bytes(v->type.dtype);
+    }
+    row->nmoved = views->count + 1;
+    row->moved = slots, row->behind = behind;
+    for (int i = 0; i < row->nmoved; i++)
+        f->w->moved[slots[i]] = true;
+}
+
+static bool known_views(const struct finder *f, int slot)
+{
+    const struct slot_list *views = &f->c->m->views[slot];
+    for (int i = 0; i < views->count; i++)
+        if (f->b->types[views->slots[i]].kind != VK_TENSOR)
+            return false;
+    return true;
+}
+
+static bool point_at_window(struct context *c, const struct quick_op *op, struct diag *d)
+{
+    char *at = quick_window_at(op, QUICK_A);
+    for (int i = 0; i < op->row->nmoved; i++)
+        c->address[op->row->moved[i]] = at + op->row->behind[i];
+    return true;
+}
+
+void quick_windows_find(const struct context *c, struct bound *b, int region, struct quick_windows *w)
+{
+    const struct program *p = c->m->p;
+    struct finder f = {c, b, p, &p->regions[region], w};
+    w->moved = ARENA_ARRAY(&b->arena, bool, p->nslots + 1);
+    w->line = ARENA_ARRAY(&b->arena, struct quick_line *, f.r->nsteps + 1);
+    w->done = ARENA_ARRAY(&b->arena, bool, f.r->nsteps + 1);
+    for (int i = 0; i < f.r->nsteps; i++) {
+        const struct call *call = &p->calls[f.r->steps[i].index];
+        struct quick_line line;
+        if (f.r->steps[i].kind != STEP_CALL || !b->call_checked[f.r->steps[i].index] ||
+            !quick_find_window(b, call, &b->arena, &line))
+            continue;
+        bool takes = call->op == OP_dynamic_slice;
+        int slot = slot_root(p, takes ? call->out[0] : call->in[1]);
+        int at = takes ? (slice_lies_in_array(&f, i, call) ? i : -1) : update_made_in_array(&f, i, call);
+        if (at < 0 || w->line[at] || !known_views(&f, slot))
+            continue;
+        struct quick_row *row = arena_copy(&b->arena, line.op.row, sizeof *row);
+        row->run = point_at_window;
+        row->rank = line.op.row->rank;
+        move_slot(&f, slot, row);
+        if (!takes)
+            line.place[QUICK_A] = line.place[QUICK_TO], line.bytes[QUICK_A] = line.bytes[QUICK_TO];
+        line.place[QUICK_TO].slot = QUICK_NOTHING, line.bytes[QUICK_TO] = 0;
+        line.op.row = row;
+        w->line[at] = arena_copy(&b->arena, &line, sizeof line);
+        w->done[i] = true;
+        w->count += row->nmoved;
+    }
+}
