@@ -522,8 +522,13 @@ static void put_ones(const struct gather_block *k, const struct tensor *u, struc
 static void scatter_block(const struct runs *r, const struct gather_block *k, bool add,
                           const struct tensor *u, struct tensor *y)
 {
-    int64_t bytes = (int64_t)dtype_bytes(y->dtype);
+    enum { AHEAD = 8, LINE = 64, FETCHED = 512 };
+    int64_t bytes = (int64_t)dtype_bytes(y->dtype), size = r->w.count * bytes;
+    bool fetches = r->one && r->w.step[0] == 1 && size > LINE && size <= FETCHED;
     for (int64_t i = 0; i < k->n; i++) {
+        if (fetches && i + AHEAD < k->n && k->at[i + AHEAD] >= 0)
+            for (int64_t at = 0; at < size; at += LINE)
+                __builtin_prefetch((char *)y->data + k->at[i + AHEAD] * bytes + at, 1);
         if (k->at[i] < 0)
             continue;
         char *to = (char *)y->data + k->at[i] * bytes,
