@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "neff/base/memory.h"
 
 #include <inttypes.h>
@@ -5,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #ifdef __GLIBC__
@@ -60,6 +62,13 @@ static void measure(void)
     if (!total)
         total = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX;
     total = smaller(total, group_limit());
+}
+
+void memory_in_large_pages(void *p, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    madvise(p, bytes / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
+#endif
 }
 
 size_t memory_total(void)

@@ -9,6 +9,10 @@
 /* Bytes that this machine, or the control group of the process, has in all. Never 0. */
 size_t memory_total(void);
 
+/* A block that begins at a large page and is used from end to end: with as few pages as the system gives. */
+enum { LARGE_PAGE = 2 << 20 };
+void memory_in_large_pages(void *p, size_t bytes);
+
 /*
  * For programs, at their start: from now on, allocations past what the machine has free return NULL
  * rather than invite the kernel's killer. Keeps a smaller limit that is set already.

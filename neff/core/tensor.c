@@ -52,13 +52,20 @@ static void set_shape(struct tensor *t, int dtype, int rank, const int64_t *dims
 
 static bool get_block(struct tensor *t, size_t bytes, struct diag *d)
 {
-    bytes = bytes ? (bytes + 63) / 64 * 64 : 64;
+    enum { LINE = 64 };
+    bytes = bytes ? (bytes + LINE - 1) / LINE * LINE : LINE;
+    size_t pages = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE; /* those that it nearly fills */
+    bool large = bytes >= LARGE_PAGE;
+    bytes = large && pages - bytes <= bytes / 16 ? pages : bytes;
     if (t->kind == VK_TENSOR && t->owned && t->capacity >= bytes)
         return true;
     tensor_free(t);
-    t->data = bytes > memory_total() ? NULL : aligned_alloc(64, bytes);
-    if (!t->data)
+    if (bytes > memory_total() || posix_memalign(&t->data, large ? LARGE_PAGE : LINE, bytes)) {
+        t->data = NULL;
         return fail(d, "out of memory: a tensor needs %zu bytes", bytes);
+    }
+    if (large)
+        memory_in_large_pages(t->data, bytes);
     t->owned = true;
     t->capacity = bytes;
     return true;

@@ -1,6 +1,6 @@
 /*
- * Between the files that bind kernels to shapes: bind_kernel.c makes patterns of plain integers,
- * bounds.c proves that they stay inside their tensors.
+ * Between the files that bind kernels to shapes: bind_pattern.c makes patterns of plain integers, bounds.c proves that
+ * they stay inside their tensors, bind_kernel.c makes instructions of them.
  */
 #ifndef RUNTIME_EXEC_BIND_KERNEL_H
 #define RUNTIME_EXEC_BIND_KERNEL_H
@@ -39,6 +39,21 @@ struct pattern {
     struct clip clip[MAX_AP_RANK];
     int nclips;
 };
+
+/* The value of a dim that is known and within LIMIT. */
+bool bind_value(const struct binder *b, dim_t dim, int64_t *out);
+/* base + terms, times unit; terms of variables with one value are left out. */
+bool bind_affine(struct binder *b, const struct affine *a, int64_t unit, int64_t *base, uint16_t *nterms,
+                 const struct term **terms);
+
+static inline bool is_reduced(const struct insn_info *info, int operand)
+{
+    return info->ap[operand].reach == REACH_REDUCED || info->ap[operand].reach == REACH_PER_ROW;
+}
+
+/* The shape of all operands of an instruction, whose last `inner` dims stay apart from the others, and as they are
+ * unless `merge_inner`. */
+bool join_patterns(struct binder *b, struct bound_insn *i, struct pattern *p, int inner, bool merge_inner);
 
 /* Operand n of an instruction, with its counts and steps as the instruction has them. */
 bool bind_operand(struct binder *b, const struct insn *insn, int n, struct pattern *p);

@@ -9,6 +9,82 @@
 
 enum { READS = 1, WRITES = 2, WORTH_BYTES = 4096 };
 
+/* ---- copies of windows ---- */
+
+static char *window_at(const struct quick_op *op, int array)
+{
+    const struct quick_row *w = op->row;
+    const quick_i64 *start = (const quick_i64 *)op->p[QUICK_C];
+    char *p = op->p[array];
+    for (int i = 0; i < w->rank; i++) {
+        int64_t s = start[i] < 0 ? 0 : start[i] > w->max[i] ? w->max[i] : start[i];
+        p += s * w->stride[i];
+    }
+    return p;
+}
+
+static bool take_window(struct context *c, const struct quick_op *op, struct diag *d)
+{
+    memcpy(op->p[QUICK_TO], window_at(op, QUICK_A), op->row->bytes);
+    return true;
+}
+
+static bool put_window(struct context *c, const struct quick_op *op, struct diag *d)
+{
+    memcpy(window_at(op, QUICK_TO), op->p[QUICK_A], op->row->bytes);
+    return true;
+}
+
+/* A window of which all dims but the first longer than 1 are whole. */
+static bool contiguous(const struct tensor *x, const struct tensor *part)
+{
+    int i = 0;
+    while (i < part->rank && part->dims[i] == 1)
+        i++;
+    for (i++; i < part->rank; i++)
+        if (part->dims[i] != x->dims[i])
+            return false;
+    return true;
+}
+
+bool quick_find_window(const struct bound *b, const struct call *call, struct arena *a, struct quick_line *line)
+{
+    bool takes = call->op == OP_dynamic_slice;
+    if (!takes && (call->op != OP_dynamic_update_slice || call->out[0] != call->in[0]))
+        return false;
+    int array = call->in[0], part = takes ? call->out[0] : call->in[1],
+        starts = call->in[takes ? 1 : 2];
+    if (array < 0 || part < 0 || starts < 0)
+        return false;
+    const struct tensor *x = &b->types[array], *y = &b->types[part], *s = &b->types[starts];
+    if (x->dtype == DT_STR || s->dtype != DT_I64 || s->rank != 1 || s->dims[0] != x->rank ||
+        !contiguous(x, y))
+        return false;
+    int64_t *stride = ARENA_ARRAY(a, int64_t, x->rank + 1),
+            *max = ARENA_ARRAY(a, int64_t, x->rank + 1), bytes = (int64_t)dtype_bytes(x->dtype);
+    for (int i = x->rank - 1; i >= 0; i--) {
+        stride[i] = bytes;
+        max[i] = x->dims[i] - y->dims[i];
+        bytes *= x->dims[i];
+    }
+    struct quick_row *r = ARENA_NEW(a, struct quick_row);
+    *r = (struct quick_row){.run = takes ? take_window : put_window,
+                            .rank = x->rank,
+                            .stride = stride,
+                            .max = max,
+                            .bytes = tensor_bytes(y)};
+    *line = (struct quick_line){.op = {.code = QUICK_row, .row = r},
+                                .place = {{takes ? part : array, 0, NULL},
+                                          {takes ? array : part, 0, NULL},
+                                          {QUICK_NOTHING, 0, NULL},
+                                          {starts, 0, NULL}}};
+    int whole = takes ? QUICK_A : QUICK_TO, window = takes ? QUICK_TO : QUICK_A;
+    line->bytes[whole] = (int64_t)tensor_bytes(x);
+    line->bytes[window] = (int64_t)tensor_bytes(y);
+    line->bytes[QUICK_C] = (int64_t)tensor_bytes(s);
+    return true;
+}
+
 /* ---- what touches a tensor, by itself or through a view ---- */
 
 static int kernel_touches(const struct program *p, const struct kernel *k, int root)
@@ -150,7 +226,7 @@ static bool known_views(const struct finder *f, int slot)
 
 static bool point_at_window(struct context *c, const struct quick_op *op, struct diag *d)
 {
-    char *at = quick_window_at(op, QUICK_A);
+    char *at = window_at(op, QUICK_A);
     for (int i = 0; i < op->row->nmoved; i++)
         c->address[op->row->moved[i]] = at + op->row->behind[i];
     return true;

@@ -14,8 +14,7 @@ struct quick_windows { /* of a loop's body */
 };
 void quick_windows_find(const struct context *c, struct bound *b, int region, struct quick_windows *w);
 
-/* quick.c: the call as an operation on a window, if it is one; and where that is. */
+/* The call as an operation on a window, if it is one. */
 bool quick_find_window(const struct bound *b, const struct call *call, struct arena *a, struct quick_line *line);
-char *quick_window_at(const struct quick_op *op, int array);
 
 #endif

@@ -284,7 +284,7 @@ static bool take_tensor_scalar(struct maker *m, const struct bound_insn *i, int 
     enum { DST = AP(tensor_scalar, dst), SRC = AP(tensor_scalar, src) };
     const float *s = &i->flt[FLT(tensor_scalar, scalar0)];
     int op0 = i->func[FUNC(tensor_scalar, op0)], op1 = i->func[FUNC(tensor_scalar, op1)];
-    bool straight = !i->imm[0].base && !i->imm[1].base;
+    bool straight = !i->imm[IMM(tensor_scalar, reverse0)].base && !i->imm[IMM(tensor_scalar, reverse1)].base;
     struct alu f[2];
     if (!is_float(i, DST) || !is_float(i, SRC))
         return false;
@@ -382,7 +382,7 @@ static bool take(struct maker *m, const struct bound_insn *i, int at)
     return false;
 }
 
-bool streams(const struct bound_insn *i)
+bool stream_takes(const struct bound_insn *i)
 {
     return take(NULL, i, 0);
 }

@@ -7,7 +7,7 @@
 #include "runtime/exec/bind_kernel.h"
 
 /* The bound instruction may be one of several. */
-bool streams(const struct bound_insn *i);
+bool stream_takes(const struct bound_insn *i);
 /* Instructions from .. to - 1 of the kernel, all such: those on the same elements become one each. */
 void stream_insns(struct binder *b, int from, int to);
 

@@ -16,6 +16,11 @@ size_t memory_total(void)
     return SIZE_MAX;
 }
 
+void memory_in_large_pages(void *p, size_t bytes)
+{
+    (void)p, (void)bytes;
+}
+
 void pages_ahead(void *p, size_t bytes)
 {
     (void)p, (void)bytes;
