@@ -1,6 +1,7 @@
 /*
  * Rewrites that never make the graph larger: what does nothing goes, pairs that undo or repeat
- * each other merge, squares are called so, what operands repeat is read once. A rule answers with the value that replaces result 0, or
+ * each other merge, squares are called so, what operands repeat is read or
+ * multiplied once. A rule answers with the value that replaces result 0, or
  * NULL. Then common subexpressions and dead nodes.
  */
 #include "passes/assign.h"
@@ -244,10 +245,31 @@ static struct value *lone(struct graph *g, struct node *n, struct diag *d)
     return emit_reshape(n, n->in[0], y->dims, y->rank, d);
 }
 
+/* The product of rows that a gather takes from a much shorter table, each again and again, is gathered from that of the
+ * table: a graph's messages. What a row's product is does not depend on the others. */
+static struct value *of_table(struct graph *g, struct node *n, struct diag *d)
+{
+    enum { LEAST_ROWS = 16, WIDER = 4 };
+    struct node *from = n->nin == 2 && n->in[1] ? n->in[0]->def : NULL;
+    if (!from || from->op != OP_gather || attr_int(&from->attrs, "axis", 0) != 0 || attr_int(&n->attrs, "trans_a", 0))
+        return NULL;
+    const struct type *table = &from->in[0]->type, *rows = &n->in[0]->type, *y = &n->out[0]->type;
+    if (table->rank != 2 || rows->rank != 2 || y->rank != 2 || from->in[1]->type.rank != 1 || n->in[1]->type.rank != 2)
+        return NULL;
+    for (int k = 0; k < 2; k++)
+        if (!dim_is_const(table->dims[k]) || !dim_is_const(rows->dims[k]) || !dim_is_const(y->dims[k]))
+            return NULL;
+    if (table->dims[0] < LEAST_ROWS || table->dims[0] > rows->dims[0] / 2 || y->dims[1] > WIDER * table->dims[1])
+        return NULL;
+    struct value *whole = emit(n, OP_matmul, (struct value *[]){from->in[0], n->in[1]}, 2, &n->attrs, n->name, d);
+    return whole ? emit(n, OP_gather, (struct value *[]){whole, from->in[1]}, 2, &from->attrs, from->name, d) : NULL;
+}
+
 static const struct {
     enum op op;
     rule *rule;
 } rules[] = {
+    {OP_matmul, of_table},
     {OP_identity, identity},
     {OP_cast, cast},
     {OP_transpose, transpose},
