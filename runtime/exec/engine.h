@@ -10,6 +10,16 @@
 /* An immediate that does not depend on variables, by name: NUMBER(i, window_pool, stride_h). */
 #define NUMBER(i, insn, name) ((i)->imm[IMM(insn, name)].base)
 
+/*
+ * Of functions that hand structures to kernels by value: they are put together from words, and a copy by vectors would wait
+ * until the words are in the cache, longer than a short row takes.
+ */
+#if defined __x86_64__
+#define BY_WORDS __attribute__((target("general-regs-only")))
+#else
+#define BY_WORDS
+#endif
+
 enum { CHUNK = 512 }; /* elements of a row that pass through a buffer at a time */
 
 static inline char *operand_address(const struct lane *l, const struct operand *o)

@@ -11,33 +11,36 @@
 
 /* ---- running rows ---- */
 
-static inline struct in_row in_row(const struct quick_op *op, int n)
+BY_WORDS static inline struct in_row in_row(const struct quick_op *op, int n)
 {
     return (struct in_row){(const float *)op->p[n], op->row->step[n]};
 }
-static inline struct out_row out_row(const struct quick_op *op)
+BY_WORDS static inline struct out_row out_row(const struct quick_op *op)
 {
     return (struct out_row){(float *)op->p[QUICK_TO], op->row->step[QUICK_TO]};
 }
 
 /* Operands up to `last` lie as a tile's do: the tile's kernel needs no buffers for them. */
-static inline bool is_tile(const struct quick_row *r, int last)
+BY_WORDS static inline bool is_tile(const struct quick_row *r, int last)
 {
     bool tile = r->n == 1 || r->step[QUICK_TO] == 1;
     for (int n = QUICK_A; n <= last; n++)
         tile &= r->step[n] == 0 || r->step[n] == 1;
     return tile;
 }
-static inline struct in_tile in_tile(const struct quick_op *op, int n)
+BY_WORDS static inline struct in_tile in_tile(const struct quick_op *op, int n)
 {
     return (struct in_tile){(const float *)op->p[n], op->row->step[n], 0};
 }
-static inline struct out_tile out_tile(const struct quick_op *op)
+BY_WORDS static inline struct out_tile out_tile(const struct quick_op *op)
 {
-    return (struct out_tile){op->p[QUICK_TO], 0, false};
+    struct out_tile y;
+    memset(&y, 0, sizeof y); /* f32; a whole word, as it is copied */
+    y.at = op->p[QUICK_TO];
+    return y;
 }
 
-static bool binary_row(struct context *c, const struct quick_op *op, struct diag *d)
+BY_WORDS static bool binary_row(struct context *c, const struct quick_op *op, struct diag *d)
 {
     const struct quick_row *r = op->row;
     const struct kernel_table *k = c->lanes->k;
@@ -48,7 +51,7 @@ static bool binary_row(struct context *c, const struct quick_op *op, struct diag
     return true;
 }
 
-static bool compare_row(struct context *c, const struct quick_op *op, struct diag *d)
+BY_WORDS static bool compare_row(struct context *c, const struct quick_op *op, struct diag *d)
 {
     const struct quick_row *r = op->row;
     c->lanes->k->compare[r->index]((uint8_t *)op->p[QUICK_TO], r->step[QUICK_TO],
@@ -56,7 +59,7 @@ static bool compare_row(struct context *c, const struct quick_op *op, struct dia
     return true;
 }
 
-static bool activation_row(struct context *c, const struct quick_op *op, struct diag *d)
+BY_WORDS static bool activation_row(struct context *c, const struct quick_op *op, struct diag *d)
 {
     const struct quick_row *r = op->row;
     const struct kernel_table *k = c->lanes->k;
@@ -69,14 +72,14 @@ static bool activation_row(struct context *c, const struct quick_op *op, struct 
     return true;
 }
 
-static bool multiply_add_row(struct context *c, const struct quick_op *op, struct diag *d)
+BY_WORDS static bool multiply_add_row(struct context *c, const struct quick_op *op, struct diag *d)
 {
     c->lanes->k->multiply_add(out_row(op), in_row(op, QUICK_A), in_row(op, QUICK_B),
                               in_row(op, QUICK_C), (size_t)op->row->n);
     return true;
 }
 
-static bool choice_row(struct context *c, const struct quick_op *op, struct diag *d)
+BY_WORDS static bool choice_row(struct context *c, const struct quick_op *op, struct diag *d)
 {
     const struct quick_row *r = op->row;
     c->lanes->k->select(out_row(op), (const uint8_t *)op->p[QUICK_C], r->step[QUICK_C],
@@ -84,7 +87,7 @@ static bool choice_row(struct context *c, const struct quick_op *op, struct diag
     return true;
 }
 
-static bool integer_run(struct context *c, const struct quick_op *op, struct diag *d)
+BY_WORDS static bool integer_run(struct context *c, const struct quick_op *op, struct diag *d)
 {
     const struct quick_row *r = op->row;
     r->integer(op->p[QUICK_TO], r->step[QUICK_TO], op->p[QUICK_A], r->step[QUICK_A], op->p[QUICK_B],
