@@ -184,6 +184,8 @@ static bool neutral(enum op op, const struct value *c)
     case OP_or:
     case OP_xor:
         return x == 0;
+    case OP_and:
+        return c->type.dtype == DT_BOOL && x == 1;
     case OP_max:
         return is_float && x == -INFINITY;
     case OP_min:
@@ -195,7 +197,7 @@ static bool neutral(enum op op, const struct value *c)
 
 static struct value *neutral_element(struct graph *g, struct node *n, struct diag *d)
 {
-    bool either = n->op == OP_add || n->op == OP_mul || n->op == OP_or || n->op == OP_xor ||
+    bool either = n->op == OP_add || n->op == OP_mul || n->op == OP_or || n->op == OP_xor || n->op == OP_and ||
                   n->op == OP_max || n->op == OP_min;
     if (neutral(n->op, n->in[1]) && same_type(n->in[0], n->out[0]))
         return n->in[0];
@@ -293,6 +295,7 @@ static const struct {
     {OP_div, quotient},
     {OP_pow, power},
     {OP_or, neutral_element},
+    {OP_and, neutral_element},
     {OP_xor, neutral_element},
     {OP_max, neutral_element},
     {OP_min, neutral_element},

@@ -35,6 +35,15 @@ static bool is_test(const struct context *c, const struct bound *b, int slot)
            tensor_count(&b->types[slot]) == 1;
 }
 
+/* What stacks of results begin as: memory that is written only, where it would be read as well. */
+static bool is_zeros(const struct program *p, int slot, size_t bytes)
+{
+    enum { WORTH_A_LOOK = 1 << 16 };
+    const char *at = p->slots[slot].kind == SLOT_CONST ? p->slots[slot].data.data : NULL;
+    return at && bytes >= WORTH_A_LOOK && tensor_bytes(&p->slots[slot].data) == bytes && !at[0] &&
+           !memcmp(at, at + 1, bytes - 1);
+}
+
 /* Moves from[i] to to[i] (-1: not wanted), all at once: what another one overwrites waits in room.
  */
 static bool plan_moves(const struct context *c, struct bound *b, const int32_t *from,
@@ -53,7 +62,8 @@ static bool plan_moves(const struct context *c, struct bound *b, const int32_t *
         if (from[i] == to[i] || b->plan.onto[from[i]] == to[i])
             continue;
         struct quick_move *v = &m->list[m->count++];
-        *v = (struct quick_move){from[i], to[i], tensor_bytes(&b->types[to[i]]), -1};
+        *v = (struct quick_move){from[i], to[i], tensor_bytes(&b->types[to[i]]), -1, false};
+        v->zeros = is_zeros(p, from[i], v->bytes);
         for (int k = 0; k < n; k++)
             if (to[k] >= 0 && k != i && slot_root(p, from[i]) == to[k] && from[k] != to[k]) {
                 v->temporary = at;
@@ -126,7 +136,9 @@ static void move_all(struct context *c, const struct moves *m, char *room)
         if (m->list[i].temporary >= 0)
             memcpy(room + m->list[i].temporary, c->address[m->list[i].from], m->list[i].bytes);
     for (int i = 0; i < m->count; i++)
-        if (m->list[i].temporary < 0 && c->address[m->list[i].to] != c->address[m->list[i].from])
+        if (m->list[i].zeros)
+            memset(c->address[m->list[i].to], 0, m->list[i].bytes);
+        else if (m->list[i].temporary < 0 && c->address[m->list[i].to] != c->address[m->list[i].from])
             memmove(c->address[m->list[i].to], c->address[m->list[i].from], m->list[i].bytes);
     for (int i = 0; i < m->count; i++)
         if (m->list[i].temporary >= 0)

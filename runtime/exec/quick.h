@@ -110,6 +110,7 @@ struct quick_move { /* what a loop carries, or a branch gives */
     int32_t from, to;
     size_t bytes;
     int64_t temporary; /* where the value waits when another move would overwrite it first; -1 */
+    bool zeros;        /* a constant of them */
 };
 struct moves {
     int count;
