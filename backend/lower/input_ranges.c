@@ -33,6 +33,21 @@ static void look_at_results(struct ranging *r, const struct node *n)
         look(r, n->out[i]);
 }
 
+/* Places in all the dims that an index list may walk. */
+static void narrow_to_dims(struct ranging *r, const struct type *x)
+{
+    for (int i = 0; i < x->rank; i++)
+        narrow(r, 0, dim_is_const(x->dims[i]) ? x->dims[i] - 1 : 0);
+}
+
+/* Operand 1 tells of x along the axis: from low to the last place, or to how many there are. */
+static void narrow_to_axis(struct ranging *r, const struct type *x, int64_t axis, int64_t low, int64_t less)
+{
+    axis += axis < 0 ? x->rank : 0;
+    if (axis >= 0 && axis < x->rank && dim_is_const(x->dims[axis]))
+        narrow(r, low, x->dims[axis] - less);
+}
+
 static void look_at_use(struct ranging *r, const struct use *u)
 {
     const struct node *n = u->node;
@@ -41,9 +56,27 @@ static void look_at_use(struct ranging *r, const struct use *u)
     switch (n->op) {
     case OP_gather:
     case OP_gather_elements:
-        axis += axis < 0 && x ? x->rank : 0;
-        if (u->index == 1 && x && axis >= 0 && axis < x->rank && dim_is_const(x->dims[axis]))
-            narrow(r, 0, x->dims[axis] - 1);
+    case OP_scatter_elements:
+        if (u->index == 1 && x)
+            narrow_to_axis(r, x, axis, 0, 1);
+        break;
+    case OP_gather_nd:
+    case OP_scatter_nd:
+        if (u->index == 1 && x)
+            narrow_to_dims(r, x);
+        break;
+    case OP_nll_loss:
+    case OP_softmax_cross_entropy_loss: /* classes */
+        if (u->index == 1 && x)
+            narrow_to_axis(r, x, 1, 0, 1);
+        break;
+    case OP_topk:
+        if (u->index == 1 && x)
+            narrow_to_axis(r, x, attr_int(&n->attrs, "axis", -1), 1, 0);
+        break;
+    case OP_cumsum:
+        if (u->index == 1 && x && x->rank > 0)
+            narrow(r, 0, x->rank - 1);
         break;
     case OP_one_hot:
         if (u->index == 0 && n->in[1]->content.n == 1 && dim_is_const(n->in[1]->content.v[0]))

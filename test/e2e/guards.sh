@@ -214,6 +214,23 @@ graph "counts" symbols(n, m) (%0 "x": f32[n,4], %1 "y": f32[m,4]) {
 END
 guarded counts "in node '/pairs': the model needs" "2,4 1,4" "3,4 1,4"
 
+# Inputs that --random makes: of a size that windows fit in, places within what they are places of.
+cat >made.xir <<'END'
+graph "made" symbols(n) (%0 "x": f32[1,1,n], %1 "scores": f32[6,3], %2 "labels": i64[6], %3 "place": i64[6,3], %4 "k": i64[1]) {
+  %c0 = const f32[1,1,5] {1, 1, 1, 1, 1}
+  %5 = conv(%0, %c0)
+  %6 = nll_loss(%1, %2)
+  %7 = scatter_elements(%1, %3, %1) {axis=1}
+  %8, %9 = topk(%1, %4) {axis=1}
+  return(%5, %6, %7, %8)
+} outputs("a", "b", "c", "d")
+END
+for level in -O0 -O2; do
+    "$xcc" $level -q made.xir -o made.neff
+    "$xrun" made.neff --random >result.txt 2>&1 || failed "--random at $level: $(cat result.txt)"
+    grep -q "^a  f32\[1,1,4\]" result.txt || failed "--random made another size at $level: $(cat result.txt)"
+done
+
 # Damaged guards are refused when the archive is opened.
 "$xcc" split.xir -q -o split.neff
 for change in 's/"must": "equal"/"must": "equaX"/' 's/"guards"/"symbols"/'; do
