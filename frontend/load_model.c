@@ -80,8 +80,8 @@ static struct graph *load_any(const char *path, const struct import_options *o, 
     struct mapped_file f;
     if (!foreign_check_folder(path, d) || !file_map(&f, path, d))
         return NULL;
-    bool known = foreign_check(path, f.data, f.size, d);
     bool stablehlo = stablehlo_detect(f.data, f.size);
+    bool known = stablehlo || foreign_check(path, f.data, f.size, d);
     bool hlo = !stablehlo && hlo_detect(f.data, f.size);
     if (known && !stablehlo && !hlo)
         known = foreign_check_text(f.data, f.size, d);
