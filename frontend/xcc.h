@@ -16,13 +16,15 @@
  *     int y = xcc_output(k, "y", "f32", 2, (int64_t[]){128, 512});
  *     int t = xcc_tile(k, "sbuf", "t", "f32", 128, 512, -1);
  *     #define ALL .rank = 2, .dim = {{512, 128}, {1, 512}}
- *     struct xcc_operand in[] = {{"dst", t, ALL}, {"src", x, ALL}}, out[] = {{"dst", y, ALL},
- * {"src", t, ALL}}, add[] = {{"dst", t, ALL}, {"a", t, ALL}, {"b", t, ALL}}; struct xcc_function
- * f[] = {{"op", "add"}}; xcc_emit(k, &(struct xcc_instruction){"dma_copy", .noperands = 2,
- * .operands = in}); xcc_emit(k, &(struct xcc_instruction){"tensor_tensor", .noperands = 3,
- * .operands = add, .nfunctions = 1, .functions = f}); xcc_emit(k, &(struct
- * xcc_instruction){"dma_copy", .noperands = 2, .operands = out}); xcc_kernel_write(k,
- * "twice.neff");
+ *     struct xcc_operand load[] = {{"dst", t, ALL}, {"src", x, ALL}},
+ *                        store[] = {{"dst", y, ALL}, {"src", t, ALL}},
+ *                        sum[] = {{"dst", t, ALL}, {"a", t, ALL}, {"b", t, ALL}};
+ *     struct xcc_function f[] = {{"op", "add"}};
+ *     xcc_emit(k, &(struct xcc_instruction){"dma_copy", .noperands = 2, .operands = load});
+ *     xcc_emit(k, &(struct xcc_instruction){"tensor_tensor", .noperands = 3, .operands = sum,
+ *                                           .nfunctions = 1, .functions = f});
+ *     xcc_emit(k, &(struct xcc_instruction){"dma_copy", .noperands = 2, .operands = store});
+ *     xcc_kernel_write(k, "twice.neff");
  *
  * Functions that can fail return false, -1 or NULL; xcc_error() then has the reason, for the
  * calling thread. Once a call on a kernel has failed, xcc_kernel_finish fails with the same reason
@@ -167,8 +169,8 @@ struct xcc_instruction {
         *engine; /* NULL: the row's; "dve", "act", "pool": for copies, fills and elementwise work */
 };
 /* Checks the operands against the rules of the instruction and target, at once: "k.py:12:
- * nc_matmul: stationary has 256 rows, at most 128 partitions". False leaves the kernel as it was.
- */
+ * nc_matmul: stationary has 256 rows, at most 128 partitions". False adds nothing to the kernel, which has failed, until
+ * xcc_rollback goes back to before. */
 bool xcc_emit(struct xcc_kernel *k, const struct xcc_instruction *i);
 
 /* Where building stands; going back forgets all objects, instructions and loops made since. */

@@ -61,7 +61,7 @@ static bool outputs_written(const struct program *p, struct diag *d)
     for (int i = 0; i < main->nresults; i++) {
         int root = slot_root(p, main->results[i]);
         if (root >= 0 && p->slots[root].kind == SLOT_PLANNED && !is_written(p, root))
-            return fail(d, "output '%s': no instruction writes it", p->output_names[i]);
+            return fail(d, "output '%s' is never written", p->output_names[i]);
     }
     return true;
 }

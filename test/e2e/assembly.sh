@@ -35,7 +35,7 @@ refuses 1 "covers elements 0 to 512002" "$xcc" far.xasm -o x.neff
 sed 's/op0=div/op0=dive/' "$softmax" >wrong.xasm
 refuses 1 "wrong.xasm:" "$xcc" wrong.xasm -o x.neff
 sed '$!{/sp.dma_copy dst=%1/d;}' "$softmax" >unstored.xasm
-refuses 1 "output 'y': no instruction writes it" "$xcc" unstored.xasm -o x.neff
+refuses 1 "output 'y' is never written" "$xcc" unstored.xasm -o x.neff
 refuses 1 "the program is for trn1, --target says trn2" sh -c "\"$xdump\" trn1.neff --asm >trn1.xasm; \"$xcc\" trn1.xasm --target trn2 -o x.neff; s=\$?; rm trn1.xasm; exit \$s"
 
 # Constants of any size lie in a file beside the text.
