@@ -143,7 +143,7 @@ static bool set_constants(struct xcc_kernel *k, struct insn *n, const struct xcc
     }
     for (int m = 0; m < i->nreals; m++) {
         int at = 0;
-        while (at < info->nfloats && strcmp(info->flt[at], i->reals[m].name))
+        while (at < info->nfloats && strcmp(info->flt[at].name, i->reals[m].name))
             at++;
         if (at == info->nfloats)
             return fail(d, "no number '%s'", i->reals[m].name);
@@ -210,6 +210,7 @@ bool xcc_emit(struct xcc_kernel *k, const struct xcc_instruction *i)
         return kernel_fail(k, &d);
     kernel->ninsns = k->now.ninsns;
     struct insn *n = kernel_add(k->p, kernel, op);
+    insn_standard_floats(n);
     if (!emit(k, n, i, &d)) {
         kernel->ninsns = k->now.ninsns;
         fail_in(&d, "%s", i->name);
@@ -250,7 +251,7 @@ bool xcc_instruction_get(int i, struct xcc_instruction_info *out)
     for (int a = 0; a < info->nimms; a++)
         append(out->numbers, sizeof out->numbers, info->imm[a].name);
     for (int a = 0; a < info->nfloats; a++)
-        append(out->reals, sizeof out->reals, info->flt[a]);
+        append(out->reals, sizeof out->reals, info->flt[a].name);
     for (int a = 0; a < info->nfuncs; a++)
         append(out->functions, sizeof out->functions, info->func[a]);
     return true;

@@ -160,7 +160,7 @@ struct xcc_function {
 struct xcc_instruction {
     const char *name; /* "nc_matmul" */
     int32_t noperands, nnumbers, nreals,
-        nfunctions; /* what is left out: absent, 0, the row's default, identity */
+        nfunctions; /* what is left out: absent; 0; 0, of factors and scales 1; identity */
     const struct xcc_operand *operands;
     const struct xcc_number *numbers;
     const struct xcc_real *reals;

@@ -183,7 +183,7 @@ static void put_operands(struct asm_printer *r, const struct insn *n)
         put_affine(r, &n->imm[i]);
     }
     for (int i = 0; i < info->nfloats; i++) {
-        fprintf(r->out, "%s%s=", comma(&first), info->flt[i]);
+        fprintf(r->out, "%s%s=", comma(&first), info->flt[i].name);
         put_f32(r, n->flt[i]);
     }
     for (int i = 0; i < info->nfuncs; i++)

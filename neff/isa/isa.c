@@ -22,7 +22,8 @@ const char *const engine_names[ENGINE_COUNT] = {"pe", "act", "pool", "dve", "sp"
 #define OPERAND(name, access, optional, reach) {#name, access, optional, REACH_##reach},
 #define CONSTANT(name, role)                   {#name, false, ROLE_##role},
 #define VARYING(name, role)                    {#name, true, ROLE_##role},
-#define FLOAT(name)                            #name,
+#define FLOAT(name)                            {#name, 0},
+#define FACTOR(name)                           {#name, 1},
 #define FUNCTION(name)                         #name,
 #define INSN(id, usual, also, where, price, form, operands, immediates, floats, functions, text)   \
     WHEN_USED(INSN_##id, static const struct insn_info info_##id = {                               \
@@ -47,6 +48,13 @@ const struct insn_info *const insn_infos[INSN_COUNT] = {
 #define INSN(id, ...) WHEN_USED(INSN_##id, [INSN_##id] = &info_##id, )
 #include "neff/isa/isa.def"
 };
+
+void insn_standard_floats(struct insn *n)
+{
+    const struct insn_info *info = insn_info(n->op);
+    for (int i = 0; i < info->nfloats; i++)
+        n->flt[i] = info->flt[i].standard;
+}
 
 int insn_role(const struct insn_info *info, enum imm_role role)
 {

@@ -110,7 +110,11 @@ struct insn_info {
         bool varies;  /* may depend on grid and loop variables */
         uint8_t role; /* enum imm_role */
     } imm[MAX_IMMS];
-    const char *flt[MAX_FLOATS], *func[MAX_FUNCS];
+    struct float_info {
+        const char *name;
+        float standard; /* where text and xcc.h leave it out */
+    } flt[MAX_FLOATS];
+    const char *func[MAX_FUNCS];
 };
 extern const struct insn_info *const insn_infos[INSN_COUNT];
 static inline const struct insn_info *insn_info(enum opcode op)
@@ -182,6 +186,8 @@ struct insn {
     uint16_t func[MAX_FUNCS]; /* enum op */
 };
 
+/* Its floats as they are where nothing gives them: FLOAT 0, FACTOR 1. */
+void insn_standard_floats(struct insn *n);
 /* The pattern of all elements that an operand may touch: an indirect one has a dim more, outermost,
  * for the index. Its rank is at most MAX_AP_RANK - 1 (program_check). */
 struct ap insn_touched(const struct insn *n, int operand);

@@ -206,7 +206,7 @@ static bool parse_operand(struct asm_parser *r, struct insn *n)
         if (!strcmp(info->imm[i].name, word))
             return parse_affine(r, &n->imm[i]);
     for (int i = 0; i < info->nfloats; i++)
-        if (!strcmp(info->flt[i], word))
+        if (!strcmp(info->flt[i].name, word))
             return asm_f32(&r->x, &n->flt[i]);
     for (int i = 0; i < info->nfuncs; i++)
         if (!strcmp(info->func[i], word))
@@ -231,6 +231,7 @@ static bool parse_engine_insn(struct asm_parser *r)
         return asm_bad(&r->x, "unknown instruction '%s'", word);
     struct insn *n = kernel_add(r->p, r->k, op);
     n->engine = (uint8_t)engine;
+    insn_standard_floats(n);
     do {
         if (!parse_operand(r, n))
             return false;

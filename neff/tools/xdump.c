@@ -131,7 +131,7 @@ static void print_opcodes(void)
             printf("%s%s%s", i ? " " : "", n->imm[i].name, n->imm[i].varies ? "~" : "");
         printf(" | ");
         for (int i = 0; i < n->nfloats; i++)
-            printf("%s%s", i ? " " : "", n->flt[i]);
+            printf("%s%s%s", i ? " " : "", n->flt[i].name, n->flt[i].standard == 1 ? "=1" : "");
         printf(" | ");
         for (int i = 0; i < n->nfuncs; i++)
             printf("%s%s", i ? " " : "", n->func[i]);

@@ -36,6 +36,11 @@ sed 's/op0=div/op0=dive/' "$softmax" >wrong.xasm
 refuses 1 "wrong.xasm:" "$xcc" wrong.xasm -o x.neff
 sed '$!{/sp.dma_copy dst=%1/d;}' "$softmax" >unstored.xasm
 refuses 1 "output 'y' is never written" "$xcc" unstored.xasm -o x.neff
+# What is left out: a factor is 1, another float 0.
+sed 's/factor=1, //' "$softmax" >short.xasm
+cmp -s short.xasm "$softmax" && failed "the softmax has no factor to leave out"
+"$xcc" short.xasm -o short.neff
+cmp -s short.neff cpu.neff || failed "a factor that is left out is not 1"
 refuses 1 "the program is for trn1, --target says trn2" sh -c "\"$xdump\" trn1.neff --asm >trn1.xasm; \"$xcc\" trn1.xasm --target trn2 -o x.neff; s=\$?; rm trn1.xasm; exit \$s"
 
 # Constants of any size lie in a file beside the text.
