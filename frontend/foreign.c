@@ -54,8 +54,6 @@ static const struct {
     {0, "<?xml", 5, "<net", "an OpenVINO model", "export the model from its framework to ONNX"},
     {0, "PK\003\004", 4, "Manifest.json", "a Core ML package",
      "export the model from its framework to ONNX"},
-    {2, "\0\0", 2, "StableHLO_v", "a file of jax.export, damaged or truncated",
-     "write what serialize() gives to a file once more"},
     {4, "ET12", 4, NULL, "a program of ExecuTorch (.pte)", TO_ONNX_TORCH},
     {0, "ftrt", 4, NULL, "an engine of TensorRT", "give the model that it was built from"},
     {0, "CBM1", 4, NULL, "a CatBoost model",
@@ -118,6 +116,9 @@ bool foreign_check(const char *path, const uint8_t *data, size_t size, struct di
 bool foreign_check_text(const uint8_t *data, size_t size, struct diag *d)
 {
     size_t near = size < 4096 ? size : 4096;
+    if (size > 4 && !data[2] && !data[3] && has(data, near, "StableHLO_v"))
+        return fail(d, "this is a file of jax.export, damaged or truncated; write what serialize() "
+                       "gives to a file once more");
     for (size_t k = 0; k < near; k++)
         if (data[k] < ' ' && !strchr("\t\n\r", data[k] ? data[k] : 1))
             return true;

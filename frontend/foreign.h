@@ -12,7 +12,7 @@
 
 /* False, with a message in d, when the file is one of them. PATH tells what bytes do not. */
 bool foreign_check(const char *path, const uint8_t *data, size_t size, struct diag *d);
-/* False, with a message in d, for text, when no reader of text has taken it. */
+/* The same for what no reader has taken: text, and a file of jax.export that is cut. */
 bool foreign_check_text(const uint8_t *data, size_t size, struct diag *d);
 /* foreign_check for folders. */
 bool foreign_check_folder(const char *path, struct diag *d);

@@ -131,6 +131,16 @@ class Defaults(Case):
         self.close(variance, x.var(2))
 
 
+class Mistakes(Case):
+    def test_indices_and_axes(self) -> None:
+        for kernel, text in ((lambda x: nl.load(x[[0, 1, 2], :]), "a tile of indices"), (lambda x: nl.load(x[::-1, :]), "steps are 1 or more"),
+                             (lambda x: nl.softmax(nl.load(x), axis=3), "axis 3 of a tile of 2 dims")):
+            with self.assertRaises(nki.NkiError) as told:
+                nki.simulate_kernel(kernel, f32(16, 8))
+            self.assertIn(text, str(told.exception))
+            self.assertIn("test_published_forms.py:", str(told.exception))
+
+
 class Chance(Case):
     def test_dropout_in_a_loop_of_one_program(self) -> None:
         @nki.jit

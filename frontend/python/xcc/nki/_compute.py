@@ -278,7 +278,11 @@ def unary(op: str, x: object, dtype: object = None, mask: object = None, api: Op
 
 
 def free_axes(axis: Any, rank: int, api: str) -> List[int]:
-    axes = sorted({int(a) % rank for a in (axis if isinstance(axis, (tuple, list)) else [axis])})
+    given = [int(a) for a in (axis if isinstance(axis, (tuple, list)) else [axis])]
+    for a in given:
+        if not -rank <= a < rank:
+            raise error(api, "axis %d of a tile of %d dims; free axes are 1 to %d" % (a, rank, rank - 1), NkiTypeError)
+    axes = sorted({a % rank for a in given})
     if not axes:
         raise error(api, "axis is empty", NkiTypeError)
     if axes[0] == 0:

@@ -448,6 +448,9 @@ def index_view(view: View, key: object) -> View:
         v.factor_mask = key if view.factor_mask is None else key & view.factor_mask  # type: ignore[assignment]
         return v
     keys = _expand(view, key)
+    if any(isinstance(k, (list, np.ndarray)) for k in keys):
+        raise error(None, "%r is indexed by a list or an array of NumPy; use slices, nl.arange, or a tile of indices that is loaded" % view,
+                    NkiIndexError)
     if any(isinstance(k, (View, Dynamic)) or (isinstance(k, Expr) and k.shape) for k in keys):
         return _advanced(view, keys)
     offset: Any = view.offset
@@ -500,6 +503,9 @@ def _slice(k: object, size: int) -> Tuple[Number, int, int]:
     if not isinstance(k, slice):
         raise error(None, "a tensor cannot be indexed by %r" % (k,), NkiTypeError)
     by = 1 if k.step is None else to_int(k.step)
+    if by < 1:
+        raise error(None, "a slice with step %d; steps are 1 or more: for another order index by an array, as in x[i, %d - j]" % (by, size - 1),
+                    NkiIndexError)
     start: Any = 0 if k.start is None else k.start
     stop: Any = size if k.stop is None else k.stop
     start = start.resolved()._simple() if isinstance(start, Expr) else to_int(start)

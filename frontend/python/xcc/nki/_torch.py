@@ -124,7 +124,7 @@ class KernelOp:
             if helper._is_none(v):
                 args.append(None)
             elif helper._is_constant(v) and type(p.default) in (bool, int, float, str):
-                args.append(type(p.default)(v.node()["value"]))
+                args.append(type(p.default)(helper._maybe_get_const(v, {bool: "b", int: "i", float: "f", str: "s"}[type(p.default)])))
             else:
                 args.append(self._spec(v))
                 tensors.append((v, v.type()))
