@@ -48,31 +48,40 @@ static void narrow_to_axis(struct ranging *r, const struct type *x, int64_t axis
         narrow(r, low, x->dims[axis] - less);
 }
 
+/* Operands that are places along an axis of the first one. */
+static const struct axis_use {
+    enum op op;
+    int operand;
+    bool attribute; /* the node's axis, `axis` where it has none */
+    int64_t axis, low, less;
+} axis_uses[] = {
+    {OP_gather, 1, true, 0, 0, 1},
+    {OP_gather_elements, 1, true, 0, 0, 1},
+    {OP_scatter_elements, 1, true, 0, 0, 1},
+    {OP_nll_loss, 1, false, 1, 0, 1}, /* classes */
+    {OP_softmax_cross_entropy_loss, 1, false, 1, 0, 1},
+    {OP_topk, 1, true, -1, 1, 0},
+};
+
+static void look_along_axis(struct ranging *r, const struct use *u, const struct type *x)
+{
+    for (size_t i = 0; i < sizeof axis_uses / sizeof *axis_uses; i++) {
+        const struct axis_use *a = &axis_uses[i];
+        if (a->op == u->node->op && a->operand == u->index && x)
+            narrow_to_axis(r, x, a->attribute ? attr_int(&u->node->attrs, "axis", a->axis) : a->axis, a->low, a->less);
+    }
+}
+
 static void look_at_use(struct ranging *r, const struct use *u)
 {
     const struct node *n = u->node;
     const struct type *x = n->nin && n->in[0] ? &n->in[0]->type : NULL;
-    int64_t axis = attr_int(&n->attrs, "axis", 0);
+    look_along_axis(r, u, x);
     switch (n->op) {
-    case OP_gather:
-    case OP_gather_elements:
-    case OP_scatter_elements:
-        if (u->index == 1 && x)
-            narrow_to_axis(r, x, axis, 0, 1);
-        break;
     case OP_gather_nd:
     case OP_scatter_nd:
         if (u->index == 1 && x)
             narrow_to_dims(r, x);
-        break;
-    case OP_nll_loss:
-    case OP_softmax_cross_entropy_loss: /* classes */
-        if (u->index == 1 && x)
-            narrow_to_axis(r, x, 1, 0, 1);
-        break;
-    case OP_topk:
-        if (u->index == 1 && x)
-            narrow_to_axis(r, x, attr_int(&n->attrs, "axis", -1), 1, 0);
         break;
     case OP_cumsum:
         if (u->index == 1 && x && x->rank > 0)
