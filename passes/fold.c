@@ -8,6 +8,7 @@
 #include "passes/pass.h"
 #include "runtime/ops/common/ops.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -72,9 +73,55 @@ static int64_t operand_bytes(const struct node *n, int i)
     return bytes;
 }
 
+/* An element of these results may depend on all elements of an operand. */
+static const uint16_t heavy[] = {
+    OP_attention,        OP_average_pool,  OP_causal_conv,   OP_cholesky,      OP_col2im,
+    OP_conv_integer,     OP_deform_conv,   OP_det,           OP_dft,           OP_dot,
+    OP_fft,              OP_global_lp_pool, OP_gru,          OP_inverse,       OP_linalg,
+    OP_linear_attention, OP_lp_pool,       OP_lrn,           OP_lstm,          OP_matmul_integer,
+    OP_max_pool,         OP_max_roi_pool,  OP_non_max_suppression, OP_pairwise_coupling, OP_qlinear_conv,
+    OP_qlinear_matmul,   OP_regex_full_match, OP_reduce_window, OP_rnn,        OP_roi_align,
+    OP_select_and_scatter, OP_stft,        OP_svm_kernel,    OP_tfidf_vectorizer, OP_tree_ensemble,
+    OP_triangular_solve, OP_weight_only_matmul,
+};
+
+/* Terms of an einsum: each letter's size times each other's. */
+static double einsum_terms(const struct node *n)
+{
+    struct str equation = attr_str(&n->attrs, "equation", "");
+    double size[128] = {0}, terms = 1;
+    int operand = 0, at = 0;
+    for (size_t i = 0; i < equation.n && equation.p[i] != '-' && operand < n->nin; i++) {
+        unsigned char c = (unsigned char)equation.p[i];
+        const struct type *t = &n->in[operand]->type;
+        if (c == ',') {
+            operand++;
+            at = 0;
+        } else if (c == '.') { /* dims without letters: none is left out */
+            return (double)INFINITY;
+        } else if (c > ' ' && c < 128 && at < t->rank && type_is_static(t)) {
+            size[c] = size[c] > (double)t->dims[at] ? size[c] : (double)t->dims[at];
+            at++;
+        }
+    }
+    for (int c = 0; c < 128; c++)
+        terms *= size[c] > 1 ? size[c] : 1;
+    return terms;
+}
+
 /* Products that a contraction makes, about: what a plain routine needs seconds for is left. */
 static bool much_work(const struct node *n)
 {
+    double in = 0, out = 0;
+    for (int i = 0; i < n->nin; i++)
+        in += n->in[i] && n->in[i]->constant->kind == VK_TENSOR ? (double)tensor_count(n->in[i]->constant) : 0;
+    for (int i = 0; i < n->nout; i++)
+        out += type_is_static(&n->out[i]->type) ? (double)bytes_of(&n->out[i]->type) : in;
+    for (size_t i = 0; i < sizeof heavy / sizeof *heavy; i++)
+        if (n->op == heavy[i] && in * out > (double)MAX_WORK)
+            return true;
+    if (n->op == OP_einsum && n->nin > 2)
+        return einsum_terms(n) > (double)MAX_WORK;
     bool product = n->op == OP_matmul || n->op == OP_gemm || n->op == OP_conv ||
                    n->op == OP_conv_transpose || n->op == OP_einsum || n->op == OP_sdpa;
     if (!product || n->nin < 2 || !type_is_static(&n->in[0]->type))
@@ -166,7 +213,9 @@ static bool evaluate(struct folder *f, struct node *n)
         out[i] = &results[i];
     }
     struct diag d = {0};
-    struct op_env env = {.d = &d};
+    struct op_env env = {.d = &d, .max_bytes = LARGEST_RESULT};
+    for (int i = 0; i < n->nin; i++)
+        env.max_bytes += operand_bytes(n, i);
     struct op_call c = {.op = n->op,
                         .attrs = &n->attrs,
                         .nin = n->nin,
@@ -175,8 +224,11 @@ static bool evaluate(struct folder *f, struct node *n)
                         .out = out,
                         .env = &env};
     bool ok = op_run(&c);
-    for (int i = 0; ok && i < n->nout; i++)
+    for (int i = 0; ok && i < n->nout; i++) {
+        if (bytes_of(&n->out[i]->type) < 0 && results[i].kind == VK_TENSOR) /* it was not known before */
+            f->growth += (int64_t)tensor_bytes(&results[i]);
         replace_by_constant(f->g, n->out[i], &results[i]);
+    }
     for (int i = 0; i < n->nout; i++)
         tensor_free(&results[i]);
     arena_free(&scratch);

@@ -90,7 +90,23 @@ A
     "$xcc" turns.xasm -o turns.neff || failed "turns.xasm is not read"
     refuses 1 "kernel 'k': the run takes more than 5000000 steps" "$xrun" turns.neff --random
 done
-# So does on-chip memory, of all threads, where it is larger than any machine's.
+# Constants are not folded to results of sizes that only running tells, nor with more work than a compiler should do.
+cat >fold.xir <<'X'
+graph "fold" (%0 "x": f32[]) {
+  %c0 = const f32[] {0}
+  %c1 = const f32[] {4e9}
+  %c2 = const f32[] {1}
+  %1: f32[*] = range(%c0, %c1, %c2) @"/range"
+  %2 = size(%1)
+  %c3 = const i64[1] {3000}
+  %3 = constant_of_shape(%c3) {value=tensor f32[1] {1}}
+  %4 = einsum(%3, %3, %3, %3, %3) {equation="a,b,c,d,e->"}
+  %5 = add(%0, %4)
+  return(%5, %2)
+} outputs("y", "n")
+X
+grep -q __asan_init "$xcc" || "$xcc" fold.xir -q -o fold.neff --limit-memory 1e9 --limit-seconds 20 || failed "constants are folded without end"
+# On-chip memory of a kernel counts too, of all threads, where it is larger than any machine's.
 cat >tiles.xasm <<'A'
 program "tiles" target cpu
 info "{}"
