@@ -357,6 +357,13 @@ static void run_sequence(const struct layer *l, step_fn *step, int dir, int64_t 
     }
 }
 
+/* The steps in which sequence b takes part, as tile programs have it: while step < length. A longer one takes part in all. */
+static int64_t length_of(const struct op_call *c, const struct layer *l, int64_t b)
+{
+    int64_t length = has_operand(c, 4) ? tensor_i64(c->in[4], b) : l->steps;
+    return length < 0 ? 0 : length < l->steps ? length : l->steps;
+}
+
 static bool run_layer(struct op_call *c, struct work *w)
 {
     const struct rnn_cell *cell = cell_of(c->op);
@@ -376,12 +383,8 @@ static bool run_layer(struct op_call *c, struct work *w)
         if (!project(w, &l, x, weight + dir * rows * l.inputs, projected))
             return false;
         for (int64_t b = 0; b < l.batch; b++) {
-            int64_t length = has_operand(c, 4) ? tensor_i64(c->in[4], b) : l.steps,
-                    at = state_at(&l, dir, b);
-            if (length < 0 || length > l.steps)
-                return fail(w->d, "sequence length %lld is not in 0 to %lld", (long long)length,
-                            (long long)l.steps);
-            run_sequence(&l, cell->step, dir, b, length, projected, h + at, state + at, y);
+            int64_t at = state_at(&l, dir, b);
+            run_sequence(&l, cell->step, dir, b, length_of(c, &l, b), projected, h + at, state + at, y);
         }
     }
     double *results[] = {y, h, state};
