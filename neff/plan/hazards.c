@@ -8,7 +8,7 @@
 
 /* On strict machines an engine goes on while its queue moves bytes: its transfers are a lane of their
  * own. */
-enum { QUEUES = ENGINE_COUNT, LANES = 2 * ENGINE_COUNT };
+enum { QUEUES = ENGINE_COUNT, LANES = 2 * ENGINE_COUNT, MAX_ROWS = 128 };
 
 struct clock {
     int32_t at[LANES]; /* how many instructions of each lane are complete */
@@ -41,6 +41,11 @@ struct checker {
     int naccesses, accesses_cap;
     int64_t executed;
     int *ends;
+    bool undefined[MAX_ROWS]; /* rows of the instruction's results that come of what nothing has written */
+    struct origin {
+        int insn, tile; /* that read it, and where; insn -1: it was not read */
+    } *origins;          /* per tile that has some of it */
+    struct origin origin; /* of the instruction's */
 };
 
 /* "KIND: node 'n': instruction 3 (pe.nc_matmul): what" */
@@ -201,6 +206,73 @@ static bool ordered(struct checker *c, const struct access *now)
 
 /* ---- memory ---- */
 
+/* Whether row r of a result comes of row r of each operand: partitions do not meet. */
+static bool is_row_wise(const struct checker *c, const struct insn *n)
+{
+    const struct insn_info *info = insn_info(n->op);
+    int64_t rows = -1;
+    if (is_transfer(n) || (info->shape != SHAPE_ELEMENTWISE && info->shape != SHAPE_ROWWISE))
+        return false;
+    for (int a = 0; a < info->naps; a++) {
+        if (n->ap[a].mem == MEM_NONE)
+            continue;
+        struct box b = box_of(&c->memory, &n->ap[a]);
+        if ((n->ap[a].mem != MEM_SBUF && n->ap[a].mem != MEM_PSUM) || b.rank < 1 || b.count[0] > MAX_ROWS ||
+            (rows >= 0 && b.count[0] != rows) ||
+            (b.count[0] > 1 && b.step[0] != dim_value(c->memory.values, c->k->tiles[b.tensor].elements)))
+            return false;
+        rows = b.count[0];
+    }
+    return true;
+}
+
+/* Rows that are not wholly written make the same rows of the results undefined; false: one holds another tile. */
+static bool take_undefined(struct checker *c, int i, const struct box *b, int *other)
+{
+    for (int64_t r = 0; r < b->count[0]; r++) {
+        struct box row = box_row(b, r);
+        enum tile_content content = tile_read(&c->memory, &row, other);
+        if (content == CONTENT_OTHER)
+            return false;
+        c->undefined[r] |= content == CONTENT_NONE;
+    }
+    const struct origin *o = &c->origins[b->tensor];
+    if (c->origin.insn < 0)
+        c->origin = o->insn >= 0 ? *o : (struct origin){i, b->tensor};
+    return true;
+}
+
+/* The instruction's results in rows that come of undefined ones are undefined too. */
+static void pass_undefined(struct checker *c, const struct insn *n)
+{
+    if (c->origin.insn < 0)
+        return;
+    for (int a = 0; a < insn_info(n->op)->naps; a++) {
+        if (n->ap[a].mem == MEM_NONE || insn_info(n->op)->ap[a].access == 'r')
+            continue;
+        struct box b = box_of(&c->memory, &n->ap[a]);
+        for (int64_t r = 0; b.total && r < b.count[0]; r++) {
+            struct box row = box_row(&b, r);
+            if (c->undefined[r])
+                tile_forget(&c->memory, &row);
+        }
+        c->origins[b.tensor] = c->origin;
+    }
+    memset(c->undefined, 0, sizeof c->undefined);
+    c->origin.insn = -1;
+}
+
+static bool uninitialised(struct checker *c, int i, const struct box *b)
+{
+    const struct origin *o = &c->origins[b->tensor];
+    const struct insn *n = &c->k->insns[i];
+    if (o->insn < 0)
+        return fault(c, "uninitialised read", i, "reads elements of tile %d that nothing has written", b->tensor);
+    return fault(c, "uninitialised read", o->insn,
+                 "reads elements of tile %d that nothing has written, and instruction %d (%s.%s) takes what comes of them further",
+                 o->tile, i, engine_names[n->engine], insn_info(n->op)->name);
+}
+
 static bool check_tile(struct checker *c, int i, const struct box *b, bool write)
 {
     const struct tile *t = &c->k->tiles[b->tensor];
@@ -215,10 +287,15 @@ static bool check_tile(struct checker *c, int i, const struct box *b, bool write
         tile_write(&c->memory, b);
         return true;
     }
-    switch (tile_read(&c->memory, b, &other)) {
+    enum tile_content content = tile_read(&c->memory, b, &other);
+    bool undefined = content == CONTENT_NONE && is_row_wise(c, &c->k->insns[i]);
+    if (undefined && !take_undefined(c, i, b, &other))
+        content = CONTENT_OTHER;
+    else if (undefined)
+        content = CONTENT_OWN;
+    switch (content) {
     case CONTENT_NONE:
-        return fault(c, "uninitialised read", i,
-                     "reads elements of tile %d that nothing has written", b->tensor);
+        return uninitialised(c, i, b);
     case CONTENT_OTHER:
         return fault(c, "overlapping buffers", i,
                      "reads tile %d where tile %d was written last: their addresses overlap "
@@ -315,6 +392,7 @@ static bool step(struct checker *c, int i)
     for (int a = 0; a < info->naps; a++)
         if (n->ap[a].mem != MEM_NONE && info->ap[a].access != 'r' && !touch(c, i, a, true))
             return false;
+    pass_undefined(c, n);
     if (++c->executed % 64 == 0)
         forget(c);
     return signal(c, i);
@@ -363,6 +441,10 @@ static bool check_point(const struct checker *base, const int64_t *values, const
     hazard_memory_init(&c.memory, c.m);
     c.semaphores = ARENA_ARRAY(&c.scratch, struct signal_list, c.k->nsemaphores + 1);
     c.ends = loop_ends(c.k, &c.scratch);
+    c.origin.insn = -1;
+    c.origins = ARENA_ARRAY(&c.scratch, struct origin, c.k->ntiles + 1);
+    for (int t = 0; t < c.k->ntiles; t++)
+        c.origins[t].insn = -1;
     walk(&c, 0, c.k->ninsns);
     arena_free(&c.scratch);
     return !diag_failed(c.d);

@@ -249,14 +249,32 @@ static bool next_run(struct owner_walk *w)
     return box_next(&w->outer, w->at, &w->element);
 }
 
-void tile_write(const struct hazard_memory *m, const struct box *b)
+static void set_owner(const struct hazard_memory *m, const struct box *b, bool own)
 {
     struct owner_walk w = owner_walk(m, b);
     do {
         uint16_t *to = owners(&w);
         for (int64_t i = 0; i < w.run * w.grains; i++)
-            to[i] = w.owner;
+            to[i] = own ? w.owner : 0;
     } while (next_run(&w));
+}
+
+void tile_write(const struct hazard_memory *m, const struct box *b)
+{
+    set_owner(m, b, true);
+}
+
+void tile_forget(const struct hazard_memory *m, const struct box *b)
+{
+    set_owner(m, b, false);
+}
+
+struct box box_row(const struct box *b, int64_t r)
+{
+    struct box row = *b;
+    row.offset += r * b->step[0];
+    row.count[0] = 1;
+    return row;
 }
 
 enum tile_content tile_read(const struct hazard_memory *m, const struct box *b, int *other)

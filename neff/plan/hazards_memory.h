@@ -46,6 +46,10 @@ enum tile_content { CONTENT_OWN, CONTENT_NONE, CONTENT_OTHER };
 /* What a read of a tile finds; *other: the tile that was written there, of CONTENT_OTHER. */
 enum tile_content tile_read(const struct hazard_memory *m, const struct box *b, int *other);
 void tile_write(const struct hazard_memory *m, const struct box *b);
+/* What was written there means nothing: as if nothing had been. */
+void tile_forget(const struct hazard_memory *m, const struct box *b);
+/* Number r of the first dim alone. */
+struct box box_row(const struct box *b, int64_t r);
 
 /* Whether all that a walk over the kernel needs is known. */
 bool hazards_known(const struct kernel *k, const int64_t *values);
