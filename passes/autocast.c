@@ -416,7 +416,7 @@ static bool visit_product(struct node *n, void *user)
 /* ---- casts before what only moves elements ---- */
 
 /* How many operands are the elements that n moves; 0: it does something else. */
-static int moved_operands(const struct node *n)
+static int moved_operands(const struct caster *c, const struct node *n)
 {
     int operands = 0;
     switch (n->op) {
@@ -432,6 +432,9 @@ static int moved_operands(const struct node *n)
         break;
     case OP_concat:
         operands = n->nin;
+        break;
+    case OP_max_pool: /* rounding keeps the order of numbers; where bytes and elements a cycle count */
+        operands = c->o->strict_target && n->nout == 1;
         break;
     default:
         break;
@@ -481,7 +484,7 @@ static bool visit_cast(struct node *n, void *user)
 {
     struct caster *c = user;
     int operands;
-    while (n && n->op == OP_cast && n->in[0]->def && (operands = moved_operands(n->in[0]->def))) {
+    while (n && n->op == OP_cast && n->in[0]->def && (operands = moved_operands(c, n->in[0]->def))) {
         struct node *mover = n->in[0]->def;
         for (int i = 0; i < mover->nout; i++)
             if (!only_cast(c, mover->out[i]))

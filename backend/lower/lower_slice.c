@@ -65,6 +65,26 @@ enum lowered lower_concat(struct lowering *l, struct node *n)
     return LOWERED;
 }
 
+/* On strict targets, where a transfer is what a copy costs: a part whose elements lie side by side in the whole is the whole's memory
+ * from `at` on. */
+static bool part_is_view(struct lowering *l, struct value *part, struct value *whole, int axis, dim_t at)
+{
+    bool apart = !l->m->strict || !has_layout(l, whole) || !has_layout(l, part) || l->is_output[part->id];
+    for (int i = 0; i < axis && !apart; i++)
+        apart = whole->type.dims[i] != 1;
+    if (apart)
+        return false;
+    int base = value_slot(l, whole);
+    const struct slot *s = &l->p->slots[base];
+    if (s->kind == SLOT_VIEW)
+        at = dim_add(&l->p->dims, at, s->offset), base = s->base;
+    if (l->p->slots[base].kind != SLOT_PLANNED)
+        return false;
+    l->slots[part->id] = program_add_slot(
+        l->p, (struct slot){.name = part->name, .type = part->type, .kind = SLOT_VIEW, .base = base, .offset = at});
+    return true;
+}
+
 enum lowered lower_split_parts(struct lowering *l, struct node *n)
 {
     struct dim_table *t = &l->p->dims;
@@ -78,9 +98,10 @@ enum lowered lower_split_parts(struct lowering *l, struct node *n)
     dim_t at = 0, step = step_of(l, x, axis);
     for (int i = 0; i < n->nout; i++) {
         struct value *y = n->out[i];
-        if (y->uses) {
+        dim_t from = dim_mul(t, at, step);
+        if (y->uses && !part_is_view(l, y, x, axis, from)) {
             struct move m = part_move(l, y, x, false);
-            m.from_offset = dim_mul(t, at, step);
+            m.from_offset = from;
             if (!move_possible(l, &m))
                 return DECLINED;
             emit_move(l, n, title(n), &m);
