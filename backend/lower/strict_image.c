@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { SHORT_ROW = 512 }; /* bytes */
+
 /* Rows (or columns) of one phase for `results` rows of results. */
 static int64_t extent(int64_t results, int64_t stride, int64_t phases, int64_t kernel,
                       int64_t dilation)
@@ -52,12 +54,20 @@ static bool padded_size(const struct strict_image *m, int64_t *h, int64_t *w)
     return true;
 }
 
+/* Whether a padded image comes as it lies in HBM, in one piece, and an engine puts the padding between its rows: short rows would be
+ * pieces of a transfer each. */
+static bool comes_whole(const struct strict_image *m)
+{
+    return m->resident && m->phased && m->fh == 1 && (m->top > 0 || m->left > 0) && m->step_h == m->w &&
+           m->w * (int64_t)dtype_bytes(m->x->type.dtype) < SHORT_ROW;
+}
+
 /* Plans what an engine cuts into phases; the elements of it. */
 static int64_t plan_raw(struct strict_image *m)
 {
     int64_t h, w;
     m->raw_rows = m->raw_cols = 0;
-    if (m->fw == 1 || m->step_w != 1)
+    if (m->step_w != 1 || (m->fw == 1 && !comes_whole(m)))
         return 0;
     padded_size(m, &h, &w);
     m->raw_rows = m->resident ? m->h : needed_rows(m, m->rows);
