@@ -226,20 +226,27 @@ static bool is_row_wise(const struct checker *c, const struct insn *n)
     return true;
 }
 
-/* Rows that are not wholly written make the same rows of the results undefined; false: one holds another tile. */
-static bool take_undefined(struct checker *c, int i, const struct box *b, int *other)
+/* What a read of rows finds of which some are not wholly written: those make the same rows of the results undefined. Where all
+ * are, nothing has written what is read. */
+static enum tile_content take_undefined(struct checker *c, int i, const struct box *b, int *other)
 {
+    bool undefined[MAX_ROWS] = {false};
+    int64_t n = 0;
     for (int64_t r = 0; r < b->count[0]; r++) {
         struct box row = box_row(b, r);
         enum tile_content content = tile_read(&c->memory, &row, other);
         if (content == CONTENT_OTHER)
-            return false;
-        c->undefined[r] |= content == CONTENT_NONE;
+            return CONTENT_OTHER;
+        n += undefined[r] = content == CONTENT_NONE;
     }
+    if (n == b->count[0])
+        return CONTENT_NONE;
+    for (int64_t r = 0; r < b->count[0]; r++)
+        c->undefined[r] |= undefined[r];
     const struct origin *o = &c->origins[b->tensor];
     if (c->origin.insn < 0)
         c->origin = o->insn >= 0 ? *o : (struct origin){i, b->tensor};
-    return true;
+    return CONTENT_OWN;
 }
 
 /* The instruction's results in rows that come of undefined ones are undefined too. */
@@ -288,11 +295,8 @@ static bool check_tile(struct checker *c, int i, const struct box *b, bool write
         return true;
     }
     enum tile_content content = tile_read(&c->memory, b, &other);
-    bool undefined = content == CONTENT_NONE && is_row_wise(c, &c->k->insns[i]);
-    if (undefined && !take_undefined(c, i, b, &other))
-        content = CONTENT_OTHER;
-    else if (undefined)
-        content = CONTENT_OWN;
+    if (content == CONTENT_NONE && is_row_wise(c, &c->k->insns[i]))
+        content = take_undefined(c, i, b, &other);
     switch (content) {
     case CONTENT_NONE:
         return uninitialised(c, i, b);

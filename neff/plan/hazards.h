@@ -14,8 +14,9 @@
  *   wrong count           a wait for more signals than come before it in the kernel's order
  *   deadlock              engines that wait for each other, or for a signal that nothing gives
  *   uninitialised read    of tile elements that nothing has written, by a transfer, or by what mixes partitions.
- *                         Results that stay in their partition may come of them: a kernel that loads some
- *                         rows under a mask computes with all, and stores those it has loaded
+ *                         Otherwise, where some partitions are written, results may come of the others too
+ *                         that stay in their partition: a kernel that loads some rows under a mask computes
+ *                         with all, and stores those it has loaded
  *   capacity              a tile, or an access, outside the machine's or its tile's memory
  *   semaphore             signalled by two engines: its count would not say who is done
  *
