@@ -35,12 +35,39 @@ enum { WRITE_BYTES = 2 << 20 };
 struct writer {
     struct out_file out;
     uint64_t written; /* bytes after the header */
+    uint8_t *block;   /* what comes next, for write(2): stdio fills 4 KB of its own first, whatever setvbuf says */
+    size_t held;      /* bytes of it */
 };
+
+static bool put_block(struct writer *w, struct diag *d)
+{
+    for (size_t at = 0; at < w->held;) {
+        ssize_t n = write(fileno(w->out.f), w->block + at, w->held - at);
+        if (n < 0 && errno != EINTR)
+            return fail(d, "cannot write: %s", strerror(errno));
+        at += n > 0 ? (size_t)n : 0;
+    }
+    w->held = 0;
+    return true;
+}
+
+static bool put_bytes(struct writer *w, const void *data, size_t n, struct diag *d)
+{
+    while (n) {
+        size_t room = WRITE_BYTES - w->held, part = n < room ? n : room;
+        memcpy(w->block + w->held, data, part);
+        w->held += part;
+        data = (const uint8_t *)data + part, n -= part;
+        if (w->held == WRITE_BYTES && !put_block(w, d))
+            return false;
+    }
+    return true;
+}
 
 static bool put(struct writer *w, const void *data, size_t n, struct diag *d)
 {
-    if (n && fwrite(data, 1, n, w->out.f) != n)
-        return fail(d, "cannot write: %s", strerror(errno));
+    if (!put_bytes(w, data, n, d))
+        return false;
     w->written += n;
     return true;
 }
@@ -141,6 +168,8 @@ static bool put_header(const struct program *p, struct writer *w, struct diag *d
     };
     snprintf(h.build, sizeof h.build, "xcc %s", xcc_version_text);
     snprintf(h.name, sizeof h.name, "%s", p->name ? p->name : "");
+    if (!put_block(w, d))
+        return false;
     if (fflush(w->out.f) != 0 ||
         !tree_hash_file(fileno(w->out.f), NEFF_HEADER_SIZE, w->written, h.hash))
         return fail(d, "cannot read back what was written: %s", strerror(errno));
@@ -155,11 +184,10 @@ static bool write_all(struct program *p, struct writer *w, struct diag *d)
 {
     struct arena scratch = {0};
     static const uint8_t blank[NEFF_HEADER_SIZE];
-    setvbuf(w->out.f, NULL, _IOFBF, WRITE_BYTES);
-    bool ok = fwrite(blank, sizeof blank, 1, w->out.f) == 1 ||
-              fail(d, "cannot write: %s", strerror(errno));
-    ok = ok && put_members(p, w, &scratch, d);
-    ok = ok && put_header(p, w, d);
+    w->block = malloc(WRITE_BYTES);
+    bool ok = w->block || fail(d, "out of memory");
+    ok = ok && put_bytes(w, blank, sizeof blank, d) && put_members(p, w, &scratch, d) && put_header(p, w, d);
+    free(w->block);
     arena_free(&scratch);
     return ok;
 }
