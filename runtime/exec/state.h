@@ -181,6 +181,7 @@ struct output {
 struct bound_state {
     int input, output;   /* numbers of the model's */
     struct tensor memory; /* of the output's dims, `capacity` along the axis */
+    size_t room;          /* that it has been given */
     int64_t length;      /* along the axis, of what the memory holds */
     struct tensor result; /* of the last run, in the memory */
     struct op_cache cache; /* where a call of cache_append makes the output */

@@ -4,10 +4,13 @@
  * Kernels walk over both with steps made of the capacity, so nothing moves while the length grows; the copy of the past
  * finds itself where it is to go and does nothing.
  */
+#include "runtime/exec/memory.h"
 #include "runtime/exec/state.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { HUGE_PAGE = 2 << 20 };
 
 /* ---- places ---- */
 
@@ -145,7 +148,7 @@ void states_input_set(struct context *c, int input)
 void states_free(struct context *c)
 {
     for (int i = 0; c->states && i < c->m->p->nstates; i++)
-        tensor_free(&c->states[i].memory);
+        large_free(c->states[i].memory.data, c->states[i].room);
     free(c->states);
     free(c->capacities);
 }
@@ -167,21 +170,31 @@ static bool has_room(struct context *c, int i, int64_t *dims)
     return same;
 }
 
-/* Memory for the dims of this run; what it held goes to *old, since the input may lie there. */
-static bool reserve(struct context *c, int i, const int64_t *dims, struct tensor *old, struct diag *d)
+/* As many whole huge pages as hold the dims, if one does not; false: more than can be. */
+static bool room_for(int dtype, int rank, const int64_t *dims, size_t *room)
+{
+    size_t bytes = dtype_bytes(dtype);
+    for (int i = 0; i < rank; i++)
+        if (dims[i] < 0 || __builtin_mul_overflow(bytes, (size_t)dims[i], &bytes) || bytes > SIZE_MAX / 4)
+            return false;
+    *room = bytes > HUGE_PAGE ? (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE : bytes ? bytes : 1;
+    return true;
+}
+
+/* Memory for the dims of this run, in huge pages; *old is left with what there was, since the input may lie there. */
+static bool reserve(struct context *c, int i, const int64_t *dims, struct bound_state *old, struct diag *d)
 {
     struct bound_state *s = &c->states[i];
     const struct tensor *type = &c->now->types[c->m->p->states[i].output];
-    struct tensor made = {.kind = VK_NONE};
-    if (!tensor_alloc_dirty(&made, type->dtype, type->rank, dims, d))
+    struct tensor made = tensor_view(type->dtype, type->rank, dims, NULL);
+    size_t bytes = SIZE_MAX, room = 0;
+    if (room_for(type->dtype, type->rank, dims, &bytes) && !limits_bytes(c, "a state needs", tensor_bytes(&made), d))
         return false;
-    if (!limits_bytes(c, "a state needs", tensor_bytes(&made), d)) {
-        tensor_free(&made);
-        return false;
-    }
-    memset(made.data, 0, tensor_bytes(&made));
-    *old = s->memory;
+    if (bytes == SIZE_MAX || !(made.data = large_alloc(bytes, &room)))
+        return fail(d, "out of memory for a state of %s", tensor_type_text(&made, (char[256]){0}, 256));
+    *old = *s;
     s->memory = made;
+    s->room = room;
     s->length = s->cache.written = 0;
     c->placed = false;
     return true;
@@ -191,7 +204,8 @@ static bool reserve(struct context *c, int i, const int64_t *dims, struct tensor
 static bool take_input(struct context *c, int i, struct diag *d)
 {
     struct bound_state *s = &c->states[i];
-    struct tensor *x = &c->input[s->input], old = {.kind = VK_NONE};
+    struct tensor *x = &c->input[s->input];
+    struct bound_state old = {.room = 0};
     int axis = c->m->p->states[i].axis;
     int64_t dims[MAX_RANK];
     if (!has_room(c, i, dims) && !reserve(c, i, dims, &old, d))
@@ -200,7 +214,7 @@ static bool take_input(struct context *c, int i, struct diag *d)
     if (x->data && x->data != s->memory.data)
         move_rows(&s->memory, axis, x, x->data, false);
     s->cache.written = x->dims[axis] > s->cache.written ? x->dims[axis] : s->cache.written;
-    tensor_free(&old);
+    large_free(old.memory.data, old.room);
     if (!has_data)
         return fail(d, "input '%s' has no data, and its state holds %lld elements along axis %d, not %lld",
                     c->m->p->slots[c->m->p->states[i].input].name, (long long)s->length, axis, (long long)x->dims[axis]);
