@@ -3,6 +3,7 @@
  * operator defines while running keep their names when a graph is inferred again.
  */
 #include "passes/ir/guards.h"
+#include "passes/known_parts.h"
 #include "passes/pass.h"
 #include "runtime/ops/common/ops.h"
 
@@ -30,6 +31,14 @@ static struct content read_content(struct infer *f, int i)
         v->content = (struct content_list){c.v, c.n};
     }
     return (struct content){v->content.v, v->content.n};
+}
+
+static struct content read_known(struct infer *f, int i)
+{
+    dim_t known[KNOWN_PARTS];
+    const struct infer_frame *at = f->user;
+    int n = at->n->in[i] ? known_parts(at->n->in[i], known) : -1;
+    return (struct content){n > 0 ? arena_copy(f->arena, known, sizeof *known * (size_t)n) : NULL, n > 0 ? n : -1};
 }
 
 static const struct tensor *constant_operand(struct infer *f, int i)
@@ -202,6 +211,7 @@ bool infer_node(struct graph *g, struct node *n, struct diag *d)
                       .out = types + n->nin,
                       .result = contents,
                       .read = read_content,
+                      .read_known = read_known,
                       .constant = constant_operand,
                       .region = infer_region,
                       .varying = varying_dim,

@@ -34,6 +34,12 @@ struct content infer_content(struct infer *f, int i)
     return f->read(f, i);
 }
 
+struct content infer_known(struct infer *f, int i)
+{
+    struct content c = infer_content(f, i);
+    return c.n < 0 && has_input(f, i) && f->read_known ? f->read_known(f, i) : c;
+}
+
 const struct tensor *infer_tensor(struct infer *f, int i)
 {
     return has_input(f, i) && f->constant ? f->constant(f, i) : NULL;

@@ -37,6 +37,8 @@ struct infer {
     struct content *result; /* optional result contents, or NULL at run time; preset to unknown */
     /* What the rule may call; use the helpers below. */
     struct content (*read)(struct infer *f, int i);
+    /* The same where some elements alone are known, the others DIM_NOT_BOUND; NULL at run time. */
+    struct content (*read_known)(struct infer *f, int i);
     /* The operand's value when it is a constant of any type, else NULL. May be NULL itself. */
     const struct tensor *(*constant)(struct infer *f, int i);
     bool (*region)(struct infer *f, int region, const struct type *params, int nparams,
@@ -59,6 +61,8 @@ static inline bool has_input(const struct infer *f, int i)
 /* Contents of operand i: unknown for floats, for large tensors and for what only running tells.
  * Each element may be an expression. */
 struct content infer_content(struct infer *f, int i);
+/* The same; of a small list of which some elements are known, the others are DIM_NOT_BOUND. */
+struct content infer_known(struct infer *f, int i);
 /* The operand as a constant tensor, floats included; NULL when it is none. */
 const struct tensor *infer_tensor(struct infer *f, int i);
 /* All elements constant; false when unknown. */

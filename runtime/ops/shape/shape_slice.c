@@ -238,7 +238,7 @@ bool infer_pad(struct infer *f)
 {
     const struct type *x = &f->in[0];
     struct type out = *x;
-    struct content pads = infer_content(f, 1);
+    struct content pads = infer_known(f, 1);
     int axes[MAX_RANK];
     if (has_input(f, 2) && f->in[2].dtype != x->dtype)
         return fail(f->d, "the value is %s, expected %s", dtype_name(f->in[2].dtype),
@@ -259,7 +259,10 @@ bool infer_pad(struct infer *f)
         return fail(f->d, "%lld pads, expected %d", (long long)pads.n, 2 * n);
     for (int i = 0; i < n; i++) {
         dim_t *dim = &out.dims[count >= 0 ? axes[i] : i];
-        *dim = dim_add(f->dims, *dim, dim_add(f->dims, pads.v[i], pads.v[i + n]));
+        if (pads.v[i] == DIM_NOT_BOUND || pads.v[i + n] == DIM_NOT_BOUND)
+            *dim = infer_unknown(f, "pad");
+        else
+            *dim = dim_add(f->dims, *dim, dim_add(f->dims, pads.v[i], pads.v[i + n]));
         if (dim_is_const(*dim) && *dim < 0)
             return fail(f->d, "pads crop more than there is");
     }
