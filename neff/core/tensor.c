@@ -50,24 +50,120 @@ static void set_shape(struct tensor *t, int dtype, int rank, const int64_t *dims
         t->dims[i] = dims[i];
 }
 
-static bool get_block(struct tensor *t, size_t bytes, struct diag *d)
+/* ---- blocks ---- */
+
+enum { LINE = 64 };
+
+#ifdef XRT_USE /* a library of one model has its memory once and for all */
+struct tensor_spares *tensor_use_spares(struct tensor_spares *s)
 {
-    enum { LINE = 64 };
-    bytes = bytes ? (bytes + LINE - 1) / LINE * LINE : LINE;
-    size_t pages = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE; /* those that it nearly fills */
-    bool large = bytes >= LARGE_PAGE;
-    bytes = large && pages - bytes <= bytes / 16 ? pages : bytes;
-    if (t->kind == VK_TENSOR && t->owned && t->capacity >= bytes)
-        return true;
-    tensor_free(t);
-    if (bytes > memory_total() || posix_memalign(&t->data, large ? LARGE_PAGE : LINE, bytes)) {
+    (void)s;
+    return NULL;
+}
+void tensor_drop_spares(struct tensor_spares *s)
+{
+    (void)s;
+}
+static bool give_spare(void *data, size_t capacity)
+{
+    (void)data, (void)capacity;
+    return false;
+}
+static bool take_spare(struct tensor *t, size_t bytes)
+{
+    (void)t, (void)bytes;
+    return false;
+}
+static bool drop_spares(void)
+{
+    return false;
+}
+#else
+enum { SPARE_MIN = 64 << 10 };
+static _Thread_local struct tensor_spares *spares;
+
+struct tensor_spares *tensor_use_spares(struct tensor_spares *s)
+{
+    struct tensor_spares *before = spares;
+    spares = s;
+    return before;
+}
+
+void tensor_drop_spares(struct tensor_spares *s)
+{
+    while (s->n)
+        free(s->block[--s->n].data);
+}
+
+/* Of many blocks the largest are kept. */
+static bool give_spare(void *data, size_t capacity)
+{
+    int least = 0;
+    if (!spares || capacity < SPARE_MIN)
+        return false;
+    for (int i = 1; i < spares->n; i++)
+        least = spares->block[i].capacity < spares->block[least].capacity ? i : least;
+    if (spares->n < SPARE_BLOCKS)
+        least = spares->n++;
+    else if (spares->block[least].capacity < capacity)
+        free(spares->block[least].data);
+    else
+        return false;
+    spares->block[least].data = data;
+    spares->block[least].capacity = capacity;
+    return true;
+}
+
+/* The smallest that is large enough, and not twice as large. */
+static bool take_spare(struct tensor *t, size_t bytes)
+{
+    int best = -1;
+    for (int i = 0; spares && i < spares->n && bytes >= SPARE_MIN; i++)
+        if (spares->block[i].capacity >= bytes && spares->block[i].capacity / 2 <= bytes &&
+            (best < 0 || spares->block[i].capacity < spares->block[best].capacity))
+            best = i;
+    if (best < 0)
+        return false;
+    t->data = spares->block[best].data;
+    t->capacity = spares->block[best].capacity;
+    spares->block[best] = spares->block[--spares->n];
+    return true;
+}
+
+static bool drop_spares(void)
+{
+    bool any = spares && spares->n;
+    if (any)
+        tensor_drop_spares(spares);
+    return any;
+}
+#endif
+
+static bool new_block(struct tensor *t, size_t bytes)
+{
+    bool large = bytes >= LARGE_PAGE, fits = bytes <= memory_total();
+    size_t align = large ? LARGE_PAGE : LINE;
+    if (!fits || (posix_memalign(&t->data, align, bytes) && (!drop_spares() || posix_memalign(&t->data, align, bytes)))) {
         t->data = NULL;
-        return fail(d, "out of memory: a tensor needs %zu bytes", bytes);
+        return false;
     }
     if (large)
         memory_in_large_pages(t->data, bytes);
-    t->owned = true;
     t->capacity = bytes;
+    return true;
+}
+
+static bool get_block(struct tensor *t, size_t bytes, struct diag *d)
+{
+    bytes = bytes ? (bytes + LINE - 1) / LINE * LINE : LINE;
+    size_t pages = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE; /* those that it nearly fills */
+    bytes = bytes >= LARGE_PAGE && pages - bytes <= bytes / 16 ? pages : bytes;
+    if (t->kind == VK_TENSOR && t->owned && t->capacity >= bytes)
+        return true;
+    tensor_free(t);
+    if (!take_spare(t, bytes) && !new_block(t, bytes))
+        return fail(d, "out of memory: a tensor needs %zu bytes", bytes);
+    t->owned = true;
     return true;
 }
 
@@ -105,7 +201,7 @@ struct tensor tensor_view(int dtype, int rank, const int64_t *dims, void *data)
 
 void tensor_free(struct tensor *t)
 {
-    if (t->owned)
+    if (t->owned && !give_spare(t->data, t->capacity))
         free(t->data);
     for (int64_t i = 0; i < t->nitems; i++)
         tensor_free(&t->items[i]);

@@ -28,6 +28,22 @@ struct tensor {
     int64_t nitems;
 };
 
+/*
+ * Large blocks that tensors of a thread have given back, for others of about their size: a run that makes tensors of its own
+ * sizes would get, and return, their pages one by one each time.
+ */
+enum { SPARE_BLOCKS = 16 };
+struct tensor_spares {
+    struct {
+        void *data;
+        size_t capacity;
+    } block[SPARE_BLOCKS];
+    int n;
+};
+/* From now on, in this thread; NULL: blocks are freed. What there was before. */
+struct tensor_spares *tensor_use_spares(struct tensor_spares *s);
+void tensor_drop_spares(struct tensor_spares *s);
+
 int64_t tensor_count(const struct tensor *t);
 static inline size_t tensor_bytes(const struct tensor *t)
 {

@@ -170,6 +170,7 @@ void context_free(struct context *c)
         bound_free(c->bound[i]);
     if (USED(STATES))
         states_free(c);
+    tensor_drop_spares(&c->spares);
     large_free(c->memory, c->memory_bytes);
     free(c->input);
     free(c->output);

@@ -674,7 +674,10 @@ static bool run_main(struct context *c, struct diag *d)
 bool context_run(struct context *c, struct diag *d)
 {
     limits_start(c);
+    struct tensor_spares *before = USED(CALLS) && c->m->has_runtime ? tensor_use_spares(&c->spares) : NULL;
     bool ok = run_main(c, d) && limits_time(c, d);
+    if (USED(CALLS) && c->m->has_runtime)
+        tensor_use_spares(before);
     limits_end(c);
     return ok;
 }

@@ -210,6 +210,7 @@ struct context {
     struct bound *bound[MAX_BOUND], *now;
     int nbound;
     uint64_t clock;
+    struct tensor_spares spares; /* of tensors whose sizes only running tells */
     int64_t *key;
     char *memory; /* the arena of planned slots */
     size_t memory_bytes;

@@ -170,14 +170,14 @@ static bool has_room(struct context *c, int i, int64_t *dims)
     return same;
 }
 
-/* As many whole huge pages as hold the dims, if one does not; false: more than can be. */
+/* As many whole huge pages as hold the dims, if half of one does not; false: more than can be. */
 static bool room_for(int dtype, int rank, const int64_t *dims, size_t *room)
 {
     size_t bytes = dtype_bytes(dtype);
     for (int i = 0; i < rank; i++)
         if (dims[i] < 0 || __builtin_mul_overflow(bytes, (size_t)dims[i], &bytes) || bytes > SIZE_MAX / 4)
             return false;
-    *room = bytes > HUGE_PAGE ? (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE : bytes ? bytes : 1;
+    *room = bytes > HUGE_PAGE / 2 ? (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE : bytes ? bytes : 1;
     return true;
 }
 
