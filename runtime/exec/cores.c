@@ -39,32 +39,92 @@ static int first_sibling(int cpu)
     return first;
 }
 
-/* The least quota of the control group and of those it is in (version 2: cpu.max); 0: none. */
-static int group_cores(void)
+enum { GROUP_PATH = 512 };
+
+static bool names_controller(const char *list, const char *end, const char *name)
 {
-    char line[512], path[1024], text[64];
-    int min = 0;
+    size_t n = strlen(name);
+    while (list < end) {
+        size_t k = strcspn(list, ",:");
+        if (k == n && !strncmp(list, name, n))
+            return true;
+        list += k + 1;
+    }
+    return false;
+}
+
+/* The control group that the process is in: of version 2 ("" for the controller), or of the controller's hierarchy of version
+ * 1. Where it is not known, as in a container that sees its own alone, the root. */
+static void find_group(const char *controller, char *group)
+{
+    char line[GROUP_PATH + 64];
     FILE *f = fopen("/proc/self/cgroup", "r");
-    bool found = false;
-    while (f && !found && fgets(line, sizeof line, f))
-        found = !strncmp(line, "0::", 3);
+    *group = 0;
+    while (f && fgets(line, sizeof line, f)) { /* NUMBER:CONTROLLER,...:PATH */
+        char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
+        bool own = path && (*controller ? names_controller(list + 1, path, controller) : path == list + 1);
+        if (own && strlen(path + 1) < GROUP_PATH) {
+            strcpy(group, path + 1);
+            group[strcspn(group, "\n")] = 0;
+            break;
+        }
+    }
     if (f)
         fclose(f);
-    char *group = found ? line + 3 : line;
-    group[found ? strcspn(group, "\n") : 0] = 0;
+}
+
+static bool first_line(const char *folder, const char *group, const char *file, char *text, int room)
+{
+    char path[GROUP_PATH + 128];
+    snprintf(path, sizeof path, "%s%s/%s", folder, group, file);
+    FILE *f = fopen(path, "r");
+    bool read = f && fgets(text, room, f);
+    if (f)
+        fclose(f);
+    if (read)
+        text[strcspn(text, "\n")] = 0;
+    return read;
+}
+
+/* Of version 2 a file has both numbers, of version 1 each has one. */
+static int group_quota(const char *folder, const char *group, bool first_version)
+{
+    char text[64], period[24];
+    if (!first_version)
+        return first_line(folder, group, "cpu.max", text, sizeof text) ? quota_cores(text) : 0;
+    if (!first_line(folder, group, "cpu.cfs_quota_us", text, 32) ||
+        !first_line(folder, group, "cpu.cfs_period_us", period, sizeof period))
+        return 0;
+    strcat(text, " ");
+    strcat(text, period);
+    return quota_cores(text);
+}
+
+/* The least quota of the group and of those that it is in; 0: none. */
+static int least_quota(const char *folder, const char *controller)
+{
+    char group[GROUP_PATH];
+    int min = 0;
+    find_group(controller, group);
     for (;;) {
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
-        f = fopen(path, "r");
-        int n = f && fgets(text, sizeof text, f) ? quota_cores(text) : 0;
-        if (f)
-            fclose(f);
-        if (n && (!min || n < min))
-            min = n;
+        int n = group_quota(folder, group, *controller != 0);
+        min = n && (!min || n < min) ? n : min;
         char *slash = strrchr(group, '/');
         if (!slash)
             return min;
         *slash = 0;
     }
+}
+
+static int group_cores(void)
+{
+    static const char *const folders[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
+    int min = 0;
+    for (int i = 0; i < 3; i++) {
+        int n = least_quota(folders[i], i ? "cpu" : "");
+        min = n && (!min || n < min) ? n : min;
+    }
+    return min;
 }
 
 int physical_cores(void)

@@ -117,7 +117,7 @@ void sample_sizes(const struct program *p, int64_t *symbols);
 /* Physical cores this process may run on, and that its control group pays for ("150000 100000" of
  * cpu.max are two). */
 int physical_cores(void);
-/* What cpu.max of a control group allows; 0: no limit. */
+/* What cpu.max of a control group allows, or quota and period of one of version 1; 0: no limit. */
 int quota_cores(const char *text);
 
 #endif
