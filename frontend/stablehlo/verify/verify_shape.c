@@ -87,7 +87,7 @@ static bool check_fft(struct verifier *v, const struct mlir_op *op)
     for (int k = 0; k < n; k++) {
         int64_t have = x->dims[x->rank - n + k], want = length[k];
         if (back && k == n - 1)
-            want = want ? want / 2 + 1 : 0;
+            want = want || have ? want / 2 + 1 : 0;
         if (verify_differ(have, want))
             return VERIFY_ERROR(v, "fft_length %lld of a dimension of size %lld",
                                 (long long)length[k], (long long)have);
