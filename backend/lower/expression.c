@@ -154,13 +154,21 @@ static struct node *absorb(const struct expression *e, struct value *v, enum op 
     return NULL;
 }
 
+/* A product that only the sum n reads: both are one instruction where it is what runs on. */
+static bool only_summed(const struct expression *e, const struct node *n, int i)
+{
+    const struct node *def = group_def(e->g, n->in[i]);
+    return def && def->op == OP_mul && n->in[i]->type.dtype == DT_F32 && value_only_user(n->in[i]) == n &&
+           !group_is_result(e->g, n->in[i]);
+}
+
 /* Which operand of a commutative node is the running value: the one made inside the group or given.
  */
 static int running(const struct expression *e, const struct node *n)
 {
     for (int i = 0; i < n->nin; i++) {
         if (group_def(e->g, n->in[i]))
-            return i;
+            return i == 0 && n->op == OP_add && !only_summed(e, n, 0) && only_summed(e, n, 1) ? 1 : i;
         for (int k = 0; k < e->ngiven; k++)
             if (e->given[k] == n->in[i])
                 return i;
