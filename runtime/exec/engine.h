@@ -7,6 +7,8 @@
 
 #include "runtime/exec/state.h"
 
+#include <string.h>
+
 /* An immediate that does not depend on variables, by name: NUMBER(i, window_pool, stride_h). */
 #define NUMBER(i, insn, name) ((i)->imm[IMM(insn, name)].base)
 
@@ -102,7 +104,7 @@ static inline bool tile_result(const struct bound_insn *i, int n)
     const struct operand *o = &i->o[n];
     return (o->dtype == DT_F32 || o->dtype == DT_BF16) && o->step[i->shape.rank - 1] == 1;
 }
-static inline struct in_tile tile_at(const struct bound_insn *i, char *const *p, int n)
+BY_WORDS static inline struct in_tile tile_at(const struct bound_insn *i, char *const *p, int n)
 {
     const int64_t *step = i->o[n].step;
     int last = i->shape.rank - 1;
@@ -110,11 +112,16 @@ static inline struct in_tile tile_at(const struct bound_insn *i, char *const *p,
         return (struct in_tile){0};
     return (struct in_tile){(const float *)p[n], step[last], step[last - 1]};
 }
-static inline struct out_tile tile_to(const struct bound_insn *i, char *const *p)
+BY_WORDS static inline struct out_tile tile_to(const struct bound_insn *i, char *const *p)
 {
     enum { DST = AP(tensor_tensor, dst) }; /* that of every instruction with a tile kernel */
     const struct operand *dst = &i->o[DST];
-    return (struct out_tile){p[DST], dst->step[i->shape.rank - 2], dst->dtype == DT_BF16};
+    struct out_tile y;
+    memset(&y, 0, sizeof y); /* its last word is copied whole */
+    y.at = p[DST], y.pitch = dst->step[i->shape.rank - 2];
+    if (dst->dtype == DT_BF16)
+        y.bf16 = true;
+    return y;
 }
 
 /*

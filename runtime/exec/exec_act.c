@@ -94,7 +94,7 @@ static struct in_tile scale_tile(const struct bound_insn *i, char *const *p)
     return scale;
 }
 
-static void activation_tile(struct lane *l, const struct bound_insn *i, char *const *p,
+BY_WORDS static void activation_tile(struct lane *l, const struct bound_insn *i, char *const *p,
                             const int64_t *count)
 {
     const struct bound_activation *a = i->prepared;

@@ -145,7 +145,7 @@ static void tensor_tensor_row(struct lane *l, const struct bound_insn *i, char *
     }
 }
 
-static void tensor_tensor_tile(struct lane *l, const struct bound_insn *i, char *const *p,
+BY_WORDS static void tensor_tensor_tile(struct lane *l, const struct bound_insn *i, char *const *p,
                                const int64_t *count)
 {
     const struct arithmetic *a = i->prepared;
