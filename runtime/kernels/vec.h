@@ -51,6 +51,14 @@
 #define ONE_COPY static __attribute__((noinline, noclone, unused))
 #endif
 
+/* Conditions on x, unless it is a constant, are asked for in every turn of a loop: compilers would make a copy of the
+ * loop for each answer. */
+#define ASK_EACH_TURN(x)                                                                           \
+    do {                                                                                           \
+        if (!__builtin_constant_p(x))                                                              \
+            __asm__ volatile("" : "+r"(x));                                                        \
+    } while (0)
+
 /* Loops over a constant number of registers. */
 #if defined __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
@@ -121,6 +129,27 @@ INLINE vf load_part(const float *p, size_t n)
 INLINE void store_part(float *p, vf v, size_t n)
 {
     _mm256_maskstore_ps(p, mask_of(n), (__m256)v);
+}
+#elif defined __SSE2__
+/* By halves: a loop over single lanes is longer, and these stand at the end of every row. */
+INLINE vf load_part(const float *p, size_t n)
+{
+    __m128 pair = _mm_setzero_ps(), one = _mm_setzero_ps();
+    if (n & 2)
+        pair = _mm_loadl_pi(pair, (const __m64 *)p);
+    if (n & 1)
+        one = _mm_load_ss(p + (n & 2));
+    return (vf)(n & 2 ? _mm_movelh_ps(pair, one) : one);
+}
+INLINE void store_part(float *p, vf v, size_t n)
+{
+    __m128 last = (__m128)v;
+    if (n & 2) {
+        _mm_storel_pi((__m64 *)p, last);
+        last = _mm_movehl_ps(last, last);
+    }
+    if (n & 1)
+        _mm_store_ss(p + (n & 2), last);
 }
 #else
 INLINE vf load_part(const float *p, size_t n)
