@@ -1,6 +1,6 @@
 #!/bin/sh
 # standalone_models.sh BUILD SCRATCH [MODEL...]: trained models of XCC_TEST_DATA (default ../shared/data) as C
-# sources give the bits of xrun; a table of code, weights and times. ISA=avx512bf16 and so on: of which
+# sources give the bits of xrun and allocate nothing; a table of code, weights and times. ISA=avx512bf16 and so on: of which
 # instruction set (portable); FLAGS="--amalgamate" and others of xcc; OPT: how core and kernels are compiled. CROSS=aarch64-linux-gnu-: by that compiler, statically;
 # RUN=qemu-aarch64: what runs its programs.
 set -eu
@@ -54,6 +54,9 @@ for name; do
     done
     object=$name/c/model_all.o
     [ -e "$object" ] || object=$name/c/model.o # FLAGS=--amalgamate
+    asks=$("${cross}nm" -u "$object" | awk '{ print $2 }' |
+        grep -xE 'malloc|calloc|realloc|free|qsort|mmap|open|fopen|getenv|pthread_create' | tr '\n' ' ') || true
+    [ -z "$asks" ] || { echo "FAIL $name: it asks for $asks"; wrong=1; }
     all=$("${cross}size" "$object" | awk 'NR == 2 { print $1 + $2 }')
     bytes_of() { "${cross}nm" -S "$object" | awk -v n="$1" '$4 == n || $4 ~ "^p[0-9]*_" n "$" { print $2 }' | sed 's/^0*/0x/;s/^0x$/0/'; }
     program=$(($(bytes_of program) + 0)) constants=$(($(bytes_of constants) + 0))

@@ -1,5 +1,6 @@
 #include "neff/core/op.h"
 
+#include "neff/base/sort.h"
 #include "neff/base/use.h"
 #include "neff/core/kinds.h"
 
@@ -26,7 +27,6 @@ enum op op_from_name(const char *name)
 }
 #else
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 const struct op_info op_infos[OP_COUNT] = {
@@ -47,7 +47,7 @@ static void sort_names(void)
 {
     for (int i = 0; i < OP_COUNT; i++)
         by_name[i] = (int16_t)i;
-    qsort(by_name, OP_COUNT, sizeof *by_name, compare);
+    sort_items(by_name, OP_COUNT, sizeof *by_name, compare);
 }
 
 enum op op_from_name(const char *name)

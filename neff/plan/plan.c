@@ -6,6 +6,7 @@
  * regions it runs, and one where the region ends. The regions of a call may run many times, in
  * turn: a slot that one of them uses but that was made outside lives until the call is done.
  */
+#include "neff/base/sort.h"
 #include "neff/plan/in_place.h"
 
 #include <stdlib.h>
@@ -109,7 +110,7 @@ static void extend_uses(struct plan_walk *w, struct arena *a)
     for (int r = 1; r < w->p->nregions; r++)
         if (w->begin[r] >= 0)
             list[n++] = (struct reach){w->begin[r], w->end[r]};
-    qsort(list, (size_t)n, sizeof *list, inner_first);
+    sort_items(list, (size_t)n, sizeof *list, inner_first);
     for (int r = 0; r < n; r++)
         for (int s = 0; s < w->p->nslots; s++) {
             struct lifetime *l = &w->life[s];
@@ -299,11 +300,11 @@ static void search_places(struct plan_search *s)
 {
     enum { FEW = 250000, MANY = 2000000 };
     for (int t = 0; t < 2 * NORDERS && s->size > s->bound; t++) {
-        qsort(s->items, (size_t)s->n, sizeof *s->items, orders[t / 2]);
+        sort_items(s->items, (size_t)s->n, sizeof *s->items, orders[t / 2]);
         try_order(s, t % 2);
     }
     for (int t = 0; t < 4 * NORDERS && s->size > s->bound + s->bound / 100; t++) {
-        qsort(s->items, (size_t)s->n, sizeof *s->items, orders[t / 2 % NORDERS]);
+        sort_items(s->items, (size_t)s->n, sizeof *s->items, orders[t / 2 % NORDERS]);
         place_items(s->items, s->n, s->placed, t % 2);
         lift_highest(s, t % 2, t < 2 * NORDERS ? FEW : MANY);
     }

@@ -217,6 +217,23 @@ static const struct xop_operator count_op = {
     .run = count,
 };
 
+/* x + bias, or x. */
+static bool biased(const struct xop_call *c)
+{
+    const float *bias = c->in[0].data, *x = c->in[1].data;
+    for (int64_t i = 0; i < xop_count(&c->out[0]); i++)
+        ((float *)c->out[0].data)[i] = x[i] + (bias ? bias[i] : 0);
+    return true;
+}
+static const struct xop_operator biased_op = {
+    .domain = "test",
+    .name = "Biased",
+    .version = 1,
+    .operands = "bias?: T=floats[n], x: T[n]",
+    .results = "y: T[n]",
+    .run = biased,
+};
+
 #if defined(BAD_DECLARATION)
 static const struct xop_operator bad_op = {.domain = "test",
                                            .name = "Bad",
@@ -229,5 +246,5 @@ static const struct xop_operator bad_op = {.domain = "test",
 #define BAD
 #endif
 XOP_LIBRARY(BAD &scale_op, &pairs_op, &rows_op, &positive_op, &sum_op, &wrong_op, &overlap_op,
-            &most_op, &forget_op, &count_op)
+            &most_op, &forget_op, &count_op, &biased_op)
 #endif

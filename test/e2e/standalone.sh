@@ -85,6 +85,7 @@ $cc -o small batch.c -Iopen open/libdigits.a -lm
     failed "compiled for size, other bits"
 code=$(code_of open/digits_all.o)
 [ "$code" -lt "$large" ] || failed "compiled for size $code bytes, otherwise $large"
+! nm -u open/digits_all.o | grep -wE 'malloc|calloc|realloc|free|qsort' || failed "the program of open sizes allocates"
 constants=$(nm -S open/digits_all.o | awk '$4 == "constants" { print $2 }')
 code=$((code - 0x$constants))
 [ "$code" -lt 210000 ] || failed "compiled for size the code has $code bytes, more than 210000"

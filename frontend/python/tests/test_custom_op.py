@@ -178,6 +178,8 @@ class Register(unittest.TestCase):
             self.assertEqual(xcc.load(xcc.compile(model))(x).tolist(), [0, 2, 4, 6, 8])
             self.assertEqual(ops.Scale(x, factor=3).tolist(), [0, 3, 6, 9, 12])
             self.assertEqual(ops.Positive(x - 2).tolist(), [1, 2])
+            self.assertEqual(ops.Biased(None, x).tolist(), [0, 1, 2, 3, 4])  # an operand left out
+            self.assertEqual(ops.Biased(x, x).tolist(), [0, 2, 4, 6, 8])
             xcc.custom_op.registered.remove(ops.path)
 
 

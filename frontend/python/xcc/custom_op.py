@@ -88,28 +88,30 @@ class Operator:
                 arrays.append(x)
         return arrays, numbers
 
-    def _text(self, arrays: Sequence[np.ndarray], attributes: Dict[str, Any]) -> str:
+    def _text(self, arrays: Sequence[Optional[np.ndarray]], attributes: Dict[str, Any]) -> str:
         """A graph of this one call."""
         kinds = {a.name: a.kind for a in self.attributes}
         unknown = [n for n in attributes if n not in kinds]
         if unknown:
             raise XccError("%s has no attribute '%s'" % (self.full_name, unknown[0]))
-        types = ["%s[%s]" % (dtypes.name_of(a.dtype), ",".join(map(str, a.shape))) for a in arrays]
+        given = [a for a in arrays if a is not None]
+        types = ["%s[%s]" % (dtypes.name_of(a.dtype), ",".join(map(str, a.shape))) for a in given]
         words = ['custom_operator="%s"' % self.full_name]
         for name, value in attributes.items():
             words.append("%s=%s" % (name, _attribute_text(kinds[name], value)))
         params = ", ".join('%%%d "x%d": %s' % (i, i, t) for i, t in enumerate(types))
-        first = len(arrays)
+        first, numbers = len(given), iter(range(len(given)))
+        operands = ", ".join("_" if a is None else "%%%d" % next(numbers) for a in arrays)
         values = ", ".join("%%%d" % (first + k) for k in range(len(self.results)))
         return 'graph "%s" (%s) {\n  %s = custom(%s) {%s}\n  return(%s)\n} outputs(%s)\n' % (
-            self.name, params, values, ", ".join("%%%d" % i for i in range(len(arrays))), ", ".join(words), values,
+            self.name, params, values, operands, ", ".join(words), values,
             ", ".join('"%s"' % r for r in self.results))
 
     def model(self, arrays: Sequence[Any], attributes: Dict[str, Any]) -> Any:
-        """The call as a loaded archive; arrays: anything with dtype and shape of NumPy."""
+        """The call as a loaded archive; arrays: anything with dtype and shape of NumPy, or None: left out."""
         from .model import Model
 
-        key = tuple((str(a.dtype), tuple(a.shape)) for a in arrays), tuple(sorted((k, str(v)) for k, v in attributes.items()))
+        key = tuple(a is not None and (str(a.dtype), tuple(a.shape)) for a in arrays), tuple(sorted((k, str(v)) for k, v in attributes.items()))
         if key not in self._models:
             text, archive = self._text(arrays, attributes).encode(), _lib.Archive()
             options = ("--custom-op '%s'" % self.library.path).encode()
@@ -121,8 +123,8 @@ class Operator:
     def __call__(self, *args: Any, **attributes: Any) -> Any:
         arrays, numbers = self.split(args)
         numbers.update(attributes)
-        model = self.model([_arrays.to_numpy(x) for x in arrays], numbers)
-        return model(*arrays)
+        model = self.model([x if x is None else _arrays.to_numpy(x) for x in arrays], numbers)
+        return model(*(x for x in arrays if x is not None))
 
     def __repr__(self) -> str:
         return "<operator %s of %s>" % (self.full_name, self.library.path)

@@ -1,10 +1,10 @@
 /*
  * label_encode: each element's key is looked up in a sorted index of the keys.
  */
+#include "neff/base/sort.h"
 #include "runtime/ops/common/numeric.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool infer_label_encode(struct infer *f)
@@ -90,7 +90,7 @@ static bool label_encode(struct op_call *c, struct work *w)
         return false;
     for (int64_t i = 0; i < count; i++)
         keys[i] = key_of(c->in[1], i);
-    qsort(keys, (size_t)count, sizeof *keys, by_key);
+    sort_items(keys, (size_t)count, sizeof *keys, by_key);
     for (int64_t i = 0; i < n; i++) {
         struct key k = key_of(x, i);
         int64_t at = find(keys, count, &k);
