@@ -46,7 +46,9 @@
          void KERNEL_FAMILY(images, name)(struct kernel_table *);                                  \
          void KERNEL_FAMILY(products, name)(struct kernel_table *);                                \
          void KERNEL_FAMILY(integers, name)(struct kernel_table *);                                \
-         void KERNEL_FAMILY(exact, name)(struct kernel_table *);)
+         void KERNEL_FAMILY(exact, name)(struct kernel_table *);                                   \
+         void KERNEL_FAMILY(depthwise_f32, name)(const struct depthwise_row *, bool wide);         \
+         void KERNEL_FAMILY(depthwise_bf16, name)(const struct depthwise_row *, bool wide);)
 #include "runtime/kernels/kernels.def"
 
 #endif

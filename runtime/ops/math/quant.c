@@ -54,13 +54,19 @@ static int64_t scale_at(const struct scales *s, int64_t outer, int64_t i, int64_
 
 /* ---- quantize_linear ---- */
 
+static bool infer_block(struct infer *f)
+{
+    int64_t block = attr_int(f->attrs, "block_size", 0);
+    return block >= 0 || fail(f->d, "block_size is %lld, expected 0 or more", (long long)block);
+}
+
 bool infer_quantize_linear(struct infer *f)
 {
     int given = (int)attr_int(f->attrs, "output_dtype", 0);
     int dtype = has_input(f, 2) ? f->in[2].dtype : given ? given : DT_U8;
     if (!dtype_valid(dtype) || dtype == DT_STR || dtype_is_complex(dtype))
         return fail(f->d, "output_dtype is %d, expected an integer or float type", given);
-    return infer_out(f, 0, dtype, f->in[0].rank, f->in[0].dims);
+    return infer_block(f) && infer_out(f, 0, dtype, f->in[0].rank, f->in[0].dims);
 }
 
 double clamp_to_type(int dtype, double x)
@@ -128,7 +134,7 @@ bool infer_dequantize_linear(struct infer *f)
     int given = (int)attr_int(f->attrs, "output_dtype", 0), dtype = given ? given : f->in[1].dtype;
     if (!dtype_is_float(dtype))
         return fail(f->d, "output type is %s, expected a float type", dtype_name(dtype));
-    return infer_out(f, 0, dtype, f->in[0].rank, f->in[0].dims);
+    return infer_block(f) && infer_out(f, 0, dtype, f->in[0].rank, f->in[0].dims);
 }
 
 static bool dequantize_linear(struct op_call *c, struct work *w)
