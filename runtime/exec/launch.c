@@ -241,7 +241,10 @@ bool lanes_start(struct context *c, struct diag *d)
     }
     if (c->threads > 1)
         c->pool = c->by ? pool_of(c->by) : pool_new(c->threads);
-    return c->pool || c->threads == 1 || fail(d, "cannot start %d threads", c->threads);
+    if (c->pool || c->threads == 1)
+        return true;
+    return c->by ? fail(d, "out of memory")
+                 : fail(d, "out of memory, or of threads: cannot start %d threads", c->threads);
 }
 
 void lanes_stop(struct context *c)
