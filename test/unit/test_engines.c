@@ -129,6 +129,7 @@ static void together_in_tiles(void **state)
     insn_on(&b, INSN_tensor_tensor, OP_div, 0, &x[2], (struct ap[]){x[2], one}, 2);
     insn_on(&b, INSN_tensor_tensor, OP_max, 0, &x[3], (struct ap[]){x[3], x[2]}, 2);
     check(&b, 2e-6);
+    tensor_free(&b.buffer[t.tensor]);
 }
 
 /* The second instruction reads what the first writes, one element further on. */
