@@ -101,11 +101,12 @@ struct cached_attention {
 static double bias_at(const struct op_call *c, const struct cached_attention *a, int64_t b, int64_t head,
                       int64_t i, int64_t j)
 {
-    int64_t valid = a->lengths ? tensor_i64(c->in[LENGTHS], b) : a->total;
+    int64_t length = a->lengths ? tensor_i64(c->in[LENGTHS], b) : a->total;
+    int64_t valid = length < 0 ? 0 : length; /* whatever a file says, nothing below overflows */
     int64_t place = i + (a->lengths ? valid - a->q.length : a->before);
     double bias = 0;
-    if (j >= valid || (a->causal && j > place) || (a->left >= 0 && j < place - a->left) ||
-        (a->right >= 0 && j > place + a->right))
+    if (j >= valid || (a->causal && j > place) || (a->left >= 0 && place - j > a->left) ||
+        (a->right >= 0 && j - place > a->right))
         return -INFINITY;
     if (a->mask) {
         if (j >= a->mask_length)
