@@ -4,10 +4,10 @@
  *   random_sizes [--seed S] [--rounds N] [--runs N] FOLDER...
  *
  * Each folder is a test case (xcc test) of an ONNX model. In each round some dims of its inputs
- * become symbols, other inputs constants of the model, and it is compiled at -O2 and at -O0, where everything runs by plain routines.
- * Each run then draws sizes for the symbols, among them ones that do not fit, and compiles the
- * model for exactly these. All three give the same results, or all refuse: a program that computes
- * what the others refuse has dropped or invented data.
+ * become symbols, other inputs constants of the model, and it is compiled at -O2 and at -O0, where
+ * everything runs by plain routines. Each run then draws sizes for the symbols, among them ones
+ * that do not fit, and compiles the model for exactly these. All three give the same results, or
+ * all refuse: a program that computes what the others refuse has dropped or invented data.
  *
  * A folder is looked at in a process of its own: a crash is a failure like others. Exit status 1
  * when anything differed.
@@ -37,12 +37,24 @@ static int below(int n)
     return n > 0 ? (int)((state >> 33) % (uint64_t)n) : 0;
 }
 
+/* Each case draws other numbers, wherever its folder lies. */
+static void begin_drawing(uint64_t seed, const char *folder)
+{
+    size_t n = strlen(folder), at;
+    while (n > 1 && folder[n - 1] == '/')
+        n--;
+    for (at = n; at > 0 && folder[at - 1] != '/'; at--)
+        continue;
+    state = seed * 0x9E3779B97F4A7C15u;
+    for (; at < n; at++)
+        state = (state ^ (unsigned char)folder[at]) * 1099511628211u;
+}
+
 /* ---- what a round makes of the inputs' dims ---- */
 
 struct sized_case { /* one model with its inputs */
     const char *folder;
     struct test_case files;
-    const char *model; /* files.model, or that with constants */
     int n;
     bool constant[MAX_INPUTS];
     const char *name[MAX_INPUTS];
@@ -73,13 +85,13 @@ static void draw_symbols(struct sized_case *c)
         }
 }
 
-/* Which inputs become constants: lists of integers more often, not all. */
-static void draw_constants(struct sized_case *c)
+/* Which inputs become constants: lists of integers more often, not all; none whose elements ONNX packs. */
+static bool draw_constants(struct sized_case *c)
 {
     bool any = below(2), open = false;
     for (int i = 0; i < c->n; i++) {
         bool list = dtype_is_int(c->given[i].dtype) && c->given[i].rank < 2;
-        c->constant[i] = any && below(4) < (list ? 3 : 1);
+        c->constant[i] = any && below(4) < (list ? 3 : 1) && dtype_info(c->given[i].dtype)->bits >= 8;
         open |= !c->constant[i] && c->given[i].rank > 0;
     }
     for (int i = 0; i < c->n && !open; i++)
@@ -87,26 +99,45 @@ static void draw_constants(struct sized_case *c)
             c->constant[i] = false;
             open = true;
         }
+    any = false;
+    for (int i = 0; i < c->n; i++)
+        any |= c->constant[i];
+    return any;
 }
 
-/* The input's tensor as the data set has it becomes one of the graph's. */
-static bool add_initializer(const struct sized_case *c, int i, Onnx__GraphProto *g)
+/* A tensor as an initializer; NULL without memory. */
+static Onnx__TensorProto *initializer(const char *name, const struct tensor *from)
 {
-    char path[1100];
-    struct mapped_file f;
-    struct diag d = {0};
-    snprintf(path, sizeof path, "%sinput_%d.pb", c->files.sets[0], i);
-    if (!file_map(&f, path, &d))
-        return false;
-    Onnx__TensorProto *t = onnx__tensor_proto__unpack(NULL, f.size, f.data), **list;
-    file_unmap(&f);
-    list = t ? realloc(g->initializer, (g->n_initializer + 1) * sizeof *list) : NULL;
+    Onnx__TensorProto *t = malloc(sizeof *t);
+    if (!t)
+        return NULL;
+    onnx__tensor_proto__init(t);
+    t->has_data_type = t->has_raw_data = 1;
+    t->data_type = from->dtype; /* ONNX's numbers */
+    t->name = strdup(name);
+    t->dims = malloc((size_t)(from->rank + 1) * sizeof *t->dims);
+    t->raw_data.data = malloc(tensor_bytes(from) + 1);
+    if (!t->name || !t->dims || !t->raw_data.data) {
+        onnx__tensor_proto__free_unpacked(t, NULL);
+        return NULL;
+    }
+    for (; t->n_dims < (size_t)from->rank; t->n_dims++)
+        t->dims[t->n_dims] = from->dims[t->n_dims];
+    t->raw_data.len = tensor_bytes(from);
+    memcpy(t->raw_data.data, from->data, t->raw_data.len);
+    return t;
+}
+
+/* The input becomes one of the graph's constants. */
+static bool make_constant(const struct sized_case *c, int i, Onnx__GraphProto *g)
+{
+    Onnx__TensorProto **list = realloc(g->initializer, (g->n_initializer + 1) * sizeof *list);
     if (!list)
         return false;
     g->initializer = list;
-    free(t->name);
-    t->name = strdup(c->name[i]);
-    list[g->n_initializer++] = t;
+    if (!(list[g->n_initializer] = initializer(c->name[i], &c->given[i])))
+        return false;
+    g->n_initializer++;
     for (size_t k = 0; k < g->n_input; k++)
         if (!strcmp(g->input[k]->name, c->name[i])) {
             onnx__value_info_proto__free_unpacked(g->input[k], NULL);
@@ -116,22 +147,20 @@ static bool add_initializer(const struct sized_case *c, int i, Onnx__GraphProto 
     return false;
 }
 
-/* The model with constants, in a file. False: it stays as it is. */
-static bool write_constants(struct sized_case *c, const char *path)
+/* From now on the model's file has the constants. */
+static bool lend_constants(struct sized_case *c, struct diag *d)
 {
     struct mapped_file f;
-    struct diag d = {0};
-    bool any = false, ok = true;
-    for (int i = 0; i < c->n; i++)
-        any |= c->constant[i];
-    if (!any || !file_map(&f, c->files.model, &d))
+    if (!file_map(&f, c->files.model, d))
         return false;
     Onnx__ModelProto *m = onnx__model_proto__unpack(NULL, f.size, f.data);
     file_unmap(&f);
-    for (int i = 0; i < c->n && ok && m; i++)
-        ok = !c->constant[i] || add_initializer(c, i, m->graph);
-    uint8_t *bytes = m && ok ? malloc(onnx__model_proto__get_packed_size(m)) : NULL;
-    ok = bytes && file_write_all(path, bytes, onnx__model_proto__pack(m, bytes), &d);
+    bool ok = m != NULL;
+    for (int i = 0; i < c->n && ok; i++)
+        ok = !c->constant[i] || make_constant(c, i, m->graph);
+    uint8_t *bytes = ok ? malloc(onnx__model_proto__get_packed_size(m)) : NULL;
+    ok = bytes ? file_lend(c->files.model, bytes, onnx__model_proto__pack(m, bytes), d)
+               : fail(d, "its inputs do not become constants");
     free(bytes);
     if (m)
         onnx__model_proto__free_unpacked(m, NULL);
@@ -181,7 +210,7 @@ static struct model *compile(const struct sized_case *c, int as, int level, stru
     struct adapting user = {c, as};
     struct import_options import = {.adapt = adapt, .user = &user};
     struct options o = {.opt_level = level};
-    struct graph *g = onnx_import(c->model, &import, d);
+    struct graph *g = onnx_import(c->files.model, &import, d);
     struct program *p =
         g && passes_run(g, &o, d) ? backend_compile(g, &o, machine_find("cpu"), d) : NULL;
     struct model *m = p ? model_new(p, d) : NULL;
@@ -310,7 +339,7 @@ static void report(const struct sized_case *c, uint64_t seed, const char *who, c
 /* ---- a case ---- */
 
 struct counts {
-    long runs, refused, different;
+    long runs, refused, different, with_constants;
 };
 
 static bool is_random(struct node *n, void *user)
@@ -396,15 +425,16 @@ static struct counts look_at(const char *folder, uint64_t first_seed, int rounds
         uint64_t seed = first_seed + (uint64_t)r;
         struct diag d[2];
         memset(d, 0, sizeof d);
-        state = seed * 0x9E3779B97F4A7C15u;
-        char with_constants[64];
-        snprintf(with_constants, sizeof with_constants, "/tmp/random_sizes.%d.onnx", (int)getpid());
-        draw_constants(&c);
-        bool made = write_constants(&c, with_constants);
-        c.model = made ? with_constants : c.files.model;
-        for (int i = 0; i < c.n && !made; i++)
-            c.constant[i] = false;
+        begin_drawing(seed, folder);
+        bool constants = draw_constants(&c);
         draw_symbols(&c);
+        file_lend(NULL, NULL, 0, &d[0]);
+        n.with_constants += constants;
+        if (constants && !lend_constants(&c, &d[0])) {
+            n.different++;
+            report(&c, seed, "the model and that with constants", d[0].text);
+            continue;
+        }
         struct model *m[2] = {compile(&c, SYMBOLS, 2, &d[0]), compile(&c, SYMBOLS, 0, &d[1])};
         if (!m[0] != !m[1] || d[0].internal) {
             n.different++;
@@ -464,7 +494,9 @@ int main(int argc, char **argv)
     for (; i < argc; i++) {
         struct counts n = look_apart(argv[i], seed, rounds, runs);
         all.runs += n.runs, all.refused += n.refused, all.different += n.different;
+        all.with_constants += n.with_constants;
     }
-    printf("%ld runs, %ld of them refused, %ld different\n", all.runs, all.refused, all.different);
+    printf("%ld runs, %ld of them refused, %ld different; %ld models with constants\n", all.runs, all.refused,
+           all.different, all.with_constants);
     return all.different > 0 || all.runs == 0;
 }
