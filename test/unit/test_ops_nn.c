@@ -300,6 +300,21 @@ static void test_norms(void **state)
     op_test_clear(&t);
 }
 
+/* Channels without elements: nothing is read or written. */
+static void test_empty_batch_norm(void **state)
+{
+    enum { CHANNELS = 1 << 17 };
+    static const double zeros[CHANNELS];
+    struct op_test t = {0};
+    op_test_clear(&t);
+    op_test_in(&t, DT_F32, DIMS(3, CHANNELS, 0), NULL);
+    for (int i = 1; i < 5; i++)
+        op_test_in(&t, DT_F32, DIMS(CHANNELS), zeros);
+    run(&t, OP_batch_norm, 1);
+    want(&t, 0, DIMS(3, CHANNELS, 0), NULL);
+    op_test_clear(&t);
+}
+
 /* sdpa is what its formula says, one query at a time. */
 static void test_sdpa(void **state)
 {
@@ -461,6 +476,7 @@ int main(void)
         cmocka_unit_test(test_norms),          cmocka_unit_test(test_sdpa),
         cmocka_unit_test(test_recurrent),      cmocka_unit_test(test_quantize),
         cmocka_unit_test(test_einsum),         cmocka_unit_test(test_symbolic),
+        cmocka_unit_test(test_empty_batch_norm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ static bool batch_norm(struct op_call *c, struct work *w)
     struct batch b;
     if (!load_batch(c, w, &b, false))
         return false;
-    bool planes = b.a.inner > 1;
+    bool planes = b.a.inner != 1;
     int64_t run = planes ? b.a.inner : b.a.n, runs = b.a.outer * (planes ? b.a.n : 1);
     double *v = WORK(w, double, run);
     if (!v)
