@@ -15,21 +15,6 @@ struct merger {
     struct kernel *k;
 };
 
-static bool same_clip(const struct ap_clip *a, const struct ap_clip *b)
-{
-    return (!a && !b) || (a && b && a->var == b->var && a->factor == b->factor && a->limit == b->limit);
-}
-
-/* The same elements in the same order, of whatever they lie in. */
-static bool same_pattern(const struct ap *a, const struct ap *b)
-{
-    bool same = a->mem == b->mem && a->dtype == b->dtype && a->rank == b->rank && affine_equal(&a->offset, &b->offset);
-    for (int i = 0; same && i < a->rank; i++)
-        same = a->dim[i].step == b->dim[i].step && a->dim[i].count == b->dim[i].count &&
-               same_clip(a->dim[i].clip, b->dim[i].clip);
-    return same;
-}
-
 static bool is_small_load(const struct merger *g, const struct insn *n)
 {
     if (n->op != INSN_dma_copy || n->ap[SRC].mem != MEM_HBM || n->ap[DST].mem != MEM_SBUF)
@@ -57,9 +42,9 @@ static bool stays_the_same(const struct merger *g, int load)
 static bool can_merge(const struct merger *g, int a, int b)
 {
     const struct insn *x = &g->k->insns[a], *y = &g->k->insns[b];
-    if (!is_small_load(g, y) || x->engine != y->engine || x->ap[SRC].tensor != y->ap[SRC].tensor ||
-        x->ap[DST].tensor == y->ap[DST].tensor || !same_pattern(&x->ap[SRC], &y->ap[SRC]) ||
-        !same_pattern(&x->ap[DST], &y->ap[DST]))
+    if (!is_small_load(g, y) || x->engine != y->engine || !ap_equal(&x->ap[SRC], &y->ap[SRC]) ||
+        x->ap[DST].tensor == y->ap[DST].tensor || x->ap[DST].dtype != y->ap[DST].dtype ||
+        !ap_places_equal(&x->ap[DST], &y->ap[DST]))
         return false;
     const struct tile *s = &g->k->tiles[x->ap[DST].tensor], *t = &g->k->tiles[y->ap[DST].tensor];
     return s->dtype == t->dtype && s->partitions == t->partitions && s->elements == t->elements &&
