@@ -285,11 +285,6 @@ static bool stage_insn(struct stager *s, const struct insn *old)
     return true;
 }
 
-static bool is_dma(const struct insn *n)
-{
-    return insn_info(n->op)->cost.kind == COST_DMA;
-}
-
 /* DMA does not reach PSUM and does not convert: an engine copies to a tile in SBUF first. Every DMA
  * instruction has its source second. */
 static bool stage_dma(struct stager *s, const struct insn *old)
@@ -355,7 +350,7 @@ bool stage_kernel(struct program *p, struct kernel *k, const struct machine *m, 
         if (insn_is_structure(&old[i])) {
             append(&s, &old[i]);
             s.nloaded = 0;
-        } else if (is_dma(&old[i])) {
+        } else if (insn_is_transfer(&old[i])) {
             ok = stage_dma(&s, &old[i]);
             if (old[i].ap[AP(dma_copy, dst)].mem == MEM_HBM)
                 forget(&s, &old[i].ap[AP(dma_copy, dst)]);

@@ -74,7 +74,7 @@ void balance_engines(struct program *p, struct kernel *k, const struct machine *
     struct balance b = {.m = m, .t = machine_timing(m), .values = values};
     for (int i = 0; m->strict && values && i < k->ninsns; i++) {
         const struct insn *n = &k->insns[i];
-        if (insn_info(n->op)->cost.kind == COST_DMA)
+        if (insn_is_transfer(n))
             b.transfers += transfer_ns(m, n, values);
         else
             *(engines_for(&b, n) ? &b.movable : &b.own[n->engine]) += insn_ns(m, n, values);

@@ -42,11 +42,6 @@ struct attempt {
     double free_at[ENGINE_COUNT], first[ENGINE_COUNT], dma_free, end;
 };
 
-static bool is_transfer(const struct insn *n)
-{
-    return insn_info(n->op)->cost.kind == COST_DMA;
-}
-
 /* What follows each instruction, by its place in the stretch. */
 static void find_edges(struct stretch *s, struct sharers *sharers, struct arena *a)
 {
@@ -110,7 +105,7 @@ static double issue(struct attempt *t, int i)
     bool waits = t->ready[i] > t->free_at[n->engine];
     if (t->first[n->engine] == 0)
         t->first[n->engine] = start;
-    if (!is_transfer(n)) {
+    if (!insn_is_transfer(n)) {
         cost += waits ? x->access_start_cycles / engine_ghz(s->m, n->engine) : 0;
         t->free_at[n->engine] = start + cost;
         return start + cost + (n->engine == ENGINE_PE ? x->pe_result_cycles / engine_ghz(s->m, ENGINE_PE) : 0);
@@ -124,7 +119,7 @@ static double issue(struct attempt *t, int i)
 static bool same_engine(const struct stretch *s, int i, int j)
 {
     const struct insn *a = &s->k->insns[s->first + i], *b = &s->k->insns[s->first + j];
-    return a->engine == b->engine && !is_transfer(a) && !is_transfer(b);
+    return a->engine == b->engine && !insn_is_transfer(a) && !insn_is_transfer(b);
 }
 
 /* For the engine's own next instructions. */
@@ -205,7 +200,7 @@ static void delay_transfers(struct attempt *t, struct arena *a)
             double latest = t->start[next[x]] - s->cost[i] - LEAD_NS;
             needed = latest < needed ? latest : needed;
         }
-        if (is_transfer(n) && s->after[i].n && needed > when)
+        if (insn_is_transfer(n) && s->after[i].n && needed > when)
             when = needed;
         next_at[n->engine] = when < next_at[n->engine] ? when : next_at[n->engine];
         places[at] = (struct place){when, at, i};
@@ -242,7 +237,7 @@ static void order_stretch(struct stretch *s, enum order_by by, struct order_time
 /* Of a stretch's instructions; those of transfers are the time of their bytes, and the way there. */
 static double cost_of(const struct machine *m, const struct insn *n, const int64_t *values)
 {
-    return is_transfer(n) ? machine_timing(m)->dma_start_ns + transfer_ns(m, n, values) : insn_ns(m, n, values);
+    return insn_is_transfer(n) ? machine_timing(m)->dma_start_ns + transfer_ns(m, n, values) : insn_ns(m, n, values);
 }
 
 enum { LONGEST = 2048 };

@@ -13,11 +13,6 @@ enum {
     MAX_NS = 4000 /* of loads: longer ones are under way when the next step begins */
 };
 
-static bool is_transfer(const struct insn *n)
-{
-    return insn_info(n->op)->cost.kind == COST_DMA;
-}
-
 void part_queues(struct kernel *k)
 {
     int work[ENGINE_COUNT] = {0}, idle = ENGINE_POOL;
@@ -27,7 +22,7 @@ void part_queues(struct kernel *k)
         idle = ENGINE_ACT;
     for (int i = 0; i < k->ninsns; i++) {
         struct insn *n = &k->insns[i];
-        if (is_transfer(n) && n->engine == ENGINE_SP && n->ap[DST].mem == MEM_HBM && insn_info(n->op)->engines >> idle & 1)
+        if (insn_is_transfer(n) && n->engine == ENGINE_SP && n->ap[DST].mem == MEM_HBM && insn_info(n->op)->engines >> idle & 1)
             n->engine = (uint8_t)idle;
     }
 }
@@ -35,7 +30,7 @@ void part_queues(struct kernel *k)
 /* A load of what another step may have left in HBM. */
 static bool waits_for_steps(const struct program *p, const struct insn *n)
 {
-    return is_transfer(n) && n->engine == ENGINE_SP && n->ap[DST].mem != MEM_HBM && n->ap[SRC].mem == MEM_HBM &&
+    return insn_is_transfer(n) && n->engine == ENGINE_SP && n->ap[DST].mem != MEM_HBM && n->ap[SRC].mem == MEM_HBM &&
            p->slots[slot_root(p, n->ap[SRC].tensor)].kind != SLOT_CONST;
 }
 
@@ -48,7 +43,7 @@ void part_loads(struct program *p, struct kernel *k, const struct machine *m)
     bool stores[ENGINE_COUNT] = {false};
     for (int i = 0; values && i < k->ninsns; i++) {
         const struct insn *n = &k->insns[i];
-        if (!is_transfer(n)) {
+        if (!insn_is_transfer(n)) {
             work[n->engine] += insn_is_structure(n) ? 0 : insn_ns(m, n, values);
             continue;
         }

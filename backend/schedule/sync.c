@@ -58,7 +58,7 @@ struct synchroniser {
 static int stream_of(const struct synchroniser *s, int i)
 {
     const struct insn *n = &s->k->insns[i];
-    bool transfer = s->queues && insn_info(n->op)->cost.kind == COST_DMA;
+    bool transfer = s->queues && insn_is_transfer(n);
     return transfer ? ENGINE_COUNT + n->engine : n->engine;
 }
 

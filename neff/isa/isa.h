@@ -186,6 +186,11 @@ struct insn {
     uint16_t func[MAX_FUNCS]; /* enum op */
 };
 
+/* A queue moves its bytes. */
+static inline bool insn_is_transfer(const struct insn *n)
+{
+    return insn_info(n->op)->cost.kind == COST_DMA;
+}
 /* Its floats as they are where nothing gives them: FLOAT 0, FACTOR 1. */
 void insn_standard_floats(struct insn *n);
 /* The pattern of all elements that an operand may touch: an indirect one has a dim more, outermost,

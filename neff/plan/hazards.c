@@ -64,11 +64,6 @@ __attribute__((format(printf, 4, 5))) static bool fault(struct checker *c, const
                 insn_info(n->op)->name, what);
 }
 
-static bool is_transfer(const struct insn *n)
-{
-    return insn_info(n->op)->cost.kind == COST_DMA;
-}
-
 /* ---- order ---- */
 
 /* Whether that told anything new. */
@@ -83,7 +78,7 @@ static bool join(struct clock *a, const struct clock *b)
 
 static int lane_of(const struct checker *c, const struct insn *n)
 {
-    return c->m->strict && is_transfer(n) ? QUEUES + n->engine : n->engine;
+    return c->m->strict && insn_is_transfer(n) ? QUEUES + n->engine : n->engine;
 }
 
 /* The instruction begins, and is complete some time later. */
@@ -211,7 +206,7 @@ static bool is_row_wise(const struct checker *c, const struct insn *n)
 {
     const struct insn_info *info = insn_info(n->op);
     int64_t rows = -1;
-    if (is_transfer(n) || (info->shape != SHAPE_ELEMENTWISE && info->shape != SHAPE_ROWWISE))
+    if (insn_is_transfer(n) || (info->shape != SHAPE_ELEMENTWISE && info->shape != SHAPE_ROWWISE))
         return false;
     for (int a = 0; a < info->naps; a++) {
         if (n->ap[a].mem == MEM_NONE)
@@ -331,7 +326,7 @@ static bool touch(struct checker *c, int i, int a, bool write)
                          .lane = lane_of(c, n),
                          .index = c->lanes[lane_of(c, n)].at[lane_of(c, n)],
                          .write = write,
-                         .transfer = is_transfer(n)};
+                         .transfer = insn_is_transfer(n)};
     if (now.where.total == 0)
         return true;
     if (!ordered(c, &now))

@@ -104,17 +104,12 @@ static void plant_in_waits(struct hazard_subject *s, int i)
     }
 }
 
-static bool is_transfer(const struct insn *n)
-{
-    return insn_info(n->op)->cost.kind == COST_DMA;
-}
-
 /* A copy of the store, on another engine's queue and without waits. */
 static void plant_queue(struct hazard_subject *s, int i)
 {
     struct kernel *k = s->k, old = *k;
     struct insn *n = &k->insns[i];
-    if (!is_transfer(n) || n->ap[0].mem != MEM_HBM)
+    if (!insn_is_transfer(n) || n->ap[0].mem != MEM_HBM)
         return;
     k->insns = ARENA_ARRAY(&s->arena, struct insn, old.ninsns + 1);
     memcpy(k->insns, old.insns, sizeof *n * (size_t)(i + 1));
