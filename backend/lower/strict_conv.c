@@ -248,8 +248,11 @@ static void load_weights(struct strict_conv *s, int64_t block, int var_chunk)
 
 static void load_chunk(struct strict_conv *s, int var_chunk)
 {
-    image_load(s->k, &s->m, s->var_n, var_chunk, s->c->group > 1 ? s->var_block : -1, s->m.channels,
-               s->m.resident ? -1 : s->var_band, s->var_column);
+    if (s->m.folds)
+        image_load_folded(s->k, &s->m, s->var_n);
+    else
+        image_load(s->k, &s->m, s->var_n, var_chunk, s->c->group > 1 ? s->var_block : -1, s->m.channels,
+                   s->m.resident ? -1 : s->var_band, s->var_column);
     for (int64_t b = 0; b < s->together && !weights_at_once(s); b++)
         load_weights(s, b, var_chunk);
 }

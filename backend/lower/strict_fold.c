@@ -53,10 +53,10 @@ bool image_fold(const struct machine *machine, struct strict_image *m, int64_t r
 /* Rows [from, to) of partition i's that lie in the image, of rows [first, end). */
 static void rows_inside(const struct strict_image *m, int64_t i, int64_t first, int64_t end, int64_t *from, int64_t *to)
 {
-    int64_t before = m->top - i * m->dh, last = m->h - 1 + before; /* of the image, where row 0 is the window's */
-    *from = before > 0 ? ceil_div(before, m->sh) : 0;
-    *to = last < 0 ? 0 : last / m->sh + 1;
-    *from = *from > first ? *from : first, *to = *to < end ? *to : end;
+    int64_t rows;
+    image_inside(m->h, m->top, m->sh, i * m->dh, end, from, &rows);
+    *to = *from + rows;
+    *from = *from > first ? *from : first;
 }
 
 static void fill(struct kernel_builder *k, const struct strict_image *m, int64_t row, int64_t rows, int64_t column, int64_t columns)
@@ -68,7 +68,7 @@ static void fill(struct kernel_builder *k, const struct strict_image *m, int64_t
 }
 
 /* What some partition has of the padding: the first and the last rows, and columns at both sides. */
-static void fill_borders(struct kernel_builder *k, const struct strict_image *m, int64_t columns)
+static void fill_borders(struct kernel_builder *k, const struct strict_image *m, int64_t column, int64_t columns)
 {
     int64_t top = 0, bottom = m->rows;
     for (int64_t i = 0; i < m->folds; i++) {
@@ -78,8 +78,8 @@ static void fill_borders(struct kernel_builder *k, const struct strict_image *m,
     }
     bottom = bottom > top ? bottom : top;
     fill(k, m, 0, top, 0, m->cols), fill(k, m, bottom, m->rows - bottom, 0, m->cols);
-    fill(k, m, top, bottom - top, 0, m->left);
-    fill(k, m, top, bottom - top, m->left + columns, m->cols - m->left - columns);
+    fill(k, m, top, bottom - top, 0, column);
+    fill(k, m, top, bottom - top, column + columns, m->cols - column - columns);
 }
 
 static void load_rows(struct kernel_builder *k, const struct strict_image *m, struct ap from, int64_t i, int64_t first, int64_t end,
@@ -88,7 +88,7 @@ static void load_rows(struct kernel_builder *k, const struct strict_image *m, st
     struct dim_table *t = &k->p->dims;
     int64_t row, to_row;
     rows_inside(m, i, first, end, &row, &to_row);
-    if (row >= to_row)
+    if (row >= to_row || columns <= 0)
         return;
     struct ap to = {.mem = MEM_SBUF, .dtype = from.dtype, .tensor = m->tile};
     to.offset.base = i * m->fold_channels * m->plane + row * m->cols + m->left;
@@ -102,10 +102,10 @@ static void load_rows(struct kernel_builder *k, const struct strict_image *m, st
 void image_load_folded(struct kernel_builder *k, const struct strict_image *m, int var_n)
 {
     struct ap from = ap_slot(k->p, m->slot);
-    int64_t columns = m->w < m->cols - m->left ? m->w : m->cols - m->left;
-    int64_t part = ceil_div(m->bands, PARTS) * m->band;
+    int64_t column, columns, part = ceil_div(m->bands, PARTS) * m->band;
     ap_move(k->p, &from, var_n, m->step_n);
-    fill_borders(k, m, columns);
+    image_inside(m->w, m->left, 1, 0, m->cols, &column, &columns);
+    fill_borders(k, m, column, columns);
     for (int64_t row = 0; row < m->rows; row += part)
         for (int64_t i = 0; i < m->folds; i++)
             load_rows(k, m, from, i, row, row + part < m->rows ? row + part : m->rows, columns);

@@ -186,12 +186,11 @@ static struct ap chunk_start(struct kernel_builder *k, const struct strict_image
     return a;
 }
 
-/* Elements of a phase that lie in an image of `size` that starts `before` elements late. */
-static void inside(int64_t size, int64_t before, int64_t phases, int64_t phase, int64_t count,
-                   int64_t *first, int64_t *n)
+void image_inside(int64_t size, int64_t before, int64_t phases, int64_t phase, int64_t count, int64_t *first, int64_t *n)
 {
     int64_t low = before - phase, high = size + before - phase; /* [low, high) in steps of 1 */
     *first = low > 0 ? ceil_div(low, phases) : 0;
+    *first = *first < count ? *first : count;
     int64_t end = high > 0 ? ceil_div(high, phases) : 0;
     end = end > count ? count : end;
     *n = end > *first ? end - *first : 0;
@@ -202,8 +201,8 @@ static bool borders(const struct strict_image *m)
     for (int64_t r = 0; r < m->fh; r++)
         for (int64_t c = 0; c < m->fw; c++) {
             int64_t row, rows, column, columns;
-            inside(m->h, m->top, m->fh, r, m->rows, &row, &rows);
-            inside(m->w, m->left, m->fw, c, m->cols, &column, &columns);
+            image_inside(m->h, m->top, m->fh, r, m->rows, &row, &rows);
+            image_inside(m->w, m->left, m->fw, c, m->cols, &column, &columns);
             if (rows != m->rows || columns != m->cols)
                 return true;
         }
@@ -269,10 +268,6 @@ void image_load(struct kernel_builder *k, const struct strict_image *m, int var_
                 int var_group, dim_t group_step, int var_band, int var_column)
 {
     struct dim_table *t = &k->p->dims;
-    if (m->folds) {
-        image_load_folded(k, m, var_n);
-        return;
-    }
     struct ap to = chunk_start(k, m, var_chunk), from = ap_slot(k->p, m->slot);
     ap_move(k->p, &from, var_n, m->step_n);
     if (var_group >= 0)
@@ -294,8 +289,8 @@ void image_load(struct kernel_builder *k, const struct strict_image *m, int var_
                 continue;
             struct image_part p = {0, m->rows, 0, m->cols, r, c};
             if (m->resident) {
-                inside(m->h, m->top, m->fh, r, m->rows, &p.row, &p.rows);
-                inside(m->w, m->left, m->fw, c, m->cols, &p.column, &p.columns);
+                image_inside(m->h, m->top, m->fh, r, m->rows, &p.row, &p.rows);
+                image_inside(m->w, m->left, m->fw, c, m->cols, &p.column, &p.columns);
                 p.source_row = p.row * m->fh + r - m->top;
                 p.source_column = p.column * m->fw + c - m->left;
             }

@@ -50,6 +50,9 @@ void image_tile(struct kernel_builder *k, struct strict_image *m);
  * select (-1: all). A chunk starts var_group * group_step channels further. */
 void image_load(struct kernel_builder *k, const struct strict_image *m, int var_n, int var_chunk,
                 int var_group, dim_t group_step, int var_band, int var_column);
+/* Of `count` elements of a phase those that lie in an image of `size` that starts `before` elements late: the first, at most count,
+ * and how many. */
+void image_inside(int64_t size, int64_t before, int64_t phases, int64_t phase, int64_t count, int64_t *first, int64_t *n);
 /* All of image var_n, where it is folded. */
 void image_load_folded(struct kernel_builder *k, const struct strict_image *m, int var_n);
 /* The start of tap (i, j) of chunk var_chunk, band var_band (resident tiles; -1 otherwise): a
