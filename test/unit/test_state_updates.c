@@ -1,29 +1,10 @@
 /*
- * xrt_bind_state where an output is an input with parts written over (a window, rows along an axis, single elements, in a
- * loop), or a cache with rows behind those that each batch has: the bits of runs with copies, step after step.
+ * xrt_bind_state where an output is an input with parts written over (a window, rows along an axis, single elements, in
+ * a loop), or a cache with rows behind those that each batch has: the bits of runs with copies, step after step.
  */
-#include "frontend/xcc.h"
-#include "runtime/xrt.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "states_test.h"
 
 enum { LIMIT = 1 << 12, INPUTS = 8, STEPS = 6 };
-
-static const char *must(bool ok)
-{
-    if (!ok)
-        fail_msg("%s", xrt_error());
-    return NULL;
-}
-
-static uint32_t seed;
 
 struct inputs {
     struct xrt_tensor t[INPUTS];
@@ -34,48 +15,18 @@ struct inputs {
     int n;
 };
 
-static struct xrt_tensor *next(struct inputs *in, const char *dtype, int rank, const int64_t *dims)
-{
-    struct xrt_tensor *t = &in->t[in->n];
-    *t = (struct xrt_tensor){.dtype = dtype, .rank = rank, .data = &in->data[in->n]};
-    memcpy(t->dims, dims, sizeof *dims * (size_t)rank);
-    in->n++;
-    return t;
-}
-
 static void floats(struct inputs *in, int rank, const int64_t *dims)
 {
-    struct xrt_tensor *t = next(in, "f32", rank, dims);
-    int64_t n = 1;
-    for (int i = 0; i < rank; i++)
-        n *= dims[i];
-    assert_true(n <= LIMIT);
-    for (int64_t i = 0; i < n; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        ((float *)t->data)[i] = (float)(seed >> 8) / (1 << 23) - 1;
-    }
+    in->t[in->n] = made_up(in->data[in->n].f, LIMIT, rank, dims);
+    in->n++;
 }
 
 static void integers(struct inputs *in, int rank, const int64_t *dims, const int64_t *values, int n)
 {
-    memcpy((void *)next(in, "i64", rank, dims)->data, values, sizeof *values * (size_t)n);
-}
-
-static size_t bytes_of(const struct xrt_tensor *t)
-{
-    size_t n = sizeof(float);
-    for (int i = 0; i < t->rank; i++)
-        n *= (size_t)t->dims[i];
-    return n;
-}
-
-static void same_output(struct xrt_context *a, struct xrt_context *b, int i)
-{
-    struct xrt_tensor x, y;
-    must(xrt_output(a, i, &x) && xrt_output(b, i, &y));
-    assert_int_equal(x.rank, y.rank);
-    assert_memory_equal(x.dims, y.dims, sizeof *x.dims * (size_t)x.rank);
-    assert_memory_equal(x.data, y.data, bytes_of(&x));
+    struct xrt_tensor *t = &in->t[in->n];
+    *t = (struct xrt_tensor){.dtype = "i64", .rank = rank, .data = &in->data[in->n]};
+    memcpy(t->dims, dims, sizeof *dims * (size_t)rank);
+    memcpy(in->data[in->n++].i, values, sizeof *values * (size_t)n);
 }
 
 /* One model; its states are its last inputs and outputs, in order. */
@@ -224,10 +175,7 @@ static const struct states_case caches[] = {
 static void check(const struct states_case *c)
 {
     struct xcc_bytes archive;
-    if (!xcc_compile_memory(c->graph, strlen(c->graph), "states.xir", "-q --auto-cast none", &archive, NULL, NULL))
-        fail_msg("%s: %s", c->name, xcc_error());
-    struct xrt_model *m = xrt_open_memory(archive.data, archive.size);
-    must(m != NULL);
+    struct xrt_model *m = open_graph(c->graph, &archive);
     for (int threads = 1; threads < 3; threads++) {
         struct xrt_context *copied = xrt_context_new(m, threads), *bound = xrt_context_new(m, threads);
         int inputs = xrt_input_count(m);
@@ -271,9 +219,7 @@ static void test_no_states(void **state)
         "  %4 = tanh(%0)\n  return(%3, %4)\n} outputs(\"y\", \"z\")\n"};
     for (int i = 0; i < 2; i++) {
         struct xcc_bytes archive;
-        must(xcc_compile_memory(graphs[i], strlen(graphs[i]), "none.xir", "-q --auto-cast none", &archive, NULL, NULL));
-        struct xrt_model *m = xrt_open_memory(archive.data, archive.size);
-        must(m != NULL);
+        struct xrt_model *m = open_graph(graphs[i], &archive);
         assert_int_equal(xrt_output_info(m, 0)->grows_from, 0);
         xrt_close(m);
         xcc_bytes_free(&archive);

@@ -2,19 +2,11 @@
  * xrt_bind_state: an output that is an input with more behind it, kept in one memory run after run, has the bits that
  * it has with copies; what cannot be kept is refused.
  */
-#include "frontend/xcc.h"
 #include "neff/archive/archive.h"
 #include "neff/isa/asm.h"
-#include "runtime/xrt.h"
+#include "states_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { WIDTH = 8, LIMIT = 1 << 14, STEPS = 7, CAPACITY = 16 };
 
@@ -55,65 +47,17 @@ static const struct decoder decoders[] = {
 };
 enum { DECODERS = sizeof decoders / sizeof *decoders };
 
-static struct xrt_model *open_graph(const char *text, struct xcc_bytes *archive)
-{
-    if (!xcc_compile_memory(text, strlen(text), "decoder.xir", "-q --auto-cast none", archive, NULL, NULL))
-        fail_msg("%s", xcc_error());
-    struct xrt_model *m = xrt_open_memory(archive->data, archive->size);
-    if (!m)
-        fail_msg("%s", xrt_error());
-    return m;
-}
-
-static uint32_t seed;
-static struct xrt_tensor made_up(float *data, int rank, const int64_t *dims)
-{
-    struct xrt_tensor t = {.dtype = "f32", .rank = rank, .data = data};
-    int64_t n = 1;
-    for (int i = 0; i < rank; i++)
-        n *= t.dims[i] = dims[i];
-    assert_true(n <= LIMIT);
-    for (int64_t i = 0; i < n; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        data[i] = (float)(seed >> 8) / (1 << 23) - 1;
-    }
-    return t;
-}
-
 /* q, k and v of a step, and a past of that length. */
 static void step_inputs(const struct decoder *d, int64_t batch, int64_t past, float data[5][LIMIT], struct xrt_tensor t[5])
 {
     bool five = strstr(d->graph, "b,2,3,s") != NULL;
     int64_t q4[] = {batch, d->heads, d->queries, WIDTH}, q5[] = {batch, 2, 3, d->queries, WIDTH};
-    t[0] = five ? made_up(data[0], 5, q5) : made_up(data[0], 4, q4);
+    t[0] = five ? made_up(data[0], LIMIT, 5, q5) : made_up(data[0], LIMIT, 4, q4);
     for (int i = 1; i < 5; i++) {
         int64_t length = i < 3 ? d->queries : past;
         int64_t dims[] = {batch, d->axis == 2 ? d->groups : length, d->axis == 2 ? length : d->groups, WIDTH};
-        t[i] = made_up(data[i], 4, dims);
+        t[i] = made_up(data[i], LIMIT, 4, dims);
     }
-}
-
-static size_t bytes_of(const struct xrt_tensor *t)
-{
-    size_t n = sizeof(float);
-    for (int i = 0; i < t->rank; i++)
-        n *= (size_t)t->dims[i];
-    return n;
-}
-
-static void must(bool ok)
-{
-    if (!ok)
-        fail_msg("%s", xrt_error());
-}
-
-static void same_output(struct xrt_context *a, struct xrt_context *b, int i)
-{
-    struct xrt_tensor x, y;
-    must(xrt_output(a, i, &x) && xrt_output(b, i, &y));
-    assert_int_equal(x.rank, y.rank);
-    assert_memory_equal(x.dims, y.dims, sizeof *x.dims * (size_t)x.rank);
-    assert_memory_equal(x.data, y.data, bytes_of(&x));
 }
 
 /* Steps from a past, `copied` with what came out of the one before, `bound` in place. */
