@@ -34,8 +34,7 @@ static bool find_model(struct test_case *t, const char *folder, const char *name
     DIR *dir = opendir(folder);
     bool found = false;
     for (struct dirent *e; dir && !found && (e = readdir(dir));) {
-        size_t n = strlen(e->d_name);
-        found = n > 7 && !strcmp(e->d_name + n - 7, ".hlo.pb") &&
+        found = name_ends_with(e->d_name, ".hlo.pb") &&
                 exists(folder, e->d_name, t->model, sizeof t->model);
     }
     if (dir)
@@ -57,9 +56,9 @@ static bool find_sets(struct test_case *t, const char *folder)
     for (struct dirent *e; dir && t->nsets < MAX_DATA_SETS && (e = readdir(dir));)
         if (!strncmp(e->d_name, "test_data_set_", 14)) {
             size_t n = strlen(e->d_name);
-            bool zip = n > 4 && !strcmp(e->d_name + n - 4, ".zip");
-            snprintf(t->sets[t->nsets++], sizeof t->sets[0], "%s/%.*s/", folder,
-                     (int)(zip ? n - 4 : n), e->d_name);
+            bool zip = name_ends_with(e->d_name, ".zip");
+            snprintf(t->sets[t->nsets], sizeof t->sets[0], "%s/%.*s/", folder, (int)(zip ? n - 4 : n), e->d_name);
+            t->nsets += !zip || access(t->sets[t->nsets], F_OK) != 0; /* a zip beside its folder is the same set */
         }
     if (dir)
         closedir(dir);
@@ -124,7 +123,8 @@ bool test_case_find(struct test_case *t, const char *folder, const char *name, c
         return fail(d, "cannot be read: %s", strerror(errno));
     if (!find_model(t, folder, name))
         *missing = name ? "no such module"
-                        : "no model.onnx, module.mlir, module.mlirbc, module.jaxexport, model.hlo, module.hlo or *.hlo.pb";
+                        : "no model.onnx, module.mlir, module.mlirbc, module.jaxexport, model.hlo, module.hlo, "
+                          "model.mlir, model.xir or *.hlo.pb";
     else if (!find_sets(t, folder))
         *missing = "no expected outputs";
     return !*missing && read_tolerances(t, folder, d);
@@ -134,47 +134,52 @@ bool test_case_find(struct test_case *t, const char *folder, const char *name, c
 static bool read_bytes(const void *data, size_t size, const char *name, const struct type *type,
                        struct tensor *out, struct diag *d)
 {
-    size_t n = strlen(name);
-    if (n > 3 && !strcmp(name + n - 3, ".pb"))
-        return onnx_read_tensor_bytes(data, size, name, out, type && type->kind != VK_NONE ? type : NULL, d);
+    if (name_ends_with(name, ".pb"))
+        return onnx_read_tensor_bytes(data, size, name, out, type, d);
     if (!npy_read_bytes(data, size, name, out, d))
         return false;
     bool typed = type && type->kind == VK_TENSOR && type->dtype;
     return !typed || npy_as(out, type->dtype, d) || fail_in(d, "%s", name);
 }
 
+static const char *const endings[] = {"pb", "npy"};
+enum { ENDINGS = sizeof endings / sizeof *endings };
+
+static bool is_member(const struct zip_member *m, const char *name)
+{
+    return m->name_size == strlen(name) && !memcmp(m->name, name, m->name_size);
+}
+
 /* The member STEM_N.pb or .npy of an archive. */
 static bool read_member(const char *path, const char *stem, int n, const struct type *type,
                         struct tensor *out, bool *found, struct diag *d)
 {
-    static const char *const endings[] = {"pb", "npy"};
     struct mapped_file f;
     struct zip_reader zip;
     struct zip_member m;
+    char name[64];
     if (!file_map(&f, path, d))
         return false;
-    bool ok = zip_open(&zip, f.data, f.size, d);
-    while (ok && !*found && zip_next(&zip, &m, d))
-        for (int i = 0; i < 2 && ok && !*found; i++) {
-            char name[64];
+    bool opened = zip_open(&zip, f.data, f.size, d);
+    while (opened && !*found && zip_next(&zip, &m, d))
+        for (int i = 0; i < ENDINGS && !*found; i++) {
             snprintf(name, sizeof name, "%s_%d.%s", stem, n, endings[i]);
-            *found = m.name_size == strlen(name) && !memcmp(m.name, name, m.name_size);
-            void *data = *found ? zip_extract(&m, d) : NULL;
-            ok = !*found || (data && read_bytes(data, (size_t)m.size, name, type, out, d));
-            free(data);
+            *found = is_member(&m, name);
         }
+    void *data = *found ? zip_extract(&m, d) : NULL;
+    bool read = data && read_bytes(data, (size_t)m.size, name, type, out, d);
+    free(data);
     file_unmap(&f);
-    return !diag_failed(d) || fail_in(d, "%s", path);
+    return read || !diag_failed(d) || fail_in(d, "%s", path);
 }
 
 bool test_value_read(const char *set, const char *stem, int n, const struct type *type,
                      struct tensor *out, bool *found, struct diag *d)
 {
-    static const char *const endings[] = {"pb", "npy"};
     char path[1200];
     *out = (struct tensor){.kind = VK_NONE};
     *found = false;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < ENDINGS; i++) {
         struct mapped_file f;
         snprintf(path, sizeof path, "%s%s_%d.%s", set, stem, n, endings[i]);
         if (access(path, F_OK) != 0)

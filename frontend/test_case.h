@@ -21,8 +21,9 @@ bool test_case_find(struct test_case *t, const char *folder, const char *name, c
                     struct diag *d);
 
 /*
- * Reads SET STEM_N.pb or .npy, SET being FOLDER/, FOLDER/test_data_set_K/ or FOLDER/runK_, as a value of that type; or the
- * member STEM_N.pb or .npy of FOLDER/test_data_set_K.zip. *found is false when there is no such file (then true is returned).
+ * Reads SET STEM_N.pb or .npy, SET being FOLDER/, FOLDER/test_data_set_K/ or FOLDER/runK_, as a value
+ * of that type; or the member STEM_N.pb or .npy of FOLDER/test_data_set_K.zip. *found is false when
+ * there is no such file (then true is returned).
  */
 bool test_value_read(const char *set, const char *stem, int n, const struct type *type,
                      struct tensor *out, bool *found, struct diag *d);

@@ -147,15 +147,3 @@ bool onnx_read_tensor_bytes(const void *data, size_t size, const char *name, str
     tensor_free(out);
     return fail_in(d, "%s", name);
 }
-
-bool onnx_read_tensor_file(const char *path, struct tensor *out, const struct type *declared,
-                           struct diag *d)
-{
-    struct mapped_file m;
-    *out = (struct tensor){.kind = VK_NONE};
-    if (!file_map(&m, path, d))
-        return false;
-    bool ok = onnx_read_tensor_bytes(m.data, m.size, path, out, declared, d);
-    file_unmap(&m);
-    return ok;
-}

@@ -19,12 +19,10 @@ bool onnx_sparse_tensor(struct onnx_file *f, const Onnx__SparseTensorProto *s, s
                         struct diag *d);
 
 /*
- * Reads a file that holds a TensorProto, SequenceProto, OptionalProto or MapProto: which one says
- * `declared`, the model's type for the value (NULL: a TensorProto). *out owns its memory.
+ * Reads a file's bytes that hold a TensorProto, SequenceProto, OptionalProto or MapProto: which one says
+ * `declared`, the model's type for the value (NULL or VK_NONE: a TensorProto). `name` is the file's, for
+ * messages. *out owns its memory.
  */
-bool onnx_read_tensor_file(const char *path, struct tensor *out, const struct type *declared,
-                           struct diag *d);
-/* The same from memory; `name` stands for the file in messages. */
 bool onnx_read_tensor_bytes(const void *data, size_t size, const char *name, struct tensor *out,
                             const struct type *declared, struct diag *d);
 
